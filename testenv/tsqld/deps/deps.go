@@ -1,0 +1,22 @@
+package deps
+import (
+ _ "modernc.org/sqlite"
+ _ "github.com/microsoft/go-mssqldb"
+ _ "github.com/microsoft/go-mssqldb/azuread"
+ _ "github.com/microsoft/go-mssqldb/batch"
+ _ "github.com/microsoft/go-mssqldb/msdsn"
+ _ "github.com/jmoiron/sqlx"
+ _ "github.com/spf13/cobra"
+ _ "go.uber.org/zap"
+ _ "github.com/stretchr/testify/require"
+ _ "go.uber.org/goleak"
+ _ "pgregory.net/rapid"
+ _ "github.com/rogpeppe/go-internal/testscript"
+ _ "golang.org/x/text/unicode/norm"
+ _ "golang.org/x/text/collate"
+ _ "golang.org/x/text/encoding/charmap"
+ _ "golang.org/x/term"
+ _ "golang.org/x/sync/errgroup"
+ _ "github.com/google/uuid"
+ _ "github.com/mattn/go-isatty"
+)

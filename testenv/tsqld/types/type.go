@@ -1,0 +1,73 @@
+package types
+
+// Value is nil, int64, float64, string or []byte; see the package comment for which type uses which.
+type Value = any
+
+// ID names a family of types; the zero ID is no type.
+type ID uint8
+
+// The types, in no particular order; precedence is a table of its own.
+const (
+	Bit ID = iota + 1
+	TinyInt
+	SmallInt
+	Int
+	BigInt
+	Decimal // also numeric; Type.Numeric tells them apart where the name matters
+	Money
+	SmallMoney
+	Real
+	Float
+	Date
+	Time
+	DateTime
+	SmallDateTime
+	DateTime2
+	DateTimeOffset
+	Char
+	VarChar
+	NChar
+	NVarChar
+	Text
+	NText
+	Binary
+	VarBinary
+	Image
+	UniqueIdentifier
+	RowVersion
+	XML
+	Variant // sql_variant
+	Null    // type of a bare NULL; converts to anything, becomes int where a column needs a type
+)
+
+// Max is the Length of varchar(max), nvarchar(max) and varbinary(max).
+const Max = -1
+
+// Collation decides how two character values compare.
+type Collation uint8
+
+// Collations. All blank-pad when comparing for equality.
+const (
+	CI  Collation = iota // case-insensitive, accent-sensitive (SQL_Latin1_General_CP1_CI_AS and its like); the server's default. SQLite: "ci"
+	CS                   // case-sensitive, accent-sensitive (Latin1_General_CS_AS). SQLite: "cs"
+	Bin                  // binary (names ending in _BIN, _BIN2). SQLite: "RTRIM"
+)
+
+// Type describes a column, variable, parameter or expression. It is comparable with ==.
+type Type struct {
+	ID        ID
+	Length    int   // char, varchar, nchar, nvarchar: characters (nchar/nvarchar: UTF-16 units); binary, varbinary: bytes; Max for (max); else 0
+	Precision uint8 // decimal: 1 to 38
+	Scale     uint8 // decimal: 0 to Precision; time, datetime2, datetimeoffset: 0 to 7
+	Numeric   bool  // decimal declared as numeric
+	Collation Collation
+}
+
+// Column is a column of a result set, a table or a table type as a client sees it.
+type Column struct {
+	Name     string
+	Type     Type
+	Nullable bool
+	Identity bool // IDENTITY column: the flag on the wire
+	Computed bool
+}
