@@ -1,0 +1,202 @@
+package archtest
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+const module = "github.com/jobagent/jobagent"
+
+// allowed is the import table of the design, section 3: for each package (by the longest prefix that
+// matches) the packages outside the standard library that its non-test files may import. An entry
+// that ends in "/..." stands for a whole subtree.
+var allowed = map[string][]string{
+	"sql":                       {},
+	"jobs":                      {"jobs/..."},
+	"targets":                   {"jobs/...", "targets/...", "github.com/microsoft/go-mssqldb/...", "github.com/golang-sql/sqlexp", "github.com/google/uuid"},
+	"controldb":                 {"sql", "jobs/...", "targets", "controldb/...", "github.com/jmoiron/sqlx", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
+	"agent":                     {"jobs/...", "targets", "controldb", "agent/...", "go.uber.org/zap/...", "github.com/google/uuid"},
+	"cmd/jobagent":              {"sql", "jobs/...", "targets/...", "controldb", "agent", "testenv/...", "cmd/jobagent/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...", "github.com/google/uuid", "github.com/mattn/go-isatty", "golang.org/x/term", "github.com/microsoft/go-mssqldb/..."},
+	"testenv":                   {"sql", "jobs/...", "targets/...", "controldb", "agent", "testenv/...", "github.com/stretchr/testify/...", "go.uber.org/goleak", "go.uber.org/zap/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid", "golang.org/x/sync/errgroup"},
+	"testenv/tsqld":             {"testenv/tsqld/..."},
+	"testenv/tsqld/mserr":       {},
+	"testenv/tsqld/types":       {"testenv/tsqld/mserr", "golang.org/x/text/..."},
+	"testenv/tsqld/syntax":      {"testenv/tsqld/mserr"},
+	"testenv/tsqld/tds":         {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/exec", "golang.org/x/text/..."},
+	"testenv/tsqld/builtin":     {"testenv/tsqld/mserr", "testenv/tsqld/types", "golang.org/x/text/..."},
+	"testenv/tsqld/store":       {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/builtin", "modernc.org/sqlite/..."},
+	"testenv/tsqld/lock":        {"testenv/tsqld/mserr"},
+	"testenv/tsqld/catalog":     {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/store", "testenv/tsqld/builtin"},
+	"testenv/tsqld/compile":     {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/builtin", "testenv/tsqld/catalog", "testenv/tsqld/store"},
+	"testenv/tsqld/exec":        {"testenv/tsqld/mserr", "testenv/tsqld/types", "testenv/tsqld/syntax", "testenv/tsqld/builtin", "testenv/tsqld/catalog", "testenv/tsqld/store", "testenv/tsqld/lock", "testenv/tsqld/compile", "testenv/tsqld/exec/..."},
+	"testenv/tsqld/conformance": {"testenv/tsqld/..."},
+}
+
+// goList runs `go list -json` in the module's root and decodes its stream.
+func goList(t *testing.T, args ...string) []goPackage {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", append([]string{"list", "-json=ImportPath,Imports,Deps"}, args...)...)
+	cmd.Dir = root(t)
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, stderr.String())
+	var all []goPackage
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		require.NoError(t, err)
+		all = append(all, p)
+	}
+}
+
+// goPackage is what goList reads of a package.
+type goPackage struct {
+	ImportPath string
+	Imports    []string
+	Deps       []string
+}
+
+// root is the module's root directory.
+func root(t *testing.T) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	return filepath.Dir(filepath.Dir(dir))
+}
+
+// isStandard says whether path is of the standard library: its first element has no dot.
+func isStandard(path string) bool {
+	first, _, _ := strings.Cut(path, "/")
+	return !strings.Contains(first, ".")
+}
+
+// matches says whether an import is covered by an entry of the table.
+func matches(entry, path string) bool {
+	if tree, ok := strings.CutSuffix(entry, "/..."); ok {
+		return path == tree || strings.HasPrefix(path, tree+"/")
+	}
+	return path == entry
+}
+
+func TestImportsFollowTheTable(t *testing.T) {
+	t.Parallel()
+	for _, p := range goList(t, "./...") {
+		pkg := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		row, found := "", false
+		for prefix := range allowed {
+			if (pkg == prefix || strings.HasPrefix(pkg, prefix+"/")) && len(prefix) >= len(row) {
+				row, found = prefix, true
+			}
+		}
+		if !found {
+			t.Errorf("package %s has no row in the import table", pkg)
+			continue
+		}
+	imports:
+		for _, imp := range p.Imports {
+			if isStandard(imp) {
+				continue
+			}
+			path := strings.TrimPrefix(strings.TrimPrefix(imp, module), "/")
+			for _, entry := range allowed[row] {
+				if matches(entry, path) {
+					continue imports
+				}
+			}
+			t.Errorf("%s may not import %s", pkg, path)
+		}
+	}
+}
+
+// The binary links the embedded server, but no test library.
+func TestBinaryLinksNoTestLibrary(t *testing.T) {
+	t.Parallel()
+	for _, p := range goList(t, "./cmd/jobagent") {
+		for _, dep := range p.Deps {
+			for _, banned := range []string{"github.com/stretchr/testify", "go.uber.org/goleak", "pgregory.net/rapid", "github.com/rogpeppe/go-internal"} {
+				if strings.HasPrefix(dep, banned) {
+					t.Errorf("cmd/jobagent links %s", dep)
+				}
+			}
+		}
+	}
+}
+
+var (
+	bareMark = regexp.MustCompile(`\b(TODO|FIXME|XXX)\b`)
+	dml      = regexp.MustCompile(`(?i)["` + "`" + `]\s*(INSERT\s+INTO|UPDATE\s+\[?jobs|DELETE\s+FROM|MERGE\s+INTO)\b`)
+)
+
+// goFiles calls fn for every Go file below the named folders.
+func goFiles(t *testing.T, fn func(path, text string), folders ...string) {
+	t.Helper()
+	for _, folder := range folders {
+		err := filepath.WalkDir(filepath.Join(root(t), folder), func(path string, d os.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			rel, err := filepath.Rel(root(t), path)
+			fn(rel, string(text))
+			return err
+		})
+		require.NoError(t, err)
+	}
+}
+
+func TestNoBareMarks(t *testing.T) {
+	t.Parallel()
+	goFiles(t, func(path, text string) {
+		if strings.Contains(path, "archtest") {
+			return
+		}
+		if m := bareMark.FindString(text); m != "" {
+			t.Errorf("%s holds a bare %s: do it, or say why not in a DESIGN.md", path, m)
+		}
+	}, "agent", "cmd", "controldb", "jobs", "sql", "targets", "testenv")
+}
+
+// Job logic lives in T-SQL: the product's Go changes no data of the control database by SQL of its own.
+func TestProductHasNoDML(t *testing.T) {
+	t.Parallel()
+	goFiles(t, func(path, text string) {
+		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, filepath.Join("targets", "output")) {
+			return // the output table belongs to the user, and is written by targets
+		}
+		if m := dml.FindString(text); m != "" {
+			t.Errorf("%s changes data by a string of SQL: %q", path, m)
+		}
+	}, "agent", "controldb", "jobs", "targets")
+}
+
+// The top level holds what is prescribed, and nothing else.
+func TestTopLevel(t *testing.T) {
+	t.Parallel()
+	prescribed := []string{"LICENSE", "README.md", "agent", "cmd", "controldb", "go.mod", "go.sum", "jobs", "sql", "targets", "testenv"}
+	entries, err := os.ReadDir(root(t))
+	require.NoError(t, err)
+	var names []string
+	for _, e := range entries {
+		if !strings.HasPrefix(e.Name(), ".") {
+			names = append(names, e.Name())
+		}
+	}
+	require.Subset(t, prescribed, names, "beside the prescribed folders only LICENSE and dot files")
+}
