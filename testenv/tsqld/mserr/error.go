@@ -32,3 +32,16 @@ func New(number int32, class uint8, format string, args ...any) *Error {
 func NotSupported(format string, args ...any) *Error {
 	return New(40517, 16, "tsqld: %s is not supported in this version of the embedded server.", fmt.Sprintf(format, args...))
 }
+
+// WithState sets the state of a fresh error and returns it, for messages whose state is not 1.
+func (e *Error) WithState(n uint8) *Error {
+	e.State = n
+	return e
+}
+
+// Is reports whether target is an *Error with the same number, so that errors.Is(err, mserr.Deadlock(0, ""))
+// asks for a number and not for an identity.
+func (e *Error) Is(target error) bool {
+	t, ok := target.(*Error)
+	return ok && t.Number == e.Number
+}

@@ -1,0 +1,367 @@
+package mserr
+
+// Errors of the text of a batch: severity 15 and their like.
+
+// Syntax is error 102: the parser cannot go on at token.
+func Syntax(token string) *Error { return New(102, 15, "Incorrect syntax near '%s'.", token) }
+
+// SyntaxKeyword is error 156, 102 where the token is a reserved keyword.
+func SyntaxKeyword(keyword string) *Error {
+	return New(156, 15, "Incorrect syntax near the keyword '%s'.", keyword)
+}
+
+// SyntaxWith is error 319: WITH stands where the previous statement still runs on.
+func SyntaxWith() *Error {
+	return New(319, 15, "Incorrect syntax near the keyword 'with'. If this statement is a common table expression, an xmlnamespaces clause or a change tracking context clause, the previous statement must be terminated with a semicolon.")
+}
+
+// SyntaxExpected is error 1035: what should have come is known.
+func SyntaxExpected(token, expected string) *Error {
+	return New(1035, 15, "Incorrect syntax near '%s', expected '%s'.", token, expected)
+}
+
+// UnclosedQuote is error 105; text is what follows the quotation mark.
+func UnclosedQuote(text string) *Error {
+	return New(105, 15, "Unclosed quotation mark after the character string '%s'.", text)
+}
+
+// UnclosedComment is error 113.
+func UnclosedComment() *Error { return New(113, 15, "Missing end comment mark '*/'.") }
+
+// IdentifierTooLong is error 103; start is the beginning of the identifier.
+func IdentifierTooLong(start string, maximum int) *Error {
+	return New(103, 15, "The identifier that starts with '%s' is too long. Maximum length is %d.", start, maximum)
+}
+
+// OrderByNotInSetList is error 104: ORDER BY of a set operation names what its select list has not.
+func OrderByNotInSetList() *Error {
+	return New(104, 15, "ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or EXCEPT operator.")
+}
+
+// OrderByPosition is error 108: an ordinal in ORDER BY outside the select list.
+func OrderByPosition(n int64) *Error {
+	return New(108, 15, "The ORDER BY position number %d is out of range of the number of items in the select list.", n)
+}
+
+// MoreInsertColumns is error 109: INSERT names more columns than VALUES has values.
+func MoreInsertColumns() *Error {
+	return New(109, 15, "There are more columns in the INSERT statement than values specified in the VALUES clause. The number of values in the VALUES clause must match the number of columns specified in the INSERT statement.")
+}
+
+// FewerInsertColumns is error 110: INSERT names fewer columns than VALUES has values.
+func FewerInsertColumns() *Error {
+	return New(110, 15, "There are fewer columns in the INSERT statement than values specified in the VALUES clause. The number of values in the VALUES clause must match the number of columns specified in the INSERT statement.")
+}
+
+// NotFirstInBatch is error 111; statement is its name in capitals, such as "CREATE PROCEDURE".
+func NotFirstInBatch(statement string) *Error {
+	return New(111, 15, "'%s' must be the first statement in a query batch.", statement)
+}
+
+// SubqueryColumns is error 116: a scalar subquery with several columns.
+func SubqueryColumns() *Error {
+	return New(116, 16, "Only one expression can be specified in the select list when the subquery is not introduced with EXISTS.")
+}
+
+// TooManyNameParts is error 117; kind is "object", "column" and the like.
+func TooManyNameParts(kind, name string, maximum int) *Error {
+	return New(117, 15, "The %s name '%s' contains more than the maximum number of prefixes. The maximum is %d.", kind, name, maximum)
+}
+
+// NamedThenPositional is error 119: an unnamed argument after a named one; n counts arguments from 1.
+func NamedThenPositional(n int) *Error {
+	return New(119, 15, "Must pass parameter number %d and subsequent parameters as '@name = value'. After the form '@name = value' has been used, all subsequent parameters must be passed in the form '@name = value'.", n)
+}
+
+// SelectFewerThanInsert is error 120.
+func SelectFewerThanInsert() *Error {
+	return New(120, 15, "The select list for the INSERT statement contains fewer items than the insert list. The number of SELECT values must match the number of INSERT columns.")
+}
+
+// SelectMoreThanInsert is error 121.
+func SelectMoreThanInsert() *Error {
+	return New(121, 15, "The select list for the INSERT statement contains more items than the insert list. The number of SELECT values must match the number of INSERT columns.")
+}
+
+// NotAllowedHere is error 128: a column where only constants and variables may stand.
+func NotAllowedHere(name string) *Error {
+	return New(128, 15, "The name \"%s\" is not permitted in this context. Valid expressions are constants, constant expressions, and (in some contexts) variables. Column names are not permitted.", name)
+}
+
+// AggregateInAggregate is error 130.
+func AggregateInAggregate() *Error {
+	return New(130, 15, "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.")
+}
+
+// SizeExceedsMaximum is error 131; kind is "type", "column", "parameter" and the like.
+func SizeExceedsMaximum(size int, kind, name string, maximum int) *Error {
+	return New(131, 15, "The size (%d) given to the %s '%s' exceeds the maximum allowed for any data type (%d).", size, kind, name, maximum)
+}
+
+// DuplicateLabel is error 132.
+func DuplicateLabel(label string) *Error {
+	return New(132, 15, "The label '%s' has already been declared. Label names must be unique within a query batch or stored procedure.", label)
+}
+
+// UnknownLabel is error 133.
+func UnknownLabel(label string) *Error {
+	return New(133, 15, "A GOTO statement references the label '%s' but the label has not been declared.", label)
+}
+
+// DuplicateVariable is error 134; name includes the @.
+func DuplicateVariable(name string) *Error {
+	return New(134, 15, "The variable name '%s' has already been declared. Variable names must be unique within a query batch or stored procedure.", name)
+}
+
+// BreakOutsideWhile is error 135.
+func BreakOutsideWhile() *Error {
+	return New(135, 15, "Cannot use a BREAK statement outside the scope of a WHILE statement.")
+}
+
+// ContinueOutsideWhile is error 136.
+func ContinueOutsideWhile() *Error {
+	return New(136, 15, "Cannot use a CONTINUE statement outside the scope of a WHILE statement.")
+}
+
+// UndeclaredVariable is error 137; name includes the @.
+func UndeclaredVariable(name string) *Error {
+	return New(137, 15, "Must declare the scalar variable \"%s\".", name)
+}
+
+// UndeclaredTableVariable is error 1087; name includes the @.
+func UndeclaredTableVariable(name string) *Error {
+	return New(1087, 15, "Must declare the table variable \"%s\".", name)
+}
+
+// AssignAndRetrieve is error 141.
+func AssignAndRetrieve() *Error {
+	return New(141, 15, "A SELECT statement that assigns a value to a variable must not be combined with data-retrieval operations.")
+}
+
+// AggregateInGroupBy is error 144.
+func AggregateInGroupBy() *Error {
+	return New(144, 15, "Cannot use an aggregate or a subquery in an expression used for the group by list of a GROUP BY clause.")
+}
+
+// OrderByDistinct is error 145.
+func OrderByDistinct() *Error {
+	return New(145, 15, "ORDER BY items must appear in the select list if SELECT DISTINCT is specified.")
+}
+
+// AggregateInWhere is error 147.
+func AggregateInWhere() *Error {
+	return New(147, 15, "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a HAVING clause or a select list, and the column being aggregated is an outer reference.")
+}
+
+// BadWaitForTime is error 148.
+func BadWaitForTime(text string) *Error {
+	return New(148, 15, "Incorrect time syntax in time string '%s' used with WAITFOR.", text)
+}
+
+// NotAllowedIn is error 154: what is not allowed in where.
+func NotAllowedIn(what, where string) *Error {
+	return New(154, 15, "%s is not allowed in %s.", what, where)
+}
+
+// UnknownOption is error 155; kind names the family: "SET", "CURSOR", "datepart"...
+func UnknownOption(option, kind string) *Error {
+	return New(155, 15, "'%s' is not a recognized %s option.", option, kind)
+}
+
+// AggregateInSet is error 157.
+func AggregateInSet() *Error {
+	return New(157, 15, "An aggregate may not appear in the set list of an UPDATE statement.")
+}
+
+// AggregateInOutput is error 158.
+func AggregateInOutput() *Error {
+	return New(158, 15, "An aggregate may not appear in the OUTPUT clause.")
+}
+
+// GroupByConstant is error 164.
+func GroupByConstant() *Error {
+	return New(164, 15, "Each GROUP BY expression must contain at least one column that is not an outer reference.")
+}
+
+// DatabaseNotAllowed is error 166: a statement whose object may not have a database prefix.
+func DatabaseNotAllowed(statement string) *Error {
+	return New(166, 15, "'%s' does not allow specifying the database name as a prefix to the object name.", statement)
+}
+
+// DuplicateOrderBy is error 169.
+func DuplicateOrderBy() *Error {
+	return New(169, 15, "A column has been specified more than once in the order by list. Columns in the order by list must be unique.")
+}
+
+// ArgumentCount is error 174: function takes exactly n arguments.
+func ArgumentCount(function string, n int) *Error {
+	return New(174, 15, "The %s function requires %d argument(s).", function, n)
+}
+
+// ReturnWithValue is error 178.
+func ReturnWithValue() *Error {
+	return New(178, 15, "A RETURN statement with a return value cannot be used in this context.")
+}
+
+// OutputOfConstant is error 179.
+func OutputOfConstant() *Error {
+	return New(179, 15, "Cannot use the OUTPUT option when passing a constant to a stored procedure.")
+}
+
+// OutputNotDeclared is error 181.
+func OutputNotDeclared() *Error {
+	return New(181, 15, "Cannot use the OUTPUT option in a DECLARE, CREATE AGGREGATE or CREATE FUNCTION statement.")
+}
+
+// ArgumentRange is error 189: function takes minimum to maximum arguments.
+func ArgumentRange(function string, minimum, maximum int) *Error {
+	return New(189, 15, "The %s function requires %d to %d arguments.", function, minimum, maximum)
+}
+
+// NestedTooDeeply is error 191: the limit of the parser's recursion.
+func NestedTooDeeply() *Error {
+	return New(191, 15, "Some part of your SQL statement is nested too deeply. Rewrite the query or break it up into smaller queries.")
+}
+
+// NotRecognized is error 195; kind is "built-in function name", "function name" and the like.
+func NotRecognized(name, kind string) *Error {
+	return New(195, 15, "'%s' is not a recognized %s.", name, kind)
+}
+
+// InsertAssigns is error 199.
+func InsertAssigns() *Error {
+	return New(199, 15, "An INSERT statement cannot contain a SELECT statement that assigns values to a variable.")
+}
+
+// InvalidIdentifier is error 203.
+func InvalidIdentifier(name string) *Error {
+	return New(203, 16, "The name '%s' is not a valid identifier.", name)
+}
+
+// SetOperationCount is error 205.
+func SetOperationCount() *Error {
+	return New(205, 16, "All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number of expressions in their target lists.")
+}
+
+// InvalidLength is error 1001: a length or precision of a type below 1.
+func InvalidLength(n int) *Error {
+	return New(1001, 15, "Line 1: Length or precision specification %d is invalid.", n)
+}
+
+// InvalidScale is error 1002.
+func InvalidScale(n int) *Error { return New(1002, 15, "Line 1: Specified scale %d is invalid.", n) }
+
+// NumberOutOfRange is error 1007: a decimal literal of more than 38 digits.
+func NumberOutOfRange(text string) *Error {
+	return New(1007, 15, "The number '%s' is out of the range for numeric representation (maximum precision 38).", text)
+}
+
+// DuplicateCorrelation is error 1011.
+func DuplicateCorrelation(name string) *Error {
+	return New(1011, 16, "The correlation name '%s' is specified multiple times in a FROM clause.", name)
+}
+
+// SameExposedNames is error 1013.
+func SameExposedNames(a, b string) *Error {
+	return New(1013, 16, "The objects \"%s\" and \"%s\" in the FROM clause have the same exposed names. Use correlation names to distinguish them.", a, b)
+}
+
+// InvalidTopValue is error 1014.
+func InvalidTopValue() *Error {
+	return New(1014, 15, "A TOP or FETCH clause contains an invalid value.")
+}
+
+// AggregateInOn is error 1015.
+func AggregateInOn() *Error {
+	return New(1015, 15, "An aggregate cannot appear in an ON clause unless it is in a subquery contained in a HAVING clause or select list, and the column being aggregated is an outer reference.")
+}
+
+// InvalidParameter is error 1023: a keyword argument (a datepart) that the function does not know; n counts from 1.
+func InvalidParameter(n int, function string) *Error {
+	return New(1023, 15, "Invalid parameter %d specified for %s.", n, function)
+}
+
+// OrderByWithoutTop is error 1033.
+func OrderByWithoutTop() *Error {
+	return New(1033, 15, "The ORDER BY clause is invalid in views, inline functions, derived tables, subqueries, and common table expressions, unless TOP, OFFSET or FOR XML is also specified.")
+}
+
+// MissingName is error 1038.
+func MissingName() *Error {
+	return New(1038, 15, "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a name. For other statements, look for empty alias names. Aliases defined as \"\" or [] are not allowed. Change the alias to a valid name.")
+}
+
+// SubqueryNotAllowed is error 1046.
+func SubqueryNotAllowed() *Error {
+	return New(1046, 15, "Subqueries are not allowed in this context. Only scalar expressions are allowed.")
+}
+
+// TopNotInteger is error 1060.
+func TopNotInteger() *Error {
+	return New(1060, 15, "The number of rows provided for a TOP or FETCH clauses row count parameter must be an integer.")
+}
+
+// NonBoolean is error 4145; token is what follows the expression.
+func NonBoolean(token string) *Error {
+	return New(4145, 15, "An expression of non-boolean type specified in a context where a condition is expected, near '%s'.", token)
+}
+
+// ThrowOutsideCatch is error 10704.
+func ThrowOutsideCatch() *Error {
+	return New(10704, 15, "To rethrow an error, a THROW statement must be used inside a CATCH block. Insert the THROW statement inside a CATCH block, or add error parameters to the THROW statement.")
+}
+
+// RowConstructorCount is error 10709.
+func RowConstructorCount() *Error {
+	return New(10709, 16, "The number of columns for each row in a table value constructor must be the same.")
+}
+
+// MergeSemicolon is error 10713.
+func MergeSemicolon() *Error {
+	return New(10713, 15, "A MERGE statement must be terminated by a semi-colon (;).")
+}
+
+// TooManyRowValues is error 10738.
+func TooManyRowValues(maximum int) *Error {
+	return New(10738, 15, "The number of row value expressions in the INSERT statement exceeds the maximum allowed number of %d row values.", maximum)
+}
+
+// NegativeOffset is error 10742.
+func NegativeOffset() *Error {
+	return New(10742, 15, "The offset specified in a OFFSET clause may not be negative.")
+}
+
+// NonPositiveFetch is error 10744.
+func NonPositiveFetch() *Error {
+	return New(10744, 15, "The number of rows provided for a FETCH clause must be greater then zero.")
+}
+
+// OverRequired is error 10753: a window function without OVER.
+func OverRequired(function string) *Error {
+	return New(10753, 15, "The function '%s' must have an OVER clause.", function)
+}
+
+// OverOrderRequired is error 4112: a window function whose OVER lacks ORDER BY.
+func OverOrderRequired(function string) *Error {
+	return New(4112, 15, "The function '%s' must have an OVER clause with ORDER BY.", function)
+}
+
+// NotWindowFunction is error 4113: OVER behind a function that takes none.
+func NotWindowFunction(function string) *Error {
+	return New(4113, 15, "The function '%s' is not a valid windowing function, and cannot be used with the OVER clause.", function)
+}
+
+// WindowPlace is error 4108.
+func WindowPlace() *Error {
+	return New(4108, 15, "Windowed functions can only appear in the SELECT or ORDER BY clauses.")
+}
+
+// WindowInWindow is error 4109.
+func WindowInWindow() *Error {
+	return New(4109, 15, "Windowed functions cannot be used in the context of another windowed function or aggregate.")
+}
+
+// OffsetWithTop is error 10741.
+func OffsetWithTop() *Error {
+	return New(10741, 15, "A TOP can not be used in the same query or sub-query as a OFFSET.")
+}

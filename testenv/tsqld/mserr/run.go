@@ -1,0 +1,343 @@
+package mserr
+
+// Errors of running: procedures, transactions, locks, cursors, messages.
+
+// MissingParameter is error 201.
+func MissingParameter(procedure, parameter string) *Error {
+	return New(201, 16, "Procedure or function '%s' expects parameter '%s', which was not supplied.", procedure, parameter).WithState(4)
+}
+
+// ParameterType is error 214; name is such as ntext/nchar/nvarchar.
+func ParameterType(parameter, name string) *Error {
+	return New(214, 16, "Procedure expects parameter '%s' of type '%s'.", parameter, name).WithState(2)
+}
+
+// NestingLevel is error 217.
+func NestingLevel(limit int) *Error {
+	return New(217, 16, "Maximum stored procedure, function, trigger, or view nesting level exceeded (limit %d).", limit)
+}
+
+// TransactionCount is error 266.
+func TransactionCount(before, after int) *Error {
+	return New(266, 16, "Transaction count after EXECUTE indicates a mismatching number of BEGIN and COMMIT statements. Previous count = %d, current count = %d.", before, after).WithState(2)
+}
+
+// TooFewArguments is error 313.
+func TooFewArguments(function string) *Error {
+	return New(313, 16, "An insufficient number of arguments were supplied for the procedure or function %s.", function).WithState(3)
+}
+
+// SideEffect is error 443.
+func SideEffect(what string) *Error {
+	return New(443, 16, "Invalid use of a side-effecting operator '%s' within a function.", what)
+}
+
+// SubqueryRows is error 512.
+func SubqueryRows() *Error {
+	return New(512, 16, "Subquery returned more than 1 value. This is not permitted when the subquery follows =, !=, <, <= , >, >= or when the subquery is used as an expression.")
+}
+
+// RecursionExhausted is error 530.
+func RecursionExhausted(maximum int) *Error {
+	return New(530, 16, "The statement terminated. The maximum recursion %d has been exhausted before statement completion.", maximum)
+}
+
+// FunctionsOnly is error 557.
+func FunctionsOnly() *Error {
+	return New(557, 16, "Only functions and some extended stored procedures can be executed from within a function.")
+}
+
+// NotInTransaction is error 574; statement is CREATE DATABASE and the like.
+func NotInTransaction(statement string) *Error {
+	return New(574, 16, "%s statement cannot be used inside a user transaction.", statement)
+}
+
+// DatabaseNotInTransaction is error 226; statement is CREATE DATABASE and the like.
+func DatabaseNotInTransaction(statement string) *Error {
+	return New(226, 16, "%s statement not allowed within multi-statement transaction.", statement).WithState(6)
+}
+
+// InsertExecNested is error 8164.
+func InsertExecNested() *Error {
+	return New(8164, 16, "An INSERT EXEC statement cannot be nested.")
+}
+
+// SessionKilled is error 596.
+func SessionKilled() *Error {
+	return New(596, 21, "Cannot continue the execution because the session is in the kill state.")
+}
+
+// SaveWithoutTransaction is error 628.
+func SaveWithoutTransaction() *Error {
+	return New(628, 16, "Cannot issue SAVE TRANSACTION when there is no active transaction.")
+}
+
+// Deadlock is error 1205; resource is lock, usually.
+func Deadlock(spid int, resource string) *Error {
+	return New(1205, 13, "Transaction (Process ID %d) was deadlocked on %s resources with another process and has been chosen as the deadlock victim. Rerun the transaction.", spid, resource).WithState(51)
+}
+
+// LockTimeout is error 1222.
+func LockTimeout() *Error {
+	return New(1222, 16, "Lock request time out period exceeded.").WithState(51)
+}
+
+// InvalidErrorNumber is error 2732.
+func InvalidErrorNumber(number, from, to int64) *Error {
+	return New(2732, 16, "Error number %d is invalid. The number must be from %d through %d and it cannot be 50000.", number, from, to)
+}
+
+// InvalidSubstitution is error 2748; n counts from 1.
+func InvalidSubstitution(name string, n int) *Error {
+	return New(2748, 16, "Cannot specify %s data type (parameter %d) as a substitution parameter.", name, n)
+}
+
+// SeverityPermission is error 2754.
+func SeverityPermission(maximum int) *Error {
+	return New(2754, 16, "Error severity levels greater than %d can only be specified by members of the sysadmin role, using the WITH LOG option.", maximum)
+}
+
+// InvalidState is error 2756.
+func InvalidState(value, from, to int64) *Error {
+	return New(2756, 16, "Invalid value %d for state. Valid range is from %d to %d.", value, from, to)
+}
+
+// SubstitutionType is error 2786; n counts from 1.
+func SubstitutionType(n int) *Error {
+	return New(2786, 16, "The data type of substitution parameter %d does not match the expected type of the format specification.", n)
+}
+
+// InvalidFormat is error 2787.
+func InvalidFormat(format string) *Error {
+	return New(2787, 16, "Invalid format specification: '%s'.", format)
+}
+
+// NoProcedure is error 2812.
+func NoProcedure(name string) *Error {
+	return New(2812, 16, "Could not find stored procedure '%s'.", name).WithState(62)
+}
+
+// BatchAborted is error 3609.
+func BatchAborted() *Error {
+	return New(3609, 16, "The transaction ended in the trigger. The batch has been aborted.")
+}
+
+// StatementTerminated is error 3621, an informational message after an error that undid its statement.
+func StatementTerminated() *Error {
+	return New(3621, 0, "The statement has been terminated.")
+}
+
+// CommitWithoutBegin is error 3902.
+func CommitWithoutBegin() *Error {
+	return New(3902, 16, "The COMMIT TRANSACTION request has no corresponding BEGIN TRANSACTION.")
+}
+
+// RollbackWithoutBegin is error 3903.
+func RollbackWithoutBegin() *Error {
+	return New(3903, 16, "The ROLLBACK TRANSACTION request has no corresponding BEGIN TRANSACTION.")
+}
+
+// ReadOnlyDatabase is error 3906.
+func ReadOnlyDatabase(name string) *Error {
+	return New(3906, 16, "Failed to update database \"%s\" because the database is read-only.", name)
+}
+
+// RollbackInInsertExec is error 3915.
+func RollbackInInsertExec() *Error {
+	return New(3915, 16, "Cannot use the ROLLBACK statement within an INSERT-EXEC statement.")
+}
+
+// CommitInInsertExec is error 3916.
+func CommitInInsertExec() *Error {
+	return New(3916, 16, "Cannot use the COMMIT statement within an INSERT-EXEC statement unless BEGIN TRANSACTION is used first.")
+}
+
+// Uncommittable is error 3930.
+func Uncommittable() *Error {
+	return New(3930, 16, "The current transaction cannot be committed and cannot support operations that write to the log file. Roll back the transaction.")
+}
+
+// UncommittableSavepoint is error 3931.
+func UncommittableSavepoint() *Error {
+	return New(3931, 16, "The current transaction cannot be committed and cannot be rolled back to a savepoint. Roll back the entire transaction.")
+}
+
+// RoutineTransactionCount is error 3992.
+func RoutineTransactionCount(before, after int, routine string) *Error {
+	return New(3992, 16, "Transaction count has been changed from %d to %d inside of user defined routine, trigger or aggregate \"%s\". This is not allowed and user transaction will be rolled back. Change application logic to enforce strict transaction nesting.", before, after, routine)
+}
+
+// UncommittableAtEnd is error 3998.
+func UncommittableAtEnd() *Error {
+	return New(3998, 16, "Uncommittable transaction is detected at the end of the batch. The transaction is rolled back.")
+}
+
+// UnknownSavepoint is error 6401.
+func UnknownSavepoint(name string) *Error {
+	return New(6401, 16, "Cannot roll back %s. No transaction or savepoint of that name was found.", name)
+}
+
+// InvalidSPID is error 6101.
+func InvalidSPID(spid int64) *Error {
+	return New(6101, 16, "Session ID %d is not a valid user session.", spid)
+}
+
+// KillSelf is error 6104.
+func KillSelf() *Error {
+	return New(6104, 16, "Cannot use KILL to kill your own process.")
+}
+
+// NoProcess is error 6106.
+func NoProcess(spid int64) *Error {
+	return New(6106, 16, "Process ID %d is not an active process ID.", spid).WithState(2)
+}
+
+// DuplicateArgument is error 8143.
+func DuplicateArgument(parameter string) *Error {
+	return New(8143, 16, "Parameter '%s' was supplied multiple times.", parameter)
+}
+
+// TooManyProcArguments is error 8144.
+func TooManyProcArguments(procedure string) *Error {
+	return New(8144, 16, "Procedure or function %s has too many arguments specified.", procedure).WithState(2)
+}
+
+// NotParameter is error 8145.
+func NotParameter(parameter, procedure string) *Error {
+	return New(8145, 16, "%s is not a parameter for procedure %s.", parameter, procedure)
+}
+
+// NoParameters is error 8146.
+func NoParameters(procedure string) *Error {
+	return New(8146, 16, "Procedure %s has no parameters and arguments were supplied.", procedure)
+}
+
+// NotOutput is error 8162.
+func NotOutput(parameter string) *Error {
+	return New(8162, 16, "The formal parameter \"%s\" was not declared as an OUTPUT parameter, but the actual parameter passed in requested output.", parameter).WithState(2)
+}
+
+// MissingQueryParameter is error 8178.
+func MissingQueryParameter(query, parameter string) *Error {
+	return New(8178, 16, "The parameterized query '%s' expects the parameter '%s', which was not supplied.", query, parameter)
+}
+
+// NoPreparedHandle is error 8179.
+func NoPreparedHandle(handle int64) *Error {
+	return New(8179, 16, "Could not find prepared statement with handle %d.", handle).WithState(2)
+}
+
+// InternalResources is error 8623.
+func InternalResources() *Error {
+	return New(8623, 16, "The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query. If you believe you have received this message in error, contact Customer Support Services for more information.")
+}
+
+// CursorArgument is error 16902.
+func CursorArgument(procedure, parameter string) *Error {
+	return New(16902, 16, "%s: The value of the parameter %s is invalid.", procedure, parameter)
+}
+
+// CursorOpen is error 16905.
+func CursorOpen() *Error {
+	return New(16905, 16, "The cursor is already open.")
+}
+
+// FetchType is error 16911.
+func FetchType(fetch string) *Error {
+	return New(16911, 16, "fetch: The fetch type %s cannot be used with forward only cursors.", fetch)
+}
+
+// CursorExists is error 16915.
+func CursorExists(name string) *Error {
+	return New(16915, 16, "A cursor with the name '%s' already exists.", name)
+}
+
+// NoCursor is error 16916.
+func NoCursor(name string) *Error {
+	return New(16916, 16, "A cursor with the name '%s' does not exist.", name)
+}
+
+// CursorNotOpen is error 16917.
+func CursorNotOpen() *Error {
+	return New(16917, 16, "Cursor is not open.")
+}
+
+// FetchVariables is error 16924.
+func FetchVariables() *Error {
+	return New(16924, 16, "Cursorfetch: The number of variables declared in the INTO list must match that of selected columns.")
+}
+
+// CursorReadOnly is error 16929.
+func CursorReadOnly() *Error {
+	return New(16929, 16, "The cursor is READ ONLY.")
+}
+
+// NotInFetchBuffer is error 16930.
+func NotInFetchBuffer() *Error {
+	return New(16930, 16, "The requested row is not in the fetch buffer.")
+}
+
+// NoCursorAllocated is error 16950.
+func NoCursorAllocated(variable string) *Error {
+	return New(16950, 16, "The variable '%s' does not currently have a cursor allocated to it.", variable).WithState(2)
+}
+
+// UnknownMessage is error 18054.
+func UnknownMessage(number, severity, state int64) *Error {
+	return New(18054, 16, "Error %d, severity %d, state %d was raised, but no message with that error number was found in sys.messages. If error is larger than 50000, make sure the user-defined message is added using sp_addmessage.", number, severity, state)
+}
+
+// InvalidProcArgument is error 15600.
+func InvalidProcArgument(procedure string) *Error {
+	return New(15600, 15, "An invalid parameter or option was specified for procedure '%s'.", procedure)
+}
+
+// SessionContextReadOnly is error 15664.
+func SessionContextReadOnly(key string) *Error {
+	return New(15664, 16, "Cannot set key '%s' in the session context. The key has been set as read_only for this session.", key)
+}
+
+// NoSuchProcObject is error 15009.
+func NoSuchProcObject(object, database string) *Error {
+	return New(15009, 16, "The object '%s' does not exist in database '%s' or is invalid for this operation.", object, database)
+}
+
+// NoItem is error 15225.
+func NoItem(name, database, kind string) *Error {
+	return New(15225, 11, "No item by the name of '%s' could be found in the current database '%s', given that @itemtype was input as '%s'.", name, database, kind)
+}
+
+// AmbiguousItem is error 15248.
+func AmbiguousItem(kind string) *Error {
+	return New(15248, 11, "Either the parameter @objname is ambiguous or the claimed @objtype (%s) is wrong.", kind)
+}
+
+// RenameTaken is error 15335.
+func RenameTaken(name, kind string) *Error {
+	return New(15335, 11, "Error: The new name '%s' is already in use as a %s name and would cause a duplicate that is not permitted.", name, kind)
+}
+
+// RenameCaution is error 15477, an informational message of sp_rename.
+func RenameCaution() *Error {
+	return New(15477, 0, "Caution: Changing any part of an object name could break scripts and stored procedures.")
+}
+
+// ApplockNotHeld is error 1223; resource is the name of the application lock, principal the one it was asked under.
+func ApplockNotHeld(principal, resource string) *Error {
+	return New(1223, 16, "Cannot release the application lock (Database Principal: '%s', Resource: '%s') because it is not currently held.", principal, resource)
+}
+
+// NeedsTransaction is error 3918.
+func NeedsTransaction() *Error {
+	return New(3918, 16, "The statement or function must be executed in the context of a user transaction.")
+}
+
+// StatementNotSupported is error 40510.
+func StatementNotSupported(statement string) *Error {
+	return New(40510, 16, "Statement '%s' is not supported in this version of SQL Server.", statement)
+}
+
+// InsufficientResources is error 49918.
+func InsufficientResources() *Error {
+	return New(49918, 16, "Cannot process request. Not enough resources to process request. Please retry your request later.")
+}

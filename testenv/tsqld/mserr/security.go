@@ -1,0 +1,133 @@
+package mserr
+
+// Errors of logins, databases, permissions, and messages about the session.
+
+// ObjectPermission is error 229.
+func ObjectPermission(permission, object, database, schema string) *Error {
+	return New(229, 14, "The %s permission was denied on the object '%s', database '%s', schema '%s'.", permission, object, database, schema).WithState(5)
+}
+
+// ColumnPermission is error 230.
+func ColumnPermission(permission, column, object, database, schema string) *Error {
+	return New(230, 14, "The %s permission was denied on the column '%s' of the object '%s', database '%s', schema '%s'.", permission, column, object, database, schema)
+}
+
+// DatabasePermission is error 262.
+func DatabasePermission(permission, database string) *Error {
+	return New(262, 14, "%s permission denied in database '%s'.", permission, database)
+}
+
+// NoPermission is error 297.
+func NoPermission() *Error {
+	return New(297, 16, "The user does not have permission to perform this action.").WithState(5)
+}
+
+// SecurablePermission is error 300.
+func SecurablePermission(permission, object, database string) *Error {
+	return New(300, 14, "%s permission was denied on object '%s', database '%s'.", permission, object, database)
+}
+
+// NoDatabase is error 911.
+func NoDatabase(name string) *Error {
+	return New(911, 16, "Database '%s' does not exist. Make sure that the name is entered correctly.", name)
+}
+
+// DatabaseAccess is error 916.
+func DatabaseAccess(principal, database string) *Error {
+	return New(916, 14, "The server principal \"%s\" is not able to access the database \"%s\" under the current security context.", principal, database)
+}
+
+// DatabaseOffline is error 942.
+func DatabaseOffline(name string) *Error {
+	return New(942, 14, "Database '%s' cannot be opened because it is offline.", name).WithState(4)
+}
+
+// CannotOpenDatabase is error 4060.
+func CannotOpenDatabase(name string) *Error {
+	return New(4060, 11, "Cannot open database \"%s\" requested by the login. The login failed.", name)
+}
+
+// LoginFailed is error 18456; the state is always 1, so that a client cannot tell why.
+func LoginFailed(user string) *Error {
+	return New(18456, 14, "Login failed for user '%s'.", user)
+}
+
+// DatabaseContext is error 5701, an informational message.
+func DatabaseContext(name string) *Error {
+	return New(5701, 10, "Changed database context to '%s'.", name).WithState(2)
+}
+
+// LanguageSetting is error 5703, an informational message.
+func LanguageSetting(name string) *Error {
+	return New(5703, 10, "Changed language setting to %s.", name)
+}
+
+// NoServer is error 7202.
+func NoServer(name string) *Error {
+	return New(7202, 11, "Could not find server '%s' in sys.servers. Verify that the correct server name was specified. If necessary, execute the stored procedure sp_addlinkedserver to add the server to sys.servers.", name).WithState(2)
+}
+
+// InvalidLogin is error 15007.
+func InvalidLogin(name string) *Error {
+	return New(15007, 16, "'%s' is not a valid login or you do not have permission.", name)
+}
+
+// PrincipalExists is error 15023.
+func PrincipalExists(name string) *Error {
+	return New(15023, 16, "User, group, or role '%s' already exists in the current database.", name)
+}
+
+// LoginExists is error 15025.
+func LoginExists(name string) *Error {
+	return New(15025, 16, "The server principal '%s' already exists.", name)
+}
+
+// LoginHasUser is error 15063.
+func LoginHasUser() *Error {
+	return New(15063, 16, "The login already has an account under a different user name.")
+}
+
+// PrincipalOwnsSchema is error 15138.
+func PrincipalOwnsSchema() *Error {
+	return New(15138, 16, "The database principal owns a schema in the database, and cannot be dropped.")
+}
+
+// RoleHasMembers is error 15144.
+func RoleHasMembers() *Error {
+	return New(15144, 16, "The role has members. It must be empty before it can be dropped.")
+}
+
+// CannotFind is error 15151; verb is find, alter, drop, kind user, role, login, schema...
+func CannotFind(verb, kind, name string) *Error {
+	return New(15151, 16, "Cannot %s the %s '%s', because it does not exist or you do not have permission.", verb, kind, name)
+}
+
+// ActionPermission is error 15247.
+func ActionPermission() *Error {
+	return New(15247, 16, "User does not have permission to perform this action.")
+}
+
+// NoWindowsPrincipal is error 15401.
+func NoWindowsPrincipal(name string) *Error {
+	return New(15401, 16, "Windows NT user or group '%s' not found. Check the name again.", name)
+}
+
+// ImpersonateLogin is error 15406.
+func ImpersonateLogin(name string) *Error {
+	return New(15406, 16, "Cannot execute as the server principal because the principal \"%s\" does not exist, this type of principal cannot be impersonated, or you do not have permission.", name)
+}
+
+// LoginInUse is error 15434.
+func LoginInUse(name string) *Error {
+	return New(15434, 16, "Could not drop login '%s' as the user is currently logged in.", name)
+}
+
+// ImpersonateUser is error 15517.
+func ImpersonateUser(name string) *Error {
+	return New(15517, 16, "Cannot execute as the database principal because the principal \"%s\" does not exist, this type of principal cannot be impersonated, or you do not have permission.", name)
+}
+
+// NoUse is error 40508; Azure SQL Database only.
+func NoUse() *Error {
+	return New(40508, 16, "USE statement is not supported to switch between databases. Use a new connection to connect to a different database.")
+}
