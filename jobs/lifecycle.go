@@ -1,0 +1,94 @@
+package jobs
+
+import (
+	"slices"
+	"strings"
+)
+
+// Lifecycle is the state of a job, step or target execution, spelled as the column lifecycle of the
+// view jobs.job_executions spells it. The zero value is no lifecycle.
+type Lifecycle string
+
+// The values of the column lifecycle, from Azure's documentation of jobs.job_executions.
+const (
+	// Created is the state before anything was done; also a target that waits for a free worker.
+	Created Lifecycle = "Created"
+	// InProgress means that an attempt is under way, or that a step's targets are being resolved.
+	InProgress Lifecycle = "InProgress"
+	// WaitingForChildJobExecutions is the state of a root or step that waits for its children.
+	WaitingForChildJobExecutions Lifecycle = "WaitingForChildJobExecutions"
+	// WaitingForRetry means that an attempt failed and that another one has its time set.
+	WaitingForRetry Lifecycle = "WaitingForRetry"
+	// Succeeded is terminal: everything ran without an error.
+	Succeeded Lifecycle = "Succeeded"
+	// SucceededWithSkipped is terminal, for parents only: no child failed, and some were Skipped.
+	SucceededWithSkipped Lifecycle = "SucceededWithSkipped"
+	// Failed is terminal: an error was left after the last attempt.
+	Failed Lifecycle = "Failed"
+	// TimedOut is terminal: the step's time limit passed. It is never retried.
+	TimedOut Lifecycle = "TimedOut"
+	// Canceled is terminal: somebody stopped the run. It is never retried.
+	Canceled Lifecycle = "Canceled"
+	// Skipped is terminal, for targets: an earlier run of the job was still at the same step there.
+	Skipped Lifecycle = "Skipped"
+)
+
+// Lifecycles returns every value, active ones first, in the order of a run.
+func Lifecycles() []Lifecycle {
+	return []Lifecycle{
+		Created, InProgress, WaitingForChildJobExecutions, WaitingForRetry,
+		Succeeded, SucceededWithSkipped, Failed, TimedOut, Canceled, Skipped,
+	}
+}
+
+// ParseLifecycle finds the value that s spells in any case (decision 29 of the specification). For
+// anything else the error is an *UnknownLifecycleError.
+func ParseLifecycle(s string) (Lifecycle, error) {
+	for _, l := range Lifecycles() {
+		if strings.EqualFold(s, string(l)) {
+			return l, nil
+		}
+	}
+	return "", &UnknownLifecycleError{Text: s}
+}
+
+// Valid says whether l is one of the ten values in their exact spelling.
+func (l Lifecycle) Valid() bool { return slices.Contains(Lifecycles(), l) }
+
+// Terminal says whether the state never changes again (invariant I6).
+func (l Lifecycle) Terminal() bool { return l.Valid() && !l.Active() }
+
+// Active says whether the execution still has something to do: the column is_active. It is false for
+// what is not a lifecycle.
+func (l Lifecycle) Active() bool {
+	switch l {
+	case Created, InProgress, WaitingForChildJobExecutions, WaitingForRetry:
+		return true
+	default:
+		return false
+	}
+}
+
+// transitions lists, for each active state, the states that may follow it. Terminal states are absent:
+// nothing follows them. See DESIGN.md, "States", for who makes each transition.
+var transitions = map[Lifecycle][]Lifecycle{
+	Created: {InProgress, WaitingForChildJobExecutions, Succeeded, Failed, TimedOut, Canceled, Skipped},
+	InProgress: {
+		WaitingForChildJobExecutions, WaitingForRetry, Created,
+		Succeeded, Failed, TimedOut, Canceled,
+	},
+	WaitingForChildJobExecutions: {Succeeded, SucceededWithSkipped, Failed, TimedOut, Canceled},
+	WaitingForRetry:              {InProgress, Failed, TimedOut, Canceled},
+}
+
+// CanBecome says whether an execution in state l may go to state next. Staying is not a transition.
+func (l Lifecycle) CanBecome(next Lifecycle) bool { return slices.Contains(transitions[l], next) }
+
+// CheckTransition is nil when from may become to, else a *TransitionError; op says what was tried, as
+// a verb phrase.
+func CheckTransition(op string, from, to Lifecycle) error {
+	if from.CanBecome(to) {
+		return nil
+	}
+	return &TransitionError{Op: op, From: from, To: to}
+}

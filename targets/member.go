@@ -1,0 +1,162 @@
+package targets
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// Target is one database that a step runs on.
+type Target struct {
+	// ID is a name-based UUID of server and database: the same database has the same id in every run.
+	ID uuid.UUID
+	// Server is the server's name as the target group spells it: host, host\instance or host,port.
+	Server string
+	// Database is the database's name as the server spells it, or as a SqlDatabase member does.
+	Database string
+	// ElasticPool is the elastic pool that the database was found in; empty when it is in none, or when
+	// nobody asked (a SqlDatabase member). It is what max_parallelism counts by.
+	ElasticPool string
+}
+
+// String is for people: server and database.
+func (t Target) String() string { return t.Server + "/" + t.Database }
+
+// targetNamespace is the name space of target ids: a random UUID, fixed for ever.
+var targetNamespace = uuid.MustParse("8f1c8f0e-5a0b-4b5e-9a53-2d1f5d7a6c11")
+
+// NewTarget makes the target of a database, with its id. Server and database names that differ in case
+// only have the same id.
+func NewTarget(server, database, pool string) Target {
+	return Target{ID: TargetID(server, database), Server: server, Database: database, ElasticPool: pool}
+}
+
+// TargetID is the name-based UUID (RFC 9562, version 5) of a database.
+func TargetID(server, database string) uuid.UUID {
+	return uuid.NewSHA1(targetNamespace, []byte(fold(server)+"\x00"+fold(database)))
+}
+
+// fold makes names comparable: server and database names are compared without regard to case, as SQL
+// Server's default collations and DNS do.
+func fold(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
+
+// MembershipType says whether a member adds databases or takes them away.
+type MembershipType string
+
+const (
+	// Include adds what the member stands for. It is the default.
+	Include MembershipType = "Include"
+	// Exclude takes away what the member stands for, whatever other members say and in whatever order.
+	Exclude MembershipType = "Exclude"
+)
+
+// MemberKind is the column target_type of jobs.target_group_members.
+type MemberKind string
+
+const (
+	// SQLServer stands for all online user databases of a server.
+	SQLServer MemberKind = "SqlServer"
+	// SQLElasticPool stands for all databases of an Azure SQL elastic pool.
+	SQLElasticPool MemberKind = "SqlElasticPool"
+	// SQLDatabase is one database, of any kind: master too, when it is named.
+	SQLDatabase MemberKind = "SqlDatabase"
+	// SQLShardMap stands for the databases of all shards of a shard map.
+	SQLShardMap MemberKind = "SqlShardMap"
+)
+
+// ParseMembershipType finds the value that s spells in any case; empty is Include.
+func ParseMembershipType(s string) (MembershipType, error) {
+	if s == "" {
+		return Include, nil
+	}
+	for _, m := range []MembershipType{Include, Exclude} {
+		if strings.EqualFold(s, string(m)) {
+			return m, nil
+		}
+	}
+	return "", fmt.Errorf("membership type %q: Include or Exclude is needed", s)
+}
+
+// MemberKinds returns every kind.
+func MemberKinds() []MemberKind {
+	return []MemberKind{SQLServer, SQLElasticPool, SQLDatabase, SQLShardMap}
+}
+
+// ParseMemberKind finds the value that s spells in any case.
+func ParseMemberKind(s string) (MemberKind, error) {
+	for _, k := range MemberKinds() {
+		if strings.EqualFold(s, string(k)) {
+			return k, nil
+		}
+	}
+	return "", fmt.Errorf("target type %q: one of %v is needed", s, MemberKinds())
+}
+
+// Member is one row of a target group.
+type Member struct {
+	// ID is the column target_id; nil in a member that is not stored.
+	ID uuid.UUID
+	// Membership is Include or Exclude; empty means Include.
+	Membership MembershipType
+	// Kind decides which of the names below are needed.
+	Kind MemberKind
+	// Server is needed by every kind.
+	Server string
+	// Database is the database itself (SqlDatabase) or the shard map manager's (SqlShardMap).
+	Database string
+	// ElasticPool is needed by SqlElasticPool.
+	ElasticPool string
+	// ShardMap is needed by SqlShardMap.
+	ShardMap string
+	// RefreshCredential names the credential that lists databases; empty: the agent's default.
+	RefreshCredential string
+}
+
+// String is for people and error texts: kind and names.
+func (m Member) String() string {
+	var b strings.Builder
+	if m.Membership == Exclude {
+		b.WriteString("excluded ")
+	}
+	b.WriteString(string(m.Kind) + " " + m.Server)
+	for _, name := range []string{m.Database, m.ElasticPool, m.ShardMap} {
+		if name != "" {
+			b.WriteString("/" + name)
+		}
+	}
+	return b.String()
+}
+
+// Validate says what is missing or too much in m. The procedures check the same when members are
+// added; this is for members that came from elsewhere.
+func (m Member) Validate() error {
+	if m.Membership != "" && m.Membership != Include && m.Membership != Exclude {
+		return &MemberError{Member: m, Err: fmt.Errorf("membership type %q: Include or Exclude is needed", m.Membership)}
+	}
+	need := map[string]bool{"server name": true}
+	switch m.Kind {
+	case SQLServer:
+	case SQLElasticPool:
+		need["elastic pool name"] = true
+	case SQLDatabase:
+		need["database name"] = true
+	case SQLShardMap:
+		need["database name"], need["shard map name"] = true, true
+	default:
+		return &MemberError{Member: m, Err: fmt.Errorf("target type %q: one of %v is needed", m.Kind, MemberKinds())}
+	}
+	for _, f := range []struct{ name, value string }{
+		{"server name", m.Server}, {"database name", m.Database},
+		{"elastic pool name", m.ElasticPool}, {"shard map name", m.ShardMap},
+	} {
+		if has := strings.TrimSpace(f.value) != ""; has != need[f.name] {
+			problem := "is needed"
+			if has {
+				problem = "does not belong here"
+			}
+			return &MemberError{Member: m, Err: fmt.Errorf("the %s %s", f.name, problem)}
+		}
+	}
+	return nil
+}
