@@ -1,0 +1,113 @@
+package tds
+
+import (
+	"encoding/binary"
+	"io"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// BulkReader reads the stream of a bulk load: COLMETADATA, rows, DONE (MS-TDS 2.2.6.1). It holds one
+// row at a time. It is not safe for concurrent use.
+type BulkReader struct {
+	d     *decoder
+	v     Version
+	infos []typeInfo
+	cols  []types.Column
+	done  bool
+}
+
+// NewBulkReader reads the columns from a stream that comes in pieces; next returns io.EOF at its end.
+// The pieces are not kept.
+func NewBulkReader(next func() ([]byte, error), v Version) (*BulkReader, error) {
+	r := &BulkReader{d: &decoder{what: "bulk load", more: next}, v: v}
+	d := r.d
+	if token := d.u8(); token != tokenColMetadata {
+		d.failf("token %#02x instead of its columns", token)
+	}
+	n := int(d.u16())
+	if n == 0 || n > maxColumns {
+		d.failf("%d columns", n)
+	}
+	for range n {
+		if d.err != nil {
+			break
+		}
+		if v.since72() {
+			d.u32() // user type
+		} else {
+			d.u16()
+		}
+		flags := d.u16()
+		ti := readTypeInfo(d, formColumn)
+		r.infos = append(r.infos, ti)
+		r.cols = append(r.cols, types.Column{Name: d.bVarchar(), Type: ti.typ, Nullable: flags&columnNullable != 0,
+			Identity: flags&columnIdentity != 0, Computed: flags&columnComputed != 0})
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	return r, nil
+}
+
+// Columns returns the columns. The slice belongs to the reader.
+func (r *BulkReader) Columns() []types.Column { return r.cols }
+
+// Next returns the next row, in a slice of its own, and io.EOF after the last.
+func (r *BulkReader) Next() ([]types.Value, error) {
+	d := r.d
+	if d.err != nil {
+		return nil, d.err
+	}
+	if r.done || !d.has(1) {
+		r.done = true
+		if d.err != nil {
+			return nil, d.err
+		}
+		return nil, io.EOF
+	}
+	var nulls []byte
+	switch token := d.u8(); token {
+	case tokenRow:
+	case tokenNBCRow:
+		nulls = d.bytes((len(r.infos) + 7) / 8)
+	case tokenDone:
+		d.take(doneSize(r.v) - 1)
+		r.done = true
+		if d.err != nil {
+			return nil, d.err
+		}
+		return nil, io.EOF
+	default:
+		d.failf("token %#02x instead of a row", token)
+	}
+	row := make([]types.Value, len(r.infos))
+	for i, ti := range r.infos {
+		if d.err != nil {
+			return nil, d.err
+		}
+		if nulls != nil && nulls[i/8]&(1<<(i%8)) != 0 {
+			continue
+		}
+		row[i] = readValue(d, ti, formColumn)
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	return row, nil
+}
+
+// AppendBulk appends the payload of a whole bulk load. Its columns may not be text, ntext or image.
+func AppendBulk(b []byte, cols []types.Column, rows [][]types.Value, v Version) ([]byte, error) {
+	enc, err := NewRowEncoder(cols, v)
+	if err != nil {
+		return nil, err
+	}
+	b = enc.AppendColMetadata(b)
+	for _, row := range rows {
+		if b, err = enc.AppendRow(b, row); err != nil {
+			return nil, err
+		}
+	}
+	return append(binary.LittleEndian.AppendUint16(append(b, tokenDone), 0), make([]byte, doneSize(v)-3)...), nil
+}

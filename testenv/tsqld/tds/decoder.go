@@ -1,0 +1,142 @@
+package tds
+
+import (
+	"encoding/binary"
+	"errors"
+	"io"
+)
+
+// decoder reads the fields of a message. The first error sticks: afterwards every method returns
+// zeroes, so that a structure is read without a check per field, and err is looked at where a decision
+// depends on a value. A length is compared with what is there before anything is made from it.
+type decoder struct {
+	buf  []byte // what has arrived
+	pos  int    // next byte in buf
+	err  error
+	what string // structure being read, for errors
+
+	// more returns the next piece of a streamed message, io.EOF at its end; nil when buf is all there is.
+	more func() ([]byte, error)
+}
+
+// newDecoder reads b, a whole message; what names it in errors.
+func newDecoder(what string, b []byte) *decoder { return &decoder{buf: b, what: what} }
+
+// fail records the first error.
+func (d *decoder) fail(err error) {
+	if d.err == nil {
+		d.err = err
+	}
+}
+
+// failf records a [*FormatError] about the structure being read.
+func (d *decoder) failf(format string, args ...any) {
+	if d.err == nil {
+		d.err = formatErrorf(d.what+": "+format, args...)
+	}
+}
+
+// left returns how many bytes are at hand without waiting for more of a stream.
+func (d *decoder) left() int {
+	if d.err != nil {
+		return 0
+	}
+	return len(d.buf) - d.pos
+}
+
+// has waits until n bytes are at hand and tells whether they are; the end of the message is no error here.
+func (d *decoder) has(n int) bool {
+	if d.err != nil {
+		return false
+	}
+	for len(d.buf)-d.pos < n {
+		if d.more == nil {
+			return false
+		}
+		piece, err := d.more()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				d.fail(err)
+			}
+			return false
+		}
+		if d.pos > 0 {
+			d.buf = append(d.buf[:0], d.buf[d.pos:]...)
+			d.pos = 0
+		}
+		d.buf = append(d.buf, piece...)
+	}
+	return true
+}
+
+// take returns the next n bytes, valid until the next call; nil after an error.
+func (d *decoder) take(n int) []byte {
+	if n < 0 || !d.has(n) {
+		d.failf("%d bytes wanted at offset %d, %d left", n, d.pos, len(d.buf)-d.pos)
+		return nil
+	}
+	b := d.buf[d.pos : d.pos+n]
+	d.pos += n
+	return b
+}
+
+// bytes returns a copy of the next n bytes; never nil unless there was an error.
+func (d *decoder) bytes(n int) []byte {
+	b := d.take(n)
+	if b == nil {
+		return nil
+	}
+	return append(make([]byte, 0, n), b...)
+}
+
+func (d *decoder) u8() uint8 {
+	if b := d.take(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (d *decoder) u16() uint16 {
+	if b := d.take(2); b != nil {
+		return binary.LittleEndian.Uint16(b)
+	}
+	return 0
+}
+
+func (d *decoder) u32() uint32 {
+	if b := d.take(4); b != nil {
+		return binary.LittleEndian.Uint32(b)
+	}
+	return 0
+}
+
+func (d *decoder) u64() uint64 {
+	if b := d.take(8); b != nil {
+		return binary.LittleEndian.Uint64(b)
+	}
+	return 0
+}
+
+// peek returns the next byte without taking it; false at the end.
+func (d *decoder) peek() (uint8, bool) {
+	if !d.has(1) {
+		return 0, false
+	}
+	return d.buf[d.pos], true
+}
+
+// ucs2 returns a string of n UTF-16 units.
+func (d *decoder) ucs2(n int) string { return decodeUTF16(d.take(2 * n)) }
+
+// bVarchar returns a B_VARCHAR: one byte of length in characters.
+func (d *decoder) bVarchar() string { return d.ucs2(int(d.u8())) }
+
+// usVarchar returns a US_VARCHAR: two bytes of length in characters.
+func (d *decoder) usVarchar() string { return d.ucs2(int(d.u16())) }
+
+// end fails when bytes are left over.
+func (d *decoder) end() {
+	if d.err == nil && d.has(1) {
+		d.failf("%d bytes after its end", len(d.buf)-d.pos)
+	}
+}

@@ -1,0 +1,253 @@
+package tds
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Secret is a password. It prints as asterisks, whatever the verb, so that a [Login] can be logged.
+type Secret string
+
+// Format writes asterisks.
+func (Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, "***") }
+
+// Bits of LOGIN7's flags (MS-TDS 2.2.6.4).
+const (
+	login7IntegratedSecurity = 0x80 // OptionFlags2
+	login7ChangePassword     = 0x01 // OptionFlags3
+	login7Extension          = 0x10 // OptionFlags3
+	login7ReadOnlyIntent     = 0x20 // TypeFlags
+)
+
+// Sizes of LOGIN7's fixed part: up to TDS 7.1, and since 7.2.
+const (
+	login7Size71 = 86
+	login7Size72 = 94
+)
+
+// Features that a client can ask for (MS-TDS 2.2.6.4, FeatureExt).
+const (
+	FeatureSessionRecovery  uint8 = 0x01
+	FeatureFedAuth          uint8 = 0x02
+	FeatureColumnEncryption uint8 = 0x04
+	FeatureUTF8             uint8 = 0x0A
+	featureEnd              uint8 = 0xFF
+)
+
+// Login is a LOGIN7 message. Lengths of names are limited to 128 characters by SQL Server; here they
+// are not checked beyond the message's size.
+type Login struct {
+	Asked      Version // what the client asked for
+	Version    Version // what the server will speak
+	PacketSize int     // what the client asked for, in bytes; 0 leaves it to the server
+	ProgVer    uint32  // client library's version
+	PID        uint32  // client's process
+	Flags1     uint8
+	Flags2     uint8
+	TypeFlags  uint8
+	Flags3     uint8
+	TimeZone   int32 // unused by servers
+	LCID       uint32
+
+	Host        string // client's machine
+	User        string
+	Password    Secret
+	App         string
+	Server      string // as the client called it
+	Library     string // client library's name
+	Language    string
+	Database    string // initial database; empty leaves it to the login
+	ClientID    [6]byte
+	SSPI        []byte
+	AttachFile  string
+	NewPassword Secret // the client wants to change its password
+
+	Features []Feature // in the order of the message
+}
+
+// Feature is one entry of LOGIN7's FeatureExt.
+type Feature struct {
+	ID   uint8
+	Data []byte
+}
+
+// Integrated tells whether the client wants to be authenticated by SSPI.
+func (l *Login) Integrated() bool { return l.Flags2&login7IntegratedSecurity != 0 }
+
+// ReadOnlyIntent tells whether the client said ApplicationIntent=ReadOnly.
+func (l *Login) ReadOnlyIntent() bool { return l.TypeFlags&login7ReadOnlyIntent != 0 }
+
+// HasFeature tells whether the client asked for the feature.
+func (l *Login) HasFeature(id uint8) bool {
+	for _, f := range l.Features {
+		if f.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// ReadLogin reads the payload of a LOGIN7 message. A client that is too old is an [ErrVersion]. No
+// error contains anything that the client sent as text.
+func ReadLogin(b []byte) (*Login, error) {
+	if len(b) < login7Size71 {
+		return nil, formatErrorf("login: %d bytes", len(b))
+	}
+	d := newDecoder("login", b)
+	if n := d.u32(); int64(n) > int64(len(b)) {
+		return nil, formatErrorf("login: says to have %d bytes, has %d", n, len(b))
+	}
+	l := &Login{Asked: Version(d.u32())}
+	version, err := l.Asked.negotiate()
+	if err != nil {
+		return nil, err
+	}
+	l.Version = version
+	if packetSize := d.u32(); packetSize <= MaxPacketSize {
+		l.PacketSize = int(packetSize)
+	} else {
+		l.PacketSize = MaxPacketSize
+	}
+	l.ProgVer, l.PID = d.u32(), d.u32()
+	d.u32() // connection id
+	l.Flags1, l.Flags2, l.TypeFlags, l.Flags3 = d.u8(), d.u8(), d.u8(), d.u8()
+	l.TimeZone, l.LCID = int32(d.u32()), d.u32()
+
+	// span returns the bytes that the next offset and length, in units of the given size, point to.
+	span := func(what string, unit int) []byte {
+		from, n := int(d.u16()), int(d.u16())*unit
+		if n == 0 {
+			return nil
+		}
+		if from < login7Size71 || from+n > len(b) {
+			d.failf("%s with %d bytes at %d of %d", what, n, from, len(b))
+			return nil
+		}
+		return b[from : from+n]
+	}
+	l.Host = decodeUTF16(span("host", 2))
+	l.User = decodeUTF16(span("user", 2))
+	l.Password = readPassword(span("password", 2))
+	l.App = decodeUTF16(span("application", 2))
+	l.Server = decodeUTF16(span("server", 2))
+	extension := span("extension", 1)
+	l.Library = decodeUTF16(span("library", 2))
+	l.Language = decodeUTF16(span("language", 2))
+	l.Database = decodeUTF16(span("database", 2))
+	copy(l.ClientID[:], d.take(6))
+	l.SSPI = append([]byte(nil), span("sspi", 1)...)
+	l.AttachFile = decodeUTF16(span("file", 2))
+	if version.since72() && len(b) >= login7Size72 {
+		l.NewPassword = readPassword(span("new password", 2))
+	}
+	if l.Flags3&login7Extension != 0 && len(extension) >= 4 {
+		l.Features = readFeatures(d, b, int64(binary.LittleEndian.Uint32(extension)))
+	}
+	if d.err != nil {
+		return nil, d.err
+	}
+	return l, nil
+}
+
+// readFeatures reads the FeatureExt that starts at an offset of the message.
+func readFeatures(d *decoder, b []byte, from int64) []Feature {
+	if from < login7Size71 || from > int64(len(b)) {
+		d.failf("features at %d of %d", from, len(b))
+		return nil
+	}
+	var fs []Feature
+	e := newDecoder("login features", b[from:])
+	for {
+		id := e.u8()
+		if e.err != nil || id == featureEnd {
+			break
+		}
+		n := e.u32()
+		if n > maxLOB {
+			e.failf("feature %#02x with %d bytes", id, n)
+			break
+		}
+		fs = append(fs, Feature{ID: id, Data: e.bytes(int(n))})
+	}
+	if e.err != nil {
+		d.fail(e.err)
+	}
+	return fs
+}
+
+// readPassword undoes the obfuscation of a password: halves of each byte swapped after XOR with 0xA5.
+func readPassword(b []byte) Secret {
+	clear := make([]byte, len(b))
+	for i, c := range b {
+		c ^= 0xA5
+		clear[i] = c<<4 | c>>4
+	}
+	return Secret(decodeUTF16(clear))
+}
+
+// appendPassword is the inverse of readPassword.
+func appendPassword(b []byte, s Secret) []byte {
+	at := len(b)
+	b = appendUTF16(b, string(s))
+	for i, c := range b[at:] {
+		b[at+i] = (c<<4 | c>>4) ^ 0xA5
+	}
+	return b
+}
+
+// AppendLogin appends the payload of a LOGIN7 message. Flags are sent as they are, but for those that
+// say that features or a new password are present. Texts must fit 64 KiB together.
+func AppendLogin(b []byte, l *Login) []byte {
+	size := login7Size72
+	if !l.Asked.since72() {
+		size = login7Size71
+	}
+	flags3 := l.Flags3
+	if l.NewPassword != "" {
+		flags3 |= login7ChangePassword
+	}
+	var extension []byte
+	if len(l.Features) > 0 {
+		flags3 |= login7Extension
+		extension = make([]byte, 4)
+	}
+	var head, body []byte
+	for _, n := range []uint32{uint32(l.Asked), uint32(l.PacketSize), l.ProgVer, l.PID, 0} {
+		head = binary.LittleEndian.AppendUint32(head, n)
+	}
+	head = append(head, l.Flags1, l.Flags2, l.TypeFlags, flags3)
+	head = binary.LittleEndian.AppendUint32(head, uint32(l.TimeZone))
+	head = binary.LittleEndian.AppendUint32(head, l.LCID)
+	add := func(data []byte, unit int) {
+		head = binary.LittleEndian.AppendUint16(head, uint16(size+len(body)))
+		head = binary.LittleEndian.AppendUint16(head, uint16(len(data)/unit))
+		body = append(body, data...)
+	}
+	add(appendUTF16(nil, l.Host), 2)
+	add(appendUTF16(nil, l.User), 2)
+	add(appendPassword(nil, l.Password), 2)
+	add(appendUTF16(nil, l.App), 2)
+	add(appendUTF16(nil, l.Server), 2)
+	extensionAt := len(body)
+	add(extension, 1)
+	add(appendUTF16(nil, l.Library), 2)
+	add(appendUTF16(nil, l.Language), 2)
+	add(appendUTF16(nil, l.Database), 2)
+	head = append(head, l.ClientID[:]...)
+	add(l.SSPI, 1)
+	add(appendUTF16(nil, l.AttachFile), 2)
+	if size == login7Size72 {
+		add(appendPassword(nil, l.NewPassword), 2)
+		head = binary.LittleEndian.AppendUint32(head, 0) // long SSPI
+	}
+	if extension != nil {
+		binary.LittleEndian.PutUint32(body[extensionAt:], uint32(size+len(body)))
+		for _, f := range l.Features {
+			body = binary.LittleEndian.AppendUint32(append(body, f.ID), uint32(len(f.Data)))
+			body = append(body, f.Data...)
+		}
+		body = append(body, featureEnd)
+	}
+	b = binary.LittleEndian.AppendUint32(b, uint32(size+len(body)))
+	return append(append(b, head...), body...)
+}

@@ -1,0 +1,221 @@
+package tds
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// PacketType is the first byte of a packet (MS-TDS 2.2.3.1.1).
+type PacketType uint8
+
+// Packet types.
+const (
+	PacketBatch       PacketType = 0x01
+	PacketOldLogin    PacketType = 0x02 // before TDS 7.0
+	PacketRPC         PacketType = 0x03
+	PacketReply       PacketType = 0x04 // server to client
+	PacketAttention   PacketType = 0x06
+	PacketBulkLoad    PacketType = 0x07
+	PacketFedAuth     PacketType = 0x08
+	PacketTransaction PacketType = 0x0E
+	PacketLogin7      PacketType = 0x10
+	PacketSSPI        PacketType = 0x11
+	PacketPrelogin    PacketType = 0x12
+
+	// TLSHandshake is no packet type, but what the first byte of a TLS record says. A stream that
+	// begins with it is TDS 8.0.
+	TLSHandshake PacketType = 0x16
+)
+
+// Status is the second byte of a packet, a set of bits (MS-TDS 2.2.3.1.2).
+type Status uint8
+
+// Status bits.
+const (
+	StatusEOM              Status = 0x01 // last packet of the message
+	StatusIgnore           Status = 0x02 // with StatusEOM: the client takes the message back
+	StatusReset            Status = 0x08 // first packet: reset the session first
+	StatusResetKeepingTran Status = 0x10 // as StatusReset, leaving the transaction alone
+)
+
+// Sizes of packets in bytes, header included.
+const (
+	HeaderSize        = 8
+	MinPacketSize     = 512
+	MaxPacketSize     = 32767
+	DefaultPacketSize = 4096
+
+	// MaxEncryptedPacketSize keeps a packet within one TLS record, as SQL Server does.
+	MaxEncryptedPacketSize = 16383
+)
+
+// Header is the header of a packet. The window byte is always 0 and is not kept.
+type Header struct {
+	Type   PacketType
+	Status Status
+	Length int    // of the whole packet, header included
+	SPID   uint16 // session that sent it; only servers set it
+	ID     uint8  // counts packets modulo 256; not checked, as SQL Server does not
+}
+
+// EOM tells whether the packet is the last of its message.
+func (h Header) EOM() bool { return h.Status&StatusEOM != 0 }
+
+// ClampPacketSize returns the packet size that the server grants to a client that asked for n; 0 asks
+// for the default (MS-TDS 2.2.6.4, PacketSize). encrypted is a session inside TLS.
+func ClampPacketSize(n int, encrypted bool) int {
+	if n <= 0 {
+		n = DefaultPacketSize
+	}
+	if encrypted {
+		return min(max(n, MinPacketSize), MaxEncryptedPacketSize)
+	}
+	return min(max(n, MinPacketSize), MaxPacketSize)
+}
+
+// ReadPacket reads one packet. The payload is a new slice. An error at the very first byte is returned
+// as it is (io.EOF when the peer closed between packets); later ones become io.ErrUnexpectedEOF.
+func ReadPacket(r io.Reader) (Header, []byte, error) {
+	var raw [HeaderSize]byte
+	if _, err := io.ReadFull(r, raw[:]); err != nil {
+		return Header{}, nil, err
+	}
+	h := Header{
+		Type:   PacketType(raw[0]),
+		Status: Status(raw[1]),
+		Length: int(binary.BigEndian.Uint16(raw[2:])),
+		SPID:   binary.BigEndian.Uint16(raw[4:]),
+		ID:     raw[6],
+	}
+	if h.Length < HeaderSize || h.Length > MaxPacketSize {
+		return h, nil, formatErrorf("packet of type %#02x with a length of %d bytes", raw[0], h.Length)
+	}
+	payload := make([]byte, h.Length-HeaderSize)
+	if _, err := io.ReadFull(r, payload); err != nil {
+		if err == io.EOF {
+			err = io.ErrUnexpectedEOF
+		}
+		return h, nil, err
+	}
+	return h, payload, nil
+}
+
+// appendHeader appends h as the wire has it.
+func appendHeader(b []byte, h Header) []byte {
+	b = append(b, byte(h.Type), byte(h.Status))
+	b = binary.BigEndian.AppendUint16(b, uint16(h.Length))
+	b = binary.BigEndian.AppendUint16(b, h.SPID)
+	return append(b, h.ID, 0)
+}
+
+// ReadMessage reads packets up to the end of a message of at most limit bytes, and returns the first
+// packet's header, the status bits of all packets in it, and the joined payload. The packets must be
+// of one type.
+func ReadMessage(r io.Reader, limit int) (Header, []byte, error) {
+	first, payload, err := ReadPacket(r)
+	if err != nil {
+		return first, nil, err
+	}
+	for h := first; !h.EOM(); {
+		var more []byte
+		if h, more, err = ReadPacket(r); err != nil {
+			if err == io.EOF {
+				err = io.ErrUnexpectedEOF
+			}
+			return first, nil, err
+		}
+		if h.Type != first.Type {
+			return first, nil, formatErrorf("packet of type %#02x inside a message of type %#02x", byte(h.Type), byte(first.Type))
+		}
+		if len(payload)+len(more) > limit {
+			return first, nil, formatErrorf("message of type %#02x is longer than %d bytes", byte(first.Type), limit)
+		}
+		payload = append(payload, more...)
+		first.Status |= h.Status & (StatusEOM | StatusIgnore)
+	}
+	return first, payload, nil
+}
+
+// MessageWriter cuts messages into packets and writes each packet with one call of Write. It is not
+// safe for concurrent use. After an error of the writer every method returns that error.
+type MessageWriter struct {
+	w    io.Writer
+	size int
+	spid uint16
+	typ  PacketType
+	id   uint8
+	buf  []byte // header's room, then payload
+	err  error
+	// OnPacket, when set, sees each packet before it is written. It must not keep the slice.
+	OnPacket func(packet []byte)
+}
+
+// NewMessageWriter returns a writer with packets of at most size bytes.
+func NewMessageWriter(w io.Writer, size int) *MessageWriter {
+	return &MessageWriter{w: w, size: size, typ: PacketReply, id: 1, buf: make([]byte, HeaderSize, size)}
+}
+
+// SetSPID sets the session id of the packets to come.
+func (m *MessageWriter) SetSPID(spid uint16) { m.spid = spid }
+
+// SetWriter changes where packets go; between messages only.
+func (m *MessageWriter) SetWriter(w io.Writer) { m.w = w }
+
+// SetPacketSize changes the size of packets; between messages only.
+func (m *MessageWriter) SetPacketSize(size int) { m.size = size }
+
+// Begin starts a message. What an unfinished one had not sent yet is dropped.
+func (m *MessageWriter) Begin(t PacketType) {
+	m.typ, m.id, m.buf = t, 1, m.buf[:HeaderSize]
+}
+
+// Write adds to the message, and sends every packet that is full and not the last.
+func (m *MessageWriter) Write(p []byte) (int, error) {
+	n := len(p)
+	for m.err == nil && len(p) > 0 {
+		if len(m.buf) >= m.size {
+			m.send(0)
+		}
+		k := min(len(p), m.size-len(m.buf))
+		m.buf = append(m.buf, p[:k]...)
+		p = p[k:]
+	}
+	return n - len(p), m.err
+}
+
+// Flush sends what was written so far, without ending the message.
+func (m *MessageWriter) Flush() error {
+	if m.err == nil && len(m.buf) > HeaderSize {
+		m.send(0)
+	}
+	return m.err
+}
+
+// End sends the rest of the message and marks its end.
+func (m *MessageWriter) End() error { return m.EndWith(0) }
+
+// EndWith is End with further status bits in the last packet.
+func (m *MessageWriter) EndWith(s Status) error {
+	if m.err == nil {
+		m.send(StatusEOM | s)
+	}
+	m.id = 1
+	return m.err
+}
+
+// Pending returns how many bytes of payload wait to be sent.
+func (m *MessageWriter) Pending() int { return len(m.buf) - HeaderSize }
+
+// send writes the buffer as one packet.
+func (m *MessageWriter) send(s Status) {
+	appendHeader(m.buf[:0], Header{Type: m.typ, Status: s, Length: len(m.buf), SPID: m.spid, ID: m.id})
+	if m.OnPacket != nil {
+		m.OnPacket(m.buf)
+	}
+	if _, err := m.w.Write(m.buf); err != nil {
+		m.err = fmt.Errorf("write packet: %w", err)
+	}
+	m.id++
+	m.buf = m.buf[:HeaderSize]
+}

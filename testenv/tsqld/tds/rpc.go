@@ -1,0 +1,282 @@
+package tds
+
+import (
+	"encoding/binary"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// RPC is one remote procedure call of an RPC message (MS-TDS 2.2.6.6).
+type RPC struct {
+	Proc       string // a well-known procedure by its name, too
+	Options    uint16 // bit 0 recompile, bit 1 no metadata, bit 2 reuse metadata; hints
+	Params     []Param
+	NoExecNext bool // the separator that followed said not to execute what comes after
+}
+
+// Param is a parameter of a call. The fields are those of the interpreter's type, in its order, so
+// that one converts to the other.
+type Param struct {
+	Name     string // with its '@'; empty by position
+	Type     types.Type
+	Value    types.Value
+	Output   bool
+	Default  bool // the parameter's default was asked for; Value is nil
+	TypeName string
+	// Columns and Rows are set for a table-valued parameter. A column whose values the client leaves to
+	// the server is marked Identity, and its values are nil.
+	Columns []types.Column
+	Rows    [][]types.Value
+}
+
+// wellKnown are the procedures that clients call by number.
+var wellKnown = [...]string{
+	1: "sp_cursor", 2: "sp_cursoropen", 3: "sp_cursorprepare", 4: "sp_cursorexecute", 5: "sp_cursorprepexec",
+	6: "sp_cursorunprepare", 7: "sp_cursorfetch", 8: "sp_cursoroption", 9: "sp_cursorclose", 10: "sp_executesql",
+	11: "sp_prepare", 12: "sp_execute", 13: "sp_prepexec", 14: "sp_prepexecrpc", 15: "sp_unprepare",
+}
+
+// Status bits of a parameter.
+const (
+	paramByRef     = 0x01
+	paramDefault   = 0x02
+	paramEncrypted = 0x08
+)
+
+// Separators between the calls of one message.
+const (
+	rpcBatch71  = 0x80
+	rpcBatch72  = 0xFF
+	rpcNoExec72 = 0xFE
+)
+
+// procByNumber announces a procedure's number instead of its name.
+const procByNumber = 0xFFFF
+
+// ReadRPC reads the payload of an RPC message: one call or several.
+func ReadRPC(b []byte, v Version) (Headers, []RPC, error) {
+	d := newDecoder("rpc", b)
+	h := readHeaders(d, v)
+	var calls []RPC
+	for {
+		call := RPC{}
+		if n := d.u16(); n == procByNumber {
+			id := int(d.u16())
+			if id == 0 || id >= len(wellKnown) {
+				d.failf("procedure number %d", id)
+			} else {
+				call.Proc = wellKnown[id]
+			}
+		} else {
+			call.Proc = d.ucs2(int(n))
+		}
+		call.Options = d.u16()
+		more := false
+		for !more && d.left() > 0 {
+			next, _ := d.peek()
+			switch {
+			case v.since72() && next >= rpcNoExec72, !v.since72() && next == rpcBatch71:
+				call.NoExecNext = d.u8() == rpcNoExec72
+				more = true
+			default:
+				call.Params = append(call.Params, readParam(d))
+			}
+		}
+		if d.err != nil {
+			return h, nil, d.err
+		}
+		calls = append(calls, call)
+		if !more || d.left() == 0 { // a separator may also end the message
+			return h, calls, nil
+		}
+	}
+}
+
+// readParam reads one parameter.
+func readParam(d *decoder) Param {
+	p := Param{Name: d.bVarchar()}
+	status := d.u8()
+	p.Output, p.Default = status&paramByRef != 0, status&paramDefault != 0
+	if status&paramEncrypted != 0 {
+		d.failf("encrypted parameters (Always Encrypted) are not supported by tsqld")
+		return p
+	}
+	if next, _ := d.peek(); next == tokTVP {
+		d.u8()
+		readTVP(d, &p)
+		return p
+	}
+	ti := readTypeInfo(d, formParam)
+	p.Type = ti.typ
+	if d.err == nil {
+		p.Value = readValue(d, ti, formParam)
+	}
+	if p.Default {
+		p.Value = nil
+	}
+	return p
+}
+
+// Tokens inside a table-valued parameter (MS-TDS 2.2.5.5.5).
+const (
+	tvpEnd         = 0x00
+	tvpRow         = 0x01
+	tvpOrderUnique = 0x10
+	tvpColumnOrder = 0x11
+
+	tvpNull        = 0xFFFF // number of columns of a NULL table
+	tvpDefault     = 0x0200 // column flag: values are left to the server
+	maxTVPColumns  = 1024
+	columnNullable = 0x0001
+)
+
+// readTVP reads a table-valued parameter after its type token. A NULL table has neither columns nor rows.
+func readTVP(d *decoder, p *Param) {
+	d.bVarchar() // database: must be empty
+	schema := d.bVarchar()
+	p.TypeName = d.bVarchar()
+	if schema != "" {
+		p.TypeName = schema + "." + p.TypeName
+	}
+	n := int(d.u16())
+	if n == tvpNull {
+		n = 0
+	} else if n == 0 || n > maxTVPColumns {
+		d.failf("table-valued parameter with %d columns", n)
+	}
+	infos := make([]typeInfo, 0, min(n, maxTVPColumns))
+	omitted := make([]bool, 0, min(n, maxTVPColumns))
+	for range n {
+		if d.err != nil {
+			return
+		}
+		d.u32() // user type
+		flags := d.u16()
+		ti := readTypeInfo(d, formParam)
+		name := d.bVarchar()
+		infos = append(infos, ti)
+		omitted = append(omitted, flags&tvpDefault != 0)
+		p.Columns = append(p.Columns, types.Column{Name: name, Type: ti.typ, Nullable: flags&columnNullable != 0, Identity: flags&tvpDefault != 0})
+	}
+	for d.err == nil {
+		switch token := d.u8(); token {
+		case tvpEnd:
+			p.Rows = readTVPRows(d, infos, omitted)
+			return
+		case tvpOrderUnique, tvpColumnOrder:
+			width := 2 // ordinal of a column
+			if token == tvpOrderUnique {
+				width = 3 // and flags
+			}
+			d.take(width * int(d.u16()))
+		default:
+			d.failf("token %#02x in the metadata of a table-valued parameter", token)
+		}
+	}
+}
+
+// readTVPRows reads rows up to the end of the parameter.
+func readTVPRows(d *decoder, infos []typeInfo, omitted []bool) [][]types.Value {
+	var rows [][]types.Value
+	for d.err == nil {
+		switch token := d.u8(); token {
+		case tvpEnd:
+			return rows
+		case tvpRow:
+			row := make([]types.Value, len(infos))
+			for i, ti := range infos {
+				if !omitted[i] && d.err == nil {
+					row[i] = readValue(d, ti, formParam)
+				}
+			}
+			rows = append(rows, row)
+		default:
+			d.failf("token %#02x in the rows of a table-valued parameter", token)
+		}
+	}
+	return nil
+}
+
+// AppendRPC appends the payload of an RPC message. Table-valued parameters must have columns.
+func AppendRPC(b []byte, h Headers, calls []RPC, v Version) ([]byte, error) {
+	b = appendHeaders(b, h, v)
+	for i, call := range calls {
+		if i > 0 {
+			switch {
+			case !v.since72():
+				b = append(b, rpcBatch71)
+			case calls[i-1].NoExecNext:
+				b = append(b, rpcNoExec72)
+			default:
+				b = append(b, rpcBatch72)
+			}
+		}
+		b = appendUSVarchar(b, call.Proc, procByNumber-1)
+		b = binary.LittleEndian.AppendUint16(b, call.Options)
+		for _, p := range call.Params {
+			var err error
+			if b, err = appendParam(b, p, v); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return b, nil
+}
+
+// appendParam appends one parameter.
+func appendParam(b []byte, p Param, v Version) ([]byte, error) {
+	b = appendBVarchar(b, p.Name)
+	var status byte
+	if p.Output {
+		status |= paramByRef
+	}
+	if p.Default {
+		status |= paramDefault
+	}
+	b = append(b, status)
+	if p.TypeName != "" {
+		return appendTVP(b, p, v)
+	}
+	ti, err := wireType(p.Type, formParam, v)
+	if err != nil {
+		return nil, err
+	}
+	return appendValue(appendTypeInfo(b, ti, formParam, v), ti, formParam, p.Value)
+}
+
+// appendTVP appends a table-valued parameter; its TypeName is sent without a schema.
+func appendTVP(b []byte, p Param, v Version) ([]byte, error) {
+	b = append(b, tokTVP, 0, 0)
+	b = appendBVarchar(b, p.TypeName)
+	infos := make([]typeInfo, len(p.Columns))
+	b = binary.LittleEndian.AppendUint16(b, uint16(len(p.Columns)))
+	for i, c := range p.Columns {
+		var err error
+		if infos[i], err = wireType(c.Type, formParam, v); err != nil {
+			return nil, err
+		}
+		var flags uint16
+		if c.Nullable {
+			flags |= columnNullable
+		}
+		if c.Identity {
+			flags |= tvpDefault
+		}
+		b = binary.LittleEndian.AppendUint16(append(b, 0, 0, 0, 0), flags)
+		b = append(appendTypeInfo(b, infos[i], formParam, v), 0)
+	}
+	b = append(b, tvpEnd)
+	for _, row := range p.Rows {
+		b = append(b, tvpRow)
+		for i, ti := range infos {
+			if p.Columns[i].Identity {
+				continue
+			}
+			var err error
+			if b, err = appendValue(b, ti, formParam, row[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return append(b, tvpEnd), nil
+}

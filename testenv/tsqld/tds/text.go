@@ -1,0 +1,179 @@
+package tds
+
+import (
+	"encoding/binary"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding/charmap"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// decodeUTF16 converts UTF-16LE to UTF-8; an unpaired surrogate becomes U+FFFD, an odd last byte is dropped.
+func decodeUTF16(b []byte) string {
+	ascii := true
+	for i := 0; i+1 < len(b); i += 2 {
+		if b[i] >= utf8.RuneSelf || b[i+1] != 0 {
+			ascii = false
+			break
+		}
+	}
+	if ascii {
+		s := make([]byte, len(b)/2)
+		for i := range s {
+			s[i] = b[2*i]
+		}
+		return string(s)
+	}
+	s := make([]byte, 0, len(b))
+	for i := 0; i+1 < len(b); i += 2 {
+		r := rune(binary.LittleEndian.Uint16(b[i:]))
+		if utf16.IsSurrogate(r) {
+			low := rune(0)
+			if i+3 < len(b) {
+				low = rune(binary.LittleEndian.Uint16(b[i+2:]))
+			}
+			if r = utf16.DecodeRune(r, low); r != utf8.RuneError {
+				i += 2
+			}
+		}
+		s = utf8.AppendRune(s, r)
+	}
+	return string(s)
+}
+
+// appendUTF16 appends s as UTF-16LE.
+func appendUTF16(b []byte, s string) []byte {
+	for _, r := range s {
+		switch {
+		case r < 0x10000:
+			b = append(b, byte(r), byte(r>>8))
+		default:
+			hi, lo := utf16.EncodeRune(r)
+			b = append(b, byte(hi), byte(hi>>8), byte(lo), byte(lo>>8))
+		}
+	}
+	return b
+}
+
+// utf16Len returns the length of s in UTF-16 units.
+func utf16Len(s string) int {
+	n := 0
+	for _, r := range s {
+		n++
+		if r >= 0x10000 {
+			n++
+		}
+	}
+	return n
+}
+
+// cutUTF16 returns the longest prefix of s with at most n UTF-16 units.
+func cutUTF16(s string, n int) string {
+	for i, r := range s {
+		if n--; r >= 0x10000 {
+			n--
+		}
+		if n < 0 {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// appendBVarchar appends a B_VARCHAR; a name longer than 255 units is cut (identifiers have 128 at most).
+func appendBVarchar(b []byte, s string) []byte {
+	s = cutUTF16(s, 255)
+	return appendUTF16(append(b, byte(utf16Len(s))), s)
+}
+
+// appendUSVarchar appends a US_VARCHAR; a text longer than max units is cut.
+func appendUSVarchar(b []byte, s string, max int) []byte {
+	s = cutUTF16(s, max)
+	return appendUTF16(binary.LittleEndian.AppendUint16(b, uint16(utf16Len(s))), s)
+}
+
+// decode1252 converts code page 1252 to UTF-8. The five bytes that the code page leaves open map to
+// the control characters of the same number, as Windows does.
+func decode1252(b []byte) string {
+	ascii := true
+	for _, c := range b {
+		if c >= utf8.RuneSelf {
+			ascii = false
+			break
+		}
+	}
+	if ascii {
+		return string(b)
+	}
+	s := make([]byte, 0, len(b)+len(b)/4)
+	for _, c := range b {
+		r := charmap.Windows1252.DecodeByte(c)
+		if r == utf8.RuneError {
+			r = rune(c)
+		}
+		s = utf8.AppendRune(s, r)
+	}
+	return string(s)
+}
+
+// append1252 appends s in code page 1252. What the code page lacks becomes '?', and '??' where UTF-16
+// would need two units, as in SQL Server.
+func append1252(b []byte, s string) []byte {
+	for _, r := range s {
+		if r < utf8.RuneSelf {
+			b = append(b, byte(r))
+			continue
+		}
+		c, ok := charmap.Windows1252.EncodeRune(r)
+		switch {
+		case ok:
+			b = append(b, c)
+		case r == 0x81 || r == 0x8D || r == 0x8F || r == 0x90 || r == 0x9D:
+			b = append(b, byte(r))
+		case r >= 0x10000:
+			b = append(b, '?', '?')
+		default:
+			b = append(b, '?')
+		}
+	}
+	return b
+}
+
+// Bits of the first four bytes of a collation (MS-TDS 2.2.5.1.2): LCID in the low 20, then flags.
+const (
+	collationLCID       = 0x000FFFFF
+	collationIgnoreCase = 1 << 20
+	collationBinary     = 1 << 24
+	collationBinary2    = 1 << 25
+	collationUTF8       = 1 << 26
+)
+
+// appendCollation appends the five bytes of a collation: SQL_Latin1_General_CP1_CI_AS,
+// Latin1_General_CS_AS or Latin1_General_BIN2.
+func appendCollation(b []byte, c types.Collation) []byte {
+	switch c {
+	case types.CS:
+		return append(b, 0x09, 0x04, 0xC0, 0x00, 0x00)
+	case types.Bin:
+		return append(b, 0x09, 0x04, 0x00, 0x02, 0x00)
+	default:
+		return append(b, 0x09, 0x04, 0xD0, 0x00, 0x34)
+	}
+}
+
+// readCollation reads five bytes of collation. Five zeroes, which clients send for parameters, are the
+// server's default. utf8 tells whether varchar data is UTF-8 instead of code page 1252.
+func readCollation(d *decoder) (c types.Collation, utf8 bool) {
+	info, sortID := d.u32(), d.u8()
+	switch {
+	case info&(collationBinary|collationBinary2) != 0:
+		c = types.Bin
+	case info&collationIgnoreCase != 0 || info&collationLCID == 0 || sortID == 0x34:
+		c = types.CI
+	default:
+		c = types.CS
+	}
+	return c, info&collationUTF8 != 0
+}
