@@ -1,0 +1,323 @@
+package catalog
+
+import (
+	"cmp"
+	"iter"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// Ids that are the same in every database (sys.schemas, sys.database_principals, sys.databases).
+const (
+	SchemaDBO               = 1
+	SchemaGuest             = 2
+	SchemaInformationSchema = 3
+	SchemaSys               = 4
+
+	DatabaseMaster = 1
+	DatabaseTemp   = 2
+	DatabaseModel  = 3
+	DatabaseMSDB   = 4
+)
+
+// Fold is the key under which a name is looked up: names compare without regard to case.
+func Fold(name string) string {
+	for i := range len(name) {
+		if c := name[i]; 'A' <= c && c <= 'Z' || c >= 0x80 {
+			return strings.ToLower(name)
+		}
+	}
+	return name
+}
+
+// Kind is the type of an object as in sys.objects.type, without trailing blanks.
+type Kind string
+
+// The kinds of objects.
+const (
+	KindTable             Kind = "U"
+	KindView              Kind = "V"
+	KindProcedure         Kind = "P"
+	KindScalarFunction    Kind = "FN"
+	KindInlineFunction    Kind = "IF"
+	KindTableFunction     Kind = "TF"
+	KindTableType         Kind = "TT"
+	KindSequence          Kind = "SO"
+	KindSynonym           Kind = "SN"
+	KindTrigger           Kind = "TR"
+	KindPrimaryKey        Kind = "PK"
+	KindUnique            Kind = "UQ"
+	KindForeignKey        Kind = "F"
+	KindCheck             Kind = "C"
+	KindDefault           Kind = "D"
+	KindSystemTable       Kind = "S"
+	KindExtendedProcedure Kind = "X"
+)
+
+// Header is what all objects have in common. Times are datetime values ([types.DateTime]: 100 ns ticks).
+type Header struct {
+	ObjectID int32
+	SchemaID int
+	Name     string
+	Kind     Kind
+	OwnerID  int   // principal that owns it; 0 = the owner of its schema
+	Created  int64 // create_date
+	Modified int64 // modify_date
+	System   bool  // ships with the server (is_ms_shipped)
+}
+
+// Head returns the header itself, so that every type that embeds it is an [Object].
+func (h *Header) Head() *Header { return h }
+
+// Object is anything that has a name in a schema and an object id: *Table, *View, *Procedure,
+// *Function, *TableType, *Sequence, *Synonym. Constraints and defaults belong to their table and are
+// found by [Database.Constraint].
+type Object interface{ Head() *Header }
+
+// Schema is a namespace of a database.
+type Schema struct {
+	ID      int
+	Name    string
+	OwnerID int // principal
+}
+
+// Options are the settings of ALTER DATABASE ... SET that something reads; the rest are accepted and kept as text in Other.
+type Options struct {
+	Collation              string // name, SQL_Latin1_General_CP1_CI_AS unless CREATE DATABASE said otherwise
+	CompatibilityLevel     int    // 160
+	ReadCommittedSnapshot  bool   // true, as in Azure; reading never waits either way
+	AllowSnapshotIsolation bool
+	ReadOnly               bool
+	SingleUser             bool // also RESTRICTED_USER
+	Offline                bool // its sessions are refused with error 942
+	RecursiveTriggers      bool
+	AnsiNulls              bool
+	Trustworthy            bool
+	ElasticPool            string // shown by sys.database_service_objectives; set by tests
+	Other                  map[string]string
+}
+
+// Database is one version of one database. It is immutable: to change it, see [Edit].
+type Database struct {
+	ID      int
+	Name    string
+	Version int64 // grows with every change; (ID, Version) keys caches of whatever depends on definitions
+	Created int64 // datetime
+	OwnerID []byte
+	Options Options
+
+	schemas     map[string]*Schema // by Fold(name)
+	objects     map[int32]Object
+	byName      map[objectKey]Object
+	constraints map[int32]Constraint
+	conByName   map[objectKey]Constraint
+	aliases     map[objectKey]*AliasType
+	principals  map[int]*Principal
+	members     []Membership
+	permissions []Permission
+	credentials map[string]*Credential
+	next        counters
+}
+
+// objectKey finds an object by schema and name.
+type objectKey struct {
+	schema int
+	name   string // folded
+}
+
+// counters are the next free ids of a database; they never go back, so that no id is used twice.
+type counters struct {
+	Object    int32
+	Schema    int
+	Principal int
+	UserType  int
+}
+
+// SQLName is the name under which sessions attach the database to SQLite: d<ID>.
+func (d *Database) SQLName() string { return SQLName(d.ID) }
+
+// Schema finds a schema by name; nil if there is none.
+func (d *Database) Schema(name string) *Schema { return d.schemas[Fold(name)] }
+
+// SchemaByID finds a schema by id; nil if there is none.
+func (d *Database) SchemaByID(id int) *Schema {
+	for _, s := range d.schemas {
+		if s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+// Schemas returns all schemas by id.
+func (d *Database) Schemas() []*Schema {
+	return slices.SortedFunc(maps.Values(d.schemas), func(a, b *Schema) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// Object finds any object but a constraint by schema and name; nil if there is none. The schema's name
+// must not be empty: the caller knows the default schema of its user.
+func (d *Database) Object(schema, name string) Object {
+	s := d.Schema(schema)
+	if s == nil {
+		return nil
+	}
+	return d.byName[objectKey{s.ID, Fold(name)}]
+}
+
+// ObjectByID finds an object by id; nil if there is none, or it is a constraint.
+func (d *Database) ObjectByID(id int32) Object { return d.objects[id] }
+
+// Objects yields all objects but constraints, by object id.
+func (d *Database) Objects() iter.Seq[Object] {
+	return func(yield func(Object) bool) {
+		for _, id := range slices.Sorted(maps.Keys(d.objects)) {
+			if !yield(d.objects[id]) {
+				return
+			}
+		}
+	}
+}
+
+// Tables returns the user tables by object id.
+func (d *Database) Tables() []*Table { return pick[*Table](d) }
+
+// pick collects the objects of one Go type, by object id.
+func pick[T Object](d *Database) []T {
+	var out []T
+	for o := range d.Objects() {
+		if t, ok := o.(T); ok {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// find returns the object of the wanted Go type, or its zero value.
+func find[T Object](d *Database, schema, name string) T {
+	t, _ := d.Object(schema, name).(T)
+	return t
+}
+
+// Table finds a user table; nil if there is none of that name or it is something else.
+func (d *Database) Table(schema, name string) *Table { return find[*Table](d, schema, name) }
+
+// TableByID finds a user table by object id; nil if there is none.
+func (d *Database) TableByID(id int32) *Table {
+	t, _ := d.objects[id].(*Table)
+	return t
+}
+
+// View finds a view; nil if there is none. System views are found by [SystemView].
+func (d *Database) View(schema, name string) *View { return find[*View](d, schema, name) }
+
+// Procedure finds a stored procedure; nil if there is none.
+func (d *Database) Procedure(schema, name string) *Procedure {
+	return find[*Procedure](d, schema, name)
+}
+
+// Function finds a user-defined function of any kind; nil if there is none.
+func (d *Database) Function(schema, name string) *Function { return find[*Function](d, schema, name) }
+
+// Sequence finds a sequence; nil if there is none.
+func (d *Database) Sequence(schema, name string) *Sequence { return find[*Sequence](d, schema, name) }
+
+// Synonym finds a synonym; nil if there is none. Following it is the caller's business.
+func (d *Database) Synonym(schema, name string) *Synonym { return find[*Synonym](d, schema, name) }
+
+// TableType finds a user-defined table type; nil if there is none. Types live in a namespace of their
+// own: a table may have the same name.
+func (d *Database) TableType(schema, name string) *TableType {
+	s := d.Schema(schema)
+	if s == nil {
+		return nil
+	}
+	t, _ := d.byName[objectKey{s.ID, typePrefix + Fold(name)}].(*TableType)
+	return t
+}
+
+// typePrefix keeps the names of table types apart from those of objects; no identifier holds a NUL.
+const typePrefix = "\x00type:"
+
+// AliasType finds an alias type (CREATE TYPE ... FROM); nil if there is none.
+func (d *Database) AliasType(schema, name string) *AliasType {
+	s := d.Schema(schema)
+	if s == nil {
+		return nil
+	}
+	return d.aliases[objectKey{s.ID, Fold(name)}]
+}
+
+// AliasTypes returns the alias types by user_type_id.
+func (d *Database) AliasTypes() []*AliasType {
+	return slices.SortedFunc(maps.Values(d.aliases), func(a, b *AliasType) int { return cmp.Compare(a.UserTypeID, b.UserTypeID) })
+}
+
+// QualifiedName is schema.name of an object of this database, as messages show it.
+func (d *Database) QualifiedName(o Object) string {
+	h := o.Head()
+	if s := d.SchemaByID(h.SchemaID); s != nil {
+		return s.Name + "." + h.Name
+	}
+	return h.Name
+}
+
+// Owner is the principal that owns an object: its own owner or that of its schema. Ownership chains
+// compare it.
+func (d *Database) Owner(o Object) int {
+	h := o.Head()
+	if h.OwnerID != 0 {
+		return h.OwnerID
+	}
+	if s := d.SchemaByID(h.SchemaID); s != nil {
+		return s.OwnerID
+	}
+	return PrincipalDBO
+}
+
+// Credential is a database-scoped credential as far as the server keeps it: never its secret.
+type Credential struct {
+	ID       int
+	Name     string
+	Identity string
+	Created  int64
+	Modified int64
+}
+
+// Credential finds a database-scoped credential by name; nil if there is none.
+func (d *Database) Credential(name string) *Credential { return d.credentials[Fold(name)] }
+
+// Credentials returns the database-scoped credentials by id.
+func (d *Database) Credentials() []*Credential {
+	return slices.SortedFunc(maps.Values(d.credentials), func(a, b *Credential) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// Memo keeps one value derived from an immutable object, such as the parsed form of its text, so that it
+// is computed once for all sessions. The zero Memo is empty.
+type Memo struct {
+	once sync.Once
+	val  any
+	err  error
+}
+
+// Get returns the value, which make computes on the first call.
+func (m *Memo) Get(make func() (any, error)) (any, error) {
+	m.once.Do(func() { m.val, m.err = make() })
+	return m.val, m.err
+}
+
+// Param is a parameter of a procedure or function.
+type Param struct {
+	Name        string // with '@'
+	Type        types.Type
+	UserTypeID  int    // of an alias or table type, else 0
+	TableTypeID int32  // object id of the table type of a table-valued parameter, else 0
+	Default     string // text of the default, "" when HasDefault is false
+	HasDefault  bool
+	Output      bool
+	ReadOnly    bool
+	Nullable    bool // false only for NOT NULL parameters of native modules
+}

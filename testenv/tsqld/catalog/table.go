@@ -1,0 +1,295 @@
+package catalog
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// SQLName is the SQLite alias of the database with the given id.
+func SQLName(databaseID int) string { return "d" + strconv.Itoa(databaseID) }
+
+// Table is a user table, a temporary table, the shape of a table variable or of a table type.
+type Table struct {
+	Header
+	Columns      []*Column // in order of column_id, which has gaps where columns were dropped
+	Indexes      []*Index  // by IndexID, those of keys included
+	ForeignKeys  []*ForeignKey
+	Checks       []*Check
+	Triggers     []*Trigger
+	NextColumnID int
+	NextIndexID  int
+	// SQLName is the SQLite table without its schema. It is t<ObjectID> in a database; exec chooses it
+	// for temporary tables and table variables, which live in SQLite's temp schema.
+	SQLName   string
+	Temporary bool
+	Memo      Memo `json:"-"`
+}
+
+// Column is a column of a table.
+type Column struct {
+	types.Column        // as clients see it; Identity and Computed agree with the fields below
+	ID           int    // column_id, from 1
+	SQLName      string // SQLite column: c<ID>, or c<ID>_<n> after its storage class changed; "" for a computed column that SQLite does not hold
+	Collation    string // collation_name of character types, "" for others
+	UserTypeID   int    // of an alias type, sysname being 256; 0 for a system type
+	Auto         *Identity
+	Default      *Default
+	Formula      *Formula
+	RowGUID      bool
+	Sparse       bool
+}
+
+// Identity is IDENTITY(Seed, Increment). Decimal columns have whole numbers only, so int64 is enough for
+// all values that SQLite's counters can reach.
+type Identity struct {
+	Seed, Increment int64
+}
+
+// Default is a DEFAULT constraint.
+type Default struct {
+	ObjectID int32
+	Name     string
+	System   bool   // SQL Server made up the name
+	Text     string // as sys.default_constraints shows it, in parentheses
+	Created  int64
+	Memo     Memo `json:"-"`
+}
+
+// Formula makes a column computed.
+type Formula struct {
+	Text      string // as sys.computed_columns shows it, in parentheses
+	Persisted bool
+	// SQL is the lowered expression of a generated SQLite column; "" when the expression is expanded
+	// where the column is used, because it is not deterministic.
+	SQL  string
+	Memo Memo `json:"-"`
+}
+
+// Index is an index, including those that implement PRIMARY KEY and UNIQUE.
+type Index struct {
+	ID         int // index_id: 1 clustered, 2 and up the others
+	Name       string
+	Unique     bool
+	Clustered  bool
+	Disabled   bool
+	Columns    []IndexColumn
+	Included   []int  // column ids
+	Filter     string // text of WHERE, in parentheses; "" without
+	FilterSQL  string // lowered text
+	IgnoreDups bool   // IGNORE_DUP_KEY = ON
+	FillFactor int
+	Key        *Key // set when it implements a constraint
+	// RowID says that the index is the SQLite rowid (INTEGER PRIMARY KEY) and no SQLite index exists.
+	RowID bool
+}
+
+// IndexColumn is a key column of an index.
+type IndexColumn struct {
+	ColumnID int
+	Desc     bool
+}
+
+// Key is a PRIMARY KEY or UNIQUE constraint.
+type Key struct {
+	ObjectID int32
+	Name     string // the same as that of the index
+	Primary  bool
+	System   bool // SQL Server made up the name
+	Created  int64
+}
+
+// Action is what a foreign key does when the referenced row goes or changes.
+type Action uint8
+
+// Actions, numbered as sys.foreign_keys.delete_referential_action.
+const (
+	NoAction Action = iota
+	Cascade
+	SetNull
+	SetDefault
+)
+
+// ForeignKey is a FOREIGN KEY constraint; both tables are in the same database.
+type ForeignKey struct {
+	ObjectID   int32
+	Name       string
+	System     bool
+	Columns    []int // column ids of this table
+	Referenced int32 // object id
+	RefColumns []int // column ids of the referenced table
+	RefIndexID int   // key_index_id: the unique index that it relies on
+	OnDelete   Action
+	OnUpdate   Action
+	Disabled   bool // NOCHECK CONSTRAINT
+	NotTrusted bool // added WITH NOCHECK
+	Created    int64
+}
+
+// Check is a CHECK constraint.
+type Check struct {
+	ObjectID   int32
+	Name       string
+	System     bool
+	ColumnID   int    // parent_column_id of a constraint written on one column, else 0
+	Text       string // as sys.check_constraints shows it, in parentheses
+	SQL        string // lowered text; SQLite evaluates it
+	Disabled   bool
+	NotTrusted bool
+	Created    int64
+	Memo       Memo `json:"-"`
+}
+
+// Trigger is a DML trigger. The server keeps its definition and refuses statements that would fire it.
+type Trigger struct {
+	ObjectID  int32
+	Name      string
+	Text      string
+	InsteadOf bool
+	Events    []string // INSERT, UPDATE, DELETE
+	Disabled  bool
+	Created   int64
+	Modified  int64
+}
+
+// Constraint is a constraint of a table as found by name or id.
+type Constraint struct {
+	Table    int32 // object id
+	ObjectID int32
+	Name     string
+	Kind     Kind // KindPrimaryKey, KindUnique, KindForeignKey, KindCheck, KindDefault or KindTrigger
+}
+
+// Constraint finds a constraint or trigger, which share the namespace of objects; ok is false if there is none.
+func (d *Database) Constraint(schema, name string) (Constraint, bool) {
+	s := d.Schema(schema)
+	if s == nil {
+		return Constraint{}, false
+	}
+	c, ok := d.conByName[objectKey{s.ID, Fold(name)}]
+	return c, ok
+}
+
+// ConstraintByID finds a constraint by object id, for messages about violations.
+func (d *Database) ConstraintByID(id int32) (Constraint, bool) {
+	c, ok := d.constraints[id]
+	return c, ok
+}
+
+// Taken reports whether a name is in use by an object or constraint of a schema, so that CREATE must
+// answer 2714.
+func (d *Database) Taken(schema, name string) bool {
+	_, constraint := d.Constraint(schema, name)
+	return constraint || d.Object(schema, name) != nil
+}
+
+// Column finds a column by name; nil if there is none.
+func (t *Table) Column(name string) *Column {
+	key := Fold(name)
+	for _, c := range t.Columns {
+		if Fold(c.Name) == key {
+			return c
+		}
+	}
+	return nil
+}
+
+// ColumnByID finds a column by column_id; nil if there is none.
+func (t *Table) ColumnByID(id int) *Column {
+	for _, c := range t.Columns {
+		if c.ID == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// ColumnBySQLName finds a column by the name that SQLite's messages use; nil if there is none.
+func (t *Table) ColumnBySQLName(name string) *Column {
+	for _, c := range t.Columns {
+		if c.SQLName == name {
+			return c
+		}
+	}
+	return nil
+}
+
+// IdentityColumn is the column with IDENTITY; nil if there is none.
+func (t *Table) IdentityColumn() *Column {
+	for _, c := range t.Columns {
+		if c.Auto != nil {
+			return c
+		}
+	}
+	return nil
+}
+
+// RowVersionColumn is the rowversion column; nil if there is none.
+func (t *Table) RowVersionColumn() *Column {
+	for _, c := range t.Columns {
+		if c.Type.ID == types.RowVersion {
+			return c
+		}
+	}
+	return nil
+}
+
+// PrimaryKey is the index of the primary key; nil if there is none.
+func (t *Table) PrimaryKey() *Index {
+	for _, ix := range t.Indexes {
+		if ix.Key != nil && ix.Key.Primary {
+			return ix
+		}
+	}
+	return nil
+}
+
+// RowIDColumn is the column that is SQLite's rowid, or nil. SQLite would make up a value where NULL is
+// inserted into it, so that inserting statements must check for NULL themselves.
+func (t *Table) RowIDColumn() *Column {
+	for _, ix := range t.Indexes {
+		if ix.RowID {
+			return t.ColumnByID(ix.Columns[0].ColumnID)
+		}
+	}
+	return nil
+}
+
+// Index finds an index by name; nil if there is none.
+func (t *Table) Index(name string) *Index {
+	key := Fold(name)
+	for _, ix := range t.Indexes {
+		if Fold(ix.Name) == key {
+			return ix
+		}
+	}
+	return nil
+}
+
+// IndexByID finds an index by index_id; nil if there is none.
+func (t *Table) IndexByID(id int) *Index {
+	for _, ix := range t.Indexes {
+		if ix.ID == id {
+			return ix
+		}
+	}
+	return nil
+}
+
+// SQLIndex is the name of the SQLite index of ix; "" when the rowid does its work.
+func (t *Table) SQLIndex(ix *Index) string {
+	if ix.RowID {
+		return ""
+	}
+	return fmt.Sprintf("i%s_%d", t.SQLName[1:], ix.ID)
+}
+
+// Shape returns the columns as clients see them, for SELECT * and table-valued results.
+func (t *Table) Shape() []types.Column {
+	out := make([]types.Column, len(t.Columns))
+	for i, c := range t.Columns {
+		out[i] = c.Column
+	}
+	return out
+}
