@@ -15,10 +15,6 @@ var (
 	ErrTimeout = errors.New("step time limit passed")
 )
 
-// ErrNoTargets is never returned by Resolve: an empty list is a valid answer (decision 5). It is the
-// error of callers that need at least one target.
-var ErrNoTargets = errors.New("the target group resolved to no databases")
-
 // MemberError says which member of a target group something went wrong with. Resolve and
 // Member.Validate return it.
 type MemberError struct {
@@ -28,7 +24,39 @@ type MemberError struct {
 	Err error
 }
 
-func (e *MemberError) Error() string { return fmt.Sprintf("target group member %s: %v", e.Member, e.Err) }
+func (e *MemberError) Error() string {
+	return fmt.Sprintf("target group member %s: %v", e.Member, e.Err)
+}
 
 // Unwrap gives the reason.
 func (e *MemberError) Unwrap() error { return e.Err }
+
+// ScriptError says what is wrong with a script before any of it is sent. SplitBatches returns it.
+type ScriptError struct {
+	// Line is the number of the line at fault, from 1.
+	Line int
+	// Err is why.
+	Err error
+}
+
+func (e *ScriptError) Error() string { return fmt.Sprintf("script line %d: %v", e.Line, e.Err) }
+
+// Unwrap gives the reason.
+func (e *ScriptError) Unwrap() error { return e.Err }
+
+// errConnectionLost marks errors of a connection that ended by itself.
+var errConnectionLost = errors.New("connection lost")
+
+// ConfigError says that the agent's configuration does not allow what was asked for; nothing was sent
+// to any server. The messages never hold a secret.
+type ConfigError struct {
+	// Subject is what is wrong, as "credential \"x\"" or "server name \"y\"".
+	Subject string
+	// Err is why, and what to do.
+	Err error
+}
+
+func (e *ConfigError) Error() string { return e.Subject + ": " + e.Err.Error() }
+
+// Unwrap gives the reason.
+func (e *ConfigError) Unwrap() error { return e.Err }
