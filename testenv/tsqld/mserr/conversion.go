@@ -312,3 +312,8 @@ func JSONNeedsTable() *Error {
 func JSONAsJSON() *Error {
 	return New(13618, 16, "AS JSON option can be specified only for column of nvarchar(max) type in WITH clause.")
 }
+
+// XMLCompare is error 305.
+func XMLCompare() *Error {
+	return New(305, 16, "The XML data type cannot be compared or sorted, except when using the IS NULL operator.")
+}

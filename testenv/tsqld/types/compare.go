@@ -1,0 +1,102 @@
+package types
+
+import (
+	"cmp"
+	"strings"
+)
+
+// Compare orders two values of the same type, NULL before everything: -1, 0 or 1. Character values
+// compare by t.Collation, blank-padded; binary values as if padded with zero bytes; datetimeoffset by its instant,
+// whatever the offset; sql_variant by its family, then by value.
+func Compare(a, b Value, t Type) int {
+	switch {
+	case a == nil && b == nil:
+		return 0
+	case a == nil:
+		return -1
+	case b == nil:
+		return 1
+	}
+	switch x := a.(type) {
+	case int64:
+		y, _ := b.(int64)
+		return cmp.Compare(x, y)
+	case float64:
+		y, _ := b.(float64)
+		return cmp.Compare(x, y)
+	case string:
+		y, _ := b.(string)
+		if t.ID == Decimal {
+			return CompareDecimalText(x, y)
+		}
+		return Collate(x, y, t.Collation)
+	case []byte:
+		y, _ := b.([]byte)
+		switch t.ID {
+		case Variant:
+			return compareVariants(x, y)
+		case DateTimeOffset:
+			ux, _ := SplitOffset(x)
+			uy, _ := SplitOffset(y)
+			return cmp.Compare(ux, uy)
+		}
+		return comparePadded(x, y)
+	}
+	return 0
+}
+
+// comparePadded compares bytes, the shorter value continued with zeros.
+func comparePadded(a, b []byte) int {
+	n := min(len(a), len(b))
+	for i := range n {
+		if a[i] != b[i] {
+			return cmp.Compare(a[i], b[i])
+		}
+	}
+	for _, c := range a[n:] {
+		if c != 0 {
+			return 1
+		}
+	}
+	for _, c := range b[n:] {
+		if c != 0 {
+			return -1
+		}
+	}
+	return 0
+}
+
+// Key is a text that is equal for two values exactly when Compare finds them equal, for grouping and
+// distinct values in Go maps. NULL has no key: the caller keeps it apart.
+func Key(v Value, t Type) string {
+	switch x := v.(type) {
+	case int64:
+		return scaledText(x, 0)
+	case float64:
+		if x == 0 {
+			x = 0 // -0 equals 0
+		}
+		return FormatNumber(x, FloatType, 3)
+	case string:
+		if t.ID == Decimal {
+			if x = strings.TrimPrefix(x, "-"); isZeroText(x) {
+				return "0"
+			}
+			return v.(string)
+		}
+		return CollationKey(x, t.Collation)
+	case []byte:
+		switch t.ID {
+		case DateTimeOffset:
+			return string(x[:min(8, len(x))])
+		case Variant:
+			inner, y, err := VariantUnpack(x)
+			if err != nil {
+				return string(x)
+			}
+			return string(rune('0'+variantFamily(inner))) + Key(y, inner)
+		}
+		return strings.TrimRight(string(x), "\x00")
+	}
+	return ""
+}

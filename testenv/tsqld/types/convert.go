@@ -1,0 +1,253 @@
+package types
+
+import (
+	"bytes"
+	"encoding/hex"
+	"encoding/xml"
+	"errors"
+	"io"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+)
+
+// Convert is CAST(v AS to), or CONVERT(to, v, style): style is NoStyle where the text has none. It also
+// serves implicit conversions; whether a pair of types may meet at all is [CheckImplicit]'s and
+// [CheckExplicit]'s question, and is asked here only in the sense of CAST (error 529).
+//
+// NULL stays NULL. Texts and bytes that are too long are cut silently; a caller that stores into a
+// column asks [Cuts] before. The result has the form and, for fixed types, the padding of to.
+func Convert(v Value, from, to Type, style int) (Value, error) {
+	if v == nil {
+		return nil, nil
+	}
+	if from == to && style == NoStyle {
+		return v, nil
+	}
+	if from.ID == Variant && to.ID != Variant {
+		inner, x, err := VariantUnpack(v)
+		if err != nil {
+			return nil, err
+		}
+		if to.IsLOB() || to.ID == XML || to.ID == RowVersion {
+			return nil, mserr.ExplicitConversion(from.Name(), to.Name())
+		}
+		return Convert(x, inner, to, style)
+	}
+	if err := CheckExplicit(from, to); err != nil {
+		return nil, err
+	}
+	switch {
+	case to.ID == Variant:
+		return VariantPack(v, from)
+	case to.IsCharacter():
+		return toCharacter(v, from, to, style)
+	case to.IsBinary(), to.ID == Image, to.ID == RowVersion:
+		return toBinary(v, from, to, style)
+	case to.ID == UniqueIdentifier:
+		return toGUID(v, from)
+	case to.ID == XML:
+		return toXML(v, from)
+	case to.IsTemporal():
+		return toTemporal(v, from, to, style)
+	}
+	// A number.
+	switch {
+	case from.IsNumber():
+		return convertNumber(v, from, to)
+	case from.IsCharacter():
+		s, _ := v.(string)
+		return textToNumber(s, from, to)
+	case from.IsTemporal():
+		return temporalToNumber(v, from, to)
+	default:
+		b, _ := v.([]byte)
+		return binaryToNumber(b, from, to)
+	}
+}
+
+// TryConvert is TRY_CAST and TRY_CONVERT: NULL where the conversion fails. A pair of types that may not
+// be converted at all is still error 529, as in SQL Server.
+func TryConvert(v Value, from, to Type, style int) (Value, error) {
+	if from.ID != Null {
+		if err := CheckExplicit(from, to); err != nil {
+			return nil, err
+		}
+	}
+	r, err := Convert(v, from, to, style)
+	var e *mserr.Error
+	if errors.As(err, &e) {
+		return nil, nil
+	}
+	return r, err
+}
+
+// Cuts reports whether storing v, a value of from, in a column of type to would lose characters other
+// than trailing blanks, or bytes: error 2628 for the caller. The types must be character or binary;
+// for others it is false.
+func Cuts(v Value, from, to Type) bool {
+	if to.Length == Max || to.Length <= 0 {
+		return false
+	}
+	switch v := v.(type) {
+	case string:
+		if !to.IsString() || !from.IsCharacter() || len(v) <= to.Length {
+			return false
+		}
+		return Units(TrimBlanks(v)) > to.Length
+	case []byte:
+		if !to.IsBinary() || !(from.IsBinary() || from.ID == Image) {
+			return false
+		}
+		return len(v) > to.Length
+	}
+	return false
+}
+
+// fitText gives a text the length of a character type.
+func fitText(s string, to Type) string {
+	if !to.IsUnicode() {
+		s = narrow(s)
+	}
+	switch {
+	case to.Length == Max, to.IsLOB():
+		return s
+	case to.ID == Char, to.ID == NChar:
+		return Pad(s, to.Length)
+	}
+	return Left(s, to.Length)
+}
+
+// fitBytes gives bytes the length of a binary type, cutting or padding on the right.
+func fitBytes(b []byte, to Type) []byte {
+	n := to.Length
+	switch {
+	case to.ID == Image, n == Max:
+		return b
+	case to.ID == RowVersion:
+		n = 8
+	case to.ID == VarBinary:
+		return b[:min(len(b), n)]
+	}
+	if len(b) >= n {
+		return b[:n]
+	}
+	out := make([]byte, n)
+	copy(out, b)
+	return out
+}
+
+// toCharacter prints v. Numbers that do not fit are errors, or '*' for an integer in char and varchar.
+func toCharacter(v Value, from, to Type, style int) (Value, error) {
+	room := to.Length
+	if room == Max || to.IsLOB() {
+		room = 1 << 30
+	}
+	switch {
+	case from.IsCharacter(), from.ID == XML:
+		s, _ := v.(string)
+		return fitText(s, to), nil
+	case from.IsNumber():
+		s := FormatNumber(v, from, style)
+		if len(s) <= room {
+			return fitText(s, to), nil
+		}
+		switch {
+		case from.IsInteger() && from.ID != BigInt && !to.IsUnicode():
+			return fitText("*", to), nil
+		case from.IsMoney():
+			return nil, mserr.MoneySpace(to.Name())
+		case from.IsInteger():
+			return nil, mserr.ArithmeticOverflow("expression", to.Name())
+		}
+		return nil, mserr.ArithmeticOverflow(runtimeName(from), to.Name()).WithState(5)
+	case from.IsTemporal():
+		s, err := formatClock(v, from, style)
+		if err != nil {
+			return nil, err
+		}
+		return fitText(s, to), nil
+	case from.ID == UniqueIdentifier:
+		if room < 36 {
+			return nil, mserr.GUIDSpace()
+		}
+		b, _ := v.([]byte)
+		return fitText(FormatGUID(b), to), nil
+	}
+	b, _ := v.([]byte)
+	return binaryToText(b, from, to, style)
+}
+
+// binaryToText prints bytes: style 0 takes them as characters, 1 as hexadecimal digits with 0x, 2
+// without.
+func binaryToText(b []byte, from, to Type, style int) (Value, error) {
+	switch style {
+	case 1, 2:
+		s := strings.ToUpper(hex.EncodeToString(b))
+		if style == 1 {
+			s = "0x" + s
+		}
+		return fitText(s, to), nil
+	}
+	if to.IsUnicode() {
+		return fitText(FromUTF16(b), to), nil
+	}
+	return fitText(FromCodePage(b), to), nil
+}
+
+// toGUID reads a text or 16 bytes of the wire form; fewer bytes are padded with zeros.
+func toGUID(v Value, from Type) (Value, error) {
+	switch v := v.(type) {
+	case string:
+		return ParseGUID(v)
+	case []byte:
+		if from.ID == UniqueIdentifier {
+			return v, nil
+		}
+		return GUIDFromWire(fitBytes(v, Type{ID: Binary, Length: 16})), nil
+	}
+	return nil, mserr.GUIDConversion()
+}
+
+// toXML checks that a text is well formed: elements closed, entities known. Fragments are allowed.
+func toXML(v Value, from Type) (Value, error) {
+	var s string
+	switch v := v.(type) {
+	case string:
+		s = v
+	case []byte:
+		if bytes.HasPrefix(v, []byte{0xFF, 0xFE}) {
+			s = FromUTF16(v[2:])
+		} else {
+			s = string(v)
+		}
+	}
+	if from.ID == XML || strings.TrimSpace(s) == "" {
+		return s, nil
+	}
+	d := xml.NewDecoder(strings.NewReader(s))
+	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
+	for {
+		_, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			return s, nil
+		}
+		if err != nil {
+			line, column := d.InputPos()
+			return nil, mserr.XMLParse(line, column)
+		}
+	}
+}
+
+// textToNumber reads a text as a number type.
+func textToNumber(s string, from, to Type) (Value, error) {
+	switch {
+	case to.IsInteger():
+		return parseInteger(s, from, to)
+	case to.ID == Decimal:
+		return ParseDecimal(s, to, from.Name())
+	case to.IsMoney():
+		return parseMoney(s, from, to)
+	}
+	return parseFloat(s, from, to)
+}

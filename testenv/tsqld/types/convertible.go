@@ -1,0 +1,152 @@
+package types
+
+import "github.com/jobagent/jobagent/testenv/tsqld/mserr"
+
+// Conversion says how a value of one type may become one of another.
+type Conversion uint8
+
+// The kinds of conversion in the matrix of "CAST and CONVERT (Transact-SQL)", "Implicit conversions".
+const (
+	Forbidden Conversion = iota // neither; error 529 for CAST, 206 otherwise
+	Explicit                    // only by CAST or CONVERT; error 257 otherwise
+	Implicit                    // by itself
+)
+
+// class groups the types whose rows and columns of the matrix are alike.
+type class uint8
+
+const (
+	clBinary   class = iota // binary, varbinary
+	clChar                  // char, varchar
+	clNChar                 // nchar, nvarchar
+	clDateTime              // datetime, smalldatetime
+	clDate
+	clTime
+	clDateTime2 // datetime2
+	clOffset    // datetimeoffset
+	clDecimal
+	clFloat // float, real
+	clInt   // bit to bigint
+	clMoney
+	clRowVersion
+	clGUID
+	clImage
+	clNText
+	clText
+	clVariant
+	clXML
+	classes
+)
+
+// classOf maps a type to its class; ok is false for the zero type and Null.
+func classOf(t Type) (class, bool) {
+	switch t.ID {
+	case Binary, VarBinary:
+		return clBinary, true
+	case Char, VarChar:
+		return clChar, true
+	case NChar, NVarChar:
+		return clNChar, true
+	case DateTime, SmallDateTime:
+		return clDateTime, true
+	case Date:
+		return clDate, true
+	case Time:
+		return clTime, true
+	case DateTime2:
+		return clDateTime2, true
+	case DateTimeOffset:
+		return clOffset, true
+	case Decimal:
+		return clDecimal, true
+	case Float, Real:
+		return clFloat, true
+	case Bit, TinyInt, SmallInt, Int, BigInt:
+		return clInt, true
+	case Money, SmallMoney:
+		return clMoney, true
+	case RowVersion:
+		return clRowVersion, true
+	case UniqueIdentifier:
+		return clGUID, true
+	case Image:
+		return clImage, true
+	case NText:
+		return clNText, true
+	case Text:
+		return clText, true
+	case Variant:
+		return clVariant, true
+	case XML:
+		return clXML, true
+	}
+	return 0, false
+}
+
+// matrix holds one row per source class and one letter per target class in the order of the
+// constants above: i implicit, e explicit, '.' forbidden. Source: the conversion chart of "CAST and
+// CONVERT (Transact-SQL)".
+var matrix = [classes]string{
+	//               B C N D d t 2 o # f i $ r g I n T v x
+	clBinary:     "iiieeeee" + "ieii" + "ii" + "i.." + "ii",
+	clChar:       "eiiiiiii" + "iiii" + "ei" + "iii" + "ii",
+	clNChar:      "eiiiiiii" + "iiii" + "ei" + ".ii" + "ii",
+	clDateTime:   "eiiiiiii" + "eeee" + "e." + "..." + "i.",
+	clDate:       "eiiii.ii" + "...." + ".." + "..." + "i.",
+	clTime:       "eiii.iii" + "...." + ".." + "..." + "i.",
+	clDateTime2:  "eiiiiiii" + "...." + ".." + "..." + "i.",
+	clOffset:     "eiiiiiii" + "...." + ".." + "..." + "i.",
+	clDecimal:    "iiii...." + "iiii" + "i." + "..." + "i.",
+	clFloat:      "iiii...." + "iiii" + "i." + "..." + "i.",
+	clInt:        "iiii...." + "iiii" + "i." + "..." + "i.",
+	clMoney:      "iiii...." + "iiii" + "i." + "..." + "i.",
+	clRowVersion: "ii.i...." + "i.ii" + "i." + "i.." + "..",
+	clGUID:       "iii....." + "...." + ".i" + "..." + "i.",
+	clImage:      "i......." + "...." + "i." + "i.." + "..",
+	clNText:      ".ei....." + "...." + ".." + ".ii" + ".i",
+	clText:       ".ie....." + "...." + ".." + ".ii" + ".i",
+	clVariant:    "eeeeeeee" + "eeee" + ".e" + "..." + "i.",
+	clXML:        "eee....." + "...." + ".." + "..." + ".i",
+}
+
+// ConversionOf looks up how from becomes to. A bare NULL becomes anything.
+func ConversionOf(from, to Type) Conversion {
+	if from.ID == Null {
+		return Implicit
+	}
+	f, ok := classOf(from)
+	if !ok {
+		return Forbidden
+	}
+	t, ok := classOf(to)
+	if !ok {
+		return Forbidden
+	}
+	switch matrix[f][t] {
+	case 'i':
+		return Implicit
+	case 'e':
+		return Explicit
+	}
+	return Forbidden
+}
+
+// CheckImplicit answers whether from may become to by itself, in an assignment, an argument or a
+// comparison: nil, or error 257 where a CAST would do, or error 206.
+func CheckImplicit(from, to Type) error {
+	switch ConversionOf(from, to) {
+	case Implicit:
+		return nil
+	case Explicit:
+		return mserr.ImplicitConversion(from.Name(), to.Name())
+	}
+	return mserr.TypeClash(from.Name(), to.Name())
+}
+
+// CheckExplicit answers whether CAST(from AS to) exists: nil or error 529.
+func CheckExplicit(from, to Type) error {
+	if ConversionOf(from, to) == Forbidden {
+		return mserr.ExplicitConversion(from.Name(), to.Name())
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+package types
+
+import (
+	"fmt"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+)
+
+// clockValue is a date and time taken apart for printing.
+type clockValue struct {
+	year, month, day     int
+	hour, minute, second int
+	fraction             int64 // ticks within the second
+	days                 int64
+	scale                uint8 // digits of the fraction that the type has
+	hasDate, hasTime     bool
+	isOffset             bool
+	offset               int
+	utc                  int64
+	legacy               bool
+}
+
+// clockOf takes a value of a time type apart.
+func clockOf(v Value, t Type) clockValue {
+	c := clockValue{hasDate: t.ID != Time, hasTime: t.ID != Date, scale: t.timeScale(), legacy: t.IsLegacyTemporal()}
+	var ticks int64
+	switch v := v.(type) {
+	case int64:
+		ticks = v
+	case []byte:
+		var minutes int
+		c.utc, minutes = SplitOffset(v)
+		c.isOffset, c.offset = true, minutes
+		ticks = c.utc + int64(minutes)*TicksPerMinute
+	}
+	if t.ID == Time {
+		c.days = days1900
+	} else {
+		c.days = ticks / TicksPerDay
+	}
+	c.year, c.month, c.day = DateOf(c.days)
+	ticks %= TicksPerDay
+	c.hour = int(ticks / TicksPerHour)
+	c.minute = int(ticks / TicksPerMinute % 60)
+	c.second = int(ticks / TicksPerSecond % 60)
+	c.fraction = ticks % TicksPerSecond
+	return c
+}
+
+// millis is the fraction in milliseconds as datetime shows it (.000, .003, .007).
+func (c clockValue) millis() int64 { return (c.fraction + 5000) / 10_000 }
+
+// frac prints the fraction with sep in front: three digits for datetime, the type's scale for the
+// newer types (nothing at scale 0).
+func (c clockValue) frac(sep string) string {
+	if c.legacy {
+		return fmt.Sprintf("%s%03d", sep, c.millis())
+	}
+	if c.scale == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s%0*d", sep, int(c.scale), c.fraction/pow10[maxTimeFrac-c.scale])
+}
+
+// zone prints the offset with sep in front; "" without one.
+func (c clockValue) zone(sep string) string {
+	if !c.isOffset {
+		return ""
+	}
+	return sep + FormatOffset(c.offset)
+}
+
+// FormatOffset prints minutes east of UTC as +hh:mm.
+func FormatOffset(minutes int) string {
+	sign := '+'
+	if minutes < 0 {
+		sign, minutes = '-', -minutes
+	}
+	return fmt.Sprintf("%c%02d:%02d", sign, minutes/60, minutes%60)
+}
+
+// twelve is the hour on a twelve-hour clock and its half.
+func (c clockValue) twelve() (int, string) {
+	half := "AM"
+	if c.hour >= 12 {
+		half = "PM"
+	}
+	if h := c.hour % 12; h != 0 {
+		return h, half
+	}
+	return 12, half
+}
+
+// formatClock prints a value of a time type in a style of CONVERT ("Date and time styles"). The parts
+// that the type lacks are left out. Errors: 281 an unknown style, 9809 a style made of parts that the type lacks.
+func formatClock(v Value, t Type, style int) (string, error) {
+	c := clockOf(v, t)
+	if style < 0 {
+		style = 121
+		if c.legacy {
+			style = 0
+		}
+	}
+	date, clock, ok := c.styled(style)
+	if !ok {
+		return "", mserr.InvalidStyle(style, t.Name())
+	}
+	if !c.hasDate && clock == "" || !c.hasTime && date == "" {
+		return "", mserr.StyleNotSupported(style, t.Name(), "varchar")
+	}
+	switch {
+	case !c.hasTime || clock == "":
+		return date, nil
+	case !c.hasDate || date == "":
+		return clock, nil
+	case style == 126 || style == 127:
+		return date + "T" + clock, nil
+	}
+	return date + " " + clock, nil
+}
+
+// styled prints date and time of a style; either is empty where the style has none.
+func (c clockValue) styled(style int) (date, clock string, ok bool) {
+	if date, clock, ok = c.long(style); ok {
+		return date, clock, true
+	}
+	short := style < 100
+	if style > 100 && style <= 114 {
+		style -= 100
+	}
+	year := fmt.Sprintf("%04d", c.year)
+	if short {
+		year = year[2:]
+	}
+	mon := monthNames[c.month-1][:3]
+	switch style {
+	case 1:
+		return fmt.Sprintf("%02d/%02d/%s", c.month, c.day, year), "", true
+	case 2:
+		return fmt.Sprintf("%s.%02d.%02d", year, c.month, c.day), "", true
+	case 3:
+		return fmt.Sprintf("%02d/%02d/%s", c.day, c.month, year), "", true
+	case 4:
+		return fmt.Sprintf("%02d.%02d.%s", c.day, c.month, year), "", true
+	case 5:
+		return fmt.Sprintf("%02d-%02d-%s", c.day, c.month, year), "", true
+	case 6:
+		return fmt.Sprintf("%02d %s %s", c.day, mon, year), "", true
+	case 7:
+		return fmt.Sprintf("%s %02d, %s", mon, c.day, year), "", true
+	case 10:
+		return fmt.Sprintf("%02d-%02d-%s", c.month, c.day, year), "", true
+	case 11:
+		return fmt.Sprintf("%s/%02d/%02d", year, c.month, c.day), "", true
+	case 12:
+		return fmt.Sprintf("%s%02d%02d", year, c.month, c.day), "", true
+	}
+	return "", "", false
+}
+
+// long prints the styles that have a time or always a four-digit year.
+func (c clockValue) long(style int) (date, clock string, ok bool) {
+	hour, half := c.twelve()
+	mon := monthNames[c.month-1][:3]
+	iso := fmt.Sprintf("%04d-%02d-%02d", c.year, c.month, c.day)
+	hms := fmt.Sprintf("%02d:%02d:%02d", c.hour, c.minute, c.second)
+	switch style {
+	case 0, 100:
+		return fmt.Sprintf("%s %2d %04d", mon, c.day, c.year), fmt.Sprintf("%2d:%02d%s", hour, c.minute, half) + c.zone(" "), true
+	case 8, 108, 24:
+		return "", hms, true
+	case 9, 109:
+		sep := ":"
+		if !c.legacy {
+			sep = "."
+		}
+		return fmt.Sprintf("%s %2d %04d", mon, c.day, c.year),
+			fmt.Sprintf("%2d:%02d:%02d%s%s", hour, c.minute, c.second, c.frac(sep), half) + c.zone(" "), true
+	case 13, 113:
+		sep := ":"
+		if !c.legacy {
+			sep = "."
+		}
+		return fmt.Sprintf("%02d %s %04d", c.day, mon, c.year), hms + c.frac(sep) + c.zone(" "), true
+	case 14, 114:
+		sep := ":"
+		if !c.legacy {
+			sep = "."
+		}
+		return "", hms + c.frac(sep) + c.zone(" "), true
+	case 20, 120:
+		return iso, hms + c.zone(" "), true
+	case 21, 25, 121:
+		return iso, hms + c.frac(".") + c.zone(" "), true
+	case 22:
+		return fmt.Sprintf("%02d/%02d/%02d", c.month, c.day, c.year%100), fmt.Sprintf("%2d:%02d:%02d %s", hour, c.minute, c.second, half), true
+	case 23:
+		return iso, "", true
+	case 126:
+		return iso, hms + c.isoFrac() + c.zone(""), true
+	case 127:
+		if c.isOffset {
+			return clockOf(c.utc, Type{ID: DateTime2, Scale: c.scale}).long(127)
+		}
+		return iso, hms + c.isoFrac() + "Z", true
+	case 130:
+		y, m, d := hijri(c.days)
+		return fmt.Sprintf("%2d %s %04d", d, hijriMonths[m-1], y), fmt.Sprintf("%2d:%02d:%02d%s%s", hour, c.minute, c.second, c.frac(":"), half) + c.zone(" "), true
+	case 131:
+		y, m, d := hijri(c.days)
+		return fmt.Sprintf("%2d/%02d/%04d", d, m, y), fmt.Sprintf("%2d:%02d:%02d%s%s", hour, c.minute, c.second, c.frac(":"), half) + c.zone(" "), true
+	}
+	return "", "", false
+}
+
+// isoFrac is the fraction of styles 126 and 127: datetime leaves out a zero one.
+func (c clockValue) isoFrac() string {
+	if c.legacy && c.millis() == 0 {
+		return ""
+	}
+	return c.frac(".")
+}
+
+// hijriMonths are the names of style 130.
+var hijriMonths = [...]string{"محرم", "صفر", "ربيع الاول", "ربيع الثاني", "جمادى الاولى", "جمادى الثانية", "رجب", "شعبان", "رمضان",
+	"شوال", "ذو القعدة", "ذو الحجة"}
+
+// hijriEpoch is 0622-07-18, the first day of the year 1 in the Kuwaiti algorithm's calendar, by [Days].
+var hijriEpoch = Days(622, 7, 18)
+
+// hijri converts a day to the tabular Islamic calendar with the leap years 2, 5, 7, 10, 13, 16, 18, 21,
+// 24, 26 and 29 of a cycle of 30 ("Kuwaiti algorithm"), as styles 130 and 131 do.
+func hijri(days int64) (year, month, day int) {
+	n := days - hijriEpoch
+	if n < 0 {
+		return 1, 1, 1
+	}
+	const cycle = 10_631 // days of 30 years
+	year = int(n/cycle)*30 + 1
+	n %= cycle
+	for {
+		length := int64(354)
+		if (11*year+14)%30 < 11 {
+			length = 355
+		}
+		if n < length {
+			break
+		}
+		n -= length
+		year++
+	}
+	month = min(int(n*2/59)+1, 12)
+	if start := hijriMonthStart(month); n < start {
+		month--
+	}
+	return year, month, int(n-hijriMonthStart(month)) + 1
+}
+
+// hijriMonthStart counts the days before a month: 30 and 29 alternate.
+func hijriMonthStart(month int) int64 { return int64((59*(month-1) + 1) / 2) }

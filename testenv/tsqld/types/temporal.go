@@ -1,0 +1,163 @@
+package types
+
+import (
+	"math"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+)
+
+// toTemporal converts to a date or time type.
+func toTemporal(v Value, from, to Type, style int) (Value, error) {
+	switch {
+	case from.IsCharacter():
+		s, _ := v.(string)
+		return textToTemporal(s, from, to, style)
+	case from.IsNumber():
+		return numberToTemporal(v, from, to)
+	case from.IsTemporal():
+		return temporalToTemporal(v, from, to)
+	}
+	b, _ := v.([]byte)
+	return binaryToTemporal(b, from, to)
+}
+
+// ParseTemporal reads a text as type to, a date or time type, in the forms of us_english.
+// Errors: 241 no date, 242 and 295 for datetime and smalldatetime as SQL Server gives them, 281 an unknown style.
+func ParseTemporal(s string, to Type, style int) (Value, error) {
+	return textToTemporal(s, VarCharMax, to, style)
+}
+
+func textToTemporal(s string, from, to Type, style int) (Value, error) {
+	order := inputOrder(style)
+	if order == "" {
+		return nil, mserr.InvalidStyle(style, from.Name())
+	}
+	c, fault := parseClock(s, order, to.IsLegacyTemporal())
+	if fault == outOfRange {
+		if to.IsLegacyTemporal() {
+			return nil, mserr.DateOutOfRange(from.Name(), to.Name())
+		}
+		return nil, mserr.DateConversion()
+	}
+	if fault == badSyntax || to.IsLegacyTemporal() && (c.fraction > 3 || c.hasOffset && !c.isZulu) {
+		if to.ID == SmallDateTime {
+			return nil, mserr.SmallDateTimeConversion()
+		}
+		return nil, mserr.DateConversion()
+	}
+	if style == 130 || style == 131 {
+		if c.hasDate {
+			return nil, mserr.StyleNotSupported(style, from.Name(), to.Name())
+		}
+	}
+	ticks := c.localTicks()
+	if to.ID == DateTimeOffset {
+		utc := ticks - int64(c.offset)*TicksPerMinute
+		if utc < 0 || utc > MaxTicks {
+			return nil, mserr.DateConversion()
+		}
+		return MakeOffset(fitOffset(utc, to), c.offset), nil
+	}
+	r, ok := FitTemporal(ticks, to)
+	if !ok {
+		return nil, mserr.DateOutOfRange(from.Name(), to.Name())
+	}
+	return r, nil
+}
+
+// fitOffset rounds UTC ticks to the scale of a datetimeoffset type.
+func fitOffset(utc int64, to Type) int64 {
+	r, _ := FitTemporal(utc, Type{ID: DateTime2, Scale: to.Scale})
+	return r
+}
+
+// temporalToTemporal converts among the date and time types. A missing date is 1900-01-01, a missing time midnight, a
+// missing offset +00:00; an offset that gets lost leaves the local time.
+func temporalToTemporal(v Value, from, to Type) (Value, error) {
+	var ticks int64
+	switch v := v.(type) {
+	case int64:
+		ticks = v
+		if from.ID == Time && to.ID != Time {
+			ticks += days1900 * TicksPerDay
+		}
+	case []byte:
+		utc, minutes := SplitOffset(v)
+		if to.ID == DateTimeOffset {
+			return MakeOffset(fitOffset(utc, to), minutes), nil
+		}
+		ticks = utc + int64(minutes)*TicksPerMinute
+	}
+	if to.ID == DateTimeOffset {
+		return MakeOffset(fitOffset(ticks, to), 0), nil
+	}
+	r, ok := FitTemporal(ticks, to)
+	if !ok {
+		return nil, mserr.DateOutOfRange(from.Name(), to.Name())
+	}
+	return r, nil
+}
+
+// numberToTemporal makes a datetime or smalldatetime of days since 1900-01-01.
+func numberToTemporal(v Value, from, to Type) (Value, error) {
+	overflow := func() error { return mserr.ArithmeticOverflow("expression", to.Name()) }
+	days := toFloat(v, from)
+	if math.IsNaN(days) || days < -1e7 || days > 1e7 {
+		return nil, overflow()
+	}
+	whole := math.Floor(days)
+	ticks := (int64(whole)+days1900)*TicksPerDay + int64(math.Round((days-whole)*float64(TicksPerDay)))
+	if d, ok := asDecimal(from); ok {
+		// Exactly: unscaled * ticks a day / 10^scale.
+		if u := DecimalUnscaled(v, d); u != nil && u.IsInt64() && d.Scale == 0 {
+			ticks = (u.Int64() + days1900) * TicksPerDay
+		}
+	}
+	r, ok := FitTemporal(ticks, to)
+	if !ok {
+		return nil, overflow()
+	}
+	return r, nil
+}
+
+// temporalToNumber is days since 1900-01-01; integers take the nearest day.
+func temporalToNumber(v Value, from, to Type) (Value, error) {
+	ticks, _ := v.(int64)
+	days := float64(ticks-days1900*TicksPerDay) / float64(TicksPerDay)
+	switch {
+	case to.ID == Bit:
+		return boolBit(days != 0), nil
+	case to.IsInteger():
+		n := (ticks-days1900*TicksPerDay)/TicksPerDay + 0
+		if rest := (ticks - days1900*TicksPerDay) % TicksPerDay; 2*rest >= TicksPerDay {
+			n++
+		} else if 2*rest < -TicksPerDay {
+			n--
+		}
+		if !InRange(n, to) {
+			return nil, mserr.ArithmeticOverflow(from.Name(), to.Name())
+		}
+		return n, nil
+	}
+	r, err := convertNumber(days, FloatType, to)
+	if err != nil {
+		return nil, mserr.ArithmeticOverflow(from.Name(), runtimeName(to))
+	}
+	return r, nil
+}
+
+// LocalTicks is the local date and time of any date or time value: ticks since 0001-01-01, time
+// counted from 1900-01-01. It serves the date functions.
+func LocalTicks(v Value, t Type) int64 {
+	switch v := v.(type) {
+	case int64:
+		if t.ID == Time {
+			return v + days1900*TicksPerDay
+		}
+		return v
+	case []byte:
+		utc, minutes := SplitOffset(v)
+		return utc + int64(minutes)*TicksPerMinute
+	}
+	return 0
+}

@@ -1,0 +1,114 @@
+package types
+
+import (
+	"encoding/binary"
+	"math"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+)
+
+// variantHeader is the size of an encoded Type: ID, Length (4, big-endian), Precision, Scale, Numeric, Collation.
+const variantHeader = 9
+
+// VariantPack wraps a value of type t as a sql_variant: the encoded type, then eight big-endian bytes of
+// an int64 or float64, or the text or bytes as they are. NULL stays NULL. Error 206 for the types that
+// sql_variant cannot hold: (max), text, ntext, image, xml, rowversion and sql_variant itself.
+func VariantPack(v Value, t Type) (Value, error) {
+	if v == nil {
+		return nil, nil
+	}
+	if t.ID == Variant {
+		return v, nil
+	}
+	if t.IsLOB() || t.IsMax() || t.ID == XML || t.ID == RowVersion || t.ID == 0 || t.ID == Null {
+		return nil, mserr.TypeClash(t.String(), "sql_variant")
+	}
+	b := make([]byte, variantHeader, variantHeader+16)
+	b[0] = byte(t.ID)
+	binary.BigEndian.PutUint32(b[1:], uint32(int32(t.Length)))
+	b[5], b[6], b[7], b[8] = t.Precision, t.Scale, byte(boolBit(t.Numeric)), byte(t.Collation)
+	switch v := v.(type) {
+	case int64:
+		return binary.BigEndian.AppendUint64(b, uint64(v)), nil
+	case float64:
+		return binary.BigEndian.AppendUint64(b, math.Float64bits(v)), nil
+	case string:
+		return append(b, v...), nil
+	case []byte:
+		return append(b, v...), nil
+	}
+	return nil, mserr.TypeClash(t.String(), "sql_variant")
+}
+
+// VariantUnpack is the inverse of VariantPack. A value that VariantPack did not make gives an error.
+func VariantUnpack(v Value) (Type, Value, error) {
+	if v == nil {
+		return NullType, nil, nil
+	}
+	b, ok := v.([]byte)
+	if !ok || len(b) < variantHeader {
+		return Type{}, nil, mserr.ConversionError("sql_variant", "value")
+	}
+	t := Type{
+		ID: ID(b[0]), Length: int(int32(binary.BigEndian.Uint32(b[1:]))), Precision: b[5], Scale: b[6],
+		Numeric: b[7] != 0, Collation: Collation(b[8]),
+	}
+	b = b[variantHeader:]
+	switch t.Storage() {
+	case "TEXT":
+		return t, string(b), nil
+	case "BLOB":
+		return t, b, nil
+	}
+	if len(b) != 8 {
+		return Type{}, nil, mserr.ConversionError("sql_variant", "value")
+	}
+	n := binary.BigEndian.Uint64(b)
+	if t.IsApprox() {
+		return t, math.Float64frombits(n), nil
+	}
+	return t, int64(n), nil
+}
+
+// variantFamily ranks the families by which sql_variants of different base types compare
+// ("sql_variant (Transact-SQL)", hierarchy of the data type families).
+func variantFamily(t Type) int {
+	switch {
+	case t.IsTemporal():
+		return 5
+	case t.IsApprox():
+		return 4
+	case t.IsExact():
+		return 3
+	case t.ID == UniqueIdentifier:
+		return 1
+	case t.IsString():
+		return 2
+	}
+	return 0
+}
+
+// compareVariants orders two packed values: by family, then by the common type of the two.
+func compareVariants(a, b []byte) int {
+	ta, va, errA := VariantUnpack(a)
+	tb, vb, errB := VariantUnpack(b)
+	if errA != nil || errB != nil {
+		return 0
+	}
+	if fa, fb := variantFamily(ta), variantFamily(tb); fa != fb {
+		if fa < fb {
+			return -1
+		}
+		return 1
+	}
+	t, err := common2(ta, tb)
+	if err != nil {
+		return 0
+	}
+	va, errA = Convert(va, ta, t, NoStyle)
+	vb, errB = Convert(vb, tb, t, NoStyle)
+	if errA != nil || errB != nil {
+		return 0
+	}
+	return Compare(va, vb, t)
+}
