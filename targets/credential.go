@@ -46,6 +46,16 @@ type Credential struct {
 	// Secret says where the password or client secret is: env:NAME or file:PATH. It is read at each
 	// login, so that a changed secret needs no restart, and is never itself the secret.
 	Secret string
+
+	// password holds a password that was given by value; nil: Secret is read. A function, so that no
+	// way of printing a Credential shows it.
+	password func() string
+}
+
+// LoginCredential is a SqlLogin whose password is known already, as when targets are reached with the
+// login of the control database's own connection string.
+func LoginCredential(name, user, password string, servers ...string) Credential {
+	return Credential{Name: name, Servers: servers, Kind: KindSQLLogin, User: user, password: func() string { return password }}
 }
 
 // Validate says everything that is wrong with c.
@@ -74,6 +84,7 @@ func (c Credential) Validate() error {
 		errs = append(errs, errors.New("a user is needed"))
 	}
 	switch {
+	case c.password != nil:
 	case needsSecret && c.Secret == "":
 		errs = append(errs, errors.New("a secret is needed: env:NAME or file:PATH"))
 	case c.Secret != "" && !needsSecret && c.Kind != "":
@@ -100,6 +111,9 @@ func isSecretReference(s string) bool {
 
 // secret reads what the reference points to. One line feed at a file's end is not part of it.
 func (c Credential) secret() (string, error) {
+	if c.password != nil {
+		return c.password(), nil
+	}
 	if name, ok := strings.CutPrefix(c.Secret, "env:"); ok {
 		if value, set := os.LookupEnv(name); set && value != "" {
 			return value, nil

@@ -1,0 +1,243 @@
+package targets
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/microsoft/go-mssqldb/msdsn"
+)
+
+// Connector makes sessions whose login ends with its context. go-mssqldb reads the login's answers
+// without looking at the context, and its own "connection timeout" would also end every statement that
+// is silent for that long; so the raw network connections of a login are cut when its context ends.
+// It implements driver.Connector. Safe for concurrent use.
+type Connector struct {
+	inner *mssql.Connector
+	limit time.Duration // of one login; 0: only the context's
+}
+
+// NewConnector makes the connector of a connection string, in any form that go-mssqldb reads. A nil
+// dialer means TCP. The error is a *ConfigError that holds nothing of the string: it may hold a password.
+func NewConnector(dsn string, dialer mssql.HostDialer) (*Connector, error) {
+	inner, err := mssql.NewConnector(dsn)
+	if err != nil {
+		return nil, &ConfigError{Subject: "connection string", Err: errors.New("it cannot be read; " +
+			"its form is sqlserver://user:password@host:port?database=name")}
+	}
+	return WrapConnector(inner, dialer), nil
+}
+
+// WrapConnector takes over a connector of the driver, and dials through dialer; nil means TCP.
+func WrapConnector(inner *mssql.Connector, dialer mssql.HostDialer) *Connector {
+	if dialer == nil {
+		dialer = tcpDialer{}
+	}
+	inner.Dialer = loginDialer{dialer}
+	return &Connector{inner: inner, limit: DefaultLoginTimeout}
+}
+
+// DefaultLoginTimeout is how long a connection and its login may take: 15 s, as in SqlClient.
+const DefaultLoginTimeout = 15 * time.Second
+
+// errLoginTimeout is the cause of a login that took too long; its text follows the server's name.
+var errLoginTimeout = fmt.Errorf("no answer to the login in time: %w", context.DeadlineExceeded)
+
+// Driver gives the driver, for database/sql.
+func (c *Connector) Driver() driver.Driver { return c.inner.Driver() }
+
+// Connect logs in. When ctx ends first, the error is its cause.
+func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
+	if c.limit > 0 {
+		limited, cancel := context.WithTimeoutCause(ctx, c.limit, errLoginTimeout)
+		defer cancel()
+		ctx = limited
+	}
+	var l login
+	stop := context.AfterFunc(ctx, l.abort)
+	conn, err := c.inner.Connect(context.WithValue(ctx, loginKey{}, &l))
+	if !stop() && err == nil { // the context ended while the login succeeded: the wires are cut already
+		_ = conn.Close()
+		return nil, context.Cause(ctx)
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		return nil, err
+	}
+	if h, ok := ctx.Value(wireKey{}).(*wireHolder); ok {
+		h.wire = l.last()
+	}
+	return conn, nil
+}
+
+// loginKey is the context key of the login that a dial belongs to.
+type loginKey struct{}
+
+// wireKey is the context key of a *wireHolder: who wants to know the wire under the session.
+type wireKey struct{}
+
+// wireHolder takes the wire of the session that was made under its context.
+type wireHolder struct{ wire *wire }
+
+// login collects the network connections of one login; a server that redirects makes several.
+type login struct {
+	mu      sync.Mutex
+	aborted bool
+	wires   []*wire
+}
+
+func (l *login) add(w *wire) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.wires = append(l.wires, w)
+	if l.aborted {
+		w.abort()
+	}
+}
+
+func (l *login) abort() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.aborted = true
+	for _, w := range l.wires {
+		w.abort()
+	}
+}
+
+// last is the wire that the session ended up on; nil when the dialer was not asked.
+func (l *login) last() *wire {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.wires) == 0 {
+		return nil
+	}
+	return l.wires[len(l.wires)-1]
+}
+
+// loginDialer registers what it dials with the login of its context.
+type loginDialer struct{ mssql.HostDialer }
+
+// DialContext dials, and wraps the connection into a wire.
+func (d loginDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := d.HostDialer.DialContext(ctx, network, addr)
+	if err != nil {
+		return nil, err
+	}
+	w := &wire{Conn: c}
+	if l, ok := ctx.Value(loginKey{}).(*login); ok {
+		l.add(w)
+	}
+	return w, nil
+}
+
+// tcpDialer is the HostDialer for real servers: net.Dialer resolves names under the context and races
+// the addresses, which the driver's own look-up does not.
+type tcpDialer struct{}
+
+// tcpKeepAlive is how often an idle connection is probed, so that a vanished server is noticed while a
+// script runs silently. 30 s is the driver's default.
+const tcpKeepAlive = 30 * time.Second
+
+// DialContext dials.
+func (tcpDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	d := net.Dialer{KeepAlive: tcpKeepAlive}
+	return d.DialContext(ctx, network, addr)
+}
+
+// HostName is asked for by mssql.HostDialer and used by nobody: the network is this machine's.
+func (tcpDialer) HostName() string { return "" }
+
+// wire is a network connection that remembers whether it broke. The driver's message queue says nothing
+// when the connection ends between two packets; this does.
+type wire struct {
+	net.Conn
+	mu      sync.Mutex
+	broken  error // the first error of a read or write that was not after our own Close
+	closed  bool
+	written int64 // bytes
+}
+
+// Read notes the error.
+func (w *wire) Read(p []byte) (int, error) {
+	n, err := w.Conn.Read(p)
+	w.note(err)
+	return n, err
+}
+
+// Write counts, and notes the error.
+func (w *wire) Write(p []byte) (int, error) {
+	n, err := w.Conn.Write(p)
+	w.mu.Lock()
+	w.written += int64(n)
+	w.mu.Unlock()
+	w.note(err)
+	return n, err
+}
+
+// Close is ours: what fails afterwards is no fault of the network.
+func (w *wire) Close() error {
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	return w.Conn.Close()
+}
+
+func (w *wire) note(err error) {
+	if err == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.broken == nil && !w.closed {
+		w.broken = err
+	}
+}
+
+// abort ends a read or write that is under way, and all later ones.
+func (w *wire) abort() { _ = w.Conn.SetDeadline(time.Unix(1, 0)) }
+
+// state returns the bytes written so far and why the wire broke, if it did. A nil wire has none.
+func (w *wire) state() (written int64, broken error) {
+	if w == nil {
+		return 0, nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.written, w.broken
+}
+
+// Redact makes a connection string fit for logs and errors: server, database and user, nothing else. A
+// string that cannot be read becomes "***".
+func Redact(dsn string) string {
+	p, err := msdsn.Parse(dsn)
+	if err != nil {
+		return "***"
+	}
+	var b strings.Builder
+	b.WriteString("server=" + p.Host)
+	if p.Instance != "" {
+		b.WriteString(`\` + p.Instance)
+	}
+	if p.Port != 0 {
+		b.WriteString("," + strconv.FormatUint(p.Port, 10))
+	}
+	if p.Database != "" {
+		b.WriteString(";database=" + p.Database)
+	}
+	if p.User != "" {
+		b.WriteString(";user id=" + p.User)
+	}
+	if p.Password != "" {
+		b.WriteString(";password=***")
+	}
+	return b.String()
+}

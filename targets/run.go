@@ -1,0 +1,343 @@
+package targets
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/golang-sql/sqlexp"
+	mssql "github.com/microsoft/go-mssqldb"
+)
+
+// Runner runs scripts on targets. Safe for concurrent use.
+type Runner struct {
+	servers *Servers
+	limits  Limits
+}
+
+// NewRunner makes a runner. It does not take over servers: who opened them closes them.
+func NewRunner(servers *Servers, limits Limits) *Runner {
+	limits.Messages = cmp.Or(limits.Messages, 1000)
+	limits.MessageBytes = cmp.Or(limits.MessageBytes, 256<<10)
+	limits.TextBytes = cmp.Or(limits.TextBytes, 8000)
+	return &Runner{servers: servers, limits: limits}
+}
+
+// Attempt is one try of a step's script on one target.
+type Attempt struct {
+	// Target is where.
+	Target Target
+	// Credential names the credential; empty: DefaultCredential.
+	Credential string
+	// Script is the step's command, with GO lines and variables.
+	Script string
+	// Variables are replaced in the script; nil: none.
+	Variables Variables
+	// Output is where the first result set goes; nil: nowhere, it is read and dropped.
+	Output *Output
+}
+
+// cancelGrace is how long a canceled session may take to come to its end before its connection is cut.
+// The driver itself waits for the server's confirmation for 5 s, up to two times.
+const cancelGrace = 12 * time.Second
+
+// Run makes the attempt and says how it ended. It always returns, soon after ctx ended at the latest,
+// and leaves no session and no goroutine behind. The cause of ctx decides how an interrupted attempt
+// ends: ErrStopRequested makes it Canceled, ErrTimeout or context.DeadlineExceeded TimedOut, anything
+// else Unknown, or NotSent when the script had not been sent.
+func (r *Runner) Run(ctx context.Context, a Attempt) Result {
+	start := time.Now()
+	t := &attempt{Attempt: a, servers: r.servers, messages: &collector{limits: r.limits}}
+	err := t.run(ctx)
+	res := t.result(ctx, err)
+	res.Elapsed = time.Since(start)
+	return res
+}
+
+// attempt is an Attempt under way.
+type attempt struct {
+	Attempt
+	servers  *Servers
+	messages *collector
+
+	spid    int
+	sent    bool
+	batches int // that ran to their end
+
+	hadResultSet bool
+	written      int64 // rows in the output table
+}
+
+// run does it. The error is nil only when all batches ran without an error of severity 11 or more and
+// the output was written.
+func (t *attempt) run(ctx context.Context) error {
+	batches, err := SplitBatches(t.Script)
+	if err != nil {
+		return err
+	}
+	s, err := t.servers.open(ctx, t.Target.Server, t.Target.Database, t.Credential)
+	if err != nil {
+		return endOr(ctx, err)
+	}
+	defer s.close()
+	if err := s.conn.QueryRowContext(ctx, "SELECT @@SPID").Scan(&t.spid); err != nil {
+		return endOr(ctx, fmt.Errorf("ask for the session id: %w", err))
+	}
+	for _, b := range batches {
+		text := Expand(b.Text, t.Variables)
+		for range b.Count {
+			if err := t.batch(ctx, s, text, b.Line); err != nil {
+				return err
+			}
+			t.batches++
+		}
+	}
+	return nil
+}
+
+// endOr is the cause of ctx when it has ended, for then err is only what followed from that; else err.
+func endOr(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// batch sends one batch and reads everything that the server answers. The error is the context's cause
+// when it ended, else the first error of severity 11 or more, else what happened to the connection,
+// else what happened to the output.
+func (t *attempt) batch(ctx context.Context, s *session, text string, line int) error {
+	// With a line feed in it, the driver never takes a batch of one word for a procedure's name.
+	text += "\n"
+	before, _ := s.wire.state()
+	stop := cutAfter(ctx, s.wire)
+	defer stop()
+
+	var queue sqlexp.ReturnMessage
+	rows, err := s.conn.QueryContext(ctx, text, &queue)
+	if after, _ := s.wire.state(); after > before {
+		t.sent = true
+	}
+	if err != nil {
+		return endOr(ctx, fmt.Errorf("send the script: %w: %w", errConnectionLost, err))
+	}
+
+	p := startPump(&queue, t.messages, line)
+	var outputErr error
+	for {
+		columns, err := rows.Columns() // reads on to the next result set
+		if err != nil || len(columns) == 0 {
+			break
+		}
+		if t.Output != nil && !t.hadResultSet {
+			t.hadResultSet = true
+			outputErr = t.writeOutput(ctx, rows, p)
+		}
+		for rows.Next() {
+			continue // an error may follow the last row: all of it is read (decision 16)
+		}
+		if !rows.NextResultSet() {
+			break
+		}
+	}
+	readErr := rows.Err()
+	_ = rows.Close()
+	p.stop()
+
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if err := t.messages.failure(); err != nil {
+		return err
+	}
+	if _, broken := s.wire.state(); broken != nil {
+		return fmt.Errorf("%w while the script ran: %w", errConnectionLost, broken)
+	}
+	if p.err != nil {
+		return fmt.Errorf("%w while the script ran: %w", errConnectionLost, p.err)
+	}
+	if readErr != nil {
+		return fmt.Errorf("%w while the script ran: %w", errConnectionLost, readErr)
+	}
+	return outputErr
+}
+
+// cutAfter cuts the wire when the session has not come to its end cancelGrace after ctx ended. The
+// returned function calls it off.
+func cutAfter(ctx context.Context, w *wire) func() {
+	if w == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(cancelGrace)
+		defer timer.Stop()
+		select {
+		case <-done:
+		case <-timer.C:
+			w.abort()
+		}
+	})
+	return func() {
+		close(done)
+		stop()
+	}
+}
+
+// pump takes the messages of one batch out of the driver's queue while the rows are read: the driver
+// stops reading the network when its queue of 15 is full.
+type pump struct {
+	queue *sqlexp.ReturnMessage
+	done  chan struct{}
+	err   error // not a server's; readable after stop
+}
+
+// pumpMark is put into the queue by ourselves: all messages before it have been taken when it comes out.
+type pumpMark struct{ reached chan struct{} }
+
+// pumpEnd is the last mark.
+type pumpEnd struct{}
+
+func startPump(queue *sqlexp.ReturnMessage, to *collector, line int) *pump {
+	p := &pump{queue: queue, done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		for {
+			switch m := queue.Message(context.Background()).(type) {
+			case sqlexp.MsgNotice:
+				if info, ok := m.Message.(mssql.Error); ok {
+					to.server(info, line)
+				}
+			case sqlexp.MsgError:
+				var e mssql.Error
+				if errors.As(m.Error, &e) {
+					to.server(e, line)
+				} else if p.err == nil {
+					p.err = m.Error
+				}
+			case sqlexp.MsgRowsAffected:
+				to.affected(m.Count)
+			case pumpMark:
+				close(m.reached)
+			case pumpEnd:
+				return
+			}
+		}
+	}()
+	return p
+}
+
+// sync waits until the messages that the driver has queued so far are with the collector.
+func (p *pump) sync() {
+	mark := pumpMark{reached: make(chan struct{})}
+	_ = sqlexp.ReturnMessageEnqueue(context.Background(), p.queue, mark)
+	<-mark.reached
+}
+
+// stop ends the pump after what is queued.
+func (p *pump) stop() {
+	_ = sqlexp.ReturnMessageEnqueue(context.Background(), p.queue, pumpEnd{})
+	<-p.done
+}
+
+// result puts together what became of the attempt. err is run's.
+func (t *attempt) result(ctx context.Context, err error) Result {
+	c := t.messages
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	res := Result{
+		Err: err, Messages: c.kept, MessagesDropped: c.dropped, RowsAffected: c.rows,
+		RowsWritten: t.written, SPID: t.spid, Sent: t.sent,
+	}
+	interrupted := err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+	cause := context.Cause(ctx)
+	switch {
+	case err == nil:
+		res.Outcome = Succeeded
+		res.Summary = t.successText()
+	case interrupted && errors.Is(cause, ErrStopRequested):
+		res.Outcome = Canceled
+		res.Summary = "The run was stopped; " + t.whereText("the script was canceled on the server.", "the script had not been sent.")
+	case interrupted && (errors.Is(cause, ErrTimeout) || errors.Is(cause, context.DeadlineExceeded)):
+		res.Outcome = TimedOut
+		res.Summary = "The step's time limit passed; " + t.whereText("the script was canceled on the server.", "the script had not been sent.")
+	case c.firstError != nil:
+		res.Outcome = Failed
+		res.Err = *c.firstError
+	case interrupted && !t.sent:
+		res.Outcome = NotSent
+		res.Summary = "The agent let go of the attempt before the script was sent."
+	case interrupted:
+		res.Outcome = Unknown
+		res.Summary = "The agent let go of the attempt while the script ran: its outcome on the target is unknown."
+	case t.sent && errors.Is(err, errConnectionLost):
+		res.Outcome = Unknown
+		res.Summary = "The connection was lost after the script was sent: its outcome on the target is unknown. " + err.Error()
+	default:
+		res.Outcome = Failed
+	}
+	switch {
+	case res.Outcome == Succeeded:
+	case c.firstError != nil && (res.Outcome == Canceled || res.Outcome == TimedOut):
+		res.Error = describe(*c.lastError)
+	default:
+		res.Error = describe(res.Err)
+	}
+	if res.Summary == "" {
+		res.Summary = res.Error.String()
+	} else if res.Error.Number != 0 && res.Outcome != Failed {
+		res.Summary += " " + res.Error.String()
+	}
+	return res
+}
+
+// whereText chooses between two ends of a sentence.
+func (t *attempt) whereText(sent, unsent string) string {
+	if t.sent {
+		return sent
+	}
+	return unsent
+}
+
+// successText is the last_message of a success.
+func (t *attempt) successText() string {
+	text := "Succeeded."
+	if t.Output != nil {
+		if !t.hadResultSet {
+			return text + " The script returned no result set: nothing was written to " + t.Output.name() + "."
+		}
+		text += fmt.Sprintf(" %d rows were written to %s.", t.written, t.Output.name())
+	}
+	return text
+}
+
+// describe takes an error apart.
+func describe(err error) ErrorDetail {
+	d := ErrorDetail{Class: Classify(err).Class}
+	if e, ok := asServerError(err); ok {
+		d.Number, d.Severity, d.State, d.Line, d.Procedure = e.Number, e.Class, e.State, e.LineNo, e.ProcName
+		d.Text = e.Message
+		return d
+	}
+	if err != nil {
+		d.Text = err.Error()
+	}
+	return d
+}
+
+// String is the error as a query window shows it, in one line; empty for the zero value.
+func (d ErrorDetail) String() string {
+	if d.Number == 0 {
+		return d.Text
+	}
+	text := fmt.Sprintf("Msg %d, Level %d, State %d", d.Number, d.Severity, d.State)
+	if d.Procedure != "" {
+		text += ", Procedure " + d.Procedure
+	}
+	if d.Line > 0 {
+		text += fmt.Sprintf(", Line %d", d.Line)
+	}
+	return text + ": " + d.Text
+}

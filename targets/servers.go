@@ -1,0 +1,236 @@
+package targets
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/microsoft/go-mssqldb/msdsn"
+)
+
+// Config is how the servers of targets are reached. The zero value of each field means its default.
+type Config struct {
+	// Credentials are the agent's credentials; nil: none, so that nothing can be reached.
+	Credentials *CredentialSet
+	// Encrypt is disable, false (the login only), true or strict (TDS 8). Default: true.
+	Encrypt string
+	// TrustServerCertificate accepts any certificate. Default: false.
+	TrustServerCertificate bool
+	// AppName is what the server shows as program_name. Default: jobagent.
+	AppName string
+	// LoginTimeout bounds connecting and logging in. Default: DefaultLoginTimeout.
+	LoginTimeout time.Duration
+	// Dialer reaches servers in another way than TCP. Default: TCP.
+	Dialer mssql.HostDialer
+	// Entra makes the connectors of credentials of Microsoft Entra ID: azure.Connector of package
+	// targets/azure. nil: such credentials are refused.
+	Entra func(EntraLogin) (*mssql.Connector, error)
+}
+
+// EntraLogin is a login with a credential of Microsoft Entra ID.
+type EntraLogin struct {
+	// Params are the connection's settings, without user and password.
+	Params msdsn.Config
+	// Kind is not KindSQLLogin.
+	Kind CredentialKind
+	// User is the credential's.
+	User string
+	// Secret is the client secret itself; empty for kinds that have none. It must not be kept.
+	Secret string
+}
+
+// Servers opens sessions on servers by name, with named credentials. Safe for concurrent use; Close
+// it when nothing uses it any more.
+type Servers struct {
+	cfg Config
+
+	mu     sync.Mutex
+	closed bool
+	pools  map[poolKey]*sql.DB
+}
+
+// poolKey says which sessions are alike. All names are folded.
+type poolKey struct{ server, database, credential string }
+
+const (
+	// poolIdle is how many idle sessions a pool keeps: enough for a few steps that write to one output
+	// database at once; a thousand targets that do so open what they need and let go of it.
+	poolIdle = 4
+	// poolIdleTime is how long an idle session is kept. A serverless database pauses only when nobody
+	// is connected, hence not for long.
+	poolIdleTime = 30 * time.Second
+)
+
+// NewServers checks the configuration; it connects to nothing.
+func NewServers(cfg Config) (*Servers, error) {
+	cfg.Encrypt = strings.ToLower(cmp.Or(cfg.Encrypt, "true"))
+	cfg.AppName = cmp.Or(cfg.AppName, "jobagent")
+	cfg.LoginTimeout = cmp.Or(cfg.LoginTimeout, DefaultLoginTimeout)
+	switch cfg.Encrypt {
+	case "disable", "false", "true", "strict":
+	default:
+		return nil, &ConfigError{Subject: "encrypt", Err: fmt.Errorf("%q: disable, false, true or strict is needed", cfg.Encrypt)}
+	}
+	if cfg.LoginTimeout < 0 {
+		return nil, &ConfigError{Subject: "login timeout", Err: fmt.Errorf("%v is below 0", cfg.LoginTimeout)}
+	}
+	return &Servers{cfg: cfg, pools: make(map[poolKey]*sql.DB)}, nil
+}
+
+// Close ends all idle sessions.
+func (s *Servers) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	var errs []error
+	for key, db := range s.pools {
+		errs = append(errs, db.Close())
+		delete(s.pools, key)
+	}
+	return errors.Join(errs...)
+}
+
+// Connector makes the connector for a database, without connecting. The server's name may have any
+// form that SqlClient knows: host, host\instance, host,port, and these after tcp: . An empty
+// credential means DefaultCredential. The error is a *ConfigError, and nothing was sent.
+func (s *Servers) Connector(server, database, credential string) (*Connector, error) {
+	c, err := s.cfg.Credentials.For(credential, server)
+	if err != nil {
+		return nil, err
+	}
+	params, err := s.params(server, database)
+	if err != nil {
+		return nil, err
+	}
+	var inner *mssql.Connector
+	if c.Kind == KindSQLLogin {
+		params.User = c.User
+		if params.Password, err = c.secret(); err != nil {
+			return nil, err
+		}
+		inner = mssql.NewConnectorConfig(params)
+	} else if inner, err = s.entra(params, c); err != nil {
+		return nil, err
+	}
+	connector := WrapConnector(inner, s.cfg.Dialer)
+	connector.limit = s.cfg.LoginTimeout
+	return connector, nil
+}
+
+// entra makes the driver's connector for a credential of Microsoft Entra ID.
+func (s *Servers) entra(params msdsn.Config, c Credential) (*mssql.Connector, error) {
+	subject := fmt.Sprintf("credential %q", c.Name)
+	if s.cfg.Entra == nil {
+		return nil, &ConfigError{Subject: subject, Err: fmt.Errorf("this agent has no support for %s", c.Kind)}
+	}
+	login := EntraLogin{Params: params, Kind: c.Kind, User: c.User}
+	if c.Secret != "" {
+		var err error
+		if login.Secret, err = c.secret(); err != nil {
+			return nil, err
+		}
+	}
+	inner, err := s.cfg.Entra(login)
+	if err != nil {
+		return nil, &ConfigError{Subject: subject, Err: err}
+	}
+	return inner, nil
+}
+
+// params makes the driver's settings for a database, without a login.
+func (s *Servers) params(server, database string) (msdsn.Config, error) {
+	server = strings.TrimSpace(server)
+	subject := fmt.Sprintf("server name %q", server)
+	if server == "" || strings.ContainsAny(server, ";='\"{}\r\n") {
+		return msdsn.Config{}, &ConfigError{Subject: subject, Err: errors.New(`host, host\instance or host,port is needed`)}
+	}
+	params, err := msdsn.Parse(fmt.Sprintf("server=%s;encrypt=%s;TrustServerCertificate=%t", server, s.cfg.Encrypt, s.cfg.TrustServerCertificate))
+	if err != nil {
+		return msdsn.Config{}, &ConfigError{Subject: subject, Err: err}
+	}
+	params.Database = database
+	params.AppName = s.cfg.AppName
+	params.DialTimeout = -1 // the connector's own limit covers dialing
+	params.ConnTimeout = 0  // it would end every statement that is silent for so long
+	params.DisableRetry = true
+	return params, nil
+}
+
+// session is a session of its own on one database, never used before and never again.
+type session struct {
+	db   *sql.DB
+	conn *sql.Conn
+	wire *wire
+}
+
+// open logs in to a database. Scripts get a fresh session each: go-mssqldb resets a pooled one when it
+// is taken again (RESETCONNECTION in the next packet's header), but SQL Server does not undo
+// everything at a reset, the isolation level among others, and a script may do anything.
+func (s *Servers) open(ctx context.Context, server, database, credential string) (*session, error) {
+	connector, err := s.Connector(server, database, credential)
+	if err != nil {
+		return nil, err
+	}
+	db := sql.OpenDB(connector)
+	db.SetMaxIdleConns(-1)
+	var holder wireHolder
+	conn, err := db.Conn(context.WithValue(ctx, wireKey{}, &holder))
+	if err != nil {
+		_ = db.Close()
+		return nil, fmt.Errorf("connect to %s/%s: %w", server, database, err)
+	}
+	return &session{db: db, conn: conn, wire: holder.wire}, nil
+}
+
+// close ends the session; the server rolls back what the script left open.
+func (s *session) close() {
+	_ = s.conn.Close()
+	_ = s.db.Close()
+}
+
+// pool returns the shared pool for the agent's own statements on a database: listing databases and
+// writing output. They leave no state behind, and the driver resets a session before its next use.
+func (s *Servers) pool(server, database, credential string) (*sql.DB, error) {
+	if _, err := s.Connector(server, database, credential); err != nil {
+		return nil, err
+	}
+	key := poolKey{fold(server), fold(database), fold(credential)}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return nil, errors.New("the agent's connections are closed")
+	}
+	db := s.pools[key]
+	if db == nil {
+		db = sql.OpenDB(&namedConnector{servers: s, server: server, database: database, credential: credential})
+		db.SetMaxIdleConns(poolIdle)
+		db.SetConnMaxIdleTime(poolIdleTime)
+		s.pools[key] = db
+	}
+	return db, nil
+}
+
+// namedConnector looks its credential up at each login, so that a changed secret is used at once.
+type namedConnector struct {
+	servers                      *Servers
+	server, database, credential string
+}
+
+// Connect logs in.
+func (c *namedConnector) Connect(ctx context.Context) (driver.Conn, error) {
+	connector, err := c.servers.Connector(c.server, c.database, c.credential)
+	if err != nil {
+		return nil, err
+	}
+	return connector.Connect(ctx)
+}
+
+// Driver is for database/sql, which hands it to its callers only.
+func (c *namedConnector) Driver() driver.Driver { return &mssql.Driver{} }
