@@ -219,3 +219,9 @@ func (m *MessageWriter) send(s Status) {
 	m.id++
 	m.buf = m.buf[:HeaderSize]
 }
+
+// AppendPacket appends a packet as the wire has it; h.Length is set from the payload.
+func AppendPacket(b []byte, h Header, payload []byte) []byte {
+	h.Length = HeaderSize + len(payload)
+	return append(appendHeader(b, h), payload...)
+}

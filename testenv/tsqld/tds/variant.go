@@ -45,11 +45,7 @@ func variantInfo(t types.Type) (typeInfo, []byte, error) {
 // appendVariant appends a sql_variant with its length in four bytes.
 func appendVariant(b []byte, v types.Value) ([]byte, error) {
 	outer := typeInfo{typ: types.Type{ID: types.Variant}}
-	raw, ok := v.([]byte)
-	if !ok {
-		return b, formError(outer, v)
-	}
-	t, val, err := variantUnpack(raw)
+	t, val, err := types.VariantUnpack(v)
 	if err != nil {
 		return b, valueErrorf(outer, "%v", err)
 	}
@@ -138,7 +134,7 @@ func readVariant(d *decoder) types.Value {
 		d.fail(err)
 		return nil
 	}
-	packed, err := variantPack(ti.typ, val)
+	packed, err := types.VariantPack(val, ti.typ)
 	if err != nil {
 		d.fail(valueErrorf(ti, "%v", err))
 		return nil

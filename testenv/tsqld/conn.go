@@ -1,0 +1,365 @@
+package tsqld
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/tds"
+)
+
+// errEOF is the orderly end of a connection: the client closed it between two messages.
+var errEOF = io.EOF
+
+const (
+	// readBuffer is the size of a connection's read buffer in bytes.
+	readBuffer = 16 << 10
+	// maxMessage bounds a message that is held in memory, in bytes.
+	maxMessage = 512 << 20
+	// bulkBacklog is how many packets of a bulk load wait for the interpreter.
+	bulkBacklog = 256
+	// lingerTime bounds the wait for the client to close after the server's last word, so that the word
+	// is not lost by a reset of the connection.
+	lingerTime = 2 * time.Second
+)
+
+// conn is one connection. Except where noted, fields belong to the goroutine that executes.
+type conn struct {
+	srv    *Server
+	id     uint64
+	nc     net.Conn
+	ctx    context.Context // ends with the connection
+	cancel context.CancelCauseFunc
+
+	in  *bufio.Reader // plain bytes of the connection
+	src io.Reader     // where packets come from: in, or TLS; the reader's after login
+	out *tds.MessageWriter
+
+	version  tds.Version
+	login    login
+	session  session
+	replying bool   // an answer was begun and not ended
+	bulk     string // INSERT BULK statement whose rows are to come
+
+	requests   chan *message // from the reader; room for one
+	attentions chan struct{} // from the reader: look at attention; room for one
+	readerDone chan struct{}
+
+	mu            sync.Mutex              // guards what follows
+	attention     bool                    // one waits for its acknowledgment
+	cancelRequest context.CancelCauseFunc // nil while no request runs
+}
+
+// message is a request as it arrives.
+type message struct {
+	typ     tds.PacketType
+	status  tds.Status // of the first packet, and StatusIgnore of the last
+	payload []byte
+	// stream brings the packets of a bulk load, and nil's place takes err after it is closed.
+	stream chan []byte
+	err    error // set before stream is closed
+}
+
+// next is the stream of a bulk load for package tds.
+func (m *message) next() ([]byte, error) {
+	piece, ok := <-m.stream
+	if ok {
+		return piece, nil
+	}
+	if m.err != nil {
+		return nil, m.err
+	}
+	return nil, io.EOF
+}
+
+// drain waits until the reader has seen the end of the message.
+func (m *message) drain() {
+	if m.stream != nil {
+		for range m.stream { //nolint:revive // only the end is of interest
+		}
+	}
+}
+
+func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
+	c := &conn{
+		srv:        s,
+		id:         s.ids.Add(1),
+		nc:         nc,
+		in:         bufio.NewReaderSize(nc, readBuffer),
+		requests:   make(chan *message, 1),
+		attentions: make(chan struct{}, 1),
+		readerDone: make(chan struct{}),
+	}
+	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.src = c.in
+	c.out = tds.NewMessageWriter(nc, tds.DefaultPacketSize)
+	if record := s.cfg.Record; record != nil {
+		c.out.OnPacket = func(packet []byte) { record(c.id, false, packet) }
+	}
+	return c
+}
+
+// serve runs the connection from its first byte to its last and returns why it ended, nil for an
+// orderly end.
+func (c *conn) serve() (err error) {
+	unblock := context.AfterFunc(c.ctx, func() { c.nc.Close() })
+	defer unblock()
+	reading := false
+	defer func() {
+		if v := recover(); v != nil {
+			err = c.panicked(v, debug.Stack())
+		}
+		c.cancel(err)
+		c.nc.Close()
+		if reading {
+			<-c.readerDone
+		}
+		if c.session != nil {
+			if closeErr := c.session.Close(); closeErr != nil {
+				err = errors.Join(err, fmt.Errorf("close session: %w", closeErr))
+			}
+		}
+		err = orderly(err)
+	}()
+	if err := c.logIn(); err != nil {
+		return err
+	}
+	reading = true
+	go func() {
+		defer close(c.readerDone)
+		c.cancel(fmt.Errorf("%w: %w", ErrClientGone, c.read()))
+	}()
+	for {
+		select {
+		case <-c.srv.closing:
+			return ErrServerClosed
+		default:
+		}
+		select {
+		case <-c.ctx.Done():
+			return context.Cause(c.ctx)
+		case <-c.srv.closing:
+			return ErrServerClosed
+		case m := <-c.requests:
+			err = c.handle(m)
+			m.drain()
+		case <-c.attentions:
+			err = c.acknowledge()
+		}
+		if errors.Is(err, errFatal) {
+			c.linger()
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// panicked tells the client and the server's owner of a panic.
+func (c *conn) panicked(v any, stack []byte) error {
+	if f := c.srv.cfg.OnPanic; f != nil {
+		f(v, stack)
+	}
+	err := fmt.Errorf("%w: panic: %v", errFatal, v)
+	if c.version != 0 {
+		if !c.replying {
+			c.beginReply()
+		}
+		m := mserr.New(596, 21, "Cannot continue the execution because the session is in the kill state.")
+		if c.sendFatal(m) == nil {
+			c.linger()
+		}
+	}
+	return err
+}
+
+// linger waits until the client has closed, or a short time, after the last word was sent.
+func (c *conn) linger() {
+	if half, ok := c.nc.(interface{ CloseWrite() error }); ok {
+		if half.CloseWrite() != nil {
+			return
+		}
+	}
+	timer := time.NewTimer(lingerTime)
+	defer timer.Stop()
+	select {
+	case <-c.ctx.Done():
+	case <-timer.C:
+	case <-c.srv.closing:
+	}
+}
+
+// read takes packets off the connection until it ends, and returns why. It runs in the reader's goroutine.
+func (c *conn) read() error {
+	var m *message // being received
+	for {
+		h, payload, err := tds.ReadPacket(c.src)
+		c.record(h, payload, err)
+		if err == nil && m != nil && h.Type != m.typ && h.Type != tds.PacketAttention {
+			err = &tds.FormatError{What: fmt.Sprintf("packet of type %#02x inside a message of type %#02x", byte(h.Type), byte(m.typ))}
+		}
+		if err != nil {
+			m.breakOff(err)
+			return err
+		}
+		if h.Type == tds.PacketAttention {
+			// Clients may send it in the middle of a message, which is then void.
+			m.breakOff(ErrAttention)
+			m = nil
+			c.attend()
+			continue
+		}
+		if m == nil {
+			m = &message{typ: h.Type, status: h.Status}
+			if h.Type == tds.PacketBulkLoad {
+				m.stream = make(chan []byte, bulkBacklog)
+				c.deliver(m)
+			}
+		}
+		ignored := h.Status&tds.StatusIgnore != 0
+		switch {
+		case m.stream != nil && ignored:
+			m.breakOff(errIgnored)
+		case m.stream != nil:
+			select {
+			case m.stream <- payload:
+			case <-c.ctx.Done():
+			}
+			if h.EOM() {
+				close(m.stream)
+			}
+		case len(m.payload)+len(payload) > maxMessage:
+			return &tds.FormatError{What: fmt.Sprintf("message of more than %d bytes", maxMessage)}
+		default:
+			m.payload = append(m.payload, payload...)
+			m.status |= h.Status & tds.StatusIgnore
+			if h.EOM() {
+				c.deliver(m)
+			}
+		}
+		if h.EOM() {
+			m = nil
+		}
+	}
+}
+
+// breakOff ends the stream of a bulk load with an error; it does nothing to other messages and to nil.
+func (m *message) breakOff(err error) {
+	if m != nil && m.stream != nil {
+		m.err = err
+		close(m.stream)
+	}
+}
+
+// deliver hands a message over, once the one before it was taken. A client that sends more requests
+// before it has read the answer has to wait.
+func (c *conn) deliver(m *message) {
+	select {
+	case c.requests <- m:
+	case <-c.ctx.Done():
+	}
+}
+
+// record shows a packet of the client to Config.Record.
+func (c *conn) record(h tds.Header, payload []byte, err error) {
+	f := c.srv.cfg.Record
+	if f == nil || err != nil {
+		return
+	}
+	if h.Type == tds.PacketLogin7 {
+		payload = make([]byte, len(payload))
+	}
+	f(c.id, true, tds.AppendPacket(nil, h, payload))
+}
+
+// attend notes an attention, cancels the running request and wakes the executing goroutine.
+func (c *conn) attend() {
+	c.mu.Lock()
+	c.attention = true
+	if c.cancelRequest != nil {
+		c.cancelRequest(ErrAttention)
+	}
+	c.mu.Unlock()
+	select {
+	case c.attentions <- struct{}{}:
+	default:
+	}
+}
+
+// attended tells whether an attention waits.
+func (c *conn) attended() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.attention
+}
+
+// begin makes the context of a request, which is canceled already when an attention waits.
+func (c *conn) begin() (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cancelRequest = cancel
+	if c.attention {
+		cancel(ErrAttention)
+	}
+	return ctx, cancel
+}
+
+// end closes the request for attentions and takes the one that waits, to be acknowledged by the caller.
+func (c *conn) end() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.cancelRequest = nil
+	waiting := c.attention
+	c.attention = false
+	return waiting
+}
+
+// acknowledge answers an attention that came when no request ran; a request that waits is void.
+func (c *conn) acknowledge() error {
+	select {
+	case m := <-c.requests:
+		m.drain()
+	default:
+	}
+	if !c.end() {
+		return nil // acknowledged together with the request that it ended
+	}
+	c.beginReply()
+	return c.sendDone(tds.DoneAttention)
+}
+
+// sendDone sends a lone DONE and ends the message.
+func (c *conn) sendDone(status tds.DoneStatus) error {
+	if _, err := c.out.Write(tds.AppendDone(nil, tds.DoneBatch, status, 0, 0, c.version)); err != nil {
+		return err
+	}
+	return c.endReply()
+}
+
+// beginReply starts the answer to a message.
+func (c *conn) beginReply() {
+	c.replying = true
+	c.out.Begin(tds.PacketReply)
+}
+
+// endReply sends the rest of the answer.
+func (c *conn) endReply() error {
+	c.replying = false
+	return c.out.End()
+}
+
+// sendFatal sends an error and a DONE that ends the connection. It does not begin the message.
+func (c *conn) sendFatal(m *mserr.Error) error {
+	if _, err := c.out.Write(tds.AppendMessage(nil, m, pipeHost, c.version)); err != nil {
+		return err
+	}
+	return c.sendDone(tds.DoneError | tds.DoneFatal)
+}

@@ -1,0 +1,243 @@
+package tsqld
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/tds"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+const (
+	// loginTime bounds everything before the login's answer.
+	loginTime = 30 * time.Second
+	// maxLogin bounds a PRELOGIN or LOGIN7 message in bytes (MS-TDS 2.2.6.4: 128K - 1).
+	maxLogin = 128 << 10
+	// language is that of every session.
+	language = "us_english"
+)
+
+// productVersion is SQL Server 2022's, in the form of LOGINACK.
+var productVersion = [4]byte{16, 0, 0x03, 0xE8}
+
+// logIn takes the connection from its first byte to an open session.
+func (c *conn) logIn() error {
+	if err := c.nc.SetDeadline(time.Now().Add(loginTime)); err != nil {
+		return fmt.Errorf("limit login: %w", err)
+	}
+	plain, err := c.negotiate()
+	if err != nil {
+		return err
+	}
+	h, payload, err := c.readLogin(plain)
+	c.record(h, payload, err)
+	if err != nil {
+		return fmt.Errorf("%w: read login: %w", ErrClientGone, err)
+	}
+	if plain { // only the login was encrypted, if anything was
+		c.src = c.in
+		c.out.SetWriter(c.nc)
+	}
+	c.beginReply()
+	if h.Type != tds.PacketLogin7 {
+		return &tds.FormatError{What: fmt.Sprintf("packet of type %#02x instead of a login", byte(h.Type))}
+	}
+	l, err := tds.ReadLogin(payload)
+	if errors.Is(err, tds.ErrVersion) {
+		c.version = tds.Version71 // whose tokens an older client is most likely to read
+		return c.refuse(mserr.NotSupported("a TDS version before 7.1"))
+	}
+	if err != nil {
+		return err
+	}
+	c.version = l.Version
+	size := tds.ClampPacketSize(l.PacketSize, !plain)
+	c.login = login{User: l.User, Password: string(l.Password), Database: l.Database, App: l.App, Host: l.Host,
+		PacketSize: size, ReadOnlyIntent: l.ReadOnlyIntent()}
+	if err := c.open(l); err != nil {
+		return err
+	}
+	if s, ok := c.session.(identified); ok {
+		c.out.SetSPID(uint16(s.SPID()))
+	}
+	if err := c.nc.SetDeadline(time.Time{}); err != nil {
+		return fmt.Errorf("end login's limit: %w", err)
+	}
+	return c.welcome(l, size)
+}
+
+// readLogin reads the message after PRELOGIN. With login-only encryption some clients encrypt no more
+// than its first packet.
+func (c *conn) readLogin(plain bool) (tds.Header, []byte, error) {
+	first, payload, err := tds.ReadPacket(c.src)
+	for h := first; err == nil && !h.EOM(); {
+		if plain {
+			next, peekErr := c.in.Peek(1)
+			if peekErr == nil && tds.PacketType(next[0]) == tds.PacketLogin7 {
+				c.src = c.in
+			}
+		}
+		var more []byte
+		if h, more, err = tds.ReadPacket(c.src); err == nil {
+			payload = append(payload, more...)
+		}
+		if err == nil && (h.Type != first.Type || len(payload) > maxLogin) {
+			err = &tds.FormatError{What: "login: packet of another type, or too long"}
+		}
+	}
+	return first, payload, err
+}
+
+// open checks the login and opens the session. A refusal has been sent when an error comes back.
+func (c *conn) open(l *tds.Login) error {
+	defer func() { c.login.Password = "" }()
+	if err := c.fault(c.ctx, BeforeLogin, nil, 0); err != nil {
+		return c.refuseFor(err)
+	}
+	switch {
+	case l.Integrated():
+		return c.refuse(mserr.New(18452, 14, "Login failed. The login is from an untrusted domain and cannot be used with Integrated authentication."))
+	case l.HasFeature(tds.FeatureFedAuth):
+		return c.refuse(mserr.NotSupported("authentication by a token"))
+	case l.NewPassword != "":
+		return c.refuse(mserr.NotSupported("changing the password at login"))
+	case l.AttachFile != "":
+		return c.refuse(mserr.NotSupported("attaching a database file at login"))
+	}
+	s, err := c.srv.engine.open(c.ctx, c.login)
+	if err != nil {
+		return c.refuseFor(err)
+	}
+	c.session = s
+	return nil
+}
+
+// refuseFor ends the login with an error that is for the client, or without a word.
+func (c *conn) refuseFor(err error) error {
+	var m *mserr.Error
+	if errors.As(err, &m) {
+		return c.refuse(m)
+	}
+	if errors.Is(err, ErrClose) || c.ctx.Err() != nil {
+		return err
+	}
+	return errors.Join(err, c.refuse(mserr.New(17188, 16, "The server cannot accept new connections: %v", err)))
+}
+
+// refuse sends the error and waits for the client to go.
+func (c *conn) refuse(m *mserr.Error) error {
+	err := error(m)
+	if _, werr := c.out.Write(tds.AppendMessage(nil, m, pipeHost, c.version)); werr != nil {
+		return werr
+	}
+	if werr := c.sendDone(tds.DoneError); werr != nil {
+		return werr
+	}
+	// Nobody reads the connection yet; the client's close is the only thing still to come.
+	if half, ok := c.nc.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
+		if c.nc.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
+			_, _ = io.Copy(io.Discard, io.LimitReader(c.in, maxLogin))
+		}
+	}
+	return fmt.Errorf("login refused: %w", err)
+}
+
+// negotiate answers PRELOGIN and starts TLS. Afterwards c.src and c.out are where the login comes from
+// and its answer goes to; plain tells that what follows the login is not encrypted.
+func (c *conn) negotiate() (plain bool, err error) {
+	first, err := c.in.Peek(1)
+	if err != nil {
+		return false, fmt.Errorf("%w: %w", ErrClientGone, err)
+	}
+	strict := tds.PacketType(first[0]) == tds.TLSHandshake
+	if strict {
+		if err := c.startTLS(true); err != nil {
+			return false, err
+		}
+	} else if tds.PacketType(first[0]) != tds.PacketPrelogin {
+		return true, nil // PRELOGIN may be left out; what else it is, logIn sees
+	}
+	h, payload, err := tds.ReadMessage(c.src, maxLogin)
+	c.record(h, payload, err)
+	if err != nil {
+		return false, fmt.Errorf("%w: read prelogin: %w", ErrClientGone, err)
+	}
+	if h.Type != tds.PacketPrelogin {
+		return false, &tds.FormatError{What: fmt.Sprintf("packet of type %#02x instead of a prelogin", byte(h.Type))}
+	}
+	asked, err := tds.ReadPrelogin(payload)
+	if err != nil {
+		return false, err
+	}
+	answer := tds.Prelogin{Version: [6]byte{16, 0, 0x03, 0xE8}, Encryption: asked.Encryption.Answer()}
+	if strict {
+		answer.Encryption = tds.EncryptOn
+	}
+	c.beginReply()
+	if _, err := c.out.Write(tds.AppendPrelogin(nil, &answer)); err != nil {
+		return false, err
+	}
+	if err := c.endReply(); err != nil {
+		return false, err
+	}
+	if !strict && answer.Encryption != tds.EncryptNotSupported {
+		if err := c.startTLS(false); err != nil {
+			return false, err
+		}
+	}
+	return !strict && answer.Encryption == tds.EncryptOff, nil
+}
+
+// startTLS runs the handshake, bare (strict) or inside PRELOGIN packets.
+func (c *conn) startTLS(strict bool) error {
+	cfg, err := c.srv.tlsConfig(strict)
+	if err != nil {
+		return err
+	}
+	under := &tlsTransport{Conn: c.nc, in: c.in, out: tds.NewMessageWriter(c.nc, tds.DefaultPacketSize), wrapped: !strict}
+	t := tls.Server(under, cfg)
+	if err := t.HandshakeContext(c.ctx); err != nil {
+		return fmt.Errorf("%w: tls handshake: %w", ErrClientGone, err)
+	}
+	under.wrapped = false
+	c.src = t
+	c.out.SetWriter(t)
+	return nil
+}
+
+// welcome sends the answer to a login that succeeded, in SQL Server's order.
+func (c *conn) welcome(l *tds.Login, size int) error {
+	database := c.session.Database()
+	asked := l.PacketSize
+	if asked == 0 {
+		asked = tds.DefaultPacketSize
+	}
+	var b []byte
+	b = tds.AppendDatabaseChange(b, database, "master")
+	b = tds.AppendMessage(b, info(5701, 2, "Changed database context to '%s'.", database), pipeHost, c.version)
+	b = tds.AppendCollationChange(b, types.CI)
+	b = tds.AppendLanguageChange(b, language, "")
+	b = tds.AppendMessage(b, info(5703, 1, "Changed language setting to %s.", language), pipeHost, c.version)
+	b = tds.AppendLoginAck(b, tds.LoginAck{Version: c.version, Program: "Microsoft SQL Server", Released: productVersion})
+	if len(l.Features) > 0 {
+		b = tds.AppendFeatureExtAck(b, l.Features)
+	}
+	b = tds.AppendPacketSizeChange(b, size, asked)
+	if _, err := c.out.Write(b); err != nil {
+		return err
+	}
+	err := c.sendDone(0)
+	c.out.SetPacketSize(size)
+	return err
+}
+
+// info makes an informational message (class 0).
+func info(number int32, state uint8, format string, args ...any) *mserr.Error {
+	m := mserr.New(number, 0, format, args...)
+	m.State, m.Line = state, 1
+	return m
+}

@@ -1,0 +1,256 @@
+package tsqld
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/exec"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/tds"
+)
+
+// request is a message that was understood: what to run, and how to speak of it.
+type request struct {
+	text string     // for faults
+	call *exec.Call // when it is a remote procedure call
+	tran *tds.Headers
+	rpc  bool
+	run  func(ctx context.Context, s *sink) error
+}
+
+// handle executes a message and answers it. An error ends the connection.
+func (c *conn) handle(m *message) error {
+	ctx, cancel := c.begin()
+	defer cancel(nil)
+	s := &sink{c: c, ctx: ctx}
+	c.beginReply()
+	err := c.execute(ctx, m, s)
+	if err == nil {
+		err = c.beforeReply(s)
+	}
+	if m.stream != nil {
+		m.drain() // a bulk load is answered when it has arrived whole
+	}
+	attention := c.end()
+	switch {
+	case c.ctx.Err() != nil:
+		return context.Cause(c.ctx)
+	case errors.Is(err, ErrClose), errors.Is(err, ErrClientGone):
+		return err
+	case errors.Is(err, errIgnored):
+		return s.finish(tds.DoneError)
+	case attention:
+		return s.finish(tds.DoneAttention)
+	case err == nil, errors.Is(err, errCut):
+		return s.finish(0)
+	}
+	// The interpreter has told the client of what it met; a message that cannot be read has not been told.
+	var bad *tds.FormatError
+	if errors.As(err, &bad) {
+		text := mserr.New(4002, fatalClass, "The incoming tabular data stream (TDS) protocol stream is incorrect. %s", bad.What)
+		if merr := s.Message(text); merr != nil {
+			return merr
+		}
+	}
+	if ferr := s.finish(tds.DoneError | tds.DoneFatal); ferr != nil {
+		return ferr
+	}
+	if errors.Is(err, errFatal) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errFatal, err)
+}
+
+// beforeReply asks for the fault that loses an answer.
+func (c *conn) beforeReply(s *sink) error {
+	if s.req == nil || c.session.Descriptor() != 0 {
+		return nil
+	}
+	return s.fault(AfterCommitBeforeReply)
+}
+
+// execute runs a message. Errors for the client have been sent when it returns nil.
+func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
+	if m.status&tds.StatusIgnore != 0 {
+		return errIgnored
+	}
+	r, err := c.understand(m)
+	if err != nil {
+		return c.refuseRequest(err, s)
+	}
+	s.req, s.rpc = r, r.rpc
+	if ctx.Err() != nil { // an attention was faster
+		return nil
+	}
+	if m.status&(tds.StatusReset|tds.StatusResetKeepingTran) != 0 {
+		if err := c.session.Reset(ctx, s, m.status&tds.StatusResetKeepingTran != 0); err != nil {
+			return err
+		}
+		if !s.reset {
+			if err := s.EnvChange(exec.EnvChange{Kind: exec.EnvResetAck}); err != nil {
+				return err
+			}
+		}
+		c.bulk = ""
+	}
+	if r.tran != nil && r.tran.HasTran && r.tran.Descriptor != c.session.Descriptor() {
+		return s.Message(mserr.New(3989, 16, "New request is not allowed to start because it should come with valid transaction descriptor."))
+	}
+	if err := s.fault(BeforeStatement); err != nil {
+		return err
+	}
+	return r.run(ctx, s)
+}
+
+// refuseRequest answers a message that cannot be run. A value that its type does not allow leaves the
+// connection alone; a message that does not follow the protocol ends it.
+func (c *conn) refuseRequest(err error, s *sink) error {
+	var bad *tds.ValueError
+	var m *mserr.Error
+	switch {
+	case errors.As(err, &m):
+		return s.Message(m)
+	case errors.As(err, &bad):
+		return s.Message(mserr.New(8023, 16, "The incoming tabular data stream (TDS) remote procedure call (RPC) protocol stream is incorrect. "+
+			"The supplied value is not a valid instance of data type %s: %s.", bad.Type, bad.Why))
+	default:
+		return err
+	}
+}
+
+// understand decodes a message.
+func (c *conn) understand(m *message) (*request, error) {
+	switch m.typ {
+	case tds.PacketBatch:
+		return c.understandBatch(m)
+	case tds.PacketRPC:
+		return c.understandRPC(m)
+	case tds.PacketTransaction:
+		return c.understandTransaction(m)
+	case tds.PacketBulkLoad:
+		return c.understandBulk(m)
+	default:
+		return nil, &tds.FormatError{What: fmt.Sprintf("message of type %#02x after the login", byte(m.typ))}
+	}
+}
+
+// understandBatch decodes a batch. INSERT BULK only announces the message that brings the rows, and is
+// handed to the interpreter with them.
+func (c *conn) understandBatch(m *message) (*request, error) {
+	b, err := tds.ReadBatch(m.payload, c.version)
+	if err != nil {
+		return nil, err
+	}
+	if b.Notification {
+		return nil, mserr.NotSupported("a query notification")
+	}
+	r := &request{text: b.Text, tran: &b.Headers}
+	if isInsertBulk(b.Text) {
+		r.run = func(context.Context, *sink) error {
+			c.bulk = b.Text
+			return nil
+		}
+		return r, nil
+	}
+	r.run = func(ctx context.Context, s *sink) error { return c.session.Batch(ctx, b.Text, s) }
+	return r, nil
+}
+
+// isInsertBulk tells whether a batch begins with the words INSERT BULK.
+func isInsertBulk(text string) bool {
+	fields := strings.Fields(text[:min(len(text), 256)])
+	return len(fields) > 2 && strings.EqualFold(fields[0], "INSERT") && strings.EqualFold(fields[1], "BULK")
+}
+
+// understandRPC decodes an RPC message; its calls run one after another, even when one has failed.
+func (c *conn) understandRPC(m *message) (*request, error) {
+	headers, rpcs, err := tds.ReadRPC(m.payload, c.version)
+	if err != nil {
+		return nil, err
+	}
+	calls := make([]exec.Call, len(rpcs))
+	for i, rpc := range rpcs {
+		if i > 0 && rpcs[i-1].NoExecNext {
+			return nil, mserr.NotSupported("a batch of calls with the no-execution flag")
+		}
+		calls[i] = exec.Call{Proc: rpc.Proc, Params: make([]exec.Param, len(rpc.Params))}
+		for k, p := range rpc.Params {
+			calls[i].Params[k] = exec.Param(p)
+		}
+	}
+	r := &request{text: calls[0].Proc, call: &calls[0], tran: &headers, rpc: true}
+	r.run = func(ctx context.Context, s *sink) error {
+		for i := range calls {
+			s.ended = false
+			if err := c.session.Call(ctx, calls[i], s); err != nil {
+				return err
+			}
+			if err := s.endCall(); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return r, nil
+}
+
+// understandTransaction decodes a transaction manager request.
+func (c *conn) understandTransaction(m *message) (*request, error) {
+	t, err := tds.ReadTransaction(m.payload, c.version)
+	if err != nil {
+		return nil, err
+	}
+	r := &request{text: t.Request.String(), tran: &t.Headers}
+	end := func(ctx context.Context, s *sink, how func() error) error {
+		if err := how(); err != nil || !t.BeginAfter {
+			return err
+		}
+		if s.erred {
+			return nil
+		}
+		return c.session.Begin(ctx, exec.Isolation(t.NewIsolation), t.NewName, s)
+	}
+	switch t.Request {
+	case tds.TranBegin:
+		r.run = func(ctx context.Context, s *sink) error {
+			return c.session.Begin(ctx, exec.Isolation(t.Isolation), t.Name, s)
+		}
+	case tds.TranCommit:
+		r.run = func(ctx context.Context, s *sink) error {
+			return end(ctx, s, func() error { return c.session.Commit(ctx, s) })
+		}
+	case tds.TranRollback:
+		r.run = func(ctx context.Context, s *sink) error {
+			return end(ctx, s, func() error { return c.session.Rollback(ctx, t.Name, s) })
+		}
+	case tds.TranSave:
+		r.run = func(ctx context.Context, s *sink) error { return c.session.Save(ctx, t.Name, s) }
+	default:
+		return nil, mserr.NotSupported("the transaction manager request %s (%d)", t.Request, t.Request)
+	}
+	return r, nil
+}
+
+// understandBulk prepares a bulk load, whose columns and rows are read while it runs.
+func (c *conn) understandBulk(m *message) (*request, error) {
+	statement := c.bulk
+	c.bulk = ""
+	r := &request{text: statement}
+	r.run = func(ctx context.Context, s *sink) error {
+		if statement == "" {
+			return s.Message(mserr.New(4002, 16, "The incoming tabular data stream (TDS) protocol stream is incorrect. Rows came without INSERT BULK."))
+		}
+		rows, err := tds.NewBulkReader(m.next, c.version)
+		if err != nil {
+			return err
+		}
+		err = c.session.Bulk(ctx, exec.BulkLoad{Statement: statement, Columns: rows.Columns(), Next: rows.Next}, s)
+		if bad := (*tds.ValueError)(nil); errors.As(err, &bad) {
+			return c.refuseRequest(err, s) // of one row: the stream itself is in order
+		}
+		return err
+	}
+	return r, nil
+}

@@ -1,0 +1,204 @@
+package tsqld
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// pipeHost is the host name of the in-memory connections, and the server's name.
+const pipeHost = "tsqld"
+
+// Config is what a server is made from. The zero value is a server with a temporary directory, an empty
+// password for sa and the process's clock.
+type Config struct {
+	Dir        string           // directory of the databases; "" is a temporary one, removed by Close
+	SAPassword string           // of the login sa
+	Now        func() time.Time // clock of the T-SQL functions; nil is time.Now
+	Hosts      []string         // further host names and addresses for the certificate
+
+	// OnPanic is told of a panic inside a connection, with its stack. The client gets an error of
+	// severity 20 and the connection ends; the server goes on.
+	OnPanic func(value any, stack []byte)
+	// OnEnd is told that a connection ended, and why; nil when the client closed it in order. The error
+	// never contains a password or a statement's text.
+	OnEnd func(remote net.Addr, err error)
+	// Fault is asked at every [Point] whether something goes wrong there. It may be called by several
+	// connections at once.
+	Fault func(Point) error
+	// Record is given every packet as it would be without TLS, header included; fromClient tells the
+	// direction and id the connection. The payload of a login is zeroed. It must not keep the slice.
+	Record func(id uint64, fromClient bool, packet []byte)
+}
+
+// Server is an embedded SQL Server. It is safe for concurrent use.
+type Server struct {
+	cfg         Config
+	engine      engine
+	certificate func() (tls.Certificate, error) // made once, when first needed
+	ids         atomic.Uint64                   // of connections
+	closing     chan struct{}                   // closed when Close begins
+	wg          sync.WaitGroup                  // one per connection and per Serve
+
+	mu        sync.Mutex
+	closed    bool
+	listeners map[net.Listener]struct{}
+	conns     map[*conn]struct{}
+}
+
+// newServer makes a server over an engine, which it owns from then on.
+func newServer(cfg Config, e engine) *Server {
+	return &Server{
+		cfg:         cfg,
+		engine:      e,
+		certificate: sync.OnceValues(func() (tls.Certificate, error) { return newCertificate(cfg.Hosts) }),
+		closing:     make(chan struct{}),
+		listeners:   make(map[net.Listener]struct{}),
+		conns:       make(map[*conn]struct{}),
+	}
+}
+
+// enter counts a goroutine of the server, unless the server is closed.
+func (s *Server) enter() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return false
+	}
+	s.wg.Add(1)
+	return true
+}
+
+// Serve accepts connections until the server is closed, and then returns [ErrServerClosed]. It closes
+// the listener.
+func (s *Server) Serve(l net.Listener) error {
+	defer l.Close()
+	if !s.enter() {
+		return ErrServerClosed
+	}
+	defer s.wg.Done()
+	s.mu.Lock()
+	s.listeners[l] = struct{}{}
+	closed := s.closed // Close may have come in between, and not have seen the listener
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		delete(s.listeners, l)
+		s.mu.Unlock()
+	}()
+	for !closed {
+		nc, err := l.Accept()
+		if err != nil {
+			select {
+			case <-s.closing:
+				return ErrServerClosed
+			default:
+				return fmt.Errorf("accept: %w", err)
+			}
+		}
+		go s.ServeConn(context.Background(), nc)
+	}
+	return ErrServerClosed
+}
+
+// ServeConn serves one connection and closes it. It returns when the connection has ended and its
+// session is freed. A context that ends breaks the connection off.
+func (s *Server) ServeConn(ctx context.Context, nc net.Conn) {
+	if !s.enter() {
+		nc.Close()
+		return
+	}
+	defer s.wg.Done()
+	s.serve(ctx, nc)
+}
+
+// serve is ServeConn for who has entered already.
+func (s *Server) serve(ctx context.Context, nc net.Conn) {
+	c := newConn(ctx, s, nc)
+	s.mu.Lock()
+	s.conns[c] = struct{}{}
+	s.mu.Unlock()
+	err := c.serve()
+	s.mu.Lock()
+	delete(s.conns, c)
+	s.mu.Unlock()
+	if s.cfg.OnEnd != nil {
+		s.cfg.OnEnd(nc.RemoteAddr(), err)
+	}
+}
+
+// Close stops accepting, ends idle connections, lets running requests finish until ctx ends, and
+// cancels the rest. It returns when every goroutine has ended and the databases are closed; the error is
+// that of closing them. Later calls return nil at once.
+func (s *Server) Close(ctx context.Context) error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	close(s.closing)
+	for l := range s.listeners {
+		l.Close()
+	}
+	s.mu.Unlock()
+
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.wg.Wait()
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		s.mu.Lock()
+		for c := range s.conns {
+			c.cancel(ErrServerClosed)
+		}
+		s.mu.Unlock()
+		<-done
+	}
+	if err := s.engine.close(); err != nil {
+		return fmt.Errorf("close databases: %w", err)
+	}
+	return nil
+}
+
+// Dialer opens in-memory connections to a server. It can be go-mssqldb's Connector.Dialer, with any
+// host in the DSN: as it has a host name, the driver does not resolve one.
+type Dialer struct{ s *Server }
+
+// Dialer returns a dialer for the server. It is safe for concurrent use.
+func (s *Server) Dialer() Dialer { return Dialer{s} }
+
+// HostName returns the name that clients use for the server.
+func (d Dialer) HostName() string { return pipeHost }
+
+// DialContext opens a connection; network and address do not matter. The connection outlives ctx.
+func (d Dialer) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	if !d.s.enter() {
+		return nil, &net.OpError{Op: "dial", Net: "pipe", Addr: pipeAddr(pipeHost), Err: ErrServerClosed}
+	}
+	client, server := newPipe("client", pipeHost)
+	go func() {
+		defer d.s.wg.Done()
+		d.s.serve(context.WithoutCancel(ctx), server)
+	}()
+	return client, nil
+}
+
+// orderly turns the ways in which a connection ends as it should into nil.
+func orderly(err error) error {
+	if errors.Is(err, ErrClientGone) && errors.Is(err, errEOF) {
+		return nil
+	}
+	return err
+}
