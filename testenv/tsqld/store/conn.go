@@ -1,0 +1,394 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"os"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// Conn is a connection to SQLite. It belongs to one goroutine at a time.
+type Conn struct {
+	store *Store
+	slot  *slot
+	dc    driver.Conn
+	db    uintptr // sqlite3*, for the few calls that the driver does not offer
+
+	attached []attachment // least recently used first
+	stmts    stmtCache
+	rows     []*Rows // open ones
+
+	funcs map[string]Func // functions that were used here, by key
+	local func(key string) (Func, error)
+	args  []types.Value // stack of arguments of running functions
+	cause error         // first error of a function during the running step
+	named []driver.NamedValue
+
+	watch           *watch
+	interruptWrites bool
+	inTransaction   bool
+
+	spools map[string]bool // temporary tables of EnsureTemp; true once they outlive a rollback
+	values map[string]any  // see Remember
+}
+
+// attachment is a database that is attached as d<id>.
+type attachment struct {
+	id, generation int
+	configured     bool // its PRAGMAs are set; they cannot be inside a transaction
+}
+
+const (
+	// MaxAttached is how many databases a connection can see at once (SQLite's limit as built).
+	MaxAttached = 10
+	// cacheKiB bounds SQLite's page cache per connection and database.
+	cacheKiB = 512
+)
+
+// alias is the schema name of an attached database.
+func alias(id int) string { return "d" + strconv.Itoa(id) }
+
+// openConn opens a connection with nothing attached.
+func openConn(s *Store) (*Conn, error) {
+	c := &Conn{store: s, funcs: map[string]Func{}, spools: map[string]bool{}}
+	slot, err := takeSlot(c)
+	if err != nil {
+		return nil, err
+	}
+	c.slot = slot
+	c.dc, err = slot.driver.Open(":memory:?_dqs=0")
+	if err != nil {
+		slot.free()
+		return nil, fmt.Errorf("open sqlite: %w", err)
+	}
+	if c.db, err = handle(c.dc, "db"); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	for _, pragma := range []string{"temp_store=MEMORY", "foreign_keys=ON", "busy_timeout=10000", "main.cache_size=-64"} {
+		if _, err := c.Exec(context.Background(), "PRAGMA "+pragma, nil); err != nil {
+			return nil, errors.Join(err, c.close())
+		}
+	}
+	return c, nil
+}
+
+// handle reads a C pointer that the driver keeps in an unexported field of one of its objects: there
+// is no other way to interrupt a statement without starting a goroutine for each, or to ask whether it writes.
+func handle(obj any, field string) (uintptr, error) {
+	v := reflect.ValueOf(obj)
+	if v.Kind() == reflect.Pointer {
+		v = v.Elem()
+	}
+	if v.Kind() == reflect.Struct {
+		if f := v.FieldByName(field); f.Kind() == reflect.Uintptr {
+			return uintptr(f.Uint()), nil
+		}
+	}
+	return 0, fmt.Errorf("%T of the sqlite driver has no field %q: a version of it that is not known here", obj, field)
+}
+
+// Use attaches databases as d<id>, all of them at once for the next statement. Inside a transaction it
+// works too; databases that the transaction has touched stay attached. The ids must be known to the store
+// (errors.Is(err, os.ErrNotExist) otherwise).
+func (c *Conn) Use(ctx context.Context, ids ...int) error {
+	for i, id := range ids {
+		if n := len(c.attached); n > 0 && c.attached[n-1].id == id && c.attached[n-1].configured {
+			if gen, ok := c.store.generation(id); ok && gen == c.attached[n-1].generation {
+				continue // the usual case: one database all the time
+			}
+		}
+		if err := c.use(ctx, id, ids[:i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// use attaches one database and makes it the most recently used; keep must stay attached.
+func (c *Conn) use(ctx context.Context, id int, keep []int) error {
+	gen, ok := c.store.generation(id)
+	if !ok {
+		return fmt.Errorf("database %d: %w", id, os.ErrNotExist)
+	}
+	i := slices.IndexFunc(c.attached, func(a attachment) bool { return a.id == id })
+	var a attachment
+	switch {
+	case i >= 0 && c.attached[i].generation == gen:
+		a = c.attached[i]
+		c.attached = slices.Delete(c.attached, i, i+1)
+	default:
+		if i >= 0 { // dropped and created anew
+			if err := c.detach(ctx, i); err != nil {
+				return err
+			}
+		}
+		if len(c.attached) >= MaxAttached {
+			if err := c.evict(ctx, keep); err != nil {
+				return err
+			}
+		}
+		if _, err := c.Exec(ctx, "ATTACH ?1 AS "+alias(id), []types.Value{c.store.Path(id)}); err != nil {
+			return err
+		}
+		a = attachment{id: id, generation: gen}
+	}
+	var err error
+	if !a.configured && !c.InTransaction() {
+		err = c.configure(ctx, id)
+		a.configured = err == nil
+	}
+	c.attached = append(c.attached, a)
+	return err
+}
+
+// configure sets what SQLite keeps per connection and database.
+func (c *Conn) configure(ctx context.Context, id int) error {
+	mode := "NORMAL"
+	if c.store.temporary {
+		mode = "OFF"
+	}
+	if _, err := c.Exec(ctx, "PRAGMA "+alias(id)+".synchronous="+mode, nil); err != nil {
+		return err
+	}
+	_, err := c.Exec(ctx, fmt.Sprintf("PRAGMA %s.cache_size=-%d", alias(id), cacheKiB), nil)
+	return err
+}
+
+// evict detaches the least recently used database that can be spared.
+func (c *Conn) evict(ctx context.Context, keep []int) error {
+	var last error
+	for i := range c.attached {
+		if slices.Contains(keep, c.attached[i].id) {
+			continue
+		}
+		if last = c.detach(ctx, i); last == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("more than %d databases in one transaction or statement: %w", MaxAttached, last)
+}
+
+// detach detaches the i-th attachment. SQLite refuses while a transaction or open rows use it.
+func (c *Conn) detach(ctx context.Context, i int) error {
+	if _, err := c.Exec(ctx, "DETACH "+alias(c.attached[i].id), nil); err != nil {
+		return err
+	}
+	c.attached = slices.Delete(c.attached, i, i+1)
+	return nil
+}
+
+// detachUnknown lets go of databases that were dropped. The caller owns c and holds the store's lock.
+func (c *Conn) detachUnknown(known map[int]int) error {
+	for i := len(c.attached) - 1; i >= 0; i-- {
+		a := c.attached[i]
+		if gen, ok := known[a.id]; !ok || gen != a.generation {
+			if err := c.detach(context.Background(), i); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// SetLocal gives fnv functions that belong to the session: find is asked before the store's [Functions] and
+// returns nil for keys that it does not know. Nil takes it away, as Release does.
+func (c *Conn) SetLocal(find func(key string) (Func, error)) { c.local = find }
+
+// SetInterruptWrites says whether canceling may interrupt writing statements although that rolls the
+// whole transaction back. It suits a transaction that ends with its statement; Release sets it to false.
+func (c *Conn) SetInterruptWrites(on bool) { c.interruptWrites = on }
+
+// InTransaction reports whether a transaction is open. It is false again after an error that made SQLite
+// roll back by itself (disk full, an interrupted write).
+func (c *Conn) InTransaction() bool { return c.inTransaction }
+
+// Begin starts a transaction, which locks nothing before its first read or write.
+func (c *Conn) Begin(ctx context.Context) error {
+	_, err := c.Exec(ctx, "BEGIN", nil)
+	if err == nil {
+		c.inTransaction = true
+	}
+	return err
+}
+
+// Commit ends the transaction. It cannot be canceled. After an error the transaction may still be open.
+func (c *Conn) Commit() error {
+	if _, err := c.Exec(context.Background(), "COMMIT", nil); err != nil {
+		return err
+	}
+	c.inTransaction = false
+	for name := range c.spools {
+		c.spools[name] = true
+	}
+	return nil
+}
+
+// Rollback undoes the transaction; without one it does nothing. Open rows become invalid.
+func (c *Conn) Rollback() error {
+	defer c.forget()
+	if !c.inTransaction {
+		return nil
+	}
+	_, err := c.Exec(context.Background(), "ROLLBACK", nil)
+	if err == nil {
+		c.inTransaction = false
+	}
+	return err
+}
+
+// checkTransaction finds out whether SQLite has rolled back by itself: only then can a new transaction begin.
+func (c *Conn) checkTransaction() {
+	s, err := c.prepare("BEGIN")
+	if err != nil {
+		return
+	}
+	defer c.stmts.drop(s)
+	if _, err := s.ds.(driver.StmtExecContext).ExecContext(context.Background(), nil); err != nil {
+		return
+	}
+	c.inTransaction = false
+	c.forget()
+	if end, err := c.prepare("COMMIT"); err == nil {
+		_, _ = end.ds.(driver.StmtExecContext).ExecContext(context.Background(), nil)
+		c.stmts.drop(end)
+	}
+}
+
+// Savepoint sets a savepoint, by which one statement or more of a transaction can be undone.
+func (c *Conn) Savepoint(ctx context.Context, name string) error {
+	if !c.inTransaction {
+		return errNoTransaction
+	}
+	_, err := c.Exec(ctx, "SAVEPOINT "+Quote(name), nil)
+	return err
+}
+
+// errNoTransaction answers a savepoint outside a transaction.
+var errNoTransaction = errors.New("sqlite: savepoint without a transaction")
+
+// ReleaseSavepoint forgets a savepoint and keeps what happened since.
+func (c *Conn) ReleaseSavepoint(name string) error {
+	_, err := c.Exec(context.Background(), "RELEASE "+Quote(name), nil)
+	return err
+}
+
+// RollbackTo undoes what happened since a savepoint, which stays.
+func (c *Conn) RollbackTo(name string) error {
+	defer c.forget()
+	_, err := c.Exec(context.Background(), "ROLLBACK TO "+Quote(name), nil)
+	return err
+}
+
+// forget drops what was remembered about objects that a rollback has undone.
+func (c *Conn) forget() {
+	for name, lasting := range c.spools {
+		if !lasting {
+			delete(c.spools, name)
+		}
+	}
+	clear(c.values)
+}
+
+// EnsureTemp runs ddl, which must create the temporary table called name by CREATE TEMP TABLE IF NOT EXISTS,
+// once per connection, so that prepared statements over it stay valid. The table outlives the session:
+// Release empties it, but does not drop it. name must identify the table's shape.
+func (c *Conn) EnsureTemp(ctx context.Context, name, ddl string) error {
+	if _, ok := c.spools[name]; ok {
+		return nil
+	}
+	if _, err := c.Exec(ctx, ddl, nil); err != nil {
+		return err
+	}
+	c.spools[name] = !c.InTransaction()
+	return nil
+}
+
+// Remember keeps a value with the connection until the next rollback or Release, such as the version of
+// a temporary table's contents.
+func (c *Conn) Remember(key string, v any) {
+	if c.values == nil {
+		c.values = map[string]any{}
+	}
+	c.values[key] = v
+}
+
+// Recall returns what Remember kept, or nil.
+func (c *Conn) Recall(key string) any { return c.values[key] }
+
+// clean makes a released connection as good as new.
+func (c *Conn) clean() error {
+	ctx := context.Background()
+	for len(c.rows) > 0 {
+		if err := c.rows[len(c.rows)-1].Close(); err != nil {
+			return err
+		}
+	}
+	c.unwatch()
+	c.local, c.interruptWrites = nil, false
+	c.args, c.cause = c.args[:0], nil
+	if err := c.Rollback(); err != nil {
+		return err
+	}
+	names, err := c.temporaryObjects(ctx)
+	if err != nil {
+		return err
+	}
+	for _, sql := range names {
+		if _, err := c.Exec(ctx, sql, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// temporaryObjects returns the statements that drop the session's temporary tables and empty the lasting ones.
+func (c *Conn) temporaryObjects(ctx context.Context) ([]string, error) {
+	rows, err := c.Query(ctx, "SELECT type, name FROM temp.sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		kind, name := rows.Row()[0].(string), rows.Row()[1].(string)
+		if _, ok := c.spools[name]; ok {
+			out = append(out, "DELETE FROM temp."+Quote(name))
+			continue
+		}
+		out = append(out, "DROP "+kind+" temp."+Quote(name))
+	}
+	return out, rows.Err()
+}
+
+// close closes the connection and gives its slot back.
+func (c *Conn) close() error {
+	c.unwatch()
+	var errs []error
+	for len(c.rows) > 0 {
+		errs = append(errs, c.rows[len(c.rows)-1].Close())
+	}
+	errs = append(errs, c.stmts.closeAll(), c.dc.Close())
+	c.slot.free()
+	return errors.Join(errs...)
+}
+
+// closeQuietly closes a connection that is not needed any more; nothing depends on how that ends.
+func (c *Conn) closeQuietly() {
+	if c.InTransaction() {
+		_ = c.Rollback()
+	}
+	_ = c.close()
+}
+
+// Quote makes a SQLite identifier of any name.
+func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
+
+// Literal makes a SQLite string literal, for DDL that cannot have parameters.
+func Literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

@@ -1,0 +1,157 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"modernc.org/sqlite"
+	lib "modernc.org/sqlite/lib"
+)
+
+// What can be wrong with SQLite beneath an *[Error]; ask by errors.Is.
+var (
+	ErrBusy     = errors.New("database is busy")         // another connection holds SQLite's lock
+	ErrFull     = errors.New("database or disk is full") // also: out of memory
+	ErrCorrupt  = errors.New("database file is damaged")
+	ErrTooBig   = errors.New("value is too big") // over SQLite's limit of 1,000,000,000 bytes
+	ErrReadOnly = errors.New("database is read-only")
+	ErrIO       = errors.New("disk error")
+)
+
+// Error is an error of SQLite that is no constraint violation.
+type Error struct {
+	Code    int    // extended result code of SQLite
+	Message string // SQLite's text
+	SQL     string // the start of the statement; it holds no values
+	kind    error
+}
+
+// Error returns SQLite's text and the statement.
+func (e *Error) Error() string {
+	if e.SQL == "" {
+		return "sqlite: " + e.Message
+	}
+	return "sqlite: " + e.Message + " in: " + e.SQL
+}
+
+// Unwrap returns one of the Err variables, or nil.
+func (e *Error) Unwrap() error { return e.kind }
+
+// ConstraintKind says which kind of constraint was violated.
+type ConstraintKind uint8
+
+// The kinds of constraints. A violated primary key is Unique.
+const (
+	Unique ConstraintKind = iota + 1
+	NotNull
+	Check
+	ForeignKey
+	Datatype // a value of the wrong storage class for a STRICT table; a mistake of whoever made the SQL
+	Raised   // RAISE in a trigger
+)
+
+// ConstraintError is a violated constraint, in SQLite's names. The statement was undone; the transaction goes on.
+type ConstraintError struct {
+	Kind    ConstraintKind
+	Table   string   // t<object id>, "" where SQLite does not tell
+	Columns []string // of Unique and NotNull
+	// Constraint is the name of a CHECK constraint, or of a unique index over expressions. For a
+	// foreign key it is empty: see [Conn.FindForeignKey].
+	Constraint string
+}
+
+// Error names the constraint.
+func (e *ConstraintError) Error() string {
+	return fmt.Sprintf("constraint of kind %d violated: table %q columns %q constraint %q", e.Kind, e.Table, e.Columns, e.Constraint)
+}
+
+// longestSQL is how much of a statement an Error shows.
+const longestSQL = 400
+
+// convert makes a typed error from one of the driver.
+func convert(err error, sql string) error {
+	var se *sqlite.Error
+	if !errors.As(err, &se) {
+		return fmt.Errorf("sqlite: %w", err)
+	}
+	msg := strings.TrimSuffix(se.Error(), fmt.Sprintf(" (%d)", se.Code()))
+	if se.Code()&0xff == lib.SQLITE_CONSTRAINT {
+		return constraintError(se.Code(), msg)
+	}
+	if len(sql) > longestSQL {
+		sql = sql[:longestSQL] + "..."
+	}
+	e := &Error{Code: se.Code(), Message: msg, SQL: sql}
+	switch se.Code() & 0xff {
+	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
+		e.kind = ErrBusy
+	case lib.SQLITE_FULL, lib.SQLITE_NOMEM:
+		e.kind = ErrFull
+	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
+		e.kind = ErrCorrupt
+	case lib.SQLITE_TOOBIG:
+		e.kind = ErrTooBig
+	case lib.SQLITE_READONLY:
+		e.kind = ErrReadOnly
+	case lib.SQLITE_IOERR, lib.SQLITE_CANTOPEN:
+		e.kind = ErrIO
+	}
+	return e
+}
+
+// constraintError reads names off a message such as
+// "constraint failed: UNIQUE constraint failed: t5.c1, t5.c2".
+func constraintError(code int, msg string) error {
+	e := &ConstraintError{}
+	switch code {
+	case lib.SQLITE_CONSTRAINT_UNIQUE, lib.SQLITE_CONSTRAINT_PRIMARYKEY, lib.SQLITE_CONSTRAINT_ROWID:
+		e.Kind = Unique
+	case lib.SQLITE_CONSTRAINT_NOTNULL:
+		e.Kind = NotNull
+	case lib.SQLITE_CONSTRAINT_CHECK:
+		e.Kind = Check
+	case lib.SQLITE_CONSTRAINT_FOREIGNKEY:
+		e.Kind = ForeignKey
+	case lib.SQLITE_CONSTRAINT_DATATYPE:
+		e.Kind = Datatype
+	default:
+		e.Kind = Raised
+	}
+	_, detail, ok := strings.Cut(msg, " constraint failed: ")
+	if !ok {
+		if e.Kind == Datatype || e.Kind == Raised {
+			_, e.Constraint, _ = strings.Cut(msg, ": ")
+		}
+		return e
+	}
+	switch e.Kind {
+	case Check:
+		e.Constraint = detail
+	case Unique, NotNull:
+		if name, ok := strings.CutPrefix(detail, "index "); ok {
+			e.Constraint = strings.Trim(name, "'")
+			break
+		}
+		for part := range strings.SplitSeq(detail, ", ") {
+			table, column, _ := strings.Cut(part, ".")
+			e.Table = table
+			e.Columns = append(e.Columns, column)
+		}
+	}
+	return e
+}
+
+// mayRollBack reports the errors after which SQLite may have rolled back the transaction ("Response To
+// Errors Within A Transaction" of its documentation).
+func mayRollBack(err error) bool {
+	var se *sqlite.Error
+	if !errors.As(err, &se) {
+		return false
+	}
+	switch se.Code() & 0xff {
+	case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_NOMEM, lib.SQLITE_BUSY, lib.SQLITE_INTERRUPT:
+		return true
+	}
+	return false
+}

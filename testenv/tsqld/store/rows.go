@@ -1,0 +1,97 @@
+package store
+
+import (
+	"context"
+	"database/sql/driver"
+	"errors"
+	"io"
+	"slices"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// Rows is the result of a query, read row by row:
+//
+//	for rows.Next() {
+//		use(rows.Row())
+//	}
+//	err := rows.Err()
+type Rows struct {
+	conn          *Conn
+	stmt          *stmt
+	rows          driver.Rows
+	ctx           context.Context
+	interruptible bool
+	buf           []driver.Value
+	row           []types.Value
+	err           error
+	closed        bool
+}
+
+// Columns returns the names that SQLite gave the columns.
+func (r *Rows) Columns() []string { return r.rows.Columns() }
+
+// Next moves to the next row. It returns false at the end and after an error, which Err tells apart, and
+// has closed the rows then.
+func (r *Rows) Next() bool {
+	if r.closed {
+		return false
+	}
+	if err := r.conn.follow(r.ctx); err != nil {
+		r.end(err)
+		return false
+	}
+	leave := r.conn.enter(r.interruptible)
+	err := r.rows.Next(r.buf)
+	leave()
+	switch {
+	case errors.Is(err, io.EOF):
+		r.end(nil)
+		return false
+	case err != nil:
+		r.end(r.conn.fail(err, r.stmt.sql))
+		return false
+	}
+	for i, v := range r.buf {
+		if b, ok := v.([]byte); ok && b == nil {
+			v = []byte{}
+		}
+		r.row[i] = v
+	}
+	return true
+}
+
+// end closes the rows with an error, or none.
+func (r *Rows) end(err error) {
+	r.err = err
+	if cerr := r.Close(); r.err == nil {
+		r.err = cerr
+	}
+}
+
+// Row returns the current row. The slice is overwritten by Next, the values in it stay.
+func (r *Rows) Row() []types.Value { return r.row }
+
+// Err is the error that ended Next, nil after the last row.
+func (r *Rows) Err() error { return r.err }
+
+// Close ends the query early; closing twice does nothing.
+func (r *Rows) Close() error {
+	if r.closed {
+		return nil
+	}
+	r.closed = true
+	c := r.conn
+	c.rows = slices.DeleteFunc(c.rows, func(o *Rows) bool { return o == r })
+	err := r.rows.Close()
+	if r.err != nil {
+		err = nil // the statement reports once more what has been reported
+	}
+	if perr := c.stmts.put(r.stmt); err == nil {
+		err = perr
+	}
+	if err != nil {
+		return convert(err, r.stmt.sql)
+	}
+	return nil
+}

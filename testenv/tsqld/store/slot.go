@@ -1,0 +1,237 @@
+package store
+
+import (
+	"bytes"
+	"database/sql/driver"
+	"errors"
+	"strings"
+	"sync"
+
+	"modernc.org/sqlite"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// slot is a SQLite driver whose functions know the connection that they run on. The driver library keeps
+// what is registered on a driver for as long as the process lives, and gives a function no way to tell its
+// connection; so each open connection has a slot to itself, and slots are used again and again.
+type slot struct {
+	driver sqlite.Driver
+	conn   *Conn // who has it
+}
+
+// slots are those in nobody's hands. The list is global because what a slot registers is.
+var slots struct {
+	mu   sync.Mutex
+	free []*slot
+}
+
+// takeSlot returns a free slot, or makes one.
+func takeSlot(c *Conn) (*slot, error) {
+	slots.mu.Lock()
+	defer slots.mu.Unlock()
+	if n := len(slots.free); n > 0 {
+		s := slots.free[n-1]
+		slots.free = slots.free[:n-1]
+		s.conn = c
+		return s, nil
+	}
+	s := &slot{conn: c}
+	return s, s.register()
+}
+
+// free gives a slot back; its connection must be closed.
+func (s *slot) free() {
+	slots.mu.Lock()
+	defer slots.mu.Unlock()
+	s.conn = nil
+	slots.free = append(slots.free, s)
+}
+
+// register tells the driver about the functions and collations of this package.
+func (s *slot) register() error {
+	errs := []error{
+		s.driver.RegisterFunction("fn", &sqlite.FunctionImpl{
+			NArgs: -1, Deterministic: true, VolatileArgs: true,
+			Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+				return s.conn.call(args, false)
+			},
+		}),
+		s.driver.RegisterFunction("fnv", &sqlite.FunctionImpl{
+			NArgs: -1, VolatileArgs: true,
+			Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+				return s.conn.call(args, true)
+			},
+		}),
+		s.driver.RegisterFunction("agg", &sqlite.FunctionImpl{
+			NArgs: -1, Deterministic: true, VolatileArgs: true,
+			MakeAggregate: func(sqlite.FunctionContext) (sqlite.AggregateFunction, error) { return &aggregate{conn: s.conn}, nil },
+		}),
+	}
+	for name, compare := range collations {
+		errs = append(errs, s.driver.RegisterCollationUtf8(name, compare))
+	}
+	return errors.Join(errs...)
+}
+
+// errStopped ends a statement whose context is done; the caller sees the context's cause instead.
+var errStopped = errors.New("interrupted")
+
+// call runs the closure that args[0] names. local says that the session's own functions come first.
+func (c *Conn) call(args []driver.Value, local bool) (driver.Value, error) {
+	if c.watch != nil && c.watch.canceled.Load() {
+		return nil, errStopped
+	}
+	key, ok := keyOf(args)
+	if !ok {
+		return nil, c.remember(errNoKey)
+	}
+	fn, err := c.resolve(key, local)
+	if err != nil {
+		return nil, c.remember(err)
+	}
+	base := len(c.args)
+	vals := c.push(args[1:])
+	v, err := fn(vals)
+	c.args = c.args[:base]
+	if err != nil {
+		return nil, c.remember(err)
+	}
+	return v, nil
+}
+
+// errNoKey means that SQL was made without a key, which is a mistake of its maker.
+var errNoKey = errors.New("function is called without a key")
+
+// keyOf is the first argument, as a view of SQLite's memory.
+func keyOf(args []driver.Value) (string, bool) {
+	if len(args) == 0 {
+		return "", false
+	}
+	key, ok := args[0].(string)
+	return key, ok
+}
+
+// resolve finds the closure of a key, in the connection's own table first, which needs no lock.
+func (c *Conn) resolve(key string, local bool) (Func, error) {
+	if local && c.local != nil {
+		fn, err := c.local(strings.Clone(key))
+		if fn != nil || err != nil {
+			return fn, err
+		}
+	}
+	if fn, ok := c.funcs[key]; ok {
+		return fn, nil
+	}
+	fn, err := c.store.functions.scalar(key)
+	if err != nil {
+		return nil, err
+	}
+	c.funcs[strings.Clone(key)] = fn
+	return fn, nil
+}
+
+// push copies arguments out of SQLite's memory onto the stack of arguments, which grows while a closure runs SQL itself.
+func (c *Conn) push(args []driver.Value) []types.Value {
+	base := len(c.args)
+	for _, a := range args {
+		c.args = append(c.args, own(a))
+	}
+	return c.args[base:len(c.args):len(c.args)]
+}
+
+// own copies what refers to SQLite's memory.
+func own(v driver.Value) types.Value {
+	switch x := v.(type) {
+	case string:
+		return strings.Clone(x)
+	case []byte:
+		return bytes.Clone(x)
+	}
+	return v
+}
+
+// remember keeps the first error of a statement, because SQLite passes on nothing but its text.
+func (c *Conn) remember(err error) error {
+	if c.cause == nil {
+		c.cause = err
+	}
+	return err
+}
+
+// aggregate is one evaluation of agg; its Accumulator is made when the first row tells the key.
+type aggregate struct {
+	conn *Conn
+	acc  Accumulator
+}
+
+// prepare makes the accumulator and copies the arguments.
+func (a *aggregate) prepare(args []driver.Value) ([]types.Value, error) {
+	if a.conn.watch != nil && a.conn.watch.canceled.Load() {
+		return nil, errStopped
+	}
+	if a.acc == nil {
+		key, ok := keyOf(args)
+		if !ok {
+			return nil, a.conn.remember(errNoKey)
+		}
+		make, err := a.conn.store.functions.aggregate(key)
+		if err != nil {
+			return nil, a.conn.remember(err)
+		}
+		a.acc = make()
+	}
+	return a.conn.push(args[1:]), nil
+}
+
+// Step adds a row.
+func (a *aggregate) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
+	base := len(a.conn.args)
+	vals, err := a.prepare(args)
+	if err != nil {
+		return err
+	}
+	err = a.acc.Step(vals)
+	a.conn.args = a.conn.args[:base]
+	if err != nil {
+		return a.conn.remember(err)
+	}
+	return nil
+}
+
+// WindowInverse takes the oldest row back.
+func (a *aggregate) WindowInverse(_ *sqlite.FunctionContext, args []driver.Value) error {
+	inv, ok := a.acc.(Inverter)
+	if !ok {
+		key, _ := keyOf(args)
+		name, _, _ := strings.Cut(key, "|")
+		return a.conn.remember(mserr.NotSupported("the aggregate %s over a moving window frame", name))
+	}
+	base := len(a.conn.args)
+	vals, err := a.prepare(args)
+	if err != nil {
+		return err
+	}
+	err = inv.Inverse(vals)
+	a.conn.args = a.conn.args[:base]
+	if err != nil {
+		return a.conn.remember(err)
+	}
+	return nil
+}
+
+// WindowValue is the result so far, NULL before the first row.
+func (a *aggregate) WindowValue(*sqlite.FunctionContext) (driver.Value, error) {
+	if a.acc == nil {
+		return nil, nil
+	}
+	v, err := a.acc.Value()
+	if err != nil {
+		return nil, a.conn.remember(err)
+	}
+	return v, nil
+}
+
+// Final ends the evaluation.
+func (a *aggregate) Final(*sqlite.FunctionContext) { a.acc = nil }

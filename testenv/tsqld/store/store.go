@@ -1,0 +1,290 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+)
+
+// Config says where a store keeps its files.
+type Config struct {
+	// Dir holds the files; it is created when missing. Empty means a temporary directory, in memory where the system
+	// has a place for that, which Close removes.
+	Dir string
+	// Functions resolves the keys of fn, fnv and agg. Nil means that no key is known.
+	Functions *Functions
+	// Idle is how many released connections are kept for reuse; 0 means 8.
+	Idle int
+}
+
+const (
+	suffix        = ".sqlite"
+	defaultIdle   = 8
+	minimumShared = 256 << 20 // bytes that must be free in /dev/shm to use it
+)
+
+// Store is a set of SQLite files and the connections to them. Its methods are safe for concurrent use.
+type Store struct {
+	dir       string
+	temporary bool
+	functions *Functions
+	idleLimit int
+	guard     *Conn // holds the lock of a named directory; nil for a temporary one
+
+	mu     sync.Mutex
+	known  map[int]int // database id -> generation, which changes when an id is created anew
+	gen    int
+	idle   []*Conn
+	open   int
+	closed bool
+}
+
+// ErrInUse is returned by Open when another server has the directory open.
+var ErrInUse = errors.New("directory is in use by another server")
+
+// Open opens the files in cfg.Dir. One directory can be open once at a time, over all processes.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	s := &Store{dir: cfg.Dir, functions: cfg.Functions, idleLimit: cfg.Idle, known: map[int]int{}}
+	if s.idleLimit == 0 {
+		s.idleLimit = defaultIdle
+	}
+	if s.functions == nil {
+		s.functions = &Functions{}
+	}
+	if cfg.Dir == "" {
+		dir, err := os.MkdirTemp(temporaryRoot(), "tsqld-")
+		if err != nil {
+			return nil, fmt.Errorf("create temporary directory: %w", err)
+		}
+		s.dir, s.temporary = dir, true
+		return s, nil
+	}
+	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
+		return nil, fmt.Errorf("create directory: %w", err)
+	}
+	if err := s.lockDirectory(ctx); err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(cfg.Dir)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("read directory: %w", err), s.guard.close())
+	}
+	for _, e := range entries {
+		if id, ok := fileID(e.Name()); ok {
+			s.known[id] = 0
+		}
+	}
+	return s, nil
+}
+
+// temporaryRoot is a directory in memory if the system has one with enough room, else "" (the default).
+func temporaryRoot() string {
+	const shm = "/dev/shm"
+	if info, err := os.Stat(shm); err != nil || !info.IsDir() || freeBytes(shm) < minimumShared {
+		return ""
+	}
+	probe, err := os.MkdirTemp(shm, "tsqld-")
+	if err != nil {
+		return ""
+	}
+	if os.Remove(probe) != nil {
+		return ""
+	}
+	return shm
+}
+
+// fileID reads the database id off a file name d<id>.sqlite.
+func fileID(name string) (int, bool) {
+	digits, ok := strings.CutSuffix(name, suffix)
+	if !ok {
+		return 0, false
+	}
+	digits, ok = strings.CutPrefix(digits, "d")
+	if !ok {
+		return 0, false
+	}
+	id, err := strconv.Atoi(digits)
+	return id, err == nil && id > 0
+}
+
+// lockDirectory takes a SQLite lock on a file of its own, which the system releases when the process dies.
+func (s *Store) lockDirectory(ctx context.Context) error {
+	c, err := openConn(s)
+	if err != nil {
+		return err
+	}
+	_, err = c.Exec(ctx, "PRAGMA busy_timeout=0", nil)
+	if err == nil {
+		_, err = c.Exec(ctx, "ATTACH ?1 AS instance", []any{filepath.Join(s.dir, "instance.lock")})
+	}
+	if err == nil {
+		_, err = c.Exec(ctx, "BEGIN EXCLUSIVE", nil)
+	}
+	if err != nil {
+		if errors.Is(err, ErrBusy) {
+			err = fmt.Errorf("open %s: %w", s.dir, ErrInUse)
+		}
+		return errors.Join(err, c.close())
+	}
+	s.guard = c
+	return nil
+}
+
+// Path is the file of a database.
+func (s *Store) Path(id int) string {
+	return filepath.Join(s.dir, "d"+strconv.Itoa(id)+suffix)
+}
+
+// IDs returns the ids of the databases that have a file, in order.
+func (s *Store) IDs() []int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	ids := make([]int, 0, len(s.known))
+	for id := range s.known {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Create makes an empty database file; it fails if there is one.
+func (s *Store) Create(ctx context.Context, id int) error {
+	s.mu.Lock()
+	_, exists := s.known[id]
+	if !exists {
+		s.gen++
+		s.known[id] = s.gen
+	}
+	s.mu.Unlock()
+	if exists {
+		return fmt.Errorf("create database %d: %w", id, os.ErrExist)
+	}
+	if err := s.initialize(ctx, id); err != nil {
+		return errors.Join(fmt.Errorf("create database %d: %w", id, err), s.Drop(id))
+	}
+	return nil
+}
+
+// initialize gives a new file its journal mode.
+func (s *Store) initialize(ctx context.Context, id int) error {
+	c, err := s.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Release(c)
+	if err := c.Use(ctx, id); err != nil {
+		return err
+	}
+	_, err = c.Exec(ctx, "PRAGMA "+alias(id)+".journal_mode=WAL", nil)
+	return err
+}
+
+// Drop removes the files of a database, which must not be in use by a session. Connections that still have
+// it attached let go of it when they are used or released next. Dropping what does not exist is no error.
+func (s *Store) Drop(id int) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.known, id)
+	var errs []error
+	for _, c := range s.idle {
+		errs = append(errs, c.detachUnknown(s.known))
+	}
+	for _, tail := range []string{"", "-wal", "-shm"} {
+		if err := os.Remove(s.Path(id) + tail); err != nil && !errors.Is(err, os.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// generation answers whether a database exists, and which of its incarnations.
+func (s *Store) generation(id int) (int, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	gen, ok := s.known[id]
+	return gen, ok
+}
+
+// ErrClosed is returned by Acquire after Close.
+var ErrClosed = errors.New("store is closed")
+
+// Acquire hands out a connection, a pooled one if there is any. The caller must give it to Release, and
+// use it from one goroutine at a time.
+func (s *Store) Acquire(ctx context.Context) (*Conn, error) {
+	if ctx.Err() != nil {
+		return nil, context.Cause(ctx)
+	}
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, ErrClosed
+	}
+	s.open++
+	if n := len(s.idle); n > 0 {
+		c := s.idle[n-1]
+		s.idle = s.idle[:n-1]
+		s.mu.Unlock()
+		return c, nil
+	}
+	s.mu.Unlock()
+	c, err := openConn(s)
+	if err != nil {
+		s.mu.Lock()
+		s.open--
+		s.mu.Unlock()
+	}
+	return c, err
+}
+
+// Release takes a connection back: open rows are closed, an open transaction is rolled back, temporary
+// objects are dropped. A connection that cannot be cleaned is closed.
+func (s *Store) Release(c *Conn) {
+	err := c.clean()
+	s.mu.Lock()
+	s.open--
+	if err == nil {
+		err = c.detachUnknown(s.known)
+	}
+	keep := err == nil && !s.closed && len(s.idle) < s.idleLimit
+	if keep {
+		s.idle = append(s.idle, c)
+	}
+	s.mu.Unlock()
+	if !keep {
+		c.closeQuietly()
+	}
+}
+
+// Close closes all idle connections and removes a temporary directory. All connections must have been
+// released; those that were not are named in the error and closed when they are.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil
+	}
+	s.closed = true
+	idle, open := s.idle, s.open
+	s.idle = nil
+	s.mu.Unlock()
+	var errs []error
+	for _, c := range idle {
+		errs = append(errs, c.close())
+	}
+	if open > 0 {
+		errs = append(errs, fmt.Errorf("%d connections are still in use", open))
+	}
+	if s.guard != nil {
+		errs = append(errs, s.guard.close())
+	}
+	if s.temporary {
+		errs = append(errs, os.RemoveAll(s.dir))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,99 @@
+package store
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	lib "modernc.org/sqlite/lib"
+)
+
+// watch interrupts a connection when a context ends. One is kept over all statements that run under the
+// same context, which is cheaper than one for each.
+type watch struct {
+	conn     *Conn
+	ctx      context.Context
+	done     <-chan struct{}
+	stop     func() bool
+	canceled atomic.Bool
+
+	mu      sync.Mutex
+	over    bool // the connection has gone on to another context
+	running bool // a statement that may be interrupted is being stepped
+}
+
+// retryInterrupt is how long to wait before interrupting again a statement that was just about to start.
+const retryInterrupt = time.Millisecond
+
+// follow makes c watch ctx; it answers the cause if ctx is done already.
+func (c *Conn) follow(ctx context.Context) error {
+	done := ctx.Done()
+	if done == nil {
+		c.unwatch()
+		return nil
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if c.watch != nil && c.watch.done == done {
+		return nil
+	}
+	c.unwatch()
+	w := &watch{conn: c, ctx: ctx, done: done}
+	w.stop = context.AfterFunc(ctx, w.cancel)
+	c.watch = w
+	return nil
+}
+
+// unwatch ends the watch; no interrupt comes from it afterwards.
+func (c *Conn) unwatch() {
+	w := c.watch
+	if w == nil {
+		return
+	}
+	c.watch = nil
+	w.stop()
+	w.mu.Lock()
+	w.over = true
+	w.mu.Unlock()
+}
+
+// cancel interrupts the running statement until it has ended: SQLite forgets an interrupt that comes just before the start.
+func (w *watch) cancel() {
+	w.canceled.Store(true)
+	for w.interrupt() {
+		time.Sleep(retryInterrupt)
+	}
+}
+
+// interrupt does so if a statement is running, and reports whether one was.
+func (w *watch) interrupt() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over || !w.running {
+		return false
+	}
+	lib.Xsqlite3_interrupt(nil, w.conn.db)
+	return true
+}
+
+// enter marks the start of a step that may be interrupted; its result must be called at the end.
+func (c *Conn) enter(interruptible bool) (leave func()) {
+	c.cause = nil
+	w := c.watch
+	if w == nil || !interruptible {
+		return func() {}
+	}
+	w.mu.Lock()
+	w.running = true
+	w.mu.Unlock()
+	return w.leave
+}
+
+// leave marks the end of a step.
+func (w *watch) leave() {
+	w.mu.Lock()
+	w.running = false
+	w.mu.Unlock()
+}
