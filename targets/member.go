@@ -34,7 +34,16 @@ func NewTarget(server, database, pool string) Target {
 
 // TargetID is the name-based UUID (RFC 9562, version 5) of a database.
 func TargetID(server, database string) uuid.UUID {
-	return uuid.NewSHA1(targetNamespace, []byte(fold(server)+"\x00"+fold(database)))
+	return uuid.NewSHA1(targetNamespace, []byte(databaseKey(server, database)))
+}
+
+// databaseKey is the same for names of the same database.
+func databaseKey(server, database string) string { return serverKey(server) + "\x00" + fold(database) }
+
+// serverKey is the same for names of a server that differ in case, or in saying what is meant anyway:
+// the protocol tcp and the port 1433.
+func serverKey(server string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(fold(server), "tcp:"), ",1433")
 }
 
 // fold makes names comparable: server and database names are compared without regard to case, as SQL

@@ -316,6 +316,14 @@ func (t *attempt) successText() string {
 // describe takes an error apart.
 func describe(err error) ErrorDetail {
 	d := ErrorDetail{Class: Classify(err).Class}
+	var output *OutputError
+	if errors.As(err, &output) {
+		if e, ok := asServerError(err); ok {
+			d.Number, d.Severity, d.State = e.Number, e.Class, e.State // its line is in a statement of ours
+		}
+		d.Text = err.Error()
+		return d
+	}
 	if e, ok := asServerError(err); ok {
 		d.Number, d.Severity, d.State, d.Line, d.Procedure = e.Number, e.Class, e.State, e.LineNo, e.ProcName
 		d.Text = e.Message
