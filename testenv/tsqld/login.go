@@ -198,7 +198,8 @@ func (c *conn) startTLS(strict bool) error {
 	if err != nil {
 		return err
 	}
-	under := &tlsTransport{Conn: c.nc, in: c.in, out: tds.NewMessageWriter(c.nc, tds.DefaultPacketSize), wrapped: !strict}
+	// How much room the client has is not known yet.
+	under := &tlsTransport{Conn: c.nc, in: c.in, out: tds.NewMessageWriter(c.nc, tds.MinPacketSize), wrapped: !strict}
 	t := tls.Server(under, cfg)
 	if err := t.HandshakeContext(c.ctx); err != nil {
 		return fmt.Errorf("%w: tls handshake: %w", ErrClientGone, err)
@@ -227,6 +228,8 @@ func (c *conn) welcome(l *tds.Login, size int) error {
 		b = tds.AppendFeatureExtAck(b, l.Features)
 	}
 	b = tds.AppendPacketSizeChange(b, size, asked)
+	// The new size holds after this message; a client that asked for a smaller one may have no room for more already.
+	c.out.SetPacketSize(min(size, tds.DefaultPacketSize))
 	if _, err := c.out.Write(b); err != nil {
 		return err
 	}

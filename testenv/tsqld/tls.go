@@ -80,6 +80,15 @@ func (s *Server) tlsConfig(strict bool) (*tls.Config, error) {
 	return cfg, nil
 }
 
+// Certificate returns the server's self-signed certificate, for clients that are to check it.
+func (s *Server) Certificate() (*x509.Certificate, error) {
+	cert, err := s.certificate()
+	if err != nil {
+		return nil, err
+	}
+	return x509.ParseCertificate(cert.Certificate[0])
+}
+
 // recordHeader is the size of the header of a TLS record: type, version, length.
 const recordHeader = 5
 
