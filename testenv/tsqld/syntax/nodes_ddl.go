@@ -1,0 +1,496 @@
+package syntax
+
+// NullSpec is NULL or NOT NULL on a column, parameter or type.
+type NullSpec uint8
+
+// Null specifications.
+const (
+	NullUnspecified NullSpec = iota
+	NullAllowed
+	NotNull
+)
+
+// Verb tells how a module is defined.
+type Verb uint8
+
+// Verbs.
+const (
+	Create Verb = iota
+	Alter
+	CreateOrAlter
+)
+
+// TableDef is what stands in the parentheses of CREATE TABLE, a table variable, a table type, and behind ALTER TABLE ... ADD.
+type TableDef struct {
+	node
+	Columns     []*ColumnDef
+	Constraints []Constraint // of the table; those written on a column are in ColumnDef
+	Indexes     []*IndexDef
+}
+
+// ColumnDef is a column.
+type ColumnDef struct {
+	node
+	Name        Ident
+	Type        *TypeRef // nil for a computed column, and for a column named timestamp without a type
+	Computed    Expr     // nil for an ordinary column
+	Persisted   bool
+	Collation   string // "" if none
+	Null        NullSpec
+	Identity    *IdentitySpec      // nil if none
+	Default     *DefaultConstraint // nil if none; its Column is zero
+	RowGUIDCol  bool
+	Sparse      bool
+	Constraints []Constraint // keys, checks, foreign keys written on the column; key and FK columns are empty then
+	Index       *IndexDef    // inline INDEX; its Columns are empty then
+}
+
+// IdentitySpec is IDENTITY(seed, increment).
+type IdentitySpec struct {
+	node
+	Seed, Increment   string // decimal integers with sign; "1" when left out
+	NotForReplication bool
+}
+
+// Constraint is a *[KeyConstraint], *[ForeignKeyConstraint], *[CheckConstraint] or *[DefaultConstraint].
+type Constraint interface {
+	Node
+	// ConstraintName is the name given by CONSTRAINT, zero when SQL Server makes one up.
+	ConstraintName() Ident
+}
+
+// constraint is embedded in every Constraint.
+type constraint struct {
+	node
+	Name Ident // zero when none was given
+}
+
+// ConstraintName implements [Constraint].
+func (c *constraint) ConstraintName() Ident { return c.Name }
+
+// Clustering is CLUSTERED or NONCLUSTERED.
+type Clustering uint8
+
+// Clusterings.
+const (
+	ClusteringDefault Clustering = iota // not written: clustered for a primary key, else not
+	Clustered
+	NonClustered
+)
+
+// KeyConstraint is PRIMARY KEY or UNIQUE.
+type KeyConstraint struct {
+	constraint
+	Primary    bool
+	Clustering Clustering
+	Columns    []*IndexColumn // empty when written on a column
+	Options    []*Option      // WITH (...)
+	On         Ident          // filegroup; zero if none
+}
+
+// ForeignKeyConstraint is FOREIGN KEY ... REFERENCES.
+type ForeignKeyConstraint struct {
+	constraint
+	Columns           []Ident // empty when written on a column
+	RefTable          *ObjectName
+	RefColumns        []Ident // empty: those of the primary key
+	OnDelete          RefAction
+	OnUpdate          RefAction
+	NotForReplication bool
+}
+
+// RefAction is what a foreign key does when the referenced row changes.
+type RefAction uint8
+
+// Actions of foreign keys.
+const (
+	NoAction RefAction = iota // also when not written
+	Cascade
+	SetNull
+	SetDefault
+)
+
+// CheckConstraint is CHECK (Cond).
+type CheckConstraint struct {
+	constraint
+	Cond              Cond
+	NotForReplication bool
+}
+
+// DefaultConstraint is DEFAULT Value.
+type DefaultConstraint struct {
+	constraint
+	Value      Expr
+	Column     Ident // FOR column of ALTER TABLE ADD; zero otherwise
+	WithValues bool
+}
+
+// IndexDef is an index inside a table definition.
+type IndexDef struct {
+	node
+	Name        Ident
+	Unique      bool
+	Clustering  Clustering
+	Columnstore bool
+	Columns     []*IndexColumn // empty when written on a column
+	Include     []Ident
+	Where       Cond // nil if none
+	Options     []*Option
+	On          Ident
+}
+
+// IndexColumn is a column of a key or index.
+type IndexColumn struct {
+	node
+	Name Ident
+	Desc bool
+}
+
+// CreateTableStmt is CREATE TABLE.
+type CreateTableStmt struct {
+	stmt
+	Name        *ObjectName
+	Def         *TableDef
+	On          Ident // filegroup; zero if none
+	TextImageOn Ident
+	Options     []*Option // WITH (...)
+}
+
+// AlterTableStmt is ALTER TABLE.
+type AlterTableStmt struct {
+	stmt
+	Table  *ObjectName
+	Action AlterTableAction
+}
+
+// AlterTableAction is an *[AlterAdd], *[AlterDrop], *[AlterColumn], *[AlterCheck], *[AlterTrigger], *[AlterSet],
+// *[AlterRebuild] or *[AlterSwitch].
+type AlterTableAction interface {
+	Node
+	anAlterTableAction()
+}
+
+// CheckMode is WITH CHECK or WITH NOCHECK.
+type CheckMode uint8
+
+// Check modes.
+const (
+	CheckDefault CheckMode = iota // not written: check for new constraints, don't for enabled ones
+	WithCheck
+	WithNoCheck
+)
+
+// AlterAdd is ADD columns, constraints and indexes.
+type AlterAdd struct {
+	node
+	Mode CheckMode
+	Def  *TableDef
+}
+
+// anAlterTableAction marks actions.
+func (*AlterAdd) anAlterTableAction() {}
+
+// AlterDrop is DROP COLUMN and DROP CONSTRAINT, in any mixture.
+type AlterDrop struct {
+	node
+	Items []*AlterDropItem
+}
+
+// anAlterTableAction marks actions.
+func (*AlterDrop) anAlterTableAction() {}
+
+// AlterDropItem is one thing to drop.
+type AlterDropItem struct {
+	node
+	Column   bool // COLUMN, else CONSTRAINT
+	IfExists bool
+	Name     Ident
+}
+
+// AlterColumn is ALTER COLUMN.
+type AlterColumn struct {
+	node
+	Column *ColumnDef // Name, Type, Collation and Null are set; Type is nil for the ADD/DROP forms
+	Add    string     // ADD what: "ROWGUIDCOL", "PERSISTED", "SPARSE", "NOT FOR REPLICATION"; "" if not of this form
+	Drop   string     // DROP what, likewise
+}
+
+// anAlterTableAction marks actions.
+func (*AlterColumn) anAlterTableAction() {}
+
+// AlterCheck is [WITH CHECK|NOCHECK] CHECK|NOCHECK CONSTRAINT ALL|names.
+type AlterCheck struct {
+	node
+	Mode   CheckMode
+	Enable bool    // CHECK, else NOCHECK
+	Names  []Ident // empty for ALL
+}
+
+// anAlterTableAction marks actions.
+func (*AlterCheck) anAlterTableAction() {}
+
+// AlterTrigger is ENABLE|DISABLE TRIGGER ALL|names.
+type AlterTrigger struct {
+	node
+	Enable bool
+	Names  []Ident // empty for ALL
+}
+
+// anAlterTableAction marks actions.
+func (*AlterTrigger) anAlterTableAction() {}
+
+// AlterSet is SET (options).
+type AlterSet struct {
+	node
+	Options []*Option
+}
+
+// anAlterTableAction marks actions.
+func (*AlterSet) anAlterTableAction() {}
+
+// AlterRebuild is REBUILD.
+type AlterRebuild struct {
+	node
+	Partition Expr // number, or *Keyword ALL; nil if none
+	Options   []*Option
+}
+
+// anAlterTableAction marks actions.
+func (*AlterRebuild) anAlterTableAction() {}
+
+// AlterSwitch is SWITCH [PARTITION n] TO table [PARTITION n].
+type AlterSwitch struct {
+	node
+	Partition   Expr // nil if none
+	To          *ObjectName
+	ToPartition Expr // nil if none
+}
+
+// anAlterTableAction marks actions.
+func (*AlterSwitch) anAlterTableAction() {}
+
+// TriggerStmt is ENABLE TRIGGER ... ON, DISABLE TRIGGER ... ON.
+type TriggerStmt struct {
+	stmt
+	Enable     bool
+	Names      []*ObjectName // empty for ALL
+	Table      *ObjectName   // nil for a DDL trigger
+	OnDatabase bool
+	OnServer   bool
+}
+
+// CreateIndexStmt is CREATE INDEX.
+type CreateIndexStmt struct {
+	stmt
+	Table *ObjectName
+	Def   *IndexDef // Name is always set
+}
+
+// AlterIndexStmt is ALTER INDEX.
+type AlterIndexStmt struct {
+	stmt
+	Name      Ident // zero for ALL
+	Table     *ObjectName
+	Action    string // "REBUILD", "REORGANIZE", "DISABLE", "SET", "RESUME", "PAUSE", "ABORT"
+	Partition Expr   // number, or *Keyword ALL; nil if none
+	Options   []*Option
+}
+
+// DropIndexStmt is DROP INDEX in both forms.
+type DropIndexStmt struct {
+	stmt
+	IfExists bool
+	Items    []*DropIndexItem
+}
+
+// DropIndexItem is one index to drop.
+type DropIndexItem struct {
+	node
+	Index   Ident
+	Table   *ObjectName
+	Options []*Option
+}
+
+// DropStmt is DROP of anything that is named alone.
+type DropStmt struct {
+	stmt
+	Kind       string // capitals: "TABLE", "VIEW", "PROCEDURE", "FUNCTION", "TRIGGER", "TYPE", "SEQUENCE", "SYNONYM", "SCHEMA", "DATABASE", "USER", "LOGIN", "ROLE", "SERVER ROLE", "APPLICATION ROLE", "CREDENTIAL", "DATABASE SCOPED CREDENTIAL", "STATISTICS", "DEFAULT", "RULE", "MASTER KEY", "SYMMETRIC KEY", "ASYMMETRIC KEY", "CERTIFICATE", "ASSEMBLY", "PARTITION FUNCTION", "PARTITION SCHEME", "FULLTEXT INDEX", ...
+	IfExists   bool
+	Names      []*ObjectName // empty for MASTER KEY
+	OnDatabase bool          // DROP TRIGGER ... ON DATABASE
+	OnServer   bool          // DROP TRIGGER ... ON ALL SERVER
+}
+
+// Param is a parameter of a procedure or function.
+type Param struct {
+	node
+	Name     string // with @
+	Type     *TypeRef
+	Null     NullSpec
+	Varying  bool // of a cursor parameter
+	Default  Expr // nil if none
+	Output   bool
+	ReadOnly bool
+}
+
+// ModuleOptions are the options behind WITH of a procedure, function, view or trigger.
+type ModuleOptions struct {
+	Encryption       bool
+	SchemaBinding    bool
+	Recompile        bool
+	ViewMetadata     bool
+	NativeCompiled   bool
+	ReturnsNull      bool   // RETURNS NULL ON NULL INPUT
+	CalledOnNull     bool   // CALLED ON NULL INPUT
+	Inline           string // INLINE = ON|OFF of a function; "" if not written
+	ExecuteAs        string // "CALLER", "SELF", "OWNER" or a user name (ExecuteAsUser); "" if not written
+	ExecuteAsIsQuote bool   // the name was written as a string, so that 'OWNER' is a user
+}
+
+// CreateProcedureStmt is CREATE, ALTER or CREATE OR ALTER PROCEDURE.
+type CreateProcedureStmt struct {
+	stmt
+	Verb           Verb
+	Name           *ObjectName
+	Number         int // ;n behind the name; 0 if none
+	Params         []*Param
+	Options        ModuleOptions
+	ForReplication bool
+	Body           []Stmt // possibly one BlockStmt; empty for an empty body
+}
+
+// CreateFunctionStmt is CREATE, ALTER or CREATE OR ALTER FUNCTION in its three forms.
+type CreateFunctionStmt struct {
+	stmt
+	Verb     Verb
+	Name     *ObjectName
+	Params   []*Param
+	Returns  *TypeRef  // scalar function; else nil
+	Query    *Query    // inline table-valued function; else nil
+	TableVar string    // multi-statement table-valued function: the variable, with @; else ""
+	Table    *TableDef // with TableVar
+	Options  ModuleOptions
+	Body     []Stmt // statements between BEGIN and END; nil for the inline form
+}
+
+// CreateViewStmt is CREATE, ALTER or CREATE OR ALTER VIEW.
+type CreateViewStmt struct {
+	stmt
+	Verb        Verb
+	Name        *ObjectName
+	Columns     []Ident
+	Options     ModuleOptions
+	Query       *Query
+	CheckOption bool
+}
+
+// CreateTriggerStmt is CREATE, ALTER or CREATE OR ALTER TRIGGER.
+type CreateTriggerStmt struct {
+	stmt
+	Verb              Verb
+	Name              *ObjectName
+	Table             *ObjectName // nil for a DDL trigger
+	OnDatabase        bool
+	OnServer          bool
+	InsteadOf         bool     // else AFTER, which FOR means too
+	Events            []string // capitals: "INSERT", "UPDATE", "DELETE", or DDL events
+	Options           ModuleOptions
+	NotForReplication bool
+	Body              []Stmt
+}
+
+// CreateTypeStmt is CREATE TYPE: an alias or a table type.
+type CreateTypeStmt struct {
+	stmt
+	Name  *ObjectName
+	From  *TypeRef // alias; else nil
+	Null  NullSpec // alias
+	Table *TableDef
+}
+
+// SequenceStmt is CREATE or ALTER SEQUENCE.
+type SequenceStmt struct {
+	stmt
+	Verb     Verb // Create or Alter
+	Name     *ObjectName
+	Type     *TypeRef // nil: bigint
+	Start    string   // START WITH; decimal integer with sign; "" if not written
+	Restart  bool     // ALTER: RESTART [WITH Start]
+	Step     string   // INCREMENT BY
+	Min      string   // MINVALUE
+	NoMin    bool
+	Max      string // MAXVALUE
+	NoMax    bool
+	Cycle    bool
+	NoCycle  bool
+	Cache    string // size; "" if not written
+	HasCache bool   // CACHE was written, with or without a size
+	NoCache  bool
+}
+
+// CreateSynonymStmt is CREATE SYNONYM Name FOR Target.
+type CreateSynonymStmt struct {
+	stmt
+	Name   *ObjectName
+	Target *ObjectName
+}
+
+// CreateSchemaStmt is CREATE SCHEMA.
+type CreateSchemaStmt struct {
+	stmt
+	Name          Ident  // zero for CREATE SCHEMA AUTHORIZATION x
+	Authorization Ident  // zero if none
+	Elements      []Stmt // CREATE TABLE, CREATE VIEW, GRANT, DENY, REVOKE inside
+}
+
+// AlterSchemaStmt is ALTER SCHEMA Name TRANSFER [Class::] Object.
+type AlterSchemaStmt struct {
+	stmt
+	Name   Ident
+	Class  string // "OBJECT", "TYPE"; "" if not written
+	Object *ObjectName
+}
+
+// CreateDatabaseStmt is CREATE DATABASE.
+type CreateDatabaseStmt struct {
+	stmt
+	Name        Ident
+	Containment string    // "NONE", "PARTIAL"; "" if not written
+	Collation   string    // "" if none
+	Files       bool      // ON (...) or LOG ON (...) was written; the files themselves are not kept
+	Options     []*Option // WITH ..., and Azure's (EDITION = ...)
+	CopyOf      *ObjectName
+	ForAttach   bool
+	Snapshot    Ident // AS SNAPSHOT OF; zero if none
+}
+
+// AlterDatabaseStmt is ALTER DATABASE; exactly one of the forms is set.
+type AlterDatabaseStmt struct {
+	stmt
+	Name        Ident     // zero for CURRENT
+	Set         []*Option // SET options
+	Termination string    // WITH "ROLLBACK IMMEDIATE", "ROLLBACK AFTER", "NO_WAIT"; "" if none
+	NewName     Ident     // MODIFY NAME =
+	Collation   string    // COLLATE
+	Modify      []*Option // Azure's MODIFY (EDITION = ...)
+	Files       string    // "ADD FILE", "ADD FILEGROUP", "MODIFY FILE", "REMOVE FILE", ...; "" if not of this form
+	Scoped      bool      // ALTER DATABASE SCOPED CONFIGURATION SET; options in Set, "CLEAR x" for CLEAR
+}
+
+// CreateStatisticsStmt is CREATE STATISTICS.
+type CreateStatisticsStmt struct {
+	stmt
+	Name    Ident
+	Table   *ObjectName
+	Columns []Ident
+	Where   Cond
+	Options []*Option
+}
+
+// UpdateStatisticsStmt is UPDATE STATISTICS.
+type UpdateStatisticsStmt struct {
+	stmt
+	Table   *ObjectName
+	Names   []Ident // empty for all
+	Options []*Option
+}

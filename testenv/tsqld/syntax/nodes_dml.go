@@ -1,0 +1,168 @@
+package syntax
+
+// InsertStmt is INSERT.
+type InsertStmt struct {
+	stmt
+	With       []*CTE
+	Top        *Top
+	Target     TableSource // *TableName or *TableVar, without alias
+	Columns    []Ident     // nil if none were written
+	OutputInto *Output     // OUTPUT ... INTO; nil if none
+	Output     *Output     // OUTPUT to the client; nil if none
+	Source     InsertSource
+	Hints      []*Option // OPTION (...)
+}
+
+// InsertSource is an *[InsertValues], *[InsertQuery], *[InsertExec] or *[InsertDefaults].
+type InsertSource interface {
+	Node
+	anInsertSource()
+}
+
+// InsertValues is VALUES (...), (...).
+type InsertValues struct {
+	node
+	Rows [][]Expr // *Default may stand in them
+}
+
+// anInsertSource marks sources.
+func (*InsertValues) anInsertSource() {}
+
+// InsertQuery is INSERT ... SELECT.
+type InsertQuery struct {
+	node
+	Query *Query
+}
+
+// anInsertSource marks sources.
+func (*InsertQuery) anInsertSource() {}
+
+// InsertExec is INSERT ... EXEC.
+type InsertExec struct {
+	node
+	Exec *ExecStmt
+}
+
+// anInsertSource marks sources.
+func (*InsertExec) anInsertSource() {}
+
+// InsertDefaults is DEFAULT VALUES.
+type InsertDefaults struct{ node }
+
+// anInsertSource marks sources.
+func (*InsertDefaults) anInsertSource() {}
+
+// Output is an OUTPUT clause.
+type Output struct {
+	node
+	Items       []SelectItem // columns of inserted and deleted, $ACTION, and in MERGE, UPDATE and DELETE those of FROM
+	Into        TableSource  // *TableName or *TableVar; nil for output to the client
+	IntoColumns []Ident      // nil if none were written
+}
+
+// UpdateStmt is UPDATE.
+type UpdateStmt struct {
+	stmt
+	With       []*CTE
+	Top        *Top
+	Target     TableSource // *TableName (a table, or an alias of From) or *TableVar
+	Sets       []*SetClause
+	OutputInto *Output
+	Output     *Output
+	From       []TableSource
+	Where      Cond
+	CurrentOf  *CursorRef // WHERE CURRENT OF; nil if none
+	Hints      []*Option
+}
+
+// SetClause is an assignment of UPDATE or MERGE: c = x, c += x, @v = x, @v = c = x, c.WRITE(...).
+type SetClause struct {
+	node
+	Var    string     // with @; "" if none
+	Column *ColumnRef // nil when only a variable is assigned
+	Op     Op         // OpNone for =; of the last assignment sign
+	Value  Expr       // may be *Default; nil when Write is set
+	Write  []Expr     // the three arguments of .WRITE; nil if not used
+}
+
+// DeleteStmt is DELETE.
+type DeleteStmt struct {
+	stmt
+	With       []*CTE
+	Top        *Top
+	Target     TableSource // as in UpdateStmt
+	OutputInto *Output
+	Output     *Output
+	From       []TableSource // the second FROM
+	Where      Cond
+	CurrentOf  *CursorRef
+	Hints      []*Option
+}
+
+// MergeStmt is MERGE.
+type MergeStmt struct {
+	stmt
+	With       []*CTE
+	Top        *Top
+	Target     TableSource // *TableName or *TableVar, with its alias
+	Using      TableSource
+	On         Cond
+	Whens      []*MergeWhen // in source order: the first that fits wins
+	OutputInto *Output
+	Output     *Output
+	Hints      []*Option
+}
+
+// MergeWhen is a WHEN branch of MERGE.
+type MergeWhen struct {
+	node
+	Match   MergeMatch
+	And     Cond // nil if none
+	Action  MergeAction
+	Sets    []*SetClause // MergeUpdate
+	Columns []Ident      // MergeInsert; nil if none were written
+	Values  []Expr       // MergeInsert; nil means DEFAULT VALUES
+}
+
+// MergeMatch is when a branch of MERGE applies.
+type MergeMatch uint8
+
+// Conditions of MERGE's branches.
+const (
+	Matched            MergeMatch = iota
+	NotMatchedByTarget            // also plain NOT MATCHED
+	NotMatchedBySource
+)
+
+// MergeAction is what a branch of MERGE does.
+type MergeAction uint8
+
+// Actions of MERGE.
+const (
+	MergeUpdate MergeAction = iota
+	MergeDelete
+	MergeInsert
+)
+
+// TruncateStmt is TRUNCATE TABLE.
+type TruncateStmt struct {
+	stmt
+	Table *ObjectName
+}
+
+// InsertBulkStmt is INSERT BULK, which drivers send before a bulk load stream.
+type InsertBulkStmt struct {
+	stmt
+	Table   *ObjectName
+	Columns []*BulkColumn
+	Options []*Option // CHECK_CONSTRAINTS, FIRE_TRIGGERS, KEEP_NULLS, TABLOCK, ROWS_PER_BATCH = n, KILOBYTES_PER_BATCH = n, ORDER (...)
+}
+
+// BulkColumn is a column of INSERT BULK.
+type BulkColumn struct {
+	node
+	Name      Ident
+	Type      *TypeRef
+	Collation string // "" if none
+	Null      NullSpec
+}

@@ -1,0 +1,312 @@
+package syntax
+
+// Query is a query expression with what may stand around it.
+type Query struct {
+	node
+	With    []*CTE    // common table expressions; only on the query of a SELECT statement, view, inline function or cursor
+	Body    QueryBody // never nil
+	OrderBy []*OrderItem
+	Offset  Expr // OFFSET n ROWS; nil if none
+	Fetch   Expr // FETCH NEXT n ROWS ONLY; nil if none
+	For     *ForClause
+}
+
+// QueryBody is a *[Select], *[SetOp] or *[ParenQuery].
+type QueryBody interface {
+	Node
+	aQueryBody()
+}
+
+// CTE is a common table expression.
+type CTE struct {
+	node
+	Name    Ident
+	Columns []Ident // nil if none were written
+	Query   *Query
+}
+
+// SetOp is UNION [ALL], EXCEPT or INTERSECT.
+type SetOp struct {
+	node
+	Kind SetOpKind
+	X, Y QueryBody
+}
+
+// aQueryBody marks bodies of queries.
+func (*SetOp) aQueryBody() {}
+
+// SetOpKind tells the set operations apart.
+type SetOpKind uint8
+
+// Set operations; Intersect binds tighter than the others.
+const (
+	Union SetOpKind = iota
+	UnionAll
+	Except
+	Intersect
+)
+
+// ParenQuery is a query in parentheses as an operand of a set operation or as a whole.
+type ParenQuery struct {
+	node
+	X QueryBody
+}
+
+// aQueryBody marks bodies of queries.
+func (*ParenQuery) aQueryBody() {}
+
+// Select is SELECT without ORDER BY.
+type Select struct {
+	node
+	Distinct bool
+	Top      *Top // nil if none
+	Items    []SelectItem
+	Into     *ObjectName   // SELECT ... INTO; nil if none
+	From     []TableSource // separated by commas; nil without FROM
+	Where    Cond          // nil if none
+	GroupBy  *GroupBy      // nil if none
+	Having   Cond          // nil if none
+	Windows  []*WindowDef
+}
+
+// aQueryBody marks bodies of queries.
+func (*Select) aQueryBody() {}
+
+// Top is TOP of SELECT and of the data changes.
+type Top struct {
+	node
+	Count    Expr
+	Paren    bool // TOP (n); without it only a number may stand there
+	Percent  bool
+	WithTies bool
+}
+
+// SelectItem is a *[SelectStar], *[SelectExpr] or *[SelectAssign].
+type SelectItem interface {
+	Node
+	aSelectItem()
+}
+
+// SelectStar is * or t.*.
+type SelectStar struct {
+	node
+	Qualifier []Ident // nil for a bare *
+}
+
+// aSelectItem marks select items.
+func (*SelectStar) aSelectItem() {}
+
+// SelectExpr is an expression with or without an alias; "a = expr" and "expr 'a'" are turned into this form.
+type SelectExpr struct {
+	node
+	X     Expr
+	Alias Ident // zero if none
+}
+
+// aSelectItem marks select items.
+func (*SelectExpr) aSelectItem() {}
+
+// SelectAssign is @v = expr, @v += expr in a select list.
+type SelectAssign struct {
+	node
+	Var string // with @
+	Op  Op     // OpNone for =
+	X   Expr
+}
+
+// aSelectItem marks select items.
+func (*SelectAssign) aSelectItem() {}
+
+// GroupBy is the GROUP BY clause. A plain list is one GroupPlain item per expression.
+type GroupBy struct {
+	node
+	Items []*GroupItem // SQL Server combines them as a cross product
+	All   bool         // GROUP BY ALL, deprecated
+}
+
+// GroupItem is an element of GROUP BY.
+type GroupItem struct {
+	node
+	Kind GroupKind
+	X    Expr         // GroupPlain only
+	Sub  []*GroupItem // members of ROLLUP, CUBE, GROUPING SETS and of a parenthesised list; empty for the grand total ()
+}
+
+// GroupKind tells the elements of GROUP BY apart.
+type GroupKind uint8
+
+// Elements of GROUP BY.
+const (
+	GroupPlain  GroupKind = iota // one expression
+	GroupList                    // (a, b) inside ROLLUP, CUBE or GROUPING SETS; () is the grand total
+	GroupRollup                  // ROLLUP (...); also the old WITH ROLLUP, with all expressions as members
+	GroupCube                    // CUBE (...)
+	GroupSets                    // GROUPING SETS (...)
+)
+
+// WindowDef is a name defined in the WINDOW clause.
+type WindowDef struct {
+	node
+	Name Ident
+	Over *Over
+}
+
+// TableSource is what may stand in FROM: *[TableName], *[TableVar], *[TableFunc], *[OpenJSON], *[DerivedTable],
+// *[ValuesTable], *[Join], *[ParenTable], *[Pivot] or *[Unpivot].
+type TableSource interface {
+	Node
+	aTableSource()
+}
+
+// table is embedded in every TableSource.
+type table struct{ node }
+
+// aTableSource marks table sources.
+func (*table) aTableSource() {}
+
+// TableName is a table, view, synonym, CTE, or in a data change possibly the alias of a table in FROM.
+type TableName struct {
+	table
+	Name  *ObjectName
+	Alias Ident
+	Hints []*TableHint
+}
+
+// TableVar is a table variable or table-valued parameter.
+type TableVar struct {
+	table
+	Name  string // with @
+	Alias Ident
+}
+
+// TableHint is a word of WITH (...) behind a table: NOLOCK, INDEX(ix), FORCESEEK.
+type TableHint struct {
+	node
+	Name string // capitals
+	Args []Expr // INDEX only; names of indexes are ColumnRefs of one part
+}
+
+// TableFunc is a table-valued function in FROM.
+type TableFunc struct {
+	table
+	Call    *FuncCall
+	Alias   Ident
+	Columns []Ident // nil if none
+}
+
+// OpenJSON is OPENJSON(X, Path) WITH (Columns).
+type OpenJSON struct {
+	table
+	X       Expr
+	Path    Expr          // nil if none
+	Columns []*JSONColumn // nil without WITH: key, value, type
+	Alias   Ident
+}
+
+// JSONColumn is a column of OPENJSON's WITH.
+type JSONColumn struct {
+	node
+	Name   Ident
+	Type   *TypeRef
+	Path   *Literal // nil if none: $.name
+	AsJSON bool
+}
+
+// DerivedTable is a subquery in FROM.
+type DerivedTable struct {
+	table
+	Query   *Query
+	Alias   Ident
+	Columns []Ident // nil if none
+}
+
+// ValuesTable is (VALUES (...), (...)) in FROM or as the source of MERGE.
+type ValuesTable struct {
+	table
+	Rows    [][]Expr
+	Alias   Ident
+	Columns []Ident
+}
+
+// Join joins two table sources; APPLY is a join without ON whose right side sees the left one.
+type Join struct {
+	table
+	Kind        JoinKind
+	Hint        string // "", "LOOP", "HASH", "MERGE" or "REMOTE"
+	Left, Right TableSource
+	On          Cond // nil for CrossJoin, CrossApply and OuterApply
+}
+
+// JoinKind tells the joins apart.
+type JoinKind uint8
+
+// Joins.
+const (
+	InnerJoin JoinKind = iota
+	LeftJoin
+	RightJoin
+	FullJoin
+	CrossJoin
+	CrossApply
+	OuterApply
+)
+
+// ParenTable is a join in parentheses.
+type ParenTable struct {
+	table
+	X TableSource
+}
+
+// Pivot is Source PIVOT (Aggregate FOR Column IN (Values)) AS Alias.
+type Pivot struct {
+	table
+	Source    TableSource
+	Aggregate *FuncCall
+	Column    *ColumnRef
+	Values    []Ident
+	Alias     Ident
+}
+
+// Unpivot is Source UNPIVOT (Value FOR Column IN (Columns)) AS Alias.
+type Unpivot struct {
+	table
+	Source  TableSource
+	Value   Ident
+	Column  Ident
+	Columns []*ColumnRef
+	Alias   Ident
+}
+
+// ForClause is FOR JSON, FOR XML or FOR BROWSE.
+type ForClause struct {
+	node
+	Kind    ForKind
+	Mode    string    // "PATH", "AUTO", "RAW", "EXPLICIT"; "" for BROWSE
+	Element *Literal  // name in parentheses behind PATH or RAW of FOR XML; nil if none
+	Options []*Option // ROOT('x'), INCLUDE_NULL_VALUES, WITHOUT_ARRAY_WRAPPER, TYPE, ELEMENTS, ELEMENTS XSINIL, BINARY BASE64, XMLSCHEMA; the argument is Value
+}
+
+// ForKind tells the FOR clauses apart.
+type ForKind uint8
+
+// FOR clauses.
+const (
+	ForJSON ForKind = iota
+	ForXML
+	ForBrowse
+)
+
+// Option is NAME, NAME = value, NAME value or NAME (list) in the many places that take options.
+type Option struct {
+	node
+	Name  string    // capitals; several words joined by one blank ("MAX_DURATION", "ALLOW_SNAPSHOT_ISOLATION", "HASH JOIN")
+	Value Expr      // nil if none; words such as ON, OFF, SIMPLE are *Keyword in capitals
+	Sub   []*Option // options in parentheses behind the name or value; nil if none
+}
+
+// SelectStmt is a query as a statement, SELECT with assignments included.
+type SelectStmt struct {
+	stmt
+	Query *Query
+	Hints []*Option // OPTION (...)
+}
