@@ -1,16 +1,11 @@
-// Package syntax is the T-SQL front end: scanner, syntax tree, parser, printer and walker.
+// Package syntax is the scanner, the tree, the parser and the printer of T-SQL.
 //
-// [Parse] reads a whole batch before anything runs, as SQL Server does, and answers a syntax error as
-// a *mserr.Error with SQL Server's number and text, its line set. The tree says what was written and
-// no more: names are not resolved, types are names with arguments ([TypeRef]), numbers keep their
-// digits. After parsing nobody may change it, so that the tree of a procedure can be shared between
-// sessions without a lock.
+// [Parse] reads a whole batch before anything of it runs, as SQL Server does: a syntax error runs nothing. Names are not
+// resolved here, and types are not known; what a statement means is the business of packages compile and exec.
 //
-// T-SQL has no boolean type, and the tree keeps that apart: an [Expr] has a value, a [Cond] is true,
-// false or unknown. What a newcomer gets wrong: keywords are mostly contextual here. Only the reserved
-// words of the documentation's list can't be names without quotes; DATE, VALUE, DELAY or JSON can.
+// The tree is immutable after parsing and may be shared between sessions. Every node knows where it begins, every statement
+// where it ends, since procedures keep their text and errors carry lines.
 //
-// Three classes of answer to what the embedded server does not do: constructs that are parsed in full
-// and left to the interpreter to refuse when it reaches them; statements that become an
-// [UnsupportedStmt], refused when reached; and those in [Rejections], refused by Parse.
+// What the parser recognises and the server does not do becomes an [Unsupported] statement, which fails when it is
+// reached, as SQL Server's own "not supported" errors do; what it does not know at all is a syntax error (102, 156).
 package syntax
