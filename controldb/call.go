@@ -1,0 +1,180 @@
+package controldb
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
+	mssql "github.com/microsoft/go-mssqldb"
+)
+
+// call collects the arguments of a procedure by name. Those that are not added are not sent.
+type call struct {
+	proc string
+	args []any
+}
+
+func newCall(proc string) *call { return &call{proc: proc} }
+
+// in adds an argument.
+func (c *call) in(name string, value any) *call {
+	switch v := value.(type) {
+	case uuid.UUID:
+		value = mssql.UniqueIdentifier(v)
+	case time.Time:
+		value = datetime2(v)
+	}
+	c.args = append(c.args, sql.Named(name, value))
+	return c
+}
+
+// opt adds an argument unless it is nil.
+func opt[T any](c *call, name string, value *T) *call {
+	if value != nil {
+		c.in(name, any(*value))
+	}
+	return c
+}
+
+// optText adds a text unless it is empty.
+func (c *call) optText(name, value string) *call {
+	if value != "" {
+		c.in(name, value)
+	}
+	return c
+}
+
+// optTime adds an instant unless it is zero.
+func (c *call) optTime(name string, t time.Time) *call {
+	if !t.IsZero() {
+		c.in(name, t)
+	}
+	return c
+}
+
+// out adds an OUTPUT parameter; dest holds the argument before and the answer after the call.
+func (c *call) out(name string, dest any) *call {
+	c.args = append(c.args, sql.Named(name, sql.Out{Dest: dest, In: true}))
+	return c
+}
+
+// exec runs the procedure and drops its result sets.
+func (s *Store) exec(ctx context.Context, op string, c *call) error {
+	if _, err := s.db.ExecContext(ctx, c.proc, c.args...); err != nil {
+		return translate(op, err)
+	}
+	return nil
+}
+
+// query runs the procedure and gives each of its result sets to the next of sets. A result set that is
+// missing is an error: the schema is not what this program was built with.
+func (s *Store) query(ctx context.Context, op string, c *call, sets ...func(*sqlx.Rows) error) error {
+	rows, err := s.db.QueryxContext(ctx, c.proc, c.args...)
+	if err != nil {
+		return translate(op, err)
+	}
+	defer rows.Close()
+	for i, set := range sets {
+		if i > 0 && !rows.NextResultSet() {
+			if err := rows.Err(); err != nil {
+				return translate(op, err)
+			}
+			return fmt.Errorf("%s: %s answered with %d result sets instead of %d", op, c.proc, i, len(sets))
+		}
+		for rows.Next() {
+			if err := set(rows); err != nil {
+				return fmt.Errorf("%s: read result set %d of %s: %w", op, i+1, c.proc, err)
+			}
+		}
+		if err := rows.Err(); err != nil {
+			return translate(op, err)
+		}
+	}
+	for rows.NextResultSet() {
+	}
+	if err := rows.Err(); err != nil {
+		return translate(op, err)
+	}
+	return nil
+}
+
+// into makes a reader of rows that appends each, scanned into a T, to *list.
+func into[T any](list *[]T) func(*sqlx.Rows) error {
+	return func(rows *sqlx.Rows) error {
+		var row T
+		if err := rows.StructScan(&row); err != nil {
+			return err
+		}
+		*list = append(*list, row)
+		return nil
+	}
+}
+
+// selectAll runs a SELECT over a view and scans all rows into dest, a pointer to a slice.
+func (s *Store) selectAll(ctx context.Context, op string, dest any, query string, args ...any) error {
+	if err := s.db.SelectContext(ctx, dest, query, args...); err != nil {
+		return translate(op, err)
+	}
+	return nil
+}
+
+// datetime2 is an instant as text in UTC with all seven digits: SQL Server converts it to DATETIME2(7)
+// without loss, also below the year 1753.
+func datetime2(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.0000000") }
+
+// nullTime reads a DATETIME2 that may be NULL; NULL is the zero time.
+type nullTime struct{ time.Time }
+
+// Scan implements sql.Scanner.
+func (t *nullTime) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		t.Time = time.Time{}
+	case time.Time:
+		t.Time = v.UTC()
+	default:
+		return fmt.Errorf("an instant cannot be read from %T", src)
+	}
+	return nil
+}
+
+// nullGUID reads a UNIQUEIDENTIFIER that may be NULL; NULL is uuid.Nil.
+type nullGUID struct{ uuid.UUID }
+
+// Scan implements sql.Scanner.
+func (g *nullGUID) Scan(src any) error {
+	if src == nil {
+		g.UUID = uuid.Nil
+		return nil
+	}
+	var u mssql.UniqueIdentifier
+	if err := u.Scan(src); err != nil {
+		return err
+	}
+	g.UUID = uuid.UUID(u)
+	return nil
+}
+
+// nullText reads a text that may be NULL; NULL is empty.
+type nullText string
+
+// Scan implements sql.Scanner.
+func (s *nullText) Scan(src any) error {
+	switch v := src.(type) {
+	case nil:
+		*s = ""
+	case string:
+		*s = nullText(v)
+	case []byte:
+		*s = nullText(v)
+	default:
+		return fmt.Errorf("a text cannot be read from %T", src)
+	}
+	return nil
+}
+
+// seconds is a duration in whole seconds, rounded up, at least 1.
+func seconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }

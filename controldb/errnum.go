@@ -1,0 +1,99 @@
+package controldb
+
+import "errors"
+
+// Kind groups error numbers by what a caller may do about them.
+type Kind string
+
+// The kinds. KindNone is that of errors that none of our procedures has thrown.
+const (
+	KindNone     Kind = ""
+	KindInvalid  Kind = "invalid"   // an argument is wrong; nothing was done
+	KindNotFound Kind = "not found" // what was named does not exist
+	KindConflict Kind = "conflict"  // the state does not allow it: exists, is in use, is running
+	KindStale    Kind = "stale"     // the caller's term or task is not its own any more
+)
+
+// The sentinels of errors that callers tell apart. Every error of a procedure wraps one of them or has
+// a kind (KindOf); the procedure's own message is always in the text.
+var (
+	// ErrTermEnded means that the caller's term has ended or expired: it holds nothing any more.
+	ErrTermEnded = errors.New("the term has ended")
+	// ErrTaskNotHeld means that a task is not held by the caller's term, or has its outcome already.
+	ErrTaskNotHeld = errors.New("the task is not held by this term")
+	// ErrJobNotFound means that no job has this name or id.
+	ErrJobNotFound = errors.New("job not found")
+	// ErrJobExists means that a job has this name already.
+	ErrJobExists = errors.New("job exists")
+	// ErrJobActive means that a job has active executions.
+	ErrJobActive = errors.New("job has active executions")
+	// ErrStepNotFound means that the job has no such step.
+	ErrStepNotFound = errors.New("job step not found")
+	// ErrGroupNotFound means that no target group has this name.
+	ErrGroupNotFound = errors.New("target group not found")
+	// ErrGroupExists means that a target group has this name already.
+	ErrGroupExists = errors.New("target group exists")
+	// ErrGroupInUse means that a job's current version, or a run that is active, uses the target group.
+	ErrGroupInUse = errors.New("target group is in use")
+	// ErrMemberNotFound means that the target group has no such member.
+	ErrMemberNotFound = errors.New("target group member not found")
+	// ErrExecutionNotFound means that no execution has this id.
+	ErrExecutionNotFound = errors.New("job execution not found")
+)
+
+// condition is one error number.
+type condition struct {
+	kind     Kind
+	sentinel error  // nil: only the kind tells
+	text     string // what it means, for the reference
+}
+
+// conditions holds every number that a THROW in the folder sql may have. A test holds the two together.
+var conditions = map[int32]condition{
+	50001: {KindInvalid, nil, "the job name is missing or empty"},
+	50002: {KindInvalid, nil, "the job name contains %"},
+	50003: {KindInvalid, nil, "the job name is reserved for system jobs"},
+	50004: {KindInvalid, nil, "the schedule interval type is none of Once, Minutes, Hours, Days, Weeks, Months"},
+	50005: {KindInvalid, nil, "the schedule interval count is below 1"},
+	50006: {KindInvalid, nil, "the schedule ends before it starts"},
+	50007: {KindInvalid, nil, "the command type is not TSql"},
+	50008: {KindInvalid, nil, "the command source is not Inline"},
+	50009: {KindInvalid, nil, "the command is missing or empty"},
+	50010: {KindInvalid, nil, "the step name is missing or empty"},
+	50011: {KindInvalid, nil, "the step id is out of range"},
+	50012: {KindInvalid, nil, "the target group name is missing or empty"},
+	50013: {KindInvalid, nil, "the initial retry interval is out of range"},
+	50014: {KindInvalid, nil, "the maximum retry interval is out of range"},
+	50015: {KindInvalid, nil, "the retry interval backoff multiplier is below 1"},
+	50016: {KindInvalid, nil, "the number of retry attempts is negative"},
+	50017: {KindInvalid, nil, "the step timeout is out of range"},
+	50018: {KindInvalid, nil, "the output type is not SqlDatabase"},
+	50019: {KindInvalid, nil, "the output lacks its server, database or table name"},
+	50020: {KindInvalid, nil, "the maximum parallelism is below 1"},
+	50021: {KindInvalid, nil, "neither step id nor step name is given"},
+	50022: {KindInvalid, nil, "the membership type is neither Include nor Exclude"},
+	50023: {KindInvalid, nil, "the target type is none of SqlServer, SqlElasticPool, SqlDatabase, SqlShardMap"},
+	50024: {KindInvalid, nil, "a name that the target type needs is missing"},
+	50025: {KindInvalid, nil, "a name is given that does not belong to the target type"},
+	50026: {KindInvalid, nil, "the target id is missing"},
+	50027: {KindInvalid, nil, "both or neither of job name and job id are given"},
+	50028: {KindInvalid, nil, "the job execution id is missing"},
+	50029: {KindInvalid, nil, "an argument of an internal procedure is missing or out of range"},
+	50030: {KindInvalid, nil, "step id and step name name different steps"},
+	50100: {KindNotFound, ErrJobNotFound, "the job does not exist"},
+	50101: {KindConflict, ErrJobExists, "a job of this name exists already"},
+	50102: {KindConflict, ErrJobActive, "the job has active executions"},
+	50103: {KindConflict, nil, "the job has no steps"},
+	50104: {KindNotFound, ErrStepNotFound, "the job step does not exist"},
+	50105: {KindConflict, nil, "a step of this name exists already"},
+	50106: {KindNotFound, ErrGroupNotFound, "the target group does not exist"},
+	50107: {KindConflict, ErrGroupExists, "a target group of this name exists already"},
+	50108: {KindConflict, ErrGroupInUse, "the target group is used by a job's current version"},
+	50109: {KindConflict, ErrGroupInUse, "the target group is used by an active execution"},
+	50110: {KindNotFound, ErrMemberNotFound, "the target group has no such member"},
+	50111: {KindNotFound, ErrExecutionNotFound, "the job execution does not exist"},
+	50112: {KindConflict, nil, "the job execution id belongs to an execution of another job"},
+	50113: {KindNotFound, nil, "the command does not exist"},
+	50201: {KindStale, ErrTermEnded, "the term has ended or expired"},
+	50202: {KindStale, ErrTaskNotHeld, "the task is not held by this term, or has its outcome already"},
+}

@@ -1,0 +1,86 @@
+package controldb
+
+import (
+	"context"
+
+	"github.com/google/uuid"
+	mssql "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/targets"
+)
+
+// AddTargetGroup creates an empty target group and returns its id. It returns [ErrGroupExists] when the name
+// is taken.
+func (s *Store) AddTargetGroup(ctx context.Context, name string) (uuid.UUID, error) {
+	var id mssql.UniqueIdentifier
+	c := newCall("jobs.sp_add_target_group").in("target_group_name", name).out("target_group_id", &id)
+	err := s.exec(ctx, "add target group", c)
+	return uuid.UUID(id), err
+}
+
+// DeleteTargetGroup deletes a target group with its members. It returns [ErrGroupInUse] when a job uses it.
+func (s *Store) DeleteTargetGroup(ctx context.Context, name string) error {
+	return s.exec(ctx, "delete target group", newCall("jobs.sp_delete_target_group").in("target_group_name", name))
+}
+
+// AddTargetGroupMember adds a member and returns its target id. The member's ID is not looked at.
+func (s *Store) AddTargetGroupMember(ctx context.Context, group string, m targets.Member) (uuid.UUID, error) {
+	var id mssql.UniqueIdentifier
+	c := newCall("jobs.sp_add_target_group_member").in("target_group_name", group).
+		optText("membership_type", string(m.Membership)).in("target_type", string(m.Kind)).
+		optText("refresh_credential_name", m.RefreshCredential).optText("server_name", m.Server).
+		optText("database_name", m.Database).optText("elastic_pool_name", m.ElasticPool).
+		optText("shard_map_name", m.ShardMap).out("target_id", &id)
+	err := s.exec(ctx, "add target group member", c)
+	return uuid.UUID(id), err
+}
+
+// DeleteTargetGroupMember takes a member away. It returns [ErrMemberNotFound] when the group has none of this id.
+func (s *Store) DeleteTargetGroupMember(ctx context.Context, group string, targetID uuid.UUID) error {
+	return s.exec(ctx, "delete target group member",
+		newCall("jobs.sp_delete_target_group_member").in("target_group_name", group).in("target_id", targetID))
+}
+
+// TargetGroup is a row of the view jobs.target_groups.
+type TargetGroup struct {
+	ID   uuid.UUID
+	Name string
+}
+
+// TargetGroups lists the target groups by name; a name that is not empty restricts the list to it.
+func (s *Store) TargetGroups(ctx context.Context, name string) ([]TargetGroup, error) {
+	var rows []struct {
+		Name string   `db:"target_group_name"`
+		ID   nullGUID `db:"target_group_id"`
+	}
+	err := s.selectAll(ctx, "list target groups", &rows, `SELECT target_group_name, target_group_id
+FROM jobs.target_groups
+WHERE @p1 = N'' OR target_group_name = @p1
+ORDER BY target_group_name;`, name)
+	if err != nil {
+		return nil, err
+	}
+	groups := make([]TargetGroup, 0, len(rows))
+	for _, r := range rows {
+		groups = append(groups, TargetGroup{ID: r.ID.UUID, Name: r.Name})
+	}
+	return groups, nil
+}
+
+// TargetGroupMembers lists the members of a target group, Includes first. A group that does not exist has none.
+func (s *Store) TargetGroupMembers(ctx context.Context, group string) ([]targets.Member, error) {
+	var rows []memberRow
+	err := s.selectAll(ctx, "list target group members", &rows, `SELECT membership_type, target_type, target_id,
+    refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name
+FROM jobs.target_group_members
+WHERE target_group_name = @p1
+ORDER BY membership_type DESC, target_type, server_name, database_name, elastic_pool_name;`, group)
+	if err != nil {
+		return nil, err
+	}
+	members := make([]targets.Member, 0, len(rows))
+	for _, r := range rows {
+		members = append(members, r.member())
+	}
+	return members, nil
+}

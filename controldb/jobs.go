@@ -1,0 +1,338 @@
+package controldb
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	mssql "github.com/microsoft/go-mssqldb"
+)
+
+// JobSpec is the argument of AddJob: the parameters of jobs.sp_add_job. A nil field is not sent.
+type JobSpec struct {
+	Name        string
+	Description *string
+	Enabled     *bool
+	// IntervalType is Once, Minutes, Hours, Days, Weeks or Months, in any case.
+	IntervalType  *string
+	IntervalCount *int
+	Start, End    *time.Time
+}
+
+// AddJob creates a job without steps and returns its id. It returns [ErrJobExists] when the name is taken.
+func (s *Store) AddJob(ctx context.Context, spec JobSpec) (uuid.UUID, error) {
+	var id mssql.UniqueIdentifier
+	c := newCall("jobs.sp_add_job").in("job_name", spec.Name)
+	opt(c, "description", spec.Description)
+	opt(c, "enabled", spec.Enabled)
+	scheduleArgs(c, spec.IntervalType, spec.IntervalCount, spec.Start, spec.End)
+	c.out("job_id", &id)
+	err := s.exec(ctx, "add job", c)
+	return uuid.UUID(id), err
+}
+
+func scheduleArgs(c *call, kind *string, count *int, start, end *time.Time) {
+	opt(c, "schedule_interval_type", kind)
+	opt(c, "schedule_interval_count", count)
+	opt(c, "schedule_start_time", start)
+	opt(c, "schedule_end_time", end)
+}
+
+// JobUpdate is the argument of UpdateJob: the parameters of jobs.sp_update_job. A nil field stays as it is.
+type JobUpdate struct {
+	Name          string
+	NewName       *string
+	Description   *string
+	Enabled       *bool
+	IntervalType  *string
+	IntervalCount *int
+	Start, End    *time.Time
+}
+
+// UpdateJob changes what is given. It does not make a new version.
+func (s *Store) UpdateJob(ctx context.Context, u JobUpdate) error {
+	c := newCall("jobs.sp_update_job").in("job_name", u.Name)
+	opt(c, "new_name", u.NewName)
+	opt(c, "description", u.Description)
+	opt(c, "enabled", u.Enabled)
+	scheduleArgs(c, u.IntervalType, u.IntervalCount, u.Start, u.End)
+	return s.exec(ctx, "update job", c)
+}
+
+// DeleteJob deletes a job with its history. Without force it returns [ErrJobActive] while executions are
+// active; with force they are canceled.
+func (s *Store) DeleteJob(ctx context.Context, name string, force bool) error {
+	return s.exec(ctx, "delete job", newCall("jobs.sp_delete_job").in("job_name", name).in("force", force))
+}
+
+// StepSpec is the argument of AddJobStep: the parameters of jobs.sp_add_jobstep. A nil field is not sent.
+type StepSpec struct {
+	JobName                 string
+	StepID                  *int
+	StepName                *string
+	Command                 string
+	Credential              *string
+	TargetGroup             string
+	InitialRetryInterval    *int // seconds
+	MaximumRetryInterval    *int // seconds
+	RetryIntervalMultiplier *float64
+	RetryAttempts           *int
+	Timeout                 *int // seconds
+	Output                  *OutputSpec
+	MaxParallelism          *int
+}
+
+// OutputSpec is where a step's first result set goes. A nil field is not sent.
+type OutputSpec struct {
+	Type, Credential, Server, Database, Schema, Table *string
+	SubscriptionID                                    *uuid.UUID
+	ResourceGroup                                     *string
+}
+
+// args adds the output's parameters.
+func (o *OutputSpec) args(c *call) {
+	if o == nil {
+		return
+	}
+	opt(c, "output_type", o.Type)
+	opt(c, "output_credential_name", o.Credential)
+	opt(c, "output_subscription_id", o.SubscriptionID)
+	opt(c, "output_resource_group_name", o.ResourceGroup)
+	opt(c, "output_server_name", o.Server)
+	opt(c, "output_database_name", o.Database)
+	opt(c, "output_schema_name", o.Schema)
+	opt(c, "output_table_name", o.Table)
+}
+
+// StepAdded says where a step was added.
+type StepAdded struct {
+	// StepID is its position, and JobVersion the version that it came with.
+	StepID, JobVersion int
+}
+
+// AddJobStep adds a step, which makes a new version of the job.
+func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error) {
+	var version int64
+	var stepID *int64
+	if spec.StepID != nil {
+		n := int64(*spec.StepID)
+		stepID = &n
+	}
+	c := newCall("jobs.sp_add_jobstep").in("job_name", spec.JobName)
+	c.out("step_id", &stepID)
+	opt(c, "step_name", spec.StepName)
+	c.in("command", spec.Command)
+	opt(c, "credential_name", spec.Credential)
+	c.in("target_group_name", spec.TargetGroup)
+	opt(c, "initial_retry_interval_seconds", spec.InitialRetryInterval)
+	opt(c, "maximum_retry_interval_seconds", spec.MaximumRetryInterval)
+	opt(c, "retry_interval_backoff_multiplier", spec.RetryIntervalMultiplier)
+	opt(c, "retry_attempts", spec.RetryAttempts)
+	opt(c, "step_timeout_seconds", spec.Timeout)
+	spec.Output.args(c)
+	opt(c, "max_parallelism", spec.MaxParallelism)
+	c.out("job_version", &version)
+	if err := s.exec(ctx, "add job step", c); err != nil {
+		return StepAdded{}, err
+	}
+	added := StepAdded{JobVersion: int(version)}
+	if stepID != nil {
+		added.StepID = int(*stepID)
+	}
+	return added, nil
+}
+
+// StepUpdate is the argument of UpdateJobStep: the parameters of jobs.sp_update_jobstep. A nil field stays as
+// it is; an empty text in Output, and -1 in MaxParallelism, take the value away.
+type StepUpdate struct {
+	JobName                 string
+	StepID                  *int
+	StepName                *string
+	NewID                   *int
+	NewName                 *string
+	Command                 *string
+	Credential              *string
+	TargetGroup             *string
+	InitialRetryInterval    *int // seconds
+	MaximumRetryInterval    *int // seconds
+	RetryIntervalMultiplier *float64
+	RetryAttempts           *int
+	Timeout                 *int // seconds
+	Output                  *OutputSpec
+	MaxParallelism          *int
+}
+
+// UpdateJobStep changes what is given of a step and returns the new version of the job.
+func (s *Store) UpdateJobStep(ctx context.Context, u StepUpdate) (int, error) {
+	var version int64
+	c := newCall("jobs.sp_update_jobstep").in("job_name", u.JobName)
+	opt(c, "step_id", u.StepID)
+	opt(c, "step_name", u.StepName)
+	opt(c, "new_id", u.NewID)
+	opt(c, "new_name", u.NewName)
+	opt(c, "command", u.Command)
+	opt(c, "credential_name", u.Credential)
+	opt(c, "target_group_name", u.TargetGroup)
+	opt(c, "initial_retry_interval_seconds", u.InitialRetryInterval)
+	opt(c, "maximum_retry_interval_seconds", u.MaximumRetryInterval)
+	opt(c, "retry_interval_backoff_multiplier", u.RetryIntervalMultiplier)
+	opt(c, "retry_attempts", u.RetryAttempts)
+	opt(c, "step_timeout_seconds", u.Timeout)
+	u.Output.args(c)
+	opt(c, "max_parallelism", u.MaxParallelism)
+	c.out("job_version", &version)
+	err := s.exec(ctx, "update job step", c)
+	return int(version), err
+}
+
+// DeleteJobStep deletes a step, named by id or by name, and returns the new version of the job.
+func (s *Store) DeleteJobStep(ctx context.Context, jobName string, stepID *int, stepName *string) (int, error) {
+	var version int64
+	c := newCall("jobs.sp_delete_jobstep").in("job_name", jobName)
+	opt(c, "step_id", stepID)
+	opt(c, "step_name", stepName)
+	c.out("job_version", &version)
+	err := s.exec(ctx, "delete job step", c)
+	return int(version), err
+}
+
+// Job is a row of the view jobs.jobs.
+type Job struct {
+	ID            uuid.UUID
+	Name          string
+	Version       int
+	Description   string
+	Enabled       bool
+	IntervalType  string
+	IntervalCount int
+	Start, End    time.Time
+}
+
+// Jobs lists the jobs by name; a name that is not empty restricts the list to it.
+func (s *Store) Jobs(ctx context.Context, name string) ([]Job, error) {
+	var rows []struct {
+		Name          string   `db:"job_name"`
+		ID            nullGUID `db:"job_id"`
+		Version       int      `db:"job_version"`
+		Description   nullText `db:"description"`
+		Enabled       bool     `db:"enabled"`
+		IntervalType  string   `db:"schedule_interval_type"`
+		IntervalCount int      `db:"schedule_interval_count"`
+		Start         nullTime `db:"schedule_start_time"`
+		End           nullTime `db:"schedule_end_time"`
+	}
+	err := s.selectAll(ctx, "list jobs", &rows, `SELECT job_name, job_id, job_version, description, enabled,
+    schedule_interval_type, schedule_interval_count, schedule_start_time, schedule_end_time
+FROM jobs.jobs
+WHERE @p1 = N'' OR job_name = @p1
+ORDER BY job_name;`, name)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Job, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, Job{
+			ID: r.ID.UUID, Name: r.Name, Version: r.Version, Description: string(r.Description), Enabled: r.Enabled,
+			IntervalType: r.IntervalType, IntervalCount: r.IntervalCount, Start: r.Start.Time, End: r.End.Time,
+		})
+	}
+	return list, nil
+}
+
+// JobVersions lists the versions of a job, oldest first.
+func (s *Store) JobVersions(ctx context.Context, name string) ([]int, error) {
+	var versions []int
+	err := s.selectAll(ctx, "list job versions", &versions,
+		`SELECT job_version FROM jobs.job_versions WHERE job_name = @p1 ORDER BY job_version;`, name)
+	return versions, err
+}
+
+// JobStep is a row of the view jobs.jobsteps or jobs.jobstep_versions.
+type JobStep struct {
+	JobName                 string
+	JobID                   uuid.UUID
+	JobVersion              int
+	StepID                  int
+	StepName                string
+	CommandType             string
+	CommandSource           string
+	Command                 string
+	Credential              string
+	TargetGroup             string
+	TargetGroupID           uuid.UUID
+	InitialRetryInterval    int // seconds
+	MaximumRetryInterval    int // seconds
+	RetryIntervalMultiplier float64
+	RetryAttempts           int
+	Timeout                 int // seconds
+	OutputType              string
+	Output                  Output
+	MaxParallelism          *int // nil: no limit
+}
+
+// jobStepRow scans a JobStep.
+type jobStepRow struct {
+	JobName        string   `db:"job_name"`
+	JobID          nullGUID `db:"job_id"`
+	JobVersion     int      `db:"job_version"`
+	StepID         int      `db:"step_id"`
+	StepName       string   `db:"step_name"`
+	CommandType    string   `db:"command_type"`
+	CommandSource  string   `db:"command_source"`
+	Command        string   `db:"command"`
+	Credential     nullText `db:"credential_name"`
+	TargetGroup    string   `db:"target_group_name"`
+	TargetGroupID  nullGUID `db:"target_group_id"`
+	InitialRetry   int      `db:"initial_retry_interval_seconds"`
+	MaximumRetry   int      `db:"maximum_retry_interval_seconds"`
+	Multiplier     float64  `db:"retry_interval_backoff_multiplier"`
+	RetryAttempts  int      `db:"retry_attempts"`
+	Timeout        int      `db:"step_timeout_seconds"`
+	OutputType     nullText `db:"output_type"`
+	OutCredential  nullText `db:"output_credential_name"`
+	OutServer      nullText `db:"output_server_name"`
+	OutDatabase    nullText `db:"output_database_name"`
+	OutSchema      nullText `db:"output_schema_name"`
+	OutTable       nullText `db:"output_table_name"`
+	MaxParallelism *int     `db:"max_parallelism"`
+}
+
+const jobStepColumns = `job_name, job_id, job_version, step_id, step_name, command_type, command_source, command,
+    credential_name, target_group_name, target_group_id, initial_retry_interval_seconds,
+    maximum_retry_interval_seconds, retry_interval_backoff_multiplier, retry_attempts, step_timeout_seconds,
+    output_type, output_credential_name, output_server_name, output_database_name, output_schema_name,
+    output_table_name, max_parallelism`
+
+// JobSteps lists the steps of a job's version in order; a nil version means the current one. A job that does
+// not exist has none.
+func (s *Store) JobSteps(ctx context.Context, jobName string, version *int) ([]JobStep, error) {
+	var rows []jobStepRow
+	var err error
+	if version == nil {
+		err = s.selectAll(ctx, "list job steps", &rows,
+			`SELECT `+jobStepColumns+` FROM jobs.jobsteps WHERE job_name = @p1 ORDER BY step_id;`, jobName)
+	} else {
+		err = s.selectAll(ctx, "list job steps", &rows,
+			`SELECT `+jobStepColumns+` FROM jobs.jobstep_versions WHERE job_name = @p1 AND job_version = @p2 ORDER BY step_id;`,
+			jobName, *version)
+	}
+	if err != nil {
+		return nil, err
+	}
+	steps := make([]JobStep, 0, len(rows))
+	for _, r := range rows {
+		steps = append(steps, JobStep{
+			JobName: r.JobName, JobID: r.JobID.UUID, JobVersion: r.JobVersion, StepID: r.StepID, StepName: r.StepName,
+			CommandType: r.CommandType, CommandSource: r.CommandSource, Command: r.Command, Credential: string(r.Credential),
+			TargetGroup: r.TargetGroup, TargetGroupID: r.TargetGroupID.UUID,
+			InitialRetryInterval: r.InitialRetry, MaximumRetryInterval: r.MaximumRetry, RetryIntervalMultiplier: r.Multiplier,
+			RetryAttempts: r.RetryAttempts, Timeout: r.Timeout, OutputType: string(r.OutputType),
+			Output: Output{
+				Credential: string(r.OutCredential), Server: string(r.OutServer), Database: string(r.OutDatabase),
+				Schema: string(r.OutSchema), Table: string(r.OutTable),
+			},
+			MaxParallelism: r.MaxParallelism,
+		})
+	}
+	return steps, nil
+}

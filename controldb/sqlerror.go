@@ -1,0 +1,128 @@
+package controldb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	mssql "github.com/microsoft/go-mssqldb"
+)
+
+var (
+	// ErrUnreachable means that no server answered.
+	ErrUnreachable = errors.New("the control database's server cannot be reached")
+	// ErrLoginFailed means that the server refused the login (18456), or the login this database (4060, 916).
+	ErrLoginFailed = errors.New("the control database's server refused the login")
+	// ErrNotInstalled means that the database holds no control schema.
+	ErrNotInstalled = errors.New("the control schema is not installed")
+	// ErrSchemaVersion means that the installed schema is of another version than this program's.
+	// The error is a *[SchemaVersionError].
+	ErrSchemaVersion = errors.New("the control schema is of another version")
+)
+
+// SchemaVersionError says which schema version is installed and which this program was built with.
+type SchemaVersionError struct {
+	// Have and Want are migration numbers; 0 is the first release.
+	Have, Want int
+	// Changed is how many procedures, views and functions differ although the version is the same.
+	Changed int
+}
+
+func (e *SchemaVersionError) Error() string {
+	switch {
+	case e.Have > e.Want:
+		return fmt.Sprintf("the control schema has version %d and this program is made for %d: use a newer jobagent", e.Have, e.Want)
+	case e.Have < e.Want:
+		return fmt.Sprintf("the control schema has version %d and this program is made for %d: run \"jobagent db migrate\"", e.Have, e.Want)
+	}
+	return fmt.Sprintf("%d objects of the control schema are not those of this program: run \"jobagent db migrate\"", e.Changed)
+}
+
+// Is makes errors.Is(err, ErrSchemaVersion) true.
+func (e *SchemaVersionError) Is(target error) bool { return target == ErrSchemaVersion }
+
+// callError is an error of a call: what was tried, what it means, and the driver's own error.
+type callError struct {
+	op       string
+	sentinel error // nil when it has none
+	cause    error
+	text     string
+}
+
+func (e *callError) Error() string { return e.op + ": " + e.text }
+
+// Unwrap gives the sentinel and the cause.
+func (e *callError) Unwrap() []error {
+	if e.sentinel == nil {
+		return []error{e.cause}
+	}
+	return []error{e.sentinel, e.cause}
+}
+
+// Error numbers of SQL Server that have a sentinel here.
+const (
+	numLoginFailed       = 18456
+	numCannotOpenDB      = 4060
+	numNoDatabaseAccess  = 916
+	numMissingProcedure  = 2812
+	numInvalidObjectName = 208
+)
+
+// KindOf says what kind of error a procedure has thrown; KindNone for every other error.
+func KindOf(err error) Kind { return conditions[NumberOf(err)].kind }
+
+// NumberOf is the SQL Server error number in err's chain; 0: there is none.
+func NumberOf(err error) int32 {
+	if e, ok := sqlError(err); ok {
+		return e.Number
+	}
+	return 0
+}
+
+// sqlError finds the server's error in a chain. When a call was answered with several, one that our
+// procedures threw decides, else the last.
+func sqlError(err error) (mssql.Error, bool) {
+	var e mssql.Error
+	if !errors.As(err, &e) {
+		return mssql.Error{}, false
+	}
+	for _, one := range e.All {
+		if _, ours := conditions[one.Number]; ours {
+			return one, true
+		}
+	}
+	return e, true
+}
+
+// translate wraps an error of a call: the sentinel of its number, one line of text, what to do next.
+func translate(op string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := sqlError(err); ok {
+		if c, ours := conditions[e.Number]; ours {
+			return &callError{op: op, sentinel: c.sentinel, cause: err, text: e.Message}
+		}
+		switch e.Number {
+		case numLoginFailed, numCannotOpenDB, numNoDatabaseAccess:
+			return &callError{op: op, sentinel: ErrLoginFailed, cause: err,
+				text: fmt.Sprintf("%s (error %d): check user, password and database of the connection string", e.Message, e.Number)}
+		case numMissingProcedure, numInvalidObjectName:
+			return &callError{op: op, sentinel: ErrNotInstalled, cause: err,
+				text: fmt.Sprintf("%s: is the control schema installed? run \"jobagent db install\"", e.Message)}
+		}
+		where := ""
+		if e.ProcName != "" {
+			where = fmt.Sprintf(" in %s, line %d", e.ProcName, e.LineNo)
+		}
+		return &callError{op: op, cause: err, text: fmt.Sprintf("%s (error %d%s)", e.Message, e.Number, where)}
+	}
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s: %w", op, err)
+	}
+	if unreachable(err) {
+		return &callError{op: op, sentinel: ErrUnreachable, cause: err,
+			text: fmt.Sprintf("%v: check that the server runs and that its name and port are right", err)}
+	}
+	return fmt.Errorf("%s: %w", op, err)
+}

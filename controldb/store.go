@@ -1,0 +1,132 @@
+package controldb
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"net"
+	"strings"
+	"time"
+
+	"github.com/jmoiron/sqlx"
+	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/microsoft/go-mssqldb/msdsn"
+
+	"github.com/jobagent/jobagent/targets"
+)
+
+// Config says how the control database is reached.
+type Config struct {
+	// DSN is a connection string in any form that go-mssqldb reads. It is not needed with Connector.
+	DSN string
+	// Dialer replaces the network for a DSN; nil: TCP.
+	Dialer mssql.HostDialer
+	// Connector makes connections instead of DSN, for callers that have one already.
+	Connector driver.Connector
+	// ServerName is the control server's name as an agent's configuration for targets spells it: the
+	// system jobs name it as their target. Empty: the DSN's server.
+	ServerName string
+	// MaxConns bounds open connections; 0 means 16.
+	MaxConns int
+}
+
+// Store is an open control database. It is safe for concurrent use.
+type Store struct {
+	db         *sqlx.DB
+	serverName string
+}
+
+// pingTimeout bounds the first connection of Open.
+const pingTimeout = 30 * time.Second
+
+// Open connects and checks that the server answers. It does not look whether the schema is installed;
+// CheckVersion does. The errors are [ErrUnreachable], [ErrLoginFailed], or about the configuration. Close
+// releases what it holds.
+func Open(ctx context.Context, cfg Config) (*Store, error) {
+	s, err := New(cfg)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	if err := s.Ping(ctx); err != nil {
+		_ = s.Close() // the reason why it does not answer says more
+		return nil, err
+	}
+	return s, nil
+}
+
+// New is Open without the first connection.
+func New(cfg Config) (*Store, error) {
+	connector, serverName := cfg.Connector, cfg.ServerName
+	if connector == nil {
+		parsed, err := msdsn.Parse(cfg.DSN)
+		if err != nil {
+			return nil, fmt.Errorf("read the connection string of the control database: %w", redacted(err, cfg.DSN))
+		}
+		if parsed.Database == "" || strings.EqualFold(parsed.Database, "master") {
+			return nil, errors.New("the connection string names no control database: add database=NAME")
+		}
+		if connector, err = targets.NewConnector(cfg.DSN, cfg.Dialer); err != nil {
+			return nil, fmt.Errorf("read the connection string of the control database: %w", redacted(err, cfg.DSN))
+		}
+		if serverName == "" {
+			serverName = dsnServerName(parsed)
+		}
+	}
+	db := sql.OpenDB(connector)
+	maxConns := cfg.MaxConns
+	if maxConns <= 0 {
+		maxConns = 16
+	}
+	db.SetMaxOpenConns(maxConns)
+	db.SetMaxIdleConns(maxConns)
+	db.SetConnMaxIdleTime(5 * time.Minute)
+	return &Store{db: sqlx.NewDb(db, "sqlserver"), serverName: serverName}, nil
+}
+
+// dsnServerName is the server of a connection string in the spelling of target groups: host, host\instance
+// or host,port.
+func dsnServerName(p msdsn.Config) string {
+	name := p.Host
+	switch {
+	case p.Instance != "":
+		name += `\` + p.Instance
+	case p.Port != 0 && p.Port != 1433:
+		name += fmt.Sprintf(",%d", p.Port)
+	}
+	return name
+}
+
+// redacted drops the text of an error that could repeat a part of the connection string, keeping only
+// that it could not be read.
+func redacted(err error, dsn string) error {
+	for _, part := range strings.FieldsFunc(dsn, func(r rune) bool { return strings.ContainsRune(";=/:@?&", r) }) {
+		if len(part) > 2 && strings.Contains(err.Error(), part) {
+			return errors.New("it is not of a form that is understood (server=…;user id=…;password=…;database=…, or sqlserver://user:password@host:port?database=…)")
+		}
+	}
+	return err
+}
+
+// Close closes all connections. Calls under way end with an error.
+func (s *Store) Close() error { return s.db.Close() }
+
+// Ping checks that the server answers.
+func (s *Store) Ping(ctx context.Context) error {
+	if err := s.db.PingContext(ctx); err != nil {
+		return translate("connect to the control database", err)
+	}
+	return nil
+}
+
+// ServerName is the control server's name as target groups spell it; empty when nobody said.
+func (s *Store) ServerName() string { return s.serverName }
+
+// unreachable says whether err means that no server answered.
+func unreachable(err error) bool {
+	var netErr net.Error
+	return errors.As(err, &netErr) || errors.Is(err, net.ErrClosed) || errors.Is(err, driver.ErrBadConn)
+}

@@ -1,0 +1,415 @@
+package controldb
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
+
+	"github.com/jobagent/jobagent/targets"
+)
+
+// TaskID identifies a task; numbers grow with time.
+type TaskID int64
+
+// TaskKind says what is to be done.
+type TaskKind string
+
+const (
+	// TaskResolve turns the members of a step's target group into databases.
+	TaskResolve TaskKind = "Resolve"
+	// TaskRun runs a step's command on one database.
+	TaskRun TaskKind = "Run"
+)
+
+// Output is where the first result set of a step's command goes.
+type Output struct {
+	// Credential is empty when the step names none.
+	Credential string
+	// Server, Database, Schema and Table are never empty.
+	Server, Database, Schema, Table string
+}
+
+// Task is one claimed attempt or resolution, with everything that is needed to carry it out but the
+// command's text (Store.Command).
+type Task struct {
+	ID   TaskID
+	Kind TaskKind
+	// Attempt is 1 for the first one.
+	Attempt int
+
+	JobID               uuid.UUID
+	JobName             string
+	JobVersion          int
+	JobExecutionID      uuid.UUID
+	ExecutionCreateTime time.Time
+	StepID              int
+	StepName            string
+	TargetGroupName     string
+	// CommandID is the argument of Store.Command; the same id has the same text for ever.
+	CommandID int64
+	// CredentialName is empty when the step names none.
+	CredentialName string
+	// MaxParallelism is how many targets of one elastic pool (or server) the step may run on at once; 0: any.
+	MaxParallelism int
+
+	// Target is where to run; zero for a TaskResolve.
+	Target targets.Target
+	// TargetExecutionID is the target execution's own id, the same for all attempts: what
+	// internal_execution_id is in output tables. Nil for a TaskResolve.
+	TargetExecutionID uuid.UUID
+	// Timeout is what is left of the step's time limit on this target at the time of the claim; 0: none.
+	Timeout time.Duration
+	// Output is nil when the step writes none, and for a TaskResolve.
+	Output *Output
+	// Members are the target group's; only for a TaskResolve.
+	Members []targets.Member
+}
+
+// Digest is a fingerprint of the tasks that a term holds: their number and the sum of their ids. Two
+// digests may be compared with ==.
+type Digest struct {
+	Count int
+	Sum   int64
+}
+
+// Add counts a task in.
+func (d *Digest) Add(id TaskID) {
+	d.Count++
+	d.Sum += int64(id)
+}
+
+// String is for logs.
+func (d Digest) String() string { return fmt.Sprintf("%d tasks, sum of ids %d", d.Count, d.Sum) }
+
+// CancelSignal asks for the end of a task that the caller's term holds.
+type CancelSignal struct {
+	Task TaskID
+	// Reason is for people: who asked.
+	Reason string
+}
+
+// PassRequest is one pass of a controller.
+type PassRequest struct {
+	Term TermID
+	// MaxTasks is how many tasks may be claimed; 0 claims none.
+	MaxTasks int
+	// MaxConcurrentTargets is the agent's limit; a term never holds more than twice as many tasks (a
+	// full prefetch), whatever MaxTasks says.
+	MaxConcurrentTargets int
+}
+
+// PassResult is the answer.
+type PassResult struct {
+	// Now is the database's time.
+	Now time.Time
+	// NextWake is when the next waiting attempt or time limit comes, in the database's time; zero: none
+	// is known.
+	NextWake time.Time
+	// Held is what the term holds after the pass, the claimed tasks included.
+	Held Digest
+	// Tasks were claimed by this pass, resolutions first.
+	Tasks []Task
+	// Cancels are signals for tasks that the term holds; a signal is repeated until the task ends.
+	Cancels []CancelSignal
+}
+
+// Pass advances every execution that can move, claims tasks and tells which ones must end: one round trip.
+// It returns [ErrTermEnded] when the term has ended.
+func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
+	var (
+		res      PassResult
+		now      nullTime
+		nextWake nullTime
+		tasks    []taskRow
+		members  []memberRow
+	)
+	c := newCall("jobs_internal.controller_pass").in("term_id", int64(req.Term)).
+		in("max_tasks", int64(req.MaxTasks)).in("max_concurrent_targets", int64(req.MaxConcurrentTargets))
+	err := s.query(ctx, "make a pass", c,
+		scanOne(&now, &nextWake, &res.Held.Count, &res.Held.Sum),
+		into(&tasks), into(&members),
+		func(rows *sqlx.Rows) error {
+			var signal CancelSignal
+			if err := rows.Scan(&signal.Task, &signal.Reason); err != nil {
+				return err
+			}
+			res.Cancels = append(res.Cancels, signal)
+			return nil
+		})
+	if err != nil {
+		return PassResult{}, err
+	}
+	res.Now, res.NextWake = now.Time, nextWake.Time
+	byTask := map[TaskID][]targets.Member{}
+	for _, m := range members {
+		byTask[m.Task] = append(byTask[m.Task], m.member())
+	}
+	res.Tasks = make([]Task, 0, len(tasks))
+	for _, t := range tasks {
+		task := t.task()
+		task.Members = byTask[task.ID]
+		res.Tasks = append(res.Tasks, task)
+	}
+	return res, nil
+}
+
+// taskRow is a row of controller_pass's second result set.
+type taskRow struct {
+	TaskID              TaskID   `db:"task_id"`
+	Kind                TaskKind `db:"kind"`
+	Attempt             int      `db:"attempt"`
+	JobID               nullGUID `db:"job_id"`
+	JobName             string   `db:"job_name"`
+	JobVersion          int      `db:"job_version"`
+	JobExecutionID      nullGUID `db:"job_execution_id"`
+	ExecutionCreateTime nullTime `db:"job_execution_create_time"`
+	StepID              int      `db:"step_id"`
+	StepName            string   `db:"step_name"`
+	TargetGroupName     string   `db:"target_group_name"`
+	CommandID           int64    `db:"command_id"`
+	CredentialName      nullText `db:"credential_name"`
+	MaxParallelism      *int     `db:"max_parallelism"`
+	TargetID            nullGUID `db:"target_id"`
+	ServerName          nullText `db:"server_name"`
+	DatabaseName        nullText `db:"database_name"`
+	ElasticPoolName     nullText `db:"elastic_pool_name"`
+	TargetExecutionID   nullGUID `db:"target_execution_id"`
+	TimeoutMS           *int64   `db:"timeout_ms"`
+	OutputType          nullText `db:"output_type"`
+	OutputCredential    nullText `db:"output_credential_name"`
+	OutputServer        nullText `db:"output_server_name"`
+	OutputDatabase      nullText `db:"output_database_name"`
+	OutputSchema        nullText `db:"output_schema_name"`
+	OutputTable         nullText `db:"output_table_name"`
+}
+
+func (r taskRow) task() Task {
+	t := Task{
+		ID: r.TaskID, Kind: r.Kind, Attempt: r.Attempt,
+		JobID: r.JobID.UUID, JobName: r.JobName, JobVersion: r.JobVersion,
+		JobExecutionID: r.JobExecutionID.UUID, ExecutionCreateTime: r.ExecutionCreateTime.Time,
+		StepID: r.StepID, StepName: r.StepName, TargetGroupName: r.TargetGroupName,
+		CommandID: r.CommandID, CredentialName: string(r.CredentialName),
+		Target: targets.Target{
+			ID: r.TargetID.UUID, Server: string(r.ServerName), Database: string(r.DatabaseName), ElasticPool: string(r.ElasticPoolName),
+		},
+		TargetExecutionID: r.TargetExecutionID.UUID,
+	}
+	if r.MaxParallelism != nil {
+		t.MaxParallelism = *r.MaxParallelism
+	}
+	if r.TimeoutMS != nil {
+		t.Timeout = time.Duration(*r.TimeoutMS) * time.Millisecond
+	}
+	if r.OutputType != "" && r.Kind == TaskRun {
+		t.Output = &Output{
+			Credential: string(r.OutputCredential), Server: string(r.OutputServer), Database: string(r.OutputDatabase),
+			Schema: string(r.OutputSchema), Table: string(r.OutputTable),
+		}
+	}
+	return t
+}
+
+// memberRow is a row of controller_pass's third result set.
+type memberRow struct {
+	Task              TaskID   `db:"task_id"`
+	TargetID          nullGUID `db:"target_id"`
+	MembershipType    string   `db:"membership_type"`
+	TargetType        string   `db:"target_type"`
+	RefreshCredential nullText `db:"refresh_credential_name"`
+	ServerName        nullText `db:"server_name"`
+	DatabaseName      nullText `db:"database_name"`
+	ElasticPoolName   nullText `db:"elastic_pool_name"`
+	ShardMapName      nullText `db:"shard_map_name"`
+}
+
+func (r memberRow) member() targets.Member {
+	return targets.Member{
+		ID: r.TargetID.UUID, Membership: targets.MembershipType(r.MembershipType), Kind: targets.MemberKind(r.TargetType),
+		Server: string(r.ServerName), Database: string(r.DatabaseName), ElasticPool: string(r.ElasticPoolName),
+		ShardMap: string(r.ShardMapName), RefreshCredential: string(r.RefreshCredential),
+	}
+}
+
+// Command reads the text of a step's command. The same id has the same text for ever, so it may be cached.
+func (s *Store) Command(ctx context.Context, id int64) (string, error) {
+	var text string
+	err := s.query(ctx, "read a command", newCall("jobs_internal.get_command").in("command_id", id), scanOne(&text))
+	return text, err
+}
+
+// Outcome is what became of a task.
+type Outcome struct {
+	Task TaskID
+	// Attempt must be the task's; an outcome for another attempt is refused.
+	Attempt int
+	// Outcome decides: NotSent hands the task back uncounted; Failed and Unknown are retried by the
+	// step's policy; the others are final.
+	Outcome targets.Outcome
+	// Message is for the column last_message. For Succeeded it may be empty: the procedure writes the
+	// documented text, and adds Message when there is one.
+	Message string
+	// Error is the error that decided; zero: none.
+	Error targets.ErrorDetail
+	// Messages are everything that was said, in order.
+	Messages []targets.Message
+	// RowsAffected, Elapsed and SPID are for people.
+	RowsAffected int64
+	Elapsed      time.Duration
+	SPID         int
+}
+
+// Refusal is an outcome that was not accepted (I4).
+type Refusal struct {
+	Task   TaskID
+	Reason string
+}
+
+// outcomeJSON is the form of an outcome in complete_tasks' argument.
+type outcomeJSON struct {
+	TaskID         TaskID        `json:"task_id"`
+	Attempt        int           `json:"attempt"`
+	Outcome        string        `json:"outcome"`
+	Message        string        `json:"message,omitempty"`
+	ErrorNumber    *int32        `json:"error_number,omitempty"`
+	ErrorSeverity  *uint8        `json:"error_severity,omitempty"`
+	ErrorState     *uint8        `json:"error_state,omitempty"`
+	ErrorLine      *int32        `json:"error_line,omitempty"`
+	ErrorProcedure string        `json:"error_procedure,omitempty"`
+	RowsAffected   int64         `json:"rows_affected"`
+	ElapsedMS      int64         `json:"elapsed_ms"`
+	SessionID      int           `json:"session_id,omitempty"`
+	Messages       []messageJSON `json:"messages,omitempty"`
+}
+
+// messageJSON is the form of a message in it.
+type messageJSON struct {
+	Kind      targets.MessageKind `json:"kind"`
+	Number    int32               `json:"number,omitempty"`
+	Severity  uint8               `json:"severity,omitempty"`
+	State     uint8               `json:"state,omitempty"`
+	Line      int32               `json:"line,omitempty"`
+	Procedure string              `json:"procedure,omitempty"`
+	Text      string              `json:"text,omitempty"`
+	Rows      *int64              `json:"rows,omitempty"`
+}
+
+// returned is how complete_tasks spells targets.NotSent.
+const returned = "Returned"
+
+func (o Outcome) json() outcomeJSON {
+	j := outcomeJSON{
+		TaskID: o.Task, Attempt: o.Attempt, Outcome: string(o.Outcome), Message: o.Message,
+		RowsAffected: o.RowsAffected, ElapsedMS: o.Elapsed.Milliseconds(), SessionID: o.SPID,
+	}
+	if o.Outcome == targets.NotSent {
+		j.Outcome = returned
+	}
+	if e := o.Error; e.Number != 0 {
+		j.ErrorNumber, j.ErrorSeverity, j.ErrorState, j.ErrorLine, j.ErrorProcedure = &e.Number, &e.Severity, &e.State, &e.Line, e.Procedure
+	}
+	for _, m := range o.Messages {
+		mj := messageJSON{
+			Kind: m.Kind, Number: m.Number, Severity: m.Severity, State: m.State, Line: m.Line, Procedure: m.Procedure, Text: m.Text,
+		}
+		if m.Kind == targets.KindRows {
+			mj.Rows = &m.Rows
+		}
+		j.Messages = append(j.Messages, mj)
+	}
+	return j
+}
+
+// CompleteTasks hands outcomes over, in one transaction. It returns those that were refused because the
+// term does not hold the task any more; they must be forgotten. The error is [ErrTermEnded] when the term
+// has ended: then nothing was accepted.
+func (s *Store) CompleteTasks(ctx context.Context, term TermID, outcomes []Outcome) ([]Refusal, error) {
+	if len(outcomes) == 0 {
+		return nil, nil
+	}
+	list := make([]outcomeJSON, 0, len(outcomes))
+	for _, o := range outcomes {
+		list = append(list, o.json())
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return nil, fmt.Errorf("complete tasks: write outcomes as JSON: %w", err)
+	}
+	var refusals []Refusal
+	err = s.query(ctx, "complete tasks",
+		newCall("jobs_internal.complete_tasks").in("term_id", int64(term)).in("outcomes", string(text)),
+		func(rows *sqlx.Rows) error {
+			var (
+				id       TaskID
+				accepted bool
+				reason   nullText
+			)
+			if err := rows.Scan(&id, &accepted, &reason); err != nil {
+				return err
+			}
+			if !accepted {
+				refusals = append(refusals, Refusal{Task: id, Reason: string(reason)})
+			}
+			return nil
+		})
+	return refusals, err
+}
+
+// Resolution answers a TaskResolve.
+type Resolution struct {
+	// Attempt must be the task's.
+	Attempt int
+	// Targets are the databases, in order, each once; empty: the group resolved to none, which is
+	// success (decision 5).
+	Targets []targets.Target
+	// Failure says why the group could not be resolved; when not empty, Targets are ignored, and the
+	// step's retry policy decides (decision 6).
+	Failure string
+	// Error is the server's error, if one was the reason.
+	Error targets.ErrorDetail
+	// Elapsed is for people.
+	Elapsed time.Duration
+}
+
+// targetJSON is the form of a target in complete_resolution's argument.
+type targetJSON struct {
+	TargetID        uuid.UUID `json:"target_id"`
+	ServerName      string    `json:"server_name"`
+	DatabaseName    string    `json:"database_name"`
+	ElasticPoolName string    `json:"elastic_pool_name,omitempty"`
+}
+
+// CompleteResolution freezes a step's target list (I3), or reports that it could not be made. The task
+// not being held by the term any more is no error: what was handed in is forgotten, as a refused outcome
+// is. The error is [ErrTermEnded] when the term has ended.
+func (s *Store) CompleteResolution(ctx context.Context, term TermID, task TaskID, r Resolution) error {
+	c := newCall("jobs_internal.complete_resolution").in("term_id", int64(term)).in("task_id", int64(task)).
+		in("attempt", int64(r.Attempt))
+	if r.Failure != "" {
+		c.in("error", r.Failure)
+		if r.Error.Number != 0 {
+			c.in("error_number", int64(r.Error.Number))
+		}
+	} else {
+		list := make([]targetJSON, 0, len(r.Targets))
+		for _, t := range r.Targets {
+			list = append(list, targetJSON{TargetID: t.ID, ServerName: t.Server, DatabaseName: t.Database, ElasticPoolName: t.ElasticPool})
+		}
+		text, err := json.Marshal(list)
+		if err != nil {
+			return fmt.Errorf("complete a resolution: write targets as JSON: %w", err)
+		}
+		c.in("targets", string(text))
+	}
+	c.in("elapsed_ms", r.Elapsed.Milliseconds())
+	err := s.exec(ctx, "complete a resolution", c)
+	if errors.Is(err, ErrTaskNotHeld) {
+		return nil
+	}
+	return err
+}

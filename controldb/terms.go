@@ -1,0 +1,128 @@
+package controldb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
+)
+
+// TermID identifies a term; numbers grow with time.
+type TermID int64
+
+// Agent is what an agent says of itself when it starts a term.
+type Agent struct {
+	// ID stays the same over restarts, if the agent's owner wants it so.
+	ID uuid.UUID
+	// Host and Version are for people.
+	Host, Version string
+	// MaxConcurrentTargets is the agent's limit, for the status view.
+	MaxConcurrentTargets int
+}
+
+// Term is one life of an agent.
+type Term struct {
+	// ID names the term in every later call.
+	ID TermID
+	// AgentID is whose it is.
+	AgentID uuid.UUID
+	// TTL is how long it lasts after its start and each renewal.
+	TTL time.Duration
+}
+
+// StartTerm registers a term that lasts for ttl (whole seconds, rounded up). A former term of the same
+// agent ends, and what it held is handed over.
+func (s *Store) StartTerm(ctx context.Context, a Agent, ttl time.Duration) (Term, error) {
+	var rows []struct {
+		TermID    int64    `db:"term_id"`
+		StartedAt nullTime `db:"started_at"`
+		ExpiresAt nullTime `db:"expires_at"`
+	}
+	c := newCall("jobs_internal.start_term").in("agent_id", a.ID).in("host_name", a.Host).in("version", a.Version).
+		in("ttl_seconds", seconds(ttl)).in("max_concurrent_targets", int64(a.MaxConcurrentTargets))
+	if err := s.query(ctx, "start a term", c, into(&rows)); err != nil {
+		return Term{}, err
+	}
+	if len(rows) != 1 {
+		return Term{}, fmt.Errorf("start a term: %d rows came back instead of 1", len(rows))
+	}
+	return Term{ID: TermID(rows[0].TermID), AgentID: a.ID, TTL: time.Duration(seconds(ttl)) * time.Second}, nil
+}
+
+// RenewTerm makes a term last for ttl from the database's now. It returns [ErrTermEnded] when it has ended
+// or expired; the caller then holds nothing.
+func (s *Store) RenewTerm(ctx context.Context, id TermID, ttl time.Duration) error {
+	return s.exec(ctx, "renew the term", newCall("jobs_internal.renew_term").in("term_id", int64(id)).in("ttl_seconds", seconds(ttl)))
+}
+
+// EndTerm gives a term back. Tasks that it still holds are handed over as unknown. It returns [ErrTermEnded]
+// when the term had ended before.
+func (s *Store) EndTerm(ctx context.Context, id TermID) error {
+	return s.exec(ctx, "end the term", newCall("jobs_internal.end_term").in("term_id", int64(id)))
+}
+
+// AgentStatus is a row of the view jobs_internal.agent_status: an agent and its latest term.
+type AgentStatus struct {
+	ID                   uuid.UUID
+	Host, Version        string
+	MaxConcurrentTargets int
+	Term                 TermID
+	StartedAt, ExpiresAt time.Time
+	// EndedAt is zero while the term lasts; EndReason says why it ended.
+	EndedAt   time.Time
+	EndReason string
+	// Live says whether the term had neither ended nor expired when the view was read.
+	Live bool
+	// HeldTasks is how many tasks the term holds.
+	HeldTasks int
+}
+
+// Agents lists all agents that the control database knows, latest first.
+func (s *Store) Agents(ctx context.Context) ([]AgentStatus, error) {
+	var rows []struct {
+		AgentID   nullGUID `db:"agent_id"`
+		Host      string   `db:"host_name"`
+		Version   string   `db:"version"`
+		Max       int      `db:"max_concurrent_targets"`
+		TermID    int64    `db:"term_id"`
+		StartedAt nullTime `db:"started_at"`
+		ExpiresAt nullTime `db:"expires_at"`
+		EndedAt   nullTime `db:"ended_at"`
+		EndReason nullText `db:"end_reason"`
+		Live      bool     `db:"is_live"`
+		Held      int      `db:"held_tasks"`
+	}
+	err := s.selectAll(ctx, "list agents", &rows, `SELECT agent_id, host_name, version, max_concurrent_targets,
+    term_id, started_at, expires_at, ended_at, end_reason, is_live, held_tasks
+FROM jobs_internal.agent_status
+ORDER BY started_at DESC, term_id DESC;`)
+	if err != nil {
+		return nil, err
+	}
+	agents := make([]AgentStatus, 0, len(rows))
+	for _, r := range rows {
+		agents = append(agents, AgentStatus{
+			ID: r.AgentID.UUID, Host: r.Host, Version: r.Version, MaxConcurrentTargets: r.Max, Term: TermID(r.TermID),
+			StartedAt: r.StartedAt.Time, ExpiresAt: r.ExpiresAt.Time, EndedAt: r.EndedAt.Time,
+			EndReason: string(r.EndReason), Live: r.Live, HeldTasks: r.Held,
+		})
+	}
+	return agents, nil
+}
+
+// EnsureSystemJobs creates the system jobs and restores those that were edited. It needs the control
+// server's name (Config.ServerName or the DSN's), since their target is the control database itself.
+func (s *Store) EnsureSystemJobs(ctx context.Context) error {
+	if s.serverName == "" {
+		return errors.New("ensure system jobs: the control server's name is not known: set it in the configuration")
+	}
+	return s.exec(ctx, "ensure system jobs", newCall("jobs_internal.ensure_system_jobs").in("server_name", s.serverName))
+}
+
+// scanOne reads the only row of a result set into the columns' destinations.
+func scanOne(dest ...any) func(*sqlx.Rows) error {
+	return func(rows *sqlx.Rows) error { return rows.Scan(dest...) }
+}
