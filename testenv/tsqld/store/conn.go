@@ -100,7 +100,7 @@ func handle(obj any, field string) (uintptr, error) {
 func (c *Conn) Use(ctx context.Context, ids ...int) error {
 	for i, id := range ids {
 		if n := len(c.attached); n > 0 && c.attached[n-1].id == id && c.attached[n-1].configured {
-			if gen, ok := c.store.generation(id); ok && gen == c.attached[n-1].generation {
+			if in, ok := c.store.incarnation(id); ok && in.generation == c.attached[n-1].generation {
 				continue // the usual case: one database all the time
 			}
 		}
@@ -113,7 +113,8 @@ func (c *Conn) Use(ctx context.Context, ids ...int) error {
 
 // use attaches one database and makes it the most recently used; keep must stay attached.
 func (c *Conn) use(ctx context.Context, id int, keep []int) error {
-	gen, ok := c.store.generation(id)
+	in, ok := c.store.incarnation(id)
+	gen := in.generation
 	if !ok {
 		return fmt.Errorf("database %d: %w", id, os.ErrNotExist)
 	}
@@ -141,15 +142,21 @@ func (c *Conn) use(ctx context.Context, id int, keep []int) error {
 	}
 	var err error
 	if !a.configured && !c.InTransaction() {
-		err = c.configure(ctx, id)
+		err = c.configure(ctx, id, in.fresh)
 		a.configured = err == nil
 	}
 	c.attached = append(c.attached, a)
 	return err
 }
 
-// configure sets what SQLite keeps per connection and database.
-func (c *Conn) configure(ctx context.Context, id int) error {
+// configure sets what SQLite keeps per connection and database, and the journal mode of a fresh file.
+func (c *Conn) configure(ctx context.Context, id int, fresh bool) error {
+	if fresh {
+		if _, err := c.Exec(ctx, "PRAGMA "+alias(id)+".journal_mode=WAL", nil); err != nil {
+			return err
+		}
+		c.store.settled(id)
+	}
 	mode := "NORMAL"
 	if c.store.temporary {
 		mode = "OFF"
@@ -185,10 +192,10 @@ func (c *Conn) detach(ctx context.Context, i int) error {
 }
 
 // detachUnknown lets go of databases that were dropped. The caller owns c and holds the store's lock.
-func (c *Conn) detachUnknown(known map[int]int) error {
+func (c *Conn) detachUnknown(known map[int]incarnation) error {
 	for i := len(c.attached) - 1; i >= 0; i-- {
 		a := c.attached[i]
-		if gen, ok := known[a.id]; !ok || gen != a.generation {
+		if in, ok := known[a.id]; !ok || in.generation != a.generation {
 			if err := c.detach(context.Background(), i); err != nil {
 				return err
 			}
@@ -385,6 +392,39 @@ func (c *Conn) closeQuietly() {
 		_ = c.Rollback()
 	}
 	_ = c.close()
+}
+
+// FindForeignKey finds out which foreign key a statement violates after it failed with a [ConstraintError]
+// of kind ForeignKey, which SQLite does not tell. again must run the failed statement anew, inside the open
+// transaction; whatever it does is undone. parent is the referenced table, child the referencing one whose
+// foreign key number index (in the order of PRAGMA foreign_key_list) is violated. tables are those of
+// the database that the statement changed, or that refer to them. child is "" if the statement does not fail again.
+func (c *Conn) FindForeignKey(ctx context.Context, id int, tables []string, again func() error) (child, parent string, index int, err error) {
+	const point = "find foreign key"
+	if err := c.Savepoint(ctx, point); err != nil {
+		return "", "", 0, err
+	}
+	defer func() {
+		err = errors.Join(err, c.RollbackTo(point), c.ReleaseSavepoint(point))
+		_, perr := c.Exec(context.WithoutCancel(ctx), "PRAGMA defer_foreign_keys=OFF", nil)
+		err = errors.Join(err, perr)
+	}()
+	if _, err := c.Exec(ctx, "PRAGMA defer_foreign_keys=ON", nil); err != nil {
+		return "", "", 0, err
+	}
+	if err := again(); err != nil {
+		return "", "", 0, err
+	}
+	for _, table := range tables {
+		row, err := c.QueryRow(ctx, "PRAGMA "+alias(id)+".foreign_key_check("+Quote(table)+")", nil)
+		if err != nil {
+			return "", "", 0, err
+		}
+		if len(row) == 4 {
+			return row[0].(string), row[2].(string), int(row[3].(int64)), nil
+		}
+	}
+	return "", "", 0, nil
 }
 
 // Quote makes a SQLite identifier of any name.

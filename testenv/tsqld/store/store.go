@@ -38,11 +38,17 @@ type Store struct {
 	guard     *Conn // holds the lock of a named directory; nil for a temporary one
 
 	mu     sync.Mutex
-	known  map[int]int // database id -> generation, which changes when an id is created anew
+	known  map[int]incarnation // by database id
 	gen    int
 	idle   []*Conn
 	open   int
 	closed bool
+}
+
+// incarnation tells a database from an earlier one with the same id.
+type incarnation struct {
+	generation int
+	fresh      bool // the file may not exist yet, or not be in WAL mode
 }
 
 // ErrInUse is returned by Open when another server has the directory open.
@@ -50,7 +56,7 @@ var ErrInUse = errors.New("directory is in use by another server")
 
 // Open opens the files in cfg.Dir. One directory can be open once at a time, over all processes.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
-	s := &Store{dir: cfg.Dir, functions: cfg.Functions, idleLimit: cfg.Idle, known: map[int]int{}}
+	s := &Store{dir: cfg.Dir, functions: cfg.Functions, idleLimit: cfg.Idle, known: map[int]incarnation{}}
 	if s.idleLimit == 0 {
 		s.idleLimit = defaultIdle
 	}
@@ -77,7 +83,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	for _, e := range entries {
 		if id, ok := fileID(e.Name()); ok {
-			s.known[id] = 0
+			s.known[id] = incarnation{}
 		}
 	}
 	return s, nil
@@ -153,36 +159,27 @@ func (s *Store) IDs() []int {
 	return ids
 }
 
-// Create makes an empty database file; it fails if there is one.
-func (s *Store) Create(ctx context.Context, id int) error {
+// Create makes an empty database; it fails with os.ErrExist if there is one. The file appears when a
+// connection uses the database first, which should be outside a transaction.
+func (s *Store) Create(id int) error {
 	s.mu.Lock()
-	_, exists := s.known[id]
-	if !exists {
-		s.gen++
-		s.known[id] = s.gen
-	}
-	s.mu.Unlock()
-	if exists {
+	defer s.mu.Unlock()
+	if _, exists := s.known[id]; exists {
 		return fmt.Errorf("create database %d: %w", id, os.ErrExist)
 	}
-	if err := s.initialize(ctx, id); err != nil {
-		return errors.Join(fmt.Errorf("create database %d: %w", id, err), s.Drop(id))
-	}
+	s.gen++
+	s.known[id] = incarnation{generation: s.gen, fresh: true}
 	return nil
 }
 
-// initialize gives a new file its journal mode.
-func (s *Store) initialize(ctx context.Context, id int) error {
-	c, err := s.Acquire(ctx)
-	if err != nil {
-		return err
+// settled notes that the file of a database is in WAL mode.
+func (s *Store) settled(id int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if in, ok := s.known[id]; ok {
+		in.fresh = false
+		s.known[id] = in
 	}
-	defer s.Release(c)
-	if err := c.Use(ctx, id); err != nil {
-		return err
-	}
-	_, err = c.Exec(ctx, "PRAGMA "+alias(id)+".journal_mode=WAL", nil)
-	return err
 }
 
 // Drop removes the files of a database, which must not be in use by a session. Connections that still have
@@ -203,12 +200,12 @@ func (s *Store) Drop(id int) error {
 	return errors.Join(errs...)
 }
 
-// generation answers whether a database exists, and which of its incarnations.
-func (s *Store) generation(id int) (int, bool) {
+// incarnation answers whether a database exists, and which of its incarnations.
+func (s *Store) incarnation(id int) (incarnation, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	gen, ok := s.known[id]
-	return gen, ok
+	in, ok := s.known[id]
+	return in, ok
 }
 
 // ErrClosed is returned by Acquire after Close.

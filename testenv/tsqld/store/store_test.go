@@ -71,7 +71,7 @@ func open(t *testing.T) *Store {
 func acquire(t *testing.T, s *Store, ids ...int) *Conn {
 	t.Helper()
 	for _, id := range ids {
-		if err := s.Create(t.Context(), id); err != nil {
+		if err := s.Create(id); err != nil {
 			require.ErrorIs(t, err, os.ErrExist)
 		}
 	}
@@ -206,7 +206,7 @@ func TestAttachLimit(t *testing.T) {
 	var ids []int
 	for id := 5; id < 5+MaxAttached+3; id++ {
 		ids = append(ids, id)
-		require.NoError(t, s.Create(t.Context(), id))
+		require.NoError(t, s.Create(id))
 	}
 	c := acquire(t, s)
 	defer s.Release(c)
@@ -240,7 +240,7 @@ func TestDropAndCreateAnew(t *testing.T) {
 	require.EqualValues(t, 0, value(t, b, "SELECT count(*) FROM d5.t"))
 	s.Release(b) // keeps it attached in the pool
 	require.NoError(t, s.Drop(5))
-	require.NoError(t, s.Create(t.Context(), 5))
+	require.NoError(t, s.Create(5))
 	require.NoError(t, a.Use(t.Context(), 5))
 	_, err := a.Exec(t.Context(), "SELECT * FROM d5.t", nil)
 	require.ErrorContains(t, err, "no such table")
@@ -274,6 +274,34 @@ func TestReleaseCleans(t *testing.T) {
 	require.ErrorContains(t, err, "no such table")
 	require.NoError(t, c.EnsureTemp(t.Context(), "spool2", "CREATE TEMP TABLE IF NOT EXISTS spool2(a)"))
 	require.EqualValues(t, 0, value(t, c, "SELECT count(*) FROM spool2"))
+}
+
+func TestFindForeignKey(t *testing.T) {
+	s := open(t)
+	c := acquire(t, s, 5)
+	defer s.Release(c)
+	run(t, c, `CREATE TABLE d5.p1(a INTEGER PRIMARY KEY); CREATE TABLE d5.p2(a INTEGER PRIMARY KEY);
+		CREATE TABLE d5.c(a INTEGER REFERENCES p1(a), b INTEGER REFERENCES p2(a)); INSERT INTO d5.p1 VALUES (1); INSERT INTO d5.p2 VALUES (1);
+		INSERT INTO d5.c VALUES (1, 1)`)
+	require.NoError(t, c.Begin(t.Context()))
+	for sql, want := range map[string]string{
+		"INSERT INTO d5.c VALUES (1, 2)": "c p2",
+		"INSERT INTO d5.c VALUES (2, 1)": "c p1",
+		"DELETE FROM d5.p2":              "c p2",
+	} {
+		_, err := c.Exec(t.Context(), sql, nil)
+		var ce *ConstraintError
+		require.ErrorAs(t, err, &ce)
+		child, parent, _, err := c.FindForeignKey(t.Context(), 5, []string{"p1", "c"}, func() error {
+			_, err := c.Exec(t.Context(), sql, nil)
+			return err
+		})
+		require.NoError(t, err)
+		require.Equal(t, want, child+" "+parent, sql)
+		_, err = c.Exec(t.Context(), sql, nil)
+		require.ErrorAs(t, err, &ce, "checked at once again")
+	}
+	require.NoError(t, c.Commit())
 }
 
 const endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) "
