@@ -1,0 +1,343 @@
+package tsqld
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"io"
+	"net"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/tds"
+)
+
+// rawClient speaks packets, for what the driver does not do: old versions, malformed messages, odd timing.
+type rawClient struct {
+	t       *testing.T
+	conn    net.Conn
+	version tds.Version
+	out     *tds.MessageWriter
+}
+
+// rawAnswer is what an answer consists of: enough for the tests, not every token.
+type rawAnswer struct {
+	t       *testing.T
+	numbers []int32 // of errors and messages
+	class   []byte
+	lines   []int
+	env     []byte // kinds of ENVCHANGE
+	ack     tds.Version
+	ints    []int32    // values of one-column rows of int
+	done    []rawDone  // in order
+	last    tds.Header // of the first packet
+}
+
+// rawDone is a DONE of any kind.
+type rawDone struct {
+	kind   byte
+	status tds.DoneStatus
+	rows   uint64
+}
+
+// connectRaw opens a connection without any login.
+func connectRaw(t *testing.T, f *fixture, v tds.Version) *rawClient {
+	t.Helper()
+	conn, err := f.Dialer().DialContext(context.Background(), "", "")
+	require.NoError(t, err)
+	t.Cleanup(func() { conn.Close() })
+	return &rawClient{t: t, conn: conn, version: v, out: tds.NewMessageWriter(conn, 512)}
+}
+
+// newRawClient logs in without PRELOGIN.
+func newRawClient(t *testing.T, f *fixture, v tds.Version) *rawClient {
+	t.Helper()
+	c := connectRaw(t, f, v)
+	c.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: v, User: "sa", Password: "secret", App: "raw", Features: c.features()}))
+	a := c.answer()
+	require.Equal(t, v, a.ack)
+	require.Equal(t, []byte{1, 7, 2, 4}, a.env)
+	require.Equal(t, []int32{5701, 5703}, a.numbers)
+	return c
+}
+
+// features asks for one that the server has, where the version allows it.
+func (c *rawClient) features() []tds.Feature {
+	if c.version != tds.Version74 {
+		return nil
+	}
+	return []tds.Feature{{ID: tds.FeatureUTF8, Data: []byte{}}, {ID: tds.FeatureSessionRecovery, Data: []byte{1}}}
+}
+
+// send sends a message.
+func (c *rawClient) send(kind tds.PacketType, payload []byte) {
+	c.t.Helper()
+	c.out.Begin(kind)
+	_, err := c.out.Write(payload)
+	require.NoError(c.t, err)
+	require.NoError(c.t, c.out.End())
+}
+
+// batch sends a batch.
+func (c *rawClient) batch(text string) {
+	c.t.Helper()
+	c.send(tds.PacketBatch, tds.AppendBatch(nil, &tds.Batch{Text: text}, c.version))
+}
+
+// answer reads a whole answer.
+func (c *rawClient) answer() *rawAnswer {
+	c.t.Helper()
+	h, b, err := tds.ReadMessage(c.conn, 1<<20)
+	require.NoError(c.t, err)
+	require.Equal(c.t, tds.PacketReply, h.Type)
+	a := &rawAnswer{t: c.t, last: h}
+	wide := c.version >= tds.Version72
+	for len(b) > 0 {
+		token := b[0]
+		b = b[1:]
+		switch token {
+		case 0xAA, 0xAB, 0xAD, 0xE3:
+			n := int(binary.LittleEndian.Uint16(b))
+			body := b[2 : 2+n]
+			b = b[2+n:]
+			switch token {
+			case 0xAD:
+				a.ack = tds.Version(binary.BigEndian.Uint32(body[1:]))
+			case 0xE3:
+				a.env = append(a.env, body[0])
+			default:
+				a.numbers = append(a.numbers, int32(binary.LittleEndian.Uint32(body)))
+				a.class = append(a.class, body[5])
+				if wide {
+					a.lines = append(a.lines, int(binary.LittleEndian.Uint32(body[n-4:])))
+				} else {
+					a.lines = append(a.lines, int(binary.LittleEndian.Uint16(body[n-2:])))
+				}
+			}
+		case 0xAE:
+			end := bytes.IndexByte(b, 0xFF)
+			require.Equal(c.t, []byte{tds.FeatureUTF8, 1, 0, 0, 0, 1}, b[:end])
+			b = b[end+1:]
+		case 0x79:
+			b = b[4:]
+		case 0x81: // one column of int, named "n"
+			size := 2 + 2 + 2 + 2 + 3
+			if wide {
+				size += 2
+			}
+			b = b[size:]
+		case 0xD1:
+			require.Equal(c.t, byte(4), b[0])
+			a.ints = append(a.ints, int32(binary.LittleEndian.Uint32(b[1:])))
+			b = b[5:]
+		case 0xFD, 0xFE, 0xFF:
+			d := rawDone{kind: token, status: tds.DoneStatus(binary.LittleEndian.Uint16(b)), rows: uint64(binary.LittleEndian.Uint32(b[4:]))}
+			if wide {
+				d.rows = binary.LittleEndian.Uint64(b[4:])
+				b = b[12:]
+			} else {
+				b = b[8:]
+			}
+			a.done = append(a.done, d)
+		default:
+			require.FailNow(c.t, "unexpected token", "%#02x", token)
+		}
+	}
+	for i, d := range a.done {
+		require.Equal(c.t, i < len(a.done)-1, d.status&tds.DoneMore != 0, "only the last DONE is final")
+	}
+	return a
+}
+
+// closed tells that the server ended the connection.
+func (c *rawClient) closed() {
+	c.t.Helper()
+	_, err := io.ReadAll(c.conn)
+	require.NoError(c.t, err)
+}
+
+func TestEveryVersion(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, Config{})
+	for _, v := range []tds.Version{tds.Version71, tds.Version71A, tds.Version72, tds.Version73A, tds.Version73B, tds.Version74} {
+		c := newRawClient(t, f, v)
+		c.batch("select 5; error 2; affect 9")
+		a := c.answer()
+		require.Equal(t, []int32{5}, a.ints)
+		require.Equal(t, []int32{50002}, a.numbers)
+		require.Equal(t, uint16(77), a.last.SPID)
+		require.Equal(t, []rawDone{
+			{0xFD, tds.DoneMore | tds.DoneCount, 1},
+			{0xFD, tds.DoneMore | tds.DoneError, 0},
+			{0xFD, tds.DoneCount, 9},
+		}, a.done)
+		call, err := tds.AppendRPC(nil, tds.Headers{}, []tds.RPC{{Proc: "p"}, {Proc: "q"}}, v)
+		require.NoError(t, err)
+		c.send(tds.PacketRPC, call)
+		require.Equal(t, []rawDone{{0xFE, tds.DoneMore, 0}, {0xFE, 0, 0}}, c.answer().done)
+	}
+}
+
+func TestOldClientsAreTurnedAway(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, Config{})
+	c := connectRaw(t, f, tds.Version71)
+	c.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version70, User: "sa"}))
+	a := c.answer()
+	require.Equal(t, []int32{40517}, a.numbers)
+	c.conn.Close()
+	c = connectRaw(t, f, tds.Version71)
+	c.send(tds.PacketOldLogin, make([]byte, 600))
+	c.closed()
+}
+
+func TestAttentionWhenIdleAndTwice(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, Config{})
+	f.engine.started = make(chan string, 10)
+	c := newRawClient(t, f, tds.Version74)
+	for range 10 {
+		c.send(tds.PacketAttention, nil)
+		require.Equal(t, []rawDone{{0xFD, tds.DoneAttention, 0}}, c.answer().done)
+		c.batch("wait 1")
+		<-f.engine.started
+		c.send(tds.PacketAttention, nil)
+		require.Equal(t, []rawDone{{0xFD, tds.DoneAttention, 0}}, c.answer().done)
+		// Sent together: one acknowledgment, whichever the server sees first.
+		c.batch("wait 1")
+		c.send(tds.PacketAttention, nil)
+		require.Equal(t, tds.DoneAttention, c.answer().done[0].status)
+		for len(f.engine.started) > 0 {
+			<-f.engine.started
+		}
+		c.batch("select 1")
+		require.Equal(t, []int32{1}, c.answer().ints)
+		<-f.engine.started
+	}
+}
+
+func TestAttentionAgainstTheEnd(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, Config{})
+	c := newRawClient(t, f, tds.Version74)
+	for range 200 {
+		c.batch("select 1")
+		c.send(tds.PacketAttention, nil)
+		a := c.answer()
+		if a.done[len(a.done)-1].status&tds.DoneAttention == 0 { // it came after the end
+			require.Equal(t, []int32{1}, a.ints)
+			a = c.answer()
+			require.Len(t, a.done, 1)
+		}
+		require.NotZero(t, a.done[len(a.done)-1].status&tds.DoneAttention)
+	}
+	c.batch("select 3")
+	require.Equal(t, []int32{3}, c.answer().ints)
+}
+
+func TestMessageTakenBack(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, Config{})
+	c := newRawClient(t, f, tds.Version74)
+	for _, kind := range []tds.PacketType{tds.PacketBatch, tds.PacketBulkLoad} {
+		if kind == tds.PacketBulkLoad {
+			c.batch("insert bulk t (a int)")
+			require.Len(t, c.answer().done, 1)
+		}
+		c.out.Begin(kind)
+		_, err := c.out.Write(make([]byte, 2000))
+		require.NoError(t, err)
+		require.NoError(t, c.out.EndWith(tds.StatusIgnore))
+		if kind == tds.PacketBatch {
+			require.Equal(t, []rawDone{{0xFD, tds.DoneError, 0}}, c.answer().done)
+		}
+	}
+	c.closed() // what had arrived of the bulk load was malformed
+}
+
+func TestAttentionInsideAMessage(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, Config{})
+	c := newRawClient(t, f, tds.Version74)
+	c.out.Begin(tds.PacketBatch)
+	_, err := c.out.Write(make([]byte, 2000))
+	require.NoError(t, err)
+	c.send(tds.PacketAttention, nil)
+	require.Equal(t, []rawDone{{0xFD, tds.DoneAttention, 0}}, c.answer().done)
+	c.batch("select 3")
+	require.Equal(t, []int32{3}, c.answer().ints)
+}
+
+func TestMalformedRequestsEndTheConnection(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, Config{})
+	for kind, payload := range map[tds.PacketType][]byte{
+		tds.PacketBatch:       {0xFF, 0xFF, 0xFF, 0x7F},
+		tds.PacketRPC:         {22, 0, 0, 0},
+		tds.PacketTransaction: {4, 0, 0, 0},
+		tds.PacketSSPI:        {},
+	} {
+		c := newRawClient(t, f, tds.Version74)
+		c.send(kind, payload)
+		a := c.answer()
+		require.Equal(t, []int32{4002}, a.numbers)
+		require.Equal(t, []byte{fatalClass}, a.class)
+		c.closed()
+	}
+}
+
+func TestStaleTransactionDescriptor(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, Config{})
+	c := newRawClient(t, f, tds.Version74)
+	c.send(tds.PacketBatch, tds.AppendBatch(nil, &tds.Batch{Headers: tds.Headers{Descriptor: 9}, Text: "select 1"}, tds.Version74))
+	a := c.answer()
+	require.Equal(t, []int32{3989}, a.numbers)
+	require.Equal(t, []rawDone{{0xFD, tds.DoneError, 0}}, a.done)
+}
+
+func TestUnsupportedRequestsAreNamed(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, Config{})
+	c := newRawClient(t, f, tds.Version74)
+	for _, r := range []tds.TranRequest{tds.TranGetDTCAddress, tds.TranPropagate, tds.TranPromote} {
+		c.send(tds.PacketTransaction, tds.AppendTransaction(nil, &tds.Transaction{Request: r}, tds.Version74))
+		require.Equal(t, []int32{40517}, c.answer().numbers)
+	}
+	c.send(tds.PacketTransaction, tds.AppendTransaction(nil, &tds.Transaction{Request: tds.TranBegin}, tds.Version74))
+	require.Equal(t, []byte{8}, c.answer().env)
+	after := &tds.Transaction{Headers: tds.Headers{Descriptor: 0x100000001}, Request: tds.TranCommit, BeginAfter: true}
+	c.send(tds.PacketTransaction, tds.AppendTransaction(nil, after, tds.Version74))
+	require.Equal(t, []byte{9, 8}, c.answer().env)
+}
+
+func TestLoginsThatAreRefused(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, Config{})
+	for number, l := range map[int32]*tds.Login{
+		18456: {User: "sa", Password: "wrong"},
+		18452: {Flags2: 0x80, SSPI: []byte{1}},
+		40517: {User: "sa", Password: "secret", Features: []tds.Feature{{ID: tds.FeatureFedAuth, Data: []byte{1}}}},
+	} {
+		c := connectRaw(t, f, tds.Version74)
+		l.Asked = tds.Version74
+		c.send(tds.PacketLogin7, tds.AppendLogin(nil, l))
+		a := c.answer()
+		require.Equal(t, []int32{number}, a.numbers)
+		require.Equal(t, []rawDone{{0xFD, tds.DoneError, 0}}, a.done)
+		c.conn.Close()
+	}
+}
+
+func TestGarbageBeforeTheLogin(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, Config{})
+	for _, first := range [][]byte{{0x12, 1, 0, 4}, {0x16, 3, 1, 0, 1, 0}, []byte("GET / HTTP/1.1\r\n\r\n"), {0x12, 1, 0, 9, 0, 0, 0, 0, 1}} {
+		c := connectRaw(t, f, tds.Version74)
+		_, err := c.conn.Write(first)
+		require.NoError(t, err)
+		require.NoError(t, c.conn.(*pipeConn).CloseWrite())
+		c.closed()
+	}
+}
