@@ -1,0 +1,11 @@
+// Package schedule computes when schedules are due. It is pure: it knows no clock and no time zone of
+// this machine, and the answer to a question never changes.
+//
+// Vocabulary. A schedule is a set of instants, the due instants, in whole seconds and UTC. [Schedule]
+// answers one question about it: what is the first one strictly after a given instant. The agent asks
+// it once for each due instant that it turns into a run, and stores the answer; nothing ever asks
+// whether "now" matches. The kind of a schedule is named ([Kind]), never guessed from its form.
+//
+// What a newcomer gets wrong: that a due instant is counted from the last run. It is counted from the
+// schedule's anchor, so that a late run moves nothing.
+package schedule
