@@ -1,0 +1,401 @@
+package syntax
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+)
+
+// maxIdentifier is the longest name in characters; SQL Server's sysname is nvarchar(128).
+const maxIdentifier = 128
+
+// scanner cuts a batch into tokens.
+type scanner struct {
+	src       string
+	quoted    bool // QUOTED_IDENTIFIER
+	off       int
+	line      int32
+	lineStart int
+}
+
+// scan returns the tokens of src, the last of them tokEOF. Errors are 103, 105 and 113.
+func scan(src string, quotedIdentifier bool) ([]token, *mserr.Error) {
+	s := &scanner{src: src, quoted: quotedIdentifier, line: 1}
+	toks := make([]token, 0, len(src)/5+2)
+	if strings.HasPrefix(src, "\uFEFF") {
+		s.off = len("\uFEFF")
+	}
+	for {
+		if err := s.skip(); err != nil {
+			return nil, err
+		}
+		t := token{at: s.pos()}
+		if s.off >= len(src) {
+			t.end = int32(s.off)
+			return append(toks, t), nil
+		}
+		if err := s.next(&t); err != nil {
+			err.Line = t.at.Line
+			return nil, err
+		}
+		t.end = int32(s.off)
+		toks = append(toks, t)
+	}
+}
+
+// pos is the current place.
+func (s *scanner) pos() Pos {
+	return Pos{Line: s.line, Column: int32(s.off-s.lineStart) + 1, Offset: int32(s.off)}
+}
+
+// peek returns the byte n ahead, 0 behind the end.
+func (s *scanner) peek(n int) byte {
+	if s.off+n < len(s.src) {
+		return s.src[s.off+n]
+	}
+	return 0
+}
+
+// advance moves to offset off and counts the lines on the way.
+func (s *scanner) advance(off int) {
+	for i := s.off; i < off; i++ {
+		if s.src[i] == '\n' {
+			s.line++
+			s.lineStart = i + 1
+		}
+	}
+	s.off = off
+}
+
+// skip passes white space and comments; comments nest.
+func (s *scanner) skip() *mserr.Error {
+	for s.off < len(s.src) {
+		c := s.src[s.off]
+		switch {
+		case c <= ' ':
+			s.advance(s.off + 1)
+		case c == '-' && s.peek(1) == '-':
+			n := strings.IndexByte(s.src[s.off:], '\n')
+			if n < 0 {
+				n = len(s.src) - s.off
+			}
+			s.off += n
+		case c == '/' && s.peek(1) == '*':
+			at, depth := s.line, 1
+			i := s.off + 2
+			for ; depth > 0; i++ {
+				if i+1 >= len(s.src) {
+					err := mserr.UnclosedComment()
+					err.Line = at
+					return err
+				}
+				switch {
+				case s.src[i] == '*' && s.src[i+1] == '/':
+					depth--
+					i++
+				case s.src[i] == '/' && s.src[i+1] == '*':
+					depth++
+					i++
+				}
+			}
+			s.advance(i)
+		case c >= utf8.RuneSelf:
+			r, n := utf8.DecodeRuneInString(s.src[s.off:])
+			if !unicode.IsSpace(r) && r != '\uFEFF' && r != '\u200B' {
+				return nil
+			}
+			s.off += n
+		default:
+			return nil
+		}
+	}
+	return nil
+}
+
+// next scans the token at the current place into t.
+func (s *scanner) next(t *token) *mserr.Error {
+	c := s.src[s.off]
+	switch {
+	case c == '\'':
+		t.kind = tokString
+		return s.text(t, '\'')
+	case (c == 'N' || c == 'n') && s.peek(1) == '\'':
+		s.off++
+		t.kind = tokNString
+		return s.text(t, '\'')
+	case c == '"':
+		t.kind = tokString
+		if s.quoted {
+			t.kind = tokQuoted
+		}
+		return s.text(t, '"')
+	case c == '[':
+		t.kind = tokQuoted
+		return s.text(t, ']')
+	case c == '0' && (s.peek(1) == 'x' || s.peek(1) == 'X'):
+		s.binary(t)
+	case isDigit(c), c == '.' && isDigit(s.peek(1)):
+		s.number(t)
+	case c == '@':
+		t.kind = tokVar
+		if s.peek(1) == '@' {
+			t.kind = tokGlobal
+		}
+		return s.word(t)
+	case c == '$':
+		n := s.peek(1)
+		if isWordStart(rune(n)) {
+			t.kind = tokPseudo
+			return s.word(t)
+		}
+		s.money(t, 1)
+	case c < utf8.RuneSelf:
+		if isWordStart(rune(c)) {
+			t.kind = tokWord
+			return s.word(t)
+		}
+		s.operator(t)
+	default:
+		r, n := utf8.DecodeRuneInString(s.src[s.off:])
+		switch {
+		case isWordStart(r):
+			t.kind = tokWord
+			return s.word(t)
+		case unicode.Is(unicode.Sc, r):
+			s.money(t, n)
+		default:
+			t.kind, t.text = tokOp, s.src[s.off:s.off+n]
+			s.off += n
+		}
+	}
+	return nil
+}
+
+// text scans a string or quoted name that ends with the byte closing, doubled inside. In strings a
+// backslash before a line end takes both away ("\ (Line Continuation)" in the documentation).
+func (s *scanner) text(t *token, closing byte) *mserr.Error {
+	start := s.off + 1
+	i, plain := start, true
+	for ; i < len(s.src); i++ {
+		switch s.src[i] {
+		case closing:
+			if i+1 < len(s.src) && s.src[i+1] == closing {
+				plain = false
+				i++
+				continue
+			}
+			raw := s.src[start:i]
+			if !plain {
+				raw = undouble(raw, closing, t.kind != tokQuoted)
+			}
+			t.text = raw
+			s.advance(i + 1)
+			if t.kind == tokQuoted {
+				return checkIdentifier(t.text)
+			}
+			return nil
+		case '\\':
+			plain = false
+		}
+	}
+	return mserr.UnclosedQuote(s.src[start:])
+}
+
+// undouble makes one of doubled closing bytes, and takes line continuations away where continued is set.
+func undouble(raw string, closing byte, continued bool) string {
+	var b strings.Builder
+	b.Grow(len(raw))
+	for i := 0; i < len(raw); i++ {
+		switch c := raw[i]; {
+		case c == closing:
+			i++
+			b.WriteByte(c)
+		case c == '\\' && continued && strings.HasPrefix(raw[i+1:], "\r\n"):
+			i += 2
+		case c == '\\' && continued && strings.HasPrefix(raw[i+1:], "\n"):
+			i++
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// checkIdentifier answers names that are too long.
+func checkIdentifier(name string) *mserr.Error {
+	if len(name) > maxIdentifier && utf8.RuneCountInString(name) > maxIdentifier {
+		return mserr.IdentifierTooLong(string([]rune(name)[:maxIdentifier]), maxIdentifier)
+	}
+	return nil
+}
+
+// word scans a name, variable or pseudo column.
+func (s *scanner) word(t *token) *mserr.Error {
+	i := s.off
+	for i < len(s.src) {
+		c := s.src[i]
+		if c < utf8.RuneSelf {
+			if !isWordPart(rune(c)) {
+				break
+			}
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s.src[i:])
+		if !isWordPart(r) {
+			break
+		}
+		i += n
+	}
+	t.text = s.src[s.off:i]
+	if t.kind != tokVar {
+		t.up = upper(t.text)
+	}
+	s.off = i
+	return checkIdentifier(t.text)
+}
+
+// number scans an integer, decimal or float. "1e" is a float, as SQL Server has it.
+func (s *scanner) number(t *token) {
+	t.kind = tokInt
+	i := s.off
+	digits := func() {
+		for i < len(s.src) && isDigit(s.src[i]) {
+			i++
+		}
+	}
+	digits()
+	if i < len(s.src) && s.src[i] == '.' {
+		t.kind = tokDecimal
+		i++
+		digits()
+	}
+	if i < len(s.src) && (s.src[i] == 'e' || s.src[i] == 'E') {
+		t.kind = tokFloat
+		i++
+		if i+1 < len(s.src) && (s.src[i] == '+' || s.src[i] == '-') && isDigit(s.src[i+1]) {
+			i++
+		}
+		digits()
+	}
+	t.text = s.src[s.off:i]
+	s.off = i
+}
+
+// binary scans 0x...; an odd number of digits gets a leading zero, as SQL Server does it.
+func (s *scanner) binary(t *token) {
+	t.kind = tokBinary
+	i := s.off + 2
+	var digits []byte
+	for i < len(s.src) {
+		if v, ok := hexValue(s.src[i]); ok {
+			digits = append(digits, v)
+			i++
+			continue
+		}
+		rest := s.src[i:]
+		if strings.HasPrefix(rest, "\\\n") {
+			i += 2
+			continue
+		}
+		if strings.HasPrefix(rest, "\\\r\n") {
+			i += 3
+			continue
+		}
+		break
+	}
+	if len(digits)%2 == 1 {
+		digits = append([]byte{0}, digits...)
+	}
+	b := make([]byte, len(digits)/2)
+	for j := range b {
+		b[j] = digits[2*j]<<4 | digits[2*j+1]
+	}
+	t.text = string(b)
+	s.advance(i)
+}
+
+// money scans an amount behind a currency sign of n bytes; the sign alone is 0.
+func (s *scanner) money(t *token, n int) {
+	t.kind = tokMoney
+	i := s.off + n
+	j := i
+	if j < len(s.src) && (s.src[j] == '-' || s.src[j] == '+') {
+		j++
+	}
+	start := j
+	for j < len(s.src) && (isDigit(s.src[j]) || s.src[j] == '.') {
+		j++
+	}
+	if j == start {
+		j = i
+	}
+	t.text = strings.TrimPrefix(s.src[i:j], "+")
+	s.off = j
+}
+
+// operator scans punctuation; operators of two characters first.
+func (s *scanner) operator(t *token) {
+	t.kind = tokOp
+	n := 1
+	switch two := s.src[s.off:min(s.off+2, len(s.src))]; two {
+	case "<>", "!=", "<=", ">=", "!<", "!>", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "::":
+		n = 2
+	}
+	t.text = s.src[s.off : s.off+n]
+	s.off += n
+}
+
+// isDigit reports whether c is an ASCII digit.
+func isDigit(c byte) bool { return c >= '0' && c <= '9' }
+
+// isWordStart reports whether a regular identifier may begin with r.
+func isWordStart(r rune) bool {
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' || r == '#' || r >= utf8.RuneSelf && unicode.IsLetter(r)
+}
+
+// isWordPart reports whether r may stand inside a regular identifier.
+func isWordPart(r rune) bool {
+	return isWordStart(r) || r >= '0' && r <= '9' || r == '@' || r == '$' ||
+		r >= utf8.RuneSelf && (unicode.IsDigit(r) || unicode.IsMark(r))
+}
+
+// hexValue is the value of a hexadecimal digit.
+func hexValue(c byte) (byte, bool) {
+	switch {
+	case isDigit(c):
+		return c - '0', true
+	case c >= 'a' && c <= 'f':
+		return c - 'a' + 10, true
+	case c >= 'A' && c <= 'F':
+		return c - 'A' + 10, true
+	}
+	return 0, false
+}
+
+// upper turns ASCII letters into capitals; keywords have no others, and the Turkish i must not interfere.
+func upper(s string) string {
+	for i := range len(s) {
+		if c := s[i]; c >= 'a' && c <= 'z' {
+			b := []byte(s)
+			for ; i < len(b); i++ {
+				if c := b[i]; c >= 'a' && c <= 'z' {
+					b[i] = c - 'a' + 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+// wordSet makes a set of the words in list.
+func wordSet(list string) map[string]bool {
+	m := map[string]bool{}
+	for _, w := range strings.Fields(list) {
+		m[w] = true
+	}
+	return m
+}

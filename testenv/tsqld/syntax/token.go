@@ -1,0 +1,62 @@
+package syntax
+
+// tokenKind is the class of a token.
+type tokenKind uint8
+
+// Kinds of token.
+const (
+	tokEOF     tokenKind = iota
+	tokWord              // a bare word: keyword or regular identifier
+	tokQuoted            // [x] or "x"
+	tokString            // '...', and "..." when QUOTED_IDENTIFIER is off
+	tokNString           // N'...'
+	tokInt               // digits
+	tokDecimal           // digits with a point
+	tokFloat             // digits with an exponent
+	tokMoney             // $1.5
+	tokBinary            // 0x...
+	tokVar               // @x
+	tokGlobal            // @@x
+	tokPseudo            // $x
+	tokOp                // operator or punctuation
+)
+
+// token is a lexical element of a batch.
+type token struct {
+	kind tokenKind
+	at   Pos
+	end  int32  // offset behind it
+	text string // words and operators as written; strings, quoted names and binaries decoded
+	up   string // words in capitals; "" for other kinds
+}
+
+// is reports whether the token is the bare word w (in capitals) or the operator w.
+func (t *token) is(w string) bool {
+	switch t.kind {
+	case tokWord:
+		return t.up == w
+	case tokOp:
+		return t.text == w
+	}
+	return false
+}
+
+// reserved holds the words that can't be names without quotes: the list "Reserved keywords
+// (Transact-SQL)" of the documentation, its first table, without those that the server accepts
+// as names all the same.
+var reserved = wordSet(`ADD ALL ALTER AND ANY AS ASC AUTHORIZATION BACKUP BEGIN BETWEEN BREAK BROWSE BULK BY
+	CASCADE CASE CHECK CHECKPOINT CLOSE CLUSTERED COALESCE COLLATE COLUMN COMMIT COMPUTE CONSTRAINT CONTAINS
+	CONTAINSTABLE CONTINUE CONVERT CREATE CROSS CURRENT CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER
+	CURSOR DATABASE DBCC DEALLOCATE DECLARE DEFAULT DELETE DENY DESC DISTINCT DISTRIBUTED DOUBLE DROP ELSE END
+	ERRLVL ESCAPE EXCEPT EXEC EXECUTE EXISTS EXIT EXTERNAL FETCH FILE FILLFACTOR FOR FOREIGN FREETEXT
+	FREETEXTTABLE FROM FULL FUNCTION GOTO GRANT GROUP HAVING HOLDLOCK IDENTITY IDENTITY_INSERT IDENTITYCOL IF IN
+	INDEX INNER INSERT INTERSECT INTO IS JOIN KEY KILL LEFT LIKE LINENO MERGE NATIONAL NOCHECK NONCLUSTERED NOT
+	NULL NULLIF OF OFF OFFSETS ON OPEN OPENDATASOURCE OPENQUERY OPENROWSET OPENXML OPTION OR ORDER OUTER OVER
+	PERCENT PIVOT PLAN PRIMARY PRINT PROC PROCEDURE PUBLIC RAISERROR READ READTEXT RECONFIGURE REFERENCES
+	REPLICATION RESTORE RESTRICT RETURN REVERT REVOKE RIGHT ROLLBACK ROWCOUNT ROWGUIDCOL RULE SAVE SCHEMA SELECT
+	SESSION_USER SET SETUSER SHUTDOWN SOME STATISTICS SYSTEM_USER TABLE TABLESAMPLE TEXTSIZE THEN TO TOP TRAN
+	TRANSACTION TRIGGER TRUNCATE TRY_CONVERT TSEQUAL UNION UNIQUE UNPIVOT UPDATE UPDATETEXT USE USER VALUES
+	VARYING VIEW WAITFOR WHEN WHERE WHILE WITH WRITETEXT`)
+
+// IsReserved reports whether word, in any case, is a reserved keyword.
+func IsReserved(word string) bool { return reserved[upper(word)] }
