@@ -62,9 +62,8 @@ type message struct {
 	typ     tds.PacketType
 	status  tds.Status // of the first packet, and StatusIgnore of the last
 	payload []byte
-	// stream brings the packets of a bulk load, and nil's place takes err after it is closed.
-	stream chan []byte
-	err    error // set before stream is closed
+	stream  chan []byte // payloads of a bulk load as they arrive; nil for other messages
+	err     error       // why stream was closed before the end of the message; set before that
 }
 
 // next is the stream of a bulk load for package tds.

@@ -89,6 +89,11 @@ func (s *scriptSession) Batch(ctx context.Context, text string, sink exec.Sink) 
 		switch word {
 		case "":
 		case "select":
+			if strings.HasPrefix(arg, "* from") {
+				cols, _ := sampleColumns()
+				err = sink.Columns(cols)
+				break
+			}
 			err = intRows(sink, false, n)
 		case "rows":
 			err = s.rows(ctx, sink, n)
@@ -121,9 +126,6 @@ func (s *scriptSession) Batch(ctx context.Context, text string, sink exec.Sink) 
 		case "types":
 			err = sendSamples(sink, arg == "null")
 		case "SET": // the driver's bulk copy asks for columns in this way
-		case "SELECT":
-			cols, _ := sampleColumns()
-			err = sink.Columns(cols)
 		case "misfit":
 			if err = sink.Columns([]types.Column{{Name: "n", Type: types.NVarCharOf(2)}}); err == nil {
 				err = sink.Row([]types.Value{"long"})

@@ -17,7 +17,7 @@ const pipeHost = "tsqld"
 // Config is what a server is made from. The zero value is a server with a temporary directory, an empty
 // password for sa and the process's clock.
 type Config struct {
-	Dir        string           // directory of the databases; "" is a temporary one, removed by Close
+	Dir        string           // directory of the databases; "" is a temporary one (in memory where possible), removed by Close
 	SAPassword string           // of the login sa
 	Now        func() time.Time // clock of the T-SQL functions; nil is time.Now
 	Hosts      []string         // further host names and addresses for the certificate
