@@ -18,6 +18,6 @@
 // kept by a second, partial index with the suffix _n.
 //
 // The definitions stand as JSON in the table sys_def(kind, id, name, body) of the same file, next to
-// sys_meta(key, value), which holds the format version and the counters. The file of master also holds
-// the rows about the instance: kinds "database" and "login".
+// sys_meta(key, value), which holds the format version and the counters. A row of kind
+// "database" describes the database itself, so that a file says everything about it; the logins of the instance are rows of master.
 package catalog

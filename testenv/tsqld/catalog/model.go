@@ -120,6 +120,8 @@ type Database struct {
 	members     []Membership
 	permissions []Permission
 	credentials map[string]*Credential
+	logins      map[string]*Login // of master only
+	stored      bool              // the file has its system tables
 	next        counters
 }
 
@@ -135,6 +137,7 @@ type counters struct {
 	Schema    int
 	Principal int
 	UserType  int
+	Login     int
 }
 
 // SQLName is the name under which sessions attach the database to SQLite: d<ID>.

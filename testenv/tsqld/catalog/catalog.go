@@ -1,0 +1,210 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+)
+
+// Snapshot is the instance at one moment. It is immutable.
+type Snapshot struct {
+	Version   int64 // grows with every publication
+	databases map[int]*Database
+	byName    map[string]*Database
+}
+
+// Database finds a database by name; nil if there is none.
+func (s *Snapshot) Database(name string) *Database { return s.byName[Fold(name)] }
+
+// DatabaseByID finds a database by id; nil if there is none.
+func (s *Snapshot) DatabaseByID(id int) *Database { return s.databases[id] }
+
+// Databases returns all databases by id.
+func (s *Snapshot) Databases() []*Database {
+	return slices.SortedFunc(maps.Values(s.databases), func(a, b *Database) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// Login finds a login by name; nil if there is none.
+func (s *Snapshot) Login(name string) *Login { return s.databases[DatabaseMaster].logins[Fold(name)] }
+
+// LoginBySID finds a login by its security id; nil if there is none.
+func (s *Snapshot) LoginBySID(sid []byte) *Login {
+	for _, l := range s.databases[DatabaseMaster].logins {
+		if slices.Equal(l.SID, sid) {
+			return l
+		}
+	}
+	return nil
+}
+
+// Logins returns all logins by id.
+func (s *Snapshot) Logins() []*Login {
+	return slices.SortedFunc(maps.Values(s.databases[DatabaseMaster].logins), func(a, b *Login) int { return cmp.Compare(a.ID, b.ID) })
+}
+
+// Catalog holds the current snapshot of an instance. It is safe for concurrent use.
+type Catalog struct {
+	store   *store.Store
+	mu      sync.Mutex // serialises publications
+	current atomic.Pointer[Snapshot]
+	nextID  int // under mu
+}
+
+// Open loads the catalog of all databases of a store and makes the system databases that are missing. tempdb
+// starts empty. saPassword is the password of sa, whatever it was before; without one sa is disabled. now is a datetime.
+func Open(ctx context.Context, st *store.Store, saPassword string, now int64) (*Catalog, error) {
+	cat := &Catalog{store: st, nextID: firstDatabase}
+	s := &Snapshot{Version: 1, databases: map[int]*Database{}, byName: map[string]*Database{}}
+	c, err := st.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer st.Release(c)
+	for _, id := range st.IDs() {
+		d, ok, err := load(ctx, c, id)
+		if err != nil {
+			return nil, fmt.Errorf("load database %d: %w", id, err)
+		}
+		if id == DatabaseTemp || !ok {
+			if err := st.Drop(id); err != nil {
+				return nil, fmt.Errorf("drop what is left of database %d: %w", id, err)
+			}
+			continue
+		}
+		s.databases[id] = d
+		cat.nextID = max(cat.nextID, id+1)
+	}
+	for id, name := range map[int]string{DatabaseMaster: "master", DatabaseTemp: "tempdb", DatabaseModel: "model", DatabaseMSDB: "msdb"} {
+		if s.databases[id] == nil {
+			s.databases[id] = emptyDatabase(id, name, epoch)
+			s.databases[id].Version = 1
+			if err := st.Create(id); err != nil && !slices.Contains(st.IDs(), id) {
+				return nil, err
+			}
+		}
+	}
+	s.databases[DatabaseMaster].setSA(saPassword)
+	for _, d := range s.databases {
+		if other := s.byName[Fold(d.Name)]; other != nil {
+			return nil, fmt.Errorf("databases %d and %d are both called %q", d.ID, other.ID, d.Name)
+		}
+		s.byName[Fold(d.Name)] = d
+	}
+	cat.current.Store(s)
+	return cat, nil
+}
+
+// setSA gives sa its password for this run; it is not stored.
+func (d *Database) setSA(password string) {
+	sa := d.logins["sa"]
+	if sa == nil {
+		sa = &Login{ID: 1, Name: "sa", SID: SAID, DefaultDatabase: "master", Created: epoch, Modified: epoch}
+	}
+	sa.Roles = []string{"sysadmin"}
+	sa.Disabled = password == ""
+	sa.PasswordHash = HashPassword(password)
+	d.logins["sa"] = sa
+}
+
+// Snapshot is the instance as committed.
+func (c *Catalog) Snapshot() *Snapshot { return c.current.Load() }
+
+// Publish makes committed versions of databases visible to all. The caller still holds the writer locks of the
+// databases, so that nobody has published another version in between. A name that another database
+// took in the meantime is refused with error 1801.
+func (c *Catalog) Publish(dbs ...*Database) error {
+	if len(dbs) == 0 {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.clone()
+	for _, d := range dbs {
+		if other := s.byName[Fold(d.Name)]; other != nil && other.ID != d.ID {
+			return mserr.DatabaseExists(d.Name)
+		}
+		if old := s.databases[d.ID]; old != nil {
+			delete(s.byName, Fold(old.Name))
+		}
+		s.databases[d.ID] = d
+		s.byName[Fold(d.Name)] = d
+	}
+	c.current.Store(s)
+	return nil
+}
+
+// clone copies the current snapshot, to be changed; c.mu is held.
+func (c *Catalog) clone() *Snapshot {
+	old := c.current.Load()
+	return &Snapshot{Version: old.Version + 1, databases: maps.Clone(old.databases), byName: maps.Clone(old.byName)}
+}
+
+// CreateDatabase makes an empty database and publishes it. It has a transaction of its own and takes no
+// lock: CREATE DATABASE is not allowed inside one. Error 1801 if the name is taken.
+func (c *Catalog) CreateDatabase(ctx context.Context, name string, owner []byte, opts Options, now int64) (*Database, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.clone()
+	if s.Database(name) != nil {
+		return nil, mserr.DatabaseExists(name)
+	}
+	id := c.nextID
+	if err := c.store.Create(id); err != nil {
+		return nil, err
+	}
+	c.nextID++
+	d := emptyDatabase(id, name, now)
+	d.OwnerID, d.Options = owner, opts
+	d, err := c.initialize(ctx, d, now)
+	if err != nil {
+		return nil, errors.Join(err, c.store.Drop(id))
+	}
+	s.databases[id], s.byName[Fold(name)] = d, d
+	c.current.Store(s)
+	return d, nil
+}
+
+// initialize writes the first version of a database.
+func (c *Catalog) initialize(ctx context.Context, d *Database, now int64) (*Database, error) {
+	conn, err := c.store.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.store.Release(conn)
+	if err := conn.Use(ctx, d.ID); err != nil {
+		return nil, err
+	}
+	if err := conn.Begin(ctx); err != nil {
+		return nil, err
+	}
+	e := d.Edit(now)
+	dbo := e.db.principals[PrincipalDBO].Clone()
+	dbo.SID = d.OwnerID
+	e.PutPrincipal(dbo)
+	d, err = e.Apply(ctx, conn)
+	if err != nil {
+		return nil, err
+	}
+	return d, conn.Commit()
+}
+
+// DropDatabase removes a database and its file. No session may be using it.
+func (c *Catalog) DropDatabase(d *Database) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s := c.clone()
+	if cur := s.databases[d.ID]; cur != nil {
+		delete(s.byName, Fold(cur.Name))
+	}
+	delete(s.databases, d.ID)
+	c.current.Store(s)
+	return c.store.Drop(d.ID)
+}

@@ -1,0 +1,447 @@
+package catalog
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// Edit collects the changes of one statement to one database. The changes are visible in
+// [Edit.Database] at once, and reach SQLite by [Edit.Apply]. Objects that are given to an Edit belong to
+// the catalog from then on and must not be changed any more; to change one that is there, Clone it first.
+//
+// An Edit checks what would break the catalog itself. The rules of T-SQL, and their messages, are the
+// caller's business.
+type Edit struct {
+	db    *Database
+	now   int64
+	dirty map[defKey]any // rows to write; nil: to delete
+	steps []step         // SQLite statements, in order
+}
+
+// step is one SQLite statement.
+type step struct {
+	sql      string
+	args     []types.Value
+	violated error // when set, the statement is a query, and this the error if it finds a row
+}
+
+// defKey is the key of a row of sys_def.
+type defKey struct {
+	kind string
+	id   int64
+}
+
+// The kinds of rows in sys_def. Objects use "object:" and their [Kind].
+const (
+	defDatabase   = "database"
+	defSchema     = "schema"
+	defObject     = "object:"
+	defAlias      = "alias"
+	defPrincipal  = "principal"
+	defMember     = "members"     // all memberships in one row
+	defPermission = "permissions" // all permissions in one row
+	defCredential = "credential"
+	defLogin      = "login"
+)
+
+// Edit starts a change; now (a datetime) becomes the creation or modification date of what is touched.
+func (d *Database) Edit(now int64) *Edit {
+	c := *d
+	c.Version++
+	c.schemas = maps.Clone(d.schemas)
+	c.objects = maps.Clone(d.objects)
+	c.byName = maps.Clone(d.byName)
+	c.constraints = maps.Clone(d.constraints)
+	c.conByName = maps.Clone(d.conByName)
+	c.aliases = maps.Clone(d.aliases)
+	c.principals = maps.Clone(d.principals)
+	c.members = slices.Clone(d.members)
+	c.permissions = slices.Clone(d.permissions)
+	c.credentials = maps.Clone(d.credentials)
+	c.logins = maps.Clone(d.logins)
+	return &Edit{db: &c, now: now, dirty: map[defKey]any{}}
+}
+
+// Database is the database as changed so far.
+func (e *Edit) Database() *Database { return e.db }
+
+// clone copies a definition deeply, by way of its stored form; what was remembered about it stays behind.
+func clone[T any](v *T) *T {
+	body, err := json.Marshal(v)
+	out := new(T)
+	if err == nil {
+		err = json.Unmarshal(body, out)
+	}
+	if err != nil {
+		// The definitions hold only strings, numbers, slices and maps with string keys.
+		panic(fmt.Sprintf("catalog: definition cannot be copied: %v", err))
+	}
+	return out
+}
+
+// Clone copies the table deeply, to be changed and given to [Edit.ReplaceTable].
+func (t *Table) Clone() *Table { return clone(t) }
+
+// Clone copies the procedure deeply.
+func (p *Procedure) Clone() *Procedure { return clone(p) }
+
+// Clone copies the view deeply.
+func (v *View) Clone() *View { return clone(v) }
+
+// Clone copies the function deeply.
+func (f *Function) Clone() *Function { return clone(f) }
+
+// Clone copies the sequence deeply.
+func (s *Sequence) Clone() *Sequence { return clone(s) }
+
+// Clone copies the principal deeply.
+func (p *Principal) Clone() *Principal { return clone(p) }
+
+// Clone copies the login deeply.
+func (l *Login) Clone() *Login { return clone(l) }
+
+// SetOptions replaces the database's options.
+func (e *Edit) SetOptions(o Options) { e.db.Options = o; e.describe() }
+
+// Rename gives the database another name. The catalog's [Catalog.Publish] refuses one that is taken.
+func (e *Edit) Rename(name string) { e.db.Name = name; e.describe() }
+
+// SetOwner makes a login the owner of the database.
+func (e *Edit) SetOwner(sid []byte) { e.db.OwnerID = sid; e.describe() }
+
+// describe marks the row about the database itself.
+func (e *Edit) describe() {
+	d := e.db
+	e.dirty[defKey{defDatabase, int64(d.ID)}] = databaseRow{Name: d.Name, Created: d.Created, OwnerID: d.OwnerID, Options: d.Options}
+}
+
+// AddSchema creates a schema.
+func (e *Edit) AddSchema(name string, owner int) *Schema {
+	s := &Schema{ID: e.db.next.Schema, Name: name, OwnerID: owner}
+	e.db.next.Schema++
+	e.putSchema(s)
+	return s
+}
+
+// SetSchemaOwner changes who owns a schema (ALTER AUTHORIZATION).
+func (e *Edit) SetSchemaOwner(s *Schema, owner int) { e.putSchema(&Schema{s.ID, s.Name, owner}) }
+
+// putSchema stores a schema.
+func (e *Edit) putSchema(s *Schema) {
+	e.db.schemas[Fold(s.Name)] = s
+	e.dirty[defKey{defSchema, int64(s.ID)}] = s
+}
+
+// DropSchema removes a schema and the permissions on it. It must hold no object.
+func (e *Edit) DropSchema(s *Schema) error {
+	for o := range e.db.Objects() {
+		if o.Head().SchemaID == s.ID {
+			return mserr.ReferencedByObject("drop schema", s.Name, o.Head().Name)
+		}
+	}
+	for k := range e.db.aliases {
+		if k.schema == s.ID {
+			return mserr.ReferencedByObject("drop schema", s.Name, e.db.aliases[k].Name)
+		}
+	}
+	delete(e.db.schemas, Fold(s.Name))
+	e.dirty[defKey{defSchema, int64(s.ID)}] = nil
+	e.revokeAll(func(p Permission) bool { return p.Class == ClassSchema && p.Major == s.ID })
+	return nil
+}
+
+// NewID gives out an object id, for constraints, defaults and triggers. Objects get theirs when they are put.
+func (e *Edit) NewID() int32 {
+	id := e.db.next.Object
+	e.db.next.Object++
+	return id
+}
+
+// Put creates an object other than a table (ObjectID 0), or replaces the definition of the one with the same
+// ObjectID. Header.Created and Modified are set by it. An object of another schema or name than before is moved.
+func (e *Edit) Put(o Object) error {
+	if _, ok := o.(*Table); ok {
+		return fmt.Errorf("catalog: put table %q: use AddTable or ReplaceTable", o.Head().Name)
+	}
+	e.put(o)
+	if s, ok := o.(*Sequence); ok {
+		e.step("INSERT INTO "+e.db.SQLName()+"."+SequenceTable+"(object_id, current, used) VALUES (?1, ?2, 0) ON CONFLICT DO NOTHING", int64(s.ObjectID), s.Start)
+	}
+	return nil
+}
+
+// put stores an object in the maps and marks its row.
+func (e *Edit) put(o Object) {
+	h := o.Head()
+	if old := e.db.objects[h.ObjectID]; h.ObjectID != 0 && old != nil {
+		e.unlink(old)
+		h.Created = old.Head().Created
+	} else {
+		h.ObjectID = e.NewID()
+		h.Created = e.now
+	}
+	h.Modified = e.now
+	if tt, ok := o.(*TableType); ok && tt.UserTypeID == 0 {
+		tt.UserTypeID = e.newUserType()
+	}
+	e.db.link(o)
+	e.dirty[defKey{defObject + string(h.Kind), int64(h.ObjectID)}] = o
+}
+
+// newUserType gives out a user_type_id.
+func (e *Edit) newUserType() int {
+	id := e.db.next.UserType
+	e.db.next.UserType++
+	return id
+}
+
+// link makes an object findable.
+func (d *Database) link(o Object) {
+	h := o.Head()
+	d.objects[h.ObjectID] = o
+	d.byName[keyOf(o)] = o
+	if t, ok := o.(*Table); ok {
+		for _, c := range t.constraints() {
+			d.constraints[c.ObjectID] = c
+			d.conByName[objectKey{h.SchemaID, Fold(c.Name)}] = c
+		}
+	}
+}
+
+// unlink is the opposite of link.
+func (e *Edit) unlink(o Object) {
+	h := o.Head()
+	delete(e.db.objects, h.ObjectID)
+	if e.db.byName[keyOf(o)] == o {
+		delete(e.db.byName, keyOf(o))
+	}
+	if t, ok := o.(*Table); ok {
+		for _, c := range t.constraints() {
+			delete(e.db.constraints, c.ObjectID)
+			delete(e.db.conByName, objectKey{h.SchemaID, Fold(c.Name)})
+		}
+	}
+}
+
+// keyOf is the key under which an object is found.
+func keyOf(o Object) objectKey {
+	h := o.Head()
+	if h.Kind == KindTableType {
+		return objectKey{h.SchemaID, typePrefix + Fold(h.Name)}
+	}
+	return objectKey{h.SchemaID, Fold(h.Name)}
+}
+
+// constraints lists what belongs to a table and has an object id.
+func (t *Table) constraints() []Constraint {
+	var out []Constraint
+	add := func(id int32, name string, kind Kind) {
+		out = append(out, Constraint{Table: t.ObjectID, ObjectID: id, Name: name, Kind: kind})
+	}
+	for _, ix := range t.Indexes {
+		switch {
+		case ix.Key == nil:
+		case ix.Key.Primary:
+			add(ix.Key.ObjectID, ix.Key.Name, KindPrimaryKey)
+		default:
+			add(ix.Key.ObjectID, ix.Key.Name, KindUnique)
+		}
+	}
+	for _, f := range t.ForeignKeys {
+		add(f.ObjectID, f.Name, KindForeignKey)
+	}
+	for _, c := range t.Checks {
+		add(c.ObjectID, c.Name, KindCheck)
+	}
+	for _, c := range t.Columns {
+		if c.Default != nil {
+			add(c.Default.ObjectID, c.Default.Name, KindDefault)
+		}
+	}
+	for _, tr := range t.Triggers {
+		add(tr.ObjectID, tr.Name, KindTrigger)
+	}
+	return out
+}
+
+// Drop removes an object and the permissions on it. Whether something depends on it is the caller's business.
+func (e *Edit) Drop(o Object) {
+	h := o.Head()
+	e.unlink(o)
+	e.dirty[defKey{defObject + string(h.Kind), int64(h.ObjectID)}] = nil
+	e.revokeAll(func(p Permission) bool { return p.Class == ClassObject && p.Major == int(h.ObjectID) })
+	switch o := o.(type) {
+	case *Table:
+		e.step("DROP TABLE " + e.db.SQLName() + "." + o.SQLName)
+		e.step("DELETE FROM "+e.db.SQLName()+"."+IdentityTable+" WHERE object_id = ?1", int64(h.ObjectID))
+	case *Sequence:
+		e.step("DELETE FROM "+e.db.SQLName()+"."+SequenceTable+" WHERE object_id = ?1", int64(h.ObjectID))
+	}
+}
+
+// step appends a SQLite statement.
+func (e *Edit) step(sql string, args ...types.Value) {
+	e.steps = append(e.steps, step{sql: sql, args: args})
+}
+
+// PutAlias creates an alias type.
+func (e *Edit) PutAlias(a *AliasType) {
+	if a.UserTypeID == 0 {
+		a.UserTypeID = e.newUserType()
+	}
+	e.db.aliases[objectKey{a.SchemaID, Fold(a.Name)}] = a
+	e.dirty[defKey{defAlias, int64(a.UserTypeID)}] = a
+}
+
+// DropAlias removes an alias type.
+func (e *Edit) DropAlias(a *AliasType) {
+	delete(e.db.aliases, objectKey{a.SchemaID, Fold(a.Name)})
+	e.dirty[defKey{defAlias, int64(a.UserTypeID)}] = nil
+}
+
+// PutPrincipal creates a user or role (ID 0), or replaces the one with the same ID.
+func (e *Edit) PutPrincipal(p *Principal) {
+	if p.ID == 0 && p.Name != "public" {
+		p.ID = e.db.next.Principal
+		e.db.next.Principal++
+		p.Created = e.now
+	}
+	p.Modified = e.now
+	e.db.principals[p.ID] = p
+	e.dirty[defKey{defPrincipal, int64(p.ID)}] = p
+}
+
+// DropPrincipal removes a user or role, its memberships and its permissions.
+func (e *Edit) DropPrincipal(p *Principal) {
+	delete(e.db.principals, p.ID)
+	e.dirty[defKey{defPrincipal, int64(p.ID)}] = nil
+	e.setMembers(slices.DeleteFunc(e.db.members, func(m Membership) bool { return m.Member == p.ID || m.Role == p.ID }))
+	e.revokeAll(func(r Permission) bool { return r.Grantee == p.ID || r.Class == ClassPrincipal && r.Major == p.ID })
+}
+
+// AddMember puts a member into a role; once is enough.
+func (e *Edit) AddMember(role, member int) {
+	if m := (Membership{role, member}); !slices.Contains(e.db.members, m) {
+		e.setMembers(append(e.db.members, m))
+	}
+}
+
+// DropMember takes a member out of a role.
+func (e *Edit) DropMember(role, member int) {
+	e.setMembers(slices.DeleteFunc(e.db.members, func(m Membership) bool { return m == Membership{role, member} }))
+}
+
+// setMembers replaces the memberships.
+func (e *Edit) setMembers(all []Membership) {
+	e.db.members = all
+	e.dirty[defKey{defMember, 0}] = all
+}
+
+// SetPermission grants or denies, which replaces what was granted or denied before.
+func (e *Edit) SetPermission(p Permission) {
+	e.db.permissions = slices.DeleteFunc(e.db.permissions, p.sameAs)
+	e.db.permissions = append(e.db.permissions, p)
+	e.dirty[defKey{defPermission, 0}] = e.db.permissions
+}
+
+// Revoke takes back what was granted or denied on exactly this securable.
+func (e *Edit) Revoke(p Permission) { e.revokeAll(p.sameAs) }
+
+// sameAs reports whether two rows are about the same permission on the same thing for the same principal.
+func (p Permission) sameAs(o Permission) bool {
+	return p.Securable == o.Securable && p.Grantee == o.Grantee && p.Name == o.Name
+}
+
+// revokeAll removes the permissions for which match holds.
+func (e *Edit) revokeAll(match func(Permission) bool) {
+	n := len(e.db.permissions)
+	e.db.permissions = slices.DeleteFunc(e.db.permissions, match)
+	if len(e.db.permissions) != n {
+		e.dirty[defKey{defPermission, 0}] = e.db.permissions
+	}
+}
+
+// PutCredential creates or replaces a database-scoped credential; the id of a new one is given out here.
+func (e *Edit) PutCredential(c *Credential) {
+	if c.ID == 0 {
+		for _, o := range e.db.credentials {
+			c.ID = max(c.ID, o.ID)
+		}
+		c.ID++
+		c.Created = e.now
+	}
+	c.Modified = e.now
+	e.db.credentials[Fold(c.Name)] = c
+	e.dirty[defKey{defCredential, int64(c.ID)}] = c
+}
+
+// DropCredential removes a database-scoped credential.
+func (e *Edit) DropCredential(c *Credential) {
+	delete(e.db.credentials, Fold(c.Name))
+	e.dirty[defKey{defCredential, int64(c.ID)}] = nil
+}
+
+// PutLogin creates (ID 0) or replaces a login; only the Edit of master may.
+func (e *Edit) PutLogin(l *Login) error {
+	if e.db.ID != DatabaseMaster {
+		return fmt.Errorf("catalog: login %q belongs in master", l.Name)
+	}
+	if l.ID == 0 {
+		l.ID = e.db.next.Login
+		e.db.next.Login++
+		l.Created = e.now
+		if l.SID == nil {
+			l.SID = newSID()
+		}
+	}
+	l.Modified = e.now
+	for name, o := range e.db.logins {
+		if o.ID == l.ID {
+			delete(e.db.logins, name)
+		}
+	}
+	e.db.logins[Fold(l.Name)] = l
+	e.dirty[defKey{defLogin, int64(l.ID)}] = l
+	return nil
+}
+
+// DropLogin removes a login.
+func (e *Edit) DropLogin(l *Login) {
+	delete(e.db.logins, Fold(l.Name))
+	e.dirty[defKey{defLogin, int64(l.ID)}] = nil
+}
+
+// SystemName makes a name up for a constraint that was given none, in SQL Server's manner:
+// PK__table____0123456789ABCDEF.
+func SystemName(prefix, table, column string, id int32) string {
+	cut := func(s string, n int) string {
+		r := []rune(s)
+		return string(r[:min(len(r), n)])
+	}
+	tail := fmt.Sprintf("%08X%08X", uint32(id)*2654435761, uint32(id))
+	if column == "" {
+		t := cut(table, 8)
+		for len(t) < 8 {
+			t += "_"
+		}
+		return prefix + "__" + t + "__" + tail
+	}
+	c := cut(column, 5)
+	t := cut(table, 9)
+	for len(t) < 9 {
+		t += "_"
+	}
+	for len(c) < 5 {
+		c += "_"
+	}
+	return prefix + "__" + t + "__" + c + "__" + tail[8:]
+}
+
+// tableName is the SQLite name of a table.
+func tableName(id int32) string { return "t" + strconv.Itoa(int(id)) }

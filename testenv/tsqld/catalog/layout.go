@@ -1,0 +1,503 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// Fill says what a column holds in the rows that a table had before a change: a SQLite expression over the
+// old columns, such as a conversion of the old column, or a parameter ?1, ?2... into Args.
+type Fill struct {
+	SQL  string
+	Args []types.Value
+}
+
+// AddTable creates a table. What is zero is filled in: object ids, column and index ids, SQLite names;
+// names of constraints must be there ([SystemName]).
+func (e *Edit) AddTable(t *Table) {
+	t.Kind = KindTable
+	e.put(t) // gives the object id
+	e.unlink(t)
+	t.SQLName = tableName(t.ObjectID)
+	e.complete(t)
+	e.db.link(t)
+	e.step(createTable(e.db.SQLName()+"."+t.SQLName, t, e.db.TableByID))
+	for _, ix := range t.Indexes {
+		e.createIndex(t, ix)
+	}
+	if t.IdentityColumn() != nil {
+		e.step("INSERT INTO "+e.db.SQLName()+"."+IdentityTable+"(object_id, last) VALUES (?1, NULL)", int64(t.ObjectID))
+	}
+}
+
+// complete gives ids and SQLite names to whatever has none.
+func (e *Edit) complete(t *Table) {
+	Number(t)
+	for _, c := range t.Columns {
+		if c.Default != nil && c.Default.ObjectID == 0 {
+			c.Default.ObjectID, c.Default.Created = e.NewID(), e.now
+		}
+	}
+	for _, ix := range t.Indexes {
+		if ix.Key != nil && ix.Key.ObjectID == 0 {
+			ix.Key.ObjectID, ix.Key.Created = e.NewID(), e.now
+		}
+	}
+	for _, f := range t.ForeignKeys {
+		if f.ObjectID == 0 {
+			f.ObjectID, f.Created = e.NewID(), e.now
+		}
+		if f.Referenced == 0 { // to itself
+			f.Referenced = t.ObjectID
+		}
+	}
+	for _, c := range t.Checks {
+		if c.ObjectID == 0 {
+			c.ObjectID, c.Created = e.NewID(), e.now
+		}
+	}
+	for _, tr := range t.Triggers {
+		if tr.ObjectID == 0 {
+			tr.ObjectID, tr.Created = e.NewID(), e.now
+			tr.Modified = e.now
+		}
+	}
+}
+
+// Number gives column ids, index ids and SQLite column names to what has none, in the order in which it stands,
+// and decides which index is the rowid. It is for tables outside the catalog, too: temporary tables,
+// table variables, the tables of types and functions.
+func Number(t *Table) {
+	for _, c := range t.Columns {
+		t.NextColumnID = max(t.NextColumnID, c.ID)
+	}
+	for _, c := range t.Columns {
+		if c.ID == 0 {
+			t.NextColumnID++
+			c.ID = t.NextColumnID
+		}
+		if c.SQLName == "" && (c.Formula == nil || c.Formula.SQL != "") {
+			c.SQLName = fmt.Sprintf("c%d", c.ID)
+		}
+	}
+	fresh := len(t.Indexes) > 0
+	for _, ix := range t.Indexes {
+		t.NextIndexID = max(t.NextIndexID, ix.ID, 1)
+		fresh = fresh && ix.ID == 0
+	}
+	for _, ix := range t.Indexes {
+		if ix.ID != 0 {
+			continue
+		}
+		if ix.Clustered {
+			ix.ID = 1
+		} else {
+			t.NextIndexID++
+			ix.ID = t.NextIndexID
+		}
+		if fresh {
+			ix.RowID = isRowID(t, ix)
+		}
+	}
+	slices.SortFunc(t.Indexes, func(a, b *Index) int { return a.ID - b.ID })
+}
+
+// isRowID reports whether a new table can do without an index for its primary key.
+func isRowID(t *Table, ix *Index) bool {
+	if ix.Key == nil || !ix.Key.Primary || len(ix.Columns) != 1 {
+		return false
+	}
+	c := t.ColumnByID(ix.Columns[0].ColumnID)
+	return c != nil && !c.Nullable && c.Formula == nil && integerKey(c.Type)
+}
+
+// CreateSQL returns the SQLite statements that create a table outside the catalog as schema.SQLName (schema
+// being "temp"), which [Number] has seen. Foreign keys are left out, as SQL Server does for temporary tables.
+func CreateSQL(schema string, t *Table) []string {
+	bare := *t.withoutForeignKeys()
+	out := []string{createTable(schema+"."+t.SQLName, &bare, nil)}
+	for _, ix := range t.Indexes {
+		out = append(out, indexSQL(schema, t, ix)...)
+	}
+	return out
+}
+
+// withoutForeignKeys is a shallow copy without foreign keys.
+func (t *Table) withoutForeignKeys() *Table {
+	return &Table{Header: t.Header, Columns: t.Columns, Indexes: t.Indexes, Checks: t.Checks, SQLName: t.SQLName, Temporary: t.Temporary}
+}
+
+// createTable is the CREATE TABLE statement. lookup finds referenced tables.
+func createTable(name string, t *Table, lookup func(int32) *Table) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "CREATE TABLE %s(", name)
+	b.WriteString(tableBody(t, lookup))
+	b.WriteString(") STRICT")
+	return b.String()
+}
+
+// tableBody is what stands between the parentheses of CREATE TABLE: columns, checks and foreign keys.
+func tableBody(t *Table, lookup func(int32) *Table) string {
+	var parts []string
+	rowid := t.RowIDColumn()
+	for _, c := range t.Columns {
+		if c.SQLName != "" {
+			parts = append(parts, columnSQL(c, c == rowid))
+		}
+	}
+	if len(parts) == 0 { // only computed columns that SQLite does not hold
+		parts = append(parts, "c0 INTEGER")
+	}
+	for _, c := range t.Checks {
+		if !c.Disabled {
+			parts = append(parts, fmt.Sprintf("CONSTRAINT k%d CHECK (%s)", c.ObjectID, c.SQL))
+		}
+	}
+	for _, f := range t.ForeignKeys {
+		if f.Disabled {
+			continue
+		}
+		ref := t
+		if f.Referenced != t.ObjectID {
+			ref = lookup(f.Referenced)
+		}
+		parts = append(parts, fmt.Sprintf("FOREIGN KEY (%s) REFERENCES %s(%s) ON DELETE %s ON UPDATE %s",
+			columnNames(t, f.Columns), ref.SQLName, columnNames(ref, f.RefColumns), f.OnDelete, f.OnUpdate))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// String is the action in SQL, which is the same in SQLite.
+func (a Action) String() string {
+	return [...]string{"NO ACTION", "CASCADE", "SET NULL", "SET DEFAULT"}[a]
+}
+
+// columnNames lists SQLite columns by id.
+func columnNames(t *Table, ids []int) string {
+	names := make([]string, len(ids))
+	for i, id := range ids {
+		names[i] = t.ColumnByID(id).SQLName
+	}
+	return strings.Join(names, ", ")
+}
+
+// columnSQL is the definition of one column.
+func columnSQL(c *Column, rowid bool) string {
+	s := c.SQLName + " " + c.Type.Storage()
+	if rowid {
+		s += " PRIMARY KEY"
+	}
+	if col := c.Type.CollationName(); col != "" {
+		s += " COLLATE " + col
+	}
+	if !c.Nullable {
+		s += " NOT NULL"
+	}
+	if c.Formula != nil {
+		s += " GENERATED ALWAYS AS (" + c.Formula.SQL + ")"
+		if c.Formula.Persisted {
+			s += " STORED"
+		} else {
+			s += " VIRTUAL"
+		}
+	}
+	return s
+}
+
+// createIndex appends the statements for one index.
+func (e *Edit) createIndex(t *Table, ix *Index) {
+	for _, sql := range indexSQL(e.db.SQLName(), t, ix) {
+		e.step(sql)
+	}
+}
+
+// nullsIndex is the tail of the name of the index that admits NULL once.
+const nullsIndex = "_n"
+
+// indexSQL returns the statements that create an index: none for the rowid and for disabled indexes, two
+// for unique ones with nullable columns, because SQLite takes NULLs for different.
+func indexSQL(schema string, t *Table, ix *Index) []string {
+	if ix.RowID || ix.Disabled {
+		return nil
+	}
+	unique := ""
+	if ix.Unique {
+		unique = "UNIQUE "
+	}
+	name := t.SQLIndex(ix)
+	var keys, nulls, nullKeys []string
+	for _, k := range ix.Columns {
+		c := t.ColumnByID(k.ColumnID)
+		key := c.SQLName
+		if k.Desc {
+			key += " DESC"
+		}
+		keys = append(keys, key)
+		if c.Nullable {
+			nulls = append(nulls, c.SQLName+" IS NULL")
+			nullKeys = append(nullKeys, "("+c.SQLName+" IS NULL)", "ifnull("+c.SQLName+", 0)"+collate(c))
+		} else {
+			nullKeys = append(nullKeys, c.SQLName)
+		}
+	}
+	// An index that holds all columns of a query saves SQLite the way to the table; it has no notion of included columns.
+	if !ix.Unique {
+		for _, id := range ix.Included {
+			if c := t.ColumnByID(id); c.SQLName != "" {
+				keys = append(keys, c.SQLName)
+			}
+		}
+	}
+	where := ""
+	if ix.Filter != "" {
+		where = " WHERE " + ix.FilterSQL
+	}
+	out := []string{fmt.Sprintf("CREATE %sINDEX %s.%s ON %s(%s)%s", unique, schema, name, t.SQLName, strings.Join(keys, ", "), where)}
+	if ix.Unique && len(nulls) > 0 {
+		cond := "(" + strings.Join(nulls, " OR ") + ")"
+		if ix.Filter != "" {
+			cond += " AND (" + ix.FilterSQL + ")"
+		}
+		out = append(out, fmt.Sprintf("CREATE UNIQUE INDEX %s.%s ON %s(%s) WHERE %s", schema, name+nullsIndex, t.SQLName, strings.Join(nullKeys, ", "), cond))
+	}
+	return out
+}
+
+// collate names the collation of an expression over a column.
+func collate(c *Column) string {
+	if col := c.Type.CollationName(); col != "" {
+		return " COLLATE " + col
+	}
+	return ""
+}
+
+// dropIndex appends the statements that drop what indexSQL creates.
+func (e *Edit) dropIndex(t *Table, ix *Index) {
+	for _, sql := range indexSQL(e.db.SQLName(), t, ix) {
+		_, rest, _ := strings.Cut(sql, "INDEX ")
+		name, _, _ := strings.Cut(rest, " ")
+		e.step("DROP INDEX " + name)
+	}
+}
+
+// ReplaceTable changes a table to new, a changed Clone of it. SQLite's table is altered in place where
+// that is possible (columns added at the end that allow NULL, indexes), and rebuilt otherwise. fill gives the values of
+// columns in the rows that exist, by column id; a column that is in both tables keeps its values without one, a new one is NULL.
+//
+// A column whose storage class changes gets a new SQLite name.
+func (e *Edit) ReplaceTable(new *Table, fill map[int]Fill) error {
+	old := e.db.TableByID(new.ObjectID)
+	if old == nil {
+		return fmt.Errorf("catalog: replace table %q: no table with id %d", new.Name, new.ObjectID)
+	}
+	e.complete(new)
+	e.put(new)
+	if old.IdentityColumn() == nil && new.IdentityColumn() != nil {
+		e.step("INSERT INTO "+e.db.SQLName()+"."+IdentityTable+"(object_id, last) VALUES (?1, NULL) ON CONFLICT DO NOTHING", int64(new.ObjectID))
+	}
+	before, after := tableBody(old, e.db.TableByID), tableBody(new, e.db.TableByID)
+	switch {
+	case before == after && len(fill) == 0:
+		e.replaceIndexes(old, new)
+	case e.addColumns(old, new, fill):
+		e.replaceIndexes(old, new)
+	default:
+		e.rebuild(old, new, fill)
+	}
+	return nil
+}
+
+// replaceIndexes drops and creates the indexes that differ.
+func (e *Edit) replaceIndexes(old, new *Table) {
+	for _, ix := range old.Indexes {
+		if other := new.IndexByID(ix.ID); other == nil || !e.sameIndex(old, ix, new, other) {
+			e.dropIndex(old, ix)
+		}
+	}
+	for _, ix := range new.Indexes {
+		if other := old.IndexByID(ix.ID); other == nil || !e.sameIndex(old, other, new, ix) {
+			e.createIndex(new, ix)
+		}
+	}
+}
+
+// sameIndex compares what SQLite knows of two indexes.
+func (e *Edit) sameIndex(old *Table, a *Index, new *Table, b *Index) bool {
+	return slices.Equal(indexSQL(e.db.SQLName(), old, a), indexSQL(e.db.SQLName(), new, b))
+}
+
+// addColumns alters the table by ADD COLUMN if nothing else has changed and SQLite can; it reports whether it did.
+func (e *Edit) addColumns(old, new *Table, fill map[int]Fill) bool {
+	var added []*Column
+	for _, c := range new.Columns {
+		if old.ColumnByID(c.ID) != nil {
+			continue
+		}
+		if c.SQLName != "" && (!c.Nullable || c.Formula != nil && c.Formula.Persisted) {
+			return false
+		}
+		added = append(added, c)
+	}
+	for id := range fill {
+		if !slices.ContainsFunc(added, func(c *Column) bool { return c.ID == id }) {
+			return false
+		}
+	}
+	without := new.withoutForeignKeys()
+	without.ForeignKeys = new.ForeignKeys
+	without.Columns = slices.DeleteFunc(slices.Clone(new.Columns), func(c *Column) bool { return slices.Contains(added, c) })
+	for _, f := range new.ForeignKeys {
+		for _, id := range f.Columns {
+			if without.ColumnByID(id) == nil {
+				return false
+			}
+		}
+	}
+	if !slices.Equal(new.Columns[:len(without.Columns)], without.Columns) || tableBody(without, e.db.TableByID) != tableBody(old, e.db.TableByID) {
+		return false
+	}
+	for _, c := range added {
+		if c.SQLName == "" {
+			continue
+		}
+		e.step("ALTER TABLE " + e.db.SQLName() + "." + new.SQLName + " ADD COLUMN " + columnSQL(c, false))
+		if f, ok := fill[c.ID]; ok {
+			e.step("UPDATE "+e.db.SQLName()+"."+new.SQLName+" SET "+c.SQLName+" = "+f.SQL, f.Args...)
+		}
+	}
+	return true
+}
+
+// rebuild copies the rows out, drops the table, creates it anew and copies them back, in one transaction.
+// Foreign keys of other tables are kept: while checks are deferred, SQLite counts the rows that lose their
+// parent when the table goes, and counts them back when it is filled again.
+func (e *Edit) rebuild(old, new *Table, fill map[int]Fill) {
+	db := e.db.SQLName()
+	copied := "temp.rebuild_" + new.SQLName
+	var exprs, targets []string
+	var args []types.Value
+	for _, c := range new.Columns {
+		if c.SQLName == "" || c.Formula != nil {
+			continue
+		}
+		f, ok := fill[c.ID]
+		was := old.ColumnByID(c.ID)
+		switch {
+		case ok:
+			exprs = append(exprs, shift(f.SQL, len(args)))
+			args = append(args, f.Args...)
+		case was != nil && was.SQLName != "":
+			exprs = append(exprs, was.SQLName)
+		default:
+			exprs = append(exprs, "NULL")
+		}
+		targets = append(targets, c.SQLName)
+	}
+	holders := make([]string, len(targets))
+	sources := make([]string, len(targets))
+	for i := range targets {
+		holders[i] = fmt.Sprintf("%s AS x%d", exprs[i], i)
+		sources[i] = fmt.Sprintf("x%d", i)
+	}
+	untrusted := slices.ContainsFunc(new.Checks, func(c *Check) bool { return c.NotTrusted && !c.Disabled })
+	e.step("PRAGMA defer_foreign_keys=ON")
+	if untrusted {
+		e.step("PRAGMA ignore_check_constraints=ON")
+	}
+	hold := append([]string{"rowid AS r"}, holders...)
+	e.step(fmt.Sprintf("CREATE TABLE %s AS SELECT %s FROM %s.%s", copied, strings.Join(hold, ", "), db, old.SQLName), args...)
+	e.step("DROP TABLE " + db + "." + old.SQLName)
+	e.step(createTable(db+"."+new.SQLName, new, e.db.TableByID))
+	for _, ix := range new.Indexes {
+		if ix.Unique { // a foreign key needs it before its rows come
+			e.createIndex(new, ix)
+		}
+	}
+	if len(targets) > 0 {
+		if new.RowIDColumn() == nil {
+			targets, sources = append(targets, "rowid"), append(sources, "r")
+		}
+		e.step(fmt.Sprintf("INSERT INTO %s.%s(%s) SELECT %s FROM %s ORDER BY r", db, new.SQLName, strings.Join(targets, ", "), strings.Join(sources, ", "), copied))
+	}
+	for _, ix := range new.Indexes {
+		if !ix.Unique {
+			e.createIndex(new, ix)
+		}
+	}
+	e.step("DROP TABLE " + copied)
+	if untrusted {
+		e.step("PRAGMA ignore_check_constraints=OFF")
+		for _, c := range new.Checks {
+			if !c.NotTrusted && !c.Disabled {
+				e.verify(new, c)
+			}
+		}
+	}
+	for _, f := range new.ForeignKeys {
+		if !f.Disabled && !f.NotTrusted {
+			e.verifyForeignKey(new, f)
+		}
+	}
+	e.step("PRAGMA defer_foreign_keys=OFF")
+}
+
+// verify appends a statement that fails if existing rows violate a check.
+func (e *Edit) verify(t *Table, c *Check) {
+	e.steps = append(e.steps, step{
+		sql:      fmt.Sprintf("SELECT 1 FROM %s.%s WHERE NOT (%s) LIMIT 1", e.db.SQLName(), t.SQLName, c.SQL),
+		violated: &store.ConstraintError{Kind: store.Check, Table: t.SQLName, Constraint: fmt.Sprintf("k%d", c.ObjectID)},
+	})
+}
+
+// verifyForeignKey appends a statement that fails if existing rows violate a foreign key.
+func (e *Edit) verifyForeignKey(t *Table, f *ForeignKey) {
+	ref := t
+	if f.Referenced != t.ObjectID {
+		ref = e.db.TableByID(f.Referenced)
+	}
+	var present, match []string
+	for i, id := range f.Columns {
+		c, r := t.ColumnByID(id), ref.ColumnByID(f.RefColumns[i])
+		present = append(present, "a."+c.SQLName+" IS NOT NULL")
+		match = append(match, "b."+r.SQLName+" = a."+c.SQLName)
+	}
+	e.steps = append(e.steps, step{
+		sql: fmt.Sprintf("SELECT 1 FROM %[1]s.%[2]s a WHERE %[3]s AND NOT EXISTS (SELECT 1 FROM %[1]s.%[4]s b WHERE %[5]s) LIMIT 1",
+			e.db.SQLName(), t.SQLName, strings.Join(present, " AND "), ref.SQLName, strings.Join(match, " AND ")),
+		violated: &store.ConstraintError{Kind: store.ForeignKey, Table: t.SQLName, Constraint: fmt.Sprintf("k%d", f.ObjectID)},
+	})
+}
+
+// shift renumbers the parameters ?1, ?2... of an expression that follows n others.
+func shift(sql string, n int) string {
+	if n == 0 {
+		return sql
+	}
+	var b strings.Builder
+	quote := byte(0)
+	for i := 0; i < len(sql); i++ {
+		c := sql[i]
+		switch {
+		case quote != 0:
+			if c == quote {
+				quote = 0
+			}
+		case c == '\'' || c == '"':
+			quote = c
+		case c == '?':
+			number := 0
+			for i+1 < len(sql) && '0' <= sql[i+1] && sql[i+1] <= '9' {
+				i++
+				number = number*10 + int(sql[i]-'0')
+			}
+			fmt.Fprintf(&b, "?%d", number+n)
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}

@@ -1,0 +1,249 @@
+package catalog
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// formatVersion is that of the rows in sys_def; a file with another one is refused.
+const formatVersion = 1
+
+// Keys of sys_meta.
+const (
+	metaFormat   = "format"
+	metaVersion  = "version"
+	metaCounters = "counters"
+	// MetaRowVersion is the row of [MetaTable] with the database's last rowversion (@@DBTS), an integer.
+	MetaRowVersion = "rowversion"
+)
+
+// databaseRow is the stored form of what a Database says about itself.
+type databaseRow struct {
+	Name    string
+	Created int64
+	OwnerID []byte
+	Options Options
+}
+
+// systemTables creates the tables of the catalog in a file.
+const systemTables = `
+CREATE TABLE IF NOT EXISTS %[1]s.sys_meta(key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS %[1]s.sys_def(kind TEXT NOT NULL, id INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (kind, id)) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS %[1]s.sys_identity(object_id INTEGER PRIMARY KEY, last INTEGER) STRICT;
+CREATE TABLE IF NOT EXISTS %[1]s.sys_sequence(object_id INTEGER PRIMARY KEY, current INTEGER NOT NULL, used INTEGER NOT NULL) STRICT;
+INSERT INTO %[1]s.sys_meta(key, value) VALUES ('format', %[2]d), ('rowversion', 2000) ON CONFLICT DO NOTHING;`
+
+// Prepare makes sure that the file of a database has its system tables, inside the open transaction if there is one. Statements
+// that touch identities, sequences or rowversions of a database with objects need not ask for it.
+func (d *Database) Prepare(ctx context.Context, c *store.Conn) error {
+	if d.stored {
+		return nil
+	}
+	_, err := c.Exec(ctx, fmt.Sprintf(systemTables, d.SQLName(), formatVersion), nil)
+	return err
+}
+
+// Apply carries out the changes on the session's connection, which must have the database attached and, for
+// atomicity, a transaction or savepoint open. It returns the new version of the database, which the session
+// uses until it commits and publishes it, or rolls back and forgets it. The Edit is of no use afterwards.
+//
+// Existing rows that violate a new constraint are reported as *[store.ConstraintError]; Constraint is
+// k<object id> then, for foreign keys too.
+func (e *Edit) Apply(ctx context.Context, c *store.Conn) (*Database, error) {
+	d := e.db
+	if err := d.Prepare(ctx, c); err != nil {
+		return nil, err
+	}
+	if !d.stored {
+		e.describe()
+	}
+	for _, s := range e.steps {
+		if err := s.run(ctx, c); err != nil {
+			return nil, err
+		}
+	}
+	if err := e.write(ctx, c); err != nil {
+		return nil, err
+	}
+	d.stored = true
+	return d, nil
+}
+
+// run executes a step.
+func (s step) run(ctx context.Context, c *store.Conn) error {
+	if s.violated == nil {
+		_, err := c.Exec(ctx, s.sql, s.args)
+		return err
+	}
+	row, err := c.QueryRow(ctx, s.sql, s.args)
+	if err == nil && row != nil {
+		err = s.violated
+	}
+	return err
+}
+
+// write stores the changed rows and the counters.
+func (e *Edit) write(ctx context.Context, c *store.Conn) error {
+	d := e.db
+	keys := make([]defKey, 0, len(e.dirty))
+	for k := range e.dirty {
+		keys = append(keys, k)
+	}
+	slices.SortFunc(keys, func(a, b defKey) int { return cmp.Or(strings.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id)) })
+	for _, k := range keys {
+		v := e.dirty[k]
+		if v == nil {
+			if _, err := c.Exec(ctx, "DELETE FROM "+d.SQLName()+".sys_def WHERE kind = ?1 AND id = ?2", []types.Value{k.kind, k.id}); err != nil {
+				return err
+			}
+			continue
+		}
+		body, err := json.Marshal(v)
+		if err != nil {
+			return fmt.Errorf("catalog: store %s %d: %w", k.kind, k.id, err)
+		}
+		if _, err := c.Exec(ctx, "INSERT OR REPLACE INTO "+d.SQLName()+".sys_def(kind, id, body) VALUES (?1, ?2, ?3)", []types.Value{k.kind, k.id, string(body)}); err != nil {
+			return err
+		}
+	}
+	counters, err := json.Marshal(d.next)
+	if err != nil {
+		return fmt.Errorf("catalog: store counters: %w", err)
+	}
+	_, err = c.Exec(ctx, "INSERT OR REPLACE INTO "+d.SQLName()+".sys_meta(key, value) VALUES ('version', ?1), ('counters', ?2)", []types.Value{d.Version, string(counters)})
+	return err
+}
+
+// load reads a database from its file; ok is false if the file holds none, because its creation was never committed.
+func load(ctx context.Context, c *store.Conn, id int) (d *Database, ok bool, err error) {
+	if err := c.Use(ctx, id); err != nil {
+		return nil, false, err
+	}
+	name := SQLName(id)
+	row, err := c.QueryRow(ctx, "SELECT count(*) FROM "+name+".sqlite_schema WHERE name = 'sys_meta'", nil)
+	if err != nil || row[0] == int64(0) {
+		return nil, false, err
+	}
+	d = emptyDatabase(id, "", 0)
+	d.stored = true
+	if ok, err := d.loadMeta(ctx, c); !ok || err != nil {
+		return nil, false, err
+	}
+	rows, err := c.Query(ctx, "SELECT kind, id, body FROM "+name+".sys_def ORDER BY kind, id", nil)
+	if err != nil {
+		return nil, false, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		r := rows.Row()
+		kind, body := r[0].(string), r[2].(string)
+		if err := d.loadRow(kind, []byte(body)); err != nil {
+			return nil, false, fmt.Errorf("catalog: read %s %d of database %d: %w", kind, r[1], id, err)
+		}
+	}
+	return d, true, rows.Err()
+}
+
+// loadMeta reads the counters and checks the format; ok is false if nothing was ever stored.
+func (d *Database) loadMeta(ctx context.Context, c *store.Conn) (ok bool, err error) {
+	rows, err := c.Query(ctx, "SELECT key, value FROM "+d.SQLName()+".sys_meta", nil)
+	if err != nil {
+		return false, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		switch v := rows.Row()[1]; rows.Row()[0] {
+		case metaFormat:
+			if v != int64(formatVersion) {
+				return false, fmt.Errorf("catalog: database %d has format %v, this version reads %d", d.ID, v, formatVersion)
+			}
+		case metaVersion:
+			d.Version, ok = v.(int64)
+		case metaCounters:
+			text, _ := v.(string)
+			if err := json.Unmarshal([]byte(text), &d.next); err != nil {
+				return false, fmt.Errorf("catalog: read counters of database %d: %w", d.ID, err)
+			}
+		}
+	}
+	return ok, rows.Err()
+}
+
+// loadRow takes up one definition.
+func (d *Database) loadRow(kind string, body []byte) error {
+	if object, ok := strings.CutPrefix(kind, defObject); ok {
+		return d.loadObject(Kind(object), body)
+	}
+	switch kind {
+	case defDatabase:
+		row, err := decode[databaseRow](body)
+		d.Name, d.Created, d.OwnerID, d.Options = row.Name, row.Created, row.OwnerID, row.Options
+		return err
+	case defSchema:
+		s, err := decode[Schema](body)
+		d.schemas[Fold(s.Name)] = s
+		return err
+	case defAlias:
+		a, err := decode[AliasType](body)
+		d.aliases[objectKey{a.SchemaID, Fold(a.Name)}] = a
+		return err
+	case defPrincipal:
+		p, err := decode[Principal](body)
+		d.principals[p.ID] = p
+		return err
+	case defMember:
+		return json.Unmarshal(body, &d.members)
+	case defPermission:
+		return json.Unmarshal(body, &d.permissions)
+	case defCredential:
+		c, err := decode[Credential](body)
+		d.credentials[Fold(c.Name)] = c
+		return err
+	case defLogin:
+		l, err := decode[Login](body)
+		d.logins[Fold(l.Name)] = l
+		return err
+	}
+	return fmt.Errorf("unknown kind %q", kind)
+}
+
+// loadObject takes up an object.
+func (d *Database) loadObject(kind Kind, body []byte) error {
+	var o Object
+	switch kind {
+	case KindTable:
+		o = &Table{}
+	case KindView:
+		o = &View{}
+	case KindProcedure:
+		o = &Procedure{}
+	case KindScalarFunction, KindInlineFunction, KindTableFunction:
+		o = &Function{}
+	case KindTableType:
+		o = &TableType{}
+	case KindSequence:
+		o = &Sequence{}
+	case KindSynonym:
+		o = &Synonym{}
+	default:
+		return fmt.Errorf("unknown kind of object %q", kind)
+	}
+	if err := json.Unmarshal(body, o); err != nil {
+		return err
+	}
+	d.link(o)
+	return nil
+}
+
+// decode reads a definition; the result is never nil.
+func decode[T any](body []byte) (*T, error) {
+	v := new(T)
+	return v, json.Unmarshal(body, v)
+}
