@@ -84,7 +84,8 @@ func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 	if ctx.Err() != nil { // an attention was faster
 		return nil
 	}
-	if m.status&(tds.StatusReset|tds.StatusResetKeepingTran) != 0 {
+	reset := m.status&(tds.StatusReset|tds.StatusResetKeepingTran) != 0
+	if reset {
 		if err := c.session.Reset(ctx, s, m.status&tds.StatusResetKeepingTran != 0); err != nil {
 			return err
 		}
@@ -95,7 +96,8 @@ func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 		}
 		c.bulk = ""
 	}
-	if r.tran != nil && r.tran.HasTran && r.tran.Descriptor != c.session.Descriptor() {
+	// A reset may just have ended the transaction that the client names.
+	if !reset && r.tran != nil && r.tran.HasTran && r.tran.Descriptor != c.session.Descriptor() {
 		return s.Message(mserr.New(3989, 16, "New request is not allowed to start because it should come with valid transaction descriptor."))
 	}
 	if err := s.fault(BeforeStatement); err != nil {

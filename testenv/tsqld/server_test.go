@@ -230,6 +230,9 @@ func TestReset(t *testing.T) {
 	db.SetMaxOpenConns(1)
 	require.Equal(t, 1, selectInt(t, db, "resets 1"), "the driver resets a new connection, too")
 	require.Equal(t, 2, selectInt(t, db, "resets 1"), "the pool resets what it reuses")
+	_, err := db.ExecContext(t.Context(), "begin 1")
+	require.NoError(t, err)
+	require.Equal(t, 4, selectInt(t, db, "resets 1"), "a reset ends the transaction that was left open")
 }
 
 func TestTransactions(t *testing.T) {
