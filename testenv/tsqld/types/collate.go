@@ -61,11 +61,6 @@ func Collate(a, b string, c Collation) int {
 			continue
 		}
 		if wx, wy := asciiWeight[x], asciiWeight[y]; wx != wy {
-			// An accent further on in the shorter prefix cannot matter: primary weights decide first,
-			// unless a combining mark follows, which only the slow way sees.
-			if i+1 < len(a) && a[i+1] >= utf8.RuneSelf || i+1 < len(b) && b[i+1] >= utf8.RuneSelf {
-				return collateRunes(a, b, c)
-			}
 			return cmp.Compare(wx, wy)
 		}
 		if tie == 0 {

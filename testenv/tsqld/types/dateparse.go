@@ -449,3 +449,9 @@ func (c clockText) localTicks() int64 { return Days(c.year, c.month, c.day)*Tick
 
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// MonthName is the English name of a month, 1 to 12.
+func MonthName(month int) string { return monthNames[month-1] }
+
+// DayName is the English name of a day of the week, 0 (Sunday) to 6.
+func DayName(weekday int) string { return dayNames[weekday] }

@@ -248,8 +248,42 @@ func (t Type) String() string {
 	return name
 }
 
-// ParseType reads what [Type.String] prints, for keys of functions and persisted definitions.
+// Key is String followed by ";cs" or ";bin" where the collation is not the default. [ParseType] reads it
+// back to an equal Type. It serves keys of functions and persisted definitions.
+func (t Type) Key() string {
+	switch t.Collation {
+	case CS:
+		return t.String() + ";cs"
+	case Bin:
+		return t.String() + ";bin"
+	}
+	return t.String()
+}
+
+// ParseType reads what [Type.Key] and [Type.String] print.
 func ParseType(s string) (Type, error) {
+	s, collation, _ := strings.Cut(s, ";")
+	t, err := parseType(s)
+	if err != nil {
+		return Type{}, err
+	}
+	switch collation {
+	case "":
+	case "cs":
+		t.Collation = CS
+	case "bin":
+		t.Collation = Bin
+	default:
+		return Type{}, mserr.InvalidCollation(collation)
+	}
+	return t, nil
+}
+
+// parseType reads a type without a collation.
+func parseType(s string) (Type, error) {
+	if s == infos[Null].name {
+		return NullType, nil
+	}
 	name, rest, ok := strings.Cut(s, "(")
 	if !ok {
 		return Named(name)

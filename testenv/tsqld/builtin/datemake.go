@@ -1,0 +1,288 @@
+package builtin
+
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// dateMakeFuncs build dates from parts.
+var dateMakeFuncs = []*Func{
+	pure("DATEFROMPARTS", 3, 3, fixed(types.DateType), evalDateFromParts),
+	pure("DATETIMEFROMPARTS", 7, 7, fixed(types.DateTimeType), evalDateTimeFromParts),
+	pure("SMALLDATETIMEFROMPARTS", 5, 5, fixed(types.Type{ID: types.SmallDateTime}), evalSmallFromParts),
+	pure("TIMEFROMPARTS", 5, 5, scaleResult(types.Time, 4), evalTimeFromParts),
+	pure("DATETIME2FROMPARTS", 8, 8, scaleResult(types.DateTime2, 7), evalDateTime2FromParts),
+	pure("DATETIMEOFFSETFROMPARTS", 10, 10, scaleResult(types.DateTimeOffset, 9), evalOffsetFromParts),
+}
+
+// scaleResult takes the precision from the literal argument i; error 10760 for anything but 0 to 7.
+func scaleResult(id types.ID, i int) resultFunc {
+	return func(_ []types.Type, consts []types.Value) (types.Type, error) {
+		n, ok := constInt(consts, i)
+		if !ok || n < 0 || n > 7 {
+			return types.Type{}, mserr.New(10760, 16, "Scale argument is not valid. Valid expressions for data type %s scale argument are integer constants and integer constant expressions.",
+				types.Type{ID: id}.Name())
+		}
+		return types.Type{ID: id, Scale: uint8(n)}, nil
+	}
+}
+
+// ints reads all arguments as integers.
+func ints(ts []types.Type, args []types.Value) ([]int, error) {
+	out := make([]int, len(args))
+	for i, a := range args {
+		n, err := integer(a, ts[i])
+		if err != nil {
+			return nil, err
+		}
+		out[i] = n
+	}
+	return out, nil
+}
+
+// clockTicks is a time of day; ok is false for an impossible one. fraction counts 10^-scale seconds.
+func clockTicks(hour, minute, second, fraction, scale int) (int64, bool) {
+	unit := types.TicksPerSecond
+	limit := 1
+	for range scale {
+		unit /= 10
+		limit *= 10
+	}
+	if hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59 || fraction < 0 || fraction >= limit {
+		return 0, false
+	}
+	return int64(hour)*types.TicksPerHour + int64(minute)*types.TicksPerMinute + int64(second)*types.TicksPerSecond + int64(fraction)*unit, true
+}
+
+// dateTicks is midnight of a date; ok is false for an impossible one.
+func dateTicks(year, month, day int) (int64, bool) {
+	if !types.ValidDate(year, month, day) {
+		return 0, false
+	}
+	return types.Days(year, month, day) * types.TicksPerDay, true
+}
+
+// makeTemporal fits date and clock into the result; error 289.
+func makeTemporal(date int64, okDate bool, clock int64, okClock bool, result types.Type) (types.Value, error) {
+	if okDate && okClock {
+		if v, ok := types.FitTemporal(date+clock, result); ok {
+			return v, nil
+		}
+	}
+	return nil, mserr.InvalidDateParts(result.Name())
+}
+
+func evalDateFromParts(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+	n, err := ints(ts, args)
+	if err != nil {
+		return nil, err
+	}
+	d, ok := dateTicks(n[0], n[1], n[2])
+	return makeTemporal(d, ok, 0, true, result)
+}
+
+func evalDateTimeFromParts(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+	n, err := ints(ts, args)
+	if err != nil {
+		return nil, err
+	}
+	d, okDate := dateTicks(n[0], n[1], n[2])
+	c, okClock := clockTicks(n[3], n[4], n[5], n[6], 3)
+	return makeTemporal(d, okDate, c, okClock, result)
+}
+
+func evalSmallFromParts(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+	n, err := ints(ts, args)
+	if err != nil {
+		return nil, err
+	}
+	d, okDate := dateTicks(n[0], n[1], n[2])
+	c, okClock := clockTicks(n[3], n[4], 0, 0, 0)
+	return makeTemporal(d, okDate, c, okClock, result)
+}
+
+func evalTimeFromParts(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+	n, err := ints(ts, args)
+	if err != nil {
+		return nil, err
+	}
+	c, ok := clockTicks(n[0], n[1], n[2], n[3], int(result.Scale))
+	return makeTemporal(0, true, c, ok, result)
+}
+
+func evalDateTime2FromParts(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+	n, err := ints(ts, args)
+	if err != nil {
+		return nil, err
+	}
+	d, okDate := dateTicks(n[0], n[1], n[2])
+	c, okClock := clockTicks(n[3], n[4], n[5], n[6], int(result.Scale))
+	return makeTemporal(d, okDate, c, okClock, result)
+}
+
+// evalOffsetFromParts wants both parts of the offset with the same sign.
+func evalOffsetFromParts(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+	n, err := ints(ts, args)
+	if err != nil {
+		return nil, err
+	}
+	d, okDate := dateTicks(n[0], n[1], n[2])
+	c, okClock := clockTicks(n[3], n[4], n[5], n[6], int(result.Scale))
+	minutes := 60*n[7] + n[8]
+	utc := d + c - int64(minutes)*types.TicksPerMinute
+	if !okDate || !okClock || n[7]*n[8] < 0 || n[8] < -59 || n[8] > 59 || minutes < -840 || minutes > 840 || utc < 0 || utc > types.MaxTicks {
+		return nil, mserr.InvalidDateParts(result.Name())
+	}
+	return types.MakeOffset(utc, minutes), nil
+}
+
+// dateTruncResult is the date's type; texts become datetime2(7).
+func dateTruncResult(args []types.Type, consts []types.Value) (types.Type, error) {
+	p, err := constPart(consts, "datetrunc")
+	if err != nil {
+		return types.Type{}, err
+	}
+	t := args[1]
+	if t.IsString() || t.ID == types.Null {
+		t = types.DateTime2Type
+	}
+	if !t.IsTemporal() {
+		return types.Type{}, mserr.InvalidArgumentType(t.Name(), 2, "datetrunc")
+	}
+	if p == partWeekday || p == partOffset || p == partNanosecond {
+		return types.Type{}, mserr.DatePartNotSupported(p.String(), "datetrunc", t.Name())
+	}
+	if p == noPart {
+		return t, nil
+	}
+	return t, checkPart(p, t, "datetrunc")
+}
+
+// evalDateTrunc cuts everything below the part.
+func evalDateTrunc(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+	p, err := part(args[0], "datetrunc")
+	if err != nil {
+		return nil, err
+	}
+	v, err := types.Convert(args[1], ts[1], result, types.NoStyle)
+	if err != nil {
+		return nil, err
+	}
+	ticks := types.LocalTicks(v, result)
+	days := ticks / types.TicksPerDay
+	year, month, _ := types.DateOf(days)
+	switch p {
+	case partYear:
+		ticks = types.Days(year, 1, 1) * types.TicksPerDay
+	case partQuarter:
+		ticks = types.Days(year, (month-1)/3*3+1, 1) * types.TicksPerDay
+	case partMonth:
+		ticks = types.Days(year, month, 1) * types.TicksPerDay
+	case partWeek:
+		ticks = (days - int64(weekday(days, dateFirst(ts, args, 2))-1)) * types.TicksPerDay
+	case partISOWeek:
+		ticks = (days - int64(weekday(days, 1)-1)) * types.TicksPerDay
+	default:
+		ticks -= ticks % unitTicks(p)
+	}
+	if ticks < 0 {
+		return nil, mserr.DateOverflow(result.Name())
+	}
+	return fromLocal(ticks, v, result), nil
+}
+
+// fromLocal turns local ticks back into a value of result, with the offset of the value that they come from.
+func fromLocal(ticks int64, v types.Value, result types.Type) types.Value {
+	switch x := v.(type) {
+	case []byte:
+		_, minutes := types.SplitOffset(x)
+		return types.MakeOffset(ticks-int64(minutes)*types.TicksPerMinute, minutes)
+	default:
+		if result.ID == types.Time {
+			return ticks % types.TicksPerDay
+		}
+		r, _ := types.FitTemporal(ticks, result)
+		return r
+	}
+}
+
+// dateBucketResult is the date's type.
+func dateBucketResult(args []types.Type, consts []types.Value) (types.Type, error) {
+	p, err := constPart(consts, "date_bucket")
+	if err != nil {
+		return types.Type{}, err
+	}
+	t := args[2]
+	if t.IsString() || t.ID == types.Null {
+		t = types.DateTime2Type
+	}
+	if !t.IsTemporal() {
+		return types.Type{}, mserr.InvalidArgumentType(t.Name(), 3, "date_bucket")
+	}
+	switch p {
+	case partDayOfYear, partWeekday, partMicrosecond, partNanosecond, partOffset, partISOWeek:
+		return types.Type{}, mserr.DatePartNotSupported(p.String(), "date_bucket", t.Name())
+	case noPart:
+		return t, nil
+	}
+	return t, checkPart(p, t, "date_bucket")
+}
+
+// evalDateBucket is the start of the bucket of n parts, counted from the origin (1900-01-01 by default).
+func evalDateBucket(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+	p, err := part(args[0], "date_bucket")
+	if err != nil {
+		return nil, err
+	}
+	n, err := bigint(args[1], ts[1])
+	if err != nil {
+		return nil, err
+	}
+	if n <= 0 || n > 1<<31-1 {
+		return nil, mserr.New(9834, 16, "Invalid bucket width value passed to date_bucket function. Only positive values are allowed.")
+	}
+	v, err := types.Convert(args[2], ts[2], result, types.NoStyle)
+	if err != nil {
+		return nil, err
+	}
+	ticks := types.LocalTicks(v, result)
+	origin := types.Days(1900, 1, 1) * types.TicksPerDay
+	if len(args) > 3 {
+		o, err := types.Convert(args[3], ts[3], result, types.NoStyle)
+		if err != nil {
+			return nil, err
+		}
+		origin = types.LocalTicks(o, result)
+	}
+	var start int64
+	if months := map[datePart]int64{partYear: 12, partQuarter: 3, partMonth: 1}[p] * n; months > 0 {
+		count, _ := diffParts(partMonth, origin, ticks)
+		k := floorDiv(count, months)
+		var ok bool
+		if start, ok = addMonths(origin, k*months, 1); ok && start > ticks {
+			start, ok = addMonths(origin, (k-1)*months, 1)
+		}
+		if !ok {
+			return nil, mserr.DateOverflow(result.Name())
+		}
+	} else {
+		if n > types.MaxTicks/unitTicks(p) {
+			return nil, mserr.DateOverflow(result.Name())
+		}
+		width := unitTicks(p) * n
+		start = origin + floorDiv(ticks-origin, width)*width
+	}
+	if start < 0 {
+		return nil, mserr.DateOverflow(result.Name())
+	}
+	return fromLocal(start, v, result), nil
+}
+
+// floorDiv divides, rounding down; b is positive.
+func floorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b < 0 {
+		q--
+	}
+	return q
+}

@@ -1,0 +1,165 @@
+package builtin
+
+import (
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// Volatility says how often a function has to be evaluated.
+type Volatility uint8
+
+// The volatilities, from the most to the least predictable.
+const (
+	Pure      Volatility = iota // the arguments decide; may be computed inside SQLite
+	Statement                   // one value a statement: SYSUTCDATETIME, RAND, DB_NAME
+	Session                     // one value a statement, taken from the session's state: @@ROWCOUNT, SCOPE_IDENTITY
+	PerRow                      // a new value for every row: NEWID
+)
+
+// Kind tells plain functions from those over sets of rows.
+type Kind uint8
+
+// The kinds. An aggregate may also be used with OVER.
+const (
+	Scalar Kind = iota
+	Aggregate
+	Window // only with OVER
+)
+
+// Variadic as MaxArgs means that the number of arguments has no upper limit (but 254).
+const Variadic = 254
+
+// Func describes one built-in function. The table's entries are shared and must not be modified.
+type Func struct {
+	Name       string // upper case
+	MinArgs    int
+	MaxArgs    int
+	Kind       Kind
+	Volatility Volatility
+
+	// DatePart says that the first argument is a keyword such as year or dw, given to Result as the
+	// constant and to Eval as the value of a varchar.
+	DatePart bool
+
+	// NullResult says that the result is NULL as soon as one argument is; Eval is then not called by [Func.Call].
+	NullResult bool
+
+	// Result is the type of the result. consts[i] is the value of argument i where it is a literal, in
+	// args[i]'s form, else nil; consts may be nil. Errors: 8116 and other errors of the arguments' types.
+	Result func(args []types.Type, consts []types.Value) (types.Type, error)
+
+	// Eval computes a scalar function; nil for aggregates and window functions. The arguments are in
+	// their own types (no conversion is made before); the result is in the form of result. It keeps no
+	// state and may be called from several goroutines.
+	Eval func(env Env, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error)
+
+	// New makes the state of one group; aggregates only. Several argument types are given only where
+	// the function takes several arguments.
+	New func(argTypes []types.Type, result types.Type) Accumulator
+}
+
+// Accumulator computes an aggregate over one group. DISTINCT is the caller's affair ([types.Key]).
+type Accumulator interface {
+	// Add takes one row's arguments. NULLs are given too; most aggregates ignore them.
+	Add(args []types.Value) error
+	// Result is the aggregate of the rows so far; it may be called more than once.
+	Result() (types.Value, error)
+	// HasSkippedNull reports whether a NULL was ignored, which is worth warning 8153.
+	HasSkippedNull() bool
+}
+
+// Lookup finds a function by its name, without regard to case.
+func Lookup(name string) (*Func, bool) {
+	f, ok := table[strings.ToUpper(name)]
+	return f, ok
+}
+
+// Names returns the names of all functions in no particular order.
+func Names() []string {
+	names := make([]string, 0, len(table))
+	for name := range table {
+		names = append(names, name)
+	}
+	return names
+}
+
+// CheckCount answers whether a call may have n arguments: nil, or error 174 or 189.
+func (f *Func) CheckCount(n int) error {
+	if n >= f.MinArgs && n <= f.MaxArgs {
+		return nil
+	}
+	name := strings.ToLower(f.Name)
+	if f.MinArgs == f.MaxArgs {
+		return mserr.ArgumentCount(name, f.MinArgs)
+	}
+	return mserr.ArgumentRange(name, f.MinArgs, f.MaxArgs)
+}
+
+// ResultType checks the number of arguments and answers the type of the result.
+func (f *Func) ResultType(args []types.Type, consts []types.Value) (types.Type, error) {
+	if err := f.CheckCount(len(args)); err != nil {
+		return types.Type{}, err
+	}
+	if consts == nil {
+		consts = make([]types.Value, len(args))
+	}
+	return f.Result(args, consts)
+}
+
+// Call evaluates a scalar function, NULLs handled as [Func.NullResult] says. env may be nil for Pure and PerRow functions.
+func (f *Func) Call(env Env, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+	if f.NullResult {
+		for _, a := range args {
+			if a == nil {
+				return nil, nil
+			}
+		}
+	}
+	return f.Eval(env, argTypes, result, args)
+}
+
+// table holds all functions by upper-case name. It is filled by the files of this package and never
+// changes afterwards.
+var table = join(
+	stringFuncs, stringSearchFuncs, stringMakeFuncs, hashFuncs, mathFuncs, dateFuncs, dateMakeFuncs, logicFuncs, 
+	sessionFuncs, errorFuncs, metaFuncs, securityFuncs, aggregates, windows,
+)
+
+// join merges the lists of the files into one map.
+func join(lists ...[]*Func) map[string]*Func {
+	m := map[string]*Func{}
+	for _, list := range lists {
+		for _, f := range list {
+			m[f.Name] = f
+		}
+	}
+	return m
+}
+
+// resultFunc is the form of Func.Result.
+type resultFunc = func(args []types.Type, consts []types.Value) (types.Type, error)
+
+// evalFunc is the form of Func.Eval.
+type evalFunc = func(env Env, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error)
+
+// fixed is the result rule of a function whose result has always the same type.
+func fixed(t types.Type) resultFunc {
+	return func([]types.Type, []types.Value) (types.Type, error) { return t, nil }
+}
+
+// pure makes a function whose result is NULL when an argument is.
+func pure(name string, minArgs, maxArgs int, result resultFunc, eval evalFunc) *Func {
+	return &Func{Name: name, MinArgs: minArgs, MaxArgs: maxArgs, NullResult: true, Result: result, Eval: eval}
+}
+
+// lenient makes a pure function that handles NULL itself.
+func lenient(name string, minArgs, maxArgs int, result resultFunc, eval evalFunc) *Func {
+	return &Func{Name: name, MinArgs: minArgs, MaxArgs: maxArgs, Result: result, Eval: eval}
+}
+
+// session makes a function of the session's state that handles NULL itself.
+func session(name string, minArgs, maxArgs int, result types.Type, eval evalFunc) *Func {
+	return &Func{Name: name, MinArgs: minArgs, MaxArgs: maxArgs, Volatility: Session, Result: fixed(result), Eval: eval}
+}

@@ -1,0 +1,145 @@
+package builtin
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/md5"  //nolint:gosec // HASHBYTES offers it
+	"crypto/sha1" //nolint:gosec // HASHBYTES offers it
+	"crypto/sha256"
+	"crypto/sha512"
+	"hash/crc32"
+	"io"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// hashFuncs compute digests and pack bytes. CHECKSUM and BINARY_CHECKSUM give values of their own (CRC-32 over the
+// values): equal for equal arguments, but not SQL Server's numbers, which are not documented.
+var hashFuncs = []*Func{
+	pure("HASHBYTES", 2, 2, hashResult, evalHash),
+	lenient("CHECKSUM", 1, Variadic, checksumResult, evalChecksum(true)),
+	lenient("BINARY_CHECKSUM", 1, Variadic, checksumResult, evalChecksum(false)),
+	pure("COMPRESS", 1, 1, fixed(types.VarBinaryMax), evalCompress),
+	pure("DECOMPRESS", 1, 1, fixed(types.VarBinaryMax), evalDecompress),
+}
+
+// hashResult takes texts and bytes.
+func hashResult(args []types.Type, _ []types.Value) (types.Type, error) {
+	if t := args[1]; !t.IsString() && !t.IsBinary() && t.ID != types.Null {
+		return types.Type{}, mserr.InvalidArgumentType(t.Name(), 2, "hashbytes")
+	}
+	return types.VarBinaryOf(maxBytes), nil
+}
+
+// rawBytes is a value as CAST AS varbinary(max) sees it.
+func rawBytes(v types.Value, t types.Type) ([]byte, error) {
+	r, err := types.Convert(v, t, types.VarBinaryMax, types.NoStyle)
+	if err != nil {
+		return nil, err
+	}
+	b, _ := r.([]byte)
+	return b, nil
+}
+
+// evalHash gives NULL for an algorithm that does not exist. MD2 and MD4 are not offered.
+func evalHash(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	name, err := text(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	b, err := rawBytes(args[1], ts[1])
+	if err != nil {
+		return nil, err
+	}
+	switch strings.ToUpper(strings.TrimSpace(name)) {
+	case "MD5":
+		h := md5.Sum(b) //nolint:gosec // asked for by name
+		return h[:], nil
+	case "SHA", "SHA1":
+		h := sha1.Sum(b) //nolint:gosec // asked for by name
+		return h[:], nil
+	case "SHA2_256":
+		h := sha256.Sum256(b)
+		return h[:], nil
+	case "SHA2_512":
+		h := sha512.Sum512(b)
+		return h[:], nil
+	case "MD2", "MD4":
+		return nil, mserr.NotSupported("HASHBYTES with %s", strings.ToUpper(name))
+	}
+	return nil, nil
+}
+
+// checksumResult refuses the types that do not compare.
+func checksumResult(args []types.Type, _ []types.Value) (types.Type, error) {
+	for i, t := range args {
+		if !t.Comparable() && t.ID != types.Null {
+			return types.Type{}, mserr.InvalidArgumentType(t.Name(), i+1, "checksum")
+		}
+	}
+	return types.IntType, nil
+}
+
+// evalChecksum hashes the arguments; with byKey, texts that are equal under their collation hash alike.
+func evalChecksum(byKey bool) evalFunc {
+	return func(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+		h := crc32.NewIEEE()
+		for i, a := range args {
+			switch {
+			case a == nil:
+				h.Write([]byte{0, 0xFF})
+			case byKey:
+				io.WriteString(h, types.Key(a, ts[i])) //nolint:errcheck // a hash does not fail
+			default:
+				if s, ok := a.(string); ok {
+					io.WriteString(h, s) //nolint:errcheck // a hash does not fail
+				} else {
+					io.WriteString(h, types.Key(a, ts[i])) //nolint:errcheck // a hash does not fail
+				}
+			}
+			h.Write([]byte{0})
+		}
+		return int64(int32(h.Sum32())), nil
+	}
+}
+
+// maxInflated bounds what DECOMPRESS unpacks, in bytes.
+const maxInflated = 256 << 20
+
+func evalCompress(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	b, err := rawBytes(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	var out bytes.Buffer
+	w := gzip.NewWriter(&out)
+	if _, err := w.Write(b); err != nil {
+		return nil, err
+	}
+	if err := w.Close(); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+// evalDecompress gives NULL for what is not gzip.
+func evalDecompress(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	b, err := rawBytes(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	r, err := gzip.NewReader(bytes.NewReader(b))
+	if err != nil {
+		return nil, nil
+	}
+	out, err := io.ReadAll(io.LimitReader(r, maxInflated+1))
+	if err != nil {
+		return nil, nil
+	}
+	if len(out) > maxInflated {
+		return nil, mserr.NotSupported("DECOMPRESS to more than %d bytes", maxInflated)
+	}
+	return out, nil
+}

@@ -1,0 +1,367 @@
+package builtin
+
+import (
+	"math"
+	"math/big"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// mathFuncs are the mathematical functions. "Mathematical functions (Transact-SQL)".
+var mathFuncs = []*Func{
+	pure("ABS", 1, 1, numberResult("abs"), evalAbs),
+	pure("SIGN", 1, 1, numberResult("sign"), evalSign),
+	pure("CEILING", 1, 1, wholeResult("ceiling"), evalWhole(true)),
+	pure("FLOOR", 1, 1, wholeResult("floor"), evalWhole(false)),
+	pure("ROUND", 2, 3, numberResult("round"), evalRound),
+	pure("POWER", 2, 2, numberResult("power"), evalPower),
+	pure("SQUARE", 1, 1, fixed(types.FloatType), float1(func(x float64) float64 { return x * x })),
+	pure("SQRT", 1, 1, fixed(types.FloatType), float1(math.Sqrt)),
+	pure("EXP", 1, 1, fixed(types.FloatType), float1(math.Exp)),
+	pure("LOG", 1, 2, fixed(types.FloatType), evalLog),
+	pure("LOG10", 1, 1, fixed(types.FloatType), float1(math.Log10)),
+	pure("PI", 0, 0, fixed(types.FloatType), func(Env, []types.Type, types.Type, []types.Value) (types.Value, error) { return math.Pi, nil }),
+	pure("SIN", 1, 1, fixed(types.FloatType), float1(math.Sin)),
+	pure("COS", 1, 1, fixed(types.FloatType), float1(math.Cos)),
+	pure("TAN", 1, 1, fixed(types.FloatType), float1(math.Tan)),
+	pure("COT", 1, 1, fixed(types.FloatType), float1(func(x float64) float64 { return 1 / math.Tan(x) })),
+	pure("ASIN", 1, 1, fixed(types.FloatType), float1(math.Asin)),
+	pure("ACOS", 1, 1, fixed(types.FloatType), float1(math.Acos)),
+	pure("ATAN", 1, 1, fixed(types.FloatType), float1(math.Atan)),
+	pure("ATN2", 2, 2, fixed(types.FloatType), evalAtn2),
+	pure("DEGREES", 1, 1, numberResult("degrees"), scaled(180/math.Pi)),
+	pure("RADIANS", 1, 1, numberResult("radians"), scaled(math.Pi/180)),
+	{Name: "RAND", MaxArgs: 1, Volatility: Statement, Result: fixed(types.FloatType), Eval: evalRand},
+}
+
+// numberType is the type in which the functions that keep their argument's type compute: int for the smaller integers, float for real and
+// texts, decimal and money (not smallmoney) as they are.
+func numberType(t types.Type, name string) (types.Type, error) {
+	switch {
+	case t.ID == types.BigInt, t.ID == types.Decimal, t.ID == types.Money:
+		return t, nil
+	case t.IsInteger(), t.ID == types.Null:
+		return types.IntType, nil
+	case t.ID == types.SmallMoney:
+		return types.MoneyType, nil
+	case t.IsApprox(), t.IsString():
+		return types.FloatType, nil
+	}
+	return types.Type{}, mserr.InvalidArgumentType(t.Name(), 1, name)
+}
+
+// numberResult is the result rule of numberType.
+func numberResult(name string) resultFunc {
+	return func(args []types.Type, _ []types.Value) (types.Type, error) {
+		if len(args) > 0 && args[0].ID == types.Bit && name != "power" {
+			return types.FloatType, nil // bit goes by float ("ABS", return types)
+		}
+		return numberType(args[0], name)
+	}
+}
+
+// wholeResult is numberType with a decimal's fraction gone.
+func wholeResult(name string) resultFunc {
+	return func(args []types.Type, _ []types.Value) (types.Type, error) {
+		if args[0].ID == types.Bit {
+			return types.FloatType, nil
+		}
+		t, err := numberType(args[0], name)
+		if err == nil && t.ID == types.Decimal {
+			t.Scale = 0
+		}
+		return t, err
+	}
+}
+
+// evalAbs fails for the smallest integer (8115).
+func evalAbs(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+	v, err := types.Convert(args[0], ts[0], result, types.NoStyle)
+	if err != nil {
+		return nil, err
+	}
+	if f, ok := v.(float64); ok {
+		return math.Abs(f), nil
+	}
+	if types.Compare(v, zeroOf(result), result) >= 0 {
+		return v, nil
+	}
+	return types.Negate(v, result, result)
+}
+
+// zeroOf is 0 of a number type.
+func zeroOf(t types.Type) types.Value {
+	v, err := types.Convert(int64(0), types.IntType, t, types.NoStyle)
+	if err != nil {
+		return nil
+	}
+	return v
+}
+
+func evalSign(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+	v, err := types.Convert(args[0], ts[0], result, types.NoStyle)
+	if err != nil {
+		return nil, err
+	}
+	return types.Convert(int64(types.Compare(v, zeroOf(result), result)), types.IntType, result, types.NoStyle)
+}
+
+// evalWhole rounds up or down to a whole number.
+func evalWhole(up bool) evalFunc {
+	return func(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+		if result.ID == types.FloatType.ID {
+			f, err := float(args[0], ts[0])
+			if err != nil {
+				return nil, err
+			}
+			if up {
+				return math.Ceil(f), nil
+			}
+			return math.Floor(f), nil
+		}
+		own, err := numberType(ts[0], "ceiling")
+		if err != nil {
+			return nil, err
+		}
+		v, err := types.Convert(args[0], ts[0], own, types.NoStyle)
+		if err != nil || own.IsInteger() {
+			return v, err
+		}
+		scale := own.Scale
+		if own.IsMoney() {
+			scale = 4
+		}
+		u := types.DecimalUnscaled(v, own)
+		unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(scale)), nil)
+		q, r := new(big.Int).QuoRem(u, unit, new(big.Int))
+		switch {
+		case up && r.Sign() > 0:
+			q.Add(q, big.NewInt(1))
+		case !up && r.Sign() < 0:
+			q.Sub(q, big.NewInt(1))
+		}
+		if own.IsMoney() {
+			q.Mul(q, unit)
+			if !q.IsInt64() {
+				return nil, mserr.ArithmeticOverflow("expression", "money")
+			}
+			return q.Int64(), nil
+		}
+		out, ok := types.DecimalValue(q, result)
+		if !ok {
+			return nil, mserr.ArithmeticOverflow("expression", "numeric")
+		}
+		return out, nil
+	}
+}
+
+// evalRound rounds to a number of digits after (or, negative, before) the point; a third argument other than 0 cuts instead.
+func evalRound(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+	digits, err := integer(args[1], ts[1])
+	if err != nil {
+		return nil, err
+	}
+	isCut := false
+	if len(args) > 2 {
+		n, err := integer(args[2], ts[2])
+		if err != nil {
+			return nil, err
+		}
+		isCut = n != 0
+	}
+	v, err := types.Convert(args[0], ts[0], result, types.NoStyle)
+	if err != nil {
+		return nil, err
+	}
+	if f, ok := v.(float64); ok {
+		return roundFloat(f, digits, isCut), nil
+	}
+	scale := int(result.Scale)
+	if result.IsMoney() {
+		scale = 4
+	}
+	drop := scale - digits
+	if drop <= 0 {
+		return v, nil
+	}
+	u := types.DecimalUnscaled(v, result)
+	if u == nil {
+		return nil, mserr.ArithmeticOverflow("expression", result.Name())
+	}
+	if drop > 39 {
+		u = new(big.Int)
+	} else {
+		unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(drop)), nil)
+		q, r := new(big.Int).QuoRem(u, unit, new(big.Int))
+		if !isCut && r.Lsh(r, 1).CmpAbs(unit) >= 0 {
+			q.Add(q, big.NewInt(int64(u.Sign())))
+		}
+		u = q.Mul(q, unit)
+	}
+	if result.ID == types.Decimal {
+		out, ok := types.DecimalValue(u, result)
+		if !ok {
+			return nil, mserr.ArithmeticOverflow("expression", "numeric")
+		}
+		return out, nil
+	}
+	if !u.IsInt64() || result.IsInteger() && !types.InRange(u.Int64(), result) {
+		return nil, mserr.ArithmeticOverflow("expression", result.Name())
+	}
+	return u.Int64(), nil
+}
+
+// roundFloat rounds or cuts a float.
+func roundFloat(f float64, digits int, isCut bool) float64 {
+	switch {
+	case digits > 15:
+		return f
+	case digits < -308:
+		return 0
+	}
+	if digits >= 0 {
+		if isCut {
+			scale := math.Pow10(digits)
+			return math.Trunc(f*scale) / scale
+		}
+		return roundHalfAway(f, digits)
+	}
+	unit := math.Pow10(-digits)
+	if isCut {
+		return math.Trunc(f/unit) * unit
+	}
+	return math.Round(f/unit) * unit
+}
+
+// evalPower computes in float and gives the result the type of the base; 8115 where it does not fit.
+func evalPower(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+	x, err := float(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	y, err := float(args[1], ts[1])
+	if err != nil {
+		return nil, err
+	}
+	if x == 0 && y < 0 {
+		return nil, mserr.DivideByZero()
+	}
+	if result.IsInteger() && ts[1].IsInteger() && y >= 0 {
+		if n, ok := intPower(int64(x), int64(y)); ok && types.InRange(n, result) {
+			return n, nil
+		}
+		return nil, mserr.ArithmeticOverflow("expression", result.Name())
+	}
+	f := math.Pow(x, y)
+	if math.IsNaN(f) {
+		return nil, mserr.InvalidFloatOperation()
+	}
+	if math.IsInf(f, 0) {
+		return nil, mserr.ArithmeticOverflow("expression", result.Name())
+	}
+	v, err := types.Convert(f, types.FloatType, result, types.NoStyle)
+	if err != nil {
+		return nil, mserr.ArithmeticOverflow("expression", result.Name())
+	}
+	return v, nil
+}
+
+// intPower is x^y exactly; ok is false on overflow.
+func intPower(x, y int64) (int64, bool) {
+	if x == 0 || x == 1 {
+		if y == 0 {
+			return 1, true
+		}
+		return x, true
+	}
+	if x == -1 {
+		return 1 - 2*(y%2), true
+	}
+	if y > 63 {
+		return 0, false
+	}
+	u := new(big.Int).Exp(big.NewInt(x), big.NewInt(y), nil)
+	return u.Int64(), u.IsInt64()
+}
+
+// float1 makes a function of one float. A result that is no number is error 3623, an infinite one 8115.
+func float1(f func(float64) float64) evalFunc {
+	return func(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+		x, err := float(args[0], ts[0])
+		if err != nil {
+			return nil, err
+		}
+		return checkFloat(f(x))
+	}
+}
+
+// checkFloat turns NaN and infinity into errors.
+func checkFloat(f float64) (types.Value, error) {
+	switch {
+	case math.IsNaN(f), math.IsInf(f, -1):
+		return nil, mserr.InvalidFloatOperation()
+	case math.IsInf(f, 1):
+		return nil, mserr.ArithmeticOverflow("expression", "float")
+	}
+	return f, nil
+}
+
+func evalLog(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	x, err := float(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	if len(args) == 1 {
+		return checkFloat(math.Log(x))
+	}
+	base, err := float(args[1], ts[1])
+	if err != nil {
+		return nil, err
+	}
+	if base <= 0 || base == 1 {
+		return nil, mserr.InvalidFloatOperation()
+	}
+	switch base {
+	case 2:
+		return checkFloat(math.Log2(x))
+	case 10:
+		return checkFloat(math.Log10(x))
+	}
+	return checkFloat(math.Log(x) / math.Log(base))
+}
+
+func evalAtn2(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	y, err := float(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	x, err := float(args[1], ts[1])
+	if err != nil {
+		return nil, err
+	}
+	return checkFloat(math.Atan2(y, x))
+}
+
+// scaled multiplies by a constant and keeps the argument's type.
+func scaled(factor float64) evalFunc {
+	return func(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+		x, err := float(args[0], ts[0])
+		if err != nil {
+			return nil, err
+		}
+		return types.Convert(x*factor, types.FloatType, result, types.NoStyle)
+	}
+}
+
+// evalRand takes a number from the session's generator; a seed restarts it.
+func evalRand(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	if len(args) == 0 || args[0] == nil {
+		return env.Random(nil), nil
+	}
+	seed, err := bigint(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	return env.Random(&seed), nil
+}

@@ -1,0 +1,463 @@
+package builtin
+
+import (
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// metaFuncs answer about the objects of a database. "Metadata functions (Transact-SQL)".
+var metaFuncs = []*Func{
+	session("DB_ID", 0, 1, types.SmallIntType, evalDBID),
+	session("DB_NAME", 0, 1, types.SysName, evalDBName),
+	session("DATABASEPROPERTYEX", 2, 2, types.VariantType, evalDatabaseProperty),
+	session("OBJECT_ID", 1, 2, types.IntType, evalObjectID),
+	session("OBJECT_NAME", 1, 2, types.SysName, evalObjectName),
+	session("OBJECT_SCHEMA_NAME", 1, 2, types.SysName, evalObjectSchema),
+	session("OBJECT_DEFINITION", 1, 1, types.NVarCharMax, evalObjectDefinition),
+	session("OBJECTPROPERTY", 2, 2, types.IntType, evalObjectProperty),
+	session("OBJECTPROPERTYEX", 2, 2, types.VariantType, evalObjectPropertyEx),
+	session("SCHEMA_ID", 0, 1, types.IntType, evalSchemaID),
+	session("SCHEMA_NAME", 0, 1, types.SysName, evalSchemaName),
+	session("COL_NAME", 2, 2, types.SysName, evalColName),
+	session("COL_LENGTH", 2, 2, types.SmallIntType, evalColLength),
+	session("COLUMNPROPERTY", 3, 3, types.IntType, evalColumnProperty),
+	session("INDEXPROPERTY", 3, 3, types.IntType, evalIndexProperty),
+	session("INDEX_COL", 3, 3, types.SysName, evalIndexCol),
+	session("TYPE_ID", 1, 1, types.IntType, evalTypeID),
+	session("TYPE_NAME", 1, 1, types.SysName, evalTypeName),
+	session("TYPEPROPERTY", 2, 2, types.IntType, evalTypeProperty),
+}
+
+// objectName takes a name of one to three parts apart; name is "" for NULL and malformed names.
+func objectName(v types.Value, t types.Type) (database, schema, name string, err error) {
+	if v == nil {
+		return "", "", "", nil
+	}
+	s, err := text(v, t)
+	if err != nil {
+		return "", "", "", err
+	}
+	parts, ok := SplitName(types.TrimBlanks(s))
+	if !ok || len(parts) > 3 {
+		return "", "", "", nil
+	}
+	name = parts[len(parts)-1]
+	if len(parts) > 1 {
+		schema = parts[len(parts)-2]
+	}
+	if len(parts) > 2 {
+		database = parts[0]
+	}
+	return database, schema, name, nil
+}
+
+func evalDBID(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	name, isNull, err := optionalName(ts, args, 0)
+	if err != nil || isNull {
+		return nil, err
+	}
+	if id, ok := env.DatabaseByName(name); ok {
+		return int64(id), nil
+	}
+	return nil, nil
+}
+
+func evalDBName(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	id := 0
+	if len(args) > 0 && args[0] != nil {
+		n, err := integer(args[0], ts[0])
+		if err != nil || n < 0 {
+			return nil, err
+		}
+		id = n
+	} else if len(args) > 0 {
+		return nil, nil
+	}
+	return found(env.DatabaseByID(id))
+}
+
+func evalDatabaseProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	a, err := texts(ts, args)
+	if err != nil || a == nil {
+		return nil, err
+	}
+	return property(env.DatabaseProperty(a[0], a[1]))
+}
+
+// evalObjectID takes an optional type such as U or P.
+func evalObjectID(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	database, schema, name, err := objectName(args[0], ts[0])
+	if err != nil || name == "" {
+		return nil, err
+	}
+	kind, isNull, err := optionalName(ts, args, 1)
+	if err != nil || isNull {
+		return nil, err
+	}
+	o, ok := env.ObjectByName(database, schema, name)
+	if !ok || kind != "" && !strings.EqualFold(kind, o.Kind) {
+		return nil, nil
+	}
+	return int64(o.ID), nil
+}
+
+// object finds an object by the id argument and an optional database id.
+func object(env Env, ts []types.Type, args []types.Value) (Object, bool, error) {
+	var n [2]int
+	for i, a := range args {
+		if a == nil {
+			return Object{}, false, nil
+		}
+		if i < len(n) {
+			v, err := integer(a, ts[i])
+			if err != nil {
+				return Object{}, false, err
+			}
+			n[i] = v
+		}
+	}
+	o, ok := env.ObjectByID(n[1], int32(n[0]))
+	return o, ok, nil
+}
+
+func evalObjectName(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	o, ok, err := object(env, ts, args)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return o.Name, nil
+}
+
+func evalObjectSchema(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	o, ok, err := object(env, ts, args)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return o.Schema, nil
+}
+
+func evalObjectDefinition(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	if args[0] == nil {
+		return nil, nil
+	}
+	n, err := integer(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	return found(env.ObjectDefinition(int32(n)))
+}
+
+// kindFlags are the properties that an object's type alone decides.
+var kindFlags = map[string][]string{
+	"ISTABLE": {"U", "S", "IT", "TT"}, "ISUSERTABLE": {"U"}, "ISSYSTEMTABLE": {"S"}, "ISVIEW": {"V"}, "ISPROCEDURE": {"P"},
+	"ISSCALARFUNCTION": {"FN"}, "ISINLINEFUNCTION": {"IF"}, "ISTABLEFUNCTION": {"IF", "TF"}, "ISTRIGGER": {"TR"},
+	"ISPRIMARYKEY": {"PK"}, "ISUNIQUECNST": {"UQ"}, "ISFOREIGNKEY": {"F"}, "ISCHECKCNST": {"C"}, "ISDEFAULTCNST": {"D"},
+	"ISCONSTRAINT": {"PK", "UQ", "F", "C", "D"}, "ISEXECUTED": {"P", "V", "FN", "IF", "TF", "TR"}, "ISDEFAULT": {}, "ISRULE": {},
+	"ISREPLPROC": {}, "ISEXTENDEDPROC": {"X"},
+}
+
+// objectFlag answers OBJECTPROPERTY; ok is false for an unknown object or property.
+func objectFlag(env Env, ts []types.Type, args []types.Value) (o Object, v int, ok bool, err error) {
+	o, ok, err = object(env, ts[:1], args[:1])
+	if err != nil || !ok || args[1] == nil {
+		return o, 0, false, err
+	}
+	name, err := text(args[1], ts[1])
+	if err != nil {
+		return o, 0, false, err
+	}
+	key := strings.ToUpper(types.TrimBlanks(name))
+	if kinds, known := kindFlags[key]; known {
+		for _, k := range kinds {
+			if k == o.Kind {
+				return o, 1, true, nil
+			}
+		}
+		return o, 0, true, nil
+	}
+	switch key {
+	case "SCHEMAID", "OWNERID":
+		return o, int(o.SchemaID), true, nil
+	case "ISMSSHIPPED", "ISSYSTEMTABLEUSED":
+		return o, 0, true, nil
+	}
+	v, ok = env.ObjectFlag(o.ID, types.TrimBlanks(name))
+	return o, v, ok, nil
+}
+
+func evalObjectProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	_, v, ok, err := objectFlag(env, ts, args)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return int64(v), nil
+}
+
+// evalObjectPropertyEx knows BaseType beyond OBJECTPROPERTY.
+func evalObjectPropertyEx(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	o, v, ok, err := objectFlag(env, ts, args)
+	if err != nil {
+		return nil, err
+	}
+	if name, isText := args[1].(string); isText && o.ID != 0 && strings.EqualFold(types.TrimBlanks(name), "BaseType") {
+		return types.VariantPack(types.Pad(o.Kind, 2), types.Type{ID: types.Char, Length: 2})
+	}
+	if !ok {
+		return nil, nil
+	}
+	return types.VariantPack(int64(v), types.IntType)
+}
+
+func evalSchemaID(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	name, isNull, err := optionalName(ts, args, 0)
+	if err != nil || isNull {
+		return nil, err
+	}
+	if id, ok := env.SchemaByName(name); ok {
+		return int64(id), nil
+	}
+	return nil, nil
+}
+
+func evalSchemaName(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	if len(args) == 0 {
+		return env.DefaultSchema(), nil
+	}
+	if args[0] == nil {
+		return nil, nil
+	}
+	n, err := integer(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	return found(env.SchemaByID(int32(n)))
+}
+
+func evalColName(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	if args[0] == nil || args[1] == nil {
+		return nil, nil
+	}
+	n, err := ints(ts, args)
+	if err != nil {
+		return nil, err
+	}
+	for _, c := range env.Columns(0, int32(n[0])) {
+		if int(c.ID) == n[1] {
+			return c.Name, nil
+		}
+	}
+	return nil, nil
+}
+
+// columnOf finds a column by the table's name and its own.
+func columnOf(env Env, ts []types.Type, args []types.Value) (Column, bool, error) {
+	database, schema, name, err := objectName(args[0], ts[0])
+	if err != nil || name == "" || args[1] == nil {
+		return Column{}, false, err
+	}
+	column, err := text(args[1], ts[1])
+	if err != nil {
+		return Column{}, false, err
+	}
+	o, ok := env.ObjectByName(database, schema, name)
+	if !ok {
+		return Column{}, false, nil
+	}
+	id := 0
+	if database != "" {
+		id, _ = env.DatabaseByName(database)
+	}
+	c, ok := columnNamed(env.Columns(id, o.ID), column)
+	return c, ok, nil
+}
+
+// columnNamed finds a column by its name, without regard to case.
+func columnNamed(columns []Column, name string) (Column, bool) {
+	for _, c := range columns {
+		if types.Equal(c.Name, name, types.CI) {
+			return c, true
+		}
+	}
+	return Column{}, false
+}
+
+func evalColLength(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	c, ok, err := columnOf(env, ts, args)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return int64(c.Type.MaxLength()), nil
+}
+
+// evalColumnProperty knows the properties that columns and parameters here can have.
+func evalColumnProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	for _, a := range args {
+		if a == nil {
+			return nil, nil
+		}
+	}
+	id, err := integer(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	names, err := texts(ts[1:], args[1:])
+	if err != nil {
+		return nil, err
+	}
+	c, ok := columnNamed(env.Columns(0, int32(id)), names[0])
+	if !ok {
+		return nil, nil
+	}
+	switch strings.ToUpper(names[1]) {
+	case "ALLOWSNULL":
+		return flag(c.Nullable), nil
+	case "COLUMNID", "ORDINAL":
+		return int64(c.ID), nil
+	case "ISIDENTITY":
+		return flag(c.Identity), nil
+	case "ISCOMPUTED":
+		return flag(c.Computed), nil
+	case "ISOUTPARAM":
+		return flag(c.Output), nil
+	case "PRECISION":
+		switch n := int64(c.Type.Length); {
+		case n != 0:
+			return n, nil
+		}
+		return int64(c.Type.SysPrecision()), nil
+	case "SCALE":
+		if c.Type.IsNumber() || c.Type.IsTemporal() {
+			return int64(c.Type.SysScale()), nil
+		}
+		return nil, nil
+	case "CHARMAXLEN":
+		if c.Type.IsString() {
+			return int64(c.Type.Length), nil
+		}
+		return nil, nil
+	case "USESANSITRIM":
+		if c.Type.IsString() || c.Type.IsBinary() {
+			return int64(1), nil
+		}
+		return nil, nil
+	case "ISROWGUIDCOL", "ISSPARSE", "ISHIDDEN", "ISCOLUMNSET", "ISFULLTEXTINDEXED", "ISIDNOTFORREPL", "ISXMLINDEXABLE", "ISCURSORTYPE":
+		return int64(0), nil
+	case "ISINDEXABLE", "ISDETERMINISTIC", "ISPRECISE":
+		return flag(c.Type.Comparable()), nil
+	}
+	return nil, nil
+}
+
+func evalIndexProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	if args[0] == nil {
+		return nil, nil
+	}
+	id, err := integer(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	names, err := texts(ts[1:], args[1:])
+	if err != nil || names == nil {
+		return nil, err
+	}
+	return env.IndexProperty(int32(id), names[0], names[1]), nil
+}
+
+func evalIndexCol(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	database, schema, name, err := objectName(args[0], ts[0])
+	if err != nil || name == "" || args[1] == nil || args[2] == nil {
+		return nil, err
+	}
+	n, err := ints(ts[1:], args[1:])
+	if err != nil {
+		return nil, err
+	}
+	o, ok := env.ObjectByName(database, schema, name)
+	if !ok {
+		return nil, nil
+	}
+	column := env.IndexColumn(o.ID, n[0], n[1])
+	return found(column, column != "")
+}
+
+func evalTypeID(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	_, schema, name, err := objectName(args[0], ts[0])
+	if err != nil || name == "" {
+		return nil, err
+	}
+	if id, _, ok := typeNamed(env, schema, name); ok {
+		return int64(id), nil
+	}
+	return nil, nil
+}
+
+// sysNameID is user_type_id of sysname.
+const sysNameID = 256
+
+// typeNamed finds a system type or one of the database's.
+func typeNamed(env Env, schema, name string) (int32, types.Type, bool) {
+	if schema == "" || strings.EqualFold(schema, "sys") {
+		if strings.EqualFold(name, "sysname") {
+			return sysNameID, types.SysName, true
+		}
+		for _, t := range types.ByID() {
+			if strings.EqualFold(t.Name(), name) {
+				return int32(t.UserTypeID()), t, true
+			}
+		}
+	}
+	return env.TypeByName(schema, name)
+}
+
+func evalTypeName(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	if args[0] == nil {
+		return nil, nil
+	}
+	n, err := integer(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	if n == sysNameID {
+		return "sysname", nil
+	}
+	for _, t := range types.ByID() {
+		if t.UserTypeID() == n {
+			return t.Name(), nil
+		}
+	}
+	return found(env.TypeByID(int32(n)))
+}
+
+func evalTypeProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	_, schema, name, err := objectName(args[0], ts[0])
+	if err != nil || name == "" || args[1] == nil {
+		return nil, err
+	}
+	_, t, ok := typeNamed(env, schema, name)
+	if !ok {
+		return nil, nil
+	}
+	what, err := text(args[1], ts[1])
+	if err != nil {
+		return nil, err
+	}
+	switch strings.ToUpper(types.TrimBlanks(what)) {
+	case "ALLOWSNULL":
+		return flag(t.ID != types.RowVersion), nil
+	case "PRECISION":
+		if t.IsString() || t.IsBinary() {
+			return int64(t.Length), nil
+		}
+		return int64(t.SysPrecision()), nil
+	case "SCALE":
+		if t.IsNumber() || t.IsTemporal() {
+			return int64(t.SysScale()), nil
+		}
+	case "USESANSITRIM":
+		if t.IsString() || t.IsBinary() {
+			return int64(1), nil
+		}
+	}
+	return nil, nil
+}

@@ -1,0 +1,48 @@
+package builtin
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// evalNewID is a random (version 4) uniqueidentifier.
+func evalNewID(Env, []types.Type, types.Type, []types.Value) (types.Value, error) {
+	u, err := uuid.NewRandom()
+	if err != nil {
+		return nil, err
+	}
+	return types.GUIDFromRFC(u), nil
+}
+
+// sequential makes NEWSEQUENTIALID's values: greater than all before, in SQL Server's order, as long as the
+// clock does not go back across a restart.
+var sequential struct {
+	sync.Mutex
+	counter uint64
+	node    [6]byte
+}
+
+// evalSequentialID counts in the bytes that sort after the node's (constant in a process), so that the values ascend.
+func evalSequentialID(Env, []types.Type, types.Type, []types.Value) (types.Value, error) {
+	s := &sequential
+	s.Lock()
+	defer s.Unlock()
+	if s.counter == 0 {
+		if _, err := rand.Read(s.node[:]); err != nil {
+			return nil, err
+		}
+		s.counter = uint64(time.Now().UnixNano()) / 100
+	}
+	s.counter++
+	v := make([]byte, 16) // stored form: the most significant bytes first
+	copy(v, s.node[:])
+	v[6] = 0x80
+	binary.BigEndian.PutUint64(v[8:], s.counter)
+	return v, nil
+}

@@ -1,0 +1,279 @@
+package builtin
+
+import (
+	"math/big"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// Version is @@VERSION: it names tsqld, in a form in which clients find the version that the server follows.
+const Version = "Microsoft SQL Server 2019 compatible - 15.0.4000.0 (X64) tsqld, the embedded T-SQL server of jobagent"
+
+// identityType is the type of @@IDENTITY and its kin.
+var identityType = types.Type{ID: types.Decimal, Precision: 38, Numeric: true}
+
+// number makes a session function of an integer.
+func number(name string, result types.Type, f func(Env) int64) *Func {
+	return session(name, 0, 0, result, func(env Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+		return f(env), nil
+	})
+}
+
+// word makes a session function of a text.
+func word(name string, result types.Type, f func(Env) string) *Func {
+	return session(name, 0, 0, result, func(env Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+		return f(env), nil
+	})
+}
+
+// sessionFuncs tell about the session and the server. "System functions", "Configuration functions (Transact-SQL)".
+var sessionFuncs = []*Func{
+	number("@@ROWCOUNT", types.IntType, func(e Env) int64 { return e.RowCount() }),
+	number("ROWCOUNT_BIG", types.BigIntType, func(e Env) int64 { return e.RowCount() }),
+	number("@@ERROR", types.IntType, func(e Env) int64 { return int64(e.LastError()) }),
+	number("@@TRANCOUNT", types.IntType, func(e Env) int64 { return int64(e.TranCount()) }),
+	number("@@SPID", types.SmallIntType, func(e Env) int64 { return int64(e.SPID()) }),
+	number("@@NESTLEVEL", types.IntType, func(e Env) int64 { return int64(e.NestLevel()) }),
+	number("@@PROCID", types.IntType, func(e Env) int64 { return int64(e.ProcID()) }),
+	number("@@OPTIONS", types.IntType, func(e Env) int64 { return int64(e.Options()) }),
+	number("@@LOCK_TIMEOUT", types.IntType, func(e Env) int64 { return int64(e.Option("LOCK_TIMEOUT")) }),
+	number("@@TEXTSIZE", types.IntType, func(e Env) int64 { return int64(e.Option("TEXTSIZE")) }),
+	number("@@DATEFIRST", types.TinyIntType, func(e Env) int64 { return int64(e.Option("DATEFIRST")) }),
+	number("@@FETCH_STATUS", types.IntType, func(e Env) int64 { return int64(e.FetchStatus()) }),
+	number("@@CURSOR_ROWS", types.IntType, func(e Env) int64 { return int64(e.CursorRows()) }),
+	number("@@MAX_CONNECTIONS", types.IntType, func(Env) int64 { return 32767 }),
+	number("@@MAX_PRECISION", types.TinyIntType, func(Env) int64 { return 38 }),
+	number("@@MICROSOFTVERSION", types.IntType, func(Env) int64 { return 15<<24 | 4000 }),
+	number("@@LANGID", types.SmallIntType, func(Env) int64 { return 0 }),
+	number("XACT_STATE", types.SmallIntType, func(e Env) int64 { return int64(e.XactState()) }),
+	number("CURRENT_TRANSACTION_ID", types.BigIntType, func(e Env) int64 { return e.TransactionID() }),
+	word("@@VERSION", types.NVarCharOf(300), func(Env) string { return Version }),
+	word("@@SERVERNAME", types.SysName, func(e Env) string { return e.ServerName() }),
+	word("@@SERVICENAME", types.SysName, func(Env) string { return "MSSQLSERVER" }),
+	word("@@LANGUAGE", types.SysName, func(Env) string { return "us_english" }),
+	word("@@REMSERVER", types.SysName, func(Env) string { return "" }),
+	word("HOST_NAME", types.SysName, func(e Env) string { return e.HostName() }),
+	word("APP_NAME", types.SysName, func(e Env) string { return e.AppName() }),
+	session("@@DBTS", 0, 0, types.Type{ID: types.VarBinary, Length: 8}, func(Env, []types.Type, types.Type, []types.Value) (types.Value, error) {
+		return nil, mserr.NotSupported("@@DBTS")
+	}),
+	session("@@IDENTITY", 0, 0, identityType, evalIdentity(false)),
+	session("SCOPE_IDENTITY", 0, 0, identityType, evalIdentity(true)),
+	session("IDENT_CURRENT", 1, 1, identityType, evalIdent(0)),
+	session("IDENT_SEED", 1, 1, identityType, evalIdent(1)),
+	session("IDENT_INCR", 1, 1, identityType, evalIdent(2)),
+	session("SESSION_CONTEXT", 1, 1, types.VariantType, evalSessionContext),
+	session("CONTEXT_INFO", 0, 0, types.VarBinaryOf(128), evalContextInfo),
+	session("SERVERPROPERTY", 1, 1, types.VariantType, evalServerProperty),
+	session("CONNECTIONPROPERTY", 1, 1, types.VariantType, evalConnectionProperty),
+	session("SESSIONPROPERTY", 1, 1, types.VariantType, evalSessionProperty),
+	session("CURSOR_STATUS", 2, 2, types.SmallIntType, evalCursorStatus),
+	session("APPLOCK_MODE", 3, 3, types.NVarCharOf(32), evalApplockMode),
+	session("APPLOCK_TEST", 4, 4, types.SmallIntType, evalApplockTest),
+	session("GETANSINULL", 0, 1, types.IntType, func(Env, []types.Type, types.Type, []types.Value) (types.Value, error) { return int64(1), nil }),
+	pure("SQL_VARIANT_PROPERTY", 2, 2, fixed(types.VariantType), evalVariantProperty),
+}
+
+// errorFuncs describe the error that a CATCH block handles; NULL outside.
+var errorFuncs = []*Func{
+	caught("ERROR_NUMBER", types.IntType, func(c *Caught) types.Value { return int64(c.Number) }),
+	caught("ERROR_SEVERITY", types.IntType, func(c *Caught) types.Value { return int64(c.Severity) }),
+	caught("ERROR_STATE", types.IntType, func(c *Caught) types.Value { return int64(c.State) }),
+	caught("ERROR_LINE", types.IntType, func(c *Caught) types.Value { return int64(c.Line) }),
+	caught("ERROR_MESSAGE", types.NVarCharOf(4000), func(c *Caught) types.Value { return types.Left(c.Message, 4000) }),
+	caught("ERROR_PROCEDURE", types.SysName, func(c *Caught) types.Value {
+		if c.Procedure == "" {
+			return nil
+		}
+		return c.Procedure
+	}),
+}
+
+// caught makes one of errorFuncs.
+func caught(name string, result types.Type, f func(*Caught) types.Value) *Func {
+	return session(name, 0, 0, result, func(env Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+		if c := env.Caught(); c != nil {
+			return f(c), nil
+		}
+		return nil, nil
+	})
+}
+
+func evalIdentity(scope bool) evalFunc {
+	return func(env Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+		return env.Identity(scope), nil
+	}
+}
+
+// IdentityValue makes the value of @@IDENTITY, SCOPE_IDENTITY and IDENT_CURRENT (a decimal(38,0)) of an identity.
+func IdentityValue(n int64) types.Value {
+	v, _ := types.DecimalValue(big.NewInt(n), identityType)
+	return v
+}
+
+// evalIdent answers about the identity column of a table: 0 the last value, 1 the seed, 2 the increment.
+func evalIdent(which int) evalFunc {
+	return func(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+		_, schema, name, err := objectName(args[0], ts[0])
+		if err != nil || name == "" {
+			return nil, err
+		}
+		last, seed, increment, ok := env.IdentCurrent(schema, name)
+		if !ok {
+			return nil, nil
+		}
+		return [...]types.Value{last, seed, increment}[which], nil
+	}
+}
+
+// evalSessionContext wants a text key; error 8116 is the compiler's for literals of other types.
+func evalSessionContext(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	if args[0] == nil {
+		return nil, nil
+	}
+	key, err := text(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	return env.SessionContext(key), nil
+}
+
+func evalContextInfo(env Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
+	if b := env.ContextInfo(); b != nil {
+		return b, nil
+	}
+	return nil, nil
+}
+
+// property packs the answer of one of Env's property methods.
+func property(v types.Value, t types.Type, ok bool) (types.Value, error) {
+	if !ok || v == nil {
+		return nil, nil
+	}
+	return types.VariantPack(v, t)
+}
+
+func evalServerProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	if args[0] == nil {
+		return nil, nil
+	}
+	name, err := text(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	return property(env.ServerProperty(types.TrimBlanks(name)))
+}
+
+func evalConnectionProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	if args[0] == nil {
+		return nil, nil
+	}
+	name, err := text(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	return property(env.ConnectionProperty(types.TrimBlanks(name)))
+}
+
+// optionBits are the bits of @@OPTIONS that SESSIONPROPERTY shows ("user options").
+var optionBits = map[string]int{
+	"ANSI_NULLS": 32, "ANSI_PADDING": 16, "ANSI_WARNINGS": 8, "ARITHABORT": 64, "CONCAT_NULL_YIELDS_NULL": 4096,
+	"NUMERIC_ROUNDABORT": 8192, "QUOTED_IDENTIFIER": 256,
+}
+
+func evalSessionProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	if args[0] == nil {
+		return nil, nil
+	}
+	name, err := text(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	bit, ok := optionBits[strings.ToUpper(types.TrimBlanks(name))]
+	if !ok {
+		return nil, nil
+	}
+	return types.VariantPack(flag(env.Options()&bit != 0), types.IntType)
+}
+
+// flag is 1 or 0.
+func flag(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func evalCursorStatus(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	a, err := texts(ts, args)
+	if err != nil || a == nil {
+		return nil, err
+	}
+	return int64(env.CursorStatus(strings.ToLower(a[0]), a[1])), nil
+}
+
+func evalApplockMode(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	a, err := texts(ts, args)
+	if err != nil || a == nil {
+		return nil, err
+	}
+	return env.ApplockMode(a[0], a[1], a[2]), nil
+}
+
+func evalApplockTest(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	a, err := texts(ts, args)
+	if err != nil || a == nil {
+		return nil, err
+	}
+	return flag(env.ApplockTest(a[0], a[1], a[2], a[3])), nil
+}
+
+// texts reads all arguments as texts; nil when one is NULL.
+func texts(ts []types.Type, args []types.Value) ([]string, error) {
+	out := make([]string, len(args))
+	for i, a := range args {
+		if a == nil {
+			return nil, nil
+		}
+		s, err := text(a, ts[i])
+		if err != nil {
+			return nil, err
+		}
+		out[i] = types.TrimBlanks(s)
+	}
+	return out, nil
+}
+
+// evalVariantProperty looks at the base type of a value: of a sql_variant, or of any other value as if it were one.
+func evalVariantProperty(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	t, v := ts[0], args[0]
+	if t.ID == types.Variant {
+		var err error
+		if t, v, err = types.VariantUnpack(v); err != nil {
+			return nil, err
+		}
+	}
+	name, err := text(args[1], ts[1])
+	if err != nil {
+		return nil, err
+	}
+	switch strings.ToLower(types.TrimBlanks(name)) {
+	case "basetype":
+		return types.VariantPack(t.Name(), types.SysName)
+	case "precision":
+		return types.VariantPack(int64(t.SysPrecision()), types.IntType)
+	case "scale":
+		return types.VariantPack(int64(t.SysScale()), types.IntType)
+	case "maxlength":
+		return types.VariantPack(int64(t.MaxLength()), types.IntType)
+	case "totalbytes":
+		return types.VariantPack(int64(types.DataLength(v, t)+2), types.IntType)
+	case "collation":
+		if t.IsCharacter() {
+			return types.VariantPack(t.Collation.String(), types.SysName)
+		}
+	}
+	return nil, nil
+}

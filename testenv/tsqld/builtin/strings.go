@@ -1,0 +1,490 @@
+package builtin
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// stringFuncs take texts apart and change them. "String functions (Transact-SQL)".
+var stringFuncs = []*Func{
+	pure("LEN", 1, 1, lengthResult("len"), evalLen),
+	pure("DATALENGTH", 1, 1, dataLengthResult, evalDataLength),
+	pure("SUBSTRING", 3, 3, substringResult, evalSubstring),
+	pure("LEFT", 2, 2, sideResult("left"), evalLeft),
+	pure("RIGHT", 2, 2, sideResult("right"), evalRight),
+	pure("UPPER", 1, 1, sameText("upper"), eachText(strings.ToUpper)),
+	pure("LOWER", 1, 1, sameText("lower"), eachText(strings.ToLower)),
+	pure("LTRIM", 1, 2, sameText("ltrim"), evalTrim(true, false)),
+	pure("RTRIM", 1, 2, sameText("rtrim"), evalTrim(false, true)),
+	pure("TRIM", 1, 2, sameText("trim"), evalTrim(true, true)),
+	pure("REVERSE", 1, 1, sameText("reverse"), eachText(reverse)),
+	pure("REPLACE", 3, 3, replaceResult, evalReplace),
+	lenient("STUFF", 4, 4, stuffResult, evalStuff),
+	pure("TRANSLATE", 3, 3, sameText("translate"), evalTranslate),
+	pure("ASCII", 1, 1, fixed(types.IntType), evalASCII),
+	pure("UNICODE", 1, 1, fixed(types.IntType), evalUnicode),
+	pure("SOUNDEX", 1, 1, fixed(types.VarCharOf(5)), evalSoundex),
+	pure("DIFFERENCE", 2, 2, fixed(types.IntType), evalDifference),
+}
+
+// lengthResult is int, bigint for (max).
+func lengthResult(name string) resultFunc {
+	return func(args []types.Type, _ []types.Value) (types.Type, error) {
+		if args[0].ID == types.NText || args[0].ID == types.Text {
+			return types.Type{}, mserr.InvalidArgumentType(args[0].Name(), 1, name)
+		}
+		t, err := textArg(args[0], 1, name)
+		if err != nil {
+			return types.Type{}, err
+		}
+		if t.Length == types.Max {
+			return types.BigIntType, nil
+		}
+		return types.IntType, nil
+	}
+}
+
+// dataLengthResult takes every type.
+func dataLengthResult(args []types.Type, _ []types.Value) (types.Type, error) {
+	if args[0].IsMax() {
+		return types.BigIntType, nil
+	}
+	return types.IntType, nil
+}
+
+func evalLen(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	if b, ok := args[0].([]byte); ok && ts[0].IsBinary() {
+		n := len(b)
+		for n > 0 && b[n-1] == ' ' {
+			n--
+		}
+		return int64(n), nil
+	}
+	s, err := text(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	return int64(types.Units(types.TrimBlanks(s))), nil
+}
+
+func evalDataLength(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	return int64(types.DataLength(args[0], ts[0])), nil
+}
+
+// substringResult is the argument's varying type, as long as the argument or a literal length.
+func substringResult(args []types.Type, consts []types.Value) (types.Type, error) {
+	t := args[0]
+	switch {
+	case t.IsBinary(), t.ID == types.RowVersion:
+		t = types.VarBinaryOf(max(t.Length, 8))
+		if args[0].Length != 0 {
+			t.Length = args[0].Length
+		}
+	case t.ID == types.Image:
+		t = types.VarBinaryMax
+	case t.IsCharacter():
+		t, _ = textType(t)
+	case t.ID == types.Null:
+		t = types.VarCharOf(1)
+	default:
+		return types.Type{}, mserr.InvalidArgumentType(t.Name(), 1, "substring")
+	}
+	if n, ok := constInt(consts, 2); ok && n > 0 && t.Length != types.Max {
+		t.Length = min(n, t.Length)
+	}
+	return t, nil
+}
+
+func evalSubstring(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	start, err := bigint(args[1], ts[1])
+	if err != nil {
+		return nil, err
+	}
+	n, err := bigint(args[2], ts[2])
+	if err != nil {
+		return nil, err
+	}
+	if n < 0 {
+		return nil, mserr.InvalidSubstring()
+	}
+	start--
+	if start < 0 { // positions before the first count toward the length
+		n = max(n+start, 0)
+		start = 0
+	}
+	const far = 1 << 31
+	start, n = min(start, far), min(n, far)
+	if b, ok := args[0].([]byte); ok {
+		from := min(start, int64(len(b)))
+		return b[from:min(from+n, int64(len(b)))], nil
+	}
+	s, err := text(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	return types.Slice(s, int(start), int(n)), nil
+}
+
+// sideResult is the type of LEFT and RIGHT.
+func sideResult(name string) resultFunc {
+	return func(args []types.Type, consts []types.Value) (types.Type, error) {
+		t, err := textArg(args[0], 1, name)
+		if err != nil || args[0].IsLOB() {
+			return types.Type{}, mserr.InvalidArgumentType(args[0].Name(), 1, name)
+		}
+		if n, ok := constInt(consts, 1); ok && n > 0 && t.Length != types.Max {
+			t.Length = min(n, t.Length)
+		}
+		return t, nil
+	}
+}
+
+func evalLeft(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	s, n, err := textAndCount(ts, args)
+	if err != nil {
+		return nil, err
+	}
+	if n < 0 {
+		return nil, mserr.InvalidSubstring()
+	}
+	return types.Left(s, n), nil
+}
+
+func evalRight(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	s, n, err := textAndCount(ts, args)
+	if err != nil {
+		return nil, err
+	}
+	if n < 0 {
+		return nil, mserr.InvalidLengthOf("RIGHT")
+	}
+	units := types.Units(s)
+	return types.Slice(s, units-min(n, units), n), nil
+}
+
+// textAndCount reads the arguments (text, number).
+func textAndCount(ts []types.Type, args []types.Value) (string, int, error) {
+	s, err := text(args[0], ts[0])
+	if err != nil {
+		return "", 0, err
+	}
+	n, err := integer(args[1], ts[1])
+	return s, n, err
+}
+
+// evalTrim cuts blanks, or the characters of a second argument.
+func evalTrim(left, right bool) evalFunc {
+	return func(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+		s, err := text(args[0], ts[0])
+		if err != nil {
+			return nil, err
+		}
+		set := " "
+		if len(args) > 1 {
+			if set, err = text(args[1], ts[1]); err != nil {
+				return nil, err
+			}
+		}
+		if left {
+			s = strings.TrimLeft(s, set)
+		}
+		if right {
+			s = strings.TrimRight(s, set)
+		}
+		return s, nil
+	}
+}
+
+// reverse turns the characters round.
+func reverse(s string) string {
+	var b strings.Builder
+	b.Grow(len(s))
+	for len(s) > 0 {
+		r, size := utf8.DecodeLastRuneInString(s)
+		b.WriteRune(r)
+		s = s[:len(s)-size]
+	}
+	return b.String()
+}
+
+// replaceResult is nvarchar when an argument is Unicode; up to 8000 bytes, or (max) when the first argument is.
+func replaceResult(args []types.Type, _ []types.Value) (types.Type, error) {
+	var first types.Type
+	for i, a := range args {
+		t, err := textArg(a, i+1, "replace")
+		if err != nil {
+			return types.Type{}, err
+		}
+		if i == 0 {
+			first = t
+		}
+	}
+	if anyUnicode(args...) {
+		first.ID = types.NVarChar
+	}
+	return wideType(first), nil
+}
+
+func evalReplace(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+	var part [3]string
+	for i := range part {
+		var err error
+		if part[i], err = text(args[i], ts[i]); err != nil {
+			return nil, err
+		}
+	}
+	s, old, with := part[0], part[1], part[2]
+	if old == "" {
+		return s, nil
+	}
+	if result.Collation == types.Bin || !hasLetters(old) {
+		return fit(strings.ReplaceAll(s, old, with), result), nil
+	}
+	var b strings.Builder
+	for {
+		start, end := indexFold(s, old, result.Collation)
+		if start < 0 {
+			break
+		}
+		b.WriteString(s[:start])
+		b.WriteString(with)
+		s = s[end:]
+	}
+	b.WriteString(s)
+	return fit(b.String(), result), nil
+}
+
+// hasLetters reports whether a text has characters with a case or accents.
+func hasLetters(s string) bool {
+	for _, r := range s {
+		if r >= utf8.RuneSelf || unicode.IsLetter(r) {
+			return true
+		}
+	}
+	return false
+}
+
+// indexFold finds old in s under a collation, character by character: byte offsets of its start and end, -1 for none.
+func indexFold(s, old string, c types.Collation) (start, end int) {
+	for start = range s {
+		if end, ok := prefixFold(s[start:], old, c); ok {
+			return start, start + end
+		}
+	}
+	return -1, -1
+}
+
+// prefixFold reports whether s begins with prefix under a collation, and where the prefix ends in s.
+func prefixFold(s, prefix string, c types.Collation) (end int, ok bool) {
+	i := 0
+	for _, want := range prefix {
+		if i >= len(s) {
+			return 0, false
+		}
+		got, size := utf8.DecodeRuneInString(s[i:])
+		if !sameRune(got, want, c) {
+			return 0, false
+		}
+		i += size
+	}
+	return i, true
+}
+
+// sameRune compares two characters under a collation; unlike whole texts, a blank is a character here.
+func sameRune(a, b rune, c types.Collation) bool {
+	if a == b {
+		return true
+	}
+	if c != types.CI {
+		return false
+	}
+	if a < utf8.RuneSelf && b < utf8.RuneSelf {
+		return a|0x20 == b|0x20 && a|0x20 >= 'a' && a|0x20 <= 'z'
+	}
+	return unicode.ToLower(a) == unicode.ToLower(b)
+}
+
+// stuffResult holds both texts.
+func stuffResult(args []types.Type, _ []types.Value) (types.Type, error) {
+	if args[0].IsBinary() {
+		return types.VarBinaryOf(sumLengths(args[0].Length, args[3].DisplayLength())), nil
+	}
+	t, err := textArg(args[0], 1, "stuff")
+	if err != nil {
+		return types.Type{}, err
+	}
+	with, err := textArg(args[3], 4, "stuff")
+	if err != nil {
+		return types.Type{}, err
+	}
+	if with.IsUnicode() {
+		t.ID = types.NVarChar
+	}
+	return withLength(t, sumLengths(t.Length, with.Length)), nil
+}
+
+// sumLengths adds lengths, Max being absorbing.
+func sumLengths(lengths ...int) int {
+	sum := 0
+	for _, n := range lengths {
+		if n == types.Max {
+			return types.Max
+		}
+		sum += n
+	}
+	return sum
+}
+
+// evalStuff gives NULL for a start or length out of range; a NULL replacement deletes.
+func evalStuff(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+	if args[0] == nil || args[1] == nil || args[2] == nil {
+		return nil, nil
+	}
+	start, err := integer(args[1], ts[1])
+	if err != nil {
+		return nil, err
+	}
+	n, err := integer(args[2], ts[2])
+	if err != nil {
+		return nil, err
+	}
+	if b, ok := args[0].([]byte); ok && ts[0].IsBinary() {
+		if start <= 0 || n < 0 || start > len(b) {
+			return nil, nil
+		}
+		var with []byte
+		if args[3] != nil {
+			v, err := types.Convert(args[3], ts[3], types.VarBinaryMax, types.NoStyle)
+			if err != nil {
+				return nil, err
+			}
+			with, _ = v.([]byte)
+		}
+		out := append(append([]byte{}, b[:start-1]...), with...)
+		return append(out, b[min(start-1+n, len(b)):]...), nil
+	}
+	s, err := text(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	units := types.Units(s)
+	if start <= 0 || n < 0 || start > units {
+		return nil, nil
+	}
+	with := ""
+	if args[3] != nil {
+		if with, err = text(args[3], ts[3]); err != nil {
+			return nil, err
+		}
+	}
+	tail := min(start-1+n, units)
+	return fit(types.Left(s, start-1)+with+types.Slice(s, tail, units-tail), result), nil
+}
+
+func evalTranslate(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+	s, err := text(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	from, err := text(args[1], ts[1])
+	if err != nil {
+		return nil, err
+	}
+	to, err := text(args[2], ts[2])
+	if err != nil {
+		return nil, err
+	}
+	old, with := []rune(from), []rune(to)
+	if len(old) != len(with) {
+		return nil, mserr.TranslateLengths()
+	}
+	return strings.Map(func(r rune) rune {
+		for i, o := range old {
+			if sameRune(r, o, result.Collation) {
+				return with[i]
+			}
+		}
+		return r
+	}, s), nil
+}
+
+func evalASCII(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	s, err := text(args[0], ts[0])
+	if err != nil || s == "" {
+		return nil, err
+	}
+	r, _ := utf8.DecodeRuneInString(s)
+	return int64(types.ToCodePage(string(r))[0]), nil
+}
+
+func evalUnicode(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	s, err := text(args[0], ts[0])
+	if err != nil || s == "" {
+		return nil, err
+	}
+	unit := types.ToUTF16(types.Left(s, 2))
+	return int64(unit[0]) | int64(unit[1])<<8, nil
+}
+
+// soundexCodes are the digits of the letters a to z; 0 separates nothing ('h', 'w') or ends a run (vowels).
+const soundexCodes = "01230120022455012623010202"
+
+// soundex is the four-character code; texts that do not begin with a letter are 0000.
+func soundex(s string) string {
+	s = strings.TrimLeft(s, " ")
+	if s == "" || s[0]|0x20 < 'a' || s[0]|0x20 > 'z' {
+		return "0000"
+	}
+	out := []byte{s[0] &^ 0x20}
+	last := soundexCodes[(s[0]|0x20)-'a']
+	for i := 1; i < len(s) && len(out) < 4; i++ {
+		c := s[i] | 0x20
+		if c < 'a' || c > 'z' {
+			break
+		}
+		code := soundexCodes[c-'a']
+		switch {
+		case c == 'h' || c == 'w': // letters with the same code around them count once
+			continue
+		case code != '0' && code != last:
+			out = append(out, code)
+		}
+		last = code
+	}
+	for len(out) < 4 {
+		out = append(out, '0')
+	}
+	return string(out)
+}
+
+func evalSoundex(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	s, err := text(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	return soundex(s), nil
+}
+
+// evalDifference counts the positions in which two soundex codes agree, 0 to 4.
+func evalDifference(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	a, err := text(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	b, err := text(args[1], ts[1])
+	if err != nil {
+		return nil, err
+	}
+	a, b = soundex(a), soundex(b)
+	n := int64(0)
+	for i := range 4 {
+		if a[i] == b[i] {
+			n++
+		}
+	}
+	return n, nil
+}
