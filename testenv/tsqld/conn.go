@@ -150,7 +150,7 @@ func (c *conn) serve() (err error) {
 			err = c.handle(m)
 			m.drain()
 		case <-c.attentions:
-			err = c.acknowledge()
+			err = c.attendIdle()
 		}
 		if errors.Is(err, errFatal) {
 			c.linger()
@@ -321,23 +321,36 @@ func (c *conn) end() bool {
 	return waiting
 }
 
-// acknowledge answers an attention that came when no request ran; a request that waits is void.
-func (c *conn) acknowledge() error {
+// attendIdle answers an attention that came when no request ran; a request that waits is void.
+func (c *conn) attendIdle() error {
+	void := false
 	select {
 	case m := <-c.requests:
 		m.drain()
+		void = true
 	default:
 	}
 	if !c.end() {
 		return nil // acknowledged together with the request that it ended
 	}
+	if void {
+		c.beginReply()
+		if err := c.sendDone(tds.DoneError, 0); err != nil {
+			return err
+		}
+	}
+	return c.acknowledge()
+}
+
+// acknowledge sends the message that acknowledges an attention.
+func (c *conn) acknowledge() error {
 	c.beginReply()
-	return c.sendDone(tds.DoneAttention)
+	return c.sendDone(tds.DoneAttention, tds.CommandAttention)
 }
 
 // sendDone sends a lone DONE and ends the message.
-func (c *conn) sendDone(status tds.DoneStatus) error {
-	if _, err := c.out.Write(tds.AppendDone(nil, tds.DoneBatch, status, 0, 0, c.version)); err != nil {
+func (c *conn) sendDone(status tds.DoneStatus, command uint16) error {
+	if _, err := c.out.Write(tds.AppendDone(nil, tds.DoneBatch, status, command, 0, c.version)); err != nil {
 		return err
 	}
 	return c.endReply()
@@ -360,5 +373,5 @@ func (c *conn) sendFatal(m *mserr.Error) error {
 	if _, err := c.out.Write(tds.AppendMessage(nil, m, pipeHost, c.version)); err != nil {
 		return err
 	}
-	return c.sendDone(tds.DoneError | tds.DoneFatal)
+	return c.sendDone(tds.DoneError|tds.DoneFatal, 0)
 }

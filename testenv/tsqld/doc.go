@@ -13,7 +13,7 @@
 //	          └────────────────────────────────────────────────┘      │ request  │ final DONE
 //	                                                                  ▼          │
 //	      attention: the request's context ends with ErrAttention,  running ─────┘
-//	      rows are dropped, the final DONE carries the attention bit  │
+//	      rows are dropped, a message of its own acknowledges it      │
 //	                                                                  ▼
 //	              client gone, severity 20, fault, server closed:  closed; session rolled back
 //

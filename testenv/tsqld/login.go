@@ -134,7 +134,7 @@ func (c *conn) refuse(m *mserr.Error) error {
 	if _, werr := c.out.Write(tds.AppendMessage(nil, m, pipeHost, c.version)); werr != nil {
 		return werr
 	}
-	if werr := c.sendDone(tds.DoneError); werr != nil {
+	if werr := c.sendDone(tds.DoneError, 0); werr != nil {
 		return werr
 	}
 	// Nobody reads the connection yet; the client's close is the only thing still to come.
@@ -233,7 +233,7 @@ func (c *conn) welcome(l *tds.Login, size int) error {
 	if _, err := c.out.Write(b); err != nil {
 		return err
 	}
-	err := c.sendDone(0)
+	err := c.sendDone(0, 0)
 	c.out.SetPacketSize(size)
 	return err
 }

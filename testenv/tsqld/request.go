@@ -42,7 +42,15 @@ func (c *conn) handle(m *message) error {
 	case errors.Is(err, errIgnored):
 		return s.finish(tds.DoneError)
 	case attention:
-		return s.finish(tds.DoneAttention)
+		// Two messages, as SQL Server sends them: the answer as far as it got, then the acknowledgment.
+		var cut tds.DoneStatus
+		if s.dropped || err != nil || ctx.Err() != nil {
+			cut = tds.DoneError
+		}
+		if err := s.finish(cut); err != nil {
+			return err
+		}
+		return c.acknowledge()
 	case err == nil, errors.Is(err, errCut):
 		return s.finish(0)
 	}

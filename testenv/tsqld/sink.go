@@ -270,7 +270,7 @@ func (s *sink) errorStatus() tds.DoneStatus {
 
 // finish sends the final DONE with further status bits and ends the message.
 func (s *sink) finish(more tds.DoneStatus) error {
-	if more&tds.DoneAttention != 0 || s.holds && s.held.kind == tds.DoneInProc || more&tds.DoneFatal != 0 || s.erred {
+	if more != 0 || s.erred || s.holds && s.held.kind == tds.DoneInProc {
 		if err := s.release(); err != nil {
 			return err
 		}

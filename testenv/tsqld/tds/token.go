@@ -47,8 +47,11 @@ const (
 	DoneInProc DoneKind = tokenDoneInProc
 )
 
-// CommandSelect is DONE's CurCmd after a statement that returned rows.
-const CommandSelect = 0xC1
+// Values of DONE's CurCmd, which MS-TDS leaves open.
+const (
+	CommandSelect    = 0xC1 // the statement returned rows
+	CommandAttention = 0xFD // with DoneAttention
+)
 
 // doneSize returns the bytes of a DONE, its token included.
 func doneSize(v Version) int {
