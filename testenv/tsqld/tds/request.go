@@ -145,16 +145,16 @@ func ReadTransaction(b []byte, v Version) (*Transaction, error) {
 	switch r.Request {
 	case TranBegin:
 		r.Isolation = d.u8()
-		r.Name = d.bVarchar()
+		r.Name = readTranName(d)
 	case TranCommit, TranRollback:
-		r.Name = d.bVarchar()
+		r.Name = readTranName(d)
 		if flags := d.u8(); flags&1 != 0 {
 			r.BeginAfter = true
 			r.NewIsolation = d.u8()
-			r.NewName = d.bVarchar()
+			r.NewName = readTranName(d)
 		}
 	case TranSave:
-		r.Name = d.bVarchar()
+		r.Name = readTranName(d)
 	}
 	if max(r.Isolation, r.NewIsolation) > 5 {
 		d.failf("isolation level %d", max(r.Isolation, r.NewIsolation))
@@ -165,22 +165,38 @@ func ReadTransaction(b []byte, v Version) (*Transaction, error) {
 	return r, nil
 }
 
+// readTranName reads the name of a transaction: UTF-16 after its length in bytes (B_VARBYTE).
+func readTranName(d *decoder) string {
+	n := int(d.u8())
+	if n%2 != 0 {
+		d.failf("name of %d bytes", n)
+		return ""
+	}
+	return d.ucs2(n / 2)
+}
+
+// appendTranName is the inverse of readTranName; a name longer than 127 units is cut.
+func appendTranName(b []byte, s string) []byte {
+	s = cutUTF16(s, 127)
+	return appendUTF16(append(b, byte(2*utf16Len(s))), s)
+}
+
 // AppendTransaction appends the payload of a transaction manager request.
 func AppendTransaction(b []byte, r *Transaction, v Version) []byte {
 	b = appendHeaders(b, r.Headers, v)
 	b = binary.LittleEndian.AppendUint16(b, uint16(r.Request))
 	switch r.Request {
 	case TranBegin:
-		b = appendBVarchar(append(b, r.Isolation), r.Name)
+		b = appendTranName(append(b, r.Isolation), r.Name)
 	case TranCommit, TranRollback:
-		b = appendBVarchar(b, r.Name)
+		b = appendTranName(b, r.Name)
 		if r.BeginAfter {
-			b = appendBVarchar(append(b, 1, r.NewIsolation), r.NewName)
+			b = appendTranName(append(b, 1, r.NewIsolation), r.NewName)
 		} else {
 			b = append(b, 0)
 		}
 	case TranSave:
-		b = appendBVarchar(b, r.Name)
+		b = appendTranName(b, r.Name)
 	}
 	return b
 }
