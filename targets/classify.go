@@ -32,6 +32,8 @@ const (
 	ClassAuth Class = "Auth"
 	// ClassConfig: a name or setting of the agent's configuration is wrong; nothing was sent.
 	ClassConfig Class = "Config"
+	// ClassStopped: the attempt was ended on purpose, by somebody or by the agent.
+	ClassStopped Class = "Stopped"
 	// ClassPermanent is every other error: most likely the script's.
 	ClassPermanent Class = "Permanent"
 )
@@ -217,6 +219,12 @@ func Classify(err error) Classification {
 	var script *ScriptError
 	if errors.As(err, &script) {
 		return Classification{Class: ClassPermanent, Reason: "the script cannot be split into batches"}
+	}
+	if errors.Is(err, ErrTimeout) {
+		return Classification{Class: ClassTimeout, Reason: "the step's time limit passed"}
+	}
+	if errors.Is(err, ErrStopRequested) || errors.Is(err, context.Canceled) {
+		return Classification{Class: ClassStopped, Reason: "ended on purpose"}
 	}
 	if errors.Is(err, errConnectionLost) {
 		return Classification{Class: ClassLostConnection, Reason: "the connection was lost"}

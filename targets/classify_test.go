@@ -60,6 +60,8 @@ func TestClassify(t *testing.T) {
 		"Stream":        {mssql.StreamError{InnerError: io.EOF}, ClassLostConnection},
 		"Deadline":      {fmt.Errorf("x: %w", errLoginTimeout), ClassTimeout},
 		"Context":       {context.DeadlineExceeded, ClassTimeout},
+		"StepLimit":     {ErrTimeout, ClassTimeout},
+		"Stopped":       {fmt.Errorf("x: %w", ErrStopRequested), ClassStopped},
 		"NameUnknown":   {&net.DNSError{IsNotFound: true}, ClassConfig},
 		"NameService":   {&net.DNSError{IsTemporary: true}, ClassTransient},
 		"Certificate":   {x509.UnknownAuthorityError{}, ClassConfig},

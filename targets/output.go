@@ -71,9 +71,9 @@ func (e *OutputError) Error() string { return "output table " + e.Table + ": " +
 // Unwrap gives the reason.
 func (e *OutputError) Unwrap() error { return e.Err }
 
-// writeOutput reads the current result set of rows to its end and writes it to the output table. On an
-// error nothing was written, and rows may stand anywhere in the result set.
-func (t *attempt) writeOutput(ctx context.Context, rows *sql.Rows, p *pump) (err error) {
+// writeOutput reads a result set to its end and writes it to the output table. On an error nothing was
+// written, and the set may stand anywhere.
+func (t *attempt) writeOutput(ctx context.Context, set *resultSet, p *pump) (err error) {
 	o := t.Output
 	defer func() {
 		if err != nil {
@@ -81,11 +81,7 @@ func (t *attempt) writeOutput(ctx context.Context, rows *sql.Rows, p *pump) (err
 			err = &OutputError{Table: o.name(), Err: err}
 		}
 	}()
-	types, err := rows.ColumnTypes()
-	if err != nil {
-		return fmt.Errorf("read the result set's columns: %w", err)
-	}
-	columns, err := outputColumns(types)
+	columns, err := outputColumns(set.columns)
 	if err != nil {
 		return err
 	}
@@ -103,7 +99,7 @@ func (t *attempt) writeOutput(ctx context.Context, rows *sql.Rows, p *pump) (err
 	if err := w.prepare(ctx, t.messages); err != nil {
 		return err
 	}
-	if err := w.load(ctx, rows); err != nil {
+	if err := w.load(ctx, set); err != nil {
 		return err
 	}
 	// The result set may have ended because of an error; then it is not complete.
@@ -126,11 +122,11 @@ type outputColumn struct {
 }
 
 // outputColumns maps the result set's columns. The errors name the column's position and what to do.
-func outputColumns(types []*sql.ColumnType) ([]outputColumn, error) {
+func outputColumns(types []resultColumn) ([]outputColumn, error) {
 	seen := map[string]int{fold(executionColumn): 0}
 	columns := make([]outputColumn, len(types))
 	for i, ct := range types {
-		name := ct.Name()
+		name := ct.name
 		if name == "" {
 			return nil, fmt.Errorf("column %d of the result set has no name: give it one with AS", i+1)
 		}
@@ -151,30 +147,24 @@ func outputColumns(types []*sql.ColumnType) ([]outputColumn, error) {
 	return columns, nil
 }
 
-// maxLength is from where on the driver reports the length of a (max) type: 2^30 - 1 characters or
-// 2^31 - 1 bytes, less a little for some of them.
-const maxLength = 1 << 20
-
 // outputType maps a column's type. Types that a bulk load writes byte by byte (the driver knows no
 // collations) and those that it cannot write are staged as nvarchar or varbinary, and cast back.
-func outputType(ct *sql.ColumnType) (outputColumn, error) {
-	name := strings.ToLower(ct.DatabaseTypeName())
-	length, _ := ct.Length()
+func outputType(ct resultColumn) (outputColumn, error) {
+	name := strings.ToLower(ct.typ)
 	sized := func(typ string, limit int64) string {
-		if length <= 0 || length > limit {
+		if ct.length <= 0 || ct.length > limit {
 			return typ + "(max)"
 		}
-		return fmt.Sprintf("%s(%d)", typ, length)
+		return fmt.Sprintf("%s(%d)", typ, ct.length)
 	}
-	precision, scale, _ := ct.DecimalSize()
 	same := func(typ string) (outputColumn, error) { return outputColumn{typ: typ, stage: typ}, nil }
 	switch name {
 	case "tinyint", "smallint", "int", "bigint", "bit", "real", "float", "date", "datetime", "smalldatetime", "uniqueidentifier":
 		return same(name)
 	case "time", "datetime2", "datetimeoffset":
-		return same(fmt.Sprintf("%s(%d)", name, scale))
+		return same(fmt.Sprintf("%s(%d)", name, ct.scale))
 	case "decimal", "numeric":
-		c, err := same(fmt.Sprintf("decimal(%d, %d)", precision, scale))
+		c, err := same(fmt.Sprintf("decimal(%d, %d)", ct.precision, ct.scale))
 		c.convert = bytesToText
 		return c, err
 	case "money":
@@ -374,24 +364,20 @@ WHERE i.object_id = OBJECT_ID(@table) AND c.name = @column;`,
 }
 
 // load copies the result set into the staging table as a stream.
-func (w *outputWriter) load(ctx context.Context, rows *sql.Rows) error {
+func (w *outputWriter) load(ctx context.Context, set *resultSet) error {
 	names := make([]string, len(w.columns))
 	values := make([]any, len(w.columns))
-	into := make([]any, len(w.columns))
 	for i := range w.columns {
 		names[i] = fmt.Sprintf("c%d", i)
-		into[i] = &values[i]
 	}
 	stmt, err := w.conn.PrepareContext(ctx, mssql.CopyIn(staging, mssql.BulkOptions{KeepNulls: true}, names...))
 	if err != nil {
 		return fmt.Errorf("copy the rows: %w", err)
 	}
 	defer stmt.Close()
-	for n := 1; rows.Next(); n++ {
-		if err := rows.Scan(into...); err != nil {
-			return fmt.Errorf("read row %d: %w", n, err)
-		}
+	for n := 1; set.next(); n++ {
 		for i, c := range w.columns {
+			values[i] = set.row[i]
 			if values[i] == nil || c.convert == nil {
 				continue
 			}
@@ -403,8 +389,8 @@ func (w *outputWriter) load(ctx context.Context, rows *sql.Rows) error {
 			return fmt.Errorf("copy row %d: %w", n, err)
 		}
 	}
-	if err := rows.Err(); err != nil {
-		return fmt.Errorf("read the result set: %w", err)
+	if set.err != nil {
+		return fmt.Errorf("read the result set: %w", set.err)
 	}
 	if _, err := stmt.ExecContext(ctx); err != nil { // no values: the end of the rows
 		return fmt.Errorf("copy the rows: %w", err)

@@ -3,8 +3,10 @@ package targets
 import (
 	"cmp"
 	"context"
+	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"time"
 
 	"github.com/golang-sql/sqlexp"
@@ -82,7 +84,7 @@ func (t *attempt) run(ctx context.Context) error {
 		return endOr(ctx, err)
 	}
 	defer s.close()
-	if err := s.conn.QueryRowContext(ctx, "SELECT @@SPID").Scan(&t.spid); err != nil {
+	if t.spid, err = s.id(ctx); err != nil {
 		return endOr(ctx, fmt.Errorf("ask for the session id: %w", err))
 	}
 	for _, b := range batches {
@@ -105,63 +107,63 @@ func endOr(ctx context.Context, err error) error {
 	return err
 }
 
-// batch sends one batch and reads everything that the server answers. The error is the context's cause
-// when it ended, else the first error of severity 11 or more, else what happened to the connection,
-// else what happened to the output.
+// batch sends one batch and reads everything that the server answers. When the answer did not come to
+// its end, the error is the context's cause if that has ended, else what happened to the connection.
+// When it did, it is the first error of severity 11 or more, else what happened to the output.
 func (t *attempt) batch(ctx context.Context, s *session, text string, line int) error {
-	// With a line feed in it, the driver never takes a batch of one word for a procedure's name.
-	text += "\n"
 	before, _ := s.wire.state()
 	stop := cutAfter(ctx, s.wire)
 	defer stop()
 
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
 	var queue sqlexp.ReturnMessage
-	rows, err := s.conn.QueryContext(ctx, text, &queue)
+	// With a blank in front, the driver never takes a batch of one word for a procedure's name.
+	answer, err := s.query(ctx, " "+text, &queue)
 	if after, _ := s.wire.state(); after > before {
 		t.sent = true
 	}
 	if err != nil {
 		return endOr(ctx, fmt.Errorf("send the script: %w: %w", errConnectionLost, err))
 	}
-
 	p := startPump(&queue, t.messages, line)
-	var outputErr error
-	for {
-		columns, err := rows.Columns() // reads on to the next result set
-		if err != nil || len(columns) == 0 {
-			break
-		}
-		if t.Output != nil && !t.hadResultSet {
-			t.hadResultSet = true
-			outputErr = t.writeOutput(ctx, rows, p)
-		}
-		for rows.Next() {
-			continue // an error may follow the last row: all of it is read (decision 16)
-		}
-		if !rows.NextResultSet() {
-			break
-		}
+	outputErr, err := t.takeOutput(ctx, answer, p)
+	for err == nil {
+		err = answer.Next(nil) // all result sets in one go, their rows unseen
 	}
-	readErr := rows.Err()
-	_ = rows.Close()
+	_ = answer.Close()
 	p.stop()
 
-	if ctx.Err() != nil {
+	_, broken := s.wire.state()
+	switch {
+	case errors.Is(err, io.EOF) && broken == nil && p.err == nil:
+		return cmp.Or(t.messages.failure(), outputErr)
+	case ctx.Err() != nil:
 		return context.Cause(ctx)
+	case t.messages.failure() != nil:
+		return t.messages.failure() // the attempt has failed, whatever else the script did
+	default:
+		return fmt.Errorf("%w while the script ran: %w", errConnectionLost, cmp.Or(broken, p.err, err))
 	}
-	if err := t.messages.failure(); err != nil {
-		return err
+}
+
+// takeOutput writes the first result set of the script to the output table, if there is one, and
+// leaves the rest of the answer to be read. The second error says why nothing can be read any more.
+func (t *attempt) takeOutput(ctx context.Context, answer driver.Rows, p *pump) (outputErr, readErr error) {
+	if t.Output == nil || t.hadResultSet {
+		return nil, nil
 	}
-	if _, broken := s.wire.state(); broken != nil {
-		return fmt.Errorf("%w while the script ran: %w", errConnectionLost, broken)
+	set, err := newResultSet(answer)
+	if set == nil {
+		return err, ctx.Err() // an answer that breaks off looks to the driver as one without result sets
 	}
-	if p.err != nil {
-		return fmt.Errorf("%w while the script ran: %w", errConnectionLost, p.err)
+	t.hadResultSet = true
+	outputErr = t.writeOutput(ctx, set, p)
+	for set.next() {
+		continue // what was not written, if anything
 	}
-	if readErr != nil {
-		return fmt.Errorf("%w while the script ran: %w", errConnectionLost, readErr)
-	}
-	return outputErr
+	return outputErr, set.err
 }
 
 // cutAfter cuts the wire when the session has not come to its end cancelGrace after ctx ended. The
@@ -284,6 +286,9 @@ func (t *attempt) result(ctx context.Context, err error) Result {
 		res.Error = describe(*c.lastError)
 	default:
 		res.Error = describe(res.Err)
+	}
+	if interrupted && res.Error.Number == 0 && res.Outcome != TimedOut {
+		res.Error.Class = ClassStopped
 	}
 	if res.Summary == "" {
 		res.Summary = res.Error.String()

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/golang-sql/sqlexp"
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/msdsn"
 )
@@ -163,10 +164,11 @@ func (s *Servers) params(server, database string) (msdsn.Config, error) {
 	return params, nil
 }
 
-// session is a session of its own on one database, never used before and never again.
+// session is a session of its own on one database, never used before and never again. It is the
+// driver's own connection, without database/sql in between: a script needs the driver's message queue,
+// and its end must not depend on locks that others hold while they wait for the network.
 type session struct {
-	db   *sql.DB
-	conn *sql.Conn
+	conn *mssql.Conn
 	wire *wire
 }
 
@@ -178,22 +180,58 @@ func (s *Servers) open(ctx context.Context, server, database, credential string)
 	if err != nil {
 		return nil, err
 	}
-	db := sql.OpenDB(connector)
-	db.SetMaxIdleConns(-1)
 	var holder wireHolder
-	conn, err := db.Conn(context.WithValue(ctx, wireKey{}, &holder))
+	conn, err := connector.Connect(context.WithValue(ctx, wireKey{}, &holder))
 	if err != nil {
-		_ = db.Close()
 		return nil, fmt.Errorf("connect to %s/%s: %w", server, database, err)
 	}
-	return &session{db: db, conn: conn, wire: holder.wire}, nil
+	own, ok := conn.(*mssql.Conn)
+	if !ok {
+		_ = conn.Close()
+		return nil, fmt.Errorf("connect to %s/%s: the driver made a %T", server, database, conn)
+	}
+	return &session{conn: own, wire: holder.wire}, nil
+}
+
+// id asks for @@SPID.
+func (s *session) id(ctx context.Context) (int, error) {
+	rows, err := s.query(ctx, "SELECT @@SPID", nil)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	var row [1]driver.Value
+	if err := rows.Next(row[:]); err != nil {
+		return 0, err
+	}
+	id, ok := row[0].(int64)
+	if !ok {
+		return 0, fmt.Errorf("@@SPID is a %T", row[0])
+	}
+	return int(id), nil
+}
+
+// query sends a batch. With a queue the messages go there, and the rows are a *mssql.Rowsq.
+func (s *session) query(ctx context.Context, text string, queue *sqlexp.ReturnMessage) (driver.Rows, error) {
+	if queue != nil {
+		// This is how database/sql hands the queue to the driver.
+		if err := s.conn.CheckNamedValue(&driver.NamedValue{Ordinal: 1, Value: queue}); !errors.Is(err, driver.ErrRemoveArgument) {
+			return nil, fmt.Errorf("the driver takes no message queue: %w", err)
+		}
+	}
+	stmt, err := s.conn.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	query, ok := stmt.(driver.StmtQueryContext)
+	if !ok {
+		return nil, fmt.Errorf("the driver's statement is a %T", stmt)
+	}
+	return query.QueryContext(ctx, nil)
 }
 
 // close ends the session; the server rolls back what the script left open.
-func (s *session) close() {
-	_ = s.conn.Close()
-	_ = s.db.Close()
-}
+func (s *session) close() { _ = s.conn.Close() }
 
 // pool returns the shared pool for the agent's own statements on a database: listing databases and
 // writing output. They leave no state behind, and the driver resets a session before its next use.
