@@ -46,7 +46,7 @@ type conn struct {
 	login    login
 	session  session
 	replying bool   // an answer was begun and not ended
-	bulk     string // INSERT BULK statement whose rows are to come
+	bulk     string // text of the last batch, for the bulk load that it may announce
 
 	requests   chan *message // from the reader; room for one
 	attentions chan struct{} // from the reader: look at attention; room for one

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -54,10 +53,12 @@ func (c *conn) handle(m *message) error {
 	case err == nil, errors.Is(err, errCut):
 		return s.finish(0)
 	}
-	// The interpreter has told the client of what it met; a message that cannot be read has not been told.
-	var bad *tds.FormatError
-	if errors.As(err, &bad) {
-		text := mserr.New(4002, fatalClass, "The incoming tabular data stream (TDS) protocol stream is incorrect. %s", bad.What)
+	// The connection ends, and the client is to know why.
+	if !s.fatal {
+		text := mserr.New(596, 21, "Cannot continue the execution because the session is in the kill state. (tsqld: %v)", err)
+		if bad := (*tds.FormatError)(nil); errors.As(err, &bad) {
+			text = mserr.New(4002, fatalClass, "The incoming tabular data stream (TDS) protocol stream is incorrect. %s", bad.What)
+		}
 		if merr := s.Message(text); merr != nil {
 			return merr
 		}
@@ -146,8 +147,8 @@ func (c *conn) understand(m *message) (*request, error) {
 	}
 }
 
-// understandBatch decodes a batch. INSERT BULK only announces the message that brings the rows, and is
-// handed to the interpreter with them.
+// understandBatch decodes a batch. Its text is kept, as it may be the INSERT BULK statement that
+// announces the rows of the next message.
 func (c *conn) understandBatch(m *message) (*request, error) {
 	b, err := tds.ReadBatch(m.payload, c.version)
 	if err != nil {
@@ -157,21 +158,11 @@ func (c *conn) understandBatch(m *message) (*request, error) {
 		return nil, mserr.NotSupported("a query notification")
 	}
 	r := &request{text: b.Text, tran: &b.Headers}
-	if isInsertBulk(b.Text) {
-		r.run = func(context.Context, *sink) error {
-			c.bulk = b.Text
-			return nil
-		}
-		return r, nil
+	r.run = func(ctx context.Context, s *sink) error {
+		c.bulk = b.Text
+		return c.session.Batch(ctx, b.Text, s)
 	}
-	r.run = func(ctx context.Context, s *sink) error { return c.session.Batch(ctx, b.Text, s) }
 	return r, nil
-}
-
-// isInsertBulk tells whether a batch begins with the words INSERT BULK.
-func isInsertBulk(text string) bool {
-	fields := strings.Fields(text[:min(len(text), 256)])
-	return len(fields) > 2 && strings.EqualFold(fields[0], "INSERT") && strings.EqualFold(fields[1], "BULK")
 }
 
 // understandRPC decodes an RPC message; its calls run one after another, even when one has failed.

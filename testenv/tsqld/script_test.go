@@ -87,7 +87,7 @@ func (s *scriptSession) Batch(ctx context.Context, text string, sink exec.Sink) 
 		n, _ := strconv.ParseInt(arg, 10, 64)
 		var err error
 		switch word {
-		case "":
+		case "", "INSERT", "insert":
 		case "select":
 			if strings.HasPrefix(arg, "* from") {
 				cols, _ := sampleColumns()
@@ -117,6 +117,8 @@ func (s *scriptSession) Batch(ctx context.Context, text string, sink exec.Sink) 
 			if err = sink.Message(mserr.New(823, 24, "scripted")); err == nil {
 				err = errors.New("fatal")
 			}
+		case "killed":
+			err = errors.New("killed")
 		case "panic":
 			panic("scripted")
 		case "begin":

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
 // encryptions are the driver's settings for encryption.
@@ -210,6 +211,15 @@ func TestFatalErrorsEndTheConnection(t *testing.T) {
 		require.Error(t, err)
 		require.Error(t, c.PingContext(t.Context()))
 	}
+}
+
+func TestSilentEndsAreExplained(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, Config{})
+	c := newRawClient(t, f, tds.Version74)
+	c.batch("killed 1")
+	require.Equal(t, []int32{596}, c.answer().numbers)
+	c.closed()
 }
 
 func TestPanicsAreReported(t *testing.T) {

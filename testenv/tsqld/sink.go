@@ -28,6 +28,7 @@ type sink struct {
 	held    done            // the DONE that was held back
 	holds   bool
 	erred   bool // an error was sent since the last DONE
+	fatal   bool // an error that ends the connection was sent
 	ended   bool // the current call has its DONEPROC
 	reset   bool // a reset was acknowledged
 	dropped bool // an attention was seen
@@ -159,6 +160,7 @@ func (s *sink) Message(m *mserr.Error) error {
 	if m.Class > 10 {
 		s.erred = true
 	}
+	s.fatal = s.fatal || m.Class >= fatalClass
 	return s.write(tds.AppendMessage(nil, m, pipeHost, s.c.version))
 }
 
@@ -222,6 +224,7 @@ func (s *sink) Flush() error {
 // ends the connection: a row that is left out would be a wrong answer.
 func (s *sink) defect(err error) error {
 	m := mserr.New(3624, fatalClass, "tsqld: an answer cannot be sent: %v", err)
+	s.fatal = true
 	if werr := s.write(tds.AppendMessage(nil, m, pipeHost, s.c.version)); werr != nil {
 		return werr
 	}
