@@ -1,0 +1,34 @@
+package tsqld
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/exec"
+)
+
+// New opens the databases of cfg.Dir, creating the system databases where they are missing, and
+// returns a server that is ready for connections. The caller closes it.
+func New(cfg Config) (*Server, error) {
+	in, err := exec.New(exec.Config{Dir: cfg.Dir, SAPassword: cfg.SAPassword, Now: cfg.Now})
+	if err != nil {
+		return nil, fmt.Errorf("open databases: %w", err)
+	}
+	return newServer(cfg, instance{in}), nil
+}
+
+// instance is the interpreter as the engine of a server.
+type instance struct{ *exec.Instance }
+
+// open implements engine.
+func (i instance) open(ctx context.Context, l login) (session, error) {
+	s, err := i.NewSession(ctx, exec.Login{User: l.User, Password: l.Password, Database: l.Database, App: l.App, Host: l.Host,
+		PacketSize: l.PacketSize, ReadOnlyIntent: l.ReadOnlyIntent})
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// close implements engine.
+func (i instance) close() error { return i.Close() }
