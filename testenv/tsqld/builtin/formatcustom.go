@@ -1,0 +1,380 @@
+package builtin
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// numberPattern is one section of a custom number format.
+type numberPattern struct {
+	items               []patternItem
+	minWhole            int // zeros before the point
+	minFrac, maxFrac    int
+	isGrouped           bool
+	scale               int // digits by which the value moves: 2 for %, 3 for ‰, -3 for each trailing comma
+	hasWhole, isAnySlot bool
+}
+
+// patternItem is a literal, or a digit place before or behind the point, or the point.
+type patternItem struct {
+	literal string
+	slot    byte // '0', '#', '.', or 0 for a literal
+	isFrac  bool
+}
+
+// customNumber prints by a custom format with up to three sections: positive; negative; zero.
+func customNumber(sign, plain, format string) (string, bool) {
+	sections := splitSections(format)
+	first, ok := readNumberPattern(sections[0])
+	if !ok {
+		return "", false
+	}
+	isZero := isZeroDigits(roundDigits(shiftAny(plain, first.scale), first.maxFrac))
+	switch {
+	case isZero && len(sections) > 2:
+		if first, ok = readNumberPattern(sections[2]); !ok {
+			return "", false
+		}
+		sign = ""
+	case sign != "" && !isZero && len(sections) > 1 && sections[1] != "":
+		if first, ok = readNumberPattern(sections[1]); !ok {
+			return "", false
+		}
+		sign = ""
+	case isZero:
+		sign = ""
+	}
+	return sign + first.print(plain), true
+}
+
+// shiftAny moves the point by a number of digits in either direction.
+func shiftAny(s string, n int) string {
+	if n >= 0 {
+		return shift(s, n)
+	}
+	whole, frac, _ := strings.Cut(s, ".")
+	for len(whole) <= -n {
+		whole = "0" + whole
+	}
+	cut := len(whole) + n
+	return whole[:cut] + "." + whole[cut:] + frac
+}
+
+// splitSections cuts a format at its semicolons, outside quotes.
+func splitSections(format string) []string {
+	var out []string
+	start := 0
+	for i := 0; i < len(format); i++ {
+		switch c := format[i]; c {
+		case '\\':
+			i++
+		case '\'', '"':
+			if end := strings.IndexByte(format[i+1:], c); end >= 0 {
+				i += end + 1
+			}
+		case ';':
+			out = append(out, format[start:i])
+			start = i + 1
+		}
+	}
+	return append(out, format[start:])
+}
+
+// readNumberPattern reads a section.
+func readNumberPattern(s string) (p numberPattern, ok bool) {
+	inFrac := false
+	commas := 0
+	literal := func(t string) { p.items = append(p.items, patternItem{literal: t}) }
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; c {
+		case '0', '#':
+			p.isAnySlot = true
+			if commas > 0 && !inFrac {
+				p.isGrouped = true
+			}
+			commas = 0
+			if inFrac {
+				p.maxFrac++
+				if c == '0' {
+					p.minFrac = p.maxFrac
+				}
+			} else {
+				p.hasWhole = true
+				if c == '0' || p.minWhole > 0 {
+					p.minWhole++
+				}
+			}
+			p.items = append(p.items, patternItem{slot: c, isFrac: inFrac})
+		case '.':
+			if inFrac {
+				continue
+			}
+			p.scale -= 3 * commas
+			commas, inFrac = 0, true
+			p.items = append(p.items, patternItem{slot: '.'})
+		case ',':
+			if p.hasWhole && !inFrac {
+				commas++
+			}
+		case '%':
+			p.scale += 2
+			literal("%")
+		case '\\':
+			if i++; i < len(s) {
+				literal(s[i : i+1])
+			}
+		case '\'', '"':
+			end := strings.IndexByte(s[i+1:], c)
+			if end < 0 {
+				return p, false
+			}
+			literal(s[i+1 : i+1+end])
+			i += end + 1
+		default:
+			literal(s[i : i+1])
+		}
+	}
+	if !inFrac {
+		p.scale -= 3 * commas
+	}
+	return p, true
+}
+
+// print fills the pattern with an unsigned number.
+func (p numberPattern) print(plain string) string {
+	var out strings.Builder
+	whole, frac, _ := strings.Cut(roundDigits(shiftAny(plain, p.scale), p.maxFrac), ".")
+	whole = strings.TrimLeft(whole, "0")
+	frac = strings.TrimRight(frac, "0")
+	if len(frac) < p.minFrac {
+		frac += strings.Repeat("0", p.minFrac-len(frac))
+	}
+	if len(whole) < p.minWhole {
+		whole = strings.Repeat("0", p.minWhole-len(whole)) + whole
+	}
+	places := 0
+	for _, it := range p.items {
+		if it.slot == '0' || it.slot == '#' {
+			if !it.isFrac {
+				places++
+			}
+		}
+	}
+	// Digits beyond the places go to the first one; places beyond the digits stay empty.
+	emit := func(from, n int) {
+		for k := from; k < from+n; k++ {
+			out.WriteByte(whole[k])
+			if left := len(whole) - 1 - k; p.isGrouped && left > 0 && left%3 == 0 {
+				out.WriteByte(',')
+			}
+		}
+	}
+	place, done := 0, 0
+	fracDone := 0
+	for _, it := range p.items {
+		switch {
+		case it.slot == 0:
+			out.WriteString(it.literal)
+		case it.slot == '.':
+			if place == 0 && places == 0 && whole != "" { // ".##" drops no digits of the whole part
+				emit(0, len(whole))
+			}
+			if frac != "" {
+				out.WriteByte('.')
+			}
+		case it.isFrac:
+			if fracDone < len(frac) {
+				out.WriteByte(frac[fracDone])
+				fracDone++
+			}
+		default:
+			place++
+			want := len(whole) - (places - place) // digits that must be out after this place
+			if want > done {
+				emit(done, want-done)
+				done = want
+			}
+		}
+	}
+	return out.String()
+}
+
+// standardDates are .NET's standard date formats in en-US.
+var standardDates = map[string]string{
+	"d": "M/d/yyyy", "D": "dddd, MMMM d, yyyy", "f": "dddd, MMMM d, yyyy h:mm tt", "F": "dddd, MMMM d, yyyy h:mm:ss tt",
+	"g": "M/d/yyyy h:mm tt", "G": "M/d/yyyy h:mm:ss tt", "m": "MMMM d", "M": "MMMM d", "o": "yyyy-MM-ddTHH:mm:ss.fffffffK",
+	"O": "yyyy-MM-ddTHH:mm:ss.fffffffK", "r": "ddd, dd MMM yyyy HH:mm:ss 'GMT'", "R": "ddd, dd MMM yyyy HH:mm:ss 'GMT'",
+	"s": "yyyy-MM-ddTHH:mm:ss", "t": "h:mm tt", "T": "h:mm:ss tt", "u": "yyyy-MM-dd HH:mm:ss'Z'",
+	"U": "dddd, MMMM d, yyyy h:mm:ss tt", "y": "MMMM yyyy", "Y": "MMMM yyyy",
+}
+
+// standardTimes are the standard formats of time (a .NET TimeSpan).
+var standardTimes = map[string]string{"c": `hh\:mm\:ss`, "t": `hh\:mm\:ss`, "T": `hh\:mm\:ss`, "g": `h\:mm\:ss`, "G": `0\:hh\:mm\:ss\.fffffff`}
+
+// formatTemporal prints a date or time by a standard (one letter) or custom format. time values know the custom formats of TimeSpan
+// only: separators must be quoted or escaped.
+func formatTemporal(v types.Value, t types.Type, format string) (string, bool) {
+	isTime := t.ID == types.Time
+	if len(format) == 1 {
+		table := standardDates
+		if isTime {
+			table = standardTimes
+		}
+		long, ok := table[format]
+		if !ok {
+			return "", false
+		}
+		format = long
+	}
+	ticks := types.LocalTicks(v, t)
+	offset := -1 << 31
+	if b, ok := v.([]byte); ok {
+		_, offset = types.SplitOffset(b)
+	}
+	days, clock := ticks/types.TicksPerDay, ticks%types.TicksPerDay
+	c := clockFields{days: days, offset: offset}
+	c.year, c.month, c.day = types.DateOf(days)
+	c.hour = int(clock / types.TicksPerHour)
+	c.minute = int(clock / types.TicksPerMinute % 60)
+	c.second = int(clock / types.TicksPerSecond % 60)
+	c.fraction = clock % types.TicksPerSecond
+	var out strings.Builder
+	for i := 0; i < len(format); {
+		ch := format[i]
+		n := 1
+		for i+n < len(format) && format[i+n] == ch {
+			n++
+		}
+		switch {
+		case ch == '\\':
+			if i+1 >= len(format) {
+				return "", false
+			}
+			out.WriteByte(format[i+1])
+			i += 2
+			continue
+		case ch == '\'' || ch == '"':
+			end := strings.IndexByte(format[i+1:], ch)
+			if end < 0 {
+				return "", false
+			}
+			out.WriteString(format[i+1 : i+1+end])
+			i += end + 2
+			continue
+		case ch == '%':
+			i++
+			continue
+		case isTime && strings.IndexByte("yMKztgH", ch) >= 0, isTime && (ch == ':' || ch == '.'):
+			return "", false
+		case isTime && ch == 'd':
+			out.WriteString(strings.Repeat("0", n))
+		case isTime && ch == 'h': // hours of a span go to 24
+			fmt.Fprintf(&out, "%0*d", min(n, 2), c.hour)
+		default:
+			if !c.write(&out, ch, n) {
+				out.WriteString(format[i : i+n])
+			}
+		}
+		i += n
+	}
+	return out.String(), true
+}
+
+// clockFields is a date and time taken apart for FORMAT.
+type clockFields struct {
+	days                 int64
+	year, month, day     int
+	hour, minute, second int
+	fraction             int64
+	offset               int // minutes; far below zero without one
+}
+
+// write prints n times the letter ch; false for a letter that means nothing.
+func (c clockFields) write(out *strings.Builder, ch byte, n int) bool {
+	two := func(v int) { fmt.Fprintf(out, "%0*d", min(n, 2), v) }
+	switch ch {
+	case 'd':
+		c.writeDay(out, n)
+	case 'M':
+		switch {
+		case n >= 4:
+			out.WriteString(types.MonthName(c.month))
+		case n == 3:
+			out.WriteString(types.MonthName(c.month)[:3])
+		default:
+			two(c.month)
+		}
+	case 'y':
+		if n <= 2 {
+			two(c.year % 100)
+		} else {
+			fmt.Fprintf(out, "%0*d", n, c.year)
+		}
+	case 'h':
+		h := c.hour % 12
+		if h == 0 {
+			h = 12
+		}
+		two(h)
+	case 'H':
+		two(c.hour)
+	case 'm':
+		two(c.minute)
+	case 's':
+		two(c.second)
+	case 'f', 'F':
+		s := fmt.Sprintf("%07d", c.fraction)[:min(n, 7)]
+		if ch == 'F' {
+			s = strings.TrimRight(s, "0")
+		}
+		out.WriteString(s)
+	case 't':
+		half := "AM"
+		if c.hour >= 12 {
+			half = "PM"
+		}
+		out.WriteString(half[:min(n, 2)])
+	case 'z', 'K':
+		c.zone(out, ch, n)
+	case 'g':
+		out.WriteString("A.D.")
+	default:
+		return false
+	}
+	return true
+}
+
+// writeDay prints the day of the month or week.
+func (c clockFields) writeDay(out *strings.Builder, n int) {
+	name := types.DayName(types.Weekday(c.days))
+	switch {
+	case n >= 4:
+		out.WriteString(name)
+	case n == 3:
+		out.WriteString(name[:3])
+	default:
+		fmt.Fprintf(out, "%0*d", n, c.day)
+	}
+}
+
+// zone prints the offset: K and zzz as +hh:mm, zz as +hh, z as +h. Without one K prints nothing, z UTC's.
+func (c clockFields) zone(out *strings.Builder, ch byte, n int) {
+	offset := c.offset
+	if offset < -1000 {
+		if ch == 'K' {
+			return
+		}
+		offset = 0
+	}
+	full := types.FormatOffset(offset)
+	switch {
+	case ch == 'K' || n >= 3:
+		out.WriteString(full)
+	case n == 2:
+		out.WriteString(full[:3])
+	default:
+		out.WriteString(full[:1] + strings.TrimPrefix(full[1:3], "0"))
+	}
+}

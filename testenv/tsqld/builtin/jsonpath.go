@@ -1,0 +1,169 @@
+package builtin
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// jsonStep is one step of a path: a key, or an index of an array.
+type jsonStep struct {
+	key     string
+	index   int
+	isIndex bool
+}
+
+// JSONPath is a path such as "strict $.a[0].\"b c\"". "JSON Path Expressions in SQL Server".
+type JSONPath struct {
+	isStrict bool
+	isAppend bool // JSON_MODIFY only
+	steps    []jsonStep
+}
+
+// ParseJSONPath reads a path. Error 13607 names the first bad character; positions count from 0.
+func ParseJSONPath(path string) (JSONPath, error) { return parseJSONPath(path, false) }
+
+// parseJSONPath also takes the word append when allowed.
+func parseJSONPath(path string, allowAppend bool) (JSONPath, error) {
+	p := pathParser{s: path}
+	var out JSONPath
+	p.blanks()
+	if allowAppend && p.word("append") {
+		out.isAppend = true
+		p.blanks()
+	}
+	switch {
+	case p.word("strict"):
+		out.isStrict = true
+	case p.word("lax"):
+	}
+	p.blanks()
+	if p.pos == len(p.s) && !out.isStrict && !out.isAppend {
+		return out, p.bad()
+	}
+	if p.pos >= len(p.s) || p.s[p.pos] != '$' {
+		return out, p.bad()
+	}
+	p.pos++
+	for p.blanks(); p.pos < len(p.s); p.blanks() {
+		var step jsonStep
+		var err error
+		switch p.s[p.pos] {
+		case '.':
+			p.pos++
+			p.blanks()
+			step.key, err = p.key()
+		case '[':
+			p.pos++
+			p.blanks()
+			step.isIndex = true
+			step.index, err = p.index()
+		default:
+			err = p.bad()
+		}
+		if err != nil {
+			return out, err
+		}
+		out.steps = append(out.steps, step)
+	}
+	return out, nil
+}
+
+// pathParser reads a path.
+type pathParser struct {
+	s   string
+	pos int
+}
+
+func (p *pathParser) blanks() {
+	for p.pos < len(p.s) && (p.s[p.pos] == ' ' || p.s[p.pos] == '\t' || p.s[p.pos] == '\n' || p.s[p.pos] == '\r') {
+		p.pos++
+	}
+}
+
+// word takes a keyword that is followed by a blank or $.
+func (p *pathParser) word(w string) bool {
+	rest := p.s[p.pos:]
+	if !strings.HasPrefix(rest, w) {
+		return false
+	}
+	if rest = rest[len(w):]; rest != "" && rest[0] != ' ' && rest[0] != '$' && rest[0] != '\t' {
+		return false
+	}
+	p.pos += len(w)
+	return true
+}
+
+// bad is error 13607 at the current position.
+func (p *pathParser) bad() error {
+	return mserr.JSONPath(runeAt(p.s, p.pos), types.Units(p.s[:min(p.pos, len(p.s))]))
+}
+
+// runeAt is the character at a byte offset; '.' at the end of the text, as SQL Server reports a missing character.
+func runeAt(s string, pos int) string {
+	if pos >= len(s) {
+		return "."
+	}
+	_, size := utf8.DecodeRuneInString(s[pos:])
+	return s[pos : pos+size]
+}
+
+// key reads a name, quoted if it is not made of letters, digits, _ and $.
+func (p *pathParser) key() (string, error) {
+	if p.pos < len(p.s) && p.s[p.pos] == '"' {
+		start := p.pos
+		p.pos++
+		for p.pos < len(p.s) && p.s[p.pos] != '"' {
+			if p.s[p.pos] == '\\' {
+				p.pos++
+			}
+			p.pos++
+		}
+		if p.pos >= len(p.s) {
+			p.pos = len(p.s)
+			return "", p.bad()
+		}
+		p.pos++
+		key, ok := unquoteJSON(p.s[start:p.pos])
+		if !ok {
+			p.pos = start
+			return "", p.bad()
+		}
+		return key, nil
+	}
+	start := p.pos
+	for p.pos < len(p.s) {
+		c := p.s[p.pos]
+		if c < utf8.RuneSelf && c != '_' && c != '$' && (c < '0' || c > '9' || p.pos == start) && (c|0x20 < 'a' || c|0x20 > 'z') {
+			break
+		}
+		p.pos++
+	}
+	if p.pos == start {
+		return "", p.bad()
+	}
+	return p.s[start:p.pos], nil
+}
+
+// index reads digits and the closing bracket.
+func (p *pathParser) index() (int, error) {
+	n, start := 0, p.pos
+	for p.pos < len(p.s) && p.s[p.pos] >= '0' && p.s[p.pos] <= '9' {
+		if n > 1<<31/10 {
+			return 0, p.bad()
+		}
+		n = 10*n + int(p.s[p.pos]-'0')
+		p.pos++
+	}
+	if p.pos == start {
+		return 0, p.bad()
+	}
+	p.blanks()
+	if p.pos >= len(p.s) || p.s[p.pos] != ']' {
+		return 0, p.bad()
+	}
+	p.pos++
+	return n, nil
+}

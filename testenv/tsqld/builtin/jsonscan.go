@@ -1,0 +1,395 @@
+package builtin
+
+import (
+	"strconv"
+	"strings"
+	"unicode/utf16"
+	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// jsonKind is the type of a JSON value; the numbers are those of OPENJSON's column type.
+type jsonKind int64
+
+// The kinds.
+const (
+	jsonNull jsonKind = iota
+	jsonString
+	jsonNumber
+	jsonBool
+	jsonArray
+	jsonObject
+)
+
+// maxJSONDepth is the deepest nesting that is read ("JSON data in SQL Server", 128 levels).
+const maxJSONDepth = 128
+
+// jsonScanner reads a text without building a tree: values are spans of the text.
+type jsonScanner struct {
+	s     string
+	pos   int
+	depth int
+}
+
+// jsonSpan is a value in a text, without the blanks around it.
+type jsonSpan struct {
+	start, end int
+	kind       jsonKind
+}
+
+// of is the value's text.
+func (v jsonSpan) of(s string) string { return s[v.start:v.end] }
+
+// scanJSON checks a whole text and answers its value's span. Error 13609.
+func scanJSON(s string) (jsonSpan, error) {
+	sc := jsonScanner{s: s}
+	v, err := sc.value()
+	if err != nil {
+		return v, err
+	}
+	sc.blanks()
+	if sc.pos < len(s) {
+		return v, sc.bad()
+	}
+	return v, nil
+}
+
+// bad is error 13609 at the current position.
+func (sc *jsonScanner) bad() error {
+	return mserr.JSONText(runeAt(sc.s, sc.pos), types.Units(sc.s[:min(sc.pos, len(sc.s))]))
+}
+
+func (sc *jsonScanner) blanks() {
+	for sc.pos < len(sc.s) {
+		switch sc.s[sc.pos] {
+		case ' ', '\t', '\n', '\r':
+			sc.pos++
+		default:
+			return
+		}
+	}
+}
+
+// value reads any value.
+func (sc *jsonScanner) value() (jsonSpan, error) {
+	sc.blanks()
+	v := jsonSpan{start: sc.pos}
+	if sc.pos >= len(sc.s) {
+		return v, sc.bad()
+	}
+	var err error
+	switch c := sc.s[sc.pos]; {
+	case c == '{':
+		v.kind = jsonObject
+		err = sc.members(func(string, jsonSpan) bool { return true })
+	case c == '[':
+		v.kind = jsonArray
+		err = sc.elements(func(int, jsonSpan) bool { return true })
+	case c == '"':
+		v.kind = jsonString
+		err = sc.str()
+	case c == '-' || c >= '0' && c <= '9':
+		v.kind = jsonNumber
+		err = sc.number()
+	case c == 't':
+		v.kind = jsonBool
+		err = sc.literal("true")
+	case c == 'f':
+		v.kind = jsonBool
+		err = sc.literal("false")
+	case c == 'n':
+		err = sc.literal("null")
+	default:
+		err = sc.bad()
+	}
+	v.end = sc.pos
+	return v, err
+}
+
+// literal reads one of the words.
+func (sc *jsonScanner) literal(word string) error {
+	for i := range len(word) {
+		if sc.pos >= len(sc.s) || sc.s[sc.pos] != word[i] {
+			return sc.bad()
+		}
+		sc.pos++
+	}
+	return nil
+}
+
+// number reads a number in JSON's grammar.
+func (sc *jsonScanner) number() error {
+	digits := func() bool {
+		start := sc.pos
+		for sc.pos < len(sc.s) && sc.s[sc.pos] >= '0' && sc.s[sc.pos] <= '9' {
+			sc.pos++
+		}
+		return sc.pos > start
+	}
+	at := func(set string) bool { return sc.pos < len(sc.s) && strings.IndexByte(set, sc.s[sc.pos]) >= 0 }
+	if at("-") {
+		sc.pos++
+	}
+	switch {
+	case at("0"):
+		sc.pos++
+	case !digits():
+		return sc.bad()
+	}
+	if at(".") {
+		sc.pos++
+		if !digits() {
+			return sc.bad()
+		}
+	}
+	if at("eE") {
+		sc.pos++
+		if at("+-") {
+			sc.pos++
+		}
+		if !digits() {
+			return sc.bad()
+		}
+	}
+	return nil
+}
+
+// str reads a string.
+func (sc *jsonScanner) str() error {
+	for sc.pos++; sc.pos < len(sc.s); sc.pos++ {
+		switch c := sc.s[sc.pos]; {
+		case c == '"':
+			sc.pos++
+			return nil
+		case c < 0x20:
+			return sc.bad()
+		case c == '\\':
+			sc.pos++
+			if sc.pos >= len(sc.s) {
+				return sc.bad()
+			}
+			switch sc.s[sc.pos] {
+			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+			case 'u':
+				for range 4 {
+					sc.pos++
+					if sc.pos >= len(sc.s) || !isHex(sc.s[sc.pos]) {
+						return sc.bad()
+					}
+				}
+			default:
+				return sc.bad()
+			}
+		}
+	}
+	return sc.bad()
+}
+
+func isHex(c byte) bool { return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f' }
+
+// enter counts a level of nesting.
+func (sc *jsonScanner) enter() error {
+	if sc.depth++; sc.depth > maxJSONDepth {
+		return mserr.NotSupported("JSON nested deeper than %d levels", maxJSONDepth)
+	}
+	sc.pos++
+	sc.blanks()
+	return nil
+}
+
+// members reads an object; f gets every member until it answers false, when reading ends early.
+func (sc *jsonScanner) members(f func(key string, v jsonSpan) bool) error {
+	if err := sc.enter(); err != nil {
+		return err
+	}
+	defer func() { sc.depth-- }()
+	if sc.pos < len(sc.s) && sc.s[sc.pos] == '}' {
+		sc.pos++
+		return nil
+	}
+	for {
+		sc.blanks()
+		start := sc.pos
+		if sc.pos >= len(sc.s) || sc.s[sc.pos] != '"' {
+			return sc.bad()
+		}
+		if err := sc.str(); err != nil {
+			return err
+		}
+		key, ok := unquoteJSON(sc.s[start:sc.pos])
+		if !ok {
+			return sc.bad()
+		}
+		sc.blanks()
+		if sc.pos >= len(sc.s) || sc.s[sc.pos] != ':' {
+			return sc.bad()
+		}
+		sc.pos++
+		v, err := sc.value()
+		if err != nil {
+			return err
+		}
+		if !f(key, v) {
+			return nil
+		}
+		sc.blanks()
+		if sc.pos >= len(sc.s) {
+			return sc.bad()
+		}
+		switch sc.s[sc.pos] {
+		case ',':
+			sc.pos++
+		case '}':
+			sc.pos++
+			return nil
+		default:
+			return sc.bad()
+		}
+	}
+}
+
+// elements reads an array as members reads an object.
+func (sc *jsonScanner) elements(f func(i int, v jsonSpan) bool) error {
+	if err := sc.enter(); err != nil {
+		return err
+	}
+	defer func() { sc.depth-- }()
+	if sc.pos < len(sc.s) && sc.s[sc.pos] == ']' {
+		sc.pos++
+		return nil
+	}
+	for i := 0; ; i++ {
+		v, err := sc.value()
+		if err != nil {
+			return err
+		}
+		if !f(i, v) {
+			return nil
+		}
+		sc.blanks()
+		if sc.pos >= len(sc.s) {
+			return sc.bad()
+		}
+		switch sc.s[sc.pos] {
+		case ',':
+			sc.pos++
+		case ']':
+			sc.pos++
+			return nil
+		default:
+			return sc.bad()
+		}
+	}
+}
+
+// find follows steps from a value of a checked text; ok is false where the path leads nowhere.
+func find(s string, v jsonSpan, steps []jsonStep) (_ jsonSpan, ok bool) {
+	for _, step := range steps {
+		sc := jsonScanner{s: s, pos: v.start}
+		isFound := false
+		var next jsonSpan
+		var err error
+		switch {
+		case step.isIndex && v.kind == jsonArray:
+			err = sc.elements(func(i int, e jsonSpan) bool {
+				isFound = i == step.index
+				next = e
+				return !isFound
+			})
+		case !step.isIndex && v.kind == jsonObject:
+			err = sc.members(func(key string, e jsonSpan) bool {
+				isFound = key == step.key
+				next = e
+				return !isFound
+			})
+		}
+		if err != nil || !isFound {
+			return jsonSpan{}, false
+		}
+		v = next
+	}
+	return v, true
+}
+
+// scalar is the text of a value that is no object or array; nil for null.
+func scalar(s string, v jsonSpan) types.Value {
+	switch v.kind {
+	case jsonNull:
+		return nil
+	case jsonString:
+		text, _ := unquoteJSON(v.of(s))
+		return text
+	}
+	return v.of(s)
+}
+
+// unquoteJSON is the text of a JSON string with its quotes; ok is false for a malformed one.
+func unquoteJSON(s string) (text string, ok bool) {
+	if len(s) < 2 || s[0] != '"' || s[len(s)-1] != '"' {
+		return "", false
+	}
+	s = s[1 : len(s)-1]
+	if strings.IndexByte(s, '\\') < 0 {
+		return s, true
+	}
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if s[i] != '\\' {
+			b.WriteByte(s[i])
+			continue
+		}
+		if i++; i >= len(s) {
+			return "", false
+		}
+		switch s[i] {
+		case 'b':
+			b.WriteByte('\b')
+		case 'f':
+			b.WriteByte('\f')
+		case 'n':
+			b.WriteByte('\n')
+		case 'r':
+			b.WriteByte('\r')
+		case 't':
+			b.WriteByte('\t')
+		case 'u':
+			r, size := unicodeEscape(s[i-1:])
+			if size == 0 {
+				return "", false
+			}
+			b.WriteRune(r)
+			i += size - 2
+		case '"', '\\', '/':
+			b.WriteByte(s[i])
+		default:
+			return "", false
+		}
+	}
+	return b.String(), true
+}
+
+// unicodeEscape reads \uXXXX, a pair of them for a surrogate pair; size is 0 for malformed text.
+func unicodeEscape(s string) (r rune, size int) {
+	unit := func(s string) (rune, bool) {
+		if len(s) < 6 || s[0] != '\\' || s[1] != 'u' {
+			return 0, false
+		}
+		n, err := strconv.ParseUint(s[2:6], 16, 16)
+		return rune(n), err == nil
+	}
+	r, ok := unit(s)
+	if !ok {
+		return 0, 0
+	}
+	if utf16.IsSurrogate(r) {
+		if low, ok := unit(s[6:]); ok {
+			if pair := utf16.DecodeRune(r, low); pair != utf8.RuneError {
+				return pair, 12
+			}
+		}
+		return utf8.RuneError, 6
+	}
+	return r, 6
+}

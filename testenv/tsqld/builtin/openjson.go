@@ -1,0 +1,188 @@
+package builtin
+
+import (
+	"encoding/base64"
+	"iter"
+	"strconv"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// OpenJSONColumns are the columns of OPENJSON without WITH.
+var OpenJSONColumns = []types.Column{
+	{Name: "key", Type: types.Type{ID: types.NVarChar, Length: 4000, Collation: types.Bin}},
+	{Name: "value", Type: types.NVarCharMax, Nullable: true},
+	{Name: "type", Type: types.TinyIntType},
+}
+
+// JSONColumn is a column of OPENJSON ... WITH.
+type JSONColumn struct {
+	Name   string
+	Type   types.Type
+	Path   string // "" means the member of the column's name
+	AsJSON bool   // the column is an object or array as text
+}
+
+// OpenJSON yields the rows of OPENJSON(text, path) without WITH: key, value and type of every member or element. A path of "" is "$".
+// A lax path that leads to nothing yields no rows. An error (13607, 13608, 13609, 13611) is the last thing yielded.
+func OpenJSON(s, path string) iter.Seq2[[]types.Value, error] {
+	return func(yield func([]types.Value, error) bool) {
+		v, ok, err := openSpan(s, path)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if !ok {
+			return
+		}
+		row := func(key string, e jsonSpan) bool {
+			var value types.Value = e.of(s)
+			if e.kind != jsonArray && e.kind != jsonObject {
+				value = scalar(s, e)
+			}
+			return yield([]types.Value{key, value, int64(e.kind)}, nil)
+		}
+		sc := jsonScanner{s: s, pos: v.start}
+		if v.kind == jsonObject {
+			err = sc.members(row)
+		} else {
+			err = sc.elements(func(i int, e jsonSpan) bool { return row(strconv.Itoa(i), e) })
+		}
+		if err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// OpenJSONWith yields the rows of OPENJSON(text, path) WITH (columns): one for every element of an array, one for an object.
+// Besides the errors of [OpenJSON] there are those of the columns' paths and conversions.
+func OpenJSONWith(s, path string, columns []JSONColumn) iter.Seq2[[]types.Value, error] {
+	return func(yield func([]types.Value, error) bool) {
+		paths := make([]JSONPath, len(columns))
+		for i, c := range columns {
+			if c.AsJSON && (c.Type.ID != types.NVarChar || c.Type.Length != types.Max) {
+				yield(nil, mserr.JSONAsJSON())
+				return
+			}
+			if c.Path == "" {
+				paths[i] = JSONPath{steps: []jsonStep{{key: c.Name}}}
+				continue
+			}
+			p, err := ParseJSONPath(c.Path)
+			if err != nil {
+				yield(nil, err)
+				return
+			}
+			paths[i] = p
+		}
+		v, ok, err := openSpan(s, path)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if !ok {
+			return
+		}
+		row := func(e jsonSpan) bool {
+			out := make([]types.Value, len(columns))
+			for i, c := range columns {
+				x, err := jsonColumn(s, e, c, paths[i])
+				if err != nil {
+					yield(nil, err)
+					return false
+				}
+				out[i] = x
+			}
+			return yield(out, nil)
+		}
+		if v.kind == jsonObject {
+			row(v)
+			return
+		}
+		sc := jsonScanner{s: s, pos: v.start}
+		if err := sc.elements(func(_ int, e jsonSpan) bool { return row(e) }); err != nil {
+			yield(nil, err)
+		}
+	}
+}
+
+// openSpan finds what OPENJSON opens; ok is false for nothing.
+func openSpan(s, path string) (v jsonSpan, ok bool, err error) {
+	if path == "" {
+		path = "$"
+	}
+	p, err := ParseJSONPath(path)
+	if err != nil {
+		return v, false, err
+	}
+	root, err := scanJSON(s)
+	if err != nil {
+		return v, false, err
+	}
+	v, ok = find(s, root, p.steps)
+	switch {
+	case !ok && p.isStrict:
+		return v, false, mserr.JSONProperty()
+	case ok && v.kind != jsonArray && v.kind != jsonObject:
+		if p.isStrict {
+			return v, false, mserr.New(13611, 16, "Value referenced by JSON path is not an array or object and cannot be opened with OPENJSON.")
+		}
+		return v, false, nil
+	}
+	return v, ok, nil
+}
+
+// jsonColumn computes a column of a row. Elements that are scalars have no members, but "$" names them.
+func jsonColumn(s string, e jsonSpan, c JSONColumn, path JSONPath) (types.Value, error) {
+	v, ok := find(s, e, path.steps)
+	if !ok {
+		if path.isStrict {
+			return nil, mserr.JSONProperty()
+		}
+		return nil, nil
+	}
+	isTree := v.kind == jsonArray || v.kind == jsonObject
+	switch {
+	case c.AsJSON && isTree:
+		return v.of(s), nil
+	case c.AsJSON && path.isStrict:
+		return nil, mserr.JSONObject()
+	case c.AsJSON:
+		return nil, nil
+	case isTree && path.isStrict:
+		return nil, mserr.JSONScalar()
+	case isTree:
+		return nil, nil
+	}
+	text, ok := scalar(s, v).(string)
+	if !ok {
+		return nil, nil
+	}
+	if c.Type.IsBinary() || c.Type.ID == types.Image {
+		b, err := base64.StdEncoding.DecodeString(text)
+		if err != nil {
+			return nil, mserr.New(13612, 16, "Cannot convert a string value found in the JSON text to binary value because it is not Base64 encoded.")
+		}
+		return types.Convert(b, types.VarBinaryMax, c.Type, types.NoStyle)
+	}
+	if types.Cuts(text, types.NVarCharMax, c.Type) {
+		if path.isStrict {
+			return nil, mserr.JSONTruncated()
+		}
+		return nil, nil
+	}
+	if v.kind == jsonNumber && c.Type.IsExact() {
+		// Numbers with an exponent are read as floats first.
+		for i := range len(text) {
+			if text[i]|0x20 == 'e' {
+				f, err := types.Convert(text, types.NVarCharMax, types.FloatType, types.NoStyle)
+				if err != nil {
+					return nil, err
+				}
+				return types.Convert(f, types.FloatType, c.Type, types.NoStyle)
+			}
+		}
+	}
+	return types.Convert(text, types.NVarCharOf(maxUnits), c.Type, types.NoStyle)
+}
