@@ -81,7 +81,7 @@ func (m *message) next() ([]byte, error) {
 // drain waits until the reader has seen the end of the message.
 func (m *message) drain() {
 	if m.stream != nil {
-		for range m.stream { //nolint:revive // only the end is of interest
+		for range m.stream { // only the end is of interest
 		}
 	}
 }
