@@ -64,9 +64,10 @@ type attempt struct {
 	servers  *Servers
 	messages *collector
 
-	spid    int
-	sent    bool
-	batches int // that ran to their end
+	spid int
+	sent bool
+	// unconfirmed means that the server did not say that it canceled the script.
+	unconfirmed bool
 
 	hadResultSet bool
 	written      int64 // rows in the output table
@@ -93,7 +94,6 @@ func (t *attempt) run(ctx context.Context) error {
 			if err := t.batch(ctx, s, text, b.Line); err != nil {
 				return err
 			}
-			t.batches++
 		}
 	}
 	return nil
@@ -140,6 +140,7 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int) 
 	case errors.Is(err, io.EOF) && broken == nil && p.err == nil:
 		return cmp.Or(t.messages.failure(), outputErr)
 	case ctx.Err() != nil:
+		t.unconfirmed = broken != nil || !errors.Is(err, ctx.Err())
 		return context.Cause(ctx)
 	case t.messages.failure() != nil:
 		return t.messages.failure() // the attempt has failed, whatever else the script did
@@ -261,10 +262,10 @@ func (t *attempt) result(ctx context.Context, err error) Result {
 		res.Summary = t.successText()
 	case interrupted && errors.Is(cause, ErrStopRequested):
 		res.Outcome = Canceled
-		res.Summary = "The run was stopped; " + t.whereText("the script was canceled on the server.", "the script had not been sent.")
+		res.Summary = "The run was stopped; " + t.endText()
 	case interrupted && (errors.Is(cause, ErrTimeout) || errors.Is(cause, context.DeadlineExceeded)):
 		res.Outcome = TimedOut
-		res.Summary = "The step's time limit passed; " + t.whereText("the script was canceled on the server.", "the script had not been sent.")
+		res.Summary = "The step's time limit passed; " + t.endText()
 	case c.firstError != nil:
 		res.Outcome = Failed
 		res.Err = *c.firstError
@@ -298,12 +299,16 @@ func (t *attempt) result(ctx context.Context, err error) Result {
 	return res
 }
 
-// whereText chooses between two ends of a sentence.
-func (t *attempt) whereText(sent, unsent string) string {
-	if t.sent {
-		return sent
+// endText says how a script that was stopped came to its end.
+func (t *attempt) endText() string {
+	switch {
+	case !t.sent:
+		return "the script had not been sent."
+	case t.unconfirmed:
+		return "the server did not confirm in time that it canceled the script, and the connection was cut."
+	default:
+		return "the script was canceled on the server."
 	}
-	return unsent
 }
 
 // successText is the last_message of a success.
