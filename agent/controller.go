@@ -1,0 +1,130 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent/internal/backoff"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// controller makes passes: one call that advances every execution that can move, claims tasks for free workers,
+// and tells which tasks must be canceled. After each it compares what the database says this term holds with what memory says.
+type controller struct {
+	store *controldb.Store
+	term  controldb.Term
+	comm  *communicator
+	cfg   Config
+	log   *zap.Logger
+
+	comparedAt time.Time // when a pass could last be compared
+	mismatches int       // comparisons in a row that found a difference
+}
+
+// driftPasses is how many comparisons in a row must differ before it is called drift.
+const driftPasses = 2
+
+func newController(store *controldb.Store, term controldb.Term, comm *communicator, cfg Config, log *zap.Logger) *controller {
+	return &controller{store: store, term: term, comm: comm, cfg: cfg, log: log.With(zap.String(keyService, "controller")), comparedAt: time.Now()}
+}
+
+func (c *controller) name() string { return "controller" }
+
+// run passes until ctx is done. It returns [ErrDrift] or [ErrTermLost] when the core must start afresh.
+func (c *controller) run(ctx context.Context, ready func()) error {
+	ready()
+	retry := backoff.Exponential{Min: 100 * time.Millisecond, Max: 10 * time.Second}
+	var delay time.Duration
+	for sleep(ctx, delay, c.comm.nudge) {
+		next, err := c.runOnce(ctx)
+		switch {
+		case err == nil:
+			retry.Reset()
+			delay = next
+		case errors.Is(err, controldb.ErrTermEnded):
+			return ErrTermLost
+		case errors.Is(err, ErrDrift), errors.Is(err, controldb.ErrSchemaVersion):
+			return err
+		case ctx.Err() != nil:
+		default:
+			delay = retry.Next()
+			c.log.Warn("pass did not succeed", zap.Error(err), zap.Duration(keyRetryIn, delay))
+			// A nudge must not cut the wait short: the database is what is missing.
+			if !sleep(ctx, delay, nil) {
+				return nil
+			}
+			delay = 0
+		}
+	}
+	return nil
+}
+
+// runOnce makes one pass. It returns how long to wait for the next one if nothing happens before.
+func (c *controller) runOnce(ctx context.Context) (time.Duration, error) {
+	// Under load reports move during every pass, and none could be compared; then, once a second, delivery waits for a pass.
+	if time.Since(c.comparedAt) >= c.cfg.PollIdle {
+		resume, err := c.comm.pauseDelivery(ctx)
+		if err != nil {
+			return 0, err
+		}
+		defer resume()
+		return c.pass(ctx, func() bool { return true })
+	}
+	begun, quiet := c.comm.deliveryMark()
+	return c.pass(ctx, func() bool {
+		now, stillQuiet := c.comm.deliveryMark()
+		return quiet && stillQuiet && now == begun
+	})
+}
+
+// pass makes the call and acts on its answer. comparable says, after the call, whether no report moved meanwhile.
+func (c *controller) pass(ctx context.Context, comparable func() bool) (time.Duration, error) {
+	free := c.comm.free()
+	asked := time.Now()
+	res, err := c.store.Pass(ctx, controldb.PassRequest{
+		Term: c.term.ID, MaxTasks: free, MaxConcurrentTargets: c.cfg.MaxConcurrentTargets,
+	})
+	if err != nil {
+		return 0, err
+	}
+	c.comm.accept(res.Tasks, asked)
+	for _, signal := range res.Cancels {
+		c.comm.cancelTask(signal.Task, cancelCause(signal))
+	}
+	if comparable() {
+		if err := c.compare(res.Held); err != nil {
+			return 0, err
+		}
+	}
+	switch {
+	case len(res.Tasks) > 0 && len(res.Tasks) == free && c.comm.free() > 0:
+		return 0, nil // there may be more
+	case len(res.Tasks) > 0 || !c.comm.idle():
+		return c.cfg.PollActive, nil
+	}
+	idle := backoff.Jittered(c.cfg.PollIdle)
+	if !res.NextWake.IsZero() {
+		idle = min(idle, max(c.cfg.PollActive, res.NextWake.Sub(res.Now)))
+	}
+	return idle, nil
+}
+
+// compare holds the database's digest against memory's. A difference that lasts is drift (design section 6).
+func (c *controller) compare(inDatabase controldb.Digest) error {
+	c.comparedAt = time.Now()
+	inMemory := c.comm.held()
+	if inMemory == inDatabase {
+		c.mismatches = 0
+		return nil
+	}
+	c.mismatches++
+	if c.mismatches < driftPasses {
+		return nil
+	}
+	c.log.Error("drift: memory and control database do not hold the same tasks",
+		zap.Stringer(keyInMemory, inMemory), zap.Stringer(keyInDatabase, inDatabase))
+	return ErrDrift
+}

@@ -1,0 +1,41 @@
+package backoff
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestExponentialGrowsToItsMaximumAndStartsAgain(t *testing.T) {
+	t.Parallel()
+	b := Exponential{Min: 100 * time.Millisecond, Max: 5 * time.Second}
+	for i, want := range []time.Duration{100, 200, 400, 800, 1600, 3200, 5000, 5000} {
+		want *= time.Millisecond
+		got := b.Next()
+		require.GreaterOrEqual(t, got, want/2, "delay %d", i)
+		require.LessOrEqual(t, got, want+1, "delay %d", i)
+	}
+	require.Equal(t, 8, b.Failures())
+	b.Reset()
+	require.LessOrEqual(t, b.Next(), 100*time.Millisecond)
+}
+
+func TestExponentialDoesNotOverflow(t *testing.T) {
+	t.Parallel()
+	b := Exponential{Min: time.Second, Max: time.Minute}
+	for range 200 {
+		d := b.Next()
+		require.Positive(t, d)
+		require.LessOrEqual(t, d, time.Minute)
+	}
+}
+
+func TestJitteredStaysNear(t *testing.T) {
+	t.Parallel()
+	for range 1000 {
+		d := Jittered(time.Second)
+		require.GreaterOrEqual(t, d, 900*time.Millisecond)
+		require.LessOrEqual(t, d, 1101*time.Millisecond)
+	}
+}

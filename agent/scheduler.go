@@ -1,0 +1,88 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent/internal/backoff"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// schedulesPerCall bounds how many due schedules one round handles; what is left is due in the next, at once.
+const schedulesPerCall = 500
+
+// scheduler turns due instants into executions. It never asks whether "now" matches a schedule: the database
+// stores the next due instant, and creating its execution and moving it on is one transaction (I2, I10).
+type scheduler struct {
+	store *controldb.Store
+	term  controldb.Term
+	comm  *communicator
+	cfg   Config
+	log   *zap.Logger
+}
+
+func newScheduler(store *controldb.Store, term controldb.Term, comm *communicator, cfg Config, log *zap.Logger) *scheduler {
+	return &scheduler{store: store, term: term, comm: comm, cfg: cfg, log: log.With(zap.String(keyService, "scheduler"))}
+}
+
+func (s *scheduler) name() string { return "scheduler" }
+
+// run creates due executions until ctx is done.
+func (s *scheduler) run(ctx context.Context, ready func()) error {
+	ready()
+	retry := backoff.Exponential{Min: 100 * time.Millisecond, Max: 10 * time.Second}
+	var delay time.Duration
+	for sleep(ctx, delay, nil) {
+		next, err := s.runOnce(ctx)
+		switch {
+		case err == nil:
+			retry.Reset()
+			delay = next
+		case errors.Is(err, controldb.ErrTermEnded):
+			return ErrTermLost
+		case errors.Is(err, controldb.ErrSchemaVersion):
+			return err
+		case ctx.Err() != nil:
+		default:
+			delay = retry.Next()
+			s.log.Warn("could not create due executions", zap.Error(err), zap.Duration(keyRetryIn, delay))
+		}
+	}
+	return nil
+}
+
+// runOnce handles what is due, and returns how long to wait: until the next stored due instant, but not longer than the
+// idle interval, since schedules may be added meanwhile.
+func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
+	due, err := s.store.DueSchedules(ctx, schedulesPerCall)
+	if err != nil {
+		return 0, err
+	}
+	if len(due.Schedules) > 0 {
+		firings := make([]controldb.Firing, 0, len(due.Schedules))
+		for _, sched := range due.Schedules {
+			firings = append(firings, firing(sched, due.Now))
+		}
+		fired, err := s.store.FireSchedules(ctx, s.term.ID, firings)
+		if err != nil {
+			return 0, err
+		}
+		signal(s.comm.nudge)
+		for _, f := range fired {
+			s.log.Info("schedule fired", zap.String(keyJobName, f.JobName), zap.Stringer(keyExecutionID, f.JobExecutionID),
+				zap.Time(keyDueAt, f.DueAt), zap.String(keyOutcome, f.Result))
+		}
+		if len(due.Schedules) == schedulesPerCall {
+			return 0, nil
+		}
+	}
+	wait := backoff.Jittered(s.cfg.PollIdle)
+	if !due.NextDueAt.IsZero() {
+		// The instant itself may have come meanwhile; never less than a millisecond, or a clock that runs late would spin.
+		wait = min(wait, max(time.Millisecond, due.NextDueAt.Sub(due.Now)))
+	}
+	return wait, nil
+}

@@ -1,0 +1,198 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// taskHost is the fixed pool of workers (JobTaskHost in the design): each takes a task from the queue, carries it out
+// under the task's own context, and hands the report back.
+type taskHost struct {
+	comm     *communicator
+	runner   *targets.Runner
+	resolver *targets.Resolver
+	commands *commandCache
+	cfg      Config
+	hurry    <-chan struct{}
+	log      *zap.Logger
+}
+
+func newTaskHost(store *controldb.Store, tools Tools, comm *communicator, cfg Config, hurry <-chan struct{}, log *zap.Logger) *taskHost {
+	return &taskHost{
+		comm: comm, runner: tools.Runner, resolver: tools.Resolver, commands: newCommandCache(store), cfg: cfg, hurry: hurry,
+		log: log.With(zap.String(keyService, "taskHost")),
+	}
+}
+
+func (h *taskHost) name() string { return "taskHost" }
+
+// run works until ctx is done; then it hands back what nobody has begun, and waits for what runs: for the grace
+// period, and then until the canceled scripts have ended.
+func (h *taskHost) run(ctx context.Context, ready func()) error {
+	var workers sync.WaitGroup
+	for range h.cfg.MaxConcurrentTargets {
+		workers.Go(func() { h.work(ctx) })
+	}
+	ready()
+	<-ctx.Done()
+
+	idle := make(chan struct{})
+	go func() { // ends when the workers do, which this function waits for
+		workers.Wait()
+		close(idle)
+	}()
+	if h.cfg.Grace > 0 {
+		grace := time.NewTimer(h.cfg.Grace)
+		defer grace.Stop()
+		select {
+		case <-idle:
+		case <-grace.C:
+			h.log.Warn("grace is over, canceling what still runs")
+		case <-h.hurry:
+			h.log.Warn("told to hurry, canceling what still runs")
+		case <-h.comm.termCtx.Done():
+		}
+	}
+	h.comm.cancelAll(ErrStopping)
+	<-idle
+	h.returnQueued()
+	return nil
+}
+
+// work is one worker's life.
+func (h *taskHost) work(ctx context.Context) {
+	for ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case e := <-h.comm.queue:
+			h.comm.take(e)
+			h.comm.done(e, h.carryOut(e))
+		}
+	}
+}
+
+// returnQueued hands back tasks that no worker has taken; nothing of them was sent.
+func (h *taskHost) returnQueued() {
+	for {
+		select {
+		case e := <-h.comm.queue:
+			h.comm.take(e)
+			h.comm.done(e, notSent(e.task, "the agent stopped before the attempt began"))
+		default:
+			return
+		}
+	}
+}
+
+// notSent is the report on a task of which nothing was sent: it goes back uncounted.
+func notSent(task controldb.Task, why string) report {
+	return report{task: task.ID, outcome: controldb.Outcome{Task: task.ID, Attempt: task.Attempt, Outcome: targets.NotSent, Message: why}}
+}
+
+// carryOut does what a task asks for. A panic is that task's failure, and nobody else's.
+func (h *taskHost) carryOut(e *entry) (r report) {
+	defer func() {
+		if p := recover(); p != nil {
+			h.log.Error("task panicked", append(taskFields(e.task), zap.Any(keyError, p), zap.ByteString(keyStack, debug.Stack()))...)
+			r = report{task: e.task.ID, outcome: controldb.Outcome{
+				Task: e.task.ID, Attempt: e.task.Attempt, Outcome: targets.Unknown,
+				Message: "The agent met an internal error during the attempt; whether the script ran is unknown. See the agent's log.",
+			}}
+		}
+	}()
+	ctx := e.ctx
+	if !e.deadline.IsZero() {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadlineCause(ctx, e.deadline, targets.ErrTimeout)
+		defer cancel()
+	}
+	if e.task.Kind == controldb.TaskResolve {
+		return h.resolve(ctx, e.task)
+	}
+	return h.attempt(ctx, e.task)
+}
+
+// attempt runs a step's script on one target.
+func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
+	script, err := h.commands.get(ctx, task.CommandID)
+	if err != nil {
+		if ctx.Err() == nil {
+			h.log.Warn("could not read the command of a task, handing it back", append(taskFields(task), zap.Error(err))...)
+			return notSent(task, "the agent could not read the command from the control database")
+		}
+		return h.unsent(ctx, task)
+	}
+	a := targets.Attempt{
+		Target: task.Target, Credential: task.CredentialName, Script: script,
+		Variables: targets.RunVariables{
+			JobName: task.JobName, JobID: task.JobID, JobVersion: task.JobVersion,
+			StepID: task.StepID, StepName: task.StepName,
+			JobExecutionID: task.JobExecutionID, JobExecutionCreateTime: task.ExecutionCreateTime,
+			TargetGroupName: task.TargetGroupName,
+		}.Variables(),
+	}
+	if out := task.Output; out != nil {
+		a.Output = &targets.Output{
+			Server: out.Server, Database: out.Database, Schema: out.Schema, Table: out.Table, Credential: out.Credential,
+			ExecutionID: task.TargetExecutionID,
+		}
+	}
+	res := h.runner.Run(ctx, a)
+	fields := append(taskFields(task), zap.String(keyOutcome, string(res.Outcome)), zap.Duration(keyElapsed, res.Elapsed))
+	if res.Err != nil {
+		fields = append(fields, zap.Int32(keySQLError, res.Error.Number), zap.Int32(keySQLLine, res.Error.Line))
+	}
+	h.log.Debug("attempt ended", fields...)
+	return report{task: task.ID, outcome: controldb.Outcome{
+		Task: task.ID, Attempt: task.Attempt, Outcome: res.Outcome, Message: res.Summary, Error: res.Error,
+		Messages: res.Messages, RowsAffected: res.RowsAffected, Elapsed: res.Elapsed, SPID: res.SPID,
+	}}
+}
+
+// resolve turns a target group into databases.
+func (h *taskHost) resolve(ctx context.Context, task controldb.Task) report {
+	started := time.Now()
+	list, err := h.resolver.Resolve(ctx, task.Members)
+	if err != nil && ctx.Err() != nil {
+		return h.unsent(ctx, task)
+	}
+	r := &controldb.Resolution{Attempt: task.Attempt, Targets: list, Elapsed: time.Since(started)}
+	if err != nil {
+		c := targets.Classify(err)
+		r.Failure = fmt.Sprintf("Target group %q could not be resolved: %v", task.TargetGroupName, err)
+		r.Error = targets.ErrorDetail{Number: c.Number, Text: err.Error(), Class: c.Class}
+	}
+	return report{task: task.ID, resolution: r}
+}
+
+// unsent reports a task whose context ended before anything was sent, by the cause.
+func (h *taskHost) unsent(ctx context.Context, task controldb.Task) report {
+	r := notSent(task, "")
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, targets.ErrStopRequested):
+		r.outcome.Outcome, r.outcome.Message = targets.Canceled, "Canceled before the script was sent."
+	case errors.Is(cause, targets.ErrTimeout):
+		r.outcome.Outcome, r.outcome.Message = targets.TimedOut, "The step's time limit passed before the script was sent."
+	default:
+		r.outcome.Message = fmt.Sprintf("not begun: %v", cause)
+	}
+	return r
+}
+
+// taskFields are what every log line about a task says.
+func taskFields(t controldb.Task) []zap.Field {
+	return []zap.Field{
+		zap.Int64(keyTaskID, int64(t.ID)), zap.String(keyJobName, t.JobName), zap.Int(keyJobVersion, t.JobVersion),
+		zap.Stringer(keyExecutionID, t.JobExecutionID), zap.Int(keyStepID, t.StepID),
+		zap.String(keyServer, t.Target.Server), zap.String(keyDatabase, t.Target.Database), zap.Int(keyAttempt, t.Attempt),
+	}
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+)
+
+// Environment variables that the command reads.
+const (
+	envDSN    = "JOBAGENT_DSN"    // connection string of the control database
+	envConfig = "JOBAGENT_CONFIG" // path of the configuration file
+)
+
+// fileConfig is the configuration file: JSON, every field optional, unknown fields refused.
+type fileConfig struct {
+	// DSN is the connection string of the control database, or a reference to it: "env:NAME" or "file:PATH".
+	DSN string `json:"dsn"`
+	// Agent configures `jobagent run`.
+	Agent struct {
+		ID                   string   `json:"id"`                     // a GUID; keeps its name over restarts
+		MaxConcurrentTargets string   `json:"max_concurrent_targets"` // a number, or JA100, JA200, JA400, JA800
+		Lease                duration `json:"lease"`
+		Grace                duration `json:"grace"`
+	} `json:"agent"`
+	// Targets says how target servers are reached.
+	Targets struct {
+		Encrypt                string   `json:"encrypt"`                  // true (default), false, strict, disable
+		TrustServerCertificate bool     `json:"trust_server_certificate"` // accept a certificate that nobody signed
+		ConnectTimeout         duration `json:"connect_timeout"`          // of one login; default 30s
+		DefaultCredential      string   `json:"default_credential"`       // used where a step or member names none
+	} `json:"targets"`
+	// Credentials are the entries that @credential_name and @refresh_credential_name name.
+	Credentials []credentialConfig `json:"credentials"`
+}
+
+// credentialConfig is one named credential. Secrets are references, never values (I9).
+type credentialConfig struct {
+	Name     string   `json:"name"`
+	Servers  []string `json:"servers"`   // server names or patterns ("*.example.com") on which it may be used
+	Kind     string   `json:"kind"`      // sql-login (default), managed-identity, service-principal, default-azure
+	User     string   `json:"user"`      // login, or client id
+	Secret   string   `json:"secret"`    // "env:NAME" or "file:PATH"
+	TenantID string   `json:"tenant_id"` // of a service principal
+}
+
+// duration reads a Go duration ("30s") from JSON.
+type duration time.Duration
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (d *duration) UnmarshalJSON(b []byte) error {
+	var s string
+	if err := json.Unmarshal(b, &s); err != nil {
+		return fmt.Errorf("a duration is text such as \"30s\": %w", err)
+	}
+	v, err := time.ParseDuration(s)
+	if err != nil {
+		return err
+	}
+	*d = duration(v)
+	return nil
+}
+
+// readConfig reads the configuration file. An empty path means the one in JOBAGENT_CONFIG, or none.
+func readConfig(path string) (fileConfig, error) {
+	var cfg fileConfig
+	if path == "" {
+		path = os.Getenv(envConfig)
+	}
+	if path == "" {
+		return cfg, nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		var pathErr *fs.PathError
+		if errors.As(err, &pathErr) {
+			err = pathErr.Err
+		}
+		return cfg, usagef("configuration file %s: %w", path, err)
+	}
+	defer f.Close()
+	dec := json.NewDecoder(f)
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&cfg); err != nil {
+		return cfg, usagef("configuration file %s: %w", path, err)
+	}
+	return cfg, nil
+}
+
+// resolveReference returns what "env:NAME" or "file:PATH" points to, and any other text as it is. The error names the
+// reference, never its content.
+func resolveReference(ref string) (string, error) {
+	if name, ok := strings.CutPrefix(ref, "env:"); ok {
+		v, set := os.LookupEnv(name)
+		if !set {
+			return "", usagef("environment variable %s is not set (it is referred to as %s)", name, ref)
+		}
+		return v, nil
+	}
+	if path, ok := strings.CutPrefix(ref, "file:"); ok && !strings.HasPrefix(path, "//") {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return "", usagef("read %s: %w", ref, err)
+		}
+		return strings.TrimRight(string(b), "\r\n"), nil
+	}
+	return ref, nil
+}
+
+// tierTargets is how many targets Azure's capacity tiers run at once; decision 32.
+var tierTargets = map[string]int{"JA100": 100, "JA200": 200, "JA400": 400, "JA800": 800}
+
+// parseConcurrency reads a number of concurrent targets or the name of a tier; empty means the default (0).
+func parseConcurrency(s string) (int, error) {
+	if s == "" {
+		return 0, nil
+	}
+	if n, ok := tierTargets[strings.ToUpper(s)]; ok {
+		return n, nil
+	}
+	var n int
+	if _, err := fmt.Sscanf(s, "%d", &n); err != nil || fmt.Sprint(n) != s || n < 1 {
+		return 0, usagef("%q is no number of concurrent targets: a number above 0, or JA100, JA200, JA400, JA800 is needed", s)
+	}
+	return n, nil
+}

@@ -1,0 +1,146 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// envSAPassword is the environment variable that holds sa's password for `jobagent dev`.
+const envSAPassword = "JOBAGENT_SA_PASSWORD"
+
+// Files in the data directory of `jobagent dev`, beside the databases.
+const (
+	passwordFile = "sa-password" // only when the password was made up
+	agentIDFile  = "agent-id"
+)
+
+// newDevCommand makes `jobagent dev`.
+func newDevCommand(a *app) *cobra.Command {
+	var listen, data, password string
+	cmd := &cobra.Command{
+		Use: "dev", Short: "Run an embedded server with a control database and an agent, to develop against",
+		Long: `Run an embedded server with a control database named ` + controlDatabase + ` and an agent, until a signal ends it. Any client that speaks
+TDS can connect as sa and call jobs.sp_*.
+
+The password is taken from --sa-password, ` + envSAPassword + `, or a file in the data directory, which is made when there is
+none. Without --data nothing is kept.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.dev(cmd.Context(), listen, data, password)
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:1433", "address to listen on; loopback unless told otherwise")
+	cmd.Flags().StringVar(&data, "data", "", "`directory` of the databases; made when it is missing (default: a temporary one)")
+	cmd.Flags().StringVar(&password, "sa-password", "", "password of the login sa")
+	return cmd
+}
+
+// dev is `jobagent dev`.
+func (a *app) dev(ctx context.Context, listen, data, password string) (err error) {
+	log, err := a.logger()
+	if err != nil {
+		return err
+	}
+	if data == "" {
+		if data, err = os.MkdirTemp("", "jobagent-dev-"); err != nil {
+			return fmt.Errorf("make a directory for the data: %w", err)
+		}
+		defer os.RemoveAll(data)
+	} else if err := os.MkdirAll(data, 0o700); err != nil {
+		return usagef("data directory: %w", err)
+	}
+	if password == "" {
+		password = os.Getenv(envSAPassword)
+	}
+	if password == "" {
+		if password, err = keptText(data, passwordFile, randomPassword); err != nil {
+			return fmt.Errorf("keep the password of sa: %w", err)
+		}
+		log.Info("password of sa is in a file", zap.String("file", filepath.Join(data, passwordFile)))
+	}
+	idText, err := keptText(data, agentIDFile, uuid.NewString)
+	if err != nil {
+		return fmt.Errorf("keep the agent's id: %w", err)
+	}
+	agentID, err := uuid.Parse(idText)
+	if err != nil {
+		return usagef("%s holds no GUID; delete it", filepath.Join(data, agentIDFile))
+	}
+
+	server, err := startEmbedded(ctx, filepath.Join(data, "databases"), listen, password, "true", log)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := server.close(); err == nil {
+			err = closeErr
+		}
+	}()
+	cfg, err := a.fileConfig()
+	if err != nil {
+		return err
+	}
+	further, err := configuredCredentials(cfg)
+	if err != nil {
+		return err
+	}
+	servers, err := server.openServers(further...)
+	if err != nil {
+		return err
+	}
+	defer servers.Close()
+	tools, err := newTools(ctx, server.store, servers)
+	if err != nil {
+		return err
+	}
+	stopAgent, agentFailed := background(ctx, agent.Config{AgentID: agentID, Version: version()}, server.store, tools, log)
+	defer func() {
+		if stopErr := stopAgent(); err == nil {
+			err = stopErr
+		}
+	}()
+	if err := a.printReady(server); err != nil {
+		return err
+	}
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-agentFailed:
+		return err
+	}
+}
+
+// printReady prints the line that says where the server is.
+func (a *app) printReady(server *embedded) error {
+	if a.output == formatJSON {
+		return json.NewEncoder(a.stdout).Encode(struct {
+			Address         string `json:"address"`
+			ControlDatabase string `json:"control_database"`
+		}{server.address, controlDatabase})
+	}
+	_, err := fmt.Fprintf(a.stdout, "ready %s\n", server.url(controlDatabase))
+	return err
+}
+
+// configuredCredentials are the credentials of the configuration file.
+func configuredCredentials(cfg fileConfig) ([]targets.Credential, error) {
+	var list []targets.Credential
+	for _, c := range cfg.Credentials {
+		credential, err := c.credential()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, credential)
+	}
+	return list, nil
+}

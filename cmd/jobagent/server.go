@@ -1,0 +1,170 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv/tsqld"
+)
+
+// controlDatabase is the name of the control database on the embedded server.
+const controlDatabase = "jobagent"
+
+// shutdownTime is how long the embedded server waits for statements when it closes.
+const shutdownTime = 10 * time.Second
+
+// embedded is an embedded server that listens on TCP, with a control database installed on it.
+type embedded struct {
+	server   *tsqld.Server
+	serving  chan error // the end of Serve
+	address  string     // host:port
+	password string     // of sa
+	encrypt  string     // as in a connection string
+	store    *controldb.Store
+}
+
+// startEmbedded starts a server over the databases in dir ("" keeps nothing), and installs the control database.
+func startEmbedded(ctx context.Context, dir, listen, password, encrypt string, log *zap.Logger) (*embedded, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
+	if err != nil {
+		return nil, &exitError{exitConnection, fmt.Errorf("listen on %s (choose another address with --listen): %w", listen, err)}
+	}
+	server, err := tsqld.New(tsqld.Config{
+		Dir: dir, SAPassword: password,
+		OnPanic: func(value any, stack []byte) {
+			log.Error("embedded server panicked", zap.Any("error", value), zap.ByteString("stack", stack))
+		},
+	})
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("start the embedded server: %w", err), listener.Close())
+	}
+	e := &embedded{server: server, serving: make(chan error, 1), address: listener.Addr().String(), password: password, encrypt: encrypt}
+	go func() { e.serving <- server.Serve(listener) }() // ends when the server is closed; close waits for it
+	if err := e.prepare(ctx); err != nil {
+		return nil, errors.Join(err, e.close())
+	}
+	return e, nil
+}
+
+// prepare makes and opens the control database.
+func (e *embedded) prepare(ctx context.Context) error {
+	master, err := e.open("master")
+	if err != nil {
+		return err
+	}
+	defer master.Close()
+	if _, err := master.ExecContext(ctx, "IF DB_ID(N'"+controlDatabase+"') IS NULL CREATE DATABASE "+controlDatabase+";"); err != nil {
+		return fmt.Errorf("create the control database: %w", err)
+	}
+	if e.store, err = controldb.Open(ctx, controldb.Config{DSN: e.dsn(controlDatabase)}); err != nil {
+		return err
+	}
+	return e.store.Install(ctx)
+}
+
+// dsn is the connection string of a database, password included.
+func (e *embedded) dsn(database string) string {
+	u := e.url(database)
+	u.User = url.UserPassword("sa", e.password)
+	return u.String()
+}
+
+// url is the connection string of a database without the password.
+func (e *embedded) url(database string) *url.URL {
+	q := url.Values{"database": {database}, "encrypt": {e.encrypt}}
+	if e.encrypt != "disable" {
+		q.Set("TrustServerCertificate", "true")
+	}
+	return &url.URL{Scheme: "sqlserver", User: url.User("sa"), Host: e.address, RawQuery: q.Encode()}
+}
+
+// open opens a pool on a database of the server.
+func (e *embedded) open(database string) (*sql.DB, error) {
+	connector, err := targets.NewConnector(e.dsn(database), nil)
+	if err != nil {
+		return nil, err
+	}
+	return sql.OpenDB(connector), nil
+}
+
+// serverName is the server as a target group names it: host,port.
+func (e *embedded) serverName() string {
+	host, port, _ := net.SplitHostPort(e.address)
+	return host + "," + port
+}
+
+// openServers makes what reaches the server's databases as targets: sa is the default credential, on this server only; further ones
+// come from the configuration file.
+func (e *embedded) openServers(further ...targets.Credential) (*targets.Servers, error) {
+	host, _, _ := net.SplitHostPort(e.address)
+	credentials, err := targets.NewCredentialSet(append([]targets.Credential{
+		targets.LoginCredential(targets.DefaultCredential, "sa", e.password, host, "localhost", "127.0.0.1"),
+	}, further...)...)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return targets.NewServers(targets.Config{Credentials: credentials, Encrypt: e.encrypt, TrustServerCertificate: true})
+}
+
+// close ends everything; it waits for statements for a while.
+func (e *embedded) close() error {
+	var errs []error
+	if e.store != nil {
+		errs = append(errs, e.store.Close())
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
+	defer cancel()
+	errs = append(errs, e.server.Close(ctx))
+	if err := <-e.serving; !errors.Is(err, tsqld.ErrServerClosed) {
+		errs = append(errs, err)
+	}
+	return errors.Join(errs...)
+}
+
+// background runs an agent until stop is called, which waits for it and returns its error.
+func background(ctx context.Context, cfg agent.Config, store *controldb.Store, tools agent.Tools, log *zap.Logger) (stop func() error, failed <-chan error) {
+	ctx, cancel := context.WithCancel(ctx)
+	ended := make(chan error, 1)
+	failed = ended
+	go func() { // ends when ctx does; stop waits for it
+		defer close(ended)
+		if err := runAgent(ctx, cfg, store, tools, log); err != nil {
+			ended <- err
+		}
+	}()
+	return func() error {
+		cancel()
+		return <-ended
+	}, failed
+}
+
+// randomPassword makes a password that meets SQL Server's complexity rules.
+func randomPassword() string { return "Aa1-" + rand.Text() }
+
+// keptText reads a text from a file in dir, and makes it with mode 0600 when there is none.
+func keptText(dir, name string, newText func() string) (string, error) {
+	path := filepath.Join(dir, name)
+	b, err := os.ReadFile(path)
+	if err == nil {
+		return strings.TrimSpace(string(b)), nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return "", err
+	}
+	text := newText()
+	return text, os.WriteFile(path, []byte(text+"\n"), 0o600)
+}

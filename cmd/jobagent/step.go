@@ -1,0 +1,199 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// newStepCommand makes `jobagent step`.
+func newStepCommand(a *app) *cobra.Command {
+	return newGroupCommand("step", "Add, change and delete the steps of a job; each change makes a new version",
+		newStepAddCommand(a), newStepUpdateCommand(a), newStepDeleteCommand(a))
+}
+
+// stepFlags are the flags of step add and update.
+type stepFlags struct {
+	name, command, file, credential, group                                                    string
+	initialRetry, maximumRetry, retries, timeout, parallelism                                 int
+	multiplier                                                                                float64
+	outputType, outputCredential, outputServer, outputDatabase, outputSchema, outputTableName string
+}
+
+// add declares the flags.
+func (f *stepFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.command, "command", "", "the T-SQL script")
+	flags.StringVar(&f.file, "file", "", "file that holds the script; - for standard input")
+	flags.StringVar(&f.group, "target-group", "", "target group on whose databases the step runs")
+	flags.StringVar(&f.credential, "credential", "", "credential of the agent's configuration to log in with")
+	flags.IntVar(&f.initialRetry, "initial-retry-interval", 1, "seconds before the first retry")
+	flags.IntVar(&f.maximumRetry, "maximum-retry-interval", 120, "most seconds between two retries")
+	flags.Float64Var(&f.multiplier, "retry-interval-multiplier", 2, "factor from one wait to the next")
+	flags.IntVar(&f.retries, "retry-attempts", 10, "retries after the first attempt")
+	flags.IntVar(&f.timeout, "timeout", 43200, "seconds that the step may take on one target, retries included")
+	flags.IntVar(&f.parallelism, "max-parallelism", 0, "most databases of one elastic pool (or server) at once; -1 takes the limit away")
+	flags.StringVar(&f.outputType, "output-type", "", "SqlDatabase, when the first result set goes to a table; '' takes the output away")
+	flags.StringVar(&f.outputServer, "output-server", "", "server of the output table")
+	flags.StringVar(&f.outputDatabase, "output-database", "", "database of the output table")
+	flags.StringVar(&f.outputSchema, "output-schema", "", "schema of the output table")
+	flags.StringVar(&f.outputTableName, "output-table", "", "output table; created when it is missing")
+	flags.StringVar(&f.outputCredential, "output-credential", "", "credential to write the output with")
+}
+
+// script returns the script that --command or --file gives; nil: neither was given.
+func (f *stepFlags) script(cmd *cobra.Command, stdin io.Reader) (*string, error) {
+	switch {
+	case cmd.Flags().Changed("command") && f.file != "":
+		return nil, usagef("--command and --file exclude each other")
+	case f.file == "":
+		return given(cmd, "command", f.command), nil
+	}
+	var text []byte
+	var err error
+	if f.file == "-" {
+		text, err = io.ReadAll(stdin)
+	} else {
+		text, err = os.ReadFile(f.file)
+	}
+	if err != nil {
+		return nil, usagef("read the script: %w", err)
+	}
+	s := strings.TrimPrefix(string(text), "\ufeff")
+	return &s, nil
+}
+
+// outputSpec returns what is given of the output; nil: nothing. A table without a type means SqlDatabase.
+func (f *stepFlags) outputSpec(cmd *cobra.Command) *controldb.OutputSpec {
+	o := &controldb.OutputSpec{
+		Type: given(cmd, "output-type", f.outputType), Credential: given(cmd, "output-credential", f.outputCredential),
+		Server: given(cmd, "output-server", f.outputServer), Database: given(cmd, "output-database", f.outputDatabase),
+		Schema: given(cmd, "output-schema", f.outputSchema), Table: given(cmd, "output-table", f.outputTableName),
+	}
+	if *o == (controldb.OutputSpec{}) {
+		return nil
+	}
+	if o.Type == nil && o.Table != nil && *o.Table != "" {
+		kind := "SqlDatabase"
+		o.Type = &kind
+	}
+	return o
+}
+
+func newStepAddCommand(a *app) *cobra.Command {
+	var f stepFlags
+	var at int
+	cmd := &cobra.Command{
+		Use: "add JOB", Short: "Add a step to a job", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			script, err := f.script(cmd, a.stdin)
+			if err != nil {
+				return err
+			}
+			if script == nil {
+				return usagef("a step needs a script: give --command or --file")
+			}
+			return a.withStore(cmd.Context(), func(store *controldb.Store) error {
+				added, err := store.AddJobStep(cmd.Context(), controldb.StepSpec{
+					JobName: args[0], StepID: given(cmd, "step-id", at), StepName: given(cmd, "name", f.name), Command: *script,
+					Credential: given(cmd, "credential", f.credential), TargetGroup: f.group,
+					InitialRetryInterval: given(cmd, "initial-retry-interval", f.initialRetry), MaximumRetryInterval: given(cmd, "maximum-retry-interval", f.maximumRetry),
+					RetryIntervalMultiplier: given(cmd, "retry-interval-multiplier", f.multiplier), RetryAttempts: given(cmd, "retry-attempts", f.retries),
+					Timeout: given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd), MaxParallelism: given(cmd, "max-parallelism", f.parallelism),
+				})
+				if err != nil {
+					return err
+				}
+				return a.done(map[string]any{"job_name": args[0], "step_id": added.StepID, "job_version": added.JobVersion},
+					"added step %d; job %s is at version %d", added.StepID, args[0], added.JobVersion)
+			})
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.name, "name", "", "name of the step (default for a job's first step: JobStep)")
+	cmd.Flags().IntVar(&at, "step-id", 0, "position, from 1; later steps move up (default: last)")
+	cobra.CheckErr(cmd.MarkFlagRequired("target-group"))
+	return cmd
+}
+
+// stepSelector are the flags that name a step.
+type stepSelector struct {
+	id   int
+	name string
+}
+
+// add declares the flags.
+func (s *stepSelector) add(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&s.id, "step-id", 0, "the step's position, from 1")
+	cmd.Flags().StringVar(&s.name, "step-name", "", "the step's name")
+}
+
+func newStepUpdateCommand(a *app) *cobra.Command {
+	var f stepFlags
+	var which stepSelector
+	var newID int
+	cmd := &cobra.Command{
+		Use: "update JOB", Short: "Change what is given of a step; the rest stays as it is", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			script, err := f.script(cmd, a.stdin)
+			if err != nil {
+				return err
+			}
+			return a.withStore(cmd.Context(), func(store *controldb.Store) error {
+				v, err := store.UpdateJobStep(cmd.Context(), controldb.StepUpdate{
+					JobName: args[0], StepID: given(cmd, "step-id", which.id), StepName: given(cmd, "step-name", which.name),
+					NewID: given(cmd, "new-id", newID), NewName: given(cmd, "new-name", f.name), Command: script,
+					Credential: given(cmd, "credential", f.credential), TargetGroup: given(cmd, "target-group", f.group),
+					InitialRetryInterval: given(cmd, "initial-retry-interval", f.initialRetry), MaximumRetryInterval: given(cmd, "maximum-retry-interval", f.maximumRetry),
+					RetryIntervalMultiplier: given(cmd, "retry-interval-multiplier", f.multiplier), RetryAttempts: given(cmd, "retry-attempts", f.retries),
+					Timeout: given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd), MaxParallelism: given(cmd, "max-parallelism", f.parallelism),
+				})
+				if err != nil {
+					return err
+				}
+				return a.done(map[string]any{"job_name": args[0], "job_version": v}, "job %s is at version %d", args[0], v)
+			})
+		},
+	}
+	f.add(cmd)
+	which.add(cmd)
+	cmd.Flags().IntVar(&newID, "new-id", 0, "move the step to this position")
+	cmd.Flags().StringVar(&f.name, "new-name", "", "rename the step")
+	return cmd
+}
+
+func newStepDeleteCommand(a *app) *cobra.Command {
+	var which stepSelector
+	cmd := &cobra.Command{
+		Use: "delete JOB", Short: "Delete a step; later steps move down", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withStore(cmd.Context(), func(store *controldb.Store) error {
+				v, err := store.DeleteJobStep(cmd.Context(), args[0], given(cmd, "step-id", which.id), given(cmd, "step-name", which.name))
+				if err != nil {
+					return err
+				}
+				return a.done(map[string]any{"job_name": args[0], "job_version": v}, "job %s is at version %d", args[0], v)
+			})
+		},
+	}
+	which.add(cmd)
+	return cmd
+}
+
+// indent puts prefix before each line of text.
+func indent(text, prefix string) string {
+	return prefix + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+prefix)
+}
+
+// plural is "1 row", "2 rows".
+func plural(n int, noun string) string {
+	if n == 1 {
+		return fmt.Sprintf("1 %s", noun)
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,131 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/microsoft/go-mssqldb/msdsn"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/azure"
+)
+
+// openTools makes what reaches targets, from the configuration file. Without any credential in it, the login of the control
+// database's connection string is the default one, for the control database's own server only.
+func (a *app) openTools(ctx context.Context, store *controldb.Store) (agent.Tools, func(), error) {
+	cfg, err := a.fileConfig()
+	if err != nil {
+		return agent.Tools{}, nil, err
+	}
+	credentials, err := a.credentials(cfg)
+	if err != nil {
+		return agent.Tools{}, nil, err
+	}
+	servers, err := targets.NewServers(targets.Config{
+		Credentials: credentials, Encrypt: cfg.Targets.Encrypt, TrustServerCertificate: cfg.Targets.TrustServerCertificate,
+		LoginTimeout: time.Duration(cfg.Targets.ConnectTimeout), Entra: azure.Connector,
+	})
+	if err != nil {
+		return agent.Tools{}, nil, &usageError{err}
+	}
+	tools, err := newTools(ctx, store, servers)
+	if err != nil {
+		return agent.Tools{}, nil, errors.Join(err, servers.Close())
+	}
+	return tools, func() { _ = servers.Close() }, nil
+}
+
+// newTools makes an agent's tools over servers.
+func newTools(ctx context.Context, store *controldb.Store, servers *targets.Servers) (agent.Tools, error) {
+	control, err := store.Instance(ctx)
+	if err != nil {
+		return agent.Tools{}, err
+	}
+	return agent.Tools{Runner: targets.NewRunner(servers, targets.Limits{}), Resolver: targets.NewResolver(servers, control)}, nil
+}
+
+// credentialKinds are the spellings of a credential's kind in the configuration file.
+var credentialKinds = map[string]targets.CredentialKind{
+	"": targets.KindSQLLogin, "sql-login": targets.KindSQLLogin, "managed-identity": targets.KindManagedIdentity,
+	"service-principal": targets.KindServicePrincipal, "default-azure": targets.KindDefault,
+}
+
+// credential turns an entry of the configuration file into a credential.
+func (c credentialConfig) credential() (targets.Credential, error) {
+	kind, ok := credentialKinds[strings.ToLower(c.Kind)]
+	if !ok {
+		return targets.Credential{}, usagef("credential %q: kind %q is none of sql-login, managed-identity, service-principal, default-azure", c.Name, c.Kind)
+	}
+	user := c.User
+	if kind == targets.KindServicePrincipal && c.TenantID != "" {
+		user += "@" + c.TenantID
+	}
+	return targets.Credential{Name: c.Name, Servers: c.Servers, Kind: kind, User: user, Secret: c.Secret}, nil
+}
+
+// credentials makes the set of named credentials.
+func (a *app) credentials(cfg fileConfig) (*targets.CredentialSet, error) {
+	list, err := configuredCredentials(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if name := cfg.Targets.DefaultCredential; name != "" && name != targets.DefaultCredential {
+		i := slices.IndexFunc(list, func(c targets.Credential) bool { return c.Name == name })
+		if i < 0 {
+			return nil, usagef("targets.default_credential names %q, which is none of the credentials", name)
+		}
+		fallback := list[i]
+		fallback.Name = targets.DefaultCredential
+		list = append(list, fallback)
+	}
+	if len(list) == 0 {
+		c, err := a.controlCredential()
+		if err != nil {
+			return nil, err
+		}
+		if c != nil {
+			list = append(list, *c)
+		}
+	}
+	set, err := targets.NewCredentialSet(list...)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return set, nil
+}
+
+// controlCredential is the login of the control database's connection string, as the default credential for its own server; nil
+// when it has none (integrated or Entra authentication).
+func (a *app) controlCredential() (*targets.Credential, error) {
+	dsn, err := a.controlDSN()
+	if err != nil {
+		return nil, err
+	}
+	p, err := msdsn.Parse(dsn)
+	if err != nil {
+		return nil, usagef("the connection string of the control database cannot be read")
+	}
+	if p.User == "" {
+		return nil, nil
+	}
+	c := targets.LoginCredential(targets.DefaultCredential, p.User, p.Password, serverNames(p)...)
+	return &c, nil
+}
+
+// serverNames are the spellings under which a target group may name the server of a connection string.
+func serverNames(p msdsn.Config) []string {
+	names := []string{p.Host}
+	if p.Instance != "" {
+		names = append(names, p.Host+`\`+p.Instance)
+	}
+	if p.Port != 0 {
+		names = append(names, fmt.Sprintf("%s,%d", p.Host, p.Port))
+	}
+	return names
+}

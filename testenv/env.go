@@ -1,0 +1,247 @@
+package testenv
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/microsoft/go-mssqldb/msdsn"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv/invariant"
+	"github.com/jobagent/jobagent/testenv/tsqld"
+)
+
+// envDSN names a real SQL Server: a connection string whose login may create databases and logins.
+const envDSN = "JOBAGENT_TEST_DSN"
+
+// Capability is something that not every server has.
+type Capability string
+
+const (
+	// RowLocks means that statements lock rows, not databases: blocking, READPAST and deadlocks behave as on SQL Server.
+	RowLocks Capability = "RowLocks"
+)
+
+// Env is a SQL Server to test against.
+type Env struct {
+	// Name is "embedded" or "sqlserver"; it names the subtest.
+	Name string
+	// ServerName is what target groups call the server.
+	ServerName string
+	// Server is the embedded server; nil for a real one.
+	Server *tsqld.Server
+
+	params msdsn.Config // host, login and encryption, without a database
+	dialer mssql.HostDialer
+	has    map[Capability]bool
+}
+
+// Options say how an embedded server is started. The zero value is the usual one.
+type Options struct {
+	// Dir keeps the databases; "" keeps nothing.
+	Dir string
+	// Fault is asked at each of the server's points; see tsqld.Config.
+	Fault func(tsqld.Point) error
+	// Dialer wraps the in-memory dialer, for faults of the network; nil: as it is.
+	Dialer func(mssql.HostDialer) mssql.HostDialer
+}
+
+// password is sa's on embedded servers; they are reachable from their own process only.
+const password = "Only-4-tests"
+
+// Embedded starts an embedded server, reached over an in-memory pipe, and closes it when the test ends. A panic inside the
+// server fails the test.
+func Embedded(t testing.TB, opts Options) *Env {
+	t.Helper()
+	var mu sync.Mutex
+	ended := false
+	server, err := tsqld.New(tsqld.Config{
+		Dir: opts.Dir, SAPassword: password, Fault: opts.Fault,
+		OnPanic: func(value any, stack []byte) {
+			mu.Lock()
+			defer mu.Unlock()
+			if !ended {
+				t.Errorf("the embedded server panicked: %v\n%s", value, stack)
+			}
+		},
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(t.Context()), 10*time.Second)
+		defer cancel()
+		require.NoError(t, server.Close(ctx))
+		mu.Lock()
+		defer mu.Unlock()
+		ended = true
+	})
+	var dialer mssql.HostDialer = server.Dialer()
+	if opts.Dialer != nil {
+		dialer = opts.Dialer(dialer)
+	}
+	params, err := msdsn.Parse("sqlserver://sa:" + password + "@tsqld?encrypt=disable")
+	require.NoError(t, err)
+	return &Env{Name: "embedded", ServerName: "tsqld", Server: server, params: params, dialer: dialer}
+}
+
+// External connects to the server that JOBAGENT_TEST_DSN names; nil when it names none.
+func External(t testing.TB) *Env {
+	t.Helper()
+	dsn := os.Getenv(envDSN)
+	if dsn == "" {
+		dsn = containerDSN(t)
+	}
+	if dsn == "" {
+		return nil
+	}
+	params, err := msdsn.Parse(dsn)
+	if err != nil {
+		t.Fatalf("%s is no connection string", envDSN) // without the error: it may repeat the password
+	}
+	name := params.Host
+	if params.Instance != "" {
+		name += `\` + params.Instance
+	} else if params.Port != 0 {
+		name += fmt.Sprintf(",%d", params.Port)
+	}
+	return &Env{Name: "sqlserver", ServerName: name, params: params, has: map[Capability]bool{RowLocks: true}}
+}
+
+// Each runs fn as a subtest on every server there is.
+func Each(t *testing.T, fn func(t *testing.T, env *Env)) {
+	t.Helper()
+	t.Run("embedded", func(t *testing.T) { fn(t, Embedded(t, Options{})) })
+	if external := External(t); external != nil {
+		t.Run(external.Name, func(t *testing.T) { fn(t, external) })
+	}
+}
+
+// Requires skips the test where the server lacks a capability; COMPAT.md of the embedded server lists them.
+func (e *Env) Requires(t testing.TB, c Capability) {
+	t.Helper()
+	if !e.has[c] {
+		t.Skipf("the %s server has no %s; COMPAT.md says why", e.Name, c)
+	}
+}
+
+// DSN is the connection string of a database, password included.
+func (e *Env) DSN(database string) string {
+	p := e.params
+	p.Database = database
+	return p.URL().String()
+}
+
+// Connector makes connections to a database.
+func (e *Env) Connector(t testing.TB, database string) *targets.Connector {
+	t.Helper()
+	p := e.params
+	p.Database = database
+	return targets.WrapConnector(mssql.NewConnectorConfig(p), e.dialer)
+}
+
+// DB opens a pool on a database and closes it when the test ends.
+func (e *Env) DB(t testing.TB, database string) *sql.DB {
+	t.Helper()
+	db := sql.OpenDB(e.Connector(t, database))
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	return db
+}
+
+// CreateDatabase makes a database of a new name that begins with prefix. On a real server it is dropped when the test has
+// passed, and kept and named in the log otherwise.
+func (e *Env) CreateDatabase(t testing.TB, prefix string) string {
+	t.Helper()
+	name := prefix
+	if e.Server == nil {
+		name += "_" + rand.Text()[:10]
+	}
+	master := e.DB(t, "master")
+	_, err := master.ExecContext(t.Context(), "CREATE DATABASE ["+name+"];")
+	require.NoError(t, err)
+	if e.Server == nil {
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Logf("kept database %s", name)
+				return
+			}
+			_, err := master.ExecContext(context.WithoutCancel(t.Context()), "ALTER DATABASE ["+name+"] SET SINGLE_USER WITH ROLLBACK IMMEDIATE; DROP DATABASE ["+name+"];")
+			require.NoError(t, err)
+		})
+	}
+	return name
+}
+
+// Control makes a database, installs the control schema in it, and opens it. It is closed when the test ends.
+func (e *Env) Control(t testing.TB) (*controldb.Store, string) {
+	t.Helper()
+	name := e.CreateDatabase(t, "control")
+	store := e.OpenControl(t, name)
+	require.NoError(t, store.Install(t.Context()))
+	return store, name
+}
+
+// OpenControl opens a control database.
+func (e *Env) OpenControl(t testing.TB, database string) *controldb.Store {
+	t.Helper()
+	store, err := controldb.New(controldb.Config{Connector: e.Connector(t, database), ServerName: e.ServerName})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, store.Close()) })
+	return store
+}
+
+// Servers makes what reaches the server's databases as targets, with the server's own login as the default credential, and closes it
+// when the test ends.
+func (e *Env) Servers(t testing.TB) *targets.Servers {
+	t.Helper()
+	credentials, err := targets.NewCredentialSet(targets.LoginCredential(targets.DefaultCredential, e.params.User, e.params.Password, "*"))
+	require.NoError(t, err)
+	encrypt := "true"
+	if e.Server != nil {
+		encrypt = "disable"
+	}
+	servers, err := targets.NewServers(targets.Config{
+		Credentials: credentials, Encrypt: encrypt, TrustServerCertificate: true, Dialer: e.dialer,
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, servers.Close()) })
+	return servers
+}
+
+// Tools are what an agent reaches the server's databases with. control is the control database's name.
+func (e *Env) Tools(t testing.TB, store *controldb.Store) agent.Tools {
+	t.Helper()
+	servers := e.Servers(t)
+	instance, err := store.Instance(t.Context())
+	require.NoError(t, err)
+	return agent.Tools{Runner: targets.NewRunner(servers, targets.Limits{}), Resolver: targets.NewResolver(servers, instance)}
+}
+
+// CheckInvariants fails the test for each violation of an invariant of the design in a control database.
+func (e *Env) CheckInvariants(t testing.TB, database string, atRest bool) {
+	t.Helper()
+	found, err := invariant.Find(t.Context(), e.DB(t, database), atRest)
+	require.NoError(t, err)
+	for _, v := range found {
+		t.Errorf("invariant violated: %s", v)
+	}
+}
+
+// redactedURL is a connection string for logs.
+func redactedURL(dsn string) string {
+	u, err := url.Parse(dsn)
+	if err != nil || !strings.HasPrefix(dsn, "sqlserver://") {
+		return "(a connection string)"
+	}
+	return u.Redacted()
+}
