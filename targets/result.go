@@ -77,7 +77,8 @@ type ErrorDetail struct {
 type Result struct {
 	// Outcome is never empty.
 	Outcome Outcome
-	// Summary is one or two sentences for the column last_message.
+	// Summary is one or two sentences for the column last_message; empty when Succeeded and there is
+	// nothing to add to that.
 	Summary string
 	// Error is the error that decided; zero when Succeeded. For Canceled and TimedOut it is the server's
 	// last error, if any.

@@ -291,7 +291,7 @@ func (t *attempt) result(ctx context.Context, err error) Result {
 	if interrupted && res.Error.Number == 0 && res.Outcome != TimedOut {
 		res.Error.Class = ClassStopped
 	}
-	if res.Summary == "" {
+	if res.Summary == "" && err != nil {
 		res.Summary = res.Error.String()
 	} else if res.Error.Number != 0 && res.Outcome != Failed {
 		res.Summary += " " + res.Error.String()
@@ -311,16 +311,18 @@ func (t *attempt) endText() string {
 	}
 }
 
-// successText is the last_message of a success.
+// successText is what there is to say of a success beyond that it is one.
 func (t *attempt) successText() string {
-	text := "Succeeded."
-	if t.Output != nil {
-		if !t.hadResultSet {
-			return text + " The script returned no result set: nothing was written to " + t.Output.name() + "."
-		}
-		text += fmt.Sprintf(" %d rows were written to %s.", t.written, t.Output.name())
+	switch {
+	case t.Output == nil:
+		return ""
+	case !t.hadResultSet:
+		return "The script returned no result set: nothing was written to " + t.Output.name() + "."
+	case t.written == 1:
+		return "1 row was written to " + t.Output.name() + "."
+	default:
+		return fmt.Sprintf("%d rows were written to %s.", t.written, t.Output.name())
 	}
-	return text
 }
 
 // describe takes an error apart.
