@@ -20,8 +20,8 @@ type Table struct {
 	Triggers     []*Trigger
 	NextColumnID int
 	NextIndexID  int
-	// SQLName is the SQLite table without its schema. It is t<ObjectID> in a database; exec chooses it
-	// for temporary tables and table variables, which live in SQLite's temp schema.
+	// SQLName is the SQLite table without its schema, a name that needs no quotes. It is t<ObjectID> in a
+	// database; exec chooses it for temporary tables and table variables, which live in SQLite's temp schema.
 	SQLName   string
 	Temporary bool
 	Memo      Memo `json:"-"`
@@ -282,7 +282,10 @@ func (t *Table) SQLIndex(ix *Index) string {
 	if ix.RowID {
 		return ""
 	}
-	return fmt.Sprintf("i%s_%d", t.SQLName[1:], ix.ID)
+	if t.SQLName == tableName(t.ObjectID) {
+		return fmt.Sprintf("i%d_%d", t.ObjectID, ix.ID)
+	}
+	return fmt.Sprintf("i_%s_%d", t.SQLName, ix.ID)
 }
 
 // Shape returns the columns as clients see them, for SELECT * and table-valued results.

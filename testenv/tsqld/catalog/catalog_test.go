@@ -1,0 +1,429 @@
+package catalog
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const now = 638000000000000000
+
+// fixture is a catalog over a store with a connection.
+type fixture struct {
+	*testing.T
+	store *store.Store
+	cat   *Catalog
+	conn  *store.Conn
+}
+
+// start opens a catalog in dir ("" for a temporary one), with the database "jobs".
+func start(t *testing.T, dir string) *fixture {
+	t.Helper()
+	f := &fixture{T: t}
+	var err error
+	f.store, err = store.Open(t.Context(), store.Config{Dir: dir})
+	require.NoError(t, err)
+	f.cat, err = Open(t.Context(), f.store, "secret", now)
+	require.NoError(t, err)
+	if f.cat.Snapshot().Database("jobs") == nil {
+		_, err = f.cat.CreateDatabase(t.Context(), "jobs", SAID, Options{Collation: DefaultCollation}, now)
+		require.NoError(t, err)
+	}
+	f.conn, err = f.store.Acquire(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, f.conn.Use(t.Context(), f.db().ID))
+	return f
+}
+
+// stop closes everything.
+func (f *fixture) stop() {
+	f.store.Release(f.conn)
+	require.NoError(f, f.store.Close())
+}
+
+// db is the current version of the database.
+func (f *fixture) db() *Database { return f.cat.Snapshot().Database("JOBS") }
+
+// edit applies a change in a transaction and publishes it if it succeeds.
+func (f *fixture) edit(change func(e *Edit) error) error {
+	f.Helper()
+	ctx := f.Context()
+	require.NoError(f, f.conn.Begin(ctx))
+	e := f.db().Edit(now)
+	err := change(e)
+	var d *Database
+	if err == nil {
+		d, err = e.Apply(ctx, f.conn)
+	}
+	if err != nil {
+		return errors.Join(err, f.conn.Rollback())
+	}
+	require.NoError(f, f.conn.Commit())
+	return f.cat.Publish(d)
+}
+
+// exec runs SQLite statements.
+func (f *fixture) exec(sql string) error {
+	_, err := f.conn.Exec(f.Context(), sql, nil)
+	return err
+}
+
+// value is the first column of the first row.
+func (f *fixture) value(sql string) types.Value {
+	f.Helper()
+	row, err := f.conn.QueryRow(f.Context(), sql, nil)
+	require.NoError(f, err, sql)
+	require.NotEmpty(f, row, sql)
+	return row[0]
+}
+
+// column makes a column.
+func column(name string, t types.Type, nullable bool) *Column {
+	return &Column{Column: types.Column{Name: name, Type: t, Nullable: nullable}}
+}
+
+// parentTable is dbo.Parent(id int identity primary key, name nvarchar(20) unique, qty int check > 0 default 1).
+func parentTable() *Table {
+	id := column("id", types.IntType, false)
+	id.Auto, id.Identity = &Identity{1, 1}, true
+	qty := column("qty", types.IntType, false)
+	qty.Default = &Default{Name: "DF_qty", Text: "((1))"}
+	return &Table{
+		Header:  Header{Name: "Parent", SchemaID: SchemaDBO},
+		Columns: []*Column{id, column("name", types.NVarCharOf(20), true), qty},
+		Indexes: []*Index{
+			{Name: "PK_Parent", Unique: true, Clustered: true, Columns: []IndexColumn{{ColumnID: 1}}, Key: &Key{Name: "PK_Parent", Primary: true}},
+			{Name: "UQ_name", Unique: true, Columns: []IndexColumn{{ColumnID: 2}}, Key: &Key{Name: "UQ_name"}},
+			{Name: "IX_qty", Columns: []IndexColumn{{ColumnID: 3, Desc: true}}, Included: []int{2}, Filter: "([qty]>(5))", FilterSQL: "c3 > 5"},
+		},
+		Checks: []*Check{{Name: "CK_qty", Text: "([qty]>(0))", SQL: "c3 > 0"}},
+	}
+}
+
+// tables creates dbo.Parent and dbo.Child, which refers to it.
+func (f *fixture) tables() {
+	f.Helper()
+	require.NoError(f, f.edit(func(e *Edit) error {
+		p := parentTable()
+		e.AddTable(p)
+		e.AddTable(&Table{
+			Header:      Header{Name: "Child", SchemaID: SchemaDBO},
+			Columns:     []*Column{column("parent", types.IntType, true)},
+			ForeignKeys: []*ForeignKey{{Name: "FK_parent", Columns: []int{1}, Referenced: p.ObjectID, RefColumns: []int{1}, RefIndexID: 1, OnDelete: Cascade}},
+		})
+		return nil
+	}))
+}
+
+func TestTableLayout(t *testing.T) {
+	f := start(t, "")
+	defer f.stop()
+	f.tables()
+	p, c := f.db().Table("DBO", "PARENT"), f.db().Table("dbo", "child")
+	require.Equal(t, "id", p.RowIDColumn().Name)
+	require.Equal(t, "id", p.IdentityColumn().Name)
+	require.Equal(t, []int{1, 2, 3}, []int{p.Indexes[0].ID, p.Indexes[1].ID, p.Indexes[2].ID})
+	name, child := "d5."+p.SQLName, "d5."+c.SQLName
+	require.NoError(t, f.exec("INSERT INTO "+name+" VALUES (1, 'a', 1), (2, NULL, 9)"))
+	require.Nil(t, f.value("SELECT last FROM d5.sys_identity"))
+
+	for sql, kind := range map[string]store.ConstraintKind{
+		"INSERT INTO " + name + " VALUES (3, NULL, 1)": store.Unique,
+		"INSERT INTO " + name + " VALUES (3, 'A', 1)":  store.Unique,
+		"INSERT INTO " + name + " VALUES (3, 'b', 0)":  store.Check,
+		"INSERT INTO " + child + " VALUES (3)":         store.ForeignKey,
+	} {
+		var ce *store.ConstraintError
+		require.ErrorAs(t, f.exec(sql), &ce, sql)
+		require.Equal(t, kind, ce.Kind, sql)
+		if kind == store.Check {
+			con, ok := f.db().ConstraintByID(p.Checks[0].ObjectID)
+			require.True(t, ok)
+			require.Equal(t, "CK_qty", con.Name)
+		}
+	}
+	con, ok := f.db().Constraint("dbo", "fk_PARENT")
+	require.True(t, ok)
+	require.Equal(t, KindForeignKey, con.Kind)
+	require.True(t, f.db().Taken("dbo", "df_qty"))
+}
+
+func TestRollbackForgets(t *testing.T) {
+	f := start(t, "")
+	defer f.stop()
+	before := f.db()
+	boom := errors.New("boom")
+	err := f.edit(func(e *Edit) error {
+		e.AddTable(parentTable())
+		d, err := e.Apply(t.Context(), f.conn)
+		require.NoError(t, err)
+		require.NotNil(t, d.Table("dbo", "Parent"), "the session sees it")
+		return boom
+	})
+	require.ErrorIs(t, err, boom)
+	require.Same(t, before, f.db())
+	require.Nil(t, before.Table("dbo", "Parent"))
+	require.EqualValues(t, 0, f.value("SELECT count(*) FROM d5.sqlite_schema WHERE name GLOB 't[0-9]*'"))
+}
+
+func TestAlterTable(t *testing.T) {
+	f := start(t, "")
+	defer f.stop()
+	f.tables()
+	p := f.db().Table("dbo", "Parent")
+	name := "d5." + p.SQLName
+	require.NoError(t, f.exec("INSERT INTO "+name+" VALUES (1, 'a', 1), (7, NULL, 9)"))
+	require.NoError(t, f.exec("INSERT INTO d5."+f.db().Table("dbo", "Child").SQLName+" VALUES (7), (NULL)"))
+	change := func(fill map[int]Fill, alter func(t *Table)) error {
+		return f.edit(func(e *Edit) error {
+			c := e.Database().Table("dbo", "Parent").Clone()
+			alter(c)
+			return e.ReplaceTable(c, fill)
+		})
+	}
+	// In place: a column that allows NULL, an index.
+	root := f.value("SELECT rootpage FROM d5.sqlite_schema WHERE name = '" + p.SQLName + "'")
+	require.NoError(t, change(map[int]Fill{4: {SQL: "c1 + ?1", Args: []types.Value{int64(10)}}}, func(t *Table) {
+		t.Columns = append(t.Columns, column("extra", types.IntType, true))
+		t.Indexes = append(t.Indexes, &Index{Name: "IX_extra", Columns: []IndexColumn{{ColumnID: 4}}})
+	}))
+	require.Equal(t, root, f.value("SELECT rootpage FROM d5.sqlite_schema WHERE name = '"+p.SQLName+"'"))
+	require.EqualValues(t, 17, f.value("SELECT c4 FROM "+name+" WHERE c1 = 7"))
+	require.EqualValues(t, 1, f.value("SELECT count(*) FROM d5.sqlite_schema WHERE name = 'i"+p.SQLName[1:]+"_4'"))
+
+	// Rebuilt: another type, NOT NULL, a dropped column; the child's foreign key survives.
+	require.NoError(t, change(map[int]Fill{3: {SQL: "CAST(c3 AS TEXT) || ?1", Args: []types.Value{"!"}}}, func(t *Table) {
+		q := t.Column("qty")
+		q.Type, q.SQLName = types.NVarCharOf(10), "c3_2"
+		t.Checks, t.Indexes = nil, append(t.Indexes[:2:2], t.Indexes[3])
+		t.Column("extra").Nullable = false
+	}))
+	require.Equal(t, "9!", f.value("SELECT c3_2 FROM "+name+" WHERE c1 = 7"))
+	var ce *store.ConstraintError
+	require.ErrorAs(t, f.exec("INSERT INTO d5."+f.db().Table("dbo", "Child").SQLName+" VALUES (8)"), &ce)
+	require.ErrorAs(t, f.exec("INSERT INTO "+name+" VALUES (9, 'b', '', NULL)"), &ce)
+	require.NoError(t, f.exec("DELETE FROM "+name+" WHERE c1 = 7"))
+	require.EqualValues(t, 1, f.value("SELECT count(*) FROM d5."+f.db().Table("dbo", "Child").SQLName), "cascaded")
+
+	// What the rows violate is refused, and nothing has changed.
+	before := f.db()
+	require.ErrorAs(t, change(nil, func(t *Table) {
+		t.Checks = append(t.Checks, &Check{Name: "CK_never", SQL: "c1 > 100"})
+	}), &ce)
+	require.Equal(t, store.Check, ce.Kind)
+	require.Same(t, before, f.db())
+	require.EqualValues(t, 1, f.value("SELECT count(*) FROM "+name))
+	// Unless they are not to be checked.
+	require.NoError(t, change(nil, func(t *Table) {
+		t.Checks = append(t.Checks, &Check{Name: "CK_never", SQL: "c1 > 100", NotTrusted: true})
+	}))
+	require.ErrorAs(t, f.exec("INSERT INTO "+name+" VALUES (9, 'b', '', 1)"), &ce)
+	// A foreign key that a row violates.
+	require.NoError(t, f.exec("INSERT INTO "+name+" VALUES (900, '900', '', 1)"))
+	require.ErrorAs(t, change(nil, func(t *Table) {
+		t.ForeignKeys = append(t.ForeignKeys, &ForeignKey{Name: "FK_self", Columns: []int{4}, RefColumns: []int{1}, RefIndexID: 1})
+	}), &ce)
+	require.Equal(t, store.ForeignKey, ce.Kind)
+
+	require.NoError(t, f.edit(func(e *Edit) error {
+		e.Drop(e.Database().Table("dbo", "Child"))
+		e.Drop(e.Database().Table("dbo", "Parent"))
+		return nil
+	}))
+	require.EqualValues(t, 0, f.value("SELECT count(*) FROM d5.sqlite_schema WHERE name GLOB 't[0-9]*'"))
+	require.False(t, f.db().Taken("dbo", "FK_parent"))
+}
+
+func TestPersistence(t *testing.T) {
+	dir := t.TempDir()
+	f := start(t, dir)
+	f.tables()
+	require.NoError(t, f.edit(func(e *Edit) error {
+		s := e.AddSchema("app", PrincipalDBO)
+		u := &Principal{Name: "ann", Type: "S", SID: []byte{9}, DefaultSchema: "app"}
+		e.PutPrincipal(u)
+		e.AddMember(RoleDataReader, u.ID)
+		p := &Procedure{Header: Header{Name: "p", SchemaID: s.ID, Kind: KindProcedure}, Module: Module{Text: "CREATE PROC app.p AS SELECT 1", AnsiNulls: true}, Params: []Param{{Name: "@a", Type: types.IntType, Default: "1", HasDefault: true}}}
+		if err := e.Put(p); err != nil {
+			return err
+		}
+		e.SetPermission(Permission{Securable: Securable{Class: ClassObject, Major: int(p.ObjectID)}, Grantee: u.ID, Grantor: PrincipalDBO, Name: "EXECUTE", State: 'G'})
+		e.PutAlias(&AliasType{SchemaID: s.ID, Name: "code", Type: types.NVarCharOf(10)})
+		e.PutCredential(&Credential{Name: "cred", Identity: "me"})
+		if err := e.Put(&Sequence{Header: Header{Name: "seq", SchemaID: s.ID, Kind: KindSequence}, Type: types.BigIntType, Start: 5, Increment: 1, Min: 1, Max: 100}); err != nil {
+			return err
+		}
+		o := e.Database().Options
+		o.ElasticPool = "pool1"
+		e.SetOptions(o)
+		return e.Put(&TableType{Header: Header{Name: "ids", SchemaID: s.ID, Kind: KindTableType}, Table: &Table{Columns: []*Column{column("id", types.IntType, false)}}})
+	}))
+	// Logins are rows of master.
+	m := f.cat.Snapshot().DatabaseByID(DatabaseMaster).Edit(now)
+	require.NoError(t, m.PutLogin(&Login{Name: "ann", SID: []byte{9}, PasswordHash: HashPassword("pw"), DefaultDatabase: "jobs"}))
+	require.NoError(t, f.conn.Use(t.Context(), DatabaseMaster))
+	d, err := m.Apply(t.Context(), f.conn)
+	require.NoError(t, err)
+	require.NoError(t, f.cat.Publish(d))
+
+	before := f.db()
+	copied := filepath.Join(t.TempDir(), "copy")
+	require.NoError(t, os.CopyFS(copied, os.DirFS(dir))) // what a killed process leaves
+	f.stop()
+
+	f = start(t, copied)
+	defer f.stop()
+	after := f.db()
+	require.Equal(t, before.Version, after.Version)
+	require.Equal(t, before.Options, after.Options)
+	require.Equal(t, before.next, after.next)
+	require.Equal(t, before.Table("dbo", "Parent"), after.Table("dbo", "Parent"))
+	require.Equal(t, before.Table("dbo", "Child"), after.Table("dbo", "Child"))
+	require.Equal(t, before.Procedure("app", "p"), after.Procedure("app", "p"))
+	require.Equal(t, before.Sequence("app", "seq"), after.Sequence("app", "seq"))
+	require.Equal(t, before.TableType("app", "ids"), after.TableType("app", "ids"))
+	require.Nil(t, after.Object("app", "ids"), "types are not objects")
+	require.Equal(t, before.AliasType("app", "CODE"), after.AliasType("app", "code"))
+	require.Equal(t, before.Permissions(), after.Permissions())
+	require.Equal(t, before.Memberships(), after.Memberships())
+	require.Equal(t, before.Credential("cred"), after.Credential("CRED"))
+	require.Equal(t, before.conByName, after.conByName)
+	l := f.cat.Snapshot().Login("ANN")
+	require.True(t, CheckPassword(l.PasswordHash, "pw"))
+	require.False(t, CheckPassword(l.PasswordHash, "PW"))
+	require.Equal(t, "ann", after.UserOf(l.SID).Name)
+	require.True(t, CheckPassword(f.cat.Snapshot().Login("sa").PasswordHash, "secret"))
+
+	require.NoError(t, f.cat.DropDatabase(after))
+	require.Nil(t, f.db())
+	require.NoFileExists(t, f.store.Path(after.ID))
+}
+
+func TestDatabases(t *testing.T) {
+	f := start(t, "")
+	defer f.stop()
+	_, err := f.cat.CreateDatabase(t.Context(), "JOBS", SAID, Options{}, now)
+	require.ErrorIs(t, err, mserr.DatabaseExists(""))
+	d, err := f.cat.CreateDatabase(t.Context(), "other", SAID, Options{}, now)
+	require.NoError(t, err)
+	require.Equal(t, 6, d.ID)
+	require.NoError(t, f.conn.Use(t.Context(), d.ID))
+	e := d.Edit(now)
+	e.Rename("jobs")
+	d, err = e.Apply(t.Context(), f.conn)
+	require.NoError(t, err)
+	require.ErrorIs(t, f.cat.Publish(d), mserr.DatabaseExists(""))
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = f.cat.CreateDatabase(ctx, "late", SAID, Options{}, now)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Nil(t, f.cat.Snapshot().Database("late"))
+}
+
+func TestPermissions(t *testing.T) {
+	d := emptyDatabase(5, "x", now)
+	e := d.Edit(now)
+	s := e.AddSchema("app", PrincipalDBO)
+	user := &Principal{Name: "u", Type: "S"}
+	role := &Principal{Name: "r", Type: "R"}
+	e.PutPrincipal(user)
+	e.PutPrincipal(role)
+	e.AddMember(role.ID, user.ID)
+	p := &Procedure{Header: Header{Name: "p", SchemaID: s.ID, Kind: KindProcedure}}
+	require.NoError(t, e.Put(p))
+	d = e.Database()
+	object, schema := Securable{ClassObject, int(p.ObjectID), 0}, Securable{ClassSchema, s.ID, 0}
+	grant := func(on Securable, name string, state byte) {
+		e := d.Edit(now)
+		e.SetPermission(Permission{Securable: on, Grantee: role.ID, Name: name, State: state})
+		d = e.Database()
+	}
+	require.Equal(t, Granted, d.Check(PrincipalDBO, "EXECUTE", object))
+	require.Equal(t, NotGranted, d.Check(user.ID, "EXECUTE", object))
+	grant(schema, "EXECUTE", 'G')
+	require.Equal(t, Granted, d.Check(user.ID, "EXECUTE", object))
+	require.Equal(t, NotGranted, d.Check(user.ID, "ALTER", object))
+	grant(object, "EXECUTE", 'D')
+	require.Equal(t, Denied, d.Check(user.ID, "EXECUTE", object))
+	grant(Securable{}, "ALTER", 'G')
+	require.Equal(t, Granted, d.Check(user.ID, "ALTER", object))
+	require.Equal(t, Granted, d.Check(user.ID, "CREATE TABLE", Securable{}))
+	e = d.Edit(now)
+	e.AddMember(RoleDataReader, role.ID)
+	e.AddMember(RoleDenyDataWriter, user.ID)
+	d = e.Database()
+	require.Equal(t, Granted, d.Check(user.ID, "SELECT", object))
+	require.Equal(t, Denied, d.Check(user.ID, "INSERT", object))
+	e = d.Edit(now)
+	e.AddMember(RoleOwner, user.ID)
+	require.Equal(t, Granted, e.Database().Check(user.ID, "INSERT", object))
+	e.DropPrincipal(role)
+	require.Empty(t, e.Database().Permissions())
+	require.Equal(t, []Membership{{RoleDenyDataWriter, user.ID}, {RoleOwner, user.ID}}, e.Database().Memberships())
+	require.Error(t, e.DropSchema(s))
+}
+
+func TestSystemTables(t *testing.T) {
+	f := start(t, "")
+	defer f.stop()
+	f.tables()
+	require.NoError(t, f.edit(func(e *Edit) error {
+		if err := e.Put(&Sequence{Header: Header{Name: "seq", SchemaID: SchemaDBO, Kind: KindSequence}, Type: types.DecimalOf(20, 0), Start: 5, Increment: 1, Min: 1, Max: 100}); err != nil {
+			return err
+		}
+		if err := e.Put(&Procedure{Header: Header{Name: "p", SchemaID: SchemaDBO, Kind: KindProcedure}, Module: Module{Text: "CREATE PROC p"}, Params: []Param{{Name: "@a", Type: types.IntType}}}); err != nil {
+			return err
+		}
+		return e.Put(&TableType{Header: Header{Name: "ids", SchemaID: SchemaDBO, Kind: KindTableType}, Table: parentTable()})
+	}))
+	env := &Env{
+		Snapshot: f.cat.Snapshot(), Database: f.db(), SeeAll: true, Conn: f.conn,
+		Sessions: []Session{{ID: 51, SID: SAID, Command: "SELECT", ConnectionID: make([]byte, 16)}},
+		Locks:    []LockInfo{{DatabaseID: 5, Application: "app", Mode: "X"}},
+	}
+	for _, name := range SystemNames() {
+		st := registry().tables[name]
+		if st == nil {
+			continue
+		}
+		require.NoError(t, st.Materialize(t.Context(), env, name), name)
+		require.NoError(t, st.Materialize(t.Context(), env, name), name)
+		schema, object, ok := SystemObjectName(SystemObjectID(st.Schema, st.Name))
+		require.True(t, ok)
+		require.Equal(t, st.Schema+"."+st.Name, schema+"."+object)
+	}
+	require.EqualValues(t, 7, f.value(`SELECT count(*) FROM "sys.all_objects" WHERE c2 > 0 AND c6 IN ('U ', 'PK', 'UQ', 'C ', 'F ', 'D ')`))
+	require.EqualValues(t, 4, f.value(`SELECT count(*) FROM "sys.all_columns" c JOIN "sys.tables" t ON t.c2 = c.c1`))
+	require.EqualValues(t, 2, f.value(`SELECT count(*) FROM "sys.tables"`))
+	require.EqualValues(t, 4, f.value(`SELECT count(*) FROM "sys.partitions"`))
+
+	// A user without rights sees nothing; the table is filled again for him.
+	e := f.db().Edit(now)
+	u := &Principal{Name: "u", Type: "S"}
+	e.PutPrincipal(u)
+	e.SetPermission(Permission{Securable: Securable{Class: ClassObject, Major: int(f.db().Table("dbo", "Child").ObjectID)}, Grantee: u.ID, Name: "SELECT", State: 'G'})
+	env.SeeAll, env.Principal, env.Database = false, u.ID, e.Database()
+	require.NoError(t, FindSystemTable("sys", "tables").Materialize(t.Context(), env, "sys.tables"))
+	require.EqualValues(t, 1, f.value(`SELECT count(*) FROM "sys.tables"`))
+}
+
+func TestSystemName(t *testing.T) {
+	require.Regexp(t, `^PK__Customer__[0-9A-F]{16}$`, SystemName("PK", "Customers", "", 77))
+	require.Regexp(t, `^DF__Customers__Count__[0-9A-F]{8}$`, SystemName("DF", "CustomersOld", "Counter", 77))
+	require.NotEqual(t, SystemName("PK", "t", "", 1), SystemName("PK", "t", "", 2))
+}
+
+func TestShift(t *testing.T) {
+	require.Equal(t, `?5 + '?1' || fn('a?', ?14)`, shift(`?2 + '?1' || fn('a?', ?11)`, 3))
+}

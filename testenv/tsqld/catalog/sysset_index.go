@@ -1,0 +1,142 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"maps"
+)
+
+// indexSets returns the system tables about indexes and keys.
+func indexSets() []declaration {
+	return []declaration{
+		{name: "sys.indexes", columns: "object_id int, name sysname?, index_id int, type tinyint, type_desc nvarchar(60)?, is_unique bit?, data_space_id int?, ignore_dup_key bit?, " +
+			"is_primary_key bit?, is_unique_constraint bit?, fill_factor tinyint, is_padded bit?, is_disabled bit?, is_hypothetical bit?, is_ignored_in_optimization bit?, " +
+			"allow_row_locks bit?, allow_page_locks bit?, has_filter bit?, filter_definition nvarchar(max)?, compression_delay int?, suppress_dup_key_messages bit?, " +
+			"auto_created bit?, optimize_for_sequential_key bit?", rows: func(_ context.Context, env *Env) ([]row, error) {
+			var out []row
+			for _, t := range env.indexed() {
+				for _, ix := range t.withHeap() {
+					out = append(out, indexRow(t, ix))
+				}
+			}
+			return out, nil
+		}},
+		{name: "sys.index_columns", columns: "object_id int, index_id int, index_column_id int, column_id int, key_ordinal tinyint, partition_ordinal tinyint, is_descending_key bit?, " +
+			"is_included_column bit?, column_store_order_ordinal tinyint", rows: func(_ context.Context, env *Env) ([]row, error) {
+			var out []row
+			for _, t := range env.indexed() {
+				for _, ix := range t.Indexes {
+					for i, k := range ix.Columns {
+						out = append(out, row{"object_id": int64(t.ObjectID), "index_id": int64(ix.ID), "index_column_id": int64(i + 1), "column_id": int64(k.ColumnID),
+							"key_ordinal": int64(i + 1), "is_descending_key": bit(k.Desc), "is_included_column": int64(0)})
+					}
+					for i, id := range ix.Included {
+						out = append(out, row{"object_id": int64(t.ObjectID), "index_id": int64(ix.ID), "index_column_id": int64(len(ix.Columns) + i + 1), "column_id": int64(id),
+							"is_descending_key": int64(0), "is_included_column": int64(1)})
+					}
+				}
+			}
+			return out, nil
+		}},
+		{name: "sys.key_constraints", columns: objectColumns + ", unique_index_id int?, is_system_named bit, is_enforced bit", rows: func(_ context.Context, env *Env) ([]row, error) {
+			var out []row
+			for _, t := range env.indexed() {
+				for _, ix := range t.Indexes {
+					if ix.Key == nil {
+						continue
+					}
+					kind := KindUnique
+					if ix.Key.Primary {
+						kind = KindPrimaryKey
+					}
+					r := childRow(t, Constraint{ObjectID: ix.Key.ObjectID, Name: ix.Key.Name, Kind: kind}, ix.Key.Created)
+					r["unique_index_id"], r["is_system_named"], r["is_enforced"] = int64(ix.ID), bit(ix.Key.System), int64(1)
+					out = append(out, r)
+				}
+			}
+			return out, nil
+		}},
+		{name: "sys.partitions", columns: "partition_id bigint, object_id int, index_id int, partition_number int, hobt_id bigint, rows bigint, filestream_filegroup_id smallint, " +
+			"data_compression tinyint, data_compression_desc nvarchar(60)?", live: true, rows: partitions},
+		{name: "sys.stats", columns: "object_id int, name sysname?, stats_id int, auto_created bit?, user_created bit?, no_recompute bit?, has_filter bit?, filter_definition nvarchar(max)?, " +
+			"is_temporary bit?, is_incremental bit?", rows: func(_ context.Context, env *Env) ([]row, error) {
+			var out []row
+			for _, t := range env.indexed() {
+				for _, ix := range t.Indexes {
+					out = append(out, row{"object_id": int64(t.ObjectID), "name": ix.Name, "stats_id": int64(ix.ID), "auto_created": int64(0), "user_created": int64(0),
+						"no_recompute": int64(0), "has_filter": bit(ix.Filter != ""), "filter_definition": orNull(ix.Filter), "is_temporary": int64(0), "is_incremental": int64(0)})
+				}
+			}
+			return out, nil
+		}},
+	}
+}
+
+// indexed yields what has indexes: tables, and the shapes of table types.
+func (env *Env) indexed() []*Table {
+	var out []*Table
+	for _, o := range env.objects() {
+		switch o := o.(type) {
+		case *Table:
+			out = append(out, o)
+		case *TableType:
+			t := o.Table.Clone()
+			t.Header = o.Header
+			t.Name, t.SchemaID, t.System = TypeTableName(&o.Header), SchemaSys, true
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// TypeTableName is the generated name under which the table of a table type is listed in sys.all_objects.
+func TypeTableName(h *Header) string { return fmt.Sprintf("TT_%s_%08X", h.Name, uint32(h.ObjectID)) }
+
+// withHeap is the table's indexes, led by the heap (index 0) of a table without a clustered index.
+func (t *Table) withHeap() []*Index {
+	if t.IndexByID(1) != nil {
+		return t.Indexes
+	}
+	return append([]*Index{{ID: 0}}, t.Indexes...)
+}
+
+// indexRow is a row of sys.indexes.
+func indexRow(t *Table, ix *Index) row {
+	kind, desc := 2, "NONCLUSTERED"
+	switch ix.ID {
+	case 0:
+		kind, desc = 0, "HEAP"
+	case 1:
+		kind, desc = 1, "CLUSTERED"
+	}
+	r := row{
+		"object_id": int64(t.ObjectID), "name": orNull(ix.Name), "index_id": int64(ix.ID), "type": int64(kind), "type_desc": desc, "is_unique": bit(ix.Unique),
+		"data_space_id": int64(1), "ignore_dup_key": bit(ix.IgnoreDups), "is_primary_key": bit(ix.Key != nil && ix.Key.Primary),
+		"is_unique_constraint": bit(ix.Key != nil && !ix.Key.Primary), "fill_factor": int64(ix.FillFactor), "has_filter": bit(ix.Filter != ""), "filter_definition": orNull(ix.Filter),
+	}
+	maps.Copy(r, row{
+		"is_padded": int64(0), "is_disabled": bit(ix.Disabled), "is_hypothetical": int64(0), "is_ignored_in_optimization": int64(0), "allow_row_locks": int64(1),
+		"allow_page_locks": int64(1), "suppress_dup_key_messages": int64(0), "auto_created": int64(0), "optimize_for_sequential_key": int64(0),
+	})
+	return r
+}
+
+// partitions are the rows of sys.partitions: one for each index, with the number of rows of its table.
+func partitions(ctx context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.tables() {
+		if err := env.Conn.Use(ctx, env.Database.ID); err != nil {
+			return nil, err
+		}
+		n, err := env.Conn.QueryRow(ctx, "SELECT count(*) FROM "+env.Database.SQLName()+"."+t.SQLName, nil)
+		if err != nil {
+			return nil, err
+		}
+		for _, ix := range t.withHeap() {
+			id := int64(t.ObjectID)<<16 | int64(ix.ID)
+			out = append(out, row{"partition_id": id, "object_id": int64(t.ObjectID), "index_id": int64(ix.ID), "partition_number": int64(1), "hobt_id": id,
+				"rows": n[0], "data_compression_desc": "NONE"})
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,243 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// serverSets returns the system tables about the instance, its databases and sessions.
+func serverSets() []declaration {
+	return []declaration{
+		{name: "sys.databases", columns: "name sysname, database_id int, source_database_id int?, owner_sid varbinary(85)?, create_date datetime, compatibility_level tinyint, collation_name sysname?, " +
+			"user_access tinyint?, user_access_desc nvarchar(60)?, is_read_only bit?, is_auto_close_on bit, is_auto_shrink_on bit?, state tinyint?, state_desc nvarchar(60)?, " +
+			"is_in_standby bit?, is_cleanly_shutdown bit?, is_supplemental_logging_enabled bit?, snapshot_isolation_state tinyint?, snapshot_isolation_state_desc nvarchar(60)?, " +
+			"is_read_committed_snapshot_on bit?, recovery_model tinyint?, recovery_model_desc nvarchar(60)?, page_verify_option tinyint?, page_verify_option_desc nvarchar(60)?, " +
+			"is_auto_create_stats_on bit?, is_auto_update_stats_on bit?, is_auto_update_stats_async_on bit?, is_ansi_null_default_on bit?, is_ansi_nulls_on bit?, " +
+			"is_ansi_padding_on bit?, is_ansi_warnings_on bit?, is_arithabort_on bit?, is_concat_null_yields_null_on bit?, is_numeric_roundabort_on bit?, " +
+			"is_quoted_identifier_on bit?, is_recursive_triggers_on bit?, is_cursor_close_on_commit_on bit?, is_local_cursor_default bit?, is_fulltext_enabled bit?, " +
+			"is_trustworthy_on bit?, is_db_chaining_on bit?, is_parameterization_forced bit?, is_master_key_encrypted_by_server bit, is_query_store_on bit?, is_published bit, " +
+			"is_subscribed bit, is_merge_published bit, is_distributor bit, is_sync_with_backup bit, service_broker_guid uniqueidentifier, is_broker_enabled bit, " +
+			"log_reuse_wait tinyint?, log_reuse_wait_desc nvarchar(60)?, is_date_correlation_on bit, is_cdc_enabled bit, is_encrypted bit?, is_honor_broker_priority_on bit?, " +
+			"containment tinyint?, containment_desc nvarchar(60)?, delayed_durability int?, delayed_durability_desc nvarchar(60)?, is_memory_optimized_enabled bit?, " +
+			"is_ledger_on bit?, is_change_feed_enabled bit?", rows: func(_ context.Context, env *Env) ([]row, error) {
+			var out []row
+			for _, d := range env.Snapshot.Databases() {
+				out = append(out, databaseInfo(d))
+			}
+			return out, nil
+		}},
+		{name: "sys.database_service_objectives", columns: "database_id int, edition sysname, service_objective sysname, elastic_pool_name sysname?", rows: func(_ context.Context, env *Env) ([]row, error) {
+			var out []row
+			for _, d := range env.Snapshot.Databases() {
+				if d.ID != env.Database.ID && env.Database.ID != DatabaseMaster {
+					continue // a user database shows itself only
+				}
+				r := row{"database_id": int64(d.ID), "edition": "GeneralPurpose", "service_objective": "GP_Gen5_2", "elastic_pool_name": orNull(d.Options.ElasticPool)}
+				if d.Options.ElasticPool != "" {
+					r["service_objective"] = "ElasticPool"
+				}
+				out = append(out, r)
+			}
+			return out, nil
+		}},
+		{name: "sys.configurations", columns: "configuration_id int, name nvarchar(35), value sql_variant?, minimum sql_variant?, maximum sql_variant?, value_in_use sql_variant?, " +
+			"description nvarchar(255), is_dynamic bit, is_advanced bit", rows: func(context.Context, *Env) ([]row, error) {
+			var out []row
+			for _, c := range configurations {
+				r := row{"configuration_id": c.id, "name": c.name, "description": c.description, "is_dynamic": int64(1), "is_advanced": bit(c.advanced)}
+				for col, n := range map[string]int64{"value": c.value, "minimum": c.minimum, "maximum": c.maximum, "value_in_use": c.value} {
+					v, err := variant(n, types.IntType)
+					if err != nil {
+						return nil, err
+					}
+					r[col] = v
+				}
+				out = append(out, r)
+			}
+			return out, nil
+		}},
+		{name: "sys.dm_exec_sessions", columns: "session_id smallint, login_time datetime, host_name nvarchar(128)?, program_name nvarchar(128)?, host_process_id int?, client_version int?, " +
+			"client_interface_name nvarchar(32)?, security_id varbinary(85), login_name nvarchar(128), nt_domain nvarchar(128)?, nt_user_name nvarchar(128)?, status nvarchar(30), " +
+			"context_info varbinary(128)?, cpu_time int, memory_usage int, total_scheduled_time int, total_elapsed_time int, endpoint_id int, last_request_start_time datetime, " +
+			"last_request_end_time datetime?, reads bigint, writes bigint, logical_reads bigint, is_user_process bit, text_size int, language nvarchar(128)?, date_format nvarchar(3)?, " +
+			"date_first smallint, quoted_identifier bit, arithabort bit, ansi_null_dflt_on bit, ansi_defaults bit, ansi_warnings bit, ansi_padding bit, ansi_nulls bit, " +
+			"concat_null_yields_null bit, transaction_isolation_level smallint, lock_timeout int, deadlock_priority int, row_count bigint, prev_error int, " +
+			"original_security_id varbinary(85), original_login_name nvarchar(128), last_successful_logon datetime?, last_unsuccessful_logon datetime?, unsuccessful_logons bigint?, " +
+			"group_id int, database_id smallint, authenticating_database_id int?, open_transaction_count int", live: true, rows: sessions},
+		{name: "sys.dm_exec_connections", columns: "session_id int?, most_recent_session_id int?, connect_time datetime, net_transport nvarchar(40), protocol_type nvarchar(40)?, protocol_version int?, " +
+			"endpoint_id int?, encrypt_option nvarchar(40), auth_scheme nvarchar(40), node_affinity smallint, num_reads int?, num_writes int?, last_read datetime?, last_write datetime?, " +
+			"net_packet_size int?, client_net_address varchar(48)?, client_tcp_port int?, local_net_address varchar(48)?, local_tcp_port int?, connection_id uniqueidentifier, " +
+			"parent_connection_id uniqueidentifier?, most_recent_sql_handle varbinary(64)?", live: true, rows: connections},
+		{name: "sys.dm_exec_requests", columns: "session_id smallint, request_id int, start_time datetime, status nvarchar(30), command nvarchar(32), sql_handle varbinary(64)?, " +
+			"statement_start_offset int?, statement_end_offset int?, plan_handle varbinary(64)?, database_id smallint, user_id int, connection_id uniqueidentifier?, " +
+			"blocking_session_id smallint?, wait_type nvarchar(60)?, wait_time int, last_wait_type nvarchar(60), wait_resource nvarchar(256), open_transaction_count int, " +
+			"open_resultset_count int, transaction_id bigint, context_info varbinary(128)?, percent_complete real, estimated_completion_time bigint, cpu_time int, " +
+			"total_elapsed_time int, scheduler_id int?, reads bigint, writes bigint, logical_reads bigint, text_size int, language nvarchar(128)?, date_format nvarchar(3)?, " +
+			"date_first smallint, quoted_identifier bit, arithabort bit, ansi_null_dflt_on bit, ansi_defaults bit, ansi_warnings bit, ansi_padding bit, ansi_nulls bit, " +
+			"concat_null_yields_null bit, transaction_isolation_level smallint, lock_timeout int, deadlock_priority int, row_count bigint, prev_error int, nest_level int, " +
+			"granted_query_memory int, executing_managed_code bit", live: true, rows: requests},
+		{name: "sys.dm_tran_locks", columns: "resource_type nvarchar(60), resource_subtype nvarchar(60), resource_database_id int, resource_description nvarchar(256), " +
+			"resource_associated_entity_id bigint?, resource_lock_partition int, request_mode nvarchar(60), request_type nvarchar(60), request_status nvarchar(60), " +
+			"request_reference_count smallint, request_lifetime int, request_session_id int, request_exec_context_id int, request_request_id int, request_owner_type nvarchar(60), " +
+			"request_owner_id bigint?", live: true, rows: lockRows},
+	}
+}
+
+// databaseInfo is a row of sys.databases.
+func databaseInfo(d *Database) row {
+	o := d.Options
+	access, accessName := int64(0), "MULTI_USER"
+	if o.SingleUser {
+		access, accessName = 1, "SINGLE_USER"
+	}
+	state, stateName := int64(0), "ONLINE"
+	if o.Offline {
+		state, stateName = 6, "OFFLINE"
+	}
+	snapshot, snapshotName := int64(0), "OFF"
+	if o.AllowSnapshotIsolation {
+		snapshot, snapshotName = 1, "ON"
+	}
+	r := row{
+		"name": d.Name, "database_id": int64(d.ID), "owner_sid": d.OwnerID, "create_date": d.Created, "compatibility_level": int64(o.CompatibilityLevel), "collation_name": o.Collation,
+		"user_access": access, "user_access_desc": accessName, "is_read_only": bit(o.ReadOnly), "state": state, "state_desc": stateName,
+		"snapshot_isolation_state": snapshot, "snapshot_isolation_state_desc": snapshotName, "is_read_committed_snapshot_on": bit(o.ReadCommittedSnapshot),
+		"recovery_model": int64(1), "recovery_model_desc": "FULL", "page_verify_option": int64(2), "page_verify_option_desc": "CHECKSUM",
+		"is_auto_create_stats_on": int64(1), "is_auto_update_stats_on": int64(1), "is_ansi_nulls_on": bit(o.AnsiNulls), "is_recursive_triggers_on": bit(o.RecursiveTriggers),
+		"is_trustworthy_on": bit(o.Trustworthy), "log_reuse_wait": int64(0), "log_reuse_wait_desc": "NOTHING", "containment": int64(0), "containment_desc": "NONE",
+		"delayed_durability": int64(0), "delayed_durability_desc": "DISABLED", "service_broker_guid": make([]byte, 16),
+	}
+	for _, col := range strings.Fields("is_auto_shrink_on is_in_standby is_cleanly_shutdown is_supplemental_logging_enabled is_auto_update_stats_async_on is_ansi_null_default_on " +
+		"is_ansi_padding_on is_ansi_warnings_on is_arithabort_on is_concat_null_yields_null_on is_numeric_roundabort_on is_quoted_identifier_on is_cursor_close_on_commit_on " +
+		"is_local_cursor_default is_fulltext_enabled is_db_chaining_on is_parameterization_forced is_query_store_on is_encrypted is_honor_broker_priority_on is_memory_optimized_enabled " +
+		"is_ledger_on is_change_feed_enabled") {
+		r[col] = int64(0)
+	}
+	return r
+}
+
+// configurations are the few rows of sys.configurations that scripts look at.
+var configurations = []struct {
+	id                      int64
+	name                    string
+	value, minimum, maximum int64
+	description             string
+	advanced                bool
+}{
+	{115, "nested triggers", 1, 0, 1, "Allow triggers to be invoked within triggers", false},
+	{518, "show advanced options", 0, 0, 1, "show advanced options", false},
+	{1539, "max degree of parallelism", 1, 0, 32767, "maximum degree of parallelism", true},
+	{1544, "max server memory (MB)", 2147483647, 128, 2147483647, "Maximum size of server memory (MB)", true},
+	{16384, "Agent XPs", 0, 0, 1, "Enable or disable Agent XPs", true},
+	{16390, "xp_cmdshell", 0, 0, 1, "Enable or disable command shell", true},
+}
+
+// state reports whether the session may see others: VIEW SERVER STATE, here sysadmin.
+func (env *Env) others() []Session {
+	if env.SeeAll || len(env.Sessions) == 0 {
+		return env.Sessions
+	}
+	return env.Sessions[:1]
+}
+
+// options are columns of dm_exec_sessions and dm_exec_requests about SET options; those that clients of this
+// server cannot change.
+func options(s Session) row {
+	return row{
+		"text_size": int64(2147483647), "language": "us_english", "date_format": "mdy", "date_first": int64(7), "quoted_identifier": int64(1), "ansi_null_dflt_on": int64(1),
+		"ansi_warnings": int64(1), "ansi_padding": int64(1), "ansi_nulls": int64(1), "concat_null_yields_null": int64(1), "transaction_isolation_level": int64(s.Isolation),
+		"lock_timeout": s.LockTimeout, "row_count": s.RowCount, "open_transaction_count": int64(s.OpenTransactions), "database_id": int64(s.DatabaseID), "session_id": int64(s.ID),
+	}
+}
+
+// sessions are the rows of sys.dm_exec_sessions.
+func sessions(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, s := range env.others() {
+		r := options(s)
+		for col, v := range map[string]types.Value{
+			"login_time": s.LoginTime, "host_name": s.Host, "program_name": s.Program, "client_interface_name": "TDS", "security_id": s.SID, "login_name": s.Login,
+			"status": s.Status, "last_request_start_time": s.LastRequestStart, "last_request_end_time": orNull(s.LastRequestEnd), "is_user_process": int64(1),
+			"original_security_id": s.SID, "original_login_name": s.OriginalLogin, "group_id": int64(2), "total_elapsed_time": s.Elapsed, "endpoint_id": int64(4),
+		} {
+			r[col] = v
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// connections are the rows of sys.dm_exec_connections.
+func connections(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, s := range env.others() {
+		r := row{
+			"session_id": int64(s.ID), "most_recent_session_id": int64(s.ID), "connect_time": s.LoginTime, "net_transport": "TCP", "protocol_type": "TSQL", "protocol_version": int64(0x74000004),
+			"endpoint_id": int64(4), "encrypt_option": "FALSE", "auth_scheme": "SQL", "net_packet_size": int64(s.PacketSize), "client_net_address": s.Address,
+			"connection_id": s.ConnectionID,
+		}
+		if s.Encrypted {
+			r["encrypt_option"] = "TRUE"
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// requests are the rows of sys.dm_exec_requests: of the sessions that run something.
+func requests(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, s := range env.others() {
+		if s.Command == "" {
+			continue
+		}
+		r := options(s)
+		for col, v := range map[string]types.Value{
+			"start_time": s.LastRequestStart, "status": s.Status, "command": s.Command, "user_id": int64(1), "connection_id": s.ConnectionID, "blocking_session_id": int64(s.BlockedBy),
+			"wait_type": orNull(s.WaitType), "last_wait_type": s.WaitType, "transaction_id": s.TransactionID, "total_elapsed_time": s.Elapsed, "open_resultset_count": int64(1),
+		} {
+			r[col] = v
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// lockRows are the rows of sys.dm_tran_locks.
+func lockRows(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, l := range env.Locks {
+		r := row{
+			"resource_type": "DATABASE", "resource_database_id": int64(l.DatabaseID), "request_mode": l.Mode, "request_type": "LOCK", "request_status": "GRANT",
+			"request_reference_count": int64(1), "request_session_id": int64(l.SessionID), "request_owner_type": l.Owner, "resource_associated_entity_id": int64(0),
+		}
+		if l.Waiting {
+			r["request_status"] = "WAIT"
+		}
+		if l.Application != "" {
+			r["resource_type"] = "APPLICATION"
+			r["resource_description"] = applicationResource(l)
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// applicationResource is resource_description of an application lock: principal id, the first 32 characters
+// of the name, and a hash of the whole.
+func applicationResource(l LockInfo) string {
+	hash := uint32(2166136261)
+	for i := range len(l.Application) {
+		hash = (hash ^ uint32(l.Application[i])) * 16777619
+	}
+	name := []rune(l.Application)
+	return formatResource(l.Principal, string(name[:min(len(name), 32)]), hash)
+}
+
+// formatResource prints principal:[name]:(hash).
+func formatResource(principal int, name string, hash uint32) string {
+	return fmt.Sprintf("%d:[%s]:(%08x)", principal, name, hash)
+}

@@ -1,0 +1,244 @@
+package catalog
+
+import (
+	"context"
+	"maps"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// columnColumns are those of sys.all_columns and sys.columns.
+const columnColumns = "object_id int, name sysname?, column_id int, system_type_id tinyint, user_type_id int, max_length smallint, precision tinyint, scale tinyint, " +
+	"collation_name sysname?, is_nullable bit?, is_ansi_padded bit, is_rowguidcol bit, is_identity bit, is_computed bit, is_filestream bit, " +
+	"is_replicated bit?, is_non_sql_subscribed bit?, is_merge_published bit?, is_dts_replicated bit?, is_xml_document bit, xml_collection_id int, " +
+	"default_object_id int, rule_object_id int, is_sparse bit?, is_column_set bit?, generated_always_type tinyint?, generated_always_type_desc nvarchar(60)?, " +
+	"encryption_type int?, encryption_type_desc nvarchar(64)?, encryption_algorithm_name sysname?, column_encryption_key_id int?, " +
+	"column_encryption_key_database_name sysname?, is_hidden bit, is_masked bit, graph_type int?, graph_type_desc nvarchar(60)?"
+
+// tableSets returns the system tables about tables and their columns.
+func tableSets() []declaration {
+	return []declaration{
+		{name: "sys.tables", columns: objectColumns + ", lob_data_space_id int, filestream_data_space_id int?, max_column_id_used int, lock_on_bulk_load bit, " +
+			"uses_ansi_nulls bit?, is_replicated bit?, has_replication_filter bit?, is_merge_published bit?, is_sync_tran_subscribed bit?, has_unchecked_assembly_data bit, " +
+			"text_in_row_limit int?, large_value_types_out_of_row bit?, is_tracked_by_cdc bit?, lock_escalation tinyint?, lock_escalation_desc nvarchar(60)?, " +
+			"is_filetable bit?, is_memory_optimized bit?, durability tinyint?, durability_desc nvarchar(60)?, temporal_type tinyint?, temporal_type_desc nvarchar(60)?, " +
+			"history_table_id int?, is_remote_data_archive_enabled bit?, is_external bit, history_retention_period int?, history_retention_period_unit int?, " +
+			"history_retention_period_unit_desc nvarchar(10)?, is_node bit?, is_edge bit?",
+			rows: rowsOf(func(_ *Env, t *Table) []row {
+				return []row{{
+					"max_column_id_used": int64(t.NextColumnID), "uses_ansi_nulls": int64(1), "is_replicated": int64(0), "text_in_row_limit": int64(0),
+					"large_value_types_out_of_row": int64(0), "is_tracked_by_cdc": int64(0), "lock_escalation": int64(0), "lock_escalation_desc": "TABLE",
+					"is_filetable": int64(0), "is_memory_optimized": int64(0), "durability": int64(0), "durability_desc": "SCHEMA_AND_DATA",
+					"temporal_type": int64(0), "temporal_type_desc": "NON_TEMPORAL_TABLE", "is_node": int64(0), "is_edge": int64(0),
+				}}
+			})},
+		{name: "sys.all_columns", columns: columnColumns, rows: allColumns},
+		{name: "sys.identity_columns", columns: columnColumns + ", seed_value sql_variant?, increment_value sql_variant?, last_value sql_variant?, is_not_for_replication bit?",
+			live: true, rows: identityColumns},
+		{name: "sys.computed_columns", columns: columnColumns + ", definition nvarchar(max)?, uses_database_collation bit, is_persisted bit", rows: func(_ context.Context, env *Env) ([]row, error) {
+			var out []row
+			for _, t := range env.tables() {
+				for _, c := range t.Columns {
+					if c.Formula == nil {
+						continue
+					}
+					r := columnRow(env.Database, t.ObjectID, c)
+					r["definition"], r["is_persisted"] = c.Formula.Text, bit(c.Formula.Persisted)
+					out = append(out, r)
+				}
+			}
+			return out, nil
+		}},
+		{name: "sys.default_constraints", columns: objectColumns + ", parent_column_id int, definition nvarchar(max)?, is_system_named bit", rows: func(_ context.Context, env *Env) ([]row, error) {
+			var out []row
+			for _, t := range env.tables() {
+				for _, c := range t.Columns {
+					if d := c.Default; d != nil {
+						r := childRow(t, Constraint{ObjectID: d.ObjectID, Name: d.Name, Kind: KindDefault}, d.Created)
+						r["parent_column_id"], r["definition"], r["is_system_named"] = int64(c.ID), d.Text, bit(d.System)
+						out = append(out, r)
+					}
+				}
+			}
+			return out, nil
+		}},
+		{name: "sys.check_constraints", columns: objectColumns + ", is_disabled bit, is_not_for_replication bit, is_not_trusted bit, parent_column_id int, " +
+			"definition nvarchar(max)?, uses_database_collation bit?, is_system_named bit", rows: func(_ context.Context, env *Env) ([]row, error) {
+			var out []row
+			for _, t := range env.tables() {
+				for _, c := range t.Checks {
+					r := childRow(t, Constraint{ObjectID: c.ObjectID, Name: c.Name, Kind: KindCheck}, c.Created)
+					maps.Copy(r, row{
+						"is_disabled": bit(c.Disabled), "is_not_trusted": bit(c.NotTrusted), "parent_column_id": int64(c.ColumnID), "definition": c.Text,
+						"uses_database_collation": int64(1), "is_system_named": bit(c.System),
+					})
+					out = append(out, r)
+				}
+			}
+			return out, nil
+		}},
+		{name: "sys.foreign_keys", columns: objectColumns + ", referenced_object_id int?, key_index_id int?, is_disabled bit, is_not_for_replication bit, is_not_trusted bit, " +
+			"delete_referential_action tinyint?, delete_referential_action_desc nvarchar(60)?, update_referential_action tinyint?, " +
+			"update_referential_action_desc nvarchar(60)?, is_system_named bit", rows: func(_ context.Context, env *Env) ([]row, error) {
+			var out []row
+			for _, t := range env.tables() {
+				for _, f := range t.ForeignKeys {
+					r := childRow(t, Constraint{ObjectID: f.ObjectID, Name: f.Name, Kind: KindForeignKey}, f.Created)
+					maps.Copy(r, row{
+						"referenced_object_id": int64(f.Referenced), "key_index_id": int64(f.RefIndexID), "is_disabled": bit(f.Disabled), "is_not_trusted": bit(f.NotTrusted || f.Disabled),
+						"delete_referential_action": int64(f.OnDelete), "delete_referential_action_desc": f.OnDelete.Description(),
+						"update_referential_action": int64(f.OnUpdate), "update_referential_action_desc": f.OnUpdate.Description(), "is_system_named": bit(f.System),
+					})
+					out = append(out, r)
+				}
+			}
+			return out, nil
+		}},
+		{name: "sys.foreign_key_columns", columns: "constraint_object_id int, constraint_column_id int, parent_object_id int, parent_column_id int, referenced_object_id int, referenced_column_id int",
+			rows: func(_ context.Context, env *Env) ([]row, error) {
+				var out []row
+				for _, t := range env.tables() {
+					for _, f := range t.ForeignKeys {
+						for i, id := range f.Columns {
+							out = append(out, row{
+								"constraint_object_id": int64(f.ObjectID), "constraint_column_id": int64(i + 1), "parent_object_id": int64(t.ObjectID), "parent_column_id": int64(id),
+								"referenced_object_id": int64(f.Referenced), "referenced_column_id": int64(f.RefColumns[i]),
+							})
+						}
+					}
+				}
+				return out, nil
+			}},
+		{name: "sys.triggers", columns: "name sysname, object_id int, parent_class tinyint, parent_class_desc nvarchar(60)?, parent_id int, type char(2), type_desc nvarchar(60)?, " +
+			"create_date datetime, modify_date datetime, is_ms_shipped bit, is_disabled bit, is_not_for_replication bit, is_instead_of_trigger bit",
+			rows: func(_ context.Context, env *Env) ([]row, error) {
+				var out []row
+				for _, t := range env.tables() {
+					for _, tr := range t.Triggers {
+						out = append(out, row{
+							"name": tr.Name, "object_id": int64(tr.ObjectID), "parent_class": int64(1), "parent_class_desc": "OBJECT_OR_COLUMN", "parent_id": int64(t.ObjectID),
+							"type": string(KindTrigger), "type_desc": KindTrigger.Description(), "create_date": tr.Created, "modify_date": tr.Modified,
+							"is_disabled": bit(tr.Disabled), "is_instead_of_trigger": bit(tr.InsteadOf),
+						})
+					}
+				}
+				return out, nil
+			}},
+	}
+}
+
+// Description is delete_referential_action_desc.
+func (a Action) Description() string {
+	return [...]string{"NO_ACTION", "CASCADE", "SET_NULL", "SET_DEFAULT"}[a]
+}
+
+// tables yields the tables that the session may know of.
+func (env *Env) tables() []*Table {
+	var out []*Table
+	for _, o := range env.objects() {
+		if t, ok := o.(*Table); ok {
+			out = append(out, t)
+		}
+	}
+	return out
+}
+
+// typeRow is what all views say about the type of a column.
+func typeRow(t types.Type, user int) row {
+	if user == 0 {
+		user = t.UserTypeID()
+	}
+	return row{
+		"system_type_id": int64(t.SystemTypeID()), "user_type_id": int64(user), "max_length": int64(t.MaxLength()),
+		"precision": int64(t.SysPrecision()), "scale": int64(t.SysScale()),
+	}
+}
+
+// columnRow is what sys.columns says of a table's column.
+func columnRow(d *Database, object int32, c *Column) row {
+	r := typeRow(c.Type, c.UserTypeID)
+	maps.Copy(r, row{
+		"object_id": int64(object), "name": c.Name, "column_id": int64(c.ID), "is_nullable": bit(c.Nullable), "is_ansi_padded": bit(c.Type.IsString() || c.Type.IsBinary()),
+		"is_rowguidcol": bit(c.RowGUID), "is_identity": bit(c.Auto != nil), "is_computed": bit(c.Formula != nil), "is_sparse": bit(c.Sparse),
+		"is_column_set": int64(0), "generated_always_type": int64(0), "generated_always_type_desc": "NOT_APPLICABLE",
+	})
+	if c.Default != nil {
+		r["default_object_id"] = int64(c.Default.ObjectID)
+	}
+	if c.Type.IsCharacter() {
+		r["collation_name"] = d.Options.Collation
+		if c.Collation != "" {
+			r["collation_name"] = c.Collation
+		}
+	}
+	return r
+}
+
+// shapeRows is what sys.columns says of the columns of a view or function.
+func shapeRows(d *Database, object int32, cols []types.Column) []row {
+	out := make([]row, len(cols))
+	for i, c := range cols {
+		out[i] = columnRow(d, object, &Column{Column: types.Column{Name: c.Name, Type: c.Type, Nullable: c.Nullable}, ID: i + 1})
+	}
+	return out
+}
+
+// allColumns are the rows of sys.all_columns: of tables, views, functions, table types and system tables.
+func allColumns(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, o := range env.objects() {
+		switch o := o.(type) {
+		case *Table:
+			for _, c := range o.Columns {
+				out = append(out, columnRow(env.Database, o.ObjectID, c))
+			}
+		case *TableType:
+			for _, c := range o.Table.Columns {
+				out = append(out, columnRow(env.Database, o.ObjectID, c))
+			}
+		case *View:
+			out = append(out, shapeRows(env.Database, o.ObjectID, o.Columns)...)
+		case *Function:
+			out = append(out, shapeRows(env.Database, o.ObjectID, o.Columns)...)
+		}
+	}
+	for _, name := range registry().names {
+		if t := registry().tables[name]; t != nil {
+			out = append(out, shapeRows(env.Database, t.ObjectID, t.Columns)...)
+		}
+	}
+	return out, nil
+}
+
+// identityColumns are the rows of sys.identity_columns; the last value comes from SQLite.
+func identityColumns(ctx context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, t := range env.tables() {
+		c := t.IdentityColumn()
+		if c == nil {
+			continue
+		}
+		if err := env.Conn.Use(ctx, env.Database.ID); err != nil {
+			return nil, err
+		}
+		last, err := env.Conn.QueryRow(ctx, "SELECT last FROM "+env.Database.SQLName()+"."+IdentityTable+" WHERE object_id = ?1", []types.Value{int64(t.ObjectID)})
+		if err != nil {
+			return nil, err
+		}
+		r := columnRow(env.Database, t.ObjectID, c)
+		r["is_not_for_replication"] = int64(0)
+		if r["seed_value"], err = variant(scaled(c.Auto.Seed, c.Type), c.Type); err != nil {
+			return nil, err
+		}
+		if r["increment_value"], err = variant(scaled(c.Auto.Increment, c.Type), c.Type); err != nil {
+			return nil, err
+		}
+		if len(last) > 0 && last[0] != nil {
+			if r["last_value"], err = variant(scaled(last[0].(int64), c.Type), c.Type); err != nil {
+				return nil, err
+			}
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}

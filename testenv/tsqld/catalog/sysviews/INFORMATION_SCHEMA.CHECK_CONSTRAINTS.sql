@@ -1,0 +1,4 @@
+CREATE VIEW INFORMATION_SCHEMA.CHECK_CONSTRAINTS AS
+SELECT DB_NAME() AS CONSTRAINT_CATALOG, s.name AS CONSTRAINT_SCHEMA, c.name AS CONSTRAINT_NAME, CAST(c.definition AS nvarchar(4000)) AS CHECK_CLAUSE
+FROM sys.check_constraints AS c
+JOIN sys.schemas AS s ON s.schema_id = c.schema_id

@@ -1,0 +1,3 @@
+CREATE VIEW sys.all_sql_modules AS
+SELECT *
+FROM sys.sql_modules

@@ -1,0 +1,4 @@
+CREATE VIEW sys.columns AS
+SELECT *
+FROM sys.all_columns
+WHERE object_id > 0
