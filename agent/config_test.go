@@ -1,0 +1,27 @@
+package agent
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestConfigDefaultsAreValid(t *testing.T) {
+	t.Parallel()
+	cfg, err := Config{}.withDefaults()
+	require.NoError(t, err)
+	require.Equal(t, 100, cfg.MaxConcurrentTargets)
+	require.Equal(t, 25, cfg.Prefetch)
+	require.Equal(t, 30*time.Second, cfg.Lease)
+	require.NotEmpty(t, cfg.AgentID)
+	require.NotEmpty(t, cfg.Host)
+}
+
+func TestConfigNamesEveryFault(t *testing.T) {
+	t.Parallel()
+	_, err := Config{MaxConcurrentTargets: -1, Lease: time.Millisecond, PollActive: time.Minute}.withDefaults()
+	for _, part := range []string{"max concurrent targets is -1", "lease is 1ms", "active poll interval is 1m0s"} {
+		require.ErrorContains(t, err, part)
+	}
+}

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent"
+)
+
+// TestMain makes the test binary the command jobagent for the scripts.
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){
+		"jobagent": func() {
+			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		},
+	})
+}
+
+// TestScripts runs the commands as a user's shell does, against an embedded server with an agent that all scripts share. Each
+// script has the server's address in $SERVER, a connection string in $JOBAGENT_DSN, and names that are its own by $WORK's last part.
+func TestScripts(t *testing.T) {
+	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", randomPassword(), "disable", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.close()) })
+	servers, err := server.openServers()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, servers.Close()) })
+	tools, err := newTools(t.Context(), server.store, servers)
+	require.NoError(t, err)
+	stop, _ := background(t.Context(), agent.Config{Grace: -1}, server.store, tools, zap.NewNop())
+	t.Cleanup(func() { require.NoError(t, stop()) })
+
+	var number atomic.Int64
+	master, err := server.open("master")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, master.Close()) })
+	testscript.Run(t, testscript.Params{
+		Dir: "testdata/script",
+		Setup: func(env *testscript.Env) error {
+			database := fmt.Sprintf("cli%d", number.Add(1))
+			if _, err := master.ExecContext(t.Context(), "CREATE DATABASE "+database+";"); err != nil {
+				return err
+			}
+			env.Setenv("JOBAGENT_DSN", server.dsn(controlDatabase))
+			env.Setenv("EMPTY_DSN", server.dsn(database))
+			env.Setenv("WRONG_PASSWORD_DSN", strings.Replace(server.dsn(controlDatabase), server.password, "wrong", 1))
+			env.Setenv("SERVER", server.serverName())
+			env.Setenv("DATABASE", database)
+			return nil
+		},
+	})
+}
