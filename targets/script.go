@@ -16,7 +16,7 @@ type Batch struct {
 	Text string
 	// Line is the number, from 1, that the batch's first line has in the script.
 	Line int
-	// Count is how often it runs: 1, or what followed GO. 0: never.
+	// Count is how often it runs: 1, or what followed GO.
 	Count int
 }
 
@@ -207,8 +207,8 @@ func goLine(text string, at int) (end, count int, found bool, err error) {
 	count = 1
 	if number != "" {
 		count, err = strconv.Atoi(number)
-		if err != nil || count > math.MaxInt32 {
-			return 0, 0, false, fmt.Errorf("GO %s: the number of repetitions is above %d", clip(number, 40), math.MaxInt32)
+		if err != nil || count < 1 || count > math.MaxInt32 {
+			return 0, 0, false, fmt.Errorf("GO %s: the number of repetitions must be 1 to %d", clip(number, 40), math.MaxInt32)
 		}
 	}
 	return end, count, true, nil

@@ -20,7 +20,7 @@ func TestSplitBatches(t *testing.T) {
 		"Two":              {"SELECT 1\nGO\nSELECT 2", []Batch{{"SELECT 1\n", 1, 1}, {"SELECT 2", 3, 1}}},
 		"Windows":          {"SELECT 1\r\nGO\r\nSELECT 2\r\n", []Batch{{"SELECT 1\r\n", 1, 1}, {"SELECT 2\r\n", 3, 1}}},
 		"CaseAndBlanks":    {"a\n \tgO  \nb", []Batch{{"a\n", 1, 1}, {"b", 3, 1}}},
-		"Count":            {"a\nGO 5\nb\nGO 0\n", []Batch{{"a\n", 1, 5}, {"b\n", 3, 0}}},
+		"Count":            {"a\nGO 5\nb\nGO 007\n", []Batch{{"a\n", 1, 5}, {"b\n", 3, 7}}},
 		"CountAndComment":  {"a\nGO 5 -- it's five\nb", []Batch{{"a\n", 1, 5}, {"b", 3, 1}}},
 		"BlockComment":     {"a\nGO /* ' */\nb", []Batch{{"a\n", 1, 1}, {"b", 3, 1}}},
 		"AtTheEnd":         {"a\nGO", []Batch{{"a\n", 1, 1}}},
@@ -60,6 +60,7 @@ func TestSplitBatchesErrors(t *testing.T) {
 		"a\nGO\nb\n'\n'\nGO 'x": 6,
 		"a\nGO 99999999999":     2,
 		"a\nGO -1":              2,
+		"a\nGO 0":               2,
 		"a\nGO 1 2":             2,
 		"a\nGO /* open":         2,
 	} {
