@@ -411,21 +411,21 @@ type CreateTypeStmt struct {
 // SequenceStmt is CREATE or ALTER SEQUENCE.
 type SequenceStmt struct {
 	stmt
-	Verb     Verb // Create or Alter
-	Name     *ObjectName
-	Type     *TypeRef // nil: bigint
-	Start    string   // START WITH; decimal integer with sign; "" if not written
-	Restart  bool     // ALTER: RESTART [WITH Start]
-	Step     string   // INCREMENT BY
-	Min      string   // MINVALUE
-	NoMin    bool
-	Max      string // MAXVALUE
-	NoMax    bool
-	Cycle    bool
-	NoCycle  bool
-	Cache    string // size; "" if not written
-	HasCache bool   // CACHE was written, with or without a size
-	NoCache  bool
+	Verb      Verb // Create or Alter
+	Name      *ObjectName
+	Type      *TypeRef // nil: bigint
+	StartWith string   // START WITH; decimal integer with sign; "" if not written
+	Restart   bool     // ALTER: RESTART [WITH StartWith]
+	Step      string   // INCREMENT BY
+	Min       string   // MINVALUE
+	NoMin     bool
+	Max       string // MAXVALUE
+	NoMax     bool
+	Cycle     bool
+	NoCycle   bool
+	Cache     string // size; "" if not written
+	HasCache  bool   // CACHE was written, with or without a size
+	NoCache   bool
 }
 
 // CreateSynonymStmt is CREATE SYNONYM Name FOR Target.

@@ -319,6 +319,13 @@ type NextValueExpr struct {
 	Over     *Over // nil if none; only ORDER BY is allowed in it
 }
 
+// IdentityExpr is IDENTITY(type, seed, increment) in the select list of SELECT INTO.
+type IdentityExpr struct {
+	expr
+	Type            *TypeRef
+	Seed, Increment string // decimal integers with sign; "1" when left out
+}
+
 // Over is the window of a function.
 type Over struct {
 	node

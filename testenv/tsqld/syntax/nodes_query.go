@@ -299,9 +299,10 @@ const (
 // Option is NAME, NAME = value, NAME value or NAME (list) in the many places that take options.
 type Option struct {
 	node
-	Name  string    // capitals; several words joined by one blank ("MAX_DURATION", "ALLOW_SNAPSHOT_ISOLATION", "HASH JOIN")
-	Value Expr      // nil if none; words such as ON, OFF, SIMPLE are *Keyword in capitals
-	Sub   []*Option // options in parentheses behind the name or value; nil if none
+	Name   string    // capitals; several words joined by one blank ("HASH JOIN"); a variable with @; "" for a bare value in a list
+	Equals bool      // a = stands between name and value
+	Value  Expr      // nil if none; words such as ON, OFF, SIMPLE are *Keyword in capitals ("60 SECONDS" too)
+	Sub    []*Option // options in parentheses behind the name or value; nil if none
 }
 
 // SelectStmt is a query as a statement, SELECT with assignments included.

@@ -399,3 +399,13 @@ func wordSet(list string) map[string]bool {
 	}
 	return m
 }
+
+// hexDigits is the bytes of s in hexadecimal, capitals.
+func hexDigits(s string) string {
+	const digits = "0123456789ABCDEF"
+	b := make([]byte, 0, 2*len(s))
+	for i := range len(s) {
+		b = append(b, digits[s[i]>>4], digits[s[i]&15])
+	}
+	return string(b)
+}

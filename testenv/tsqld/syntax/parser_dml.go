@@ -1,0 +1,319 @@
+package syntax
+
+import "github.com/jobagent/jobagent/testenv/tsqld/mserr"
+
+// target reads the table of a data change, without alias.
+func (p *parser) target() TableSource {
+	at := table{p.here()}
+	if p.tok().kind == tokVar {
+		return &TableVar{table: at, Name: p.variable()}
+	}
+	if w := p.tok(); rejectedTables[w.up] != "" && p.ahead(1).is("(") {
+		p.reject(rejectedTables[w.up])
+		return nil
+	}
+	return &TableName{table: at, Name: p.objectName(), Hints: p.withHints()}
+}
+
+// withHints reads WITH (hints); the form without WITH would be a column list here.
+func (p *parser) withHints() []*TableHint {
+	if !p.at("WITH", "(") {
+		return nil
+	}
+	return p.tableHints()
+}
+
+// outputs reads up to two OUTPUT clauses, one with INTO and one without.
+func (p *parser) outputs() (into, client *Output) {
+	for p.at("OUTPUT") && client == nil {
+		o := &Output{node: p.here()}
+		p.next()
+		o.Items = p.selectItems()
+		if !p.got("INTO") {
+			client = o
+			continue
+		}
+		if into != nil {
+			p.fail()
+		}
+		at := table{p.here()}
+		if p.tok().kind == tokVar {
+			o.Into = &TableVar{table: at, Name: p.variable()}
+		} else {
+			o.Into = &TableName{table: at, Name: p.objectName()}
+		}
+		if p.at("(") {
+			o.IntoColumns = p.identList()
+		}
+		into = o
+	}
+	return into, client
+}
+
+// insert reads INSERT.
+func (p *parser) insert(with []*CTE) Stmt {
+	p.want("INSERT")
+	if p.at("BULK") {
+		return p.insertBulk()
+	}
+	s := &InsertStmt{With: with, Top: p.top()}
+	p.got("INTO")
+	s.Target = p.target()
+	if p.at("(") && !p.ahead(1).is("SELECT") && !p.ahead(1).is("(") && !p.ahead(1).is("WITH") {
+		s.Columns = p.identList()
+	}
+	s.OutputInto, s.Output = p.outputs()
+	n := p.here()
+	switch {
+	case p.at("VALUES"):
+		s.Source = &InsertValues{node: n, Rows: p.insertRows()}
+	case p.got("DEFAULT", "VALUES"):
+		s.Source = &InsertDefaults{n}
+	case p.atAny("EXEC", "EXECUTE"):
+		start := p.tok()
+		p.next()
+		e := p.execTail()
+		e.setExtent(start.at, p.last().end)
+		s.Source = &InsertExec{node: n, Exec: e}
+	case p.atAny("SELECT", "("):
+		s.Source = &InsertQuery{node: n, Query: p.query()}
+	default:
+		p.fail()
+	}
+	s.Hints = p.queryHints()
+	return s
+}
+
+// maxRows is how many rows VALUES of INSERT may have.
+const maxRows = 1000
+
+// insertRows reads the rows of INSERT ... VALUES and checks their number and lengths.
+func (p *parser) insertRows() [][]Expr {
+	start := p.tok()
+	rows := p.values()
+	if len(rows) > maxRows {
+		p.errorAt(start, mserr.TooManyRowValues(maxRows))
+	}
+	for _, r := range rows {
+		if len(r) != len(rows[0]) {
+			p.errorAt(start, mserr.RowConstructorCount())
+		}
+	}
+	return rows
+}
+
+// insertBulk reads INSERT BULK behind INSERT.
+func (p *parser) insertBulk() Stmt {
+	p.want("BULK")
+	s := &InsertBulkStmt{Table: p.objectName()}
+	if p.got("(") {
+		for {
+			c := &BulkColumn{node: p.here(), Name: p.ident(), Type: p.typeRef()}
+			if p.got("COLLATE") {
+				c.Collation = p.ident().Name
+			}
+			c.Null = p.nullSpec()
+			s.Columns = append(s.Columns, c)
+			if !p.got(",") {
+				break
+			}
+		}
+		p.want(")")
+	}
+	if p.at("WITH", "(") {
+		p.next()
+		s.Options = p.bulkOptions()
+	}
+	return s
+}
+
+// bulkOptions reads the options of INSERT BULK; ORDER has a list of columns with directions.
+func (p *parser) bulkOptions() []*Option {
+	p.want("(")
+	var list []*Option
+	for {
+		if p.at("ORDER", "(") {
+			o := &Option{node: p.here(), Name: "ORDER"}
+			p.next()
+			p.next()
+			for {
+				c := &Option{node: p.here(), Value: &ColumnRef{expr: expr{p.here()}, Parts: []Ident{p.ident()}}}
+				c.Name = p.gotAny("ASC", "DESC")
+				o.Sub = append(o.Sub, c)
+				if !p.got(",") {
+					break
+				}
+			}
+			p.want(")")
+			list = append(list, o)
+		} else {
+			list = append(list, p.option(false))
+		}
+		if !p.got(",") {
+			break
+		}
+	}
+	p.want(")")
+	return list
+}
+
+// setClauses reads the assignments behind SET.
+func (p *parser) setClauses() []*SetClause {
+	p.want("SET")
+	list := []*SetClause{p.setClause()}
+	for p.got(",") {
+		list = append(list, p.setClause())
+	}
+	return list
+}
+
+// setClause reads one assignment.
+func (p *parser) setClause() *SetClause {
+	s := &SetClause{node: p.here()}
+	if p.tok().kind == tokVar {
+		s.Var = p.variable()
+		if s.Op = p.assign(); s.Op != OpNone || !p.columnAssigned() {
+			s.Value = p.expr()
+			return s
+		}
+	}
+	e := expr{p.here()}
+	s.Column = &ColumnRef{expr: e, Parts: p.parts("column")}
+	if p.at("(") && len(s.Column.Parts) == 2 && upper(s.Column.Column()) == "WRITE" {
+		s.Column.Parts = s.Column.Parts[:1]
+		p.next()
+		s.Write = p.exprList()
+		p.want(")")
+		if len(s.Write) != 3 {
+			p.fail()
+		}
+		return s
+	}
+	s.Op = p.assign()
+	s.Value = p.exprOrDefault()
+	return s
+}
+
+// columnAssigned reports whether "column =" follows, as in SET @v = column = value.
+func (p *parser) columnAssigned() bool {
+	n := 0
+	for atIdent(p.ahead(n)) && p.ahead(n+1).is(".") {
+		n += 2
+	}
+	return atIdent(p.ahead(n)) && atAssign(p.ahead(n+1))
+}
+
+// where reads WHERE of UPDATE and DELETE.
+func (p *parser) where() (Cond, *CursorRef) {
+	if !p.got("WHERE") {
+		return nil, nil
+	}
+	if p.got("CURRENT", "OF") {
+		return nil, p.cursorRef()
+	}
+	return p.cond(), nil
+}
+
+// update reads UPDATE.
+func (p *parser) update(with []*CTE) Stmt {
+	p.want("UPDATE")
+	s := &UpdateStmt{With: with, Top: p.top(), Target: p.target()}
+	s.Sets = p.setClauses()
+	s.OutputInto, s.Output = p.outputs()
+	if p.got("FROM") {
+		s.From = p.tableSources()
+	}
+	s.Where, s.CurrentOf = p.where()
+	s.Hints = p.queryHints()
+	return s
+}
+
+// delete reads DELETE.
+func (p *parser) delete(with []*CTE) Stmt {
+	p.want("DELETE")
+	s := &DeleteStmt{With: with, Top: p.top()}
+	p.got("FROM")
+	s.Target = p.target()
+	s.OutputInto, s.Output = p.outputs()
+	if p.got("FROM") {
+		s.From = p.tableSources()
+	}
+	s.Where, s.CurrentOf = p.where()
+	s.Hints = p.queryHints()
+	return s
+}
+
+// merge reads MERGE with the semicolon that it must end with.
+func (p *parser) merge(with []*CTE) Stmt {
+	p.want("MERGE")
+	s := &MergeStmt{With: with, Top: p.top()}
+	p.got("INTO")
+	at := table{p.here()}
+	p.mergeAlias = true
+	if p.tok().kind == tokVar {
+		s.Target = &TableVar{table: at, Name: p.variable(), Alias: p.tableAlias()}
+	} else {
+		t := &TableName{table: at, Name: p.objectName(), Hints: p.withHints()}
+		t.Alias = p.tableAlias()
+		s.Target = t
+	}
+	p.mergeAlias = false
+	p.want("USING")
+	s.Using = p.tableSource()
+	p.want("ON")
+	s.On = p.cond()
+	if !p.at("WHEN") {
+		p.fail()
+	}
+	for p.at("WHEN") {
+		s.Whens = append(s.Whens, p.mergeWhen())
+	}
+	s.OutputInto, s.Output = p.outputs()
+	s.Hints = p.queryHints()
+	if !p.at(";") && p.err == nil {
+		p.errorAt(p.last(), mserr.MergeSemicolon())
+	}
+	return s
+}
+
+// mergeWhen reads a WHEN branch of MERGE.
+func (p *parser) mergeWhen() *MergeWhen {
+	w := &MergeWhen{node: p.here()}
+	p.want("WHEN")
+	not := p.got("NOT")
+	p.want("MATCHED")
+	if not {
+		w.Match = NotMatchedByTarget
+		if p.got("BY", "SOURCE") {
+			w.Match = NotMatchedBySource
+		} else {
+			p.got("BY", "TARGET")
+		}
+	}
+	if p.got("AND") {
+		w.And = p.cond()
+	}
+	p.want("THEN")
+	switch {
+	case w.Match != NotMatchedByTarget && p.got("UPDATE"):
+		w.Action = MergeUpdate
+		w.Sets = p.setClauses()
+	case w.Match != NotMatchedByTarget && p.got("DELETE"):
+		w.Action = MergeDelete
+	case w.Match == NotMatchedByTarget && p.got("INSERT"):
+		w.Action = MergeInsert
+		w.Columns = p.optionalIdentList()
+		if p.got("DEFAULT", "VALUES") {
+			return w
+		}
+		p.want("VALUES", "(")
+		w.Values = []Expr{p.exprOrDefault()}
+		for p.got(",") {
+			w.Values = append(w.Values, p.exprOrDefault())
+		}
+		p.want(")")
+	default:
+		p.fail()
+	}
+	return w
+}

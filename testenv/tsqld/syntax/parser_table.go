@@ -1,0 +1,508 @@
+package syntax
+
+// tableDef reads a table's definition in parentheses.
+func (p *parser) tableDef() *TableDef {
+	d := &TableDef{node: p.here()}
+	p.want("(")
+	for p.err == nil {
+		p.tableElement(d)
+		if !p.got(",") || p.at(")") { // a trailing comma is allowed
+			break
+		}
+	}
+	p.want(")")
+	return d
+}
+
+// tableElement reads a column, constraint or index into d.
+func (p *parser) tableElement(d *TableDef) {
+	switch {
+	case p.atAny("CONSTRAINT", "PRIMARY", "UNIQUE", "FOREIGN", "CHECK"):
+		d.Constraints = append(d.Constraints, p.constraint(false))
+	case p.at("INDEX"):
+		d.Indexes = append(d.Indexes, p.inlineIndex(false))
+	case p.at("PERIOD", "FOR", "SYSTEM_TIME"):
+		p.reject("a system-versioned table")
+	default:
+		d.Columns = append(d.Columns, p.columnDef())
+	}
+}
+
+// columnDef reads a column.
+func (p *parser) columnDef() *ColumnDef {
+	c := &ColumnDef{node: p.here(), Name: p.ident()}
+	switch {
+	case p.got("AS"):
+		c.Computed = p.expr()
+		if p.got("PERSISTED") {
+			c.Persisted = true
+			c.Null = p.nullSpec()
+		}
+	case p.atAny(",", ")") && lower(c.Name.Name) == "timestamp":
+		return c
+	default:
+		c.Type = p.typeRef()
+	}
+	for p.err == nil && p.columnOption(c) {
+	}
+	return c
+}
+
+// columnOption reads one attribute of a column; false if there is none.
+func (p *parser) columnOption(c *ColumnDef) bool {
+	switch {
+	case p.got("COLLATE"):
+		c.Collation = p.ident().Name
+	case p.at("NULL"), p.at("NOT", "NULL"):
+		c.Null = p.nullSpec()
+	case p.at("IDENTITY"):
+		id := &IdentitySpec{node: p.here(), Seed: "1", Increment: "1"}
+		p.next()
+		if p.got("(") {
+			id.Seed = p.signedInteger()
+			p.want(",")
+			id.Increment = p.signedInteger()
+			p.want(")")
+		}
+		id.NotForReplication = p.got("NOT", "FOR", "REPLICATION")
+		c.Identity = id
+	case p.got("ROWGUIDCOL"):
+		c.RowGUIDCol = true
+	case p.got("SPARSE"):
+		c.Sparse = true
+	case p.got("PERSISTED"):
+		c.Persisted = true
+	case p.at("DEFAULT"), p.at("CONSTRAINT") && p.ahead(2).is("DEFAULT"):
+		c.Default, _ = p.constraint(true).(*DefaultConstraint)
+	case p.atAny("CONSTRAINT", "PRIMARY", "UNIQUE", "FOREIGN", "REFERENCES", "CHECK"):
+		c.Constraints = append(c.Constraints, p.constraint(true))
+	case p.at("INDEX"):
+		c.Index = p.inlineIndex(true)
+	case p.at("GENERATED", "ALWAYS"):
+		p.reject("a generated column (GENERATED ALWAYS)")
+	case p.at("MASKED", "WITH"):
+		p.reject("a masked column (MASKED WITH)")
+	case p.at("ENCRYPTED", "WITH"):
+		p.reject("an encrypted column (ENCRYPTED WITH)")
+	case p.at("FILESTREAM"):
+		p.reject("a FILESTREAM column")
+	case p.at("COLUMN_SET"):
+		p.reject("a column set")
+	default:
+		return false
+	}
+	return true
+}
+
+// constraint reads a constraint; column says that it is written on a column.
+func (p *parser) constraint(column bool) Constraint {
+	c := constraint{node: p.here()}
+	if p.got("CONSTRAINT") {
+		c.Name = p.ident()
+	}
+	switch {
+	case p.at("PRIMARY", "KEY"), p.at("UNIQUE"):
+		k := &KeyConstraint{constraint: c, Primary: p.at("PRIMARY")}
+		if p.next().up == "PRIMARY" {
+			p.next()
+		}
+		k.Clustering = p.clustering()
+		if p.at("(") {
+			k.Columns = p.indexColumns()
+		} else if !column {
+			p.fail()
+		}
+		k.Options = p.indexOptions()
+		k.On = p.filegroup()
+		return k
+	case p.at("CHECK"):
+		p.next()
+		k := &CheckConstraint{constraint: c, NotForReplication: p.got("NOT", "FOR", "REPLICATION")}
+		p.want("(")
+		k.Cond = p.cond()
+		p.want(")")
+		return k
+	case p.at("DEFAULT"):
+		p.next()
+		k := &DefaultConstraint{constraint: c, Value: p.expr()}
+		if !column {
+			p.want("FOR")
+			k.Column = p.ident()
+		}
+		k.WithValues = p.got("WITH", "VALUES")
+		return k
+	}
+	k := &ForeignKeyConstraint{constraint: c}
+	if p.got("FOREIGN", "KEY") && (!column || p.at("(")) {
+		k.Columns = p.identList()
+	}
+	p.want("REFERENCES")
+	k.RefTable = p.objectName()
+	k.RefColumns = p.optionalIdentList()
+	for {
+		switch {
+		case p.got("ON", "DELETE"):
+			k.OnDelete = p.refAction()
+		case p.got("ON", "UPDATE"):
+			k.OnUpdate = p.refAction()
+		case p.got("NOT", "FOR", "REPLICATION"):
+			k.NotForReplication = true
+		default:
+			return k
+		}
+	}
+}
+
+// refAction reads what a foreign key does.
+func (p *parser) refAction() RefAction {
+	switch {
+	case p.got("NO", "ACTION"):
+	case p.got("CASCADE"):
+		return Cascade
+	case p.got("SET", "NULL"):
+		return SetNull
+	case p.got("SET", "DEFAULT"):
+		return SetDefault
+	default:
+		p.fail()
+	}
+	return NoAction
+}
+
+// clustering reads CLUSTERED or NONCLUSTERED if it comes.
+func (p *parser) clustering() Clustering {
+	if p.at("NONCLUSTERED", "HASH") {
+		p.reject("a hash index")
+	}
+	switch p.gotAny("CLUSTERED", "NONCLUSTERED") {
+	case "CLUSTERED":
+		return Clustered
+	case "NONCLUSTERED":
+		return NonClustered
+	}
+	return ClusteringDefault
+}
+
+// indexColumns reads columns with their directions, in parentheses.
+func (p *parser) indexColumns() []*IndexColumn {
+	p.want("(")
+	var list []*IndexColumn
+	for {
+		c := &IndexColumn{node: p.here(), Name: p.ident()}
+		c.Desc = p.gotAny("ASC", "DESC") == "DESC"
+		list = append(list, c)
+		if !p.got(",") {
+			break
+		}
+	}
+	p.want(")")
+	return list
+}
+
+// indexOptions reads WITH (options), and the old WITH FILLFACTOR = n; nil if there are none.
+func (p *parser) indexOptions() []*Option {
+	if p.at("WITH", "(") {
+		p.next()
+		return p.options(false)
+	}
+	if p.at("WITH", "FILLFACTOR") || p.at("WITH", "PAD_INDEX") {
+		p.next()
+		return p.optionList(false)
+	}
+	return nil
+}
+
+// filegroup reads ON name if it comes; ON scheme(column) is a partition scheme.
+func (p *parser) filegroup() Ident {
+	if !p.at("ON") || p.ahead(1).is("DELETE") || p.ahead(1).is("UPDATE") {
+		return Ident{}
+	}
+	p.next()
+	id := p.alias()
+	if p.at("(") {
+		p.reject("a partition scheme")
+	}
+	return id
+}
+
+// inlineIndex reads INDEX inside a table definition.
+func (p *parser) inlineIndex(column bool) *IndexDef {
+	d := &IndexDef{node: p.here()}
+	p.want("INDEX")
+	d.Name = p.ident()
+	d.Unique = p.got("UNIQUE")
+	d.Clustering = p.clustering()
+	d.Columnstore = p.got("COLUMNSTORE")
+	if p.at("(") {
+		d.Columns = p.indexColumns()
+	} else if !column && !d.Columnstore {
+		p.fail()
+	}
+	p.indexTail(d)
+	return d
+}
+
+// indexTail reads INCLUDE, WHERE, WITH and ON.
+func (p *parser) indexTail(d *IndexDef) {
+	if p.got("INCLUDE") {
+		d.Include = p.identList()
+	}
+	if p.got("WHERE") {
+		d.Where = p.cond()
+	}
+	d.Options = p.indexOptions()
+	d.On = p.filegroup()
+	if p.at("FILESTREAM_ON") {
+		p.reject("FILESTREAM_ON")
+	}
+}
+
+// createTable reads CREATE TABLE behind TABLE.
+func (p *parser) createTable() Stmt {
+	s := &CreateTableStmt{Name: p.objectName()}
+	if p.at("AS") {
+		p.reject("CREATE TABLE AS " + p.ahead(1).text)
+		return nil
+	}
+	s.Def = p.tableDef()
+	for p.err == nil {
+		switch {
+		case p.at("ON"):
+			s.On = p.filegroup()
+		case p.got("TEXTIMAGE_ON"):
+			s.TextImageOn = p.alias()
+		case p.at("FILESTREAM_ON"):
+			p.reject("FILESTREAM_ON")
+		case p.at("WITH", "("):
+			p.next()
+			s.Options = p.options(false)
+		default:
+			return s
+		}
+	}
+	return s
+}
+
+// createIndex reads CREATE INDEX behind CREATE.
+func (p *parser) createIndex() Stmt {
+	d := &IndexDef{node: p.here()}
+	s := &CreateIndexStmt{Def: d}
+	d.Unique = p.got("UNIQUE")
+	d.Clustering = p.clustering()
+	d.Columnstore = p.got("COLUMNSTORE")
+	p.want("INDEX")
+	d.Name = p.ident()
+	p.want("ON")
+	s.Table = p.objectName()
+	if p.at("(") {
+		d.Columns = p.indexColumns()
+	} else if !d.Columnstore {
+		p.fail()
+	}
+	p.indexTail(d)
+	return s
+}
+
+// alterIndex reads ALTER INDEX behind INDEX.
+func (p *parser) alterIndex() Stmt {
+	s := &AlterIndexStmt{}
+	if !p.got("ALL") {
+		s.Name = p.ident()
+	}
+	p.want("ON")
+	s.Table = p.objectName()
+	s.Action = p.wantAny("REBUILD", "REORGANIZE", "DISABLE", "SET", "RESUME", "PAUSE", "ABORT")
+	s.Partition = p.partition()
+	switch {
+	case s.Action == "SET":
+		s.Options = p.options(false)
+	case p.at("WITH", "("):
+		p.next()
+		s.Options = p.options(false)
+	}
+	return s
+}
+
+// partition reads PARTITION = n or ALL; nil if there is none.
+func (p *parser) partition() Expr {
+	if !p.got("PARTITION") {
+		return nil
+	}
+	p.want("=")
+	e := expr{p.here()}
+	if p.got("ALL") {
+		return &Keyword{expr: e, Name: "ALL"}
+	}
+	return p.expr()
+}
+
+// dropIndex reads DROP INDEX behind INDEX: "ix ON t" and the old "t.ix".
+func (p *parser) dropIndex() Stmt {
+	s := &DropIndexStmt{IfExists: p.got("IF", "EXISTS")}
+	for {
+		d := &DropIndexItem{node: p.here()}
+		name := p.objectName()
+		if p.got("ON") {
+			if len(name.Parts) > 1 {
+				p.failAt(p.last())
+			}
+			d.Index = name.Parts[0]
+			d.Table = p.objectName()
+			if p.at("WITH", "(") {
+				p.next()
+				d.Options = p.options(false)
+			}
+		} else {
+			if len(name.Parts) < 2 {
+				p.fail()
+				return s
+			}
+			d.Index = name.Parts[len(name.Parts)-1]
+			d.Table = &ObjectName{node: name.node, Parts: name.Parts[:len(name.Parts)-1]}
+		}
+		s.Items = append(s.Items, d)
+		if !p.got(",") {
+			return s
+		}
+	}
+}
+
+// alterTable reads ALTER TABLE behind TABLE.
+func (p *parser) alterTable() Stmt {
+	s := &AlterTableStmt{Table: p.objectName()}
+	n := p.here()
+	mode := CheckDefault
+	switch {
+	case p.got("WITH", "CHECK"):
+		mode = WithCheck
+	case p.got("WITH", "NOCHECK"):
+		mode = WithNoCheck
+	}
+	switch {
+	case p.got("ADD"):
+		d := &TableDef{node: p.here()}
+		for p.err == nil {
+			if p.at("DEFAULT") || p.at("CONSTRAINT") {
+				d.Constraints = append(d.Constraints, p.constraint(false))
+			} else {
+				p.tableElement(d)
+			}
+			if !p.got(",") {
+				break
+			}
+		}
+		s.Action = &AlterAdd{node: n, Mode: mode, Def: d}
+	case p.atAny("CHECK", "NOCHECK"):
+		a := &AlterCheck{node: n, Mode: mode, Enable: p.next().up == "CHECK"}
+		p.want("CONSTRAINT")
+		a.Names = p.allOrIdents()
+		s.Action = a
+	case mode != CheckDefault:
+		p.fail()
+	case p.got("DROP"):
+		s.Action = p.alterDrop(n)
+	case p.got("ALTER", "COLUMN"):
+		s.Action = p.alterColumn(n)
+	case p.atAny("ENABLE", "DISABLE") && p.ahead(1).is("TRIGGER"):
+		a := &AlterTrigger{node: n, Enable: p.next().up == "ENABLE"}
+		p.want("TRIGGER")
+		a.Names = p.allOrIdents()
+		s.Action = a
+	case p.atAny("ENABLE", "DISABLE") && p.ahead(1).is("CHANGE_TRACKING"):
+		p.reject("change tracking")
+	case p.got("SET"):
+		s.Action = &AlterSet{node: n, Options: p.options(false)}
+	case p.got("REBUILD"):
+		a := &AlterRebuild{node: n, Partition: p.partition()}
+		if p.at("WITH", "(") {
+			p.next()
+			a.Options = p.options(false)
+		}
+		s.Action = a
+	case p.got("SWITCH"):
+		a := &AlterSwitch{node: n}
+		if p.got("PARTITION") {
+			a.Partition = p.expr()
+		}
+		p.want("TO")
+		a.To = p.objectName()
+		if p.got("PARTITION") {
+			a.ToPartition = p.expr()
+		}
+		s.Action = a
+	default:
+		p.fail()
+	}
+	return s
+}
+
+// allOrIdents reads ALL, as nil, or names.
+func (p *parser) allOrIdents() []Ident {
+	if p.got("ALL") {
+		return nil
+	}
+	ids := []Ident{p.ident()}
+	for p.got(",") {
+		ids = append(ids, p.ident())
+	}
+	return ids
+}
+
+// alterDrop reads the things to drop behind DROP. The words COLUMN and CONSTRAINT hold for the names behind them, too.
+func (p *parser) alterDrop(n node) AlterTableAction {
+	a := &AlterDrop{node: n}
+	column, exists := false, false
+	for {
+		i := &AlterDropItem{node: p.here()}
+		switch {
+		case p.got("COLUMN"):
+			column, exists = true, p.got("IF", "EXISTS")
+		case p.got("CONSTRAINT"):
+			column, exists = false, p.got("IF", "EXISTS")
+		case p.at("PERIOD", "FOR"):
+			p.reject("a system-versioned table")
+		}
+		i.Column, i.IfExists, i.Name = column, exists, p.ident()
+		if p.at("WITH", "(") {
+			p.next()
+			p.options(false)
+		}
+		a.Items = append(a.Items, i)
+		if !p.got(",") {
+			return a
+		}
+	}
+}
+
+// alterColumn reads ALTER COLUMN behind COLUMN.
+func (p *parser) alterColumn(n node) AlterTableAction {
+	a := &AlterColumn{node: n, Column: &ColumnDef{node: p.here(), Name: p.ident()}}
+	if w := p.gotAny("ADD", "DROP"); w != "" {
+		what := ""
+		switch {
+		case p.got("NOT", "FOR", "REPLICATION"):
+			what = "NOT FOR REPLICATION"
+		case p.at("MASKED"):
+			p.reject("a masked column (MASKED WITH)")
+		default:
+			what = p.wantAny("ROWGUIDCOL", "PERSISTED", "SPARSE", "HIDDEN")
+		}
+		if w == "ADD" {
+			a.Add = what
+		} else {
+			a.Drop = what
+		}
+		return a
+	}
+	a.Column.Type = p.typeRef()
+	if p.got("COLLATE") {
+		a.Column.Collation = p.ident().Name
+	}
+	a.Column.Null = p.nullSpec()
+	a.Column.Sparse = p.got("SPARSE")
+	if p.at("WITH", "(") {
+		p.next()
+		p.options(false)
+	}
+	return a
+}
