@@ -427,3 +427,15 @@ func TestSystemName(t *testing.T) {
 func TestShift(t *testing.T) {
 	require.Equal(t, `?5 + '?1' || fn('a?', ?14)`, shift(`?2 + '?1' || fn('a?', ?11)`, 3))
 }
+
+// A damaged file gives an error, not a panic.
+func FuzzLoadRow(f *testing.F) {
+	f.Add(defObject+"U", `{"ObjectID":5,"Columns":[{"Name":"a","ID":1}],"Indexes":[{"ID":1,"Key":{"Primary":true}}]}`)
+	f.Add(defObject+"SO", `{"ObjectID":6,"Start":1}`)
+	f.Add(defSchema, `{"ID":5,"Name":"app"}`)
+	f.Add(defMember, `[{"Role":1,"Member":2}]`)
+	f.Add(defLogin, `null`)
+	f.Fuzz(func(_ *testing.T, kind, body string) {
+		_ = emptyDatabase(5, "x", now).loadRow(kind, []byte(body))
+	})
+}

@@ -282,6 +282,7 @@ func (t *SystemTable) Materialize(ctx context.Context, env *Env, name string) er
 	if err != nil {
 		return err
 	}
+	c.Remember(key, nil)
 	if _, err := c.Exec(ctx, "DELETE FROM temp."+store.Quote(name), nil); err != nil {
 		return err
 	}

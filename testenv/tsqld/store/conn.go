@@ -152,10 +152,12 @@ func (c *Conn) use(ctx context.Context, id int, keep []int) error {
 // configure sets what SQLite keeps per connection and database, and the journal mode of a fresh file.
 func (c *Conn) configure(ctx context.Context, id int, fresh bool) error {
 	if fresh {
-		if _, err := c.Exec(ctx, "PRAGMA "+alias(id)+".journal_mode=WAL", nil); err != nil {
+		switch _, err := c.Exec(ctx, "PRAGMA "+alias(id)+".journal_mode=WAL", nil); {
+		case err == nil:
+			c.store.settled(id)
+		case !errors.Is(err, ErrBusy): // another connection uses the new file; the next one will try again
 			return err
 		}
-		c.store.settled(id)
 	}
 	mode := "NORMAL"
 	if c.store.temporary {
