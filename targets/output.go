@@ -220,12 +220,15 @@ func (w *outputWriter) prepare(ctx context.Context, messages *collector) error {
 	if err != nil {
 		return err
 	}
-	if len(found) == 0 {
-		if err := w.create(ctx); err != nil {
+	for try := 1; len(found) == 0; try++ {
+		if err := w.create(ctx); err != nil && (try == createTries || Classify(err).Class != ClassDeadlock) {
 			return err
 		}
 		if found, err = w.tableColumns(ctx); err != nil {
 			return err
+		}
+		if try == createTries {
+			break
 		}
 	}
 	if err := w.match(found); err != nil {
@@ -245,6 +248,10 @@ func (w *outputWriter) prepare(ctx context.Context, messages *collector) error {
 	}
 	return nil
 }
+
+// createTries is how often the making of the table is tried: targets that make it at once may be each
+// other's deadlock victims.
+const createTries = 3
 
 // tableColumn is a column of the output table.
 type tableColumn struct {
