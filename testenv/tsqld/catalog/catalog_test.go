@@ -418,6 +418,40 @@ func TestSystemTables(t *testing.T) {
 	require.EqualValues(t, 1, f.value(`SELECT count(*) FROM "sys.tables"`))
 }
 
+func TestForeignKeyAt(t *testing.T) {
+	f := start(t, "")
+	defer f.stop()
+	f.tables()
+	parent := f.db().Table("dbo", "Parent")
+	require.NoError(t, f.edit(func(e *Edit) error {
+		var keys []*ForeignKey
+		for _, name := range []string{"FK_1", "FK_2", "FK_3"} {
+			keys = append(keys, &ForeignKey{Name: name, Columns: []int{len(keys) + 1}, Referenced: parent.ObjectID, RefColumns: []int{1}, RefIndexID: 1, Disabled: name == "FK_2"})
+		}
+		e.AddTable(&Table{Header: Header{Name: "Three", SchemaID: SchemaDBO}, ForeignKeys: keys,
+			Columns: []*Column{column("a", types.IntType, true), column("b", types.IntType, true), column("c", types.IntType, true)}})
+		return nil
+	}))
+	three := f.db().Table("dbo", "Three")
+	require.NoError(t, f.conn.Begin(t.Context()))
+	for values, want := range map[string]string{"(9, 9, NULL)": "FK_1", "(NULL, 9, 9)": "FK_3"} {
+		child, up, index, err := f.conn.FindForeignKey(t.Context(), f.db().ID, []string{three.SQLName}, func() error {
+			return f.exec("INSERT INTO d5." + three.SQLName + " VALUES " + values)
+		})
+		require.NoError(t, err)
+		require.Same(t, three, f.db().TableBySQLName(child))
+		require.Same(t, parent, f.db().TableBySQLName(up))
+		require.Equal(t, want, three.ForeignKeyAt(index).Name)
+	}
+	require.NoError(t, f.conn.Rollback())
+	require.Nil(t, three.ForeignKeyAt(2))
+}
+
+func TestVersionsAreUsedOnce(t *testing.T) {
+	d := emptyDatabase(5, "x", now)
+	require.NotEqual(t, d.Edit(now).Database().Version, d.Edit(now).Database().Version)
+}
+
 func TestSystemName(t *testing.T) {
 	require.Regexp(t, `^PK__Customer__[0-9A-F]{16}$`, SystemName("PK", "Customers", "", 77))
 	require.Regexp(t, `^DF__Customers__Count__[0-9A-F]{8}$`, SystemName("DF", "CustomersOld", "Counter", 77))

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"sync/atomic"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -53,7 +54,7 @@ const (
 // Edit starts a change; now (a datetime) becomes the creation or modification date of what is touched.
 func (d *Database) Edit(now int64) *Edit {
 	c := *d
-	c.Version++
+	c.Version = nextVersion()
 	c.schemas = maps.Clone(d.schemas)
 	c.objects = maps.Clone(d.objects)
 	c.byName = maps.Clone(d.byName)
@@ -66,6 +67,19 @@ func (d *Database) Edit(now int64) *Edit {
 	c.credentials = maps.Clone(d.credentials)
 	c.logins = maps.Clone(d.logins)
 	return &Edit{db: &c, now: now, dirty: map[defKey]any{}}
+}
+
+// lastVersion is the newest version that was given to any database of the process. Versions are never given
+// out twice, not even after a rollback, so that caches keyed by them cannot mix up two drafts.
+var lastVersion atomic.Int64
+
+// nextVersion gives out a version.
+func nextVersion() int64 { return lastVersion.Add(1) }
+
+// seenVersion takes note of a version that was read from a file.
+func seenVersion(v int64) {
+	for last := lastVersion.Load(); v > last && !lastVersion.CompareAndSwap(last, v); last = lastVersion.Load() {
+	}
 }
 
 // Database is the database as changed so far.

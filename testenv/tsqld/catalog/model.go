@@ -105,7 +105,7 @@ type Options struct {
 type Database struct {
 	ID      int
 	Name    string
-	Version int64 // grows with every change; (ID, Version) keys caches of whatever depends on definitions
+	Version int64 // grows with every change and is never used twice; (ID, Version) keys caches of whatever depends on definitions
 	Created int64 // datetime
 	OwnerID []byte
 	Options Options

@@ -166,6 +166,7 @@ func (d *Database) loadMeta(ctx context.Context, c *store.Conn) (ok bool, err er
 			}
 		case metaVersion:
 			d.Version, ok = v.(int64)
+			seenVersion(d.Version)
 		case metaCounters:
 			text, _ := v.(string)
 			if err := json.Unmarshal([]byte(text), &d.next); err != nil {

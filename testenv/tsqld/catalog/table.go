@@ -3,6 +3,7 @@ package catalog
 import (
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -286,6 +287,34 @@ func (t *Table) SQLIndex(ix *Index) string {
 		return fmt.Sprintf("i%d_%d", t.ObjectID, ix.ID)
 	}
 	return fmt.Sprintf("i_%s_%d", t.SQLName, ix.ID)
+}
+
+// ForeignKeyAt is the foreign key that SQLite knows under a number, as [store.Conn.FindForeignKey] returns it:
+// SQLite numbers those of a table from the last one; nil if there is none.
+func (t *Table) ForeignKeyAt(index int) *ForeignKey {
+	for i := len(t.ForeignKeys) - 1; i >= 0; i-- {
+		if t.ForeignKeys[i].Disabled {
+			continue
+		}
+		if index == 0 {
+			return t.ForeignKeys[i]
+		}
+		index--
+	}
+	return nil
+}
+
+// TableBySQLName finds the table that SQLite calls t<object id>; nil if there is none.
+func (d *Database) TableBySQLName(name string) *Table {
+	digits, ok := strings.CutPrefix(name, "t")
+	if !ok {
+		return nil
+	}
+	id, err := strconv.ParseInt(digits, 10, 32)
+	if err != nil {
+		return nil
+	}
+	return d.TableByID(int32(id))
 }
 
 // Shape returns the columns as clients see them, for SELECT * and table-valued results.
