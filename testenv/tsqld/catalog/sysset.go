@@ -90,6 +90,8 @@ type LockInfo struct {
 // row is a row of a system table by column name; what is missing is NULL, or zero in a column that is not nullable.
 type row map[string]types.Value
 
+// viewFiles holds the system views in T-SQL.
+//
 //go:embed sysviews/*.sql
 var viewFiles embed.FS
 

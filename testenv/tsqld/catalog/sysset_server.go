@@ -135,7 +135,7 @@ var configurations = []struct {
 	{16390, "xp_cmdshell", 0, 0, 1, "Enable or disable command shell", true},
 }
 
-// state reports whether the session may see others: VIEW SERVER STATE, here sysadmin.
+// others yields the sessions that the session may see: without VIEW SERVER STATE, which here means sysadmin, only itself.
 func (env *Env) others() []Session {
 	if env.SeeAll || len(env.Sessions) == 0 {
 		return env.Sessions

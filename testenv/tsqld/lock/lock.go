@@ -84,7 +84,7 @@ func (m *Manager) SetPriority(s *Session, priority int) {
 	s.priority = priority
 }
 
-// Waits for ever as a time-out of Lock.
+// Forever is the time-out of a Lock that waits as long as it takes.
 const Forever time.Duration = -1
 
 // Lock takes a lock, or strengthens one that the owner has; taking it n times needs n calls of Unlock. timeout

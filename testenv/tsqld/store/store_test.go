@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -46,6 +47,8 @@ func functions() *Functions {
 				return func(a []types.Value) (types.Value, error) { return a[0], nil }, nil
 			case "slow":
 				return func(a []types.Value) (types.Value, error) { time.Sleep(time.Millisecond); return a[0], nil }, nil
+			case "slower":
+				return func(a []types.Value) (types.Value, error) { time.Sleep(time.Second); return a[0], nil }, nil
 			}
 			return nil, unknownKey(key)
 		},
@@ -421,4 +424,22 @@ func TestCollations(t *testing.T) {
 	} {
 		require.Equal(t, want, value(t, c, "SELECT "+expr), expr)
 	}
+}
+
+// Connections work in a bubble of virtual time, where a wait that is no durable blocking would hang.
+func TestInBubble(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, err := Open(t.Context(), Config{Functions: functions()})
+		require.NoError(t, err)
+		c := acquire(t, s, 5)
+		run(t, c, "CREATE TABLE d5.t(a)")
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		began := time.Now()
+		_, err = c.Exec(ctx, endless+"INSERT INTO d5.t SELECT fnv('slower', i) FROM n LIMIT 5000", nil)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.GreaterOrEqual(t, time.Since(began), time.Hour)
+		s.Release(c)
+		require.NoError(t, s.Close())
+	})
 }

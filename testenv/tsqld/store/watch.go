@@ -17,9 +17,10 @@ type watch struct {
 	done     <-chan struct{}
 	stop     func() bool
 	canceled atomic.Bool
+	quit     chan struct{} // closed to end cancel
+	finished chan struct{} // closed by cancel
 
 	mu      sync.Mutex
-	over    bool // the connection has gone on to another context
 	running bool // a statement that may be interrupted is being stepped
 }
 
@@ -40,30 +41,35 @@ func (c *Conn) follow(ctx context.Context) error {
 		return nil
 	}
 	c.unwatch()
-	w := &watch{conn: c, ctx: ctx, done: done}
+	w := &watch{conn: c, ctx: ctx, done: done, quit: make(chan struct{}), finished: make(chan struct{})}
 	w.stop = context.AfterFunc(ctx, w.cancel)
 	c.watch = w
 	return nil
 }
 
-// unwatch ends the watch; no interrupt comes from it afterwards.
+// unwatch ends the watch; no interrupt comes from it afterwards, and its goroutine is gone.
 func (c *Conn) unwatch() {
 	w := c.watch
 	if w == nil {
 		return
 	}
 	c.watch = nil
-	w.stop()
-	w.mu.Lock()
-	w.over = true
-	w.mu.Unlock()
+	if !w.stop() {
+		close(w.quit)
+		<-w.finished
+	}
 }
 
 // cancel interrupts the running statement until it has ended: SQLite forgets an interrupt that comes just before the start.
 func (w *watch) cancel() {
+	defer close(w.finished)
 	w.canceled.Store(true)
 	for w.interrupt() {
-		time.Sleep(retryInterrupt)
+		select {
+		case <-time.After(retryInterrupt):
+		case <-w.quit:
+			return
+		}
 	}
 }
 
@@ -71,7 +77,7 @@ func (w *watch) cancel() {
 func (w *watch) interrupt() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.over || !w.running {
+	if !w.running {
 		return false
 	}
 	lib.Xsqlite3_interrupt(nil, w.conn.db)
