@@ -72,7 +72,7 @@ func (s *Store) TargetGroupMembers(ctx context.Context, group string) ([]targets
 	var rows []memberRow
 	err := s.selectAll(ctx, "list target group members", &rows, `SELECT membership_type, target_type, target_id,
     refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name
-FROM jobs.target_group_members
+FROM jobs.target_group_member_details
 WHERE target_group_name = @p1
 ORDER BY membership_type DESC, target_type, server_name, database_name, elastic_pool_name;`, group)
 	if err != nil {

@@ -2,6 +2,7 @@ package controldb
 
 import (
 	"context"
+	"database/sql"
 	"time"
 
 	"github.com/google/uuid"
@@ -113,10 +114,9 @@ type StepAdded struct {
 // AddJobStep adds a step, which makes a new version of the job.
 func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error) {
 	var version int64
-	var stepID *int64
+	var stepID sql.NullInt64
 	if spec.StepID != nil {
-		n := int64(*spec.StepID)
-		stepID = &n
+		stepID = sql.NullInt64{Int64: int64(*spec.StepID), Valid: true}
 	}
 	c := newCall("jobs.sp_add_jobstep").in("job_name", spec.JobName)
 	c.out("step_id", &stepID)
@@ -135,11 +135,7 @@ func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error
 	if err := s.exec(ctx, "add job step", c); err != nil {
 		return StepAdded{}, err
 	}
-	added := StepAdded{JobVersion: int(version)}
-	if stepID != nil {
-		added.StepID = int(*stepID)
-	}
-	return added, nil
+	return StepAdded{StepID: int(stepID.Int64), JobVersion: int(version)}, nil
 }
 
 // StepUpdate is the argument of UpdateJobStep: the parameters of jobs.sp_update_jobstep. A nil field stays as

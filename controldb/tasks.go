@@ -289,6 +289,7 @@ type outcomeJSON struct {
 
 // messageJSON is the form of a message in it.
 type messageJSON struct {
+	Ordinal   int                 `json:"ordinal"` // from 1
 	Kind      targets.MessageKind `json:"kind"`
 	Number    int32               `json:"number,omitempty"`
 	Severity  uint8               `json:"severity,omitempty"`
@@ -313,9 +314,9 @@ func (o Outcome) json() outcomeJSON {
 	if e := o.Error; e.Number != 0 {
 		j.ErrorNumber, j.ErrorSeverity, j.ErrorState, j.ErrorLine, j.ErrorProcedure = &e.Number, &e.Severity, &e.State, &e.Line, e.Procedure
 	}
-	for _, m := range o.Messages {
+	for i, m := range o.Messages {
 		mj := messageJSON{
-			Kind: m.Kind, Number: m.Number, Severity: m.Severity, State: m.State, Line: m.Line, Procedure: m.Procedure, Text: m.Text,
+			Ordinal: i + 1, Kind: m.Kind, Number: m.Number, Severity: m.Severity, State: m.State, Line: m.Line, Procedure: m.Procedure, Text: m.Text,
 		}
 		if m.Kind == targets.KindRows {
 			mj.Rows = &m.Rows

@@ -1,0 +1,110 @@
+package sqlfs
+
+import (
+	"regexp"
+	"strings"
+)
+
+// Entry is a documented part of an object: a parameter, a column, or an error.
+type Entry struct {
+	// Name is @name of a parameter, the name of a column, or the number of an error.
+	Name string
+	// Type is the declaration that follows the name in the object's text, such as "INT = NULL OUTPUT"; empty
+	// for columns of views and for errors.
+	Type string
+	// Text says what it is.
+	Text string
+}
+
+// Description is an object's documentation, from the comment block at the head of its file.
+type Description struct {
+	Object
+	// Summary is the text before the first section.
+	Summary string
+	// Parameters are a procedure's, in order.
+	Parameters []Entry
+	// Columns are a view's or table's, in order.
+	Columns []Entry
+	// CalledBy, Locks and Returns are a procedure's.
+	CalledBy, Locks, Returns string
+	// Throws are a procedure's errors, by number.
+	Throws []Entry
+}
+
+var (
+	sectionLine   = regexp.MustCompile(`^(Parameters|Columns|Called by|Locks|Returns|Throws):\s*(.*)$`)
+	entryLine     = regexp.MustCompile(`^  (\S.*?)(?:\s{2,}(.*)|)$`)
+	throwLine     = regexp.MustCompile(`^  ([0-9]{5})\s+(.*)$`)
+	parameterDecl = regexp.MustCompile(`(?m)^    (@[a-z_]+)\s+(.*?),?\s*(?:--.*)?$`)
+)
+
+// Describe reads the documentation of an object.
+func Describe(o Object) Description {
+	d := Description{Object: o}
+	section := ""
+	var free = map[string]*string{"": &d.Summary, "Called by": &d.CalledBy, "Locks": &d.Locks, "Returns": &d.Returns}
+	for line := range strings.Lines(o.Text) {
+		line = strings.TrimRight(line, "\r\n")
+		if !strings.HasPrefix(line, "--") {
+			break
+		}
+		line = strings.TrimPrefix(strings.TrimPrefix(line, "--"), " ")
+		if m := sectionLine.FindStringSubmatch(line); m != nil {
+			section = m[1]
+			line = m[2]
+			if free[section] == nil {
+				continue
+			}
+		}
+		if text := free[section]; text != nil {
+			*text = strings.TrimSpace(*text + " " + strings.TrimSpace(line))
+			continue
+		}
+		d.entry(section, line)
+	}
+	if o.Kind == KindProcedure {
+		types := map[string]string{}
+		head, _, _ := strings.Cut(o.Text, "\nAS\n")
+		for _, m := range parameterDecl.FindAllStringSubmatch(head, -1) {
+			types[m[1]] = strings.TrimSpace(m[2])
+		}
+		for i, p := range d.Parameters {
+			d.Parameters[i].Type = types[p.Name]
+		}
+	}
+	return d
+}
+
+// entry reads a line of a section with entries: a new entry, or more text of the last one.
+func (d *Description) entry(section, line string) {
+	list := map[string]*[]Entry{"Parameters": &d.Parameters, "Columns": &d.Columns, "Throws": &d.Throws}[section]
+	if list == nil || strings.TrimSpace(line) == "" {
+		return
+	}
+	if section == "Throws" {
+		if m := throwLine.FindStringSubmatch(line); m != nil {
+			*list = append(*list, Entry{Name: m[1], Text: m[2]})
+			return
+		}
+	} else if m := entryLine.FindStringSubmatch(line); m != nil && !strings.HasPrefix(line, "   ") {
+		*list = append(*list, Entry{Name: m[1], Text: m[2]})
+		return
+	}
+	if n := len(*list); n > 0 {
+		last := &(*list)[n-1]
+		last.Text = strings.TrimSpace(last.Text + " " + strings.TrimSpace(line))
+	}
+}
+
+// DescribeAll describes every object in the order of a fresh install.
+func DescribeAll() ([]Description, error) {
+	all, err := Objects()
+	if err != nil {
+		return nil, err
+	}
+	list := make([]Description, 0, len(all))
+	for _, o := range all {
+		list = append(list, Describe(o))
+	}
+	return list, nil
+}

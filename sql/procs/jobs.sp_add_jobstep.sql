@@ -1,0 +1,216 @@
+-- Adds a step to a job, which makes a new version of the job. Runs that are active keep their version.
+--
+-- Parameters:
+--   @job_name                           Which job.
+--   @step_id                            Position, from 1 to the number of steps + 1; later steps move up. NULL: last.
+--                                       Receives the position.
+--   @step_name                          Name; unique within the job. NULL: JobStep, for the first step only.
+--   @command_type                       TSql.
+--   @command_source                     Inline.
+--   @command                            The script; GO lines and script variables $(name) are allowed.
+--   @credential_name                    Credential that runs the step; NULL: the agent's default.
+--   @target_group_name                  Where the step runs.
+--   @initial_retry_interval_seconds     Wait before the first retry.
+--   @maximum_retry_interval_seconds     Most that a wait may be.
+--   @retry_interval_backoff_multiplier  Factor between two waits.
+--   @retry_attempts                     Retries after the first attempt.
+--   @step_timeout_seconds               Time that the step may take on one database, waits included.
+--   @output_type                        SqlDatabase: the first result set is written to a table. NULL: it is not.
+--   @output_credential_name             Credential that writes the output; NULL: the agent's default.
+--   @output_subscription_id             Stored, and shown in the views; of no effect outside Azure.
+--   @output_resource_group_name         Stored, and shown in the views; of no effect outside Azure.
+--   @output_server_name                 Server of the output table.
+--   @output_database_name               Database of the output table.
+--   @output_schema_name                 Schema of the output table; NULL: dbo.
+--   @output_table_name                  Name of the output table; it is created if it does not exist.
+--   @job_version                        Receives the job's new version.
+--   @max_parallelism                    Databases of one elastic pool (of one server, outside pools) on which the step
+--                                       runs at once; NULL: no limit.
+-- Called by: anybody with the role jobs_author.
+-- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps.
+-- Returns:   0.
+-- Throws:
+--   50001 the job name is missing or empty.
+--   50007 the command type is not TSql.
+--   50008 the command source is not Inline.
+--   50009 the command is missing or empty.
+--   50010 the step name is missing or empty.
+--   50011 the step id is out of range.
+--   50012 the target group name is missing or empty.
+--   50013 the initial retry interval is out of range.
+--   50014 the maximum retry interval is out of range.
+--   50015 the retry interval backoff multiplier is below 1.
+--   50016 the number of retry attempts is negative.
+--   50017 the step timeout is out of range.
+--   50018 the output type is not SqlDatabase.
+--   50019 the output lacks its server, database or table name.
+--   50020 the maximum parallelism is below 1.
+--   50100 the job does not exist.
+--   50105 a step of this name exists already.
+--   50106 the target group does not exist.
+CREATE OR ALTER PROCEDURE jobs.sp_add_jobstep
+    @job_name                          NVARCHAR(128),
+    @step_id                           INT = NULL OUTPUT,
+    @step_name                         NVARCHAR(128) = NULL,
+    @command_type                      NVARCHAR(50) = N'TSql',
+    @command_source                    NVARCHAR(50) = N'Inline',
+    @command                           NVARCHAR(MAX) = NULL,
+    @credential_name                   NVARCHAR(128) = NULL,
+    @target_group_name                 NVARCHAR(128) = NULL,
+    @initial_retry_interval_seconds    INT = 1,
+    @maximum_retry_interval_seconds    INT = 120,
+    @retry_interval_backoff_multiplier REAL = 2.0,
+    @retry_attempts                    INT = 10,
+    @step_timeout_seconds              INT = 43200,
+    @output_type                       NVARCHAR(50) = NULL,
+    @output_credential_name            NVARCHAR(128) = NULL,
+    @output_subscription_id            UNIQUEIDENTIFIER = NULL,
+    @output_resource_group_name        NVARCHAR(128) = NULL,
+    @output_server_name                NVARCHAR(256) = NULL,
+    @output_database_name              NVARCHAR(128) = NULL,
+    @output_schema_name                NVARCHAR(128) = NULL,
+    @output_table_name                 NVARCHAR(128) = NULL,
+    @job_version                       INT = NULL OUTPUT,
+    @max_parallelism                   INT = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @target_group_id UNIQUEIDENTIFIER;
+    DECLARE @version INT;
+    DECLARE @steps INT;
+    DECLARE @command_id BIGINT;
+
+    -- An explicit NULL means the default.
+    SET @command_type = COALESCE(@command_type, N'TSql');
+    SET @command_source = COALESCE(@command_source, N'Inline');
+    SET @initial_retry_interval_seconds = COALESCE(@initial_retry_interval_seconds, 1);
+    SET @maximum_retry_interval_seconds = COALESCE(@maximum_retry_interval_seconds, 120);
+    SET @retry_interval_backoff_multiplier = COALESCE(@retry_interval_backoff_multiplier, 2.0);
+    SET @retry_attempts = COALESCE(@retry_attempts, 10);
+    SET @step_timeout_seconds = COALESCE(@step_timeout_seconds, 43200);
+    SET @credential_name = NULLIF(@credential_name, N'');
+    SET @output_type = NULLIF(@output_type, N'');
+    SET @output_credential_name = NULLIF(@output_credential_name, N'');
+    SET @output_server_name = NULLIF(@output_server_name, N'');
+    SET @output_database_name = NULLIF(@output_database_name, N'');
+    SET @output_schema_name = NULLIF(@output_schema_name, N'');
+    SET @output_table_name = NULLIF(@output_table_name, N'');
+
+    EXECUTE jobs_internal.check_step
+        @command_type = @command_type,
+        @command_source = @command_source,
+        @initial_retry_interval_seconds = @initial_retry_interval_seconds,
+        @maximum_retry_interval_seconds = @maximum_retry_interval_seconds,
+        @retry_interval_backoff_multiplier = @retry_interval_backoff_multiplier,
+        @retry_attempts = @retry_attempts,
+        @step_timeout_seconds = @step_timeout_seconds,
+        @output_type = @output_type,
+        @output_server_name = @output_server_name,
+        @output_database_name = @output_database_name,
+        @output_table_name = @output_table_name,
+        @max_parallelism = @max_parallelism;
+    IF @command IS NULL OR LTRIM(@command) = N''
+        THROW 50009, N'A command is needed: @command is NULL or empty.', 1;
+
+    BEGIN TRANSACTION;
+
+    EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
+    EXECUTE jobs_internal.lock_target_group
+        @target_group_name = @target_group_name OUTPUT,
+        @target_group_id = @target_group_id OUTPUT;
+
+    SELECT @steps = COUNT(*)
+    FROM jobs_internal.job_steps AS s
+    WHERE s.job_id = @job_id
+        AND s.version = @version;
+
+    SET @step_id = COALESCE(@step_id, @steps + 1);
+    IF @step_id < 1 OR @step_id > @steps + 1
+    BEGIN
+        SET @message = CONCAT(N'@step_id is ', @step_id, N': the job ''', @job_name, N''' has ', @steps, N' steps, so 1 to ', @steps + 1, N' is needed.');
+        THROW 50011, @message, 1;
+    END;
+
+    IF @step_name IS NULL AND @steps = 0
+        SET @step_name = N'JobStep';
+    IF @step_name IS NULL OR LTRIM(@step_name) = N''
+    BEGIN
+        SET @message = CONCAT(N'A step name is needed: @step_name is NULL or empty, and the job ''', @job_name, N''' has ', @steps, N' steps already.');
+        THROW 50010, @message, 1;
+    END;
+    IF EXISTS (
+        SELECT 1
+        FROM jobs_internal.job_steps AS s
+        WHERE s.job_id = @job_id
+            AND s.version = @version
+            AND s.step_name = @step_name
+    )
+    BEGIN
+        SET @message = CONCAT(N'The job ''', @job_name, N''' has a step named ''', @step_name, N''' already.');
+        THROW 50105, @message, 1;
+    END;
+
+    SET @job_version = @version + 1;
+    INSERT INTO jobs_internal.step_commands (job_id, command_type, command_source, command)
+    VALUES (@job_id, N'TSql', N'Inline', @command);
+    SET @command_id = SCOPE_IDENTITY();
+
+    INSERT INTO jobs_internal.job_versions (job_id, version, created_at)
+    VALUES (@job_id, @job_version, @now);
+    INSERT INTO jobs_internal.job_steps (
+        job_id, version, step_id, step_name, command_id, credential_name, target_group_id, target_group_name,
+        initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
+        retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
+        output_resource_group_name, output_server_name, output_database_name, output_schema_name,
+        output_table_name, max_parallelism
+    )
+    SELECT
+        s.job_id, @job_version, CASE WHEN s.step_id >= @step_id THEN s.step_id + 1 ELSE s.step_id END,
+        s.step_name, s.command_id, s.credential_name, s.target_group_id, s.target_group_name,
+        s.initial_retry_interval_seconds, s.maximum_retry_interval_seconds, s.retry_interval_backoff_multiplier,
+        s.retry_attempts, s.step_timeout_seconds, s.output_type, s.output_credential_name, s.output_subscription_id,
+        s.output_resource_group_name, s.output_server_name, s.output_database_name, s.output_schema_name,
+        s.output_table_name, s.max_parallelism
+    FROM jobs_internal.job_steps AS s
+    WHERE s.job_id = @job_id
+        AND s.version = @version;
+    INSERT INTO jobs_internal.job_steps (
+        job_id, version, step_id, step_name, command_id, credential_name, target_group_id, target_group_name,
+        initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
+        retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
+        output_resource_group_name, output_server_name, output_database_name, output_schema_name,
+        output_table_name, max_parallelism
+    )
+    VALUES (
+        @job_id, @job_version, @step_id, @step_name, @command_id, @credential_name, @target_group_id, @target_group_name,
+        @initial_retry_interval_seconds, @maximum_retry_interval_seconds, @retry_interval_backoff_multiplier,
+        @retry_attempts, @step_timeout_seconds, CASE WHEN @output_type IS NOT NULL THEN N'SqlDatabase' END,
+        @output_credential_name, @output_subscription_id, @output_resource_group_name, @output_server_name,
+        @output_database_name, CASE WHEN @output_type IS NOT NULL THEN COALESCE(@output_schema_name, N'dbo') ELSE @output_schema_name END,
+        @output_table_name, @max_parallelism
+    );
+    UPDATE j
+    SET j.current_version = @job_version
+    FROM jobs_internal.jobs AS j
+    WHERE j.job_id = @job_id;
+
+    -- A schedule that came due while the job had no steps is due again now that it has one.
+    IF @steps = 0
+        AND EXISTS (
+            SELECT 1
+            FROM jobs_internal.schedules AS s
+            WHERE s.job_id = @job_id
+                AND s.name = N''
+                AND s.enabled = 1
+                AND s.executions = 0
+                AND s.last_due_at IS NOT NULL
+        )
+        EXECUTE jobs_internal.activate_schedule @job_id = @job_id, @name = N'', @now = @now;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

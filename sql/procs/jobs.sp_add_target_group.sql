@@ -1,0 +1,43 @@
+-- Adds an empty target group.
+--
+-- Parameters:
+--   @target_group_name  Name; unique.
+--   @target_group_id    Receives the new id.
+-- Called by: anybody with the role jobs_author.
+-- Locks:     the range of the name in target_groups (U).
+-- Returns:   0.
+-- Throws:
+--   50012 the target group name is missing or empty.
+--   50107 a target group of this name exists already.
+CREATE OR ALTER PROCEDURE jobs.sp_add_target_group
+    @target_group_name NVARCHAR(128),
+    @target_group_id   UNIQUEIDENTIFIER = NULL OUTPUT
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+
+    IF @target_group_name IS NULL OR LTRIM(@target_group_name) = N''
+        THROW 50012, N'A target group name is needed: @target_group_name is NULL or empty.', 1;
+
+    BEGIN TRANSACTION;
+
+    IF EXISTS (
+        SELECT 1
+        FROM jobs_internal.target_groups AS g WITH (UPDLOCK, HOLDLOCK)
+        WHERE g.name = @target_group_name
+    )
+    BEGIN
+        SET @message = CONCAT(N'A target group named ''', @target_group_name, N''' exists already. Choose another name, or add members to it.');
+        THROW 50107, @message, 1;
+    END;
+
+    SET @target_group_id = NEWID();
+    INSERT INTO jobs_internal.target_groups (target_group_id, name, created_at)
+    VALUES (@target_group_id, @target_group_name, @now);
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

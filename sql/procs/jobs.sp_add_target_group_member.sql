@@ -1,0 +1,110 @@
+-- Adds a member to a target group. A server or a pool stands for all its databases at the time of a run. What a member
+-- excludes is excluded whatever the order of members.
+--
+-- Parameters:
+--   @target_group_name        Which target group.
+--   @membership_type          Include or Exclude, in any case.
+--   @target_type              SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap, in any case.
+--   @refresh_credential_name  Credential that lists databases; NULL: the agent's default.
+--   @server_name              Server; needed by every target type.
+--   @database_name            Database (SqlDatabase), or the shard map manager's (SqlShardMap).
+--   @elastic_pool_name        Elastic pool (SqlElasticPool).
+--   @shard_map_name           Shard map (SqlShardMap).
+--   @target_id                Receives the id of the member.
+-- Called by: anybody with the role jobs_author.
+-- Locks:     the target group's row (U).
+-- Returns:   0.
+-- Throws:
+--   50012 the target group name is missing or empty.
+--   50022 the membership type is neither Include nor Exclude.
+--   50023 the target type is none of the four.
+--   50024 a name that the target type needs is missing.
+--   50025 a name is given that does not belong to the target type.
+--   50106 the target group does not exist.
+CREATE OR ALTER PROCEDURE jobs.sp_add_target_group_member
+    @target_group_name       NVARCHAR(128),
+    @membership_type         NVARCHAR(128) = N'Include',
+    @target_type             NVARCHAR(128) = NULL,
+    @refresh_credential_name NVARCHAR(128) = NULL,
+    @server_name             NVARCHAR(128) = NULL,
+    @database_name           NVARCHAR(128) = NULL,
+    @elastic_pool_name       NVARCHAR(128) = NULL,
+    @shard_map_name          NVARCHAR(128) = NULL,
+    @target_id               UNIQUEIDENTIFIER = NULL OUTPUT
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @target_group_id UNIQUEIDENTIFIER;
+    DECLARE @membership NVARCHAR(128) = CASE LOWER(COALESCE(@membership_type, N'Include'))
+        WHEN N'include' THEN N'Include'
+        WHEN N'exclude' THEN N'Exclude'
+    END;
+    DECLARE @type NVARCHAR(128) = CASE LOWER(@target_type)
+        WHEN N'sqlserver' THEN N'SqlServer'
+        WHEN N'sqlelasticpool' THEN N'SqlElasticPool'
+        WHEN N'sqldatabase' THEN N'SqlDatabase'
+        WHEN N'sqlshardmap' THEN N'SqlShardMap'
+    END;
+    DECLARE @missing NVARCHAR(128);
+    DECLARE @surplus NVARCHAR(128);
+
+    IF @membership IS NULL
+    BEGIN
+        SET @message = CONCAT(N'The membership type ''', @membership_type, N''' is not known: Include or Exclude is needed.');
+        THROW 50022, @message, 1;
+    END;
+    IF @type IS NULL
+    BEGIN
+        SET @message = CONCAT(N'The target type ', COALESCE(N'''' + @target_type + N'''', N'NULL'), N' is not known: SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap is needed.');
+        THROW 50023, @message, 1;
+    END;
+
+    SET @refresh_credential_name = NULLIF(@refresh_credential_name, N'');
+    SET @server_name = NULLIF(LTRIM(RTRIM(@server_name)), N'');
+    SET @database_name = NULLIF(@database_name, N'');
+    SET @elastic_pool_name = NULLIF(@elastic_pool_name, N'');
+    SET @shard_map_name = NULLIF(@shard_map_name, N'');
+
+    SET @missing = CASE
+        WHEN @server_name IS NULL THEN N'@server_name'
+        WHEN @type IN (N'SqlDatabase', N'SqlShardMap') AND @database_name IS NULL THEN N'@database_name'
+        WHEN @type = N'SqlElasticPool' AND @elastic_pool_name IS NULL THEN N'@elastic_pool_name'
+        WHEN @type = N'SqlShardMap' AND @shard_map_name IS NULL THEN N'@shard_map_name'
+    END;
+    IF @missing IS NOT NULL
+    BEGIN
+        SET @message = CONCAT(N'A member of type ', @type, N' needs ', @missing, N'.');
+        THROW 50024, @message, 1;
+    END;
+    SET @surplus = CASE
+        WHEN @type NOT IN (N'SqlDatabase', N'SqlShardMap') AND @database_name IS NOT NULL THEN N'@database_name'
+        WHEN @type <> N'SqlElasticPool' AND @elastic_pool_name IS NOT NULL THEN N'@elastic_pool_name'
+        WHEN @type <> N'SqlShardMap' AND @shard_map_name IS NOT NULL THEN N'@shard_map_name'
+    END;
+    IF @surplus IS NOT NULL
+    BEGIN
+        SET @message = CONCAT(N'A member of type ', @type, N' has no ', @surplus, N'. Leave it out, or choose another @target_type.');
+        THROW 50025, @message, 1;
+    END;
+
+    BEGIN TRANSACTION;
+
+    EXECUTE jobs_internal.lock_target_group
+        @target_group_name = @target_group_name OUTPUT,
+        @target_group_id = @target_group_id OUTPUT;
+
+    SET @target_id = NEWID();
+    INSERT INTO jobs_internal.target_group_members (
+        target_group_id, target_id, membership_type, target_type, refresh_credential_name,
+        server_name, database_name, elastic_pool_name, shard_map_name
+    )
+    VALUES (
+        @target_group_id, @target_id, @membership, @type, @refresh_credential_name,
+        @server_name, @database_name, @elastic_pool_name, @shard_map_name
+    );
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

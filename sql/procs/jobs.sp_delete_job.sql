@@ -1,0 +1,68 @@
+-- Deletes a job with its steps, schedules and history. Its name is free again at once. With @force = 1 executions that
+-- are active are canceled; the agents that run them see it on their next pass. What is left of the rows vanishes
+-- in small batches.
+--
+-- Parameters:
+--   @job_name  Which job.
+--   @force     1: cancel active executions. 0: fail while there are any.
+-- Called by: anybody with the role jobs_author.
+-- Locks:     the job's row (U), its active executions (X).
+-- Returns:   0.
+-- Throws:
+--   50001 the job name is missing or empty.
+--   50100 the job does not exist.
+--   50102 the job has active executions.
+CREATE OR ALTER PROCEDURE jobs.sp_delete_job
+    @job_name NVARCHAR(128) = NULL,
+    @force    BIT = 0
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @job_id UNIQUEIDENTIFIER;
+
+    BEGIN TRANSACTION;
+
+    EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT;
+
+    IF COALESCE(@force, 0) = 0
+        AND EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_executions AS e
+            WHERE e.job_id = @job_id
+                AND e.is_active = 1
+        )
+    BEGIN
+        SET @message = CONCAT(N'The job ''', @job_name, N''' has active executions. Wait for them, stop them with jobs.sp_stop_job, or delete with @force = 1.');
+        THROW 50102, @message, 1;
+    END;
+
+    UPDATE j
+    SET j.deleted_at = @now
+    FROM jobs_internal.jobs AS j
+    WHERE j.job_id = @job_id;
+
+    UPDATE s
+    SET s.enabled = 0,
+        s.state = N'Disabled',
+        s.reason = N'The job was deleted.',
+        s.next_due_at = NULL,
+        s.updated_at = @now
+    FROM jobs_internal.schedules AS s
+    WHERE s.job_id = @job_id;
+
+    UPDATE e
+    SET e.stop_requested_at = COALESCE(e.stop_requested_at, @now),
+        e.stop_requested_by = COALESCE(e.stop_requested_by, ORIGINAL_LOGIN())
+    FROM jobs_internal.job_executions AS e
+    WHERE e.job_id = @job_id
+        AND e.is_active = 1;
+
+    COMMIT TRANSACTION;
+
+    -- A job with little history is gone at once; the rest is left to the agents.
+    EXECUTE jobs_internal.delete_leftovers @max_executions = 100;
+    RETURN 0;
+END;

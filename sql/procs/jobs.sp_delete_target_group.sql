@@ -1,0 +1,71 @@
+-- Deletes a target group with its members. It must not be used by the current version of a job (decision 25), nor by a
+-- run that is active.
+--
+-- Parameters:
+--   @target_group_name  Which target group.
+-- Called by: anybody with the role jobs_author.
+-- Locks:     the target group's row (U, then X).
+-- Returns:   0.
+-- Throws:
+--   50012 the target group name is missing or empty.
+--   50106 the target group does not exist.
+--   50108 the target group is used by a job's current version.
+--   50109 the target group is used by an active execution.
+CREATE OR ALTER PROCEDURE jobs.sp_delete_target_group
+    @target_group_name NVARCHAR(128)
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @target_group_id UNIQUEIDENTIFIER;
+    DECLARE @job_name NVARCHAR(128);
+    DECLARE @step_name NVARCHAR(128);
+    DECLARE @step_id INT;
+    DECLARE @job_execution_id UNIQUEIDENTIFIER;
+
+    BEGIN TRANSACTION;
+
+    EXECUTE jobs_internal.lock_target_group
+        @target_group_name = @target_group_name OUTPUT,
+        @target_group_id = @target_group_id OUTPUT;
+
+    SELECT TOP (1)
+        @job_name = j.name,
+        @step_id = s.step_id,
+        @step_name = s.step_name
+    FROM jobs_internal.job_steps AS s
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id AND j.current_version = s.version
+    WHERE s.target_group_id = @target_group_id
+        AND j.deleted_at IS NULL
+    ORDER BY j.name, s.step_id;
+    IF @job_name IS NOT NULL
+    BEGIN
+        SET @message = CONCAT(N'The target group ''', @target_group_name, N''' is used by step ', @step_id, N' ''', @step_name, N''' of the job ''', @job_name, N'''. Give that step another group, or delete it, first.');
+        THROW 50108, @message, 1;
+    END;
+
+    SELECT TOP (1)
+        @job_name = j.name,
+        @step_id = s.step_id,
+        @job_execution_id = e.job_execution_id
+    FROM jobs_internal.job_executions AS e
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+    INNER JOIN jobs_internal.job_steps AS s ON s.job_id = e.job_id AND s.version = e.job_version
+    WHERE e.is_active = 1
+        AND s.target_group_id = @target_group_id
+        AND j.deleted_at IS NULL
+    ORDER BY e.execution_id;
+    IF @job_execution_id IS NOT NULL
+    BEGIN
+        SET @message = CONCAT(N'The target group ''', @target_group_name, N''' is used by step ', @step_id, N' of the execution ', @job_execution_id, N' of the job ''', @job_name, N''', which is active. Wait for its end, or stop it, first.');
+        THROW 50109, @message, 1;
+    END;
+
+    DELETE g
+    FROM jobs_internal.target_groups AS g
+    WHERE g.target_group_id = @target_group_id;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

@@ -1,0 +1,45 @@
+-- Takes a member out of a target group.
+--
+-- Parameters:
+--   @target_group_name  Which target group.
+--   @target_id          Which member: the column target_id of jobs.target_group_members.
+-- Called by: anybody with the role jobs_author.
+-- Locks:     the target group's row (U), the member's row (X).
+-- Returns:   0.
+-- Throws:
+--   50012 the target group name is missing or empty.
+--   50026 the target id is missing.
+--   50106 the target group does not exist.
+--   50110 the target group has no such member.
+CREATE OR ALTER PROCEDURE jobs.sp_delete_target_group_member
+    @target_group_name NVARCHAR(128),
+    @target_id         UNIQUEIDENTIFIER = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @target_group_id UNIQUEIDENTIFIER;
+
+    IF @target_id IS NULL
+        THROW 50026, N'A target id is needed: @target_id is NULL.', 1;
+
+    BEGIN TRANSACTION;
+
+    EXECUTE jobs_internal.lock_target_group
+        @target_group_name = @target_group_name OUTPUT,
+        @target_group_id = @target_group_id OUTPUT;
+
+    DELETE m
+    FROM jobs_internal.target_group_members AS m
+    WHERE m.target_group_id = @target_group_id
+        AND m.target_id = @target_id;
+    IF @@ROWCOUNT = 0
+    BEGIN
+        SET @message = CONCAT(N'The target group ''', @target_group_name, N''' has no member with the target id ', @target_id, N'. The view jobs.target_group_members lists its members.');
+        THROW 50110, @message, 1;
+    END;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

@@ -1,0 +1,52 @@
+-- Deletes the history of a job: its runs that are finished, with everything that belongs to them. Runs that are active
+-- stay (decision 27).
+--
+-- Parameters:
+--   @job_name     Which job; exactly one of @job_name and @job_id is needed.
+--   @job_id       Which job.
+--   @oldest_date  Only runs that were created before this moment (UTC) go. NULL: all.
+-- Called by: anybody with the role jobs_admin.
+-- Locks:     the runs that go (X), in one statement; then their rows in small batches.
+-- Returns:   0.
+-- Throws:
+--   50027 both or neither of job name and job id are given.
+--   50100 the job does not exist.
+CREATE OR ALTER PROCEDURE jobs.sp_purge_jobhistory
+    @job_name    NVARCHAR(128) = NULL,
+    @job_id      UNIQUEIDENTIFIER = NULL,
+    @oldest_date DATETIME2 = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @found UNIQUEIDENTIFIER;
+    DECLARE @deleted INT = 1;
+
+    IF (@job_name IS NULL AND @job_id IS NULL) OR (@job_name IS NOT NULL AND @job_id IS NOT NULL)
+        THROW 50027, N'Exactly one of @job_name and @job_id is needed.', 1;
+
+    SELECT @found = j.job_id
+    FROM jobs_internal.jobs AS j
+    WHERE j.deleted_at IS NULL
+        AND (j.name = @job_name OR j.job_id = @job_id);
+    IF @found IS NULL
+    BEGIN
+        SET @message = CONCAT(N'The job ', COALESCE(N'''' + @job_name + N'''', N'with the id ' + CONVERT(NVARCHAR(36), @job_id)), N' does not exist. The view jobs.jobs lists all jobs.');
+        THROW 50100, @message, 1;
+    END;
+
+    -- The history is gone with this one statement; what follows only frees the space.
+    UPDATE e
+    SET e.purged_at = @now
+    FROM jobs_internal.job_executions AS e
+    WHERE e.job_id = @found
+        AND e.is_active = 0
+        AND e.purged_at IS NULL
+        AND (@oldest_date IS NULL OR e.create_time < @oldest_date);
+
+    WHILE @deleted > 0
+        EXECUTE jobs_internal.delete_leftovers @deleted = @deleted OUTPUT;
+    RETURN 0;
+END;

@@ -1,0 +1,45 @@
+-- Asks for the end of a run and returns at once. Statements that are running are canceled on their servers; targets and
+-- steps that have not started are not started any more. Stopping a finished run has no effect (decision 17).
+--
+-- Parameters:
+--   @job_execution_id  Which run.
+-- Called by: anybody with the role jobs_operator.
+-- Locks:     the run's row (X).
+-- Returns:   0.
+-- Throws:
+--   50028 the job execution id is missing.
+--   50111 the job execution does not exist.
+CREATE OR ALTER PROCEDURE jobs.sp_stop_job
+    @job_execution_id UNIQUEIDENTIFIER = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+
+    IF @job_execution_id IS NULL
+        THROW 50028, N'A job execution id is needed: @job_execution_id is NULL.', 1;
+
+    IF NOT EXISTS (
+        SELECT 1
+        FROM jobs_internal.job_executions AS e
+        INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+        WHERE e.job_execution_id = @job_execution_id
+            AND e.purged_at IS NULL
+            AND j.deleted_at IS NULL
+    )
+    BEGIN
+        SET @message = CONCAT(N'The job execution ', @job_execution_id, N' does not exist. The view jobs.job_executions lists all executions.');
+        THROW 50111, @message, 1;
+    END;
+
+    UPDATE e
+    SET e.stop_requested_at = @now,
+        e.stop_requested_by = ORIGINAL_LOGIN()
+    FROM jobs_internal.job_executions AS e
+    WHERE e.job_execution_id = @job_execution_id
+        AND e.is_active = 1
+        AND e.stop_requested_at IS NULL;
+    RETURN 0;
+END;

@@ -1,0 +1,121 @@
+-- Changes a job. What is omitted or NULL stays as it is. The job's version does not change.
+--
+-- Parameters:
+--   @job_name                 Which job.
+--   @new_name                 New name; unique; must not contain %.
+--   @description              Free text.
+--   @enabled                  1: the schedule starts runs. 0: only sp_start_job does.
+--   @schedule_interval_type   Once, Minutes, Hours, Days, Weeks or Months, in any case.
+--   @schedule_interval_count  Units between two runs; at least 1.
+--   @schedule_start_time      Earliest moment at which a run may begin (UTC).
+--   @schedule_end_time        Moment after which no run may begin (UTC).
+-- Called by: anybody with the role jobs_author.
+-- Locks:     the job's row (U), the range of the new name (U), the job's schedule (X).
+-- Returns:   0.
+-- Throws:
+--   50001 the job name, or the new name, is missing or empty.
+--   50002 the new name contains %.
+--   50003 the new name is reserved for system jobs.
+--   50004 the schedule interval type is none of the six.
+--   50005 the schedule interval count is below 1.
+--   50006 the schedule ends before it starts.
+--   50100 the job does not exist.
+--   50101 a job of the new name exists already.
+CREATE OR ALTER PROCEDURE jobs.sp_update_job
+    @job_name                NVARCHAR(128),
+    @new_name                NVARCHAR(128) = NULL,
+    @description             NVARCHAR(512) = NULL,
+    @enabled                 BIT = NULL,
+    @schedule_interval_type  NVARCHAR(50) = NULL,
+    @schedule_interval_count INT = NULL,
+    @schedule_start_time     DATETIME2 = NULL,
+    @schedule_end_time       DATETIME2 = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @old_enabled BIT, @old_type NVARCHAR(50), @old_count INT, @old_start DATETIME2(7), @old_end DATETIME2(7);
+
+    IF @new_name IS NOT NULL
+        EXECUTE jobs_internal.check_job_name @job_name = @new_name;
+
+    BEGIN TRANSACTION;
+
+    EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT;
+
+    IF @new_name IS NOT NULL
+    BEGIN
+        IF EXISTS (
+            SELECT 1
+            FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
+            WHERE j.name = @new_name
+                AND j.deleted_at IS NULL
+                AND j.job_id <> @job_id
+        )
+        BEGIN
+            SET @message = CONCAT(N'The job ''', @job_name, N''' cannot be renamed: a job named ''', @new_name, N''' exists already.');
+            THROW 50101, @message, 1;
+        END;
+        UPDATE j
+        SET j.name = @new_name
+        FROM jobs_internal.jobs AS j
+        WHERE j.job_id = @job_id;
+    END;
+
+    IF @description IS NOT NULL
+        UPDATE j
+        SET j.description = @description
+        FROM jobs_internal.jobs AS j
+        WHERE j.job_id = @job_id;
+
+    SELECT
+        @old_enabled = s.enabled,
+        @old_type = s.interval_type,
+        @old_count = s.interval_count,
+        @old_start = s.start_time,
+        @old_end = s.end_time
+    FROM jobs_internal.schedules AS s WITH (UPDLOCK)
+    WHERE s.job_id = @job_id
+        AND s.name = N'';
+
+    SET @enabled = COALESCE(@enabled, @old_enabled);
+    SET @schedule_interval_type = COALESCE(@schedule_interval_type, @old_type);
+    SET @schedule_interval_count = COALESCE(@schedule_interval_count, @old_count);
+    SET @schedule_start_time = COALESCE(@schedule_start_time, @old_start);
+    SET @schedule_end_time = COALESCE(@schedule_end_time, @old_end);
+    EXECUTE jobs_internal.check_schedule
+        @interval_type = @schedule_interval_type OUTPUT,
+        @interval_count = @schedule_interval_count,
+        @start_time = @schedule_start_time,
+        @end_time = @schedule_end_time;
+
+    -- Only a change of the schedule is an activation: repeating what holds already starts nothing.
+    IF @enabled <> @old_enabled
+        OR @schedule_interval_type <> @old_type
+        OR @schedule_interval_count <> @old_count
+        OR @schedule_start_time <> @old_start
+        OR @schedule_end_time <> @old_end
+    BEGIN
+        UPDATE s
+        SET s.enabled = @enabled,
+            s.state = N'Disabled',
+            s.reason = NULL,
+            s.next_due_at = NULL,
+            s.interval_type = @schedule_interval_type,
+            s.interval_count = @schedule_interval_count,
+            s.start_time = @schedule_start_time,
+            s.end_time = @schedule_end_time,
+            s.updated_at = @now
+        FROM jobs_internal.schedules AS s
+        WHERE s.job_id = @job_id
+            AND s.name = N'';
+        IF @enabled = 1
+            EXECUTE jobs_internal.activate_schedule @job_id = @job_id, @name = N'', @now = @now;
+    END;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

@@ -1,0 +1,241 @@
+-- Changes a step, which makes a new version of the job. What is omitted or NULL stays as it is. Runs that are active
+-- keep their version.
+--
+-- Parameters:
+--   @job_name                           Which job.
+--   @step_id                            Position of the step. It or @step_name is needed, unless the job has one step.
+--   @step_name                          Name of the step.
+--   @new_id                             New position; other steps move, so that positions stay without gaps.
+--   @new_name                           New name; unique within the job.
+--   @command_type                       TSql.
+--   @command_source                     Inline.
+--   @command                            The script.
+--   @credential_name                    Credential that runs the step; empty text: the agent's default.
+--   @target_group_name                  Where the step runs.
+--   @initial_retry_interval_seconds     Wait before the first retry.
+--   @maximum_retry_interval_seconds     Most that a wait may be.
+--   @retry_interval_backoff_multiplier  Factor between two waits.
+--   @retry_attempts                     Retries after the first attempt.
+--   @step_timeout_seconds               Time that the step may take on one database, waits included.
+--   @output_type                        SqlDatabase; empty text: no output any more.
+--   @output_credential_name             Credential that writes the output; empty text: the agent's default.
+--   @output_server_name                 Server of the output table; empty text: NULL.
+--   @output_database_name               Database of the output table; empty text: NULL.
+--   @output_schema_name                 Schema of the output table; empty text: NULL, which means dbo.
+--   @output_table_name                  Name of the output table; empty text: NULL.
+--   @job_version                        Receives the job's new version.
+--   @max_parallelism                    Databases of one elastic pool (of one server, outside pools) at once; -1: no limit.
+--   @output_subscription_id             Stored, and shown in the views; of no effect outside Azure.
+--   @output_resource_group_name         Stored, and shown in the views; empty text: NULL.
+-- Called by: anybody with the role jobs_author.
+-- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps.
+-- Returns:   0.
+-- Throws:
+--   50001 the job name is missing or empty.
+--   50007 the command type is not TSql.
+--   50008 the command source is not Inline.
+--   50009 the command is empty.
+--   50010 the new name is empty.
+--   50011 the new id is out of range.
+--   50012 the target group name is empty.
+--   50013 the initial retry interval is out of range.
+--   50014 the maximum retry interval is out of range.
+--   50015 the retry interval backoff multiplier is below 1.
+--   50016 the number of retry attempts is negative.
+--   50017 the step timeout is out of range.
+--   50018 the output type is not SqlDatabase.
+--   50019 the output lacks its server, database or table name.
+--   50020 the maximum parallelism is below 1.
+--   50021 neither step id nor step name is given.
+--   50030 step id and step name name different steps.
+--   50100 the job does not exist.
+--   50104 the job step does not exist.
+--   50105 a step of the new name exists already.
+--   50106 the target group does not exist.
+CREATE OR ALTER PROCEDURE jobs.sp_update_jobstep
+    @job_name                          NVARCHAR(128),
+    @step_id                           INT = NULL,
+    @step_name                         NVARCHAR(128) = NULL,
+    @new_id                            INT = NULL,
+    @new_name                          NVARCHAR(128) = NULL,
+    @command_type                      NVARCHAR(50) = NULL,
+    @command_source                    NVARCHAR(50) = NULL,
+    @command                           NVARCHAR(MAX) = NULL,
+    @credential_name                   NVARCHAR(128) = NULL,
+    @target_group_name                 NVARCHAR(128) = NULL,
+    @initial_retry_interval_seconds    INT = NULL,
+    @maximum_retry_interval_seconds    INT = NULL,
+    @retry_interval_backoff_multiplier REAL = NULL,
+    @retry_attempts                    INT = NULL,
+    @step_timeout_seconds              INT = NULL,
+    @output_type                       NVARCHAR(50) = NULL,
+    @output_credential_name            NVARCHAR(128) = NULL,
+    @output_server_name                NVARCHAR(256) = NULL,
+    @output_database_name              NVARCHAR(128) = NULL,
+    @output_schema_name                NVARCHAR(128) = NULL,
+    @output_table_name                 NVARCHAR(128) = NULL,
+    @job_version                       INT = NULL OUTPUT,
+    @max_parallelism                   INT = NULL,
+    @output_subscription_id            UNIQUEIDENTIFIER = NULL,
+    @output_resource_group_name        NVARCHAR(128) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @target_group_id UNIQUEIDENTIFIER;
+    DECLARE @version INT;
+    DECLARE @steps INT;
+    DECLARE @found INT;
+    DECLARE @command_id BIGINT;
+
+    IF @command IS NOT NULL AND LTRIM(@command) = N''
+        THROW 50009, N'A command is needed: @command is empty.', 1;
+    IF @new_name IS NOT NULL AND LTRIM(@new_name) = N''
+        THROW 50010, N'A step name is needed: @new_name is empty.', 1;
+
+    BEGIN TRANSACTION;
+
+    EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
+    EXECUTE jobs_internal.find_step
+        @job_name = @job_name,
+        @job_id = @job_id,
+        @version = @version,
+        @step_id = @step_id,
+        @step_name = @step_name,
+        @allow_only_step = 1,
+        @found = @found OUTPUT;
+    IF @target_group_name IS NOT NULL
+        EXECUTE jobs_internal.lock_target_group
+            @target_group_name = @target_group_name OUTPUT,
+            @target_group_id = @target_group_id OUTPUT;
+
+    SELECT @steps = COUNT(*)
+    FROM jobs_internal.job_steps AS s
+    WHERE s.job_id = @job_id
+        AND s.version = @version;
+
+    SET @new_id = COALESCE(@new_id, @found);
+    IF @new_id < 1 OR @new_id > @steps
+    BEGIN
+        SET @message = CONCAT(N'@new_id is ', @new_id, N': the job ''', @job_name, N''' has ', @steps, N' steps, so 1 to ', @steps, N' is needed.');
+        THROW 50011, @message, 1;
+    END;
+    IF EXISTS (
+        SELECT 1
+        FROM jobs_internal.job_steps AS s
+        WHERE s.job_id = @job_id
+            AND s.version = @version
+            AND s.step_name = @new_name
+            AND s.step_id <> @found
+    )
+    BEGIN
+        SET @message = CONCAT(N'The job ''', @job_name, N''' has a step named ''', @new_name, N''' already.');
+        THROW 50105, @message, 1;
+    END;
+
+    -- What is not given keeps its value; empty texts and -1 take it away.
+    SELECT
+        @new_name = COALESCE(@new_name, s.step_name),
+        @command_id = CASE
+            WHEN @command IS NULL THEN s.command_id
+            WHEN @command = c.command COLLATE Latin1_General_BIN2 AND DATALENGTH(@command) = DATALENGTH(c.command) THEN s.command_id
+        END,
+        @command_type = COALESCE(@command_type, c.command_type),
+        @command_source = COALESCE(@command_source, c.command_source),
+        @credential_name = NULLIF(COALESCE(@credential_name, s.credential_name), N''),
+        @target_group_id = COALESCE(@target_group_id, s.target_group_id),
+        @target_group_name = COALESCE(@target_group_name, s.target_group_name),
+        @initial_retry_interval_seconds = COALESCE(@initial_retry_interval_seconds, s.initial_retry_interval_seconds),
+        @maximum_retry_interval_seconds = COALESCE(@maximum_retry_interval_seconds, s.maximum_retry_interval_seconds),
+        @retry_interval_backoff_multiplier = COALESCE(@retry_interval_backoff_multiplier, s.retry_interval_backoff_multiplier),
+        @retry_attempts = COALESCE(@retry_attempts, s.retry_attempts),
+        @step_timeout_seconds = COALESCE(@step_timeout_seconds, s.step_timeout_seconds),
+        @output_type = NULLIF(COALESCE(@output_type, s.output_type), N''),
+        @output_credential_name = NULLIF(COALESCE(@output_credential_name, s.output_credential_name), N''),
+        @output_subscription_id = COALESCE(@output_subscription_id, s.output_subscription_id),
+        @output_resource_group_name = NULLIF(COALESCE(@output_resource_group_name, s.output_resource_group_name), N''),
+        @output_server_name = NULLIF(COALESCE(@output_server_name, s.output_server_name), N''),
+        @output_database_name = NULLIF(COALESCE(@output_database_name, s.output_database_name), N''),
+        @output_schema_name = NULLIF(COALESCE(@output_schema_name, s.output_schema_name), N''),
+        @output_table_name = NULLIF(COALESCE(@output_table_name, s.output_table_name), N''),
+        @max_parallelism = NULLIF(COALESCE(@max_parallelism, s.max_parallelism), -1)
+    FROM jobs_internal.job_steps AS s
+    INNER JOIN jobs_internal.step_commands AS c ON c.command_id = s.command_id
+    WHERE s.job_id = @job_id
+        AND s.version = @version
+        AND s.step_id = @found;
+
+    EXECUTE jobs_internal.check_step
+        @command_type = @command_type,
+        @command_source = @command_source,
+        @initial_retry_interval_seconds = @initial_retry_interval_seconds,
+        @maximum_retry_interval_seconds = @maximum_retry_interval_seconds,
+        @retry_interval_backoff_multiplier = @retry_interval_backoff_multiplier,
+        @retry_attempts = @retry_attempts,
+        @step_timeout_seconds = @step_timeout_seconds,
+        @output_type = @output_type,
+        @output_server_name = @output_server_name,
+        @output_database_name = @output_database_name,
+        @output_table_name = @output_table_name,
+        @max_parallelism = @max_parallelism;
+
+    IF @command_id IS NULL
+    BEGIN
+        INSERT INTO jobs_internal.step_commands (job_id, command_type, command_source, command)
+        VALUES (@job_id, N'TSql', N'Inline', @command);
+        SET @command_id = SCOPE_IDENTITY();
+    END;
+
+    SET @job_version = @version + 1;
+    INSERT INTO jobs_internal.job_versions (job_id, version, created_at)
+    VALUES (@job_id, @job_version, @now);
+    INSERT INTO jobs_internal.job_steps (
+        job_id, version, step_id, step_name, command_id, credential_name, target_group_id, target_group_name,
+        initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
+        retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
+        output_resource_group_name, output_server_name, output_database_name, output_schema_name,
+        output_table_name, max_parallelism
+    )
+    SELECT
+        s.job_id,
+        @job_version,
+        CASE
+            WHEN s.step_id > @found AND s.step_id <= @new_id THEN s.step_id - 1
+            WHEN s.step_id < @found AND s.step_id >= @new_id THEN s.step_id + 1
+            ELSE s.step_id
+        END,
+        s.step_name, s.command_id, s.credential_name, s.target_group_id, s.target_group_name,
+        s.initial_retry_interval_seconds, s.maximum_retry_interval_seconds, s.retry_interval_backoff_multiplier,
+        s.retry_attempts, s.step_timeout_seconds, s.output_type, s.output_credential_name, s.output_subscription_id,
+        s.output_resource_group_name, s.output_server_name, s.output_database_name, s.output_schema_name,
+        s.output_table_name, s.max_parallelism
+    FROM jobs_internal.job_steps AS s
+    WHERE s.job_id = @job_id
+        AND s.version = @version
+        AND s.step_id <> @found;
+    INSERT INTO jobs_internal.job_steps (
+        job_id, version, step_id, step_name, command_id, credential_name, target_group_id, target_group_name,
+        initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
+        retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
+        output_resource_group_name, output_server_name, output_database_name, output_schema_name,
+        output_table_name, max_parallelism
+    )
+    VALUES (
+        @job_id, @job_version, @new_id, @new_name, @command_id, @credential_name, @target_group_id, @target_group_name,
+        @initial_retry_interval_seconds, @maximum_retry_interval_seconds, @retry_interval_backoff_multiplier,
+        @retry_attempts, @step_timeout_seconds, CASE WHEN @output_type IS NOT NULL THEN N'SqlDatabase' END,
+        @output_credential_name, @output_subscription_id, @output_resource_group_name, @output_server_name,
+        @output_database_name, CASE WHEN @output_type IS NOT NULL THEN COALESCE(@output_schema_name, N'dbo') ELSE @output_schema_name END,
+        @output_table_name, @max_parallelism
+    );
+    UPDATE j
+    SET j.current_version = @job_version
+    FROM jobs_internal.jobs AS j
+    WHERE j.job_id = @job_id;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

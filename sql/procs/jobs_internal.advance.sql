@@ -1,0 +1,272 @@
+-- Moves every execution on that can move: ends expired terms and hands over their tasks, carries out stop requests,
+-- ends what is past its time limit, ends steps whose targets are all final, and starts next steps or ends runs.
+-- A parent's lifecycle is that of its children, by the first of these that one of them has: Canceled, Failed, TimedOut,
+-- Skipped or SucceededWithSkipped (the parent is SucceededWithSkipped), Succeeded (I6). A run that was stopped before
+-- all its steps were done is Canceled.
+--
+-- Parameters:
+--   @now  Tests only.
+-- Called by: jobs_internal.controller_pass, within a transaction that holds the application lock jobagent.advance.
+-- Locks:     terms (X), tasks (X), targets (X), steps (X), runs (X), in this order.
+-- Returns:   0.
+-- Throws:    nothing.
+CREATE OR ALTER PROCEDURE jobs_internal.advance
+    @now DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @done TABLE (
+        step_execution_id BIGINT NOT NULL PRIMARY KEY
+    );
+    DECLARE @movable TABLE (
+        execution_id BIGINT NOT NULL PRIMARY KEY,
+        job_id       UNIQUEIDENTIFIER NOT NULL,
+        job_version  INT NOT NULL,
+        stopping     BIT NOT NULL,
+        steps        INT NOT NULL, -- that are final
+        canceled     INT NOT NULL,
+        failed       INT NOT NULL,
+        timed_out    INT NOT NULL,
+        skipped      INT NOT NULL,
+        has_next     BIT NOT NULL
+    );
+
+    IF EXISTS (SELECT 1 FROM jobs_internal.terms AS t WHERE t.ended_at IS NULL AND t.expires_at <= @now)
+    BEGIN
+        UPDATE t
+        SET t.ended_at = @now,
+            t.end_reason = N'Expired'
+        FROM jobs_internal.terms AS t
+        WHERE t.ended_at IS NULL
+            AND t.expires_at <= @now;
+        EXECUTE jobs_internal.hand_over @now = @now;
+    END;
+
+    -- Stop requests: what no agent holds is canceled here; agents get signals for the rest.
+    IF EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1 AND e.stop_requested_at IS NOT NULL)
+    BEGIN
+        UPDATE t
+        SET t.lifecycle = N'Canceled',
+            t.is_active = 0,
+            t.end_time = @now,
+            t.next_attempt_at = NULL,
+            t.last_message = CONCAT(N'Step ', t.step_id, N' was canceled on target (server ''', t.server_name, N''', database ''', t.database_name, N''') by a stop request.', N' Before: ' + CASE WHEN t.attempts > 0 THEN t.last_message END)
+        FROM jobs_internal.target_executions AS t
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id
+        WHERE e.is_active = 1
+            AND e.stop_requested_at IS NOT NULL
+            AND t.next_attempt_at IS NOT NULL;
+        UPDATE s
+        SET s.lifecycle = N'Canceled',
+            s.is_active = 0,
+            s.end_time = @now,
+            s.next_attempt_at = NULL,
+            s.last_message = CONCAT(N'Step ', s.step_id, N' was canceled by a stop request before its targets were known.')
+        FROM jobs_internal.step_executions AS s
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
+        WHERE e.is_active = 1
+            AND e.stop_requested_at IS NOT NULL
+            AND s.next_attempt_at IS NOT NULL;
+    END;
+
+    -- Time limits pass while a target waits for its next attempt, too (decision 8).
+    IF EXISTS (
+        SELECT 1
+        FROM jobs_internal.target_executions AS t
+        WHERE t.next_attempt_at IS NOT NULL
+            AND t.deadline_at IS NOT NULL
+            AND t.deadline_at <= @now
+    )
+        UPDATE t
+        SET t.lifecycle = N'TimedOut',
+            t.is_active = 0,
+            t.end_time = @now,
+            t.next_attempt_at = NULL,
+            t.last_message = CONCAT(N'Step ', t.step_id, N' exceeded its time limit on target (server ''', t.server_name, N''', database ''', t.database_name, N''') while it waited for another attempt.', N' Before: ' + t.last_message)
+        FROM jobs_internal.target_executions AS t
+        WHERE t.next_attempt_at IS NOT NULL
+            AND t.deadline_at IS NOT NULL
+            AND t.deadline_at <= @now;
+
+    -- Steps whose targets are all final.
+    INSERT INTO @done (step_execution_id)
+    SELECT s.step_execution_id
+    FROM jobs_internal.step_executions AS s
+    WHERE s.is_active = 1
+        AND s.lifecycle = N'WaitingForChildJobExecutions'
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.target_executions AS t
+            WHERE t.step_execution_id = s.step_execution_id
+                AND t.is_active = 1
+        );
+    IF EXISTS (SELECT 1 FROM @done)
+        UPDATE s
+        SET s.lifecycle = r.lifecycle,
+            s.is_active = 0,
+            s.end_time = @now,
+            s.last_message = CONCAT(
+                N'Step ', s.step_id, N' ended with ', r.succeeded, N' of ', r.targets, N' targets succeeded',
+                N', ' + CAST(NULLIF(r.failed, 0) AS NVARCHAR(12)) + N' failed',
+                N', ' + CAST(NULLIF(r.timed_out, 0) AS NVARCHAR(12)) + N' timed out',
+                N', ' + CAST(NULLIF(r.canceled, 0) AS NVARCHAR(12)) + N' canceled',
+                N', ' + CAST(NULLIF(r.skipped, 0) AS NVARCHAR(12)) + N' skipped',
+                N'.'
+            )
+        FROM jobs_internal.step_executions AS s
+        INNER JOIN (
+            SELECT
+                c.step_execution_id,
+                c.targets,
+                c.succeeded,
+                c.failed,
+                c.timed_out,
+                c.canceled,
+                c.skipped,
+                CASE
+                    WHEN c.canceled > 0 THEN N'Canceled'
+                    WHEN c.failed > 0 THEN N'Failed'
+                    WHEN c.timed_out > 0 THEN N'TimedOut'
+                    WHEN c.skipped > 0 THEN N'SucceededWithSkipped'
+                    ELSE N'Succeeded'
+                END AS lifecycle
+            FROM (
+                SELECT
+                    t.step_execution_id,
+                    COUNT(*) AS targets,
+                    SUM(CASE WHEN t.lifecycle = N'Succeeded' THEN 1 ELSE 0 END) AS succeeded,
+                    SUM(CASE WHEN t.lifecycle = N'Failed' THEN 1 ELSE 0 END) AS failed,
+                    SUM(CASE WHEN t.lifecycle = N'TimedOut' THEN 1 ELSE 0 END) AS timed_out,
+                    SUM(CASE WHEN t.lifecycle = N'Canceled' THEN 1 ELSE 0 END) AS canceled,
+                    SUM(CASE WHEN t.lifecycle = N'Skipped' THEN 1 ELSE 0 END) AS skipped
+                FROM jobs_internal.target_executions AS t
+                INNER JOIN @done AS d ON d.step_execution_id = t.step_execution_id
+                GROUP BY t.step_execution_id
+            ) AS c
+        ) AS r ON r.step_execution_id = s.step_execution_id;
+
+    -- Runs none of whose steps is active.
+    INSERT INTO @movable (execution_id, job_id, job_version, stopping, steps, canceled, failed, timed_out, skipped, has_next)
+    SELECT
+        c.execution_id,
+        c.job_id,
+        c.job_version,
+        c.stopping,
+        c.steps,
+        c.canceled,
+        c.failed,
+        c.timed_out,
+        c.skipped,
+        CASE
+            WHEN EXISTS (
+                SELECT 1
+                FROM jobs_internal.job_steps AS d
+                WHERE d.job_id = c.job_id
+                    AND d.version = c.job_version
+                    AND d.step_id = c.steps + 1
+            ) THEN 1
+            ELSE 0
+        END
+    FROM (
+        SELECT
+            e.execution_id,
+            e.job_id,
+            e.job_version,
+            CASE WHEN e.stop_requested_at IS NULL THEN 0 ELSE 1 END AS stopping,
+            COUNT(s.step_execution_id) AS steps,
+            SUM(CASE WHEN s.lifecycle = N'Canceled' THEN 1 ELSE 0 END) AS canceled,
+            SUM(CASE WHEN s.lifecycle = N'Failed' THEN 1 ELSE 0 END) AS failed,
+            SUM(CASE WHEN s.lifecycle = N'TimedOut' THEN 1 ELSE 0 END) AS timed_out,
+            SUM(CASE WHEN s.lifecycle IN (N'Skipped', N'SucceededWithSkipped') THEN 1 ELSE 0 END) AS skipped
+        FROM jobs_internal.job_executions AS e
+        LEFT JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
+        WHERE e.is_active = 1
+            AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.step_executions AS x
+                WHERE x.execution_id = e.execution_id
+                    AND x.is_active = 1
+            )
+        GROUP BY e.execution_id, e.job_id, e.job_version, e.stop_requested_at
+    ) AS c;
+
+    IF EXISTS (SELECT 1 FROM @movable)
+    BEGIN
+        INSERT INTO jobs_internal.step_executions (
+            execution_id, job_id, job_version, step_id, lifecycle, is_active, create_time, next_attempt_at, last_message
+        )
+        SELECT
+            m.execution_id, m.job_id, m.job_version, m.steps + 1, N'Created', 1, @now, @now,
+            CONCAT(N'Step ', m.steps + 1, N' created.')
+        FROM @movable AS m
+        WHERE m.has_next = 1
+            AND m.stopping = 0
+            AND m.canceled + m.failed + m.timed_out = 0;
+
+        UPDATE e
+        SET e.lifecycle = N'WaitingForChildJobExecutions',
+            e.start_time = COALESCE(e.start_time, @now),
+            e.last_message = CONCAT(N'Step ', m.steps + 1, N' started.')
+        FROM jobs_internal.job_executions AS e
+        INNER JOIN @movable AS m ON m.execution_id = e.execution_id
+        WHERE m.has_next = 1
+            AND m.stopping = 0
+            AND m.canceled + m.failed + m.timed_out = 0;
+
+        UPDATE e
+        SET e.lifecycle = r.lifecycle,
+            e.is_active = 0,
+            e.end_time = @now,
+            e.last_message = CONCAT(
+                CASE r.lifecycle
+                    WHEN N'Canceled' THEN CONCAT(N'Job execution canceled', N' by ' + e.stop_requested_by, N'.')
+                    WHEN N'Failed' THEN N'Job execution failed.'
+                    WHEN N'TimedOut' THEN N'Job execution timed out.'
+                    WHEN N'SucceededWithSkipped' THEN N'Job execution succeeded with skipped targets.'
+                    ELSE N'Job execution succeeded.'
+                END,
+                CASE WHEN r.lifecycle IN (N'Failed', N'TimedOut') THEN N' ' + r.step_message END
+            )
+        FROM jobs_internal.job_executions AS e
+        INNER JOIN (
+            SELECT
+                m.execution_id,
+                CASE
+                    WHEN m.canceled > 0 THEN N'Canceled'
+                    WHEN m.failed > 0 THEN N'Failed'
+                    WHEN m.timed_out > 0 THEN N'TimedOut'
+                    WHEN m.stopping = 1 AND m.has_next = 1 THEN N'Canceled'
+                    WHEN m.skipped > 0 THEN N'SucceededWithSkipped'
+                    ELSE N'Succeeded'
+                END AS lifecycle,
+                (
+                    SELECT s.last_message
+                    FROM jobs_internal.step_executions AS s
+                    WHERE s.execution_id = m.execution_id
+                        AND s.step_id = m.steps
+                ) AS step_message
+            FROM @movable AS m
+            WHERE m.has_next = 0
+                OR m.stopping = 1
+                OR m.canceled + m.failed + m.timed_out > 0
+        ) AS r ON r.execution_id = e.execution_id;
+    END;
+
+    -- Deleted jobs whose last run has ended, and what a purge has left behind.
+    IF EXISTS (
+        SELECT 1
+        FROM jobs_internal.jobs AS j
+        WHERE j.deleted_at IS NOT NULL
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.job_id = j.job_id AND e.is_active = 1)
+    )
+        OR EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_executions AS e
+            WHERE e.purged_at IS NOT NULL
+                AND e.purged_at < DATEADD(MINUTE, -1, @now)
+        )
+        EXECUTE jobs_internal.delete_leftovers @max_executions = 20;
+    RETURN 0;
+END;

@@ -1,0 +1,97 @@
+-- Checks the settings of a step, after defaults and former values have been filled in.
+--
+-- Parameters:
+--   @command_type                       TSql in any case.
+--   @command_source                     Inline in any case.
+--   @initial_retry_interval_seconds     1 to 2147483 (what fits into milliseconds).
+--   @maximum_retry_interval_seconds     1 to 2147483.
+--   @retry_interval_backoff_multiplier  At least 1.
+--   @retry_attempts                     At least 0.
+--   @step_timeout_seconds               1 to 2147483.
+--   @output_type                        SqlDatabase in any case, or NULL.
+--   @output_server_name                 Needed when there is an output.
+--   @output_database_name               Needed when there is an output.
+--   @output_table_name                  Needed when there is an output.
+--   @max_parallelism                    At least 1, or NULL.
+-- Called by: jobs.sp_add_jobstep, jobs.sp_update_jobstep.
+-- Locks:     nothing.
+-- Returns:   0.
+-- Throws:
+--   50007 the command type is not TSql.
+--   50008 the command source is not Inline.
+--   50013 the initial retry interval is out of range.
+--   50014 the maximum retry interval is out of range.
+--   50015 the retry interval backoff multiplier is below 1.
+--   50016 the number of retry attempts is negative.
+--   50017 the step timeout is out of range.
+--   50018 the output type is not SqlDatabase.
+--   50019 the output lacks its server, database or table name.
+--   50020 the maximum parallelism is below 1.
+CREATE OR ALTER PROCEDURE jobs_internal.check_step
+    @command_type                      NVARCHAR(50),
+    @command_source                    NVARCHAR(50),
+    @initial_retry_interval_seconds    INT,
+    @maximum_retry_interval_seconds    INT,
+    @retry_interval_backoff_multiplier REAL,
+    @retry_attempts                    INT,
+    @step_timeout_seconds              INT,
+    @output_type                       NVARCHAR(50),
+    @output_server_name                NVARCHAR(256),
+    @output_database_name              NVARCHAR(128),
+    @output_table_name                 NVARCHAR(128),
+    @max_parallelism                   INT
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+
+    IF LOWER(@command_type) <> N'tsql'
+    BEGIN
+        SET @message = CONCAT(N'The command type ''', @command_type, N''' is not known: TSql is the only one.');
+        THROW 50007, @message, 1;
+    END;
+    IF LOWER(@command_source) <> N'inline'
+    BEGIN
+        SET @message = CONCAT(N'The command source ''', @command_source, N''' is not known: Inline is the only one.');
+        THROW 50008, @message, 1;
+    END;
+    IF @initial_retry_interval_seconds < 1 OR @initial_retry_interval_seconds > 2147483
+    BEGIN
+        SET @message = CONCAT(N'@initial_retry_interval_seconds is ', @initial_retry_interval_seconds, N': 1 to 2147483 is needed.');
+        THROW 50013, @message, 1;
+    END;
+    IF @maximum_retry_interval_seconds < 1 OR @maximum_retry_interval_seconds > 2147483
+    BEGIN
+        SET @message = CONCAT(N'@maximum_retry_interval_seconds is ', @maximum_retry_interval_seconds, N': 1 to 2147483 is needed.');
+        THROW 50014, @message, 1;
+    END;
+    IF @retry_interval_backoff_multiplier < 1
+    BEGIN
+        SET @message = CONCAT(N'@retry_interval_backoff_multiplier is ', @retry_interval_backoff_multiplier, N': at least 1 is needed.');
+        THROW 50015, @message, 1;
+    END;
+    IF @retry_attempts < 0
+    BEGIN
+        SET @message = CONCAT(N'@retry_attempts is ', @retry_attempts, N': at least 0 is needed.');
+        THROW 50016, @message, 1;
+    END;
+    IF @step_timeout_seconds < 1 OR @step_timeout_seconds > 2147483
+    BEGIN
+        SET @message = CONCAT(N'@step_timeout_seconds is ', @step_timeout_seconds, N': 1 to 2147483 is needed.');
+        THROW 50017, @message, 1;
+    END;
+    IF @output_type IS NOT NULL AND LOWER(@output_type) <> N'sqldatabase'
+    BEGIN
+        SET @message = CONCAT(N'The output type ''', @output_type, N''' is not known: SqlDatabase is the only one.');
+        THROW 50018, @message, 1;
+    END;
+    IF @output_type IS NOT NULL AND (@output_server_name IS NULL OR @output_database_name IS NULL OR @output_table_name IS NULL)
+        THROW 50019, N'An output of type SqlDatabase needs @output_server_name, @output_database_name and @output_table_name.', 1;
+    IF @max_parallelism < 1
+    BEGIN
+        SET @message = CONCAT(N'@max_parallelism is ', @max_parallelism, N': at least 1 is needed; leave it out for no limit.');
+        THROW 50020, @message, 1;
+    END;
+    RETURN 0;
+END;

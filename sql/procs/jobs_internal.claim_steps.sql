@@ -1,0 +1,53 @@
+-- Claims resolutions of target groups, oldest first.
+--
+-- Parameters:
+--   @term_id  For whom.
+--   @room     Most that are claimed; 0 or less: none.
+--   @now      Tests only.
+-- Called by: jobs_internal.controller_pass, within its transaction.
+-- Locks:     the steps' rows (U, then X), skipping those that others have locked; inserts into task_executions.
+-- Returns:   the number of tasks that were claimed.
+-- Throws:    nothing.
+CREATE OR ALTER PROCEDURE jobs_internal.claim_steps
+    @term_id BIGINT,
+    @room    INT,
+    @now     DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @claimed INT;
+    DECLARE @picked TABLE (step_execution_id BIGINT NOT NULL PRIMARY KEY);
+
+    IF @room <= 0
+        RETURN 0;
+
+    INSERT INTO @picked (step_execution_id)
+    SELECT TOP (@room) s.step_execution_id
+    FROM jobs_internal.step_executions AS s WITH (UPDLOCK, READPAST, ROWLOCK)
+    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
+    WHERE s.next_attempt_at IS NOT NULL
+        AND s.next_attempt_at <= @now
+        AND e.stop_requested_at IS NULL
+    ORDER BY s.next_attempt_at, s.step_execution_id;
+    SET @claimed = @@ROWCOUNT;
+    IF @claimed = 0
+        RETURN 0;
+
+    INSERT INTO jobs_internal.task_executions (kind, execution_id, step_execution_id, attempt, term_id, claimed_at)
+    SELECT N'Resolve', s.execution_id, s.step_execution_id, s.attempts + 1, @term_id, @now
+    FROM jobs_internal.step_executions AS s
+    INNER JOIN @picked AS p ON p.step_execution_id = s.step_execution_id
+    ORDER BY s.step_execution_id;
+
+    UPDATE s
+    SET s.lifecycle = N'InProgress',
+        s.attempts = s.attempts + 1,
+        s.start_time = COALESCE(s.start_time, @now),
+        s.attempt_start_time = @now,
+        s.next_attempt_at = NULL
+    FROM jobs_internal.step_executions AS s
+    INNER JOIN @picked AS p ON p.step_execution_id = s.step_execution_id;
+    RETURN @claimed;
+END;

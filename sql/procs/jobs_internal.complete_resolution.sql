@@ -1,0 +1,172 @@
+-- Takes the targets that a step's target group stands for, and freezes them as the step's list (I3); or takes the
+-- reason why they could not be found, which the step's retry policy answers (decision 6). A target on which another run
+-- of the job is still at the same step is Skipped. A list without targets succeeds (decision 5).
+--
+-- Parameters:
+--   @term_id       Who holds the task.
+--   @task_id       Which task.
+--   @attempt       Which attempt; must be the task's.
+--   @targets       JSON array, in order, each database once: target_id (NULL: made from the names), server_name,
+--                  database_name, elastic_pool_name.
+--   @error         Why there are no targets; NULL when there are.
+--   @error_number  The server's error number, if an error was the reason.
+--   @elapsed_ms    How long it took, by the agent's clock.
+--   @now           Tests only.
+-- Called by: agent/communicator.go, once per resolution.
+-- Locks:     the job's row (U), so that two runs of it see each other's targets; the task, the step (X); then one insert.
+-- Returns:   0.
+-- Throws:
+--   50029 neither or both of targets and error are given.
+--   50201 the term has ended or expired.
+--   50202 the task is not held by this term, or has its outcome already.
+CREATE OR ALTER PROCEDURE jobs_internal.complete_resolution
+    @term_id      BIGINT,
+    @task_id      BIGINT,
+    @attempt      INT,
+    @targets      NVARCHAR(MAX) = NULL,
+    @error        NVARCHAR(MAX) = NULL,
+    @error_number INT = NULL,
+    @elapsed_ms   BIGINT = NULL,
+    @now          DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @outcomes NVARCHAR(MAX);
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @execution_id BIGINT;
+    DECLARE @step_execution_id BIGINT;
+    DECLARE @step_id INT;
+    DECLARE @target_group_name NVARCHAR(128);
+    DECLARE @stopping BIT;
+    DECLARE @count INT;
+
+    IF (@targets IS NULL AND @error IS NULL) OR (@targets IS NOT NULL AND @error IS NOT NULL) OR ISJSON(@targets) = 0
+        THROW 50029, N'complete_resolution needs either @targets as a JSON array, or @error.', 1;
+
+    EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
+
+    BEGIN TRANSACTION;
+
+    SELECT @job_id = s.job_id
+    FROM jobs_internal.task_executions AS k
+    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
+    WHERE k.task_id = @task_id;
+    SELECT @job_id = j.job_id
+    FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
+    WHERE j.job_id = @job_id;
+
+    SELECT
+        @execution_id = k.execution_id,
+        @step_execution_id = k.step_execution_id,
+        @step_id = s.step_id,
+        @target_group_name = d.target_group_name,
+        @stopping = CASE WHEN e.stop_requested_at IS NULL THEN 0 ELSE 1 END
+    FROM jobs_internal.task_executions AS k WITH (UPDLOCK)
+    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
+    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = k.execution_id
+    INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+    WHERE k.task_id = @task_id
+        AND k.kind = N'Resolve'
+        AND k.term_id = @term_id
+        AND k.attempt = @attempt
+        AND k.ended_at IS NULL;
+    IF @step_execution_id IS NULL
+    BEGIN
+        SET @message = CONCAT(N'The task ', @task_id, N' is not held by the term ', @term_id, N', or has its outcome already.');
+        THROW 50202, @message, 1;
+    END;
+
+    IF @error IS NOT NULL OR @stopping = 1
+    BEGIN
+        SET @outcomes = (
+            SELECT
+                @task_id AS task_id,
+                @attempt AS attempt,
+                CASE WHEN @stopping = 1 THEN N'Canceled' ELSE N'Failed' END AS outcome,
+                CASE
+                    WHEN @stopping = 1 THEN N'Canceled by a stop request before the targets were known.'
+                    ELSE CONCAT(N'The targets of the group ''', @target_group_name, N''' could not be found: ', @error)
+                END AS message,
+                @error_number AS error_number,
+                @elapsed_ms AS elapsed_ms
+            FOR JSON PATH
+        );
+        EXECUTE jobs_internal.settle_outcomes @term_id = @term_id, @outcomes = @outcomes, @now = @now;
+        COMMIT TRANSACTION;
+        RETURN 0;
+    END;
+
+    INSERT INTO jobs_internal.target_executions (
+        execution_id, step_execution_id, job_id, step_id, ordinal, target_id, server_name, database_name,
+        elastic_pool_name, lifecycle, is_active, create_time, end_time, next_attempt_at, last_message
+    )
+    SELECT
+        @execution_id, @step_execution_id, @job_id, @step_id, x.ordinal, x.target_id, x.server_name, x.database_name,
+        x.elastic_pool_name,
+        CASE WHEN x.skipped = 1 THEN N'Skipped' ELSE N'Created' END,
+        CASE WHEN x.skipped = 1 THEN 0 ELSE 1 END,
+        @now,
+        CASE WHEN x.skipped = 1 THEN @now END,
+        CASE WHEN x.skipped = 1 THEN NULL ELSE @now END,
+        CASE
+            WHEN x.skipped = 1 THEN CONCAT(N'Step ', @step_id, N' was skipped on target (server ''', x.server_name, N''', database ''', x.database_name, N'''): another execution of the job is still running this step there.')
+            ELSE CONCAT(N'Step ', @step_id, N' waits for execution on target (server ''', x.server_name, N''', database ''', x.database_name, N''').')
+        END
+    FROM (
+        SELECT
+            ROW_NUMBER() OVER (ORDER BY CAST(o.[key] AS INT)) AS ordinal,
+            r.target_id,
+            r.server_name,
+            r.database_name,
+            r.elastic_pool_name,
+            CASE
+                WHEN EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.target_executions AS t
+                    WHERE t.job_id = @job_id
+                        AND t.step_id = @step_id
+                        AND t.target_id = r.target_id
+                        AND t.is_active = 1
+                        AND t.execution_id <> @execution_id
+                ) THEN 1
+                ELSE 0
+            END AS skipped
+        FROM OPENJSON(@targets) AS o
+        CROSS APPLY (
+            SELECT
+                COALESCE(
+                    TRY_CONVERT(UNIQUEIDENTIFIER, JSON_VALUE(o.value, '$.target_id')),
+                    CAST(HASHBYTES('MD5', CONCAT(LOWER(JSON_VALUE(o.value, '$.server_name')), N'/', LOWER(JSON_VALUE(o.value, '$.database_name')))) AS UNIQUEIDENTIFIER)
+                ) AS target_id,
+                CAST(JSON_VALUE(o.value, '$.server_name') AS NVARCHAR(256)) AS server_name,
+                CAST(JSON_VALUE(o.value, '$.database_name') AS NVARCHAR(128)) AS database_name,
+                CAST(JSON_VALUE(o.value, '$.elastic_pool_name') AS NVARCHAR(128)) AS elastic_pool_name
+        ) AS r
+    ) AS x;
+    SET @count = @@ROWCOUNT;
+
+    UPDATE k
+    SET k.ended_at = @now,
+        k.outcome = N'Succeeded',
+        k.elapsed_ms = @elapsed_ms
+    FROM jobs_internal.task_executions AS k
+    WHERE k.task_id = @task_id;
+
+    UPDATE s
+    SET s.lifecycle = CASE WHEN @count = 0 THEN N'Succeeded' ELSE N'WaitingForChildJobExecutions' END,
+        s.is_active = CASE WHEN @count = 0 THEN 0 ELSE 1 END,
+        s.end_time = CASE WHEN @count = 0 THEN @now END,
+        s.resolved_at = @now,
+        s.last_message = CASE
+            WHEN @count = 0 THEN CONCAT(N'Step ', @step_id, N' succeeded: the target group ''', @target_group_name, N''' resolved to no databases.')
+            ELSE CONCAT(N'Step ', @step_id, N' runs on ', @count, N' targets of the target group ''', @target_group_name, N'''.')
+        END
+    FROM jobs_internal.step_executions AS s
+    WHERE s.step_execution_id = @step_execution_id;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

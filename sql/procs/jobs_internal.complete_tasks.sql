@@ -1,0 +1,32 @@
+-- Takes the outcomes of tasks from the agent that holds them. Outcomes of tasks that the term does not hold are
+-- refused, one by one; the others are accepted.
+--
+-- Parameters:
+--   @term_id   Whose tasks.
+--   @outcomes  JSON array; see jobs_internal.settle_outcomes.
+--   @now       Tests only.
+-- Called by: agent/communicator.go, once per batch of outcomes.
+-- Locks:     the tasks (X), then their targets (X), then steps (X).
+-- Returns:   one row per outcome: task_id, accepted, reason.
+-- Throws:
+--   50029 the outcomes are missing, or one of them is not known.
+--   50201 the term has ended or expired.
+CREATE OR ALTER PROCEDURE jobs_internal.complete_tasks
+    @term_id  BIGINT,
+    @outcomes NVARCHAR(MAX),
+    @now      DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+
+    IF @outcomes IS NULL OR ISJSON(@outcomes) = 0
+        THROW 50029, N'complete_tasks needs @outcomes as a JSON array.', 1;
+
+    EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
+    BEGIN TRANSACTION;
+    EXECUTE jobs_internal.settle_outcomes @term_id = @term_id, @outcomes = @outcomes, @report = 1, @now = @now;
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

@@ -1,0 +1,182 @@
+-- The hot call of every agent: advances every execution that can move, claims tasks for free workers, and tells which
+-- held tasks must end. An idle pass writes nothing.
+--
+-- Advancing, and claiming for steps with max_parallelism, happen under the application lock jobagent.advance, which is
+-- owned by their transaction and for which nobody waits: whoever does not get it leaves them to the one who has it.
+-- Claiming for all other steps needs no such lock.
+--
+-- Parameters:
+--   @term_id                 Who calls.
+--   @max_tasks               Most tasks that are claimed; 0: none.
+--   @max_concurrent_targets  The agent's limit; a term never holds more than twice as many tasks.
+--   @now                     Tests only.
+-- Called by: agent/controller.go.
+-- Locks:     see jobs_internal.advance, jobs_internal.claim_steps, jobs_internal.claim_targets.
+-- Returns:   1: one row: now, next_wake_at (earliest instant at which something waits to happen; NULL: none), held_count,
+--               held_sum (number and sum of the task ids that the term holds, the claimed ones included).
+--            2: the claimed tasks, resolutions first.
+--            3: the members of the target groups of claimed resolutions.
+--            4: held tasks whose run somebody wants stopped: task_id, reason.
+-- Throws:
+--   50029 an argument is missing or out of range.
+--   50201 the term has ended or expired.
+CREATE OR ALTER PROCEDURE jobs_internal.controller_pass
+    @term_id                BIGINT,
+    @max_tasks              INT,
+    @max_concurrent_targets INT,
+    @now                    DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @lock INT;
+    DECLARE @room INT;
+    DECLARE @claimed INT;
+    DECLARE @held INT;
+    DECLARE @last_task_id BIGINT;
+    DECLARE @wake_at DATETIME2(7);
+
+    IF @max_tasks IS NULL OR @max_tasks < 0 OR @max_concurrent_targets IS NULL OR @max_concurrent_targets < 1
+        THROW 50029, N'controller_pass needs @max_tasks of at least 0 and @max_concurrent_targets of at least 1.', 1;
+    EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
+
+    SELECT
+        @held = COUNT(*),
+        @last_task_id = COALESCE(MAX(k.task_id), 0)
+    FROM jobs_internal.task_executions AS k
+    WHERE k.term_id = @term_id
+        AND k.ended_at IS NULL;
+    SET @room = CASE WHEN @max_tasks < 2 * @max_concurrent_targets - @held THEN @max_tasks ELSE 2 * @max_concurrent_targets - @held END;
+
+    IF EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1)
+        OR EXISTS (SELECT 1 FROM jobs_internal.terms AS t WHERE t.ended_at IS NULL AND t.expires_at <= @now)
+        OR EXISTS (SELECT 1 FROM jobs_internal.jobs AS j WHERE j.deleted_at IS NOT NULL)
+    BEGIN
+        BEGIN TRANSACTION;
+        EXECUTE @lock = sp_getapplock
+            @Resource = N'jobagent.advance',
+            @LockMode = N'Exclusive',
+            @LockOwner = N'Transaction',
+            @LockTimeout = 0;
+        IF @lock >= 0
+        BEGIN
+            EXECUTE jobs_internal.advance @now = @now;
+            EXECUTE @claimed = jobs_internal.claim_targets @term_id = @term_id, @room = @room, @limited = 1, @now = @now;
+            SET @room = @room - @claimed;
+        END;
+        COMMIT TRANSACTION;
+
+        IF @room > 0
+        BEGIN
+            BEGIN TRANSACTION;
+            EXECUTE @claimed = jobs_internal.claim_steps @term_id = @term_id, @room = @room, @now = @now;
+            SET @room = @room - @claimed;
+            EXECUTE @claimed = jobs_internal.claim_targets @term_id = @term_id, @room = @room, @limited = 0, @now = @now;
+            COMMIT TRANSACTION;
+        END;
+
+        SELECT @wake_at = MIN(w.at)
+        FROM (
+            SELECT MIN(t.next_attempt_at) AS at
+            FROM jobs_internal.target_executions AS t
+            WHERE t.next_attempt_at IS NOT NULL
+                AND t.next_attempt_at > @now
+            UNION ALL
+            SELECT MIN(t.deadline_at) AS at
+            FROM jobs_internal.target_executions AS t
+            WHERE t.next_attempt_at IS NOT NULL
+                AND t.deadline_at IS NOT NULL
+                AND t.deadline_at > @now
+            UNION ALL
+            SELECT MIN(s.next_attempt_at) AS at
+            FROM jobs_internal.step_executions AS s
+            WHERE s.next_attempt_at IS NOT NULL
+                AND s.next_attempt_at > @now
+            UNION ALL
+            SELECT MIN(t.expires_at) AS at
+            FROM jobs_internal.terms AS t
+            WHERE t.ended_at IS NULL
+                AND t.expires_at > @now
+                AND t.term_id <> @term_id
+        ) AS w;
+    END;
+
+    SELECT
+        @now AS now,
+        @wake_at AS next_wake_at,
+        COUNT(*) AS held_count,
+        COALESCE(SUM(k.task_id), 0) AS held_sum
+    FROM jobs_internal.task_executions AS k
+    WHERE k.term_id = @term_id
+        AND k.ended_at IS NULL;
+
+    SELECT
+        k.task_id,
+        k.kind,
+        k.attempt,
+        e.job_id,
+        j.name AS job_name,
+        e.job_version,
+        e.job_execution_id,
+        e.create_time AS job_execution_create_time,
+        s.step_id,
+        d.step_name,
+        d.target_group_name,
+        d.command_id,
+        d.credential_name,
+        d.max_parallelism,
+        t.target_id,
+        t.server_name,
+        t.database_name,
+        t.elastic_pool_name,
+        t.internal_id AS target_execution_id,
+        DATEDIFF_BIG(MILLISECOND, @now, t.deadline_at) AS timeout_ms,
+        d.output_type,
+        d.output_credential_name,
+        d.output_server_name,
+        d.output_database_name,
+        d.output_schema_name,
+        d.output_table_name
+    FROM jobs_internal.task_executions AS k
+    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
+    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = k.execution_id
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+    INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+    LEFT JOIN jobs_internal.target_executions AS t ON t.target_execution_id = k.target_execution_id
+    WHERE k.term_id = @term_id
+        AND k.ended_at IS NULL
+        AND k.task_id > @last_task_id
+    ORDER BY CASE WHEN k.kind = N'Resolve' THEN 0 ELSE 1 END, k.task_id;
+
+    SELECT
+        k.task_id,
+        m.target_id,
+        m.membership_type,
+        m.target_type,
+        m.refresh_credential_name,
+        m.server_name,
+        m.database_name,
+        m.elastic_pool_name,
+        m.shard_map_name
+    FROM jobs_internal.task_executions AS k
+    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
+    INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+    INNER JOIN jobs_internal.target_group_members AS m ON m.target_group_id = d.target_group_id
+    WHERE k.term_id = @term_id
+        AND k.ended_at IS NULL
+        AND k.task_id > @last_task_id
+        AND k.kind = N'Resolve'
+    ORDER BY k.task_id, m.member_id;
+
+    SELECT
+        k.task_id,
+        CONCAT(N'stop requested by ', e.stop_requested_by) AS reason
+    FROM jobs_internal.task_executions AS k
+    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = k.execution_id
+    WHERE k.term_id = @term_id
+        AND k.ended_at IS NULL
+        AND e.stop_requested_at IS NOT NULL
+    ORDER BY k.task_id;
+    RETURN 0;
+END;

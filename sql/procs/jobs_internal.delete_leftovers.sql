@@ -1,0 +1,97 @@
+-- Deletes rows that nobody sees any more: executions that were given up for deletion, then deleted jobs without
+-- executions. Each statement deletes at most @batch_size rows, so that no lock escalates.
+--
+-- Parameters:
+--   @max_executions  Most runs to delete in this call.
+--   @batch_size      Most rows that one statement deletes.
+--   @deleted         Receives how many runs were deleted.
+-- Called by: jobs.sp_delete_job, jobs.sp_purge_jobhistory, jobs_internal.purge_history, jobs_internal.advance.
+-- Locks:     rows of one run after the other (X), children first.
+-- Returns:   0.
+-- Throws:    nothing.
+CREATE OR ALTER PROCEDURE jobs_internal.delete_leftovers
+    @max_executions INT = 100,
+    @batch_size     INT = 1000,
+    @deleted        INT = NULL OUTPUT
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @rows INT;
+    DECLARE @gone TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
+    SET @deleted = 0;
+
+    INSERT INTO @gone (execution_id)
+    SELECT TOP (@max_executions) e.execution_id
+    FROM jobs_internal.job_executions AS e
+    WHERE e.purged_at IS NOT NULL
+        AND e.is_active = 0
+    ORDER BY e.purged_at, e.execution_id;
+
+    INSERT INTO @gone (execution_id)
+    SELECT TOP (@max_executions) e.execution_id
+    FROM jobs_internal.job_executions AS e
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+    WHERE j.deleted_at IS NOT NULL
+        AND e.is_active = 0
+        AND e.purged_at IS NULL
+    ORDER BY e.execution_id;
+
+    IF EXISTS (SELECT 1 FROM @gone)
+    BEGIN
+        SET @rows = 1;
+        WHILE @rows > 0
+        BEGIN
+            DELETE TOP (@batch_size) m
+            FROM jobs_internal.task_messages AS m
+            INNER JOIN @gone AS g ON g.execution_id = m.execution_id;
+            SET @rows = @@ROWCOUNT;
+        END;
+        SET @rows = 1;
+        WHILE @rows > 0
+        BEGIN
+            DELETE TOP (@batch_size) k
+            FROM jobs_internal.task_executions AS k
+            INNER JOIN @gone AS g ON g.execution_id = k.execution_id;
+            SET @rows = @@ROWCOUNT;
+        END;
+        SET @rows = 1;
+        WHILE @rows > 0
+        BEGIN
+            DELETE TOP (@batch_size) t
+            FROM jobs_internal.target_executions AS t
+            INNER JOIN @gone AS g ON g.execution_id = t.execution_id;
+            SET @rows = @@ROWCOUNT;
+        END;
+        DELETE s
+        FROM jobs_internal.step_executions AS s
+        INNER JOIN @gone AS g ON g.execution_id = s.execution_id;
+        DELETE e
+        FROM jobs_internal.job_executions AS e
+        INNER JOIN @gone AS g ON g.execution_id = e.execution_id;
+        SET @deleted = @@ROWCOUNT;
+    END;
+
+    INSERT INTO @jobs (job_id)
+    SELECT j.job_id
+    FROM jobs_internal.jobs AS j
+    WHERE j.deleted_at IS NOT NULL
+        AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.job_id = j.job_id);
+
+    IF EXISTS (SELECT 1 FROM @jobs)
+    BEGIN
+        BEGIN TRANSACTION;
+        DELETE s
+        FROM jobs_internal.job_steps AS s
+        INNER JOIN @jobs AS g ON g.job_id = s.job_id;
+        DELETE c
+        FROM jobs_internal.step_commands AS c
+        INNER JOIN @jobs AS g ON g.job_id = c.job_id;
+        DELETE j
+        FROM jobs_internal.jobs AS j
+        INNER JOIN @jobs AS g ON g.job_id = j.job_id;
+        COMMIT TRANSACTION;
+    END;
+    RETURN 0;
+END;

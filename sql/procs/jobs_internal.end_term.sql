@@ -1,0 +1,39 @@
+-- Ends a term. Tasks that it still holds are handed over as unknown.
+--
+-- Parameters:
+--   @term_id  Which term.
+--   @now      Tests only.
+-- Called by: agent/lease.go, when the agent stops.
+-- Locks:     the term's row (X) and its tasks (X).
+-- Returns:   0.
+-- Throws:
+--   50201 the term has ended or expired.
+CREATE OR ALTER PROCEDURE jobs_internal.end_term
+    @term_id BIGINT,
+    @now     DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @message NVARCHAR(2048);
+
+    BEGIN TRANSACTION;
+
+    UPDATE t
+    SET t.ended_at = @now,
+        t.end_reason = N'Ended'
+    FROM jobs_internal.terms AS t
+    WHERE t.term_id = @term_id
+        AND t.ended_at IS NULL
+        AND t.expires_at > @now;
+    IF @@ROWCOUNT = 0
+    BEGIN
+        SET @message = CONCAT(N'The term ', @term_id, N' has ended or expired.');
+        THROW 50201, @message, 1;
+    END;
+    EXECUTE jobs_internal.hand_over @now = @now;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

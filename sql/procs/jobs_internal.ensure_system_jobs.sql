@@ -1,0 +1,146 @@
+-- Creates the system jobs, and restores them when somebody has edited them. They are ordinary jobs with reserved names:
+--   jobagent$history_retention  daily at 03:00 UTC: deletes history that is older than the setting history_retention_days.
+--
+-- Parameters:
+--   @server_name  Name of the control server, as an agent's configuration for targets spells it.
+--   @now          Tests only.
+-- Called by: agent/maintainer.go.
+-- Locks:     the ranges of the reserved names in target_groups and jobs (U).
+-- Returns:   0.
+-- Throws:
+--   50029 the server name is missing.
+CREATE OR ALTER PROCEDURE jobs_internal.ensure_system_jobs
+    @server_name NVARCHAR(128),
+    @now         DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @group_name NVARCHAR(128) = N'jobagent$control_database';
+    DECLARE @job_name NVARCHAR(128) = N'jobagent$history_retention';
+    DECLARE @description NVARCHAR(512) = N'Deletes history that is older than the setting history_retention_days. Kept by the agent.';
+    DECLARE @step_name NVARCHAR(128) = N'PurgeHistory';
+    DECLARE @command NVARCHAR(MAX) = N'DECLARE @deleted INT = 1;
+WHILE @deleted > 0
+    EXECUTE jobs_internal.purge_history @batch_size = 100, @deleted = @deleted OUTPUT;';
+    DECLARE @start DATETIME2(7) = DATEADD(HOUR, 3, CAST(DATEADD(DAY, 1, CAST(@now AS DATE)) AS DATETIME2(7)));
+    DECLARE @group_id UNIQUEIDENTIFIER;
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @version INT;
+    DECLARE @command_id BIGINT;
+
+    IF @server_name IS NULL OR LTRIM(@server_name) = N''
+        THROW 50029, N'ensure_system_jobs needs @server_name.', 1;
+
+    BEGIN TRANSACTION;
+
+    SELECT @job_id = j.job_id, @version = j.current_version
+    FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
+    WHERE j.name = @job_name
+        AND j.deleted_at IS NULL;
+    IF @job_id IS NULL
+    BEGIN
+        SET @job_id = NEWID();
+        SET @version = 0;
+        INSERT INTO jobs_internal.jobs (job_id, name, description, is_system, created_at)
+        VALUES (@job_id, @job_name, @description, 1, @now);
+        INSERT INTO jobs_internal.job_versions (job_id, version, created_at)
+        VALUES (@job_id, 0, @now);
+        INSERT INTO jobs_internal.schedules (job_id, name, kind, interval_type, interval_count, start_time, updated_at)
+        VALUES (@job_id, N'', N'elastic', N'Days', 1, @start, @now);
+    END;
+    UPDATE j
+    SET j.description = @description,
+        j.is_system = 1
+    FROM jobs_internal.jobs AS j
+    WHERE j.job_id = @job_id
+        AND (j.description <> @description OR j.is_system = 0);
+
+    SELECT @group_id = g.target_group_id
+    FROM jobs_internal.target_groups AS g WITH (UPDLOCK, HOLDLOCK)
+    WHERE g.name = @group_name;
+    IF @group_id IS NULL
+    BEGIN
+        SET @group_id = NEWID();
+        INSERT INTO jobs_internal.target_groups (target_group_id, name, created_at)
+        VALUES (@group_id, @group_name, @now);
+    END;
+    IF (SELECT COUNT(*) FROM jobs_internal.target_group_members AS m WHERE m.target_group_id = @group_id) <> 1
+        OR NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.target_group_members AS m
+            WHERE m.target_group_id = @group_id
+                AND m.membership_type = N'Include'
+                AND m.target_type = N'SqlDatabase'
+                AND m.server_name = @server_name
+                AND m.database_name = DB_NAME()
+        )
+    BEGIN
+        DELETE m
+        FROM jobs_internal.target_group_members AS m
+        WHERE m.target_group_id = @group_id;
+        INSERT INTO jobs_internal.target_group_members (
+            target_group_id, target_id, membership_type, target_type, server_name, database_name
+        )
+        VALUES (@group_id, NEWID(), N'Include', N'SqlDatabase', @server_name, DB_NAME());
+    END;
+
+    IF (SELECT COUNT(*) FROM jobs_internal.job_steps AS s WHERE s.job_id = @job_id AND s.version = @version) <> 1
+        OR NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_steps AS s
+            INNER JOIN jobs_internal.step_commands AS c ON c.command_id = s.command_id
+            WHERE s.job_id = @job_id
+                AND s.version = @version
+                AND s.step_name = @step_name
+                AND s.target_group_id = @group_id
+                AND s.output_type IS NULL
+                AND c.command = @command
+        )
+    BEGIN
+        INSERT INTO jobs_internal.step_commands (job_id, command_type, command_source, command)
+        VALUES (@job_id, N'TSql', N'Inline', @command);
+        SET @command_id = SCOPE_IDENTITY();
+        SET @version = @version + 1;
+        INSERT INTO jobs_internal.job_versions (job_id, version, created_at)
+        VALUES (@job_id, @version, @now);
+        INSERT INTO jobs_internal.job_steps (
+            job_id, version, step_id, step_name, command_id, target_group_id, target_group_name,
+            initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
+            retry_attempts, step_timeout_seconds
+        )
+        VALUES (@job_id, @version, 1, @step_name, @command_id, @group_id, @group_name, 60, 3600, 2.0, 5, 43200);
+        UPDATE j
+        SET j.current_version = @version
+        FROM jobs_internal.jobs AS j
+        WHERE j.job_id = @job_id;
+    END;
+
+    IF NOT EXISTS (
+        SELECT 1
+        FROM jobs_internal.schedules AS s
+        WHERE s.job_id = @job_id
+            AND s.name = N''
+            AND s.kind = N'elastic'
+            AND s.enabled = 1
+            AND s.interval_type = N'Days'
+            AND s.interval_count = 1
+            AND s.end_time > @now
+    )
+    BEGIN
+        UPDATE s
+        SET s.kind = N'elastic',
+            s.interval_type = N'Days',
+            s.interval_count = 1,
+            s.start_time = @start,
+            s.end_time = '9999-12-31T11:59:59'
+        FROM jobs_internal.schedules AS s
+        WHERE s.job_id = @job_id
+            AND s.name = N'';
+        EXECUTE jobs_internal.activate_schedule @job_id = @job_id, @name = N'', @now = @now;
+    END;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

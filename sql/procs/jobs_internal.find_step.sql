@@ -1,0 +1,81 @@
+-- Finds the step that an id, a name, or both mean.
+--
+-- Parameters:
+--   @job_name           Which job; for messages.
+--   @job_id             Which job.
+--   @version            Which version.
+--   @step_id            Position of the step, or NULL.
+--   @step_name          Name of the step, or NULL.
+--   @allow_only_step    1: with neither, the only step of the job is meant, if it has exactly one.
+--   @found              Receives the position.
+-- Called by: jobs.sp_update_jobstep, jobs.sp_delete_jobstep.
+-- Locks:     nothing beyond what the caller holds.
+-- Returns:   0.
+-- Throws:
+--   50021 neither step id nor step name is given.
+--   50030 step id and step name name different steps.
+--   50104 the job step does not exist.
+CREATE OR ALTER PROCEDURE jobs_internal.find_step
+    @job_name        NVARCHAR(128),
+    @job_id          UNIQUEIDENTIFIER,
+    @version         INT,
+    @step_id         INT,
+    @step_name       NVARCHAR(128),
+    @allow_only_step BIT,
+    @found           INT OUTPUT
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @list NVARCHAR(1000);
+    DECLARE @steps INT;
+    DECLARE @by_name INT;
+
+    SELECT
+        @steps = COUNT(*),
+        @list = LEFT(STRING_AGG(CAST(CONCAT(s.step_id, N' ''', s.step_name, N'''') AS NVARCHAR(MAX)), N', ') WITHIN GROUP (ORDER BY s.step_id), 1000)
+    FROM jobs_internal.job_steps AS s
+    WHERE s.job_id = @job_id
+        AND s.version = @version;
+    SET @list = CASE WHEN @steps = 0 THEN N'The job has no steps.' ELSE CONCAT(N'Its steps are: ', @list, N'.') END;
+
+    IF @step_id IS NULL AND @step_name IS NULL
+    BEGIN
+        IF @allow_only_step = 1 AND @steps = 1
+        BEGIN
+            SET @found = 1;
+            RETURN 0;
+        END;
+        SET @message = CONCAT(N'@step_id or @step_name is needed to say which step of the job ''', @job_name, N''' is meant. ', @list);
+        THROW 50021, @message, 1;
+    END;
+
+    IF @step_id IS NOT NULL AND (@step_id < 1 OR @step_id > @steps)
+    BEGIN
+        SET @message = CONCAT(N'The job ''', @job_name, N''' has no step ', @step_id, N'. ', @list);
+        THROW 50104, @message, 1;
+    END;
+
+    IF @step_name IS NOT NULL
+    BEGIN
+        SELECT @by_name = s.step_id
+        FROM jobs_internal.job_steps AS s
+        WHERE s.job_id = @job_id
+            AND s.version = @version
+            AND s.step_name = @step_name;
+        IF @by_name IS NULL
+        BEGIN
+            SET @message = CONCAT(N'The job ''', @job_name, N''' has no step named ''', @step_name, N'''. ', @list);
+            THROW 50104, @message, 1;
+        END;
+        IF @step_id IS NOT NULL AND @step_id <> @by_name
+        BEGIN
+            SET @message = CONCAT(N'@step_id ', @step_id, N' and @step_name ''', @step_name, N''' are different steps of the job ''', @job_name, N'''. ', @list);
+            THROW 50030, @message, 1;
+        END;
+    END;
+
+    SET @found = COALESCE(@step_id, @by_name);
+    RETURN 0;
+END;

@@ -1,0 +1,29 @@
+-- Reads the text of a step's command. The text of an id never changes, so that agents may keep it.
+--
+-- Parameters:
+--   @command_id  Which command.
+-- Called by: agent/taskhost.go, once per command and agent.
+-- Locks:     nothing.
+-- Returns:   one row: command.
+-- Throws:
+--   50113 the command does not exist.
+CREATE OR ALTER PROCEDURE jobs_internal.get_command
+    @command_id BIGINT
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @command NVARCHAR(MAX);
+
+    SELECT @command = c.command
+    FROM jobs_internal.step_commands AS c
+    WHERE c.command_id = @command_id;
+    IF @command IS NULL
+    BEGIN
+        SET @message = CONCAT(N'The command ', @command_id, N' does not exist.');
+        THROW 50113, @message, 1;
+    END;
+    SELECT @command AS command;
+    RETURN 0;
+END;

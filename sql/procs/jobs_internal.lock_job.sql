@@ -1,0 +1,40 @@
+-- Finds a job by name and locks its row until the caller's transaction ends.
+--
+-- Parameters:
+--   @job_name  Which job.
+--   @job_id    Receives its id.
+--   @version   Receives its current version.
+-- Called by: the public procedures that change or start a job, within their transactions.
+-- Locks:     one row of jobs (U).
+-- Returns:   0.
+-- Throws:
+--   50001 the job name is missing or empty.
+--   50100 the job does not exist.
+CREATE OR ALTER PROCEDURE jobs_internal.lock_job
+    @job_name NVARCHAR(128),
+    @job_id   UNIQUEIDENTIFIER OUTPUT,
+    @version  INT = NULL OUTPUT
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+
+    IF @job_name IS NULL OR LTRIM(@job_name) = N''
+        THROW 50001, N'A job name is needed: @job_name is NULL or empty.', 1;
+
+    SET @job_id = NULL;
+    SELECT
+        @job_id = j.job_id,
+        @version = j.current_version
+    FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
+    WHERE j.name = @job_name
+        AND j.deleted_at IS NULL;
+
+    IF @job_id IS NULL
+    BEGIN
+        SET @message = CONCAT(N'The job ''', @job_name, N''' does not exist. The view jobs.jobs lists all jobs.');
+        THROW 50100, @message, 1;
+    END;
+    RETURN 0;
+END;

@@ -1,0 +1,38 @@
+-- Finds a target group by name and locks its row until the caller's transaction ends.
+--
+-- Parameters:
+--   @target_group_name  Which target group; receives the spelling that it was added with.
+--   @target_group_id    Receives its id.
+-- Called by: the public procedures that change or use a target group, within their transactions.
+-- Locks:     one row of target_groups (U).
+-- Returns:   0.
+-- Throws:
+--   50012 the target group name is missing or empty.
+--   50106 the target group does not exist.
+CREATE OR ALTER PROCEDURE jobs_internal.lock_target_group
+    @target_group_name NVARCHAR(128) OUTPUT,
+    @target_group_id   UNIQUEIDENTIFIER OUTPUT
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @name NVARCHAR(128) = @target_group_name;
+
+    IF @name IS NULL OR LTRIM(@name) = N''
+        THROW 50012, N'A target group name is needed: @target_group_name is NULL or empty.', 1;
+
+    SET @target_group_id = NULL;
+    SELECT
+        @target_group_id = g.target_group_id,
+        @target_group_name = g.name
+    FROM jobs_internal.target_groups AS g WITH (UPDLOCK, HOLDLOCK)
+    WHERE g.name = @name;
+
+    IF @target_group_id IS NULL
+    BEGIN
+        SET @message = CONCAT(N'The target group ''', @name, N''' does not exist. The view jobs.target_groups lists all target groups.');
+        THROW 50106, @message, 1;
+    END;
+    RETURN 0;
+END;

@@ -1,0 +1,57 @@
+-- Deletes one batch of what is older than the retention time: runs that are finished, records of skipped instants, and
+-- ended terms that no run names any more. Call it until @deleted is 0.
+--
+-- Parameters:
+--   @batch_size      Most runs that go in this call; at least 1.
+--   @retention_days  Age at which history goes; NULL: the setting history_retention_days, or 45.
+--   @deleted         Receives how many runs were deleted.
+--   @now             Tests only.
+-- Called by: the system job jobagent$history_retention.
+-- Locks:     the runs that go (X); then their rows in small batches.
+-- Returns:   0.
+-- Throws:
+--   50029 an argument is missing or out of range.
+CREATE OR ALTER PROCEDURE jobs_internal.purge_history
+    @batch_size     INT = 100,
+    @retention_days INT = NULL,
+    @deleted        INT = NULL OUTPUT,
+    @now            DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @oldest DATETIME2(7);
+
+    IF @batch_size IS NULL OR @batch_size < 1 OR @retention_days < 0
+        THROW 50029, N'purge_history needs @batch_size of at least 1, and @retention_days of at least 0 or NULL.', 1;
+    SET @retention_days = COALESCE(
+        @retention_days,
+        (SELECT TRY_CAST(s.value AS INT) FROM jobs_internal.settings AS s WHERE s.name = N'history_retention_days'),
+        45
+    );
+    SET @oldest = DATEADD(DAY, -@retention_days, @now);
+
+    UPDATE e
+    SET e.purged_at = @now
+    FROM jobs_internal.job_executions AS e
+    INNER JOIN (
+        SELECT TOP (@batch_size) x.execution_id
+        FROM jobs_internal.job_executions AS x
+        WHERE x.is_active = 0
+            AND x.purged_at IS NULL
+            AND x.end_time < @oldest
+        ORDER BY x.end_time
+    ) AS o ON o.execution_id = e.execution_id;
+
+    EXECUTE jobs_internal.delete_leftovers @max_executions = @batch_size, @deleted = @deleted OUTPUT;
+
+    DELETE TOP (1000) s
+    FROM jobs_internal.schedule_skips AS s
+    WHERE s.recorded_at < @oldest;
+    DELETE TOP (1000) t
+    FROM jobs_internal.terms AS t
+    WHERE t.ended_at < @oldest
+        AND NOT EXISTS (SELECT 1 FROM jobs_internal.task_executions AS k WHERE k.term_id = t.term_id);
+    RETURN 0;
+END;

@@ -1,0 +1,42 @@
+-- Makes a term last longer, counted from now.
+--
+-- Parameters:
+--   @term_id      Which term.
+--   @ttl_seconds  How long it lasts from now without renewal; at least 1.
+--   @now          Tests only.
+-- Called by: agent/lease.go, three times per lease.
+-- Locks:     the term's row (X).
+-- Returns:   one row: expires_at.
+-- Throws:
+--   50029 an argument is missing or out of range.
+--   50201 the term has ended or expired.
+CREATE OR ALTER PROCEDURE jobs_internal.renew_term
+    @term_id     BIGINT,
+    @ttl_seconds INT,
+    @now         DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @expires_at DATETIME2(7) = DATEADD(SECOND, @ttl_seconds, @now);
+
+    IF @ttl_seconds IS NULL OR @ttl_seconds < 1
+        THROW 50029, N'renew_term needs @ttl_seconds of at least 1.', 1;
+
+    UPDATE t
+    SET t.expires_at = @expires_at
+    FROM jobs_internal.terms AS t
+    WHERE t.term_id = @term_id
+        AND t.ended_at IS NULL
+        AND t.expires_at > @now;
+    IF @@ROWCOUNT = 0
+    BEGIN
+        SET @message = CONCAT(N'The term ', @term_id, N' has ended or expired.');
+        THROW 50201, @message, 1;
+    END;
+
+    SELECT @expires_at AS expires_at;
+    RETURN 0;
+END;

@@ -1,0 +1,232 @@
+-- Writes outcomes of tasks, and moves their targets or steps on: to a final lifecycle, or to the next attempt after
+-- the wait that the step's retry policy gives, from the database's now. An outcome is accepted only for a task that is
+-- held, of this attempt, and by this term (I4).
+--
+-- Parameters:
+--   @term_id   Whose tasks; NULL: whoever's (only for terms that have ended).
+--   @outcomes  JSON array of objects: task_id, attempt, outcome (Succeeded, Failed, TimedOut, Canceled, Unknown,
+--              Returned), message, error_number, error_severity, error_state, error_line, error_procedure,
+--              rows_affected, elapsed_ms, session_id, messages (array of ordinal, kind, number, severity, state, line,
+--              procedure, text, rows).
+--   @report    1: return one row per outcome.
+--   @now       Tests only.
+-- Called by: jobs_internal.complete_tasks, jobs_internal.complete_resolution, jobs_internal.hand_over, within their
+--            transactions.
+-- Locks:     the tasks (X), then their targets (X), then steps (X).
+-- Returns:   with @report = 1, one row per outcome: task_id, accepted, reason.
+-- Throws:
+--   50029 an outcome is not known.
+CREATE OR ALTER PROCEDURE jobs_internal.settle_outcomes
+    @term_id  BIGINT = NULL,
+    @outcomes NVARCHAR(MAX),
+    @report   BIT = 0,
+    @now      DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @given TABLE (
+        task_id         BIGINT NOT NULL PRIMARY KEY,
+        attempt         INT NOT NULL,
+        outcome         NVARCHAR(20) NOT NULL,
+        message         NVARCHAR(MAX) NULL,
+        error_number    INT NULL,
+        error_severity  TINYINT NULL,
+        error_state     TINYINT NULL,
+        error_line      INT NULL,
+        error_procedure NVARCHAR(256) NULL,
+        rows_affected   BIGINT NULL,
+        elapsed_ms      BIGINT NULL,
+        session_id      INT NULL,
+        messages        NVARCHAR(MAX) NULL
+    );
+    DECLARE @accepted TABLE (
+        task_id             BIGINT NOT NULL PRIMARY KEY,
+        kind                NVARCHAR(10) NOT NULL,
+        execution_id        BIGINT NOT NULL,
+        step_execution_id   BIGINT NOT NULL,
+        target_execution_id BIGINT NULL
+    );
+    -- What targets and steps become; wait_ms is NULL unless another attempt is due.
+    DECLARE @next TABLE (
+        task_id   BIGINT NOT NULL PRIMARY KEY,
+        lifecycle NVARCHAR(50) NOT NULL,
+        attempts  INT NOT NULL,
+        wait_ms   INT NULL,
+        message   NVARCHAR(MAX) NULL
+    );
+
+    INSERT INTO @given (
+        task_id, attempt, outcome, message, error_number, error_severity, error_state, error_line,
+        error_procedure, rows_affected, elapsed_ms, session_id, messages
+    )
+    SELECT
+        o.task_id, o.attempt, o.outcome, o.message, o.error_number, o.error_severity, o.error_state, o.error_line,
+        o.error_procedure, o.rows_affected, o.elapsed_ms, o.session_id, o.messages
+    FROM OPENJSON(@outcomes) WITH (
+        task_id         BIGINT,
+        attempt         INT,
+        outcome         NVARCHAR(20),
+        message         NVARCHAR(MAX),
+        error_number    INT,
+        error_severity  TINYINT,
+        error_state     TINYINT,
+        error_line      INT,
+        error_procedure NVARCHAR(256),
+        rows_affected   BIGINT,
+        elapsed_ms      BIGINT,
+        session_id      INT,
+        messages        NVARCHAR(MAX) AS JSON
+    ) AS o;
+    IF EXISTS (
+        SELECT 1
+        FROM @given AS g
+        WHERE g.outcome NOT IN (N'Succeeded', N'Failed', N'TimedOut', N'Canceled', N'Unknown', N'Returned')
+    )
+        THROW 50029, N'An outcome is none of Succeeded, Failed, TimedOut, Canceled, Unknown, Returned.', 1;
+
+    UPDATE k
+    SET k.ended_at = @now,
+        k.outcome = g.outcome,
+        k.message = g.message,
+        k.error_number = g.error_number,
+        k.error_severity = g.error_severity,
+        k.error_state = g.error_state,
+        k.error_line = g.error_line,
+        k.error_procedure = g.error_procedure,
+        k.rows_affected = g.rows_affected,
+        k.elapsed_ms = g.elapsed_ms,
+        k.session_id = g.session_id
+    OUTPUT inserted.task_id, inserted.kind, inserted.execution_id, inserted.step_execution_id, inserted.target_execution_id
+    INTO @accepted (task_id, kind, execution_id, step_execution_id, target_execution_id)
+    FROM jobs_internal.task_executions AS k
+    INNER JOIN @given AS g ON g.task_id = k.task_id
+    WHERE k.ended_at IS NULL
+        AND k.attempt = g.attempt
+        AND (@term_id IS NULL OR k.term_id = @term_id)
+        AND (k.kind = N'Run' OR g.outcome <> N'Succeeded'); -- a resolution succeeds with its targets only
+
+    IF EXISTS (SELECT 1 FROM @given AS g WHERE g.messages IS NOT NULL)
+        INSERT INTO jobs_internal.task_messages (
+            task_id, ordinal, execution_id, kind, number, severity, state, line, procedure_name, message, row_count
+        )
+        SELECT
+            a.task_id, m.ordinal, a.execution_id, m.kind, COALESCE(m.number, 0), COALESCE(m.severity, 0),
+            COALESCE(m.state, 0), COALESCE(m.line, 0), m.[procedure], m.text, m.rows
+        FROM @accepted AS a
+        INNER JOIN @given AS g ON g.task_id = a.task_id
+        CROSS APPLY OPENJSON(g.messages) WITH (
+            ordinal     INT,
+            kind        NVARCHAR(10),
+            number      INT,
+            severity    TINYINT,
+            state       TINYINT,
+            line        INT,
+            [procedure] NVARCHAR(256),
+            text        NVARCHAR(MAX),
+            rows        BIGINT
+        ) AS m
+        WHERE g.messages IS NOT NULL;
+
+    -- The wait before retry n is min(maximum, initial * multiplier ^ (n - 1)); logarithms keep the power in range.
+    INSERT INTO @next (task_id, lifecycle, attempts, wait_ms, message)
+    SELECT
+        r.task_id,
+        r.lifecycle,
+        CASE WHEN r.outcome = N'Returned' THEN r.attempts - 1 ELSE r.attempts END,
+        CASE
+            WHEN r.lifecycle NOT IN (N'Created', N'WaitingForRetry') THEN NULL
+            WHEN r.outcome = N'Returned' THEN 0
+            WHEN LOG(r.initial_seconds) + (r.attempts - 1) * LOG(r.multiplier) >= LOG(r.maximum_seconds) THEN r.maximum_seconds * 1000
+            ELSE CAST(1000 * r.initial_seconds * POWER(r.multiplier, r.attempts - 1) AS INT)
+        END,
+        CASE
+            WHEN r.outcome = N'Succeeded' THEN CONCAT(N'Step ', r.step_id, N' succeeded execution on ', r.place, N'.', N' ' + NULLIF(r.message, N''))
+            WHEN r.outcome = N'Unknown' THEN CONCAT(N'The outcome of attempt ', r.attempts, N' of step ', r.step_id, N' on ', r.place, N' is unknown: ', r.message)
+            WHEN r.outcome = N'Returned' THEN r.former_message
+            ELSE COALESCE(NULLIF(r.message, N''), CONCAT(N'Step ', r.step_id, N' on ', r.place, N': ', r.outcome, N'.'))
+        END
+    FROM (
+        SELECT
+            a.task_id,
+            g.outcome,
+            g.message,
+            d.step_id,
+            COALESCE(t.attempts, s.attempts) AS attempts,
+            COALESCE(t.last_message, s.last_message) AS former_message,
+            CASE
+                WHEN t.target_execution_id IS NULL THEN CONCAT(N'target group ''', d.target_group_name, N'''')
+                ELSE CONCAT(N'target (server ''', t.server_name, N''', database ''', t.database_name, N''')')
+            END AS place,
+            CASE
+                WHEN g.outcome IN (N'Succeeded', N'TimedOut', N'Canceled') THEN g.outcome
+                WHEN e.stop_requested_at IS NOT NULL THEN N'Canceled'
+                WHEN g.outcome = N'Returned' AND COALESCE(t.attempts, s.attempts) <= 1 THEN N'Created'
+                WHEN g.outcome = N'Returned' THEN N'WaitingForRetry'
+                WHEN COALESCE(t.attempts, s.attempts) <= d.retry_attempts THEN N'WaitingForRetry'
+                ELSE N'Failed'
+            END AS lifecycle,
+            CAST(d.initial_retry_interval_seconds AS FLOAT) AS initial_seconds,
+            CAST(d.maximum_retry_interval_seconds AS FLOAT) AS maximum_seconds,
+            CAST(d.retry_interval_backoff_multiplier AS FLOAT) AS multiplier
+        FROM @accepted AS a
+        INNER JOIN @given AS g ON g.task_id = a.task_id
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = a.execution_id
+        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = a.step_execution_id
+        INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+        LEFT JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
+    ) AS r;
+
+    UPDATE t
+    SET t.lifecycle = n.lifecycle,
+        t.is_active = CASE WHEN n.lifecycle IN (N'Created', N'WaitingForRetry') THEN 1 ELSE 0 END,
+        t.end_time = CASE WHEN n.lifecycle IN (N'Created', N'WaitingForRetry') THEN NULL ELSE @now END,
+        t.attempts = n.attempts,
+        t.start_time = CASE WHEN n.attempts = 0 THEN NULL ELSE t.start_time END,
+        t.attempt_start_time = CASE WHEN n.attempts = 0 THEN NULL ELSE t.attempt_start_time END,
+        t.deadline_at = CASE WHEN n.attempts = 0 THEN NULL ELSE t.deadline_at END,
+        t.next_attempt_at = DATEADD(MILLISECOND, n.wait_ms, @now),
+        t.last_message = n.message,
+        t.error_number = g.error_number,
+        t.error_line = g.error_line
+    FROM jobs_internal.target_executions AS t
+    INNER JOIN @accepted AS a ON a.target_execution_id = t.target_execution_id
+    INNER JOIN @given AS g ON g.task_id = a.task_id
+    INNER JOIN @next AS n ON n.task_id = a.task_id
+    WHERE t.lifecycle = N'InProgress';
+
+    IF EXISTS (SELECT 1 FROM @accepted AS a WHERE a.kind = N'Resolve')
+        UPDATE s
+        SET s.lifecycle = n.lifecycle,
+            s.is_active = CASE WHEN n.lifecycle IN (N'Created', N'WaitingForRetry') THEN 1 ELSE 0 END,
+            s.end_time = CASE WHEN n.lifecycle IN (N'Created', N'WaitingForRetry') THEN NULL ELSE @now END,
+            s.attempts = n.attempts,
+            s.start_time = CASE WHEN n.attempts = 0 THEN NULL ELSE s.start_time END,
+            s.attempt_start_time = CASE WHEN n.attempts = 0 THEN NULL ELSE s.attempt_start_time END,
+            s.next_attempt_at = DATEADD(MILLISECOND, n.wait_ms, @now),
+            s.last_message = n.message
+        FROM jobs_internal.step_executions AS s
+        INNER JOIN @accepted AS a ON a.step_execution_id = s.step_execution_id
+        INNER JOIN @next AS n ON n.task_id = a.task_id
+        WHERE a.kind = N'Resolve'
+            AND s.lifecycle = N'InProgress';
+
+    IF @report = 1
+        SELECT
+            g.task_id,
+            CAST(CASE WHEN a.task_id IS NULL THEN 0 ELSE 1 END AS BIT) AS accepted,
+            CAST(CASE
+                WHEN a.task_id IS NOT NULL THEN NULL
+                WHEN k.task_id IS NULL THEN N'there is no such task'
+                WHEN k.term_id <> @term_id THEN N'another term held the task'
+                WHEN k.attempt <> g.attempt THEN N'the task is another attempt'
+                WHEN k.kind = N'Resolve' AND k.outcome IS NULL THEN N'a resolution succeeds with its targets only'
+                ELSE N'the task has its outcome already'
+            END AS NVARCHAR(100)) AS reason
+        FROM @given AS g
+        LEFT JOIN @accepted AS a ON a.task_id = g.task_id
+        LEFT JOIN jobs_internal.task_executions AS k ON k.task_id = g.task_id
+        ORDER BY g.task_id;
+    RETURN 0;
+END;

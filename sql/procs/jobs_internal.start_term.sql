@@ -1,0 +1,57 @@
+-- Starts a term for an agent. A former term of the same agent ends, and what it held is handed over.
+--
+-- Parameters:
+--   @agent_id                Who starts.
+--   @host_name               Machine; for people.
+--   @version                 Program version; for people.
+--   @ttl_seconds             How long the term lasts without renewal; at least 1.
+--   @max_concurrent_targets  The agent's limit; for people.
+--   @now                     Tests only.
+-- Called by: agent/hosting.go, once per core.
+-- Locks:     the agent's row (U, X), its former term (X) and that one's tasks (X).
+-- Returns:   one row: term_id, started_at, expires_at.
+-- Throws:
+--   50029 an argument is missing or out of range.
+CREATE OR ALTER PROCEDURE jobs_internal.start_term
+    @agent_id               UNIQUEIDENTIFIER,
+    @host_name              NVARCHAR(256),
+    @version                NVARCHAR(128),
+    @ttl_seconds            INT,
+    @max_concurrent_targets INT = 100,
+    @now                    DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+
+    IF @agent_id IS NULL OR @host_name IS NULL OR @version IS NULL OR @ttl_seconds IS NULL OR @ttl_seconds < 1
+        THROW 50029, N'start_term needs @agent_id, @host_name, @version, and @ttl_seconds of at least 1.', 1;
+
+    BEGIN TRANSACTION;
+
+    UPDATE a
+    SET a.host_name = @host_name,
+        a.version = @version,
+        a.max_concurrent_targets = @max_concurrent_targets
+    FROM jobs_internal.agents AS a WITH (UPDLOCK, HOLDLOCK)
+    WHERE a.agent_id = @agent_id;
+    IF @@ROWCOUNT = 0
+        INSERT INTO jobs_internal.agents (agent_id, host_name, version, max_concurrent_targets, first_seen_at)
+        VALUES (@agent_id, @host_name, @version, @max_concurrent_targets, @now);
+
+    UPDATE t
+    SET t.ended_at = @now,
+        t.end_reason = N'Replaced'
+    FROM jobs_internal.terms AS t
+    WHERE t.agent_id = @agent_id
+        AND t.ended_at IS NULL;
+    EXECUTE jobs_internal.hand_over @now = @now;
+
+    INSERT INTO jobs_internal.terms (agent_id, started_at, expires_at)
+    OUTPUT inserted.term_id, inserted.started_at, inserted.expires_at
+    VALUES (@agent_id, @now, DATEADD(SECOND, @ttl_seconds, @now));
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

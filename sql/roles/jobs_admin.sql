@@ -1,0 +1,5 @@
+-- Does what an author does, and purges history.
+IF DATABASE_PRINCIPAL_ID(N'jobs_admin') IS NULL
+    CREATE ROLE jobs_admin AUTHORIZATION dbo;
+ALTER ROLE jobs_author ADD MEMBER jobs_admin;
+GRANT EXECUTE ON SCHEMA::jobs TO jobs_admin;

@@ -1,0 +1,14 @@
+-- Does what an operator does, and defines jobs, steps and target groups.
+IF DATABASE_PRINCIPAL_ID(N'jobs_author') IS NULL
+    CREATE ROLE jobs_author AUTHORIZATION dbo;
+ALTER ROLE jobs_operator ADD MEMBER jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_add_job TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_update_job TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_delete_job TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_add_jobstep TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_update_jobstep TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_delete_jobstep TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_add_target_group TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_delete_target_group TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_add_target_group_member TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_delete_target_group_member TO jobs_author;

@@ -1,0 +1,2 @@
+-- The public schema: procedures and views, as Azure Elastic Jobs has them.
+CREATE SCHEMA jobs AUTHORIZATION dbo;

@@ -1,0 +1,59 @@
+-- Runs of jobs: the root rows of jobs.job_executions.
+--
+-- Columns:
+--   execution_id       Internal key, in order of creation.
+--   job_execution_id   Public id.
+--   job_id, job_version  What runs; the version is pinned when the run is created (I3).
+--   lifecycle          See DESIGN.md, "Lifecycles".
+--   is_active          1 for the four lifecycles that are not final.
+--   create_time        When the row was made.
+--   start_time         When its first step was made.
+--   end_time           When it became final.
+--   schedule_id, due_at  Which due instant it stands for; NULL when it was started by hand. Unique (I2).
+--   started_by         Login that started it by hand; NULL for schedules.
+--   stop_requested_at, stop_requested_by  The stop request, if there is one.
+--   rerun_of           Run whose targets are run again; NULL for all others.
+--   last_message       Message of the latest activity.
+--   purged_at          When it was given up for deletion: invisible from then on. Its rows go in small batches.
+CREATE TABLE jobs_internal.job_executions (
+    execution_id      BIGINT NOT NULL IDENTITY(1, 1),
+    job_execution_id  UNIQUEIDENTIFIER NOT NULL,
+    job_id            UNIQUEIDENTIFIER NOT NULL,
+    job_version       INT NOT NULL,
+    lifecycle         NVARCHAR(50) NOT NULL,
+    is_active         BIT NOT NULL,
+    create_time       DATETIME2(7) NOT NULL,
+    start_time        DATETIME2(7) NULL,
+    end_time          DATETIME2(7) NULL,
+    schedule_id       BIGINT NULL,
+    due_at            DATETIME2(7) NULL,
+    started_by        NVARCHAR(128) NULL,
+    stop_requested_at DATETIME2(7) NULL,
+    stop_requested_by NVARCHAR(128) NULL,
+    rerun_of          BIGINT NULL,
+    last_message      NVARCHAR(MAX) NULL,
+    purged_at         DATETIME2(7) NULL,
+    CONSTRAINT PK_job_executions PRIMARY KEY (execution_id),
+    CONSTRAINT UQ_job_executions_job_execution_id UNIQUE (job_execution_id),
+    CONSTRAINT FK_job_executions_job_versions FOREIGN KEY (job_id, job_version)
+        REFERENCES jobs_internal.job_versions (job_id, version),
+    CONSTRAINT CK_job_executions_lifecycle CHECK (
+        (is_active = 1 AND end_time IS NULL
+            AND lifecycle IN (N'Created', N'InProgress', N'WaitingForChildJobExecutions', N'WaitingForRetry'))
+        OR (is_active = 0 AND end_time IS NOT NULL
+            AND lifecycle IN (N'Succeeded', N'SucceededWithSkipped', N'Failed', N'TimedOut', N'Canceled', N'Skipped'))
+    ),
+    CONSTRAINT CK_job_executions_due_at CHECK ((schedule_id IS NULL AND due_at IS NULL) OR (schedule_id IS NOT NULL AND due_at IS NOT NULL))
+);
+
+CREATE UNIQUE INDEX UQ_job_executions_due_at ON jobs_internal.job_executions (schedule_id, due_at)
+    WHERE schedule_id IS NOT NULL;
+CREATE INDEX IX_job_executions_active ON jobs_internal.job_executions (execution_id)
+    INCLUDE (job_id, job_version, lifecycle, stop_requested_at)
+    WHERE is_active = 1;
+CREATE INDEX IX_job_executions_job_id ON jobs_internal.job_executions (job_id, start_time);
+CREATE INDEX IX_job_executions_start_time ON jobs_internal.job_executions (start_time);
+CREATE INDEX IX_job_executions_end_time ON jobs_internal.job_executions (end_time)
+    WHERE is_active = 0 AND purged_at IS NULL;
+CREATE INDEX IX_job_executions_purged_at ON jobs_internal.job_executions (purged_at)
+    WHERE purged_at IS NOT NULL;

@@ -1,0 +1,53 @@
+-- The steps of each version of each job. Rows never change.
+--
+-- Columns:
+--   job_id, version, step_id           Which step; step ids of a version are 1, 2, 3, … without gaps.
+--   step_name                          Unique within the version.
+--   command_id                         The text.
+--   credential_name                    Credential that runs the step; NULL: the agent's default.
+--   target_group_id                    Where it runs. No foreign key: a group may go when only old versions name it.
+--   target_group_name                  The group's name.
+--   initial_retry_interval_seconds     Wait before the first retry.
+--   maximum_retry_interval_seconds     Most that a wait may be.
+--   retry_interval_backoff_multiplier  Factor between two waits.
+--   retry_attempts                     Retries after the first attempt.
+--   step_timeout_seconds               Time for one target, waits included (decision 8).
+--   output_type                        SqlDatabase, or NULL for no output; the other output columns belong to it.
+--   output_credential_name, output_subscription_id, output_resource_group_name, output_server_name,
+--   output_database_name, output_schema_name, output_table_name
+--                                      Where the first result set goes.
+--   max_parallelism                    Databases of one elastic pool (of one server, outside pools) at once; NULL: any.
+CREATE TABLE jobs_internal.job_steps (
+    job_id                            UNIQUEIDENTIFIER NOT NULL,
+    version                           INT NOT NULL,
+    step_id                           INT NOT NULL,
+    step_name                         NVARCHAR(128) NOT NULL,
+    command_id                        BIGINT NOT NULL,
+    credential_name                   NVARCHAR(128) NULL,
+    target_group_id                   UNIQUEIDENTIFIER NOT NULL,
+    target_group_name                 NVARCHAR(128) NOT NULL,
+    initial_retry_interval_seconds    INT NOT NULL,
+    maximum_retry_interval_seconds    INT NOT NULL,
+    retry_interval_backoff_multiplier REAL NOT NULL,
+    retry_attempts                    INT NOT NULL,
+    step_timeout_seconds              INT NOT NULL,
+    output_type                       NVARCHAR(11) NULL,
+    output_credential_name            NVARCHAR(128) NULL,
+    output_subscription_id            UNIQUEIDENTIFIER NULL,
+    output_resource_group_name        NVARCHAR(128) NULL,
+    output_server_name                NVARCHAR(256) NULL,
+    output_database_name              NVARCHAR(128) NULL,
+    output_schema_name                NVARCHAR(128) NULL,
+    output_table_name                 NVARCHAR(128) NULL,
+    max_parallelism                   INT NULL,
+    CONSTRAINT PK_job_steps PRIMARY KEY (job_id, version, step_id),
+    CONSTRAINT UQ_job_steps_step_name UNIQUE (job_id, version, step_name),
+    CONSTRAINT FK_job_steps_job_versions FOREIGN KEY (job_id, version)
+        REFERENCES jobs_internal.job_versions (job_id, version) ON DELETE CASCADE,
+    CONSTRAINT FK_job_steps_step_commands FOREIGN KEY (command_id) REFERENCES jobs_internal.step_commands (command_id),
+    CONSTRAINT CK_job_steps_step_id CHECK (step_id >= 1),
+    CONSTRAINT CK_job_steps_output_type CHECK (output_type = N'SqlDatabase')
+);
+
+CREATE INDEX IX_job_steps_target_group_id ON jobs_internal.job_steps (target_group_id);
+CREATE INDEX IX_job_steps_command_id ON jobs_internal.job_steps (command_id);

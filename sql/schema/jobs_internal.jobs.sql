@@ -1,0 +1,25 @@
+-- Jobs. A deleted job keeps its row, invisible and without a claim to its name, until its last execution is gone.
+--
+-- Columns:
+--   job_id           Public id.
+--   name             Unique among jobs that are not deleted.
+--   description      Free text; empty when none was given.
+--   is_system        1 for jobs that the Maintainer keeps.
+--   current_version  The version that a run gets when it starts; 0 has no steps.
+--   created_at       When it was added.
+--   deleted_at       When it was deleted; NULL while it exists.
+CREATE TABLE jobs_internal.jobs (
+    job_id          UNIQUEIDENTIFIER NOT NULL,
+    name            NVARCHAR(128) NOT NULL,
+    description     NVARCHAR(512) NOT NULL CONSTRAINT DF_jobs_description DEFAULT N'',
+    is_system       BIT NOT NULL CONSTRAINT DF_jobs_is_system DEFAULT 0,
+    current_version INT NOT NULL CONSTRAINT DF_jobs_current_version DEFAULT 0,
+    created_at      DATETIME2(7) NOT NULL CONSTRAINT DF_jobs_created_at DEFAULT SYSUTCDATETIME(),
+    deleted_at      DATETIME2(7) NULL,
+    CONSTRAINT PK_jobs PRIMARY KEY (job_id)
+);
+
+CREATE UNIQUE INDEX UQ_jobs_name ON jobs_internal.jobs (name)
+    WHERE deleted_at IS NULL;
+CREATE INDEX IX_jobs_deleted_at ON jobs_internal.jobs (deleted_at)
+    WHERE deleted_at IS NOT NULL;

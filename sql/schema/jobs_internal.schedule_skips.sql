@@ -1,0 +1,25 @@
+-- Due instants that were not run, each with its reason (I10).
+--
+-- Columns:
+--   skip_id      Internal key.
+--   schedule_id  Which schedule. No foreign key: the record outlives the schedule, not the job.
+--   job_id       Which job.
+--   due_at       The instant, or the first of several.
+--   skipped      How many instants the row stands for.
+--   reason       Why.
+--   recorded_at  When it was recorded.
+CREATE TABLE jobs_internal.schedule_skips (
+    skip_id     BIGINT NOT NULL IDENTITY(1, 1),
+    schedule_id BIGINT NOT NULL,
+    job_id      UNIQUEIDENTIFIER NOT NULL,
+    due_at      DATETIME2(7) NOT NULL,
+    skipped     INT NOT NULL CONSTRAINT DF_schedule_skips_skipped DEFAULT 1,
+    reason      NVARCHAR(4000) NOT NULL,
+    recorded_at DATETIME2(7) NOT NULL,
+    CONSTRAINT PK_schedule_skips PRIMARY KEY (skip_id),
+    CONSTRAINT UQ_schedule_skips_due_at UNIQUE (schedule_id, due_at),
+    CONSTRAINT FK_schedule_skips_jobs FOREIGN KEY (job_id) REFERENCES jobs_internal.jobs (job_id) ON DELETE CASCADE
+);
+
+CREATE INDEX IX_schedule_skips_job_id ON jobs_internal.schedule_skips (job_id);
+CREATE INDEX IX_schedule_skips_recorded_at ON jobs_internal.schedule_skips (recorded_at);

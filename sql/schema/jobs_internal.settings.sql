@@ -1,0 +1,12 @@
+-- Settings of the whole system. A setting without a row has the default that its reader knows.
+--
+-- Columns:
+--   name        history_retention_days (default 45): how long the history of finished runs is kept.
+--   value       Text of the value.
+--   updated_at  When it was set.
+CREATE TABLE jobs_internal.settings (
+    name       NVARCHAR(128) NOT NULL,
+    value      NVARCHAR(4000) NOT NULL,
+    updated_at DATETIME2(7) NOT NULL CONSTRAINT DF_settings_updated_at DEFAULT SYSUTCDATETIME(),
+    CONSTRAINT PK_settings PRIMARY KEY (name)
+);

@@ -1,0 +1,22 @@
+-- The texts of steps, each once: a version that does not change a step's text refers to the same row. Rows never
+-- change; an agent may keep what it has read.
+--
+-- Columns:
+--   command_id      Identifies the text.
+--   job_id          Whose text it is; it goes when the job goes.
+--   command_type    TSql.
+--   command_source  Inline.
+--   command         The script, with GO lines and script variables.
+CREATE TABLE jobs_internal.step_commands (
+    command_id     BIGINT NOT NULL IDENTITY(1, 1),
+    job_id         UNIQUEIDENTIFIER NOT NULL,
+    command_type   NVARCHAR(50) NOT NULL,
+    command_source NVARCHAR(50) NOT NULL,
+    command        NVARCHAR(MAX) NOT NULL,
+    CONSTRAINT PK_step_commands PRIMARY KEY (command_id),
+    CONSTRAINT FK_step_commands_jobs FOREIGN KEY (job_id) REFERENCES jobs_internal.jobs (job_id),
+    CONSTRAINT CK_step_commands_command_type CHECK (command_type = N'TSql'),
+    CONSTRAINT CK_step_commands_command_source CHECK (command_source = N'Inline')
+);
+
+CREATE INDEX IX_step_commands_job_id ON jobs_internal.step_commands (job_id);

@@ -1,0 +1,50 @@
+-- Steps of runs: the rows of jobs.job_executions whose target_type is TargetGroup. A row is made when the step's
+-- turn comes; its settings are those of its version's row in job_steps.
+--
+-- Columns:
+--   step_execution_id   Internal key.
+--   execution_id        The run.
+--   job_id, job_version, step_id  The step; immutable.
+--   lifecycle           See DESIGN.md, "Lifecycles".
+--   is_active           1 for the four lifecycles that are not final.
+--   create_time         When the row was made.
+--   start_time          When its target group was first being resolved.
+--   end_time            When it became final.
+--   attempts            Attempts to resolve the target group.
+--   attempt_start_time  When the latest of them began.
+--   next_attempt_at     When the next one may begin; NULL unless one is wanted.
+--   resolved_at         When the list of targets was frozen; NULL before.
+--   last_message        Message of the latest activity.
+CREATE TABLE jobs_internal.step_executions (
+    step_execution_id  BIGINT NOT NULL IDENTITY(1, 1),
+    execution_id       BIGINT NOT NULL,
+    job_id             UNIQUEIDENTIFIER NOT NULL,
+    job_version        INT NOT NULL,
+    step_id            INT NOT NULL,
+    lifecycle          NVARCHAR(50) NOT NULL,
+    is_active          BIT NOT NULL,
+    create_time        DATETIME2(7) NOT NULL,
+    start_time         DATETIME2(7) NULL,
+    end_time           DATETIME2(7) NULL,
+    attempts           INT NOT NULL CONSTRAINT DF_step_executions_attempts DEFAULT 0,
+    attempt_start_time DATETIME2(7) NULL,
+    next_attempt_at    DATETIME2(7) NULL,
+    resolved_at        DATETIME2(7) NULL,
+    last_message       NVARCHAR(MAX) NULL,
+    CONSTRAINT PK_step_executions PRIMARY KEY (step_execution_id),
+    CONSTRAINT UQ_step_executions_step_id UNIQUE (execution_id, step_id),
+    CONSTRAINT FK_step_executions_job_executions FOREIGN KEY (execution_id)
+        REFERENCES jobs_internal.job_executions (execution_id),
+    CONSTRAINT CK_step_executions_lifecycle CHECK (
+        (is_active = 1 AND end_time IS NULL
+            AND lifecycle IN (N'Created', N'InProgress', N'WaitingForChildJobExecutions', N'WaitingForRetry'))
+        OR (is_active = 0 AND end_time IS NOT NULL AND next_attempt_at IS NULL
+            AND lifecycle IN (N'Succeeded', N'SucceededWithSkipped', N'Failed', N'TimedOut', N'Canceled', N'Skipped'))
+    )
+);
+
+CREATE INDEX IX_step_executions_active ON jobs_internal.step_executions (execution_id)
+    INCLUDE (lifecycle, step_id, job_id, job_version)
+    WHERE is_active = 1;
+CREATE INDEX IX_step_executions_due ON jobs_internal.step_executions (next_attempt_at, step_execution_id)
+    WHERE next_attempt_at IS NOT NULL;

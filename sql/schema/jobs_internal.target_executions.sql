@@ -1,0 +1,73 @@
+-- Steps on one database each: the rows of jobs.job_executions whose target_type is SqlDatabase, and the frozen list
+-- of targets of a step's execution (I3), made in one insert.
+--
+-- Columns:
+--   target_execution_id  Internal key.
+--   execution_id         The run.
+--   step_execution_id    The step's row.
+--   job_id, step_id      Of the step; for the rule on overlapping runs.
+--   ordinal              Position in the list, from 1.
+--   internal_id          What internal_execution_id is in output tables; the same for all attempts.
+--   target_id            Public id of the database.
+--   server_name, database_name  The database.
+--   elastic_pool_name    The pool that it was found in; NULL: in none.
+--   lifecycle            See DESIGN.md, "Lifecycles".
+--   is_active            1 for the four lifecycles that are not final.
+--   create_time          When the list was frozen.
+--   start_time           When the first attempt began.
+--   end_time             When it became final.
+--   attempts             Attempts that have begun and count.
+--   attempt_start_time   When the latest one began.
+--   next_attempt_at      When the next attempt may begin; NULL unless one is wanted.
+--   deadline_at          When the step's time limit passes; NULL before the first attempt.
+--   last_message         Message of the latest activity.
+--   error_number, error_line  The error that decided the latest attempt; NULL: none, or not a server's.
+CREATE TABLE jobs_internal.target_executions (
+    target_execution_id BIGINT NOT NULL IDENTITY(1, 1),
+    execution_id        BIGINT NOT NULL,
+    step_execution_id   BIGINT NOT NULL,
+    job_id              UNIQUEIDENTIFIER NOT NULL,
+    step_id             INT NOT NULL,
+    ordinal             INT NOT NULL,
+    internal_id         UNIQUEIDENTIFIER NOT NULL CONSTRAINT DF_target_executions_internal_id DEFAULT NEWID(),
+    target_id           UNIQUEIDENTIFIER NOT NULL,
+    server_name         NVARCHAR(256) NOT NULL,
+    database_name       NVARCHAR(128) NOT NULL,
+    elastic_pool_name   NVARCHAR(128) NULL,
+    lifecycle           NVARCHAR(50) NOT NULL,
+    is_active           BIT NOT NULL,
+    create_time         DATETIME2(7) NOT NULL,
+    start_time          DATETIME2(7) NULL,
+    end_time            DATETIME2(7) NULL,
+    attempts            INT NOT NULL CONSTRAINT DF_target_executions_attempts DEFAULT 0,
+    attempt_start_time  DATETIME2(7) NULL,
+    next_attempt_at     DATETIME2(7) NULL,
+    deadline_at         DATETIME2(7) NULL,
+    last_message        NVARCHAR(MAX) NULL,
+    error_number        INT NULL,
+    error_line          INT NULL,
+    CONSTRAINT PK_target_executions PRIMARY KEY (target_execution_id),
+    CONSTRAINT UQ_target_executions_target_id UNIQUE (step_execution_id, target_id),
+    CONSTRAINT FK_target_executions_step_executions FOREIGN KEY (step_execution_id)
+        REFERENCES jobs_internal.step_executions (step_execution_id),
+    CONSTRAINT CK_target_executions_lifecycle CHECK (
+        (is_active = 1 AND end_time IS NULL
+            AND lifecycle IN (N'Created', N'InProgress', N'WaitingForChildJobExecutions', N'WaitingForRetry'))
+        OR (is_active = 0 AND end_time IS NOT NULL AND next_attempt_at IS NULL
+            AND lifecycle IN (N'Succeeded', N'SucceededWithSkipped', N'Failed', N'TimedOut', N'Canceled', N'Skipped'))
+    )
+);
+
+CREATE INDEX IX_target_executions_execution_id ON jobs_internal.target_executions (execution_id);
+CREATE INDEX IX_target_executions_active ON jobs_internal.target_executions (step_execution_id)
+    INCLUDE (lifecycle)
+    WHERE is_active = 1;
+CREATE INDEX IX_target_executions_overlap ON jobs_internal.target_executions (job_id, step_id, target_id)
+    INCLUDE (execution_id, lifecycle, server_name, elastic_pool_name)
+    WHERE is_active = 1;
+CREATE INDEX IX_target_executions_due ON jobs_internal.target_executions (step_execution_id, next_attempt_at, target_execution_id)
+    WHERE next_attempt_at IS NOT NULL;
+CREATE INDEX IX_target_executions_next_attempt_at ON jobs_internal.target_executions (next_attempt_at)
+    WHERE next_attempt_at IS NOT NULL;
+CREATE INDEX IX_target_executions_deadline_at ON jobs_internal.target_executions (deadline_at)
+    WHERE next_attempt_at IS NOT NULL AND deadline_at IS NOT NULL;

@@ -1,0 +1,38 @@
+-- The members of target groups. Which of the names belong to which target type is checked when a member is added.
+--
+-- Columns:
+--   member_id                Order of addition.
+--   target_group_id          Whose member it is.
+--   target_id                Public id of the member.
+--   membership_type          Include or Exclude.
+--   target_type              SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap.
+--   refresh_credential_name  Credential that lists databases; NULL: the agent's default.
+--   subscription_id          Azure only; NULL outside.
+--   resource_group_name      Azure only; NULL outside.
+--   server_name              Never NULL.
+--   database_name            SqlDatabase and SqlShardMap.
+--   elastic_pool_name        SqlElasticPool.
+--   shard_map_name           SqlShardMap.
+CREATE TABLE jobs_internal.target_group_members (
+    member_id               BIGINT NOT NULL IDENTITY(1, 1),
+    target_group_id         UNIQUEIDENTIFIER NOT NULL,
+    target_id               UNIQUEIDENTIFIER NOT NULL,
+    membership_type         NVARCHAR(128) NOT NULL,
+    target_type             NVARCHAR(128) NOT NULL,
+    refresh_credential_name NVARCHAR(128) NULL,
+    subscription_id         UNIQUEIDENTIFIER NULL,
+    resource_group_name     NVARCHAR(128) NULL,
+    server_name             NVARCHAR(128) NOT NULL,
+    database_name           NVARCHAR(128) NULL,
+    elastic_pool_name       NVARCHAR(128) NULL,
+    shard_map_name          NVARCHAR(128) NULL,
+    CONSTRAINT PK_target_group_members PRIMARY KEY (member_id),
+    CONSTRAINT UQ_target_group_members_target_id UNIQUE (target_id),
+    CONSTRAINT FK_target_group_members_target_groups FOREIGN KEY (target_group_id)
+        REFERENCES jobs_internal.target_groups (target_group_id) ON DELETE CASCADE,
+    CONSTRAINT CK_target_group_members_membership_type CHECK (membership_type IN (N'Include', N'Exclude')),
+    CONSTRAINT CK_target_group_members_target_type
+        CHECK (target_type IN (N'SqlServer', N'SqlElasticPool', N'SqlDatabase', N'SqlShardMap'))
+);
+
+CREATE INDEX IX_target_group_members_target_group_id ON jobs_internal.target_group_members (target_group_id);

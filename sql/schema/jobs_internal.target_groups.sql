@@ -1,0 +1,13 @@
+-- Named sets of targets. They are not versioned: a change holds for the next resolution.
+--
+-- Columns:
+--   target_group_id  Also the target_id of step rows in jobs.job_executions.
+--   name             Unique.
+--   created_at       When it was added.
+CREATE TABLE jobs_internal.target_groups (
+    target_group_id UNIQUEIDENTIFIER NOT NULL,
+    name            NVARCHAR(128) NOT NULL,
+    created_at      DATETIME2(7) NOT NULL CONSTRAINT DF_target_groups_created_at DEFAULT SYSUTCDATETIME(),
+    CONSTRAINT PK_target_groups PRIMARY KEY (target_group_id),
+    CONSTRAINT UQ_target_groups_name UNIQUE (name)
+);

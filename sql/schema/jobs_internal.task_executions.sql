@@ -1,0 +1,59 @@
+-- Tasks: one row per attempt on a target, and per resolution of a target group. A task is held by the term that
+-- claimed it until its outcome is accepted, or until the term ends.
+--
+-- Columns:
+--   task_id              Grows with time.
+--   kind                 Run or Resolve.
+--   execution_id         The run.
+--   step_execution_id    The step's row.
+--   target_execution_id  The target's row; NULL for Resolve.
+--   attempt              Number of the attempt; an attempt that was handed back has its number used again.
+--   term_id              Who holds or held it.
+--   claimed_at           When it was claimed.
+--   ended_at             When its outcome was accepted; NULL while it is held.
+--   outcome              Succeeded, Failed, TimedOut, Canceled, Unknown or Returned (nothing was sent).
+--   message              What the agent said of it.
+--   error_number, error_severity, error_state, error_line, error_procedure  The error that decided.
+--   rows_affected        Sum of all row counts.
+--   elapsed_ms           How long it took, by the agent's clock.
+--   session_id           Session on the target server.
+CREATE TABLE jobs_internal.task_executions (
+    task_id             BIGINT NOT NULL IDENTITY(1, 1),
+    kind                NVARCHAR(10) NOT NULL,
+    execution_id        BIGINT NOT NULL,
+    step_execution_id   BIGINT NOT NULL,
+    target_execution_id BIGINT NULL,
+    attempt             INT NOT NULL,
+    term_id             BIGINT NOT NULL,
+    claimed_at          DATETIME2(7) NOT NULL,
+    ended_at            DATETIME2(7) NULL,
+    outcome             NVARCHAR(20) NULL,
+    message             NVARCHAR(MAX) NULL,
+    error_number        INT NULL,
+    error_severity      TINYINT NULL,
+    error_state         TINYINT NULL,
+    error_line          INT NULL,
+    error_procedure     NVARCHAR(256) NULL,
+    rows_affected       BIGINT NULL,
+    elapsed_ms          BIGINT NULL,
+    session_id          INT NULL,
+    CONSTRAINT PK_task_executions PRIMARY KEY (task_id),
+    CONSTRAINT FK_task_executions_step_executions FOREIGN KEY (step_execution_id)
+        REFERENCES jobs_internal.step_executions (step_execution_id),
+    CONSTRAINT FK_task_executions_terms FOREIGN KEY (term_id) REFERENCES jobs_internal.terms (term_id),
+    CONSTRAINT CK_task_executions_kind CHECK (
+        (kind = N'Run' AND target_execution_id IS NOT NULL) OR (kind = N'Resolve' AND target_execution_id IS NULL)
+    ),
+    CONSTRAINT CK_task_executions_outcome CHECK (
+        (ended_at IS NULL AND outcome IS NULL)
+        OR (ended_at IS NOT NULL
+            AND outcome IN (N'Succeeded', N'Failed', N'TimedOut', N'Canceled', N'Unknown', N'Returned'))
+    )
+);
+
+CREATE INDEX IX_task_executions_execution_id ON jobs_internal.task_executions (execution_id);
+CREATE INDEX IX_task_executions_held ON jobs_internal.task_executions (term_id, task_id)
+    INCLUDE (execution_id)
+    WHERE ended_at IS NULL;
+CREATE INDEX IX_task_executions_open ON jobs_internal.task_executions (step_execution_id)
+    WHERE ended_at IS NULL;

@@ -1,0 +1,27 @@
+-- What scripts, servers and the agent said during attempts, in order. The agent cuts what is too much.
+--
+-- Columns:
+--   task_id         The attempt.
+--   ordinal         Position, from 1.
+--   execution_id    The run; for deletion.
+--   kind            Info (PRINT, RAISERROR below severity 11), Error, Rows (a row count) or Agent.
+--   number, severity, state, line, procedure_name  The server's; 0 and NULL where there is none.
+--   message         Text; NULL for Rows.
+--   row_count       The count of a Rows.
+CREATE TABLE jobs_internal.task_messages (
+    task_id        BIGINT NOT NULL,
+    ordinal        INT NOT NULL,
+    execution_id   BIGINT NOT NULL,
+    kind           NVARCHAR(10) NOT NULL,
+    number         INT NOT NULL CONSTRAINT DF_task_messages_number DEFAULT 0,
+    severity       TINYINT NOT NULL CONSTRAINT DF_task_messages_severity DEFAULT 0,
+    state          TINYINT NOT NULL CONSTRAINT DF_task_messages_state DEFAULT 0,
+    line           INT NOT NULL CONSTRAINT DF_task_messages_line DEFAULT 0,
+    procedure_name NVARCHAR(256) NULL,
+    message        NVARCHAR(MAX) NULL,
+    row_count      BIGINT NULL,
+    CONSTRAINT PK_task_messages PRIMARY KEY (task_id, ordinal),
+    CONSTRAINT CK_task_messages_kind CHECK (kind IN (N'Info', N'Error', N'Rows', N'Agent'))
+);
+
+CREATE INDEX IX_task_messages_execution_id ON jobs_internal.task_messages (execution_id);

@@ -1,0 +1,25 @@
+-- Terms: lives of agents. A term that has ended or expired holds nothing; every write of task state names a term.
+--
+-- Columns:
+--   term_id     Grows with time.
+--   agent_id    Whose life.
+--   started_at  When it began.
+--   expires_at  When it ends unless it is renewed.
+--   ended_at    When it ended; NULL while nobody has ended it (it may have expired).
+--   end_reason  Ended (given back), Replaced (the same agent started another) or Expired.
+CREATE TABLE jobs_internal.terms (
+    term_id    BIGINT NOT NULL IDENTITY(1, 1),
+    agent_id   UNIQUEIDENTIFIER NOT NULL,
+    started_at DATETIME2(7) NOT NULL,
+    expires_at DATETIME2(7) NOT NULL,
+    ended_at   DATETIME2(7) NULL,
+    end_reason NVARCHAR(20) NULL,
+    CONSTRAINT PK_terms PRIMARY KEY (term_id),
+    CONSTRAINT FK_terms_agents FOREIGN KEY (agent_id) REFERENCES jobs_internal.agents (agent_id),
+    CONSTRAINT CK_terms_end_reason CHECK (end_reason IN (N'Ended', N'Replaced', N'Expired'))
+);
+
+CREATE UNIQUE INDEX UQ_terms_agent_id ON jobs_internal.terms (agent_id)
+    WHERE ended_at IS NULL;
+CREATE INDEX IX_terms_expires_at ON jobs_internal.terms (expires_at)
+    WHERE ended_at IS NULL;

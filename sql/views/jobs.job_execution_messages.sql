@@ -1,0 +1,53 @@
+-- Everything that scripts, servers and the agent said during the attempts of a run (beyond Azure). The order is
+-- attempt_start_time, then ordinal. Messages are kept as long as the run's history.
+--
+-- Columns:
+--   job_execution_id      Id of the run.
+--   job_name              Name of the job.
+--   job_id                Id of the job.
+--   job_version           Version that the run uses.
+--   step_id               Number of the step.
+--   target_id             Id of the database; NULL for messages of the resolution of a target group.
+--   target_server_name    Server; NULL likewise.
+--   target_database_name  Database; NULL likewise.
+--   attempt               Number of the attempt.
+--   attempt_start_time    When the attempt was claimed (UTC).
+--   ordinal               Position within the attempt, from 1.
+--   message_kind          Info (PRINT, RAISERROR below severity 11), Error, Rows (a row count) or Agent.
+--   message_number        The server's number of the message; 0: none.
+--   severity              The server's severity; 0: none.
+--   state                 The server's state; 0: none.
+--   line_number           Line of the script, or of procedure_name; 0: none.
+--   procedure_name        Procedure that said it; NULL: the script itself.
+--   message               Text; NULL for Rows.
+--   row_count             The count of a Rows.
+CREATE OR ALTER VIEW jobs.job_execution_messages
+AS
+SELECT
+    e.job_execution_id,
+    j.name AS job_name,
+    e.job_id,
+    e.job_version,
+    s.step_id,
+    t.target_id,
+    t.server_name AS target_server_name,
+    t.database_name AS target_database_name,
+    k.attempt,
+    k.claimed_at AS attempt_start_time,
+    m.ordinal,
+    m.kind AS message_kind,
+    m.number AS message_number,
+    m.severity,
+    m.state,
+    m.line AS line_number,
+    m.procedure_name,
+    m.message,
+    m.row_count
+FROM jobs_internal.task_messages AS m
+INNER JOIN jobs_internal.task_executions AS k ON k.task_id = m.task_id
+INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
+INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = m.execution_id
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+LEFT JOIN jobs_internal.target_executions AS t ON t.target_execution_id = k.target_execution_id
+WHERE e.purged_at IS NULL
+    AND j.deleted_at IS NULL;

@@ -1,0 +1,105 @@
+-- Runs of jobs, their steps, and each step on each database. All rows of a run carry the run's job_execution_id.
+-- A row with step_id NULL stands for the whole run; one with target_type TargetGroup for a step; one with
+-- target_type SqlDatabase for a step on a database.
+--
+-- Columns:
+--   job_execution_id            Id of the run.
+--   job_name                    Name of the job.
+--   job_id                      Id of the job.
+--   job_version                 Version that the run uses.
+--   step_id                     Number of the step; NULL in the row of the run.
+--   is_active                   1 while not finished.
+--   lifecycle                   Created, InProgress, WaitingForChildJobExecutions, WaitingForRetry, Succeeded,
+--                               SucceededWithSkipped, Failed, TimedOut, Canceled or Skipped.
+--   create_time                 When the row was made (UTC, as all times).
+--   start_time                  When it started; NULL before.
+--   end_time                    When it finished; NULL before.
+--   current_attempts            Attempts that have begun; 0 in the row of the run.
+--   current_attempt_start_time  When the latest attempt began; NULL in the row of the run.
+--   next_attempt_start_time     When the next retry is due; NULL unless the lifecycle is WaitingForRetry.
+--   last_message                Message or error of the latest activity.
+--   target_type                 TargetGroup or SqlDatabase; NULL in the row of the run.
+--   target_id                   Id of the target group or of the database; NULL in the row of the run.
+--   target_group_name           Name of the target group; NULL in the row of the run.
+--   target_server_name          Server; only for SqlDatabase.
+--   target_database_name        Database; only for SqlDatabase.
+CREATE OR ALTER VIEW jobs.job_executions
+AS
+SELECT
+    e.job_execution_id,
+    j.name AS job_name,
+    e.job_id,
+    e.job_version,
+    CAST(NULL AS INT) AS step_id,
+    e.is_active,
+    e.lifecycle,
+    e.create_time,
+    e.start_time,
+    e.end_time,
+    CAST(0 AS INT) AS current_attempts,
+    CAST(NULL AS DATETIME2(7)) AS current_attempt_start_time,
+    CAST(NULL AS DATETIME2(7)) AS next_attempt_start_time,
+    e.last_message,
+    CAST(NULL AS NVARCHAR(128)) AS target_type,
+    CAST(NULL AS UNIQUEIDENTIFIER) AS target_id,
+    CAST(NULL AS NVARCHAR(128)) AS target_group_name,
+    CAST(NULL AS NVARCHAR(256)) AS target_server_name,
+    CAST(NULL AS NVARCHAR(128)) AS target_database_name
+FROM jobs_internal.job_executions AS e
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+WHERE e.purged_at IS NULL
+    AND j.deleted_at IS NULL
+UNION ALL
+SELECT
+    e.job_execution_id,
+    j.name AS job_name,
+    e.job_id,
+    e.job_version,
+    s.step_id,
+    s.is_active,
+    s.lifecycle,
+    s.create_time,
+    s.start_time,
+    s.end_time,
+    s.attempts AS current_attempts,
+    s.attempt_start_time AS current_attempt_start_time,
+    CASE WHEN s.lifecycle = N'WaitingForRetry' THEN s.next_attempt_at END AS next_attempt_start_time,
+    s.last_message,
+    CAST(N'TargetGroup' AS NVARCHAR(128)) AS target_type,
+    d.target_group_id AS target_id,
+    d.target_group_name,
+    CAST(NULL AS NVARCHAR(256)) AS target_server_name,
+    CAST(NULL AS NVARCHAR(128)) AS target_database_name
+FROM jobs_internal.step_executions AS s
+INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+WHERE e.purged_at IS NULL
+    AND j.deleted_at IS NULL
+UNION ALL
+SELECT
+    e.job_execution_id,
+    j.name AS job_name,
+    e.job_id,
+    e.job_version,
+    t.step_id,
+    t.is_active,
+    t.lifecycle,
+    t.create_time,
+    t.start_time,
+    t.end_time,
+    t.attempts AS current_attempts,
+    t.attempt_start_time AS current_attempt_start_time,
+    CASE WHEN t.lifecycle = N'WaitingForRetry' THEN t.next_attempt_at END AS next_attempt_start_time,
+    t.last_message,
+    CAST(N'SqlDatabase' AS NVARCHAR(128)) AS target_type,
+    t.target_id,
+    d.target_group_name,
+    t.server_name AS target_server_name,
+    t.database_name AS target_database_name
+FROM jobs_internal.target_executions AS t
+INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+INNER JOIN jobs_internal.job_steps AS d ON d.job_id = e.job_id AND d.version = e.job_version AND d.step_id = t.step_id
+WHERE e.purged_at IS NULL
+    AND j.deleted_at IS NULL;

@@ -1,0 +1,27 @@
+-- Jobs, with the schedule that jobs.sp_add_job and jobs.sp_update_job set.
+--
+-- Columns:
+--   job_name                 Name; unique.
+--   job_id                   Id.
+--   job_version              Current version: the one that the next run uses. 0: the job has no steps yet.
+--   description              Free text; empty when none was given.
+--   enabled                  1: the schedule starts runs. A job may be started by hand in either case.
+--   schedule_interval_type   Once, Minutes, Hours, Days, Weeks or Months.
+--   schedule_interval_count  Units between two runs.
+--   schedule_start_time      Earliest moment at which a run may begin (UTC).
+--   schedule_end_time        Moment after which no run may begin (UTC).
+CREATE OR ALTER VIEW jobs.jobs
+AS
+SELECT
+    j.name AS job_name,
+    j.job_id,
+    j.current_version AS job_version,
+    j.description,
+    s.enabled,
+    s.interval_type AS schedule_interval_type,
+    s.interval_count AS schedule_interval_count,
+    s.start_time AS schedule_start_time,
+    s.end_time AS schedule_end_time
+FROM jobs_internal.jobs AS j
+INNER JOIN jobs_internal.schedules AS s ON s.job_id = j.job_id AND s.name = N''
+WHERE j.deleted_at IS NULL;

@@ -1,0 +1,60 @@
+-- Steps of every version of every job.
+--
+-- Columns:
+--   job_name                           Name of the job.
+--   job_id                             Id of the job.
+--   job_version                        Version of the job.
+--   step_id                            Position of the step, from 1, without gaps.
+--   step_name                          Name of the step; unique within the version.
+--   command_type                       TSql.
+--   command_source                     Inline.
+--   command                            The script.
+--   credential_name                    Credential that runs the step; NULL: the agent's default.
+--   target_group_name                  Where the step runs.
+--   target_group_id                    Id of that target group.
+--   initial_retry_interval_seconds     Wait before the first retry.
+--   maximum_retry_interval_seconds     Most that a wait may be.
+--   retry_interval_backoff_multiplier  Factor between two waits.
+--   retry_attempts                     Retries after the first attempt.
+--   step_timeout_seconds               Time that the step may take on one database, waits included.
+--   output_type                        SqlDatabase, or NULL when the first result set goes nowhere.
+--   output_credential_name             Credential that writes the output.
+--   output_subscription_id             Azure only; NULL unless given.
+--   output_resource_group_name         Azure only; NULL unless given.
+--   output_server_name                 Server of the output table.
+--   output_database_name               Database of the output table.
+--   output_schema_name                 Schema of the output table.
+--   output_table_name                  Name of the output table.
+--   max_parallelism                    Databases of one elastic pool at once; NULL: no limit.
+CREATE OR ALTER VIEW jobs.jobstep_versions
+AS
+SELECT
+    j.name AS job_name,
+    j.job_id,
+    s.version AS job_version,
+    s.step_id,
+    s.step_name,
+    c.command_type,
+    c.command_source,
+    c.command,
+    s.credential_name,
+    s.target_group_name,
+    s.target_group_id,
+    s.initial_retry_interval_seconds,
+    s.maximum_retry_interval_seconds,
+    s.retry_interval_backoff_multiplier,
+    s.retry_attempts,
+    s.step_timeout_seconds,
+    s.output_type,
+    s.output_credential_name,
+    s.output_subscription_id,
+    s.output_resource_group_name,
+    s.output_server_name,
+    s.output_database_name,
+    CAST(s.output_schema_name AS NVARCHAR(MAX)) AS output_schema_name,
+    CAST(s.output_table_name AS NVARCHAR(MAX)) AS output_table_name,
+    s.max_parallelism
+FROM jobs_internal.jobs AS j
+INNER JOIN jobs_internal.job_steps AS s ON s.job_id = j.job_id
+INNER JOIN jobs_internal.step_commands AS c ON c.command_id = s.command_id
+WHERE j.deleted_at IS NULL;

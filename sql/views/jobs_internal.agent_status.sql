@@ -1,0 +1,36 @@
+-- Agents and their latest terms, for `jobagent agent status`.
+--
+-- Columns:
+--   agent_id                Which agent.
+--   host_name               Machine of the latest term.
+--   version                 Program version of the latest term.
+--   max_concurrent_targets  Limit of the latest term.
+--   term_id                 The latest term.
+--   started_at              When it began (UTC).
+--   expires_at              When it ends unless renewed.
+--   ended_at                When it ended; NULL while nobody has ended it.
+--   end_reason              Ended, Replaced or Expired; NULL while nobody has ended it.
+--   is_live                 1 while the term has neither ended nor expired.
+--   held_tasks              Tasks that the term holds.
+CREATE OR ALTER VIEW jobs_internal.agent_status
+AS
+SELECT
+    a.agent_id,
+    a.host_name,
+    a.version,
+    a.max_concurrent_targets,
+    t.term_id,
+    t.started_at,
+    t.expires_at,
+    t.ended_at,
+    t.end_reason,
+    CAST(CASE WHEN t.ended_at IS NULL AND t.expires_at > SYSUTCDATETIME() THEN 1 ELSE 0 END AS BIT) AS is_live,
+    (
+        SELECT COUNT(*)
+        FROM jobs_internal.task_executions AS k
+        WHERE k.term_id = t.term_id
+            AND k.ended_at IS NULL
+    ) AS held_tasks
+FROM jobs_internal.agents AS a
+INNER JOIN jobs_internal.terms AS t ON t.agent_id = a.agent_id
+WHERE t.term_id = (SELECT MAX(x.term_id) FROM jobs_internal.terms AS x WHERE x.agent_id = a.agent_id);
