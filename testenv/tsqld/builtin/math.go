@@ -30,8 +30,8 @@ var mathFuncs = []*Func{
 	pure("ACOS", 1, 1, fixed(types.FloatType), float1(math.Acos)),
 	pure("ATAN", 1, 1, fixed(types.FloatType), float1(math.Atan)),
 	pure("ATN2", 2, 2, fixed(types.FloatType), evalAtn2),
-	pure("DEGREES", 1, 1, numberResult("degrees"), scaled(180/math.Pi)),
-	pure("RADIANS", 1, 1, numberResult("radians"), scaled(math.Pi/180)),
+	pure("DEGREES", 1, 1, angleResult("degrees"), scaled(180/math.Pi)),
+	pure("RADIANS", 1, 1, angleResult("radians"), scaled(math.Pi/180)),
 	{Name: "RAND", MaxArgs: 1, Volatility: Statement, Result: fixed(types.FloatType), Eval: evalRand},
 }
 
@@ -70,6 +70,17 @@ func wholeResult(name string) resultFunc {
 		t, err := numberType(args[0], name)
 		if err == nil && t.ID == types.Decimal {
 			t.Scale = 0
+		}
+		return t, err
+	}
+}
+
+// angleResult is numberType with room for the factor in decimals: decimal(38, 18 or more).
+func angleResult(name string) resultFunc {
+	return func(args []types.Type, _ []types.Value) (types.Type, error) {
+		t, err := numberResult(name)(args, nil)
+		if err == nil && t.ID == types.Decimal {
+			t.Precision, t.Scale = 38, max(t.Scale, 18)
 		}
 		return t, err
 	}
