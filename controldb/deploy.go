@@ -1,0 +1,429 @@
+package controldb
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/jmoiron/sqlx"
+
+	sqlfs "github.com/jobagent/jobagent/sql"
+)
+
+// deployLockTimeout is how long a deployment waits for another one to end, in milliseconds.
+const deployLockTimeout = 60_000
+
+// InstallResult says what Install did.
+type InstallResult struct {
+	// Fresh is false when the schema was there already, and nothing was changed.
+	Fresh bool
+	// Version is the schema's version, a migration number.
+	Version int
+	// Objects is how many objects the schema has.
+	Objects int
+}
+
+// Install creates the control schema in the database, in one transaction. In a database that holds it
+// already it changes nothing; it then returns a *[SchemaVersionError] if the schema is of another version.
+func (s *Store) Install(ctx context.Context) (InstallResult, error) {
+	objects, migrations, err := embedded()
+	if err != nil {
+		return InstallResult{}, err
+	}
+	res := InstallResult{Version: len(migrations), Objects: len(objects)}
+	err = s.locked(ctx, func(conn *sqlx.Conn) error {
+		switch err := checkVersion(ctx, conn, objects, len(migrations)); {
+		case err == nil:
+			return nil
+		case !errors.Is(err, ErrNotInstalled):
+			return err
+		}
+		res.Fresh = true
+		return transact(ctx, conn, func(tx *sqlx.Tx) error {
+			for _, o := range objects {
+				if err := run(ctx, tx, o.File, o.Text); err != nil {
+					return err
+				}
+			}
+			all := []deployedMigration{{Version: 0, Name: "install", SHA256: strings.Repeat("0", 64)}}
+			for _, m := range migrations {
+				all = append(all, deployedMigration{Version: m.Version, Name: m.Name, SHA256: m.SHA256})
+			}
+			return record(ctx, tx, objects, all)
+		})
+	})
+	return res, err
+}
+
+// MigrateResult says what Migrate did.
+type MigrateResult struct {
+	// From and To are versions, migration numbers.
+	From, To int
+	// Deployed and Dropped name the code objects that were replaced and removed.
+	Deployed, Dropped []string
+}
+
+// Migrate brings an installed schema to this program's version: pending migrations, each in a transaction of
+// its own, then the procedures, views and roles whose text has changed, in one. It returns
+// [ErrNotInstalled] when there is no schema, and a *[SchemaVersionError] when it is newer than this program.
+func (s *Store) Migrate(ctx context.Context) (MigrateResult, error) {
+	objects, migrations, err := embedded()
+	if err != nil {
+		return MigrateResult{}, err
+	}
+	var res MigrateResult
+	err = s.locked(ctx, func(conn *sqlx.Conn) error {
+		have, err := installedVersion(ctx, conn)
+		if err != nil {
+			return err
+		}
+		res.From, res.To = have, have
+		if have > len(migrations) {
+			return &SchemaVersionError{Have: have, Want: len(migrations)}
+		}
+		for _, m := range migrations[have:] {
+			err := transact(ctx, conn, func(tx *sqlx.Tx) error {
+				if err := run(ctx, tx, "migrations/"+m.Name+".sql", m.Text); err != nil {
+					return err
+				}
+				return record(ctx, tx, nil, []deployedMigration{{Version: m.Version, Name: m.Name, SHA256: m.SHA256}})
+			})
+			if err != nil {
+				return err
+			}
+			res.To = m.Version
+		}
+		deployed, err := deployedObjects(ctx, conn)
+		if err != nil {
+			return err
+		}
+		return transact(ctx, conn, func(tx *sqlx.Tx) error {
+			known := map[string]bool{}
+			for _, o := range objects {
+				known[strings.ToLower(o.Name)] = true
+				if !o.Kind.IsCode() || deployed[strings.ToLower(o.Name)].SHA256 == o.SHA256 {
+					continue
+				}
+				if err := run(ctx, tx, o.File, o.Text); err != nil {
+					return err
+				}
+				res.Deployed = append(res.Deployed, o.Name)
+			}
+			for key, d := range deployed {
+				if known[key] {
+					continue
+				}
+				if err := run(ctx, tx, d.Name, fmt.Sprintf("DROP %s IF EXISTS %s;", d.Kind, quoteName(d.Name))); err != nil {
+					return err
+				}
+				res.Dropped = append(res.Dropped, d.Name)
+			}
+			slices.Sort(res.Dropped)
+			return record(ctx, tx, objects, nil)
+		})
+	})
+	return res, err
+}
+
+// Verification is what Verify found.
+type Verification struct {
+	// Installed is false when there is no control schema; the rest is then empty.
+	Installed bool
+	// Version is the installed version, and Want this program's.
+	Version, Want int
+	// Missing names objects of this program that the database does not have, Changed those whose text is
+	// another, and Extra those in the two schemas that this program does not know.
+	Missing, Changed, Extra []string
+}
+
+// OK says whether the installed schema is exactly this program's. Extra objects do no harm.
+func (v Verification) OK() bool {
+	return v.Installed && v.Version == v.Want && len(v.Missing) == 0 && len(v.Changed) == 0
+}
+
+// Verify compares the installed schema with this program's. It only reads. That something differs is no error.
+func (s *Store) Verify(ctx context.Context) (Verification, error) {
+	objects, migrations, err := embedded()
+	if err != nil {
+		return Verification{}, err
+	}
+	v := Verification{Want: len(migrations)}
+	conn, err := s.db.Connx(ctx)
+	if err != nil {
+		return v, translate("verify the control schema", err)
+	}
+	defer conn.Close()
+	v.Version, err = installedVersion(ctx, conn)
+	switch {
+	case errors.Is(err, ErrNotInstalled):
+		return v, nil
+	case err != nil:
+		return v, err
+	}
+	v.Installed = true
+	deployed, err := deployedObjects(ctx, conn)
+	if err != nil {
+		return v, err
+	}
+	var present []struct {
+		Name       string   `db:"name"`
+		Definition nullText `db:"definition"`
+	}
+	// Permission to see definitions may be missing: they are NULL then, and only recorded hashes are compared.
+	err = conn.SelectContext(ctx, &present, `SELECT CONCAT(s.name, N'.', o.name) AS name, m.definition
+FROM sys.objects AS o
+INNER JOIN sys.schemas AS s ON s.schema_id = o.schema_id
+LEFT JOIN sys.sql_modules AS m ON m.object_id = o.object_id
+WHERE s.name IN (N'jobs', N'jobs_internal')
+    AND o.type IN ('U', 'V', 'P', 'FN', 'IF', 'TF')
+UNION ALL
+SELECT s.name, NULL
+FROM sys.schemas AS s
+WHERE s.name IN (N'jobs', N'jobs_internal')
+UNION ALL
+SELECT p.name, NULL
+FROM sys.database_principals AS p
+WHERE p.type = 'R'
+    AND p.name LIKE N'jobs[_]%';`)
+	if err != nil {
+		return v, translate("verify the control schema", err)
+	}
+	definitions := map[string]string{}
+	names := map[string]string{}
+	for _, p := range present {
+		key := strings.ToLower(p.Name)
+		names[key] = p.Name
+		definitions[key] = string(p.Definition)
+	}
+	for _, o := range objects {
+		key := strings.ToLower(o.Name)
+		if _, ok := names[key]; !ok {
+			v.Missing = append(v.Missing, o.Name)
+			continue
+		}
+		delete(names, key)
+		text := definitions[key]
+		if o.Kind.IsCode() && (deployed[key].SHA256 != o.SHA256 || text != "" && moduleBody(text) != moduleBody(o.Text)) {
+			v.Changed = append(v.Changed, o.Name)
+		}
+	}
+	for _, name := range names {
+		v.Extra = append(v.Extra, name)
+	}
+	slices.Sort(v.Extra)
+	return v, nil
+}
+
+// moduleBody is a module's text from the word after CREATE, ALTER or CREATE OR ALTER on: which of the three
+// the server keeps is its own business.
+func moduleBody(text string) string {
+	text = strings.ReplaceAll(text, "\r\n", "\n")
+	for _, word := range []string{"PROCEDURE ", "VIEW "} {
+		if i := strings.Index(text, "\nCREATE OR ALTER "+word); i >= 0 {
+			text = text[i+len("\nCREATE OR ALTER "):]
+			break
+		}
+		if i := strings.Index(text, "\nCREATE "+word); i >= 0 {
+			text = text[i+len("\nCREATE "):]
+			break
+		}
+	}
+	return strings.TrimSpace(text)
+}
+
+// CheckVersion is nil when the installed schema is this program's. It returns [ErrNotInstalled] or a
+// *[SchemaVersionError]. It is cheap: two small tables are read.
+func (s *Store) CheckVersion(ctx context.Context) error {
+	objects, migrations, err := embedded()
+	if err != nil {
+		return err
+	}
+	conn, err := s.db.Connx(ctx)
+	if err != nil {
+		return translate("check the control schema", err)
+	}
+	defer conn.Close()
+	return checkVersion(ctx, conn, objects, len(migrations))
+}
+
+func embedded() ([]sqlfs.Object, []sqlfs.Migration, error) {
+	objects, err := sqlfs.Objects()
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the embedded schema: %w", err)
+	}
+	migrations, err := sqlfs.Migrations()
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the embedded migrations: %w", err)
+	}
+	return objects, migrations, nil
+}
+
+func checkVersion(ctx context.Context, conn *sqlx.Conn, objects []sqlfs.Object, want int) error {
+	have, err := installedVersion(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if have != want {
+		return &SchemaVersionError{Have: have, Want: want}
+	}
+	deployed, err := deployedObjects(ctx, conn)
+	if err != nil {
+		return err
+	}
+	changed := 0
+	for _, o := range objects {
+		if o.Kind.IsCode() && deployed[strings.ToLower(o.Name)].SHA256 != o.SHA256 {
+			changed++
+		}
+	}
+	if changed > 0 {
+		return &SchemaVersionError{Have: have, Want: want, Changed: changed}
+	}
+	return nil
+}
+
+// installedVersion reads the schema's version; without a schema the error is ErrNotInstalled.
+func installedVersion(ctx context.Context, conn *sqlx.Conn) (int, error) {
+	const op = "read the version of the control schema"
+	var exists bool
+	err := conn.GetContext(ctx, &exists,
+		`SELECT CAST(CASE WHEN OBJECT_ID(N'jobs_internal.schema_versions', N'U') IS NULL THEN 0 ELSE 1 END AS BIT);`)
+	if err != nil {
+		return 0, translate(op, err)
+	}
+	var version sql.NullInt64
+	if exists {
+		if err := conn.GetContext(ctx, &version, `SELECT MAX(version) FROM jobs_internal.schema_versions;`); err != nil {
+			return 0, translate(op, err)
+		}
+	}
+	if !version.Valid {
+		return 0, fmt.Errorf("%s: %w: run \"jobagent db install\"", op, ErrNotInstalled)
+	}
+	return int(version.Int64), nil
+}
+
+// deployedObject is a row of jobs_internal.code_objects.
+type deployedObject struct {
+	Name   string `db:"name" json:"name"`
+	Kind   string `db:"kind" json:"kind"`
+	SHA256 string `db:"sha256" json:"sha256"`
+}
+
+// deployedMigration is a row of jobs_internal.schema_versions.
+type deployedMigration struct {
+	Version int    `json:"version"`
+	Name    string `json:"name"`
+	SHA256  string `json:"sha256"`
+}
+
+// deployedObjects reads what was deployed, by name in lower case.
+func deployedObjects(ctx context.Context, conn *sqlx.Conn) (map[string]deployedObject, error) {
+	var rows []deployedObject
+	if err := conn.SelectContext(ctx, &rows, `SELECT name, kind, sha256 FROM jobs_internal.code_objects;`); err != nil {
+		return nil, translate("read what was deployed", err)
+	}
+	byName := make(map[string]deployedObject, len(rows))
+	for _, r := range rows {
+		byName[strings.ToLower(r.Name)] = r
+	}
+	return byName, nil
+}
+
+// record writes what was deployed: the code objects among objects (nil: none are recorded) and migrations.
+func record(ctx context.Context, tx *sqlx.Tx, objects []sqlfs.Object, migrations []deployedMigration) error {
+	c := newCall("jobs_internal.record_deployment")
+	if objects != nil {
+		var list []deployedObject
+		for _, o := range objects {
+			if o.Kind.IsCode() {
+				list = append(list, deployedObject{Name: o.Name, Kind: string(o.Kind), SHA256: o.SHA256})
+			}
+		}
+		text, err := json.Marshal(list)
+		if err != nil {
+			return err
+		}
+		c.in("objects", string(text))
+	}
+	if migrations != nil {
+		text, err := json.Marshal(migrations)
+		if err != nil {
+			return err
+		}
+		c.in("migrations", string(text))
+	}
+	if _, err := tx.ExecContext(ctx, c.proc, c.args...); err != nil {
+		return translate("record the deployment", err)
+	}
+	return nil
+}
+
+// run sends one batch; the error names where it comes from, and the line.
+func run(ctx context.Context, tx *sqlx.Tx, file, text string) error {
+	if _, err := tx.ExecContext(ctx, text); err != nil {
+		where := file
+		if e, ok := sqlError(err); ok && e.LineNo > 0 {
+			where = fmt.Sprintf("%s:%d", file, e.LineNo)
+		}
+		return translate("deploy "+where, err)
+	}
+	return nil
+}
+
+// locked runs f on a connection that holds the deployment's application lock, so that two deployments never
+// overlap. The lock is the session's, and it is released on the same connection.
+func (s *Store) locked(ctx context.Context, f func(*sqlx.Conn) error) error {
+	const op = "take the deployment lock"
+	conn, err := s.db.Connx(ctx)
+	if err != nil {
+		return translate(op, err)
+	}
+	defer conn.Close()
+	var status int
+	err = conn.GetContext(ctx, &status, `DECLARE @status INT;
+EXECUTE @status = sp_getapplock @Resource = N'jobagent.deploy', @LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = @p1;
+SELECT @status;`, deployLockTimeout)
+	if err != nil {
+		return translate(op, err)
+	}
+	if status < 0 {
+		return fmt.Errorf("%s: another deployment holds it (status %d): try again when it has ended", op, status)
+	}
+	err = f(conn)
+	_, unlockErr := conn.ExecContext(context.WithoutCancel(ctx),
+		`EXECUTE sp_releaseapplock @Resource = N'jobagent.deploy', @LockOwner = N'Session';`)
+	if err == nil && unlockErr != nil {
+		err = translate("release the deployment lock", unlockErr)
+	}
+	return err
+}
+
+// transact runs f in a transaction.
+func transact(ctx context.Context, conn *sqlx.Conn, f func(*sqlx.Tx) error) error {
+	tx, err := conn.BeginTxx(ctx, nil)
+	if err != nil {
+		return translate("begin a transaction", err)
+	}
+	if err := f(tx); err != nil {
+		_ = tx.Rollback() // f's error says more; the server may have rolled back already
+		return err
+	}
+	if err := tx.Commit(); err != nil {
+		return translate("commit the deployment", err)
+	}
+	return nil
+}
+
+// quoteName quotes each part of a name for T-SQL.
+func quoteName(name string) string {
+	parts := strings.Split(name, ".")
+	for i, p := range parts {
+		parts[i] = "[" + strings.ReplaceAll(p, "]", "]]") + "]"
+	}
+	return strings.Join(parts, ".")
+}

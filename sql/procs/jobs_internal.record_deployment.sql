@@ -1,0 +1,65 @@
+-- Records what was deployed: the hashes of code objects, and the migrations that the tables hold.
+--
+-- Parameters:
+--   @objects     JSON array of all code objects: name, kind, sha256. Rows of objects that are not in it go.
+--   @migrations  JSON array of migrations that were applied: version, name, sha256.
+--   @now         Tests only.
+-- Called by: controldb/deploy.go, within its transaction.
+-- Locks:     code_objects, schema_versions (X).
+-- Returns:   0.
+-- Throws:    nothing.
+CREATE OR ALTER PROCEDURE jobs_internal.record_deployment
+    @objects    NVARCHAR(MAX) = NULL,
+    @migrations NVARCHAR(MAX) = NULL,
+    @now        DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @given TABLE (
+        name   NVARCHAR(256) NOT NULL PRIMARY KEY,
+        kind   NVARCHAR(20) NOT NULL,
+        sha256 CHAR(64) NOT NULL
+    );
+
+    BEGIN TRANSACTION;
+
+    IF @objects IS NOT NULL
+    BEGIN
+        INSERT INTO @given (name, kind, sha256)
+        SELECT o.name, o.kind, o.sha256
+        FROM OPENJSON(@objects) WITH (
+            name   NVARCHAR(256),
+            kind   NVARCHAR(20),
+            sha256 CHAR(64)
+        ) AS o;
+        DELETE c
+        FROM jobs_internal.code_objects AS c
+        WHERE NOT EXISTS (SELECT 1 FROM @given AS g WHERE g.name = c.name);
+        UPDATE c
+        SET c.kind = g.kind,
+            c.sha256 = g.sha256,
+            c.deployed_at = @now
+        FROM jobs_internal.code_objects AS c
+        INNER JOIN @given AS g ON g.name = c.name
+        WHERE c.sha256 <> g.sha256
+            OR c.kind <> g.kind;
+        INSERT INTO jobs_internal.code_objects (name, kind, sha256, deployed_at)
+        SELECT g.name, g.kind, g.sha256, @now
+        FROM @given AS g
+        WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.code_objects AS c WHERE c.name = g.name);
+    END;
+
+    INSERT INTO jobs_internal.schema_versions (version, name, sha256, applied_at)
+    SELECT m.version, m.name, m.sha256, @now
+    FROM OPENJSON(COALESCE(@migrations, N'[]')) WITH (
+        version INT,
+        name    NVARCHAR(128),
+        sha256  CHAR(64)
+    ) AS m
+    WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.schema_versions AS v WHERE v.version = m.version);
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;
