@@ -17,9 +17,21 @@ func Overflow232(to string, value float64) *Error {
 	return New(232, 16, "Arithmetic overflow error for type %s, value = %f.", to, value)
 }
 
-// MoneySyntax is error 235.
-func MoneySyntax() *Error {
-	return New(235, 16, "Cannot convert a char value to money. The char value has incorrect syntax.")
+// MoneySyntax is error 235, 293 for smallmoney; to is the type's name.
+func MoneySyntax(to string) *Error {
+	if to == "smallmoney" {
+		return New(293, 16, "Cannot convert char value to smallmoney. The char value has incorrect syntax.").WithState(0)
+	}
+	return New(235, 16, "Cannot convert a char value to money. The char value has incorrect syntax.").WithState(0)
+}
+
+// MoneyOverflow is error 236, 294 for smallmoney: a text that says too much money.
+func MoneyOverflow(to string) *Error {
+	number := int32(236)
+	if to == "smallmoney" {
+		number = 294
+	}
+	return New(number, 16, "The conversion from char data type to %s resulted in a %s overflow error.", to, to)
 }
 
 // RecursiveTypes is error 240.
@@ -218,9 +230,13 @@ func GUIDSpace() *Error {
 	return New(8170, 16, "Insufficient result space to convert uniqueidentifier value to char.").WithState(2)
 }
 
-// MoneySpace is error 234: a money value does not fit a character type.
-func MoneySpace(to string) *Error {
-	return New(234, 16, "There is insufficient result space to convert a money value to %s.", to).WithState(2)
+// MoneySpace is error 234, 292 for smallmoney: a value does not fit the character type to.
+func MoneySpace(from, to string) *Error {
+	number := int32(234)
+	if from == "smallmoney" {
+		number = 292
+	}
+	return New(number, 16, "There is insufficient result space to convert a %s value to %s.", from, to).WithState(2)
 }
 
 // CoalesceNulls is error 4127.
@@ -253,10 +269,26 @@ func TranslateLengths() *Error {
 	return New(9828, 16, "The second and third arguments of the TRANSLATE built-in function must contain an equal number of characters.")
 }
 
-// XMLParse is error 9420, the one of XML's syntax errors that the server gives; both count from 1.
-func XMLParse(line, character int) *Error {
-	return New(9420, 16, "XML parsing: line %d, character %d, illegal xml character", line, character)
+// XMLParse is one of the errors 9400 to 9460 of malformed XML; line and character count from 1. problem is
+// the text of the message: "unexpected end of input" (9400), "end tag does not match start tag" (9436); for others the number is
+// 9420.
+func XMLParse(line, character int, problem string) *Error {
+	number := int32(9420)
+	switch problem {
+	case XMLUnexpectedEnd:
+		number = 9400
+	case XMLEndTag:
+		number = 9436
+	}
+	return New(number, 16, "XML parsing: line %d, character %d, %s", line, character, problem)
 }
+
+// The problems that XMLParse has numbers for.
+const (
+	XMLUnexpectedEnd = "unexpected end of input"
+	XMLEndTag        = "end tag does not match start tag"
+	XMLIllegal       = "illegal xml character"
+)
 
 // JSONPath is error 13607; position counts UTF-16 units from 0.
 func JSONPath(character string, position int) *Error {

@@ -90,7 +90,7 @@ func NotAllowedHere(name string) *Error {
 
 // AggregateInAggregate is error 130.
 func AggregateInAggregate() *Error {
-	return New(130, 15, "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.")
+	return New(130, 16, "Cannot perform an aggregate function on an expression containing an aggregate or a subquery.")
 }
 
 // SizeExceedsMaximum is error 131; kind is "type", "column", "parameter" and the like.
@@ -364,4 +364,104 @@ func WindowInWindow() *Error {
 // OffsetWithTop is error 10741.
 func OffsetWithTop() *Error {
 	return New(10741, 15, "A TOP can not be used in the same query or sub-query as a OFFSET.")
+}
+
+// QueryInWaitFor is error 101: a query where WAITFOR wants a time.
+func QueryInWaitFor() *Error { return New(101, 15, "Query not allowed in Wait for.") }
+
+// BadWaitForValue is error 149: a time of WAITFOR that does not exist.
+func BadWaitForValue(text string) *Error {
+	return New(149, 15, "Time value '%s' used with WAITFOR is not a valid value. Check date/time syntax.", text)
+}
+
+// InvalidUsage is error 153.
+func InvalidUsage(option, statement string) *Error {
+	return New(153, 15, "Invalid usage of the option %s in the %s statement.", option, statement)
+}
+
+// NegativeTop is error 127.
+func NegativeTop() *Error { return New(127, 15, "A TOP N value may not be negative.") }
+
+// DefaultOfVariable is error 139.
+func DefaultOfVariable() *Error {
+	return New(139, 15, "Cannot assign a default value to a local variable.")
+}
+
+// SelectIntoAssigns is error 194.
+func SelectIntoAssigns() *Error {
+	return New(194, 15, "A SELECT INTO statement cannot contain a SELECT statement that assigns values to a variable.")
+}
+
+// SelectIntoPlace is error 196.
+func SelectIntoPlace() *Error {
+	return New(196, 15, "SELECT INTO must be the first query in a statement containing a UNION, INTERSECT or EXCEPT operator.")
+}
+
+// DuplicateCTE is error 239.
+func DuplicateCTE(name string) *Error {
+	return New(239, 16, "Duplicate common table expression name '%s' was specified.", name)
+}
+
+// NoAnchor is error 246.
+func NoAnchor(query string) *Error {
+	return New(246, 16, "No anchor member was specified for recursive query \"%s\".", query)
+}
+
+// RecursiveUnionAll is error 252.
+func RecursiveUnionAll(query string) *Error {
+	return New(252, 16, "Recursive common table expression '%s' does not contain a top-level UNION ALL operator.", query)
+}
+
+// RecursiveTwice is error 253.
+func RecursiveTwice(query string) *Error {
+	return New(253, 16, "Recursive member of a common table expression '%s' has multiple recursive references.", query)
+}
+
+// RecursiveClause is one of the errors 460 to 467: what is not allowed in the recursive part.
+func RecursiveClause(what, query string) *Error {
+	number := map[string]int32{"DISTINCT operator is": 460, "TOP operator is": 461, "Outer join is": 462, "GROUP BY, HAVING, or aggregate functions are": 467}[what]
+	if number == 0 {
+		number = 466
+	}
+	return New(number, 16, "%s not allowed in the recursive part of a recursive common table expression '%s'.", what, query)
+}
+
+// NotAFunction is error 215: arguments behind the name of a table.
+func NotAFunction(name string) *Error {
+	return New(215, 16, "Parameters supplied for object '%s' which is not a function. If the parameters are intended as a table hint, a WITH keyword is required.", name)
+}
+
+// NoFunctionArguments is error 216: a table-valued function without parentheses.
+func NoFunctionArguments(name string) *Error {
+	return New(216, 16, "Parameters were not supplied for the function '%s'.", name)
+}
+
+// TriggerTables is error 286: a change of INSERTED or DELETED.
+func TriggerTables() *Error {
+	return New(286, 16, "The logical tables INSERTED and DELETED cannot be updated.")
+}
+
+// SelectInFunction is error 444.
+func SelectInFunction() *Error {
+	return New(444, 16, "Select statements included within a function cannot return data to a client.")
+}
+
+// FunctionWithoutReturn is error 455.
+func FunctionWithoutReturn() *Error {
+	return New(455, 16, "The last statement included within a function must be a return statement.")
+}
+
+// OutputInInsertExec is error 483.
+func OutputInInsertExec() *Error {
+	return New(483, 16, "The OUTPUT clause cannot be used in an INSERT...EXEC statement.")
+}
+
+// InvalidRowCount is error 507.
+func InvalidRowCount() *Error {
+	return New(507, 16, "Invalid argument for SET ROWCOUNT. Must be a non-null non-negative integer.")
+}
+
+// NotComparable is error 249: a type in a clause (GROUP BY, ORDER BY, DISTINCT...) that needs comparison.
+func NotComparable(name, clause string) *Error {
+	return New(249, 16, "The type \"%s\" is not comparable. It cannot be used in the %s clause.", name, clause)
 }

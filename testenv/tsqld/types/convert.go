@@ -156,7 +156,7 @@ func toCharacter(v Value, from, to Type, style int) (Value, error) {
 		case from.IsInteger() && from.ID != BigInt && !to.IsUnicode():
 			return fitText("*", to), nil
 		case from.IsMoney():
-			return nil, mserr.MoneySpace(to.Name())
+			return nil, mserr.MoneySpace(from.Name(), to.Name())
 		case from.IsInteger():
 			return nil, mserr.ArithmeticOverflow("expression", to.Name())
 		}
@@ -234,7 +234,14 @@ func toXML(v Value, from Type) (Value, error) {
 		}
 		if err != nil {
 			line, column := d.InputPos()
-			return nil, mserr.XMLParse(line, column)
+			problem := mserr.XMLIllegal
+			switch text := err.Error(); {
+			case strings.Contains(text, "unexpected EOF"):
+				problem = mserr.XMLUnexpectedEnd
+			case strings.Contains(text, "closed by"), strings.Contains(text, "unexpected end element"):
+				problem = mserr.XMLEndTag
+			}
+			return nil, mserr.XMLParse(line, column, problem)
 		}
 	}
 }
@@ -247,7 +254,7 @@ func textToNumber(s string, from, to Type) (Value, error) {
 	case to.ID == Decimal:
 		return ParseDecimal(s, to, from.Name())
 	case to.IsMoney():
-		return parseMoney(s, from, to)
+		return parseMoney(s, to)
 	}
 	return parseFloat(s, from, to)
 }

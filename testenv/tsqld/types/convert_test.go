@@ -190,7 +190,9 @@ func TestConvert(t *testing.T) {
 		{"int", "1", "date", -1, "#529"},
 		{"sql_variant", "", "xml", -1, "NULL"},
 		{"varchar(20)", "<a><b/></a>", "xml", -1, "<a><b/></a>"},
-		{"varchar(20)", "<a>", "xml", -1, "#9420"},
+		{"varchar(20)", "<a>", "xml", -1, "#9400"},
+		{"varchar(20)", "<a></b>", "xml", -1, "#9436"}, {"varchar(20)", "abc", "smallmoney", -1, "#293"}, {"varchar(20)", "1e", "money", -1, "#235"},
+		{"varchar(20)", "1000000", "smallmoney", -1, "#294"}, {"smallmoney", "1.5", "varchar(2)", -1, "#292"},
 	} {
 		name := c.from + " " + c.in + " to " + c.to
 		from, to := mustType(t, c.from), mustType(t, c.to)

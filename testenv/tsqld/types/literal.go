@@ -16,7 +16,7 @@ func NumberLiteral(text string) (Type, Value, error) {
 	}
 	switch {
 	case strings.ContainsRune(currencySigns, firstRune(unsigned)):
-		v, err := parseMoney(text, VarCharMax, MoneyType)
+		v, err := parseMoney(text, MoneyType)
 		return MoneyType, v, err
 	case strings.ContainsAny(unsigned, "eE"):
 		// An exponent without digits counts as zero ("1e" is a float).

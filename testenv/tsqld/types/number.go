@@ -414,8 +414,9 @@ func parseFloat(s string, from, to Type) (Value, error) {
 // currencySigns may stand before or after the sign of a money text ("money and smallmoney").
 const currencySigns = "$¢£¤¥€₡₢₣₤₥₦₧₨₩₪₫₭₮₱"
 
-// parseMoney reads a text such as "-$1,234.5"; an empty text is 0. Errors: 235, and 8115 out of range.
-func parseMoney(s string, from, to Type) (Value, error) {
+// parseMoney reads a text such as "-$1,234.5"; an empty text is 0. Errors: 235 and 236, for smallmoney
+// 293 and 294.
+func parseMoney(s string, to Type) (Value, error) {
 	text := strings.Trim(s, " \t\r\n")
 	if text == "" {
 		return int64(0), nil
@@ -439,13 +440,13 @@ func parseMoney(s string, from, to Type) (Value, error) {
 	}
 	n, ok := parseNumber(text)
 	if !ok || text[0] == '-' || text[0] == '+' {
-		return nil, mserr.MoneySyntax()
+		return nil, mserr.MoneySyntax(to.Name())
 	}
 	n.neg = neg
 	u, ok := n.unscaled(4)
 	lo, hi := moneyRange(to.ID)
 	if !ok || !u.IsInt64() || u.Int64() < lo || u.Int64() > hi {
-		return nil, mserr.ArithmeticOverflow(from.Name(), to.Name())
+		return nil, mserr.MoneyOverflow(to.Name())
 	}
 	return u.Int64(), nil
 }
