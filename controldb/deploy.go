@@ -17,32 +17,27 @@ import (
 // deployLockTimeout is how long a deployment waits for another one to end, in milliseconds.
 const deployLockTimeout = 60_000
 
-// InstallResult says what Install did.
-type InstallResult struct {
-	// Fresh is false when the schema was there already, and nothing was changed.
-	Fresh bool
-	// Version is the schema's version, a migration number.
-	Version int
-	// Objects is how many objects the schema has.
-	Objects int
+// SchemaVersion is the version that this program was built with, a migration number; 0 is the first release.
+func SchemaVersion() int {
+	migrations, err := sqlfs.Migrations()
+	if err != nil {
+		return 0 // a broken build; a test of the package sqlfs excludes it
+	}
+	return len(migrations)
 }
 
 // Install creates the control schema in the database, in one transaction. In a database that holds it
-// already it changes nothing; it then returns a *[SchemaVersionError] if the schema is of another version.
-func (s *Store) Install(ctx context.Context) (InstallResult, error) {
+// already it changes nothing; it then returns a *[SchemaVersionError] if the schema is not this program's.
+func (s *Store) Install(ctx context.Context) error {
 	objects, migrations, err := embedded()
 	if err != nil {
-		return InstallResult{}, err
+		return err
 	}
-	res := InstallResult{Version: len(migrations), Objects: len(objects)}
-	err = s.locked(ctx, func(conn *sqlx.Conn) error {
-		switch err := checkVersion(ctx, conn, objects, len(migrations)); {
-		case err == nil:
-			return nil
-		case !errors.Is(err, ErrNotInstalled):
+	return s.locked(ctx, func(conn *sqlx.Conn) error {
+		err := checkVersion(ctx, conn, objects, len(migrations))
+		if !errors.Is(err, ErrNotInstalled) {
 			return err
 		}
-		res.Fresh = true
 		return transact(ctx, conn, func(tx *sqlx.Tx) error {
 			for _, o := range objects {
 				if err := run(ctx, tx, o.File, o.Text); err != nil {
@@ -56,32 +51,22 @@ func (s *Store) Install(ctx context.Context) (InstallResult, error) {
 			return record(ctx, tx, objects, all)
 		})
 	})
-	return res, err
-}
-
-// MigrateResult says what Migrate did.
-type MigrateResult struct {
-	// From and To are versions, migration numbers.
-	From, To int
-	// Deployed and Dropped name the code objects that were replaced and removed.
-	Deployed, Dropped []string
 }
 
 // Migrate brings an installed schema to this program's version: pending migrations, each in a transaction of
-// its own, then the procedures, views and roles whose text has changed, in one. It returns
-// [ErrNotInstalled] when there is no schema, and a *[SchemaVersionError] when it is newer than this program.
-func (s *Store) Migrate(ctx context.Context) (MigrateResult, error) {
+// its own, then, in one, the procedures, views and roles whose text has changed or that are missing, and the
+// end of those that this program does not have any more. It returns [ErrNotInstalled] when there is no
+// schema, and a *[SchemaVersionError] when it is newer than this program.
+func (s *Store) Migrate(ctx context.Context) error {
 	objects, migrations, err := embedded()
 	if err != nil {
-		return MigrateResult{}, err
+		return err
 	}
-	var res MigrateResult
-	err = s.locked(ctx, func(conn *sqlx.Conn) error {
+	return s.locked(ctx, func(conn *sqlx.Conn) error {
 		have, err := installedVersion(ctx, conn)
 		if err != nil {
 			return err
 		}
-		res.From, res.To = have, have
 		if have > len(migrations) {
 			return &SchemaVersionError{Have: have, Want: len(migrations)}
 		}
@@ -95,9 +80,12 @@ func (s *Store) Migrate(ctx context.Context) (MigrateResult, error) {
 			if err != nil {
 				return err
 			}
-			res.To = m.Version
 		}
 		deployed, err := deployedObjects(ctx, conn)
+		if err != nil {
+			return err
+		}
+		differs, err := compareObjects(ctx, conn, objects, deployed)
 		if err != nil {
 			return err
 		}
@@ -105,13 +93,12 @@ func (s *Store) Migrate(ctx context.Context) (MigrateResult, error) {
 			known := map[string]bool{}
 			for _, o := range objects {
 				known[strings.ToLower(o.Name)] = true
-				if !o.Kind.IsCode() || deployed[strings.ToLower(o.Name)].SHA256 == o.SHA256 {
+				if !o.Kind.IsCode() || !slices.Contains(differs.Changed, o.Name) && !slices.Contains(differs.Missing, o.Name) {
 					continue
 				}
 				if err := run(ctx, tx, o.File, o.Text); err != nil {
 					return err
 				}
-				res.Deployed = append(res.Deployed, o.Name)
 			}
 			for key, d := range deployed {
 				if known[key] {
@@ -120,60 +107,83 @@ func (s *Store) Migrate(ctx context.Context) (MigrateResult, error) {
 				if err := run(ctx, tx, d.Name, fmt.Sprintf("DROP %s IF EXISTS %s;", d.Kind, quoteName(d.Name))); err != nil {
 					return err
 				}
-				res.Dropped = append(res.Dropped, d.Name)
 			}
-			slices.Sort(res.Dropped)
 			return record(ctx, tx, objects, nil)
 		})
 	})
-	return res, err
 }
 
-// Verification is what Verify found.
-type Verification struct {
-	// Installed is false when there is no control schema; the rest is then empty.
-	Installed bool
+// Comparison is what Compare found.
+type Comparison struct {
 	// Version is the installed version, and Want this program's.
 	Version, Want int
 	// Missing names objects of this program that the database does not have, Changed those whose text is
-	// another, and Extra those in the two schemas that this program does not know.
+	// another, and Extra those in the two schemas that this program does not know. Extra objects do no harm.
 	Missing, Changed, Extra []string
 }
 
-// OK says whether the installed schema is exactly this program's. Extra objects do no harm.
-func (v Verification) OK() bool {
-	return v.Installed && v.Version == v.Want && len(v.Missing) == 0 && len(v.Changed) == 0
-}
-
-// Verify compares the installed schema with this program's. It only reads. That something differs is no error.
-func (s *Store) Verify(ctx context.Context) (Verification, error) {
+// Compare compares the installed schema with this program's, object by object. It only reads. That something
+// differs is no error; that there is no schema is [ErrNotInstalled]. A login that may not see definitions
+// learns of missing and changed objects only what was recorded at the deployment.
+func (s *Store) Compare(ctx context.Context) (Comparison, error) {
 	objects, migrations, err := embedded()
 	if err != nil {
-		return Verification{}, err
+		return Comparison{}, err
 	}
-	v := Verification{Want: len(migrations)}
 	conn, err := s.db.Connx(ctx)
 	if err != nil {
-		return v, translate("verify the control schema", err)
+		return Comparison{}, translate("verify the control schema", err)
 	}
 	defer conn.Close()
-	v.Version, err = installedVersion(ctx, conn)
-	switch {
-	case errors.Is(err, ErrNotInstalled):
-		return v, nil
-	case err != nil:
-		return v, err
+	version, err := installedVersion(ctx, conn)
+	if err != nil {
+		return Comparison{}, err
 	}
-	v.Installed = true
 	deployed, err := deployedObjects(ctx, conn)
 	if err != nil {
-		return v, err
+		return Comparison{}, err
+	}
+	c, err := compareObjects(ctx, conn, objects, deployed)
+	c.Version, c.Want = version, len(migrations)
+	return c, err
+}
+
+// Verify is nil when the installed schema is exactly this program's, extra objects aside. It returns
+// [ErrNotInstalled], or a *[SchemaVersionError] that names what differs. It only reads.
+func (s *Store) Verify(ctx context.Context) error {
+	c, err := s.Compare(ctx)
+	if err != nil {
+		return err
+	}
+	if c.Version != c.Want || len(c.Missing)+len(c.Changed) > 0 {
+		return &SchemaVersionError{Have: c.Version, Want: c.Want, Missing: c.Missing, Changed: c.Changed}
+	}
+	return nil
+}
+
+// compareObjects finds what is missing, changed and extra; deployed is what was recorded, by name in lower case.
+func compareObjects(ctx context.Context, conn *sqlx.Conn, objects []sqlfs.Object, deployed map[string]deployedObject) (Comparison, error) {
+	const op = "verify the control schema"
+	var c Comparison
+	var sees sql.NullBool
+	err := conn.GetContext(ctx, &sees, `SELECT CAST(HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'VIEW DEFINITION') AS BIT);`)
+	if err != nil {
+		return c, translate(op, err)
+	}
+	if !sees.Bool {
+		for _, o := range objects {
+			if d, ok := deployed[strings.ToLower(o.Name)]; o.Kind.IsCode() && !ok {
+				c.Missing = append(c.Missing, o.Name)
+			} else if o.Kind.IsCode() && d.SHA256 != o.SHA256 {
+				c.Changed = append(c.Changed, o.Name)
+			}
+		}
+		return c, nil
 	}
 	var present []struct {
 		Name       string   `db:"name"`
 		Definition nullText `db:"definition"`
 	}
-	// Permission to see definitions may be missing: they are NULL then, and only recorded hashes are compared.
 	err = conn.SelectContext(ctx, &present, `SELECT CONCAT(s.name, N'.', o.name) AS name, m.definition
 FROM sys.objects AS o
 INNER JOIN sys.schemas AS s ON s.schema_id = o.schema_id
@@ -190,10 +200,10 @@ FROM sys.database_principals AS p
 WHERE p.type = 'R'
     AND p.name LIKE N'jobs[_]%';`)
 	if err != nil {
-		return v, translate("verify the control schema", err)
+		return c, translate(op, err)
 	}
-	definitions := map[string]string{}
 	names := map[string]string{}
+	definitions := map[string]string{}
 	for _, p := range present {
 		key := strings.ToLower(p.Name)
 		names[key] = p.Name
@@ -202,20 +212,20 @@ WHERE p.type = 'R'
 	for _, o := range objects {
 		key := strings.ToLower(o.Name)
 		if _, ok := names[key]; !ok {
-			v.Missing = append(v.Missing, o.Name)
+			c.Missing = append(c.Missing, o.Name)
 			continue
 		}
 		delete(names, key)
 		text := definitions[key]
 		if o.Kind.IsCode() && (deployed[key].SHA256 != o.SHA256 || text != "" && moduleBody(text) != moduleBody(o.Text)) {
-			v.Changed = append(v.Changed, o.Name)
+			c.Changed = append(c.Changed, o.Name)
 		}
 	}
 	for _, name := range names {
-		v.Extra = append(v.Extra, name)
+		c.Extra = append(c.Extra, name)
 	}
-	slices.Sort(v.Extra)
-	return v, nil
+	slices.Sort(c.Extra)
+	return c, nil
 }
 
 // moduleBody is a module's text from the word after CREATE, ALTER or CREATE OR ALTER on: which of the three
@@ -235,7 +245,7 @@ func moduleBody(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// CheckVersion is nil when the installed schema is this program's. It returns [ErrNotInstalled] or a
+// CheckVersion is nil when what was recorded at the deployment is this program's schema. It returns [ErrNotInstalled] or a
 // *[SchemaVersionError]. It is cheap: two small tables are read.
 func (s *Store) CheckVersion(ctx context.Context) error {
 	objects, migrations, err := embedded()
@@ -274,13 +284,13 @@ func checkVersion(ctx context.Context, conn *sqlx.Conn, objects []sqlfs.Object, 
 	if err != nil {
 		return err
 	}
-	changed := 0
+	var changed []string
 	for _, o := range objects {
 		if o.Kind.IsCode() && deployed[strings.ToLower(o.Name)].SHA256 != o.SHA256 {
-			changed++
+			changed = append(changed, o.Name)
 		}
 	}
-	if changed > 0 {
+	if len(changed) > 0 {
 		return &SchemaVersionError{Have: have, Want: want, Changed: changed}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	mssql "github.com/microsoft/go-mssqldb"
 )
@@ -24,8 +25,8 @@ var (
 type SchemaVersionError struct {
 	// Have and Want are migration numbers; 0 is the first release.
 	Have, Want int
-	// Changed is how many procedures, views and functions differ although the version is the same.
-	Changed int
+	// Missing and Changed name objects that are not there, or not as they should be, although the version is right.
+	Missing, Changed []string
 }
 
 func (e *SchemaVersionError) Error() string {
@@ -35,7 +36,22 @@ func (e *SchemaVersionError) Error() string {
 	case e.Have < e.Want:
 		return fmt.Sprintf("the control schema has version %d and this program is made for %d: run \"jobagent db migrate\"", e.Have, e.Want)
 	}
-	return fmt.Sprintf("%d objects of the control schema are not those of this program: run \"jobagent db migrate\"", e.Changed)
+	var what []string
+	if n := len(e.Missing); n > 0 {
+		what = append(what, fmt.Sprintf("%d objects are missing (%s)", n, firstNames(e.Missing)))
+	}
+	if n := len(e.Changed); n > 0 {
+		what = append(what, fmt.Sprintf("%d objects are not those of this program (%s)", n, firstNames(e.Changed)))
+	}
+	return fmt.Sprintf("the control schema has version %d, as it should, but %s: run \"jobagent db migrate\"", e.Have, strings.Join(what, ", and "))
+}
+
+// firstNames lists at most five names.
+func firstNames(names []string) string {
+	if len(names) > 5 {
+		return strings.Join(names[:5], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
 }
 
 // Is makes errors.Is(err, ErrSchemaVersion) true.

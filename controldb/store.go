@@ -125,6 +125,18 @@ func (s *Store) Ping(ctx context.Context) error {
 // ServerName is the control server's name as target groups spell it; empty when nobody said.
 func (s *Store) ServerName() string { return s.serverName }
 
+// Instance asks the control database what it calls itself: what a resolver must not take for a target.
+func (s *Store) Instance(ctx context.Context) (targets.Instance, error) {
+	var row struct {
+		Server   nullText `db:"server_name"`
+		Database string   `db:"database_name"`
+	}
+	if err := s.db.GetContext(ctx, &row, `SELECT @@SERVERNAME AS server_name, DB_NAME() AS database_name;`); err != nil {
+		return targets.Instance{}, translate("ask for the control database's name", err)
+	}
+	return targets.Instance{Server: string(row.Server), Database: row.Database}, nil
+}
+
 // unreachable says whether err means that no server answered.
 func unreachable(err error) bool {
 	var netErr net.Error

@@ -66,7 +66,7 @@ func (s *Store) EndTerm(ctx context.Context, id TermID) error {
 
 // AgentStatus is a row of the view jobs_internal.agent_status: an agent and its latest term.
 type AgentStatus struct {
-	ID                   uuid.UUID
+	AgentID              uuid.UUID
 	Host, Version        string
 	MaxConcurrentTargets int
 	Term                 TermID
@@ -76,8 +76,8 @@ type AgentStatus struct {
 	EndReason string
 	// Live says whether the term had neither ended nor expired when the view was read.
 	Live bool
-	// HeldTasks is how many tasks the term holds.
-	HeldTasks int
+	// Tasks is how many tasks the term holds.
+	Tasks int
 }
 
 // Agents lists all agents that the control database knows, latest first.
@@ -105,9 +105,9 @@ ORDER BY started_at DESC, term_id DESC;`)
 	agents := make([]AgentStatus, 0, len(rows))
 	for _, r := range rows {
 		agents = append(agents, AgentStatus{
-			ID: r.AgentID.UUID, Host: r.Host, Version: r.Version, MaxConcurrentTargets: r.Max, Term: TermID(r.TermID),
+			AgentID: r.AgentID.UUID, Host: r.Host, Version: r.Version, MaxConcurrentTargets: r.Max, Term: TermID(r.TermID),
 			StartedAt: r.StartedAt.Time, ExpiresAt: r.ExpiresAt.Time, EndedAt: r.EndedAt.Time,
-			EndReason: string(r.EndReason), Live: r.Live, HeldTasks: r.Held,
+			EndReason: string(r.EndReason), Live: r.Live, Tasks: r.Held,
 		})
 	}
 	return agents, nil

@@ -1,0 +1,67 @@
+package sqlfs
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Reference is the documentation of all procedures and views as Markdown: the public ones first, then those
+// that only agents call.
+func Reference() (string, error) {
+	all, err := DescribeAll()
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	b.WriteString("# Reference of the control database\n")
+	for _, part := range []struct {
+		title, prefix string
+		kind          Kind
+	}{
+		{"Public procedures", "jobs.", KindProcedure},
+		{"Public views", "jobs.", KindView},
+		{"Roles", "", KindRole},
+		{"Internal procedures (called by agents)", "jobs_internal.", KindProcedure},
+		{"Internal views", "jobs_internal.", KindView},
+		{"Tables", "jobs_internal.", KindTable},
+	} {
+		fmt.Fprintf(&b, "\n## %s\n", part.title)
+		for _, d := range all {
+			if d.Kind == part.kind && strings.HasPrefix(d.Name, part.prefix) {
+				d.write(&b)
+			}
+		}
+	}
+	return b.String(), nil
+}
+
+// write prints one object.
+func (d Description) write(b *strings.Builder) {
+	fmt.Fprintf(b, "\n### %s\n\n%s\n", d.Name, d.Summary)
+	entries := func(header string, list []Entry, typed bool) {
+		if len(list) == 0 {
+			return
+		}
+		if typed {
+			fmt.Fprintf(b, "\n| %s | type and default | meaning |\n| --- | --- | --- |\n", header)
+		} else {
+			fmt.Fprintf(b, "\n| %s | meaning |\n| --- | --- |\n", header)
+		}
+		for _, e := range list {
+			text := strings.ReplaceAll(e.Text, "|", `\|`)
+			if typed {
+				fmt.Fprintf(b, "| `%s` | `%s` | %s |\n", e.Name, e.Type, text)
+			} else {
+				fmt.Fprintf(b, "| `%s` | %s |\n", e.Name, text)
+			}
+		}
+	}
+	entries("parameter", d.Parameters, true)
+	entries("column", d.Columns, false)
+	entries("error", d.Throws, false)
+	for _, line := range []struct{ name, text string }{{"Returns", d.Returns}, {"Called by", d.CalledBy}, {"Locks", d.Locks}} {
+		if line.text != "" {
+			fmt.Fprintf(b, "\n%s: %s\n", line.name, line.text)
+		}
+	}
+}
