@@ -299,4 +299,5 @@ type UseStmt struct {
 type UnsupportedStmt struct {
 	stmt
 	What string // "BACKUP DATABASE", "OPEN SYMMETRIC KEY"
+	Text string // the statement as written
 }

@@ -118,6 +118,7 @@ func ParseParams(src string, opt Options) ([]*Param, error) {
 // matches any more, so that all functions come home by themselves; what they return is thrown away.
 type parser struct {
 	opt        Options
+	src        string
 	toks       []token
 	i          int
 	err        error // a *mserr.Error or nil
@@ -142,7 +143,7 @@ func newParser(src string, opt Options) (*parser, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &parser{opt: opt, toks: toks, terminated: true, labels: map[string]bool{}}, nil
+	return &parser{opt: opt, src: src, toks: toks, terminated: true, labels: map[string]bool{}}, nil
 }
 
 // tok is the current token.

@@ -15,7 +15,7 @@ func (p *parser) backup() Stmt {
 	case verb == "RESTORE" && p.atAny("HEADERONLY", "FILELISTONLY", "VERIFYONLY", "LABELONLY", "REWINDONLY"):
 		what += p.next().up
 	case p.at("CERTIFICATE"), p.at("MASTER", "KEY"), p.at("SERVICE", "MASTER", "KEY"), p.at("SYMMETRIC", "KEY"):
-		p.reject(what + p.words())
+		p.reject(what + p.words(false))
 		return nil
 	default:
 		p.fail()
@@ -42,7 +42,7 @@ func (p *parser) backup() Stmt {
 				p.want("TO")
 				p.secret()
 			} else {
-				p.option(true)
+				p.option(false)
 			}
 			if !p.got(",") {
 				break
@@ -83,7 +83,7 @@ func (p *parser) dbcc() Stmt {
 		p.want(")")
 	}
 	if p.got("WITH") {
-		s.Options = p.optionList(true)
+		s.Options = p.optionList(false)
 	}
 	return s
 }

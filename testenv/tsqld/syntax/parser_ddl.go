@@ -283,7 +283,7 @@ func (p *parser) alterDatabase() Stmt {
 			p.reject("ALTER DATABASE SCOPED CONFIGURATION FOR SECONDARY")
 		}
 		if p.got("CLEAR") {
-			o := &Option{node: p.here(), Name: "CLEAR " + p.words()}
+			o := &Option{node: p.here(), Name: "CLEAR " + p.words(false)}
 			if p.tok().kind == tokBinary {
 				o.Value = p.literal()
 			}
@@ -329,7 +329,7 @@ func (p *parser) alterDatabase() Stmt {
 		}
 		if !p.at("(") {
 			p.ident()
-			p.words()
+			p.words(false)
 			return s
 		}
 		p.fileSpec()

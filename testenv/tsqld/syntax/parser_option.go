@@ -18,22 +18,24 @@ func (p *parser) optionList(joined bool) []*Option {
 	return list
 }
 
-// atWords reports whether a word comes that is no WITH: what options consist of. ON and OFF are reserved words, and
-// still belong to them.
-func (p *parser) atWords() bool {
+// atWords reports whether a word comes that options consist of. Some reserved words belong to them; those that start
+// statements only among query hints, whose parentheses keep the next statement away.
+func (p *parser) atWords(hints bool) bool {
 	t := p.tok()
-	return t.kind == tokWord && (!reserved[t.up] || optionWords[t.up])
+	return t.kind == tokWord && (!reserved[t.up] || optionWords[t.up] || hints && hintWords[t.up])
 }
 
-// optionWords are the reserved words that may be part of an option.
-var optionWords = wordSet(`ON OFF DEFAULT NULL ALL FOR READ ONLY CURSOR FILLFACTOR PLAN JOIN GROUP ORDER UNION TABLE INDEX
-	KEY CHECK IDENTITY PRIMARY OPTION MERGE HASH LOOP FORCE SCHEMA PERCENT STATISTICS USE DATABASE FILE EXTERNAL USER
-	REPLICATION AUTHORIZATION BACKUP RESTORE PRECISION TRIGGER FUNCTION VIEW PROCEDURE FULL HOLDLOCK`)
+// The reserved words that may be part of an option or of a query hint.
+var (
+	optionWords = wordSet(`ON OFF DEFAULT NULL ALL FOR READ CURSOR FILLFACTOR PLAN PRIMARY KEY PERCENT STATISTICS FULL HOLDLOCK
+		EXTERNAL USER REPLICATION CHECK INDEX`)
+	hintWords = wordSet(`USE MERGE JOIN GROUP ORDER UNION TABLE`)
+)
 
 // words reads words and joins them by blanks, in capitals.
-func (p *parser) words() string {
+func (p *parser) words(hints bool) string {
 	s := ""
-	for p.atWords() {
+	for p.atWords(hints) {
 		if s != "" {
 			s += " "
 		}
@@ -54,18 +56,18 @@ func (p *parser) option(joined bool) *Option {
 	case t.kind == tokVar:
 		p.next()
 		o.Name = t.text
-		if p.atWords() {
-			o.Value = p.optionValue()
+		if p.atWords(joined) {
+			o.Value = p.optionValue(joined)
 			return o
 		}
-	case p.atWords():
+	case p.atWords(joined):
 		if joined {
-			o.Name = p.words()
+			o.Name = p.words(joined)
 		} else {
 			o.Name = p.next().up
 		}
 	default:
-		o.Value = p.optionValue()
+		o.Value = p.optionValue(joined)
 		if p.at("(") {
 			o.Sub = p.options(joined)
 		}
@@ -73,9 +75,9 @@ func (p *parser) option(joined bool) *Option {
 	}
 	if p.got("=") {
 		o.Equals = true
-		o.Value = p.optionValue()
-	} else if !p.atAny("(", ")", ",", ";", "WITH") && p.valueFollows() {
-		o.Value = p.optionValue()
+		o.Value = p.optionValue(joined)
+	} else if p.valueFollows(joined) {
+		o.Value = p.optionValue(joined)
 	}
 	if p.at("(") {
 		o.Sub = p.options(joined)
@@ -84,15 +86,15 @@ func (p *parser) option(joined bool) *Option {
 }
 
 // valueFollows reports whether something comes that can be an option's value.
-func (p *parser) valueFollows() bool {
+func (p *parser) valueFollows(joined bool) bool {
 	t := p.tok()
 	_, constant := literalKinds[t.kind]
-	return constant || t.kind == tokVar || t.kind == tokQuoted || t.is("-") || p.atWords()
+	return constant || t.kind == tokVar || t.kind == tokQuoted || t.is("-") || p.atWords(joined)
 }
 
 // optionValue reads a constant with an optional sign, a variable, a quoted name, or words. A constant with words behind it
 // (60 SECONDS) becomes one keyword.
-func (p *parser) optionValue() Expr {
+func (p *parser) optionValue(joined bool) Expr {
 	e := expr{p.here()}
 	t := p.tok()
 	switch {
@@ -108,19 +110,19 @@ func (p *parser) optionValue() Expr {
 		return &VarRef{expr: e, Name: t.text}
 	case t.kind == tokQuoted:
 		return &ColumnRef{expr: e, Parts: p.parts("object")}
-	case p.atWords():
+	case p.atWords(joined):
 		if p.ahead(1).is(".") { // INDEX(dbo.t), TABLE HINT(dbo.t, ...)
 			return &ColumnRef{expr: e, Parts: p.parts("object")}
 		}
-		return &Keyword{expr: e, Name: p.words()}
+		return &Keyword{expr: e, Name: p.words(joined)}
 	}
 	l := p.literal()
 	if l == nil {
 		p.fail()
 		return nil
 	}
-	if l.Kind == IntLit && p.atWords() {
-		return &Keyword{expr: e, Name: l.Text + " " + p.words()}
+	if l.Kind == IntLit && p.atWords(joined) {
+		return &Keyword{expr: e, Name: l.Text + " " + p.words(joined)}
 	}
 	return l
 }

@@ -33,7 +33,7 @@ func (p *parser) set() Stmt {
 		s.On = p.onOff()
 		return s
 	case p.got("OFFSETS"):
-		p.words()
+		p.words(false)
 		return &UnsupportedStmt{What: "SET OFFSETS"}
 	case t.kind == tokWord && valueOptions[t.up]:
 		p.next()

@@ -52,6 +52,9 @@ func (p *parser) stmt() Stmt {
 		return nil
 	}
 	s.setExtent(start.at, p.last().end)
+	if u, ok := s.(*UnsupportedStmt); ok {
+		u.Text = p.src[s.Start():s.End()]
+	}
 	return s
 }
 

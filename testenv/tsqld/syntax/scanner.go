@@ -200,7 +200,21 @@ func (s *scanner) text(t *token, closing byte) *mserr.Error {
 			plain = false
 		}
 	}
-	return mserr.UnclosedQuote(s.src[start:])
+	return mserr.UnclosedQuote(cut(s.src[start:], maxShown))
+}
+
+// maxShown is how many bytes of a text error 105 repeats; a message of TDS holds 65535 characters (MS-TDS 2.2.7.10).
+const maxShown = 1000
+
+// cut shortens s to n bytes, not inside of a character.
+func cut(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:n]
 }
 
 // undouble makes one of doubled closing bytes, and takes line continuations away where continued is set.

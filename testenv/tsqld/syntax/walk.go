@@ -1,0 +1,93 @@
+package syntax
+
+import (
+	"reflect"
+	"sync"
+)
+
+// Inspect calls f for n and, as long as f returns true, for everything below it, in source order but for clauses that
+// the tree keeps elsewhere. Names ([Ident]) are not visited. A nil n is nothing.
+func Inspect(n Node, f func(Node) bool) { Walk(n, f, nil) }
+
+// Walk is Inspect that also calls post, unless it is nil, behind the children of each node for which pre returned true.
+func Walk(n Node, pre func(Node) bool, post func(Node)) {
+	if n == nil {
+		return
+	}
+	v := reflect.ValueOf(n)
+	if v.Kind() != reflect.Pointer || v.IsNil() {
+		return
+	}
+	if !pre(n) {
+		return
+	}
+	walkFields(v.Elem(), pre, post)
+	if post != nil {
+		post(n)
+	}
+}
+
+// nodeType is the interface that all nodes have.
+var nodeType = reflect.TypeFor[Node]()
+
+// walkable holds, by type of struct, which fields may lead to nodes: []int by reflect.Type.
+var walkable sync.Map
+
+// walkFields visits the nodes in the fields of a struct.
+func walkFields(v reflect.Value, pre func(Node) bool, post func(Node)) {
+	t := v.Type()
+	fields, ok := walkable.Load(t)
+	if !ok {
+		var list []int
+		for i := range t.NumField() {
+			if f := t.Field(i); (f.IsExported() || f.Anonymous) && leads(f.Type, 0) {
+				list = append(list, i)
+			}
+		}
+		fields, _ = walkable.LoadOrStore(t, list)
+	}
+	list, _ := fields.([]int)
+	for _, i := range list {
+		walkValue(v.Field(i), pre, post)
+	}
+}
+
+// leads reports whether a value of type t may hold nodes. Names do not count; depth guards against types that hold
+// themselves, which do.
+func leads(t reflect.Type, depth int) bool {
+	if t == reflect.TypeFor[Ident]() || t == reflect.TypeFor[Pos]() {
+		return false
+	}
+	switch t.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		return t.Implements(nodeType)
+	case reflect.Slice:
+		return leads(t.Elem(), depth)
+	case reflect.Struct:
+		for i := range t.NumField() {
+			if f := t.Field(i); f.IsExported() && depth < 4 && leads(f.Type, depth+1) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// walkValue visits the nodes in a field.
+func walkValue(v reflect.Value, pre func(Node) bool, post func(Node)) {
+	switch v.Kind() {
+	case reflect.Interface, reflect.Pointer:
+		if v.IsNil() {
+			return
+		}
+		if n, ok := v.Interface().(Node); ok {
+			Walk(n, pre, post)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			walkValue(v.Index(i), pre, post)
+		}
+	case reflect.Struct:
+		walkFields(v, pre, post)
+	}
+}
