@@ -349,3 +349,8 @@ func JSONAsJSON() *Error {
 func XMLCompare() *Error {
 	return New(305, 16, "The XML data type cannot be compared or sorted, except when using the IS NULL operator.")
 }
+
+// BeforeHijri is error 9814.
+func BeforeHijri() *Error {
+	return New(9814, 16, "The date provided is before the start of the Hijri calendar which in Microsoft's 'Kuwaiti Algorithm' is July 15th, 622 C.E. (Julian calendar) or July 18th, 622 C.E (proleptic Gregorian calendar).")
+}

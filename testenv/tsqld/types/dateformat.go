@@ -92,7 +92,8 @@ func (c clockValue) twelve() (int, string) {
 }
 
 // formatClock prints a value of a time type in a style of CONVERT ("Date and time styles"). The parts
-// that the type lacks are left out. Errors: 281 an unknown style, 9809 a style made of parts that the type lacks.
+// that the type lacks are left out. Errors: 281 an unknown style, 9809 a style made of
+// parts that the type lacks, 9814 a date before the Hijri calendar.
 func formatClock(v Value, t Type, style int) (string, error) {
 	c := clockOf(v, t)
 	if style < 0 {
@@ -100,6 +101,9 @@ func formatClock(v Value, t Type, style int) (string, error) {
 		if c.legacy {
 			style = 0
 		}
+	}
+	if (style == 130 || style == 131) && c.hasDate && c.days < hijriEpoch {
+		return "", mserr.BeforeHijri()
 	}
 	date, clock, ok := c.styled(style)
 	if !ok {
@@ -204,10 +208,10 @@ func (c clockValue) long(style int) (date, clock string, ok bool) {
 		}
 		return iso, hms + c.isoFrac() + "Z", true
 	case 130:
-		y, m, d := hijri(c.days)
+		y, m, d := hijri(max(c.days, hijriEpoch))
 		return fmt.Sprintf("%2d %s %04d", d, hijriMonths[m-1], y), fmt.Sprintf("%2d:%02d:%02d%s%s", hour, c.minute, c.second, c.frac(":"), half) + c.zone(" "), true
 	case 131:
-		y, m, d := hijri(c.days)
+		y, m, d := hijri(max(c.days, hijriEpoch))
 		return fmt.Sprintf("%2d/%02d/%04d", d, m, y), fmt.Sprintf("%2d:%02d:%02d%s%s", hour, c.minute, c.second, c.frac(":"), half) + c.zone(" "), true
 	}
 	return "", "", false
@@ -229,31 +233,49 @@ var hijriMonths = [...]string{"محرم", "صفر", "ربيع الاول", "رب
 var hijriEpoch = Days(622, 7, 18)
 
 // hijri converts a day to the tabular Islamic calendar with the leap years 2, 5, 7, 10, 13, 16, 18, 21,
-// 24, 26 and 29 of a cycle of 30 ("Kuwaiti algorithm"), as styles 130 and 131 do.
+// 24, 26 and 29 of a cycle of 30 ("Kuwaiti algorithm"), as styles 130 and 131 do. The day must not lie before hijriEpoch.
 func hijri(days int64) (year, month, day int) {
 	n := days - hijriEpoch
-	if n < 0 {
-		return 1, 1, 1
-	}
-	const cycle = 10_631 // days of 30 years
-	year = int(n/cycle)*30 + 1
-	n %= cycle
-	for {
-		length := int64(354)
-		if (11*year+14)%30 < 11 {
-			length = 355
-		}
-		if n < length {
-			break
-		}
-		n -= length
-		year++
+	year = int(n/hijriCycle)*30 + 1
+	for n %= hijriCycle; n >= hijriYearDays(year); year++ {
+		n -= hijriYearDays(year)
 	}
 	month = min(int(n*2/59)+1, 12)
-	if start := hijriMonthStart(month); n < start {
+	if n < hijriMonthStart(month) {
 		month--
 	}
 	return year, month, int(n-hijriMonthStart(month)) + 1
+}
+
+// fromHijri is the inverse of hijri; ok is false for a date that does not exist.
+func fromHijri(year, month, day int) (days int64, ok bool) {
+	if year < 1 || year > 9666 || month < 1 || month > 12 || day < 1 {
+		return 0, false
+	}
+	length := hijriMonthStart(month+1) - hijriMonthStart(month)
+	if month == 12 {
+		length = hijriYearDays(year) - hijriMonthStart(12)
+	}
+	if int64(day) > length {
+		return 0, false
+	}
+	days = hijriEpoch + int64((year-1)/30)*hijriCycle
+	for y := (year-1)/30*30 + 1; y < year; y++ {
+		days += hijriYearDays(y)
+	}
+	days += hijriMonthStart(month) + int64(day) - 1
+	return days, days <= maxDays
+}
+
+// hijriCycle is the number of days of 30 years.
+const hijriCycle = 10_631
+
+// hijriYearDays is the length of a year: 354 days, 355 in the eleven leap years of a cycle.
+func hijriYearDays(year int) int64 {
+	if (11*year+14)%30 < 11 {
+		return 355
+	}
+	return 354
 }
 
 // hijriMonthStart counts the days before a month: 30 and 29 alternate.

@@ -98,6 +98,7 @@ type clockParser struct {
 	pos     int
 	order   string
 	legacy  bool // datetime and smalldatetime: year-first texts follow DATEFORMAT
+	isHijri bool // styles 130 and 131: the date is one of the Hijri calendar
 	out     clockText
 	numbers []dateNumber
 	month   int // of a written name, 0 without
@@ -105,8 +106,8 @@ type clockParser struct {
 }
 
 // parseClock reads a whole text. An empty text is 1900-01-01 00:00.
-func parseClock(s, order string, legacy bool) (clockText, parseFault) {
-	p := clockParser{s: s, order: order, legacy: legacy, numbers: make([]dateNumber, 0, 3)}
+func parseClock(s, order string, legacy, isHijri bool) (clockText, parseFault) {
+	p := clockParser{s: s, order: order, legacy: legacy, isHijri: isHijri, numbers: make([]dateNumber, 0, 3)}
 	if f := p.run(); f != parsedOK {
 		return clockText{}, f
 	}
@@ -437,6 +438,14 @@ func (p *clockParser) finish(year dateNumber) parseFault {
 		}
 	default:
 		return badSyntax
+	}
+	if p.isHijri {
+		days, ok := fromHijri(p.out.year, p.out.month, p.out.day)
+		if !ok {
+			return outOfRange
+		}
+		p.out.year, p.out.month, p.out.day = DateOf(days)
+		return parsedOK
 	}
 	if !ValidDate(p.out.year, p.out.month, p.out.day) {
 		return outOfRange

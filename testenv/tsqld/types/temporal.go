@@ -32,7 +32,7 @@ func textToTemporal(s string, from, to Type, style int) (Value, error) {
 	if order == "" {
 		return nil, mserr.InvalidStyle(style, from.Name())
 	}
-	c, fault := parseClock(s, order, to.IsLegacyTemporal())
+	c, fault := parseClock(s, order, to.IsLegacyTemporal(), style == 130 || style == 131)
 	if fault == outOfRange {
 		if to.IsLegacyTemporal() {
 			return nil, mserr.DateOutOfRange(from.Name(), to.Name())
@@ -44,11 +44,6 @@ func textToTemporal(s string, from, to Type, style int) (Value, error) {
 			return nil, mserr.SmallDateTimeConversion()
 		}
 		return nil, mserr.DateConversion()
-	}
-	if style == 130 || style == 131 {
-		if c.hasDate {
-			return nil, mserr.StyleNotSupported(style, from.Name(), to.Name())
-		}
 	}
 	ticks := c.localTicks()
 	if to.ID == DateTimeOffset {

@@ -135,3 +135,18 @@ func FuzzParseClock(f *testing.F) {
 		}
 	})
 }
+
+// TestHijri: every date goes to the Hijri calendar and back.
+func TestHijri(t *testing.T) {
+	for n := hijriEpoch; n <= maxDays; n += 31 {
+		y, m, d := hijri(n)
+		back, ok := fromHijri(y, m, d)
+		require.True(t, ok, "%d: %d-%d-%d", n, y, m, d)
+		require.Equal(t, n, back)
+	}
+	v, err := ParseTemporal("10/12/1427", DateType, 131)
+	require.NoError(t, err)
+	require.Equal(t, "2006-12-30", show(t, v, DateType))
+	_, err = Convert(int64(0), DateType, VarCharMax, 131)
+	require.EqualValues(t, 9814, number(err))
+}
