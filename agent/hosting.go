@@ -50,7 +50,7 @@ func New(cfg Config, store *controldb.Store, tools Tools, hurry <-chan struct{},
 //
 // Run must be called once.
 func (h *Hosting) Run(ctx context.Context) error {
-	if err := h.store.Verify(ctx); err != nil {
+	if err := h.store.CheckVersion(ctx); err != nil {
 		return err
 	}
 	h.log.Info("agent started", zap.String(keyVersion, h.cfg.Version))
