@@ -6,17 +6,17 @@ import (
 	"sync"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // evalNewID is a random (version 4) uniqueidentifier.
 func evalNewID(Env, []types.Type, types.Type, []types.Value) (types.Value, error) {
-	u, err := uuid.NewRandom()
-	if err != nil {
+	var u [16]byte
+	if _, err := rand.Read(u[:]); err != nil {
 		return nil, err
 	}
+	u[6] = u[6]&0x0F | 0x40 // version 4
+	u[8] = u[8]&0x3F | 0x80 // variant of RFC 9562
 	return types.GUIDFromRFC(u), nil
 }
 
