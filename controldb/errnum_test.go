@@ -1,0 +1,69 @@
+package controldb
+
+import (
+	"regexp"
+	"strconv"
+	"testing"
+
+	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/stretchr/testify/require"
+
+	sqlfs "github.com/jobagent/jobagent/sql"
+)
+
+func TestConditionsAreThoseThatAreThrown(t *testing.T) {
+	objects, err := sqlfs.Objects()
+	require.NoError(t, err)
+	thrown := map[int32]bool{}
+	for _, o := range objects {
+		for _, m := range regexp.MustCompile(`\bTHROW ([0-9]+)\b`).FindAllStringSubmatch(o.Text, -1) {
+			n, err := strconv.Atoi(m[1])
+			require.NoError(t, err)
+			thrown[int32(n)] = true
+			require.Contains(t, conditions, int32(n), o.File)
+		}
+	}
+	for n, c := range conditions {
+		require.True(t, thrown[n], "nothing throws %d", n)
+		require.NotEmpty(t, c.text)
+		switch {
+		case n < 50100:
+			require.Equal(t, KindInvalid, c.kind, n)
+		case n < 50200:
+			require.Contains(t, []Kind{KindConflict, KindNotFound}, c.kind, n)
+		default:
+			require.Equal(t, KindStale, c.kind, n)
+		}
+	}
+}
+
+func TestTranslate(t *testing.T) {
+	err := translate("stop job", mssql.Error{Number: 50111, Message: "The job execution x does not exist."})
+	require.ErrorIs(t, err, ErrExecutionNotFound)
+	require.Equal(t, KindNotFound, KindOf(err))
+	require.Equal(t, int32(50111), NumberOf(err))
+	require.EqualError(t, err, "stop job: The job execution x does not exist.")
+
+	err = translate("connect", mssql.Error{Number: 18456, Message: "Login failed for user 'sa'."})
+	require.ErrorIs(t, err, ErrLoginFailed)
+	require.Equal(t, KindNone, KindOf(err))
+
+	require.ErrorIs(t, translate("x", mssql.Error{Number: 2812, Message: "Could not find stored procedure"}), ErrNotInstalled)
+
+	both := mssql.Error{Number: 3902, Message: "no transaction", All: []mssql.Error{{Number: 50201, Message: "ended"}, {Number: 3902}}}
+	require.ErrorIs(t, translate("x", both), ErrTermEnded)
+
+	version := &SchemaVersionError{Have: 1, Want: 2}
+	require.ErrorIs(t, version, ErrSchemaVersion)
+	require.Contains(t, version.Error(), "jobagent db migrate")
+}
+
+func TestConfigErrorsHoldNoSecret(t *testing.T) {
+	for _, dsn := range []string{"sqlserver://sa:Very-Secret-1@host:notaport", "server=x;password=Very-Secret-1;encrypt=Very-Secret-1;database=d"} {
+		_, err := New(Config{DSN: dsn})
+		require.Error(t, err)
+		require.NotContains(t, err.Error(), "Very-Secret-1")
+	}
+	_, err := New(Config{DSN: "server=host;user id=sa;password=x"})
+	require.ErrorContains(t, err, "database=NAME")
+}
