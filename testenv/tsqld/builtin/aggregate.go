@@ -9,8 +9,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// aggregates are the aggregate functions. "Aggregate functions (Transact-SQL)". COUNT(*) is COUNT without arguments. GROUPING and
-// GROUPING_ID have no accumulator: the compiler knows their values.
+// aggregates are the aggregate functions. "Aggregate functions (Transact-SQL)". COUNT(*) is COUNT
+// without arguments. GROUPING and GROUPING_ID have no accumulator: the compiler knows their values.
 var aggregates = []*Func{
 	aggregate("COUNT", 0, 1, fixed(types.IntType), newCount),
 	aggregate("COUNT_BIG", 0, 1, fixed(types.BigIntType), newCount),

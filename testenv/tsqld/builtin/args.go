@@ -147,7 +147,8 @@ func wideType(t types.Type) types.Type {
 	return t
 }
 
-// sameText is the result rule of a function that changes characters of its first argument, not their number.
+// sameText is the result rule of a function that changes characters of its first argument, not
+// their number.
 func sameText(name string) resultFunc {
 	return func(args []types.Type, _ []types.Value) (types.Type, error) { return textArg(args[0], 1, name) }
 }

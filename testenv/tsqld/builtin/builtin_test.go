@@ -30,7 +30,8 @@ func as(t *testing.T, typ, s string) arg {
 	return arg{to, v}
 }
 
-// lit reads a literal as the parser would: numbers, 'text', N'text', NULL, or type'value' such as date'2020-01-01'.
+// lit reads a literal as the parser would: numbers, 'text', N'text', NULL, or type'value' such as
+// date'2020-01-01'.
 func lit(t *testing.T, s string) arg {
 	t.Helper()
 	switch {

@@ -5,10 +5,12 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// dateFuncs tell the time and compute with dates. "Date and time data types and functions (Transact-SQL)".
+// dateFuncs tell the time and compute with dates. "Date and time data types and functions
+// (Transact-SQL)".
 //
-// DATEPART, DATENAME and DATETRUNC depend on @@DATEFIRST for week and weekday. They take it as a hidden further
-// argument (int); without it they use 7, the default of us_english. [NeedsDateFirst] tells when to give it.
+// DATEPART, DATENAME and DATETRUNC depend on @@DATEFIRST for week and weekday. They take it as a
+// hidden further argument (int); without it they use 7, the default of us_english. [NeedsDateFirst]
+// tells when to give it.
 var dateFuncs = []*Func{
 	clock("GETDATE", types.DateTimeType, true),
 	clock("CURRENT_TIMESTAMP", types.DateTimeType, true),
@@ -36,8 +38,8 @@ var dateFuncs = []*Func{
 	pure("AT TIME ZONE", 2, 2, zoneResult, evalZone),
 }
 
-// NeedsDateFirst reports whether a call of f with the keyword part depends on @@DATEFIRST, which the caller
-// then gives as one more argument of type int.
+// NeedsDateFirst reports whether a call of f with the keyword part depends on @@DATEFIRST, which
+// the caller then gives as one more argument of type int.
 func NeedsDateFirst(f *Func, keyword string) bool {
 	if f.Name != "DATEPART" && f.Name != "DATENAME" && f.Name != "DATETRUNC" {
 		return false
@@ -339,7 +341,8 @@ func evalToOffset(_ Env, ts []types.Type, result types.Type, args []types.Value)
 	return types.MakeOffset(utc, minutes), nil
 }
 
-// evalIsDate is 1 for texts that convert to datetime (datetime2 values do not count as texts), and for datetimes.
+// evalIsDate is 1 for texts that convert to datetime (datetime2 values do not count as texts), and
+// for datetimes.
 func evalIsDate(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil {
 		return int64(0), nil

@@ -191,7 +191,8 @@ func evalDateTrunc(_ Env, ts []types.Type, result types.Type, args []types.Value
 	return fromLocal(ticks, v, result), nil
 }
 
-// fromLocal turns local ticks back into a value of result, with the offset of the value that they come from.
+// fromLocal turns local ticks back into a value of result, with the offset of the value that they
+// come from.
 func fromLocal(ticks int64, v types.Value, result types.Type) types.Value {
 	switch x := v.(type) {
 	case []byte:

@@ -88,8 +88,8 @@ func checkPart(p datePart, t types.Type, function string) error {
 	return nil
 }
 
-// temporalType is the type in which a date function sees an argument: date and time types as they are, texts as
-// datetimeoffset(7) for DATEPART and the like, numbers as datetime.
+// temporalType is the type in which a date function sees an argument: date and time types as they
+// are, texts as datetimeoffset(7) for DATEPART and the like, numbers as datetime.
 func temporalType(t types.Type, n int, function string) (types.Type, error) {
 	switch {
 	case t.IsTemporal():
@@ -244,7 +244,8 @@ func addMonths(ticks, n, size int64) (int64, bool) {
 	return types.Days(year, month, day)*types.TicksPerDay + ticks%types.TicksPerDay, true
 }
 
-// diffParts counts the boundaries of a part between two instants in ticks. ok is false when nanoseconds overflow.
+// diffParts counts the boundaries of a part between two instants in ticks. ok is false when
+// nanoseconds overflow.
 func diffParts(p datePart, from, to int64) (n int64, ok bool) {
 	y1, m1, _ := types.DateOf(from / types.TicksPerDay)
 	y2, m2, _ := types.DateOf(to / types.TicksPerDay)

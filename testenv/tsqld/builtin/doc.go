@@ -10,6 +10,7 @@
 // are evaluated once by the interpreter, before the statement runs, and enter it as parameters. PerRow
 // functions are evaluated for every row and get a nil Env.
 //
-// CAST, CONVERT, CASE, COALESCE, NULLIF, IIF and their like are in the table for their names and rules
-// where they look like calls; the compiler may lower them on its own so that operands are evaluated lazily.
+// CAST, CONVERT, CASE, COALESCE, NULLIF, IIF and their like are in the table for their names and
+// rules where they look like calls; the compiler may lower them on its own so that operands are
+// evaluated lazily.
 package builtin

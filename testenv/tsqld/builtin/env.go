@@ -33,7 +33,8 @@ type Connection interface {
 	OriginalLogin() string
 	// ServerName is the name of the instance.
 	ServerName() string
-	// ServerProperty is one of the properties of SERVERPROPERTY by name in any case; ok is false for an unknown one.
+	// ServerProperty is one of the properties of SERVERPROPERTY by name in any case; ok is false
+	// for an unknown one.
 	ServerProperty(name string) (v types.Value, t types.Type, ok bool)
 	// ConnectionProperty is one of the properties of CONNECTIONPROPERTY.
 	ConnectionProperty(name string) (v types.Value, t types.Type, ok bool)
@@ -47,7 +48,8 @@ type State interface {
 	LastError() int32
 	// Caught is the error that the innermost CATCH handles; nil outside.
 	Caught() *Caught
-	// Identity is the last identity value of the session (scope false) or of the current scope, a decimal(38,0); nil for none.
+	// Identity is the last identity value of the session (scope false) or of the current scope, a
+	// decimal(38,0); nil for none.
 	Identity(scope bool) types.Value
 	// TranCount is @@TRANCOUNT.
 	TranCount() int
@@ -66,7 +68,8 @@ type State interface {
 	CursorStatus(scope, name string) int
 	// Options is the bit mask of @@OPTIONS.
 	Options() int
-	// Option is the value of a SET option that has a number: "LOCK_TIMEOUT" (ms, -1 for ever), "TEXTSIZE", "DATEFIRST" (1 to 7).
+	// Option is the value of a SET option that has a number: "LOCK_TIMEOUT" (ms, -1 for ever),
+	// "TEXTSIZE", "DATEFIRST" (1 to 7).
 	Option(name string) int
 	// SessionContext is the value of a key as a sql_variant; nil for none.
 	SessionContext(key string) types.Value
@@ -113,12 +116,14 @@ type Column struct {
 
 // Objects resolves names and ids. Database ids that are 0 mean the current database.
 type Objects interface {
-	// Database is the id and name of a database by name ("" for the current one) or id; ok is false for none.
+	// Database is the id and name of a database by name ("" for the current one) or id; ok is false
+	// for none.
 	DatabaseByName(name string) (id int, ok bool)
 	DatabaseByID(id int) (name string, ok bool)
 	// DatabaseProperty is one of DATABASEPROPERTYEX; ok is false for an unknown property or database.
 	DatabaseProperty(database, property string) (v types.Value, t types.Type, ok bool)
-	// ObjectByName finds an object by its name of one to three parts; the empty schema is the user's default one.
+	// ObjectByName finds an object by its name of one to three parts; the empty schema is the
+	// user's default one.
 	ObjectByName(database, schema, name string) (Object, bool)
 	ObjectByID(database int, id int32) (Object, bool)
 	// ObjectDefinition is the text of a module, ok is false where there is none.
@@ -129,17 +134,19 @@ type Objects interface {
 	IndexProperty(object int32, index, property string) types.Value
 	// IndexColumn is the name of a key column of an index, both from 1; "" for none.
 	IndexColumn(object int32, index, column int) string
-	// ObjectFlag answers the properties of OBJECTPROPERTY that need the definition, such as TableHasIdentity or ExecIsQuotedIdentOn.
+	// ObjectFlag answers the properties of OBJECTPROPERTY that need the definition, such as
+	// TableHasIdentity or ExecIsQuotedIdentOn.
 	ObjectFlag(id int32, property string) (v int, ok bool)
 	// SchemaByName and SchemaByID; "" is the user's default schema.
 	SchemaByName(name string) (id int32, ok bool)
 	SchemaByID(id int32) (name string, ok bool)
-	// TypeByName finds a type by its name, qualified or not: its user type id and, for an alias type, what it stands for.
+	// TypeByName finds a type by its name, qualified or not: its user type id and, for an alias
+	// type, what it stands for.
 	TypeByName(schema, name string) (id int32, t types.Type, ok bool)
 	// TypeByID is the inverse; system types are answered without asking.
 	TypeByID(id int32) (name string, ok bool)
-	// IdentCurrent is the last identity value of a table in any session, a decimal(38,0), with its seed and increment; ok is false for
-	// a table without one.
+	// IdentCurrent is the last identity value of a table in any session, a decimal(38,0), with its
+	// seed and increment; ok is false for a table without one.
 	IdentCurrent(schema, table string) (last, seed, increment types.Value, ok bool)
 	// DefaultSchema is the user's default schema.
 	DefaultSchema() string
@@ -154,11 +161,12 @@ type Security interface {
 	LoginByName(name string) (id int32, sid []byte, ok bool)
 	LoginByID(id int32) (name string, ok bool)
 	LoginBySID(sid []byte) (name string, ok bool)
-	// IsRoleMember and IsServerRoleMember report membership; principal "" is the current one. known is false for an
-	// unknown role or principal.
+	// IsRoleMember and IsServerRoleMember report membership; principal "" is the current one. known
+	// is false for an unknown role or principal.
 	IsRoleMember(role, principal string) (is, known bool)
 	IsServerRoleMember(role, login string) (is, known bool)
-	// HasPermission is HAS_PERMS_BY_NAME: securable "" is the database or server; known is false for an unknown name.
+	// HasPermission is HAS_PERMS_BY_NAME: securable "" is the database or server; known is false
+	// for an unknown name.
 	HasPermission(securable, class, permission string) (has, known bool)
 	// HasDatabaseAccess reports whether the login may use a database; known is false for an unknown one.
 	HasDatabaseAccess(database string) (has, known bool)

@@ -15,8 +15,8 @@ func formatResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return types.NVarCharOf(maxUnits), nil
 }
 
-// evalFormat is FORMAT: .NET's format strings in the culture en-US, the only one (and the invariant one). NULL for a NULL and for a format
-// that is not valid.
+// evalFormat is FORMAT: .NET's format strings in the culture en-US, the only one (and the invariant
+// one). NULL for a NULL and for a format that is not valid.
 func evalFormat(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil || args[1] == nil {
 		return nil, nil
@@ -60,7 +60,8 @@ func plainNumber(v types.Value, t types.Type) string {
 	return types.FormatNumber(v, t, types.NoStyle)
 }
 
-// expandExponent writes 1.5e+003 as 1500. Seventeen digits are rounded to fifteen, which every float has exactly.
+// expandExponent writes 1.5e+003 as 1500. Seventeen digits are rounded to fifteen, which every
+// float has exactly.
 func expandExponent(s string) string {
 	mantissa, exp, ok := strings.Cut(s, "e")
 	if !ok {
@@ -91,7 +92,8 @@ func expandExponent(s string) string {
 	return sign + roundDigits(digits, max(15-max(point, 0), 0))
 }
 
-// roundDigits rounds an unsigned plain number to n digits after the point, half away from zero; the result has at most n of them.
+// roundDigits rounds an unsigned plain number to n digits after the point, half away from zero; the
+// result has at most n of them.
 func roundDigits(s string, n int) string {
 	whole, frac, _ := strings.Cut(s, ".")
 	if len(frac) <= n {
@@ -261,7 +263,8 @@ func hexNumber(n int64, t types.Type, letter byte, precision int) string {
 	return s
 }
 
-// exponentOf is the power of ten of an unsigned plain number's first digit, and its digits without zeros in front.
+// exponentOf is the power of ten of an unsigned plain number's first digit, and its digits without
+// zeros in front.
 func exponentOf(s string) (exp int, digits string) {
 	whole, frac, _ := strings.Cut(s, ".")
 	digits = strings.TrimLeft(whole+frac, "0")

@@ -213,8 +213,8 @@ var standardDates = map[string]string{
 // standardTimes are the standard formats of time (a .NET TimeSpan).
 var standardTimes = map[string]string{"c": `hh\:mm\:ss`, "t": `hh\:mm\:ss`, "T": `hh\:mm\:ss`, "g": `h\:mm\:ss`, "G": `0\:hh\:mm\:ss\.fffffff`}
 
-// formatTemporal prints a date or time by a standard (one letter) or custom format. time values know the custom formats of TimeSpan
-// only: separators must be quoted or escaped.
+// formatTemporal prints a date or time by a standard (one letter) or custom format. time values
+// know the custom formats of TimeSpan only: separators must be quoted or escaped.
 func formatTemporal(v types.Value, t types.Type, format string) (string, bool) {
 	isTime := t.ID == types.Time
 	if len(format) == 1 {

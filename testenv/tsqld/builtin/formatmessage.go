@@ -48,8 +48,9 @@ type directive struct {
 	verb                               byte
 }
 
-// FormatMessage fills a format of RAISERROR and FORMATMESSAGE: %[flags][width][.precision][I64]type with the types d, i, o, s, u, x
-// and X; width and precision may be *. A missing argument prints as (null). The result is cut to 2047 characters, the last three being "...".
+// FormatMessage fills a format of RAISERROR and FORMATMESSAGE: %[flags][width][.precision][I64]type
+// with the types d, i, o, s, u, x and X; width and precision may be *. A missing argument prints as
+// (null). The result is cut to 2047 characters, the last three being "...".
 //
 // Errors: 2787 a bad format, 2748 and 2786 arguments of the wrong type.
 func FormatMessage(format string, ts []types.Type, args []types.Value) (string, error) {
@@ -103,7 +104,8 @@ func FormatMessage(format string, ts []types.Type, args []types.Value) (string, 
 	return s, nil
 }
 
-// readDirective reads what follows a %; star gives the next argument as a number. size counts the bytes with the %.
+// readDirective reads what follows a %; star gives the next argument as a number. size counts the
+// bytes with the %.
 func readDirective(s string, star func() (int, error)) (d directive, size int, err error) {
 	d.precision = -1
 	bad := func() (directive, int, error) {

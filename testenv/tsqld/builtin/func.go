@@ -43,7 +43,8 @@ type Func struct {
 	// constant and to Eval as the value of a varchar.
 	DatePart bool
 
-	// NullResult says that the result is NULL as soon as one argument is; Eval is then not called by [Func.Call].
+	// NullResult says that the result is NULL as soon as one argument is; Eval is then not called
+	// by [Func.Call].
 	NullResult bool
 
 	// Result is the type of the result. consts[i] is the value of argument i where it is a literal, in
@@ -108,7 +109,8 @@ func (f *Func) ResultType(args []types.Type, consts []types.Value) (types.Type, 
 	return f.Result(args, consts)
 }
 
-// Call evaluates a scalar function, NULLs handled as [Func.NullResult] says. env may be nil for Pure and PerRow functions.
+// Call evaluates a scalar function, NULLs handled as [Func.NullResult] says. env may be nil for
+// Pure and PerRow functions.
 func (f *Func) Call(env Env, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	if f.NullResult {
 		for _, a := range args {

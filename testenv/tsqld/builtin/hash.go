@@ -15,8 +15,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// hashFuncs compute digests and pack bytes. CHECKSUM and BINARY_CHECKSUM give values of their own (CRC-32 over the
-// values): equal for equal arguments, but not SQL Server's numbers, which are not documented.
+// hashFuncs compute digests and pack bytes. CHECKSUM and BINARY_CHECKSUM give values of their own
+// (CRC-32 over the values): equal for equal arguments, but not SQL Server's numbers, which are not
+// documented.
 var hashFuncs = []*Func{
 	pure("HASHBYTES", 2, 2, hashResult, evalHash),
 	lenient("CHECKSUM", 1, Variadic, checksumResult, evalChecksum(true)),

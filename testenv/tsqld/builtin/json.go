@@ -10,8 +10,8 @@ import (
 
 // jsonFuncs read and change JSON texts. "JSON functions (Transact-SQL)".
 //
-// JSON_MODIFY takes a hidden fourth argument, a bit: 1 when the new value is JSON itself (it comes from JSON_QUERY,
-// JSON_MODIFY or FOR JSON) and must not be quoted.
+// JSON_MODIFY takes a hidden fourth argument, a bit: 1 when the new value is JSON itself (it comes
+// from JSON_QUERY, JSON_MODIFY or FOR JSON) and must not be quoted.
 var jsonFuncs = []*Func{
 	pure("ISJSON", 1, 2, fixed(types.IntType), evalIsJSON),
 	pure("JSON_VALUE", 2, 2, jsonResult("json_value", types.NVarCharOf(4000)), evalJSONValue),
@@ -63,7 +63,8 @@ func evalIsJSON(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types
 	return nil, mserr.NotRecognized(want, "JSON type constraint")
 }
 
-// jsonArgs reads a text and a path ("$" without one). The text of a JSON function must be an object or array.
+// jsonArgs reads a text and a path ("$" without one). The text of a JSON function must be an object
+// or array.
 func jsonArgs(ts []types.Type, args []types.Value) (s string, root jsonSpan, path JSONPath, err error) {
 	if s, err = text(args[0], ts[0]); err != nil {
 		return
@@ -253,8 +254,8 @@ func deleteMember(s string, object jsonSpan, key string) string {
 	return s[:start] + s[end:]
 }
 
-// JSONText is a value as FOR JSON and JSON_MODIFY write it: numbers and bits bare, bytes in base64, dates in ISO 8601, everything else
-// as a string; isRaw leaves a text as it is. NULL is null.
+// JSONText is a value as FOR JSON and JSON_MODIFY write it: numbers and bits bare, bytes in base64,
+// dates in ISO 8601, everything else as a string; isRaw leaves a text as it is. NULL is null.
 func JSONText(v types.Value, t types.Type, isRaw bool) (string, error) {
 	if v == nil {
 		return "null", nil

@@ -101,7 +101,8 @@ func (p *pathParser) bad() error {
 	return mserr.JSONPath(runeAt(p.s, p.pos), types.Units(p.s[:min(p.pos, len(p.s))]))
 }
 
-// runeAt is the character at a byte offset; '.' at the end of the text, as SQL Server reports a missing character.
+// runeAt is the character at a byte offset; '.' at the end of the text, as SQL Server reports a
+// missing character.
 func runeAt(s string, pos int) string {
 	if pos >= len(s) {
 		return "."

@@ -5,7 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// escapeJSON escapes a text for a JSON string as STRING_ESCAPE and FOR JSON do: quotes, backslashes, slashes and control characters.
+// escapeJSON escapes a text for a JSON string as STRING_ESCAPE and FOR JSON do: quotes,
+// backslashes, slashes and control characters.
 func escapeJSON(s string) string {
 	const hexDigits = "0123456789abcdef"
 	var b strings.Builder

@@ -7,8 +7,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// logicFuncs choose among their arguments. The compiler evaluates lazily where that shows (a branch that would fail); the
-// implementations here see all arguments evaluated.
+// logicFuncs choose among their arguments. The compiler evaluates lazily where that shows (a branch
+// that would fail); the implementations here see all arguments evaluated.
 var logicFuncs = []*Func{
 	lenient("ISNULL", 2, 2, isNullResult, evalIsNull),
 	lenient("COALESCE", 2, Variadic, coalesceResult, evalCoalesce),

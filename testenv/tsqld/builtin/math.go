@@ -35,8 +35,8 @@ var mathFuncs = []*Func{
 	{Name: "RAND", MaxArgs: 1, Volatility: Statement, Result: fixed(types.FloatType), Eval: evalRand},
 }
 
-// numberType is the type in which the functions that keep their argument's type compute: int for the smaller integers, float for real and
-// texts, decimal and money (not smallmoney) as they are.
+// numberType is the type in which the functions that keep their argument's type compute: int for
+// the smaller integers, float for real and texts, decimal and money (not smallmoney) as they are.
 func numberType(t types.Type, name string) (types.Type, error) {
 	switch {
 	case t.ID == types.BigInt, t.ID == types.Decimal, t.ID == types.Money:
@@ -167,7 +167,8 @@ func evalWhole(up bool) evalFunc {
 	}
 }
 
-// evalRound rounds to a number of digits after (or, negative, before) the point; a third argument other than 0 cuts instead.
+// evalRound rounds to a number of digits after (or, negative, before) the point; a third argument
+// other than 0 cuts instead.
 func evalRound(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	digits, err := integer(args[1], ts[1])
 	if err != nil {

@@ -20,15 +20,16 @@ func evalNewID(Env, []types.Type, types.Type, []types.Value) (types.Value, error
 	return types.GUIDFromRFC(u), nil
 }
 
-// sequential makes NEWSEQUENTIALID's values: greater than all before, in SQL Server's order, as long as the
-// clock does not go back across a restart.
+// sequential makes NEWSEQUENTIALID's values: greater than all before, in SQL Server's order, as
+// long as the clock does not go back across a restart.
 var sequential struct {
 	sync.Mutex
 	counter uint64
 	node    [6]byte
 }
 
-// evalSequentialID counts in the bytes that sort after the node's (constant in a process), so that the values ascend.
+// evalSequentialID counts in the bytes that sort after the node's (constant in a process), so that
+// the values ascend.
 func evalSequentialID(Env, []types.Type, types.Type, []types.Value) (types.Value, error) {
 	s := &sequential
 	s.Lock()

@@ -24,8 +24,9 @@ type JSONColumn struct {
 	AsJSON bool   // the column is an object or array as text
 }
 
-// OpenJSON yields the rows of OPENJSON(text, path) without WITH: key, value and type of every member or element. A path of "" is "$".
-// A lax path that leads to nothing yields no rows. An error (13607, 13608, 13609, 13611) is the last thing yielded.
+// OpenJSON yields the rows of OPENJSON(text, path) without WITH: key, value and type of every
+// member or element. A path of "" is "$". A lax path that leads to nothing yields no rows. An error
+// (13607, 13608, 13609, 13611) is the last thing yielded.
 func OpenJSON(s, path string) iter.Seq2[[]types.Value, error] {
 	return func(yield func([]types.Value, error) bool) {
 		v, ok, err := openSpan(s, path)
@@ -55,8 +56,9 @@ func OpenJSON(s, path string) iter.Seq2[[]types.Value, error] {
 	}
 }
 
-// OpenJSONWith yields the rows of OPENJSON(text, path) WITH (columns): one for every element of an array, one for an object.
-// Besides the errors of [OpenJSON] there are those of the columns' paths and conversions.
+// OpenJSONWith yields the rows of OPENJSON(text, path) WITH (columns): one for every element of an
+// array, one for an object. Besides the errors of [OpenJSON] there are those of the columns' paths
+// and conversions.
 func OpenJSONWith(s, path string, columns []JSONColumn) iter.Seq2[[]types.Value, error] {
 	return func(yield func([]types.Value, error) bool) {
 		paths := make([]JSONPath, len(columns))

@@ -141,7 +141,8 @@ func evalIsServerMember(env Env, ts []types.Type, _ types.Type, args []types.Val
 	return answer(env.IsServerRoleMember(a[0], strings.Join(a[1:], "")))
 }
 
-// evalHasPermission takes NULL for the database or server as the securable; sub-securables (columns) are answered by their object.
+// evalHasPermission takes NULL for the database or server as the securable; sub-securables
+// (columns) are answered by their object.
 func evalHasPermission(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	var a [3]string
 	for i := range a {

@@ -8,7 +8,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Version is @@VERSION: it names tsqld, in a form in which clients find the version that the server follows.
+// Version is @@VERSION: it names tsqld, in a form in which clients find the version that the server
+// follows.
 const Version = "Microsoft SQL Server 2019 compatible - 15.0.4000.0 (X64) tsqld, the embedded T-SQL server of jobagent"
 
 // identityType is the type of @@IDENTITY and its kin.
@@ -28,7 +29,8 @@ func word(name string, result types.Type, f func(Env) string) *Func {
 	})
 }
 
-// sessionFuncs tell about the session and the server. "System functions", "Configuration functions (Transact-SQL)".
+// sessionFuncs tell about the session and the server. "System functions", "Configuration functions
+// (Transact-SQL)".
 var sessionFuncs = []*Func{
 	number("@@ROWCOUNT", types.IntType, func(e Env) int64 { return e.RowCount() }),
 	number("ROWCOUNT_BIG", types.BigIntType, func(e Env) int64 { return e.RowCount() }),
@@ -107,7 +109,8 @@ func evalIdentity(scope bool) evalFunc {
 	}
 }
 
-// IdentityValue makes the value of @@IDENTITY, SCOPE_IDENTITY and IDENT_CURRENT (a decimal(38,0)) of an identity.
+// IdentityValue makes the value of @@IDENTITY, SCOPE_IDENTITY and IDENT_CURRENT (a decimal(38,0))
+// of an identity.
 func IdentityValue(n int64) types.Value {
 	v, _ := types.DecimalValue(big.NewInt(n), identityType)
 	return v
@@ -246,7 +249,8 @@ func texts(ts []types.Type, args []types.Value) ([]string, error) {
 	return out, nil
 }
 
-// evalVariantProperty looks at the base type of a value: of a sql_variant, or of any other value as if it were one.
+// evalVariantProperty looks at the base type of a value: of a sql_variant, or of any other value as
+// if it were one.
 func evalVariantProperty(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	t, v := ts[0], args[0]
 	if t.ID == types.Variant {

@@ -26,8 +26,8 @@ var stringMakeFuncs = []*Func{
 	pure("STRING_ESCAPE", 2, 2, fixed(types.NVarCharMax), evalStringEscape),
 }
 
-// concatResult is the sum of the lengths; nvarchar when an argument is. separators is the number of leading arguments that repeat
-// between the others.
+// concatResult is the sum of the lengths; nvarchar when an argument is. separators is the number of
+// leading arguments that repeat between the others.
 func concatResult(name string, separators int) resultFunc {
 	return func(args []types.Type, _ []types.Value) (types.Type, error) {
 		r := types.VarCharOf(1)
@@ -145,8 +145,8 @@ func evalSpace(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.
 	return strings.Repeat(" ", min(n, maxBytes)), nil
 }
 
-// QuoteName is QUOTENAME: the name in the quotes that quote names ("" means brackets), the closing one doubled inside. ok is
-// false, NULL, for another quote or a name over 128 characters.
+// QuoteName is QUOTENAME: the name in the quotes that quote names ("" means brackets), the closing
+// one doubled inside. ok is false, NULL, for another quote or a name over 128 characters.
 func QuoteName(name, quote string) (quoted string, ok bool) {
 	if types.Units(name) > 128 {
 		return "", false
@@ -194,8 +194,8 @@ func evalQuoteName(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 	return nil, nil
 }
 
-// SplitName takes a dotted name with brackets or quotes apart: "db..[t.x]" is "db", "", "t.x". ok is false for a malformed name
-// or more than four parts.
+// SplitName takes a dotted name with brackets or quotes apart: "db..[t.x]" is "db", "", "t.x". ok
+// is false for a malformed name or more than four parts.
 func SplitName(name string) (parts []string, ok bool) {
 	for {
 		name = strings.TrimLeft(name, " ")
@@ -286,7 +286,8 @@ func strResult(args []types.Type, consts []types.Value) (types.Type, error) {
 	return types.VarCharOf(min(n, maxBytes)), nil
 }
 
-// evalStr prints a number right-aligned, rounded to the decimals; asterisks where its integral part does not fit.
+// evalStr prints a number right-aligned, rounded to the decimals; asterisks where its integral part
+// does not fit.
 func evalStr(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	f, err := float(args[0], ts[0])
 	if err != nil {
@@ -318,7 +319,8 @@ func evalStr(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Va
 	return strings.Repeat(" ", width-len(s)) + s, nil
 }
 
-// roundHalfAway rounds to a number of decimals, halves away from zero, going by the shortest decimal text of f.
+// roundHalfAway rounds to a number of decimals, halves away from zero, going by the shortest
+// decimal text of f.
 func roundHalfAway(f float64, decimals int) float64 {
 	if math.IsInf(f, 0) || math.IsNaN(f) || math.Abs(f) >= 1e15 {
 		return f

@@ -211,7 +211,8 @@ func reverse(s string) string {
 	return b.String()
 }
 
-// replaceResult is nvarchar when an argument is Unicode; up to 8000 bytes, or (max) when the first argument is.
+// replaceResult is nvarchar when an argument is Unicode; up to 8000 bytes, or (max) when the first
+// argument is.
 func replaceResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	var first types.Type
 	for i, a := range args {
@@ -268,7 +269,8 @@ func hasLetters(s string) bool {
 	return false
 }
 
-// indexFold finds old in s under a collation, character by character: byte offsets of its start and end, -1 for none.
+// indexFold finds old in s under a collation, character by character: byte offsets of its start and
+// end, -1 for none.
 func indexFold(s, old string, c types.Collation) (start, end int) {
 	for start = range s {
 		if end, ok := prefixFold(s[start:], old, c); ok {
@@ -430,7 +432,8 @@ func evalUnicode(_ Env, ts []types.Type, _ types.Type, args []types.Value) (type
 	return int64(unit[0]) | int64(unit[1])<<8, nil
 }
 
-// soundexCodes are the digits of the letters a to z; 0 separates nothing ('h', 'w') or ends a run (vowels).
+// soundexCodes are the digits of the letters a to z; 0 separates nothing ('h', 'w') or ends a run
+// (vowels).
 const soundexCodes = "01230120022455012623010202"
 
 // soundex is the four-character code; texts that do not begin with a letter are 0000.

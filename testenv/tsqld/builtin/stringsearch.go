@@ -120,9 +120,9 @@ func evalPatIndex(_ Env, ts []types.Type, _ types.Type, args []types.Value) (typ
 	return int64(0), nil
 }
 
-// Like reports whether s matches a LIKE pattern: % any text, _ one character, [abc], [a-z] and [^...]
-// a class. escape is the ESCAPE text, "" for none; it must be one character (error 506). Trailing blanks count,
-// as they do for nchar and nvarchar; see [LikePadded].
+// Like reports whether s matches a LIKE pattern: % any text, _ one character, [abc], [a-z] and
+// [^...] a class. escape is the ESCAPE text, "" for none; it must be one character (error 506).
+// Trailing blanks count, as they do for nchar and nvarchar; see [LikePadded].
 func Like(s, pattern, escape string, c types.Collation) (bool, error) {
 	p, err := CompileLike(pattern, escape, c)
 	if err != nil {
@@ -286,7 +286,8 @@ func (p patternPart) one(r rune, c types.Collation) bool {
 	return false
 }
 
-// Match reports whether the whole text matches. It goes back to the last % only, so that no pattern makes it slow.
+// Match reports whether the whole text matches. It goes back to the last % only, so that no pattern
+// makes it slow.
 func (p Pattern) Match(s string) bool {
 	i, at := 0, 0
 	lastRun, lastAt := -1, 0
@@ -314,8 +315,8 @@ func (p Pattern) Match(s string) bool {
 	return i == len(p.parts)
 }
 
-// Split yields the parts of STRING_SPLIT: the text cut at every separator, a single character. An empty text is one
-// empty part. Error 214 for a separator of another length.
+// Split yields the parts of STRING_SPLIT: the text cut at every separator, a single character. An
+// empty text is one empty part. Error 214 for a separator of another length.
 func Split(s, separator string) ([]string, error) {
 	if types.Units(separator) != 1 {
 		return nil, mserr.ParameterType("separator", "nchar(1)/nvarchar(1)").WithState(11)

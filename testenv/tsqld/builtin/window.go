@@ -5,8 +5,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// windows are the functions that need OVER. They are descriptors only: the compiler lowers them to SQLite's window functions of the
-// same names. [NeedsOrder] tells which ones need ORDER BY.
+// windows are the functions that need OVER. They are descriptors only: the compiler lowers them to
+// SQLite's window functions of the same names. [NeedsOrder] tells which ones need ORDER BY.
 var windows = []*Func{
 	window("ROW_NUMBER", 0, 0, fixed(types.BigIntType)),
 	window("RANK", 0, 0, fixed(types.BigIntType)),

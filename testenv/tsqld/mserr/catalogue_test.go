@@ -14,8 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCatalogue reads the constructors' source: the comment of each names the number that it gives, no two of them give the same
-// number (but for families that share one), and the verbs of the text are as many as its arguments.
+// TestCatalogue reads the constructors' source: the comment of each names the number that it gives,
+// no two of them give the same number (but for families that share one), and the verbs of the text
+// are as many as its arguments.
 func TestCatalogue(t *testing.T) {
 	files, err := filepath.Glob("*.go")
 	require.NoError(t, err)

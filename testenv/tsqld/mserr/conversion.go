@@ -269,9 +269,9 @@ func TranslateLengths() *Error {
 	return New(9828, 16, "The second and third arguments of the TRANSLATE built-in function must contain an equal number of characters.")
 }
 
-// XMLParse is one of the errors 9400 to 9460 of malformed XML; line and character count from 1. problem is
-// the text of the message: "unexpected end of input" (9400), "end tag does not match start tag" (9436); for others the number is
-// 9420.
+// XMLParse is one of the errors 9400 to 9460 of malformed XML; line and character count from 1.
+// problem is the text of the message: "unexpected end of input" (9400), "end tag does not match
+// start tag" (9436); for others the number is 9420.
 func XMLParse(line, character int, problem string) *Error {
 	number := int32(9420)
 	switch problem {

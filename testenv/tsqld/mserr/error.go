@@ -39,8 +39,8 @@ func (e *Error) WithState(n uint8) *Error {
 	return e
 }
 
-// Is reports whether target is an *Error with the same number, so that errors.Is(err, mserr.Deadlock(0, ""))
-// asks for a number and not for an identity.
+// Is reports whether target is an *Error with the same number, so that errors.Is(err,
+// mserr.Deadlock(0, "")) asks for a number and not for an identity.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t.Number == e.Number

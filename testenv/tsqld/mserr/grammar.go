@@ -276,7 +276,8 @@ func AggregateInOn() *Error {
 	return New(1015, 15, "An aggregate cannot appear in an ON clause unless it is in a subquery contained in a HAVING clause or select list, and the column being aggregated is an outer reference.")
 }
 
-// InvalidParameter is error 1023: a keyword argument (a datepart) that the function does not know; n counts from 1.
+// InvalidParameter is error 1023: a keyword argument (a datepart) that the function does not know;
+// n counts from 1.
 func InvalidParameter(n int, function string) *Error {
 	return New(1023, 15, "Invalid parameter %d specified for %s.", n, function)
 }

@@ -322,7 +322,8 @@ func RenameCaution() *Error {
 	return New(15477, 0, "Caution: Changing any part of an object name could break scripts and stored procedures.")
 }
 
-// ApplockNotHeld is error 1223; resource is the name of the application lock, principal the one it was asked under.
+// ApplockNotHeld is error 1223; resource is the name of the application lock, principal the one it
+// was asked under.
 func ApplockNotHeld(principal, resource string) *Error {
 	return New(1223, 16, "Cannot release the application lock (Database Principal: '%s', Resource: '%s') because it is not currently held.", principal, resource)
 }

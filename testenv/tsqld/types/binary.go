@@ -123,8 +123,8 @@ func fitNumberBytes(b []byte, from, to Type) []byte {
 }
 
 // temporalBytes is the form of a date or time: datetime as two big-endian words (days, 1/300 s),
-// smalldatetime as two half words (days, minutes), the others as on the wire (MS-TDS 2.2.5.5.1.8) with the
-// scale in front.
+// smalldatetime as two half words (days, minutes), the others as on the wire (MS-TDS 2.2.5.5.1.8)
+// with the scale in front.
 func temporalBytes(v Value, from Type) []byte {
 	ticks, _ := v.(int64)
 	switch from.ID {

@@ -9,11 +9,13 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// asciiOrder lists the printable ASCII symbols in the order of Latin1_General; digits and then letters
-// follow. The blank comes first of all, so that cutting trailing blanks and padding with them are the same.
+// asciiOrder lists the printable ASCII symbols in the order of Latin1_General; digits and then
+// letters follow. The blank comes first of all, so that cutting trailing blanks and padding with
+// them are the same.
 const asciiOrder = " _-,;:!?.'\"()[]{}@*/\\&#%`^+<=>|~$"
 
-// asciiWeight is the primary weight of every ASCII character: equal for the two cases of a letter, never 0.
+// asciiWeight is the primary weight of every ASCII character: equal for the two cases of a letter,
+// never 0.
 var asciiWeight = func() (w [utf8.RuneSelf]uint8) {
 	next := uint8(1)
 	give := func(c byte) {
@@ -40,8 +42,8 @@ var asciiWeight = func() (w [utf8.RuneSelf]uint8) {
 	return w
 }()
 
-// Collate compares two texts: -1, 0 or 1. Trailing blanks do not count. CI finds "a" and "A" equal and "a" and
-// "á" different; CS orders them a, A, á. Bin compares code points.
+// Collate compares two texts: -1, 0 or 1. Trailing blanks do not count. CI finds "a" and "A" equal
+// and "a" and "á" different; CS orders them a, A, á. Bin compares code points.
 func Collate(a, b string, c Collation) int {
 	a, b = TrimBlanks(a), TrimBlanks(b)
 	if c == Bin {
@@ -125,7 +127,8 @@ func elementOf(r rune) element {
 	return element{primary: uint32(lower) + utf8.RuneSelf, upper: lower != r}
 }
 
-// collateRunes is Collate for texts beyond ASCII: first the letters, then their accents, then (CS) their case.
+// collateRunes is Collate for texts beyond ASCII: first the letters, then their accents, then (CS)
+// their case.
 func collateRunes(a, b string, c Collation) int {
 	ea, eb := elements(a), elements(b)
 	n := min(len(ea), len(eb))
@@ -221,10 +224,10 @@ func (c Collation) String() string {
 	return CollationNameCI
 }
 
-// CollationByName finds the collation of a COLLATE clause: names of SQL Server's families (Latin1_General,
-// SQL_Latin1_General and other languages alike) by their suffixes _CI_AS, _CS_AS, _BIN, _BIN2, and
-// database_default and catalog_default. ok is false for anything else, accent-insensitive collations
-// included: the server does not have them.
+// CollationByName finds the collation of a COLLATE clause: names of SQL Server's families
+// (Latin1_General, SQL_Latin1_General and other languages alike) by their suffixes _CI_AS, _CS_AS,
+// _BIN, _BIN2, and database_default and catalog_default. ok is false for anything else,
+// accent-insensitive collations included: the server does not have them.
 func CollationByName(name string) (c Collation, ok bool) {
 	upper := strings.ToUpper(name)
 	if upper == "DATABASE_DEFAULT" || upper == "CATALOG_DEFAULT" {

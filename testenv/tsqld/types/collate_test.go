@@ -24,8 +24,8 @@ func TestCollate(t *testing.T) {
 	require.Equal(t, 0, Collate("a ", "a", Bin))
 }
 
-// TestCollateOrder checks that every collation is a total order, that keys agree with it, and that the fast way for ASCII agrees
-// with the slow one.
+// TestCollateOrder checks that every collation is a total order, that keys agree with it, and that
+// the fast way for ASCII agrees with the slow one.
 func TestCollateOrder(t *testing.T) {
 	gen := rapid.StringMatching(`[ aAbBzZáÁéßsSæe_\-1Ω]{0,5}`)
 	rapid.Check(t, func(rt *rapid.T) {

@@ -6,8 +6,8 @@ import (
 )
 
 // Compare orders two values of the same type, NULL before everything: -1, 0 or 1. Character values
-// compare by t.Collation, blank-padded; binary values as if padded with zero bytes; datetimeoffset by its instant,
-// whatever the offset; sql_variant by its family, then by value.
+// compare by t.Collation, blank-padded; binary values as if padded with zero bytes; datetimeoffset
+// by its instant, whatever the offset; sql_variant by its family, then by value.
 func Compare(a, b Value, t Type) int {
 	switch {
 	case a == nil && b == nil:

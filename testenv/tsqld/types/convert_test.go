@@ -42,8 +42,8 @@ func show(t *testing.T, v Value, typ Type) string {
 	return s.(string)
 }
 
-// TestConvert follows "CAST and CONVERT (Transact-SQL)" and the pages of the data types. An expectation that
-// begins with # is an error number.
+// TestConvert follows "CAST and CONVERT (Transact-SQL)" and the pages of the data types. An
+// expectation that begins with # is an error number.
 func TestConvert(t *testing.T) {
 	for _, c := range []struct {
 		from, in, to string
@@ -217,8 +217,9 @@ func TestConvert(t *testing.T) {
 // itoa prints an error number.
 func itoa(n int32) string { return scaledText(int64(n), 0) }
 
-// TestConvertEnumerated converts a sample of every type to every type: what the matrix allows either works or
-// gives an error with a number of a conversion, what it forbids gives 529, and nothing panics.
+// TestConvertEnumerated converts a sample of every type to every type: what the matrix allows
+// either works or gives an error with a number of a conversion, what it forbids gives 529, and
+// nothing panics.
 func TestConvertEnumerated(t *testing.T) {
 	samples := map[string]string{
 		"bit": "1", "tinyint": "7", "smallint": "7", "int": "7", "bigint": "7", "decimal(9,2)": "7.25", "decimal(38,4)": "7.25",
@@ -329,7 +330,8 @@ func TestVariant(t *testing.T) {
 	require.Error(t, err)
 }
 
-// FuzzConvertText converts any text to every type: it must not panic, and what it gives must convert back to text.
+// FuzzConvertText converts any text to every type: it must not panic, and what it gives must
+// convert back to text.
 func FuzzConvertText(f *testing.F) {
 	for _, s := range []string{"", "1", "-1.5", "2020-01-02 03:04:05.1234567 +01:00", "$1,2", "1e400", "0x", "{", "Jan 5 99", "12 PM", "99:99"} {
 		f.Add(s)

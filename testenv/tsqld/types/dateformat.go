@@ -232,8 +232,9 @@ var hijriMonths = [...]string{"محرم", "صفر", "ربيع الاول", "رب
 // hijriEpoch is 0622-07-18, the first day of the year 1 in the Kuwaiti algorithm's calendar, by [Days].
 var hijriEpoch = Days(622, 7, 18)
 
-// hijri converts a day to the tabular Islamic calendar with the leap years 2, 5, 7, 10, 13, 16, 18, 21,
-// 24, 26 and 29 of a cycle of 30 ("Kuwaiti algorithm"), as styles 130 and 131 do. The day must not lie before hijriEpoch.
+// hijri converts a day to the tabular Islamic calendar with the leap years 2, 5, 7, 10, 13, 16, 18,
+// 21, 24, 26 and 29 of a cycle of 30 ("Kuwaiti algorithm"), as styles 130 and 131 do. The day must
+// not lie before hijriEpoch.
 func hijri(days int64) (year, month, day int) {
 	n := days - hijriEpoch
 	year = int(n/hijriCycle)*30 + 1

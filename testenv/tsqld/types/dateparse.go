@@ -8,7 +8,8 @@ import (
 // the newer time types are printed in ISO form. It differs from style 0.
 const NoStyle = -1
 
-// Styles that stand for a SET DATEFORMAT other than mdy; they act as NoStyle otherwise. See [DateFormatStyle].
+// Styles that stand for a SET DATEFORMAT other than mdy; they act as NoStyle otherwise. See
+// [DateFormatStyle].
 const (
 	styleDMY = -2 - iota
 	styleYMD

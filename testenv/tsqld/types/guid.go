@@ -49,7 +49,8 @@ func GUIDFromRFC(u [16]byte) []byte {
 	return GUIDFromWire(w)
 }
 
-// FormatGUID prints a stored uniqueidentifier in upper case, as SQL Server does; "" unless v has 16 bytes.
+// FormatGUID prints a stored uniqueidentifier in upper case, as SQL Server does; "" unless v has 16
+// bytes.
 func FormatGUID(v []byte) string {
 	w := GUIDToWire(v)
 	if w == nil {

@@ -24,7 +24,8 @@ func (t Type) IsLegacyTemporal() bool { return t.ID == DateTime || t.ID == Small
 // IsString reports char, varchar, nchar and nvarchar, not text and ntext.
 func (t Type) IsString() bool { return t.ID >= Char && t.ID <= NVarChar }
 
-// IsCharacter reports every type whose value is a Go string of characters with a collation: IsString, text and ntext.
+// IsCharacter reports every type whose value is a Go string of characters with a collation:
+// IsString, text and ntext.
 func (t Type) IsCharacter() bool { return t.ID >= Char && t.ID <= NText }
 
 // IsUnicode reports nchar, nvarchar and ntext.

@@ -414,7 +414,8 @@ func ByID() []Type {
 	}
 }
 
-// Precedence orders types for mixed operations: the operand with the lower number wins. Null loses to all.
+// Precedence orders types for mixed operations: the operand with the lower number wins. Null loses
+// to all.
 func (t Type) Precedence() int {
 	if t.ID == 0 || t.ID == Null || int(t.ID) >= len(infos) {
 		return 255

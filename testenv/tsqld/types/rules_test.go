@@ -22,7 +22,8 @@ func number(err error) int32 {
 	return 0
 }
 
-// TestNamed covers lengths, defaults and limits ("char and varchar", "decimal and numeric", "float and real", "datetime2").
+// TestNamed covers lengths, defaults and limits ("char and varchar", "decimal and numeric", "float
+// and real", "datetime2").
 func TestNamed(t *testing.T) {
 	for _, c := range []struct {
 		name string

@@ -21,8 +21,9 @@ func toTemporal(v Value, from, to Type, style int) (Value, error) {
 	return binaryToTemporal(b, from, to)
 }
 
-// ParseTemporal reads a text as type to, a date or time type, in the forms of us_english.
-// Errors: 241 no date, 242 and 295 for datetime and smalldatetime as SQL Server gives them, 281 an unknown style.
+// ParseTemporal reads a text as type to, a date or time type, in the forms of us_english. Errors:
+// 241 no date, 242 and 295 for datetime and smalldatetime as SQL Server gives them, 281 an unknown
+// style.
 func ParseTemporal(s string, to Type, style int) (Value, error) {
 	return textToTemporal(s, VarCharMax, to, style)
 }
@@ -66,8 +67,8 @@ func fitOffset(utc int64, to Type) int64 {
 	return r
 }
 
-// temporalToTemporal converts among the date and time types. A missing date is 1900-01-01, a missing time midnight, a
-// missing offset +00:00; an offset that gets lost leaves the local time.
+// temporalToTemporal converts among the date and time types. A missing date is 1900-01-01, a
+// missing time midnight, a missing offset +00:00; an offset that gets lost leaves the local time.
 func temporalToTemporal(v Value, from, to Type) (Value, error) {
 	var ticks int64
 	switch v := v.(type) {

@@ -7,7 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestParseTemporal follows the supported string literal formats of "datetime", "date", "time" and "datetime2".
+// TestParseTemporal follows the supported string literal formats of "datetime", "date", "time" and
+// "datetime2".
 func TestParseTemporal(t *testing.T) {
 	for _, c := range []struct {
 		in, typ string
@@ -71,7 +72,8 @@ func TestCalendar(t *testing.T) {
 	require.EqualValues(t, maxDays, Days(9999, 12, 31))
 }
 
-// TestAtTimeZone follows the examples of "AT TIME ZONE (Transact-SQL)" and its rules for changes of the clock.
+// TestAtTimeZone follows the examples of "AT TIME ZONE (Transact-SQL)" and its rules for changes of
+// the clock.
 func TestAtTimeZone(t *testing.T) {
 	for _, c := range []struct{ in, typ, zone, want string }{
 		{"2022-07-01 12:00", "datetime2(0)", "Central European Standard Time", "2022-07-01 12:00:00 +02:00"},

@@ -70,7 +70,8 @@ func Left(s string, n int) string {
 	return s[:offset]
 }
 
-// Slice is n UTF-16 units of s from unit start (0-based). Both are cut to the text; negative values count as 0.
+// Slice is n UTF-16 units of s from unit start (0-based). Both are cut to the text; negative values
+// count as 0.
 func Slice(s string, start, n int) string {
 	if start > 0 {
 		offset, split := unitOffset(s, start)

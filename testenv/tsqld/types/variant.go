@@ -7,7 +7,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// variantHeader is the size of an encoded Type: ID, Length (4, big-endian), Precision, Scale, Numeric, Collation.
+// variantHeader is the size of an encoded Type: ID, Length (4, big-endian), Precision, Scale,
+// Numeric, Collation.
 const variantHeader = 9
 
 // VariantPack wraps a value of type t as a sql_variant: the encoded type, then eight big-endian bytes of

@@ -9,7 +9,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// windowsZones maps the Windows names that AT TIME ZONE takes to IANA's (Unicode CLDR, windowsZones, territory 001).
+// windowsZones maps the Windows names that AT TIME ZONE takes to IANA's (Unicode CLDR,
+// windowsZones, territory 001).
 var windowsZones = map[string]string{
 	"dateline standard time": "Etc/GMT+12", "utc-11": "Etc/GMT+11", "hawaiian standard time": "Pacific/Honolulu",
 	"alaskan standard time": "America/Anchorage", "pacific standard time": "America/Los_Angeles",
@@ -53,7 +54,8 @@ var windowsZones = map[string]string{
 // zones caches loaded locations by lower-case name.
 var zones sync.Map
 
-// zone finds a time zone by its Windows name or by its IANA name (an extension); error 9820 for an unknown one.
+// zone finds a time zone by its Windows name or by its IANA name (an extension); error 9820 for an
+// unknown one.
 func zone(name string) (*time.Location, error) {
 	key := strings.ToLower(strings.TrimSpace(name))
 	if loc, ok := zones.Load(key); ok {
@@ -87,10 +89,10 @@ func AtTimeZoneType(t Type) (Type, error) {
 	return Type{}, mserr.InvalidArgumentType(t.Name(), 1, "AT TIME ZONE")
 }
 
-// AtTimeZone is "v AT TIME ZONE name": a datetimeoffset moves to the zone, another value gets the zone's
-// offset at its local time. A local time that the zone skips moves on by the length of the gap; of two that
-// it repeats, the one before the change counts ("AT TIME ZONE (Transact-SQL)"). The result has the type
-// that [AtTimeZoneType] tells.
+// AtTimeZone is "v AT TIME ZONE name": a datetimeoffset moves to the zone, another value gets the
+// zone's offset at its local time. A local time that the zone skips moves on by the length of the
+// gap; of two that it repeats, the one before the change counts ("AT TIME ZONE (Transact-SQL)").
+// The result has the type that [AtTimeZoneType] tells.
 func AtTimeZone(v Value, t Type, name string) (Value, error) {
 	loc, err := zone(name)
 	if err != nil {
@@ -117,8 +119,8 @@ func AtTimeZone(v Value, t Type, name string) (Value, error) {
 	return MakeOffset(utc, seconds/60), nil
 }
 
-// isRepeatedOrSkipped reports whether early, the instant by the offset before, reads as the local time, or
-// whether no instant does.
+// isRepeatedOrSkipped reports whether early, the instant by the offset before, reads as the local
+// time, or whether no instant does.
 func isRepeatedOrSkipped(early, local, guess time.Time, loc *time.Location) bool {
 	reads := func(t time.Time) bool {
 		t = t.In(loc)
