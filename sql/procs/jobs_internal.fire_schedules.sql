@@ -9,7 +9,7 @@
 --             (not NULL: due_at itself is not run), skips (array of due_at, count, reason).
 --   @now      Tests only.
 -- Called by: agent/scheduler.go, once per batch of due schedules.
--- Locks:     the schedules (X); inserts into job_executions and schedule_skips.
+-- Locks:     the jobs (S), the schedules (X); inserts into job_executions and schedule_skips.
 -- Returns:   one row per firing: schedule_id, job_name, job_execution_id, due_at, result (Started, Skipped, Stale), reason.
 -- Throws:
 --   50029 the firings are missing.
@@ -23,6 +23,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @jobs INT;
     DECLARE @given TABLE (
         schedule_id BIGINT NOT NULL PRIMARY KEY,
         due_at      DATETIME2(7) NOT NULL,
@@ -53,6 +54,12 @@ BEGIN
     ) AS f;
 
     BEGIN TRANSACTION;
+
+    -- Jobs before schedules, as everywhere: their versions must not change until commit.
+    SELECT @jobs = COUNT(*)
+    FROM @given AS g
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
+    INNER JOIN jobs_internal.jobs AS j WITH (REPEATABLEREAD) ON j.job_id = s.job_id;
 
     UPDATE s
     SET s.next_due_at = g.next_due_at,

@@ -1,0 +1,79 @@
+package controldb_test
+
+import (
+	"context"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
+)
+
+func TestDeployment(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		ctx := t.Context()
+		name := env.CreateDatabase(t, "control")
+		store := env.OpenControl(t, name)
+		require.ErrorIs(t, store.CheckVersion(ctx), controldb.ErrNotInstalled)
+		require.ErrorIs(t, store.Verify(ctx), controldb.ErrNotInstalled)
+		require.ErrorIs(t, store.Migrate(ctx), controldb.ErrNotInstalled)
+		_, err := store.Jobs(ctx, "")
+		require.ErrorIs(t, err, controldb.ErrNotInstalled)
+
+		require.NoError(t, store.Install(ctx))
+		require.NoError(t, store.CheckVersion(ctx))
+		require.NoError(t, store.Verify(ctx))
+		require.NoError(t, store.Install(ctx), "installing twice is the same as once")
+
+		c := &control{Store: store, env: env, name: name, db: env.DB(t, name)}
+		c.exec(t, `ALTER PROCEDURE jobs_internal.get_command @command_id BIGINT AS RETURN 0;`)
+		c.exec(t, `DROP VIEW jobs.job_versions;`)
+		c.exec(t, `CREATE VIEW jobs_internal.mine AS SELECT 1 AS one;`)
+		got, err := store.Compare(ctx)
+		require.NoError(t, err)
+		require.Equal(t, controldb.Comparison{
+			Missing: []string{"jobs.job_versions"}, Changed: []string{"jobs_internal.get_command"}, Extra: []string{"jobs_internal.mine"},
+		}, got)
+		err = store.Verify(ctx)
+		require.ErrorIs(t, err, controldb.ErrSchemaVersion)
+		require.ErrorContains(t, err, "jobs.job_versions")
+
+		require.NoError(t, store.Migrate(ctx))
+		require.NoError(t, store.Verify(ctx))
+		require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM sys.views WHERE name = N'mine'`), "what is not ours stays")
+
+		c.exec(t, `UPDATE jobs_internal.code_objects SET sha256 = REPLICATE('0', 64) WHERE name = N'jobs.sp_add_job';`)
+		require.ErrorIs(t, store.CheckVersion(ctx), controldb.ErrSchemaVersion)
+		require.NoError(t, store.Migrate(ctx))
+		require.NoError(t, store.CheckVersion(ctx))
+
+		c.exec(t, `CREATE PROCEDURE jobs_internal.old AS RETURN 0;`)
+		c.exec(t, `INSERT INTO jobs_internal.code_objects (name, kind, sha256, deployed_at) VALUES (N'jobs_internal.old', N'PROCEDURE', REPLICATE('0', 64), SYSUTCDATETIME());`)
+		require.NoError(t, store.Migrate(ctx))
+		require.Equal(t, 0, get[int](t, c, `SELECT COUNT(*) FROM sys.procedures WHERE name = N'old'`), "what was ours and is gone goes")
+
+		c.exec(t, `INSERT INTO jobs_internal.schema_versions (version, name, sha256, applied_at) VALUES (9999, N'future', REPLICATE('0', 64), SYSUTCDATETIME());`)
+		var version *controldb.SchemaVersionError
+		require.ErrorAs(t, store.Install(ctx), &version)
+		require.Equal(t, 9999, version.Have)
+		require.ErrorIs(t, store.Migrate(ctx), controldb.ErrSchemaVersion)
+	})
+}
+
+func TestInstallTwiceAtOnce(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		store := env.OpenControl(t, env.CreateDatabase(t, "control"))
+		var wg sync.WaitGroup
+		errs := make([]error, 3)
+		for i := range errs {
+			wg.Go(func() { errs[i] = store.Install(context.WithoutCancel(t.Context())) })
+		}
+		wg.Wait()
+		for _, err := range errs {
+			require.NoError(t, err)
+		}
+		require.NoError(t, store.Verify(t.Context()))
+	})
+}
