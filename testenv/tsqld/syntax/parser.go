@@ -128,6 +128,7 @@ type parser struct {
 	labels     map[string]bool
 	gotos      []label
 	mergeAlias bool // USING is no alias
+	alone      bool // the batch may hold nothing behind the statement just read: a view or function
 	first      int  // index of the batch's first token that is no semicolon
 }
 
@@ -353,7 +354,7 @@ func (p *parser) parts(what string) []Ident {
 	} else {
 		ids = append(ids, p.ident())
 	}
-	for p.at(".") && !p.ahead(1).is("*") {
+	for p.at(".") && !p.ahead(1).is("*") && p.ahead(1).kind != tokPseudo {
 		p.next()
 		if p.at(".") {
 			ids = append(ids, Ident{At: p.tok().at})

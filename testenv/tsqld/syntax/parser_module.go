@@ -19,10 +19,12 @@ func (p *parser) module(verb Verb, start int) (Stmt, bool) {
 	case p.at("FUNCTION"):
 		p.firstInBatch(start, "CREATE FUNCTION")
 		p.next()
+		p.alone = true
 		return p.function(verb), true
 	case p.at("VIEW"):
 		p.firstInBatch(start, "CREATE VIEW")
 		p.next()
+		p.alone = true
 		return p.view(verb), true
 	case p.at("TRIGGER"):
 		p.firstInBatch(start, "CREATE TRIGGER")

@@ -8,7 +8,7 @@ func (p *parser) batch() []Stmt {
 		p.next()
 	}
 	p.first = p.i
-	list := p.stmts(func() bool { return p.tok().kind == tokEOF })
+	list := p.stmts(func() bool { return p.tok().kind == tokEOF || p.alone })
 	p.wantEOF()
 	return list
 }
@@ -335,7 +335,7 @@ func (p *parser) whileStmt() Stmt {
 
 // begin reads what starts with BEGIN.
 func (p *parser) begin() Stmt {
-	start := p.next()
+	p.next()
 	switch {
 	case p.at("TRY"):
 		return p.try()
@@ -353,9 +353,6 @@ func (p *parser) begin() Stmt {
 	}
 	s := &BlockStmt{Body: p.stmts(func() bool { return p.at("END") })}
 	if len(s.Body) == 0 && p.err == nil {
-		if p.tok().kind == tokEOF {
-			p.failAt(start)
-		}
 		p.fail() // SQL Server allows no empty block
 	}
 	p.want("END")

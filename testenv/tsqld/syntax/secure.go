@@ -47,7 +47,11 @@ func secure(src string, depth int) string {
 			armed = false
 		case (t.kind == tokString || t.kind == tokNString || t.kind == tokQuoted) && depth < maxSecureDepth && mentions(t.text):
 			if inner := secure(t.text, depth+1); inner != t.text {
-				replace(start, s.off, strings.TrimPrefix(src[start:start+1], "'")+quoteString(inner))
+				prefix := ""
+				if t.kind == tokNString {
+					prefix = "N"
+				}
+				replace(start, s.off, prefix+quoteString(inner))
 			}
 		case t.kind == tokVar:
 			armed = mentions(t.text)

@@ -1,0 +1,288 @@
+package syntax
+
+import (
+	"errors"
+	"flag"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+)
+
+var update = flag.Bool("update", false, "write the expectations in testdata anew")
+
+// The lines of testdata that part a source from its expectation, and cases from each other.
+const (
+	answerLine = "\n----\n"
+	caseLine   = "\n====\n"
+)
+
+// forCases runs answer on every case of the files that match pattern and compares.
+func forCases(t *testing.T, pattern string, answer func(t *testing.T, src string) string) {
+	t.Helper()
+	files, err := filepath.Glob(pattern)
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			require.NoError(t, err)
+			cases := strings.Split(strings.TrimSuffix(string(text), "\n"), caseLine)
+			for i, c := range cases {
+				src, want, _ := strings.Cut(c+"\n", answerLine)
+				src = strings.TrimSuffix(src, "\n")
+				got := answer(t, src)
+				cases[i] = src + answerLine + got
+				if !*update {
+					require.Equal(t, strings.TrimSuffix(want, "\n"), got, src)
+				}
+			}
+			if *update {
+				require.NoError(t, os.WriteFile(file, []byte(strings.Join(cases, caseLine)+"\n"), 0o644))
+			}
+		})
+	}
+}
+
+// TestParse compares the canonical text of what is parsed.
+func TestParse(t *testing.T) {
+	t.Parallel()
+	forCases(t, "testdata/parse/*.txt", func(t *testing.T, src string) string {
+		b, err := Parse(src, DefaultOptions)
+		require.NoError(t, err, src)
+		requireFixpoint(t, b)
+		requireExtents(t, b)
+		return Print(b)
+	})
+}
+
+// requireExtents checks that statements lie in the source, in order, with a position for each node.
+func requireExtents(t *testing.T, b *Batch) {
+	t.Helper()
+	end := 0
+	for _, s := range b.Stmts {
+		require.GreaterOrEqual(t, s.Start(), end)
+		require.Greater(t, s.End(), s.Start())
+		require.LessOrEqual(t, s.End(), len(b.Source))
+		end = s.End()
+	}
+	Inspect(b, func(n Node) bool {
+		require.Positive(t, n.Pos().Line, "%T without position", n)
+		return true
+	})
+}
+
+// TestErrors compares numbers, lines and texts of errors.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	forCases(t, "testdata/errors/*.txt", func(t *testing.T, src string) string {
+		_, err := Parse(src, DefaultOptions)
+		require.Error(t, err, src)
+		var e *mserr.Error
+		require.ErrorAs(t, err, &e)
+		return strconv.Itoa(int(e.Number)) + " line " + strconv.Itoa(int(e.Line)) + ": " + e.Message
+	})
+}
+
+// TestDepth checks that hostile nesting is answered with 191 and not with an overflow of the stack.
+func TestDepth(t *testing.T) {
+	t.Parallel()
+	const n = 100_000
+	for name, src := range map[string]string{
+		"Parens":      "SELECT " + strings.Repeat("(", n) + "1" + strings.Repeat(")", n),
+		"Conditions":  "SELECT 1 WHERE " + strings.Repeat("(", n) + "1=1" + strings.Repeat(")", n),
+		"Not":         "SELECT 1 WHERE " + strings.Repeat("NOT ", n) + "1=1",
+		"Minus":       "SELECT " + strings.Repeat("- ", n) + "1",
+		"Sum":         "SELECT 1" + strings.Repeat("+1", n),
+		"Or":          "SELECT 1 WHERE 1=1" + strings.Repeat(" OR 1=1", n),
+		"Blocks":      strings.Repeat("BEGIN ", n),
+		"Else":        strings.Repeat("IF 1=1 PRINT 'x' ELSE ", n) + "PRINT 'y'",
+		"Subqueries":  strings.Repeat("SELECT (", n),
+		"Case":        "SELECT " + strings.Repeat("CASE WHEN 1=1 THEN ", n),
+		"Derived":     strings.Repeat("SELECT * FROM (", n),
+		"DerivedJoin": "SELECT * FROM " + strings.Repeat("(", n),
+		"Joins":       "SELECT * FROM t" + strings.Repeat(" CROSS JOIN t", n),
+		"Unions":      "SELECT 1" + strings.Repeat(" UNION SELECT 1", n),
+		"QueryParens": strings.Repeat("(", n) + "SELECT 1",
+		"Rollup":      "SELECT 1 FROM t GROUP BY " + strings.Repeat("GROUPING SETS (", n),
+		"Options":     "ALTER DATABASE d SET A = B " + strings.Repeat("(c ", n),
+		"Collate":     "SELECT 'a' " + strings.Repeat("COLLATE x ", n),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Parse(src, DefaultOptions)
+			require.ErrorIs(t, err, mserr.NestedTooDeeply())
+		})
+	}
+}
+
+// TestLongChains checks that ordinary long texts are not taken for hostile ones.
+func TestLongChains(t *testing.T) {
+	t.Parallel()
+	for name, src := range map[string]string{
+		"In":     "SELECT 1 WHERE 1 IN (" + strings.Repeat("1,", 50_000) + "1)",
+		"Values": "SELECT * FROM (VALUES (1)" + strings.Repeat(",(1)", 20_000) + ") AS v (a)",
+		"Or":     "SELECT 1 WHERE 1=1" + strings.Repeat(" OR 1=1", 4000),
+		"Stmts":  strings.Repeat("SELECT 1 ", 1) + strings.Repeat("\nSELECT 1", 20_000),
+		"Else":   strings.Repeat("IF 1=1 PRINT 'x' ELSE ", 300) + "PRINT 'y'",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Parse(src, DefaultOptions)
+			require.NoError(t, err)
+		})
+	}
+}
+
+// TestQuotedIdentifier checks both readings of "x".
+func TestQuotedIdentifier(t *testing.T) {
+	t.Parallel()
+	x, err := ParseExpr(`"a"`, DefaultOptions)
+	require.NoError(t, err)
+	require.IsType(t, &ColumnRef{}, x)
+	x, err = ParseExpr(`"a"`, Options{})
+	require.NoError(t, err)
+	require.Equal(t, "'a'", Print(x))
+}
+
+// TestFragments covers the entry points for parts of statements.
+func TestFragments(t *testing.T) {
+	t.Parallel()
+	n, err := ParseName("srv.db..[a]]b]")
+	require.NoError(t, err)
+	require.Equal(t, []string{"a]b", "", "db", "srv"}, []string{n.Last(), n.Schema(), n.Database(), n.Server()})
+	_, err = ParseName("a b")
+	require.Error(t, err)
+	_, err = ParseName("")
+	require.Error(t, err)
+
+	ty, err := ParseType("decimal(10, 2)", DefaultOptions)
+	require.NoError(t, err)
+	require.Equal(t, []int{10, 2}, ty.Args)
+	ty, err = ParseType("national character varying(max)", DefaultOptions)
+	require.NoError(t, err)
+	require.Equal(t, "nvarchar(max)", Print(ty))
+
+	ps, err := ParseParams("@a int, @b nvarchar(10) = N'x' OUTPUT", DefaultOptions)
+	require.NoError(t, err)
+	require.Len(t, ps, 2)
+	require.True(t, ps[1].Output)
+	ps, err = ParseParams(" ", DefaultOptions)
+	require.NoError(t, err)
+	require.Empty(t, ps)
+	_, err = ParseParams("@a int,", DefaultOptions)
+	require.NoError(t, err)
+
+	c, err := ParseCond("a > 0 AND b IS NULL", DefaultOptions)
+	require.NoError(t, err)
+	require.Equal(t, "a > 0 AND b IS NULL", Print(c))
+	_, err = ParseCond("a", DefaultOptions)
+	require.ErrorIs(t, err, mserr.NonBoolean(""))
+}
+
+// TestPositions checks that lines, columns and offsets are those of the source.
+func TestPositions(t *testing.T) {
+	t.Parallel()
+	src := "-- é\r\n/* x\n */ SELECT\n\tä FROM [t\n] ;PRINT 'a\nb'"
+	b, err := Parse(src, DefaultOptions)
+	require.NoError(t, err)
+	require.Len(t, b.Stmts, 2)
+	require.Equal(t, int32(3), b.Stmts[0].Pos().Line)
+	require.Equal(t, "SELECT\n\tä FROM [t\n]", src[b.Stmts[0].Start():b.Stmts[0].End()])
+	require.Equal(t, Pos{Line: 5, Column: 4, Offset: int32(strings.Index(src, "PRINT"))}, b.Stmts[1].Pos())
+	require.Equal(t, len(src), b.Stmts[1].End())
+}
+
+// TestSecureText checks that secrets are masked wherever they stand.
+func TestSecureText(t *testing.T) {
+	t.Parallel()
+	for src, want := range map[string]string{
+		"SELECT 'a'": "SELECT 'a'",
+		"CREATE LOGIN a WITH PASSWORD = N'x', CHECK_POLICY = OFF":             "CREATE LOGIN a WITH PASSWORD = '***', CHECK_POLICY = OFF",
+		"ALTER LOGIN a WITH PASSWORD = 'x' OLD_PASSWORD='y'":                  "ALTER LOGIN a WITH PASSWORD = '***' OLD_PASSWORD='***'",
+		"ALTER LOGIN a WITH PASSWORD = 0x01 HASHED":                           "ALTER LOGIN a WITH PASSWORD = '***' HASHED",
+		"CREATE DATABASE SCOPED CREDENTIAL c WITH IDENTITY='i', SECRET = 's'": "CREATE DATABASE SCOPED CREDENTIAL c WITH IDENTITY='i', SECRET = '***'",
+		"CREATE MASTER KEY ENCRYPTION BY PASSWORD /* 'c' */ = 's' -- it's":    "CREATE MASTER KEY ENCRYPTION BY PASSWORD /* 'c' */ = '***' -- it's",
+		"EXEC (N'CREATE LOGIN a WITH PASSWORD = ''x''')":                      "EXEC (N'CREATE LOGIN a WITH PASSWORD = ''***''')",
+		"EXEC ('CREATE LOGIN a WITH PASSWORD = ''' + @p + '''')":              "EXEC ('CREATE LOGIN a WITH PASSWORD = ''***''' + @p + '''')",
+		"EXEC p @user = 'u', @password = 'x', @b = 'y'":                       "EXEC p @user = 'u', @password = '***', @b = 'y'",
+		"DECLARE @pwd nvarchar(20) = N'x', @b int = 1":                        "DECLARE @pwd nvarchar(20) = '***', @b int = 1",
+		"CREATE USER a WITH PASSWORD = 'x":                                    "CREATE USER a WITH PASSWORD = '***'",
+		"SELECT [password] FROM t WHERE a = 'b'":                              "SELECT [password] FROM t WHERE a = 'b'",
+		`EXEC ("CREATE LOGIN a WITH PASSWORD = 'x'")`:                         `EXEC ('CREATE LOGIN a WITH PASSWORD = ''***''')`,
+		"OPEN SYMMETRIC KEY k DECRYPTION BY PASSWORD = 'x'":                   "OPEN SYMMETRIC KEY k DECRYPTION BY PASSWORD = '***'",
+		"SELECT 1 /* open": "SELECT 1 '***'",
+		"CREATE CREDENTIAL c WITH IDENTITY = 'PASSWORD = 1', SECRET = N'a''b' ;": "CREATE CREDENTIAL c WITH IDENTITY = 'PASSWORD = 1', SECRET = '***' ;",
+	} {
+		require.Equal(t, want, SecureText(src), src)
+	}
+}
+
+// TestQuoteName checks doubled brackets.
+func TestQuoteName(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "[a]]b]", QuoteName("a]b"))
+	require.Equal(t, "N'it''s'", QuoteString("it's"))
+}
+
+// TestStrings checks that any text survives printing and parsing, line continuations included.
+func TestStrings(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", "it's", "a\\\nb", "a\\\\\n\nb", "a\\\r\nb", "\\", "\x00", "ä😀"} {
+		x, err := ParseExpr(QuoteString(text), DefaultOptions)
+		require.NoError(t, err)
+		l, ok := x.(*Literal)
+		require.True(t, ok)
+		require.Equal(t, text, l.Text)
+	}
+	x, err := ParseExpr("'a\\\r\nb\\\nc'", DefaultOptions)
+	require.NoError(t, err)
+	require.Equal(t, "'abc'", Print(x))
+}
+
+// TestRejections checks that every refusal of the parser is in the list that COMPAT.md shows.
+func TestRejections(t *testing.T) {
+	t.Parallel()
+	listed := strings.Join(Rejections(), "\n")
+	for _, what := range []string{"TABLESAMPLE", "OPENQUERY", "BULK INSERT", "CREATE/ALTER CERTIFICATE"} {
+		require.Contains(t, listed, what)
+	}
+	for _, src := range []string{
+		"SELECT * FROM t TABLESAMPLE (10 PERCENT)", "SELECT * FROM OPENQUERY(s, 'x')", "BULK INSERT t FROM 'x'", "CREATE CERTIFICATE c",
+		"SELECT * FROM t FOR SYSTEM_TIME ALL", "SELECT * FROM @x.nodes('/a') AS n (c)", "WAITFOR (RECEIVE * FROM q)",
+		"SELECT hierarchyid::GetRoot()", "CREATE TABLE t (a int MASKED WITH (FUNCTION = 'default()'))", "SELECT * FROM t WHERE CONTAINS(a, 'x')",
+	} {
+		_, err := Parse(src, DefaultOptions)
+		require.ErrorIs(t, err, mserr.NotSupported(""), src)
+	}
+}
+
+// FuzzParse looks for panics, for texts that printing changes, and for errors that are none of the catalogue.
+func FuzzParse(f *testing.F) {
+	files, err := filepath.Glob("testdata/parse/*.txt")
+	require.NoError(f, err)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(f, err)
+		for _, c := range strings.Split(string(text), caseLine) {
+			src, _, _ := strings.Cut(c, answerLine)
+			f.Add(src)
+		}
+	}
+	f.Fuzz(func(t *testing.T, src string) {
+		_ = SecureText(src)
+		b, err := Parse(src, DefaultOptions)
+		if err != nil {
+			var e *mserr.Error
+			require.True(t, errors.As(err, &e))
+			require.Positive(t, e.Line)
+			return
+		}
+		requireFixpoint(t, b)
+	})
+}

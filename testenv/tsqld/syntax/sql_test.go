@@ -1,0 +1,57 @@
+package syntax
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// goLine separates batches for clients.
+var goLine = regexp.MustCompile(`(?im)^\s*GO\s*;?\s*$`)
+
+// TestOwnSQL parses every statement that the product ships, and prints it to a text that means the same.
+func TestOwnSQL(t *testing.T) {
+	t.Parallel()
+	for _, root := range []string{"../../../sql", "../catalog"} {
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".sql") {
+				return err
+			}
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			for _, batch := range goLine.Split(string(text), -1) {
+				b, err := Parse(batch, DefaultOptions)
+				require.NoError(t, err, path)
+				requireFixpoint(t, b)
+			}
+			return nil
+		})
+		require.NoError(t, err)
+	}
+}
+
+// requireFixpoint checks that printing b and parsing that prints to the same text.
+func requireFixpoint(t *testing.T, b *Batch) {
+	t.Helper()
+	text := Print(b)
+	again, err := Parse(text, DefaultOptions)
+	require.NoError(t, err, text)
+	require.Equal(t, text, Print(again))
+	require.Equal(t, shape(b), shape(again), text)
+}
+
+// shape is the sequence of the types of all nodes.
+func shape(n Node) []string {
+	var list []string
+	Inspect(n, func(n Node) bool {
+		list = append(list, fmt.Sprintf("%T", n))
+		return true
+	})
+	return list
+}
