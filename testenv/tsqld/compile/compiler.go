@@ -1,6 +1,9 @@
 package compile
 
 import (
+	"strconv"
+	"strings"
+
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -14,71 +17,258 @@ type Compiler struct{ scope Scope }
 // New makes a compiler.
 func New(scope Scope) *Compiler { return &Compiler{scope: scope} }
 
-// Select compiles a query.
-func (c *Compiler) Select(q syntax.Query) (*Plan, error) {
-	return nil, mserr.NotSupported("SELECT")
+// bind runs f with a fresh binder.
+func (c *Compiler) bind(hints []*syntax.Option, f func(*binder) error) error {
+	b, err := newBinder(c.scope)
+	if err == nil {
+		if err = b.hints(hints); err == nil {
+			err = f(b)
+		}
+	}
+	return asError(err)
 }
 
-// SelectInto compiles a SELECT … INTO whose table has been created from the columns of [Compiler.Select]'s
-// plan: the INSERT into it. database is that of the table, 0 for a temporary one.
-func (c *Compiler) SelectInto(q syntax.Query, database int, table *catalog.Table) (*DML, error) {
-	return nil, mserr.NotSupported("SELECT INTO")
+// hints reads OPTION (...): MAXRECURSION has an effect, the rest is for an optimizer. Error 310.
+func (b *binder) hints(hints []*syntax.Option) error {
+	for _, h := range hints {
+		if h.Name != "MAXRECURSION" {
+			continue
+		}
+		lit, ok := h.Value.(*syntax.Literal)
+		if !ok {
+			return mserr.Syntax("MAXRECURSION")
+		}
+		n, err := strconv.Atoi(lit.Text)
+		if err != nil || n < 0 || n > 32767 {
+			return mserr.New(310, 15, "The value %s specified for the MAXRECURSION option exceeds the allowed maximum of 32767.", lit.Text)
+		}
+		b.maxRecursion = n
+	}
+	return nil
+}
+
+// Select compiles a query with the OPTION clause of its statement.
+func (c *Compiler) Select(q *syntax.Query, hints []*syntax.Option) (p *Plan, err error) {
+	err = c.bind(hints, func(b *binder) error {
+		var assigned []assignment
+		r, err := b.query(q, nil, queryUse{top: true, assigned: &assigned})
+		if err != nil {
+			return err
+		}
+		p = &Plan{}
+		if p.Into, err = b.into(q, r); err != nil {
+			return err
+		}
+		if len(assigned) > 0 {
+			r = p.assign(r, assigned)
+		} else {
+			p.Columns = r.columnTypes()
+		}
+		p.Chunks = r.document != documentNone && r.cols[0].typ.ID != types.XML
+		return p.render(b, r)
+	})
+	return p, err
+}
+
+// render writes a plan's query.
+func (p *Plan) render(b *binder, q *query) (err error) {
+	r := &renderer{}
+	r.query(q)
+	p.Statement, err = r.statement()
+	p.Needs = b.needs
+	return err
+}
+
+// into finds the target of SELECT ... INTO; nil without one.
+func (b *binder) into(q *syntax.Query, r *query) (*Into, error) {
+	name := intoName(q.Body)
+	if name == nil {
+		return nil, nil
+	}
+	into := &Into{Schema: name.Schema(), Name: name.Last()}
+	for _, c := range r.cols {
+		into.Identity = append(into.Identity, nil)
+		if c.auto != nil && c.auto.base.Auto != nil && r.core != nil {
+			if _, ok := r.core.from.(*source); ok {
+				into.Identity[len(into.Identity)-1] = c.auto.base.Auto
+			}
+		}
+	}
+	if name.Server() != "" {
+		return nil, mserr.NoServer(name.Server())
+	}
+	if strings.HasPrefix(name.Last(), "#") {
+		return into, nil
+	}
+	into.Database = b.place.db
+	if name.Database() != "" {
+		var err error
+		if into.Database, err = b.scope.Database(name.Database()); err != nil {
+			return nil, err
+		}
+	}
+	if into.Schema == "" {
+		into.Schema = b.place.schemas[0]
+	}
+	return into, nil
+}
+
+// intoName is the INTO of a query's first SELECT; nil for none.
+func intoName(body syntax.QueryBody) *syntax.ObjectName {
+	for {
+		switch q := unparen(body).(type) {
+		case *syntax.SetOp:
+			body = q.X
+		case *syntax.Select:
+			return q.Into
+		default:
+			return nil
+		}
+	}
+}
+
+// assign prepares SELECT @a = ...: the query yields what does not depend on the variables that it assigns;
+// the rest is computed from the row by [Assign.Value], so that every row sees the assignments of those before.
+func (p *Plan) assign(q *query, assigned []assignment) *query {
+	names := map[string]bool{}
+	for _, a := range assigned {
+		names[catalog.Fold(a.variable)] = true
+	}
+	r := *q
+	c := *q.core
+	r.core, c.items, r.cols = &c, nil, nil
+	if c.distinct {
+		// Rows are compared as they are: everything is computed by the query.
+		names = nil
+		c.items = q.core.items
+		r.cols = q.cols
+		for i, a := range assigned {
+			p.Assign = append(p.Assign, Assign{Variable: a.variable, Type: a.n.typ, node: &node{op: opField, typ: a.n.typ, col: i}})
+		}
+		return &r
+	}
+	for _, a := range assigned {
+		n := a.n.replace(func(x *node) *node {
+			if x.readsAny(names) && x.sub == nil && x.agg == nil {
+				return nil
+			}
+			if x.op == opConst || x.op == opVar {
+				return x
+			}
+			for i, item := range c.items {
+				if same(item, x) {
+					return &node{op: opField, typ: x.typ, col: i}
+				}
+			}
+			c.items = append(c.items, x)
+			r.cols = append(r.cols, outColumn{typ: x.typ})
+			return &node{op: opField, typ: x.typ, col: len(c.items) - 1}
+		})
+		p.Assign = append(p.Assign, Assign{Variable: a.variable, Type: a.n.typ, node: n})
+	}
+	if len(c.items) == 0 { // the row itself still counts
+		c.items = append(c.items, constant(int64(1), types.IntType))
+		r.cols = append(r.cols, outColumn{typ: types.IntType})
+	}
+	return &r
+}
+
+// readsAny reports whether a node reads one of the variables (by folded name), outside subqueries.
+func (n *node) readsAny(names map[string]bool) bool {
+	found := false
+	n.walk(func(x *node) bool {
+		found = found || x.op == opVar && names[catalog.Fold(x.name)]
+		return !found
+	})
+	return found
 }
 
 // Scalar compiles an expression, converted implicitly to a type; the zero type keeps its own. Character and
 // binary values are cut to the length of the type, as in an assignment to a variable.
-func (c *Compiler) Scalar(e syntax.Expr, to types.Type) (*Scalar, error) {
-	return nil, mserr.NotSupported("expressions")
+func (c *Compiler) Scalar(e syntax.Expr, to types.Type) (s *Scalar, err error) {
+	err = c.bind(nil, func(b *binder) error {
+		n, err := b.expr(e, nil)
+		if err != nil {
+			return err
+		}
+		if to.ID != 0 {
+			if n, err = implicitly(n, to); err != nil {
+				return err
+			}
+		}
+		s, err = b.scalar(n)
+		return err
+	})
+	return s, err
 }
 
 // Condition compiles the condition of IF and WHILE; its value is int64 1 or 0, or nil for unknown.
-func (c *Compiler) Condition(e syntax.Expr) (*Scalar, error) {
-	return nil, mserr.NotSupported("conditions")
+func (c *Compiler) Condition(e syntax.Cond) (s *Scalar, err error) {
+	err = c.bind(nil, func(b *binder) error {
+		n, err := b.cond(e, nil)
+		if err != nil {
+			return err
+		}
+		s, err = b.scalar(n)
+		return err
+	})
+	return s, err
 }
 
-// Insert compiles an INSERT, the one with EXEC excepted; see [Compiler.InsertRows].
-func (c *Compiler) Insert(s *syntax.Insert) (*DML, error) { return nil, mserr.NotSupported("INSERT") }
-
-// InsertRows compiles an INSERT whose rows come from elsewhere (INSERT … EXEC, bulk loads, table-valued
-// parameters): columns are the rows' types. The statement takes one row, whose values are bound as
-// Params that read Run.Row. Columns of the target come from names; nil means all that can be inserted.
-func (c *Compiler) InsertRows(table *syntax.TableName, names []string, columns []types.Column) (*DML, error) {
-	return nil, mserr.NotSupported("INSERT EXEC")
+// scalar makes the plan of an expression if it needs one.
+func (b *binder) scalar(n *node) (*Scalar, error) {
+	t := n.typ
+	if t.ID == types.Null {
+		t = types.IntType
+	}
+	s := &Scalar{Type: t, node: n}
+	if n.traits&hasSubquery == 0 {
+		s.Uses, s.Snapshots = b.needs.Uses, b.needs.Snapshots
+		return s, nil
+	}
+	q := &query{core: &core{}}
+	q.add(n, outColumn{typ: t, null: true})
+	s.Plan = &Plan{Columns: q.columnTypes()}
+	return s, s.Plan.render(b, q)
 }
 
-// Update compiles an UPDATE; current is the row of WHERE CURRENT OF by the fields of CursorRow, nil otherwise.
-func (c *Compiler) Update(s *syntax.Update) (*DML, error) { return nil, mserr.NotSupported("UPDATE") }
-
-// Delete compiles a DELETE.
-func (c *Compiler) Delete(s *syntax.Delete) (*DML, error) { return nil, mserr.NotSupported("DELETE") }
-
-// Merge compiles a MERGE.
-func (c *Compiler) Merge(s *syntax.Merge) (*DML, error) { return nil, mserr.NotSupported("MERGE") }
-
-// Truncate compiles TRUNCATE TABLE; resetting the identity counter is the interpreter's affair.
-func (c *Compiler) Truncate(s *syntax.Truncate) (*DML, error) {
-	return nil, mserr.NotSupported("TRUNCATE TABLE")
+// Type resolves a type as written: a system type, an alias type (second result), or a table type (third result, with
+// the zero type). Lengths that are missing mean what they mean in a declaration.
+func (c *Compiler) Type(ref *syntax.TypeRef) (t types.Type, alias *catalog.AliasType, table *catalog.TableType, err error) {
+	err = c.bind(nil, func(b *binder) error {
+		t, alias, table, err = b.anyType(ref, types.Named)
+		return err
+	})
+	return t, alias, table, err
 }
 
-// Check lowers a condition on the columns of one table for a CHECK constraint or an index's WHERE: SQLite
-// text over the table's own columns, without parameters. Errors: 1046 subqueries, and whatever else cannot
-// stand there.
-func (c *Compiler) Check(table *catalog.Table, e syntax.Expr) (string, error) {
-	return "", mserr.NotSupported("CHECK")
-}
-
-// Formula lowers the expression of a computed column. sql is the text for a generated column, "" if it
-// is not deterministic and must be expanded where the column is used.
-func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, nullable bool, sql string, err error) {
-	return types.Type{}, false, "", mserr.NotSupported("computed columns")
-}
-
-// Type resolves a type as written: a system type, an alias type, or (second result) a table type.
-func (c *Compiler) Type(ref syntax.TypeRef) (types.Type, *catalog.AliasType, *catalog.TableType, error) {
-	return types.Type{}, nil, nil, mserr.NotSupported("types")
-}
-
-// View binds the query of a view or inline function and answers its columns, for CREATE VIEW.
-func (c *Compiler) View(q syntax.Query, columns []string) ([]types.Column, error) {
-	return nil, mserr.NotSupported("views")
+// View binds the query of a view or inline function and answers its columns, for CREATE VIEW and CREATE
+// FUNCTION; names are those of the view's column list, nil without one. Parameters are those of the function.
+func (c *Compiler) View(name string, q *syntax.Query, names []syntax.Ident, params []catalog.Param) (cols []types.Column, err error) {
+	err = c.bind(nil, func(b *binder) error {
+		b.place.params = map[string]*node{}
+		for _, p := range params {
+			b.place.params[catalog.Fold(p.Name)] = &node{op: opVar, typ: p.Type, null: true, name: p.Name, traits: hasVar}
+		}
+		r, err := b.query(q, nil, queryUse{})
+		if err != nil {
+			return err
+		}
+		if names == nil {
+			for i, col := range r.cols {
+				if col.name == "" {
+					return mserr.ViewUnnamed(i + 1)
+				}
+			}
+		}
+		if r, err = renamed(r, name, names); err != nil {
+			return err
+		}
+		if err := (&Plan{}).render(b, r); err != nil {
+			return err
+		}
+		cols = r.columnTypes()
+		return nil
+	})
+	return cols, err
 }

@@ -73,7 +73,7 @@ type Needs struct {
 // SystemRef is a system row set of a database, which SQL knows as the temporary table Temp.
 type SystemRef struct {
 	Database *catalog.Database
-	Name     string // of the row set
+	Table    *catalog.SystemTable
 	Temp     string
 }
 
@@ -128,7 +128,10 @@ type Scalar struct {
 	Type types.Type
 	// Plan is set when the expression needs SQLite: its value is the first column of the only row.
 	Plan *Plan
-	node *node
+	// Uses and Snapshots are those of [Needs] where Plan is nil: a call of a function needs permission, too.
+	Uses      []Use
+	Snapshots []*catalog.Database
+	node      *node
 }
 
 // Value evaluates an expression that needs no SQLite (Plan is nil).

@@ -1,0 +1,190 @@
+package compile
+
+import (
+	"math"
+	"strings"
+	"sync"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// Keys of aggregates.
+const (
+	keyAggregate = "g"    // name|result|1 for DISTINCT|argument types...
+	keySingle    = "one"  // the only value; error 512 for a second one
+	keyRows      = "rows" // encodeRows of all arguments
+	keyWindow    = "w:"   // in front of another key: rows may be taken back
+	keyForJSON   = "json" // a forJSON as JSON
+	keyForXML    = "xml"  // a forXML as JSON
+)
+
+// makers caches what resolveAggregate made, by key.
+var makers sync.Map
+
+// resolveAggregate finds what makes the accumulators of a key.
+func resolveAggregate(key string) (func() store.Accumulator, error) {
+	if f, ok := makers.Load(key); ok {
+		return f.(func() store.Accumulator), nil
+	}
+	f, err := makeAccumulator(key)
+	if err != nil {
+		return nil, err
+	}
+	makers.Store(key, f)
+	return f, nil
+}
+
+// makeAccumulator builds the maker of a key.
+func makeAccumulator(key string) (func() store.Accumulator, error) {
+	if rest, ok := strings.CutPrefix(key, keyWindow); ok {
+		fresh, err := makeAccumulator(rest)
+		if err != nil {
+			return nil, err
+		}
+		return func() store.Accumulator { return &moving{fresh: fresh} }, nil
+	}
+	word, rest, _ := strings.Cut(key, "|")
+	switch word {
+	case keyAggregate:
+		return builtinAccumulator(key)
+	case keySingle:
+		return func() store.Accumulator { return &single{} }, nil
+	case keyRows:
+		return func() store.Accumulator { return &collector{} }, nil
+	case keyForJSON:
+		return newJSONDocument(rest)
+	case keyForXML:
+		return newXMLDocument(rest)
+	}
+	return nil, mserr.NotSupported("the aggregate key %s", word)
+}
+
+// builtinAccumulator wraps an aggregate of package builtin.
+func builtinAccumulator(key string) (func() store.Accumulator, error) {
+	r := &keyReader{key: key, part: strings.Split(key, "|")[1:]}
+	name, result, distinct := r.next(), r.typ(), r.next() == "1"
+	var args []types.Type
+	for len(r.part) > 0 {
+		args = append(args, r.typ())
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	f, ok := builtin.Lookup(name)
+	if !ok || f.New == nil {
+		return nil, mserr.NotSupported("the aggregate %s", name)
+	}
+	return func() store.Accumulator {
+		a := &wrapped{acc: f.New(args, result)}
+		if distinct && len(args) > 0 {
+			a.typ, a.seen = args[0], map[string]bool{}
+		}
+		return a
+	}, nil
+}
+
+// wrapped is an aggregate of package builtin, with DISTINCT.
+type wrapped struct {
+	acc  builtin.Accumulator
+	typ  types.Type
+	seen map[string]bool // nil without DISTINCT
+}
+
+// Step implements [store.Accumulator].
+func (w *wrapped) Step(args []types.Value) error {
+	if w.seen != nil && args[0] != nil {
+		k := types.Key(args[0], w.typ)
+		if w.seen[k] {
+			return nil
+		}
+		w.seen[k] = true
+	}
+	return w.acc.Add(args)
+}
+
+// Value implements [store.Accumulator].
+func (w *wrapped) Value() (types.Value, error) { return w.acc.Result() }
+
+// moving is an aggregate over a window frame, computed anew when rows have left the frame.
+type moving struct {
+	fresh func() store.Accumulator
+	acc   store.Accumulator // nil: must be computed from rows
+	rows  [][]types.Value
+}
+
+// Step implements [store.Accumulator].
+func (m *moving) Step(args []types.Value) error {
+	row := append([]types.Value(nil), args...)
+	m.rows = append(m.rows, row)
+	if m.acc == nil {
+		return m.refill()
+	}
+	return m.acc.Step(row)
+}
+
+// Inverse implements [store.Inverter]: the oldest row leaves.
+func (m *moving) Inverse([]types.Value) error {
+	m.rows, m.acc = m.rows[1:], nil
+	return nil
+}
+
+// refill computes the aggregate of the rows in the frame.
+func (m *moving) refill() error {
+	m.acc = m.fresh()
+	for _, r := range m.rows {
+		if err := m.acc.Step(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Value implements [store.Accumulator].
+func (m *moving) Value() (types.Value, error) {
+	if m.acc == nil {
+		if err := m.refill(); err != nil {
+			return nil, err
+		}
+	}
+	return m.acc.Value()
+}
+
+// single is the value of a scalar subquery.
+type single struct {
+	v    types.Value
+	seen bool
+}
+
+// Step implements [store.Accumulator]. Error 512.
+func (s *single) Step(args []types.Value) error {
+	if s.seen {
+		return mserr.SubqueryRows()
+	}
+	s.v, s.seen = args[0], true
+	return nil
+}
+
+// Value implements [store.Accumulator].
+func (s *single) Value() (types.Value, error) { return s.v, nil }
+
+// collector makes the text of rows.
+type collector struct{ e rowEncoder }
+
+// Step implements [store.Accumulator].
+func (c *collector) Step(args []types.Value) error {
+	c.e.add(args)
+	return nil
+}
+
+// Value implements [store.Accumulator].
+func (c *collector) Value() (types.Value, error) { return c.e.text(), nil }
+
+// ceiling is how many of total rows a percentage is, rounded up.
+func ceiling(args []types.Value) (types.Value, error) {
+	total, _ := args[0].(int64)
+	p, _ := args[1].(float64)
+	return int64(math.Ceil(float64(total) * p / 100)), nil
+}

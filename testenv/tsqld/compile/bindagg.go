@@ -1,0 +1,337 @@
+package compile
+
+import (
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// aggregate binds an aggregate or a window function.
+func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*node, error) {
+	state := l.aggregates()
+	if f.Kind == builtin.Window && e.Over == nil {
+		return nil, mserr.OverRequired(f.Name)
+	}
+	if e.Over != nil {
+		if state == nil || !state.windows {
+			return nil, mserr.WindowPlace()
+		}
+		if state.over {
+			return nil, mserr.WindowInWindow()
+		}
+	} else if err := state.admit(); err != nil {
+		return nil, err
+	}
+	if strings.HasPrefix(f.Name, "GROUPING") {
+		return b.grouping(f, e, l)
+	}
+	args, err := b.aggregateArgs(f, e, l, state)
+	if err != nil {
+		return nil, err
+	}
+	n, err := makeAggregate(f, e, args)
+	if err != nil {
+		return nil, err
+	}
+	if len(e.WithinGroup) > 0 {
+		if f.Name != "STRING_AGG" {
+			return nil, mserr.NotSupported("WITHIN GROUP of %s", f.Name)
+		}
+		if n.agg.order, err = b.windowOrder(e.WithinGroup, l); err != nil {
+			return nil, err
+		}
+	}
+	if e.Over == nil {
+		state.found = true
+		n.traits = hasAgg | hasColumn | canFail
+		return n, nil
+	}
+	return b.over(f, n, e, l, state)
+}
+
+// aggregates is the state of aggregation at a level; nil where there is no SELECT.
+func (l *level) aggregates() *aggregation {
+	if l == nil {
+		return nil
+	}
+	return l.agg
+}
+
+// admit answers whether an aggregate may stand here: 147, 130 and the like.
+func (a *aggregation) admit() error {
+	switch {
+	case a == nil:
+		return mserr.AggregateInWhere()
+	case a.inside:
+		return mserr.AggregateInAggregate()
+	case !a.allowed:
+		return a.refuse
+	}
+	return nil
+}
+
+// aggregateArgs binds the arguments, in which no further aggregate may stand unless the function is a window function.
+func (b *binder) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *level, state *aggregation) ([]*node, error) {
+	if e.Over != nil {
+		state.over = true
+		defer func() { state.over = false }()
+	} else {
+		state.inside = true
+		defer func() { state.inside = false }()
+	}
+	if e.Star {
+		if !strings.HasPrefix(f.Name, "COUNT") {
+			return nil, mserr.Syntax("*")
+		}
+		return nil, nil
+	}
+	if strings.HasPrefix(f.Name, "COUNT") && len(e.Args) == 0 {
+		return nil, mserr.ArgumentCount(strings.ToLower(f.Name), 1)
+	}
+	return b.exprs(e.Args, l)
+}
+
+// makeAggregate chooses how an aggregate is computed: natively where SQLite is exact.
+func makeAggregate(f *builtin.Func, e *syntax.FuncCall, args []*node) (*node, error) {
+	ts := make([]types.Type, len(args))
+	consts := make([]types.Value, len(args))
+	for i, a := range args {
+		ts[i] = a.typ
+		if a.op == opConst {
+			consts[i] = a.val
+		}
+	}
+	t, err := f.ResultType(ts, consts)
+	if err != nil {
+		return nil, err
+	}
+	if t.IsCharacter() && len(args) > 0 {
+		t.Collation = args[0].typ.Collation
+	}
+	agg := &aggregate{distinct: e.Distinct, star: e.Star, args: args}
+	n := &node{op: opAgg, typ: t, null: true, agg: agg, traits: hasAgg | hasColumn | canFail}
+	for _, a := range args {
+		n.traits |= a.traits
+		n.label = max(n.label, a.label)
+	}
+	switch f.Name {
+	case "COUNT", "COUNT_BIG":
+		agg.native, n.null = "count", false
+		if len(args) > 0 && args[0].typ.IsLOB() {
+			return nil, mserr.InvalidOperandType(args[0].typ.Name(), "count")
+		}
+	case "MIN", "MAX":
+		if isNative(ts[0]) && ts[0].ID != types.DateTimeOffset {
+			agg.native, agg.distinct = strings.ToLower(f.Name), false
+		}
+	case "SUM":
+		switch {
+		case t.IsInteger():
+			agg.native, agg.wrap = "sum", makeKey(keySumInt, typeKey(t))
+		case ts[0].IsApprox():
+			agg.native = "sum"
+		}
+	case "AVG":
+		if ts[0].IsApprox() {
+			agg.native = "avg"
+		}
+	case "ROW_NUMBER", "RANK", "DENSE_RANK", "PERCENT_RANK", "CUME_DIST":
+		agg.native, n.null = strings.ToLower(f.Name), false
+	case "NTILE", "LAG", "LEAD", "FIRST_VALUE", "LAST_VALUE":
+		agg.native = strings.ToLower(f.Name)
+		if err := windowArgs(f.Name, n); err != nil {
+			return nil, err
+		}
+	}
+	if agg.native == "" {
+		parts := []string{keyAggregate, f.Name, typeKey(t), "0"}
+		if agg.distinct {
+			parts[3], agg.distinct = "1", false
+		}
+		for _, x := range ts {
+			parts = append(parts, typeKey(x))
+		}
+		agg.key = makeKey(parts...)
+		_, err = resolveAggregate(agg.key)
+	}
+	return n, err
+}
+
+// windowArgs fits the further arguments of LAG, LEAD and NTILE.
+func windowArgs(name string, n *node) error {
+	args := n.agg.args
+	var err error
+	if name == "NTILE" {
+		args[0], err = implicitly(args[0], types.BigIntType)
+		return err
+	}
+	if args[0], err = implicitly(args[0], n.typ); err != nil {
+		return err
+	}
+	if len(args) > 1 {
+		if args[1], err = implicitly(args[1], types.BigIntType); err != nil {
+			return err
+		}
+	}
+	if len(args) > 2 {
+		args[2], err = implicitly(args[2], n.typ)
+	}
+	return err
+}
+
+// over makes a window function of an aggregate. Error 4112.
+func (b *binder) over(f *builtin.Func, n *node, e *syntax.FuncCall, l *level, state *aggregation) (*node, error) {
+	if e.Nulls == syntax.NullsIgnore {
+		return nil, mserr.NotSupported("IGNORE NULLS")
+	}
+	spec, err := l.windowSpec(e.Over)
+	if err != nil {
+		return nil, err
+	}
+	if builtin.NeedsOrder(f) && len(spec.OrderBy) == 0 {
+		return nil, mserr.OverOrderRequired(f.Name)
+	}
+	if e.Distinct {
+		return nil, mserr.New(10759, 15, "Use of DISTINCT is not allowed with the OVER clause.")
+	}
+	state.over = true
+	defer func() { state.over = false }()
+	w := &window{}
+	if w.partition, err = b.exprs(spec.PartitionBy, l); err != nil {
+		return nil, err
+	}
+	if w.order, err = b.windowOrder(spec.OrderBy, l); err != nil {
+		return nil, err
+	}
+	if w.frame, err = b.frame(spec.Frame); err != nil {
+		return nil, err
+	}
+	n.op, n.agg.window = opWindow, w
+	n.traits = hasWindow | hasColumn | canFail
+	return n, nil
+}
+
+// windowSpec resolves the names of a WINDOW clause.
+func (l *level) windowSpec(o *syntax.Over) (*syntax.Over, error) {
+	if o.Window.Name == "" {
+		return o, nil
+	}
+	for _, w := range l.windows {
+		if !strings.EqualFold(w.Name.Name, o.Window.Name) {
+			continue
+		}
+		base := *w.Over
+		if base.Window.Name != "" {
+			return nil, mserr.NotSupported("windows defined by other windows")
+		}
+		if len(o.PartitionBy) > 0 {
+			base.PartitionBy = o.PartitionBy
+		}
+		if len(o.OrderBy) > 0 {
+			base.OrderBy = o.OrderBy
+		}
+		if o.Frame != nil {
+			base.Frame = o.Frame
+		}
+		return &base, nil
+	}
+	return nil, mserr.New(5362, 15, "Window %s is undefined.", o.Window.Name)
+}
+
+// windowOrder binds the ORDER BY of a window or of WITHIN GROUP, in which positions mean nothing (5308).
+func (b *binder) windowOrder(items []*syntax.OrderItem, l *level) ([]orderTerm, error) {
+	out := make([]orderTerm, len(items))
+	for i, item := range items {
+		if lit, ok := item.X.(*syntax.Literal); ok && lit.Kind == syntax.IntLit {
+			return nil, mserr.New(5308, 16, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer indices as ORDER BY clause expressions.")
+		}
+		n, err := b.expr(item.X, l)
+		if err != nil {
+			return nil, err
+		}
+		if err := sortable(n.typ); err != nil {
+			return nil, err
+		}
+		out[i] = orderTerm{n, item.Desc}
+	}
+	return out, nil
+}
+
+// sortable refuses the types that have no order here. Error 306.
+func sortable(t types.Type) error {
+	if t.ID == types.Variant {
+		return mserr.NotSupported("sorting and grouping by sql_variant")
+	}
+	if t.ID != types.Null && !t.Comparable() {
+		return mserr.LOBCompare()
+	}
+	return nil
+}
+
+// frame writes ROWS and RANGE.
+func (b *binder) frame(f *syntax.Frame) (string, error) {
+	if f == nil {
+		return "", nil
+	}
+	word := "RANGE"
+	if f.Rows {
+		word = "ROWS"
+	}
+	from, err := bound(f.From, f.Rows)
+	if err != nil {
+		return "", err
+	}
+	to := "CURRENT ROW"
+	if f.To != nil {
+		if to, err = bound(*f.To, f.Rows); err != nil {
+			return "", err
+		}
+	}
+	return word + " BETWEEN " + from + " AND " + to, nil
+}
+
+// bound writes one end of a frame. Error 4194: RANGE with a number.
+func bound(f syntax.FrameBound, rows bool) (string, error) {
+	switch f.Kind {
+	case syntax.UnboundedPreceding:
+		return "UNBOUNDED PRECEDING", nil
+	case syntax.UnboundedFollowing:
+		return "UNBOUNDED FOLLOWING", nil
+	case syntax.CurrentRow:
+		return "CURRENT ROW", nil
+	}
+	if !rows {
+		return "", mserr.New(4194, 16, "RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters.")
+	}
+	lit, ok := f.Offset.(*syntax.Literal)
+	if !ok || lit.Kind != syntax.IntLit {
+		return "", mserr.NotSupported("a window frame whose bound is not a number")
+	}
+	if f.Kind == syntax.Preceding {
+		return lit.Text + " PRECEDING", nil
+	}
+	return lit.Text + " FOLLOWING", nil
+}
+
+// grouping binds GROUPING and GROUPING_ID: numbers that depend on the grouping set. Error 8161.
+func (b *binder) grouping(f *builtin.Func, e *syntax.FuncCall, l *level) (*node, error) {
+	state := l.aggregates()
+	state.inside = true
+	args, err := b.exprs(e.Args, l)
+	state.inside = false
+	if err != nil {
+		return nil, err
+	}
+	if err := f.CheckCount(len(args)); err != nil {
+		return nil, err
+	}
+	t := types.TinyIntType
+	if f.Name == "GROUPING_ID" {
+		t = types.IntType
+	}
+	state.found = true
+	return &node{op: opGrouping, typ: t, args: args, traits: hasAgg | hasColumn}, nil
+}

@@ -1,0 +1,347 @@
+package compile
+
+import (
+	"strconv"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// compareOps are SQLite's comparison operators.
+var compareOps = map[syntax.Op]string{
+	syntax.OpEQ: "=", syntax.OpNE: "<>", syntax.OpLT: "<", syntax.OpLE: "<=", syntax.OpGT: ">", syntax.OpGE: ">=",
+}
+
+// operatorNames are the operators' names in messages.
+var operatorNames = map[string]string{
+	"=": "equal to", "<>": "not equal to", "<": "less than", "<=": "less than or equal to", ">": "greater than", ">=": "greater than or equal to",
+}
+
+// cond binds a condition.
+func (b *binder) cond(c syntax.Cond, l *level) (*node, error) {
+	switch c := c.(type) {
+	case *syntax.ParenCond:
+		return b.cond(c.X, l)
+	case *syntax.LogicCond:
+		return b.logic(c, l)
+	case *syntax.NotCond:
+		n, err := b.cond(c.X, l)
+		if err != nil {
+			return nil, err
+		}
+		return not(n), nil
+	case *syntax.CompareCond:
+		xs, err := b.exprs([]syntax.Expr{c.X, c.Y}, l)
+		if err != nil {
+			return nil, err
+		}
+		return compare(compareOps[c.Op], xs[0], xs[1])
+	case *syntax.DistinctCond:
+		return b.distinct(c, l)
+	case *syntax.IsNullCond:
+		n, err := b.expr(c.X, l)
+		if err != nil {
+			return nil, err
+		}
+		return negated(isNull(n), c.Not), nil
+	case *syntax.BetweenCond:
+		return b.between(c, l)
+	case *syntax.LikeCond:
+		return b.like(c, l)
+	case *syntax.InCond:
+		if c.Query != nil {
+			return b.inQuery(c, l)
+		}
+		return b.inList(c, l)
+	case *syntax.ExistsCond:
+		q, err := b.subquery(c.Query, l, true)
+		if err != nil {
+			return nil, err
+		}
+		return &node{op: opExists, typ: types.BitType, sub: q, traits: hasSubquery | canFail}, nil
+	case *syntax.QuantifiedCond:
+		return b.quantified(c, l)
+	case *syntax.UpdatedCond:
+		return nil, mserr.NotSupported("UPDATE()")
+	}
+	return nil, mserr.NotSupported("this kind of condition (%T)", c)
+}
+
+// negated is n or NOT n.
+func negated(n *node, isNot bool) *node {
+	if isNot {
+		return not(n)
+	}
+	return n
+}
+
+// logic binds AND and OR. Chains lean to the left and become one node.
+func (b *binder) logic(c *syntax.LogicCond, l *level) (*node, error) {
+	op := opAnd
+	if c.Op == syntax.OpOr {
+		op = opOr
+	}
+	var operands []syntax.Cond
+	var x syntax.Cond = c
+	for {
+		y, ok := x.(*syntax.LogicCond)
+		if !ok || y.Op != c.Op {
+			break
+		}
+		operands = append(operands, y.Y)
+		x = y.X
+	}
+	operands = append(operands, x)
+	args := make([]*node, len(operands))
+	for i := range operands {
+		n, err := b.cond(operands[len(operands)-1-i], l)
+		if err != nil {
+			return nil, err
+		}
+		args[i] = n
+	}
+	return build(op, types.BitType, args...), nil
+}
+
+// compare makes a comparison. Errors: those of types.CompareType, 468.
+func compare(op string, x, y *node) (*node, error) {
+	x, y, err := comparable2(x, y, operatorNames[op])
+	if err != nil {
+		return nil, err
+	}
+	if !isNative(x.typ) {
+		n, err := call(makeKey(keyCompare, op, typeKey(x.typ)), types.BitType, x, y)
+		if err == nil {
+			n.traits &^= canFail
+			n.traits |= x.traits | y.traits
+		}
+		return n, err
+	}
+	n := build(opCompare, types.BitType, x, y)
+	n.name = op
+	return n, nil
+}
+
+// isNative reports whether SQLite compares values of a type as SQL Server does, with the collation of the
+// type. Bytes of different lengths count as continued by zeros there, and a variant holds its type.
+func isNative(t types.Type) bool {
+	return t.ID != types.VarBinary && t.ID != types.Variant && t.ID != types.Image
+}
+
+// distinct binds IS [NOT] DISTINCT FROM.
+func (b *binder) distinct(c *syntax.DistinctCond, l *level) (*node, error) {
+	xs, err := b.exprs([]syntax.Expr{c.X, c.Y}, l)
+	if err != nil {
+		return nil, err
+	}
+	x, y, err := comparable2(xs[0], xs[1], "is distinct from")
+	if err != nil {
+		return nil, err
+	}
+	if !isNative(x.typ) {
+		same, err := compare("=", x, y)
+		if err != nil {
+			return nil, err
+		}
+		both := and(isNull(x), isNull(y))
+		is := caseOf(types.BitType, []*node{both, same}, []*node{constant(int64(1), types.BitType), constant(int64(1), types.BitType), constant(int64(0), types.BitType)})
+		r := build(opCompare, types.BitType, is, constant(truth(c.Not), types.BitType))
+		r.name = "="
+		return r, nil
+	}
+	n := build(opDistinct, types.BitType, x, y)
+	n.name, n.null = "IS NOT", false
+	if c.Not {
+		n.name = "IS"
+	}
+	return n, nil
+}
+
+// between is x >= low AND x <= high.
+func (b *binder) between(c *syntax.BetweenCond, l *level) (*node, error) {
+	xs, err := b.exprs([]syntax.Expr{c.X, c.Low, c.High}, l)
+	if err != nil {
+		return nil, err
+	}
+	low, err := compare(">=", xs[0], xs[1])
+	if err != nil {
+		return nil, err
+	}
+	high, err := compare("<=", xs[0], xs[2])
+	if err != nil {
+		return nil, err
+	}
+	return negated(and(low, high), c.Not), nil
+}
+
+// like binds LIKE. Operands that are no texts become texts.
+func (b *binder) like(c *syntax.LikeCond, l *level) (*node, error) {
+	list := []syntax.Expr{c.X, c.Pattern}
+	if c.Escape != nil {
+		list = append(list, c.Escape)
+	}
+	xs, err := b.exprs(list, l)
+	if err != nil {
+		return nil, err
+	}
+	padded := true
+	for i, x := range xs {
+		if !x.typ.IsCharacter() {
+			if x.typ.ID == types.Image || x.typ.ID == types.XML || x.typ.ID == types.Variant {
+				return nil, mserr.InvalidArgumentType(x.typ.Name(), i+1, "like")
+			}
+			if xs[i], err = implicitly(x, types.VarCharOf(max(x.typ.DisplayLength(), 1))); err != nil {
+				return nil, err
+			}
+		}
+		padded = padded && !x.typ.IsUnicode()
+	}
+	coll, err := collationOf("like", xs[0], xs[1])
+	if err != nil {
+		return nil, err
+	}
+	blanks := "0"
+	if padded {
+		blanks = "1"
+	}
+	n, err := call(makeKey(keyLike, strconv.Itoa(int(coll)), blanks), types.BitType, xs...)
+	if err != nil {
+		return nil, err
+	}
+	return negated(n, c.Not), nil
+}
+
+// inList binds IN over expressions, all of which are converted to one type.
+func (b *binder) inList(c *syntax.InCond, l *level) (*node, error) {
+	xs, err := b.exprs(append([]syntax.Expr{c.X}, c.List...), l)
+	if err != nil {
+		return nil, err
+	}
+	x, err := in(xs)
+	if err != nil {
+		return nil, err
+	}
+	return negated(x, c.Not), nil
+}
+
+// in makes "xs[0] IN (xs[1:])".
+func in(xs []*node) (*node, error) {
+	for _, y := range xs[1:] {
+		if _, err := types.CompareType(xs[0].typ, y.typ, "equal to"); err != nil {
+			return nil, err
+		}
+	}
+	coll, err := collationOf("equal to", xs...)
+	if err != nil {
+		return nil, err
+	}
+	t, err := unify(xs)
+	if err != nil {
+		return nil, err
+	}
+	if !isNative(t) || t.ID == types.DateTimeOffset {
+		var any []*node
+		for _, y := range xs[1:] {
+			e, err := compare("=", xs[0], y)
+			if err != nil {
+				return nil, err
+			}
+			any = append(any, e)
+		}
+		return build(opOr, types.BitType, any...), nil
+	}
+	if t.IsCharacter() {
+		x := *xs[0]
+		x.typ.Collation = coll
+		xs[0] = &x
+	}
+	return build(opIn, types.BitType, xs...), nil
+}
+
+// oneColumn binds the subquery of IN, ANY and ALL. Error 116.
+func (b *binder) oneColumn(q *syntax.Query, l *level) (*query, error) {
+	sub, err := b.subquery(q, l, false)
+	if err != nil {
+		return nil, err
+	}
+	if len(sub.cols) != 1 {
+		return nil, mserr.SubqueryColumns()
+	}
+	return sub, nil
+}
+
+// inQuery binds IN (subquery).
+func (b *binder) inQuery(c *syntax.InCond, l *level) (*node, error) {
+	x, err := b.expr(c.X, l)
+	if err != nil {
+		return nil, err
+	}
+	sub, err := b.oneColumn(c.Query, l)
+	if err != nil {
+		return nil, err
+	}
+	n, err := againstQuery(opInQuery, "=", x, sub)
+	if err != nil {
+		return nil, err
+	}
+	return negated(n, c.Not), nil
+}
+
+// againstQuery compares a value with the rows of a subquery of one column.
+func againstQuery(op opcode, operator string, x *node, sub *query) (*node, error) {
+	y := &node{op: opField, typ: sub.cols[0].typ, label: sub.cols[0].label, null: true}
+	x, y, err := comparable2(x, y, operatorNames[operator])
+	if err != nil {
+		return nil, err
+	}
+	if sub, err = sub.converted([]types.Type{y.typ}); err != nil {
+		return nil, err
+	}
+	if !isNative(x.typ) {
+		return nil, mserr.NotSupported("IN, ANY and ALL over a subquery of type %s", x.typ.Name())
+	}
+	n := build(op, types.BitType, x)
+	n.name, n.sub, n.null = operator, sub, true
+	n.traits |= hasSubquery | canFail
+	return n, nil
+}
+
+// quantified binds ANY and ALL.
+func (b *binder) quantified(c *syntax.QuantifiedCond, l *level) (*node, error) {
+	x, err := b.expr(c.X, l)
+	if err != nil {
+		return nil, err
+	}
+	sub, err := b.oneColumn(c.Query, l)
+	if err != nil {
+		return nil, err
+	}
+	op := compareOps[c.Op]
+	switch {
+	case c.All && op == "<>":
+		n, err := againstQuery(opInQuery, "=", x, sub)
+		if err != nil {
+			return nil, err
+		}
+		return not(n), nil
+	case c.All:
+		return againstQuery(opAll, op, x, sub)
+	case op == "=":
+		return againstQuery(opInQuery, op, x, sub)
+	}
+	return againstQuery(opAny, op, x, sub)
+}
+
+// scalarSubquery binds a subquery that is a value. Error 116.
+func (b *binder) scalarSubquery(q *syntax.Query, l *level) (*node, error) {
+	sub, err := b.subquery(q, l, false)
+	if err != nil {
+		return nil, err
+	}
+	if len(sub.cols) != 1 {
+		return nil, mserr.SubqueryColumns()
+	}
+	c := sub.cols[0]
+	return &node{op: opScalar, typ: c.typ, null: true, label: c.label, sub: sub, one: sub.single(), traits: hasSubquery | canFail}, nil
+}

@@ -1,0 +1,406 @@
+package compile
+
+import (
+	"strconv"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// expr binds an expression.
+func (b *binder) expr(e syntax.Expr, l *level) (*node, error) {
+	switch e := e.(type) {
+	case *syntax.Literal:
+		return literal(e)
+	case *syntax.ParenExpr:
+		return b.expr(e.X, l)
+	case *syntax.VarRef:
+		return b.variable(e.Name)
+	case *syntax.GlobalRef:
+		return b.builtin(e.Name, nil, nil, l)
+	case *syntax.ColumnRef:
+		return b.columnRef(e, l)
+	case *syntax.PseudoColumn:
+		return b.pseudoColumn(e, l)
+	case *syntax.UnaryExpr:
+		return b.unary(e, l)
+	case *syntax.BinaryExpr:
+		return b.binary(e, l)
+	case *syntax.CaseExpr:
+		return b.caseExpr(e, l)
+	case *syntax.IIfExpr:
+		return b.iif(e, l)
+	case *syntax.CastExpr:
+		return b.cast(e.X, e.Type, nil, e.Try, l)
+	case *syntax.ConvertExpr:
+		return b.cast(e.X, e.Type, e.Style, e.Try, l)
+	case *syntax.FuncCall:
+		return b.funcCall(e, l)
+	case *syntax.TrimExpr:
+		return b.trim(e, l)
+	case *syntax.CollateExpr:
+		return b.collate(e, l)
+	case *syntax.AtTimeZoneExpr:
+		return b.builtin("AT TIME ZONE", []syntax.Expr{e.X, e.Zone}, nil, l)
+	case *syntax.SubqueryExpr:
+		return b.scalarSubquery(e.Query, l)
+	case *syntax.NextValueExpr:
+		return b.nextValue(e)
+	case *syntax.JSONObjectExpr:
+		return b.jsonObject(e, l)
+	case *syntax.JSONArrayExpr:
+		return b.jsonArray(e, l)
+	case *syntax.ParseAsExpr:
+		return nil, mserr.NotSupported("PARSE")
+	case *syntax.MethodCall:
+		return nil, mserr.NotSupported("the method %s", e.Method)
+	case *syntax.Default:
+		return nil, mserr.SyntaxKeyword("DEFAULT")
+	case *syntax.Keyword:
+		return nil, mserr.InvalidColumn(e.Name)
+	}
+	return nil, mserr.NotSupported("this kind of expression (%T)", e)
+}
+
+// exprs binds a list.
+func (b *binder) exprs(list []syntax.Expr, l *level) ([]*node, error) {
+	out := make([]*node, len(list))
+	for i, e := range list {
+		n, err := b.expr(e, l)
+		if err != nil {
+			return nil, err
+		}
+		out[i] = n
+	}
+	return out, nil
+}
+
+// literal types a constant.
+func literal(e *syntax.Literal) (*node, error) {
+	switch e.Kind {
+	case syntax.NullLit:
+		return nullOf(types.NullType), nil
+	case syntax.StringLit, syntax.NStringLit:
+		t, v := types.StringLiteral(e.Text, e.Kind == syntax.NStringLit)
+		return constant(v, t), nil
+	case syntax.BinaryLit:
+		return constant([]byte(e.Text), types.VarBinaryOf(len(e.Text))), nil
+	case syntax.MoneyLit:
+		return number("$"+e.Text, e.Text)
+	case syntax.IntLit, syntax.DecimalLit, syntax.FloatLit:
+		return number(e.Text, e.Text)
+	case syntax.DateLit, syntax.TimeLit, syntax.TimestampLit:
+		return convert(constant(e.Text, types.VarCharOf(len(e.Text))), types.DateTimeType, types.NoStyle, false)
+	case syntax.GUIDLit:
+		return convert(constant(e.Text, types.VarCharOf(len(e.Text))), types.GUIDType, types.NoStyle, false)
+	}
+	return nil, mserr.Syntax(e.Text)
+}
+
+// number types a number; money is written with a sign in front.
+func number(text, amount string) (*node, error) {
+	if text != amount { // money
+		v, err := types.Convert(amount, types.VarCharMax, types.MoneyType, types.NoStyle)
+		return constant(v, types.MoneyType), err
+	}
+	t, v, err := types.NumberLiteral(text)
+	if err != nil {
+		return nil, err
+	}
+	return constant(v, t), nil
+}
+
+// columnRef binds a column name.
+func (b *binder) columnRef(e *syntax.ColumnRef, l *level) (*node, error) {
+	if l == nil || l.noColumns && l.parent == nil {
+		if len(e.Parts) > 1 {
+			return nil, mserr.Unbound(dotted(e.Parts))
+		}
+		if l == nil {
+			return nil, mserr.InvalidColumn(e.Column())
+		}
+		return nil, mserr.NotAllowedHere(e.Column())
+	}
+	return l.find(e.Parts)
+}
+
+// pseudoColumn binds $ACTION, $IDENTITY and $ROWGUID.
+func (b *binder) pseudoColumn(e *syntax.PseudoColumn, l *level) (*node, error) {
+	for at := l; at != nil; at = at.parent {
+		for _, src := range at.sources {
+			if len(e.Qualifier) > 0 && !src.matches(e.Qualifier) {
+				continue
+			}
+			for i := range src.cols {
+				c := &src.cols[i]
+				switch {
+				case e.Name == "$ACTION" && c.name == e.Name,
+					e.Name == "$IDENTITY" && c.base != nil && c.base.Auto != nil,
+					e.Name == "$ROWGUID" && c.base != nil && c.base.RowGUID:
+					return src.resolve(i)
+				}
+			}
+		}
+	}
+	return nil, mserr.InvalidColumn(e.Name)
+}
+
+// unary binds +x, -x and ~x. A minus belongs to the number behind it.
+func (b *binder) unary(e *syntax.UnaryExpr, l *level) (*node, error) {
+	if lit, ok := e.X.(*syntax.Literal); ok && e.Op == syntax.OpMinus {
+		switch lit.Kind {
+		case syntax.IntLit, syntax.DecimalLit, syntax.FloatLit:
+			return number("-"+lit.Text, "-"+lit.Text)
+		}
+	}
+	x, err := b.expr(e.X, l)
+	if err != nil || e.Op == syntax.OpPlus {
+		return x, err
+	}
+	if e.Op == syntax.OpMinus {
+		t, err := types.NegateType(x.typ)
+		if err != nil {
+			return nil, err
+		}
+		return fold(call(makeKey(keyNegate, typeKey(x.typ), typeKey(t)), t, x))
+	}
+	t, err := types.BitNotType(x.typ)
+	if err != nil {
+		return nil, err
+	}
+	return fold(call(makeKey(keyBitNot, typeKey(x.typ)), t, x))
+}
+
+// fold computes a function of constants at once, unless that fails: then the error belongs to the execution.
+func fold(n *node, err error) (*node, error) {
+	if err != nil || n.op != opCall && n.op != opConcat {
+		return n, err
+	}
+	for _, a := range n.args {
+		if a.op != opConst {
+			return n, nil
+		}
+	}
+	v, err := n.eval(nil, nil)
+	if err != nil {
+		return n, nil
+	}
+	c := constant(v, n.typ)
+	c.label = n.label
+	return c, nil
+}
+
+// arithOps maps the parser's operators.
+var arithOps = map[syntax.Op]types.Op{
+	syntax.OpAdd: types.Add, syntax.OpSub: types.Sub, syntax.OpMul: types.Mul, syntax.OpDiv: types.Div,
+	syntax.OpMod: types.Mod, syntax.OpBitAnd: types.BitAnd, syntax.OpBitOr: types.BitOr, syntax.OpBitXor: types.BitXor,
+}
+
+// binary binds arithmetic and concatenation. Long chains lean to the left and are bound without recursion.
+func (b *binder) binary(e *syntax.BinaryExpr, l *level) (*node, error) {
+	chain := []*syntax.BinaryExpr{e}
+	for {
+		x, ok := chain[len(chain)-1].X.(*syntax.BinaryExpr)
+		if !ok {
+			break
+		}
+		chain = append(chain, x)
+	}
+	n, err := b.expr(chain[len(chain)-1].X, l)
+	for i := len(chain) - 1; i >= 0 && err == nil; i-- {
+		var y *node
+		if y, err = b.expr(chain[i].Y, l); err == nil {
+			n, err = arith(arithOps[chain[i].Op], n, y)
+		}
+	}
+	return n, err
+}
+
+// arith makes "x op y".
+func arith(op types.Op, x, y *node) (*node, error) {
+	t, err := types.ArithType(op, x.typ, y.typ)
+	if err != nil {
+		return nil, err
+	}
+	if t.IsString() {
+		if t.Collation, err = collationOf(op.String(), x, y); err != nil {
+			return nil, err
+		}
+	}
+	if op == types.Add && t.IsString() {
+		tx, ty := types.OperandTypes(op, x.typ, y.typ, t)
+		if t.Length == types.Max || tx.Length != types.Max && ty.Length != types.Max && tx.Length+ty.Length <= t.Length {
+			if x, err = implicitly(x, tx); err != nil {
+				return nil, err
+			}
+			if y, err = implicitly(y, ty); err != nil {
+				return nil, err
+			}
+			return fold(build(opConcat, t, x, y), nil)
+		}
+	}
+	return fold(call(makeKey(keyArith, strconv.Itoa(int(op)), typeKey(x.typ), typeKey(y.typ), typeKey(t)), t, x, y))
+}
+
+// caseExpr binds CASE. Error 8133 when all results are NULL constants.
+func (b *binder) caseExpr(e *syntax.CaseExpr, l *level) (*node, error) {
+	var operand *node
+	var err error
+	if e.Operand != nil {
+		if operand, err = b.expr(e.Operand, l); err != nil {
+			return nil, err
+		}
+	}
+	var conds, results []*node
+	for _, w := range e.Whens {
+		var c *node
+		if operand == nil {
+			c, err = b.cond(w.Cond, l)
+		} else {
+			var v *node
+			if v, err = b.expr(w.Value, l); err == nil {
+				c, err = compare("=", operand, v)
+			}
+		}
+		if err != nil {
+			return nil, err
+		}
+		r, err := b.expr(w.Then, l)
+		if err != nil {
+			return nil, err
+		}
+		conds, results = append(conds, c), append(results, r)
+	}
+	last := nullOf(types.NullType)
+	if e.Else != nil {
+		if last, err = b.expr(e.Else, l); err != nil {
+			return nil, err
+		}
+	}
+	return choose(conds, append(results, last))
+}
+
+// choose makes a CASE of conditions and one result more.
+func choose(conds, results []*node) (*node, error) {
+	allNull := true
+	for _, r := range results {
+		allNull = allNull && r.typ.ID == types.Null
+	}
+	if allNull {
+		return nil, mserr.InvalidCaseNulls()
+	}
+	t, err := unify(results)
+	if err != nil {
+		return nil, err
+	}
+	return caseOf(t, conds, results), nil
+}
+
+// caseOf is choose for results that are of one type already.
+func caseOf(t types.Type, conds, results []*node) *node {
+	args := make([]*node, 0, 2*len(results)-1)
+	null := false
+	for i, r := range results {
+		if i < len(conds) {
+			args = append(args, conds[i])
+		}
+		args = append(args, r)
+		null = null || r.null
+	}
+	n := build(opCase, t, args...)
+	n.null = null
+	return n
+}
+
+// iif binds IIF.
+func (b *binder) iif(e *syntax.IIfExpr, l *level) (*node, error) {
+	c, err := b.cond(e.Cond, l)
+	if err != nil {
+		return nil, err
+	}
+	rs, err := b.exprs([]syntax.Expr{e.Then, e.Else}, l)
+	if err != nil {
+		return nil, err
+	}
+	return choose([]*node{c}, rs)
+}
+
+// cast binds CAST and CONVERT. Errors: 529 and those of the type.
+func (b *binder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Expr, try bool, l *level) (*node, error) {
+	to, err := b.typeOf(ref, types.NamedForCast)
+	if err != nil {
+		return nil, err
+	}
+	x, err := b.expr(e, l)
+	if err != nil {
+		return nil, err
+	}
+	if x.typ.ID != types.Null {
+		if err := types.CheckExplicit(x.typ, to); err != nil {
+			return nil, err
+		}
+	}
+	if to.IsCharacter() && x.typ.IsCharacter() {
+		to.Collation = x.typ.Collation
+	}
+	if style == nil {
+		return convert(x, to, types.NoStyle, try)
+	}
+	s, err := b.expr(style, l)
+	if err != nil {
+		return nil, err
+	}
+	if s, err = implicitly(s, types.IntType); err != nil {
+		return nil, err
+	}
+	if v, ok := s.val.(int64); ok && s.op == opConst {
+		return convert(x, to, int(v), try)
+	}
+	key := keyConvertBy
+	if try {
+		key = keyTryConvertBy
+	}
+	n, err := call(makeKey(key, typeKey(x.typ), typeKey(to)), to, x, s)
+	if err == nil {
+		n.null = true
+	}
+	return n, err
+}
+
+// trim binds TRIM in its long forms.
+func (b *binder) trim(e *syntax.TrimExpr, l *level) (*node, error) {
+	name := "TRIM"
+	switch e.Side {
+	case "LEADING":
+		name = "LTRIM"
+	case "TRAILING":
+		name = "RTRIM"
+	}
+	args := []syntax.Expr{e.X}
+	if e.Chars != nil {
+		args = append(args, e.Chars)
+	}
+	return b.builtin(name, args, nil, l)
+}
+
+// collate binds COLLATE. Errors: 447 for a type without collation, 448 for an unknown name.
+func (b *binder) collate(e *syntax.CollateExpr, l *level) (*node, error) {
+	c, ok := types.CollationByName(e.Collation)
+	if !ok {
+		return nil, mserr.InvalidCollation(e.Collation)
+	}
+	x, err := b.expr(e.X, l)
+	if err != nil {
+		return nil, err
+	}
+	if x.typ.ID == types.Null {
+		x = nullOf(types.VarCharOf(1))
+	}
+	if !x.typ.IsCharacter() {
+		return nil, mserr.New(447, 16, "Expression type %s is invalid for COLLATE clause.", typeName(x.typ))
+	}
+	r := *x
+	r.typ.Collation, r.label = c, explicit
+	return &r, nil
+}

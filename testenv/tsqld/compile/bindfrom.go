@@ -1,0 +1,702 @@
+package compile
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// from binds a FROM clause; its sources become those of the level. It is nil without one.
+func (b *binder) from(list []syntax.TableSource, l *level) (fromNode, error) {
+	var all fromNode
+	for _, ts := range list {
+		f, err := b.tableSource(ts, l, l.parent)
+		if err != nil {
+			return nil, err
+		}
+		all = cross(all, f)
+	}
+	return all, nil
+}
+
+// cross joins two items of FROM without a condition; nil ones are nothing.
+func cross(x, y fromNode) fromNode {
+	switch {
+	case x == nil:
+		return y
+	case y == nil:
+		return x
+	}
+	return &join{kind: "JOIN", left: x, right: y}
+}
+
+// tableSource binds an item of FROM and adds its sources to l. outer is what subqueries and arguments in
+// it see: the query around, and under APPLY the items to the left.
+func (b *binder) tableSource(ts syntax.TableSource, l, outer *level) (fromNode, error) {
+	switch ts := ts.(type) {
+	case *syntax.TableName:
+		src, err := b.tableName(ts)
+		if err != nil {
+			return nil, err
+		}
+		return src, l.expose(src, ts.Alias.Name != "")
+	case *syntax.TableVar:
+		src, err := b.tableVar(ts)
+		if err != nil {
+			return nil, err
+		}
+		return src, l.expose(src, ts.Alias.Name != "")
+	case *syntax.DerivedTable:
+		q, err := b.query(ts.Query, outer, queryUse{})
+		if err != nil {
+			return nil, err
+		}
+		if q, err = renamed(q, ts.Alias.Name, ts.Columns); err != nil {
+			return nil, err
+		}
+		src := q.source(b.alias("q"), ts.Alias.Name)
+		src.lineage = q.core
+		return src, l.expose(src, true)
+	case *syntax.ValuesTable:
+		q, err := b.values(ts.Rows, outer)
+		if err != nil {
+			return nil, err
+		}
+		if q, err = renamed(q, ts.Alias.Name, ts.Columns); err != nil {
+			return nil, err
+		}
+		src := q.source(b.alias("q"), ts.Alias.Name)
+		return src, l.expose(src, true)
+	case *syntax.TableFunc:
+		src, err := b.tableFunc(ts, outer)
+		if err != nil {
+			return nil, err
+		}
+		return src, l.expose(src, ts.Alias.Name != "")
+	case *syntax.OpenJSON:
+		src, err := b.openJSON(ts, outer)
+		if err != nil {
+			return nil, err
+		}
+		return src, l.expose(src, ts.Alias.Name != "")
+	case *syntax.ParenTable:
+		return b.tableSource(ts.X, l, outer)
+	case *syntax.Join:
+		return b.joined(ts, l, outer)
+	case *syntax.Pivot:
+		return b.pivot(ts, l, outer)
+	case *syntax.Unpivot:
+		return b.unpivot(ts, l, outer)
+	}
+	return nil, mserr.NotSupported("this kind of table source (%T)", ts)
+}
+
+// expose adds a source to a level. Errors: 1011 an alias twice, 1013 a table twice.
+func (l *level) expose(src *source, aliased bool) error {
+	if src.name != "" {
+		for _, other := range l.sources {
+			if !strings.EqualFold(other.name, src.name) {
+				continue
+			}
+			if aliased {
+				return mserr.DuplicateCorrelation(src.name)
+			}
+			if strings.EqualFold(other.schema, src.schema) && strings.EqualFold(other.db, src.db) {
+				return mserr.SameExposedNames(src.name, other.name)
+			}
+		}
+	}
+	l.sources = append(l.sources, src)
+	return nil
+}
+
+// renamed gives a derived table's columns their names. Errors: 8155 unnamed, 8156 twice, 8158 and 8159 counts.
+func renamed(q *query, alias string, names []syntax.Ident) (*query, error) {
+	r := *q
+	r.cols = append([]outColumn(nil), q.cols...)
+	switch {
+	case names == nil:
+	case len(names) < len(r.cols):
+		return nil, mserr.MoreColumnsThanListed(alias)
+	case len(names) > len(r.cols):
+		return nil, mserr.FewerColumnsThanListed(alias)
+	}
+	seen := map[string]bool{}
+	for i := range r.cols {
+		if names != nil {
+			r.cols[i].name = names[i].Name
+		}
+		name := r.cols[i].name
+		if name == "" {
+			return nil, mserr.UnnamedColumn(i+1, alias)
+		}
+		if seen[catalog.Fold(name)] {
+			return nil, mserr.DuplicateColumnOf(name, alias)
+		}
+		seen[catalog.Fold(name)] = true
+	}
+	return &r, nil
+}
+
+// lockHints are the table hints that ask for locks.
+var lockHints = map[string]bool{"UPDLOCK": true, "XLOCK": true, "TABLOCKX": true, "HOLDLOCK": true, "SERIALIZABLE": true, "REPEATABLEREAD": true}
+
+// tableName binds a name in FROM: a common table expression, a table, a view, a system view. Error 208.
+func (b *binder) tableName(ts *syntax.TableName) (*source, error) {
+	name := ts.Name
+	var src *source
+	var err error
+	if c := b.place.ctes.find(name); c != nil {
+		src, err = b.cte(c)
+	} else {
+		src, err = b.objectSource(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range ts.Hints {
+		if lockHints[h.Name] {
+			b.needs.Locks = true
+		}
+		if err := b.indexHint(h, src); err != nil {
+			return nil, err
+		}
+	}
+	if ts.Alias.Name != "" {
+		src.name, src.schema, src.db = ts.Alias.Name, "", ""
+	}
+	return src, nil
+}
+
+// indexHint checks that the indexes of INDEX(...) exist; SQLite chooses by itself. Error 308.
+func (b *binder) indexHint(h *syntax.TableHint, src *source) error {
+	if h.Name != "INDEX" || src.base == nil {
+		return nil
+	}
+	for _, a := range h.Args {
+		if c, ok := a.(*syntax.ColumnRef); ok && src.base.Index(c.Column()) == nil {
+			return mserr.UnknownIndexHint(c.Column(), src.schema+"."+src.base.Name)
+		}
+	}
+	return nil
+}
+
+// tableVar binds a table variable. Error 1087.
+func (b *binder) tableVar(ts *syntax.TableVar) (*source, error) {
+	t := b.localTable(ts.Name)
+	if t == nil {
+		return nil, mserr.UndeclaredTableVariable(ts.Name)
+	}
+	src := b.tableOf(nil, t)
+	src.name = ts.Name
+	if ts.Alias.Name != "" {
+		src.name = ts.Alias.Name
+	}
+	return src, nil
+}
+
+// localTable finds a temporary table or table variable; not inside views and functions being expanded.
+func (b *binder) localTable(name string) *catalog.Table {
+	if b.place.owner >= 0 || b.place.system {
+		return nil
+	}
+	return b.scope.LocalTable(name)
+}
+
+// objectSource binds the name of an object as a source. Error 208.
+func (b *binder) objectSource(name *syntax.ObjectName) (*source, error) {
+	if strings.HasPrefix(name.Last(), "#") {
+		t := b.localTable(name.Last())
+		if t == nil {
+			return nil, mserr.InvalidObject(name.String())
+		}
+		src := b.tableOf(nil, t)
+		src.name = name.Last()
+		return src, nil
+	}
+	db, o, err := b.object(name)
+	if err != nil {
+		return nil, err
+	}
+	switch o := o.(type) {
+	case *catalog.Table:
+		b.use(db, o, "SELECT")
+		return b.tableOf(db, o), nil
+	case *catalog.View:
+		b.use(db, o, "SELECT")
+		return b.view(db, o)
+	case nil:
+		src, err := b.systemSource(db, name)
+		if src != nil || err != nil {
+			return src, err
+		}
+	}
+	return nil, mserr.InvalidObject(name.String())
+}
+
+// tableOf makes the source of a table; db is nil for temporary ones.
+func (b *binder) tableOf(db *catalog.Database, t *catalog.Table) *source {
+	src := &source{alias: b.alias("t"), name: t.Name, base: t}
+	if db == nil {
+		src.table = "temp." + quote(t.SQLName)
+		b.local(t)
+	} else {
+		src.db, src.home = db.Name, db.ID
+		if s := db.SchemaByID(t.SchemaID); s != nil {
+			src.schema = s.Name
+		}
+		src.table = db.SQLName() + "." + quote(t.SQLName)
+		b.attach(db.ID)
+	}
+	b.tableColumns(src, db, t)
+	return src
+}
+
+// tableColumns fills in the columns of a table.
+func (b *binder) tableColumns(src *source, db *catalog.Database, t *catalog.Table) {
+	src.cols = make([]sourceColumn, len(t.Columns))
+	for i, c := range t.Columns {
+		src.cols[i] = sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: implicit, sql: c.SQLName, base: c}
+		if c.SQLName == "" {
+			src.cols[i].expand = func() (*node, error) { return b.formula(db, t, c, src) }
+		}
+	}
+}
+
+// formula binds the expression of a computed column over a source of its table.
+func (b *binder) formula(db *catalog.Database, t *catalog.Table, c *catalog.Column, src *source) (n *node, err error) {
+	e, err := c.Formula.Memo.Get(func() (any, error) { return syntax.ParseExpr(c.Formula.Text, syntax.DefaultOptions) })
+	if err != nil {
+		return nil, err
+	}
+	p := b.place
+	if db != nil {
+		p = b.inside(db, t)
+	}
+	err = b.within(p, func() error {
+		if n, err = b.expr(e.(syntax.Expr), &level{sources: []*source{src}}); err != nil {
+			return err
+		}
+		n, err = implicitly(n, c.Type)
+		return err
+	})
+	return n, err
+}
+
+// systemSource binds a system table or view; nil if the name is none.
+func (b *binder) systemSource(db *catalog.Database, name *syntax.ObjectName) (*source, error) {
+	schema := name.Schema()
+	if schema == "" && b.place.system {
+		schema = "sys"
+	}
+	if schema == "" {
+		return nil, nil
+	}
+	if t := catalog.FindSystemTable(schema, name.Last()); t != nil {
+		return b.systemTable(db, t), nil
+	}
+	v := catalog.FindSystemView(schema, name.Last())
+	if v == nil {
+		return nil, nil
+	}
+	parsed, err := v.Memo.Get(func() (any, error) { return parseView(v.Text, true) })
+	if err != nil {
+		return nil, err
+	}
+	return b.expandView(parsed.(*syntax.CreateViewStmt), v.Name, v.Schema, db.Name, place{db: db, schemas: []string{"sys"}, owner: 0, system: true})
+}
+
+// systemTable makes the source of a row set of the server.
+func (b *binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *source {
+	temp := "sys_" + strconv.Itoa(db.ID) + "_" + catalog.Fold(t.Schema+"_"+t.Name)
+	found := false
+	for _, s := range b.needs.System {
+		found = found || s.Temp == temp
+	}
+	if !found {
+		b.needs.System = append(b.needs.System, SystemRef{db, t, temp})
+	}
+	src := &source{alias: b.alias("t"), name: t.Name, schema: t.Schema, db: db.Name, table: "temp." + quote(temp)}
+	for i, c := range t.Columns {
+		src.cols = append(src.cols, sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: implicit, sql: columnName(i)})
+	}
+	return src
+}
+
+// view expands a view.
+func (b *binder) view(db *catalog.Database, v *catalog.View) (*source, error) {
+	parsed, err := v.Memo.Get(func() (any, error) { return parseView(v.Text, v.QuotedIdentifier) })
+	if err != nil {
+		return nil, err
+	}
+	schema := ""
+	if s := db.SchemaByID(v.SchemaID); s != nil {
+		schema = s.Name
+	}
+	src, err := b.expandView(parsed.(*syntax.CreateViewStmt), v.Name, schema, db.Name, b.inside(db, v))
+	if err != nil {
+		return nil, err
+	}
+	switch visible := visibleColumns(src); {
+	case visible > len(v.Columns) && len(v.Columns) > 0:
+		// The table behind a SELECT * has got columns since: the view has those that it was created with.
+		n := 0
+		for i := range src.cols {
+			if src.cols[i].hidden {
+				continue
+			}
+			if n++; n > len(v.Columns) {
+				src.cols[i].hidden = true
+			}
+		}
+	case visible < len(v.Columns):
+		return nil, mserr.ViewMoreColumns(v.Name)
+	}
+	return src, nil
+}
+
+// visibleColumns counts the columns that are not hidden.
+func visibleColumns(src *source) int {
+	n := 0
+	for _, c := range src.cols {
+		if !c.hidden {
+			n++
+		}
+	}
+	return n
+}
+
+// expandView binds the query of a view as a derived table.
+func (b *binder) expandView(st *syntax.CreateViewStmt, name, schema, db string, p place) (src *source, err error) {
+	err = b.within(p, func() error {
+		q, err := b.query(st.Query, nil, queryUse{ordered: true})
+		if err != nil {
+			return err
+		}
+		if q, err = renamed(q, name, st.Columns); err != nil {
+			return err
+		}
+		src = q.source(b.alias("q"), name)
+		src.schema, src.db, src.lineage = schema, db, q.core
+		return nil
+	})
+	return src, err
+}
+
+// parseView parses the text of a view.
+func parseView(text string, quoted bool) (*syntax.CreateViewStmt, error) {
+	batch, err := syntax.Parse(text, syntax.Options{QuotedIdentifier: quoted})
+	if err != nil {
+		return nil, err
+	}
+	for _, st := range batch.Stmts {
+		if v, ok := st.(*syntax.CreateViewStmt); ok {
+			return v, nil
+		}
+	}
+	return nil, mserr.NotSupported("the text of a view that holds no CREATE VIEW")
+}
+
+// values binds a table constructor. Error 10709.
+func (b *binder) values(rows [][]syntax.Expr, outer *level) (*query, error) {
+	var bound [][]*node
+	for _, row := range rows {
+		if len(row) != len(rows[0]) {
+			return nil, mserr.RowConstructorCount()
+		}
+		ns, err := b.exprs(row, &level{parent: outer})
+		if err != nil {
+			return nil, err
+		}
+		bound = append(bound, ns)
+	}
+	return valuesQuery(bound)
+}
+
+// valuesQuery makes a query of rows: a UNION ALL of SELECTs with the columns' common types.
+func valuesQuery(rows [][]*node) (*query, error) {
+	for i := range rows[0] {
+		column := make([]*node, len(rows))
+		for k := range rows {
+			column[k] = rows[k][i]
+		}
+		if _, err := unify(column); err != nil {
+			return nil, err
+		}
+		for k := range rows {
+			rows[k][i] = column[k]
+		}
+	}
+	parts := make([]*query, len(rows))
+	for k, row := range rows {
+		parts[k] = &query{core: &core{}}
+		for _, n := range row {
+			parts[k].add(n, outColumn{typ: n.typ, null: n.null, label: n.label})
+		}
+	}
+	return unionAll(parts), nil
+}
+
+// unionAll joins queries of the same types, as a balanced tree: SQLite limits how many terms may follow
+// each other.
+func unionAll(parts []*query) *query {
+	if len(parts) == 1 {
+		return parts[0]
+	}
+	x, y := unionAll(parts[:len(parts)/2]), unionAll(parts[len(parts)/2:])
+	r := &query{set: &setQuery{"UNION ALL", x, y}, cols: append([]outColumn(nil), x.cols...)}
+	for i := range r.cols {
+		r.cols[i].null = x.cols[i].null || y.cols[i].null
+	}
+	return r
+}
+
+// joinWords are SQLite's joins. A cross join is written as JOIN, because CROSS JOIN would fix the order in which SQLite reads.
+var joinWords = map[syntax.JoinKind]string{
+	syntax.InnerJoin: "JOIN", syntax.CrossJoin: "JOIN", syntax.LeftJoin: "LEFT JOIN", syntax.RightJoin: "RIGHT JOIN", syntax.FullJoin: "FULL JOIN",
+}
+
+// joined binds a join.
+func (b *binder) joined(ts *syntax.Join, l, outer *level) (fromNode, error) {
+	start := len(l.sources)
+	left, err := b.tableSource(ts.Left, l, outer)
+	if err != nil {
+		return nil, err
+	}
+	middle := len(l.sources)
+	if ts.Kind == syntax.CrossApply || ts.Kind == syntax.OuterApply {
+		return b.apply(ts, left, l, start, middle)
+	}
+	right, err := b.tableSource(ts.Right, l, outer)
+	if err != nil {
+		return nil, err
+	}
+	j := &join{kind: joinWords[ts.Kind], left: left, right: right}
+	if ts.On != nil {
+		// Only what the join joins can be named in its condition.
+		on := &level{parent: l.parent, sources: l.sources[start:], agg: &aggregation{refuse: mserr.AggregateInOn()}}
+		if j.on, err = b.cond(ts.On, on); err != nil {
+			return nil, err
+		}
+	}
+	if left == nil || right == nil { // rows that need no table of SQLite: see apply
+		if j.kind == "JOIN" && j.on == nil {
+			return cross(left, right), nil
+		}
+		return &join{kind: j.kind, left: orOneRow(left), right: orOneRow(right), on: j.on}, nil
+	}
+	for i, src := range l.sources[start:] {
+		nullable := j.kind == "FULL JOIN" || j.kind == "LEFT JOIN" && i >= middle-start || j.kind == "RIGHT JOIN" && i < middle-start
+		if nullable {
+			src.allowNull()
+		}
+	}
+	return j, nil
+}
+
+// orOneRow is the source of one row without columns where there is none.
+func orOneRow(f fromNode) fromNode {
+	if f != nil {
+		return f
+	}
+	return &source{alias: "one", query: &query{core: &core{items: []*node{constant(int64(1), types.IntType)}}, cols: []outColumn{{typ: types.IntType}}}}
+}
+
+// allowNull notes that a source may be on the side of an outer join that has no row.
+func (s *source) allowNull() {
+	for i := range s.cols {
+		s.cols[i].null = true
+	}
+}
+
+// apply binds CROSS APPLY and OUTER APPLY. SQLite has no lateral subqueries; so a right side that depends on the
+// left one is merged into the query if it is simple enough, and else made into a text of rows by a
+// correlated subquery, which json_each takes apart.
+func (b *binder) apply(ts *syntax.Join, left fromNode, l *level, start, middle int) (fromNode, error) {
+	isOuter := ts.Kind == syntax.OuterApply
+	lefts := l.sources[start:middle]
+	was := make([]bool, len(lefts))
+	for i, src := range lefts {
+		was[i], src.used = src.used, false
+	}
+	inner := &level{parent: l.parent}
+	right, err := b.tableSource(ts.Right, inner, &level{parent: l.parent, sources: l.sources})
+	if err != nil {
+		return nil, err
+	}
+	dependent := false
+	for i, src := range lefts {
+		dependent = dependent || src.used
+		src.used = src.used || was[i]
+	}
+	for _, src := range inner.sources {
+		if err := l.expose(src, true); err != nil {
+			return nil, err
+		}
+		if isOuter {
+			src.allowNull()
+		}
+	}
+	kind := "JOIN"
+	if isOuter {
+		kind = "LEFT JOIN"
+	}
+	src, ok := right.(*source)
+	if !dependent || ok && src.rowset != nil {
+		return &join{kind: kind, left: orOneRow(left), right: right}, nil
+	}
+	if !ok || src.query == nil {
+		return nil, mserr.NotSupported("APPLY of a join whose parts depend on the left side")
+	}
+	if f, ok := merged(src, left, isOuter); ok {
+		return f, nil
+	}
+	src.lateral()
+	return &join{kind: kind, left: left, right: src}, nil
+}
+
+// merged joins a simple dependent subquery to the left side directly; ok is false if it is not simple enough.
+func merged(src *source, left fromNode, isOuter bool) (fromNode, bool) {
+	q := src.query
+	if !q.plain() {
+		return nil, false
+	}
+	c := q.core
+	bind := func() {
+		for i := range src.cols {
+			n := c.items[i]
+			src.cols[i].expand = func() (*node, error) {
+				r := *n
+				r.null = r.null || isOuter
+				return &r, nil
+			}
+		}
+	}
+	if c.from == nil && c.where == nil {
+		bind()
+		return left, true
+	}
+	leaf, ok := c.from.(*source)
+	if !ok || leaf.rowset != nil || leaf.query != nil && isOuter {
+		return nil, false
+	}
+	if leaf.query != nil && leaf.query.correlated() {
+		return nil, false
+	}
+	if isOuter {
+		for _, n := range c.items {
+			if n.op != opCol || n.src != leaf {
+				return nil, false
+			}
+		}
+		bind()
+		return &join{kind: "LEFT JOIN", left: left, right: leaf, on: c.where}, true
+	}
+	bind()
+	return &join{kind: "JOIN", left: left, right: leaf, on: c.where}, true
+}
+
+// correlated reports whether a query names sources that are not its own.
+func (q *query) correlated() bool {
+	own := map[*source]bool{}
+	q.ownSources(own)
+	found := false
+	q.eachNode(func(n *node) {
+		n.walk(func(x *node) bool {
+			if x.op == opCol && !own[x.src] {
+				found = true
+			}
+			if x.sub != nil {
+				x.sub.ownSources(own)
+				found = found || x.sub.namesOther(own)
+			}
+			return !found
+		})
+	})
+	return found
+}
+
+// namesOther reports columns of sources outside a set.
+func (q *query) namesOther(own map[*source]bool) bool {
+	found := false
+	q.eachNode(func(n *node) {
+		n.walk(func(x *node) bool {
+			if x.op == opCol && !own[x.src] {
+				found = true
+			}
+			if x.sub != nil {
+				x.sub.ownSources(own)
+				found = found || x.sub.namesOther(own)
+			}
+			return !found
+		})
+	})
+	return found
+}
+
+// ownSources collects the sources of a query's FROM clauses.
+func (q *query) ownSources(own map[*source]bool) {
+	if q == nil {
+		return
+	}
+	q.inner.ownSources(own)
+	if q.set != nil {
+		q.set.x.ownSources(own)
+		q.set.y.ownSources(own)
+	}
+	if q.recursive != nil {
+		own[q.recursive.src] = true
+		q.recursive.anchor.ownSources(own)
+		for _, s := range q.recursive.steps {
+			s.ownSources(own)
+		}
+	}
+	if q.core != nil {
+		fromSources(q.core.from, own)
+	}
+}
+
+// fromSources collects the sources of an item of FROM.
+func fromSources(f fromNode, own map[*source]bool) {
+	switch f := f.(type) {
+	case *join:
+		fromSources(f.left, own)
+		fromSources(f.right, own)
+	case *source:
+		own[f] = true
+		f.query.ownSources(own)
+	}
+}
+
+// lateral turns a derived table into rows of a text that a correlated subquery makes.
+func (s *source) lateral() {
+	q := s.query
+	s.query = nil
+	s.rowset = &node{op: opScalar, typ: types.NVarCharMax, null: true, sub: q.asRows(), one: true, traits: hasSubquery}
+	s.fields()
+}
+
+// fields makes the columns of a source those of the rows of a text.
+func (s *source) fields() {
+	for i := range s.cols {
+		c := &s.cols[i]
+		c.expand = func() (*node, error) {
+			n, err := call(makeKey(keyField, strconv.Itoa(i)), c.typ, &node{op: opCol, typ: types.NVarCharMax, null: true, src: s, col: valueColumn, traits: hasColumn})
+			if err != nil {
+				return nil, err
+			}
+			n.traits &^= canFail
+			n.null, n.label = c.null, c.label
+			return n, nil
+		}
+	}
+}
+
+// asRows is the query whose only row is the text of all rows of q.
+func (q *query) asRows() *query {
+	return &query{inner: q, document: documentRows, documentKey: keyRows, cols: []outColumn{{typ: types.NVarCharMax, null: true}}}
+}

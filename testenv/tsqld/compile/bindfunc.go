@@ -1,0 +1,346 @@
+package compile
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// funcCall binds a call in any of its forms.
+func (b *binder) funcCall(e *syntax.FuncCall, l *level) (*node, error) {
+	if len(e.Name.Parts) > 1 {
+		if strings.EqualFold(e.Name.Schema(), "sys") && e.Name.Database() == "" {
+			return b.builtin(e.Name.Last(), e.Args, e, l)
+		}
+		return b.userFunction(e, l)
+	}
+	return b.builtin(e.Name.Last(), e.Args, e, l)
+}
+
+// lazyFuncs are built-in functions of which not all arguments are evaluated.
+var lazyFuncs = map[string]func(*binder, []*node) (*node, error){
+	"COALESCE": (*binder).coalesce,
+	"NULLIF":   (*binder).nullIf,
+	"ISNULL":   (*binder).isNullCall,
+	"CHOOSE":   (*binder).choose,
+}
+
+// builtin binds a built-in function by name; call has the rest of its syntax, nil for plain ones.
+func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l *level) (*node, error) {
+	f, ok := builtin.Lookup(name)
+	if !ok {
+		return nil, mserr.NotRecognized(name, "built-in function name")
+	}
+	if f.Kind != builtin.Scalar {
+		if e == nil {
+			return nil, mserr.NotRecognized(name, "built-in function name")
+		}
+		return b.aggregate(f, e, l)
+	}
+	if e != nil {
+		switch {
+		case e.Over != nil:
+			return nil, mserr.NotWindowFunction(name)
+		case e.Star, e.Distinct, e.WithinGroup != nil:
+			return nil, mserr.Syntax(name)
+		}
+	}
+	var nodes []*node
+	if f.DatePart && len(args) > 0 {
+		part, ok := args[0].(*syntax.Keyword)
+		if !ok {
+			return nil, mserr.InvalidParameter(1, strings.ToLower(name))
+		}
+		word := strings.ToLower(part.Name)
+		nodes = append(nodes, constant(word, types.VarCharOf(len(word))))
+		args = args[1:]
+	}
+	rest, err := b.exprs(args, l)
+	if err != nil {
+		return nil, err
+	}
+	nodes = append(nodes, rest...)
+	if lazy := lazyFuncs[f.Name]; lazy != nil {
+		if err := f.CheckCount(len(nodes)); err != nil {
+			return nil, err
+		}
+		return lazy(b, nodes)
+	}
+	return b.callBuiltin(f, nodes)
+}
+
+// callBuiltin makes the call of a scalar function over bound arguments.
+func (b *binder) callBuiltin(f *builtin.Func, args []*node) (*node, error) {
+	ts := make([]types.Type, len(args))
+	consts := make([]types.Value, len(args))
+	for i, a := range args {
+		ts[i] = a.typ
+		if a.op == opConst {
+			consts[i] = a.val
+		}
+	}
+	t, err := f.ResultType(ts, consts)
+	if err != nil {
+		return nil, err
+	}
+	if t.IsCharacter() {
+		if t.Collation, err = collationOf(strings.ToLower(f.Name), args...); err != nil {
+			return nil, err
+		}
+	}
+	parts := []string{keyBuiltin, f.Name, typeKey(t)}
+	for _, a := range ts {
+		parts = append(parts, typeKey(a))
+	}
+	var n *node
+	switch f.Volatility {
+	case builtin.Statement, builtin.Session:
+		parts[0] = keyEnv
+		n = build(opEnv, t, args...)
+		n.key = makeKey(parts...)
+		n.traits |= hasEnv
+		n.null = true
+		return n, nil
+	}
+	if n, err = call(makeKey(parts...), t, args...); err != nil {
+		return nil, err
+	}
+	n.null = n.null || !f.NullResult || true
+	if f.Volatility == builtin.PerRow {
+		n.op, n.null = opPerRow, false
+		n.traits |= hasPerRow
+		return n, nil
+	}
+	return fold(n, nil)
+}
+
+// coalesce binds COALESCE. Error 4127 for NULL constants only.
+func (b *binder) coalesce(args []*node) (*node, error) {
+	allNull := true
+	for _, a := range args {
+		allNull = allNull && a.typ.ID == types.Null
+	}
+	if allNull {
+		return nil, mserr.CoalesceNulls()
+	}
+	t, err := unify(args)
+	if err != nil {
+		return nil, err
+	}
+	return coalesceOf(t, args...), nil
+}
+
+// coalesceOf is the first of arguments of one type that is not NULL.
+func coalesceOf(t types.Type, args ...*node) *node {
+	n := build(opCoalesce, t, args...)
+	n.null = true
+	for _, a := range args {
+		n.null = n.null && a.null
+	}
+	return n
+}
+
+// isNullCall binds ISNULL, whose type is that of the first argument.
+func (b *binder) isNullCall(args []*node) (*node, error) {
+	t := args[0].typ
+	if t.ID == types.Null {
+		if t = args[1].typ; t.ID == types.Null {
+			t = types.IntType
+		}
+	}
+	for i, a := range args {
+		n, err := implicitly(a, t)
+		if err != nil {
+			return nil, err
+		}
+		args[i] = n
+	}
+	return coalesceOf(t, args...), nil
+}
+
+// nullIf binds NULLIF. Error 4151 for a NULL constant in front.
+func (b *binder) nullIf(args []*node) (*node, error) {
+	if args[0].typ.ID == types.Null {
+		return nil, mserr.NullIfNull()
+	}
+	same, err := compare("=", args[0], args[1])
+	if err != nil {
+		return nil, err
+	}
+	t := args[0].typ
+	return caseOf(t, []*node{same}, []*node{nullOf(t), args[0]}), nil
+}
+
+// choose binds CHOOSE.
+func (b *binder) choose(args []*node) (*node, error) {
+	index, err := implicitly(args[0], types.IntType)
+	if err != nil {
+		return nil, err
+	}
+	conds := make([]*node, len(args)-1)
+	for i := range conds {
+		if conds[i], err = compare("=", index, constant(int64(i+1), types.IntType)); err != nil {
+			return nil, err
+		}
+	}
+	return choose(conds, append(append([]*node(nil), args[1:]...), nullOf(types.NullType)))
+}
+
+// userFunction binds a call of a scalar user-defined function. Errors: 4121 unknown, 313 and 8144 wrong number of arguments.
+func (b *binder) userFunction(e *syntax.FuncCall, l *level) (*node, error) {
+	db, o, err := b.object(e.Name)
+	if err != nil {
+		return nil, err
+	}
+	f, ok := o.(*catalog.Function)
+	if !ok || f.Kind != catalog.KindScalarFunction {
+		return nil, mserr.UnknownFunctionOrColumn(e.Name.Parts[0].Name, e.Name.String())
+	}
+	if e.Over != nil || e.Star || e.Distinct {
+		return nil, mserr.Syntax(e.Name.String())
+	}
+	b.use(db, f, "EXECUTE")
+	args, err := b.moduleArgs(db, f, e, l)
+	if err != nil {
+		return nil, err
+	}
+	n := build(opLocal, f.Returns, args...)
+	n.key = LocalFunction + strconv.Itoa(db.ID) + "|" + strconv.Itoa(int(f.ObjectID))
+	n.traits |= hasLocal | canFail
+	n.null = true
+	return n, nil
+}
+
+// moduleArgs binds the arguments of a user-defined function in the types of its parameters. DEFAULT stands
+// for the parameter's default. Errors: 313 too few, 8144 too many.
+func (b *binder) moduleArgs(db *catalog.Database, f *catalog.Function, e *syntax.FuncCall, l *level) ([]*node, error) {
+	switch {
+	case len(e.Args) < len(f.Params):
+		return nil, mserr.TooFewArguments(e.Name.String())
+	case len(e.Args) > len(f.Params):
+		return nil, mserr.TooManyProcArguments(e.Name.String())
+	}
+	args := make([]*node, len(f.Params))
+	for i, p := range f.Params {
+		if p.TableTypeID != 0 {
+			return nil, mserr.NotSupported("table-valued parameters of functions")
+		}
+		var n *node
+		var err error
+		if _, ok := e.Args[i].(*syntax.Default); ok {
+			n, err = b.paramDefault(db, f, p)
+		} else {
+			n, err = b.expr(e.Args[i], l)
+		}
+		if err == nil {
+			n, err = implicitly(n, p.Type)
+		}
+		if err != nil {
+			return nil, err
+		}
+		args[i] = n
+	}
+	return args, nil
+}
+
+// paramDefault binds the default of a parameter. Error 313 if it has none.
+func (b *binder) paramDefault(db *catalog.Database, f *catalog.Function, p catalog.Param) (n *node, err error) {
+	if !p.HasDefault {
+		return nil, mserr.TooFewArguments(f.Name)
+	}
+	e, err := syntax.ParseExpr(p.Default, syntax.Options{QuotedIdentifier: f.QuotedIdentifier})
+	if err != nil {
+		return nil, err
+	}
+	err = b.within(b.inside(db, f), func() error {
+		n, err = b.expr(e, nil)
+		return err
+	})
+	return n, err
+}
+
+// nextValue binds NEXT VALUE FOR. Error 208, 11726.
+func (b *binder) nextValue(e *syntax.NextValueExpr) (*node, error) {
+	if e.Over != nil {
+		return nil, mserr.NotSupported("NEXT VALUE FOR ... OVER")
+	}
+	db, o, err := b.object(e.Sequence)
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		return nil, mserr.InvalidObject(e.Sequence.String())
+	}
+	s, ok := o.(*catalog.Sequence)
+	if !ok {
+		return nil, mserr.NotSequence(e.Sequence.String())
+	}
+	b.use(db, s, "UPDATE")
+	b.attach(db.ID)
+	return &node{op: opLocal, typ: s.Type, key: LocalSequence + strconv.Itoa(db.ID) + "|" + strconv.Itoa(int(s.ObjectID)), traits: hasLocal | hasPerRow | canFail}, nil
+}
+
+// jsonObject binds JSON_OBJECT.
+func (b *binder) jsonObject(e *syntax.JSONObjectExpr, l *level) (*node, error) {
+	var args []*node
+	for i := range e.Keys {
+		pair, err := b.exprs([]syntax.Expr{e.Keys[i], e.Values[i]}, l)
+		if err != nil {
+			return nil, err
+		}
+		if pair[0], err = implicitly(pair[0], types.NVarCharMax); err != nil {
+			return nil, err
+		}
+		args = append(args, pair...)
+	}
+	return jsonCall(keyJSONObject, e.AbsentOnNull, args)
+}
+
+// jsonArray binds JSON_ARRAY.
+func (b *binder) jsonArray(e *syntax.JSONArrayExpr, l *level) (*node, error) {
+	args, err := b.exprs(e.Items, l)
+	if err != nil {
+		return nil, err
+	}
+	return jsonCall(keyJSONArray, !e.NullOnNull, args)
+}
+
+// jsonCall makes the call of a JSON constructor, whose key has the types of the arguments; those that are JSON already are marked.
+func jsonCall(key string, absent bool, args []*node) (*node, error) {
+	parts := []string{key, "0"}
+	if absent {
+		parts[1] = "1"
+	}
+	for _, a := range args {
+		k := typeKey(a.typ)
+		if isJSON(a) {
+			k = rawMark + k
+		}
+		parts = append(parts, k)
+	}
+	n, err := call(makeKey(parts...), types.NVarCharMax, args...)
+	if err == nil {
+		n.null = false
+	}
+	return n, err
+}
+
+// rawMark in front of a type in a key says that the text is JSON and is not to be quoted.
+const rawMark = "!"
+
+// isJSON reports whether a node yields JSON text: FOR JSON puts it into its document as it is.
+func isJSON(n *node) bool {
+	switch n.op {
+	case opCall:
+		return strings.HasPrefix(n.key, keyBuiltin+"|JSON_QUERY|") || strings.HasPrefix(n.key, keyBuiltin+"|JSON_MODIFY|") ||
+			strings.HasPrefix(n.key, keyJSONObject+"|") || strings.HasPrefix(n.key, keyJSONArray+"|")
+	case opScalar:
+		return n.sub.document == documentJSON
+	}
+	return false
+}

@@ -1,0 +1,813 @@
+package compile
+
+import (
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// queryUse says what a query is for, as far as its rules depend on it.
+type queryUse struct {
+	exists   bool // EXISTS: the select list does not matter
+	top      bool // a statement of its own: ORDER BY needs no TOP, and assignments may stand there
+	ordered  bool // the order of rows is kept although it is no statement: INSERT ... SELECT
+	assigned *[]assignment
+}
+
+// assignment is an item of SELECT @a = ....
+type assignment struct {
+	variable string
+	n        *node
+}
+
+// subquery binds a query that stands in an expression. Error 1046 where none may stand.
+func (b *binder) subquery(q *syntax.Query, l *level, exists bool) (*query, error) {
+	for at := l; at != nil; at = at.parent {
+		if at.noSubquery {
+			return nil, mserr.SubqueryNotAllowed()
+		}
+	}
+	if a := l.aggregates(); a != nil && a.inside {
+		return nil, mserr.AggregateInAggregate()
+	}
+	return b.query(q, l, queryUse{exists: exists})
+}
+
+// query binds a query expression.
+func (b *binder) query(q *syntax.Query, parent *level, use queryUse) (*query, error) {
+	if len(q.With) > 0 {
+		saved := b.place.ctes
+		defer func() { b.place.ctes = saved }()
+		if err := b.with(q.With); err != nil {
+			return nil, err
+		}
+	}
+	var r *query
+	var err error
+	switch body := unparen(q.Body).(type) {
+	case *syntax.Select:
+		r, err = b.selectQuery(body, q, parent, use)
+	case *syntax.SetOp:
+		r, err = b.setQuery(body, q, parent, use)
+	default:
+		err = mserr.NotSupported("this kind of query (%T)", body)
+	}
+	if err != nil || q.For == nil {
+		return r, err
+	}
+	return b.document(r, q.For)
+}
+
+// unparen takes parentheses off.
+func unparen(body syntax.QueryBody) syntax.QueryBody {
+	for {
+		p, ok := body.(*syntax.ParenQuery)
+		if !ok {
+			return body
+		}
+		body = p.X
+	}
+}
+
+// selectQuery binds one SELECT with the ORDER BY and OFFSET that belong to it.
+func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, use queryUse) (*query, error) {
+	l := &level{parent: parent, agg: &aggregation{grouped: s.GroupBy != nil}, windows: s.Windows}
+	c := &core{distinct: s.Distinct}
+	r := &query{core: c}
+	var err error
+	if c.from, err = b.from(s.From, l); err != nil {
+		return nil, err
+	}
+	if s.Where != nil {
+		l.agg.refuse = mserr.AggregateInWhere()
+		n, err := b.cond(s.Where, l)
+		if err != nil {
+			return nil, err
+		}
+		c.where = and(c.where, n)
+	}
+	if err := b.groupBy(s.GroupBy, c, l); err != nil {
+		return nil, err
+	}
+	l.agg.allowed, l.agg.windows = true, true
+	if err := b.items(s, r, l, use); err != nil {
+		return nil, err
+	}
+	l.agg.windows = false
+	if s.Having != nil {
+		if c.having, err = b.cond(s.Having, l); err != nil {
+			return nil, err
+		}
+	}
+	l.agg.windows = true
+	if err := b.orderBy(q.OrderBy, r, l, s); err != nil {
+		return nil, err
+	}
+	if err := b.checkGrouping(r, l); err != nil {
+		return nil, err
+	}
+	if err := b.limits(s.Top, q, r, l, use); err != nil {
+		return nil, err
+	}
+	if c.sets != nil {
+		return groupingSets(r)
+	}
+	return r, nil
+}
+
+// items binds the select list.
+func (b *binder) items(s *syntax.Select, r *query, l *level, use queryUse) error {
+	for _, item := range s.Items {
+		switch item := item.(type) {
+		case *syntax.SelectStar:
+			if use.exists {
+				r.add(constant(int64(1), types.IntType), outColumn{typ: types.IntType})
+				continue
+			}
+			if err := b.star(item, r, l); err != nil {
+				return err
+			}
+		case *syntax.SelectExpr:
+			n, err := b.expr(item.X, l)
+			if err != nil {
+				return err
+			}
+			r.add(n, outColumn{name: itemName(item), typ: n.typ, null: n.null, label: n.label, auto: baseColumn(n)})
+		case *syntax.SelectAssign:
+			if err := b.assign(item, r, l, use); err != nil {
+				return err
+			}
+		}
+	}
+	if use.assigned != nil && len(*use.assigned) > 0 && len(*use.assigned) != len(s.Items) {
+		return mserr.AssignAndRetrieve()
+	}
+	for _, n := range r.core.items {
+		if s.Distinct {
+			if err := sortable(n.typ); err != nil {
+				if !n.typ.Comparable() && n.typ.ID != types.Null {
+					return mserr.NotDistinct(typeName(n.typ))
+				}
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// add appends a result column.
+func (q *query) add(n *node, c outColumn) {
+	q.core.items = append(q.core.items, n)
+	q.cols = append(q.cols, c)
+}
+
+// baseColumn is the column of a table that a node is; nil for expressions.
+func baseColumn(n *node) *sourceColumn {
+	if n.op == opCol && n.col >= 0 && n.src.cols[n.col].base != nil {
+		return &n.src.cols[n.col]
+	}
+	return nil
+}
+
+// itemName is the name of a result column: the alias, or that of the column that it is.
+func itemName(item *syntax.SelectExpr) string {
+	if item.Alias.Name != "" {
+		return item.Alias.Name
+	}
+	switch x := item.X.(type) {
+	case *syntax.ColumnRef:
+		return x.Column()
+	case *syntax.PseudoColumn:
+		return x.Name
+	}
+	return ""
+}
+
+// star expands * and t.*. Errors: 263 without FROM, 107 for an unknown prefix.
+func (b *binder) star(item *syntax.SelectStar, r *query, l *level) error {
+	if len(l.sources) == 0 && len(item.Qualifier) == 0 {
+		return mserr.NoTable()
+	}
+	found := false
+	for _, src := range l.sources {
+		if len(item.Qualifier) > 0 && !src.matches(item.Qualifier) {
+			continue
+		}
+		found = true
+		for i := range src.cols {
+			if src.cols[i].hidden {
+				continue
+			}
+			n, err := src.resolve(i)
+			if err != nil {
+				return err
+			}
+			r.add(n, outColumn{name: src.cols[i].name, typ: n.typ, null: n.null, label: n.label, auto: baseColumn(n)})
+		}
+	}
+	if !found {
+		return mserr.New(107, 15, "The column prefix '%s' does not match with a table name or alias name used in the query.", dotted(item.Qualifier))
+	}
+	return nil
+}
+
+// assign binds SELECT @v = x.
+func (b *binder) assign(item *syntax.SelectAssign, r *query, l *level, use queryUse) error {
+	if use.assigned == nil {
+		return mserr.Syntax("=")
+	}
+	v, err := b.variable(item.Var)
+	if err != nil {
+		return err
+	}
+	n, err := b.expr(item.X, l)
+	if err != nil {
+		return err
+	}
+	if item.Op != syntax.OpNone {
+		if n, err = arith(arithOps[item.Op], v, n); err != nil {
+			return err
+		}
+	}
+	if n, err = implicitly(n, v.typ); err != nil {
+		return err
+	}
+	*use.assigned = append(*use.assigned, assignment{item.Var, n})
+	r.add(n, outColumn{name: item.Var, typ: n.typ, null: n.null})
+	return nil
+}
+
+// groupBy binds GROUP BY. Errors: 144 aggregates and subqueries, 164 constants.
+func (b *binder) groupBy(g *syntax.GroupBy, c *core, l *level) error {
+	if g == nil {
+		return nil
+	}
+	if g.All {
+		return mserr.NotSupported("GROUP BY ALL")
+	}
+	c.grouped = true
+	l.agg.refuse = mserr.AggregateInGroupBy()
+	sets := [][]int{nil}
+	plain := true
+	for _, item := range g.Items {
+		s, err := b.groupItem(item, c, l)
+		if err != nil {
+			return err
+		}
+		plain = plain && item.Kind == syntax.GroupPlain
+		var product [][]int
+		for _, x := range sets {
+			for _, y := range s {
+				product = append(product, append(append([]int(nil), x...), y...))
+			}
+		}
+		sets = product
+	}
+	if !plain {
+		c.sets = sets
+	}
+	return nil
+}
+
+// groupItem binds an element of GROUP BY and answers the grouping sets that it stands for.
+func (b *binder) groupItem(item *syntax.GroupItem, c *core, l *level) ([][]int, error) {
+	if item.Kind == syntax.GroupPlain {
+		n, err := b.expr(item.X, l)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case n.traits&hasSubquery != 0:
+			return nil, mserr.AggregateInGroupBy()
+		case n.traits&hasColumn == 0:
+			return nil, mserr.GroupByConstant()
+		}
+		if err := sortable(n.typ); err != nil {
+			return nil, err
+		}
+		for i, g := range c.group {
+			if same(g, n) {
+				return [][]int{{i}}, nil
+			}
+		}
+		c.group = append(c.group, n)
+		return [][]int{{len(c.group) - 1}}, nil
+	}
+	var parts [][][]int
+	for _, sub := range item.Sub {
+		s, err := b.groupItem(sub, c, l)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, s)
+	}
+	switch item.Kind {
+	case syntax.GroupList:
+		one := []int(nil)
+		for _, p := range parts {
+			one = append(one, p[0]...)
+		}
+		return [][]int{one}, nil
+	case syntax.GroupSets:
+		var all [][]int
+		for _, p := range parts {
+			all = append(all, p...)
+		}
+		return all, nil
+	case syntax.GroupRollup:
+		var all [][]int
+		for n := len(parts); n >= 0; n-- {
+			var one []int
+			for _, p := range parts[:n] {
+				one = append(one, p[0]...)
+			}
+			all = append(all, one)
+		}
+		return all, nil
+	}
+	if len(parts) > 12 {
+		return nil, mserr.New(10703, 15, "Too many grouping sets. The maximum number is %d.", 4096)
+	}
+	var all [][]int
+	for mask := 1<<len(parts) - 1; mask >= 0; mask-- {
+		var one []int
+		for i, p := range parts {
+			if mask&(1<<(len(parts)-1-i)) != 0 {
+				one = append(one, p[0]...)
+			}
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// checkGrouping refuses columns that are neither grouped nor inside an aggregate: 8120 in the select list, 8121 in HAVING, 8127 in ORDER BY.
+func (b *binder) checkGrouping(r *query, l *level) error {
+	c := r.core
+	c.grouped = c.grouped || l.agg.found || c.having != nil
+	if !c.grouped {
+		return nil
+	}
+	mine := map[*source]bool{}
+	for _, src := range l.sources {
+		mine[src] = true
+	}
+	for _, n := range c.items {
+		if bad := c.ungrouped(n, mine); bad != nil {
+			return mserr.NotGrouped(bad.qualified())
+		}
+	}
+	if c.having != nil {
+		if bad := c.ungrouped(c.having, mine); bad != nil {
+			return mserr.NotGroupedHaving(bad.qualified())
+		}
+	}
+	for _, o := range r.order {
+		if bad := c.ungrouped(o.n, mine); bad != nil {
+			return mserr.NotGroupedOrder(bad.qualified())
+		}
+	}
+	return nil
+}
+
+// qualified is a column's name with that of its source, as messages have it.
+func (n *node) qualified() string {
+	name := n.src.cols[n.col].name
+	if n.src.name != "" {
+		if n.src.schema != "" && n.src.base != nil && strings.EqualFold(n.src.name, n.src.base.Name) {
+			return n.src.schema + "." + n.src.name + "." + name
+		}
+		return n.src.name + "." + name
+	}
+	return name
+}
+
+// ungrouped finds a column of the given sources that stands outside aggregates and group expressions; nil for none.
+func (c *core) ungrouped(n *node, mine map[*source]bool) *node {
+	var bad *node
+	n.walk(func(x *node) bool {
+		if bad != nil {
+			return false
+		}
+		for _, g := range c.group {
+			if same(g, x) {
+				return false
+			}
+		}
+		switch x.op {
+		case opAgg, opGrouping:
+			return false
+		case opCol:
+			if mine[x.src] && x.col >= 0 {
+				bad = x
+			}
+		}
+		if x.sub != nil {
+			bad = c.ungroupedIn(x.sub, mine)
+		}
+		return true
+	})
+	return bad
+}
+
+// ungroupedIn is ungrouped for what a subquery names of the outer query.
+func (c *core) ungroupedIn(q *query, mine map[*source]bool) *node {
+	var bad *node
+	q.eachNode(func(n *node) {
+		if bad == nil {
+			bad = c.ungrouped(n, mine)
+		}
+	})
+	return bad
+}
+
+// eachNode visits the expressions of a query, those of derived tables included.
+func (q *query) eachNode(visit func(*node)) {
+	if q == nil {
+		return
+	}
+	q.inner.eachNode(visit)
+	if q.set != nil {
+		q.set.x.eachNode(visit)
+		q.set.y.eachNode(visit)
+	}
+	for _, o := range q.order {
+		visit(o.n)
+	}
+	if c := q.core; c != nil {
+		for _, n := range c.items {
+			visit(n)
+		}
+		for _, n := range c.group {
+			visit(n)
+		}
+		for _, n := range []*node{c.where, c.having} {
+			if n != nil {
+				visit(n)
+			}
+		}
+		eachFrom(c.from, visit)
+	}
+}
+
+// eachFrom visits the expressions of a FROM clause.
+func eachFrom(f fromNode, visit func(*node)) {
+	switch f := f.(type) {
+	case *join:
+		eachFrom(f.left, visit)
+		eachFrom(f.right, visit)
+		if f.on != nil {
+			visit(f.on)
+		}
+	case *source:
+		f.query.eachNode(visit)
+		if f.rowset != nil {
+			visit(f.rowset)
+		}
+	}
+}
+
+// orderBy binds ORDER BY of a SELECT: positions, aliases, expressions. Errors: 108, 145, 408.
+func (b *binder) orderBy(items []*syntax.OrderItem, r *query, l *level, s *syntax.Select) error {
+	for i, item := range items {
+		n, err := b.orderItem(item.X, i, r, l)
+		if err != nil {
+			return err
+		}
+		if err := sortable(n.typ); err != nil {
+			return err
+		}
+		if s.Distinct && r.itemOf(n) < 0 {
+			return mserr.OrderByDistinct()
+		}
+		dup := false
+		for _, o := range r.order {
+			dup = dup || same(o.n, n)
+		}
+		if dup {
+			if n.op == opCol {
+				return mserr.DuplicateOrderBy()
+			}
+			continue
+		}
+		r.order = append(r.order, orderTerm{n, item.Desc})
+	}
+	return nil
+}
+
+// orderItem binds the i-th item of ORDER BY.
+func (b *binder) orderItem(e syntax.Expr, i int, r *query, l *level) (*node, error) {
+	switch e := e.(type) {
+	case *syntax.Literal:
+		if e.Kind == syntax.IntLit {
+			n, err := literal(e)
+			if err != nil {
+				return nil, err
+			}
+			pos, ok := n.val.(int64)
+			if !ok || pos < 1 || pos > int64(len(r.cols)) {
+				return nil, mserr.OrderByPosition(pos)
+			}
+			return r.core.items[pos-1], nil
+		}
+		return nil, mserr.OrderByConstant(i + 1)
+	case *syntax.ColumnRef:
+		if len(e.Parts) == 1 {
+			var found *node
+			for k, c := range r.cols {
+				if !strings.EqualFold(c.name, e.Column()) {
+					continue
+				}
+				if found != nil && !same(found, r.core.items[k]) {
+					return nil, mserr.AmbiguousColumn(e.Column())
+				}
+				found = r.core.items[k]
+			}
+			if found != nil {
+				return found, nil
+			}
+		}
+	}
+	n, err := b.expr(e, l)
+	if err != nil {
+		return nil, err
+	}
+	if n.op == opConst && n.val != nil {
+		return nil, mserr.OrderByConstant(i + 1)
+	}
+	if k := r.itemOf(n); k >= 0 {
+		return r.core.items[k], nil
+	}
+	return n, nil
+}
+
+// itemOf is the index of the result column that is the same expression; -1 for none.
+func (q *query) itemOf(n *node) int {
+	for i, item := range q.core.items {
+		if same(item, n) {
+			return i
+		}
+	}
+	return -1
+}
+
+// limits binds TOP, OFFSET and FETCH. Errors: 1033 ORDER BY without them inside, 1062 ties without ORDER BY, 10741.
+func (b *binder) limits(top *syntax.Top, q *syntax.Query, r *query, l *level, use queryUse) error {
+	if len(q.OrderBy) > 0 && top == nil && q.Offset == nil && q.For == nil && !use.top && !use.ordered {
+		return mserr.OrderByWithoutTop()
+	}
+	if top != nil {
+		if q.Offset != nil {
+			return mserr.OffsetWithTop()
+		}
+		if top.WithTies && len(q.OrderBy) == 0 {
+			return mserr.New(1062, 15, "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.")
+		}
+		n, err := b.topCount(top, l)
+		if err != nil {
+			return err
+		}
+		r.limit, r.percent, r.ties = n, top.Percent, top.WithTies
+		if top.Percent && n.isConst() && n.val == float64(100) {
+			r.limit, r.percent, r.ties = nil, false, false
+		}
+		return nil
+	}
+	var err error
+	if q.Offset != nil {
+		if r.offset, err = b.rowCount("OFFSET", q.Offset, l); err != nil {
+			return err
+		}
+	}
+	if q.Fetch != nil {
+		r.limit, err = b.rowCount("FETCH", q.Fetch, l)
+	}
+	return err
+}
+
+// topCount binds the number of TOP.
+func (b *binder) topCount(top *syntax.Top, l *level) (*node, error) {
+	if !top.Percent {
+		return b.rowCount("TOP", top.Count, l)
+	}
+	n, err := b.expr(top.Count, outerOf(l))
+	if err != nil {
+		return nil, err
+	}
+	if n, err = implicitly(n, types.FloatType); err != nil {
+		return nil, err
+	}
+	return fold(call(keyPercent+"|", types.FloatType, n))
+}
+
+// rowCount binds the number of TOP, OFFSET or FETCH. Error 1060 for a type that is no integer.
+func (b *binder) rowCount(what string, e syntax.Expr, l *level) (*node, error) {
+	n, err := b.expr(e, outerOf(l))
+	if err != nil {
+		return nil, err
+	}
+	if n.typ.ID != types.Null && !n.typ.IsInteger() && (what != "TOP" || !n.typ.IsNumber() || n.typ.IsApprox()) {
+		return nil, mserr.TopNotInteger()
+	}
+	if n, err = implicitly(n, types.BigIntType); err != nil {
+		return nil, err
+	}
+	return fold(call(makeKey(keyLimit, what), types.BigIntType, n))
+}
+
+// outerOf is the level outside a SELECT, whose own columns TOP does not see.
+func outerOf(l *level) *level {
+	if l == nil {
+		return nil
+	}
+	return l.parent
+}
+
+// setQuery binds UNION, EXCEPT and INTERSECT. Errors: 205, 104, 108.
+func (b *binder) setQuery(s *syntax.SetOp, q *syntax.Query, parent *level, use queryUse) (*query, error) {
+	x, err := b.query(&syntax.Query{Body: s.X}, parent, queryUse{})
+	if err != nil {
+		return nil, err
+	}
+	y, err := b.query(&syntax.Query{Body: s.Y}, parent, queryUse{})
+	if err != nil {
+		return nil, err
+	}
+	op := map[syntax.SetOpKind]string{syntax.Union: "UNION", syntax.UnionAll: "UNION ALL", syntax.Except: "EXCEPT", syntax.Intersect: "INTERSECT"}[s.Kind]
+	r, err := combine(op, x, y)
+	if err != nil {
+		return nil, err
+	}
+	if err := b.setOrder(q.OrderBy, r); err != nil {
+		return nil, err
+	}
+	return r, b.limits(nil, q, r, &level{parent: parent}, use)
+}
+
+// combine makes a set operation, unifying the columns' types.
+func combine(op string, x, y *query) (*query, error) {
+	if len(x.cols) != len(y.cols) {
+		return nil, mserr.SetOperationCount()
+	}
+	ts := make([]types.Type, len(x.cols))
+	r := &query{}
+	for i := range x.cols {
+		xn := &node{op: opField, typ: x.cols[i].typ, label: x.cols[i].label}
+		yn := &node{op: opField, typ: y.cols[i].typ, label: y.cols[i].label}
+		t, err := types.Common(xn.typ, yn.typ)
+		if err != nil {
+			return nil, err
+		}
+		if t.IsCharacter() {
+			if t.Collation, err = collationOf(op, xn, yn); err != nil {
+				return nil, err
+			}
+		}
+		if op != "UNION ALL" {
+			if err := sortable(t); err != nil {
+				if !t.Comparable() {
+					return nil, mserr.NotDistinct(typeName(t))
+				}
+				return nil, err
+			}
+		}
+		ts[i] = t
+		r.cols = append(r.cols, outColumn{name: x.cols[i].name, typ: t, null: x.cols[i].null || y.cols[i].null, label: max(xn.label, yn.label)})
+	}
+	var err error
+	if x, err = x.converted(ts); err != nil {
+		return nil, err
+	}
+	if y, err = y.converted(ts); err != nil {
+		return nil, err
+	}
+	r.set = &setQuery{op, x, y}
+	return r, nil
+}
+
+// setOrder binds the ORDER BY of a set operation: names and positions of result columns only.
+func (b *binder) setOrder(items []*syntax.OrderItem, r *query) error {
+	for i, item := range items {
+		at := -1
+		switch e := item.X.(type) {
+		case *syntax.Literal:
+			if e.Kind != syntax.IntLit {
+				return mserr.OrderByConstant(i + 1)
+			}
+			n, err := literal(e)
+			if err != nil {
+				return err
+			}
+			pos, ok := n.val.(int64)
+			if !ok || pos < 1 || pos > int64(len(r.cols)) {
+				return mserr.OrderByPosition(pos)
+			}
+			at = int(pos) - 1
+		case *syntax.ColumnRef:
+			for k, c := range r.cols {
+				if len(e.Parts) == 1 && strings.EqualFold(c.name, e.Column()) {
+					at = k
+					break
+				}
+			}
+			if at < 0 && len(e.Parts) == 1 {
+				return mserr.InvalidColumn(e.Column())
+			}
+		}
+		if at < 0 {
+			return mserr.OrderByNotInSetList()
+		}
+		if err := sortable(r.cols[at].typ); err != nil {
+			return err
+		}
+		r.order = append(r.order, orderTerm{&node{op: opField, typ: r.cols[at].typ, col: at}, item.Desc})
+	}
+	return nil
+}
+
+// groupingSets turns ROLLUP, CUBE and GROUPING SETS into a UNION ALL of plain groupings.
+func groupingSets(r *query) (*query, error) {
+	c := r.core
+	items := append([]*node(nil), c.items...)
+	cols := append([]outColumn(nil), r.cols...)
+	order := make([]orderTerm, len(r.order))
+	for i, o := range r.order {
+		at := r.itemOf(o.n)
+		if at < 0 {
+			items = append(items, o.n)
+			cols = append(cols, outColumn{typ: o.n.typ, null: true})
+			at = len(items) - 1
+		}
+		order[i] = orderTerm{&node{op: opField, typ: o.n.typ, col: at}, o.desc}
+	}
+	if c.distinct {
+		return nil, mserr.NotSupported("DISTINCT with grouping sets")
+	}
+	var all *query
+	for _, set := range c.sets {
+		in := map[int]bool{}
+		part := &core{from: c.from, where: c.where, grouped: true}
+		for _, g := range set {
+			if !in[g] {
+				part.group = append(part.group, c.group[g])
+			}
+			in[g] = true
+		}
+		swap := func(n *node) *node { return c.forSet(n, in) }
+		one := &query{core: part}
+		for i, n := range items {
+			n = n.replace(swap)
+			one.add(n, outColumn{name: cols[i].name, typ: n.typ, null: true, label: cols[i].label})
+		}
+		part.having = c.having.replace(swap)
+		if all == nil {
+			all = one
+			continue
+		}
+		next, err := combine("UNION ALL", all, one)
+		if err != nil {
+			return nil, err
+		}
+		all = next
+	}
+	if len(items) == len(r.cols) && all.set != nil {
+		all.order, all.limit, all.offset, all.percent, all.ties = order, r.limit, r.offset, r.percent, r.ties
+		return all, nil
+	}
+	src := all.source("q", "")
+	out := &query{core: &core{from: src}, limit: r.limit, offset: r.offset, percent: r.percent, ties: r.ties}
+	for i := range r.cols {
+		out.add(column(src, i), outColumn{name: cols[i].name, typ: src.cols[i].typ, null: true, label: cols[i].label})
+	}
+	for _, o := range order {
+		out.order = append(out.order, orderTerm{column(src, o.n.col), o.desc})
+	}
+	return out, nil
+}
+
+// forSet is what stands for a node in the grouping set with the given group expressions; nil where it stays.
+func (c *core) forSet(n *node, in map[int]bool) *node {
+	if n.op == opGrouping {
+		id := int64(0)
+		for _, a := range n.args {
+			id <<= 1
+			for i, g := range c.group {
+				if same(g, a) && !in[i] {
+					id |= 1
+				}
+			}
+		}
+		return constant(id, n.typ)
+	}
+	if n.op == opAgg {
+		return n
+	}
+	for i, g := range c.group {
+		if same(g, n) && !in[i] {
+			return nullOf(n.typ)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,342 @@
+package compile
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// bench is a scope and frame over temporary tables of a real store.
+type bench struct {
+	t      *testing.T
+	conn   *store.Conn
+	db     *catalog.Database
+	tables map[string]*catalog.Table
+	vars   map[string]types.Type
+	vals   map[string]types.Value
+	ids    map[*catalog.Table]int64
+}
+
+// newBench opens a store and creates the tables of a script of CREATE TABLE and INSERT statements.
+func newBench(t *testing.T, script string) *bench {
+	ctx := context.Background()
+	st, err := store.Open(ctx, store.Config{Functions: Functions()})
+	require.NoError(t, err)
+	conn, err := st.Acquire(ctx)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		st.Release(conn)
+		require.NoError(t, st.Close())
+	})
+	b := &bench{t: t, conn: conn, db: &catalog.Database{ID: 9, Name: "db"}, tables: map[string]*catalog.Table{},
+		vars: map[string]types.Type{}, vals: map[string]types.Value{}, ids: map[*catalog.Table]int64{}}
+	conn.SetLocal(func(key string) (store.Func, error) {
+		if strings.HasPrefix(key, LocalRowVersion) {
+			return func([]types.Value) (types.Value, error) { return []byte{0, 0, 0, 0, 0, 0, 0, 7}, nil }, nil
+		}
+		return EnvFunc(nil, key)
+	})
+	b.run(script)
+	return b
+}
+
+func (b *bench) Database(name string) (*catalog.Database, error) {
+	if name == "" || strings.EqualFold(name, b.db.Name) {
+		return b.db, nil
+	}
+	return nil, mserr.NoDatabase(name)
+}
+func (b *bench) DefaultSchema() string { return "dbo" }
+func (b *bench) Variable(name string) (types.Type, bool) {
+	t, ok := b.vars[catalog.Fold(name)]
+	return t, ok
+}
+func (b *bench) LocalTable(name string) *catalog.Table { return b.tables[catalog.Fold(name)] }
+func (b *bench) IdentityInsert(*catalog.Table) bool    { return false }
+func (b *bench) FunctionDepth() int                    { return 0 }
+
+// frame is the same as Frame; Variable has another signature there.
+type frame struct{ *bench }
+
+func (f frame) Variable(name string) types.Value { return f.vals[catalog.Fold(name)] }
+func (f frame) Env() builtin.Env                 { return nil }
+func (f frame) Call(key string, _ []types.Value) (types.Value, error) {
+	return nil, mserr.NotSupported("the function %s", key)
+}
+
+// declare makes a variable.
+func (b *bench) declare(name, typ, value string) {
+	t, err := types.ParseType(typ)
+	require.NoError(b.t, err)
+	b.vars[name] = t
+	if value != "NULL" {
+		v, err := types.Convert(value, types.NVarCharMax, t, types.NoStyle)
+		require.NoError(b.t, err)
+		b.vals[name] = v
+	}
+}
+
+// run executes statements and returns what they output: rows of queries, errors.
+func (b *bench) run(script string) string {
+	var out strings.Builder
+	batch, err := syntax.Parse(script, syntax.DefaultOptions)
+	require.NoError(b.t, err, script)
+	for _, s := range batch.Stmts {
+		text, err := b.exec(s)
+		if err != nil {
+			var e *mserr.Error
+			require.ErrorAs(b.t, err, &e, script)
+			text = fmt.Sprintf("error %d: %s\n", e.Number, e.Message)
+		}
+		out.WriteString(text)
+	}
+	return out.String()
+}
+
+// exec runs one statement.
+func (b *bench) exec(s syntax.Stmt) (string, error) {
+	c := New(b)
+	switch s := s.(type) {
+	case *syntax.CreateTableStmt:
+		b.create(s)
+		return "", nil
+	case *syntax.SelectStmt:
+		p, err := c.Select(s.Query, s.Hints)
+		if err != nil {
+			return "", err
+		}
+		return b.query(p)
+	}
+	return b.change(s)
+}
+
+// query runs a plan and prints its rows.
+func (b *bench) query(p *Plan) (string, error) {
+	args, err := p.Args(frame{b}, nil)
+	if err != nil {
+		return "", err
+	}
+	for _, s := range p.System {
+		require.Fail(b.t, "system table "+s.Temp)
+	}
+	rows, err := b.conn.Query(context.Background(), p.SQL, args)
+	if err != nil {
+		return "", fmt.Errorf("%s: %w", p.SQL, err)
+	}
+	defer func() { require.NoError(b.t, rows.Close()) }()
+	var out strings.Builder
+	for rows.Next() {
+		if len(p.Assign) > 0 {
+			for i := range p.Assign {
+				v, err := p.Assign[i].Value(frame{b}, rows.Row())
+				if err != nil {
+					return "", err
+				}
+				b.vals[catalog.Fold(p.Assign[i].Variable)] = v
+			}
+			continue
+		}
+		for i, v := range rows.Row() {
+			if i > 0 {
+				out.WriteString("|")
+			}
+			out.WriteString(show(v, p.Columns[i].Type))
+		}
+		out.WriteString("\n")
+	}
+	return out.String(), rows.Err()
+}
+
+// show prints a value as text.
+func show(v types.Value, t types.Type) string {
+	if v == nil {
+		return "NULL"
+	}
+	if b, ok := v.([]byte); ok && t.ID != types.UniqueIdentifier && t.ID != types.DateTimeOffset && t.ID != types.Variant {
+		return types.FormatBinary(b)
+	}
+	s, err := types.Convert(v, t, types.NVarCharMax, types.NoStyle)
+	if err != nil {
+		return err.Error()
+	}
+	return fmt.Sprint(s)
+}
+
+// create makes a temporary table.
+func (b *bench) create(s *syntax.CreateTableStmt) {
+	c := New(b)
+	name := s.Name.Last()
+	t := &catalog.Table{Header: catalog.Header{Name: name, ObjectID: int32(len(b.tables) + 1)}, Temporary: true}
+	t.SQLName = "t" + strconv.Itoa(int(t.ObjectID))
+	for _, d := range s.Table.Columns {
+		col := &catalog.Column{Column: types.Column{Name: d.Name.Name, Nullable: true}}
+		t.Columns = append(t.Columns, col)
+		if d.Computed != nil {
+			catalog.Number(t)
+			text := script(d.Computed)
+			typ, null, sql, err := c.Formula(t, d.Computed)
+			require.NoError(b.t, err)
+			col.Type, col.Nullable, col.Computed = typ, null, true
+			col.Formula = &catalog.Formula{Text: text, SQL: sql, Persisted: d.Persisted}
+			continue
+		}
+		typ, _, _, err := c.Type(d.Type)
+		require.NoError(b.t, err)
+		col.Type = typ
+		if d.Collation != "" {
+			col.Type.Collation, _ = types.CollationByName(d.Collation)
+		}
+		col.Nullable = d.Null != syntax.NotNull
+		if d.Identity != nil {
+			col.Auto, col.Identity, col.Nullable = &catalog.Identity{Seed: 1, Increment: 1}, true, false
+		}
+		if d.Default != nil {
+			col.Default = &catalog.Default{Text: script(d.Default.Value)}
+		}
+		for _, k := range d.Constraints {
+			if key, ok := k.(*syntax.KeyConstraint); ok {
+				col.Nullable = !key.Primary && col.Nullable
+				t.Indexes = append(t.Indexes, &catalog.Index{Unique: true, Clustered: key.Primary, Key: &catalog.Key{Primary: key.Primary}, Columns: []catalog.IndexColumn{{ColumnID: len(t.Columns)}}})
+			}
+		}
+	}
+	catalog.Number(t)
+	for _, k := range s.Table.Constraints {
+		if check, ok := k.(*syntax.CheckConstraint); ok {
+			sql, err := c.Check(t, check.Cond)
+			require.NoError(b.t, err)
+			t.Checks = append(t.Checks, &catalog.Check{ObjectID: 99, SQL: sql})
+		}
+	}
+	for _, sql := range catalog.CreateSQL("temp", t) {
+		_, err := b.conn.Exec(context.Background(), sql, nil)
+		require.NoError(b.t, err, sql)
+	}
+	b.tables[catalog.Fold(name)] = t
+}
+
+// script is the text of an expression.
+func script(e syntax.Node) string { return syntax.Print(e) }
+
+// change runs a DML statement.
+func (b *bench) change(s syntax.Stmt) (string, error) {
+	c := New(b)
+	var d *DML
+	var err error
+	switch s := s.(type) {
+	case *syntax.InsertStmt:
+		d, err = c.Insert(s)
+	case *syntax.UpdateStmt:
+		d, err = c.Update(s)
+	case *syntax.DeleteStmt:
+		d, err = c.Delete(s)
+	case *syntax.MergeStmt:
+		d, err = c.Merge(s)
+	case *syntax.TruncateStmt:
+		d, err = c.Truncate(s)
+	default:
+		require.Failf(b.t, "statement", "%T", s)
+	}
+	if err != nil {
+		return "", err
+	}
+	return b.apply(d, nil)
+}
+
+// apply runs a DML plan as the interpreter does.
+func (b *bench) apply(d *DML, row []types.Value) (string, error) {
+	ctx := context.Background()
+	run := &Run{Row: row}
+	if d.Spool != nil {
+		require.NoError(b.t, b.conn.EnsureTemp(ctx, d.Spool.Name, d.Spool.DDL))
+	}
+	var n int64
+	step := func(st *Statement) error {
+		args, err := st.Args(frame{b}, run)
+		if err != nil {
+			return err
+		}
+		k, err := b.conn.Exec(ctx, st.SQL, args)
+		if err != nil {
+			return fmt.Errorf("%s: %w", st.SQL, err)
+		}
+		n = k
+		return nil
+	}
+	steps := func(list []Statement) error {
+		for i := range list {
+			if err := step(&list[i]); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := steps(d.Prepare); err != nil {
+		return "", err
+	}
+	count := n
+	if d.Identity != nil {
+		run.Identity = b.ids[d.Target] + 1
+	}
+	out := ""
+	if !d.OutputRows {
+		if err := steps(d.Apply); err != nil {
+			return "", err
+		}
+		if len(d.Prepare) == 0 {
+			count = n
+		}
+	}
+	if d.Output != nil {
+		args, err := d.Output.Args(frame{b}, run)
+		if err != nil {
+			return "", err
+		}
+		rows, err := b.conn.Query(ctx, d.Output.SQL, args)
+		if err != nil {
+			return "", fmt.Errorf("%s: %w", d.Output.SQL, err)
+		}
+		for rows.Next() {
+			var vals []string
+			for i, v := range rows.Row() {
+				vals = append(vals, show(v, d.Output.Columns[i].Type))
+			}
+			out += strings.Join(vals, "|") + "\n"
+			if d.OutputRows {
+				count++
+			}
+		}
+		if err := rows.Err(); err != nil {
+			return "", err
+		}
+	}
+	if len(d.Assign) > 0 {
+		args, err := d.AssignFrom.Args(frame{b}, run)
+		require.NoError(b.t, err)
+		rows, err := b.conn.Query(ctx, d.AssignFrom.SQL, args)
+		require.NoError(b.t, err, d.AssignFrom.SQL)
+		for rows.Next() {
+			for i := range d.Assign {
+				v, err := d.Assign[i].Value(frame{b}, rows.Row())
+				require.NoError(b.t, err)
+				b.vals[catalog.Fold(d.Assign[i].Variable)] = v
+			}
+		}
+		require.NoError(b.t, rows.Err())
+	}
+	if d.Identity != nil {
+		b.ids[d.Target] += count * d.Identity.Increment
+	}
+	return out, steps(d.Finish)
+}

@@ -1,0 +1,195 @@
+package compile
+
+import (
+	"strconv"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// typeName is a type's name as messages have it; that of a bare NULL is NULL.
+func typeName(t types.Type) string {
+	if t.ID == types.Null {
+		return "NULL"
+	}
+	return t.Name()
+}
+
+// implicitly converts a node to a type as an assignment does. Errors: 206, 257.
+func implicitly(n *node, to types.Type) (*node, error) {
+	if n.typ == to {
+		return n, nil
+	}
+	if n.typ.ID != types.Null {
+		if err := types.CheckImplicit(n.typ, to); err != nil {
+			return nil, err
+		}
+	}
+	return convert(n, to, types.NoStyle, false)
+}
+
+// convert makes a conversion; constants are converted at once if that succeeds.
+func convert(n *node, to types.Type, style int, try bool) (*node, error) {
+	if n.isNullConst() {
+		return nullOf(to), nil
+	}
+	if n.typ.ID == types.Null {
+		r := *n
+		r.typ = to
+		return &r, nil
+	}
+	if style == types.NoStyle && sameForm(n.typ, to) {
+		r := *n
+		r.typ = to
+		return &r, nil
+	}
+	if n.isConst() && !try {
+		if v, err := types.Convert(n.val, n.typ, to, style); err == nil {
+			r := constant(v, to)
+			r.label = n.label
+			return r, nil
+		}
+	}
+	if style == types.NoStyle && !try && to.ID == types.Float && n.typ.IsInteger() {
+		return build(opReal, to, n), nil
+	}
+	word := keyConvert
+	if try {
+		word = keyTryConvert
+	}
+	r, err := call(makeKey(word, typeKey(n.typ), typeKey(to), strconv.Itoa(style)), to, n)
+	if err != nil {
+		return nil, err
+	}
+	r.null = n.null || try
+	if n.typ.IsCharacter() && to.IsCharacter() {
+		r.label = n.label
+	}
+	return r, nil
+}
+
+// sameForm reports whether every value of from is, as it is, a value of to.
+func sameForm(from, to types.Type) bool {
+	if from == to {
+		return true
+	}
+	switch {
+	case from.IsInteger() && to.IsInteger():
+		return to.ID != types.Bit && integerRank(from.ID) <= integerRank(to.ID)
+	case to.ID == types.Decimal && !to.IsDecimalText() && to.Scale == 0 && from.IsInteger():
+		return integerDigits(from.ID) <= int(to.Precision)
+	case from.ID == types.Decimal && to.ID == types.Decimal:
+		return from.Scale == to.Scale && from.Precision <= to.Precision && from.IsDecimalText() == to.IsDecimalText()
+	case from.ID == types.SmallMoney && to.ID == types.Money, from.ID == types.Real && to.ID == types.Float:
+		return true
+	case from.IsCharacter() && to.IsCharacter():
+		return sameText(from, to)
+	case from.IsBinary() && to.ID == types.VarBinary, from.ID == types.Image && to.ID == types.VarBinary:
+		return longEnough(from, to)
+	case from.ID == types.RowVersion && to.IsBinary():
+		return to.Length == 8 || to.ID == types.VarBinary && longEnough(types.VarBinaryOf(8), to)
+	case from.ID == types.Date && to.ID == types.DateTime2:
+		return true
+	case from.ID == types.SmallDateTime && (to.ID == types.DateTime || to.ID == types.DateTime2):
+		return true
+	case from.ID == types.DateTime && to.ID == types.DateTime2:
+		return to.Scale == 7
+	case from.ID == to.ID && (from.ID == types.DateTime2 || from.ID == types.Time || from.ID == types.DateTimeOffset):
+		return from.Scale <= to.Scale
+	}
+	return false
+}
+
+// sameText is sameForm for character types: neither cutting nor padding, nor the loss of characters that a
+// code page lacks.
+func sameText(from, to types.Type) bool {
+	if from.IsUnicode() && !to.IsUnicode() || to.IsLOB() != from.IsLOB() && to.IsLOB() {
+		return false
+	}
+	if to.ID == types.Char || to.ID == types.NChar {
+		return from.Length == to.Length && (from.ID == types.Char || from.ID == types.NChar)
+	}
+	return longEnough(from, to)
+}
+
+// longEnough reports whether to holds everything that from can.
+func longEnough(from, to types.Type) bool {
+	return to.Length == types.Max || !from.IsLOB() && from.Length != types.Max && from.Length <= to.Length
+}
+
+// integerRank orders the integer types by range.
+func integerRank(id types.ID) int {
+	switch id {
+	case types.Bit:
+		return 0
+	case types.TinyInt:
+		return 1
+	case types.SmallInt:
+		return 2
+	case types.Int:
+		return 3
+	}
+	return 4
+}
+
+// integerDigits is how many decimal digits values of an integer type can have.
+func integerDigits(id types.ID) int { return [...]int{1, 3, 5, 10, 19}[integerRank(id)] }
+
+// unify converts nodes to their common type.
+func unify(nodes []*node) (types.Type, error) {
+	ts := make([]types.Type, len(nodes))
+	for i, n := range nodes {
+		ts[i] = n.typ
+	}
+	t, err := types.Common(ts...)
+	if err != nil {
+		return t, err
+	}
+	for i := range nodes {
+		if nodes[i], err = implicitly(nodes[i], t); err != nil {
+			return t, err
+		}
+	}
+	return t, nil
+}
+
+// comparable2 converts the operands of a comparison; operator is its name in messages. The collation by
+// which texts compare is that of the first node's type afterwards.
+func comparable2(x, y *node, operator string) (*node, *node, error) {
+	t, err := types.CompareType(x.typ, y.typ, operator)
+	if err != nil {
+		return nil, nil, err
+	}
+	if t.IsCharacter() {
+		if t.Collation, err = collationOf(operator, x, y); err != nil {
+			return nil, nil, err
+		}
+	}
+	x, err = implicitly(x, t)
+	if err != nil {
+		return nil, nil, err
+	}
+	y, err = implicitly(y, t)
+	return x, y, err
+}
+
+// collationOf decides by which collation nodes compare: an explicit one, else that of columns, else that of
+// the others. Error 468 when two of the same rank differ.
+func collationOf(operation string, nodes ...*node) (types.Collation, error) {
+	var best *node
+	for _, n := range nodes {
+		if !n.typ.IsCharacter() {
+			continue
+		}
+		switch {
+		case best == nil, n.label > best.label:
+			best = n
+		case n.label == best.label && n.label != coercible && n.typ.Collation != best.typ.Collation:
+			return 0, mserr.CollationConflict(n.typ.Collation.String(), best.typ.Collation.String(), operation)
+		}
+	}
+	if best == nil {
+		return types.CI, nil
+	}
+	return best.typ.Collation, nil
+}

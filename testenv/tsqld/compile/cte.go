@@ -1,0 +1,263 @@
+package compile
+
+import (
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// cteScope is a common table expression and those before it. A CTE is expanded where it is named, as SQL
+// Server does.
+type cteScope struct {
+	parent *cteScope
+	def    *syntax.CTE
+	place  place // where its names are looked up
+	// self is set while the recursive members of the expression are bound: its own rows.
+	self *source
+	// target is set for a CTE that a data change modifies: see updatable.
+	binding bool
+}
+
+// find looks for a CTE by name; nil if there is none, or the name has several parts.
+func (s *cteScope) find(name *syntax.ObjectName) *cteScope {
+	if len(name.Parts) > 1 {
+		return nil
+	}
+	for ; s != nil; s = s.parent {
+		if strings.EqualFold(s.def.Name.Name, name.Last()) {
+			return s
+		}
+	}
+	return nil
+}
+
+// with declares the CTEs of a WITH clause. Error 239 for a name twice.
+func (b *binder) with(ctes []*syntax.CTE) error {
+	for i, c := range ctes {
+		for _, other := range ctes[:i] {
+			if strings.EqualFold(other.Name.Name, c.Name.Name) {
+				return mserr.New(239, 16, "Duplicate common table expression name '%s' was specified.", c.Name.Name)
+			}
+		}
+		s := &cteScope{parent: b.place.ctes, def: c}
+		s.place = b.place
+		s.place.ctes = s
+		b.place.ctes = s
+	}
+	return nil
+}
+
+// cte makes the source of a reference to a CTE.
+func (b *binder) cte(s *cteScope) (src *source, err error) {
+	name := s.def.Name.Name
+	if s.self != nil {
+		// A recursive member names the expression: the same rows under another alias.
+		r := *s.self
+		r.alias, r.cols = b.alias("r"), append([]sourceColumn(nil), s.self.cols...)
+		r.table = s.self.alias
+		return &r, nil
+	}
+	err = b.within(s.place, func() error {
+		var q *query
+		var err error
+		if anchors, steps := recursive(s.def); len(steps) > 0 {
+			q, err = b.recursiveCTE(s, anchors, steps)
+		} else {
+			b.place.ctes = s.parent // it does not see itself
+			if q, err = b.query(s.def.Query, nil, queryUse{}); err == nil {
+				q, err = renamed(q, name, s.def.Columns)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		src = q.source(b.alias("q"), name)
+		src.lineage = q.core
+		return nil
+	})
+	return src, err
+}
+
+// recursive splits the UNION ALL of a CTE into members that do not name it and members that do.
+func recursive(c *syntax.CTE) (anchors, steps []syntax.QueryBody) {
+	members := []syntax.QueryBody{c.Query.Body}
+	for {
+		s, ok := unparen(members[0]).(*syntax.SetOp)
+		if !ok {
+			break
+		}
+		if s.Kind != syntax.UnionAll && !names(s.Y, c.Name.Name) {
+			break
+		}
+		members = append([]syntax.QueryBody{s.X, s.Y}, members[1:]...)
+		if !names(s.X, c.Name.Name) {
+			break
+		}
+	}
+	for _, m := range members {
+		if names(m, c.Name.Name) {
+			steps = append(steps, m)
+		} else {
+			anchors = append(anchors, m)
+		}
+	}
+	return anchors, steps
+}
+
+// names reports whether a query names a table of one part in its FROM clauses.
+func names(body syntax.QueryBody, name string) bool {
+	switch q := unparen(body).(type) {
+	case *syntax.SetOp:
+		return names(q.X, name) || names(q.Y, name)
+	case *syntax.Select:
+		for _, f := range q.From {
+			if fromNames(f, name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// fromNames is names for an item of FROM.
+func fromNames(ts syntax.TableSource, name string) bool {
+	switch ts := ts.(type) {
+	case *syntax.TableName:
+		return len(ts.Name.Parts) == 1 && strings.EqualFold(ts.Name.Last(), name)
+	case *syntax.DerivedTable:
+		return names(ts.Query.Body, name)
+	case *syntax.ParenTable:
+		return fromNames(ts.X, name)
+	case *syntax.Join:
+		return fromNames(ts.Left, name) || fromNames(ts.Right, name)
+	case *syntax.Pivot:
+		return fromNames(ts.Source, name)
+	case *syntax.Unpivot:
+		return fromNames(ts.Source, name)
+	}
+	return false
+}
+
+// recursiveCTE binds a recursive CTE. A column more counts the levels for MAXRECURSION. Errors: 252 no
+// anchor, 240 types that differ between anchor and recursive part.
+func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*query, error) {
+	name := s.def.Name.Name
+	if len(anchors) == 0 {
+		return nil, mserr.New(252, 16, "Recursive common table expression '%s' does not contain a top-level UNION ALL operator.", name)
+	}
+	b.place.ctes = s.parent
+	var anchor *query
+	for _, a := range anchors {
+		q, err := b.query(&syntax.Query{Body: a}, nil, queryUse{})
+		if err != nil {
+			return nil, err
+		}
+		if anchor == nil {
+			anchor = q
+		} else if anchor, err = combine("UNION ALL", anchor, q); err != nil {
+			return nil, err
+		}
+	}
+	anchor, err := renamed(anchor, name, s.def.Columns)
+	if err != nil {
+		return nil, err
+	}
+	ts := make([]types.Type, len(anchor.cols))
+	for i, c := range anchor.cols {
+		if ts[i] = c.typ; c.typ.ID == types.Null {
+			ts[i] = types.IntType
+		}
+	}
+	if anchor, err = anchor.converted(ts); err != nil {
+		return nil, err
+	}
+	src := anchor.source(b.alias("r"), name)
+	src.query = nil
+	for i := range src.cols {
+		src.cols[i].null = true
+	}
+	src.cols = append(src.cols, sourceColumn{name: "", typ: types.IntType, sql: levelColumn, hidden: true})
+	rec := &recursion{src: src, limit: b.maxRecursion}
+	rec.anchor = anchor.withLevel(constant(int64(0), types.IntType))
+	inner := *s
+	inner.self = src
+	b.place.ctes = &inner
+	for _, body := range steps {
+		q, err := b.recursiveStep(name, body, rec, anchor)
+		if err != nil {
+			return nil, err
+		}
+		rec.steps = append(rec.steps, q)
+	}
+	return &query{recursive: rec, cols: append([]outColumn(nil), anchor.cols...)}, nil
+}
+
+// levelColumn is the column that counts the levels of a recursion.
+const levelColumn = "lvl"
+
+// recursiveStep binds one recursive member.
+func (b *binder) recursiveStep(name string, body syntax.QueryBody, rec *recursion, anchor *query) (*query, error) {
+	q, err := b.query(&syntax.Query{Body: body}, nil, queryUse{})
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case q.core == nil || q.core.distinct:
+		return nil, mserr.NotSupported("DISTINCT and set operations in the recursive part of a common table expression")
+	case q.limit != nil:
+		return nil, mserr.New(460, 16, "The TOP or OFFSET operator is not allowed in the recursive part of a recursive common table expression '%s'.", name)
+	case q.core.grouped:
+		return nil, mserr.New(467, 16, "GROUP BY, HAVING, or aggregate functions are not allowed in the recursive part of a recursive common table expression '%s'.", name)
+	case len(q.cols) != len(anchor.cols):
+		return nil, mserr.SetOperationCount()
+	}
+	ts := make([]types.Type, len(q.cols))
+	for i, c := range q.cols {
+		ts[i] = anchor.cols[i].typ
+		x, y := c.typ, ts[i]
+		x.Collation, x.Numeric = y.Collation, y.Numeric
+		if c.typ.ID != types.Null && x != y {
+			return nil, mserr.RecursiveTypes(anchor.cols[i].name, name)
+		}
+	}
+	if q, err = q.converted(ts); err != nil {
+		return nil, err
+	}
+	own := map[*source]bool{}
+	fromSources(q.core.from, own)
+	for src := range own {
+		if src.table == rec.src.alias {
+			return rec.next(q, src)
+		}
+	}
+	return nil, mserr.NotSupported("a recursive reference that is not directly in FROM")
+}
+
+// next adds the level to a recursive member: that of the row it comes from and one more, checked against the limit.
+func (r *recursion) next(q *query, from *source) (*query, error) {
+	lvl, err := arith(types.Add, column(from, len(from.cols)-1), constant(int64(1), types.IntType))
+	if err != nil {
+		return nil, err
+	}
+	if r.limit > 0 {
+		if lvl, err = call(makeKey(keyRecursion, itoa(r.limit)), types.IntType, lvl); err != nil {
+			return nil, err
+		}
+	}
+	return q.withLevel(lvl), nil
+}
+
+// withLevel is the query with a level column behind the others.
+func (q *query) withLevel(lvl *node) *query {
+	r := *q
+	if q.core == nil || q.core.distinct || q.limit != nil || q.core.grouped {
+		r = *selectAll(q.source("q", ""))
+	}
+	c := *r.core
+	c.items = append(append([]*node(nil), c.items...), lvl)
+	r.core = &c
+	r.cols = append(append([]outColumn(nil), r.cols...), outColumn{typ: types.IntType})
+	return &r
+}

@@ -1,0 +1,181 @@
+package compile
+
+import (
+	"errors"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// errNeedsSQL is returned by eval for nodes that only SQLite can compute; binding keeps them away from it.
+var errNeedsSQL = errors.New("compile: a node that needs rows was evaluated without them")
+
+// eval computes a node without SQLite. row holds the values of opField nodes.
+func (n *node) eval(f Frame, row []types.Value) (types.Value, error) {
+	switch n.op {
+	case opConst:
+		return n.val, nil
+	case opVar:
+		return f.Variable(n.name), nil
+	case opField:
+		return row[n.col], nil
+	case opCall, opPerRow, opEnv, opLocal:
+		return n.evalCall(f, row)
+	case opConcat, opReal, opCompare, opDistinct:
+		return n.evalOperator(f, row)
+	case opAnd, opOr:
+		return n.evalLogic(f, row)
+	case opNot:
+		v, err := n.args[0].eval(f, row)
+		if v == nil || err != nil {
+			return nil, err
+		}
+		return truth(v == int64(0)), nil
+	case opIsNull:
+		v, err := n.args[0].eval(f, row)
+		return truth(v == nil), err
+	case opIn:
+		return n.evalIn(f, row)
+	case opCase:
+		for i := 0; i+1 < len(n.args); i += 2 {
+			v, err := n.args[i].eval(f, row)
+			if err != nil {
+				return nil, err
+			}
+			if v == int64(1) {
+				return n.args[i+1].eval(f, row)
+			}
+		}
+		return n.args[len(n.args)-1].eval(f, row)
+	case opCoalesce:
+		for _, a := range n.args {
+			if v, err := a.eval(f, row); v != nil || err != nil {
+				return v, err
+			}
+		}
+		return nil, nil
+	}
+	return nil, errNeedsSQL
+}
+
+// evalAll computes the arguments.
+func (n *node) evalAll(f Frame, row []types.Value) ([]types.Value, error) {
+	args := make([]types.Value, len(n.args))
+	for i, a := range n.args {
+		v, err := a.eval(f, row)
+		if err != nil {
+			return nil, err
+		}
+		args[i] = v
+	}
+	return args, nil
+}
+
+// evalCall computes functions.
+func (n *node) evalCall(f Frame, row []types.Value) (types.Value, error) {
+	args, err := n.evalAll(f, row)
+	if err != nil {
+		return nil, err
+	}
+	switch n.op {
+	case opEnv:
+		fn, err := EnvFunc(f.Env(), n.key)
+		if err != nil {
+			return nil, err
+		}
+		return fn(args)
+	case opLocal:
+		return f.Call(n.key, args)
+	}
+	return n.fn(args)
+}
+
+// evalOperator computes what SQLite does by operators of its own.
+func (n *node) evalOperator(f Frame, row []types.Value) (types.Value, error) {
+	args, err := n.evalAll(f, row)
+	if err != nil {
+		return nil, err
+	}
+	if n.op == opReal {
+		if v, ok := args[0].(int64); ok {
+			return float64(v), nil
+		}
+		return nil, nil
+	}
+	a, b := args[0], args[1]
+	t := n.args[0].typ
+	switch n.op {
+	case opConcat:
+		if a == nil || b == nil {
+			return nil, nil
+		}
+		if x, ok := a.([]byte); ok {
+			y, _ := b.([]byte)
+			return append(x[:len(x):len(x)], y...), nil
+		}
+		x, _ := a.(string)
+		y, _ := b.(string)
+		return x + y, nil
+	case opDistinct:
+		same := types.Compare(a, b, t) == 0
+		return truth(same == (n.name == "IS")), nil
+	}
+	return compareValues(n.name, a, b, t), nil
+}
+
+// evalLogic computes AND and OR in three values, as little as needed.
+func (n *node) evalLogic(f Frame, row []types.Value) (types.Value, error) {
+	decisive := int64(0)
+	if n.op == opOr {
+		decisive = 1
+	}
+	unknown := false
+	for _, a := range n.args {
+		v, err := a.eval(f, row)
+		if err != nil {
+			return nil, err
+		}
+		if v == nil {
+			unknown = true
+		} else if v == decisive {
+			return v, nil
+		}
+	}
+	if unknown {
+		return nil, nil
+	}
+	return 1 - decisive, nil
+}
+
+// evalIn computes IN over a list.
+func (n *node) evalIn(f Frame, row []types.Value) (types.Value, error) {
+	x, err := n.args[0].eval(f, row)
+	if x == nil || err != nil {
+		return nil, err
+	}
+	unknown := false
+	for _, a := range n.args[1:] {
+		v, err := a.eval(f, row)
+		switch {
+		case err != nil:
+			return nil, err
+		case v == nil:
+			unknown = true
+		case types.Compare(x, v, n.args[0].typ) == 0:
+			return int64(1), nil
+		}
+	}
+	if unknown {
+		return nil, nil
+	}
+	return int64(0), nil
+}
+
+// asError gives every error of this package's entry points the form that clients get.
+func asError(err error) error {
+	var e *mserr.Error
+	if err == nil || errors.As(err, &e) {
+		return err
+	}
+	return mserr.NotSupported("this expression (%v)", err)
+}

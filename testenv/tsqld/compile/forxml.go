@@ -1,0 +1,208 @@
+package compile
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// forXML is what the aggregate of FOR XML PATH and RAW needs to know.
+type forXML struct {
+	Columns  []documentColumn
+	Element  string // of a row; "" for none
+	Root     string // "" for none
+	Elements bool   // columns are elements, not attributes
+	Nil      bool   // ELEMENTS XSINIL
+}
+
+// documentXMLOf binds FOR XML PATH and RAW.
+func documentXMLOf(q *query, f *syntax.ForClause, columns []documentColumn) (*query, error) {
+	if f.Mode != "PATH" && f.Mode != "RAW" {
+		return nil, mserr.NotSupported("FOR XML %s", f.Mode)
+	}
+	spec := forXML{Columns: columns, Element: "row", Elements: f.Mode == "PATH"}
+	if f.Element != nil {
+		spec.Element = f.Element.Text
+	}
+	t := types.NVarCharMax
+	for _, o := range f.Options {
+		switch o.Name {
+		case "ROOT":
+			spec.Root = "root"
+			if lit, ok := o.Value.(*syntax.Literal); ok {
+				spec.Root = lit.Text
+			}
+		case "TYPE":
+			t = types.Type{ID: types.XML}
+		case "ELEMENTS", "ELEMENTS ABSENT":
+			spec.Elements = true
+		case "ELEMENTS XSINIL":
+			spec.Elements, spec.Nil = true, true
+		case "BINARY BASE64":
+		default:
+			return nil, mserr.NotSupported("FOR XML with %s", o.Name)
+		}
+	}
+	for i, c := range q.cols {
+		columns[i].Raw = c.typ.ID == types.XML
+		if c.name == "" && f.Mode == "RAW" {
+			return nil, mserr.New(6809, 16, "Unnamed tables cannot be used as XML identifiers as well as unnamed columns cannot be used for attribute names. Name unnamed columns/tables using AS in the SELECT statement.")
+		}
+	}
+	text, err := json.Marshal(spec)
+	if err != nil {
+		return nil, err
+	}
+	return &query{inner: q, document: documentXML, documentKey: makeKey(keyForXML, string(text)),
+		cols: []outColumn{{name: nameOfXML, typ: t, null: true}}}, nil
+}
+
+// xmlDocument is the accumulator of FOR XML.
+type xmlDocument struct {
+	spec *forXML
+	ts   []types.Type
+	b    strings.Builder
+}
+
+// newXMLDocument reads the key of FOR XML.
+func newXMLDocument(key string) (func() store.Accumulator, error) {
+	spec := &forXML{}
+	if err := json.Unmarshal([]byte(key), spec); err != nil {
+		return nil, mserr.NotSupported("the key of FOR XML")
+	}
+	ts, err := columnTypes(spec.Columns)
+	if err != nil {
+		return nil, err
+	}
+	return func() store.Accumulator { return &xmlDocument{spec: spec, ts: ts} }, nil
+}
+
+// xmlEscaper writes text for an element or attribute as SQL Server does.
+var xmlEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", "&#x0D;")
+
+// xmlAttribute is xmlEscaper within quotes.
+var xmlAttribute = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\"", "&quot;", "\r", "&#x0D;", "\n", "&#x0A;", "\t", "&#x09;")
+
+// value is a column's value as text.
+func (d *xmlDocument) value(v types.Value, i int) (string, error) {
+	t := d.ts[i]
+	switch {
+	case t.ID == types.Bit:
+		if v == int64(1) {
+			return "1", nil
+		}
+		return "0", nil
+	case t.IsBinary():
+		b, _ := v.([]byte)
+		return base64.StdEncoding.EncodeToString(b), nil
+	}
+	style := types.NoStyle
+	if t.IsTemporal() && t.ID != types.Date && t.ID != types.Time {
+		style = 126
+	}
+	s, err := types.Convert(v, t, types.NVarCharMax, style)
+	text, _ := s.(string)
+	return text, err
+}
+
+// Step implements [store.Accumulator].
+func (d *xmlDocument) Step(args []types.Value) error {
+	var attributes, body strings.Builder
+	var open []string
+	leave := func(n int) {
+		for len(open) > n {
+			body.WriteString("</" + open[len(open)-1] + ">")
+			open = open[:len(open)-1]
+		}
+	}
+	for i, c := range d.spec.Columns {
+		if args[i] == nil && !d.spec.Nil {
+			continue
+		}
+		text := ""
+		if args[i] != nil {
+			s, err := d.value(args[i], i)
+			if err != nil {
+				return err
+			}
+			text = s
+		}
+		name, isAttribute := strings.CutPrefix(c.Name, "@")
+		if isAttribute || !d.spec.Elements {
+			if args[i] != nil {
+				attributes.WriteString(" " + name + "=\"" + xmlAttribute.Replace(text) + "\"")
+			}
+			continue
+		}
+		if !c.Raw {
+			text = xmlEscaper.Replace(text)
+		}
+		path := strings.Split(name, "/")
+		switch last := path[len(path)-1]; last {
+		case "", "*", "text()", "node()", "data()":
+			path = path[:len(path)-1]
+		}
+		common := 0
+		for common < len(open) && common < len(path)-1 && open[common] == path[common] {
+			common++
+		}
+		leave(common)
+		for len(open) < len(path) {
+			name := path[len(open)]
+			if args[i] == nil && len(open) == len(path)-1 {
+				body.WriteString("<" + name + " xsi:nil=\"true\"/>")
+				break
+			}
+			body.WriteString("<" + name + ">")
+			open = append(open, name)
+		}
+		body.WriteString(text)
+		if len(path) > 0 {
+			leave(len(path) - 1)
+		}
+	}
+	leave(0)
+	d.row(attributes.String(), body.String())
+	return nil
+}
+
+// row writes a row's element.
+func (d *xmlDocument) row(attributes, body string) {
+	e := d.spec.Element
+	switch {
+	case e == "":
+		d.b.WriteString(body)
+	case body == "":
+		d.b.WriteString("<" + e + d.namespace() + attributes + "/>")
+	default:
+		d.b.WriteString("<" + e + d.namespace() + attributes + ">" + body + "</" + e + ">")
+	}
+}
+
+// namespace declares xsi where it is used and no root does it.
+func (d *xmlDocument) namespace() string {
+	if d.spec.Nil && d.spec.Root == "" {
+		return xsi
+	}
+	return ""
+}
+
+// xsi is the declaration of the namespace of xsi:nil.
+const xsi = ` xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"`
+
+// Value implements [store.Accumulator].
+func (d *xmlDocument) Value() (types.Value, error) {
+	if d.spec.Root == "" {
+		return d.b.String(), nil
+	}
+	open := d.spec.Root
+	if d.spec.Nil {
+		open += xsi
+	}
+	return "<" + open + ">" + d.b.String() + "</" + d.spec.Root + ">", nil
+}

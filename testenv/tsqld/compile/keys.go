@@ -1,0 +1,391 @@
+package compile
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// Keys of pure functions. A key is one of these words and its fields, separated by '|'; types are written by
+// types.Type.Key, names are escaped by keyText. Keys are part of what files contain (CHECK
+// constraints, generated columns): their meaning must not change.
+const (
+	keyConvert      = "c"    // from|to|style
+	keyTryConvert   = "tc"   // from|to|style
+	keyConvertBy    = "cs"   // from|to; arguments: value, style
+	keyTryConvertBy = "tcs"  // the same
+	keyStore        = "st"   // from|to|table|column: implicit conversion into a column, error 2628 where it would cut
+	keyNotNull      = "nn"   // statement|table|column: error 515 for NULL
+	keyArith        = "a"    // operator number|left type|right type|result type
+	keyNegate       = "neg"  // type|result
+	keyBitNot       = "bn"   // type
+	keyBuiltin      = "f"    // name|result|argument types...
+	keyEnv          = "env"  // the same, of a function of the session
+	keyCompare      = "cmp"  // operator|type
+	keyLike         = "like" // collation|1 if trailing blanks of the text may be left out; arguments: text, pattern, optional escape
+	keyRecursion    = "rec"  // limit; argument: level
+	keyLimit        = "lim"  // TOP, OFFSET or FETCH; argument: bigint
+	keyField        = "col"  // index of a field; argument: row made by encodeRow
+	keyRaise        = "raise"
+	keyPercent      = "pct"    // argument: float; error 1031 unless from 0 to 100
+	keySumInt       = "sumint" // type; error 8115 for a sum outside it
+	keyCeiling      = "ceil"   // arguments: total, percentage
+	keyJSONObject   = "jo"     // 1 for ABSENT ON NULL|types...
+	keyJSONArray    = "ja"     // the same
+)
+
+// makeKey joins the parts of a key.
+func makeKey(parts ...string) string { return strings.Join(parts, "|") }
+
+// keyText escapes a name in a key.
+func keyText(s string) string {
+	if !strings.ContainsAny(s, "%|") {
+		return s
+	}
+	return strings.NewReplacer("%", "%25", "|", "%7C").Replace(s)
+}
+
+// keyUntext is the inverse of keyText.
+func keyUntext(s string) string {
+	if !strings.Contains(s, "%") {
+		return s
+	}
+	return strings.NewReplacer("%25", "%", "%7C", "|").Replace(s)
+}
+
+// Functions returns the resolver of all keys that the compiler makes, for store.Config. A process
+// needs only one; it may be shared by stores.
+func Functions() *store.Functions {
+	return &store.Functions{Scalar: resolveScalar, Aggregate: resolveAggregate}
+}
+
+// EnvFunc finds a function of the session by its key, bound to an environment; nil for keys of other
+// kinds. It is what the interpreter's function of store.Conn.SetLocal asks first.
+func EnvFunc(env builtin.Env, key string) (store.Func, error) {
+	if !strings.HasPrefix(key, keyEnv+"|") {
+		return nil, nil
+	}
+	f, argTypes, result, err := parseBuiltin(strings.Split(key, "|"))
+	if err != nil {
+		return nil, err
+	}
+	return func(args []types.Value) (types.Value, error) { return f.Call(env, argTypes, result, args) }, nil
+}
+
+// scalars caches what resolveScalar made, by key; scalarCount is about how many there are.
+var (
+	scalars     sync.Map
+	scalarCount atomic.Int64
+)
+
+// maxCachedScalars bounds the cache against statements that are never seen again.
+const maxCachedScalars = 20_000
+
+// resolveScalar finds the closure of a pure or per-row function.
+func resolveScalar(key string) (store.Func, error) {
+	if f, ok := scalars.Load(key); ok {
+		return f.(store.Func), nil
+	}
+	f, err := makeScalar(key)
+	if err != nil {
+		return nil, err
+	}
+	if scalarCount.Add(1) > maxCachedScalars {
+		scalars.Clear()
+		scalarCount.Store(0)
+	}
+	scalars.Store(key, f)
+	return f, nil
+}
+
+// keyReader takes a key apart. The first problem sticks.
+type keyReader struct {
+	key  string
+	part []string
+	err  error
+}
+
+// next is the next field.
+func (r *keyReader) next() string {
+	if len(r.part) == 0 {
+		r.fail()
+		return ""
+	}
+	s := r.part[0]
+	r.part = r.part[1:]
+	return s
+}
+
+// text is the next field, a name.
+func (r *keyReader) text() string { return keyUntext(r.next()) }
+
+// typ is the next field, a type.
+func (r *keyReader) typ() types.Type {
+	s := r.next()
+	if s == "" {
+		return types.NullType
+	}
+	t, err := types.ParseType(s)
+	if err != nil {
+		r.fail()
+	}
+	return t
+}
+
+// number is the next field, a number.
+func (r *keyReader) number() int {
+	n, err := strconv.Atoi(r.next())
+	if err != nil {
+		r.fail()
+	}
+	return n
+}
+
+// fail records that the key cannot be read.
+func (r *keyReader) fail() {
+	if r.err == nil {
+		r.err = mserr.NotSupported("the function key %s", r.key)
+	}
+}
+
+// typeKey writes a type into a key; the type of a bare NULL is empty.
+func typeKey(t types.Type) string {
+	if t.ID == types.Null {
+		return ""
+	}
+	return t.Key()
+}
+
+// parseBuiltin reads the fields of keyBuiltin and keyEnv, the word included.
+func parseBuiltin(parts []string) (f *builtin.Func, argTypes []types.Type, result types.Type, err error) {
+	r := &keyReader{key: strings.Join(parts, "|"), part: parts[1:]}
+	name := r.next()
+	result = r.typ()
+	for len(r.part) > 0 {
+		argTypes = append(argTypes, r.typ())
+	}
+	if r.err != nil {
+		return nil, nil, result, r.err
+	}
+	f, ok := builtin.Lookup(name)
+	if !ok {
+		return nil, nil, result, mserr.NotRecognized(name, "built-in function name")
+	}
+	return f, argTypes, result, nil
+}
+
+// makeScalar builds the closure of a key.
+func makeScalar(key string) (store.Func, error) {
+	parts := strings.Split(key, "|")
+	r := &keyReader{key: key, part: parts[1:]}
+	var f store.Func
+	switch parts[0] {
+	case keyConvert, keyTryConvert:
+		from, to, style := r.typ(), r.typ(), r.number()
+		convert := types.Convert
+		if parts[0] == keyTryConvert {
+			convert = types.TryConvert
+		}
+		f = func(args []types.Value) (types.Value, error) { return convert(args[0], from, to, style) }
+	case keyConvertBy, keyTryConvertBy:
+		from, to := r.typ(), r.typ()
+		convert := types.Convert
+		if parts[0] == keyTryConvertBy {
+			convert = types.TryConvert
+		}
+		f = func(args []types.Value) (types.Value, error) {
+			style, ok := args[1].(int64)
+			if !ok {
+				return nil, nil
+			}
+			return convert(args[0], from, to, int(style))
+		}
+	case keyCeiling:
+		f = ceiling
+	case keyJSONObject, keyJSONArray:
+		f = jsonFunc(parts[0] == keyJSONObject, r)
+	case keyStore:
+		f = storeFunc(r.typ(), r.typ(), r.text(), r.text())
+	case keyNotNull:
+		statement, table, col := r.next(), r.text(), r.text()
+		f = func(args []types.Value) (types.Value, error) {
+			if args[0] == nil {
+				return nil, mserr.NullInsert(col, table, statement)
+			}
+			return args[0], nil
+		}
+	case keyArith:
+		op, a, b, result := types.Op(r.number()), r.typ(), r.typ(), r.typ()
+		f = func(args []types.Value) (types.Value, error) { return types.Arith(op, args[0], a, args[1], b, result) }
+	case keyNegate:
+		t, result := r.typ(), r.typ()
+		f = func(args []types.Value) (types.Value, error) { return types.Negate(args[0], t, result) }
+	case keyBitNot:
+		t := r.typ()
+		f = func(args []types.Value) (types.Value, error) { return types.BitNot(args[0], t), nil }
+	case keyBuiltin:
+		fn, argTypes, result, err := parseBuiltin(parts)
+		if err != nil {
+			return nil, err
+		}
+		f = func(args []types.Value) (types.Value, error) { return fn.Call(nil, argTypes, result, args) }
+	case keyCompare:
+		op, t := r.next(), r.typ()
+		f = func(args []types.Value) (types.Value, error) { return compareValues(op, args[0], args[1], t), nil }
+	case keyLike:
+		f = likeFunc(types.Collation(r.number()), r.number() == 1)
+	case keyRecursion:
+		limit := r.number()
+		f = func(args []types.Value) (types.Value, error) {
+			if n, _ := args[0].(int64); n > int64(limit) {
+				return nil, mserr.RecursionExhausted(limit)
+			}
+			return args[0], nil
+		}
+	case keyLimit:
+		f = limitFunc(r.next())
+	case keyPercent:
+		f = func(args []types.Value) (types.Value, error) {
+			p, _ := args[0].(float64)
+			if args[0] == nil || p < 0 || p > 100 {
+				return nil, mserr.New(1031, 15, "Percent values must be between 0 and 100.")
+			}
+			return p, nil
+		}
+	case keyField:
+		i := r.number()
+		f = func(args []types.Value) (types.Value, error) { return decodeField(args[0], i) }
+	case keyRaise:
+		e := mserr.New(int32(r.number()), uint8(r.number()), "%s", r.text())
+		f = func([]types.Value) (types.Value, error) { return nil, e }
+	case keySumInt:
+		t := r.typ()
+		f = func(args []types.Value) (types.Value, error) {
+			if n, ok := args[0].(int64); ok && !types.InRange(n, t) {
+				return nil, mserr.ArithmeticOverflow("expression", t.Name())
+			}
+			return args[0], nil
+		}
+	case keyRowset:
+		f = rowsetFunc(r)
+	default:
+		return nil, mserr.NotSupported("the function key %s", parts[0])
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return f, nil
+}
+
+// storeFunc converts a value into a column of a table, without cutting texts and bytes.
+func storeFunc(from, to types.Type, table, col string) store.Func {
+	return func(args []types.Value) (types.Value, error) {
+		v := args[0]
+		if types.Cuts(v, from, to) {
+			part, _ := types.Convert(v, from, to, types.NoStyle)
+			shown, err := types.Convert(part, to, types.NVarCharMax, types.NoStyle)
+			if err != nil {
+				return nil, err
+			}
+			return nil, mserr.TruncatedColumn(table, col, fmt.Sprint(shown))
+		}
+		return types.Convert(v, from, to, types.NoStyle)
+	}
+}
+
+// likeFunc matches LIKE patterns. A pattern is usually the same for all rows, so the last one is kept ready.
+func likeFunc(c types.Collation, padded bool) store.Func {
+	type compiled struct {
+		pattern, escape string
+		p               *builtin.Pattern
+	}
+	var last atomic.Pointer[compiled]
+	return func(args []types.Value) (types.Value, error) {
+		for _, a := range args {
+			if a == nil {
+				return nil, nil
+			}
+		}
+		text, _ := args[0].(string)
+		pattern, _ := args[1].(string)
+		escape := ""
+		if len(args) > 2 {
+			escape, _ = args[2].(string)
+			if escape == "" {
+				return nil, mserr.InvalidEscape(escape, "LIKE")
+			}
+		}
+		l := last.Load()
+		if l == nil || l.pattern != pattern || l.escape != escape {
+			p, err := builtin.CompileLike(pattern, escape, c)
+			if err != nil {
+				return nil, err
+			}
+			l = &compiled{pattern, escape, p}
+			last.Store(l)
+		}
+		ok := l.p.Match(text)
+		if !ok && padded {
+			if trimmed := types.TrimBlanks(text); len(trimmed) < len(text) {
+				ok = l.p.Match(trimmed)
+			}
+		}
+		return truth(ok), nil
+	}
+}
+
+// limitFunc checks the number of TOP, OFFSET and FETCH. NULL is refused as SQL Server does.
+func limitFunc(what string) store.Func {
+	return func(args []types.Value) (types.Value, error) {
+		n, ok := args[0].(int64)
+		switch {
+		case what == "TOP" && (!ok || n < 0):
+			return nil, mserr.InvalidTopValue()
+		case what == "OFFSET" && (!ok || n < 0):
+			return nil, mserr.NegativeOffset()
+		case what == "FETCH" && (!ok || n < 1):
+			return nil, mserr.NonPositiveFetch()
+		}
+		return n, nil
+	}
+}
+
+// truth is a condition's value as a bit.
+func truth(b bool) types.Value {
+	if b {
+		return int64(1)
+	}
+	return int64(0)
+}
+
+// compareValues is "a op b" as a condition; NULL is unknown.
+func compareValues(op string, a, b types.Value, t types.Type) types.Value {
+	if a == nil || b == nil {
+		return nil
+	}
+	return truth(holds(op, types.Compare(a, b, t)))
+}
+
+// holds answers whether an operator holds for the outcome of a comparison.
+func holds(op string, c int) bool {
+	switch op {
+	case "=":
+		return c == 0
+	case "<>":
+		return c != 0
+	case "<":
+		return c < 0
+	case "<=":
+		return c <= 0
+	case ">":
+		return c > 0
+	}
+	return c >= 0
+}

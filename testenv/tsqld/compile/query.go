@@ -1,0 +1,197 @@
+package compile
+
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// query is a bound query: exactly one of core, set, recursive and inner is set.
+type query struct {
+	core      *core
+	set       *setQuery
+	recursive *recursion
+	inner     *query // of a document: the rows that become one text
+
+	cols []outColumn
+
+	order   []orderTerm
+	limit   *node // rows; with percent a float
+	offset  *node
+	percent bool
+	ties    bool
+
+	document    documentKind
+	documentKey string // of the aggregate that makes the document
+}
+
+// documentKind says what FOR makes of the rows.
+type documentKind uint8
+
+// Documents.
+const (
+	documentNone documentKind = iota
+	documentJSON
+	documentXML
+	documentRows // rows for json_each: see encodeRows
+)
+
+// outColumn is a result column.
+type outColumn struct {
+	name  string
+	typ   types.Type
+	null  bool
+	label label
+	auto  *sourceColumn // the identity column that it is, for SELECT INTO; nil for none
+}
+
+// core is SELECT ... HAVING.
+type core struct {
+	distinct bool
+	items    []*node
+	from     fromNode // nil without FROM
+	where    *node
+	group    []*node
+	sets     [][]int // grouping sets as indexes into group; nil for a plain GROUP BY
+	grouped  bool    // GROUP BY, or an aggregate
+	having   *node
+}
+
+// fromNode is a *source or a *join.
+type fromNode interface{ isFrom() }
+
+func (*source) isFrom() {}
+func (*join) isFrom()   {}
+
+// join joins two items of FROM.
+type join struct {
+	kind        string // SQLite's words
+	left, right fromNode
+	on          *node // nil: always
+}
+
+// setQuery is a set operation over queries with the same types.
+type setQuery struct {
+	op   string
+	x, y *query
+}
+
+// recursion is a recursive common table expression.
+type recursion struct {
+	src    *source // the expression's own rows, as its recursive members see them
+	anchor *query
+	steps  []*query
+	limit  int // MAXRECURSION, 0 for none
+}
+
+// single reports whether a query has at most one row for certain.
+func (q *query) single() bool {
+	if q.document != documentNone {
+		return true
+	}
+	if q.limit != nil && !q.percent && !q.ties && q.limit.isConst() {
+		if n, ok := q.limit.val.(int64); ok && n <= 1 {
+			return true
+		}
+	}
+	c := q.core
+	return c != nil && (c.from == nil || c.grouped && len(c.group) == 0 && c.sets == nil)
+}
+
+// plain reports whether a query is a SELECT without anything that counts, sorts or groups rows.
+func (q *query) plain() bool {
+	c := q.core
+	if c == nil || c.distinct || c.grouped || c.having != nil || q.limit != nil || q.offset != nil || len(q.order) > 0 || q.document != documentNone {
+		return false
+	}
+	for _, n := range c.items {
+		if n.traits&(hasWindow|hasAgg|hasPerRow|hasLocal) != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// source makes a derived table of a query.
+func (q *query) source(alias, name string) *source {
+	src := &source{alias: alias, name: name, query: q}
+	for i, c := range q.cols {
+		src.cols = append(src.cols, sourceColumn{name: c.name, typ: c.typ, null: c.null, label: c.label, sql: columnName(i)})
+	}
+	return src
+}
+
+// selectAll is SELECT * over a source, hidden columns included.
+func selectAll(src *source) *query {
+	q := &query{core: &core{from: src}}
+	for i, c := range src.cols {
+		q.core.items = append(q.core.items, column(src, i))
+		q.cols = append(q.cols, outColumn{name: c.name, typ: c.typ, null: c.null, label: c.label})
+	}
+	return q
+}
+
+// converted is the query with columns converted implicitly to other types.
+func (q *query) converted(ts []types.Type) (*query, error) {
+	same := true
+	for i, c := range q.cols {
+		same = same && c.typ == ts[i]
+	}
+	if same {
+		return q, nil
+	}
+	r := *q
+	if q.core == nil || q.core.distinct || q.inner != nil || q.limit != nil && len(q.order) > 0 {
+		r = *selectAll(q.source("q", ""))
+	}
+	c := *r.core
+	c.items = append([]*node(nil), c.items...)
+	r.cols = append([]outColumn(nil), r.cols...)
+	for i := range r.cols {
+		n, err := implicitly(c.items[i], ts[i])
+		if err != nil {
+			return nil, err
+		}
+		c.items[i] = n
+		r.cols[i].typ, r.cols[i].null = ts[i], n.null
+	}
+	r.core = &c
+	return &r, nil
+}
+
+// columnTypes are the result columns as clients see them.
+func (q *query) columnTypes() []types.Column {
+	out := make([]types.Column, len(q.cols))
+	for i, c := range q.cols {
+		t := c.typ
+		if t.ID == types.Null {
+			t = types.IntType
+		}
+		out[i] = types.Column{Name: c.name, Type: t, Nullable: c.null || c.typ.ID == types.Null}
+		if a := c.auto; a != nil {
+			out[i].Identity = a.base.Auto != nil
+			out[i].Computed = a.base.Formula != nil
+		}
+	}
+	return out
+}
+
+// same reports whether two nodes are the same expression.
+func same(a, b *node) bool {
+	if a == b {
+		return true
+	}
+	if a.op != b.op || a.key != b.key || a.name != b.name || a.src != b.src || a.col != b.col || len(a.args) != len(b.args) || a.sub != b.sub || a.agg != b.agg || a.run != nil || b.run != nil {
+		return false
+	}
+	if a.op == opConst && (types.Compare(a.val, b.val, a.typ) != 0 || a.typ.ID != b.typ.ID) {
+		return false
+	}
+	if a.op == opPerRow {
+		return false
+	}
+	for i := range a.args {
+		if !same(a.args[i], b.args[i]) {
+			return false
+		}
+	}
+	return true
+}

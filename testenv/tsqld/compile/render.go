@@ -1,0 +1,460 @@
+package compile
+
+import (
+	"encoding/hex"
+	"math"
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// quote makes a SQLite identifier.
+func quote(name string) string { return store.Quote(name) }
+
+// itoa is strconv.Itoa.
+func itoa(n int) string { return strconv.Itoa(n) }
+
+// columnName is the name of the i-th column of a derived table.
+func columnName(i int) string { return "c" + strconv.Itoa(i+1) }
+
+// valueColumn as the column of a node is the column "value" of json_each.
+const valueColumn = -1
+
+// maxInlineText is how long a text may be to stand in SQL as a literal; longer ones become parameters.
+const maxInlineText = 200
+
+// renderer writes SQL.
+type renderer struct {
+	strings.Builder
+	params []Param
+	nodes  []*node // that the params came from
+	// static refuses parameters: the SQL becomes part of a schema.
+	static bool
+	// lazy counts enclosing places that are perhaps not evaluated.
+	lazy int
+	err  error
+}
+
+// fail records the first error.
+func (r *renderer) fail(err error) {
+	if r.err == nil {
+		r.err = err
+	}
+}
+
+// statement ends the rendering.
+func (r *renderer) statement() (Statement, error) {
+	return Statement{SQL: r.String(), Params: r.params}, r.err
+}
+
+// param writes a parameter for a node, sharing those of equal nodes.
+func (r *renderer) param(n *node) {
+	if r.static {
+		r.fail(mserr.NotSupported("variables and session functions in a schema"))
+		return
+	}
+	for i, p := range r.nodes {
+		if same(p, n) {
+			r.ref(i)
+			return
+		}
+	}
+	r.nodes = append(r.nodes, n)
+	r.params = append(r.params, Param{Type: n.typ, node: n, run: n.run})
+	r.ref(len(r.nodes) - 1)
+}
+
+// ref writes the i-th parameter.
+func (r *renderer) ref(i int) {
+	r.WriteByte('?')
+	r.WriteString(strconv.Itoa(i + 1))
+}
+
+// literal writes a constant.
+func (r *renderer) literal(n *node) {
+	switch v := n.val.(type) {
+	case nil:
+		r.WriteString("NULL")
+	case int64:
+		r.WriteString(strconv.FormatInt(v, 10))
+	case float64:
+		if math.IsInf(v, 0) || math.IsNaN(v) {
+			r.param(n)
+			return
+		}
+		s := strconv.FormatFloat(v, 'g', -1, 64)
+		if !strings.ContainsAny(s, ".e") {
+			s += ".0"
+		}
+		r.WriteString(s)
+	case string:
+		if (len(v) > maxInlineText || strings.ContainsRune(v, 0)) && !r.static {
+			r.param(n)
+			return
+		}
+		r.WriteString(store.Literal(v))
+	case []byte:
+		r.WriteString("x'")
+		r.WriteString(hex.EncodeToString(v))
+		r.WriteByte('\'')
+	}
+}
+
+// hoisted reports whether a node is computed before the statement and becomes a parameter. Where perhaps
+// nothing is evaluated, only what cannot fail is.
+func (r *renderer) hoisted(n *node) bool {
+	if r.static || n.traits&rowBound != 0 || n.op == opConst {
+		return false
+	}
+	return r.lazy == 0 || n.traits&canFail == 0
+}
+
+// node writes an expression.
+func (r *renderer) node(n *node) {
+	switch {
+	case n.op == opConst:
+		r.literal(n)
+		return
+	case n.op == opRun, n.op == opVar, r.hoisted(n):
+		r.param(n)
+		return
+	}
+	switch n.op {
+	case opCol:
+		r.column(n)
+	case opCall:
+		r.call("fn", n)
+	case opPerRow, opLocal:
+		r.call("fnv", n)
+	case opEnv:
+		if r.static {
+			r.fail(errNotDeterministic)
+		}
+		r.call("fnv", n)
+	case opConcat:
+		r.operator(" || ", n.args...)
+	case opReal:
+		r.WriteString("CAST(")
+		r.node(n.args[0])
+		r.WriteString(" AS REAL)")
+	case opCompare, opDistinct:
+		r.compare(n)
+	case opAnd:
+		r.logic(" AND ", n.args)
+	case opOr:
+		r.logic(" OR ", n.args)
+	case opNot:
+		r.WriteString("(NOT ")
+		r.node(n.args[0])
+		r.WriteByte(')')
+	case opIsNull:
+		r.WriteByte('(')
+		r.node(n.args[0])
+		r.WriteString(" IS NULL)")
+	case opIn:
+		r.WriteByte('(')
+		r.collated(n.args[0])
+		r.WriteString(" IN (")
+		r.list(n.args[1:])
+		r.WriteString("))")
+	case opCase:
+		r.caseOf(n)
+	case opCoalesce:
+		r.coalesce(n)
+	case opAgg, opWindow:
+		r.aggregate(n)
+	case opGrouping:
+		r.WriteByte('0')
+	case opScalar, opExists, opInQuery, opAll, opAny:
+		r.subquery(n)
+	case opField:
+		r.WriteString(columnName(n.col))
+	default:
+		r.fail(mserr.NotSupported("this expression"))
+	}
+}
+
+// errNotDeterministic is the refusal of session functions in a schema.
+var errNotDeterministic error = mserr.NotSupported("functions of the session in a CHECK constraint or index")
+
+// column writes a reference to a column.
+func (r *renderer) column(n *node) {
+	if n.src.alias != "" {
+		r.WriteString(n.src.alias)
+		r.WriteByte('.')
+	}
+	if n.col == valueColumn {
+		r.WriteString("value")
+		return
+	}
+	r.WriteString(n.src.cols[n.col].sql)
+}
+
+// list writes expressions separated by commas.
+func (r *renderer) list(nodes []*node) {
+	for i, n := range nodes {
+		if i > 0 {
+			r.WriteString(", ")
+		}
+		r.node(n)
+	}
+}
+
+// call writes a call of fn or fnv.
+func (r *renderer) call(fn string, n *node) {
+	r.WriteString(fn)
+	r.WriteByte('(')
+	r.WriteString(store.Literal(n.key))
+	for _, a := range n.args {
+		r.WriteString(", ")
+		r.node(a)
+	}
+	r.WriteByte(')')
+}
+
+// operator writes operands with an operator between them.
+func (r *renderer) operator(op string, args ...*node) {
+	r.WriteByte('(')
+	for i, a := range args {
+		if i > 0 {
+			r.WriteString(op)
+		}
+		r.node(a)
+	}
+	r.WriteByte(')')
+}
+
+// logic writes AND and OR: what stands behind the first operand is perhaps not evaluated.
+func (r *renderer) logic(op string, args []*node) {
+	r.WriteByte('(')
+	for i, a := range args {
+		if i > 0 {
+			r.WriteString(op)
+			r.lazy++
+		}
+		r.node(a)
+		if i > 0 {
+			r.lazy--
+		}
+	}
+	r.WriteByte(')')
+}
+
+// collated writes an expression with its collation, where texts compare.
+func (r *renderer) collated(n *node) {
+	if n.typ.ID == types.DateTimeOffset { // the instant is in front, the offset behind
+		r.WriteString("substr(")
+		r.node(n)
+		r.WriteString(", 1, 8)")
+		return
+	}
+	r.node(n)
+	if c := n.typ.CollationName(); c != "" {
+		r.WriteString(" COLLATE ")
+		r.WriteString(c)
+	}
+}
+
+// compare writes a comparison.
+func (r *renderer) compare(n *node) {
+	x, y := n.args[0], n.args[1]
+	r.WriteByte('(')
+	r.collated(x)
+	r.WriteByte(' ')
+	r.WriteString(n.name)
+	r.WriteByte(' ')
+	if y.typ.ID == types.DateTimeOffset {
+		r.collated(y)
+	} else {
+		r.node(y)
+	}
+	r.WriteByte(')')
+}
+
+// caseOf writes CASE.
+func (r *renderer) caseOf(n *node) {
+	r.WriteString("CASE")
+	for i := 0; i+1 < len(n.args); i += 2 {
+		r.WriteString(" WHEN ")
+		r.node(n.args[i])
+		r.WriteString(" THEN ")
+		r.lazy++
+		r.node(n.args[i+1])
+	}
+	if last := n.args[len(n.args)-1]; !last.isNullConst() {
+		r.WriteString(" ELSE ")
+		r.lazy++
+		r.node(last)
+		r.lazy--
+	}
+	r.lazy -= (len(n.args) - 1) / 2
+	r.WriteString(" END")
+}
+
+// coalesce writes COALESCE; SQLite wants two arguments.
+func (r *renderer) coalesce(n *node) {
+	if len(n.args) == 1 {
+		r.node(n.args[0])
+		return
+	}
+	r.WriteString("coalesce(")
+	for i, a := range n.args {
+		if i > 0 {
+			r.WriteString(", ")
+			r.lazy++
+		}
+		r.node(a)
+	}
+	r.lazy -= len(n.args) - 1
+	r.WriteByte(')')
+}
+
+// aggregate writes an aggregate or window function.
+func (r *renderer) aggregate(n *node) {
+	a := n.agg
+	if a.wrap != "" {
+		r.WriteString("fn(" + store.Literal(a.wrap) + ", ")
+		defer r.WriteByte(')')
+	}
+	sep := ""
+	if a.native != "" {
+		r.WriteString(a.native)
+		r.WriteByte('(')
+	} else {
+		key := a.key
+		if a.window != nil {
+			key = keyWindow + key
+		}
+		r.WriteString("agg(" + store.Literal(key))
+		sep = ", "
+	}
+	if a.distinct {
+		r.WriteString("DISTINCT ")
+	}
+	if a.star {
+		r.WriteByte('*')
+	}
+	for _, x := range a.args {
+		r.WriteString(sep)
+		sep = ", "
+		if a.native == "count" && a.distinct || a.native == "min" || a.native == "max" {
+			r.collated(x)
+		} else {
+			r.node(x)
+		}
+	}
+	if len(a.order) > 0 {
+		r.WriteString(" ORDER BY ")
+		r.order(a.order)
+	}
+	r.WriteByte(')')
+	if w := a.window; w != nil {
+		r.window(w)
+	}
+}
+
+// window writes OVER.
+func (r *renderer) window(w *window) {
+	r.WriteString(" OVER (")
+	if len(w.partition) > 0 {
+		r.WriteString("PARTITION BY ")
+		for i, p := range w.partition {
+			if i > 0 {
+				r.WriteString(", ")
+			}
+			r.collated(p)
+		}
+	}
+	if len(w.order) > 0 {
+		r.WriteString(" ORDER BY ")
+		r.order(w.order)
+	}
+	if w.frame != "" {
+		r.WriteByte(' ')
+		r.WriteString(w.frame)
+	}
+	r.WriteByte(')')
+}
+
+// order writes the items of ORDER BY as expressions.
+func (r *renderer) order(terms []orderTerm) {
+	for i, o := range terms {
+		if i > 0 {
+			r.WriteString(", ")
+		}
+		if o.n.traits&rowBound == 0 { // a position is not meant
+			r.WriteString("+")
+		}
+		r.collated(o.n)
+		if o.desc {
+			r.WriteString(" DESC")
+		}
+	}
+}
+
+// subquery writes the conditions and values that are made of queries.
+func (r *renderer) subquery(n *node) {
+	saved := r.lazy
+	defer func() { r.lazy = saved }()
+	switch n.op {
+	case opScalar:
+		if n.one {
+			r.WriteByte('(')
+			r.query(n.sub)
+			r.WriteByte(')')
+			return
+		}
+		r.WriteString("(SELECT agg('" + keySingle + "', c1) FROM (")
+		r.derived(n.sub)
+		r.WriteString("))")
+	case opExists:
+		r.WriteString("EXISTS (")
+		r.query(n.sub)
+		r.WriteByte(')')
+	case opInQuery:
+		r.WriteByte('(')
+		r.collated(n.args[0])
+		r.WriteString(" IN (")
+		if n.args[0].typ.ID == types.DateTimeOffset {
+			r.WriteString("SELECT substr(c1, 1, 8) FROM (")
+			r.derived(n.sub)
+			r.WriteByte(')')
+		} else {
+			r.query(n.sub)
+		}
+		r.WriteString("))")
+	case opAll, opAny:
+		r.quantified(n)
+	}
+}
+
+// quantified writes ANY and ALL: decided by one row for which the comparison holds (ANY) or fails (ALL), else
+// unknown if it is unknown for a row.
+func (r *renderer) quantified(n *node) {
+	decisive, otherwise, is := "1", "0", "IS TRUE"
+	if n.op == opAll {
+		decisive, otherwise, is = "0", "1", "IS FALSE"
+	}
+	comparison := func() {
+		r.WriteByte('(')
+		r.collated(n.args[0])
+		r.WriteString(" " + n.name + " ")
+		if n.args[0].typ.ID == types.DateTimeOffset {
+			r.WriteString("substr(c1, 1, 8))")
+		} else {
+			r.WriteString("c1)")
+		}
+	}
+	r.WriteString("(CASE WHEN EXISTS (SELECT 1 FROM (")
+	r.derived(n.sub)
+	r.WriteString(") WHERE ")
+	comparison()
+	r.WriteString(" " + is + ") THEN " + decisive + " WHEN EXISTS (SELECT 1 FROM (")
+	r.derived(n.sub)
+	r.WriteString(") WHERE ")
+	comparison()
+	r.WriteString(" IS NULL) THEN NULL ELSE " + otherwise + " END)")
+}

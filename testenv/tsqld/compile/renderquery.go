@@ -1,0 +1,318 @@
+package compile
+
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// query writes a query whose columns are named c1, c2....
+func (r *renderer) query(q *query) {
+	switch {
+	case q.document != documentNone:
+		r.WriteString("SELECT agg(" + store.Literal(q.documentKey))
+		for i := range q.inner.cols {
+			r.WriteString(", " + columnName(i))
+		}
+		r.WriteString(") AS c1 FROM (")
+		r.derived(q.inner)
+		r.WriteByte(')')
+	case q.percent, q.ties:
+		r.ranked(q)
+	case q.core != nil:
+		r.core(q)
+		r.limit(q)
+	case q.recursive != nil:
+		r.recursive(q)
+	default:
+		r.set(q)
+		r.limit(q)
+	}
+}
+
+// derived writes a query so that it can stand in parentheses in FROM.
+func (r *renderer) derived(q *query) { r.query(q) }
+
+// core writes SELECT ... HAVING and ORDER BY.
+func (r *renderer) core(q *query) {
+	c := q.core
+	saved := r.lazy
+	r.WriteString("SELECT ")
+	if c.distinct {
+		r.WriteString("DISTINCT ")
+	}
+	// Rows may be few or none: what fails is not computed beforehand.
+	if c.from != nil {
+		r.lazy++
+	}
+	for i, n := range c.items {
+		if i > 0 {
+			r.WriteString(", ")
+		}
+		if c.distinct && n.typ.CollationName() != "" {
+			r.collated(n)
+		} else {
+			r.node(n)
+		}
+		r.WriteString(" AS ")
+		r.WriteString(columnName(i))
+	}
+	r.lazy = saved
+	if c.from != nil {
+		r.WriteString(" FROM ")
+		r.from(c.from, false)
+	}
+	if c.where != nil {
+		r.WriteString(" WHERE ")
+		r.node(c.where)
+	}
+	if len(c.group) > 0 {
+		r.WriteString(" GROUP BY ")
+		for i, g := range c.group {
+			if i > 0 {
+				r.WriteString(", ")
+			}
+			r.collated(g)
+		}
+	}
+	switch {
+	case c.having != nil:
+		r.WriteString(" HAVING ")
+		if len(c.group) == 0 {
+			r.WriteString("count(*) >= 0 AND ")
+		}
+		r.node(c.having)
+	case c.grouped && len(c.group) == 0:
+		r.WriteString(" HAVING count(*) >= 0") // one group even if no aggregate is left
+	}
+	if len(q.order) > 0 {
+		r.WriteString(" ORDER BY ")
+		r.coreOrder(q)
+	}
+}
+
+// coreOrder writes ORDER BY; what is a result column is named by position, so that it is computed once.
+func (r *renderer) coreOrder(q *query) {
+	for i, o := range q.order {
+		if i > 0 {
+			r.WriteString(", ")
+		}
+		at := -1
+		for k, n := range q.core.items {
+			if n == o.n || same(n, o.n) {
+				at = k
+				break
+			}
+		}
+		if at < 0 || o.n.typ.ID == types.DateTimeOffset {
+			r.order([]orderTerm{o})
+			continue
+		}
+		r.WriteString(itoa(at + 1))
+		if c := o.n.typ.CollationName(); c != "" {
+			r.WriteString(" COLLATE " + c)
+		}
+		if o.desc {
+			r.WriteString(" DESC")
+		}
+	}
+}
+
+// limit writes LIMIT and OFFSET.
+func (r *renderer) limit(q *query) {
+	switch {
+	case q.limit != nil:
+		r.WriteString(" LIMIT ")
+		r.node(q.limit)
+	case q.offset != nil:
+		r.WriteString(" LIMIT -1")
+	}
+	if q.offset != nil {
+		r.WriteString(" OFFSET ")
+		r.node(q.offset)
+	}
+}
+
+// ranked writes TOP ... PERCENT and WITH TIES: the rows are numbered (ties alike) and counted first.
+func (r *renderer) ranked(q *query) {
+	inner := *q
+	inner.limit, inner.offset, inner.percent, inner.ties, inner.order = nil, nil, false, false, nil
+	n := len(q.cols)
+	var order []orderTerm
+	switch {
+	case q.core != nil && !q.core.distinct:
+		c := *q.core
+		c.items = append([]*node(nil), c.items...)
+		inner.cols = append([]outColumn(nil), q.cols...)
+		for _, o := range q.order {
+			c.items = append(c.items, o.n)
+			order = append(order, orderTerm{&node{op: opField, typ: o.n.typ, col: len(c.items) - 1, traits: hasColumn}, o.desc})
+		}
+		inner.core = &c
+	default:
+		for _, o := range q.order {
+			at := o.n.col
+			if q.core != nil {
+				at = q.itemOf(o.n)
+			}
+			order = append(order, orderTerm{&node{op: opField, typ: o.n.typ, col: at, traits: hasColumn}, o.desc})
+		}
+	}
+	r.WriteString("SELECT ")
+	for i := range n {
+		if i > 0 {
+			r.WriteString(", ")
+		}
+		r.WriteString(columnName(i))
+	}
+	rank := "row_number()"
+	if q.ties {
+		rank = "rank()"
+	}
+	r.WriteString(" FROM (SELECT *, " + rank + " OVER (")
+	if len(order) > 0 {
+		r.WriteString("ORDER BY ")
+		r.order(order)
+	}
+	r.WriteString(") AS rk, row_number() OVER (")
+	if len(order) > 0 {
+		r.WriteString("ORDER BY ")
+		r.order(order)
+	}
+	r.WriteString(") AS rn, count(*) OVER () AS total FROM (")
+	r.query(&inner)
+	r.WriteString(")) WHERE rk <= ")
+	if q.percent {
+		r.WriteString("fn('" + keyCeiling + "', total, ")
+		r.node(q.limit)
+		r.WriteByte(')')
+	} else {
+		r.node(q.limit)
+	}
+	r.WriteString(" ORDER BY rn")
+}
+
+// set writes a set operation. An operand that SQLite would read differently becomes a derived table.
+func (r *renderer) set(q *query) {
+	if len(q.order) > 0 {
+		// Sorting outside, by expressions: SQLite takes only result columns here.
+		inner := *q
+		inner.order, inner.limit, inner.offset = nil, nil, nil
+		r.WriteString("SELECT * FROM (")
+		r.query(&inner)
+		r.WriteString(") ORDER BY ")
+		r.order(markFields(q.order))
+		return
+	}
+	if q.limit != nil || q.offset != nil {
+		inner := *q
+		inner.limit, inner.offset = nil, nil
+		r.WriteString("SELECT * FROM (")
+		r.query(&inner)
+		r.WriteByte(')')
+		return
+	}
+	r.operand(q.set.x, q.set.op == "UNION ALL", q.set.op, true)
+	r.WriteString(" " + q.set.op + " ")
+	r.operand(q.set.y, q.set.op == "UNION ALL", q.set.op, false)
+}
+
+// markFields gives result columns the trait of columns, so that they are not taken for positions.
+func markFields(order []orderTerm) []orderTerm {
+	out := make([]orderTerm, len(order))
+	for i, o := range order {
+		n := *o.n
+		n.traits |= hasColumn
+		out[i] = orderTerm{&n, o.desc}
+	}
+	return out
+}
+
+// operand writes an operand of a set operation. Texts carry their collation where rows are compared.
+func (r *renderer) operand(q *query, all bool, op string, isLeft bool) {
+	simple := q.document == documentNone && !q.percent && !q.ties && q.limit == nil && q.offset == nil && len(q.order) == 0
+	if simple && q.set != nil && isLeft && all && q.set.op == "UNION ALL" {
+		r.query(q)
+		return
+	}
+	if simple && q.core != nil && all {
+		r.query(q)
+		return
+	}
+	r.WriteString("SELECT ")
+	for i, c := range q.cols {
+		if i > 0 {
+			r.WriteString(", ")
+		}
+		r.WriteString(columnName(i))
+		if name := c.typ.CollationName(); name != "" && !all {
+			r.WriteString(" COLLATE " + name)
+		}
+		r.WriteString(" AS " + columnName(i))
+	}
+	r.WriteString(" FROM (")
+	r.derived(q)
+	r.WriteByte(')')
+}
+
+// recursive writes a recursive common table expression as a derived table of its own.
+func (r *renderer) recursive(q *query) {
+	rec := q.recursive
+	r.WriteString("SELECT ")
+	for i := range q.cols {
+		if i > 0 {
+			r.WriteString(", ")
+		}
+		r.WriteString(columnName(i))
+	}
+	r.WriteString(" FROM (WITH RECURSIVE " + rec.src.alias + "(")
+	for i := range q.cols {
+		r.WriteString(columnName(i) + ", ")
+	}
+	r.WriteString(levelColumn + ") AS (")
+	r.operand(rec.anchor, true, "UNION ALL", true)
+	for _, s := range rec.steps {
+		r.WriteString(" UNION ALL ")
+		r.query(s)
+	}
+	r.WriteString(") SELECT * FROM " + rec.src.alias + ")")
+}
+
+// from writes an item of FROM; a join on the right side of a join stands in parentheses.
+func (r *renderer) from(f fromNode, nested bool) {
+	switch f := f.(type) {
+	case *source:
+		r.source(f)
+	case *join:
+		if nested {
+			r.WriteByte('(')
+			defer r.WriteByte(')')
+		}
+		r.from(f.left, false)
+		r.WriteString(" " + f.kind + " ")
+		r.from(f.right, true)
+		switch {
+		case f.on != nil:
+			r.WriteString(" ON ")
+			r.node(f.on)
+		case f.kind != "JOIN":
+			r.WriteString(" ON 1")
+		}
+	}
+}
+
+// source writes a table, a derived table or json_each.
+func (r *renderer) source(s *source) {
+	switch {
+	case s.query != nil:
+		r.WriteByte('(')
+		r.derived(s.query)
+		r.WriteByte(')')
+	case s.rowset != nil:
+		r.WriteString("json_each(")
+		r.node(s.rowset)
+		r.WriteByte(')')
+	default:
+		r.WriteString(s.table)
+	}
+	r.WriteString(" AS " + s.alias)
+}

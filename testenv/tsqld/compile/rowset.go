@@ -1,0 +1,485 @@
+package compile
+
+import (
+	"encoding/hex"
+	"iter"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// keyRowset is a function whose result is a text of rows: rs|name|....
+const keyRowset = "rs"
+
+// EncodeRows makes the text by which rows pass through SQLite: a JSON array of strings, one per row, which
+// json_each takes apart. It is the result of [LocalTableFunction].
+func EncodeRows(rows [][]types.Value) string {
+	e := rowEncoder{}
+	for _, r := range rows {
+		e.add(r)
+	}
+	return e.text()
+}
+
+// rowEncoder collects rows.
+type rowEncoder struct {
+	b   strings.Builder
+	row strings.Builder
+}
+
+// add appends a row.
+func (e *rowEncoder) add(row []types.Value) {
+	if e.b.Len() == 0 {
+		e.b.WriteByte('[')
+	} else {
+		e.b.WriteByte(',')
+	}
+	e.row.Reset()
+	for _, v := range row {
+		encodeField(&e.row, v)
+	}
+	e.b.WriteByte('"')
+	escape(&e.b, e.row.String())
+	e.b.WriteByte('"')
+}
+
+// text ends the array.
+func (e *rowEncoder) text() string {
+	if e.b.Len() == 0 {
+		return "[]"
+	}
+	return e.b.String() + "]"
+}
+
+// escape writes the inside of a JSON string.
+func escape(b *strings.Builder, s string) {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < ' ':
+			const digits = "0123456789abcdef"
+			b.WriteString(`\u00`)
+			b.WriteByte(digits[c>>4])
+			b.WriteByte(digits[c&15])
+		default:
+			b.WriteByte(c)
+		}
+	}
+}
+
+// encodeField writes a value: a letter for its Go type, its length in bytes, a colon and its text. Texts
+// that JSON or SQLite might change (NUL, invalid UTF-8) go in hexadecimal.
+func encodeField(b *strings.Builder, v types.Value) {
+	tag, s := byte('n'), ""
+	switch v := v.(type) {
+	case int64:
+		tag, s = 'i', strconv.FormatInt(v, 10)
+	case float64:
+		tag, s = 'f', strconv.FormatUint(math.Float64bits(v), 16)
+	case string:
+		tag, s = 's', v
+		if strings.ContainsRune(v, 0) || !utf8.ValidString(v) {
+			tag, s = 't', hex.EncodeToString([]byte(v))
+		}
+	case []byte:
+		tag, s = 'b', hex.EncodeToString(v)
+	}
+	b.WriteByte(tag)
+	b.WriteString(strconv.Itoa(len(s)))
+	b.WriteByte(':')
+	b.WriteString(s)
+}
+
+// decodeField reads the i-th value of an encoded row; NULL of a NULL row.
+func decodeField(row types.Value, i int) (types.Value, error) {
+	s, ok := row.(string)
+	if !ok {
+		return nil, nil
+	}
+	for ; ; i-- {
+		colon := strings.IndexByte(s, ':')
+		if colon < 2 {
+			return nil, errRow
+		}
+		n, err := strconv.Atoi(s[1:colon])
+		if err != nil || n < 0 || n > len(s)-colon-1 {
+			return nil, errRow
+		}
+		tag, text := s[0], s[colon+1:colon+1+n]
+		if i == 0 {
+			return decodeValue(tag, text)
+		}
+		s = s[colon+1+n:]
+	}
+}
+
+// decodeValue reads one value.
+func decodeValue(tag byte, s string) (types.Value, error) {
+	switch tag {
+	case 'n':
+		return nil, nil
+	case 's':
+		return s, nil
+	case 'i':
+		if n, err := strconv.ParseInt(s, 10, 64); err == nil {
+			return n, nil
+		}
+	case 'f':
+		if n, err := strconv.ParseUint(s, 16, 64); err == nil {
+			return math.Float64frombits(n), nil
+		}
+	case 't', 'b':
+		if v, err := hex.DecodeString(s); err == nil {
+			if tag == 't' {
+				return string(v), nil
+			}
+			return v, nil
+		}
+	}
+	return nil, errRow
+}
+
+// errRow is the answer to a row that encodeField did not make.
+var errRow error = mserr.NotSupported("a row of an unknown form")
+
+// rowsOf collects the rows of a sequence as a text.
+func rowsOf(rows iter.Seq2[[]types.Value, error]) (types.Value, error) {
+	e := rowEncoder{}
+	for row, err := range rows {
+		if err != nil {
+			return nil, err
+		}
+		e.add(row)
+	}
+	return e.text(), nil
+}
+
+// rowsetFunc is the closure of a key of keyRowset.
+func rowsetFunc(r *keyReader) store.Func {
+	switch name := r.next(); name {
+	case "OPENJSON":
+		return func(args []types.Value) (types.Value, error) {
+			s, path, ok := jsonArguments(args)
+			if !ok {
+				return nil, nil
+			}
+			return rowsOf(builtin.OpenJSON(s, path))
+		}
+	case "OPENJSONWITH":
+		var columns []builtin.JSONColumn
+		for len(r.part) > 0 {
+			columns = append(columns, builtin.JSONColumn{Name: r.text(), Type: r.typ(), Path: r.text(), AsJSON: r.next() == "1"})
+		}
+		return func(args []types.Value) (types.Value, error) {
+			s, path, ok := jsonArguments(args)
+			if !ok {
+				return nil, nil
+			}
+			return rowsOf(builtin.OpenJSONWith(s, path, columns))
+		}
+	case "STRING_SPLIT":
+		return stringSplit
+	case "GENERATE_SERIES":
+		t := r.typ()
+		return func(args []types.Value) (types.Value, error) { return series(args, t) }
+	}
+	r.fail()
+	return nil
+}
+
+// jsonArguments are the text and path of OPENJSON; ok is false when one is NULL.
+func jsonArguments(args []types.Value) (s, path string, ok bool) {
+	s, ok = args[0].(string)
+	if ok && len(args) > 1 {
+		path, ok = args[1].(string)
+	}
+	return s, path, ok
+}
+
+// stringSplit is STRING_SPLIT: the parts and their numbers.
+func stringSplit(args []types.Value) (types.Value, error) {
+	s, ok := args[0].(string)
+	if !ok {
+		return nil, nil
+	}
+	sep, _ := args[1].(string)
+	if types.Units(sep) != 1 {
+		return nil, mserr.ParameterType("separator", "nchar(1)/nvarchar(1)")
+	}
+	e := rowEncoder{}
+	n := int64(0)
+	for part := range strings.SplitSeq(s, sep) {
+		n++
+		e.add([]types.Value{part, n})
+	}
+	return e.text(), nil
+}
+
+// series is GENERATE_SERIES(start, stop, step). Error 4199 for a step of zero.
+func series(args []types.Value, t types.Type) (types.Value, error) {
+	for _, a := range args {
+		if a == nil {
+			return nil, nil
+		}
+	}
+	zero, err := types.Convert(int64(0), types.IntType, t, types.NoStyle)
+	if err != nil {
+		return nil, err
+	}
+	sign := types.Compare(args[2], zero, t)
+	if sign == 0 {
+		return nil, mserr.New(4199, 16, "Argument value %d is invalid for argument %d of generate_series function.", 0, 3)
+	}
+	e := rowEncoder{}
+	for v := args[0]; types.Compare(v, args[1], t)*sign <= 0; {
+		e.add([]types.Value{v})
+		sum, err := types.ArithType(types.Add, t, t)
+		if err != nil {
+			return nil, err
+		}
+		next, err := types.Arith(types.Add, v, t, args[2], t, sum)
+		if err != nil {
+			break // behind the type's last value
+		}
+		if v, err = types.Convert(next, sum, t, types.NoStyle); err != nil {
+			break
+		}
+	}
+	return e.text(), nil
+}
+
+// openJSON binds OPENJSON.
+func (b *binder) openJSON(ts *syntax.OpenJSON, outer *level) (*source, error) {
+	list := []syntax.Expr{ts.X}
+	if ts.Path != nil {
+		list = append(list, ts.Path)
+	}
+	args, err := b.exprs(list, outer)
+	if err != nil {
+		return nil, err
+	}
+	for i, a := range args {
+		if args[i], err = implicitly(a, types.NVarCharMax); err != nil {
+			return nil, err
+		}
+	}
+	src := &source{alias: b.alias("j"), name: ts.Alias.Name}
+	key := []string{keyRowset, "OPENJSON"}
+	for _, c := range builtin.OpenJSONColumns {
+		src.cols = append(src.cols, sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: implicit})
+	}
+	if ts.Columns != nil {
+		key[1], src.cols = "OPENJSONWITH", nil
+		for _, c := range ts.Columns {
+			t, err := b.typeOf(c.Type, types.Named)
+			if err != nil {
+				return nil, err
+			}
+			path, asJSON := "", "0"
+			if c.Path != nil {
+				path = c.Path.Text
+			}
+			if c.AsJSON {
+				asJSON = "1"
+			}
+			key = append(key, keyText(c.Name.Name), typeKey(t), keyText(path), asJSON)
+			src.cols = append(src.cols, sourceColumn{name: c.Name.Name, typ: t, null: true, label: implicit})
+		}
+	}
+	src.rowset, err = call(makeKey(key...), types.NVarCharMax, args...)
+	src.fields()
+	return src, err
+}
+
+// tableFunc binds a table-valued function: a built-in one, an inline or a multi-statement one. Error 208.
+func (b *binder) tableFunc(ts *syntax.TableFunc, outer *level) (*source, error) {
+	e := ts.Call
+	var src *source
+	var err error
+	if len(e.Name.Parts) == 1 {
+		switch strings.ToUpper(e.Name.Last()) {
+		case "STRING_SPLIT":
+			src, err = b.splitSource(e, outer)
+		case "GENERATE_SERIES":
+			src, err = b.seriesSource(e, outer)
+		default:
+			return nil, mserr.InvalidObject(e.Name.String())
+		}
+	} else {
+		src, err = b.userTable(e, outer)
+	}
+	if err != nil {
+		return nil, err
+	}
+	src.name, src.schema, src.db = ts.Alias.Name, "", ""
+	if src.name == "" {
+		src.name = e.Name.Last()
+	}
+	for i, c := range ts.Columns {
+		if i >= len(src.cols) {
+			return nil, mserr.FewerColumnsThanListed(src.name)
+		}
+		src.cols[i].name = c.Name
+	}
+	if ts.Columns != nil && len(ts.Columns) < len(src.cols) {
+		return nil, mserr.MoreColumnsThanListed(src.name)
+	}
+	return src, nil
+}
+
+// splitSource binds STRING_SPLIT.
+func (b *binder) splitSource(e *syntax.FuncCall, outer *level) (*source, error) {
+	if n := len(e.Args); n < 2 || n > 3 {
+		return nil, mserr.ArgumentRange("string_split", 2, 3)
+	}
+	args, err := b.exprs(e.Args, outer)
+	if err != nil {
+		return nil, err
+	}
+	t := types.Type{ID: types.VarChar, Length: args[0].typ.Length, Collation: args[0].typ.Collation}
+	if args[0].typ.IsUnicode() || args[1].typ.IsUnicode() {
+		t.ID = types.NVarChar
+	}
+	if !args[0].typ.IsCharacter() && args[0].typ.ID != types.Null {
+		return nil, mserr.InvalidArgumentType(args[0].typ.Name(), 1, "string_split")
+	}
+	if t.Length == 0 {
+		t.Length = types.Max
+	}
+	ordinal := false
+	if len(args) == 3 {
+		if args[2].op != opConst {
+			return nil, mserr.NotSupported("STRING_SPLIT whose third argument is not a constant")
+		}
+		v, err := types.Convert(args[2].val, args[2].typ, types.BitType, types.NoStyle)
+		if err != nil {
+			return nil, err
+		}
+		ordinal = v == int64(1)
+	}
+	for i := range args[:2] {
+		if args[i], err = implicitly(args[i], types.NVarCharMax); err != nil {
+			return nil, err
+		}
+	}
+	src := &source{alias: b.alias("j"), cols: []sourceColumn{{name: "value", typ: t, label: implicit}}}
+	if ordinal {
+		src.cols = append(src.cols, sourceColumn{name: "ordinal", typ: types.BigIntType})
+	}
+	src.rowset, err = call(keyRowset+"|STRING_SPLIT", types.NVarCharMax, args[:2]...)
+	src.fields()
+	return src, err
+}
+
+// seriesSource binds GENERATE_SERIES. Error 5373 for arguments of different types.
+func (b *binder) seriesSource(e *syntax.FuncCall, outer *level) (*source, error) {
+	if n := len(e.Args); n < 2 || n > 3 {
+		return nil, mserr.ArgumentRange("generate_series", 2, 3)
+	}
+	args, err := b.exprs(e.Args, outer)
+	if err != nil {
+		return nil, err
+	}
+	if len(args) == 2 {
+		args = append(args, constant(int64(1), types.IntType))
+		back, err := compare(">", args[0], args[1])
+		if err != nil {
+			return nil, err
+		}
+		args[2] = caseOf(types.IntType, []*node{back}, []*node{constant(int64(-1), types.IntType), constant(int64(1), types.IntType)})
+	}
+	t, err := unify(args)
+	if err != nil {
+		return nil, err
+	}
+	if !t.IsInteger() && t.ID != types.Decimal {
+		return nil, mserr.InvalidArgumentType(t.Name(), 1, "generate_series")
+	}
+	src := &source{alias: b.alias("j"), cols: []sourceColumn{{name: "value", typ: t}}}
+	src.rowset, err = call(makeKey(keyRowset, "GENERATE_SERIES", typeKey(t)), types.NVarCharMax, args...)
+	src.fields()
+	return src, err
+}
+
+// userTable binds a user-defined table-valued function.
+func (b *binder) userTable(e *syntax.FuncCall, outer *level) (*source, error) {
+	db, o, err := b.object(e.Name)
+	if err != nil {
+		return nil, err
+	}
+	f, ok := o.(*catalog.Function)
+	if !ok || f.Kind == catalog.KindScalarFunction {
+		return nil, mserr.InvalidObject(e.Name.String())
+	}
+	b.use(db, f, "SELECT")
+	args, err := b.moduleArgs(db, f, e, outer)
+	if err != nil {
+		return nil, err
+	}
+	if f.Kind == catalog.KindInlineFunction {
+		return b.inline(db, f, args)
+	}
+	src := &source{alias: b.alias("j")}
+	for _, c := range f.Columns {
+		src.cols = append(src.cols, sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: implicit})
+	}
+	n := build(opLocal, types.NVarCharMax, args...)
+	n.key = LocalTableFunction + itoa(db.ID) + "|" + itoa(int(f.ObjectID))
+	n.traits |= hasLocal | canFail
+	src.rowset = n
+	src.fields()
+	return src, nil
+}
+
+// inline expands an inline table-valued function, its parameters replaced by the arguments.
+func (b *binder) inline(db *catalog.Database, f *catalog.Function, args []*node) (src *source, err error) {
+	parsed, err := f.Memo.Get(func() (any, error) { return parseFunction(f.Text, f.QuotedIdentifier) })
+	if err != nil {
+		return nil, err
+	}
+	st, ok := parsed.(*syntax.CreateFunctionStmt)
+	if !ok {
+		return nil, mserr.NotSupported("the function %s", f.Name)
+	}
+	p := b.inside(db, f)
+	p.params = map[string]*node{}
+	for i, param := range f.Params {
+		p.params[catalog.Fold(param.Name)] = args[i]
+	}
+	err = b.within(p, func() error {
+		q, err := b.query(st.Query, nil, queryUse{ordered: true})
+		if err != nil {
+			return err
+		}
+		if q, err = renamed(q, f.Name, nil); err != nil {
+			return err
+		}
+		src = q.source(b.alias("q"), f.Name)
+		return nil
+	})
+	return src, err
+}
+
+// parseFunction parses the text of a function.
+func parseFunction(text string, quoted bool) (*syntax.CreateFunctionStmt, error) {
+	batch, err := syntax.Parse(text, syntax.Options{QuotedIdentifier: quoted})
+	if err != nil {
+		return nil, err
+	}
+	for _, st := range batch.Stmts {
+		if f, ok := st.(*syntax.CreateFunctionStmt); ok {
+			return f, nil
+		}
+	}
+	return nil, mserr.NotSupported("the text of a function that holds no CREATE FUNCTION")
+}
