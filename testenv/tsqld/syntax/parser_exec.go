@@ -138,8 +138,7 @@ func (p *parser) execArg() *ExecArg {
 	case p.at("{"):
 		a.Value = p.odbc()
 	case atIdent(t):
-		p.next()
-		a.Value = &Literal{expr: e, Kind: StringLit, Text: t.text, Bare: true}
+		a.Value = &Literal{expr: e, Kind: StringLit, Text: p.ident().Name, Bare: true}
 		if p.at(".") {
 			p.fail()
 		}

@@ -78,8 +78,8 @@ func (p *parser) login(verb Verb) Stmt {
 					break
 				}
 			}
-		case p.got("OLD_PASSWORD", "="):
-			s.OldPassword = p.secret()
+		case p.at("OLD_PASSWORD"): // only behind a password
+			p.fail()
 		default:
 			s.Options = append(s.Options, p.nameOption())
 		}
@@ -153,8 +153,8 @@ func (p *parser) user(verb Verb) Stmt {
 			if p.got("OLD_PASSWORD", "=") {
 				s.OldPassword = p.secret()
 			}
-		case p.got("OLD_PASSWORD", "="):
-			s.OldPassword = p.secret()
+		case p.at("OLD_PASSWORD"):
+			p.fail()
 		case p.got("LOGIN", "="):
 			s.Login = p.ident()
 		default:

@@ -65,11 +65,9 @@ func (p *parser) onOff() bool { return p.wantAny("ON", "OFF") == "ON" }
 
 // wordOrExpr reads a value; a bare word is a string.
 func (p *parser) wordOrExpr() Expr {
-	t := p.tok()
-	if atIdent(t) {
+	if atIdent(p.tok()) {
 		e := expr{p.here()}
-		p.next()
-		return &Literal{expr: e, Kind: StringLit, Text: t.text, Bare: true}
+		return &Literal{expr: e, Kind: StringLit, Text: p.ident().Name, Bare: true}
 	}
 	return p.expr()
 }

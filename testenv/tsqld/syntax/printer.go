@@ -73,8 +73,11 @@ func list[T any](w *printer, items []T, write func(T)) {
 func nodes[T Node](w *printer, items []T) { list(w, items, func(n T) { w.node(n) }) }
 
 // regular reports whether name is a name without quotes.
-func regular(name string) bool {
-	if name == "" || reserved[upper(name)] {
+func regular(name string) bool { return isWord(name) && !reserved[upper(name)] }
+
+// isWord reports whether the scanner reads s as one word.
+func isWord(name string) bool {
+	if name == "" {
 		return false
 	}
 	for i, r := range name {

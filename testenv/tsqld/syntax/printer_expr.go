@@ -190,7 +190,13 @@ func (w *printer) call(f *FuncCall) {
 	w.w("(")
 	w.when(f.Distinct, "DISTINCT ")
 	w.when(f.Star, "*")
-	w.exprs(f.Args)
+	list(w, f.Args, func(x Expr) {
+		if k, ok := x.(*Keyword); ok && !isWord(k.Name) { // a datepart in brackets
+			w.w(QuoteName(k.Name))
+			return
+		}
+		w.expr(x)
+	})
 	w.w(")")
 	if f.WithinGroup != nil {
 		w.w(" WITHIN GROUP (ORDER BY ")
