@@ -82,25 +82,3 @@ func newDBDescribeCommand(a *app) *cobra.Command {
 		},
 	}
 }
-
-// newAgentCommand makes `jobagent agent`.
-func newAgentCommand(a *app) *cobra.Command {
-	return newGroupCommand("agent", "Look at agents", &cobra.Command{
-		Use: "status", Short: "List the agents with their terms and what they hold", Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.withStore(cmd.Context(), func(store *controldb.Store) error {
-				list, err := store.Agents(cmd.Context())
-				if err != nil {
-					return err
-				}
-				return a.emit(list, func(w io.Writer) error {
-					t := newTable("AGENT", "HOST", "VERSION", "TERM", "STARTED", "EXPIRES", "TASKS")
-					for _, s := range list {
-						t.add(s.AgentID, s.Host, s.Version, s.Term, s.StartedAt, s.ExpiresAt, s.Tasks)
-					}
-					return t.write(w)
-				})
-			})
-		},
-	})
-}

@@ -15,8 +15,14 @@ import (
 	"github.com/jobagent/jobagent/agent"
 )
 
-// TestMain makes the test binary the command jobagent for the scripts.
+// envBeCommand makes the test binary behave as the command jobagent: tests that kill a process start themselves so.
+const envBeCommand = "JOBAGENT_TEST_BE_COMMAND"
+
+// TestMain makes the test binary the command jobagent for the scripts and for tests that start processes.
 func TestMain(m *testing.M) {
+	if os.Getenv(envBeCommand) != "" {
+		main()
+	}
 	testscript.Main(m, map[string]func(){
 		"jobagent": func() {
 			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))

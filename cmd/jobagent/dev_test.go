@@ -1,0 +1,154 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv/invariant"
+)
+
+const devPassword = "Kill-me-9"
+
+// devProcess is a running `jobagent dev`.
+type devProcess struct {
+	cmd     *exec.Cmd
+	address string
+	log     *bytes.Buffer // stderr; read it only after the process has ended
+}
+
+// startDev starts `jobagent dev` as a process and waits until it is ready.
+func startDev(t *testing.T, dir, listen string) *devProcess {
+	t.Helper()
+	p := &devProcess{cmd: exec.Command(os.Args[0], "dev", "--listen", listen, "--data", dir, "-o", "json"), log: &bytes.Buffer{}}
+	p.cmd.Env = append(os.Environ(), envBeCommand+"=1", envSAPassword+"="+devPassword)
+	p.cmd.Stderr = p.log
+	stdout, err := p.cmd.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, p.cmd.Start())
+	t.Cleanup(func() { p.kill() })
+	line, err := bufio.NewReader(stdout).ReadBytes('\n')
+	if err != nil {
+		p.kill()
+		t.Fatalf("dev ended before it was ready: %v\n%s", err, p.log)
+	}
+	var ready struct {
+		Address         string `json:"address"`
+		ControlDatabase string `json:"control_database"`
+	}
+	require.NoError(t, json.Unmarshal(line, &ready))
+	require.Equal(t, controlDatabase, ready.ControlDatabase)
+	p.address = ready.Address
+	go io.Copy(io.Discard, stdout) //nolint:errcheck // ends with the process
+	return p
+}
+
+// kill ends the process as kill -9 does, and waits for it.
+func (p *devProcess) kill() {
+	_ = p.cmd.Process.Kill() // it may have ended
+	_ = p.cmd.Wait()
+}
+
+// dsn is the connection string of a database.
+func (p *devProcess) dsn(database string) string {
+	return fmt.Sprintf("sqlserver://sa:%s@%s?database=%s&TrustServerCertificate=true", devPassword, p.address, database)
+}
+
+// open opens a pool on a database.
+func (p *devProcess) open(t *testing.T, database string) *sql.DB {
+	t.Helper()
+	db, err := sql.Open("sqlserver", p.dsn(database))
+	require.NoError(t, err)
+	t.Cleanup(func() { db.Close() })
+	return db
+}
+
+// store opens the control database.
+func (p *devProcess) store(t *testing.T) *controldb.Store {
+	t.Helper()
+	store, err := controldb.Open(t.Context(), controldb.Config{DSN: p.dsn(controlDatabase)})
+	require.NoError(t, err)
+	t.Cleanup(func() { store.Close() })
+	return store
+}
+
+// eventually looks every 50 ms until ok, for at most limit.
+func eventually(t *testing.T, limit time.Duration, what string, ok func() bool) {
+	t.Helper()
+	require.Eventually(t, ok, limit, 50*time.Millisecond, what)
+}
+
+// A server that is killed in mid-run and started again on its data ends the run, with one accepted outcome for each target.
+func TestDevSurvivesKill(t *testing.T) {
+	const n = 6
+	dir := t.TempDir()
+	p := startDev(t, dir, "127.0.0.1:0")
+	store := p.store(t)
+	server := strings.Replace(p.address, ":", ",", 1) // as target groups name it; it must be the same after the restart
+	master := p.open(t, "master")
+	_, err := store.AddTargetGroup(t.Context(), "g")
+	require.NoError(t, err)
+	for i := range n {
+		name := fmt.Sprintf("victim%d", i)
+		_, err := master.ExecContext(t.Context(), "CREATE DATABASE "+name+";")
+		require.NoError(t, err)
+		_, err = p.open(t, name).ExecContext(t.Context(), "CREATE TABLE dbo.ledger (attempt INT IDENTITY, at DATETIME2 DEFAULT SYSUTCDATETIME(), run UNIQUEIDENTIFIER);")
+		require.NoError(t, err)
+		_, err = store.AddTargetGroupMember(t.Context(), "g", targets.Member{Kind: targets.SQLDatabase, Server: server, Database: name, Membership: targets.Include})
+		require.NoError(t, err)
+	}
+	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "j"})
+	require.NoError(t, err)
+	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{
+		JobName: "j", TargetGroup: "g", Command: "WAITFOR DELAY '00:00:02'; INSERT INTO dbo.ledger (run) VALUES ($(job_execution_id));",
+	})
+	require.NoError(t, err)
+	id, err := store.StartJob(t.Context(), "j", uuid.Nil)
+	require.NoError(t, err)
+	eventually(t, 20*time.Second, "attempts run", func() bool {
+		rows, err := store.Executions(t.Context(), controldb.ExecutionFilter{ID: id, Lifecycles: []jobs.Lifecycle{jobs.InProgress}})
+		return err == nil && len(rows) >= n
+	})
+	p.kill()
+
+	p = startDev(t, dir, p.address)
+	store = p.store(t)
+	eventually(t, 60*time.Second, "the run ends", func() bool {
+		rows, err := store.Executions(t.Context(), controldb.ExecutionFilter{ID: id, RootsOnly: true})
+		return err == nil && len(rows) == 1 && !rows[0].Active
+	})
+	rows, err := store.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
+	require.NoError(t, err)
+	require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
+	found, err := invariant.Find(t.Context(), p.open(t, controlDatabase), true)
+	require.NoError(t, err)
+	require.Empty(t, found)
+	for i := range n {
+		var runs int
+		require.NoError(t, p.open(t, fmt.Sprintf("victim%d", i)).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM dbo.ledger;").Scan(&runs))
+		require.GreaterOrEqual(t, runs, 1)
+	}
+}
+
+// A signal ends dev in order, with exit code 0.
+func TestDevStopsOnSignal(t *testing.T) {
+	p := startDev(t, t.TempDir(), "127.0.0.1:0")
+	require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, p.cmd.Wait(), p.log.String())
+	require.NotContains(t, p.log.String(), devPassword)
+}
