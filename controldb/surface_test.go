@@ -35,16 +35,16 @@ var publicProcedures = map[string]string{
 		", output_schema_name nvarchar(128), output_table_name nvarchar(128), job_version int*" +
 		", max_parallelism int, output_subscription_id uniqueidentifier" +
 		", output_resource_group_name nvarchar(128)",
-	"sp_delete_jobstep": "job_name nvarchar(128), step_id int, step_name nvarchar(128), job_version int*",
-	"sp_start_job": "job_name nvarchar(128), job_execution_id uniqueidentifier*",
-	"sp_stop_job": "job_execution_id uniqueidentifier",
-	"sp_add_target_group": "target_group_name nvarchar(128), target_group_id uniqueidentifier*",
+	"sp_delete_jobstep":      "job_name nvarchar(128), step_id int, step_name nvarchar(128), job_version int*",
+	"sp_start_job":           "job_name nvarchar(128), job_execution_id uniqueidentifier*",
+	"sp_stop_job":            "job_execution_id uniqueidentifier",
+	"sp_add_target_group":    "target_group_name nvarchar(128), target_group_id uniqueidentifier*",
 	"sp_delete_target_group": "target_group_name nvarchar(128)",
 	"sp_add_target_group_member": "target_group_name nvarchar(128), membership_type nvarchar(128), target_type nvarchar(128)" +
 		", refresh_credential_name nvarchar(128), server_name nvarchar(128), database_name nvarchar(128)" +
 		", elastic_pool_name nvarchar(128), shard_map_name nvarchar(128), target_id uniqueidentifier*",
 	"sp_delete_target_group_member": "target_group_name nvarchar(128), target_id uniqueidentifier",
-	"sp_purge_jobhistory": "job_name nvarchar(128), job_id uniqueidentifier, oldest_date datetime2(7)",
+	"sp_purge_jobhistory":           "job_name nvarchar(128), job_id uniqueidentifier, oldest_date datetime2(7)",
 }
 
 var publicViews = map[string]string{
