@@ -10,6 +10,9 @@
 // false or unknown. What a newcomer gets wrong: keywords are mostly contextual here. Only the words of
 // [IsReserved] can't be names without quotes; DATE, VALUE, DELAY or JSON can.
 //
+// A whole text is read under one set of [Options]: a SET QUOTED_IDENTIFIER inside of it holds for the
+// texts behind it, unlike in SQL Server, which turns in the middle of a batch.
+//
 // Three classes of answer to what the embedded server does not do: constructs that are parsed in full
 // and left to the interpreter to refuse when it reaches them; statements that become an
 // [UnsupportedStmt], refused when reached; and those in [Rejections], refused by Parse.

@@ -76,7 +76,7 @@ func (*Select) aQueryBody() {}
 type Top struct {
 	node
 	Count    Expr
-	Paren    bool // TOP (n); without it only a number may stand there
+	Paren    bool // TOP (n); without it Count is a number or a subquery
 	Percent  bool
 	WithTies bool
 }

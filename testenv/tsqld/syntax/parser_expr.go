@@ -258,7 +258,7 @@ func (p *parser) multiplicative(either bool) Node {
 // unaryOps are the signs.
 var unaryOps = map[string]Op{"+": OpPlus, "-": OpMinus, "~": OpBitNot}
 
-// unary reads a value with signs before and COLLATE or AT TIME ZONE behind it.
+// unary reads a value with signs before and methods, COLLATE or AT TIME ZONE behind it.
 func (p *parser) unary(either bool) Node {
 	e := expr{p.here()}
 	if op := p.infix(unaryOps); op != OpNone {
@@ -277,6 +277,8 @@ func (p *parser) unary(either bool) Node {
 		}
 		p.chain(i)
 		switch {
+		case p.at(".") && atIdent(p.ahead(1)) && p.ahead(2).is("("):
+			n = p.method(x)
 		case p.got("COLLATE"):
 			n = &CollateExpr{expr: e, X: x, Collation: p.ident().Name}
 		case p.got("AT", "TIME", "ZONE"):
@@ -320,11 +322,7 @@ func (p *parser) primary(either bool) Node {
 	switch t.kind {
 	case tokVar:
 		p.next()
-		v := &VarRef{expr: e, Name: t.text}
-		if p.at(".") && p.ahead(2).is("(") {
-			return p.method(v)
-		}
-		return v
+		return &VarRef{expr: e, Name: t.text}
 	case tokGlobal:
 		p.next()
 		return &GlobalRef{expr: e, Name: t.up}
@@ -390,11 +388,7 @@ func (p *parser) parenthesised(either bool) Node {
 		return &SubqueryExpr{expr: expr{at}, Query: q}
 	}
 	p.want(")")
-	pe := &ParenExpr{expr: expr{at}, X: x}
-	if p.at(".") && p.ahead(2).is("(") {
-		return p.method(pe)
-	}
-	return pe
+	return &ParenExpr{expr: expr{at}, X: x}
 }
 
 // odbc reads {fn f(x)}, {d '...'}, {t '...'}, {ts '...'} and {guid '...'}.

@@ -183,7 +183,9 @@ func (p *parser) top() *Top {
 	}
 	t := &Top{node: p.here()}
 	p.next()
-	if p.got("(") {
+	if p.at("(", "SELECT") {
+		t.Count = p.expr()
+	} else if p.got("(") {
 		t.Paren = true
 		t.Count = p.expr()
 		p.want(")")

@@ -29,7 +29,7 @@ func (p *parser) stmts(end func() bool) []Stmt {
 			return list
 		}
 		list = append(list, s)
-		p.terminated = false
+		_, p.terminated = s.(*LabelStmt)
 	}
 	return list
 }
@@ -269,7 +269,6 @@ func (p *parser) label() Stmt {
 		p.errorAt(t, mserr.DuplicateLabel(id.Name))
 	}
 	p.labels[key] = true
-	p.terminated = true
 	return &LabelStmt{Label: id.Name}
 }
 

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -260,6 +261,25 @@ func TestRejections(t *testing.T) {
 		_, err := Parse(src, DefaultOptions)
 		require.ErrorIs(t, err, mserr.NotSupported(""), src)
 	}
+}
+
+// TestRejectionsComplete compares the list with the calls in the parser's own source.
+func TestRejectionsComplete(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("parser*.go")
+	require.NoError(t, err)
+	call := regexp.MustCompile(`p\.reject\("([^"]+)"`)
+	listed := strings.Join(Rejections(), "\n")
+	n := 0
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, m := range call.FindAllStringSubmatch(string(text), -1) {
+			require.Contains(t, listed, strings.TrimSpace(m[1]), file)
+			n++
+		}
+	}
+	require.Greater(t, n, 20)
 }
 
 // FuzzParse looks for panics, for texts that printing changes, and for errors that are none of the catalogue.
