@@ -2,6 +2,7 @@ package compile
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -174,7 +175,7 @@ func (b *binder) unary(e *syntax.UnaryExpr, l *level) (*node, error) {
 
 // fold computes a function of constants at once, unless that fails: then the error belongs to the execution.
 func fold(n *node, err error) (*node, error) {
-	if err != nil || n.op != opCall && n.op != opConcat {
+	if err != nil || n.op != opCall && n.op != opConcat || isJSON(n) {
 		return n, err
 	}
 	for _, a := range n.args {
@@ -217,8 +218,20 @@ func (b *binder) binary(e *syntax.BinaryExpr, l *level) (*node, error) {
 	return n, err
 }
 
+// asDecimal is an integer constant as a decimal of just its digits, which is how arithmetic with a decimal
+// takes it ("Precision, scale, and length"); other nodes stay.
+func asDecimal(n, other *node) *node {
+	v, ok := n.val.(int64)
+	if n.op != opConst || !ok || !n.typ.IsInteger() || n.typ.ID == types.Bit || other.typ.ID != types.Decimal {
+		return n
+	}
+	digits := len(strings.TrimPrefix(strconv.FormatInt(v, 10), "-"))
+	return constant(v, types.Type{ID: types.Decimal, Precision: uint8(digits), Numeric: true})
+}
+
 // arith makes "x op y".
 func arith(op types.Op, x, y *node) (*node, error) {
+	x, y = asDecimal(x, y), asDecimal(y, x)
 	t, err := types.ArithType(op, x.typ, y.typ)
 	if err != nil {
 		return nil, err

@@ -179,7 +179,7 @@ func (b *bench) create(s *syntax.CreateTableStmt) {
 	name := s.Name.Last()
 	t := &catalog.Table{Header: catalog.Header{Name: name, ObjectID: int32(len(b.tables) + 1)}, Temporary: true}
 	t.SQLName = "t" + strconv.Itoa(int(t.ObjectID))
-	for _, d := range s.Table.Columns {
+	for _, d := range s.Def.Columns {
 		col := &catalog.Column{Column: types.Column{Name: d.Name.Name, Nullable: true}}
 		t.Columns = append(t.Columns, col)
 		if d.Computed != nil {
@@ -212,7 +212,7 @@ func (b *bench) create(s *syntax.CreateTableStmt) {
 		}
 	}
 	catalog.Number(t)
-	for _, k := range s.Table.Constraints {
+	for _, k := range s.Def.Constraints {
 		if check, ok := k.(*syntax.CheckConstraint); ok {
 			sql, err := c.Check(t, check.Cond)
 			require.NoError(b.t, err)
