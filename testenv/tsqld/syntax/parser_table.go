@@ -268,7 +268,10 @@ func (p *parser) createTable() Stmt {
 	for p.err == nil {
 		switch {
 		case p.at("ON"):
-			s.On = p.filegroup()
+			if s.On = p.filegroup(); s.On.Name == "" { // ON DELETE, without a foreign key
+				p.next()
+				p.fail()
+			}
 		case p.got("TEXTIMAGE_ON"):
 			s.TextImageOn = p.alias()
 		case p.at("FILESTREAM_ON"):
