@@ -20,11 +20,11 @@ func TestProcs(t *testing.T) {
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		for _, path := range paths {
 			t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
-				database := "control"
+				env := env
 				if env.Server != nil {
-					env = testenv.Embedded(t, testenv.Options{})
+					env = testenv.Embedded(t, testenv.Options{}) // so that nothing is left of the script before
 				}
-				_, database = env.Control(t)
+				_, database := env.Control(t)
 				script.Run(t, path, env.Name, func(t testing.TB) *sql.DB { return env.DB(t, database) })
 				env.CheckInvariants(t, database, false)
 			})
