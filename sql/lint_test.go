@@ -206,3 +206,22 @@ func TestReferenceNamesEverything(t *testing.T) {
 		}
 	}
 }
+
+func FuzzDescribe(f *testing.F) {
+	objects, err := Objects()
+	if err != nil {
+		f.Fatal(err)
+	}
+	for _, o := range objects {
+		f.Add(o.Text)
+	}
+	f.Add("--\n-- Parameters:\n--   @a\n--\n")
+	f.Fuzz(func(t *testing.T, text string) {
+		d := Describe(Object{Kind: KindProcedure, Text: text})
+		for _, e := range slices.Concat(d.Parameters, d.Columns, d.Throws) {
+			if e.Name == "" {
+				t.Errorf("an entry without a name in %q", text)
+			}
+		}
+	})
+}

@@ -1,0 +1,56 @@
+package controldb
+
+import (
+	"testing"
+	"time"
+
+	"github.com/microsoft/go-mssqldb/msdsn"
+	"github.com/stretchr/testify/require"
+
+	sqlfs "github.com/jobagent/jobagent/sql"
+)
+
+func TestDatetime2KeepsSevenDigits(t *testing.T) {
+	zone := time.FixedZone("", 3600)
+	require.Equal(t, "2026-01-02T02:04:05.1234567", datetime2(time.Date(2026, 1, 2, 3, 4, 5, 123456789, zone)))
+	require.Equal(t, "0001-01-01T00:00:00.0000000", datetime2(time.Time{}))
+}
+
+func TestSecondsRoundUp(t *testing.T) {
+	for d, want := range map[time.Duration]int64{0: 1, time.Millisecond: 1, time.Second: 1, 1001 * time.Millisecond: 2, time.Hour: 3600} {
+		require.Equal(t, want, seconds(d), d)
+	}
+}
+
+func TestCallSendsOnlyWhatIsGiven(t *testing.T) {
+	c := newCall("p").in("a", 1).optText("b", "").optTime("c", time.Time{})
+	opt[int](c, "d", nil)
+	require.Len(t, c.args, 1)
+}
+
+func TestServerNameOfDSN(t *testing.T) {
+	for dsn, want := range map[string]string{
+		"sqlserver://sa:x@host?database=d": "host", "sqlserver://sa:x@host:1433?database=d": "host",
+		"sqlserver://sa:x@host:1444?database=d": "host,1444", "server=host\\inst;database=d": `host\inst`,
+	} {
+		p, err := msdsn.Parse(dsn)
+		require.NoError(t, err)
+		require.Equal(t, want, dsnServerName(p), dsn)
+	}
+}
+
+func TestModuleBodyIgnoresTheVerb(t *testing.T) {
+	objects, err := sqlfs.Objects()
+	require.NoError(t, err)
+	for _, o := range objects {
+		if o.Kind == sqlfs.KindView || o.Kind == sqlfs.KindProcedure {
+			body := moduleBody(o.Text)
+			require.True(t, len(body) < len(o.Text) && (body[:5] == "VIEW " || body[:5] == "PROCE"), o.Name)
+		}
+	}
+	require.Equal(t, moduleBody("-- x\r\nCREATE OR ALTER VIEW a AS SELECT 1;\r\n"), moduleBody("-- x\nCREATE VIEW a AS SELECT 1;"))
+}
+
+func TestQuoteName(t *testing.T) {
+	require.Equal(t, "[jobs_internal].[a]]b]", quoteName("jobs_internal.a]b"))
+}
