@@ -120,7 +120,7 @@ func (r *run) record(t, whole testing.TB, index int) {
 		}
 	case kindStatement:
 		err := r.exec(t.Context(), text)
-		if complaint := rec.judge(err); complaint != "" {
+		if complaint := rec.judge(err, r.replace); complaint != "" {
 			t.Errorf("%s: %s\n%s", at, complaint, text)
 		}
 	case kindLet:
@@ -230,8 +230,8 @@ func (r *run) queryBatch(ctx context.Context, batch string) (sets []resultSet, e
 	return sets, rows.Err()
 }
 
-// judge says what is wrong with the end of a statement; "" is nothing.
-func (r *record) judge(err error) string {
+// judge says what is wrong with the end of a statement; "" is nothing. replace puts the values of variables into a text.
+func (r *record) judge(err error, replace func(string) string) string {
 	if len(r.errors) == 0 {
 		if err != nil {
 			return describe(err)
@@ -249,8 +249,9 @@ func (r *record) judge(err error) string {
 	if !slices.Equal(numbers, r.errors) {
 		return fmt.Sprintf("error %v was expected: %s", r.errors, describe(err))
 	}
-	if r.message != nil && !r.message.MatchString(list[0].Message) {
-		return fmt.Sprintf("the text does not match %s: %s", r.message, describe(err))
+	pattern := replace(r.message)
+	if ok, bad := regexp.MatchString(pattern, list[0].Message); !ok || bad != nil {
+		return fmt.Sprintf("the text does not match %s: %s", pattern, describe(err))
 	}
 	return ""
 }
