@@ -1,52 +1,447 @@
 package compile
 
 import (
+	"strings"
+
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// SelectInto compiles a SELECT … INTO whose table has been created from the columns of [Compiler.Select]'s
-// plan: the INSERT into it. database is that of the table, 0 for a temporary one.
-func (c *Compiler) SelectInto(q *syntax.Query, hints []*syntax.Option, database int, table *catalog.Table) (*DML, error) {
-	return nil, mserr.NotSupported("SELECT INTO")
+// target is the table that a statement changes.
+type target struct {
+	db    *catalog.Database // nil for temporary tables
+	table *catalog.Table
 }
 
-// Insert compiles an INSERT, the one with EXEC excepted; see [Compiler.InsertRows].
-func (c *Compiler) Insert(s *syntax.InsertStmt) (*DML, error) {
-	return nil, mserr.NotSupported("INSERT")
+// home is the id of the target's database, 0 for temporary tables.
+func (t target) home() int {
+	if t.db == nil {
+		return 0
+	}
+	return t.db.ID
 }
 
-// InsertRows compiles an INSERT whose rows come from elsewhere.
-func (c *Compiler) InsertRows(target syntax.TableSource, names []string, columns []types.Column) (*DML, error) {
-	return nil, mserr.NotSupported("INSERT EXEC")
+// sql is SQLite's name of the table.
+func (t target) sql() string {
+	if t.db == nil {
+		return "temp." + quote(t.table.SQLName)
+	}
+	return t.db.SQLName() + "." + quote(t.table.SQLName)
 }
 
-// Update compiles an UPDATE.
-func (c *Compiler) Update(s *syntax.UpdateStmt) (*DML, error) {
-	return nil, mserr.NotSupported("UPDATE")
+// label is the table's three-part name in messages.
+func (t target) label() string {
+	if t.db == nil {
+		if strings.HasPrefix(t.table.Name, "@") {
+			return t.table.Name
+		}
+		return "tempdb.dbo." + t.table.Name
+	}
+	return t.db.Name + "." + t.db.QualifiedName(t.table)
 }
 
-// Delete compiles a DELETE.
-func (c *Compiler) Delete(s *syntax.DeleteStmt) (*DML, error) {
-	return nil, mserr.NotSupported("DELETE")
+// plain is the table's name without its schema, as most messages have it.
+func (t target) plain() string { return t.table.Name }
+
+// newDML starts a plan.
+func newDML(kind string, t target) *DML {
+	return &DML{Kind: kind, Database: t.home(), Target: t.table}
 }
 
-// Merge compiles a MERGE.
-func (c *Compiler) Merge(s *syntax.MergeStmt) (*DML, error) { return nil, mserr.NotSupported("MERGE") }
-
-// Truncate compiles TRUNCATE TABLE.
-func (c *Compiler) Truncate(s *syntax.TruncateStmt) (*DML, error) {
-	return nil, mserr.NotSupported("TRUNCATE TABLE")
+// tableTarget finds the table that a name in INSERT stands for. Error 208; views are refused.
+func (b *binder) tableTarget(ts syntax.TableSource, permission string) (target, error) {
+	switch ts := ts.(type) {
+	case *syntax.TableVar:
+		t := b.localTable(ts.Name)
+		if t == nil {
+			return target{}, mserr.UndeclaredTableVariable(ts.Name)
+		}
+		b.local(t)
+		return target{table: t}, nil
+	case *syntax.TableName:
+		if strings.HasPrefix(ts.Name.Last(), "#") {
+			t := b.localTable(ts.Name.Last())
+			if t == nil {
+				return target{}, mserr.InvalidObject(ts.Name.String())
+			}
+			b.local(t)
+			return target{table: t}, nil
+		}
+		db, o, err := b.object(ts.Name)
+		if err != nil {
+			return target{}, err
+		}
+		switch o := o.(type) {
+		case *catalog.Table:
+			b.use(db, o, permission)
+			b.attach(db.ID)
+			return target{db, o}, nil
+		case *catalog.View:
+			return target{}, mserr.NotSupported("%s into the view %s", permission, o.Name)
+		}
+		if s, err := b.systemSource(db, ts.Name); s != nil || err != nil {
+			return target{}, mserr.SystemCatalogUpdate()
+		}
+		return target{}, mserr.InvalidObject(ts.Name.String())
+	}
+	return target{}, mserr.NotSupported("%s into this kind of table", permission)
 }
 
-// Check lowers a condition on the columns of one table for a CHECK constraint or an index's WHERE.
-func (c *Compiler) Check(table *catalog.Table, e syntax.Cond) (string, error) {
-	return "", mserr.NotSupported("CHECK")
+// storeValue converts a value for a column, and checks what SQLite would not: the length of texts and bytes, and
+// NULL in the rowid, for which SQLite would make up a number.
+func (b *binder) storeValue(t target, statement string, c *catalog.Column, n *node) (*node, error) {
+	if n.typ.ID != types.Null {
+		if err := types.CheckImplicit(n.typ, c.Type); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	switch {
+	case n.isNullConst() || n.typ.ID == types.Null || sameForm(n.typ, c.Type):
+		n, err = convert(n, c.Type, types.NoStyle, false)
+	case cuttable(n.typ, c.Type):
+		if n.isConst() && !types.Cuts(n.val, n.typ, c.Type) {
+			n, err = convert(n, c.Type, types.NoStyle, false)
+			break
+		}
+		n, err = call(makeKey(keyStore, typeKey(n.typ), typeKey(c.Type), keyText(t.label()), keyText(c.Name)), c.Type, n)
+	default:
+		n, err = convert(n, c.Type, types.NoStyle, false)
+	}
+	if err == nil && n.null && t.table.RowIDColumn() == c {
+		n, err = call(makeKey(keyNotNull, statement, keyText(t.label()), keyText(c.Name)), c.Type, n)
+	}
+	return n, err
 }
 
-// Formula lowers the expression of a computed column.
+// cuttable reports whether storing a value of one type in another may lose characters or bytes.
+func cuttable(from, to types.Type) bool {
+	return from.IsCharacter() && to.IsString() && to.Length != types.Max || (from.IsBinary() || from.ID == types.Image) && to.IsBinary() && to.Length != types.Max
+}
+
+// defaultValue is a column's default, NULL without one; what the server fills is given by filled.
+func (b *binder) defaultValue(t target, statement string, c *catalog.Column) (n *node, err error) {
+	if c.Default == nil {
+		return b.storeValue(t, statement, c, nullOf(types.NullType))
+	}
+	e, err := c.Default.Memo.Get(func() (any, error) { return syntax.ParseExpr(c.Default.Text, syntax.DefaultOptions) })
+	if err != nil {
+		return nil, err
+	}
+	p := b.place
+	if t.db != nil {
+		p = b.inside(t.db, t.table)
+	}
+	err = b.within(p, func() error {
+		n, err = b.expr(e.(syntax.Expr), nil)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return b.storeValue(t, statement, c, n)
+}
+
+// newRowVersion is the value of a rowversion column.
+func newRowVersion(t target) *node {
+	return &node{op: opLocal, typ: types.Type{ID: types.RowVersion}, key: LocalRowVersion + itoa(t.home()), traits: hasLocal | hasPerRow}
+}
+
+// held reports whether SQLite holds a column that statements fill: not a computed one.
+func held(c *catalog.Column) bool { return c.Formula == nil }
+
+// spool is the temporary table of a plan while it is compiled: column i holds exprs[i].
+type spool struct {
+	src   *source
+	exprs []*node
+}
+
+// newSpool starts a spool.
+func (b *binder) newSpool() *spool { return &spool{src: &source{alias: b.alias("s")}} }
+
+// capture makes the spool hold an expression and returns its column.
+func (s *spool) capture(n *node) *node {
+	if n.op == opConst || n.op == opRun {
+		return n
+	}
+	for i, e := range s.exprs {
+		if same(e, n) && e.typ == n.typ && n.traits&(hasPerRow|hasLocal) == 0 {
+			return column(s.src, i)
+		}
+	}
+	s.exprs = append(s.exprs, n)
+	s.src.cols = append(s.src.cols, sourceColumn{typ: n.typ, null: n.null, label: n.label, sql: "s" + itoa(len(s.exprs))})
+	return column(s.src, len(s.exprs)-1)
+}
+
+// captureColumns replaces the columns in an expression by those of the spool.
+func (s *spool) captureColumns(n *node) *node {
+	return n.replace(func(x *node) *node {
+		if x.op == opCol && x.src != s.src {
+			return s.capture(x)
+		}
+		return nil
+	})
+}
+
+// rowNumber is the column of the spool that numbers its rows from 1.
+const rowNumber = "n"
+
+// finish names the spool by its shape, which statements share, and sets the plan's statements that empty it.
+func (s *spool) finish(b *binder, d *DML) {
+	name := "sp" + itoa(b.scope.FunctionDepth()) + "_" + itoa(len(s.exprs))
+	s.src.table = "temp." + name
+	ddl := "CREATE TEMP TABLE IF NOT EXISTS " + name + "(" + rowNumber + " INTEGER PRIMARY KEY"
+	for _, c := range s.src.cols {
+		ddl += ", " + c.sql
+	}
+	d.Spool = &Spool{Name: name, DDL: ddl + ")"}
+	empty := Statement{SQL: "DELETE FROM " + s.src.table}
+	d.Prepare = append([]Statement{empty}, d.Prepare...)
+	d.Finish = []Statement{empty}
+}
+
+// into starts the INSERT into the spool.
+func (s *spool) into(r *renderer) {
+	r.WriteString("INSERT INTO " + s.src.table + "(")
+	for i, c := range s.src.cols {
+		if i > 0 {
+			r.WriteString(", ")
+		}
+		r.WriteString(c.sql)
+	}
+	if len(s.src.cols) == 0 {
+		r.WriteString(rowNumber)
+	}
+	r.WriteString(") ")
+}
+
+// fill is the statement that fills the spool from a query: q's FROM and what belongs to it, the spool's expressions as
+// its select list. With once, rows whose first column is the same count once.
+func (s *spool) fill(q *query, once bool) (Statement, error) {
+	r := &renderer{}
+	s.into(r)
+	c := *q.core
+	c.items = append([]*node(nil), s.exprs...)
+	if len(c.items) == 0 {
+		c.items = []*node{nullOf(types.IntType)}
+	}
+	f := *q
+	f.core = &c
+	if !once {
+		r.query(&f)
+		return r.statement()
+	}
+	r.WriteString("SELECT ")
+	for i := range c.items {
+		if i > 0 {
+			r.WriteString(", ")
+		}
+		r.WriteString(columnName(i))
+	}
+	r.WriteString(" FROM (")
+	r.query(&f)
+	r.WriteString(") GROUP BY c1")
+	return r.statement()
+}
+
+// pseudo makes one of the tables inserted and deleted: value yields the node of a column, nil for NULL.
+func (b *binder) pseudo(name string, t target, value func(c *catalog.Column) (*node, error)) *source {
+	src := &source{name: name}
+	for _, c := range t.table.Columns {
+		sc := sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: implicit, base: c}
+		sc.expand = func() (*node, error) {
+			if c.Formula != nil {
+				return b.formula(t.db, t.table, c, src)
+			}
+			n, err := value(c)
+			if n == nil && err == nil {
+				n = nullOf(c.Type)
+			}
+			if err != nil {
+				return nil, err
+			}
+			r := *n
+			if r.typ.IsCharacter() {
+				r.label = implicit
+			}
+			return &r, nil
+		}
+		src.cols = append(src.cols, sc)
+	}
+	return src
+}
+
+// output binds the OUTPUT clauses of a statement over its spool: columns of sources other than inserted and
+// deleted are captured. It must run before the spool is finished; emit writes the statements afterwards.
+func (b *binder) output(into, client *syntax.Output, l *level, s *spool) (*outputs, error) {
+	o := &outputs{spool: s}
+	for _, clause := range []*syntax.Output{into, client} {
+		if clause == nil {
+			continue
+		}
+		q := &query{core: &core{from: s.src}}
+		inner := &level{sources: l.sources, agg: &aggregation{refuse: mserr.AggregateInOutput()}}
+		for _, item := range clause.Items {
+			var err error
+			switch item := item.(type) {
+			case *syntax.SelectStar:
+				err = b.star(item, q, inner)
+			case *syntax.SelectExpr:
+				var n *node
+				if n, err = b.expr(item.X, inner); err == nil {
+					q.add(n, outColumn{name: itemName(item), typ: n.typ, null: n.null, label: n.label})
+				}
+			default:
+				err = mserr.Syntax("=")
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		for i, n := range q.core.items {
+			if n.traits&hasSubquery != 0 {
+				return nil, mserr.New(10702, 15, "Subqueries are not allowed in the OUTPUT clause.")
+			}
+			q.core.items[i] = s.captureColumns(n)
+		}
+		q.order = []orderTerm{{n: s.number()}}
+		if clause == into {
+			o.into, o.clause = q, into
+		} else {
+			o.client = q
+		}
+	}
+	return o, nil
+}
+
+// number is the node of the spool's row number.
+func (s *spool) number() *node {
+	return &node{op: opCol, typ: types.BigIntType, src: &source{alias: s.src.alias, cols: []sourceColumn{{sql: rowNumber, typ: types.BigIntType}}}, traits: hasColumn}
+}
+
+// outputs are bound OUTPUT clauses.
+type outputs struct {
+	spool        *spool
+	into, client *query
+	clause       *syntax.Output
+}
+
+// emit adds the statements of OUTPUT to a plan whose spool is finished.
+func (o *outputs) emit(b *binder, d *DML) error {
+	if o.into != nil {
+		t, err := b.tableTarget(o.clause.Into, "INSERT")
+		if err != nil {
+			return err
+		}
+		d.Into, d.IntoDatabase = t.table, t.home()
+		st, err := b.insertQuery(t, o.clause.IntoColumns, o.into)
+		if err != nil {
+			return err
+		}
+		d.Apply = append(d.Apply, st)
+	}
+	if o.client != nil {
+		p := &Plan{Columns: o.client.columnTypes()}
+		if err := p.render(b, o.client); err != nil {
+			return err
+		}
+		d.Output = p
+	}
+	return nil
+}
+
+// insertQuery is the statement that inserts the rows of a query into the target of OUTPUT INTO.
+func (b *binder) insertQuery(t target, names []syntax.Ident, q *query) (Statement, error) {
+	ins, err := b.insertColumns(t, names, len(q.cols))
+	if err != nil {
+		return Statement{}, err
+	}
+	if ins.identity != nil && !ins.given(ins.identity) {
+		return Statement{}, mserr.NotSupported("OUTPUT INTO a table with an identity column")
+	}
+	if err := ins.check(names != nil, len(q.cols)); err != nil {
+		return Statement{}, err
+	}
+	row, err := ins.row(b, "INSERT", q.core.items, nil)
+	if err != nil {
+		return Statement{}, err
+	}
+	r := &renderer{}
+	ins.head(r)
+	c := *q.core
+	c.items = row
+	r.query(&query{core: &c, order: q.order})
+	return r.statement()
+}
+
+// Check lowers a condition on the columns of one table for a CHECK constraint or an index's WHERE: SQLite
+// text over the table's own columns, without parameters. Errors: 1046 subqueries, and whatever else cannot
+// stand there.
+func (c *Compiler) Check(table *catalog.Table, e syntax.Cond) (sql string, err error) {
+	err = c.bind(nil, func(b *binder) error {
+		src := &source{name: table.Name, base: table}
+		b.tableColumns(src, nil, table)
+		n, err := b.cond(e, &level{sources: []*source{src}, noSubquery: true})
+		if err != nil {
+			return err
+		}
+		r := &renderer{static: true}
+		r.node(n)
+		sql = r.String()
+		return r.err
+	})
+	return sql, err
+}
+
+// Formula lowers the expression of a computed column. sql is the text for a generated column, "" if it
+// is not deterministic and must be expanded where the column is used. Error 1759 for a computed column over another one.
 func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, nullable bool, sql string, err error) {
-	return types.Type{}, false, "", mserr.NotSupported("computed columns")
+	err = c.bind(nil, func(b *binder) error {
+		src := &source{name: table.Name, base: table}
+		b.tableColumns(src, nil, table)
+		for i := range src.cols {
+			if base := src.cols[i].base; base.Formula != nil || base.Computed {
+				src.cols[i].expand = func() (*node, error) {
+					return nil, mserr.New(1759, 16, "Computed column '%s' in table '%s' is not allowed to be used in another computed-column definition.", base.Name, table.Name)
+				}
+			}
+		}
+		n, err := b.expr(e, &level{sources: []*source{src}, noSubquery: true})
+		if err != nil {
+			return err
+		}
+		if n.typ.ID == types.Null {
+			if n, err = convert(n, types.IntType, types.NoStyle, false); err != nil {
+				return err
+			}
+		}
+		t, nullable = n.typ, n.null
+		if n.traits&(hasEnv|hasPerRow|hasLocal|hasVar) != 0 {
+			return nil
+		}
+		r := &renderer{static: true}
+		r.node(n)
+		sql = r.String()
+		return r.err
+	})
+	return t, nullable, sql, err
+}
+
+// Truncate compiles TRUNCATE TABLE; resetting the identity counter is the interpreter's affair. Error 4712 and the
+// permission (ALTER) are, too.
+func (c *Compiler) Truncate(s *syntax.TruncateStmt) (d *DML, err error) {
+	err = c.bind(nil, func(b *binder) error {
+		t, err := b.tableTarget(&syntax.TableName{Name: s.Table}, "ALTER")
+		if err != nil {
+			return err
+		}
+		d = newDML("TRUNCATE TABLE", t)
+		d.Apply = []Statement{{SQL: "DELETE FROM " + t.sql()}}
+		d.Needs = b.needs
+		return nil
+	})
+	return d, err
 }

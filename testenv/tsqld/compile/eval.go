@@ -19,6 +19,11 @@ func (n *node) eval(f Frame, row []types.Value) (types.Value, error) {
 		return f.Variable(n.name), nil
 	case opField:
 		return row[n.col], nil
+	case opRun:
+		if f, ok := f.(running); ok && f.run != nil {
+			return n.run(f.run), nil
+		}
+		return nil, errNeedsSQL
 	case opCall, opPerRow, opEnv, opLocal:
 		return n.evalCall(f, row)
 	case opConcat, opReal, opCompare, opDistinct:

@@ -37,6 +37,7 @@ const (
 	opAgg                        // an aggregate: agg
 	opWindow                     // a window function: agg with window
 	opGrouping                   // GROUPING or GROUPING_ID of args; gone after binding
+	opSQL                        // args[0] followed by the text name, in parentheses
 	opField                      // a column of the row given to eval: col
 )
 

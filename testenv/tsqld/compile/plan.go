@@ -40,15 +40,20 @@ type Run struct {
 type Param struct {
 	Type types.Type
 	node *node
-	run  func(*Run) types.Value
 }
 
 // Value computes the parameter. Errors are those of the expression.
 func (p *Param) Value(f Frame, run *Run) (types.Value, error) {
-	if p.run != nil {
-		return p.run(run), nil
+	if p.node.traits&hasRun != 0 {
+		f = running{f, run}
 	}
 	return p.node.eval(f, nil)
+}
+
+// running is a frame during the execution of a DML plan.
+type running struct {
+	Frame
+	run *Run
 }
 
 // Needs is what must be in place before the statements of a plan run.

@@ -63,7 +63,7 @@ func (r *renderer) param(n *node) {
 		}
 	}
 	r.nodes = append(r.nodes, n)
-	r.params = append(r.params, Param{Type: n.typ, node: n, run: n.run})
+	r.params = append(r.params, Param{Type: n.typ, node: n})
 	r.ref(len(r.nodes) - 1)
 }
 
@@ -166,6 +166,11 @@ func (r *renderer) node(n *node) {
 		r.coalesce(n)
 	case opAgg, opWindow:
 		r.aggregate(n)
+	case opSQL:
+		r.WriteByte('(')
+		r.node(n.args[0])
+		r.WriteString(n.name)
+		r.WriteByte(')')
 	case opGrouping:
 		r.WriteByte('0')
 	case opScalar, opExists, opInQuery, opAll, opAny:

@@ -117,7 +117,7 @@ func TestSelect(t *testing.T) {
 		{"SELECT name FROM #item WHERE id IN (SELECT item FROM #sale) ORDER BY id", "Apple; Nail"},
 		{"SELECT name, (SELECT MAX(n) FROM #sale s WHERE s.item = #item.id) FROM #item WHERE id < 3", "Apple|10; pear|NULL"},
 		{"SELECT id FROM #item WHERE id < 3 UNION ALL SELECT id FROM #sale WHERE id > 3 ORDER BY id DESC", "4; 2; 1"},
-		{"SELECT kind FROM #item UNION SELECT N'FRUIT' ORDER BY kind", "NULL; fruit; metal"},
+		{"SELECT kind FROM #item UNION SELECT N'FRUIT' ORDER BY kind", "NULL; FRUIT; metal"},
 		{"SELECT id FROM #item EXCEPT SELECT item FROM #sale", "2; 4"},
 		{"SELECT id FROM #item INTERSECT SELECT item FROM #sale ORDER BY 1", "1; 3"},
 		{"SELECT 1, 2 UNION SELECT 1", "error 205: All queries combined using a UNION, INTERSECT or EXCEPT operator must have an equal number of expressions in their target lists."},

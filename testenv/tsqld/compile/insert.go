@@ -1,0 +1,589 @@
+package compile
+
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// insertion is the part of an INSERT that does not depend on where the rows come from.
+type insertion struct {
+	t        target
+	listed   []*catalog.Column // that the statement gives values for
+	columns  []*catalog.Column // that SQLite is given values for
+	identity *catalog.Column   // nil: the table has none
+	explicit bool              // IDENTITY_INSERT is ON
+	list     bool              // the statement has a column list
+}
+
+// insertColumns resolves the column list; names is nil without one, values is how many values a row has. Errors: 207, 264, 271, 273, 544, 545, 8101.
+func (b *binder) insertColumns(t target, names []syntax.Ident, values int) (*insertion, error) {
+	ins := &insertion{t: t, identity: t.table.IdentityColumn(), list: names != nil}
+	ins.explicit = ins.identity != nil && b.scope.IdentityInsert(t.table)
+	version := t.table.RowVersionColumn()
+	for _, c := range t.table.Columns {
+		if held(c) {
+			ins.columns = append(ins.columns, c)
+		}
+		if names == nil && held(c) && (c != ins.identity || ins.explicit) && c != version {
+			ins.listed = append(ins.listed, c)
+		}
+	}
+	if names == nil {
+		if values == len(ins.listed)+1 && version != nil { // DEFAULT stands for the rowversion
+			ins.listed = nil
+			for _, c := range ins.columns {
+				if c != ins.identity || ins.explicit {
+					ins.listed = append(ins.listed, c)
+				}
+			}
+		}
+		if ins.explicit {
+			return nil, mserr.IdentityColumnList(t.plain())
+		}
+		if ins.identity != nil && !ins.explicit && values == len(ins.listed)+1 {
+			return nil, mserr.IdentityColumnList(t.plain())
+		}
+		return ins, nil
+	}
+	for _, name := range names {
+		c := t.table.Column(name.Name)
+		switch {
+		case c == nil:
+			return nil, mserr.InvalidColumn(name.Name)
+		case ins.given(c):
+			return nil, mserr.DuplicateSetColumn(c.Name)
+		case c.Formula != nil:
+			return nil, mserr.NotModifiable(c.Name)
+		case c == ins.identity && !ins.explicit:
+			return nil, mserr.IdentityInsertOff(t.plain())
+		}
+		ins.listed = append(ins.listed, c)
+	}
+	if ins.explicit && !ins.given(ins.identity) {
+		return nil, mserr.IdentityValueRequired(t.plain())
+	}
+	return ins, nil
+}
+
+// given reports whether the statement gives values for a column.
+func (ins *insertion) given(c *catalog.Column) bool {
+	for _, x := range ins.listed {
+		if x == c {
+			return true
+		}
+	}
+	return false
+}
+
+// check compares the number of values with that of the columns. Errors: 213 without a list, 120 and 121 otherwise.
+func (ins *insertion) check(list bool, values int) error {
+	switch {
+	case values == len(ins.listed):
+		return nil
+	case !list:
+		return mserr.ColumnCount()
+	case values < len(ins.listed):
+		return mserr.SelectFewerThanInsert()
+	}
+	return mserr.SelectMoreThanInsert()
+}
+
+// generates reports whether the server makes identity values.
+func (ins *insertion) generates() bool { return ins.identity != nil && !ins.given(ins.identity) }
+
+// row makes the values of all columns of a row from those given (nil ones mean DEFAULT); identity is the node of the
+// identity value.
+func (ins *insertion) row(b *binder, statement string, given []*node, identity *node) ([]*node, error) {
+	out := make([]*node, len(ins.columns))
+	for i, c := range ins.columns {
+		var n *node
+		var err error
+		at := -1
+		for k, x := range ins.listed {
+			if x == c {
+				at = k
+			}
+		}
+		switch {
+		case c.Type.ID == types.RowVersion:
+			if at >= 0 && given[at] != nil && !given[at].isNullConst() {
+				return nil, mserr.InsertRowVersion()
+			}
+			n = newRowVersion(ins.t)
+		case at < 0 && c == ins.identity:
+			n = identity
+		case at < 0 || given[at] == nil:
+			n, err = b.defaultValue(ins.t, statement, c)
+		default:
+			n, err = b.storeValue(ins.t, statement, c, given[at])
+		}
+		if err != nil {
+			return nil, err
+		}
+		out[i] = n
+	}
+	return out, nil
+}
+
+// head writes INSERT INTO t(columns).
+func (ins *insertion) head(r *renderer) {
+	r.WriteString("INSERT INTO " + ins.t.sql() + "(")
+	for i, c := range ins.columns {
+		if i > 0 {
+			r.WriteString(", ")
+		}
+		r.WriteString(c.SQLName)
+	}
+	if len(ins.columns) == 0 { // only computed columns
+		r.WriteString("rowid")
+	}
+	r.WriteString(") ")
+}
+
+// tail writes what makes duplicates be ignored.
+func (ins *insertion) tail(r *renderer, d *DML) {
+	for _, ix := range ins.t.table.Indexes {
+		if ix.IgnoreDups && !ix.Disabled {
+			d.IgnoreDups = true
+		}
+	}
+	if d.IgnoreDups {
+		r.WriteString(" ON CONFLICT DO NOTHING")
+	}
+}
+
+// runIdentity is the identity value of the i-th row of a statement with a known number of rows.
+func (ins *insertion) runIdentity(i int) (*node, error) {
+	step := ins.identity.Auto.Increment * int64(i)
+	n := &node{op: opRun, typ: types.BigIntType, traits: hasRun, run: func(r *Run) types.Value { return r.Identity + step }}
+	return fromIdentity(n, ins.identity)
+}
+
+// fromIdentity converts an identity value to the column's type.
+func fromIdentity(n *node, c *catalog.Column) (*node, error) {
+	if c.Type.IsInteger() {
+		r := *n
+		r.typ = c.Type
+		return &r, nil
+	}
+	return convert(n, c.Type, types.NoStyle, false)
+}
+
+// countedIdentity is the identity value of a row by its number, a SQL text.
+func (ins *insertion) countedIdentity(number string) (*node, error) {
+	base := &node{op: opRun, typ: types.BigIntType, traits: hasRun, run: func(r *Run) types.Value { return r.Identity }}
+	n := build(opSQL, types.BigIntType, base)
+	n.traits |= hasColumn
+	n.name = " + (" + number + " - 1) * " + itoa(int(ins.identity.Auto.Increment))
+	return fromIdentity(n, ins.identity)
+}
+
+// need says how many identity values the statement takes; rows is -1 for as many as it inserts.
+func (ins *insertion) need(d *DML, rows int) {
+	if ins.generates() {
+		d.Identity = &IdentityNeed{Column: ins.identity, Identity: *ins.identity.Auto, Rows: rows}
+	} else if ins.identity != nil && ins.explicit {
+		order := "max"
+		if ins.identity.Auto.Increment < 0 {
+			order = "min"
+		}
+		d.IdentityInserted = Statement{SQL: "SELECT " + order + "(" + ins.identity.SQLName + ") FROM " + ins.t.sql()}
+	}
+}
+
+// Insert compiles an INSERT, the one with EXEC excepted; see [Compiler.InsertRows].
+func (c *Compiler) Insert(s *syntax.InsertStmt) (d *DML, err error) {
+	err = c.bind(s.Hints, func(b *binder) error {
+		if err := b.with(s.With); err != nil {
+			return err
+		}
+		t, err := b.tableTarget(s.Target, "INSERT")
+		if err != nil {
+			return err
+		}
+		d = newDML("INSERT", t)
+		switch src := s.Source.(type) {
+		case *syntax.InsertValues:
+			err = b.insertValues(d, t, s, src.Rows)
+		case *syntax.InsertDefaults:
+			err = b.insertValues(d, t, s, [][]syntax.Expr{{}})
+		case *syntax.InsertQuery:
+			var q *query
+			if q, err = b.query(src.Query, nil, queryUse{ordered: true}); err == nil {
+				err = b.insertRowsOf(d, t, s, q)
+			}
+		default:
+			err = mserr.NotSupported("INSERT with this kind of source")
+		}
+		d.Needs = b.needs
+		return err
+	})
+	return d, err
+}
+
+// SelectInto compiles a SELECT … INTO whose table has been created from the columns of [Compiler.Select]'s
+// plan: the INSERT into it. database is that of the table, 0 for a temporary one.
+func (c *Compiler) SelectInto(q *syntax.Query, hints []*syntax.Option, database int, table *catalog.Table) (d *DML, err error) {
+	err = c.bind(hints, func(b *binder) error {
+		r, err := b.query(q, nil, queryUse{top: true})
+		if err != nil {
+			return err
+		}
+		t := target{table: table}
+		if database != 0 {
+			t.db = &catalog.Database{ID: database, Name: b.place.db.Name}
+			b.attach(database)
+		}
+		d = newDML("INSERT", t)
+		names := []syntax.Ident{}
+		identity := table.IdentityColumn()
+		for _, c := range table.Columns {
+			names = append(names, syntax.Ident{Name: c.Name})
+		}
+		ins := &insertion{t: t, identity: identity, explicit: identity != nil, list: true}
+		for i := range names {
+			ins.listed = append(ins.listed, table.Columns[i])
+		}
+		ins.columns = ins.listed
+		err = b.insertFrom(d, ins, r, nil, nil, nil)
+		d.Needs = b.needs
+		return err
+	})
+	return d, err
+}
+
+// insertValues compiles VALUES and DEFAULT VALUES. Errors: 109, 110, 213 for the number of values, 10709.
+func (b *binder) insertValues(d *DML, t target, s *syntax.InsertStmt, rows [][]syntax.Expr) error {
+	if s.Top != nil {
+		return mserr.NotSupported("INSERT TOP ... VALUES")
+	}
+	_, defaults := s.Source.(*syntax.InsertDefaults)
+	var ins *insertion
+	var err error
+	if defaults {
+		ins, err = b.insertColumns(t, []syntax.Ident{}, 0)
+	} else {
+		ins, err = b.insertColumns(t, s.Columns, len(rows[0]))
+	}
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		switch {
+		case len(row) != len(rows[0]):
+			return mserr.RowConstructorCount()
+		case defaults || len(row) == len(ins.listed):
+		case s.Columns == nil:
+			return mserr.ColumnCount()
+		case len(row) > len(ins.listed):
+			return mserr.FewerInsertColumns()
+		default:
+			return mserr.MoreInsertColumns()
+		}
+	}
+	given := make([][]*node, len(rows))
+	for i, row := range rows {
+		given[i] = make([]*node, len(row))
+		for k, e := range row {
+			if _, ok := e.(*syntax.Default); ok {
+				continue
+			}
+			n, err := b.expr(e, &level{noColumns: true})
+			if err != nil {
+				return err
+			}
+			given[i][k] = n
+		}
+	}
+	if s.Output != nil || s.OutputInto != nil {
+		return b.spoolValues(d, ins, s, given)
+	}
+	r := &renderer{}
+	ins.head(r)
+	r.WriteString("VALUES ")
+	for i := range given {
+		var identity *node
+		if ins.generates() {
+			if identity, err = ins.runIdentity(i); err != nil {
+				return err
+			}
+		}
+		row, err := ins.row(b, "INSERT", given[i], identity)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			r.WriteString(", ")
+		}
+		r.tuple(row)
+	}
+	ins.tail(r, d)
+	ins.need(d, len(given))
+	st, err := r.statement()
+	d.Apply = []Statement{st}
+	return err
+}
+
+// tuple writes a row of VALUES.
+func (r *renderer) tuple(row []*node) {
+	r.WriteByte('(')
+	r.list(row)
+	if len(row) == 0 {
+		r.WriteString("NULL")
+	}
+	r.WriteByte(')')
+}
+
+// spoolValues compiles VALUES with OUTPUT.
+func (b *binder) spoolValues(d *DML, ins *insertion, s *syntax.InsertStmt, given [][]*node) error {
+	sp := b.newSpool()
+	identity, err := ins.spoolIdentity(sp)
+	if err != nil {
+		return err
+	}
+	var rows [][]*node
+	for _, g := range given {
+		row, err := ins.row(b, "INSERT", g, identity)
+		if err != nil {
+			return err
+		}
+		rows = append(rows, row)
+	}
+	// The spool has a column for each that is filled; its expressions are those of the first row.
+	held := map[*catalog.Column]*node{}
+	for i, c := range ins.columns {
+		if c == ins.identity && ins.generates() {
+			held[c] = identity
+			continue
+		}
+		sp.exprs = append(sp.exprs, rows[0][i])
+		sp.src.cols = append(sp.src.cols, sourceColumn{typ: c.Type, null: c.Nullable, label: implicit, sql: "s" + itoa(len(sp.exprs))})
+		held[c] = column(sp.src, len(sp.exprs)-1)
+	}
+	out, err := b.insertOutput(ins, s.OutputInto, s.Output, sp, held)
+	if err != nil {
+		return err
+	}
+	sp.finish(b, d)
+	r := &renderer{}
+	sp.into(r)
+	r.WriteString("VALUES ")
+	for i, row := range rows {
+		if i > 0 {
+			r.WriteString(", ")
+		}
+		var vals []*node
+		for k, c := range ins.columns {
+			if c != ins.identity || !ins.generates() {
+				vals = append(vals, row[k])
+			}
+		}
+		r.tuple(vals)
+	}
+	st, err := r.statement()
+	if err != nil {
+		return err
+	}
+	d.Prepare = append(d.Prepare, st)
+	return b.insertFromSpool(d, ins, sp, held, out)
+}
+
+// spoolIdentity is the identity value of a row of the spool; nil if the server makes none.
+func (ins *insertion) spoolIdentity(sp *spool) (*node, error) {
+	if !ins.generates() {
+		return nil, nil
+	}
+	return ins.countedIdentity(sp.src.alias + "." + rowNumber)
+}
+
+// insertOutput binds OUTPUT of an INSERT.
+func (b *binder) insertOutput(ins *insertion, into, client *syntax.Output, sp *spool, held map[*catalog.Column]*node) (*outputs, error) {
+	inserted := b.pseudo("inserted", ins.t, func(c *catalog.Column) (*node, error) { return held[c], nil })
+	return b.output(into, client, &level{sources: []*source{inserted}}, sp)
+}
+
+// insertFromSpool adds the statement that inserts the rows of a filled spool, and those of OUTPUT.
+func (b *binder) insertFromSpool(d *DML, ins *insertion, sp *spool, held map[*catalog.Column]*node, out *outputs) error {
+	q := &query{core: &core{from: sp.src}, order: []orderTerm{{n: sp.number()}}}
+	for _, c := range ins.columns {
+		q.core.items = append(q.core.items, held[c])
+	}
+	if len(q.core.items) == 0 {
+		q.core.items = []*node{nullOf(types.IntType)}
+	}
+	r := &renderer{}
+	ins.head(r)
+	q.core.where = alwaysTrue
+	r.query(q)
+	ins.tail(r, d)
+	st, err := r.statement()
+	if err != nil {
+		return err
+	}
+	d.Apply = append(d.Apply, st)
+	ins.need(d, -1)
+	return out.emit(b, d)
+}
+
+// alwaysTrue is a condition that holds; INSERT ... SELECT ... ON CONFLICT needs a WHERE to be understood.
+var alwaysTrue = constant(int64(1), types.BitType)
+
+// insertRowsOf compiles INSERT ... SELECT.
+func (b *binder) insertRowsOf(d *DML, t target, s *syntax.InsertStmt, q *query) error {
+	ins, err := b.insertColumns(t, s.Columns, len(q.cols))
+	if err != nil {
+		return err
+	}
+	if err := ins.check(s.Columns != nil, len(q.cols)); err != nil {
+		return err
+	}
+	return b.insertFrom(d, ins, q, s.Top, s.OutputInto, s.Output)
+}
+
+// insertFrom compiles the INSERT of a query's rows.
+func (b *binder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, into, client *syntax.Output) error {
+	if q.core == nil || q.core.distinct || q.core.grouped || q.limit != nil || q.offset != nil || q.document != documentNone || top != nil {
+		if len(q.order) > 0 && q.limit == nil && q.offset == nil { // so that SQLite keeps the order
+			o := *q
+			o.limit = constant(int64(-1), types.BigIntType)
+			q = &o
+		}
+		src := q.source(b.alias("q"), "")
+		wrapped := &query{core: &core{from: src}, cols: q.cols}
+		for i := range src.cols {
+			wrapped.core.items = append(wrapped.core.items, column(src, i))
+		}
+		q = wrapped
+		if top != nil {
+			if top.Percent {
+				return mserr.NotSupported("INSERT TOP ... PERCENT")
+			}
+			n, err := b.topCount(top, &level{})
+			if err != nil {
+				return err
+			}
+			q.limit = n
+		}
+	}
+	if into != nil || client != nil {
+		return b.spoolRows(d, ins, q, into, client)
+	}
+	var identity *node
+	var err error
+	if ins.generates() {
+		r := &renderer{}
+		r.window(&window{order: q.order})
+		if r.err != nil {
+			return r.err
+		}
+		if identity, err = ins.countedIdentity("row_number()" + r.String()); err != nil {
+			return err
+		}
+		if len(r.params) > 0 {
+			return mserr.NotSupported("INSERT into a table with an identity column ordered by a variable")
+		}
+	}
+	row, err := ins.row(b, "INSERT", q.core.items, identity)
+	if err != nil {
+		return err
+	}
+	c := *q.core
+	c.items = row
+	if c.where == nil {
+		c.where = alwaysTrue
+	}
+	if len(row) == 0 {
+		c.items = []*node{nullOf(types.IntType)}
+	}
+	r := &renderer{}
+	ins.head(r)
+	f := *q
+	f.core = &c
+	r.query(&f)
+	ins.tail(r, d)
+	ins.need(d, -1)
+	st, err := r.statement()
+	d.Apply = []Statement{st}
+	return err
+}
+
+// spoolRows compiles the INSERT of a query's rows with OUTPUT.
+func (b *binder) spoolRows(d *DML, ins *insertion, q *query, into, client *syntax.Output) error {
+	sp := b.newSpool()
+	identity, err := ins.spoolIdentity(sp)
+	if err != nil {
+		return err
+	}
+	row, err := ins.row(b, "INSERT", q.core.items, identity)
+	if err != nil {
+		return err
+	}
+	held := map[*catalog.Column]*node{}
+	for i, c := range ins.columns {
+		if held[c] = row[i]; row[i] != identity {
+			held[c] = sp.capture(row[i])
+		}
+	}
+	out, err := b.insertOutput(ins, into, client, sp, held)
+	if err != nil {
+		return err
+	}
+	sp.finish(b, d)
+	st, err := sp.fill(q, false)
+	if err != nil {
+		return err
+	}
+	d.Prepare = append(d.Prepare, st)
+	return b.insertFromSpool(d, ins, sp, held, out)
+}
+
+// InsertRows compiles an INSERT whose rows come from elsewhere (INSERT … EXEC, bulk loads, table-valued
+// parameters): columns are the rows' types. The statement takes one row, whose values are those of
+// [Run.Row]. Columns of the target come from names; nil means all that can be inserted.
+func (c *Compiler) InsertRows(ts syntax.TableSource, names []string, columns []types.Column) (d *DML, err error) {
+	err = c.bind(nil, func(b *binder) error {
+		t, err := b.tableTarget(ts, "INSERT")
+		if err != nil {
+			return err
+		}
+		var idents []syntax.Ident
+		for _, n := range names {
+			idents = append(idents, syntax.Ident{Name: n})
+		}
+		ins, err := b.insertColumns(t, idents, len(columns))
+		if err != nil {
+			return err
+		}
+		if err := ins.check(false, len(columns)); err != nil {
+			return err
+		}
+		given := make([]*node, len(columns))
+		for i, col := range columns {
+			given[i] = &node{op: opRun, typ: col.Type, null: true, traits: hasRun, run: func(r *Run) types.Value { return r.Row[i] }}
+		}
+		var identity *node
+		if ins.generates() {
+			if identity, err = ins.runIdentity(0); err != nil {
+				return err
+			}
+		}
+		row, err := ins.row(b, "INSERT", given, identity)
+		if err != nil {
+			return err
+		}
+		d = newDML("INSERT", t)
+		r := &renderer{}
+		ins.head(r)
+		r.WriteString("VALUES ")
+		r.tuple(row)
+		ins.tail(r, d)
+		ins.need(d, 1)
+		st, err := r.statement()
+		d.Apply = []Statement{st}
+		d.Needs = b.needs
+		return err
+	})
+	return d, err
+}

@@ -1,0 +1,446 @@
+package compile
+
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// branch is a bound WHEN of MERGE.
+type branch struct {
+	action syntax.MergeAction
+	cond   *node
+	sets   map[*catalog.Column]*node // MergeUpdate
+	row    map[*catalog.Column]*node // MergeInsert
+}
+
+// merging is a MERGE while it is compiled.
+type merging struct {
+	*modification
+	branches []*branch
+	ins      *insertion
+	sp       *spool
+	rid      *node // in the spool
+	action   *node // in the spool: the number of a branch
+}
+
+// Merge compiles a MERGE: the rows of source and target that belong together go into the spool with the number
+// of the branch that applies, and three statements apply them.
+func (c *Compiler) Merge(s *syntax.MergeStmt) (d *DML, err error) {
+	err = c.bind(s.Hints, func(b *binder) error {
+		if err := b.with(s.With); err != nil {
+			return err
+		}
+		m, err := b.mergeSources(s)
+		if err != nil {
+			return err
+		}
+		d = newDML("MERGE", m.target)
+		err = m.compile(d, s)
+		d.Needs = b.needs
+		return err
+	})
+	return d, err
+}
+
+// mergeSources binds target and source, the source with a column that tells whether there is a row.
+func (b *binder) mergeSources(s *syntax.MergeStmt) (*merging, error) {
+	m := &modification{b: b, l: &level{agg: &aggregation{refuse: mserr.AggregateInOn()}}}
+	var err error
+	if m.src, err = b.changedSource(s.Target); err != nil {
+		return nil, err
+	}
+	if err := m.l.expose(m.src, true); err != nil {
+		return nil, err
+	}
+	base, rid, err := b.rowID(m.src, nil, "")
+	if err != nil {
+		return nil, err
+	}
+	m.rid, m.table = rid, base.base
+	if m.db, err = b.databaseOf(base); err != nil {
+		return nil, err
+	}
+	in := &level{}
+	f, err := b.tableSource(s.Using, in, nil)
+	if err != nil {
+		return nil, err
+	}
+	mark, err := b.marked(f, in, m.l)
+	if err != nil {
+		return nil, err
+	}
+	on, err := b.cond(s.On, m.l)
+	if err != nil {
+		return nil, err
+	}
+	j := &join{kind: "JOIN", left: m.l.sources[1], right: m.src, on: on}
+	byTarget, bySource := false, false
+	for _, w := range s.Whens {
+		byTarget = byTarget || w.Match == syntax.NotMatchedByTarget
+		bySource = bySource || w.Match == syntax.NotMatchedBySource
+	}
+	switch {
+	case byTarget && bySource:
+		j.kind = "FULL JOIN"
+	case byTarget:
+		j.kind = "LEFT JOIN"
+	case bySource:
+		j.kind = "RIGHT JOIN"
+	}
+	if src := m.l.sources[1]; byTarget || bySource {
+		if byTarget {
+			m.src.allowNull()
+		}
+		if bySource {
+			src.allowNull()
+		}
+	}
+	m.from = j
+	b.useMerge(m.db, m.table, s.Whens)
+	mg := &merging{modification: m}
+	return mg, mg.bindBranches(s.Whens, mark)
+}
+
+// useMerge notes the permissions that the branches of MERGE need on the target.
+func (b *binder) useMerge(db *catalog.Database, t *catalog.Table, whens []*syntax.MergeWhen) {
+	if db == nil {
+		return
+	}
+	for _, w := range whens {
+		switch w.Action {
+		case syntax.MergeUpdate:
+			b.use(db, t, "UPDATE")
+		case syntax.MergeDelete:
+			b.use(db, t, "DELETE")
+		case syntax.MergeInsert:
+			b.use(db, t, "INSERT")
+		}
+	}
+}
+
+// marked wraps the source of MERGE into a derived table with one column more, which is NULL where an outer join
+// has no row, and adds it to l. It returns that column.
+func (b *binder) marked(f fromNode, in, l *level) (*node, error) {
+	if len(in.sources) != 1 {
+		return nil, mserr.NotSupported("MERGE whose source is a join; use a derived table")
+	}
+	of := in.sources[0]
+	q := &query{core: &core{from: f}}
+	for i := range of.cols {
+		if of.cols[i].hidden {
+			continue
+		}
+		n, err := of.resolve(i)
+		if err != nil {
+			return nil, err
+		}
+		q.add(n, outColumn{name: of.cols[i].name, typ: n.typ, null: n.null, label: n.label})
+	}
+	q.add(constant(int64(1), types.BitType), outColumn{typ: types.BitType, null: true})
+	src := q.source(b.alias("q"), of.name)
+	src.schema, src.db = of.schema, of.db
+	src.cols[len(src.cols)-1].hidden = true
+	if err := l.expose(src, true); err != nil {
+		return nil, err
+	}
+	return column(src, len(src.cols)-1), nil
+}
+
+// bindBranches binds the WHEN clauses.
+func (m *merging) bindBranches(whens []*syntax.MergeWhen, mark *node) error {
+	for _, w := range whens {
+		br := &branch{action: w.Action}
+		noTarget, noSource := isNull(m.modification.rid), isNull(mark)
+		var state *node
+		switch w.Match {
+		case syntax.Matched:
+			state = and(not(noTarget), not(noSource))
+		case syntax.NotMatchedByTarget:
+			state = noTarget
+		default:
+			state = noSource
+		}
+		br.cond = state
+		if w.And != nil {
+			m.l.agg.refuse = mserr.AggregateInWhere()
+			n, err := m.b.cond(w.And, m.l)
+			if err != nil {
+				return err
+			}
+			br.cond = build(opAnd, types.BitType, state, n)
+		}
+		var err error
+		switch w.Action {
+		case syntax.MergeUpdate:
+			err = m.bindUpdate(br, w)
+		case syntax.MergeInsert:
+			err = m.bindInsert(br, w)
+		}
+		if err != nil {
+			return err
+		}
+		m.branches = append(m.branches, br)
+	}
+	return nil
+}
+
+// bindUpdate binds UPDATE SET of a branch.
+func (m *merging) bindUpdate(br *branch, w *syntax.MergeWhen) error {
+	values, assigned, err := m.sets(w.Sets, m.l)
+	if err != nil {
+		return err
+	}
+	if len(assigned) > 0 {
+		return mserr.NotSupported("assignments to variables in MERGE")
+	}
+	br.sets = map[*catalog.Column]*node{}
+	for _, v := range values {
+		br.sets[v.c] = v.n
+	}
+	return nil
+}
+
+// bindInsert binds INSERT of a branch. Errors: 109, 110, 213 and those of INSERT.
+func (m *merging) bindInsert(br *branch, w *syntax.MergeWhen) error {
+	names := w.Columns
+	if w.Values == nil {
+		names = []syntax.Ident{}
+	}
+	ins, err := m.b.insertColumns(m.target, names, len(w.Values))
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(w.Values) == len(ins.listed):
+	case names == nil:
+		return mserr.ColumnCount()
+	case len(w.Values) > len(ins.listed):
+		return mserr.FewerInsertColumns()
+	default:
+		return mserr.MoreInsertColumns()
+	}
+	given := make([]*node, len(w.Values))
+	for i, e := range w.Values {
+		if _, ok := e.(*syntax.Default); ok {
+			continue
+		}
+		if given[i], err = m.b.expr(e, m.l); err != nil {
+			return err
+		}
+	}
+	row, err := ins.row(m.b, "MERGE", given, nil)
+	if err != nil {
+		return err
+	}
+	br.row = map[*catalog.Column]*node{}
+	for i, c := range ins.columns {
+		if row[i] != nil {
+			br.row[c] = row[i]
+		}
+	}
+	m.ins = ins
+	return nil
+}
+
+// chosen is the value that a column has in the branches that have one for it: a CASE over the branches' numbers.
+func (m *merging) chosen(t types.Type, value func(*branch) *node, otherwise *node) *node {
+	var conds, results []*node
+	for i, br := range m.branches {
+		v := value(br)
+		if v == nil {
+			continue
+		}
+		conds = append(conds, m.is(i))
+		results = append(results, v)
+	}
+	if len(conds) == 0 {
+		return otherwise
+	}
+	return caseOf(t, conds, append(results, otherwise))
+}
+
+// number is the CASE that finds the branch of a row. Inserts get the lowest numbers, so that the spool has their rows first.
+func (m *merging) number() *node {
+	var conds, results []*node
+	for i, br := range m.branches {
+		conds = append(conds, br.cond)
+		results = append(results, constant(int64(m.rank(i)), types.IntType))
+	}
+	return caseOf(types.IntType, conds, append(results, nullOf(types.IntType)))
+}
+
+// rank is the number of a branch in the spool.
+func (m *merging) rank(i int) int {
+	if m.branches[i].action == syntax.MergeInsert {
+		return i
+	}
+	return i + len(m.branches)
+}
+
+// is is the condition that the i-th branch applies, over the spool's source rows.
+func (m *merging) is(i int) *node {
+	n, _ := compare("=", m.action, constant(int64(m.rank(i)), types.IntType))
+	return n
+}
+
+// acts is the condition over the spool that the branch of a row has an action; nil if there is no such branch.
+func (m *merging) acts(action syntax.MergeAction) *node {
+	list := []*node{m.action}
+	for i, br := range m.branches {
+		if br.action == action {
+			list = append(list, constant(int64(m.rank(i)), types.IntType))
+		}
+	}
+	if len(list) == 1 {
+		return nil
+	}
+	return build(opIn, types.BitType, list...)
+}
+
+// compile writes the plan. The values of all branches are captured; which counts is chosen when the spool is read.
+func (m *merging) compile(d *DML, s *syntax.MergeStmt) error {
+	m.sp = m.b.newSpool()
+	m.rid = m.sp.capture(m.modification.rid)
+	number := m.number()
+	m.action = m.sp.capture(number)
+	var values []setting
+	fresh := map[*catalog.Column]*node{}
+	inserted := map[*catalog.Column]*node{}
+	for _, c := range m.table.Columns {
+		if !held(c) {
+			continue
+		}
+		isSet := false
+		for _, br := range m.branches {
+			isSet = isSet || br.sets[c] != nil
+		}
+		if isSet {
+			old, err := m.captured(m.sp, c)
+			if err != nil {
+				return err
+			}
+			fresh[c] = m.chosen(c.Type, func(br *branch) *node { return m.guarded(br, br.sets[c]) }, old)
+			values = append(values, setting{c, fresh[c]})
+		}
+		if m.ins == nil {
+			continue
+		}
+		if c == m.ins.identity && m.ins.generates() {
+			identity, err := m.ins.spoolIdentity(m.sp)
+			if err != nil {
+				return err
+			}
+			inserted[c] = identity
+			continue
+		}
+		inserted[c] = m.chosen(c.Type, func(br *branch) *node { return m.guarded(br, br.row[c]) }, nullOf(c.Type))
+	}
+	out, err := m.output(s, fresh, inserted)
+	if err != nil {
+		return err
+	}
+	m.sp.finish(m.b, d)
+	q, err := m.rows(not(isNull(number)), s.Top)
+	if err != nil {
+		return err
+	}
+	q.order = []orderTerm{{n: number}}
+	st, err := m.sp.fill(q, false)
+	if err != nil {
+		return err
+	}
+	d.Prepare = append(d.Prepare, st)
+	return m.apply(d, values, fresh, inserted, out)
+}
+
+// guarded captures the value of a branch, computed only where the branch applies; nil stays nil.
+func (m *merging) guarded(br *branch, n *node) *node {
+	if n == nil {
+		return nil
+	}
+	if n.traits == 0 {
+		return n
+	}
+	return m.sp.capture(caseOf(n.typ, []*node{br.cond}, []*node{n, nullOf(n.typ)}))
+}
+
+// output binds OUTPUT, with $action.
+func (m *merging) output(s *syntax.MergeStmt, fresh, inserted map[*catalog.Column]*node) (*outputs, error) {
+	isInsert, isDelete := m.acts(syntax.MergeInsert), m.acts(syntax.MergeDelete)
+	pick := func(t types.Type, cond, yes, no *node) *node {
+		if cond == nil {
+			return no
+		}
+		return caseOf(t, []*node{cond}, []*node{yes, no})
+	}
+	after := m.b.pseudo("inserted", m.target, func(c *catalog.Column) (*node, error) {
+		n := fresh[c]
+		if n == nil {
+			var err error
+			if n, err = m.captured(m.sp, c); err != nil {
+				return nil, err
+			}
+		}
+		n = pick(c.Type, isDelete, nullOf(c.Type), n)
+		if x := inserted[c]; x != nil {
+			n = pick(c.Type, isInsert, x, n)
+		}
+		return n, nil
+	})
+	before := m.b.pseudo("deleted", m.target, func(c *catalog.Column) (*node, error) {
+		n, err := m.captured(m.sp, c)
+		if err != nil {
+			return nil, err
+		}
+		return pick(c.Type, isInsert, nullOf(c.Type), n), nil
+	})
+	for _, src := range []*source{after, before} {
+		src.allowNull()
+	}
+	t := types.NVarCharOf(10)
+	word := func(s string) *node { return constant(s, t) }
+	action := &source{name: "$action", cols: []sourceColumn{{name: "$ACTION", typ: t, hidden: true, expand: func() (*node, error) {
+		return pick(t, isInsert, word("INSERT"), pick(t, isDelete, word("DELETE"), word("UPDATE"))), nil
+	}}}}
+	return m.b.output(s.OutputInto, s.Output, m.outputLevel(after, before, action), m.sp)
+}
+
+// apply adds the statements that change the target. Error 8672 when a row of the target would be changed twice.
+func (m *merging) apply(d *DML, values []setting, fresh, inserted map[*catalog.Column]*node, out *outputs) error {
+	isUpdate, isDelete, isInsert := m.acts(syntax.MergeUpdate), m.acts(syntax.MergeDelete), m.acts(syntax.MergeInsert)
+	if isUpdate != nil || isDelete != nil {
+		e := mserr.MergeTwice()
+		d.Apply = append(d.Apply, Statement{SQL: "SELECT fn(" + store.Literal(makeKey(keyRaise, itoa(int(e.Number)), itoa(int(e.Class)), keyText(e.Message))) +
+			") FROM " + m.sp.src.table + " WHERE s1 IS NOT NULL GROUP BY s1 HAVING count(*) > 1"})
+	}
+	if isDelete != nil {
+		if err := m.applyDelete(d, m.sp, m.rid, isDelete); err != nil {
+			return err
+		}
+	}
+	if isUpdate != nil {
+		if err := m.applyUpdate(d, m.sp, m.rid, values, fresh, isUpdate); err != nil {
+			return err
+		}
+	}
+	if isInsert == nil {
+		return out.emit(m.b, d)
+	}
+	q := &query{core: &core{from: m.sp.src, where: isInsert}, order: []orderTerm{{n: m.sp.number()}}}
+	for _, c := range m.ins.columns {
+		q.core.items = append(q.core.items, inserted[c])
+	}
+	r := &renderer{}
+	m.ins.head(r)
+	r.query(q)
+	st, err := r.statement()
+	if err != nil {
+		return err
+	}
+	d.Apply = append(d.Apply, st)
+	m.ins.need(d, -1)
+	return out.emit(m.b, d)
+}

@@ -1,0 +1,661 @@
+package compile
+
+import (
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// modification is an UPDATE, DELETE or MERGE while it is compiled.
+type modification struct {
+	target
+	b    *binder
+	l    *level
+	src  *source // of the target's rows: its table, or a derived table through which it is changed
+	rid  *node   // SQLite's rowid of a row of src
+	from fromNode
+	// several says that rows of the target may come several times.
+	several bool
+	// direct says that src is the table itself and the only thing in from, so that SQLite's own UPDATE and DELETE will do.
+	direct bool
+	base   func(name string) *catalog.Column // of the target, by the name of a column of src
+}
+
+// modify binds the target and FROM of UPDATE or DELETE. columns are the names of those that are set, by which the
+// table behind a view or CTE over several tables is found.
+func (b *binder) modify(ts syntax.TableSource, from []syntax.TableSource, permission string, columns []string) (*modification, error) {
+	m := &modification{b: b, l: &level{agg: &aggregation{refuse: mserr.AggregateInSet()}}, several: len(from) > 0}
+	var err error
+	if m.from, err = b.from(from, m.l); err != nil {
+		return nil, err
+	}
+	if m.src, err = b.named(ts, m.l); err != nil {
+		return nil, err
+	}
+	if m.src == nil {
+		if m.src, err = b.changedSource(ts); err != nil {
+			return nil, err
+		}
+		if err := m.l.expose(m.src, false); err != nil {
+			return nil, err
+		}
+		m.direct = m.from == nil && m.src.table != ""
+		m.from = cross(m.src, m.from)
+	}
+	base, rid, err := b.rowID(m.src, columns, permission)
+	if err != nil {
+		return nil, err
+	}
+	m.rid = rid
+	m.table = base.base
+	if m.db, err = b.databaseOf(base); err != nil {
+		return nil, err
+	}
+	if m.db != nil {
+		b.use(m.db, m.table, permission)
+	}
+	return m, nil
+}
+
+// databaseOf finds the database of a base source; nil for temporary tables.
+func (b *binder) databaseOf(src *source) (*catalog.Database, error) {
+	for _, db := range b.needs.Snapshots {
+		if src.home != 0 && db.ID == src.home {
+			return db, nil
+		}
+	}
+	if src.home != 0 {
+		return nil, mserr.InvalidObject(src.name)
+	}
+	return nil, nil
+}
+
+// changedSource binds the target of a data change that is not in FROM.
+func (b *binder) changedSource(ts syntax.TableSource) (*source, error) {
+	switch ts := ts.(type) {
+	case *syntax.TableVar:
+		return b.tableVar(ts)
+	case *syntax.TableName:
+		return b.tableName(ts)
+	}
+	return nil, mserr.NotSupported("a data change of this kind of table (%T)", ts)
+}
+
+// named finds the target among the sources of FROM: by alias, else as the only use of the same table. It is
+// nil when FROM does not name it.
+func (b *binder) named(ts syntax.TableSource, l *level) (*source, error) {
+	if len(l.sources) == 0 {
+		return nil, nil
+	}
+	name := ""
+	switch ts := ts.(type) {
+	case *syntax.TableVar:
+		name = ts.Name
+	case *syntax.TableName:
+		name = ts.Name.Last()
+		if len(ts.Name.Parts) == 1 {
+			if src := l.exposed(name); src != nil {
+				return src, nil
+			}
+		}
+		if strings.HasPrefix(name, "#") {
+			break
+		}
+		db, o, err := b.object(ts.Name)
+		if err != nil {
+			return nil, err
+		}
+		return sole(l, func(src *source) bool { return o != nil && src.base == o && src.home == db.ID })
+	}
+	if src := l.exposed(name); src != nil {
+		return src, nil
+	}
+	t := b.localTable(name)
+	return sole(l, func(src *source) bool { return t != nil && src.base == t })
+}
+
+// sole is the only source that fits; nil for none. Error 8154 for several.
+func sole(l *level, fits func(*source) bool) (*source, error) {
+	var found *source
+	for _, src := range l.sources {
+		if !fits(src) {
+			continue
+		}
+		if found != nil {
+			return nil, mserr.New(8154, 15, "The table '%s' is ambiguous.", src.base.Name)
+		}
+		found = src
+	}
+	return found, nil
+}
+
+// rowID makes the rowid of the table behind a source available: a table's own, or through a derived table (a
+// view, a CTE) that shows the rows of one table as they are. base is the source of the table itself. Errors: 4403, 4405, 4406.
+func (b *binder) rowID(src *source, columns []string, permission string) (base *source, rid *node, err error) {
+	if src.base != nil && src.table != "" {
+		src.cols = append(src.cols, sourceColumn{typ: types.BigIntType, sql: "rowid", hidden: true})
+		return src, column(src, len(src.cols)-1), nil
+	}
+	c := src.lineage
+	if src.query == nil || c == nil {
+		return nil, nil, mserr.New(4422, 16, "View or function '%s' is not updatable.", src.name)
+	}
+	if c.distinct || c.grouped || src.query.set != nil {
+		return nil, nil, mserr.ViewAggregates(src.name)
+	}
+	var inner *source
+	var names []string
+	for _, name := range columns {
+		i := src.columnByName(name)
+		if i < 0 {
+			return nil, nil, mserr.InvalidColumn(name)
+		}
+		n := c.items[i]
+		if n.op != opCol {
+			return nil, nil, mserr.ViewDerivedField(src.name)
+		}
+		if inner != nil && inner != n.src {
+			return nil, nil, mserr.ViewManyTables(src.name)
+		}
+		inner = n.src
+		names = append(names, n.src.cols[n.col].name)
+	}
+	if inner == nil {
+		leaf, ok := c.from.(*source)
+		if !ok {
+			return nil, nil, mserr.ViewManyTables(src.name)
+		}
+		inner = leaf
+	}
+	base, n, err := b.rowID(inner, names, permission)
+	if err != nil {
+		return nil, nil, err
+	}
+	c.items = append(c.items, n)
+	q := *src.query
+	q.cols = append(append([]outColumn(nil), q.cols...), outColumn{typ: types.BigIntType, null: true})
+	src.query = &q
+	src.cols = append(src.cols, sourceColumn{typ: types.BigIntType, sql: columnName(len(c.items) - 1), hidden: true, null: true})
+	return base, column(src, len(src.cols)-1), nil
+}
+
+// baseOf is the column of the target behind a column of src; nil if the name is unknown.
+func (m *modification) baseOf(name string) *catalog.Column { return baseIn(m.src, name) }
+
+// baseIn follows a column through derived tables.
+func baseIn(src *source, name string) *catalog.Column {
+	i := src.columnByName(name)
+	if i < 0 {
+		return nil
+	}
+	if c := src.cols[i].base; c != nil {
+		return c
+	}
+	if src.lineage == nil {
+		return nil
+	}
+	n := src.lineage.items[i]
+	if n.op != opCol || n.col < 0 {
+		return nil
+	}
+	return baseIn(n.src, n.src.cols[n.col].name)
+}
+
+// old is the node of the present value of a column of the target.
+func (m *modification) old(c *catalog.Column) (*node, error) {
+	for i := range m.src.cols {
+		if m.src.cols[i].base == c {
+			return m.src.resolve(i)
+		}
+	}
+	for i := range m.src.cols {
+		if !m.src.cols[i].hidden && baseIn(m.src, m.src.cols[i].name) == c {
+			return m.src.resolve(i)
+		}
+	}
+	// A column that the view or CTE does not show: read it from the table.
+	t := &source{alias: m.b.alias("t"), base: m.table, table: m.sql()}
+	m.b.tableColumns(t, m.db, m.table)
+	t.cols = append(t.cols, sourceColumn{typ: types.BigIntType, sql: "rowid", hidden: true})
+	for i := range m.table.Columns {
+		if t.cols[i].base != c {
+			continue
+		}
+		same := build(opCompare, types.BitType, column(t, len(t.cols)-1), m.rid)
+		same.name = "="
+		n, err := t.resolve(i)
+		if err != nil {
+			return nil, err
+		}
+		q := &query{core: &core{from: t, where: same}}
+		q.add(n, outColumn{typ: n.typ, null: true})
+		return &node{op: opScalar, typ: n.typ, null: true, label: implicit, sub: q, one: true, traits: hasSubquery}, nil
+	}
+	return nil, mserr.InvalidColumn(c.Name)
+}
+
+// setting is a column's new value.
+type setting struct {
+	c *catalog.Column
+	n *node
+}
+
+// sets binds SET: the columns' values, and assignments to variables. Errors: 207, 264, 271, 272, 8102.
+func (m *modification) sets(clauses []*syntax.SetClause, l *level) (values []setting, assigned []assignment, err error) {
+	for _, s := range clauses {
+		if s.Write != nil {
+			return nil, nil, mserr.NotSupported("column.WRITE")
+		}
+		var n *node
+		var c *catalog.Column
+		if s.Column != nil {
+			if c, err = m.setColumn(s.Column, values); err != nil {
+				return nil, nil, err
+			}
+		}
+		if _, ok := s.Value.(*syntax.Default); ok {
+			if c == nil {
+				return nil, nil, mserr.SyntaxKeyword("DEFAULT")
+			}
+			n, err = m.b.defaultValue(m.target, "UPDATE", c)
+		} else {
+			n, err = m.b.expr(s.Value, l)
+		}
+		if err == nil && s.Op != syntax.OpNone {
+			var left *node
+			if c != nil {
+				left, err = m.old(c)
+			} else {
+				left, err = m.b.variable(s.Var)
+			}
+			if err == nil {
+				n, err = arith(arithOps[s.Op], left, n)
+			}
+		}
+		if err != nil {
+			return nil, nil, err
+		}
+		if c != nil {
+			if n, err = m.b.storeValue(m.target, "UPDATE", c, n); err != nil {
+				return nil, nil, err
+			}
+			values = append(values, setting{c, n})
+		}
+		if s.Var != "" {
+			v, err := m.b.variable(s.Var)
+			if err != nil {
+				return nil, nil, err
+			}
+			x, err := implicitly(n, v.typ)
+			if err != nil {
+				return nil, nil, err
+			}
+			assigned = append(assigned, assignment{s.Var, x})
+		}
+	}
+	if c := m.table.RowVersionColumn(); c != nil && len(values) > 0 {
+		values = append(values, setting{c, newRowVersion(m.target)})
+	}
+	return values, assigned, nil
+}
+
+// setColumn resolves the column of a SET clause.
+func (m *modification) setColumn(ref *syntax.ColumnRef, before []setting) (*catalog.Column, error) {
+	if len(ref.Parts) > 1 && !m.src.matches(ref.Parts[:len(ref.Parts)-1]) && !strings.EqualFold(ref.Parts[len(ref.Parts)-2].Name, m.table.Name) {
+		return nil, mserr.Unbound(dotted(ref.Parts))
+	}
+	c := m.baseOf(ref.Column())
+	switch {
+	case c == nil && m.src.columnByName(ref.Column()) < 0:
+		return nil, mserr.InvalidColumn(ref.Column())
+	case c == nil:
+		return nil, mserr.ViewDerivedField(m.src.name)
+	case c.Formula != nil:
+		return nil, mserr.NotModifiable(c.Name)
+	case c.Type.ID == types.RowVersion:
+		return nil, mserr.UpdateRowVersion()
+	case c.Auto != nil:
+		return nil, mserr.UpdateIdentity(c.Name)
+	}
+	for _, s := range before {
+		if s.c == c {
+			return nil, mserr.DuplicateSetColumn(c.Name)
+		}
+	}
+	return c, nil
+}
+
+// setNames are the names of the columns that are set.
+func setNames(clauses []*syntax.SetClause) []string {
+	var out []string
+	for _, s := range clauses {
+		if s.Column != nil {
+			out = append(out, s.Column.Column())
+		}
+	}
+	return out
+}
+
+// where binds WHERE.
+func (m *modification) where(c syntax.Cond) (*node, error) {
+	if c == nil {
+		return nil, nil
+	}
+	m.l.agg.refuse = mserr.AggregateInWhere()
+	return m.b.cond(c, m.l)
+}
+
+// rows is the query for the rows to change, without a select list.
+func (m *modification) rows(where *node, top *syntax.Top) (*query, error) {
+	q := &query{core: &core{from: m.from, where: where}}
+	if top == nil {
+		return q, nil
+	}
+	if top.WithTies {
+		return nil, mserr.Syntax("WITH TIES")
+	}
+	if top.Percent {
+		return nil, mserr.NotSupported("TOP ... PERCENT in a statement that changes data")
+	}
+	var err error
+	q.limit, err = m.b.topCount(top, &level{})
+	return q, err
+}
+
+// Update compiles an UPDATE, WHERE CURRENT OF excepted.
+func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
+	err = c.bind(s.Hints, func(b *binder) error {
+		if s.CurrentOf != nil {
+			return mserr.NotSupported("UPDATE WHERE CURRENT OF")
+		}
+		if err := b.with(s.With); err != nil {
+			return err
+		}
+		m, err := b.modify(s.Target, s.From, "UPDATE", setNames(s.Sets))
+		if err != nil {
+			return err
+		}
+		d = newDML("UPDATE", m.target)
+		values, assigned, err := m.sets(s.Sets, m.l)
+		if err != nil {
+			return err
+		}
+		where, err := m.where(s.Where)
+		if err != nil {
+			return err
+		}
+		switch {
+		case s.Output != nil || s.OutputInto != nil || len(assigned) > 0:
+			err = m.updateSpooled(d, s, values, assigned, where)
+		case m.direct && s.Top == nil:
+			err = m.updateDirect(d, values, where)
+		default:
+			err = m.updateFrom(d, s, values, where)
+		}
+		d.Needs = b.needs
+		return err
+	})
+	return d, err
+}
+
+// updateDirect is SQLite's plain UPDATE.
+func (m *modification) updateDirect(d *DML, values []setting, where *node) error {
+	r := &renderer{}
+	r.WriteString("UPDATE " + m.sql() + " AS " + m.src.alias + " SET ")
+	for i, v := range values {
+		if i > 0 {
+			r.WriteString(", ")
+		}
+		r.WriteString(v.c.SQLName + " = ")
+		r.lazy++
+		r.node(v.n)
+		r.lazy--
+	}
+	if where != nil {
+		r.WriteString(" WHERE ")
+		r.node(where)
+	}
+	st, err := r.statement()
+	d.Apply = []Statement{st}
+	return err
+}
+
+// updateFrom updates from a subquery of rowids and new values.
+func (m *modification) updateFrom(d *DML, s *syntax.UpdateStmt, values []setting, where *node) error {
+	q, err := m.rows(where, s.Top)
+	if err != nil {
+		return err
+	}
+	q.core.items = []*node{m.rid}
+	for _, v := range values {
+		q.core.items = append(q.core.items, v.n)
+	}
+	r := &renderer{}
+	r.WriteString("UPDATE " + m.sql() + " AS u SET ")
+	for i, v := range values {
+		if i > 0 {
+			r.WriteString(", ")
+		}
+		r.WriteString(v.c.SQLName + " = q." + columnName(i+1))
+	}
+	r.WriteString(" FROM (")
+	r.query(q)
+	r.WriteString(") AS q WHERE u.rowid = q.c1")
+	st, err := r.statement()
+	d.Apply = []Statement{st}
+	return err
+}
+
+// updateSpooled is an UPDATE with OUTPUT or assignments.
+func (m *modification) updateSpooled(d *DML, s *syntax.UpdateStmt, values []setting, assigned []assignment, where *node) error {
+	sp := m.b.newSpool()
+	rid := sp.capture(m.rid)
+	fresh := map[*catalog.Column]*node{}
+	for _, v := range values {
+		fresh[v.c] = sp.capture(v.n)
+	}
+	inserted := m.b.pseudo("inserted", m.target, func(c *catalog.Column) (*node, error) {
+		if n := fresh[c]; n != nil {
+			return n, nil
+		}
+		return m.captured(sp, c)
+	})
+	deleted := m.b.pseudo("deleted", m.target, func(c *catalog.Column) (*node, error) { return m.captured(sp, c) })
+	out, err := m.b.output(s.OutputInto, s.Output, m.outputLevel(inserted, deleted), sp)
+	if err != nil {
+		return err
+	}
+	assign, yield := sp.assign(d, values, assigned)
+	sp.finish(m.b, d)
+	q, err := m.rows(where, s.Top)
+	if err != nil {
+		return err
+	}
+	st, err := sp.fill(q, m.several)
+	if err != nil {
+		return err
+	}
+	d.Prepare = append(d.Prepare, st)
+	if err := m.applyUpdate(d, sp, rid, values, fresh, nil); err != nil {
+		return err
+	}
+	if assign != nil {
+		d.Assign = assign
+		r := &renderer{}
+		r.query(&query{core: &core{from: sp.src, items: yield}, order: []orderTerm{{n: sp.number()}}})
+		if d.AssignFrom, err = r.statement(); err != nil {
+			return err
+		}
+	}
+	return out.emit(m.b, d)
+}
+
+// captured is the old value of a column in the spool.
+func (m *modification) captured(sp *spool, c *catalog.Column) (*node, error) {
+	n, err := m.old(c)
+	if err != nil {
+		return nil, err
+	}
+	return sp.capture(n), nil
+}
+
+// outputLevel is what OUTPUT sees: inserted, deleted, and the other sources of FROM.
+func (m *modification) outputLevel(pseudo ...*source) *level {
+	l := &level{sources: pseudo}
+	for _, src := range m.l.sources {
+		if src != m.src {
+			l.sources = append(l.sources, src)
+		}
+	}
+	return l
+}
+
+// applyUpdate adds the statement that updates the target from the spool; only restricts it to some rows of the spool.
+func (m *modification) applyUpdate(d *DML, sp *spool, rid *node, values []setting, fresh map[*catalog.Column]*node, only *node) error {
+	if len(values) == 0 {
+		return nil
+	}
+	r := &renderer{}
+	r.WriteString("UPDATE " + m.sql() + " AS u SET ")
+	for i, v := range values {
+		if i > 0 {
+			r.WriteString(", ")
+		}
+		r.WriteString(v.c.SQLName + " = ")
+		r.node(fresh[v.c])
+	}
+	r.WriteString(" FROM " + sp.src.table + " AS " + sp.src.alias + " WHERE u.rowid = ")
+	r.node(rid)
+	if only != nil {
+		r.WriteString(" AND ")
+		r.node(only)
+	}
+	st, err := r.statement()
+	d.Apply = append(d.Apply, st)
+	return err
+}
+
+// assign prepares the assignments of UPDATE ... SET @v = x: what to compute from a row, and the columns that
+// the row must have.
+func (s *spool) assign(d *DML, values []setting, assigned []assignment) (assign []Assign, yield []*node) {
+	names := map[string]bool{}
+	for _, a := range assigned {
+		names[catalog.Fold(a.variable)] = true
+	}
+	for _, a := range assigned {
+		n := a.n.replace(func(x *node) *node {
+			if x.readsAny(names) && x.sub == nil || x.op == opConst || x.op == opVar {
+				if x.op == opVar || x.op == opConst {
+					return x
+				}
+				return nil
+			}
+			c := s.capture(x)
+			if c.op != opCol {
+				return c
+			}
+			for i, y := range yield {
+				if same(y, c) {
+					return &node{op: opField, typ: x.typ, col: i}
+				}
+			}
+			yield = append(yield, c)
+			return &node{op: opField, typ: x.typ, col: len(yield) - 1}
+		})
+		assign = append(assign, Assign{Variable: a.variable, Type: a.n.typ, node: n})
+	}
+	if assign != nil && len(yield) == 0 {
+		yield = []*node{nullOf(types.IntType)}
+	}
+	return assign, yield
+}
+
+// Delete compiles a DELETE, WHERE CURRENT OF excepted.
+func (c *Compiler) Delete(s *syntax.DeleteStmt) (d *DML, err error) {
+	err = c.bind(s.Hints, func(b *binder) error {
+		if s.CurrentOf != nil {
+			return mserr.NotSupported("DELETE WHERE CURRENT OF")
+		}
+		if err := b.with(s.With); err != nil {
+			return err
+		}
+		m, err := b.modify(s.Target, s.From, "DELETE", nil)
+		if err != nil {
+			return err
+		}
+		d = newDML("DELETE", m.target)
+		where, err := m.where(s.Where)
+		if err != nil {
+			return err
+		}
+		switch {
+		case s.Output != nil || s.OutputInto != nil:
+			err = m.deleteSpooled(d, s, where)
+		case m.direct && s.Top == nil:
+			r := &renderer{}
+			r.WriteString("DELETE FROM " + m.sql() + " AS " + m.src.alias)
+			if where != nil {
+				r.WriteString(" WHERE ")
+				r.node(where)
+			}
+			var st Statement
+			st, err = r.statement()
+			d.Apply = []Statement{st}
+		default:
+			var q *query
+			if q, err = m.rows(where, s.Top); err != nil {
+				return err
+			}
+			q.core.items = []*node{m.rid}
+			r := &renderer{}
+			r.WriteString("DELETE FROM " + m.sql() + " WHERE rowid IN (")
+			r.query(q)
+			r.WriteByte(')')
+			var st Statement
+			st, err = r.statement()
+			d.Apply = []Statement{st}
+		}
+		d.Needs = b.needs
+		return err
+	})
+	return d, err
+}
+
+// deleteSpooled is a DELETE with OUTPUT.
+func (m *modification) deleteSpooled(d *DML, s *syntax.DeleteStmt, where *node) error {
+	sp := m.b.newSpool()
+	rid := sp.capture(m.rid)
+	deleted := m.b.pseudo("deleted", m.target, func(c *catalog.Column) (*node, error) { return m.captured(sp, c) })
+	out, err := m.b.output(s.OutputInto, s.Output, m.outputLevel(deleted), sp)
+	if err != nil {
+		return err
+	}
+	sp.finish(m.b, d)
+	q, err := m.rows(where, s.Top)
+	if err != nil {
+		return err
+	}
+	st, err := sp.fill(q, m.several)
+	if err != nil {
+		return err
+	}
+	d.Prepare = append(d.Prepare, st)
+	if err := m.applyDelete(d, sp, rid, nil); err != nil {
+		return err
+	}
+	return out.emit(m.b, d)
+}
+
+// applyDelete adds the statement that deletes the rows of the spool; only restricts it to some.
+func (m *modification) applyDelete(d *DML, sp *spool, rid *node, only *node) error {
+	r := &renderer{}
+	r.WriteString("DELETE FROM " + m.sql() + " WHERE rowid IN (")
+	r.query(&query{core: &core{from: sp.src, items: []*node{rid}, where: only}})
+	r.WriteByte(')')
+	st, err := r.statement()
+	d.Apply = append(d.Apply, st)
+	return err
+}
