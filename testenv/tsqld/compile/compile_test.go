@@ -340,3 +340,12 @@ func (b *bench) apply(d *DML, row []types.Value) (string, error) {
 	}
 	return out, steps(d.Finish)
 }
+
+// parseTarget makes the node of a table's name.
+func parseTarget(name string) syntax.TableSource {
+	n, err := syntax.ParseName(name)
+	if err != nil {
+		panic(err)
+	}
+	return &syntax.TableName{Name: n}
+}

@@ -280,7 +280,7 @@ func replaceOrder(order []orderTerm, swap func(*node) *node) []orderTerm {
 // own are the traits that a node has by itself, not through its arguments.
 func (n *node) own() traits {
 	switch n.op {
-	case opCol:
+	case opCol, opSQL:
 		return hasColumn
 	case opVar:
 		return hasVar
