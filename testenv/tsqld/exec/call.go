@@ -1,0 +1,312 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// rootUnit is the unit of requests that have no text.
+var rootUnit = &unit{}
+
+// Call runs a remote procedure call. See Batch for what an error means.
+func (s *Session) Call(ctx context.Context, call Call, sink Sink) error {
+	return s.serve(ctx, sink, "EXECUTE", func(r *run) error {
+		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.defaultSchema(), owner: -1, line: 1}
+		return r.within(f, func() error { return r.settle(nil, r.remote(call)) })
+	})
+}
+
+// remote is the body of Call.
+func (r *run) remote(call Call) error {
+	name := splitName(call.Proc)
+	args := make([]callArg, len(call.Params))
+	for i, p := range call.Params {
+		args[i] = callArg{name: p.Name, typ: p.Type, val: p.Value, output: p.Output, isDefault: p.Default}
+		if p.TypeName != "" || p.Columns != nil {
+			args[i].sent = &sentTable{typeName: p.TypeName, columns: p.Columns, rows: p.Rows}
+		}
+		if p.Output {
+			// The zero type adopts that of the parameter.
+			args[i].target = &variable{name: p.Name, val: p.Value}
+		}
+	}
+	status, err := r.call(name, args)
+	if err != nil {
+		if settled := r.settle(nil, err); settled != nil {
+			return settled
+		}
+		return gone(r.out.Done(Done{EndProc: true, Error: true}))
+	}
+	code, _ := status.val.(int64)
+	if err := gone(r.out.ReturnStatus(int32(code))); err != nil {
+		return err
+	}
+	for i := range args {
+		t := args[i].target
+		if t == nil {
+			continue
+		}
+		typ := t.typ
+		if typ.ID == 0 {
+			typ = args[i].typ
+		}
+		if err := gone(r.out.ReturnValue(i, args[i].name, typ, t.val)); err != nil {
+			return err
+		}
+	}
+	return gone(r.out.Done(Done{EndProc: true}))
+}
+
+// sentTable is a table-valued parameter as a client sent it.
+type sentTable struct {
+	typeName string
+	columns  []types.Column
+	rows     [][]types.Value
+}
+
+// bindSent makes the table of a table-valued parameter from the rows that a client sent.
+func (r *run) bindSent(name string, tt *catalog.TableType, t *catalog.Table, sent *sentTable) error {
+	if len(sent.columns) > 0 && len(sent.columns) != len(tt.Table.Columns) {
+		return mserr.New(500, 16, "Trying to pass a table-valued parameter with %d column(s) where the corresponding user-defined table type requires %d column(s).", len(sent.columns), len(tt.Table.Columns))
+	}
+	if err := r.s.createLocal(r.ctx, t); err != nil {
+		return err
+	}
+	rows := make([][]types.Value, len(sent.rows))
+	for i, row := range sent.rows {
+		out := make([]types.Value, 0, len(row))
+		for j, c := range t.Columns {
+			if c.Formula != nil {
+				continue
+			}
+			if j >= len(row) {
+				return mserr.ColumnCount()
+			}
+			v, err := r.sentValue(row[j], sent.columns[j].Type, c)
+			if err != nil {
+				return err
+			}
+			if v == nil && !c.Nullable {
+				return mserr.NullInsert(c.Name, name, "INSERT")
+			}
+			out = append(out, v)
+		}
+		rows[i] = out
+	}
+	err := r.s.fill(r.ctx, t, rows)
+	var ce *store.ConstraintError
+	if errors.As(err, &ce) {
+		return r.constraintMessage("INSERT", nil, t, ce)
+	}
+	return err
+}
+
+// sentValue converts a value of a client to a column's type; character and binary data that does not fit is an error.
+func (r *run) sentValue(v types.Value, from types.Type, c *catalog.Column) (types.Value, error) {
+	if v == nil || from == c.Type {
+		return v, nil
+	}
+	if err := types.CheckImplicit(from, c.Type); err != nil {
+		return nil, err
+	}
+	if types.Cuts(v, from, c.Type) {
+		return nil, mserr.Truncated()
+	}
+	return types.Convert(v, from, c.Type, 0)
+}
+
+// prepared is a statement prepared by sp_prepare.
+type prepared struct {
+	text, params string
+}
+
+// executeSQL is sp_executesql @stmt, @params, values....
+func (r *run) executeSQL(args []callArg) (int32, error) {
+	text, params, rest, err := r.textAndParams("sp_executesql", args, 0, 1)
+	if err != nil {
+		return 0, err
+	}
+	return r.dynamic(text, params, rest)
+}
+
+// textAndParams takes the statement and the declaration of its parameters out of the arguments of a system
+// procedure; the others remain.
+func (r *run) textAndParams(proc string, args []callArg, textAt, paramsAt int) (text, params string, rest []callArg, err error) {
+	sawText := false
+	for i := range args {
+		a := args[i]
+		switch {
+		case a.name == "" && i == textAt, equalNames(a.name, "@stmt"), equalNames(a.name, "@statement"):
+			if text, err = textArgument(proc, "@statement", a); err != nil {
+				return "", "", nil, err
+			}
+			sawText = true
+		case a.name == "" && i == paramsAt, equalNames(a.name, "@params"):
+			if params, err = textArgument(proc, "@params", a); err != nil {
+				return "", "", nil, err
+			}
+		default:
+			rest = append(rest, a)
+		}
+	}
+	if !sawText {
+		return "", "", nil, mserr.MissingParameter(proc, "@statement")
+	}
+	return text, params, rest, nil
+}
+
+// textArgument is an argument that must be Unicode text, as SQL Server insists.
+func textArgument(proc, name string, a callArg) (string, error) {
+	if a.val == nil {
+		return "", nil
+	}
+	s, ok := a.val.(string)
+	if !ok || !a.typ.IsUnicode() {
+		return "", mserr.ParameterType(name, "ntext/nchar/nvarchar")
+	}
+	return s, nil
+}
+
+// prepare is sp_prepare @handle OUTPUT, @params, @stmt, @options.
+func (r *run) prepareStatement(args []callArg) (int32, error) {
+	if len(args) < 3 {
+		return 0, mserr.MissingParameter("sp_prepare", "@stmt")
+	}
+	text, params, _, err := r.textAndParams("sp_prepare", args, 2, 1)
+	if err != nil {
+		return 0, err
+	}
+	if _, err := r.s.inst.units.dynamic(text, params, r.s.opts.quotedIdentifier); err != nil {
+		return 0, err
+	}
+	r.setHandle(&args[0], r.s.newHandle(text, params))
+	return 0, nil
+}
+
+// setHandle gives a handle back through an OUTPUT argument.
+func (r *run) setHandle(a *callArg, handle int64) {
+	if a.target == nil {
+		return
+	}
+	if a.target.typ.ID == 0 {
+		a.target.typ = types.IntType
+	}
+	a.target.val = handle
+}
+
+// newHandle keeps a prepared statement.
+func (s *Session) newHandle(text, params string) int64 {
+	s.nextHandle++
+	if s.handles == nil {
+		s.handles = map[int64]*prepared{}
+	}
+	s.handles[s.nextHandle] = &prepared{text, params}
+	return s.nextHandle
+}
+
+// executePrepared is sp_execute @handle, values....
+func (r *run) executePrepared(args []callArg) (int32, error) {
+	if len(args) == 0 {
+		return 0, mserr.MissingParameter("sp_execute", "@handle")
+	}
+	handle, _ := args[0].val.(int64)
+	p := r.s.handles[handle]
+	if p == nil {
+		return 0, mserr.NoPreparedHandle(handle)
+	}
+	return r.dynamic(p.text, p.params, args[1:])
+}
+
+// prepareAndExecute is sp_prepexec @handle OUTPUT, @params, @stmt, values....
+func (r *run) prepareAndExecute(args []callArg) (int32, error) {
+	if len(args) < 3 {
+		return 0, mserr.MissingParameter("sp_prepexec", "@stmt")
+	}
+	text, err := textArgument("sp_prepexec", "@stmt", args[2])
+	if err != nil {
+		return 0, err
+	}
+	params, err := textArgument("sp_prepexec", "@params", args[1])
+	if err != nil {
+		return 0, err
+	}
+	if old, ok := args[0].val.(int64); ok {
+		delete(r.s.handles, old)
+	}
+	r.setHandle(&args[0], r.s.newHandle(text, params))
+	return r.dynamic(text, params, args[3:])
+}
+
+// unprepare is sp_unprepare @handle.
+func (r *run) unprepare(args []callArg) (int32, error) {
+	if len(args) == 0 {
+		return 0, mserr.MissingParameter("sp_unprepare", "@handle")
+	}
+	handle, _ := args[0].val.(int64)
+	if r.s.handles[handle] == nil {
+		return 0, mserr.NoPreparedHandle(handle)
+	}
+	delete(r.s.handles, handle)
+	return 0, nil
+}
+
+// collect runs do and keeps the rows of its result sets in memory, for INSERT ... EXEC.
+func (r *run) collect(do func() error) (*collector, error) {
+	c := &collector{sink: r.out}
+	outer := r.out
+	r.out, r.inserting = c, true
+	err := do()
+	r.out, r.inserting = outer, false
+	return c, err
+}
+
+// collector is a Sink that keeps rows and passes messages on.
+type collector struct {
+	sink Sink
+	sets []collected
+}
+
+// collected is one result set.
+type collected struct {
+	cols []types.Column
+	rows [][]types.Value
+}
+
+// Columns implements [Sink].
+func (c *collector) Columns(cols []types.Column) error {
+	c.sets = append(c.sets, collected{cols: append([]types.Column(nil), cols...)})
+	return nil
+}
+
+// Row implements [Sink].
+func (c *collector) Row(vals []types.Value) error {
+	set := &c.sets[len(c.sets)-1]
+	set.rows = append(set.rows, append([]types.Value(nil), vals...))
+	return nil
+}
+
+// Done implements [Sink].
+func (c *collector) Done(Done) error { return nil }
+
+// Message implements [Sink].
+func (c *collector) Message(m *mserr.Error) error { return c.sink.Message(m) }
+
+// ReturnStatus implements [Sink].
+func (c *collector) ReturnStatus(int32) error { return nil }
+
+// ReturnValue implements [Sink].
+func (c *collector) ReturnValue(int, string, types.Type, types.Value) error { return nil }
+
+// EnvChange implements [Sink].
+func (c *collector) EnvChange(e EnvChange) error { return c.sink.EnvChange(e) }
+
+// unsupportedProcedure is the answer to a system procedure that the server knows by name only.
+func unsupportedProcedure(name string) error {
+	return mserr.NotSupported("the system procedure %s", strings.ToLower(name))
+}

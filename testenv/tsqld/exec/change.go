@@ -1,0 +1,324 @@
+package exec
+
+import (
+	"errors"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// change is INSERT, UPDATE, DELETE and MERGE.
+func (r *run) change(st syntax.Stmt) error {
+	if r.s.opts.rowCount > 0 {
+		return mserr.NotSupported("SET ROWCOUNT for statements that change data")
+	}
+	if ins, ok := st.(*syntax.InsertStmt); ok {
+		if src, ok := ins.Source.(*syntax.InsertExec); ok {
+			return r.insertExec(ins, src)
+		}
+	}
+	dml, err := r.changePlan(st)
+	if err != nil {
+		return err
+	}
+	n, err := r.changeBy(dml, nil)
+	if err != nil {
+		return err
+	}
+	return r.done(n, false)
+}
+
+// changePlan compiles a statement, or finds its plan.
+func (r *run) changePlan(st syntax.Stmt) (*compile.DML, error) {
+	key := planKey{node: st, kind: planChange}
+	if p := r.f.unit.find(r, key); p != nil {
+		return p.(*compile.DML), nil
+	}
+	var dml *compile.DML
+	var err error
+	c := r.compiler()
+	switch st := st.(type) {
+	case *syntax.InsertStmt:
+		dml, err = c.Insert(st)
+	case *syntax.UpdateStmt:
+		if st.CurrentOf != nil {
+			return nil, mserr.NotSupported("UPDATE WHERE CURRENT OF")
+		}
+		dml, err = c.Update(st)
+	case *syntax.DeleteStmt:
+		if st.CurrentOf != nil {
+			return nil, mserr.NotSupported("DELETE WHERE CURRENT OF")
+		}
+		dml, err = c.Delete(st)
+	case *syntax.MergeStmt:
+		dml, err = c.Merge(st)
+	}
+	if err != nil {
+		return nil, compileFailure(err)
+	}
+	r.f.unit.keep(r, key, dml, &dml.Needs)
+	return dml, nil
+}
+
+// changeBy runs a plan as a statement of its own; row is bound by plans of InsertRows.
+func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error) {
+	if err := r.refuse(dml); err != nil {
+		return 0, err
+	}
+	do := func() error {
+		n, err = r.apply(dml, row)
+		return err
+	}
+	ids := dml.Databases
+	if dml.Database == 0 && dml.IntoDatabase == 0 {
+		err = r.changeLocal(dml, do)
+	} else {
+		err = r.atomic(ids, several(dml), do)
+	}
+	return n, err
+}
+
+// several reports whether a plan runs more than one SQLite statement that changes something.
+func several(dml *compile.DML) bool {
+	return len(dml.Prepare)+len(dml.Apply) > 1 || dml.Identity != nil || dml.IdentityInserted.SQL != "" || dml.Output != nil && !dml.OutputRows
+}
+
+// refuse answers what a plan's target does not allow.
+func (r *run) refuse(dml *compile.DML) error {
+	for _, t := range []struct {
+		table *catalog.Table
+		id    int
+	}{{dml.Target, dml.Database}, {dml.Into, dml.IntoDatabase}} {
+		if t.table == nil {
+			continue
+		}
+		if tv := r.f.tableVar(t.table.Name); tv != nil && tv.table == t.table && tv.readOnly {
+			return mserr.New(10700, 16, "The table-valued parameter \"%s\" is READONLY and cannot be modified.", tv.name)
+		}
+		if t.id == 0 {
+			continue
+		}
+		d := r.s.databaseByID(t.id)
+		if d != nil && d.Options.ReadOnly {
+			return mserr.ReadOnlyDatabase(d.Name)
+		}
+		for _, tr := range t.table.Triggers {
+			if !tr.Disabled {
+				return mserr.NotSupported("a statement that would fire the trigger %s", tr.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// changeLocal runs a change of temporary tables or table variables only. It needs no lock. Outside a SQLite
+// transaction one is opened for plans of several statements.
+func (r *run) changeLocal(dml *compile.DML, do func() error) error {
+	s := r.s
+	if len(dml.Databases) > 0 && (s.tran.begun || dml.Locks && s.tran.level > 0) {
+		if err := s.enlist(r.ctx, dml.Databases...); err != nil {
+			return err
+		}
+	}
+	if dml.Target != nil && strings.HasPrefix(dml.Target.Name, "@") && !s.tran.begun {
+		return r.localSave(several(dml), do)
+	}
+	return r.localChangeOf(several(dml), do)
+}
+
+// localChange runs a change of temporary tables so that all of it happens or nothing, as part of an open transaction.
+func (r *run) localChange(do func() error) error { return r.localChangeOf(true, do) }
+
+// localChangeOf is localChange; several says that do runs more than one SQLite statement.
+func (r *run) localChangeOf(several bool, do func() error) error {
+	s := r.s
+	if s.tran.level > 0 || s.tran.begun {
+		if s.tran.doomed {
+			return mserr.Uncommittable()
+		}
+		return r.atomic(nil, several, do)
+	}
+	return r.localSave(several, do)
+}
+
+// localSave runs do inside a SQLite savepoint, which outside a transaction is one of its own.
+func (r *run) localSave(several bool, do func() error) error {
+	if !several || r.s.conn.InTransaction() {
+		return do()
+	}
+	const name = "local"
+	if err := r.s.conn.Savepoint(r.ctx, name); err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return errors.Join(err, r.s.conn.RollbackTo(name), r.s.conn.ReleaseSavepoint(name))
+	}
+	return r.s.conn.ReleaseSavepoint(name)
+}
+
+// apply runs the statements of a plan and answers how many rows it changed.
+func (r *run) apply(dml *compile.DML, row []types.Value) (int64, error) {
+	s := r.s
+	if err := r.permit(dml.Uses); err != nil {
+		return 0, err
+	}
+	if len(dml.Databases) > 0 && !s.tran.begun {
+		if err := s.conn.Use(r.ctx, dml.Databases...); err != nil {
+			return 0, err
+		}
+	}
+	for i := range dml.System {
+		if err := r.materialize(&dml.System[i]); err != nil {
+			return 0, err
+		}
+	}
+	if dml.Spool != nil {
+		if err := s.conn.EnsureTemp(r.ctx, dml.Spool.Name, dml.Spool.DDL); err != nil {
+			return 0, err
+		}
+	}
+	rt := &compile.Run{Row: row}
+	n, err := r.changeRows(dml, rt)
+	if err != nil {
+		return 0, errors.Join(r.violation(dml, rt, err), r.finishSpool(dml, rt))
+	}
+	return n, r.finishSpool(dml, rt)
+}
+
+// finishSpool empties the spool after a statement. After an error the rollback usually has done so already.
+func (r *run) finishSpool(dml *compile.DML, rt *compile.Run) error {
+	for i := range dml.Finish {
+		if _, err := r.step(&dml.Finish[i], rt); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// changeRows is the middle part of apply.
+func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (int64, error) {
+	n := int64(-1)
+	for i := range dml.Prepare {
+		k, err := r.step(&dml.Prepare[i], rt)
+		if err != nil {
+			return 0, err
+		}
+		n = k
+	}
+	if dml.Identity != nil {
+		if err := r.reserve(dml, rt, n); err != nil {
+			return 0, err
+		}
+	}
+	if dml.OutputRows {
+		var err error
+		if n, err = r.outputRows(dml, rt); err != nil {
+			return 0, err
+		}
+	} else {
+		for i := range dml.Apply {
+			k, err := r.step(&dml.Apply[i], rt)
+			if err != nil {
+				return 0, err
+			}
+			if len(dml.Prepare) == 0 && i == 0 {
+				n = k
+			}
+			if dml.IgnoreDups && i == 0 && n >= 0 && k < n {
+				n = k
+				if err := r.info(mserr.New(3604, 16-16, "Duplicate key was ignored.")); err != nil {
+					return 0, err
+				}
+			}
+		}
+	}
+	if dml.Identity != nil {
+		if err := r.settleIdentity(dml, rt, n); err != nil {
+			return 0, err
+		}
+	}
+	if dml.IdentityInserted.SQL != "" {
+		if err := r.noteInserted(dml, rt); err != nil {
+			return 0, err
+		}
+	}
+	if len(dml.Assign) > 0 {
+		if err := r.assignFrom(dml, rt); err != nil {
+			return 0, err
+		}
+	}
+	if dml.Output != nil && !dml.OutputRows {
+		if _, err := r.outputRows(dml, rt); err != nil {
+			return 0, err
+		}
+	}
+	return n, nil
+}
+
+// step runs one SQLite statement of a plan.
+func (r *run) step(st *compile.Statement, rt *compile.Run) (int64, error) {
+	args, err := st.Args(r, rt)
+	if err != nil {
+		return 0, err
+	}
+	return r.s.conn.Exec(r.ctx, st.SQL, args)
+}
+
+// outputRows sends the rows of OUTPUT. They are collected first: nothing may reach the client from a statement
+// that fails in the end.
+func (r *run) outputRows(dml *compile.DML, rt *compile.Run) (int64, error) {
+	args, err := dml.Output.Args(r, rt)
+	if err != nil {
+		return 0, err
+	}
+	rows, err := r.s.conn.Query(r.ctx, dml.Output.SQL, args)
+	if err != nil {
+		return 0, err
+	}
+	defer rows.Close()
+	var all [][]types.Value
+	for rows.Next() {
+		all = append(all, append([]types.Value(nil), rows.Row()...))
+	}
+	if err := rows.Err(); err != nil {
+		return 0, err
+	}
+	if err := rows.Close(); err != nil {
+		return 0, err
+	}
+	if err := r.columns(dml.Output.Columns); err != nil {
+		return 0, err
+	}
+	for _, row := range all {
+		if err := gone(r.out.Row(row)); err != nil {
+			return 0, err
+		}
+	}
+	return int64(len(all)), nil
+}
+
+// assignFrom runs the assignments of UPDATE ... SET @v = x.
+func (r *run) assignFrom(dml *compile.DML, rt *compile.Run) error {
+	args, err := dml.AssignFrom.Args(r, rt)
+	if err != nil {
+		return err
+	}
+	rows, err := r.s.conn.Query(r.ctx, dml.AssignFrom.SQL, args)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		if err := r.assignRow(dml.Assign, rows.Row()); err != nil {
+			return err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	return rows.Close()
+}

@@ -1,0 +1,104 @@
+package exec
+
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// check finds what SQL Server finds before the first statement of a batch or module runs: variables that
+// are declared twice (134) or used before their declaration (137, 1087). It collects the declarations.
+func (u *unit) check() error {
+	c := checker{unit: u, known: map[string]bool{}}
+	for _, p := range u.params {
+		key := catalog.Fold(p.Name)
+		if c.known[key] {
+			return at(mserr.DuplicateVariable(p.Name), p)
+		}
+		c.known[key] = true
+	}
+	for _, st := range u.body {
+		syntax.Inspect(st, c.visit)
+		if c.err != nil {
+			return c.err
+		}
+	}
+	return nil
+}
+
+// at gives an error the line of a node.
+func at(e *mserr.Error, n syntax.Node) *mserr.Error {
+	e.Line = n.Pos().Line
+	return e
+}
+
+// checker walks over a unit in source order.
+type checker struct {
+	unit  *unit
+	known map[string]bool // folded names of variables
+	err   error
+}
+
+// visit looks at one node; it returns whether to go on with its children.
+func (c *checker) visit(n syntax.Node) bool {
+	if c.err != nil || n == nil {
+		return false
+	}
+	switch n := n.(type) {
+	case *syntax.CreateProcedureStmt, *syntax.CreateFunctionStmt, *syntax.CreateViewStmt, *syntax.CreateTriggerStmt:
+		return false // a unit of its own
+	case *syntax.DeclareStmt:
+		for _, d := range n.Vars {
+			if d.Init != nil {
+				syntax.Inspect(d.Init, c.visit)
+			}
+			c.declare(d)
+		}
+		return false
+	case *syntax.VarRef:
+		c.use(n, n.Name)
+	case *syntax.TableVar:
+		if !c.known[catalog.Fold(n.Name)] {
+			c.err = at(mserr.UndeclaredTableVariable(n.Name), n)
+		}
+	case *syntax.SetVarStmt:
+		c.use(n, n.Name)
+	case *syntax.SelectAssign:
+		c.use(n, n.Var)
+	case *syntax.SetClause:
+		c.use(n, n.Var)
+	case *syntax.ExecStmt:
+		c.use(n, n.ReturnVar)
+		c.use(n, n.ModuleVar)
+	case *syntax.FetchStmt:
+		for _, v := range n.Into {
+			c.use(n, v)
+		}
+	case *syntax.CursorRef:
+		if n.Name != "" && n.Name[0] == '@' {
+			c.use(n, n.Name)
+		}
+	}
+	return c.err == nil
+}
+
+// declare adds a variable.
+func (c *checker) declare(d *syntax.VarDecl) {
+	key := catalog.Fold(d.Name)
+	if c.err != nil {
+		return
+	}
+	if c.known[key] {
+		c.err = at(mserr.DuplicateVariable(d.Name), d)
+		return
+	}
+	c.known[key] = true
+	c.unit.decls = append(c.unit.decls, d)
+}
+
+// use checks the name of a variable; "" is none.
+func (c *checker) use(n syntax.Node, name string) {
+	if name != "" && c.err == nil && !c.known[catalog.Fold(name)] {
+		c.err = at(mserr.UndeclaredVariable(name), n)
+	}
+}

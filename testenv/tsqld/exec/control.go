@@ -1,0 +1,197 @@
+package exec
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// equalNames compares identifiers.
+func equalNames(a, b string) bool { return a == b || catalog.Fold(a) == catalog.Fold(b) }
+
+// ifStmt is IF. After an error in the condition neither branch runs.
+func (r *run) ifStmt(st *syntax.IfStmt) (ctl, error) {
+	if r.seek != "" {
+		if holdsLabel(st.Then, r.seek) {
+			return r.stmt(st.Then)
+		}
+		return r.stmt(st.Else)
+	}
+	if r.idle() {
+		return ctl{}, nil
+	}
+	ok, err := r.condition(st.Cond)
+	if err != nil {
+		return ctl{}, r.settle(st, err)
+	}
+	r.s.rowCount, r.s.lastError = 0, 0
+	switch {
+	case ok:
+		return r.stmt(st.Then)
+	case st.Else != nil:
+		return r.stmt(st.Else)
+	}
+	return ctl{}, nil
+}
+
+// idle reports SET NOEXEC ON and SET PARSEONLY ON, under which conditions are not evaluated.
+func (r *run) idle() bool { return r.s.opts.noExec || r.s.opts.parseOnly }
+
+// whileStmt is WHILE.
+func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
+	if r.idle() {
+		return ctl{}, nil
+	}
+	for {
+		if r.seek == "" {
+			if err := r.canceled(); err != nil {
+				return ctl{}, err
+			}
+			r.f.line = st.Pos().Line
+			r.now = 0
+			ok, err := r.condition(st.Cond)
+			if err != nil {
+				return ctl{}, r.settle(st, err)
+			}
+			r.s.rowCount, r.s.lastError = 0, 0
+			if !ok {
+				return ctl{}, nil
+			}
+		}
+		c, err := r.stmt(st.Body)
+		if err != nil {
+			return c, err
+		}
+		switch c.kind {
+		case breaks:
+			return ctl{}, nil
+		case returns:
+			return c, nil
+		case jumps:
+			// A GOTO out of the body ends the loop; one within it was handled by the body's list,
+			// unless the body is a single statement.
+			if !holdsLabel(st.Body, c.label) {
+				return c, nil
+			}
+			r.seek = c.label
+		}
+	}
+}
+
+// returnStmt is RETURN.
+func (r *run) returnStmt(st *syntax.ReturnStmt) error {
+	if st.Value == nil {
+		if r.f.kind == functionFrame && r.f.unit.scalar() {
+			return mserr.New(455, 16, "The last statement included within a function must be a return statement.")
+		}
+		return nil
+	}
+	switch r.f.kind {
+	case procFrame:
+		v, err := r.value(st.Value, types.IntType)
+		if err != nil {
+			return err
+		}
+		if v == nil {
+			// Documentation of RETURN: a procedure that would return NULL warns and returns 0.
+			m := mserr.New(282, 10, "The '%s' procedure attempted to return a status of NULL, which is not allowed. A status of 0 will be returned instead.", r.f.name)
+			r.f.status = 0
+			return r.info(m)
+		}
+		r.f.status = int32(v.(int64))
+		return nil
+	case functionFrame:
+		v, err := r.value(st.Value, r.f.unit.returns)
+		r.f.result = v
+		return err
+	}
+	return mserr.ReturnWithValue()
+}
+
+// waitFor is WAITFOR. The time passes on the clock of package time, and ends early with the request.
+func (r *run) waitFor(st *syntax.WaitForStmt) error {
+	v, t, err := r.eval(st.Value)
+	if err != nil {
+		return err
+	}
+	if v == nil {
+		return nil
+	}
+	var wait time.Duration
+	if t.IsCharacter() {
+		d, ok := parseDelay(v.(string))
+		if !ok {
+			return mserr.BadWaitForTime(v.(string))
+		}
+		wait = d
+	} else {
+		ticks, err := types.Convert(v, t, types.Type{ID: types.Time, Scale: 7}, 0)
+		if err != nil {
+			return err
+		}
+		wait = time.Duration(ticks.(int64)) * 100
+	}
+	if st.Time {
+		now := r.s.inst.now()
+		midnight := time.Date(now.Year(), now.Month(), now.Day(), 0, 0, 0, 0, time.UTC)
+		if wait = midnight.Add(wait).Sub(now); wait < 0 {
+			wait += 24 * time.Hour
+		}
+	}
+	r.s.rowCount = 0
+	if wait == 0 {
+		return nil
+	}
+	if err := r.flush(); err != nil {
+		return err
+	}
+	timer := time.NewTimer(wait)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-r.ctx.Done():
+		return r.canceled()
+	}
+}
+
+// parseDelay reads hh:mm[:ss[.mmm]], at most 24 hours; a date is not allowed.
+func parseDelay(s string) (time.Duration, bool) {
+	parts := strings.Split(strings.TrimSpace(s), ":")
+	if len(parts) < 2 || len(parts) > 3 {
+		return 0, false
+	}
+	hours, err := strconv.ParseUint(parts[0], 10, 8)
+	if err != nil || hours > 24 {
+		return 0, false
+	}
+	minutes, err := strconv.ParseUint(parts[1], 10, 8)
+	if err != nil || minutes > 59 {
+		return 0, false
+	}
+	d := time.Duration(hours)*time.Hour + time.Duration(minutes)*time.Minute
+	if len(parts) == 3 {
+		seconds, fraction, _ := strings.Cut(parts[2], ".")
+		n, err := strconv.ParseUint(seconds, 10, 8)
+		if err != nil || n > 59 {
+			return 0, false
+		}
+		d += time.Duration(n) * time.Second
+		if fraction != "" {
+			if len(fraction) > 7 {
+				return 0, false
+			}
+			f, err := strconv.ParseUint(fraction+strings.Repeat("0", 9-len(fraction)), 10, 64)
+			if err != nil {
+				return 0, false
+			}
+			d += time.Duration(f)
+		}
+	}
+	return d, d <= 24*time.Hour
+}

@@ -1,0 +1,319 @@
+package exec
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strconv"
+	"sync"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// counterKey is the identity column of a table, or a sequence.
+type counterKey struct {
+	database int   // 0 for temporary tables
+	session  int   // of temporary tables
+	object   int32 // negative for temporary tables
+}
+
+// counter is the last value that was given out. It runs ahead of what is stored when a transaction is
+// rolled back, because values are used up all the same; after a restart the stored one counts.
+type counter struct {
+	last int64
+	used bool // last was given out; false before the first value
+}
+
+// counterOf returns a copy of a counter, loading it from the file on first use.
+func (s *Session) counterOf(ctx context.Context, key counterKey, load string) (counter, error) {
+	s.inst.mu.Lock()
+	c := s.inst.counters[key]
+	s.inst.mu.Unlock()
+	if c != nil {
+		return *c, nil
+	}
+	fresh := counter{}
+	if key.database != 0 {
+		row, err := s.conn.QueryRow(ctx, load, []types.Value{int64(key.object)})
+		if err != nil {
+			return counter{}, err
+		}
+		if len(row) == 2 && row[0] != nil {
+			fresh.last = row[0].(int64)
+			fresh.used = row[1].(int64) != 0
+		}
+	}
+	s.inst.setCounter(key, fresh)
+	return fresh, nil
+}
+
+// setCounter stores a counter in memory.
+func (i *Instance) setCounter(key counterKey, c counter) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	i.counters[key] = &c
+}
+
+// resetCounter forgets a counter: its object is new, or gone.
+func (i *Instance) resetCounter(key counterKey) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	delete(i.counters, key)
+}
+
+// identityKey is the key of a table's identity column.
+func (s *Session) identityKey(database int, t *catalog.Table) counterKey {
+	if database == 0 {
+		return counterKey{session: s.id, object: t.ObjectID}
+	}
+	return counterKey{database: database, object: t.ObjectID}
+}
+
+// identityLoad is the query for a stored identity value.
+func identityLoad(database int) string {
+	return fmt.Sprintf("SELECT last, 1 FROM %s.%s WHERE object_id = ?1", catalog.SQLName(database), catalog.IdentityTable)
+}
+
+// reserve finds the first identity value for a statement; prepared is the row count of its Prepare.
+func (r *run) reserve(dml *compile.DML, rt *compile.Run, prepared int64) error {
+	need := dml.Identity
+	key := r.s.identityKey(dml.Database, dml.Target)
+	c, err := r.s.counterOf(r.ctx, key, identityLoad(dml.Database))
+	if err != nil {
+		return err
+	}
+	rt.Identity = need.Seed
+	if c.used {
+		rt.Identity = c.last + need.Increment
+	}
+	rows := int64(need.Rows)
+	if rows < 0 && len(dml.Prepare) > 0 {
+		rows = prepared
+	}
+	if rows > 0 {
+		return r.take(dml, rt, rows)
+	}
+	return nil
+}
+
+// take uses up identity values.
+func (r *run) take(dml *compile.DML, rt *compile.Run, rows int64) error {
+	need := dml.Identity
+	last := rt.Identity + (rows-1)*need.Increment
+	if low, high := integerRange(need.Column.Type); last < low || last > high {
+		return mserr.ArithmeticOverflow("IDENTITY", need.Column.Type.Name())
+	}
+	r.s.inst.setCounter(r.s.identityKey(dml.Database, dml.Target), counter{last: last, used: true})
+	return nil
+}
+
+// integerRange is the range of an identity column's type.
+func integerRange(t types.Type) (low, high int64) {
+	switch t.ID {
+	case types.TinyInt:
+		return 0, math.MaxUint8
+	case types.SmallInt:
+		return math.MinInt16, math.MaxInt16
+	case types.Int:
+		return math.MinInt32, math.MaxInt32
+	case types.Decimal:
+		if t.Precision < 19 {
+			high = int64(math.Pow10(int(t.Precision))) - 1
+			return -high, high
+		}
+	}
+	return math.MinInt64, math.MaxInt64
+}
+
+// settleIdentity stores the last identity value after n rows were inserted, and makes it that of the session and
+// scope.
+func (r *run) settleIdentity(dml *compile.DML, rt *compile.Run, n int64) error {
+	if n <= 0 {
+		return nil
+	}
+	need := dml.Identity
+	if need.Rows < 0 && len(dml.Prepare) == 0 {
+		if err := r.take(dml, rt, n); err != nil {
+			return err
+		}
+	}
+	last := rt.Identity + (n-1)*need.Increment
+	r.setIdentity(last)
+	return r.storeIdentity(dml.Database, dml.Target, last)
+}
+
+// setIdentity sets @@IDENTITY and SCOPE_IDENTITY(); table variables count, too.
+func (r *run) setIdentity(last int64) {
+	v := types.Value(strconv.FormatInt(last, 10)) // decimal(38,0)
+	r.s.lastIdentity, r.f.identity = v, v
+}
+
+// storeIdentity writes the last identity value of a table into its database.
+func (r *run) storeIdentity(database int, t *catalog.Table, last int64) error {
+	if database == 0 {
+		return nil
+	}
+	_, err := r.s.conn.Exec(r.ctx, fmt.Sprintf("INSERT INTO %s.%s(object_id, last) VALUES (?1, ?2) ON CONFLICT(object_id) DO UPDATE SET last = excluded.last",
+		catalog.SQLName(database), catalog.IdentityTable), []types.Value{int64(t.ObjectID), last})
+	return err
+}
+
+// noteInserted makes the counter follow values that were inserted under IDENTITY_INSERT, if they are beyond it.
+func (r *run) noteInserted(dml *compile.DML, rt *compile.Run) error {
+	args, err := dml.IdentityInserted.Args(r, rt)
+	if err != nil {
+		return err
+	}
+	row, err := r.s.conn.QueryRow(r.ctx, dml.IdentityInserted.SQL, args)
+	if err != nil || len(row) == 0 || row[0] == nil {
+		return err
+	}
+	last, ok := row[0].(int64)
+	if !ok {
+		return mserr.NotSupported("IDENTITY_INSERT into a column of more than 18 digits")
+	}
+	col := dml.Target.IdentityColumn()
+	key := r.s.identityKey(dml.Database, dml.Target)
+	c, err := r.s.counterOf(r.ctx, key, identityLoad(dml.Database))
+	if err != nil {
+		return err
+	}
+	r.setIdentity(last)
+	if c.used && (col.Auto.Increment > 0 && last <= c.last || col.Auto.Increment < 0 && last >= c.last) {
+		return nil
+	}
+	r.s.inst.setCounter(key, counter{last: last, used: true})
+	return r.storeIdentity(dml.Database, dml.Target, last)
+}
+
+// nextSequence is NEXT VALUE FOR.
+func (r *run) nextSequence(database int, object int32) (types.Value, error) {
+	s := r.s
+	d := s.databaseByID(database)
+	if d == nil {
+		return nil, mserr.NoDatabase(strconv.Itoa(database))
+	}
+	q, ok := d.ObjectByID(object).(*catalog.Sequence)
+	if !ok {
+		return nil, mserr.NotSequence(strconv.Itoa(int(object)))
+	}
+	if !s.may(d, "UPDATE", catalog.Securable{Class: catalog.ClassObject, Major: int(object)}) && (r.f.owner < 0 || d.Owner(q) != r.f.owner) {
+		return nil, permissionDenied(d, q, "UPDATE")
+	}
+	var v int64
+	draw := func() error {
+		var err error
+		v, err = r.drawSequence(d, q)
+		return err
+	}
+	var err error
+	if s.tran.held[database] {
+		err = draw()
+	} else {
+		err = r.atomic([]int{database}, false, draw)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return types.Convert(v, types.BigIntType, q.Type, 0)
+}
+
+// drawSequence takes the next value of a sequence and stores it.
+func (r *run) drawSequence(d *catalog.Database, q *catalog.Sequence) (int64, error) {
+	key := counterKey{database: d.ID, object: q.ObjectID}
+	c, err := r.s.counterOf(r.ctx, key, fmt.Sprintf("SELECT current, used FROM %s.%s WHERE object_id = ?1", d.SQLName(), catalog.SequenceTable))
+	if err != nil {
+		return 0, err
+	}
+	v := c.last
+	if c.used {
+		v += q.Increment
+		if v > q.Max || v < q.Min || (q.Increment > 0) != (v > c.last) {
+			if !q.Cycle {
+				return 0, mserr.SequenceExhausted(q.Name)
+			}
+			v = q.Min
+			if q.Increment < 0 {
+				v = q.Max
+			}
+		}
+	}
+	r.s.inst.setCounter(key, counter{last: v, used: true})
+	_, err = r.s.conn.Exec(r.ctx, fmt.Sprintf("UPDATE %s.%s SET current = ?2, used = 1 WHERE object_id = ?1", d.SQLName(), catalog.SequenceTable),
+		[]types.Value{int64(q.ObjectID), v})
+	return v, err
+}
+
+// versionBlock is how many rowversions are reserved at once.
+const versionBlock = 1000
+
+// rowVersions gives out the rowversions of one database. Only who holds its writer lock asks for them.
+type rowVersions struct {
+	mu    sync.Mutex
+	last  uint64 // given out
+	limit uint64 // reserved in the file
+}
+
+// versionsOf finds the rowversions of a database.
+func (i *Instance) versionsOf(database int) *rowVersions {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	v := i.versions[database]
+	if v == nil {
+		v = &rowVersions{}
+		i.versions[database] = v
+	}
+	return v
+}
+
+// forgetVersions makes the next rowversion of databases reserve anew, because a rollback may have undone the reservation.
+func (i *Instance) forgetVersions(databases map[int]bool) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for id := range databases {
+		if v := i.versions[id]; v != nil {
+			v.mu.Lock()
+			v.limit = v.last
+			v.mu.Unlock()
+		}
+	}
+}
+
+// nextRowVersion is a new rowversion: eight bytes, big-endian.
+func (r *run) nextRowVersion(database int) (types.Value, error) {
+	v := r.s.inst.versionsOf(database)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.last >= v.limit {
+		if err := r.reserveVersions(v, database); err != nil {
+			return nil, err
+		}
+	}
+	v.last++
+	return binary.BigEndian.AppendUint64(nil, v.last), nil
+}
+
+// reserveVersions reserves a block in the file.
+func (r *run) reserveVersions(v *rowVersions, database int) error {
+	if database == 0 {
+		v.limit = v.last + versionBlock
+		return nil
+	}
+	table := catalog.SQLName(database) + "." + catalog.MetaTable
+	row, err := r.s.conn.QueryRow(r.ctx, "SELECT value FROM "+table+" WHERE key = ?1", []types.Value{catalog.MetaRowVersion})
+	if err != nil {
+		return err
+	}
+	if len(row) == 1 {
+		if n, ok := row[0].(int64); ok {
+			v.last = max(v.last, uint64(n))
+		}
+	}
+	v.limit = v.last + versionBlock
+	_, err = r.s.conn.Exec(r.ctx, "INSERT OR REPLACE INTO "+table+"(key, value) VALUES (?1, ?2)", []types.Value{catalog.MetaRowVersion, int64(v.limit)})
+	return err
+}

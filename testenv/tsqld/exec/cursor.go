@@ -1,0 +1,330 @@
+package exec
+
+import (
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// cursor is a cursor. All of them are static: OPEN reads the whole result, and later changes to the tables are
+// not seen. That is what STATIC and INSENSITIVE promise, and allowed for FAST_FORWARD.
+type cursor struct {
+	def    *syntax.CursorDef
+	node   syntax.Node // for the plan
+	home   *frame      // activation that declared it: its variables are read when it is opened; nil once that has ended
+	unit   *unit
+	scroll bool
+	global bool
+
+	open bool
+	cols []types.Column
+	rows [][]types.Value
+	pos  int // of the current row, from 1; 0 before the first, len(rows)+1 behind the last
+}
+
+// define makes a cursor of its definition.
+func (r *run) newCursor(node syntax.Node, def *syntax.CursorDef) (*cursor, error) {
+	switch {
+	case def.ForUpdate:
+		return nil, mserr.NotSupported("cursors FOR UPDATE")
+	case def.Concurrency == "SCROLL_LOCKS" || def.Concurrency == "OPTIMISTIC":
+		return nil, mserr.NotSupported("cursors with %s", def.Concurrency)
+	case def.Kind == "KEYSET" || def.Kind == "DYNAMIC":
+		return nil, mserr.NotSupported("%s cursors", def.Kind)
+	}
+	c := &cursor{def: def, node: node, home: r.f, unit: r.f.unit}
+	// DECLARE CURSOR: forward-only unless SCROLL or one of the kinds that scroll was named.
+	c.scroll = def.Scroll || def.Kind == "STATIC" && !def.ForwardOnly
+	return c, nil
+}
+
+// declareCursor is DECLARE name CURSOR.
+func (r *run) declareCursor(st *syntax.DeclareCursorStmt) error {
+	r.s.rowCount = 0
+	c, err := r.newCursor(st, st.Cursor)
+	if err != nil {
+		return err
+	}
+	// The database option CURSOR_DEFAULT is GLOBAL unless it was changed.
+	c.global = st.Cursor.Scope != "LOCAL"
+	key := catalog.Fold(st.Name.Name)
+	m := &r.f.cursors
+	if c.global {
+		m = &r.s.cursors
+	}
+	if (*m)[key] != nil {
+		return mserr.CursorExists(st.Name.Name)
+	}
+	if *m == nil {
+		*m = map[string]*cursor{}
+	}
+	(*m)[key] = c
+	return nil
+}
+
+// setCursor is SET @c = CURSOR ....
+func (r *run) setCursor(st *syntax.SetVarStmt) error {
+	v := r.f.variable(st.Name)
+	if v == nil || !v.isCur {
+		return compileFailure(mserr.TypeClash("cursor", "variable"))
+	}
+	c, err := r.newCursor(st, st.Cursor)
+	if err != nil {
+		return err
+	}
+	v.cursor = c
+	return nil
+}
+
+// assignCursor is SET @c = other cursor.
+func (r *run) assignCursor(v *variable, st *syntax.SetVarStmt) error {
+	switch e := st.Value.(type) {
+	case *syntax.VarRef:
+		if o := r.f.variable(e.Name); o != nil && o.isCur {
+			v.cursor = o.cursor
+			return nil
+		}
+	case *syntax.ColumnRef:
+		if len(e.Parts) == 1 {
+			c, err := r.findCursor(&syntax.CursorRef{Name: e.Column()})
+			if err != nil {
+				return err
+			}
+			v.cursor = c
+			return nil
+		}
+	}
+	return compileFailure(mserr.TypeClash("variable", "cursor"))
+}
+
+// findCursor finds a cursor by reference.
+func (r *run) findCursor(ref *syntax.CursorRef) (*cursor, error) {
+	if strings.HasPrefix(ref.Name, "@") {
+		v := r.f.variable(ref.Name)
+		if v == nil || v.cursor == nil {
+			return nil, mserr.NoCursorAllocated(ref.Name)
+		}
+		return v.cursor, nil
+	}
+	key := catalog.Fold(ref.Name)
+	if !ref.Global {
+		if c := r.f.cursors[key]; c != nil {
+			return c, nil
+		}
+	}
+	if c := r.s.cursors[key]; c != nil {
+		return c, nil
+	}
+	return nil, mserr.NoCursor(ref.Name)
+}
+
+// openCursor is OPEN.
+func (r *run) openCursor(st *syntax.OpenStmt) error {
+	r.s.rowCount = 0
+	c, err := r.findCursor(st.Cursor)
+	if err != nil {
+		return err
+	}
+	if c.open {
+		return mserr.CursorOpen()
+	}
+	outer := r.f
+	if c.home != r.f && c.unit != r.f.unit {
+		// A global cursor of another batch: its query is compiled here, without variables of its home.
+		r.f = &frame{parent: outer, kind: outer.kind, unit: c.unit, level: outer.level, schema: outer.schema, owner: outer.owner, nest: outer.nest, line: outer.line}
+		if c.home != nil {
+			r.f.vars, r.f.tables = c.home.vars, c.home.tables
+		}
+	}
+	defer func() { r.f = outer }()
+	p, err := r.queryPlan(c.node, c.def.Query, nil)
+	if err != nil {
+		return err
+	}
+	rows, err := r.query(p)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	c.rows = nil
+	for rows.Next() {
+		c.rows = append(c.rows, append([]types.Value(nil), rows.Row()...))
+	}
+	if err := rows.Err(); err != nil {
+		return err
+	}
+	c.cols, c.pos, c.open = p.Columns, 0, true
+	r.s.cursorRows = len(c.rows)
+	return rows.Close()
+}
+
+// fetch is FETCH.
+func (r *run) fetch(st *syntax.FetchStmt) error {
+	s := r.s
+	s.rowCount = 0
+	c, err := r.findCursor(st.Cursor)
+	if err != nil {
+		return err
+	}
+	if !c.open {
+		return mserr.CursorNotOpen()
+	}
+	if err := r.move(c, st); err != nil {
+		return err
+	}
+	if len(st.Into) > 0 && len(st.Into) != len(c.cols) {
+		return mserr.FetchVariables()
+	}
+	found := c.pos >= 1 && c.pos <= len(c.rows)
+	s.fetchStatus = -1
+	if found {
+		s.fetchStatus = 0
+	}
+	if len(st.Into) == 0 {
+		if err := r.columns(c.cols); err != nil {
+			return err
+		}
+		n := int64(0)
+		if found {
+			n = 1
+			if err := gone(r.out.Row(c.rows[c.pos-1])); err != nil {
+				return err
+			}
+		}
+		return r.done(n, true)
+	}
+	if !found {
+		return nil
+	}
+	for i, name := range st.Into {
+		v := r.f.variable(name)
+		if v == nil || v.isCur {
+			return compileFailure(mserr.UndeclaredVariable(name))
+		}
+		if err := types.CheckImplicit(c.cols[i].Type, v.typ); err != nil {
+			return err
+		}
+		val, err := types.Convert(c.rows[c.pos-1][i], c.cols[i].Type, v.typ, 0)
+		if err != nil {
+			return err
+		}
+		v.val = val
+	}
+	s.rowCount = 1
+	return nil
+}
+
+// fetchNames are the directions as in messages.
+var fetchNames = map[syntax.FetchDirection]string{
+	syntax.FetchNext: "Next", syntax.FetchPrior: "Prior", syntax.FetchFirst: "First", syntax.FetchLast: "Last",
+	syntax.FetchAbsolute: "Absolute", syntax.FetchRelative: "Relative",
+}
+
+// move moves a cursor to the row that FETCH wants.
+func (r *run) move(c *cursor, st *syntax.FetchStmt) error {
+	if st.Direction != syntax.FetchNext && !c.scroll {
+		return mserr.FetchType(fetchNames[st.Direction])
+	}
+	n := int64(0)
+	if st.Offset != nil {
+		v, err := r.value(st.Offset, types.BigIntType)
+		if err != nil {
+			return err
+		}
+		n, _ = v.(int64)
+	}
+	pos := int64(c.pos)
+	switch st.Direction {
+	case syntax.FetchNext:
+		pos++
+	case syntax.FetchPrior:
+		pos--
+	case syntax.FetchFirst:
+		pos = 1
+	case syntax.FetchLast:
+		pos = int64(len(c.rows))
+	case syntax.FetchAbsolute:
+		if pos = n; n < 0 {
+			pos = int64(len(c.rows)) + 1 + n
+		}
+	case syntax.FetchRelative:
+		pos += n
+	}
+	c.pos = int(min(max(pos, 0), int64(len(c.rows))+1))
+	return nil
+}
+
+// closeCursor is CLOSE.
+func (r *run) closeCursor(st *syntax.CloseStmt) error {
+	r.s.rowCount = 0
+	c, err := r.findCursor(st.Cursor)
+	if err != nil {
+		return err
+	}
+	if !c.open {
+		return mserr.CursorNotOpen()
+	}
+	c.open, c.rows = false, nil
+	return nil
+}
+
+// deallocate is DEALLOCATE.
+func (r *run) deallocate(st *syntax.DeallocateStmt) error {
+	r.s.rowCount = 0
+	if _, err := r.findCursor(st.Cursor); err != nil {
+		return err
+	}
+	if strings.HasPrefix(st.Cursor.Name, "@") {
+		r.f.variable(st.Cursor.Name).cursor = nil
+		return nil
+	}
+	key := catalog.Fold(st.Cursor.Name)
+	if !st.Cursor.Global && r.f.cursors[key] != nil {
+		delete(r.f.cursors, key)
+		return nil
+	}
+	delete(r.s.cursors, key)
+	return nil
+}
+
+// closeCursorsOnEnd closes global cursors at the end of a transaction under CURSOR_CLOSE_ON_COMMIT. Static cursors
+// survive a ROLLBACK otherwise.
+func (s *Session) closeCursorsOnEnd() {
+	if !s.opts.cursorCloseOnCommit {
+		return
+	}
+	for _, c := range s.cursors {
+		c.open, c.rows = false, nil
+	}
+}
+
+// cursorStatus is CURSOR_STATUS: 1 open with rows, 0 open and empty, -1 closed, -2 a variable without a cursor, -3 none.
+func (r *run) cursorStatus(scope, name string) int {
+	var c *cursor
+	switch strings.ToLower(scope) {
+	case "variable":
+		v := r.f.variable(name)
+		if v == nil || !v.isCur {
+			return -3
+		}
+		if c = v.cursor; c == nil {
+			return -2
+		}
+	case "local":
+		c = r.f.cursors[catalog.Fold(name)]
+	case "global":
+		c = r.s.cursors[catalog.Fold(name)]
+	}
+	switch {
+	case c == nil:
+		return -3
+	case !c.open:
+		return -1
+	case len(c.rows) == 0:
+		return 0
+	}
+	return 1
+}

@@ -1,0 +1,325 @@
+package exec
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// define runs a statement that changes definitions.
+func (r *run) define(st syntax.Stmt) error {
+	switch st := st.(type) {
+	case *syntax.CreateTableStmt:
+		return r.createTable(st)
+	case *syntax.AlterTableStmt:
+		return r.alterTable(st)
+	case *syntax.CreateIndexStmt:
+		return r.createIndex(st)
+	case *syntax.AlterIndexStmt:
+		return r.alterIndex(st)
+	case *syntax.DropIndexStmt:
+		return r.dropIndex(st)
+	case *syntax.DropStmt:
+		return r.drop(st)
+	case *syntax.CreateProcedureStmt:
+		return r.createProcedure(st)
+	case *syntax.CreateFunctionStmt:
+		return r.createFunction(st)
+	case *syntax.CreateViewStmt:
+		return r.createView(st)
+	case *syntax.CreateTriggerStmt:
+		return r.createTrigger(st)
+	case *syntax.TriggerStmt:
+		return r.switchTrigger(st)
+	case *syntax.CreateTypeStmt:
+		return r.createType(st)
+	case *syntax.SequenceStmt:
+		return r.sequence(st)
+	case *syntax.CreateSynonymStmt:
+		return r.createSynonym(st)
+	case *syntax.CreateSchemaStmt:
+		return r.createSchema(st)
+	case *syntax.AlterSchemaStmt:
+		return r.alterSchema(st)
+	case *syntax.CreateDatabaseStmt:
+		return r.createDatabase(st)
+	case *syntax.AlterDatabaseStmt:
+		return r.alterDatabase(st)
+	case *syntax.LoginStmt:
+		return r.login(st)
+	case *syntax.UserStmt:
+		return r.user(st)
+	case *syntax.RoleStmt:
+		return r.role(st)
+	case *syntax.CredentialStmt:
+		return r.credential(st)
+	case *syntax.MasterKeyStmt:
+		return nil // there is nothing to protect: secrets are not kept
+	case *syntax.PermissionStmt:
+		return r.permission(st)
+	case *syntax.AlterAuthorizationStmt:
+		return r.alterAuthorization(st)
+	case *syntax.DBCCStmt:
+		return r.dbcc(st)
+	case *syntax.CreateStatisticsStmt, *syntax.UpdateStatisticsStmt:
+		return nil // SQLite plans without statistics
+	}
+	return mserr.NotSupported("%s", statementName(st))
+}
+
+// statementName is what a statement is called in messages, taken from its type's name: "CREATE TABLE".
+func statementName(st syntax.Stmt) string {
+	text := syntax.Print(st)
+	words := strings.Fields(strings.ToUpper(text))
+	if len(words) > 2 {
+		words = words[:2]
+	}
+	return strings.TrimRight(strings.Join(words, " "), "(;,")
+}
+
+// datetime is the statement's time as create_date and modify_date have it.
+func (r *run) datetime() int64 { return types.RoundDateTime(env{r}.Now()) }
+
+// edit changes definitions of a database, inside the open SQLite transaction. fn gets the database as it is now.
+func (r *run) edit(d *catalog.Database, fn func(e *catalog.Edit) error) error {
+	s := r.s
+	now := s.databaseByID(d.ID)
+	if now == nil {
+		return mserr.NoDatabase(d.Name)
+	}
+	e := now.Edit(r.datetime())
+	if err := fn(e); err != nil {
+		return err
+	}
+	changed, err := e.Apply(r.ctx, s.conn)
+	if err != nil {
+		return err
+	}
+	if s.tran.drafts == nil {
+		s.tran.drafts = map[int]*catalog.Database{}
+	}
+	s.tran.drafts[d.ID] = changed
+	return nil
+}
+
+// alter runs fn as a statement that changes definitions of a database: with its writer lock held, on
+// the database as it is then.
+func (r *run) alter(d *catalog.Database, fn func(d *catalog.Database, e *catalog.Edit) error) error {
+	if d.Options.ReadOnly {
+		return mserr.ReadOnlyDatabase(d.Name)
+	}
+	return r.atomic([]int{d.ID}, true, func() error {
+		return r.edit(d, func(e *catalog.Edit) error { return fn(e.Database(), e) })
+	})
+}
+
+// target finds where an object is created: the database and the name of an existing schema.
+func (r *run) target(n *syntax.ObjectName) (*catalog.Database, string, error) {
+	d, err := r.place(n)
+	if err != nil {
+		return nil, "", err
+	}
+	schema := n.Schema()
+	if schema == "" {
+		if schema = r.s.defaultSchema(); d.ID != r.s.dbID {
+			schema = "dbo"
+		}
+	}
+	sc := d.Schema(schema)
+	if sc == nil || sc.ID == catalog.SchemaSys || sc.ID == catalog.SchemaInformationSchema {
+		return nil, "", mserr.NoSuchSchema(schema)
+	}
+	return d, sc.Name, nil
+}
+
+// moduleTarget is target for modules, whose name must not tell the database.
+func (r *run) moduleTarget(n *syntax.ObjectName, statement string) (*catalog.Database, string, error) {
+	if n.Database() != "" {
+		return nil, "", mserr.DatabaseNotAllowed(statement)
+	}
+	return r.target(n)
+}
+
+// mayCreate checks the permission to create an object in a schema.
+func (r *run) mayCreate(d *catalog.Database, permission, schema string) error {
+	s := r.s
+	if !s.may(d, permission, catalog.Securable{Class: catalog.ClassDatabase}) {
+		return mserr.DatabasePermission(permission, d.Name)
+	}
+	sc := d.Schema(schema)
+	if sc != nil && !s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassSchema, Major: sc.ID}) {
+		return mserr.NoSuchSchema(schema)
+	}
+	return nil
+}
+
+// mayAlter reports whether the session may change or drop an object.
+func (r *run) mayAlter(d *catalog.Database, o catalog.Object) bool {
+	h := o.Head()
+	return r.s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassObject, Major: int(h.ObjectID)}) ||
+		r.s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassSchema, Major: h.SchemaID})
+}
+
+// preceded is an error of two messages, of which only the last can be caught: 1776 and 1750.
+func preceded(first, last *mserr.Error) error {
+	return &failure{err: last, before: first}
+}
+
+// definitionError turns a constraint error of SQLite that comes from changing a table into a message.
+func (r *run) definitionError(verb string, d *catalog.Database, t *catalog.Table, err error) error {
+	var ce *store.ConstraintError
+	if !errors.As(err, &ce) {
+		return err
+	}
+	if ce.Kind == store.ForeignKey || ce.Kind == store.Check {
+		for _, f := range t.ForeignKeys {
+			if ce.Constraint == constraintSQL(f.ObjectID) {
+				ref, column := "", ""
+				if o := d.TableByID(f.Referenced); o != nil {
+					ref = d.QualifiedName(o)
+					if len(f.RefColumns) == 1 {
+						if c := o.ColumnByID(f.RefColumns[0]); c != nil {
+							column = c.Name
+						}
+					}
+				}
+				return mserr.ConstraintConflict(verb, "FOREIGN KEY", f.Name, d.Name, ref, column)
+			}
+		}
+	}
+	if ce.Kind == store.Unique {
+		ix := violatedIndex(t, ce)
+		if ix == nil {
+			return ce
+		}
+		return mserr.New(1505, 16, "The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object name '%s' and the index name '%s'. The duplicate key value is %s.", objectLabel(d, t), ix.Name, r.duplicateKey(d, t, ix))
+	}
+	return r.constraintMessage(verb, d, t, ce)
+}
+
+// dbcc is DBCC: CHECKIDENT, and commands that have nothing to do here.
+func (r *run) dbcc(st *syntax.DBCCStmt) error {
+	switch st.Command {
+	case "CHECKIDENT":
+		return r.checkIdent(st)
+	case "FREEPROCCACHE", "DROPCLEANBUFFERS", "FREESYSTEMCACHE", "FREESESSIONCACHE", "UPDATEUSAGE", "CHECKDB", "CHECKTABLE", "CHECKALLOC", "CHECKCATALOG", "CHECKCONSTRAINTS", "SHRINKDATABASE", "SHRINKFILE":
+		if st.Command == "CHECKCONSTRAINTS" {
+			return mserr.NotSupported("DBCC CHECKCONSTRAINTS")
+		}
+		return r.info(mserr.New(2528, 0, "DBCC execution completed. If DBCC printed error messages, contact your system administrator."))
+	}
+	return mserr.NotSupported("DBCC %s", st.Command)
+}
+
+// checkIdent is DBCC CHECKIDENT (table [, NORESEED | RESEED [, value]]).
+func (r *run) checkIdent(st *syntax.DBCCStmt) error {
+	if len(st.Args) == 0 {
+		return mserr.New(2560, 16, "Parameter 1 is incorrect for this DBCC statement.")
+	}
+	name := wordOf(st.Args[0])
+	n := splitName(name)
+	database, t := 0, r.localTable(n.Last())
+	if t == nil {
+		o, d, err := r.object(n)
+		if err != nil {
+			return err
+		}
+		if t, _ = o.(*catalog.Table); t == nil {
+			return mserr.New(2501, 16, "Cannot find a table or object with the name \"%s\". Check the system catalog.", name)
+		}
+		if !r.mayAlter(d, t) {
+			return mserr.New(2557, 14, "User does not have permission to run DBCC CHECKIDENT for object '%s'.", t.Name)
+		}
+		database = d.ID
+	}
+	col := t.IdentityColumn()
+	if col == nil {
+		return mserr.New(7997, 16, "'%s' does not contain an identity column.", name)
+	}
+	mode := "RESEED"
+	if len(st.Args) > 1 {
+		mode = strings.ToUpper(wordOf(st.Args[1]))
+	}
+	do := func() error {
+		key := r.s.identityKey(database, t)
+		c, err := r.s.counterOf(r.ctx, key, identityLoad(database))
+		if err != nil {
+			return err
+		}
+		current := "NULL"
+		if c.used {
+			current = strconv.FormatInt(c.last, 10)
+		}
+		if mode == "NORESEED" || len(st.Args) < 3 {
+			return r.info(mserr.New(7998, 10, "Checking identity information: current identity value '%s'.", current))
+		}
+		v, err := r.value(st.Args[2], types.BigIntType)
+		if err != nil {
+			return err
+		}
+		seed, _ := v.(int64)
+		// A table that never had rows uses the new value itself, others the value after it
+		// (documentation: DBCC CHECKIDENT, "RESEED, new_reseed_value").
+		fresh := counter{last: seed, used: true}
+		if !c.used {
+			fresh.last -= col.Auto.Increment
+		}
+		r.s.inst.setCounter(key, fresh)
+		if err := r.storeIdentity(database, t, fresh.last); err != nil {
+			return err
+		}
+		return r.info(mserr.New(7998, 10, "Checking identity information: current identity value '%s'.", current))
+	}
+	if database == 0 {
+		return do()
+	}
+	return r.atomic([]int{database}, true, do)
+}
+
+// wordOf is the text of an argument that may be a word, a name or a string.
+func wordOf(e syntax.Expr) string {
+	switch e := e.(type) {
+	case *syntax.Literal:
+		return e.Text
+	case *syntax.Keyword:
+		return e.Name
+	case *syntax.ColumnRef:
+		parts := make([]string, len(e.Parts))
+		for i, p := range e.Parts {
+			parts[i] = syntax.QuoteName(p.Name)
+		}
+		return strings.Join(parts, ".")
+	}
+	return syntax.Print(e)
+}
+
+// kill is KILL.
+func (r *run) kill(st *syntax.KillStmt) error {
+	v, err := r.value(st.Session, types.BigIntType)
+	if err != nil {
+		return err
+	}
+	id, _ := v.(int64)
+	switch {
+	case !r.s.sysadmin():
+		return mserr.New(6102, 14, "User does not have permission to use the KILL statement.")
+	case st.StatusOnly:
+		return mserr.NotSupported("KILL WITH STATUSONLY")
+	case id == int64(r.s.id):
+		return mserr.KillSelf()
+	case id < 1 || id > 32767:
+		return mserr.InvalidSPID(id)
+	}
+	other := r.s.inst.session(int(id))
+	if other == nil {
+		return mserr.NoProcess(id)
+	}
+	other.Kill()
+	return nil
+}

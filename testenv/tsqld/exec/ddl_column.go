@@ -1,0 +1,317 @@
+package exec
+
+import (
+	"fmt"
+	"strconv"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// builder turns the syntax of a table into its definition.
+type builder struct {
+	r     *run
+	d     *catalog.Database // where types, foreign keys and names are looked up
+	e     *catalog.Edit     // nil for temporary tables, table variables and table types
+	t     *catalog.Table
+	sc    string // schema, for names of constraints; "" where they are not kept apart
+	label string // the table's name as in messages
+	names map[string]bool
+	// nullGiven are the columns that were declared NULL in so many words.
+	nullGiven map[*catalog.Column]bool
+}
+
+// newID is an object id for a constraint.
+func (b *builder) newID() int32 {
+	if b.e != nil {
+		return b.e.NewID()
+	}
+	return newLocalID()
+}
+
+// constraintSQL is the name of a CHECK constraint in SQLite.
+func constraintSQL(id int32) string { return fmt.Sprintf("k%d", id) }
+
+// name settles the name of a constraint: the one that was given, or one made up.
+func (b *builder) name(given syntax.Ident, prefix, column string, id int32) (name string, system bool, err error) {
+	if given.Name == "" {
+		return catalog.SystemName(prefix, b.t.Name, column, id), true, nil
+	}
+	key := catalog.Fold(given.Name)
+	if b.names[key] || b.e != nil && b.sc != "" && b.d.Taken(b.sc, given.Name) {
+		return "", false, preceded(mserr.ObjectExists(given.Name), mserr.ConstraintNotCreated())
+	}
+	if b.names == nil {
+		b.names = map[string]bool{}
+	}
+	b.names[key] = true
+	return given.Name, false, nil
+}
+
+// define adds everything that a table's parentheses hold.
+func (b *builder) define(def *syntax.TableDef) error {
+	for _, c := range def.Columns {
+		if err := b.column(c); err != nil {
+			return err
+		}
+	}
+	// Computed columns refer to others, so all types are known first.
+	for _, c := range def.Columns {
+		if c.Computed != nil {
+			if err := b.formula(b.t.Column(c.Name.Name), c); err != nil {
+				return err
+			}
+		}
+	}
+	for _, c := range def.Columns {
+		for _, k := range c.Constraints {
+			if err := b.constraint(k, c.Name.Name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, k := range def.Constraints {
+		if err := b.constraint(k, ""); err != nil {
+			return err
+		}
+	}
+	for _, c := range def.Columns {
+		if c.Index != nil {
+			if err := b.index(c.Index, c.Name.Name); err != nil {
+				return err
+			}
+		}
+	}
+	for _, ix := range def.Indexes {
+		if err := b.index(ix, ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// column adds a column, without constraints.
+func (b *builder) column(def *syntax.ColumnDef) error {
+	if b.t.Column(def.Name.Name) != nil {
+		return mserr.DuplicateColumn(def.Name.Name, b.label)
+	}
+	c := &catalog.Column{RowGUID: def.RowGUIDCol, Sparse: def.Sparse}
+	c.Name = def.Name.Name
+	if def.Computed != nil {
+		c.Computed, c.Nullable = true, true
+		c.Formula = &catalog.Formula{}
+		b.t.Columns = append(b.t.Columns, c)
+		return nil
+	}
+	if err := b.columnType(c, def); err != nil {
+		return err
+	}
+	if err := b.nullability(c, def); err != nil {
+		return err
+	}
+	if def.Identity != nil {
+		if err := b.identity(c, def.Identity); err != nil {
+			return err
+		}
+	}
+	b.t.Columns = append(b.t.Columns, c)
+	if def.Default != nil {
+		return b.defaultValue(c, def.Default)
+	}
+	return nil
+}
+
+// columnType resolves the type and collation of a column.
+func (b *builder) columnType(c *catalog.Column, def *syntax.ColumnDef) error {
+	ref := def.Type
+	if ref == nil {
+		// A column called timestamp needs no type.
+		ref = &syntax.TypeRef{Name: &syntax.ObjectName{Parts: []syntax.Ident{{Name: "timestamp"}}}}
+	}
+	t, alias, table, err := b.r.compiler().Type(ref)
+	switch {
+	case err != nil:
+		return err
+	case table != nil:
+		return mserr.UnknownType(len(b.t.Columns)+1, ref.Name.String())
+	case alias != nil:
+		t = alias.Type
+		c.UserTypeID = alias.UserTypeID
+		c.Nullable = alias.Nullable
+	}
+	c.Type = t
+	if equalNames(ref.Name.Last(), "sysname") {
+		const sysnameID = 256
+		c.UserTypeID = sysnameID
+	}
+	if t.ID == types.RowVersion && b.t.RowVersionColumn() != nil {
+		return mserr.OneRowVersion(b.t.Name, c.Name)
+	}
+	if !t.IsCharacter() {
+		if def.Collation != "" {
+			return mserr.New(453, 16, "COLLATE clause cannot be used on expressions or columns of type %s.", t.Name())
+		}
+		return nil
+	}
+	c.Collation = b.d.Options.Collation
+	if c.Collation == "" {
+		c.Collation = catalog.DefaultCollation
+	}
+	if def.Collation != "" && !equalNames(def.Collation, "database_default") {
+		c.Collation = def.Collation
+	}
+	col, ok := types.CollationByName(c.Collation)
+	if !ok {
+		return mserr.InvalidCollation(c.Collation)
+	}
+	c.Type.Collation = col
+	return nil
+}
+
+// nullability decides whether a column allows NULL.
+func (b *builder) nullability(c *catalog.Column, def *syntax.ColumnDef) error {
+	switch {
+	case def.Null == syntax.NotNull:
+		c.Nullable = false
+	case def.Null == syntax.NullAllowed:
+		c.Nullable = true
+		if b.nullGiven == nil {
+			b.nullGiven = map[*catalog.Column]bool{}
+		}
+		b.nullGiven[c] = true
+		if def.Identity != nil {
+			return mserr.NullableIdentity(c.Name, b.label)
+		}
+	case isPrimary(def):
+		c.Nullable = false
+	case def.Identity != nil, c.Type.ID == types.RowVersion:
+		c.Nullable = false
+	case c.UserTypeID != 0 && !equalNames(def.Type.Name.Last(), "sysname"): // the alias type said so
+	case def.Type != nil && equalNames(def.Type.Name.Last(), "sysname"):
+		c.Nullable = false
+	default:
+		c.Nullable = !b.r.s.opts.ansiNullDefaultOff
+	}
+	if isPrimary(def) && c.Nullable {
+		return preceded(mserr.NullablePrimaryKey(b.label), mserr.ConstraintNotCreated())
+	}
+	return nil
+}
+
+// isPrimary reports PRIMARY KEY written on the column.
+func isPrimary(def *syntax.ColumnDef) bool {
+	for _, k := range def.Constraints {
+		if key, ok := k.(*syntax.KeyConstraint); ok && key.Primary {
+			return true
+		}
+	}
+	return false
+}
+
+// identity adds IDENTITY.
+func (b *builder) identity(c *catalog.Column, spec *syntax.IdentitySpec) error {
+	if b.t.IdentityColumn() != nil {
+		return mserr.MultipleIdentity(b.label)
+	}
+	ok := c.Type.IsInteger() && c.Type.ID != types.Bit || c.Type.ID == types.Decimal && c.Type.Scale == 0
+	if !ok || c.Nullable {
+		return mserr.InvalidIdentityType(c.Name)
+	}
+	if c.Type.IsDecimalText() {
+		return mserr.NotSupported("IDENTITY on decimal columns of more than 18 digits")
+	}
+	seed, err1 := strconv.ParseInt(spec.Seed, 10, 64)
+	step, err2 := strconv.ParseInt(spec.Increment, 10, 64)
+	if err1 != nil || err2 != nil || step == 0 {
+		return mserr.New(2756, 16, "Invalid value %s for %s. The value must be a nonzero integer.", spec.Increment, "IDENTITY")
+	}
+	c.Auto = &catalog.Identity{Seed: seed, Increment: step}
+	c.Identity = true
+	return nil
+}
+
+// defaultText is the text of a default as sys.default_constraints shows it: numbers stand in two pairs of parentheses.
+func defaultText(e syntax.Expr) string {
+	text := syntax.Print(e)
+	if p, ok := e.(*syntax.ParenExpr); ok {
+		return defaultText(p.X)
+	}
+	x := e
+	if u, ok := x.(*syntax.UnaryExpr); ok {
+		x = u.X
+	}
+	if l, ok := x.(*syntax.Literal); ok && l.Kind >= syntax.IntLit && l.Kind <= syntax.MoneyLit {
+		return "((" + text + "))"
+	}
+	return "(" + text + ")"
+}
+
+// defaultValue adds DEFAULT.
+func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint) error {
+	if c.Default != nil {
+		return preceded(mserr.DefaultExists(), mserr.ConstraintNotCreated())
+	}
+	if c.Auto != nil {
+		return preceded(mserr.New(1754, 16, "Defaults cannot be created on columns with an IDENTITY attribute. Table '%s', column '%s'.", b.label, c.Name), mserr.ConstraintNotCreated())
+	}
+	if c.Type.ID == types.RowVersion {
+		return preceded(mserr.New(1755, 16, "Defaults cannot be created on columns of data type timestamp. Table '%s', column '%s'.", b.label, c.Name), mserr.ConstraintNotCreated())
+	}
+	if !plainNewSequential(def.Value) {
+		if _, err := b.r.compiler().Scalar(def.Value, c.Type); err != nil {
+			return err
+		}
+	}
+	id := b.newID()
+	name, system, err := b.name(def.Name, "DF", c.Name, id)
+	if err != nil {
+		return err
+	}
+	c.Default = &catalog.Default{ObjectID: id, Name: name, System: system, Text: defaultText(def.Value), Created: b.r.datetime()}
+	return nil
+}
+
+// plainNewSequential reports NEWSEQUENTIALID(), which is allowed in a default only.
+func plainNewSequential(e syntax.Expr) bool {
+	for {
+		p, ok := e.(*syntax.ParenExpr)
+		if !ok {
+			break
+		}
+		e = p.X
+	}
+	f, ok := e.(*syntax.FuncCall)
+	return ok && f.Name != nil && equalNames(f.Name.Last(), "NEWSEQUENTIALID")
+}
+
+// formula adds the expression of a computed column.
+func (b *builder) formula(c *catalog.Column, def *syntax.ColumnDef) error {
+	for _, col := range b.t.Columns {
+		if col.Formula == nil && col.SQLName == "" {
+			catalog.Number(b.t)
+			break
+		}
+	}
+	t, nullable, sql, err := b.r.compiler().Formula(b.t, def.Computed)
+	if err != nil {
+		return err
+	}
+	c.Type, c.Nullable = t, nullable
+	if def.Null == syntax.NotNull {
+		if !def.Persisted {
+			return mserr.New(8183, 16, "Only UNIQUE or PRIMARY KEY constraints can be created on computed columns, while CHECK, FOREIGN KEY, and NOT NULL constraints require that computed columns be persisted.")
+		}
+		c.Nullable = false
+	}
+	if t.IsCharacter() {
+		c.Collation = b.d.Options.Collation
+	}
+	if def.Persisted && sql == "" {
+		return mserr.New(4936, 16, "Computed column '%s' in table '%s' cannot be persisted because the column is non-deterministic.", c.Name, b.label)
+	}
+	c.Formula.Text = "(" + syntax.Print(def.Computed) + ")"
+	c.Formula.Persisted, c.Formula.SQL = def.Persisted, sql
+	return nil
+}

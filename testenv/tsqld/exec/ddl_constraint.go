@@ -1,0 +1,375 @@
+package exec
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// constraint adds a constraint; column is the column that it was written on, "" for one of the table.
+func (b *builder) constraint(k syntax.Constraint, column string) error {
+	switch k := k.(type) {
+	case *syntax.KeyConstraint:
+		return b.key(k, column)
+	case *syntax.CheckConstraint:
+		return b.check(k, column)
+	case *syntax.ForeignKeyConstraint:
+		return b.foreignKey(k, column)
+	case *syntax.DefaultConstraint:
+		c := b.t.Column(k.Column.Name)
+		if c == nil {
+			return preceded(mserr.New(1752, 16, "Column '%s' in table '%s' is invalid for creating a default constraint.", k.Column.Name, b.label), mserr.ConstraintNotCreated())
+		}
+		return b.defaultValue(c, k)
+	}
+	return mserr.NotSupported("this constraint")
+}
+
+// indexColumns resolves the columns of a key or index. Column ids are given out first where they are missing.
+func (b *builder) indexColumns(list []*syntax.IndexColumn, column, kind string) ([]catalog.IndexColumn, error) {
+	catalog.Number(b.t)
+	if len(list) == 0 && column != "" {
+		list = []*syntax.IndexColumn{{Name: syntax.Ident{Name: column}}}
+	}
+	var out []catalog.IndexColumn
+	for _, ic := range list {
+		c := b.t.Column(ic.Name.Name)
+		if c == nil {
+			return nil, mserr.NoSuchIndexColumn(ic.Name.Name)
+		}
+		if slices.ContainsFunc(out, func(o catalog.IndexColumn) bool { return o.ColumnID == c.ID }) {
+			return nil, mserr.DuplicateIndexColumn(kind, c.Name)
+		}
+		if c.Type.IsMax() || c.Type.IsLOB() || c.Type.ID == types.XML {
+			return nil, mserr.InvalidKeyColumn(c.Name, b.label)
+		}
+		if c.Formula != nil && c.Formula.SQL == "" {
+			return nil, mserr.New(2729, 16, "Column '%s' in table '%s' cannot be used in an index or statistics or as a partition key because it is non-deterministic.", c.Name, b.label)
+		}
+		out = append(out, catalog.IndexColumn{ColumnID: c.ID, Desc: ic.Desc})
+	}
+	return out, nil
+}
+
+// key adds PRIMARY KEY or UNIQUE.
+func (b *builder) key(k *syntax.KeyConstraint, column string) error {
+	if k.Primary && b.t.PrimaryKey() != nil {
+		if b.t.ObjectID != 0 {
+			return preceded(mserr.PrimaryKeyExists(b.label), mserr.ConstraintNotCreated())
+		}
+		return mserr.MultiplePrimaryKeys(b.label)
+	}
+	cols, err := b.indexColumns(k.Columns, column, "constraint")
+	if err != nil {
+		return fails(err)
+	}
+	prefix := "UQ"
+	if k.Primary {
+		prefix = "PK"
+		for _, ic := range cols {
+			c := b.t.ColumnByID(ic.ColumnID)
+			if !c.Nullable {
+				continue
+			}
+			if b.t.ObjectID != 0 || b.explicitNull(c) {
+				return preceded(mserr.NullablePrimaryKey(b.label), mserr.ConstraintNotCreated())
+			}
+			c.Nullable = false
+		}
+	}
+	ix := &catalog.Index{Unique: true, Columns: cols}
+	ix.Clustered = k.Clustering == syntax.Clustered || k.Clustering == syntax.ClusteringDefault && k.Primary && b.clustered() == nil
+	if ix.Clustered {
+		if other := b.clustered(); other != nil {
+			if b.t.ObjectID != 0 {
+				return preceded(mserr.ClusteredExists("table", b.label, other.Name), mserr.ConstraintNotCreated())
+			}
+			return mserr.MultipleClusteredConstraints(b.label)
+		}
+	}
+	if err := indexOptions(ix, k.Options); err != nil {
+		return err
+	}
+	id := b.newID()
+	name, system, err := b.name(k.Name, prefix, "", id)
+	if err != nil {
+		return err
+	}
+	ix.Name = name
+	ix.Key = &catalog.Key{ObjectID: id, Name: name, Primary: k.Primary, System: system, Created: b.r.datetime()}
+	b.t.Indexes = append(b.t.Indexes, ix)
+	return nil
+}
+
+// explicitNull reports a column that was declared NULL in so many words; a primary key makes others NOT NULL.
+func (b *builder) explicitNull(c *catalog.Column) bool { return b.nullGiven[c] }
+
+// clustered is the clustered index of the table; nil if it has none.
+func (b *builder) clustered() *catalog.Index {
+	for _, ix := range b.t.Indexes {
+		if ix.Clustered {
+			return ix
+		}
+	}
+	return nil
+}
+
+// fails adds message 1750 to an error of a constraint.
+func fails(err error) error {
+	return preceded(asMessage(err), mserr.ConstraintNotCreated())
+}
+
+// check adds CHECK.
+func (b *builder) check(k *syntax.CheckConstraint, column string) error {
+	catalog.Number(b.t)
+	sql, err := b.r.compiler().Check(b.t, k.Cond)
+	if err != nil {
+		return err
+	}
+	id := b.newID()
+	name, system, err := b.name(k.Name, "CK", column, id)
+	if err != nil {
+		return err
+	}
+	check := &catalog.Check{ObjectID: id, Name: name, System: system, Text: "(" + syntax.Print(k.Cond) + ")", SQL: sql, Created: b.r.datetime()}
+	cols := columnsOf(b.t, k.Cond)
+	if c := b.t.Column(column); c != nil {
+		check.ColumnID = c.ID
+		for _, used := range cols {
+			if used != c {
+				return preceded(mserr.ColumnConstraintReach("CHECK", column, b.label), mserr.ConstraintNotCreated())
+			}
+		}
+	}
+	b.t.Checks = append(b.t.Checks, check)
+	return nil
+}
+
+// columnsOf are the columns of a table that an expression or condition names.
+func columnsOf(t *catalog.Table, n syntax.Node) []*catalog.Column {
+	var out []*catalog.Column
+	syntax.Inspect(n, func(n syntax.Node) bool {
+		if ref, ok := n.(*syntax.ColumnRef); ok {
+			if c := t.Column(ref.Column()); c != nil && !slices.Contains(out, c) {
+				out = append(out, c)
+			}
+		}
+		return true
+	})
+	return out
+}
+
+// foreignKey adds FOREIGN KEY.
+func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) error {
+	if b.e == nil {
+		if strings.HasPrefix(b.t.Name, "#") {
+			// SQL Server ignores foreign keys of temporary tables, and says so.
+			return b.r.info(mserr.New(1766, 0, "Skipping FOREIGN KEY constraint '%s' definition for temporary table. FOREIGN KEY constraints are not enforced on local or global temporary tables.", k.Name.Name))
+		}
+		return mserr.SyntaxKeyword("FOREIGN")
+	}
+	catalog.Number(b.t)
+	id := b.newID()
+	name, system, err := b.name(k.Name, "FK", "", id)
+	if err != nil {
+		return err
+	}
+	fk := &catalog.ForeignKey{ObjectID: id, Name: name, System: system, OnDelete: catalog.Action(k.OnDelete), OnUpdate: catalog.Action(k.OnUpdate), Created: b.r.datetime()}
+	own := k.Columns
+	if len(own) == 0 && column != "" {
+		own = []syntax.Ident{{Name: column}}
+	}
+	for _, id := range own {
+		c := b.t.Column(id.Name)
+		if c == nil {
+			return fails(mserr.ForeignKeyOwnColumn(name, id.Name, b.label))
+		}
+		fk.Columns = append(fk.Columns, c.ID)
+	}
+	ref, err := b.referenced(k, name)
+	if err != nil {
+		return err
+	}
+	if err := b.referencedColumns(k, fk, ref); err != nil {
+		return fails(err)
+	}
+	if ref != b.t {
+		fk.Referenced = ref.ObjectID
+	}
+	b.t.ForeignKeys = append(b.t.ForeignKeys, fk)
+	return nil
+}
+
+// referenced finds the table that a foreign key refers to, which may be the one that is being made.
+func (b *builder) referenced(k *syntax.ForeignKeyConstraint, name string) (*catalog.Table, error) {
+	n := k.RefTable
+	if n.Database() != "" && !equalNames(n.Database(), b.d.Name) {
+		return nil, mserr.New(1763, 16, "Cross-database foreign key references are not supported. Foreign key '%s'.", n.String())
+	}
+	if equalNames(n.Last(), b.t.Name) && (n.Schema() == "" || equalNames(n.Schema(), b.sc)) {
+		return b.t, nil
+	}
+	schema := n.Schema()
+	if schema == "" {
+		schema = b.r.s.defaultSchema()
+	}
+	t := b.d.Table(schema, n.Last())
+	if t == nil && n.Schema() == "" {
+		t = b.d.Table("dbo", n.Last())
+	}
+	if t == nil {
+		return nil, fails(mserr.ForeignKeyTable(name, n.String()))
+	}
+	if !b.r.s.may(b.d, "REFERENCES", catalog.Securable{Class: catalog.ClassObject, Major: int(t.ObjectID)}) {
+		return nil, permissionDenied(b.d, t, "REFERENCES")
+	}
+	return t, nil
+}
+
+// referencedColumns resolves the columns that a foreign key refers to, and finds the key that they are.
+func (b *builder) referencedColumns(k *syntax.ForeignKeyConstraint, fk *catalog.ForeignKey, ref *catalog.Table) error {
+	if len(k.RefColumns) == 0 {
+		pk := ref.PrimaryKey()
+		if pk == nil {
+			return mserr.New(1773, 16, "Foreign key '%s' has implicit reference to object '%s' which does not have a primary key defined on it.", fk.Name, k.RefTable.String())
+		}
+		for _, ic := range pk.Columns {
+			fk.RefColumns = append(fk.RefColumns, ic.ColumnID)
+		}
+		if len(fk.RefColumns) != len(fk.Columns) {
+			return mserr.ForeignKeyCount(fk.Name, k.RefTable.String())
+		}
+	}
+	for _, id := range k.RefColumns {
+		c := ref.Column(id.Name)
+		if c == nil {
+			return mserr.ForeignKeyColumn(fk.Name, id.Name, k.RefTable.String())
+		}
+		fk.RefColumns = append(fk.RefColumns, c.ID)
+	}
+	if len(fk.RefColumns) != len(fk.Columns) {
+		return mserr.New(8139, 16, "Number of referencing columns in foreign key differs from number of referenced columns, table '%s'.", b.label)
+	}
+	for _, ix := range ref.Indexes {
+		if ix.Unique && ix.Filter == "" && sameColumns(ix, fk.RefColumns) {
+			fk.RefIndexID = ix.ID
+			break
+		}
+	}
+	if fk.RefIndexID == 0 && !b.hasKey(ref, fk.RefColumns) {
+		return mserr.ForeignKeyNoKey(k.RefTable.String(), fk.Name)
+	}
+	for i := range fk.Columns {
+		mine, theirs := b.t.ColumnByID(fk.Columns[i]), ref.ColumnByID(fk.RefColumns[i])
+		if mine.Type.ID != theirs.Type.ID || mine.Type.Scale != theirs.Type.Scale || mine.Type.Precision != theirs.Type.Precision {
+			return mserr.ForeignKeyType(ref.Name+"."+theirs.Name, b.t.Name+"."+mine.Name, fk.Name)
+		}
+		if mine.Type.IsCharacter() && mine.Type.Length != theirs.Type.Length {
+			return mserr.New(1753, 16, "Column '%s.%s' is not the same length or scale as referencing column '%s.%s' in foreign key '%s'. Columns participating in a foreign key relationship must be defined with the same length and scale.", ref.Name, theirs.Name, b.t.Name, mine.Name, fk.Name)
+		}
+	}
+	return nil
+}
+
+// hasKey reports a key of a table that is being made, whose index has no id yet.
+func (b *builder) hasKey(ref *catalog.Table, columns []int) bool {
+	return slices.ContainsFunc(ref.Indexes, func(ix *catalog.Index) bool { return ix.Unique && ix.Filter == "" && sameColumns(ix, columns) })
+}
+
+// sameColumns reports whether an index is over just these columns, in any order.
+func sameColumns(ix *catalog.Index, columns []int) bool {
+	if len(ix.Columns) != len(columns) {
+		return false
+	}
+	for _, ic := range ix.Columns {
+		if !slices.Contains(columns, ic.ColumnID) {
+			return false
+		}
+	}
+	return true
+}
+
+// index adds an index that stands in the table's definition.
+func (b *builder) index(def *syntax.IndexDef, column string) error {
+	ix, err := b.newIndex(def, column)
+	if err != nil {
+		return err
+	}
+	b.t.Indexes = append(b.t.Indexes, ix)
+	return nil
+}
+
+// newIndex makes the definition of an index.
+func (b *builder) newIndex(def *syntax.IndexDef, column string) (*catalog.Index, error) {
+	if def.Columnstore {
+		return nil, mserr.NotSupported("columnstore indexes")
+	}
+	if b.t.Index(def.Name.Name) != nil {
+		return nil, mserr.IndexExists(def.Name.Name, "table", b.label)
+	}
+	cols, err := b.indexColumns(def.Columns, column, "index")
+	if err != nil {
+		return nil, err
+	}
+	ix := &catalog.Index{Name: def.Name.Name, Unique: def.Unique, Clustered: def.Clustering == syntax.Clustered, Columns: cols}
+	if ix.Clustered {
+		if other := b.clustered(); other != nil {
+			return nil, mserr.ClusteredExists("table", b.label, other.Name)
+		}
+		if len(def.Include) > 0 {
+			return nil, mserr.New(10601, 16, "Cannot specify included columns for a clustered index.")
+		}
+		if def.Where != nil {
+			return nil, mserr.New(10610, 16, "Filtered index '%s' cannot be created on table '%s' because the index is clustered.", ix.Name, b.label)
+		}
+	}
+	for _, id := range def.Include {
+		c := b.t.Column(id.Name)
+		if c == nil {
+			return nil, mserr.NoSuchIndexColumn(id.Name)
+		}
+		if slices.Contains(ix.Included, c.ID) || slices.ContainsFunc(cols, func(ic catalog.IndexColumn) bool { return ic.ColumnID == c.ID }) {
+			return nil, mserr.DuplicateIndexColumn("index", c.Name)
+		}
+		ix.Included = append(ix.Included, c.ID)
+	}
+	if def.Where != nil {
+		if ix.FilterSQL, err = b.r.compiler().Check(b.t, def.Where); err != nil {
+			return nil, err
+		}
+		ix.Filter = "(" + syntax.Print(def.Where) + ")"
+	}
+	return ix, indexOptions(ix, def.Options)
+}
+
+// indexOptions reads the options of an index; those about storage have no meaning here.
+func indexOptions(ix *catalog.Index, opts []*syntax.Option) error {
+	for _, o := range opts {
+		on := false
+		if k, ok := o.Value.(*syntax.Keyword); ok {
+			on = strings.EqualFold(k.Name, "ON")
+		}
+		switch o.Name {
+		case "IGNORE_DUP_KEY":
+			if on && !ix.Unique {
+				return mserr.New(1916, 16, "CREATE INDEX options %s and %s are mutually exclusive.", "nonunique", "ignore_dup_key")
+			}
+			ix.IgnoreDups = on
+		case "FILLFACTOR":
+			if l, ok := o.Value.(*syntax.Literal); ok {
+				for _, c := range l.Text {
+					ix.FillFactor = ix.FillFactor*10 + int(c-'0')
+				}
+			}
+		case "PAD_INDEX", "STATISTICS_NORECOMPUTE", "STATISTICS_INCREMENTAL", "ALLOW_ROW_LOCKS", "ALLOW_PAGE_LOCKS", "OPTIMIZE_FOR_SEQUENTIAL_KEY", "SORT_IN_TEMPDB",
+			"DROP_EXISTING", "ONLINE", "MAXDOP", "DATA_COMPRESSION", "XML_COMPRESSION", "RESUMABLE", "MAX_DURATION", "COMPRESSION_DELAY", "WAIT_AT_LOW_PRIORITY":
+		default:
+			return mserr.UnknownOption(o.Name, "CREATE INDEX")
+		}
+	}
+	return nil
+}

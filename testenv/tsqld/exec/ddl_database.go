@@ -1,0 +1,236 @@
+package exec
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// createDatabase is CREATE DATABASE. Files and editions have no meaning here and are ignored.
+func (r *run) createDatabase(st *syntax.CreateDatabaseStmt) error {
+	s := r.s
+	switch {
+	case s.tran.level > 0:
+		return mserr.NotInTransaction("CREATE DATABASE")
+	case st.CopyOf != nil:
+		return mserr.NotSupported("CREATE DATABASE AS COPY OF")
+	case st.ForAttach:
+		return mserr.NotSupported("CREATE DATABASE FOR ATTACH")
+	case st.Snapshot.Name != "":
+		return mserr.NotSupported("database snapshots")
+	case !s.serverRole("dbcreator"):
+		return mserr.DatabasePermission("CREATE DATABASE", s.Database())
+	}
+	opts := catalog.Options{Collation: catalog.DefaultCollation, CompatibilityLevel: 160, ReadCommittedSnapshot: true, AllowSnapshotIsolation: true}
+	if st.Collation != "" {
+		if _, ok := types.CollationByName(st.Collation); !ok {
+			return mserr.InvalidCollation(st.Collation)
+		}
+		opts.Collation = st.Collation
+	}
+	for _, o := range st.Options {
+		if o.Name == "SERVICE_OBJECTIVE" {
+			opts.ElasticPool = elasticPool(o)
+		}
+		for _, sub := range o.Sub {
+			if sub.Name == "SERVICE_OBJECTIVE" {
+				opts.ElasticPool = elasticPool(sub)
+			}
+		}
+	}
+	_, err := s.inst.catalog.CreateDatabase(r.ctx, st.Name.Name, s.login.sid, opts, r.datetime())
+	return err
+}
+
+// elasticPool reads SERVICE_OBJECTIVE = ELASTIC_POOL (name = pool), "" for other objectives.
+func elasticPool(o *syntax.Option) string {
+	for _, sub := range o.Sub {
+		if sub.Name == "NAME" && sub.Value != nil {
+			return strings.Trim(wordOf(sub.Value), "[]")
+		}
+	}
+	return ""
+}
+
+// serverRole reports membership in sysadmin or another fixed server role.
+func (s *Session) serverRole(name string) bool {
+	is, _ := env{&run{s: s}}.IsServerRoleMember(name, "")
+	return is && s.login.contained == 0
+}
+
+// ownsDatabase reports whether the session may change or drop a database.
+func (s *Session) ownsDatabase(d *catalog.Database) bool {
+	return s.sysadmin() || s.may(d, "CONTROL", catalog.Securable{Class: catalog.ClassDatabase})
+}
+
+// dropDatabase is DROP DATABASE.
+func (r *run) dropDatabase(st *syntax.DropStmt, name string) error {
+	s := r.s
+	if s.tran.level > 0 {
+		return mserr.NotInTransaction("DROP DATABASE")
+	}
+	d := s.database(name)
+	switch {
+	case d == nil && st.IfExists:
+		return nil
+	case d == nil || !s.ownsDatabase(d) && !s.serverRole("dbcreator"):
+		return mserr.CannotDrop("drop", "database", name)
+	case d.ID <= catalog.DatabaseMSDB:
+		return mserr.SystemDrop("drop", "database", d.Name)
+	}
+	if s.inst.inUse(d.ID) {
+		return mserr.DatabaseInUse(d.Name)
+	}
+	// Nobody is writing to it once its writer lock is held.
+	if err := s.lockWriter(r.ctx, d.ID); err != nil {
+		return err
+	}
+	defer s.endTransaction()
+	s.inst.forgetDatabase(d.ID)
+	return s.inst.catalog.DropDatabase(d)
+}
+
+// inUse reports whether a session has a database as its current one.
+func (i *Instance) inUse(id int) bool {
+	for _, o := range i.allSessions() {
+		if o.current() == id {
+			return true
+		}
+	}
+	return false
+}
+
+// forgetDatabase drops what is remembered about a database in memory.
+func (i *Instance) forgetDatabase(id int) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	for k := range i.counters {
+		if k.database == id {
+			delete(i.counters, k)
+		}
+	}
+	delete(i.versions, id)
+}
+
+// alterDatabase is ALTER DATABASE.
+func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
+	s := r.s
+	if st.Scoped {
+		return nil // database scoped configuration tunes a query processor that is not here
+	}
+	d := s.database(st.Name.Name)
+	if d == nil || !s.ownsDatabase(d) {
+		return mserr.New(5011, 14, "User does not have permission to alter database '%s', the database does not exist, or the database is not in a state that allows access checks.", st.Name.Name)
+	}
+	if s.tran.level > 0 {
+		return mserr.NotInTransaction("ALTER DATABASE")
+	}
+	switch {
+	case st.Files != "":
+		return mserr.NotSupported("ALTER DATABASE %s", st.Files)
+	case st.Collation != "":
+		return mserr.NotSupported("ALTER DATABASE COLLATE")
+	case st.NewName.Name != "":
+		return r.alter(d, func(_ *catalog.Database, e *catalog.Edit) error {
+			if s.database(st.NewName.Name) != nil && !equalNames(st.NewName.Name, d.Name) {
+				return mserr.DatabaseExists(st.NewName.Name)
+			}
+			e.Rename(st.NewName.Name)
+			return nil
+		})
+	}
+	return r.alterOptions(d, st)
+}
+
+// alterOptions is ALTER DATABASE ... SET and MODIFY. Options that nothing here reads are kept as text.
+func (r *run) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) error {
+	if st.Termination == "ROLLBACK IMMEDIATE" {
+		for _, o := range r.s.inst.allSessions() {
+			if o != r.s && o.current() == d.ID && changesAccess(st.Set) {
+				o.Kill()
+			}
+		}
+	}
+	do := func(now *catalog.Database, e *catalog.Edit) error {
+		opts := now.Options
+		other := map[string]string{}
+		for k, v := range opts.Other {
+			other[k] = v
+		}
+		for _, o := range append(append([]*syntax.Option(nil), st.Set...), st.Modify...) {
+			if err := setDatabaseOption(&opts, other, o); err != nil {
+				return err
+			}
+		}
+		opts.Other = other
+		e.SetOptions(opts)
+		return nil
+	}
+	if d.Options.ReadOnly {
+		// Only this statement may write to a read-only database.
+		return r.atomic([]int{d.ID}, true, func() error {
+			return r.edit(d, func(e *catalog.Edit) error { return do(e.Database(), e) })
+		})
+	}
+	return r.alter(d, do)
+}
+
+// changesAccess reports options that say who may use a database.
+func changesAccess(opts []*syntax.Option) bool {
+	for _, o := range opts {
+		switch o.Name {
+		case "SINGLE_USER", "RESTRICTED_USER", "OFFLINE", "READ_ONLY":
+			return true
+		}
+	}
+	return false
+}
+
+// setDatabaseOption applies one option of ALTER DATABASE.
+func setDatabaseOption(opts *catalog.Options, other map[string]string, o *syntax.Option) error {
+	on := true
+	text := ""
+	if o.Value != nil {
+		text = strings.ToUpper(wordOf(o.Value))
+		on = text != "OFF"
+	}
+	switch o.Name {
+	case "READ_COMMITTED_SNAPSHOT":
+		opts.ReadCommittedSnapshot = on
+	case "ALLOW_SNAPSHOT_ISOLATION":
+		opts.AllowSnapshotIsolation = on
+	case "READ_ONLY":
+		opts.ReadOnly = true
+	case "READ_WRITE":
+		opts.ReadOnly = false
+	case "SINGLE_USER", "RESTRICTED_USER":
+		opts.SingleUser = true
+	case "MULTI_USER":
+		opts.SingleUser = false
+	case "OFFLINE":
+		opts.Offline = true
+	case "ONLINE":
+		opts.Offline = false
+	case "RECURSIVE_TRIGGERS":
+		opts.RecursiveTriggers = on
+	case "ANSI_NULLS":
+		opts.AnsiNulls = on
+	case "TRUSTWORTHY":
+		opts.Trustworthy = on
+	case "COMPATIBILITY_LEVEL":
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 100 || n > 170 {
+			return mserr.New(15048, 16, "Valid values of the database compatibility level are 100, 110, 120, 130, 140, 150, 160 or 170.")
+		}
+		opts.CompatibilityLevel = n
+	case "SERVICE_OBJECTIVE":
+		opts.ElasticPool = elasticPool(o)
+	default:
+		other[o.Name] = text
+	}
+	return nil
+}

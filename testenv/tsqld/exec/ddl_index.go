@@ -1,0 +1,165 @@
+package exec
+
+import (
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// changeTable changes a table, permanent or temporary, by a function over a builder of its copy.
+func (r *run) changeTable(n *syntax.ObjectName, verb string, missing error, fn func(b *builder) error) error {
+	s := r.s
+	if old := s.temps[catalog.Fold(n.Last())]; old != nil {
+		b := &builder{r: r, d: s.databaseByID(s.dbID), t: old.Clone(), label: old.Name}
+		if err := fn(b); err != nil {
+			return err
+		}
+		catalog.Number(b.t)
+		err := r.localChange(func() error {
+			rows, err := s.oldRows(r.ctx, old, b.t, nil)
+			if err != nil {
+				return err
+			}
+			if err := s.restore(r.ctx, b.t, rows); err != nil {
+				return err
+			}
+			s.temps = s.temps.with(old.Name, b.t)
+			return nil
+		})
+		return r.definitionError(verb, nil, b.t, err)
+	}
+	o, d, err := r.object(n)
+	if err != nil {
+		return err
+	}
+	t, ok := o.(*catalog.Table)
+	if !ok {
+		if _, isView := o.(*catalog.View); isView {
+			return mserr.NotSupported("indexed views")
+		}
+		return missing
+	}
+	if !r.mayAlter(d, t) {
+		return missing
+	}
+	err = r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		old := d.TableByID(t.ObjectID)
+		if old == nil {
+			return missing
+		}
+		b := &builder{r: r, d: d, e: e, t: old.Clone(), sc: d.SchemaByID(old.SchemaID).Name, label: d.QualifiedName(old)}
+		if err := fn(b); err != nil {
+			return err
+		}
+		t = b.t
+		return e.ReplaceTable(b.t, nil)
+	})
+	return r.definitionError(verb, d, t, err)
+}
+
+// createIndex is CREATE INDEX.
+func (r *run) createIndex(st *syntax.CreateIndexStmt) error {
+	missing := mserr.New(1088, 16, "Cannot find the object \"%s\" because it does not exist or you do not have permissions.", st.Table.String())
+	return r.changeTable(st.Table, "CREATE INDEX", missing, func(b *builder) error {
+		if dropExisting(st.Def.Options) {
+			for i, ix := range b.t.Indexes {
+				if ix.Key == nil && equalNames(ix.Name, st.Def.Name.Name) {
+					b.t.Indexes = append(b.t.Indexes[:i], b.t.Indexes[i+1:]...)
+					break
+				}
+			}
+		}
+		return b.index(st.Def, "")
+	})
+}
+
+// dropExisting reports the index option DROP_EXISTING = ON.
+func dropExisting(opts []*syntax.Option) bool {
+	for _, o := range opts {
+		if k, ok := o.Value.(*syntax.Keyword); ok && o.Name == "DROP_EXISTING" && strings.EqualFold(k.Name, "ON") {
+			return true
+		}
+	}
+	return false
+}
+
+// alterIndex is ALTER INDEX. Rebuilding has no effect but to enable a disabled index.
+func (r *run) alterIndex(st *syntax.AlterIndexStmt) error {
+	missing := mserr.New(1088, 16, "Cannot find the object \"%s\" because it does not exist or you do not have permissions.", st.Table.String())
+	return r.changeTable(st.Table, "ALTER INDEX", missing, func(b *builder) error {
+		found := false
+		for _, ix := range b.t.Indexes {
+			if st.Name.Name != "" && !equalNames(ix.Name, st.Name.Name) {
+				continue
+			}
+			found = true
+			switch st.Action {
+			case "REBUILD":
+				ix.Disabled = false
+			case "DISABLE":
+				if ix.Clustered || ix.Key != nil {
+					return mserr.NotSupported("ALTER INDEX DISABLE of a clustered index or a constraint")
+				}
+				ix.Disabled = true
+			case "SET":
+				if err := indexOptions(ix, st.Options); err != nil {
+					return err
+				}
+			case "REORGANIZE":
+			default:
+				return mserr.NotSupported("ALTER INDEX %s", st.Action)
+			}
+		}
+		if !found && st.Name.Name != "" {
+			return mserr.NoSuchIndex(st.Name.Name)
+		}
+		return nil
+	})
+}
+
+// dropIndex is DROP INDEX.
+func (r *run) dropIndex(st *syntax.DropIndexStmt) error {
+	for _, item := range st.Items {
+		full := item.Table.String() + "." + item.Index.Name
+		missing := mserr.CannotDrop("drop", "index", full)
+		missing.State = 7
+		if st.IfExists {
+			o, _, err := r.object(item.Table)
+			if err != nil {
+				return err
+			}
+			if o == nil && r.localTable(item.Table.Last()) == nil {
+				continue
+			}
+		}
+		err := r.changeTable(item.Table, "DROP INDEX", missing, func(b *builder) error {
+			for i, ix := range b.t.Indexes {
+				if !equalNames(ix.Name, item.Index.Name) {
+					continue
+				}
+				if ix.Key != nil {
+					kind := "UNIQUE KEY"
+					if ix.Key.Primary {
+						kind = "PRIMARY KEY"
+					}
+					return mserr.ConstraintIndex(full, kind)
+				}
+				if f, _ := b.referencing(ix); f != nil {
+					return mserr.New(3723, 16, "An explicit DROP INDEX is not allowed on index '%s'. It is being used for %s constraint enforcement.", full, "FOREIGN KEY")
+				}
+				b.t.Indexes = append(b.t.Indexes[:i], b.t.Indexes[i+1:]...)
+				return nil
+			}
+			if st.IfExists {
+				return nil
+			}
+			return missing
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,457 @@
+package exec
+
+import (
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// moduleText is the text of a module as sys.sql_modules keeps it: the whole batch, so that lines count from its start, with
+// ALTER and CREATE OR ALTER turned into CREATE.
+func (r *run) moduleText(st syntax.Stmt, verb syntax.Verb) string {
+	text := r.f.unit.text
+	if verb == syntax.Create {
+		return text
+	}
+	start := st.Start()
+	rest := text[start:]
+	words := 1
+	if verb == syntax.CreateOrAlter {
+		words = 3
+	}
+	end := 0
+	for range words {
+		end += skipBlank(rest[end:])
+		for end < len(rest) && isLetter(rest[end]) {
+			end++
+		}
+	}
+	// Line breaks between the words are kept, for the sake of line numbers.
+	return text[:start] + "CREATE" + strings.Repeat("\n", strings.Count(rest[:end], "\n")) + rest[end:]
+}
+
+// isLetter reports an ASCII letter.
+func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+
+// skipBlank is the length of the blanks and comments at the start of a text.
+func skipBlank(s string) int {
+	i := 0
+	for i < len(s) {
+		switch {
+		case s[i] <= ' ':
+			i++
+		case strings.HasPrefix(s[i:], "--"):
+			n := strings.IndexByte(s[i:], '\n')
+			if n < 0 {
+				return len(s)
+			}
+			i += n + 1
+		case strings.HasPrefix(s[i:], "/*"):
+			n := strings.Index(s[i+2:], "*/")
+			if n < 0 {
+				return len(s)
+			}
+			i += n + 4
+		default:
+			return i
+		}
+	}
+	return i
+}
+
+// module makes what all modules have.
+func (r *run) module(st syntax.Stmt, verb syntax.Verb, o *syntax.ModuleOptions) (*catalog.Module, error) {
+	if o.NativeCompiled {
+		return nil, mserr.NotSupported("NATIVE_COMPILATION")
+	}
+	s := r.s
+	m := &catalog.Module{
+		Text: r.moduleText(st, verb), AnsiNulls: true, QuotedIdentifier: s.opts.quotedIdentifier,
+		SchemaBound: o.SchemaBinding, Encrypted: o.Encryption,
+	}
+	switch {
+	case o.ExecuteAs == "" || !o.ExecuteAsIsQuote && strings.EqualFold(o.ExecuteAs, "CALLER"):
+	case !o.ExecuteAsIsQuote && strings.EqualFold(o.ExecuteAs, "OWNER"):
+		m.ExecuteAs = "OWNER"
+	case !o.ExecuteAsIsQuote && strings.EqualFold(o.ExecuteAs, "SELF"):
+		m.ExecuteAs = "SELF"
+		m.ExecuteAsID = s.principal(s.databaseByID(s.dbID))
+	default:
+		d := s.databaseByID(s.dbID)
+		p := d.Principal(o.ExecuteAs)
+		if p == nil || p.ID != s.principal(d) && !s.may(d, "IMPERSONATE", catalog.Securable{Class: catalog.ClassPrincipal, Major: p.ID}) {
+			return nil, mserr.ImpersonateUser(o.ExecuteAs)
+		}
+		m.ExecuteAs = p.Name
+	}
+	return m, nil
+}
+
+// params resolves the parameters of a module.
+func (r *run) params(list []*syntax.Param) ([]catalog.Param, error) {
+	var out []catalog.Param
+	for i, p := range list {
+		if p.Varying || equalNames(p.Type.Name.Last(), "cursor") {
+			return nil, mserr.NotSupported("cursor parameters")
+		}
+		t, alias, table, err := r.compiler().Type(p.Type)
+		if err != nil {
+			return nil, at(asMessage(err), p)
+		}
+		c := catalog.Param{Name: p.Name, Type: t, Output: p.Output, ReadOnly: p.ReadOnly, Nullable: true}
+		if alias != nil {
+			c.Type, c.UserTypeID = alias.Type, alias.UserTypeID
+		}
+		if table != nil {
+			c.TableTypeID, c.UserTypeID = table.ObjectID, table.UserTypeID
+			if !p.ReadOnly {
+				return nil, at(mserr.ReadOnlyRequired(p.Name), p)
+			}
+		} else if p.ReadOnly {
+			return nil, at(mserr.New(346, 15, "The parameter \"%s\" can not be declared READONLY since it is not a table-valued parameter.", p.Name), p)
+		}
+		if p.Default != nil {
+			c.HasDefault, c.Default = true, syntax.Print(p.Default)
+		}
+		for _, o := range out {
+			if equalNames(o.Name, p.Name) {
+				return nil, at(mserr.DuplicateVariable(p.Name), list[i])
+			}
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// putModule creates or replaces a module: it checks permissions and what is there under the name. make gets the
+// header to use and returns the object.
+func (r *run) putModule(n *syntax.ObjectName, verb syntax.Verb, permission string, fits func(catalog.Object) bool, make func(h catalog.Header) (catalog.Object, error)) error {
+	d, schema, err := r.moduleTarget(n, permission)
+	if err != nil {
+		return err
+	}
+	name := n.Last()
+	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		old := d.Object(schema, name)
+		switch {
+		case verb == syntax.Alter && old == nil:
+			return mserr.InvalidObject(n.String())
+		case old == nil || verb == syntax.Create:
+			if err := r.mayCreate(d, permission, schema); err != nil {
+				return err
+			}
+			if d.Taken(schema, name) {
+				return mserr.ObjectExists(name)
+			}
+		case !fits(old):
+			return mserr.IncompatibleAlter(n.String())
+		case !r.mayAlter(d, old):
+			return mserr.InvalidObject(n.String())
+		}
+		h := catalog.Header{Name: name, SchemaID: d.Schema(schema).ID}
+		if old != nil {
+			h = *old.Head()
+		}
+		o, err := make(h)
+		if err != nil {
+			return err
+		}
+		return e.Put(o)
+	})
+}
+
+// createProcedure is CREATE, ALTER and CREATE OR ALTER PROCEDURE.
+func (r *run) createProcedure(st *syntax.CreateProcedureStmt) error {
+	if st.Number > 1 {
+		return mserr.NotSupported("numbered procedures")
+	}
+	if st.ForReplication {
+		return mserr.NotSupported("FOR REPLICATION")
+	}
+	if strings.HasPrefix(st.Name.Last(), "#") {
+		return mserr.NotSupported("temporary procedures")
+	}
+	u := &unit{body: st.Body, params: st.Params}
+	if err := u.check(); err != nil {
+		return inModule(err, st.Name)
+	}
+	m, err := r.module(st, st.Verb, &st.Options)
+	if err != nil {
+		return err
+	}
+	params, err := r.params(st.Params)
+	if err != nil {
+		return inModule(err, st.Name)
+	}
+	fits := func(o catalog.Object) bool { return o.Head().Kind == catalog.KindProcedure }
+	return r.putModule(st.Name, st.Verb, "CREATE PROCEDURE", fits, func(h catalog.Header) (catalog.Object, error) {
+		h.Kind = catalog.KindProcedure
+		p := &catalog.Procedure{Header: h, Params: params, Recompile: st.Options.Recompile, DefaultSchema: r.s.defaultSchema()}
+		copyModule(&p.Module, m)
+		return p, nil
+	})
+}
+
+// copyModule copies everything but what is remembered.
+func copyModule(to, from *catalog.Module) {
+	to.Text, to.AnsiNulls, to.QuotedIdentifier, to.SchemaBound, to.Encrypted = from.Text, from.AnsiNulls, from.QuotedIdentifier, from.SchemaBound, from.Encrypted
+	to.ExecuteAs, to.ExecuteAsID = from.ExecuteAs, from.ExecuteAsID
+}
+
+// inModule puts the name of the module into an error of its text.
+func inModule(err error, n *syntax.ObjectName) error {
+	e := asMessage(err)
+	e.Proc = n.Last()
+	return e
+}
+
+// createView is CREATE, ALTER and CREATE OR ALTER VIEW.
+func (r *run) createView(st *syntax.CreateViewStmt) error {
+	if st.CheckOption {
+		return mserr.NotSupported("WITH CHECK OPTION")
+	}
+	m, err := r.module(st, st.Verb, &st.Options)
+	if err != nil {
+		return err
+	}
+	cols, err := r.compiler().View(st.Name.Last(), st.Query, st.Columns, nil)
+	if err != nil {
+		return compileFailure(inModule(err, st.Name))
+	}
+	fits := func(o catalog.Object) bool { return o.Head().Kind == catalog.KindView }
+	return r.putModule(st.Name, st.Verb, "CREATE VIEW", fits, func(h catalog.Header) (catalog.Object, error) {
+		h.Kind = catalog.KindView
+		v := &catalog.View{Header: h, Columns: cols, CheckOption: st.CheckOption, DefaultSchema: r.s.defaultSchema()}
+		copyModule(&v.Module, m)
+		return v, nil
+	})
+}
+
+// createFunction is CREATE, ALTER and CREATE OR ALTER FUNCTION.
+func (r *run) createFunction(st *syntax.CreateFunctionStmt) error {
+	m, err := r.module(st, st.Verb, &st.Options)
+	if err != nil {
+		return err
+	}
+	params, err := r.params(st.Params)
+	if err != nil {
+		return inModule(err, st.Name)
+	}
+	fn := &catalog.Function{Params: params, ReturnsNullOnNull: st.Options.ReturnsNull, DefaultSchema: r.s.defaultSchema()}
+	copyModule(&fn.Module, m)
+	switch {
+	case st.Returns != nil:
+		fn.Kind = catalog.KindScalarFunction
+		t, alias, _, err := r.compiler().Type(st.Returns)
+		if err != nil {
+			return inModule(err, st.Name)
+		}
+		if fn.Returns = t; alias != nil {
+			fn.Returns = alias.Type
+		}
+	case st.Query != nil:
+		fn.Kind = catalog.KindInlineFunction
+		if fn.Columns, err = r.compiler().View(st.Name.Last(), st.Query, nil, params); err != nil {
+			return compileFailure(inModule(err, st.Name))
+		}
+	default:
+		fn.Kind = catalog.KindTableFunction
+		fn.ReturnVariable = st.TableVar
+		if fn.Table, err = r.localDefinition(st.TableVar, st.Table); err != nil {
+			return inModule(err, st.Name)
+		}
+		fn.Columns = fn.Table.Shape()
+	}
+	if st.Query == nil {
+		if err := r.checkFunction(st, fn); err != nil {
+			return inModule(err, st.Name)
+		}
+	}
+	fits := func(o catalog.Object) bool { return o.Head().Kind == fn.Kind }
+	return r.putModule(st.Name, st.Verb, "CREATE FUNCTION", fits, func(h catalog.Header) (catalog.Object, error) {
+		h.Kind = fn.Kind
+		fn.Header = h
+		return fn, nil
+	})
+}
+
+// checkFunction finds statements that a function must not have, and a missing RETURN.
+func (r *run) checkFunction(st *syntax.CreateFunctionStmt, fn *catalog.Function) error {
+	u := &unit{body: st.Body, params: st.Params, returns: fn.Returns, table: st.TableVar != "", tableVar: st.TableVar}
+	if err := u.check(); err != nil {
+		return err
+	}
+	var bad error
+	for _, s := range st.Body {
+		syntax.Inspect(s, func(n syntax.Node) bool {
+			s, ok := n.(syntax.Stmt)
+			if !ok || bad != nil {
+				return bad == nil
+			}
+			switch s := s.(type) {
+			case *syntax.BlockStmt, *syntax.IfStmt, *syntax.WhileStmt, *syntax.ReturnStmt, *syntax.BreakStmt, *syntax.ContinueStmt, *syntax.LabelStmt, *syntax.GotoStmt:
+				return true
+			case *syntax.TryStmt:
+				bad = at(mserr.SideEffect("BEGIN TRY"), s)
+			case *syntax.SelectStmt:
+				if returnsRows(s) {
+					bad = at(mserr.New(444, 16, "Select statements included within a function cannot return data to a client."), s)
+				}
+				return false
+			case *syntax.ExecStmt:
+				return false // a function or extended procedure may be called; decided when it runs
+			default:
+				if err := allowedInFunction(s); err != nil {
+					bad = at(asMessage(err), s)
+				}
+				return false
+			}
+			return false
+		})
+	}
+	if bad != nil {
+		return bad
+	}
+	if len(st.Body) == 0 || !endsInReturn(st.Body[len(st.Body)-1]) {
+		return mserr.New(455, 16, "The last statement included within a function must be a return statement.")
+	}
+	return nil
+}
+
+// endsInReturn reports RETURN, possibly inside a block.
+func endsInReturn(st syntax.Stmt) bool {
+	switch st := st.(type) {
+	case *syntax.ReturnStmt:
+		return true
+	case *syntax.BlockStmt:
+		return len(st.Body) > 0 && endsInReturn(st.Body[len(st.Body)-1])
+	}
+	return false
+}
+
+// returnsRows reports a SELECT that would send rows to the client, not one that assigns.
+func returnsRows(st *syntax.SelectStmt) bool {
+	sel, ok := st.Query.Body.(*syntax.Select)
+	if !ok {
+		return true
+	}
+	for _, item := range sel.Items {
+		if _, assigns := item.(*syntax.SelectAssign); assigns {
+			return false
+		}
+	}
+	return true
+}
+
+// createTrigger is CREATE TRIGGER. The trigger is kept, and statements that would fire it are refused.
+func (r *run) createTrigger(st *syntax.CreateTriggerStmt) error {
+	if st.Table == nil {
+		return mserr.NotSupported("DDL triggers")
+	}
+	o, d, err := r.object(st.Table)
+	if err != nil {
+		return err
+	}
+	t, ok := o.(*catalog.Table)
+	if !ok {
+		return mserr.New(8197, 16, "The object '%s' does not exist or is invalid for this operation.", st.Table.String())
+	}
+	if !r.mayAlter(d, t) {
+		return mserr.New(8197, 16, "The object '%s' does not exist or is invalid for this operation.", st.Table.String())
+	}
+	text := r.moduleText(st, st.Verb)
+	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		c := d.TableByID(t.ObjectID).Clone()
+		tr := &catalog.Trigger{Name: st.Name.Last(), Text: text, InsteadOf: st.InsteadOf, Events: st.Events}
+		replaced := false
+		for i, old := range c.Triggers {
+			if equalNames(old.Name, tr.Name) && st.Verb != syntax.Create {
+				tr.ObjectID, tr.Created, tr.Modified = old.ObjectID, old.Created, r.datetime()
+				c.Triggers[i], replaced = tr, true
+			}
+		}
+		switch {
+		case replaced:
+		case st.Verb == syntax.Alter:
+			return mserr.InvalidObject(st.Name.String())
+		case d.Taken(d.SchemaByID(c.SchemaID).Name, tr.Name):
+			return mserr.ObjectExists(tr.Name)
+		default:
+			c.Triggers = append(c.Triggers, tr)
+		}
+		return e.ReplaceTable(c, nil)
+	})
+}
+
+// switchTriggers is ENABLE and DISABLE TRIGGER of ALTER TABLE.
+func switchTriggers(t *catalog.Table, names []syntax.Ident, enable bool) error {
+	for _, n := range names {
+		found := false
+		for _, tr := range t.Triggers {
+			if equalNames(tr.Name, n.Name) {
+				tr.Disabled, found = !enable, true
+			}
+		}
+		if !found {
+			return mserr.New(15151, 16, "Cannot find the trigger '%s', because it does not exist or you do not have permission.", n.Name)
+		}
+	}
+	if len(names) == 0 {
+		for _, tr := range t.Triggers {
+			tr.Disabled = !enable
+		}
+	}
+	return nil
+}
+
+// switchTrigger is ENABLE and DISABLE TRIGGER as a statement.
+func (r *run) switchTrigger(st *syntax.TriggerStmt) error {
+	if st.Table == nil {
+		return mserr.NotSupported("DDL triggers")
+	}
+	var names []syntax.Ident
+	for _, n := range st.Names {
+		names = append(names, syntax.Ident{Name: n.Last()})
+	}
+	return r.changeTable(st.Table, "ALTER TABLE", mserr.NoSuchAlter(st.Table.String()), func(b *builder) error {
+		return switchTriggers(b.t, names, st.Enable)
+	})
+}
+
+// refreshModule is sp_refreshview and sp_refreshsqlmodule: it binds a view again.
+func (r *run) refreshModule(a arguments) (int32, error) {
+	name := a.text("viewname")
+	if name == "" {
+		name = a.text("name")
+	}
+	o, d, err := r.object(splitName(name))
+	if err != nil {
+		return 1, err
+	}
+	v, ok := o.(*catalog.View)
+	if !ok {
+		if o != nil && moduleOf(o) != nil {
+			return 0, nil // other modules are bound when they run
+		}
+		return 1, mserr.NoSuchProcObject(name, d.Name)
+	}
+	st, err := parseModule(&v.Module)
+	if err != nil {
+		return 1, err
+	}
+	def, ok := st.(*syntax.CreateViewStmt)
+	if !ok {
+		return 1, mserr.NoSuchProcObject(name, d.Name)
+	}
+	cols, err := r.compiler().View(v.Name, def.Query, def.Columns, nil)
+	if err != nil {
+		return 1, err
+	}
+	return 0, r.alter(d, func(_ *catalog.Database, e *catalog.Edit) error {
+		c := v.Clone()
+		c.Columns = cols
+		return e.Put(c)
+	})
+}

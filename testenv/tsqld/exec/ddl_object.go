@@ -1,0 +1,307 @@
+package exec
+
+import (
+	"math"
+	"strconv"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// createType is CREATE TYPE.
+func (r *run) createType(st *syntax.CreateTypeStmt) error {
+	d, schema, err := r.moduleTarget(st.Name, "CREATE TYPE")
+	if err != nil {
+		return err
+	}
+	name := st.Name.Last()
+	if err := r.mayCreate(d, "CREATE TYPE", schema); err != nil {
+		return err
+	}
+	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		if d.AliasType(schema, name) != nil || d.TableType(schema, name) != nil || types.Known(name) {
+			return mserr.New(219, 16, "The type '%s' already exists, or you do not have permission to create it.", st.Name.String())
+		}
+		id := d.Schema(schema).ID
+		if st.Table == nil {
+			t, alias, table, err := r.compiler().Type(st.From)
+			if err != nil {
+				return err
+			}
+			if alias != nil || table != nil {
+				return mserr.UnknownType(1, st.From.Name.String())
+			}
+			e.PutAlias(&catalog.AliasType{SchemaID: id, Name: name, Type: t, Nullable: st.Null != syntax.NotNull})
+			return nil
+		}
+		t, err := r.localDefinition(name, st.Table)
+		if err != nil {
+			return err
+		}
+		return e.Put(&catalog.TableType{Header: catalog.Header{SchemaID: id, Name: name, Kind: catalog.KindTableType}, Table: t})
+	})
+}
+
+// createSynonym is CREATE SYNONYM.
+func (r *run) createSynonym(st *syntax.CreateSynonymStmt) error {
+	d, schema, err := r.moduleTarget(st.Name, "CREATE SYNONYM")
+	if err != nil {
+		return err
+	}
+	if err := r.mayCreate(d, "CREATE SYNONYM", schema); err != nil {
+		return err
+	}
+	name := st.Name.Last()
+	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		if d.Taken(schema, name) {
+			return mserr.ObjectExists(name)
+		}
+		base := ""
+		for i, p := range st.Target.Parts {
+			if i > 0 {
+				base += "."
+			}
+			if p.Name != "" {
+				base += syntax.QuoteName(p.Name)
+			}
+		}
+		return e.Put(&catalog.Synonym{Header: catalog.Header{SchemaID: d.Schema(schema).ID, Name: name, Kind: catalog.KindSynonym}, Base: base})
+	})
+}
+
+// createSchema is CREATE SCHEMA.
+func (r *run) createSchema(st *syntax.CreateSchemaStmt) error {
+	s := r.s
+	d := s.databaseByID(s.dbID)
+	if !s.mayDatabase("CREATE SCHEMA") {
+		return preceded(mserr.DatabasePermission("CREATE SCHEMA", d.Name), mserr.CreateSchemaFailed())
+	}
+	owner := s.principal(d)
+	name := st.Name.Name
+	if st.Authorization.Name != "" {
+		p := d.Principal(st.Authorization.Name)
+		if p == nil {
+			return preceded(mserr.CannotFind("find", "user", st.Authorization.Name), mserr.CreateSchemaFailed())
+		}
+		owner = p.ID
+		if name == "" {
+			name = p.Name
+		}
+	}
+	err := r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		if d.Schema(name) != nil {
+			return preceded(mserr.ObjectExists(name), mserr.CreateSchemaFailed())
+		}
+		e.AddSchema(name, owner)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	before := r.f.schema
+	r.f.schema = name
+	defer func() { r.f.schema = before }()
+	for _, el := range st.Elements {
+		if err := r.define(el); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// alterSchema is ALTER SCHEMA ... TRANSFER.
+func (r *run) alterSchema(st *syntax.AlterSchemaStmt) error {
+	if st.Class == "TYPE" {
+		return mserr.NotSupported("ALTER SCHEMA TRANSFER of a type")
+	}
+	o, d, err := r.object(st.Object)
+	if err != nil {
+		return err
+	}
+	if o == nil || !r.mayAlter(d, o) {
+		return mserr.CannotFind("find", "object", st.Object.Last())
+	}
+	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		sc := d.Schema(st.Name.Name)
+		if sc == nil {
+			return mserr.CannotFind("alter", "schema", st.Name.Name)
+		}
+		if d.Taken(sc.Name, o.Head().Name) {
+			return mserr.New(15530, 16, "The object with name \"%s\" already exists.", o.Head().Name)
+		}
+		return r.moveObject(e, d.ObjectByID(o.Head().ObjectID), func(h *catalog.Header) { h.SchemaID = sc.ID })
+	})
+}
+
+// moveObject changes the header of an object: its schema or name.
+func (r *run) moveObject(e *catalog.Edit, o catalog.Object, change func(h *catalog.Header)) error {
+	switch o := o.(type) {
+	case *catalog.Table:
+		c := o.Clone()
+		change(&c.Header)
+		return e.ReplaceTable(c, nil)
+	case *catalog.View:
+		c := o.Clone()
+		change(&c.Header)
+		return e.Put(c)
+	case *catalog.Procedure:
+		c := o.Clone()
+		change(&c.Header)
+		return e.Put(c)
+	case *catalog.Function:
+		c := o.Clone()
+		change(&c.Header)
+		return e.Put(c)
+	case *catalog.Sequence:
+		c := o.Clone()
+		change(&c.Header)
+		return e.Put(c)
+	case *catalog.Synonym:
+		c := *o
+		change(&c.Header)
+		return e.Put(&c)
+	case *catalog.TableType:
+		c := *o
+		change(&c.Header)
+		return e.Put(&c)
+	}
+	return mserr.NotSupported("moving this kind of object")
+}
+
+// sequence is CREATE and ALTER SEQUENCE.
+func (r *run) sequence(st *syntax.SequenceStmt) error {
+	if st.Verb == syntax.Alter {
+		return r.alterSequence(st)
+	}
+	d, schema, err := r.moduleTarget(st.Name, "CREATE SEQUENCE")
+	if err != nil {
+		return err
+	}
+	if err := r.mayCreate(d, "CREATE SEQUENCE", schema); err != nil {
+		return err
+	}
+	name := st.Name.Last()
+	q := &catalog.Sequence{Type: types.BigIntType, Increment: 1, Cache: 50}
+	q.Name, q.Kind = name, catalog.KindSequence
+	if st.Type != nil {
+		t, alias, _, err := r.compiler().Type(st.Type)
+		if err != nil {
+			return err
+		}
+		if q.Type = t; alias != nil {
+			q.Type, q.UserTypeID = alias.Type, alias.UserTypeID
+		}
+	}
+	if q.Type.ID == types.Bit || !q.Type.IsInteger() && (q.Type.ID != types.Decimal || q.Type.Scale != 0) {
+		return mserr.New(11702, 16, "The sequence object '%s' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, or any user-defined data type that is based on one of the above integer data types.", name)
+	}
+	q.Min, q.Max = integerRange(q.Type)
+	if err := sequenceBounds(q, st); err != nil {
+		return err
+	}
+	q.Start = q.Min
+	if q.Increment < 0 {
+		q.Start = q.Max
+	}
+	if st.StartWith != "" {
+		if q.Start, err = strconv.ParseInt(st.StartWith, 10, 64); err != nil {
+			return mserr.NumberOutOfRange(st.StartWith)
+		}
+	}
+	if q.Start < q.Min || q.Start > q.Max {
+		return mserr.New(11703, 16, "The start value for sequence object '%s' must be between the minimum and maximum value of the sequence object.", name)
+	}
+	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		if d.Taken(schema, name) {
+			return mserr.ObjectExists(name)
+		}
+		q.SchemaID = d.Schema(schema).ID
+		err := e.Put(q)
+		r.s.inst.resetCounter(counterKey{database: d.ID, object: q.ObjectID})
+		return err
+	})
+}
+
+// sequenceBounds reads the options that CREATE and ALTER SEQUENCE share.
+func sequenceBounds(q *catalog.Sequence, st *syntax.SequenceStmt) error {
+	low, high := integerRange(q.Type)
+	for _, o := range []struct {
+		text string
+		to   *int64
+	}{{st.Step, &q.Increment}, {st.Min, &q.Min}, {st.Max, &q.Max}} {
+		if o.text == "" {
+			continue
+		}
+		n, err := strconv.ParseInt(o.text, 10, 64)
+		if err != nil || n < low && o.to != &q.Increment || n > high {
+			return mserr.NumberOutOfRange(o.text)
+		}
+		*o.to = n
+	}
+	if st.NoMin {
+		q.Min = low
+	}
+	if st.NoMax {
+		q.Max = high
+	}
+	if q.Increment == 0 {
+		return mserr.New(11700, 16, "The increment for sequence object '%s' cannot be zero.", q.Name)
+	}
+	if q.Min >= q.Max {
+		return mserr.New(11705, 16, "The minimum value for sequence object '%s' must be less than its maximum value.", q.Name)
+	}
+	if st.Cycle {
+		q.Cycle = true
+	}
+	if st.NoCycle {
+		q.Cycle = false
+	}
+	if st.NoCache {
+		q.Cache = 0
+	}
+	if st.Cache != "" {
+		n, err := strconv.Atoi(st.Cache)
+		if err != nil || n < 1 || n > math.MaxInt32 {
+			return mserr.New(11706, 16, "The cache size for sequence object '%s' must be greater than 0.", q.Name)
+		}
+		q.Cache = n
+	}
+	return nil
+}
+
+// alterSequence is ALTER SEQUENCE.
+func (r *run) alterSequence(st *syntax.SequenceStmt) error {
+	o, d, err := r.object(st.Name)
+	if err != nil {
+		return err
+	}
+	q, ok := o.(*catalog.Sequence)
+	if !ok || !r.mayAlter(d, q) {
+		return mserr.NotSequence(st.Name.String())
+	}
+	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		now, ok := d.ObjectByID(q.ObjectID).(*catalog.Sequence)
+		if !ok {
+			return mserr.NotSequence(st.Name.String())
+		}
+		c := now.Clone()
+		if err := sequenceBounds(c, st); err != nil {
+			return err
+		}
+		if st.Restart {
+			if st.StartWith != "" {
+				if c.Start, err = strconv.ParseInt(st.StartWith, 10, 64); err != nil {
+					return mserr.NumberOutOfRange(st.StartWith)
+				}
+			}
+			r.s.inst.setCounter(counterKey{database: d.ID, object: c.ObjectID}, counter{last: c.Start})
+			if _, err := r.s.conn.Exec(r.ctx, "UPDATE "+d.SQLName()+"."+catalog.SequenceTable+" SET current = ?2, used = 0 WHERE object_id = ?1",
+				[]types.Value{int64(c.ObjectID), c.Start}); err != nil {
+				return err
+			}
+		}
+		return e.Put(c)
+	})
+}

@@ -1,0 +1,184 @@
+package exec
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// allOn is what GRANT ALL means on each kind of object (documentation: GRANT, "ALL").
+var allOn = map[catalog.Kind][]string{
+	catalog.KindTable:          {"SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES"},
+	catalog.KindView:           {"SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES"},
+	catalog.KindProcedure:      {"EXECUTE"},
+	catalog.KindScalarFunction: {"EXECUTE", "REFERENCES"},
+	catalog.KindInlineFunction: {"SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES"},
+	catalog.KindTableFunction:  {"SELECT", "REFERENCES"},
+}
+
+// allOnDatabase is what GRANT ALL means on a database.
+var allOnDatabase = []string{"BACKUP DATABASE", "BACKUP LOG", "CREATE DATABASE", "CREATE DEFAULT", "CREATE FUNCTION", "CREATE PROCEDURE", "CREATE RULE", "CREATE TABLE", "CREATE VIEW"}
+
+// objectPermissions, schemaPermissions and so on are the permissions that exist on each class of securable here.
+var (
+	objectPermissions    = []string{"SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES", "EXECUTE", "ALTER", "CONTROL", "TAKE OWNERSHIP", "VIEW DEFINITION", "VIEW CHANGE TRACKING", "UNMASK"}
+	schemaPermissions    = append([]string{"CREATE SEQUENCE"}, objectPermissions...)
+	typePermissions      = []string{"CONTROL", "EXECUTE", "REFERENCES", "TAKE OWNERSHIP", "VIEW DEFINITION"}
+	principalPermissions = []string{"IMPERSONATE", "ALTER", "CONTROL", "VIEW DEFINITION", "TAKE OWNERSHIP"}
+)
+
+// permission is GRANT, DENY and REVOKE.
+func (r *run) permission(st *syntax.PermissionStmt) error {
+	s := r.s
+	if st.As.Name != "" {
+		return mserr.NotSupported("%s ... AS", st.Action)
+	}
+	d := s.databaseByID(s.dbID)
+	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		on, kind, err := r.securable(d, st)
+		if err != nil {
+			return err
+		}
+		if !r.mayGrant(d, on) {
+			return mserr.CannotFind("find", "object", securableName(st))
+		}
+		for _, to := range st.To {
+			p := d.Principal(to.Name)
+			if p == nil {
+				return mserr.CannotFind("find", "user", to.Name)
+			}
+			if p.ID == catalog.PrincipalDBO || p.Fixed || p.ID == catalog.PrincipalSys || p.ID == catalog.PrincipalInformationSchema {
+				return mserr.New(4617, 16, "Cannot grant, deny, or revoke permissions to sa, dbo, entity owner, information_schema, sys, or yourself.").WithState(1)
+			}
+			for _, perm := range st.Permissions {
+				if err := r.setPermission(e, st, perm, p.ID, on, kind); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// securableName is the name behind ON, for messages.
+func securableName(st *syntax.PermissionStmt) string {
+	if st.On == nil {
+		return "database"
+	}
+	return st.On.Last()
+}
+
+// securable resolves what stands behind ON; kind is that of an object.
+func (r *run) securable(d *catalog.Database, st *syntax.PermissionStmt) (catalog.Securable, catalog.Kind, error) {
+	if st.On == nil {
+		return catalog.Securable{Class: catalog.ClassDatabase}, "", nil
+	}
+	name := st.On.Last()
+	switch st.Class {
+	case "DATABASE":
+		if !equalNames(name, d.Name) {
+			return catalog.Securable{}, "", mserr.CannotFind("find", "database", name)
+		}
+		return catalog.Securable{Class: catalog.ClassDatabase}, "", nil
+	case "SCHEMA":
+		if sc := d.Schema(name); sc != nil {
+			return catalog.Securable{Class: catalog.ClassSchema, Major: sc.ID}, "", nil
+		}
+		return catalog.Securable{}, "", mserr.CannotFind("find", "schema", name)
+	case "USER", "ROLE":
+		if p := d.Principal(name); p != nil {
+			return catalog.Securable{Class: catalog.ClassPrincipal, Major: p.ID}, "", nil
+		}
+		return catalog.Securable{}, "", mserr.CannotFind("find", strings.ToLower(st.Class), name)
+	case "TYPE":
+		for _, schema := range r.schemas(d, st.On.Schema()) {
+			if tt := d.TableType(schema, name); tt != nil {
+				return catalog.Securable{Class: catalog.ClassType, Major: tt.UserTypeID}, "", nil
+			}
+			if a := d.AliasType(schema, name); a != nil {
+				return catalog.Securable{Class: catalog.ClassType, Major: a.UserTypeID}, "", nil
+			}
+		}
+		return catalog.Securable{}, "", mserr.CannotFind("find", "type", name)
+	case "DATABASE SCOPED CREDENTIAL":
+		if c := d.Credential(name); c != nil {
+			return catalog.Securable{Class: catalog.ClassCredential, Major: c.ID}, "", nil
+		}
+		return catalog.Securable{}, "", mserr.CannotFind("find", "credential", name)
+	case "", "OBJECT":
+		for _, schema := range r.schemas(d, st.On.Schema()) {
+			if o := d.Object(schema, name); o != nil {
+				return catalog.Securable{Class: catalog.ClassObject, Major: int(o.Head().ObjectID)}, o.Head().Kind, nil
+			}
+		}
+		return catalog.Securable{}, "", mserr.CannotFind("find", "object", name)
+	}
+	return catalog.Securable{}, "", mserr.NotSupported("%s ON %s", st.Action, st.Class)
+}
+
+// mayGrant reports whether the session may give permissions on a securable.
+func (r *run) mayGrant(d *catalog.Database, on catalog.Securable) bool {
+	return r.s.may(d, "CONTROL", on) || r.s.may(d, "CONTROL", catalog.Securable{Class: catalog.ClassDatabase})
+}
+
+// setPermission applies one permission for one principal.
+func (r *run) setPermission(e *catalog.Edit, st *syntax.PermissionStmt, perm *syntax.Permission, grantee int, on catalog.Securable, kind catalog.Kind) error {
+	names := []string{perm.Name}
+	if perm.Name == "ALL" || perm.Name == "ALL PRIVILEGES" {
+		if names = allOn[kind]; on.Class == catalog.ClassDatabase {
+			names = allOnDatabase
+		}
+	}
+	for _, name := range names {
+		if name == "EXEC" {
+			name = "EXECUTE"
+		}
+		if !permissionExists(name, on.Class) {
+			return mserr.New(102, 15, "Incorrect syntax near '%s'.", perm.Name)
+		}
+		columns := perm.Columns
+		if len(columns) == 0 {
+			columns = st.Columns
+		}
+		if len(columns) > 0 {
+			return mserr.NotSupported("permissions on columns")
+		}
+		p := catalog.Permission{Securable: on, Grantee: grantee, Grantor: catalog.PrincipalDBO, Name: name}
+		switch st.Action {
+		case "GRANT":
+			if p.State = 'G'; st.WithGrantOption {
+				p.State = 'W'
+			}
+			e.SetPermission(p)
+		case "DENY":
+			p.State = 'D'
+			e.SetPermission(p)
+		default:
+			if st.GrantOptionFor {
+				p.State = 'G'
+				e.SetPermission(p)
+				continue
+			}
+			e.Revoke(p)
+		}
+	}
+	return nil
+}
+
+// permissionExists reports whether a permission can be granted on a class of securable.
+func permissionExists(name string, class catalog.Class) bool {
+	switch class {
+	case catalog.ClassObject:
+		return slices.Contains(objectPermissions, name)
+	case catalog.ClassSchema:
+		return slices.Contains(schemaPermissions, name)
+	case catalog.ClassType:
+		return slices.Contains(typePermissions, name)
+	case catalog.ClassPrincipal:
+		return slices.Contains(principalPermissions, name)
+	}
+	return true
+}

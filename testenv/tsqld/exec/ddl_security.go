@@ -1,0 +1,509 @@
+package exec
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// master is the database that holds logins.
+func (s *Session) master() *catalog.Database { return s.databaseByID(catalog.DatabaseMaster) }
+
+// findLogin finds a login as this session sees it.
+func (s *Session) findLogin(name string) *catalog.Login {
+	return s.inst.catalog.Snapshot().Login(name)
+}
+
+// option finds an option by name; nil if it was not written.
+func option(opts []*syntax.Option, name string) *syntax.Option {
+	for _, o := range opts {
+		if o.Name == name {
+			return o
+		}
+	}
+	return nil
+}
+
+// optionName is the identifier that an option is set to; "" without it.
+func optionName(opts []*syntax.Option, name string) string {
+	o := option(opts, name)
+	if o == nil || o.Value == nil {
+		return ""
+	}
+	if ref, ok := o.Value.(*syntax.ColumnRef); ok {
+		return ref.Column()
+	}
+	return wordOf(o.Value)
+}
+
+// secret is the password of a CREATE LOGIN or USER.
+func (r *run) secret(e syntax.Expr) (string, error) {
+	v, err := r.value(e, types.NVarCharOf(128))
+	if err != nil {
+		return "", err
+	}
+	s, _ := v.(string)
+	return s, nil
+}
+
+// login is CREATE and ALTER LOGIN.
+func (r *run) login(st *syntax.LoginStmt) error {
+	s := r.s
+	switch {
+	case st.From != "":
+		return mserr.NotSupported("logins FROM %s", st.From)
+	case st.Hashed:
+		return mserr.NotSupported("PASSWORD ... HASHED")
+	case st.AddCredential.Name != "" || st.DropCredential.Name != "":
+		return mserr.NotSupported("credentials of logins")
+	}
+	own := st.Verb == syntax.Alter && equalNames(st.Name.Name, s.login.name) && st.OldPassword != nil
+	if !own && !s.serverRole("securityadmin") {
+		if st.Verb == syntax.Alter {
+			return mserr.CannotFind("alter", "login", st.Name.Name)
+		}
+		return mserr.ActionPermission()
+	}
+	return r.alter(s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
+		old := s.findLogin(st.Name.Name)
+		var l *catalog.Login
+		switch {
+		case st.Verb == syntax.Create && old != nil:
+			return mserr.LoginExists(st.Name.Name)
+		case st.Verb == syntax.Create:
+			if st.Password == nil {
+				return mserr.SyntaxKeyword("LOGIN")
+			}
+			l = &catalog.Login{Name: st.Name.Name, DefaultDatabase: "master"}
+			if o := option(st.Options, "SID"); o != nil {
+				v, err := r.value(o.Value, types.VarBinaryOf(85))
+				if err != nil {
+					return err
+				}
+				l.SID, _ = v.([]byte)
+				if s.inst.catalog.Snapshot().LoginBySID(l.SID) != nil {
+					return mserr.New(15433, 16, "Supplied parameter sid is in use.")
+				}
+			}
+		case old == nil:
+			return mserr.CannotFind("alter", "login", st.Name.Name)
+		default:
+			l = old.Clone()
+		}
+		if st.OldPassword != nil {
+			was, err := r.secret(st.OldPassword)
+			if err != nil {
+				return err
+			}
+			if !catalog.CheckPassword(l.PasswordHash, was) {
+				return mserr.CannotFind("alter", "login", st.Name.Name)
+			}
+		}
+		if st.Password != nil {
+			p, err := r.secret(st.Password)
+			if err != nil {
+				return err
+			}
+			l.PasswordHash = catalog.HashPassword(p)
+		}
+		if n := optionName(st.Options, "DEFAULT_DATABASE"); n != "" {
+			if s.database(n) == nil {
+				return mserr.NoDatabase(n)
+			}
+			l.DefaultDatabase = n
+		}
+		if n := optionName(st.Options, "NAME"); n != "" {
+			if s.findLogin(n) != nil {
+				return mserr.LoginExists(n)
+			}
+			l.Name = n
+		}
+		switch {
+		case st.Enable:
+			l.Disabled = false
+		case st.Disable:
+			l.Disabled = true
+		}
+		return e.PutLogin(l)
+	})
+}
+
+// dropLogin is DROP LOGIN.
+func (r *run) dropLogin(st *syntax.DropStmt, name string) error {
+	s := r.s
+	l := s.findLogin(name)
+	if l == nil || !s.serverRole("securityadmin") {
+		if l == nil && st.IfExists {
+			return nil
+		}
+		return mserr.CannotFind("drop", "login", name)
+	}
+	if bytes.Equal(l.SID, catalog.SAID) {
+		return mserr.CannotFind("drop", "login", name)
+	}
+	for _, o := range s.inst.allSessions() {
+		if bytes.Equal(o.original.sid, l.SID) {
+			return mserr.LoginInUse(name)
+		}
+	}
+	for _, d := range s.inst.catalog.Snapshot().Databases() {
+		if bytes.Equal(d.OwnerID, l.SID) {
+			return mserr.New(15174, 16, "Login '%s' owns one or more database(s). Change the owner of the database(s) before dropping the login.", name)
+		}
+	}
+	return r.alter(s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
+		e.DropLogin(l)
+		return nil
+	})
+}
+
+// user is CREATE and ALTER USER.
+func (r *run) user(st *syntax.UserStmt) error {
+	s := r.s
+	if st.From != "" {
+		return mserr.NotSupported("users FROM %s", st.From)
+	}
+	d := s.databaseByID(s.dbID)
+	if !s.mayDatabase("ALTER ANY USER") {
+		if st.Verb == syntax.Alter {
+			return mserr.CannotFind("alter", "user", st.Name.Name)
+		}
+		return mserr.ActionPermission()
+	}
+	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		old := d.Principal(st.Name.Name)
+		var p *catalog.Principal
+		if st.Verb == syntax.Create {
+			if old != nil {
+				return mserr.PrincipalExists(st.Name.Name)
+			}
+			p = &catalog.Principal{Name: st.Name.Name, Type: "S", DefaultSchema: "dbo"}
+			if st.Password == nil && !st.WithoutLogin {
+				login := st.Login.Name
+				if login == "" {
+					login = st.Name.Name
+				}
+				if err := r.linkLogin(d, p, login); err != nil {
+					return err
+				}
+			}
+		} else {
+			if old == nil || old.IsRole() {
+				return mserr.CannotFind("alter", "user", st.Name.Name)
+			}
+			p = old.Clone()
+			if st.Login.Name != "" {
+				if err := r.linkLogin(d, p, st.Login.Name); err != nil {
+					return err
+				}
+			}
+		}
+		if st.Password != nil {
+			text, err := r.secret(st.Password)
+			if err != nil {
+				return err
+			}
+			p.PasswordHash = catalog.HashPassword(text)
+		}
+		if n := optionName(st.Options, "DEFAULT_SCHEMA"); n != "" {
+			p.DefaultSchema = n
+		}
+		if n := optionName(st.Options, "NAME"); n != "" {
+			if d.Principal(n) != nil {
+				return mserr.PrincipalExists(n)
+			}
+			p.Name = n
+		}
+		e.PutPrincipal(p)
+		if st.Verb == syntax.Create {
+			e.SetPermission(catalog.Permission{Grantee: p.ID, Grantor: catalog.PrincipalDBO, Name: "CONNECT", State: 'G'})
+		}
+		return nil
+	})
+}
+
+// linkLogin gives a user the security id of a login.
+func (r *run) linkLogin(d *catalog.Database, p *catalog.Principal, name string) error {
+	l := r.s.findLogin(name)
+	if l == nil {
+		return mserr.InvalidLogin(name)
+	}
+	if o := d.UserOf(l.SID); o != nil && o.ID != p.ID {
+		return mserr.LoginHasUser()
+	}
+	p.SID = l.SID
+	return nil
+}
+
+// dropPrincipal is DROP USER and DROP ROLE.
+func (r *run) dropPrincipal(st *syntax.DropStmt, name string) error {
+	s := r.s
+	d := s.databaseByID(s.dbID)
+	kind := strings.ToLower(st.Kind)
+	permission := "ALTER ANY USER"
+	if kind == "role" {
+		permission = "ALTER ANY ROLE"
+	}
+	p := d.Principal(name)
+	if p == nil || p.IsRole() != (kind == "role") || !s.mayDatabase(permission) {
+		if p == nil && st.IfExists {
+			return nil
+		}
+		return mserr.CannotFind("drop", kind, name)
+	}
+	if p.Fixed || p.ID <= catalog.PrincipalSys {
+		return mserr.New(15150, 16, "Cannot drop the %s '%s'.", kind, name)
+	}
+	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		for _, sc := range d.Schemas() {
+			if sc.OwnerID == p.ID {
+				return mserr.PrincipalOwnsSchema()
+			}
+		}
+		for _, m := range d.Memberships() {
+			if m.Role == p.ID {
+				return mserr.RoleHasMembers()
+			}
+		}
+		e.DropPrincipal(p)
+		return nil
+	})
+}
+
+// role is CREATE and ALTER ROLE.
+func (r *run) role(st *syntax.RoleStmt) error {
+	s := r.s
+	if st.Server {
+		return r.serverRole(st)
+	}
+	d := s.databaseByID(s.dbID)
+	if st.Verb == syntax.Create {
+		if !s.mayDatabase("CREATE ROLE") {
+			return mserr.ActionPermission()
+		}
+		return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+			if d.Principal(st.Name.Name) != nil {
+				return mserr.PrincipalExists(st.Name.Name)
+			}
+			owner := s.principal(d)
+			if st.Authorization.Name != "" {
+				o := d.Principal(st.Authorization.Name)
+				if o == nil {
+					return mserr.CannotFind("find", "principal", st.Authorization.Name)
+				}
+				owner = o.ID
+			}
+			e.PutPrincipal(&catalog.Principal{Name: st.Name.Name, Type: "R", OwnerID: owner})
+			return nil
+		})
+	}
+	role := d.Principal(st.Name.Name)
+	if role == nil || !role.IsRole() || !s.mayDatabase("ALTER ANY ROLE") && !s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassPrincipal, Major: role.ID}) {
+		return mserr.CannotFind("alter", "role", st.Name.Name)
+	}
+	switch {
+	case st.AddMember.Name != "":
+		return r.member(d, role, st.AddMember.Name, true)
+	case st.DropMember.Name != "":
+		return r.member(d, role, st.DropMember.Name, false)
+	}
+	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		if d.Principal(st.NewName.Name) != nil {
+			return mserr.PrincipalExists(st.NewName.Name)
+		}
+		c := role.Clone()
+		c.Name = st.NewName.Name
+		e.PutPrincipal(c)
+		return nil
+	})
+}
+
+// member puts a principal into a role or takes it out.
+func (r *run) member(d *catalog.Database, role *catalog.Principal, name string, add bool) error {
+	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		p := d.Principal(name)
+		verb := "add"
+		if !add {
+			verb = "drop"
+		}
+		if p == nil {
+			return mserr.CannotFind(verb, "principal", name)
+		}
+		if p.ID == catalog.PrincipalDBO || role.ID == catalog.PrincipalPublic {
+			return mserr.New(15405, 16, "Cannot use the special principal '%s'.", p.Name)
+		}
+		if !add {
+			e.DropMember(role.ID, p.ID)
+			return nil
+		}
+		if p.ID == role.ID || d.IsMember(role.ID, p.ID) {
+			return mserr.New(15413, 16, "Cannot make a role a member of itself.")
+		}
+		e.AddMember(role.ID, p.ID)
+		return nil
+	})
+}
+
+// serverRole is ALTER SERVER ROLE.
+func (r *run) serverRole(st *syntax.RoleStmt) error {
+	s := r.s
+	name := catalog.Fold(st.Name.Name)
+	if st.Verb == syntax.Create || st.NewName.Name != "" {
+		return mserr.NotSupported("user-defined server roles")
+	}
+	if !slices.Contains(serverRoles, name) || !s.sysadmin() {
+		return mserr.CannotFind("alter", "server role", st.Name.Name)
+	}
+	who := st.AddMember.Name + st.DropMember.Name
+	l := s.findLogin(who)
+	if l == nil {
+		return mserr.CannotFind("add", "principal", who)
+	}
+	return r.alter(s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
+		c := l.Clone()
+		c.Roles = slices.DeleteFunc(c.Roles, func(o string) bool { return o == name })
+		if st.AddMember.Name != "" {
+			c.Roles = append(c.Roles, name)
+		}
+		return e.PutLogin(c)
+	})
+}
+
+// addRoleMember is sp_addrolemember.
+func (r *run) addRoleMember(a arguments) (int32, error) { return r.memberProc(a, true) }
+
+// dropRoleMember is sp_droprolemember.
+func (r *run) dropRoleMember(a arguments) (int32, error) { return r.memberProc(a, false) }
+
+// memberProc is the body of both.
+func (r *run) memberProc(a arguments, add bool) (int32, error) {
+	d := r.s.databaseByID(r.s.dbID)
+	role := d.Principal(a.text("rolename"))
+	if role == nil || !role.IsRole() || !r.s.mayDatabase("ALTER ANY ROLE") {
+		return 1, mserr.CannotFind("alter", "role", a.text("rolename"))
+	}
+	return 0, r.member(d, role, a.text("membername"), add)
+}
+
+// credential is CREATE and ALTER DATABASE SCOPED CREDENTIAL. The secret is read and forgotten.
+func (r *run) credential(st *syntax.CredentialStmt) error {
+	s := r.s
+	if !st.Scoped {
+		return mserr.NotSupported("server credentials")
+	}
+	d := s.databaseByID(s.dbID)
+	if !s.mayDatabase("CONTROL") {
+		return mserr.ActionPermission()
+	}
+	v, err := r.value(st.Identity, types.NVarCharOf(4000))
+	if err != nil {
+		return err
+	}
+	identity, _ := v.(string)
+	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		old := d.Credential(st.Name.Name)
+		switch {
+		case st.Verb == syntax.Create && old != nil:
+			return mserr.New(15530-67, 16, "A credential with name \"%s\" already exists.", st.Name.Name)
+		case st.Verb == syntax.Alter && old == nil:
+			return mserr.CannotFind("alter", "credential", st.Name.Name)
+		}
+		c := &catalog.Credential{Name: st.Name.Name, Identity: identity}
+		if old != nil {
+			c.ID, c.Created = old.ID, old.Created
+		}
+		e.PutCredential(c)
+		return nil
+	})
+}
+
+// dropCredential is DROP DATABASE SCOPED CREDENTIAL.
+func (r *run) dropCredential(st *syntax.DropStmt, name string) error {
+	s := r.s
+	d := s.databaseByID(s.dbID)
+	c := d.Credential(name)
+	if c == nil || !s.mayDatabase("CONTROL") {
+		if c == nil && st.IfExists {
+			return nil
+		}
+		return mserr.CannotFind("drop", "credential", name)
+	}
+	return r.alter(d, func(_ *catalog.Database, e *catalog.Edit) error {
+		e.DropCredential(c)
+		return nil
+	})
+}
+
+// alterAuthorization is ALTER AUTHORIZATION.
+func (r *run) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
+	s := r.s
+	name := st.Name.Last()
+	if st.Class == "DATABASE" {
+		d := s.database(name)
+		l := s.findLogin(st.Principal.Name)
+		switch {
+		case d == nil || !s.ownsDatabase(d):
+			return mserr.CannotFind("find", "database", name)
+		case l == nil:
+			return mserr.CannotFind("find", "principal", st.Principal.Name)
+		}
+		return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+			e.SetOwner(l.SID)
+			dbo := d.PrincipalByID(catalog.PrincipalDBO).Clone()
+			dbo.SID = l.SID
+			e.PutPrincipal(dbo)
+			return nil
+		})
+	}
+	d := s.databaseByID(s.dbID)
+	owner := 0
+	if !st.SchemaOwner {
+		p := d.Principal(st.Principal.Name)
+		if p == nil {
+			return mserr.CannotFind("find", "principal", st.Principal.Name)
+		}
+		owner = p.ID
+	}
+	if !s.mayDatabase("CONTROL") {
+		return mserr.ActionPermission()
+	}
+	switch st.Class {
+	case "SCHEMA":
+		return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+			sc := d.Schema(name)
+			if sc == nil {
+				return mserr.CannotFind("find", "schema", name)
+			}
+			e.SetSchemaOwner(sc, owner)
+			return nil
+		})
+	case "ROLE":
+		return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+			p := d.Principal(name)
+			if p == nil || !p.IsRole() {
+				return mserr.CannotFind("find", "role", name)
+			}
+			c := p.Clone()
+			c.OwnerID = owner
+			e.PutPrincipal(c)
+			return nil
+		})
+	case "", "OBJECT":
+		o, d, err := r.object(st.Name)
+		if err != nil {
+			return err
+		}
+		if o == nil {
+			return mserr.CannotFind("find", "object", name)
+		}
+		return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+			return r.moveObject(e, d.ObjectByID(o.Head().ObjectID), func(h *catalog.Header) { h.OwnerID = owner })
+		})
+	}
+	return mserr.NotSupported("ALTER AUTHORIZATION ON %s", st.Class)
+}

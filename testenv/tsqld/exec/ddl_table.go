@@ -1,0 +1,686 @@
+package exec
+
+import (
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// createTable is CREATE TABLE.
+func (r *run) createTable(st *syntax.CreateTableStmt) error {
+	if err := tableOptions(st.Options); err != nil {
+		return err
+	}
+	name := st.Name.Last()
+	if strings.HasPrefix(name, "##") {
+		return mserr.NotSupported("global temporary tables")
+	}
+	if strings.HasPrefix(name, "#") {
+		return r.createTempTable(st, name)
+	}
+	d, schema, err := r.target(st.Name)
+	if err != nil {
+		return err
+	}
+	if err := r.mayCreate(d, "CREATE TABLE", schema); err != nil {
+		return err
+	}
+	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		if d.Taken(schema, name) {
+			return mserr.ObjectExists(name)
+		}
+		t := &catalog.Table{Header: catalog.Header{Name: name, SchemaID: d.Schema(schema).ID}}
+		b := &builder{r: r, d: d, e: e, t: t, sc: schema, label: name}
+		if err := b.define(st.Def); err != nil {
+			return err
+		}
+		if len(t.Columns) == 0 {
+			return mserr.New(1701+18999, 15, "A table must have at least one column.")
+		}
+		e.AddTable(t)
+		r.s.inst.resetCounter(counterKey{database: d.ID, object: t.ObjectID})
+		return nil
+	})
+}
+
+// tableOptions refuses what CREATE TABLE ... WITH asks for and the server does not do.
+func tableOptions(opts []*syntax.Option) error {
+	for _, o := range opts {
+		switch o.Name {
+		case "DATA_COMPRESSION", "XML_COMPRESSION":
+		default:
+			return mserr.NotSupported("CREATE TABLE WITH (%s)", o.Name)
+		}
+	}
+	return nil
+}
+
+// createTempTable is CREATE TABLE #name.
+func (r *run) createTempTable(st *syntax.CreateTableStmt, name string) error {
+	s := r.s
+	if r.inFunction {
+		return mserr.New(2772, 16, "Cannot access temporary tables from within a function.")
+	}
+	if s.temps[catalog.Fold(name)] != nil && !r.shadows(name) {
+		return mserr.ObjectExists(name)
+	}
+	t, err := r.shape(st, func() (*catalog.Table, error) { return r.localDefinition(name, st.Def) })
+	if err != nil {
+		return err
+	}
+	return r.localChange(func() error { return s.createTemp(r.ctx, t) })
+}
+
+// localDefinition makes the definition of a temporary table or table variable.
+func (r *run) localDefinition(name string, def *syntax.TableDef) (*catalog.Table, error) {
+	d := r.s.databaseByID(r.s.dbID)
+	t := &catalog.Table{
+		Header:    catalog.Header{Name: name, SchemaID: catalog.SchemaDBO, Kind: catalog.KindTable, Created: r.datetime(), Modified: r.datetime()},
+		Temporary: true,
+	}
+	t.SQLName = localName(name, r.f.level)
+	b := &builder{r: r, d: d, t: t, label: name}
+	if err := b.define(def); err != nil {
+		return nil, err
+	}
+	t.ObjectID = newLocalID()
+	catalog.Number(t)
+	return t, nil
+}
+
+// alterTable is ALTER TABLE.
+func (r *run) alterTable(st *syntax.AlterTableStmt) error {
+	name := st.Table.Last()
+	if strings.HasPrefix(name, "#") {
+		return r.alterTemp(st, name)
+	}
+	o, d, err := r.object(st.Table)
+	if err != nil {
+		return err
+	}
+	t, ok := o.(*catalog.Table)
+	if !ok {
+		return mserr.NoSuchAlter(st.Table.String())
+	}
+	if !r.mayAlter(d, t) {
+		return mserr.NoSuchAlter(st.Table.String())
+	}
+	schema := d.SchemaByID(t.SchemaID).Name
+	err = r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
+		old := d.TableByID(t.ObjectID)
+		if old == nil {
+			return mserr.NoSuchAlter(st.Table.String())
+		}
+		b := &builder{r: r, d: d, e: e, t: old.Clone(), sc: schema, label: old.Name}
+		fill, err := r.alterAction(b, old, st.Action)
+		if err != nil {
+			return err
+		}
+		t = b.t
+		return e.ReplaceTable(b.t, fill)
+	})
+	return r.definitionError("ALTER TABLE", d, t, err)
+}
+
+// alterAction changes b.t as an action says, and answers what new or changed columns hold.
+func (r *run) alterAction(b *builder, old *catalog.Table, action syntax.AlterTableAction) (map[int]catalog.Fill, error) {
+	switch a := action.(type) {
+	case *syntax.AlterAdd:
+		return r.addItems(b, old, a)
+	case *syntax.AlterDrop:
+		return nil, r.dropItems(b, a)
+	case *syntax.AlterColumn:
+		return r.alterColumn(b, a)
+	case *syntax.AlterCheck:
+		return nil, r.switchConstraints(b, a)
+	case *syntax.AlterTrigger:
+		return nil, switchTriggers(b.t, a.Names, a.Enable)
+	case *syntax.AlterSet:
+		for _, o := range a.Options {
+			if o.Name != "LOCK_ESCALATION" {
+				return nil, mserr.NotSupported("ALTER TABLE SET (%s)", o.Name)
+			}
+		}
+		return nil, nil
+	case *syntax.AlterRebuild:
+		return nil, nil
+	case *syntax.AlterSwitch:
+		return nil, mserr.NotSupported("ALTER TABLE SWITCH")
+	}
+	return nil, mserr.NotSupported("this ALTER TABLE")
+}
+
+// alterTemp is ALTER TABLE of a temporary table: only adding columns that may be NULL and dropping nothing else but
+// constraints is rare enough in practice that the table is made anew with its rows.
+func (r *run) alterTemp(st *syntax.AlterTableStmt, name string) error {
+	s := r.s
+	old := s.temps[catalog.Fold(name)]
+	if old == nil {
+		return mserr.NoSuchAlter(name)
+	}
+	b := &builder{r: r, d: s.databaseByID(s.dbID), t: old.Clone(), label: name}
+	fill, err := r.alterAction(b, old, st.Action)
+	if err != nil {
+		return err
+	}
+	t := b.t
+	t.ObjectID = old.ObjectID
+	catalog.Number(t)
+	err = r.localChange(func() error {
+		rows, err := s.oldRows(r.ctx, old, t, fill)
+		if err != nil {
+			return err
+		}
+		if err := s.restore(r.ctx, t, rows); err != nil {
+			return err
+		}
+		s.temps = s.temps.with(name, t)
+		return nil
+	})
+	return r.definitionError("ALTER TABLE", nil, t, err)
+}
+
+// addItems is ALTER TABLE ... ADD.
+func (r *run) addItems(b *builder, old *catalog.Table, a *syntax.AlterAdd) (map[int]catalog.Fill, error) {
+	before := len(b.t.Columns)
+	checks, keys := len(b.t.Checks), len(b.t.ForeignKeys)
+	if err := b.define(a.Def); err != nil {
+		return nil, err
+	}
+	if a.Mode == syntax.WithNoCheck {
+		for _, c := range b.t.Checks[checks:] {
+			c.NotTrusted = true
+		}
+		for _, f := range b.t.ForeignKeys[keys:] {
+			f.NotTrusted = true
+		}
+	}
+	catalog.Number(b.t)
+	fill := map[int]catalog.Fill{}
+	for _, c := range b.t.Columns[before:] {
+		f, err := r.fillNew(b, old, c, withValues(a.Def, c.Name))
+		if err != nil {
+			return nil, err
+		}
+		if f.SQL != "" {
+			fill[c.ID] = f
+		}
+	}
+	return fill, nil
+}
+
+// withValues reports DEFAULT ... WITH VALUES on a new column.
+func withValues(def *syntax.TableDef, column string) bool {
+	for _, c := range def.Columns {
+		if equalNames(c.Name.Name, column) && c.Default != nil {
+			return c.Default.WithValues
+		}
+	}
+	return false
+}
+
+// fillNew says what a new column holds in the rows that exist.
+func (r *run) fillNew(b *builder, old *catalog.Table, c *catalog.Column, withValues bool) (catalog.Fill, error) {
+	switch {
+	case c.Formula != nil:
+		return catalog.Fill{}, nil
+	case c.Auto != nil:
+		n, err := r.countRows(b.d, old)
+		if err != nil {
+			return catalog.Fill{}, err
+		}
+		if n > 0 {
+			database := b.d.ID
+			if old.Temporary {
+				database = 0
+			}
+			last := c.Auto.Seed + (n-1)*c.Auto.Increment
+			r.s.inst.setCounter(r.s.identityKey(database, old), counter{last: last, used: true})
+			if err := r.storeIdentity(database, old, last); err != nil {
+				return catalog.Fill{}, err
+			}
+		}
+		return catalog.Fill{SQL: "?1 + (row_number() OVER () - 1) * ?2", Args: []types.Value{c.Auto.Seed, c.Auto.Increment}}, nil
+	case c.Type.ID == types.RowVersion:
+		return catalog.Fill{SQL: "fnv('rv|" + strings.TrimPrefix(b.d.SQLName(), "d") + "')"}, nil
+	case c.Default != nil && (!c.Nullable || withValues):
+		e, err := syntax.ParseExpr(c.Default.Text, syntax.DefaultOptions)
+		if err != nil {
+			return catalog.Fill{}, err
+		}
+		if f, ok := unparen(e).(*syntax.FuncCall); ok && (equalNames(f.Name.Last(), "NEWID") || plainNewSequential(f)) {
+			return catalog.Fill{SQL: "randomblob(16)"}, nil
+		}
+		v, err := r.value(e, c.Type)
+		if err != nil {
+			return catalog.Fill{}, err
+		}
+		if v != nil && types.Cuts(v, c.Type, c.Type) {
+			return catalog.Fill{}, mserr.Truncated()
+		}
+		return catalog.Fill{SQL: "?1", Args: []types.Value{v}}, nil
+	case !c.Nullable:
+		n, err := r.countRows(b.d, old)
+		if err != nil {
+			return catalog.Fill{}, err
+		}
+		if n > 0 {
+			return catalog.Fill{}, mserr.AddNotNull(c.Name, b.label)
+		}
+	}
+	return catalog.Fill{}, nil
+}
+
+// unparen takes the parentheses off an expression.
+func unparen(e syntax.Expr) syntax.Expr {
+	for {
+		p, ok := e.(*syntax.ParenExpr)
+		if !ok {
+			return e
+		}
+		e = p.X
+	}
+}
+
+// sqlTable is the name of a table's SQLite table.
+func sqlTable(d *catalog.Database, t *catalog.Table) string {
+	if t.Temporary {
+		return `temp."` + strings.ReplaceAll(t.SQLName, `"`, `""`) + `"`
+	}
+	return d.SQLName() + "." + t.SQLName
+}
+
+// countRows counts the rows of a table.
+func (r *run) countRows(d *catalog.Database, t *catalog.Table) (int64, error) {
+	row, err := r.s.conn.QueryRow(r.ctx, "SELECT count(*) FROM "+sqlTable(d, t), nil)
+	if err != nil {
+		return 0, err
+	}
+	return row[0].(int64), nil
+}
+
+// dropItems is ALTER TABLE ... DROP.
+func (r *run) dropItems(b *builder, a *syntax.AlterDrop) error {
+	for _, item := range a.Items {
+		var err error
+		if item.Column {
+			err = b.dropColumn(item)
+		} else {
+			err = b.dropConstraint(item)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dropColumn is DROP COLUMN.
+func (b *builder) dropColumn(item *syntax.AlterDropItem) error {
+	const statement = "ALTER TABLE DROP COLUMN"
+	c := b.t.Column(item.Name.Name)
+	if c == nil {
+		if item.IfExists {
+			return nil
+		}
+		return mserr.NoSuchAlterColumn(statement, item.Name.Name, b.label)
+	}
+	if err := b.dependents(c, statement, true); err != nil {
+		return err
+	}
+	if len(b.t.Columns) == 1 {
+		return mserr.OnlyColumn(c.Name, b.label)
+	}
+	for i, o := range b.t.Columns {
+		if o == c {
+			b.t.Columns = append(b.t.Columns[:i], b.t.Columns[i+1:]...)
+			break
+		}
+	}
+	return nil
+}
+
+// dependents is error 5074 and 4922 if something in the table needs a column; defaults says that a default counts.
+func (b *builder) dependents(c *catalog.Column, statement string, defaults bool) error {
+	blocked := func(kind, name string) error {
+		return preceded(mserr.DependentObject(kind, name, "column", c.Name), mserr.ColumnInUse(statement, c.Name))
+	}
+	if c.Default != nil && defaults {
+		return blocked("object", c.Default.Name)
+	}
+	for _, ix := range b.t.Indexes {
+		for _, ic := range ix.Columns {
+			if ic.ColumnID == c.ID {
+				return blocked(indexWord(ix), ix.Name)
+			}
+		}
+		for _, id := range ix.Included {
+			if id == c.ID {
+				return blocked("index", ix.Name)
+			}
+		}
+		if ix.Filter != "" && b.mentions(ix.Filter, c) {
+			return blocked("index", ix.Name)
+		}
+	}
+	for _, k := range b.t.Checks {
+		if b.mentions(k.Text, c) {
+			return blocked("object", k.Name)
+		}
+	}
+	for _, f := range b.t.ForeignKeys {
+		for _, id := range f.Columns {
+			if id == c.ID {
+				return blocked("object", f.Name)
+			}
+		}
+	}
+	for _, o := range b.t.Columns {
+		if o.Formula != nil && o != c && b.mentions(o.Formula.Text, c) {
+			return blocked("column", o.Name)
+		}
+	}
+	if b.e == nil {
+		return nil
+	}
+	for _, t := range b.d.Tables() {
+		for _, f := range t.ForeignKeys {
+			if f.Referenced != b.t.ObjectID {
+				continue
+			}
+			for _, id := range f.RefColumns {
+				if id == c.ID {
+					return blocked("object", f.Name)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// indexWord is what an index is called in message 5074.
+func indexWord(ix *catalog.Index) string {
+	if ix.Key != nil {
+		return "object"
+	}
+	return "index"
+}
+
+// mentions reports whether the text of a condition or expression names a column.
+func (b *builder) mentions(text string, c *catalog.Column) bool {
+	var n syntax.Node
+	if cond, err := syntax.ParseCond(text, syntax.DefaultOptions); err == nil {
+		n = cond
+	} else if e, err := syntax.ParseExpr(text, syntax.DefaultOptions); err == nil {
+		n = e
+	} else {
+		return true
+	}
+	for _, o := range columnsOf(b.t, n) {
+		if o.ID == c.ID {
+			return true
+		}
+	}
+	return false
+}
+
+// dropConstraint is DROP CONSTRAINT.
+func (b *builder) dropConstraint(item *syntax.AlterDropItem) error {
+	name := item.Name.Name
+	for i, ix := range b.t.Indexes {
+		if ix.Key == nil || !equalNames(ix.Key.Name, name) {
+			continue
+		}
+		if f, t := b.referencing(ix); f != nil {
+			return preceded(mserr.ConstraintReferenced(name, t.Name, f.Name), mserr.DropConstraintFailed())
+		}
+		b.t.Indexes = append(b.t.Indexes[:i], b.t.Indexes[i+1:]...)
+		return nil
+	}
+	for i, k := range b.t.Checks {
+		if equalNames(k.Name, name) {
+			b.t.Checks = append(b.t.Checks[:i], b.t.Checks[i+1:]...)
+			return nil
+		}
+	}
+	for i, f := range b.t.ForeignKeys {
+		if equalNames(f.Name, name) {
+			b.t.ForeignKeys = append(b.t.ForeignKeys[:i], b.t.ForeignKeys[i+1:]...)
+			return nil
+		}
+	}
+	for _, c := range b.t.Columns {
+		if c.Default != nil && equalNames(c.Default.Name, name) {
+			c.Default = nil
+			return nil
+		}
+	}
+	if item.IfExists {
+		return nil
+	}
+	if b.e != nil {
+		if k, ok := b.d.Constraint(b.sc, name); ok && k.Table != b.t.ObjectID {
+			return preceded(mserr.ConstraintElsewhere(name, b.label), mserr.DropConstraintFailed())
+		}
+	}
+	return preceded(mserr.NotConstraint(name), mserr.DropConstraintFailed())
+}
+
+// referencing finds a foreign key that relies on an index.
+func (b *builder) referencing(ix *catalog.Index) (*catalog.ForeignKey, *catalog.Table) {
+	if b.e == nil {
+		return nil, nil
+	}
+	for _, t := range b.d.Tables() {
+		if t.ObjectID == b.t.ObjectID {
+			t = b.t
+		}
+		for _, f := range t.ForeignKeys {
+			if f.Referenced == b.t.ObjectID && f.RefIndexID == ix.ID {
+				return f, t
+			}
+		}
+	}
+	return nil, nil
+}
+
+// alterColumn is ALTER COLUMN.
+func (r *run) alterColumn(b *builder, a *syntax.AlterColumn) (map[int]catalog.Fill, error) {
+	const statement = "ALTER TABLE ALTER COLUMN"
+	c := b.t.Column(a.Column.Name.Name)
+	if c == nil {
+		return nil, mserr.NoSuchAlterColumn(statement, a.Column.Name.Name, b.label)
+	}
+	if a.Column.Type == nil {
+		switch {
+		case a.Add == "ROWGUIDCOL", a.Drop == "ROWGUIDCOL":
+			c.RowGUID = a.Add != ""
+			return nil, nil
+		case a.Add == "SPARSE", a.Drop == "SPARSE":
+			c.Sparse = a.Add != ""
+			return nil, nil
+		}
+		return nil, mserr.NotSupported("ALTER COLUMN ADD/DROP %s%s", a.Add, a.Drop)
+	}
+	switch {
+	case c.Formula != nil:
+		return nil, mserr.CannotAlterColumn(c.Name, "COMPUTED")
+	case c.Type.ID == types.RowVersion:
+		return nil, mserr.CannotAlterColumn(c.Name, "timestamp")
+	}
+	was := *c
+	fresh := &catalog.Column{ID: c.ID}
+	fresh.Name = c.Name
+	if err := b.columnType(fresh, a.Column); err != nil {
+		return nil, err
+	}
+	same := fresh.Type == was.Type
+	widens := fresh.Type.ID == was.Type.ID && (fresh.Type.IsCharacter() || fresh.Type.IsBinary()) &&
+		fresh.Type.Collation == was.Type.Collation && (fresh.Type.IsMax() || !was.Type.IsMax() && fresh.Type.Length >= was.Type.Length)
+	if !same && !widens || a.Column.Null == syntax.NullAllowed && !was.Nullable {
+		if err := b.dependents(c, statement, !same && !widens); err != nil {
+			return nil, err
+		}
+	}
+	if !same {
+		if err := types.CheckImplicit(was.Type, fresh.Type); err != nil {
+			return nil, err
+		}
+	}
+	c.Type, c.Collation, c.UserTypeID = fresh.Type, fresh.Collation, fresh.UserTypeID
+	switch a.Column.Null {
+	case syntax.NotNull:
+		c.Nullable = false
+	case syntax.NullAllowed:
+		c.Nullable = true
+	default:
+		c.Nullable = !r.s.opts.ansiNullDefaultOff
+		if b.inPrimaryKey(c) {
+			c.Nullable = false
+		}
+	}
+	if c.Auto != nil {
+		if c.Nullable {
+			c.Nullable = false
+		}
+		if !c.Type.IsInteger() && (c.Type.ID != types.Decimal || c.Type.Scale != 0) {
+			return nil, mserr.InvalidIdentityType(c.Name)
+		}
+	}
+	if same || fresh.Type.ID == was.Type.ID && widens {
+		return nil, nil
+	}
+	return r.fillConverted(b, &was, c, a.Column.Type)
+}
+
+// inPrimaryKey reports whether a column is in the primary key.
+func (b *builder) inPrimaryKey(c *catalog.Column) bool {
+	pk := b.t.PrimaryKey()
+	return pk != nil && sameOrContains(pk, c.ID)
+}
+
+// sameOrContains reports whether a column is one of an index.
+func sameOrContains(ix *catalog.Index, id int) bool {
+	for _, ic := range ix.Columns {
+		if ic.ColumnID == id {
+			return true
+		}
+	}
+	return false
+}
+
+// fillConverted says how the values of a column change with its type.
+func (r *run) fillConverted(b *builder, was, c *catalog.Column, to *syntax.TypeRef) (map[int]catalog.Fill, error) {
+	old := b.t.Clone()
+	*old.ColumnByID(c.ID) = *was
+	if (c.Type.IsCharacter() || c.Type.IsBinary()) && !c.Type.IsMax() {
+		if err := r.checkShrink(b, old, was, c); err != nil {
+			return nil, err
+		}
+	}
+	if was.Type.Storage() != c.Type.Storage() {
+		c.SQLName = "" // the catalog picks another one
+	}
+	ref := &syntax.ColumnRef{Parts: []syntax.Ident{{Name: was.Name}}}
+	_, _, sql, err := r.compiler().Formula(old, &syntax.CastExpr{X: ref, Type: to})
+	if err != nil {
+		return nil, err
+	}
+	return map[int]catalog.Fill{c.ID: {SQL: sql}}, nil
+}
+
+// checkShrink is error 2628 if a value is too long for its new type.
+func (r *run) checkShrink(b *builder, old *catalog.Table, was, c *catalog.Column) error {
+	if !was.Type.IsCharacter() && !was.Type.IsBinary() {
+		return nil
+	}
+	sql := "SELECT " + was.SQLName + " FROM " + sqlTable(b.d, old) + " WHERE length(" + was.SQLName + ") > ?1 LIMIT 1"
+	row, err := r.s.conn.QueryRow(r.ctx, sql, []types.Value{int64(c.Type.Length)})
+	if err != nil || row == nil || !types.Cuts(row[0], was.Type, c.Type) {
+		return err
+	}
+	text, err := types.Convert(row[0], was.Type, types.NVarCharOf(100), 0)
+	if err != nil {
+		return err
+	}
+	shown, _ := text.(string)
+	return mserr.TruncatedColumn(fullLabel(b.d, old), c.Name, shown)
+}
+
+// switchConstraints is [NO]CHECK CONSTRAINT.
+func (r *run) switchConstraints(b *builder, a *syntax.AlterCheck) error {
+	found := map[string]bool{}
+	wanted := func(name string) bool {
+		if len(a.Names) == 0 {
+			return true
+		}
+		for _, n := range a.Names {
+			if equalNames(n.Name, name) {
+				found[catalog.Fold(name)] = true
+				return true
+			}
+		}
+		return false
+	}
+	for _, k := range b.t.Checks {
+		if wanted(k.Name) {
+			k.Disabled = !a.Enable
+			k.NotTrusted = !a.Enable || a.Mode != syntax.WithCheck && k.NotTrusted
+		}
+	}
+	for _, f := range b.t.ForeignKeys {
+		if wanted(f.Name) {
+			f.Disabled = !a.Enable
+			f.NotTrusted = !a.Enable || a.Mode != syntax.WithCheck && f.NotTrusted
+		}
+	}
+	for _, n := range a.Names {
+		if !found[catalog.Fold(n.Name)] {
+			return preceded(mserr.New(4917, 16, "Constraint '%s' does not exist.", n.Name), mserr.New(4916, 16, "Could not enable or disable the constraint. See previous errors."))
+		}
+	}
+	return nil
+}
+
+// truncate is TRUNCATE TABLE.
+func (r *run) truncate(st *syntax.TruncateStmt) error {
+	r.s.rowCount = 0
+	if t := r.s.temps[catalog.Fold(st.Table.Last())]; t != nil {
+		return r.localChange(func() error {
+			if _, err := r.s.conn.Exec(r.ctx, "DELETE FROM "+sqlTable(nil, t), nil); err != nil {
+				return err
+			}
+			r.s.inst.resetCounter(r.s.identityKey(0, t))
+			return nil
+		})
+	}
+	o, d, err := r.object(st.Table)
+	if err != nil {
+		return err
+	}
+	t, ok := o.(*catalog.Table)
+	if !ok || !r.mayAlter(d, t) {
+		return mserr.NoSuchTruncate(st.Table.Last())
+	}
+	for _, other := range d.Tables() {
+		for _, f := range other.ForeignKeys {
+			if f.Referenced == t.ObjectID && other != t {
+				return mserr.TruncateReferenced(st.Table.Last())
+			}
+		}
+	}
+	return r.atomic([]int{d.ID}, true, func() error {
+		if _, err := r.s.conn.Exec(r.ctx, "DELETE FROM "+sqlTable(d, t), nil); err != nil {
+			return err
+		}
+		if t.IdentityColumn() == nil {
+			return nil
+		}
+		r.s.inst.setCounter(r.s.identityKey(d.ID, t), counter{})
+		_, err := r.s.conn.Exec(r.ctx, "UPDATE "+d.SQLName()+"."+catalog.IdentityTable+" SET last = NULL WHERE object_id = ?1", []types.Value{int64(t.ObjectID)})
+		return err
+	})
+}

@@ -1,0 +1,253 @@
+package exec
+
+import (
+	"math/rand/v2"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/lock"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// env is what built-in functions see of a run; the other half is in env_objects.go.
+type env struct{ r *run }
+
+var _ builtin.Env = env{}
+
+// randomState is the generator behind RAND.
+type randomState struct{ rand *rand.Rand }
+
+// Now implements [builtin.Clock]: the time when the statement first asked for it.
+func (e env) Now() int64 {
+	if e.r.now == 0 {
+		e.r.now = e.r.s.inst.ticks()
+	}
+	return e.r.now
+}
+
+// LocalOffset implements [builtin.Clock]; the server's time zone is UTC, as Azure's.
+func (e env) LocalOffset() int { return 0 }
+
+// Random implements [builtin.Clock].
+func (e env) Random(seed *int64) float64 {
+	st := &e.r.s.random
+	if seed != nil {
+		st.rand = rand.New(rand.NewPCG(uint64(*seed), 0))
+	}
+	if st.rand == nil {
+		st.rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
+	}
+	return st.rand.Float64()
+}
+
+// SPID implements [builtin.Connection].
+func (e env) SPID() int { return e.r.s.id }
+
+// HostName implements [builtin.Connection].
+func (e env) HostName() string { return e.r.s.client.Host }
+
+// AppName implements [builtin.Connection].
+func (e env) AppName() string { return e.r.s.client.App }
+
+// Login implements [builtin.Connection].
+func (e env) Login() string { return e.r.s.login.name }
+
+// OriginalLogin implements [builtin.Connection].
+func (e env) OriginalLogin() string { return e.r.s.original.name }
+
+// ServerName implements [builtin.Connection].
+func (e env) ServerName() string { return e.r.s.inst.cfg.ServerName }
+
+// Version is what the server calls itself: the version of SQL Server whose T-SQL it follows.
+const (
+	productVersion = "15.0.4000.0"
+	edition        = "Developer Edition (64-bit)"
+	engineEdition  = 3 // Enterprise and Developer
+)
+
+// ServerProperty implements [builtin.Connection].
+func (e env) ServerProperty(name string) (types.Value, types.Type, bool) {
+	text := func(s string) (types.Value, types.Type, bool) { return s, sysname, true }
+	number := func(n int64) (types.Value, types.Type, bool) { return n, types.IntType, true }
+	switch strings.ToLower(name) {
+	case "productversion":
+		return text(productVersion)
+	case "productmajorversion":
+		return text("15")
+	case "productminorversion":
+		return text("0")
+	case "productbuild":
+		return text("4000")
+	case "productlevel":
+		return text("RTM")
+	case "productupdatelevel", "instancename", "productupdatereference", "productbuildtype":
+		return nil, sysname, true
+	case "edition":
+		return text(edition)
+	case "engineedition":
+		return number(engineEdition)
+	case "editionid":
+		return int64(-2117995310), types.BigIntType, true
+	case "servername", "machinename", "computernamephysicalnetbios":
+		return text(e.ServerName())
+	case "collation", "sqlcollationname":
+		return text(catalog.DefaultCollation)
+	case "collationid":
+		return number(872468488)
+	case "comparisonstyle":
+		return number(196609)
+	case "lcid":
+		return number(1033)
+	case "sqlcharset":
+		return number(1)
+	case "sqlcharsetname":
+		return text("iso_1")
+	case "sqlsortorder":
+		return number(52)
+	case "sqlsortordername":
+		return text("nocase_iso")
+	case "processid":
+		return number(1)
+	case "isclustered", "ishadrenabled", "isfulltextinstalled", "isintegratedsecurityonly", "issingleuser", "isadvancedanalyticsinstalled",
+		"isxtpsupported", "ispolybaseinstalled", "isbigdatacluster", "islocaldb", "istempdbmetadatamemoryoptimized", "filestreamconfiguredlevel", "filestreameffectivelevel":
+		return number(0)
+	case "hadrmanagerstatus":
+		return nil, types.IntType, true
+	case "licensetype":
+		return text("DISABLED")
+	}
+	return nil, types.NullType, false
+}
+
+// ConnectionProperty implements [builtin.Connection].
+func (e env) ConnectionProperty(name string) (types.Value, types.Type, bool) {
+	text := func(s string) (types.Value, types.Type, bool) { return s, types.NVarCharOf(40), true }
+	switch strings.ToLower(name) {
+	case "net_transport", "physical_net_transport":
+		return text("TCP")
+	case "protocol_type":
+		return text("TSQL")
+	case "auth_scheme":
+		return text("SQL")
+	case "local_net_address", "local_tcp_port", "client_net_address":
+		return nil, types.NVarCharOf(48), true
+	}
+	return nil, types.NullType, false
+}
+
+// RowCount implements [builtin.State].
+func (e env) RowCount() int64 { return e.r.s.rowCount }
+
+// LastError implements [builtin.State].
+func (e env) LastError() int32 { return e.r.s.lastError }
+
+// Caught implements [builtin.State].
+func (e env) Caught() *builtin.Caught {
+	c := e.r.s.caught
+	if c == nil {
+		return nil
+	}
+	return &builtin.Caught{Number: c.Number, Severity: c.Class, State: c.State, Line: c.Line, Procedure: c.Proc, Message: c.Message}
+}
+
+// Identity implements [builtin.State].
+func (e env) Identity(scope bool) types.Value {
+	if scope {
+		return e.r.f.identity
+	}
+	return e.r.s.lastIdentity
+}
+
+// TranCount implements [builtin.State].
+func (e env) TranCount() int { return e.r.s.tran.level }
+
+// XactState implements [builtin.State].
+func (e env) XactState() int {
+	switch {
+	case e.r.s.tran.level == 0:
+		return 0
+	case e.r.s.tran.doomed:
+		return -1
+	}
+	return 1
+}
+
+// TransactionID implements [builtin.State].
+func (e env) TransactionID() int64 { return int64(e.r.s.Descriptor()) }
+
+// NestLevel implements [builtin.State].
+func (e env) NestLevel() int { return e.r.nesting() }
+
+// ProcID implements [builtin.State].
+func (e env) ProcID() int32 { return e.r.f.procID }
+
+// FetchStatus implements [builtin.State].
+func (e env) FetchStatus() int { return e.r.s.fetchStatus }
+
+// CursorRows implements [builtin.State].
+func (e env) CursorRows() int { return e.r.s.cursorRows }
+
+// CursorStatus implements [builtin.State].
+func (e env) CursorStatus(scope, name string) int { return e.r.cursorStatus(scope, name) }
+
+// Options implements [builtin.State].
+func (e env) Options() int { return e.r.s.opts.mask() }
+
+// Option implements [builtin.State].
+func (e env) Option(name string) int {
+	switch name {
+	case "LOCK_TIMEOUT":
+		return e.r.s.opts.lockTimeout
+	case "TEXTSIZE":
+		return e.r.s.opts.textSize
+	case "DATEFIRST":
+		return e.r.s.opts.dateFirst
+	}
+	return 0
+}
+
+// SessionContext implements [builtin.State].
+func (e env) SessionContext(key string) types.Value {
+	return e.r.s.contextKeys[catalog.Fold(key)].val
+}
+
+// ContextInfo implements [builtin.State].
+func (e env) ContextInfo() []byte { return e.r.s.opts.contextInfo }
+
+// applockOwner finds an owner of application locks and the resource; ok is false for unknown principals.
+func (e env) applockOwner(principal, resource, owner string) (*lock.Owner, lock.Resource, bool) {
+	s := e.r.s
+	d := s.databaseByID(s.dbID)
+	if d == nil {
+		return nil, lock.Resource{}, false
+	}
+	p := d.Principal(principal)
+	if p == nil {
+		return nil, lock.Resource{}, false
+	}
+	o := s.tran.owner
+	if strings.EqualFold(owner, "Session") {
+		o = s.owner
+	}
+	return o, lock.Resource{Database: s.dbID, Principal: p.ID, Name: resource}, true
+}
+
+// ApplockMode implements [builtin.State].
+func (e env) ApplockMode(principal, resource, owner string) string {
+	o, res, ok := e.applockOwner(principal, resource, owner)
+	if !ok {
+		return lock.None.String()
+	}
+	return e.r.s.inst.locks.Held(o, res).String()
+}
+
+// ApplockTest implements [builtin.State].
+func (e env) ApplockTest(principal, resource, mode, owner string) bool {
+	o, res, ok := e.applockOwner(principal, resource, owner)
+	if !ok {
+		return false
+	}
+	m, ok := lock.ParseMode(mode)
+	return ok && e.r.s.inst.locks.Test(o, res, m)
+}

@@ -1,0 +1,548 @@
+package exec
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// db finds a database by id, 0 being the current one.
+func (e env) db(id int) *catalog.Database {
+	if id == 0 {
+		id = e.r.s.dbID
+	}
+	return e.r.s.databaseByID(id)
+}
+
+// DatabaseByName implements [builtin.Objects].
+func (e env) DatabaseByName(name string) (int, bool) {
+	d := e.r.s.database(name)
+	if d == nil {
+		return 0, false
+	}
+	return d.ID, true
+}
+
+// DatabaseByID implements [builtin.Objects].
+func (e env) DatabaseByID(id int) (string, bool) {
+	d := e.db(id)
+	if d == nil {
+		return "", false
+	}
+	return d.Name, true
+}
+
+// DatabaseProperty implements [builtin.Objects].
+func (e env) DatabaseProperty(database, property string) (types.Value, types.Type, bool) {
+	d := e.r.s.database(database)
+	if d == nil {
+		return nil, types.NullType, false
+	}
+	text := func(s string) (types.Value, types.Type, bool) { return s, sysname, true }
+	flag := func(b bool) (types.Value, types.Type, bool) {
+		if b {
+			return int64(1), types.IntType, true
+		}
+		return int64(0), types.IntType, true
+	}
+	switch strings.ToLower(property) {
+	case "collation":
+		return text(d.Options.Collation)
+	case "status":
+		if d.Options.Offline {
+			return text("OFFLINE")
+		}
+		return text("ONLINE")
+	case "updateability":
+		if d.Options.ReadOnly {
+			return text("READ_ONLY")
+		}
+		return text("READ_WRITE")
+	case "useraccess":
+		if d.Options.SingleUser {
+			return text("SINGLE_USER")
+		}
+		return text("MULTI_USER")
+	case "recovery":
+		return text("FULL")
+	case "edition":
+		return text("Standard")
+	case "serviceobjective":
+		if d.Options.ElasticPool != "" {
+			return text("ElasticPool")
+		}
+		return text("S0")
+	case "version":
+		return int64(904), types.IntType, true
+	case "sqlsortorder":
+		return int64(52), types.IntType, true
+	case "lcid":
+		return int64(1033), types.IntType, true
+	case "comparisonstyle":
+		return int64(196609), types.IntType, true
+	case "isansinullsenabled":
+		return flag(d.Options.AnsiNulls)
+	case "isrecursivetriggersenabled":
+		return flag(d.Options.RecursiveTriggers)
+	case "isautocreatestatistics", "isautoupdatestatistics":
+		return flag(true)
+	case "isinstandby", "isautoclose", "isautoshrink", "isansinulldefault", "isansipaddingenabled", "isansiwarningsenabled", "isarithmeticabortenabled",
+		"isclosecursorsoncommitenabled", "isfulltextenabled", "islocalcursorsdefault", "ismergepublished", "isnullconcat", "isnumericroundabortenabled",
+		"isparameterizationforced", "isquotedidentifiersenabled", "ispublished", "issubscribed", "issyncwithbackup", "istornpagedetectionenabled",
+		"isverifiedclone", "isxtpsupported", "ismemoryoptimizedelevatetosnapshotenabled":
+		return flag(false)
+	}
+	return nil, types.NullType, false
+}
+
+// describe makes the view of an object that built-in functions have.
+func describe(d *catalog.Database, o catalog.Object) builtin.Object {
+	h := o.Head()
+	out := builtin.Object{ID: h.ObjectID, Name: h.Name, SchemaID: int32(h.SchemaID), Kind: string(h.Kind)}
+	if sc := d.SchemaByID(h.SchemaID); sc != nil {
+		out.Schema = sc.Name
+	}
+	return out
+}
+
+// describeConstraint does so for a constraint.
+func describeConstraint(d *catalog.Database, c catalog.Constraint) builtin.Object {
+	out := builtin.Object{ID: c.ObjectID, Name: c.Name, Kind: string(c.Kind), Parent: c.Table}
+	if t := d.TableByID(c.Table); t != nil {
+		out.SchemaID = int32(t.SchemaID)
+		if sc := d.SchemaByID(t.SchemaID); sc != nil {
+			out.Schema = sc.Name
+		}
+	}
+	return out
+}
+
+// ObjectByName implements [builtin.Objects].
+func (e env) ObjectByName(database, schema, name string) (builtin.Object, bool) {
+	if strings.HasPrefix(name, "#") {
+		if t := e.r.s.temps[catalog.Fold(name)]; t != nil && (database == "" || equalNames(database, "tempdb")) {
+			return builtin.Object{ID: t.ObjectID, Name: t.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "U"}, database != ""
+		}
+		return builtin.Object{}, false
+	}
+	d := e.r.s.database(database)
+	if d == nil {
+		return builtin.Object{}, false
+	}
+	for _, sc := range e.r.schemas(d, schema) {
+		if o := d.Object(sc, name); o != nil {
+			return describe(d, o), e.visible(d, o)
+		}
+		if c, ok := d.Constraint(sc, name); ok {
+			return describeConstraint(d, c), true
+		}
+		if id := catalog.SystemObjectID(sc, name); id != 0 {
+			return builtin.Object{ID: id, Name: name, Schema: sc, SchemaID: systemSchema(sc), Kind: "V"}, true
+		}
+	}
+	if schema == "" {
+		if id := catalog.SystemObjectID("sys", name); id != 0 {
+			return builtin.Object{ID: id, Name: name, Schema: "sys", SchemaID: catalog.SchemaSys, Kind: "V"}, true
+		}
+	}
+	return builtin.Object{}, false
+}
+
+// systemSchema is the id of a schema that holds system views.
+func systemSchema(name string) int32 {
+	if equalNames(name, "sys") {
+		return catalog.SchemaSys
+	}
+	return catalog.SchemaInformationSchema
+}
+
+// visible reports whether the session may see the definition of an object: whoever has some permission on it may.
+func (e env) visible(d *catalog.Database, o catalog.Object) bool {
+	s := e.r.s
+	if s.sysadmin() || e.r.f.owner >= 0 {
+		return true
+	}
+	on := catalog.Securable{Class: catalog.ClassObject, Major: int(o.Head().ObjectID)}
+	for _, p := range []string{"VIEW DEFINITION", "SELECT", "EXECUTE", "INSERT", "UPDATE", "DELETE", "REFERENCES", "ALTER", "CONTROL"} {
+		if s.may(d, p, on) {
+			return true
+		}
+	}
+	return false
+}
+
+// ObjectByID implements [builtin.Objects].
+func (e env) ObjectByID(database int, id int32) (builtin.Object, bool) {
+	if id <= firstLocalID {
+		for _, t := range e.r.s.temps {
+			if t.ObjectID == id {
+				return builtin.Object{ID: id, Name: t.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "U"}, true
+			}
+		}
+		return builtin.Object{}, false
+	}
+	if id < 0 {
+		schema, name, ok := catalog.SystemObjectName(id)
+		return builtin.Object{ID: id, Name: name, Schema: schema, SchemaID: systemSchema(schema), Kind: "V"}, ok
+	}
+	d := e.db(database)
+	if d == nil {
+		return builtin.Object{}, false
+	}
+	if o := d.ObjectByID(id); o != nil {
+		return describe(d, o), e.visible(d, o)
+	}
+	if c, ok := d.ConstraintByID(id); ok {
+		return describeConstraint(d, c), true
+	}
+	return builtin.Object{}, false
+}
+
+// moduleOf is the module part of an object; nil for objects without a text.
+func moduleOf(o catalog.Object) *catalog.Module {
+	switch o := o.(type) {
+	case *catalog.View:
+		return &o.Module
+	case *catalog.Procedure:
+		return &o.Module
+	case *catalog.Function:
+		return &o.Module
+	}
+	return nil
+}
+
+// ObjectDefinition implements [builtin.Objects].
+func (e env) ObjectDefinition(id int32) (string, bool) {
+	d := e.db(0)
+	if d == nil {
+		return "", false
+	}
+	if m := moduleOf(d.ObjectByID(id)); m != nil {
+		return m.Text, !m.Encrypted
+	}
+	c, ok := d.ConstraintByID(id)
+	if !ok {
+		return "", false
+	}
+	t := d.TableByID(c.Table)
+	for _, k := range t.Checks {
+		if k.ObjectID == id {
+			return k.Text, true
+		}
+	}
+	for _, col := range t.Columns {
+		if col.Default != nil && col.Default.ObjectID == id {
+			return col.Default.Text, true
+		}
+	}
+	for _, tr := range t.Triggers {
+		if tr.ObjectID == id {
+			return tr.Text, true
+		}
+	}
+	return "", false
+}
+
+// Columns implements [builtin.Objects].
+func (e env) Columns(database int, id int32) []builtin.Column {
+	if id <= firstLocalID {
+		for _, t := range e.r.s.temps {
+			if t.ObjectID == id {
+				return tableColumns(t)
+			}
+		}
+		return nil
+	}
+	if id < 0 {
+		schema, name, _ := catalog.SystemObjectName(id)
+		if t := catalog.FindSystemTable(schema, name); t != nil {
+			return shapeColumns(t.Columns)
+		}
+		return nil
+	}
+	d := e.db(database)
+	if d == nil {
+		return nil
+	}
+	switch o := d.ObjectByID(id).(type) {
+	case *catalog.Table:
+		return tableColumns(o)
+	case *catalog.TableType:
+		return tableColumns(o.Table)
+	case *catalog.View:
+		return shapeColumns(o.Columns)
+	case *catalog.Procedure:
+		return paramColumns(o.Params)
+	case *catalog.Function:
+		return append(paramColumns(o.Params), shapeColumns(o.Columns)...)
+	}
+	return nil
+}
+
+// tableColumns describes the columns of a table.
+func tableColumns(t *catalog.Table) []builtin.Column {
+	out := make([]builtin.Column, len(t.Columns))
+	for i, c := range t.Columns {
+		out[i] = builtin.Column{ID: int32(c.ID), Name: c.Name, Type: c.Type, Nullable: c.Nullable, Identity: c.Auto != nil, Computed: c.Formula != nil, Default: c.Default != nil}
+	}
+	return out
+}
+
+// shapeColumns describes result columns.
+func shapeColumns(cols []types.Column) []builtin.Column {
+	out := make([]builtin.Column, len(cols))
+	for i, c := range cols {
+		out[i] = builtin.Column{ID: int32(i + 1), Name: c.Name, Type: c.Type, Nullable: c.Nullable, Identity: c.Identity, Computed: c.Computed}
+	}
+	return out
+}
+
+// paramColumns describes parameters.
+func paramColumns(params []catalog.Param) []builtin.Column {
+	out := make([]builtin.Column, len(params))
+	for i, p := range params {
+		out[i] = builtin.Column{ID: int32(i + 1), Name: p.Name, Type: p.Type, Nullable: true, Default: p.HasDefault, Output: p.Output}
+	}
+	return out
+}
+
+// table finds a table of the current database, or a temporary one.
+func (e env) table(id int32) *catalog.Table {
+	for _, t := range e.r.s.temps {
+		if t.ObjectID == id {
+			return t
+		}
+	}
+	if d := e.db(0); d != nil {
+		return d.TableByID(id)
+	}
+	return nil
+}
+
+// IndexProperty implements [builtin.Objects].
+func (e env) IndexProperty(object int32, index, property string) types.Value {
+	t := e.table(object)
+	if t == nil {
+		return nil
+	}
+	ix := t.Index(index)
+	if ix == nil {
+		return nil
+	}
+	flag := func(b bool) types.Value {
+		if b {
+			return int64(1)
+		}
+		return int64(0)
+	}
+	switch strings.ToLower(property) {
+	case "indexid":
+		return int64(ix.ID)
+	case "isunique":
+		return flag(ix.Unique)
+	case "isclustered":
+		return flag(ix.Clustered)
+	case "isdisabled":
+		return flag(ix.Disabled)
+	case "indexdepth":
+		return int64(1)
+	case "indexfillfactor":
+		return int64(ix.FillFactor)
+	case "isautostatistics", "isfulltextkey", "ishypothetical", "ispadindex", "isstatistics", "ispagelockdisallowed", "isrowlockdisallowed", "iscolumnstore":
+		return int64(0)
+	}
+	return nil
+}
+
+// IndexColumn implements [builtin.Objects].
+func (e env) IndexColumn(object int32, index, column int) string {
+	t := e.table(object)
+	if t == nil {
+		return ""
+	}
+	ix := t.IndexByID(index)
+	if ix == nil || column < 1 || column > len(ix.Columns) {
+		return ""
+	}
+	if c := t.ColumnByID(ix.Columns[column-1].ColumnID); c != nil {
+		return c.Name
+	}
+	return ""
+}
+
+// ObjectFlag implements [builtin.Objects].
+func (e env) ObjectFlag(id int32, property string) (int, bool) {
+	flag := func(b bool) (int, bool) {
+		if b {
+			return 1, true
+		}
+		return 0, true
+	}
+	property = strings.ToLower(property)
+	d := e.db(0)
+	if d == nil {
+		return 0, false
+	}
+	if m := moduleOf(d.ObjectByID(id)); m != nil {
+		switch property {
+		case "execisquotedidenton", "isquotedidenton":
+			return flag(m.QuotedIdentifier)
+		case "execisansinullson", "isansinullson":
+			return flag(m.AnsiNulls)
+		case "isschemabound":
+			return flag(m.SchemaBound)
+		case "isencrypted":
+			return flag(m.Encrypted)
+		case "isdeterministic":
+			return 0, true
+		}
+		return 0, false
+	}
+	t := e.table(id)
+	if t == nil {
+		return 0, false
+	}
+	clustered, nonclustered, unique := false, false, false
+	for _, ix := range t.Indexes {
+		clustered = clustered || ix.Clustered
+		nonclustered = nonclustered || !ix.Clustered
+		unique = unique || ix.Key != nil && !ix.Key.Primary
+	}
+	switch property {
+	case "tablehasidentity":
+		return flag(t.IdentityColumn() != nil)
+	case "tablehasprimarykey":
+		return flag(t.PrimaryKey() != nil)
+	case "tablehasforeignkey":
+		return flag(len(t.ForeignKeys) > 0)
+	case "tablehascheckcnst":
+		return flag(len(t.Checks) > 0)
+	case "tablehasdefaultcnst":
+		return flag(slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.Default != nil }))
+	case "tablehasclustindex":
+		return flag(clustered)
+	case "tablehasnonclustindex":
+		return flag(nonclustered)
+	case "tablehasindex":
+		return flag(clustered || nonclustered)
+	case "tablehasuniquecnst":
+		return flag(unique)
+	case "tablehastimestamp":
+		return flag(t.RowVersionColumn() != nil)
+	case "tablehasrowguidcol":
+		return flag(slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.RowGUID }))
+	case "tablehasinserttrigger", "tablehasupdatetrigger", "tablehasdeletetrigger":
+		verb := strings.ToUpper(strings.TrimSuffix(strings.TrimPrefix(property, "tablehas"), "trigger"))
+		return flag(slices.ContainsFunc(t.Triggers, func(tr *catalog.Trigger) bool { return slices.Contains(tr.Events, verb) }))
+	case "tablehasforeignref":
+		return flag(slices.ContainsFunc(d.Tables(), func(o *catalog.Table) bool {
+			return slices.ContainsFunc(o.ForeignKeys, func(f *catalog.ForeignKey) bool { return f.Referenced == id })
+		}))
+	case "isansinullson", "isquotedidenton":
+		return 1, true
+	case "tabletemporaltype", "tablehastextimage", "tableisfake", "tableismemoryoptimized", "tablehasactivefulltextindex":
+		return 0, true
+	}
+	return 0, false
+}
+
+// SchemaByName implements [builtin.Objects].
+func (e env) SchemaByName(name string) (int32, bool) {
+	if name == "" {
+		name = e.r.s.defaultSchema()
+	}
+	if d := e.db(0); d != nil {
+		if sc := d.Schema(name); sc != nil {
+			return int32(sc.ID), true
+		}
+	}
+	return 0, false
+}
+
+// SchemaByID implements [builtin.Objects].
+func (e env) SchemaByID(id int32) (string, bool) {
+	if d := e.db(0); d != nil {
+		if sc := d.SchemaByID(int(id)); sc != nil {
+			return sc.Name, true
+		}
+	}
+	return "", false
+}
+
+// TypeByName implements [builtin.Objects].
+func (e env) TypeByName(schema, name string) (int32, types.Type, bool) {
+	d := e.db(0)
+	if d == nil {
+		return 0, types.Type{}, false
+	}
+	for _, sc := range e.r.schemas(d, schema) {
+		if a := d.AliasType(sc, name); a != nil {
+			return int32(a.UserTypeID), a.Type, true
+		}
+		if t := d.TableType(sc, name); t != nil {
+			return int32(t.UserTypeID), types.Type{}, true
+		}
+	}
+	return 0, types.Type{}, false
+}
+
+// TypeByID implements [builtin.Objects].
+func (e env) TypeByID(id int32) (string, bool) {
+	d := e.db(0)
+	if d == nil {
+		return "", false
+	}
+	for _, a := range d.AliasTypes() {
+		if a.UserTypeID == int(id) {
+			return a.Name, true
+		}
+	}
+	for o := range d.Objects() {
+		if t, ok := o.(*catalog.TableType); ok && t.UserTypeID == int(id) {
+			return t.Name, true
+		}
+	}
+	return "", false
+}
+
+// IdentCurrent implements [builtin.Objects].
+func (e env) IdentCurrent(schema, table string) (last, seed, increment types.Value, ok bool) {
+	r := e.r
+	database := r.s.dbID
+	var t *catalog.Table
+	if strings.HasPrefix(table, "#") {
+		t, database = r.s.temps[catalog.Fold(table)], 0
+	} else {
+		n := &syntax.ObjectName{Parts: []syntax.Ident{{Name: schema}, {Name: table}}}
+		o, _, err := r.object(n)
+		if err != nil {
+			return nil, nil, nil, false
+		}
+		t, _ = o.(*catalog.Table)
+	}
+	if t == nil || t.IdentityColumn() == nil {
+		return nil, nil, nil, false
+	}
+	auto := t.IdentityColumn().Auto
+	if database != 0 && r.s.conn.Use(r.ctx, database) != nil {
+		return nil, nil, nil, false
+	}
+	c, err := r.s.counterOf(r.ctx, r.s.identityKey(database, t), identityLoad(database))
+	if err != nil {
+		return nil, nil, nil, false
+	}
+	v := auto.Seed
+	if c.used {
+		v = c.last
+	}
+	text := func(n int64) types.Value { return strconv.FormatInt(n, 10) }
+	return text(v), text(auto.Seed), text(auto.Increment), true
+}
+
+// DefaultSchema implements [builtin.Objects].
+func (e env) DefaultSchema() string { return e.r.s.defaultSchema() }

@@ -1,0 +1,91 @@
+package exec
+
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// compiler makes a compiler for the run's scope.
+func (r *run) compiler() *compile.Compiler { return compile.New(scope{r}) }
+
+// eval evaluates an expression in its own type.
+func (r *run) eval(e syntax.Expr) (types.Value, types.Type, error) {
+	sc, err := r.scalar(e, types.Type{})
+	if err != nil {
+		return nil, types.Type{}, err
+	}
+	v, err := r.scalarValue(sc)
+	return v, sc.Type, err
+}
+
+// value evaluates an expression and converts it implicitly to a type.
+func (r *run) value(e syntax.Expr, to types.Type) (types.Value, error) {
+	sc, err := r.scalar(e, to)
+	if err != nil {
+		return nil, err
+	}
+	return r.scalarValue(sc)
+}
+
+// scalar compiles an expression, or finds its plan.
+func (r *run) scalar(e syntax.Expr, to types.Type) (*compile.Scalar, error) {
+	key := planKey{node: e, to: to, kind: planScalar}
+	if p := r.f.unit.find(r, key); p != nil {
+		return p.(*compile.Scalar), nil
+	}
+	sc, err := r.compiler().Scalar(e, to)
+	if err != nil {
+		return nil, compileFailure(err)
+	}
+	r.keepScalar(key, sc)
+	return sc, nil
+}
+
+// keepScalar remembers a compiled expression.
+func (r *run) keepScalar(key planKey, sc *compile.Scalar) {
+	if sc.Plan != nil {
+		r.f.unit.keep(r, key, sc, &sc.Plan.Needs)
+		return
+	}
+	r.f.unit.keep(r, key, sc, nil)
+}
+
+// condition evaluates the condition of IF or WHILE; unknown is false.
+func (r *run) condition(c syntax.Cond) (bool, error) {
+	key := planKey{node: c, kind: planCondition}
+	p := r.f.unit.find(r, key)
+	if p == nil {
+		sc, err := r.compiler().Condition(c)
+		if err != nil {
+			return false, compileFailure(err)
+		}
+		r.keepScalar(key, sc)
+		p = sc
+	}
+	v, err := r.scalarValue(p.(*compile.Scalar))
+	if err != nil {
+		return false, err
+	}
+	n, _ := v.(int64)
+	return n != 0, nil
+}
+
+// scalarValue evaluates a compiled expression.
+func (r *run) scalarValue(sc *compile.Scalar) (types.Value, error) {
+	if sc.Plan == nil {
+		return sc.Value(r)
+	}
+	if err := r.prepare(&sc.Plan.Needs); err != nil {
+		return nil, err
+	}
+	args, err := sc.Plan.Args(r, nil)
+	if err != nil {
+		return nil, err
+	}
+	row, err := r.s.conn.QueryRow(r.ctx, sc.Plan.SQL, args)
+	if err != nil || len(row) == 0 {
+		return nil, err
+	}
+	return row[0], nil
+}

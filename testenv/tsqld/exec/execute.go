@@ -1,0 +1,543 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// maxNesting is how deep procedures, functions and dynamic SQL may call each other (@@NESTLEVEL).
+const maxNesting = 32
+
+// callArg is an argument of a procedure.
+type callArg struct {
+	name      string // with '@'; "" by position
+	typ       types.Type
+	val       types.Value
+	output    bool
+	isDefault bool
+	target    *variable  // gets the value of an OUTPUT parameter; nil for none
+	table     *tableVar  // of a table-valued parameter
+	sent      *sentTable // of one that a client sent
+}
+
+// batch runs a unit as the batch of a request.
+func (r *run) batch(u *unit) error {
+	s := r.s
+	f := &frame{kind: batchFrame, unit: u, schema: s.defaultSchema(), owner: -1}
+	return r.within(f, func() error {
+		if err := r.variables(f); err != nil {
+			return r.settle(nil, compileFailure(err))
+		}
+		_, err := r.list(u.body)
+		return err
+	})
+}
+
+// within runs fn in a new activation and cleans up after it.
+func (r *run) within(f *frame, fn func() error) error {
+	s := r.s
+	f.parent, f.level = r.f, s.depth
+	f.temps, f.savedOpts = s.temps, s.opts
+	if f.parent != nil {
+		f.line = f.parent.line
+	}
+	database, outer := s.dbID, s.top
+	r.f, s.top = f, f
+	s.depth++
+	err := fn()
+	s.depth--
+	r.f, s.top = f.parent, outer
+	s.endImpersonations(f)
+	err = errors.Join(err, r.dropFrame(f))
+	if f.kind == batchFrame {
+		return err
+	}
+	identity := s.opts.identityInsert
+	s.opts = f.savedOpts
+	s.opts.identityInsert = identity
+	s.dbID = database
+	return err
+}
+
+// dropFrame frees an activation's cursors, table variables, and unless it was a batch its temporary tables.
+func (r *run) dropFrame(f *frame) error {
+	s := r.s
+	var errs []error
+	for _, tv := range f.tables {
+		if tv.created {
+			errs = append(errs, s.dropLocal(context.WithoutCancel(r.ctx), tv.table))
+		}
+	}
+	if f.kind != batchFrame && len(s.temps) > 0 {
+		// What the activation dropped of its callers' stays dropped.
+		keep := f.temps
+		for name := range f.temps {
+			if s.temps[name] == nil {
+				keep = keep.without(name)
+			}
+		}
+		errs = append(errs, s.dropTemps(r.ctx, keep))
+	}
+	return errors.Join(errs...)
+}
+
+// execStmt is EXECUTE.
+func (r *run) execStmt(st *syntax.ExecStmt) error {
+	if st.At.Name != "" {
+		return mserr.NotSupported("EXECUTE AT")
+	}
+	if st.ResultSets != nil && len(st.ResultSets.Sets) > 0 {
+		return mserr.NotSupported("EXECUTE WITH RESULT SETS")
+	}
+	if st.Number > 1 {
+		return mserr.NotSupported("numbered procedures")
+	}
+	if st.Text != nil {
+		return r.execText(st)
+	}
+	name := st.Module
+	if st.ModuleVar != "" {
+		v := r.f.variable(st.ModuleVar)
+		if v == nil || v.isCur {
+			return compileFailure(mserr.UndeclaredVariable(st.ModuleVar))
+		}
+		text, ok := v.val.(string)
+		if !ok || text == "" {
+			return mserr.NoProcedure("")
+		}
+		name = splitName(text)
+	}
+	args, err := r.arguments(st.Args)
+	if err != nil {
+		return err
+	}
+	status, err := r.call(name, args)
+	if err != nil {
+		return err
+	}
+	if st.ReturnVar != "" {
+		v := r.f.variable(st.ReturnVar)
+		if v.val, err = types.Convert(status.val, status.typ, v.typ, 0); err != nil {
+			return originated(err, atArgument)
+		}
+	}
+	if r.f.kind == batchFrame && !r.inserting {
+		n, _ := status.val.(int64)
+		if err := gone(r.out.ReturnStatus(int32(n))); err != nil {
+			return err
+		}
+		return gone(r.out.Done(Done{EndProc: true}))
+	}
+	return nil
+}
+
+// arguments evaluates the arguments of EXECUTE.
+func (r *run) arguments(list []*syntax.ExecArg) ([]callArg, error) {
+	args := make([]callArg, 0, len(list))
+	for _, a := range list {
+		arg := callArg{name: a.Name, output: a.Output}
+		switch e := a.Value.(type) {
+		case *syntax.Default:
+			arg.isDefault = true
+		case *syntax.VarRef:
+			if tv := r.f.tableVar(e.Name); tv != nil {
+				arg.table = tv
+				break
+			}
+			v := r.f.variable(e.Name)
+			if v == nil {
+				return nil, compileFailure(mserr.UndeclaredVariable(e.Name))
+			}
+			if v.isCur {
+				return nil, mserr.NotSupported("cursor parameters")
+			}
+			arg.typ, arg.val = v.typ, v.val
+			if a.Output {
+				arg.target = v
+			}
+		default:
+			if a.Output {
+				return nil, compileFailure(mserr.OutputOfConstant())
+			}
+			var err error
+			if arg.val, arg.typ, err = r.eval(a.Value); err != nil {
+				return nil, err
+			}
+		}
+		args = append(args, arg)
+	}
+	return args, nil
+}
+
+// result is what a procedure or function returned.
+type result struct {
+	val types.Value
+	typ types.Type
+}
+
+// statusOf makes the result of a procedure.
+func statusOf(code int32) result { return result{int64(code), types.IntType} }
+
+// call calls a procedure or scalar function by name.
+func (r *run) call(name *syntax.ObjectName, args []callArg) (result, error) {
+	if p := findSystemProcedure(name); p != nil {
+		code, err := r.callSystem(p, args)
+		return statusOf(code), err
+	}
+	o, d, err := r.object(name)
+	if err != nil {
+		return result{}, err
+	}
+	switch o := o.(type) {
+	case *catalog.Procedure:
+		code, err := r.callProcedure(d, o, args)
+		return statusOf(code), err
+	case *catalog.Function:
+		if o.Kind == catalog.KindScalarFunction {
+			return r.callFunctionByExec(d, o, args)
+		}
+	case nil:
+		if hasSystemPrefix(name) {
+			return result{}, mserr.NotSupported("the system procedure %s", name.Last())
+		}
+	}
+	return result{}, mserr.NoProcedure(name.String())
+}
+
+// hasSystemPrefix reports names of procedures that SQL Server ships.
+func hasSystemPrefix(n *syntax.ObjectName) bool {
+	last := catalog.Fold(n.Last())
+	return (n.Schema() == "" || equalNames(n.Schema(), "sys")) && (strings.HasPrefix(last, "sp_") || strings.HasPrefix(last, "xp_")) && systemNames[last]
+}
+
+// callProcedure runs a stored procedure.
+func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []callArg) (int32, error) {
+	s := r.s
+	owner := d.Owner(p)
+	if r.f == nil || r.f.owner < 0 || owner != r.f.owner || d.ID != s.dbID {
+		if !s.may(d, "EXECUTE", catalog.Securable{Class: catalog.ClassObject, Major: int(p.ObjectID)}) {
+			return 0, permissionDenied(d, p, "EXECUTE")
+		}
+	}
+	if r.nesting() >= maxNesting {
+		return 0, mserr.NestingLevel(maxNesting)
+	}
+	u, err := procedureUnit(p)
+	if err != nil {
+		return 0, err
+	}
+	schema := "dbo"
+	if sc := d.SchemaByID(p.SchemaID); sc != nil {
+		schema = sc.Name
+	}
+	f := &frame{kind: procFrame, unit: u, name: p.Name, procID: p.ObjectID, schema: schema, owner: owner, nest: r.nesting() + 1}
+	before := s.tran.level
+	err = r.within(f, func() error {
+		s.dbID = d.ID
+		if err := s.moduleIdentity(d, &p.Module, owner, f); err != nil {
+			return err
+		}
+		if err := r.bind(f, p.Name, args); err != nil {
+			return err
+		}
+		if err := r.variables(f); err != nil {
+			return compileFailure(err)
+		}
+		_, err := r.list(u.body)
+		return err
+	})
+	if err = r.endScope(f, err); err != nil {
+		return 0, err
+	}
+	if err := returnOutputs(f, args); err != nil {
+		return 0, err
+	}
+	if after := s.tran.level; after != before && !s.opts.xactAbort {
+		e := mserr.TransactionCount(before, after)
+		e.State = 2
+		return f.status, e
+	}
+	return f.status, nil
+}
+
+// nesting is @@NESTLEVEL.
+func (r *run) nesting() int {
+	if r.f == nil {
+		return 0
+	}
+	return r.f.nest
+}
+
+// endScope turns an error that ends no more than the activation f into none; the activation's status tells of it.
+func (r *run) endScope(f *frame, err error) error {
+	var fail *failure
+	if errors.As(err, &fail) && fail.settled && !fail.pending && fail.reach == endScope && fail.frame == f {
+		f.status = -int32(fail.err.Class - 10)
+		return nil
+	}
+	return err
+}
+
+// bind gives an activation's parameters their values.
+func (r *run) bind(f *frame, proc string, args []callArg) error {
+	params := f.unit.params
+	resolved := r.resolve(f)
+	given := make([]*callArg, len(params))
+	for i := range args {
+		a := &args[i]
+		at := i
+		if a.name != "" {
+			at = -1
+			for j, p := range params {
+				if equalNames(p.Name, a.name) {
+					at = j
+				}
+			}
+			if at < 0 {
+				if len(params) == 0 {
+					return mserr.NoParameters(proc)
+				}
+				return mserr.NotParameter(a.name, proc)
+			}
+			if given[at] != nil {
+				return mserr.DuplicateArgument(a.name)
+			}
+		}
+		if at >= len(params) {
+			if len(params) == 0 {
+				return mserr.NoParameters(proc)
+			}
+			return mserr.TooManyProcArguments(proc)
+		}
+		given[at] = a
+	}
+	for i, p := range params {
+		if err := resolved.params[i].err; err != nil {
+			return at(asMessage(err), p)
+		}
+		if err := r.bindOne(f, proc, p, resolved.params[i], given[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// bindOne binds one parameter; a is nil when no argument was given.
+func (r *run) bindOne(f *frame, proc string, p *syntax.Param, t resolvedType, a *callArg) error {
+	if t.table != nil {
+		return r.bindTable(f, p, t.table, a)
+	}
+	if a == nil || a.isDefault {
+		if p.Default == nil {
+			return mserr.MissingParameter(proc, p.Name)
+		}
+		v, err := r.value(p.Default, t.typ)
+		if err != nil {
+			return err
+		}
+		f.declare(p.Name, t.typ, v)
+		return nil
+	}
+	if a.table != nil || a.sent != nil {
+		return mserr.TypeClash("table", t.typ.Name())
+	}
+	if a.output && !p.Output {
+		return mserr.NotOutput(p.Name)
+	}
+	v := a.val
+	if v != nil && a.typ != t.typ {
+		if err := types.CheckImplicit(a.typ, t.typ); err != nil {
+			return originated(err, atArgument)
+		}
+		var err error
+		if v, err = types.Convert(a.val, a.typ, t.typ, 0); err != nil {
+			return originated(argumentError(err, a.typ, t.typ), atArgument)
+		}
+	}
+	f.declare(p.Name, t.typ, v)
+	return nil
+}
+
+// argumentError is what a failed conversion of an argument looks like: 8114 instead of 245 and its like.
+func argumentError(err error, from, to types.Type) error {
+	var e *mserr.Error
+	if errors.As(err, &e) && batchErrors[e.Number] {
+		return mserr.ConversionError(from.Name(), to.Name())
+	}
+	return err
+}
+
+// bindTable binds a table-valued parameter: the callee sees the caller's table under its own name.
+func (r *run) bindTable(f *frame, p *syntax.Param, tt *catalog.TableType, a *callArg) error {
+	var source *catalog.Table
+	if a != nil && a.table != nil {
+		source = a.table.table
+	} else if a != nil && a.sent == nil && !a.isDefault {
+		return mserr.TypeClash(a.typ.Name(), tt.Name)
+	}
+	tv := &tableVar{name: p.Name, readOnly: true}
+	if source == nil { // an omitted table-valued parameter is an empty table
+		t, err := r.shape(p, func() (*catalog.Table, error) { return copyShape(tt.Table, p.Name, f.level), nil })
+		if err != nil {
+			return err
+		}
+		sent := &sentTable{}
+		if a != nil && a.sent != nil {
+			sent = a.sent
+		}
+		if err := r.bindSent(p.Name, tt, t, sent); err != nil {
+			return err
+		}
+		tv.table, tv.created = t, true
+	} else {
+		if len(source.Columns) != len(tt.Table.Columns) {
+			return mserr.TypeClash("table", tt.Name)
+		}
+		t, err := r.aliasShape(p, source)
+		if err != nil {
+			return err
+		}
+		tv.table = t
+	}
+	if f.tables == nil {
+		f.tables = map[string]*tableVar{}
+	}
+	f.tables[catalog.Fold(p.Name)] = tv
+	return nil
+}
+
+// aliasShape is the definition of a caller's table under a parameter's name.
+func (r *run) aliasShape(p *syntax.Param, source *catalog.Table) (*catalog.Table, error) {
+	u := r.f.unit
+	key := shapeKey{node: p, source: source}
+	u.mu.Lock()
+	t := u.shapes[key]
+	u.mu.Unlock()
+	if t != nil {
+		return t, nil
+	}
+	t = source.Clone()
+	t.Name = p.Name
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.shapes) > 4*maxVariants || u.shapes == nil {
+		u.shapes = map[shapeKey]*catalog.Table{}
+	}
+	u.shapes[key] = t
+	return t, nil
+}
+
+// returnOutputs hands the values of OUTPUT parameters to the caller's variables.
+func returnOutputs(f *frame, args []callArg) error {
+	for i := range args {
+		a := &args[i]
+		if a.target == nil {
+			continue
+		}
+		p := f.parameter(a.name, i)
+		if p == nil {
+			continue
+		}
+		if a.target.typ.ID == 0 { // of a remote call: it gets the parameter's type
+			a.target.typ, a.target.val = p.typ, p.val
+			continue
+		}
+		v, err := types.Convert(p.val, p.typ, a.target.typ, 0)
+		if err != nil {
+			return originated(argumentError(err, p.typ, a.target.typ), atArgument)
+		}
+		a.target.val = v
+	}
+	return nil
+}
+
+// parameter finds a parameter by name, or by position if the name is empty.
+func (f *frame) parameter(name string, position int) *variable {
+	if name == "" {
+		if position >= len(f.unit.params) {
+			return nil
+		}
+		name = f.unit.params[position].Name
+	}
+	return f.variable(name)
+}
+
+// execText is EXEC ('text').
+func (r *run) execText(st *syntax.ExecStmt) error {
+	v, err := r.value(st.Text, types.NVarCharMax)
+	if err != nil {
+		return err
+	}
+	text, _ := v.(string)
+	if st.As != "" {
+		id, err := r.s.identityOf(st.As, st.AsLogin)
+		if err != nil {
+			return err
+		}
+		r.s.impersonate(impersonation{before: r.s.login, frame: r.f, module: true}, id)
+		defer r.s.popImpersonation()
+	}
+	if len(st.TextArgs) > 0 {
+		return mserr.NotSupported("EXECUTE of a text with arguments")
+	}
+	_, err = r.dynamic(text, "", nil)
+	return err
+}
+
+// dynamic runs a text as a batch of its own, with parameters as for sp_executesql. Errors in it end only it.
+func (r *run) dynamic(text, params string, args []callArg) (int32, error) {
+	s := r.s
+	if r.nesting() >= maxNesting {
+		return 0, mserr.NestingLevel(maxNesting)
+	}
+	u, err := s.inst.units.dynamic(text, params, s.opts.quotedIdentifier)
+	if err != nil {
+		return 0, err
+	}
+	return r.dynamicUnit(u, text, params, args)
+}
+
+// dynamicUnit runs a parsed text.
+func (r *run) dynamicUnit(u *unit, text, params string, args []callArg) (int32, error) {
+	s := r.s
+	schema := s.defaultSchema()
+	f := &frame{kind: dynamicFrame, unit: u, schema: schema, owner: -1, nest: r.nesting() + 1}
+	err := r.within(f, func() error {
+		f.line = 1
+		if err := r.bindDynamic(f, text, params, args); err != nil {
+			return err
+		}
+		if err := r.variables(f); err != nil {
+			return compileFailure(err)
+		}
+		_, err := r.list(u.body)
+		return err
+	})
+	if err = r.endScope(f, err); err != nil {
+		return 0, err
+	}
+	return f.status, returnOutputs(f, args)
+}
+
+// bindDynamic binds the parameters of sp_executesql, whose messages for missing ones differ.
+func (r *run) bindDynamic(f *frame, text, params string, args []callArg) error {
+	if len(f.unit.params) == 0 && len(args) > 0 {
+		return mserr.TooManyProcArguments("sp_executesql")
+	}
+	err := r.bind(f, "sp_executesql", args)
+	var e *mserr.Error
+	if errors.As(err, &e) && e.Number == 201 {
+		for _, p := range f.unit.params {
+			if f.variable(p.Name) == nil {
+				return mserr.MissingQueryParameter("("+params+")"+text, p.Name)
+			}
+		}
+	}
+	return err
+}

@@ -1,0 +1,338 @@
+package exec
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// attachLocal lets SQLite reach the session's own functions.
+func (s *Session) attachLocal() { s.conn.SetLocal(s.localFunction) }
+
+// localFunction finds a function of the session by its key; nil for keys of other kinds.
+func (s *Session) localFunction(key string) (store.Func, error) {
+	r := s.running
+	if r == nil {
+		return nil, nil
+	}
+	if fn, err := compile.EnvFunc(env{r}, key); fn != nil || err != nil {
+		return fn, err
+	}
+	switch {
+	case strings.HasPrefix(key, compile.LocalRowVersion):
+		id, err := strconv.Atoi(key[len(compile.LocalRowVersion):])
+		if err != nil {
+			return nil, mserr.NotSupported("the function key %s", key)
+		}
+		return func([]types.Value) (types.Value, error) { return r.nextRowVersion(id) }, nil
+	case strings.HasPrefix(key, compile.LocalSequence):
+		d, object, err := localKey(key, compile.LocalSequence)
+		return func([]types.Value) (types.Value, error) { return r.nextSequence(d, object) }, err
+	case strings.HasPrefix(key, compile.LocalFunction):
+		d, object, err := localKey(key, compile.LocalFunction)
+		return func(args []types.Value) (types.Value, error) { return r.scalarFunction(d, object, args) }, err
+	case strings.HasPrefix(key, compile.LocalTableFunction):
+		d, object, err := localKey(key, compile.LocalTableFunction)
+		return func(args []types.Value) (types.Value, error) { return r.tableFunction(d, object, args) }, err
+	}
+	return nil, nil
+}
+
+// localKey reads prefix|database|object.
+func localKey(key, prefix string) (database int, object int32, err error) {
+	d, o, _ := strings.Cut(key[len(prefix):], "|")
+	database, err = strconv.Atoi(d)
+	if err == nil {
+		var id int64
+		id, err = strconv.ParseInt(o, 10, 32)
+		object = int32(id)
+	}
+	if err != nil {
+		return 0, 0, mserr.NotSupported("the function key %s", key)
+	}
+	return database, object, nil
+}
+
+// functionUnit is the parsed form of a function with a body, kept with its definition.
+func functionUnit(f *catalog.Function) (*unit, error) {
+	v, err := f.Memo.Get(func() (any, error) {
+		st, err := parseModule(&f.Module)
+		if err != nil {
+			return nil, err
+		}
+		fn, ok := st.(*syntax.CreateFunctionStmt)
+		if !ok {
+			return nil, mserr.NotSupported("the stored text of function %s", f.Name)
+		}
+		u := &unit{body: fn.Body, params: fn.Params, returns: f.Returns, table: fn.TableVar != "", tableVar: fn.TableVar}
+		return u, u.check()
+	})
+	if err != nil {
+		return nil, err
+	}
+	u, ok := v.(*unit)
+	if !ok {
+		return nil, mserr.NotSupported("running the inline function %s", f.Name)
+	}
+	return u, nil
+}
+
+// function finds a function by id.
+func (s *Session) function(database int, object int32) (*catalog.Database, *catalog.Function, error) {
+	d := s.databaseByID(database)
+	if d == nil {
+		return nil, nil, mserr.NoDatabase(strconv.Itoa(database))
+	}
+	f, ok := d.ObjectByID(object).(*catalog.Function)
+	if !ok {
+		return nil, nil, mserr.InvalidObject(strconv.Itoa(int(object)))
+	}
+	return d, f, nil
+}
+
+// enterFunction runs the body of a function in an activation of its own; result reads what it returned.
+func (r *run) enterFunction(d *catalog.Database, fn *catalog.Function, args []types.Value, result func(f *frame) error) error {
+	s := r.s
+	if r.nesting() >= maxNesting {
+		return mserr.NestingLevel(maxNesting)
+	}
+	u, err := functionUnit(fn)
+	if err != nil {
+		return err
+	}
+	schema := "dbo"
+	if sc := d.SchemaByID(fn.SchemaID); sc != nil {
+		schema = sc.Name
+	}
+	f := &frame{kind: functionFrame, unit: u, name: fn.Name, procID: fn.ObjectID, schema: schema, owner: d.Owner(fn), nest: r.nesting() + 1}
+	savedRows, savedError, savedNow, savedIn, savedTries := s.rowCount, s.lastError, r.now, r.inFunction, r.tries
+	s.functionDepth++
+	// A TRY block around the statement must not keep errors inside the function from ending it, so the
+	// whole function counts as one TRY block that is not the function's own.
+	r.inFunction = true
+	r.tries++
+	defer func() {
+		s.functionDepth--
+		s.rowCount, s.lastError, r.now, r.inFunction, r.tries = savedRows, savedError, savedNow, savedIn, savedTries
+	}()
+	err = r.within(f, func() error {
+		s.dbID = d.ID
+		resolved := r.resolve(f)
+		for i, p := range u.params {
+			if err := resolved.params[i].err; err != nil {
+				return err
+			}
+			var v types.Value
+			if i < len(args) {
+				v = args[i]
+			}
+			f.declare(p.Name, resolved.params[i].typ, v)
+		}
+		if err := s.moduleIdentity(d, &fn.Module, f.owner, f); err != nil {
+			return err
+		}
+		if u.table {
+			t, err := r.returnTable(fn, f)
+			if err != nil {
+				return err
+			}
+			if err := r.makeTableVar(u.tableVar, t); err != nil {
+				return err
+			}
+		}
+		if err := r.variables(f); err != nil {
+			return err
+		}
+		if _, err := r.list(u.body); err != nil {
+			return err
+		}
+		return result(f)
+	})
+	return plainError(err)
+}
+
+// plainError takes a message out of the failure that carried it through a function, so that the calling
+// statement fails with it.
+func plainError(err error) error {
+	if err == nil {
+		return nil
+	}
+	f, ok := asFailure(err)
+	if !ok {
+		return err
+	}
+	c := *f.err
+	return &c
+}
+
+// returnTable is the shape of a multi-statement function's result variable.
+func (r *run) returnTable(fn *catalog.Function, f *frame) (*catalog.Table, error) {
+	u := f.unit
+	key := shapeKey{level: f.level}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if t := u.shapes[key]; t != nil {
+		return t, nil
+	}
+	if fn.Table == nil {
+		return nil, mserr.NotSupported("the result table of function %s", fn.Name)
+	}
+	t := copyShape(fn.Table, u.tableVar, f.level)
+	if u.shapes == nil {
+		u.shapes = map[shapeKey]*catalog.Table{}
+	}
+	u.shapes[key] = t
+	return t, nil
+}
+
+// scalarFunction calls a scalar function.
+func (r *run) scalarFunction(database int, object int32, args []types.Value) (types.Value, error) {
+	d, fn, err := r.s.function(database, object)
+	if err != nil {
+		return nil, err
+	}
+	if fn.ReturnsNullOnNull {
+		for _, a := range args {
+			if a == nil {
+				return nil, nil
+			}
+		}
+	}
+	full, err := r.withDefaults(d, fn, args)
+	if err != nil {
+		return nil, err
+	}
+	var v types.Value
+	err = r.enterFunction(d, fn, full, func(f *frame) error {
+		v = f.result
+		return nil
+	})
+	return v, err
+}
+
+// withDefaults copies arguments, and adds the defaults of parameters that were left out.
+func (r *run) withDefaults(d *catalog.Database, fn *catalog.Function, args []types.Value) ([]types.Value, error) {
+	full := append([]types.Value(nil), args...)
+	for i := len(full); i < len(fn.Params); i++ {
+		if !fn.Params[i].HasDefault {
+			return nil, mserr.TooFewArguments(d.QualifiedName(fn))
+		}
+		e, err := syntax.ParseExpr(fn.Params[i].Default, syntax.DefaultOptions)
+		if err != nil {
+			return nil, err
+		}
+		v, err := r.value(e, fn.Params[i].Type)
+		if err != nil {
+			return nil, err
+		}
+		full = append(full, v)
+	}
+	return full, nil
+}
+
+// tableFunction runs a multi-statement table-valued function.
+func (r *run) tableFunction(database int, object int32, args []types.Value) (types.Value, error) {
+	d, fn, err := r.s.function(database, object)
+	if err != nil {
+		return nil, err
+	}
+	full, err := r.withDefaults(d, fn, args)
+	if err != nil {
+		return nil, err
+	}
+	var out types.Value
+	err = r.enterFunction(d, fn, full, func(f *frame) error {
+		tv := f.tableVar(f.unit.tableVar)
+		rows, err := r.s.allColumns(r.ctx, tv.table)
+		if err != nil {
+			return err
+		}
+		out = compile.EncodeRows(rows)
+		return nil
+	})
+	return out, err
+}
+
+// callFunctionByExec is EXEC @v = dbo.function args.
+func (r *run) callFunctionByExec(d *catalog.Database, fn *catalog.Function, args []callArg) (result, error) {
+	if !r.s.may(d, "EXECUTE", catalog.Securable{Class: catalog.ClassObject, Major: int(fn.ObjectID)}) {
+		return result{}, permissionDenied(d, fn, "EXECUTE")
+	}
+	vals := make([]types.Value, len(fn.Params))
+	set := make([]bool, len(fn.Params))
+	for i, a := range args {
+		at := i
+		if a.name != "" {
+			at = -1
+			for j, p := range fn.Params {
+				if equalNames(p.Name, a.name) {
+					at = j
+				}
+			}
+			if at < 0 {
+				return result{}, mserr.NotParameter(a.name, fn.Name)
+			}
+		}
+		if at >= len(vals) {
+			return result{}, mserr.TooManyProcArguments(fn.Name)
+		}
+		if a.isDefault {
+			continue
+		}
+		v, err := types.Convert(a.val, a.typ, fn.Params[at].Type, 0)
+		if err != nil {
+			return result{}, originated(argumentError(err, a.typ, fn.Params[at].Type), atArgument)
+		}
+		vals[at], set[at] = v, true
+	}
+	for i, p := range fn.Params {
+		if set[i] {
+			continue
+		}
+		if !p.HasDefault {
+			return result{}, mserr.MissingParameter(fn.Name, p.Name)
+		}
+		e, err := syntax.ParseExpr(p.Default, syntax.DefaultOptions)
+		if err != nil {
+			return result{}, err
+		}
+		if vals[i], err = r.value(e, p.Type); err != nil {
+			return result{}, err
+		}
+	}
+	v, err := r.scalarFunction(d.ID, fn.ObjectID, vals)
+	return result{v, fn.Returns}, err
+}
+
+// allowedInFunction refuses the statements that a function must not contain.
+func allowedInFunction(st syntax.Stmt) error {
+	switch st := st.(type) {
+	case *syntax.SelectStmt, *syntax.DeclareStmt, *syntax.SetVarStmt, *syntax.DeclareCursorStmt, *syntax.OpenStmt, *syntax.FetchStmt, *syntax.CloseStmt, *syntax.DeallocateStmt:
+		return nil
+	case *syntax.InsertStmt:
+		return localTarget(st.Target, "INSERT")
+	case *syntax.UpdateStmt:
+		return localTarget(st.Target, "UPDATE")
+	case *syntax.DeleteStmt:
+		return localTarget(st.Target, "DELETE")
+	case *syntax.MergeStmt:
+		return localTarget(st.Target, "MERGE")
+	case *syntax.ExecStmt:
+		return mserr.FunctionsOnly()
+	}
+	return mserr.SideEffect(statementName(st))
+}
+
+// localTarget allows changes of table variables only.
+func localTarget(t syntax.TableSource, verb string) error {
+	if _, ok := t.(*syntax.TableVar); ok {
+		return nil
+	}
+	return mserr.SideEffect(verb)
+}

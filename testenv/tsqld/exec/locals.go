@@ -1,0 +1,403 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync/atomic"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// tempTables are the temporary tables that a session sees, by folded name. A tempTables is never
+// changed: whoever adds or drops one makes a new map, so that an old one can be restored.
+type tempTables map[string]*catalog.Table
+
+// with is the map with a table added or replaced.
+func (t tempTables) with(name string, table *catalog.Table) tempTables {
+	c := maps.Clone(t)
+	if c == nil {
+		c = tempTables{}
+	}
+	c[catalog.Fold(name)] = table
+	return c
+}
+
+// without is the map without a table.
+func (t tempTables) without(name string) tempTables {
+	c := maps.Clone(t)
+	delete(c, catalog.Fold(name))
+	return c
+}
+
+// localIDs gives temporary tables and table variables object ids, which are negative and below those of system views.
+var localIDs atomic.Int32
+
+// firstLocalID is above the ids that localIDs gives out, and below those of system objects.
+const firstLocalID = -1_000_000
+
+// newLocalID is an object id for a temporary table.
+func newLocalID() int32 { return firstLocalID - localIDs.Add(1) }
+
+// createTemp makes a temporary table in SQLite and lets the session see it.
+func (s *Session) createTemp(ctx context.Context, t *catalog.Table) error {
+	if err := s.createLocal(ctx, t); err != nil {
+		return err
+	}
+	s.temps = s.temps.with(t.Name, t)
+	return nil
+}
+
+// createLocal makes the SQLite table of a temporary table or table variable. One of the same name can only be a
+// left-over that a rollback brought back.
+func (s *Session) createLocal(ctx context.Context, t *catalog.Table) error {
+	if _, err := s.conn.Exec(ctx, "DROP TABLE IF EXISTS temp."+store.Quote(t.SQLName), nil); err != nil {
+		return err
+	}
+	for _, sql := range catalog.CreateSQL("temp", t) {
+		if _, err := s.conn.Exec(ctx, sql, nil); err != nil {
+			return err
+		}
+	}
+	s.inst.resetCounter(counterKey{session: s.id, object: t.ObjectID})
+	return nil
+}
+
+// dropLocal drops the SQLite table.
+func (s *Session) dropLocal(ctx context.Context, t *catalog.Table) error {
+	s.inst.resetCounter(counterKey{session: s.id, object: t.ObjectID})
+	_, err := s.conn.Exec(ctx, "DROP TABLE IF EXISTS temp."+store.Quote(t.SQLName), nil)
+	return err
+}
+
+// dropTemps drops the temporary tables that are not among keep, and makes keep what the session sees.
+func (s *Session) dropTemps(ctx context.Context, keep tempTables) error {
+	var errs []error
+	for name, t := range s.temps {
+		if keep[name] != t {
+			errs = append(errs, s.dropLocal(context.WithoutCancel(ctx), t))
+		}
+	}
+	s.temps = keep
+	return errors.Join(errs...)
+}
+
+// localName is the SQLite name of a temporary table or table variable. It is the same whenever the same
+// statement makes it at the same depth of calls, so that plans and prepared statements can be kept.
+func localName(name string, level int) string {
+	return fmt.Sprintf("%s %d", strings.ToLower(name), level)
+}
+
+// shape finds or makes the definition of a temporary table or table variable that a statement declares.
+func (r *run) shape(node syntax.Node, build func() (*catalog.Table, error)) (*catalog.Table, error) {
+	u := r.f.unit
+	key := shapeKey{node: node, level: r.f.level, db: r.s.databaseByID(r.s.dbID)}
+	u.mu.Lock()
+	t := u.shapes[key]
+	u.mu.Unlock()
+	if t != nil {
+		return t, nil
+	}
+	t, err := build()
+	if err != nil {
+		return nil, err
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.shapes) > 4*maxVariants || u.shapes == nil {
+		u.shapes = map[shapeKey]*catalog.Table{}
+	}
+	u.shapes[key] = t
+	return t, nil
+}
+
+// variables makes the variables of an activation: all that the unit declares, NULL until they are assigned.
+func (r *run) variables(f *frame) error {
+	u := f.unit
+	if len(u.decls) == 0 {
+		return nil
+	}
+	resolved := r.resolve(f)
+	for i, d := range u.decls {
+		switch {
+		case d.Cursor:
+			f.declare(d.Name, types.Type{}, nil).isCur = true
+		case d.Table != nil:
+		case resolved.decls[i].err != nil:
+			return at(asMessage(resolved.decls[i].err), d)
+		case resolved.decls[i].table != nil:
+		default:
+			f.declare(d.Name, resolved.decls[i].typ, nil)
+		}
+	}
+	return nil
+}
+
+// asMessage is an error that is known to be a message, as one that may be changed.
+func asMessage(err error) *mserr.Error {
+	var e *mserr.Error
+	if errors.As(err, &e) {
+		c := *e
+		return &c
+	}
+	return mserr.New(8630, 17, "tsqld: internal error: %s", err)
+}
+
+// resolve looks the types of a unit's parameters and variables up.
+func (r *run) resolve(f *frame) *varTypes {
+	u := f.unit
+	key := scopeKey{db: r.s.databaseByID(r.s.dbID), schema: f.schema}
+	u.mu.Lock()
+	vt := u.scopes[key]
+	u.mu.Unlock()
+	if vt != nil {
+		return vt
+	}
+	outer := r.f
+	r.f = f
+	vt = &varTypes{}
+	for _, p := range u.params {
+		vt.params = append(vt.params, r.resolveType(p.Type))
+	}
+	for _, d := range u.decls {
+		if d.Type == nil {
+			vt.decls = append(vt.decls, resolvedType{})
+			continue
+		}
+		vt.decls = append(vt.decls, r.resolveType(d.Type))
+	}
+	r.f = outer
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if len(u.scopes) > maxVariants || u.scopes == nil {
+		u.scopes = map[scopeKey]*varTypes{}
+	}
+	u.scopes[key] = vt
+	return vt
+}
+
+// resolveType looks one type up.
+func (r *run) resolveType(ref *syntax.TypeRef) resolvedType {
+	t, alias, table, err := r.compiler().Type(ref)
+	if alias != nil {
+		t = alias.Type
+	}
+	return resolvedType{t, table, err}
+}
+
+// declareStmt is DECLARE: it makes table variables and runs initialisers.
+func (r *run) declareStmt(st *syntax.DeclareStmt) error {
+	for _, d := range st.Vars {
+		switch {
+		case d.Cursor:
+		case d.Table != nil:
+			t, err := r.shape(d, func() (*catalog.Table, error) { return r.localDefinition(d.Name, d.Table) })
+			if err != nil {
+				return err
+			}
+			if err := r.makeTableVar(d.Name, t); err != nil {
+				return err
+			}
+		default:
+			if table := r.f.tableTypeOf(r, d); table != nil {
+				t, err := r.shape(d, func() (*catalog.Table, error) { return copyShape(table.Table, d.Name, r.f.level), nil })
+				if err != nil {
+					return err
+				}
+				if err := r.makeTableVar(d.Name, t); err != nil {
+					return err
+				}
+				continue
+			}
+			if d.Init == nil {
+				continue
+			}
+			v := r.f.variable(d.Name)
+			val, err := r.value(d.Init, v.typ)
+			if err != nil {
+				return err
+			}
+			v.val = val
+			r.s.rowCount = 1
+		}
+	}
+	return nil
+}
+
+// tableTypeOf is the table type of a declared variable; nil for a scalar.
+func (f *frame) tableTypeOf(r *run, d *syntax.VarDecl) *catalog.TableType {
+	vt := r.resolve(f)
+	for i, o := range f.unit.decls {
+		if o == d {
+			return vt.decls[i].table
+		}
+	}
+	return nil
+}
+
+// copyShape makes the definition of a variable of a table type.
+func copyShape(t *catalog.Table, name string, level int) *catalog.Table {
+	c := t.Clone()
+	c.Name, c.SQLName, c.Temporary, c.ObjectID = name, localName(name, level), true, newLocalID()
+	return c
+}
+
+// makeTableVar makes a table variable, unless it is there already: DECLARE in a loop does not empty it.
+func (r *run) makeTableVar(name string, t *catalog.Table) error {
+	if r.f.tableVar(name) != nil {
+		return nil
+	}
+	if err := r.s.createLocal(r.ctx, t); err != nil {
+		return err
+	}
+	if r.f.tables == nil {
+		r.f.tables = map[string]*tableVar{}
+	}
+	r.f.tables[catalog.Fold(name)] = &tableVar{name: name, table: t, created: true}
+	return nil
+}
+
+// preserve runs a rollback, and gives table variables back what they held: they are no part of transactions.
+func (s *Session) preserve(rollback func() error) error {
+	if !s.tran.begun {
+		return rollback()
+	}
+	type contents struct {
+		table *catalog.Table
+		rows  [][]types.Value
+	}
+	ctx := context.Background()
+	var all []contents
+	for f := s.top; f != nil; f = f.parent {
+		for _, tv := range f.tables {
+			rows, err := s.contents(ctx, tv.table)
+			if err != nil {
+				return errors.Join(err, rollback())
+			}
+			all = append(all, contents{tv.table, rows})
+		}
+	}
+	err := rollback()
+	for _, c := range all {
+		err = errors.Join(err, s.restore(ctx, c.table, c.rows))
+	}
+	return err
+}
+
+// storedColumns are the SQLite columns of a table that are not generated.
+func storedColumns(t *catalog.Table) []string {
+	var cols []string
+	for _, c := range t.Columns {
+		if c.Formula == nil {
+			cols = append(cols, store.Quote(c.SQLName))
+		}
+	}
+	return cols
+}
+
+// contents reads a temporary table.
+func (s *Session) contents(ctx context.Context, t *catalog.Table) ([][]types.Value, error) {
+	rows, err := s.conn.Query(ctx, "SELECT "+strings.Join(storedColumns(t), ", ")+" FROM temp."+store.Quote(t.SQLName)+" ORDER BY rowid", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out [][]types.Value
+	for rows.Next() {
+		out = append(out, append([]types.Value(nil), rows.Row()...))
+	}
+	return out, rows.Err()
+}
+
+// restore makes a temporary table hold rows again, and makes the table itself if the rollback undid it.
+func (s *Session) restore(ctx context.Context, t *catalog.Table, rows [][]types.Value) error {
+	if _, err := s.conn.Exec(ctx, "DROP TABLE IF EXISTS temp."+store.Quote(t.SQLName), nil); err != nil {
+		return err
+	}
+	for _, sql := range catalog.CreateSQL("temp", t) {
+		if _, err := s.conn.Exec(ctx, sql, nil); err != nil {
+			return err
+		}
+	}
+	return s.fill(ctx, t, rows)
+}
+
+// fill inserts rows into a temporary table, as they are.
+func (s *Session) fill(ctx context.Context, t *catalog.Table, rows [][]types.Value) error {
+	cols := storedColumns(t)
+	marks := make([]string, len(cols))
+	for i := range marks {
+		marks[i] = fmt.Sprintf("?%d", i+1)
+	}
+	sql := fmt.Sprintf("INSERT INTO temp.%s(%s) VALUES (%s)", store.Quote(t.SQLName), strings.Join(cols, ", "), strings.Join(marks, ", "))
+	for _, row := range rows {
+		if _, err := s.conn.Exec(ctx, sql, row); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// oldRows reads the rows of a temporary table as they are to be in a changed one: columns that fill names are
+// computed, new ones NULL, dropped ones left out.
+func (s *Session) oldRows(ctx context.Context, old, changed *catalog.Table, fill map[int]catalog.Fill) ([][]types.Value, error) {
+	var exprs []string
+	var args []types.Value
+	for _, c := range changed.Columns {
+		if c.Formula != nil {
+			continue
+		}
+		was := old.ColumnByID(c.ID)
+		f, filled := fill[c.ID]
+		switch {
+		case filled:
+			sql := f.SQL
+			for i := len(f.Args); i > 0; i-- {
+				sql = strings.ReplaceAll(sql, fmt.Sprintf("?%d", i), fmt.Sprintf("?%d", len(args)+i))
+			}
+			args = append(args, f.Args...)
+			exprs = append(exprs, sql)
+		case was != nil:
+			exprs = append(exprs, store.Quote(was.SQLName))
+		default:
+			exprs = append(exprs, "NULL")
+		}
+	}
+	rows, err := s.conn.Query(ctx, "SELECT "+strings.Join(exprs, ", ")+" FROM temp."+store.Quote(old.SQLName)+" ORDER BY rowid", args)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out [][]types.Value
+	for rows.Next() {
+		out = append(out, append([]types.Value(nil), rows.Row()...))
+	}
+	return out, rows.Err()
+}
+
+// allColumns reads all columns of a temporary table, computed ones included, in order.
+func (s *Session) allColumns(ctx context.Context, t *catalog.Table) ([][]types.Value, error) {
+	var cols []string
+	for _, c := range t.Columns {
+		if c.SQLName == "" {
+			return nil, mserr.NotSupported("a computed column that is not deterministic in the result of a function")
+		}
+		cols = append(cols, store.Quote(c.SQLName))
+	}
+	rows, err := s.conn.Query(ctx, "SELECT "+strings.Join(cols, ", ")+" FROM temp."+store.Quote(t.SQLName)+" ORDER BY rowid", nil)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out [][]types.Value
+	for rows.Next() {
+		out = append(out, append([]types.Value(nil), rows.Row()...))
+	}
+	return out, rows.Err()
+}

@@ -1,0 +1,147 @@
+package exec
+
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// options are the SET options of a session. A procedure's changes to them end with it.
+type options struct {
+	ansiNulls            bool
+	ansiPadding          bool
+	ansiWarnings         bool
+	ansiNullDefaultOn    bool
+	ansiNullDefaultOff   bool
+	arithAbort           bool
+	arithIgnore          bool
+	concatNullYieldsNull bool
+	cursorCloseOnCommit  bool
+	forcePlan            bool
+	implicitTransactions bool
+	noCount              bool
+	noExec               bool
+	numericRoundAbort    bool
+	parseOnly            bool
+	quotedIdentifier     bool
+	xactAbort            bool
+	fmtOnly              bool
+
+	rowCount         int64 // SET ROWCOUNT; 0: no limit
+	textSize         int   // bytes
+	dateFirst        int   // 1 Monday to 7 Sunday
+	dateFormat       string
+	language         string
+	lockTimeout      int // milliseconds; -1: for ever
+	deadlockPriority int // -10 to 10
+	isolation        syntax.Isolation
+	contextInfo      []byte
+	identityInsert   *identityInsert
+}
+
+// identityInsert is the one table of the session for which IDENTITY_INSERT is on.
+type identityInsert struct {
+	database int
+	object   int32
+	name     string // as 8107 shows it
+}
+
+// defaultOptions are those after login with a current driver.
+func defaultOptions() options {
+	return options{
+		ansiNulls: true, ansiPadding: true, ansiWarnings: true, ansiNullDefaultOn: true, arithAbort: true, concatNullYieldsNull: true, quotedIdentifier: true,
+		textSize: 2147483647, dateFirst: 7, dateFormat: "mdy", language: "us_english", lockTimeout: -1, isolation: syntax.ReadCommitted,
+	}
+}
+
+// toggle is an option that is ON or OFF: where it is kept, its bit in @@OPTIONS, and the only value that the
+// server does, where it does but one.
+type toggle struct {
+	get  func(o *options) *bool
+	bit  int
+	only *bool
+}
+
+var (
+	onlyOn  = ptr(true)
+	onlyOff = ptr(false)
+)
+
+// ptr makes a pointer to a copy of v.
+func ptr[T any](v T) *T { return &v }
+
+// toggles are the ON/OFF options by name. The bits are those of the "user options" server option.
+var toggles = map[string]toggle{
+	"ANSI_NULLS":                  {func(o *options) *bool { return &o.ansiNulls }, 32, onlyOn},
+	"ANSI_PADDING":                {func(o *options) *bool { return &o.ansiPadding }, 16, onlyOn},
+	"ANSI_WARNINGS":               {func(o *options) *bool { return &o.ansiWarnings }, 8, nil},
+	"ANSI_NULL_DFLT_ON":           {func(o *options) *bool { return &o.ansiNullDefaultOn }, 1024, nil},
+	"ANSI_NULL_DFLT_OFF":          {func(o *options) *bool { return &o.ansiNullDefaultOff }, 2048, nil},
+	"ARITHABORT":                  {func(o *options) *bool { return &o.arithAbort }, 64, nil},
+	"ARITHIGNORE":                 {func(o *options) *bool { return &o.arithIgnore }, 128, onlyOff},
+	"CONCAT_NULL_YIELDS_NULL":     {func(o *options) *bool { return &o.concatNullYieldsNull }, 4096, onlyOn},
+	"CURSOR_CLOSE_ON_COMMIT":      {func(o *options) *bool { return &o.cursorCloseOnCommit }, 4, nil},
+	"FORCEPLAN":                   {func(o *options) *bool { return &o.forcePlan }, 0, nil},
+	"IMPLICIT_TRANSACTIONS":       {func(o *options) *bool { return &o.implicitTransactions }, 2, nil},
+	"NOCOUNT":                     {func(o *options) *bool { return &o.noCount }, 512, nil},
+	"NOEXEC":                      {func(o *options) *bool { return &o.noExec }, 0, nil},
+	"NUMERIC_ROUNDABORT":          {func(o *options) *bool { return &o.numericRoundAbort }, 8192, onlyOff},
+	"PARSEONLY":                   {func(o *options) *bool { return &o.parseOnly }, 0, nil},
+	"QUOTED_IDENTIFIER":           {func(o *options) *bool { return &o.quotedIdentifier }, 256, nil},
+	"XACT_ABORT":                  {func(o *options) *bool { return &o.xactAbort }, 16384, nil},
+	"FMTONLY":                     {func(o *options) *bool { return &o.fmtOnly }, 0, nil},
+	"DISABLE_DEF_CNST_CHK":        {nil, 0, onlyOff},
+	"REMOTE_PROC_TRANSACTIONS":    {nil, 0, onlyOff},
+	"SHOWPLAN_ALL":                {nil, 0, onlyOff},
+	"SHOWPLAN_TEXT":               {nil, 0, onlyOff},
+	"SHOWPLAN_XML":                {nil, 0, onlyOff},
+	"RESULT_SET_CACHING":          {nil, 0, onlyOff},
+	"NO_BROWSETABLE":              {nil, 0, nil},
+	"OFFSETS":                     {nil, 0, onlyOff},
+	"ROWGUID_RESULTS":             {nil, 0, onlyOff},
+	"MEMORY_OPTIMIZED_ELEVATE":    {nil, 0, nil},
+	"STATISTICS_INCREMENTAL_AUTO": {nil, 0, nil},
+}
+
+// setFlag is SET name ON|OFF.
+func (o *options) setFlag(name string, on bool) error {
+	if name == "ANSI_DEFAULTS" {
+		for _, n := range []string{"ANSI_NULLS", "ANSI_NULL_DFLT_ON", "ANSI_PADDING", "ANSI_WARNINGS", "CURSOR_CLOSE_ON_COMMIT", "IMPLICIT_TRANSACTIONS", "QUOTED_IDENTIFIER"} {
+			if err := o.setFlag(n, on); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	f, ok := toggles[name]
+	if !ok {
+		return mserr.UnknownOption(name, "SET")
+	}
+	if f.only != nil && *f.only != on {
+		state := "OFF"
+		if on {
+			state = "ON"
+		}
+		return mserr.NotSupported("SET %s %s", name, state)
+	}
+	if f.get != nil {
+		*f.get(o) = on
+	}
+	switch {
+	case name == "ANSI_NULL_DFLT_ON" && on:
+		o.ansiNullDefaultOff = false
+	case name == "ANSI_NULL_DFLT_OFF" && on:
+		o.ansiNullDefaultOn = false
+	}
+	return nil
+}
+
+// mask is @@OPTIONS.
+func (o *options) mask() int {
+	m := 0
+	for _, f := range toggles {
+		if f.get != nil && *f.get(o) {
+			m |= f.bit
+		}
+	}
+	return m
+}

@@ -1,0 +1,363 @@
+package exec
+
+import (
+	"context"
+	"errors"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// run is the execution of one request.
+type run struct {
+	s   *Session
+	ctx context.Context
+	out Sink
+	f   *frame
+
+	tries int    // open TRY blocks in all frames
+	seek  string // label that a GOTO is on its way to, while statements are entered to reach it; "" otherwise
+	open  bool   // a result set was started and not ended
+	sets  int    // result sets that were started
+	now   int64  // the statement's time in ticks; 0 until asked for
+
+	setError   bool // RAISERROR WITH SETERROR: @@ERROR becomes 50000 although nothing failed
+	inserting  bool // inside INSERT ... EXEC
+	inFunction bool // inside a user-defined function: nothing may be sent or changed
+}
+
+// ctlKind says how a statement ended.
+type ctlKind uint8
+
+const (
+	next ctlKind = iota
+	breaks
+	continues
+	returns
+	jumps
+)
+
+// ctl is how a statement ended, and for a GOTO where to.
+type ctl struct {
+	kind  ctlKind
+	label string
+}
+
+// flusher is a Sink that holds output back and can be told to send it.
+type flusher interface{ Flush() error }
+
+// flush sends what the Sink holds back.
+func (r *run) flush() error {
+	if f, ok := r.out.(flusher); ok {
+		return gone(f.Flush())
+	}
+	return nil
+}
+
+// canceled returns the cause when the request's context has ended.
+func (r *run) canceled() error {
+	if r.ctx.Err() != nil {
+		return context.Cause(r.ctx)
+	}
+	return nil
+}
+
+// list runs statements one after the other.
+func (r *run) list(stmts []syntax.Stmt) (ctl, error) {
+	i := 0
+	if r.seek != "" {
+		i = findLabel(stmts, r.seek)
+	}
+	for i < len(stmts) {
+		c, err := r.stmt(stmts[i])
+		if err != nil {
+			return c, err
+		}
+		switch c.kind {
+		case next:
+			i++
+		case jumps:
+			j := findLabel(stmts, c.label)
+			if j < 0 {
+				return c, nil
+			}
+			i, r.seek = j, c.label
+		default:
+			return c, nil
+		}
+	}
+	return ctl{}, nil
+}
+
+// findLabel is the index of the statement that is or contains a label; -1 if none does.
+func findLabel(stmts []syntax.Stmt, label string) int {
+	for i, st := range stmts {
+		if holdsLabel(st, label) {
+			return i
+		}
+	}
+	return -1
+}
+
+// holdsLabel reports whether a label can be reached by entering st. TRY and CATCH blocks cannot be entered.
+func holdsLabel(st syntax.Stmt, label string) bool {
+	switch st := st.(type) {
+	case *syntax.LabelStmt:
+		return equalNames(st.Label, label)
+	case *syntax.BlockStmt:
+		return findLabel(st.Body, label) >= 0
+	case *syntax.IfStmt:
+		return holdsLabel(st.Then, label) || st.Else != nil && holdsLabel(st.Else, label)
+	case *syntax.WhileStmt:
+		return holdsLabel(st.Body, label)
+	}
+	return false
+}
+
+// stmt runs one statement.
+func (r *run) stmt(st syntax.Stmt) (ctl, error) {
+	if err := r.canceled(); err != nil {
+		return ctl{}, err
+	}
+	r.f.line = st.Pos().Line
+	r.now = 0
+	switch st := st.(type) {
+	case *syntax.BlockStmt:
+		return r.list(st.Body)
+	case *syntax.IfStmt:
+		return r.ifStmt(st)
+	case *syntax.WhileStmt:
+		return r.whileStmt(st)
+	case *syntax.TryStmt:
+		return r.try(st)
+	case *syntax.LabelStmt:
+		if equalNames(st.Label, r.seek) {
+			r.seek = ""
+		}
+		return ctl{}, nil
+	case *syntax.BreakStmt:
+		return ctl{kind: breaks}, nil
+	case *syntax.ContinueStmt:
+		return ctl{kind: continues}, nil
+	case *syntax.GotoStmt:
+		return ctl{kind: jumps, label: st.Label}, nil
+	case *syntax.ReturnStmt:
+		return ctl{kind: returns}, r.settle(st, r.returnStmt(st))
+	}
+	if r.s.opts.noExec || r.s.opts.parseOnly {
+		if _, ok := st.(*syntax.SetOptionStmt); !ok {
+			return ctl{}, nil
+		}
+	}
+	return ctl{}, r.settle(st, r.leaf(st))
+}
+
+// leaf runs a statement that contains no other.
+func (r *run) leaf(st syntax.Stmt) error {
+	if r.inFunction {
+		if err := allowedInFunction(st); err != nil {
+			return err
+		}
+	}
+	s := r.s
+	switch st := st.(type) {
+	case *syntax.SelectStmt:
+		return r.selectStmt(st)
+	case *syntax.InsertStmt, *syntax.UpdateStmt, *syntax.DeleteStmt, *syntax.MergeStmt:
+		return r.change(st)
+	case *syntax.TruncateStmt:
+		return r.truncate(st)
+	case *syntax.DeclareStmt:
+		return r.declareStmt(st)
+	case *syntax.SetVarStmt:
+		return r.setVar(st)
+	case *syntax.ExecStmt:
+		return r.execStmt(st)
+	case *syntax.PrintStmt:
+		return r.print(st)
+	case *syntax.RaiserrorStmt:
+		return r.raiserror(st)
+	case *syntax.ThrowStmt:
+		return r.throw(st)
+	case *syntax.WaitForStmt:
+		return r.waitFor(st)
+	case *syntax.BeginTranStmt:
+		return r.beginTran(st)
+	case *syntax.CommitStmt:
+		return r.commitTran(st)
+	case *syntax.RollbackStmt:
+		return r.rollbackTran(st)
+	case *syntax.SaveTranStmt:
+		return r.saveTran(st)
+	case *syntax.DeclareCursorStmt:
+		return r.declareCursor(st)
+	case *syntax.OpenStmt:
+		return r.openCursor(st)
+	case *syntax.FetchStmt:
+		return r.fetch(st)
+	case *syntax.CloseStmt:
+		return r.closeCursor(st)
+	case *syntax.DeallocateStmt:
+		return r.deallocate(st)
+	}
+	s.rowCount = 0
+	switch st := st.(type) {
+	case *syntax.SetOptionStmt:
+		return r.setOptions(st)
+	case *syntax.SetValueStmt:
+		return r.setValue(st)
+	case *syntax.SetIsolationStmt:
+		return r.setIsolation(st)
+	case *syntax.SetIdentityInsertStmt:
+		return r.setIdentityInsert(st)
+	case *syntax.SetStatisticsStmt:
+		if st.On {
+			return mserr.NotSupported("SET STATISTICS %s ON", st.Options[0])
+		}
+		return nil
+	case *syntax.UseStmt:
+		return r.use(st.Database.Name)
+	case *syntax.ExecuteAsStmt:
+		return r.executeAs(st)
+	case *syntax.RevertStmt:
+		return r.revert(st)
+	case *syntax.KillStmt:
+		return r.kill(st)
+	case *syntax.CheckpointStmt, *syntax.ReconfigureStmt:
+		return nil // nothing waits to be written or configured
+	case *syntax.UnsupportedStmt:
+		return mserr.NotSupported("%s", st.What)
+	case *syntax.InsertBulkStmt:
+		return r.announceBulk(st)
+	}
+	return r.define(st)
+}
+
+// settle decides what an error of a statement leads to: nil when the next statement runs.
+func (r *run) settle(st syntax.Stmt, err error) error {
+	s := r.s
+	if err == nil {
+		s.lastError = 0
+		if r.setError {
+			r.setError, s.lastError = false, 50000
+		}
+		return nil
+	}
+	var f *failure
+	if !errors.As(err, &f) {
+		e := message(r.ctx, err)
+		if e == nil {
+			return err
+		}
+		f = &failure{err: e, from: atRun}
+	}
+	if f.settled {
+		s.lastError = f.err.Number
+		return f
+	}
+	f.settled, f.frame = true, r.f
+	if f.err.Line == 0 {
+		c := *f.err // may be shared by a cache of plans
+		f.err = &c
+		c.Line, c.Proc = r.f.line, r.f.name
+	}
+	s.lastError, s.rowCount = f.err.Number, 0
+	f.reach = effectOf(f.err, f.from, s.opts.xactAbort)
+	catching := r.tries
+	if f.from == atCompile {
+		catching -= r.f.tries
+	}
+	if catching > 0 && f.reach < endConnection {
+		f.pending = true
+		if s.tran.level > 0 && dooms(f.err, f.from, s.opts.xactAbort) {
+			s.tran.doomed = true
+		}
+		return errors.Join(f, r.endResult(Done{}))
+	}
+	if err := r.report(st, f); err != nil {
+		return err
+	}
+	if f.reach >= endTransaction && s.tran.level > 0 {
+		if err := s.rollback(r); err != nil {
+			return err
+		}
+	}
+	if f.reach == endStatement {
+		return nil
+	}
+	return f
+}
+
+// report sends an error that nobody catches.
+func (r *run) report(st syntax.Stmt, f *failure) error {
+	if f.before != nil {
+		if err := r.info(f.before); err != nil {
+			return err
+		}
+	}
+	if err := gone(r.out.Message(f.err)); err != nil {
+		return err
+	}
+	if changesData(st) && f.from == atRun && terminated[f.err.Number] && f.reach == endStatement {
+		end := mserr.StatementTerminated()
+		end.Line, end.Proc = f.err.Line, f.err.Proc
+		if err := gone(r.out.Message(end)); err != nil {
+			return err
+		}
+	}
+	r.open = false
+	return gone(r.out.Done(Done{Error: true, InProc: r.nested()}))
+}
+
+// changesData reports statements after whose errors message 3621 is sent.
+func changesData(st syntax.Stmt) bool {
+	switch st.(type) {
+	case *syntax.InsertStmt, *syntax.UpdateStmt, *syntax.DeleteStmt, *syntax.MergeStmt:
+		return true
+	}
+	return false
+}
+
+// nested reports whether statements run in a procedure or dynamic batch.
+func (r *run) nested() bool { return r.f.kind != batchFrame }
+
+// columns starts a result set.
+func (r *run) columns(cols []types.Column) error {
+	if r.inFunction {
+		return mserr.New(444, 16, "Select statements included within a function cannot return data to a client.")
+	}
+	r.open = true
+	r.sets++
+	return gone(r.out.Columns(cols))
+}
+
+// endResult ends a result set that is open.
+func (r *run) endResult(d Done) error {
+	if !r.open {
+		return nil
+	}
+	r.open = false
+	d.InProc = r.nested()
+	return gone(r.out.Done(d))
+}
+
+// done ends a statement that affected or returned n rows, and sets @@ROWCOUNT.
+func (r *run) done(n int64, isSelect bool) error {
+	r.s.rowCount = n
+	r.open = false
+	if r.inFunction {
+		return nil
+	}
+	return gone(r.out.Done(Done{Rows: n, Count: !r.s.opts.noCount, Select: isSelect, InProc: r.nested()}))
+}
+
+// info sends an informational message with the place of the running statement.
+func (r *run) info(m *mserr.Error) error {
+	if m.Line == 0 {
+		c := *m
+		m = &c
+		m.Line, m.Proc = r.f.line, r.f.name
+	}
+	return gone(r.out.Message(m))
+}

@@ -1,0 +1,100 @@
+package exec
+
+import (
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// scope is what the compiler sees of a run.
+type scope struct{ r *run }
+
+// Database implements [compile.Scope].
+func (c scope) Database(name string) (*catalog.Database, error) {
+	s := c.r.s
+	d := s.database(name)
+	switch {
+	case d == nil && name == "":
+		return nil, mserr.NoDatabase("")
+	case d == nil:
+		return nil, mserr.NoDatabase(name)
+	case d.ID == s.dbID:
+		return d, nil
+	case d.Options.Offline:
+		return nil, mserr.DatabaseOffline(d.Name)
+	}
+	if _, ok := s.login.userIn(d); !ok {
+		return nil, mserr.DatabaseAccess(s.login.name, d.Name)
+	}
+	return d, nil
+}
+
+// DefaultSchema implements [compile.Scope].
+func (c scope) DefaultSchema() string { return c.r.f.schema }
+
+// Variable implements [compile.Scope].
+func (c scope) Variable(name string) (types.Type, bool) {
+	v := c.r.f.variable(name)
+	if v == nil || v.isCur {
+		return types.Type{}, false
+	}
+	return v.typ, true
+}
+
+// LocalTable implements [compile.Scope].
+func (c scope) LocalTable(name string) *catalog.Table { return c.r.localTable(name) }
+
+// IdentityInsert implements [compile.Scope].
+func (c scope) IdentityInsert(t *catalog.Table) bool {
+	i := c.r.s.opts.identityInsert
+	if i == nil {
+		return false
+	}
+	return i.object == t.ObjectID && (i.database == c.r.s.dbID || i.database == 0 || t.Temporary)
+}
+
+// FunctionDepth implements [compile.Scope].
+func (c scope) FunctionDepth() int { return c.r.s.functionDepth }
+
+// localTable finds a temporary table or table variable.
+func (r *run) localTable(name string) *catalog.Table {
+	if strings.HasPrefix(name, "@") {
+		if tv := r.f.tableVar(name); tv != nil {
+			return tv.table
+		}
+		return nil
+	}
+	return r.s.temps[catalog.Fold(name)]
+}
+
+// Variable implements [compile.Frame].
+func (r *run) Variable(name string) types.Value {
+	if v := r.f.variable(name); v != nil {
+		return v.val
+	}
+	return nil
+}
+
+// Env implements [compile.Frame].
+func (r *run) Env() builtin.Env { return env{r} }
+
+// Call implements [compile.Frame].
+func (r *run) Call(key string, args []types.Value) (types.Value, error) {
+	fn, err := r.s.localFunction(key)
+	if err != nil {
+		return nil, err
+	}
+	if fn == nil {
+		return nil, mserr.NotSupported("the function %s", key)
+	}
+	return fn(args)
+}
+
+var (
+	_ compile.Scope = scope{}
+	_ compile.Frame = (*run)(nil)
+)

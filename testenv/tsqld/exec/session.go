@@ -1,0 +1,248 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/lock"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// Session is what one connection works with. Its methods are called by one goroutine at a time, and not
+// after Close; only what is under mu may be touched by others.
+type Session struct {
+	inst           *Instance
+	id             int
+	client         Login
+	login          identity // as whom it runs now
+	original       identity // as whom it logged in
+	impersonations []impersonation
+
+	conn  *store.Conn
+	locks *lock.Session
+	owner *lock.Owner // of session-owned application locks
+
+	dbID   int // current database
+	homeDB int // database after a reset
+	opts   options
+	base   options // options after login
+
+	tran        transaction
+	temps       tempTables
+	cursors     map[string]*cursor // global ones
+	handles     map[int64]*prepared
+	nextHandle  int64
+	contextKeys map[string]contextValue
+
+	rowCount      int64
+	lastError     int32
+	fetchStatus   int
+	cursorRows    int
+	lastIdentity  types.Value // @@IDENTITY, a decimal(38,0)
+	caught        *mserr.Error
+	random        randomState
+	bulk          *bulkTarget
+	running       *run   // the running request
+	top           *frame // the innermost activation
+	depth         int    // frames that are active
+	functionDepth int
+	names         int // counter for names of temporary objects
+
+	connected time.Time
+
+	mu      sync.Mutex
+	cancel  context.CancelCauseFunc // of the running request; nil when idle
+	killed  bool
+	request requestInfo
+}
+
+// requestInfo is what other sessions can see of the running request (sys.dm_exec_requests).
+type requestInfo struct {
+	active    bool
+	command   string
+	started   time.Time
+	ended     time.Time
+	database  int
+	tranCount int
+}
+
+// errKilled is the cause with which KILL ends a session's request.
+var errKilled = errors.New("session was killed")
+
+// SPID is the session's number (@@SPID).
+func (s *Session) SPID() int { return s.id }
+
+// Database is the name of the current database.
+func (s *Session) Database() string {
+	if d := s.databaseByID(s.dbID); d != nil {
+		return d.Name
+	}
+	return "master"
+}
+
+// Descriptor is the number of the open transaction, 0 without one.
+func (s *Session) Descriptor() uint64 {
+	if s.tran.level == 0 {
+		return 0
+	}
+	return s.tran.id
+}
+
+// databaseByID finds a database as this session sees it: with its own uncommitted definitions.
+func (s *Session) databaseByID(id int) *catalog.Database {
+	if d := s.tran.drafts[id]; d != nil {
+		return d
+	}
+	return s.inst.catalog.Snapshot().DatabaseByID(id)
+}
+
+// database finds a database by name, "" being the current one; nil if there is none.
+func (s *Session) database(name string) *catalog.Database {
+	if name == "" {
+		return s.databaseByID(s.dbID)
+	}
+	for _, d := range s.tran.drafts {
+		if equalNames(d.Name, name) {
+			return d
+		}
+	}
+	d := s.inst.catalog.Snapshot().Database(name)
+	if d != nil && s.tran.drafts[d.ID] != nil {
+		return nil // renamed by this session
+	}
+	return d
+}
+
+// Batch runs a batch. Errors of statements go to the sink; the error it returns ends the connection: the
+// client is gone, the request was canceled, or an error of severity 20 was sent.
+func (s *Session) Batch(ctx context.Context, text string, sink Sink) error {
+	return s.serve(ctx, sink, "BATCH", func(r *run) error {
+		u, err := s.inst.units.batch(text, s.opts.quotedIdentifier)
+		if err != nil {
+			return r.reject(err)
+		}
+		return r.batch(u)
+	})
+}
+
+// serve runs one request: it makes the run and its context, and leaves the session in order at the end.
+func (s *Session) serve(ctx context.Context, sink Sink, command string, do func(r *run) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	s.mu.Lock()
+	if s.killed {
+		s.mu.Unlock()
+		return errKilled
+	}
+	s.cancel = cancel
+	s.request = requestInfo{active: true, command: command, started: s.inst.now(), database: s.dbID, tranCount: s.tran.level}
+	s.mu.Unlock()
+	r := &run{s: s, ctx: ctx, out: sink}
+	s.running = r
+	err := s.finish(r, do(r))
+	s.running, s.top, s.depth, s.functionDepth = nil, nil, 0, 0
+	s.mu.Lock()
+	s.cancel = nil
+	s.request.active, s.request.ended, s.request.database, s.request.tranCount = false, s.inst.now(), s.dbID, s.tran.level
+	s.mu.Unlock()
+	return err
+}
+
+// finish maps the end of a request to what its caller must know.
+func (s *Session) finish(r *run, err error) error {
+	var f *failure
+	var end error
+	switch {
+	case err == nil:
+	case errors.As(err, &f):
+		if f.reach == endConnection {
+			end = f.err
+		}
+		err = nil
+	case r.ctx.Err() != nil:
+		// An attention leaves the transaction open unless XACT_ABORT is on; KILL and a lost client end it
+		// when the session is closed.
+		end = err
+		if s.opts.xactAbort && s.tran.level > 0 {
+			end = errors.Join(end, s.rollback(r))
+		}
+	default:
+		end = err
+	}
+	s.caught = nil
+	if end == nil && s.tran.level > 0 && s.tran.doomed {
+		m := mserr.UncommittableAtEnd()
+		m.Line = 1
+		s.lastError = m.Number
+		end = errors.Join(gone(r.out.Message(m)), s.rollback(r), gone(r.out.Done(Done{Error: true})))
+	}
+	return end
+}
+
+// reject reports a text that could not be parsed, of which nothing ran.
+func (r *run) reject(err error) error {
+	m := message(r.ctx, err)
+	if m == nil {
+		return err
+	}
+	r.s.lastError = m.Number
+	return errors.Join(gone(r.out.Message(m)), gone(r.out.Done(Done{Error: true})))
+}
+
+// Kill ends the session's running request, and refuses further ones. It may be called by any goroutine.
+func (s *Session) Kill() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.killed = true
+	if s.cancel != nil {
+		s.cancel(errKilled)
+	}
+}
+
+// Reset brings the session back to its state after login, between requests. keepTransaction leaves an open
+// transaction alone.
+func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) error {
+	r := &run{s: s, ctx: ctx, out: sink}
+	if !keepTransaction && s.tran.level > 0 {
+		if err := s.rollback(r); err != nil {
+			return err
+		}
+	}
+	for len(s.impersonations) > 0 {
+		s.popImpersonation()
+	}
+	s.login = s.original
+	isolation := s.opts.isolation
+	s.opts = s.base
+	s.opts.isolation = isolation // documented: sp_reset_connection keeps it
+	s.inst.locks.ReleaseAll(s.owner)
+	s.inst.locks.SetPriority(s.locks, 0)
+	s.cursors, s.handles, s.contextKeys, s.bulk = nil, nil, nil, nil
+	s.rowCount, s.lastError, s.fetchStatus, s.lastIdentity, s.caught = 0, 0, 0, nil, nil
+	s.dbID = s.homeDB
+	if s.databaseByID(s.dbID) == nil {
+		s.dbID = catalog.DatabaseMaster
+	}
+	if s.tran.level == 0 {
+		if err := s.dropTemps(ctx, nil); err != nil {
+			return err
+		}
+	}
+	return sink.EnvChange(EnvChange{Kind: EnvResetAck})
+}
+
+// Close rolls back what is open and frees the session. It is called once.
+func (s *Session) Close() error {
+	err := s.abandon()
+	s.inst.locks.Close(s.locks)
+	s.inst.store.Release(s.conn)
+	s.inst.mu.Lock()
+	delete(s.inst.sessions, s.id)
+	s.inst.mu.Unlock()
+	return err
+}

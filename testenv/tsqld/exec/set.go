@@ -1,0 +1,252 @@
+package exec
+
+import (
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// setVar is SET @v = x and its compound forms.
+func (r *run) setVar(st *syntax.SetVarStmt) error {
+	if st.Method != "" {
+		return mserr.NotSupported("the xml method %s", st.Method)
+	}
+	if st.Cursor != nil {
+		return r.setCursor(st)
+	}
+	v := r.f.variable(st.Name)
+	if v == nil {
+		if r.f.tableVar(st.Name) != nil {
+			return compileFailure(mserr.UndeclaredVariable(st.Name))
+		}
+		return compileFailure(mserr.UndeclaredVariable(st.Name))
+	}
+	if v.isCur {
+		return r.assignCursor(v, st)
+	}
+	e := st.Value
+	if st.Op != syntax.OpNone {
+		e = r.compound(st)
+	}
+	val, err := r.value(e, v.typ)
+	if err != nil {
+		return err
+	}
+	v.val = val
+	r.s.rowCount = 1
+	return nil
+}
+
+// compound is the expression "@v op x" of a compound assignment, which is made once per statement.
+func (r *run) compound(st *syntax.SetVarStmt) syntax.Expr {
+	u := r.f.unit
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if e, ok := u.compounds[st]; ok {
+		return e
+	}
+	if u.compounds == nil {
+		u.compounds = map[*syntax.SetVarStmt]syntax.Expr{}
+	}
+	e := &syntax.BinaryExpr{Op: st.Op, X: &syntax.VarRef{Name: st.Name}, Y: &syntax.ParenExpr{X: st.Value}}
+	u.compounds[st] = e
+	return e
+}
+
+// setOptions is SET option ON|OFF.
+func (r *run) setOptions(st *syntax.SetOptionStmt) error {
+	s := r.s
+	for _, name := range st.Options {
+		was := s.opts.implicitTransactions
+		if err := s.opts.setFlag(name, st.On); err != nil {
+			return err
+		}
+		if was && !s.opts.implicitTransactions && s.tran.level > 0 && name == "IMPLICIT_TRANSACTIONS" {
+			continue // the open transaction stays open
+		}
+	}
+	return nil
+}
+
+// deadlockWords are the named values of SET DEADLOCK_PRIORITY.
+var deadlockWords = map[string]int{"LOW": -5, "NORMAL": 0, "HIGH": 5}
+
+// setValue is SET option value.
+func (r *run) setValue(st *syntax.SetValueStmt) error {
+	s := r.s
+	switch st.Option {
+	case "LOCK_TIMEOUT", "ROWCOUNT", "DATEFIRST", "TEXTSIZE", "QUERY_GOVERNOR_COST_LIMIT":
+		v, err := r.value(st.Value, types.BigIntType)
+		if err != nil {
+			return err
+		}
+		n, _ := v.(int64)
+		return s.setNumber(st.Option, n)
+	case "CONTEXT_INFO":
+		v, err := r.value(st.Value, types.VarBinaryOf(128))
+		if err != nil {
+			return err
+		}
+		b, ok := v.([]byte)
+		if !ok {
+			return mserr.New(8165, 16, "Invalid null value specified for context info.")
+		}
+		info := make([]byte, 128)
+		copy(info, b)
+		s.opts.contextInfo = info
+		return nil
+	case "DEADLOCK_PRIORITY":
+		return r.setDeadlockPriority(st)
+	}
+	v, err := r.value(st.Value, types.NVarCharOf(128))
+	if err != nil {
+		return err
+	}
+	text, _ := v.(string)
+	switch st.Option {
+	case "DATEFORMAT":
+		if _, ok := types.DateFormatStyle(text); !ok {
+			return mserr.New(2741, 16, "SET DATEFORMAT date order '%s' is invalid.", text)
+		}
+		if !strings.EqualFold(text, "mdy") {
+			return mserr.NotSupported("SET DATEFORMAT %s", text)
+		}
+		s.opts.dateFormat = "mdy"
+	case "LANGUAGE":
+		if !strings.EqualFold(text, "us_english") && !strings.EqualFold(text, "English") {
+			return mserr.NotSupported("SET LANGUAGE %s", text)
+		}
+		s.opts.language, s.opts.dateFirst = "us_english", 7
+		return r.info(mserr.LanguageSetting("us_english"))
+	default:
+		return mserr.UnknownOption(st.Option, "SET")
+	}
+	return nil
+}
+
+// setNumber sets an option whose value is a number.
+func (s *Session) setNumber(option string, n int64) error {
+	switch option {
+	case "LOCK_TIMEOUT":
+		if n < -1 || n > 2147483647 {
+			return mserr.New(1003, 16, "Line 1: %d is not a valid value for SET LOCK_TIMEOUT.", n)
+		}
+		s.opts.lockTimeout = int(n)
+	case "ROWCOUNT":
+		s.opts.rowCount = max(n, 0)
+	case "DATEFIRST":
+		if n < 1 || n > 7 {
+			return mserr.New(2742, 16, "SET DATEFIRST %d is out of range.", n)
+		}
+		s.opts.dateFirst = int(n)
+	case "TEXTSIZE":
+		if n <= 0 || n > 2147483647 {
+			n = 2147483647
+		}
+		s.opts.textSize = int(n)
+	}
+	return nil
+}
+
+// setDeadlockPriority is SET DEADLOCK_PRIORITY.
+func (r *run) setDeadlockPriority(st *syntax.SetValueStmt) error {
+	v, t, err := r.eval(st.Value)
+	if err != nil {
+		return err
+	}
+	priority, ok := 0, false
+	if text, isText := v.(string); isText {
+		priority, ok = deadlockWords[strings.ToUpper(text)]
+	} else if n, isNumber := v.(int64); isNumber && t.IsInteger() {
+		priority, ok = int(n), n >= -10 && n <= 10
+	}
+	if !ok {
+		return mserr.New(2789, 16, "Must specify a priority between -10 and 10, or LOW, NORMAL or HIGH for SET DEADLOCK_PRIORITY.")
+	}
+	r.s.opts.deadlockPriority = priority
+	r.s.inst.locks.SetPriority(r.s.locks, priority)
+	return nil
+}
+
+// setIsolation is SET TRANSACTION ISOLATION LEVEL.
+func (r *run) setIsolation(st *syntax.SetIsolationStmt) error {
+	r.s.opts.isolation = st.Level
+	return nil
+}
+
+// setIdentityInsert is SET IDENTITY_INSERT.
+func (r *run) setIdentityInsert(st *syntax.SetIdentityInsertStmt) error {
+	s := r.s
+	var d *catalog.Database
+	t := r.localTable(st.Table.Last())
+	if t == nil {
+		o, db, err := r.object(st.Table)
+		if err != nil {
+			return err
+		}
+		t, _ = o.(*catalog.Table)
+		d = db
+	}
+	name := st.Table.String()
+	if t == nil {
+		return mserr.NoSuchTable(name)
+	}
+	if t.IdentityColumn() == nil {
+		return mserr.NoIdentity(name)
+	}
+	target := &identityInsert{object: t.ObjectID, name: name}
+	if d != nil {
+		target.database = d.ID
+		target.name = d.Name + "." + d.QualifiedName(t)
+		if !s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassObject, Major: int(t.ObjectID)}) {
+			return mserr.NoSuchTable(name)
+		}
+	}
+	current := s.opts.identityInsert
+	same := current != nil && current.object == target.object && current.database == target.database
+	switch {
+	case !st.On:
+		if same {
+			s.opts.identityInsert = nil
+		}
+	case current != nil && !same:
+		return mserr.IdentityInsertElsewhere(current.name, name)
+	default:
+		s.opts.identityInsert = target
+	}
+	return nil
+}
+
+// use is USE.
+func (r *run) use(name string) error {
+	s := r.s
+	if r.f.kind == procFrame || r.f.kind == functionFrame {
+		return mserr.New(154, 15, "a USE database statement is not allowed in a procedure, function or trigger.")
+	}
+	d := s.database(name)
+	if d == nil {
+		return mserr.NoDatabase(name)
+	}
+	if d.Options.Offline {
+		return mserr.DatabaseOffline(d.Name)
+	}
+	if _, ok := s.login.userIn(d); !ok {
+		return mserr.DatabaseAccess(s.login.name, d.Name)
+	}
+	return r.switchTo(d)
+}
+
+// switchTo makes a database the current one and tells the client.
+func (r *run) switchTo(d *catalog.Database) error {
+	s := r.s
+	old := s.Database()
+	s.dbID = d.ID
+	r.f.schema = s.defaultSchema()
+	if err := gone(r.out.EnvChange(EnvChange{Kind: EnvDatabase, New: d.Name, Old: old})); err != nil {
+		return err
+	}
+	return r.info(mserr.DatabaseContext(d.Name))
+}

@@ -1,0 +1,393 @@
+package exec
+
+import (
+	"errors"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/lock"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// systemProcedure is a procedure that the server has itself. Either raw or run is set.
+type systemProcedure struct {
+	name string
+	// raw gets the arguments as they were given, for procedures whose parameters vary.
+	raw func(r *run, args []callArg) (int32, error)
+	// run gets the arguments by parameter, converted to the parameters' types.
+	params []systemParam
+	run    func(r *run, a arguments) (int32, error)
+}
+
+// systemParam is a parameter of a system procedure.
+type systemParam struct {
+	name     string // with '@'
+	typ      types.Type
+	optional bool // NULL when left out
+}
+
+// arguments are the values of a system procedure's parameters, by name without '@' in lower case.
+type arguments map[string]types.Value
+
+// text is an argument as a string, "" for NULL.
+func (a arguments) text(name string) string {
+	s, _ := a[name].(string)
+	return s
+}
+
+// sysname is nvarchar(128).
+var sysname = types.NVarCharOf(128)
+
+// systemProcedures are the procedures that exist in every database, by name.
+var systemProcedures map[string]*systemProcedure
+
+// systemNames are procedures of SQL Server that are known and not done; calling one says so instead of
+// claiming that it does not exist.
+var systemNames = map[string]bool{}
+
+func init() {
+	systemProcedures = map[string]*systemProcedure{}
+	for _, p := range []*systemProcedure{
+		{name: "sp_executesql", raw: (*run).executeSQL},
+		{name: "sp_prepare", raw: (*run).prepareStatement},
+		{name: "sp_execute", raw: (*run).executePrepared},
+		{name: "sp_prepexec", raw: (*run).prepareAndExecute},
+		{name: "sp_unprepare", raw: (*run).unprepare},
+		{name: "sp_getapplock", run: (*run).getAppLock, params: []systemParam{
+			{"@Resource", types.NVarCharOf(255), false}, {"@LockMode", types.VarCharOf(32), false}, {"@LockOwner", types.VarCharOf(32), true},
+			{"@LockTimeout", types.IntType, true}, {"@DbPrincipal", sysname, true},
+		}},
+		{name: "sp_releaseapplock", run: (*run).releaseAppLock, params: []systemParam{
+			{"@Resource", types.NVarCharOf(255), false}, {"@LockOwner", types.VarCharOf(32), true}, {"@DbPrincipal", sysname, true},
+		}},
+		{name: "sp_set_session_context", run: (*run).setSessionContext, params: []systemParam{
+			{"@key", sysname, false}, {"@value", types.VariantType, false}, {"@read_only", types.BitType, true},
+		}},
+		{name: "sp_rename", run: (*run).rename, params: []systemParam{
+			{"@objname", types.NVarCharOf(1035), false}, {"@newname", sysname, false}, {"@objtype", types.VarCharOf(13), true},
+		}},
+		{name: "sp_helptext", run: (*run).helpText, params: []systemParam{
+			{"@objname", types.NVarCharOf(776), false}, {"@columnname", sysname, true},
+		}},
+		{name: "sp_databases", run: (*run).listDatabases},
+		{name: "sp_addrolemember", run: (*run).addRoleMember, params: []systemParam{{"@rolename", sysname, false}, {"@membername", sysname, false}}},
+		{name: "sp_droprolemember", run: (*run).dropRoleMember, params: []systemParam{{"@rolename", sysname, false}, {"@membername", sysname, false}}},
+		{name: "sp_refreshview", run: (*run).refreshModule, params: []systemParam{{"@viewname", types.NVarCharOf(776), false}}},
+		{name: "sp_refreshsqlmodule", run: (*run).refreshModule, params: []systemParam{{"@name", types.NVarCharOf(776), false}, {"@namespace", sysname, true}}},
+		{name: "sp_recompile", run: (*run).recompile, params: []systemParam{{"@objname", types.NVarCharOf(776), false}}},
+		{name: "sp_updatestats", run: func(*run, arguments) (int32, error) { return 0, nil }},
+	} {
+		systemProcedures[p.name] = p
+	}
+	for _, n := range strings.Fields(`sp_help sp_who sp_who2 sp_lock sp_columns sp_tables sp_pkeys sp_fkeys sp_statistics sp_stored_procedures
+		sp_sproc_columns sp_special_columns sp_table_privileges sp_configure sp_addmessage sp_dropmessage sp_addlogin sp_droplogin sp_adduser
+		sp_dropuser sp_addrole sp_droprole sp_grantdbaccess sp_password sp_changedbowner sp_dboption sp_dbcmptlevel sp_spaceused sp_depends
+		sp_helpdb sp_helpindex sp_helpconstraint sp_helpuser sp_helprole sp_helprolemember sp_helplogins sp_bindefault sp_bindrule sp_attach_db
+		sp_detach_db sp_addlinkedserver sp_addlinkedsrvlogin sp_serveroption sp_cursoropen sp_cursorfetch sp_cursorclose sp_cursor sp_cursoroption
+		sp_cursorprepare sp_cursorexecute sp_cursorprepexec sp_cursorunprepare sp_describe_first_result_set sp_describe_undeclared_parameters
+		sp_addextendedproperty sp_updateextendedproperty sp_dropextendedproperty sp_settriggerorder sp_xml_preparedocument sp_xml_removedocument
+		sp_oacreate sp_oamethod sp_send_dbmail sp_add_job sp_start_job sp_add_jobstep sp_estimate_data_compression_savings sp_sequence_get_range
+		sp_setapprole sp_unsetapprole sp_reset_connection sp_resetstatus sp_monitor sp_readerrorlog sp_cycle_errorlog sp_trace_create
+		sp_invoke_external_rest_endpoint sp_testlinkedserver sp_msforeachdb sp_msforeachtable
+		xp_cmdshell xp_logevent xp_sprintf xp_sscanf xp_readmail xp_regread xp_regwrite xp_dirtree xp_fileexist xp_msver xp_instance_regread
+		xp_fixeddrives xp_create_subdir xp_delete_file`) {
+		systemNames[n] = true
+	}
+}
+
+// findSystemProcedure finds a procedure of the server by its name; nil if there is none. SQL Server looks for
+// procedures whose name begins with sp_ in its own schema first.
+func findSystemProcedure(n *syntax.ObjectName) *systemProcedure {
+	if s := n.Schema(); s != "" && !equalNames(s, "sys") && !equalNames(s, "dbo") {
+		return nil
+	}
+	return systemProcedures[catalog.Fold(n.Last())]
+}
+
+// callSystem calls a system procedure.
+func (r *run) callSystem(p *systemProcedure, args []callArg) (int32, error) {
+	if p.raw != nil {
+		return p.raw(r, args)
+	}
+	vals, err := p.bind(args)
+	if err != nil {
+		return 0, err
+	}
+	code, err := p.run(r, vals)
+	var e *mserr.Error
+	if errors.As(err, &e) && e.Line == 0 {
+		var f *failure
+		if !errors.As(err, &f) {
+			c := *e
+			c.Line, c.Proc = 1, p.name
+			err = &c
+		}
+	}
+	return code, err
+}
+
+// bind gives the parameters their values.
+func (p *systemProcedure) bind(args []callArg) (arguments, error) {
+	vals := arguments{}
+	for i, a := range args {
+		at := i
+		if a.name != "" {
+			at = -1
+			for j, sp := range p.params {
+				if equalNames(sp.name, a.name) {
+					at = j
+				}
+			}
+			if at < 0 {
+				return nil, mserr.NotParameter(a.name, p.name)
+			}
+		}
+		if at >= len(p.params) {
+			return nil, mserr.TooManyProcArguments(p.name)
+		}
+		sp := p.params[at]
+		key := sp.key()
+		if _, twice := vals[key]; twice {
+			return nil, mserr.DuplicateArgument(sp.name)
+		}
+		if a.isDefault {
+			continue
+		}
+		v, err := types.Convert(a.val, a.typ, sp.typ, 0)
+		if err != nil {
+			return nil, originated(argumentError(err, a.typ, sp.typ), atArgument)
+		}
+		vals[key] = v
+	}
+	for _, sp := range p.params {
+		if _, given := vals[sp.key()]; !given && !sp.optional {
+			return nil, mserr.MissingParameter(p.name, sp.name)
+		}
+	}
+	return vals, nil
+}
+
+// key is the parameter's key in arguments.
+func (p systemParam) key() string { return strings.ToLower(p.name[1:]) }
+
+// Return codes of sp_getapplock (documentation: sp_getapplock, "Return code values").
+const (
+	lockGranted   = 0
+	lockWaited    = 1
+	lockTimedOut  = -1
+	lockVictim    = -3
+	lockMisused   = -999
+	longestAppRes = 255 // characters of @Resource that count
+)
+
+// appLock reads the parameters that both procedures of application locks have.
+func (r *run) appLock(a arguments) (owner *lock.Owner, res lock.Resource, err error) {
+	s := r.s
+	d := s.databaseByID(s.dbID)
+	principal := "public"
+	if a["dbprincipal"] != nil {
+		principal = a.text("dbprincipal")
+	}
+	p := d.Principal(principal)
+	if p == nil || !s.sysadmin() && !d.IsMember(s.principal(d), p.ID) {
+		return nil, res, mserr.New(1230, 16, "An invalid database principal was passed to %s.", "sp_getapplock")
+	}
+	name := a.text("resource")
+	if utf8.RuneCountInString(name) > longestAppRes {
+		name = string([]rune(name)[:longestAppRes])
+	}
+	if name == "" {
+		return nil, res, mserr.InvalidProcArgument("sys.xp_userlock")
+	}
+	res = lock.Resource{Database: s.dbID, Principal: p.ID, Name: name}
+	switch {
+	case a["lockowner"] == nil, strings.EqualFold(a.text("lockowner"), "Transaction"):
+		if s.tran.level == 0 {
+			return nil, res, mserr.NeedsTransaction()
+		}
+		return s.tran.owner, res, nil
+	case strings.EqualFold(a.text("lockowner"), "Session"):
+		return s.owner, res, nil
+	}
+	return nil, res, mserr.InvalidProcArgument("sys.xp_userlock")
+}
+
+// misused reports an error of an application lock procedure, which returns -999 then.
+func (r *run) misused(proc string, err error) (int32, error) {
+	var e *mserr.Error
+	if !errors.As(err, &e) {
+		return lockMisused, err
+	}
+	c := *e
+	c.Line, c.Proc = 1, proc
+	return lockMisused, r.settle(nil, &c)
+}
+
+// getAppLock is sp_getapplock.
+func (r *run) getAppLock(a arguments) (int32, error) {
+	const proc = "xp_userlock"
+	owner, res, err := r.appLock(a)
+	if err != nil {
+		return r.misused(proc, err)
+	}
+	mode, ok := lock.ParseMode(a.text("lockmode"))
+	if !ok {
+		return r.misused(proc, mserr.InvalidProcArgument("sys.xp_userlock"))
+	}
+	timeout := r.s.lockTimeout()
+	if ms, ok := a["locktimeout"].(int64); ok {
+		switch {
+		case ms == -1:
+			timeout = lock.Forever
+		case ms < -1:
+			return r.misused(proc, mserr.InvalidProcArgument("sys.xp_userlock"))
+		default:
+			timeout = time.Duration(ms) * time.Millisecond
+		}
+	}
+	if timeout != 0 {
+		if err := r.flush(); err != nil {
+			return 0, err
+		}
+	}
+	waited, err := r.s.inst.locks.Lock(r.ctx, owner, res, mode, timeout)
+	switch {
+	case err == nil && waited:
+		return lockWaited, nil
+	case err == nil:
+		return lockGranted, nil
+	case errors.Is(err, mserr.LockTimeout()):
+		return lockTimedOut, nil
+	case errors.Is(err, mserr.Deadlock(0, "")):
+		return lockVictim, nil
+	}
+	return 0, err
+}
+
+// releaseAppLock is sp_releaseapplock.
+func (r *run) releaseAppLock(a arguments) (int32, error) {
+	const proc = "xp_userlock"
+	owner, res, err := r.appLock(a)
+	if err != nil {
+		return r.misused(proc, err)
+	}
+	err = r.s.inst.locks.Unlock(owner, res)
+	if errors.Is(err, lock.ErrNotHeld) {
+		principal := "public"
+		if a["dbprincipal"] != nil {
+			principal = a.text("dbprincipal")
+		}
+		return r.misused(proc, mserr.ApplockNotHeld(principal, res.Name))
+	}
+	return 0, err
+}
+
+// contextValue is a value of SESSION_CONTEXT.
+type contextValue struct {
+	val      types.Value // sql_variant
+	readOnly bool
+}
+
+// maxContextKey is the longest key of SESSION_CONTEXT, in bytes of nvarchar.
+const maxContextKey = 256
+
+// setSessionContext is sp_set_session_context.
+func (r *run) setSessionContext(a arguments) (int32, error) {
+	key, ok := a["key"].(string)
+	if !ok || key == "" || 2*utf8.RuneCountInString(key) > maxContextKey {
+		return 1, mserr.New(15664-2, 16, "The session context key must not be NULL or empty, and has at most 128 characters.")
+	}
+	s := r.s
+	folded := catalog.Fold(key)
+	if s.contextKeys[folded].readOnly {
+		return 1, mserr.SessionContextReadOnly(key)
+	}
+	if s.contextKeys == nil {
+		s.contextKeys = map[string]contextValue{}
+	}
+	flag, _ := a["read_only"].(int64)
+	s.contextKeys[folded] = contextValue{val: a["value"], readOnly: flag != 0}
+	return 0, nil
+}
+
+// helpText is sp_helptext: the text of a module, a line a row.
+func (r *run) helpText(a arguments) (int32, error) {
+	if a["columnname"] != nil {
+		return 1, mserr.NotSupported("sp_helptext of a column")
+	}
+	name := a.text("objname")
+	o, d, err := r.object(splitName(name))
+	if err != nil {
+		return 1, err
+	}
+	var m *catalog.Module
+	switch o := o.(type) {
+	case *catalog.View:
+		m = &o.Module
+	case *catalog.Procedure:
+		m = &o.Module
+	case *catalog.Function:
+		m = &o.Module
+	case nil:
+		return 1, mserr.NoSuchProcObject(name, d.Name)
+	default:
+		return 1, mserr.New(15197, 16, "There is no text for object '%s'.", name)
+	}
+	if m.Encrypted {
+		return 1, mserr.New(15471, 10, "The text for object '%s' is encrypted.", name)
+	}
+	if err := r.columns([]types.Column{{Name: "Text", Type: types.NVarCharOf(255), Nullable: true}}); err != nil {
+		return 1, err
+	}
+	n := int64(0)
+	for line := range strings.SplitAfterSeq(m.Text, "\n") {
+		for line != "" {
+			piece := line
+			if runes := []rune(line); len(runes) > 255 {
+				piece = string(runes[:255])
+			}
+			line = line[len(piece):]
+			n++
+			if err := gone(r.out.Row([]types.Value{piece})); err != nil {
+				return 1, err
+			}
+		}
+	}
+	return 0, r.done(n, true)
+}
+
+// listDatabases is sp_databases.
+func (r *run) listDatabases(arguments) (int32, error) {
+	cols := []types.Column{{Name: "DATABASE_NAME", Type: sysname}, {Name: "DATABASE_SIZE", Type: types.IntType, Nullable: true}, {Name: "REMARKS", Type: types.VarCharOf(254), Nullable: true}}
+	if err := r.columns(cols); err != nil {
+		return 1, err
+	}
+	n := int64(0)
+	for _, d := range r.s.inst.catalog.Snapshot().Databases() {
+		if _, ok := r.s.login.userIn(d); !ok {
+			continue
+		}
+		n++
+		if err := gone(r.out.Row([]types.Value{d.Name, nil, nil})); err != nil {
+			return 1, err
+		}
+	}
+	return 0, r.done(n, true)
+}
+
+// recompile is sp_recompile: plans notice changes by themselves.
+func (r *run) recompile(a arguments) (int32, error) {
+	name := a.text("objname")
+	o, d, err := r.object(splitName(name))
+	if err != nil {
+		return 1, err
+	}
+	if o == nil {
+		return 1, mserr.NoSuchProcObject(name, d.Name)
+	}
+	return 0, nil
+}

@@ -1,0 +1,74 @@
+package exec
+
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// materialize fills the temporary table of a system row set.
+func (r *run) materialize(ref *compile.SystemRef) error {
+	s := r.s
+	t := ref.Table
+	d := s.databaseByID(ref.Database.ID)
+	if d == nil {
+		return mserr.NoDatabase(ref.Database.Name)
+	}
+	if err := s.reading(r.ctx, []int{d.ID}, false); err != nil {
+		return err
+	}
+	e := &catalog.Env{
+		Snapshot: s.inst.catalog.Snapshot(), Database: d, Principal: s.principal(d), SeeAll: s.sysadmin() || s.principal(d) == catalog.PrincipalDBO,
+		Conn: s.conn, Login: s.inst.catalog.Snapshot().Login(s.login.name),
+	}
+	e.Sessions = append(e.Sessions, s.describe())
+	for _, o := range s.inst.allSessions() {
+		if o != s {
+			e.Sessions = append(e.Sessions, o.describe())
+		}
+	}
+	for _, l := range s.inst.locks.Locks() {
+		e.Locks = append(e.Locks, catalog.LockInfo{
+			DatabaseID: l.Resource.Database, Application: l.Resource.Name, Principal: l.Resource.Principal,
+			Mode: l.Mode.Abbreviation(), Waiting: l.Waiting, SessionID: l.SPID, Owner: l.Owner,
+		})
+	}
+	return t.Materialize(r.ctx, e, ref.Temp)
+}
+
+// describe is what the views of sessions show. It may be called by other sessions, so that it reads only what is under
+// mu or never changes.
+func (s *Session) describe() catalog.Session {
+	s.mu.Lock()
+	q := s.request
+	s.mu.Unlock()
+	datetime := func(t interface{ IsZero() bool }, ticks int64) int64 {
+		if t.IsZero() {
+			return 0
+		}
+		return types.RoundDateTime(ticks)
+	}
+	out := catalog.Session{
+		ID: s.id, LoginTime: types.RoundDateTime(types.TicksOf(s.connected)), Host: s.client.Host, Program: s.client.App,
+		Login: s.original.name, OriginalLogin: s.original.name, SID: s.original.sid, Status: "sleeping", DatabaseID: q.database,
+		OpenTransactions: q.tranCount, Isolation: 2, LockTimeout: -1, PacketSize: s.client.PacketSize,
+		LastRequestStart: datetime(q.started, types.TicksOf(q.started)), LastRequestEnd: datetime(q.ended, types.TicksOf(q.ended)),
+		BlockedBy: s.inst.locks.Blocker(s.locks),
+	}
+	if q.active {
+		out.Status, out.Command, out.LastRequestEnd = "running", q.command, 0
+		out.Elapsed = s.inst.now().Sub(q.started).Milliseconds()
+		if out.BlockedBy != 0 {
+			out.WaitType = "LCK_M_X"
+		}
+	}
+	return out
+}
+
+// current is the database that a session works in, as other sessions may ask.
+func (s *Session) current() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.request.database
+}

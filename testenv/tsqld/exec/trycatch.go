@@ -1,0 +1,167 @@
+package exec
+
+import (
+	"errors"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// try is BEGIN TRY ... END CATCH.
+func (r *run) try(st *syntax.TryStmt) (ctl, error) {
+	r.tries++
+	r.f.tries++
+	c, err := r.list(st.Try)
+	r.tries--
+	r.f.tries--
+	var f *failure
+	if err == nil || !errors.As(err, &f) || !r.catches(f) {
+		return c, err
+	}
+	s := r.s
+	outer := s.caught
+	s.caught = f.err
+	c, err = r.list(st.Catch)
+	s.caught = outer
+	return c, err
+}
+
+// catches reports whether a failure that reaches the current frame ends here. Errors of compilation are not
+// seen by TRY blocks of the scope that they occurred in.
+func (r *run) catches(f *failure) bool {
+	return f.pending && (f.from != atCompile || f.frame != r.f)
+}
+
+// throw is THROW.
+func (r *run) throw(st *syntax.ThrowStmt) error {
+	if st.Number == nil {
+		if r.s.caught == nil {
+			return mserr.ThrowOutsideCatch()
+		}
+		again := *r.s.caught
+		return originated(&again, atThrow)
+	}
+	number, err := r.value(st.Number, types.BigIntType)
+	if err != nil {
+		return err
+	}
+	text, err := r.value(st.Message, types.NVarCharOf(2048))
+	if err != nil {
+		return err
+	}
+	state, err := r.value(st.State, types.IntType)
+	if err != nil {
+		return err
+	}
+	n, ok := number.(int64)
+	if !ok || n < 50000 || n > 2147483647 {
+		return mserr.New(35100, 10+6, "Error number %d in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647.", n)
+	}
+	e := &mserr.Error{Number: int32(n), Class: 16, State: clampState(state)}
+	if text != nil {
+		e.Message = text.(string)
+	}
+	return originated(e, atThrow)
+}
+
+// clampState brings the state of THROW and RAISERROR into 0 to 255; negative ones become 1.
+func clampState(v types.Value) uint8 {
+	n, ok := v.(int64)
+	switch {
+	case !ok || n < 0:
+		return 1
+	case n > 255:
+		return 255
+	}
+	return uint8(n)
+}
+
+// raiserror is RAISERROR.
+func (r *run) raiserror(st *syntax.RaiserrorStmt) error {
+	severity, err := r.value(st.Severity, types.IntType)
+	if err != nil {
+		return err
+	}
+	state, err := r.value(st.State, types.IntType)
+	if err != nil {
+		return err
+	}
+	class, _ := severity.(int64)
+	class = min(max(class, 0), 25)
+	number, text, err := r.raisedText(st, class, clampState(state))
+	if err != nil {
+		return err
+	}
+	if class > 18 && (!st.Log || !r.s.sysadmin()) {
+		return mserr.SeverityPermission(18)
+	}
+	e := &mserr.Error{Number: number, Class: uint8(class), State: clampState(state), Message: text}
+	r.s.rowCount = 0
+	if class > 10 {
+		err = originated(e, atRaise)
+		if st.NoWait {
+			// The message is sent when the error settles; what came before it goes now.
+			err = errors.Join(err, r.flush())
+		}
+		return err
+	}
+	if err := r.info(e); err != nil {
+		return err
+	}
+	if st.SetError {
+		r.setError = true
+	}
+	if st.NoWait {
+		return r.flush()
+	}
+	return nil
+}
+
+// raisedText is the number and text of RAISERROR's message.
+func (r *run) raisedText(st *syntax.RaiserrorStmt, class int64, state uint8) (int32, string, error) {
+	v, t, err := r.eval(st.Message)
+	if err != nil {
+		return 0, "", err
+	}
+	args, ts := make([]types.Value, len(st.Args)), make([]types.Type, len(st.Args))
+	for i, a := range st.Args {
+		if args[i], ts[i], err = r.eval(a); err != nil {
+			return 0, "", err
+		}
+	}
+	if t.IsNumber() {
+		n, _ := v.(int64)
+		if n < 13000 || n > 2147483647 {
+			return 0, "", mserr.InvalidErrorNumber(n, 13000, 2147483647)
+		}
+		return 0, "", mserr.UnknownMessage(n, class, int64(state))
+	}
+	format, ok := v.(string)
+	if !ok {
+		return 50000, "", nil
+	}
+	text, err := builtin.FormatMessage(format, ts, args)
+	return 50000, text, err
+}
+
+// print is PRINT.
+func (r *run) print(st *syntax.PrintStmt) error {
+	v, err := r.value(st.X, types.NVarCharMax)
+	if err != nil {
+		return err
+	}
+	r.s.rowCount = 0
+	text, _ := v.(string)
+	if text == "" {
+		text = " " // what clients of SQL Server see for an empty or NULL text
+	}
+	if cut := []rune(text); len(cut) > printLimit {
+		text = string(cut[:printLimit])
+	}
+	return r.info(&mserr.Error{Message: text, State: 1})
+}
+
+// printLimit is the longest text of PRINT, in characters of nvarchar (documentation: PRINT, "Remarks").
+const printLimit = 4000

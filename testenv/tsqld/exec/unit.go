@@ -1,0 +1,273 @@
+package exec
+
+import (
+	"container/list"
+	"strings"
+	"sync"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// unit is a text that was parsed and checked, with what was found out about it while it ran. Units are
+// shared by all sessions; what is under mu is only a cache.
+type unit struct {
+	text    string // of a batch; "" for modules
+	body    []syntax.Stmt
+	params  []*syntax.Param
+	decls   []*syntax.VarDecl // variables, in order of declaration
+	returns types.Type        // of a scalar function, else zero
+	table   bool              // a multi-statement function
+	// tableVar is the name of its result variable, with '@'.
+	tableVar string
+
+	mu     sync.Mutex
+	plans  map[planKey][]*cachedPlan
+	shapes map[shapeKey]*catalog.Table
+	scopes map[scopeKey]*varTypes
+
+	compounds map[*syntax.SetVarStmt]syntax.Expr // see run.compound
+}
+
+// scalar reports whether the unit is the body of a scalar function.
+func (u *unit) scalar() bool { return u.returns.ID != 0 }
+
+// planKey finds the plans of a statement or expression.
+type planKey struct {
+	node syntax.Node
+	to   types.Type // an expression is converted to it
+	kind planKind
+}
+
+// planKind tells apart the plans that one node can have.
+type planKind uint8
+
+const (
+	planQuery planKind = iota
+	planScalar
+	planCondition
+	planChange
+	planRows // of InsertRows
+)
+
+// maxVariants bounds the plans that are kept for one node, for sessions in different databases or with temporary
+// tables of different shapes.
+const maxVariants = 8
+
+// cachedPlan is a plan with what it was made for.
+type cachedPlan struct {
+	plan     any
+	snaps    []*catalog.Database
+	local    []*catalog.Table
+	database int
+	schema   string
+	identity *identityInsert
+	depth    int // of functions
+}
+
+// shapeKey finds the definition of a temporary table or table variable that a statement makes, so that plans
+// over it can be shared.
+type shapeKey struct {
+	node  syntax.Node
+	level int
+	db    *catalog.Database // in which its types were resolved
+	// source is the caller's table that a table-valued parameter stands for; nil otherwise.
+	source *catalog.Table
+}
+
+// scopeKey finds the types of a unit's variables, which may be alias types of the database.
+type scopeKey struct {
+	db     *catalog.Database
+	schema string
+}
+
+// varTypes are the resolved types of parameters and declared variables, by position.
+type varTypes struct {
+	params []resolvedType
+	decls  []resolvedType
+}
+
+// resolvedType is a type name that was looked up.
+type resolvedType struct {
+	typ   types.Type
+	table *catalog.TableType // set for a table type
+	err   error
+}
+
+// maxUnits and maxUnitBytes bound the parsed batches that an instance keeps.
+const (
+	maxUnits     = 2000
+	maxUnitBytes = 16 << 20
+)
+
+// unitCache keeps parsed batches, least recently used last. The zero cache is ready for use.
+type unitCache struct {
+	mu    sync.Mutex
+	byKey map[unitKey]*list.Element
+	order list.List // of *unitEntry
+	bytes int
+}
+
+// unitKey is a text with what its meaning depends on.
+type unitKey struct {
+	text, params string
+	quoted       bool
+}
+
+// unitEntry is a cached unit.
+type unitEntry struct {
+	key  unitKey
+	unit *unit
+}
+
+// batch parses a batch.
+func (c *unitCache) batch(text string, quoted bool) (*unit, error) {
+	return c.get(unitKey{text: text, quoted: quoted})
+}
+
+// dynamic parses a text with parameters declared as for sp_executesql.
+func (c *unitCache) dynamic(text, params string, quoted bool) (*unit, error) {
+	return c.get(unitKey{text: text, params: strings.TrimSpace(params), quoted: quoted})
+}
+
+// get finds or parses a unit. Texts with errors are not kept.
+func (c *unitCache) get(key unitKey) (*unit, error) {
+	c.mu.Lock()
+	if el, ok := c.byKey[key]; ok {
+		c.order.MoveToFront(el)
+		c.mu.Unlock()
+		return el.Value.(*unitEntry).unit, nil
+	}
+	c.mu.Unlock()
+	u, err := parseUnit(key)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if el, ok := c.byKey[key]; ok {
+		return el.Value.(*unitEntry).unit, nil
+	}
+	if c.byKey == nil {
+		c.byKey = map[unitKey]*list.Element{}
+	}
+	c.byKey[key] = c.order.PushFront(&unitEntry{key, u})
+	c.bytes += len(key.text)
+	for c.order.Len() > maxUnits || c.bytes > maxUnitBytes && c.order.Len() > 1 {
+		old := c.order.Remove(c.order.Back()).(*unitEntry)
+		delete(c.byKey, old.key)
+		c.bytes -= len(old.key.text)
+	}
+	return u, nil
+}
+
+// parseUnit parses a batch, with its parameters if it has any.
+func parseUnit(key unitKey) (*unit, error) {
+	b, err := syntax.Parse(key.text, syntax.Options{QuotedIdentifier: key.quoted})
+	if err != nil {
+		return nil, err
+	}
+	u := &unit{text: key.text, body: b.Stmts}
+	if key.params != "" {
+		if u.params, err = syntax.ParseParams(key.params, syntax.Options{QuotedIdentifier: key.quoted}); err != nil {
+			return nil, err
+		}
+	}
+	return u, u.check()
+}
+
+// procedureUnit is the parsed form of a procedure, kept with its definition.
+func procedureUnit(p *catalog.Procedure) (*unit, error) {
+	v, err := p.Memo.Get(func() (any, error) {
+		st, err := parseModule(&p.Module)
+		if err != nil {
+			return nil, err
+		}
+		proc, ok := st.(*syntax.CreateProcedureStmt)
+		if !ok {
+			return nil, mserr.NotSupported("the stored text of procedure %s", p.Name)
+		}
+		u := &unit{body: proc.Body, params: proc.Params}
+		return u, u.check()
+	})
+	if err != nil {
+		return nil, err
+	}
+	return v.(*unit), nil
+}
+
+// parseModule parses the text of a module, which is its last statement.
+func parseModule(m *catalog.Module) (syntax.Stmt, error) {
+	b, err := syntax.Parse(m.Text, syntax.Options{QuotedIdentifier: m.QuotedIdentifier})
+	if err != nil {
+		return nil, err
+	}
+	if len(b.Stmts) == 0 {
+		return nil, mserr.NotSupported("a module without a text")
+	}
+	return b.Stmts[len(b.Stmts)-1], nil
+}
+
+// find returns a plan that fits the session's view; nil if there is none.
+func (u *unit) find(r *run, key planKey) any {
+	u.mu.Lock()
+	variants := u.plans[key]
+	u.mu.Unlock()
+	for i := len(variants) - 1; i >= 0; i-- {
+		if p := variants[i]; p.fits(r) {
+			return p.plan
+		}
+	}
+	return nil
+}
+
+// fits reports whether a plan made earlier, perhaps for another session, is right here and now.
+func (p *cachedPlan) fits(r *run) bool {
+	s := r.s
+	if p.database != s.dbID || p.schema != r.f.schema || p.depth != s.functionDepth || !sameIdentityInsert(p.identity, s.opts.identityInsert) {
+		return false
+	}
+	for _, d := range p.snaps {
+		if s.databaseByID(d.ID) != d {
+			return false
+		}
+	}
+	for _, t := range p.local {
+		if r.localTable(t.Name) != t {
+			return false
+		}
+	}
+	return true
+}
+
+// sameIdentityInsert compares settings of IDENTITY_INSERT.
+func sameIdentityInsert(a, b *identityInsert) bool {
+	return a == b || a != nil && b != nil && *a == *b
+}
+
+// keep remembers a plan.
+func (u *unit) keep(r *run, key planKey, plan any, needs *compile.Needs) {
+	p := &cachedPlan{plan: plan, database: r.s.dbID, schema: r.f.schema, identity: r.s.opts.identityInsert, depth: r.s.functionDepth}
+	if needs != nil {
+		if needs.Volatile {
+			return
+		}
+		p.snaps, p.local = needs.Snapshots, needs.Local
+	}
+	if d := r.s.databaseByID(r.s.dbID); d != nil {
+		p.snaps = append([]*catalog.Database{d}, p.snaps...)
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.plans == nil {
+		u.plans = map[planKey][]*cachedPlan{}
+	}
+	variants := u.plans[key]
+	if len(variants) >= maxVariants {
+		variants = append([]*cachedPlan(nil), variants[1:]...)
+	}
+	u.plans[key] = append(variants, p)
+}

@@ -1,0 +1,291 @@
+package exec
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// violation turns a constraint error of SQLite into SQL Server's message.
+func (r *run) violation(dml *compile.DML, rt *compile.Run, err error) error {
+	var ce *store.ConstraintError
+	if !errors.As(err, &ce) {
+		return err
+	}
+	t, d := dml.Target, r.s.databaseByID(dml.Database)
+	if dml.Into != nil && (t == nil || ce.Table == dml.Into.SQLName) {
+		t, d = dml.Into, r.s.databaseByID(dml.IntoDatabase)
+	}
+	switch {
+	case ce.Kind == store.ForeignKey && d != nil:
+		return r.foreignKeyMessage(dml, rt, d, t, ce)
+	case ce.Kind == store.Unique && dml.Kind == "INSERT":
+		if ix := violatedIndex(t, ce); ix != nil {
+			return uniqueMessage(d, t, ix, r.insertedKey(dml, rt, d, t, ix))
+		}
+	}
+	return r.constraintMessage(dml.Kind, d, t, ce)
+}
+
+// constraintMessage is the message for a violated constraint of a table; d is nil for temporary tables.
+func (r *run) constraintMessage(verb string, d *catalog.Database, t *catalog.Table, ce *store.ConstraintError) error {
+	if t == nil {
+		return ce
+	}
+	object := objectLabel(d, t)
+	switch ce.Kind {
+	case store.Unique:
+		if ix := violatedIndex(t, ce); ix != nil {
+			return uniqueMessage(d, t, ix, unknownKey)
+		}
+	case store.NotNull:
+		if len(ce.Columns) > 0 {
+			if c := t.ColumnBySQLName(ce.Columns[0]); c != nil {
+				return mserr.NullInsert(c.Name, fullLabel(d, t), verb)
+			}
+		}
+	case store.Check:
+		for _, k := range t.Checks {
+			if ce.Constraint == fmt.Sprintf("k%d", k.ObjectID) {
+				column := ""
+				if c := t.ColumnByID(k.ColumnID); c != nil {
+					column = c.Name
+				}
+				return mserr.ConstraintConflict(verb, "CHECK", k.Name, databaseLabel(d), object, column)
+			}
+		}
+	}
+	return ce
+}
+
+// objectLabel is schema.table as in messages.
+func objectLabel(d *catalog.Database, t *catalog.Table) string {
+	switch {
+	case d != nil:
+		return d.QualifiedName(t)
+	case strings.HasPrefix(t.Name, "@"):
+		return "dbo." + t.Name
+	}
+	return "dbo." + t.Name
+}
+
+// databaseLabel is the name of a database as in messages; temporary tables are in tempdb.
+func databaseLabel(d *catalog.Database) string {
+	if d == nil {
+		return "tempdb"
+	}
+	return d.Name
+}
+
+// fullLabel is database.schema.table as in message 515.
+func fullLabel(d *catalog.Database, t *catalog.Table) string {
+	if d == nil && strings.HasPrefix(t.Name, "@") {
+		return t.Name
+	}
+	return databaseLabel(d) + "." + objectLabel(d, t)
+}
+
+// uniqueMessage is message 2627 or 2601; key is the duplicate key value in parentheses.
+func uniqueMessage(d *catalog.Database, t *catalog.Table, ix *catalog.Index, key string) error {
+	object := objectLabel(d, t)
+	if ix.Key == nil {
+		return mserr.DuplicateKeyRow(object, ix.Name, key)
+	}
+	kind := "UNIQUE KEY"
+	if ix.Key.Primary {
+		kind = "PRIMARY KEY"
+	}
+	return mserr.DuplicateKey(kind, ix.Key.Name, object, key)
+}
+
+// violatedIndex finds the index that a message of SQLite is about.
+func violatedIndex(t *catalog.Table, ce *store.ConstraintError) *catalog.Index {
+	if ce.Constraint != "" {
+		for _, ix := range t.Indexes {
+			if name := t.SQLIndex(ix); name != "" && (name == ce.Constraint || name+"_n" == ce.Constraint) {
+				return ix
+			}
+		}
+	}
+	for _, ix := range t.Indexes {
+		if !ix.Unique || len(ix.Columns) != len(ce.Columns) {
+			continue
+		}
+		same := true
+		for i, ic := range ix.Columns {
+			c := t.ColumnByID(ic.ColumnID)
+			same = same && c != nil && (c.SQLName == ce.Columns[i] || ix.RowID && ce.Columns[i] == "rowid")
+		}
+		if same {
+			return ix
+		}
+	}
+	return nil
+}
+
+// unknownKey stands in messages for a duplicate key value that SQLite did not tell.
+const unknownKey = "(unknown)"
+
+// keyColumns are the SQLite columns of an index.
+func keyColumns(t *catalog.Table, ix *catalog.Index) (cols []string, ts []types.Type) {
+	for _, ic := range ix.Columns {
+		c := t.ColumnByID(ic.ColumnID)
+		if c == nil || c.SQLName == "" {
+			return nil, nil
+		}
+		cols = append(cols, store.Quote(c.SQLName))
+		ts = append(ts, c.Type)
+	}
+	return cols, ts
+}
+
+// showKey formats a key value as in messages 2601, 2627 and 1505.
+func showKey(row []types.Value, ts []types.Type) string {
+	parts := make([]string, len(ts))
+	for i, t := range ts {
+		parts[i] = "<NULL>"
+		if row[i] == nil {
+			continue
+		}
+		v, err := types.Convert(row[i], t, types.NVarCharMax, 0)
+		if err != nil {
+			return unknownKey
+		}
+		parts[i] = v.(string)
+	}
+	return "(" + strings.Join(parts, ", ") + ")"
+}
+
+// duplicateKey finds a key value that occurs twice in a table, after building a unique index on it has failed.
+func (r *run) duplicateKey(d *catalog.Database, t *catalog.Table, ix *catalog.Index) string {
+	cols, ts := keyColumns(t, ix)
+	if cols == nil || d != nil && r.s.conn.Use(r.ctx, d.ID) != nil {
+		return unknownKey
+	}
+	list := strings.Join(cols, ", ")
+	row, err := r.s.conn.QueryRow(r.ctx, "SELECT "+list+" FROM "+sqlTable(d, t)+" GROUP BY "+list+" HAVING count(*) > 1 LIMIT 1", nil)
+	if err != nil || row == nil {
+		return unknownKey
+	}
+	return showKey(row, ts)
+}
+
+// shadow is the temporary table into which a failed INSERT is run once more, to find out which key was in its way.
+const shadow = "shadow"
+
+// insertedKey finds the key value of which an INSERT would have made a second one.
+func (r *run) insertedKey(dml *compile.DML, rt *compile.Run, d *catalog.Database, t *catalog.Table, ix *catalog.Index) string {
+	cols, ts := keyColumns(t, ix)
+	if cols == nil || t != dml.Target || len(dml.Apply) == 0 {
+		return unknownKey
+	}
+	table := sqlTable(d, t)
+	apply := dml.Apply[0]
+	into := "INSERT INTO " + table
+	if !strings.HasPrefix(apply.SQL, into) {
+		return unknownKey
+	}
+	c := r.s.conn
+	sql, _, _ := strings.Cut(apply.SQL, " RETURNING ")
+	args, err := apply.Args(r, rt)
+	if err != nil {
+		return unknownKey
+	}
+	steps := []struct {
+		sql  string
+		args []types.Value
+	}{
+		{sql: "DROP TABLE IF EXISTS temp." + shadow},
+		{sql: "CREATE TEMP TABLE " + shadow + " AS SELECT * FROM " + table + " WHERE 0"},
+		{sql: "INSERT INTO temp." + shadow + sql[len(into):], args: args},
+	}
+	for _, st := range steps {
+		if _, err := c.Exec(r.ctx, st.sql, st.args); err != nil {
+			return unknownKey
+		}
+	}
+	same := make([]string, len(cols))
+	for i, col := range cols {
+		same[i] = "a." + col + " IS b." + col
+		if name := ts[i].CollationName(); name != "" {
+			same[i] += " COLLATE " + name
+		}
+	}
+	pick := "a." + strings.Join(cols, ", a.")
+	row, err := c.QueryRow(r.ctx, "SELECT "+pick+" FROM temp."+shadow+" a JOIN "+table+" b ON "+strings.Join(same, " AND ")+" LIMIT 1", nil)
+	if err == nil && row == nil {
+		row, err = c.QueryRow(r.ctx, "SELECT "+pick+" FROM temp."+shadow+" a JOIN temp."+shadow+" b ON a.rowid > b.rowid AND "+strings.Join(same, " AND ")+" LIMIT 1", nil)
+	}
+	text := unknownKey
+	if err == nil && row != nil {
+		text = showKey(row, ts)
+	}
+	if _, err := c.Exec(r.ctx, "DROP TABLE temp."+shadow, nil); err != nil {
+		return unknownKey
+	}
+	return text
+}
+
+// foreignKeyMessage is message 547 for a foreign key. SQLite does not tell which one was violated, so the failed
+// statement runs once more with the check deferred.
+func (r *run) foreignKeyMessage(dml *compile.DML, rt *compile.Run, d *catalog.Database, t *catalog.Table, ce error) error {
+	tables := []string{t.SQLName}
+	for _, o := range d.Tables() {
+		for _, f := range o.ForeignKeys {
+			if o != t && (f.Referenced == t.ObjectID || f.OnDelete != catalog.NoAction || f.OnUpdate != catalog.NoAction) {
+				tables = append(tables, o.SQLName)
+				break
+			}
+		}
+	}
+	again := func() error {
+		for i := range dml.Apply {
+			if _, err := r.step(&dml.Apply[i], rt); err != nil {
+				return err
+			}
+		}
+		if dml.OutputRows {
+			_, err := r.step(&dml.Output.Statement, rt)
+			return err
+		}
+		return nil
+	}
+	child, _, index, err := r.s.conn.FindForeignKey(r.ctx, d.ID, tables, again)
+	if err != nil || child == "" {
+		return errors.Join(ce, err)
+	}
+	for _, o := range d.Tables() {
+		if o.SQLName != child {
+			continue
+		}
+		f := o.ForeignKeyAt(index)
+		if f == nil {
+			break
+		}
+		// A missing referenced row is told of the referenced table, a row that still refers of the referring one.
+		kind, at, ids := "FOREIGN KEY", d.TableByID(f.Referenced), f.RefColumns
+		if o != t || dml.Kind == "DELETE" {
+			kind, at, ids = "REFERENCE", o, f.Columns
+		}
+		column := ""
+		if len(ids) == 1 {
+			if c := at.ColumnByID(ids[0]); c != nil {
+				column = c.Name
+			}
+		}
+		if o == t && f.Referenced == t.ObjectID {
+			kind += " SAME TABLE"
+			if strings.HasPrefix(kind, "REFERENCE") {
+				kind = "SAME TABLE REFERENCE"
+			}
+		}
+		return mserr.ConstraintConflict(dml.Kind, kind, f.Name, d.Name, d.QualifiedName(at), column)
+	}
+	return ce
+}
