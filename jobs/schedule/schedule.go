@@ -5,11 +5,28 @@ import "time"
 // Kind names the family of a schedule, and so the form of its specification.
 type Kind string
 
-// KindElastic is Azure Elastic Jobs' interval schedule; see Elastic.
-const KindElastic Kind = "elastic"
+// The kinds, by name; nothing guesses one from the number of fields (D-E3).
+const (
+	// KindElastic is Azure Elastic Jobs' interval schedule; see Elastic.
+	KindElastic Kind = "elastic"
+	// KindAzureScheduler is the recurrence object of Azure Scheduler.
+	KindAzureScheduler Kind = "azure-scheduler"
+	// KindSAP is a schedule of SAP Job Scheduling Service: cron of seven fields, repeatInterval, repeatAt or time.
+	KindSAP Kind = "sap"
+	// KindCron5 is the cron of cronie: minute, hour, day of month, month, day of week.
+	KindCron5 Kind = "cron5"
+	// KindCron6 is the same with a field for the second before the others.
+	KindCron6 Kind = "cron6"
+	// KindQuartz is the cron of Quartz: second, minute, hour, day of month, month, day of week, and the year if wanted.
+	KindQuartz Kind = "quartz"
+	// KindRRule is the recurrence rule of RFC 5545.
+	KindRRule Kind = "rrule"
+)
 
 // Kinds returns every kind.
-func Kinds() []Kind { return []Kind{KindElastic} }
+func Kinds() []Kind {
+	return []Kind{KindElastic, KindAzureScheduler, KindSAP, KindCron5, KindCron6, KindQuartz, KindRRule}
+}
 
 // Schedule is a set of due instants.
 type Schedule interface {

@@ -1,0 +1,319 @@
+package schedule
+
+import (
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+)
+
+// Calendar is a set of windows of time in which schedules that name it are not due (D-P5). It is made by
+// ParseCalendar and never changed.
+type Calendar struct {
+	zone   *time.Location
+	dates  []int64 // numbers of whole days, ascending
+	weekly []weeklyWindow
+	// rule, when not nil, begins a window of length seconds at each of its instants.
+	rule   Schedule
+	length int64
+}
+
+// weeklyWindow is a part of each week, in civil seconds of its weekday; to is later than from, and may
+// lie in the next day.
+type weeklyWindow struct{ day, from, to int }
+
+// ParseCalendar reads {timeZone, dates, weekly, rrule, startTime, duration}. The error is a *Error.
+func ParseCalendar(spec []byte) (*Calendar, error) {
+	v, err := readValue(spec)
+	if err != nil {
+		return nil, err
+	}
+	f := &faults{}
+	c := calendarOf(v, time.UTC, f)
+	return c, f.err()
+}
+
+var calendarNames = []string{"timeZone", "dates", "weekly", "rrule", "startTime", "duration"}
+
+// calendarOf reads a calendar; its zone is the one given unless it has one of its own.
+func calendarOf(v *value, zone *time.Location, f *faults) *Calendar {
+	c := &Calendar{zone: zone}
+	if v.kind != '{' {
+		f.add(v.path, v.raw, "an object with "+strings.Join(calendarNames, ", "), "")
+		return c
+	}
+	r := reader{object: v, faults: f}
+	p := &parser{kind: KindRRule, faults: f, plan: &Plan{}, reader: r, zone: zone}
+	if z := r.take("timeZone"); z != nil {
+		if text, ok := r.str(z, "the name of an IANA time zone"); ok {
+			found, err := LoadZone(text)
+			if p.mergeAt(z.path, err); err == nil {
+				c.zone, p.zone = found, found
+			}
+		}
+	}
+	if d := r.take("dates"); d != nil {
+		for _, item := range p.items(d, "dates") {
+			c.dates = append(c.dates, p.calendarDates(item)...)
+		}
+		sort.Slice(c.dates, func(i, j int) bool { return c.dates[i] < c.dates[j] })
+	}
+	if w := r.take("weekly"); w != nil {
+		for _, item := range p.items(w, "objects with day, from, to") {
+			if window, ok := p.weeklyWindow(item); ok {
+				c.weekly = append(c.weekly, window)
+			}
+		}
+	}
+	p.calendarRule(c, r)
+	r.rest(calendarNames, synonyms)
+	if c.dates == nil && c.weekly == nil && c.rule == nil && len(f.list) == 0 {
+		f.add(v.path, v.raw, "at least one of dates, weekly, rrule", "")
+	}
+	return c
+}
+
+// calendarRule reads the windows that a recurrence rule begins.
+func (p *parser) calendarRule(c *Calendar, r reader) {
+	rule, length, start := r.take("rrule"), r.take("duration"), r.take("startTime")
+	if rule == nil {
+		if length != nil {
+			p.faults.add(length.path, length.raw, "a duration only together with rrule", "")
+		}
+		return
+	}
+	if length == nil {
+		p.faults.add(join(r.object.path, "duration"), "null", durationForms, "")
+	} else if text, ok := r.str(length, durationForms); ok {
+		d, err := parseDuration(text)
+		if err != nil || d < time.Second || d > 366*24*time.Hour {
+			p.faults.add(length.path, length.raw, durationForms+", from 1 second to 366 days", "")
+		}
+		c.length = int64(d / time.Second)
+	}
+	if start == nil {
+		p.faults.add(join(r.object.path, "startTime"), "null", dateForms, "")
+		return
+	}
+	p.start = p.dateValue(start, time.Time{})
+	text, ok := r.str(rule, rruleForms)
+	if !ok || p.start.IsZero() {
+		return
+	}
+	inner := p.ruleSchedule(rule, text)
+	if inner == nil || len(p.faults.list) > 0 {
+		return
+	}
+	p.finish(inner)
+	c.rule = p.plan.schedule
+}
+
+// maxCalendarDays is the longest range of dates in one element.
+const maxCalendarDays = 3660
+
+// calendarDates is a date, or a range of dates with both ends, separated by a slash.
+func (p *parser) calendarDates(v *value) []int64 {
+	const allowed = "a date such as 2026-12-24, or a range 2026-12-24/2026-12-26"
+	text, ok := p.reader.str(v, allowed)
+	if !ok {
+		return nil
+	}
+	from, to, isRange := strings.Cut(text, "/")
+	if !isRange {
+		to = from
+	}
+	first, err := parseISODay(strings.TrimSpace(from))
+	last, errLast := parseISODay(strings.TrimSpace(to))
+	if err != nil || errLast != nil || last < first || last-first > maxCalendarDays {
+		p.faults.add(v.path, v.raw, allowed, dateProposal(text))
+		return nil
+	}
+	var days []int64
+	for day := first; day <= last; day++ {
+		days = append(days, day)
+	}
+	return days
+}
+
+// weeklyWindow reads {day, from, to}.
+func (p *parser) weeklyWindow(v *value) (weeklyWindow, bool) {
+	if v.kind != '{' {
+		p.faults.add(v.path, v.raw, `an object such as {"day": "sunday", "from": "22:00", "to": "24:00"}`, "")
+		return weeklyWindow{}, false
+	}
+	before := len(p.faults.list)
+	r := reader{object: v, faults: p.faults}
+	w := weeklyWindow{to: daySeconds}
+	if day := r.take("day"); day == nil {
+		p.faults.add(join(v.path, "day"), "null", "the name of a weekday", "")
+	} else {
+		w.day, _ = p.weekdayValue(day)
+	}
+	for _, end := range []struct {
+		name   string
+		second *int
+	}{{"from", &w.from}, {"to", &w.to}} {
+		e := r.take(end.name)
+		if e == nil {
+			continue
+		}
+		const allowed = "a time of day such as 22:00; 24:00 is the end of the day"
+		text, ok := r.str(e, allowed)
+		if !ok {
+			continue
+		}
+		if text == "24:00" && end.name == "to" {
+			*end.second = daySeconds
+		} else if *end.second, ok = parseClock(strings.ToLower(text)); !ok {
+			p.faults.add(e.path, e.raw, allowed, clockProposal(text))
+		}
+	}
+	r.rest([]string{"day", "from", "to"}, synonyms)
+	if w.to <= w.from {
+		w.to += daySeconds
+	}
+	return w, len(p.faults.list) == before
+}
+
+// around is the window [start, end) that holds an instant, in Unix seconds.
+func (c *Calendar) around(unix int64) (start, end int64, inside bool) {
+	day := floorDiv(civil(time.Unix(unix, 0).In(c.zone)), daySeconds)
+	if i := sort.Search(len(c.dates), func(i int) bool { return c.dates[i] >= day }); i < len(c.dates) && c.dates[i] == day {
+		return c.unix(day * daySeconds), c.unix((day + 1) * daySeconds), true
+	}
+	for _, w := range c.weekly {
+		for _, d := range [2]int64{day, day - 1} {
+			if weekday(d) != w.day {
+				continue
+			}
+			start, end = c.unix(d*daySeconds+int64(w.from)), c.unix(d*daySeconds+int64(w.to))
+			if start <= unix && unix < end {
+				return start, end, true
+			}
+		}
+	}
+	if c.rule != nil {
+		if at, ok := c.rule.Next(time.Unix(unix-c.length, 0)); ok && at.Unix() <= unix {
+			return at.Unix(), at.Unix() + c.length, true
+		}
+	}
+	return 0, 0, false
+}
+
+func (c *Calendar) unix(civilSecond int64) int64 {
+	at, ok := resolve(civilSecond, c.zone, GapShift, OverlapFirst)
+	if !ok {
+		return LastInstant.Unix() + 1
+	}
+	return at.Unix()
+}
+
+// blackouts are the calendars of one schedule.
+type blackouts struct {
+	calendars []*Calendar
+	// deferred: what falls into a window is due once at its end; otherwise it is dropped.
+	deferred bool
+}
+
+// readBlackouts reads {mode, calendars}; a calendar is an object, or the name of one in Options.
+func (p *parser) readBlackouts(v *value) *blackouts {
+	const form = `an object such as {"mode": "skip", "calendars": [{"dates": ["2026-12-24"]}]}`
+	b := &blackouts{}
+	if v.kind != '{' {
+		p.faults.add(v.path, v.raw, form, "")
+		return b
+	}
+	r := reader{object: v, faults: p.faults}
+	if m := r.take("mode"); m != nil {
+		b.deferred = oneOf(p, m, "skip", "defer") == "defer"
+	}
+	list := r.take("calendars")
+	r.rest([]string{"mode", "calendars"}, map[string]string{"calendar": "calendars"})
+	if list == nil {
+		p.faults.add(join(v.path, "calendars"), "null", "a list of calendars: objects, or names", "")
+		return b
+	}
+	for _, item := range p.items(list, "calendars") {
+		if item.kind != '"' {
+			b.calendars = append(b.calendars, calendarOf(item, p.zone, p.faults))
+			continue
+		}
+		c, ok := p.opts.Calendars[item.text]
+		if !ok {
+			var names []string
+			for name := range p.opts.Calendars {
+				names = append(names, name)
+			}
+			sort.Strings(names)
+			p.faults.add(item.path, item.raw, fmt.Sprintf("the name of a calendar; there are %v", names), nearest(item.text, names))
+			continue
+		}
+		b.calendars = append(b.calendars, c)
+	}
+	return b
+}
+
+// maxWindows is how many windows in a row may swallow everything before a schedule counts as over, and
+// how many may touch each other.
+const maxWindows = 2000
+
+// around is the union of touching windows that holds an instant.
+func (b *blackouts) around(unix int64) (start, end int64, inside bool) {
+	start, end = unix, unix
+	for range maxWindows {
+		grown := false
+		for _, c := range b.calendars {
+			if _, e, ok := c.around(end); ok && e > end {
+				end, grown, inside = e, true, true
+			}
+			// The second before the start belongs to a window that touches this one.
+			at := start - 1
+			if start == unix {
+				at = unix
+			}
+			if s, _, ok := c.around(at); ok && s < start && (inside || at == unix) {
+				start, grown, inside = s, true, true
+			}
+		}
+		if !grown {
+			return start, end, inside
+		}
+	}
+	return start, end, inside
+}
+
+// blackedOut is a schedule without what falls into the windows.
+type blackedOut struct {
+	inner Schedule
+	*blackouts
+	last time.Time // zero: no end; what is deferred beyond it is dropped
+}
+
+func (s *blackedOut) Next(after time.Time) (time.Time, bool) {
+	from := after
+	if s.deferred {
+		if start, _, inside := s.around(after.Unix()); inside {
+			from = time.Unix(start-1, 0)
+		}
+	}
+	for range maxWindows {
+		due, ok := s.inner.Next(from)
+		if !ok {
+			return time.Time{}, false
+		}
+		_, end, inside := s.around(due.Unix())
+		if !inside {
+			return due, true
+		}
+		if !s.deferred {
+			from = time.Unix(end-1, 0)
+			continue
+		}
+		at, ok := instantAt(end)
+		if !ok || !s.last.IsZero() && at.After(s.last) {
+			return time.Time{}, false
+		}
+		return at, true
+	}
+	return time.Time{}, false
+}

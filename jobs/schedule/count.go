@@ -1,0 +1,104 @@
+package schedule
+
+import "time"
+
+// maxEnumerated is how many instants are enumerated to find the one at which a count is reached, where
+// arithmetic does not find it: with blackouts, and with filters below the day.
+const maxEnumerated = 1_000_000
+
+// counter is a schedule that finds its n-th instant without visiting those before it.
+type counter interface {
+	// nth is the n-th instant (from 1) not before from; false when there are fewer.
+	nth(from time.Time, n int64) (time.Time, bool)
+}
+
+// nth is the n-th instant (from 1) of a schedule that is not before from. found is false when there
+// are fewer; decided is false when it is too far away to be found by enumeration.
+func nth(s Schedule, from time.Time, n int64) (at time.Time, found, decided bool) {
+	if c, ok := s.(counter); ok {
+		at, found = c.nth(from, n)
+		return at, found, true
+	}
+	if b, ok := s.(bounded); ok {
+		if !b.first.IsZero() && b.first.After(from) {
+			from = b.first
+		}
+		at, found, decided = nth(b.inner, from, n)
+		if found && !b.last.IsZero() && at.After(b.last) {
+			return time.Time{}, false, decided
+		}
+		return at, found, decided
+	}
+	after := from.Add(-time.Nanosecond)
+	for range min(n, maxEnumerated) {
+		next, ok := s.Next(after)
+		if !ok {
+			return time.Time{}, false, true
+		}
+		after = next
+	}
+	return after, n <= maxEnumerated, n <= maxEnumerated
+}
+
+// nth counts the civil seconds of whole segments, and enumerates only next to a change of offset.
+func (w *wall) nth(from time.Time, n int64) (time.Time, bool) {
+	at := from.Unix()
+	if from.Nanosecond() > 0 {
+		at++
+	}
+	const (
+		margin = 2 * daySeconds        // how far a change of offset reaches into a segment
+		chunk  = 32 * 366 * daySeconds // what is counted at once
+	)
+	for {
+		s := segmentAt(w.zone, at)
+		low, high := at, LastInstant.Unix()+1
+		if s.start > -forever {
+			low = max(low, s.start+margin)
+		}
+		if s.end < forever {
+			high = min(high, s.end-margin)
+		}
+		if low == at {
+			high = min(high, low+chunk)
+		}
+		if low < high && low == at {
+			c := w.pattern.count(low+s.offset, high+s.offset)
+			if c >= n {
+				return instantAt(w.withinSegment(low+s.offset, high+s.offset, n) - s.offset)
+			}
+			n -= c
+			at = high
+			continue
+		}
+		if at > LastInstant.Unix() {
+			return time.Time{}, false
+		}
+		next, ok := w.Next(time.Unix(at-1, 0))
+		if !ok {
+			return time.Time{}, false
+		}
+		if unix := next.Unix(); low < high && unix >= low {
+			at = low // nothing before the plain part of the segment
+			continue
+		}
+		if n--; n == 0 {
+			return next, true
+		}
+		at = next.Unix() + 1
+	}
+}
+
+// withinSegment is the n-th civil second of the pattern in [from, to), which has as many.
+func (w *wall) withinSegment(from, to, n int64) int64 {
+	low, high := from, to-1 // the answer is in [low, high]
+	for low < high {
+		middle := low + (high-low)/2
+		if w.pattern.count(from, middle+1) >= n {
+			high = middle
+		} else {
+			low = middle + 1
+		}
+	}
+	return low
+}

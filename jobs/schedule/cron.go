@@ -1,0 +1,302 @@
+package schedule
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// cronField is one field of a cron line.
+type cronField struct {
+	name      string
+	low, high int
+	names     []string // of values from low on, in three letters
+}
+
+var (
+	cronSecond = cronField{name: "second", low: 0, high: 59}
+	cronMinute = cronField{name: "minute", low: 0, high: 59}
+	cronHour   = cronField{name: "hour", low: 0, high: 23}
+	cronDay    = cronField{name: "dayOfMonth", low: 1, high: 31}
+	cronMonth  = cronField{name: "month", low: 1, high: 12, names: shortNames(monthNames, 0)}
+	// cronWeekday: 0 and 7 are Sunday.
+	cronWeekday = cronField{name: "dayOfWeek", low: 0, high: 7, names: shortNames(weekdayNames, 6)}
+)
+
+// shortNames are the first three letters in lower case, turned so that the list begins at an index.
+func shortNames(names []string, from int) []string {
+	var short []string
+	for i := range names {
+		short = append(short, strings.ToLower(names[(i+from)%len(names)][:3]))
+	}
+	return short
+}
+
+// cronMacros are the short forms of crontab(5), as lines of five fields.
+var cronMacros = map[string]string{
+	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
+	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
+}
+
+// cron reads a line of cron5, cron6 or quartz, with bounds beside it.
+func (p *parser) cron() Schedule {
+	v := p.reader.take("cron")
+	p.readBounds()
+	p.readCount()
+	const what = "a line of cron"
+	if v == nil {
+		p.faults.add("cron", "null", what, "")
+		return nil
+	}
+	text, ok := p.reader.str(v, what)
+	if !ok {
+		return nil
+	}
+	parts := p.cronZone(v, strings.Fields(text))
+	var pattern *onDays
+	clock := 3 // the fields of the time of day come first
+	switch p.kind {
+	case KindQuartz:
+		pattern = p.quartz(v, parts)
+	case KindCron5:
+		clock = 2
+		fallthrough
+	default:
+		if parts = p.cronMacro(v, parts); parts != nil {
+			pattern = p.unixCron(v, parts)
+		}
+	}
+	if pattern == nil {
+		return nil
+	}
+	return p.wall(pattern, !strings.ContainsAny(strings.Join(parts[:clock], ""), "*-/"))
+}
+
+// cronMacro replaces a short form by its fields; nil after a fault.
+func (p *parser) cronMacro(v *value, parts []string) []string {
+	if len(parts) == 0 || !strings.HasPrefix(parts[0], "@") {
+		return append([]string{}, parts...)
+	}
+	line, known := cronMacros[strings.ToLower(parts[0])]
+	if !known || len(parts) > 1 {
+		allowed := "@yearly, @annually, @monthly, @weekly, @daily, @midnight or @hourly, alone"
+		if strings.EqualFold(parts[0], "@every") {
+			allowed += "; for elapsed time take the kind azure-scheduler, sap or elastic"
+		}
+		p.faults.add(v.path, v.raw, allowed, nearest(parts[0], slices.Sorted(maps.Keys(cronMacros))))
+		return nil
+	}
+	if p.kind == KindCron6 {
+		line = "0 " + line
+	}
+	return strings.Fields(line)
+}
+
+// cronZone takes CRON_TZ=zone from the head of a line.
+func (p *parser) cronZone(v *value, parts []string) []string {
+	if len(parts) == 0 {
+		return parts
+	}
+	name, ok := strings.CutPrefix(parts[0], "CRON_TZ=")
+	if !ok {
+		if name, ok = strings.CutPrefix(parts[0], "TZ="); !ok {
+			return parts
+		}
+	}
+	zone, err := LoadZone(name)
+	switch {
+	case err != nil:
+		p.mergeAt(v.path+".CRON_TZ", err)
+	case p.zoneGiven && p.zone.String() != zone.String():
+		p.faults.add(v.path+".CRON_TZ", quote(name), "the same zone as timeZone, "+p.zone.String(), "")
+	default:
+		p.zone, p.zoneGiven = zone, true
+	}
+	return parts[1:]
+}
+
+// unixCron reads cron5 and cron6.
+func (p *parser) unixCron(v *value, parts []string) *onDays {
+	fields := []cronField{cronMinute, cronHour, cronDay, cronMonth, cronWeekday}
+	if p.kind == KindCron6 {
+		fields = append([]cronField{cronSecond}, fields...)
+	}
+	if len(parts) != len(fields) {
+		p.faults.add(v.path, v.raw, fmt.Sprintf("%d fields: %s; there are %d", len(fields), fieldNames(fields), len(parts)), otherCron(len(parts)))
+		return nil
+	}
+	before := len(p.faults.list)
+	var masks []uint64
+	for i, f := range fields {
+		masks = append(masks, p.cronMask(v.path, f, parts[i]))
+	}
+	if len(p.faults.list) > before {
+		return nil
+	}
+	n := len(masks)
+	weekdays := masks[n-1]
+	weekdays |= weekdays >> 7 & 1 // 7 is 0
+	d := &cronDays{
+		months: uint16(masks[n-2]), days: uint32(masks[n-3]),
+		weekdays: mondayFirst(weekdays), either: !anyField(parts[n-3]) && !anyField(parts[n-1]),
+	}
+	seconds := uint64(1)
+	if p.kind == KindCron6 {
+		seconds = masks[0]
+	}
+	if d.either {
+		p.plan.Warnings = append(p.plan.Warnings, "day of month and day of week are both restricted: a day that fulfils either counts, as in Unix cron")
+	}
+	pattern := &onDays{days: d.of, times: times{hours: uint32(masks[n-4]), minutes: masks[n-5], seconds: seconds}}
+	return p.possible(v, pattern)
+}
+
+// possible refuses a pattern that never matches within 400 years.
+func (p *parser) possible(v *value, pattern *onDays) *onDays {
+	if _, ok := pattern.next(date{2000, time.January, 1}.dayNumber() * daySeconds); !ok {
+		p.faults.add(v.path, v.raw, "a pattern that some day fulfils; this one never does within 400 years", "")
+		return nil
+	}
+	return pattern
+}
+
+// anyField: crontab(5) calls a field restricted that does not begin with a star.
+func anyField(text string) bool { return text[0] == '*' || text[0] == '?' }
+
+// mondayFirst turns bits from Sunday 0 to Monday 0.
+func mondayFirst(mask uint64) uint8 { return uint8(mask>>1&0x3f | mask&1<<6) }
+
+func fieldNames(fields []cronField) string {
+	var names []string
+	for _, f := range fields {
+		names = append(names, f.name)
+	}
+	return strings.Join(names, " ")
+}
+
+// otherCron names the kind that has as many fields.
+func otherCron(fields int) string {
+	switch fields {
+	case 5:
+		return "the kind cron5"
+	case 6:
+		return "the kind cron6 or quartz"
+	case 7:
+		return "the kind quartz or sap"
+	}
+	return ""
+}
+
+// cronDays are the days of a cron line.
+type cronDays struct {
+	months   uint16
+	days     uint32
+	weekdays uint8
+	either   bool
+}
+
+func (d *cronDays) of(year int, month time.Month) uint32 {
+	if d.months>>month&1 == 0 {
+		return 0
+	}
+	byWeekday := weekdayDays(weekday(date{year, month, 1}.dayNumber()), d.weekdays)
+	if d.either {
+		return (d.days | byWeekday) & monthDays(year, month)
+	}
+	return d.days & byWeekday & monthDays(year, month)
+}
+
+// cronMask reads the list of one field.
+func (p *parser) cronMask(path string, f cronField, text string) uint64 {
+	var mask uint64
+	for part := range strings.SplitSeq(text, ",") {
+		m, allowed, propose := p.cronPart(f, part)
+		if allowed != "" {
+			p.faults.add(path+"."+f.name, quote(part), allowed, propose)
+		}
+		mask |= m
+	}
+	return mask
+}
+
+// cronPart reads one part of a list: *, a, a-b, with /step.
+func (p *parser) cronPart(f cronField, part string) (mask uint64, allowed, propose string) {
+	forms := fmt.Sprintf("%d to %d, *, a-b, a-b/n, */n, or several of them with commas", f.low, f.high)
+	if f.names != nil {
+		forms = strings.Join(f.names, ", ") + ", or " + forms
+	}
+	if strings.Contains(part, "~") {
+		return 0, forms + "; a random value is not drawn here, give the schedule a jitter", ""
+	}
+	body, stepText, hasStep := strings.Cut(part, "/")
+	step := 1
+	if hasStep {
+		var err error
+		if step, err = strconv.Atoi(stepText); err != nil || !isDigits(stepText) || step < 1 || step > f.high {
+			return 0, fmt.Sprintf("a step from 1 to %d", f.high), ""
+		}
+	}
+	from, to := f.low, f.high
+	switch {
+	case body == "*":
+		if f.name == "dayOfWeek" {
+			to = 6
+		}
+	case body == "?" && p.kind == KindCron6 && (f.name == "dayOfMonth" || f.name == "dayOfWeek"):
+		if f.name == "dayOfWeek" {
+			to = 6
+		}
+	default:
+		a, b, isRange := strings.Cut(body, "-")
+		var ok bool
+		if from, ok = f.value(a); !ok {
+			return 0, forms, f.near(part)
+		}
+		to = from
+		if isRange {
+			if to, ok = f.value(b); !ok {
+				return 0, forms, f.near(part)
+			}
+			if f.name == "dayOfWeek" && to == 0 && from > 0 {
+				to = 7 // fri-sun
+			}
+		} else if hasStep {
+			if p.kind != KindCron6 {
+				return 0, "a step after * or a range", fmt.Sprintf("%s-%d/%d", a, f.high, step)
+			}
+			to = f.high
+			if f.name == "dayOfWeek" {
+				to = 6
+			}
+		}
+		if from > to {
+			return 0, "a range that does not run backwards", b + "-" + a
+		}
+	}
+	for n := from; n <= to; n += step {
+		mask |= 1 << n
+	}
+	return mask, "", ""
+}
+
+// value is one value of a field, as a number or name.
+func (f cronField) value(text string) (int, bool) {
+	for i, name := range f.names {
+		if strings.EqualFold(name, text) {
+			return f.low + i, true
+		}
+	}
+	n, err := strconv.Atoi(text)
+	return n, err == nil && isDigits(text) && len(text) <= 2 && n >= f.low && n <= f.high
+}
+
+// near is the name that a text most likely means.
+func (f cronField) near(text string) string {
+	if f.names == nil || isDigits(text) {
+		return ""
+	}
+	return nearest(text, f.names)
+}

@@ -1,0 +1,49 @@
+package schedule
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const durationForms = "a length of time such as 90s, 1h30m, PT90S or P1D"
+
+// parseDuration reads Go's form or that of ISO 8601 without years and months, which have no one length.
+func parseDuration(text string) (time.Duration, error) {
+	text = strings.TrimSpace(text)
+	rest, iso := strings.CutPrefix(strings.ToUpper(text), "P")
+	if !iso {
+		d, err := time.ParseDuration(text)
+		if err != nil {
+			return 0, fmt.Errorf("%q is not %s", text, durationForms)
+		}
+		return d, nil
+	}
+	bad := fmt.Errorf("%q is not %s", text, durationForms)
+	datePart, timePart, hasTime := strings.Cut(rest, "T")
+	if rest == "" || hasTime && timePart == "" {
+		return 0, bad
+	}
+	var total time.Duration
+	for _, part := range []struct {
+		text, units string
+	}{{datePart, "WD"}, {timePart, "HMS"}} {
+		for t := part.text; t != ""; {
+			i := strings.IndexAny(t, part.units)
+			if i < 1 || !isDigits(t[:i]) {
+				return 0, bad
+			}
+			unit := map[byte]time.Duration{'W': 7 * 24 * time.Hour, 'D': 24 * time.Hour, 'H': time.Hour, 'M': time.Minute, 'S': time.Second}[t[i]]
+			n, err := strconv.ParseInt(t[:i], 10, 64)
+			if err != nil || n > int64((1<<63-1-total)/unit) {
+				return 0, bad
+			}
+			total += time.Duration(n) * unit
+			// Units come once each, the larger before the smaller.
+			part.units = part.units[strings.IndexByte(part.units, t[i])+1:]
+			t = t[i+1:]
+		}
+	}
+	return total, nil
+}

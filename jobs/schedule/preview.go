@@ -1,0 +1,186 @@
+package schedule
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// PreviewOptions is what the command line adds to a specification. Texts are dates as ParseTime takes
+// them; empty is absent.
+type PreviewOptions struct {
+	// Start is the planned start, if the specification does not say it.
+	Start string
+	// After lists what is due strictly after it. Empty: from the start, the start included.
+	After string
+	// Zone is the zone, if the specification does not say it.
+	Zone string
+	// Count is how many instants are listed at most; 0 is 5.
+	Count int
+	// Now is the moment from which is listed when there is neither a start nor After.
+	Now time.Time
+	// MinInterval and Calendars are as in Options.
+	MinInterval time.Duration
+	Calendars   map[string]*Calendar
+}
+
+// Previewed is what a schedule will do.
+type Previewed struct {
+	// Due are the due instants that become runs, in UTC.
+	Due []time.Time
+	// Started says when each run starts, if an outage or a late start was given; else nil.
+	Started []time.Time
+	// Exhausted: nothing is due after those listed.
+	Exhausted bool
+	// Warnings are those of the Plan.
+	Warnings []string
+	// Zone is where the clock times are.
+	Zone *time.Location
+}
+
+// MarshalJSON is {"due", "exhausted"} and, where there is something to say, "started" and "warnings".
+func (p Previewed) MarshalJSON() ([]byte, error) {
+	text := func(list []time.Time) []string {
+		var out []string
+		for _, t := range list {
+			out = append(out, t.UTC().Format(time.RFC3339))
+		}
+		return out
+	}
+	out := struct {
+		Due       []string `json:"due"`
+		Exhausted bool     `json:"exhausted"`
+		Started   []string `json:"started,omitempty"`
+		Warnings  []string `json:"warnings,omitempty"`
+	}{Due: text(p.Due), Exhausted: p.Exhausted, Started: text(p.Started), Warnings: p.Warnings}
+	if out.Due == nil {
+		out.Due = []string{}
+	}
+	b, err := json.Marshal(out)
+	if err != nil {
+		return nil, fmt.Errorf("preview: %w", err)
+	}
+	return b, nil
+}
+
+// PreviewSpec reads a specification and lists what it makes due. The error is a *Error.
+func PreviewSpec(kind Kind, spec []byte, o PreviewOptions) (Previewed, error) {
+	f := &faults{}
+	zone := time.UTC
+	if o.Zone != "" {
+		if found, err := LoadZone(o.Zone); err == nil {
+			zone = found
+		}
+	}
+	read := func(path, text string) time.Time {
+		if text == "" {
+			return time.Time{}
+		}
+		m, err := parseDate(text)
+		if err != nil {
+			f.add(path, quote(text), dateForms, dateProposal(text))
+			return time.Time{}
+		}
+		return m.in(zone)
+	}
+	opts := Options{Start: read("start", o.Start), Zone: o.Zone, MinInterval: o.MinInterval, Calendars: o.Calendars}
+	after := read("after", o.After)
+	opts.assumed = after
+	for _, t := range []time.Time{opts.Start, o.Now} {
+		if opts.assumed.IsZero() {
+			opts.assumed = t
+		}
+	}
+	if o.Count < 0 || o.Count > MaxMissed {
+		f.add("count", fmt.Sprint(o.Count), fmt.Sprintf("a whole number from 1 to %d", MaxMissed), "5")
+	}
+	plan, err := Parse(kind, spec, opts)
+	f.merge("", err)
+	if err := f.err(); err != nil {
+		return Previewed{}, err
+	}
+	from := after
+	switch {
+	case after.IsZero() && !plan.Start.IsZero():
+		from = plan.Start.Add(-time.Nanosecond)
+	case after.IsZero() || plan.inclusive:
+		from = opts.assumed.Truncate(time.Second).Add(-time.Nanosecond)
+	}
+	count := o.Count
+	if count == 0 {
+		count = 5
+	}
+	p := plan.run(from, count)
+	p.Warnings, p.Zone = plan.Warnings, plan.Zone
+	return p, nil
+}
+
+// run lists n runs after an instant, through the plan's outage.
+func (p *Plan) run(after time.Time, n int) Previewed {
+	var out Previewed
+	plan, outage := p, p.outage
+	add := func(due, started time.Time) {
+		out.Due = append(out.Due, due)
+		if outage != nil || !p.firstStarted.IsZero() {
+			out.Started = append(out.Started, started.UTC())
+		}
+	}
+	next, more := plan.Next(after)
+	for more && len(out.Due) < n {
+		switch {
+		case outage != nil && !next.Before(outage.From) && next.Before(outage.To):
+			until := outage.To
+			if plan.repeat != nil && plan.CatchUp.Mode != CatchUpNone {
+				// What follows is counted from the start of this one, so that no other was missed.
+				until = next.Add(time.Second)
+			}
+			r := plan.CatchUp.Recover(plan, next, until, outage.To, outage.To.Sub(outage.From))
+			next, more = r.Next, r.More
+			for _, due := range r.Run {
+				if len(out.Due) == n {
+					return out // more are waiting
+				}
+				add(due, outage.To)
+				if plan.repeat != nil {
+					plan = plan.Started(due, outage.To)
+					next, more = plan.Next(due)
+				}
+			}
+		case !p.firstStarted.IsZero() && len(out.Due) == 0 && next.Before(p.firstStarted):
+			add(next, p.firstStarted)
+			next, more = plan.Next(next)
+		default:
+			add(next, next)
+			next, more = plan.Next(next)
+		}
+	}
+	out.Exhausted = !more
+	return out
+}
+
+// PreviewJSON is PreviewSpec as the command line prints it: the preview, or {"errors": [...]}; ok says
+// which of the two.
+func PreviewJSON(kind Kind, spec []byte, o PreviewOptions) (text []byte, ok bool) {
+	p, err := PreviewSpec(kind, spec, o)
+	var out any = p
+	if err != nil {
+		out = ErrorJSON(err)
+	}
+	text, marshalErr := json.Marshal(out)
+	if marshalErr != nil {
+		return []byte(`{"errors":[]}`), false
+	}
+	return text, err == nil
+}
+
+// ErrorJSON is an error in the form {"errors": [{"path", "value", "message"}]}, to be marshaled.
+func ErrorJSON(err error) any {
+	var all *Error
+	if !errors.As(err, &all) {
+		all = &Error{Faults: []Fault{{Value: "null", Allowed: err.Error()}}}
+	}
+	return struct {
+		Errors []Fault `json:"errors"`
+	}{all.Faults}
+}

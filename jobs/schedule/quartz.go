@@ -1,0 +1,275 @@
+package schedule
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Fields of Quartz: Sunday is 1.
+var (
+	quartzWeekday = cronField{name: "dayOfWeek", low: 1, high: 7, names: shortNames(weekdayNames, 6)}
+	quartzYear    = cronField{name: "year", low: 1970, high: 2099}
+	quartzFields  = []cronField{cronSecond, cronMinute, cronHour, cronDay, cronMonth, quartzWeekday, quartzYear}
+)
+
+// quartzDays are the days of a Quartz line.
+type quartzDays struct {
+	months uint16
+	years  map[int]bool // nil: every year
+	// byWeekday: the day of month is ?, and weekdays, nth and last count; else the others.
+	byWeekday bool
+
+	days        uint32
+	lastOffset  []int // L is 0, L-3 is 3
+	nearWeekday []int // 15W
+	lastWeekday []int // LW is 0, L-3W is 3
+
+	weekdays uint8
+	nth      []occurrence // 6#3, and 6L as the last
+}
+
+// quartz reads second minute hour dayOfMonth month dayOfWeek [year].
+func (p *parser) quartz(v *value, parts []string) *onDays {
+	if len(parts) != 6 && len(parts) != 7 {
+		p.faults.add(v.path, v.raw, fmt.Sprintf("6 or 7 fields: %s; there are %d", fieldNames(quartzFields), len(parts)), otherCron(len(parts)))
+		return nil
+	}
+	before := len(p.faults.list)
+	d := &quartzDays{byWeekday: parts[3] == "?"}
+	if d.byWeekday == (parts[5] == "?") {
+		propose := ""
+		try := append([]string(nil), parts...)
+		switch {
+		case !d.byWeekday && parts[3] == "*":
+			try[3] = "?"
+			propose = quote(strings.Join(try, " "))
+		case !d.byWeekday && parts[5] == "*":
+			try[5] = "?"
+			propose = quote(strings.Join(try, " "))
+		case d.byWeekday:
+			try[3] = "*"
+			propose = quote(strings.Join(try, " "))
+		}
+		p.faults.add(v.path, v.raw, "? in exactly one of dayOfMonth and dayOfWeek", propose)
+	}
+	var masks [3]uint64
+	for i := range masks {
+		masks[i] = p.quartzMask(v.path, quartzFields[i], parts[i])
+	}
+	d.months = uint16(p.quartzMask(v.path, cronMonth, parts[4]))
+	if parts[3] != "?" {
+		p.quartzMonthDays(v.path, d, parts[3])
+	}
+	if parts[5] != "?" {
+		p.quartzWeekdays(v.path, d, parts[5])
+	}
+	if len(parts) == 7 && parts[6] != "*" {
+		d.years = p.quartzYears(v.path, parts[6])
+	}
+	if len(p.faults.list) > before {
+		return nil
+	}
+	pattern := &onDays{days: d.of, times: times{hours: uint32(masks[2]), minutes: masks[1], seconds: masks[0]}}
+	// Years that are named end in 2099, and so 400 years from 1970 see all of them.
+	if _, ok := pattern.next(date{1970, time.January, 1}.dayNumber() * daySeconds); !ok {
+		p.faults.add(v.path, v.raw, "a pattern that some day fulfils; this one never does within 400 years", "")
+		return nil
+	}
+	return pattern
+}
+
+// quartzRange reads *, a, a-b, with /step; a range may run over the end (22-2). ok is false after a fault.
+func (p *parser) quartzRange(path string, f cronField, part string) (from, to, step int, ok bool) {
+	forms := fmt.Sprintf("%d to %d, *, a-b, a/n, or several of them with commas", f.low, f.high)
+	if f.names != nil {
+		forms = strings.ToUpper(strings.Join(f.names, ", ")) + ", or " + forms
+	}
+	if strings.HasPrefix(part, "H") {
+		forms += "; H, a value by the hash of a name, is not computed here: give the schedule a jitter"
+	}
+	body, stepText, hasStep := strings.Cut(part, "/")
+	step = 1
+	if hasStep {
+		var err error
+		if step, err = strconv.Atoi(stepText); err != nil || !isDigits(stepText) || step < 1 || step > f.high {
+			p.faults.add(path+"."+f.name, quote(part), fmt.Sprintf("a step from 1 to %d", f.high), "")
+			return 0, 0, 0, false
+		}
+	}
+	if body == "*" || body == "" && hasStep {
+		return f.low, f.high, step, true
+	}
+	a, b, isRange := strings.Cut(body, "-")
+	value := f.value
+	if f.name == "year" {
+		value = func(s string) (int, bool) {
+			n, err := strconv.Atoi(s)
+			return n, err == nil && isDigits(s) && n >= f.low && n <= f.high
+		}
+	}
+	from, okFrom := value(a)
+	to, okTo := from, true
+	if isRange {
+		to, okTo = value(b)
+	} else if hasStep {
+		to = f.high
+	}
+	if !okFrom || !okTo {
+		p.faults.add(path+"."+f.name, quote(part), forms, strings.ToUpper(f.near(part)))
+		return 0, 0, 0, false
+	}
+	if from > to {
+		if f.name == "year" {
+			p.faults.add(path+"."+f.name, quote(part), "a range of years that does not run backwards", b+"-"+a)
+			return 0, 0, 0, false
+		}
+		to += f.high - f.low + 1
+	}
+	return from, to, step, true
+}
+
+func (p *parser) quartzMask(path string, f cronField, text string) uint64 {
+	var mask uint64
+	for part := range strings.SplitSeq(text, ",") {
+		from, to, step, ok := p.quartzRange(path, f, part)
+		if !ok {
+			continue
+		}
+		for n := from; n <= to; n += step {
+			mask |= 1 << (f.low + (n-f.low)%(f.high-f.low+1))
+		}
+	}
+	return mask
+}
+
+func (p *parser) quartzYears(path, text string) map[int]bool {
+	years := map[int]bool{}
+	for part := range strings.SplitSeq(text, ",") {
+		from, to, step, ok := p.quartzRange(path, quartzYear, part)
+		for n := from; ok && n <= to; n += step {
+			years[n] = true
+		}
+	}
+	return years
+}
+
+// quartzMonthDays reads the day of month: numbers, L, L-n, LW, L-nW, nW.
+func (p *parser) quartzMonthDays(path string, d *quartzDays, text string) {
+	for part := range strings.SplitSeq(text, ",") {
+		upper := strings.ToUpper(part)
+		bad := func(allowed string) { p.faults.add(path+".dayOfMonth", quote(part), allowed, "") }
+		if rest, ok := strings.CutPrefix(upper, "L"); ok {
+			rest, workday := strings.CutSuffix(rest, "W")
+			offset := 0
+			if rest != "" {
+				n, ok := strings.CutPrefix(rest, "-")
+				var err error
+				if offset, err = strconv.Atoi(n); err != nil || !ok || !isDigits(n) || offset > 30 {
+					bad("L, L-n with n from 0 to 30, LW, L-nW")
+					continue
+				}
+			}
+			if workday {
+				d.lastWeekday = append(d.lastWeekday, offset)
+			} else {
+				d.lastOffset = append(d.lastOffset, offset)
+			}
+			continue
+		}
+		if n, ok := strings.CutSuffix(upper, "W"); ok {
+			day, valid := cronDay.value(n)
+			if !valid {
+				bad("nW with n from 1 to 31, the working day nearest to it")
+				continue
+			}
+			d.nearWeekday = append(d.nearWeekday, day)
+			continue
+		}
+		d.days |= uint32(p.quartzMask(path, cronDay, part))
+	}
+}
+
+// quartzWeekdays reads the day of week: numbers from Sunday 1, names, d#n, dL, L.
+func (p *parser) quartzWeekdays(path string, d *quartzDays, text string) {
+	for part := range strings.SplitSeq(text, ",") {
+		upper := strings.ToUpper(part)
+		if name, n, ok := strings.Cut(upper, "#"); ok {
+			day, valid := quartzWeekday.value(name)
+			count, err := strconv.Atoi(n)
+			if !valid || err != nil || !isDigits(n) || count < 1 || count > 5 {
+				p.faults.add(path+".dayOfWeek", quote(part), "d#n: a weekday (1 is Sunday) and n from 1 to 5", "")
+				continue
+			}
+			d.nth = append(d.nth, occurrence{day: (day + 5) % 7, n: count})
+			continue
+		}
+		if name, ok := strings.CutSuffix(upper, "L"); ok {
+			if name == "" {
+				d.weekdays |= 1 << 5 // L alone is 7, Saturday
+				continue
+			}
+			day, valid := quartzWeekday.value(name)
+			if !valid {
+				p.faults.add(path+".dayOfWeek", quote(part), "dL: the last such weekday of the month (1 is Sunday)", "")
+				continue
+			}
+			d.nth = append(d.nth, occurrence{day: (day + 5) % 7, n: -1})
+			continue
+		}
+		if part == "0" {
+			p.faults.add(path+".dayOfWeek", quote(part), "1 (Sunday) to 7 (Saturday), or a name", "1")
+			continue
+		}
+		d.weekdays |= mondayFirst(p.quartzMask(path, quartzWeekday, part) >> 1)
+	}
+}
+
+func (d *quartzDays) of(year int, month time.Month) uint32 {
+	if d.months>>month&1 == 0 || d.years != nil && !d.years[year] {
+		return 0
+	}
+	first := weekday(date{year, month, 1}.dayNumber())
+	length := monthLength(year, month)
+	var mask uint32
+	if d.byWeekday {
+		mask = weekdayDays(first, d.weekdays)
+		for _, o := range d.nth {
+			mask |= nthWeekday(first, length, o.day, o.n)
+		}
+		return mask & monthDays(year, month)
+	}
+	mask = d.days
+	for _, offset := range d.lastOffset {
+		if day := length - offset; day >= 1 {
+			mask |= 1 << day
+		}
+	}
+	for _, offset := range d.lastWeekday {
+		mask |= workday(first, length, length-offset)
+	}
+	for _, day := range d.nearWeekday {
+		mask |= workday(first, length, day)
+	}
+	return mask & monthDays(year, month)
+}
+
+// workday is the mask of the day from Monday to Friday that is nearest to a day, within its month; none
+// when the month lacks the day.
+func workday(first, length, day int) uint32 {
+	if day < 1 || day > length {
+		return 0
+	}
+	switch (first + day - 1) % 7 {
+	case 5: // Saturday
+		if day--; day < 1 {
+			day = 3
+		}
+	case 6:
+		if day++; day > length {
+			day = length - 2
+		}
+	}
+	return 1 << day
+}

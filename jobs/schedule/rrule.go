@@ -1,0 +1,403 @@
+package schedule
+
+import (
+	"fmt"
+	"sort"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const rruleForms = "a rule such as FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR (RFC 5545), alone or after RRULE: and with a line DTSTART"
+
+// frequency of a rule; the smaller the unit, the larger the value.
+type frequency int
+
+const (
+	yearly frequency = iota
+	monthly
+	weekly
+	daily
+	hourly
+	minutely
+	secondly
+)
+
+var frequencyNames = []string{"YEARLY", "MONTHLY", "WEEKLY", "DAILY", "HOURLY", "MINUTELY", "SECONDLY"}
+
+// rule is a recurrence rule, its missing parts filled from its start.
+type rule struct {
+	freq      frequency
+	interval  int64
+	weekStart int // 0 is Monday
+
+	months    uint16 // 0: every month
+	weeks     []int
+	yearDays  []int
+	days      []int // of the month
+	weekdays  uint8
+	nth       []occurrence
+	hours     uint32
+	minutes   uint64
+	seconds   uint64
+	positions []int
+
+	start date
+}
+
+// rrule reads a rule, with the elements of the command line beside it.
+func (p *parser) rrule() Schedule {
+	v := p.reader.take("rrule")
+	p.readBounds()
+	p.readCount()
+	if v == nil {
+		p.faults.add("rrule", "null", rruleForms, "")
+		return nil
+	}
+	text, ok := p.reader.str(v, rruleForms)
+	if !ok {
+		return nil
+	}
+	return p.ruleSchedule(v, text)
+}
+
+// ruleSchedule builds the schedule of a text of one or two lines.
+func (p *parser) ruleSchedule(v *value, text string) Schedule {
+	body := ""
+	for line := range strings.Lines(text) {
+		line = strings.TrimSpace(line)
+		name, rest, hasName := strings.Cut(line, ":")
+		property, parameters, _ := strings.Cut(name, ";")
+		switch upper := strings.ToUpper(property); {
+		case line == "":
+		case hasName && upper == "DTSTART":
+			p.ruleStart(v, parameters, rest)
+		case hasName && upper == "RRULE" && body == "":
+			body = rest
+		case !hasName && body == "":
+			body = line
+		default:
+			p.faults.add(v.path, quote(line), "one RRULE and one DTSTART; RDATE, EXDATE and EXRULE are blackouts or schedules of their own here", "")
+			return nil
+		}
+	}
+	if p.start.IsZero() {
+		p.start = p.needNow(v.path + ".DTSTART")
+	}
+	p.start = p.start.Truncate(time.Second)
+	r, given := p.ruleParts(v, body)
+	if r == nil {
+		return nil
+	}
+	return p.ruleOf(v, r, given)
+}
+
+// ruleStart reads DTSTART with TZID or VALUE.
+func (p *parser) ruleStart(v *value, parameters, text string) {
+	path := v.path + ".DTSTART"
+	for parameter := range strings.SplitSeq(parameters, ";") {
+		name, content, _ := strings.Cut(parameter, "=")
+		switch strings.ToUpper(name) {
+		case "", "VALUE":
+		case "TZID":
+			zone, err := LoadZone(content)
+			switch {
+			case err != nil:
+				p.mergeAt(path+".TZID", err)
+			case p.zoneGiven && zone.String() != p.zone.String():
+				p.faults.add(path+".TZID", quote(content), "the same zone as timeZone, "+p.zone.String(), "")
+			default:
+				p.zone, p.zoneGiven = zone, true
+			}
+		default:
+			p.faults.add(path, quote(parameter), "the parameters TZID and VALUE", "")
+		}
+	}
+	m, err := parseDate(strings.TrimSpace(text))
+	if err != nil {
+		p.faults.add(path, quote(text), "a date and time such as 20260131T080000Z", dateProposal(text))
+		return
+	}
+	p.start = m.in(p.zone)
+}
+
+var ruleNames = []string{"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH", "BYWEEKNO", "BYYEARDAY", "BYMONTHDAY", "BYDAY", "BYHOUR",
+	"BYMINUTE", "BYSECOND", "BYSETPOS"}
+
+// ruleParts reads the parts of a rule; given says which there are. nil after a fault.
+func (p *parser) ruleParts(v *value, body string) (r *rule, given map[string]bool) {
+	before := len(p.faults.list)
+	r, given = &rule{interval: 1, freq: -1}, map[string]bool{}
+	for part := range strings.SplitSeq(strings.TrimSuffix(body, ";"), ";") {
+		name, text, ok := strings.Cut(part, "=")
+		name = strings.ToUpper(strings.TrimSpace(name))
+		path := v.path + "." + name
+		if known := nearest(name, ruleNames); !ok || known != name {
+			p.faults.add(v.path, quote(part), "parts NAME=value with "+strings.Join(ruleNames, ", "), known)
+			continue
+		}
+		if given[name] {
+			p.faults.add(path, quote(text), "each part once", "")
+			continue
+		}
+		given[name] = true
+		p.rulePart(r, path, name, strings.ToUpper(strings.TrimSpace(text)))
+	}
+	if !given["FREQ"] {
+		p.faults.add(v.path+".FREQ", "null", "one of "+strings.Join(frequencyNames, ", "), "")
+	}
+	if given["COUNT"] && given["UNTIL"] {
+		p.faults.add(v.path+".COUNT", fmt.Sprint(p.count), "COUNT or UNTIL, not both", "")
+	}
+	if r.freq >= 0 {
+		p.ruleFits(v, r, given)
+	}
+	if len(p.faults.list) > before {
+		return nil, nil
+	}
+	return r, given
+}
+
+// ruleFits refuses parts that have no meaning under a frequency (RFC 5545, 3.3.10).
+func (p *parser) ruleFits(v *value, r *rule, given map[string]bool) {
+	refuse := func(name, allowed string) {
+		if given[name] {
+			p.faults.add(v.path+"."+name, quote(frequencyNames[r.freq]), name+" only with FREQ="+allowed, "")
+		}
+	}
+	if r.freq != yearly {
+		refuse("BYWEEKNO", "YEARLY")
+	}
+	if r.freq == monthly || r.freq == weekly || r.freq == daily {
+		refuse("BYYEARDAY", "YEARLY, HOURLY, MINUTELY or SECONDLY")
+	}
+	if r.freq == weekly {
+		refuse("BYMONTHDAY", "YEARLY, MONTHLY, DAILY, HOURLY, MINUTELY or SECONDLY")
+	}
+	if len(r.nth) > 0 && (r.freq != monthly && r.freq != yearly || given["BYWEEKNO"]) {
+		p.faults.add(v.path+".BYDAY", quote(frequencyNames[r.freq]), "numbers before weekdays only with FREQ=MONTHLY or YEARLY, and without BYWEEKNO", "")
+	}
+	if given["BYSETPOS"] {
+		for _, name := range ruleNames[5:13] {
+			if given[name] {
+				return
+			}
+		}
+		p.faults.add(v.path+".BYSETPOS", quote(frequencyNames[r.freq]), "BYSETPOS only together with another BY part", "")
+	}
+}
+
+// rulePart reads one part.
+func (p *parser) rulePart(r *rule, path, name, text string) {
+	list := func(low, high int) []int {
+		var numbers []int
+		for item := range strings.SplitSeq(text, ",") {
+			n, err := strconv.Atoi(item)
+			if err != nil || !isDigits(strings.TrimLeft(item, "+-")) || n < low || n > high || n == 0 && low < 0 {
+				allowed := fmt.Sprintf("whole numbers from %d to %d", low, high)
+				if low < 0 {
+					allowed = fmt.Sprintf("whole numbers from 1 to %d, or from -1 to %d counted from the end", high, low)
+				}
+				p.faults.add(path, quote(item), allowed, "")
+				continue
+			}
+			numbers = append(numbers, n)
+		}
+		return numbers
+	}
+	set := func(low, high int) (mask uint64) {
+		for _, n := range list(low, high) {
+			mask |= 1 << n
+		}
+		return mask
+	}
+	number := func(most int64) int64 {
+		n, err := strconv.ParseInt(text, 10, 64)
+		if err != nil || n < 1 || n > most {
+			p.faults.add(path, quote(text), fmt.Sprintf("a whole number from 1 to %d", most), "1")
+			return 1
+		}
+		return n
+	}
+	switch name {
+	case "FREQ":
+		for i, f := range frequencyNames {
+			if f == text {
+				r.freq = frequency(i)
+			}
+		}
+		if r.freq < 0 {
+			p.faults.add(path, quote(text), "one of "+strings.Join(frequencyNames, ", "), nearest(text, frequencyNames))
+		}
+	case "INTERVAL":
+		r.interval = number(1_000_000)
+	case "COUNT":
+		p.count = number(1 << 53)
+	case "UNTIL":
+		p.ruleUntil(path, text)
+	case "WKST":
+		day, ok := ruleWeekday(text)
+		if !ok {
+			p.faults.add(path, quote(text), "one of MO, TU, WE, TH, FR, SA, SU", ruleWeekdayNear(text))
+		}
+		r.weekStart = day
+	case "BYMONTH":
+		r.months = uint16(set(1, 12))
+	case "BYWEEKNO":
+		r.weeks = list(-53, 53)
+	case "BYYEARDAY":
+		r.yearDays = list(-366, 366)
+	case "BYMONTHDAY":
+		r.days = list(-31, 31)
+	case "BYDAY":
+		p.ruleDays(r, path, text)
+	case "BYHOUR":
+		r.hours = uint32(set(0, 23))
+	case "BYMINUTE":
+		r.minutes = set(0, 59)
+	case "BYSECOND":
+		r.seconds = set(0, 59)
+	case "BYSETPOS":
+		r.positions = list(-366, 366)
+	}
+}
+
+// ruleUntil is the last instant; a date alone is its first second.
+func (p *parser) ruleUntil(path, text string) {
+	m, err := parseDate(text)
+	if err != nil {
+		p.faults.add(path, quote(text), "a date and time such as 20261231T235959Z", dateProposal(text))
+		return
+	}
+	if !m.hasTime {
+		p.plan.Warnings = append(p.plan.Warnings, "UNTIL is a date without time: its first second is meant, later runs of that day are not made")
+	}
+	until := m.in(p.zone)
+	if p.end.IsZero() || until.Before(p.end) {
+		p.end = until
+	}
+	if !p.start.IsZero() && until.Before(p.start) {
+		p.faults.add(path, quote(text), "an instant not before the start "+p.start.Format(time.RFC3339), "")
+	}
+}
+
+var ruleWeekdays = []string{"MO", "TU", "WE", "TH", "FR", "SA", "SU"}
+
+func ruleWeekday(text string) (int, bool) {
+	for i, name := range ruleWeekdays {
+		if name == text {
+			return i, true
+		}
+	}
+	return 0, false
+}
+
+// ruleWeekdayNear is the short name of a weekday that is written out.
+func ruleWeekdayNear(text string) string {
+	if len(text) >= 2 {
+		if _, ok := ruleWeekday(text[:2]); ok {
+			return text[:2]
+		}
+	}
+	return ""
+}
+
+// ruleDays reads BYDAY: weekdays, with or without a number.
+func (p *parser) ruleDays(r *rule, path, text string) {
+	for item := range strings.SplitSeq(text, ",") {
+		name := strings.TrimLeft(item, "+-0123456789")
+		day, ok := ruleWeekday(name)
+		number := strings.TrimSuffix(item, name)
+		n, err := strconv.Atoi(number)
+		switch {
+		case !ok:
+			near := ruleWeekdayNear(name)
+			if near != "" {
+				near = number + near
+			}
+			p.faults.add(path, quote(item), "MO, TU, WE, TH, FR, SA, SU, or with a number such as 1MO or -1FR", near)
+		case number == "":
+			r.weekdays |= 1 << day
+		case err != nil || n == 0 || n < -53 || n > 53:
+			p.faults.add(path, quote(item), "a number from 1 to 53 or -1 to -53 before the weekday", "")
+		default:
+			r.nth = append(r.nth, occurrence{day: day, n: n})
+		}
+	}
+}
+
+// ruleOf fills a rule from its start and builds its schedule.
+func (p *parser) ruleOf(v *value, r *rule, given map[string]bool) Schedule {
+	at := civil(p.start.In(p.zone))
+	day, second := floorDiv(at, daySeconds), int(floorMod(at, daySeconds))
+	r.start = dateOf(day)
+	if r.weeks == nil && r.yearDays == nil && r.days == nil && !given["BYDAY"] {
+		switch r.freq {
+		case yearly:
+			if r.months == 0 {
+				r.months = 1 << r.start.month
+			}
+			r.days = []int{r.start.day}
+		case monthly:
+			r.days = []int{r.start.day}
+		case weekly:
+			r.weekdays = 1 << weekday(day)
+		}
+	}
+	if r.freq >= hourly {
+		return p.elapsedRule(v, r, given, second)
+	}
+	clock := times{hours: r.hours, minutes: r.minutes, seconds: r.seconds}
+	if !given["BYHOUR"] {
+		clock.hours = 1 << (second / 3600)
+	}
+	if !given["BYMINUTE"] {
+		clock.minutes = 1 << (second / 60 % 60)
+	}
+	if !given["BYSECOND"] {
+		clock.seconds = 1 << (second % 60)
+	}
+	var pattern pattern = &onDays{days: r.dayMask(), times: clock}
+	if r.positions != nil {
+		if r.freq == daily {
+			pattern = &onDays{days: r.dayMask(), times: times{list: choose(clock.all(), r.positions)}}
+		} else {
+			pattern = &positioned{rule: r, days: r.dayMask(), times: clock.all()}
+		}
+	}
+	if _, ok := pattern.next(day * daySeconds); !ok {
+		p.faults.add(v.path, v.raw, "a rule that some day fulfils; this one never does within 400 years", "")
+		return nil
+	}
+	return p.wall(pattern, true)
+}
+
+// choose takes the items at positions from 1, or from -1 at the end, ascending and each once.
+func choose[T any](items []T, positions []int) []T {
+	chosen := make([]T, 0, len(positions))
+	for _, i := range indexes(len(items), positions) {
+		chosen = append(chosen, items[i])
+	}
+	return chosen
+}
+
+// indexes are the positions that a list of a length has, from 0, ascending and each once.
+func indexes(length int, positions []int) []int {
+	var list []int
+	for _, n := range positions {
+		if n < 0 {
+			n += length + 1
+		}
+		if n >= 1 && n <= length {
+			list = append(list, n-1)
+		}
+	}
+	sort.Ints(list)
+	unique := list[:0]
+	for i, n := range list {
+		if i == 0 || n != list[i-1] {
+			unique = append(unique, n)
+		}
+	}
+	return unique
+}

@@ -1,0 +1,301 @@
+package schedule
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// sapField is one of the seven fields, left to right (b.2).
+type sapField struct {
+	name      string
+	low, high int
+	allowed   string
+}
+
+var sapFields = [7]sapField{
+	{"year", 1, 9999, "a year of four digits"},
+	{"month", 1, 12, "1 to 12"},
+	{"day", -31, 31, "1 to 31, or -1 to -31 counted from the end of the month"},
+	{"dayOfWeek", 1, 7, "mon, tue, wed, thu, fri, sat, sun, or the n-th one of the month such as 1.mon or -1.fri"},
+	{"hour", 0, 23, "0 to 23"},
+	{"minute", 0, 59, "0 to 59"},
+	{"second", 0, 59, "0 to 59"},
+}
+
+// sapForms are the operators, for faults.
+const sapForms = "; alone, as a range a:b, a:b/c, */a, *, or several of them with commas"
+
+// sapItem is one part of a field's list.
+type sapItem struct {
+	from, to, step int
+	// divisible: */step, the values that step divides.
+	divisible bool
+	nth       int // of dayOfWeek: the n-th from; 0 otherwise
+}
+
+// sapDays are the days of a SAP cron.
+type sapDays struct {
+	years    []sapItem // nil: every year
+	months   uint16    // bit 1 to 12
+	days     [4]uint32 // by the length of the month less 28
+	weekdays uint8
+	nth      []occurrence
+	anyDay   bool // the field of the weekday is *
+}
+
+// sapCron reads the seven fields. The second result is false after a fault.
+func (p *parser) sapCron(v *value) Schedule {
+	const order = "seven fields: year month day dayOfWeek hour minute second"
+	text, ok := p.reader.str(v, order)
+	if !ok {
+		return nil
+	}
+	parts := strings.Fields(text)
+	if len(parts) != 7 {
+		allowed, propose := fmt.Sprintf("%s; there are %d", order, len(parts)), ""
+		if len(parts) == 6 {
+			allowed += ", probably the day of week is missing"
+			propose = quote(strings.Join(parts[:3], " ") + " * " + strings.Join(parts[3:], " "))
+		}
+		p.faults.add(v.path, v.raw, allowed, propose)
+		return nil
+	}
+	before := len(p.faults.list)
+	var items [7][]sapItem
+	for i, f := range sapFields {
+		items[i] = p.sapItems(v.path+"."+f.name, f, parts[i])
+	}
+	if len(p.faults.list) > before {
+		return nil
+	}
+	d := &sapDays{months: uint16(sapMask(items[1], sapFields[1])), anyDay: parts[3] == "*"}
+	if parts[0] != "*" {
+		d.years = items[0]
+	}
+	for i := range d.days {
+		d.days[i] = sapDayMask(items[2], 28+i)
+	}
+	for _, item := range items[3] {
+		if item.nth != 0 {
+			d.nth = append(d.nth, occurrence{day: item.from - 1, n: item.nth})
+		} else {
+			d.weekdays |= uint8(sapMask([]sapItem{item}, sapFields[3]) >> 1)
+		}
+	}
+	if parts[2] != "*" && parts[3] != "*" {
+		p.plan.Warnings = append(p.plan.Warnings, "day and dayOfWeek are both restricted: a day must fulfil both, where Unix cron takes either (D-S5)")
+	}
+	pattern := &onDays{days: d.of, times: times{
+		hours: uint32(sapMask(items[4], sapFields[4])), minutes: sapMask(items[5], sapFields[5]), seconds: sapMask(items[6], sapFields[6]),
+	}}
+	if !d.everMatches(pattern) {
+		p.faults.add(v.path, v.raw, "a pattern that some day fulfils; this one never does within 400 years", "")
+		return nil
+	}
+	fixed := !strings.ContainsAny(parts[4]+parts[5]+parts[6], "*:/")
+	return p.wall(pattern, fixed)
+}
+
+// everMatches says whether a pattern has any instant at all (D-E1).
+func (d *sapDays) everMatches(pattern *onDays) bool {
+	year := 2000
+	if d.years != nil {
+		year = 1
+	}
+	for ; year <= LastInstant.Year(); year += 400 {
+		if _, ok := pattern.next(date{year, time.January, 1}.dayNumber() * daySeconds); ok {
+			return true
+		}
+		if d.years == nil {
+			break
+		}
+	}
+	return false
+}
+
+// of is the mask of a month's days.
+func (d *sapDays) of(year int, month time.Month) uint32 {
+	if d.months>>month&1 == 0 || d.years != nil && !sapHasYear(d.years, year) {
+		return 0
+	}
+	length := monthLength(year, month)
+	mask := d.days[length-28]
+	if d.anyDay || mask == 0 {
+		return mask
+	}
+	first := weekday(date{year, month, 1}.dayNumber())
+	allowed := weekdayDays(first, d.weekdays)
+	for _, o := range d.nth {
+		allowed |= nthWeekday(first, length, o.day, o.n)
+	}
+	return mask & allowed
+}
+
+func sapHasYear(items []sapItem, year int) bool {
+	for _, i := range items {
+		if i.divisible && year%i.step == 0 || !i.divisible && year >= i.from && year <= i.to && (year-i.from)%i.step == 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// sapMask is the set of values of a field without negative ones.
+func sapMask(items []sapItem, f sapField) uint64 {
+	var mask uint64
+	for _, i := range items {
+		if i.divisible {
+			for n := f.low; n <= f.high; n++ {
+				if n%i.step == 0 {
+					mask |= 1 << n
+				}
+			}
+			continue
+		}
+		for n := i.from; n <= i.to; n += i.step {
+			mask |= 1 << n
+		}
+	}
+	return mask
+}
+
+// sapDayMask is the set of days in a month of a length; negative days are turned first (D-S4).
+func sapDayMask(items []sapItem, length int) uint32 {
+	var mask uint32
+	for _, i := range items {
+		if i.divisible {
+			mask |= uint32(sapMask([]sapItem{i}, sapField{low: 1, high: length}))
+			continue
+		}
+		from, to := i.from, i.to
+		if from < 0 {
+			from += length + 1
+		}
+		if to < 0 {
+			to += length + 1
+		}
+		if from < 1 || from > length || to < 1 || to > length {
+			continue // a value that this month does not have
+		}
+		for n := from; n <= to; n += i.step {
+			mask |= 1 << n
+		}
+	}
+	return mask
+}
+
+// sapItems reads the list of one field.
+func (p *parser) sapItems(path string, f sapField, text string) []sapItem {
+	var items []sapItem
+	for part := range strings.SplitSeq(text, ",") {
+		item, allowed, propose := sapItemOf(f, part)
+		if allowed != "" {
+			p.faults.add(path, quote(part), allowed, propose)
+			continue
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// sapItemOf reads one part of a list; what is allowed is empty when the part is right.
+func sapItemOf(f sapField, part string) (item sapItem, allowed, propose string) {
+	body, stepText, hasStep := strings.Cut(part, "/")
+	item.step = 1
+	span := f.high
+	if hasStep {
+		step, err := strconv.Atoi(stepText)
+		if err != nil || !isDigits(stepText) || step < 1 || step > span {
+			return item, fmt.Sprintf("a step from 1 to %d", span), ""
+		}
+		item.step = step
+	}
+	if body == "*" {
+		item.divisible = true
+		return item, "", ""
+	}
+	from, to, isRange := strings.Cut(body, ":")
+	if !isRange {
+		if hasStep {
+			return item, "a step after * or a range: */a or a:b/c", ""
+		}
+		if strings.Contains(body, "-") && !strings.HasPrefix(body, "-") {
+			if a, b, ok := strings.Cut(body, "-"); ok && a != "" && b != "" {
+				propose = a + ":" + b // cron's range
+			}
+		}
+		to = from
+	}
+	if f.name == "dayOfWeek" && !isRange {
+		if n, name, isNth := strings.Cut(body, "."); isNth {
+			count, err := strconv.Atoi(n)
+			if err != nil || count < -5 || count > 5 || count == 0 || strings.HasPrefix(n, "+") {
+				return item, "the n-th weekday with n from 1 to 5 or -1 to -5", ""
+			}
+			day, ok := sapWeekday(name)
+			item.from, item.to, item.nth = day, day, count
+			if !ok {
+				return item, f.allowed, n + "." + sapWeekdayNear(name)
+			}
+			return item, "", ""
+		}
+	}
+	var okFrom, okTo bool
+	item.from, okFrom = sapValue(f, from)
+	item.to, okTo = sapValue(f, to)
+	if !okFrom || !okTo {
+		if f.name == "dayOfWeek" && propose == "" {
+			if propose = sapWeekdayNear(from); isRange {
+				propose += ":" + sapWeekdayNear(to)
+			}
+			propose = strings.Trim(propose, ":")
+		}
+		return item, f.allowed + sapForms, propose
+	}
+	if item.from > item.to && f.name != "day" {
+		return item, "a range that does not run backwards", fmt.Sprintf("%s:%s", to, from)
+	}
+	return item, "", ""
+}
+
+// sapValue is one value of a field; weekdays are 1 (mon) to 7.
+func sapValue(f sapField, text string) (int, bool) {
+	if f.name == "dayOfWeek" {
+		return sapWeekday(text)
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || !isDigits(strings.TrimPrefix(text, "-")) || n < f.low || n > f.high {
+		return 0, false
+	}
+	switch f.name {
+	case "year":
+		return n, len(text) == 4
+	case "day":
+		return n, n != 0
+	}
+	return n, len(text) <= 2 && text[0] != '-'
+}
+
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+func sapWeekday(text string) (int, bool) {
+	for i, name := range weekdayNames {
+		if strings.EqualFold(name[:3], text) {
+			return i + 1, true
+		}
+	}
+	return 0, false
+}
+
+// sapWeekdayNear is the weekday that a text most likely means, also by its number (1 is Monday).
+func sapWeekdayNear(text string) string {
+	if n, err := strconv.Atoi(text); err == nil && n >= 0 && n <= 7 {
+		return strings.ToLower(weekdayNames[(n+6)%7][:3])
+	}
+	if name := nearest(text, weekdayNames); name != "" {
+		return strings.ToLower(name[:3])
+	}
+	return ""
+}
