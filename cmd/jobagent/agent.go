@@ -38,7 +38,7 @@ func newAgentCommand(a *app) *cobra.Command {
 				views := make([]agentView, 0, len(list))
 				for _, s := range list {
 					views = append(views, agentView{
-						s.ID, s.Host, s.Version, s.MaxConcurrentTargets, int64(s.Term), s.StartedAt, s.ExpiresAt, optional(s.EndedAt), s.EndReason, s.Live, s.HeldTasks,
+						s.AgentID, s.Host, s.Version, s.MaxConcurrentTargets, int64(s.Term), s.StartedAt, s.ExpiresAt, optional(s.EndedAt), s.EndReason, s.Live, s.Tasks,
 					})
 				}
 				return a.emit(views, func(w io.Writer) error {
