@@ -119,7 +119,7 @@ func isRowID(t *Table, ix *Index) bool {
 // being "temp"), which [Number] has seen. Foreign keys are left out, as SQL Server does for temporary tables.
 func CreateSQL(schema string, t *Table) []string {
 	bare := *t.withoutForeignKeys()
-	out := []string{createTable(schema+"."+t.SQLName, &bare, nil)}
+	out := []string{createTable(schema+"."+store.Quote(t.SQLName), &bare, nil)}
 	for _, ix := range t.Indexes {
 		out = append(out, indexSQL(schema, t, ix)...)
 	}
@@ -256,13 +256,13 @@ func indexSQL(schema string, t *Table, ix *Index) []string {
 	if ix.Filter != "" {
 		where = " WHERE " + ix.FilterSQL
 	}
-	out := []string{fmt.Sprintf("CREATE %sINDEX %s.%s ON %s(%s)%s", unique, schema, name, t.SQLName, strings.Join(keys, ", "), where)}
+	out := []string{fmt.Sprintf("CREATE %sINDEX %s.%s ON %s(%s)%s", unique, schema, store.Quote(name), store.Quote(t.SQLName), strings.Join(keys, ", "), where)}
 	if ix.Unique && len(nulls) > 0 {
 		cond := "(" + strings.Join(nulls, " OR ") + ")"
 		if ix.Filter != "" {
 			cond += " AND (" + ix.FilterSQL + ")"
 		}
-		out = append(out, fmt.Sprintf("CREATE UNIQUE INDEX %s.%s ON %s(%s) WHERE %s", schema, name+nullsIndex, t.SQLName, strings.Join(nullKeys, ", "), cond))
+		out = append(out, fmt.Sprintf("CREATE UNIQUE INDEX %s.%s ON %s(%s) WHERE %s", schema, store.Quote(name+nullsIndex), store.Quote(t.SQLName), strings.Join(nullKeys, ", "), cond))
 	}
 	return out
 }
