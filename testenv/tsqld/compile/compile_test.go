@@ -39,7 +39,12 @@ func newBench(t *testing.T, script string) *bench {
 		st.Release(conn)
 		require.NoError(t, st.Close())
 	})
-	b := &bench{t: t, conn: conn, db: &catalog.Database{ID: 9, Name: "db"}, tables: map[string]*catalog.Table{},
+	cat, err := catalog.Open(ctx, st, "", 0)
+	require.NoError(t, err)
+	db, err := cat.CreateDatabase(ctx, "db", nil, catalog.Options{}, 0)
+	require.NoError(t, err)
+	require.NoError(t, conn.Use(ctx, db.ID))
+	b := &bench{t: t, conn: conn, db: db, tables: map[string]*catalog.Table{},
 		vars: map[string]types.Type{}, vals: map[string]types.Value{}, ids: map[*catalog.Table]int64{}}
 	conn.SetLocal(func(key string) (store.Func, error) {
 		if strings.HasPrefix(key, LocalRowVersion) {
@@ -87,19 +92,21 @@ func (b *bench) declare(name, typ, value string) {
 	}
 }
 
-// run executes statements and returns what they output: rows of queries, errors.
+// run executes batches separated by GO and returns what they output: rows of queries, errors.
 func (b *bench) run(script string) string {
 	var out strings.Builder
-	batch, err := syntax.Parse(script, syntax.DefaultOptions)
-	require.NoError(b.t, err, script)
-	for _, s := range batch.Stmts {
-		text, err := b.exec(s)
-		if err != nil {
-			var e *mserr.Error
-			require.ErrorAs(b.t, err, &e, script)
-			text = fmt.Sprintf("error %d: %s\n", e.Number, e.Message)
+	for text := range strings.SplitSeq(script, "\nGO\n") {
+		batch, err := syntax.Parse(text, syntax.DefaultOptions)
+		require.NoError(b.t, err, text)
+		for _, s := range batch.Stmts {
+			rows, err := b.exec(s)
+			if err != nil {
+				var e *mserr.Error
+				require.ErrorAs(b.t, err, &e, text)
+				rows = fmt.Sprintf("error %d: %s\n", e.Number, e.Message)
+			}
+			out.WriteString(rows)
 		}
-		out.WriteString(text)
 	}
 	return out.String()
 }
@@ -111,6 +118,18 @@ func (b *bench) exec(s syntax.Stmt) (string, error) {
 	case *syntax.CreateTableStmt:
 		b.create(s)
 		return "", nil
+	case *syntax.CreateViewStmt:
+		cols, err := c.View(s.Name.Last(), s.Query, s.Columns, nil)
+		if err != nil {
+			return "", err
+		}
+		b.edit(func(e *catalog.Edit) {
+			require.NoError(b.t, e.Put(&catalog.View{Header: catalog.Header{Name: s.Name.Last(), SchemaID: catalog.SchemaDBO, Kind: catalog.KindView},
+				Module: catalog.Module{Text: script(s), QuotedIdentifier: true}, Columns: cols}))
+		})
+		return "", nil
+	case *syntax.CreateFunctionStmt:
+		return "", b.createFunction(s)
 	case *syntax.SelectStmt:
 		p, err := c.Select(s.Query, s.Hints)
 		if err != nil {
@@ -119,6 +138,35 @@ func (b *bench) exec(s syntax.Stmt) (string, error) {
 		return b.query(p)
 	}
 	return b.change(s)
+}
+
+// edit changes the database.
+func (b *bench) edit(f func(*catalog.Edit)) {
+	e := b.db.Edit(0)
+	f(e)
+	db, err := e.Apply(context.Background(), b.conn)
+	require.NoError(b.t, err)
+	b.db = db
+}
+
+// createFunction creates an inline function.
+func (b *bench) createFunction(s *syntax.CreateFunctionStmt) error {
+	c := New(b)
+	f := &catalog.Function{Header: catalog.Header{Name: s.Name.Last(), SchemaID: catalog.SchemaDBO, Kind: catalog.KindInlineFunction}, Module: catalog.Module{Text: script(s), QuotedIdentifier: true}}
+	for _, p := range s.Params {
+		t, _, _, err := c.Type(p.Type)
+		if err != nil {
+			return err
+		}
+		f.Params = append(f.Params, catalog.Param{Name: p.Name, Type: t, HasDefault: p.Default != nil, Default: script(p.Default)})
+	}
+	cols, err := c.View(f.Name, s.Query, nil, f.Params)
+	if err != nil {
+		return err
+	}
+	f.Columns = cols
+	b.edit(func(e *catalog.Edit) { require.NoError(b.t, e.Put(f)) })
+	return nil
 }
 
 // query runs a plan and prints its rows.
@@ -177,8 +225,13 @@ func show(v types.Value, t types.Type) string {
 func (b *bench) create(s *syntax.CreateTableStmt) {
 	c := New(b)
 	name := s.Name.Last()
-	t := &catalog.Table{Header: catalog.Header{Name: name, ObjectID: int32(len(b.tables) + 1)}, Temporary: true}
-	t.SQLName = "t" + strconv.Itoa(int(t.ObjectID))
+	t := &catalog.Table{Header: catalog.Header{Name: name}}
+	if strings.HasPrefix(name, "#") {
+		t.ObjectID, t.Temporary = int32(len(b.tables)+1), true
+		t.SQLName = "t" + strconv.Itoa(int(t.ObjectID))
+	} else {
+		t.SchemaID = catalog.SchemaDBO
+	}
 	for _, d := range s.Def.Columns {
 		col := &catalog.Column{Column: types.Column{Name: d.Name.Name, Nullable: true}}
 		t.Columns = append(t.Columns, col)
@@ -211,6 +264,23 @@ func (b *bench) create(s *syntax.CreateTableStmt) {
 			}
 		}
 	}
+	for _, ix := range s.Def.Indexes {
+		index := &catalog.Index{Name: ix.Name.Name, Unique: ix.Unique}
+		for _, col := range ix.Columns {
+			for i, c := range t.Columns {
+				if c.Name == col.Name.Name {
+					index.Columns = append(index.Columns, catalog.IndexColumn{ColumnID: i + 1, Desc: col.Desc})
+				}
+			}
+		}
+		if ix.Where != nil {
+			catalog.Number(t)
+			sql, err := c.Check(t, ix.Where)
+			require.NoError(b.t, err)
+			index.Filter, index.FilterSQL = script(ix.Where), sql
+		}
+		t.Indexes = append(t.Indexes, index)
+	}
 	catalog.Number(t)
 	for _, k := range s.Def.Constraints {
 		if check, ok := k.(*syntax.CheckConstraint); ok {
@@ -218,6 +288,10 @@ func (b *bench) create(s *syntax.CreateTableStmt) {
 			require.NoError(b.t, err)
 			t.Checks = append(t.Checks, &catalog.Check{ObjectID: 99, SQL: sql})
 		}
+	}
+	if !t.Temporary {
+		b.edit(func(e *catalog.Edit) { e.AddTable(t) })
+		return
 	}
 	for _, sql := range catalog.CreateSQL("temp", t) {
 		_, err := b.conn.Exec(context.Background(), sql, nil)

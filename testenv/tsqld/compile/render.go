@@ -147,6 +147,12 @@ func (r *renderer) node(n *node) {
 	case opOr:
 		r.logic(" OR ", n.args)
 	case opNot:
+		if n.args[0].op == opIsNull { // the form in which SQLite knows the condition of partial indexes
+			r.WriteByte('(')
+			r.node(n.args[0].args[0])
+			r.WriteString(" IS NOT NULL)")
+			return
+		}
 		r.WriteString("(NOT ")
 		r.node(n.args[0])
 		r.WriteByte(')')

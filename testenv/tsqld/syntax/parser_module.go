@@ -183,7 +183,15 @@ func (p *parser) function(verb Verb) Stmt {
 	}
 	if inline {
 		p.want("RETURN")
-		s.Query = p.query()
+		if p.at("(") && (p.ahead(1).is("SELECT") || p.ahead(1).is("WITH")) { // ORDER BY and WITH may stand inside
+			at := p.here()
+			s.Query = p.parenQuery()
+			if q := s.Query; q != nil && q.With == nil && q.OrderBy == nil && q.For == nil {
+				q.Body = &ParenQuery{node: at, X: q.Body}
+			}
+		} else {
+			s.Query = p.query()
+		}
 		return s
 	}
 	if p.at("BEGIN", "ATOMIC") {

@@ -1,0 +1,37 @@
+package compile
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// TestSystemViews compiles a query over each system table and view, and lets SQLite check the result.
+func TestSystemViews(t *testing.T) {
+	b := newBench(t, "")
+	for _, name := range catalog.SystemNames() {
+		t.Run(name, func(t *testing.T) {
+			batch, err := syntax.Parse("SELECT * FROM "+name, syntax.DefaultOptions)
+			require.NoError(t, err)
+			p, err := New(b).Select(batch.Stmts[0].(*syntax.SelectStmt).Query, nil)
+			require.NoError(t, err)
+			require.NotEmpty(t, p.Columns)
+			for _, s := range p.System {
+				var cols []string
+				for i := range s.Table.Columns {
+					cols = append(cols, columnName(i))
+				}
+				require.NoError(t, b.conn.EnsureTemp(context.Background(), s.Temp, "CREATE TEMP TABLE IF NOT EXISTS "+s.Temp+"("+strings.Join(cols, ", ")+")"))
+			}
+			args := make([]any, len(p.Params))
+			rows, err := b.conn.Query(context.Background(), p.SQL, args)
+			require.NoError(t, err, p.SQL)
+			require.NoError(t, rows.Close())
+		})
+	}
+}
