@@ -145,19 +145,18 @@ func (r *run) localChangeOf(several bool, do func() error) error {
 	return r.localSave(several, do)
 }
 
-// localSave runs do inside a SQLite savepoint, which outside a transaction is one of its own.
+// localSave runs do as a SQLite transaction of its own, unless one is open.
 func (r *run) localSave(several bool, do func() error) error {
 	if !several || r.s.conn.InTransaction() {
 		return do()
 	}
-	const name = "local"
-	if err := r.s.conn.Savepoint(r.ctx, name); err != nil {
+	if err := r.s.conn.Begin(r.ctx); err != nil {
 		return err
 	}
 	if err := do(); err != nil {
-		return errors.Join(err, r.s.conn.RollbackTo(name), r.s.conn.ReleaseSavepoint(name))
+		return errors.Join(err, r.s.conn.Rollback())
 	}
-	return r.s.conn.ReleaseSavepoint(name)
+	return r.s.conn.Commit()
 }
 
 // apply runs the statements of a plan and answers how many rows it changed.

@@ -17,6 +17,9 @@ func (u *unit) check() error {
 		}
 		c.known[key] = true
 	}
+	if u.tableVar != "" {
+		c.known[catalog.Fold(u.tableVar)] = true
+	}
 	for _, st := range u.body {
 		syntax.Inspect(st, c.visit)
 		if c.err != nil {

@@ -5,6 +5,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -287,10 +288,11 @@ func unparen(e syntax.Expr) syntax.Expr {
 
 // sqlTable is the name of a table's SQLite table.
 func sqlTable(d *catalog.Database, t *catalog.Table) string {
-	if t.Temporary {
-		return `temp."` + strings.ReplaceAll(t.SQLName, `"`, `""`) + `"`
+	schema := "temp."
+	if !t.Temporary {
+		schema = d.SQLName() + "."
 	}
-	return d.SQLName() + "." + t.SQLName
+	return schema + store.Quote(t.SQLName)
 }
 
 // countRows counts the rows of a table.

@@ -61,7 +61,13 @@ func (r *run) within(f *frame, fn func() error) error {
 	identity := s.opts.identityInsert
 	s.opts = f.savedOpts
 	s.opts.identityInsert = identity
-	s.dbID = database
+	if s.dbID != database {
+		now, d := s.Database(), s.databaseByID(database)
+		s.dbID = database
+		if f.kind == dynamicFrame && d != nil { // USE in dynamic SQL ends with it
+			err = errors.Join(err, gone(r.out.EnvChange(EnvChange{Kind: EnvDatabase, New: d.Name, Old: now})))
+		}
+	}
 	return err
 }
 
@@ -244,7 +250,7 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 			return err
 		}
 		if err := r.bind(f, p.Name, args); err != nil {
-			return err
+			return inCall(err, p.Name)
 		}
 		if err := r.variables(f); err != nil {
 			return compileFailure(err)
@@ -261,9 +267,27 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 	if after := s.tran.level; after != before && !s.opts.xactAbort {
 		e := mserr.TransactionCount(before, after)
 		e.State = 2
-		return f.status, e
+		return f.status, inCall(e, p.Name)
 	}
 	return f.status, nil
+}
+
+// inCall puts a procedure's name into an error of calling it; its line is 0 then.
+func inCall(err error, proc string) error {
+	from := atRun
+	if f, ok := asFailure(err); ok {
+		if f.settled {
+			return err
+		}
+		from = f.from
+	}
+	var e *mserr.Error
+	if !errors.As(err, &e) || e.Line != 0 {
+		return err
+	}
+	c := *e
+	c.Proc = proc
+	return &failure{err: &c, from: from}
 }
 
 // nesting is @@NESTLEVEL.

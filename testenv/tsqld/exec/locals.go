@@ -89,9 +89,18 @@ func (s *Session) dropTemps(ctx context.Context, keep tempTables) error {
 }
 
 // localName is the SQLite name of a temporary table or table variable. It is the same whenever the same
-// statement makes it at the same depth of calls, so that plans and prepared statements can be kept.
+// statement makes it at the same depth of calls, so that plans and prepared statements can be kept. It needs no quotes.
 func localName(name string, level int) string {
-	return fmt.Sprintf("%s %d", strings.ToLower(name), level)
+	var b strings.Builder
+	fmt.Fprintf(&b, "l%d", level)
+	for _, c := range []byte(catalog.Fold(name)) {
+		if 'a' <= c && c <= 'z' || '0' <= c && c <= '9' {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "_%02x", c)
+		}
+	}
+	return b.String()
 }
 
 // shape finds or makes the definition of a temporary table or table variable that a statement declares.

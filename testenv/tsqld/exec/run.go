@@ -257,7 +257,7 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 		return f
 	}
 	f.settled, f.frame = true, r.f
-	if f.err.Line == 0 {
+	if f.err.Line == 0 && f.err.Proc == "" {
 		c := *f.err // may be shared by a cache of plans
 		f.err = &c
 		c.Line, c.Proc = r.f.line, r.f.name
