@@ -1,0 +1,37 @@
+package exec
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestCorpus installs the repository's own T-SQL, file by file in the order of its list. It must run unchanged.
+func TestCorpus(t *testing.T) {
+	const root = "../../../sql"
+	list, err := os.ReadFile(filepath.Join(root, "install.txt"))
+	if os.IsNotExist(err) {
+		t.Skip("the repository has no sql/install.txt")
+	}
+	require.NoError(t, err)
+	inst := newInstance(t)
+	s := openSession(t, inst, Login{User: "sa", Password: "secret", Database: "work"})
+	defer func() { require.NoError(t, s.Close()) }()
+	for line := range strings.Lines(string(list)) {
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(root, line))
+		require.NoError(t, err)
+		var r recorder
+		require.NoError(t, s.Batch(context.Background(), string(text), &r))
+		if strings.Contains(r.b.String(), "Msg ") {
+			t.Errorf("%s: %s", line, r.b.String())
+		}
+	}
+}
