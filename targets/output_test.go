@@ -149,6 +149,30 @@ func TestOutputFaults(t *testing.T) {
 	require.Equal(t, []string{"7"}, f.query(t, "out", "SELECT n FROM noindex"))
 }
 
+// The output's server has a credential of its own, which is not sent where it may not be.
+func TestOutputCredential(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tsqld.Config{})
+	set, err := targets.NewCredentialSet(
+		targets.LoginCredential("default", "sa", "secret", "s"), targets.LoginCredential("writer", "sa", "secret", "elsewhere"))
+	require.NoError(t, err)
+	servers, err := targets.NewServers(targets.Config{Credentials: set, Encrypt: "disable", Dialer: f.server.Dialer()})
+	require.NoError(t, err)
+	defer servers.Close()
+	runner := targets.NewRunner(servers, targets.Limits{})
+	run := func(server, credential string) targets.Result {
+		return runner.Run(t.Context(), targets.Attempt{Target: targets.NewTarget("s", "d", ""), Script: "SELECT 1 AS n", Output: &targets.Output{
+			Server: server, Database: "out", Table: "o", Credential: credential, ExecutionID: uuid.New()}})
+	}
+	for _, res := range []targets.Result{run("elsewhere", ""), run("s", "writer"), run("s", "missing")} {
+		require.Equal(t, targets.Failed, res.Outcome)
+		require.Equal(t, targets.ClassConfig, res.Error.Class)
+		require.Contains(t, res.Summary, "output table")
+	}
+	require.Equal(t, targets.Succeeded, run("elsewhere", "writer").Outcome)
+	require.Equal(t, []string{"1"}, f.query(t, "out", "SELECT n FROM o"))
+}
+
 // Many targets that make the same table at once all succeed, and all rows are there.
 func TestOutputTableIsMadeOnce(t *testing.T) {
 	t.Parallel()

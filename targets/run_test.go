@@ -172,6 +172,33 @@ func TestRunIsCanceled(t *testing.T) {
 	}
 }
 
+// A server that hears nothing, not even an attention, does not keep an attempt.
+func TestServerIsDeaf(t *testing.T) {
+	t.Parallel()
+	for want, cause := range map[targets.Outcome]error{targets.Canceled: targets.ErrStopRequested, targets.Unknown: errors.New("agent stopping")} {
+		synctest.Test(t, func(t *testing.T) {
+			f := newFixture(t, tsqld.Config{Fault: func(p tsqld.Point) error {
+				if p.Kind == tsqld.BeforeStatement && strings.Contains(p.Request, "marker") {
+					<-time.After(time.Minute)
+					return tsqld.ErrClose
+				}
+				return nil
+			}})
+			for _, o := range []*targets.Output{nil, {Server: "s", Database: "out", Table: "t"}} {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				time.AfterFunc(time.Second, func() { cancel(cause) })
+				res := f.runner.Run(ctx, targets.Attempt{Target: targets.NewTarget("s", "d", ""), Script: "SELECT 1 AS marker", Output: o})
+				require.True(t, res.Sent)
+				require.Equal(t, want, res.Outcome, res.Summary)
+				require.LessOrEqual(t, res.Elapsed, 14*time.Second)
+				if want == targets.Canceled {
+					require.Contains(t, res.Summary, "did not confirm")
+				}
+			}
+		})
+	}
+}
+
 func TestConnectionIsLost(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
