@@ -13,14 +13,22 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// StartJob starts a run of a job's current version and returns its id. An id that is not nil is used for the
-// run; if a run of this job has it already, nothing new starts (decision 21).
+// StartJob starts a run of a job's current version and returns its id. If a run of this job has the id already,
+// nothing new starts (decision 21). A nil id asks for a new one, which is made here and not by the procedure: the driver
+// (v1.11.2) sends a NULL uniqueidentifier for output as a length of 0 followed by 16 bytes, which no server can read.
 func (s *Store) StartJob(ctx context.Context, name string, id uuid.UUID) (uuid.UUID, error) {
-	c := newCall("jobs.sp_start_job").in("job_name", name)
-	execution := mssql.NullUniqueIdentifier{UUID: mssql.UniqueIdentifier(id), Valid: id != uuid.Nil}
-	c.out("job_execution_id", &execution)
-	err := s.exec(ctx, "start job", c)
-	return uuid.UUID(execution.UUID), err
+	if id == uuid.Nil {
+		var err error
+		if id, err = uuid.NewRandom(); err != nil {
+			return uuid.Nil, fmt.Errorf("start job: make an id for the run: %w", err)
+		}
+	}
+	execution := mssql.UniqueIdentifier(id)
+	c := newCall("jobs.sp_start_job").in("job_name", name).out("job_execution_id", &execution)
+	if err := s.exec(ctx, "start job", c); err != nil {
+		return uuid.Nil, err
+	}
+	return uuid.UUID(execution), nil
 }
 
 // StopJob asks for the end of a run; it does not wait for it. Stopping a finished run has no effect. It
