@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"strings"
+
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -59,7 +61,7 @@ const (
 )
 
 // rowBound are the traits that keep a node from being computed before the statement.
-const rowBound = hasColumn | hasSubquery | hasAgg | hasWindow | hasPerRow | hasLocal
+const rowBound = hasColumn | hasSubquery | hasAgg | hasWindow | hasPerRow
 
 // label is how firmly a character value holds its collation ("Collation Precedence").
 type label uint8
@@ -240,7 +242,7 @@ func (n *node) replace(swap func(*node) *node) *node {
 		return n
 	}
 	c := *n
-	c.traits &^= rowBound | hasVar | hasEnv | hasRun
+	c.traits &^= rowBound | hasLocal | hasVar | hasEnv | hasRun
 	c.args = make([]*node, len(n.args))
 	for i, a := range n.args {
 		c.args[i] = a.replace(swap)
@@ -293,6 +295,9 @@ func (n *node) own() traits {
 	case opEnv:
 		return hasEnv
 	case opLocal:
+		if strings.HasPrefix(n.key, LocalSequence) || strings.HasPrefix(n.key, LocalRowVersion) {
+			return hasLocal | hasPerRow | canFail
+		}
 		return hasLocal | canFail
 	case opScalar, opExists, opInQuery, opAll, opAny:
 		return hasSubquery | canFail
