@@ -84,8 +84,10 @@ func (s *Store) query(ctx context.Context, op string, c *call, sets ...func(*sql
 			}
 			return fmt.Errorf("%s: %s answered with %d result sets instead of %d", op, c.proc, i, len(sets))
 		}
-		for rows.Next() {
-			if err := set(rows); err != nil {
+		// Rows of its own for each result set: sqlx keeps the columns of the first one that it scanned.
+		scanner := &sqlx.Rows{Rows: rows.Rows, Mapper: rows.Mapper}
+		for scanner.Next() {
+			if err := set(scanner); err != nil {
 				return fmt.Errorf("%s: read result set %d of %s: %w", op, i+1, c.proc, err)
 			}
 		}
