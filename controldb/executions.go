@@ -13,22 +13,22 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// StartJob starts a run of a job's current version and returns its id. If a run of this job has the id already,
-// nothing new starts (decision 21). A nil id asks for a new one, which is made here and not by the procedure: the driver
-// (v1.11.2) sends a NULL uniqueidentifier for output as a length of 0 followed by 16 bytes, which no server can read.
+// StartJob starts a run of a job's current version and returns its id. An id that is not nil is used for the
+// run; if a run of this job has it already, nothing new starts (decision 21), so that a call whose answer was
+// lost can be repeated.
 func (s *Store) StartJob(ctx context.Context, name string, id uuid.UUID) (uuid.UUID, error) {
 	if id == uuid.Nil {
+		// Made here because go-mssqldb 1.11 cannot send a NULL UNIQUEIDENTIFIER: it writes a length of 0 and
+		// 16 bytes all the same.
 		var err error
 		if id, err = uuid.NewRandom(); err != nil {
-			return uuid.Nil, fmt.Errorf("start job: make an id for the run: %w", err)
+			return uuid.Nil, fmt.Errorf("start job: make an id: %w", err)
 		}
 	}
-	execution := mssql.UniqueIdentifier(id)
-	c := newCall("jobs.sp_start_job").in("job_name", name).out("job_execution_id", &execution)
-	if err := s.exec(ctx, "start job", c); err != nil {
+	if err := s.exec(ctx, "start job", newCall("jobs.sp_start_job").in("job_name", name).in("job_execution_id", id)); err != nil {
 		return uuid.Nil, err
 	}
-	return uuid.UUID(execution), nil
+	return id, nil
 }
 
 // StopJob asks for the end of a run; it does not wait for it. Stopping a finished run has no effect. It
