@@ -46,7 +46,7 @@ type record struct {
 	name string   // of a subtest or session
 	vars []string // of a let, without $
 
-	errors  []int32        // of a statement that must fail: the numbers of all its errors
+	errors  []int32 // of a statement that must fail: the numbers of all its errors
 	message string  // regular expression, before its variables are replaced; "" is any text
 
 	sets     []string // of a query: the letters of each result set

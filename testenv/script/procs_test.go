@@ -12,9 +12,17 @@ import (
 	"github.com/jobagent/jobagent/testenv/script"
 )
 
-// TestProcs runs every script of testdata/procs in a fresh control database.
-func TestProcs(t *testing.T) {
-	paths, err := filepath.Glob("testdata/procs/*.txt")
+// TestProcs runs every script of testdata/procs: what the procedures do.
+func TestProcs(t *testing.T) { runAll(t, "testdata/procs/*.txt") }
+
+// TestSpec runs every script of testdata/spec: what the catalog of an installed database says of the public surface, against
+// tables that were written down from the specification.
+func TestSpec(t *testing.T) { runAll(t, "testdata/spec/*.txt") }
+
+// runAll runs scripts, each in a fresh control database.
+func runAll(t *testing.T, pattern string) {
+	t.Helper()
+	paths, err := filepath.Glob(pattern)
 	require.NoError(t, err)
 	require.NotEmpty(t, paths)
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
