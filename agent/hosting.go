@@ -51,6 +51,9 @@ func New(cfg Config, store *controldb.Store, tools Tools, hurry <-chan struct{},
 // Run must be called once.
 func (h *Hosting) Run(ctx context.Context) error {
 	if err := h.store.CheckVersion(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil // told to stop before it had begun
+		}
 		return err
 	}
 	h.log.Info("agent started", zap.String(keyVersion, h.cfg.Version))

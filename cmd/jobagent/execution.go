@@ -363,9 +363,15 @@ func groupErrors(rows []controldb.Execution) []errorGroup {
 	}
 	groups := map[key]*errorGroup{}
 	var order []*errorGroup
+	resolved := map[int]bool{} // steps that have targets: what went wrong is told by these
+	for _, e := range rows {
+		if e.TargetType == "SqlDatabase" {
+			resolved[*e.StepID] = true
+		}
+	}
 	for _, e := range rows {
 		bad := e.Lifecycle == jobs.Failed || e.Lifecycle == jobs.TimedOut || e.Lifecycle == jobs.Canceled || e.Lifecycle == jobs.WaitingForRetry
-		if e.TargetType == "" || !bad || e.TargetType == "TargetGroup" && e.LastMessage == "" {
+		if e.TargetType == "" || !bad || e.TargetType == "TargetGroup" && resolved[*e.StepID] {
 			continue
 		}
 		target, message := e.TargetGroup, e.LastMessage
