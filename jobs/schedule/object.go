@@ -34,6 +34,9 @@ func readValue(text []byte) (*value, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	v, err := decodeValue(d, "", 0)
+	if errors.Is(err, io.EOF) {
+		err = errors.New("it ends too early")
+	}
 	if err == nil {
 		if _, extra := d.Token(); !errors.Is(extra, io.EOF) {
 			err = errors.New("there is more text after the value")
@@ -59,9 +62,6 @@ func decodeValue(d *json.Decoder, path string, depth int) (*value, error) {
 	}
 	token, err := d.Token()
 	if err != nil {
-		if errors.Is(err, io.EOF) {
-			err = errors.New("it ends too early")
-		}
 		return nil, err
 	}
 	v := &value{path: path}

@@ -230,7 +230,7 @@ func parseInterval(text string) (seconds int64, propose string, ok bool) {
 		return 0, propose, false
 	}
 	if n < 1 {
-		return 0, "1 " + fields[1], false
+		return 0, "1 " + strings.TrimSuffix(fields[1], "s"), false
 	}
 	if n > maxInterval/unit {
 		return 0, fmt.Sprintf("%d %s", maxInterval/unit, fields[1]), false

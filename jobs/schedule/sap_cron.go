@@ -176,11 +176,10 @@ func sapDayMask(items []sapItem, length int) uint32 {
 		if to < 0 {
 			to += length + 1
 		}
-		if from < 1 || from > length || to < 1 || to > length {
-			continue // a value that this month does not have
-		}
 		for n := from; n <= to; n += i.step {
-			mask |= 1 << n
+			if n >= 1 && n <= length { // else a value that this month does not have
+				mask |= 1 << n
+			}
 		}
 	}
 	return mask

@@ -26,7 +26,11 @@ func (p *parser) readableTime(v *value, text string) (time.Time, bool) {
 	r.now = p.needNow(v.path)
 	at, ok := r.read()
 	if !ok {
-		p.faults.add(v.path, v.raw, "one of "+timeForms, r.proposal())
+		propose := r.proposal()
+		if propose == "" {
+			propose = dateProposal(text)
+		}
+		p.faults.add(v.path, v.raw, "one of "+timeForms, propose)
 	}
 	return at, ok
 }
@@ -98,31 +102,53 @@ func (r *relative) later(number, unit string) (time.Time, bool) {
 	return time.Unix(r.now.Unix()+seconds, 0).UTC(), true
 }
 
-// proposal is the nearest right text, when only one word of it is wrong; else empty.
+// proposal is the nearest right text that differs in few words, each replaced by a near one; else empty.
 func (r *relative) proposal() string {
-	w := append([]string(nil), r.words...)
+	// "4 pm" is one word here.
+	var words []string
+	for _, word := range r.words {
+		if n := len(words); n > 0 && (word == "am" || word == "pm") && strings.Trim(words[n-1], "0123456789.:") == "" {
+			words[n-1] += word
+			continue
+		}
+		words = append(words, word)
+	}
+	w := append([]string(nil), words...)
 	vocabulary := append([]string{"now", "from", "in", "tomorrow", "tonight", "at", "next", "week"}, weekdayNames...)
 	for _, u := range sapUnits {
 		vocabulary = append(vocabulary, u.name)
 	}
-	for i, word := range r.words {
-		var candidates []string
-		if n, known := numberWords[word]; known {
-			candidates = append(candidates, strconv.Itoa(n))
-		}
-		if near := clockProposal(word); near != "" {
-			candidates = append(candidates, near)
-		}
-		if near := nearest(word, vocabulary); near != "" {
-			candidates = append(candidates, strings.ToLower(near))
-		}
-		for _, c := range candidates {
+	try := relative{words: w, now: r.now, zone: r.zone, gap: r.gap, overlap: r.overlap}
+	if _, ok := try.read(); ok {
+		return quote(strings.Join(w, " "))
+	}
+	// Every word that is no word of the grammar becomes its nearest one; one at a time may suffice.
+	for i, word := range words {
+		best := word
+		for _, c := range []string{wordNumber(word), strings.ToLower(nearest(word, vocabulary)), clockProposal(word)} {
+			if c == "" {
+				continue
+			}
 			w[i] = c
-			if _, ok := (&relative{words: w, now: r.now, zone: r.zone, gap: r.gap, overlap: r.overlap}).read(); ok {
+			if _, ok := try.read(); ok {
 				return quote(strings.Join(w, " "))
 			}
-			w[i] = word
+			if best == word && !isDigits(word) {
+				best = c
+			}
 		}
+		if _, isClock := parseClock(word); isClock {
+			best = word
+		}
+		w[i] = best
+	}
+	return ""
+}
+
+// wordNumber is the number that a word says, in digits; empty when it says none.
+func wordNumber(word string) string {
+	if n, known := numberWords[word]; known {
+		return strconv.Itoa(n)
 	}
 	return ""
 }
