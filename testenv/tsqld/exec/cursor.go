@@ -29,11 +29,11 @@ type cursor struct {
 func (r *run) newCursor(node syntax.Node, def *syntax.CursorDef) (*cursor, error) {
 	switch {
 	case def.ForUpdate:
-		return nil, mserr.NotSupported("cursors FOR UPDATE")
+		return nil, mserr.NotSupported("a cursor FOR UPDATE")
 	case def.Concurrency == "SCROLL_LOCKS" || def.Concurrency == "OPTIMISTIC":
-		return nil, mserr.NotSupported("cursors with %s", def.Concurrency)
+		return nil, mserr.NotSupported("a cursor with %s", def.Concurrency)
 	case def.Kind == "KEYSET" || def.Kind == "DYNAMIC":
-		return nil, mserr.NotSupported("%s cursors", def.Kind)
+		return nil, mserr.NotSupported("a %s cursor", def.Kind)
 	}
 	c := &cursor{def: def, node: node, home: r.f, unit: r.f.unit}
 	// DECLARE CURSOR: forward-only unless SCROLL or one of the kinds that scroll was named.

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"errors"
 	"fmt"
 	"strconv"
 
@@ -132,6 +133,8 @@ func (b *builder) columnType(c *catalog.Column, def *syntax.ColumnDef) error {
 	}
 	t, alias, table, err := b.r.compiler().Type(ref)
 	switch {
+	case errors.Is(err, mserr.UnknownSystemType("")):
+		return mserr.UnknownType(len(b.t.Columns)+1, ref.Name.String())
 	case err != nil:
 		return err
 	case table != nil:

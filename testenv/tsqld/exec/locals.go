@@ -197,6 +197,9 @@ func (r *run) resolveType(ref *syntax.TypeRef) resolvedType {
 	if alias != nil {
 		t = alias.Type
 	}
+	if errors.Is(err, mserr.UnknownSystemType("")) {
+		err = mserr.UnknownType(1, ref.Name.String())
+	}
 	return resolvedType{t, table, err}
 }
 

@@ -47,6 +47,9 @@ func (r *run) constraintMessage(verb string, d *catalog.Database, t *catalog.Tab
 	case store.NotNull:
 		if len(ce.Columns) > 0 {
 			if c := t.ColumnBySQLName(ce.Columns[0]); c != nil {
+				if verb == "ALTER TABLE" {
+					verb = "UPDATE" // as SQL Server puts it for ALTER COLUMN ... NOT NULL
+				}
 				return mserr.NullInsert(c.Name, fullLabel(d, t), verb)
 			}
 		}

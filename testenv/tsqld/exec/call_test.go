@@ -1,0 +1,262 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"io"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// must runs a batch that may not fail, and returns what it sent.
+func must(t *testing.T, s *Session, text string) string {
+	t.Helper()
+	var r recorder
+	require.NoError(t, s.Batch(context.Background(), text, &r))
+	require.NotRegexp(t, `Msg \d+, Level (1[1-9]|2)`, r.b.String(), "%s", text)
+	return r.b.String()
+}
+
+// sends runs a batch and returns what it sent.
+func sends(t *testing.T, s *Session, text string) string {
+	t.Helper()
+	var r recorder
+	require.NoError(t, s.Batch(context.Background(), text, &r))
+	return r.b.String()
+}
+
+func workSession(t *testing.T, inst *Instance) *Session {
+	t.Helper()
+	s := openSession(t, inst, Login{User: "sa", Password: "secret", Database: "work"})
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+func TestCall(t *testing.T) {
+	inst := newInstance(t)
+	s := workSession(t, inst)
+	must(t, s, "CREATE TYPE dbo.pairs AS TABLE (id int NOT NULL PRIMARY KEY, name varchar(3))")
+	must(t, s, "CREATE PROC dbo.p @a int, @b nvarchar(10) = N'def' OUTPUT, @t dbo.pairs READONLY AS SELECT @a a, @b b; SELECT * FROM @t ORDER BY id; SET @b = N'out'; RETURN 3")
+	call := func(c Call) string {
+		var r recorder
+		require.NoError(t, s.Call(context.Background(), c, &r))
+		return r.b.String()
+	}
+	str := types.NVarCharOf(10)
+	t.Run("OutputAndTable", func(t *testing.T) {
+		got := call(Call{Proc: "dbo.p", Params: []Param{
+			{Name: "@a", Type: types.BigIntType, Value: int64(7)},
+			{Name: "@b", Type: str, Value: "in", Output: true},
+			{Name: "@t", TypeName: "dbo.pairs", Columns: []types.Column{{Type: types.IntType}, {Type: types.NVarCharOf(5)}}, Rows: [][]types.Value{{int64(2), "b"}, {int64(1), nil}}},
+		}})
+		require.Equal(t, "[a int, b nvarchar(10)]\n7 | in\n(1)\n[id int not null, name varchar(3)]\n1 | NULL\n2 | b\n(2)\nreturn 3\n@b nvarchar(10) = out\n", got)
+	})
+	t.Run("TooLong", func(t *testing.T) {
+		got := call(Call{Proc: "p", Params: []Param{
+			{Name: "@a", Type: types.IntType, Value: int64(7)},
+			{Name: "@t", TypeName: "dbo.pairs", Columns: []types.Column{{Type: types.IntType}, {Type: types.NVarCharOf(5)}}, Rows: [][]types.Value{{int64(2), "long"}}},
+		}})
+		require.Contains(t, got, "Msg 8152")
+	})
+	t.Run("Missing", func(t *testing.T) {
+		require.Contains(t, call(Call{Proc: "p"}), "Msg 201, Level 16, State 4, p Line 0: Procedure or function 'p' expects parameter '@a'")
+	})
+	t.Run("NoSuch", func(t *testing.T) { require.Contains(t, call(Call{Proc: "nope"}), "Msg 2812") })
+	t.Run("ExecuteSQL", func(t *testing.T) {
+		got := call(Call{Proc: "sp_executesql", Params: []Param{
+			{Type: types.NVarCharMax, Value: "SELECT @x x; SET @y = @x + 1"}, {Type: types.NVarCharMax, Value: "@x int, @y int OUTPUT"},
+			{Name: "@x", Type: types.IntType, Value: int64(4)}, {Name: "@y", Type: types.IntType, Output: true},
+		}})
+		require.Equal(t, "[x int]\n4\n(1)\nreturn 0\n@y int = 5\n", got)
+	})
+	t.Run("Prepared", func(t *testing.T) {
+		got := call(Call{Proc: "sp_prepexec", Params: []Param{
+			{Type: types.IntType, Output: true}, {Type: types.NVarCharMax, Value: "@x int"}, {Type: types.NVarCharMax, Value: "SELECT @x x"}, {Type: types.IntType, Value: int64(4)},
+		}})
+		require.Equal(t, "[x int]\n4\n(1)\nreturn 0\n int = 1\n", got)
+		got = call(Call{Proc: "sp_execute", Params: []Param{{Type: types.IntType, Value: int64(1)}, {Type: types.IntType, Value: int64(9)}}})
+		require.Equal(t, "[x int]\n9\n(1)\nreturn 0\n", got)
+		require.Equal(t, "return 0\n", call(Call{Proc: "sp_unprepare", Params: []Param{{Type: types.IntType, Value: int64(1)}}}))
+		require.Contains(t, call(Call{Proc: "sp_execute", Params: []Param{{Type: types.IntType, Value: int64(1)}}}), "Msg 8179")
+	})
+}
+
+func TestBulk(t *testing.T) {
+	s := workSession(t, newInstance(t))
+	must(t, s, "CREATE TABLE t (id int IDENTITY PRIMARY KEY, name nvarchar(5), n int NOT NULL)")
+	rows := [][]types.Value{{"a", int64(1)}, {"b", int64(2)}}
+	load := func(rows [][]types.Value) string {
+		var r recorder
+		require.NoError(t, s.Bulk(context.Background(), BulkLoad{
+			Statement: "INSERT BULK t (name nvarchar(5), n int)",
+			Columns:   []types.Column{{Name: "name", Type: types.NVarCharOf(5), Nullable: true}, {Name: "n", Type: types.IntType}},
+			Next:      slicesOf(rows),
+		}, &r))
+		return r.b.String()
+	}
+	require.Equal(t, "(2)\n", load(rows))
+	require.Contains(t, load([][]types.Value{{"c", int64(3)}, {"d", nil}}), "Msg 515")
+	require.Equal(t, "[id int not null, name nvarchar(5), n int not null]\n1 | a | 1\n2 | b | 2\n(2)\n", must(t, s, "SELECT * FROM t ORDER BY id"))
+}
+
+func TestTransactionRequests(t *testing.T) {
+	s := workSession(t, newInstance(t))
+	must(t, s, "CREATE TABLE t (a int)")
+	ctx := context.Background()
+	var r recorder
+	require.NoError(t, s.Begin(ctx, Serializable, "", &r))
+	require.NotZero(t, s.Descriptor())
+	must(t, s, "INSERT INTO t VALUES (1)")
+	require.NoError(t, s.Save(ctx, "sp", &r))
+	must(t, s, "INSERT INTO t VALUES (2)")
+	require.NoError(t, s.Rollback(ctx, "sp", &r))
+	require.NoError(t, s.Commit(ctx, &r))
+	require.Zero(t, s.Descriptor())
+	require.Equal(t, "[a int]\n1\n(1)\n", must(t, s, "SELECT a FROM t"))
+	require.NoError(t, s.Commit(ctx, &r))
+	require.Contains(t, r.b.String(), "Msg 3902")
+}
+
+// errAttention is the cause with which the tests cancel a request.
+var errAttention = errors.New("attention")
+
+func TestAttention(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inst, err := New(Config{SAPassword: "secret"})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, inst.Close()) }()
+		s := openSession(t, inst, Login{User: "sa", Password: "secret"})
+		defer func() { require.NoError(t, s.Close()) }()
+		must(t, s, "CREATE TABLE t (a int); BEGIN TRAN; INSERT INTO t VALUES (1)")
+		ctx, cancel := context.WithCancelCause(context.Background())
+		time.AfterFunc(time.Minute, func() { cancel(errAttention) })
+		start := time.Now()
+		require.ErrorIs(t, s.Batch(ctx, "WAITFOR DELAY '01:00:00'; INSERT INTO t VALUES (2)", &recorder{}), errAttention)
+		require.Equal(t, time.Minute, time.Since(start))
+		require.Equal(t, "[n int, c int]\n1 | 1\n(1)\n", must(t, s, "SELECT @@TRANCOUNT n, (SELECT COUNT(*) FROM t) c"))
+		ctx, cancel = context.WithCancelCause(context.Background())
+		time.AfterFunc(time.Minute, func() { cancel(errAttention) })
+		require.ErrorIs(t, s.Batch(ctx, "SET XACT_ABORT ON; WAITFOR DELAY '01:00:00'", &recorder{}), errAttention)
+		require.Equal(t, "[n int, c int]\n0 | 0\n(1)\n", must(t, s, "SELECT @@TRANCOUNT n, (SELECT COUNT(*) FROM t) c"))
+	})
+}
+
+func TestAttentionInQuery(t *testing.T) {
+	s := workSession(t, newInstance(t))
+	ctx, cancel := context.WithCancelCause(context.Background())
+	sink := &cancelingSink{cancel: func() { cancel(errAttention) }}
+	err := s.Batch(ctx, "WITH n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 30000) SELECT i FROM n OPTION (MAXRECURSION 0)", sink)
+	require.ErrorIs(t, err, errAttention)
+	require.Less(t, sink.rows, 30000)
+	must(t, s, "SELECT 1 AS a")
+}
+
+// cancelingSink cancels its request at the first row.
+type cancelingSink struct {
+	recorder
+	cancel func()
+	rows   int
+}
+
+func (c *cancelingSink) Row([]types.Value) error {
+	c.rows++
+	c.cancel()
+	return nil
+}
+
+func TestClientGone(t *testing.T) {
+	s := workSession(t, newInstance(t))
+	err := s.Batch(context.Background(), "BEGIN TRY SELECT 1 END TRY BEGIN CATCH PRINT 'no' END CATCH", &goneSink{})
+	require.ErrorIs(t, err, io.ErrClosedPipe)
+}
+
+// goneSink is a client that has gone.
+type goneSink struct{ recorder }
+
+func (*goneSink) Columns([]types.Column) error { return io.ErrClosedPipe }
+
+func TestDeadlock(t *testing.T) {
+	inst := newInstance(t)
+	a, b := workSession(t, inst), workSession(t, inst)
+	must(t, a, "CREATE DATABASE d1; CREATE DATABASE d2; EXEC ('USE d1; CREATE TABLE t (a int)'); EXEC ('USE d2; CREATE TABLE t (a int)')")
+	must(t, a, "BEGIN TRAN; INSERT INTO d1.dbo.t VALUES (1)")
+	must(t, b, "SET DEADLOCK_PRIORITY LOW; BEGIN TRAN; INSERT INTO d2.dbo.t VALUES (1)")
+	done := make(chan string)
+	go func() {
+		var r recorder
+		if err := a.Batch(context.Background(), "INSERT INTO d2.dbo.t VALUES (2); COMMIT; SELECT COUNT(*) n FROM d2.dbo.t", &r); err != nil {
+			r.b.WriteString(err.Error())
+		}
+		done <- r.b.String()
+	}()
+	for inst.locks.Blocker(a.locks) == 0 {
+		select {
+		case got := <-done:
+			t.Fatal(got)
+		case <-time.After(time.Millisecond):
+		}
+	}
+	require.Contains(t, sends(t, b, "INSERT INTO d1.dbo.t VALUES (2); SELECT 'not reached'"), "Msg 1205, Level 13, State 51")
+	require.Contains(t, <-done, "1\n(1)\n")
+	require.Equal(t, "[n int]\n0\n(1)\n", must(t, b, "SELECT @@TRANCOUNT n"))
+}
+
+func TestKill(t *testing.T) {
+	inst := newInstance(t)
+	s := workSession(t, inst)
+	victim := openSession(t, inst, Login{User: "sa", Password: "secret", Database: "work"})
+	done := make(chan error)
+	go func() { done <- victim.Batch(context.Background(), "WAITFOR DELAY '00:05:00'", &recorder{}) }()
+	for {
+		victim.mu.Lock()
+		busy := victim.cancel != nil
+		victim.mu.Unlock()
+		if busy {
+			break
+		}
+	}
+	must(t, s, "DECLARE @id int = (SELECT MAX(session_id) FROM sys.dm_exec_sessions); DECLARE @k varchar(20) = CONCAT('KILL ', @id); EXEC (@k)")
+	require.ErrorIs(t, <-done, errKilled)
+	require.NoError(t, victim.Close())
+}
+
+func TestReset(t *testing.T) {
+	s := workSession(t, newInstance(t))
+	must(t, s, "SET NOCOUNT ON; USE master; BEGIN TRAN; CREATE TABLE #t (a int); EXEC sp_set_session_context N'k', 1")
+	require.NoError(t, s.Reset(context.Background(), &recorder{}, false))
+	require.Equal(t, "[d nvarchar(128), n int, k sql_variant, o int]\nwork | 0 | NULL | NULL\n(1)\n", must(t, s, "SELECT DB_NAME() d, @@TRANCOUNT n, SESSION_CONTEXT(N'k') k, OBJECT_ID('tempdb..#t') o"))
+}
+
+func TestLogin(t *testing.T) {
+	inst := newInstance(t)
+	for _, l := range []Login{{User: "sa", Password: "wrong"}, {User: "nobody", Password: "x"}} {
+		_, err := inst.NewSession(context.Background(), l)
+		require.ErrorContains(t, err, "Msg 18456")
+	}
+	_, err := inst.NewSession(context.Background(), Login{User: "sa", Password: "secret", Database: "nope"})
+	require.ErrorContains(t, err, "Msg 4060")
+}
+
+func TestPersistence(t *testing.T) {
+	dir := t.TempDir()
+	inst, err := New(Config{Dir: dir, SAPassword: "secret"})
+	require.NoError(t, err)
+	s := openSession(t, inst, Login{User: "sa", Password: "secret"})
+	must(t, s, "CREATE DATABASE kept; EXEC ('USE kept; CREATE TABLE t (id int IDENTITY PRIMARY KEY, c AS id * 2, CONSTRAINT CK CHECK (id < 100)); INSERT INTO t DEFAULT VALUES')")
+	must(t, s, "USE kept")
+	must(t, s, "CREATE PROC p AS SELECT id, c FROM t")
+	require.NoError(t, s.Close())
+	require.NoError(t, inst.Close())
+	inst, err = New(Config{Dir: dir, SAPassword: "secret"})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, inst.Close()) }()
+	s = openSession(t, inst, Login{User: "sa", Password: "secret", Database: "kept"})
+	defer func() { require.NoError(t, s.Close()) }()
+	must(t, s, "INSERT INTO t DEFAULT VALUES")
+	require.Equal(t, "[id int not null, c int not null]\n1 | 2\n2 | 4\n(2)\nreturn 0\n", must(t, s, "EXEC p"))
+}
