@@ -53,8 +53,8 @@ BEGIN
             t.end_time = @now,
             t.next_attempt_at = NULL,
             t.last_message = CONCAT(N'Step ', t.step_id, N' was canceled on target (server ''', t.server_name, N''', database ''', t.database_name, N''') by a stop request.', N' Before: ' + CASE WHEN t.attempts > 0 THEN t.last_message END)
-        FROM jobs_internal.target_executions AS t
-        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id
+        FROM jobs_internal.job_executions AS e
+        INNER JOIN jobs_internal.target_executions AS t ON t.execution_id = e.execution_id
         WHERE e.is_active = 1
             AND e.stop_requested_at IS NOT NULL
             AND t.next_attempt_at IS NOT NULL;
@@ -64,8 +64,8 @@ BEGIN
             s.end_time = @now,
             s.next_attempt_at = NULL,
             s.last_message = CONCAT(N'Step ', s.step_id, N' was canceled by a stop request before its targets were known.')
-        FROM jobs_internal.step_executions AS s
-        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
+        FROM jobs_internal.job_executions AS e
+        INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
         WHERE e.is_active = 1
             AND e.stop_requested_at IS NOT NULL
             AND s.next_attempt_at IS NOT NULL;
@@ -115,8 +115,7 @@ BEGIN
                 N', ' + CAST(NULLIF(r.skipped, 0) AS NVARCHAR(12)) + N' skipped',
                 N'.'
             )
-        FROM jobs_internal.step_executions AS s
-        INNER JOIN (
+        FROM (
             SELECT
                 c.step_execution_id,
                 c.targets,
@@ -141,11 +140,12 @@ BEGIN
                     SUM(CASE WHEN t.lifecycle = N'TimedOut' THEN 1 ELSE 0 END) AS timed_out,
                     SUM(CASE WHEN t.lifecycle = N'Canceled' THEN 1 ELSE 0 END) AS canceled,
                     SUM(CASE WHEN t.lifecycle = N'Skipped' THEN 1 ELSE 0 END) AS skipped
-                FROM jobs_internal.target_executions AS t
-                INNER JOIN @done AS d ON d.step_execution_id = t.step_execution_id
+                FROM @done AS d
+                INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = d.step_execution_id
                 GROUP BY t.step_execution_id
             ) AS c
-        ) AS r ON r.step_execution_id = s.step_execution_id;
+        ) AS r
+        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = r.step_execution_id;
 
     -- Runs none of whose steps is active.
     INSERT INTO @movable (execution_id, job_id, job_version, stopping, steps, canceled, failed, timed_out, skipped, has_next)
@@ -209,8 +209,8 @@ BEGIN
         SET e.lifecycle = N'WaitingForChildJobExecutions',
             e.start_time = COALESCE(e.start_time, @now),
             e.last_message = CONCAT(N'Step ', m.steps + 1, N' started.')
-        FROM jobs_internal.job_executions AS e
-        INNER JOIN @movable AS m ON m.execution_id = e.execution_id
+        FROM @movable AS m
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = m.execution_id
         WHERE m.has_next = 1
             AND m.stopping = 0
             AND m.canceled + m.failed + m.timed_out = 0;
@@ -229,8 +229,7 @@ BEGIN
                 END,
                 CASE WHEN r.lifecycle IN (N'Failed', N'TimedOut') THEN N' ' + r.step_message END
             )
-        FROM jobs_internal.job_executions AS e
-        INNER JOIN (
+        FROM (
             SELECT
                 m.execution_id,
                 CASE
@@ -251,7 +250,8 @@ BEGIN
             WHERE m.has_next = 0
                 OR m.stopping = 1
                 OR m.canceled + m.failed + m.timed_out > 0
-        ) AS r ON r.execution_id = e.execution_id;
+        ) AS r
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id;
     END;
 
     -- Deleted jobs whose last run has ended, and what a purge has left behind.

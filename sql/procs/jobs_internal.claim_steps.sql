@@ -37,8 +37,8 @@ BEGIN
 
     INSERT INTO jobs_internal.task_executions (kind, execution_id, step_execution_id, attempt, term_id, claimed_at)
     SELECT N'Resolve', s.execution_id, s.step_execution_id, s.attempts + 1, @term_id, @now
-    FROM jobs_internal.step_executions AS s
-    INNER JOIN @picked AS p ON p.step_execution_id = s.step_execution_id
+    FROM @picked AS p
+    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = p.step_execution_id
     ORDER BY s.step_execution_id;
 
     UPDATE s
@@ -47,7 +47,7 @@ BEGIN
         s.start_time = COALESCE(s.start_time, @now),
         s.attempt_start_time = @now,
         s.next_attempt_at = NULL
-    FROM jobs_internal.step_executions AS s
-    INNER JOIN @picked AS p ON p.step_execution_id = s.step_execution_id;
+    FROM @picked AS p
+    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = p.step_execution_id;
     RETURN @claimed;
 END;

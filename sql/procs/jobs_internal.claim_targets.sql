@@ -130,8 +130,8 @@ BEGIN
         kind, execution_id, step_execution_id, target_execution_id, attempt, term_id, claimed_at
     )
     SELECT N'Run', t.execution_id, t.step_execution_id, t.target_execution_id, t.attempts + 1, @term_id, @now
-    FROM jobs_internal.target_executions AS t
-    INNER JOIN @picked AS p ON p.target_execution_id = t.target_execution_id
+    FROM @picked AS p
+    INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = p.target_execution_id
     ORDER BY t.target_execution_id;
 
     UPDATE t
@@ -141,8 +141,8 @@ BEGIN
         t.attempt_start_time = @now,
         t.deadline_at = COALESCE(t.deadline_at, DATEADD(SECOND, d.step_timeout_seconds, @now)),
         t.next_attempt_at = NULL
-    FROM jobs_internal.target_executions AS t
-    INNER JOIN @picked AS p ON p.target_execution_id = t.target_execution_id
+    FROM @picked AS p
+    INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = p.target_execution_id
     INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = t.step_execution_id
     INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id;
     RETURN @claimed;

@@ -44,32 +44,32 @@ BEGIN
         WHILE @rows > 0
         BEGIN
             DELETE TOP (@batch_size) m
-            FROM jobs_internal.task_messages AS m
-            INNER JOIN @gone AS g ON g.execution_id = m.execution_id;
+            FROM @gone AS g
+            INNER JOIN jobs_internal.task_messages AS m ON m.execution_id = g.execution_id;
             SET @rows = @@ROWCOUNT;
         END;
         SET @rows = 1;
         WHILE @rows > 0
         BEGIN
             DELETE TOP (@batch_size) k
-            FROM jobs_internal.task_executions AS k
-            INNER JOIN @gone AS g ON g.execution_id = k.execution_id;
+            FROM @gone AS g
+            INNER JOIN jobs_internal.task_executions AS k ON k.execution_id = g.execution_id;
             SET @rows = @@ROWCOUNT;
         END;
         SET @rows = 1;
         WHILE @rows > 0
         BEGIN
             DELETE TOP (@batch_size) t
-            FROM jobs_internal.target_executions AS t
-            INNER JOIN @gone AS g ON g.execution_id = t.execution_id;
+            FROM @gone AS g
+            INNER JOIN jobs_internal.target_executions AS t ON t.execution_id = g.execution_id;
             SET @rows = @@ROWCOUNT;
         END;
         DELETE s
-        FROM jobs_internal.step_executions AS s
-        INNER JOIN @gone AS g ON g.execution_id = s.execution_id;
+        FROM @gone AS g
+        INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = g.execution_id;
         DELETE e
-        FROM jobs_internal.job_executions AS e
-        INNER JOIN @gone AS g ON g.execution_id = e.execution_id;
+        FROM @gone AS g
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = g.execution_id;
         SET @deleted = @@ROWCOUNT;
     END;
 
@@ -83,14 +83,14 @@ BEGIN
     BEGIN
         BEGIN TRANSACTION;
         DELETE s
-        FROM jobs_internal.job_steps AS s
-        INNER JOIN @jobs AS g ON g.job_id = s.job_id;
+        FROM @jobs AS g
+        INNER JOIN jobs_internal.job_steps AS s ON s.job_id = g.job_id;
         DELETE c
-        FROM jobs_internal.step_commands AS c
-        INNER JOIN @jobs AS g ON g.job_id = c.job_id;
+        FROM @jobs AS g
+        INNER JOIN jobs_internal.step_commands AS c ON c.job_id = g.job_id;
         DELETE j
-        FROM jobs_internal.jobs AS j
-        INNER JOIN @jobs AS g ON g.job_id = j.job_id;
+        FROM @jobs AS g
+        INNER JOIN jobs_internal.jobs AS j ON j.job_id = g.job_id;
         COMMIT TRANSACTION;
     END;
     RETURN 0;

@@ -66,8 +66,8 @@ BEGIN
         s.last_due_at = g.due_at
     OUTPUT inserted.schedule_id, inserted.job_id
     INTO @moved (schedule_id, job_id)
-    FROM jobs_internal.schedules AS s
-    INNER JOIN @given AS g ON g.schedule_id = s.schedule_id
+    FROM @given AS g
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
     WHERE s.enabled = 1
         AND s.next_due_at = g.due_at
@@ -143,8 +143,8 @@ BEGIN
             WHEN s.next_due_at IS NULL AND m.skip_reason IS NULL THEN N'No due instant is left.'
             ELSE m.skip_reason
         END
-    FROM jobs_internal.schedules AS s
-    INNER JOIN @moved AS m ON m.schedule_id = s.schedule_id
+    FROM @moved AS m
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = m.schedule_id
     LEFT JOIN (
         SELECT
             g.schedule_id,

@@ -41,8 +41,8 @@ BEGIN
         SET c.kind = g.kind,
             c.sha256 = g.sha256,
             c.deployed_at = @now
-        FROM jobs_internal.code_objects AS c
-        INNER JOIN @given AS g ON g.name = c.name
+        FROM @given AS g
+        INNER JOIN jobs_internal.code_objects AS c ON c.name = g.name
         WHERE c.sha256 <> g.sha256
             OR c.kind <> g.kind;
         INSERT INTO jobs_internal.code_objects (name, kind, sha256, deployed_at)

@@ -100,8 +100,8 @@ BEGIN
         k.session_id = g.session_id
     OUTPUT inserted.task_id, inserted.kind, inserted.execution_id, inserted.step_execution_id, inserted.target_execution_id
     INTO @accepted (task_id, kind, execution_id, step_execution_id, target_execution_id)
-    FROM jobs_internal.task_executions AS k
-    INNER JOIN @given AS g ON g.task_id = k.task_id
+    FROM @given AS g
+    INNER JOIN jobs_internal.task_executions AS k ON k.task_id = g.task_id
     WHERE k.ended_at IS NULL
         AND k.attempt = g.attempt
         AND (@term_id IS NULL OR k.term_id = @term_id)
@@ -190,8 +190,8 @@ BEGIN
         t.last_message = n.message,
         t.error_number = g.error_number,
         t.error_line = g.error_line
-    FROM jobs_internal.target_executions AS t
-    INNER JOIN @accepted AS a ON a.target_execution_id = t.target_execution_id
+    FROM @accepted AS a
+    INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
     INNER JOIN @given AS g ON g.task_id = a.task_id
     INNER JOIN @next AS n ON n.task_id = a.task_id
     WHERE t.lifecycle = N'InProgress';
@@ -206,8 +206,8 @@ BEGIN
             s.attempt_start_time = CASE WHEN n.attempts = 0 THEN NULL ELSE s.attempt_start_time END,
             s.next_attempt_at = DATEADD(MILLISECOND, n.wait_ms, @now),
             s.last_message = n.message
-        FROM jobs_internal.step_executions AS s
-        INNER JOIN @accepted AS a ON a.step_execution_id = s.step_execution_id
+        FROM @accepted AS a
+        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = a.step_execution_id
         INNER JOIN @next AS n ON n.task_id = a.task_id
         WHERE a.kind = N'Resolve'
             AND s.lifecycle = N'InProgress';
