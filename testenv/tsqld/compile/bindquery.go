@@ -180,7 +180,7 @@ func itemName(item *syntax.SelectExpr) string {
 	case *syntax.ColumnRef:
 		return x.Column()
 	case *syntax.PseudoColumn:
-		return x.Name
+		return strings.ToLower(x.Name)
 	}
 	return ""
 }

@@ -19,7 +19,7 @@ import (
 
 // bench is a scope and frame over temporary tables of a real store.
 type bench struct {
-	t      *testing.T
+	t      testing.TB
 	conn   *store.Conn
 	db     *catalog.Database
 	tables map[string]*catalog.Table
@@ -29,7 +29,7 @@ type bench struct {
 }
 
 // newBench opens a store and creates the tables of a script of CREATE TABLE and INSERT statements.
-func newBench(t *testing.T, script string) *bench {
+func newBench(t testing.TB, script string) *bench {
 	ctx := context.Background()
 	st, err := store.Open(ctx, store.Config{Functions: Functions()})
 	require.NoError(t, err)

@@ -3,8 +3,11 @@ package compile
 import (
 	"testing"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/types"
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // change is a script and what it outputs; rows that queries in it return, errors.
@@ -67,6 +70,8 @@ func TestUpdate(t *testing.T) {
 		{"UPDATE #q SET n = COUNT(*)", "error 157: An aggregate may not appear in the set list of an UPDATE statement.\n"},
 		{"UPDATE #q SET state = DEFAULT, n = (SELECT MAX(n) FROM #src) WHERE id = 1; SELECT state, n FROM #q WHERE id = 1", "new|90\n"},
 		{"UPDATE #q SET n = NULL WHERE 1 = 0; SELECT COUNT(*) FROM #q WHERE n IS NULL", "0\n"},
+		{"CREATE TABLE #k (id int PRIMARY KEY, pos int UNIQUE, s varchar(5) UNIQUE); INSERT INTO #k VALUES (1, 1, 'a'), (2, 2, 'b'), (3, 3, 'c'); UPDATE #k SET id = id + 1, pos = 4 - pos, s = CASE s WHEN 'a' THEN 'b' WHEN 'b' THEN 'a' ELSE s END WHERE pos > 0; SELECT * FROM #k",
+			"2|3|b\n3|2|a\n4|1|c\n"},
 		{"UPDATE #src SET n = n / 0 WHERE 1 = 0", ""},
 		{"UPDATE x SET n = 7 FROM (SELECT id, n FROM #q WHERE id < 3) AS x WHERE x.id = 2; SELECT id, n FROM #q", "1|2\n2|7\n3|2\n"},
 	})
@@ -105,4 +110,14 @@ func TestInsertRows(t *testing.T) {
 	_, err = b.apply(d, []types.Value{"77", "abc"})
 	require.NoError(t, err)
 	require.Equal(t, "NULL|abc|77\n", b.run("SELECT * FROM #src WHERE n = 77"))
+}
+
+func TestDuplicateKey(t *testing.T) {
+	b := newBench(t, "CREATE TABLE #k (id int PRIMARY KEY, pos int UNIQUE); INSERT INTO #k VALUES (1, 1), (2, 2)")
+	batch, err := syntax.Parse("UPDATE #k SET pos = pos / pos", syntax.DefaultOptions)
+	require.NoError(t, err)
+	_, err = b.exec(batch.Stmts[0])
+	var ce *store.ConstraintError
+	require.ErrorAs(t, err, &ce)
+	require.Equal(t, store.Unique, ce.Kind)
 }

@@ -16,7 +16,7 @@ func (r *renderer) query(q *query) {
 		r.WriteString(") AS c1 FROM (")
 		r.derived(q.inner)
 		r.WriteByte(')')
-	case q.percent, q.ties:
+	case q.percent, q.ties, q.limit != nil && q.limit.traits&hasColumn != 0: // LIMIT cannot name columns
 		r.ranked(q)
 	case q.core != nil:
 		r.core(q)

@@ -146,6 +146,7 @@ func TestSelect(t *testing.T) {
 		{"SELECT CAST(at AS time(0)) FROM #sale WHERE id = 1", "10:00:00"},
 		{"SELECT MAX(at) FROM #sale", "2024-03-03 00:00:00.000"},
 		{"SELECT a.id FROM #item a WHERE a.price = (SELECT MAX(b.price) FROM #item b WHERE b.kind = a.kind) ORDER BY a.id", "2; 3"},
+		{"SELECT i.id, x.id FROM #item i CROSS APPLY (SELECT TOP (i.id) s.id FROM #sale s ORDER BY s.id DESC) x WHERE i.id < 3 ORDER BY 1, 2", "1|4; 2|3; 2|4"},
 		{"SELECT kind, SUM(COUNT(*)) OVER () FROM #item GROUP BY kind ORDER BY kind", "NULL|4; fruit|4; metal|4"},
 	})
 	b.declare("@list", "nvarchar(200)", "")

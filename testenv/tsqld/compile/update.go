@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -388,7 +389,7 @@ func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 			return err
 		}
 		switch {
-		case s.Output != nil || s.OutputInto != nil || len(assigned) > 0:
+		case s.Output != nil || s.OutputInto != nil || len(assigned) > 0 || len(m.shifted(values)) > 0:
 			err = m.updateSpooled(d, s, values, assigned, where)
 		case m.direct && s.Top == nil:
 			err = m.updateDirect(d, values, where)
@@ -518,24 +519,103 @@ func (m *modification) applyUpdate(d *DML, sp *spool, rid *node, values []settin
 	if len(values) == 0 {
 		return nil
 	}
-	r := &renderer{}
-	r.WriteString("UPDATE " + m.sql() + " AS u SET ")
-	for i, v := range values {
-		if i > 0 {
-			r.WriteString(", ")
+	write := func(values []setting, value func(*renderer, *catalog.Column), row func(*renderer)) error {
+		r := &renderer{}
+		r.WriteString("UPDATE " + m.sql() + " AS u SET ")
+		for i, v := range values {
+			if i > 0 {
+				r.WriteString(", ")
+			}
+			r.WriteString(v.c.SQLName + " = ")
+			value(r, v.c)
 		}
-		r.WriteString(v.c.SQLName + " = ")
-		r.node(fresh[v.c])
+		r.WriteString(" FROM " + sp.src.table + " AS " + sp.src.alias + " WHERE u.rowid = ")
+		row(r)
+		if only != nil {
+			r.WriteString(" AND ")
+			r.node(only)
+		}
+		st, err := r.statement()
+		d.Apply = append(d.Apply, st)
+		return err
 	}
-	r.WriteString(" FROM " + sp.src.table + " AS " + sp.src.alias + " WHERE u.rowid = ")
-	r.node(rid)
-	if only != nil {
-		r.WriteString(" AND ")
-		r.node(only)
+	row := func(r *renderer) { r.node(rid) }
+	if shifted := m.shifted(values); len(shifted) > 0 {
+		away := func(r *renderer, c *catalog.Column) { r.WriteString(outOfTheWay(c, sp.src.alias+"."+rowNumber)) }
+		if err := write(shifted, away, row); err != nil {
+			return err
+		}
+		for _, v := range shifted {
+			if v.c == m.table.RowIDColumn() {
+				row = func(r *renderer) { away(r, v.c) }
+			}
+		}
 	}
-	st, err := r.statement()
-	d.Apply = append(d.Apply, st)
-	return err
+	return write(values, func(r *renderer, c *catalog.Column) { r.node(fresh[c]) }, row)
+}
+
+// shifted are the settings of key columns by which rows might take each other's place, as in SET id = id + 1. SQL Server
+// checks unique keys when all rows are changed, SQLite row by row; so such columns get values first
+// that no row has. It is none where a constraint would not let them: then SQLite may report a duplicate key that SQL Server would not.
+func (m *modification) shifted(values []setting) []setting {
+	var out []setting
+	for _, v := range values {
+		if v.n.traits&hasColumn != 0 && m.isKey(v.c) && !m.isConstrained(v.c) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// isKey reports whether a column is part of a unique index.
+func (m *modification) isKey(c *catalog.Column) bool {
+	for _, ix := range m.table.Indexes {
+		for _, k := range ix.Columns {
+			if ix.Unique && !ix.Disabled && k.ColumnID == c.ID {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isConstrained reports whether a foreign key has to do with a column, or the table has CHECK constraints.
+func (m *modification) isConstrained(c *catalog.Column) bool {
+	if len(m.table.Checks) > 0 {
+		return true
+	}
+	for _, f := range m.table.ForeignKeys {
+		if slices.Contains(f.Columns, c.ID) {
+			return true
+		}
+	}
+	if m.db == nil {
+		return false
+	}
+	for _, t := range m.db.Tables() {
+		for _, f := range t.ForeignKeys {
+			if f.Referenced == m.table.ObjectID && slices.Contains(f.RefColumns, c.ID) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// outOfTheWay is a value of the column's storage class for the row of a number, far from all that tables hold.
+func outOfTheWay(c *catalog.Column, number string) string {
+	switch c.Type.Storage() {
+	case "REAL":
+		return "(-1e300 * (1 + " + number + "))"
+	case "TEXT":
+		if c.Type.IsDecimalText() {
+			return "('-9999999999999999999999999999' || (1000000000 + " + number + "))"
+		}
+		return "(char(1) || " + number + ")"
+	case "BLOB":
+		return "CAST(char(1) || " + number + " AS BLOB)"
+	}
+	return "(-9000000000000000000 + " + number + ")"
 }
 
 // assign prepares the assignments of UPDATE ... SET @v = x: what to compute from a row, and the columns that

@@ -1,0 +1,102 @@
+package compile
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// FuzzSelect compiles any query that parses: it must not panic, and SQLite must understand what comes out.
+func FuzzSelect(f *testing.F) {
+	for _, s := range []string{
+		"SELECT TOP 3 WITH TIES id, name FROM #item ORDER BY kind",
+		"SELECT kind, COUNT(*) FROM #item GROUP BY CUBE (kind, flag) HAVING COUNT(*) > 1 ORDER BY 2",
+		"WITH c AS (SELECT 1 AS x UNION ALL SELECT x + 1 FROM c WHERE x < 5) SELECT * FROM c CROSS APPLY (SELECT TOP (c.x) id FROM #sale WHERE item = c.x) q",
+		"SELECT id FROM #item WHERE price > ALL (SELECT price FROM #item WHERE id IN (SELECT item FROM #sale)) EXCEPT SELECT 1 FOR JSON PATH",
+		"SELECT ROW_NUMBER() OVER (PARTITION BY kind ORDER BY made DESC), SUM(price) OVER (ORDER BY id ROWS 2 PRECEDING) FROM #item",
+		"SELECT @n = @n + id FROM #item WHERE name LIKE '%a[b-d]_' ESCAPE '!'",
+		"SELECT * FROM OPENJSON(@s) WITH (a int, b nvarchar(max) AS JSON) j FULL JOIN #item i ON i.id = j.a",
+		"SELECT * FROM sys.tables t JOIN INFORMATION_SCHEMA.COLUMNS c ON c.TABLE_NAME = t.name",
+	} {
+		f.Add(s)
+	}
+	b := newBench(f, tables)
+	b.declare("@n", "int", "2")
+	b.declare("@s", "nvarchar(max)", "[]")
+	f.Fuzz(func(t *testing.T, text string) {
+		batch, err := syntax.Parse(text, syntax.DefaultOptions)
+		if err != nil {
+			return
+		}
+		for _, s := range batch.Stmts {
+			q, ok := s.(*syntax.SelectStmt)
+			if !ok {
+				continue
+			}
+			p, err := New(b).Select(q.Query, q.Hints)
+			if err != nil {
+				var e *mserr.Error
+				require.ErrorAs(t, err, &e)
+				continue
+			}
+			if len(p.System) > 0 {
+				continue
+			}
+			rows, err := b.conn.Query(context.Background(), "EXPLAIN "+p.SQL, make([]types.Value, len(p.Params)))
+			if err != nil {
+				var e *store.Error
+				require.False(t, errors.As(err, &e) && e.Code == 1, "%s\n%v", p.SQL, err)
+				continue
+			}
+			require.NoError(t, rows.Close())
+		}
+	})
+}
+
+// FuzzField reads rows that nobody has written.
+func FuzzField(f *testing.F) {
+	f.Add("i1:5s3:abcn0:", 1)
+	f.Add("b2:ffx", 0)
+	f.Fuzz(func(t *testing.T, row string, i int) {
+		if i < 0 || i > 1000 {
+			return
+		}
+		v, err := decodeField(row, i)
+		if err != nil {
+			require.Nil(t, v)
+		}
+	})
+}
+
+// FuzzKey resolves any key.
+func FuzzKey(f *testing.F) {
+	for _, k := range []string{"c|int|varchar(10)|-1", "f|LEN|int|nvarchar(20)", "rs|OPENJSONWITH|a|int|$.a|0", "g|SUM|int|1|int", "w:json|{}", "jo|0|!nvarchar(max)|int"} {
+		f.Add(k)
+	}
+	f.Fuzz(func(t *testing.T, key string) {
+		fn, err := makeScalar(key)
+		require.True(t, (fn == nil) == (err != nil), key)
+		acc, err := makeAccumulator(key)
+		require.True(t, (acc == nil) == (err != nil), key)
+	})
+}
+
+func TestRows(t *testing.T) {
+	rows := [][]types.Value{{nil, int64(-5), 1.25, "a\"b\\c\n\x01é", []byte{0, 255}}, {"nul\x00", "bad\xff", "", []byte{}, int64(1)}}
+	b := newBench(t, "")
+	got, err := b.conn.Query(context.Background(), "SELECT fn('col|0', value), fn('col|1', value), fn('col|2', value), fn('col|3', value), fn('col|4', value) FROM json_each(?1)", []types.Value{EncodeRows(rows)})
+	require.NoError(t, err)
+	for _, want := range rows {
+		require.True(t, got.Next())
+		require.Equal(t, want, append([]types.Value(nil), got.Row()...))
+	}
+	require.False(t, got.Next())
+	require.NoError(t, got.Err())
+}
