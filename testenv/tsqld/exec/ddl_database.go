@@ -82,7 +82,7 @@ func (r *run) dropDatabase(st *syntax.DropStmt, name string) error {
 	case d.ID <= catalog.DatabaseMSDB:
 		return mserr.SystemDrop("drop", "database", d.Name)
 	}
-	if s.inst.inUse(d.ID) {
+	if s.dbID == d.ID || s.inst.inUse(d.ID, s) {
 		return mserr.DatabaseInUse(d.Name)
 	}
 	// Nobody is writing to it once its writer lock is held.
@@ -94,10 +94,10 @@ func (r *run) dropDatabase(st *syntax.DropStmt, name string) error {
 	return s.inst.catalog.DropDatabase(d)
 }
 
-// inUse reports whether a session has a database as its current one.
-func (i *Instance) inUse(id int) bool {
+// inUse reports whether a session other than except has a database as its current one.
+func (i *Instance) inUse(id int, except *Session) bool {
 	for _, o := range i.allSessions() {
-		if o.current() == id {
+		if o != except && o.current() == id {
 			return true
 		}
 	}

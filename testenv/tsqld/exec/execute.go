@@ -58,9 +58,7 @@ func (r *run) within(f *frame, fn func() error) error {
 	if f.kind == batchFrame {
 		return err
 	}
-	identity := s.opts.identityInsert
-	s.opts = f.savedOpts
-	s.opts.identityInsert = identity
+	s.restoreOptions(f.savedOpts)
 	if s.dbID != database {
 		now, d := s.Database(), s.databaseByID(database)
 		s.dbID = database
@@ -69,6 +67,16 @@ func (r *run) within(f *frame, fn func() error) error {
 		}
 	}
 	return err
+}
+
+// restoreOptions ends the SET statements of a procedure or dynamic batch. CONTEXT_INFO belongs to the session.
+func (s *Session) restoreOptions(saved options) {
+	if s.opts.deadlockPriority != saved.deadlockPriority {
+		s.inst.locks.SetPriority(s.locks, saved.deadlockPriority)
+	}
+	info := s.opts.contextInfo
+	s.opts = saved
+	s.opts.contextInfo = info
 }
 
 // dropFrame frees an activation's cursors, table variables, and unless it was a batch its temporary tables.

@@ -60,6 +60,8 @@ func message(ctx context.Context, err error) *mserr.Error {
 		switch {
 		case errors.Is(err, store.ErrFull):
 			return mserr.New(1105, 17, "Could not allocate space because the disk or memory of the embedded server is full.")
+		case errors.Is(err, store.ErrBusy):
+			return mserr.LockTimeout()
 		case errors.Is(err, store.ErrTooBig):
 			return mserr.New(7119, 16, "Attempting to grow LOB beyond maximum allowed size of 1000000000 bytes.")
 		case errors.Is(err, store.ErrCorrupt):

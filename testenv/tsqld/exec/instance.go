@@ -48,13 +48,12 @@ type Instance struct {
 	units   unitCache
 	started time.Time
 
-	mu        sync.Mutex
-	sessions  map[int]*Session
-	counters  map[counterKey]*counter // identities and sequences that were used
-	versions  map[int]*rowVersions    // by database id
-	nextTran  uint64
-	closed    bool
-	proposals map[string]bool // names of databases that are being created or dropped
+	mu       sync.Mutex
+	sessions map[int]*Session
+	counters map[counterKey]*counter // identities and sequences that were used
+	versions map[int]*rowVersions    // by database id
+	nextTran uint64
+	closed   bool
 }
 
 // New opens the databases of an instance.
@@ -123,12 +122,13 @@ func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 	for i.sessions[s.id] != nil {
 		s.id++
 	}
-	i.sessions[s.id] = s
-	i.mu.Unlock()
 	s.connected = i.now()
+	s.request.database = s.dbID
 	s.locks = lock.NewSession(s.id)
 	s.owner = i.locks.NewOwner(s.locks, "SESSION")
 	s.tran.owner = i.locks.NewOwner(s.locks, "TRANSACTION")
+	i.sessions[s.id] = s
+	i.mu.Unlock()
 	s.attachLocal()
 	s.base = s.opts
 	return s, nil

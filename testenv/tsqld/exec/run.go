@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -150,8 +152,23 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 			return ctl{}, nil
 		}
 	}
-	return ctl{}, r.settle(st, r.leaf(st))
+	snap, sets := r.s.inst.catalog.Snapshot(), r.sets
+	err := r.leaf(st)
+	if err != nil && r.overtaken(err, snap, sets) {
+		err = r.leaf(st)
+	}
+	return ctl{}, r.settle(st, err)
 }
+
+// overtaken reports an error that comes from another session's change of definitions between compiling and running a
+// statement outside of transactions, which nobody has seen anything of yet.
+func (r *run) overtaken(err error, snap *catalog.Snapshot, sets int) bool {
+	var se *store.Error
+	return !r.s.tran.begun && r.sets == sets && errors.As(err, &se) && se.Code&0xff == sqliteError && r.s.inst.catalog.Snapshot() != snap
+}
+
+// sqliteError is SQLite's code for a table or column that is not there, among other mistakes in SQL.
+const sqliteError = 1
 
 // leaf runs a statement that contains no other.
 func (r *run) leaf(st syntax.Stmt) error {

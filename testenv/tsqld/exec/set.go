@@ -244,6 +244,9 @@ func (r *run) switchTo(d *catalog.Database) error {
 	s := r.s
 	old := s.Database()
 	s.dbID = d.ID
+	s.mu.Lock()
+	s.request.database = d.ID
+	s.mu.Unlock()
 	r.f.schema = s.defaultSchema()
 	if err := gone(r.out.EnvChange(EnvChange{Kind: EnvDatabase, New: d.Name, Old: old})); err != nil {
 		return err

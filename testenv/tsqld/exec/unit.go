@@ -265,9 +265,15 @@ func (u *unit) keep(r *run, key planKey, plan any, needs *compile.Needs) {
 	if u.plans == nil {
 		u.plans = map[planKey][]*cachedPlan{}
 	}
-	variants := u.plans[key]
+	var variants []*cachedPlan
+	for _, old := range u.plans[key] {
+		// What was made for an older version of this database will not fit any more.
+		if old.database != p.database || len(old.snaps) == 0 || len(p.snaps) == 0 || old.snaps[0] == p.snaps[0] {
+			variants = append(variants, old)
+		}
+	}
 	if len(variants) >= maxVariants {
-		variants = append([]*cachedPlan(nil), variants[1:]...)
+		variants = variants[1:]
 	}
 	u.plans[key] = append(variants, p)
 }
