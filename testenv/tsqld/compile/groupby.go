@@ -1,0 +1,277 @@
+package compile
+
+import (
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// groupBy binds GROUP BY. Errors: 144 aggregates and subqueries, 164 constants.
+func (b *binder) groupBy(g *syntax.GroupBy, c *core, l *level) error {
+	if g == nil {
+		return nil
+	}
+	if g.All {
+		return mserr.NotSupported("GROUP BY ALL")
+	}
+	c.grouped = true
+	l.agg.refuse = mserr.AggregateInGroupBy()
+	sets := [][]int{nil}
+	plain := true
+	for _, item := range g.Items {
+		s, err := b.groupItem(item, c, l)
+		if err != nil {
+			return err
+		}
+		plain = plain && item.Kind == syntax.GroupPlain
+		var product [][]int
+		for _, x := range sets {
+			for _, y := range s {
+				product = append(product, append(append([]int(nil), x...), y...))
+			}
+		}
+		sets = product
+	}
+	if !plain {
+		c.sets = sets
+	}
+	return nil
+}
+
+// groupItem binds an element of GROUP BY and answers the grouping sets that it stands for.
+func (b *binder) groupItem(item *syntax.GroupItem, c *core, l *level) ([][]int, error) {
+	if item.Kind == syntax.GroupPlain {
+		n, err := b.expr(item.X, l)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case n.traits&hasSubquery != 0:
+			return nil, mserr.AggregateInGroupBy()
+		case n.traits&hasColumn == 0:
+			return nil, mserr.GroupByConstant()
+		}
+		if err := sortable(n.typ); err != nil {
+			return nil, err
+		}
+		for i, g := range c.group {
+			if same(g, n) {
+				return [][]int{{i}}, nil
+			}
+		}
+		c.group = append(c.group, n)
+		return [][]int{{len(c.group) - 1}}, nil
+	}
+	var parts [][][]int
+	for _, sub := range item.Sub {
+		s, err := b.groupItem(sub, c, l)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, s)
+	}
+	switch item.Kind {
+	case syntax.GroupList:
+		one := []int(nil)
+		for _, p := range parts {
+			one = append(one, p[0]...)
+		}
+		return [][]int{one}, nil
+	case syntax.GroupSets:
+		var all [][]int
+		for _, p := range parts {
+			all = append(all, p...)
+		}
+		return all, nil
+	case syntax.GroupRollup:
+		var all [][]int
+		for n := len(parts); n >= 0; n-- {
+			var one []int
+			for _, p := range parts[:n] {
+				one = append(one, p[0]...)
+			}
+			all = append(all, one)
+		}
+		return all, nil
+	}
+	if len(parts) > 12 {
+		return nil, mserr.New(10703, 15, "Too many grouping sets. The maximum number is %d.", 4096)
+	}
+	var all [][]int
+	for mask := 1<<len(parts) - 1; mask >= 0; mask-- {
+		var one []int
+		for i, p := range parts {
+			if mask&(1<<(len(parts)-1-i)) != 0 {
+				one = append(one, p[0]...)
+			}
+		}
+		all = append(all, one)
+	}
+	return all, nil
+}
+
+// checkGrouping refuses columns that are neither grouped nor inside an aggregate: 8120 in the select list, 8121 in HAVING, 8127 in ORDER BY.
+func (b *binder) checkGrouping(r *query, l *level) error {
+	c := r.core
+	c.grouped = c.grouped || l.agg.found || c.having != nil
+	if !c.grouped {
+		return nil
+	}
+	mine := map[*source]bool{}
+	for _, src := range l.sources {
+		mine[src] = true
+	}
+	for _, n := range c.items {
+		if bad := c.ungrouped(n, mine); bad != nil {
+			return mserr.NotGrouped(bad.qualified())
+		}
+	}
+	if c.having != nil {
+		if bad := c.ungrouped(c.having, mine); bad != nil {
+			return mserr.NotGroupedHaving(bad.qualified())
+		}
+	}
+	for _, o := range r.order {
+		if bad := c.ungrouped(o.n, mine); bad != nil {
+			return mserr.NotGroupedOrder(bad.qualified())
+		}
+	}
+	return nil
+}
+
+// qualified is a column's name with that of its source, as messages have it.
+func (n *node) qualified() string {
+	name := n.src.cols[n.col].name
+	if n.src.name != "" {
+		if n.src.schema != "" && n.src.base != nil && strings.EqualFold(n.src.name, n.src.base.Name) {
+			return n.src.schema + "." + n.src.name + "." + name
+		}
+		return n.src.name + "." + name
+	}
+	return name
+}
+
+// ungrouped finds a column of the given sources that stands outside aggregates and group expressions; nil for none.
+func (c *core) ungrouped(n *node, mine map[*source]bool) *node {
+	var bad *node
+	n.walk(func(x *node) bool {
+		if bad != nil {
+			return false
+		}
+		for _, g := range c.group {
+			if same(g, x) {
+				return false
+			}
+		}
+		switch x.op {
+		case opAgg, opGrouping:
+			return false
+		case opCol:
+			if mine[x.src] && x.col >= 0 {
+				bad = x
+			}
+		}
+		if x.sub != nil {
+			bad = c.ungroupedIn(x.sub, mine)
+		}
+		return true
+	})
+	return bad
+}
+
+// ungroupedIn is ungrouped for what a subquery names of the outer query.
+func (c *core) ungroupedIn(q *query, mine map[*source]bool) *node {
+	var bad *node
+	q.eachNode(func(n *node) {
+		if bad == nil {
+			bad = c.ungrouped(n, mine)
+		}
+	})
+	return bad
+}
+
+// groupingSets turns ROLLUP, CUBE and GROUPING SETS into a UNION ALL of plain groupings.
+func groupingSets(r *query) (*query, error) {
+	c := r.core
+	items := append([]*node(nil), c.items...)
+	cols := append([]outColumn(nil), r.cols...)
+	order := make([]orderTerm, len(r.order))
+	for i, o := range r.order {
+		at := r.itemOf(o.n)
+		if at < 0 {
+			items = append(items, o.n)
+			cols = append(cols, outColumn{typ: o.n.typ, null: true})
+			at = len(items) - 1
+		}
+		order[i] = orderTerm{&node{op: opField, typ: o.n.typ, col: at}, o.desc}
+	}
+	if c.distinct {
+		return nil, mserr.NotSupported("DISTINCT with grouping sets")
+	}
+	var all *query
+	for _, set := range c.sets {
+		in := map[int]bool{}
+		part := &core{from: c.from, where: c.where, grouped: true}
+		for _, g := range set {
+			if !in[g] {
+				part.group = append(part.group, c.group[g])
+			}
+			in[g] = true
+		}
+		swap := func(n *node) *node { return c.forSet(n, in) }
+		one := &query{core: part}
+		for i, n := range items {
+			n = n.replace(swap)
+			one.add(n, outColumn{name: cols[i].name, typ: n.typ, null: true, label: cols[i].label})
+		}
+		part.having = c.having.replace(swap)
+		if all == nil {
+			all = one
+			continue
+		}
+		next, err := combine("UNION ALL", all, one)
+		if err != nil {
+			return nil, err
+		}
+		all = next
+	}
+	if len(items) == len(r.cols) && all.set != nil {
+		all.order, all.limit, all.offset, all.percent, all.ties = order, r.limit, r.offset, r.percent, r.ties
+		return all, nil
+	}
+	src := all.source("q", "")
+	out := &query{core: &core{from: src}, limit: r.limit, offset: r.offset, percent: r.percent, ties: r.ties}
+	for i := range r.cols {
+		out.add(column(src, i), outColumn{name: cols[i].name, typ: src.cols[i].typ, null: true, label: cols[i].label})
+	}
+	for _, o := range order {
+		out.order = append(out.order, orderTerm{column(src, o.n.col), o.desc})
+	}
+	return out, nil
+}
+
+// forSet is what stands for a node in the grouping set with the given group expressions; nil where it stays.
+func (c *core) forSet(n *node, in map[int]bool) *node {
+	if n.op == opGrouping {
+		id := int64(0)
+		for _, a := range n.args {
+			id <<= 1
+			for i, g := range c.group {
+				if same(g, a) && !in[i] {
+					id |= 1
+				}
+			}
+		}
+		return constant(id, n.typ)
+	}
+	if n.op == opAgg {
+		return n
+	}
+	for i, g := range c.group {
+		if same(g, n) && !in[i] {
+			return nullOf(n.typ)
+		}
+	}
+	return nil
+}
