@@ -1,0 +1,47 @@
+package exec
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestCompat holds COMPAT.md against the tests: a row that says "full" names what shows it, and what a row names exists.
+func TestCompat(t *testing.T) {
+	text, err := os.ReadFile("../COMPAT.md")
+	require.NoError(t, err)
+	files, err := filepath.Glob("*_test.go")
+	require.NoError(t, err)
+	var tests strings.Builder
+	for _, f := range files {
+		src, err := os.ReadFile(f)
+		require.NoError(t, err)
+		tests.Write(src)
+	}
+	row := regexp.MustCompile(`^\| (.+?) \| (full|partial|none) \| (.*?)\| (.*?)\|$`)
+	rows := 0
+	for line := range strings.Lines(string(text)) {
+		m := row.FindStringSubmatch(strings.TrimSpace(line))
+		if m == nil {
+			continue
+		}
+		rows++
+		shown := strings.TrimSpace(m[4])
+		require.False(t, m[2] == "full" && shown == "", "nothing shows %q", m[1])
+		require.False(t, m[2] == "partial" && strings.TrimSpace(m[3]) == "", "%q does not say what is missing", m[1])
+		for name := range strings.SplitSeq(shown, ",") {
+			switch name = strings.TrimSpace(name); {
+			case name == "":
+			case strings.HasPrefix(name, "Test"):
+				require.Contains(t, tests.String(), "func "+name+"(")
+			default:
+				require.FileExists(t, "testdata/"+name+".txt")
+			}
+		}
+	}
+	require.Greater(t, rows, 40)
+}
