@@ -1,0 +1,277 @@
+package fault
+
+import (
+	"encoding/binary"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// conn is the product's end of a connection.
+//
+// The driver never reads and writes at the same time, except for an attention; mu guards what both touch, and is not held
+// while the connection underneath waits.
+type conn struct {
+	net.Conn
+	network *Network
+	closed  chan struct{} // closed by Close and reset
+	once    sync.Once
+
+	mu       sync.Mutex
+	outgoing []byte // of a packet that is not whole yet
+	inside   bool   // a request has begun and its last packet has not passed
+	opaque   bool   // not TDS in the clear: only cut and held
+	kind     Kind   // how the request under way fails
+	broken   bool
+	answer   []byte // what Read hands out before it reads on
+	last     bool   // the connection breaks after answer
+	deadline deadline
+}
+
+func newConn(n *Network, inner net.Conn) *conn {
+	return &conn{Conn: inner, network: n, closed: make(chan struct{}), deadline: deadline{changed: make(chan struct{})}}
+}
+
+// deadline is the time limit of waiting in this package; those of the connection underneath are its own.
+type deadline struct {
+	at      time.Time     // zero: none
+	changed chan struct{} // closed when at changes
+}
+
+// errReset is what both ends of a broken connection see.
+func errReset(op string) error { return &net.OpError{Op: op, Net: "fault", Err: syscall.ECONNRESET} }
+
+// reset breaks the connection.
+func (c *conn) reset() {
+	c.mu.Lock()
+	c.broken = true
+	c.mu.Unlock()
+	_ = c.Close()
+}
+
+// Close closes the connection underneath, too.
+func (c *conn) Close() error {
+	err := net.ErrClosed
+	c.once.Do(func() {
+		c.network.forget(c)
+		close(c.closed)
+		err = c.Conn.Close()
+	})
+	return err
+}
+
+// wait returns at once unless the network is silent; then when it is not any more, or the connection ends, or its time is up.
+func (c *conn) wait(op string) error {
+	for {
+		held := c.network.silent()
+		if held == nil {
+			return nil
+		}
+		c.mu.Lock()
+		at, changed := c.deadline.at, c.deadline.changed
+		c.mu.Unlock()
+		var expired <-chan time.Time
+		if !at.IsZero() {
+			timer := time.NewTimer(time.Until(at))
+			defer timer.Stop()
+			expired = timer.C
+		}
+		select {
+		case <-held:
+		case <-changed:
+		case <-expired:
+			return &net.OpError{Op: op, Net: "fault", Err: os.ErrDeadlineExceeded}
+		case <-c.closed:
+			return c.closedError(op)
+		}
+	}
+}
+
+// closedError says whether the connection was broken or closed.
+func (c *conn) closedError(op string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.broken {
+		return errReset(op)
+	}
+	return &net.OpError{Op: op, Net: "fault", Err: net.ErrClosed}
+}
+
+// SetDeadline implements net.Conn.
+func (c *conn) SetDeadline(t time.Time) error {
+	c.setDeadline(t)
+	return c.Conn.SetDeadline(t)
+}
+
+// SetReadDeadline implements net.Conn.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	c.setDeadline(t)
+	return c.Conn.SetReadDeadline(t)
+}
+
+// SetWriteDeadline implements net.Conn.
+func (c *conn) SetWriteDeadline(t time.Time) error {
+	c.setDeadline(t)
+	return c.Conn.SetWriteDeadline(t)
+}
+
+func (c *conn) setDeadline(t time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.deadline.at = t
+	close(c.deadline.changed)
+	c.deadline.changed = make(chan struct{})
+}
+
+// Write sends p packet by packet.
+func (c *conn) Write(p []byte) (int, error) {
+	if err := c.wait("write"); err != nil {
+		return 0, err
+	}
+	c.mu.Lock()
+	if c.opaque || (len(c.outgoing) == 0 && len(p) > 0 && !isPacketType(p[0])) {
+		c.opaque = true
+		c.mu.Unlock()
+		return c.Conn.Write(p)
+	}
+	c.outgoing = append(c.outgoing, p...)
+	var send []byte
+	broken := c.broken
+	for !broken {
+		packet := firstPacket(c.outgoing)
+		if packet == nil {
+			break
+		}
+		c.outgoing = c.outgoing[len(packet):]
+		var forward bool
+		if forward, broken = c.pass(packet); forward {
+			send = append(send, packet...)
+		}
+	}
+	c.mu.Unlock()
+	if broken {
+		c.reset()
+		return 0, errReset("write")
+	}
+	if len(send) > 0 {
+		if _, err := c.Conn.Write(send); err != nil {
+			select {
+			case <-c.closed:
+				return 0, c.closedError("write")
+			default:
+				return 0, err
+			}
+		}
+	}
+	return len(p), nil
+}
+
+// pass decides on one packet: whether it goes to the server, and whether the connection breaks instead. mu is held.
+func (c *conn) pass(packet []byte) (forward, breaks bool) {
+	if packet[0] == typeAttention {
+		return c.kind != Transient, false
+	}
+	if !isRequest(packet[0]) {
+		return true, false
+	}
+	if !c.inside {
+		c.kind = c.network.decide(callName(packet))
+	}
+	c.inside = packet[1]&statusEnd == 0
+	switch c.kind {
+	case BeforeSending:
+		return false, true
+	case Transient:
+		if !c.inside {
+			c.answer, c.kind = transientAnswer(), None
+		}
+		return false, false
+	default:
+		return true, false
+	}
+}
+
+// Read hands out what the server says, unless the request under way fails.
+func (c *conn) Read(p []byte) (int, error) {
+	c.mu.Lock()
+	if n := copy(p, c.answer); n > 0 {
+		c.answer = c.answer[n:]
+		c.mu.Unlock()
+		return n, nil
+	}
+	kind, last, broken := c.kind, c.last, c.broken
+	c.mu.Unlock()
+	switch {
+	case broken:
+		return 0, errReset("read")
+	case last:
+		c.reset()
+		return 0, errReset("read")
+	}
+	switch kind {
+	case AfterSending:
+		if _, err := readMessage(c.Conn); err != nil {
+			return 0, err
+		}
+		c.reset()
+		return 0, errReset("read")
+	case Cut:
+		whole, err := readMessage(c.Conn)
+		if err != nil {
+			return 0, err
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		n := copy(p, whole[:len(whole)/2])
+		c.answer, c.last = whole[n:len(whole)/2], true
+		return n, nil
+	case Stall:
+		_, err := io.Copy(io.Discard, readerOnly{c.Conn})
+		if err == nil {
+			err = io.EOF
+		}
+		return 0, err
+	}
+	n, err := c.Conn.Read(p)
+	if err != nil {
+		select {
+		case <-c.closed:
+			return 0, c.closedError("read")
+		default:
+			return n, err
+		}
+	}
+	if err := c.wait("read"); err != nil {
+		return 0, err
+	}
+	return n, nil
+}
+
+// readerOnly hides every method but Read, so that io.Copy uses nothing else.
+type readerOnly struct{ io.Reader }
+
+// readMessage reads packets up to and including the one that ends a message.
+func readMessage(r io.Reader) ([]byte, error) {
+	var whole []byte
+	for {
+		head := make([]byte, headerSize)
+		if _, err := io.ReadFull(r, head); err != nil {
+			return nil, err
+		}
+		size := int(binary.BigEndian.Uint16(head[2:]))
+		if size < headerSize {
+			return nil, io.ErrUnexpectedEOF
+		}
+		body := make([]byte, size-headerSize)
+		if _, err := io.ReadFull(r, body); err != nil {
+			return nil, err
+		}
+		whole = append(append(whole, head...), body...)
+		if head[1]&statusEnd != 0 {
+			return whole, nil
+		}
+	}
+}

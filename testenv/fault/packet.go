@@ -1,0 +1,126 @@
+package fault
+
+import (
+	"encoding/binary"
+	"strings"
+	"unicode/utf16"
+)
+
+// Packet types of MS-TDS 2.2.3.1.1 that a client sends.
+const (
+	typeBatch       = 0x01
+	typeRPC         = 0x03
+	typeAttention   = 0x06
+	typeTransaction = 0x0E
+	typeLogin       = 0x10
+	typePrelogin    = 0x12
+
+	typeAnswer = 0x04 // what the server sends
+)
+
+const (
+	headerSize = 8    // MS-TDS 2.2.3.1
+	statusEnd  = 0x01 // the packet ends its message
+)
+
+// isPacketType tells TDS in the clear from anything else: the first byte of a TLS record is none of these.
+func isPacketType(b byte) bool {
+	return isRequest(b) || b == typeAttention || b == typePrelogin
+}
+
+// isRequest says whether messages of a type count as requests.
+func isRequest(b byte) bool {
+	return b == typeBatch || b == typeRPC || b == typeTransaction || b == typeLogin
+}
+
+// firstPacket is the packet that b begins with, or nil while it is not whole.
+func firstPacket(b []byte) []byte {
+	if len(b) < headerSize {
+		return nil
+	}
+	size := max(headerSize, int(binary.BigEndian.Uint16(b[2:])))
+	if len(b) < size {
+		return nil
+	}
+	return b[:size]
+}
+
+// nameLength is how much of a batch's text names it.
+const nameLength = 60
+
+// callName names the request that a packet begins.
+func callName(packet []byte) string {
+	body := packet[headerSize:]
+	switch packet[0] {
+	case typeLogin:
+		return "login"
+	case typeTransaction:
+		return "transaction"
+	}
+	if len(body) < 4 { // ALL_HEADERS (MS-TDS 2.2.5.3) begins with its length
+		return "unreadable"
+	}
+	headers := binary.LittleEndian.Uint32(body)
+	if uint64(headers) > uint64(len(body)) {
+		return "unreadable"
+	}
+	body = body[headers:]
+	if packet[0] == typeBatch {
+		return strings.TrimSpace(text(body[:min(len(body), 2*nameLength)]))
+	}
+	// RPCReqBatch (MS-TDS 2.2.6.6) begins with the name's length, or 0xFFFF before the number of a built-in procedure.
+	if len(body) < 2 {
+		return "unreadable"
+	}
+	size := int(binary.LittleEndian.Uint16(body))
+	if size == 0xFFFF {
+		return "built-in procedure"
+	}
+	return text(body[2:min(len(body), 2+2*size)])
+}
+
+// text reads UTF-16, little endian.
+func text(b []byte) string {
+	units := make([]uint16, 0, len(b)/2)
+	for ; len(b) >= 2; b = b[2:] {
+		units = append(units, binary.LittleEndian.Uint16(b))
+	}
+	return string(utf16.Decode(units))
+}
+
+// transientError is the number of the error that [Transient] stands for: "Database '…' on server '…' is not currently
+// available. Please retry the connection later."
+const transientError = 40613
+
+// transientAnswer is an answer of one packet: an ERROR token (MS-TDS 2.2.7.10) and a DONE token (2.2.7.6).
+func transientAnswer() []byte {
+	const message, server = "Database 'control' on server 'fault' is not currently available. Please retry the connection later.", "fault"
+	var token []byte
+	token = binary.LittleEndian.AppendUint32(token, transientError)
+	token = append(token, 1, 17) // state, class
+	token = binary.LittleEndian.AppendUint16(token, uint16(len(message)))
+	token = appendText(token, message)
+	token = append(token, byte(len(server)))
+	token = appendText(token, server)
+	token = append(token, 0)                           // no procedure
+	token = binary.LittleEndian.AppendUint32(token, 1) // line
+
+	body := []byte{0xAA}
+	body = binary.LittleEndian.AppendUint16(body, uint16(len(token)))
+	body = append(body, token...)
+	body = append(body, 0xFD, 0x02, 0, 0, 0) // DONE, with the bit DONE_ERROR
+	body = append(body, make([]byte, 8)...)  // row count
+
+	packet := []byte{typeAnswer, statusEnd}
+	packet = binary.BigEndian.AppendUint16(packet, uint16(headerSize+len(body)))
+	packet = append(packet, 0, 0, 1, 0)
+	return append(packet, body...)
+}
+
+// appendText writes UTF-16, little endian.
+func appendText(b []byte, s string) []byte {
+	for _, u := range utf16.Encode([]rune(s)) {
+		b = binary.LittleEndian.AppendUint16(b, u)
+	}
+	return b
+}
