@@ -16,8 +16,6 @@ type cteScope struct {
 	place  place // where its names are looked up
 	// self is set while the recursive members of the expression are bound: its own rows.
 	self *source
-	// target is set for a CTE that a data change modifies: see updatable.
-	binding bool
 }
 
 // find looks for a CTE by name; nil if there is none, or the name has several parts.

@@ -297,7 +297,11 @@ func (b *binder) insertValues(d *DML, t target, s *syntax.InsertStmt, rows [][]s
 			given[i][k] = n
 		}
 	}
-	if s.Output != nil || s.OutputInto != nil {
+	var returned *query
+	if s.Output != nil && s.OutputInto == nil {
+		returned = b.returning(t, s.Output, map[string]func(*catalog.Column) bool{"inserted": always})
+	}
+	if s.Output != nil && returned == nil || s.OutputInto != nil {
 		return b.spoolValues(d, ins, s, given)
 	}
 	r := &renderer{}
@@ -321,9 +325,7 @@ func (b *binder) insertValues(d *DML, t target, s *syntax.InsertStmt, rows [][]s
 	}
 	ins.tail(r, d)
 	ins.need(d, len(given))
-	st, err := r.statement()
-	d.Apply = []Statement{st}
-	return err
+	return d.emitChange(r, returned)
 }
 
 // tuple writes a row of VALUES.
@@ -467,7 +469,11 @@ func (b *binder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, i
 			q.limit = n
 		}
 	}
-	if into != nil || client != nil {
+	var returned *query
+	if client != nil && into == nil {
+		returned = b.returning(ins.t, client, map[string]func(*catalog.Column) bool{"inserted": always})
+	}
+	if into != nil || client != nil && returned == nil {
 		return b.spoolRows(d, ins, q, into, client)
 	}
 	var identity *node
@@ -504,9 +510,7 @@ func (b *binder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, i
 	r.query(&f)
 	ins.tail(r, d)
 	ins.need(d, -1)
-	st, err := r.statement()
-	d.Apply = []Statement{st}
-	return err
+	return d.emitChange(r, returned)
 }
 
 // spoolRows compiles the INSERT of a query's rows with OUTPUT.

@@ -55,6 +55,16 @@ type core struct {
 	having   *node
 }
 
+// aggregates reports whether the select list has an aggregate.
+func (c *core) aggregates() bool {
+	for _, n := range c.items {
+		if n.traits&hasAgg != 0 {
+			return true
+		}
+	}
+	return false
+}
+
 // fromNode is a *source or a *join.
 type fromNode interface{ isFrom() }
 

@@ -81,7 +81,7 @@ func (r *renderer) core(q *query) {
 			r.WriteString("count(*) >= 0 AND ")
 		}
 		r.node(c.having)
-	case c.grouped && len(c.group) == 0:
+	case c.grouped && len(c.group) == 0 && !c.aggregates():
 		r.WriteString(" HAVING count(*) >= 0") // one group even if no aggregate is left
 	}
 	if len(q.order) > 0 {

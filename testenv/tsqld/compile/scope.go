@@ -40,7 +40,7 @@ type Frame interface {
 // function of store.Conn.SetLocal must answer (asking [EnvFunc] first).
 const (
 	// LocalFunction calls a scalar function: udf|<database id>|<object id>. Arguments are in the types of the
-	// parameters; nil stands for NULL. DEFAULT arguments are left to [LocalDefault].
+	// parameters, defaults filled in; nil stands for NULL.
 	LocalFunction = "udf|"
 	// LocalTableFunction runs a multi-statement table-valued function: tvf|<database id>|<object id>. The result
 	// is [EncodeRows] of its rows.

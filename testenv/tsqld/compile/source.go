@@ -25,9 +25,7 @@ type source struct {
 	base *catalog.Table // the table, where there is one
 	home int            // its database, 0 for temporary ones
 	used bool           // a column was resolved
-	// rid finds the row of the target in a data change; see target.
-	rid *node
-	// lineage says for each column of a derived table which node it is; nil for sources that cannot be changed through.
+	// lineage is the SELECT behind a view, CTE or derived table through which rows may be changed; nil otherwise.
 	lineage *core
 }
 

@@ -22,7 +22,6 @@ type modification struct {
 	several bool
 	// direct says that src is the table itself and the only thing in from, so that SQLite's own UPDATE and DELETE will do.
 	direct bool
-	base   func(name string) *catalog.Column // of the target, by the name of a column of src
 }
 
 // modify binds the target and FROM of UPDATE or DELETE. columns are the names of those that are set, by which the
@@ -238,6 +237,9 @@ func (m *modification) old(c *catalog.Column) (*node, error) {
 	return nil, mserr.InvalidColumn(c.Name)
 }
 
+// ordered reports whether the rows come in an order (TOP ... ORDER BY in a CTE), in which OUTPUT yields them then.
+func (m *modification) ordered() bool { return m.src.query != nil && len(m.src.query.order) > 0 }
+
 // setting is a column's new value.
 type setting struct {
 	c *catalog.Column
@@ -388,13 +390,21 @@ func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 		if err != nil {
 			return err
 		}
+		var returned *query
+		if s.Output != nil && s.OutputInto == nil && !m.ordered() {
+			isSet := func(c *catalog.Column) bool {
+				return slices.ContainsFunc(values, func(v setting) bool { return v.c == c })
+			}
+			returned = b.returning(m.target, s.Output, map[string]func(*catalog.Column) bool{
+				"inserted": always, "deleted": func(c *catalog.Column) bool { return !isSet(c) }})
+		}
 		switch {
-		case s.Output != nil || s.OutputInto != nil || len(assigned) > 0 || len(m.shifted(values)) > 0:
+		case s.Output != nil && returned == nil || s.OutputInto != nil || len(assigned) > 0 || len(m.shifted(values)) > 0:
 			err = m.updateSpooled(d, s, values, assigned, where)
 		case m.direct && s.Top == nil:
-			err = m.updateDirect(d, values, where)
+			err = m.updateDirect(d, values, where, returned)
 		default:
-			err = m.updateFrom(d, s, values, where)
+			err = m.updateFrom(d, s, values, where, returned)
 		}
 		d.Needs = b.needs
 		return err
@@ -403,7 +413,7 @@ func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 }
 
 // updateDirect is SQLite's plain UPDATE.
-func (m *modification) updateDirect(d *DML, values []setting, where *node) error {
+func (m *modification) updateDirect(d *DML, values []setting, where *node, returned *query) error {
 	r := &renderer{}
 	r.WriteString("UPDATE " + m.sql() + " AS " + m.src.alias + " SET ")
 	for i, v := range values {
@@ -419,13 +429,11 @@ func (m *modification) updateDirect(d *DML, values []setting, where *node) error
 		r.WriteString(" WHERE ")
 		r.node(where)
 	}
-	st, err := r.statement()
-	d.Apply = []Statement{st}
-	return err
+	return d.emitChange(r, returned)
 }
 
 // updateFrom updates from a subquery of rowids and new values.
-func (m *modification) updateFrom(d *DML, s *syntax.UpdateStmt, values []setting, where *node) error {
+func (m *modification) updateFrom(d *DML, s *syntax.UpdateStmt, values []setting, where *node, returned *query) error {
 	q, err := m.rows(where, s.Top)
 	if err != nil {
 		return err
@@ -445,9 +453,7 @@ func (m *modification) updateFrom(d *DML, s *syntax.UpdateStmt, values []setting
 	r.WriteString(" FROM (")
 	r.query(q)
 	r.WriteString(") AS q WHERE u.rowid = q.c1")
-	st, err := r.statement()
-	d.Apply = []Statement{st}
-	return err
+	return d.emitChange(r, returned)
 }
 
 // updateSpooled is an UPDATE with OUTPUT or assignments.
@@ -671,8 +677,12 @@ func (c *Compiler) Delete(s *syntax.DeleteStmt) (d *DML, err error) {
 		if err != nil {
 			return err
 		}
+		var returned *query
+		if s.Output != nil && s.OutputInto == nil && !m.ordered() {
+			returned = b.returning(m.target, s.Output, map[string]func(*catalog.Column) bool{"deleted": always})
+		}
 		switch {
-		case s.Output != nil || s.OutputInto != nil:
+		case s.Output != nil && returned == nil || s.OutputInto != nil:
 			err = m.deleteSpooled(d, s, where)
 		case m.direct && s.Top == nil:
 			r := &renderer{}
@@ -681,9 +691,7 @@ func (c *Compiler) Delete(s *syntax.DeleteStmt) (d *DML, err error) {
 				r.WriteString(" WHERE ")
 				r.node(where)
 			}
-			var st Statement
-			st, err = r.statement()
-			d.Apply = []Statement{st}
+			err = d.emitChange(r, returned)
 		default:
 			var q *query
 			if q, err = m.rows(where, s.Top); err != nil {
@@ -694,9 +702,7 @@ func (c *Compiler) Delete(s *syntax.DeleteStmt) (d *DML, err error) {
 			r.WriteString("DELETE FROM " + m.sql() + " WHERE rowid IN (")
 			r.query(q)
 			r.WriteByte(')')
-			var st Statement
-			st, err = r.statement()
-			d.Apply = []Statement{st}
+			err = d.emitChange(r, returned)
 		}
 		d.Needs = b.needs
 		return err

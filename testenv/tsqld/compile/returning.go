@@ -1,0 +1,75 @@
+package compile
+
+import (
+	"errors"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// errNotReturned says that SQLite's RETURNING cannot yield a value: it sees the changed row only.
+var errNotReturned = errors.New("compile: not a value of the changed row")
+
+// returning binds an OUTPUT clause as SQLite's RETURNING, which saves the spool: all items must be made of the
+// row as it is after the change (before a DELETE). seen reports whether a column of inserted or deleted has that
+// value there. It returns nil where OUTPUT needs the spool, be it to report an error.
+func (b *binder) returning(t target, clause *syntax.Output, seen map[string]func(c *catalog.Column) bool) *query {
+	row := &source{name: t.table.Name}
+	at := map[*catalog.Column]int{}
+	for _, c := range t.table.Columns {
+		at[c] = len(row.cols)
+		row.cols = append(row.cols, sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: implicit, sql: c.SQLName})
+	}
+	l := &level{agg: &aggregation{refuse: mserr.AggregateInOutput()}, noSubquery: true}
+	for name, has := range seen {
+		l.sources = append(l.sources, b.pseudo(name, t, func(c *catalog.Column) (*node, error) {
+			if !has(c) {
+				return nil, errNotReturned
+			}
+			return column(row, at[c]), nil
+		}))
+	}
+	q := &query{core: &core{}}
+	for _, item := range clause.Items {
+		switch item := item.(type) {
+		case *syntax.SelectStar:
+			if len(item.Qualifier) == 0 || b.star(item, q, l) != nil {
+				return nil
+			}
+		case *syntax.SelectExpr:
+			n, err := b.expr(item.X, l)
+			if err != nil {
+				return nil
+			}
+			q.add(n, outColumn{name: itemName(item), typ: n.typ, null: n.null, label: n.label})
+		default:
+			return nil
+		}
+	}
+	return q
+}
+
+// emitReturning ends a statement by RETURNING and makes it the plan's Output.
+func (d *DML) emitReturning(r *renderer, q *query) error {
+	r.WriteString(" RETURNING ")
+	r.lazy++
+	r.list(q.core.items)
+	r.lazy--
+	st, err := r.statement()
+	d.Output, d.OutputRows = &Plan{Statement: st, Columns: q.columnTypes()}, true
+	return err
+}
+
+// emitChange ends a statement: by RETURNING where there is OUTPUT, q being nil otherwise.
+func (d *DML) emitChange(r *renderer, q *query) error {
+	if q != nil {
+		return d.emitReturning(r, q)
+	}
+	st, err := r.statement()
+	d.Apply = []Statement{st}
+	return err
+}
+
+// always is a column's presence in the row that RETURNING sees, whichever the column.
+func always(*catalog.Column) bool { return true }
