@@ -25,9 +25,9 @@ var (
 // embedded is the name of the server that proves nothing about SQL Server.
 const embedded = "embedded"
 
-// Run runs a script. server is the server's name in skipif and onlyif; open opens a pool, of which each session gets a
-// connection of its own.
-func Run(t *testing.T, path, server string, open func(testing.TB) *sql.DB) {
+// Run runs a script. server is the server's name in skipif and onlyif. open opens the pool of a session, of which the session takes
+// one connection; it closes the pool when the test ends.
+func Run(t *testing.T, path, server string, open func(t testing.TB, session string) *sql.DB) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -49,10 +49,9 @@ func Run(t *testing.T, path, server string, open func(testing.TB) *sql.DB) {
 // run is one run of a script.
 type run struct {
 	path, server string
-	open         func(testing.TB) *sql.DB
+	open         func(testing.TB, string) *sql.DB
 	script       *Script
 
-	db        *sql.DB
 	session   *sql.Conn
 	sessions  map[string]*sql.Conn
 	vars      map[string]string
@@ -62,15 +61,7 @@ type run struct {
 // all runs every record.
 func (r *run) all(t *testing.T) {
 	t.Helper()
-	r.db = r.open(t)
 	r.use(t, defaultSession)
-	t.Cleanup(func() {
-		for _, c := range r.sessions {
-			if err := c.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {
-				t.Errorf("close a session: %v", err)
-			}
-		}
-	})
 	for i := 0; i < len(r.script.records); {
 		if r.script.records[i].kind != kindSubtest {
 			r.record(t, t, i)
@@ -94,8 +85,13 @@ func (r *run) all(t *testing.T) {
 func (r *run) use(t testing.TB, name string) {
 	t.Helper()
 	if r.sessions[name] == nil {
-		c, err := r.db.Conn(context.WithoutCancel(t.Context()))
+		c, err := r.open(t, name).Conn(context.WithoutCancel(t.Context()))
 		require.NoError(t, err)
+		t.Cleanup(func() {
+			if err := c.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {
+				t.Errorf("close session %s: %v", name, err)
+			}
+		})
 		r.sessions[name] = c
 	}
 	r.session = r.sessions[name]

@@ -1,0 +1,166 @@
+package scenario
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net"
+	"path/filepath"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/microsoft/go-mssqldb/msdsn"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/script"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// controlDatabase is what the samples call the job database.
+const controlDatabase = "ElasticJobs"
+
+// controlServer is the name of the server that has it.
+const controlServer = "jobserver"
+
+// serverDatabases are the user databases of the servers that the samples name.
+var serverDatabases = map[string][]string{
+	controlServer: nil,
+	"server1":     {"db1", "db2", "MappingDB", "MappingDB2", "Results"},
+	"server2":     {"tenant1", "tenant2"},
+	"london":      {"uk1"},
+	"newyork":     {"us1", "us2"},
+}
+
+// jobCredentials and refreshCredentials are the names that the samples give to the credentials that run scripts and write output,
+// and to those that list databases.
+var (
+	jobCredentials     = []string{"job_credential", "myjobcred", "mydbcred", "outputcred"}
+	refreshCredentials = []string{"refresh_credential", "mymastercred"}
+)
+
+// The logins behind the credentials, which have the rights that the documentation asks for and no others.
+const (
+	jobLogin, jobPassword         = "jobuser", "Job-Pa55word"
+	refreshLogin, refreshPassword = "refreshuser", "Refresh-Pa55word"
+)
+
+// fleet is several servers, each reached by its host name.
+type fleet struct {
+	servers map[string]*testenv.Env // by the first label of the host name, in lower case
+	control *testenv.Env
+	store   *controldb.Store
+}
+
+// DialContext reaches the server that an address names. A host that is not of the fleet does not exist.
+func (f *fleet) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	host, _, _ := strings.Cut(addr, ":")
+	name, _, _ := strings.Cut(strings.ToLower(host), ".")
+	env, ok := f.servers[name]
+	if host == f.control.ServerName { // as the agent's system jobs call it
+		env, ok = f.control, true
+	}
+	if !ok {
+		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
+	}
+	return env.Server.Dialer().DialContext(ctx, network, addr)
+}
+
+// HostName says that names are not to be resolved here.
+func (f *fleet) HostName() string { return "" }
+
+// newFleet starts all servers, with logins for the samples' credentials.
+func newFleet(t *testing.T) *fleet {
+	t.Helper()
+	f := &fleet{servers: map[string]*testenv.Env{}}
+	for name, databases := range serverDatabases {
+		env := testenv.Embedded(t, testenv.Options{})
+		f.servers[name] = env
+		master := env.DB(t, "master")
+		exec := func(db *sql.DB, format string, args ...any) {
+			_, err := db.ExecContext(t.Context(), fmt.Sprintf(format, args...))
+			require.NoError(t, err)
+		}
+		exec(master, "CREATE LOGIN %s WITH PASSWORD = '%s'; CREATE LOGIN %s WITH PASSWORD = '%s';", jobLogin, jobPassword, refreshLogin, refreshPassword)
+		exec(master, "CREATE USER %[1]s FOR LOGIN %[1]s; CREATE USER %[2]s FOR LOGIN %[2]s;", jobLogin, refreshLogin)
+		for _, database := range databases {
+			f.addDatabase(t, env, database)
+		}
+	}
+	f.control = f.servers[controlServer]
+	f.control.CreateDatabase(t, controlDatabase)
+	f.store = f.control.OpenControl(t, controlDatabase)
+	require.NoError(t, f.store.Install(t.Context()))
+	return f
+}
+
+// addDatabase makes a database that the job credentials own.
+func (f *fleet) addDatabase(t testing.TB, env *testenv.Env, database string) {
+	t.Helper()
+	env.CreateDatabase(t, database)
+	_, err := env.DB(t, database).ExecContext(t.Context(), fmt.Sprintf("CREATE USER %[1]s FOR LOGIN %[1]s; ALTER ROLE db_owner ADD MEMBER %[1]s;", jobLogin))
+	require.NoError(t, err)
+}
+
+// startAgent runs an agent until the test ends.
+func (f *fleet) startAgent(t *testing.T) {
+	t.Helper()
+	// The default credential stands for the managed identity.
+	params, err := msdsn.Parse(f.control.DSN("master"))
+	require.NoError(t, err)
+	list := []targets.Credential{targets.LoginCredential(targets.DefaultCredential, params.User, params.Password, "*")}
+	for _, name := range jobCredentials {
+		list = append(list, targets.LoginCredential(name, jobLogin, jobPassword, "*.database.windows.net"))
+	}
+	for _, name := range refreshCredentials {
+		list = append(list, targets.LoginCredential(name, refreshLogin, refreshPassword, "*.database.windows.net"))
+	}
+	credentials, err := targets.NewCredentialSet(list...)
+	require.NoError(t, err)
+	servers, err := targets.NewServers(targets.Config{Credentials: credentials, Encrypt: "disable", Dialer: f})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, servers.Close()) })
+	instance, err := f.store.Instance(t.Context())
+	require.NoError(t, err)
+	tools := agent.Tools{Runner: targets.NewRunner(servers, targets.Limits{}), Resolver: targets.NewResolver(servers, instance)}
+	hosting, err := agent.New(agent.Config{}, f.store, tools, nil, zap.NewNop())
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- hosting.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+}
+
+// TestScenarios runs every scenario.
+func TestScenarios(t *testing.T) {
+	paths, err := filepath.Glob("testdata/S*.txt")
+	require.NoError(t, err)
+	require.NotEmpty(t, paths)
+	for _, path := range paths {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFleet(t)
+				f.startAgent(t)
+				script.Run(t, path, f.control.Name, func(t testing.TB, session string) *sql.DB {
+					server, database, ok := strings.Cut(session, "/")
+					if !ok {
+						return f.control.DB(t, controlDatabase)
+					}
+					require.Contains(t, f.servers, server)
+					return f.servers[server].DB(t, database)
+				})
+				f.control.CheckInvariants(t, controlDatabase, false)
+			})
+		})
+	}
+}
