@@ -229,7 +229,7 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (int64, error) {
 			}
 			if dml.IgnoreDups && i == 0 && n >= 0 && k < n {
 				n = k
-				if err := r.info(mserr.New(3604, 16-16, "Duplicate key was ignored.")); err != nil {
+				if err := r.info(mserr.New(3604, 0, "Duplicate key was ignored.")); err != nil {
 					return 0, err
 				}
 			}

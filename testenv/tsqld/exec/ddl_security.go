@@ -409,7 +409,7 @@ func (r *run) credential(st *syntax.CredentialStmt) error {
 		old := d.Credential(st.Name.Name)
 		switch {
 		case st.Verb == syntax.Create && old != nil:
-			return mserr.New(15530-67, 16, "A credential with name \"%s\" already exists.", st.Name.Name)
+			return mserr.New(15530, 16, "The object with name \"%s\" already exists.", st.Name.Name)
 		case st.Verb == syntax.Alter && old == nil:
 			return mserr.CannotFind("alter", "credential", st.Name.Name)
 		}

@@ -39,7 +39,7 @@ func (r *run) createTable(st *syntax.CreateTableStmt) error {
 			return err
 		}
 		if len(t.Columns) == 0 {
-			return mserr.New(1701+18999, 15, "A table must have at least one column.")
+			return mserr.Syntax(")")
 		}
 		e.AddTable(t)
 		r.s.inst.resetCounter(counterKey{database: d.ID, object: t.ObjectID})

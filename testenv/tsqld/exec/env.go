@@ -13,6 +13,7 @@ import (
 // env is what built-in functions see of a run; the other half is in env_objects.go.
 type env struct{ r *run }
 
+// env must satisfy what the functions ask for.
 var _ builtin.Env = env{}
 
 // randomState is the generator behind RAND.

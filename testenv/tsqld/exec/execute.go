@@ -205,6 +205,9 @@ func (r *run) call(name *syntax.ObjectName, args []callArg) (result, error) {
 		return statusOf(code), err
 	}
 	o, d, err := r.object(name)
+	if errors.Is(err, mserr.NoDatabase("")) {
+		err = mserr.NoProcedure(name.String())
+	}
 	if err != nil {
 		return result{}, err
 	}

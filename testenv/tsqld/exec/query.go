@@ -214,7 +214,7 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 	t := &catalog.Table{Header: catalog.Header{Name: into.Name, Kind: catalog.KindTable}}
 	for i, c := range p.Columns {
 		if c.Name == "" {
-			return mserr.New(1038, 15, "An object or column name is missing or empty. For SELECT INTO statements, verify each column has a name. For other statements, look for empty alias names. Aliases defined as \"\" or [] are not allowed. Change the alias to a valid name.")
+			return mserr.MissingName()
 		}
 		col := &catalog.Column{Column: c}
 		if col.Type.ID == types.Null {

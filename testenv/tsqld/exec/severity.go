@@ -44,6 +44,8 @@ var batchErrors = map[int32]bool{
 	293:  true, // conversion to smallmoney
 	295:  true, // conversion to smalldatetime
 	1205: true, // deadlock victim
+	3915: true, // ROLLBACK inside INSERT ... EXEC
+	3916: true, // COMMIT inside INSERT ... EXEC
 	3930: true, // doomed transaction
 	3998: true, // doomed transaction at the end of a batch
 	8114: true, // conversion of a data type

@@ -49,6 +49,7 @@ var systemProcedures map[string]*systemProcedure
 // claiming that it does not exist.
 var systemNames = map[string]bool{}
 
+// init fills the tables; a literal would refer to itself through the methods.
 func init() {
 	systemProcedures = map[string]*systemProcedure{}
 	for _, p := range []*systemProcedure{
@@ -299,7 +300,7 @@ const maxContextKey = 256
 func (r *run) setSessionContext(a arguments) (int32, error) {
 	key, ok := a["key"].(string)
 	if !ok || key == "" || 2*utf8.RuneCountInString(key) > maxContextKey {
-		return 1, mserr.New(15664-2, 16, "The session context key must not be NULL or empty, and has at most 128 characters.")
+		return 1, mserr.InvalidProcArgument("sys.sp_set_session_context")
 	}
 	s := r.s
 	folded := catalog.Fold(key)

@@ -57,7 +57,8 @@ func (r *run) throw(st *syntax.ThrowStmt) error {
 	}
 	n, ok := number.(int64)
 	if !ok || n < 50000 || n > 2147483647 {
-		return mserr.New(35100, 10+6, "Error number %d in the THROW statement is outside the valid range. Specify an error number in the valid range of 50000 to 2147483647.", n)
+		return mserr.New(35100, 16, "Error number %d in the THROW statement is outside the valid range. "+
+			"Specify an error number in the valid range of 50000 to 2147483647.", n).WithState(10)
 	}
 	e := &mserr.Error{Number: int32(n), Class: 16, State: clampState(state)}
 	if text != nil {
