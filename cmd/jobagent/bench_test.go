@@ -1,0 +1,100 @@
+package main
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// runBench runs a bench with tiny sizes and answers what it printed.
+func runBench(t *testing.T, args ...string) string {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitOK, run(t.Context(), append([]string{"bench"}, args...), nil, &stdout, &stderr), stderr.String())
+	return stdout.String()
+}
+
+// figures reads a report that was printed as JSON.
+func figures(t *testing.T, text string) map[string]float64 {
+	t.Helper()
+	var report benchReport
+	require.NoError(t, json.Unmarshal([]byte(text), &report))
+	require.Equal(t, "embedded", report.Server)
+	require.Positive(t, report.Cores)
+	m := map[string]float64{}
+	for _, f := range report.Figures {
+		m[f.Name] = f.Value
+	}
+	return m
+}
+
+func TestBenchFanout(t *testing.T) {
+	t.Parallel()
+	f := figures(t, runBench(t, "fanout", "--targets", "3", "--concurrency", "2", "--rounds", "1", "-o", "json"))
+	require.Equal(t, 3.0, f["targets"])
+	for _, name := range []string{"agent_rate", "bare_rate", "ratio", "control_round_trips_per_target"} {
+		require.Positive(t, f[name], name)
+	}
+}
+
+func TestBenchControl(t *testing.T) {
+	t.Parallel()
+	f := figures(t, runBench(t, "control", "--tasks", "25", "--batch", "10", "--updates", "10", "--queued-few", "3", "--queued-many", "40", "-o", "json"))
+	require.Equal(t, 25.0, f["tasks"])
+	for _, name := range []string{"task_rate", "bare_update_rate", "ratio", "memory_3_queued", "memory_40_queued", "memory_ratio"} {
+		require.Positive(t, f[name], name)
+	}
+}
+
+func TestBenchLag(t *testing.T) {
+	t.Parallel()
+	f := figures(t, runBench(t, "lag", "--schedules", "3", "--duration", "1s", "-o", "json"))
+	require.Equal(t, 3.0, f["runs"])
+	require.LessOrEqual(t, f["due_to_started_p50"], f["due_to_started_p99"])
+	require.LessOrEqual(t, f["due_to_started_p99"], f["due_to_started_max"])
+	require.Positive(t, f["started_to_first_statement_max"])
+}
+
+func TestBenchIdle(t *testing.T) {
+	t.Parallel()
+	rows, err := csv.NewReader(bytes.NewBufferString(runBench(t, "idle", "--duration", "200ms", "-o", "csv"))).ReadAll()
+	require.NoError(t, err)
+	require.Len(t, rows, 3)
+	require.Equal(t, []string{"bench", "server", "cores", "name", "value", "unit", "bar"}, rows[0])
+	require.Equal(t, "queries", rows[1][3])
+	require.Equal(t, "queries_per_second", rows[2][3])
+	require.Contains(t, runBench(t, "idle", "--duration", "100ms"), "queries_per_second")
+}
+
+func TestBenchRefusesArguments(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{
+		{"fanout", "--targets", "0"}, {"fanout", "--concurrency", "-1"}, {"fanout", "--rounds", "0"}, {"control", "--tasks", "0"},
+		{"control", "--batch", "0"}, {"control", "--connections", "0"}, {"control", "--updates", "0"}, {"control", "--queued-few", "0"},
+		{"lag", "--schedules", "0"}, {"lag", "--concurrency", "0"}, {"lag", "--duration", "1ms"}, {"idle", "--duration", "0s"}, {"idle", "-o", "xml"},
+	} {
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, exitUsage, run(t.Context(), append([]string{"bench"}, args...), nil, &stdout, &stderr), "%v: %s", args, stderr.String())
+		require.Empty(t, stdout.String())
+	}
+}
+
+func TestPercentile(t *testing.T) {
+	t.Parallel()
+	var list []time.Duration
+	for i := range 200 {
+		list = append(list, time.Duration(i+1))
+	}
+	for _, tt := range []struct {
+		share float64
+		want  time.Duration
+	}{{0.5, 100}, {0.99, 198}, {1, 200}, {0, 1}} {
+		require.Equal(t, tt.want, percentile(list, tt.share), tt.share)
+	}
+	require.Zero(t, percentile(nil, 0.5))
+	require.Equal(t, time.Duration(7), percentile([]time.Duration{7}, 0.99))
+}
