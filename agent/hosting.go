@@ -29,6 +29,10 @@ type Hosting struct {
 	hurry <-chan struct{}
 }
 
+// callLimit is how long a call to the control database may take. No procedure comes near it; it is for connections that have fallen
+// silent, which the operating system notices after many minutes, if at all.
+const callLimit = time.Minute
+
 // New makes an agent over an open control database and tools for the targets; both stay the caller's
 // to close. hurry, once closed, makes a stopping agent cancel what runs without waiting for [Config].Grace;
 // nil: never. It returns an error if cfg is out of range.
@@ -38,7 +42,7 @@ func New(cfg Config, store *controldb.Store, tools Tools, hurry <-chan struct{},
 		return nil, fmt.Errorf("agent configuration: %w", err)
 	}
 	return &Hosting{
-		cfg: cfg, store: store, tools: tools, hurry: hurry,
+		cfg: cfg, store: store.WithCallLimit(callLimit), tools: tools, hurry: hurry,
 		log: log.With(zap.Stringer(keyAgentID, cfg.AgentID)),
 	}, nil
 }

@@ -63,8 +63,10 @@ func (c *call) out(name string, dest any) *call {
 
 // exec runs the procedure and drops its result sets.
 func (s *Store) exec(ctx context.Context, op string, c *call) error {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
 	if _, err := s.db.ExecContext(ctx, c.proc, c.args...); err != nil {
-		return translate(op, err)
+		return translateCall(ctx, op, err)
 	}
 	return nil
 }
@@ -72,15 +74,17 @@ func (s *Store) exec(ctx context.Context, op string, c *call) error {
 // query runs the procedure and gives each of its result sets to the next of sets. A result set that is
 // missing is an error: the schema is not what this program was built with.
 func (s *Store) query(ctx context.Context, op string, c *call, sets ...func(*sqlx.Rows) error) error {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
 	rows, err := s.db.QueryxContext(ctx, c.proc, c.args...)
 	if err != nil {
-		return translate(op, err)
+		return translateCall(ctx, op, err)
 	}
 	defer rows.Close()
 	for i, set := range sets {
 		if i > 0 && !rows.NextResultSet() {
 			if err := rows.Err(); err != nil {
-				return translate(op, err)
+				return translateCall(ctx, op, err)
 			}
 			return fmt.Errorf("%s: %s answered with %d result sets instead of %d", op, c.proc, i, len(sets))
 		}
@@ -92,13 +96,13 @@ func (s *Store) query(ctx context.Context, op string, c *call, sets ...func(*sql
 			}
 		}
 		if err := rows.Err(); err != nil {
-			return translate(op, err)
+			return translateCall(ctx, op, err)
 		}
 	}
 	for rows.NextResultSet() {
 	}
 	if err := rows.Err(); err != nil {
-		return translate(op, err)
+		return translateCall(ctx, op, err)
 	}
 	return nil
 }
@@ -117,8 +121,10 @@ func into[T any](list *[]T) func(*sqlx.Rows) error {
 
 // selectAll runs a SELECT over a view and scans all rows into dest, a pointer to a slice.
 func (s *Store) selectAll(ctx context.Context, op string, dest any, query string, args ...any) error {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
 	if err := s.db.SelectContext(ctx, dest, query, args...); err != nil {
-		return translate(op, err)
+		return translateCall(ctx, op, err)
 	}
 	return nil
 }

@@ -252,9 +252,11 @@ func (s *Store) CheckVersion(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
 	conn, err := s.db.Connx(ctx)
 	if err != nil {
-		return translate("check the control schema", err)
+		return translateCall(ctx, "check the control schema", err)
 	}
 	defer conn.Close()
 	return checkVersion(ctx, conn, objects, len(migrations))

@@ -110,6 +110,17 @@ func sqlError(err error) (mssql.Error, bool) {
 	return e, true
 }
 
+// errCallLimit is the cause of a context that ended because of [Store.WithCallLimit].
+var errCallLimit = errors.New("no answer in time")
+
+// translateCall is translate for a call under ctx, whose limit may have been the reason.
+func translateCall(ctx context.Context, op string, err error) error {
+	if err != nil && context.Cause(ctx) == errCallLimit { //nolint:errorlint // the cause itself, never wrapped
+		return &callError{op: op, sentinel: ErrUnreachable, cause: err, text: fmt.Sprintf("%v; the connection was given up", errCallLimit)}
+	}
+	return translate(op, err)
+}
+
 // translate wraps an error of a call: the sentinel of its number, one line of text, what to do next.
 func translate(op string, err error) error {
 	if err == nil {

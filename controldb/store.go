@@ -36,6 +36,7 @@ type Config struct {
 type Store struct {
 	db         *sqlx.DB
 	serverName string
+	limit      time.Duration // of each call of a procedure or view; 0: only the context's
 }
 
 // pingTimeout bounds the first connection of Open.
@@ -113,6 +114,20 @@ func redacted(err error, dsn string) error {
 
 // Close closes all connections. Calls under way end with an error.
 func (s *Store) Close() error { return s.db.Close() }
+
+// WithCallLimit is the same store for a caller that must not wait for ever on a connection which has fallen silent: each call
+// of a procedure or view (but those that deploy) ends after limit with [ErrUnreachable]. What the call did is unknown then. Closing either closes both.
+func (s *Store) WithCallLimit(limit time.Duration) *Store {
+	return &Store{db: s.db, serverName: s.serverName, limit: limit}
+}
+
+// bounded is ctx with the limit of a call.
+func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
+	if s.limit <= 0 {
+		return ctx, func() {}
+	}
+	return context.WithTimeoutCause(ctx, s.limit, errCallLimit)
+}
 
 // Ping checks that the server answers.
 func (s *Store) Ping(ctx context.Context) error {

@@ -1,0 +1,44 @@
+package controldb_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/fault"
+)
+
+func TestCallLimitEndsACallThatIsNeverAnswered(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		env := testenv.Embedded(t, testenv.Options{})
+		_, name := env.Control(t)
+		stall := true
+		network := fault.NewNetwork(env.Server.Dialer(), func(c fault.Call) fault.Kind {
+			if stall && c.Name == "jobs_internal.due_schedules" {
+				stall = false
+				return fault.Stall
+			}
+			return fault.None
+		})
+		inner, err := mssql.NewConnector(env.DSN(name))
+		require.NoError(t, err)
+		store, err := controldb.New(controldb.Config{Connector: targets.WrapConnector(inner, network), ServerName: env.ServerName})
+		require.NoError(t, err)
+		defer store.Close()
+
+		limited := store.WithCallLimit(10 * time.Second)
+		began := time.Now()
+		_, err = limited.DueSchedules(t.Context(), 1)
+		require.ErrorIs(t, err, controldb.ErrUnreachable)
+		require.ErrorContains(t, err, "no answer in time")
+		require.Less(t, time.Since(began), 25*time.Second, "the limit, and what the driver waits for the server's confirmation")
+		_, err = limited.DueSchedules(t.Context(), 1)
+		require.NoError(t, err)
+	})
+}

@@ -1,0 +1,102 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/testenv/fault"
+)
+
+var (
+	sweepFull = flag.Bool("sim.full", false, "sweep every call, not every few")
+	sweepCall = flag.Int("sim.call", 0, "sweep this call only")
+)
+
+// sweepScripts are two steps; the first fails once on db2.
+var sweepScripts = []string{
+	WriteLedger + `
+IF DB_NAME() = N'db2' AND (SELECT COUNT(*) FROM dbo.ledger WHERE run = $(job_execution_id) AND step = 1) = 1
+    THROW 50001, N'not yet', 1;`,
+	WriteLedger,
+}
+
+// sweepLimit is how long a run may take that meets one failure: a call that never ends, a term that expires, the hand-over, and the retries.
+const sweepLimit = 3 * time.Minute
+
+// sweepConfig is an agent's with a short lease.
+var sweepConfig = agent.Config{MaxConcurrentTargets: 4, Lease: 10 * time.Second, Grace: 5 * time.Second}
+
+// life is one agent's: it starts, carries out one run, and stops. It returns the number of control-database calls.
+func life(t *testing.T, w *World, what string, plan func(fault.Call) fault.Kind) int {
+	t.Helper()
+	a := w.StartAgent(t, sweepConfig, plan)
+	id := w.Start(t, "sweep")
+	first := a
+	root, ended := w.Ended(t, id, sweepLimit, func() {
+		if a.Ended() { // the control database did not answer when it started: whoever supervises the process starts it again
+			_ = a.Stop()
+			a = w.StartAgent(t, sweepConfig, nil)
+		}
+	})
+	if !ended {
+		for _, e := range a.Logs.All() {
+			t.Logf("%s %s %v", e.Time.Format("15:04:05.000"), e.Message, e.ContextMap())
+		}
+		t.Fatalf("%s: the run is %s after %s", what, root.Lifecycle, sweepLimit)
+	}
+	calls := first.Control.Calls()
+	require.NoError(t, a.Stop(), what)
+	require.Equal(t, jobs.Succeeded, root.Lifecycle, "%s: %s", what, root.LastMessage)
+	for _, database := range w.Targets {
+		for step := 1; step <= 2; step++ {
+			want := 1
+			if database == "db2" && step == 1 {
+				want = 2
+			}
+			// An attempt whose outcome is unknown (I8) is repeated, so there may be more; never fewer.
+			require.GreaterOrEqual(t, w.Ledger(t, database, id, step), want, "%s: step %d on %s", what, step, database)
+		}
+	}
+	w.CheckInvariants(t, w.Control, true)
+	return calls
+}
+
+// TestSweep lets every call of an agent's life fail once, in each way. The run must end, with nothing lost.
+func TestSweep(t *testing.T) {
+	for _, kind := range fault.Kinds {
+		t.Run(kind.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := NewWorld(t, 3)
+				w.AddJob(t, "sweep", sweepScripts, Retries(5, 1))
+				calls := life(t, w, "without a failure", nil)
+				t.Logf("%d control-database calls", calls)
+				step := max(1, calls/12)
+				if *sweepFull {
+					step = 1
+				}
+				first, last := 1, calls+calls/4 // a failure makes a life longer, and calls are not the same in each
+				if *sweepCall > 0 {
+					first, last = *sweepCall, *sweepCall
+				}
+				for n := first; n <= last && !t.Failed(); n += step {
+					name := "(not reached)"
+					life(t, w, fmt.Sprintf("call %d, %s", n, kind), func(c fault.Call) fault.Kind {
+						if c.N != n {
+							return fault.None
+						}
+						name = c.Name
+						return kind
+					})
+					t.Logf("call %d was %s", n, name)
+				}
+			})
+		})
+	}
+}
