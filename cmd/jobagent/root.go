@@ -59,7 +59,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	})
 	root.AddCommand(
 		newDemoCommand(a), newDevCommand(a), newRunCommand(a), newDBCommand(a), newAgentCommand(a),
-		newJobCommand(a), newStepCommand(a), newTargetGroupCommand(a), newExecutionCommand(a), newHistoryCommand(a), newScriptCommand(a),
+		newJobCommand(a), newStepCommand(a), newTargetGroupCommand(a), newExecutionCommand(a), newHistoryCommand(a), newScriptCommand(a), newScheduleCommand(a),
 		newBenchCommand(a), newVersionCommand(a),
 	)
 	markUsageErrors(root)
