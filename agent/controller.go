@@ -20,6 +20,8 @@ type controller struct {
 	cfg   Config
 	log   *zap.Logger
 
+	// lastTask is the highest task id that a pass has handed over. The next pass repeats claims above it: their answer was lost.
+	lastTask   controldb.TaskID
 	comparedAt time.Time // when a pass could last be compared
 	mismatches int       // comparisons in a row that found a difference
 }
@@ -85,10 +87,13 @@ func (c *controller) pass(ctx context.Context, comparable func() bool) (time.Dur
 	free := c.comm.free()
 	asked := time.Now()
 	res, err := c.store.Pass(ctx, controldb.PassRequest{
-		Term: c.term.ID, MaxTasks: free, MaxConcurrentTargets: c.cfg.MaxConcurrentTargets,
+		Term: c.term.ID, MaxTasks: free, MaxConcurrentTargets: c.cfg.MaxConcurrentTargets, LastTask: &c.lastTask,
 	})
 	if err != nil {
 		return 0, err
+	}
+	for _, task := range res.Tasks {
+		c.lastTask = max(c.lastTask, task.ID)
 	}
 	c.comm.accept(res.Tasks, asked)
 	for _, signal := range res.Cancels {

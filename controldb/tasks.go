@@ -101,6 +101,9 @@ type PassRequest struct {
 	// MaxConcurrentTargets is the agent's limit; a term never holds more than twice as many tasks (a
 	// full prefetch), whatever MaxTasks says.
 	MaxConcurrentTargets int
+	// LastTask is the highest id that a pass has handed to this term's holder, 0 before the first: tasks above it whose
+	// answer was lost are handed out again. nil: only what this pass claims is handed out.
+	LastTask *TaskID
 }
 
 // PassResult is the answer.
@@ -112,7 +115,7 @@ type PassResult struct {
 	NextWake time.Time
 	// Held is what the term holds after the pass, the claimed tasks included.
 	Held Digest
-	// Tasks were claimed by this pass, resolutions first.
+	// Tasks were claimed by this pass, or by one whose answer was lost (PassRequest.LastTask); resolutions first.
 	Tasks []Task
 	// Cancels are signals for tasks that the term holds; a signal is repeated until the task ends.
 	Cancels []CancelSignal
@@ -130,6 +133,9 @@ func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 	)
 	c := newCall("jobs_internal.controller_pass").in("term_id", int64(req.Term)).
 		in("max_tasks", int64(req.MaxTasks)).in("max_concurrent_targets", int64(req.MaxConcurrentTargets))
+	if req.LastTask != nil {
+		c.in("last_task_id", int64(*req.LastTask))
+	}
 	err := s.query(ctx, "make a pass", c,
 		scanOne(&now, &nextWake, &res.Held.Count, &res.Held.Sum),
 		into(&tasks), into(&members),

@@ -9,12 +9,15 @@
 --   @term_id                 Who calls.
 --   @max_tasks               Most tasks that are claimed; 0: none.
 --   @max_concurrent_targets  The agent's limit; a term never holds more than twice as many tasks.
+--   @last_task_id            The highest task id that the caller has got from a pass of this term; 0: none yet. Claims above it,
+--                            whose answer was lost on its way, are returned again and count against @max_tasks. NULL: the
+--                            caller does not ask for them.
 --   @now                     Tests only.
 -- Called by: agent/controller.go.
 -- Locks:     see jobs_internal.advance, jobs_internal.claim_steps, jobs_internal.claim_targets.
 -- Returns:   1: one row: now, next_wake_at (earliest instant at which something waits to happen; NULL: none), held_count,
 --               held_sum (number and sum of the task ids that the term holds, the claimed ones included).
---            2: the claimed tasks, resolutions first.
+--            2: the claimed tasks, and those above @last_task_id that were claimed before; resolutions first.
 --            3: the members of the target groups of claimed resolutions.
 --            4: held tasks whose run somebody wants stopped: task_id, reason.
 -- Throws:
@@ -24,6 +27,7 @@ CREATE OR ALTER PROCEDURE jobs_internal.controller_pass
     @term_id                BIGINT,
     @max_tasks              INT,
     @max_concurrent_targets INT,
+    @last_task_id           BIGINT = NULL,
     @now                    DATETIME2(7) = NULL
 AS
 BEGIN
@@ -34,7 +38,8 @@ BEGIN
     DECLARE @room INT;
     DECLARE @claimed INT;
     DECLARE @held INT;
-    DECLARE @last_task_id BIGINT;
+    DECLARE @newest BIGINT;
+    DECLARE @lost INT;
     DECLARE @wake_at DATETIME2(7);
 
     IF @max_tasks IS NULL OR @max_tasks < 0 OR @max_concurrent_targets IS NULL OR @max_concurrent_targets < 1
@@ -43,10 +48,13 @@ BEGIN
 
     SELECT
         @held = COUNT(*),
-        @last_task_id = COALESCE(MAX(k.task_id), 0)
+        @newest = COALESCE(MAX(k.task_id), 0),
+        @lost = COALESCE(SUM(CASE WHEN k.task_id > @last_task_id THEN 1 ELSE 0 END), 0)
     FROM jobs_internal.task_executions AS k
     WHERE k.term_id = @term_id
         AND k.ended_at IS NULL;
+    SET @last_task_id = COALESCE(@last_task_id, @newest);
+    SET @max_tasks = @max_tasks - @lost;
     SET @room = CASE WHEN @max_tasks < 2 * @max_concurrent_targets - @held THEN @max_tasks ELSE 2 * @max_concurrent_targets - @held END;
 
     IF EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1)

@@ -1,0 +1,57 @@
+package sim
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/testenv/fault"
+)
+
+// The claims of a pass whose answer was lost are handed out again by the next one: no attempt is wasted, and no term.
+func TestLostAnswersOfPassesWasteNothing(t *testing.T) {
+	for _, kind := range []fault.Kind{fault.AfterSending, fault.Cut, fault.Stall} {
+		t.Run(kind.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := NewWorld(t, 3)
+				w.AddJob(t, "j", []string{WriteLedger, WriteLedger}, Retries(0, 1))
+				passes := 0
+				a := w.StartAgent(t, agent.Config{MaxConcurrentTargets: 2, Prefetch: 1}, func(c fault.Call) fault.Kind {
+					if c.Name != "jobs_internal.controller_pass" {
+						return fault.None
+					}
+					if passes++; passes%2 == 1 {
+						return kind
+					}
+					return fault.None
+				})
+				id := w.Start(t, "j")
+				root, ended := w.Ended(t, id, time.Hour)
+				require.True(t, ended)
+				require.Equal(t, jobs.Succeeded, root.Lifecycle, root.LastMessage)
+				require.NoError(t, a.Stop())
+				rows, err := w.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
+				require.NoError(t, err)
+				for _, e := range rows {
+					if e.TargetType == "SqlDatabase" {
+						require.Equal(t, 1, e.Attempts)
+					}
+				}
+				for _, database := range w.Targets {
+					require.Equal(t, 1, w.Ledger(t, database, id, 1))
+					require.Equal(t, 1, w.Ledger(t, database, id, 2))
+				}
+				agents, err := w.Store.Agents(t.Context())
+				require.NoError(t, err)
+				require.Len(t, agents, 1)
+				require.Len(t, a.Logs.FilterMessage("term started").All(), 1)
+				w.CheckInvariants(t, w.Control, true)
+			})
+		})
+	}
+}
