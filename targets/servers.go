@@ -3,6 +3,7 @@ package targets
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
@@ -183,7 +184,7 @@ func (s *Servers) open(ctx context.Context, server, database, credential string)
 	var holder wireHolder
 	conn, err := connector.Connect(context.WithValue(ctx, wireKey{}, &holder))
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s/%s: %w", server, database, err)
+		return nil, fmt.Errorf("connect to %s/%s: %w%s", server, database, err, certificateHint(err))
 	}
 	own, ok := conn.(*mssql.Conn)
 	if !ok {
@@ -228,6 +229,15 @@ func (s *session) query(ctx context.Context, text string, queue *sqlexp.ReturnMe
 		return nil, fmt.Errorf("the driver's statement is a %T", stmt)
 	}
 	return query.QueryContext(ctx, nil)
+}
+
+// certificateHint says what to do about a server whose certificate nobody trusts; empty for other errors.
+func certificateHint(err error) string {
+	var untrusted *tls.CertificateVerificationError
+	if !errors.As(err, &untrusted) {
+		return ""
+	}
+	return ": install the authority's certificate on the agent's machine, or set targets.trust_server_certificate in its configuration"
 }
 
 // close ends the session; the server rolls back what the script left open.

@@ -17,20 +17,21 @@ import (
 )
 
 // openTools makes what reaches targets, from the configuration file. Without any credential in it, the login of the control
-// database's connection string is the default one, for the control database's own server only.
+// database's connection string is the default one, for the control database's own server only, which is then reached with the
+// encryption that the connection string asks for.
 func (a *app) openTools(ctx context.Context, store *controldb.Store) (agent.Tools, func(), error) {
 	cfg, err := a.fileConfig()
 	if err != nil {
 		return agent.Tools{}, nil, err
 	}
-	credentials, err := a.credentials(cfg)
-	if err != nil {
+	reach := targets.Config{
+		Encrypt: cfg.Targets.Encrypt, TrustServerCertificate: cfg.Targets.TrustServerCertificate,
+		LoginTimeout: time.Duration(cfg.Targets.ConnectTimeout), Entra: azure.Connector,
+	}
+	if reach.Credentials, err = a.credentials(cfg, &reach); err != nil {
 		return agent.Tools{}, nil, err
 	}
-	servers, err := targets.NewServers(targets.Config{
-		Credentials: credentials, Encrypt: cfg.Targets.Encrypt, TrustServerCertificate: cfg.Targets.TrustServerCertificate,
-		LoginTimeout: time.Duration(cfg.Targets.ConnectTimeout), Entra: azure.Connector,
-	})
+	servers, err := targets.NewServers(reach)
 	if err != nil {
 		return agent.Tools{}, nil, &usageError{err}
 	}
@@ -69,8 +70,9 @@ func (c credentialConfig) credential() (targets.Credential, error) {
 	return targets.Credential{Name: c.Name, Servers: c.Servers, Kind: kind, User: user, Secret: c.Secret}, nil
 }
 
-// credentials makes the set of named credentials.
-func (a *app) credentials(cfg fileConfig) (*targets.CredentialSet, error) {
+// credentials makes the set of named credentials. Where the control database's login is the only one, reach gets its encryption, unless the
+// configuration file has its own.
+func (a *app) credentials(cfg fileConfig, reach *targets.Config) (*targets.CredentialSet, error) {
 	list, err := configuredCredentials(cfg)
 	if err != nil {
 		return nil, err
@@ -85,12 +87,15 @@ func (a *app) credentials(cfg fileConfig) (*targets.CredentialSet, error) {
 		list = append(list, fallback)
 	}
 	if len(list) == 0 {
-		c, err := a.controlCredential()
+		c, encrypt, trust, err := a.controlCredential()
 		if err != nil {
 			return nil, err
 		}
 		if c != nil {
 			list = append(list, *c)
+			if reach.Encrypt == "" && !reach.TrustServerCertificate {
+				reach.Encrypt, reach.TrustServerCertificate = encrypt, trust
+			}
 		}
 	}
 	set, err := targets.NewCredentialSet(list...)
@@ -100,22 +105,27 @@ func (a *app) credentials(cfg fileConfig) (*targets.CredentialSet, error) {
 	return set, nil
 }
 
-// controlCredential is the login of the control database's connection string, as the default credential for its own server; nil
-// when it has none (integrated or Entra authentication).
-func (a *app) controlCredential() (*targets.Credential, error) {
+// encryptWords are the driver's settings of encryption as configuration spells them.
+var encryptWords = map[msdsn.Encryption]string{
+	msdsn.EncryptionDisabled: "disable", msdsn.EncryptionOff: "false", msdsn.EncryptionRequired: "true", msdsn.EncryptionStrict: "strict",
+}
+
+// controlCredential is the login of the control database's connection string, as the default credential for its own server, with the
+// encryption that it asks for; nil when it has none (integrated or Entra authentication).
+func (a *app) controlCredential() (c *targets.Credential, encrypt string, trust bool, err error) {
 	dsn, err := a.controlDSN()
 	if err != nil {
-		return nil, err
+		return nil, "", false, err
 	}
 	p, err := msdsn.Parse(dsn)
 	if err != nil {
-		return nil, usagef("the connection string of the control database cannot be read")
+		return nil, "", false, usagef("the connection string of the control database cannot be read")
 	}
 	if p.User == "" {
-		return nil, nil
+		return nil, "", false, nil
 	}
-	c := targets.LoginCredential(targets.DefaultCredential, p.User, p.Password, serverNames(p)...)
-	return &c, nil
+	login := targets.LoginCredential(targets.DefaultCredential, p.User, p.Password, serverNames(p)...)
+	return &login, encryptWords[p.Encryption], p.TrustServerCertificate, nil
 }
 
 // serverNames are the spellings under which a target group may name the server of a connection string.
