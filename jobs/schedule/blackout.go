@@ -255,7 +255,7 @@ func (p *parser) readBlackouts(v *value) *blackouts {
 
 // maxWindows is how many windows in a row may swallow everything before a schedule counts as over, and
 // how many may touch each other.
-const maxWindows = 2000
+const maxWindows = 300
 
 // around is the union of touching windows that holds an instant.
 func (b *blackouts) around(unix int64) (start, end int64, inside bool) {

@@ -401,6 +401,10 @@ func (p *parser) finish(inner Schedule) {
 		return s
 	}
 	schedule := bound(inner)
+	if p.blackouts != nil && !p.leavesSome(schedule, first) {
+		p.faults.add("blackouts", quote("blackouts"), "windows that leave something of the schedule; these leave nothing", "")
+		return
+	}
 	if p.count > 0 {
 		from := first
 		if from.IsZero() {
@@ -425,6 +429,23 @@ func (p *parser) finish(inner Schedule) {
 		plan.schedule = bound(plan.repeat)
 	}
 	p.checkInterval()
+}
+
+// leavesSome says whether anything is due in spite of the blackouts; of a schedule without any beginning
+// that is asked from 2000 on.
+func (p *parser) leavesSome(s Schedule, first time.Time) bool {
+	if first.IsZero() {
+		if first = p.opts.assumed; first.IsZero() {
+			first = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+		}
+	}
+	if b, ok := s.(*blackedOut); ok {
+		if _, due := b.inner.Next(first.Add(-time.Nanosecond)); !due {
+			return true // over for other reasons
+		}
+	}
+	_, due := s.Next(first.Add(-time.Nanosecond))
+	return due
 }
 
 // firstWhole is the first whole second that is not before t.

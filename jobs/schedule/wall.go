@@ -59,15 +59,27 @@ func segmentAt(zone *time.Location, unix int64) segment {
 	start, end := at.ZoneBounds()
 	if !start.IsZero() {
 		s.start = start.Unix()
-		_, o := time.Unix(s.start-1, 0).In(zone).Zone()
-		s.before = int64(o)
 	}
 	if !end.IsZero() {
 		s.end = end.Unix()
-		_, o := end.Zone()
-		s.after = int64(o)
+	}
+	if s.end <= unix {
+		// Beyond the listed changes of a zone (2037) package time lets every year end after 365 days: on
+		// the last day of a leap year it answers bounds that are over. That day is a segment of its own.
+		s.start, s.end = s.end, (floorDiv(unix, daySeconds)+1)*daySeconds
+	}
+	if s.start > -forever {
+		s.before = offsetAt(zone, s.start-1)
+	}
+	if s.end < forever {
+		s.after = offsetAt(zone, s.end)
 	}
 	return s
+}
+
+func offsetAt(zone *time.Location, unix int64) int64 {
+	_, offset := time.Unix(unix, 0).In(zone).Zone()
+	return int64(offset)
 }
 
 // search remembers the last answer of a pattern: the segments of 400 years ask for the same one.

@@ -79,7 +79,12 @@ func LoadZone(name string) (*time.Location, error) {
 func nearestZone(name string) string {
 	name = strings.ReplaceAll(strings.TrimSpace(name), " ", "_")
 	for _, known := range Zones() {
-		if strings.EqualFold(known, name) || strings.EqualFold(known[strings.LastIndexByte(known, '/')+1:], name) {
+		if strings.EqualFold(known, name) {
+			return known
+		}
+	}
+	for _, known := range Zones() {
+		if strings.EqualFold(known[strings.LastIndexByte(known, '/')+1:], name) {
 			return known
 		}
 	}
