@@ -149,6 +149,19 @@ func (b *binder) marked(f fromNode, in, l *level) (*node, error) {
 	return column(src, len(src.cols)-1), nil
 }
 
+// sees is the level of a WHEN clause: where only the source or only the target has a row, the other one's columns
+// cannot be named, so that a name that both have is not ambiguous.
+func (m *merging) sees(match syntax.MergeMatch) *level {
+	l := *m.l
+	switch match {
+	case syntax.NotMatchedByTarget:
+		l.sources = m.l.sources[1:2]
+	case syntax.NotMatchedBySource:
+		l.sources = m.l.sources[:1]
+	}
+	return &l
+}
+
 // bindBranches binds the WHEN clauses.
 func (m *merging) bindBranches(whens []*syntax.MergeWhen, mark *node) error {
 	for _, w := range whens {
@@ -164,9 +177,10 @@ func (m *merging) bindBranches(whens []*syntax.MergeWhen, mark *node) error {
 			state = noSource
 		}
 		br.cond = state
+		l := m.sees(w.Match)
 		if w.And != nil {
 			m.l.agg.refuse = mserr.AggregateInWhere()
-			n, err := m.b.cond(w.And, m.l)
+			n, err := m.b.cond(w.And, l)
 			if err != nil {
 				return err
 			}
@@ -175,9 +189,9 @@ func (m *merging) bindBranches(whens []*syntax.MergeWhen, mark *node) error {
 		var err error
 		switch w.Action {
 		case syntax.MergeUpdate:
-			err = m.bindUpdate(br, w)
+			err = m.bindUpdate(br, w, l)
 		case syntax.MergeInsert:
-			err = m.bindInsert(br, w)
+			err = m.bindInsert(br, w, l)
 		}
 		if err != nil {
 			return err
@@ -188,8 +202,8 @@ func (m *merging) bindBranches(whens []*syntax.MergeWhen, mark *node) error {
 }
 
 // bindUpdate binds UPDATE SET of a branch.
-func (m *merging) bindUpdate(br *branch, w *syntax.MergeWhen) error {
-	values, assigned, err := m.sets(w.Sets, m.l)
+func (m *merging) bindUpdate(br *branch, w *syntax.MergeWhen, l *level) error {
+	values, assigned, err := m.sets(w.Sets, l)
 	if err != nil {
 		return err
 	}
@@ -204,7 +218,7 @@ func (m *merging) bindUpdate(br *branch, w *syntax.MergeWhen) error {
 }
 
 // bindInsert binds INSERT of a branch. Errors: 109, 110, 213 and those of INSERT.
-func (m *merging) bindInsert(br *branch, w *syntax.MergeWhen) error {
+func (m *merging) bindInsert(br *branch, w *syntax.MergeWhen, l *level) error {
 	names := w.Columns
 	if w.Values == nil {
 		names = []syntax.Ident{}
@@ -227,7 +241,7 @@ func (m *merging) bindInsert(br *branch, w *syntax.MergeWhen) error {
 		if _, ok := e.(*syntax.Default); ok {
 			continue
 		}
-		if given[i], err = m.b.expr(e, m.l); err != nil {
+		if given[i], err = m.b.expr(e, l); err != nil {
 			return err
 		}
 	}
