@@ -4,7 +4,7 @@
 //
 // A script is a text of records. A record begins with a line that says what it is, followed by its SQL; an empty line ends
 // it, so that SQL cannot have empty lines. A line that begins with # between records is a comment. SQL may hold several
-// batches, divided by lines with nothing but GO.
+// batches, divided by GO as in sqlcmd.
 //
 // The first line says on what the expectations have been seen to hold:
 //

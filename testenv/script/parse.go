@@ -206,26 +206,3 @@ func (r *record) outcome(line string, arguments []string) error {
 	}
 	return nil
 }
-
-// batches divides SQL at its lines GO.
-func batches(sql string) []string {
-	var list []string
-	var b strings.Builder
-	for line := range strings.SplitSeq(sql, "\n") {
-		if strings.EqualFold(strings.TrimSpace(line), "GO") {
-			list = append(list, b.String())
-			b.Reset()
-			continue
-		}
-		b.WriteString(line)
-		b.WriteByte('\n')
-	}
-	list = append(list, b.String())
-	kept := list[:0]
-	for _, batch := range list {
-		if strings.TrimSpace(batch) != "" {
-			kept = append(kept, batch)
-		}
-	}
-	return kept
-}

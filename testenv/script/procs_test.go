@@ -19,6 +19,9 @@ func TestProcs(t *testing.T) { runAll(t, "testdata/procs/*.txt") }
 // tables that were written down from the specification.
 func TestSpec(t *testing.T) { runAll(t, "testdata/spec/*.txt") }
 
+// TestTSQL runs every script of testdata/tsql: statements whose behavior some other test has found wrong.
+func TestTSQL(t *testing.T) { runAll(t, "testdata/tsql/*.txt") }
+
 // runAll runs scripts, each in a fresh control database.
 func runAll(t *testing.T, pattern string) {
 	t.Helper()

@@ -15,6 +15,8 @@ import (
 
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/targets"
 )
 
 var (
@@ -155,9 +157,15 @@ func (r *run) replace(text string) string {
 
 // exec runs the batches of a text up to the first that fails.
 func (r *run) exec(ctx context.Context, text string) error {
-	for _, batch := range batches(text) {
-		if _, err := r.session.ExecContext(ctx, batch); err != nil {
-			return err
+	list, err := targets.SplitBatches(text)
+	if err != nil {
+		return err
+	}
+	for _, batch := range list {
+		for range batch.Count {
+			if _, err := r.session.ExecContext(ctx, batch.Text); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -172,12 +180,18 @@ type resultSet struct {
 // query runs the batches of a text and reads their result sets.
 func (r *run) query(ctx context.Context, text string) ([]resultSet, error) {
 	var sets []resultSet
-	for _, batch := range batches(text) {
-		more, err := r.queryBatch(ctx, batch)
-		if err != nil {
-			return nil, err
+	list, err := targets.SplitBatches(text)
+	if err != nil {
+		return nil, err
+	}
+	for _, batch := range list {
+		for range batch.Count {
+			more, err := r.queryBatch(ctx, batch.Text)
+			if err != nil {
+				return nil, err
+			}
+			sets = append(sets, more...)
 		}
-		sets = append(sets, more...)
 	}
 	return sets, nil
 }
