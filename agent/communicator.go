@@ -167,10 +167,21 @@ func (c *communicator) held() controldb.Digest {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var d controldb.Digest
-	for id := range c.entries {
-		d.Add(id)
+	for id, e := range c.entries {
+		d.Add(id, e.task.Attempt)
 	}
 	return d
+}
+
+// attempts lists all tasks that memory says this term holds, with their attempts.
+func (c *communicator) attempts() map[controldb.TaskID]int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	held := make(map[controldb.TaskID]int, len(c.entries))
+	for id, e := range c.entries {
+		held[id] = e.task.Attempt
+	}
+	return held
 }
 
 // deliveryMark tells whether reports are moving: two equal marks, with quiet true, enclose a time in which none did.

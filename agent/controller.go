@@ -3,6 +3,8 @@ package agent
 import (
 	"context"
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"go.uber.org/zap"
@@ -100,7 +102,7 @@ func (c *controller) pass(ctx context.Context, comparable func() bool) (time.Dur
 		c.comm.cancelTask(signal.Task, cancelCause(signal))
 	}
 	if comparable() {
-		if err := c.compare(res.Held); err != nil {
+		if err := c.compare(ctx, res.Held); err != nil {
 			return 0, err
 		}
 	}
@@ -118,7 +120,7 @@ func (c *controller) pass(ctx context.Context, comparable func() bool) (time.Dur
 }
 
 // compare holds the database's digest against memory's. A difference that lasts is drift (design section 6).
-func (c *controller) compare(inDatabase controldb.Digest) error {
+func (c *controller) compare(ctx context.Context, inDatabase controldb.Digest) error {
 	c.comparedAt = time.Now()
 	inMemory := c.comm.held()
 	if inMemory == inDatabase {
@@ -129,7 +131,51 @@ func (c *controller) compare(inDatabase controldb.Digest) error {
 	if c.mismatches < driftPasses {
 		return nil
 	}
-	c.log.Error("drift: memory and control database do not hold the same tasks",
-		zap.Stringer(keyInMemory, inMemory), zap.Stringer(keyInDatabase, inDatabase))
+	fields := []zap.Field{zap.Stringer(keyInMemory, inMemory), zap.Stringer(keyInDatabase, inDatabase)}
+	if diff, err := c.difference(ctx); err != nil {
+		fields = append(fields, zap.Error(err)) // the digests must do
+	} else {
+		fields = append(fields, zap.Int64s(keyOnlyInMemory, diff.onlyInMemory), zap.Int64s(keyOnlyInDatabase, diff.onlyInDatabase),
+			zap.Int64s(keyOtherAttempt, diff.otherAttempt))
+	}
+	c.log.Error("drift: memory and control database do not hold the same tasks", fields...)
 	return ErrDrift
+}
+
+// drift lists task ids by how memory and database differ on them.
+type drift struct{ onlyInMemory, onlyInDatabase, otherAttempt []int64 }
+
+// listedDrift bounds each list of a drift, for the log's sake.
+const listedDrift = 20
+
+// difference asks the database for all tasks that it says this term holds, and compares each with memory's.
+func (c *controller) difference(ctx context.Context) (drift, error) {
+	var none controldb.TaskID
+	res, err := c.store.Pass(ctx, controldb.PassRequest{
+		Term: c.term.ID, MaxTasks: 0, MaxConcurrentTargets: c.cfg.MaxConcurrentTargets, LastTask: &none,
+	})
+	if err != nil {
+		return drift{}, err
+	}
+	var d drift
+	add := func(list *[]int64, id controldb.TaskID) {
+		if len(*list) < listedDrift {
+			*list = append(*list, int64(id))
+		}
+	}
+	inMemory := c.comm.attempts()
+	for _, task := range res.Tasks {
+		attempt, ok := inMemory[task.ID]
+		switch {
+		case !ok:
+			add(&d.onlyInDatabase, task.ID)
+		case attempt != task.Attempt:
+			add(&d.otherAttempt, task.ID)
+		}
+		delete(inMemory, task.ID)
+	}
+	for _, id := range slices.Sorted(maps.Keys(inMemory)) {
+		add(&d.onlyInMemory, id)
+	}
+	return d, nil
 }

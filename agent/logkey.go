@@ -27,4 +27,8 @@ const (
 	keyStack       = "stack"
 	keyInMemory    = "in_memory"
 	keyInDatabase  = "in_database"
+
+	keyOnlyInMemory   = "only_in_memory"
+	keyOnlyInDatabase = "only_in_database"
+	keyOtherAttempt   = "other_attempt"
 )

@@ -70,21 +70,24 @@ type Task struct {
 	Members []targets.Member
 }
 
-// Digest is a fingerprint of the tasks that a term holds: their number and the sum of their ids. Two
+// Digest is a fingerprint of the tasks that a term holds: their number, and a sum over their ids and attempts. Two
 // digests may be compared with ==.
 type Digest struct {
 	Count int
 	Sum   int64
 }
 
+// digestFactor weighs the attempts before a task's own; controller_pass has the same number.
+const digestFactor = 65537
+
 // Add counts a task in.
-func (d *Digest) Add(id TaskID) {
+func (d *Digest) Add(id TaskID, attempt int) {
 	d.Count++
-	d.Sum += int64(id)
+	d.Sum += int64(id) + digestFactor*int64(attempt-1)
 }
 
 // String is for logs.
-func (d Digest) String() string { return fmt.Sprintf("%d tasks, sum of ids %d", d.Count, d.Sum) }
+func (d Digest) String() string { return fmt.Sprintf("%d tasks, sum %d", d.Count, d.Sum) }
 
 // CancelSignal asks for the end of a task that the caller's term holds.
 type CancelSignal struct {

@@ -16,7 +16,8 @@
 -- Called by: agent/controller.go.
 -- Locks:     see jobs_internal.advance, jobs_internal.claim_steps, jobs_internal.claim_targets.
 -- Returns:   1: one row: now, next_wake_at (earliest instant at which something waits to happen; NULL: none), held_count,
---               held_sum (number and sum of the task ids that the term holds, the claimed ones included).
+--               held_sum (a digest of the tasks that the term holds, the claimed ones included: their number, and the sum of
+--               their ids, each plus 65537 for every attempt before its own).
 --            2: the claimed tasks, and those above @last_task_id that were claimed before; resolutions first.
 --            3: the members of the target groups of claimed resolutions.
 --            4: held tasks whose run somebody wants stopped: task_id, reason.
@@ -114,7 +115,7 @@ BEGIN
         @now AS now,
         @wake_at AS next_wake_at,
         COUNT(*) AS held_count,
-        COALESCE(SUM(k.task_id), 0) AS held_sum
+        COALESCE(SUM(k.task_id + CAST(65537 AS BIGINT) * (k.attempt - 1)), 0) AS held_sum
     FROM jobs_internal.task_executions AS k
     WHERE k.term_id = @term_id
         AND k.ended_at IS NULL;

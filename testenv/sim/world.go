@@ -175,7 +175,7 @@ func (w *World) StartAgent(t testing.TB, cfg agent.Config, plan func(fault.Call)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	a.cancel = cancel
 	a.close = func() { _ = errors.Join(servers.Close(), store.Close()) } // of connections that may be broken
-	go func() { // Stop waits for it
+	go func() {                                                          // Stop waits for it
 		defer close(a.ended)
 		a.err = hosting.Run(ctx)
 	}()
