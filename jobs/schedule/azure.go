@@ -148,11 +148,7 @@ func (p *parser) azureFrequency(r reader) (frequency string, interval int64, rec
 		if frequency != "" {
 			allowed += " for the frequency " + frequency
 		}
-		before := len(p.faults.list)
 		interval, _ = r.integer(i, 1, most, allowed)
-		if frequency == "Year" && len(p.faults.list) > before {
-			p.faults.list[before].Nearest = "1; longer spans than 18 months are not allowed"
-		}
 	}
 	return frequency, interval, v != nil
 }

@@ -23,8 +23,12 @@ func (p *parser) readableTime(v *value, text string) (time.Time, bool) {
 	if r.overlap == "" {
 		r.overlap = OverlapFirst
 	}
-	r.now = p.needNow(v.path)
+	// What cannot be read is said even where no moment of creation is known.
+	r.now = p.now()
 	at, ok := r.read()
+	if ok && r.now.IsZero() {
+		p.needNow(v.path)
+	}
 	if !ok {
 		propose := r.proposal()
 		if propose == "" {

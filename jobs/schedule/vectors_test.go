@@ -52,3 +52,39 @@ func TestVectors(t *testing.T) {
 		}
 	}
 }
+
+// Every fault at once, with path, value and the nearest right spelling (D-E5).
+func TestFaults(t *testing.T) {
+	t.Parallel()
+	for _, v := range readVectors(t, "testdata/faults.json") {
+		t.Run(v.ID, func(t *testing.T) {
+			t.Parallel()
+			_, err := PreviewSpec(Kind(v.Kind), []byte(v.Spec), PreviewOptions{Start: v.Start, After: v.After, Zone: v.Zone})
+			var all *Error
+			require.ErrorAs(t, err, &all)
+			for i, want := range v.Errors {
+				require.Less(t, i, len(all.Faults), "%s", err)
+				got := all.Faults[i]
+				require.Equal(t, want.Path, got.Path, "%s", err)
+				require.NotEmpty(t, got.Allowed)
+				if want.Value != "" {
+					require.Equal(t, want.Value, got.Value)
+				}
+				require.Equal(t, want.Nearest, got.Nearest, "%s", err)
+			}
+			require.Len(t, all.Faults, len(v.Errors), "%s", err)
+
+			text, ok := PreviewJSON(Kind(v.Kind), []byte(v.Spec), PreviewOptions{Start: v.Start, After: v.After, Zone: v.Zone})
+			require.False(t, ok)
+			var shown struct {
+				Errors []struct {
+					Path, Message string
+					Value         json.RawMessage
+				}
+			}
+			require.NoError(t, json.Unmarshal(text, &shown))
+			require.Len(t, shown.Errors, len(v.Errors))
+			require.NotEmpty(t, shown.Errors[0].Message)
+		})
+	}
+}
