@@ -310,13 +310,13 @@ func (a *app) showDemo(ctx context.Context, server *embedded, rows []controldb.E
 	if err := printRows(ctx, a.stdout, db); err != nil {
 		return err
 	}
-	a.say("\n%s in %s: %d databases, %d succeeded, %d failed, %d attempts. Set-up and all: %s.", result.Lifecycle,
+	a.say("\nThe run is %s, as it should be with one tenant whose data is bad. It took %s: %d databases, %d succeeded, %d failed, %d attempts. Set-up and all: %s.", result.Lifecycle,
 		(time.Duration(result.ElapsedMS) * time.Millisecond).Round(10*time.Millisecond), result.Targets.Total, result.Targets.Succeeded, result.Targets.Failed,
 		result.Attempts, elapsed.Round(100*time.Millisecond))
 	a.say(`
 Excluded from the group: %s. Retried and passed: %s. Bad data: %s.
 
-Go on with a server that stays up and keeps its data:
+Go on with a server that stays up and keeps its data (go install ./cmd/jobagent makes the command):
   jobagent dev --data ./devdata --sa-password 'Play-w1th-it'
   export JOBAGENT_DSN='sqlserver://sa:Play-w1th-it@127.0.0.1:1433?database=%s&TrustServerCertificate=true'
   jobagent job list
