@@ -55,6 +55,10 @@ func calendarOf(v *value, zone *time.Location, f *faults) *Calendar {
 	if d := r.take("dates"); d != nil {
 		for _, item := range p.items(d, "dates") {
 			c.dates = append(c.dates, p.calendarDates(item)...)
+			if len(c.dates) > 10*maxCalendarDays {
+				f.add(d.path, quote("dates"), fmt.Sprintf("at most %d days", 10*maxCalendarDays), "")
+				break
+			}
 		}
 		sort.Slice(c.dates, func(i, j int) bool { return c.dates[i] < c.dates[j] })
 	}

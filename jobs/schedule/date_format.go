@@ -113,9 +113,17 @@ var tokenDigits = map[string]struct{ least, most, low, high int }{
 	"S": {1, 1, 0, 9}, "SS": {2, 2, 0, 99}, "SSS": {3, 3, 0, 999},
 }
 
+// badToken says that a text does not begin with a token.
+type badToken struct{ name, rest string }
+
+func (e badToken) Error() string { return fmt.Sprintf("%q does not begin with %s", e.rest, e.name) }
+
+// maxFormat is the longest format that is read, in bytes; each token makes a text longer by a few.
+const maxFormat = 200
+
 // take reads one token from the beginning of rest, and says how long it was.
 func (f *formatted) take(name, rest string) (int, error) {
-	bad := fmt.Errorf("%q does not begin with %s", rest, name)
+	bad := badToken{name, rest}
 	if d, numeric := tokenDigits[name]; numeric {
 		n := 0
 		for n < len(rest) && n < d.most && rest[n] >= '0' && rest[n] <= '9' {

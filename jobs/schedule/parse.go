@@ -159,8 +159,14 @@ type parser struct {
 	blackouts  *blackouts
 }
 
+// maxSpec is the longest specification in bytes; the largest job of Azure Scheduler has 16 KiB.
+const maxSpec = 64 << 10
+
 // open takes the text apart. The kinds of one line may be given bare or as a JSON string.
 func (p *parser) open(spec []byte) error {
+	if len(spec) > maxSpec {
+		return &Error{Faults: []Fault{{Value: fmt.Sprint(len(spec)), Allowed: fmt.Sprintf("a text of at most %d bytes", maxSpec)}}}
+	}
 	text := strings.TrimSpace(strings.TrimPrefix(string(spec), "\ufeff"))
 	line := map[Kind]string{KindCron5: "cron", KindCron6: "cron", KindQuartz: "cron", KindRRule: "rrule"}[p.kind]
 	object := &value{kind: '{', raw: "{}"}

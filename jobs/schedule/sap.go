@@ -134,6 +134,10 @@ func (p *parser) dateObject(v *value) (moment, bool) {
 	if !ok {
 		return moment{}, false
 	}
+	if len(format) > maxFormat {
+		p.faults.add(f.path, f.raw, fmt.Sprintf("at most %d bytes", maxFormat), "")
+		return moment{}, false
+	}
 	tokens, unknown := splitFormat(format)
 	if unknown != "" {
 		p.faults.add(f.path, f.raw, "only these tokens (other letters in brackets): "+formatTokens+"; not "+unknown, "")
