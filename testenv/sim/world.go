@@ -51,6 +51,7 @@ func NewWorld(t testing.TB, n int) *World {
     id   INT IDENTITY PRIMARY KEY,
     run  UNIQUEIDENTIFIER NOT NULL,
     step INT NOT NULL,
+    spid INT NOT NULL DEFAULT @@SPID,
     at   DATETIME2 NOT NULL DEFAULT SYSUTCDATETIME()
 );`)
 		require.NoError(t, err)

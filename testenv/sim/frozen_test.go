@@ -1,0 +1,112 @@
+package sim
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+)
+
+// everySecond writes to the ledger for a minute.
+const everySecond = `
+DECLARE @i INT = 0;
+WHILE @i < 60
+BEGIN
+    ` + WriteLedger + `
+    WAITFOR DELAY '00:00:01';
+    SET @i += 1;
+END;`
+
+// An agent that hears nothing of the control database for longer than its lease cancels its work before anybody else may begin it;
+// another agent has it within two leases; and when the network is back, what the first one has to say is refused, and it rejoins under a
+// new term.
+func TestSilentAgentLosesItsWorkAndRejoins(t *testing.T) {
+	const lease = 12 * time.Second
+	for _, tc := range []struct {
+		name       string
+		alsoTarget bool // its targets cannot be reached either, so that it cannot even cancel
+	}{{"control database only", false}, {"targets too", true}} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := NewWorld(t, 2)
+				cfg := agent.Config{Lease: lease, Grace: time.Second}
+				first := w.StartAgent(t, cfg, nil)
+				w.AddJob(t, "j", []string{everySecond}, Retries(3, 1))
+				id := w.Start(t, "j")
+				require.Eventually(t, func() bool { return len(running(t, w, id)) == 2 }, 10*time.Second, 100*time.Millisecond)
+				second := w.StartAgent(t, cfg, nil)
+				<-time.After(5 * time.Second)
+
+				first.Control.Silence()
+				if tc.alsoTarget {
+					first.Targets.Silence()
+				}
+				silent := time.Now()
+				require.Eventually(t, func() bool {
+					list := running(t, w, id)
+					return len(list) == 2 && list[0].Attempts == 2 && list[1].Attempts == 2
+				}, 2*lease, 100*time.Millisecond, "the second agent has the work within two leases")
+				<-time.After(2*lease - time.Since(silent))
+				first.Control.Heal()
+				first.Targets.Heal()
+
+				root, ended := w.Ended(t, id, 10*time.Minute)
+				require.True(t, ended)
+				require.Equal(t, jobs.Succeeded, root.Lifecycle, root.LastMessage)
+				require.Len(t, second.Logs.FilterMessage("term started").All(), 1)
+				require.Len(t, first.Logs.FilterMessage("term started").All(), 2, "the first one has rejoined")
+				require.NotEmpty(t, first.Logs.FilterMessage("core ended and starts afresh").All())
+				rows, err := w.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
+				require.NoError(t, err)
+				for _, e := range rows {
+					if e.TargetType == "SqlDatabase" {
+						require.Equal(t, 2, e.Attempts)
+						require.GreaterOrEqual(t, w.Ledger(t, e.Database, id, 1), 60+10, "both attempts have begun, one has ended")
+						if !tc.alsoTarget {
+							var changes int
+							require.NoError(t, w.DB(t, e.Database).QueryRowContext(t.Context(),
+								"SELECT COUNT(*) FROM dbo.ledger AS a INNER JOIN dbo.ledger AS b ON b.id = a.id + 1 WHERE a.spid <> b.spid;").Scan(&changes))
+							require.Equal(t, 1, changes, "the first attempt had ended when the second began")
+						}
+					}
+				}
+				require.NoError(t, first.Stop())
+				require.NoError(t, second.Stop())
+				w.CheckInvariants(t, w.Control, true)
+			})
+		})
+	}
+}
+
+// The work of an agent that is killed is with another one within two leases.
+func TestKilledAgentsWorkIsHandedOverWithinTwoLeases(t *testing.T) {
+	const lease = 12 * time.Second
+	synctest.Test(t, func(t *testing.T) {
+		w := NewWorld(t, 3)
+		cfg := agent.Config{Lease: lease}
+		first := w.StartAgent(t, cfg, nil)
+		w.AddJob(t, "j", []string{WriteLedger + " WAITFOR DELAY '00:01:00';"}, Retries(3, 1))
+		id := w.Start(t, "j")
+		require.Eventually(t, func() bool { return len(running(t, w, id)) == 3 }, 10*time.Second, 100*time.Millisecond)
+		w.StartAgent(t, cfg, nil)
+		<-time.After(5 * time.Second)
+		first.Kill()
+		require.Eventually(t, func() bool {
+			for _, e := range running(t, w, id) {
+				if e.Attempts < 2 {
+					return false
+				}
+			}
+			return len(running(t, w, id)) == 3
+		}, 2*lease, 100*time.Millisecond)
+		root, ended := w.Ended(t, id, 10*time.Minute)
+		require.True(t, ended)
+		require.Equal(t, jobs.Succeeded, root.Lifecycle, root.LastMessage)
+		w.CheckInvariants(t, w.Control, true)
+	})
+}
