@@ -75,7 +75,7 @@ func (r *run) bindSent(name string, tt *catalog.TableType, t *catalog.Table, sen
 	if len(sent.columns) > 0 && len(sent.columns) != len(tt.Table.Columns) {
 		return mserr.New(500, 16, "Trying to pass a table-valued parameter with %d column(s) where the corresponding user-defined table type requires %d column(s).", len(sent.columns), len(tt.Table.Columns))
 	}
-	if err := r.s.createLocal(r.ctx, t); err != nil {
+	if err := r.s.createVariable(r.ctx, t); err != nil {
 		return err
 	}
 	rows := make([][]types.Value, len(sent.rows))

@@ -89,6 +89,9 @@ func (r *run) localDefinition(name string, def *syntax.TableDef) (*catalog.Table
 	}
 	t.ObjectID = newLocalID()
 	catalog.Number(t)
+	if strings.HasPrefix(name, "@") {
+		t.SQLName = variableName(t, r.f.level)
+	}
 	return t, nil
 }
 

@@ -85,7 +85,7 @@ func (r *run) dropFrame(f *frame) error {
 	var errs []error
 	for _, tv := range f.tables {
 		if tv.created {
-			errs = append(errs, s.dropLocal(context.WithoutCancel(r.ctx), tv.table))
+			errs = append(errs, s.dropVariable(context.WithoutCancel(r.ctx), tv.table))
 		}
 	}
 	if f.kind != batchFrame && len(s.temps) > 0 {

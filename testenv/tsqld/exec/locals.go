@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"strings"
 	"sync/atomic"
@@ -54,8 +55,8 @@ func (s *Session) createTemp(ctx context.Context, t *catalog.Table) error {
 	return nil
 }
 
-// createLocal makes the SQLite table of a temporary table or table variable. One of the same name can only be a
-// left-over that a rollback brought back.
+// createLocal makes the SQLite table of a temporary table. One of the same name can only be a left-over that a rollback
+// brought back.
 func (s *Session) createLocal(ctx context.Context, t *catalog.Table) error {
 	if _, err := s.conn.Exec(ctx, "DROP TABLE IF EXISTS temp."+store.Quote(t.SQLName), nil); err != nil {
 		return err
@@ -67,6 +68,41 @@ func (s *Session) createLocal(ctx context.Context, t *catalog.Table) error {
 	}
 	s.inst.resetCounter(counterKey{session: s.id, object: t.ObjectID})
 	return nil
+}
+
+// maxLasting bounds the SQLite tables that a connection keeps for table variables.
+const maxLasting = 200
+
+// createVariable makes the empty SQLite table of a table variable, or takes the one that an earlier variable of the same
+// name, depth and shape has left: to make and to drop one invalidates every prepared statement of the connection.
+func (s *Session) createVariable(ctx context.Context, t *catalog.Table) error {
+	s.inst.resetCounter(counterKey{session: s.id, object: t.ObjectID})
+	return s.ensureVariable(ctx, t)
+}
+
+// ensureVariable is createVariable without new identity values.
+func (s *Session) ensureVariable(ctx context.Context, t *catalog.Table) error {
+	quoted := "temp." + store.Quote(t.SQLName)
+	if !s.conn.HasTemp(t.SQLName) {
+		if s.conn.Temps() >= maxLasting {
+			return s.createLocal(ctx, t)
+		}
+		// What is there already is what a rollback brought back.
+		ddl := "DROP TABLE IF EXISTS " + quoted + ";" + strings.Join(catalog.CreateSQL("temp", t), ";")
+		return s.conn.EnsureTemp(ctx, t.SQLName, ddl)
+	}
+	_, err := s.conn.Exec(ctx, "DELETE FROM "+quoted, nil) // likewise
+	return err
+}
+
+// dropVariable gives the SQLite table of a table variable back.
+func (s *Session) dropVariable(ctx context.Context, t *catalog.Table) error {
+	if !s.conn.HasTemp(t.SQLName) {
+		return s.dropLocal(ctx, t)
+	}
+	s.inst.resetCounter(counterKey{session: s.id, object: t.ObjectID})
+	_, err := s.conn.Exec(ctx, "DELETE FROM temp."+store.Quote(t.SQLName), nil)
+	return err
 }
 
 // dropLocal drops the SQLite table.
@@ -101,6 +137,16 @@ func localName(name string, level int) string {
 		}
 	}
 	return b.String()
+}
+
+// variableName is the SQLite name of a table variable, once everything else of it is known. Unlike that of a temporary table it
+// tells the shape, because the SQLite table outlives the variable.
+func variableName(t *catalog.Table, level int) string {
+	h := fnv.New64a()
+	for _, sql := range catalog.CreateSQL("temp", t) {
+		_, _ = h.Write([]byte(sql)) // never fails
+	}
+	return fmt.Sprintf("%s_%016x", localName(t.Name, level), h.Sum64())
 }
 
 // shape finds or makes the definition of a temporary table or table variable that a statement declares.
@@ -257,6 +303,7 @@ func (f *frame) tableTypeOf(r *run, d *syntax.VarDecl) *catalog.TableType {
 func copyShape(t *catalog.Table, name string, level int) *catalog.Table {
 	c := t.Clone()
 	c.Name, c.SQLName, c.Temporary, c.ObjectID = name, localName(name, level), true, newLocalID()
+	c.SQLName = variableName(c, level)
 	return c
 }
 
@@ -265,7 +312,7 @@ func (r *run) makeTableVar(name string, t *catalog.Table) error {
 	if r.f.tableVar(name) != nil {
 		return nil
 	}
-	if err := r.s.createLocal(r.ctx, t); err != nil {
+	if err := r.s.createVariable(r.ctx, t); err != nil {
 		return err
 	}
 	if r.f.tables == nil {
@@ -297,7 +344,11 @@ func (s *Session) preserve(rollback func() error) error {
 	}
 	err := rollback()
 	for _, c := range all {
-		err = errors.Join(err, s.restore(ctx, c.table, c.rows))
+		if cerr := s.ensureVariable(ctx, c.table); cerr != nil {
+			err = errors.Join(err, cerr)
+			continue
+		}
+		err = errors.Join(err, s.fill(ctx, c.table, c.rows))
 	}
 	return err
 }
@@ -327,7 +378,7 @@ func (s *Session) contents(ctx context.Context, t *catalog.Table) ([][]types.Val
 	return out, rows.Err()
 }
 
-// restore makes a temporary table hold rows again, and makes the table itself if the rollback undid it.
+// restore makes a temporary table anew, of a shape that may have changed, and puts rows into it.
 func (s *Session) restore(ctx context.Context, t *catalog.Table, rows [][]types.Value) error {
 	if _, err := s.conn.Exec(ctx, "DROP TABLE IF EXISTS temp."+store.Quote(t.SQLName), nil); err != nil {
 		return err

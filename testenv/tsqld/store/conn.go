@@ -305,7 +305,7 @@ func (c *Conn) forget() {
 	clear(c.values)
 }
 
-// EnsureTemp runs ddl, which must create the temporary table called name by CREATE TEMP TABLE IF NOT EXISTS,
+// EnsureTemp runs ddl, which must create the temporary table called name whether it exists or not,
 // once per connection, so that prepared statements over it stay valid. The table outlives the session:
 // Release empties it, but does not drop it. name must identify the table's shape.
 func (c *Conn) EnsureTemp(ctx context.Context, name, ddl string) error {
@@ -318,6 +318,15 @@ func (c *Conn) EnsureTemp(ctx context.Context, name, ddl string) error {
 	c.spools[name] = !c.InTransaction()
 	return nil
 }
+
+// HasTemp reports whether a table of EnsureTemp is there.
+func (c *Conn) HasTemp(name string) bool {
+	_, ok := c.spools[name]
+	return ok
+}
+
+// Temps is how many tables of EnsureTemp the connection has.
+func (c *Conn) Temps() int { return len(c.spools) }
 
 // Remember keeps a value with the connection until the next rollback or Release, such as the version of
 // a temporary table's contents.
