@@ -164,3 +164,12 @@ func TestScenarios(t *testing.T) {
 		})
 	}
 }
+
+// TestEveryScenarioHasAScript holds the scripts against the numbers of the specification.
+func TestEveryScenarioHasAScript(t *testing.T) {
+	for i := range 31 {
+		paths, err := filepath.Glob(fmt.Sprintf("testdata/*S%02d_*.txt", i+1))
+		require.NoError(t, err)
+		require.Len(t, paths, 1, "S%d", i+1)
+	}
+}

@@ -1,0 +1,82 @@
+package script
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	jobsql "github.com/jobagent/jobagent/sql"
+)
+
+// TestEveryErrorHasAScript holds the scripts of testdata/procs against the sources of the control database: each error that a
+// procedure's header lists is expected of a call of that procedure somewhere, and each procedure and view is used somewhere.
+func TestEveryErrorHasAScript(t *testing.T) {
+	var all []record
+	paths, err := filepath.Glob("testdata/procs/*.txt")
+	require.NoError(t, err)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		s, err := Parse(string(text))
+		require.NoError(t, err, path)
+		all = append(all, s.records...)
+	}
+	objects, err := jobsql.DescribeAll()
+	require.NoError(t, err)
+	var missing []string
+	for _, o := range objects {
+		used := map[int]bool{} // by error number; 0 is success
+		for _, r := range all {
+			if !mentions(r.sql, o.Name) {
+				continue
+			}
+			if len(r.errors) == 0 {
+				used[0] = true
+			}
+			for _, number := range r.errors {
+				used[int(number)] = true
+			}
+		}
+		switch o.Kind {
+		case jobsql.KindView:
+			if !used[0] {
+				missing = append(missing, o.Name+" is never read")
+			}
+		case jobsql.KindProcedure:
+			// Procedures that only others call are tested through these; record_deployment by the tests of installing.
+			if strings.HasPrefix(o.Name, "jobs_internal.") && !strings.Contains(o.CalledBy, "agent/") {
+				continue
+			}
+			if !used[0] {
+				missing = append(missing, o.Name+" never succeeds")
+			}
+			for _, e := range o.Throws {
+				number, err := strconv.Atoi(e.Name)
+				require.NoError(t, err)
+				if !used[number] {
+					missing = append(missing, fmt.Sprintf("%s never throws %d (%s)", o.Name, number, e.Text))
+				}
+			}
+		}
+	}
+	require.Empty(t, missing, strings.Join(missing, "\n"))
+}
+
+// mentions says whether SQL names an object, not only one whose name begins alike.
+func mentions(sql, name string) bool {
+	for rest := sql; ; {
+		_, after, ok := strings.Cut(rest, name)
+		if !ok {
+			return false
+		}
+		if after == "" || !strings.ContainsRune("abcdefghijklmnopqrstuvwxyz_", rune(after[0])) {
+			return true
+		}
+		rest = after
+	}
+}
