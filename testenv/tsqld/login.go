@@ -57,7 +57,7 @@ func (c *conn) logIn() error {
 	c.version = l.Version
 	size := tds.ClampPacketSize(l.PacketSize, !plain)
 	c.login = login{User: l.User, Password: string(l.Password), Database: l.Database, App: l.App, Host: l.Host,
-		PacketSize: size, ReadOnlyIntent: l.ReadOnlyIntent()}
+		PacketSize: size, ReadOnlyIntent: l.ReadOnlyIntent(), Encrypted: !plain, NewPassword: string(l.NewPassword)}
 	if err := c.open(l); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (c *conn) readLogin(plain bool) (tds.Header, []byte, error) {
 
 // open checks the login and opens the session. A refusal has been sent when an error comes back.
 func (c *conn) open(l *tds.Login) error {
-	defer func() { c.login.Password = "" }()
+	defer func() { c.login.Password, c.login.NewPassword = "", "" }()
 	if err := c.fault(c.ctx, BeforeLogin, nil, 0); err != nil {
 		return c.refuseFor(err)
 	}
@@ -103,8 +103,6 @@ func (c *conn) open(l *tds.Login) error {
 		return c.refuse(mserr.New(18452, 14, "Login failed. The login is from an untrusted domain and cannot be used with Integrated authentication."))
 	case l.HasFeature(tds.FeatureFedAuth):
 		return c.refuse(mserr.NotSupported("authentication by a token"))
-	case l.NewPassword != "":
-		return c.refuse(mserr.NotSupported("changing the password at login"))
 	case l.AttachFile != "":
 		return c.refuse(mserr.NotSupported("attaching a database file at login"))
 	}

@@ -39,6 +39,8 @@ type login struct {
 	Database       string // empty leaves it to the login
 	App, Host      string
 	PacketSize     int // granted, in bytes
+	Encrypted      bool
+	NewPassword    string // empty keeps the password
 	ReadOnlyIntent bool
 }
 

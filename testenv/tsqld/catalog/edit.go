@@ -432,7 +432,7 @@ func (e *Edit) DropLogin(l *Login) {
 }
 
 // SystemName makes a name up for a constraint that was given none, in SQL Server's manner:
-// PK__table____0123456789ABCDEF.
+// PK__table__0123456789ABCDEF and CK__table__column__01234567, with the names cut to 8, 9 and 5 characters.
 func SystemName(prefix, table, column string, id int32) string {
 	cut := func(s string, n int) string {
 		r := []rune(s)
@@ -440,21 +440,9 @@ func SystemName(prefix, table, column string, id int32) string {
 	}
 	tail := fmt.Sprintf("%08X%08X", uint32(id)*2654435761, uint32(id))
 	if column == "" {
-		t := cut(table, 8)
-		for len(t) < 8 {
-			t += "_"
-		}
-		return prefix + "__" + t + "__" + tail
+		return prefix + "__" + cut(table, 8) + "__" + tail
 	}
-	c := cut(column, 5)
-	t := cut(table, 9)
-	for len(t) < 9 {
-		t += "_"
-	}
-	for len(c) < 5 {
-		c += "_"
-	}
-	return prefix + "__" + t + "__" + c + "__" + tail[8:]
+	return prefix + "__" + cut(table, 9) + "__" + cut(column, 5) + "__" + tail[8:]
 }
 
 // tableName is the SQLite name of a table.

@@ -30,6 +30,9 @@ func (r *run) ifStmt(st *syntax.IfStmt) (ctl, error) {
 		return ctl{}, r.settle(st, err)
 	}
 	r.s.rowCount, r.s.lastError = 0, 0
+	if err := r.endPlain(); err != nil {
+		return ctl{}, err
+	}
 	switch {
 	case ok:
 		return r.stmt(st.Then)
@@ -59,6 +62,9 @@ func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
 				return ctl{}, r.settle(st, err)
 			}
 			r.s.rowCount, r.s.lastError = 0, 0
+			if err := r.endPlain(); err != nil {
+				return ctl{}, err
+			}
 			if !ok {
 				return ctl{}, nil
 			}
@@ -146,9 +152,6 @@ func (r *run) waitFor(st *syntax.WaitForStmt) error {
 	r.s.rowCount = 0
 	if wait == 0 {
 		return nil
-	}
-	if err := r.flush(); err != nil {
-		return err
 	}
 	timer := time.NewTimer(wait)
 	defer timer.Stop()

@@ -208,6 +208,8 @@ func (r *run) dbcc(st *syntax.DBCCStmt) error {
 	switch st.Command {
 	case "CHECKIDENT":
 		return r.checkIdent(st)
+	case "USEROPTIONS":
+		return r.userOptions()
 	case "FREEPROCCACHE", "DROPCLEANBUFFERS", "FREESYSTEMCACHE", "FREESESSIONCACHE", "UPDATEUSAGE", "CHECKDB", "CHECKTABLE", "CHECKALLOC", "CHECKCATALOG", "CHECKCONSTRAINTS", "SHRINKDATABASE", "SHRINKFILE":
 		if st.Command == "CHECKCONSTRAINTS" {
 			return mserr.NotSupported("DBCC CHECKCONSTRAINTS")

@@ -34,6 +34,8 @@ type Login struct {
 	App, Host      string
 	PacketSize     int
 	ReadOnlyIntent bool
+	Encrypted      bool   // the whole connection, not only the login
+	NewPassword    string // replaces the password of a SQL login before the session opens; empty keeps it
 }
 
 // firstSPID is the session id of the first session; smaller ones are SQL Server's own.
@@ -107,6 +109,7 @@ func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 	if err := s.authenticate(snap, l); err != nil {
 		return nil, err
 	}
+	s.client.Password, s.client.NewPassword = "", ""
 	conn, err := i.store.Acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -131,6 +134,11 @@ func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 	i.mu.Unlock()
 	s.attachLocal()
 	s.base = s.opts
+	if l.NewPassword != "" {
+		if err := s.changePassword(ctx, l.NewPassword); err != nil {
+			return nil, errors.Join(err, s.Close())
+		}
+	}
 	return s, nil
 }
 

@@ -77,7 +77,7 @@ var toggles = map[string]toggle{
 	"ANSI_NULL_DFLT_ON":           {func(o *options) *bool { return &o.ansiNullDefaultOn }, 1024, nil},
 	"ANSI_NULL_DFLT_OFF":          {func(o *options) *bool { return &o.ansiNullDefaultOff }, 2048, nil},
 	"ARITHABORT":                  {func(o *options) *bool { return &o.arithAbort }, 64, nil},
-	"ARITHIGNORE":                 {func(o *options) *bool { return &o.arithIgnore }, 128, onlyOff},
+	"ARITHIGNORE":                 {func(o *options) *bool { return &o.arithIgnore }, 128, nil},
 	"CONCAT_NULL_YIELDS_NULL":     {func(o *options) *bool { return &o.concatNullYieldsNull }, 4096, onlyOn},
 	"CURSOR_CLOSE_ON_COMMIT":      {func(o *options) *bool { return &o.cursorCloseOnCommit }, 4, nil},
 	"FORCEPLAN":                   {func(o *options) *bool { return &o.forcePlan }, 0, nil},

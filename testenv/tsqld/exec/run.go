@@ -21,6 +21,7 @@ type run struct {
 	tries int    // open TRY blocks in all frames
 	seek  string // label that a GOTO is on its way to, while statements are entered to reach it; "" otherwise
 	open  bool   // a result set was started and not ended
+	ended int    // statements whose end was sent
 	sets  int    // result sets that were started
 	now   int64  // the statement's time in ticks; 0 until asked for
 
@@ -152,12 +153,35 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 			return ctl{}, nil
 		}
 	}
-	snap, sets := r.s.inst.catalog.Snapshot(), r.sets
+	snap, sets, ended := r.s.inst.catalog.Snapshot(), r.sets, r.ended
 	err := r.leaf(st)
 	if err != nil && r.overtaken(err, snap, sets) {
 		err = r.leaf(st)
 	}
+	if err == nil && r.ended == ended && !silent(st) {
+		err = r.endPlain()
+	}
 	return ctl{}, r.settle(st, err)
+}
+
+// silent reports statements after which no DONE is sent: declarations (MS-TDS 2.2.7.6), and EXECUTE, which ends with
+// what it ran.
+func silent(st syntax.Stmt) bool {
+	switch st.(type) {
+	case *syntax.DeclareStmt, *syntax.ExecStmt:
+		return true
+	}
+	return false
+}
+
+// endPlain ends a statement, or the condition of IF and WHILE, that returned no rows and counted none. Inside procedures
+// SET NOCOUNT ON leaves these ends out (documentation of SET NOCOUNT).
+func (r *run) endPlain() error {
+	if r.inFunction || r.s.opts.noCount && r.nested() {
+		return nil
+	}
+	r.ended++
+	return gone(r.out.Done(Done{InProc: r.nested()}))
 }
 
 // overtaken reports an error that comes from another session's change of definitions between compiling and running a
@@ -324,6 +348,7 @@ func (r *run) report(st syntax.Stmt, f *failure) error {
 		}
 	}
 	r.open = false
+	r.ended++
 	return gone(r.out.Done(Done{Error: true, InProc: r.nested()}))
 }
 
@@ -355,6 +380,7 @@ func (r *run) endResult(d Done) error {
 		return nil
 	}
 	r.open = false
+	r.ended++
 	d.InProc = r.nested()
 	return gone(r.out.Done(d))
 }
@@ -366,6 +392,7 @@ func (r *run) done(n int64, isSelect bool) error {
 	if r.inFunction {
 		return nil
 	}
+	r.ended++
 	return gone(r.out.Done(Done{Rows: n, Count: !r.s.opts.noCount, Select: isSelect, InProc: r.nested()}))
 }
 

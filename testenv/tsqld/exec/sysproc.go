@@ -250,11 +250,6 @@ func (r *run) getAppLock(a arguments) (int32, error) {
 			timeout = time.Duration(ms) * time.Millisecond
 		}
 	}
-	if timeout != 0 {
-		if err := r.flush(); err != nil {
-			return 0, err
-		}
-	}
 	waited, err := r.s.inst.locks.Lock(r.ctx, owner, res, mode, timeout)
 	switch {
 	case err == nil && waited:

@@ -53,6 +53,7 @@ func (s *Session) describe() catalog.Session {
 		ID: s.id, LoginTime: types.RoundDateTime(types.TicksOf(s.connected)), Host: s.client.Host, Program: s.client.App,
 		Login: s.original.name, OriginalLogin: s.original.name, SID: s.original.sid, Status: "sleeping", DatabaseID: q.database,
 		OpenTransactions: q.tranCount, Isolation: 2, LockTimeout: -1, PacketSize: s.client.PacketSize,
+		Encrypted:        s.client.Encrypted,
 		LastRequestStart: datetime(q.started, types.TicksOf(q.started)), LastRequestEnd: datetime(q.ended, types.TicksOf(q.ended)),
 		BlockedBy: s.inst.locks.Blocker(s.locks),
 	}
