@@ -1,0 +1,145 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/stretchr/testify/require"
+)
+
+// Audit is what an audit has counted; for people.
+type Audit struct {
+	Runs, Targets, LedgerRows int // runs, targets of their steps, rows in all ledgers
+	Due, Started, Skipped     int // due instants, and what became of them
+	Unknown, Terms            int // attempts whose outcome is unknown; terms
+}
+
+// String is for logs.
+func (a Audit) String() string {
+	return fmt.Sprintf("%d runs on %d targets, %d ledger rows; %d due instants: %d started, %d skipped; %d attempts unknown, %d terms",
+		a.Runs, a.Targets, a.LedgerRows, a.Due, a.Started, a.Skipped, a.Unknown, a.Terms)
+}
+
+// workKey is a step of a run on a database.
+type workKey struct {
+	run      uuid.UUID
+	step     int
+	database string
+}
+
+// AuditLedgers compares the ledgers with the control database: a target that succeeded was written to, and no script has run more often
+// than attempts were counted.
+func (w *World) AuditLedgers(t testing.TB, a *Audit) {
+	t.Helper()
+	ledger := map[workKey]int{}
+	for _, database := range w.Targets {
+		rows, err := w.DB(t, database).QueryContext(t.Context(), "SELECT run, step, COUNT(*) FROM dbo.ledger GROUP BY run, step;")
+		require.NoError(t, err)
+		for rows.Next() {
+			var (
+				run     mssql.UniqueIdentifier
+				step, n int
+			)
+			require.NoError(t, rows.Scan(&run, &step, &n))
+			ledger[workKey{uuid.UUID(run), step, database}] = n
+			a.LedgerRows += n
+		}
+		require.NoError(t, rows.Err())
+		require.NoError(t, rows.Close())
+	}
+	rows, err := w.DB(t, w.Control).QueryContext(t.Context(), `
+SELECT e.job_execution_id, t.step_id, t.database_name, t.lifecycle, t.attempts
+FROM jobs_internal.target_executions AS t
+INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+WHERE j.name NOT LIKE N'$%';`)
+	require.NoError(t, err)
+	for rows.Next() {
+		var (
+			run       mssql.UniqueIdentifier
+			key       workKey
+			lifecycle string
+			attempts  int
+		)
+		require.NoError(t, rows.Scan(&run, &key.step, &key.database, &lifecycle, &attempts))
+		key.run = uuid.UUID(run)
+		written := ledger[key]
+		delete(ledger, key)
+		a.Targets++
+		if lifecycle == "Succeeded" && written == 0 {
+			t.Errorf("lost: run %s, step %d on %s is Succeeded, and its ledger is empty", key.run, key.step, key.database)
+		}
+		if written > attempts {
+			t.Errorf("twice: run %s, step %d on %s has %d attempts and %d rows in its ledger", key.run, key.step, key.database, attempts, written)
+		}
+	}
+	require.NoError(t, rows.Err())
+	require.NoError(t, rows.Close())
+	for key := range ledger {
+		t.Errorf("unknown to the control database: run %s, step %d on %s", key.run, key.step, key.database)
+	}
+	require.NoError(t, w.DB(t, w.Control).QueryRowContext(t.Context(), `
+SELECT
+    (SELECT COUNT(*) FROM jobs_internal.job_executions),
+    (SELECT COUNT(*) FROM jobs_internal.task_executions WHERE outcome = N'Unknown'),
+    (SELECT COUNT(*) FROM jobs_internal.terms);`).Scan(&a.Runs, &a.Unknown, &a.Terms))
+}
+
+// AuditSchedule holds a job's due instants, every interval from the first one that is known until end, against what became of
+// each: one execution (I2), or one record that it was skipped (I10). The interval must be of fixed length.
+func (w *World) AuditSchedule(t testing.TB, a *Audit, job string, interval time.Duration, end time.Time) {
+	t.Helper()
+	rows, err := w.DB(t, w.Control).QueryContext(t.Context(), `
+SELECT e.due_at, 1 AS n, 1 AS started
+FROM jobs_internal.job_executions AS e
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+WHERE j.name = @p1 AND e.due_at IS NOT NULL
+UNION ALL
+SELECT k.due_at, k.skipped, 0
+FROM jobs_internal.schedule_skips AS k
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = k.job_id
+WHERE j.name = @p1;`, job)
+	require.NoError(t, err)
+	answered := map[time.Time]int{}
+	for rows.Next() {
+		var (
+			due     time.Time
+			n       int
+			started bool
+		)
+		require.NoError(t, rows.Scan(&due, &n, &started))
+		if started {
+			a.Started++
+		} else {
+			a.Skipped += n
+		}
+		for i := range n {
+			answered[due.UTC().Add(time.Duration(i)*interval)]++
+		}
+	}
+	require.NoError(t, rows.Err())
+	require.NoError(t, rows.Close())
+	if len(answered) == 0 {
+		t.Errorf("job %q has never come due", job)
+		return
+	}
+	instants := make([]time.Time, 0, len(answered))
+	for at := range answered {
+		instants = append(instants, at)
+	}
+	slices.SortFunc(instants, time.Time.Compare)
+	for at := instants[0]; !at.After(end); at = at.Add(interval) {
+		a.Due++
+		if n := answered[at]; n != 1 {
+			t.Errorf("job %q: the instant %s was answered %d times", job, at.Format(time.RFC3339), n)
+		}
+		delete(answered, at)
+	}
+	for at := range answered {
+		t.Errorf("job %q: %s is no due instant, and was answered", job, at.Format(time.RFC3339))
+	}
+}

@@ -1,0 +1,217 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv/fault"
+)
+
+var (
+	daysSeed = flag.Uint64("sim.seed", 0, "seed of the simulation; 0: a new one")
+	daysLong = flag.Float64("sim.days", 0.5, "days to simulate")
+)
+
+// daysConfig keeps the number of polls of quiet agents small: they are not what is simulated.
+var daysConfig = agent.Config{
+	MaxConcurrentTargets: 6, Lease: 90 * time.Second, PollIdle: 20 * time.Second, PollActive: 10 * time.Second, Grace: 30 * time.Second,
+}
+
+// scheduled are the jobs of the simulation.
+var scheduled = []struct {
+	name     string
+	kind     string
+	count    int
+	interval time.Duration
+	scripts  []string
+	retries  int
+}{
+	{"short", "Minutes", 7, 7 * time.Minute, []string{WriteLedger}, 3},
+	{"two steps", "Minutes", 20, 20 * time.Minute, []string{WriteLedger, WriteLedger}, 5},
+	{"slow", "Minutes", 30, 30 * time.Minute, []string{"WAITFOR DELAY '00:04:00'; " + WriteLedger}, 2},
+	{"flaky", "Minutes", 45, 45 * time.Minute, []string{WriteLedger + " IF @@SPID % 3 = 0 THROW 50001, N'no luck', 1;"}, 2},
+	{"overlapping", "Minutes", 10, 10 * time.Minute, []string{WriteLedger + " WAITFOR DELAY '00:12:00';"}, 1},
+	{"hourly", "Hours", 1, time.Hour, []string{WriteLedger, "WAITFOR DELAY '00:00:30'; " + WriteLedger}, 10},
+}
+
+// simulation is one run of TestDays.
+type simulation struct {
+	*World
+	t *testing.T
+
+	mu  sync.Mutex // guards rng: plans are asked by agents' goroutines
+	rng *rand.Rand
+
+	agents []*Agent
+	counts map[string]int // of events
+}
+
+// chance is true with probability p.
+func (s *simulation) chance(p float64) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rng.Float64() < p
+}
+
+// pick is a number below n.
+func (s *simulation) pick(n int) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rng.IntN(n)
+}
+
+// between is a duration in [low, high).
+func (s *simulation) between(low, high time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return low + time.Duration(s.rng.Int64N(int64(high-low)))
+}
+
+// plan lets one call in two hundred fail, in any way.
+func (s *simulation) plan(fault.Call) fault.Kind {
+	if !s.chance(0.005) {
+		return fault.None
+	}
+	return fault.Kinds[s.pick(len(fault.Kinds))]
+}
+
+// startAgent puts a new agent in place i.
+func (s *simulation) startAgent(i int) { s.agents[i] = s.StartAgent(s.t, daysConfig, s.plan) }
+
+// event does one random thing to the system, and undoes it where that applies. It may take minutes.
+func (s *simulation) event() {
+	i := s.pick(len(s.agents))
+	a := s.agents[i]
+	heal := func() {
+		for _, a := range s.agents {
+			a.Control.Heal()
+			a.Targets.Heal()
+		}
+	}
+	var name string
+	switch s.pick(8) {
+	case 0:
+		name = "kill"
+		a.Kill()
+		<-time.After(s.between(time.Second, 5*time.Minute))
+		s.startAgent(i)
+	case 1:
+		name = "stop"
+		_ = a.Stop() // in order; it may have ended by itself
+		<-time.After(s.between(0, time.Minute))
+		s.startAgent(i)
+	case 2:
+		name = "cut control"
+		a.Control.Cut()
+		<-time.After(s.between(time.Second, 5*time.Minute))
+		heal()
+	case 3:
+		name = "silence control"
+		a.Control.Silence()
+		<-time.After(s.between(time.Second, 5*time.Minute))
+		heal()
+	case 4:
+		name = "cut targets"
+		a.Targets.Cut()
+		<-time.After(s.between(time.Second, 30*time.Second))
+		heal()
+	case 5:
+		name = "control database away"
+		for _, a := range s.agents {
+			a.Control.Cut()
+		}
+		<-time.After(s.between(5*time.Second, 20*time.Minute))
+		heal()
+	case 6:
+		name = "start"
+		_, err := s.Store.StartJob(s.t.Context(), scheduled[s.pick(len(scheduled))].name, uuid.Nil)
+		require.NoError(s.t, err)
+	case 7:
+		name = "stop run"
+		runs, err := s.Store.Executions(s.t.Context(), controldb.ExecutionFilter{RootsOnly: true, ActiveOnly: true})
+		require.NoError(s.t, err)
+		if len(runs) > 0 {
+			require.NoError(s.t, s.Store.StopJob(s.t.Context(), runs[s.pick(len(runs))].ID))
+		}
+	}
+	s.counts[name]++
+	for i, a := range s.agents {
+		if a.Ended() { // it met a failure while it started
+			_ = a.Stop()
+			s.startAgent(i)
+		}
+	}
+}
+
+// TestDays lets three agents run schedules for days of virtual time, while they are killed, stopped, cut off, and the
+// control database goes away. Then everything heals, all runs must end, and the audit must find nothing lost and nothing done twice.
+func TestDays(t *testing.T) {
+	seed := *daysSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("replay with -sim.seed=%d -sim.days=%g", seed, *daysLong)
+	synctest.Test(t, func(t *testing.T) {
+		s := &simulation{
+			World: NewWorld(t, 3), t: t, rng: rand.New(rand.NewPCG(seed, 0)), agents: make([]*Agent, 3), counts: map[string]int{},
+		}
+		for _, j := range scheduled {
+			s.AddJob(t, j.name, j.scripts, Retries(j.retries, 20))
+			enabled := true
+			require.NoError(t, s.Store.UpdateJob(t.Context(), controldb.JobUpdate{
+				Name: j.name, Enabled: &enabled, IntervalType: &j.kind, IntervalCount: &j.count,
+			}))
+		}
+		for i := range s.agents {
+			s.startAgent(i)
+		}
+		length := time.Duration(*daysLong * 24 * float64(time.Hour))
+		for end := time.Now().Add(length); time.Now().Before(end); {
+			<-time.After(s.between(time.Second, 25*time.Minute))
+			s.event()
+			s.CheckInvariants(t, s.Control, false)
+			if t.Failed() {
+				t.Fatalf("after %s", fmt.Sprint(s.counts))
+			}
+		}
+		for i, a := range s.agents { // the last part without failures
+			_ = a.Stop()
+			s.agents[i] = s.StartAgent(t, daysConfig, nil)
+		}
+		<-time.After(time.Hour)
+		disabled := time.Now()
+		for _, j := range scheduled {
+			enabled := false
+			require.NoError(t, s.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: j.name, Enabled: &enabled}))
+		}
+		for limit := time.Now().Add(6 * time.Hour); ; <-time.After(time.Minute) {
+			runs, err := s.Store.Executions(t.Context(), controldb.ExecutionFilter{RootsOnly: true, ActiveOnly: true})
+			require.NoError(t, err)
+			if len(runs) == 0 {
+				break
+			}
+			require.True(t, time.Now().Before(limit), "stuck: %d runs, the first one is %s", len(runs), runs[0].Lifecycle)
+		}
+		s.CheckInvariants(t, s.Control, true)
+		var audit Audit
+		s.AuditLedgers(t, &audit)
+		for _, j := range scheduled {
+			s.AuditSchedule(t, &audit, j.name, j.interval, disabled)
+		}
+		t.Logf("events: %v", s.counts)
+		t.Logf("audit: %s", audit)
+	})
+	if t.Failed() {
+		t.Logf("replay with -sim.seed=%d -sim.days=%g", seed, *daysLong)
+	}
+}
