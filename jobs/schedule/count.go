@@ -4,7 +4,7 @@ import "time"
 
 // maxEnumerated is how many instants are enumerated to find the one at which a count is reached, where
 // arithmetic does not find it: with blackouts, and with filters below the day.
-const maxEnumerated = 1_000_000
+const maxEnumerated = 50_000
 
 // counter is a schedule that finds its n-th instant without visiting those before it.
 type counter interface {
@@ -29,6 +29,11 @@ func nth(s Schedule, from time.Time, n int64) (at time.Time, found, decided bool
 		}
 		return at, found, decided
 	}
+	if b, ok := s.(both); ok {
+		if one, ok := b.a.(single); ok {
+			return nthWith(one, b.b, from, n)
+		}
+	}
 	after := from.Add(-time.Nanosecond)
 	for range min(n, maxEnumerated) {
 		next, ok := s.Next(after)
@@ -40,24 +45,37 @@ func nth(s Schedule, from time.Time, n int64) (at time.Time, found, decided bool
 	return after, n <= maxEnumerated, n <= maxEnumerated
 }
 
+// nthWith is nth of a schedule and one instant more that is not after any of its own.
+func nthWith(one single, s Schedule, from time.Time, n int64) (at time.Time, found, decided bool) {
+	if one.at.Before(from) {
+		return nth(s, from, n)
+	}
+	if first, ok := s.Next(one.at.Add(-time.Nanosecond)); !ok || !first.Equal(one.at) {
+		if n--; n == 0 {
+			return one.at.UTC(), true, true
+		}
+	}
+	return nth(s, from, n)
+}
+
 // nth counts the civil seconds of whole segments, and enumerates only next to a change of offset.
 func (w *wall) nth(from time.Time, n int64) (time.Time, bool) {
 	at := from.Unix()
 	if from.Nanosecond() > 0 {
 		at++
 	}
-	const (
-		margin = 2 * daySeconds        // how far a change of offset reaches into a segment
-		chunk  = 32 * 366 * daySeconds // what is counted at once
-	)
+	const chunk = 32 * 366 * daySeconds // what is counted at once
 	for {
 		s := segmentAt(w.zone, at)
+		// What a change of offset does reaches as far into the segments as it is large.
 		low, high := at, LastInstant.Unix()+1
-		if s.start > -forever {
-			low = max(low, s.start+margin)
+		if s.start > -forever && (s.before < s.offset && w.gap != GapSkip || s.before > s.offset && w.overlap == OverlapFirst) {
+			low = max(low, s.start+abs64(s.offset-s.before))
 		}
 		if s.end < forever {
-			high = min(high, s.end-margin)
+			if high = min(high, s.end); s.after < s.offset && w.overlap == OverlapSecond {
+				high = min(high, s.end-abs64(s.offset-s.after))
+			}
 		}
 		if low == at {
 			high = min(high, low+chunk)
@@ -102,3 +120,5 @@ func (w *wall) withinSegment(from, to, n int64) int64 {
 	}
 	return low
 }
+
+func abs64(n int64) int64 { return max(n, -n) }

@@ -43,7 +43,11 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind uint8, spec string, after int64) {
 		at := time.Unix(-62135596800+abs(after)%315537897599, 0)
 		k := Kinds()[int(kind)%len(Kinds())]
+		begun := time.Now()
 		plan, err := Parse(k, []byte(spec), Options{Start: time.Date(2026, 1, 31, 8, 30, 0, 0, time.UTC), assumed: at})
+		if spent := time.Since(begun); spent > 5*time.Second {
+			t.Fatalf("%s %s: %s", k, spec, spent)
+		}
 		if err != nil {
 			text, marshalErr := json.Marshal(ErrorJSON(err))
 			if marshalErr != nil || !json.Valid(text) || len(err.(*Error).Faults) == 0 {
