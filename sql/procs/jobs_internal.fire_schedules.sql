@@ -136,7 +136,7 @@ BEGIN
             + COALESCE(c.skipped, 0),
         s.enabled = CASE WHEN s.kind = N'elastic' AND s.interval_type = N'Once' AND m.skip_reason IS NULL THEN 0 ELSE s.enabled END,
         s.state = CASE
-            WHEN s.next_due_at IS NULL AND (m.skip_reason IS NULL OR s.interval_type <> N'Once') THEN N'Completed'
+            WHEN s.next_due_at IS NULL AND (m.skip_reason IS NULL OR s.kind <> N'elastic' OR s.interval_type <> N'Once') THEN N'Completed'
             ELSE s.state
         END,
         s.reason = CASE
