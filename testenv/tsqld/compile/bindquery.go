@@ -87,6 +87,7 @@ func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, u
 			return nil, err
 		}
 		c.where = and(c.where, n)
+		prune(c.from, conjuncts(c.where))
 	}
 	if err := b.groupBy(s.GroupBy, c, l); err != nil {
 		return nil, err

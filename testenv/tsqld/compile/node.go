@@ -41,6 +41,7 @@ const (
 	opGrouping                   // GROUPING or GROUPING_ID of args; gone after binding
 	opSQL                        // args[0] followed by the text name, in parentheses
 	opField                      // a column of the row given to eval: col
+	opBare                       // args[0], a column, so that no index on it is used
 )
 
 // traits say what a node contains, itself included.

@@ -183,6 +183,9 @@ func (r *renderer) node(n *node) {
 		r.subquery(n)
 	case opField:
 		r.WriteString(columnName(n.col))
+	case opBare:
+		r.WriteByte('+')
+		r.node(n.args[0])
 	default:
 		r.fail(mserr.NotSupported("this expression"))
 	}

@@ -34,7 +34,7 @@ func (r *renderer) derived(q *query) { r.query(q) }
 
 // core writes SELECT ... HAVING and ORDER BY.
 func (r *renderer) core(q *query) {
-	c := q.core
+	c := driven(q.core)
 	saved := r.lazy
 	r.WriteString("SELECT ")
 	if c.distinct {

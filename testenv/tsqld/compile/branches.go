@@ -1,0 +1,229 @@
+package compile
+
+import "slices"
+
+// A condition on a UNION ALL can rule out all rows of one of its branches: step_id IS NULL does where the branch
+// has a column there that is never NULL, kind = 'a' where it has the constant 'b'. SQL Server's optimizer drops
+// such branches ("contradiction detection"). SQLite does not, and would read and sort them; and only what is
+// left alone can give its rows in the order of an index.
+
+// outcomes is a set of results that a condition may have.
+type outcomes uint8
+
+// The results of a condition.
+const (
+	canBeTrue outcomes = 1 << iota
+	canBeFalse
+	canBeUnknown
+	anyOutcome = canBeTrue | canBeFalse | canBeUnknown
+)
+
+// conjuncts are the conditions that must all be true for a condition to be; none for nil.
+func conjuncts(n *node) []*node {
+	switch {
+	case n == nil:
+		return nil
+	case n.op == opAnd:
+		var out []*node
+		for _, a := range n.args {
+			out = append(out, conjuncts(a)...)
+		}
+		return out
+	}
+	return []*node{n}
+}
+
+// preserved are the sources of an item of FROM that no outer join gives rows without values, and the conditions of the
+// inner joins among them: what the query's WHERE says of such a source holds for its rows alone.
+func preserved(f fromNode) (sources []*source, on []*node) {
+	switch f := f.(type) {
+	case *source:
+		return []*source{f}, nil
+	case *join:
+		switch f.kind {
+		case "JOIN":
+			sources, on = preserved(f.left)
+			more, conds := preserved(f.right)
+			return append(sources, more...), append(append(on, conds...), conjuncts(f.on)...)
+		case "LEFT JOIN":
+			return preserved(f.left)
+		}
+	}
+	return nil, nil
+}
+
+// prune drops branches of the UNION ALLs in a FROM clause, those of derived tables and views included, that the
+// conditions rule out. The sources' queries are exchanged; they belong to this FROM alone. some is false if no row can
+// fulfil the conditions.
+func prune(f fromNode, where []*node) (some bool) {
+	some = true
+	sources, on := preserved(f)
+	where = append(slices.Clone(where), on...)
+	for _, src := range sources {
+		if src.query == nil {
+			continue
+		}
+		var conds []*node
+		for _, n := range where {
+			if n.isOver(src) {
+				conds = append(conds, n)
+			}
+		}
+		if len(conds) == 0 {
+			continue
+		}
+		left, has := src.query.without(src, conds)
+		src.query = left
+		some = some && has
+	}
+	return some
+}
+
+// isOver reports whether a condition names columns of a source and of no other, and no query.
+func (n *node) isOver(src *source) bool {
+	over, others := false, n.traits&(hasSubquery|hasAgg|hasWindow|hasPerRow|hasLocal) != 0
+	n.walk(func(x *node) bool {
+		switch x.op {
+		case opCol:
+			over = over || x.src == src
+			others = others || x.src != src || x.col < 0
+		case opSQL, opField:
+			others = true
+		}
+		return true
+	})
+	return over && !others
+}
+
+// without is the query without the branches none of whose rows can fulfil conditions over it, which name its columns
+// as those of src. some is false if that leaves nothing; left is one of the branches then.
+func (q *query) without(src *source, conds []*node) (left *query, some bool) {
+	if q.document != documentNone || q.recursive != nil {
+		return q, true
+	}
+	if q.core != nil {
+		for _, n := range conds {
+			if q.core.outcomes(n, src)&canBeTrue == 0 {
+				return q, false
+			}
+		}
+		if q.plain() && !q.percent && !q.ties {
+			inner := make([]*node, len(conds))
+			for i, n := range conds {
+				inner[i] = n.replace(func(x *node) *node {
+					if x.op == opCol {
+						return q.core.items[x.col]
+					}
+					return nil
+				})
+			}
+			return q, prune(q.core.from, append(inner, conjuncts(q.core.where)...))
+		}
+		return q, true
+	}
+	if q.set == nil || q.set.op != "UNION ALL" || q.limit != nil || q.offset != nil || q.percent || q.ties || len(q.order) > 0 {
+		return q, true
+	}
+	x, someX := q.set.x.without(src, conds)
+	y, someY := q.set.y.without(src, conds)
+	switch {
+	case someX && someY:
+		r := *q
+		r.set = &setQuery{q.set.op, x, y}
+		return &r, true
+	case someX:
+		return x, true
+	}
+	return y, someY
+}
+
+// outcomes are the results that a condition over src may have for the rows of a SELECT that is what src stands for.
+// It may contain more than occur, never less.
+func (c *core) outcomes(n *node, src *source) outcomes {
+	switch n.op {
+	case opAnd:
+		all := canBeTrue
+		for _, a := range n.args {
+			all = both(all, c.outcomes(a, src))
+		}
+		return all
+	case opOr:
+		all := canBeTrue
+		for _, a := range n.args { // x OR y is NOT (NOT x AND NOT y)
+			all = both(all, opposite(c.outcomes(a, src)))
+		}
+		return opposite(all)
+	case opNot:
+		return opposite(c.outcomes(n.args[0], src))
+	}
+	n = n.replace(func(x *node) *node {
+		if x.op != opCol {
+			return nil
+		}
+		item := c.items[x.col]
+		if item.op != opCol && item.traits&^canFail == 0 && c.sets == nil {
+			if v, err := item.eval(nil, nil); err == nil {
+				return constant(v, x.typ)
+			}
+		}
+		return item
+	})
+	if n.traits&^canFail == 0 {
+		v, err := n.eval(nil, nil)
+		switch {
+		case err != nil:
+			return anyOutcome
+		case v == nil:
+			return canBeUnknown
+		case v == int64(1):
+			return canBeTrue
+		}
+		return canBeFalse
+	}
+	switch n.op {
+	case opIsNull:
+		if n.args[0].neverNull() && c.sets == nil {
+			return canBeFalse
+		}
+		return canBeTrue | canBeFalse
+	case opCompare:
+		if n.args[0].isNullConst() || n.args[1].isNullConst() {
+			return canBeUnknown
+		}
+	case opIn:
+		if n.args[0].isNullConst() {
+			return canBeUnknown
+		}
+	}
+	return anyOutcome
+}
+
+// neverNull reports whether a node is a column that holds no NULL, or a constant.
+func (n *node) neverNull() bool {
+	return n.isConst() || n.op == opCol && n.col >= 0 && !n.src.cols[n.col].null && n.src.base != nil &&
+		n.src.cols[n.col].base != nil && n.src.cols[n.col].expand == nil
+}
+
+// both are the results of AND.
+func both(x, y outcomes) outcomes {
+	r := (x | y) & canBeFalse
+	if x&canBeTrue != 0 {
+		r |= y & (canBeTrue | canBeUnknown)
+	}
+	if x&canBeUnknown != 0 && y&(canBeTrue|canBeUnknown) != 0 {
+		r |= canBeUnknown
+	}
+	return r
+}
+
+// opposite are the results of NOT.
+func opposite(x outcomes) outcomes {
+	r := x & canBeUnknown
+	if x&canBeTrue != 0 {
+		r |= canBeFalse
+	}
+	if x&canBeFalse != 0 {
+		r |= canBeTrue
+	}
+	return r
+}

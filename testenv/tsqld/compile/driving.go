@@ -1,0 +1,106 @@
+package compile
+
+import (
+	"slices"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// SQLite knows nothing of how many rows tables have. In a join of a table variable with a table on the keys of
+// both, it is as glad to read the whole table and to look every row up in the variable. SQL Server takes table variables and
+// new temporary tables for small; so does this package: it makes lookups from the table into them impossible.
+
+// driven is the SELECT with the join conditions so written that temporary tables are read first and lead to
+// rows of tables by the indexes of those.
+func driven(c *core) *core {
+	sources, on := preserved(c.from)
+	if len(sources) < 2 || !slices.ContainsFunc(sources, (*source).isSmall) {
+		return c
+	}
+	var exact []*source // a table whose rows are found by values that no row gives
+	for _, n := range append(conjuncts(c.where), on...) {
+		if n.op != opCompare || n.name != "=" {
+			continue
+		}
+		for i, x := range n.args {
+			if x.op == opCol && n.args[1-i].traits&rowBound == 0 && x.isIndexed() {
+				exact = append(exact, x.src)
+			}
+		}
+	}
+	member := func(n *node) bool { return n.op == opCol && slices.Contains(sources, n.src) }
+	rewrite := func(n *node) *node {
+		if n.op != opCompare || n.name != "=" || !member(n.args[0]) || !member(n.args[1]) {
+			return n
+		}
+		for i, x := range n.args {
+			y := n.args[1-i]
+			if x.src.isSmall() && !y.src.isSmall() && y.isIndexed() && !slices.Contains(exact, y.src) {
+				r := *n
+				r.args = slices.Clone(n.args)
+				r.args[i] = build(opBare, x.typ, x)
+				return &r
+			}
+		}
+		return n
+	}
+	r := *c
+	r.from, r.where = drivenJoin(c.from, rewrite), eachConjunct(c.where, rewrite)
+	return &r
+}
+
+// drivenJoin applies rewrite to the conditions of the inner joins that preserved enters.
+func drivenJoin(f fromNode, rewrite func(*node) *node) fromNode {
+	j, ok := f.(*join)
+	if !ok || j.kind != "JOIN" && j.kind != "LEFT JOIN" {
+		return f
+	}
+	r := *j
+	r.left = drivenJoin(j.left, rewrite)
+	if j.kind == "JOIN" {
+		r.right, r.on = drivenJoin(j.right, rewrite), eachConjunct(j.on, rewrite)
+	}
+	return &r
+}
+
+// eachConjunct applies rewrite to the conditions that make up a condition.
+func eachConjunct(n *node, rewrite func(*node) *node) *node {
+	if n == nil || n.op != opAnd {
+		if n == nil {
+			return nil
+		}
+		return rewrite(n)
+	}
+	args := make([]*node, len(n.args))
+	for i, a := range n.args {
+		args[i] = eachConjunct(a, rewrite)
+	}
+	return build(opAnd, types.BitType, args...)
+}
+
+// isSmall reports whether a source is a temporary table or table variable, or a derived table that reads one.
+func (s *source) isSmall() bool {
+	if s.query != nil && s.query.core != nil {
+		inner, _ := preserved(s.query.core.from)
+		return slices.ContainsFunc(inner, (*source).isSmall)
+	}
+	return s.base != nil && s.home == 0 && s.table != ""
+}
+
+// isIndexed reports whether a column is the first one of an index of a table, be it seen through a plain derived table.
+func (n *node) isIndexed() bool {
+	for n.op == opCol && n.col >= 0 && n.src.query != nil && n.src.query.plain() {
+		n = n.src.query.core.items[n.col]
+	}
+	if n.op != opCol || n.col < 0 || n.src.base == nil {
+		return false
+	}
+	t, c := n.src.base, n.src.cols[n.col].base
+	if c == nil {
+		return false
+	}
+	return c == t.RowIDColumn() || slices.ContainsFunc(t.Indexes, func(ix *catalog.Index) bool {
+		return !ix.Disabled && len(ix.Columns) > 0 && ix.Columns[0].ColumnID == c.ID
+	})
+}
