@@ -8,6 +8,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -32,8 +33,9 @@ func (r *run) remote(call Call) error {
 			args[i].sent = &sentTable{typeName: p.TypeName, columns: p.Columns, rows: p.Rows}
 		}
 		if p.Output {
-			// The zero type adopts that of the parameter.
-			args[i].target = &variable{name: p.Name, val: p.Value}
+			// The client gets the type that it declared, whatever the procedure calls it. The zero type adopts
+			// that of the parameter.
+			args[i].target = &variable{name: p.Name, typ: p.Type, val: p.Value}
 		}
 	}
 	status, err := r.call(name, args)
@@ -88,7 +90,18 @@ func (r *run) bindSent(name string, tt *catalog.TableType, t *catalog.Table, sen
 			if j >= len(row) {
 				return mserr.ColumnCount()
 			}
-			v, err := r.sentValue(row[j], sent.columns[j].Type, c)
+			var v types.Value
+			var err error
+			switch left := sent.columns[j].Identity; {
+			case c.Auto != nil && !left:
+				return mserr.New(1077, 16, "INSERT into an identity column not allowed on table variables.")
+			case c.Auto != nil:
+				v, err = types.Convert(c.Auto.Seed+int64(i)*c.Auto.Increment, types.BigIntType, c.Type, 0)
+			case left && c.Default != nil:
+				v, err = r.defaultValue(c)
+			default:
+				v, err = r.sentValue(row[j], sent.columns[j].Type, c)
+			}
 			if err != nil {
 				return err
 			}
@@ -99,12 +112,25 @@ func (r *run) bindSent(name string, tt *catalog.TableType, t *catalog.Table, sen
 		}
 		rows[i] = out
 	}
+	if c := t.IdentityColumn(); c != nil && len(rows) > 0 {
+		last := c.Auto.Seed + int64(len(rows)-1)*c.Auto.Increment
+		r.s.inst.setCounter(r.s.identityKey(0, t), counter{last: last, used: true})
+	}
 	err := r.s.fill(r.ctx, t, rows)
 	var ce *store.ConstraintError
 	if errors.As(err, &ce) {
 		return r.constraintMessage("INSERT", nil, t, ce)
 	}
 	return err
+}
+
+// defaultValue computes the default of a column.
+func (r *run) defaultValue(c *catalog.Column) (types.Value, error) {
+	e, err := syntax.ParseExpr(c.Default.Text, syntax.DefaultOptions)
+	if err != nil {
+		return nil, err
+	}
+	return r.value(e, c.Type)
 }
 
 // sentValue converts a value of a client to a column's type; character and binary data that does not fit is an error.

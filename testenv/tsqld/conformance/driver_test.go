@@ -1,0 +1,85 @@
+package conformance
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+
+	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld"
+)
+
+// An output parameter comes back with the type that the client declared, not with that of the procedure.
+func TestOutputTypeIsTheClients(t *testing.T) {
+	conn := open(t)
+	ctx := t.Context()
+	_, err := conn.ExecContext(ctx, "CREATE PROCEDURE p @b bit OUTPUT, @s nvarchar(50) OUTPUT AS SELECT @b = 1, @s = @s + N'!'")
+	require.NoError(t, err)
+	n, s := int64(5), "hello"
+	_, err = conn.ExecContext(ctx, "p", sql.Named("b", sql.Out{Dest: &n}), sql.Named("s", sql.Out{Dest: &s, In: true}))
+	require.NoError(t, err)
+	require.EqualValues(t, 1, n)
+	require.Equal(t, "hello!", s)
+}
+
+// Values of identity and default columns of a table-valued parameter may be left to the server.
+func TestTableParameterWithIdentity(t *testing.T) {
+	conn := open(t)
+	ctx := t.Context()
+	_, err := conn.ExecContext(ctx, "CREATE TYPE dbo.items AS TABLE (id int IDENTITY(10, 5) NOT NULL, name nvarchar(20) NOT NULL)")
+	require.NoError(t, err)
+	type item struct {
+		ID   int64 `tvp:"@identity"`
+		Name string
+	}
+	rows, err := conn.QueryContext(ctx, "SELECT id, name FROM @items ORDER BY id",
+		sql.Named("items", mssql.TVP{TypeName: "dbo.items", Value: []item{{Name: "a"}, {Name: "b"}}}))
+	require.NoError(t, err)
+	defer rows.Close()
+	var got []item
+	for rows.Next() {
+		var i item
+		require.NoError(t, rows.Scan(&i.ID, &i.Name))
+		got = append(got, i)
+	}
+	require.NoError(t, rows.Err())
+	require.Equal(t, []item{{10, "a"}, {15, "b"}}, got)
+}
+
+// Every statement but DECLARE ends with a DONE (MS-TDS 2.2.7.6), which the message queue of the driver shows; inside
+// procedures SET NOCOUNT ON takes those without rows away.
+func TestEveryStatementEnds(t *testing.T) {
+	conn := open(t)
+	for _, c := range []struct {
+		batch string
+		want  int
+	}{
+		{"DECLARE @i int", 1}, // the final one
+		{"PRINT 'a'; PRINT 'b'", 2},
+		{"DECLARE @i int = 0; WHILE @i < 2 SET @i += 1", 5}, // three conditions, two assignments
+		{"EXEC ('SET NOCOUNT ON; DECLARE @i int = 0; WHILE @i < 2 SET @i += 1')", 1},
+	} {
+		require.Equal(t, c.want, ends(t.Context(), t, conn, c.batch), c.batch)
+	}
+}
+
+// A client may replace its password while it logs in (LOGIN7, fChangePassword).
+func TestPasswordChangeAtLogin(t *testing.T) {
+	ctx := t.Context()
+	srv, err := tsqld.New(tsqld.Config{SAPassword: "secret"})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, srv.Close(context.WithoutCancel(ctx))) }()
+	login := func(query string) error {
+		connector, err := mssql.NewConnector("sqlserver://sa:" + query + "&encrypt=disable")
+		require.NoError(t, err)
+		connector.Dialer = pipe{srv}
+		db := sql.OpenDB(connector)
+		defer func() { require.NoError(t, db.Close()) }()
+		return db.PingContext(ctx)
+	}
+	require.NoError(t, login("secret@tsqld?change password=other"))
+	require.ErrorContains(t, login("secret@tsqld?x=1"), "Login failed for user 'sa'.")
+	require.NoError(t, login("other@tsqld?x=1"))
+}
