@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,6 +64,7 @@ type communicator struct {
 	waiting    []report // oldest first
 	unstarted  int      // entries that no worker has taken
 	running    int      // entries in workers' hands
+	backlog    bool     // the last pass got as many tasks as it asked for: there may be more
 	deliveries uint64   // how many deliveries have begun
 }
 
@@ -107,8 +109,12 @@ func (c *communicator) idle() bool {
 	return len(c.entries) == 0
 }
 
-// accept queues tasks that the Controller has claimed at claimedAt (the process's clock, before the call).
-func (c *communicator) accept(tasks []controldb.Task, claimedAt time.Time) {
+// accept queues tasks that the Controller has claimed at claimedAt (the process's clock, before the call). backlog says that
+// the database may have more.
+func (c *communicator) accept(tasks []controldb.Task, claimedAt time.Time, backlog bool) {
+	c.mu.Lock()
+	c.backlog = backlog
+	c.mu.Unlock()
 	for _, task := range tasks {
 		e := &entry{task: task}
 		if task.Timeout > 0 {
@@ -123,13 +129,27 @@ func (c *communicator) accept(tasks []controldb.Task, claimedAt time.Time) {
 	}
 }
 
-// take marks a queued task as being in a worker's hands.
+// take marks a queued task as being in a worker's hands. It asks for a pass when the queue runs dry although there is more.
 func (c *communicator) take(e *entry) {
 	c.mu.Lock()
-	defer c.mu.Unlock()
 	e.taken = true
 	c.unstarted--
 	c.running++
+	more := c.backlog && c.dry()
+	c.mu.Unlock()
+	if more {
+		signal(c.nudge)
+	}
+}
+
+// dry says whether the queue holds no more than half of the prefetch. The caller holds mu.
+func (c *communicator) dry() bool { return c.unstarted <= c.cfg.Prefetch/2 }
+
+// low says whether the queue holds no more than half of the prefetch, and tasks may be claimed.
+func (c *communicator) low() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.dry() && len(c.waiting) < c.cfg.OutcomeBuffer
 }
 
 // done hands a report over: the worker is free again, the delivery loop is woken.
@@ -220,6 +240,9 @@ func (c *communicator) run(ctx context.Context, ready func()) error {
 		}
 		delay = 0
 		for {
+			if !c.gather(ctx) {
+				return c.flush(ctx)
+			}
 			more, err := c.deliver(c.termCtx)
 			switch {
 			case err == nil:
@@ -237,6 +260,34 @@ func (c *communicator) run(ctx context.Context, ready func()) error {
 			}
 		}
 	}
+}
+
+// gather waits for more reports, so that one call hands many over: until a good part of the workers has reported, nothing
+// is under way any more, or the active poll interval has passed. It returns false when ctx is done.
+func (c *communicator) gather(ctx context.Context) bool {
+	limit := time.NewTimer(c.cfg.PollActive)
+	defer limit.Stop()
+	for !c.gathered() {
+		select {
+		case <-c.ready:
+		case <-limit.C:
+			return ctx.Err() == nil
+		case <-ctx.Done():
+			return false
+		}
+	}
+	return ctx.Err() == nil
+}
+
+// gathered says whether waiting for more reports is not worth while. The answer to a resolution never waits: it holds up a
+// whole step.
+func (c *communicator) gathered() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.unstarted+c.running == 0 || len(c.waiting) >= max(1, c.cfg.MaxConcurrentTargets/2) {
+		return true
+	}
+	return slices.ContainsFunc(c.waiting, func(r report) bool { return r.resolution != nil })
 }
 
 // flush delivers what waits when the agent stops, for at most the rest of a lease.
@@ -310,9 +361,11 @@ func (c *communicator) deliver(ctx context.Context) (more bool, err error) {
 		}
 		c.settle([]report{r})
 	}
-	signal(c.nudge) // workers are free, and parents may have ended
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if !c.backlog || c.dry() {
+		signal(c.nudge) // parents may have ended; with a backlog the queue asks for itself
+	}
 	return len(c.waiting) > 0, nil
 }
 

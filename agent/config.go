@@ -24,7 +24,7 @@ type Config struct {
 	// behind Azure's JA100 to JA800. Default 100.
 	MaxConcurrentTargets int
 	// Prefetch is how many tasks beyond the free workers are claimed, so that a worker which becomes free
-	// does not wait for a round trip. Default: a quarter of MaxConcurrentTargets.
+	// does not wait for a round trip. Default: half of MaxConcurrentTargets.
 	Prefetch int
 	// OutcomeBuffer is how many outcomes may wait for the control database before claiming stops.
 	// Default: ten times MaxConcurrentTargets.
@@ -33,14 +33,19 @@ type Config struct {
 	// Lease is how long a term lasts without renewal; work of a dead agent is handed over after at most
 	// two of it. Default 30 s, at least 1 s.
 	Lease time.Duration
-	// PollActive is how soon the next pass follows one while something is going on. Default 25 ms.
+	// PollActive is how soon the next pass follows one while something is going on, unless there is a reason for one, and how
+	// long an outcome waits for others to be handed over with. Default 50 ms.
 	PollActive time.Duration
-	// PollIdle is how soon the next pass follows one while nothing is. Default 1 s.
+	// PollIdle is how soon the next pass follows one while nothing is: how long a run that somebody starts waits at
+	// most. New schedules are looked for, and drift under load, at three times the interval. Default 300 ms.
 	PollIdle time.Duration
 	// Grace is how long a stopping agent lets running scripts go on before it cancels them. Default 30 s;
 	// negative: none.
 	Grace time.Duration
 }
+
+// rarely is how often what few changes concern is looked at.
+func (c Config) rarely() time.Duration { return 3 * c.PollIdle }
 
 // withDefaults fills in what is not set.
 func (c Config) withDefaults() (Config, error) {
@@ -59,11 +64,11 @@ func (c Config) withDefaults() (Config, error) {
 		c.Host = host
 	}
 	c.MaxConcurrentTargets = cmp.Or(c.MaxConcurrentTargets, 100)
-	c.Prefetch = cmp.Or(c.Prefetch, max(1, c.MaxConcurrentTargets/4))
+	c.Prefetch = cmp.Or(c.Prefetch, max(1, c.MaxConcurrentTargets/2))
 	c.OutcomeBuffer = cmp.Or(c.OutcomeBuffer, 10*c.MaxConcurrentTargets)
 	c.Lease = cmp.Or(c.Lease, 30*time.Second)
-	c.PollActive = cmp.Or(c.PollActive, 25*time.Millisecond)
-	c.PollIdle = cmp.Or(c.PollIdle, time.Second)
+	c.PollActive = cmp.Or(c.PollActive, 50*time.Millisecond)
+	c.PollIdle = cmp.Or(c.PollIdle, 300*time.Millisecond)
 	c.Grace = cmp.Or(c.Grace, 30*time.Second)
 	return c, c.validate()
 }

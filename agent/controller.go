@@ -68,8 +68,8 @@ func (c *controller) run(ctx context.Context, ready func()) error {
 
 // runOnce makes one pass. It returns how long to wait for the next one if nothing happens before.
 func (c *controller) runOnce(ctx context.Context) (time.Duration, error) {
-	// Under load reports move during every pass, and none could be compared; then, once a second, delivery waits for a pass.
-	if time.Since(c.comparedAt) >= c.cfg.PollIdle {
+	// Under load reports move during every pass, and none could be compared; then, now and again, delivery waits for a pass.
+	if time.Since(c.comparedAt) >= c.cfg.rarely() {
 		resume, err := c.comm.pauseDelivery(ctx)
 		if err != nil {
 			return 0, err
@@ -97,7 +97,8 @@ func (c *controller) pass(ctx context.Context, comparable func() bool) (time.Dur
 	for _, task := range res.Tasks {
 		c.lastTask = max(c.lastTask, task.ID)
 	}
-	c.comm.accept(res.Tasks, asked)
+	full := len(res.Tasks) > 0 && len(res.Tasks) == free
+	c.comm.accept(res.Tasks, asked, full)
 	for _, signal := range res.Cancels {
 		c.comm.cancelTask(signal.Task, cancelCause(signal))
 	}
@@ -107,7 +108,7 @@ func (c *controller) pass(ctx context.Context, comparable func() bool) (time.Dur
 		}
 	}
 	switch {
-	case len(res.Tasks) > 0 && len(res.Tasks) == free && c.comm.free() > 0:
+	case full && c.comm.low():
 		return 0, nil // there may be more
 	case len(res.Tasks) > 0 || !c.comm.idle():
 		return c.cfg.PollActive, nil

@@ -54,7 +54,7 @@ func (s *scheduler) run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// runOnce handles what is due, and returns how long to wait: until the next stored due instant, but not longer than the
+// runOnce handles what is due, and returns how long to wait: until the next stored due instant, but not much longer than the
 // idle interval, since schedules may be added meanwhile.
 func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 	due, err := s.store.DueSchedules(ctx, schedulesPerCall)
@@ -79,7 +79,7 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 			return 0, nil
 		}
 	}
-	wait := backoff.Jittered(s.cfg.PollIdle)
+	wait := backoff.Jittered(s.cfg.rarely())
 	if !due.NextDueAt.IsZero() {
 		// The instant itself may have come meanwhile; never less than a millisecond, or a clock that runs late would spin.
 		wait = min(wait, max(time.Millisecond, due.NextDueAt.Sub(due.Now)))
