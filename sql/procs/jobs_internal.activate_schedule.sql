@@ -1,6 +1,7 @@
 -- Enables a schedule and sets its first due instant: the start if that is still to come, else now (decision 10). The
--- grid of later instants begins at the start, or now when the start is in the year 1. A schedule whose end has
--- passed is Completed and has no due instant.
+-- grid of later instants begins at the start, or now when the start is in the year 1. It consists of whole seconds: a
+-- start is rounded up, since nothing is due before it, and now is rounded down, or the grid's first instant would be
+-- another one, right after now. A schedule whose end has passed is Completed and has no due instant.
 --
 -- Parameters:
 --   @job_id  Whose schedule.
@@ -19,15 +20,25 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @start DATETIME2(7);
+
+    SELECT @start = CASE
+        WHEN s.start_time = '0001-01-01T00:00:00' THEN DATEADD(NANOSECOND, -DATEPART(NANOSECOND, @now), @now)
+        WHEN DATEPART(NANOSECOND, s.start_time) = 0 THEN s.start_time
+        ELSE DATEADD(SECOND, 1, DATEADD(NANOSECOND, -DATEPART(NANOSECOND, s.start_time), s.start_time))
+    END
+    FROM jobs_internal.schedules AS s
+    WHERE s.job_id = @job_id
+        AND s.name = @name;
 
     UPDATE s
     SET s.enabled = 1,
         s.state = CASE WHEN s.end_time < @now THEN N'Completed' ELSE N'Enabled' END,
         s.reason = CASE WHEN s.end_time < @now THEN N'The end of the schedule had passed when it was enabled.' END,
-        s.anchor_at = CASE WHEN s.start_time = '0001-01-01T00:00:00' THEN @now ELSE s.start_time END,
+        s.anchor_at = @start,
         s.next_due_at = CASE
             WHEN s.end_time < @now THEN NULL
-            WHEN s.start_time > @now THEN s.start_time
+            WHEN @start > @now THEN @start
             ELSE @now
         END,
         s.updated_at = @now

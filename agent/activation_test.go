@@ -1,0 +1,36 @@
+package agent_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
+)
+
+// A schedule that is enabled between two seconds is due then, and the next time one interval later: not also on the next full second.
+func TestScheduleEnabledBetweenTwoSeconds(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		f.startAgent(t, agent.Config{})
+		f.job(t, "j", []string{"SELECT 1;"})
+		f.job(t, "later", []string{"SELECT 1;"})
+		<-time.After(925 * time.Millisecond)
+		enabled, kind, count := true, "Minutes", 1
+		start := time.Now().Add(time.Minute)
+		require.NotZero(t, start.Nanosecond())
+		require.NoError(t, f.store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
+		require.NoError(t, f.store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "later", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count, Start: &start}))
+		<-time.After(10*time.Minute + 30*time.Second)
+		runs, err := f.store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "j", RootsOnly: true})
+		require.NoError(t, err)
+		require.Len(t, runs, 1+10)
+		runs, err = f.store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "later", RootsOnly: true})
+		require.NoError(t, err)
+		require.Len(t, runs, 10)
+		f.CheckInvariants(t, f.control, false)
+	})
+}
