@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"database/sql"
 	"fmt"
 	"slices"
 	"testing"
@@ -33,11 +34,13 @@ type workKey struct {
 
 // AuditLedgers compares the ledgers with the control database: a target that succeeded was written to, and no script has run more often
 // than attempts were counted.
-func (w *World) AuditLedgers(t testing.TB, a *Audit) {
+//
+// control is open on the control database, and targets, by name, on the databases that have a ledger (see [CreateLedger]).
+func AuditLedgers(t testing.TB, a *Audit, control *sql.DB, targets map[string]*sql.DB) {
 	t.Helper()
 	ledger := map[workKey]int{}
-	for _, database := range w.Targets {
-		rows, err := w.DB(t, database).QueryContext(t.Context(), "SELECT run, step, COUNT(*) FROM dbo.ledger GROUP BY run, step;")
+	for database, db := range targets {
+		rows, err := db.QueryContext(t.Context(), "SELECT run, step, COUNT(*) FROM dbo.ledger GROUP BY run, step;")
 		require.NoError(t, err)
 		for rows.Next() {
 			var (
@@ -51,7 +54,7 @@ func (w *World) AuditLedgers(t testing.TB, a *Audit) {
 		require.NoError(t, rows.Err())
 		require.NoError(t, rows.Close())
 	}
-	rows, err := w.DB(t, w.Control).QueryContext(t.Context(), `
+	rows, err := control.QueryContext(t.Context(), `
 SELECT e.job_execution_id, t.step_id, t.database_name, t.lifecycle, t.attempts
 FROM jobs_internal.target_executions AS t
 INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id
@@ -82,7 +85,7 @@ WHERE j.name NOT LIKE N'$%';`)
 	for key := range ledger {
 		t.Errorf("unknown to the control database: run %s, step %d on %s", key.run, key.step, key.database)
 	}
-	require.NoError(t, w.DB(t, w.Control).QueryRowContext(t.Context(), `
+	require.NoError(t, control.QueryRowContext(t.Context(), `
 SELECT
     (SELECT COUNT(*) FROM jobs_internal.job_executions),
     (SELECT COUNT(*) FROM jobs_internal.task_executions WHERE outcome = N'Unknown'),
@@ -90,10 +93,11 @@ SELECT
 }
 
 // AuditSchedule holds a job's due instants, every interval from the first one that is known until end, against what became of
-// each: one execution (I2), or one record that it was skipped (I10). The interval must be of fixed length.
-func (w *World) AuditSchedule(t testing.TB, a *Audit, job string, interval time.Duration, end time.Time) {
+// each: one execution (I2), or one record that it was skipped (I10). The interval must be of fixed length. The first instant is that
+// of the activation, and may have a fraction of a second; the others are counted from its whole second.
+func AuditSchedule(t testing.TB, a *Audit, control *sql.DB, job string, interval time.Duration, end time.Time) {
 	t.Helper()
-	rows, err := w.DB(t, w.Control).QueryContext(t.Context(), `
+	rows, err := control.QueryContext(t.Context(), `
 SELECT e.due_at, 1 AS n, 1 AS started
 FROM jobs_internal.job_executions AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
@@ -118,7 +122,7 @@ WHERE j.name = @p1;`, job)
 			a.Skipped += n
 		}
 		for i := range n {
-			answered[due.UTC().Add(time.Duration(i)*interval)]++
+			answered[due.UTC().Truncate(time.Second).Add(time.Duration(i)*interval)]++
 		}
 	}
 	require.NoError(t, rows.Err())

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"database/sql"
 	"flag"
 	"fmt"
 	"math/rand/v2"
@@ -19,7 +20,7 @@ import (
 
 var (
 	daysSeed = flag.Uint64("sim.seed", 0, "seed of the simulation; 0: a new one")
-	daysLong = flag.Float64("sim.days", 0.5, "days to simulate")
+	daysLong = flag.Float64("sim.days", 0.25, "days to simulate")
 )
 
 // daysConfig keeps the number of polls of quiet agents small: they are not what is simulated.
@@ -204,9 +205,13 @@ func TestDays(t *testing.T) {
 		}
 		s.CheckInvariants(t, s.Control, true)
 		var audit Audit
-		s.AuditLedgers(t, &audit)
+		control, ledgers := s.DB(t, s.Control), map[string]*sql.DB{}
+		for _, name := range s.Targets {
+			ledgers[name] = s.DB(t, name)
+		}
+		AuditLedgers(t, &audit, control, ledgers)
 		for _, j := range scheduled {
-			s.AuditSchedule(t, &audit, j.name, j.interval, disabled)
+			AuditSchedule(t, &audit, control, j.name, j.interval, disabled)
 		}
 		t.Logf("events: %v", s.counts)
 		t.Logf("audit: %s", audit)

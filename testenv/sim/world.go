@@ -37,6 +37,15 @@ type World struct {
 	Targets []string
 }
 
+// CreateLedger makes the table to which [WriteLedger] writes.
+const CreateLedger = `CREATE TABLE dbo.ledger (
+    id   INT IDENTITY PRIMARY KEY,
+    run  UNIQUEIDENTIFIER NOT NULL,
+    step INT NOT NULL,
+    spid INT NOT NULL DEFAULT @@SPID,
+    at   DATETIME2 NOT NULL DEFAULT SYSUTCDATETIME()
+);`
+
 // NewWorld makes a world with n targets; the test's end closes it. It must be made in the bubble that uses it.
 func NewWorld(t testing.TB, n int) *World {
 	t.Helper()
@@ -47,13 +56,7 @@ func NewWorld(t testing.TB, n int) *World {
 	for i := range n {
 		name := w.CreateDatabase(t, fmt.Sprintf("db%d", i+1))
 		w.Targets = append(w.Targets, name)
-		_, err := w.DB(t, name).ExecContext(t.Context(), `CREATE TABLE dbo.ledger (
-    id   INT IDENTITY PRIMARY KEY,
-    run  UNIQUEIDENTIFIER NOT NULL,
-    step INT NOT NULL,
-    spid INT NOT NULL DEFAULT @@SPID,
-    at   DATETIME2 NOT NULL DEFAULT SYSUTCDATETIME()
-);`)
+		_, err := w.DB(t, name).ExecContext(t.Context(), CreateLedger)
 		require.NoError(t, err)
 		_, err = w.Store.AddTargetGroupMember(t.Context(), Group, targets.Member{
 			Membership: targets.Include, Kind: targets.SQLDatabase, Server: w.ServerName, Database: name,

@@ -1,0 +1,312 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv/invariant"
+	"github.com/jobagent/jobagent/testenv/sim"
+)
+
+// The crash harness, at length: go test ./cmd/jobagent -run TestCrash -crash.duration=30m -crash.seed=1 -timeout 60m -v
+var (
+	crashDuration = flag.Duration("crash.duration", 12*time.Second, "how long TestCrash breaks processes")
+	crashSeed     = flag.Uint64("crash.seed", 0, "seed of TestCrash; 0: a new one")
+	crashPause    = flag.Duration("crash.pause", time.Second, "average time between two failures of TestCrash")
+	crashLogs     = flag.String("crash.logs", "", "directory that keeps the processes' logs")
+)
+
+const (
+	crashAgents  = 3
+	crashTargets = 4
+	crashJobs    = 8
+	// crashLease is the agents' lease: the shortest that their idle polls allow.
+	crashLease = 3 * time.Second
+	// crashSettle is how long everything may take to end once nothing breaks any more.
+	crashSettle = 90 * time.Second
+)
+
+// crashAgent is a process `jobagent run`.
+type crashAgent struct {
+	cmd   *exec.Cmd
+	ended chan struct{} // closed when the process has
+}
+
+// crash is one run of the harness.
+type crash struct {
+	t      *testing.T
+	dir    string // logs and configuration
+	data   string // the server's
+	rng    *rand.Rand
+	server *devProcess
+	agents [crashAgents]*crashAgent
+	// started are runs whose start was acknowledged.
+	started []uuid.UUID
+	counts  map[string]int
+}
+
+// TestCrash runs a server with its control database and targets, and agents, as processes, and kills, stops and continues them at
+// random under load. Then everything must come to its end, and an audit of tables and ledgers must find nothing lost and nothing done twice.
+func TestCrash(t *testing.T) {
+	seed := *crashSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("replay with -crash.seed=%d -crash.duration=%s", seed, *crashDuration)
+	c := &crash{t: t, dir: *crashLogs, data: t.TempDir(), rng: rand.New(rand.NewPCG(seed, 0)), counts: map[string]int{}}
+	if c.dir == "" {
+		c.dir = t.TempDir()
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "config.json"), []byte(`{"targets": {"trust_server_certificate": true}}`), 0o600))
+	c.server = startDev(t, c.data, "127.0.0.1:0")
+	store := c.server.store(t)
+	databases := c.define(store)
+	for i := range c.agents {
+		c.startAgent(i)
+	}
+	t.Cleanup(func() {
+		for i := range c.agents {
+			c.kill(i)
+		}
+		if t.Failed() {
+			c.showLogs()
+		}
+	})
+
+	next := time.Now()
+	for end := time.Now().Add(*crashDuration); time.Now().Before(end); {
+		c.startRun(store)
+		for i, a := range c.agents { // whoever supervises a process starts it again
+			select {
+			case <-a.ended:
+				c.counts["agent ended by itself"]++
+				c.startAgent(i)
+			default:
+			}
+		}
+		if time.Now().After(next) {
+			c.event()
+			next = time.Now().Add(time.Duration(c.rng.ExpFloat64() * float64(*crashPause)))
+		}
+		pause(100 * time.Millisecond)
+	}
+	c.settle(store)
+	c.audit(databases)
+	t.Logf("events: %v; %d runs started by hand", c.counts, len(c.started))
+}
+
+// pause lets real time pass: other processes are at work.
+func pause(d time.Duration) { <-time.After(d) }
+
+// define makes target databases with ledgers, and jobs: some to be started by hand, one that is due every minute.
+func (c *crash) define(store *controldb.Store) (names []string) {
+	t := c.t
+	server := strings.Replace(c.server.address, ":", ",", 1)
+	master := c.server.open(t, "master")
+	_, err := store.AddTargetGroup(t.Context(), "all")
+	require.NoError(t, err)
+	for i := range crashTargets {
+		name := fmt.Sprintf("ledger%d", i+1)
+		names = append(names, name)
+		_, err := master.ExecContext(t.Context(), "CREATE DATABASE "+name+";")
+		require.NoError(t, err)
+		_, err = c.server.open(t, name).ExecContext(t.Context(), sim.CreateLedger)
+		require.NoError(t, err)
+		_, err = store.AddTargetGroupMember(t.Context(), "all", targets.Member{Membership: targets.Include, Kind: targets.SQLDatabase, Server: server, Database: name})
+		require.NoError(t, err)
+	}
+	attempts, seconds := 20, 1
+	for i := range crashJobs {
+		c.addJob(store, crashJob(i), attempts, seconds, "WAITFOR DELAY '00:00:00.300'; "+sim.WriteLedger, sim.WriteLedger)
+	}
+	c.addJob(store, "every minute", attempts, seconds, sim.WriteLedger)
+	enabled, kind, count := true, "Minutes", 1
+	require.NoError(t, store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "every minute", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
+	return names
+}
+
+// crashJob is the name of a job that is started by hand.
+func crashJob(i int) string { return fmt.Sprintf("by hand %d", i%crashJobs+1) }
+
+func (c *crash) addJob(store *controldb.Store, name string, attempts, seconds int, scripts ...string) {
+	_, err := store.AddJob(c.t.Context(), controldb.JobSpec{Name: name})
+	require.NoError(c.t, err)
+	for i, script := range scripts {
+		stepName := fmt.Sprintf("step %d", i+1)
+		_, err := store.AddJobStep(c.t.Context(), controldb.StepSpec{
+			JobName: name, StepName: &stepName, Command: script, TargetGroup: "all",
+			RetryAttempts: &attempts, InitialRetryInterval: &seconds, MaximumRetryInterval: &seconds,
+		})
+		require.NoError(c.t, err)
+	}
+}
+
+// startRun starts a run, and remembers it if the server has said that it did.
+func (c *crash) startRun(store *controldb.Store) {
+	ctx, cancel := context.WithTimeout(c.t.Context(), 2*time.Second)
+	defer cancel()
+	id, err := store.StartJob(ctx, crashJob(len(c.started)), uuid.New())
+	if err == nil {
+		c.started = append(c.started, id)
+	}
+}
+
+// startAgent starts a process in place i.
+func (c *crash) startAgent(i int) {
+	log, err := os.OpenFile(filepath.Join(c.dir, fmt.Sprintf("agent%d.log", i+1)), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	require.NoError(c.t, err)
+	defer log.Close()
+	cmd := exec.Command(os.Args[0], "run", "--lease", crashLease.String(), "--grace", "1s", "--max-concurrent-targets", "8",
+		"--config", filepath.Join(c.dir, "config.json"))
+	cmd.Env = append(os.Environ(), envBeCommand+"=1", envDSN+"="+c.server.dsn(controlDatabase))
+	cmd.Stderr = log
+	require.NoError(c.t, cmd.Start())
+	a := &crashAgent{cmd: cmd, ended: make(chan struct{})}
+	go func() { // ends with the process, which kill waits for
+		defer close(a.ended)
+		_ = cmd.Wait() // it was killed
+	}()
+	c.agents[i] = a
+}
+
+// kill ends an agent as kill -9 does, and waits for it.
+func (c *crash) kill(i int) {
+	if a := c.agents[i]; a != nil {
+		_ = a.cmd.Process.Kill() // it may have ended
+		<-a.ended
+	}
+}
+
+// event breaks something, and repairs it after a while.
+func (c *crash) event() {
+	i := c.rng.IntN(crashAgents)
+	switch n := c.rng.IntN(20); {
+	case n < 10:
+		c.counts["agent killed"]++
+		c.kill(i)
+		pause(time.Duration(c.rng.Int64N(int64(time.Second))))
+		c.startAgent(i)
+	case n < 14:
+		c.counts["agent frozen"]++
+		process := c.agents[i].cmd.Process
+		_ = process.Signal(syscall.SIGSTOP) // it may have ended
+		pause(time.Duration(c.rng.Int64N(int64(2 * crashLease))))
+		_ = process.Signal(syscall.SIGCONT)
+	case n < 16:
+		c.counts["agent stopped"]++
+		_ = c.agents[i].cmd.Process.Signal(syscall.SIGTERM)
+		<-c.agents[i].ended
+		c.startAgent(i)
+	case n < 18:
+		c.counts["server killed"]++
+		c.server.kill()
+		pause(time.Duration(c.rng.Int64N(int64(2 * time.Second))))
+		c.server = startDev(c.t, c.data, c.server.address)
+	default:
+		c.counts["server frozen"]++
+		_ = c.server.cmd.Process.Signal(syscall.SIGSTOP)
+		pause(time.Duration(c.rng.Int64N(int64(crashLease))))
+		_ = c.server.cmd.Process.Signal(syscall.SIGCONT)
+	}
+}
+
+// settle ends the schedule and waits until no run is active.
+func (c *crash) settle(store *controldb.Store) {
+	enabled := false
+	eventually(c.t, 30*time.Second, "the server answers", func() bool {
+		return store.UpdateJob(c.t.Context(), controldb.JobUpdate{Name: "every minute", Enabled: &enabled}) == nil
+	})
+	for limit := time.Now().Add(crashSettle); ; pause(200 * time.Millisecond) {
+		runs, err := store.Executions(c.t.Context(), controldb.ExecutionFilter{RootsOnly: true, ActiveOnly: true})
+		if err == nil && len(runs) == 0 {
+			return
+		}
+		if time.Now().After(limit) {
+			require.NoError(c.t, err)
+			rows, _ := store.Executions(c.t.Context(), controldb.ExecutionFilter{ActiveOnly: true})
+			for _, e := range rows {
+				c.t.Logf("%s %s %s attempts %d: %s", e.ID, e.TargetType, e.Lifecycle, e.Attempts, e.LastMessage)
+			}
+			c.t.Fatalf("stuck: %d runs are active %s after the last failure", len(runs), crashSettle)
+		}
+		for i, a := range c.agents {
+			select {
+			case <-a.ended:
+				c.startAgent(i)
+			default:
+			}
+		}
+	}
+}
+
+// audit checks the invariants, the ledgers, the schedule, and that every run whose start was acknowledged is there.
+func (c *crash) audit(names []string) {
+	t := c.t
+	control := c.server.open(t, controlDatabase)
+	found, err := invariant.Find(t.Context(), control, true)
+	require.NoError(t, err)
+	for _, v := range found {
+		t.Errorf("invariant violated: %s", v)
+	}
+	ledgers := map[string]*sql.DB{}
+	for _, name := range names {
+		ledgers[name] = c.server.open(t, name)
+	}
+	var audit sim.Audit
+	sim.AuditLedgers(t, &audit, control, ledgers)
+	var last time.Time
+	require.NoError(t, control.QueryRowContext(t.Context(), `SELECT MAX(e.due_at) FROM jobs_internal.job_executions AS e;`).Scan(&last))
+	sim.AuditSchedule(t, &audit, control, "every minute", time.Minute, last)
+	for _, id := range c.started {
+		var n int
+		require.NoError(t, control.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobs_internal.job_executions WHERE job_execution_id = @p1;",
+			mssql.UniqueIdentifier(id)).Scan(&n))
+		require.Equal(t, 1, n, "run %s was acknowledged, and is lost", id)
+	}
+	var unsuccessful int
+	require.NoError(t, control.QueryRowContext(t.Context(), `
+SELECT COUNT(*) FROM jobs_internal.job_executions AS e
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+WHERE j.name NOT LIKE N'$%' AND e.lifecycle NOT IN (N'Succeeded', N'SucceededWithSkipped');`).Scan(&unsuccessful))
+	require.Zero(t, unsuccessful, "with twenty retries every run succeeds")
+	t.Logf("audit: %s; %d outcomes refused", audit, c.logged("outcome refused"))
+}
+
+// logged counts a message in the agents' logs.
+func (c *crash) logged(message string) (n int) {
+	for i := range c.agents {
+		text, err := os.ReadFile(filepath.Join(c.dir, fmt.Sprintf("agent%d.log", i+1)))
+		require.NoError(c.t, err)
+		n += bytes.Count(text, []byte(message))
+	}
+	return n
+}
+
+// showLogs writes the ends of the agents' logs to the test's.
+func (c *crash) showLogs() {
+	for i := range c.agents {
+		text, err := os.ReadFile(filepath.Join(c.dir, fmt.Sprintf("agent%d.log", i+1)))
+		if err == nil {
+			c.t.Logf("agent %d:\n%s", i+1, text[max(0, len(text)-3000):])
+		}
+	}
+}
