@@ -244,14 +244,8 @@ func indexSQL(schema string, t *Table, ix *Index) []string {
 			nullKeys = append(nullKeys, c.SQLName)
 		}
 	}
-	// An index that holds all columns of a query saves SQLite the way to the table; it has no notion of included columns.
-	if !ix.Unique {
-		for _, id := range ix.Included {
-			if c := t.ColumnByID(id); c.SQLName != "" {
-				keys = append(keys, c.SQLName)
-			}
-		}
-	}
+	// Included columns are left out: SQLite has no notion of them, and as keys they would make every change of one
+	// move the entry.
 	where := ""
 	if ix.Filter != "" {
 		where = " WHERE " + ix.FilterSQL

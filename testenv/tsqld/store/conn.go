@@ -48,8 +48,9 @@ type attachment struct {
 const (
 	// MaxAttached is how many databases a connection can see at once (SQLite's limit as built).
 	MaxAttached = 10
-	// cacheKiB bounds SQLite's page cache per connection and database.
-	cacheKiB = 512
+	// cacheKiB bounds SQLite's page cache per connection and database. It grows with the pages that are used: small databases
+	// never fill it. A transaction that changes more pages than it holds writes them to disk one by one.
+	cacheKiB = 8192
 )
 
 // alias is the schema name of an attached database.

@@ -12,7 +12,7 @@ import (
 )
 
 // maxStmts bounds the prepared statements that a connection keeps.
-const maxStmts = 128
+const maxStmts = 256
 
 // stmt is a prepared statement.
 type stmt struct {
