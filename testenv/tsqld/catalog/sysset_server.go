@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"strings"
 
@@ -83,6 +84,8 @@ func serverSets() []declaration {
 			"resource_associated_entity_id bigint?, resource_lock_partition int, request_mode nvarchar(60), request_type nvarchar(60), request_status nvarchar(60), " +
 			"request_reference_count smallint, request_lifetime int, request_session_id int, request_exec_context_id int, request_request_id int, request_owner_type nvarchar(60), " +
 			"request_owner_id bigint?", live: true, rows: lockRows},
+		{name: "sys.dm_tran_session_transactions", columns: "session_id int, transaction_id bigint, transaction_descriptor binary(8), enlist_count int, is_user_transaction bit, " +
+			"is_local bit, is_enlisted bit, is_bound bit, open_transaction_count int", live: true, rows: transactions},
 	}
 }
 
@@ -202,6 +205,21 @@ func requests(_ context.Context, env *Env) ([]row, error) {
 			r[col] = v
 		}
 		out = append(out, r)
+	}
+	return out, nil
+}
+
+// transactions are the rows of sys.dm_tran_session_transactions: of the sessions with an open transaction.
+func transactions(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, s := range env.others() {
+		if s.OpenTransactions == 0 {
+			continue
+		}
+		out = append(out, row{
+			"session_id": int64(s.ID), "transaction_id": s.TransactionID, "transaction_descriptor": binary.LittleEndian.AppendUint64(nil, uint64(s.TransactionID)),
+			"enlist_count": bit(s.Command != ""), "is_user_transaction": int64(1), "is_local": int64(1), "open_transaction_count": int64(s.OpenTransactions),
+		})
 	}
 	return out, nil
 }

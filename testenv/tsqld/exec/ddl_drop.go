@@ -66,6 +66,9 @@ func (r *run) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds []cata
 	if st.Kind == "TABLE" && strings.HasPrefix(n.Last(), "#") {
 		return r.dropTemp(st, n)
 	}
+	if isTempProcedure(n.Last()) && slices.Contains(kinds, catalog.KindProcedure) {
+		return r.dropTempProcedure(st, n)
+	}
 	if st.Kind != "TABLE" && n.Database() != "" {
 		return mserr.DatabaseNotAllowed("DROP " + st.Kind)
 	}

@@ -170,9 +170,6 @@ func (r *run) createProcedure(st *syntax.CreateProcedureStmt) error {
 	if st.ForReplication {
 		return mserr.NotSupported("FOR REPLICATION")
 	}
-	if strings.HasPrefix(st.Name.Last(), "#") {
-		return mserr.NotSupported("temporary procedures")
-	}
 	u := &unit{body: st.Body, params: st.Params}
 	if err := u.check(); err != nil {
 		return inModule(err, st.Name)
@@ -184,6 +181,9 @@ func (r *run) createProcedure(st *syntax.CreateProcedureStmt) error {
 	params, err := r.params(st.Params)
 	if err != nil {
 		return inModule(err, st.Name)
+	}
+	if isTempProcedure(st.Name.Last()) {
+		return r.createTempProcedure(st, m, params)
 	}
 	fits := func(o catalog.Object) bool { return o.Head().Kind == catalog.KindProcedure }
 	return r.putModule(st.Name, st.Verb, "CREATE PROCEDURE", fits, func(h catalog.Header) (catalog.Object, error) {

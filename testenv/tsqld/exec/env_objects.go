@@ -128,6 +128,9 @@ func (e env) ObjectByName(database, schema, name string) (builtin.Object, bool) 
 		if t := e.r.s.temps[catalog.Fold(name)]; t != nil && (database == "" || equalNames(database, "tempdb")) {
 			return builtin.Object{ID: t.ObjectID, Name: t.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "U"}, database != ""
 		}
+		if p := e.r.s.tempProcs[catalog.Fold(name)]; p != nil && (database == "" || equalNames(database, "tempdb")) {
+			return builtin.Object{ID: p.ObjectID, Name: p.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "P"}, database != ""
+		}
 		return builtin.Object{}, false
 	}
 	d := e.r.s.database(database)

@@ -204,6 +204,9 @@ func (r *run) call(name *syntax.ObjectName, args []callArg) (result, error) {
 		code, err := r.callSystem(p, args)
 		return statusOf(code), err
 	}
+	if isTempProcedure(name.Last()) {
+		return r.callTempProcedure(name, args)
+	}
 	o, d, err := r.object(name)
 	if errors.Is(err, mserr.NoDatabase("")) {
 		err = mserr.NoProcedure(name.String())
@@ -237,7 +240,9 @@ func hasSystemPrefix(n *syntax.ObjectName) bool {
 func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []callArg) (int32, error) {
 	s := r.s
 	owner := d.Owner(p)
-	if r.f == nil || r.f.owner < 0 || owner != r.f.owner || d.ID != s.dbID {
+	if isTempProcedure(p.Name) {
+		owner = -1 // no ownership chain
+	} else if r.f == nil || r.f.owner < 0 || owner != r.f.owner || d.ID != s.dbID {
 		if !s.may(d, "EXECUTE", catalog.Securable{Class: catalog.ClassObject, Major: int(p.ObjectID)}) {
 			return 0, permissionDenied(d, p, "EXECUTE")
 		}

@@ -34,7 +34,8 @@ type Session struct {
 
 	tran        transaction
 	temps       tempTables
-	cursors     map[string]*cursor // global ones
+	tempProcs   map[string]*tempProcedure // by folded name
+	cursors     map[string]*cursor        // global ones
 	handles     map[int64]*prepared
 	nextHandle  int64
 	contextKeys map[string]contextValue
@@ -69,6 +70,7 @@ type requestInfo struct {
 	ended     time.Time
 	database  int
 	tranCount int
+	tranID    uint64
 }
 
 // errKilled is the cause with which KILL ends a session's request.
@@ -140,7 +142,7 @@ func (s *Session) serve(ctx context.Context, sink Sink, command string, do func(
 		return errKilled
 	}
 	s.cancel = cancel
-	s.request = requestInfo{active: true, command: command, started: s.inst.now(), database: s.dbID, tranCount: s.tran.level}
+	s.request = requestInfo{active: true, command: command, started: s.inst.now(), database: s.dbID, tranCount: s.tran.level, tranID: s.tran.id}
 	s.mu.Unlock()
 	r := &run{s: s, ctx: ctx, out: sink}
 	s.running = r
@@ -148,7 +150,7 @@ func (s *Session) serve(ctx context.Context, sink Sink, command string, do func(
 	s.running, s.top, s.depth, s.functionDepth = nil, nil, 0, 0
 	s.mu.Lock()
 	s.cancel = nil
-	s.request.active, s.request.ended, s.request.database, s.request.tranCount = false, s.inst.now(), s.dbID, s.tran.level
+	s.request.active, s.request.ended, s.request.database, s.request.tranCount, s.request.tranID = false, s.inst.now(), s.dbID, s.tran.level, s.tran.id
 	s.mu.Unlock()
 	return err
 }
@@ -222,7 +224,7 @@ func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) er
 	s.opts.isolation = isolation // documented: sp_reset_connection keeps it
 	s.inst.locks.ReleaseAll(s.owner)
 	s.inst.locks.SetPriority(s.locks, 0)
-	s.cursors, s.handles, s.contextKeys, s.bulk = nil, nil, nil, nil
+	s.cursors, s.handles, s.contextKeys, s.bulk, s.tempProcs = nil, nil, nil, nil, nil
 	s.rowCount, s.lastError, s.fetchStatus, s.lastIdentity, s.caught = 0, 0, 0, nil, nil
 	s.dbID = s.homeDB
 	if s.databaseByID(s.dbID) == nil {

@@ -22,6 +22,9 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 		Snapshot: s.inst.catalog.Snapshot(), Database: d, Principal: s.principal(d), SeeAll: s.sysadmin() || s.principal(d) == catalog.PrincipalDBO,
 		Conn: s.conn, Login: s.inst.catalog.Snapshot().Login(s.login.name),
 	}
+	s.mu.Lock() // of itself, a session sees the present
+	s.request.database, s.request.tranCount, s.request.tranID = s.dbID, s.tran.level, s.tran.id
+	s.mu.Unlock()
 	e.Sessions = append(e.Sessions, s.describe())
 	for _, o := range s.inst.allSessions() {
 		if o != s {
@@ -52,7 +55,7 @@ func (s *Session) describe() catalog.Session {
 	out := catalog.Session{
 		ID: s.id, LoginTime: types.RoundDateTime(types.TicksOf(s.connected)), Host: s.client.Host, Program: s.client.App,
 		Login: s.original.name, OriginalLogin: s.original.name, SID: s.original.sid, Status: "sleeping", DatabaseID: q.database,
-		OpenTransactions: q.tranCount, Isolation: 2, LockTimeout: -1, PacketSize: s.client.PacketSize,
+		OpenTransactions: q.tranCount, TransactionID: int64(q.tranID), Isolation: 2, LockTimeout: -1, PacketSize: s.client.PacketSize,
 		Encrypted:        s.client.Encrypted,
 		LastRequestStart: datetime(q.started, types.TicksOf(q.started)), LastRequestEnd: datetime(q.ended, types.TicksOf(q.ended)),
 		BlockedBy: s.inst.locks.Blocker(s.locks),

@@ -1,0 +1,4 @@
+CREATE VIEW sys.system_columns AS
+SELECT *
+FROM sys.all_columns
+WHERE object_id < 0
