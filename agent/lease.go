@@ -41,6 +41,10 @@ func (l *lease) name() string { return "lease" }
 // run renews until ctx is done, then gives the term back. It returns [ErrTermLost] when the term has ended.
 func (l *lease) run(ctx context.Context, ready func()) error {
 	ready()
+	// A timer, not this loop, ends the trust: on a connection that has fallen silent, a call may return long after its
+	// deadline, since the driver waits for the server to confirm the cancellation.
+	trust := time.AfterFunc(time.Until(l.trustUntil), func() { l.lose(ErrTermLost) })
+	defer trust.Stop()
 	retry := backoff.Exponential{Min: 100 * time.Millisecond, Max: l.term.TTL / 6}
 	delay := backoff.Jittered(l.term.TTL / 3)
 	for sleep(ctx, min(delay, time.Until(l.trustUntil)), nil) {
@@ -52,7 +56,11 @@ func (l *lease) run(ctx context.Context, ready func()) error {
 		err := l.renew(ctx)
 		switch {
 		case err == nil:
+			if !trust.Stop() {
+				return ErrTermLost // the answer came too late: everything has been canceled already
+			}
 			l.trustUntil = started.Add(l.term.TTL - margin(l.term.TTL))
+			trust.Reset(time.Until(l.trustUntil))
 			retry.Reset()
 			delay = backoff.Jittered(l.term.TTL / 3)
 		case errors.Is(err, controldb.ErrTermEnded):

@@ -71,7 +71,8 @@ func TestSilentAgentLosesItsWorkAndRejoins(t *testing.T) {
 							var changes int
 							require.NoError(t, w.DB(t, e.Database).QueryRowContext(t.Context(),
 								"SELECT COUNT(*) FROM dbo.ledger AS a INNER JOIN dbo.ledger AS b ON b.id = a.id + 1 WHERE a.spid <> b.spid;").Scan(&changes))
-							require.Equal(t, 1, changes, "the first attempt had ended when the second began")
+							// The second attempt's session may have the number of the first one's, which is gone.
+							require.LessOrEqual(t, changes, 1, "the first attempt had ended when the second began")
 						}
 					}
 				}
