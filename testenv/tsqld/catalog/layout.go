@@ -295,10 +295,9 @@ func (e *Edit) ReplaceTable(new *Table, fill map[int]Fill) error {
 	}
 	before, after := tableBody(old, e.db.TableByID), tableBody(new, e.db.TableByID)
 	switch {
-	case before == after && len(fill) == 0:
+	case before == after && len(fill) == 0, e.addColumns(old, new, fill):
 		e.replaceIndexes(old, new)
-	case e.addColumns(old, new, fill):
-		e.replaceIndexes(old, new)
+		e.verifyTrusted(old, new)
 	default:
 		e.rebuild(old, new, fill)
 	}
@@ -437,6 +436,26 @@ func (e *Edit) rebuild(old, new *Table, fill map[int]Fill) {
 		}
 	}
 	e.step("PRAGMA defer_foreign_keys=OFF")
+}
+
+// verifyTrusted checks the existing rows against the constraints that become trusted: WITH CHECK CHECK CONSTRAINT.
+func (e *Edit) verifyTrusted(old, new *Table) {
+	for _, c := range new.Checks {
+		if c.NotTrusted || c.Disabled {
+			continue
+		}
+		if slices.ContainsFunc(old.Checks, func(o *Check) bool { return o.ObjectID == c.ObjectID && o.NotTrusted }) {
+			e.verify(new, c)
+		}
+	}
+	for _, f := range new.ForeignKeys {
+		if f.NotTrusted || f.Disabled {
+			continue
+		}
+		if slices.ContainsFunc(old.ForeignKeys, func(o *ForeignKey) bool { return o.ObjectID == f.ObjectID && o.NotTrusted }) {
+			e.verifyForeignKey(new, f)
+		}
+	}
 }
 
 // verify appends a statement that fails if existing rows violate a check.
