@@ -112,6 +112,13 @@ func (r *run) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds []cata
 				}
 			}
 		}
+		by, err := schemaBinder(d, o)
+		if err != nil {
+			return err
+		}
+		if by != nil {
+			return mserr.ReferencedByObject("DROP "+st.Kind, n.String(), by.Head().Name)
+		}
 		e.Drop(o)
 		r.s.inst.resetCounter(counterKey{database: d.ID, object: id})
 		if i := r.s.opts.identityInsert; i != nil && i.object == id && i.database == d.ID {

@@ -216,6 +216,11 @@ func (r *run) createView(st *syntax.CreateViewStmt) error {
 	if err != nil {
 		return err
 	}
+	if m.SchemaBound {
+		if err := checkBinding(st); err != nil {
+			return compileFailure(inModule(err, st.Name))
+		}
+	}
 	cols, err := r.compiler().View(st.Name.Last(), st.Query, st.Columns, nil)
 	if err != nil {
 		return compileFailure(inModule(err, st.Name))

@@ -545,5 +545,5 @@ func ConstraintConflict(statement, kind, constraint, database, table, column str
 		column = ", column '" + column + "'"
 	}
 	return New(547, 16, "The %s statement conflicted with the %s constraint \"%s\". The conflict occurred in database \"%s\", table \"%s\"%s.",
-		statement, kind, constraint, database, table, column)
+		statement, kind, constraint, database, table, column).WithState(0)
 }
