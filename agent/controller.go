@@ -24,9 +24,14 @@ type controller struct {
 
 	// lastTask is the highest task id that a pass has handed over. The next pass repeats claims above it: their answer was lost.
 	lastTask   controldb.TaskID
+	activeAt   time.Time // when something was last going on; zero: never
 	comparedAt time.Time // when a pass could last be compared
 	mismatches int       // comparisons in a row that found a difference
 }
+
+// alertTime is how long after the last activity passes follow each other as if something were going on: runs that people and
+// programs start often come one after the other.
+const alertTime = 2 * time.Second
 
 // driftPasses is how many comparisons in a row must differ before it is called drift.
 const driftPasses = 2
@@ -107,10 +112,13 @@ func (c *controller) pass(ctx context.Context, comparable func() bool) (time.Dur
 			return 0, err
 		}
 	}
+	if len(res.Tasks) > 0 || !c.comm.idle() {
+		c.activeAt = time.Now()
+	}
 	switch {
 	case full && c.comm.low():
 		return 0, nil // there may be more
-	case len(res.Tasks) > 0 || !c.comm.idle():
+	case !c.activeAt.IsZero() && time.Since(c.activeAt) < alertTime:
 		return c.cfg.PollActive, nil
 	}
 	idle := backoff.Jittered(c.cfg.PollIdle)
