@@ -6,4 +6,5 @@
 //
 //	go test ./testenv/sim -run TestSweep -sim.full           every control-database call fails in each of five ways
 //	go test ./testenv/sim -run TestDays -sim.seed=7 -sim.days=30
+//	go test ./testenv/sim -run TestModel -rapid.checks=1000 -rapid.steps=100    random calls against a plain model
 package sim

@@ -1,0 +1,553 @@
+package sim
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv/invariant"
+	"github.com/jobagent/jobagent/testenv/tsqld"
+)
+
+// The settings of all jobs of the model.
+const (
+	modelRetries = 2
+	modelWait    = 10 * time.Second // before each retry
+	modelTimeout = 120 * time.Second
+	modelLease   = 60 * time.Second
+	modelMax     = 3 // MaxConcurrentTargets of every agent
+)
+
+// work is a step execution or a target execution of the model: what can be claimed.
+type work struct {
+	run       *modelRun
+	step      int
+	database  string // empty for a step
+	lifecycle jobs.Lifecycle
+	attempts  int
+	next      time.Time // when the next attempt may begin; zero: none is wanted
+	deadline  time.Time // of a target; zero before its first attempt
+	targets   []*work   // of a step, once it is resolved
+}
+
+// active says whether w is not final.
+func (w *work) active() bool { return !w.lifecycle.Terminal() }
+
+// modelRun is a run of the model.
+type modelRun struct {
+	id        uuid.UUID
+	job       int
+	lifecycle jobs.Lifecycle
+	stopping  bool
+	steps     []*work
+}
+
+// modelTerm is a term of the model.
+type modelTerm struct {
+	id      controldb.TermID
+	agent   int
+	expires time.Time
+	ended   bool
+}
+
+// modelTask is a task of the model.
+type modelTask struct {
+	controldb.Task
+	term *modelTerm
+	work *work
+	open bool
+}
+
+// model is what the control database should hold: a plain program without sets, locks and transactions.
+type model struct {
+	store  *controldb.Store
+	clock  *modelClock
+	agents []uuid.UUID
+	steps  []int // of each job
+	runs   []*modelRun
+	terms  []*modelTerm
+	tasks  []*modelTask
+}
+
+// lasts says whether a term has neither ended nor expired.
+func (m *model) lasts(t *modelTerm) bool { return !t.ended && t.expires.After(m.clock.Now()) }
+
+// handOver ends the tasks of ended terms.
+func (m *model) handOver() {
+	for _, k := range m.tasks {
+		if k.open && k.term.ended {
+			m.settle(k, targets.Unknown)
+		}
+	}
+}
+
+// settle is what an accepted outcome does.
+func (m *model) settle(k *modelTask, o targets.Outcome) {
+	k.open = false
+	w := k.work
+	w.next = time.Time{}
+	wait := modelWait
+	switch {
+	case o == targets.Succeeded, o == targets.TimedOut, o == targets.Canceled:
+		w.lifecycle = jobs.Lifecycle(o)
+	case w.run.stopping:
+		w.lifecycle = jobs.Canceled
+	case o == targets.NotSent && w.attempts <= 1:
+		w.lifecycle, wait = jobs.Created, 0
+	case o == targets.NotSent:
+		w.lifecycle, wait = jobs.WaitingForRetry, 0
+	case w.attempts <= modelRetries:
+		w.lifecycle = jobs.WaitingForRetry
+	default:
+		w.lifecycle = jobs.Failed
+	}
+	if o == targets.NotSent {
+		if w.attempts--; w.attempts == 0 {
+			w.deadline = time.Time{}
+		}
+	}
+	if w.active() {
+		w.next = m.clock.Now().Add(wait)
+	}
+}
+
+// claimable lists the steps, or else the targets, that a pass may claim now.
+func (m *model) claimable(steps bool) (list []*work) {
+	now := m.clock.Now()
+	for _, r := range m.runs {
+		if r.stopping || r.lifecycle.Terminal() {
+			continue
+		}
+		for _, s := range r.steps {
+			if steps && !s.next.IsZero() && !s.next.After(now) {
+				list = append(list, s)
+			}
+			for _, w := range s.targets {
+				if !steps && !w.next.IsZero() && !w.next.After(now) && (w.deadline.IsZero() || w.deadline.After(now)) {
+					list = append(list, w)
+				}
+			}
+		}
+	}
+	return list
+}
+
+// advance is the first part of a pass.
+func (m *model) advance() {
+	now := m.clock.Now()
+	for _, t := range m.terms {
+		if !t.ended && !m.lasts(t) {
+			t.ended = true
+		}
+	}
+	m.handOver()
+	for _, r := range m.runs {
+		if r.lifecycle.Terminal() {
+			continue
+		}
+		open := false
+		for _, s := range r.steps {
+			if r.stopping && !s.next.IsZero() {
+				s.lifecycle, s.next = jobs.Canceled, time.Time{}
+			}
+			pending := false
+			for _, w := range s.targets {
+				if r.stopping && !w.next.IsZero() {
+					w.lifecycle, w.next = jobs.Canceled, time.Time{}
+				}
+				if !w.next.IsZero() && !w.deadline.IsZero() && !w.deadline.After(now) {
+					w.lifecycle, w.next = jobs.TimedOut, time.Time{}
+				}
+				pending = pending || w.active()
+			}
+			if s.lifecycle == jobs.WaitingForChildJobExecutions && !pending {
+				s.lifecycle = worst(s.targets)
+			}
+			open = open || s.active()
+		}
+		if open {
+			continue
+		}
+		more, result := len(r.steps) < m.steps[r.job], worst(r.steps)
+		switch {
+		case result != jobs.Succeeded && result != jobs.SucceededWithSkipped:
+			r.lifecycle = result
+		case more && r.stopping:
+			r.lifecycle = jobs.Canceled
+		case more:
+			r.lifecycle = jobs.WaitingForChildJobExecutions
+			r.steps = append(r.steps, &work{run: r, step: len(r.steps) + 1, lifecycle: jobs.Created, next: now})
+		default:
+			r.lifecycle = result
+		}
+	}
+}
+
+// worst is the lifecycle of a parent whose children are all final (I6).
+func worst(children []*work) jobs.Lifecycle {
+	has := func(l ...jobs.Lifecycle) bool {
+		return slices.ContainsFunc(children, func(w *work) bool { return slices.Contains(l, w.lifecycle) })
+	}
+	switch {
+	case has(jobs.Canceled):
+		return jobs.Canceled
+	case has(jobs.Failed):
+		return jobs.Failed
+	case has(jobs.TimedOut):
+		return jobs.TimedOut
+	case has(jobs.Skipped, jobs.SucceededWithSkipped):
+		return jobs.SucceededWithSkipped
+	default:
+		return jobs.Succeeded
+	}
+}
+
+// start starts a run.
+func (m *model) start(t *rapid.T) {
+	job := rapid.IntRange(0, len(m.steps)-1).Draw(t, "job")
+	id, err := m.store.StartJob(t.Context(), fmt.Sprint("job ", job), uuid.New())
+	require.NoError(t, err)
+	m.runs = append(m.runs, &modelRun{id: id, job: job, lifecycle: jobs.Created})
+}
+
+// stop asks for the end of a run.
+func (m *model) stop(t *rapid.T) {
+	if len(m.runs) == 0 {
+		t.Skip("nothing to stop")
+	}
+	r := rapid.SampledFrom(m.runs).Draw(t, "run")
+	require.NoError(t, m.store.StopJob(t.Context(), r.id))
+	if !r.lifecycle.Terminal() {
+		r.stopping = true
+	}
+}
+
+// term starts a term of an agent, which ends the one before.
+func (m *model) term(t *rapid.T) {
+	i := rapid.IntRange(0, len(m.agents)-1).Draw(t, "agent")
+	term, err := m.store.StartTerm(t.Context(), controldb.Agent{ID: m.agents[i], Host: "h", Version: "1", MaxConcurrentTargets: modelMax}, modelLease)
+	require.NoError(t, err)
+	for _, old := range m.terms {
+		if old.agent == i {
+			old.ended = true
+		}
+	}
+	m.handOver()
+	m.terms = append(m.terms, &modelTerm{id: term.ID, agent: i, expires: m.clock.Now().Add(modelLease)})
+}
+
+// anyTerm draws one of the latest terms; it may have ended.
+func (m *model) anyTerm(t *rapid.T) *modelTerm {
+	if len(m.terms) == 0 {
+		t.Skip("no term")
+	}
+	return rapid.SampledFrom(m.terms[max(0, len(m.terms)-4):]).Draw(t, "term")
+}
+
+// refusedUnlessItLasts checks that a call was refused exactly if the term does not last, and says whether it was accepted.
+func (m *model) refusedUnlessItLasts(t *rapid.T, term *modelTerm, err error) bool {
+	if m.lasts(term) {
+		require.NoError(t, err)
+		return true
+	}
+	require.ErrorIs(t, err, controldb.ErrTermEnded)
+	return false
+}
+
+// renew renews a term.
+func (m *model) renew(t *rapid.T) {
+	term := m.anyTerm(t)
+	if m.refusedUnlessItLasts(t, term, m.store.RenewTerm(t.Context(), term.id, modelLease)) {
+		term.expires = m.clock.Now().Add(modelLease)
+	}
+}
+
+// end gives a term back.
+func (m *model) end(t *rapid.T) {
+	term := m.anyTerm(t)
+	if m.refusedUnlessItLasts(t, term, m.store.EndTerm(t.Context(), term.id)) {
+		term.ended = true
+		m.handOver()
+	}
+}
+
+// pass makes a pass; one in four loses its answer, and is repeated.
+func (m *model) pass(t *rapid.T) {
+	term := m.anyTerm(t)
+	room := rapid.IntRange(0, 4).Draw(t, "max_tasks")
+	var last controldb.TaskID
+	held := 0
+	for _, k := range m.tasks {
+		if k.term == term {
+			last = max(last, k.ID)
+			if k.open {
+				held++
+			}
+		}
+	}
+	req := controldb.PassRequest{Term: term.id, MaxTasks: room, MaxConcurrentTargets: modelMax, LastTask: &last}
+	if rapid.IntRange(0, 3).Draw(t, "lost") == 0 {
+		if _, err := m.store.Pass(t.Context(), req); err != nil {
+			require.ErrorIs(t, err, controldb.ErrTermEnded)
+		}
+	}
+	res, err := m.store.Pass(t.Context(), req)
+	if !m.refusedUnlessItLasts(t, term, err) {
+		return
+	}
+	m.advance()
+	room = min(room, 2*modelMax-held)
+	steps, tasks := m.claimable(true), m.claimable(false)
+	want := max(0, min(room, len(steps)+len(tasks)))
+	require.Len(t, res.Tasks, want, "%d steps and %d targets can be claimed", len(steps), len(tasks))
+	resolutions := 0
+	for _, task := range res.Tasks {
+		require.Greater(t, task.ID, last)
+		list := tasks
+		if task.Kind == controldb.TaskResolve {
+			list = steps
+			resolutions++
+		}
+		i := slices.IndexFunc(list, func(w *work) bool {
+			return w.run.id == task.JobExecutionID && w.step == task.StepID && w.database == task.Target.Database && w.lifecycle != jobs.InProgress
+		})
+		require.GreaterOrEqual(t, i, 0, "task %d cannot be claimed: %+v", task.ID, task)
+		w := list[i]
+		w.lifecycle, w.next = jobs.InProgress, time.Time{}
+		w.attempts++
+		require.Equal(t, w.attempts, task.Attempt)
+		if w.deadline.IsZero() && w.database != "" {
+			w.deadline = m.clock.Now().Add(modelTimeout)
+		}
+		m.tasks = append(m.tasks, &modelTask{Task: task, term: term, work: w, open: true})
+	}
+	require.Equal(t, min(max(0, room), len(steps)), resolutions, "resolutions go first")
+	var digest controldb.Digest
+	var canceled, toCancel []controldb.TaskID
+	for _, k := range m.tasks {
+		if k.open && k.term == term {
+			digest.Add(k.ID, k.Attempt)
+			if k.work.run.stopping {
+				toCancel = append(toCancel, k.ID)
+			}
+		}
+	}
+	for _, c := range res.Cancels {
+		canceled = append(canceled, c.Task)
+	}
+	require.Equal(t, digest, res.Held)
+	require.ElementsMatch(t, toCancel, canceled)
+}
+
+// complete hands an outcome over, under a term that need not be the task's.
+func (m *model) complete(t *rapid.T) {
+	if len(m.tasks) == 0 {
+		t.Skip("no task")
+	}
+	k := rapid.SampledFrom(m.tasks[max(0, len(m.tasks)-10):]).Draw(t, "task")
+	term := k.term
+	if rapid.IntRange(0, 5).Draw(t, "other term") == 0 {
+		term = m.anyTerm(t)
+	}
+	attempt := k.Attempt
+	if rapid.IntRange(0, 9).Draw(t, "other attempt") == 0 {
+		attempt++
+	}
+	accepted := k.open && term == k.term && attempt == k.Attempt
+	if k.Kind == controldb.TaskResolve && rapid.Bool().Draw(t, "resolved") {
+		m.resolve(t, k, term, attempt, accepted)
+		return
+	}
+	outcome := rapid.SampledFrom([]targets.Outcome{
+		targets.Succeeded, targets.Succeeded, targets.Failed, targets.TimedOut, targets.Canceled, targets.Unknown, targets.NotSent,
+	}).Draw(t, "outcome")
+	refusals, err := m.store.CompleteTasks(t.Context(), term.id, []controldb.Outcome{{Task: k.ID, Attempt: attempt, Outcome: outcome}})
+	if !m.refusedUnlessItLasts(t, term, err) {
+		return
+	}
+	if k.Kind == controldb.TaskResolve && outcome == targets.Succeeded {
+		accepted = false // a resolution succeeds with its targets only
+	}
+	require.Equal(t, !accepted, len(refusals) == 1)
+	if accepted {
+		m.settle(k, outcome)
+	}
+}
+
+// resolve hands a target list over, or says that there is none to be had.
+func (m *model) resolve(t *rapid.T, k *modelTask, term *modelTerm, attempt int, accepted bool) {
+	r := controldb.Resolution{Attempt: attempt}
+	n := rapid.IntRange(-1, 3).Draw(t, "targets")
+	if n < 0 {
+		r.Failure = "the server does not answer"
+	}
+	for i := range max(0, n) {
+		name := fmt.Sprintf("db%d", i+1)
+		r.Targets = append(r.Targets, targets.Target{ID: uuid.NewSHA1(uuid.NameSpaceURL, []byte(name)), Server: "s", Database: name})
+	}
+	err := m.store.CompleteResolution(t.Context(), term.id, k.ID, r)
+	if !m.refusedUnlessItLasts(t, term, err) || !accepted {
+		return
+	}
+	switch step := k.work; {
+	case step.run.stopping:
+		m.settle(k, targets.Canceled)
+	case r.Failure != "":
+		m.settle(k, targets.Failed)
+	default:
+		k.open = false
+		step.lifecycle = jobs.WaitingForChildJobExecutions
+		if n == 0 {
+			step.lifecycle = jobs.Succeeded
+		}
+		for _, target := range r.Targets {
+			w := &work{run: step.run, step: step.step, database: target.Database, lifecycle: jobs.Created, next: m.clock.Now()}
+			if m.busy(w) {
+				w.lifecycle, w.next = jobs.Skipped, time.Time{}
+			}
+			step.targets = append(step.targets, w)
+		}
+	}
+}
+
+// busy says whether another run of the job has the same step active on the same database.
+func (m *model) busy(w *work) bool {
+	for _, r := range m.runs {
+		if r == w.run || r.job != w.run.job || len(r.steps) < w.step {
+			continue
+		}
+		for _, o := range r.steps[w.step-1].targets {
+			if o.database == w.database && o.active() {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// check compares every run with the control database.
+func (m *model) check(t *rapid.T) {
+	rows, err := m.store.Executions(t.Context(), controldb.ExecutionFilter{})
+	require.NoError(t, err)
+	var want, got []string
+	line := func(run uuid.UUID, step int, database string, l jobs.Lifecycle, attempts int) string {
+		return fmt.Sprintf("%s step %d %s: %s, %d attempts", run, step, database, l, attempts)
+	}
+	for _, e := range rows {
+		step := 0
+		if e.StepID != nil {
+			step = *e.StepID
+		}
+		got = append(got, line(e.ID, step, e.Database, e.Lifecycle, e.Attempts))
+	}
+	for _, r := range m.runs {
+		want = append(want, line(r.id, 0, "", r.lifecycle, 0))
+		for _, s := range r.steps {
+			want = append(want, line(r.id, s.step, "", s.lifecycle, s.attempts))
+			for _, w := range s.targets {
+				want = append(want, line(r.id, w.step, w.database, w.lifecycle, w.attempts))
+			}
+		}
+	}
+	slices.Sort(want)
+	slices.Sort(got)
+	require.Equal(t, want, got)
+}
+
+// modelClock is the clock of the model and its server: time passes only as told.
+type modelClock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// Now is the clock's time.
+func (c *modelClock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// pass moves the clock on.
+func (c *modelClock) pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// TestModel makes random sequences of calls, and holds the control database against the model after each. More of them:
+//
+//	go test ./testenv/sim -run TestModel -rapid.checks=1000 -rapid.steps=100
+func TestModel(t *testing.T) {
+	const password = "Only-4-tests"
+	clock := &modelClock{now: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)}
+	server, err := tsqld.New(tsqld.Config{SAPassword: password, Now: clock.Now})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Close(context.WithoutCancel(t.Context()))) })
+	connector := func(t require.TestingT, database string) *targets.Connector {
+		inner, err := mssql.NewConnector("sqlserver://sa:" + password + "@tsqld?encrypt=disable&database=" + database)
+		require.NoError(t, err)
+		return targets.WrapConnector(inner, server.Dialer())
+	}
+	number := 0
+	rapid.Check(t, func(rt *rapid.T) {
+		number++
+		name := fmt.Sprint("control", number)
+		master := sql.OpenDB(connector(rt, "master"))
+		defer master.Close()
+		_, err := master.ExecContext(rt.Context(), "CREATE DATABASE "+name+";")
+		require.NoError(rt, err)
+		store, err := controldb.New(controldb.Config{Connector: connector(rt, name), ServerName: "tsqld"})
+		require.NoError(rt, err)
+		defer store.Close()
+		require.NoError(rt, store.Install(rt.Context()))
+		m := &model{store: store, clock: clock, agents: []uuid.UUID{uuid.New(), uuid.New()}, steps: []int{1, 2, 3}}
+		m.define(rt)
+		m.term(rt)
+		rt.Repeat(map[string]func(*rapid.T){
+			"start": m.start, "stop": m.stop, "term": m.term, "renew": m.renew, "end": m.end,
+			"pass": m.pass, "pass again": m.pass, "pass once more": m.pass,
+			"complete": m.complete, "complete again": m.complete, "complete once more": m.complete,
+			"wait": func(rt *rapid.T) {
+				clock.pass(time.Duration(rapid.IntRange(1, 40).Draw(rt, "seconds")) * time.Second)
+			},
+			"": m.check,
+		})
+		control := sql.OpenDB(connector(rt, name))
+		defer control.Close()
+		found, err := invariant.Find(rt.Context(), control, false)
+		require.NoError(rt, err)
+		require.Empty(rt, found)
+	})
+}
+
+// define makes the jobs.
+func (m *model) define(t *rapid.T) {
+	_, err := m.store.AddTargetGroup(t.Context(), "g")
+	require.NoError(t, err)
+	attempts, wait, limit := modelRetries, int(modelWait/time.Second), int(modelTimeout/time.Second)
+	for i, steps := range m.steps {
+		name := fmt.Sprint("job ", i)
+		_, err := m.store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+		require.NoError(t, err)
+		for s := range steps {
+			stepName := fmt.Sprint("step ", s+1)
+			_, err := m.store.AddJobStep(t.Context(), controldb.StepSpec{
+				JobName: name, StepName: &stepName, Command: "SELECT 1;", TargetGroup: "g",
+				RetryAttempts: &attempts, InitialRetryInterval: &wait, MaximumRetryInterval: &wait, Timeout: &limit,
+			})
+			require.NoError(t, err)
+		}
+	}
+}
