@@ -89,9 +89,6 @@ func (b *bench) history(ctx context.Context, h history) (err error) {
 	if err := s.group(ctx, "bench history", database); err != nil {
 		return err
 	}
-	if err := s.job(ctx, controldb.JobSpec{Name: "bench start"}, "bench history", "SELECT 1;"); err != nil {
-		return err
-	}
 	for i := range historyJobs {
 		spec := controldb.JobSpec{Name: historyJob(i)}
 		if err := s.job(ctx, spec, "bench history", "SELECT 1;"); err != nil {
@@ -181,6 +178,10 @@ func (s *benchServer) fill(ctx context.Context, f historyFill, from, to int) err
 	return nil
 }
 
+// historyCalls are what measureRuns measures: a pass without anything to do, the start of a run and the pass that claims its
+// resolution, a pass that claims a target, an outcome, a pass in which the next step begins, and the one in which the run ends.
+var historyCalls = [...]string{"pass_idle", "start_to_claim", "pass_claiming", "complete", "pass_next_step", "pass_ending"}
+
 // measureRuns takes runs of one target from start to end by hand, and measures the calls that an agent makes.
 func (s *benchServer) measureRuns(ctx context.Context, database string, rounds int, f *historyFigures) error {
 	term, err := s.startTerm(ctx, 1)
@@ -188,58 +189,64 @@ func (s *benchServer) measureRuns(ctx context.Context, database string, rounds i
 		return err
 	}
 	pass := controldb.PassRequest{Term: term.ID, MaxTasks: 1, MaxConcurrentTargets: 1}
-	var started, idle, claiming, completing, ending []time.Duration
-	timed := func(list *[]time.Duration, call func() error) error {
+	took := map[string][]time.Duration{}
+	timed := func(name string, call func() error) error {
 		began := time.Now()
 		err := call()
-		*list = append(*list, time.Since(began))
+		took[name] = append(took[name], time.Since(began))
 		return err
 	}
 	for range rounds {
-		if err := timed(&idle, func() error { _, err := s.store.Pass(ctx, pass); return err }); err != nil {
+		if err := timed(historyCalls[0], func() error { _, err := s.store.Pass(ctx, pass); return err }); err != nil {
 			return err
 		}
 		var task controldb.Task
-		err := timed(&started, func() error {
-			if _, err := s.store.StartJob(ctx, "bench start", uuid.Nil); err != nil {
+		var err error
+		claim := func() error { task, err = s.claim(ctx, pass); return err }
+		err = timed(historyCalls[1], func() error {
+			if _, err := s.store.StartJob(ctx, historyJob(historyJobs-1), uuid.Nil); err != nil {
 				return err
 			}
-			task, err = s.claim(ctx, pass)
-			return err
+			return claim()
 		})
 		if err != nil {
 			return err
 		}
-		id, err := uuid.NewRandom()
-		if err != nil {
-			return err
-		}
-		list := []targets.Target{{ID: id, Server: s.serverName, Database: database}}
-		if err := s.store.CompleteResolution(ctx, term.ID, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: list}); err != nil {
-			return err
-		}
-		if err := timed(&claiming, func() error { task, err = s.claim(ctx, pass); return err }); err != nil {
-			return err
-		}
-		err = timed(&completing, func() error {
-			refused, err := s.store.CompleteTasks(ctx, term.ID, []controldb.Outcome{{Task: task.ID, Attempt: task.Attempt, Outcome: targets.Succeeded}})
-			if len(refused) > 0 {
-				return fmt.Errorf("outcome of task %d was refused: %s", refused[0].Task, refused[0].Reason)
+		for step := range 2 {
+			if step > 0 {
+				if err := timed(historyCalls[4], claim); err != nil { // the first step ends, the second one begins
+					return err
+				}
 			}
-			return err
-		})
-		if err != nil {
-			return err
+			id, err := uuid.NewRandom()
+			if err != nil {
+				return err
+			}
+			list := []targets.Target{{ID: id, Server: s.serverName, Database: database}}
+			if err := s.store.CompleteResolution(ctx, term.ID, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: list}); err != nil {
+				return err
+			}
+			if err := timed(historyCalls[2], claim); err != nil {
+				return err
+			}
+			err = timed(historyCalls[3], func() error {
+				refused, err := s.store.CompleteTasks(ctx, term.ID, []controldb.Outcome{{Task: task.ID, Attempt: task.Attempt, Outcome: targets.Succeeded}})
+				if len(refused) > 0 {
+					return fmt.Errorf("outcome of task %d was refused: %s", refused[0].Task, refused[0].Reason)
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
 		}
-		if err := timed(&ending, func() error { _, err := s.store.Pass(ctx, pass); return err }); err != nil {
+		if err := timed(historyCalls[5], func() error { _, err := s.store.Pass(ctx, pass); return err }); err != nil {
 			return err
 		}
 	}
-	f.note("start_to_claim", started)
-	f.note("pass_idle", idle)
-	f.note("pass_claiming", claiming)
-	f.note("complete", completing)
-	f.note("pass_ending", ending)
+	for _, name := range historyCalls {
+		f.note(name, took[name])
+	}
 	return s.store.EndTerm(ctx, term.ID)
 }
 
@@ -307,6 +314,7 @@ func (s *benchServer) measureHistory(ctx context.Context, rounds int, f *history
 		{"list_runs_of_job", controldb.ExecutionFilter{JobName: job, RootsOnly: true, Limit: historyPage}},
 		{"list_runs", controldb.ExecutionFilter{RootsOnly: true, Limit: historyPage}},
 		{"list_active", controldb.ExecutionFilter{ActiveOnly: true, Limit: historyPage}},
+		{"list_active_of_job", controldb.ExecutionFilter{JobName: job, ActiveOnly: true, Limit: historyPage}},
 		{"list_run", controldb.ExecutionFilter{ID: uuid.UUID(run)}},
 	} {
 		if err := f.repeat(q.name, 3*rounds, func() error { _, err := s.store.Executions(ctx, q.filter); return err }); err != nil {

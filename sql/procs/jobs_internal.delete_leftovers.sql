@@ -19,7 +19,7 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @rows INT;
     DECLARE @gone TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
-    DECLARE @jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
+    DECLARE @jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY); -- that are deleted
     SET @deleted = 0;
 
     INSERT INTO @gone (execution_id)
@@ -29,14 +29,19 @@ BEGIN
         AND e.is_active = 0
     ORDER BY e.purged_at, e.execution_id;
 
-    INSERT INTO @gone (execution_id)
-    SELECT TOP (@max_executions) e.execution_id
-    FROM jobs_internal.job_executions AS e
-    INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
-    WHERE j.deleted_at IS NOT NULL
-        AND e.is_active = 0
-        AND e.purged_at IS NULL
-    ORDER BY e.execution_id;
+    INSERT INTO @jobs (job_id)
+    SELECT j.job_id
+    FROM jobs_internal.jobs AS j
+    WHERE j.deleted_at IS NOT NULL;
+
+    IF EXISTS (SELECT 1 FROM @jobs)
+        INSERT INTO @gone (execution_id)
+        SELECT TOP (@max_executions) e.execution_id
+        FROM @jobs AS g
+        INNER JOIN jobs_internal.job_executions AS e ON e.job_id = g.job_id
+        WHERE e.is_active = 0
+            AND e.purged_at IS NULL
+        ORDER BY g.job_id, e.start_time;
 
     IF EXISTS (SELECT 1 FROM @gone)
     BEGIN
@@ -73,11 +78,9 @@ BEGIN
         SET @deleted = @@ROWCOUNT;
     END;
 
-    INSERT INTO @jobs (job_id)
-    SELECT j.job_id
-    FROM jobs_internal.jobs AS j
-    WHERE j.deleted_at IS NOT NULL
-        AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.job_id = j.job_id);
+    DELETE g
+    FROM @jobs AS g
+    WHERE EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.job_id = g.job_id);
 
     IF EXISTS (SELECT 1 FROM @jobs)
     BEGIN

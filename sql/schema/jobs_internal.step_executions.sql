@@ -46,5 +46,7 @@ CREATE TABLE jobs_internal.step_executions (
 CREATE INDEX IX_step_executions_active ON jobs_internal.step_executions (execution_id)
     INCLUDE (lifecycle, step_id, job_id, job_version)
     WHERE is_active = 1;
+CREATE INDEX IX_step_executions_active_job_id ON jobs_internal.step_executions (job_id)
+    WHERE is_active = 1;
 CREATE INDEX IX_step_executions_due ON jobs_internal.step_executions (next_attempt_at, step_execution_id)
     WHERE next_attempt_at IS NOT NULL;

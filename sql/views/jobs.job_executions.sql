@@ -72,7 +72,7 @@ SELECT
     CAST(NULL AS NVARCHAR(128)) AS target_database_name
 FROM jobs_internal.step_executions AS s
 INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
-INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id AND j.job_id = s.job_id -- both: a job's active rows have an index
 INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
 WHERE e.purged_at IS NULL
     AND j.deleted_at IS NULL
@@ -99,7 +99,7 @@ SELECT
     t.database_name AS target_database_name
 FROM jobs_internal.target_executions AS t
 INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id
-INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id AND j.job_id = t.job_id -- see above
 INNER JOIN jobs_internal.job_steps AS d ON d.job_id = e.job_id AND d.version = e.job_version AND d.step_id = t.step_id
 WHERE e.purged_at IS NULL
     AND j.deleted_at IS NULL;
