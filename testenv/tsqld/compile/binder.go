@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -127,9 +128,14 @@ func (b *binder) inside(db *catalog.Database, o catalog.Object) place {
 }
 
 // object finds what a name stands for, synonyms followed. A nil object means that there is none; the
-// database is then that in which it was looked for. Errors are those of the database name.
+// database is then that in which it was looked for. Errors are those of the database name; one that does not exist
+// makes the whole name invalid (208), as in SQL Server.
 func (b *binder) object(name *syntax.ObjectName) (*catalog.Database, catalog.Object, error) {
-	return b.objectAt(name.Server(), name.Database(), name.Schema(), name.Last(), 0)
+	db, o, err := b.objectAt(name.Server(), name.Database(), name.Schema(), name.Last(), 0)
+	if errors.Is(err, mserr.NoDatabase("")) {
+		err = mserr.InvalidObject(name.String())
+	}
+	return db, o, err
 }
 
 // objectAt is object by the parts of a name.

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 
@@ -194,7 +195,7 @@ func (b *binder) choose(args []*node) (*node, error) {
 // userFunction binds a call of a scalar user-defined function. Errors: 4121 unknown, 313 and 8144 wrong number of arguments.
 func (b *binder) userFunction(e *syntax.FuncCall, l *level) (*node, error) {
 	db, o, err := b.object(e.Name)
-	if err != nil {
+	if err != nil && !errors.Is(err, mserr.InvalidObject("")) {
 		return nil, err
 	}
 	f, ok := o.(*catalog.Function)

@@ -38,7 +38,7 @@ func TestModules(t *testing.T) {
 		{"SELECT p.id, t.y FROM person p CROSS APPLY dbo.twice(p.id) AS t WHERE t.y > 6", "4|8"},
 		{"SELECT * FROM dbo.under(1)", "error 313: An insufficient number of arguments were supplied for the procedure or function dbo.under."},
 		{"SELECT * FROM nosuch.person", "error 208: Invalid object name 'nosuch.person'."},
-		{"SELECT * FROM nodb.dbo.person", "error 911: Database 'nodb' does not exist. Make sure that the name is entered correctly."},
+		{"SELECT * FROM nodb.dbo.person", "error 208: Invalid object name 'nodb.dbo.person'."},
 		{"SELECT dbo.nosuch(1)", "error 4121: Cannot find either column \"dbo\" or the user-defined function or aggregate \"dbo.nosuch\", or the name is ambiguous."},
 		{"UPDATE young SET n = N'Rob' WHERE id = 2; SELECT name FROM person WHERE id = 2", "Rob"},
 		{"DELETE FROM young WHERE n = 'Dan'; SELECT COUNT(*) FROM person", "3"},

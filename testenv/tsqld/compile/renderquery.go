@@ -227,10 +227,24 @@ func markFields(order []orderTerm) []orderTerm {
 	return out
 }
 
+// maxChain is the number of SELECTs after which a chain of UNION ALL is wrapped into one, because SQLite takes at most
+// SQLITE_MAX_COMPOUND_SELECT (500) in a row.
+const maxChain = 400
+
+// chained counts the SELECTs of a chain of UNION ALL.
+func chained(q *query) int {
+	n := 1
+	for q.set != nil && q.set.op == "UNION ALL" {
+		q = q.set.x
+		n++
+	}
+	return n
+}
+
 // operand writes an operand of a set operation. Texts carry their collation where rows are compared.
 func (r *renderer) operand(q *query, all bool, op string, isLeft bool) {
 	simple := q.document == documentNone && !q.percent && !q.ties && q.limit == nil && q.offset == nil && len(q.order) == 0
-	if simple && q.set != nil && isLeft && all && q.set.op == "UNION ALL" {
+	if simple && q.set != nil && isLeft && all && q.set.op == "UNION ALL" && chained(q)%maxChain != 0 {
 		r.query(q)
 		return
 	}
