@@ -1,8 +1,11 @@
 package sim
 
 import (
+	"database/sql"
 	"flag"
 	"fmt"
+	"math/rand/v2"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -99,4 +102,55 @@ func TestSweep(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestStorm lets every seventh call fail, in any way. Retries may run out, but every run must end, and no script may have run more
+// often than attempts were counted.
+func TestStorm(t *testing.T) {
+	seed := *daysSeed
+	if seed == 0 {
+		seed = rand.Uint64()
+	}
+	t.Logf("replay with -sim.seed=%d", seed)
+	lives := 8
+	if *sweepFull {
+		lives = 200
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		rng := rand.New(rand.NewPCG(seed, 1))
+		w := NewWorld(t, 3)
+		w.AddJob(t, "sweep", sweepScripts, Retries(10, 1))
+		for range lives {
+			start := func() *Agent {
+				return w.StartAgent(t, sweepConfig, func(fault.Call) fault.Kind {
+					mu.Lock()
+					defer mu.Unlock()
+					if rng.IntN(7) > 0 {
+						return fault.None
+					}
+					return fault.Kinds[rng.IntN(len(fault.Kinds))]
+				})
+			}
+			a := start()
+			id := w.Start(t, "sweep")
+			_, ended := w.Ended(t, id, time.Hour, func() {
+				if a.Ended() {
+					_ = a.Stop()
+					a = start()
+				}
+			})
+			require.True(t, ended)
+			a.Kill()
+			require.NoError(t, a.Stop())
+			w.CheckInvariants(t, w.Control, false)
+		}
+		ledgers := map[string]*sql.DB{}
+		for _, name := range w.Targets {
+			ledgers[name] = w.DB(t, name)
+		}
+		var audit Audit
+		AuditLedgers(t, &audit, w.DB(t, w.Control), ledgers)
+		t.Logf("audit: %s", audit)
+	})
 }
