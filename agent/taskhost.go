@@ -168,7 +168,7 @@ func (h *taskHost) resolve(ctx context.Context, task controldb.Task) report {
 	r := &controldb.Resolution{Attempt: task.Attempt, Targets: list, Elapsed: time.Since(started)}
 	if err != nil {
 		c := targets.Classify(err)
-		r.Failure = fmt.Sprintf("Target group %q could not be resolved: %v", task.TargetGroupName, err)
+		r.Failure = err.Error()
 		r.Error = targets.ErrorDetail{Number: c.Number, Text: err.Error(), Class: c.Class}
 	}
 	return report{task: task.ID, resolution: r}

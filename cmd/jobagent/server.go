@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,8 +112,12 @@ func (e *embedded) serverName() string {
 // come from the configuration file.
 func (e *embedded) openServers(further ...targets.Credential) (*targets.Servers, error) {
 	host, _, _ := net.SplitHostPort(e.address)
+	own := []string{"localhost", "127.0.0.1"}
+	if !slices.Contains(own, host) {
+		own = append(own, host)
+	}
 	credentials, err := targets.NewCredentialSet(append([]targets.Credential{
-		targets.LoginCredential(targets.DefaultCredential, "sa", e.password, host, "localhost", "127.0.0.1"),
+		targets.LoginCredential(targets.DefaultCredential, "sa", e.password, own...),
 	}, further...)...)
 	if err != nil {
 		return nil, &usageError{err}

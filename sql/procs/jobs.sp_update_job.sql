@@ -40,7 +40,7 @@ BEGIN
     DECLARE @old_enabled BIT, @old_type NVARCHAR(50), @old_count INT, @old_start DATETIME2(7), @old_end DATETIME2(7);
 
     IF @new_name IS NOT NULL
-        EXECUTE jobs_internal.check_job_name @job_name = @new_name;
+        EXECUTE jobs_internal.check_job_name @job_name = @new_name, @parameter = N'@new_name';
 
     BEGIN TRANSACTION;
 

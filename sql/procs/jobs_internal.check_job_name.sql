@@ -1,7 +1,8 @@
 -- Checks the name of a job that is to be added or renamed.
 --
 -- Parameters:
---   @job_name  The name.
+--   @job_name   The name.
+--   @parameter  The caller's parameter that holds it, for the message.
 -- Called by: jobs.sp_add_job, jobs.sp_update_job.
 -- Locks:     nothing.
 -- Returns:   0.
@@ -10,7 +11,8 @@
 --   50002 the job name contains %.
 --   50003 the job name is reserved for system jobs.
 CREATE OR ALTER PROCEDURE jobs_internal.check_job_name
-    @job_name NVARCHAR(128)
+    @job_name  NVARCHAR(128),
+    @parameter NVARCHAR(128) = N'@job_name'
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -18,7 +20,10 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
 
     IF @job_name IS NULL OR LTRIM(@job_name) = N''
-        THROW 50001, N'A job name is needed: @job_name is NULL or empty.', 1;
+    BEGIN
+        SET @message = CONCAT(N'A job name is needed: ', @parameter, N' is NULL or empty.');
+        THROW 50001, @message, 1;
+    END;
     IF CHARINDEX(N'%', @job_name) > 0
     BEGIN
         SET @message = CONCAT(N'The job name ''', @job_name, N''' contains %, which is not allowed.');
