@@ -51,7 +51,7 @@ CREATE UNIQUE INDEX UQ_job_executions_due_at ON jobs_internal.job_executions (sc
 CREATE INDEX IX_job_executions_active ON jobs_internal.job_executions (execution_id)
     INCLUDE (job_id, job_version, lifecycle, stop_requested_at)
     WHERE is_active = 1;
-CREATE INDEX IX_job_executions_active_job_id ON jobs_internal.job_executions (job_id, start_time)
+CREATE INDEX IX_job_executions_active_job_id ON jobs_internal.job_executions (job_id, is_active)
     WHERE is_active = 1;
 CREATE INDEX IX_job_executions_job_id ON jobs_internal.job_executions (job_id, start_time);
 CREATE INDEX IX_job_executions_job_id_create_time ON jobs_internal.job_executions (job_id, create_time DESC, job_execution_id);
