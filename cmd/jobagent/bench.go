@@ -336,7 +336,7 @@ func (s *benchServer) group(ctx context.Context, name string, databases ...strin
 }
 
 // benchPoll is how often a bench looks whether a run has ended, on connections that are not counted.
-const benchPoll = 20 * time.Millisecond
+const benchPoll = 100 * time.Millisecond
 
 // waitEnd waits for the end of a run. It answers how it ended, and how long it took by the database's clock.
 func (s *benchServer) waitEnd(ctx context.Context, id uuid.UUID, failed <-chan error) (benchRun, error) {
