@@ -67,8 +67,11 @@ func New(cfg Config) (*Store, error) {
 		if err != nil {
 			return nil, fmt.Errorf("read the connection string of the control database: %w", redacted(err, cfg.DSN))
 		}
-		if parsed.Database == "" || strings.EqualFold(parsed.Database, "master") {
+		if parsed.Database == "" {
 			return nil, errors.New("the connection string names no control database: add database=NAME")
+		}
+		if strings.EqualFold(parsed.Database, "master") {
+			return nil, errors.New("the control database cannot be master: create a database for it, and give database=NAME")
 		}
 		if connector, err = targets.NewConnector(cfg.DSN, cfg.Dialer); err != nil {
 			return nil, fmt.Errorf("read the connection string of the control database: %w", redacted(err, cfg.DSN))

@@ -118,11 +118,14 @@ func readRun(ctx context.Context, store *controldb.Store, id uuid.UUID) ([]contr
 	return rows, nil
 }
 
-// parseExecutionID reads an argument.
+// parseExecutionID reads an argument. The zero GUID is refused: no run has it, and in a controldb.ExecutionFilter it means every run.
 func parseExecutionID(s string) (uuid.UUID, error) {
 	id, err := uuid.Parse(s)
 	if err != nil {
 		return id, usagef("execution id %q is no GUID; jobagent execution list shows the latest", s)
+	}
+	if id == uuid.Nil {
+		return id, usagef("execution id %q is the zero GUID, which no run has; jobagent execution list shows the latest", s)
 	}
 	return id, nil
 }

@@ -66,11 +66,15 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	return root
 }
 
-// markUsageErrors makes cobra's complaints about arguments and unknown commands usage errors, here and below.
+// markUsageErrors makes cobra's complaints about arguments, missing flags and unknown commands usage errors, here and below.
 func markUsageErrors(cmd *cobra.Command) {
 	if check := cmd.Args; check != nil {
 		cmd.Args = func(cmd *cobra.Command, args []string) error {
-			if err := check(cmd, args); err != nil {
+			err := check(cmd, args)
+			if err == nil {
+				err = cmd.ValidateRequiredFlags() // cobra would do so later, with an error that nothing tells from others
+			}
+			if err != nil {
 				return usagef("%w; see %s --help", err, cmd.CommandPath())
 			}
 			return nil

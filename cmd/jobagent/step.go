@@ -68,8 +68,9 @@ func (f *stepFlags) script(cmd *cobra.Command, stdin io.Reader) (*string, error)
 	return &s, nil
 }
 
-// outputSpec returns what is given of the output; nil: nothing. A table without a type means SqlDatabase.
-func (f *stepFlags) outputSpec(cmd *cobra.Command) *controldb.OutputSpec {
+// outputSpec returns what is given of the output; nil: nothing. Without a type, a table means SqlDatabase; in a new step, anything
+// does, so that the procedure can say what is missing.
+func (f *stepFlags) outputSpec(cmd *cobra.Command, newStep bool) *controldb.OutputSpec {
 	o := &controldb.OutputSpec{
 		Type: given(cmd, "output-type", f.outputType), Credential: given(cmd, "output-credential", f.outputCredential),
 		Server: given(cmd, "output-server", f.outputServer), Database: given(cmd, "output-database", f.outputDatabase),
@@ -78,7 +79,7 @@ func (f *stepFlags) outputSpec(cmd *cobra.Command) *controldb.OutputSpec {
 	if *o == (controldb.OutputSpec{}) {
 		return nil
 	}
-	if o.Type == nil && o.Table != nil && *o.Table != "" {
+	if o.Type == nil && (newStep || o.Table != nil && *o.Table != "") {
 		kind := "SqlDatabase"
 		o.Type = &kind
 	}
@@ -104,7 +105,7 @@ func newStepAddCommand(a *app) *cobra.Command {
 					Credential: given(cmd, "credential", f.credential), TargetGroup: f.group,
 					InitialRetryInterval: given(cmd, "initial-retry-interval", f.initialRetry), MaximumRetryInterval: given(cmd, "maximum-retry-interval", f.maximumRetry),
 					RetryIntervalMultiplier: given(cmd, "retry-interval-multiplier", f.multiplier), RetryAttempts: given(cmd, "retry-attempts", f.retries),
-					Timeout: given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd), MaxParallelism: given(cmd, "max-parallelism", f.parallelism),
+					Timeout: given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd, true), MaxParallelism: given(cmd, "max-parallelism", f.parallelism),
 				})
 				if err != nil {
 					return err
@@ -151,7 +152,7 @@ func newStepUpdateCommand(a *app) *cobra.Command {
 					Credential: given(cmd, "credential", f.credential), TargetGroup: given(cmd, "target-group", f.group),
 					InitialRetryInterval: given(cmd, "initial-retry-interval", f.initialRetry), MaximumRetryInterval: given(cmd, "maximum-retry-interval", f.maximumRetry),
 					RetryIntervalMultiplier: given(cmd, "retry-interval-multiplier", f.multiplier), RetryAttempts: given(cmd, "retry-attempts", f.retries),
-					Timeout: given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd), MaxParallelism: given(cmd, "max-parallelism", f.parallelism),
+					Timeout: given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd, false), MaxParallelism: given(cmd, "max-parallelism", f.parallelism),
 				})
 				if err != nil {
 					return err

@@ -1,0 +1,41 @@
+package main
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestMistakesEndWithTheUsageCode runs command lines that are wrong before any server is asked: each is exit code 2, says one line on
+// stderr and nothing on stdout.
+func TestMistakesEndWithTheUsageCode(t *testing.T) {
+	t.Setenv(envDSN, "")
+	t.Setenv(envConfig, "")
+	for _, line := range []string{
+		"nonsense",
+		"job nonsense",
+		"job list",
+		"job start",
+		"job list -o yaml",
+		"job list --dsn sqlserver://u:p@h?database=master",
+		"step add j",
+		"step add j --target-group g",
+		"target-group add g",
+		"target-group remove g abc",
+		"schedule preview",
+		"execution show",
+		"execution show abc",
+		"execution show 00000000-0000-0000-0000-000000000000",
+		"execution errors 00000000-0000-0000-0000-000000000000",
+		"execution watch 00000000-0000-0000-0000-000000000000",
+	} {
+		t.Run(line, func(t *testing.T) {
+			var stdout, stderr strings.Builder
+			code := run(t.Context(), strings.Fields(line), strings.NewReader(""), &stdout, &stderr)
+			require.Equal(t, exitUsage, code, stderr.String())
+			require.Empty(t, stdout.String())
+			require.Regexp(t, `^error: [^\n]+\n$`, stderr.String())
+		})
+	}
+}
