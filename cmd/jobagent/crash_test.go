@@ -6,8 +6,10 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -23,6 +25,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv/fault"
 	"github.com/jobagent/jobagent/testenv/invariant"
 	"github.com/jobagent/jobagent/testenv/sim"
 )
@@ -59,6 +62,8 @@ type crash struct {
 	rng    *rand.Rand
 	server *devProcess
 	agents [crashAgents]*crashAgent
+	// proxies stand between each agent and the control database.
+	proxies [crashAgents]*fault.Proxy
 	// started are runs whose start was acknowledged.
 	started []uuid.UUID
 	counts  map[string]int
@@ -81,6 +86,10 @@ func TestCrash(t *testing.T) {
 	store := c.server.store(t)
 	databases := c.define(store)
 	for i := range c.agents {
+		proxy, err := fault.NewProxy(c.server.address, nil)
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, proxy.Close()) })
+		c.proxies[i] = proxy
 		c.startAgent(i)
 	}
 	t.Cleanup(func() {
@@ -177,7 +186,7 @@ func (c *crash) startAgent(i int) {
 	defer log.Close()
 	cmd := exec.Command(os.Args[0], "run", "--lease", crashLease.String(), "--grace", "1s", "--max-concurrent-targets", "8",
 		"--config", filepath.Join(c.dir, "config.json"))
-	cmd.Env = append(os.Environ(), envBeCommand+"=1", envDSN+"="+c.server.dsn(controlDatabase))
+	cmd.Env = append(os.Environ(), envBeCommand+"=1", envDSN+"="+strings.Replace(c.server.dsn(controlDatabase), c.server.address, c.proxies[i].Address(), 1))
 	cmd.Stderr = log
 	require.NoError(c.t, cmd.Start())
 	a := &crashAgent{cmd: cmd, ended: make(chan struct{})}
@@ -211,12 +220,22 @@ func (c *crash) event() {
 		_ = process.Signal(syscall.SIGSTOP) // it may have ended
 		pause(time.Duration(c.rng.Int64N(int64(2 * crashLease))))
 		_ = process.Signal(syscall.SIGCONT)
+	case n < 15:
+		c.counts["connections cut"]++
+		c.proxies[i].Network.Cut()
+		pause(time.Duration(c.rng.Int64N(int64(2 * time.Second))))
+		c.proxies[i].Network.Heal()
 	case n < 16:
+		c.counts["connections stalled"]++
+		c.proxies[i].Network.Silence()
+		pause(time.Duration(c.rng.Int64N(int64(2 * crashLease))))
+		c.proxies[i].Network.Heal()
+	case n < 17:
 		c.counts["agent stopped"]++
 		_ = c.agents[i].cmd.Process.Signal(syscall.SIGTERM)
 		<-c.agents[i].ended
 		c.startAgent(i)
-	case n < 18:
+	case n < 19:
 		c.counts["server killed"]++
 		c.server.kill()
 		pause(time.Duration(c.rng.Int64N(int64(2 * time.Second))))
@@ -227,6 +246,57 @@ func (c *crash) event() {
 		pause(time.Duration(c.rng.Int64N(int64(crashLease))))
 		_ = c.server.cmd.Process.Signal(syscall.SIGCONT)
 	}
+}
+
+// TestFrozenAgentLosesItsWorkAndRejoins freezes an agent for longer than its lease. Others must have its work within two leases, and
+// when it goes on, it does so under a new term.
+func TestFrozenAgentLosesItsWorkAndRejoins(t *testing.T) {
+	c := &crash{t: t, dir: t.TempDir(), data: t.TempDir(), rng: rand.New(rand.NewPCG(1, 0)), counts: map[string]int{}}
+	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "config.json"), []byte(`{"targets": {"trust_server_certificate": true}}`), 0o600))
+	c.server = startDev(t, c.data, "127.0.0.1:0")
+	store := c.server.store(t)
+	names := c.define(store)
+	proxy, err := fault.NewProxy(c.server.address, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, proxy.Close()) })
+	c.proxies[0] = proxy
+	c.startAgent(0)
+	t.Cleanup(func() {
+		c.kill(0)
+		if t.Failed() {
+			c.showLogs()
+		}
+	})
+	control := c.server.open(t, controlDatabase)
+	// held counts the tasks of the agent's first term: the server's own agent, which has a term too, is the older one.
+	held := func() (n int) {
+		require.NoError(t, control.QueryRowContext(t.Context(), `
+SELECT COUNT(*) FROM jobs_internal.task_executions AS k
+WHERE k.ended_at IS NULL AND k.term_id = (SELECT MIN(t.term_id) FROM jobs_internal.terms AS t WHERE t.agent_id <> (
+    SELECT TOP (1) o.agent_id FROM jobs_internal.terms AS o ORDER BY o.term_id));`).Scan(&n))
+		return n
+	}
+	eventually(t, 20*time.Second, "the agent holds a task", func() bool {
+		c.startRun(store)
+		return held() > 0
+	})
+	process := c.agents[0].cmd.Process
+	require.NoError(t, process.Signal(syscall.SIGSTOP))
+	if held() > 0 { // else it was faster than the signal
+		c.counts["frozen with work"]++
+	}
+	eventually(t, 2*crashLease+time.Second, "its work is handed over", func() bool { return held() == 0 })
+	var live int
+	eventually(t, 2*crashLease, "its term has ended", func() bool {
+		require.NoError(t, control.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobs_internal.terms WHERE ended_at IS NULL;").Scan(&live))
+		return live == 1
+	})
+	require.NoError(t, process.Signal(syscall.SIGCONT))
+	eventually(t, 2*crashLease, "it has a new term", func() bool { return c.logged("term started") == 2 })
+	require.Equal(t, 1, c.logged("core ended and starts afresh"))
+	c.settle(store)
+	c.audit(names)
+	t.Logf("events: %v; %d runs started by hand", c.counts, len(c.started))
 }
 
 // settle ends the schedule and waits until no run is active.
@@ -249,6 +319,9 @@ func (c *crash) settle(store *controldb.Store) {
 			c.t.Fatalf("stuck: %d runs are active %s after the last failure", len(runs), crashSettle)
 		}
 		for i, a := range c.agents {
+			if a == nil {
+				continue
+			}
 			select {
 			case <-a.ended:
 				c.startAgent(i)
@@ -295,6 +368,9 @@ WHERE j.name NOT LIKE N'$%' AND e.lifecycle NOT IN (N'Succeeded', N'SucceededWit
 func (c *crash) logged(message string) (n int) {
 	for i := range c.agents {
 		text, err := os.ReadFile(filepath.Join(c.dir, fmt.Sprintf("agent%d.log", i+1)))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it was never started
+		}
 		require.NoError(c.t, err)
 		n += bytes.Count(text, []byte(message))
 	}

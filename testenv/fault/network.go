@@ -72,10 +72,14 @@ func (n *Network) Calls() int {
 	return n.calls
 }
 
-// Cut breaks every connection, and refuses new ones until Heal: the server is gone.
+// Cut breaks every connection, and refuses new ones until Heal: the server is gone. It ends a Silence.
 func (n *Network) Cut() {
 	n.mu.Lock()
 	n.down = true
+	if n.held != nil {
+		close(n.held)
+		n.held = nil
+	}
 	broken := make([]*conn, 0, len(n.conns))
 	for c := range n.conns {
 		broken = append(broken, c)
