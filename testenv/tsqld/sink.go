@@ -160,6 +160,10 @@ func (s *sink) Message(m *mserr.Error) error {
 	if m.Class > 10 {
 		s.erred = true
 	}
+	if m.Class == 10 { // documentation of error severities: 10 becomes 0 before it is returned
+		c := *m
+		m, c.Class = &c, 0
+	}
 	s.fatal = s.fatal || m.Class >= fatalClass
 	return s.write(tds.AppendMessage(nil, m, pipeHost, s.c.version))
 }

@@ -10,7 +10,7 @@ import (
 
 // Version is @@VERSION: it names tsqld, in a form in which clients find the version that the server
 // follows.
-const Version = "Microsoft SQL Server 2019 compatible - 15.0.4000.0 (X64) tsqld, the embedded T-SQL server of jobagent"
+const Version = "Microsoft SQL Server 2022 compatible - 16.0.1000.6 (X64) tsqld, the embedded T-SQL server of jobagent"
 
 // identityType is the type of @@IDENTITY and its kin.
 var identityType = types.Type{ID: types.Decimal, Precision: 38, Numeric: true}

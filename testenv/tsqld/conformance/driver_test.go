@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"testing"
 
+	"github.com/golang-sql/sqlexp"
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
@@ -82,4 +83,18 @@ func TestPasswordChangeAtLogin(t *testing.T) {
 	require.NoError(t, login("secret@tsqld?change password=other"))
 	require.ErrorContains(t, login("secret@tsqld?x=1"), "Login failed for user 'sa'.")
 	require.NoError(t, login("other@tsqld?x=1"))
+}
+
+// Messages of severity 10 arrive with severity 0 (documentation of error severities).
+func TestSeverityTenBecomesZero(t *testing.T) {
+	conn := open(t)
+	var messages sqlexp.ReturnMessage
+	rows, err := conn.QueryContext(t.Context(), "RAISERROR ('low', 10, 1)", &messages)
+	require.NoError(t, err)
+	defer rows.Close()
+	n, ok := messages.Message(t.Context()).(sqlexp.MsgNotice)
+	require.True(t, ok)
+	e, ok := n.Message.(mssql.Error)
+	require.True(t, ok)
+	require.Equal(t, []any{int32(50000), uint8(0), "low"}, []any{e.Number, e.Class, e.Message})
 }

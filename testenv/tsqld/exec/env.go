@@ -62,7 +62,7 @@ func (e env) ServerName() string { return e.r.s.inst.cfg.ServerName }
 
 // Version is what the server calls itself: the version of SQL Server whose T-SQL it follows.
 const (
-	productVersion = "15.0.4000.0"
+	productVersion = "16.0.1000.6"
 	edition        = "Developer Edition (64-bit)"
 	engineEdition  = 3 // Enterprise and Developer
 )
@@ -75,11 +75,11 @@ func (e env) ServerProperty(name string) (types.Value, types.Type, bool) {
 	case "productversion":
 		return text(productVersion)
 	case "productmajorversion":
-		return text("15")
+		return text("16")
 	case "productminorversion":
 		return text("0")
 	case "productbuild":
-		return text("4000")
+		return text("1000")
 	case "productlevel":
 		return text("RTM")
 	case "productupdatelevel", "instancename", "productupdatereference", "productbuildtype":
