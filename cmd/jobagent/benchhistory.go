@@ -119,7 +119,7 @@ func (b *bench) history(ctx context.Context, h history) (err error) {
 		return err
 	}
 	began := time.Now()
-	if err := s.fill(ctx, fill, historyFirst, runs+(h.rounds+1)*historyPage); err != nil { // in place of what was purged
+	if err := s.fill(ctx, fill, historyFirst, runs+(h.rounds+1)*(historyPage+1)); err != nil { // in place of what was purged
 		return err
 	}
 	s.report.add("fill", time.Since(began).Seconds(), "s", "")
@@ -324,9 +324,70 @@ func (s *benchServer) measureHistory(ctx context.Context, rounds int, f *history
 	if err := s.store.StopJob(ctx, active); err != nil {
 		return err
 	}
+	if err := s.measureManagement(ctx, rounds, f); err != nil {
+		return err
+	}
+	if err := s.measureJobPurge(ctx, historyJob(1), rounds, f); err != nil {
+		return err
+	}
 	return f.repeat("purge", rounds, func() error {
 		_, err := s.control.ExecContext(ctx, "EXECUTE jobs_internal.purge_history @batch_size = @page, @retention_days = 30;", sql.Named("page", historyPage))
 		return err
+	})
+}
+
+// measureManagement measures what agents and people do beside runs.
+func (s *benchServer) measureManagement(ctx context.Context, rounds int, f *historyFigures) error {
+	for _, m := range []struct {
+		name string
+		call func() error
+	}{
+		{"term", func() error { _, err := s.endedTerm(ctx); return err }},
+		{"due_schedules", func() error { _, err := s.store.DueSchedules(ctx, historyPage); return err }},
+		{"list_jobs", func() error { _, err := s.store.Jobs(ctx, ""); return err }},
+		{"list_agents", func() error { _, err := s.store.Agents(ctx); return err }},
+		{"add_and_delete_job", func() error {
+			const name = "bench history, for a moment" // which has no history itself
+			if err := s.job(ctx, controldb.JobSpec{Name: name}, "bench history", "SELECT 1;"); err != nil {
+				return err
+			}
+			return s.store.DeleteJob(ctx, name, false)
+		}},
+	} {
+		if err := f.repeat(m.name, 3*rounds, m.call); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measureJobPurge measures deleting the oldest run of a job.
+func (s *benchServer) measureJobPurge(ctx context.Context, job string, rounds int, f *historyFigures) error {
+	rows, err := s.control.QueryContext(ctx, `SELECT TOP (@n) e.create_time FROM jobs.job_executions AS e
+WHERE e.job_name = @job AND e.step_id IS NULL ORDER BY e.create_time;`, sql.Named("n", rounds+2), sql.Named("job", job))
+	if err != nil {
+		return fmt.Errorf("find the oldest runs: %w", err)
+	}
+	defer rows.Close()
+	var made []time.Time
+	for rows.Next() {
+		var at time.Time
+		if err := rows.Scan(&at); err != nil {
+			return fmt.Errorf("find the oldest runs: %w", err)
+		}
+		made = append(made, at)
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("find the oldest runs: %w", err)
+	}
+	if len(made) < rounds+2 {
+		return fmt.Errorf("the job %q has %d runs left, too few to purge", job, len(made))
+	}
+	made = made[1:]
+	return f.repeat("purge_of_job", rounds, func() error {
+		oldest := made[0]
+		made = made[1:]
+		return s.store.PurgeHistory(ctx, controldb.PurgeRequest{JobName: job, Oldest: oldest})
 	})
 }
 

@@ -17,7 +17,8 @@ func TestBenchHistory(t *testing.T) {
 	started := 1 // for the lists of active rows; stopped before it had a step
 	require.Equal(t, float64(rows+byHand+started), f["executions"])
 	names := []string{"query_runs_of_job", "query_runs", "query_active", "query_active_of_job", "query_run", "query_top", "query_messages_of_run",
-		"list_runs_of_job", "list_runs", "list_active", "list_active_of_job", "list_run", "purge"}
+		"list_runs_of_job", "list_runs", "list_active", "list_active_of_job", "list_run",
+		"term", "due_schedules", "list_jobs", "list_agents", "add_and_delete_job", "purge_of_job", "purge"}
 	for _, name := range append(names, historyCalls[:]...) {
 		require.Positive(t, f[name+"_short"], name)
 		require.Positive(t, f[name+"_long"], name)

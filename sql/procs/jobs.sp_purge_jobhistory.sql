@@ -20,6 +20,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @before DATETIME2(7) = COALESCE(@oldest_date, CAST(N'9999-12-31T23:59:59.9999999' AS DATETIME2(7)));
     DECLARE @message NVARCHAR(2048);
     DECLARE @found UNIQUEIDENTIFIER;
     DECLARE @deleted INT = 1;
@@ -44,7 +45,7 @@ BEGIN
     WHERE e.job_id = @found
         AND e.is_active = 0
         AND e.purged_at IS NULL
-        AND (@oldest_date IS NULL OR e.create_time < @oldest_date);
+        AND e.create_time < @before;
 
     WHILE @deleted > 0
         EXECUTE jobs_internal.delete_leftovers @deleted = @deleted OUTPUT;
