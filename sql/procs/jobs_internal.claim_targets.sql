@@ -27,16 +27,17 @@ BEGIN
     DECLARE @claimed INT;
     -- Steps that have targets waiting, and how many tasks each has under way.
     DECLARE @ready TABLE (
-        step_execution_id BIGINT NOT NULL PRIMARY KEY,
-        running           INT NOT NULL,
-        max_parallelism   INT NULL
+        step_execution_id    BIGINT NOT NULL PRIMARY KEY,
+        running              INT NOT NULL,
+        max_parallelism      INT NULL,
+        step_timeout_seconds INT NOT NULL
     );
     DECLARE @picked TABLE (target_execution_id BIGINT NOT NULL PRIMARY KEY);
 
     IF @room <= 0
         RETURN 0;
 
-    INSERT INTO @ready (step_execution_id, running, max_parallelism)
+    INSERT INTO @ready (step_execution_id, running, max_parallelism, step_timeout_seconds)
     SELECT
         s.step_execution_id,
         (
@@ -45,7 +46,8 @@ BEGIN
             WHERE k.step_execution_id = s.step_execution_id
                 AND k.ended_at IS NULL
         ),
-        d.max_parallelism
+        d.max_parallelism,
+        d.step_timeout_seconds
     FROM jobs_internal.step_executions AS s
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
     INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
@@ -139,11 +141,10 @@ BEGIN
         t.attempts = t.attempts + 1,
         t.start_time = COALESCE(t.start_time, @now),
         t.attempt_start_time = @now,
-        t.deadline_at = COALESCE(t.deadline_at, DATEADD(SECOND, d.step_timeout_seconds, @now)),
+        t.deadline_at = COALESCE(t.deadline_at, DATEADD(SECOND, r.step_timeout_seconds, @now)),
         t.next_attempt_at = NULL
     FROM @picked AS p
     INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = p.target_execution_id
-    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = t.step_execution_id
-    INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id;
+    INNER JOIN @ready AS r ON r.step_execution_id = t.step_execution_id;
     RETURN @claimed;
 END;

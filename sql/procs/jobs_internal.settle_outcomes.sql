@@ -48,7 +48,7 @@ BEGIN
         step_execution_id   BIGINT NOT NULL,
         target_execution_id BIGINT NULL
     );
-    -- What targets and steps become; wait_ms is NULL unless another attempt is due.
+    -- What targets and steps become that did not succeed; wait_ms is NULL unless another attempt is due.
     DECLARE @next TABLE (
         task_id   BIGINT NOT NULL PRIMARY KEY,
         lifecycle NVARCHAR(50) NOT NULL,
@@ -129,6 +129,21 @@ BEGIN
         ) AS m
         WHERE g.messages IS NOT NULL;
 
+    -- Success is the rule, and needs no policy.
+    UPDATE t
+    SET t.lifecycle = N'Succeeded',
+        t.is_active = 0,
+        t.end_time = @now,
+        t.next_attempt_at = NULL,
+        t.last_message = CONCAT(N'Step ', t.step_id, N' succeeded execution on target (server ''', t.server_name, N''', database ''', t.database_name, N''').', N' ' + NULLIF(g.message, N'')),
+        t.error_number = g.error_number,
+        t.error_line = g.error_line
+    FROM @accepted AS a
+    INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
+    INNER JOIN @given AS g ON g.task_id = a.task_id
+    WHERE g.outcome = N'Succeeded'
+        AND t.lifecycle = N'InProgress';
+
     -- The wait before retry n is min(maximum, initial * multiplier ^ (n - 1)); logarithms keep the power in range.
     INSERT INTO @next (task_id, lifecycle, attempts, wait_ms, message)
     SELECT
@@ -142,7 +157,6 @@ BEGIN
             ELSE CAST(1000 * r.initial_seconds * POWER(r.multiplier, r.attempts - 1) AS INT)
         END,
         CASE
-            WHEN r.outcome = N'Succeeded' THEN CONCAT(N'Step ', r.step_id, N' succeeded execution on ', r.place, N'.', N' ' + NULLIF(r.message, N''))
             WHEN r.outcome = N'Unknown' THEN CONCAT(N'The outcome of attempt ', r.attempts, N' of step ', r.step_id, N' on ', r.place, N' is unknown: ', r.message)
             WHEN r.outcome = N'Returned' THEN r.former_message
             ELSE COALESCE(NULLIF(r.message, N''), CONCAT(N'Step ', r.step_id, N' on ', r.place, N': ', r.outcome, N'.'))
@@ -160,7 +174,7 @@ BEGIN
                 ELSE CONCAT(N'target (server ''', t.server_name, N''', database ''', t.database_name, N''')')
             END AS place,
             CASE
-                WHEN g.outcome IN (N'Succeeded', N'TimedOut', N'Canceled') THEN g.outcome
+                WHEN g.outcome IN (N'TimedOut', N'Canceled') THEN g.outcome
                 WHEN e.stop_requested_at IS NOT NULL THEN N'Canceled'
                 WHEN g.outcome = N'Returned' AND COALESCE(t.attempts, s.attempts) <= 1 THEN N'Created'
                 WHEN g.outcome = N'Returned' THEN N'WaitingForRetry'
@@ -176,25 +190,27 @@ BEGIN
         INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = a.step_execution_id
         INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
         LEFT JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
+        WHERE g.outcome <> N'Succeeded'
     ) AS r;
 
-    UPDATE t
-    SET t.lifecycle = n.lifecycle,
-        t.is_active = CASE WHEN n.lifecycle IN (N'Created', N'WaitingForRetry') THEN 1 ELSE 0 END,
-        t.end_time = CASE WHEN n.lifecycle IN (N'Created', N'WaitingForRetry') THEN NULL ELSE @now END,
-        t.attempts = n.attempts,
-        t.start_time = CASE WHEN n.attempts = 0 THEN NULL ELSE t.start_time END,
-        t.attempt_start_time = CASE WHEN n.attempts = 0 THEN NULL ELSE t.attempt_start_time END,
-        t.deadline_at = CASE WHEN n.attempts = 0 THEN NULL ELSE t.deadline_at END,
-        t.next_attempt_at = DATEADD(MILLISECOND, n.wait_ms, @now),
-        t.last_message = n.message,
-        t.error_number = g.error_number,
-        t.error_line = g.error_line
-    FROM @accepted AS a
-    INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
-    INNER JOIN @given AS g ON g.task_id = a.task_id
-    INNER JOIN @next AS n ON n.task_id = a.task_id
-    WHERE t.lifecycle = N'InProgress';
+    IF EXISTS (SELECT 1 FROM @next)
+        UPDATE t
+        SET t.lifecycle = n.lifecycle,
+            t.is_active = CASE WHEN n.lifecycle IN (N'Created', N'WaitingForRetry') THEN 1 ELSE 0 END,
+            t.end_time = CASE WHEN n.lifecycle IN (N'Created', N'WaitingForRetry') THEN NULL ELSE @now END,
+            t.attempts = n.attempts,
+            t.start_time = CASE WHEN n.attempts = 0 THEN NULL ELSE t.start_time END,
+            t.attempt_start_time = CASE WHEN n.attempts = 0 THEN NULL ELSE t.attempt_start_time END,
+            t.deadline_at = CASE WHEN n.attempts = 0 THEN NULL ELSE t.deadline_at END,
+            t.next_attempt_at = DATEADD(MILLISECOND, n.wait_ms, @now),
+            t.last_message = n.message,
+            t.error_number = g.error_number,
+            t.error_line = g.error_line
+        FROM @accepted AS a
+        INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
+        INNER JOIN @given AS g ON g.task_id = a.task_id
+        INNER JOIN @next AS n ON n.task_id = a.task_id
+        WHERE t.lifecycle = N'InProgress';
 
     IF EXISTS (SELECT 1 FROM @accepted AS a WHERE a.kind = N'Resolve')
         UPDATE s
