@@ -41,6 +41,8 @@ BEGIN
     DECLARE @held INT;
     DECLARE @newest BIGINT;
     DECLARE @lost INT;
+    DECLARE @resolving BIT; -- resolutions may be among the tasks that are returned
+    DECLARE @stopping BIT;
     DECLARE @wake_at DATETIME2(7);
 
     IF @max_tasks IS NULL OR @max_tasks < 0 OR @max_concurrent_targets IS NULL OR @max_concurrent_targets < 1
@@ -55,6 +57,7 @@ BEGIN
     WHERE k.term_id = @term_id
         AND k.ended_at IS NULL;
     SET @last_task_id = COALESCE(@last_task_id, @newest);
+    SET @resolving = CASE WHEN @lost > 0 THEN 1 ELSE 0 END;
     SET @max_tasks = @max_tasks - @lost;
     SET @room = CASE WHEN @max_tasks < 2 * @max_concurrent_targets - @held THEN @max_tasks ELSE 2 * @max_concurrent_targets - @held END;
 
@@ -80,6 +83,7 @@ BEGIN
         BEGIN
             BEGIN TRANSACTION;
             EXECUTE @claimed = jobs_internal.claim_steps @term_id = @term_id, @room = @room, @now = @now;
+            SET @resolving = CASE WHEN @claimed > 0 THEN 1 ELSE @resolving END;
             SET @room = @room - @claimed;
             EXECUTE @claimed = jobs_internal.claim_targets @term_id = @term_id, @room = @room, @limited = 0, @now = @now;
             COMMIT TRANSACTION;
@@ -115,7 +119,7 @@ BEGIN
         @now AS now,
         @wake_at AS next_wake_at,
         COUNT(*) AS held_count,
-        COALESCE(SUM(k.task_id + CAST(65537 AS BIGINT) * (k.attempt - 1)), 0) AS held_sum
+        COALESCE(SUM(k.task_id), 0) + CAST(65537 AS BIGINT) * (COALESCE(SUM(CAST(k.attempt AS BIGINT)), 0) - COUNT(*)) AS held_sum
     FROM jobs_internal.task_executions AS k
     WHERE k.term_id = @term_id
         AND k.ended_at IS NULL;
@@ -172,18 +176,25 @@ BEGIN
     INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
     INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
     INNER JOIN jobs_internal.target_group_members AS m ON m.target_group_id = d.target_group_id
-    WHERE k.term_id = @term_id
+    WHERE @resolving = 1
+        AND k.term_id = @term_id
         AND k.ended_at IS NULL
         AND k.task_id > @last_task_id
         AND k.kind = N'Resolve'
     ORDER BY k.task_id, m.member_id;
 
+    -- A term may hold thousands of tasks, while hardly ever a run is being stopped.
+    SET @stopping = CASE
+        WHEN EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1 AND e.stop_requested_at IS NOT NULL) THEN 1
+        ELSE 0
+    END;
     SELECT
         k.task_id,
         CONCAT(N'stop requested by ', e.stop_requested_by) AS reason
     FROM jobs_internal.task_executions AS k
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = k.execution_id
-    WHERE k.term_id = @term_id
+    WHERE @stopping = 1
+        AND k.term_id = @term_id
         AND k.ended_at IS NULL
         AND e.stop_requested_at IS NOT NULL
     ORDER BY k.task_id;
