@@ -61,7 +61,8 @@ func startEmbedded(ctx context.Context, dir, listen, password, encrypt string, l
 	return e, nil
 }
 
-// prepare makes and opens the control database.
+// prepare makes and opens the control database. One that another version of the program left in the data directory is migrated: nobody
+// could do so by hand, as the server ends when this fails.
 func (e *embedded) prepare(ctx context.Context) error {
 	master, err := e.open("master")
 	if err != nil {
@@ -74,7 +75,11 @@ func (e *embedded) prepare(ctx context.Context) error {
 	if e.store, err = controldb.Open(ctx, controldb.Config{DSN: e.dsn(controlDatabase)}); err != nil {
 		return err
 	}
-	return e.store.Install(ctx)
+	err = e.store.Install(ctx)
+	if errors.Is(err, controldb.ErrSchemaVersion) {
+		return e.store.Migrate(ctx)
+	}
+	return err
 }
 
 // dsn is the connection string of a database, password included.
