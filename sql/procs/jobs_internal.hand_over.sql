@@ -29,7 +29,7 @@ BEGIN
             INNER JOIN jobs_internal.agents AS a ON a.agent_id = t.agent_id
             WHERE k.ended_at IS NULL
                 AND t.ended_at IS NOT NULL
-            ORDER BY k.task_id
+            ORDER BY k.term_id, k.task_id -- as in IX_task_executions_held
             FOR JSON PATH
         );
         IF @outcomes IS NOT NULL

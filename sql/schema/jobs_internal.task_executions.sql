@@ -56,4 +56,4 @@ CREATE INDEX IX_task_executions_held ON jobs_internal.task_executions (term_id, 
     INCLUDE (execution_id)
     WHERE ended_at IS NULL;
 CREATE INDEX IX_task_executions_step_execution_id ON jobs_internal.task_executions (step_execution_id, ended_at);
-CREATE INDEX IX_task_executions_term_id ON jobs_internal.task_executions (term_id);
+CREATE INDEX IX_task_executions_term_id ON jobs_internal.task_executions (term_id, ended_at);
