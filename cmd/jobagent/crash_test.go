@@ -359,7 +359,7 @@ func (c *crash) audit(names []string) {
 	require.NoError(t, control.QueryRowContext(t.Context(), `
 SELECT COUNT(*) FROM jobs_internal.job_executions AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
-WHERE j.name NOT LIKE N'$%' AND e.lifecycle NOT IN (N'Succeeded', N'SucceededWithSkipped');`).Scan(&unsuccessful))
+WHERE j.name NOT LIKE N'jobagent$%' AND e.lifecycle NOT IN (N'Succeeded', N'SucceededWithSkipped');`).Scan(&unsuccessful))
 	require.Zero(t, unsuccessful, "with twenty retries every run succeeds")
 	t.Logf("audit: %s; %d outcomes refused", audit, c.logged("outcome refused"))
 }
