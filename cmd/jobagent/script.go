@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -66,9 +67,6 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 		b.WriteString("END;\nGO\n\n")
 	}
 	call := newProcCall("jobs.sp_add_job").text("job_name", job.Name).optional("description", job.Description)
-	if job.Enabled {
-		call.number("enabled", 1)
-	}
 	call.text("schedule_interval_type", job.IntervalType).number("schedule_interval_count", job.IntervalCount)
 	if job.Start.Year() > 1 {
 		call.text("schedule_start_time", job.Start.UTC().Format("2006-01-02 15:04:05.0000000"))
@@ -78,7 +76,20 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 	}
 	b.WriteString(call.String() + "\nGO\n")
 	for _, s := range steps {
-		call := newProcCall("jobs.sp_add_jobstep").text("job_name", job.Name).text("step_name", s.StepName).text("command", s.Command).
+		call := newProcCall("jobs.sp_add_jobstep").text("job_name", job.Name).text("step_name", s.StepName)
+		declaration := ""
+		if pieces := clientProof(s.Command); len(pieces) == 1 {
+			call.text("command", s.Command)
+		} else {
+			// The empty MAX value makes the whole sum one of that type: others end at 4000 characters.
+			declaration = "DECLARE @command NVARCHAR(MAX) = CAST(N'' AS NVARCHAR(MAX))"
+			for _, piece := range pieces {
+				declaration += "\n    + " + quoteSQL(piece)
+			}
+			declaration += ";\n"
+			call.add("command", "@command")
+		}
+		call.
 			optional("credential_name", s.Credential).text("target_group_name", s.TargetGroup).
 			number("initial_retry_interval_seconds", s.InitialRetryInterval).number("maximum_retry_interval_seconds", s.MaximumRetryInterval)
 		call.add("retry_interval_backoff_multiplier", strconv.FormatFloat(s.RetryIntervalMultiplier, 'g', -1, 32))
@@ -89,9 +100,27 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 		if s.MaxParallelism != nil {
 			call.number("max_parallelism", *s.MaxParallelism)
 		}
-		b.WriteString("\n" + call.String() + "\nGO\n")
+		b.WriteString("\n" + declaration + call.String() + "\nGO\n")
+	}
+	if job.Enabled { // last: a run that is due at once finds all steps
+		b.WriteString("\n" + newProcCall("jobs.sp_update_job").text("job_name", job.Name).number("enabled", 1).String() + "\nGO\n")
 	}
 	return b.String(), nil
+}
+
+// clientActs matches what clients act upon before the server sees a script: sqlcmd replaces $(name), even in a string, and some clients
+// divide batches at a line with GO that is in one. The groups end where the text must be cut to prevent it.
+var clientActs = regexp.MustCompile(`(?im)^([ \t]*g)o\b|(\$)\(`)
+
+// clientProof cuts a text so that no piece, written as a literal, holds anything that a client acts upon. There is one piece at least.
+func clientProof(text string) []string {
+	var pieces []string
+	from := 0
+	for _, m := range clientActs.FindAllStringSubmatchIndex(text, -1) {
+		cut := max(m[3], m[5]) // the end of the group that matched; the other's is -1
+		pieces, from = append(pieces, text[from:cut]), cut
+	}
+	return append(pieces, text[from:])
 }
 
 // procCall writes a call of a procedure with named parameters, one a line.

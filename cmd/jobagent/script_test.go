@@ -1,0 +1,79 @@
+package main
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// TestScriptRecreatesAJob runs the output of jobagent script as a client does that divides batches at every line with GO, even in
+// strings, on a second control database, and scripts the job there again.
+func TestScriptRecreatesAJob(t *testing.T) {
+	ctx := t.Context()
+	server, err := startEmbedded(ctx, "", "127.0.0.1:0", randomPassword(), "disable", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.close()) })
+	first := server.store
+	master, err := server.open("master")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, master.Close()) })
+	_, err = master.ExecContext(ctx, "CREATE DATABASE second;")
+	require.NoError(t, err)
+	second, err := controldb.Open(ctx, controldb.Config{DSN: server.dsn("second")})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, second.Close()) })
+	require.NoError(t, second.Install(ctx))
+
+	seed, err := server.open(controlDatabase)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, seed.Close()) })
+	command := "PRINT 'it''s $(job_name)';\r\nGO\r\nprint $(step_id)\n\tgo 2\n-- GO\nGOTO x; x:\n" + strings.Repeat("-- é日😀\n", 2000)
+	_, err = seed.ExecContext(ctx, `
+EXEC jobs.sp_add_target_group N'all of it''s';
+EXEC jobs.sp_add_target_group_member N'all of it''s', @target_type = N'SqlServer', @server_name = N's';
+EXEC jobs.sp_add_target_group_member N'all of it''s', N'Exclude', N'SqlDatabase', @server_name = N's', @database_name = N'd';
+EXEC jobs.sp_add_job N'it''s [j]', @description = N'a
+b', @enabled = 1, @schedule_interval_type = N'Days', @schedule_interval_count = 3, @schedule_start_time = '2990-01-02 03:04:05';
+EXEC jobs.sp_add_jobstep N'it''s [j]', @command = @p1, @target_group_name = N'all of it''s', @retry_interval_backoff_multiplier = 1.5;
+EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'two', @command = N'SELECT 1 AS a;', @target_group_name = N'all of it''s', @credential_name = N'c',
+    @output_type = N'SqlDatabase', @output_server_name = N's', @output_database_name = N'd', @output_table_name = N't', @max_parallelism = 4;`, command)
+	require.NoError(t, err)
+
+	text, err := scriptJob(ctx, first, "it's [j]")
+	require.NoError(t, err)
+	require.NotContains(t, text, "$(")
+	require.Greater(t, strings.Index(text, "@enabled = 1"), strings.Index(text, "N'two'"), "it is enabled when its steps are there")
+	other, err := server.open("second")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, other.Close()) })
+	for _, batch := range naiveBatches(text) {
+		_, err := other.ExecContext(context.WithoutCancel(ctx), batch)
+		require.NoError(t, err, batch)
+	}
+	again, err := scriptJob(ctx, second, "it's [j]")
+	require.NoError(t, err)
+	require.Equal(t, text, again)
+	steps, err := second.JobSteps(ctx, "it's [j]", nil)
+	require.NoError(t, err)
+	require.Equal(t, command, steps[0].Command)
+}
+
+// naiveBatches divides a script at lines that begin with GO.
+func naiveBatches(script string) []string {
+	var batches []string
+	var b strings.Builder
+	for line := range strings.Lines(script) {
+		if f := strings.Fields(line); len(f) > 0 && strings.EqualFold(f[0], "GO") {
+			batches = append(batches, b.String())
+			b.Reset()
+			continue
+		}
+		b.WriteString(line)
+	}
+	return batches
+}
