@@ -337,10 +337,11 @@ func (o *outputs) emit(b *binder, d *DML) error {
 			return err
 		}
 		d.Into, d.IntoDatabase = t.table, t.home()
-		st, err := b.insertQuery(t, o.clause.IntoColumns, o.into)
+		st, need, err := o.insert(b, t)
 		if err != nil {
 			return err
 		}
+		d.IntoIdentity, d.IntoStep = need, len(d.Apply)
 		d.Apply = append(d.Apply, st)
 	}
 	if o.client != nil {
@@ -353,28 +354,37 @@ func (o *outputs) emit(b *binder, d *DML) error {
 	return nil
 }
 
-// insertQuery is the statement that inserts the rows of a query into the target of OUTPUT INTO.
-func (b *binder) insertQuery(t target, names []syntax.Ident, q *query) (Statement, error) {
+// insert is the statement that inserts the rows of OUTPUT INTO into its target, and what it needs of identity values; nil for
+// nothing.
+func (o *outputs) insert(b *binder, t target) (Statement, *IdentityNeed, error) {
+	q, names := o.into, o.clause.IntoColumns
 	ins, err := b.insertColumns(t, names, len(q.cols))
 	if err != nil {
-		return Statement{}, err
-	}
-	if ins.identity != nil && !ins.given(ins.identity) {
-		return Statement{}, mserr.NotSupported("OUTPUT INTO a table with an identity column")
+		return Statement{}, nil, err
 	}
 	if err := ins.check(names != nil, len(q.cols)); err != nil {
-		return Statement{}, err
+		return Statement{}, nil, err
 	}
-	row, err := ins.row(b, "INSERT", q.core.items, nil)
+	var need *IdentityNeed
+	var identity *node
+	if ins.generates() {
+		need = &IdentityNeed{Column: ins.identity, Identity: *ins.identity.Auto, Rows: -1}
+		number := "row_number() OVER (ORDER BY " + o.spool.src.alias + "." + rowNumber + ")"
+		if identity, err = ins.identityFrom(number, func(r *Run) types.Value { return r.IntoIdentity }); err != nil {
+			return Statement{}, nil, err
+		}
+	}
+	row, err := ins.row(b, "INSERT", q.core.items, identity)
 	if err != nil {
-		return Statement{}, err
+		return Statement{}, nil, err
 	}
 	r := &renderer{}
 	ins.head(r)
 	c := *q.core
 	c.items = row
 	r.query(&query{core: &c, order: q.order})
-	return r.statement()
+	st, err := r.statement()
+	return st, need, err
 }
 
 // Check lowers a condition on the columns of one table for a CHECK constraint or an index's WHERE: SQLite

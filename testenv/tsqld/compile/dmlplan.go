@@ -17,6 +17,10 @@ type DML struct {
 	Target       *catalog.Table
 	Into         *catalog.Table // target of OUTPUT … INTO; nil for none
 	IntoDatabase int
+	// IntoIdentity is set when Into has an identity column that the server fills; the first value has to be known before
+	// Apply. IntoStep is the index in Apply of the statement that inserts, whose row count is the number of values taken.
+	IntoIdentity *IdentityNeed
+	IntoStep     int
 
 	// Spool is the temporary table that the statements share; nil for none.
 	Spool *Spool

@@ -173,7 +173,12 @@ func fromIdentity(n *node, c *catalog.Column) (*node, error) {
 
 // countedIdentity is the identity value of a row by its number, a SQL text.
 func (ins *insertion) countedIdentity(number string) (*node, error) {
-	base := &node{op: opRun, typ: types.BigIntType, traits: hasRun, run: func(r *Run) types.Value { return r.Identity }}
+	return ins.identityFrom(number, func(r *Run) types.Value { return r.Identity })
+}
+
+// identityFrom is the identity value of a row by its number, a SQL text, where first tells that of the first row.
+func (ins *insertion) identityFrom(number string, first func(*Run) types.Value) (*node, error) {
+	base := &node{op: opRun, typ: types.BigIntType, traits: hasRun, run: first}
 	n := build(opSQL, types.BigIntType, base)
 	n.traits |= hasColumn
 	n.name = " + (" + number + " - 1) * " + itoa(int(ins.identity.Auto.Increment))

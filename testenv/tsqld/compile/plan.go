@@ -32,6 +32,8 @@ func (s *Statement) Args(f Frame, run *Run) ([]types.Value, error) {
 type Run struct {
 	// Identity is the identity value of the first row to insert; see [DML.Identity].
 	Identity int64
+	// IntoIdentity is that of the first row that OUTPUT INTO inserts; see [DML.IntoIdentity].
+	IntoIdentity int64
 	// Row is the row to insert; see [Compiler.InsertRows].
 	Row []types.Value
 }

@@ -213,6 +213,11 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (int64, error) {
 			return 0, err
 		}
 	}
+	if dml.IntoIdentity != nil {
+		if err := r.reserveInto(dml, rt); err != nil {
+			return 0, err
+		}
+	}
 	if dml.OutputRows {
 		var err error
 		if n, err = r.outputRows(dml, rt); err != nil {
@@ -226,6 +231,11 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (int64, error) {
 			}
 			if len(dml.Prepare) == 0 && i == 0 {
 				n = k
+			}
+			if dml.IntoIdentity != nil && i == dml.IntoStep {
+				if err := r.settleInto(dml, rt, k); err != nil {
+					return 0, err
+				}
 			}
 			if dml.IgnoreDups && i == 0 && n >= 0 && k < n {
 				n = k

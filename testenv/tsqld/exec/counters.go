@@ -111,6 +111,33 @@ func (r *run) take(dml *compile.DML, rt *compile.Run, rows int64) error {
 	return nil
 }
 
+// reserveInto finds the first identity value for the rows of OUTPUT INTO.
+func (r *run) reserveInto(dml *compile.DML, rt *compile.Run) error {
+	c, err := r.s.counterOf(r.ctx, r.s.identityKey(dml.IntoDatabase, dml.Into), identityLoad(dml.IntoDatabase))
+	if err != nil {
+		return err
+	}
+	rt.IntoIdentity = dml.IntoIdentity.Seed
+	if c.used {
+		rt.IntoIdentity = c.last + dml.IntoIdentity.Increment
+	}
+	return nil
+}
+
+// settleInto uses up the identity values of n rows of OUTPUT INTO. SCOPE_IDENTITY() stays that of the target.
+func (r *run) settleInto(dml *compile.DML, rt *compile.Run, n int64) error {
+	if n <= 0 {
+		return nil
+	}
+	need := dml.IntoIdentity
+	last := rt.IntoIdentity + (n-1)*need.Increment
+	if low, high := integerRange(need.Column.Type); last < low || last > high {
+		return mserr.ArithmeticOverflow("IDENTITY", need.Column.Type.Name())
+	}
+	r.s.inst.setCounter(r.s.identityKey(dml.IntoDatabase, dml.Into), counter{last: last, used: true})
+	return r.storeIdentity(dml.IntoDatabase, dml.Into, last)
+}
+
 // integerRange is the range of an identity column's type.
 func integerRange(t types.Type) (low, high int64) {
 	switch t.ID {
