@@ -50,7 +50,7 @@ RAISERROR('careful', 10, 7);
 	require.Equal(t, []string{
 		"rows 2", "Info 0 0 1 line 3 : one",
 		"rows 2", "rows 1", "rows 3", "rows 1", "rows 4", "rows 1",
-		"Info 50000 10 7 line 8 : careful",
+		"Info 50000 0 7 line 8 : careful",
 	}, brief(res.Messages))
 	require.EqualValues(t, 2+2+1+3+1+4+1, res.RowsAffected)
 	require.Positive(t, res.SPID)
