@@ -51,7 +51,7 @@ func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l 
 			return nil, mserr.Syntax(name)
 		}
 	}
-	var nodes []*node
+	var nodes, hidden []*node
 	if f.DatePart && len(args) > 0 {
 		part, ok := args[0].(*syntax.Keyword)
 		if !ok {
@@ -60,6 +60,16 @@ func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l 
 		word := strings.ToLower(part.Name)
 		nodes = append(nodes, constant(word, types.VarCharOf(len(word))))
 		args = args[1:]
+		if builtin.NeedsDateFirst(f, word) {
+			first, err := b.builtin("@@DATEFIRST", nil, nil, l)
+			if err != nil {
+				return nil, err
+			}
+			if first, err = convert(first, types.IntType, types.NoStyle, false); err != nil {
+				return nil, err
+			}
+			hidden = append(hidden, first)
+		}
 	}
 	rest, err := b.exprs(args, l)
 	if err != nil {
@@ -72,11 +82,12 @@ func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l 
 		}
 		return lazy(b, nodes)
 	}
-	return b.callBuiltin(f, nodes)
+	return b.callBuiltin(f, nodes, hidden...)
 }
 
-// callBuiltin makes the call of a scalar function over bound arguments.
-func (b *binder) callBuiltin(f *builtin.Func, args []*node) (*node, error) {
+// callBuiltin makes the call of a scalar function over bound arguments. The hidden ones follow those that were written and
+// do not count.
+func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*node, error) {
 	ts := make([]types.Type, len(args))
 	consts := make([]types.Value, len(args))
 	for i, a := range args {
@@ -93,6 +104,9 @@ func (b *binder) callBuiltin(f *builtin.Func, args []*node) (*node, error) {
 		if t.Collation, err = collationOf(strings.ToLower(f.Name), args...); err != nil {
 			return nil, err
 		}
+	}
+	for _, h := range hidden {
+		args, ts = append(args, h), append(ts, h.typ)
 	}
 	parts := []string{keyBuiltin, f.Name, typeKey(t)}
 	for _, a := range ts {
