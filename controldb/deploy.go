@@ -246,7 +246,7 @@ func moduleBody(text string) string {
 }
 
 // CheckVersion is nil when what was recorded at the deployment is this program's schema. It returns [ErrNotInstalled] or a
-// *[SchemaVersionError]. It is cheap: two small tables are read.
+// *[SchemaVersionError], or [ErrVersionHidden] for a login without the right to know. It is cheap: two small tables are read.
 func (s *Store) CheckVersion(ctx context.Context) error {
 	objects, migrations, err := embedded()
 	if err != nil {
@@ -298,14 +298,19 @@ func checkVersion(ctx context.Context, conn *sqlx.Conn, objects []sqlfs.Object, 
 	return nil
 }
 
-// installedVersion reads the schema's version; without a schema the error is ErrNotInstalled.
+// installedVersion reads the schema's version. Without a schema the error is ErrNotInstalled; when the login sees the views, but not
+// the table of versions, as one that only holds jobs_reader, it is ErrVersionHidden.
 func installedVersion(ctx context.Context, conn *sqlx.Conn) (int, error) {
 	const op = "read the version of the control schema"
-	var exists bool
-	err := conn.GetContext(ctx, &exists,
-		`SELECT CAST(CASE WHEN OBJECT_ID(N'jobs_internal.schema_versions', N'U') IS NULL THEN 0 ELSE 1 END AS BIT);`)
+	var exists, hidden bool
+	err := conn.QueryRowxContext(ctx, `SELECT
+    CAST(CASE WHEN OBJECT_ID(N'jobs_internal.schema_versions', N'U') IS NULL THEN 0 ELSE 1 END AS BIT),
+    CAST(CASE WHEN OBJECT_ID(N'jobs.job_executions', N'V') IS NULL THEN 0 ELSE 1 END AS BIT);`).Scan(&exists, &hidden)
 	if err != nil {
 		return 0, translate(op, err)
+	}
+	if !exists && hidden {
+		return 0, fmt.Errorf("%s: %w: the role jobs_agent gives it", op, ErrVersionHidden)
 	}
 	var version sql.NullInt64
 	if exists {

@@ -16,6 +16,9 @@ var (
 	ErrLoginFailed = errors.New("the control database's server refused the login")
 	// ErrNotInstalled means that the database holds no control schema.
 	ErrNotInstalled = errors.New("the control schema is not installed")
+	// ErrVersionHidden means that there is a control schema whose version the login may not read: that takes the role
+	// jobs_agent. The public procedures and views work all the same, as far as the login's own roles allow.
+	ErrVersionHidden = errors.New("the login has no permission")
 	// ErrSchemaVersion means that the installed schema is of another version than this program's.
 	// The error is a *[SchemaVersionError].
 	ErrSchemaVersion = errors.New("the control schema is of another version")

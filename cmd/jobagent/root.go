@@ -135,14 +135,15 @@ func (a *app) openStore(ctx context.Context) (*controldb.Store, error) {
 	return store, err
 }
 
-// withStore runs fn with an open control database whose schema is the one that this binary knows.
+// withStore runs fn with an open control database whose schema is the one that this binary knows. A login that may not read its version,
+// as one with the role jobs_reader only, goes on with what is public.
 func (a *app) withStore(ctx context.Context, fn func(*controldb.Store) error) error {
 	store, err := a.openStore(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	if err := store.CheckVersion(ctx); err != nil {
+	if err := store.CheckVersion(ctx); err != nil && !errors.Is(err, controldb.ErrVersionHidden) {
 		return err
 	}
 	return fn(store)

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"net/url"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -27,4 +29,47 @@ func TestEmbeddedServerMigratesItsData(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, server.store.Verify(t.Context()))
 	require.NoError(t, server.close())
+}
+
+// TestReaderUsesTheCommandLine: a login that holds jobs_reader only may look at everything public, is refused the rest, and is never
+// told that nothing is installed.
+func TestReaderUsesTheCommandLine(t *testing.T) {
+	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", randomPassword(), "disable", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.close()) })
+	db, err := server.open(controlDatabase)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	for _, batch := range []string{
+		"CREATE LOGIN looker WITH PASSWORD = N'Look-0nly';",
+		"CREATE USER looker FOR LOGIN looker;",
+		"ALTER ROLE jobs_reader ADD MEMBER looker;",
+		"EXECUTE jobs.sp_add_job N'j';",
+	} {
+		_, err := db.ExecContext(t.Context(), batch)
+		require.NoError(t, err)
+	}
+	u := server.url(controlDatabase)
+	u.User = url.UserPassword("looker", "Look-0nly")
+	for line, want := range map[string]struct {
+		code int
+		text string
+	}{
+		"job list":                {exitOK, "DESCRIPTION"},
+		"job show j":              {exitOK, "version 0"},
+		"script j":                {exitOK, "EXEC jobs.sp_add_job"},
+		"execution list":          {exitOK, "EXECUTION ID"},
+		"job start j":             {exitFailure, "EXECUTE permission was denied on the object 'sp_start_job'"},
+		"target-group create g":   {exitFailure, "EXECUTE permission was denied"},
+		"db verify":               {exitFailure, "no permission: the role jobs_agent gives it"},
+		"run":                     {exitFailure, "no permission: the role jobs_agent gives it"},
+		"execution show notaguid": {exitUsage, "no GUID"},
+	} {
+		t.Run(line, func(t *testing.T) {
+			var out strings.Builder
+			code := run(t.Context(), append(strings.Fields(line), "--dsn", u.String()), strings.NewReader(""), &out, &out)
+			require.Equal(t, want.code, code, out.String())
+			require.Contains(t, out.String(), want.text)
+		})
+	}
 }
