@@ -38,6 +38,8 @@ type stepView struct {
 	Multiplier           float64 `json:"retry_interval_backoff_multiplier"`
 	RetryAttempts        int     `json:"retry_attempts"`
 	Timeout              int     `json:"step_timeout_seconds"`
+	OutputType           string  `json:"output_type,omitempty"`
+	OutputCredential     string  `json:"output_credential_name,omitempty"`
 	OutputServer         string  `json:"output_server_name,omitempty"`
 	OutputDatabase       string  `json:"output_database_name,omitempty"`
 	OutputSchema         string  `json:"output_schema_name,omitempty"`
@@ -54,7 +56,7 @@ func viewJob(j controldb.Job) jobView {
 func viewStep(s controldb.JobStep) stepView {
 	return stepView{
 		s.StepID, s.StepName, s.Command, s.Credential, s.TargetGroup, s.InitialRetryInterval, s.MaximumRetryInterval,
-		s.RetryIntervalMultiplier, s.RetryAttempts, s.Timeout, s.Output.Server, s.Output.Database, s.Output.Schema, s.Output.Table,
+		s.RetryIntervalMultiplier, s.RetryAttempts, s.Timeout, s.OutputType, s.Output.Credential, s.Output.Server, s.Output.Database, s.Output.Schema, s.Output.Table,
 		s.MaxParallelism,
 	}
 }
@@ -147,7 +149,7 @@ func printJob(w io.Writer, j jobView) error {
 	fmt.Fprintf(w, "id %s\n", j.ID)
 	for _, s := range j.Steps {
 		fmt.Fprintf(w, "\nstep %d: %s, on target group %s\n", s.ID, s.Name, s.TargetGroup)
-		fmt.Fprintf(w, "  %d retries, waiting %d s to %d s (times %g), time limit %d s\n", s.RetryAttempts, s.InitialRetryInterval, s.MaximumRetryInterval, s.Multiplier, s.Timeout)
+		fmt.Fprintf(w, "  retry attempts %d, waiting %d s to %d s (times %g), time limit %d s\n", s.RetryAttempts, s.InitialRetryInterval, s.MaximumRetryInterval, s.Multiplier, s.Timeout)
 		if s.OutputTable != "" {
 			fmt.Fprintf(w, "  output to %s/%s %s.%s\n", s.OutputServer, s.OutputDatabase, s.OutputSchema, s.OutputTable)
 		}
