@@ -16,6 +16,9 @@ func TestCompat(t *testing.T) {
 	require.NoError(t, err)
 	files, err := filepath.Glob("*_test.go")
 	require.NoError(t, err)
+	more, err := filepath.Glob("../conformance/*_test.go")
+	require.NoError(t, err)
+	files = append(files, more...)
 	var tests strings.Builder
 	for _, f := range files {
 		src, err := os.ReadFile(f)
@@ -38,6 +41,8 @@ func TestCompat(t *testing.T) {
 			case name == "":
 			case strings.HasPrefix(name, "Test"):
 				require.Contains(t, tests.String(), "func "+name+"(")
+			case strings.HasPrefix(name, "conformance/"):
+				require.FileExists(t, "../conformance/testdata/"+strings.TrimPrefix(name, "conformance/")+".txt")
 			default:
 				require.FileExists(t, "testdata/"+name+".txt")
 			}
