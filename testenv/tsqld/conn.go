@@ -323,6 +323,9 @@ func (c *conn) end() bool {
 
 // attendIdle answers an attention that came when no request ran; a request that waits is void.
 func (c *conn) attendIdle() error {
+	if !c.attended() {
+		return nil // acknowledged together with the request that it ended; what waits now came after it
+	}
 	void := false
 	select {
 	case m := <-c.requests:
@@ -330,9 +333,7 @@ func (c *conn) attendIdle() error {
 		void = true
 	default:
 	}
-	if !c.end() {
-		return nil // acknowledged together with the request that it ended
-	}
+	c.end()
 	if void {
 		c.beginReply()
 		if err := c.sendDone(tds.DoneError, 0); err != nil {
