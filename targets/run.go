@@ -7,6 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"regexp"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/golang-sql/sqlexp"
@@ -71,7 +74,12 @@ type attempt struct {
 
 	hadResultSet bool
 	written      int64 // rows in the output table
+	// leftOpen is the remark about transactions that the script did not end; empty: none.
+	leftOpen string
 }
+
+// opensTransaction finds scripts that may leave a transaction open; others are not asked, to save a round trip.
+var opensTransaction = regexp.MustCompile(`(?i)\bBEGIN\s+(DISTRIBUTED\s+)?TRAN|\bIMPLICIT_TRANSACTIONS\b`)
 
 // run does it. The error is nil only when all batches ran without an error of severity 11 or more and
 // the output was written.
@@ -96,7 +104,19 @@ func (t *attempt) run(ctx context.Context) error {
 			}
 		}
 	}
+	if opensTransaction.MatchString(t.Script) {
+		t.noteOpenTransactions(ctx, s)
+	}
 	return nil
+}
+
+// noteOpenTransactions remarks on transactions that the script did not end: the server rolls them back when the session ends, which
+// looks like success otherwise. That the server does not answer changes nothing about the script.
+func (t *attempt) noteOpenTransactions(ctx context.Context, s *session) {
+	if n, err := s.openTransactions(ctx); err == nil && n > 0 {
+		t.leftOpen = "The script left a transaction open (@@TRANCOUNT " + strconv.Itoa(n) + "): its changes since BEGIN TRANSACTION were rolled back."
+		t.messages.remark(t.leftOpen)
+	}
 }
 
 // endOr is the cause of ctx when it has ended, for then err is only what followed from that; else err.
@@ -259,7 +279,7 @@ func (t *attempt) result(ctx context.Context, err error) Result {
 	switch {
 	case err == nil:
 		res.Outcome = Succeeded
-		res.Summary = t.successText()
+		res.Summary = strings.TrimSpace(t.leftOpen + " " + t.successText())
 	case interrupted && errors.Is(cause, ErrStopRequested):
 		res.Outcome = Canceled
 		res.Summary = "The run was stopped; " + t.endText()

@@ -32,6 +32,19 @@ func brief(messages []targets.Message) []string {
 	return lines
 }
 
+func TestRunSaysThatATransactionWasLeftOpen(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tsqld.Config{})
+	res := f.run(t, "CREATE TABLE t (n int);\nGO\nBEGIN TRANSACTION;\nINSERT INTO t VALUES (1);")
+	require.Equal(t, targets.Succeeded, res.Outcome, res.Summary)
+	require.Contains(t, res.Summary, "left a transaction open (@@TRANCOUNT 1)")
+	require.Equal(t, []string{"0"}, f.query(t, "d", "SELECT COUNT(*) FROM t"))
+
+	res = f.run(t, "BEGIN TRAN; INSERT INTO t VALUES (1); COMMIT;")
+	require.Empty(t, res.Summary)
+	require.Equal(t, []string{"1"}, f.query(t, "d", "SELECT COUNT(*) FROM t"))
+}
+
 func TestRunSucceeds(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{})

@@ -195,8 +195,16 @@ func (s *Servers) open(ctx context.Context, server, database, credential string)
 }
 
 // id asks for @@SPID.
-func (s *session) id(ctx context.Context) (int, error) {
-	rows, err := s.query(ctx, "SELECT @@SPID", nil)
+func (s *session) id(ctx context.Context) (int, error) { return s.number(ctx, "SELECT @@SPID") }
+
+// openTransactions asks for @@TRANCOUNT.
+func (s *session) openTransactions(ctx context.Context) (int, error) {
+	return s.number(ctx, "SELECT @@TRANCOUNT")
+}
+
+// number asks a question whose answer is one integer.
+func (s *session) number(ctx context.Context, question string) (int, error) {
+	rows, err := s.query(ctx, question, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -205,11 +213,11 @@ func (s *session) id(ctx context.Context) (int, error) {
 	if err := rows.Next(row[:]); err != nil {
 		return 0, err
 	}
-	id, ok := row[0].(int64)
+	n, ok := row[0].(int64)
 	if !ok {
-		return 0, fmt.Errorf("@@SPID is a %T", row[0])
+		return 0, fmt.Errorf("%s answers with a %T", question, row[0])
 	}
-	return int(id), nil
+	return int(n), nil
 }
 
 // query sends a batch. With a queue the messages go there, and the rows are a *mssql.Rowsq.
