@@ -27,6 +27,9 @@ type Options struct {
 	MinInterval time.Duration
 	// Calendars are the calendars that blackouts may name.
 	Calendars map[string]*Calendar
+	// Uncounted leaves a count to the caller (Plan.Count): the plan goes on after it. It is for whoever
+	// knows which instants became runs, since only those count (D-P3).
+	Uncounted bool
 
 	// assumed stands in for Created where a kind cannot do without; a preview takes its "after".
 	assumed time.Time
@@ -44,6 +47,9 @@ type Plan struct {
 	CatchUp CatchUp
 	// Jitter is the longest delay of a run after its due instant; see Delay.
 	Jitter time.Duration
+	// Count is how many runs the schedule makes; 0: no limit. The plan ends with the Count-th instant from its
+	// start, as if each became a run, unless Options.Uncounted was given.
+	Count int64
 	// Warnings say what was read otherwise than people might think, one sentence each.
 	Warnings []string
 
@@ -73,6 +79,9 @@ func (p *Plan) Started(due, at time.Time) *Plan {
 	moved.schedule = p.wrap(moved.repeat)
 	return &moved
 }
+
+// Moves says whether each run that starts late moves those after it: SAP's repeatInterval.
+func (p *Plan) Moves() bool { return p.repeat != nil }
 
 // Parse reads a specification of the given kind. The text is a JSON object in the form of its system,
 // beside whose own elements stand ours (timeZone, gap, overlap, activatedAt, createdAt, outage, catchUp,
@@ -411,7 +420,8 @@ func (p *parser) finish(inner Schedule) {
 		p.faults.add("blackouts", quote("blackouts"), "windows that leave something of the schedule; these leave nothing", "")
 		return
 	}
-	if p.count > 0 {
+	plan.Count = p.count
+	if p.count > 0 && !p.opts.Uncounted {
 		from := first
 		if from.IsZero() {
 			if from = p.opts.assumed; from.IsZero() {
