@@ -54,11 +54,15 @@ func New(cfg Config, store *controldb.Store, tools Tools, hurry <-chan struct{},
 //
 // Run must be called once.
 func (h *Hosting) Run(ctx context.Context) error {
-	if err := h.store.CheckVersion(ctx); err != nil {
+	other, err := h.store.CheckAgent(ctx)
+	if err != nil {
 		if ctx.Err() != nil {
 			return nil // told to stop before it had begun
 		}
 		return err
+	}
+	if other != nil {
+		h.log.Warn("the control schema is of another release, which understands this agent", zap.Error(other))
 	}
 	h.log.Info("agent started", zap.String(keyVersion, h.cfg.Version))
 	defer h.log.Info("agent stopped")

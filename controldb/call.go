@@ -76,11 +76,13 @@ func (s *Store) exec(ctx context.Context, op string, c *call) error {
 func (s *Store) query(ctx context.Context, op string, c *call, sets ...func(*sqlx.Rows) error) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
-	rows, err := s.db.QueryxContext(ctx, c.proc, c.args...)
+	rows, err := s.db.Unsafe().QueryxContext(ctx, c.proc, c.args...) // unsafe: columns of a later schema are passed over
 	if err != nil {
 		return translateCall(ctx, op, err)
 	}
 	defer rows.Close()
+	// Rows of its own for each result set: sqlx keeps the columns of the first one that it scanned.
+	fresh := *rows
 	for i, set := range sets {
 		if i > 0 && !rows.NextResultSet() {
 			if err := rows.Err(); err != nil {
@@ -88,10 +90,9 @@ func (s *Store) query(ctx context.Context, op string, c *call, sets ...func(*sql
 			}
 			return fmt.Errorf("%s: %s answered with %d result sets instead of %d", op, c.proc, i, len(sets))
 		}
-		// Rows of its own for each result set: sqlx keeps the columns of the first one that it scanned.
-		scanner := &sqlx.Rows{Rows: rows.Rows, Mapper: rows.Mapper}
+		scanner := fresh
 		for scanner.Next() {
-			if err := set(scanner); err != nil {
+			if err := set(&scanner); err != nil {
 				return fmt.Errorf("%s: read result set %d of %s: %w", op, i+1, c.proc, err)
 			}
 		}

@@ -56,7 +56,7 @@ func (s *Store) Install(ctx context.Context) error {
 // Migrate brings an installed schema to this program's version: pending migrations, each in a transaction of
 // its own, then, in one, the procedures, views and roles whose text has changed or that are missing, and the
 // end of those that this program does not have any more. It returns [ErrNotInstalled] when there is no
-// schema, and a *[SchemaVersionError] when it is newer than this program.
+// schema, and [ErrSchemaVersion] when it is newer than this program.
 func (s *Store) Migrate(ctx context.Context) error {
 	objects, migrations, err := embedded()
 	if err != nil {
@@ -70,6 +70,10 @@ func (s *Store) Migrate(ctx context.Context) error {
 		if have > len(migrations) {
 			return &SchemaVersionError{Have: have, Want: len(migrations)}
 		}
+		var newest int
+		if err := conn.GetContext(ctx, &newest, `SELECT newest FROM jobs_internal.agent_protocols;`); err == nil && newest > AgentProtocol {
+			return fmt.Errorf("%w: a newer jobagent has deployed its procedures: use that one", ErrSchemaVersion)
+		} // an error means that the view is missing: it is restored below
 		for _, m := range migrations[have:] {
 			err := transact(ctx, conn, func(tx *sqlx.Tx) error {
 				if err := run(ctx, tx, "migrations/"+m.Name+".sql", m.Text); err != nil {
@@ -260,6 +264,28 @@ func (s *Store) CheckVersion(ctx context.Context) error {
 	}
 	defer conn.Close()
 	return checkVersion(ctx, conn, objects, len(migrations))
+}
+
+// CheckAgent says whether an agent of this program may work with the installed schema: one that understands its protocol, be it
+// the schema of this program or that of another release. Then other is what CheckVersion finds to differ, nil if nothing does. The errors
+// are those of CheckVersion, and [ErrSchemaVersion] when the schema does not understand the agent.
+func (s *Store) CheckAgent(ctx context.Context) (other *SchemaVersionError, err error) {
+	if err := s.CheckVersion(ctx); err == nil || !errors.As(err, &other) {
+		return nil, err
+	}
+	var understood struct {
+		Oldest int `db:"oldest"`
+		Newest int `db:"newest"`
+	}
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	if err := s.db.GetContext(ctx, &understood, `SELECT oldest, newest FROM jobs_internal.agent_protocols;`); err != nil {
+		return nil, translateCall(ctx, "check the control schema", err)
+	}
+	if AgentProtocol < understood.Oldest || AgentProtocol > understood.Newest {
+		return nil, other
+	}
+	return other, nil
 }
 
 func embedded() ([]sqlfs.Object, []sqlfs.Migration, error) {

@@ -96,4 +96,5 @@ var conditions = map[int32]condition{
 	50113: {KindNotFound, nil, "the command does not exist"},
 	50201: {KindStale, ErrTermEnded, "the term has ended or expired"},
 	50202: {KindStale, ErrTaskNotHeld, "the task is not held by this term, or has its outcome already"},
+	50300: {KindConflict, ErrSchemaVersion, "the schema does not understand the agent's protocol"},
 }

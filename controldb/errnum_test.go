@@ -31,8 +31,10 @@ func TestConditionsAreThoseThatAreThrown(t *testing.T) {
 			require.Equal(t, KindInvalid, c.kind, n)
 		case n < 50200:
 			require.Contains(t, []Kind{KindConflict, KindNotFound}, c.kind, n)
-		default:
+		case n < 50300:
 			require.Equal(t, KindStale, c.kind, n)
+		default:
+			require.ErrorIs(t, c.sentinel, ErrSchemaVersion, n)
 		}
 	}
 }

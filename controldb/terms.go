@@ -4,11 +4,16 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
 )
+
+// AgentProtocol is what agents of this program take for granted about the procedures that they call: see the view
+// jobs_internal.agent_protocols, which says what the installed schema understands.
+const AgentProtocol = 1
 
 // TermID identifies a term; numbers grow with time.
 type TermID int64
@@ -34,7 +39,7 @@ type Term struct {
 }
 
 // StartTerm registers a term that lasts for ttl (whole seconds, rounded up). A former term of the same
-// agent ends, and what it held is handed over.
+// agent ends, and what it held is handed over. It returns [ErrSchemaVersion] when the schema does not understand this program's agents.
 func (s *Store) StartTerm(ctx context.Context, a Agent, ttl time.Duration) (Term, error) {
 	var rows []struct {
 		TermID    int64    `db:"term_id"`
@@ -42,7 +47,7 @@ func (s *Store) StartTerm(ctx context.Context, a Agent, ttl time.Duration) (Term
 		ExpiresAt nullTime `db:"expires_at"`
 	}
 	c := newCall("jobs_internal.start_term").in("agent_id", a.ID).in("host_name", a.Host).in("version", a.Version).
-		in("ttl_seconds", seconds(ttl)).in("max_concurrent_targets", int64(a.MaxConcurrentTargets))
+		in("ttl_seconds", seconds(ttl)).in("max_concurrent_targets", int64(a.MaxConcurrentTargets)).in("protocol", int64(AgentProtocol))
 	if err := s.query(ctx, "start a term", c, into(&rows)); err != nil {
 		return Term{}, err
 	}
@@ -122,7 +127,17 @@ func (s *Store) EnsureSystemJobs(ctx context.Context) error {
 	return s.exec(ctx, "ensure system jobs", newCall("jobs_internal.ensure_system_jobs").in("server_name", s.serverName))
 }
 
-// scanOne reads the only row of a result set into the columns' destinations.
+// scanOne reads the only row of a result set into the first columns' destinations. A later schema may have more columns.
 func scanOne(dest ...any) func(*sqlx.Rows) error {
-	return func(rows *sqlx.Rows) error { return rows.Scan(dest...) }
+	return func(rows *sqlx.Rows) error {
+		columns, err := rows.Columns()
+		if err != nil {
+			return err
+		}
+		all := slices.Clone(dest)
+		for len(all) < len(columns) {
+			all = append(all, new(any))
+		}
+		return rows.Scan(all...)
+	}
 }

@@ -66,7 +66,9 @@ type crash struct {
 	proxies [crashAgents]*fault.Proxy
 	// started are runs whose start was acknowledged.
 	started []uuid.UUID
-	counts  map[string]int
+	// later: the procedures of a later release are deployed.
+	later  bool
+	counts map[string]int
 }
 
 // TestCrash runs a server with its control database and targets, and agents, as processes, and kills, stops and continues them at
@@ -208,7 +210,7 @@ func (c *crash) kill(i int) {
 // event breaks something, and repairs it after a while.
 func (c *crash) event() {
 	i := c.rng.IntN(crashAgents)
-	switch n := c.rng.IntN(20); {
+	switch n := c.rng.IntN(21); {
 	case n < 10:
 		c.counts["agent killed"]++
 		c.kill(i)
@@ -240,11 +242,23 @@ func (c *crash) event() {
 		c.server.kill()
 		pause(time.Duration(c.rng.Int64N(int64(2 * time.Second))))
 		c.server = startDev(c.t, c.data, c.server.address)
-	default:
+	case n < 20:
 		c.counts["server frozen"]++
 		_ = c.server.cmd.Process.Signal(syscall.SIGSTOP)
 		pause(time.Duration(c.rng.Int64N(int64(crashLease))))
 		_ = c.server.cmd.Process.Signal(syscall.SIGCONT)
+	default: // the procedures of another release, with which these agents work, under their feet; or this one's again
+		deploy := sim.ReturnToThisRelease
+		if c.later = !c.later; c.later {
+			deploy = func(ctx context.Context, db *sql.DB) error { return sim.DeployLaterRelease(ctx, db, 1, 1) }
+		}
+		ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
+		defer cancel()
+		if err := deploy(ctx, c.server.open(c.t, controlDatabase)); err == nil {
+			c.counts["procedures deployed"]++
+		} else {
+			c.t.Logf("a deployment failed: %v", err)
+		}
 	}
 }
 

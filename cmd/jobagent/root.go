@@ -135,7 +135,7 @@ func (a *app) openStore(ctx context.Context) (*controldb.Store, error) {
 	return store, err
 }
 
-// withStore runs fn with an open control database whose schema is the one that this binary knows. A login that may not read its version,
+// withStore runs fn with an open control database whose schema is the one that this binary knows, or of a release that works with it. A login that may not read its version,
 // as one with the role jobs_reader only, goes on with what is public.
 func (a *app) withStore(ctx context.Context, fn func(*controldb.Store) error) error {
 	store, err := a.openStore(ctx)
@@ -143,7 +143,7 @@ func (a *app) withStore(ctx context.Context, fn func(*controldb.Store) error) er
 		return err
 	}
 	defer store.Close()
-	if err := store.CheckVersion(ctx); err != nil && !errors.Is(err, controldb.ErrVersionHidden) {
+	if _, err := store.CheckAgent(ctx); err != nil && !errors.Is(err, controldb.ErrVersionHidden) {
 		return err
 	}
 	return fn(store)

@@ -1,11 +1,12 @@
--- Records what was deployed: the hashes of code objects, and the migrations that the tables hold.
+-- Records what was deployed: the hashes of code objects, and the migrations that the tables hold. Terms of agents that the deployed
+-- procedures do not understand any more end, and what they held is handed over.
 --
 -- Parameters:
 --   @objects     JSON array of all code objects: name, kind, sha256. Rows of objects that are not in it go.
 --   @migrations  JSON array of migrations that were applied: version, name, sha256.
 --   @now         Tests only.
 -- Called by: controldb/deploy.go, within its transaction.
--- Locks:     code_objects, schema_versions (X).
+-- Locks:     terms (X), their tasks (X), code_objects, schema_versions (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.record_deployment
@@ -59,6 +60,15 @@ BEGIN
         sha256  CHAR(64)
     ) AS m
     WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.schema_versions AS v WHERE v.version = m.version);
+
+    UPDATE t
+    SET t.ended_at = @now,
+        t.end_reason = N'Outdated'
+    FROM jobs_internal.terms AS t
+    INNER JOIN jobs_internal.agent_protocols AS p ON t.protocol NOT BETWEEN p.oldest AND p.newest
+    WHERE t.ended_at IS NULL;
+    IF @@ROWCOUNT > 0
+        EXECUTE jobs_internal.hand_over @now = @now;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -1,4 +1,4 @@
--- Starts a term for an agent. A former term of the same agent ends, and what it held is handed over.
+-- Starts a term for an agent that speaks a protocol which this schema understands. A former term of the same agent ends, and what it held is handed over.
 --
 -- Parameters:
 --   @agent_id                Who starts.
@@ -6,27 +6,40 @@
 --   @version                 Program version; for people.
 --   @ttl_seconds             How long the term lasts without renewal; at least 1.
 --   @max_concurrent_targets  The agent's limit; for people.
+--   @protocol                What the agent speaks; see the view jobs_internal.agent_protocols.
 --   @now                     Tests only.
 -- Called by: agent/hosting.go, once per core.
 -- Locks:     the agent's row (U, X), its former term (X) and that one's tasks (X).
 -- Returns:   one row: term_id, started_at, expires_at.
 -- Throws:
 --   50029 an argument is missing or out of range.
+--   50300 this schema does not understand the agent.
 CREATE OR ALTER PROCEDURE jobs_internal.start_term
     @agent_id               UNIQUEIDENTIFIER,
     @host_name              NVARCHAR(256),
     @version                NVARCHAR(128),
     @ttl_seconds            INT,
     @max_concurrent_targets INT = 100,
+    @protocol               INT = 1,
     @now                    DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @message NVARCHAR(2048);
 
     IF @agent_id IS NULL OR @host_name IS NULL OR @version IS NULL OR @ttl_seconds IS NULL OR @ttl_seconds < 1
         THROW 50029, N'start_term needs @agent_id, @host_name, @version, and @ttl_seconds of at least 1.', 1;
+    SELECT @message = CONCAT(
+        N'This control database understands agents of the protocols ', p.oldest, N' to ', p.newest, N', and this agent speaks ', @protocol, N': ',
+        CASE WHEN @protocol > p.newest THEN N'run "jobagent db migrate" with the agent''s release.' ELSE N'install the release of jobagent with which the database was migrated.' END
+    )
+    FROM jobs_internal.agent_protocols AS p
+    WHERE @protocol IS NULL
+        OR @protocol NOT BETWEEN p.oldest AND p.newest;
+    IF @message IS NOT NULL
+        THROW 50300, @message, 1;
 
     BEGIN TRANSACTION;
 
@@ -48,9 +61,9 @@ BEGIN
         AND t.ended_at IS NULL;
     EXECUTE jobs_internal.hand_over @now = @now;
 
-    INSERT INTO jobs_internal.terms (agent_id, started_at, expires_at)
+    INSERT INTO jobs_internal.terms (agent_id, started_at, expires_at, protocol)
     OUTPUT inserted.term_id, inserted.started_at, inserted.expires_at
-    VALUES (@agent_id, @now, DATEADD(SECOND, @ttl_seconds, @now));
+    VALUES (@agent_id, @now, DATEADD(SECOND, @ttl_seconds, @now), @protocol);
 
     COMMIT TRANSACTION;
     RETURN 0;

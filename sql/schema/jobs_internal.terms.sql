@@ -6,7 +6,9 @@
 --   started_at  When it began.
 --   expires_at  When it ends unless it is renewed.
 --   ended_at    When it ended; NULL while nobody has ended it (it may have expired).
---   end_reason  Ended (given back), Replaced (the same agent started another) or Expired.
+--   end_reason  Ended (given back), Replaced (the same agent started another), Expired or Outdated (a deployment does not
+--               understand the agent any more).
+--   protocol    What the agent speaks; see the view jobs_internal.agent_protocols.
 CREATE TABLE jobs_internal.terms (
     term_id    BIGINT NOT NULL IDENTITY(1, 1),
     agent_id   UNIQUEIDENTIFIER NOT NULL,
@@ -14,9 +16,10 @@ CREATE TABLE jobs_internal.terms (
     expires_at DATETIME2(7) NOT NULL,
     ended_at   DATETIME2(7) NULL,
     end_reason NVARCHAR(20) NULL,
+    protocol   INT NOT NULL CONSTRAINT DF_terms_protocol DEFAULT 1,
     CONSTRAINT PK_terms PRIMARY KEY (term_id),
     CONSTRAINT FK_terms_agents FOREIGN KEY (agent_id) REFERENCES jobs_internal.agents (agent_id),
-    CONSTRAINT CK_terms_end_reason CHECK (end_reason IN (N'Ended', N'Replaced', N'Expired'))
+    CONSTRAINT CK_terms_end_reason CHECK (end_reason IN (N'Ended', N'Replaced', N'Expired', N'Outdated'))
 );
 
 CREATE UNIQUE INDEX UQ_terms_agent_id ON jobs_internal.terms (agent_id)

@@ -9,7 +9,7 @@
 --   started_at              When it began (UTC).
 --   expires_at              When it ends unless renewed.
 --   ended_at                When it ended; NULL while nobody has ended it.
---   end_reason              Ended, Replaced or Expired; NULL while nobody has ended it.
+--   end_reason              Ended, Replaced, Expired or Outdated; NULL while nobody has ended it.
 --   is_live                 1 while the term has neither ended nor expired.
 --   held_tasks              Tasks that the term holds.
 CREATE OR ALTER VIEW jobs_internal.agent_status

@@ -1,0 +1,71 @@
+package agent_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap/zaptest"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/sim"
+)
+
+// TestReleases upgrades the control database under a running agent: to a release that still understands it, with which it works, starts
+// and starts again, and to the one after that, which ends its term and refuses another.
+func TestReleases(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 2)
+		db := f.DB(t, f.control)
+		f.job(t, "long", []string{"WAITFOR DELAY '00:01:00'; SELECT 1;"}, retries(3, 1))
+		f.job(t, "short", []string{"SELECT 1;", "SELECT 2;"})
+		cfg := agent.Config{AgentID: uuid.New(), Lease: 30 * time.Second}
+		stop := f.startAgent(t, cfg)
+		long := f.start(t, "long")
+		f.until(t, long, time.Minute, func(rows []controldb.Execution) bool {
+			return lifecycles(rows, 1)["db1"] == "InProgress" && lifecycles(rows, 1)["db2"] == "InProgress"
+		})
+
+		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, 1, 2))
+		require.ErrorIs(t, f.store.CheckVersion(t.Context()), controldb.ErrSchemaVersion)
+		require.ErrorIs(t, f.store.Migrate(t.Context()), controldb.ErrSchemaVersion, "an older program must not take a release back")
+		rows := f.ended(t, f.start(t, "short"), time.Minute)
+		require.Equal(t, "Succeeded", string(rows[0].Lifecycle), "the agent goes on")
+		rows = f.ended(t, long, 2*time.Minute)
+		require.Equal(t, "Succeeded", string(rows[0].Lifecycle))
+		require.Equal(t, 1, rows[len(rows)-1].Attempts, "no work was lost by the deployment")
+		stop()
+		stop = f.startAgent(t, cfg)
+		rows = f.ended(t, f.start(t, "short"), time.Minute)
+		require.Equal(t, "Succeeded", string(rows[0].Lifecycle), "it may be started again")
+
+		long = f.start(t, "long")
+		f.until(t, long, time.Minute, func(rows []controldb.Execution) bool { return lifecycles(rows, 1)["db1"] == "InProgress" })
+		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, 2, 3))
+		f.until(t, long, time.Minute, func(rows []controldb.Execution) bool { return lifecycles(rows, 1)["db1"] == "WaitingForRetry" })
+		agents, err := f.store.Agents(t.Context())
+		require.NoError(t, err)
+		require.Len(t, agents, 1)
+		require.False(t, agents[0].Live)
+		require.Equal(t, "Outdated", agents[0].EndReason)
+		_, err = f.store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "h", Version: "v"}, time.Minute)
+		require.ErrorIs(t, err, controldb.ErrSchemaVersion)
+		require.ErrorContains(t, err, "understands agents of the protocols 2 to 3, and this agent speaks 1")
+		stop()
+		late, err := agent.New(cfg, f.store, f.Tools(t, f.store), nil, zaptest.NewLogger(t))
+		require.NoError(t, err)
+		require.ErrorIs(t, late.Run(context.WithoutCancel(t.Context())), controldb.ErrSchemaVersion)
+
+		require.NoError(t, sim.ReturnToThisRelease(t.Context(), db))
+		require.NoError(t, f.store.Verify(t.Context()))
+		f.startAgent(t, cfg)
+		rows = f.ended(t, long, 3*time.Minute)
+		require.Equal(t, "Succeeded", string(rows[0].Lifecycle))
+		require.Equal(t, 2, rows[len(rows)-1].Attempts)
+	})
+}

@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"slices"
+	"strings"
+
+	sqlfs "github.com/jobagent/jobagent/sql"
+)
+
+// laterCalls are the procedures that agents call, and which answer with result sets.
+var laterCalls = []string{
+	"jobs_internal.start_term", "jobs_internal.controller_pass", "jobs_internal.complete_tasks", "jobs_internal.complete_resolution",
+	"jobs_internal.get_command", "jobs_internal.due_schedules", "jobs_internal.fire_schedules",
+}
+
+// DeployLaterRelease replaces procedures as the deployment of a later release would: each procedure that agents call has one more
+// parameter and one more result set, some result sets have one more column, and agents of the protocols oldest to newest are
+// understood. [controldb.Store.Migrate] would not undo it; ReturnToThisRelease does.
+func DeployLaterRelease(ctx context.Context, db *sql.DB, oldest, newest int) error {
+	return deploy(ctx, db, func(o sqlfs.Object) string {
+		switch {
+		case o.Name == "jobs_internal.agent_protocols":
+			text := strings.Replace(o.Text, "1 AS oldest", fmt.Sprintf("%d AS oldest", oldest), 1)
+			return strings.Replace(text, "1 AS newest", fmt.Sprintf("%d AS newest", newest), 1)
+		case slices.Contains(laterCalls, o.Name):
+			text := strings.Replace(o.Text, "\nAS\nBEGIN", ",\n    @later INT = NULL\nAS\nBEGIN", 1)
+			text = strings.Replace(text, "d.output_table_name\n    FROM", "d.output_table_name,\n        1 AS later\n    FROM", 1)
+			end := strings.LastIndex(text, "    RETURN 0;")
+			return text[:end] + "    SELECT 1 AS later;\n" + text[end:]
+		default:
+			return o.Text
+		}
+	})
+}
+
+// ReturnToThisRelease deploys this program's procedures again.
+func ReturnToThisRelease(ctx context.Context, db *sql.DB) error {
+	return deploy(ctx, db, func(o sqlfs.Object) string { return o.Text })
+}
+
+// deploy runs the changed texts in one transaction, as a deployment does, and records other hashes for them.
+func deploy(ctx context.Context, db *sql.DB, text func(sqlfs.Object) string) error {
+	objects, err := sqlfs.Objects()
+	if err != nil {
+		return err
+	}
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("deploy a release: %w", err)
+	}
+	defer tx.Rollback() //nolint:errcheck // after a commit it does nothing
+	var recorded []string
+	for _, o := range objects {
+		if !o.Kind.IsCode() {
+			continue
+		}
+		sha := o.SHA256
+		if t := text(o); t != o.Text {
+			sha = strings.Repeat("f", 64)
+		}
+		if o.Name == "jobs_internal.agent_protocols" || slices.Contains(laterCalls, o.Name) {
+			if _, err := tx.ExecContext(ctx, text(o)); err != nil {
+				return fmt.Errorf("deploy %s: %w", o.Name, err)
+			}
+		}
+		recorded = append(recorded, fmt.Sprintf(`{"name": %q, "kind": %q, "sha256": %q}`, o.Name, o.Kind, sha))
+	}
+	if _, err := tx.ExecContext(ctx, "jobs_internal.record_deployment", sql.Named("objects", "["+strings.Join(recorded, ",")+"]")); err != nil {
+		return fmt.Errorf("record the release: %w", err)
+	}
+	return tx.Commit()
+}
