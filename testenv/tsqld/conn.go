@@ -55,6 +55,8 @@ type conn struct {
 	mu            sync.Mutex              // guards what follows
 	attention     bool                    // one waits for its acknowledgment
 	cancelRequest context.CancelCauseFunc // nil while no request runs
+	running       *request                // nil while none runs, and before it was understood
+	deaf          bool                    // the running request ends with KILL only: a fault
 }
 
 // message is a request as it arrives.
@@ -281,6 +283,15 @@ func (c *conn) record(h tds.Header, payload []byte, err error) {
 // attend notes an attention, cancels the running request and wakes the executing goroutine.
 func (c *conn) attend() {
 	c.mu.Lock()
+	r := c.running
+	c.mu.Unlock()
+	deaf := r != nil && c.fault(c.ctx, OnAttention, r, 0) != nil
+	c.mu.Lock()
+	if deaf && c.running == r {
+		c.deaf = true
+		c.mu.Unlock()
+		return
+	}
 	c.attention = true
 	if c.cancelRequest != nil {
 		c.cancelRequest(ErrAttention)
@@ -302,6 +313,9 @@ func (c *conn) attended() bool {
 // begin makes the context of a request, which is canceled already when an attention waits.
 func (c *conn) begin() (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(c.ctx)
+	if c.srv.cfg.Fault != nil {
+		ctx, cancel = c.deafenable()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.cancelRequest = cancel
@@ -311,11 +325,28 @@ func (c *conn) begin() (context.Context, context.CancelCauseFunc) {
 	return ctx, cancel
 }
 
+// deafenable makes the context of a request that outlives the client when [OnAttention] says so.
+func (c *conn) deafenable() (context.Context, context.CancelCauseFunc) {
+	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.ctx))
+	stop := context.AfterFunc(c.ctx, func() {
+		c.mu.Lock()
+		deaf := c.deaf
+		c.mu.Unlock()
+		if cause := context.Cause(c.ctx); !deaf || !errors.Is(cause, ErrClientGone) {
+			cancel(cause)
+		}
+	})
+	return ctx, func(cause error) {
+		stop()
+		cancel(cause)
+	}
+}
+
 // end closes the request for attentions and takes the one that waits, to be acknowledged by the caller.
 func (c *conn) end() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.cancelRequest = nil
+	c.cancelRequest, c.running, c.deaf = nil, nil, false
 	waiting := c.attention
 	c.attention = false
 	return waiting

@@ -20,6 +20,10 @@ const (
 	AfterCommitBeforeReply
 	// MidRow: a row is about to be sent.
 	MidRow
+	// OnAttention: the client wants the running request canceled. Any error makes the request deaf: it goes on, the
+	// attention is never acknowledged, and the end of the connection does not end the request either; only KILL does. So
+	// does SQL Server with requests that wait outside of its reach: extended procedures, linked servers, stuck I/O.
+	OnAttention
 )
 
 // String names the place.
@@ -33,6 +37,8 @@ func (k PointKind) String() string {
 		return "after commit, before reply"
 	case MidRow:
 		return "mid-row"
+	case OnAttention:
+		return "on attention"
 	default:
 		return "unknown point"
 	}
@@ -60,9 +66,14 @@ func (c *conn) fault(ctx context.Context, kind PointKind, r *request, row int64)
 	if f == nil {
 		return nil
 	}
+	return f(c.point(ctx, kind, r, row))
+}
+
+// point describes where a fault may happen.
+func (c *conn) point(ctx context.Context, kind PointKind, r *request, row int64) Point {
 	p := Point{Kind: kind, Context: ctx, User: c.login.User, App: c.login.App, Row: row}
 	if r != nil {
 		p.Request, p.Call = r.text, r.call
 	}
-	return f(p)
+	return p
 }

@@ -90,6 +90,9 @@ func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 		return c.refuseRequest(err, s)
 	}
 	s.req, s.rpc = r, r.rpc
+	c.mu.Lock()
+	c.running = r
+	c.mu.Unlock()
 	if ctx.Err() != nil { // an attention was faster
 		return nil
 	}
