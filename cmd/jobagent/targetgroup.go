@@ -115,7 +115,14 @@ func newTargetGroupResolveCommand(a *app) *cobra.Command {
 				defer closeTools()
 				resolved, err := tools.Resolver.Resolve(cmd.Context(), list)
 				if err != nil {
-					return fmt.Errorf("resolve target group %q: %w", args[0], err)
+					err = fmt.Errorf("resolve target group %q: %w", args[0], err)
+					switch targets.Classify(err).Class {
+					case targets.ClassAuth, targets.ClassLostConnection, targets.ClassTimeout, targets.ClassTransient:
+						return &exitError{exitConnection, err}
+					case targets.ClassConfig:
+						return &usageError{err}
+					}
+					return err
 				}
 				type view struct {
 					Server      string    `json:"server_name"`
