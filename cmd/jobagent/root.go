@@ -7,7 +7,6 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -212,6 +211,3 @@ func newVersionCommand(a *app) *cobra.Command {
 		},
 	}
 }
-
-// quoteSQL makes a T-SQL string literal.
-func quoteSQL(s string) string { return "N'" + strings.ReplaceAll(s, "'", "''") + "'" }

@@ -23,6 +23,8 @@ const module = "github.com/jobagent/jobagent"
 var allowed = map[string][]string{
 	"sql":                       {},
 	"jobs":                      {"jobs/..."},
+	"jobs/importer":             {"jobs/schedule", "jobs/tsql"},
+	"jobs/tsql":                 {},
 	"targets":                   {"jobs/...", "targets/...", "github.com/microsoft/go-mssqldb/...", "github.com/golang-sql/sqlexp", "github.com/google/uuid"},
 	"controldb":                 {"sql", "jobs/...", "targets", "controldb/...", "github.com/jmoiron/sqlx", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	"agent":                     {"jobs/...", "targets", "controldb", "agent/...", "go.uber.org/zap/...", "github.com/google/uuid"},

@@ -1,0 +1,33 @@
+package tsql
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestCall(t *testing.T) {
+	t.Parallel()
+	c := NewCall("jobs.p").Text("a", "it's").Optional("b", "").Number("c", 3).Bit("d", true)
+	require.Equal(t, "EXEC jobs.p\n    @a = N'it''s',\n    @c = 3,\n    @d = 1;", c.String())
+}
+
+// No line of a literal begins with GO, and nothing looks like a variable of sqlcmd.
+func TestLongTextIsClientProof(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"plain", "$(x)", "a\nGO\nb", "a\n \tgo 2\n", "GO", "$($(x)) it's"} {
+		script := NewCall("p").LongText("command", "command_1", text).String()
+		require.NotContains(t, script, "$(")
+		for line := range strings.Lines(script) {
+			f := strings.Fields(line)
+			require.False(t, len(f) > 0 && strings.EqualFold(f[0], "GO"), script)
+		}
+	}
+	require.Equal(t, []string{"a\n \tg", "o 2 $", "(x)"}, clientProof("a\n \tgo 2 $(x)"))
+}
+
+func TestCommentStaysComment(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "--   one\n--   two $ (x)\n", Comment("  ", "one\r\ntwo $(x)"))
+}
