@@ -9,6 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
 // schedulesPerCall bounds how many due schedules one round handles; what is left is due in the next, at once.
@@ -64,7 +65,10 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 	if len(due.Schedules) > 0 {
 		firings := make([]controldb.Firing, 0, len(due.Schedules))
 		for _, sched := range due.Schedules {
-			firings = append(firings, firing(sched, due.Now))
+			f, ok := s.firing(sched, due.Now)
+			if ok {
+				firings = append(firings, f)
+			}
 		}
 		fired, err := s.store.FireSchedules(ctx, s.term.ID, firings)
 		if err != nil {
@@ -85,4 +89,22 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 		wait = min(wait, max(time.Millisecond, due.NextDueAt.Sub(due.Now)))
 	}
 	return wait, nil
+}
+
+// firing decides what follows the due instant of a schedule; not ok: this agent cannot say.
+func (s *scheduler) firing(due controldb.DueSchedule, now time.Time) (f controldb.Firing, ok bool) {
+	d := definition{id: int64(due.ID), kind: due.Kind, spec: due.Spec, zone: due.TimeZone, due: due.DueAt}
+	if due.Name == "" {
+		d.job = &schedule.Elastic{Interval: schedule.Interval(due.IntervalType), Count: due.IntervalCount, Start: due.Anchor, End: due.End}
+	}
+	decided, err := plan(d, nil, moment{now: now, threshold: time.Minute})
+	if err != nil {
+		s.log.Warn("a schedule is due that cannot be read", zap.String(keyJobName, due.JobName), zap.Error(err))
+		return f, false
+	}
+	f = controldb.Firing{Schedule: due.ID, DueAt: due.DueAt, NextDueAt: decided.next}
+	for _, k := range decided.skips {
+		f.Skips = append(f.Skips, controldb.Skip{DueAt: k.due, Count: k.count, Reason: k.reason})
+	}
+	return f, true
 }
