@@ -164,13 +164,74 @@ type wire struct {
 	broken  error // the first error of a read or write that was not after our own Close
 	closed  bool
 	written int64 // bytes
+
+	heads packetHeads // of what was read; belongs to the reader
+	id    int         // session id that the server's latest packet names; 0: none did
 }
 
 // Read notes the error.
 func (w *wire) Read(p []byte) (int, error) {
 	n, err := w.Conn.Read(p)
+	if id := w.heads.see(p[:n]); id != 0 {
+		w.mu.Lock()
+		w.id = id
+		w.mu.Unlock()
+	}
 	w.note(err)
 	return n, err
+}
+
+// spid is the session id that the server has named; 0: none, or under TLS. A nil wire has none.
+func (w *wire) spid() int {
+	if w == nil {
+		return 0
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.id
+}
+
+// packetHeads finds the packets' headers in what a server sends. Their SPID field is the session's id, for nothing
+// (MS-TDS 2.2.3.1.4, https://learn.microsoft.com/openspecs/windows_protocols/ms-tds/fcfc00d0-6df1-42c8-8d34-93007b9a80f0); @@SPID would
+// cost a round trip for each target. When the stream is no TDS, as under TLS, it stops looking.
+type packetHeads struct {
+	head [8]byte // type, status, length (2 bytes), SPID (2 bytes), packet id, window
+	have int     // bytes of head
+	body int     // bytes of the packet that are to come
+	lost bool    // no TDS
+}
+
+// see takes the next bytes, and returns the last session id in them, 0 if there is none.
+func (h *packetHeads) see(p []byte) (id int) {
+	const (
+		reply    = 0x04 // packet type of all that a server sends but
+		prelogin = 0x12 // the TLS handshake
+	)
+	for len(p) > 0 && !h.lost {
+		if h.body > 0 {
+			n := min(h.body, len(p))
+			h.body -= n
+			p = p[n:]
+			continue
+		}
+		n := copy(h.head[h.have:], p)
+		h.have += n
+		p = p[n:]
+		if h.have < len(h.head) {
+			return id
+		}
+		h.have = 0
+		length := int(h.head[2])<<8 | int(h.head[3])
+		if h.head[0] != reply && h.head[0] != prelogin || length < len(h.head) {
+			h.lost = true
+			return id
+		}
+		h.body = length - len(h.head)
+		if spid := int(h.head[4])<<8 | int(h.head[5]); spid != 0 {
+			id = spid
+		}
+	}
+	return id
 }
 
 // Write counts, and notes the error.

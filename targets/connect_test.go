@@ -108,12 +108,12 @@ func TestServerNames(t *testing.T) {
 			".":               "localhost:1433",
 			"(local)":         "localhost:1433",
 		} {
-			_, err := s.open(t.Context(), name, "d", "")
+			_, err := s.open(t.Context(), name, "d", "", "")
 			require.ErrorIs(t, err, errLoginTimeout, name)
 			require.Equal(t, want, <-dialed, name)
 		}
 		for _, name := range []string{"", " ", "a;password=x", "a'b", "a=b", "a\nb"} {
-			_, err := s.open(t.Context(), name, "d", "")
+			_, err := s.open(t.Context(), name, "d", "", "")
 			var config *ConfigError
 			require.ErrorAs(t, err, &config, "%q", name)
 			require.Empty(t, dialed)

@@ -44,14 +44,10 @@ type Attempt struct {
 	Output *Output
 }
 
-// cancelGrace is how long a canceled session may take to come to its end before its connection is cut.
-// The driver itself waits for the server's confirmation for 5 s, up to two times.
-const cancelGrace = 12 * time.Second
-
-// Run makes the attempt and says how it ended. It always returns, soon after ctx ended at the latest,
+// Run makes the attempt and says how it ended. It always returns, soon after ctx ended at the latest (see cancel.go),
 // and leaves no session and no goroutine behind. The cause of ctx decides how an interrupted attempt
-// ends: ErrStopRequested makes it Canceled, ErrTimeout or context.DeadlineExceeded TimedOut, anything
-// else Unknown, or NotSent when the script had not been sent.
+// ends: ErrStopRequested makes it Canceled if the server is known to have ended the script, ErrTimeout or
+// context.DeadlineExceeded TimedOut, anything else Unknown, or NotSent when the script had not been sent.
 func (r *Runner) Run(ctx context.Context, a Attempt) Result {
 	start := time.Now()
 	t := &attempt{Attempt: a, servers: r.servers, messages: &collector{limits: r.limits}}
@@ -69,8 +65,8 @@ type attempt struct {
 
 	spid int
 	sent bool
-	// unconfirmed means that the server did not say that it canceled the script.
-	unconfirmed bool
+	// ending is what is known of a script that was canceled; zero while none was.
+	ending ending
 
 	hadResultSet bool
 	written      int64 // rows in the output table
@@ -88,14 +84,12 @@ func (t *attempt) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s, err := t.servers.open(ctx, t.Target.Server, t.Target.Database, t.Credential)
+	s, err := t.servers.open(ctx, t.Target.Server, t.Target.Database, t.Credential, newToken())
 	if err != nil {
 		return endOr(ctx, err)
 	}
 	defer s.close()
-	if t.spid, err = s.id(ctx); err != nil {
-		return endOr(ctx, fmt.Errorf("ask for the session id: %w", err))
-	}
+	t.spid = s.spid()
 	for _, b := range batches {
 		text := Expand(b.Text, t.Variables)
 		for range b.Count {
@@ -132,7 +126,7 @@ func endOr(ctx context.Context, err error) error {
 // When it did, it is the first error of severity 11 or more, else what happened to the output.
 func (t *attempt) batch(ctx context.Context, s *session, text string, line int) error {
 	before, _ := s.wire.state()
-	stop := cutAfter(ctx, s.wire)
+	stop := cutAfter(ctx, s.wire, ackWait)
 	defer stop()
 
 	if ctx.Err() != nil {
@@ -145,6 +139,9 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int) 
 		t.sent = true
 	}
 	if err != nil {
+		if ctx.Err() != nil && t.sent {
+			t.ending = t.confirmEnd(ctx, s, false)
+		}
 		return endOr(ctx, fmt.Errorf("send the script: %w: %w", errConnectionLost, err))
 	}
 	p := startPump(&queue, t.messages, line)
@@ -160,7 +157,7 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int) 
 	case errors.Is(err, io.EOF) && broken == nil && p.err == nil:
 		return cmp.Or(t.messages.failure(), outputErr)
 	case ctx.Err() != nil:
-		t.unconfirmed = broken != nil || !errors.Is(err, ctx.Err())
+		t.ending = t.confirmEnd(ctx, s, broken == nil && errors.Is(err, ctx.Err()))
 		return context.Cause(ctx)
 	case t.messages.failure() != nil:
 		return t.messages.failure() // the attempt has failed, whatever else the script did
@@ -185,28 +182,6 @@ func (t *attempt) takeOutput(ctx context.Context, answer driver.Rows, p *pump) (
 		continue // what was not written, if anything
 	}
 	return outputErr, set.err
-}
-
-// cutAfter cuts the wire when the session has not come to its end cancelGrace after ctx ended. The
-// returned function calls it off.
-func cutAfter(ctx context.Context, w *wire) func() {
-	if w == nil {
-		return func() {}
-	}
-	done := make(chan struct{})
-	stop := context.AfterFunc(ctx, func() {
-		timer := time.NewTimer(cancelGrace)
-		defer timer.Stop()
-		select {
-		case <-done:
-		case <-timer.C:
-			w.abort()
-		}
-	})
-	return func() {
-		close(done)
-		stop()
-	}
 }
 
 // pump takes the messages of one batch out of the driver's queue while the rows are read: the driver
@@ -280,6 +255,9 @@ func (t *attempt) result(ctx context.Context, err error) Result {
 	case err == nil:
 		res.Outcome = Succeeded
 		res.Summary = strings.TrimSpace(t.leftOpen + " " + t.successText())
+	case interrupted && errors.Is(cause, ErrStopRequested) && t.sent && !t.ending.verified:
+		res.Outcome = Unknown
+		res.Summary = "The run was stopped, but the script may go on: " + t.endText()
 	case interrupted && errors.Is(cause, ErrStopRequested):
 		res.Outcome = Canceled
 		res.Summary = "The run was stopped; " + t.endText()
@@ -294,7 +272,7 @@ func (t *attempt) result(ctx context.Context, err error) Result {
 		res.Summary = "The agent let go of the attempt before the script was sent."
 	case interrupted:
 		res.Outcome = Unknown
-		res.Summary = "The agent let go of the attempt while the script ran: its outcome on the target is unknown."
+		res.Summary = "The agent let go of the attempt while the script ran, and its outcome on the target is unknown; " + t.endText()
 	case t.sent && errors.Is(err, errConnectionLost):
 		res.Outcome = Unknown
 		res.Summary = "The connection was lost after the script was sent: its outcome on the target is unknown. " + err.Error()
@@ -317,18 +295,6 @@ func (t *attempt) result(ctx context.Context, err error) Result {
 		res.Summary += " " + res.Error.String()
 	}
 	return res
-}
-
-// endText says how a script that was stopped came to its end.
-func (t *attempt) endText() string {
-	switch {
-	case !t.sent:
-		return "the script had not been sent."
-	case t.unconfirmed:
-		return "the server did not confirm in time that it canceled the script, and the connection was cut."
-	default:
-		return "the script was canceled on the server."
-	}
 }
 
 // successText is what there is to say of a success beyond that it is one.

@@ -25,7 +25,8 @@ type Config struct {
 	Encrypt string
 	// TrustServerCertificate accepts any certificate. Default: false.
 	TrustServerCertificate bool
-	// AppName is what the server shows as program_name. Default: jobagent.
+	// AppName is what the server shows as program_name; that of a session that runs a script is followed by a blank and
+	// 16 hexadecimal digits, which tell it from all others. Default: jobagent.
 	AppName string
 	// LoginTimeout bounds connecting and logging in. Default: DefaultLoginTimeout.
 	LoginTimeout time.Duration
@@ -103,6 +104,11 @@ func (s *Servers) Close() error {
 // form that SqlClient knows: host, host\instance, host,port, and these after tcp: . An empty
 // credential means DefaultCredential. The error is a *ConfigError, and nothing was sent.
 func (s *Servers) Connector(server, database, credential string) (*Connector, error) {
+	return s.connector(server, database, credential, s.cfg.AppName)
+}
+
+// connector is Connector for sessions whose program_name is app.
+func (s *Servers) connector(server, database, credential, app string) (*Connector, error) {
 	c, err := s.cfg.Credentials.For(credential, server)
 	if err != nil {
 		return nil, err
@@ -111,6 +117,7 @@ func (s *Servers) Connector(server, database, credential string) (*Connector, er
 	if err != nil {
 		return nil, err
 	}
+	params.AppName = app
 	var inner *mssql.Connector
 	if c.Kind == KindSQLLogin {
 		params.User = c.User
@@ -158,7 +165,6 @@ func (s *Servers) params(server, database string) (msdsn.Config, error) {
 		return msdsn.Config{}, &ConfigError{Subject: subject, Err: err}
 	}
 	params.Database = database
-	params.AppName = s.cfg.AppName
 	params.DialTimeout = -1 // the connector's own limit covers dialing
 	params.ConnTimeout = 0  // it would end every statement that is silent for so long
 	params.DisableRetry = true
@@ -171,13 +177,20 @@ func (s *Servers) params(server, database string) (msdsn.Config, error) {
 type session struct {
 	conn *mssql.Conn
 	wire *wire
+	// token is in the session's program_name, and in no other's; empty: none.
+	token string
 }
 
 // open logs in to a database. Scripts get a fresh session each: go-mssqldb resets a pooled one when it
 // is taken again (RESETCONNECTION in the next packet's header), but SQL Server does not undo
-// everything at a reset, the isolation level among others, and a script may do anything.
-func (s *Servers) open(ctx context.Context, server, database, credential string) (*session, error) {
-	connector, err := s.Connector(server, database, credential)
+// everything at a reset, the isolation level among others, and a script may do anything. A token that is not empty becomes
+// part of the session's program_name.
+func (s *Servers) open(ctx context.Context, server, database, credential, token string) (*session, error) {
+	app := s.cfg.AppName
+	if token != "" {
+		app = programName(app, token)
+	}
+	connector, err := s.connector(server, database, credential, app)
 	if err != nil {
 		return nil, err
 	}
@@ -191,11 +204,11 @@ func (s *Servers) open(ctx context.Context, server, database, credential string)
 		_ = conn.Close()
 		return nil, fmt.Errorf("connect to %s/%s: the driver made a %T", server, database, conn)
 	}
-	return &session{conn: own, wire: holder.wire}, nil
+	return &session{conn: own, wire: holder.wire, token: token}, nil
 }
 
-// id asks for @@SPID.
-func (s *session) id(ctx context.Context) (int, error) { return s.number(ctx, "SELECT @@SPID") }
+// spid is the session's id as the server writes it into what it sends; 0 when it cannot be read, as under TLS.
+func (s *session) spid() int { return s.wire.spid() }
 
 // openTransactions asks for @@TRANCOUNT.
 func (s *session) openTransactions(ctx context.Context) (int, error) {
@@ -204,13 +217,8 @@ func (s *session) openTransactions(ctx context.Context) (int, error) {
 
 // number asks a question whose answer is one integer.
 func (s *session) number(ctx context.Context, question string) (int, error) {
-	rows, err := s.query(ctx, question, nil)
-	if err != nil {
-		return 0, err
-	}
-	defer rows.Close()
 	var row [1]driver.Value
-	if err := rows.Next(row[:]); err != nil {
+	if err := s.row(ctx, question, row[:]); err != nil {
 		return 0, err
 	}
 	n, ok := row[0].(int64)
@@ -218,6 +226,30 @@ func (s *session) number(ctx context.Context, question string) (int, error) {
 		return 0, fmt.Errorf("%s answers with a %T", question, row[0])
 	}
 	return int(n), nil
+}
+
+// row asks a question whose answer is one row.
+func (s *session) row(ctx context.Context, question string, into []driver.Value) error {
+	rows, err := s.query(ctx, question, nil)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	return rows.Next(into)
+}
+
+// exec sends a batch that answers with nothing but errors.
+func (s *session) exec(ctx context.Context, text string) error {
+	stmt, err := s.conn.PrepareContext(ctx, text)
+	if err != nil {
+		return err
+	}
+	run, ok := stmt.(driver.StmtExecContext)
+	if !ok {
+		return fmt.Errorf("the driver's statement is a %T", stmt)
+	}
+	_, err = run.ExecContext(ctx, nil)
+	return err
 }
 
 // query sends a batch. With a queue the messages go there, and the rows are a *mssql.Rowsq.
@@ -250,6 +282,14 @@ func certificateHint(err error) string {
 
 // close ends the session; the server rolls back what the script left open.
 func (s *session) close() { _ = s.conn.Close() }
+
+// discard ends a session that may not answer any more; nothing is waited for.
+func (s *session) discard() {
+	if s.wire != nil {
+		s.wire.abort()
+	}
+	s.close()
+}
 
 // pool returns the shared pool for the agent's own statements on a database: listing databases and
 // writing output. They leave no state behind, and the driver resets a session before its next use.
