@@ -37,6 +37,62 @@ func (s *Store) StopJob(ctx context.Context, id uuid.UUID) error {
 	return s.exec(ctx, "stop job", newCall("jobs.sp_stop_job").in("job_execution_id", id))
 }
 
+// RerunRequest is the argument of RerunExecution.
+type RerunRequest struct {
+	// Origin is the run whose targets are run again. It must have ended.
+	Origin uuid.UUID
+	// Only holds the final states of targets that are run again: Failed, TimedOut, Canceled, Skipped, Unknown, divided by commas, in
+	// any case. Empty: all five.
+	Only string
+	// ID is used for the new run; if a rerun of Origin has it already, nothing new starts. Nil: one is made.
+	ID uuid.UUID
+}
+
+// RerunExecution starts a run of the same version on what went wrong in a run that has ended, and returns its id.
+func (s *Store) RerunExecution(ctx context.Context, req RerunRequest) (uuid.UUID, error) {
+	if req.ID == uuid.Nil {
+		var err error
+		if req.ID, err = uuid.NewRandom(); err != nil { // made here for the reason that StartJob gives
+			return uuid.Nil, fmt.Errorf("rerun execution: make an id: %w", err)
+		}
+	}
+	c := newCall("jobs.sp_rerun_job_execution").in("job_execution_id", req.Origin).optText("only", req.Only).in("new_job_execution_id", req.ID)
+	if err := s.exec(ctx, "rerun execution", c); err != nil {
+		return uuid.Nil, err
+	}
+	return req.ID, nil
+}
+
+// ExecutionRerun is a row of the view jobs.job_execution_reruns.
+type ExecutionRerun struct {
+	ID uuid.UUID
+	// Origin is nil once it has been purged.
+	Origin uuid.UUID
+	// Only holds the final states of targets that the rerun is restricted to.
+	Only string
+}
+
+// ExecutionReruns lists the reruns that a run is part of: itself, if it is one, and those of it, oldest first.
+func (s *Store) ExecutionReruns(ctx context.Context, id uuid.UUID) ([]ExecutionRerun, error) {
+	var rows []struct {
+		ID     nullGUID `db:"job_execution_id"`
+		Origin nullGUID `db:"rerun_of"`
+		Only   string   `db:"only_states"`
+	}
+	err := s.selectAll(ctx, "list reruns", &rows, `SELECT job_execution_id, rerun_of, only_states
+FROM jobs.job_execution_reruns
+WHERE job_execution_id = @p1 OR rerun_of = @p1
+ORDER BY create_time, job_execution_id;`, mssql.UniqueIdentifier(id))
+	if err != nil {
+		return nil, err
+	}
+	list := make([]ExecutionRerun, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, ExecutionRerun{ID: r.ID.UUID, Origin: r.Origin.UUID, Only: r.Only})
+	}
+	return list, nil
+}
+
 // PurgeRequest is the argument of PurgeHistory. Exactly one of JobName and JobID is needed.
 type PurgeRequest struct {
 	JobName string

@@ -59,8 +59,8 @@ func viewExecution(e controldb.Execution) executionView {
 
 // newExecutionCommand makes `jobagent execution`.
 func newExecutionCommand(a *app) *cobra.Command {
-	return newGroupCommand("execution", "Look at runs",
-		newExecutionListCommand(a), newExecutionShowCommand(a), newExecutionWatchCommand(a), newExecutionErrorsCommand(a))
+	return newGroupCommand("execution", "Look at runs, and run again what went wrong",
+		newExecutionListCommand(a), newExecutionShowCommand(a), newExecutionWatchCommand(a), newExecutionErrorsCommand(a), newExecutionRerunCommand(a))
 }
 
 func newExecutionListCommand(a *app) *cobra.Command {
@@ -161,6 +161,10 @@ func newExecutionShowCommand(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				reruns, err := store.ExecutionReruns(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
 				var messages []controldb.ExecutionMessage
 				if withMessages {
 					if messages, err = store.ExecutionMessages(cmd.Context(), id); err != nil {
@@ -182,7 +186,15 @@ func newExecutionShowCommand(a *app) *cobra.Command {
 					}
 					out["messages"] = list
 				}
-				return a.emit(out, func(w io.Writer) error { return printTree(w, rows, messages) })
+				if len(reruns) > 0 {
+					out["reruns"] = viewReruns(reruns)
+				}
+				return a.emit(out, func(w io.Writer) error {
+					if err := printReruns(w, id, reruns); err != nil {
+						return err
+					}
+					return printTree(w, rows, messages)
+				})
 			})
 		},
 	}

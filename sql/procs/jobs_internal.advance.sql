@@ -1,4 +1,4 @@
--- Moves every execution on that can move: ends expired terms and hands over their tasks, carries out stop requests,
+-- Moves every execution on that can move: starts the steps of reruns, ends expired terms and hands over their tasks, carries out stop requests,
 -- ends what is past its time limit, ends steps whose targets are all final, and starts next steps or ends runs.
 -- A parent's lifecycle is that of its children, by the first of these that one of them has: Canceled, Failed, TimedOut,
 -- Skipped or SucceededWithSkipped (the parent is SucceededWithSkipped), Succeeded (I6). A run that was stopped before
@@ -7,7 +7,7 @@
 -- Parameters:
 --   @now  Tests only.
 -- Called by: jobs_internal.controller_pass, within a transaction that holds the application lock jobagent.advance.
--- Locks:     terms (X), tasks (X), targets (X), steps (X), runs (X), in this order.
+-- Locks:     jobs that have reruns (U, skipping those that others have locked), terms (X), tasks (X), targets (X), steps (X), runs (X), in this order.
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.advance
@@ -30,8 +30,11 @@ BEGIN
         failed       INT NOT NULL,
         timed_out    INT NOT NULL,
         skipped      INT NOT NULL,
-        has_next     BIT NOT NULL
+        has_next     BIT NOT NULL,
+        rerun        BIT NOT NULL
     );
+
+    EXECUTE jobs_internal.start_rerun_steps @now = @now;
 
     IF EXISTS (SELECT 1 FROM jobs_internal.terms AS t WHERE t.ended_at IS NULL AND t.expires_at <= @now)
     BEGIN
@@ -68,7 +71,8 @@ BEGIN
         INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
         WHERE e.is_active = 1
             AND e.stop_requested_at IS NOT NULL
-            AND s.next_attempt_at IS NOT NULL;
+            AND s.is_active = 1
+            AND s.lifecycle IN (N'Created', N'WaitingForRetry');
     END;
 
     -- Time limits pass while a target waits for its next attempt, too (decision 8).
@@ -148,7 +152,7 @@ BEGIN
         INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = r.step_execution_id;
 
     -- Runs none of whose steps is active.
-    INSERT INTO @movable (execution_id, job_id, job_version, stopping, steps, canceled, failed, timed_out, skipped, has_next)
+    INSERT INTO @movable (execution_id, job_id, job_version, stopping, steps, canceled, failed, timed_out, skipped, has_next, rerun)
     SELECT
         c.execution_id,
         c.job_id,
@@ -168,12 +172,14 @@ BEGIN
                     AND d.step_id = c.steps + 1
             ) THEN 1
             ELSE 0
-        END
+        END,
+        c.rerun
     FROM (
         SELECT
             e.execution_id,
             e.job_id,
             e.job_version,
+            CASE WHEN e.rerun_of IS NULL THEN 0 ELSE 1 END AS rerun,
             CASE WHEN e.stop_requested_at IS NULL THEN 0 ELSE 1 END AS stopping,
             COUNT(s.step_execution_id) AS steps,
             SUM(CASE WHEN s.lifecycle = N'Canceled' THEN 1 ELSE 0 END) AS canceled,
@@ -189,7 +195,7 @@ BEGIN
                 WHERE x.execution_id = e.execution_id
                     AND x.is_active = 1
             )
-        GROUP BY e.execution_id, e.job_id, e.job_version, e.stop_requested_at
+        GROUP BY e.execution_id, e.job_id, e.job_version, e.rerun_of, e.stop_requested_at
     ) AS c;
 
     IF EXISTS (SELECT 1 FROM @movable)
@@ -198,7 +204,8 @@ BEGIN
             execution_id, job_id, job_version, step_id, lifecycle, is_active, create_time, next_attempt_at, last_message
         )
         SELECT
-            m.execution_id, m.job_id, m.job_version, m.steps + 1, N'Created', 1, @now, @now,
+            m.execution_id, m.job_id, m.job_version, m.steps + 1, N'Created', 1, @now,
+            CASE WHEN m.rerun = 0 THEN @now END, -- reruns: jobs_internal.start_rerun_steps
             CONCAT(N'Step ', m.steps + 1, N' created.')
         FROM @movable AS m
         WHERE m.has_next = 1

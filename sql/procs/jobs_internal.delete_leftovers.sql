@@ -1,5 +1,5 @@
 -- Deletes rows that nobody sees any more: executions that were given up for deletion, then deleted jobs without
--- executions. Each statement deletes at most @batch_size rows, so that no lock escalates.
+-- executions. What an active rerun takes its targets from stays until that has ended. Each statement deletes at most @batch_size rows, so that no lock escalates.
 --
 -- Parameters:
 --   @max_executions  Most runs to delete in this call.
@@ -27,6 +27,7 @@ BEGIN
     FROM jobs_internal.job_executions AS e
     WHERE e.purged_at IS NOT NULL
         AND e.is_active = 0
+        AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS r WHERE r.rerun_of = e.execution_id AND r.is_active = 1)
     ORDER BY e.purged_at, e.execution_id;
 
     INSERT INTO @jobs (job_id)
@@ -41,6 +42,7 @@ BEGIN
         INNER JOIN jobs_internal.job_executions AS e ON e.job_id = g.job_id
         WHERE e.is_active = 0
             AND e.purged_at IS NULL
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS r WHERE r.rerun_of = e.execution_id AND r.is_active = 1)
         ORDER BY g.job_id, e.start_time;
 
     IF EXISTS (SELECT 1 FROM @gone)

@@ -1,7 +1,8 @@
--- Reads all public views, and starts and stops runs.
+-- Reads all public views, and starts, reruns and stops runs.
 IF DATABASE_PRINCIPAL_ID(N'jobs_operator') IS NULL
     CREATE ROLE jobs_operator AUTHORIZATION dbo;
 ALTER ROLE jobs_reader ADD MEMBER jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_start_job TO jobs_operator;
+GRANT EXECUTE ON OBJECT::jobs.sp_rerun_job_execution TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_stop_job TO jobs_operator;
 GRANT SELECT ON OBJECT::jobs_internal.agent_status TO jobs_operator;

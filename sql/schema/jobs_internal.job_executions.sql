@@ -12,7 +12,12 @@
 --   schedule_id, due_at  Which due instant it stands for; NULL when it was started by hand. Unique (I2).
 --   started_by         Login that started it by hand; NULL for schedules.
 --   stop_requested_at, stop_requested_by  The stop request, if there is one.
---   rerun_of           Run whose targets are run again; NULL for all others.
+--   rerun_of           Run whose targets are run again; NULL for all others. No foreign key: it may be purged when the rerun
+--                      has ended.
+--   rerun_only         Final states of targets that are run again, divided by commas: Canceled, Failed, Skipped, TimedOut,
+--                      Unknown; NULL for all others.
+--   rerun_partial      1: what went wrong in rerun_of is run again in part only, so that steps that it did not reach are
+--                      skipped; NULL for all others.
 --   last_message       Message of the latest activity.
 --   purged_at          When it was given up for deletion: invisible from then on. Its rows go in small batches.
 CREATE TABLE jobs_internal.job_executions (
@@ -31,6 +36,8 @@ CREATE TABLE jobs_internal.job_executions (
     stop_requested_at DATETIME2(7) NULL,
     stop_requested_by NVARCHAR(128) NULL,
     rerun_of          BIGINT NULL,
+    rerun_only        NVARCHAR(200) NULL,
+    rerun_partial     BIT NULL,
     last_message      NVARCHAR(MAX) NULL,
     purged_at         DATETIME2(7) NULL,
     CONSTRAINT PK_job_executions PRIMARY KEY (execution_id),
@@ -43,7 +50,11 @@ CREATE TABLE jobs_internal.job_executions (
         OR (is_active = 0 AND end_time IS NOT NULL
             AND lifecycle IN (N'Succeeded', N'SucceededWithSkipped', N'Failed', N'TimedOut', N'Canceled', N'Skipped'))
     ),
-    CONSTRAINT CK_job_executions_due_at CHECK ((schedule_id IS NULL AND due_at IS NULL) OR (schedule_id IS NOT NULL AND due_at IS NOT NULL))
+    CONSTRAINT CK_job_executions_due_at CHECK ((schedule_id IS NULL AND due_at IS NULL) OR (schedule_id IS NOT NULL AND due_at IS NOT NULL)),
+    CONSTRAINT CK_job_executions_rerun_of CHECK (
+        (rerun_of IS NULL AND rerun_only IS NULL AND rerun_partial IS NULL)
+        OR (rerun_of IS NOT NULL AND rerun_only IS NOT NULL AND rerun_partial IS NOT NULL)
+    )
 );
 
 CREATE UNIQUE INDEX UQ_job_executions_due_at ON jobs_internal.job_executions (schedule_id, due_at)
@@ -61,3 +72,6 @@ CREATE INDEX IX_job_executions_end_time ON jobs_internal.job_executions (end_tim
     WHERE is_active = 0 AND purged_at IS NULL;
 CREATE INDEX IX_job_executions_purged_at ON jobs_internal.job_executions (purged_at)
     WHERE purged_at IS NOT NULL;
+CREATE INDEX IX_job_executions_active_rerun_of ON jobs_internal.job_executions (rerun_of)
+    INCLUDE (execution_id, stop_requested_at)
+    WHERE is_active = 1 AND rerun_of IS NOT NULL;

@@ -1,0 +1,236 @@
+-- Runs again what went wrong in a run that has ended: a new run of the same version, on the frozen targets of that run
+-- whose final state is wanted. Target groups are not asked again where that run has a list; steps that it did not reach
+-- follow, on their whole target groups, unless targets that kept it from reaching them are left out. Returns at once.
+--
+-- Parameters:
+--   @job_execution_id      Which run.
+--   @only                  Final states of targets that are run again, divided by commas, in any case: Failed (by an error),
+--                          TimedOut, Canceled, Skipped, Unknown (failed, and whether the last attempt ran is unknown).
+--                          NULL: all five.
+--   @new_job_execution_id  Receives the id of the new run. With a value: that id is used; if a rerun of this run has it
+--                          already, nothing starts (decision 21).
+-- Called by: anybody with the role jobs_operator.
+-- Locks:     the job's row (U), target groups that are to be resolved (U), the run (U); then an insert into job_executions.
+-- Returns:   0.
+-- Throws:
+--   50028 the job execution id is missing.
+--   50031 a state in @only is not known, or there is none.
+--   50111 the job execution does not exist.
+--   50112 the new job execution id belongs to an execution of another job.
+--   50114 the job execution is active.
+--   50115 nothing in the job execution ended in one of the wanted states.
+--   50116 the new job execution id belongs to another execution of the job.
+--   50117 a target group that a step needs does not exist any more.
+CREATE OR ALTER PROCEDURE jobs.sp_rerun_job_execution
+    @job_execution_id     UNIQUEIDENTIFIER,
+    @only                 NVARCHAR(200) = N'Failed,TimedOut,Canceled,Skipped,Unknown',
+    @new_job_execution_id UNIQUEIDENTIFIER = NULL OUTPUT
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @wrong NVARCHAR(200);
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @version INT;
+    DECLARE @origin_id BIGINT;
+    DECLARE @is_active BIT;
+    DECLARE @lifecycle NVARCHAR(50);
+    DECLARE @origin_partial BIT;
+    DECLARE @partial BIT;
+    DECLARE @between_steps BIT; -- stopped after one step and before the next
+    DECLARE @other_job UNIQUEIDENTIFIER;
+    DECLARE @other_origin BIGINT;
+    DECLARE @group_name NVARCHAR(128);
+    DECLARE @step_id INT;
+    DECLARE @wanted TABLE (state NVARCHAR(50) NOT NULL PRIMARY KEY);
+    -- How the origin's targets ended, and its steps whose targets were never known.
+    DECLARE @ended TABLE (
+        step_id INT NOT NULL,
+        state   NVARCHAR(50) NOT NULL,
+        target  BIT NOT NULL,
+        PRIMARY KEY (step_id, state, target)
+    );
+    DECLARE @to_resolve TABLE (step_id INT NOT NULL PRIMARY KEY);
+
+    IF @job_execution_id IS NULL
+        THROW 50028, N'A job execution id is needed: @job_execution_id is NULL.', 1;
+
+    SET @only = COALESCE(@only, N'Failed,TimedOut,Canceled,Skipped,Unknown');
+    SELECT TOP (1) @wrong = LTRIM(RTRIM(p.value))
+    FROM STRING_SPLIT(@only, N',') AS p
+    WHERE LOWER(LTRIM(RTRIM(p.value))) NOT IN (N'failed', N'timedout', N'canceled', N'skipped', N'unknown');
+    IF @wrong IS NOT NULL
+    BEGIN
+        SET @message = CONCAT(N'@only is ''', @only, N''': ''', @wrong, N''' is not known. One or more of Failed, TimedOut, Canceled, Skipped and Unknown are needed, divided by commas.');
+        THROW 50031, @message, 1;
+    END;
+    INSERT INTO @wanted (state)
+    SELECT s.state
+    FROM (VALUES (N'Failed'), (N'TimedOut'), (N'Canceled'), (N'Skipped'), (N'Unknown')) AS s (state)
+    WHERE EXISTS (SELECT 1 FROM STRING_SPLIT(@only, N',') AS p WHERE LOWER(LTRIM(RTRIM(p.value))) = LOWER(s.state));
+    SET @only = (SELECT STRING_AGG(w.state, N',') WITHIN GROUP (ORDER BY w.state) FROM @wanted AS w);
+
+    BEGIN TRANSACTION;
+
+    SELECT @job_id = j.job_id
+    FROM jobs_internal.job_executions AS e
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+    WHERE e.job_execution_id = @job_execution_id;
+    SELECT @job_id = j.job_id
+    FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
+    WHERE j.job_id = @job_id
+        AND j.deleted_at IS NULL;
+    IF @@ROWCOUNT = 1
+        SELECT
+            @origin_id = e.execution_id,
+            @version = e.job_version,
+            @is_active = e.is_active,
+            @lifecycle = e.lifecycle,
+            @origin_partial = COALESCE(e.rerun_partial, 0)
+        FROM jobs_internal.job_executions AS e
+        WHERE e.job_execution_id = @job_execution_id
+            AND e.purged_at IS NULL;
+    IF @origin_id IS NULL
+    BEGIN
+        SET @message = CONCAT(N'The job execution ', @job_execution_id, N' does not exist. The view jobs.job_executions lists all executions.');
+        THROW 50111, @message, 1;
+    END;
+
+    IF @new_job_execution_id IS NOT NULL
+    BEGIN
+        SELECT
+            @other_job = e.job_id,
+            @other_origin = e.rerun_of
+        FROM jobs_internal.job_executions AS e WITH (UPDLOCK, HOLDLOCK)
+        WHERE e.job_execution_id = @new_job_execution_id;
+        IF @other_job = @job_id AND @other_origin = @origin_id
+        BEGIN
+            COMMIT TRANSACTION;
+            RETURN 0;
+        END;
+        IF @other_job = @job_id
+        BEGIN
+            SET @message = CONCAT(N'The job execution id ', @new_job_execution_id, N' belongs to an execution that is no rerun of ', @job_execution_id, N'. Choose another id, or leave @new_job_execution_id NULL.');
+            THROW 50116, @message, 1;
+        END;
+        IF @other_job IS NOT NULL
+        BEGIN
+            SET @message = CONCAT(N'The job execution id ', @new_job_execution_id, N' belongs to an execution of another job. Choose another id, or leave @new_job_execution_id NULL.');
+            THROW 50112, @message, 1;
+        END;
+    END;
+
+    IF @is_active = 1
+    BEGIN
+        SET @message = CONCAT(N'The job execution ', @job_execution_id, N' is still active (', @lifecycle, N'). Wait for its end, or stop it with jobs.sp_stop_job, first.');
+        THROW 50114, @message, 1;
+    END;
+
+    INSERT INTO @ended (step_id, state, target)
+    SELECT DISTINCT
+        s.step_id,
+        CASE WHEN t.lifecycle = N'Failed' AND k.target_execution_id IS NOT NULL THEN N'Unknown' ELSE t.lifecycle END,
+        1
+    FROM jobs_internal.step_executions AS s
+    INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
+    LEFT JOIN (
+        SELECT
+            x.target_execution_id,
+            MAX(x.attempt) AS attempt
+        FROM jobs_internal.task_executions AS x
+        WHERE x.execution_id = @origin_id
+            AND x.kind = N'Run'
+            AND x.outcome = N'Unknown'
+        GROUP BY x.target_execution_id
+    ) AS k ON k.target_execution_id = t.target_execution_id AND k.attempt = t.attempts
+    WHERE s.execution_id = @origin_id
+    UNION ALL
+    SELECT
+        s.step_id,
+        CASE WHEN s.lifecycle = N'Failed' AND k.step_execution_id IS NOT NULL THEN N'Unknown' ELSE s.lifecycle END,
+        0
+    FROM jobs_internal.step_executions AS s
+    LEFT JOIN jobs_internal.task_executions AS k ON k.step_execution_id = s.step_execution_id
+        AND k.kind = N'Resolve'
+        AND k.attempt = s.attempts
+        AND k.outcome = N'Unknown'
+    WHERE s.execution_id = @origin_id
+        AND s.resolved_at IS NULL;
+
+    SET @between_steps = CASE
+        WHEN @lifecycle = N'Canceled' AND NOT EXISTS (SELECT 1 FROM @ended AS x WHERE x.state = N'Canceled') THEN 1
+        ELSE 0
+    END;
+    -- What went wrong and is left out keeps steps that were not reached from being run.
+    SET @partial = CASE
+        WHEN @origin_partial = 1 THEN 1
+        WHEN @between_steps = 1 AND NOT EXISTS (SELECT 1 FROM @wanted AS w WHERE w.state = N'Canceled') THEN 1
+        WHEN EXISTS (
+            SELECT 1
+            FROM @ended AS x
+            WHERE x.state IN (N'Failed', N'TimedOut', N'Canceled', N'Unknown')
+                AND x.state NOT IN (SELECT w.state FROM @wanted AS w)
+        ) THEN 1
+        ELSE 0
+    END;
+
+    -- A step that a rerun has skipped as a whole is run by reruns of the first run only.
+    IF NOT EXISTS (
+        SELECT 1
+        FROM @ended AS x
+        INNER JOIN @wanted AS w ON w.state = x.state
+        WHERE x.target = 1
+            OR x.state <> N'Skipped'
+    )
+        AND (@between_steps = 0 OR @partial = 1)
+    BEGIN
+        SET @message = CONCAT(N'Nothing in the job execution ', @job_execution_id, N', which ended as ', @lifecycle, N', ended as ', REPLACE(@only, N',', N' or '), N': there is nothing to run again. Start the job with jobs.sp_start_job to run it on all its targets.');
+        THROW 50115, @message, 1;
+    END;
+
+    INSERT INTO @to_resolve (step_id)
+    SELECT d.step_id
+    FROM jobs_internal.job_steps AS d
+    WHERE d.job_id = @job_id
+        AND d.version = @version
+        AND (
+            (@partial = 0 AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_executions AS s WHERE s.execution_id = @origin_id AND s.step_id = d.step_id))
+            OR EXISTS (
+                SELECT 1
+                FROM @ended AS x
+                INNER JOIN @wanted AS w ON w.state = x.state
+                WHERE x.step_id = d.step_id
+                    AND x.target = 0
+                    AND x.state <> N'Skipped'
+            )
+        );
+    -- Only groups that current versions or active runs name cannot be deleted; the locks keep them until this run is one.
+    SELECT TOP (1)
+        @step_id = d.step_id,
+        @group_name = d.target_group_name
+    FROM @to_resolve AS r
+    INNER JOIN jobs_internal.job_steps AS d ON d.job_id = @job_id AND d.version = @version AND d.step_id = r.step_id
+    LEFT JOIN jobs_internal.target_groups AS g WITH (UPDLOCK, HOLDLOCK) ON g.target_group_id = d.target_group_id
+    WHERE g.target_group_id IS NULL
+    ORDER BY d.step_id;
+    IF @group_name IS NOT NULL
+    BEGIN
+        SET @message = CONCAT(N'Step ', @step_id, N' of version ', @version, N' needs the target group ''', @group_name, N''', which has been deleted. Start the job''s current version with jobs.sp_start_job instead.');
+        THROW 50117, @message, 1;
+    END;
+
+    SET @new_job_execution_id = COALESCE(@new_job_execution_id, NEWID());
+    INSERT INTO jobs_internal.job_executions (
+        job_execution_id, job_id, job_version, lifecycle, is_active, create_time, started_by, rerun_of, rerun_only,
+        rerun_partial, last_message
+    )
+    VALUES (
+        @new_job_execution_id, @job_id, @version, N'Created', 1, @now, ORIGINAL_LOGIN(), @origin_id, @only,
+        @partial, CONCAT(N'Job execution created: a rerun of ', @job_execution_id, N'.')
+    );
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

@@ -1,0 +1,16 @@
+-- I3: the targets of a rerun's step are among those that the step had in the run that it repeats, if it had a list there.
+SELECT CONCAT(N'target execution ', t.target_execution_id, N' is on ', t.server_name, N'/', t.database_name, N', which step ', t.step_id, N' did not have in job execution ', e.rerun_of) AS detail
+FROM jobs_internal.job_executions AS e
+INNER JOIN jobs_internal.job_executions AS f ON f.execution_id = e.rerun_of
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+INNER JOIN jobs_internal.target_executions AS t ON t.execution_id = e.execution_id
+INNER JOIN jobs_internal.step_executions AS o ON o.execution_id = e.rerun_of AND o.step_id = t.step_id
+WHERE f.purged_at IS NULL
+    AND j.deleted_at IS NULL
+    AND o.resolved_at IS NOT NULL
+    AND NOT EXISTS (
+        SELECT 1
+        FROM jobs_internal.target_executions AS x
+        WHERE x.step_execution_id = o.step_execution_id
+            AND x.target_id = t.target_id
+    );
