@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -66,9 +67,11 @@ type crash struct {
 	proxies [crashAgents]*fault.Proxy
 	// started are runs whose start was acknowledged.
 	started []uuid.UUID
-	// later: the procedures of a later release are deployed.
-	later  bool
-	counts map[string]int
+	// laterRelease: the procedures of a later release are deployed.
+	laterRelease bool
+	// repairs end the failures that last.
+	repairs []repair
+	counts  map[string]int
 }
 
 // TestCrash runs a server with its control database and targets, and agents, as processes, and kills, stops and continues them at
@@ -106,7 +109,11 @@ func TestCrash(t *testing.T) {
 	next := time.Now()
 	for end := time.Now().Add(*crashDuration); time.Now().Before(end); {
 		c.startRun(store)
+		c.mend(false)
 		for i, a := range c.agents { // whoever supervises a process starts it again
+			if c.broken(i) {
+				continue
+			}
 			select {
 			case <-a.ended:
 				c.counts["agent ended by itself"]++
@@ -120,6 +127,7 @@ func TestCrash(t *testing.T) {
 		}
 		pause(100 * time.Millisecond)
 	}
+	c.mend(true)
 	c.settle(store)
 	c.audit(databases)
 	t.Logf("events: %v; %d runs started by hand", c.counts, len(c.started))
@@ -207,49 +215,83 @@ func (c *crash) kill(i int) {
 	}
 }
 
-// event breaks something, and repairs it after a while.
+// repair ends a failure.
+type repair struct {
+	at    time.Time
+	place int // of the agent; crashAgents: the server
+	do    func()
+}
+
+// plan sets the end of a failure after a random time of at most limit. Until then nothing else fails in that place; elsewhere it may.
+func (c *crash) plan(place int, limit time.Duration, do func()) {
+	c.repairs = append(c.repairs, repair{time.Now().Add(time.Duration(c.rng.Int64N(int64(limit)))), place, do})
+}
+
+// mend ends the failures whose time has come, or all.
+func (c *crash) mend(all bool) {
+	var rest []repair
+	for _, r := range c.repairs {
+		if all || !time.Now().Before(r.at) {
+			r.do()
+		} else {
+			rest = append(rest, r)
+		}
+	}
+	c.repairs = rest
+}
+
+// broken says whether something is being repaired in a place.
+func (c *crash) broken(place int) bool {
+	return slices.ContainsFunc(c.repairs, func(r repair) bool { return r.place == place })
+}
+
+// event breaks something that is not broken, and plans the repair.
 func (c *crash) event() {
-	i := c.rng.IntN(crashAgents)
-	switch n := c.rng.IntN(21); {
+	place := c.rng.IntN(crashAgents)
+	n := c.rng.IntN(21)
+	if n >= 17 {
+		place = crashAgents
+	}
+	if c.broken(place) {
+		return
+	}
+	switch {
 	case n < 10:
 		c.counts["agent killed"]++
-		c.kill(i)
-		pause(time.Duration(c.rng.Int64N(int64(time.Second))))
-		c.startAgent(i)
+		c.kill(place)
+		c.plan(place, time.Second, func() { c.startAgent(place) })
 	case n < 14:
 		c.counts["agent frozen"]++
-		process := c.agents[i].cmd.Process
+		process := c.agents[place].cmd.Process
 		_ = process.Signal(syscall.SIGSTOP) // it may have ended
-		pause(time.Duration(c.rng.Int64N(int64(2 * crashLease))))
-		_ = process.Signal(syscall.SIGCONT)
+		c.plan(place, 2*crashLease, func() { _ = process.Signal(syscall.SIGCONT) })
 	case n < 15:
 		c.counts["connections cut"]++
-		c.proxies[i].Network.Cut()
-		pause(time.Duration(c.rng.Int64N(int64(2 * time.Second))))
-		c.proxies[i].Network.Heal()
+		c.proxies[place].Network.Cut()
+		c.plan(place, 2*time.Second, c.proxies[place].Network.Heal)
 	case n < 16:
 		c.counts["connections stalled"]++
-		c.proxies[i].Network.Silence()
-		pause(time.Duration(c.rng.Int64N(int64(2 * crashLease))))
-		c.proxies[i].Network.Heal()
+		c.proxies[place].Network.Silence()
+		c.plan(place, 2*crashLease, c.proxies[place].Network.Heal)
 	case n < 17:
 		c.counts["agent stopped"]++
-		_ = c.agents[i].cmd.Process.Signal(syscall.SIGTERM)
-		<-c.agents[i].ended
-		c.startAgent(i)
+		_ = c.agents[place].cmd.Process.Signal(syscall.SIGTERM)
+		c.plan(place, time.Second, func() {
+			<-c.agents[place].ended
+			c.startAgent(place)
+		})
 	case n < 19:
 		c.counts["server killed"]++
 		c.server.kill()
-		pause(time.Duration(c.rng.Int64N(int64(2 * time.Second))))
-		c.server = startDev(c.t, c.data, c.server.address)
+		c.plan(place, 2*time.Second, func() { c.server = startDev(c.t, c.data, c.server.address) })
 	case n < 20:
 		c.counts["server frozen"]++
-		_ = c.server.cmd.Process.Signal(syscall.SIGSTOP)
-		pause(time.Duration(c.rng.Int64N(int64(crashLease))))
-		_ = c.server.cmd.Process.Signal(syscall.SIGCONT)
+		process := c.server.cmd.Process
+		_ = process.Signal(syscall.SIGSTOP)
+		c.plan(place, crashLease, func() { _ = process.Signal(syscall.SIGCONT) })
 	default: // the procedures of another release, with which these agents work, under their feet; or this one's again
 		deploy := sim.ReturnToThisRelease
-		if c.later = !c.later; c.later {
+		if c.laterRelease = !c.laterRelease; c.laterRelease {
 			deploy = func(ctx context.Context, db *sql.DB) error { return sim.DeployLaterRelease(ctx, db, 1, 1) }
 		}
 		ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
