@@ -41,20 +41,14 @@ func life(t *testing.T, w *World, what string, plan func(fault.Call) fault.Kind)
 	t.Helper()
 	a := w.StartAgent(t, sweepConfig, plan)
 	id := w.Start(t, "sweep")
-	first := a
-	root, ended := w.Ended(t, id, sweepLimit, func() {
-		if a.Ended() { // the control database did not answer when it started: whoever supervises the process starts it again
-			_ = a.Stop()
-			a = w.StartAgent(t, sweepConfig, nil)
-		}
-	})
+	root, ended := w.Ended(t, id, sweepLimit)
 	if !ended {
 		for _, e := range a.Logs.All() {
 			t.Logf("%s %s %v", e.Time.Format("15:04:05.000"), e.Message, e.ContextMap())
 		}
 		t.Fatalf("%s: the run is %s after %s", what, root.Lifecycle, sweepLimit)
 	}
-	calls := first.Control.Calls()
+	calls := a.Control.Calls()
 	require.NoError(t, a.Stop(), what)
 	require.Equal(t, jobs.Succeeded, root.Lifecycle, "%s: %s", what, root.LastMessage)
 	for _, database := range w.Targets {
@@ -134,12 +128,7 @@ func TestStorm(t *testing.T) {
 			}
 			a := start()
 			id := w.Start(t, "sweep")
-			_, ended := w.Ended(t, id, time.Hour, func() {
-				if a.Ended() {
-					_ = a.Stop()
-					a = start()
-				}
-			})
+			_, ended := w.Ended(t, id, time.Hour)
 			require.True(t, ended)
 			a.Kill()
 			require.NoError(t, a.Stop())

@@ -198,7 +198,7 @@ func (a *Agent) Stop() error {
 	return a.err
 }
 
-// Ended says whether the agent has ended by itself, as one does that does not reach the control database when it starts.
+// Ended says whether the agent has ended by itself, as one does whose control database cannot be used as it is.
 func (a *Agent) Ended() bool {
 	select {
 	case <-a.ended:

@@ -1,0 +1,308 @@
+package sim
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+)
+
+// yearZones are the zones of the year's schedules: gaps and overlaps of an hour, half an hour, at midnight and a minute after
+// it, and offsets of half and three quarters of an hour. The year of the simulation is 2000.
+var yearZones = []string{
+	"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Sao_Paulo", "Asia/Kathmandu", "Pacific/Chatham",
+	"America/St_Johns", "Africa/Cairo", "Asia/Tehran",
+}
+
+// yearSchedule is a schedule of the simulated year.
+type yearSchedule struct {
+	id   int64
+	job  string
+	kind string // empty: the schedule of jobs.sp_update_job, with the interval
+	spec string
+	zone string
+
+	catchUp, overlap string
+	script           string
+	interval         string // of the job's own schedule
+	intervalCount    int
+
+	oracle oracle
+	// moving is the interval of SAP's repeatInterval, whose instants depend on when runs start; 0 for all others.
+	moving time.Duration
+	// count is how many runs it makes; 0: no limit.
+	count int
+}
+
+// drawing makes a schedule at random.
+type drawing struct {
+	*rand.Rand
+	zone *time.Location
+	// made is when the schedules are made.
+	made time.Time
+	// end is about when the simulation ends.
+	end time.Time
+}
+
+// of is one of several.
+func of[T any](d drawing, list ...T) T { return list[d.IntN(len(list))] }
+
+// clock is a time of day on the walk's grid.
+func (d drawing) clock() (hour, minute int) { return d.IntN(24), of(d, 0, 15, 30, 45) }
+
+// start is a moment on the walk's grid some days before or after the schedules are made.
+func (d drawing) start() time.Time {
+	return d.made.Truncate(yearStep).Add(time.Duration(d.IntN(20*96)-10*96) * yearStep)
+}
+
+// days are conditions on a date, with their texts in the kinds that have them; empty: the kind does not have it.
+type dayRule struct {
+	cron, quartz, sap, rrule, azure string
+	on                              func(wallClock) bool
+}
+
+// drawDays draws a condition on a date; most are daily or weekly.
+func (d drawing) drawDays() dayRule {
+	weekday := time.Weekday(d.IntN(7))
+	short := strings.ToLower(weekday.String()[:3])
+	n, day := 1+d.IntN(4), 1+d.IntN(31)
+	switch d.IntN(9) {
+	case 0, 1, 2:
+		return dayRule{
+			"* * *", "* * ?", "* * * *", "FREQ=DAILY", `"frequency": "Day"`,
+			func(wallClock) bool { return true },
+		}
+	case 3:
+		return dayRule{
+			"* * 1-5", "? * MON-FRI", "* * * mon:fri", "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR",
+			`"frequency": "Week", "weekDays": ["monday", "tuesday", "wednesday", "thursday", "friday"]`,
+			func(w wallClock) bool { return w.weekday != time.Sunday && w.weekday != time.Saturday },
+		}
+	case 4, 5:
+		return dayRule{
+			fmt.Sprintf("* * %d", int(weekday)), "? * " + strings.ToUpper(short), "* * * " + short, "FREQ=WEEKLY;BYDAY=" + strings.ToUpper(short[:2]),
+			fmt.Sprintf(`"frequency": "Week", "weekDays": [%q]`, weekday),
+			func(w wallClock) bool { return w.weekday == weekday },
+		}
+	case 6:
+		return dayRule{
+			fmt.Sprintf("%d * *", day), fmt.Sprintf("%d * ?", day), fmt.Sprintf("* * %d *", day), fmt.Sprintf("FREQ=MONTHLY;BYMONTHDAY=%d", day),
+			fmt.Sprintf(`"frequency": "Month", "monthDays": [%d]`, day),
+			func(w wallClock) bool { return w.day == day },
+		}
+	case 7:
+		return dayRule{
+			"", "L * ?", "* * -1 *", "FREQ=MONTHLY;BYMONTHDAY=-1", `"frequency": "Month", "monthDays": [-1]`,
+			func(w wallClock) bool { return w.day == w.length },
+		}
+	}
+	return dayRule{
+		"", fmt.Sprintf("? * %d#%d", int(weekday)+1, n), fmt.Sprintf("* * * %d.%s", n, short),
+		fmt.Sprintf("FREQ=MONTHLY;BYDAY=%d%s", n, strings.ToUpper(short[:2])),
+		fmt.Sprintf(`"frequency": "Month", "monthlyOccurrences": [{"day": %q, "occurrence": %d}]`, weekday, n),
+		func(w wallClock) bool { return w.weekday == weekday && (w.day-1)/7+1 == n },
+	}
+}
+
+// object writes a specification with what stands beside the kind's own elements.
+func object(own string, beside map[string]any) string {
+	for _, key := range slices.Sorted(func(yield func(string) bool) {
+		for k := range beside {
+			if !yield(k) {
+				return
+			}
+		}
+	}) {
+		text, err := json.Marshal(beside[key])
+		if err != nil {
+			panic(err)
+		}
+		own += fmt.Sprintf(", %q: %s", key, text)
+	}
+	return "{" + own + "}"
+}
+
+// drawOnClock draws a schedule of one of the five kinds that follow the clock of a zone.
+func (d drawing) drawOnClock(s *yearSchedule, beside map[string]any) {
+	days := d.drawDays()
+	for s.kind == "cron5" && days.cron == "" || s.kind == "cron6" && days.cron == "" {
+		days = d.drawDays()
+	}
+	hour, minute := d.clock()
+	hours := fmt.Sprint(hour)
+	inHour := func(w wallClock) bool { return w.minute/60 == hour }
+	var list []string
+	switch second := (hour + 12) % 24; d.IntN(8) {
+	case 0, 1: // twice a day
+		hours = fmt.Sprintf("%d,%d", hour, second)
+		list = []string{fmt.Sprint(hour), fmt.Sprint(second)}
+		inHour = func(w wallClock) bool { return w.minute/60 == hour || w.minute/60 == second }
+	case 2: // a step, which is literal
+		if s.kind != "rrule" && s.kind != "azure-scheduler" {
+			step := of(d, 6, 8, 12)
+			hours = fmt.Sprintf("*/%d", step)
+			inHour = func(w wallClock) bool { return w.minute/60%step == 0 }
+			s.oracle.literal = true
+		}
+	}
+	if list == nil {
+		list = []string{fmt.Sprint(hour)}
+	}
+	s.oracle.match = func(w wallClock) bool { return w.minute%60 == minute && inHour(w) && days.on(w) }
+	second := of(d, 0, 0, 10, 30)
+	switch s.kind {
+	case "cron5":
+		s.spec = fmt.Sprintf(`"cron": "%d %s %s"`, minute, hours, days.cron)
+	case "cron6":
+		s.oracle.second = time.Duration(second) * time.Second
+		s.spec = fmt.Sprintf(`"cron": "%d %d %s %s"`, second, minute, hours, days.cron)
+	case "quartz":
+		s.oracle.second = time.Duration(second) * time.Second
+		s.spec = fmt.Sprintf(`"cron": "%d %d %s %s"`, second, minute, hours, days.quartz)
+	case "sap":
+		s.spec = fmt.Sprintf(`"cron": "%s %s %d 0"`, days.sap, hours, minute)
+		if strings.HasPrefix(days.sap, "* * * *") && !s.oracle.literal && len(list) == 1 && d.IntN(2) == 0 {
+			s.spec = fmt.Sprintf(`"repeatAt": "%d.%02d"`, hour, minute)
+		}
+	case "rrule", "azure-scheduler":
+		start := d.start()
+		s.oracle.first = start
+		beside["startTime"] = start.Format(time.RFC3339)
+		if s.kind == "rrule" {
+			s.spec = fmt.Sprintf(`"rrule": "%s;BYHOUR=%s;BYMINUTE=%d;BYSECOND=0"`, days.rrule, strings.Join(list, ","), minute)
+			break
+		}
+		frequency, more, _ := strings.Cut(days.azure, ", ")
+		if more != "" {
+			more += ", "
+		}
+		s.spec = fmt.Sprintf(`%s, "schedule": {%s"hours": [%s], "minutes": [%d]}`, frequency, more, strings.Join(list, ","), minute)
+	}
+}
+
+// drawElapsed draws a schedule that no zone touches, or that is due once.
+func (d drawing) drawElapsed(s *yearSchedule, beside map[string]any) {
+	start := d.start()
+	hours := 5 + d.IntN(40)
+	interval := time.Duration(hours) * time.Hour
+	switch d.IntN(8) {
+	case 0:
+		s.kind, s.spec = "azure-scheduler", fmt.Sprintf(`"frequency": "Hour", "interval": %d`, hours)
+		s.oracle.list = every(start, interval)
+		beside["startTime"] = start.Format(time.RFC3339)
+	case 1:
+		s.kind, s.spec = "sap", fmt.Sprintf(`"repeatInterval": "%d hours", "anchor": "start"`, hours)
+		if start.Before(d.made) {
+			start = d.made // made after its planned start: from there
+		}
+		s.oracle.list = every(start, interval)
+		beside["startTime"] = start.Format(time.RFC3339)
+	case 2:
+		s.kind, s.spec, s.moving = "sap", fmt.Sprintf(`"repeatInterval": "%d hours"`, hours), interval
+	case 3:
+		s.kind = "elastic"
+		s.spec = fmt.Sprintf(`"schedule_interval_type": "Hours", "schedule_interval_count": %d, "schedule_start_time": %q`, hours, start.Format(time.RFC3339))
+		s.oracle.list = every(start, interval)
+	case 4:
+		s.kind = "elastic"
+		s.spec = fmt.Sprintf(`"schedule_interval_type": "Months", "schedule_interval_count": 1, "schedule_start_time": %q`, start.Format(time.RFC3339))
+		s.oracle.list = everyMonths(start, 1)
+	case 5:
+		s.kind = "sap"
+		at := d.made.Add(time.Duration(1 + d.Int64N(int64(d.end.Sub(d.made))))).Truncate(time.Second)
+		s.spec = fmt.Sprintf(`"time": %q`, at.Format(time.RFC3339))
+		s.oracle.list = once(at)
+	case 6:
+		s.kind, s.spec = "rrule", fmt.Sprintf(`"rrule": "FREQ=HOURLY;INTERVAL=%d"`, hours)
+		s.oracle.list = every(start, interval)
+		beside["startTime"] = start.Format(time.RFC3339)
+	case 7: // the job's own
+		s.kind, s.interval, s.intervalCount = "", "Hours", hours
+		s.oracle.list = every(d.made, interval)
+	}
+}
+
+// draw draws the i-th schedule.
+func (d drawing) draw(i int) yearSchedule {
+	s := yearSchedule{job: fmt.Sprintf("year %04d", i), zone: d.zone.String()}
+	beside := map[string]any{}
+	s.kind = of(d, "cron5", "cron6", "quartz", "sap", "rrule", "azure-scheduler", "elapsed")
+	s.overlap = of(d, "Skip", "BufferOne", "BufferAll", "CancelOther", "TerminateOther", "AllowAll", "Elastic")
+	s.catchUp = of(d, "last", "last", "none", "all", "window:6h", "sap-20min")
+	s.script = "SELECT 1;"
+	switch d.IntN(10) {
+	case 0: // longer than an interval of half a day, every other day
+		s.script = "IF DATEPART(DAY, SYSUTCDATETIME()) % 2 = 0 WAITFOR DELAY '13:30:00';"
+	case 1: // longer than the shortest intervals
+		s.script = "IF DATEPART(HOUR, SYSUTCDATETIME()) < 12 WAITFOR DELAY '06:30:00';"
+	case 2: // over midnight
+		s.script = "IF DATEPART(DAY, SYSUTCDATETIME()) % 3 = 0 WAITFOR DELAY '23:50:00'; ELSE IF DATEPART(DAY, SYSUTCDATETIME()) % 3 = 1 THROW 50001, N'not today', 1;"
+	}
+	if s.kind == "elapsed" {
+		d.drawElapsed(&s, beside)
+	} else {
+		d.drawOnClock(&s, beside)
+	}
+	if s.oracle.first.Before(d.made) {
+		s.oracle.first = d.made
+	}
+	if s.kind == "" {
+		s.catchUp, s.overlap = "", ""
+		return s
+	}
+	if s.kind != "elastic" {
+		beside["timeZone"] = s.zone
+		if d.IntN(2) == 0 {
+			beside["catchUp"] = s.catchUp
+			s.catchUp = ""
+		}
+	}
+	counted := s.kind != "elastic" && s.kind != "quartz" && !strings.Contains(s.spec, `"time"`)
+	switch {
+	case s.moving > 0:
+	case d.IntN(12) == 0:
+		beside["jitter"] = "7m"
+	case d.IntN(12) == 0 && d.zone.String() != "America/St_Johns" && s.kind != "elastic":
+		d.drawBlackouts(&s, beside)
+	case d.IntN(15) == 0 && counted && s.kind != "cron5" && s.kind != "cron6":
+		s.oracle.last = d.made.Add(time.Duration(d.Int64N(int64(d.end.Sub(d.made))))).Truncate(time.Hour)
+		if first, ok := beside["startTime"].(string); ok && first > s.oracle.last.Format(time.RFC3339) {
+			s.oracle.last = s.oracle.first
+		}
+		if s.kind == "rrule" {
+			s.spec = strings.TrimSuffix(s.spec, `"`) + ";UNTIL=" + s.oracle.last.UTC().Format("20060102T150405Z") + `"`
+		} else {
+			beside["endTime"] = s.oracle.last.Format(time.RFC3339)
+		}
+	case d.IntN(15) == 0 && counted:
+		s.count = 1 + d.IntN(50)
+		s.overlap = of(d, "Skip", "AllowAll") // what waits for another run may come after the count is reached
+		if s.kind == "rrule" {
+			s.spec = strings.TrimSuffix(s.spec, `"`) + fmt.Sprintf(`;COUNT=%d"`, s.count)
+		} else {
+			beside["count"] = s.count
+		}
+	}
+	s.spec = object(s.spec, beside)
+	return s
+}
+
+// drawBlackouts leaves out some dates, or defers them and a day of the week.
+func (d drawing) drawBlackouts(s *yearSchedule, beside map[string]any) {
+	weekday := time.Weekday(d.IntN(7))
+	dates := map[string]bool{"2000-01-06": true, "2000-03-26": true, "2000-07-14": true, "2000-12-24": true, "2000-12-25": true}
+	s.oracle.deferred = d.IntN(2) == 0
+	deferred := s.oracle.deferred
+	s.oracle.black = func(w wallClock) bool {
+		return deferred && w.weekday == weekday || dates[fmt.Sprintf("%04d-%02d-%02d", w.year, w.month, w.day)]
+	}
+	calendar := map[string]any{"dates": []string{"2000-01-06", "2000-03-26", "2000-07-14", "2000-12-24/2000-12-25"}}
+	mode := "skip"
+	if s.oracle.deferred {
+		mode = "defer"
+		calendar["weekly"] = []any{map[string]any{"day": weekday.String()}}
+	}
+	beside["blackouts"] = map[string]any{"mode": mode, "calendars": []any{calendar}}
+}
