@@ -48,13 +48,17 @@ func New(cfg Config, store *controldb.Store, tools Tools, hurry <-chan struct{},
 }
 
 // Run works until ctx is done, and returns nil after a clean stop. It returns an error at once if the control
-// database cannot be used as it is: not reachable at the start, not installed, or of another schema version. Later
-// the same conditions, outages of the control database, lost terms and drift are waited out: the core starts
-// afresh under a new term.
+// database cannot be used as it is: it refuses the login, the schema is not installed or of a version that does not understand
+// the agent. A control database that is away is waited for (see [Await]). Once the agent has started, all such conditions, lost terms and
+// drift are waited out: the core starts afresh under a new term.
 //
 // Run must be called once.
 func (h *Hosting) Run(ctx context.Context) error {
-	other, err := h.store.CheckAgent(ctx)
+	var other *controldb.SchemaVersionError
+	err := Await(ctx, h.log, func(ctx context.Context) (err error) {
+		other, err = h.store.CheckAgent(ctx)
+		return err
+	})
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil // told to stop before it had begun

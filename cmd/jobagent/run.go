@@ -35,14 +35,7 @@ cancels them at once.`,
 			if err != nil {
 				return err
 			}
-			return a.withStore(cmd.Context(), func(store *controldb.Store) error {
-				tools, closeTools, err := a.openTools(cmd.Context(), store)
-				if err != nil {
-					return err
-				}
-				defer closeTools()
-				return runAgent(cmd.Context(), cfg, store, tools, log)
-			})
+			return a.run(cmd.Context(), cfg, log)
 		},
 	}
 	cmd.Flags().StringVar(&concurrency, "max-concurrent-targets", "", "targets at the same moment: a number, or JA100, JA200, JA400, JA800 (default 100)")
@@ -50,6 +43,34 @@ cancels them at once.`,
 	cmd.Flags().DurationVar(&lease, "lease", 0, "how long a term lasts without renewal (default 30s)")
 	cmd.Flags().DurationVar(&grace, "grace", 0, "how long running scripts may go on when the agent stops (default 30s)")
 	return cmd
+}
+
+// run is `jobagent run`. It waits for a control database that is away.
+func (a *app) run(ctx context.Context, cfg agent.Config, log *zap.Logger) error {
+	var store *controldb.Store
+	var tools agent.Tools
+	var closeTools func()
+	err := agent.Await(ctx, log, func(ctx context.Context) (err error) {
+		if store, err = a.openStore(ctx); err != nil {
+			return err
+		}
+		if _, err = store.CheckAgent(ctx); err == nil {
+			tools, closeTools, err = a.openTools(ctx, store)
+		}
+		if err != nil {
+			_ = store.Close() // the reason why it cannot be used says more
+		}
+		return err
+	})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil // told to stop before it had begun
+	case err != nil:
+		return err
+	}
+	defer store.Close()
+	defer closeTools()
+	return runAgent(ctx, cfg, store, tools, log)
 }
 
 // agentConfig puts the agent's configuration together: flags win over the file.
