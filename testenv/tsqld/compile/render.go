@@ -126,7 +126,9 @@ func (r *renderer) node(n *node) {
 	case opCol:
 		r.column(n)
 	case opCall:
-		r.call("fn", n)
+		if !r.native(n) {
+			r.call("fn", n)
+		}
 	case opPerRow, opLocal:
 		r.call("fnv", n)
 	case opEnv:
