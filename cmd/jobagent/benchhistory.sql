@@ -112,15 +112,23 @@ FROM @runs AS r
 CROSS JOIN (VALUES (1), (2)) AS v (step_id)
 ORDER BY r.execution_id, v.step_id;
 
+INSERT INTO jobs_internal.target_queues (execution_id, step_execution_id, job_id, step_id, server_name, elastic_pool_name)
+SELECT
+    s.execution_id, s.step_execution_id, s.job_id, s.step_id,
+    CONCAT(N'server', s.execution_id % 9, N'.example.com'),
+    CASE WHEN s.execution_id % 2 = 0 THEN CONCAT(N'pool', s.execution_id % 8) ELSE N'' END
+FROM @steps AS s
+ORDER BY s.step_execution_id;
+
 INSERT INTO jobs_internal.target_executions (
-    execution_id, step_execution_id, job_id, step_id, ordinal, target_id, server_name, database_name, elastic_pool_name,
+    execution_id, step_execution_id, job_id, step_id, queue_id, ordinal, target_id, server_name, database_name, elastic_pool_name,
     lifecycle, is_active, create_time, start_time, end_time, attempts, attempt_start_time, deadline_at, last_message
 )
 OUTPUT inserted.target_execution_id, inserted.execution_id, inserted.step_execution_id, inserted.lifecycle, inserted.attempts,
     inserted.start_time, inserted.end_time
 INTO @targets (target_execution_id, execution_id, step_execution_id, lifecycle, attempts, start_time, end_time)
 SELECT
-    s.execution_id, s.step_execution_id, s.job_id, s.step_id, v.ordinal, NEWID(),
+    s.execution_id, s.step_execution_id, s.job_id, s.step_id, q.queue_id, v.ordinal, NEWID(),
     CONCAT(N'server', s.execution_id % 9, N'.example.com'),
     CONCAT(N'customer', s.execution_id % 500 + v.ordinal),
     CASE WHEN s.execution_id % 2 = 0 THEN CONCAT(N'pool', s.execution_id % 8) END,
@@ -138,6 +146,7 @@ SELECT
     DATEADD(HOUR, 12, s.create_time),
     CONCAT(N'Step ', s.step_id, N' ended on target (server ''server', s.execution_id % 9, N'.example.com'', database ''customer', s.execution_id % 500 + v.ordinal, N''').')
 FROM @steps AS s
+INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = s.step_execution_id
 INNER JOIN (VALUES (1), (2), (3), (4)) AS v (ordinal) ON v.ordinal <= 5 - s.step_id
 ORDER BY s.step_execution_id, v.ordinal;
 

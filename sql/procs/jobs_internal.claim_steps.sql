@@ -20,7 +20,14 @@ BEGIN
     DECLARE @claimed INT;
     DECLARE @picked TABLE (step_execution_id BIGINT NOT NULL PRIMARY KEY);
 
+    -- Most passes find none, and need no lock to see it.
     IF @room <= 0
+        OR NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.step_executions AS s
+            WHERE s.next_attempt_at IS NOT NULL
+                AND s.next_attempt_at <= @now
+        )
         RETURN 0;
 
     INSERT INTO @picked (step_execution_id)

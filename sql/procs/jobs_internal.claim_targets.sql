@@ -1,14 +1,21 @@
 -- Claims attempts on targets. Order: every step that has targets waiting takes turns. A target's turn is the number of
 -- tasks that the step has under way, plus the target's place among those of the step that wait; the lowest turn goes
 -- first, then the one that waits longest. So a step with one target is never behind the ten thousandth of another.
--- With @limited = 1 it claims for steps with max_parallelism, of which each elastic pool (each server, for databases in no
--- pool) gets no more than the step allows, over all runs of the job.
+--
+-- A target starts only when every limit that it is under has room (see the view jobs_internal.queue_limits): the step's
+-- max_parallelism for each elastic pool (each server, for databases in no pool) over all runs of the job, and those of
+-- jobs.sp_set_limit. A limit without room takes its targets out of the order, so that they keep nobody else waiting.
+--
+-- Cost: without limits (steps with targets waiting) × (free workers). With limits also (queues of those steps) + (tasks
+-- that are held) + (targets for which a queue has room, at most free workers each). The number of waiting targets is
+-- in neither: a queue is the targets of a step on one server in one pool, and is read no further than it has room.
 --
 -- Parameters:
 --   @term_id  For whom.
 --   @room     Most that are claimed; 0 or less: none.
---   @limited  1: steps with max_parallelism; the caller then holds the application lock jobagent.advance, so that
---             nobody else counts at the same time. 0: all other steps.
+--   @limited  1: if any step that has targets waiting is under a limit, claims for all steps, in one order; the caller then
+--             holds the application lock jobagent.advance, so that nobody else counts at the same time.
+--             0: claims for steps under no limit.
 --   @now      Tests only.
 -- Called by: jobs_internal.controller_pass, within its transactions.
 -- Locks:     the targets' rows (U, then X), skipping those that others have locked; inserts into task_executions.
@@ -25,19 +32,57 @@ BEGIN
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @claimed INT;
+    DECLARE @round INT;
+    DECLARE @has_limits BIT;
     -- Steps that have targets waiting, and how many tasks each has under way.
     DECLARE @ready TABLE (
         step_execution_id    BIGINT NOT NULL PRIMARY KEY,
         running              INT NOT NULL,
-        max_parallelism      INT NULL,
+        limited              BIT NOT NULL,
         step_timeout_seconds INT NOT NULL
     );
-    DECLARE @picked TABLE (target_execution_id BIGINT NOT NULL PRIMARY KEY);
+    -- Queues under a limit that have targets waiting, the limits of each, and how much room each limit has.
+    DECLARE @queues TABLE (queue_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @queue_limits TABLE (
+        queue_id  BIGINT NOT NULL,
+        limit_key NVARCHAR(450) NOT NULL,
+        room      INT NOT NULL, -- the limit, less what is running
+        UNIQUE (queue_id, limit_key)
+    );
+    DECLARE @running TABLE (
+        limit_key NVARCHAR(450) NOT NULL PRIMARY KEY,
+        running   INT NOT NULL
+    );
+    -- Targets that may be claimed, as far as each queue has room by itself.
+    DECLARE @candidates TABLE (
+        target_execution_id BIGINT NOT NULL PRIMARY KEY,
+        queue_id            BIGINT NOT NULL,
+        next_attempt_at     DATETIME2(7) NOT NULL,
+        turn                BIGINT NOT NULL
+    );
+    DECLARE @picked TABLE (
+        target_execution_id BIGINT NOT NULL PRIMARY KEY,
+        queue_id            BIGINT NOT NULL,
+        round               INT NOT NULL
+    );
 
     IF @room <= 0
         RETURN 0;
 
-    INSERT INTO @ready (step_execution_id, running, max_parallelism, step_timeout_seconds)
+    SET @has_limits = CASE WHEN EXISTS (SELECT 1 FROM jobs_internal.limits AS l) THEN 1 ELSE 0 END;
+    IF @limited = 1
+        AND @has_limits = 0
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.step_executions AS s
+            INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+            WHERE s.is_active = 1
+                AND s.lifecycle = N'WaitingForChildJobExecutions'
+                AND d.max_parallelism IS NOT NULL
+        )
+        RETURN 0;
+
+    INSERT INTO @ready (step_execution_id, running, limited, step_timeout_seconds)
     SELECT
         s.step_execution_id,
         (
@@ -46,7 +91,12 @@ BEGIN
             WHERE k.step_execution_id = s.step_execution_id
                 AND k.ended_at IS NULL
         ),
-        d.max_parallelism,
+        CASE
+            WHEN d.max_parallelism IS NOT NULL THEN 1
+            WHEN @has_limits = 0 THEN 0
+            WHEN EXISTS (SELECT 1 FROM jobs_internal.queue_limits AS v WHERE v.step_execution_id = s.step_execution_id) THEN 1
+            ELSE 0
+        END,
         d.step_timeout_seconds
     FROM jobs_internal.step_executions AS s
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
@@ -54,7 +104,6 @@ BEGIN
     WHERE s.is_active = 1
         AND s.lifecycle = N'WaitingForChildJobExecutions'
         AND e.stop_requested_at IS NULL
-        AND ((@limited = 1 AND d.max_parallelism IS NOT NULL) OR (@limited = 0 AND d.max_parallelism IS NULL))
         AND EXISTS (
             SELECT 1
             FROM jobs_internal.target_executions AS t
@@ -66,17 +115,19 @@ BEGIN
         RETURN 0;
 
     IF @limited = 0
-        INSERT INTO @picked (target_execution_id)
-        SELECT TOP (@room) c.target_execution_id
+        INSERT INTO @picked (target_execution_id, queue_id, round)
+        SELECT TOP (@room) c.target_execution_id, c.queue_id, 1
         FROM (
             SELECT
                 w.target_execution_id,
+                w.queue_id,
                 w.next_attempt_at,
                 r.running + ROW_NUMBER() OVER (PARTITION BY r.step_execution_id ORDER BY w.next_attempt_at, w.target_execution_id) AS turn
             FROM @ready AS r
             CROSS APPLY (
                 SELECT TOP (@room)
                     t.target_execution_id,
+                    t.queue_id,
                     t.next_attempt_at
                 FROM jobs_internal.target_executions AS t WITH (UPDLOCK, READPAST, ROWLOCK)
                 WHERE t.step_execution_id = r.step_execution_id
@@ -85,45 +136,149 @@ BEGIN
                     AND (t.deadline_at IS NULL OR t.deadline_at > @now)
                 ORDER BY t.next_attempt_at, t.target_execution_id
             ) AS w
+            WHERE r.limited = 0
         ) AS c
         ORDER BY c.turn, c.next_attempt_at, c.target_execution_id;
     ELSE
-        INSERT INTO @picked (target_execution_id)
-        SELECT TOP (@room) c.target_execution_id
+    BEGIN
+        IF NOT EXISTS (SELECT 1 FROM @ready AS r WHERE r.limited = 1)
+            RETURN 0;
+
+        INSERT INTO @running (limit_key, running)
+        SELECT v.limit_key, COUNT(*)
+        FROM jobs_internal.task_executions AS k
+        INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = k.target_execution_id
+        INNER JOIN jobs_internal.queue_limits AS v ON v.queue_id = t.queue_id
+        WHERE k.ended_at IS NULL
+            AND k.kind = N'Run'
+        GROUP BY v.limit_key;
+
+        INSERT INTO @queues (queue_id)
+        SELECT q.queue_id
+        FROM @ready AS r
+        INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = r.step_execution_id
+        WHERE r.limited = 1
+            AND EXISTS (
+                SELECT 1
+                FROM jobs_internal.target_executions AS t
+                WHERE t.queue_id = q.queue_id
+                    AND t.next_attempt_at IS NOT NULL
+                    AND t.next_attempt_at <= @now
+            );
+
+        INSERT INTO @queue_limits (queue_id, limit_key, room)
+        SELECT v.queue_id, v.limit_key, v.max_concurrent_targets - COALESCE(b.running, 0)
+        FROM @queues AS q
+        INNER JOIN jobs_internal.queue_limits AS v ON v.queue_id = q.queue_id
+        LEFT JOIN @running AS b ON b.limit_key = v.limit_key;
+
+        INSERT INTO @candidates (target_execution_id, queue_id, next_attempt_at, turn)
+        SELECT
+            c.target_execution_id,
+            c.queue_id,
+            c.next_attempt_at,
+            r.running + ROW_NUMBER() OVER (PARTITION BY c.step_execution_id ORDER BY c.next_attempt_at, c.target_execution_id)
         FROM (
             SELECT
-                t.target_execution_id,
-                t.next_attempt_at,
-                r.max_parallelism,
-                r.running + ROW_NUMBER() OVER (PARTITION BY t.step_execution_id ORDER BY t.next_attempt_at, t.target_execution_id) AS turn,
-                COALESCE(b.running, 0)
-                + ROW_NUMBER() OVER (
-                    PARTITION BY t.job_id, t.step_id, t.server_name, COALESCE(t.elastic_pool_name, N'')
-                    ORDER BY t.next_attempt_at, t.target_execution_id
-                ) AS place
-            FROM @ready AS r
-            INNER JOIN jobs_internal.target_executions AS t WITH (UPDLOCK, READPAST, ROWLOCK) ON t.step_execution_id = r.step_execution_id
-            LEFT JOIN (
+                w.target_execution_id,
+                w.queue_id,
+                w.step_execution_id,
+                w.next_attempt_at
+            FROM (
                 SELECT
-                    x.job_id,
-                    x.step_id,
-                    x.server_name,
-                    COALESCE(x.elastic_pool_name, N'') AS pool,
-                    COUNT(*) AS running
-                FROM jobs_internal.target_executions AS x
-                WHERE x.is_active = 1
-                    AND x.lifecycle = N'InProgress'
-                GROUP BY x.job_id, x.step_id, x.server_name, COALESCE(x.elastic_pool_name, N'')
-            ) AS b ON b.job_id = t.job_id
-                AND b.step_id = t.step_id
-                AND b.server_name = t.server_name
-                AND b.pool = COALESCE(t.elastic_pool_name, N'')
-            WHERE t.next_attempt_at IS NOT NULL
-                AND t.next_attempt_at <= @now
-                AND (t.deadline_at IS NULL OR t.deadline_at > @now)
+                    q.queue_id,
+                    COALESCE(MIN(v.room), @room) AS room
+                FROM @queues AS q
+                LEFT JOIN @queue_limits AS v ON v.queue_id = q.queue_id
+                GROUP BY q.queue_id
+            ) AS f
+            CROSS APPLY (
+                SELECT TOP (CASE WHEN f.room < @room THEN f.room ELSE @room END)
+                    t.target_execution_id,
+                    t.queue_id,
+                    t.step_execution_id,
+                    t.next_attempt_at
+                FROM jobs_internal.target_executions AS t WITH (UPDLOCK, READPAST, ROWLOCK)
+                WHERE t.queue_id = f.queue_id
+                    AND t.next_attempt_at IS NOT NULL
+                    AND t.next_attempt_at <= @now
+                    AND (t.deadline_at IS NULL OR t.deadline_at > @now)
+                ORDER BY t.next_attempt_at, t.target_execution_id
+            ) AS w
+            WHERE f.room > 0
+            UNION ALL
+            SELECT
+                w.target_execution_id,
+                w.queue_id,
+                w.step_execution_id,
+                w.next_attempt_at
+            FROM @ready AS n
+            CROSS APPLY (
+                SELECT TOP (@room)
+                    t.target_execution_id,
+                    t.queue_id,
+                    t.step_execution_id,
+                    t.next_attempt_at
+                FROM jobs_internal.target_executions AS t WITH (UPDLOCK, READPAST, ROWLOCK)
+                WHERE t.step_execution_id = n.step_execution_id
+                    AND t.next_attempt_at IS NOT NULL
+                    AND t.next_attempt_at <= @now
+                    AND (t.deadline_at IS NULL OR t.deadline_at > @now)
+                ORDER BY t.next_attempt_at, t.target_execution_id
+            ) AS w
+            WHERE n.limited = 0
         ) AS c
-        WHERE c.place <= c.max_parallelism
-        ORDER BY c.turn, c.next_attempt_at, c.target_execution_id;
+        INNER JOIN @ready AS r ON r.step_execution_id = c.step_execution_id;
+        SET @claimed = @@ROWCOUNT;
+        SET @round = 1;
+
+        -- In each round those go whose place is within the room of each of their limits. That is never too many, but may be
+        -- too few: a target may stand behind one that another limit keeps back. Once the latter is out, the next round
+        -- finds the former. Each round picks the first candidate at least; two are enough unless limits cross.
+        WHILE @claimed > 0 AND @room > 0
+        BEGIN
+            INSERT INTO @picked (target_execution_id, queue_id, round)
+            SELECT TOP (@room) c.target_execution_id, c.queue_id, @round
+            FROM @candidates AS c
+            LEFT JOIN (
+                SELECT p.target_execution_id
+                FROM (
+                    SELECT
+                        x.target_execution_id,
+                        v.room,
+                        ROW_NUMBER() OVER (PARTITION BY v.limit_key ORDER BY x.turn, x.next_attempt_at, x.target_execution_id) AS place
+                    FROM @candidates AS x
+                    INNER JOIN @queue_limits AS v ON v.queue_id = x.queue_id
+                ) AS p
+                WHERE p.place > p.room
+                GROUP BY p.target_execution_id
+            ) AS b ON b.target_execution_id = c.target_execution_id
+            WHERE b.target_execution_id IS NULL
+            ORDER BY c.turn, c.next_attempt_at, c.target_execution_id;
+            SET @claimed = @@ROWCOUNT;
+            SET @room = @room - @claimed;
+
+            IF @room > 0
+            BEGIN
+                UPDATE v
+                SET v.room = v.room - g.picked
+                FROM (
+                    SELECT y.limit_key, COUNT(*) AS picked
+                    FROM @picked AS p
+                    INNER JOIN @queue_limits AS y ON y.queue_id = p.queue_id
+                    WHERE p.round = @round
+                    GROUP BY y.limit_key
+                ) AS g
+                INNER JOIN @queue_limits AS v ON v.limit_key = g.limit_key;
+                DELETE c
+                FROM @candidates AS c
+                WHERE EXISTS (SELECT 1 FROM @picked AS p WHERE p.target_execution_id = c.target_execution_id)
+                    OR EXISTS (SELECT 1 FROM @queue_limits AS v WHERE v.queue_id = c.queue_id AND v.room <= 0);
+                SET @claimed = (SELECT COUNT(*) FROM @candidates AS c);
+                SET @round = @round + 1;
+            END;
+        END;
+    END;
     SET @claimed = (SELECT COUNT(*) FROM @picked);
     IF @claimed = 0
         RETURN 0;

@@ -99,12 +99,19 @@ BEGIN
         RETURN 0;
     END;
 
+    INSERT INTO jobs_internal.target_queues (execution_id, step_execution_id, job_id, step_id, server_name, elastic_pool_name)
+    SELECT DISTINCT @execution_id, @step_execution_id, @job_id, @step_id, o.server_name, COALESCE(o.elastic_pool_name, N'')
+    FROM OPENJSON(@targets) WITH (
+        server_name       NVARCHAR(256),
+        elastic_pool_name NVARCHAR(128)
+    ) AS o;
+
     INSERT INTO jobs_internal.target_executions (
-        execution_id, step_execution_id, job_id, step_id, ordinal, target_id, server_name, database_name,
+        execution_id, step_execution_id, job_id, step_id, queue_id, ordinal, target_id, server_name, database_name,
         elastic_pool_name, lifecycle, is_active, create_time, end_time, next_attempt_at, last_message
     )
     SELECT
-        @execution_id, @step_execution_id, @job_id, @step_id, x.ordinal, x.target_id, x.server_name, x.database_name,
+        @execution_id, @step_execution_id, @job_id, @step_id, q.queue_id, x.ordinal, x.target_id, x.server_name, x.database_name,
         x.elastic_pool_name,
         CASE WHEN x.skipped = 1 THEN N'Skipped' ELSE N'Created' END,
         CASE WHEN x.skipped = 1 THEN 0 ELSE 1 END,
@@ -125,12 +132,14 @@ BEGIN
             CASE
                 WHEN EXISTS (
                     SELECT 1
-                    FROM jobs_internal.target_executions AS t
-                    WHERE t.job_id = @job_id
-                        AND t.step_id = @step_id
+                    FROM jobs_internal.step_executions AS s
+                    INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
+                    WHERE s.job_id = @job_id
+                        AND s.step_id = @step_id
+                        AND s.is_active = 1
+                        AND s.execution_id <> @execution_id
                         AND t.target_id = r.target_id
                         AND t.is_active = 1
-                        AND t.execution_id <> @execution_id
                 ) THEN 1
                 ELSE 0
             END AS skipped
@@ -145,7 +154,10 @@ BEGIN
                 CAST(JSON_VALUE(o.value, '$.database_name') AS NVARCHAR(128)) AS database_name,
                 CAST(JSON_VALUE(o.value, '$.elastic_pool_name') AS NVARCHAR(128)) AS elastic_pool_name
         ) AS r
-    ) AS x;
+    ) AS x
+    INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = @step_execution_id
+        AND q.server_name = x.server_name
+        AND q.elastic_pool_name = COALESCE(x.elastic_pool_name, N'');
     SET @count = @@ROWCOUNT;
 
     UPDATE k

@@ -1,9 +1,9 @@
 -- The hot call of every agent: advances every execution that can move, claims tasks for free workers, and tells which
 -- held tasks must end. An idle pass writes nothing.
 --
--- Advancing, and claiming for steps with max_parallelism, happen under the application lock jobagent.advance, which is
--- owned by their transaction and for which nobody waits: whoever does not get it leaves them to the one who has it.
--- Claiming for all other steps needs no such lock.
+-- Advancing, and claiming while steps under a limit have targets waiting, happen under the application lock jobagent.advance,
+-- which is owned by their transaction and for which nobody waits: whoever does not get it leaves them to the one who has it.
+-- Claiming for steps under no limit needs no such lock. Resolutions go before runs: they are few, and open new steps.
 --
 -- Parameters:
 --   @term_id                 Who calls.
@@ -74,6 +74,9 @@ BEGIN
         IF @lock >= 0
         BEGIN
             EXECUTE jobs_internal.advance @now = @now;
+            EXECUTE @claimed = jobs_internal.claim_steps @term_id = @term_id, @room = @room, @now = @now;
+            SET @resolving = CASE WHEN @claimed > 0 THEN 1 ELSE @resolving END;
+            SET @room = @room - @claimed;
             EXECUTE @claimed = jobs_internal.claim_targets @term_id = @term_id, @room = @room, @limited = 1, @now = @now;
             SET @room = @room - @claimed;
         END;
@@ -82,9 +85,12 @@ BEGIN
         IF @room > 0
         BEGIN
             BEGIN TRANSACTION;
-            EXECUTE @claimed = jobs_internal.claim_steps @term_id = @term_id, @room = @room, @now = @now;
-            SET @resolving = CASE WHEN @claimed > 0 THEN 1 ELSE @resolving END;
-            SET @room = @room - @claimed;
+            IF @lock < 0
+            BEGIN
+                EXECUTE @claimed = jobs_internal.claim_steps @term_id = @term_id, @room = @room, @now = @now;
+                SET @resolving = CASE WHEN @claimed > 0 THEN 1 ELSE @resolving END;
+                SET @room = @room - @claimed;
+            END;
             EXECUTE @claimed = jobs_internal.claim_targets @term_id = @term_id, @room = @room, @limited = 0, @now = @now;
             COMMIT TRANSACTION;
         END;

@@ -71,6 +71,9 @@ BEGIN
             INNER JOIN jobs_internal.target_executions AS t ON t.execution_id = g.execution_id;
             SET @rows = @@ROWCOUNT;
         END;
+        DELETE q
+        FROM @gone AS g
+        INNER JOIN jobs_internal.target_queues AS q ON q.execution_id = g.execution_id;
         DELETE s
         FROM @gone AS g
         INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = g.execution_id;

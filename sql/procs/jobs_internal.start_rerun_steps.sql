@@ -97,12 +97,18 @@ BEGIN
         AND k.attempt = t.attempts
         AND t.lifecycle = N'Failed';
 
+    INSERT INTO jobs_internal.target_queues (execution_id, step_execution_id, job_id, step_id, server_name, elastic_pool_name)
+    SELECT w.execution_id, w.step_execution_id, w.job_id, w.step_id, q.server_name, q.elastic_pool_name
+    FROM @waiting AS w
+    INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = w.origin_step
+    WHERE w.lifecycle IS NULL;
+
     INSERT INTO jobs_internal.target_executions (
-        execution_id, step_execution_id, job_id, step_id, ordinal, target_id, server_name, database_name,
+        execution_id, step_execution_id, job_id, step_id, queue_id, ordinal, target_id, server_name, database_name,
         elastic_pool_name, lifecycle, is_active, create_time, end_time, next_attempt_at, last_message
     )
     SELECT
-        x.execution_id, x.step_execution_id, x.job_id, x.step_id, x.ordinal, x.target_id, x.server_name, x.database_name,
+        x.execution_id, x.step_execution_id, x.job_id, x.step_id, q.queue_id, x.ordinal, x.target_id, x.server_name, x.database_name,
         x.elastic_pool_name,
         CASE WHEN x.skipped = 1 THEN N'Skipped' ELSE N'Created' END,
         CASE WHEN x.skipped = 1 THEN 0 ELSE 1 END,
@@ -127,12 +133,14 @@ BEGIN
             CASE
                 WHEN EXISTS (
                     SELECT 1
-                    FROM jobs_internal.target_executions AS a
-                    WHERE a.job_id = w.job_id
-                        AND a.step_id = w.step_id
+                    FROM jobs_internal.step_executions AS b
+                    INNER JOIN jobs_internal.target_executions AS a ON a.step_execution_id = b.step_execution_id
+                    WHERE b.job_id = w.job_id
+                        AND b.step_id = w.step_id
+                        AND b.is_active = 1
+                        AND b.execution_id <> w.execution_id
                         AND a.target_id = t.target_id
                         AND a.is_active = 1
-                        AND a.execution_id <> w.execution_id
                 ) THEN 1
                 ELSE 0
             END AS skipped
@@ -141,7 +149,10 @@ BEGIN
         LEFT JOIN @unknown AS u ON u.target_execution_id = t.target_execution_id
         WHERE w.lifecycle IS NULL
             AND CHARINDEX(CONCAT(N',', CASE WHEN u.target_execution_id IS NULL THEN t.lifecycle ELSE N'Unknown' END, N','), w.rerun_only) > 0
-    ) AS x;
+    ) AS x
+    INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = x.step_execution_id
+        AND q.server_name = x.server_name
+        AND q.elastic_pool_name = COALESCE(x.elastic_pool_name, N'');
 
     UPDATE s
     SET s.lifecycle = r.lifecycle,

@@ -12,3 +12,4 @@ GRANT EXECUTE ON OBJECT::jobs.sp_add_target_group TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_delete_target_group TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_add_target_group_member TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_delete_target_group_member TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_set_limit TO jobs_author;

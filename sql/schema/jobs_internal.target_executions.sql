@@ -5,7 +5,8 @@
 --   target_execution_id  Internal key.
 --   execution_id         The run.
 --   step_execution_id    The step's row.
---   job_id, step_id      Of the step; for the rule on overlapping runs.
+--   job_id, step_id      Of the step.
+--   queue_id             Its row in target_queues: what limits hold for it. No foreign key: both are made, and deleted, together.
 --   ordinal              Position in the list, from 1.
 --   internal_id          What internal_execution_id is in output tables; the same for all attempts.
 --   target_id            Public id of the database.
@@ -28,6 +29,7 @@ CREATE TABLE jobs_internal.target_executions (
     step_execution_id   BIGINT NOT NULL,
     job_id              UNIQUEIDENTIFIER NOT NULL,
     step_id             INT NOT NULL,
+    queue_id            BIGINT NOT NULL,
     ordinal             INT NOT NULL,
     internal_id         UNIQUEIDENTIFIER NOT NULL CONSTRAINT DF_target_executions_internal_id DEFAULT NEWID(),
     target_id           UNIQUEIDENTIFIER NOT NULL,
@@ -62,10 +64,9 @@ CREATE INDEX IX_target_executions_execution_id ON jobs_internal.target_execution
 CREATE INDEX IX_target_executions_active ON jobs_internal.target_executions (step_execution_id)
     INCLUDE (lifecycle)
     WHERE is_active = 1;
-CREATE INDEX IX_target_executions_overlap ON jobs_internal.target_executions (job_id, step_id, target_id)
-    INCLUDE (execution_id, lifecycle, server_name, elastic_pool_name)
-    WHERE is_active = 1;
 CREATE INDEX IX_target_executions_due ON jobs_internal.target_executions (step_execution_id, next_attempt_at, target_execution_id)
+    WHERE next_attempt_at IS NOT NULL;
+CREATE INDEX IX_target_executions_queue_id ON jobs_internal.target_executions (queue_id, next_attempt_at, target_execution_id)
     WHERE next_attempt_at IS NOT NULL;
 CREATE INDEX IX_target_executions_next_attempt_at ON jobs_internal.target_executions (next_attempt_at)
     WHERE next_attempt_at IS NOT NULL;

@@ -1,0 +1,110 @@
+-- Sets how many targets may run at once in one job, on one server, in one elastic pool or with one credential: over all
+-- steps, runs and agents. All limits that a target is under must have room before it starts. A new limit holds for
+-- what starts from then on; what is running goes on.
+--
+-- Parameters:
+--   @scope                   Job, Server, ElasticPool or Credential.
+--   @name                    Name of the job, server, elastic pool or credential. N'*': every one that has no limit of its
+--                            own, each by itself. N'(default)' with Credential: steps that name none, which run with the
+--                            agent's default. The limit of a job stays with the job when it is renamed, and goes with it.
+--   @server_name             ElasticPool: the pool's server. NULL: pools of this name on every server that has no limit for
+--                            it of its own, each by itself. NULL for other scopes.
+--   @max_concurrent_targets  At least 1. NULL: takes the limit away.
+-- Called by: anybody with the role jobs_author.
+-- Locks:     the job's row (U) for a job; the limit's row (X).
+-- Returns:   0.
+-- Throws:
+--   50001 the job name is missing or empty.
+--   50037 the scope is none of Job, Server, ElasticPool, Credential.
+--   50038 the name of the server, elastic pool or credential is missing or empty.
+--   50039 a server name is given that does not belong to the scope.
+--   50040 the limit is below 1.
+--   50100 the job does not exist.
+--   50120 there is no such limit to take away.
+CREATE OR ALTER PROCEDURE jobs.sp_set_limit
+    @scope                  NVARCHAR(20) = NULL,
+    @name                   NVARCHAR(256) = NULL,
+    @server_name            NVARCHAR(256) = NULL,
+    @max_concurrent_targets INT = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @job_name NVARCHAR(128);
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @found BIT;
+
+    SET @scope = CASE LOWER(LTRIM(RTRIM(@scope)))
+        WHEN N'job' THEN N'Job'
+        WHEN N'server' THEN N'Server'
+        WHEN N'elasticpool' THEN N'ElasticPool'
+        WHEN N'credential' THEN N'Credential'
+    END;
+    IF @scope IS NULL
+        THROW 50037, N'A scope is needed: @scope is none of Job, Server, ElasticPool, Credential.', 1;
+    IF @scope <> N'Job' AND (@name IS NULL OR LTRIM(@name) = N'')
+        THROW 50038, N'A name is needed: @name is NULL or empty. N''*'' stands for all, N''(default)'' for the agents'' default credential.', 1;
+    SET @server_name = COALESCE(LTRIM(RTRIM(@server_name)), N'');
+    IF @server_name <> N'' AND @scope <> N'ElasticPool'
+    BEGIN
+        SET @message = CONCAT(N'@server_name belongs to the scope ElasticPool only. Leave it out for the scope ', @scope, N'.');
+        THROW 50039, @message, 1;
+    END;
+    IF @max_concurrent_targets < 1
+    BEGIN
+        SET @message = CONCAT(N'The limit must be at least 1, or NULL to take it away: @max_concurrent_targets is ', @max_concurrent_targets, N'.');
+        THROW 50040, @message, 1;
+    END;
+
+    BEGIN TRANSACTION;
+
+    IF @scope = N'Job' AND COALESCE(@name, N'') <> N'*'
+    BEGIN
+        SET @job_name = LEFT(@name, 128); -- no job has a longer name
+        IF LEN(@name) > 128
+        BEGIN
+            SET @message = CONCAT(N'The job ''', @name, N''' does not exist. The view jobs.jobs lists all jobs.');
+            THROW 50100, @message, 1;
+        END;
+        EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT;
+    END;
+
+    SET @found = CASE
+        WHEN EXISTS (
+            SELECT 1
+            FROM jobs_internal.limits AS l WITH (UPDLOCK, HOLDLOCK)
+            WHERE l.scope = @scope
+                AND ((@job_id IS NOT NULL AND l.job_id = @job_id)
+                    OR (@job_id IS NULL AND l.job_id IS NULL AND l.name = @name AND l.server_name = @server_name))
+        ) THEN 1
+        ELSE 0
+    END;
+
+    IF @max_concurrent_targets IS NULL AND @found = 0
+    BEGIN
+        SET @message = CONCAT(N'There is no limit for ', @scope, N' ''', @name, N'''', N' on server ''' + NULLIF(@server_name, N'') + N'''', N'. The view jobs.limits lists all limits.');
+        THROW 50120, @message, 1;
+    END;
+    IF @max_concurrent_targets IS NULL
+        DELETE l
+        FROM jobs_internal.limits AS l
+        WHERE l.scope = @scope
+            AND ((@job_id IS NOT NULL AND l.job_id = @job_id)
+                OR (@job_id IS NULL AND l.job_id IS NULL AND l.name = @name AND l.server_name = @server_name));
+    ELSE IF @found = 1
+        UPDATE l
+        SET l.max_concurrent_targets = @max_concurrent_targets,
+            l.updated_at = @now
+        FROM jobs_internal.limits AS l
+        WHERE l.scope = @scope
+            AND ((@job_id IS NOT NULL AND l.job_id = @job_id)
+                OR (@job_id IS NULL AND l.job_id IS NULL AND l.name = @name AND l.server_name = @server_name));
+    ELSE
+        INSERT INTO jobs_internal.limits (scope, name, server_name, job_id, max_concurrent_targets, updated_at)
+        VALUES (@scope, CASE WHEN @job_id IS NULL THEN @name ELSE N'' END, @server_name, @job_id, @max_concurrent_targets, @now);
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

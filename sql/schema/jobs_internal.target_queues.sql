@@ -1,0 +1,26 @@
+-- Queues: the targets of a step's execution that are on one server and in one elastic pool (or in none). The same limits
+-- hold for all of them, so that a claim asks once a queue, not once a target, whether more may run. Made with the
+-- list of targets; rows never change.
+--
+-- Columns:
+--   queue_id           Internal key.
+--   execution_id       The run; for deletion.
+--   step_execution_id  The step's row.
+--   job_id, step_id    Of the step; max_parallelism counts over all runs of the job.
+--   server_name        The server.
+--   elastic_pool_name  The pool; empty: in none.
+CREATE TABLE jobs_internal.target_queues (
+    queue_id          BIGINT NOT NULL IDENTITY(1, 1),
+    execution_id      BIGINT NOT NULL,
+    step_execution_id BIGINT NOT NULL,
+    job_id            UNIQUEIDENTIFIER NOT NULL,
+    step_id           INT NOT NULL,
+    server_name       NVARCHAR(256) NOT NULL,
+    elastic_pool_name NVARCHAR(128) NOT NULL,
+    CONSTRAINT PK_target_queues PRIMARY KEY (queue_id),
+    CONSTRAINT UQ_target_queues_server_name UNIQUE (step_execution_id, server_name, elastic_pool_name),
+    CONSTRAINT FK_target_queues_step_executions FOREIGN KEY (step_execution_id)
+        REFERENCES jobs_internal.step_executions (step_execution_id)
+);
+
+CREATE INDEX IX_target_queues_execution_id ON jobs_internal.target_queues (execution_id);

@@ -1,0 +1,40 @@
+-- Limits on targets that run at once, as jobs.sp_set_limit sets them, with what they hold back now.
+--
+-- Columns:
+--   scope                   Job, Server, ElasticPool or Credential.
+--   name                    Name of the job, server, pool or credential; (default): the agents' default credential; *: every
+--                           one that has no limit of its own, each by itself.
+--   server_name             Server of an elastic pool; NULL: any, each by itself.
+--   max_concurrent_targets  The limit.
+--   running                 Targets that it counts now; for *, over all that it holds for.
+--   waiting                 Targets under it that could start now if there were room, or a free worker.
+--   updated_at              When it was set (UTC).
+CREATE OR ALTER VIEW jobs.limits
+AS
+SELECT
+    l.scope,
+    CAST(CASE WHEN l.job_id IS NULL THEN l.name ELSE j.name END AS NVARCHAR(256)) AS name,
+    NULLIF(l.server_name, N'') AS server_name,
+    l.max_concurrent_targets,
+    (
+        SELECT COUNT(*)
+        FROM jobs_internal.task_executions AS k
+        INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = k.target_execution_id
+        INNER JOIN jobs_internal.queue_limits AS v ON v.queue_id = t.queue_id
+        WHERE k.ended_at IS NULL
+            AND k.kind = N'Run'
+            AND v.limit_id = l.limit_id
+    ) AS running,
+    (
+        SELECT COUNT(*)
+        FROM jobs_internal.target_executions AS t
+        INNER JOIN jobs_internal.queue_limits AS v ON v.queue_id = t.queue_id
+        WHERE t.next_attempt_at IS NOT NULL
+            AND t.next_attempt_at <= SYSUTCDATETIME()
+            AND v.limit_id = l.limit_id
+    ) AS waiting,
+    l.updated_at
+FROM jobs_internal.limits AS l
+LEFT JOIN jobs_internal.jobs AS j ON j.job_id = l.job_id
+WHERE l.job_id IS NULL
+    OR j.deleted_at IS NULL;
