@@ -2,7 +2,10 @@ package agent_test
 
 import (
 	"context"
+	"errors"
+	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -12,7 +15,9 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
 // underWay waits until n targets of a run are in progress.
@@ -48,6 +53,7 @@ func TestStopRequestEndsAHundredScriptsWithinTwoSeconds(t *testing.T) {
 		rows := f.ended(t, id, time.Minute)
 		require.Less(t, time.Since(asked), 2*time.Second)
 		require.Equal(t, jobs.Canceled, rows[0].Lifecycle)
+		require.Zero(t, f.sessionsRunning(t), "the scripts have ended on the server")
 		for _, e := range rows {
 			if e.TargetType == "SqlDatabase" {
 				require.Equal(t, jobs.Canceled, e.Lifecycle)
@@ -55,6 +61,63 @@ func TestStopRequestEndsAHundredScriptsWithinTwoSeconds(t *testing.T) {
 			}
 		}
 	})
+}
+
+// A script that hears no attention is ended with KILL; the target's message says so. One login may not use KILL: what became of
+// its script is unknown (I8), the run is Canceled all the same, and no worker is kept.
+func TestStopRequestForAScriptThatHearsNothing(t *testing.T) {
+	for _, tc := range []struct {
+		name, login, outcome, says string
+	}{
+		{"KILL", "sa", "Canceled", "was ended with KILL"},
+		{"no permission", "robot", "Unknown", "grant it VIEW SERVER STATE"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := newFixture(t, testenv.Embedded(t, testenv.Options{Fault: func(p tsqld.Point) error {
+					if p.Kind == tsqld.OnAttention && strings.Contains(p.Request, "deaf") {
+						return errors.New("deaf")
+					}
+					return nil
+				}}), 1)
+				_, err := f.DB(t, "master").ExecContext(t.Context(), "CREATE LOGIN robot WITH PASSWORD = 'Only-4-tests';")
+				require.NoError(t, err)
+				_, err = f.DB(t, "db1").ExecContext(t.Context(), "CREATE USER robot;")
+				require.NoError(t, err)
+				tools := f.Tools(t, f.store)
+				if tc.login == "robot" {
+					set, err := targets.NewCredentialSet(targets.LoginCredential(targets.DefaultCredential, "robot", "Only-4-tests", "*"))
+					require.NoError(t, err)
+					servers, err := targets.NewServers(targets.Config{Credentials: set, Encrypt: "disable", Dialer: f.Server.Dialer()})
+					require.NoError(t, err)
+					defer servers.Close()
+					tools.Runner = targets.NewRunner(servers, targets.Limits{})
+				}
+				hosting, err := agent.New(agent.Config{MaxConcurrentTargets: 1, Grace: -1}, f.store, tools, nil, zaptest.NewLogger(t))
+				require.NoError(t, err)
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() { ended <- hosting.Run(ctx) }()
+
+				f.job(t, "deaf", []string{"/* deaf */ WAITFOR DELAY '01:00:00';"}, retries(5, 1))
+				f.job(t, "next", []string{"SELECT 1;"})
+				id := f.start(t, "deaf")
+				f.underWay(t, id, 1)
+				require.NoError(t, f.store.StopJob(t.Context(), id))
+				rows := f.ended(t, id, 25*time.Second)
+				require.Equal(t, jobs.Canceled, rows[0].Lifecycle)
+				said := rows[len(rows)-1].LastMessage
+				require.Contains(t, said, tc.says)
+				var outcome string
+				require.NoError(t, f.DB(t, f.control).QueryRowContext(t.Context(),
+					"SELECT outcome FROM jobs_internal.task_executions WHERE target_execution_id IS NOT NULL;").Scan(&outcome))
+				require.Equal(t, tc.outcome, outcome)
+				require.Equal(t, jobs.Succeeded, f.ended(t, f.start(t, "next"), time.Minute)[0].Lifecycle, "its only worker is free")
+				cancel()
+				require.NoError(t, <-ended)
+			})
+		})
+	}
 }
 
 // What still runs when the grace of a stopping agent is over is canceled on the server; its outcome is unknown (I8), and another

@@ -102,13 +102,6 @@ func (c *communicator) free() int {
 	return max(0, c.cfg.MaxConcurrentTargets+c.cfg.Prefetch-c.unstarted-c.running)
 }
 
-// idle says whether the term holds nothing at all.
-func (c *communicator) idle() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.entries) == 0
-}
-
 // accept queues tasks that the Controller has claimed at claimedAt (the process's clock, before the call). backlog says that
 // the database may have more.
 func (c *communicator) accept(tasks []controldb.Task, claimedAt time.Time, backlog bool) {

@@ -33,11 +33,11 @@ type Config struct {
 	// Lease is how long a term lasts without renewal; work of a dead agent is handed over after at most
 	// two of it. Default 30 s, at least 1 s.
 	Lease time.Duration
-	// PollActive is how soon the next pass follows one while something is going on, unless there is a reason for one, and how
+	// PollActive is how soon the next pass follows one while something moves, unless there is a reason for one, and how
 	// long an outcome waits for others to be handed over with. Default 50 ms.
 	PollActive time.Duration
-	// PollIdle is how soon the next pass follows one while nothing is: how long a run that somebody starts waits at
-	// most. New schedules are looked for, and drift under load, at three times the interval. Default 300 ms.
+	// PollIdle is how soon the next pass follows one while nothing does: how long a run that somebody starts, and a stop
+	// request, waits at most. New schedules are looked for, and drift under load, at three times the interval. Default 300 ms.
 	PollIdle time.Duration
 	// Grace is how long a stopping agent lets running scripts go on before it cancels them. Default 30 s;
 	// negative: none.

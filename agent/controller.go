@@ -24,13 +24,15 @@ type controller struct {
 
 	// lastTask is the highest task id that a pass has handed over. The next pass repeats claims above it: their answer was lost.
 	lastTask   controldb.TaskID
-	activeAt   time.Time // when something was last going on; zero: never
+	activeAt   time.Time // when something last moved; zero: nothing ever has
+	deliveries uint64    // how many deliveries had begun at the last pass
 	comparedAt time.Time // when a pass could last be compared
 	mismatches int       // comparisons in a row that found a difference
 }
 
-// alertTime is how long after the last activity passes follow each other as if something were going on: runs that people and
-// programs start often come one after the other.
+// alertTime is how long after the last thing that moved passes follow each other as if something were going on: runs that people and
+// programs start often come one after the other. While a long script runs and nothing else happens, passes are as rare as those of an
+// idle agent: a stop request and a new run wait for one at most PollIdle.
 const alertTime = 2 * time.Second
 
 // driftPasses is how many comparisons in a row must differ before it is called drift.
@@ -112,8 +114,9 @@ func (c *controller) pass(ctx context.Context, comparable func() bool) (time.Dur
 			return 0, err
 		}
 	}
-	if len(res.Tasks) > 0 || !c.comm.idle() {
-		c.activeAt = time.Now()
+	deliveries, _ := c.comm.deliveryMark()
+	if len(res.Tasks) > 0 || len(res.Cancels) > 0 || deliveries != c.deliveries {
+		c.activeAt, c.deliveries = time.Now(), deliveries
 	}
 	switch {
 	case full && c.comm.low():

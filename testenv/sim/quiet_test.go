@@ -1,0 +1,75 @@
+package sim
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/jobs"
+)
+
+// While a long script runs and nothing else happens, an agent asks its control database no more often than an idle one: at most five times a
+// second. A new run and a stop request are seen within the second all the same, and the scripts end on the server.
+func TestLongScriptsCostNoPasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const n = 100
+		w := NewWorld(t, n)
+		w.AddJob(t, "long", []string{"WAITFOR DELAY '01:00:00';"})
+		w.AddJob(t, "short", []string{"SELECT 1;"})
+		a := w.StartAgent(t, agent.Config{MaxConcurrentTargets: 2 * n}, nil)
+		long := w.Start(t, "long")
+		w.awaitRequests(t, n)
+		<-time.After(10 * time.Second)
+
+		const quiet = 10 * time.Minute
+		before := a.Control.Calls()
+		<-time.After(quiet)
+		calls := a.Control.Calls() - before
+		require.Equal(t, n, w.requests(t))
+		require.LessOrEqual(t, calls, int(5*quiet/time.Second))
+		require.GreaterOrEqual(t, calls, int(2*quiet/time.Second), "it does look for stop requests")
+
+		started := time.Now()
+		short, ended := w.Ended(t, w.Start(t, "short"), time.Minute)
+		require.True(t, ended)
+		require.Equal(t, jobs.Succeeded, short.Lifecycle)
+		require.Less(t, short.StartTime.Sub(started), 500*time.Millisecond)
+
+		<-time.After(time.Minute)
+		w.stopWithin(t, long, 2*time.Second)
+		require.NoError(t, a.Stop())
+	})
+}
+
+// requests counts what runs on the server, but for the one that asks.
+func (w *World) requests(t testing.TB) (n int) {
+	t.Helper()
+	require.NoError(t, w.DB(t, "master").QueryRowContext(t.Context(), `SELECT COUNT(*) FROM sys.dm_exec_requests AS r
+INNER JOIN sys.dm_exec_sessions AS s ON s.session_id = r.session_id
+WHERE s.program_name LIKE N'jobagent %' AND r.session_id <> @@SPID;`).Scan(&n))
+	return n
+}
+
+// awaitRequests waits until so many scripts run on the server.
+func (w *World) awaitRequests(t testing.TB, n int) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); w.requests(t) < n; <-time.After(100 * time.Millisecond) {
+		require.True(t, time.Now().Before(deadline), "%d of %d scripts run", w.requests(t), n)
+	}
+}
+
+// stopWithin stops a run and requires that it is Canceled, and that nothing of it runs on the server, within limit of virtual time.
+func (w *World) stopWithin(t testing.TB, id uuid.UUID, limit time.Duration) {
+	t.Helper()
+	require.NoError(t, w.Store.StopJob(t.Context(), id))
+	asked := time.Now()
+	root, ended := w.Ended(t, id, limit)
+	require.True(t, ended)
+	require.Equal(t, jobs.Canceled, root.Lifecycle, root.LastMessage)
+	require.LessOrEqual(t, root.EndTime.Sub(asked), limit)
+	require.Zero(t, w.requests(t))
+}
