@@ -70,12 +70,23 @@ func TestBenchIdle(t *testing.T) {
 	require.Contains(t, runBench(t, "idle", "--duration", "100ms"), "queries_per_second")
 }
 
+func TestBenchStop(t *testing.T) {
+	t.Parallel()
+	f := figures(t, runBench(t, "stop", "--targets", "3", "--rounds", "2", "--settle", "0s", "-o", "json"))
+	require.Equal(t, 3.0, f["targets"])
+	for _, name := range []string{"stop_to_target_canceled", "stop_to_run_canceled", "stop_to_sessions_gone"} {
+		require.Positive(t, f[name+"_p50"], name)
+		require.LessOrEqual(t, f[name+"_p50"], f[name+"_p99"], name)
+	}
+}
+
 func TestBenchRefusesArguments(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
 		{"fanout", "--targets", "0"}, {"fanout", "--concurrency", "-1"}, {"fanout", "--rounds", "0"}, {"control", "--tasks", "0"},
 		{"control", "--batch", "0"}, {"control", "--connections", "0"}, {"control", "--updates", "0"}, {"control", "--queued-few", "0"},
 		{"lag", "--schedules", "0"}, {"lag", "--concurrency", "0"}, {"lag", "--duration", "1ms"}, {"idle", "--duration", "0s"}, {"idle", "-o", "xml"},
+		{"stop", "--targets", "0"}, {"stop", "--rounds", "0"}, {"stop", "--settle", "-1s"},
 	} {
 		var stdout, stderr bytes.Buffer
 		require.Equal(t, exitUsage, run(t.Context(), append([]string{"bench"}, args...), nil, &stdout, &stderr), "%v: %s", args, stderr.String())
