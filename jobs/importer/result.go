@@ -238,7 +238,7 @@ func (r *Result) databaseGroup(database string) TargetGroup {
 
 // addSchedule reads a schedule as the agent will, notes what is wrong with it, and adds it to the job. A faulty one is only shown.
 func (r *Result) addSchedule(job *Job, element string, s Schedule) {
-	plan, err := schedule.Parse(s.Kind, []byte(s.Spec), schedule.Options{Zone: s.Zone, Created: r.opts.Now, Activated: r.opts.Now})
+	plan, err := schedule.Parse(s.Kind, []byte(s.Spec), schedule.Options{Zone: s.Zone, Created: r.opts.Now})
 	var faulty *schedule.Error
 	if errors.As(err, &faulty) {
 		s.faulty = true

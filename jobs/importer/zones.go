@@ -15,12 +15,13 @@ import (
 var windowsZones string
 
 var zoneOfWindows = sync.OnceValue(func() map[string]string {
-	zones := map[string]string{"utc": "UTC", "coordinated universal time": "UTC"}
+	zones := map[string]string{}
 	for line := range strings.Lines(windowsZones) {
 		if name, zone, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
 			zones[strings.ToLower(name)] = zone
 		}
 	}
+	zones["utc"], zones["coordinated universal time"] = "UTC", "UTC" // Etc/UTC in the list: the same, shorter
 	return zones
 })
 

@@ -1,0 +1,402 @@
+package importer
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/jobagent/jobagent/jobs/schedule"
+)
+
+// AzureScheduler reads jobs of Azure Scheduler: one job, a list, the answer of a listing ("value"), job collections that hold
+// jobs, or a template ("resources"); in the form of Azure Resource Manager or of the classic API. The error quotes nothing of the text.
+func AzureScheduler(text []byte, o Options) (*Result, error) {
+	v, err := decode(text)
+	if err != nil {
+		return nil, err
+	}
+	r := &Result{source: "Azure Scheduler", opts: o}
+	c := azureCollector{result: r, states: map[string]string{}}
+	c.collect(v, "", "")
+	if len(c.jobs) == 0 {
+		return nil, errors.New("it holds no job of Azure Scheduler: no object with an action, a recurrence or a start time")
+	}
+	for _, j := range c.jobs {
+		r.azureJob(j, c.states[j.collection])
+	}
+	return r, nil
+}
+
+// azureCollector finds the jobs in a JSON text.
+type azureCollector struct {
+	result *Result
+	jobs   []azureItem
+	states map[string]string // of collections, by name
+}
+
+// azureItem is an object that holds a job.
+type azureItem struct {
+	*object
+	collection string
+}
+
+// collect looks for jobs in a value; collection is the name of the one around it.
+func (c *azureCollector) collect(v any, path, collection string) {
+	if list, ok := v.([]any); ok {
+		for i, item := range list {
+			c.collect(item, fmt.Sprintf("%s[%d]", path, i), collection)
+		}
+		return
+	}
+	o, ok := asObject(v, path)
+	if !ok {
+		c.result.lost("", pathOr(path), "it is neither a job nor a list of jobs")
+		return
+	}
+	body := o
+	if p, isObject := o.members["properties"].(map[string]any); isObject {
+		body = &object{path: o.at("properties"), members: p, taken: map[string]bool{}}
+	}
+	inside := collection
+	isJob := body.has("action") || body.has("recurrence") || body.has("startTime")
+	if !isJob && (body.has("sku") || body.has("quota")) {
+		inside = o.text("name")
+		c.states[inside] = body.text("state")
+		if body.has("quota") {
+			c.result.lost("", body.at("quota"), "limits of the job collection %q are not carried over", inside)
+		}
+	}
+	found := isJob
+	for _, name := range []string{"value", "resources", "jobs"} {
+		if list, ok := o.members[name].([]any); ok {
+			found = true
+			c.collect(list, o.at(name), inside)
+		}
+	}
+	if o.has("nextLink") {
+		c.result.lost("", o.at("nextLink"), "the list goes on: fetch and import the next page too")
+	}
+	switch {
+	case isJob:
+		o.ignore("id", "type", "tags", "location", "apiVersion", "dependsOn", "resources", "etag")
+		c.jobs = append(c.jobs, azureItem{o, collection})
+	case !found && inside == collection:
+		c.result.lost("", pathOr(path), "it is neither a job nor a list of jobs")
+	}
+}
+
+// pathOr names the whole text where there is no path.
+func pathOr(path string) string {
+	if path == "" {
+		return "the text"
+	}
+	return path
+}
+
+// azureJob turns one job.
+func (r *Result) azureJob(o azureItem, collectionState string) {
+	id, _ := o.members["id"].(string)
+	full := o.text("name")
+	if full == "" {
+		full = id
+	}
+	collection, name, nested := strings.Cut(full, "/")
+	if !nested || strings.Count(full, "/") > 1 {
+		collection, name = o.collection, full[strings.LastIndexByte(full, '/')+1:]
+	}
+	job := Job{Description: "Imported from Azure Scheduler"}
+	if collection != "" {
+		job.Description += ", job collection " + collection
+	}
+	job.Description, _ = cut(job.Description, maxDescription)
+	job.Name = r.jobName(name, "azure-scheduler")
+	if strings.HasPrefix(full, "[") {
+		r.note(job.Name, "name", "the name is an expression of a template, which is not evaluated")
+	}
+	body := o.object
+	if p := o.object.object("properties"); p != nil {
+		body = p
+	}
+	step := Step{Name: "JobStep", TargetGroup: r.placeholder(), Attempts: 4, Interval: 30, Timeout: 43200}
+	r.azureAction(job.Name, body, &step)
+	job.Steps = append(job.Steps, step)
+	r.azureSchedule(&job, body, collectionState)
+	for _, path := range append(body.rest(), o.rest()...) {
+		if path != o.at("properties") {
+			r.lost(job.Name, path, "this element has no counterpart")
+		}
+	}
+	r.Jobs = append(r.Jobs, job)
+}
+
+// azureAction describes the action, whose secrets are not read, and takes over its retry policy.
+func (r *Result) azureAction(job string, body *object, step *Step) {
+	action := body.object("action")
+	if action == nil {
+		r.lost(job, body.at("action"), "the job has no action: write its step")
+		step.Action = "nothing"
+		return
+	}
+	step.Action = r.azureActionOf(job, action)
+	r.lost(job, action.path, "%s is no T-SQL: write the step, of which the script holds a proposal", step.Action)
+	r.azureRetry(job, action, step)
+	if e := action.object("errorAction"); e != nil {
+		e.ignore("retryPolicy")
+		r.lost(job, e.path, "%s after the last failed attempt has no counterpart: watch jobs.job_executions instead", r.azureActionOf(job, e))
+	}
+	for _, path := range action.rest() {
+		r.lost(job, path, "this element has no counterpart")
+	}
+}
+
+// azureActionOf says what an action does.
+func (r *Result) azureActionOf(job string, action *object) string {
+	kind := action.text("type")
+	what := "an action of the type " + kind
+	if q := action.object("request"); q != nil {
+		method := strings.ToUpper(q.text("method"))
+		if method == "" {
+			method = "GET"
+		}
+		what = fmt.Sprintf("HTTP %s %s", method, address(q.text("uri")))
+		if h := q.object("headers"); h != nil && len(h.members) > 0 {
+			names := slices.Sorted(maps.Keys(h.members))
+			r.lost(job, h.path, "the headers %s", strings.Join(names, ", "))
+		}
+		if b := q.take("body"); b != nil && b != "" {
+			r.lost(job, q.at("body"), "a body of %s", size(b))
+		}
+		r.azureAuthentication(job, q)
+		r.azureRetry(job, q, nil)
+		r.restOf(job, q)
+	}
+	if q := action.object("queueMessage"); q != nil {
+		what = fmt.Sprintf("a message to the queue %q of the storage account %q", q.text("queueName"), q.text("storageAccount"))
+		if q.has("sasToken") {
+			r.lost(job, q.at("sasToken"), "the token is a secret and is not read")
+		}
+		q.ignore("sasToken")
+		r.azureMessage(job, q)
+	}
+	for name, noun := range map[string]string{"serviceBusQueueMessage": "queue", "serviceBusTopicMessage": "topic"} {
+		if q := action.object(name); q != nil {
+			place := q.text("queueName") + q.text("topicPath")
+			what = fmt.Sprintf("a message to the Service Bus %s %q in the namespace %q", noun, place, q.text("namespace"))
+			q.ignore("transportType")
+			r.azureAuthentication(job, q)
+			for _, p := range []string{"brokeredMessageProperties", "customMessageProperties"} {
+				if props := q.object(p); props != nil {
+					r.lost(job, props.path, "the properties %s", strings.Join(slices.Sorted(maps.Keys(props.members)), ", "))
+				}
+			}
+			r.azureMessage(job, q)
+		}
+	}
+	return what
+}
+
+func (r *Result) azureMessage(job string, q *object) {
+	if m := q.take("message"); m != nil && m != "" {
+		r.lost(job, q.at("message"), "a message of %s", size(m))
+	}
+	r.restOf(job, q)
+}
+
+// restOf reports what nobody took.
+func (r *Result) restOf(job string, o *object) {
+	for _, path := range o.rest() {
+		r.lost(job, path, "this element has no counterpart")
+	}
+}
+
+func (r *Result) azureAuthentication(job string, q *object) {
+	if a := q.object("authentication"); a != nil {
+		r.lost(job, a.path, "authentication of the type %q: its secrets are not read; agents log in with a credential of their configuration", a.text("type"))
+	}
+}
+
+// azureRetry takes over a retry policy (D-A12). A nil step only looks at a misplaced one.
+func (r *Result) azureRetry(job string, o *object, step *Step) {
+	p := o.object("retryPolicy")
+	switch {
+	case p == nil:
+		return
+	case step == nil:
+		r.lost(job, p.path, "a retry policy belongs into the action, not into the request, where Azure Scheduler does not look for it")
+		return
+	}
+	kind, interval, count := p.text("retryType"), p.text("retryInterval"), p.take("retryCount")
+	switch strings.ToLower(kind) {
+	case "none":
+		step.Attempts, step.Interval = 0, 1
+	case "fixed", "":
+		if interval != "" {
+			seconds, ok := parseDuration(interval)
+			switch {
+			case !ok:
+				r.changed(job, p.at("retryInterval"), "%q is no duration of ISO 8601 (PT30S, P1D): the default of 30 s is taken", interval)
+			case seconds < 1 || seconds > maxRetry:
+				step.Interval = int(min(max(seconds, 1), maxRetry))
+				r.changed(job, p.at("retryInterval"), "%s becomes %d s", interval, step.Interval)
+			default:
+				step.Interval = int(seconds)
+			}
+		}
+		if count != nil {
+			n, ok := p.integer("retryCount")
+			if !ok || n < 0 || n > 10000 {
+				r.changed(job, p.at("retryCount"), "it is no number from 0 to 10000: the default of 4 is taken")
+			} else {
+				step.Attempts = int(n)
+			}
+		}
+	default:
+		r.changed(job, p.at("retryType"), "%q is neither Fixed nor None: 4 retries after 30 s each are taken", kind)
+	}
+	r.restOf(job, p)
+}
+
+// azureTiming is what says when a job runs.
+type azureTiming struct {
+	start      string // as written
+	recurrence map[string]any
+	zone       string
+	state      string
+	last, next time.Time
+	executions int64
+}
+
+// azureSchedule turns start, recurrence and state.
+func (r *Result) azureSchedule(job *Job, body *object, collectionState string) {
+	t := azureTiming{start: body.text("startTime"), state: body.text("state")}
+	element := body.at("recurrence")
+	switch v := body.take("recurrence").(type) {
+	case nil:
+	case map[string]any:
+		t.recurrence = maps.Clone(v)
+		t.ownNames(r, job.Name, element)
+	default:
+		r.lost(job.Name, element, "it is no object")
+		return
+	}
+	if s := body.object("status"); s != nil {
+		t.last, t.next = s.time("lastExecutionTime"), s.time("nextExecutionTime")
+		t.executions, _ = s.integer("executionCount")
+		r.note(job.Name, s.path, "history and counters (%d executions) stay behind", t.executions)
+	}
+	s := Schedule{Name: "recurrence", Kind: schedule.KindAzureScheduler, Zone: t.zone, Enabled: true}
+	if t.recurrence == nil {
+		s.Name, element = "once", body.at("startTime")
+	}
+	switch strings.ToLower(t.state) {
+	case "", "enabled":
+	case "completed":
+		s.finished = true
+	case "disabled":
+		s.Enabled = false
+	case "faulted":
+		s.Enabled = false
+		r.changed(job.Name, body.at("state"), "the job is Faulted: its schedule is created disabled")
+	default:
+		s.Enabled = false
+		r.changed(job.Name, body.at("state"), "%q is no state: the schedule is created disabled", t.state)
+	}
+	if c := strings.ToLower(collectionState); c != "" && c != "enabled" && s.Enabled {
+		s.Enabled = false
+		r.changed(job.Name, "job collection", "it is %s: the schedule is created disabled", collectionState)
+	}
+	r.azureTiming(job, element, &s, t)
+}
+
+// ownNames takes elements out of a recurrence that Logic Apps has there: the start, and a zone by its name of Windows.
+func (t *azureTiming) ownNames(r *Result, job, element string) {
+	if start, ok := t.recurrence["startTime"].(string); ok && t.start == "" {
+		t.start = start
+		delete(t.recurrence, "startTime")
+	}
+	name, ok := t.recurrence["timeZone"].(string)
+	if !ok {
+		return
+	}
+	delete(t.recurrence, "timeZone")
+	zone, err := Zone(name)
+	if err != nil {
+		r.lost(job, element+".timeZone", "%s: UTC is taken", err)
+		return
+	}
+	t.zone = zone
+	if zone != name {
+		r.changed(job, element+".timeZone", "%q becomes %s", name, zone)
+	}
+}
+
+// azureTiming writes the specification. What is over stays over: a count goes on from the runs that were made, and what
+// has ended gets bounds that say so (D-A7).
+func (r *Result) azureTiming(job *Job, element string, s *Schedule, t azureTiming) {
+	now := r.opts.Now
+	spec := map[string]any{}
+	start := parseTime(t.start)
+	end := time.Time{}
+	if t.recurrence != nil {
+		if text, ok := t.recurrence["endTime"].(string); ok {
+			end = parseTime(text)
+		}
+		over := !end.IsZero() && end.Before(now)
+		if n, ok := (&object{members: t.recurrence, taken: map[string]bool{}}).integer("count"); ok && n > 0 && t.executions > 0 {
+			if left := n - t.executions; left > 0 && !s.finished {
+				t.recurrence["count"] = left
+				r.changed(job.Name, element+".count", "%d of %d runs were made: %d are left", t.executions, n, left)
+			} else {
+				over = true
+			}
+		}
+		s.finished = s.finished || over
+	} else if !t.last.IsZero() && !start.After(now) {
+		s.finished = true
+	}
+	switch {
+	case s.finished:
+		r.azureFinished(job, element, spec, t, start, end)
+	case t.start == "" && t.recurrence != nil && t.next.After(now):
+		t.start = t.next.Format(time.RFC3339)
+		r.changed(job.Name, "startTime", "there is none: the next execution, %s, is taken, from which the recurrence goes on", t.start)
+	case t.start == "":
+		r.note(job.Name, "startTime", "there is none: a run starts as soon as the schedule is created")
+	case t.recurrence == nil && start.Before(now):
+		r.note(job.Name, "startTime", "it has passed, and no run is known: one starts as soon as the schedule is created")
+	}
+	if t.start != "" {
+		spec["startTime"] = t.start
+	}
+	if t.recurrence != nil {
+		spec["recurrence"] = t.recurrence
+	}
+	s.Spec = compact(withoutSecrets(spec))
+	r.addSchedule(job, element, *s)
+}
+
+// azureFinished bounds a schedule that is over, so that it becomes Completed.
+func (r *Result) azureFinished(job *Job, element string, spec map[string]any, t azureTiming, start, end time.Time) {
+	now := r.opts.Now.Truncate(time.Second)
+	if t.recurrence != nil && (end.IsZero() || !end.Before(now)) {
+		if end = t.last; !end.Before(now) || end.IsZero() {
+			end = now.Add(-time.Second)
+		}
+		if end.Before(start) {
+			end = start
+		}
+		t.recurrence["endTime"] = end.Format(time.RFC3339)
+		delete(t.recurrence, "count")
+	}
+	created := now.Add(-time.Second)
+	for _, at := range []time.Time{start, end, t.last} {
+		if !at.IsZero() && at.Before(created) {
+			created = at
+		}
+	}
+	spec["createdAt"], spec["activatedAt"] = created.Format(time.RFC3339), now.Format(time.RFC3339)
+	r.note(job.Name, element, "it is over: its schedule becomes Completed")
+}

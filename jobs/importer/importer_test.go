@@ -1,0 +1,285 @@
+package importer
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/jobs/schedule"
+)
+
+// now is the moment of every import here.
+var now = time.Date(2026, 6, 15, 12, 0, 0, 0, time.UTC)
+
+// read is a file of testdata.
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", name))
+	require.NoError(t, err)
+	return text
+}
+
+// found says that a finding of a job begins with an element and holds a text.
+func found(t *testing.T, r *Result, effect Effect, job, element, message string) {
+	t.Helper()
+	var lines []string
+	for _, f := range r.Findings {
+		lines = append(lines, f.String())
+		if f.Effect == effect && f.Job == job && strings.Contains(f.Element, element) && strings.Contains(f.Message, message) {
+			return
+		}
+	}
+	t.Errorf("no %s of %q about %s: %s\nthere are\n%s", effect, job, element, message, strings.Join(lines, "\n"))
+}
+
+// jobOf is a job of a result.
+func jobOf(t *testing.T, r *Result, name string) Job {
+	t.Helper()
+	for _, j := range r.Jobs {
+		if j.Name == name {
+			return j
+		}
+	}
+	require.Failf(t, "no such job", "%q", name)
+	return Job{}
+}
+
+// due lists what a schedule of an import will run, as the agent reads it.
+func due(t *testing.T, s Schedule, n int) []string {
+	t.Helper()
+	plan, err := schedule.Parse(s.Kind, []byte(s.Spec), schedule.Options{Zone: s.Zone, Created: now})
+	require.NoError(t, err, s.Spec)
+	texts := []string{}
+	for _, at := range schedule.Preview(plan, now.Add(-time.Nanosecond), n) {
+		texts = append(texts, at.Format(time.RFC3339))
+	}
+	return texts
+}
+
+// noSecrets says that nothing of an import shows a text that holds "hush", which every secret in testdata does.
+func noSecrets(t *testing.T, r *Result) {
+	t.Helper()
+	require.NotContains(t, r.Script(), "hush")
+	for _, f := range r.Findings {
+		require.NotContains(t, f.String(), "hush")
+	}
+}
+
+func TestAzureScheduler(t *testing.T) {
+	t.Parallel()
+	r, err := AzureScheduler(read(t, "azure.json"), Options{Now: now})
+	require.NoError(t, err)
+	noSecrets(t, r)
+	require.Len(t, r.Jobs, 9)
+
+	hourly := jobOf(t, r, "weekdays")
+	require.Equal(t, []string{"2026-06-15T22:00:00Z", "2026-06-15T22:30:00Z", "2026-06-17T10:00:00Z"}, due(t, hourly.Schedules[0], 3))
+	require.True(t, hourly.Schedules[0].Enabled)
+	require.Equal(t, Step{Name: "JobStep", TargetGroup: TargetGroup{Name: "imported"}, Attempts: 7, Interval: 90, Timeout: 43200,
+		Action: "HTTP POST https://api.example.com/run?…"}, hourly.Steps[0])
+	found(t, r, Lost, "weekdays", "action", "HTTP POST https://api.example.com/run?… is no T-SQL")
+	found(t, r, Lost, "weekdays", "action.request.headers", "Authorization, X-Trace")
+	found(t, r, Lost, "weekdays", "action.request.body", "9 characters")
+	found(t, r, Lost, "weekdays", "action.request.authentication", `"Basic"`)
+	found(t, r, Lost, "weekdays", "action.errorAction", `queue "errors" of the storage account "store"`)
+	found(t, r, Lost, "weekdays", "sasToken", "not read")
+	found(t, r, Lost, "weekdays", "action.request.surprise", "no counterpart")
+
+	counted := jobOf(t, r, "counted")
+	require.Contains(t, counted.Schedules[0].Spec, `"count":3`)
+	found(t, r, Changed, "counted", "recurrence.count", "7 of 10 runs were made: 3 are left")
+	require.Equal(t, 0, counted.Steps[0].Attempts, "retryType None")
+
+	for _, name := range []string{"counted out", "ended", "once done", "completed"} {
+		j := jobOf(t, r, name)
+		require.Empty(t, due(t, j.Schedules[0], 1), name)
+		require.True(t, j.Schedules[0].Enabled, "%s: it becomes Completed, not Disabled", name)
+		found(t, r, Note, name, "", "Completed")
+	}
+
+	anchored := jobOf(t, r, "no start")
+	require.Equal(t, []string{"2026-06-15T13:07:11Z", "2026-06-15T16:07:11Z"}, due(t, anchored.Schedules[0], 2))
+	require.Equal(t, 4, anchored.Steps[0].Attempts, "the default policy")
+	require.Equal(t, 30, anchored.Steps[0].Interval)
+	require.False(t, anchored.Schedules[0].Enabled, "its job collection is suspended")
+	found(t, r, Changed, "no start", "job collection", "Suspended")
+	found(t, r, Lost, "no start", "action", `the Service Bus topic "t" in the namespace "ns"`)
+
+	wrong := jobOf(t, r, "wrong")
+	require.True(t, wrong.Schedules[0].faulty)
+	found(t, r, Lost, "wrong", "recurrence.frequency", "try Month")
+	found(t, r, Lost, "wrong", "recurrence.schedule.minute", "try minutes")
+	found(t, r, Changed, "wrong", "retryInterval", `"PT1D" is no duration`)
+	require.Contains(t, r.Script(), "-- Not created, because of the faults above:\n-- EXEC jobs.sp_add_schedule\n")
+
+	logicApps := jobOf(t, r, "weekdays (2)")
+	require.Equal(t, "Europe/Berlin", logicApps.Schedules[0].Zone)
+	require.Equal(t, []string{"2026-06-16T06:00:00Z"}, due(t, logicApps.Schedules[0], 1))
+	require.False(t, logicApps.Schedules[0].Enabled)
+	found(t, r, Changed, "weekdays (2)", "name", "another job")
+	found(t, r, Lost, "", "nextLink", "goes on")
+	found(t, r, Lost, "", "quota", "limits")
+}
+
+func TestSAP(t *testing.T) {
+	t.Parallel()
+	r, err := SAP(read(t, "sap.json"), Options{Now: now, TargetGroup: "g"})
+	require.NoError(t, err)
+	noSecrets(t, r)
+	require.Len(t, r.Jobs, 3)
+
+	j := jobOf(t, r, "validateSalesOrder")
+	require.Equal(t, "g", j.Steps[0].TargetGroup.Name)
+	require.Equal(t, 0, j.Steps[0].Attempts)
+	require.Len(t, j.Schedules, 6)
+	for _, s := range j.Schedules {
+		require.Equal(t, "AllowAll", s.Overlap)
+		require.Equal(t, "sap-20min", s.CatchUp)
+		require.Equal(t, schedule.KindSAP, s.Kind)
+	}
+	cron, interval, relative, inactive, dated, wrong := j.Schedules[0], j.Schedules[1], j.Schedules[2], j.Schedules[3], j.Schedules[4], j.Schedules[5]
+	require.Equal(t, "every ten minutes", cron.Name)
+	require.Equal(t, []string{"2026-06-15T12:00:00Z", "2026-06-15T12:10:00Z"}, due(t, cron, 2))
+	require.Equal(t, []string{"2026-06-15T13:23:00Z", "2026-06-15T15:23:00Z"}, due(t, interval, 2))
+	require.Equal(t, []string{"2026-06-16T16:00:00Z"}, due(t, relative, 1), "tomorrow from the day on which it was made")
+	require.False(t, inactive.Enabled)
+	require.Equal(t, "every ten minutes (2)", inactive.Name)
+	require.Equal(t, []string{"2026-12-01T04:30:00Z"}, due(t, dated, 1))
+	require.True(t, wrong.faulty)
+	found(t, r, Lost, "validateSalesOrder", "schedules[5].cron", "seven")
+	found(t, r, Lost, "validateSalesOrder", "action", "HTTP PUT https://app.example.com/validate")
+	found(t, r, Lost, "validateSalesOrder", "password", "credential")
+	found(t, r, Lost, "validateSalesOrder", "ansConfig", "notifications")
+	found(t, r, Lost, "validateSalesOrder", "schedules[0].data", "bytes of JSON")
+	found(t, r, Changed, "validateSalesOrder", "startTime", "goes on from the next run")
+
+	off := jobOf(t, r, "off")
+	require.False(t, off.Schedules[0].Enabled, "the job is inactive")
+	require.Equal(t, []string{"2026-06-15T18:40:00Z"}, due(t, off.Schedules[0], 2), "the job's end holds")
+	task := jobOf(t, r, "task")
+	require.Equal(t, "a task of Cloud Foundry", task.Steps[0].Action)
+	found(t, r, Lost, "task", "schedules", "displaySchedules=true")
+	found(t, r, Lost, "", "next_url", "goes on")
+}
+
+func TestRefusedTexts(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		``:                                "ends too early",
+		`{"name": "x", "password": hush}`: "line 1, byte",
+		`{} {}`:                           "more text",
+		`[1]`:                             "holds no job",
+		`{"a": {"b": 1}}`:                 "holds no job",
+	} {
+		_, azure := AzureScheduler([]byte(text), Options{Now: now})
+		_, sap := SAP([]byte(text), Options{Now: now})
+		for _, err := range []error{azure, sap} {
+			require.ErrorContains(t, err, want)
+			require.NotContains(t, err.Error(), "hush")
+		}
+	}
+}
+
+func TestSQLAgent(t *testing.T) {
+	t.Parallel()
+	at := AgentSchedule{Name: "nightly", Enabled: true, FreqType: freqDaily, FreqInterval: 1, FreqSubdayType: 1, ActiveStartDate: 20260101,
+		ActiveEndDate: openEnd, ActiveStartTime: 20000, ActiveEndTime: 235959}
+	idle := at
+	idle.Name, idle.FreqType = "idle", freqIdle
+	off := at
+	off.Name, off.Enabled = "off", false
+	r := SQLAgent([]AgentJob{
+		{
+			Name: "backup", Enabled: true, Description: "No description available.", StartStepID: 2, Category: "Database Maintenance", NotifyEmail: 2,
+			DeleteLevel: 1, Foreign: true, Alerts: []string{"disk full"},
+			Steps: []AgentStep{
+				{ID: 1, Name: "handler", Subsystem: "TSQL", Command: "RAISERROR('x', 16, 1);", OnSuccess: 2, OnFail: 2},
+				{ID: 2, Name: "first", Subsystem: "TSQL", Command: "PRINT '$(ESCAPE_SQUOTE(JOBNAME))';", Database: "Sales", OnSuccess: 4, OnSuccessStep: 4, OnFail: 4,
+					OnFailStep: 1, RetryAttempts: 2, RetryInterval: 5, DatabaseUser: "u", ProxyID: 3, OutputFile: `c:\hush`, Flags: 8},
+				{ID: 3, Name: "skipped", Subsystem: "TSQL", Command: "SELECT 1;", OnSuccess: 3, OnFail: 2},
+				{ID: 4, Name: "copy", Subsystem: "CmdExec", Command: "copy hush", OnSuccess: 3, OnFail: 3},
+				{ID: 5, Name: "first", Subsystem: "TSQL", Command: "SELECT 2;\nGO\nSELECT 3;", OnSuccess: 1, OnFail: 1},
+			},
+			Schedules: []AgentSchedule{at, idle, off},
+		},
+		{Name: "Backup", StartStepID: 1, Schedules: []AgentSchedule{at}},
+	}, Options{Now: now, Server: "sql1"})
+	noSecrets(t, r)
+
+	j := jobOf(t, r, "backup")
+	require.Empty(t, j.Description)
+	require.Len(t, j.Steps, 3)
+	require.Equal(t, Step{Name: "first", Command: "PRINT '$(ESCAPE_SQUOTE(JOBNAME))';", TargetGroup: TargetGroup{"sql1/Sales", "sql1", "Sales"}, Attempts: 2, Interval: 300,
+		Timeout: maxTimeout}, j.Steps[0])
+	require.Contains(t, j.Steps[1].Command, "THROW 50000, N'This step was a step of SQL Server Agent''s subsystem CmdExec")
+	require.Equal(t, "first (2)", j.Steps[2].Name)
+	require.Equal(t, "master", j.Steps[2].TargetGroup.Database)
+	for element, message := range map[string]string{
+		`step 1 "handler"`: "not among the steps that run", `step 3 "skipped"`: "not among the steps that run", `step 4 "copy"`: "CmdExec is no T-SQL",
+		"category_id": "Database Maintenance", "notify_level_email": "when it fails", "delete_level": "when it succeeds", "originating_server_id": "master server",
+		"sysalerts": "disk full", `schedule "idle"`: "freq_type 128", `step 2 "first"`: "$(ESCAPE_SQUOTE(JOBNAME))", `step 5 "first"`: "ends as succeeded",
+	} {
+		found(t, r, Lost, "backup", element, message)
+	}
+	for _, message := range []string{"step 1 runs", `user "u"`, "proxy 3", "a file", "sysjobstepslogs"} {
+		found(t, r, Lost, "backup", `step 2 "first"`, message)
+	}
+	require.Len(t, j.Schedules, 2)
+	require.Equal(t, Schedule{Name: "nightly", Kind: schedule.KindRRule, Zone: "UTC", CatchUp: "none", Enabled: true,
+		Spec: `{"rrule":"FREQ=DAILY;INTERVAL=1;BYHOUR=2;BYMINUTE=0;BYSECOND=0","startTime":"2026-01-01T00:00:00"}`}, j.Schedules[0])
+	require.False(t, j.Schedules[1].Enabled)
+	require.Equal(t, []string{"2026-06-16T02:00:00Z"}, due(t, j.Schedules[0], 1))
+
+	second := jobOf(t, r, "Backup (2)")
+	require.False(t, second.Schedules[0].Enabled, "the job is disabled")
+	found(t, r, Note, "", "time zone", "UTC is taken")
+	found(t, r, Note, "Backup (2)", "steps", "none")
+}
+
+// A circle of steps ends, and a schedule in a zone is read in it.
+func TestSQLAgentCircle(t *testing.T) {
+	t.Parallel()
+	r := SQLAgent([]AgentJob{{Name: "j", Enabled: true, StartStepID: 1,
+		Steps:     []AgentStep{{ID: 1, Name: "a", Subsystem: "TSQL", Command: "SELECT 1;", OnSuccess: 3}, {ID: 2, Name: "b", Subsystem: "TSQL", Command: "SELECT 2;", OnSuccess: 4, OnSuccessStep: 1}},
+		Schedules: []AgentSchedule{{Name: "s", Enabled: true, FreqType: freqOnce, ActiveStartDate: 20260701, ActiveStartTime: 80000}},
+	}}, Options{Now: now, Server: "s", Zone: "Europe/Berlin"})
+	require.Len(t, r.Jobs[0].Steps, 2)
+	found(t, r, Lost, "j", `step 1 "a"`, "goes back")
+	require.Equal(t, []string{"2026-07-01T06:00:00Z"}, due(t, r.Jobs[0].Schedules[0], 2))
+}
+
+func TestZone(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]string{
+		"W. Europe Standard Time": "Europe/Berlin", "pacific standard time": "America/Los_Angeles", "UTC": "UTC", "Asia/Tokyo": "Asia/Tokyo",
+		"UTC-02": "Etc/GMT+2",
+	} {
+		zone, err := Zone(name)
+		require.NoError(t, err)
+		require.Equal(t, want, zone)
+	}
+	_, err := Zone("Berlin Standard Time")
+	require.Error(t, err)
+	for name, zone := range zoneOfWindows() {
+		_, err := schedule.LoadZone(zone)
+		require.NoError(t, err, name)
+	}
+	require.Greater(t, len(zoneOfWindows()), 130)
+}
+
+func TestDurations(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]int64{"PT30S": 30, "P1D": 86400, "PT1H30M": 5400, "P1Y2M": 425 * 86400, "00:01:30": 90, "2.00:00:01": 172801, "P2W": 14 * 86400} {
+		got, ok := parseDuration(text)
+		require.True(t, ok, text)
+		require.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"", "P", "PT", "PT1D", "30", "P1DT", "pt1s"} {
+		_, ok := parseDuration(text)
+		require.False(t, ok, text)
+	}
+}

@@ -1,0 +1,227 @@
+package importer
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// decode reads a JSON text. The error quotes nothing of it.
+func decode(text []byte) (any, error) {
+	text = bytes.TrimPrefix(text, []byte("\ufeff"))
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	var v any
+	err := d.Decode(&v)
+	if err == nil {
+		if _, extra := d.Token(); !errors.Is(extra, io.EOF) {
+			return nil, fmt.Errorf("there is more text after the JSON value that ends at byte %d", d.InputOffset())
+		}
+		return v, nil
+	}
+	var syntax *json.SyntaxError
+	switch {
+	case errors.As(err, &syntax):
+		line := 1 + bytes.Count(text[:min(len(text), int(syntax.Offset))], []byte("\n"))
+		return nil, fmt.Errorf("it is no JSON: line %d, byte %d: %w", line, syntax.Offset, err)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return nil, errors.New("it is no JSON: it ends too early")
+	}
+	return nil, errors.New("it is no JSON")
+}
+
+// object is a JSON object of which members are taken; what nobody took is reported.
+type object struct {
+	path    string
+	members map[string]any
+	taken   map[string]bool
+}
+
+// asObject is v as an object.
+func asObject(v any, path string) (*object, bool) {
+	m, ok := v.(map[string]any)
+	return &object{path: path, members: m, taken: map[string]bool{}}, ok
+}
+
+// at is the path of a member.
+func (o *object) at(name string) string {
+	if o.path == "" {
+		return name
+	}
+	return o.path + "." + name
+}
+
+// take is the member of a name in any case; nil when it is absent or null.
+func (o *object) take(name string) any {
+	if v, ok := o.members[name]; ok {
+		o.taken[name] = true
+		return v
+	}
+	for n, v := range o.members {
+		if strings.EqualFold(n, name) {
+			o.taken[n] = true
+			return v
+		}
+	}
+	return nil
+}
+
+// has says whether there is a member of a name that is not null, without taking it.
+func (o *object) has(name string) bool {
+	for n, v := range o.members {
+		if strings.EqualFold(n, name) && v != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// object is a member that is an object; nil when there is none.
+func (o *object) object(name string) *object {
+	if member, ok := asObject(o.take(name), o.at(name)); ok {
+		return member
+	}
+	return nil
+}
+
+// text is a member that is a text, a number or a truth value; empty when it is none.
+func (o *object) text(name string) string {
+	switch v := o.take(name).(type) {
+	case string:
+		return v
+	case json.Number:
+		return v.String()
+	case bool:
+		return strconv.FormatBool(v)
+	}
+	return ""
+}
+
+// integer is a member that is a whole number.
+func (o *object) integer(name string) (n int64, ok bool) {
+	n, err := strconv.ParseInt(o.text(name), 10, 64)
+	return n, err == nil
+}
+
+// time is a member that is a date and time with an offset, or in UTC; zero when it is none.
+func (o *object) time(name string) time.Time { return parseTime(o.text(name)) }
+
+// ignore takes members that say nothing to anybody elsewhere.
+func (o *object) ignore(names ...string) {
+	for _, n := range names {
+		o.take(n)
+	}
+}
+
+// rest are the paths of members that nobody took and that are not null, sorted.
+func (o *object) rest() []string {
+	var paths []string
+	for n, v := range o.members {
+		if v != nil && !o.taken[n] {
+			paths = append(paths, o.at(n))
+		}
+	}
+	slices.Sort(paths)
+	return paths
+}
+
+// parseTime reads an instant; without an offset it is in UTC. Zero: it is none.
+func parseTime(text string) time.Time {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04Z07:00", "2006-01-02"} {
+		if t, err := time.Parse(layout, text); err == nil {
+			return t.UTC()
+		}
+	}
+	return time.Time{}
+}
+
+// isoDuration matches durations of ISO 8601 without fractions, such as P1DT2H or PT30S.
+var isoDuration = regexp.MustCompile(`^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$`)
+
+// clockDuration matches durations as .NET writes them: [d.]hh:mm:ss.
+var clockDuration = regexp.MustCompile(`^(?:(\d+)\.)?(\d+):(\d\d):(\d\d)$`)
+
+// parseDuration reads a duration in seconds; a year is 365 days, a month 30.
+func parseDuration(text string) (seconds int64, ok bool) {
+	sum := func(parts []string, units ...int64) (total int64) {
+		for i, p := range parts {
+			n, _ := strconv.ParseInt(p, 10, 32) // digits, or empty: 0
+			total += n * units[i]
+		}
+		return total
+	}
+	if m := isoDuration.FindStringSubmatch(text); m != nil && text != "P" && !strings.HasSuffix(text, "T") {
+		return sum(m[1:], 365*daySeconds, 30*daySeconds, 7*daySeconds, daySeconds, 3600, 60, 1), true
+	}
+	if m := clockDuration.FindStringSubmatch(text); m != nil {
+		return sum(m[1:], daySeconds, 3600, 60, 1), true
+	}
+	return 0, false
+}
+
+// address is a URL without what may be secret: user, query and fragment.
+func address(text string) string {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" {
+		return "an address that cannot be read"
+	}
+	shown := url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}
+	if u.RawQuery != "" || u.ForceQuery {
+		return shown.String() + "?…"
+	}
+	return shown.String()
+}
+
+// size says how large a value is, and nothing of it.
+func size(v any) string {
+	if s, ok := v.(string); ok {
+		return fmt.Sprintf("%d characters", len([]rune(s)))
+	}
+	return fmt.Sprintf("%d bytes of JSON", len(compact(v)))
+}
+
+// compact is a value as JSON text.
+func compact(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil { // it was read from JSON
+		return ""
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// secretName matches names of elements whose values are never shown.
+var secretName = regexp.MustCompile(`(?i)pass|secret|token|sas|key|pfx|auth|credential|signature|cookie`)
+
+// withoutSecrets is a copy of a value in which texts under names of secrets are masked. Definitions of schedules have none, unless
+// somebody misplaced one.
+func withoutSecrets(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		masked := make(map[string]any, len(v))
+		for n, item := range v {
+			if secretName.MatchString(n) && item != nil {
+				masked[n] = "***"
+			} else {
+				masked[n] = withoutSecrets(item)
+			}
+		}
+		return masked
+	case []any:
+		masked := make([]any, len(v))
+		for i, item := range v {
+			masked[i] = withoutSecrets(item)
+		}
+		return masked
+	}
+	return v
+}
