@@ -89,6 +89,7 @@ var publicViews = map[string]string{
 var ownProcedures = []string{
 	"sp_rerun_job_execution",
 	"sp_set_limit",
+	"sp_explain_execution",
 }
 
 // typeText puts a type together as declarations spell it.

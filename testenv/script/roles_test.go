@@ -33,7 +33,7 @@ const (
 var (
 	readerViews = []string{
 		"jobs.job_execution_messages", "jobs.job_execution_reruns", "jobs.job_executions", "jobs.job_versions", "jobs.jobs", "jobs.jobstep_versions", "jobs.jobsteps",
-		"jobs.target_group_member_details", "jobs.target_group_members", "jobs.target_groups", "jobs.limits",
+		"jobs.target_group_member_details", "jobs.target_group_members", "jobs.target_groups", "jobs.limits", "jobs.sp_explain_execution",
 	}
 	operatorObjects = append(slices.Clone(readerViews), "jobs.sp_start_job", "jobs.sp_rerun_job_execution", "jobs.sp_stop_job", "jobs_internal.agent_status")
 	authorObjects   = append(slices.Clone(operatorObjects),
