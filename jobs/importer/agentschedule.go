@@ -452,7 +452,7 @@ func (r *Result) agentSchedule(job *Job, s AgentSchedule, jobEnabled bool) {
 			name = fmt.Sprintf("%s [%d of %d]", short, i+1, len(rules))
 		}
 		// Missed runs are not made up by SQL Server Agent.
-		r.addSchedule(job, element, Schedule{
+		r.addSchedule(job, element, element, Schedule{
 			Name: r.scheduleName(job, element, name), Kind: schedule.KindRRule, Spec: rule.spec(), Zone: r.opts.Zone, CatchUp: "none",
 			Enabled: jobEnabled && s.Enabled,
 		})

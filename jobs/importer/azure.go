@@ -261,6 +261,7 @@ func (r *Result) azureRetry(job string, o *object, step *Step) {
 
 // azureTiming is what says when a job runs.
 type azureTiming struct {
+	base       string // the path of the object that holds it
 	start      string // as written
 	recurrence map[string]any
 	zone       string
@@ -285,7 +286,7 @@ func (r *Result) azureSchedule(job *Job, body *object, collectionState string) {
 	if s := body.object("status"); s != nil {
 		t.last, t.next = s.time("lastExecutionTime"), s.time("nextExecutionTime")
 		t.executions, _ = s.integer("executionCount")
-		r.note(job.Name, s.path, "history and counters (%d executions) stay behind", t.executions)
+		r.note(job.Name, s.path, "history and counters (executionCount %d) stay behind", t.executions)
 	}
 	s := Schedule{Name: "recurrence", Kind: schedule.KindAzureScheduler, Zone: t.zone, Enabled: true}
 	if t.recurrence == nil {
@@ -308,6 +309,7 @@ func (r *Result) azureSchedule(job *Job, body *object, collectionState string) {
 		s.Enabled = false
 		r.changed(job.Name, "job collection", "it is %s: the schedule is created disabled", collectionState)
 	}
+	t.base = body.path
 	r.azureTiming(job, element, &s, t)
 }
 
@@ -375,7 +377,7 @@ func (r *Result) azureTiming(job *Job, element string, s *Schedule, t azureTimin
 		spec["recurrence"] = t.recurrence
 	}
 	s.Spec = compact(withoutSecrets(spec))
-	r.addSchedule(job, element, *s)
+	r.addSchedule(job, element, t.base, *s)
 }
 
 // azureFinished bounds a schedule that is over, so that it becomes Completed.

@@ -140,6 +140,43 @@ func (r *Result) Count(effect Effect) int {
 	return n
 }
 
+// Totals are how many steps and schedules the script creates, and how many steps are to be written.
+func (r *Result) Totals() (steps, toWrite, schedules int) {
+	for _, j := range r.Jobs {
+		for _, s := range j.Steps {
+			if s.Command == "" {
+				toWrite++
+			} else {
+				steps++
+			}
+		}
+		for _, s := range j.Schedules {
+			if !s.faulty {
+				schedules++
+			}
+		}
+	}
+	return steps, toWrite, schedules
+}
+
+// Summary is what the script creates, in words.
+func (r *Result) Summary() string {
+	steps, toWrite, schedules := r.Totals()
+	text := fmt.Sprintf("%s, %s, %s", counted(len(r.Jobs), "job"), counted(steps, "step"), counted(schedules, "schedule"))
+	if toWrite > 0 {
+		text += fmt.Sprintf("; %s to write", counted(toWrite, "step"))
+	}
+	return text
+}
+
+// counted is a number with its noun.
+func counted(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
 // cut shortens a text to n characters as SQL Server counts them (UTF-16 code units).
 func cut(s string, n int) (string, bool) {
 	length := 0
@@ -236,16 +273,17 @@ func (r *Result) databaseGroup(database string) TargetGroup {
 	return TargetGroup{Name: name, Server: r.opts.Server, Database: database}
 }
 
-// addSchedule reads a schedule as the agent will, notes what is wrong with it, and adds it to the job. A faulty one is only shown.
-func (r *Result) addSchedule(job *Job, element string, s Schedule) {
+// addSchedule reads a schedule as the agent will, notes what is wrong with it, and adds it to the job. A faulty one is only shown. The
+// paths of its faults follow base.
+func (r *Result) addSchedule(job *Job, element, base string, s Schedule) {
 	plan, err := schedule.Parse(s.Kind, []byte(s.Spec), schedule.Options{Zone: s.Zone, Created: r.opts.Now})
 	var faulty *schedule.Error
 	if errors.As(err, &faulty) {
 		s.faulty = true
 		for _, f := range faulty.Faults {
-			path := element
-			if f.Path != "" {
-				path += "." + f.Path
+			path := strings.Trim(base+"."+f.Path, ".")
+			if path == "" {
+				path = element
 			}
 			text := "the schedule is not created: allowed is " + f.Allowed
 			if f.Nearest != "" {
@@ -268,12 +306,7 @@ func (r *Result) addSchedule(job *Job, element string, s Schedule) {
 // Script is the T-SQL that creates the jobs. Each job is one batch and one transaction.
 func (r *Result) Script() string {
 	var b strings.Builder
-	schedules, steps := 0, 0
-	for _, j := range r.Jobs {
-		schedules += len(j.Schedules)
-		steps += len(j.Steps)
-	}
-	b.WriteString(tsql.Comment("", fmt.Sprintf("Jobs of %s: %d jobs, %d steps, %d schedules. What has no counterpart stands in the report, and as comments below.", r.source, len(r.Jobs), steps, schedules)))
+	b.WriteString(tsql.Comment("", fmt.Sprintf("From %s: %s. What has no counterpart stands in the report, and in comments below.", r.source, r.Summary())))
 	b.WriteString(tsql.Comment("", "Run it in the control database. Each job is one transaction: it is created whole or not at all, for example because its name is taken."))
 	for _, f := range r.Findings {
 		if f.Job == "" {

@@ -193,7 +193,7 @@ func (r *Result) sapSchedule(job *Job, o *object, bounds map[string]any, jobActi
 	}
 	o.ignore("logs")
 	r.restOf(job.Name, o)
-	r.addSchedule(job, o.path, s)
+	r.addSchedule(job, o.path, o.path, s)
 }
 
 // sapGoesOn takes care that a schedule goes on where it is, and does not begin anew: SAP counts intervals from the last run, and
