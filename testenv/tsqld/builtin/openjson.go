@@ -86,10 +86,21 @@ func OpenJSONWith(s, path string, columns []JSONColumn) iter.Seq2[[]types.Value,
 		if !ok {
 			return
 		}
+		members := newMemberIndex(paths)
 		row := func(e jsonSpan) bool {
 			out := make([]types.Value, len(columns))
+			if members != nil && !members.read(s, e) {
+				members = nil
+			}
 			for i, c := range columns {
-				x, err := jsonColumn(s, e, c, paths[i])
+				var v jsonSpan
+				var ok bool
+				if members != nil {
+					v, ok = members.spans[i], members.found[i]
+				} else {
+					v, ok = find(s, e, paths[i].steps)
+				}
+				x, err := jsonColumn(s, v, ok, c, paths[i])
 				if err != nil {
 					yield(nil, err)
 					return false
@@ -135,9 +146,45 @@ func openSpan(s, path string) (v jsonSpan, ok bool, err error) {
 	return v, ok, nil
 }
 
-// jsonColumn computes a column of a row. Elements that are scalars have no members, but "$" names them.
-func jsonColumn(s string, e jsonSpan, c JSONColumn, path JSONPath) (types.Value, error) {
-	v, ok := find(s, e, path.steps)
+// memberIndex reads all columns of an object at once. It serves paths of one member each, which are the rule.
+type memberIndex struct {
+	byKey map[string][]int
+	spans []jsonSpan
+	found []bool
+}
+
+// newMemberIndex returns nil if a path is of another kind.
+func newMemberIndex(paths []JSONPath) *memberIndex {
+	m := &memberIndex{byKey: map[string][]int{}, spans: make([]jsonSpan, len(paths)), found: make([]bool, len(paths))}
+	for i, p := range paths {
+		if len(p.steps) != 1 || p.steps[0].isIndex {
+			return nil
+		}
+		m.byKey[p.steps[0].key] = append(m.byKey[p.steps[0].key], i)
+	}
+	return m
+}
+
+// read finds the members of an object; other values have none. Of several members of a name it is the first one. It answers false
+// where the object cannot be read.
+func (m *memberIndex) read(s string, e jsonSpan) bool {
+	clear(m.found)
+	if e.kind != jsonObject {
+		return true
+	}
+	sc := jsonScanner{s: s, pos: e.start}
+	return sc.members(func(key string, v jsonSpan) bool {
+		for _, i := range m.byKey[key] {
+			if !m.found[i] {
+				m.found[i], m.spans[i] = true, v
+			}
+		}
+		return true
+	}) == nil
+}
+
+// jsonColumn computes a column of a row from the value at its path; ok is false if there is none.
+func jsonColumn(s string, v jsonSpan, ok bool, c JSONColumn, path JSONPath) (types.Value, error) {
 	if !ok {
 		if path.isStrict {
 			return nil, mserr.JSONProperty()

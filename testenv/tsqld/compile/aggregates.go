@@ -15,7 +15,7 @@ import (
 const (
 	keyAggregate = "g"    // name|result|1 for DISTINCT|argument types...
 	keySingle    = "one"  // the only value; error 512 for a second one
-	keyRows      = "rows" // encodeRows of all arguments
+	keyRows      = "rows" // EncodeRows of all arguments
 	keyWindow    = "w:"   // in front of another key: rows may be taken back
 	keyForJSON   = "json" // a forJSON as JSON
 	keyForXML    = "xml"  // a forXML as JSON

@@ -515,7 +515,7 @@ func (s *source) allowNull() {
 
 // apply binds CROSS APPLY and OUTER APPLY. SQLite has no lateral subqueries; so a right side that depends on the
 // left one is merged into the query if it is simple enough, and else made into a text of rows by a
-// correlated subquery, which json_each takes apart.
+// correlated subquery, which becomes rows again.
 func (b *binder) apply(ts *syntax.Join, left fromNode, l *level, start, middle int) (fromNode, error) {
 	isOuter := ts.Kind == syntax.OuterApply
 	lefts := l.sources[start:middle]
@@ -678,22 +678,6 @@ func (s *source) lateral() {
 	s.query = nil
 	s.rowset = &node{op: opScalar, typ: types.NVarCharMax, null: true, sub: q.asRows(), one: true, traits: hasSubquery}
 	s.fields()
-}
-
-// fields makes the columns of a source those of the rows of a text.
-func (s *source) fields() {
-	for i := range s.cols {
-		c := &s.cols[i]
-		c.expand = func() (*node, error) {
-			n, err := call(makeKey(keyField, strconv.Itoa(i)), c.typ, &node{op: opCol, typ: types.NVarCharMax, null: true, src: s, col: valueColumn, traits: hasColumn})
-			if err != nil {
-				return nil, err
-			}
-			n.traits &^= canFail
-			n.null, n.label = c.null, c.label
-			return n, nil
-		}
-	}
 }
 
 // asRows is the query whose only row is the text of all rows of q.

@@ -85,18 +85,25 @@ func FuzzKey(f *testing.F) {
 		require.True(t, (fn == nil) == (err != nil), key)
 		acc, err := makeAccumulator(key)
 		require.True(t, (acc == nil) == (err != nil), key)
+		rows, err := resolveRows(key)
+		require.True(t, (rows == nil) == (err != nil), key)
 	})
 }
 
 func TestRows(t *testing.T) {
 	rows := [][]types.Value{{nil, int64(-5), 1.25, "a\"b\\c\n\x01é", []byte{0, 255}}, {"nul\x00", "bad\xff", "", []byte{}, int64(1)}}
 	b := newBench(t, "")
-	got, err := b.conn.Query(context.Background(), "SELECT fn('col|0', value), fn('col|1', value), fn('col|2', value), fn('col|3', value), fn('col|4', value) FROM json_each(?1)", []types.Value{EncodeRows(rows)})
-	require.NoError(t, err)
-	for _, want := range rows {
-		require.True(t, got.Next())
-		require.Equal(t, want, append([]types.Value(nil), got.Row()...))
+	for _, sql := range []string{
+		"SELECT c1, c2, c3, c4, c5 FROM rowset('decode', ?1)",
+		"SELECT fn('col|0', c1), fn('col|1', c1), fn('col|2', c1), fn('col|3', c1), fn('col|4', c1) FROM rowset('packed|decode', ?1)",
+	} {
+		got, err := b.conn.Query(context.Background(), sql, []types.Value{EncodeRows(rows)})
+		require.NoError(t, err)
+		for _, want := range rows {
+			require.True(t, got.Next())
+			require.Equal(t, want, append([]types.Value(nil), got.Row()...))
+		}
+		require.False(t, got.Next())
+		require.NoError(t, got.Err())
 	}
-	require.False(t, got.Next())
-	require.NoError(t, got.Err())
 }

@@ -32,7 +32,7 @@ const (
 	keyLike         = "like" // collation|1 if trailing blanks of the text may be left out; arguments: text, pattern, optional escape
 	keyRecursion    = "rec"  // limit; argument: level
 	keyLimit        = "lim"  // TOP, OFFSET or FETCH; argument: bigint
-	keyField        = "col"  // index of a field; argument: row made by encodeRow
+	keyField        = "col"  // index of a field; argument: row made by encodeFields
 	keyRaise        = "raise"
 	keyPercent      = "pct"    // argument: float; error 1031 unless from 0 to 100
 	keySumInt       = "sumint" // type; error 8115 for a sum outside it
@@ -63,7 +63,7 @@ func keyUntext(s string) string {
 // Functions returns the resolver of all keys that the compiler makes, for store.Config. A process
 // needs only one; it may be shared by stores.
 func Functions() *store.Functions {
-	return &store.Functions{Scalar: resolveScalar, Aggregate: resolveAggregate}
+	return &store.Functions{Scalar: resolveScalar, Aggregate: resolveAggregate, Rows: resolveRows}
 }
 
 // EnvFunc finds a function of the session by its key, bound to an environment; nil for keys of other
@@ -273,8 +273,6 @@ func makeScalar(key string) (store.Func, error) {
 			}
 			return args[0], nil
 		}
-	case keyRowset:
-		f = rowsetFunc(r)
 	default:
 		return nil, mserr.NotSupported("the function key %s", parts[0])
 	}

@@ -46,7 +46,7 @@ func (r *renderer) native(n *node) bool {
 
 // isPlain reports whether an argument may be written several times: a column, a constant or a parameter.
 func (r *renderer) isPlain(n *node) bool {
-	return n.op == opCol && n.col != valueColumn || n.op == opConst || n.op == opVar || n.op == opRun || r.hoisted(n)
+	return n.op == opCol || n.op == opConst || n.op == opVar || n.op == opRun || r.hoisted(n)
 }
 
 // guarded writes a value, or the call where the value lies outside a range. A value that is NULL stays so.

@@ -42,6 +42,7 @@ const (
 	opSQL                        // args[0] followed by the text name, in parentheses
 	opField                      // a column of the row given to eval: col
 	opBare                       // args[0], a column, so that no index on it is used
+	opRowset                     // a function of rows: key, args; only as the rowset of a source
 )
 
 // traits say what a node contains, itself included.
@@ -289,7 +290,7 @@ func (n *node) own() traits {
 		return hasVar
 	case opRun:
 		return hasRun
-	case opCall:
+	case opCall, opRowset:
 		return canFail
 	case opPerRow:
 		return hasPerRow | canFail

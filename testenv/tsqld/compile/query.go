@@ -31,7 +31,7 @@ const (
 	documentNone documentKind = iota
 	documentJSON
 	documentXML
-	documentRows // rows for json_each: see encodeRows
+	documentRows // the text of rows: see EncodeRows
 )
 
 // outColumn is a result column.

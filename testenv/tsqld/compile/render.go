@@ -20,8 +20,8 @@ func itoa(n int) string { return strconv.Itoa(n) }
 // columnName is the name of the i-th column of a derived table.
 func columnName(i int) string { return "c" + strconv.Itoa(i+1) }
 
-// valueColumn as the column of a node is the column "value" of json_each.
-const valueColumn = -1
+// packedColumn as the column of a node is the only column of a packed rowset.
+const packedColumn = -1
 
 // maxInlineText is how long a text may be to stand in SQL as a literal; longer ones become parameters.
 const maxInlineText = 200
@@ -202,8 +202,8 @@ func (r *renderer) column(n *node) {
 		r.WriteString(n.src.alias)
 		r.WriteByte('.')
 	}
-	if n.col == valueColumn {
-		r.WriteString("value")
+	if n.col == packedColumn {
+		r.WriteString(columnName(0))
 		return
 	}
 	r.WriteString(n.src.cols[n.col].sql)

@@ -314,7 +314,7 @@ func (r *renderer) from(f fromNode, nested bool) {
 	}
 }
 
-// source writes a table, a derived table or json_each.
+// source writes a table, a derived table or a rowset.
 func (r *renderer) source(s *source) {
 	switch {
 	case s.query != nil:
@@ -322,9 +322,7 @@ func (r *renderer) source(s *source) {
 		r.derived(s.query)
 		r.WriteByte(')')
 	case s.rowset != nil:
-		r.WriteString("json_each(")
-		r.node(s.rowset)
-		r.WriteByte(')')
+		r.rowset(s)
 	default:
 		r.WriteString(s.table)
 	}

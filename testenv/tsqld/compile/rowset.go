@@ -16,11 +16,102 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// keyRowset is a function whose result is a text of rows: rs|name|....
-const keyRowset = "rs"
+// Keys of rowsets.
+const (
+	keyRowset = "rs"     // name|...: the rows of a function
+	keyDecode = "decode" // the rows of a text that EncodeRows made
+	keyPacked = "packed" // in front of another key and '|': each row as one field, for more columns than rowset(...) has
+)
 
-// EncodeRows makes the text by which rows pass through SQLite: a JSON array of strings, one per row, which
-// json_each takes apart. It is the result of [LocalTableFunction].
+// rowset makes a function of rows. The node is no expression: see [renderer.rowset].
+func rowset(key string, args ...*node) (*node, error) {
+	if _, err := resolveRows(key); err != nil {
+		return nil, err
+	}
+	n := build(opRowset, types.NVarCharMax, args...)
+	n.key = key
+	n.traits |= canFail
+	return n, nil
+}
+
+// rowset writes a function of rows. What is no such function yields the text of rows.
+func (r *renderer) rowset(s *source) {
+	key, args := keyDecode, []*node{s.rowset}
+	if s.rowset.op == opRowset {
+		key, args = s.rowset.key, s.rowset.args
+	}
+	if s.isPacked() {
+		key = keyPacked + "|" + key
+	}
+	r.WriteString("rowset(" + store.Literal(key))
+	for _, a := range args {
+		r.WriteString(", ")
+		r.node(a)
+	}
+	r.WriteByte(')')
+}
+
+// isPacked reports a source of more columns than rowset(...) has.
+func (s *source) isPacked() bool { return len(s.cols) > store.RowsetColumns }
+
+// fields makes the columns of a source those of rowset(...).
+func (s *source) fields() {
+	for i := range s.cols {
+		c := &s.cols[i]
+		c.sql, c.expand = columnName(i), nil
+		if !s.isPacked() {
+			continue
+		}
+		c.expand = func() (*node, error) {
+			n, err := call(makeKey(keyField, itoa(i)), c.typ, &node{op: opCol, typ: types.NVarCharMax, null: true, src: s, col: packedColumn, traits: hasColumn})
+			if err != nil {
+				return nil, err
+			}
+			n.traits &^= canFail
+			n.null, n.label = c.null, c.label
+			return n, nil
+		}
+	}
+}
+
+// resolveRows finds what makes the rows of a key.
+func resolveRows(key string) (store.RowsFunc, error) {
+	if rest, ok := strings.CutPrefix(key, keyPacked+"|"); ok {
+		f, err := resolveRows(rest)
+		if err != nil {
+			return nil, err
+		}
+		return func(args []types.Value) ([][]types.Value, error) {
+			rows, err := f(args)
+			for i, row := range rows {
+				var b strings.Builder
+				encodeFields(&b, row)
+				rows[i] = []types.Value{b.String()}
+			}
+			return rows, err
+		}, nil
+	}
+	parts := strings.Split(key, "|")
+	r := &keyReader{key: key, part: parts[1:]}
+	var f store.RowsFunc
+	switch parts[0] {
+	case keyRowset:
+		f = rowsFunc(r)
+	case keyDecode:
+		f = func(args []types.Value) ([][]types.Value, error) {
+			s, _ := args[0].(string)
+			return decodeRows(s)
+		}
+	default:
+		r.fail()
+	}
+	if r.err != nil {
+		return nil, r.err
+	}
+	return f, nil
+}
+
+// EncodeRows makes the text by which rows pass through SQLite. It is the result of [LocalTableFunction].
 func EncodeRows(rows [][]types.Value) string {
 	e := rowEncoder{}
 	for _, r := range rows {
@@ -29,56 +120,49 @@ func EncodeRows(rows [][]types.Value) string {
 	return e.text()
 }
 
-// rowEncoder collects rows.
-type rowEncoder struct {
-	b   strings.Builder
-	row strings.Builder
-}
+// rowEncoder collects rows: for each the number of its fields and a semicolon, then the fields.
+type rowEncoder struct{ b strings.Builder }
 
 // add appends a row.
 func (e *rowEncoder) add(row []types.Value) {
-	if e.b.Len() == 0 {
-		e.b.WriteByte('[')
-	} else {
-		e.b.WriteByte(',')
-	}
-	e.row.Reset()
-	for _, v := range row {
-		encodeField(&e.row, v)
-	}
-	e.b.WriteByte('"')
-	escape(&e.b, e.row.String())
-	e.b.WriteByte('"')
+	e.b.WriteString(strconv.Itoa(len(row)))
+	e.b.WriteByte(';')
+	encodeFields(&e.b, row)
 }
 
-// text ends the array.
-func (e *rowEncoder) text() string {
-	if e.b.Len() == 0 {
-		return "[]"
-	}
-	return e.b.String() + "]"
-}
+// text is what was collected.
+func (e *rowEncoder) text() string { return e.b.String() }
 
-// escape writes the inside of a JSON string.
-func escape(b *strings.Builder, s string) {
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '"' || c == '\\':
-			b.WriteByte('\\')
-			b.WriteByte(c)
-		case c < ' ':
-			const digits = "0123456789abcdef"
-			b.WriteString(`\u00`)
-			b.WriteByte(digits[c>>4])
-			b.WriteByte(digits[c&15])
-		default:
-			b.WriteByte(c)
+// decodeRows is the inverse of EncodeRows.
+func decodeRows(s string) ([][]types.Value, error) {
+	var rows [][]types.Value
+	for s != "" {
+		count, rest, _ := strings.Cut(s, ";")
+		n, err := strconv.Atoi(count)
+		if err != nil || n < 0 || n > len(rest) {
+			return nil, errRow
 		}
+		row := make([]types.Value, n)
+		s = rest
+		for i := range row {
+			if row[i], s, err = cutField(s); err != nil {
+				return nil, err
+			}
+		}
+		rows = append(rows, row)
+	}
+	return rows, nil
+}
+
+// encodeFields writes the values of a row.
+func encodeFields(b *strings.Builder, row []types.Value) {
+	for _, v := range row {
+		encodeField(b, v)
 	}
 }
 
 // encodeField writes a value: a letter for its Go type, its length in bytes, a colon and its text. Texts
-// that JSON or SQLite might change (NUL, invalid UTF-8) go in hexadecimal.
+// that SQLite might change (NUL, invalid UTF-8) go in hexadecimal.
 func encodeField(b *strings.Builder, v types.Value) {
 	tag, s := byte('n'), ""
 	switch v := v.(type) {
@@ -107,20 +191,26 @@ func decodeField(row types.Value, i int) (types.Value, error) {
 		return nil, nil
 	}
 	for ; ; i-- {
-		colon := strings.IndexByte(s, ':')
-		if colon < 2 {
-			return nil, errRow
+		v, rest, err := cutField(s)
+		if err != nil || i == 0 {
+			return v, err
 		}
-		n, err := strconv.Atoi(s[1:colon])
-		if err != nil || n < 0 || n > len(s)-colon-1 {
-			return nil, errRow
-		}
-		tag, text := s[0], s[colon+1:colon+1+n]
-		if i == 0 {
-			return decodeValue(tag, text)
-		}
-		s = s[colon+1+n:]
+		s = rest
 	}
+}
+
+// cutField reads the first value of a text, and answers what stands behind it.
+func cutField(s string) (v types.Value, rest string, err error) {
+	colon := strings.IndexByte(s, ':')
+	if colon < 2 {
+		return nil, "", errRow
+	}
+	n, err := strconv.Atoi(s[1:colon])
+	if err != nil || n < 0 || n > len(s)-colon-1 {
+		return nil, "", errRow
+	}
+	v, err = decodeValue(s[0], s[colon+1:colon+1+n])
+	return v, s[colon+1+n:], err
 }
 
 // decodeValue reads one value.
@@ -152,23 +242,23 @@ func decodeValue(tag byte, s string) (types.Value, error) {
 // errRow is the answer to a row that encodeField did not make.
 var errRow error = mserr.NotSupported("a row of an unknown form")
 
-// rowsOf collects the rows of a sequence as a text.
-func rowsOf(rows iter.Seq2[[]types.Value, error]) (types.Value, error) {
-	e := rowEncoder{}
-	for row, err := range rows {
+// rowsOf collects the rows of a sequence.
+func rowsOf(seq iter.Seq2[[]types.Value, error]) ([][]types.Value, error) {
+	var rows [][]types.Value
+	for row, err := range seq {
 		if err != nil {
 			return nil, err
 		}
-		e.add(row)
+		rows = append(rows, row)
 	}
-	return e.text(), nil
+	return rows, nil
 }
 
-// rowsetFunc is the closure of a key of keyRowset.
-func rowsetFunc(r *keyReader) store.Func {
+// rowsFunc is the function of a key of keyRowset.
+func rowsFunc(r *keyReader) store.RowsFunc {
 	switch name := r.next(); name {
 	case "OPENJSON":
-		return func(args []types.Value) (types.Value, error) {
+		return func(args []types.Value) ([][]types.Value, error) {
 			s, path, ok := jsonArguments(args)
 			if !ok {
 				return nil, nil
@@ -180,7 +270,7 @@ func rowsetFunc(r *keyReader) store.Func {
 		for len(r.part) > 0 {
 			columns = append(columns, builtin.JSONColumn{Name: r.text(), Type: r.typ(), Path: r.text(), AsJSON: r.next() == "1"})
 		}
-		return func(args []types.Value) (types.Value, error) {
+		return func(args []types.Value) ([][]types.Value, error) {
 			s, path, ok := jsonArguments(args)
 			if !ok {
 				return nil, nil
@@ -191,7 +281,7 @@ func rowsetFunc(r *keyReader) store.Func {
 		return stringSplit
 	case "GENERATE_SERIES":
 		t := r.typ()
-		return func(args []types.Value) (types.Value, error) { return series(args, t) }
+		return func(args []types.Value) ([][]types.Value, error) { return series(args, t) }
 	}
 	r.fail()
 	return nil
@@ -207,7 +297,7 @@ func jsonArguments(args []types.Value) (s, path string, ok bool) {
 }
 
 // stringSplit is STRING_SPLIT: the parts and their numbers.
-func stringSplit(args []types.Value) (types.Value, error) {
+func stringSplit(args []types.Value) ([][]types.Value, error) {
 	s, ok := args[0].(string)
 	if !ok {
 		return nil, nil
@@ -216,17 +306,15 @@ func stringSplit(args []types.Value) (types.Value, error) {
 	if types.Units(sep) != 1 {
 		return nil, mserr.ParameterType("separator", "nchar(1)/nvarchar(1)")
 	}
-	e := rowEncoder{}
-	n := int64(0)
+	var rows [][]types.Value
 	for part := range strings.SplitSeq(s, sep) {
-		n++
-		e.add([]types.Value{part, n})
+		rows = append(rows, []types.Value{part, int64(len(rows) + 1)})
 	}
-	return e.text(), nil
+	return rows, nil
 }
 
 // series is GENERATE_SERIES(start, stop, step). Error 4199 for a step of zero.
-func series(args []types.Value, t types.Type) (types.Value, error) {
+func series(args []types.Value, t types.Type) ([][]types.Value, error) {
 	for _, a := range args {
 		if a == nil {
 			return nil, nil
@@ -240,9 +328,9 @@ func series(args []types.Value, t types.Type) (types.Value, error) {
 	if sign == 0 {
 		return nil, mserr.New(4199, 16, "Argument value %d is invalid for argument %d of generate_series function.", 0, 3)
 	}
-	e := rowEncoder{}
+	var rows [][]types.Value
 	for v := args[0]; types.Compare(v, args[1], t)*sign <= 0; {
-		e.add([]types.Value{v})
+		rows = append(rows, []types.Value{v})
 		sum, err := types.ArithType(types.Add, t, t)
 		if err != nil {
 			return nil, err
@@ -255,7 +343,7 @@ func series(args []types.Value, t types.Type) (types.Value, error) {
 			break
 		}
 	}
-	return e.text(), nil
+	return rows, nil
 }
 
 // openJSON binds OPENJSON.
@@ -296,7 +384,7 @@ func (b *binder) openJSON(ts *syntax.OpenJSON, outer *level) (*source, error) {
 			src.cols = append(src.cols, sourceColumn{name: c.Name.Name, typ: t, null: true, label: implicit})
 		}
 	}
-	src.rowset, err = call(makeKey(key...), types.NVarCharMax, args...)
+	src.rowset, err = rowset(makeKey(key...), args...)
 	src.fields()
 	return src, err
 }
@@ -376,7 +464,7 @@ func (b *binder) splitSource(e *syntax.FuncCall, outer *level) (*source, error) 
 	if ordinal {
 		src.cols = append(src.cols, sourceColumn{name: "ordinal", typ: types.BigIntType})
 	}
-	src.rowset, err = call(keyRowset+"|STRING_SPLIT", types.NVarCharMax, args[:2]...)
+	src.rowset, err = rowset(keyRowset+"|STRING_SPLIT", args[:2]...)
 	src.fields()
 	return src, err
 }
@@ -406,7 +494,7 @@ func (b *binder) seriesSource(e *syntax.FuncCall, outer *level) (*source, error)
 		return nil, mserr.InvalidArgumentType(t.Name(), 1, "generate_series")
 	}
 	src := &source{alias: b.alias("j"), cols: []sourceColumn{{name: "value", typ: t}}}
-	src.rowset, err = call(makeKey(keyRowset, "GENERATE_SERIES", typeKey(t)), types.NVarCharMax, args...)
+	src.rowset, err = rowset(makeKey(keyRowset, "GENERATE_SERIES", typeKey(t)), args...)
 	src.fields()
 	return src, err
 }

@@ -20,7 +20,7 @@ type source struct {
 	// What it is; exactly one is set, or none for rows that SQLite has otherwise (spools, pseudo-tables).
 	table  string // SQLite's name with its schema
 	query  *query // a derived table
-	rowset *node  // a function whose result is encodeRows' text: json_each over it
+	rowset *node  // a rowset, or what yields the text of rows: see asRowset
 
 	base *catalog.Table // the table, where there is one
 	home int            // its database, 0 for temporary ones

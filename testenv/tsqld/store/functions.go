@@ -26,16 +26,18 @@ type Inverter interface {
 	Inverse(args []types.Value) error
 }
 
-// Functions resolves the keys of fn, fnv and agg. Keys are self-describing texts that the compiler makes, so
-// that SQL kept in a file still works after a restart. Both fields may be nil; results are cached for as
+// Functions resolves the keys of fn, fnv, agg and rowset. Keys are self-describing texts that the compiler makes, so
+// that SQL kept in a file still works after a restart. The fields may be nil; results are cached for as
 // long as the Functions live. The fields must not be changed after the first use.
 type Functions struct {
 	Scalar    func(key string) (Func, error)
 	Aggregate func(key string) (func() Accumulator, error)
+	Rows      func(key string) (RowsFunc, error)
 
 	mu         sync.RWMutex
 	scalars    map[string]Func
 	aggregates map[string]func() Accumulator
+	rowsets    map[string]RowsFunc
 }
 
 // unknownKey is the error for a key that nobody resolves.
@@ -52,6 +54,11 @@ func (f *Functions) scalar(key string) (Func, error) {
 // aggregate resolves a key of agg.
 func (f *Functions) aggregate(key string) (func() Accumulator, error) {
 	return resolve(f, &f.aggregates, f.Aggregate, key)
+}
+
+// rowset resolves a key of rowset.
+func (f *Functions) rowset(key string) (RowsFunc, error) {
+	return resolve(f, &f.rowsets, f.Rows, key)
 }
 
 // resolve looks a key up in a cache, and asks find on a miss.

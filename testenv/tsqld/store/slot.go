@@ -69,6 +69,7 @@ func (s *slot) register() error {
 			MakeAggregate: func(sqlite.FunctionContext) (sqlite.AggregateFunction, error) { return &aggregate{conn: s.conn}, nil },
 		}),
 	}
+	errs = append(errs, s.driver.RegisterModule("rowset", rowsetModule{s}))
 	for name, compare := range collations {
 		errs = append(errs, s.driver.RegisterCollationUtf8(name, compare))
 	}

@@ -1,0 +1,179 @@
+package store
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"modernc.org/sqlite/vtab"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// RowsFunc computes the rows of a rowset. args belong to the caller and are overwritten after the call; the values
+// in them may be kept.
+type RowsFunc func(args []types.Value) ([][]types.Value, error)
+
+const (
+	// RowsetColumns is how many columns rowset(...) has, c1, c2 and so on.
+	RowsetColumns = 64
+	// RowsetArgs is how many arguments may follow its key.
+	RowsetArgs = 4
+)
+
+// createRowset makes the table-valued function rowset(key, ...) on a new connection: the rows that the [RowsFunc] of a key makes. The
+// driver knows no functions of that kind, but takes any virtual table with hidden columns for one.
+const createRowset = "CREATE VIRTUAL TABLE main.rowset USING rowset"
+
+// rowsetSchema declares its columns. They have no type, so that SQLite converts nothing.
+var rowsetSchema = func() string {
+	var b strings.Builder
+	b.WriteString("CREATE TABLE x(")
+	for i := range RowsetColumns {
+		b.WriteString("c" + strconv.Itoa(i+1) + ", ")
+	}
+	b.WriteString("k HIDDEN")
+	for i := range RowsetArgs {
+		b.WriteString(", a" + strconv.Itoa(i+1) + " HIDDEN")
+	}
+	b.WriteString(")")
+	return b.String()
+}()
+
+// rowsetModule is the virtual table for the connections of a slot.
+type rowsetModule struct{ slot *slot }
+
+// Create implements [vtab.Module].
+func (m rowsetModule) Create(ctx vtab.Context, _ []string) (vtab.Table, error) {
+	return rowsetTable(m), ctx.Declare(rowsetSchema)
+}
+
+// Connect implements [vtab.Module].
+func (m rowsetModule) Connect(ctx vtab.Context, args []string) (vtab.Table, error) { return m.Create(ctx, args) }
+
+// VolatileArgs implements [vtab.VolatileArgsOpter]: arguments are views of SQLite's memory.
+func (rowsetModule) VolatileArgs() bool { return true }
+
+// rowsetTable is the virtual table on a connection.
+type rowsetTable struct{ slot *slot }
+
+// BestIndex implements [vtab.Table]: the key and the arguments must be known. An order of joins in which they are not costs so
+// much that SQLite finds another.
+func (t rowsetTable) BestIndex(info *vtab.IndexInfo) error {
+	usable := true
+	args := 0
+	for i := range info.Constraints {
+		c := &info.Constraints[i]
+		if c.Column < RowsetColumns || c.Op != vtab.OpEQ {
+			continue
+		}
+		if !c.Usable {
+			usable = false
+			break
+		}
+		c.ArgIndex, c.Omit = c.Column-RowsetColumns, true
+		args++
+	}
+	if !usable || args == 0 {
+		for i := range info.Constraints {
+			info.Constraints[i].ArgIndex, info.Constraints[i].Omit = -1, false
+		}
+		info.EstimatedCost = 1e99
+		return nil
+	}
+	info.IdxNum = int64(args)
+	info.EstimatedCost = 1
+	return nil
+}
+
+// Open implements [vtab.Table].
+func (t rowsetTable) Open() (vtab.Cursor, error) { return &rowsetCursor{slot: t.slot}, nil }
+
+// Disconnect implements [vtab.Table].
+func (rowsetTable) Disconnect() error { return nil }
+
+// Destroy implements [vtab.Table].
+func (rowsetTable) Destroy() error { return nil }
+
+// rowsetCursor is one reading of rows.
+type rowsetCursor struct {
+	slot *slot
+	args []types.Value // that the rows were made from, the key included
+	rows [][]types.Value
+	at   int
+}
+
+// errRowset means that SQL was made without a key, or that SQLite read the rows before their arguments.
+var errRowset = errors.New("a rowset is read without its arguments")
+
+// Filter implements [vtab.Cursor]. The inner side of a join is read for each row of the outer one, mostly with the same arguments.
+func (r *rowsetCursor) Filter(n int, _ string, vals []vtab.Value) error {
+	r.at = 0
+	c := r.slot.conn
+	if c.watch != nil && c.watch.canceled.Load() {
+		return errStopped
+	}
+	if n == 0 || n != len(vals) {
+		return c.remember(errRowset)
+	}
+	if r.isSame(vals) {
+		return nil
+	}
+	key, ok := vals[0].(string)
+	if !ok {
+		return c.remember(errRowset)
+	}
+	fn, err := c.store.functions.rowset(key)
+	if err != nil {
+		return c.remember(err)
+	}
+	args := make([]types.Value, len(vals))
+	for i, v := range vals {
+		args[i] = own(v)
+	}
+	r.args, r.rows = nil, nil
+	if r.rows, err = fn(args[1:]); err != nil {
+		return c.remember(err)
+	}
+	r.args = args
+	return nil
+}
+
+// isSame reports whether the rows at hand are those of the arguments.
+func (r *rowsetCursor) isSame(vals []vtab.Value) bool {
+	if len(r.args) != len(vals) {
+		return false
+	}
+	for i, v := range vals {
+		if _, ok := v.([]byte); ok || r.args[i] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// Next implements [vtab.Cursor].
+func (r *rowsetCursor) Next() error {
+	if c := r.slot.conn; c.watch != nil && c.watch.canceled.Load() {
+		return errStopped
+	}
+	r.at++
+	return nil
+}
+
+// Eof implements [vtab.Cursor].
+func (r *rowsetCursor) Eof() bool { return r.at >= len(r.rows) }
+
+// Column implements [vtab.Cursor].
+func (r *rowsetCursor) Column(i int) (vtab.Value, error) {
+	if row := r.rows[r.at]; i < len(row) {
+		return row[i], nil
+	}
+	return nil, nil
+}
+
+// Rowid implements [vtab.Cursor].
+func (r *rowsetCursor) Rowid() (int64, error) { return int64(r.at), nil }
+
+// Close implements [vtab.Cursor].
+func (r *rowsetCursor) Close() error { return nil }
