@@ -60,7 +60,7 @@ func viewExecution(e controldb.Execution) executionView {
 // newExecutionCommand makes `jobagent execution`.
 func newExecutionCommand(a *app) *cobra.Command {
 	return newGroupCommand("execution", "Look at runs, and run again what went wrong",
-		newExecutionListCommand(a), newExecutionShowCommand(a), newExecutionWatchCommand(a), newExecutionErrorsCommand(a), newExecutionRerunCommand(a))
+		newExecutionListCommand(a), newExecutionShowCommand(a), newExecutionWatchCommand(a), newExecutionErrorsCommand(a), newExecutionExplainCommand(a), newExecutionRerunCommand(a))
 }
 
 func newExecutionListCommand(a *app) *cobra.Command {
