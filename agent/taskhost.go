@@ -146,6 +146,9 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 			ExecutionID: task.TargetExecutionID,
 		}
 	}
+	if task.AtMostOnce {
+		a.Once = &targets.Once{ExecutionID: task.TargetExecutionID, JobExecutionID: task.JobExecutionID, StepID: task.StepID}
+	}
 	res := h.runner.Run(ctx, a)
 	fields := append(taskFields(task), zap.String(keyOutcome, string(res.Outcome)), zap.Duration(keyElapsed, res.Elapsed))
 	if res.Err != nil {

@@ -81,6 +81,8 @@ var conditions = map[int32]condition{
 	50029: {KindInvalid, nil, "an argument of an internal procedure is missing or out of range"},
 	50030: {KindInvalid, nil, "step id and step name name different steps"},
 	50031: {KindInvalid, nil, "a state of targets that are to be run again is not known, or none is given"},
+	50032: {KindInvalid, nil, "what follows an unknown outcome is neither Retry nor Fail"},
+	50033: {KindInvalid, nil, "no step option is given"},
 	50037: {KindInvalid, nil, "the scope of a limit is none of Job, Server, ElasticPool, Credential"},
 	50038: {KindInvalid, nil, "the name of what a limit is for is missing or empty"},
 	50039: {KindInvalid, nil, "a server name is given for a limit that is not an elastic pool's"},

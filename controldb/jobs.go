@@ -181,6 +181,60 @@ func (s *Store) UpdateJobStep(ctx context.Context, u StepUpdate) (int, error) {
 	return int(version), err
 }
 
+// StepOptions is the argument of SetJobStepOptions. A nil field stays as it is.
+type StepOptions struct {
+	JobName  string
+	StepID   *int
+	StepName *string
+	// OnUnknownOutcome is Retry or Fail: what follows an attempt of which nobody can say what became of it.
+	OnUnknownOutcome *string
+	// AtMostOnce lets the script run in a transaction with a ledger row in the target.
+	AtMostOnce *bool
+}
+
+// SetJobStepOptions changes a step's options that Azure does not have, and returns the new version of the job.
+func (s *Store) SetJobStepOptions(ctx context.Context, o StepOptions) (int, error) {
+	var version int64
+	c := newCall("jobs.sp_set_jobstep_options").in("job_name", o.JobName)
+	opt(c, "step_id", o.StepID)
+	opt(c, "step_name", o.StepName)
+	opt(c, "on_unknown_outcome", o.OnUnknownOutcome)
+	opt(c, "at_most_once", o.AtMostOnce)
+	c.out("job_version", &version)
+	err := s.exec(ctx, "set job step options", c)
+	return int(version), err
+}
+
+// StepOption is a row of the view jobs.jobstep_options.
+type StepOption struct {
+	StepID           int
+	StepName         string
+	OnUnknownOutcome string
+	AtMostOnce       bool
+}
+
+// JobStepOptions lists the options of the steps of a job's current version, in order.
+func (s *Store) JobStepOptions(ctx context.Context, jobName string) ([]StepOption, error) {
+	var rows []struct {
+		StepID           int    `db:"step_id"`
+		StepName         string `db:"step_name"`
+		OnUnknownOutcome string `db:"on_unknown_outcome"`
+		AtMostOnce       bool   `db:"at_most_once"`
+	}
+	err := s.selectAll(ctx, "list job step options", &rows, `SELECT step_id, step_name, on_unknown_outcome, at_most_once
+FROM jobs.jobstep_options
+WHERE job_name = @p1 AND is_current = 1
+ORDER BY step_id;`, jobName)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]StepOption, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, StepOption(r))
+	}
+	return list, nil
+}
+
 // DeleteJobStep deletes a step, named by id or by name, and returns the new version of the job.
 func (s *Store) DeleteJobStep(ctx context.Context, jobName string, stepID *int, stepName *string) (int, error) {
 	var version int64

@@ -88,6 +88,7 @@ var publicViews = map[string]string{
 // ownProcedures are the public procedures that Azure does not have.
 var ownProcedures = []string{
 	"sp_rerun_job_execution",
+	"sp_set_jobstep_options",
 	"sp_set_limit",
 	"sp_explain_execution",
 }

@@ -59,13 +59,15 @@ type Task struct {
 
 	// Target is where to run; zero for a TaskResolve.
 	Target targets.Target
-	// TargetExecutionID is the target execution's own id, the same for all attempts: what
+	// TargetExecutionID is the target execution's own id, the same for all attempts, and in reruns: what
 	// internal_execution_id is in output tables. Nil for a TaskResolve.
 	TargetExecutionID uuid.UUID
 	// Timeout is what is left of the step's time limit on this target at the time of the claim; 0: none.
 	Timeout time.Duration
 	// Output is nil when the step writes none, and for a TaskResolve.
 	Output *Output
+	// AtMostOnce asks for a ledger row in the target, in the script's own transaction; false for a TaskResolve.
+	AtMostOnce bool
 	// Members are the target group's; only for a TaskResolve.
 	Members []targets.Member
 }
@@ -195,6 +197,7 @@ type taskRow struct {
 	OutputDatabase      nullText `db:"output_database_name"`
 	OutputSchema        nullText `db:"output_schema_name"`
 	OutputTable         nullText `db:"output_table_name"`
+	AtMostOnce          bool     `db:"at_most_once"`
 }
 
 func (r taskRow) task() Task {
@@ -208,6 +211,7 @@ func (r taskRow) task() Task {
 			ID: r.TargetID.UUID, Server: string(r.ServerName), Database: string(r.DatabaseName), ElasticPool: string(r.ElasticPoolName),
 		},
 		TargetExecutionID: r.TargetExecutionID.UUID,
+		AtMostOnce:        r.AtMostOnce && r.Kind == TaskRun,
 	}
 	if r.MaxParallelism != nil {
 		t.MaxParallelism = *r.MaxParallelism

@@ -42,6 +42,8 @@ type Attempt struct {
 	Variables Variables
 	// Output is where the first result set goes; nil: nowhere, it is read and dropped.
 	Output *Output
+	// Once makes the script run at most once over all its attempts; nil: each attempt runs it.
+	Once *Once
 }
 
 // Run makes the attempt and says how it ended. It always returns, soon after ctx ended at the latest (see cancel.go),
@@ -70,6 +72,8 @@ type attempt struct {
 
 	hadResultSet bool
 	written      int64 // rows in the output table
+	// recognised means that an earlier attempt had run the script to its end, and this one did not send it.
+	recognised bool
 	// leftOpen is the remark about transactions that the script did not end; empty: none.
 	leftOpen string
 }
@@ -90,6 +94,11 @@ func (t *attempt) run(ctx context.Context) error {
 	}
 	defer s.close()
 	t.spid = s.spid()
+	if t.Once != nil {
+		if t.recognised, err = t.beginOnce(ctx, s); err != nil || t.recognised {
+			return err
+		}
+	}
 	for _, b := range batches {
 		text := Expand(b.Text, t.Variables)
 		for range b.Count {
@@ -97,6 +106,9 @@ func (t *attempt) run(ctx context.Context) error {
 				return err
 			}
 		}
+	}
+	if t.Once != nil {
+		return t.commitOnce(ctx, s)
 	}
 	if opensTransaction.MatchString(t.Script) {
 		t.noteOpenTransactions(ctx, s)
@@ -300,6 +312,8 @@ func (t *attempt) result(ctx context.Context, err error) Result {
 // successText is what there is to say of a success beyond that it is one.
 func (t *attempt) successText() string {
 	switch {
+	case t.recognised:
+		return "An earlier attempt had run the script and committed: it was not run again."
 	case t.Output == nil:
 		return ""
 	case !t.hadResultSet:
@@ -315,7 +329,8 @@ func (t *attempt) successText() string {
 func describe(err error) ErrorDetail {
 	d := ErrorDetail{Class: Classify(err).Class}
 	var output *OutputError
-	if errors.As(err, &output) {
+	var once *onceError
+	if errors.As(err, &output) || errors.As(err, &once) {
 		if e, ok := asServerError(err); ok {
 			d.Number, d.Severity, d.State = e.Number, e.Class, e.State // its line is in a statement of ours
 		}

@@ -42,6 +42,10 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 	if err != nil {
 		return "", err
 	}
+	options, err := store.JobStepOptions(ctx, job.Name)
+	if err != nil {
+		return "", err
+	}
 	var b strings.Builder
 	var groups []string
 	for _, s := range steps {
@@ -90,6 +94,15 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 			call.Number("max_parallelism", *s.MaxParallelism)
 		}
 		b.WriteString("\n" + call.String() + "\nGO\n")
+	}
+	for _, o := range options {
+		if o.OnUnknownOutcome == "Retry" && !o.AtMostOnce {
+			continue
+		}
+		call := tsql.NewCall("jobs.sp_set_jobstep_options").Text("job_name", job.Name).Text("step_name", o.StepName).
+			Text("on_unknown_outcome", o.OnUnknownOutcome).Bit("at_most_once", o.AtMostOnce)
+		b.WriteString("\nIF OBJECT_ID(N'jobs.sp_set_jobstep_options') IS NULL\n    PRINT N'This server has no options of steps: at_most_once and on_unknown_outcome are not set.';\nELSE\n")
+		b.WriteString(call.String() + "\nGO\n")
 	}
 	if job.Enabled { // last: a run that is due at once finds all steps
 		b.WriteString("\n" + tsql.NewCall("jobs.sp_update_job").Text("job_name", job.Name).Number("enabled", 1).String() + "\nGO\n")

@@ -41,7 +41,8 @@ EXEC jobs.sp_add_job N'it''s [j]', @description = N'a
 b', @enabled = 1, @schedule_interval_type = N'Days', @schedule_interval_count = 3, @schedule_start_time = '2990-01-02 03:04:05';
 EXEC jobs.sp_add_jobstep N'it''s [j]', @command = @p1, @target_group_name = N'all of it''s', @retry_interval_backoff_multiplier = 1.5;
 EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'two', @command = N'SELECT 1 AS a;', @target_group_name = N'all of it''s', @credential_name = N'c',
-    @output_type = N'SqlDatabase', @output_server_name = N's', @output_database_name = N'd', @output_table_name = N't', @max_parallelism = 4;`, command)
+    @output_type = N'SqlDatabase', @output_server_name = N's', @output_database_name = N'd', @output_table_name = N't', @max_parallelism = 4;
+EXEC jobs.sp_set_jobstep_options N'it''s [j]', 2, @on_unknown_outcome = N'Fail', @at_most_once = 1;`, command)
 	require.NoError(t, err)
 
 	text, err := scriptJob(ctx, first, "it's [j]")
@@ -61,6 +62,11 @@ EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'two', @command = N'SELECT 
 	steps, err := second.JobSteps(ctx, "it's [j]", nil)
 	require.NoError(t, err)
 	require.Equal(t, command, steps[0].Command)
+	options, err := second.JobStepOptions(ctx, "it's [j]")
+	require.NoError(t, err)
+	require.Equal(t, []controldb.StepOption{
+		{StepID: 1, StepName: "JobStep", OnUnknownOutcome: "Retry"}, {StepID: 2, StepName: "two", OnUnknownOutcome: "Fail", AtMostOnce: true},
+	}, options)
 }
 
 // naiveBatches divides a script at lines that begin with GO.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"os"
@@ -14,7 +15,7 @@ import (
 // newStepCommand makes `jobagent step`.
 func newStepCommand(a *app) *cobra.Command {
 	return newGroupCommand("step", "Add, change and delete the steps of a job; each change makes a new version",
-		newStepAddCommand(a), newStepUpdateCommand(a), newStepDeleteCommand(a))
+		newStepAddCommand(a), newStepUpdateCommand(a), newStepOptionsCommand(a), newStepDeleteCommand(a))
 }
 
 // stepFlags are the flags of step add and update.
@@ -166,6 +167,66 @@ func newStepUpdateCommand(a *app) *cobra.Command {
 	cmd.Flags().IntVar(&newID, "new-id", 0, "move the step to this position")
 	cmd.Flags().StringVar(&f.name, "new-name", "", "rename the step")
 	return cmd
+}
+
+func newStepOptionsCommand(a *app) *cobra.Command {
+	var which stepSelector
+	var onUnknown string
+	var atMostOnce bool
+	cmd := &cobra.Command{
+		Use: "options JOB", Short: "Set options of a step that Azure does not have; without any, show those of all steps", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o := controldb.StepOptions{
+				JobName: args[0], StepID: given(cmd, "step-id", which.id), StepName: given(cmd, "step-name", which.name),
+				OnUnknownOutcome: given(cmd, "on-unknown-outcome", onUnknown), AtMostOnce: given(cmd, "at-most-once", atMostOnce),
+			}
+			return a.withStore(cmd.Context(), func(store *controldb.Store) error {
+				if o == (controldb.StepOptions{JobName: args[0]}) {
+					return showStepOptions(cmd.Context(), a, store, args[0])
+				}
+				v, err := store.SetJobStepOptions(cmd.Context(), o)
+				if err != nil {
+					return err
+				}
+				return a.done(map[string]any{"job_name": args[0], "job_version": v}, "job %s is at version %d", args[0], v)
+			})
+		},
+	}
+	which.add(cmd)
+	cmd.Flags().StringVar(&onUnknown, "on-unknown-outcome", "Retry", "`WHAT` follows an attempt of which nobody can say what became of it: Retry or Fail")
+	cmd.Flags().BoolVar(&atMostOnce, "at-most-once", false, "run the script in one transaction with a row of jobagent.executed_scripts in the target, by which a later attempt sees that it has committed")
+	return cmd
+}
+
+// showStepOptions lists the options of a job's steps.
+func showStepOptions(ctx context.Context, a *app, store *controldb.Store, name string) error {
+	job, err := findJob(ctx, store, name)
+	if err != nil {
+		return err
+	}
+	options, err := store.JobStepOptions(ctx, job.Name)
+	if err != nil {
+		return err
+	}
+	views := make([]stepOptionsView, 0, len(options))
+	for _, o := range options {
+		views = append(views, stepOptionsView(o))
+	}
+	return a.emit(views, func(w io.Writer) error {
+		t := newTable("STEP", "NAME", "ON UNKNOWN OUTCOME", "AT MOST ONCE")
+		for _, o := range views {
+			t.add(o.StepID, o.StepName, o.OnUnknownOutcome, o.AtMostOnce)
+		}
+		return t.write(w)
+	})
+}
+
+// stepOptionsView is a row of jobs.jobstep_options as -o json shows it.
+type stepOptionsView struct {
+	StepID           int    `json:"step_id"`
+	StepName         string `json:"step_name"`
+	OnUnknownOutcome string `json:"on_unknown_outcome"`
+	AtMostOnce       bool   `json:"at_most_once"`
 }
 
 func newStepDeleteCommand(a *app) *cobra.Command {

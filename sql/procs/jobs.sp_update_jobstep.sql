@@ -90,6 +90,8 @@ BEGIN
     DECLARE @steps INT;
     DECLARE @found INT;
     DECLARE @command_id BIGINT;
+    DECLARE @on_unknown_outcome NVARCHAR(10);
+    DECLARE @at_most_once BIT;
 
     IF @command IS NOT NULL AND LTRIM(@command) = N''
         THROW 50009, N'A command is needed: @command is empty.', 1;
@@ -161,7 +163,9 @@ BEGIN
         @output_database_name = NULLIF(COALESCE(@output_database_name, s.output_database_name), N''),
         @output_schema_name = NULLIF(COALESCE(@output_schema_name, s.output_schema_name), N''),
         @output_table_name = NULLIF(COALESCE(@output_table_name, s.output_table_name), N''),
-        @max_parallelism = NULLIF(COALESCE(@max_parallelism, s.max_parallelism), -1)
+        @max_parallelism = NULLIF(COALESCE(@max_parallelism, s.max_parallelism), -1),
+        @on_unknown_outcome = s.on_unknown_outcome,
+        @at_most_once = s.at_most_once
     FROM jobs_internal.job_steps AS s
     INNER JOIN jobs_internal.step_commands AS c ON c.command_id = s.command_id
     WHERE s.job_id = @job_id
@@ -197,7 +201,7 @@ BEGIN
         initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
         retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
         output_resource_group_name, output_server_name, output_database_name, output_schema_name,
-        output_table_name, max_parallelism
+        output_table_name, max_parallelism, on_unknown_outcome, at_most_once
     )
     SELECT
         s.job_id,
@@ -211,7 +215,7 @@ BEGIN
         s.initial_retry_interval_seconds, s.maximum_retry_interval_seconds, s.retry_interval_backoff_multiplier,
         s.retry_attempts, s.step_timeout_seconds, s.output_type, s.output_credential_name, s.output_subscription_id,
         s.output_resource_group_name, s.output_server_name, s.output_database_name, s.output_schema_name,
-        s.output_table_name, s.max_parallelism
+        s.output_table_name, s.max_parallelism, s.on_unknown_outcome, s.at_most_once
     FROM jobs_internal.job_steps AS s
     WHERE s.job_id = @job_id
         AND s.version = @version
@@ -221,7 +225,7 @@ BEGIN
         initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
         retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
         output_resource_group_name, output_server_name, output_database_name, output_schema_name,
-        output_table_name, max_parallelism
+        output_table_name, max_parallelism, on_unknown_outcome, at_most_once
     )
     VALUES (
         @job_id, @job_version, @new_id, @new_name, @command_id, @credential_name, @target_group_id, @target_group_name,
@@ -229,7 +233,7 @@ BEGIN
         @retry_attempts, @step_timeout_seconds, CASE WHEN @output_type IS NOT NULL THEN N'SqlDatabase' END,
         @output_credential_name, @output_subscription_id, @output_resource_group_name, @output_server_name,
         @output_database_name, CASE WHEN @output_type IS NOT NULL THEN COALESCE(@output_schema_name, N'dbo') ELSE @output_schema_name END,
-        @output_table_name, @max_parallelism
+        @output_table_name, @max_parallelism, @on_unknown_outcome, @at_most_once
     );
     UPDATE j
     SET j.current_version = @job_version

@@ -151,6 +151,7 @@ BEGIN
         t.elastic_pool_name,
         t.internal_id AS target_execution_id,
         DATEDIFF_BIG(MILLISECOND, @now, t.deadline_at) AS timeout_ms,
+        d.at_most_once,
         d.output_type,
         d.output_credential_name,
         d.output_server_name,

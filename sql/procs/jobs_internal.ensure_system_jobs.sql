@@ -96,6 +96,8 @@ WHILE @deleted > 0
                 AND s.step_name = @step_name
                 AND s.target_group_id = @group_id
                 AND s.output_type IS NULL
+                AND s.on_unknown_outcome = N'Retry'
+                AND s.at_most_once = 0
                 AND c.command = @command
         )
     BEGIN

@@ -8,7 +8,7 @@
 --   @step_name          Name of the step, or NULL.
 --   @allow_only_step    1: with neither, the only step of the job is meant, if it has exactly one.
 --   @found              Receives the position.
--- Called by: jobs.sp_update_jobstep, jobs.sp_delete_jobstep.
+-- Called by: jobs.sp_update_jobstep, jobs.sp_delete_jobstep, jobs.sp_set_jobstep_options.
 -- Locks:     nothing beyond what the caller holds.
 -- Returns:   0.
 -- Throws:

@@ -1,5 +1,5 @@
 -- Takes the tasks of terms that have ended away from them: their outcomes are unknown (I8), which counts as an attempt
--- and is retried by the step's policy (decision 31).
+-- and is retried by the step's policy (decision 31), or not at all when the step's on_unknown_outcome is Fail.
 --
 -- Parameters:
 --   @now  Tests only.

@@ -1,6 +1,7 @@
 -- Writes outcomes of tasks, and moves their targets or steps on: to a final lifecycle, or to the next attempt after
 -- the wait that the step's retry policy gives, from the database's now. An outcome is accepted only for a task that is
--- held, of this attempt, and by this term (I4).
+-- held, of this attempt, and by this term (I4). An unknown outcome of a script is retried like a failure, unless the step's
+-- on_unknown_outcome is Fail (decision 31).
 --
 -- Parameters:
 --   @term_id   Whose tasks; NULL: whoever's (only for terms that have ended).
@@ -157,6 +158,7 @@ BEGIN
             ELSE CAST(1000 * r.initial_seconds * POWER(r.multiplier, r.attempts - 1) AS INT)
         END,
         CASE
+            WHEN r.outcome = N'Unknown' AND r.kind = N'Run' AND r.on_unknown_outcome = N'Fail' AND r.lifecycle = N'Failed' THEN CONCAT(N'The outcome of attempt ', r.attempts, N' of step ', r.step_id, N' on ', r.place, N' is unknown, and the step is not retried then (on_unknown_outcome is Fail): ', r.message)
             WHEN r.outcome = N'Unknown' THEN CONCAT(N'The outcome of attempt ', r.attempts, N' of step ', r.step_id, N' on ', r.place, N' is unknown: ', r.message)
             WHEN r.outcome = N'Returned' THEN r.former_message
             ELSE COALESCE(NULLIF(r.message, N''), CONCAT(N'Step ', r.step_id, N' on ', r.place, N': ', r.outcome, N'.'))
@@ -164,9 +166,11 @@ BEGIN
     FROM (
         SELECT
             a.task_id,
+            a.kind,
             g.outcome,
             g.message,
             d.step_id,
+            d.on_unknown_outcome,
             COALESCE(t.attempts, s.attempts) AS attempts,
             COALESCE(t.last_message, s.last_message) AS former_message,
             CASE
@@ -178,6 +182,7 @@ BEGIN
                 WHEN e.stop_requested_at IS NOT NULL THEN N'Canceled'
                 WHEN g.outcome = N'Returned' AND COALESCE(t.attempts, s.attempts) <= 1 THEN N'Created'
                 WHEN g.outcome = N'Returned' THEN N'WaitingForRetry'
+                WHEN g.outcome = N'Unknown' AND a.kind = N'Run' AND d.on_unknown_outcome = N'Fail' THEN N'Failed'
                 WHEN COALESCE(t.attempts, s.attempts) <= d.retry_attempts THEN N'WaitingForRetry'
                 ELSE N'Failed'
             END AS lifecycle,

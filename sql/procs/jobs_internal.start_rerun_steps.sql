@@ -104,11 +104,11 @@ BEGIN
     WHERE w.lifecycle IS NULL;
 
     INSERT INTO jobs_internal.target_executions (
-        execution_id, step_execution_id, job_id, step_id, queue_id, ordinal, target_id, server_name, database_name,
+        execution_id, step_execution_id, job_id, step_id, queue_id, ordinal, internal_id, target_id, server_name, database_name,
         elastic_pool_name, lifecycle, is_active, create_time, end_time, next_attempt_at, last_message
     )
     SELECT
-        x.execution_id, x.step_execution_id, x.job_id, x.step_id, q.queue_id, x.ordinal, x.target_id, x.server_name, x.database_name,
+        x.execution_id, x.step_execution_id, x.job_id, x.step_id, q.queue_id, x.ordinal, x.internal_id, x.target_id, x.server_name, x.database_name,
         x.elastic_pool_name,
         CASE WHEN x.skipped = 1 THEN N'Skipped' ELSE N'Created' END,
         CASE WHEN x.skipped = 1 THEN 0 ELSE 1 END,
@@ -126,6 +126,7 @@ BEGIN
             w.job_id,
             w.step_id,
             ROW_NUMBER() OVER (PARTITION BY w.step_execution_id ORDER BY t.ordinal) AS ordinal,
+            t.internal_id, -- the same, so that what the origin did is recognised: output rows, scripts that run at most once
             t.target_id,
             t.server_name,
             t.database_name,

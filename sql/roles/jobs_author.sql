@@ -8,6 +8,7 @@ GRANT EXECUTE ON OBJECT::jobs.sp_delete_job TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_add_jobstep TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_update_jobstep TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_delete_jobstep TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_set_jobstep_options TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_add_target_group TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_delete_target_group TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_add_target_group_member TO jobs_author;

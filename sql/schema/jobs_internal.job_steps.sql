@@ -17,6 +17,10 @@
 --   output_database_name, output_schema_name, output_table_name
 --                                      Where the first result set goes.
 --   max_parallelism                    Databases of one elastic pool (of one server, outside pools) at once; NULL: any.
+--   on_unknown_outcome                 What follows an attempt of which nobody can say what became of it: Retry, by the step's
+--                                      retry policy, or Fail.
+--   at_most_once                       1: the script runs in a transaction with a row of the target's table
+--                                      jobagent.executed_scripts, by which a later attempt sees that it has committed.
 CREATE TABLE jobs_internal.job_steps (
     job_id                            UNIQUEIDENTIFIER NOT NULL,
     version                           INT NOT NULL,
@@ -40,13 +44,16 @@ CREATE TABLE jobs_internal.job_steps (
     output_schema_name                NVARCHAR(128) NULL,
     output_table_name                 NVARCHAR(128) NULL,
     max_parallelism                   INT NULL,
+    on_unknown_outcome                NVARCHAR(10) NOT NULL CONSTRAINT DF_job_steps_on_unknown_outcome DEFAULT N'Retry',
+    at_most_once                      BIT NOT NULL CONSTRAINT DF_job_steps_at_most_once DEFAULT 0,
     CONSTRAINT PK_job_steps PRIMARY KEY (job_id, version, step_id),
     CONSTRAINT UQ_job_steps_step_name UNIQUE (job_id, version, step_name),
     CONSTRAINT FK_job_steps_job_versions FOREIGN KEY (job_id, version)
         REFERENCES jobs_internal.job_versions (job_id, version) ON DELETE CASCADE,
     CONSTRAINT FK_job_steps_step_commands FOREIGN KEY (command_id) REFERENCES jobs_internal.step_commands (command_id),
     CONSTRAINT CK_job_steps_step_id CHECK (step_id >= 1),
-    CONSTRAINT CK_job_steps_output_type CHECK (output_type = N'SqlDatabase')
+    CONSTRAINT CK_job_steps_output_type CHECK (output_type = N'SqlDatabase'),
+    CONSTRAINT CK_job_steps_on_unknown_outcome CHECK (on_unknown_outcome IN (N'Retry', N'Fail'))
 );
 
 CREATE INDEX IX_job_steps_target_group_id ON jobs_internal.job_steps (target_group_id);

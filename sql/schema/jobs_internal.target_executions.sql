@@ -8,7 +8,7 @@
 --   job_id, step_id      Of the step.
 --   queue_id             Its row in target_queues: what limits hold for it. No foreign key: both are made, and deleted, together.
 --   ordinal              Position in the list, from 1.
---   internal_id          What internal_execution_id is in output tables; the same for all attempts.
+--   internal_id          What internal_execution_id is in output tables; the same for all attempts, and in reruns.
 --   target_id            Public id of the database.
 --   server_name, database_name  The database.
 --   elastic_pool_name    The pool that it was found in; NULL: in none.

@@ -32,12 +32,12 @@ const (
 // The objects that roles may use, beyond those of the roles that they are members of.
 var (
 	readerViews = []string{
-		"jobs.job_execution_messages", "jobs.job_execution_reruns", "jobs.job_executions", "jobs.job_versions", "jobs.jobs", "jobs.jobstep_versions", "jobs.jobsteps",
+		"jobs.job_execution_messages", "jobs.job_execution_reruns", "jobs.job_executions", "jobs.job_versions", "jobs.jobs", "jobs.jobstep_options", "jobs.jobstep_versions", "jobs.jobsteps",
 		"jobs.target_group_member_details", "jobs.target_group_members", "jobs.target_groups", "jobs.limits", "jobs.sp_explain_execution",
 	}
 	operatorObjects = append(slices.Clone(readerViews), "jobs.sp_start_job", "jobs.sp_rerun_job_execution", "jobs.sp_stop_job", "jobs_internal.agent_status")
 	authorObjects   = append(slices.Clone(operatorObjects),
-		"jobs.sp_add_job", "jobs.sp_update_job", "jobs.sp_delete_job", "jobs.sp_add_jobstep", "jobs.sp_update_jobstep", "jobs.sp_delete_jobstep",
+		"jobs.sp_add_job", "jobs.sp_update_job", "jobs.sp_delete_job", "jobs.sp_add_jobstep", "jobs.sp_update_jobstep", "jobs.sp_delete_jobstep", "jobs.sp_set_jobstep_options",
 		"jobs.sp_add_target_group", "jobs.sp_delete_target_group", "jobs.sp_add_target_group_member", "jobs.sp_delete_target_group_member",
 		"jobs.sp_set_limit")
 	adminObjects = append(slices.Clone(authorObjects), "jobs.sp_purge_jobhistory")

@@ -1,0 +1,98 @@
+package agent_test
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/tsqld"
+)
+
+// TestAnswerLostAfterCommit cuts the connection after what the script did was durable, and before the answer: what follows is the
+// step's choice.
+func TestAnswerLostAfterCommit(t *testing.T) {
+	fail, retry, yes := "Fail", "Retry", true
+	for name, c := range map[string]struct {
+		options   controldb.StepOptions
+		lifecycle jobs.Lifecycle
+		attempts  int
+		effects   int
+		message   string
+	}{
+		"Retried":    {controldb.StepOptions{OnUnknownOutcome: &retry}, jobs.Succeeded, 2, 2, "succeeded"},
+		"Failed":     {controldb.StepOptions{OnUnknownOutcome: &fail}, jobs.Failed, 1, 1, "is unknown, and the step is not retried then (on_unknown_outcome is Fail)"},
+		"AtMostOnce": {controldb.StepOptions{AtMostOnce: &yes}, jobs.Succeeded, 2, 1, "An earlier attempt had run the script and committed: it was not run again."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var lost atomic.Int32
+				env := testenv.Embedded(t, testenv.Options{Fault: func(p tsqld.Point) error {
+					commits := strings.Contains(p.Request, "INSERT INTO dbo.effects") && c.options.AtMostOnce == nil || strings.Contains(p.Request, "SET @state = N'Committed'")
+					if p.Kind == tsqld.AfterCommitBeforeReply && commits && lost.Add(1) == 1 {
+						return tsqld.ErrClose
+					}
+					return nil
+				}})
+				f := newFixture(t, env, 1)
+				db := env.DB(t, "db1")
+				_, err := db.ExecContext(t.Context(), "CREATE TABLE dbo.effects (step INT);")
+				require.NoError(t, err)
+				f.job(t, "j", []string{"INSERT INTO dbo.effects (step)\nVALUES ($(step_id));"}, retries(3, 1))
+				c.options.JobName = "j"
+				_, err = f.store.SetJobStepOptions(t.Context(), c.options)
+				require.NoError(t, err)
+				f.startAgent(t, agent.Config{})
+				rows := f.ended(t, f.start(t, "j"), time.Minute)
+				require.Equal(t, c.lifecycle, rows[0].Lifecycle, rows[0].LastMessage)
+				require.NotZero(t, lost.Load(), "the answer was lost")
+				require.Equal(t, c.attempts, rows[2].Attempts)
+				require.Contains(t, rows[2].LastMessage, c.message)
+				var effects int
+				require.NoError(t, db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM dbo.effects;").Scan(&effects))
+				require.Equal(t, c.effects, effects)
+			})
+		})
+	}
+}
+
+// TestRerunKnowsWhatHasCommitted: no attempts are left when the answer is lost, so that the run fails; a rerun of what is unknown finds
+// out that the script has run.
+func TestRerunKnowsWhatHasCommitted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var lost atomic.Int32
+		env := testenv.Embedded(t, testenv.Options{Fault: func(p tsqld.Point) error {
+			if p.Kind == tsqld.AfterCommitBeforeReply && strings.Contains(p.Request, "SET @state = N'Committed'") && lost.Add(1) == 1 {
+				return tsqld.ErrClose
+			}
+			return nil
+		}})
+		f := newFixture(t, env, 1)
+		db := env.DB(t, "db1")
+		_, err := db.ExecContext(t.Context(), "CREATE TABLE dbo.effects (step INT);")
+		require.NoError(t, err)
+		f.job(t, "j", []string{"INSERT INTO dbo.effects (step)\nVALUES ($(step_id));"}, retries(0, 1))
+		yes := true
+		_, err = f.store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: "j", AtMostOnce: &yes})
+		require.NoError(t, err)
+		f.startAgent(t, agent.Config{})
+		origin := f.start(t, "j")
+		require.Equal(t, jobs.Failed, f.ended(t, origin, time.Minute)[0].Lifecycle)
+
+		id, err := f.store.RerunExecution(t.Context(), controldb.RerunRequest{Origin: origin, Only: "Unknown"})
+		require.NoError(t, err)
+		rows := f.ended(t, id, time.Minute)
+		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
+		require.Contains(t, rows[2].LastMessage, "it was not run again")
+		var effects int
+		require.NoError(t, db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM dbo.effects;").Scan(&effects))
+		require.Equal(t, 1, effects)
+	})
+}
