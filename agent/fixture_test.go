@@ -133,6 +133,7 @@ func (f *fixture) ended(t *testing.T, id uuid.UUID, limit time.Duration) []contr
 	t.Helper()
 	rows := f.until(t, id, limit, func(rows []controldb.Execution) bool { return !rows[0].Active })
 	f.CheckInvariants(t, f.control, false)
+	f.CheckHistory(t, f.control)
 	return rows
 }
 

@@ -232,6 +232,28 @@ func (e *Env) CheckInvariants(t testing.TB, database string, atRest bool) {
 	t.Helper()
 	found, err := invariant.Find(t.Context(), e.DB(t, database), atRest)
 	require.NoError(t, err)
+	complain(t, found)
+}
+
+// CheckHistory is CheckInvariants for a control database in which no procedure was given a time, and of which everything that agents have
+// logged is known: all times are of the database's clock (I5), no secret of the server stands anywhere (I9), no due instant was forgotten (I10).
+func (e *Env) CheckHistory(t testing.TB, database string, logs ...string) {
+	t.Helper()
+	db := e.DB(t, database)
+	found, err := invariant.FindClock(t.Context(), db)
+	require.NoError(t, err)
+	complain(t, found)
+	found, err = invariant.FindSecrets(t.Context(), db, []string{e.params.Password}, logs...)
+	require.NoError(t, err)
+	complain(t, found)
+	found, err = invariant.FindUnhandled(t.Context(), db)
+	require.NoError(t, err)
+	complain(t, found)
+}
+
+// complain fails the test for each violation.
+func complain(t testing.TB, found []invariant.Violation) {
+	t.Helper()
 	for _, v := range found {
 		t.Errorf("invariant violated: %s", v)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"os"
 	"net"
 	"path/filepath"
 	"strings"
@@ -160,6 +161,9 @@ func TestScenarios(t *testing.T) {
 					return f.servers[server].DB(t, database)
 				})
 				f.control.CheckInvariants(t, controlDatabase, false)
+				if text, err := os.ReadFile(path); err == nil && !strings.Contains(string(text), "UPDATE jobs_internal") { // it makes history older
+					f.control.CheckHistory(t, controlDatabase)
+				}
 			})
 		})
 	}

@@ -78,7 +78,7 @@ func TestSilentAgentLosesItsWorkAndRejoins(t *testing.T) {
 				}
 				require.NoError(t, first.Stop())
 				require.NoError(t, second.Stop())
-				w.CheckInvariants(t, w.Control, true)
+				w.Check(t, true)
 			})
 		})
 	}
@@ -108,6 +108,6 @@ func TestKilledAgentsWorkIsHandedOverWithinTwoLeases(t *testing.T) {
 		root, ended := w.Ended(t, id, 10*time.Minute)
 		require.True(t, ended)
 		require.Equal(t, jobs.Succeeded, root.Lifecycle, root.LastMessage)
-		w.CheckInvariants(t, w.Control, true)
+		w.Check(t, true)
 	})
 }

@@ -50,7 +50,7 @@ func TestLostAnswersOfPassesWasteNothing(t *testing.T) {
 				require.NoError(t, err)
 				require.Len(t, agents, 1)
 				require.Len(t, a.Logs.FilterMessage("term started").All(), 1)
-				w.CheckInvariants(t, w.Control, true)
+				w.Check(t, true)
 			})
 		})
 	}

@@ -42,6 +42,7 @@ func TestLongScriptsCostNoPasses(t *testing.T) {
 		<-time.After(time.Minute)
 		w.stopWithin(t, long, 2*time.Second)
 		require.NoError(t, a.Stop())
+		w.Check(t, true)
 	})
 }
 

@@ -61,7 +61,7 @@ func life(t *testing.T, w *World, what string, plan func(fault.Call) fault.Kind)
 			require.GreaterOrEqual(t, w.Ledger(t, database, id, step), want, "%s: step %d on %s", what, step, database)
 		}
 	}
-	w.CheckInvariants(t, w.Control, true)
+	w.Check(t, true)
 	return calls
 }
 
@@ -132,7 +132,7 @@ func TestStorm(t *testing.T) {
 			require.True(t, ended)
 			a.Kill()
 			require.NoError(t, a.Stop())
-			w.CheckInvariants(t, w.Control, false)
+			w.Check(t, false)
 		}
 		ledgers := map[string]*sql.DB{}
 		for _, name := range w.Targets {

@@ -35,6 +35,8 @@ type World struct {
 	Control string
 	// Targets are the names of the target databases.
 	Targets []string
+
+	logs []*observer.ObservedLogs // of all agents that were ever started
 }
 
 // CreateLedger makes the table to which [WriteLedger] writes.
@@ -139,6 +141,19 @@ func (w *World) Ledger(t testing.TB, database string, run uuid.UUID, step int) (
 	return n
 }
 
+// Check checks all invariants, in the control database and in what agents have logged. atRest: nothing is active any more.
+func (w *World) Check(t testing.TB, atRest bool) {
+	t.Helper()
+	var logs []string
+	for _, l := range w.logs {
+		for _, e := range l.All() {
+			logs = append(logs, fmt.Sprint(e.Message, e.ContextMap()))
+		}
+	}
+	w.CheckInvariants(t, w.Control, atRest)
+	w.CheckHistory(t, w.Control, logs...)
+}
+
 // Agent is a running agent of a world.
 type Agent struct {
 	// Control is its network to the control database, Targets the one to everything else.
@@ -173,6 +188,7 @@ func (w *World) StartAgent(t testing.TB, cfg agent.Config, plan func(fault.Call)
 	require.NoError(t, err)
 	var core zapcore.Core
 	core, a.Logs = observer.New(zapcore.InfoLevel)
+	w.logs = append(w.logs, a.Logs)
 	tools := agent.Tools{Runner: targets.NewRunner(servers, targets.Limits{}), Resolver: targets.NewResolver(servers, instance)}
 	hosting, err := agent.New(cfg, store, tools, nil, zap.New(core))
 	require.NoError(t, err)

@@ -1,0 +1,175 @@
+package invariant_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/invariant"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// secret is one that the history holds nowhere, until a test puts it there.
+const secret = "hunter2-hunter2"
+
+// damages are what each check must find: statements that break the invariant.
+var damages = map[string][]string{
+	"I02_one_execution_per_due_instant": {`DROP INDEX UQ_job_executions_due_at ON jobs_internal.job_executions;
+UPDATE jobs_internal.job_executions SET due_at = (SELECT MIN(due_at) FROM jobs_internal.job_executions) WHERE schedule_id IS NOT NULL;`},
+	"I03_frozen_target_list": {`UPDATE jobs_internal.step_executions SET step_id = step_id + 7;`},
+	"I03_rerun_targets": {`UPDATE jobs_internal.job_executions SET rerun_of = (SELECT MIN(execution_id) FROM jobs_internal.job_executions), rerun_only = N'Failed', rerun_partial = 0
+WHERE execution_id = (SELECT MAX(execution_id) FROM jobs_internal.job_executions);
+UPDATE jobs_internal.target_executions SET target_id = NEWID() WHERE execution_id = (SELECT MAX(execution_id) FROM jobs_internal.job_executions);`},
+	"I04_one_accepted_outcome": {
+		`UPDATE jobs_internal.task_executions SET target_execution_id = (SELECT MIN(target_execution_id) FROM jobs_internal.task_executions WHERE kind = N'Run') WHERE kind = N'Run';`,
+		`UPDATE jobs_internal.task_executions SET outcome = N'Unknown', attempt = 1, target_execution_id = (SELECT MIN(target_execution_id) FROM jobs_internal.task_executions WHERE kind = N'Run') WHERE kind = N'Run';`,
+		`UPDATE jobs_internal.task_executions SET outcome = NULL, ended_at = NULL, attempt = task_id, target_execution_id = (SELECT MIN(target_execution_id) FROM jobs_internal.task_executions WHERE kind = N'Run') WHERE kind = N'Run';`,
+	},
+	"I05_times_are_ordered": {
+		`UPDATE jobs_internal.job_executions SET start_time = DATEADD(MILLISECOND, -1, create_time);`,
+		`UPDATE jobs_internal.job_executions SET end_time = DATEADD(MILLISECOND, -1, start_time) WHERE end_time IS NOT NULL;`,
+		`UPDATE jobs_internal.job_executions SET stop_requested_at = DATEADD(DAY, -1, create_time);`,
+		`UPDATE jobs_internal.step_executions SET create_time = DATEADD(DAY, -1, create_time);`,
+		`UPDATE jobs_internal.step_executions SET start_time = DATEADD(MILLISECOND, -1, create_time);`,
+		`UPDATE jobs_internal.step_executions SET attempt_start_time = DATEADD(MILLISECOND, -1, start_time);`,
+		`UPDATE jobs_internal.step_executions SET resolved_at = DATEADD(MILLISECOND, -1, create_time);`,
+		`UPDATE jobs_internal.step_executions SET end_time = DATEADD(MILLISECOND, -1, start_time) WHERE end_time IS NOT NULL;`,
+		`UPDATE jobs_internal.step_executions SET end_time = DATEADD(DAY, 1, end_time);`,
+		`UPDATE jobs_internal.target_executions SET create_time = DATEADD(DAY, -1, create_time);`,
+		`UPDATE jobs_internal.target_executions SET start_time = DATEADD(MILLISECOND, -1, create_time);`,
+		`UPDATE jobs_internal.target_executions SET attempt_start_time = DATEADD(MILLISECOND, -1, start_time);`,
+		`UPDATE jobs_internal.target_executions SET end_time = DATEADD(MILLISECOND, -1, start_time) WHERE end_time IS NOT NULL;`,
+		`UPDATE jobs_internal.target_executions SET end_time = DATEADD(DAY, 1, end_time);`,
+		`UPDATE jobs_internal.task_executions SET claimed_at = DATEADD(DAY, -1, claimed_at);`,
+		`UPDATE jobs_internal.task_executions SET ended_at = DATEADD(MILLISECOND, -1, claimed_at);`,
+		`UPDATE jobs_internal.task_executions SET ended_at = DATEADD(HOUR, 1, ended_at) WHERE outcome = N'Failed';`,
+		`UPDATE jobs_internal.terms SET started_at = DATEADD(MILLISECOND, 1, expires_at);`,
+		`UPDATE jobs_internal.terms SET started_at = DATEADD(MILLISECOND, 1, ended_at);`,
+	},
+	"I06_parents_follow_children": {
+		`UPDATE jobs_internal.target_executions SET lifecycle = N'Failed' WHERE lifecycle = N'Succeeded';`,
+		`UPDATE jobs_internal.step_executions SET lifecycle = N'Canceled' WHERE lifecycle = N'Succeeded';`,
+		`UPDATE jobs_internal.step_executions SET execution_id = (SELECT MIN(execution_id) FROM jobs_internal.job_executions), step_id = step_execution_id;`,
+	},
+	"I07_no_more_held_than_wanted": {`UPDATE jobs_internal.terms SET ended_at = NULL, end_reason = NULL;
+UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL;`},
+	"I08_success_has_a_witness":        {`UPDATE jobs_internal.task_executions SET outcome = N'Unknown' WHERE outcome = N'Succeeded';`},
+	"I11_nothing_held_at_rest":         {`UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL;`},
+	"I05_nothing_lies_in_the_future":   {`UPDATE jobs_internal.task_executions SET ended_at = DATEADD(YEAR, 1, ended_at);`},
+	"I09_no_secret_is_written_down":    {`UPDATE jobs_internal.task_executions SET message = N'login with ` + secret + `, it said';`, `UPDATE jobs_internal.jobs SET description = N'` + secret + `';`},
+	"I10_every_due_instant_is_handled": {`DELETE FROM jobs_internal.schedule_skips; UPDATE jobs_internal.job_executions SET schedule_id = NULL, due_at = NULL WHERE execution_id = (SELECT MIN(execution_id) + 2 FROM jobs_internal.job_executions WHERE schedule_id IS NOT NULL);`},
+}
+
+// all runs every check there is.
+func all(t *testing.T, db invariant.Querier, logs ...string) (found []invariant.Violation) {
+	t.Helper()
+	for _, find := range []func() ([]invariant.Violation, error){
+		func() ([]invariant.Violation, error) { return invariant.Find(t.Context(), db, true) },
+		func() ([]invariant.Violation, error) { return invariant.FindClock(t.Context(), db) },
+		func() ([]invariant.Violation, error) {
+			return invariant.FindSecrets(t.Context(), db, []string{secret}, logs...)
+		},
+		func() ([]invariant.Violation, error) { return invariant.FindUnhandled(t.Context(), db) },
+	} {
+		list, err := find()
+		require.NoError(t, err)
+		found = append(found, list...)
+	}
+	return found
+}
+
+// TestChecks makes a history of runs, finds nothing wrong with it, and then damages it in every way that a check is there to find.
+func TestChecks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		env := testenv.Embedded(t, testenv.Options{})
+		store, control := env.Control(t)
+		makeHistory(t, env, store)
+		db := env.DB(t, control)
+		require.Empty(t, all(t, db))
+		env.CheckHistory(t, control, "nothing to hide")
+
+		for check, statements := range damages {
+			for _, damage := range statements {
+				tx, err := db.BeginTx(t.Context(), nil)
+				require.NoError(t, err)
+				_, err = tx.ExecContext(t.Context(), damage)
+				require.NoError(t, err, damage)
+				found := all(t, tx)
+				require.True(t, slices.ContainsFunc(found, func(v invariant.Violation) bool { return v.Check == check }), "%s does not see: %s\n%v", check, damage, found)
+				for _, v := range found {
+					require.NotContains(t, v.Detail, secret)
+				}
+				require.NoError(t, tx.Rollback())
+			}
+		}
+		require.Empty(t, all(t, db))
+		require.Len(t, all(t, db, "fine", "password "+secret), 1)
+		_, err := invariant.FindSecrets(t.Context(), db, []string{"abc"})
+		require.Error(t, err)
+		_, err = invariant.FindSecrets(t.Context(), env.DB(t, "master"), []string{secret})
+		require.Error(t, err, "there is nothing to look into")
+	})
+}
+
+// TestEveryCheckCanFail holds the files against the damages.
+func TestEveryCheckCanFail(t *testing.T) {
+	for _, folder := range []string{"checks", "clock"} {
+		files, err := os.ReadDir(folder)
+		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, f := range files {
+			name := strings.TrimSuffix(f.Name(), filepath.Ext(f.Name()))
+			require.NotEmpty(t, damages[name], name)
+		}
+	}
+}
+
+// makeHistory lets an agent run a schedule for a while, with an outage in it, and a job that fails and is retried.
+func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store) {
+	t.Helper()
+	_, err := store.AddTargetGroup(t.Context(), "g")
+	require.NoError(t, err)
+	_, err = store.AddTargetGroupMember(t.Context(), "g", targets.Member{
+		Membership: targets.Include, Kind: targets.SQLDatabase, Server: env.ServerName, Database: env.CreateDatabase(t, "db"),
+	})
+	require.NoError(t, err)
+	minutes, one, enabled, twice, seconds := "Minutes", 1, true, 2, 1
+	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "every minute", Enabled: &enabled, IntervalType: &minutes, IntervalCount: &one})
+	require.NoError(t, err)
+	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{JobName: "every minute", Command: "PRINT 'x';", TargetGroup: "g"})
+	require.NoError(t, err)
+	_, err = store.AddJob(t.Context(), controldb.JobSpec{Name: "broken"})
+	require.NoError(t, err)
+	_, err = store.AddJobStep(t.Context(), controldb.StepSpec{
+		JobName: "broken", Command: "THROW 50123, N'no', 1;", TargetGroup: "g", RetryAttempts: &twice, InitialRetryInterval: &seconds,
+	})
+	require.NoError(t, err)
+	for range 2 {
+		ctx, cancel := context.WithCancel(t.Context())
+		hosting, err := agent.New(agent.Config{MaxConcurrentTargets: 1}, store, env.Tools(t, store), nil, zap.NewNop())
+		require.NoError(t, err)
+		ended := make(chan error, 1)
+		go func() { ended <- hosting.Run(ctx) }()
+		_, err = store.StartJob(t.Context(), "broken", uuid.Nil)
+		require.NoError(t, err)
+		<-time.After(5*time.Minute + 30*time.Second)
+		cancel()
+		require.NoError(t, <-ended)
+		<-time.After(10 * time.Minute) // nobody works: catch-up, and skips
+	}
+}

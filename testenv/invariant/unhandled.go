@@ -1,0 +1,122 @@
+package invariant
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/jobagent/jobagent/jobs/schedule"
+)
+
+// jobSchedule is the schedule of jobs.sp_add_job of a job.
+type jobSchedule struct {
+	id      int64
+	job     string
+	rule    schedule.Elastic
+	from    time.Time // before it, the schedule was another one, or its history may have been deleted
+	handled []handled
+}
+
+// handled are successive due instants that became a run, or were recorded as skipped.
+type handled struct {
+	due   time.Time
+	count int
+}
+
+// mostUnhandled bounds how many violations of one schedule are listed.
+const mostUnhandled = 20
+
+// FindUnhandled looks for due instants that became no run and were not recorded as skipped either, between the first and the last one of
+// a schedule that were (I10). It knows the schedules of jobs.sp_add_job, whose instants follow from their columns, since they were last changed
+// or switched on, and within the retention of history.
+func FindUnhandled(ctx context.Context, db Querier) ([]Violation, error) {
+	schedules, err := jobSchedules(ctx, db)
+	if err != nil {
+		return nil, err
+	}
+	var found []Violation
+	for _, s := range schedules {
+		for _, due := range s.unhandled() {
+			found = append(found, Violation{"I10_every_due_instant_is_handled",
+				fmt.Sprintf("job %q (schedule %d): %s was due, and became neither a run nor a skip", s.job, s.id, due.Format(time.RFC3339))})
+		}
+	}
+	return found, nil
+}
+
+// unhandled walks from the first to the last instant that was handled.
+func (s jobSchedule) unhandled() (missing []time.Time) {
+	slices.SortFunc(s.handled, func(x, y handled) int { return x.due.Compare(y.due) })
+	covered := 0 // instants from due on that what was passed stands for
+	rest := s.handled
+	if len(rest) == 0 {
+		return nil
+	}
+	for due, more := rest[0].due, true; more && len(missing) < mostUnhandled; due, more = s.rule.Next(due) {
+		for len(rest) > 0 && !rest[0].due.After(due) {
+			if rest[0].due.Equal(due) {
+				covered = max(covered, rest[0].count)
+			}
+			rest = rest[1:]
+		}
+		switch {
+		case covered > 0:
+			covered--
+		case len(rest) == 0:
+			return missing
+		default:
+			missing = append(missing, due)
+		}
+	}
+	return missing
+}
+
+// jobSchedules reads them, with what was handled of each.
+func jobSchedules(ctx context.Context, db Querier) (list []*jobSchedule, err error) {
+	// Finished runs are deleted after the retention, a day at a time; skips may outlive them.
+	rows, err := db.QueryContext(ctx, `DECLARE @days INT = COALESCE(
+    (SELECT TRY_CAST(value AS INT) FROM jobs_internal.settings WHERE name = N'history_retention_days'), 45
+);
+DECLARE @kept DATETIME2(7) = DATEADD(DAY, 1 - @days, SYSUTCDATETIME());
+SELECT
+    s.schedule_id, j.name, s.interval_type, s.interval_count, s.anchor_at, s.end_time,
+    CASE WHEN s.updated_at > @kept THEN s.updated_at ELSE @kept END AS kept_from, h.due_at, h.instants
+FROM jobs_internal.schedules AS s
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
+INNER JOIN (
+    SELECT schedule_id, due_at, 1 AS instants FROM jobs_internal.job_executions WHERE schedule_id IS NOT NULL
+    UNION ALL
+    SELECT schedule_id, due_at, skipped FROM jobs_internal.schedule_skips
+) AS h ON h.schedule_id = s.schedule_id
+WHERE s.name = N'' AND s.anchor_at IS NOT NULL AND s.updated_at IS NOT NULL AND s.interval_type IS NOT NULL
+ORDER BY s.schedule_id, h.due_at;`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var (
+			s     jobSchedule
+			kind  string
+			count sql.NullInt64
+			h     handled
+		)
+		if err := rows.Scan(&s.id, &s.job, &kind, &count, &s.rule.Start, &s.rule.End, &s.from, &h.due, &h.count); err != nil {
+			return nil, err
+		}
+		if s.rule.Interval, err = schedule.ParseInterval(kind); err != nil {
+			return nil, fmt.Errorf("schedule %d: %w", s.id, err)
+		}
+		s.rule.Count = int(count.Int64)
+		if n := len(list); n == 0 || list[n-1].id != s.id {
+			list = append(list, &s)
+		}
+		if last := list[len(list)-1]; !h.due.Before(last.from.Truncate(time.Second)) {
+			last.handled = append(last.handled, h)
+		}
+	}
+	return list, rows.Err()
+}
