@@ -84,9 +84,9 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	wait := backoff.Jittered(s.cfg.rarely())
-	if !due.NextDueAt.IsZero() {
+	if !due.NextFireAt.IsZero() {
 		// The instant itself may have come meanwhile; never less than a millisecond, or a clock that runs late would spin.
-		wait = min(wait, max(time.Millisecond, due.NextDueAt.Sub(due.Now)))
+		wait = min(wait, max(time.Millisecond, due.NextFireAt.Sub(due.Now)))
 	}
 	return wait, nil
 }
@@ -102,9 +102,9 @@ func (s *scheduler) firing(due controldb.DueSchedule, now time.Time) (f controld
 		s.log.Warn("a schedule is due that cannot be read", zap.String(keyJobName, due.JobName), zap.Error(err))
 		return f, false
 	}
-	f = controldb.Firing{Schedule: due.ID, DueAt: due.DueAt, NextDueAt: decided.next}
+	f = controldb.Firing{Schedule: due.ID, Revision: due.Revision, DueAt: due.DueAt, Runs: decided.runs, NextDueAt: decided.next}
 	for _, k := range decided.skips {
-		f.Skips = append(f.Skips, controldb.Skip{DueAt: k.due, Count: k.count, Reason: k.reason})
+		f.Skips = append(f.Skips, controldb.Skip{DueAt: k.due, Count: k.count, Cause: controldb.SkipCatchUp, Reason: k.reason})
 	}
 	return f, true
 }

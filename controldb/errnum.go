@@ -39,6 +39,14 @@ var (
 	ErrMemberNotFound = errors.New("target group member not found")
 	// ErrExecutionNotFound means that no execution has this id.
 	ErrExecutionNotFound = errors.New("job execution not found")
+	// ErrScheduleNotFound means that the job has no schedule of this name.
+	ErrScheduleNotFound = errors.New("schedule not found")
+	// ErrScheduleExists means that the job has a schedule of this name already.
+	ErrScheduleExists = errors.New("schedule exists")
+	// ErrCalendarNotFound means that no calendar has this name.
+	ErrCalendarNotFound = errors.New("calendar not found")
+	// ErrCalendarExists means that a calendar has this name already.
+	ErrCalendarExists = errors.New("calendar exists")
 )
 
 // condition is one error number.
@@ -87,6 +95,15 @@ var conditions = map[int32]condition{
 	50038: {KindInvalid, nil, "the name of what a limit is for is missing or empty"},
 	50039: {KindInvalid, nil, "a server name is given for a limit that is not an elastic pool's"},
 	50040: {KindInvalid, nil, "the limit is below 1"},
+	50046: {KindInvalid, nil, "the schedule name is missing"},
+	50047: {KindInvalid, nil, "the schedule name is missing or empty"},
+	50048: {KindInvalid, nil, "the schedule kind is not known"},
+	50049: {KindInvalid, nil, "the schedule text is missing or empty"},
+	50050: {KindInvalid, nil, "the overlap policy is none of the seven"},
+	50051: {KindInvalid, nil, "the range of the backfill is missing, or ends before it starts"},
+	50052: {KindInvalid, nil, "the range of the backfill ends in the future"},
+	50053: {KindInvalid, nil, "the calendar name is missing or empty"},
+	50054: {KindInvalid, nil, "the calendar text is no JSON object"},
 	50100: {KindNotFound, ErrJobNotFound, "the job does not exist"},
 	50101: {KindConflict, ErrJobExists, "a job of this name exists already"},
 	50102: {KindConflict, ErrJobActive, "the job has active executions"},
@@ -106,6 +123,13 @@ var conditions = map[int32]condition{
 	50116: {KindConflict, nil, "the job execution id belongs to an execution that is no rerun of this one"},
 	50117: {KindConflict, nil, "a target group that the rerun needs does not exist any more"},
 	50120: {KindNotFound, nil, "there is no such limit"},
+	50125: {KindNotFound, ErrScheduleNotFound, "the schedule does not exist"},
+	50126: {KindConflict, ErrScheduleExists, "a schedule of this name exists already"},
+	50127: {KindConflict, nil, "the schedule is the one of jobs.sp_add_job"},
+	50128: {KindConflict, nil, "the schedule is Faulted"},
+	50129: {KindNotFound, ErrCalendarNotFound, "the calendar does not exist"},
+	50130: {KindConflict, ErrCalendarExists, "a calendar of this name exists already"},
+	50131: {KindConflict, nil, "the calendar is used by a schedule"},
 	50201: {KindStale, ErrTermEnded, "the term has ended or expired"},
 	50202: {KindStale, ErrTaskNotHeld, "the task is not held by this term, or has its outcome already"},
 	50300: {KindConflict, ErrSchemaVersion, "the schema does not understand the agent's protocol"},

@@ -13,16 +13,18 @@ import (
 // ScheduleID identifies a schedule.
 type ScheduleID int64
 
-// DueSchedule is a schedule whose stored due instant has passed.
+// BackfillID identifies a backfill; 0: none.
+type BackfillID int64
+
+// DueSchedule is what agents need to know of a schedule to compute its due instants.
 type DueSchedule struct {
 	ID      ScheduleID
 	JobID   uuid.UUID
 	JobName string
 	// Name is empty for the schedule that the job's own definition holds.
 	Name string
-	// Kind decides which of the following fields define the schedule; "elastic" uses the interval's.
 	Kind string
-	// Spec is the definition's text for kinds other than "elastic".
+	// Spec is the definition's text; empty for the schedule of jobs.sp_add_job, which has the following fields instead.
 	Spec string
 	// IntervalType is Once, Minutes, Hours, Days, Weeks or Months.
 	IntervalType  string
@@ -32,100 +34,310 @@ type DueSchedule struct {
 	// Anchor is where the grid of due instants begins: Start, or the moment of activation when Start is
 	// the year 1 (decision 10).
 	Anchor time.Time
-	// TimeZone is an IANA name; "UTC" for "elastic".
+	// TimeZone is an IANA name; empty: what Spec says, else the kind's default. "UTC" for the schedule of jobs.sp_add_job.
 	TimeZone string
-	// DueAt is the stored due instant that has passed.
+	// DueAt is the stored due instant; zero: none is known.
 	DueAt time.Time
-	// LastDueAt is the one before it; zero: none.
+	// LastDueAt is the latest instant that was handled; zero: none.
 	LastDueAt time.Time
+	// FireAt is when DueAt is to be handled: DueAt and the jitter.
+	FireAt time.Time
+	// CatchUp is the policy for missed runs; empty: what Spec says, else the default.
+	CatchUp string
+	// Overlap is the policy that FireSchedules applies.
+	Overlap string
+	// Created is when the schedule was added, and Activated when its definition or activation changed last: what was due
+	// before that is dropped (D-P7).
+	Created, Activated time.Time
+	// LastStarted is when its latest run was made; zero: none was.
+	LastStarted time.Time
+	// Executions counts the runs that it has started since Kind or Spec changed: what a count in Spec counts (D-P3).
+	Executions int64
+	// Revision is the definition's; verdicts and firings name the one that they were computed from.
+	Revision int
+	// Engine is what gave the stored verdict; empty: there was none.
+	Engine string
+}
+
+// OpenBackfill is a request to run the due instants of a past range now.
+type OpenBackfill struct {
+	ID BackfillID
+	// From and To are the first and the last instant of the range.
+	From, To time.Time
+	// NextAt is the next instant to look at; zero: nothing was looked at yet.
+	NextAt time.Time
+	// Overlap is the policy of its runs.
+	Overlap  string
+	Schedule DueSchedule
+}
+
+// CalendarText is a calendar as it is stored.
+type CalendarText struct {
+	Name string `db:"name"`
+	Spec string `db:"spec"`
 }
 
 // DueSchedules is the answer of Store.DueSchedules.
 type DueSchedules struct {
 	// Now is the database's time.
 	Now time.Time
-	// NextDueAt is the earliest due instant that has not passed; zero: none is stored.
-	NextDueAt time.Time
-	// Schedules are due, earliest first.
+	// NextFireAt is when the earliest schedule that is not due yet will be; zero: none is stored.
+	NextFireAt time.Time
+	// LastWorkedAt and WorkingSince bound the latest time in which no agent held a term. They are set only if something that
+	// is due lies before every present term; else both are zero: no agent was missing. LastWorkedAt alone is zero when there
+	// was no term before.
+	LastWorkedAt, WorkingSince time.Time
+	// Schedules are due, the one that has been for longest first.
 	Schedules []DueSchedule
+	// Unjudged are those that wait for a verdict. One that has a DueAt was judged before, by another engine or with another
+	// calendar, and goes on with that meanwhile.
+	Unjudged []DueSchedule
+	// Backfills are open, oldest first.
+	Backfills []OpenBackfill
+	// Calendars are all there are, if a Spec of those above may name one.
+	Calendars []CalendarText
 }
 
-// DueSchedules lists at most limit schedules that are due. It changes nothing: FireSchedules does.
+// scheduleRow scans a DueSchedule.
+type scheduleRow struct {
+	ID            ScheduleID `db:"schedule_id"`
+	JobID         nullGUID   `db:"job_id"`
+	JobName       string     `db:"job_name"`
+	Name          string     `db:"schedule_name"`
+	Kind          string     `db:"kind"`
+	Spec          nullText   `db:"spec"`
+	IntervalType  nullText   `db:"interval_type"`
+	IntervalCount *int       `db:"interval_count"`
+	Start         nullTime   `db:"start_time"`
+	End           nullTime   `db:"end_time"`
+	Anchor        nullTime   `db:"anchor_at"`
+	TimeZone      nullText   `db:"time_zone"`
+	DueAt         nullTime   `db:"next_due_at"`
+	LastDueAt     nullTime   `db:"last_due_at"`
+	FireAt        nullTime   `db:"next_fire_at"`
+	CatchUp       nullText   `db:"catch_up"`
+	Overlap       string     `db:"overlap"`
+	Created       nullTime   `db:"created_at"`
+	Activated     nullTime   `db:"activated_at"`
+	LastStarted   nullTime   `db:"last_started_at"`
+	Executions    int64      `db:"executions"`
+	Revision      int        `db:"revision"`
+	Engine        nullText   `db:"engine"`
+}
+
+func (r scheduleRow) schedule() DueSchedule {
+	d := DueSchedule{
+		ID: r.ID, JobID: r.JobID.UUID, JobName: r.JobName, Name: r.Name, Kind: r.Kind, Spec: string(r.Spec),
+		IntervalType: string(r.IntervalType), Start: r.Start.Time, End: r.End.Time, Anchor: r.Anchor.Time,
+		TimeZone: string(r.TimeZone), DueAt: r.DueAt.Time, LastDueAt: r.LastDueAt.Time, FireAt: r.FireAt.Time,
+		CatchUp: string(r.CatchUp), Overlap: r.Overlap, Created: r.Created.Time, Activated: r.Activated.Time,
+		LastStarted: r.LastStarted.Time, Executions: r.Executions, Revision: r.Revision, Engine: string(r.Engine),
+	}
+	if r.IntervalCount != nil {
+		d.IntervalCount = *r.IntervalCount
+	}
+	return d
+}
+
+// backfillRow scans an OpenBackfill.
+type backfillRow struct {
+	Backfill BackfillID `db:"backfill_id"`
+	From     nullTime   `db:"from_at"`
+	To       nullTime   `db:"to_at"`
+	NextAt   nullTime   `db:"next_at"`
+	Policy   string     `db:"backfill_overlap"`
+	scheduleRow
+}
+
+// DueSchedules lists what is to be done about schedules: at most limit of each kind. It changes nothing: FireSchedules and
+// RecordVerdicts do.
 func (s *Store) DueSchedules(ctx context.Context, limit int) (DueSchedules, error) {
 	var (
-		res          DueSchedules
-		now, nextDue nullTime
-		rows         []struct {
-			ID            ScheduleID `db:"schedule_id"`
-			JobID         nullGUID   `db:"job_id"`
-			JobName       string     `db:"job_name"`
-			Name          string     `db:"schedule_name"`
-			Kind          string     `db:"kind"`
-			Spec          nullText   `db:"spec"`
-			IntervalType  nullText   `db:"interval_type"`
-			IntervalCount *int       `db:"interval_count"`
-			Start         nullTime   `db:"start_time"`
-			End           nullTime   `db:"end_time"`
-			Anchor        nullTime   `db:"anchor_at"`
-			TimeZone      string     `db:"time_zone"`
-			DueAt         nullTime   `db:"next_due_at"`
-			LastDueAt     nullTime   `db:"last_due_at"`
-		}
+		res                                     DueSchedules
+		now, nextFire, lastWorked, workingSince nullTime
+		due, unjudged                           []scheduleRow
+		backfills                               []backfillRow
 	)
 	err := s.query(ctx, "list due schedules", newCall("jobs_internal.due_schedules").in("max", int64(limit)),
-		scanOne(&now, &nextDue), into(&rows))
+		scanOne(&now, &nextFire, &lastWorked, &workingSince), into(&due), into(&unjudged), into(&backfills), into(&res.Calendars))
 	if err != nil {
 		return DueSchedules{}, err
 	}
-	res.Now, res.NextDueAt = now.Time, nextDue.Time
-	for _, r := range rows {
-		d := DueSchedule{
-			ID: r.ID, JobID: r.JobID.UUID, JobName: r.JobName, Name: r.Name, Kind: r.Kind, Spec: string(r.Spec),
-			IntervalType: string(r.IntervalType), Start: r.Start.Time, End: r.End.Time, Anchor: r.Anchor.Time,
-			TimeZone: r.TimeZone, DueAt: r.DueAt.Time, LastDueAt: r.LastDueAt.Time,
-		}
-		if r.IntervalCount != nil {
-			d.IntervalCount = *r.IntervalCount
-		}
-		res.Schedules = append(res.Schedules, d)
+	res.Now, res.NextFireAt, res.LastWorkedAt, res.WorkingSince = now.Time, nextFire.Time, lastWorked.Time, workingSince.Time
+	for _, r := range due {
+		res.Schedules = append(res.Schedules, r.schedule())
+	}
+	for _, r := range unjudged {
+		res.Unjudged = append(res.Unjudged, r.schedule())
+	}
+	for _, r := range backfills {
+		res.Backfills = append(res.Backfills, OpenBackfill{
+			ID: r.Backfill, From: r.From.Time, To: r.To.Time, NextAt: r.NextAt.Time, Overlap: r.Policy, Schedule: r.schedule(),
+		})
 	}
 	return res, nil
 }
 
+// Verdict is what an agent has found out about a schedule.
+type Verdict struct {
+	Schedule ScheduleID
+	// Revision and SeenDueAt (DueSchedule.DueAt) are those of the schedule that was judged; a verdict on anything else is
+	// ignored.
+	Revision  int
+	SeenDueAt time.Time
+	// Errors is everything that is wrong, as schedule.ErrorJSON gives it; nil: nothing. Then the rest is not looked at.
+	Errors any
+	// Warnings are sentences for people.
+	Warnings []string
+	// Zone is where its clock times are.
+	Zone string
+	// Engine says which program and zone data gave the verdict.
+	Engine string
+	// NextDueAt is zero when nothing is due any more. NextFireAt is NextDueAt and the jitter; zero: NextDueAt.
+	NextDueAt, NextFireAt time.Time
+	// Upcoming are the next instants, at most ten, for people.
+	Upcoming []time.Time
+}
+
+// The values of RecordedVerdict.Result.
+const (
+	// VerdictRecorded means that the verdict holds from now on.
+	VerdictRecorded = "Recorded"
+	// VerdictStale means that the schedule has changed, was judged by somebody else, or has moved on; nothing happened.
+	VerdictStale = "Stale"
+)
+
+// RecordedVerdict is what became of a verdict.
+type RecordedVerdict struct {
+	Schedule     ScheduleID
+	JobName      string
+	ScheduleName string
+	Result       string
+	// State is Enabled, Disabled, Completed or Faulted; empty for VerdictStale.
+	State string
+	// OldDueAt is the due instant that was stored before, and NextDueAt the one that is now; zero: none.
+	OldDueAt, NextDueAt time.Time
+}
+
+// verdictJSON is the form of a verdict in record_verdicts' argument.
+type verdictJSON struct {
+	ScheduleID ScheduleID `json:"schedule_id"`
+	Revision   int        `json:"revision"`
+	SeenDueAt  *string    `json:"seen_due_at,omitempty"`
+	Errors     any        `json:"errors,omitempty"`
+	Warnings   []string   `json:"warnings,omitempty"`
+	Zone       string     `json:"zone,omitempty"`
+	Engine     string     `json:"engine,omitempty"`
+	NextDueAt  *string    `json:"next_due_at,omitempty"`
+	NextFireAt *string    `json:"next_fire_at,omitempty"`
+	Upcoming   []string   `json:"upcoming,omitempty"`
+}
+
+// RecordVerdicts stores what schedules that wait for a verdict got. It returns [ErrTermEnded] when the term has ended.
+func (s *Store) RecordVerdicts(ctx context.Context, term TermID, verdicts []Verdict) ([]RecordedVerdict, error) {
+	if len(verdicts) == 0 {
+		return nil, nil
+	}
+	list := make([]verdictJSON, 0, len(verdicts))
+	for _, v := range verdicts {
+		list = append(list, verdictJSON{
+			ScheduleID: v.Schedule, Revision: v.Revision, SeenDueAt: optInstant(v.SeenDueAt), Errors: v.Errors, Warnings: v.Warnings,
+			Zone: v.Zone, Engine: v.Engine, NextDueAt: optInstant(v.NextDueAt), NextFireAt: optInstant(v.NextFireAt), Upcoming: upcoming(v.Upcoming),
+		})
+	}
+	text, err := json.Marshal(list)
+	if err != nil {
+		return nil, fmt.Errorf("record verdicts: write verdicts as JSON: %w", err)
+	}
+	var recorded []RecordedVerdict
+	err = s.query(ctx, "record verdicts",
+		newCall("jobs_internal.record_verdicts").in("term_id", int64(term)).in("verdicts", string(text)),
+		func(rows *sqlx.Rows) error {
+			var (
+				r                RecordedVerdict
+				job, name, state nullText
+				old, next        nullTime
+			)
+			if err := rows.Scan(&r.Schedule, &job, &name, &r.Result, &state, &old, &next); err != nil {
+				return err
+			}
+			r.JobName, r.ScheduleName, r.State, r.OldDueAt, r.NextDueAt = string(job), string(name), string(state), old.Time, next.Time
+			recorded = append(recorded, r)
+			return nil
+		})
+	return recorded, err
+}
+
+// RecheckSchedules lets schedules wait for a verdict again that another engine has judged, and returns how many: those whose
+// zone is not UTC, and those that are Faulted. They keep their due instants meanwhile (D-Z1).
+func (s *Store) RecheckSchedules(ctx context.Context, term TermID, engine string) (int, error) {
+	var n int
+	err := s.query(ctx, "recheck schedules",
+		newCall("jobs_internal.recheck_schedules").in("term_id", int64(term)).in("engine", engine), scanOne(&n))
+	return n, err
+}
+
+// The causes of a Skip that agents give. FireSchedules adds others of its own: see the view jobs.schedule_skips.
+const (
+	// SkipCatchUp: missed, and not made up by the catch-up policy.
+	SkipCatchUp = "CatchUp"
+	// SkipEnded: after the schedule's end.
+	SkipEnded = "Ended"
+	// SkipOther: anything else; Reason says it.
+	SkipOther = "Other"
+)
+
 // Skip records due instants that are not run (I10).
 type Skip struct {
 	// DueAt is the first of them, and Count how many there are.
-	DueAt  time.Time
-	Count  int
+	DueAt time.Time
+	Count int
+	// Cause is one of the constants; empty: SkipOther.
+	Cause  string
 	Reason string
 }
 
-// Firing asks for the execution of one due instant.
+// Firing asks for the executions of due instants.
 type Firing struct {
 	Schedule ScheduleID
-	// DueAt is the instant as DueSchedules gave it; if the stored one differs, somebody was faster, and
-	// nothing happens.
+	// Revision is that of the schedule that was read; 0: it is not compared.
+	Revision int
+	// Backfill is the backfill whose instants these are; 0: they are the schedule's own.
+	Backfill BackfillID
+	// DueAt is the instant as DueSchedules gave it (of a backfill OpenBackfill.NextAt); if the stored one differs, somebody was
+	// faster, and nothing happens.
 	DueAt time.Time
-	// NextDueAt is the instant to store; zero: the schedule has no more, and is completed.
-	NextDueAt time.Time
-	// Skips are instants between DueAt and NextDueAt that are not caught up.
+	// Runs are the instants to run, ascending. The overlap policy decides on each of them.
+	Runs []time.Time
+	// Skips are instants from DueAt on that are not run.
 	Skips []Skip
-	// SkipReason, when not empty, records DueAt itself as skipped instead of running it: no instant may run
-	// any more, as after the schedule's end.
-	SkipReason string
+	// LastDueAt is the last instant that this firing deals with; zero: the latest of DueAt and Runs.
+	LastDueAt time.Time
+	// NextDueAt is the instant to store; zero: there are no more, and the schedule or the backfill is completed. NextFireAt is
+	// NextDueAt and the jitter; zero: NextDueAt. A backfill has no NextFireAt.
+	NextDueAt, NextFireAt time.Time
+	// Upcoming are the next instants, at most ten, for people.
+	Upcoming []time.Time
+	// Limit is how many runs the schedule may start since its Kind or Spec changed; 0: any number. The run that uses it up is
+	// the last one, and completes the schedule (D-P3).
+	Limit int64
+	// Error ends a backfill as Faulted: why it cannot go on.
+	Error string
 }
 
 // The values of FiredExecution.Result.
 const (
 	// FiredStarted means that an execution was created.
 	FiredStarted = "Started"
+	// FiredBuffered means that the instant waits until an earlier run of the schedule has ended.
+	FiredBuffered = "Buffered"
 	// FiredSkipped means that the instant was recorded as skipped, with its reason.
 	FiredSkipped = "Skipped"
 	// FiredStale means that somebody else had moved the schedule on; nothing happened.
 	FiredStale = "Stale"
 )
 
-// FiredExecution is what became of a firing.
+// FiredExecution is what became of an instant of Firing.Runs, or of a firing without any that is stale or only skips.
 type FiredExecution struct {
 	Schedule ScheduleID
 	JobName  string
@@ -140,35 +352,70 @@ type FiredExecution struct {
 // firingJSON is the form of a firing in fire_schedules' argument.
 type firingJSON struct {
 	ScheduleID ScheduleID `json:"schedule_id"`
-	DueAt      string     `json:"due_at"`
-	NextDueAt  *string    `json:"next_due_at,omitempty"`
-	SkipReason string     `json:"skip_reason,omitempty"`
+	Revision   int        `json:"revision,omitempty"`
+	BackfillID BackfillID `json:"backfill_id,omitempty"`
+	DueAt      *string    `json:"due_at,omitempty"`
+	Runs       []string   `json:"runs"`
 	Skips      []skipJSON `json:"skips,omitempty"`
+	LastDueAt  *string    `json:"last_due_at,omitempty"`
+	NextDueAt  *string    `json:"next_due_at,omitempty"`
+	NextFireAt *string    `json:"next_fire_at,omitempty"`
+	Upcoming   []string   `json:"upcoming,omitempty"`
+	Limit      int64      `json:"limit,omitempty"`
+	Error      string     `json:"error,omitempty"`
 }
 
 // skipJSON is the form of a Skip in it.
 type skipJSON struct {
 	DueAt  string `json:"due_at"`
 	Count  int    `json:"count"`
+	Cause  string `json:"cause,omitempty"`
 	Reason string `json:"reason"`
 }
 
+// optInstant is an instant for JSON; nil when it is zero.
+func optInstant(t time.Time) *string {
+	if t.IsZero() {
+		return nil
+	}
+	text := datetime2(t)
+	return &text
+}
+
+// instants are instants for JSON; never nil.
+func instants(list []time.Time) []string {
+	texts := make([]string, 0, len(list))
+	for _, t := range list {
+		texts = append(texts, datetime2(t))
+	}
+	return texts
+}
+
+// upcoming are instants for people, as the view jobs.schedules shows them.
+func upcoming(list []time.Time) []string {
+	texts := make([]string, 0, len(list))
+	for _, t := range list {
+		texts = append(texts, t.UTC().Format(time.RFC3339))
+	}
+	return texts
+}
+
 // FireSchedules creates the executions of due instants and moves the schedules on, in one transaction. One
-// due instant of one schedule creates exactly one execution, whoever calls how often (I2). It returns
-// [ErrTermEnded] when the term has ended.
+// due instant of one schedule creates exactly one execution, whoever calls how often (I2). Of several firings of one schedule
+// only one is carried out; the others are stale. It returns [ErrTermEnded] when the term has ended.
 func (s *Store) FireSchedules(ctx context.Context, term TermID, firings []Firing) ([]FiredExecution, error) {
 	if len(firings) == 0 {
 		return nil, nil
 	}
 	list := make([]firingJSON, 0, len(firings))
 	for _, f := range firings {
-		j := firingJSON{ScheduleID: f.Schedule, DueAt: datetime2(f.DueAt), SkipReason: f.SkipReason}
-		if !f.NextDueAt.IsZero() {
-			next := datetime2(f.NextDueAt)
-			j.NextDueAt = &next
+		j := firingJSON{
+			ScheduleID: f.Schedule, Revision: f.Revision, BackfillID: f.Backfill, DueAt: optInstant(f.DueAt), Runs: instants(f.Runs),
+			LastDueAt: optInstant(f.LastDueAt), NextDueAt: optInstant(f.NextDueAt), NextFireAt: optInstant(f.NextFireAt),
+			Upcoming: upcoming(f.Upcoming), Limit: f.Limit, Error: f.Error,
 		}
 		for _, skip := range f.Skips {
-			j.Skips = append(j.Skips, skipJSON{DueAt: datetime2(skip.DueAt), Count: skip.Count, Reason: skip.Reason})
+			j.Skips = append(j.Skips, skipJSON{DueAt: datetime2(skip.DueAt), Count: skip.Count, Cause: skip.Cause, Reason: skip.Reason})
 		}
 		list = append(list, j)
 	}
@@ -181,11 +428,10 @@ func (s *Store) FireSchedules(ctx context.Context, term TermID, firings []Firing
 		newCall("jobs_internal.fire_schedules").in("term_id", int64(term)).in("firings", string(text)),
 		func(rows *sqlx.Rows) error {
 			var (
-				f         FiredExecution
-				name      nullText
-				execution nullGUID
-				dueAt     nullTime
-				reason    nullText
+				f            FiredExecution
+				name, reason nullText
+				execution    nullGUID
+				dueAt        nullTime
 			)
 			if err := rows.Scan(&f.Schedule, &name, &execution, &dueAt, &f.Result, &reason); err != nil {
 				return err

@@ -30,7 +30,8 @@ func TestScheduleIsDueOnce(t *testing.T) {
 		require.Equal(t, controldb.DueSchedule{
 			ID: s.ID, JobID: s.JobID, JobName: "j", Kind: "elastic", IntervalType: "Minutes", IntervalCount: 15,
 			Start: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), End: time.Date(9999, 12, 31, 11, 59, 59, 0, time.UTC),
-			Anchor: s.Anchor, TimeZone: "UTC", DueAt: s.DueAt,
+			Anchor: s.Anchor, TimeZone: "UTC", DueAt: s.DueAt, FireAt: s.DueAt, Overlap: "Elastic",
+			Created: s.Created, Activated: s.DueAt, Revision: 2,
 		}, s)
 
 		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: ptr(true)}))
@@ -38,7 +39,7 @@ func TestScheduleIsDueOnce(t *testing.T) {
 
 		term := c.term(t)
 		next := s.DueAt.Add(15 * time.Minute)
-		firing := controldb.Firing{Schedule: s.ID, DueAt: s.DueAt, NextDueAt: next, Skips: []controldb.Skip{{DueAt: s.DueAt.Add(time.Minute), Count: 3, Reason: "the agent was down"}}}
+		firing := controldb.Firing{Schedule: s.ID, DueAt: s.DueAt, Runs: []time.Time{s.DueAt}, NextDueAt: next, Skips: []controldb.Skip{{DueAt: s.DueAt.Add(time.Minute), Count: 3, Reason: "the agent was down"}}}
 		fired, err := c.FireSchedules(t.Context(), term, []controldb.Firing{firing})
 		require.NoError(t, err)
 		require.Len(t, fired, 1)
@@ -51,11 +52,11 @@ func TestScheduleIsDueOnce(t *testing.T) {
 
 		due = c.due(t)
 		require.Empty(t, due.Schedules)
-		require.Equal(t, next, due.NextDueAt)
+		require.Equal(t, next, due.NextFireAt)
 		require.Equal(t, []string{"1|3"}, c.rows(t, `SELECT executions, skips FROM jobs_internal.schedules`))
 		require.Equal(t, []string{"3|the agent was down"}, c.rows(t, `SELECT skipped, reason FROM jobs_internal.schedule_skips`))
 		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: ptr(false)}))
-		require.True(t, c.due(t).NextDueAt.IsZero())
+		require.True(t, c.due(t).NextFireAt.IsZero())
 	})
 }
 
@@ -65,7 +66,7 @@ func TestFirstDueInstant(t *testing.T) {
 		_, err := c.AddJob(t.Context(), controldb.JobSpec{Name: "later", Enabled: ptr(true), IntervalType: ptr("Hours"), Start: &start})
 		require.NoError(t, err)
 		require.Empty(t, c.due(t).Schedules)
-		require.Equal(t, start, c.due(t).NextDueAt)
+		require.Equal(t, start, c.due(t).NextFireAt)
 
 		past := time.Date(2017, 3, 19, 22, 0, 0, 0, time.UTC)
 		_, err = c.AddJob(t.Context(), controldb.JobSpec{Name: "past", Enabled: ptr(true), IntervalType: ptr("Weeks"), Start: &past})
@@ -88,7 +89,7 @@ func TestOnceFiresOneTime(t *testing.T) {
 		c.job(t, "j", nil)
 		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: ptr(true)}))
 		s := c.due(t).Schedules[0]
-		_, err := c.FireSchedules(t.Context(), c.term(t), []controldb.Firing{{Schedule: s.ID, DueAt: s.DueAt}})
+		_, err := c.FireSchedules(t.Context(), c.term(t), []controldb.Firing{{Schedule: s.ID, DueAt: s.DueAt, Runs: []time.Time{s.DueAt}}})
 		require.NoError(t, err)
 		require.Equal(t, []string{"false"}, c.rows(t, `SELECT enabled FROM jobs.jobs`))
 		require.Empty(t, c.due(t).Schedules)
@@ -104,7 +105,7 @@ func TestDueWithoutSteps(t *testing.T) {
 			_, err := c.AddJob(t.Context(), controldb.JobSpec{Name: kind, Enabled: ptr(true), IntervalType: &kind})
 			require.NoError(t, err)
 			s := c.due(t).Schedules[0]
-			firing := controldb.Firing{Schedule: s.ID, DueAt: s.DueAt}
+			firing := controldb.Firing{Schedule: s.ID, DueAt: s.DueAt, Runs: []time.Time{s.DueAt}}
 			if kind == "Weeks" {
 				firing.NextDueAt = s.DueAt.AddDate(0, 0, 7)
 			}
@@ -118,7 +119,7 @@ func TestDueWithoutSteps(t *testing.T) {
 			require.NoError(t, err)
 			due := c.due(t)
 			require.Len(t, due.Schedules, 1, "the first step makes it due again")
-			fired, err = c.FireSchedules(t.Context(), c.term(t), []controldb.Firing{{Schedule: s.ID, DueAt: due.Schedules[0].DueAt}})
+			fired, err = c.FireSchedules(t.Context(), c.term(t), []controldb.Firing{{Schedule: s.ID, DueAt: due.Schedules[0].DueAt, Runs: []time.Time{due.Schedules[0].DueAt}}})
 			require.NoError(t, err)
 			require.Equal(t, controldb.FiredStarted, fired[0].Result)
 		}

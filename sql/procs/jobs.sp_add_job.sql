@@ -35,6 +35,7 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
+    DECLARE @schedule_id BIGINT;
 
     EXECUTE jobs_internal.check_job_name @job_name = @job_name;
 
@@ -67,10 +68,18 @@ BEGIN
     VALUES (@job_id, @job_name, COALESCE(@description, N''), @now);
     INSERT INTO jobs_internal.job_versions (job_id, version, created_at)
     VALUES (@job_id, 0, @now);
-    INSERT INTO jobs_internal.schedules (job_id, name, kind, interval_type, interval_count, start_time, end_time, updated_at)
-    VALUES (@job_id, N'', N'elastic', @schedule_interval_type, @schedule_interval_count, @schedule_start_time, @schedule_end_time, @now);
+    INSERT INTO jobs_internal.schedules (
+        job_id, name, kind, interval_type, interval_count, start_time, end_time, enabled, created_at, updated_at
+    )
+    VALUES (
+        @job_id, N'', N'elastic', @schedule_interval_type, @schedule_interval_count, @schedule_start_time,
+        @schedule_end_time, @enabled, @now, @now
+    );
     IF @enabled = 1
-        EXECUTE jobs_internal.activate_schedule @job_id = @job_id, @name = N'', @now = @now;
+    BEGIN
+        SET @schedule_id = SCOPE_IDENTITY();
+        EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @now = @now;
+    END;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -79,6 +79,7 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
     DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @schedule_id BIGINT;
     DECLARE @target_group_id UNIQUEIDENTIFIER;
     DECLARE @version INT;
     DECLARE @steps INT;
@@ -200,16 +201,17 @@ BEGIN
 
     -- A schedule that came due while the job had no steps is due again now that it has one.
     IF @steps = 0
-        AND EXISTS (
-            SELECT 1
-            FROM jobs_internal.schedules AS s
-            WHERE s.job_id = @job_id
-                AND s.name = N''
-                AND s.enabled = 1
-                AND s.executions = 0
-                AND s.last_due_at IS NOT NULL
-        )
-        EXECUTE jobs_internal.activate_schedule @job_id = @job_id, @name = N'', @now = @now;
+    BEGIN
+        SELECT @schedule_id = s.schedule_id
+        FROM jobs_internal.schedules AS s
+        WHERE s.job_id = @job_id
+            AND s.name = N''
+            AND s.enabled = 1
+            AND s.executions = 0
+            AND s.last_due_at IS NOT NULL;
+        IF @schedule_id IS NOT NULL
+            EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @now = @now;
+    END;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -49,9 +49,24 @@ BEGIN
         s.state = N'Disabled',
         s.reason = N'The job was deleted.',
         s.next_due_at = NULL,
+        s.next_fire_at = NULL,
+        s.awaits_verdict = 0,
         s.updated_at = @now
     FROM jobs_internal.schedules AS s
     WHERE s.job_id = @job_id;
+    DELETE b
+    FROM jobs_internal.schedules AS s
+    INNER JOIN jobs_internal.schedule_buffer AS b ON b.schedule_id = s.schedule_id
+    WHERE s.job_id = @job_id;
+    UPDATE f
+    SET f.state = N'Canceled',
+        f.reason = N'The job was deleted.',
+        f.next_at = NULL,
+        f.ended_at = @now
+    FROM jobs_internal.schedules AS s
+    INNER JOIN jobs_internal.schedule_backfills AS f ON f.schedule_id = s.schedule_id
+    WHERE s.job_id = @job_id
+        AND f.state = N'Open';
 
     UPDATE e
     SET e.stop_requested_at = COALESCE(e.stop_requested_at, @now),

@@ -37,6 +37,8 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
     DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @schedule_id BIGINT;
+    DECLARE @cause NVARCHAR(20);
     DECLARE @old_enabled BIT, @old_type NVARCHAR(50), @old_count INT, @old_start DATETIME2(7), @old_end DATETIME2(7);
 
     IF @new_name IS NOT NULL
@@ -72,6 +74,7 @@ BEGIN
         WHERE j.job_id = @job_id;
 
     SELECT
+        @schedule_id = s.schedule_id,
         @old_enabled = s.enabled,
         @old_type = s.interval_type,
         @old_count = s.interval_count,
@@ -101,19 +104,16 @@ BEGIN
     BEGIN
         UPDATE s
         SET s.enabled = @enabled,
-            s.state = N'Disabled',
-            s.reason = NULL,
             s.next_due_at = NULL,
+            s.next_fire_at = NULL,
             s.interval_type = @schedule_interval_type,
             s.interval_count = @schedule_interval_count,
             s.start_time = @schedule_start_time,
-            s.end_time = @schedule_end_time,
-            s.updated_at = @now
+            s.end_time = @schedule_end_time
         FROM jobs_internal.schedules AS s
-        WHERE s.job_id = @job_id
-            AND s.name = N'';
-        IF @enabled = 1
-            EXECUTE jobs_internal.activate_schedule @job_id = @job_id, @name = N'', @now = @now;
+        WHERE s.schedule_id = @schedule_id;
+        SET @cause = CASE WHEN @enabled = 1 THEN N'Changed' ELSE N'Disabled' END;
+        EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @cause = @cause, @now = @now;
     END;
 
     COMMIT TRANSACTION;

@@ -1,49 +1,84 @@
--- Enables a schedule and sets its first due instant: the start if that is still to come, else now (decision 10). The
--- grid of later instants begins at the start, or now when the start is in the year 1. It consists of whole seconds: a
--- start is rounded up, since nothing is due before it, and now is rounded down, or the grid's first instant would be
--- another one, right after now. A schedule whose end has passed is Completed and has no due instant.
+-- Lets a schedule begin anew after a change of its definition, of enabled, or of its pause: what was due before is dropped
+-- (D-P7), and what waited for an earlier run is recorded as skipped.
+-- The schedule of jobs.sp_add_job gets its first due instant here: the start if that is still to come, else now
+-- (decision 10). The grid of later instants begins at the start, or now when the start is in the year 1. It consists of
+-- whole seconds: a start is rounded up, since nothing is due before it, and now is rounded down, or the grid's first
+-- instant would be another one, right after now. If its end has passed, it is Completed and has no due instant.
+-- All other schedules wait for an agent's verdict.
 --
 -- Parameters:
---   @job_id  Whose schedule.
---   @name    Name of the schedule; empty for the one of jobs.sp_add_job.
---   @now     Tests only.
--- Called by: jobs.sp_add_job, jobs.sp_update_job.
--- Locks:     one row of schedules (X).
+--   @schedule_id  Which schedule. Its columns enabled, paused to pause_note and the definition hold what is wanted.
+--   @cause        What happens to instants that wait for an earlier run: Disabled, Paused or Changed.
+--   @now          Tests only.
+-- Called by: jobs.sp_add_job, jobs.sp_update_job, jobs.sp_add_jobstep, jobs.sp_add_schedule, jobs.sp_update_schedule,
+--            jobs.sp_enable_schedule, jobs.sp_pause_schedule, jobs_internal.ensure_system_jobs.
+-- Locks:     one row of schedules (X), the rows of it in schedule_buffer (X), its job (X) if no target of that was reachable.
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.activate_schedule
-    @job_id UNIQUEIDENTIFIER,
-    @name   NVARCHAR(128),
-    @now    DATETIME2(7) = NULL
+    @schedule_id BIGINT,
+    @cause       NVARCHAR(20) = N'Changed',
+    @now         DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
-    DECLARE @start DATETIME2(7);
 
-    SELECT @start = CASE
-        WHEN s.start_time = '0001-01-01T00:00:00' THEN DATEADD(NANOSECOND, -DATEPART(NANOSECOND, @now), @now)
-        WHEN DATEPART(NANOSECOND, s.start_time) = 0 THEN s.start_time
-        ELSE DATEADD(SECOND, 1, DATEADD(NANOSECOND, -DATEPART(NANOSECOND, s.start_time), s.start_time))
-    END
+    EXECUTE jobs_internal.skip_buffered @schedule_id = @schedule_id, @cause = @cause, @now = @now;
+
+    -- Somebody has looked at it: the days without a reachable target are counted anew.
+    UPDATE j
+    SET j.unreachable_since = NULL
     FROM jobs_internal.schedules AS s
-    WHERE s.job_id = @job_id
-        AND s.name = @name;
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
+    WHERE s.schedule_id = @schedule_id
+        AND s.enabled = 1
+        AND j.unreachable_since IS NOT NULL;
 
     UPDATE s
-    SET s.enabled = 1,
-        s.state = CASE WHEN s.end_time < @now THEN N'Completed' ELSE N'Enabled' END,
-        s.reason = CASE WHEN s.end_time < @now THEN N'The end of the schedule had passed when it was enabled.' END,
-        s.anchor_at = @start,
-        s.next_due_at = CASE
-            WHEN s.end_time < @now THEN NULL
-            WHEN @start > @now THEN @start
-            ELSE @now
+    SET s.state = CASE
+            WHEN s.name <> N'' AND s.enabled = 1 AND s.paused = 0 THEN N'Enabled'
+            WHEN s.enabled = 0 OR s.paused = 1 THEN N'Disabled'
+            WHEN s.end_time < @now THEN N'Completed'
+            ELSE N'Enabled'
         END,
+        s.reason = CASE
+            WHEN s.enabled = 1 AND s.paused = 1 THEN CONCAT(N'Paused by ', s.paused_by, N': ' + s.pause_note)
+            WHEN s.name <> N'' THEN N'Waits for an agent to validate it.'
+            WHEN s.enabled = 1 AND s.end_time < @now THEN N'The end of the schedule had passed when it was enabled.'
+        END,
+        s.closed_at = NULL,
+        s.revision = s.revision + 1,
+        s.awaits_verdict = CASE WHEN s.name <> N'' THEN 1 ELSE 0 END,
+        s.validated_at = NULL,
+        s.validation_errors = NULL,
+        s.warnings = NULL,
+        s.upcoming = NULL,
+        s.activated_at = @now,
+        s.anchor_at = CASE WHEN s.name = N'' AND s.enabled = 1 THEN a.start_at ELSE s.anchor_at END,
+        s.next_due_at = CASE WHEN a.begins = 1 THEN a.first_at END,
+        s.next_fire_at = CASE WHEN a.begins = 1 THEN a.first_at END,
         s.updated_at = @now
-    FROM jobs_internal.schedules AS s
-    WHERE s.job_id = @job_id
-        AND s.name = @name;
+    FROM (
+        SELECT
+            g.schedule_id,
+            g.start_at,
+            CASE WHEN g.start_at > @now THEN g.start_at ELSE @now END AS first_at,
+            CASE WHEN x.name = N'' AND x.enabled = 1 AND x.paused = 0 AND x.end_time >= @now THEN 1 ELSE 0 END AS begins
+        FROM (
+            SELECT
+                d.schedule_id,
+                CASE
+                    WHEN d.start_time = '0001-01-01T00:00:00' THEN DATEADD(NANOSECOND, -DATEPART(NANOSECOND, @now), @now)
+                    WHEN DATEPART(NANOSECOND, d.start_time) = 0 THEN d.start_time
+                    ELSE DATEADD(SECOND, 1, DATEADD(NANOSECOND, -DATEPART(NANOSECOND, d.start_time), d.start_time))
+                END AS start_at
+            FROM jobs_internal.schedules AS d
+            WHERE d.schedule_id = @schedule_id
+        ) AS g
+        INNER JOIN jobs_internal.schedules AS x ON x.schedule_id = g.schedule_id
+    ) AS a
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = a.schedule_id;
     RETURN 0;
 END;

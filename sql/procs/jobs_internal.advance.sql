@@ -1,4 +1,4 @@
--- Moves every execution on that can move: starts the steps of reruns, ends expired terms and hands over their tasks, carries out stop requests,
+-- Moves every execution on that can move: takes account of scheduled runs that ended, starts those that waited for them, starts the steps of reruns, ends expired terms and hands over their tasks, carries out stop requests,
 -- ends what is past its time limit, ends steps whose targets are all final, and starts next steps or ends runs.
 -- A parent's lifecycle is that of its children, by the first of these that one of them has: Canceled, Failed, TimedOut,
 -- Skipped or SucceededWithSkipped (the parent is SucceededWithSkipped), Succeeded (I6). A run that was stopped before
@@ -7,7 +7,7 @@
 -- Parameters:
 --   @now  Tests only.
 -- Called by: jobs_internal.controller_pass, within a transaction that holds the application lock jobagent.advance.
--- Locks:     jobs that have reruns (U, skipping those that others have locked), terms (X), tasks (X), targets (X), steps (X), runs (X), in this order.
+-- Locks:     jobs (S, X) and schedules (X) whose runs ended or are awaited, jobs that have reruns (U, skipping those that others have locked), terms (X), tasks (X), targets (X), steps (X), runs (X), in this order.
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.advance
@@ -34,6 +34,9 @@ BEGIN
         rerun        BIT NOT NULL
     );
 
+    -- Runs that ended in a former pass: jobs and schedules come before everything else in the order of locks.
+    EXECUTE jobs_internal.end_scheduled_runs @now = @now;
+    EXECUTE jobs_internal.start_buffered_runs @now = @now;
     EXECUTE jobs_internal.start_rerun_steps @now = @now;
 
     IF EXISTS (SELECT 1 FROM jobs_internal.terms AS t WHERE t.ended_at IS NULL AND t.expires_at <= @now)

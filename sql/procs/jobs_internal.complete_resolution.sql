@@ -1,6 +1,6 @@
 -- Takes the targets that a step's target group stands for, and freezes them as the step's list (I3); or takes the
 -- reason why they could not be found, which the step's retry policy answers (decision 6). A target on which another run
--- of the job is still at the same step is Skipped. A list without targets succeeds (decision 5).
+-- of the job is still at the same step is Skipped, unless the run's overlap policy allows both. A list without targets succeeds (decision 5).
 --
 -- Parameters:
 --   @term_id       Who holds the task.
@@ -41,6 +41,7 @@ BEGIN
     DECLARE @step_id INT;
     DECLARE @target_group_name NVARCHAR(128);
     DECLARE @stopping BIT;
+    DECLARE @allow_overlap BIT;
     DECLARE @count INT;
 
     IF (@targets IS NULL AND @error IS NULL) OR (@targets IS NOT NULL AND @error IS NOT NULL) OR ISJSON(@targets) = 0
@@ -63,7 +64,8 @@ BEGIN
         @step_execution_id = k.step_execution_id,
         @step_id = s.step_id,
         @target_group_name = d.target_group_name,
-        @stopping = CASE WHEN e.stop_requested_at IS NULL THEN 0 ELSE 1 END
+        @stopping = CASE WHEN e.stop_requested_at IS NULL THEN 0 ELSE 1 END,
+        @allow_overlap = e.allow_overlap
     FROM jobs_internal.task_executions AS k WITH (UPDLOCK)
     INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = k.execution_id
@@ -138,6 +140,7 @@ BEGIN
                         AND s.step_id = @step_id
                         AND s.is_active = 1
                         AND s.execution_id <> @execution_id
+                        AND @allow_overlap = 0
                         AND t.target_id = r.target_id
                         AND t.is_active = 1
                 ) THEN 1

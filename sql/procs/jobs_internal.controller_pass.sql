@@ -64,6 +64,8 @@ BEGIN
     IF EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1)
         OR EXISTS (SELECT 1 FROM jobs_internal.terms AS t WHERE t.ended_at IS NULL AND t.expires_at <= @now)
         OR EXISTS (SELECT 1 FROM jobs_internal.jobs AS j WHERE j.deleted_at IS NOT NULL)
+        OR EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.unaccounted = 1 AND e.is_active = 0)
+        OR EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b)
     BEGIN
         BEGIN TRANSACTION;
         EXECUTE @lock = sp_getapplock
@@ -112,6 +114,9 @@ BEGIN
             FROM jobs_internal.step_executions AS s
             WHERE s.next_attempt_at IS NOT NULL
                 AND s.next_attempt_at > @now
+            UNION ALL
+            SELECT @now AS at
+            WHERE EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.unaccounted = 1 AND e.is_active = 0)
             UNION ALL
             SELECT MIN(t.expires_at) AS at
             FROM jobs_internal.terms AS t

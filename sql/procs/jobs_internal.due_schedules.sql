@@ -1,12 +1,19 @@
--- Lists the schedules whose stored due instant has passed. It changes nothing.
+-- Lists what agents have to do about schedules: those that are due, those that wait for a verdict, and open backfills. It
+-- changes nothing. When there is nothing to do it looks at the ends of three filtered indexes only.
 --
 -- Parameters:
---   @max  Most schedules that are listed; at least 1.
+--   @max  Most rows of each of the three lists; at least 1.
 --   @now  Tests only.
 -- Called by: agent/scheduler.go.
 -- Locks:     nothing.
--- Returns:   1: one row: now, next_due_at (earliest instant that has not passed; NULL: none).
---            2: the schedules, earliest first.
+-- Returns:   1: one row: now; next_fire_at (when the earliest schedule that is not due yet will be; NULL: none);
+--               last_worked_at and working_since, if the earliest instant that is due lies before every term that lasts, else NULL:
+--               the time without agents from the end of the last term before the present stretch (NULL: there was none)
+--               to the beginning of that stretch.
+--            2: the due schedules, the one that has been due for longest first. Column executions is what a count in the text counts.
+--            3: the schedules that wait for a verdict, with the same columns.
+--            4: open backfills, oldest first: backfill_id, from_at, to_at, next_at, backfill_overlap, and the same columns.
+--            5: all calendars (name, spec), if a text of those above has "blackouts"; else none.
 -- Throws:
 --   50029 an argument is missing or out of range.
 CREATE OR ALTER PROCEDURE jobs_internal.due_schedules
@@ -17,17 +24,52 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @first_due_at DATETIME2(7);
+    DECLARE @last_worked_at DATETIME2(7);
+    DECLARE @working_since DATETIME2(7);
+    DECLARE @calendars BIT;
 
     IF @max IS NULL OR @max < 1
         THROW 50029, N'due_schedules needs @max of at least 1.', 1;
 
+    SELECT @first_due_at = MIN(s.next_due_at)
+    FROM jobs_internal.schedules AS s
+    WHERE s.next_fire_at IS NOT NULL
+        AND s.next_fire_at <= @now;
+
+    -- A term that lasts has lasted without a gap since it began.
+    IF @first_due_at IS NOT NULL
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.terms AS t
+            WHERE t.ended_at IS NULL
+                AND t.expires_at > @now
+                AND t.started_at <= @first_due_at
+        )
+        SELECT TOP (1)
+            @last_worked_at = g.worked_until,
+            @working_since = g.started_at
+        FROM (
+            SELECT
+                t.term_id,
+                t.started_at,
+                MAX(CASE WHEN t.ended_at < t.expires_at THEN t.ended_at ELSE t.expires_at END)
+                    OVER (ORDER BY t.started_at, t.term_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS worked_until
+            FROM jobs_internal.terms AS t
+            WHERE t.started_at <= @now
+        ) AS g
+        WHERE g.worked_until IS NULL
+            OR g.worked_until < g.started_at
+        ORDER BY g.started_at DESC, g.term_id DESC;
+
     SELECT
         @now AS now,
-        MIN(s.next_due_at) AS next_due_at
+        MIN(s.next_fire_at) AS next_fire_at,
+        @last_worked_at AS last_worked_at,
+        @working_since AS working_since
     FROM jobs_internal.schedules AS s
-    WHERE s.enabled = 1
-        AND s.next_due_at IS NOT NULL
-        AND s.next_due_at > @now;
+    WHERE s.next_fire_at IS NOT NULL
+        AND s.next_fire_at > @now;
 
     SELECT TOP (@max)
         s.schedule_id,
@@ -43,13 +85,118 @@ BEGIN
         s.anchor_at,
         s.time_zone,
         s.next_due_at,
-        s.last_due_at
+        s.last_due_at,
+        s.next_fire_at,
+        s.catch_up,
+        s.overlap,
+        s.created_at,
+        s.activated_at,
+        s.last_started_at,
+        s.executions - s.counted_from AS executions,
+        s.revision,
+        s.engine
     FROM jobs_internal.schedules AS s
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
-    WHERE s.enabled = 1
-        AND s.next_due_at IS NOT NULL
-        AND s.next_due_at <= @now
+    WHERE s.next_fire_at IS NOT NULL
+        AND s.next_fire_at <= @now
         AND j.deleted_at IS NULL
-    ORDER BY s.next_due_at, s.schedule_id;
+    ORDER BY s.next_fire_at, s.schedule_id;
+
+    SELECT TOP (@max)
+        s.schedule_id,
+        s.job_id,
+        j.name AS job_name,
+        s.name AS schedule_name,
+        s.kind,
+        s.spec,
+        s.interval_type,
+        s.interval_count,
+        s.start_time,
+        s.end_time,
+        s.anchor_at,
+        s.time_zone,
+        s.next_due_at,
+        s.last_due_at,
+        s.next_fire_at,
+        s.catch_up,
+        s.overlap,
+        s.created_at,
+        s.activated_at,
+        s.last_started_at,
+        s.executions - s.counted_from AS executions,
+        s.revision,
+        s.engine
+    FROM jobs_internal.schedules AS s
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
+    WHERE s.awaits_verdict = 1
+        AND j.deleted_at IS NULL
+    ORDER BY s.schedule_id;
+
+    SELECT TOP (@max)
+        f.backfill_id,
+        f.from_at,
+        f.to_at,
+        f.next_at,
+        f.overlap AS backfill_overlap,
+        s.schedule_id,
+        s.job_id,
+        j.name AS job_name,
+        s.name AS schedule_name,
+        s.kind,
+        s.spec,
+        s.interval_type,
+        s.interval_count,
+        s.start_time,
+        s.end_time,
+        s.anchor_at,
+        s.time_zone,
+        s.next_due_at,
+        s.last_due_at,
+        s.next_fire_at,
+        s.catch_up,
+        s.overlap,
+        s.created_at,
+        s.activated_at,
+        s.last_started_at,
+        s.executions - s.counted_from AS executions,
+        s.revision,
+        s.engine
+    FROM jobs_internal.schedule_backfills AS f
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = f.schedule_id
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
+    WHERE f.state = N'Open'
+        AND (s.validated_at IS NOT NULL OR s.spec IS NULL)
+        AND j.deleted_at IS NULL
+    ORDER BY f.backfill_id;
+
+    SET @calendars = CASE
+        WHEN EXISTS (
+            SELECT 1
+            FROM jobs_internal.schedules AS s
+            WHERE s.next_fire_at IS NOT NULL
+                AND s.next_fire_at <= @now
+                AND s.spec LIKE N'%blackouts%'
+        ) THEN 1
+        WHEN EXISTS (
+            SELECT 1
+            FROM jobs_internal.schedules AS s
+            WHERE s.awaits_verdict = 1
+                AND s.spec LIKE N'%blackouts%'
+        ) THEN 1
+        WHEN EXISTS (
+            SELECT 1
+            FROM jobs_internal.schedule_backfills AS f
+            INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = f.schedule_id
+            WHERE f.state = N'Open'
+                AND s.spec LIKE N'%blackouts%'
+        ) THEN 1
+        ELSE 0
+    END;
+    SELECT
+        c.name,
+        c.spec
+    FROM jobs_internal.calendars AS c
+    WHERE @calendars = 1
+    ORDER BY c.name;
     RETURN 0;
 END;

@@ -27,6 +27,7 @@ WHILE @deleted > 0
     DECLARE @start DATETIME2(7) = DATEADD(HOUR, 3, CAST(DATEADD(DAY, 1, CAST(@now AS DATE)) AS DATETIME2(7)));
     DECLARE @group_id UNIQUEIDENTIFIER;
     DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @schedule_id BIGINT;
     DECLARE @version INT;
     DECLARE @command_id BIGINT;
 
@@ -126,6 +127,7 @@ WHILE @deleted > 0
             AND s.name = N''
             AND s.kind = N'elastic'
             AND s.enabled = 1
+            AND s.paused = 0
             AND s.interval_type = N'Days'
             AND s.interval_count = 1
             AND s.end_time > @now
@@ -136,11 +138,17 @@ WHILE @deleted > 0
             s.interval_type = N'Days',
             s.interval_count = 1,
             s.start_time = @start,
-            s.end_time = '9999-12-31T11:59:59'
+            s.end_time = '9999-12-31T11:59:59',
+            s.enabled = 1,
+            s.paused = 0
         FROM jobs_internal.schedules AS s
         WHERE s.job_id = @job_id
             AND s.name = N'';
-        EXECUTE jobs_internal.activate_schedule @job_id = @job_id, @name = N'', @now = @now;
+        SELECT @schedule_id = s.schedule_id
+        FROM jobs_internal.schedules AS s
+        WHERE s.job_id = @job_id
+            AND s.name = N'';
+        EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @now = @now;
     END;
 
     COMMIT TRANSACTION;

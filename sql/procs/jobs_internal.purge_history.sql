@@ -1,5 +1,6 @@
--- Deletes one batch of what is older than the retention time: runs that are finished, records of skipped instants, and
--- ended terms that no run names any more. Call it until @deleted is 0.
+-- Deletes one batch of what is older than the retention time: runs that are finished, records of skipped instants,
+-- backfills that ended, and ended terms that no run names any more. Schedules that have been Completed or Faulted for longer than the setting
+-- schedule_retention_days (default 60) go, too. Call it until @deleted is 0.
 --
 -- Parameters:
 --   @batch_size      Most runs that go in this call; at least 1.
@@ -22,6 +23,7 @@ BEGIN
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @oldest DATETIME2(7);
+    DECLARE @schedules_oldest DATETIME2(7);
 
     IF @batch_size IS NULL OR @batch_size < 1 OR @retention_days < 0
         THROW 50029, N'purge_history needs @batch_size of at least 1, and @retention_days of at least 0 or NULL.', 1;
@@ -49,6 +51,22 @@ BEGIN
     DELETE TOP (1000) s
     FROM jobs_internal.schedule_skips AS s
     WHERE s.recorded_at < @oldest;
+    DELETE TOP (1000) f
+    FROM jobs_internal.schedule_backfills AS f
+    WHERE f.ended_at < @oldest;
+    SET @schedules_oldest = DATEADD(
+        DAY,
+        -COALESCE((SELECT TRY_CAST(x.value AS INT) FROM jobs_internal.settings AS x WHERE x.name = N'schedule_retention_days'), 60),
+        @now
+    );
+    DELETE TOP (1000) s
+    FROM jobs_internal.schedules AS s
+    WHERE s.closed_at < @schedules_oldest
+        AND s.name <> N''
+        AND s.awaits_verdict = 0
+        AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = s.schedule_id)
+        AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_backfills AS f WHERE f.schedule_id = s.schedule_id AND f.state = N'Open')
+        AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.schedule_id = s.schedule_id AND e.is_active = 1);
     DELETE TOP (1000) t
     FROM jobs_internal.terms AS t
     WHERE t.ended_at < @oldest

@@ -11,6 +11,8 @@ GRANT EXECUTE ON OBJECT::jobs_internal.complete_resolution TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.get_command TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.due_schedules TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.fire_schedules TO jobs_agent;
+GRANT EXECUTE ON OBJECT::jobs_internal.record_verdicts TO jobs_agent;
+GRANT EXECUTE ON OBJECT::jobs_internal.recheck_schedules TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.ensure_system_jobs TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.purge_history TO jobs_agent;
 GRANT SELECT ON OBJECT::jobs_internal.schema_versions TO jobs_agent;

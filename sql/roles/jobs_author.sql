@@ -1,4 +1,4 @@
--- Does what an operator does, and defines jobs, steps and target groups.
+-- Does what an operator does, and defines jobs, steps, schedules, calendars and target groups.
 IF DATABASE_PRINCIPAL_ID(N'jobs_author') IS NULL
     CREATE ROLE jobs_author AUTHORIZATION dbo;
 ALTER ROLE jobs_operator ADD MEMBER jobs_author;
@@ -9,6 +9,12 @@ GRANT EXECUTE ON OBJECT::jobs.sp_add_jobstep TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_update_jobstep TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_delete_jobstep TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_set_jobstep_options TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_add_schedule TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_update_schedule TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_delete_schedule TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_add_calendar TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_update_calendar TO jobs_author;
+GRANT EXECUTE ON OBJECT::jobs.sp_delete_calendar TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_add_target_group TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_delete_target_group TO jobs_author;
 GRANT EXECUTE ON OBJECT::jobs.sp_add_target_group_member TO jobs_author;

@@ -10,6 +10,9 @@
 --   start_time         When its first step was made.
 --   end_time           When it became final.
 --   schedule_id, due_at  Which due instant it stands for; NULL when it was started by hand. Unique (I2).
+--   backfill_id        Backfill that asked for it; NULL: none.
+--   allow_overlap      1: its targets are not Skipped because an older run of the job is busy on them.
+--   unaccounted        1: a run of a schedule, of which the schedule has not taken account yet; 0 when its end was counted.
 --   started_by         Login that started it by hand; NULL for schedules.
 --   stop_requested_at, stop_requested_by  The stop request, if there is one.
 --   rerun_of           Run whose targets are run again; NULL for all others. No foreign key: it may be purged when the rerun
@@ -32,6 +35,9 @@ CREATE TABLE jobs_internal.job_executions (
     end_time          DATETIME2(7) NULL,
     schedule_id       BIGINT NULL,
     due_at            DATETIME2(7) NULL,
+    backfill_id       BIGINT NULL,
+    allow_overlap     BIT NOT NULL CONSTRAINT DF_job_executions_allow_overlap DEFAULT 0,
+    unaccounted       BIT NOT NULL CONSTRAINT DF_job_executions_unaccounted DEFAULT 0,
     started_by        NVARCHAR(128) NULL,
     stop_requested_at DATETIME2(7) NULL,
     stop_requested_by NVARCHAR(128) NULL,
@@ -64,6 +70,10 @@ CREATE INDEX IX_job_executions_active ON jobs_internal.job_executions (execution
     WHERE is_active = 1;
 CREATE INDEX IX_job_executions_active_job_id ON jobs_internal.job_executions (job_id, is_active)
     WHERE is_active = 1;
+CREATE INDEX IX_job_executions_active_schedule_id ON jobs_internal.job_executions (schedule_id, execution_id)
+    WHERE is_active = 1 AND schedule_id IS NOT NULL;
+CREATE INDEX IX_job_executions_unaccounted ON jobs_internal.job_executions (execution_id)
+    WHERE unaccounted = 1 AND is_active = 0;
 CREATE INDEX IX_job_executions_job_id ON jobs_internal.job_executions (job_id, start_time);
 CREATE INDEX IX_job_executions_job_id_create_time ON jobs_internal.job_executions (job_id, create_time DESC, job_execution_id);
 CREATE INDEX IX_job_executions_start_time ON jobs_internal.job_executions (start_time);

@@ -8,6 +8,8 @@
 --   current_version  The version that a run gets when it starts; 0 has no steps.
 --   created_at       When it was added.
 --   deleted_at       When it was deleted; NULL while it exists.
+--   unreachable_since  When the first of its latest scheduled runs ended that reached none of their targets, because servers
+--                    did not answer or refused the login; NULL: the latest one reached one, or had nothing to reach.
 CREATE TABLE jobs_internal.jobs (
     job_id          UNIQUEIDENTIFIER NOT NULL,
     name            NVARCHAR(128) NOT NULL,
@@ -16,6 +18,7 @@ CREATE TABLE jobs_internal.jobs (
     current_version INT NOT NULL CONSTRAINT DF_jobs_current_version DEFAULT 0,
     created_at      DATETIME2(7) NOT NULL CONSTRAINT DF_jobs_created_at DEFAULT SYSUTCDATETIME(),
     deleted_at      DATETIME2(7) NULL,
+    unreachable_since DATETIME2(7) NULL,
     CONSTRAINT PK_jobs PRIMARY KEY (job_id)
 );
 

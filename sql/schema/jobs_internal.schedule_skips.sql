@@ -6,6 +6,9 @@
 --   job_id       Which job.
 --   due_at       The instant, or the first of several.
 --   skipped      How many instants the row stands for.
+--   cause        Overlap (an earlier run was active), CatchUp (missed, and not made up), NoSteps, Ended (the schedule's end
+--                had passed), Duplicate (the instant has a run already), Disabled, Paused, Changed or Deleted (what became of the schedule while
+--                the instant waited for an earlier run to end), or Other.
 --   reason       Why.
 --   recorded_at  When it was recorded.
 CREATE TABLE jobs_internal.schedule_skips (
@@ -14,11 +17,15 @@ CREATE TABLE jobs_internal.schedule_skips (
     job_id      UNIQUEIDENTIFIER NOT NULL,
     due_at      DATETIME2(7) NOT NULL,
     skipped     INT NOT NULL CONSTRAINT DF_schedule_skips_skipped DEFAULT 1,
+    cause       NVARCHAR(20) NOT NULL CONSTRAINT DF_schedule_skips_cause DEFAULT N'Other',
     reason      NVARCHAR(4000) NOT NULL,
     recorded_at DATETIME2(7) NOT NULL,
     CONSTRAINT PK_schedule_skips PRIMARY KEY (skip_id),
     CONSTRAINT UQ_schedule_skips_due_at UNIQUE (schedule_id, due_at),
-    CONSTRAINT FK_schedule_skips_jobs FOREIGN KEY (job_id) REFERENCES jobs_internal.jobs (job_id) ON DELETE CASCADE
+    CONSTRAINT FK_schedule_skips_jobs FOREIGN KEY (job_id) REFERENCES jobs_internal.jobs (job_id) ON DELETE CASCADE,
+    CONSTRAINT CK_schedule_skips_cause CHECK (cause IN (
+        N'Overlap', N'CatchUp', N'NoSteps', N'Ended', N'Duplicate', N'Disabled', N'Paused', N'Changed', N'Deleted', N'Other'
+    ))
 );
 
 CREATE INDEX IX_schedule_skips_job_id ON jobs_internal.schedule_skips (job_id);

@@ -1,45 +1,99 @@
--- Schedules. Each job has one whose name is empty: the schedule of jobs.sp_add_job.
+-- Schedules. Each job has one whose name is empty: the schedule of jobs.sp_add_job. The others are those of
+-- jobs.sp_add_schedule; T-SQL cannot read their text, so an agent says when they are due: its verdict.
 --
 -- Columns:
 --   schedule_id     Identifies the schedule.
 --   job_id          Whose it is.
 --   name            Unique within the job; empty for the one of jobs.sp_add_job.
---   kind            How it is written down: elastic (interval_type to end_time), or a kind whose text is in spec.
---   spec            Text of a kind other than elastic.
+--   kind            How it is written down: elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule.
+--   spec            Its text; NULL for the one of jobs.sp_add_job, which has interval_type to end_time instead.
 --   interval_type   Once, Minutes, Hours, Days, Weeks or Months.
 --   interval_count  Units between two due instants.
 --   start_time      Earliest instant at which a run may begin.
 --   end_time        Instant after which none may begin.
---   time_zone       IANA name of the zone in which a spec is read.
---   enabled         1: due instants become runs.
---   state           Enabled, Disabled, Completed (no due instant is left) or Faulted (the spec cannot be read).
+--   time_zone       IANA name of the zone in which spec is read; NULL: the one that spec names, else the kind's default.
+--   catch_up        What happens to missed runs: last, none, all, window:<duration>, sap-20min; NULL: what spec says, else last.
+--   overlap         What happens while an earlier run is active: see check_overlap.
+--   pause_on_failure  1: a run that ends Failed or TimedOut pauses the schedule.
+--   enabled         1: due instants become runs, unless it is paused.
+--   paused          1: paused until somebody resumes it.
+--   paused_by, paused_at, pause_note  Who paused or resumed it last, when, and the note that was left.
+--   state           Enabled, Disabled (or paused), Completed (no due instant is left) or Faulted (the text cannot be read).
 --   reason          Why it is in its state; NULL when nobody has to ask.
---   anchor_at       Where the grid of due instants begins (decision 10); NULL: was never enabled.
+--   closed_at       When it became Completed or Faulted; NULL in all other states, and for the one of jobs.sp_add_job.
+--   revision        Grows with every change of definition or activation: a verdict on a former one is ignored.
+--   awaits_verdict  1: an agent has to say when it is due.
+--   validated_at    When an agent said so last; NULL: not since it was changed.
+--   zone            Zone that the verdict says it has.
+--   engine          What computed the verdict: program and time zone data.
+--   validation_errors  Everything that is wrong with the text, as JSON {"errors": [...]}; NULL: nothing.
+--   warnings        What was read otherwise than people might think, as a JSON array; NULL: nothing.
+--   upcoming        The next instants as of the latest verdict or firing, as a JSON array of at most ten.
+--   anchor_at       Where the grid of due instants begins (decision 10); NULL: was never enabled, or the text says it.
+--   activated_at    Latest change of definition or activation: what was due before is dropped (D-P7).
 --   next_due_at     The next due instant that was not handled yet; NULL: none is known.
+--   next_fire_at    When it is to be handled: next_due_at and the jitter; NULL with it.
 --   last_due_at     The last due instant that was handled.
+--   last_started_at  When its latest run was made (not by a backfill).
 --   executions      Runs that it has started.
+--   counted_from    Value of executions when kind or spec last changed: the count of a text counts from there (D-P3).
+--   failures        Attempts of its runs that failed.
+--   faults          Its runs that ended Failed or TimedOut.
 --   skips           Due instants that were recorded as skipped.
+--   skips_overlap, skips_catch_up  How many of them because of the overlap policy, and of the catch-up policy.
+--   last_execution_id  Its latest run, by the internal key; NULL: none yet.
+--   last_job_execution_id  The same by its public id.
+--   last_lifecycle  How that ended; NULL while it is active.
+--   created_at      When it was added.
 --   updated_at      When its definition changed.
 CREATE TABLE jobs_internal.schedules (
-    schedule_id    BIGINT NOT NULL IDENTITY(1, 1),
-    job_id         UNIQUEIDENTIFIER NOT NULL,
-    name           NVARCHAR(128) NOT NULL CONSTRAINT DF_schedules_name DEFAULT N'',
-    kind           NVARCHAR(20) NOT NULL CONSTRAINT DF_schedules_kind DEFAULT N'elastic',
-    spec           NVARCHAR(MAX) NULL,
-    interval_type  NVARCHAR(50) NULL,
-    interval_count INT NULL,
-    start_time     DATETIME2(7) NOT NULL CONSTRAINT DF_schedules_start_time DEFAULT '0001-01-01T00:00:00',
-    end_time       DATETIME2(7) NOT NULL CONSTRAINT DF_schedules_end_time DEFAULT '9999-12-31T11:59:59',
-    time_zone      NVARCHAR(128) NOT NULL CONSTRAINT DF_schedules_time_zone DEFAULT N'UTC',
-    enabled        BIT NOT NULL CONSTRAINT DF_schedules_enabled DEFAULT 0,
-    state          NVARCHAR(20) NOT NULL CONSTRAINT DF_schedules_state DEFAULT N'Disabled',
-    reason         NVARCHAR(4000) NULL,
-    anchor_at      DATETIME2(7) NULL,
-    next_due_at    DATETIME2(7) NULL,
-    last_due_at    DATETIME2(7) NULL,
-    executions     BIGINT NOT NULL CONSTRAINT DF_schedules_executions DEFAULT 0,
-    skips          BIGINT NOT NULL CONSTRAINT DF_schedules_skips DEFAULT 0,
-    updated_at     DATETIME2(7) NOT NULL CONSTRAINT DF_schedules_updated_at DEFAULT SYSUTCDATETIME(),
+    schedule_id           BIGINT NOT NULL IDENTITY(1, 1),
+    job_id                UNIQUEIDENTIFIER NOT NULL,
+    name                  NVARCHAR(128) NOT NULL CONSTRAINT DF_schedules_name DEFAULT N'',
+    kind                  NVARCHAR(20) NOT NULL CONSTRAINT DF_schedules_kind DEFAULT N'elastic',
+    spec                  NVARCHAR(MAX) NULL,
+    interval_type         NVARCHAR(50) NULL,
+    interval_count        INT NULL,
+    start_time            DATETIME2(7) NOT NULL CONSTRAINT DF_schedules_start_time DEFAULT '0001-01-01T00:00:00',
+    end_time              DATETIME2(7) NOT NULL CONSTRAINT DF_schedules_end_time DEFAULT '9999-12-31T11:59:59',
+    time_zone             NVARCHAR(128) NULL CONSTRAINT DF_schedules_time_zone DEFAULT N'UTC',
+    catch_up              NVARCHAR(50) NULL,
+    overlap               NVARCHAR(20) NOT NULL CONSTRAINT DF_schedules_overlap DEFAULT N'Elastic',
+    pause_on_failure      BIT NOT NULL CONSTRAINT DF_schedules_pause_on_failure DEFAULT 0,
+    enabled               BIT NOT NULL CONSTRAINT DF_schedules_enabled DEFAULT 0,
+    paused                BIT NOT NULL CONSTRAINT DF_schedules_paused DEFAULT 0,
+    paused_by             NVARCHAR(128) NULL,
+    paused_at             DATETIME2(7) NULL,
+    pause_note            NVARCHAR(1000) NULL,
+    state                 NVARCHAR(20) NOT NULL CONSTRAINT DF_schedules_state DEFAULT N'Disabled',
+    reason                NVARCHAR(4000) NULL,
+    closed_at             DATETIME2(7) NULL,
+    revision              INT NOT NULL CONSTRAINT DF_schedules_revision DEFAULT 1,
+    awaits_verdict        BIT NOT NULL CONSTRAINT DF_schedules_awaits_verdict DEFAULT 0,
+    validated_at          DATETIME2(7) NULL,
+    zone                  NVARCHAR(128) NULL,
+    engine                NVARCHAR(128) NULL,
+    validation_errors     NVARCHAR(MAX) NULL,
+    warnings              NVARCHAR(MAX) NULL,
+    upcoming              NVARCHAR(MAX) NULL,
+    anchor_at             DATETIME2(7) NULL,
+    activated_at          DATETIME2(7) NULL,
+    next_due_at           DATETIME2(7) NULL,
+    next_fire_at          DATETIME2(7) NULL,
+    last_due_at           DATETIME2(7) NULL,
+    last_started_at       DATETIME2(7) NULL,
+    executions            BIGINT NOT NULL CONSTRAINT DF_schedules_executions DEFAULT 0,
+    counted_from          BIGINT NOT NULL CONSTRAINT DF_schedules_counted_from DEFAULT 0,
+    failures              BIGINT NOT NULL CONSTRAINT DF_schedules_failures DEFAULT 0,
+    faults                BIGINT NOT NULL CONSTRAINT DF_schedules_faults DEFAULT 0,
+    skips                 BIGINT NOT NULL CONSTRAINT DF_schedules_skips DEFAULT 0,
+    skips_overlap         BIGINT NOT NULL CONSTRAINT DF_schedules_skips_overlap DEFAULT 0,
+    skips_catch_up        BIGINT NOT NULL CONSTRAINT DF_schedules_skips_catch_up DEFAULT 0,
+    last_execution_id     BIGINT NULL,
+    last_job_execution_id UNIQUEIDENTIFIER NULL,
+    last_lifecycle        NVARCHAR(50) NULL,
+    created_at            DATETIME2(7) NOT NULL CONSTRAINT DF_schedules_created_at DEFAULT SYSUTCDATETIME(),
+    updated_at            DATETIME2(7) NOT NULL CONSTRAINT DF_schedules_updated_at DEFAULT SYSUTCDATETIME(),
     CONSTRAINT PK_schedules PRIMARY KEY (schedule_id),
     CONSTRAINT UQ_schedules_name UNIQUE (job_id, name),
     CONSTRAINT FK_schedules_jobs FOREIGN KEY (job_id) REFERENCES jobs_internal.jobs (job_id) ON DELETE CASCADE,
@@ -47,8 +101,17 @@ CREATE TABLE jobs_internal.schedules (
         CHECK (interval_type IN (N'Once', N'Minutes', N'Hours', N'Days', N'Weeks', N'Months')),
     CONSTRAINT CK_schedules_interval_count CHECK (interval_count >= 1),
     CONSTRAINT CK_schedules_state CHECK (state IN (N'Enabled', N'Disabled', N'Completed', N'Faulted')),
-    CONSTRAINT CK_schedules_kind CHECK (kind <> N'elastic' OR (interval_type IS NOT NULL AND interval_count IS NOT NULL))
+    CONSTRAINT CK_schedules_overlap
+        CHECK (overlap IN (N'Skip', N'BufferOne', N'BufferAll', N'CancelOther', N'TerminateOther', N'AllowAll', N'Elastic')),
+    CONSTRAINT CK_schedules_kind
+        CHECK (spec IS NOT NULL OR (kind = N'elastic' AND interval_type IS NOT NULL AND interval_count IS NOT NULL)),
+    CONSTRAINT CK_schedules_next_fire_at
+        CHECK (next_fire_at IS NULL OR (next_due_at IS NOT NULL AND enabled = 1 AND paused = 0))
 );
 
-CREATE INDEX IX_schedules_next_due_at ON jobs_internal.schedules (next_due_at)
-    WHERE enabled = 1 AND next_due_at IS NOT NULL;
+CREATE INDEX IX_schedules_next_fire_at ON jobs_internal.schedules (next_fire_at)
+    WHERE next_fire_at IS NOT NULL;
+CREATE INDEX IX_schedules_awaits_verdict ON jobs_internal.schedules (schedule_id)
+    WHERE awaits_verdict = 1;
+CREATE INDEX IX_schedules_closed_at ON jobs_internal.schedules (closed_at)
+    WHERE closed_at IS NOT NULL;

@@ -2,6 +2,8 @@
 --
 -- Columns:
 --   name        history_retention_days (default 45): how long the history of finished runs is kept.
+--               schedule_retention_days (default 60): how long schedules that are Completed or Faulted are kept.
+--               unreachable_days (default 10): how long no target of a job may be reachable until its schedules are disabled.
 --   value       Text of the value.
 --   updated_at  When it was set.
 CREATE TABLE jobs_internal.settings (

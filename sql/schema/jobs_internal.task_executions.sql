@@ -17,6 +17,7 @@
 --   rows_affected        Sum of all row counts.
 --   elapsed_ms           How long it took, by the agent's clock.
 --   session_id           Session on the target server.
+--   unreached            1: the target could not be reached: no connection, or the login was refused. Nothing was sent.
 CREATE TABLE jobs_internal.task_executions (
     task_id             BIGINT NOT NULL IDENTITY(1, 1),
     kind                NVARCHAR(10) NOT NULL,
@@ -37,6 +38,7 @@ CREATE TABLE jobs_internal.task_executions (
     rows_affected       BIGINT NULL,
     elapsed_ms          BIGINT NULL,
     session_id          INT NULL,
+    unreached           BIT NOT NULL CONSTRAINT DF_task_executions_unreached DEFAULT 0,
     CONSTRAINT PK_task_executions PRIMARY KEY (task_id),
     CONSTRAINT FK_task_executions_step_executions FOREIGN KEY (step_execution_id)
         REFERENCES jobs_internal.step_executions (step_execution_id),

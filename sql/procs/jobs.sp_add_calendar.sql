@@ -1,0 +1,41 @@
+-- Adds a calendar: windows of time in which schedules that name it in "blackouts" are not due.
+--
+-- Parameters:
+--   @calendar_name  Name; unique.
+--   @spec           JSON object with timeZone, and dates, weekly or rrule with startTime and duration.
+-- Called by: anybody with the role jobs_author.
+-- Locks:     the range of the name in calendars (U), the schedules that name it (X).
+-- Returns:   0.
+-- Throws:
+--   50053 the calendar name is missing or empty.
+--   50054 the calendar text is no JSON object.
+--   50130 a calendar of this name exists already.
+CREATE OR ALTER PROCEDURE jobs.sp_add_calendar
+    @calendar_name NVARCHAR(128),
+    @spec          NVARCHAR(MAX)
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+
+    IF @calendar_name IS NULL OR LTRIM(@calendar_name) = N''
+        THROW 50053, N'A calendar needs a name: @calendar_name is NULL or empty.', 1;
+    IF @spec IS NULL OR ISJSON(@spec) = 0 OR LEFT(LTRIM(@spec), 1) <> N'{'
+        THROW 50054, N'A calendar needs a JSON object as its @spec, such as {"dates": ["2026-12-24"]}.', 1;
+
+    BEGIN TRANSACTION;
+
+    IF EXISTS (SELECT 1 FROM jobs_internal.calendars AS c WITH (UPDLOCK, HOLDLOCK) WHERE c.name = @calendar_name)
+    BEGIN
+        SET @message = CONCAT(N'A calendar named ''', @calendar_name, N''' exists already. Choose another name, or change it with jobs.sp_update_calendar.');
+        THROW 50130, @message, 1;
+    END;
+    INSERT INTO jobs_internal.calendars (name, spec, created_at, updated_at)
+    VALUES (@calendar_name, @spec, @now, @now);
+    EXECUTE jobs_internal.recheck_calendar @calendar_name = @calendar_name;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

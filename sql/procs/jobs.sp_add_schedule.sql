@@ -1,0 +1,80 @@
+-- Adds a schedule to a job, beside the one of jobs.sp_add_job. An agent reads its text within a second and stores when it
+-- is due, or makes it Faulted with all that is wrong with it: see the view jobs.schedules.
+--
+-- Parameters:
+--   @job_name          Which job.
+--   @schedule_name     Name; unique within the job, and not empty.
+--   @kind              elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule, in any case.
+--   @spec              Its text: JSON in the form of its system, or the bare line for cron5, cron6, quartz and rrule.
+--   @time_zone         IANA name of the zone in which @spec is read; NULL or empty: the one that @spec names, else UTC
+--                      (azure-scheduler: the offset of its start).
+--   @catch_up          What happens to missed runs: last, none, all, window:<duration>, sap-20min; NULL or empty: what @spec
+--                      says, else last.
+--   @overlap           What happens while an earlier run is active: Skip, BufferOne, BufferAll, CancelOther, TerminateOther,
+--                      AllowAll or Elastic, in any case; NULL or empty: Elastic for elastic, AllowAll for sap, else Skip.
+--   @pause_on_failure  1: a run that ends Failed or TimedOut pauses the schedule.
+--   @enabled           1: its due instants become runs.
+--   @schedule_id       Receives the new id.
+-- Called by: anybody with the role jobs_author.
+-- Locks:     the job's row (U), the range of the name in schedules (U); then an insert into schedules.
+-- Returns:   0.
+-- Throws:
+--   50001 the job name is missing or empty.
+--   50047 the schedule name is missing or empty.
+--   50048 the schedule kind is not known.
+--   50049 the schedule text is missing or empty.
+--   50050 the overlap policy is none of the seven.
+--   50100 the job does not exist.
+--   50126 a schedule of this name exists already.
+CREATE OR ALTER PROCEDURE jobs.sp_add_schedule
+    @job_name         NVARCHAR(128),
+    @schedule_name    NVARCHAR(128),
+    @kind             NVARCHAR(20),
+    @spec             NVARCHAR(MAX),
+    @time_zone        NVARCHAR(128) = NULL,
+    @catch_up         NVARCHAR(50) = NULL,
+    @overlap          NVARCHAR(20) = NULL,
+    @pause_on_failure BIT = 0,
+    @enabled          BIT = 1,
+    @schedule_id      BIGINT = NULL OUTPUT
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @job_id UNIQUEIDENTIFIER;
+
+    IF @schedule_name IS NULL OR LTRIM(@schedule_name) = N''
+        THROW 50047, N'A schedule needs a name: @schedule_name is NULL or empty.', 1;
+    EXECUTE jobs_internal.check_schedule_text @kind = @kind OUTPUT, @spec = @spec;
+    EXECUTE jobs_internal.check_overlap @overlap = @overlap OUTPUT, @kind = @kind;
+
+    BEGIN TRANSACTION;
+
+    EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT;
+
+    IF EXISTS (
+        SELECT 1
+        FROM jobs_internal.schedules AS s WITH (UPDLOCK, HOLDLOCK)
+        WHERE s.job_id = @job_id
+            AND s.name = @schedule_name
+    )
+    BEGIN
+        SET @message = CONCAT(N'The job ''', @job_name, N''' has a schedule named ''', @schedule_name, N''' already. Choose another name, or change it with jobs.sp_update_schedule.');
+        THROW 50126, @message, 1;
+    END;
+
+    INSERT INTO jobs_internal.schedules (
+        job_id, name, kind, spec, time_zone, catch_up, overlap, pause_on_failure, enabled, created_at, updated_at
+    )
+    VALUES (
+        @job_id, @schedule_name, @kind, @spec, NULLIF(LTRIM(@time_zone), N''), NULLIF(LTRIM(@catch_up), N''), @overlap,
+        COALESCE(@pause_on_failure, 0), COALESCE(@enabled, 1), @now, @now
+    );
+    SET @schedule_id = SCOPE_IDENTITY();
+    EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @now = @now;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

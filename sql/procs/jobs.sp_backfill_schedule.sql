@@ -1,0 +1,78 @@
+-- Asks for runs of a schedule's due instants in a past range; an agent starts them within a second, in order. Instants of the
+-- range that have a run already are not run again; those that were recorded as skipped are. The
+-- schedule may be disabled or paused, and its due instants do not move. A run of a backfill counts among the schedule's executions.
+--
+-- Parameters:
+--   @job_name       Which job.
+--   @schedule_name  Which schedule; N'' is the one of jobs.sp_add_job.
+--   @from           First instant of the range (UTC); itself included.
+--   @to             Last instant of the range (UTC); itself included, and not in the future.
+--   @overlap        Overlap policy of these runs; NULL or empty: that of the schedule.
+--   @backfill_id    Receives the id of the request: see the view jobs.schedule_backfills.
+-- Called by: anybody with the role jobs_operator.
+-- Locks:     the job's row (U), the schedule's row (U); then an insert into schedule_backfills.
+-- Returns:   0.
+-- Throws:
+--   50001 the job name is missing or empty.
+--   50046 the schedule name is missing.
+--   50050 the overlap policy is none of the seven.
+--   50051 the range of the backfill is missing, or ends before it starts.
+--   50052 the range of the backfill ends in the future.
+--   50100 the job does not exist.
+--   50125 the schedule does not exist.
+--   50128 the schedule is Faulted.
+CREATE OR ALTER PROCEDURE jobs.sp_backfill_schedule
+    @job_name      NVARCHAR(128),
+    @schedule_name NVARCHAR(128),
+    @from          DATETIME2(7),
+    @to            DATETIME2(7),
+    @overlap       NVARCHAR(20) = NULL,
+    @backfill_id   BIGINT = NULL OUTPUT
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @schedule_id BIGINT;
+    DECLARE @state NVARCHAR(20);
+
+    IF @from IS NULL OR @to IS NULL OR @to < @from
+    BEGIN
+        SET @message = CONCAT(N'A backfill needs a range: @from (', CONVERT(NVARCHAR(33), @from, 126), N') and, not before it, @to (', CONVERT(NVARCHAR(33), @to, 126), N').');
+        THROW 50051, @message, 1;
+    END;
+    IF @to > @now
+    BEGIN
+        SET @message = CONCAT(N'The backfill ends in the future (', CONVERT(NVARCHAR(33), @to, 126), N'): instants to come are the schedule''s own. Choose @to of at most now, in UTC.');
+        THROW 50052, @message, 1;
+    END;
+    EXECUTE jobs_internal.check_overlap @overlap = @overlap OUTPUT;
+
+    BEGIN TRANSACTION;
+
+    EXECUTE jobs_internal.lock_schedule
+        @job_name = @job_name,
+        @schedule_name = @schedule_name,
+        @job_id = @job_id OUTPUT,
+        @schedule_id = @schedule_id OUTPUT;
+
+    SELECT
+        @state = s.state,
+        @overlap = COALESCE(@overlap, s.overlap)
+    FROM jobs_internal.schedules AS s
+    WHERE s.schedule_id = @schedule_id;
+    IF @state = N'Faulted'
+    BEGIN
+        SET @message = CONCAT(N'The schedule ''', @schedule_name, N''' of the job ''', @job_name, N''' is Faulted: correct its text with jobs.sp_update_schedule first.');
+        THROW 50128, @message, 1;
+    END;
+
+    INSERT INTO jobs_internal.schedule_backfills (schedule_id, from_at, to_at, overlap, requested_by, requested_at)
+    VALUES (@schedule_id, @from, @to, @overlap, ORIGINAL_LOGIN(), @now);
+    SET @backfill_id = SCOPE_IDENTITY();
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

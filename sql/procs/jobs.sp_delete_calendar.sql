@@ -1,0 +1,54 @@
+-- Deletes a calendar that no schedule names.
+--
+-- Parameters:
+--   @calendar_name  Which calendar.
+-- Called by: anybody with the role jobs_author.
+-- Locks:     the calendar's row (U, X).
+-- Returns:   0.
+-- Throws:
+--   50053 the calendar name is missing or empty.
+--   50129 the calendar does not exist.
+--   50131 the calendar is used by a schedule.
+CREATE OR ALTER PROCEDURE jobs.sp_delete_calendar
+    @calendar_name NVARCHAR(128)
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @user NVARCHAR(300);
+
+    IF @calendar_name IS NULL OR LTRIM(@calendar_name) = N''
+        THROW 50053, N'A calendar needs a name: @calendar_name is NULL or empty.', 1;
+
+    BEGIN TRANSACTION;
+
+    IF NOT EXISTS (SELECT 1 FROM jobs_internal.calendars AS c WITH (UPDLOCK, HOLDLOCK) WHERE c.name = @calendar_name)
+    BEGIN
+        SET @message = CONCAT(N'The calendar ''', @calendar_name, N''' does not exist. The view jobs.calendars lists all calendars.');
+        THROW 50129, @message, 1;
+    END;
+    SELECT TOP (1) @user = CONCAT(N'the schedule ''', s.name, N''' of the job ''', j.name, N'''')
+    FROM jobs_internal.schedules AS s
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
+    WHERE s.spec LIKE N'%blackouts%'
+        AND j.deleted_at IS NULL
+        AND EXISTS (
+            SELECT 1
+            FROM OPENJSON(CASE WHEN ISJSON(s.spec) = 1 THEN s.spec END, '$.blackouts.calendars') AS k
+            WHERE k.[type] = 1
+                AND k.value = @calendar_name
+        )
+    ORDER BY s.schedule_id;
+    IF @user IS NOT NULL
+    BEGIN
+        SET @message = CONCAT(N'The calendar ''', @calendar_name, N''' is used by ', @user, N'. Take it out of the schedule''s blackouts first.');
+        THROW 50131, @message, 1;
+    END;
+    DELETE c
+    FROM jobs_internal.calendars AS c
+    WHERE c.name = @calendar_name;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

@@ -1,0 +1,44 @@
+-- Deletes a schedule. Runs that it has started go on; instants that wait for one of them are recorded as skipped, and its
+-- backfills go with it.
+--
+-- Parameters:
+--   @job_name       Which job.
+--   @schedule_name  Which schedule. The one of jobs.sp_add_job goes with its job only.
+-- Called by: anybody with the role jobs_author.
+-- Locks:     the job's row (U), the schedule's row (U, X).
+-- Returns:   0.
+-- Throws:
+--   50001 the job name is missing or empty.
+--   50046 the schedule name is missing.
+--   50100 the job does not exist.
+--   50125 the schedule does not exist.
+--   50127 the schedule is the one of jobs.sp_add_job.
+CREATE OR ALTER PROCEDURE jobs.sp_delete_schedule
+    @job_name      NVARCHAR(128),
+    @schedule_name NVARCHAR(128)
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @schedule_id BIGINT;
+
+    BEGIN TRANSACTION;
+
+    EXECUTE jobs_internal.lock_schedule
+        @job_name = @job_name,
+        @schedule_name = @schedule_name,
+        @job_id = @job_id OUTPUT,
+        @schedule_id = @schedule_id OUTPUT;
+    IF @schedule_name = N''
+        THROW 50127, N'The schedule of jobs.sp_add_job cannot be deleted: disable it with jobs.sp_update_job @enabled = 0.', 1;
+
+    EXECUTE jobs_internal.skip_buffered @schedule_id = @schedule_id, @cause = N'Deleted', @now = @now;
+    DELETE s
+    FROM jobs_internal.schedules AS s
+    WHERE s.schedule_id = @schedule_id;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

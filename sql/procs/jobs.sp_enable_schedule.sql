@@ -1,0 +1,49 @@
+-- Enables or disables a schedule. What was due before is dropped. Repeating what holds does nothing, but enabling a schedule
+-- that is Completed or Faulted lets an agent read it once more. A paused schedule stays paused.
+--
+-- Parameters:
+--   @job_name       Which job.
+--   @schedule_name  Which schedule; N'' is the one of jobs.sp_add_job.
+--   @enabled        1: its due instants become runs.
+-- Called by: anybody with the role jobs_operator.
+-- Locks:     the job's row (U), the schedule's row (U, X).
+-- Returns:   0.
+-- Throws:
+--   50001 the job name is missing or empty.
+--   50046 the schedule name is missing.
+--   50100 the job does not exist.
+--   50125 the schedule does not exist.
+CREATE OR ALTER PROCEDURE jobs.sp_enable_schedule
+    @job_name      NVARCHAR(128),
+    @schedule_name NVARCHAR(128),
+    @enabled       BIT = 1
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @schedule_id BIGINT;
+
+    SET @enabled = COALESCE(@enabled, 1);
+    BEGIN TRANSACTION;
+
+    EXECUTE jobs_internal.lock_schedule
+        @job_name = @job_name,
+        @schedule_name = @schedule_name,
+        @job_id = @job_id OUTPUT,
+        @schedule_id = @schedule_id OUTPUT;
+
+    UPDATE s
+    SET s.enabled = @enabled,
+        s.next_due_at = NULL,
+        s.next_fire_at = NULL
+    FROM jobs_internal.schedules AS s
+    WHERE s.schedule_id = @schedule_id
+        AND (s.enabled <> @enabled OR (@enabled = 1 AND s.name <> N'' AND s.state IN (N'Completed', N'Faulted')));
+    IF @@ROWCOUNT > 0
+        EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @cause = N'Disabled', @now = @now;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

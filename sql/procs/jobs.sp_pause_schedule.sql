@@ -1,0 +1,64 @@
+-- Pauses a schedule, or resumes it. Who did it last, when, and the note are kept. Instants that are due while it is paused
+-- are dropped; a run that is active goes on. A backfill runs in spite of a pause.
+--
+-- Parameters:
+--   @job_name       Which job.
+--   @schedule_name  Which schedule; N'' is the one of jobs.sp_add_job.
+--   @paused         1: pause. 0: resume.
+--   @note           Why; for people.
+-- Called by: anybody with the role jobs_operator.
+-- Locks:     the job's row (U), the schedule's row (U, X).
+-- Returns:   0.
+-- Throws:
+--   50001 the job name is missing or empty.
+--   50046 the schedule name is missing.
+--   50100 the job does not exist.
+--   50125 the schedule does not exist.
+CREATE OR ALTER PROCEDURE jobs.sp_pause_schedule
+    @job_name      NVARCHAR(128),
+    @schedule_name NVARCHAR(128),
+    @paused        BIT = 1,
+    @note          NVARCHAR(1000) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @schedule_id BIGINT;
+    DECLARE @old_paused BIT;
+
+    SET @paused = COALESCE(@paused, 1);
+    BEGIN TRANSACTION;
+
+    EXECUTE jobs_internal.lock_schedule
+        @job_name = @job_name,
+        @schedule_name = @schedule_name,
+        @job_id = @job_id OUTPUT,
+        @schedule_id = @schedule_id OUTPUT;
+
+    SELECT @old_paused = s.paused
+    FROM jobs_internal.schedules AS s
+    WHERE s.schedule_id = @schedule_id;
+
+    -- Pausing once more only renews the note; resuming what is not paused is nothing at all.
+    IF @paused = 1 OR @old_paused = 1
+        UPDATE s
+        SET s.paused = @paused,
+            s.paused_by = ORIGINAL_LOGIN(),
+            s.paused_at = @now,
+            s.pause_note = @note,
+            s.reason = CASE
+                WHEN @paused = 1 AND s.enabled = 1 AND s.state = N'Disabled' THEN CONCAT(N'Paused by ', ORIGINAL_LOGIN(), N': ' + @note)
+                ELSE s.reason
+            END,
+            s.next_due_at = NULL,
+            s.next_fire_at = NULL
+        FROM jobs_internal.schedules AS s
+        WHERE s.schedule_id = @schedule_id;
+    IF @paused <> @old_paused
+        EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @cause = N'Paused', @now = @now;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

@@ -1,0 +1,44 @@
+-- Changes a calendar. An agent computes anew when the schedules that name it are due.
+--
+-- Parameters:
+--   @calendar_name  Which calendar.
+--   @spec           JSON object with timeZone, and dates, weekly or rrule with startTime and duration.
+-- Called by: anybody with the role jobs_author.
+-- Locks:     the calendar's row (X), the schedules that name it (X).
+-- Returns:   0.
+-- Throws:
+--   50053 the calendar name is missing or empty.
+--   50054 the calendar text is no JSON object.
+--   50129 the calendar does not exist.
+CREATE OR ALTER PROCEDURE jobs.sp_update_calendar
+    @calendar_name NVARCHAR(128),
+    @spec          NVARCHAR(MAX)
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+
+    IF @calendar_name IS NULL OR LTRIM(@calendar_name) = N''
+        THROW 50053, N'A calendar needs a name: @calendar_name is NULL or empty.', 1;
+    IF @spec IS NULL OR ISJSON(@spec) = 0 OR LEFT(LTRIM(@spec), 1) <> N'{'
+        THROW 50054, N'A calendar needs a JSON object as its @spec, such as {"dates": ["2026-12-24"]}.', 1;
+
+    BEGIN TRANSACTION;
+
+    UPDATE c
+    SET c.spec = @spec,
+        c.updated_at = @now
+    FROM jobs_internal.calendars AS c
+    WHERE c.name = @calendar_name;
+    IF @@ROWCOUNT = 0
+    BEGIN
+        SET @message = CONCAT(N'The calendar ''', @calendar_name, N''' does not exist. The view jobs.calendars lists all calendars.');
+        THROW 50129, @message, 1;
+    END;
+    EXECUTE jobs_internal.recheck_calendar @calendar_name = @calendar_name;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

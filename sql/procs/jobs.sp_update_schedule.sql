@@ -1,0 +1,142 @@
+-- Changes a schedule. What is omitted or NULL stays as it is. A change of kind, text, zone, catch-up or enabled lets it begin
+-- anew: what was due before is dropped, an agent validates it again, and instants that waited for an earlier run, and backfills, are given up. A
+-- change of kind or text also lets the count in the text begin anew.
+--
+-- Parameters:
+--   @job_name          Which job.
+--   @schedule_name     Which schedule. The one of jobs.sp_add_job is changed with jobs.sp_update_job.
+--   @new_name          New name; unique within the job.
+--   @kind              elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule, in any case.
+--   @spec              Its text.
+--   @time_zone         IANA name of a zone; empty: the default of jobs.sp_add_schedule.
+--   @catch_up          What happens to missed runs; empty: the default of jobs.sp_add_schedule.
+--   @overlap           What happens while an earlier run is active; empty: the default of jobs.sp_add_schedule.
+--   @pause_on_failure  1: a run that ends Failed or TimedOut pauses the schedule.
+--   @enabled           1: its due instants become runs.
+-- Called by: anybody with the role jobs_author.
+-- Locks:     the job's row (U), the schedule's row (U, X), the range of the new name (U).
+-- Returns:   0.
+-- Throws:
+--   50001 the job name is missing or empty.
+--   50046 the schedule name is missing.
+--   50047 the new name is empty.
+--   50048 the schedule kind is not known.
+--   50049 the schedule text is empty.
+--   50050 the overlap policy is none of the seven.
+--   50100 the job does not exist.
+--   50125 the schedule does not exist.
+--   50126 a schedule of the new name exists already.
+--   50127 the schedule is the one of jobs.sp_add_job.
+CREATE OR ALTER PROCEDURE jobs.sp_update_schedule
+    @job_name         NVARCHAR(128),
+    @schedule_name    NVARCHAR(128),
+    @new_name         NVARCHAR(128) = NULL,
+    @kind             NVARCHAR(20) = NULL,
+    @spec             NVARCHAR(MAX) = NULL,
+    @time_zone        NVARCHAR(128) = NULL,
+    @catch_up         NVARCHAR(50) = NULL,
+    @overlap          NVARCHAR(20) = NULL,
+    @pause_on_failure BIT = NULL,
+    @enabled          BIT = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @schedule_id BIGINT;
+    DECLARE @cause NVARCHAR(20);
+    DECLARE @defined BIT; -- 1: kind or text changes
+    DECLARE @changed BIT; -- 1: the schedule begins anew
+    DECLARE @old_kind NVARCHAR(20), @old_spec NVARCHAR(MAX), @old_zone NVARCHAR(128), @old_catch_up NVARCHAR(50), @old_enabled BIT;
+
+    IF @new_name IS NOT NULL AND LTRIM(@new_name) = N''
+        THROW 50047, N'A schedule needs a name: @new_name is empty.', 1;
+
+    BEGIN TRANSACTION;
+
+    EXECUTE jobs_internal.lock_schedule
+        @job_name = @job_name,
+        @schedule_name = @schedule_name,
+        @job_id = @job_id OUTPUT,
+        @schedule_id = @schedule_id OUTPUT;
+    IF @schedule_name = N''
+        THROW 50127, N'The schedule of jobs.sp_add_job has no text: change it with jobs.sp_update_job.', 1;
+
+    SELECT
+        @old_kind = s.kind,
+        @old_spec = s.spec,
+        @old_zone = s.time_zone,
+        @old_catch_up = s.catch_up,
+        @old_enabled = s.enabled
+    FROM jobs_internal.schedules AS s
+    WHERE s.schedule_id = @schedule_id;
+
+    SET @kind = COALESCE(@kind, @old_kind);
+    SET @spec = COALESCE(@spec, @old_spec);
+    SET @time_zone = NULLIF(LTRIM(COALESCE(@time_zone, @old_zone)), N'');
+    SET @catch_up = NULLIF(LTRIM(COALESCE(@catch_up, @old_catch_up)), N'');
+    SET @enabled = COALESCE(@enabled, @old_enabled);
+    EXECUTE jobs_internal.check_schedule_text @kind = @kind OUTPUT, @spec = @spec;
+    IF @overlap IS NOT NULL
+        EXECUTE jobs_internal.check_overlap @overlap = @overlap OUTPUT, @kind = @kind;
+
+    IF @new_name IS NOT NULL
+    BEGIN
+        IF EXISTS (
+            SELECT 1
+            FROM jobs_internal.schedules AS s WITH (UPDLOCK, HOLDLOCK)
+            WHERE s.job_id = @job_id
+                AND s.name = @new_name
+                AND s.schedule_id <> @schedule_id
+        )
+        BEGIN
+            SET @message = CONCAT(N'The schedule ''', @schedule_name, N''' cannot be renamed: the job ''', @job_name, N''' has one named ''', @new_name, N''' already.');
+            THROW 50126, @message, 1;
+        END;
+    END;
+
+    SET @defined = CASE WHEN @kind <> @old_kind OR CAST(@spec AS VARBINARY(MAX)) <> CAST(@old_spec AS VARBINARY(MAX)) THEN 1 ELSE 0 END;
+    SET @changed = CASE
+        WHEN @defined = 1
+            OR COALESCE(@time_zone, N'') <> COALESCE(@old_zone, N'')
+            OR COALESCE(@catch_up, N'') <> COALESCE(@old_catch_up, N'')
+            OR @enabled <> @old_enabled THEN 1
+        ELSE 0
+    END;
+
+    UPDATE s
+    SET s.name = COALESCE(@new_name, s.name),
+        s.kind = @kind,
+        s.spec = @spec,
+        s.time_zone = @time_zone,
+        s.catch_up = @catch_up,
+        s.overlap = COALESCE(@overlap, s.overlap),
+        s.pause_on_failure = COALESCE(@pause_on_failure, s.pause_on_failure),
+        s.enabled = @enabled,
+        s.next_due_at = CASE WHEN @changed = 1 THEN NULL ELSE s.next_due_at END,
+        s.next_fire_at = CASE WHEN @changed = 1 THEN NULL ELSE s.next_fire_at END,
+        s.counted_from = CASE WHEN @defined = 1 THEN s.executions ELSE s.counted_from END,
+        s.updated_at = @now
+    FROM jobs_internal.schedules AS s
+    WHERE s.schedule_id = @schedule_id;
+
+    IF @defined = 1 OR COALESCE(@time_zone, N'') <> COALESCE(@old_zone, N'')
+        UPDATE f
+        SET f.state = N'Canceled',
+            f.reason = N'The schedule was changed.',
+            f.next_at = NULL,
+            f.ended_at = @now
+        FROM jobs_internal.schedule_backfills AS f
+        WHERE f.schedule_id = @schedule_id
+            AND f.state = N'Open';
+    IF @changed = 1
+    BEGIN
+        SET @cause = CASE WHEN @enabled = 0 AND @old_enabled = 1 THEN N'Disabled' ELSE N'Changed' END;
+        EXECUTE jobs_internal.activate_schedule @schedule_id = @schedule_id, @cause = @cause, @now = @now;
+    END;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;

@@ -1,0 +1,55 @@
+-- Checks the name of an overlap policy and gives it the canonical spelling (D-P2). While an earlier run of the same
+-- schedule is active:
+--   Skip            the instant is recorded as skipped
+--   BufferOne       one instant waits until that run ends; further ones are recorded as skipped
+--   BufferAll       all wait, and run one after the other
+--   CancelOther     the run is stopped, and the instant waits until it has ended; an instant that waited is skipped
+--   TerminateOther  the run is stopped, and the instant's run begins at once
+--   AllowAll        the instant's run begins beside it
+--   Elastic         likewise, but targets on which an older run of the job is still at the same step are Skipped
+--
+-- Parameters:
+--   @overlap  The name in any case; receives the canonical spelling, or the default when it is NULL or empty.
+--   @kind     Kind of the schedule, which gives the default; NULL: there is none, and NULL stays NULL.
+-- Called by: jobs.sp_add_schedule, jobs.sp_update_schedule, jobs.sp_backfill_schedule.
+-- Locks:     nothing.
+-- Returns:   0.
+-- Throws:
+--   50050 the overlap policy is none of the seven.
+CREATE OR ALTER PROCEDURE jobs_internal.check_overlap
+    @overlap NVARCHAR(20) OUTPUT,
+    @kind    NVARCHAR(20) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @canonical NVARCHAR(20);
+
+    IF @overlap IS NULL OR LTRIM(@overlap) = N''
+    BEGIN
+        SET @overlap = CASE
+            WHEN @kind IS NULL THEN NULL
+            WHEN @kind = N'elastic' THEN N'Elastic'
+            WHEN @kind = N'sap' THEN N'AllowAll'
+            ELSE N'Skip'
+        END;
+        RETURN 0;
+    END;
+    SET @canonical = CASE LOWER(@overlap)
+        WHEN N'skip' THEN N'Skip'
+        WHEN N'bufferone' THEN N'BufferOne'
+        WHEN N'bufferall' THEN N'BufferAll'
+        WHEN N'cancelother' THEN N'CancelOther'
+        WHEN N'terminateother' THEN N'TerminateOther'
+        WHEN N'allowall' THEN N'AllowAll'
+        WHEN N'elastic' THEN N'Elastic'
+    END;
+    IF @canonical IS NULL
+    BEGIN
+        SET @message = CONCAT(N'The overlap policy ''', @overlap, N''' is not known: Skip, BufferOne, BufferAll, CancelOther, TerminateOther, AllowAll or Elastic is needed.');
+        THROW 50050, @message, 1;
+    END;
+    SET @overlap = @canonical;
+    RETURN 0;
+END;

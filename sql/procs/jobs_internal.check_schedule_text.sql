@@ -1,0 +1,31 @@
+-- Checks what T-SQL can check of a schedule's definition, and gives its kind the canonical spelling. Everything else is
+-- the verdict of an agent: T-SQL cannot compute a recurrence.
+--
+-- Parameters:
+--   @kind      Kind in any case; receives the canonical spelling.
+--   @spec      The text.
+-- Called by: jobs.sp_add_schedule, jobs.sp_update_schedule.
+-- Locks:     nothing.
+-- Returns:   0.
+-- Throws:
+--   50048 the schedule kind is not known.
+--   50049 the schedule text is missing or empty.
+CREATE OR ALTER PROCEDURE jobs_internal.check_schedule_text
+    @kind NVARCHAR(20) OUTPUT,
+    @spec NVARCHAR(MAX)
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+
+    IF @kind IS NULL OR LOWER(@kind) NOT IN (N'elastic', N'azure-scheduler', N'sap', N'cron5', N'cron6', N'quartz', N'rrule')
+    BEGIN
+        SET @message = CONCAT(N'The schedule kind ''', @kind, N''' is not known: elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule is needed.');
+        THROW 50048, @message, 1;
+    END;
+    IF @spec IS NULL OR LTRIM(@spec) = N''
+        THROW 50049, N'A schedule needs its text: @spec is NULL or empty. Try it with: jobagent schedule preview --kind KIND --spec FILE.', 1;
+    SET @kind = LOWER(@kind);
+    RETURN 0;
+END;

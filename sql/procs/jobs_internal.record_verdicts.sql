@@ -1,0 +1,135 @@
+-- Stores what an agent has found out about schedules: when they are due, or everything that is wrong with their text. A
+-- verdict on something else than the present definition, or that saw another due instant than the stored one, is ignored.
+-- A schedule with errors becomes Faulted, and its backfills end; without a due instant, Completed; all others are
+-- Enabled or Disabled, as is wanted of them.
+--
+-- Parameters:
+--   @term_id   Who calls.
+--   @verdicts  JSON array of objects: schedule_id, revision, seen_due_at (next_due_at as it was listed; NULL: none), errors
+--              (object {"errors": [{path, value, message}]}, or NULL), warnings (array, or NULL), zone, engine, next_due_at (NULL: none is
+--              left), next_fire_at (NULL: next_due_at), upcoming (array of at most ten instants, or NULL).
+--   @now       Tests only.
+-- Called by: agent/scheduler.go, once per batch of schedules that wait.
+-- Locks:     the schedules (X), the backfills of those that are Faulted (X).
+-- Returns:   one row per verdict: schedule_id, job_name, schedule_name, result (Recorded, Stale), state, old_due_at,
+--            next_due_at.
+-- Throws:
+--   50029 the verdicts are missing.
+--   50201 the term has ended or expired.
+CREATE OR ALTER PROCEDURE jobs_internal.record_verdicts
+    @term_id  BIGINT,
+    @verdicts NVARCHAR(MAX),
+    @now      DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @given TABLE (
+        schedule_id  BIGINT NOT NULL PRIMARY KEY,
+        revision     INT NOT NULL,
+        seen_due_at  DATETIME2(7) NULL,
+        errors       NVARCHAR(MAX) NULL,
+        warnings     NVARCHAR(MAX) NULL,
+        zone         NVARCHAR(128) NULL,
+        engine       NVARCHAR(128) NULL,
+        next_due_at  DATETIME2(7) NULL,
+        next_fire_at DATETIME2(7) NULL,
+        upcoming     NVARCHAR(MAX) NULL
+    );
+    DECLARE @taken TABLE (
+        schedule_id BIGINT NOT NULL PRIMARY KEY,
+        state       NVARCHAR(20) NOT NULL,
+        old_due_at  DATETIME2(7) NULL,
+        next_due_at DATETIME2(7) NULL
+    );
+
+    IF @verdicts IS NULL OR ISJSON(@verdicts) = 0
+        THROW 50029, N'record_verdicts needs @verdicts as a JSON array.', 1;
+    EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
+
+    INSERT INTO @given (
+        schedule_id, revision, seen_due_at, errors, warnings, zone, engine, next_due_at, next_fire_at, upcoming
+    )
+    SELECT
+        v.schedule_id, v.revision, v.seen_due_at, v.errors, v.warnings, v.zone, v.engine, v.next_due_at, v.next_fire_at, v.upcoming
+    FROM OPENJSON(@verdicts) WITH (
+        schedule_id  BIGINT,
+        revision     INT,
+        seen_due_at  DATETIME2(7),
+        errors       NVARCHAR(MAX) AS JSON,
+        warnings     NVARCHAR(MAX) AS JSON,
+        zone         NVARCHAR(128),
+        engine       NVARCHAR(128),
+        next_due_at  DATETIME2(7),
+        next_fire_at DATETIME2(7),
+        upcoming     NVARCHAR(MAX) AS JSON
+    ) AS v;
+
+    BEGIN TRANSACTION;
+
+    UPDATE s
+    SET s.awaits_verdict = 0,
+        s.validated_at = @now,
+        s.zone = g.zone,
+        s.engine = g.engine,
+        s.validation_errors = g.errors,
+        s.warnings = g.warnings,
+        s.upcoming = CASE WHEN n.state = N'Enabled' THEN g.upcoming END,
+        s.state = n.state,
+        s.reason = CASE
+            WHEN n.state = N'Faulted' THEN LEFT(CONCAT(
+                N'The text cannot be read: ', JSON_VALUE(g.errors, '$.errors[0].message'),
+                CASE WHEN JSON_VALUE(g.errors, '$.errors[1].message') IS NOT NULL THEN N' (and more: see validation_errors)' END
+            ), 4000)
+            WHEN n.state = N'Completed' THEN N'No due instant is left.'
+            WHEN n.state = N'Disabled' AND s.state = N'Disabled' THEN NULLIF(s.reason, N'Waits for an agent to validate it.')
+        END,
+        s.closed_at = CASE WHEN n.state IN (N'Faulted', N'Completed') THEN COALESCE(s.closed_at, @now) END,
+        s.next_due_at = CASE WHEN n.state = N'Enabled' THEN g.next_due_at END,
+        s.next_fire_at = CASE WHEN n.state = N'Enabled' THEN COALESCE(g.next_fire_at, g.next_due_at) END
+    OUTPUT inserted.schedule_id, inserted.state, deleted.next_due_at, inserted.next_due_at
+    INTO @taken (schedule_id, state, old_due_at, next_due_at)
+    FROM @given AS g
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
+    CROSS APPLY (
+        SELECT CASE
+            WHEN g.errors IS NOT NULL THEN N'Faulted'
+            WHEN g.next_due_at IS NULL THEN N'Completed'
+            WHEN s.enabled = 1 AND s.paused = 0 THEN N'Enabled'
+            ELSE N'Disabled'
+        END AS state
+    ) AS n
+    WHERE s.awaits_verdict = 1
+        AND s.revision = g.revision
+        AND (s.next_due_at = g.seen_due_at OR (s.next_due_at IS NULL AND g.seen_due_at IS NULL))
+        AND j.deleted_at IS NULL;
+
+    UPDATE f
+    SET f.state = N'Faulted',
+        f.reason = N'The text of the schedule cannot be read.',
+        f.next_at = NULL,
+        f.ended_at = @now
+    FROM @taken AS t
+    INNER JOIN jobs_internal.schedule_backfills AS f ON f.schedule_id = t.schedule_id
+    WHERE t.state = N'Faulted'
+        AND f.state = N'Open';
+
+    COMMIT TRANSACTION;
+
+    SELECT
+        g.schedule_id,
+        j.name AS job_name,
+        s.name AS schedule_name,
+        CASE WHEN t.schedule_id IS NULL THEN N'Stale' ELSE N'Recorded' END AS result,
+        t.state,
+        t.old_due_at,
+        t.next_due_at
+    FROM @given AS g
+    LEFT JOIN @taken AS t ON t.schedule_id = g.schedule_id
+    LEFT JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
+    LEFT JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
+    ORDER BY g.schedule_id;
+    RETURN 0;
+END;

@@ -1,0 +1,117 @@
+-- Makes the runs of instants that waited for an earlier run of their schedule to end: for each schedule without an active
+-- run, that of the earliest instant.
+--
+-- Parameters:
+--   @now  Tests only.
+-- Called by: jobs_internal.advance, before it takes other locks.
+-- Locks:     the jobs (S), the schedules (X), rows of schedule_buffer (X); inserts into job_executions and schedule_skips.
+-- Returns:   0.
+-- Throws:    nothing.
+CREATE OR ALTER PROCEDURE jobs_internal.start_buffered_runs
+    @now DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @locked INT;
+    DECLARE @next TABLE (
+        schedule_id      BIGINT NOT NULL PRIMARY KEY,
+        due_at           DATETIME2(7) NOT NULL,
+        job_id           UNIQUEIDENTIFIER NOT NULL,
+        backfill_id      BIGINT NULL,
+        job_execution_id UNIQUEIDENTIFIER NOT NULL DEFAULT NEWID(),
+        job_version      INT NULL -- NULL: the job has no steps
+    );
+    DECLARE @made TABLE (
+        execution_id BIGINT NOT NULL,
+        schedule_id  BIGINT NOT NULL PRIMARY KEY
+    );
+
+    IF NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b)
+        RETURN 0;
+
+    -- Jobs before schedules, as everywhere. Firings of these schedules wait here, so that none finds the schedule idle, too.
+    SELECT @locked = COUNT(*)
+    FROM jobs_internal.schedule_buffer AS b
+    INNER JOIN jobs_internal.jobs AS j WITH (REPEATABLEREAD) ON j.job_id = b.job_id;
+    SELECT @locked = COUNT(*)
+    FROM jobs_internal.schedule_buffer AS b
+    INNER JOIN jobs_internal.schedules AS s WITH (UPDLOCK) ON s.schedule_id = b.schedule_id;
+
+    INSERT INTO @next (schedule_id, due_at, job_id, backfill_id, job_version)
+    SELECT
+        x.schedule_id,
+        x.due_at,
+        x.job_id,
+        x.backfill_id,
+        CASE
+            WHEN EXISTS (SELECT 1 FROM jobs_internal.job_steps AS d WHERE d.job_id = j.job_id AND d.version = j.current_version) THEN j.current_version
+        END
+    FROM (
+        SELECT
+            b.schedule_id,
+            b.due_at,
+            b.job_id,
+            b.backfill_id,
+            ROW_NUMBER() OVER (PARTITION BY b.schedule_id ORDER BY b.due_at) AS place
+        FROM jobs_internal.schedule_buffer AS b
+        WHERE NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_executions AS e
+            WHERE e.schedule_id = b.schedule_id
+                AND e.is_active = 1
+        )
+    ) AS x
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = x.job_id
+    WHERE x.place = 1
+        AND j.deleted_at IS NULL;
+    IF NOT EXISTS (SELECT 1 FROM @next)
+        RETURN 0;
+
+    DELETE b
+    FROM @next AS n
+    INNER JOIN jobs_internal.schedule_buffer AS b ON b.schedule_id = n.schedule_id AND b.due_at = n.due_at;
+
+    INSERT INTO jobs_internal.job_executions (
+        job_execution_id, job_id, job_version, lifecycle, is_active, create_time, schedule_id, due_at, backfill_id,
+        allow_overlap, unaccounted, last_message
+    )
+    OUTPUT inserted.execution_id, inserted.schedule_id
+    INTO @made (execution_id, schedule_id)
+    SELECT
+        n.job_execution_id, n.job_id, n.job_version, N'Created', 1, @now, n.schedule_id, n.due_at, n.backfill_id,
+        0, 1, N'Job execution created.'
+    FROM @next AS n
+    WHERE n.job_version IS NOT NULL
+    ORDER BY n.due_at, n.schedule_id;
+
+    INSERT INTO jobs_internal.schedule_skips (schedule_id, job_id, due_at, skipped, cause, reason, recorded_at)
+    SELECT n.schedule_id, n.job_id, n.due_at, 1, N'NoSteps', N'The job has no steps.', @now
+    FROM @next AS n
+    WHERE n.job_version IS NULL
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.schedule_skips AS o
+            WHERE o.schedule_id = n.schedule_id
+                AND o.due_at = n.due_at
+        );
+
+    UPDATE s
+    SET s.executions = s.executions + CASE WHEN m.execution_id IS NULL THEN 0 ELSE 1 END,
+        s.skips = s.skips + CASE WHEN m.execution_id IS NULL THEN 1 ELSE 0 END,
+        s.last_started_at = CASE WHEN m.execution_id IS NOT NULL AND n.backfill_id IS NULL THEN @now ELSE s.last_started_at END,
+        s.last_execution_id = COALESCE(m.execution_id, s.last_execution_id),
+        s.last_job_execution_id = CASE WHEN m.execution_id IS NULL THEN s.last_job_execution_id ELSE n.job_execution_id END,
+        s.last_lifecycle = CASE WHEN m.execution_id IS NULL THEN s.last_lifecycle END
+    FROM @next AS n
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = n.schedule_id
+    LEFT JOIN @made AS m ON m.schedule_id = n.schedule_id;
+
+    UPDATE f
+    SET f.started = f.started + 1
+    FROM @next AS n
+    INNER JOIN jobs_internal.schedule_backfills AS f ON f.backfill_id = n.backfill_id
+    WHERE n.job_version IS NOT NULL;
+    RETURN 0;
+END;

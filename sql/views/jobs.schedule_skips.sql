@@ -1,0 +1,26 @@
+-- Due instants of schedules that were not run, each with its reason.
+--
+-- Columns:
+--   job_name       Name of the job.
+--   schedule_name  Name of the schedule; NULL when it was deleted since.
+--   schedule_id    Id of the schedule.
+--   due_time       The instant, or the first of several (UTC).
+--   skipped        How many instants the row stands for.
+--   cause          Overlap, CatchUp, NoSteps, Ended, Duplicate, Disabled, Paused, Changed, Deleted or Other.
+--   reason         Why, in a sentence.
+--   recorded_time  When it was recorded (UTC).
+CREATE OR ALTER VIEW jobs.schedule_skips
+AS
+SELECT
+    j.name AS job_name,
+    s.name AS schedule_name,
+    k.schedule_id,
+    k.due_at AS due_time,
+    k.skipped,
+    k.cause,
+    k.reason,
+    k.recorded_at AS recorded_time
+FROM jobs_internal.schedule_skips AS k
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = k.job_id
+LEFT JOIN jobs_internal.schedules AS s ON s.schedule_id = k.schedule_id
+WHERE j.deleted_at IS NULL;
