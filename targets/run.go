@@ -142,6 +142,7 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int) 
 	defer stop()
 
 	if ctx.Err() != nil {
+		t.ending = ending{true, "it had come between two batches, and the rest was not sent"}
 		return context.Cause(ctx)
 	}
 	var queue sqlexp.ReturnMessage
