@@ -33,6 +33,7 @@ BEGIN
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @claimed INT;
     DECLARE @round INT;
+    DECLARE @most INT; -- that any queue has room for
     DECLARE @has_limits BIT;
     -- Steps that have targets waiting, and how many tasks each has under way.
     DECLARE @ready TABLE (
@@ -42,7 +43,10 @@ BEGIN
         step_timeout_seconds INT NOT NULL
     );
     -- Queues under a limit that have targets waiting, the limits of each, and how much room each limit has.
-    DECLARE @queues TABLE (queue_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @queues TABLE (
+        queue_id BIGINT NOT NULL PRIMARY KEY,
+        room     INT NOT NULL -- the least of its limits'
+    );
     DECLARE @queue_limits TABLE (
         queue_id  BIGINT NOT NULL,
         limit_key NVARCHAR(450) NOT NULL,
@@ -153,8 +157,8 @@ BEGIN
             AND k.kind = N'Run'
         GROUP BY v.limit_key;
 
-        INSERT INTO @queues (queue_id)
-        SELECT q.queue_id
+        INSERT INTO @queues (queue_id, room)
+        SELECT q.queue_id, @room
         FROM @ready AS r
         INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = r.step_execution_id
         WHERE r.limited = 1
@@ -172,6 +176,13 @@ BEGIN
         INNER JOIN jobs_internal.queue_limits AS v ON v.queue_id = q.queue_id
         LEFT JOIN @running AS b ON b.limit_key = v.limit_key;
 
+        UPDATE q
+        SET q.room = m.room
+        FROM @queues AS q
+        INNER JOIN (SELECT v.queue_id, MIN(v.room) AS room FROM @queue_limits AS v GROUP BY v.queue_id) AS m ON m.queue_id = q.queue_id
+        WHERE m.room < q.room;
+        SET @most = (SELECT MAX(q.room) FROM @queues AS q);
+
         INSERT INTO @candidates (target_execution_id, queue_id, next_attempt_at, turn)
         SELECT
             c.target_execution_id,
@@ -180,32 +191,35 @@ BEGIN
             r.running + ROW_NUMBER() OVER (PARTITION BY c.step_execution_id ORDER BY c.next_attempt_at, c.target_execution_id)
         FROM (
             SELECT
-                w.target_execution_id,
-                w.queue_id,
-                w.step_execution_id,
-                w.next_attempt_at
+                p.target_execution_id,
+                p.queue_id,
+                p.step_execution_id,
+                p.next_attempt_at
             FROM (
                 SELECT
-                    q.queue_id,
-                    COALESCE(MIN(v.room), @room) AS room
+                    w.target_execution_id,
+                    w.queue_id,
+                    w.step_execution_id,
+                    w.next_attempt_at,
+                    q.room,
+                    ROW_NUMBER() OVER (PARTITION BY w.queue_id ORDER BY w.next_attempt_at, w.target_execution_id) AS place
                 FROM @queues AS q
-                LEFT JOIN @queue_limits AS v ON v.queue_id = q.queue_id
-                GROUP BY q.queue_id
-            ) AS f
-            CROSS APPLY (
-                SELECT TOP (CASE WHEN f.room < @room THEN f.room ELSE @room END)
-                    t.target_execution_id,
-                    t.queue_id,
-                    t.step_execution_id,
-                    t.next_attempt_at
-                FROM jobs_internal.target_executions AS t WITH (UPDLOCK, READPAST, ROWLOCK)
-                WHERE t.queue_id = f.queue_id
-                    AND t.next_attempt_at IS NOT NULL
-                    AND t.next_attempt_at <= @now
-                    AND (t.deadline_at IS NULL OR t.deadline_at > @now)
-                ORDER BY t.next_attempt_at, t.target_execution_id
-            ) AS w
-            WHERE f.room > 0
+                CROSS APPLY (
+                    SELECT TOP (@most)
+                        t.target_execution_id,
+                        t.queue_id,
+                        t.step_execution_id,
+                        t.next_attempt_at
+                    FROM jobs_internal.target_executions AS t WITH (UPDLOCK, READPAST, ROWLOCK)
+                    WHERE t.queue_id = q.queue_id
+                        AND t.next_attempt_at IS NOT NULL
+                        AND t.next_attempt_at <= @now
+                        AND (t.deadline_at IS NULL OR t.deadline_at > @now)
+                    ORDER BY t.next_attempt_at, t.target_execution_id
+                ) AS w
+                WHERE q.room > 0
+            ) AS p
+            WHERE p.place <= p.room
             UNION ALL
             SELECT
                 w.target_execution_id,

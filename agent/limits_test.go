@@ -1,0 +1,60 @@
+package agent_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/testenv"
+)
+
+// Two agents share a server's limit of 3, with more workers each: never more scripts run at once, and always as many, so that
+// 12 scripts of 10 s take 40 s, and the one of another job that starts meanwhile is among the next.
+func TestTwoAgentsShareALimit(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 12)
+		require.NoError(t, f.store.SetLimit(t.Context(), controldb.Limit{Scope: controldb.LimitServer, Name: "*", Max: 3}))
+		f.job(t, "wide", []string{"WAITFOR DELAY '00:00:10';"})
+		_, err := f.store.AddTargetGroup(t.Context(), "one")
+		require.NoError(t, err)
+		list, err := f.store.TargetGroupMembers(t.Context(), "all")
+		require.NoError(t, err)
+		_, err = f.store.AddTargetGroupMember(t.Context(), "one", list[0])
+		require.NoError(t, err)
+		f.job(t, "small", []string{"WAITFOR DELAY '00:00:10';"}, func(s *controldb.StepSpec) { s.TargetGroup = "one" })
+		f.startAgent(t, agent.Config{MaxConcurrentTargets: 8})
+		f.startAgent(t, agent.Config{MaxConcurrentTargets: 8})
+
+		wide := f.start(t, "wide")
+		most, looks := 0, 0
+		small := wide
+		rows := f.until(t, wide, 5*time.Minute, func(rows []controldb.Execution) bool {
+			if looks++; looks%50 == 1 {
+				f.CheckInvariants(t, f.control, false)
+			}
+			running := 0
+			for _, l := range lifecycles(rows, 1) {
+				if l == jobs.InProgress {
+					running++
+				}
+			}
+			require.LessOrEqual(t, running, 3)
+			if most = max(most, running); running == 3 && small == wide {
+				small = f.start(t, "small")
+			}
+			return !rows[0].Active
+		})
+		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, rows[0].LastMessage)
+		require.Equal(t, 3, most)
+		took := rows[0].EndTime.Sub(rows[0].StartTime)
+		require.Less(t, took, 55*time.Second, "13 scripts of 10 s, three at a time, take 50 s at most")
+
+		rows = f.ended(t, small, time.Minute)
+		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, rows[0].LastMessage)
+		require.Less(t, rows[0].EndTime.Sub(rows[0].CreateTime), 23*time.Second, "it starts when the first three have ended")
+	})
+}
