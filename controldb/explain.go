@@ -24,7 +24,7 @@ type Explanation struct {
 	Agents, Workers, Busy int
 	// Text is the explanation in a sentence.
 	Text string
-	// Waits are rows that are not final; at most 25 of a step wait for the same. Totals counts all of them.
+	// Waits are rows that are not final; at most 25 targets that wait for the same. Totals counts all of them.
 	Waits  []Wait
 	Totals []WaitTotal
 	// Ends are the targets that are final, by how they ended.
@@ -40,7 +40,7 @@ type Wait struct {
 	// For is a keyword: Agent, Advance, Resolution, Targets, Step, Outcome, Stop, Retry, Limit, Worker or Turn. Text says it in words.
 	For, Text string
 	Attempts  int
-	// Position is the place among the step's targets that could start, from 1; 0: it could not.
+	// Position is the place among the targets that wait for the same, from 1; 0: they have no order.
 	Position int64
 	// Since is when it began to wait; Until is when the next attempt begins, or when the time limit ends the one that runs.
 	Since, Until time.Time

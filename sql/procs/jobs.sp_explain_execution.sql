@@ -1,5 +1,5 @@
 -- Says for each row of a run that is not final what it waits for, and how the targets that are final ended: which of them
--- decided, with which errors. Reads only, and shows at most 25 rows a step and reason; the third result set counts all.
+-- decided, with which errors. Reads only, and shows at most 25 targets that wait for the same; the third result set counts all.
 --
 -- What a row can wait for:
 --   Agent       no agent is alive.
@@ -21,9 +21,9 @@
 -- Returns:   1: one row: job_execution_id, job_name, job_version, lifecycle, is_active, create_time, start_time, end_time,
 --               stop_requested_at, stop_requested_by, live_agents, workers (of all of them), busy_workers, explanation, now.
 --            2: what waits: step_id (NULL: the run), server_name, database_name (NULL: not a target), lifecycle, waits_for,
---               explanation, attempts, position (among the step's targets that could start), since, until_time,
+--               explanation, attempts, position (among those that wait for the same), since, until_time,
 --               limit_scope, limit_running, max_concurrent_targets, agent_id, host_name, term_id, session_id.
---            3: how many rows wait for what: step_id, waits_for, total.
+--            3: how many targets wait for what: step_id, waits_for, total.
 --            4: how targets, and steps without targets, ended: step_id, lifecycle, error_number, total, decides (1: the run
 --               ended as it did because of these), server_name, database_name, last_message (of the first of them).
 -- Throws:
@@ -49,6 +49,9 @@ BEGIN
     DECLARE @workers INT;
     DECLARE @busy INT;
     DECLARE @last_step INT;
+    DECLARE @step_execution_id BIGINT; -- the active step
+    DECLARE @step_id INT;
+    DECLARE @free_reason NVARCHAR(20); -- what targets wait for that could start
     DECLARE @running TABLE (
         limit_key NVARCHAR(450) NOT NULL PRIMARY KEY,
         running   INT NOT NULL
@@ -68,13 +71,15 @@ BEGIN
         job_name  NVARCHAR(128) NOT NULL,
         running   INT NOT NULL
     );
+    -- How many targets of the active step wait for what, and which are shown.
+    DECLARE @totals TABLE (
+        waits_for NVARCHAR(20) NOT NULL PRIMARY KEY,
+        total     INT NOT NULL
+    );
     DECLARE @targets TABLE (
         target_execution_id BIGINT NOT NULL PRIMARY KEY,
-        step_id             INT NOT NULL,
-        queue_id            BIGINT NOT NULL,
         waits_for           NVARCHAR(20) NOT NULL,
-        position            BIGINT NULL,
-        place               BIGINT NOT NULL -- among the step's targets that wait for the same
+        position            BIGINT NULL
     );
     DECLARE @ended TABLE (
         step_id             INT NOT NULL,
@@ -182,39 +187,104 @@ BEGIN
         WHERE h.place = 1;
     END;
 
-    INSERT INTO @targets (target_execution_id, step_id, queue_id, waits_for, position, place)
+    -- The steps of a run follow each other: at most one is active.
     SELECT
-        w.target_execution_id,
-        w.step_id,
-        w.queue_id,
-        w.waits_for,
-        w.position,
-        ROW_NUMBER() OVER (PARTITION BY w.step_id, w.waits_for ORDER BY w.next_attempt_at, w.target_execution_id)
+        @step_execution_id = s.step_execution_id,
+        @step_id = s.step_id
+    FROM jobs_internal.step_executions AS s
+    WHERE s.execution_id = @execution_id
+        AND s.is_active = 1;
+    SET @free_reason = CASE
+        WHEN @stop_requested_at IS NOT NULL THEN N'Stop'
+        WHEN @agents = 0 THEN N'Agent'
+        WHEN @busy >= @workers THEN N'Worker'
+        ELSE N'Turn'
+    END;
+
+    INSERT INTO @totals (waits_for, total)
+    SELECT c.waits_for, SUM(c.total)
     FROM (
         SELECT
-            t.target_execution_id,
-            t.step_id,
-            t.queue_id,
-            t.next_attempt_at,
-            CASE
-                WHEN @stop_requested_at IS NOT NULL THEN N'Stop'
-                WHEN t.next_attempt_at IS NULL THEN N'Outcome'
-                WHEN t.next_attempt_at > @now THEN N'Retry'
-                WHEN @agents = 0 THEN N'Agent'
-                WHEN f.queue_id IS NOT NULL THEN N'Limit'
-                WHEN @busy >= @workers THEN N'Worker'
-                ELSE N'Turn'
-            END AS waits_for,
-            CASE
-                WHEN t.next_attempt_at <= @now
-                    THEN ROW_NUMBER() OVER (PARTITION BY t.step_id, CASE WHEN t.next_attempt_at <= @now THEN 1 ELSE 0 END ORDER BY t.next_attempt_at, t.target_execution_id)
-            END AS position
-        FROM jobs_internal.step_executions AS s
-        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
-        LEFT JOIN @full AS f ON f.queue_id = t.queue_id
-        WHERE s.execution_id = @execution_id
-            AND s.is_active = 1
-            AND t.is_active = 1
+            CASE WHEN @stop_requested_at IS NOT NULL THEN N'Stop' ELSE N'Outcome' END AS waits_for,
+            COUNT(*) AS total
+        FROM jobs_internal.task_executions AS k
+        WHERE k.step_execution_id = @step_execution_id
+            AND k.kind = N'Run'
+            AND k.ended_at IS NULL
+        UNION ALL
+        SELECT
+            CASE WHEN @stop_requested_at IS NOT NULL THEN N'Stop' ELSE N'Retry' END,
+            COUNT(*)
+        FROM jobs_internal.target_executions AS t
+        WHERE t.step_execution_id = @step_execution_id
+            AND t.next_attempt_at IS NOT NULL
+            AND t.next_attempt_at > @now
+        UNION ALL
+        SELECT
+            CASE WHEN f.queue_id IS NOT NULL AND @free_reason IN (N'Worker', N'Turn') THEN N'Limit' ELSE @free_reason END,
+            w.total
+        FROM (
+            SELECT q.queue_id, COUNT(*) AS total
+            FROM jobs_internal.target_queues AS q
+            INNER JOIN jobs_internal.target_executions AS t ON t.queue_id = q.queue_id
+            WHERE q.step_execution_id = @step_execution_id
+                AND t.next_attempt_at IS NOT NULL
+                AND t.next_attempt_at <= @now
+            GROUP BY q.queue_id
+        ) AS w
+        LEFT JOIN @full AS f ON f.queue_id = w.queue_id
+    ) AS c
+    GROUP BY c.waits_for
+    HAVING SUM(c.total) > 0;
+
+    INSERT INTO @targets (target_execution_id, waits_for, position)
+    SELECT
+        w.target_execution_id,
+        CASE WHEN @stop_requested_at IS NOT NULL THEN N'Stop' ELSE w.waits_for END,
+        CASE WHEN w.waits_for IN (N'Outcome', N'Retry') THEN NULL ELSE ROW_NUMBER() OVER (PARTITION BY w.waits_for ORDER BY w.next_attempt_at, w.target_execution_id) END
+    FROM (
+        SELECT x.target_execution_id, x.next_attempt_at, N'Outcome' AS waits_for
+        FROM (
+            SELECT TOP (25) k.target_execution_id, k.claimed_at AS next_attempt_at
+            FROM jobs_internal.task_executions AS k
+            WHERE k.step_execution_id = @step_execution_id
+                AND k.kind = N'Run'
+                AND k.ended_at IS NULL
+            ORDER BY k.claimed_at, k.task_id
+        ) AS x
+        UNION ALL
+        SELECT x.target_execution_id, x.next_attempt_at, N'Retry'
+        FROM (
+            SELECT TOP (25) t.target_execution_id, t.next_attempt_at
+            FROM jobs_internal.target_executions AS t
+            WHERE t.step_execution_id = @step_execution_id
+                AND t.next_attempt_at IS NOT NULL
+                AND t.next_attempt_at > @now
+            ORDER BY t.next_attempt_at, t.target_execution_id
+        ) AS x
+        UNION ALL
+        SELECT x.target_execution_id, x.next_attempt_at, N'Limit'
+        FROM (
+            SELECT TOP (25) t.target_execution_id, t.next_attempt_at
+            FROM jobs_internal.target_executions AS t
+            WHERE @free_reason IN (N'Worker', N'Turn')
+                AND t.step_execution_id = @step_execution_id
+                AND t.next_attempt_at IS NOT NULL
+                AND t.next_attempt_at <= @now
+                AND EXISTS (SELECT 1 FROM @full AS f WHERE f.queue_id = t.queue_id)
+            ORDER BY t.next_attempt_at, t.target_execution_id
+        ) AS x
+        UNION ALL
+        SELECT x.target_execution_id, x.next_attempt_at, @free_reason
+        FROM (
+            SELECT TOP (25) t.target_execution_id, t.next_attempt_at
+            FROM jobs_internal.target_executions AS t
+            WHERE t.step_execution_id = @step_execution_id
+                AND t.next_attempt_at IS NOT NULL
+                AND t.next_attempt_at <= @now
+                AND (@free_reason NOT IN (N'Worker', N'Turn') OR NOT EXISTS (SELECT 1 FROM @full AS f WHERE f.queue_id = t.queue_id))
+            ORDER BY t.next_attempt_at, t.target_execution_id
+        ) AS x
     ) AS w;
 
     SELECT
@@ -234,10 +304,10 @@ BEGIN
         CAST(CASE
             WHEN e.is_active = 0 THEN e.last_message
             WHEN @agents = 0 THEN N'No agent is alive: nothing moves until one starts (jobagent run).'
-            WHEN e.stop_requested_at IS NOT NULL THEN CONCAT(N'A stop was requested', N' by ' + e.stop_requested_by, N'; ', (SELECT COUNT(*) FROM @targets AS w), N' targets are not final yet.')
-            WHEN EXISTS (SELECT 1 FROM @targets AS w) THEN CONCAT(
-                N'Of the targets, ', (SELECT COUNT(*) FROM @targets AS w WHERE w.waits_for = N'Outcome'), N' run and ',
-                (SELECT COUNT(*) FROM @targets AS w WHERE w.waits_for <> N'Outcome'), N' wait.'
+            WHEN e.stop_requested_at IS NOT NULL THEN CONCAT(N'A stop was requested', N' by ' + e.stop_requested_by, N'; ', COALESCE((SELECT SUM(w.total) FROM @totals AS w), 0), N' targets are not final yet.')
+            WHEN EXISTS (SELECT 1 FROM @totals AS w) THEN CONCAT(
+                N'Of the targets, ', COALESCE((SELECT SUM(w.total) FROM @totals AS w WHERE w.waits_for = N'Outcome'), 0), N' run and ',
+                COALESCE((SELECT SUM(w.total) FROM @totals AS w WHERE w.waits_for <> N'Outcome'), 0), N' wait.'
             )
             ELSE e.last_message
         END AS NVARCHAR(MAX)) AS explanation,
@@ -307,7 +377,7 @@ BEGIN
                 ELSE N'Turn'
             END,
             CASE
-                WHEN s.lifecycle = N'WaitingForChildJobExecutions' THEN CONCAT((SELECT COUNT(*) FROM @targets AS w WHERE w.step_id = s.step_id), N' targets are not final')
+                WHEN s.lifecycle = N'WaitingForChildJobExecutions' THEN CONCAT(COALESCE((SELECT SUM(w.total) FROM @totals AS w), 0), N' targets are not final')
                 WHEN @stop_requested_at IS NOT NULL AND s.lifecycle = N'InProgress' THEN CONCAT(N'stop requested', N' by ' + @stop_requested_by, N': agent ', m.host_name, N' must confirm')
                 WHEN @stop_requested_at IS NOT NULL THEN CONCAT(N'stop requested', N' by ' + @stop_requested_by, N': the next pass of an agent cancels it')
                 WHEN s.lifecycle = N'InProgress' THEN CONCAT(N'agent ', m.host_name, N' resolves the target group ''', d.target_group_name, N'''')
@@ -377,9 +447,8 @@ BEGIN
         LEFT JOIN jobs_internal.task_executions AS k ON k.step_execution_id = t.step_execution_id AND k.target_execution_id = t.target_execution_id AND k.ended_at IS NULL
         LEFT JOIN jobs_internal.terms AS n ON n.term_id = k.term_id
         LEFT JOIN jobs_internal.agents AS m ON m.agent_id = n.agent_id
-        LEFT JOIN @full AS f ON f.queue_id = w.queue_id
+        LEFT JOIN @full AS f ON f.queue_id = t.queue_id
         LEFT JOIN @holders AS h ON h.limit_key = f.limit_key
-        WHERE w.place <= 25
         UNION ALL
         SELECT
             d.step_id,
@@ -408,15 +477,14 @@ BEGIN
             AND d.version = @job_version
             AND d.step_id BETWEEN @last_step + 1 AND @last_step + 25
     ) AS r
-    ORDER BY r.step_id, r.rank, CASE r.waits_for WHEN N'Stop' THEN 0 WHEN N'Outcome' THEN 1 WHEN N'Retry' THEN 3 ELSE 2 END, r.position, r.until_time, r.place;
+    ORDER BY r.step_id, r.rank, CASE r.waits_for WHEN N'Stop' THEN 0 WHEN N'Outcome' THEN 1 WHEN N'Limit' THEN 2 WHEN N'Retry' THEN 4 ELSE 3 END, r.position, r.until_time, r.place;
 
     SELECT
-        w.step_id,
+        @step_id AS step_id,
         w.waits_for,
-        COUNT(*) AS total
-    FROM @targets AS w
-    GROUP BY w.step_id, w.waits_for
-    ORDER BY w.step_id, COUNT(*) DESC, w.waits_for;
+        w.total
+    FROM @totals AS w
+    ORDER BY w.total DESC, w.waits_for;
 
     INSERT INTO @ended (step_id, lifecycle, error_number, total, target_execution_id)
     SELECT TOP (100) t.step_id, t.lifecycle, t.error_number, COUNT(*), MIN(t.target_execution_id)
