@@ -157,8 +157,23 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 	h.log.Debug("attempt ended", fields...)
 	return report{task: task.ID, outcome: controldb.Outcome{
 		Task: task.ID, Attempt: task.Attempt, Outcome: res.Outcome, Message: res.Summary, Error: res.Error,
-		Messages: res.Messages, RowsAffected: res.RowsAffected, Elapsed: res.Elapsed, SPID: res.SPID,
+		Unreached: res.Outcome == targets.Failed && !res.Sent && unreached(res.Err),
+		Messages:  res.Messages, RowsAffected: res.RowsAffected, Elapsed: res.Elapsed, SPID: res.SPID,
 	}}
+}
+
+// unreached says whether err, which ended an attempt before anything was sent, is that a server did not answer or let nobody in:
+// a job of whose targets none could be reached for days has its schedules disabled.
+func unreached(err error) bool {
+	var output *targets.OutputError
+	if errors.As(err, &output) {
+		return false // another server
+	}
+	switch targets.Classify(err).Class {
+	case targets.ClassTransient, targets.ClassTimeout, targets.ClassLostConnection, targets.ClassAuth, targets.ClassConfig:
+		return true
+	}
+	return false
 }
 
 // resolve turns a target group into databases.
@@ -173,6 +188,7 @@ func (h *taskHost) resolve(ctx context.Context, task controldb.Task) report {
 		c := targets.Classify(err)
 		r.Failure = err.Error()
 		r.Error = targets.ErrorDetail{Number: c.Number, Text: err.Error(), Class: c.Class}
+		r.Unreached = unreached(err)
 	}
 	return report{task: task.ID, resolution: r}
 }

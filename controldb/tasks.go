@@ -269,6 +269,8 @@ type Outcome struct {
 	Message string
 	// Error is the error that decided; zero: none.
 	Error targets.ErrorDetail
+	// Unreached says that nothing was sent, because there was no connection, or because the login was refused.
+	Unreached bool
 	// Messages are everything that was said, in order.
 	Messages []targets.Message
 	// RowsAffected, Elapsed and SPID are for people.
@@ -297,6 +299,7 @@ type outcomeJSON struct {
 	RowsAffected   int64         `json:"rows_affected"`
 	ElapsedMS      int64         `json:"elapsed_ms"`
 	SessionID      int           `json:"session_id,omitempty"`
+	Unreached      bool          `json:"unreached,omitempty"`
 	Messages       []messageJSON `json:"messages,omitempty"`
 }
 
@@ -319,7 +322,7 @@ const returned = "Returned"
 func (o Outcome) json() outcomeJSON {
 	j := outcomeJSON{
 		TaskID: o.Task, Attempt: o.Attempt, Outcome: string(o.Outcome), Message: o.Message,
-		RowsAffected: o.RowsAffected, ElapsedMS: o.Elapsed.Milliseconds(), SessionID: o.SPID,
+		RowsAffected: o.RowsAffected, ElapsedMS: o.Elapsed.Milliseconds(), SessionID: o.SPID, Unreached: o.Unreached,
 	}
 	if o.Outcome == targets.NotSent {
 		j.Outcome = returned
@@ -386,6 +389,8 @@ type Resolution struct {
 	Failure string
 	// Error is the server's error, if one was the reason.
 	Error targets.ErrorDetail
+	// Unreached says that Failure is that a server could not be reached, or refused the login.
+	Unreached bool
 	// Elapsed is for people.
 	Elapsed time.Duration
 }
@@ -408,6 +413,9 @@ func (s *Store) CompleteResolution(ctx context.Context, term TermID, task TaskID
 		c.in("error", r.Failure)
 		if r.Error.Number != 0 {
 			c.in("error_number", int64(r.Error.Number))
+		}
+		if r.Unreached {
+			c.in("unreached", true)
 		}
 	} else {
 		list := make([]targetJSON, 0, len(r.Targets))

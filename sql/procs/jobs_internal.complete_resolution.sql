@@ -11,6 +11,7 @@
 --   @error         Why there are no targets; NULL when there are.
 --   @error_number  The server's error number, if an error was the reason.
 --   @elapsed_ms    How long it took, by the agent's clock.
+--   @unreached     1: the error was that a server could not be reached, or refused the login.
 --   @now           Tests only.
 -- Called by: agent/communicator.go, once per resolution.
 -- Locks:     the job's row (U), so that two runs of it see each other's targets; the task, the step (X); then one insert.
@@ -27,6 +28,7 @@ CREATE OR ALTER PROCEDURE jobs_internal.complete_resolution
     @error        NVARCHAR(MAX) = NULL,
     @error_number INT = NULL,
     @elapsed_ms   BIGINT = NULL,
+    @unreached    BIT = 0,
     @now          DATETIME2(7) = NULL
 AS
 BEGIN
@@ -93,7 +95,8 @@ BEGIN
                     ELSE CONCAT(N'The targets of the group ''', @target_group_name, N''' could not be found: ', @error)
                 END AS message,
                 @error_number AS error_number,
-                @elapsed_ms AS elapsed_ms
+                @elapsed_ms AS elapsed_ms,
+                CASE WHEN @stopping = 0 AND @unreached = 1 THEN @unreached END AS unreached
             FOR JSON PATH
         );
         EXECUTE jobs_internal.settle_outcomes @term_id = @term_id, @outcomes = @outcomes, @now = @now;

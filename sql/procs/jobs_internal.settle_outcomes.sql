@@ -7,7 +7,7 @@
 --   @term_id   Whose tasks; NULL: whoever's (only for terms that have ended).
 --   @outcomes  JSON array of objects: task_id, attempt, outcome (Succeeded, Failed, TimedOut, Canceled, Unknown,
 --              Returned), message, error_number, error_severity, error_state, error_line, error_procedure,
---              rows_affected, elapsed_ms, session_id, messages (array of ordinal, kind, number, severity, state, line,
+--              rows_affected, elapsed_ms, session_id, unreached (true: there was no connection, or the login was refused), messages (array of ordinal, kind, number, severity, state, line,
 --              procedure, text, rows).
 --   @report    1: return one row per outcome.
 --   @now       Tests only.
@@ -107,6 +107,18 @@ BEGIN
         AND k.attempt = g.attempt
         AND (@term_id IS NULL OR k.term_id = @term_id)
         AND (k.kind = N'Run' OR g.outcome <> N'Succeeded'); -- a resolution succeeds with its targets only
+
+    -- Hardly any target cannot be reached, so that the member is not among those that every outcome is asked for.
+    IF CHARINDEX(N'"unreached":', @outcomes) > 0
+        UPDATE k
+        SET k.unreached = 1
+        FROM OPENJSON(@outcomes) WITH (
+            task_id   BIGINT,
+            unreached BIT
+        ) AS u
+        INNER JOIN @accepted AS a ON a.task_id = u.task_id
+        INNER JOIN jobs_internal.task_executions AS k ON k.task_id = a.task_id
+        WHERE u.unreached = 1;
 
     IF EXISTS (SELECT 1 FROM @given AS g WHERE g.messages IS NOT NULL)
         INSERT INTO jobs_internal.task_messages (
