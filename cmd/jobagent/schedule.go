@@ -14,7 +14,11 @@ import (
 
 // newScheduleCommand makes `jobagent schedule`.
 func newScheduleCommand(a *app) *cobra.Command {
-	return newGroupCommand("schedule", "Look at schedules", newSchedulePreviewCommand(a))
+	return newGroupCommand("schedule", "Define, look at, pause and backfill the schedules of jobs",
+		newScheduleAddCommand(a), newScheduleUpdateCommand(a), newScheduleDeleteCommand(a), newScheduleListCommand(a), newScheduleShowCommand(a),
+		newScheduleEnableCommand(a, "enable", true), newScheduleEnableCommand(a, "disable", false),
+		newSchedulePauseCommand(a, "pause", true), newSchedulePauseCommand(a, "resume", false),
+		newScheduleBackfillCommand(a), newScheduleExplainCommand(a), newSchedulePreviewCommand(a))
 }
 
 func newSchedulePreviewCommand(a *app) *cobra.Command {

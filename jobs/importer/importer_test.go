@@ -283,3 +283,41 @@ func TestDurations(t *testing.T) {
 		require.False(t, ok, text)
 	}
 }
+
+// Nothing that a job may hold makes a client divide or rewrite the script, in whatever element it stands.
+func TestScriptsAreClientProof(t *testing.T) {
+	t.Parallel()
+	const awkward = "it's\nGO\n$(x) /* -- "
+	r := SQLAgent([]AgentJob{{Name: awkward, Description: awkward, StartStepID: 1, Category: awkward, Alerts: []string{awkward},
+		Steps:     []AgentStep{{ID: 1, Name: awkward, Subsystem: "TSQL", Command: awkward, Database: awkward}, {ID: 2, Name: awkward, Subsystem: awkward}},
+		Schedules: []AgentSchedule{{Name: awkward, FreqType: freqOnce, ActiveStartDate: 20260701}, {Name: awkward}},
+	}}, Options{Now: now, Server: "s"})
+	script := r.Script()
+	require.NotContains(t, script, "$(")
+	batches := 0
+	for line := range strings.Lines(script) {
+		if f := strings.Fields(line); len(f) > 0 && strings.EqualFold(f[0], "GO") {
+			batches++
+		}
+	}
+	require.Equal(t, 3, batches, script) // the settings, a target group, the job
+}
+
+// Whatever is read, an import ends, and shows no value under a name of a secret.
+func FuzzImport(f *testing.F) {
+	for _, name := range []string{"azure.json", "sap.json"} {
+		text, err := os.ReadFile(filepath.Join("testdata", name))
+		require.NoError(f, err)
+		f.Add(text)
+	}
+	f.Add([]byte(`{"name": "j", "recurrence": {"frequency": "Day", "count": 1e999, "password": "hush"}, "schedules": [[], {"cron": {"token": "hush"}, "data": 1}]}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		for _, read := range []func([]byte, Options) (*Result, error){AzureScheduler, SAP} {
+			r, err := read(text, Options{Now: now})
+			if err != nil {
+				continue
+			}
+			_ = r.Script()
+		}
+	})
+}

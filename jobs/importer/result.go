@@ -335,19 +335,16 @@ func (r *Result) scriptGroups(b *strings.Builder) {
 			if g.Server == "" {
 				b.WriteString(tsql.Comment("", "A place for the databases on which the jobs are to run: jobs.sp_add_target_group_member adds them."))
 			}
-			fmt.Fprintf(b, "IF NOT EXISTS (SELECT 1 FROM jobs.target_groups WHERE target_group_name = %s)\nBEGIN\n", tsql.Literal(g.Name))
-			b.WriteString(indent(tsql.NewCall("jobs.sp_add_target_group").Text("target_group_name", g.Name).String()))
+			fmt.Fprintf(b, "DECLARE @group NVARCHAR(128) = %s;\n", tsql.Expression(g.Name))
+			member := ""
 			if g.Server != "" {
-				b.WriteString(indent(tsql.NewCall("jobs.sp_add_target_group_member").Text("target_group_name", g.Name).Text("target_type", "SqlDatabase").
-					Text("server_name", g.Server).Text("database_name", g.Database).String()))
+				fmt.Fprintf(b, "DECLARE @server NVARCHAR(256) = %s;\nDECLARE @database NVARCHAR(128) = %s;\n", tsql.Expression(g.Server), tsql.Expression(g.Database))
+				member = "    EXEC jobs.sp_add_target_group_member @target_group_name = @group, @target_type = N'SqlDatabase', @server_name = @server, @database_name = @database;\n"
 			}
-			b.WriteString("END;\nGO\n")
+			b.WriteString("IF NOT EXISTS (SELECT 1 FROM jobs.target_groups WHERE target_group_name = @group)\nBEGIN\n" +
+				"    EXEC jobs.sp_add_target_group @target_group_name = @group;\n" + member + "END;\nGO\n")
 		}
 	}
-}
-
-func indent(text string) string {
-	return "    " + strings.ReplaceAll(text, "\n", "\n    ") + "\n"
 }
 
 // scriptJob writes one job. Its own interval schedule stays disabled: the named ones run it.
@@ -359,33 +356,44 @@ func (r *Result) scriptJob(b *strings.Builder, j *Job) {
 		}
 	}
 	b.WriteString("BEGIN TRANSACTION;\n")
-	b.WriteString(tsql.NewCall("jobs.sp_add_job").Text("job_name", j.Name).Optional("description", j.Description).String() + "\n")
-	for i, s := range j.Steps {
-		call := tsql.NewCall("jobs.sp_add_jobstep").Text("job_name", j.Name).Text("step_name", s.Name)
+	texts := 0
+	text := func(c *tsql.Call, name, value string) *tsql.Call {
+		texts++
+		return c.LongText(name, fmt.Sprintf("text_%d", texts), value)
+	}
+	call := func(procedure string) *tsql.Call { return text(tsql.NewCall(procedure), "job_name", j.Name) }
+	add := call("jobs.sp_add_job")
+	if j.Description != "" {
+		text(add, "description", j.Description)
+	}
+	b.WriteString(add.String() + "\n")
+	for _, s := range j.Steps {
+		c := text(call("jobs.sp_add_jobstep"), "step_name", s.Name)
+		text(c, "command", orElse(s.Command, "write here T-SQL that does the same"))
+		text(c, "target_group_name", s.TargetGroup.Name)
+		c.Number("initial_retry_interval_seconds", s.Interval).Number("maximum_retry_interval_seconds", s.Interval).Raw("retry_interval_backoff_multiplier", "1.0")
+		c.Number("retry_attempts", s.Attempts).Number("step_timeout_seconds", s.Timeout)
 		if s.Command == "" {
-			call.Text("command", "write here T-SQL that does the same")
+			b.WriteString(tsql.Comment("", "The step to write, which was: "+s.Action+"\n"+c.String()))
 		} else {
-			call.LongText("command", fmt.Sprintf("command_%d", i+1), s.Command)
-		}
-		call.Text("target_group_name", s.TargetGroup.Name)
-		call.Number("initial_retry_interval_seconds", s.Interval).Number("maximum_retry_interval_seconds", s.Interval).Raw("retry_interval_backoff_multiplier", "1.0")
-		call.Number("retry_attempts", s.Attempts).Number("step_timeout_seconds", s.Timeout)
-		if s.Command == "" {
-			b.WriteString(tsql.Comment("", "The step to write, which was: "+s.Action))
-			b.WriteString(tsql.Comment("", call.String()))
-		} else {
-			b.WriteString(call.String() + "\n")
+			b.WriteString(c.String() + "\n")
 		}
 	}
-	for i, s := range j.Schedules {
-		call := tsql.NewCall("jobs.sp_add_schedule").Text("job_name", j.Name).Text("schedule_name", s.Name).Text("kind", string(s.Kind)).
-			LongText("spec", fmt.Sprintf("spec_%d", i+1), s.Spec).Optional("time_zone", s.Zone).Optional("catch_up", s.CatchUp).Optional("overlap", s.Overlap).
-			Bit("enabled", s.Enabled)
+	for _, s := range j.Schedules {
+		c := text(call("jobs.sp_add_schedule"), "schedule_name", s.Name).Text("kind", string(s.Kind))
+		text(c, "spec", s.Spec).Optional("time_zone", s.Zone).Optional("catch_up", s.CatchUp).Optional("overlap", s.Overlap).Bit("enabled", s.Enabled)
 		if s.faulty {
-			b.WriteString(tsql.Comment("", "Not created, because of the faults above:\n"+call.String()))
+			b.WriteString(tsql.Comment("", "Not created, because of the faults above:\n"+c.String()))
 		} else {
-			b.WriteString(call.String() + "\n")
+			b.WriteString(c.String() + "\n")
 		}
 	}
 	b.WriteString("COMMIT TRANSACTION;\nGO\n")
+}
+
+func orElse(text, absent string) string {
+	if text == "" {
+		return absent
+	}
+	return text
 }

@@ -39,6 +39,20 @@ func clientProof(text string) []string {
 	return append(pieces, text[from:])
 }
 
+// Expression is a text of any length and content: a literal, or a sum of several where one would hold what clients act upon.
+func Expression(value string) string {
+	pieces := clientProof(value)
+	if len(pieces) == 1 {
+		return Literal(value)
+	}
+	// The empty MAX value makes the whole sum one of that type: others end at 4000 characters.
+	sum := "CAST(N'' AS NVARCHAR(MAX))"
+	for _, piece := range pieces {
+		sum += "\n    + " + Literal(piece)
+	}
+	return sum
+}
+
 // Call writes the call of a procedure with named parameters, one a line.
 type Call struct {
 	name   string
@@ -80,16 +94,11 @@ func (c *Call) Bit(name string, v bool) *Call {
 // LongText appends a string of any length and content. One that holds what clients act upon is put together in a variable
 // first, whose name must be unique in the batch.
 func (c *Call) LongText(name, variable, value string) *Call {
-	pieces := clientProof(value)
-	if len(pieces) == 1 {
+	text := Expression(value)
+	if strings.HasPrefix(text, "N'") {
 		return c.Text(name, value)
 	}
-	// The empty MAX value makes the whole sum one of that type: others end at 4000 characters.
-	declaration := fmt.Sprintf("DECLARE @%s NVARCHAR(MAX) = CAST(N'' AS NVARCHAR(MAX))", variable)
-	for _, piece := range pieces {
-		declaration += "\n    + " + Literal(piece)
-	}
-	c.before += declaration + ";\n"
+	c.before += fmt.Sprintf("DECLARE @%s NVARCHAR(MAX) = %s;\n", variable, text)
 	return c.Raw(name, "@"+variable)
 }
 

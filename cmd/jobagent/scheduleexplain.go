@@ -1,0 +1,228 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// scheduleExplanation is what schedule explain prints with -o json.
+type scheduleExplanation struct {
+	Job   string `json:"job_name"`
+	Name  string `json:"schedule_name"`
+	State string `json:"state"`
+	Zone  string `json:"time_zone"`
+	// NextDue is when it is due next, and NextDueLocal the same in its zone.
+	NextDue      *time.Time `json:"next_due_time,omitempty"`
+	NextDueLocal string     `json:"next_due_local,omitempty"`
+	// WillRun says whether that becomes a run as things stand, and Obstacles what is in the way or should be known.
+	WillRun   bool        `json:"will_run"`
+	Obstacles []string    `json:"obstacles"`
+	LastRun   *runView    `json:"last_run,omitempty"`
+	Skipped   []skipView  `json:"skipped"`
+	Active    []time.Time `json:"active_runs_created,omitempty"`
+}
+
+// runView is the latest run of a schedule.
+type runView struct {
+	ID        string     `json:"job_execution_id"`
+	Lifecycle string     `json:"lifecycle"`
+	DueTime   *time.Time `json:"last_due_time,omitempty"`
+	Message   string     `json:"last_message,omitempty"`
+}
+
+// skipView is a row of jobs.schedule_skips.
+type skipView struct {
+	DueTime  time.Time `json:"due_time"`
+	Skipped  int       `json:"skipped"`
+	Cause    string    `json:"cause"`
+	Reason   string    `json:"reason"`
+	Recorded time.Time `json:"recorded_time"`
+}
+
+func newScheduleExplainCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "explain JOB [NAME]", Short: "Say when a schedule runs next, why it did not run last time, and in which zone", Args: cobra.RangeArgs(1, 2),
+		Long: "Say when a schedule runs next, why it did not run last time, and in which zone. Without NAME all schedules of the job are explained.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.withStore(cmd.Context(), func(store *controldb.Store) error {
+				list, err := explained(cmd.Context(), store, args)
+				if err != nil {
+					return err
+				}
+				if len(args) > 1 {
+					return a.emit(list[0], func(w io.Writer) error { return printScheduleExplanation(w, list[0]) })
+				}
+				return a.emit(list, func(w io.Writer) error {
+					for i, e := range list {
+						if i > 0 {
+							fmt.Fprintln(w)
+						}
+						if err := printScheduleExplanation(w, e); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			})
+		},
+	}
+}
+
+// explained explains the schedule of two arguments, or all of a job's.
+func explained(ctx context.Context, store *controldb.Store, args []string) ([]scheduleExplanation, error) {
+	job, err := findJob(ctx, store, args[0])
+	if err != nil {
+		return nil, err
+	}
+	var list []controldb.Schedule
+	if len(args) > 1 {
+		s, err := findSchedule(ctx, store, args[0], args[1])
+		if err != nil {
+			return nil, err
+		}
+		list = []controldb.Schedule{s}
+	} else if list, err = store.Schedules(ctx, controldb.ScheduleFilter{JobName: args[0]}); err != nil {
+		return nil, err
+	}
+	steps, err := store.JobSteps(ctx, job.Name, nil)
+	if err != nil {
+		return nil, err
+	}
+	alive, known := agentAlive(ctx, store)
+	explanations := make([]scheduleExplanation, 0, len(list))
+	for _, s := range list {
+		e, err := explain(ctx, store, s, len(steps) > 0, alive || !known)
+		if err != nil {
+			return nil, err
+		}
+		explanations = append(explanations, e)
+	}
+	return explanations, nil
+}
+
+// shownSkips is how many skipped instants are shown.
+const shownSkips = 5
+
+// explain collects what is to be said of a schedule.
+func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, hasSteps, agentAlive bool) (scheduleExplanation, error) {
+	zone := zoneOf(s.TimeZone)
+	e := scheduleExplanation{Job: s.JobName, Name: s.Name, State: s.State, Zone: orDefault(s.TimeZone, "UTC"), NextDue: optional(s.NextDue), Obstacles: []string{}, Skipped: []skipView{}}
+	if e.NextDue != nil {
+		e.NextDueLocal = s.NextDue.In(zone).Format(time.RFC3339)
+	}
+	say := func(format string, args ...any) { e.Obstacles = append(e.Obstacles, fmt.Sprintf(format, args...)) }
+	runs := s.State == "Enabled"
+	switch {
+	case s.Paused:
+		runs = false
+		text := "it is paused"
+		if s.PausedBy != "" {
+			text = fmt.Sprintf("%s paused it at %s", s.PausedBy, s.PausedAt.UTC().Format(time.RFC3339))
+		}
+		if s.PauseNote != "" {
+			text += ": " + s.PauseNote
+		}
+		say("%s; jobagent schedule resume lets it go on", text)
+	case s.State == "Faulted":
+		for _, f := range faultTexts(s.ValidationErrors) {
+			say("its definition is faulty: %s", f)
+		}
+		say("jobagent schedule update corrects it")
+	case s.State == "Completed":
+		say("nothing is due any more: %s", orDefault(s.Reason, "its end or its count is reached"))
+	case !s.Enabled:
+		say("%s; jobagent schedule enable lets it run", orDefault(s.Reason, "it is disabled"))
+	case s.State != "Enabled" && s.Reason != "":
+		say("%s", s.Reason)
+	case s.ValidatedTime.IsZero() && s.Name != "":
+		runs = false
+		say("%s", orDefault(s.Reason, "no agent has judged its definition yet"))
+	}
+	if !hasSteps {
+		runs = false
+		say("the job has no steps: what comes due is recorded as skipped; jobagent step add adds one")
+	}
+	if !agentAlive {
+		runs = false
+		say("no agent is alive: what comes due waits for one (jobagent run), and is treated as missed then (catch-up %s)", orDefault(s.CatchUp, "as defined, else last"))
+	}
+	if s.Buffered > 0 {
+		say("%d instants wait for an earlier run to end", s.Buffered)
+	}
+	e.WillRun = runs && e.NextDue != nil
+	if err := e.history(ctx, store, s); err != nil {
+		return e, err
+	}
+	if len(e.Active) > 0 && s.Overlap == "Skip" {
+		say("a run is active; what comes due before it ends is skipped (overlap Skip)")
+	}
+	return e, nil
+}
+
+// history adds the latest run and what was skipped.
+func (e *scheduleExplanation) history(ctx context.Context, store *controldb.Store, s controldb.Schedule) error {
+	if v := viewSchedule(s); v.LastExecution != nil {
+		e.LastRun = &runView{ID: v.LastExecution.String(), Lifecycle: v.LastLifecycle, DueTime: v.LastDue}
+		rows, err := store.Executions(ctx, controldb.ExecutionFilter{ID: *v.LastExecution, RootsOnly: true})
+		if err != nil {
+			return err
+		}
+		if len(rows) > 0 { // it may have been purged
+			e.LastRun.Message = rows[0].LastMessage
+			if rows[0].Active {
+				e.Active = append(e.Active, rows[0].CreateTime)
+			}
+		}
+	}
+	skips, err := store.ScheduleSkips(ctx, controldb.SkipFilter{JobName: s.JobName, Name: &s.Name, Limit: shownSkips})
+	if err != nil {
+		return err
+	}
+	for _, k := range skips {
+		e.Skipped = append(e.Skipped, skipView{k.DueAt, k.Count, k.Cause, k.Reason, k.RecordedTime})
+	}
+	return nil
+}
+
+// printScheduleExplanation says it for people.
+func printScheduleExplanation(w io.Writer, e scheduleExplanation) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of job %s: %s, in the zone %s\n", scheduleTitle(e.Name), e.Job, e.State, e.Zone)
+	switch {
+	case e.NextDue == nil:
+		b.WriteString("next: nothing is due\n")
+	case e.WillRun:
+		fmt.Fprintf(&b, "next: %s, which is %s there\n", e.NextDue.UTC().Format(time.RFC3339), e.NextDueLocal)
+	default:
+		fmt.Fprintf(&b, "next: due at %s, which is %s there, but it will not run as things stand\n", e.NextDue.UTC().Format(time.RFC3339), e.NextDueLocal)
+	}
+	for _, o := range e.Obstacles {
+		fmt.Fprintf(&b, "  %s\n", oneLine(o))
+	}
+	switch {
+	case e.LastRun != nil:
+		fmt.Fprintf(&b, "last run: %s %s", e.LastRun.ID, e.LastRun.Lifecycle)
+		if e.LastRun.Message != "" {
+			fmt.Fprintf(&b, ": %s", shorten(e.LastRun.Message, 160))
+		}
+		b.WriteString("\n")
+	default:
+		b.WriteString("last run: none\n")
+	}
+	for _, k := range e.Skipped {
+		fmt.Fprintf(&b, "skipped: %s", k.DueTime.UTC().Format(time.RFC3339))
+		if k.Skipped > 1 {
+			fmt.Fprintf(&b, " and %d more", k.Skipped-1)
+		}
+		fmt.Fprintf(&b, " (%s): %s\n", k.Cause, oneLine(k.Reason))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
