@@ -101,6 +101,7 @@ func (t *attempt) endSession(ctx context.Context, token string) (killed bool, er
 	defer second.close()
 	defer cutAfter(ctx, second.wire, 0)()
 	var refused error
+	there := false // it was there to be seen: when it is not any more, it is gone
 	began := time.Now()
 	for wait := firstLook; ; wait = min(2*wait, lastLook) {
 		seen, err := second.look(ctx, token)
@@ -108,8 +109,8 @@ func (t *attempt) endSession(ctx context.Context, token string) (killed bool, er
 		case err != nil:
 			return killed, endOr(ctx, fmt.Errorf("look at it: %w", err))
 		case seen.id != 0:
-			t.spid = seen.id
-		case !seen.others:
+			t.spid, there = seen.id, true
+		case !seen.others && !there:
 			return killed, errors.New("the login may not see other sessions; grant it VIEW SERVER STATE " +
 				"(SQL Server 2022 and later: VIEW SERVER PERFORMANCE STATE, Azure SQL Database: VIEW DATABASE STATE)")
 		default:
@@ -140,18 +141,19 @@ func (t *attempt) endSession(ctx context.Context, token string) (killed bool, er
 // sighting is what a second connection sees of a session.
 type sighting struct {
 	id     int  // its session id; 0: it is not there, or not to be seen
-	others bool // whether the login sees sessions other than its own
+	others bool // whether the login sees sessions of others
 }
 
-// look looks for the session with a token. Who lacks VIEW SERVER STATE sees its own session only, and would take any other for gone
+// look looks for the session with a token. Who lacks VIEW SERVER STATE sees only what is its own, and would take any other session for gone
 // (https://learn.microsoft.com/sql/relational-databases/system-dynamic-management-views/sys-dm-exec-sessions-transact-sql, "Permissions");
-// which permission it takes depends on product, version and service objective, so the rows themselves are asked first.
+// which permission it takes depends on product, version and service objective, so the rows themselves are asked first: sessions of other
+// logins, which the server's own are on SQL Server. (A script's EXECUTE AS may have made its session one of another login's.)
 func (s *session) look(ctx context.Context, token string) (seen sighting, err error) {
 	var row [2]driver.Value
 	err = s.row(ctx, `SELECT
     (SELECT MAX(CONVERT(INT, s.session_id)) FROM sys.dm_exec_sessions AS s WHERE `+hasToken(token)+`),
     CASE
-        WHEN EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.session_id <> @@SPID) THEN 1
+        WHEN EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.original_login_name <> ORIGINAL_LOGIN()) THEN 1
         WHEN HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE') = 1 THEN 1
         ELSE 0
     END;`, row[:])

@@ -178,7 +178,8 @@ type session struct {
 	conn *mssql.Conn
 	wire *wire
 	// token is in the session's program_name, and in no other's; empty: none.
-	token string
+	token  string
+	closed bool
 }
 
 // open logs in to a database. Scripts get a fresh session each: go-mssqldb resets a pooled one when it
@@ -280,15 +281,25 @@ func certificateHint(err error) string {
 	return ": install the authority's certificate on the agent's machine, or set targets.trust_server_certificate in its configuration"
 }
 
-// close ends the session; the server rolls back what the script left open.
-func (s *session) close() { _ = s.conn.Close() }
-
-// discard ends a session that may not answer any more; nothing is waited for.
-func (s *session) discard() {
-	if s.wire != nil {
-		s.wire.abort()
+// close ends the session; the server rolls back what the script left open. Again: nothing. The driver gives the connection's buffers
+// to the next one, and would give them twice.
+func (s *session) close() {
+	if !s.closed {
+		s.closed = true
+		_ = s.conn.Close()
 	}
-	s.close()
+}
+
+// discard ends a session that does not answer; nothing is waited for. The driver may still read from it in a goroutine of its own, which
+// ends with the wire, so that its buffers must not be given to another connection: the driver's Close is not called.
+func (s *session) discard() {
+	if s.wire == nil {
+		s.close()
+		return
+	}
+	s.closed = true
+	s.wire.abort()
+	_ = s.wire.Close()
 }
 
 // pool returns the shared pool for the agent's own statements on a database: listing databases and
