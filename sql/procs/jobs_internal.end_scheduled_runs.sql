@@ -115,7 +115,7 @@ BEGIN
     SET s.enabled = 0,
         s.state = CASE WHEN s.state = N'Enabled' THEN N'Disabled' ELSE s.state END,
         s.reason = CONCAT(
-            N'Disabled: no target of the job could be reached since ', CONVERT(NVARCHAR(19), j.unreachable_since, 126),
+            N'Disabled: no target of the job has been reachable since ', CONVERT(NVARCHAR(19), j.unreachable_since, 126),
             N' (setting unreachable_days: ', @days, N'). Enable it again with jobs.sp_enable_schedule.'
         ),
         s.upcoming = NULL,
