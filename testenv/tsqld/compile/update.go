@@ -401,7 +401,7 @@ func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 		switch {
 		case s.Output != nil && returned == nil || s.OutputInto != nil || len(assigned) > 0 || len(m.shifted(values)) > 0:
 			err = m.updateSpooled(d, s, values, assigned, where)
-		case m.direct && s.Top == nil:
+		case m.direct && s.Top == nil && !readsBack(values):
 			err = m.updateDirect(d, values, where, returned)
 		default:
 			err = m.updateFrom(d, s, values, where, returned)
@@ -415,6 +415,16 @@ func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 // updateDirect is SQLite's plain UPDATE.
 func (m *modification) updateDirect(d *DML, values []setting, where *node, returned *query) error {
 	r := &renderer{}
+	m.renderSet(r, values)
+	if where != nil {
+		r.WriteString(" WHERE ")
+		r.node(where)
+	}
+	return d.emitChange(r, returned)
+}
+
+// renderSet writes UPDATE and SET with the values as they are.
+func (m *modification) renderSet(r *renderer, values []setting) {
 	r.WriteString("UPDATE " + m.sql() + " AS " + m.src.alias + " SET ")
 	for i, v := range values {
 		if i > 0 {
@@ -425,15 +435,80 @@ func (m *modification) updateDirect(d *DML, values []setting, where *node, retur
 		r.node(v.n)
 		r.lazy--
 	}
-	if where != nil {
-		r.WriteString(" WHERE ")
-		r.node(where)
+}
+
+// updateJoined updates the target where FROM joins it, so that each row is looked up once: in SQLite, the target is one of the
+// tables of FROM without being named there. It reports whether that is possible: for inner joins with the table itself.
+func (m *modification) updateJoined(d *DML, values []setting, where *node, returned *query) (bool, error) {
+	if m.src.table == "" {
+		return false, nil
 	}
-	return d.emitChange(r, returned)
+	c := driven(&core{from: m.from, where: where})
+	rest, conds, found := m.apart(c.from)
+	if !found || dependent(rest) || rest == nil && readsBack(values) {
+		return false, nil
+	}
+	r := &renderer{}
+	m.renderSet(r, values)
+	if rest != nil {
+		r.WriteString(" FROM ")
+		r.from(rest, false)
+	}
+	if cond := and(append(conds, c.where)...); cond != nil {
+		r.WriteString(" WHERE ")
+		r.node(cond)
+	}
+	return true, d.emitChange(r, returned)
+}
+
+// readsBack reports whether a value comes from a query, which SQLite's plain UPDATE would let see the rows that it has changed
+// already. With FROM it computes all values first.
+func readsBack(values []setting) bool {
+	return slices.ContainsFunc(values, func(v setting) bool { return v.n.traits&(hasSubquery|hasLocal) != 0 })
+}
+
+// apart takes the target out of inner joins: what is left of them, and the conditions that are to hold.
+func (m *modification) apart(f fromNode) (rest fromNode, conds []*node, found bool) {
+	j, ok := f.(*join)
+	switch {
+	case !ok && f == fromNode(m.src):
+		return nil, nil, true
+	case !ok || j.kind != "JOIN":
+		return f, nil, false
+	}
+	left, conds, inLeft := m.apart(j.left)
+	right, more, inRight := m.apart(j.right)
+	switch {
+	case !inLeft && !inRight:
+		return f, nil, false
+	case left == nil:
+		rest = right
+	case right == nil:
+		rest = left
+	default:
+		rest = &join{kind: j.kind, left: left, right: right}
+	}
+	return rest, append(append(conds, more...), j.on), true
+}
+
+// dependent reports whether the rows of a source depend on others.
+func dependent(f fromNode) bool {
+	switch f := f.(type) {
+	case *join:
+		return dependent(f.left) || dependent(f.right)
+	case *source:
+		return f.rowset != nil && f.rowset.traits&rowBound != 0
+	}
+	return false
 }
 
 // updateFrom updates from a subquery of rowids and new values.
 func (m *modification) updateFrom(d *DML, s *syntax.UpdateStmt, values []setting, where *node, returned *query) error {
+	if s.Top == nil {
+		if done, err := m.updateJoined(d, values, where, returned); done || err != nil {
+			return err
+		}
+	}
 	q, err := m.rows(where, s.Top)
 	if err != nil {
 		return err
