@@ -17,8 +17,8 @@ import (
 // newScriptCommand makes `jobagent script`.
 func newScriptCommand(a *app) *cobra.Command {
 	return &cobra.Command{
-		Use: "script JOB", Short: "Print the T-SQL that recreates a job with its target groups",
-		Long: "Print the T-SQL that recreates a job with its target groups, for a repository or another control database. The script\ncalls the public procedures only, and runs on Azure Elastic Jobs as well.",
+		Use: "script JOB", Short: "Print the T-SQL that recreates a job with its target groups and schedules",
+		Long: "Print the T-SQL that recreates a job with its target groups and schedules, for a repository or another control database. The script\ncalls the public procedures only, and runs on Azure Elastic Jobs as well.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withStore(cmd.Context(), func(store *controldb.Store) error {
@@ -104,6 +104,11 @@ func scriptJob(ctx context.Context, store *controldb.Store, name string) (string
 		b.WriteString("\nIF OBJECT_ID(N'jobs.sp_set_jobstep_options') IS NULL\n    PRINT N'This server has no options of steps: at_most_once and on_unknown_outcome are not set.';\nELSE\n")
 		b.WriteString(call.String() + "\nGO\n")
 	}
+	schedules, err := scriptSchedules(ctx, store, job.Name)
+	if err != nil {
+		return "", err
+	}
+	b.WriteString(schedules)
 	if job.Enabled { // last: a run that is due at once finds all steps
 		b.WriteString("\n" + tsql.NewCall("jobs.sp_update_job").Text("job_name", job.Name).Number("enabled", 1).String() + "\nGO\n")
 	}

@@ -44,10 +44,21 @@ EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'two', @command = N'SELECT 
     @output_type = N'SqlDatabase', @output_server_name = N's', @output_database_name = N'd', @output_table_name = N't', @max_parallelism = 4;
 EXEC jobs.sp_set_jobstep_options N'it''s [j]', 2, @on_unknown_outcome = N'Fail', @at_most_once = 1;`, command)
 	require.NoError(t, err)
+	_, err = seed.ExecContext(ctx, `
+EXEC jobs.sp_add_calendar N'it''s a holiday', N'{"dates": ["2026-12-24"]}';
+EXEC jobs.sp_add_calendar N'unused', N'{"dates": ["2026-12-24"]}';
+EXEC jobs.sp_add_schedule N'it''s [j]', N'it''s one', N'cron5', N'{"cron": "0 1 * * *", "blackouts": {"calendars": ["it''s a holiday"]}}',
+    @time_zone = N'Europe/Berlin', @catch_up = N'none', @overlap = N'bufferone', @pause_on_failure = 1;
+EXEC jobs.sp_add_schedule N'it''s [j]', N'two', N'rrule', N'DTSTART;TZID=Europe/Berlin:20260101T000000
+RRULE:FREQ=DAILY', @enabled = 0;
+EXEC jobs.sp_pause_schedule N'it''s [j]', N'two', 1, N'why
+not';`)
+	require.NoError(t, err)
 
 	text, err := scriptJob(ctx, first, "it's [j]")
 	require.NoError(t, err)
 	require.NotContains(t, text, "$(")
+	require.NotContains(t, text, "unused")
 	require.Greater(t, strings.Index(text, "@enabled = 1"), strings.Index(text, "N'two'"), "it is enabled when its steps are there")
 	other, err := server.open("second")
 	require.NoError(t, err)
@@ -59,6 +70,11 @@ EXEC jobs.sp_set_jobstep_options N'it''s [j]', 2, @on_unknown_outcome = N'Fail',
 	again, err := scriptJob(ctx, second, "it's [j]")
 	require.NoError(t, err)
 	require.Equal(t, text, again)
+	schedules, err := second.Schedules(ctx, controldb.ScheduleFilter{NamedOnly: true})
+	require.NoError(t, err)
+	require.Len(t, schedules, 2)
+	require.True(t, schedules[1].Paused)
+	require.Equal(t, "why\nnot", schedules[1].PauseNote)
 	steps, err := second.JobSteps(ctx, "it's [j]", nil)
 	require.NoError(t, err)
 	require.Equal(t, command, steps[0].Command)

@@ -1,0 +1,48 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/tsql"
+)
+
+// scriptSchedules writes the T-SQL that recreates a job's named schedules and the calendars that they name. Calendars that exist where
+// it runs are left as they are; a server without such schedules says so and goes on.
+func scriptSchedules(ctx context.Context, store *controldb.Store, job string) (string, error) {
+	list, err := store.Schedules(ctx, controldb.ScheduleFilter{JobName: job, NamedOnly: true})
+	if err != nil || len(list) == 0 {
+		return "", err
+	}
+	calendars, err := store.Calendars(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	batch := func(what, condition, calls string) {
+		fmt.Fprintf(&b, "\nIF OBJECT_ID(N'jobs.sp_add_schedule') IS NULL\n    PRINT %s;\nELSE%s\nBEGIN\n%s\nEND;\nGO\n", tsql.Literal("This server has no "+what+"."), condition, calls)
+	}
+	for _, c := range calendars {
+		named := false
+		for _, s := range list {
+			named = named || strings.Contains(s.Spec, strconv.Quote(c.Name))
+		}
+		if named {
+			batch("calendars", fmt.Sprintf(" IF NOT EXISTS (SELECT 1 FROM jobs.calendars WHERE calendar_name = %s)", tsql.Literal(c.Name)),
+				tsql.NewCall("jobs.sp_add_calendar").Text("calendar_name", c.Name).LongText("spec", "spec", c.Spec).String())
+		}
+	}
+	for _, s := range list {
+		call := tsql.NewCall("jobs.sp_add_schedule").Text("job_name", job).Text("schedule_name", s.Name).Text("kind", s.Kind).LongText("spec", "spec", s.Spec).
+			Optional("time_zone", givenZone(s)).Optional("catch_up", s.CatchUp).Text("overlap", s.Overlap).Bit("pause_on_failure", s.PauseOnFailure).Bit("enabled", s.Enabled)
+		calls := call.String()
+		if s.Paused {
+			calls += "\n" + tsql.NewCall("jobs.sp_pause_schedule").Text("job_name", job).Text("schedule_name", s.Name).Number("paused", 1).Optional("note", s.PauseNote).String()
+		}
+		batch("schedules beside a job's own", "", calls)
+	}
+	return b.String(), nil
+}
