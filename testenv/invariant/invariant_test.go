@@ -68,10 +68,18 @@ UPDATE jobs_internal.target_executions SET target_id = NEWID() WHERE execution_i
 	},
 	"I07_no_more_held_than_wanted": {`UPDATE jobs_internal.terms SET ended_at = NULL, end_reason = NULL;
 UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL;`},
-	"I08_success_has_a_witness":        {`UPDATE jobs_internal.task_executions SET outcome = N'Unknown' WHERE outcome = N'Succeeded';`},
-	"I11_nothing_held_at_rest":         {`UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL;`},
-	"I05_nothing_lies_in_the_future":   {`UPDATE jobs_internal.task_executions SET ended_at = DATEADD(YEAR, 1, ended_at);`},
-	"I09_no_secret_is_written_down":    {`UPDATE jobs_internal.task_executions SET message = N'login with ` + secret + `, it said';`, `UPDATE jobs_internal.jobs SET description = N'` + secret + `';`},
+	"I08_success_has_a_witness":      {`UPDATE jobs_internal.task_executions SET outcome = N'Unknown' WHERE outcome = N'Succeeded';`},
+	"I11_nothing_held_at_rest":       {`UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL;`},
+	"I05_nothing_lies_in_the_future": {`UPDATE jobs_internal.task_executions SET ended_at = DATEADD(YEAR, 1, ended_at);`},
+	"I09_no_secret_is_written_down":  {`UPDATE jobs_internal.task_executions SET message = N'login with ` + secret + `, it said';`, `UPDATE jobs_internal.jobs SET description = N'` + secret + `';`},
+	"I10_run_or_skipped": {
+		`INSERT INTO jobs_internal.schedule_skips (schedule_id, job_id, due_at, reason, recorded_at)
+SELECT schedule_id, job_id, due_at, N'', due_at FROM jobs_internal.job_executions WHERE schedule_id IS NOT NULL;`,
+		`INSERT INTO jobs_internal.schedule_buffer (schedule_id, job_id, due_at, buffered_at)
+SELECT schedule_id, job_id, due_at, due_at FROM jobs_internal.job_executions WHERE schedule_id IS NOT NULL;`,
+		`INSERT INTO jobs_internal.schedule_buffer (schedule_id, job_id, due_at, buffered_at)
+SELECT schedule_id, job_id, due_at, due_at FROM jobs_internal.schedule_skips;`,
+	},
 	"I10_every_due_instant_is_handled": {`DELETE FROM jobs_internal.schedule_skips; UPDATE jobs_internal.job_executions SET schedule_id = NULL, due_at = NULL WHERE execution_id = (SELECT MIN(execution_id) + 2 FROM jobs_internal.job_executions WHERE schedule_id IS NOT NULL);`},
 }
 

@@ -1,0 +1,18 @@
+-- I10: a due instant is run, or waits for an earlier run, or is recorded as skipped: only one of them. What a backfill runs may
+-- have been skipped before.
+SELECT CONCAT(N'schedule ', x.schedule_id, N' due at ', CONVERT(NVARCHAR(30), x.due_at, 126), N' is ', MIN(x.what), N' and ', MAX(x.what)) AS detail
+FROM (
+    SELECT e.schedule_id, e.due_at, N'run' AS what
+    FROM jobs_internal.job_executions AS e
+    WHERE e.schedule_id IS NOT NULL
+        AND e.backfill_id IS NULL
+    UNION
+    SELECT b.schedule_id, b.due_at, N'waiting'
+    FROM jobs_internal.schedule_buffer AS b
+    WHERE b.backfill_id IS NULL
+    UNION
+    SELECT k.schedule_id, k.due_at, N'skipped'
+    FROM jobs_internal.schedule_skips AS k
+) AS x
+GROUP BY x.schedule_id, x.due_at
+HAVING COUNT(*) > 1;
