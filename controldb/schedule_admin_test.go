@@ -1,0 +1,214 @@
+package controldb_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// schedule reads one schedule.
+func (c *control) schedule(t *testing.T, job, name string) controldb.Schedule {
+	t.Helper()
+	list, err := c.Schedules(t.Context(), controldb.ScheduleFilter{JobName: job, Name: &name})
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	return list[0]
+}
+
+// judge gives a verdict on each schedule that waits for one: due at an instant, or faulted when that is zero.
+func (c *control) judge(t *testing.T, term controldb.TermID, due time.Time) []controldb.RecordedVerdict {
+	t.Helper()
+	var verdicts []controldb.Verdict
+	for _, s := range c.due(t).Unjudged {
+		v := controldb.Verdict{
+			Schedule: s.ID, Revision: s.Revision, SeenDueAt: s.DueAt, Zone: "Europe/Berlin", Engine: "test 1", Warnings: []string{"read this"},
+			NextDueAt: due, NextFireAt: due.Add(time.Second), Upcoming: []time.Time{due, due.Add(time.Hour)},
+		}
+		if due.IsZero() {
+			v.Errors = map[string]any{"errors": []map[string]string{{"path": "hour", "value": "99", "message": "hour is 99."}}}
+		}
+		verdicts = append(verdicts, v)
+	}
+	recorded, err := c.RecordVerdicts(t.Context(), term, verdicts)
+	require.NoError(t, err)
+	return recorded
+}
+
+func TestNamedSchedule(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		c.job(t, "j", nil)
+		term := c.term(t)
+		due := time.Date(2999, 1, 1, 2, 0, 0, 0, time.UTC)
+		id, err := c.AddSchedule(ctx, controldb.ScheduleSpec{
+			JobName: "j", Name: "nightly", Kind: "cron5", Spec: "0 2 * * *", TimeZone: ptr("Europe/Berlin"), CatchUp: ptr("all"), Overlap: ptr("allowall"),
+			PauseOnFailure: ptr(true), Enabled: ptr(true),
+		})
+		require.NoError(t, err)
+		waiting := c.due(t).Unjudged
+		require.Len(t, waiting, 1)
+		require.Equal(t, controldb.DueSchedule{
+			ID: id, JobID: waiting[0].JobID, JobName: "j", Name: "nightly", Kind: "cron5", Spec: "0 2 * * *", TimeZone: "Europe/Berlin", CatchUp: "all",
+			Overlap: "AllowAll", Start: waiting[0].Start, End: waiting[0].End, Created: waiting[0].Created, Activated: waiting[0].Created, Revision: 2,
+		}, waiting[0])
+
+		recorded := c.judge(t, term, due)
+		require.Equal(t, []controldb.RecordedVerdict{{
+			Schedule: id, JobName: "j", ScheduleName: "nightly", Result: controldb.VerdictRecorded, State: "Enabled", NextDueAt: due,
+		}}, recorded)
+		require.Empty(t, c.due(t).Unjudged)
+		require.Equal(t, due.Add(time.Second), c.due(t).NextFireAt)
+		s := c.schedule(t, "j", "nightly")
+		require.Equal(t, controldb.Schedule{
+			JobName: "j", Name: "nightly", ID: id, Kind: "cron5", Spec: "0 2 * * *", TimeZone: "Europe/Berlin", Enabled: true, State: "Enabled", CatchUp: "all",
+			Overlap: "AllowAll", PauseOnFailure: true, NextDue: due, Upcoming: []time.Time{due, due.Add(time.Hour)}, ValidatedTime: s.ValidatedTime,
+			Warnings: []string{"read this"}, CreatedTime: s.CreatedTime, UpdatedTime: s.UpdatedTime,
+		}, s)
+		require.False(t, s.ValidatedTime.IsZero())
+
+		n, err := c.RecheckSchedules(ctx, term, "test 2")
+		require.NoError(t, err)
+		require.Equal(t, 1, n)
+		later := due.Add(time.Hour)
+		recorded = c.judge(t, term, later)
+		require.Equal(t, due, recorded[0].OldDueAt)
+		require.Equal(t, later, recorded[0].NextDueAt)
+
+		fired, err := c.FireSchedules(ctx, term, []controldb.Firing{{
+			Schedule: id, Revision: 2, DueAt: later, Runs: []time.Time{later, later.Add(time.Hour)}, Limit: 2,
+			Skips: []controldb.Skip{{DueAt: later.Add(-time.Hour), Count: 7, Cause: controldb.SkipCatchUp, Reason: "missed"}}, LastDueAt: later.Add(2 * time.Hour),
+			NextDueAt: later.Add(3 * time.Hour), Upcoming: []time.Time{later.Add(3 * time.Hour)},
+		}})
+		require.NoError(t, err)
+		require.Len(t, fired, 2)
+		for _, f := range fired {
+			require.Equal(t, controldb.FiredStarted, f.Result)
+			require.NotEqual(t, uuid.Nil, f.JobExecutionID)
+		}
+		s = c.schedule(t, "j", "nightly")
+		require.Equal(t, "Completed", s.State, "the second run used the count up")
+		require.Equal(t, "No due instant is left.", s.Reason)
+		require.Equal(t, fired[1].JobExecutionID, s.LastExecution)
+		require.Equal(t, "Created", s.LastLifecycle)
+		require.Equal(t, later.Add(2*time.Hour), s.LastDue)
+		require.Equal(t, []int64{2, 7, 0, 0}, []int64{s.Executions, s.SkippedByCatchUp, s.SkippedByOverlap, s.SkippedOtherwise})
+
+		skips, err := c.ScheduleSkips(ctx, controldb.SkipFilter{JobName: "j", Name: ptr("nightly"), Cause: "CatchUp", Since: due, Limit: 1})
+		require.NoError(t, err)
+		require.Len(t, skips, 1)
+		require.Equal(t, controldb.ScheduleSkip{
+			JobName: "j", Name: "nightly", Schedule: id, DueAt: later.Add(-time.Hour), Count: 7, Cause: "CatchUp", Reason: "missed", RecordedTime: skips[0].RecordedTime,
+		}, skips[0])
+
+		require.NoError(t, c.UpdateSchedule(ctx, controldb.ScheduleUpdate{
+			JobName: "j", Name: "nightly", NewName: ptr("hourly"), Kind: ptr("cron6"), Spec: ptr("0 99 * * * *"), TimeZone: ptr(""), CatchUp: ptr(""), Overlap: ptr(""),
+			PauseOnFailure: ptr(false), Enabled: ptr(true),
+		}))
+		require.Equal(t, "Faulted", c.judge(t, term, time.Time{})[0].State)
+		s = c.schedule(t, "j", "hourly")
+		require.JSONEq(t, `{"errors": [{"path": "hour", "value": "99", "message": "hour is 99."}]}`, string(s.ValidationErrors))
+		require.True(t, json.Valid(s.ValidationErrors))
+		require.Equal(t, "The text cannot be read: hour is 99.", s.Reason)
+		require.Equal(t, "Skip", s.Overlap)
+		require.Empty(t, s.CatchUp)
+		faulted, err := c.Schedules(ctx, controldb.ScheduleFilter{NamedOnly: true, State: "Faulted", Limit: 1})
+		require.NoError(t, err)
+		require.Len(t, faulted, 1)
+
+		require.NoError(t, c.PauseSchedule(ctx, "j", "hourly", true, "why not"))
+		require.NoError(t, c.EnableSchedule(ctx, "j", "hourly", false))
+		s = c.schedule(t, "j", "hourly")
+		require.Equal(t, []any{true, "why not", false, "Disabled"}, []any{s.Paused, s.PauseNote, s.Enabled, s.State})
+		require.NoError(t, c.DeleteSchedule(ctx, "j", "hourly"))
+		require.ErrorIs(t, c.DeleteSchedule(ctx, "j", "hourly"), controldb.ErrScheduleNotFound)
+		skips, err = c.ScheduleSkips(ctx, controldb.SkipFilter{})
+		require.NoError(t, err)
+		require.True(t, skips[0].Deleted)
+	})
+}
+
+func TestBackfill(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		c.job(t, "j", nil)
+		term := c.term(t)
+		_, err := c.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: "s", Kind: "cron5", Spec: "0 * * * *"})
+		require.NoError(t, err)
+		from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		id, err := c.BackfillSchedule(ctx, controldb.BackfillRequest{JobName: "j", Name: "s", From: from, To: from.Add(2 * time.Hour), Overlap: "bufferall"})
+		require.NoError(t, err)
+		require.Empty(t, c.due(t).Backfills, "it waits for the verdict on the schedule")
+		c.judge(t, term, time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC))
+		open := c.due(t).Backfills
+		require.Len(t, open, 1)
+		require.Equal(t, controldb.OpenBackfill{ID: id, From: from, To: from.Add(2 * time.Hour), Overlap: "BufferAll", Schedule: open[0].Schedule}, open[0])
+		require.Equal(t, "0 * * * *", open[0].Schedule.Spec)
+
+		firing := controldb.Firing{Schedule: open[0].Schedule.ID, Backfill: id, Runs: []time.Time{from, from.Add(time.Hour)}, NextDueAt: from.Add(2 * time.Hour)}
+		fired, err := c.FireSchedules(ctx, term, []controldb.Firing{firing})
+		require.NoError(t, err)
+		require.Equal(t, []string{controldb.FiredStarted, controldb.FiredBuffered}, []string{fired[0].Result, fired[1].Result})
+		fired, err = c.FireSchedules(ctx, term, []controldb.Firing{firing})
+		require.NoError(t, err)
+		require.Equal(t, controldb.FiredStale, fired[0].Result)
+		require.True(t, fired[0].DueAt.IsZero())
+		require.Equal(t, from.Add(2*time.Hour), c.due(t).Backfills[0].NextAt)
+		_, err = c.FireSchedules(ctx, term, []controldb.Firing{{Schedule: firing.Schedule, Backfill: id, DueAt: from.Add(2 * time.Hour), Error: "it cannot go on"}})
+		require.NoError(t, err)
+		list, err := c.Backfills(ctx, "j", ptr("s"), 1)
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		require.Equal(t, controldb.Backfill{
+			JobName: "j", Name: "s", ID: id, State: "Faulted", Reason: "it cannot go on", From: from, To: from.Add(2 * time.Hour), Overlap: "BufferAll", Started: 1, Buffered: 1,
+			RequestedBy: list[0].RequestedBy, RequestedTime: list[0].RequestedTime, EndTime: list[0].EndTime,
+		}, list[0])
+		_, err = c.BackfillSchedule(ctx, controldb.BackfillRequest{JobName: "j", Name: "no", From: from, To: from})
+		require.ErrorIs(t, err, controldb.ErrScheduleNotFound)
+	})
+}
+
+func TestCalendars(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		c.job(t, "j", nil)
+		require.NoError(t, c.AddCalendar(ctx, "holidays", `{"dates": ["2026-12-24"]}`))
+		require.ErrorIs(t, c.AddCalendar(ctx, "holidays", `{}`), controldb.ErrCalendarExists)
+		require.NoError(t, c.UpdateCalendar(ctx, "holidays", `{"dates": ["2026-12-25"]}`))
+		require.ErrorIs(t, c.UpdateCalendar(ctx, "none", `{}`), controldb.ErrCalendarNotFound)
+		_, err := c.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: "s", Kind: "cron5", Spec: `{"cron": "0 * * * *", "blackouts": {"calendars": ["holidays"]}}`})
+		require.NoError(t, err)
+		require.Equal(t, []controldb.CalendarText{{Name: "holidays", Spec: `{"dates": ["2026-12-25"]}`}}, c.due(t).Calendars)
+		require.Equal(t, controldb.KindConflict, controldb.KindOf(c.DeleteCalendar(ctx, "holidays")))
+		require.NoError(t, c.DeleteSchedule(ctx, "j", "s"))
+		require.Empty(t, c.due(t).Calendars)
+		list, err := c.Calendars(ctx, "holidays")
+		require.NoError(t, err)
+		require.Equal(t, []controldb.Calendar{{Name: "holidays", Spec: `{"dates": ["2026-12-25"]}`, CreatedTime: list[0].CreatedTime, UpdatedTime: list[0].UpdatedTime}}, list)
+		require.NoError(t, c.DeleteCalendar(ctx, "holidays"))
+		list, err = c.Calendars(ctx, "")
+		require.NoError(t, err)
+		require.Empty(t, list)
+	})
+}
+
+// TestOutage: what is due before every term that lasts fell into a time without agents.
+func TestOutage(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		c.job(t, "j", nil)
+		require.NoError(t, c.EndTerm(ctx, c.term(t)))
+		require.NoError(t, c.UpdateJob(ctx, controldb.JobUpdate{Name: "j", Enabled: ptr(true)}))
+		term := c.term(t)
+		due := c.due(t)
+		require.Len(t, due.Schedules, 1)
+		require.Equal(t, c.rows(t, `SELECT CONVERT(NVARCHAR(33), ended_at, 126) FROM jobs_internal.terms WHERE term_id <> @p1`, int64(term))[0][:26], due.LastWorkedAt.Format("2006-01-02T15:04:05.000000"))
+		require.Equal(t, c.rows(t, `SELECT CONVERT(NVARCHAR(33), started_at, 126) FROM jobs_internal.terms WHERE term_id = @p1`, int64(term))[0][:26], due.WorkingSince.Format("2006-01-02T15:04:05.000000"))
+		require.True(t, due.LastWorkedAt.Before(due.Schedules[0].DueAt))
+		require.False(t, due.WorkingSince.Before(due.Schedules[0].DueAt))
+	})
+}
