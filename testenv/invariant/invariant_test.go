@@ -80,6 +80,8 @@ SELECT schedule_id, job_id, due_at, due_at FROM jobs_internal.job_executions WHE
 		`INSERT INTO jobs_internal.schedule_buffer (schedule_id, job_id, due_at, buffered_at)
 SELECT schedule_id, job_id, due_at, due_at FROM jobs_internal.schedule_skips;`,
 	},
+	"limits_hold": {`INSERT INTO jobs_internal.limits (scope, name, max_concurrent_targets, updated_at) VALUES (N'Server', N'*', 1, '2000-01-01');
+UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL;`},
 	"I10_every_due_instant_is_handled": {`DELETE FROM jobs_internal.schedule_skips; UPDATE jobs_internal.job_executions SET schedule_id = NULL, due_at = NULL WHERE execution_id = (SELECT MIN(execution_id) + 2 FROM jobs_internal.job_executions WHERE schedule_id IS NOT NULL);`},
 }
 
