@@ -91,9 +91,18 @@ func (s *Session) ensureVariable(ctx context.Context, t *catalog.Table) error {
 		ddl := "DROP TABLE IF EXISTS " + quoted + ";" + strings.Join(catalog.CreateSQL("temp", t), ";")
 		return s.conn.EnsureTemp(ctx, t.SQLName, ddl)
 	}
+	empty := emptyVariable + t.SQLName
+	if s.conn.Recall(empty) != nil {
+		s.conn.Remember(empty, nil)
+		return nil
+	}
 	_, err := s.conn.Exec(ctx, "DELETE FROM "+quoted, nil) // likewise
 	return err
 }
+
+// emptyVariable in front of the SQLite name of a table variable that nobody has is what the connection remembers while the table is
+// known to be empty: until a rollback, which may bring rows back.
+const emptyVariable = "empty variable "
 
 // dropVariable gives the SQLite table of a table variable back.
 func (s *Session) dropVariable(ctx context.Context, t *catalog.Table) error {
@@ -102,6 +111,9 @@ func (s *Session) dropVariable(ctx context.Context, t *catalog.Table) error {
 	}
 	s.inst.resetCounter(counterKey{session: s.id, object: t.ObjectID})
 	_, err := s.conn.Exec(ctx, "DELETE FROM temp."+store.Quote(t.SQLName), nil)
+	if err == nil {
+		s.conn.Remember(emptyVariable+t.SQLName, true)
+	}
 	return err
 }
 

@@ -40,3 +40,30 @@ func TestUpdateJoined(t *testing.T) {
 		})
 	}
 }
+
+// TestTableVariableIsEmpty declares a variable again and again, of which rollbacks bring rows of earlier lives back.
+func TestTableVariableIsEmpty(t *testing.T) {
+	inst := newInstance(t)
+	s := workSession(t, inst)
+	must(t, s, `CREATE TABLE dbo.kept (v int NOT NULL);`)
+	must(t, s, `CREATE PROCEDURE dbo.fills @rows int AS
+		DECLARE @v TABLE (id int NOT NULL IDENTITY(1, 1), n int NOT NULL);
+		SELECT COUNT(*) AS before FROM @v;
+		INSERT INTO @v SELECT value FROM GENERATE_SERIES(1, @rows);
+		SELECT MAX(id) AS after FROM @v;`)
+	const first = "[before int]\n0\n(1)\n(2)\n[after int]\n2\n(1)\n"
+	for _, sql := range []string{
+		"EXEC dbo.fills 2",
+		"EXEC dbo.fills 2",
+		"BEGIN TRAN; INSERT INTO dbo.kept VALUES (1); EXEC dbo.fills 2; ROLLBACK",
+		"EXEC dbo.fills 2",
+		"BEGIN TRAN; INSERT INTO dbo.kept VALUES (1); SAVE TRAN point; EXEC dbo.fills 2; ROLLBACK TRAN point; COMMIT",
+		"EXEC dbo.fills 2",
+		"BEGIN TRAN; EXEC dbo.fills 2; ROLLBACK",
+		"BEGIN TRY; BEGIN TRAN; INSERT INTO dbo.kept VALUES (1); EXEC dbo.fills 2; THROW 50000, N'x', 1; END TRY BEGIN CATCH; ROLLBACK; END CATCH",
+		"EXEC dbo.fills 2",
+	} {
+		require.Contains(t, nullable(must(t, s, sql)), first, sql)
+	}
+	must(t, s, "DECLARE @v TABLE (id int NOT NULL IDENTITY(1, 1), n int NOT NULL); INSERT INTO @v VALUES (5); BEGIN TRAN; INSERT INTO dbo.kept VALUES (1); EXEC dbo.fills 3; ROLLBACK; IF (SELECT COUNT(*) FROM @v) <> 1 THROW 50000, N'lost', 1;")
+}

@@ -49,7 +49,9 @@ func (m rowsetModule) Create(ctx vtab.Context, _ []string) (vtab.Table, error) {
 }
 
 // Connect implements [vtab.Module].
-func (m rowsetModule) Connect(ctx vtab.Context, args []string) (vtab.Table, error) { return m.Create(ctx, args) }
+func (m rowsetModule) Connect(ctx vtab.Context, args []string) (vtab.Table, error) {
+	return m.Create(ctx, args)
+}
 
 // VolatileArgs implements [vtab.VolatileArgsOpter]: arguments are views of SQLite's memory.
 func (rowsetModule) VolatileArgs() bool { return true }
