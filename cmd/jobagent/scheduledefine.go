@@ -340,17 +340,17 @@ func newScheduleUpdateCommand(a *app) *cobra.Command {
 				} else {
 					kind, spec = schedule.Kind(old.Kind), old.Spec
 				}
+				zone := f.zone
+				if u.TimeZone == nil {
+					zone = givenZone(old)
+				}
 				var c *checked
-				if ok || u.TimeZone != nil || u.CatchUp != nil || u.Overlap != nil {
-					zone := f.zone
-					if u.TimeZone == nil {
-						zone = givenZone(old)
-					}
-					result, err := a.check(cmd.Context(), store, kind, spec, zone, f.catchUp, f.overlap, time.Now().UTC())
-					if err != nil {
-						return a.faulty(err)
-					}
+				result, err := a.check(cmd.Context(), store, kind, spec, zone, f.catchUp, f.overlap, time.Now().UTC())
+				switch {
+				case err == nil:
 					c = &result
+				case ok || u.TimeZone != nil || u.CatchUp != nil || u.Overlap != nil:
+					return a.faulty(err)
 				}
 				if err := store.UpdateSchedule(cmd.Context(), u); err != nil {
 					return err

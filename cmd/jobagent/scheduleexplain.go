@@ -49,7 +49,8 @@ type skipView struct {
 func newScheduleExplainCommand(a *app) *cobra.Command {
 	return &cobra.Command{
 		Use: "explain JOB [NAME]", Short: "Say when a schedule runs next, why it did not run last time, and in which zone", Args: cobra.RangeArgs(1, 2),
-		Long: "Say when a schedule runs next, why it did not run last time, and in which zone. Without NAME all schedules of the job are explained.",
+		Long: `Say when a schedule runs next, why it did not run last time, and in which zone. Without NAME all schedules of the job are explained; where
+no job has the name, all schedules that have it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.withStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := explained(cmd.Context(), store, args)
@@ -75,29 +76,19 @@ func newScheduleExplainCommand(a *app) *cobra.Command {
 	}
 }
 
-// explained explains the schedule of two arguments, or all of a job's.
+// explained explains the schedule of two arguments, all of the job of one, or else all of that name.
 func explained(ctx context.Context, store *controldb.Store, args []string) ([]scheduleExplanation, error) {
-	job, err := findJob(ctx, store, args[0])
-	if err != nil {
-		return nil, err
-	}
-	var list []controldb.Schedule
-	if len(args) > 1 {
-		s, err := findSchedule(ctx, store, args[0], args[1])
-		if err != nil {
-			return nil, err
-		}
-		list = []controldb.Schedule{s}
-	} else if list, err = store.Schedules(ctx, controldb.ScheduleFilter{JobName: args[0]}); err != nil {
-		return nil, err
-	}
-	steps, err := store.JobSteps(ctx, job.Name, nil)
+	list, err := schedulesOf(ctx, store, args)
 	if err != nil {
 		return nil, err
 	}
 	alive, known := agentAlive(ctx, store)
 	explanations := make([]scheduleExplanation, 0, len(list))
 	for _, s := range list {
+		steps, err := store.JobSteps(ctx, s.JobName, nil)
+		if err != nil {
+			return nil, err
+		}
 		e, err := explain(ctx, store, s, len(steps) > 0, alive || !known)
 		if err != nil {
 			return nil, err
@@ -105,6 +96,22 @@ func explained(ctx context.Context, store *controldb.Store, args []string) ([]sc
 		explanations = append(explanations, e)
 	}
 	return explanations, nil
+}
+
+// schedulesOf finds what is to be explained.
+func schedulesOf(ctx context.Context, store *controldb.Store, args []string) ([]controldb.Schedule, error) {
+	if len(args) > 1 {
+		s, err := findSchedule(ctx, store, args[0], args[1])
+		return []controldb.Schedule{s}, err
+	}
+	list, err := store.Schedules(ctx, controldb.ScheduleFilter{JobName: args[0]})
+	if err != nil || len(list) > 0 {
+		return list, err
+	}
+	if list, err = store.Schedules(ctx, controldb.ScheduleFilter{Name: &args[0], NamedOnly: true}); err == nil && len(list) == 0 {
+		err = &exitError{exitNotFound, fmt.Errorf("neither a job nor a schedule is named %q; jobagent schedule list shows what there is", args[0])}
+	}
+	return list, err
 }
 
 // shownSkips is how many skipped instants are shown.

@@ -45,6 +45,7 @@ func TestReaderUsesTheCommandLine(t *testing.T) {
 		"CREATE USER looker FOR LOGIN looker;",
 		"ALTER ROLE jobs_reader ADD MEMBER looker;",
 		"EXECUTE jobs.sp_add_job N'j';",
+		"EXECUTE jobs.sp_add_schedule N'j', N's', N'cron5', N'0 0 * * *';",
 	} {
 		_, err := db.ExecContext(t.Context(), batch)
 		require.NoError(t, err)
@@ -59,6 +60,11 @@ func TestReaderUsesTheCommandLine(t *testing.T) {
 		"job show j":              {exitOK, "version 0"},
 		"script j":                {exitOK, "EXEC jobs.sp_add_job"},
 		"execution list":          {exitOK, "EXECUTION ID"},
+		"schedule list":           {exitOK, "Waits for an agent"},
+		"schedule show j s":       {exitOK, "kind cron5"},
+		"schedule explain j s":    {exitOK, "last run: none"},
+		"schedule pause j s":      {exitFailure, "EXECUTE permission was denied on the object 'sp_pause_schedule'"},
+		"calendar list":           {exitOK, "CALENDAR"},
 		"job start j":             {exitFailure, "EXECUTE permission was denied on the object 'sp_start_job'"},
 		"target-group create g":   {exitFailure, "EXECUTE permission was denied"},
 		"db verify":               {exitFailure, "no permission: the role jobs_agent gives it"},
