@@ -282,10 +282,10 @@ func (t *attempt) result(ctx context.Context, err error) Result {
 		res.Err = *c.firstError
 	case interrupted && !t.sent:
 		res.Outcome = NotSent
-		res.Summary = "The agent let go of the attempt before the script was sent."
+		res.Summary = fmt.Sprintf("The agent let go of the attempt (%v) before the script was sent.", cause)
 	case interrupted:
 		res.Outcome = Unknown
-		res.Summary = "The agent let go of the attempt while the script ran, and its outcome on the target is unknown; " + t.endText()
+		res.Summary = fmt.Sprintf("The agent let go of the attempt (%v) while the script ran, and its outcome on the target is unknown; %s", cause, t.endText())
 	case t.sent && errors.Is(err, errConnectionLost):
 		res.Outcome = Unknown
 		res.Summary = "The connection was lost after the script was sent: its outcome on the target is unknown. " + err.Error()
