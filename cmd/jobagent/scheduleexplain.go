@@ -22,19 +22,21 @@ type scheduleExplanation struct {
 	NextDue      *time.Time `json:"next_due_time,omitempty"`
 	NextDueLocal string     `json:"next_due_local,omitempty"`
 	// WillRun says whether that becomes a run as things stand, and Obstacles what is in the way or should be known.
-	WillRun   bool        `json:"will_run"`
-	Obstacles []string    `json:"obstacles"`
-	LastRun   *runView    `json:"last_run,omitempty"`
-	Skipped   []skipView  `json:"skipped"`
-	Active    []time.Time `json:"active_runs_created,omitempty"`
+	WillRun   bool     `json:"will_run"`
+	Obstacles []string `json:"obstacles"`
+	// LastDue is the last instant that was handled, and NotRun why it did not become a run; empty when it did.
+	LastDue *time.Time  `json:"last_due_time,omitempty"`
+	NotRun  string      `json:"last_not_run_because,omitempty"`
+	LastRun *runView    `json:"last_run,omitempty"`
+	Skipped []skipView  `json:"skipped"`
+	Active  []time.Time `json:"active_runs_created,omitempty"`
 }
 
 // runView is the latest run of a schedule.
 type runView struct {
-	ID        string     `json:"job_execution_id"`
-	Lifecycle string     `json:"lifecycle"`
-	DueTime   *time.Time `json:"last_due_time,omitempty"`
-	Message   string     `json:"last_message,omitempty"`
+	ID        string `json:"job_execution_id"`
+	Lifecycle string `json:"lifecycle"`
+	Message   string `json:"last_message,omitempty"`
 }
 
 // skipView is a row of jobs.schedule_skips.
@@ -175,14 +177,17 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 
 // history adds the latest run and what was skipped.
 func (e *scheduleExplanation) history(ctx context.Context, store *controldb.Store, s controldb.Schedule) error {
+	e.LastDue = optional(s.LastDue)
+	var lastRun time.Time
 	if v := viewSchedule(s); v.LastExecution != nil {
-		e.LastRun = &runView{ID: v.LastExecution.String(), Lifecycle: v.LastLifecycle, DueTime: v.LastDue}
+		e.LastRun = &runView{ID: v.LastExecution.String(), Lifecycle: v.LastLifecycle}
 		rows, err := store.Executions(ctx, controldb.ExecutionFilter{ID: *v.LastExecution, RootsOnly: true})
 		if err != nil {
 			return err
 		}
 		if len(rows) > 0 { // it may have been purged
 			e.LastRun.Message = rows[0].LastMessage
+			lastRun = rows[0].CreateTime
 			if rows[0].Active {
 				e.Active = append(e.Active, rows[0].CreateTime)
 			}
@@ -194,6 +199,9 @@ func (e *scheduleExplanation) history(ctx context.Context, store *controldb.Stor
 	}
 	for _, k := range skips {
 		e.Skipped = append(e.Skipped, skipView{k.DueAt, k.Count, k.Cause, k.Reason, k.RecordedTime})
+	}
+	if len(skips) > 0 && skips[0].RecordedTime.After(lastRun) {
+		e.NotRun = skips[0].Reason
 	}
 	return nil
 }
@@ -213,14 +221,16 @@ func printScheduleExplanation(w io.Writer, e scheduleExplanation) error {
 	for _, o := range e.Obstacles {
 		fmt.Fprintf(&b, "  %s\n", oneLine(o))
 	}
-	switch {
-	case e.LastRun != nil:
+	if e.NotRun != "" {
+		fmt.Fprintf(&b, "last time it did not run: %s\n", oneLine(e.NotRun))
+	}
+	if e.LastRun != nil {
 		fmt.Fprintf(&b, "last run: %s %s", e.LastRun.ID, e.LastRun.Lifecycle)
 		if e.LastRun.Message != "" {
 			fmt.Fprintf(&b, ": %s", shorten(e.LastRun.Message, 160))
 		}
 		b.WriteString("\n")
-	default:
+	} else {
 		b.WriteString("last run: none\n")
 	}
 	for _, k := range e.Skipped {
