@@ -96,3 +96,56 @@ func TestRerunKnowsWhatHasCommitted(t *testing.T) {
 		require.Equal(t, 1, effects)
 	})
 }
+
+// TestAtMostOnceWhateverBreaks cuts the connection at the n-th point of the sessions of scripts, for every n that there is:
+// each batch has exactly one effect on each target, and the run succeeds.
+func TestAtMostOnceWhateverBreaks(t *testing.T) {
+	if testing.Short() {
+		t.Skip("one run for each point")
+	}
+	recognised := 0
+	for n := 1; ; n++ {
+		var seen atomic.Int32
+		synctest.Test(t, func(t *testing.T) {
+			var armed atomic.Bool
+			env := testenv.Embedded(t, testenv.Options{Fault: func(p tsqld.Point) error {
+				// The sessions of scripts have a program_name of their own: a name, a blank and 16 digits.
+				if _, token, ok := strings.Cut(p.App, " "); armed.Load() && ok && len(token) == 16 && int(seen.Add(1)) == n {
+					return tsqld.ErrClose
+				}
+				return nil
+			}})
+			f := newFixture(t, env, 2)
+			for _, name := range []string{"db1", "db2"} {
+				_, err := env.DB(t, name).ExecContext(t.Context(), "CREATE TABLE dbo.effects (part INT);")
+				require.NoError(t, err)
+			}
+			f.job(t, "j", []string{"INSERT INTO dbo.effects (part) VALUES (1);\nSELECT part FROM dbo.effects;\nGO\nINSERT INTO dbo.effects (part) VALUES (2);"}, retries(1, 1))
+			yes := true
+			_, err := f.store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: "j", AtMostOnce: &yes})
+			require.NoError(t, err)
+			armed.Store(true)
+			f.startAgent(t, agent.Config{MaxConcurrentTargets: 1})
+			rows := f.ended(t, f.start(t, "j"), time.Minute)
+			require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, "point %d: %s", n, rows[0].LastMessage)
+			for _, e := range rows {
+				if strings.Contains(e.LastMessage, "it was not run again") {
+					recognised++
+				}
+			}
+			for _, name := range []string{"db1", "db2"} {
+				var count, sum int
+				require.NoError(t, env.DB(t, name).QueryRowContext(t.Context(), "SELECT COUNT(*), SUM(part) FROM dbo.effects;").Scan(&count, &sum))
+				require.Equal(t, []int{2, 3}, []int{count, sum}, "point %d, %s", n, name)
+			}
+		})
+		if t.Failed() {
+			return
+		}
+		if int(seen.Load()) < n {
+			require.Equal(t, 4, recognised, "on each target two points are after the commit: the row of its answer, and the end of that")
+			t.Logf("%d points", n-1)
+			return
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+)
+
+// modelRerun is what a rerun of the model knows beyond a run.
+type modelRerun struct {
+	origin  *modelRun
+	only    []string
+	partial bool // something that went wrong is left out
+}
+
+// allStates are the final states of targets that a rerun may ask for.
+var allStates = []string{"Failed", "TimedOut", "Canceled", "Skipped", "Unknown"}
+
+// state is the final state of a target, or of a step that has no list.
+func (w *work) state() string {
+	if w.unknown {
+		return "Unknown"
+	}
+	return string(w.lifecycle)
+}
+
+// wrong says whether the end of w keeps later steps from being run.
+func (w *work) wrong() bool {
+	return slices.Contains([]jobs.Lifecycle{jobs.Failed, jobs.TimedOut, jobs.Canceled}, w.lifecycle)
+}
+
+// rerun runs again what went wrong in some run, if that has ended and there is anything.
+func (m *model) rerun(t *rapid.T) {
+	if len(m.runs) == 0 {
+		t.Skip("nothing to run again")
+	}
+	list := m.runs
+	wrong := slices.DeleteFunc(slices.Clone(m.runs), func(r *modelRun) bool { return !r.lifecycle.Terminal() || r.lifecycle == jobs.Succeeded })
+	if len(wrong) > 0 && rapid.IntRange(0, 3).Draw(t, "any") > 0 {
+		list = wrong
+	}
+	origin := rapid.SampledFrom(list).Draw(t, "run")
+	only := slices.DeleteFunc(slices.Clone(allStates), func(string) bool { return rapid.Bool().Draw(t, "left out") })
+	if len(only) == 0 {
+		only = allStates
+	}
+	id, err := m.store.RerunExecution(t.Context(), controldb.RerunRequest{Origin: origin.id, Only: strings.Join(only, ",")})
+	if !origin.lifecycle.Terminal() {
+		require.Equal(t, controldb.KindConflict, controldb.KindOf(err))
+		return
+	}
+	wanted := func(state string) bool { return slices.Contains(only, state) }
+	partial := origin.rerun != nil && origin.rerun.partial
+	some, canceled := false, false
+	for _, s := range origin.steps {
+		ends := s.targets
+		if !s.resolved {
+			ends = []*work{s}
+		}
+		for _, w := range ends {
+			canceled = canceled || w.lifecycle == jobs.Canceled
+			partial = partial || w.wrong() && !wanted(w.state())
+			some = some || wanted(w.state()) && (w.database != "" || w.lifecycle != jobs.Skipped)
+		}
+	}
+	if origin.lifecycle == jobs.Canceled && !canceled { // between two steps
+		partial = partial || !wanted("Canceled")
+		some = some || !partial
+	}
+	if !some {
+		require.Equal(t, controldb.KindConflict, controldb.KindOf(err), "nothing is to be run again")
+		return
+	}
+	require.NoError(t, err)
+	require.NotEqual(t, uuid.Nil, id)
+	m.runs = append(m.runs, &modelRun{id: id, job: origin.job, lifecycle: jobs.Created, rerun: &modelRerun{origin, only, partial}})
+}
+
+// waitForRerun lets the step of a rerun wait for its targets.
+func (m *model) waitForRerun(step *work) {
+	step.next = time.Time{}
+	m.reruns = append(m.reruns, step)
+}
+
+// startRerunSteps gives a step of each job its targets, or decides that it needs none.
+func (m *model) startRerunSteps() {
+	var busy []int // jobs that had their turn
+	var left []*work
+	for _, s := range m.reruns {
+		switch {
+		case s.run.stopping || !s.active():
+		case slices.Contains(busy, s.run.job):
+			left = append(left, s)
+		default:
+			busy = append(busy, s.run.job)
+			m.startRerunStep(s)
+		}
+	}
+	m.reruns = left
+}
+
+// startRerunStep is what becomes of one step.
+func (m *model) startRerunStep(s *work) {
+	r := s.run.rerun
+	var before *work // the same step of the origin
+	if len(r.origin.steps) >= s.step {
+		before = r.origin.steps[s.step-1]
+	}
+	switch {
+	case before == nil && !r.partial, before != nil && !before.resolved && before.wrong() && slices.Contains(r.only, before.state()):
+		s.next = m.clock.Now()
+	case before == nil, !before.resolved:
+		s.lifecycle = jobs.Skipped
+	default:
+		s.resolved = true
+		for _, o := range before.targets {
+			if !slices.Contains(r.only, o.state()) {
+				continue
+			}
+			w := &work{run: s.run, step: s.step, database: o.database, lifecycle: jobs.Created, next: m.clock.Now()}
+			if m.busy(w) {
+				w.lifecycle, w.next = jobs.Skipped, time.Time{}
+			}
+			s.targets = append(s.targets, w)
+		}
+		s.lifecycle = jobs.WaitingForChildJobExecutions
+		if len(s.targets) == 0 {
+			s.lifecycle = jobs.Succeeded
+		}
+	}
+}
