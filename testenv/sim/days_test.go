@@ -170,6 +170,13 @@ func TestDays(t *testing.T) {
 				Name: j.name, Enabled: &enabled, IntervalType: &j.kind, IntervalCount: &j.count,
 			}))
 		}
+		// Limits that are used up now and again; the checks see whether they ever hold too little.
+		for _, l := range []controldb.Limit{
+			{Scope: controldb.LimitServer, Name: "*", Max: 7}, {Scope: controldb.LimitJob, Name: "slow", Max: 2},
+			{Scope: controldb.LimitCredential, Name: "(default)", Max: 8},
+		} {
+			require.NoError(t, s.Store.SetLimit(t.Context(), l))
+		}
 		for i := range s.agents {
 			s.startAgent(i)
 		}
