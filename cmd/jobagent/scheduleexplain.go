@@ -200,7 +200,7 @@ func (e *scheduleExplanation) history(ctx context.Context, store *controldb.Stor
 	for _, k := range skips {
 		e.Skipped = append(e.Skipped, skipView{k.DueAt, k.Count, k.Cause, k.Reason, k.RecordedTime})
 	}
-	if len(skips) > 0 && skips[0].RecordedTime.After(lastRun) {
+	if known := e.LastRun == nil || !lastRun.IsZero(); known && len(skips) > 0 && skips[0].RecordedTime.After(lastRun) {
 		e.NotRun = skips[0].Reason
 	}
 	return nil

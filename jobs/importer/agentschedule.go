@@ -77,14 +77,7 @@ func (c clockTimes) rule() string {
 	if c.hours == nil {
 		return ""
 	}
-	list := func(numbers []int) string {
-		texts := make([]string, len(numbers))
-		for i, n := range numbers {
-			texts[i] = fmt.Sprint(n)
-		}
-		return strings.Join(texts, ",")
-	}
-	return ";BYHOUR=" + list(c.hours) + ";BYMINUTE=" + list(c.minutes) + ";BYSECOND=" + list(c.seconds)
+	return ";BYHOUR=" + joined(c.hours) + ";BYMINUTE=" + joined(c.minutes) + ";BYSECOND=" + joined(c.seconds)
 }
 
 // agentRules says when a schedule of SQL Server Agent is due. problem says why it cannot be said; notes are what somebody should
@@ -123,7 +116,7 @@ func agentRules(s AgentSchedule) (rules []agentRule, notes []string, problem str
 	if problem != "" {
 		return nil, nil, problem
 	}
-	same, next, problem := agentDays(s, startDay)
+	same, next, missing, problem := agentDays(s, startDay)
 	if problem != "" {
 		return nil, nil, problem
 	}
@@ -146,7 +139,7 @@ func agentRules(s AgentSchedule) (rules []agentRule, notes []string, problem str
 	}
 	add(same, window.same, 0)
 	if len(window.next) > 0 {
-		if next == nil {
+		if missing {
 			notes = append(notes, lostNight)
 		}
 		add(next, window.next, 1)
@@ -158,8 +151,9 @@ func agentRules(s AgentSchedule) (rules []agentRule, notes []string, problem str
 	return rules, notes, ""
 }
 
-// lostNight is the note about the part of a monthly window that lies after midnight and cannot be said.
-const lostNight = "its window goes on after midnight, and the day after such a day of the month is no rule: the runs after midnight are not made; " +
+// lostNight is the note about the part of a monthly window that lies after midnight, for the one day that no rule says: the first
+// of March after a February whose last day was due, where the months that count are not the same each year.
+const lostNight = "its window goes on after midnight: the runs of 1 March that follow the last day of February are not made; " +
 	"add a schedule for them (jobs.sp_add_schedule)"
 
 // localTime is a time without an offset, which is in the schedule's zone.
@@ -282,24 +276,24 @@ type dayRule struct {
 	from time.Time
 }
 
-// agentDays are the days of a schedule, and the days after them; next is nil where no rule says those.
-func agentDays(s AgentSchedule, start time.Time) (same, next []dayRule, problem string) {
-	tomorrow := start.AddDate(0, 0, 1)
+// agentDays are the days of a schedule, and the days after them; missing: one of those is no rule.
+func agentDays(s AgentSchedule, start time.Time) (same, next []dayRule, missing bool, problem string) {
 	one := func(rule string, from time.Time) []dayRule { return []dayRule{{rule, from}} }
 	factor := s.FreqRecurrenceFactor
 	if factor < 1 && s.FreqType != freqDaily {
-		return nil, nil, fmt.Sprintf("freq_recurrence_factor %d is no number from 1 on", factor)
+		return nil, nil, false, fmt.Sprintf("freq_recurrence_factor %d is no number from 1 on", factor)
 	}
+	tomorrow := start.AddDate(0, 0, 1)
 	switch s.FreqType {
 	case freqDaily:
 		if s.FreqInterval < 1 {
-			return nil, nil, fmt.Sprintf("freq_interval %d is no number of days from 1 on", s.FreqInterval)
+			return nil, nil, false, fmt.Sprintf("freq_interval %d is no number of days from 1 on", s.FreqInterval)
 		}
 		rule := fmt.Sprintf("FREQ=DAILY;INTERVAL=%d", s.FreqInterval)
-		return one(rule, start), one(rule, tomorrow), ""
+		return one(rule, start), one(rule, tomorrow), false, ""
 	case freqWeekly:
 		if s.FreqInterval < 1 || s.FreqInterval > 127 {
-			return nil, nil, fmt.Sprintf("freq_interval %d is no set of weekdays (1 to 127)", s.FreqInterval)
+			return nil, nil, false, fmt.Sprintf("freq_interval %d is no set of weekdays (1 to 127)", s.FreqInterval)
 		}
 		var days, after []string
 		for i := range 7 {
@@ -310,81 +304,155 @@ func agentDays(s AgentSchedule, start time.Time) (same, next []dayRule, problem 
 		// The days after those of a week that begins on Sunday are those of one that begins on Monday.
 		rule := "FREQ=WEEKLY;INTERVAL=%d;WKST=%s;BYDAY=%s"
 		return one(fmt.Sprintf(rule, factor, "SU", strings.Join(days, ",")), start),
-			one(fmt.Sprintf(rule, factor, "MO", strings.Join(after, ",")), tomorrow), ""
-	case freqMonthly:
+			one(fmt.Sprintf(rule, factor, "MO", strings.Join(after, ",")), tomorrow), false, ""
+	}
+	dates, problem := agentDates(s)
+	if problem != "" {
+		return nil, nil, false, problem
+	}
+	m := months{factor: factor, start: start}
+	for _, d := range dates {
+		rule := m.rule(d.weekdays, d.days)
+		if d.short != "" {
+			rule.rule = fmt.Sprintf("FREQ=MONTHLY;INTERVAL=%d;%s", factor, d.short)
+		}
+		same = append(same, rule)
+		after, incomplete := m.after(d)
+		next, missing = append(next, after...), missing || incomplete
+	}
+	return same, next, missing, ""
+}
+
+// monthDates are days of a month, of which only those count that are one of some weekdays (0: Sunday); no weekdays: all.
+// Days below 0 are counted from the end. All are of one sign.
+type monthDates struct {
+	weekdays, days []int
+	// short says the same in fewer words; empty: nothing does.
+	short string
+}
+
+// agentDates are the dates of a monthly schedule.
+func agentDates(s AgentSchedule) (dates []monthDates, problem string) {
+	if s.FreqType == freqMonthly {
 		if s.FreqInterval < 1 || s.FreqInterval > 31 {
-			return nil, nil, fmt.Sprintf("freq_interval %d is no day of a month", s.FreqInterval)
+			return nil, fmt.Sprintf("freq_interval %d is no day of a month", s.FreqInterval)
 		}
-		rule := fmt.Sprintf("FREQ=MONTHLY;INTERVAL=%d;BYMONTHDAY=", factor)
-		same = one(fmt.Sprint(rule, s.FreqInterval), start)
-		if s.FreqInterval <= 27 { // every month has the day after it
-			next = one(fmt.Sprint(rule, s.FreqInterval+1), firstAfter(start))
-		}
-		return same, next, ""
+		return []monthDates{{days: []int{s.FreqInterval}}}, ""
 	}
-	return relativeDays(s, start)
-}
-
-// firstAfter is where rules begin for the days after those of a schedule: the months are counted from the schedule's, so that
-// rules with an interval must begin in its month, and no day after one before the start may count.
-func firstAfter(start time.Time) time.Time {
-	if after := start.AddDate(0, 0, 1); after.Month() == start.Month() {
-		return after
-	}
-	// The start is the last day of its month, and no day of it is due that has a later one in the month: the next month that
-	// counts is the same whether it is counted from here.
-	return start
-}
-
-// relativeDays are days such as the second Tuesday, the last day, the first weekday of a month.
-func relativeDays(s AgentSchedule, start time.Time) (same, next []dayRule, problem string) {
 	n, known := map[int]int{1: 1, 2: 2, 4: 3, 8: 4, 16: -1}[s.FreqRelativeInterval]
 	if !known {
-		return nil, nil, fmt.Sprintf("freq_relative_interval %d is none of 1, 2, 4, 8, 16", s.FreqRelativeInterval)
+		return nil, fmt.Sprintf("freq_relative_interval %d is none of 1, 2, 4, 8, 16", s.FreqRelativeInterval)
 	}
-	month := fmt.Sprintf("FREQ=MONTHLY;INTERVAL=%d", s.FreqRecurrenceFactor)
-	one := func(rule string, from time.Time) []dayRule { return []dayRule{{rule, from}} }
 	switch k := s.FreqInterval; {
 	case k >= 1 && k <= 7:
-		same = one(fmt.Sprintf("%s;BYDAY=%d%s", month, n, ruleDays[k-1]), start)
-		if n >= 1 && n <= 3 {
-			var days []string
-			for d := 7*(n-1) + 2; d <= 7*n+1; d++ {
-				days = append(days, fmt.Sprint(d))
+		var days []int
+		for i := range 7 {
+			if n > 0 {
+				days = append(days, 7*(n-1)+1+i)
+			} else {
+				days = append(days, -7+i)
 			}
-			next = one(fmt.Sprintf("%s;BYDAY=%s;BYMONTHDAY=%s", month, ruleDays[k%7], strings.Join(days, ",")), firstAfter(start))
 		}
-		return same, next, ""
+		return []monthDates{{[]int{k - 1}, days, fmt.Sprintf("BYDAY=%d%s", n, ruleDays[k-1])}}, ""
 	case k == 8:
-		same = one(fmt.Sprintf("%s;BYMONTHDAY=%d", month, n), start)
-		if n > 0 {
-			return same, one(fmt.Sprintf("%s;BYMONTHDAY=%d", month, n+1), firstAfter(start)), ""
-		}
-		// The day after the last one is the first of the next month.
-		first := time.Date(start.Year(), start.Month()+1, 1, 0, 0, 0, 0, time.UTC)
-		return same, one(month+";BYMONTHDAY=1", first), ""
+		return []monthDates{{days: []int{n}}}, ""
 	case k == 9:
-		same, next = nthOf(month, start, n, func(d time.Weekday) bool { return d != time.Sunday && d != time.Saturday })
-		return same, next, ""
+		return nthOf(n, func(d time.Weekday) bool { return d != time.Sunday && d != time.Saturday }), ""
 	case k == 10:
-		same, next = nthOf(month, start, n, func(d time.Weekday) bool { return d == time.Sunday || d == time.Saturday })
-		return same, next, ""
+		return nthOf(n, func(d time.Weekday) bool { return d == time.Sunday || d == time.Saturday }), ""
 	}
-	return nil, nil, fmt.Sprintf("freq_interval %d is none of 1 to 10", s.FreqInterval)
+	return nil, fmt.Sprintf("freq_interval %d is none of 1 to 10", s.FreqInterval)
+}
+
+// months are every factor-th month from that of the start on.
+type months struct {
+	factor int
+	start  time.Time
+}
+
+// rule is one rule for dates of the months.
+func (m months) rule(weekdays, days []int) dayRule {
+	return dayRule{fmt.Sprintf("FREQ=MONTHLY;INTERVAL=%d%s", m.factor, datesRule(weekdays, days)), m.start}
+}
+
+// datesRule are the parts of a rule for dates.
+func datesRule(weekdays, days []int) string {
+	text := ""
+	if weekdays != nil {
+		var names []string
+		for _, d := range weekdays {
+			names = append(names, ruleDays[d%7])
+		}
+		text = ";BYDAY=" + strings.Join(names, ",")
+	}
+	return text + ";BYMONTHDAY=" + joined(days)
+}
+
+func joined(numbers []int) string {
+	texts := make([]string, len(numbers))
+	for i, n := range numbers {
+		texts[i] = fmt.Sprint(n)
+	}
+	return strings.Join(texts, ",")
+}
+
+// after are the days after dates: the next date where the month has one, else the first of the next month. missing: the first of
+// March may be one of them, and no rule says when.
+func (m months) after(d monthDates) (rules []dayRule, missing bool) {
+	var weekdays []int
+	for _, w := range d.weekdays {
+		weekdays = append(weekdays, w+1)
+	}
+	var later []int
+	for _, day := range d.days {
+		if day != -1 && day != 31 {
+			later = append(later, day+1)
+		}
+	}
+	if later != nil {
+		rule := m.rule(weekdays, later)
+		rule.from = m.start.AddDate(0, 0, 1)
+		if rule.from.Month() != m.start.Month() {
+			// The months are counted from that of the start, of which nothing counts any more: the last second of its last day.
+			rule.from = m.start.Add((daySeconds - 1) * time.Second)
+		}
+		rules = append(rules, rule)
+	}
+	// The first of the month after one that has exactly so many days.
+	lastDays := map[int]string{-1: "", 31: ";BYMONTH=1,2,4,6,8,9,11", 30: ";BYMONTH=5,7,10,12"}
+	for _, day := range d.days {
+		if months, ends := lastDays[day]; ends {
+			rule := m.rule(weekdays, []int{1})
+			rule.rule += months
+			rule.from = time.Date(m.start.Year(), m.start.Month()+1, 1, 0, 0, 0, 0, time.UTC)
+			rules = append(rules, rule)
+		}
+		if day != 28 && day != 29 {
+			continue
+		}
+		// The 60th day of a year is the first of March where February has 28 days, the 61st where it has 29.
+		switch {
+		case 12%m.factor != 0:
+			missing = true
+		case (14-int(m.start.Month()))%m.factor == 0: // February counts, each year
+			rules = append(rules, dayRule{fmt.Sprintf("FREQ=YEARLY;BYMONTH=3;BYYEARDAY=%d%s", day+32, datesRule(weekdays, []int{1})), m.start.AddDate(0, 0, 1)})
+		}
+	}
+	return rules, missing
 }
 
 // nthOf are the n-th days of a month (-1: the last) among those of some weekdays. BYSETPOS does not say them: it counts times
 // of day. But a month that begins on a given weekday has its n-th such day on a given date, and the two together say which.
-func nthOf(month string, start time.Time, n int, counts func(time.Weekday) bool) (same, next []dayRule) {
-	dates := map[time.Weekday][]int{}
+func nthOf(n int, counts func(time.Weekday) bool) (list []monthDates) {
+	dates := map[int][]int{}
 	for first := range 7 { // the weekday of the first day, or of the last one
 		found := 0
 		for d := 1; ; d++ {
-			day := time.Weekday((first + d - 1) % 7)
+			day := (first + d - 1) % 7
 			if n < 0 {
-				day = time.Weekday((first - d + 8) % 7)
+				day = (first - d + 8) % 7
 			}
-			if !counts(day) {
+			if !counts(time.Weekday(day)) {
 				continue
 			}
 			if found++; found == max(n, 1) {
@@ -396,35 +464,19 @@ func nthOf(month string, start time.Time, n int, counts func(time.Weekday) bool)
 			}
 		}
 	}
-	rules := func(shift int, from time.Time) (list []dayRule) {
-		byDates := map[string][]string{}
-		var order []string
-		for day := range 7 {
-			days := dates[time.Weekday(day)]
-			if days == nil {
-				continue
-			}
-			slices.Sort(days)
-			texts := make([]string, len(days))
-			for i, d := range days {
-				texts[i] = fmt.Sprint(d + shift)
-			}
-			key := strings.Join(texts, ",")
-			if byDates[key] == nil {
-				order = append(order, key)
-			}
-			byDates[key] = append(byDates[key], ruleDays[(day+shift)%7])
+	for day := range 7 { // weekdays with the same dates together
+		days := dates[day]
+		if days == nil {
+			continue
 		}
-		for _, key := range order {
-			list = append(list, dayRule{fmt.Sprintf("%s;BYDAY=%s;BYMONTHDAY=%s", month, strings.Join(byDates[key], ","), key), from})
+		slices.Sort(days)
+		if i := slices.IndexFunc(list, func(l monthDates) bool { return slices.Equal(l.days, days) }); i >= 0 {
+			list[i].weekdays = append(list[i].weekdays, day)
+		} else {
+			list = append(list, monthDates{weekdays: []int{day}, days: days})
 		}
-		return list
 	}
-	same = rules(0, start)
-	if n > 0 { // at most the 12th, the fourth day of a weekend
-		next = rules(1, firstAfter(start))
-	}
-	return same, next
+	return list
 }
 
 // agentSchedule turns a schedule of SQL Server Agent into those that are due when it is.
