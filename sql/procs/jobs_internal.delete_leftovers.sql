@@ -27,7 +27,7 @@ BEGIN
     FROM jobs_internal.job_executions AS e
     WHERE e.purged_at IS NOT NULL
         AND e.is_active = 0
-        AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS r WHERE r.rerun_of = e.execution_id AND r.is_active = 1)
+        AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS r WHERE r.rerun_of = e.execution_id AND r.rerun_of IS NOT NULL AND r.is_active = 1)
     ORDER BY e.purged_at, e.execution_id;
 
     INSERT INTO @jobs (job_id)
@@ -42,7 +42,7 @@ BEGIN
         INNER JOIN jobs_internal.job_executions AS e ON e.job_id = g.job_id
         WHERE e.is_active = 0
             AND e.purged_at IS NULL
-            AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS r WHERE r.rerun_of = e.execution_id AND r.is_active = 1)
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS r WHERE r.rerun_of = e.execution_id AND r.rerun_of IS NOT NULL AND r.is_active = 1)
         ORDER BY g.job_id, e.start_time;
 
     IF EXISTS (SELECT 1 FROM @gone)
