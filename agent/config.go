@@ -39,6 +39,9 @@ type Config struct {
 	// PollIdle is how soon the next pass follows one while nothing does: how long a run that somebody starts, and a stop
 	// request, waits at most. New schedules are looked for, and drift under load, at three times the interval. Default 300 ms.
 	PollIdle time.Duration
+	// MissedAfter is how late a scheduled run may be begun and still be on time; later than that it was missed, and the
+	// schedule's catch-up policy decides on it. Default 60 s, as for Quartz with a database.
+	MissedAfter time.Duration
 	// Grace is how long a stopping agent lets running scripts go on before it cancels them. Default 30 s;
 	// negative: none.
 	Grace time.Duration
@@ -69,6 +72,7 @@ func (c Config) withDefaults() (Config, error) {
 	c.Lease = cmp.Or(c.Lease, 30*time.Second)
 	c.PollActive = cmp.Or(c.PollActive, 50*time.Millisecond)
 	c.PollIdle = cmp.Or(c.PollIdle, 300*time.Millisecond)
+	c.MissedAfter = cmp.Or(c.MissedAfter, time.Minute)
 	c.Grace = cmp.Or(c.Grace, 30*time.Second)
 	return c, c.validate()
 }
@@ -86,6 +90,7 @@ func (c Config) validate() error {
 	check(c.OutcomeBuffer >= c.MaxConcurrentTargets, "outcome buffer", c.OutcomeBuffer, "at least max concurrent targets")
 	check(c.Lease >= time.Second && c.Lease <= time.Hour, "lease", c.Lease, "1s to 1h")
 	check(c.PollActive > 0 && c.PollActive <= c.PollIdle, "active poll interval", c.PollActive, "above 0 and at most the idle one")
+	check(c.MissedAfter > 0, "time after which a run was missed", c.MissedAfter, "above 0")
 	check(c.PollIdle <= c.Lease/3, "idle poll interval", c.PollIdle, "at most a third of the lease")
 	return errors.Join(errs...)
 }

@@ -19,8 +19,8 @@ type definition struct {
 	// job holds the schedule of jobs.sp_add_job, whose name is empty; nil for all others. It keeps decision 11: the
 	// first missed instant runs, and stands for those after it.
 	job *schedule.Elastic
-	// created and activated are when it was made, and when it was last changed or switched on.
-	created, activated time.Time
+	// defined and activated are when kind and spec were given, and when it was last changed or switched on.
+	defined, activated time.Time
 	// due is the first instant that was not handled; zero: none is known.
 	due time.Time
 	// lastDue is the last one that was; zero: none.
@@ -56,8 +56,8 @@ func (d definition) read(named calendars) (rule, error) {
 	if !slices.Contains(schedule.Kinds(), schedule.Kind(d.kind)) {
 		return r, fmt.Errorf("%w: %q", errOtherVersion, d.kind)
 	}
-	opts := schedule.Options{Zone: d.zone, Created: d.created, LastStarted: d.due, Uncounted: true}
-	if d.activated.After(d.created) {
+	opts := schedule.Options{Zone: d.zone, Created: d.defined, LastStarted: d.due, Uncounted: true}
+	if d.activated.After(d.defined) {
 		opts.Activated = d.activated // otherwise what had passed when it was made would be dropped (b.7)
 	}
 	err := r.parse(d, opts, named)
@@ -186,7 +186,7 @@ func judge(d definition, named calendars, now time.Time) (verdict, error) {
 	if r.left == 0 {
 		return v, nil
 	}
-	from := d.created
+	from := d.defined
 	if d.activated.After(from) {
 		from = d.activated
 	}

@@ -41,9 +41,9 @@ func (m moment) outage(due time.Time) time.Duration {
 
 // skip is a number of successive due instants that are not run (I10).
 type skip struct {
-	due    time.Time // the first of them
-	count  int
-	reason string
+	due, last time.Time // the first and the last of them
+	count     int
+	reason    string
 }
 
 // firing is what becomes of a schedule's due instants.
@@ -57,8 +57,19 @@ type firing struct {
 	next, fire time.Time
 	// upcoming are next and those after it.
 	upcoming []time.Time
-	// limit is how many runs the schedule may make in all; 0: any number. The database counts them (D-P3).
+	// limit is how many runs the schedule may start in all; 0: any number. The database counts them (D-P3).
 	limit int64
+}
+
+// last is the last instant that was decided on; zero: none was.
+func (f firing) last() (at time.Time) {
+	if n := len(f.skips); n > 0 {
+		at = f.skips[n-1].last
+	}
+	if n := len(f.runs); n > 0 && f.runs[n-1].After(at) {
+		at = f.runs[n-1]
+	}
+	return at
 }
 
 // plan decides what becomes of the due instants of a definition from its stored one on, up to now.
@@ -107,13 +118,14 @@ func plan(d definition, named calendars, m moment) (firing, error) {
 func (r rule) once(due, now time.Time) firing {
 	f := firing{runs: []time.Time{due}}
 	next, more := r.Next(due)
-	first, missed := next, 0
+	first, last, missed := next, next, 0
 	for more && !next.After(now) {
+		last = next
 		missed++
 		next, more = r.Next(next)
 	}
 	if missed > 0 {
-		f.skips = []skip{{first, missed, "missed: no agent was running when it was due; the catch-up run stands for it"}}
+		f.skips = []skip{{first, last, missed, "missed: no agent was running when it was due; the catch-up run stands for it"}}
 	}
 	if more {
 		f.next, f.fire, f.upcoming = next, next, r.upcoming(next, -1)
@@ -155,7 +167,7 @@ func (f *firing) recover(r *rule, due time.Time, m moment) (next time.Time, more
 		}
 	}
 	if n := len(found.Dropped); n > 0 {
-		f.skips = append(f.skips, skip{found.Dropped[0], n, found.Reason})
+		f.skips = append(f.skips, skip{found.Dropped[0], found.Dropped[n-1], n, found.Reason})
 	}
 	f.runs = found.Run
 	if r.plan.Moves() && len(f.runs) > 0 {
@@ -165,20 +177,20 @@ func (f *firing) recover(r *rule, due time.Time, m moment) (next time.Time, more
 	return found.Next, found.More
 }
 
-// backfill lists the due instants of a range that are to run next, at most runsPerFiring. done says that none is left
-// after them.
-func backfill(d definition, named calendars, from, to time.Time) (runs []time.Time, done bool, err error) {
+// backfill lists the due instants of a range that are to run next, at most runsPerFiring. next is the one after them; zero: none
+// is left.
+func backfill(d definition, named calendars, from, to time.Time) (runs []time.Time, next time.Time, err error) {
 	r, err := d.readRange(named)
 	if err != nil {
-		return nil, false, err
+		return nil, time.Time{}, err
 	}
 	next, more := r.Next(from.Add(-time.Nanosecond))
 	for more && !next.After(to) {
 		if len(runs) == runsPerFiring {
-			return runs, false, nil
+			return runs, next, nil
 		}
 		runs = append(runs, next)
 		next, more = r.Next(next)
 	}
-	return runs, true, nil
+	return runs, time.Time{}, nil
 }

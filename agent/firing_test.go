@@ -60,7 +60,7 @@ func skipTexts(list []skip) []string {
 // made is a definition that was made at midnight.
 func made(t *testing.T, kind schedule.Kind, spec string, change ...func(*definition)) definition {
 	t.Helper()
-	d := definition{id: 7, kind: string(kind), spec: spec, created: clock(t, "00:00"), activated: clock(t, "00:00")}
+	d := definition{id: 7, kind: string(kind), spec: spec, defined: clock(t, "00:00"), activated: clock(t, "00:00")}
 	for _, c := range change {
 		c(&d)
 	}
@@ -366,14 +366,14 @@ func TestPlanHandlesEachInstantOnce(t *testing.T) {
 	for _, policy := range []string{"last", "none", "all", "window:17m", "sap-20min"} {
 		for _, spec := range []string{"* * * * *", "*/7 * * * *", `{"cron": "*/3 8-20 * * *", "jitter": "10m"}`, `{"cron": "* * * * *", "blackouts": {"mode": "defer", "calendars": [{"weekly": [{"day": "thursday", "from": "10:00", "to": "10:30"}]}]}}`} {
 			d := made(t, schedule.KindCron5, spec, func(d *definition) { d.catchUp, d.zone = policy, "Europe/Berlin" })
-			v, err := judge(d, nil, d.created)
+			v, err := judge(d, nil, d.defined)
 			require.NoError(t, err)
 			require.NoError(t, v.faults)
 			r, err := d.read(nil)
 			require.NoError(t, err)
 			d.due = v.next
 			answered := map[time.Time]int{}
-			now, since, worked := d.created, d.created, time.Time{}
+			now, since, worked := d.defined, d.defined, time.Time{}
 			for step := 1; now.Before(clock(t, "2026-01-02 00:00")); step++ {
 				now = now.Add(time.Duration(step*step%131) * 20 * time.Second)
 				if step%9 == 0 {
@@ -400,7 +400,7 @@ func TestPlanHandlesEachInstantOnce(t *testing.T) {
 					}
 				}
 			}
-			for at, more := r.Next(d.created.Add(-time.Nanosecond)); more && at.Before(d.due); at, more = r.Next(at) {
+			for at, more := r.Next(d.defined.Add(-time.Nanosecond)); more && at.Before(d.due); at, more = r.Next(at) {
 				require.Equal(t, 1, answered[at], "%s %s at %s", policy, spec, at)
 				delete(answered, at)
 			}
@@ -412,20 +412,20 @@ func TestPlanHandlesEachInstantOnce(t *testing.T) {
 func TestBackfillRange(t *testing.T) {
 	t.Parallel()
 	d := made(t, schedule.KindCron5, `{"cron": "0 * * * *"}`)
-	runs, done, err := backfill(d, nil, clock(t, "2025-12-31 22:00"), clock(t, "01:00"))
+	runs, next, err := backfill(d, nil, clock(t, "2025-12-31 22:00"), clock(t, "01:00"))
 	require.NoError(t, err)
-	require.True(t, done)
+	require.Zero(t, next)
 	require.Equal(t, []string{"2025-12-31 22:00", "2025-12-31 23:00", "00:00", "01:00"}, clocks(runs), "both ends, and before it was made")
 
-	runs, done, err = backfill(d, nil, clock(t, "2025-01-01 00:00"), clock(t, "2026-01-01 00:00"))
+	runs, next, err = backfill(d, nil, clock(t, "2025-12-01 00:00"), clock(t, "00:00"))
 	require.NoError(t, err)
-	require.False(t, done)
 	require.Len(t, runs, runsPerFiring)
+	require.Equal(t, runs[runsPerFiring-1].Add(time.Hour), next)
 
 	// What depends on when it was made keeps its grid.
 	d = made(t, schedule.KindSAP, `{"repeatInterval": "7 hours"}`)
-	runs, done, err = backfill(d, nil, clock(t, "2025-12-31 22:00"), clock(t, "15:00"))
+	runs, next, err = backfill(d, nil, clock(t, "2025-12-31 22:00"), clock(t, "15:00"))
 	require.NoError(t, err)
-	require.True(t, done)
+	require.Zero(t, next)
 	require.Equal(t, []string{"00:00", "07:00", "14:00"}, clocks(runs))
 }

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"time"
 
 	"go.uber.org/zap"
@@ -12,21 +13,30 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// schedulesPerCall bounds how many due schedules one round handles; what is left is due in the next, at once.
+// schedulesPerCall bounds how many schedules one round handles; what is left is handled in the next, at once.
 const schedulesPerCall = 500
 
 // scheduler turns due instants into executions. It never asks whether "now" matches a schedule: the database
-// stores the next due instant, and creating its execution and moving it on is one transaction (I2, I10).
+// stores the next due instant, and creating its execution and moving it on is one transaction (I2, I10). T-SQL cannot compute
+// a recurrence, so the scheduler also says when new and changed schedules are due, or what is wrong with them: its verdict.
 type scheduler struct {
 	store *controldb.Store
 	term  controldb.Term
 	comm  *communicator
 	cfg   Config
 	log   *zap.Logger
+
+	// rechecked: the verdicts of other engines were looked for, once in the term's life.
+	rechecked bool
+	// unknown are the schedules that this agent cannot judge, with the revision about which that was said.
+	unknown map[controldb.ScheduleID]int
 }
 
 func newScheduler(store *controldb.Store, term controldb.Term, comm *communicator, cfg Config, log *zap.Logger) *scheduler {
-	return &scheduler{store: store, term: term, comm: comm, cfg: cfg, log: log.With(zap.String(keyService, "scheduler"))}
+	return &scheduler{
+		store: store, term: term, comm: comm, cfg: cfg, log: log.With(zap.String(keyService, "scheduler")),
+		unknown: map[controldb.ScheduleID]int{},
+	}
 }
 
 func (s *scheduler) name() string { return "scheduler" }
@@ -55,35 +65,41 @@ func (s *scheduler) run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// runOnce handles what is due, and returns how long to wait: until the next stored due instant, but not much longer than the
-// idle interval, since schedules may be added meanwhile.
+// runOnce handles what is due and what waits for a verdict, and returns how long to wait: until the next stored due instant,
+// but at most the idle interval, since schedules may be added meanwhile, and nobody should wait for the verdict on one
+// for longer than a second.
 func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
+	if !s.rechecked {
+		n, err := s.store.RecheckSchedules(ctx, s.term.ID, schedule.Engine())
+		if err != nil {
+			return 0, err
+		}
+		s.rechecked = true
+		if n > 0 {
+			s.log.Info("due instants are computed again by other rules", zap.Int(keyCount, n), zap.String(keyEngine, schedule.Engine()))
+		}
+	}
 	due, err := s.store.DueSchedules(ctx, schedulesPerCall)
 	if err != nil {
 		return 0, err
 	}
-	if len(due.Schedules) > 0 {
-		firings := make([]controldb.Firing, 0, len(due.Schedules))
-		for _, sched := range due.Schedules {
-			f, ok := s.firing(sched, due.Now)
-			if ok {
-				firings = append(firings, f)
-			}
-		}
-		fired, err := s.store.FireSchedules(ctx, s.term.ID, firings)
-		if err != nil {
-			return 0, err
-		}
-		signal(s.comm.nudge)
-		for _, f := range fired {
-			s.log.Info("schedule fired", zap.String(keyJobName, f.JobName), zap.Stringer(keyExecutionID, f.JobExecutionID),
-				zap.Time(keyDueAt, f.DueAt), zap.String(keyOutcome, f.Result))
-		}
-		if len(due.Schedules) == schedulesPerCall {
-			return 0, nil
-		}
+	named := calendars{}
+	for _, c := range due.Calendars {
+		named[c.Name] = c.Spec
 	}
-	wait := backoff.Jittered(s.cfg.rarely())
+	judged, err := s.judge(ctx, due, named)
+	if err != nil {
+		return 0, err
+	}
+	fired, err := s.fire(ctx, due, named)
+	if err != nil {
+		return 0, err
+	}
+	if judged || fired {
+		return 0, nil
+	}
+	most := s.cfg.rarely()
+	wait := most - rand.N(most/5+1) // so that the loops of several agents drift apart
 	if !due.NextFireAt.IsZero() {
 		// The instant itself may have come meanwhile; never less than a millisecond, or a clock that runs late would spin.
 		wait = min(wait, max(time.Millisecond, due.NextFireAt.Sub(due.Now)))
@@ -91,20 +107,115 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 	return wait, nil
 }
 
-// firing decides what follows the due instant of a schedule; not ok: this agent cannot say.
-func (s *scheduler) firing(due controldb.DueSchedule, now time.Time) (f controldb.Firing, ok bool) {
-	d := definition{id: int64(due.ID), kind: due.Kind, spec: due.Spec, zone: due.TimeZone, due: due.DueAt}
-	if due.Name == "" {
-		d.job = &schedule.Elastic{Interval: schedule.Interval(due.IntervalType), Count: due.IntervalCount, Start: due.Anchor, End: due.End}
+// judge gives verdicts on the schedules that wait for one. more: there is more to do at once.
+func (s *scheduler) judge(ctx context.Context, due controldb.DueSchedules, named calendars) (more bool, err error) {
+	var verdicts []controldb.Verdict
+	for _, sched := range due.Unjudged {
+		v, err := judge(definitionOf(sched), named, due.Now)
+		if err != nil {
+			s.leave(sched, err)
+			continue
+		}
+		verdict := controldb.Verdict{
+			Schedule: sched.ID, Revision: sched.Revision, SeenDueAt: sched.DueAt, Warnings: v.warnings, Zone: v.zone,
+			Engine: schedule.Engine(), NextDueAt: v.next, NextFireAt: v.fire, Upcoming: v.upcoming,
+		}
+		if v.faults != nil {
+			verdict.Errors = schedule.ErrorJSON(v.faults)
+		}
+		verdicts = append(verdicts, verdict)
 	}
-	decided, err := plan(d, nil, moment{now: now, threshold: time.Minute})
+	recorded, err := s.store.RecordVerdicts(ctx, s.term.ID, verdicts)
 	if err != nil {
-		s.log.Warn("a schedule is due that cannot be read", zap.String(keyJobName, due.JobName), zap.Error(err))
-		return f, false
+		return false, err
 	}
-	f = controldb.Firing{Schedule: due.ID, Revision: due.Revision, DueAt: due.DueAt, Runs: decided.runs, NextDueAt: decided.next}
-	for _, k := range decided.skips {
-		f.Skips = append(f.Skips, controldb.Skip{DueAt: k.due, Count: k.count, Cause: controldb.SkipCatchUp, Reason: k.reason})
+	for _, r := range recorded {
+		if r.Result != controldb.VerdictRecorded {
+			continue
+		}
+		more = true // what it is due at may have come
+		fields := []zap.Field{
+			zap.String(keyJobName, r.JobName), zap.String(keySchedule, r.ScheduleName), zap.String(keyState, r.State), zap.Time(keyDueAt, r.NextDueAt),
+		}
+		switch {
+		case !r.OldDueAt.IsZero() && !r.OldDueAt.Equal(r.NextDueAt):
+			s.log.Info("schedule is due at another instant by other rules", append(fields, zap.Time(keyOldDueAt, r.OldDueAt))...)
+		case r.OldDueAt.IsZero():
+			s.log.Info("schedule validated", fields...)
+		}
 	}
-	return f, true
+	return more, nil
+}
+
+// fire handles due instants and backfills. more: there is more to do at once.
+func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named calendars) (more bool, err error) {
+	at := moment{now: due.Now, workingSince: due.WorkingSince, lastWorked: due.LastWorkedAt, threshold: s.cfg.MissedAfter}
+	var firings []controldb.Firing
+	for _, sched := range due.Schedules {
+		f, err := plan(definitionOf(sched), named, at)
+		if err != nil {
+			s.leave(sched, err)
+			continue
+		}
+		firing := controldb.Firing{
+			Schedule: sched.ID, Revision: sched.Revision, DueAt: sched.DueAt, Runs: f.runs, LastDueAt: f.last(),
+			NextDueAt: f.next, NextFireAt: f.fire, Upcoming: f.upcoming, Limit: f.limit,
+		}
+		for _, k := range f.skips {
+			firing.Skips = append(firing.Skips, controldb.Skip{DueAt: k.due, Count: k.count, Cause: controldb.SkipCatchUp, Reason: k.reason})
+		}
+		firings = append(firings, firing)
+		more = more || !f.fire.IsZero() && !f.fire.After(due.Now)
+	}
+	for _, b := range due.Backfills {
+		from := b.From
+		if !b.NextAt.IsZero() {
+			from = b.NextAt
+		}
+		firing := controldb.Firing{Schedule: b.Schedule.ID, Revision: b.Schedule.Revision, Backfill: b.ID, DueAt: b.NextAt}
+		firing.Runs, firing.NextDueAt, err = backfill(definitionOf(b.Schedule), named, from, b.To)
+		switch {
+		case errors.Is(err, errOtherVersion):
+			s.leave(b.Schedule, err)
+			continue
+		case err != nil:
+			firing.Error = err.Error()
+		}
+		firings = append(firings, firing)
+		more = more || !firing.NextDueAt.IsZero()
+	}
+	if len(firings) == 0 {
+		return false, nil
+	}
+	fired, err := s.store.FireSchedules(ctx, s.term.ID, firings)
+	if err != nil {
+		return false, err
+	}
+	signal(s.comm.nudge)
+	for _, f := range fired {
+		s.log.Info("schedule fired", zap.String(keyJobName, f.JobName), zap.Stringer(keyExecutionID, f.JobExecutionID),
+			zap.Time(keyDueAt, f.DueAt), zap.String(keyOutcome, f.Result))
+	}
+	return more || len(due.Schedules) == schedulesPerCall || len(due.Backfills) == schedulesPerCall, nil
+}
+
+// leave says once why a schedule is left to other agents: nothing of it is lost, it stays due.
+func (s *scheduler) leave(sched controldb.DueSchedule, err error) {
+	if revision, said := s.unknown[sched.ID]; said && revision == sched.Revision {
+		return
+	}
+	s.unknown[sched.ID] = sched.Revision
+	s.log.Warn("a schedule waits for another agent", zap.String(keyJobName, sched.JobName), zap.String(keySchedule, sched.Name), zap.Error(err))
+}
+
+// definitionOf is a stored schedule as far as its instants depend on it.
+func definitionOf(d controldb.DueSchedule) definition {
+	out := definition{
+		id: int64(d.ID), kind: d.Kind, spec: d.Spec, zone: d.TimeZone, catchUp: d.CatchUp, defined: d.Defined, activated: d.Activated,
+		due: d.DueAt, lastDue: d.LastDueAt, executions: d.Executions,
+	}
+	if d.Name == "" {
+		out.job = &schedule.Elastic{Interval: schedule.Interval(d.IntervalType), Count: d.IntervalCount, Start: d.Anchor, End: d.End}
+	}
+	return out
 }

@@ -54,7 +54,7 @@ func TestNamedSchedule(t *testing.T) {
 		require.Len(t, waiting, 1)
 		require.Equal(t, controldb.DueSchedule{
 			ID: id, JobID: waiting[0].JobID, JobName: "j", Name: "nightly", Kind: "cron5", Spec: "0 2 * * *", TimeZone: "Europe/Berlin", CatchUp: "all",
-			Overlap: "AllowAll", Start: waiting[0].Start, End: waiting[0].End, Created: waiting[0].Created, Activated: waiting[0].Created, Revision: 2,
+			Overlap: "AllowAll", Start: waiting[0].Start, End: waiting[0].End, Defined: waiting[0].Defined, Activated: waiting[0].Defined, Revision: 2,
 		}, waiting[0])
 
 		recorded := c.judge(t, term, due)

@@ -46,9 +46,9 @@ type DueSchedule struct {
 	CatchUp string
 	// Overlap is the policy that FireSchedules applies.
 	Overlap string
-	// Created is when the schedule was added, and Activated when its definition or activation changed last: what was due
+	// Defined is when Kind and Spec were given, and Activated when the definition or activation changed last: what was due
 	// before that is dropped (D-P7).
-	Created, Activated time.Time
+	Defined, Activated time.Time
 	// LastStarted is when its latest run was made; zero: none was.
 	LastStarted time.Time
 	// Executions counts the runs that it has started since Kind or Spec changed: what a count in Spec counts (D-P3).
@@ -117,7 +117,7 @@ type scheduleRow struct {
 	FireAt        nullTime   `db:"next_fire_at"`
 	CatchUp       nullText   `db:"catch_up"`
 	Overlap       string     `db:"overlap"`
-	Created       nullTime   `db:"created_at"`
+	Defined       nullTime   `db:"defined_at"`
 	Activated     nullTime   `db:"activated_at"`
 	LastStarted   nullTime   `db:"last_started_at"`
 	Executions    int64      `db:"executions"`
@@ -130,7 +130,7 @@ func (r scheduleRow) schedule() DueSchedule {
 		ID: r.ID, JobID: r.JobID.UUID, JobName: r.JobName, Name: r.Name, Kind: r.Kind, Spec: string(r.Spec),
 		IntervalType: string(r.IntervalType), Start: r.Start.Time, End: r.End.Time, Anchor: r.Anchor.Time,
 		TimeZone: string(r.TimeZone), DueAt: r.DueAt.Time, LastDueAt: r.LastDueAt.Time, FireAt: r.FireAt.Time,
-		CatchUp: string(r.CatchUp), Overlap: r.Overlap, Created: r.Created.Time, Activated: r.Activated.Time,
+		CatchUp: string(r.CatchUp), Overlap: r.Overlap, Defined: r.Defined.Time, Activated: r.Activated.Time,
 		LastStarted: r.LastStarted.Time, Executions: r.Executions, Revision: r.Revision, Engine: string(r.Engine),
 	}
 	if r.IntervalCount != nil {

@@ -31,7 +31,7 @@ func TestScheduleIsDueOnce(t *testing.T) {
 			ID: s.ID, JobID: s.JobID, JobName: "j", Kind: "elastic", IntervalType: "Minutes", IntervalCount: 15,
 			Start: time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC), End: time.Date(9999, 12, 31, 11, 59, 59, 0, time.UTC),
 			Anchor: s.Anchor, TimeZone: "UTC", DueAt: s.DueAt, FireAt: s.DueAt, Overlap: "Elastic",
-			Created: s.Created, Activated: s.DueAt, Revision: 2,
+			Defined: s.Defined, Activated: s.DueAt, Revision: 2,
 		}, s)
 
 		require.NoError(t, c.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: ptr(true)}))

@@ -1,6 +1,6 @@
 -- Changes a schedule. What is omitted or NULL stays as it is. A change of kind, text, zone, catch-up or enabled lets it begin
 -- anew: what was due before is dropped, an agent validates it again, and instants that waited for an earlier run, and backfills, are given up. A
--- change of kind or text also lets the count in the text begin anew.
+-- change of kind or text also lets the count in the text, and what is said relative to now, begin anew.
 --
 -- Parameters:
 --   @job_name          Which job.
@@ -118,6 +118,7 @@ BEGIN
         s.next_due_at = CASE WHEN @changed = 1 THEN NULL ELSE s.next_due_at END,
         s.next_fire_at = CASE WHEN @changed = 1 THEN NULL ELSE s.next_fire_at END,
         s.counted_from = CASE WHEN @defined = 1 THEN s.executions ELSE s.counted_from END,
+        s.defined_at = CASE WHEN @defined = 1 THEN @now ELSE s.defined_at END,
         s.updated_at = @now
     FROM jobs_internal.schedules AS s
     WHERE s.schedule_id = @schedule_id;

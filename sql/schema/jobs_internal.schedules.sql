@@ -45,6 +45,7 @@
 --   last_job_execution_id  The same by its public id.
 --   last_lifecycle  How that ended; NULL while it is active.
 --   created_at      When it was added.
+--   defined_at      When kind or spec last changed; NULL: when it was added. A text such as "tomorrow at 4pm" counts from there.
 --   updated_at      When its definition changed.
 CREATE TABLE jobs_internal.schedules (
     schedule_id           BIGINT NOT NULL IDENTITY(1, 1),
@@ -93,6 +94,7 @@ CREATE TABLE jobs_internal.schedules (
     last_job_execution_id UNIQUEIDENTIFIER NULL,
     last_lifecycle        NVARCHAR(50) NULL,
     created_at            DATETIME2(7) NOT NULL CONSTRAINT DF_schedules_created_at DEFAULT SYSUTCDATETIME(),
+    defined_at            DATETIME2(7) NULL,
     updated_at            DATETIME2(7) NOT NULL CONSTRAINT DF_schedules_updated_at DEFAULT SYSUTCDATETIME(),
     CONSTRAINT PK_schedules PRIMARY KEY (schedule_id),
     CONSTRAINT UQ_schedules_name UNIQUE (job_id, name),

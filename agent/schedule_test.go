@@ -1,0 +1,614 @@
+package agent_test
+
+import (
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/testenv"
+)
+
+// quiet polls seldom, so that hours of virtual time cost little. Due instants are handled on time all the same.
+var quiet = agent.Config{PollIdle: 5 * time.Second, PollActive: time.Second}
+
+// The bubble's clock begins on 1 January 2000 at midnight; instants are written as clock times of that day.
+
+// schedule adds a schedule named "s" to a job. Options change it.
+func (f *fixture) schedule(t *testing.T, job, kind, spec string, options ...func(*controldb.ScheduleSpec)) controldb.ScheduleID {
+	t.Helper()
+	s := controldb.ScheduleSpec{JobName: job, Name: "s", Kind: kind, Spec: spec}
+	for _, option := range options {
+		option(&s)
+	}
+	id, err := f.store.AddSchedule(t.Context(), s)
+	require.NoError(t, err)
+	return id
+}
+
+func overlap(policy string) func(*controldb.ScheduleSpec) {
+	return func(s *controldb.ScheduleSpec) { s.Overlap = &policy }
+}
+
+func catchUp(policy string) func(*controldb.ScheduleSpec) {
+	return func(s *controldb.ScheduleSpec) { s.CatchUp = &policy }
+}
+
+// shown reads the schedule "s" of a job.
+func (f *fixture) shown(t *testing.T, job string) controldb.Schedule {
+	t.Helper()
+	name := "s"
+	list, err := f.store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: job, Name: &name})
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	return list[0]
+}
+
+// clockOf writes an instant.
+func clockOf(at time.Time) string { return at.UTC().Format("15:04:05") }
+
+// made lists the due instants of a job's runs, and in brackets when each was made, if that was not in the same minute, and its end if it was
+// not Succeeded.
+func (f *fixture) made(t *testing.T, job string) []string {
+	t.Helper()
+	rows, err := f.DB(t, f.control).QueryContext(t.Context(), `SELECT e.due_at, e.create_time, e.lifecycle
+FROM jobs_internal.job_executions AS e
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
+WHERE j.name = @p1 AND e.due_at IS NOT NULL
+ORDER BY e.due_at;`, job)
+	require.NoError(t, err)
+	defer rows.Close()
+	list := []string{}
+	for rows.Next() {
+		var due, created time.Time
+		var lifecycle jobs.Lifecycle
+		require.NoError(t, rows.Scan(&due, &created, &lifecycle))
+		var more []string
+		if at := created.Format("15:04"); at != due.Format("15:04") {
+			more = append(more, at)
+		}
+		if lifecycle != jobs.Succeeded {
+			more = append(more, string(lifecycle))
+		}
+		text := clockOf(due)
+		if more != nil {
+			text += " (" + strings.Join(more, " ") + ")"
+		}
+		list = append(list, text)
+	}
+	require.NoError(t, rows.Err())
+	return list
+}
+
+// dues is made without the brackets.
+func (f *fixture) dues(t *testing.T, job string) []string {
+	t.Helper()
+	list := f.made(t, job)
+	for i, text := range list {
+		list[i], _, _ = strings.Cut(text, " ")
+	}
+	return list
+}
+
+// skips lists what was recorded as skipped: first instant, number if more than one, cause.
+func (f *fixture) skips(t *testing.T, job string) []string {
+	t.Helper()
+	rows, err := f.store.ScheduleSkips(t.Context(), controldb.SkipFilter{JobName: job})
+	require.NoError(t, err)
+	slices.Reverse(rows)
+	list := []string{}
+	for _, k := range rows {
+		text := clockOf(k.DueAt)
+		if k.Count > 1 {
+			text += fmt.Sprintf(" x %d", k.Count)
+		}
+		list = append(list, text+" "+k.Cause)
+	}
+	slices.Sort(list)
+	return list
+}
+
+// at waits until a clock time.
+func at(t *testing.T, text string) {
+	t.Helper()
+	clock, err := time.Parse("2006-01-02 15:04:05", "2000-01-01 "+text)
+	require.NoError(t, err)
+	require.False(t, time.Now().After(clock), "it is %s already", time.Now())
+	<-time.After(time.Until(clock))
+}
+
+func TestScheduleIsValidatedWithinASecond(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		f.startAgent(t, agent.Config{})
+		f.job(t, "j", []string{"SELECT 1;"})
+		zone := "Europe/Berlin"
+		at(t, "00:00:10")
+		f.schedule(t, "j", "cron5", "30 4 * * *", func(s *controldb.ScheduleSpec) { s.TimeZone = &zone })
+		before := f.shown(t, "j")
+		require.Zero(t, before.ValidatedTime)
+		require.Equal(t, "Waits for an agent to validate it.", before.Reason)
+		<-time.After(time.Second)
+		s := f.shown(t, "j")
+		require.Equal(t, "Enabled", s.State)
+		require.Equal(t, "03:30:00", clockOf(s.NextDue))
+		require.Len(t, s.Upcoming, 10)
+		require.Equal(t, zone, s.TimeZone)
+		require.Empty(t, s.Reason)
+
+		// A change is validated, too.
+		wrong := "30 4 * * * *"
+		require.NoError(t, f.store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Spec: &wrong}))
+		require.Zero(t, f.shown(t, "j").NextDue)
+		<-time.After(time.Second)
+		s = f.shown(t, "j")
+		require.Equal(t, "Faulted", s.State)
+		require.Zero(t, s.NextDue)
+		require.Contains(t, string(s.ValidationErrors), "cron")
+	})
+}
+
+func TestFaultedScheduleNeverRuns(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		f.job(t, "j", []string{"SELECT 1;"})
+		f.schedule(t, "j", "sap", `{"cron": "* * * 10:12 */30 0", "jitter": "soon", "timeZone": "Berlin"}`)
+		f.startAgent(t, quiet)
+		at(t, "03:00:00")
+		s := f.shown(t, "j")
+		require.Equal(t, "Faulted", s.State)
+		for _, path := range []string{"cron", "jitter", "timeZone"} {
+			require.Contains(t, string(s.ValidationErrors), `"`+path+`"`, "all faults at once")
+		}
+		require.Empty(t, f.made(t, "j"))
+		require.Empty(t, f.skips(t, "j"))
+	})
+}
+
+func TestScheduleOfUnknownKindIsLeftToOtherAgents(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		f.job(t, "j", []string{"SELECT 1;"})
+		f.job(t, "known", []string{"SELECT 1;"})
+		id := f.schedule(t, "j", "cron5", "*/10 * * * *")
+		f.schedule(t, "known", "cron5", "*/10 * * * *")
+		// As a newer version's procedures would store it.
+		_, err := f.DB(t, f.control).ExecContext(t.Context(), "UPDATE jobs_internal.schedules SET kind = N'moon' WHERE schedule_id = @p1;", int64(id))
+		require.NoError(t, err)
+		f.startAgent(t, quiet)
+		at(t, "00:25:00")
+		s := f.shown(t, "j")
+		require.Equal(t, "Enabled", s.State)
+		require.Equal(t, "Waits for an agent to validate it.", s.Reason)
+		require.Empty(t, f.made(t, "j"))
+		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00"}, f.dues(t, "known"), "the others go on")
+
+		// A newer agent has given a verdict, and this one finds it due.
+		_, err = f.DB(t, f.control).ExecContext(t.Context(), `UPDATE jobs_internal.schedules
+SET awaits_verdict = 0, next_due_at = DATEADD(MINUTE, 5, SYSUTCDATETIME()), next_fire_at = DATEADD(MINUTE, 5, SYSUTCDATETIME()) WHERE schedule_id = @p1;`, int64(id))
+		require.NoError(t, err)
+		at(t, "00:45:00")
+		require.Empty(t, f.made(t, "j"))
+		require.Empty(t, f.skips(t, "j"), "not lost: it stays due")
+		require.Equal(t, "00:30:00", clockOf(f.shown(t, "j").NextDue))
+		require.Len(t, f.made(t, "known"), 5)
+	})
+}
+
+func TestCatchUpAfterAnOutageOfAllAgents(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		policies := []string{"last", "none", "all", "window:12m", "sap-20min"}
+		for _, policy := range policies {
+			f.job(t, policy, []string{"SELECT 1;"})
+			f.schedule(t, policy, "cron5", "*/5 * * * *", catchUp(policy), overlap("AllowAll"))
+		}
+		f.job(t, "own", []string{"SELECT 1;"})
+		enabled, kind, count := true, "Minutes", 5
+		require.NoError(t, f.store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "own", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
+		stop := f.startAgent(t, quiet)
+		at(t, "00:07:00")
+		stop()
+		at(t, "00:36:30") // 29 minutes and a half
+		stop = f.startAgent(t, quiet)
+		at(t, "00:42:00")
+		stop()
+		at(t, "00:56:30") // 14 minutes and a half
+		f.startAgent(t, quiet)
+		at(t, "01:01:00")
+
+		early, late := []string{"00:00:00", "00:05:00"}, []string{"00:40:00"}
+		missed := []string{"00:10:00", "00:15:00", "00:20:00", "00:25:00", "00:30:00", "00:35:00"}
+		again := []string{"00:45:00", "00:50:00", "00:55:00"}
+		end := []string{"01:00:00"}
+		for policy, want := range map[string]struct{ dues, skips []string }{
+			"last":       {slices.Concat(early, missed[5:], late, again[2:], end), []string{"00:10:00 x 5 CatchUp", "00:45:00 x 2 CatchUp"}},
+			"none":       {slices.Concat(early, late, end), []string{"00:10:00 x 6 CatchUp", "00:45:00 x 3 CatchUp"}},
+			"all":        {slices.Concat(early, missed, late, again, end), []string{}},
+			"window:12m": {slices.Concat(early, missed[3:], late, again, end), []string{"00:10:00 x 3 CatchUp"}},
+			"sap-20min":  {slices.Concat(early, missed[5:], late, again, end), []string{"00:10:00 x 5 CatchUp"}},
+			// Decision 11: the first one runs, and stands for the others.
+			"own": {slices.Concat(early, missed[:1], late, again[:1], end), []string{"00:15:00 x 5 CatchUp", "00:50:00 x 2 CatchUp"}},
+		} {
+			require.Equal(t, want.dues, f.dues(t, policy), policy)
+			require.Equal(t, want.skips, f.skips(t, policy), policy)
+		}
+		require.Contains(t, f.made(t, "last"), "00:35:00 (00:36)", "it keeps its due instant")
+		require.EqualValues(t, 7, f.shown(t, "last").SkippedByCatchUp)
+		f.CheckInvariants(t, f.control, false)
+	})
+}
+
+func TestOverlapPolicies(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		policies := []string{"Skip", "BufferOne", "BufferAll", "CancelOther", "TerminateOther", "AllowAll", "Elastic"}
+		for _, policy := range policies {
+			f.job(t, policy, []string{"WAITFOR DELAY '00:24:55';"})
+			f.schedule(t, policy, "cron5", "*/10 * * * *", overlap(policy))
+		}
+		f.startAgent(t, quiet)
+		at(t, "01:05:00")
+		for policy, want := range map[string]struct{ made, skips []string }{
+			"Skip": {
+				[]string{"00:00:00", "00:30:00", "01:00:00 (WaitingForChildJobExecutions)"},
+				[]string{"00:10:00 Overlap", "00:20:00 Overlap", "00:40:00 Overlap", "00:50:00 Overlap"},
+			},
+			// The second run begins when the first one ends, just before 00:25.
+			"BufferOne": {
+				[]string{"00:00:00", "00:10:00 (00:24)", "00:30:00 (00:49 WaitingForChildJobExecutions)"},
+				[]string{"00:20:00 Overlap", "00:40:00 Overlap", "01:00:00 Overlap"},
+			},
+			"BufferAll": {
+				[]string{"00:00:00", "00:10:00 (00:24)", "00:20:00 (00:49 WaitingForChildJobExecutions)"}, []string{},
+			},
+			"CancelOther": {
+				[]string{
+					"00:00:00 (Canceled)", "00:10:00 (Canceled)", "00:20:00 (Canceled)", "00:30:00 (Canceled)", "00:40:00 (Canceled)",
+					"00:50:00 (Canceled)", "01:00:00 (WaitingForChildJobExecutions)",
+				}, []string{},
+			},
+			"TerminateOther": {
+				[]string{
+					"00:00:00 (Canceled)", "00:10:00 (Canceled)", "00:20:00 (Canceled)", "00:30:00 (Canceled)", "00:40:00 (Canceled)",
+					"00:50:00 (Canceled)", "01:00:00 (WaitingForChildJobExecutions)",
+				}, []string{},
+			},
+			"AllowAll": {
+				[]string{
+					"00:00:00", "00:10:00", "00:20:00", "00:30:00", "00:40:00",
+					"00:50:00 (WaitingForChildJobExecutions)", "01:00:00 (WaitingForChildJobExecutions)",
+				}, []string{},
+			},
+			// Azure's own rule: the run is made, and its targets are Skipped while an older run of the job is busy on them.
+			"Elastic": {
+				[]string{
+					"00:00:00", "00:10:00 (SucceededWithSkipped)", "00:20:00 (SucceededWithSkipped)", "00:30:00", "00:40:00 (SucceededWithSkipped)", "00:50:00 (SucceededWithSkipped)",
+					"01:00:00 (WaitingForChildJobExecutions)",
+				}, []string{},
+			},
+		} {
+			require.Equal(t, want.made, f.made(t, policy), policy)
+			require.Equal(t, want.skips, f.skips(t, policy), policy)
+		}
+		require.EqualValues(t, 4, f.shown(t, "Skip").SkippedByOverlap)
+		require.EqualValues(t, 4, f.shown(t, "BufferAll").Buffered)
+		f.CheckInvariants(t, f.control, false)
+
+		// What waits is not lost when the schedule is disabled.
+		require.NoError(t, f.store.EnableSchedule(t.Context(), "BufferAll", "s", false))
+		require.Equal(t, []string{"00:30:00 Disabled", "00:40:00 Disabled", "00:50:00 Disabled", "01:00:00 Disabled"}, f.skips(t, "BufferAll"))
+	})
+}
+
+func TestScheduleIsPausedByAFailure(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		f.job(t, "j", []string{"IF DATEPART(MINUTE, SYSUTCDATETIME()) = 20 THROW 50001, N'no luck', 1;"}, retries(0, 1))
+		f.schedule(t, "j", "cron5", "*/10 * * * *", func(s *controldb.ScheduleSpec) { yes := true; s.PauseOnFailure = &yes })
+		f.startAgent(t, quiet)
+		at(t, "01:00:30")
+		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00 (Failed)"}, f.made(t, "j"))
+		s := f.shown(t, "j")
+		require.Equal(t, "Disabled", s.State)
+		require.True(t, s.Paused)
+		require.Equal(t, "jobagent", s.PausedBy)
+		require.EqualValues(t, 1, s.Faults)
+
+		// What was due while it was paused is dropped (D-P7).
+		require.NoError(t, f.store.PauseSchedule(t.Context(), "j", "s", false, "luck is back"))
+		at(t, "01:11:00")
+		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00 (Failed)", "01:10:00"}, f.made(t, "j"))
+		require.Empty(t, f.skips(t, "j"))
+	})
+}
+
+func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		f.job(t, "j", []string{"WAITFOR DELAY '00:01:00';"})
+		at(t, "12:30:00")
+		f.schedule(t, "j", "cron5", "0 * * * *", overlap("Skip"))
+		f.startAgent(t, quiet)
+		day := func(clock string) time.Time {
+			at, err := time.Parse("2006-01-02 15:04:05", "2000-01-01 "+clock)
+			require.NoError(t, err)
+			return at
+		}
+		<-time.After(time.Second)
+		_, err := f.store.BackfillSchedule(t.Context(), controldb.BackfillRequest{JobName: "j", Name: "s", From: day("09:00:00"), To: day("12:00:00"), Overlap: "BufferAll"})
+		require.NoError(t, err)
+		at(t, "13:05:00")
+		got := f.made(t, "j")
+		require.Len(t, got, 5)
+		for i, due := range []string{"09:00:00", "10:00:00", "11:00:00", "12:00:00"} {
+			require.True(t, strings.HasPrefix(got[i], fmt.Sprintf("%s (12:3%d", due, i)), "one after the other: %s", got[i])
+		}
+		require.Equal(t, "13:00:00", got[4], "the schedule itself goes on")
+		list, err := f.store.Backfills(t.Context(), "j", nil, 0)
+		require.NoError(t, err)
+		require.Len(t, list, 1)
+		require.Equal(t, "Completed", list[0].State)
+
+		// Many instants, all at once; those that have a run already get no second one.
+		quick := "SELECT 1;"
+		_, err = f.store.UpdateJobStep(t.Context(), controldb.StepUpdate{JobName: "j", StepID: ptr(1), Command: &quick})
+		require.NoError(t, err)
+		_, err = f.store.BackfillSchedule(t.Context(), controldb.BackfillRequest{
+			JobName: "j", Name: "s", From: day("10:00:00").AddDate(0, 0, -10), To: day("13:00:00"), Overlap: "AllowAll",
+		})
+		require.NoError(t, err)
+		at(t, "13:20:00")
+		require.Len(t, f.made(t, "j"), 10*24+4)
+		require.Empty(t, f.skips(t, "j"))
+		f.CheckInvariants(t, f.control, false)
+	})
+}
+
+func TestJitterSpreadsRunsAndKeepsTheirInstants(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		f.job(t, "j", []string{"SELECT 1;"})
+		f.schedule(t, "j", "cron5", `{"cron": "*/10 * * * *", "jitter": "5m"}`)
+		f.startAgent(t, quiet)
+		at(t, "05:59:00")
+		got, late := f.made(t, "j"), map[string]bool{}
+		require.Len(t, got, 36)
+		for i, text := range got {
+			require.True(t, strings.HasPrefix(text, fmt.Sprintf("%02d:%d0:00", i/6, i%6)), text)
+			_, made, _ := strings.Cut(text, " (")
+			late[made] = true
+			if made != "" {
+				require.Equal(t, fmt.Sprintf("%02d:%d", i/6, i%6), made[:4], "at most five minutes later")
+				require.Less(t, made[4], byte('6'))
+			}
+		}
+		require.Greater(t, len(late), 20, "each has a delay of its own")
+		require.Empty(t, f.skips(t, "j"), "a delay of minutes is not being missed")
+	})
+}
+
+func TestChangingAScheduleWhileItIsDue(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		f.job(t, "j", []string{"SELECT 1;"})
+		f.schedule(t, "j", "cron5", "*/10 * * * *")
+		stop := f.startAgent(t, quiet)
+		at(t, "00:05:00")
+		stop()
+		at(t, "00:15:00") // 00:10 is due, and nobody has seen it
+		spec := "*/7 * * * *"
+		require.NoError(t, f.store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Spec: &spec}))
+		at(t, "00:16:00")
+		f.startAgent(t, quiet)
+		at(t, "00:30:00")
+		require.Equal(t, []string{"00:00:00", "00:21:00", "00:28:00"}, f.dues(t, "j"), "what was due before the change is dropped (D-P7)")
+		require.Empty(t, f.skips(t, "j"))
+
+		// At the very moment at which it is due.
+		at(t, "00:35:00")
+		require.NoError(t, f.store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Kind: ptr("cron6"), Spec: ptr("0 */5 * * * *")}))
+		at(t, "00:41:00")
+		require.Equal(t, []string{"00:00:00", "00:21:00", "00:28:00", "00:35:00", "00:40:00"}, f.dues(t, "j"), "once")
+		f.CheckInvariants(t, f.control, false)
+	})
+}
+
+func ptr[T any](v T) *T { return &v }
+
+func TestRelativeTextCountsFromWhenItWasGiven(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		f.job(t, "j", []string{"SELECT 1;"})
+		f.schedule(t, "j", "sap", `{"time": "20 minutes from now"}`)
+		f.startAgent(t, quiet)
+		at(t, "00:10:00")
+		require.NoError(t, f.store.EnableSchedule(t.Context(), "j", "s", false))
+		at(t, "00:12:00")
+		require.NoError(t, f.store.EnableSchedule(t.Context(), "j", "s", true))
+		at(t, "01:00:00")
+		require.Equal(t, []string{"00:20:00"}, f.dues(t, "j"), "D-S14")
+		require.Equal(t, "Completed", f.shown(t, "j").State)
+		require.NoError(t, f.store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Spec: ptr(`{"time": "in 30 minutes"}`)}))
+		at(t, "02:00:00")
+		require.Equal(t, []string{"00:20:00", "01:30:00"}, f.dues(t, "j"), "a new text counts from the change")
+	})
+}
+
+func TestCountCountsRunsThatWereStarted(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		f.job(t, "j", []string{"SELECT 1;"})
+		f.schedule(t, "j", "sap", `{"cron": "* * * * * */10 0", "count": 5}`, overlap("Skip"))
+		f.job(t, "slow", []string{"WAITFOR DELAY '00:15:00';"})
+		f.schedule(t, "slow", "sap", `{"cron": "* * * * * */10 0", "count": 3}`, overlap("Skip"))
+		stop := f.startAgent(t, quiet)
+		at(t, "00:05:00")
+		stop()
+		at(t, "00:35:00")
+		f.startAgent(t, quiet)
+		at(t, "01:01:00")
+		require.Equal(t, []string{"00:00:00", "00:30:00", "00:40:00", "00:50:00", "01:00:00"}, f.dues(t, "j"), "what was given up does not count (D-P3)")
+		require.Equal(t, []string{"00:10:00 x 2 CatchUp"}, f.skips(t, "j"))
+		s := f.shown(t, "j")
+		require.Equal(t, "Completed", s.State, "with its last run")
+		require.Zero(t, s.NextDue)
+		at(t, "02:00:00")
+		require.Len(t, f.dues(t, "slow"), 3)
+		require.NotEmpty(t, f.skips(t, "slow"))
+		require.Equal(t, "Completed", f.shown(t, "slow").State)
+		f.CheckInvariants(t, f.control, false)
+	})
+}
+
+func TestRepeatIntervalCountsFromTheStartOfTheRunBefore(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		f.job(t, "j", []string{"SELECT 1;"})
+		f.schedule(t, "j", "sap", `{"repeatInterval": "10 minutes"}`)
+		stop := f.startAgent(t, quiet)
+		at(t, "00:15:00")
+		stop()
+		at(t, "00:34:17")
+		f.startAgent(t, quiet)
+		at(t, "01:00:00")
+		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00 (00:34)", "00:44:17", "00:54:17"}, f.made(t, "j"))
+		require.Empty(t, f.skips(t, "j"))
+		// Switched on after its planned start it runs at once (b.3).
+		require.NoError(t, f.store.PauseSchedule(t.Context(), "j", "s", true, ""))
+		at(t, "01:30:30")
+		require.NoError(t, f.store.PauseSchedule(t.Context(), "j", "s", false, ""))
+		at(t, "01:41:00")
+		again := f.dues(t, "j")[5:]
+		require.Len(t, again, 2)
+		require.Equal(t, "01:30:30", again[0])
+		require.True(t, strings.HasPrefix(again[1], "01:40:"), "ten minutes after the run, which waited for the verdict: %s", again[1])
+	})
+}
+
+func TestOneTimeScheduleCompletesItself(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		for i, spec := range []struct{ kind, text string }{
+			{"sap", `{"time": "2000-01-01T00:10:00Z"}`}, {"azure-scheduler", `{"startTime": "2000-01-01T00:10:00Z"}`},
+			{"elastic", `{"schedule_interval_type": "Once", "schedule_start_time": "2000-01-01T00:10:00"}`},
+		} {
+			job := fmt.Sprint("j", i)
+			f.job(t, job, []string{"SELECT 1;"})
+			f.schedule(t, job, spec.kind, spec.text)
+		}
+		f.startAgent(t, quiet)
+		at(t, "00:11:00")
+		for i := range 3 {
+			job := fmt.Sprint("j", i)
+			require.Equal(t, []string{"00:10:00"}, f.dues(t, job))
+			s := f.shown(t, job)
+			require.Equal(t, "Completed", s.State, s.Spec)
+			require.Equal(t, "No due instant is left.", s.Reason)
+		}
+	})
+}
+
+func TestCalendarsOfTheDatabase(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		f.startAgent(t, quiet)
+		require.NoError(t, f.store.AddCalendar(t.Context(), "lunch", `{"weekly": [{"day": "saturday", "from": "12:00", "to": "13:00"}]}`))
+		f.job(t, "j", []string{"SELECT 1;"})
+		f.schedule(t, "j", "cron5", `{"cron": "*/30 10-14 * * *", "blackouts": {"calendars": ["lunch"]}}`)
+		at(t, "11:35:00")
+		require.Equal(t, "13:00:00", clockOf(f.shown(t, "j").NextDue))
+		// A longer lunch: the stored instant is computed again.
+		require.NoError(t, f.store.UpdateCalendar(t.Context(), "lunch", `{"weekly": [{"day": "saturday", "from": "12:00", "to": "14:00"}]}`))
+		at(t, "11:36:00")
+		require.Equal(t, "14:00:00", clockOf(f.shown(t, "j").NextDue))
+		at(t, "15:00:00")
+		require.Equal(t, []string{"10:00:00", "10:30:00", "11:00:00", "11:30:00", "14:00:00", "14:30:00"}, f.dues(t, "j"))
+		require.NoError(t, f.store.UpdateCalendar(t.Context(), "lunch", `{"weekly": 7}`))
+		at(t, "15:01:00")
+		s := f.shown(t, "j")
+		require.Equal(t, "Faulted", s.State)
+		require.Contains(t, string(s.ValidationErrors), "calendar lunch")
+	})
+}
+
+func TestOtherRulesOfZonesMoveStoredInstants(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		for _, zone := range []string{"Asia/Tokyo", "UTC"} {
+			f.job(t, zone, []string{"SELECT 1;"})
+			f.schedule(t, zone, "cron5", "0 12 * * *", func(s *controldb.ScheduleSpec) { s.TimeZone = &zone })
+		}
+		stop := f.startAgent(t, quiet)
+		at(t, "00:01:00")
+		require.Equal(t, "03:00:00", clockOf(f.shown(t, "Asia/Tokyo").NextDue))
+		stop()
+		// As an agent with older zone data would have left them.
+		_, err := f.DB(t, f.control).ExecContext(t.Context(), `UPDATE jobs_internal.schedules
+SET engine = N'old', next_due_at = DATEADD(HOUR, 1, next_due_at), next_fire_at = DATEADD(HOUR, 1, next_fire_at) WHERE name = N's';`)
+		require.NoError(t, err)
+		f.startAgent(t, quiet)
+		at(t, "00:02:00")
+		require.Equal(t, "03:00:00", clockOf(f.shown(t, "Asia/Tokyo").NextDue), "D-Z1")
+		require.Equal(t, "13:00:00", clockOf(f.shown(t, "UTC").NextDue), "UTC has no rules that change")
+	})
+}
+
+func TestTwoAgentsRaceForEachInstant(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		f.startAgent(t, quiet)
+		f.startAgent(t, quiet)
+		f.startAgent(t, quiet)
+		for i := range 20 {
+			job := fmt.Sprint("j", i)
+			f.job(t, job, []string{"SELECT 1;"})
+			f.schedule(t, job, "cron6", "*/30 * * * * *")
+		}
+		at(t, "00:10:20")
+		for i := range 20 {
+			require.Len(t, f.made(t, fmt.Sprint("j", i)), 21)
+			require.Empty(t, f.skips(t, fmt.Sprint("j", i)))
+		}
+		f.CheckInvariants(t, f.control, false)
+	})
+}
+
+var many = flag.Int("agent.many", 1000, "schedules that are due at the same second; a multiple of 1000, at most 10000")
+
+func TestManySchedulesDueAtTheSameSecond(t *testing.T) {
+	number := *many
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		f.job(t, "j", []string{"SELECT 1;"})
+		_, err := f.DB(t, f.control).ExecContext(t.Context(), `WITH d AS (SELECT v.n FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS v (n))
+INSERT INTO jobs_internal.schedules (job_id, name, kind, spec, overlap, enabled, state, awaits_verdict, created_at, activated_at, updated_at)
+SELECT j.job_id, CONCAT(N's', 1000 * a.n + 100 * b.n + 10 * c.n + e.n), N'cron5', N'0 1 * * *', N'AllowAll', 1, N'Enabled', 1, SYSUTCDATETIME(), SYSUTCDATETIME(), SYSUTCDATETIME()
+FROM jobs_internal.jobs AS j
+CROSS JOIN d AS a
+CROSS JOIN d AS b
+CROSS JOIN d AS c
+CROSS JOIN d AS e
+WHERE a.n < @p1 AND j.name = N'j';`, number/1000)
+		require.NoError(t, err)
+		f.startAgent(t, quiet)
+		at(t, "00:59:00")
+		var waiting int
+		require.NoError(t, f.DB(t, f.control).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobs_internal.schedules WHERE awaits_verdict = 1;").Scan(&waiting))
+		require.Zero(t, waiting)
+		at(t, "01:30:00")
+		got := f.made(t, "j")
+		require.Len(t, got, number)
+		for _, text := range got {
+			require.Equal(t, "01:00:00", text)
+		}
+		require.Empty(t, f.skips(t, "j"))
+	})
+}
