@@ -122,6 +122,10 @@ func (r *renderer) limit(q *query) {
 	switch {
 	case q.limit != nil:
 		r.WriteString(" LIMIT ")
+		if q.limit.op != opConst {
+			// SQLite plans by the value of a bare parameter, and prepares the statement anew whenever it is bound.
+			r.WriteByte('+')
+		}
 		r.node(q.limit)
 	case q.offset != nil:
 		r.WriteString(" LIMIT -1")
