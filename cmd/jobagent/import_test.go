@@ -6,12 +6,15 @@ import (
 	"database/sql"
 	"encoding/json"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -153,6 +156,57 @@ func TestImportedScriptsRun(t *testing.T) {
 	require.Len(t, off, 1)
 	for _, s := range off {
 		require.False(t, s.Enabled)
+	}
+}
+
+// TestImportedSchedulesAreJudged lets an agent judge what was imported: what was over is Completed, what was disabled stays so, and all others are
+// due when their specification says.
+func TestImportedSchedulesAreJudged(t *testing.T) {
+	ctx := t.Context()
+	server, err := startEmbedded(ctx, "", "127.0.0.1:0", randomPassword(), "disable", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.close()) })
+	control, err := server.open(controlDatabase)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, control.Close()) })
+	for _, system := range []string{"azure-scheduler", "sap"} {
+		var stdout, stderr bytes.Buffer
+		file := filepath.Join("..", "..", "jobs", "importer", "testdata", strings.TrimSuffix(system, "-scheduler")+".json")
+		require.Equal(t, exitOK, run(ctx, []string{"import", system, file}, nil, &stdout, &stderr), stderr.String())
+		require.Empty(t, runScript(t, control, stdout.String()))
+	}
+	servers, err := server.openServers()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, servers.Close()) })
+	tools, err := newTools(ctx, server.store, servers)
+	require.NoError(t, err)
+	stop, _ := background(ctx, agent.Config{Grace: -1}, server.store, tools, zap.NewNop())
+	t.Cleanup(func() { require.NoError(t, stop()) })
+	var list []controldb.Schedule
+	require.Eventually(t, func() bool {
+		list, err = server.store.Schedules(ctx, controldb.ScheduleFilter{NamedOnly: true})
+		return err == nil && !slices.ContainsFunc(list, func(s controldb.Schedule) bool { return s.ValidatedTime.IsZero() })
+	}, 20*time.Second, 50*time.Millisecond)
+
+	completed := map[string]bool{"counted out": true, "ended": true, "once done": true, "completed": true}
+	require.Len(t, list, 14)
+	for _, s := range list {
+		want := "Enabled"
+		switch {
+		case completed[s.JobName]:
+			want = "Completed"
+		case !s.Enabled:
+			want = "Disabled"
+		}
+		if s.JobName == "validateSalesOrder" && (s.Name == "c" || s.Name == "once") || s.JobName == "off" {
+			continue // each is due once, on a fixed day: it depends on when this test runs
+		}
+		require.Equal(t, want, s.State, "%s %s: %s", s.JobName, s.Name, s.Reason)
+		if want == "Enabled" {
+			require.False(t, s.NextDue.IsZero(), "%s %s", s.JobName, s.Name)
+		} else {
+			require.Zero(t, s.Executions+s.SkippedOtherwise, "%s %s", s.JobName, s.Name)
+		}
 	}
 }
 

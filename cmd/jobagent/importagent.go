@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"database/sql"
-	_ "embed"
 	"errors"
 	"fmt"
 	"slices"
@@ -17,16 +16,6 @@ import (
 	"github.com/jobagent/jobagent/jobs/importer"
 	"github.com/jobagent/jobagent/targets"
 )
-
-// agentTablesSQL reads jobs, steps and schedules of SQL Server Agent.
-//
-//go:embed importagent.sql
-var agentTablesSQL string
-
-// agentAlertsSQL reads the alerts that start jobs.
-//
-//go:embed importagentalerts.sql
-var agentAlertsSQL string
 
 func newImportSQLAgentCommand(a *app) *cobra.Command {
 	var f importFlags
@@ -98,24 +87,20 @@ func dsnServer(p msdsn.Config) string {
 func readAgentJobs(ctx context.Context, params msdsn.Config, names []string) ([]importer.AgentJob, error) {
 	db := sql.OpenDB(targets.WrapConnector(mssql.NewConnectorConfig(params), nil))
 	defer db.Close()
-	t := agentTables{jobs: map[string]*importer.AgentJob{}}
 	if err := db.PingContext(ctx); err != nil {
 		return nil, &exitError{exitConnection, fmt.Errorf("connect to %s, database %s: %w", dsnServer(params), params.Database, err)}
 	}
-	if err := t.read(ctx, db); err != nil {
+	all, err := agentJobs(ctx, db)
+	if err != nil {
 		var refused mssql.Error
-		if errors.As(err, &refused) && refused.Number == 208 {
+		if errors.As(err, &refused) && refused.Number == noSuchObject {
 			return nil, &exitError{exitNotFound, fmt.Errorf("the database %s of %s holds no SQL Server Agent (%w); --database names another", params.Database, dsnServer(params), err)}
 		}
 		return nil, fmt.Errorf("read the jobs of SQL Server Agent: %w", err)
 	}
-	var list []importer.AgentJob
-	for _, id := range t.order {
-		j := *t.jobs[id]
-		if len(names) == 0 || slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, j.Name) }) {
-			list = append(list, j)
-		}
-	}
+	list := slices.DeleteFunc(slices.Clone(all), func(j importer.AgentJob) bool {
+		return len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, j.Name) })
+	})
 	for _, n := range names {
 		if !slices.ContainsFunc(list, func(j importer.AgentJob) bool { return strings.EqualFold(n, j.Name) }) {
 			return nil, &exitError{exitNotFound, fmt.Errorf("SQL Server Agent on %s has no job %q", dsnServer(params), n)}
@@ -124,87 +109,149 @@ func readAgentJobs(ctx context.Context, params msdsn.Config, names []string) ([]
 	return list, nil
 }
 
-// agentTables collects jobs by their id.
-type agentTables struct {
-	jobs  map[string]*importer.AgentJob
-	order []string
-}
+// noSuchObject is the error number of a table that does not exist.
+const noSuchObject = 208
 
-func (t *agentTables) read(ctx context.Context, db *sql.DB) error {
-	rows, err := db.QueryContext(ctx, agentTablesSQL)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	for i, set := range []func(*sql.Rows) error{t.job, t.step, t.schedule} {
-		if i > 0 && !rows.NextResultSet() {
-			return errors.Join(rows.Err(), errors.New("a result set is missing"))
+// agentJobs reads the tables of SQL Server Agent and puts their rows together
+// (https://learn.microsoft.com/sql/relational-databases/system-tables/sql-server-agent-tables-transact-sql).
+func agentJobs(ctx context.Context, db *sql.DB) ([]importer.AgentJob, error) {
+	tables := map[string][]agentRow{}
+	index := map[string]map[string][]agentRow{} // by table, and by the first of its needed columns
+	for _, t := range []struct {
+		name     string
+		optional bool
+		needed   []string
+	}{
+		{"sysjobs", false, []string{"job_id", "name"}},
+		{"sysjobsteps", false, []string{"job_id", "step_id", "subsystem", "command"}},
+		{"sysschedules", false, []string{"schedule_id", "name", "freq_type", "active_start_date"}},
+		{"sysjobschedules", false, []string{"job_id", "schedule_id"}},
+		{"syscategories", true, []string{"category_id", "name"}},
+		{"sysalerts", true, []string{"job_id", "name"}},
+	} {
+		rows, err := readAgentTable(ctx, db, t.name, t.needed)
+		var refused mssql.Error
+		if t.optional && errors.As(err, &refused) && refused.Number == noSuchObject {
+			continue
+		} else if err != nil {
+			return nil, err
 		}
-		for rows.Next() {
-			if err := set(rows); err != nil {
-				return err
+		tables[t.name], index[t.name] = rows, map[string][]agentRow{}
+		for _, r := range rows {
+			key := r.text(t.needed[0])
+			index[t.name][key] = append(index[t.name][key], r)
+		}
+	}
+	var list []importer.AgentJob
+	for _, r := range tables["sysjobs"] {
+		id := r.text("job_id")
+		j := importer.AgentJob{
+			Name: r.text("name"), Enabled: r.number("enabled", 1) != 0, Description: r.text("description"), StartStepID: r.number("start_step_id", 1),
+			NotifyEmail: r.number("notify_level_email", 0), NotifyNetSend: r.number("notify_level_netsend", 0), NotifyPage: r.number("notify_level_page", 0),
+			DeleteLevel: r.number("delete_level", 0), Foreign: r.number("originating_server_id", 0) != 0,
+		}
+		for _, c := range index["syscategories"][r.text("category_id")] {
+			j.Category = c.text("name")
+		}
+		for _, a := range index["sysalerts"][id] {
+			j.Alerts = append(j.Alerts, a.text("name"))
+		}
+		for _, s := range index["sysjobsteps"][id] {
+			j.Steps = append(j.Steps, s.step())
+		}
+		for _, link := range index["sysjobschedules"][id] {
+			for _, s := range index["sysschedules"][link.text("schedule_id")] {
+				j.Schedules = append(j.Schedules, s.schedule())
 			}
 		}
+		slices.SortStableFunc(j.Schedules, func(x, y importer.AgentSchedule) int { return strings.Compare(x.Name, y.Name) })
+		list = append(list, j)
 	}
-	if err := rows.Err(); err != nil {
-		return err
-	}
-	return t.readAlerts(ctx, db)
+	slices.SortStableFunc(list, func(x, y importer.AgentJob) int { return strings.Compare(x.Name, y.Name) })
+	return list, nil
 }
 
-// readAlerts passes over a table that is not there: only the tables of jobs are needed.
-func (t *agentTables) readAlerts(ctx context.Context, db *sql.DB) error {
-	rows, err := db.QueryContext(ctx, agentAlertsSQL)
-	var refused mssql.Error
-	if errors.As(err, &refused) && refused.Number == 208 {
-		return nil
-	} else if err != nil {
-		return err
+// agentRow is a row of one of the tables by the names of its columns, which differ between versions of SQL Server.
+type agentRow map[string]any
+
+// readAgentTable reads a whole table.
+func readAgentTable(ctx context.Context, db *sql.DB, table string, needed []string) ([]agentRow, error) {
+	rows, err := db.QueryContext(ctx, "SELECT * FROM dbo."+table+";")
+	if err != nil {
+		return nil, err
 	}
 	defer rows.Close()
+	columns, err := rows.Columns()
+	if err != nil {
+		return nil, err
+	}
+	for _, n := range needed {
+		if !slices.ContainsFunc(columns, func(c string) bool { return strings.EqualFold(c, n) }) {
+			return nil, fmt.Errorf("the table dbo.%s has no column %s", table, n)
+		}
+	}
+	var list []agentRow
 	for rows.Next() {
-		var id, name string
-		if err := rows.Scan(&id, &name); err != nil {
-			return err
+		values, dest := make([]any, len(columns)), make([]any, len(columns))
+		for i := range values {
+			dest[i] = &values[i]
 		}
-		if j := t.jobs[id]; j != nil {
-			j.Alerts = append(j.Alerts, name)
+		if err := rows.Scan(dest...); err != nil {
+			return nil, err
 		}
+		row := agentRow{}
+		for i, c := range columns {
+			row[strings.ToLower(c)] = values[i]
+		}
+		list = append(list, row)
 	}
-	return rows.Err()
+	return list, rows.Err()
 }
 
-func (t *agentTables) job(rows *sql.Rows) error {
-	var id string
-	var enabled, origin int
-	var j importer.AgentJob
-	err := rows.Scan(&id, &j.Name, &enabled, &j.Description, &j.StartStepID, &j.Category, &j.NotifyEmail, &j.NotifyNetSend, &j.NotifyPage, &j.DeleteLevel, &origin)
-	j.Enabled, j.Foreign = enabled != 0, origin != 0
-	t.jobs[id] = &j
-	t.order = append(t.order, id)
-	return err
+// text is a column as text; of ids, which are bytes, only that they differ matters.
+func (r agentRow) text(column string) string {
+	switch v := r[column].(type) {
+	case nil:
+		return ""
+	case string:
+		return v
+	case []byte:
+		return string(v)
+	default:
+		return fmt.Sprint(v)
+	}
 }
 
-func (t *agentTables) step(rows *sql.Rows) error {
-	var id string
-	var s importer.AgentStep
-	err := rows.Scan(&id, &s.ID, &s.Name, &s.Subsystem, &s.Command, &s.OnSuccess, &s.OnSuccessStep, &s.OnFail, &s.OnFailStep, &s.Database,
-		&s.DatabaseUser, &s.RetryAttempts, &s.RetryInterval, &s.OutputFile, &s.Flags, &s.ProxyID)
-	if j := t.jobs[id]; j != nil {
-		j.Steps = append(j.Steps, s)
+// number is a column as a number, or absent when it is NULL or not there.
+func (r agentRow) number(column string, absent int) int {
+	switch v := r[column].(type) {
+	case int64:
+		return int(v)
+	case bool:
+		if v {
+			return 1
+		}
+		return 0
 	}
-	return err
+	return absent
 }
 
-func (t *agentTables) schedule(rows *sql.Rows) error {
-	var id string
-	var enabled int
-	var s importer.AgentSchedule
-	err := rows.Scan(&id, &s.Name, &enabled, &s.FreqType, &s.FreqInterval, &s.FreqSubdayType, &s.FreqSubdayInterval, &s.FreqRelativeInterval,
-		&s.FreqRecurrenceFactor, &s.ActiveStartDate, &s.ActiveEndDate, &s.ActiveStartTime, &s.ActiveEndTime)
-	s.Enabled = enabled != 0
-	if j := t.jobs[id]; j != nil {
-		j.Schedules = append(j.Schedules, s)
+func (r agentRow) step() importer.AgentStep {
+	return importer.AgentStep{
+		ID: r.number("step_id", 0), Name: r.text("step_name"), Subsystem: r.text("subsystem"), Command: r.text("command"),
+		OnSuccess: r.number("on_success_action", 3), OnSuccessStep: r.number("on_success_step_id", 0), // 3: go to the next step
+		OnFail: r.number("on_fail_action", 2), OnFailStep: r.number("on_fail_step_id", 0), // 2: quit with failure
+		Database: r.text("database_name"), DatabaseUser: r.text("database_user_name"), RetryAttempts: r.number("retry_attempts", 0),
+		RetryInterval: r.number("retry_interval", 0), OutputFile: r.text("output_file_name"), Flags: r.number("flags", 0), ProxyID: r.number("proxy_id", 0),
 	}
-	return err
+}
+
+func (r agentRow) schedule() importer.AgentSchedule {
+	return importer.AgentSchedule{
+		Name: r.text("name"), Enabled: r.number("enabled", 1) != 0, FreqType: r.number("freq_type", 0), FreqInterval: r.number("freq_interval", 0),
+		FreqSubdayType: r.number("freq_subday_type", 0), FreqSubdayInterval: r.number("freq_subday_interval", 0),
+		FreqRelativeInterval: r.number("freq_relative_interval", 0), FreqRecurrenceFactor: r.number("freq_recurrence_factor", 0),
+		ActiveStartDate: r.number("active_start_date", 0), ActiveEndDate: r.number("active_end_date", 0),
+		ActiveStartTime: r.number("active_start_time", 0), ActiveEndTime: r.number("active_end_time", 235959),
+	}
 }

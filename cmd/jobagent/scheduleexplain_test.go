@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// explainJSON runs jobagent schedule explain.
+func explainJSON(t *testing.T, dsn, job, name string) (e scheduleExplanation) {
+	t.Helper()
+	var stdout, stderr bytes.Buffer
+	code := run(t.Context(), []string{"schedule", "explain", job, name, "--dsn", dsn, "-o", "json"}, strings.NewReader(""), &stdout, &stderr)
+	require.Equal(t, exitOK, code, stderr.String())
+	require.NoError(t, json.Unmarshal(stdout.Bytes(), &e))
+	return e
+}
+
+// Without an agent, and then with one: what keeps a schedule from running is said.
+func TestScheduleExplainSaysWhyNot(t *testing.T) {
+	ctx := t.Context()
+	server, err := startEmbedded(ctx, "", "127.0.0.1:0", randomPassword(), "disable", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.close()) })
+	store, dsn := server.store, server.dsn(controlDatabase)
+	_, err = store.AddJob(ctx, controldb.JobSpec{Name: "j"})
+	require.NoError(t, err)
+	for name, spec := range map[string]string{"often": "* * * * * *", "faulty": "61 * * * * *", "over": `{"cron": "0 0 0 * * *", "endTime": "2020-01-01T00:00:00Z"}`} {
+		_, err := store.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: name, Kind: "cron6", Spec: spec})
+		require.NoError(t, err)
+	}
+
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exitOK, run(ctx, []string{"schedule", "add", "j", "unjudged", "--cron5", "0 0 * * *", "--wait", "--dsn", dsn}, nil, &stdout, &stderr), stderr.String())
+	require.Contains(t, stdout.String(), "No agent is alive")
+	e := explainJSON(t, dsn, "j", "often")
+	require.False(t, e.WillRun)
+	require.Nil(t, e.NextDue)
+	said := strings.Join(e.Obstacles, "\n")
+	for _, want := range []string{"Waits for an agent", "no steps", "no agent is alive"} {
+		require.Contains(t, said, want)
+	}
+
+	servers, err := server.openServers()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, servers.Close()) })
+	tools, err := newTools(ctx, store, servers)
+	require.NoError(t, err)
+	stop, _ := background(ctx, agent.Config{Grace: -1}, store, tools, zap.NewNop())
+	t.Cleanup(func() { require.NoError(t, stop()) })
+
+	require.Eventually(t, func() bool {
+		e = explainJSON(t, dsn, "j", "often")
+		return len(e.Skipped) > 0
+	}, 20*time.Second, 50*time.Millisecond, "what comes due for a job without steps is recorded as skipped")
+	require.NotContains(t, strings.Join(e.Obstacles, "\n"), "no agent is alive")
+	require.Contains(t, e.NotRun, "step")
+	require.NotNil(t, e.LastDue)
+
+	e = explainJSON(t, dsn, "j", "faulty")
+	require.Equal(t, "Faulted", e.State)
+	require.False(t, e.WillRun)
+	require.Contains(t, e.Obstacles[0], "61")
+	e = explainJSON(t, dsn, "j", "over")
+	require.Equal(t, "Completed", e.State)
+	require.Contains(t, strings.Join(e.Obstacles, "\n"), "nothing is due any more")
+
+	stdout.Reset()
+	require.Equal(t, exitOK, run(ctx, []string{"schedule", "explain", "j", "--dsn", dsn}, nil, &stdout, &stderr), stderr.String())
+	require.Contains(t, stdout.String(), "last time it did not run: ")
+	require.Contains(t, stdout.String(), "skipped: ")
+	require.Contains(t, stdout.String(), "its definition is faulty")
+}
