@@ -13,6 +13,10 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
+// anyTerm starts a term.
+const anyTerm = `
+EXEC jobs_internal.start_term @agent_id = '00000000-0000-0000-0000-000000000001', @host_name = N'h', @version = N'1', @ttl_seconds = 3600;`
+
 // TestTwoSessionsAtOnce calls each procedure from two sessions at the same moment, over and over: one of them may win, or both, but
 // nothing is done twice, nothing by halves, and the one that loses gets the documented error.
 func TestTwoSessionsAtOnce(t *testing.T) {
@@ -121,6 +125,96 @@ INSERT INTO jobs_internal.job_executions (job_execution_id, job_id, job_version,
 SELECT NEWID(), job_id, 0, N'Succeeded', 0, '2026-01-01', '2026-01-01' FROM jobs.jobs WHERE job_name = N'h %[1]d';`,
 			call:  `EXEC jobs.sp_purge_jobhistory N'h %d';`,
 			check: `SELECT job_name FROM jobs.job_executions WHERE job_name LIKE N'h %';`,
+		},
+		{
+			name:  "sp_add_schedule",
+			setup: `EXEC jobs.sp_add_job N'as %d';`,
+			call:  `EXEC jobs.sp_add_schedule N'as %d', N's', N'cron5', N'* * * * *';`,
+			loser: 50126,
+			check: `SELECT job_name FROM jobs.schedules WHERE job_name LIKE N'as %' GROUP BY job_name HAVING COUNT(*) <> 2;`,
+		},
+		{
+			name: "sp_update_schedule",
+			setup: `EXEC jobs.sp_add_job N'us %[1]d';
+EXEC jobs.sp_add_schedule N'us %[1]d', N'old', N'cron5', N'* * * * *';`,
+			call:  `EXEC jobs.sp_update_schedule N'us %d', N'old', N'new', @spec = N'0 * * * *';`,
+			loser: 50125,
+			check: `SELECT j.name FROM jobs_internal.schedules AS s INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id WHERE j.name LIKE N'us %' AND s.name <> N'' AND (s.name <> N'new' OR s.revision <> 3);`,
+		},
+		{
+			name: "sp_delete_schedule",
+			setup: `EXEC jobs.sp_add_job N'ds %[1]d';
+EXEC jobs.sp_add_schedule N'ds %[1]d', N's', N'cron5', N'* * * * *';`,
+			call:  `EXEC jobs.sp_delete_schedule N'ds %d', N's';`,
+			loser: 50125,
+			check: `SELECT job_name FROM jobs.schedules WHERE job_name LIKE N'ds %' AND schedule_name <> N'';`,
+		},
+		{
+			name: "sp_enable_schedule",
+			setup: `EXEC jobs.sp_add_job N'es %[1]d';
+EXEC jobs.sp_add_schedule N'es %[1]d', N's', N'cron5', N'* * * * *', @enabled = 0;`,
+			call:  `EXEC jobs.sp_enable_schedule N'es %d', N's';`,
+			check: `SELECT j.name FROM jobs_internal.schedules AS s INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id WHERE j.name LIKE N'es %' AND s.name <> N'' AND (s.enabled = 0 OR s.revision <> 3);`,
+		},
+		{
+			name: "sp_pause_schedule",
+			setup: `EXEC jobs.sp_add_job N'ps %[1]d';
+EXEC jobs.sp_add_schedule N'ps %[1]d', N's', N'cron5', N'* * * * *';`,
+			call:  `EXEC jobs.sp_pause_schedule N'ps %d', N's', @note = N'n';`,
+			check: `SELECT j.name FROM jobs_internal.schedules AS s INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id WHERE j.name LIKE N'ps %' AND s.name <> N'' AND (s.paused = 0 OR s.revision <> 3);`,
+		},
+		{
+			name: "sp_backfill_schedule",
+			setup: `EXEC jobs.sp_add_job N'bs %[1]d';
+EXEC jobs.sp_add_schedule N'bs %[1]d', N's', N'cron5', N'* * * * *';`,
+			call:  `EXEC jobs.sp_backfill_schedule N'bs %d', N's', '2026-01-01', '2026-01-02';`,
+			check: `SELECT job_name FROM jobs.schedule_backfills WHERE job_name LIKE N'bs %' GROUP BY job_name HAVING COUNT(*) <> 2;`,
+		},
+		{
+			name:  "sp_add_calendar",
+			call:  `EXEC jobs.sp_add_calendar N'calendar %d', N'{}';`,
+			loser: 50130,
+			check: `SELECT calendar_name FROM jobs.calendars GROUP BY calendar_name HAVING COUNT(*) > 1;`,
+		},
+		{
+			name:  "sp_delete_calendar",
+			setup: `EXEC jobs.sp_add_calendar N'gone %d', N'{}';`,
+			call:  `EXEC jobs.sp_delete_calendar N'gone %d';`,
+			loser: 50129,
+			check: `SELECT calendar_name FROM jobs.calendars WHERE calendar_name LIKE N'gone %';`,
+		},
+		{
+			name: "record_verdicts",
+			setup: `EXEC jobs.sp_add_job N'rv %[1]d';
+EXEC jobs.sp_add_schedule N'rv %[1]d', N's', N'cron5', N'* * * * *';` + anyTerm,
+			call: `DECLARE @term BIGINT = (SELECT MAX(term_id) FROM jobs_internal.terms);
+DECLARE @verdicts NVARCHAR(MAX) = (SELECT CONCAT(N'[{"schedule_id":', MAX(schedule_id), N',"revision":2,"engine":"1","zone":"UTC","next_due_at":"2999-01-01T00:00:00"}]') FROM jobs_internal.schedules);
+DECLARE @result TABLE (schedule_id BIGINT, job_name NVARCHAR(128), schedule_name NVARCHAR(128), result NVARCHAR(20), state NVARCHAR(20), old_due_at DATETIME2(7), next_due_at DATETIME2(7));
+INSERT INTO @result EXEC jobs_internal.record_verdicts @term_id = @term, @verdicts = @verdicts;
+UPDATE j SET j.description = CONCAT(j.description, (SELECT r.result FROM @result AS r)) FROM jobs_internal.jobs AS j WHERE j.name = N'rv %[1]d';`,
+			check: `SELECT j.name FROM jobs_internal.jobs AS j WHERE j.name LIKE N'rv %' AND j.description NOT IN (N'RecordedStale', N'StaleRecorded');`,
+		},
+		{
+			// An instant, and an agent's pass in which an earlier run of the schedule may be accounted for, and one that waits begin.
+			name: "fire_schedules",
+			setup: `EXEC jobs.sp_add_job N'fs %[1]d';
+EXEC jobs.sp_add_jobstep N'fs %[1]d', @command = N'SELECT 1;', @target_group_name = N'g';
+EXEC jobs.sp_add_schedule N'fs %[1]d', N's', N'cron5', N'* * * * *', @overlap = N'BufferAll';
+UPDATE s SET s.awaits_verdict = 0, s.next_due_at = '2026-01-01T00:00:00', s.next_fire_at = '2026-01-01T00:00:00', s.executions = 1
+FROM jobs_internal.schedules AS s INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id WHERE j.name = N'fs %[1]d' AND s.name = N's';
+INSERT INTO jobs_internal.job_executions (job_execution_id, job_id, job_version, lifecycle, is_active, create_time, end_time, schedule_id, due_at, unaccounted, stop_requested_at)
+SELECT NEWID(), s.job_id, 1, N'Canceled', 0, '2026-01-01', '2026-01-01', s.schedule_id, '2025-12-31', 1, '2026-01-01'
+FROM jobs_internal.schedules AS s INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id WHERE j.name = N'fs %[1]d' AND s.name = N's';` + anyTerm,
+			call: `DECLARE @term BIGINT = (SELECT MAX(term_id) FROM jobs_internal.terms);
+DECLARE @firings NVARCHAR(MAX) = (
+    SELECT CONCAT(N'[{"schedule_id":', MAX(schedule_id), N',"due_at":"2026-01-01T00:00:00","runs":["2026-01-01T00:00:00","2026-01-01T00:01:00","2026-01-01T00:02:00"],"next_due_at":"2999-01-01T00:00:00"}]')
+    FROM jobs.schedules WHERE job_name = N'fs %d');
+EXEC jobs_internal.fire_schedules @term_id = @term, @firings = @firings;
+EXEC jobs_internal.controller_pass @term_id = @term, @max_tasks = 10, @max_concurrent_targets = 10;
+EXEC jobs_internal.controller_pass @term_id = @term, @max_tasks = 10, @max_concurrent_targets = 10;`,
+			check: `SELECT s.job_name FROM jobs.schedules AS s WHERE s.job_name LIKE N'fs %' AND s.schedule_name = N's' AND (s.executions <> 2 OR s.buffered <> 2 OR s.next_due_time <> '2999-01-01'
+OR (SELECT COUNT(*) FROM jobs_internal.job_executions AS e WHERE e.schedule_id = s.schedule_id AND e.is_active = 1) <> 1
+OR (SELECT COUNT(*) FROM jobs_internal.job_executions AS e WHERE e.schedule_id = s.schedule_id AND e.is_active = 0 AND e.unaccounted = 1) <> 0);`,
 		},
 	}
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
