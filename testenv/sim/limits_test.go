@@ -13,7 +13,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -365,4 +367,36 @@ func TestFanOutDoesNotStarveASmallJob(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Targets that a limit keeps back make no agent ask more often than it does when idle, neither the one that runs the others nor one that
+// has nothing to do; and a place that becomes free is taken within a second.
+func TestFullLimitCostsNoPasses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := NewWorld(t, 4)
+		require.NoError(t, w.Store.SetLimit(t.Context(), controldb.Limit{Scope: controldb.LimitServer, Name: "*", Max: 1}))
+		w.AddJob(t, "long", []string{"WAITFOR DELAY '00:03:00';"})
+		agents := []*Agent{w.StartAgent(t, agent.Config{MaxConcurrentTargets: 10}, nil), w.StartAgent(t, agent.Config{MaxConcurrentTargets: 10}, nil)}
+		long := w.Start(t, "long")
+		w.awaitRequests(t, 1)
+		<-time.After(10 * time.Second)
+
+		const quiet = 2 * time.Minute
+		var before []int
+		for _, a := range agents {
+			before = append(before, a.Control.Calls())
+		}
+		<-time.After(quiet)
+		for i, a := range agents {
+			require.LessOrEqual(t, a.Control.Calls()-before[i], int(5*quiet/time.Second))
+		}
+		require.Equal(t, 1, w.requests(t))
+
+		<-time.After(9 * time.Minute)
+		root, ended := w.Ended(t, long, 5*time.Minute)
+		require.True(t, ended)
+		require.Equal(t, jobs.Succeeded, root.Lifecycle, root.LastMessage)
+		require.Less(t, root.EndTime.Sub(root.StartTime), 12*time.Minute+5*time.Second)
+		w.Check(t, true)
+	})
 }
