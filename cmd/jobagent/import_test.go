@@ -159,6 +159,56 @@ func TestImportedScriptsRun(t *testing.T) {
 	}
 }
 
+// TestImportSQLAgentNeedsFewColumns reads tables of another database that have only what cannot be done without.
+func TestImportSQLAgentNeedsFewColumns(t *testing.T) {
+	ctx := t.Context()
+	server, err := startEmbedded(ctx, "", "127.0.0.1:0", randomPassword(), "disable", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.close()) })
+	_, err = runBatch(t, server, "master", "CREATE DATABASE standin;")
+	require.NoError(t, err)
+	_, err = runBatch(t, server, "standin", `
+CREATE TABLE dbo.sysjobs (job_id INT, name SYSNAME);
+CREATE TABLE dbo.sysjobsteps (job_id INT, step_id INT, subsystem NVARCHAR(40), command NVARCHAR(MAX));
+CREATE TABLE dbo.sysschedules (schedule_id INT, name SYSNAME, freq_type INT, freq_interval INT, active_start_date INT);
+CREATE TABLE dbo.sysjobschedules (job_id INT, schedule_id INT);
+INSERT INTO dbo.sysjobs VALUES (1, N'b'), (2, N'a');
+INSERT INTO dbo.sysjobsteps VALUES (1, 1, N'TSQL', N'SELECT 1;'), (1, 2, N'TSQL', N'SELECT 2;');
+INSERT INTO dbo.sysschedules VALUES (7, N'every third day', 4, 3, 20260101);
+INSERT INTO dbo.sysjobschedules VALUES (1, 7), (2, 7);`)
+	require.NoError(t, err)
+	importing := func(args ...string) (code int, stdout, stderr string) {
+		var out, errors bytes.Buffer
+		code = run(ctx, append([]string{"import", "sql-agent", "--dsn", server.dsn("master"), "--database", "standin"}, args...), nil, &out, &errors)
+		return code, out.String(), errors.String()
+	}
+	code, stdout, stderr := importing("--job", "B", "--server", "sql1", "--target-group", "g")
+	require.Equal(t, exitOK, code, stderr)
+	require.Contains(t, stdout, "1 job, 2 steps, 1 schedule")
+	require.Contains(t, stdout, "FREQ=DAILY;INTERVAL=3;BYHOUR=0;BYMINUTE=0;BYSECOND=0")
+	require.NotContains(t, stdout, "N'a'")
+	require.Contains(t, stderr, "UTC is taken")
+	code, stdout, stderr = importing("--job", "c")
+	require.Equal(t, exitNotFound, code)
+	require.Empty(t, stdout)
+	require.Contains(t, stderr, `has no job "c"`)
+
+	_, err = runBatch(t, server, "standin", "DROP TABLE dbo.sysjobsteps; CREATE TABLE dbo.sysjobsteps (job_id INT, step_id INT);")
+	require.NoError(t, err)
+	code, _, stderr = importing()
+	require.Equal(t, exitFailure, code)
+	require.Contains(t, stderr, "the table dbo.sysjobsteps has no column subsystem")
+}
+
+// runBatch runs a batch in a database of a server.
+func runBatch(t *testing.T, server *embedded, database, batch string) (sql.Result, error) {
+	t.Helper()
+	db, err := server.open(database)
+	require.NoError(t, err)
+	defer db.Close()
+	return db.ExecContext(t.Context(), batch)
+}
+
 // TestImportedSchedulesAreJudged lets an agent judge what was imported: what was over is Completed, what was disabled stays so, and all others are
 // due when their specification says.
 func TestImportedSchedulesAreJudged(t *testing.T) {
