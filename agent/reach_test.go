@@ -1,0 +1,59 @@
+package agent_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
+)
+
+// TestScheduleOfTargetsThatCannotBeReachedIsDisabled: the agent says which attempts did not reach their target; a script that
+// fails has.
+func TestScheduleOfTargetsThatCannotBeReachedIsDisabled(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		env.CreateDatabase(t, "here")
+		_, err := env.DB(t, "master").ExecContext(t.Context(), "DROP DATABASE db1;")
+		require.NoError(t, err)
+		group := func(name string, m targets.Member) {
+			_, err := f.store.AddTargetGroup(t.Context(), name)
+			require.NoError(t, err)
+			m.Membership = targets.Include
+			_, err = f.store.AddTargetGroupMember(t.Context(), name, m)
+			require.NoError(t, err)
+		}
+		group("here", targets.Member{Kind: targets.SQLDatabase, Server: env.ServerName, Database: "here"})
+		group("refused", targets.Member{Kind: targets.SQLServer, Server: env.ServerName, RefreshCredential: "unknown to the agent"})
+		_, err = env.DB(t, f.control).ExecContext(t.Context(), "INSERT INTO jobs_internal.settings (name, value) VALUES (N'unreachable_days', N'0');")
+		require.NoError(t, err)
+		on := func(name string) func(*controldb.StepSpec) {
+			return func(s *controldb.StepSpec) { s.TargetGroup = name }
+		}
+		f.job(t, "gone", []string{"SELECT 1;"}, retries(0, 1))
+		f.job(t, "wrong", []string{"SELECT 1 / 0;"}, retries(0, 1), on("here"))
+		f.job(t, "unresolved", []string{"SELECT 1;"}, retries(0, 1), on("refused"))
+		f.startAgent(t, agent.Config{})
+		enabled, kind, count := true, "Minutes", 1
+		for _, job := range []string{"gone", "wrong", "unresolved"} {
+			require.NoError(t, f.store.UpdateJob(t.Context(), controldb.JobUpdate{Name: job, Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
+		}
+		<-time.After(3*time.Minute + 30*time.Second)
+		for job, want := range map[string]bool{"gone": false, "wrong": true, "unresolved": false} {
+			list, err := f.store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: job})
+			require.NoError(t, err)
+			require.Equal(t, want, list[0].Enabled, "%s: %s", job, list[0].Reason)
+			require.Equal(t, "Failed", list[0].LastLifecycle, job)
+			runs := int64(4)
+			if !want {
+				runs = 2 // the first to notice it, the second to find that it lasts
+				require.Contains(t, list[0].Reason, "no target of the job has been reachable", job)
+			}
+			require.Equal(t, []int64{runs, runs, runs}, []int64{list[0].Executions, list[0].Failures, list[0].Faults}, job)
+		}
+	})
+}
