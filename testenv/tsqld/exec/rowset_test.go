@@ -70,5 +70,11 @@ func TestRowsetOutlivesRollback(t *testing.T) {
 	inst := newInstance(t)
 	s := workSession(t, inst)
 	must(t, s, "CREATE TABLE dbo.kept (v int NOT NULL); BEGIN TRAN; INSERT INTO dbo.kept SELECT value FROM GENERATE_SERIES(1, 3); ROLLBACK")
-	require.Equal(t, "[n int]\n0\n(1)\n[n int]\n2\n(1)\n", nullable(sends(t, s, "SELECT COUNT(*) AS n FROM dbo.kept; SELECT COUNT(*) AS n FROM GENERATE_SERIES(1, 2)")))
+	const counts = "SELECT COUNT(*) AS n FROM dbo.kept; SELECT COUNT(*) AS n FROM GENERATE_SERIES(1, 2)"
+	require.Equal(t, "[n int]\n0\n(1)\n[n int]\n2\n(1)\n", nullable(sends(t, s, counts)))
+	o := workSession(t, inst)
+	must(t, o, "BEGIN TRAN; INSERT INTO dbo.kept VALUES (7); SAVE TRAN point; INSERT INTO dbo.kept SELECT value FROM GENERATE_SERIES(1, 3); ROLLBACK TRAN point; INSERT INTO dbo.kept SELECT value FROM GENERATE_SERIES(1, 3); COMMIT")
+	require.Equal(t, "[n int]\n4\n(1)\n[n int]\n2\n(1)\n", nullable(sends(t, o, counts)))
+	must(t, o, "BEGIN TRAN; INSERT INTO dbo.kept SELECT value FROM GENERATE_SERIES(1, 3); ROLLBACK")
+	require.Equal(t, "[n int]\n4\n(1)\n[n int]\n2\n(1)\n", nullable(sends(t, o, counts)))
 }

@@ -72,10 +72,8 @@ func openConn(s *Store) (*Conn, error) {
 	if c.db, err = handle(c.dc, "db"); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	for _, sql := range []string{
-		"PRAGMA temp_store=MEMORY", "PRAGMA foreign_keys=ON", "PRAGMA busy_timeout=10000", "PRAGMA main.cache_size=-64", createRowset,
-	} {
-		if _, err := c.Exec(context.Background(), sql, nil); err != nil {
+	for _, pragma := range []string{"temp_store=MEMORY", "foreign_keys=ON", "busy_timeout=10000", "main.cache_size=-64"} {
+		if _, err := c.Exec(context.Background(), "PRAGMA "+pragma, nil); err != nil {
 			return nil, errors.Join(err, c.close())
 		}
 	}

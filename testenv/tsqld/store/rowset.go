@@ -1,6 +1,8 @@
 package store
 
 import (
+	"context"
+	"database/sql/driver"
 	"errors"
 	"strconv"
 	"strings"
@@ -21,9 +23,31 @@ const (
 	RowsetArgs = 4
 )
 
-// createRowset makes the table-valued function rowset(key, ...) on a new connection: the rows that the [RowsFunc] of a key makes. The
+// createRowset makes the table-valued function rowset(key, ...) on a connection: the rows that the [RowsFunc] of a key makes. The
 // driver knows no functions of that kind, but takes any virtual table with hidden columns for one.
-const createRowset = "CREATE VIRTUAL TABLE main.rowset USING rowset"
+const createRowset = "CREATE VIRTUAL TABLE IF NOT EXISTS main.rowset USING rowset"
+
+// rowsetName is the table's name among those of EnsureTemp, which it is in all but its schema: it is made when the first statement
+// wants it, since most connections never do, and is gone when the transaction is rolled back in which that was.
+const rowsetName = "rowset"
+
+// ensureRowset makes rowset(...) before a statement that reads it.
+func (c *Conn) ensureRowset(s *stmt) error {
+	if !s.rowset || c.HasTemp(rowsetName) {
+		return nil
+	}
+	create, err := c.prepare(createRowset)
+	if err != nil {
+		return err
+	}
+	_, err = create.ds.(driver.StmtExecContext).ExecContext(context.Background(), nil)
+	c.stmts.drop(create)
+	if err != nil {
+		return c.fail(err, createRowset)
+	}
+	c.spools[rowsetName] = !c.InTransaction()
+	return nil
+}
 
 // rowsetSchema declares its columns. They have no type, so that SQLite converts nothing.
 var rowsetSchema = func() string {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql/driver"
 	"errors"
+	"strings"
 
 	lib "modernc.org/sqlite/lib"
 
@@ -20,6 +21,8 @@ type stmt struct {
 	sql   string
 	reads bool // it writes nothing, so that interrupting it harms nothing
 	multi bool // several statements, or none
+	// rowset says that it reads rowset(...)
+	rowset bool
 }
 
 // stmtCache keeps prepared statements that nobody is executing, most recently used first.
@@ -72,7 +75,15 @@ func (sc *stmtCache) closeAll() error {
 // prepare returns a statement, which the caller owns until it puts it back.
 func (c *Conn) prepare(sql string) (*stmt, error) {
 	if s := c.stmts.take(sql); s != nil {
+		if err := c.ensureRowset(s); err != nil {
+			c.stmts.drop(s)
+			return nil, err
+		}
 		return s, nil
+	}
+	s := &stmt{sql: sql, rowset: strings.Contains(sql, "rowset(")}
+	if err := c.ensureRowset(s); err != nil {
+		return nil, err
 	}
 	c.cause = nil // constant calls of functions run while SQLite prepares
 	ds, err := c.dc.Prepare(sql)
@@ -83,7 +94,8 @@ func (c *Conn) prepare(sql string) (*stmt, error) {
 	if err != nil {
 		return nil, errors.Join(err, ds.Close())
 	}
-	return &stmt{ds: ds, sql: sql, multi: p == 0, reads: p != 0 && lib.Xsqlite3_stmt_readonly(nil, p) != 0}, nil
+	s.ds, s.multi, s.reads = ds, p == 0, p != 0 && lib.Xsqlite3_stmt_readonly(nil, p) != 0
+	return s, nil
 }
 
 // fail picks the error that a caller should see: that of a function, the cause of the canceled
