@@ -33,7 +33,7 @@ type workKey struct {
 }
 
 // AuditLedgers compares the ledgers with the control database: a target that succeeded was written to, and no script has run more often
-// than attempts were counted.
+// than attempts were counted, nor more than once where the step has at_most_once.
 //
 // control is open on the control database, and targets, by name, on the databases that have a ledger (see [CreateLedger]).
 func AuditLedgers(t testing.TB, a *Audit, control *sql.DB, targets map[string]*sql.DB) {
@@ -55,9 +55,10 @@ func AuditLedgers(t testing.TB, a *Audit, control *sql.DB, targets map[string]*s
 		require.NoError(t, rows.Close())
 	}
 	rows, err := control.QueryContext(t.Context(), `
-SELECT e.job_execution_id, t.step_id, t.database_name, t.lifecycle, t.attempts
+SELECT e.job_execution_id, t.step_id, t.database_name, t.lifecycle, t.attempts, d.at_most_once
 FROM jobs_internal.target_executions AS t
-INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id;`)
+INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id
+INNER JOIN jobs_internal.job_steps AS d ON d.job_id = e.job_id AND d.version = e.job_version AND d.step_id = t.step_id;`)
 	require.NoError(t, err)
 	for rows.Next() {
 		var (
@@ -65,8 +66,9 @@ INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id;
 			key       workKey
 			lifecycle string
 			attempts  int
+			once      bool
 		)
-		require.NoError(t, rows.Scan(&run, &key.step, &key.database, &lifecycle, &attempts))
+		require.NoError(t, rows.Scan(&run, &key.step, &key.database, &lifecycle, &attempts, &once))
 		if targets[key.database] == nil {
 			continue // a system job
 		}
@@ -76,6 +78,9 @@ INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id;
 		a.Targets++
 		if lifecycle == "Succeeded" && written == 0 {
 			t.Errorf("lost: run %s, step %d on %s is Succeeded, and its ledger is empty", key.run, key.step, key.database)
+		}
+		if once && written > 1 {
+			t.Errorf("twice: run %s, step %d on %s is to run at most once, and has %d rows in its ledger", key.run, key.step, key.database, written)
 		}
 		if written > attempts {
 			t.Errorf("twice: run %s, step %d on %s has %d attempts and %d rows in its ledger", key.run, key.step, key.database, attempts, written)

@@ -28,6 +28,9 @@ var daysConfig = agent.Config{
 	MaxConcurrentTargets: 6, Lease: 90 * time.Second, PollIdle: 20 * time.Second, PollActive: 10 * time.Second, Grace: 30 * time.Second,
 }
 
+// atMostOnce is the job whose steps have at_most_once.
+const atMostOnce = "at most once"
+
 // scheduled are the jobs of the simulation.
 var scheduled = []struct {
 	name     string
@@ -42,6 +45,7 @@ var scheduled = []struct {
 	{"slow", "Minutes", 30, 30 * time.Minute, []string{"WAITFOR DELAY '00:04:00'; " + WriteLedger}, 2},
 	{"flaky", "Minutes", 45, 45 * time.Minute, []string{WriteLedger + " IF @@SPID % 3 = 0 THROW 50001, N'no luck', 1;"}, 2},
 	{"overlapping", "Minutes", 10, 10 * time.Minute, []string{WriteLedger + " WAITFOR DELAY '00:12:00';"}, 1},
+	{atMostOnce, "Minutes", 9, 9 * time.Minute, []string{WriteLedger, WriteLedger}, 4},
 	{"hourly", "Hours", 1, time.Hour, []string{WriteLedger, "WAITFOR DELAY '00:00:30'; " + WriteLedger}, 10},
 }
 
@@ -169,6 +173,11 @@ func TestDays(t *testing.T) {
 			require.NoError(t, s.Store.UpdateJob(t.Context(), controldb.JobUpdate{
 				Name: j.name, Enabled: &enabled, IntervalType: &j.kind, IntervalCount: &j.count,
 			}))
+		}
+		for step := range 2 {
+			yes, id := true, step+1
+			_, err := s.Store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: atMostOnce, StepID: &id, AtMostOnce: &yes})
+			require.NoError(t, err)
 		}
 		// Limits that are used up now and again; the checks see whether they ever hold too little.
 		for _, l := range []controldb.Limit{
