@@ -93,7 +93,11 @@ func (t *attempt) run(ctx context.Context) error {
 		return endOr(ctx, err)
 	}
 	defer s.close()
-	t.spid = s.spid()
+	if t.spid = s.spid(); t.spid == 0 { // the packets are encrypted: one question more
+		if t.spid, err = s.number(ctx, "SELECT @@SPID"); err != nil {
+			return endOr(ctx, fmt.Errorf("ask %s for the session id: %w", t.Target.Server, err))
+		}
+	}
 	if t.Once != nil {
 		if t.recognised, err = t.beginOnce(ctx, s); err != nil || t.recognised {
 			return err

@@ -16,7 +16,7 @@
 --   error_number, error_severity, error_state, error_line, error_procedure  The error that decided.
 --   rows_affected        Sum of all row counts.
 --   elapsed_ms           How long it took, by the agent's clock.
---   session_id           Session on the target server; NULL: not known, as under TLS unless the script was canceled.
+--   session_id           Session on the target server; NULL: not known.
 --   unreached            1: the target could not be reached: no connection, or the login was refused. Nothing was sent.
 CREATE TABLE jobs_internal.task_executions (
     task_id             BIGINT NOT NULL IDENTITY(1, 1),
