@@ -60,6 +60,8 @@ func SQLAgent(jobs []AgentJob, o Options) *Result {
 	if o.Zone == "" {
 		r.opts.Zone = "UTC"
 		r.note("", "time zone", "clock times of SQL Server Agent are those of its server: UTC is taken; say --time-zone if the server has another")
+	} else if o.Zone != "UTC" {
+		r.note("", "time zone", "%s: where clocks are changed, a time that does not exist runs later by the length of the gap, and one that exists twice runs once", o.Zone)
 	}
 	r.note("", "notify_level_eventlog", "nothing is written to the event log of Windows: jobs.job_executions holds the outcome of every run")
 	for i := range jobs {
