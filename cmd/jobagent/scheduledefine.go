@@ -230,6 +230,7 @@ func (a *app) verdict(ctx context.Context, store *controldb.Store, job, name str
 	if alive, known := agentAlive(ctx, store); known && !alive {
 		return row, "No agent is alive: the schedule waits for one to validate it (jobagent run).", nil
 	}
+	interrupted := ctx
 	ctx, cancel := context.WithTimeout(ctx, verdictWait)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
@@ -238,6 +239,9 @@ func (a *app) verdict(ctx context.Context, store *controldb.Store, job, name str
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
+			if err := interrupted.Err(); err != nil {
+				return row, "", err
+			}
 			return row, fmt.Sprintf("No agent has judged the schedule within %s; jobagent schedule explain says more.", verdictWait), nil
 		}
 		next, err := findSchedule(ctx, store, job, name)
