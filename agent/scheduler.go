@@ -191,8 +191,10 @@ func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named 
 	if err != nil {
 		return false, err
 	}
-	signal(s.comm.nudge)
 	for _, f := range fired {
+		if f.Result == controldb.FiredStarted {
+			signal(s.comm.nudge)
+		}
 		s.log.Info("schedule fired", zap.String(keyJobName, f.JobName), zap.Stringer(keyExecutionID, f.JobExecutionID),
 			zap.Time(keyDueAt, f.DueAt), zap.String(keyOutcome, f.Result))
 	}

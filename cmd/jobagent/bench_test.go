@@ -59,6 +59,15 @@ func TestBenchLag(t *testing.T) {
 	require.Positive(t, f["started_to_first_statement_max"])
 }
 
+func TestBenchLagOfManySchedules(t *testing.T) {
+	t.Parallel()
+	f := figures(t, runBench(t, "lag", "--daily", "--schedules", "60", "--duration", "2s", "-o", "json"))
+	require.Equal(t, 60.0, f["schedules"])
+	require.Equal(t, 2.0, f["runs"], "one is due each second")
+	require.Positive(t, f["validated_per_second"])
+	require.Positive(t, f["due_to_started_p99"])
+}
+
 func TestBenchIdle(t *testing.T) {
 	t.Parallel()
 	rows, err := csv.NewReader(bytes.NewBufferString(runBench(t, "idle", "--duration", "200ms", "-o", "csv"))).ReadAll()
@@ -67,7 +76,7 @@ func TestBenchIdle(t *testing.T) {
 	require.Equal(t, []string{"bench", "server", "cores", "name", "value", "unit", "bar"}, rows[0])
 	require.Equal(t, "queries", rows[1][3])
 	require.Equal(t, "queries_per_second", rows[2][3])
-	require.Contains(t, runBench(t, "idle", "--duration", "100ms"), "queries_per_second")
+	require.Contains(t, runBench(t, "idle", "--duration", "100ms", "--schedules", "30"), "queries_per_second")
 }
 
 func TestBenchStop(t *testing.T) {
@@ -85,7 +94,7 @@ func TestBenchRefusesArguments(t *testing.T) {
 	for _, args := range [][]string{
 		{"fanout", "--targets", "0"}, {"fanout", "--concurrency", "-1"}, {"fanout", "--rounds", "0"}, {"control", "--tasks", "0"},
 		{"control", "--batch", "0"}, {"control", "--connections", "0"}, {"control", "--updates", "0"}, {"control", "--queued-few", "0"},
-		{"lag", "--schedules", "0"}, {"lag", "--concurrency", "0"}, {"lag", "--duration", "1ms"}, {"idle", "--duration", "0s"}, {"idle", "-o", "xml"},
+		{"lag", "--schedules", "0"}, {"lag", "--concurrency", "0"}, {"lag", "--duration", "1ms"}, {"idle", "--duration", "0s"}, {"idle", "--schedules", "-1"}, {"idle", "-o", "xml"},
 		{"stop", "--targets", "0"}, {"stop", "--rounds", "0"}, {"stop", "--settle", "-1s"},
 	} {
 		var stdout, stderr bytes.Buffer

@@ -49,12 +49,17 @@ type drawing struct {
 // of is one of several.
 func of[T any](d drawing, list ...T) T { return list[d.IntN(len(list))] }
 
-// clock is a time of day on the walk's grid.
-func (d drawing) clock() (hour, minute int) { return d.IntN(24), of(d, 0, 15, 30, 45) }
+// clock is a time of day on the walk's grid. Most are full hours: what costs time is the number of different instants.
+func (d drawing) clock() (hour, minute int) {
+	if d.IntN(20) == 0 {
+		return d.IntN(24), of(d, 15, 45)
+	}
+	return d.IntN(24), of(d, 0, 0, 0, 30)
+}
 
-// start is a moment on the walk's grid some days before or after the schedules are made.
+// start is a full hour some days before or after the schedules are made.
 func (d drawing) start() time.Time {
-	return d.made.Truncate(yearStep).Add(time.Duration(d.IntN(20*96)-10*96) * yearStep)
+	return d.made.Truncate(time.Hour).Add(time.Duration(d.IntN(20*24)-10*24) * time.Hour)
 }
 
 // days are conditions on a date, with their texts in the kinds that have them; empty: the kind does not have it.
@@ -69,18 +74,18 @@ func (d drawing) drawDays() dayRule {
 	short := strings.ToLower(weekday.String()[:3])
 	n, day := 1+d.IntN(4), 1+d.IntN(31)
 	switch d.IntN(9) {
-	case 0, 1, 2:
+	case 0:
 		return dayRule{
 			"* * *", "* * ?", "* * * *", "FREQ=DAILY", `"frequency": "Day"`,
 			func(wallClock) bool { return true },
 		}
-	case 3:
+	case 1:
 		return dayRule{
 			"* * 1-5", "? * MON-FRI", "* * * mon:fri", "FREQ=WEEKLY;BYDAY=MO,TU,WE,TH,FR",
 			`"frequency": "Week", "weekDays": ["monday", "tuesday", "wednesday", "thursday", "friday"]`,
 			func(w wallClock) bool { return w.weekday != time.Sunday && w.weekday != time.Saturday },
 		}
-	case 4, 5:
+	case 2, 3, 4, 5:
 		return dayRule{
 			fmt.Sprintf("* * %d", int(weekday)), "? * " + strings.ToUpper(short), "* * * " + short, "FREQ=WEEKLY;BYDAY=" + strings.ToUpper(short[:2]),
 			fmt.Sprintf(`"frequency": "Week", "weekDays": [%q]`, weekday),
@@ -141,7 +146,7 @@ func (d drawing) drawOnClock(s *yearSchedule, beside map[string]any) {
 		inHour = func(w wallClock) bool { return w.minute/60 == hour || w.minute/60 == second }
 	case 2: // a step, which is literal
 		if s.kind != "rrule" && s.kind != "azure-scheduler" {
-			step := of(d, 6, 8, 12)
+			step := of(d, 8, 12)
 			hours = fmt.Sprintf("*/%d", step)
 			inHour = func(w wallClock) bool { return w.minute/60%step == 0 }
 			s.oracle.literal = true
@@ -151,7 +156,7 @@ func (d drawing) drawOnClock(s *yearSchedule, beside map[string]any) {
 		list = []string{fmt.Sprint(hour)}
 	}
 	s.oracle.match = func(w wallClock) bool { return w.minute%60 == minute && inHour(w) && days.on(w) }
-	second := of(d, 0, 0, 10, 30)
+	second := of(d, 0, 0, 0, 0, 0, 0, 0, 0, 10, 30)
 	switch s.kind {
 	case "cron5":
 		s.spec = fmt.Sprintf(`"cron": "%d %s %s"`, minute, hours, days.cron)
@@ -185,7 +190,7 @@ func (d drawing) drawOnClock(s *yearSchedule, beside map[string]any) {
 // drawElapsed draws a schedule that no zone touches, or that is due once.
 func (d drawing) drawElapsed(s *yearSchedule, beside map[string]any) {
 	start := d.start()
-	hours := 5 + d.IntN(40)
+	hours := 10 + d.IntN(90)
 	interval := time.Duration(hours) * time.Hour
 	switch d.IntN(8) {
 	case 0:
@@ -201,6 +206,7 @@ func (d drawing) drawElapsed(s *yearSchedule, beside map[string]any) {
 		beside["startTime"] = start.Format(time.RFC3339)
 	case 2:
 		s.kind, s.spec, s.moving = "sap", fmt.Sprintf(`"repeatInterval": "%d hours"`, hours), interval
+		s.overlap = of(d, "Skip", "AllowAll", "TerminateOther") // with a buffer, a run is made later than its interval begins
 	case 3:
 		s.kind = "elastic"
 		s.spec = fmt.Sprintf(`"schedule_interval_type": "Hours", "schedule_interval_count": %d, "schedule_start_time": %q`, hours, start.Format(time.RFC3339))
@@ -262,7 +268,7 @@ func (d drawing) draw(i int) yearSchedule {
 	counted := s.kind != "elastic" && s.kind != "quartz" && !strings.Contains(s.spec, `"time"`)
 	switch {
 	case s.moving > 0:
-	case d.IntN(12) == 0:
+	case d.IntN(25) == 0:
 		beside["jitter"] = "7m"
 	case d.IntN(12) == 0 && d.zone.String() != "America/St_Johns" && s.kind != "elastic":
 		d.drawBlackouts(&s, beside)
