@@ -121,11 +121,18 @@ BEGIN
         s.upcoming = NULL,
         s.next_due_at = NULL,
         s.next_fire_at = NULL
-    FROM (SELECT DISTINCT e.job_id FROM @ended AS e WHERE e.unreached > 0) AS c
+    FROM (
+        SELECT
+            e.job_id,
+            MAX(e.end_time) AS last_end_time
+        FROM @ended AS e
+        WHERE e.unreached > 0
+        GROUP BY e.job_id
+    ) AS c
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = c.job_id
     INNER JOIN jobs_internal.schedules AS s ON s.job_id = j.job_id
     WHERE j.unreachable_since IS NOT NULL
-        AND j.unreachable_since < DATEADD(DAY, -@days, @now)
+        AND j.unreachable_since < DATEADD(DAY, -@days, c.last_end_time)
         AND s.enabled = 1
         AND s.state IN (N'Enabled', N'Disabled');
     SET @changed = @changed + @@ROWCOUNT;
