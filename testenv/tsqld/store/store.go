@@ -242,6 +242,14 @@ func (s *Store) Acquire(ctx context.Context) (*Conn, error) {
 // Release takes a connection back: open rows are closed, an open transaction is rolled back, temporary
 // objects are dropped. A connection that cannot be cleaned is closed.
 func (s *Store) Release(c *Conn) {
+	s.mu.Lock()
+	if s.closed || len(s.idle) >= s.idleLimit { // nobody will use it again: no need to clean it
+		s.open--
+		s.mu.Unlock()
+		c.closeQuietly()
+		return
+	}
+	s.mu.Unlock()
 	err := c.clean()
 	s.mu.Lock()
 	s.open--
