@@ -33,11 +33,14 @@ BEGIN
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
     WHERE s.spec LIKE N'%blackouts%'
         AND j.deleted_at IS NULL
-        AND EXISTS (
-            SELECT 1
-            FROM OPENJSON(CASE WHEN ISJSON(s.spec) = 1 THEN s.spec END, '$.blackouts.calendars') AS k
-            WHERE k.[type] = 1
-                AND k.value = @calendar_name
+        AND (
+            JSON_VALUE(CASE WHEN ISJSON(s.spec) = 1 THEN s.spec END, '$.blackouts.calendars') = @calendar_name
+            OR EXISTS (
+                SELECT 1
+                FROM OPENJSON(CASE WHEN ISJSON(s.spec) = 1 THEN s.spec END, '$.blackouts.calendars') AS k
+                WHERE k.[type] = 1
+                    AND k.value = @calendar_name
+            )
         )
     ORDER BY s.schedule_id;
     IF @user IS NOT NULL

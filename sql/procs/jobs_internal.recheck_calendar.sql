@@ -20,11 +20,14 @@ BEGIN
     WHERE s.spec LIKE N'%blackouts%'
         AND s.awaits_verdict = 0
         AND j.deleted_at IS NULL
-        AND EXISTS (
-            SELECT 1
-            FROM OPENJSON(CASE WHEN ISJSON(s.spec) = 1 THEN s.spec END, '$.blackouts.calendars') AS c
-            WHERE c.[type] = 1
-                AND c.value = @calendar_name
+        AND (
+            JSON_VALUE(CASE WHEN ISJSON(s.spec) = 1 THEN s.spec END, '$.blackouts.calendars') = @calendar_name
+            OR EXISTS (
+                SELECT 1
+                FROM OPENJSON(CASE WHEN ISJSON(s.spec) = 1 THEN s.spec END, '$.blackouts.calendars') AS c
+                WHERE c.[type] = 1
+                    AND c.value = @calendar_name
+            )
         );
     RETURN 0;
 END;
