@@ -156,12 +156,26 @@ func (c *crash) define(store *controldb.Store) (names []string) {
 	attempts, seconds := 20, 1
 	for i := range crashJobs {
 		c.addJob(store, crashJob(i), attempts, seconds, "WAITFOR DELAY '00:00:00.300'; "+sim.WriteLedger, sim.WriteLedger)
+		if i%2 == 1 { // half of them must not run twice, whatever happens
+			once, first := true, 1
+			_, err := store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: crashJob(i), StepID: &first, AtMostOnce: &once})
+			require.NoError(t, err)
+		}
 	}
+	c.addJob(store, everyTenSeconds, attempts, seconds, sim.WriteLedger)
+	all, bufferOne := "all", "BufferOne"
+	_, err = store.AddSchedule(t.Context(), controldb.ScheduleSpec{
+		JobName: everyTenSeconds, Name: everyTenSeconds, Kind: "cron6", Spec: "*/10 * * * * *", CatchUp: &all, Overlap: &bufferOne,
+	})
+	require.NoError(t, err)
 	c.addJob(store, "every minute", attempts, seconds, sim.WriteLedger)
 	enabled, kind, count := true, "Minutes", 1
 	require.NoError(t, store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "every minute", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
 	return names
 }
+
+// everyTenSeconds is the name of a job, and of its schedule.
+const everyTenSeconds = "every ten seconds"
 
 // crashJob is the name of a job that is started by hand.
 func crashJob(i int) string { return fmt.Sprintf("by hand %d", i%crashJobs+1) }
@@ -361,6 +375,9 @@ func (c *crash) settle(store *controldb.Store) {
 	eventually(c.t, 30*time.Second, "the server answers", func() bool {
 		return store.UpdateJob(c.t.Context(), controldb.JobUpdate{Name: "every minute", Enabled: &enabled}) == nil
 	})
+	eventually(c.t, 30*time.Second, "the server answers", func() bool {
+		return store.EnableSchedule(c.t.Context(), everyTenSeconds, everyTenSeconds, false) == nil
+	})
 	for limit := time.Now().Add(crashSettle); ; pause(200 * time.Millisecond) {
 		runs, err := store.Executions(c.t.Context(), controldb.ExecutionFilter{RootsOnly: true, ActiveOnly: true})
 		if err == nil && len(runs) == 0 {
@@ -402,9 +419,20 @@ func (c *crash) audit(names []string) {
 	}
 	var audit sim.Audit
 	sim.AuditLedgers(t, &audit, control, ledgers)
-	var last time.Time
-	require.NoError(t, control.QueryRowContext(t.Context(), `SELECT MAX(e.due_at) FROM jobs_internal.job_executions AS e;`).Scan(&last))
-	sim.AuditSchedule(t, &audit, control, "every minute", time.Minute, last)
+	const lastOf = `
+SELECT MAX(x.due_at)
+FROM (
+    SELECT e.job_id, e.due_at FROM jobs_internal.job_executions AS e
+    UNION ALL
+    SELECT k.job_id, k.due_at FROM jobs_internal.schedule_skips AS k
+) AS x
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = x.job_id
+WHERE j.name = @p1;`
+	for job, interval := range map[string]time.Duration{"every minute": time.Minute, everyTenSeconds: 10 * time.Second} {
+		var last time.Time
+		require.NoError(t, control.QueryRowContext(t.Context(), lastOf, job).Scan(&last))
+		sim.AuditSchedule(t, &audit, control, job, interval, last)
+	}
 	for _, id := range c.started {
 		var n int
 		require.NoError(t, control.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobs_internal.job_executions WHERE job_execution_id = @p1;",
