@@ -3,7 +3,7 @@
 -- The schedule of jobs.sp_add_job gets its first due instant here: the start if that is still to come, else now
 -- (decision 10). The grid of later instants begins at the start, or now when the start is in the year 1. It consists of
 -- whole seconds: a start is rounded up, since nothing is due before it, and now is rounded down, or the grid's first
--- instant would be another one, right after now. If its end has passed, it is Completed and has no due instant.
+-- instant would be another one, right after now. A pause leaves the grid as it is: when it ends, an agent says what is next. If its end has passed, it is Completed and has no due instant.
 -- All other schedules wait for an agent's verdict.
 --
 -- Parameters:
@@ -45,27 +45,28 @@ BEGIN
         END,
         s.reason = CASE
             WHEN s.enabled = 1 AND s.paused = 1 THEN CONCAT(N'Paused by ', s.paused_by, N': ' + s.pause_note)
-            WHEN s.name <> N'' THEN N'Waits for an agent to validate it.'
+            WHEN s.name <> N'' OR a.resumes = 1 THEN N'Waits for an agent to validate it.'
             WHEN s.enabled = 1 AND s.end_time < @now THEN N'The end of the schedule had passed when it was enabled.'
         END,
         s.closed_at = NULL,
         s.revision = s.revision + 1,
-        s.awaits_verdict = CASE WHEN s.name <> N'' THEN 1 ELSE 0 END,
+        s.awaits_verdict = CASE WHEN s.name <> N'' OR a.resumes = 1 THEN 1 ELSE 0 END,
         s.validated_at = NULL,
         s.validation_errors = NULL,
         s.warnings = NULL,
         s.upcoming = NULL,
         s.activated_at = @now,
-        s.anchor_at = CASE WHEN s.name = N'' AND s.enabled = 1 THEN a.start_at ELSE s.anchor_at END,
-        s.next_due_at = CASE WHEN a.begins = 1 THEN a.first_at END,
-        s.next_fire_at = CASE WHEN a.begins = 1 THEN a.first_at END,
+        s.anchor_at = CASE WHEN s.name = N'' AND s.enabled = 1 AND (@cause <> N'Paused' OR s.anchor_at IS NULL) THEN a.start_at ELSE s.anchor_at END,
+        s.next_due_at = CASE WHEN a.begins = 1 AND a.resumes = 0 THEN a.first_at END,
+        s.next_fire_at = CASE WHEN a.begins = 1 AND a.resumes = 0 THEN a.first_at END,
         s.updated_at = @now
     FROM (
         SELECT
             g.schedule_id,
             g.start_at,
             CASE WHEN g.start_at > @now THEN g.start_at ELSE @now END AS first_at,
-            CASE WHEN x.name = N'' AND x.enabled = 1 AND x.paused = 0 AND x.end_time >= @now THEN 1 ELSE 0 END AS begins
+            CASE WHEN x.name = N'' AND x.enabled = 1 AND x.paused = 0 AND x.end_time >= @now THEN 1 ELSE 0 END AS begins,
+            CASE WHEN x.name = N'' AND x.enabled = 1 AND x.paused = 0 AND x.end_time >= @now AND @cause = N'Paused' AND x.anchor_at IS NOT NULL THEN 1 ELSE 0 END AS resumes
         FROM (
             SELECT
                 d.schedule_id,

@@ -85,7 +85,7 @@ BEGIN
             WHEN n.state = N'Completed' THEN N'No due instant is left.'
             WHEN n.state = N'Disabled' AND s.state = N'Disabled' THEN NULLIF(s.reason, N'Waits for an agent to validate it.')
         END,
-        s.closed_at = CASE WHEN n.state IN (N'Faulted', N'Completed') THEN COALESCE(s.closed_at, @now) END,
+        s.closed_at = CASE WHEN s.name <> N'' AND n.state IN (N'Faulted', N'Completed') THEN COALESCE(s.closed_at, @now) END,
         s.next_due_at = CASE WHEN n.state = N'Enabled' THEN g.next_due_at END,
         s.next_fire_at = CASE WHEN n.state = N'Enabled' THEN COALESCE(g.next_fire_at, g.next_due_at) END
     OUTPUT inserted.schedule_id, inserted.state, deleted.next_due_at, inserted.next_due_at

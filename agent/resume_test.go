@@ -1,0 +1,36 @@
+package agent_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
+)
+
+// TestScheduleOfAJobGoesOnByItsGridAfterAPause: the end of a pause is no reason to run at once.
+func TestScheduleOfAJobGoesOnByItsGridAfterAPause(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		f.startAgent(t, agent.Config{})
+		f.job(t, "j", []string{"SELECT 1;"})
+		began := time.Now().UTC().Truncate(time.Second)
+		enabled, kind, count := true, "Minutes", 15
+		require.NoError(t, f.store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
+		<-time.After(7 * time.Minute)
+		require.NoError(t, f.store.PauseSchedule(t.Context(), "j", "", true, "for a while"))
+		<-time.After(30 * time.Minute)
+		require.NoError(t, f.store.PauseSchedule(t.Context(), "j", "", false, ""))
+		<-time.After(30 * time.Minute)
+		runs, err := f.store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "j", RootsOnly: true})
+		require.NoError(t, err)
+		var at []int
+		for _, e := range runs {
+			at = append(at, int(e.CreateTime.Sub(began).Round(time.Minute)/time.Minute))
+		}
+		require.Equal(t, []int{60, 45, 0}, at, "minutes")
+	})
+}
