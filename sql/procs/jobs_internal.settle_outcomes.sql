@@ -108,8 +108,9 @@ BEGIN
         AND (@term_id IS NULL OR k.term_id = @term_id)
         AND (k.kind = N'Run' OR g.outcome <> N'Succeeded'); -- a resolution succeeds with its targets only
 
-    -- Hardly any target cannot be reached, so that the member is not among those that every outcome is asked for.
-    IF CHARINDEX(N'"unreached":', @outcomes) > 0
+    -- Hardly any target cannot be reached, so that the member is not among those that every outcome is asked for. A binary
+    -- collation compares characters without a table of their weights.
+    IF CHARINDEX(N'"unreached":', @outcomes COLLATE Latin1_General_BIN2) > 0
         UPDATE k
         SET k.unreached = 1
         FROM OPENJSON(@outcomes) WITH (
