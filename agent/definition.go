@@ -3,11 +3,13 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -25,6 +27,8 @@ type definition struct {
 	due time.Time
 	// lastDue is the last one that was; zero: none.
 	lastDue time.Time
+	// minInterval is the shortest time that may lie between two instants, for a verdict (D-S6); 0: any.
+	minInterval time.Duration
 	// executions is how many runs it has started.
 	executions int64
 }
@@ -43,8 +47,12 @@ type rule struct {
 	left int64
 }
 
-// calendars are the blackout calendars of the database, by name: their texts.
-type calendars map[string]string
+// calendars are the blackout calendars of the database, by name.
+type calendars struct {
+	known map[string]*schedule.Calendar
+	// broken are the faults of those that cannot be read.
+	broken map[string][]schedule.Fault
+}
 
 // read parses a definition. The error is errOtherVersion, or a *schedule.Error with every fault.
 func (d definition) read(named calendars) (rule, error) {
@@ -56,7 +64,7 @@ func (d definition) read(named calendars) (rule, error) {
 	if !slices.Contains(schedule.Kinds(), schedule.Kind(d.kind)) {
 		return r, fmt.Errorf("%w: %q", errOtherVersion, d.kind)
 	}
-	opts := schedule.Options{Zone: d.zone, Created: d.defined, LastStarted: d.due, Uncounted: true}
+	opts := schedule.Options{Zone: d.zone, Created: d.defined, LastStarted: d.due, MinInterval: d.minInterval, Uncounted: true}
 	if d.activated.After(d.defined) {
 		opts.Activated = d.activated // otherwise what had passed when it was made would be dropped (b.7)
 	}
@@ -83,13 +91,12 @@ func (d definition) readRange(named calendars) (rule, error) {
 
 // parse fills in the rule.
 func (r *rule) parse(d definition, opts schedule.Options, named calendars) error {
-	var broken []schedule.Fault
-	opts.Calendars, broken = named.read(d.spec)
+	opts.Calendars = named.known
 	plan, err := schedule.Parse(schedule.Kind(d.kind), []byte(d.spec), opts)
 	var faults []schedule.Fault
 	var all *schedule.Error
 	if errors.As(err, &all) {
-		faults = append(broken, all.Faults...)
+		faults = append(named.faults(d.spec), all.Faults...)
 	}
 	policy, err := schedule.ParseCatchUp(d.catchUp)
 	if errors.As(err, &all) {
@@ -105,29 +112,33 @@ func (r *rule) parse(d definition, opts schedule.Options, named calendars) error
 	return nil
 }
 
-// read parses the calendars whose names stand in a specification, and returns the faults of those that cannot be read.
-func (c calendars) read(spec string) (map[string]*schedule.Calendar, []schedule.Fault) {
-	found := map[string]*schedule.Calendar{}
-	var broken []schedule.Fault
-	for name, text := range c {
-		if !strings.Contains(spec, "blackouts") {
-			break
-		}
-		calendar, err := schedule.ParseCalendar([]byte(text))
+// readCalendars parses the calendars of the database, once for all schedules of a round.
+func readCalendars(texts []controldb.CalendarText) calendars {
+	c := calendars{known: map[string]*schedule.Calendar{}, broken: map[string][]schedule.Fault{}}
+	for _, text := range texts {
+		calendar, err := schedule.ParseCalendar([]byte(text.Spec))
 		var all *schedule.Error
 		if !errors.As(err, &all) {
-			found[name] = calendar
+			c.known[text.Name] = calendar
 			continue
 		}
-		if strings.Contains(spec, strconv.Quote(name)) {
-			for _, f := range all.Faults {
-				f.Path = strings.TrimSuffix("calendar "+name+": "+f.Path, ": ")
-				broken = append(broken, f)
-			}
+		for _, f := range all.Faults {
+			f.Path = strings.TrimSuffix("calendar "+text.Name+": "+f.Path, ": ")
+			c.broken[text.Name] = append(c.broken[text.Name], f)
 		}
 	}
-	slices.SortStableFunc(broken, func(x, y schedule.Fault) int { return strings.Compare(x.Path, y.Path) })
-	return found, broken
+	return c
+}
+
+// faults are those of the calendars that a specification names and that cannot be read.
+func (c calendars) faults(spec string) []schedule.Fault {
+	var faults []schedule.Fault
+	for _, name := range slices.Sorted(maps.Keys(c.broken)) {
+		if strings.Contains(spec, strconv.Quote(name)) {
+			faults = append(faults, c.broken[name]...)
+		}
+	}
+	return faults
 }
 
 // fire is when the run for a due instant starts: with jitter somewhat later (D-P4).

@@ -83,10 +83,7 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	named := calendars{}
-	for _, c := range due.Calendars {
-		named[c.Name] = c.Spec
-	}
+	named := readCalendars(due.Calendars)
 	judged, err := s.judge(ctx, due, named)
 	if err != nil {
 		return 0, err
@@ -111,7 +108,9 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 func (s *scheduler) judge(ctx context.Context, due controldb.DueSchedules, named calendars) (more bool, err error) {
 	var verdicts []controldb.Verdict
 	for _, sched := range due.Unjudged {
-		v, err := judge(definitionOf(sched), named, due.Now)
+		d := definitionOf(sched)
+		d.minInterval = due.MinInterval
+		v, err := judge(d, named, due.Now)
 		if err != nil {
 			s.leave(sched, err)
 			continue
@@ -192,7 +191,10 @@ func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named 
 		return false, err
 	}
 	for _, f := range fired {
-		if f.Result == controldb.FiredStarted {
+		switch f.Result {
+		case controldb.FiredStale:
+			continue // another agent was faster
+		case controldb.FiredStarted:
 			signal(s.comm.nudge)
 		}
 		s.log.Info("schedule fired", zap.String(keyJobName, f.JobName), zap.Stringer(keyExecutionID, f.JobExecutionID),

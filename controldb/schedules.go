@@ -87,6 +87,8 @@ type DueSchedules struct {
 	// is due lies before every present term; else both are zero: no agent was missing. LastWorkedAt alone is zero when there
 	// was no term before.
 	LastWorkedAt, WorkingSince time.Time
+	// MinInterval is the shortest time that may lie between two instants of a schedule that is judged (D-S6); 0: any.
+	MinInterval time.Duration
 	// Schedules are due, the one that has been for longest first.
 	Schedules []DueSchedule
 	// Unjudged are those that wait for a verdict. One that has a DueAt was judged before, by another engine or with another
@@ -154,15 +156,17 @@ type backfillRow struct {
 func (s *Store) DueSchedules(ctx context.Context, limit int) (DueSchedules, error) {
 	var (
 		res                                     DueSchedules
+		minInterval                             int64
 		now, nextFire, lastWorked, workingSince nullTime
 		due, unjudged                           []scheduleRow
 		backfills                               []backfillRow
 	)
 	err := s.query(ctx, "list due schedules", newCall("jobs_internal.due_schedules").in("max", int64(limit)),
-		scanOne(&now, &nextFire, &lastWorked, &workingSince), into(&due), into(&unjudged), into(&backfills), into(&res.Calendars))
+		scanOne(&now, &nextFire, &lastWorked, &workingSince, &minInterval), into(&due), into(&unjudged), into(&backfills), into(&res.Calendars))
 	if err != nil {
 		return DueSchedules{}, err
 	}
+	res.MinInterval = time.Duration(minInterval) * time.Second
 	res.Now, res.NextFireAt, res.LastWorkedAt, res.WorkingSince = now.Time, nextFire.Time, lastWorked.Time, workingSince.Time
 	for _, r := range due {
 		res.Schedules = append(res.Schedules, r.schedule())

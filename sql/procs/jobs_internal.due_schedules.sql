@@ -9,7 +9,7 @@
 -- Returns:   1: one row: now; next_fire_at (when the earliest schedule that is not due yet will be; NULL: none);
 --               last_worked_at and working_since, if the earliest instant that is due lies before every term that lasts, else NULL:
 --               the time without agents from the end of the last term before the present stretch (NULL: there was none)
---               to the beginning of that stretch.
+--               to the beginning of that stretch; min_interval_seconds (the setting schedule_min_interval_seconds; 0: any interval will do).
 --            2: the due schedules, the one that has been due for longest first. Column executions is what a count in the text counts.
 --            3: the schedules that wait for a verdict, with the same columns.
 --            4: open backfills, oldest first: backfill_id, from_at, to_at, next_at, backfill_overlap, and the same columns.
@@ -66,7 +66,8 @@ BEGIN
         @now AS now,
         MIN(s.next_fire_at) AS next_fire_at,
         @last_worked_at AS last_worked_at,
-        @working_since AS working_since
+        @working_since AS working_since,
+        COALESCE((SELECT TRY_CAST(x.value AS INT) FROM jobs_internal.settings AS x WHERE x.name = N'schedule_min_interval_seconds'), 0) AS min_interval_seconds
     FROM jobs_internal.schedules AS s
     WHERE s.next_fire_at IS NOT NULL
         AND s.next_fire_at > @now;

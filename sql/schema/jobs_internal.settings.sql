@@ -3,6 +3,8 @@
 -- Columns:
 --   name        history_retention_days (default 45): how long the history of finished runs is kept.
 --               schedule_retention_days (default 60): how long schedules that are Completed or Faulted are kept.
+--               schedule_min_interval_seconds (default 0: any): a schedule of which two instants are closer together is Faulted when its
+--               text is validated (D-S6; SAP's service refuses less than 300).
 --               unreachable_days (default 10): how long no target of a job may be reachable until its schedules are disabled.
 --   value       Text of the value.
 --   updated_at  When it was set.
