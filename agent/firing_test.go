@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
@@ -139,7 +140,7 @@ func TestJudge(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&d)
 			}
-			v, err := judge(d, calendars{"holidays": `{"dates": ["2026-01-01"]}`, "broken": "{}"}, clock(t, "12:00"))
+			v, err := judge(d, readCalendars([]controldb.CalendarText{{Name: "holidays", Spec: `{"dates": ["2026-01-01"]}`}, {Name: "broken", Spec: "{}"}}), clock(t, "12:00"))
 			require.NoError(t, err)
 			require.NoError(t, v.faults)
 			require.Equal(t, tc.next, clockText(v.next))
@@ -165,7 +166,7 @@ func TestJudge(t *testing.T) {
 func TestJudgeFaults(t *testing.T) {
 	t.Parallel()
 	d := made(t, schedule.KindSAP, `{"cron": "* * * 10:12 */30 0", "jitter": "soon"}`, func(d *definition) { d.zone, d.catchUp = "Berlin", "every" })
-	v, err := judge(d, nil, clock(t, "12:00"))
+	v, err := judge(d, calendars{}, clock(t, "12:00"))
 	require.NoError(t, err)
 	var all *schedule.Error
 	require.ErrorAs(t, v.faults, &all)
@@ -177,12 +178,12 @@ func TestJudgeFaults(t *testing.T) {
 	require.Zero(t, v.next)
 
 	d = made(t, schedule.KindCron5, `{"cron": "0 * * * *", "blackouts": {"calendars": ["broken"]}}`)
-	v, err = judge(d, calendars{"broken": `{"dates": ["2026-02-30"]}`, "other": `{"dates": 7}`}, clock(t, "12:00"))
+	v, err = judge(d, readCalendars([]controldb.CalendarText{{Name: "broken", Spec: `{"dates": ["2026-02-30"]}`}, {Name: "other", Spec: `{"dates": 7}`}}), clock(t, "12:00"))
 	require.NoError(t, err)
 	require.ErrorContains(t, v.faults, "calendar broken: dates[0]")
 	require.NotContains(t, v.faults.Error(), "calendar other")
 
-	_, err = judge(made(t, "moon", "full"), nil, clock(t, "12:00"))
+	_, err = judge(made(t, "moon", "full"), calendars{}, clock(t, "12:00"))
 	require.ErrorIs(t, err, errOtherVersion)
 }
 
@@ -302,7 +303,7 @@ func TestPlan(t *testing.T) {
 			if tc.change != nil {
 				tc.change(&d)
 			}
-			f, err := plan(d, calendars{"mornings": `{"weekly": [{"day": "thursday", "to": "12:00"}, {"day": "friday", "to": "12:00"}]}`},
+			f, err := plan(d, readCalendars([]controldb.CalendarText{{Name: "mornings", Spec: `{"weekly": [{"day": "thursday", "to": "12:00"}, {"day": "friday", "to": "12:00"}]}`}}),
 				moment{now: clock(t, tc.now), workingSince: clock(t, tc.since), lastWorked: clock(t, tc.worked), threshold: time.Minute})
 			require.NoError(t, err)
 			runs := clocks(f.runs)
@@ -349,7 +350,7 @@ func TestPlanOfTheJobsOwnSchedule(t *testing.T) {
 				anchor = clock(t, "03:00")
 			}
 			d := definition{id: 7, kind: "elastic", due: clock(t, "03:00"), job: &schedule.Elastic{Interval: tc.interval, Count: 1, Start: anchor, End: clock(t, tc.end)}}
-			f, err := plan(d, nil, moment{now: clock(t, tc.now), threshold: time.Minute})
+			f, err := plan(d, calendars{}, moment{now: clock(t, tc.now), threshold: time.Minute})
 			require.NoError(t, err)
 			require.Equal(t, []string{"03:00"}, clocks(f.runs))
 			require.Equal(t, tc.skips, skipTexts(f.skips))
@@ -366,10 +367,10 @@ func TestPlanHandlesEachInstantOnce(t *testing.T) {
 	for _, policy := range []string{"last", "none", "all", "window:17m", "sap-20min"} {
 		for _, spec := range []string{"* * * * *", "*/7 * * * *", `{"cron": "*/3 8-20 * * *", "jitter": "10m"}`, `{"cron": "* * * * *", "blackouts": {"mode": "defer", "calendars": [{"weekly": [{"day": "thursday", "from": "10:00", "to": "10:30"}]}]}}`} {
 			d := made(t, schedule.KindCron5, spec, func(d *definition) { d.catchUp, d.zone = policy, "Europe/Berlin" })
-			v, err := judge(d, nil, d.defined)
+			v, err := judge(d, calendars{}, d.defined)
 			require.NoError(t, err)
 			require.NoError(t, v.faults)
-			r, err := d.read(nil)
+			r, err := d.read(calendars{})
 			require.NoError(t, err)
 			d.due = v.next
 			answered := map[time.Time]int{}
@@ -381,7 +382,7 @@ func TestPlanHandlesEachInstantOnce(t *testing.T) {
 					now = since
 				}
 				for {
-					f, err := plan(d, nil, moment{now: now, workingSince: since, lastWorked: worked, threshold: time.Minute})
+					f, err := plan(d, calendars{}, moment{now: now, workingSince: since, lastWorked: worked, threshold: time.Minute})
 					require.NoError(t, err)
 					for _, s := range f.skips {
 						for at := s.due; s.count > 0; s.count-- {
@@ -412,19 +413,19 @@ func TestPlanHandlesEachInstantOnce(t *testing.T) {
 func TestBackfillRange(t *testing.T) {
 	t.Parallel()
 	d := made(t, schedule.KindCron5, `{"cron": "0 * * * *"}`)
-	runs, next, err := backfill(d, nil, clock(t, "2025-12-31 22:00"), clock(t, "01:00"))
+	runs, next, err := backfill(d, calendars{}, clock(t, "2025-12-31 22:00"), clock(t, "01:00"))
 	require.NoError(t, err)
 	require.Zero(t, next)
 	require.Equal(t, []string{"2025-12-31 22:00", "2025-12-31 23:00", "00:00", "01:00"}, clocks(runs), "both ends, and before it was made")
 
-	runs, next, err = backfill(d, nil, clock(t, "2025-12-01 00:00"), clock(t, "00:00"))
+	runs, next, err = backfill(d, calendars{}, clock(t, "2025-12-01 00:00"), clock(t, "00:00"))
 	require.NoError(t, err)
 	require.Len(t, runs, runsPerFiring)
 	require.Equal(t, runs[runsPerFiring-1].Add(time.Hour), next)
 
 	// What depends on when it was made keeps its grid.
 	d = made(t, schedule.KindSAP, `{"repeatInterval": "7 hours"}`)
-	runs, next, err = backfill(d, nil, clock(t, "2025-12-31 22:00"), clock(t, "15:00"))
+	runs, next, err = backfill(d, calendars{}, clock(t, "2025-12-31 22:00"), clock(t, "15:00"))
 	require.NoError(t, err)
 	require.Zero(t, next)
 	require.Equal(t, []string{"00:00", "07:00", "14:00"}, clocks(runs))
