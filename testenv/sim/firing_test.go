@@ -1,0 +1,65 @@
+package sim
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv/fault"
+)
+
+// An agent is killed between the moment at which a schedule is due and the answer to the call that makes its run, in each of the ways
+// in which that call can fail. Another agent comes later: the instant has one run all the same, and those missed meanwhile are made up or recorded.
+func TestKilledBetweenDueAndFired(t *testing.T) {
+	for _, kind := range fault.Kinds {
+		t.Run(kind.String(), func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				w := NewWorld(t, 1)
+				w.AddJob(t, "j", []string{WriteLedger})
+				all, side := "all", "AllowAll"
+				_, err := w.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: "s", Kind: "cron5", Spec: "*/10 * * * *", CatchUp: &all, Overlap: &side})
+				require.NoError(t, err)
+				failed := make(chan struct{})
+				fires := 0
+				a := w.StartAgent(t, agent.Config{PollIdle: 5 * time.Second}, func(c fault.Call) fault.Kind {
+					if c.Name != "jobs_internal.fire_schedules" {
+						return fault.None
+					}
+					if fires++; fires < 3 {
+						return fault.None
+					}
+					if fires == 3 {
+						close(failed)
+						return kind
+					}
+					return fault.BeforeSending // until it is dead
+				})
+				<-failed
+				a.Kill()
+				_ = a.Stop()
+				<-time.After(25 * time.Minute)
+				w.StartAgent(t, agent.Config{PollIdle: 5 * time.Second}, nil)
+				<-time.After(6 * time.Minute)
+				rows, err := w.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "j", RootsOnly: true})
+				require.NoError(t, err)
+				var dues []string
+				control := w.DB(t, w.Control)
+				for _, e := range rows {
+					var due time.Time
+					require.NoError(t, control.QueryRowContext(t.Context(), "SELECT due_at FROM jobs_internal.job_executions WHERE job_execution_id = @p1;", e.ID.String()).Scan(&due))
+					dues = append(dues, due.UTC().Format("15:04"))
+				}
+				require.ElementsMatch(t, []string{"00:00", "00:10", "00:20", "00:30", "00:40", "00:50"}[:len(dues)], dues)
+				require.GreaterOrEqual(t, len(dues), 5)
+				skips, err := w.Store.ScheduleSkips(t.Context(), controldb.SkipFilter{JobName: "j"})
+				require.NoError(t, err)
+				require.Empty(t, skips)
+				w.Check(t, true)
+			})
+		})
+	}
+}
