@@ -78,13 +78,16 @@ BEGIN
     );
     DECLARE @recorded TABLE (
         schedule_id BIGINT NOT NULL,
+        due_at      DATETIME2(7) NOT NULL,
         skipped     INT NOT NULL,
-        cause       NVARCHAR(20) NOT NULL
+        cause       NVARCHAR(20) NOT NULL,
+        PRIMARY KEY (schedule_id, due_at)
     );
     DECLARE @made TABLE (
-        execution_id     BIGINT NOT NULL PRIMARY KEY,
         schedule_id      BIGINT NOT NULL,
-        job_execution_id UNIQUEIDENTIFIER NOT NULL
+        execution_id     BIGINT NOT NULL,
+        job_execution_id UNIQUEIDENTIFIER NOT NULL,
+        PRIMARY KEY (schedule_id, execution_id)
     );
 
     IF @firings IS NULL OR ISJSON(@firings) = 0
@@ -338,8 +341,8 @@ BEGIN
 
     -- An instant has one record, and none when it has a run.
     INSERT INTO jobs_internal.schedule_skips (schedule_id, job_id, due_at, skipped, cause, reason, recorded_at)
-    OUTPUT inserted.schedule_id, inserted.skipped, inserted.cause
-    INTO @recorded (schedule_id, skipped, cause)
+    OUTPUT inserted.schedule_id, inserted.due_at, inserted.skipped, inserted.cause
+    INTO @recorded (schedule_id, due_at, skipped, cause)
     SELECT x.schedule_id, m.job_id, x.due_at, x.skipped, x.cause, x.reason, @now
     FROM (
         SELECT
@@ -424,7 +427,7 @@ BEGIN
         FROM @moved AS v
         INNER JOIN @given AS g ON g.firing_no = v.firing_no
     ) AS c ON c.schedule_id = m.schedule_id
-    LEFT JOIN @made AS n ON n.execution_id = c.execution_id;
+    LEFT JOIN @made AS n ON n.schedule_id = c.schedule_id AND n.execution_id = c.execution_id;
 
     UPDATE f
     SET f.started = f.started + c.started,
