@@ -343,13 +343,13 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 			return at
 		}
 		<-time.After(time.Second)
-		_, err := f.store.BackfillSchedule(t.Context(), controldb.BackfillRequest{JobName: "j", Name: "s", From: day("09:00:00"), To: day("12:00:00"), Overlap: "BufferAll"})
+		_, err := f.store.BackfillSchedule(t.Context(), controldb.BackfillRequest{JobName: "j", Name: "s", From: day("09:00:00"), To: day("12:00:00")})
 		require.NoError(t, err)
 		at(t, "13:05:00")
 		got := f.made(t, "j")
 		require.Len(t, got, 5)
 		for i, due := range []string{"09:00:00", "10:00:00", "11:00:00", "12:00:00"} {
-			require.True(t, strings.HasPrefix(got[i], fmt.Sprintf("%s (12:3%d", due, i)), "one after the other: %s", got[i])
+			require.True(t, strings.HasPrefix(got[i], fmt.Sprintf("%s (12:3%d", due, i)), "one after the other, though the schedule's policy is Skip: %s", got[i])
 		}
 		require.Equal(t, "13:00:00", got[4], "the schedule itself goes on")
 		list, err := f.store.Backfills(t.Context(), "j", nil, 0)
@@ -577,6 +577,41 @@ func TestTwoAgentsRaceForEachInstant(t *testing.T) {
 			require.Len(t, f.made(t, fmt.Sprint("j", i)), 21)
 			require.Empty(t, f.skips(t, fmt.Sprint("j", i)))
 		}
+		f.CheckInvariants(t, f.control, false)
+	})
+}
+
+func TestMoreIsMissedThanFitsIntoOneCall(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		f.job(t, "named", []string{"SELECT 1;"})
+		f.schedule(t, "named", "cron5", "* * * * *")
+		f.job(t, "own", []string{"SELECT 1;"})
+		enabled, kind, count := true, "Minutes", 1
+		require.NoError(t, f.store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "own", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
+		f.job(t, "all", nil) // without steps: its instants are recorded, which is cheap
+		for i := range 13 {
+			f.schedule(t, "all", "cron5", "0 * * * *", catchUp("all"), func(s *controldb.ScheduleSpec) { s.Name = fmt.Sprint("s", i) })
+		}
+		stop := f.startAgent(t, quiet)
+		<-time.After(30 * time.Second)
+		stop()
+		<-time.After(8*24*time.Hour + 30*time.Second)
+		f.startAgent(t, quiet)
+		<-time.After(90 * time.Second)
+		const instants = 8*24*60 + 3 // from the first minute to the present one
+		answered := func(job string) (n int) {
+			rows, err := f.store.ScheduleSkips(t.Context(), controldb.SkipFilter{JobName: job})
+			require.NoError(t, err)
+			for _, k := range rows {
+				n += k.Count
+			}
+			return n + len(f.made(t, job))
+		}
+		require.Equal(t, instants, answered("named"))
+		require.Equal(t, instants, answered("own"))
+		require.Subset(t, f.skips(t, "named"), []string{"00:01:00 x 10000 CatchUp", "22:41:00 x 1519 CatchUp"}, "as many as one call looks at, and the rest")
+		require.Equal(t, 13*(8*24+1), answered("all"))
 		f.CheckInvariants(t, f.control, false)
 	})
 }

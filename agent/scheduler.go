@@ -16,6 +16,10 @@ import (
 // schedulesPerCall bounds how many schedules one round handles; what is left is handled in the next, at once.
 const schedulesPerCall = 500
 
+// runsPerCall bounds how many runs one round makes, but for one schedule's, so that the call ends in good time even after an outage
+// that many schedules have to catch up on.
+const runsPerCall = 1000
+
 // scheduler turns due instants into executions. It never asks whether "now" matches a schedule: the database
 // stores the next due instant, and creating its execution and moving it on is one transaction (I2, I10). T-SQL cannot compute
 // a recurrence, so the scheduler also says when new and changed schedules are due, or what is wrong with them: its verdict.
@@ -150,7 +154,12 @@ func (s *scheduler) judge(ctx context.Context, due controldb.DueSchedules, named
 func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named calendars) (more bool, err error) {
 	at := moment{now: due.Now, workingSince: due.WorkingSince, lastWorked: due.LastWorkedAt, threshold: s.cfg.MissedAfter}
 	var firings []controldb.Firing
+	runs := 0
 	for _, sched := range due.Schedules {
+		if runs >= runsPerCall {
+			more = true
+			break
+		}
 		f, err := plan(definitionOf(sched), named, at)
 		if err != nil {
 			s.leave(sched, err)
@@ -164,9 +173,14 @@ func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named 
 			firing.Skips = append(firing.Skips, controldb.Skip{DueAt: k.due, Count: k.count, Cause: controldb.SkipCatchUp, Reason: k.reason})
 		}
 		firings = append(firings, firing)
+		runs += len(f.runs)
 		more = more || !f.fire.IsZero() && !f.fire.After(due.Now)
 	}
 	for _, b := range due.Backfills {
+		if runs >= runsPerCall {
+			more = true
+			break
+		}
 		from := b.From
 		if !b.NextAt.IsZero() {
 			from = b.NextAt
@@ -181,6 +195,7 @@ func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named 
 			firing.Error = err.Error()
 		}
 		firings = append(firings, firing)
+		runs += len(firing.Runs)
 		more = more || !firing.NextDueAt.IsZero()
 	}
 	if len(firings) == 0 {
