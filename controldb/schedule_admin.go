@@ -78,7 +78,7 @@ type BackfillRequest struct {
 	JobName, Name string
 	// From and To are the first and the last instant of the range; To is not in the future.
 	From, To time.Time
-	// Overlap is the policy of its runs; empty: the schedule's.
+	// Overlap is the policy of its runs, whatever that of the schedule is; empty: BufferAll, one after the other.
 	Overlap string
 }
 

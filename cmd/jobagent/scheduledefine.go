@@ -457,7 +457,9 @@ func newScheduleBackfillCommand(a *app) *cobra.Command {
 	var from, to, overlap string
 	cmd := &cobra.Command{
 		Use: "backfill JOB [NAME]", Short: "Run what a schedule would have run in a past range", Args: cobra.RangeArgs(1, 2),
-		Long: `Run what a schedule would have run in a past range, both ends included, also where it ran at the time. Each run keeps its due instant.
+		Long: `Run what a schedule would have run in a past range, both ends included, except where an instant has a run already. Each run
+keeps its due instant. Without --overlap the runs take place one after the other, whatever the policy of the schedule is; while they do,
+the schedule's own instants meet an earlier run, and its policy says what becomes of them.
 Without NAME it is the schedule of the job's own definition.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := controldb.BackfillRequest{JobName: args[0], Name: optionalName(args), Overlap: overlap}
@@ -484,7 +486,7 @@ Without NAME it is the schedule of the job's own definition.`,
 	}
 	cmd.Flags().StringVar(&from, "from", "", "first instant (RFC 3339, or YYYY-MM-DD HH:MM in UTC)")
 	cmd.Flags().StringVar(&to, "to", "", "last instant")
-	cmd.Flags().StringVar(&overlap, "overlap", "", "policy for these runs (default: the schedule's): "+strings.Join(overlaps, ", "))
+	cmd.Flags().StringVar(&overlap, "overlap", "", "policy for these runs (default BufferAll, one after the other): "+strings.Join(overlaps, ", "))
 	cobra.CheckErr(cmd.MarkFlagRequired("from"))
 	cobra.CheckErr(cmd.MarkFlagRequired("to"))
 	return cmd

@@ -7,7 +7,9 @@
 --   @schedule_name  Which schedule; N'' is the one of jobs.sp_add_job.
 --   @from           First instant of the range (UTC); itself included.
 --   @to             Last instant of the range (UTC); itself included, and not in the future.
---   @overlap        Overlap policy of these runs; NULL or empty: that of the schedule.
+--   @overlap        Overlap policy of these runs, whatever that of the schedule is (D-P6): Skip, BufferOne, BufferAll,
+--                   CancelOther, TerminateOther, AllowAll or Elastic, in any case; NULL or empty: BufferAll, so that all of
+--                   them run, one after the other.
 --   @backfill_id    Receives the id of the request: see the view jobs.schedule_backfills.
 -- Called by: anybody with the role jobs_operator.
 -- Locks:     the job's row (U), the schedule's row (U); then an insert into schedule_backfills.
@@ -49,6 +51,7 @@ BEGIN
         THROW 50052, @message, 1;
     END;
     EXECUTE jobs_internal.check_overlap @overlap = @overlap OUTPUT;
+    SET @overlap = COALESCE(@overlap, N'BufferAll');
 
     BEGIN TRANSACTION;
 
@@ -58,9 +61,7 @@ BEGIN
         @job_id = @job_id OUTPUT,
         @schedule_id = @schedule_id OUTPUT;
 
-    SELECT
-        @state = s.state,
-        @overlap = COALESCE(@overlap, s.overlap)
+    SELECT @state = s.state
     FROM jobs_internal.schedules AS s
     WHERE s.schedule_id = @schedule_id;
     IF @state = N'Faulted'
