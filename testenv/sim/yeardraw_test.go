@@ -44,6 +44,8 @@ type drawing struct {
 	made time.Time
 	// end is about when the simulation ends.
 	end time.Time
+	// dense: many are due several times a day, for a simulation of few days.
+	dense bool
 }
 
 // of is one of several.
@@ -73,7 +75,11 @@ func (d drawing) drawDays() dayRule {
 	weekday := time.Weekday(d.IntN(7))
 	short := strings.ToLower(weekday.String()[:3])
 	n, day := 1+d.IntN(4), 1+d.IntN(31)
-	switch d.IntN(9) {
+	rule := d.IntN(9)
+	if d.dense {
+		rule = min(rule, d.IntN(9))
+	}
+	switch rule {
 	case 0:
 		return dayRule{
 			"* * *", "* * ?", "* * * *", "FREQ=DAILY", `"frequency": "Day"`,
@@ -139,7 +145,11 @@ func (d drawing) drawOnClock(s *yearSchedule, beside map[string]any) {
 	hours := fmt.Sprint(hour)
 	inHour := func(w wallClock) bool { return w.minute/60 == hour }
 	var list []string
-	switch second := (hour + 12) % 24; d.IntN(8) {
+	form := d.IntN(8)
+	if d.dense && d.IntN(3) > 0 {
+		form = 2
+	}
+	switch second := (hour + 12) % 24; form {
 	case 0, 1: // twice a day
 		hours = fmt.Sprintf("%d,%d", hour, second)
 		list = []string{fmt.Sprint(hour), fmt.Sprint(second)}
@@ -147,6 +157,9 @@ func (d drawing) drawOnClock(s *yearSchedule, beside map[string]any) {
 	case 2: // a step, which is literal
 		if s.kind != "rrule" && s.kind != "azure-scheduler" {
 			step := of(d, 8, 12)
+			if d.dense {
+				step = of(d, 1, 2, 4)
+			}
 			hours = fmt.Sprintf("*/%d", step)
 			inHour = func(w wallClock) bool { return w.minute/60%step == 0 }
 			s.oracle.literal = true
@@ -191,6 +204,9 @@ func (d drawing) drawOnClock(s *yearSchedule, beside map[string]any) {
 func (d drawing) drawElapsed(s *yearSchedule, beside map[string]any) {
 	start := d.start()
 	hours := 10 + d.IntN(90)
+	if d.dense {
+		hours = 1 + d.IntN(8)
+	}
 	interval := time.Duration(hours) * time.Hour
 	switch d.IntN(8) {
 	case 0:
