@@ -324,6 +324,64 @@ ORDER BY due_time DESC, job_name, schedule_id;`, w.args...)
 	return list, nil
 }
 
+// ScheduleExecution is a row of the view jobs.schedule_executions: a run that a schedule has started.
+type ScheduleExecution struct {
+	JobName string
+	// Name is empty for the schedule that the job's own definition holds; Deleted says that the schedule is gone.
+	Name     string
+	Deleted  bool
+	Schedule ScheduleID
+	// DueAt is the due instant that the run stands for.
+	DueAt time.Time
+	// Backfill asked for the run; 0: the schedule itself.
+	Backfill  BackfillID
+	Execution uuid.UUID
+	Lifecycle string
+	Active    bool
+	// StartTime and EndTime are zero when they are not known yet.
+	CreateTime, StartTime, EndTime time.Time
+}
+
+// ScheduleExecutions lists rows of jobs.schedule_executions, latest due instants first; an empty job and a nil name mean all, limit
+// 0 means 1000000.
+func (s *Store) ScheduleExecutions(ctx context.Context, job string, name *string, limit int) ([]ScheduleExecution, error) {
+	w := newFilter(limit)
+	if job != "" {
+		w.add("job_name = %s", job)
+	}
+	if name != nil {
+		w.add("schedule_name = %s", *name)
+	}
+	var rows []struct {
+		JobName   string         `db:"job_name"`
+		Name      sql.NullString `db:"schedule_name"`
+		Schedule  ScheduleID     `db:"schedule_id"`
+		DueAt     nullTime       `db:"due_time"`
+		Backfill  sql.NullInt64  `db:"backfill_id"`
+		Execution nullGUID       `db:"job_execution_id"`
+		Lifecycle string         `db:"lifecycle"`
+		Active    bool           `db:"is_active"`
+		Create    nullTime       `db:"create_time"`
+		Start     nullTime       `db:"start_time"`
+		End       nullTime       `db:"end_time"`
+	}
+	err := s.selectAll(ctx, "list runs of schedules", &rows, `SELECT TOP (@p1) job_name, schedule_name, schedule_id, due_time, backfill_id, job_execution_id, lifecycle, is_active,
+    create_time, start_time, end_time
+FROM jobs.schedule_executions`+w.text()+`
+ORDER BY due_time DESC, job_name, schedule_id;`, w.args...)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]ScheduleExecution, 0, len(rows))
+	for _, r := range rows {
+		list = append(list, ScheduleExecution{
+			JobName: r.JobName, Name: r.Name.String, Deleted: !r.Name.Valid, Schedule: r.Schedule, DueAt: r.DueAt.Time, Backfill: BackfillID(r.Backfill.Int64),
+			Execution: r.Execution.UUID, Lifecycle: r.Lifecycle, Active: r.Active, CreateTime: r.Create.Time, StartTime: r.Start.Time, EndTime: r.End.Time,
+		})
+	}
+	return list, nil
+}
+
 // Backfill is a row of the view jobs.schedule_backfills.
 type Backfill struct {
 	JobName, Name string

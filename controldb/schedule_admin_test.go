@@ -98,6 +98,13 @@ func TestNamedSchedule(t *testing.T) {
 		require.Equal(t, later.Add(2*time.Hour), s.LastDue)
 		require.Equal(t, []int64{2, 7, 0, 0}, []int64{s.Executions, s.SkippedByCatchUp, s.SkippedByOverlap, s.SkippedOtherwise})
 
+		started, err := c.ScheduleExecutions(ctx, "j", ptr("nightly"), 1)
+		require.NoError(t, err)
+		require.Equal(t, []controldb.ScheduleExecution{{
+			JobName: "j", Name: "nightly", Schedule: id, DueAt: later.Add(time.Hour), Execution: fired[1].JobExecutionID, Lifecycle: "Created", Active: true,
+			CreateTime: started[0].CreateTime,
+		}}, started)
+
 		skips, err := c.ScheduleSkips(ctx, controldb.SkipFilter{JobName: "j", Name: ptr("nightly"), Cause: "CatchUp", Since: due, Limit: 1})
 		require.NoError(t, err)
 		require.Len(t, skips, 1)
