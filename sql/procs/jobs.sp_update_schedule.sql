@@ -1,6 +1,7 @@
 -- Changes a schedule. What is omitted or NULL stays as it is. A change of kind, text, zone, catch-up or enabled lets it begin
--- anew: what was due before is dropped, an agent validates it again, and instants that waited for an earlier run, and backfills, are given up. A
--- change of kind or text also lets the count in the text, and what is said relative to now, begin anew.
+-- anew: what was due before is dropped, an agent validates it again, and instants that waited for an earlier run are given up.
+-- A change of kind, text or zone also ends its open backfills, and one of kind or text lets the count in the text, and what
+-- is said relative to now, begin anew.
 --
 -- Parameters:
 --   @job_name          Which job.
@@ -48,6 +49,7 @@ BEGIN
     DECLARE @schedule_id BIGINT;
     DECLARE @cause NVARCHAR(20);
     DECLARE @defined BIT; -- 1: kind or text changes
+    DECLARE @moved BIT;   -- 1: the zone changes
     DECLARE @changed BIT; -- 1: the schedule begins anew
     DECLARE @old_kind NVARCHAR(20), @old_spec NVARCHAR(MAX), @old_zone NVARCHAR(128), @old_catch_up NVARCHAR(50), @old_enabled BIT;
 
@@ -97,11 +99,13 @@ BEGIN
         END;
     END;
 
+    -- Every character counts: an agent reads Europe/Berlin, and not europe/berlin, which the collation may take for the same.
     SET @defined = CASE WHEN @kind <> @old_kind OR CAST(@spec AS VARBINARY(MAX)) <> CAST(@old_spec AS VARBINARY(MAX)) THEN 1 ELSE 0 END;
+    SET @moved = CASE WHEN CAST(COALESCE(@time_zone, N'') AS VARBINARY(256)) <> CAST(COALESCE(@old_zone, N'') AS VARBINARY(256)) THEN 1 ELSE 0 END;
     SET @changed = CASE
         WHEN @defined = 1
-            OR COALESCE(@time_zone, N'') <> COALESCE(@old_zone, N'')
-            OR COALESCE(@catch_up, N'') <> COALESCE(@old_catch_up, N'')
+            OR @moved = 1
+            OR CAST(COALESCE(@catch_up, N'') AS VARBINARY(100)) <> CAST(COALESCE(@old_catch_up, N'') AS VARBINARY(100))
             OR @enabled <> @old_enabled THEN 1
         ELSE 0
     END;
@@ -123,7 +127,7 @@ BEGIN
     FROM jobs_internal.schedules AS s
     WHERE s.schedule_id = @schedule_id;
 
-    IF @defined = 1 OR COALESCE(@time_zone, N'') <> COALESCE(@old_zone, N'')
+    IF @defined = 1 OR @moved = 1
         UPDATE f
         SET f.state = N'Canceled',
             f.reason = N'The schedule was changed.',
