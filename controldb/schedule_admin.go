@@ -120,6 +120,8 @@ type Schedule struct {
 	LastExecution uuid.UUID
 	LastLifecycle string
 	ValidatedTime time.Time // zero: not since it was changed
+	// Engine is what has computed its instants: program and time zone data.
+	Engine string
 	// ValidationErrors is {"errors": [{path, value, message}]}; nil: nothing is wrong.
 	ValidationErrors json.RawMessage
 	Warnings         []string
@@ -211,6 +213,7 @@ func (s *Store) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, er
 		LastExecution    nullGUID   `db:"last_job_execution_id"`
 		LastLifecycle    nullText   `db:"last_lifecycle"`
 		ValidatedTime    nullTime   `db:"validated_time"`
+		Engine           nullText   `db:"engine"`
 		ValidationErrors nullText   `db:"validation_errors"`
 		Warnings         nullText   `db:"warnings"`
 		CreatedTime      nullTime   `db:"created_time"`
@@ -219,7 +222,7 @@ func (s *Store) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, er
 	err := s.selectAll(ctx, "list schedules", &rows, `SELECT TOP (@p1) job_name, schedule_name, schedule_id, kind, spec, time_zone, enabled,
     state, reason, catch_up, overlap, pause_on_failure, paused, paused_by, paused_at, pause_note, next_due_time, last_due_time,
     upcoming, executions, failures, faults, skipped_by_overlap, skipped_by_catch_up, skipped_otherwise, buffered,
-    last_job_execution_id, last_lifecycle, validated_time, validation_errors, warnings, created_time, updated_time
+    last_job_execution_id, last_lifecycle, validated_time, engine, validation_errors, warnings, created_time, updated_time
 FROM jobs.schedules`+w.text()+`
 ORDER BY job_name, schedule_name;`, w.args...)
 	if err != nil {
@@ -233,7 +236,7 @@ ORDER BY job_name, schedule_name;`, w.args...)
 			Paused: r.Paused, PausedBy: string(r.PausedBy), PausedAt: r.PausedAt.Time, PauseNote: string(r.PauseNote),
 			NextDue: r.NextDue.Time, LastDue: r.LastDue.Time, Executions: r.Executions, Failures: r.Failures, Faults: r.Faults,
 			SkippedByOverlap: r.SkippedByOverlap, SkippedByCatchUp: r.SkippedByCatchUp, SkippedOtherwise: r.SkippedOtherwise, Buffered: r.Buffered,
-			LastExecution: r.LastExecution.UUID, LastLifecycle: string(r.LastLifecycle), ValidatedTime: r.ValidatedTime.Time,
+			LastExecution: r.LastExecution.UUID, LastLifecycle: string(r.LastLifecycle), ValidatedTime: r.ValidatedTime.Time, Engine: string(r.Engine),
 			CreatedTime: r.CreatedTime.Time, UpdatedTime: r.UpdatedTime.Time,
 		}
 		if r.ValidationErrors != "" {

@@ -30,6 +30,7 @@
 --   last_job_execution_id  Its latest run.
 --   last_lifecycle         Lifecycle of that.
 --   validated_time         When an agent has read the text (UTC); NULL: not since it was changed.
+--   engine                 What has computed its instants: program and time zone data (D-Z1).
 --   validation_errors      All that is wrong with the text, as JSON {"errors": [{path, value, message}]}.
 --   warnings               What was read otherwise than people might think, as a JSON array of sentences.
 --   created_time           When it was added (UTC).
@@ -66,6 +67,7 @@ SELECT
     s.last_job_execution_id,
     COALESCE(e.lifecycle, s.last_lifecycle) AS last_lifecycle,
     s.validated_at AS validated_time,
+    s.engine,
     s.validation_errors,
     s.warnings,
     s.created_at AS created_time,
