@@ -182,15 +182,21 @@ func (p *parser) weeklyWindow(v *value) (weeklyWindow, bool) {
 // around is the window [start, end) that holds an instant, in Unix seconds.
 func (c *Calendar) around(unix int64) (start, end int64, inside bool) {
 	day := floorDiv(civil(time.Unix(unix, 0).In(c.zone)), daySeconds)
-	if i := sort.Search(len(c.dates), func(i int) bool { return c.dates[i] >= day }); i < len(c.dates) && c.dates[i] == day {
-		return c.unix(day * daySeconds), c.unix((day + 1) * daySeconds), true
+	for _, d := range [2]int64{day, day - 1} {
+		if i := sort.Search(len(c.dates), func(i int) bool { return c.dates[i] >= d }); i == len(c.dates) || c.dates[i] != d {
+			continue
+		}
+		start, end = c.unix(d*daySeconds, OverlapFirst), c.unix((d+1)*daySeconds, OverlapSecond)
+		if start <= unix && unix < end {
+			return start, end, true
+		}
 	}
 	for _, w := range c.weekly {
 		for _, d := range [2]int64{day, day - 1} {
 			if weekday(d) != w.day {
 				continue
 			}
-			start, end = c.unix(d*daySeconds+int64(w.from)), c.unix(d*daySeconds+int64(w.to))
+			start, end = c.unix(d*daySeconds+int64(w.from), OverlapFirst), c.unix(d*daySeconds+int64(w.to), OverlapSecond)
 			if start <= unix && unix < end {
 				return start, end, true
 			}
@@ -204,8 +210,10 @@ func (c *Calendar) around(unix int64) (start, end int64, inside bool) {
 	return 0, 0, false
 }
 
-func (c *Calendar) unix(civilSecond int64) int64 {
-	at, ok := resolve(civilSecond, c.zone, GapShift, OverlapFirst)
+// unix is the instant of a clock time. A window begins with the first of two and ends with the second, or it would end before
+// instants that it holds, where clocks are moved back.
+func (c *Calendar) unix(civilSecond int64, overlap Overlap) int64 {
+	at, ok := resolve(civilSecond, c.zone, GapShift, overlap)
 	if !ok {
 		return LastInstant.Unix() + 1
 	}
