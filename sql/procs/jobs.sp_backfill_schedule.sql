@@ -1,6 +1,7 @@
 -- Asks for runs of a schedule's due instants in a past range; an agent starts them within a second, in order. Instants of the
 -- range that have a run already are not run again; those that were recorded as skipped are. The
--- schedule may be disabled or paused, and its due instants do not move. A run of a backfill counts among the schedule's executions.
+-- schedule may be disabled or paused, and its due instants do not move. A run of a backfill is one
+-- of the schedule's executions, but does not use up the count of its text (D-P3).
 --
 -- Parameters:
 --   @job_name       Which job.

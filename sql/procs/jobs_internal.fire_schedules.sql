@@ -390,6 +390,7 @@ BEGIN
 
     UPDATE s
     SET s.executions = s.executions + c.started,
+        s.counted_from = s.counted_from + CASE WHEN m.backfill_id IS NULL THEN 0 ELSE c.started END,
         s.skips = s.skips + c.skips,
         s.skips_overlap = s.skips_overlap + c.skips_overlap,
         s.skips_catch_up = s.skips_catch_up + c.skips_catch_up,

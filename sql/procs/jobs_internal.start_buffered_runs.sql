@@ -99,6 +99,7 @@ BEGIN
 
     UPDATE s
     SET s.executions = s.executions + CASE WHEN m.execution_id IS NULL THEN 0 ELSE 1 END,
+        s.counted_from = s.counted_from + CASE WHEN m.execution_id IS NULL OR n.backfill_id IS NULL THEN 0 ELSE 1 END,
         s.skips = s.skips + CASE WHEN m.execution_id IS NULL THEN 1 ELSE 0 END,
         s.last_started_at = CASE WHEN m.execution_id IS NOT NULL AND n.backfill_id IS NULL THEN @now ELSE s.last_started_at END,
         s.last_execution_id = COALESCE(m.execution_id, s.last_execution_id),

@@ -36,7 +36,8 @@
 --   last_due_at     The last due instant that was handled.
 --   last_started_at  When its latest run was made (not by a backfill).
 --   executions      Runs that it has started.
---   counted_from    Value of executions when kind or spec last changed: the count of a text counts from there (D-P3).
+--   counted_from    How many of executions the count of a text does not count (D-P3): those before kind or spec last changed, and
+--                   those of backfills since then.
 --   failures        Attempts of its runs that failed.
 --   faults          Its runs that ended Failed or TimedOut.
 --   skips           Due instants that were recorded as skipped.

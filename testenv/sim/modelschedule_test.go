@@ -42,7 +42,7 @@ type scheduleModel struct {
 	waiting                             map[int]bool // by instant; true: a backfill asked for it
 	skipped                             map[int]string
 	executions, skips, overlaps, caught int64
-	faults                              int64
+	faults, counted                     int64
 	limit                               int64 // 0: none
 	completed                           bool
 }
@@ -71,9 +71,13 @@ func (s *scheduleModel) skip(at int, cause string) {
 	}
 }
 
-func (s *scheduleModel) start(at int) {
+// start makes a run. A count counts those that the schedule starts itself (D-P3).
+func (s *scheduleModel) start(at int, backfill bool) {
 	s.runs[at] = &scheduleRun{active: true}
 	s.executions++
+	if !backfill {
+		s.counted++
+	}
 }
 
 // fire is what becomes of instants, in order: what each of them is said to be.
@@ -92,7 +96,7 @@ func (s *scheduleModel) fire(instants []int, overlap string, backfill bool) (res
 	}
 	room := int64(len(instants)) + 1
 	if s.limit > 0 && !backfill {
-		room = s.limit - s.executions - int64(own)
+		room = s.limit - s.counted - int64(own)
 	}
 	for _, at := range instants {
 		if room <= 0 {
@@ -130,7 +134,7 @@ func (s *scheduleModel) fire(instants []int, overlap string, backfill bool) (res
 		}
 		switch result {
 		case controldb.FiredStarted:
-			s.start(at)
+			s.start(at, backfill)
 			room--
 		case controldb.FiredBuffered:
 			s.waiting[at] = backfill
@@ -177,8 +181,9 @@ func (s *scheduleModel) account() {
 	}
 	if len(s.waiting) > 0 && !s.active() {
 		at := slices.Min(slices.Collect(maps.Keys(s.waiting)))
+		backfill := s.waiting[at]
 		delete(s.waiting, at)
-		s.start(at)
+		s.start(at, backfill)
 	}
 }
 
