@@ -32,5 +32,7 @@ func TestScheduleOfAJobGoesOnByItsGridAfterAPause(t *testing.T) {
 			at = append(at, int(e.CreateTime.Sub(began).Round(time.Minute)/time.Minute))
 		}
 		require.Equal(t, []int{60, 45, 0}, at, "minutes")
+		f.CheckInvariants(t, f.control, false)
+		f.CheckHistory(t, f.control)
 	})
 }
