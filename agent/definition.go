@@ -75,18 +75,25 @@ func (d definition) read(named calendars) (rule, error) {
 	return r, err
 }
 
-// readRange is read for a backfill, which may begin before the schedule was made: only its own start bounds it.
+// readRange is read for a backfill, which may begin before the schedule was made: only its own start bounds it, unless what it gives
+// depends on when it was made. Nothing that depends on runs or on the present activation counts.
 func (d definition) readRange(named calendars) (rule, error) {
-	r, err := d.read(named)
-	if err != nil || d.job != nil {
-		return r, err
+	if d.job != nil || !slices.Contains(schedule.Kinds(), schedule.Kind(d.kind)) {
+		return d.read(named)
 	}
-	free := rule{id: r.id, left: -1}
-	if free.parse(d, schedule.Options{Zone: d.zone, Uncounted: true}, named) == nil {
-		return free, nil
+	made := rule{id: strconv.FormatInt(d.id, 10), left: -1}
+	free := made
+	if err := made.parse(d, schedule.Options{Zone: d.zone, Created: d.defined, Uncounted: true}, named); err != nil {
+		return made, err
 	}
-	r.left = -1
-	return r, nil // it depends on when it was made, so nothing was due before
+	if free.parse(d, schedule.Options{Zone: d.zone, Uncounted: true}, named) != nil {
+		return made, nil
+	}
+	from := d.defined.Truncate(time.Second).Add(-time.Nanosecond)
+	if !slices.Equal(schedule.Preview(free, from, shownInstants), schedule.Preview(made, from, shownInstants)) {
+		return made, nil
+	}
+	return free, nil
 }
 
 // parse fills in the rule.

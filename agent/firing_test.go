@@ -423,10 +423,20 @@ func TestBackfillRange(t *testing.T) {
 	require.Len(t, runs, runsPerFiring)
 	require.Equal(t, runs[runsPerFiring-1].Add(time.Hour), next)
 
-	// What depends on when it was made keeps its grid.
-	d = made(t, schedule.KindSAP, `{"repeatInterval": "7 hours"}`)
-	runs, next, err = backfill(d, calendars{}, clock(t, "2025-12-31 22:00"), clock(t, "15:00"))
+	// What depends on when it was made keeps its grid, whatever has become of it since.
+	for _, spec := range []string{`{"repeatInterval": "7 hours"}`, `{"repeatInterval": "7 hours", "startTime": "2025-12-30T01:00:00Z"}`} {
+		d = made(t, schedule.KindSAP, spec)
+		d.due, d.activated, d.executions = clock(t, "21:00"), clock(t, "12:00"), 3
+		runs, next, err = backfill(d, calendars{}, clock(t, "2025-12-31 22:00"), clock(t, "15:00"))
+		require.NoError(t, err)
+		require.Zero(t, next)
+		require.Equal(t, []string{"00:00", "07:00", "14:00"}, clocks(runs), spec)
+	}
+	d = made(t, schedule.KindAzureScheduler, `{"frequency": "Hour", "interval": 9}`)
+	runs, _, err = backfill(d, calendars{}, clock(t, "2025-12-31 22:00"), clock(t, "15:00"))
 	require.NoError(t, err)
-	require.Zero(t, next)
-	require.Equal(t, []string{"00:00", "07:00", "14:00"}, clocks(runs))
+	require.Equal(t, []string{"00:00", "09:00"}, clocks(runs))
+
+	_, _, err = backfill(made(t, "moon", "full"), calendars{}, clock(t, "00:00"), clock(t, "15:00"))
+	require.ErrorIs(t, err, errOtherVersion)
 }
