@@ -30,7 +30,7 @@ func (c *control) judge(t *testing.T, term controldb.TermID, due time.Time) []co
 			NextDueAt: due, NextFireAt: due.Add(time.Second), Upcoming: []time.Time{due, due.Add(time.Hour)},
 		}
 		if due.IsZero() {
-			v.Errors = map[string]any{"errors": []map[string]string{{"path": "hour", "value": "99", "message": "hour is 99."}}}
+			v.Errors = map[string]any{"errors": []map[string]string{{"path": "hour", "value": "99", "message": "allowed is 0 to 23"}}}
 		}
 		verdicts = append(verdicts, v)
 	}
@@ -118,9 +118,9 @@ func TestNamedSchedule(t *testing.T) {
 		}))
 		require.Equal(t, "Faulted", c.judge(t, term, time.Time{})[0].State)
 		s = c.schedule(t, "j", "hourly")
-		require.JSONEq(t, `{"errors": [{"path": "hour", "value": "99", "message": "hour is 99."}]}`, string(s.ValidationErrors))
+		require.JSONEq(t, `{"errors": [{"path": "hour", "value": "99", "message": "allowed is 0 to 23"}]}`, string(s.ValidationErrors))
 		require.True(t, json.Valid(s.ValidationErrors))
-		require.Equal(t, "The text cannot be read: hour is 99.", s.Reason)
+		require.Equal(t, "The text cannot be read: hour is 99: allowed is 0 to 23", s.Reason)
 		require.Equal(t, "Skip", s.Overlap)
 		require.Empty(t, s.CatchUp)
 		faulted, err := c.Schedules(ctx, controldb.ScheduleFilter{NamedOnly: true, State: "Faulted", Limit: 1})
