@@ -55,6 +55,17 @@ EXEC jobs.sp_pause_schedule N'it''s [j]', N'two', 1, N'why
 not';`)
 	require.NoError(t, err)
 
+	// One that has run does not run once more because it is created anew.
+	_, err = seed.ExecContext(ctx, `
+EXEC jobs.sp_add_schedule N'it''s [j]', N'done', N'sap', N'{"time": "2026-01-01T00:00:00Z"}';
+UPDATE jobs_internal.schedules SET state = N'Completed', awaits_verdict = 0, validated_at = SYSUTCDATETIME() WHERE name = N'done';`)
+	require.NoError(t, err)
+	done, err := scriptJob(ctx, first, "it's [j]")
+	require.NoError(t, err)
+	require.Regexp(t, `-- It is Completed [^\n]*\nEXEC jobs.sp_add_schedule[^;]*'done'[^;]*@enabled = 0;`, done)
+	_, err = seed.ExecContext(ctx, "EXEC jobs.sp_delete_schedule N'it''s [j]', N'done';")
+	require.NoError(t, err)
+
 	text, err := scriptJob(ctx, first, "it's [j]")
 	require.NoError(t, err)
 	require.NotContains(t, text, "$(")

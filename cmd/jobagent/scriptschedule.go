@@ -37,8 +37,12 @@ func scriptSchedules(ctx context.Context, store *controldb.Store, job string) (s
 	}
 	for _, s := range list {
 		call := tsql.NewCall("jobs.sp_add_schedule").Text("job_name", job).Text("schedule_name", s.Name).Text("kind", s.Kind).LongText("spec", "spec", s.Spec).
-			Optional("time_zone", givenZone(s)).Optional("catch_up", s.CatchUp).Text("overlap", s.Overlap).Bit("pause_on_failure", s.PauseOnFailure).Bit("enabled", s.Enabled)
+			Optional("time_zone", givenZone(s)).Optional("catch_up", s.CatchUp).Text("overlap", s.Overlap).Bit("pause_on_failure", s.PauseOnFailure).Bit("enabled", s.Enabled && s.State != "Completed")
 		calls := call.String()
+		if s.State == "Completed" {
+			// There, it would begin anew: an instant or a start that has passed may mean a run at once, and a count is counted again.
+			calls = "-- It is Completed where this was written, and disabled here, so that it does not begin anew.\n" + calls
+		}
 		if s.Paused {
 			calls += "\n" + tsql.NewCall("jobs.sp_pause_schedule").Text("job_name", job).Text("schedule_name", s.Name).Number("paused", 1).Optional("note", s.PauseNote).String()
 		}
