@@ -51,6 +51,7 @@ BEGIN
         s.next_due_at = NULL,
         s.next_fire_at = NULL,
         s.awaits_verdict = 0,
+        s.buffered = 0,
         s.updated_at = @now
     FROM jobs_internal.schedules AS s
     WHERE s.job_id = @job_id;

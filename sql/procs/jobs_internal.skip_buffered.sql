@@ -60,7 +60,8 @@ BEGIN
     );
 
     UPDATE s
-    SET s.skips = s.skips + c.skipped
+    SET s.skips = s.skips + c.skipped,
+        s.buffered = s.buffered - c.skipped
     FROM (
         SELECT
             k.schedule_id,

@@ -15,6 +15,10 @@ BEGIN
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @locked INT;
+    DECLARE @idle TABLE (
+        schedule_id BIGINT NOT NULL PRIMARY KEY,
+        job_id      UNIQUEIDENTIFIER NOT NULL
+    );
     DECLARE @next TABLE (
         schedule_id      BIGINT NOT NULL PRIMARY KEY,
         due_at           DATETIME2(7) NOT NULL,
@@ -28,44 +32,48 @@ BEGIN
         schedule_id  BIGINT NOT NULL PRIMARY KEY
     );
 
-    IF NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b)
+    -- The schedules, not the instants that wait, are looked through: a backfill may leave very many.
+    INSERT INTO @idle (schedule_id, job_id)
+    SELECT s.schedule_id, s.job_id
+    FROM jobs_internal.schedules AS s
+    WHERE s.buffered > 0
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_executions AS e
+            WHERE e.schedule_id = s.schedule_id
+                AND e.is_active = 1
+        );
+    IF NOT EXISTS (SELECT 1 FROM @idle)
         RETURN 0;
 
     -- Jobs before schedules, as everywhere. Firings of these schedules wait here, so that none finds the schedule idle, too.
     SELECT @locked = COUNT(*)
-    FROM jobs_internal.schedule_buffer AS b
-    INNER JOIN jobs_internal.jobs AS j WITH (REPEATABLEREAD) ON j.job_id = b.job_id;
+    FROM @idle AS i
+    INNER JOIN jobs_internal.jobs AS j WITH (REPEATABLEREAD) ON j.job_id = i.job_id;
     SELECT @locked = COUNT(*)
-    FROM jobs_internal.schedule_buffer AS b
-    INNER JOIN jobs_internal.schedules AS s WITH (UPDLOCK) ON s.schedule_id = b.schedule_id;
+    FROM @idle AS i
+    INNER JOIN jobs_internal.schedules AS s WITH (UPDLOCK) ON s.schedule_id = i.schedule_id;
 
     INSERT INTO @next (schedule_id, due_at, job_id, backfill_id, job_version)
     SELECT
-        x.schedule_id,
-        x.due_at,
-        x.job_id,
-        x.backfill_id,
+        b.schedule_id,
+        b.due_at,
+        b.job_id,
+        b.backfill_id,
         CASE
             WHEN EXISTS (SELECT 1 FROM jobs_internal.job_steps AS d WHERE d.job_id = j.job_id AND d.version = j.current_version) THEN j.current_version
         END
-    FROM (
-        SELECT
-            b.schedule_id,
-            b.due_at,
-            b.job_id,
-            b.backfill_id,
-            ROW_NUMBER() OVER (PARTITION BY b.schedule_id ORDER BY b.due_at) AS place
-        FROM jobs_internal.schedule_buffer AS b
-        WHERE NOT EXISTS (
+    FROM @idle AS i
+    INNER JOIN jobs_internal.jobs AS j ON j.job_id = i.job_id
+    INNER JOIN jobs_internal.schedule_buffer AS b ON b.schedule_id = i.schedule_id
+    WHERE b.due_at = (SELECT MIN(f.due_at) FROM jobs_internal.schedule_buffer AS f WHERE f.schedule_id = i.schedule_id)
+        AND j.deleted_at IS NULL
+        AND NOT EXISTS (
             SELECT 1
             FROM jobs_internal.job_executions AS e
-            WHERE e.schedule_id = b.schedule_id
+            WHERE e.schedule_id = i.schedule_id
                 AND e.is_active = 1
-        )
-    ) AS x
-    INNER JOIN jobs_internal.jobs AS j ON j.job_id = x.job_id
-    WHERE x.place = 1
-        AND j.deleted_at IS NULL;
+        );
     IF NOT EXISTS (SELECT 1 FROM @next)
         RETURN 0;
 
@@ -101,6 +109,7 @@ BEGIN
     SET s.executions = s.executions + CASE WHEN m.execution_id IS NULL THEN 0 ELSE 1 END,
         s.counted_from = s.counted_from + CASE WHEN m.execution_id IS NULL OR n.backfill_id IS NULL THEN 0 ELSE 1 END,
         s.skips = s.skips + CASE WHEN m.execution_id IS NULL THEN 1 ELSE 0 END,
+        s.buffered = s.buffered - 1,
         s.last_started_at = CASE WHEN m.execution_id IS NOT NULL AND n.backfill_id IS NULL THEN @now ELSE s.last_started_at END,
         s.last_execution_id = COALESCE(m.execution_id, s.last_execution_id),
         s.last_job_execution_id = CASE WHEN m.execution_id IS NULL THEN s.last_job_execution_id ELSE n.job_execution_id END,

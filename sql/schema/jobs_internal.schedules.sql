@@ -42,6 +42,7 @@
 --   faults          Its runs that ended Failed or TimedOut.
 --   skips           Due instants that were recorded as skipped.
 --   skips_overlap, skips_catch_up  How many of them because of the overlap policy, and of the catch-up policy.
+--   buffered        Instants that wait for an earlier run to end: its rows in schedule_buffer.
 --   last_execution_id  Its latest run, by the internal key; NULL: none yet.
 --   last_job_execution_id  The same by its public id.
 --   last_lifecycle  How that ended; NULL while it is active.
@@ -91,6 +92,7 @@ CREATE TABLE jobs_internal.schedules (
     skips                 BIGINT NOT NULL CONSTRAINT DF_schedules_skips DEFAULT 0,
     skips_overlap         BIGINT NOT NULL CONSTRAINT DF_schedules_skips_overlap DEFAULT 0,
     skips_catch_up        BIGINT NOT NULL CONSTRAINT DF_schedules_skips_catch_up DEFAULT 0,
+    buffered              INT NOT NULL CONSTRAINT DF_schedules_buffered DEFAULT 0,
     last_execution_id     BIGINT NULL,
     last_job_execution_id UNIQUEIDENTIFIER NULL,
     last_lifecycle        NVARCHAR(50) NULL,
@@ -116,5 +118,7 @@ CREATE INDEX IX_schedules_next_fire_at ON jobs_internal.schedules (next_fire_at)
     WHERE next_fire_at IS NOT NULL;
 CREATE INDEX IX_schedules_awaits_verdict ON jobs_internal.schedules (schedule_id)
     WHERE awaits_verdict = 1;
+CREATE INDEX IX_schedules_buffered ON jobs_internal.schedules (schedule_id)
+    WHERE buffered > 0;
 CREATE INDEX IX_schedules_closed_at ON jobs_internal.schedules (closed_at)
     WHERE closed_at IS NOT NULL;

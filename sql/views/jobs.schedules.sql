@@ -63,7 +63,7 @@ SELECT
     s.skips_overlap AS skipped_by_overlap,
     s.skips_catch_up AS skipped_by_catch_up,
     s.skips - s.skips_overlap - s.skips_catch_up AS skipped_otherwise,
-    (SELECT COUNT(*) FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = s.schedule_id) AS buffered,
+    s.buffered,
     s.last_job_execution_id,
     COALESCE(e.lifecycle, s.last_lifecycle) AS last_lifecycle,
     s.validated_at AS validated_time,

@@ -383,10 +383,11 @@ func (m *schedulesModel) change(t *rapid.T) {
 
 // check compares the model with the database.
 func (m *schedulesModel) check(t *rapid.T) {
-	got := map[controldb.ScheduleID]*scheduleModel{}
+	got, buffered := map[controldb.ScheduleID]*scheduleModel{}, map[controldb.ScheduleID]int64{}
 	list, err := m.store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: m.job, NamedOnly: true})
 	require.NoError(t, err)
 	for _, s := range list {
+		buffered[s.ID] = s.Buffered
 		got[s.ID] = &scheduleModel{
 			enabled: s.Enabled, paused: s.Paused, executions: s.Executions, overlaps: s.SkippedByOverlap, caught: s.SkippedByCatchUp, faults: s.Faults,
 			skips: s.SkippedByOverlap + s.SkippedByCatchUp + s.SkippedOtherwise,
@@ -423,6 +424,7 @@ UNION ALL SELECT k.schedule_id, 3, k.due_at, k.skipped, k.cause FROM jobs_intern
 	require.NoError(t, rows.Err())
 	for _, s := range m.list {
 		require.Equal(t, s.text(), got[s.id].text(), "%s", s.name)
+		require.EqualValues(t, len(s.waiting), buffered[s.id], "%s", s.name)
 	}
 }
 
