@@ -152,7 +152,8 @@ BEGIN
         CASE WHEN s.lifecycle = N'Failed' AND k.step_execution_id IS NOT NULL THEN N'Unknown' ELSE s.lifecycle END,
         0
     FROM jobs_internal.step_executions AS s
-    LEFT JOIN jobs_internal.task_executions AS k ON k.step_execution_id = s.step_execution_id
+    LEFT JOIN jobs_internal.task_executions AS k ON k.execution_id = s.execution_id
+        AND k.step_execution_id = s.step_execution_id
         AND k.kind = N'Resolve'
         AND k.attempt = s.attempts
         AND k.outcome = N'Unknown'

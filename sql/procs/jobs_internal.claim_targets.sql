@@ -89,12 +89,7 @@ BEGIN
     INSERT INTO @ready (step_execution_id, running, limited, step_timeout_seconds)
     SELECT
         s.step_execution_id,
-        (
-            SELECT COUNT(*)
-            FROM jobs_internal.task_executions AS k
-            WHERE k.step_execution_id = s.step_execution_id
-                AND k.ended_at IS NULL
-        ),
+        COALESCE(b.running, 0),
         CASE
             WHEN d.max_parallelism IS NOT NULL THEN 1
             WHEN @has_limits = 0 THEN 0
@@ -105,6 +100,12 @@ BEGIN
     FROM jobs_internal.step_executions AS s
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
     INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+    LEFT JOIN (
+        SELECT k.step_execution_id, COUNT(*) AS running
+        FROM jobs_internal.task_executions AS k
+        WHERE k.ended_at IS NULL
+        GROUP BY k.step_execution_id
+    ) AS b ON b.step_execution_id = s.step_execution_id
     WHERE s.is_active = 1
         AND s.lifecycle = N'WaitingForChildJobExecutions'
         AND e.stop_requested_at IS NULL

@@ -102,6 +102,7 @@ BEGIN
             SELECT MIN(t.next_attempt_at) AS at
             FROM jobs_internal.target_executions AS t
             WHERE t.next_attempt_at IS NOT NULL
+                AND t.deadline_at IS NOT NULL -- first attempts are due at once
                 AND t.next_attempt_at > @now
             UNION ALL
             SELECT MIN(t.deadline_at) AS at

@@ -24,6 +24,7 @@ BEGIN
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @oldest DATETIME2(7);
     DECLARE @schedules_oldest DATETIME2(7);
+    DECLARE @first_claimed_at DATETIME2(7); -- of the tasks that are left
 
     IF @batch_size IS NULL OR @batch_size < 1 OR @retention_days < 0
         THROW 50029, N'purge_history needs @batch_size of at least 1, and @retention_days of at least 0 or NULL.', 1;
@@ -67,9 +68,12 @@ BEGIN
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = s.schedule_id)
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_backfills AS f WHERE f.schedule_id = s.schedule_id AND f.state = N'Open')
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.schedule_id = s.schedule_id AND e.is_active = 1);
+    -- A term has claimed nothing after its end, and task ids grow with time.
+    SET @first_claimed_at = (SELECT TOP (1) k.claimed_at FROM jobs_internal.task_executions AS k ORDER BY k.task_id);
     DELETE TOP (1000) t
     FROM jobs_internal.terms AS t
     WHERE t.ended_at < @oldest
-        AND NOT EXISTS (SELECT 1 FROM jobs_internal.task_executions AS k WHERE k.term_id = t.term_id);
+        AND t.ended_at < COALESCE(@first_claimed_at, @now)
+        AND NOT EXISTS (SELECT 1 FROM jobs_internal.task_executions AS k WHERE k.term_id = t.term_id AND k.ended_at IS NULL);
     RETURN 0;
 END;

@@ -83,7 +83,8 @@ BEGIN
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
     INNER JOIN jobs_internal.job_executions AS f ON f.execution_id = e.rerun_of
     LEFT JOIN jobs_internal.step_executions AS o ON o.execution_id = e.rerun_of AND o.step_id = s.step_id
-    LEFT JOIN jobs_internal.task_executions AS k ON k.step_execution_id = o.step_execution_id
+    LEFT JOIN jobs_internal.task_executions AS k ON k.execution_id = o.execution_id
+        AND k.step_execution_id = o.step_execution_id
         AND k.kind = N'Resolve'
         AND k.attempt = o.attempts
         AND k.outcome = N'Unknown';
@@ -91,7 +92,8 @@ BEGIN
     INSERT INTO @unknown (target_execution_id)
     SELECT DISTINCT t.target_execution_id
     FROM @waiting AS w
-    INNER JOIN jobs_internal.task_executions AS k ON k.step_execution_id = w.origin_step
+    INNER JOIN jobs_internal.step_executions AS o ON o.step_execution_id = w.origin_step
+    INNER JOIN jobs_internal.task_executions AS k ON k.execution_id = o.execution_id AND k.step_execution_id = o.step_execution_id
     INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = k.target_execution_id
     WHERE k.outcome = N'Unknown'
         AND k.attempt = t.attempts

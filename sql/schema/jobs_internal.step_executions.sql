@@ -33,6 +33,7 @@ CREATE TABLE jobs_internal.step_executions (
     last_message       NVARCHAR(MAX) NULL,
     CONSTRAINT PK_step_executions PRIMARY KEY (step_execution_id),
     CONSTRAINT UQ_step_executions_step_id UNIQUE (execution_id, step_id),
+    CONSTRAINT UQ_step_executions_execution_id UNIQUE (execution_id, step_execution_id), -- for the foreign key of tasks
     CONSTRAINT FK_step_executions_job_executions FOREIGN KEY (execution_id)
         REFERENCES jobs_internal.job_executions (execution_id),
     CONSTRAINT CK_step_executions_lifecycle CHECK (

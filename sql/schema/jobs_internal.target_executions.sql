@@ -62,13 +62,13 @@ CREATE TABLE jobs_internal.target_executions (
 
 CREATE INDEX IX_target_executions_execution_id ON jobs_internal.target_executions (execution_id);
 CREATE INDEX IX_target_executions_active ON jobs_internal.target_executions (step_execution_id)
-    INCLUDE (lifecycle)
     WHERE is_active = 1;
 CREATE INDEX IX_target_executions_due ON jobs_internal.target_executions (step_execution_id, next_attempt_at, target_execution_id)
     WHERE next_attempt_at IS NOT NULL;
 CREATE INDEX IX_target_executions_queue_id ON jobs_internal.target_executions (queue_id, next_attempt_at, target_execution_id)
     WHERE next_attempt_at IS NOT NULL;
+-- Only what waits for another attempt is in these: a first attempt has no deadline, and is never due later than at once.
 CREATE INDEX IX_target_executions_next_attempt_at ON jobs_internal.target_executions (next_attempt_at)
-    WHERE next_attempt_at IS NOT NULL;
+    WHERE next_attempt_at IS NOT NULL AND deadline_at IS NOT NULL;
 CREATE INDEX IX_target_executions_deadline_at ON jobs_internal.target_executions (deadline_at)
     WHERE next_attempt_at IS NOT NULL AND deadline_at IS NOT NULL;

@@ -8,7 +8,8 @@
 --   step_execution_id    The step's row.
 --   target_execution_id  The target's row; NULL for Resolve.
 --   attempt              Number of the attempt; an attempt that was handed back has its number used again.
---   term_id              Who holds or held it.
+--   term_id              Who holds or held it. No foreign key, which would need an index over all of history that every claim writes
+--                        into; jobs_internal.purge_history keeps terms for as long as there are tasks of their time.
 --   claimed_at           When it was claimed.
 --   ended_at             When its outcome was accepted; NULL while it is held.
 --   outcome              Succeeded, Failed, TimedOut, Canceled, Unknown or Returned (nothing was sent).
@@ -40,9 +41,8 @@ CREATE TABLE jobs_internal.task_executions (
     session_id          INT NULL,
     unreached           BIT NOT NULL CONSTRAINT DF_task_executions_unreached DEFAULT 0,
     CONSTRAINT PK_task_executions PRIMARY KEY (task_id),
-    CONSTRAINT FK_task_executions_step_executions FOREIGN KEY (step_execution_id)
-        REFERENCES jobs_internal.step_executions (step_execution_id),
-    CONSTRAINT FK_task_executions_terms FOREIGN KEY (term_id) REFERENCES jobs_internal.terms (term_id),
+    CONSTRAINT FK_task_executions_step_executions FOREIGN KEY (execution_id, step_execution_id)
+        REFERENCES jobs_internal.step_executions (execution_id, step_execution_id),
     CONSTRAINT CK_task_executions_kind CHECK (
         (kind = N'Run' AND target_execution_id IS NOT NULL) OR (kind = N'Resolve' AND target_execution_id IS NULL)
     ),
@@ -53,9 +53,8 @@ CREATE TABLE jobs_internal.task_executions (
     )
 );
 
-CREATE INDEX IX_task_executions_execution_id ON jobs_internal.task_executions (execution_id);
+-- A claim writes into both, an outcome into the second only: what is held is found there, what has ended by its run and step.
+CREATE INDEX IX_task_executions_execution_id ON jobs_internal.task_executions (execution_id, step_execution_id);
 CREATE INDEX IX_task_executions_held ON jobs_internal.task_executions (term_id, task_id)
-    INCLUDE (execution_id)
+    INCLUDE (execution_id, step_execution_id)
     WHERE ended_at IS NULL;
-CREATE INDEX IX_task_executions_step_execution_id ON jobs_internal.task_executions (step_execution_id, ended_at);
-CREATE INDEX IX_task_executions_term_id ON jobs_internal.task_executions (term_id, ended_at);
