@@ -128,8 +128,7 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 	}
 	say := func(format string, args ...any) { e.Obstacles = append(e.Obstacles, fmt.Sprintf(format, args...)) }
 	runs := s.State == "Enabled"
-	switch {
-	case s.Paused:
+	if s.Paused {
 		runs = false
 		text := "it is paused"
 		if s.PausedBy != "" {
@@ -139,6 +138,8 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 			text += ": " + s.PauseNote
 		}
 		say("%s; jobagent schedule resume lets it go on", text)
+	}
+	switch {
 	case s.State == "Faulted":
 		for _, f := range faultTexts(s.ValidationErrors) {
 			say("its definition is faulty: %s", f)
@@ -146,13 +147,17 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 		say("jobagent schedule update corrects it")
 	case s.State == "Completed":
 		say("nothing is due any more: %s", orDefault(s.Reason, "its end or its count is reached"))
+	case !s.Enabled && s.Paused:
+		say("it is disabled, too; jobagent schedule enable lets it run")
 	case !s.Enabled:
 		say("%s; jobagent schedule enable lets it run", orDefault(s.Reason, "it is disabled"))
-	case s.State != "Enabled" && s.Reason != "":
+	case s.State != "Enabled" && s.Reason != "" && !s.Paused:
 		say("%s", s.Reason)
 	case s.ValidatedTime.IsZero() && s.Name != "":
 		runs = false
-		say("%s", orDefault(s.Reason, "no agent has judged its definition yet"))
+		if !s.Paused {
+			say("%s", orDefault(s.Reason, "no agent has judged its definition yet"))
+		}
 	}
 	if !hasSteps {
 		runs = false
@@ -163,7 +168,7 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 		say("no agent is alive: what comes due waits for one (jobagent run), and is treated as missed then (catch-up %s)", orDefault(s.CatchUp, "as defined, else last"))
 	}
 	if s.Buffered > 0 {
-		say("%d instants wait for an earlier run to end", s.Buffered)
+		say("waiting for an earlier run to end: %d", s.Buffered)
 	}
 	e.WillRun = runs && e.NextDue != nil
 	if err := e.history(ctx, store, s); err != nil {

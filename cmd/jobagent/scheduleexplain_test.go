@@ -73,6 +73,19 @@ func TestScheduleExplainSaysWhyNot(t *testing.T) {
 	require.Equal(t, "Completed", e.State)
 	require.Contains(t, strings.Join(e.Obstacles, "\n"), "nothing is due any more")
 
+	// All that is in the way of a run is said, not the first thing only.
+	require.NoError(t, store.PauseSchedule(ctx, "j", "often", true, "quiet"))
+	require.NoError(t, store.EnableSchedule(ctx, "j", "often", false))
+	require.NoError(t, store.PauseSchedule(ctx, "j", "faulty", true, ""))
+	said = strings.Join(explainJSON(t, dsn, "j", "often").Obstacles, "\n")
+	require.Contains(t, said, "quiet; jobagent schedule resume lets it go on")
+	require.Contains(t, said, "it is disabled, too; jobagent schedule enable")
+	require.Eventually(t, func() bool {
+		said = strings.Join(explainJSON(t, dsn, "j", "faulty").Obstacles, "\n")
+		return strings.Contains(said, "its definition is faulty")
+	}, 20*time.Second, 50*time.Millisecond, "it is read again when it is paused")
+	require.Contains(t, said, "paused it at")
+
 	stdout.Reset()
 	require.Equal(t, exitOK, run(ctx, []string{"schedule", "explain", "j", "--dsn", dsn}, nil, &stdout, &stderr), stderr.String())
 	require.Contains(t, stdout.String(), "last time it did not run: ")
