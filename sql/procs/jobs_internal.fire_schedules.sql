@@ -435,7 +435,6 @@ BEGIN
 
     UPDATE f
     SET f.started = f.started + c.started,
-        f.buffered = f.buffered + c.buffered,
         f.skipped = f.skipped + c.skipped
     FROM @moved AS m
     INNER JOIN jobs_internal.schedule_backfills AS f ON f.backfill_id = m.backfill_id
@@ -443,7 +442,6 @@ BEGIN
         SELECT
             r.schedule_id,
             SUM(CASE WHEN r.result = N'Started' THEN 1 ELSE 0 END) AS started,
-            SUM(CASE WHEN r.result = N'Buffered' THEN 1 ELSE 0 END) AS buffered,
             SUM(CASE WHEN r.result = N'Skipped' THEN 1 ELSE 0 END) AS skipped
         FROM @runs AS r
         GROUP BY r.schedule_id

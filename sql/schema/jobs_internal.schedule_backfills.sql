@@ -10,7 +10,6 @@
 --   reason        Why it is Canceled or Faulted; NULL otherwise.
 --   next_at       Next instant to look at; NULL: nothing was looked at yet, or nothing is left.
 --   started       Runs that it started.
---   buffered      Instants that it left to wait for an earlier run.
 --   skipped       Instants that it skipped.
 --   requested_by  Login that asked for it.
 --   requested_at  When.
@@ -25,7 +24,6 @@ CREATE TABLE jobs_internal.schedule_backfills (
     reason       NVARCHAR(4000) NULL,
     next_at      DATETIME2(7) NULL,
     started      BIGINT NOT NULL CONSTRAINT DF_schedule_backfills_started DEFAULT 0,
-    buffered     BIGINT NOT NULL CONSTRAINT DF_schedule_backfills_buffered DEFAULT 0,
     skipped      BIGINT NOT NULL CONSTRAINT DF_schedule_backfills_skipped DEFAULT 0,
     requested_by NVARCHAR(128) NOT NULL,
     requested_at DATETIME2(7) NOT NULL,

@@ -4,14 +4,14 @@
 --   job_name       Name of the job.
 --   schedule_name  Name of the schedule.
 --   backfill_id    Id.
---   state          Open, Completed, Canceled or Faulted.
+--   state          Open; Completed: all of the range was looked at; Canceled or Faulted.
 --   reason         Why it is Canceled or Faulted.
 --   from_time      First instant of the range (UTC).
 --   to_time        Last instant of the range (UTC).
 --   next_time      Next instant to look at (UTC); NULL: it has not begun, or has ended.
 --   overlap        Overlap policy of its runs.
 --   started        Runs that it has started.
---   buffered       Instants that it has left to wait for an earlier run.
+--   buffered       Instants of it that wait now for an earlier run to end, also when all of the range was looked at.
 --   skipped        Instants that it has skipped.
 --   requested_by   Who asked for it.
 --   requested_time  When (UTC).
@@ -29,7 +29,7 @@ SELECT
     f.next_at AS next_time,
     f.overlap,
     f.started,
-    f.buffered,
+    (SELECT COUNT(*) FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = f.schedule_id AND b.backfill_id = f.backfill_id) AS buffered,
     f.skipped,
     f.requested_by,
     f.requested_at AS requested_time,
