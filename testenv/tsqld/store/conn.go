@@ -72,6 +72,9 @@ func openConn(s *Store) (*Conn, error) {
 	if c.db, err = handle(c.dc, "db"); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
+	if err := c.addCollations(); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
 	for _, pragma := range []string{"temp_store=MEMORY", "foreign_keys=ON", "busy_timeout=10000", "main.cache_size=-64"} {
 		if _, err := c.Exec(context.Background(), "PRAGMA "+pragma, nil); err != nil {
 			return nil, errors.Join(err, c.close())

@@ -49,7 +49,7 @@ func (s *slot) free() {
 	slots.free = append(slots.free, s)
 }
 
-// register tells the driver about the functions and collations of this package.
+// register tells the driver about the functions of this package.
 func (s *slot) register() error {
 	errs := []error{
 		s.driver.RegisterFunction("fn", &sqlite.FunctionImpl{
@@ -70,9 +70,6 @@ func (s *slot) register() error {
 		}),
 	}
 	errs = append(errs, s.driver.RegisterModule("rowset", rowsetModule{s}))
-	for name, compare := range collations {
-		errs = append(errs, s.driver.RegisterCollationUtf8(name, compare))
-	}
 	return errors.Join(errs...)
 }
 
