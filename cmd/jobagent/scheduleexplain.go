@@ -150,7 +150,11 @@ func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, 
 	case !s.Enabled && s.Paused:
 		say("it is disabled, too; jobagent schedule enable lets it run")
 	case !s.Enabled:
-		say("%s; jobagent schedule enable lets it run", orDefault(s.Reason, "it is disabled"))
+		reason := "it is disabled"
+		if !s.ValidatedTime.IsZero() && s.Reason != "" {
+			reason = strings.TrimSuffix(s.Reason, ".")
+		}
+		say("%s; jobagent schedule enable lets it run", reason)
 	case s.State != "Enabled" && s.Reason != "" && !s.Paused:
 		say("%s", s.Reason)
 	case s.ValidatedTime.IsZero() && s.Name != "":
