@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/google/uuid"
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
@@ -212,8 +213,11 @@ func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named 
 		case controldb.FiredStarted:
 			signal(s.comm.nudge)
 		}
-		s.log.Info("schedule fired", zap.String(keyJobName, f.JobName), zap.Stringer(keyExecutionID, f.JobExecutionID),
-			zap.Time(keyDueAt, f.DueAt), zap.String(keyOutcome, f.Result))
+		fields := []zap.Field{zap.String(keyJobName, f.JobName), zap.Time(keyDueAt, f.DueAt), zap.String(keyOutcome, f.Result)}
+		if f.JobExecutionID != uuid.Nil { // which a skipped instant has not
+			fields = append(fields, zap.Stringer(keyExecutionID, f.JobExecutionID))
+		}
+		s.log.Info("schedule fired", fields...)
 	}
 	return more || len(due.Schedules) == schedulesPerCall || len(due.Backfills) == schedulesPerCall, nil
 }
