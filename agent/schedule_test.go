@@ -372,6 +372,38 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 	})
 }
 
+// A backfill that was asked for by mistake must not fill the database with instants that wait, and must be possible to end.
+func TestBackfillHandsOutAsManyInstantsAsAreUnderWay(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		f.job(t, "j", []string{"WAITFOR DELAY '00:00:10';"})
+		f.schedule(t, "j", "cron5", "* * * * *", func(s *controldb.ScheduleSpec) { s.Enabled = ptr(false) })
+		f.startAgent(t, quiet)
+		at(t, "04:00:00")
+		from := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+		_, err := f.store.BackfillSchedule(t.Context(), controldb.BackfillRequest{JobName: "j", Name: "s", From: from, To: from.Add(229 * time.Minute)})
+		require.NoError(t, err)
+		backfill := func() controldb.Backfill {
+			list, err := f.store.Backfills(t.Context(), "j", nil, 0)
+			require.NoError(t, err)
+			require.Len(t, list, 1)
+			return list[0]
+		}
+		at(t, "04:01:00")
+		b := backfill()
+		require.Equal(t, "Open", b.State)
+		require.LessOrEqual(t, b.Started+b.Buffered, int64(100))
+		at(t, "04:50:00")
+		b = backfill()
+		require.Equal(t, "Completed", b.State)
+		require.EqualValues(t, 230, b.Started)
+		require.Zero(t, b.Buffered)
+		require.Len(t, f.made(t, "j"), 230)
+		require.Empty(t, f.skips(t, "j"))
+		f.CheckInvariants(t, f.control, false)
+	})
+}
+
 func TestJitterSpreadsRunsAndKeepsTheirInstants(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)

@@ -12,7 +12,8 @@
 --               to the beginning of that stretch; min_interval_seconds (the setting schedule_min_interval_seconds; 0: any interval will do).
 --            2: the due schedules, the one that has been due for longest first. Column executions is what a count in the text counts.
 --            3: the schedules that wait for a verdict, with the same columns.
---            4: open backfills, oldest first: backfill_id, from_at, to_at, next_at, backfill_overlap, and the same columns.
+--            4: open backfills, oldest first, but for those whose instants wait to run one after the other (they come again
+--               when none waits, or a large range would fill schedule_buffer): backfill_id, from_at, to_at, next_at, backfill_overlap, and the same columns.
 --            5: all calendars (name, spec), if a text of those above has "blackouts"; else none.
 -- Throws:
 --   50029 an argument is missing or out of range.
@@ -168,6 +169,12 @@ BEGIN
     WHERE f.state = N'Open'
         AND (s.validated_at IS NOT NULL OR s.spec IS NULL)
         AND j.deleted_at IS NULL
+        AND NOT (f.overlap = N'BufferAll' AND EXISTS (
+            SELECT 1
+            FROM jobs_internal.schedule_buffer AS b
+            WHERE b.schedule_id = f.schedule_id
+                AND b.backfill_id = f.backfill_id
+        ))
     ORDER BY f.backfill_id;
 
     SET @calendars = CASE
