@@ -275,7 +275,7 @@ func (b *bench) create(s *syntax.CreateTableStmt) {
 		}
 		if ix.Where != nil {
 			catalog.Number(t)
-			sql, err := c.Check(t, ix.Where)
+			sql, err := c.Filter(t, ix.Where)
 			require.NoError(b.t, err)
 			index.Filter, index.FilterSQL = script(ix.Where), sql
 		}

@@ -387,10 +387,19 @@ func (o *outputs) insert(b *binder, t target) (Statement, *IdentityNeed, error) 
 	return st, need, err
 }
 
-// Check lowers a condition on the columns of one table for a CHECK constraint or an index's WHERE: SQLite
-// text over the table's own columns, without parameters. Errors: 1046 subqueries, and whatever else cannot
-// stand there.
+// Check lowers a condition on the columns of one table for a CHECK constraint: SQLite text over the table's own columns,
+// without parameters. Errors: 1046 subqueries, and whatever else cannot stand there.
 func (c *Compiler) Check(table *catalog.Table, e syntax.Cond) (sql string, err error) {
+	return c.condition(table, e, &renderer{static: true, each: true})
+}
+
+// Filter does the same for an index's WHERE, in the form that conditions of queries have: SQLite compares the two.
+func (c *Compiler) Filter(table *catalog.Table, e syntax.Cond) (sql string, err error) {
+	return c.condition(table, e, &renderer{static: true})
+}
+
+// condition lowers a condition on the columns of one table.
+func (c *Compiler) condition(table *catalog.Table, e syntax.Cond, r *renderer) (sql string, err error) {
 	err = c.bind(nil, func(b *binder) error {
 		src := &source{name: table.Name, base: table}
 		b.tableColumns(src, nil, table)
@@ -398,7 +407,6 @@ func (c *Compiler) Check(table *catalog.Table, e syntax.Cond) (sql string, err e
 		if err != nil {
 			return err
 		}
-		r := &renderer{static: true}
 		r.node(n)
 		sql = r.String()
 		return r.err

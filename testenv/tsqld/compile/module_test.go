@@ -108,3 +108,25 @@ func TestIndexUse(t *testing.T) {
 		})
 	}
 }
+
+// SQLite would make the list of an IN in a constraint anew for each row: a table and a row for each element.
+func TestConstraintsMakeNoLists(t *testing.T) {
+	b := newBench(t, `CREATE TABLE room (id int, state varchar(10), CHECK (state IN ('new', 'old', 'gone') OR id NOT IN (1, 2, 3)));`)
+	table := b.db.Tables()[0].SQLName
+	rows, err := b.conn.Query(context.Background(), "EXPLAIN INSERT INTO "+table+" SELECT 1, 'new'", nil)
+	require.NoError(t, err)
+	checked := false
+	for rows.Next() {
+		op := rows.Row()[1].(string)
+		checked = checked || op == "Halt" && rows.Row()[5] != nil
+		require.NotEqual(t, "OpenEphemeral", op)
+	}
+	require.NoError(t, rows.Err())
+	require.True(t, checked)
+	for values, fails := range map[string]bool{
+		"1, 'new'": false, "1, 'GONE '": false, "1, NULL": false, "4, 'other'": false, "NULL, 'other'": false, "1, 'other'": true,
+	} {
+		_, err := b.conn.Exec(context.Background(), "INSERT INTO "+table+" VALUES ("+values+")", nil)
+		require.Equal(t, fails, err != nil, values)
+	}
+}

@@ -33,6 +33,8 @@ type renderer struct {
 	nodes  []*node // that the params came from
 	// static refuses parameters: the SQL becomes part of a schema.
 	static bool
+	// each says that the SQL is a constraint: SQLite makes the list of an IN anew for each row there.
+	each bool
 	// lazy counts enclosing places that are perhaps not evaluated.
 	lazy int
 	err  error
@@ -163,6 +165,10 @@ func (r *renderer) node(n *node) {
 		r.node(n.args[0])
 		r.WriteString(" IS NULL)")
 	case opIn:
+		if r.each && n.args[0].op == opCol {
+			r.equals(n.args[0], n.args[1:])
+			return
+		}
 		r.WriteByte('(')
 		r.collated(n.args[0])
 		r.WriteString(" IN (")
@@ -285,6 +291,21 @@ func (r *renderer) compare(n *node) {
 	if y.typ.ID == types.DateTimeOffset {
 		r.collated(y)
 	} else {
+		r.node(y)
+	}
+	r.WriteByte(')')
+}
+
+// equals writes "x = list[0] OR x = list[1] ...".
+func (r *renderer) equals(x *node, list []*node) {
+	for i, y := range list {
+		if i == 0 {
+			r.WriteByte('(')
+		} else {
+			r.WriteString(" OR ")
+		}
+		r.collated(x)
+		r.WriteString(" = ")
 		r.node(y)
 	}
 	r.WriteByte(')')

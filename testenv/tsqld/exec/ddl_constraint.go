@@ -338,7 +338,7 @@ func (b *builder) newIndex(def *syntax.IndexDef, column string) (*catalog.Index,
 		ix.Included = append(ix.Included, c.ID)
 	}
 	if def.Where != nil {
-		if ix.FilterSQL, err = b.r.compiler().Check(b.t, def.Where); err != nil {
+		if ix.FilterSQL, err = b.r.compiler().Filter(b.t, def.Where); err != nil {
 			return nil, err
 		}
 		ix.Filter = "(" + syntax.Print(def.Where) + ")"
