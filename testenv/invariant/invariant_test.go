@@ -64,7 +64,8 @@ UPDATE jobs_internal.target_executions SET target_id = NEWID() WHERE execution_i
 	"I06_parents_follow_children": {
 		`UPDATE jobs_internal.target_executions SET lifecycle = N'Failed' WHERE lifecycle = N'Succeeded';`,
 		`UPDATE jobs_internal.step_executions SET lifecycle = N'Canceled' WHERE lifecycle = N'Succeeded';`,
-		`UPDATE jobs_internal.step_executions SET execution_id = (SELECT MIN(execution_id) FROM jobs_internal.job_executions), step_id = step_execution_id;`,
+		`ALTER TABLE jobs_internal.task_executions NOCHECK CONSTRAINT FK_task_executions_step_executions;
+UPDATE jobs_internal.step_executions SET execution_id = (SELECT MIN(execution_id) FROM jobs_internal.job_executions), step_id = step_execution_id;`,
 	},
 	"I07_no_more_held_than_wanted": {`UPDATE jobs_internal.terms SET ended_at = NULL, end_reason = NULL;
 UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL;`},
