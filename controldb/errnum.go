@@ -43,6 +43,8 @@ var (
 	ErrScheduleNotFound = errors.New("schedule not found")
 	// ErrScheduleExists means that the job has a schedule of this name already.
 	ErrScheduleExists = errors.New("schedule exists")
+	// ErrBackfillNotFound means that no backfill has this id.
+	ErrBackfillNotFound = errors.New("backfill not found")
 	// ErrCalendarNotFound means that no calendar has this name.
 	ErrCalendarNotFound = errors.New("calendar not found")
 	// ErrCalendarExists means that a calendar has this name already.
@@ -130,6 +132,7 @@ var conditions = map[int32]condition{
 	50129: {KindNotFound, ErrCalendarNotFound, "the calendar does not exist"},
 	50130: {KindConflict, ErrCalendarExists, "a calendar of this name exists already"},
 	50131: {KindConflict, nil, "the calendar is used by a schedule"},
+	50132: {KindNotFound, ErrBackfillNotFound, "the backfill does not exist"},
 	50201: {KindStale, ErrTermEnded, "the term has ended or expired"},
 	50202: {KindStale, ErrTaskNotHeld, "the task is not held by this term, or has its outcome already"},
 	50300: {KindConflict, ErrSchemaVersion, "the schema does not understand the agent's protocol"},

@@ -90,6 +90,11 @@ func (s *Store) BackfillSchedule(ctx context.Context, req BackfillRequest) (Back
 	return BackfillID(id), err
 }
 
+// CancelBackfill ends a backfill; the runs that it has started go on. It returns [ErrBackfillNotFound] when there is none of this id.
+func (s *Store) CancelBackfill(ctx context.Context, id BackfillID) error {
+	return s.exec(ctx, "cancel backfill", newCall("jobs.sp_cancel_backfill").in("backfill_id", int64(id)))
+}
+
 // Schedule is a row of the view jobs.schedules.
 type Schedule struct {
 	JobName string

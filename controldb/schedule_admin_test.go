@@ -177,6 +177,11 @@ func TestBackfill(t *testing.T) {
 			JobName: "j", Name: "s", ID: id, State: "Faulted", Reason: "it cannot go on", From: from, To: from.Add(2 * time.Hour), Overlap: "BufferAll", Started: 1, Buffered: 1,
 			RequestedBy: list[0].RequestedBy, RequestedTime: list[0].RequestedTime, EndTime: list[0].EndTime,
 		}, list[0])
+		require.NoError(t, c.CancelBackfill(ctx, id))
+		list, err = c.Backfills(ctx, "j", ptr("s"), 1)
+		require.NoError(t, err)
+		require.Equal(t, []int64{1, 0, 1}, []int64{list[0].Started, list[0].Buffered, list[0].Skipped})
+		require.ErrorIs(t, c.CancelBackfill(ctx, id+1), controldb.ErrBackfillNotFound)
 		_, err = c.BackfillSchedule(ctx, controldb.BackfillRequest{JobName: "j", Name: "no", From: from, To: from})
 		require.ErrorIs(t, err, controldb.ErrScheduleNotFound)
 	})

@@ -18,7 +18,7 @@ func newScheduleCommand(a *app) *cobra.Command {
 		newScheduleAddCommand(a), newScheduleUpdateCommand(a), newScheduleDeleteCommand(a), newScheduleListCommand(a), newScheduleShowCommand(a),
 		newScheduleEnableCommand(a, "enable", true), newScheduleEnableCommand(a, "disable", false),
 		newSchedulePauseCommand(a, "pause", true), newSchedulePauseCommand(a, "resume", false),
-		newScheduleBackfillCommand(a), newScheduleExplainCommand(a), newSchedulePreviewCommand(a))
+		newScheduleBackfillCommand(a), newScheduleCancelBackfillCommand(a), newScheduleExplainCommand(a), newSchedulePreviewCommand(a))
 }
 
 func newSchedulePreviewCommand(a *app) *cobra.Command {

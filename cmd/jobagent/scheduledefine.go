@@ -479,8 +479,8 @@ Without NAME it is the schedule of the job's own definition.`,
 					return err
 				}
 				return a.done(map[string]any{"job_name": req.JobName, "schedule_name": req.Name, "backfill_id": id},
-					"an agent will backfill %s from %s to %s (backfill %d); jobagent schedule show tells how far it is",
-					scheduleWords(req.JobName, req.Name), req.From.Format(time.RFC3339), req.To.Format(time.RFC3339), id)
+					"an agent will backfill %s from %s to %s (backfill %d); jobagent schedule show tells how far it is, jobagent schedule cancel-backfill %d ends it",
+					scheduleWords(req.JobName, req.Name), req.From.Format(time.RFC3339), req.To.Format(time.RFC3339), id, id)
 			})
 		},
 	}
@@ -490,4 +490,24 @@ Without NAME it is the schedule of the job's own definition.`,
 	cobra.CheckErr(cmd.MarkFlagRequired("from"))
 	cobra.CheckErr(cmd.MarkFlagRequired("to"))
 	return cmd
+}
+
+func newScheduleCancelBackfillCommand(a *app) *cobra.Command {
+	return &cobra.Command{
+		Use: "cancel-backfill ID", Short: "End a backfill; the runs that it has started go on", Args: cobra.ExactArgs(1),
+		Long: `End a backfill: no more of its instants become runs, and those that wait for an earlier run are recorded as skipped. The runs that it
+has started go on; jobagent job stop ends them. jobagent schedule show lists the backfills of a schedule.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil || id < 1 {
+				return usagef("backfill %q: a number is needed, as jobagent schedule show lists it", args[0])
+			}
+			return a.withStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.CancelBackfill(cmd.Context(), controldb.BackfillID(id)); err != nil {
+					return err
+				}
+				return a.done(map[string]any{"backfill_id": id}, "canceled backfill %d", id)
+			})
+		},
+	}
 }

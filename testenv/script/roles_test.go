@@ -37,7 +37,7 @@ var (
 		"jobs.schedules", "jobs.schedule_executions", "jobs.schedule_skips", "jobs.schedule_backfills", "jobs.calendars",
 	}
 	operatorObjects = append(slices.Clone(readerViews), "jobs.sp_start_job", "jobs.sp_rerun_job_execution", "jobs.sp_stop_job", "jobs_internal.agent_status",
-		"jobs.sp_enable_schedule", "jobs.sp_pause_schedule", "jobs.sp_backfill_schedule")
+		"jobs.sp_enable_schedule", "jobs.sp_pause_schedule", "jobs.sp_backfill_schedule", "jobs.sp_cancel_backfill")
 	authorObjects = append(slices.Clone(operatorObjects),
 		"jobs.sp_add_job", "jobs.sp_update_job", "jobs.sp_delete_job", "jobs.sp_add_jobstep", "jobs.sp_update_jobstep", "jobs.sp_delete_jobstep", "jobs.sp_set_jobstep_options",
 		"jobs.sp_add_target_group", "jobs.sp_delete_target_group", "jobs.sp_add_target_group_member", "jobs.sp_delete_target_group_member",

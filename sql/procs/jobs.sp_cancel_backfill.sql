@@ -1,0 +1,91 @@
+-- Ends a backfill: no more of its instants become runs, and those that wait for an earlier run to end are recorded as
+-- skipped. Runs that it has started go on: jobs.sp_stop_job ends them. Repeating it does nothing.
+--
+-- Parameters:
+--   @backfill_id  Which backfill: see the view jobs.schedule_backfills.
+-- Called by: anybody with the role jobs_operator.
+-- Locks:     the job's row (U), the schedule's row (U, X), the backfill (X), its rows in schedule_buffer (X); inserts into schedule_skips.
+-- Returns:   0.
+-- Throws:
+--   50132 the backfill does not exist.
+CREATE OR ALTER PROCEDURE jobs.sp_cancel_backfill
+    @backfill_id BIGINT
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @locked INT;
+    DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @schedule_id BIGINT;
+    DECLARE @skipped TABLE (
+        due_at DATETIME2(7) NOT NULL PRIMARY KEY
+    );
+
+    BEGIN TRANSACTION;
+
+    -- Jobs before schedules, as everywhere; a backfill never changes its schedule.
+    SELECT @job_id = s.job_id
+    FROM jobs_internal.schedule_backfills AS f
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = f.schedule_id
+    WHERE f.backfill_id = @backfill_id;
+    SELECT @locked = COUNT(*)
+    FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
+    WHERE j.job_id = @job_id
+        AND j.deleted_at IS NULL;
+    SELECT @schedule_id = s.schedule_id
+    FROM jobs_internal.schedule_backfills AS f
+    INNER JOIN jobs_internal.schedules AS s WITH (UPDLOCK, HOLDLOCK) ON s.schedule_id = f.schedule_id
+    WHERE f.backfill_id = @backfill_id
+        AND @locked = 1;
+    IF @schedule_id IS NULL
+    BEGIN
+        SET @message = CONCAT(N'There is no backfill ', @backfill_id, N'. The view jobs.schedule_backfills lists all backfills.');
+        THROW 50132, @message, 1;
+    END;
+
+    UPDATE f
+    SET f.state = N'Canceled',
+        f.reason = CONCAT(N'Canceled by ', ORIGINAL_LOGIN(), N'.'),
+        f.next_at = NULL,
+        f.ended_at = @now
+    FROM jobs_internal.schedule_backfills AS f
+    WHERE f.backfill_id = @backfill_id
+        AND f.state = N'Open';
+
+    DELETE b
+    OUTPUT deleted.due_at
+    INTO @skipped (due_at)
+    FROM jobs_internal.schedule_buffer AS b
+    WHERE b.schedule_id = @schedule_id
+        AND b.backfill_id = @backfill_id;
+    IF EXISTS (SELECT 1 FROM @skipped)
+    BEGIN
+        UPDATE s
+        SET s.buffered = s.buffered - (SELECT COUNT(*) FROM @skipped),
+            s.skips = s.skips + (
+                SELECT COUNT(*)
+                FROM @skipped AS k
+                WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_skips AS o WHERE o.schedule_id = @schedule_id AND o.due_at = k.due_at)
+            )
+        FROM jobs_internal.schedules AS s
+        WHERE s.schedule_id = @schedule_id;
+        UPDATE f
+        SET f.skipped = f.skipped + (SELECT COUNT(*) FROM @skipped)
+        FROM jobs_internal.schedule_backfills AS f
+        WHERE f.backfill_id = @backfill_id;
+        INSERT INTO jobs_internal.schedule_skips (schedule_id, job_id, due_at, skipped, cause, reason, recorded_at)
+        SELECT @schedule_id, @job_id, k.due_at, 1, N'Other', CONCAT(N'It waited for an earlier run to end when its backfill was canceled by ', ORIGINAL_LOGIN(), N'.'), @now
+        FROM @skipped AS k
+        WHERE NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.schedule_skips AS o
+            WHERE o.schedule_id = @schedule_id
+                AND o.due_at = k.due_at
+        );
+    END;
+
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;
