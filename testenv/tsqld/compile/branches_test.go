@@ -154,6 +154,9 @@ func TestDrivenJoins(t *testing.T) {
 			}
 		})
 	}
+	// One table leads to the rows by their key; the other is looked up in, and not read for each of them.
+	twice := "UPDATE s SET s.target = N'x' FROM #picked f JOIN step s ON s.id = f.id JOIN #picked p ON p.id = s.run"
+	require.Equal(t, 1, strings.Count(b.plan(twice), "SCAN "), b.plan(twice))
 	check(t, b, []struct{ sql, want string }{
 		{"SELECT r.name FROM #picked p JOIN run r ON r.id = p.id ORDER BY 1", "One; Three"},
 		{"SELECT p.id, r.name FROM #picked p LEFT JOIN run r ON r.id = p.id AND r.id = 3 ORDER BY 1", "1|NULL; 3|Three"},

@@ -18,7 +18,8 @@ func driven(c *core) *core {
 	if len(sources) < 2 || !slices.ContainsFunc(sources, (*source).isSmall) {
 		return c
 	}
-	var exact []*source // a table whose rows are found by values that no row gives
+	var exact []*source // tables whose rows are found by values that no row gives
+	var keyed []*source // tables of which a small one names each row by its key
 	for _, n := range append(conjuncts(c.where), on...) {
 		if n.op != opCompare || n.name != "=" {
 			continue
@@ -26,6 +27,9 @@ func driven(c *core) *core {
 		for i, x := range n.args {
 			if x.op == opCol && n.args[1-i].traits&rowBound == 0 && x.isIndexed() {
 				exact = append(exact, x.src)
+			}
+			if y := n.args[1-i]; x.op == opCol && y.op == opCol && x.isRowID() && !x.src.isSmall() && y.src.isSmall() {
+				keyed = append(keyed, x.src)
 			}
 		}
 	}
@@ -36,7 +40,7 @@ func driven(c *core) *core {
 		}
 		for i, x := range n.args {
 			y := n.args[1-i]
-			if x.src.isSmall() && !y.src.isSmall() && y.isIndexed() && !slices.Contains(exact, y.src) {
+			if x.src.isSmall() && !y.src.isSmall() && y.isIndexed() && !slices.Contains(exact, y.src) && (y.isRowID() || !slices.Contains(keyed, y.src)) {
 				r := *n
 				r.args = slices.Clone(n.args)
 				r.args[i] = build(opBare, x.typ, x)
@@ -90,17 +94,25 @@ func (s *source) isSmall() bool {
 
 // isIndexed reports whether a column is the first one of an index of a table, be it seen through a plain derived table.
 func (n *node) isIndexed() bool {
+	t, c := n.tableColumn()
+	return c != nil && (c == t.RowIDColumn() || slices.ContainsFunc(t.Indexes, func(ix *catalog.Index) bool {
+		return !ix.Disabled && len(ix.Columns) > 0 && ix.Columns[0].ColumnID == c.ID
+	}))
+}
+
+// isRowID reports whether a column is the one by which SQLite finds the rows of a table.
+func (n *node) isRowID() bool {
+	t, c := n.tableColumn()
+	return c != nil && c == t.RowIDColumn()
+}
+
+// tableColumn is the table and column that a column is, be it seen through a plain derived table; nil for others.
+func (n *node) tableColumn() (*catalog.Table, *catalog.Column) {
 	for n.op == opCol && n.col >= 0 && n.src.query != nil && n.src.query.plain() {
 		n = n.src.query.core.items[n.col]
 	}
 	if n.op != opCol || n.col < 0 || n.src.base == nil {
-		return false
+		return nil, nil
 	}
-	t, c := n.src.base, n.src.cols[n.col].base
-	if c == nil {
-		return false
-	}
-	return c == t.RowIDColumn() || slices.ContainsFunc(t.Indexes, func(ix *catalog.Index) bool {
-		return !ix.Disabled && len(ix.Columns) > 0 && ix.Columns[0].ColumnID == c.ID
-	})
+	return n.src.base, n.src.cols[n.col].base
 }
