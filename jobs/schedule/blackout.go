@@ -257,7 +257,11 @@ func (p *parser) readBlackouts(v *value) *blackouts {
 				names = append(names, name)
 			}
 			sort.Strings(names)
-			p.faults.add(item.path, item.raw, fmt.Sprintf("the name of a calendar; there are %v", names), nearest(item.text, names))
+			what := "the name of a calendar; there are none (jobs.sp_add_calendar adds one)"
+			if len(names) > 0 {
+				what = "the name of a calendar: " + strings.Join(names, ", ")
+			}
+			p.faults.add(item.path, item.raw, what, nearest(item.text, names))
 			continue
 		}
 		b.calendars = append(b.calendars, c)

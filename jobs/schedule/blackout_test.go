@@ -23,3 +23,24 @@ func TestBlackoutOfADateThatComesBack(t *testing.T) {
 		require.Equal(t, want, got, mode)
 	}
 }
+
+// What is allowed is said in words, not as Go prints a list.
+func TestFaultsListWhatIsAllowed(t *testing.T) {
+	named := map[string]*Calendar{"b": {}, "a": {}}
+	for _, tc := range []struct {
+		kind  Kind
+		spec  string
+		opts  Options
+		wants string
+	}{
+		{"cron7", "* * * * *", Options{}, "one of elastic, azure-scheduler, sap, cron5, cron6, quartz, rrule"},
+		{KindElastic, `{"schedule_interval_type": "Day"}`, Options{}, "one of Once, Minutes, Hours, Days, Weeks, Months"},
+		{KindCron5, `{"cron": "* * * * *", "blackouts": {"calendars": ["c"]}}`, Options{}, "the name of a calendar; there are none (jobs.sp_add_calendar adds one)"},
+		{KindCron5, `{"cron": "* * * * *", "blackouts": {"calendars": ["c"]}}`, Options{Calendars: named}, "the name of a calendar: a, b"},
+	} {
+		_, err := Parse(tc.kind, []byte(tc.spec), tc.opts)
+		var all *Error
+		require.ErrorAs(t, err, &all)
+		require.Equal(t, tc.wants, all.Faults[0].Allowed)
+	}
+}

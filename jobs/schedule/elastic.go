@@ -34,7 +34,7 @@ func ParseInterval(s string) (Interval, error) {
 
 // intervalFault says what is wrong with an interval type, and proposes the plural of a singular.
 func intervalFault(s string) Fault {
-	f := Fault{Path: "schedule_interval_type", Value: fmt.Sprintf("%q", s), Allowed: fmt.Sprintf("one of %v", Intervals())}
+	f := Fault{Path: "schedule_interval_type", Value: fmt.Sprintf("%q", s), Allowed: "one of Once, Minutes, Hours, Days, Weeks, Months"}
 	for _, i := range Intervals() {
 		if strings.EqualFold(strings.TrimSpace(s), string(i)) || strings.EqualFold(s+"s", string(i)) {
 			f.Nearest = string(i)

@@ -96,7 +96,7 @@ func Parse(kind Kind, spec []byte, opts Options) (*Plan, error) {
 		KindCron5: (*parser).cron, KindCron6: (*parser).cron, KindQuartz: (*parser).cron, KindRRule: (*parser).rrule,
 	}[kind]
 	if !known {
-		p.faults.add("kind", quote(string(kind)), fmt.Sprintf("one of %v", Kinds()), nearest(string(kind), kindNames()))
+		p.faults.add("kind", quote(string(kind)), "one of "+strings.Join(kindNames(), ", "), nearest(string(kind), kindNames()))
 		return nil, p.faults.err()
 	}
 	if err := p.open(spec); err != nil {
