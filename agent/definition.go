@@ -103,7 +103,7 @@ func (r *rule) parse(d definition, opts schedule.Options, named calendars) error
 	var faults []schedule.Fault
 	var all *schedule.Error
 	if errors.As(err, &all) {
-		faults = append(named.faults(d.spec), all.Faults...)
+		faults = append(named.faults(d.spec), slices.DeleteFunc(all.Faults, named.isBroken)...)
 	}
 	policy, err := schedule.ParseCatchUp(d.catchUp)
 	if errors.As(err, &all) {
@@ -135,6 +135,12 @@ func readCalendars(texts []controldb.CalendarText) calendars {
 		}
 	}
 	return c
+}
+
+// isBroken says whether a fault is that there is no calendar of a name, where there is one that cannot be read.
+func (c calendars) isBroken(f schedule.Fault) bool {
+	name, err := strconv.Unquote(f.Value)
+	return err == nil && strings.HasPrefix(f.Path, "blackouts.calendars") && c.broken[name] != nil
 }
 
 // faults are those of the calendars that a specification names and that cannot be read.

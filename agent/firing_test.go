@@ -182,6 +182,7 @@ func TestJudgeFaults(t *testing.T) {
 	require.NoError(t, err)
 	require.ErrorContains(t, v.faults, "calendar broken: dates[0]")
 	require.NotContains(t, v.faults.Error(), "calendar other")
+	require.NotContains(t, v.faults.Error(), "blackouts.calendars[0]", "the name is right")
 
 	_, err = judge(made(t, "moon", "full"), calendars{}, clock(t, "12:00"))
 	require.ErrorIs(t, err, errOtherVersion)
