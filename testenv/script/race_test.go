@@ -171,6 +171,21 @@ EXEC jobs.sp_add_schedule N'bs %[1]d', N's', N'cron5', N'* * * * *';`,
 			check: `SELECT job_name FROM jobs.schedule_backfills WHERE job_name LIKE N'bs %' GROUP BY job_name HAVING COUNT(*) <> 2;`,
 		},
 		{
+			name: "sp_cancel_backfill",
+			setup: `EXEC jobs.sp_add_job N'cb %[1]d';
+EXEC jobs.sp_add_schedule N'cb %[1]d', N's', N'cron5', N'* * * * *';
+EXEC jobs.sp_backfill_schedule N'cb %[1]d', N's', '2026-01-01', '2026-01-02';
+INSERT INTO jobs_internal.schedule_buffer (schedule_id, due_at, job_id, backfill_id, buffered_at)
+SELECT f.schedule_id, '2026-01-01', s.job_id, f.backfill_id, SYSUTCDATETIME()
+FROM jobs_internal.schedule_backfills AS f INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = f.schedule_id INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
+WHERE j.name = N'cb %[1]d';
+UPDATE s SET s.buffered = 1 FROM jobs_internal.schedules AS s INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id WHERE j.name = N'cb %[1]d' AND s.name = N's';`,
+			call: `DECLARE @id BIGINT = (SELECT b.backfill_id FROM jobs.schedule_backfills AS b WHERE b.job_name = N'cb %d');
+EXEC jobs.sp_cancel_backfill @id;`,
+			check: `SELECT b.job_name FROM jobs.schedule_backfills AS b INNER JOIN jobs.schedules AS s ON s.job_name = b.job_name AND s.schedule_name = b.schedule_name
+WHERE b.job_name LIKE N'cb %' AND (b.state <> N'Canceled' OR b.buffered <> 0 OR b.skipped <> 1 OR s.buffered <> 0 OR s.skipped_otherwise <> 1);`,
+		},
+		{
 			name:  "sp_add_calendar",
 			call:  `EXEC jobs.sp_add_calendar N'calendar %d', N'{}';`,
 			loser: 50130,
