@@ -156,6 +156,7 @@ func TestSAP(t *testing.T) {
 	found(t, r, Lost, "validateSalesOrder", "ansConfig", "notifications")
 	found(t, r, Lost, "validateSalesOrder", "schedules[0].data", "bytes of JSON")
 	found(t, r, Changed, "validateSalesOrder", "startTime", "goes on from the next run")
+	found(t, r, Note, "validateSalesOrder", "schedules[2].active", "a text, and is read as the truth value true")
 
 	off := jobOf(t, r, "off")
 	require.False(t, off.Schedules[0].Enabled, "the job is inactive")

@@ -139,6 +139,7 @@ func (r *Result) sapActive(job string, o *object, absent bool) bool {
 		return v
 	case string:
 		if v == "true" || v == "false" {
+			r.note(job, o.at("active"), "it is a text, and is read as the truth value %s (D-S19)", v)
 			return v == "true"
 		}
 	}
