@@ -106,7 +106,8 @@ BEGIN
         AND NOT EXISTS (
             SELECT 1
             FROM jobs_internal.target_executions AS t
-            WHERE t.step_execution_id = s.step_execution_id
+            WHERE t.job_id = s.job_id
+                AND t.step_execution_id = s.step_execution_id
                 AND t.is_active = 1
         );
     IF EXISTS (SELECT 1 FROM @done)

@@ -61,7 +61,7 @@ CREATE TABLE jobs_internal.target_executions (
 );
 
 CREATE INDEX IX_target_executions_execution_id ON jobs_internal.target_executions (execution_id);
-CREATE INDEX IX_target_executions_active ON jobs_internal.target_executions (step_execution_id)
+CREATE INDEX IX_target_executions_active ON jobs_internal.target_executions (job_id, step_execution_id)
     WHERE is_active = 1;
 CREATE INDEX IX_target_executions_due ON jobs_internal.target_executions (step_execution_id, next_attempt_at, target_execution_id)
     WHERE next_attempt_at IS NOT NULL;
