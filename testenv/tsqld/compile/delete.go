@@ -1,0 +1,94 @@
+package compile
+
+import (
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// Delete compiles a DELETE, WHERE CURRENT OF excepted.
+func (c *Compiler) Delete(s *syntax.DeleteStmt) (d *DML, err error) {
+	err = c.bind(s.Hints, func(b *binder) error {
+		if s.CurrentOf != nil {
+			return mserr.NotSupported("DELETE WHERE CURRENT OF")
+		}
+		if err := b.with(s.With); err != nil {
+			return err
+		}
+		m, err := b.modify(s.Target, s.From, "DELETE", nil)
+		if err != nil {
+			return err
+		}
+		d = newDML("DELETE", m.target)
+		where, err := m.where(s.Where)
+		if err != nil {
+			return err
+		}
+		var returned *query
+		if s.Output != nil && s.OutputInto == nil && !m.ordered() {
+			returned = b.returning(m.target, s.Output, map[string]func(*catalog.Column) bool{"deleted": always})
+		}
+		switch {
+		case s.Output != nil && returned == nil || s.OutputInto != nil:
+			err = m.deleteSpooled(d, s, where)
+		case m.direct && s.Top == nil:
+			r := &renderer{}
+			r.WriteString("DELETE FROM " + m.sql() + " AS " + m.src.alias)
+			if where != nil {
+				r.WriteString(" WHERE ")
+				r.node(where)
+			}
+			err = d.emitChange(r, returned)
+		default:
+			var q *query
+			if q, err = m.rows(where, s.Top); err != nil {
+				return err
+			}
+			q.core.items = []*node{m.rid}
+			r := &renderer{}
+			r.WriteString("DELETE FROM " + m.sql() + " WHERE rowid IN (")
+			r.query(q)
+			r.WriteByte(')')
+			err = d.emitChange(r, returned)
+		}
+		d.Needs = b.needs
+		return err
+	})
+	return d, err
+}
+
+// deleteSpooled is a DELETE with OUTPUT.
+func (m *modification) deleteSpooled(d *DML, s *syntax.DeleteStmt, where *node) error {
+	sp := m.b.newSpool()
+	rid := sp.capture(m.rid)
+	deleted := m.b.pseudo("deleted", m.target, func(c *catalog.Column) (*node, error) { return m.captured(sp, c) })
+	out, err := m.b.output(s.OutputInto, s.Output, m.outputLevel(deleted), sp)
+	if err != nil {
+		return err
+	}
+	sp.finish(m.b, d)
+	q, err := m.rows(where, s.Top)
+	if err != nil {
+		return err
+	}
+	st, err := sp.fill(q, m.several)
+	if err != nil {
+		return err
+	}
+	d.Prepare = append(d.Prepare, st)
+	if err := m.applyDelete(d, sp, rid, nil); err != nil {
+		return err
+	}
+	return out.emit(m.b, d)
+}
+
+// applyDelete adds the statement that deletes the rows of the spool; only restricts it to some.
+func (m *modification) applyDelete(d *DML, sp *spool, rid *node, only *node) error {
+	r := &renderer{}
+	r.WriteString("DELETE FROM " + m.sql() + " WHERE rowid IN (")
+	r.query(&query{core: &core{from: sp.src, items: []*node{rid}, where: only}})
+	r.WriteByte(')')
+	st, err := r.statement()
+	d.Apply = append(d.Apply, st)
+	return err
+}
