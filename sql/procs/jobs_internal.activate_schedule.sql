@@ -3,7 +3,8 @@
 -- The schedule of jobs.sp_add_job gets its first due instant here: the start if that is still to come, else now
 -- (decision 10). The grid of later instants begins at the start, or now when the start is in the year 1. It consists of
 -- whole seconds: a start is rounded up, since nothing is due before it, and now is rounded down, or the grid's first
--- instant would be another one, right after now. A pause leaves the grid as it is: when it ends, an agent says what is next. If its end has passed, it is Completed and has no due instant.
+-- instant would be another one, right after now. A pause leaves the grid as it is: when the pause ends, an agent says
+-- what is next. If the end of the schedule has passed, it is Completed and has no due instant.
 -- All other schedules wait for an agent's verdict.
 --
 -- Parameters:
