@@ -23,8 +23,9 @@ const (
 	answerWait = 2 * time.Second
 	// killAfter is how long a session may outlive its connection before KILL.
 	killAfter = 3 * time.Second
-	// endLimit bounds all that is done on the second connection, its login included: a frozen server must not hold a worker.
-	endLimit = 15 * time.Second
+	// endLimit bounds all that is done on the second connection, its login included: a frozen server must not hold a worker. It is more
+	// than a login may take, so that a login without an answer is what the message names.
+	endLimit = DefaultLoginTimeout + 5*time.Second
 	// firstLook and lastLook are the shortest and the longest time between two looks at the session.
 	firstLook, lastLook = 50 * time.Millisecond, time.Second
 )
