@@ -23,9 +23,10 @@ const (
 	answerWait = 2 * time.Second
 	// killAfter is how long a session may outlive its connection before KILL.
 	killAfter = 3 * time.Second
-	// endLimit bounds all that is done on the second connection, its login included: a frozen server must not hold a worker. It is more
-	// than a login may take, so that a login without an answer is what the message names.
-	endLimit = DefaultLoginTimeout + 5*time.Second
+	// endLimit bounds all that is done on the second connection: a frozen server must not hold a worker.
+	endLimit = 15 * time.Second
+	// endLogin bounds its login. It is the shorter one, so that a login without an answer is what the message names.
+	endLogin = 10 * time.Second
 	// firstLook and lastLook are the shortest and the longest time between two looks at the session.
 	firstLook, lastLook = 50 * time.Millisecond, time.Second
 )
@@ -95,7 +96,9 @@ func (s *session) answers(ctx context.Context) (id int, err error) {
 // endSession looks, on a second connection, for the session with a token until it is gone, and kills it after killAfter. The error says why
 // it is not known to be gone.
 func (t *attempt) endSession(ctx context.Context, token string) (killed bool, err error) {
-	second, err := t.servers.open(ctx, t.Target.Server, t.Target.Database, t.Credential, "")
+	login, cancel := context.WithTimeoutCause(ctx, endLogin, errLoginTimeout)
+	defer cancel()
+	second, err := t.servers.open(login, t.Target.Server, t.Target.Database, t.Credential, "")
 	if err != nil {
 		return false, endOr(ctx, err)
 	}
