@@ -397,6 +397,7 @@ type Resolution struct {
 
 // targetJSON is the form of a target in complete_resolution's argument.
 type targetJSON struct {
+	Ordinal         int       `json:"ordinal"`
 	TargetID        uuid.UUID `json:"target_id"`
 	ServerName      string    `json:"server_name"`
 	DatabaseName    string    `json:"database_name"`
@@ -419,8 +420,8 @@ func (s *Store) CompleteResolution(ctx context.Context, term TermID, task TaskID
 		}
 	} else {
 		list := make([]targetJSON, 0, len(r.Targets))
-		for _, t := range r.Targets {
-			list = append(list, targetJSON{TargetID: t.ID, ServerName: t.Server, DatabaseName: t.Database, ElasticPoolName: t.ElasticPool})
+		for i, t := range r.Targets {
+			list = append(list, targetJSON{Ordinal: i + 1, TargetID: t.ID, ServerName: t.Server, DatabaseName: t.Database, ElasticPoolName: t.ElasticPool})
 		}
 		text, err := json.Marshal(list)
 		if err != nil {

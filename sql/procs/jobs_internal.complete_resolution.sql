@@ -6,15 +6,15 @@
 --   @term_id       Who holds the task.
 --   @task_id       Which task.
 --   @attempt       Which attempt; must be the task's.
---   @targets       JSON array, in order, each database once: target_id (NULL: made from the names), server_name,
---                  database_name, elastic_pool_name.
+--   @targets       JSON array, each database once: ordinal (its place in the list, from 1), target_id (NULL: made from the names),
+--                  server_name, database_name, elastic_pool_name.
 --   @error         Why there are no targets; NULL when there are.
 --   @error_number  The server's error number, if an error was the reason.
 --   @elapsed_ms    How long it took, by the agent's clock.
 --   @unreached     1: the error was that a server could not be reached, or refused the login.
 --   @now           Tests only.
 -- Called by: agent/communicator.go, once per resolution.
--- Locks:     the job's row (U), so that two runs of it see each other's targets; the task, the step (X); then one insert.
+-- Locks:     the job's row (U), so that two runs of it see each other's targets; the targets of other runs (S), the task, the step (X).
 -- Returns:   0.
 -- Throws:
 --   50029 neither or both of targets and error are given.
@@ -111,60 +111,49 @@ BEGIN
         elastic_pool_name NVARCHAR(128)
     ) AS o;
 
+    -- The order gives the targets their keys, and with them their turns.
     INSERT INTO jobs_internal.target_executions (
         execution_id, step_execution_id, job_id, step_id, queue_id, ordinal, target_id, server_name, database_name,
-        elastic_pool_name, lifecycle, is_active, create_time, end_time, next_attempt_at, last_message
+        elastic_pool_name, lifecycle, is_active, create_time, next_attempt_at, last_message
     )
     SELECT
-        @execution_id, @step_execution_id, @job_id, @step_id, q.queue_id, x.ordinal, x.target_id, x.server_name, x.database_name,
-        x.elastic_pool_name,
-        CASE WHEN x.skipped = 1 THEN N'Skipped' ELSE N'Created' END,
-        CASE WHEN x.skipped = 1 THEN 0 ELSE 1 END,
-        @now,
-        CASE WHEN x.skipped = 1 THEN @now END,
-        CASE WHEN x.skipped = 1 THEN NULL ELSE @now END,
-        CASE
-            WHEN x.skipped = 1 THEN CONCAT(N'Step ', @step_id, N' was skipped on target (server ''', x.server_name, N''', database ''', x.database_name, N'''): another execution of the job is still running this step there.')
-            ELSE CONCAT(N'Step ', @step_id, N' waits for execution on target (server ''', x.server_name, N''', database ''', x.database_name, N''').')
-        END
-    FROM (
-        SELECT
-            ROW_NUMBER() OVER (ORDER BY CAST(o.[key] AS INT)) AS ordinal,
-            r.target_id,
-            r.server_name,
-            r.database_name,
-            r.elastic_pool_name,
-            CASE
-                WHEN EXISTS (
-                    SELECT 1
-                    FROM jobs_internal.step_executions AS s
-                    INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
-                    WHERE s.job_id = @job_id
-                        AND s.step_id = @step_id
-                        AND s.is_active = 1
-                        AND s.execution_id <> @execution_id
-                        AND @allow_overlap = 0
-                        AND t.target_id = r.target_id
-                        AND t.is_active = 1
-                ) THEN 1
-                ELSE 0
-            END AS skipped
-        FROM OPENJSON(@targets) AS o
-        CROSS APPLY (
-            SELECT
-                COALESCE(
-                    TRY_CONVERT(UNIQUEIDENTIFIER, JSON_VALUE(o.value, '$.target_id')),
-                    CAST(HASHBYTES('MD5', CONCAT(LOWER(JSON_VALUE(o.value, '$.server_name')), N'/', LOWER(JSON_VALUE(o.value, '$.database_name')))) AS UNIQUEIDENTIFIER)
-                ) AS target_id,
-                CAST(JSON_VALUE(o.value, '$.server_name') AS NVARCHAR(256)) AS server_name,
-                CAST(JSON_VALUE(o.value, '$.database_name') AS NVARCHAR(128)) AS database_name,
-                CAST(JSON_VALUE(o.value, '$.elastic_pool_name') AS NVARCHAR(128)) AS elastic_pool_name
-        ) AS r
-    ) AS x
+        @execution_id, @step_execution_id, @job_id, @step_id, q.queue_id, o.ordinal,
+        COALESCE(
+            o.target_id,
+            CAST(HASHBYTES('MD5', CONCAT(LOWER(o.server_name), N'/', LOWER(o.database_name))) AS UNIQUEIDENTIFIER)
+        ),
+        o.server_name, o.database_name, o.elastic_pool_name, N'Created', 1, @now, @now,
+        CONCAT(N'Step ', @step_id, N' waits for execution on target (server ''', o.server_name, N''', database ''', o.database_name, N''').')
+    FROM OPENJSON(@targets) WITH (
+        ordinal           INT,
+        target_id         UNIQUEIDENTIFIER,
+        server_name       NVARCHAR(256),
+        database_name     NVARCHAR(128),
+        elastic_pool_name NVARCHAR(128)
+    ) AS o
     INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = @step_execution_id
-        AND q.server_name = x.server_name
-        AND q.elastic_pool_name = COALESCE(x.elastic_pool_name, N'');
+        AND q.server_name = o.server_name
+        AND q.elastic_pool_name = COALESCE(o.elastic_pool_name, N'')
+    ORDER BY o.ordinal;
     SET @count = @@ROWCOUNT;
+
+    IF @allow_overlap = 0
+        UPDATE t
+        SET t.lifecycle = N'Skipped',
+            t.is_active = 0,
+            t.end_time = @now,
+            t.next_attempt_at = NULL,
+            t.last_message = CONCAT(N'Step ', t.step_id, N' was skipped on target (server ''', t.server_name, N''', database ''', t.database_name, N'''): another execution of the job is still running this step there.')
+        FROM jobs_internal.step_executions AS s
+        INNER JOIN jobs_internal.target_executions AS u ON u.job_id = s.job_id
+            AND u.step_execution_id = s.step_execution_id
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = @step_execution_id
+            AND t.target_id = u.target_id
+        WHERE s.job_id = @job_id
+            AND s.step_id = @step_id
+            AND s.is_active = 1
+            AND s.execution_id <> @execution_id
+            AND u.is_active = 1;
 
     UPDATE k
     SET k.ended_at = @now,

@@ -1,5 +1,5 @@
 -- Steps on one database each: the rows of jobs.job_executions whose target_type is SqlDatabase, and the frozen list
--- of targets of a step's execution (I3), made in one insert.
+-- of targets of a step's execution (I3), made in one transaction.
 --
 -- Columns:
 --   target_execution_id  Internal key.
