@@ -5,7 +5,8 @@
 -- whole seconds: a start is rounded up, since nothing is due before it, and now is rounded down, or the grid's first
 -- instant would be another one, right after now. A pause leaves the grid as it is: when the pause ends, an agent says
 -- what is next. If the end of the schedule has passed, it is Completed and has no due instant.
--- All other schedules wait for an agent's verdict.
+-- All other schedules wait for an agent's verdict. activated_at says, too, that somebody has looked at the job: the days without
+-- a reachable target are counted anew from there (end_scheduled_runs), and the job's row, which agents hold before this one, stays as it is.
 --
 -- Parameters:
 --   @schedule_id  Which schedule. Its columns enabled, paused to pause_note and the definition hold what is wanted.
@@ -13,7 +14,7 @@
 --   @now          Tests only.
 -- Called by: jobs.sp_add_job, jobs.sp_update_job, jobs.sp_add_jobstep, jobs.sp_add_schedule, jobs.sp_update_schedule,
 --            jobs.sp_enable_schedule, jobs.sp_pause_schedule, jobs_internal.ensure_system_jobs.
--- Locks:     one row of schedules (X), the rows of it in schedule_buffer (X), its job (X) if no target of that was reachable.
+-- Locks:     one row of schedules (X), the rows of it in schedule_buffer (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.activate_schedule
@@ -27,15 +28,6 @@ BEGIN
     SET @now = COALESCE(@now, SYSUTCDATETIME());
 
     EXECUTE jobs_internal.skip_buffered @schedule_id = @schedule_id, @cause = @cause, @now = @now;
-
-    -- Somebody has looked at it: the days without a reachable target are counted anew.
-    UPDATE j
-    SET j.unreachable_since = NULL
-    FROM jobs_internal.schedules AS s
-    INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
-    WHERE s.schedule_id = @schedule_id
-        AND s.enabled = 1
-        AND j.unreachable_since IS NOT NULL;
 
     UPDATE s
     SET s.state = CASE

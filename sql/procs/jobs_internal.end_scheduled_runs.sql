@@ -1,11 +1,12 @@
 -- Takes account of runs of schedules that have ended: counts failures, pauses schedules that are to be paused on failure,
 -- and disables all schedules of a job of which no target could be reached for the days of the setting unreachable_days.
--- A target was reached when an attempt on it ended in any way but for want of a connection or a login.
+-- A target was reached when an attempt on it ended in any way but for want of a connection or a login. The days count from the
+-- latest activation of one of the job's schedules at the earliest: somebody has looked at it then.
 --
 -- Parameters:
 --   @now  Tests only.
 -- Called by: jobs_internal.advance, before it takes other locks.
--- Locks:     jobs (X), schedules (X), rows of schedule_buffer (X), then the runs (X).
+-- Locks:     jobs (U, X), schedules (X), rows of schedule_buffer (X), then the runs (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.end_scheduled_runs
@@ -17,6 +18,7 @@ BEGIN
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @days INT;
     DECLARE @changed INT = 0;
+    DECLARE @locked INT;
     DECLARE @ended TABLE (
         execution_id BIGINT NOT NULL PRIMARY KEY,
         schedule_id  BIGINT NOT NULL,
@@ -54,8 +56,14 @@ BEGIN
     ) AS c
     INNER JOIN @ended AS e ON e.execution_id = c.execution_id;
 
+    -- Activations happen under the job's lock.
+    SELECT @locked = COUNT(*)
+    FROM @ended AS e
+    INNER JOIN jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK) ON j.job_id = e.job_id
+    WHERE e.unreached > 0;
+
     UPDATE j
-    SET j.unreachable_since = CASE WHEN c.reached = 0 THEN COALESCE(j.unreachable_since, c.first_end_time) END
+    SET j.unreachable_since = CASE WHEN c.reached = 0 THEN c.first_end_time END
     FROM (
         SELECT
             e.job_id,
@@ -67,7 +75,12 @@ BEGIN
     ) AS c
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = c.job_id
     WHERE (c.reached > 0 AND j.unreachable_since IS NOT NULL)
-        OR (c.reached = 0 AND c.unreached > 0 AND j.unreachable_since IS NULL);
+        OR (c.reached = 0 AND c.unreached > 0 AND j.unreachable_since IS NULL)
+        OR (c.reached = 0 AND c.unreached > 0 AND j.unreachable_since <= (
+            SELECT MAX(a.activated_at)
+            FROM jobs_internal.schedules AS a
+            WHERE a.job_id = j.job_id
+        ));
 
     UPDATE s
     SET s.failures = s.failures + c.failures,
@@ -133,6 +146,12 @@ BEGIN
     INNER JOIN jobs_internal.schedules AS s ON s.job_id = j.job_id
     WHERE j.unreachable_since IS NOT NULL
         AND j.unreachable_since < DATEADD(DAY, -@days, c.last_end_time)
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.schedules AS a
+            WHERE a.job_id = j.job_id
+                AND a.activated_at >= j.unreachable_since
+        )
         AND s.enabled = 1
         AND s.state IN (N'Enabled', N'Disabled');
     SET @changed = @changed + @@ROWCOUNT;

@@ -16,10 +16,8 @@ BEGIN
     UPDATE s
     SET s.awaits_verdict = 1
     FROM jobs_internal.schedules AS s
-    INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
     WHERE s.spec LIKE N'%blackouts%'
         AND s.awaits_verdict = 0
-        AND j.deleted_at IS NULL
         AND (
             JSON_VALUE(CASE WHEN ISJSON(s.spec) = 1 THEN s.spec END, '$.blackouts.calendars') = @calendar_name
             OR EXISTS (

@@ -29,12 +29,10 @@ BEGIN
     UPDATE s
     SET s.awaits_verdict = 1
     FROM jobs_internal.schedules AS s
-    INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
     WHERE s.spec IS NOT NULL
         AND s.awaits_verdict = 0
         AND s.engine <> @engine
-        AND ((s.state = N'Enabled' AND s.zone <> N'UTC') OR s.state = N'Faulted')
-        AND j.deleted_at IS NULL;
+        AND ((s.state = N'Enabled' AND s.zone <> N'UTC') OR s.state = N'Faulted');
     SET @rechecked = @@ROWCOUNT;
 
     SELECT @rechecked AS rechecked;

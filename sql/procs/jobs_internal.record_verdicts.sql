@@ -10,7 +10,7 @@
 --              left), next_fire_at (NULL: next_due_at), upcoming (array of at most ten instants, or NULL).
 --   @now       Tests only.
 -- Called by: agent/scheduler.go, once per batch of schedules that wait.
--- Locks:     the schedules (X), the backfills of those that are Faulted (X).
+-- Locks:     the jobs (S), the schedules (X), the backfills of those that are Faulted (X).
 -- Returns:   one row per verdict: schedule_id, job_name, schedule_name, result (Recorded, Stale), state, old_due_at,
 --            next_due_at.
 -- Throws:
@@ -25,6 +25,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @locked INT;
     DECLARE @given TABLE (
         schedule_id  BIGINT NOT NULL PRIMARY KEY,
         revision     INT NOT NULL,
@@ -67,6 +68,12 @@ BEGIN
     ) AS v;
 
     BEGIN TRANSACTION;
+
+    -- Jobs before schedules, as everywhere.
+    SELECT @locked = COUNT(*)
+    FROM @given AS g
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
+    INNER JOIN jobs_internal.jobs AS j WITH (REPEATABLEREAD) ON j.job_id = s.job_id;
 
     UPDATE s
     SET s.awaits_verdict = 0,

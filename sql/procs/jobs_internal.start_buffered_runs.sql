@@ -1,10 +1,10 @@
 -- Makes the runs of instants that waited for an earlier run of their schedule to end: for each schedule without an active
--- run, that of the earliest instant.
+-- run, that of the earliest instant. A job that somebody has locked waits for the next pass.
 --
 -- Parameters:
 --   @now  Tests only.
 -- Called by: jobs_internal.advance, before it takes other locks.
--- Locks:     the jobs (S), the schedules (X), rows of schedule_buffer (X); inserts into job_executions and schedule_skips.
+-- Locks:     the jobs (U), skipping those that others have locked, the schedules (X), rows of schedule_buffer (X); inserts into job_executions and schedule_skips.
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.start_buffered_runs
@@ -15,6 +15,7 @@ BEGIN
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @locked INT;
+    DECLARE @jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
     DECLARE @idle TABLE (
         schedule_id BIGINT NOT NULL PRIMARY KEY,
         job_id      UNIQUEIDENTIFIER NOT NULL
@@ -46,10 +47,19 @@ BEGIN
     IF NOT EXISTS (SELECT 1 FROM @idle)
         RETURN 0;
 
-    -- Jobs before schedules, as everywhere. Firings of these schedules wait here, so that none finds the schedule idle, too.
-    SELECT @locked = COUNT(*)
+    -- end_scheduled_runs has locked schedules in this transaction already, so no job is waited for here: one that somebody is
+    -- changing waits for the next pass.
+    INSERT INTO @jobs (job_id)
+    SELECT j.job_id
+    FROM jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK)
+    WHERE j.job_id IN (SELECT i.job_id FROM @idle AS i);
+    DELETE i
     FROM @idle AS i
-    INNER JOIN jobs_internal.jobs AS j WITH (REPEATABLEREAD) ON j.job_id = i.job_id;
+    WHERE NOT EXISTS (SELECT 1 FROM @jobs AS j WHERE j.job_id = i.job_id);
+    IF NOT EXISTS (SELECT 1 FROM @idle)
+        RETURN 0;
+
+    -- Firings of these schedules wait here, so that none finds the schedule idle, too.
     SELECT @locked = COUNT(*)
     FROM @idle AS i
     INNER JOIN jobs_internal.schedules AS s WITH (UPDLOCK) ON s.schedule_id = i.schedule_id;
