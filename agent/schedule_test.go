@@ -589,7 +589,63 @@ SET engine = N'old', next_due_at = DATEADD(HOUR, 1, next_due_at), next_fire_at =
 		f.startAgent(t, quiet)
 		at(t, "00:02:00")
 		require.Equal(t, "03:00:00", clockOf(f.shown(t, "Asia/Tokyo").NextDue), "D-Z1")
-		require.Equal(t, "13:00:00", clockOf(f.shown(t, "UTC").NextDue), "UTC has no rules that change")
+		require.Equal(t, "12:00:00", clockOf(f.shown(t, "UTC").NextDue), "another program may compute otherwise, too")
+	})
+}
+
+func TestOtherEngineReadsEverythingAgain(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		for job, text := range map[string][2]string{
+			"kept": {"sap", `{"repeatInterval": "7 minutes"}`}, "jitter": {"cron5", `{"cron": "0 12 * * *", "jitter": "PT1H"}`}, "refused": {"cron5", "0 12 * * *"},
+		} {
+			f.job(t, job, []string{"SELECT 1;"})
+			f.schedule(t, job, text[0], text[1])
+		}
+		fire := func() (at time.Time) {
+			require.NoError(t, f.DB(t, f.control).QueryRowContext(t.Context(), "SELECT s.next_fire_at FROM jobs_internal.schedules AS s WHERE s.spec LIKE N'%jitter%';").Scan(&at))
+			return at
+		}
+		stop := f.startAgent(t, quiet)
+		at(t, "00:08:00")
+		before := fire()
+		require.Equal(t, "00:14:00", clockOf(f.shown(t, "kept").NextDue))
+		stop()
+		// The second one is a text that an earlier program has let pass.
+		_, err := f.DB(t, f.control).ExecContext(t.Context(), `UPDATE jobs_internal.schedules SET engine = N'old' WHERE name = N's';
+UPDATE jobs_internal.schedules SET spec = N'0 24 * * *' WHERE spec = N'0 12 * * *';`)
+		require.NoError(t, err)
+		f.startAgent(t, quiet)
+		at(t, "00:09:00")
+		require.Equal(t, "Faulted", f.shown(t, "refused").State, "though it is in UTC, whose rules never change")
+		require.Equal(t, "00:14:00", clockOf(f.shown(t, "kept").NextDue), "what is right stays")
+		require.Equal(t, before, fire())
+	})
+}
+
+func TestManyOfAnUnknownKindHideNothing(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 1)
+		f.job(t, "j", []string{"SELECT 1;"})
+		// 500 due ones and 500 that wait for a verdict, as a newer version's procedures would store them: as many as a list holds.
+		_, err := f.DB(t, f.control).ExecContext(t.Context(), `WITH d AS (SELECT v.n FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS v (n))
+INSERT INTO jobs_internal.schedules (job_id, name, kind, spec, overlap, enabled, state, awaits_verdict, next_due_at, next_fire_at)
+SELECT j.job_id, CONCAT(N'm', 100 * a.n + 10 * b.n + c.n), CASE WHEN c.n < 5 THEN N'moon' ELSE N'tide' END, N'full', N'AllowAll', 1, N'Enabled',
+    c.n % 2, CASE WHEN c.n % 2 = 0 THEN '1999-12-31' END, CASE WHEN c.n % 2 = 0 THEN '1999-12-31' END
+FROM jobs_internal.jobs AS j
+CROSS JOIN d AS a
+CROSS JOIN d AS b
+CROSS JOIN d AS c
+WHERE j.name = N'j';`)
+		require.NoError(t, err)
+		f.job(t, "known", []string{"SELECT 1;"})
+		f.schedule(t, "known", "cron5", "*/10 * * * *")
+		f.startAgent(t, quiet)
+		at(t, "00:00:02")
+		require.Equal(t, []string{"00:00:00"}, f.dues(t, "known"), "within a second, and the time of a pass")
+		at(t, "00:20:30")
+		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00"}, f.dues(t, "known"))
+		require.Empty(t, f.made(t, "j"))
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -33,14 +34,13 @@ type scheduler struct {
 
 	// rechecked: the verdicts of other engines were looked for, once in the term's life.
 	rechecked bool
-	// unknown are the schedules that this agent cannot judge, with the revision about which that was said.
-	unknown map[controldb.ScheduleID]int
+	// otherKinds are the kinds that this agent does not know, and does not ask for again.
+	otherKinds []string
 }
 
 func newScheduler(store *controldb.Store, term controldb.Term, comm *communicator, cfg Config, log *zap.Logger) *scheduler {
 	return &scheduler{
 		store: store, term: term, comm: comm, cfg: cfg, log: log.With(zap.String(keyService, "scheduler")),
-		unknown: map[controldb.ScheduleID]int{},
 	}
 }
 
@@ -84,7 +84,7 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 			s.log.Info("due instants are computed again by other rules", zap.Int(keyCount, n), zap.String(keyEngine, schedule.Engine()))
 		}
 	}
-	due, err := s.store.DueSchedules(ctx, schedulesPerCall)
+	due, err := s.store.DueSchedules(ctx, schedulesPerCall, s.otherKinds...)
 	if err != nil {
 		return 0, err
 	}
@@ -118,6 +118,7 @@ func (s *scheduler) judge(ctx context.Context, due controldb.DueSchedules, named
 		v, err := judge(d, named, due.Now)
 		if err != nil {
 			s.leave(sched, err)
+			more = true // what it can read may have had no place in the list
 			continue
 		}
 		verdict := controldb.Verdict{
@@ -164,6 +165,7 @@ func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named 
 		f, err := plan(definitionOf(sched), named, at)
 		if err != nil {
 			s.leave(sched, err)
+			more = true
 			continue
 		}
 		firing := controldb.Firing{
@@ -191,6 +193,7 @@ func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named 
 		switch {
 		case errors.Is(err, errOtherVersion):
 			s.leave(b.Schedule, err)
+			more = true
 			continue
 		case err != nil:
 			firing.Error = err.Error()
@@ -200,7 +203,7 @@ func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named 
 		more = more || !firing.NextDueAt.IsZero()
 	}
 	if len(firings) == 0 {
-		return false, nil
+		return more, nil
 	}
 	fired, err := s.store.FireSchedules(ctx, s.term.ID, firings)
 	if err != nil {
@@ -222,13 +225,14 @@ func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named 
 	return more || len(due.Schedules) == schedulesPerCall || len(due.Backfills) == schedulesPerCall, nil
 }
 
-// leave says once why a schedule is left to other agents: nothing of it is lost, it stays due.
+// leave leaves the schedules of a kind to other agents, and says so once: nothing of them is lost, they stay due.
 func (s *scheduler) leave(sched controldb.DueSchedule, err error) {
-	if revision, said := s.unknown[sched.ID]; said && revision == sched.Revision {
+	if slices.Contains(s.otherKinds, sched.Kind) {
 		return
 	}
-	s.unknown[sched.ID] = sched.Revision
-	s.log.Warn("a schedule waits for another agent", zap.String(keyJobName, sched.JobName), zap.String(keySchedule, sched.Name), zap.Error(err))
+	s.otherKinds = append(s.otherKinds, sched.Kind)
+	s.log.Warn("schedules of a kind wait for another agent, the first of them is this one", zap.String(keyJobName, sched.JobName),
+		zap.String(keySchedule, sched.Name), zap.Error(err))
 }
 
 // definitionOf is a stored schedule as far as its instants depend on it.

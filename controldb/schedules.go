@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -151,9 +152,9 @@ type backfillRow struct {
 	scheduleRow
 }
 
-// DueSchedules lists what is to be done about schedules: at most limit of each kind. It changes nothing: FireSchedules and
-// RecordVerdicts do.
-func (s *Store) DueSchedules(ctx context.Context, limit int) (DueSchedules, error) {
+// DueSchedules lists what is to be done about schedules: at most limit of each list, and none of otherKinds, which the caller
+// cannot read. It changes nothing: FireSchedules and RecordVerdicts do.
+func (s *Store) DueSchedules(ctx context.Context, limit int, otherKinds ...string) (DueSchedules, error) {
 	var (
 		res                                     DueSchedules
 		minInterval                             int64
@@ -161,7 +162,11 @@ func (s *Store) DueSchedules(ctx context.Context, limit int) (DueSchedules, erro
 		due, unjudged                           []scheduleRow
 		backfills                               []backfillRow
 	)
-	err := s.query(ctx, "list due schedules", newCall("jobs_internal.due_schedules").in("max", int64(limit)),
+	call := newCall("jobs_internal.due_schedules").in("max", int64(limit))
+	if len(otherKinds) > 0 {
+		call.in("other_kinds", strings.Join(otherKinds, ","))
+	}
+	err := s.query(ctx, "list due schedules", call,
 		scanOne(&now, &nextFire, &lastWorked, &workingSince, &minInterval), into(&due), into(&unjudged), into(&backfills), into(&res.Calendars))
 	if err != nil {
 		return DueSchedules{}, err

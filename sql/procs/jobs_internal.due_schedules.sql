@@ -2,8 +2,10 @@
 -- changes nothing. When there is nothing to do it looks at the ends of three filtered indexes only.
 --
 -- Parameters:
---   @max  Most rows of each of the three lists; at least 1.
---   @now  Tests only.
+--   @max          Most rows of each of the three lists; at least 1.
+--   @other_kinds  Kinds, with commas between them, that the caller is too old to read: they are left out, or many of them would
+--                 keep from it what it can read. NULL: all are listed.
+--   @now          Tests only.
 -- Called by: agent/scheduler.go.
 -- Locks:     nothing.
 -- Returns:   1: one row: now; next_fire_at (when the earliest schedule that is not due yet will be; NULL: none);
@@ -18,8 +20,9 @@
 -- Throws:
 --   50029 an argument is missing or out of range.
 CREATE OR ALTER PROCEDURE jobs_internal.due_schedules
-    @max INT,
-    @now DATETIME2(7) = NULL
+    @max         INT,
+    @other_kinds NVARCHAR(4000) = NULL,
+    @now         DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
@@ -32,6 +35,8 @@ BEGIN
 
     IF @max IS NULL OR @max < 1
         THROW 50029, N'due_schedules needs @max of at least 1.', 1;
+
+    SET @other_kinds = CONCAT(N',', @other_kinds, N',');
 
     SELECT @first_due_at = MIN(s.next_due_at)
     FROM jobs_internal.schedules AS s
@@ -101,6 +106,7 @@ BEGIN
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
     WHERE s.next_fire_at IS NOT NULL
         AND s.next_fire_at <= @now
+        AND CHARINDEX(CONCAT(N',', s.kind, N','), @other_kinds) = 0
         AND j.deleted_at IS NULL
     ORDER BY s.next_fire_at, s.schedule_id;
 
@@ -131,6 +137,7 @@ BEGIN
     FROM jobs_internal.schedules AS s
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
     WHERE s.awaits_verdict = 1
+        AND CHARINDEX(CONCAT(N',', s.kind, N','), @other_kinds) = 0
         AND j.deleted_at IS NULL
     ORDER BY s.schedule_id;
 
@@ -168,6 +175,7 @@ BEGIN
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
     WHERE f.state = N'Open'
         AND (s.validated_at IS NOT NULL OR s.spec IS NULL)
+        AND CHARINDEX(CONCAT(N',', s.kind, N','), @other_kinds) = 0
         AND j.deleted_at IS NULL
         AND NOT (f.overlap = N'BufferAll' AND EXISTS (
             SELECT 1

@@ -76,7 +76,7 @@ BEGIN
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = c.job_id
     WHERE (c.reached > 0 AND j.unreachable_since IS NOT NULL)
         OR (c.reached = 0 AND c.unreached > 0 AND j.unreachable_since IS NULL)
-        OR (c.reached = 0 AND c.unreached > 0 AND j.unreachable_since <= (
+        OR (c.reached = 0 AND c.unreached > 0 AND j.unreachable_since < (
             SELECT MAX(a.activated_at)
             FROM jobs_internal.schedules AS a
             WHERE a.job_id = j.job_id
@@ -150,7 +150,7 @@ BEGIN
             SELECT 1
             FROM jobs_internal.schedules AS a
             WHERE a.job_id = j.job_id
-                AND a.activated_at >= j.unreachable_since
+                AND a.activated_at > j.unreachable_since
         )
         AND s.enabled = 1
         AND s.state IN (N'Enabled', N'Disabled');

@@ -1,5 +1,6 @@
 -- Lets schedules be validated again that another engine has computed: other rules of a time zone may move their instants
--- (D-Z1), and another program may be able to read what was Faulted. Due instants stay until the verdict is there.
+-- (D-Z1), another program may be able to read what was Faulted, or refuse what was not: also in UTC. Due instants stay until
+-- the verdict is there.
 --
 -- Parameters:
 --   @term_id  Who calls.
@@ -32,7 +33,7 @@ BEGIN
     WHERE s.spec IS NOT NULL
         AND s.awaits_verdict = 0
         AND s.engine <> @engine
-        AND ((s.state = N'Enabled' AND s.zone <> N'UTC') OR s.state = N'Faulted');
+        AND s.state IN (N'Enabled', N'Faulted');
     SET @rechecked = @@ROWCOUNT;
 
     SELECT @rechecked AS rechecked;
