@@ -64,8 +64,11 @@ type communicator struct {
 	waiting    []report // oldest first
 	unstarted  int      // entries that no worker has taken
 	running    int      // entries in workers' hands
-	backlog    bool     // the last pass got as many tasks as it asked for: there may be more
-	deliveries uint64   // how many deliveries have begun
+	pace       pace     // of the workers
+	takenAt    time.Time
+	backlog    bool   // the last pass that could claim got as many tasks as it asked for: there may be more
+	wanted     bool   // a pass has been asked for that has not answered yet
+	deliveries uint64 // how many deliveries have begun
 }
 
 func newCommunicator(store *controldb.Store, termID controldb.TermID, termCtx context.Context, cfg Config, log *zap.Logger) *communicator {
@@ -96,17 +99,43 @@ func signal(ch chan struct{}) {
 func (c *communicator) free() int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.room()
+}
+
+// room is free for who holds mu. The database, too, lets a term hold no more than two tasks a worker.
+func (c *communicator) room() int {
 	if len(c.waiting) >= c.cfg.OutcomeBuffer {
 		return 0
 	}
-	return max(0, c.cfg.MaxConcurrentTargets+c.cfg.Prefetch-c.unstarted-c.running)
+	most := c.cfg.MaxConcurrentTargets
+	return max(0, min(most+c.prefetch()-c.unstarted-c.running, 2*most-len(c.entries)))
 }
 
-// accept queues tasks that the Controller has claimed at claimedAt (the process's clock, before the call). backlog says that
-// the database may have more.
-func (c *communicator) accept(tasks []controldb.Task, claimedAt time.Time, backlog bool) {
+// prefetch is how many tasks may wait for a worker: as many as the workers have finished lately, and none while long scripts
+// keep all of them busy. A task that waits here runs into its time limit, and another agent might have had a worker for it.
+// The caller holds mu.
+func (c *communicator) prefetch() int { return min(c.cfg.Prefetch, c.pace.recent(time.Now())) }
+
+// dry says whether hardly anything waits for a worker. The caller holds mu.
+func (c *communicator) dry() bool { return c.unstarted <= c.prefetch()/4 }
+
+// wantPass asks for a pass. The caller holds mu.
+func (c *communicator) wantPass() {
+	c.wanted = true
+	signal(c.nudge)
+}
+
+// accept takes the answer of a pass: queues the tasks that it has claimed at claimedAt (the process's clock, before the call) of those
+// that it asked for.
+func (c *communicator) accept(tasks []controldb.Task, claimedAt time.Time, asked int) {
 	c.mu.Lock()
-	c.backlog = backlog
+	c.wanted = false
+	if asked > 0 {
+		c.backlog = len(tasks) >= asked
+	}
+	if c.unstarted == 0 {
+		c.takenAt = time.Now()
+	}
 	c.mu.Unlock()
 	for _, task := range tasks {
 		e := &entry{task: task}
@@ -122,27 +151,48 @@ func (c *communicator) accept(tasks []controldb.Task, claimedAt time.Time, backl
 	}
 }
 
-// take marks a queued task as being in a worker's hands. It asks for a pass when the queue runs dry although there is more.
+// take marks a queued task as being in a worker's hands. When the queue runs dry although there is more, it asks for a pass; outcomes
+// that wait go first, for they take the room of tasks.
 func (c *communicator) take(e *entry) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	e.taken = true
+	c.takenAt = time.Now()
 	c.unstarted--
 	c.running++
-	more := c.backlog && c.dry()
-	c.mu.Unlock()
-	if more {
-		signal(c.nudge)
+	switch {
+	case !c.backlog || c.wanted || !c.dry():
+	case len(c.waiting) > 0:
+		signal(c.ready)
+	case c.room() > 0:
+		c.wantPass()
 	}
 }
 
-// dry says whether the queue holds no more than half of the prefetch. The caller holds mu.
-func (c *communicator) dry() bool { return c.unstarted <= c.cfg.Prefetch/2 }
-
-// low says whether the queue holds no more than half of the prefetch, and tasks may be claimed.
+// low says whether the queue runs dry, and tasks may be claimed.
 func (c *communicator) low() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.dry() && len(c.waiting) < c.cfg.OutcomeBuffer
+	return c.dry() && c.room() > 0
+}
+
+// returnIdle hands queued tasks back, uncounted, when no worker has taken any for a while: all are busy with long scripts.
+func (c *communicator) returnIdle() {
+	c.mu.Lock()
+	n := c.unstarted
+	if time.Since(c.takenAt) < c.cfg.patience() {
+		n = 0
+	}
+	c.mu.Unlock()
+	for range n {
+		select {
+		case e := <-c.queue:
+			c.take(e)
+			c.done(e, notSent(e.task, "no worker of the agent became free"))
+		default:
+			return // workers were faster
+		}
+	}
 }
 
 // done hands a report over: the worker is free again, the delivery loop is woken.
@@ -150,6 +200,7 @@ func (c *communicator) done(e *entry, r report) {
 	e.cancel(nil)
 	c.mu.Lock()
 	c.running--
+	c.pace.add(time.Now())
 	c.waiting = append(c.waiting, r)
 	c.mu.Unlock()
 	signal(c.ready)
@@ -255,8 +306,8 @@ func (c *communicator) run(ctx context.Context, ready func()) error {
 	}
 }
 
-// gather waits for more reports, so that one call hands many over: until a good part of the workers has reported, nothing
-// is under way any more, or the active poll interval has passed. It returns false when ctx is done.
+// gather waits for more reports, so that one call hands many over: until a good part of the workers has reported, the queue runs dry or
+// nothing is under way any more, or the active poll interval has passed. It returns false when ctx is done.
 func (c *communicator) gather(ctx context.Context) bool {
 	limit := time.NewTimer(c.cfg.PollActive)
 	defer limit.Stop()
@@ -277,7 +328,7 @@ func (c *communicator) gather(ctx context.Context) bool {
 func (c *communicator) gathered() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.unstarted+c.running == 0 || len(c.waiting) >= max(1, c.cfg.MaxConcurrentTargets/2) {
+	if c.unstarted+c.running == 0 || len(c.waiting) >= max(1, c.cfg.MaxConcurrentTargets*3/4) || c.backlog && c.dry() && !c.wanted {
 		return true
 	}
 	return slices.ContainsFunc(c.waiting, func(r report) bool { return r.resolution != nil })
@@ -357,7 +408,7 @@ func (c *communicator) deliver(ctx context.Context) (more bool, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.backlog || c.dry() {
-		signal(c.nudge) // parents may have ended; with a backlog the queue asks for itself
+		c.wantPass() // parents may have ended; with a backlog the queue asks for itself
 	}
 	return len(c.waiting) > 0, nil
 }

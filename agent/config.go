@@ -23,8 +23,8 @@ type Config struct {
 	// MaxConcurrentTargets is how many targets the agent runs a script on at the same moment, the number
 	// behind Azure's JA100 to JA800. Default 100.
 	MaxConcurrentTargets int
-	// Prefetch is how many tasks beyond the free workers are claimed, so that a worker which becomes free
-	// does not wait for a round trip. Default: half of MaxConcurrentTargets.
+	// Prefetch is the most tasks beyond the free workers that are claimed, so that a worker which becomes free does not wait for a
+	// round trip. How many are is as many as workers have finished lately. Default: MaxConcurrentTargets.
 	Prefetch int
 	// OutcomeBuffer is how many outcomes may wait for the control database before claiming stops.
 	// Default: ten times MaxConcurrentTargets.
@@ -34,7 +34,8 @@ type Config struct {
 	// two of it. Default 30 s, at least 1 s.
 	Lease time.Duration
 	// PollActive is how soon the next pass follows one while something moves, unless there is a reason for one, and how
-	// long an outcome waits for others to be handed over with. Default 50 ms.
+	// long an outcome waits for others to be handed over with. While nothing is under way any more, passes follow each other
+	// twice as fast for two seconds. Default 50 ms.
 	PollActive time.Duration
 	// PollIdle is how soon the next pass follows one while nothing does: how long a run that somebody starts, and a stop
 	// request, waits at most. New schedules are looked for, and drift under load, at three times the interval. Default 300 ms.
@@ -49,6 +50,9 @@ type Config struct {
 
 // rarely is how often what few changes concern is looked at.
 func (c Config) rarely() time.Duration { return 3 * c.PollIdle }
+
+// patience is how long a claimed task waits for a worker before it is handed back.
+func (c Config) patience() time.Duration { return 10 * c.PollIdle }
 
 // withDefaults fills in what is not set.
 func (c Config) withDefaults() (Config, error) {
@@ -67,7 +71,7 @@ func (c Config) withDefaults() (Config, error) {
 		c.Host = host
 	}
 	c.MaxConcurrentTargets = cmp.Or(c.MaxConcurrentTargets, 100)
-	c.Prefetch = cmp.Or(c.Prefetch, max(1, c.MaxConcurrentTargets/2))
+	c.Prefetch = cmp.Or(c.Prefetch, c.MaxConcurrentTargets)
 	c.OutcomeBuffer = cmp.Or(c.OutcomeBuffer, 10*c.MaxConcurrentTargets)
 	c.Lease = cmp.Or(c.Lease, 30*time.Second)
 	c.PollActive = cmp.Or(c.PollActive, 50*time.Millisecond)

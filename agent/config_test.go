@@ -12,7 +12,7 @@ func TestConfigDefaultsAreValid(t *testing.T) {
 	cfg, err := Config{}.withDefaults()
 	require.NoError(t, err)
 	require.Equal(t, 100, cfg.MaxConcurrentTargets)
-	require.Equal(t, 50, cfg.Prefetch)
+	require.Equal(t, 100, cfg.Prefetch)
 	require.Equal(t, 30*time.Second, cfg.Lease)
 	require.NotEmpty(t, cfg.AgentID)
 	require.NotEmpty(t, cfg.Host)

@@ -93,6 +93,7 @@ func (c *controller) runOnce(ctx context.Context) (time.Duration, error) {
 
 // pass makes the call and acts on its answer. comparable says, after the call, whether no report moved meanwhile.
 func (c *controller) pass(ctx context.Context, comparable func() bool) (time.Duration, error) {
+	c.comm.returnIdle()
 	free := c.comm.free()
 	asked := time.Now()
 	res, err := c.store.Pass(ctx, controldb.PassRequest{
@@ -105,7 +106,7 @@ func (c *controller) pass(ctx context.Context, comparable func() bool) (time.Dur
 		c.lastTask = max(c.lastTask, task.ID)
 	}
 	full := len(res.Tasks) > 0 && len(res.Tasks) == free
-	c.comm.accept(res.Tasks, asked, full)
+	c.comm.accept(res.Tasks, asked, free)
 	for _, signal := range res.Cancels {
 		c.comm.cancelTask(signal.Task, cancelCause(signal))
 	}
@@ -121,7 +122,10 @@ func (c *controller) pass(ctx context.Context, comparable func() bool) (time.Dur
 	switch {
 	case full && c.comm.low():
 		return 0, nil // there may be more
-	case !c.activeAt.IsZero() && time.Since(c.activeAt) < alertTime:
+	case c.activeAt.IsZero() || time.Since(c.activeAt) >= alertTime:
+	case c.comm.held().Count == 0:
+		return c.cfg.PollActive / 2, nil
+	default:
 		return c.cfg.PollActive, nil
 	}
 	idle := backoff.Jittered(c.cfg.PollIdle)
