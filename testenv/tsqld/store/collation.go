@@ -35,15 +35,13 @@ func text(p uintptr, n int32) string {
 
 // addCollations makes the collations known to a connection.
 func (c *Conn) addCollations() error {
-	tls := libc.NewTLS()
-	defer tls.Close()
 	for name, compare := range collations {
 		p, err := libc.CString(name)
 		if err != nil {
 			return fmt.Errorf("collation %s: %w", name, err)
 		}
-		rc := lib.Xsqlite3_create_collation_v2(tls, c.db, p, lib.SQLITE_UTF8, 0, *(*uintptr)(unsafe.Pointer(&compare)), 0)
-		libc.Xfree(tls, p)
+		rc := lib.Xsqlite3_create_collation_v2(c.tls, c.db, p, lib.SQLITE_UTF8, 0, *(*uintptr)(unsafe.Pointer(&compare)), 0)
+		libc.Xfree(c.tls, p)
 		if rc != lib.SQLITE_OK {
 			return fmt.Errorf("collation %s: sqlite answers %d", name, rc)
 		}

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 
+	"modernc.org/libc"
+
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -19,7 +21,8 @@ type Conn struct {
 	store *Store
 	slot  *slot
 	dc    driver.Conn
-	db    uintptr // sqlite3*, for the few calls that the driver does not offer
+	db    uintptr   // sqlite3*
+	tls   *libc.TLS // as which SQLite is called here, by the driver too
 
 	attached []attachment // least recently used first
 	stmts    stmtCache
@@ -29,7 +32,6 @@ type Conn struct {
 	local func(key string) (Func, error)
 	args  []types.Value // stack of arguments of running functions
 	cause error         // first error of a function during the running step
-	named []driver.NamedValue
 
 	watch           *watch
 	interruptWrites bool
@@ -72,6 +74,9 @@ func openConn(s *Store) (*Conn, error) {
 	if c.db, err = handle(c.dc, "db"); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
+	if c.tls, err = thread(c.dc); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
 	if err := c.addCollations(); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -83,8 +88,8 @@ func openConn(s *Store) (*Conn, error) {
 	return c, nil
 }
 
-// handle reads a C pointer that the driver keeps in an unexported field of one of its objects: there
-// is no other way to interrupt a statement without starting a goroutine for each, or to ask whether it writes.
+// handle reads a C pointer that the driver keeps in an unexported field of one of its objects: there is no other way to
+// interrupt a statement without starting a goroutine for each, to ask whether it writes, or to step it as cheaply as [Conn.read] says.
 func handle(obj any, field string) (uintptr, error) {
 	v := reflect.ValueOf(obj)
 	if v.Kind() == reflect.Pointer {
@@ -96,6 +101,17 @@ func handle(obj any, field string) (uintptr, error) {
 		}
 	}
 	return 0, fmt.Errorf("%T of the sqlite driver has no field %q: a version of it that is not known here", obj, field)
+}
+
+// thread reads what stands for a thread in the driver's calls of SQLite, whose mutexes know it.
+func thread(dc driver.Conn) (*libc.TLS, error) {
+	v := reflect.ValueOf(dc)
+	if v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Struct {
+		if f := v.Elem().FieldByName("tls"); f.IsValid() && f.Type() == reflect.TypeFor[*libc.TLS]() {
+			return (*libc.TLS)(f.UnsafePointer()), nil
+		}
+	}
+	return nil, fmt.Errorf("%T of the sqlite driver has no field \"tls\": a version of it that is not known here", dc)
 }
 
 // Use attaches databases as d<id>, all of them at once for the next statement. Inside a transaction it
@@ -263,13 +279,13 @@ func (c *Conn) checkTransaction() {
 		return
 	}
 	defer c.stmts.drop(s)
-	if _, err := s.ds.(driver.StmtExecContext).ExecContext(context.Background(), nil); err != nil {
+	if _, err := c.run(s, nil); err != nil {
 		return
 	}
 	c.inTransaction = false
 	c.forget()
 	if end, err := c.prepare("COMMIT"); err == nil {
-		_, _ = end.ds.(driver.StmtExecContext).ExecContext(context.Background(), nil)
+		_, _ = c.run(end, nil)
 		c.stmts.drop(end)
 	}
 }

@@ -69,21 +69,33 @@ func (e *ConstraintError) Error() string {
 // longestSQL is how much of a statement an Error shows.
 const longestSQL = 400
 
-// convert makes a typed error from one of the driver.
-func convert(err error, sql string) error {
+// code is the extended result code of an error of SQLite, and its text; ok is false for other errors.
+func code(err error) (code int, msg string, ok bool) {
+	var step *stepError
+	if errors.As(err, &step) {
+		return step.code, step.msg, true
+	}
 	var se *sqlite.Error
-	if !errors.As(err, &se) {
+	if errors.As(err, &se) {
+		return se.Code(), strings.TrimSuffix(se.Error(), fmt.Sprintf(" (%d)", se.Code())), true
+	}
+	return 0, "", false
+}
+
+// convert makes a typed error of one of SQLite.
+func convert(err error, sql string) error {
+	code, msg, ok := code(err)
+	if !ok {
 		return fmt.Errorf("sqlite: %w", err)
 	}
-	msg := strings.TrimSuffix(se.Error(), fmt.Sprintf(" (%d)", se.Code()))
-	if se.Code()&0xff == lib.SQLITE_CONSTRAINT {
-		return constraintError(se.Code(), msg)
+	if code&0xff == lib.SQLITE_CONSTRAINT {
+		return constraintError(code, msg)
 	}
 	if len(sql) > longestSQL {
 		sql = sql[:longestSQL] + "..."
 	}
-	e := &Error{Code: se.Code(), Message: msg, SQL: sql}
-	switch se.Code() & 0xff {
+	e := &Error{Code: code, Message: msg, SQL: sql}
+	switch code & 0xff {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		e.kind = ErrBusy
 	case lib.SQLITE_FULL, lib.SQLITE_NOMEM:
@@ -145,11 +157,8 @@ func constraintError(code int, msg string) error {
 // mayRollBack reports the errors after which SQLite may have rolled back the transaction ("Response To
 // Errors Within A Transaction" of its documentation).
 func mayRollBack(err error) bool {
-	var se *sqlite.Error
-	if !errors.As(err, &se) {
-		return false
-	}
-	switch se.Code() & 0xff {
+	code, _, _ := code(err)
+	switch code & 0xff {
 	case lib.SQLITE_FULL, lib.SQLITE_IOERR, lib.SQLITE_NOMEM, lib.SQLITE_BUSY, lib.SQLITE_INTERRUPT:
 		return true
 	}

@@ -2,9 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql/driver"
-	"errors"
-	"io"
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -19,17 +16,14 @@ import (
 type Rows struct {
 	conn          *Conn
 	stmt          *stmt
-	rows          driver.Rows
 	ctx           context.Context
 	interruptible bool
-	buf           []driver.Value
+	ahead         bool // the statement stands on a row that Next has not read yet
+	over          bool // there are no more
 	row           []types.Value
 	err           error
 	closed        bool
 }
-
-// Columns returns the names that SQLite gave the columns.
-func (r *Rows) Columns() []string { return r.rows.Columns() }
 
 // Next moves to the next row. It returns false at the end and after an error, which Err tells apart, and
 // has closed the rows then.
@@ -41,22 +35,24 @@ func (r *Rows) Next() bool {
 		r.end(err)
 		return false
 	}
-	leave := r.conn.enter(r.interruptible)
-	err := r.rows.Next(r.buf)
-	leave()
+	c := r.conn
+	more, err := r.ahead, error(nil)
+	if !more && !r.over {
+		c.enter(r.interruptible)
+		more, err = c.step(r.stmt)
+		c.leave(r.interruptible)
+	}
+	if more {
+		r.ahead = false
+		err = c.read(r.stmt, r.row)
+	}
 	switch {
-	case errors.Is(err, io.EOF):
+	case err != nil:
+		r.end(c.fail(err, r.stmt.sql))
+		return false
+	case !more:
 		r.end(nil)
 		return false
-	case err != nil:
-		r.end(r.conn.fail(err, r.stmt.sql))
-		return false
-	}
-	for i, v := range r.buf {
-		if b, ok := v.([]byte); ok && b == nil {
-			v = []byte{}
-		}
-		r.row[i] = v
 	}
 	return true
 }
@@ -83,7 +79,7 @@ func (r *Rows) Close() error {
 	r.closed = true
 	c := r.conn
 	c.rows = slices.DeleteFunc(c.rows, func(o *Rows) bool { return o == r })
-	err := r.rows.Close()
+	err := c.reset(r.stmt)
 	if r.err != nil {
 		err = nil // the statement reports once more what has been reported
 	}

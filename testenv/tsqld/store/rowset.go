@@ -1,8 +1,6 @@
 package store
 
 import (
-	"context"
-	"database/sql/driver"
 	"errors"
 	"strconv"
 	"strings"
@@ -40,7 +38,7 @@ func (c *Conn) ensureRowset(s *stmt) error {
 	if err != nil {
 		return err
 	}
-	_, err = create.ds.(driver.StmtExecContext).ExecContext(context.Background(), nil)
+	_, err = c.run(create, nil)
 	c.stmts.drop(create)
 	if err != nil {
 		return c.fail(err, createRowset)

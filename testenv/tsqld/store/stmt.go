@@ -17,28 +17,36 @@ const maxStmts = 256
 
 // stmt is a prepared statement.
 type stmt struct {
-	ds    driver.Stmt
-	sql   string
-	reads bool // it writes nothing, so that interrupting it harms nothing
-	multi bool // several statements, or none
-	// rowset says that it reads rowset(...)
-	rowset bool
+	ds     driver.Stmt
+	sql    string
+	reads  bool // it writes nothing, so that interrupting it harms nothing
+	multi  bool // several statements, or none: the driver runs them
+	busy   bool // in somebody's hands, while the cache knows it
+	rowset bool // it reads rowset(...)
+
+	p         uintptr // sqlite3_stmt*, 0 for several
+	params    int     // the greatest number of a parameter
+	columns   int
+	stride    uintptr   // how far the values of a row are apart; 0: not known yet
+	allocated []uintptr // memory of the arguments
 }
 
-// stmtCache keeps prepared statements that nobody is executing, most recently used first.
+// stmtCache keeps prepared statements, most recently used first.
 type stmtCache struct {
 	bySQL map[string]*list.Element
 	order list.List // of *stmt
 }
 
-// take removes a statement from the cache; nil if it has none for this text.
+// take hands out the statement of a text; nil if there is none, or it is in somebody's hands already.
 func (sc *stmtCache) take(sql string) *stmt {
 	el, ok := sc.bySQL[sql]
-	if !ok {
+	if !ok || el.Value.(*stmt).busy {
 		return nil
 	}
-	delete(sc.bySQL, sql)
-	return sc.order.Remove(el).(*stmt)
+	s := el.Value.(*stmt)
+	s.busy = true
+	sc.order.MoveToFront(el)
+	return s
 }
 
 // put takes a statement back. A second one of the same text, and the oldest of too many, are closed.
@@ -46,16 +54,24 @@ func (sc *stmtCache) put(s *stmt) error {
 	if sc.bySQL == nil {
 		sc.bySQL = map[string]*list.Element{}
 	}
-	if _, ok := sc.bySQL[s.sql]; ok || s.multi {
+	el, ok := sc.bySQL[s.sql]
+	switch {
+	case ok && el.Value.(*stmt) == s:
+		s.busy = false
+		return nil
+	case ok || s.multi:
 		return s.ds.Close()
 	}
 	sc.bySQL[s.sql] = sc.order.PushFront(s)
-	if sc.order.Len() <= maxStmts {
-		return nil
+	s.busy = false
+	for el := sc.order.Back(); el != nil && sc.order.Len() > maxStmts; el = el.Prev() {
+		if oldest := el.Value.(*stmt); !oldest.busy {
+			sc.order.Remove(el)
+			delete(sc.bySQL, oldest.sql)
+			return oldest.ds.Close()
+		}
 	}
-	oldest := sc.order.Remove(sc.order.Back()).(*stmt)
-	delete(sc.bySQL, oldest.sql)
-	return oldest.ds.Close()
+	return nil
 }
 
 // drop takes a statement back after an error, which is reported instead of whatever happens here.
@@ -90,11 +106,15 @@ func (c *Conn) prepare(sql string) (*stmt, error) {
 	if err != nil {
 		return nil, c.fail(err, sql)
 	}
-	p, err := handle(ds, "pstmt")
-	if err != nil {
+	if s.p, err = handle(ds, "pstmt"); err != nil {
 		return nil, errors.Join(err, ds.Close())
 	}
-	s.ds, s.multi, s.reads = ds, p == 0, p != 0 && lib.Xsqlite3_stmt_readonly(nil, p) != 0
+	s.ds, s.multi = ds, s.p == 0
+	if !s.multi {
+		s.reads = lib.Xsqlite3_stmt_readonly(c.tls, s.p) != 0
+		s.params = int(lib.Xsqlite3_bind_parameter_count(c.tls, s.p))
+		s.columns = int(lib.Xsqlite3_column_count(c.tls, s.p))
+	}
 	return s, nil
 }
 
@@ -115,13 +135,17 @@ func (c *Conn) fail(err error, sql string) error {
 	return convert(err, sql)
 }
 
-// bind numbers the arguments; the slice is reused by the next call.
-func (c *Conn) bind(args []types.Value) []driver.NamedValue {
-	c.named = c.named[:0]
+// script runs several statements, each with the same arguments.
+func (c *Conn) script(s *stmt, args []types.Value) (int64, error) {
+	named := make([]driver.NamedValue, len(args))
 	for i, a := range args {
-		c.named = append(c.named, driver.NamedValue{Ordinal: i + 1, Value: a})
+		named[i] = driver.NamedValue{Ordinal: i + 1, Value: a}
 	}
-	return c.named
+	res, err := s.ds.(driver.StmtExecContext).ExecContext(context.Background(), named)
+	if err != nil || res == nil {
+		return 0, err
+	}
+	return res.RowsAffected()
 }
 
 // Exec runs one or several statements and answers how many rows the last INSERT, UPDATE or DELETE among them
@@ -135,9 +159,14 @@ func (c *Conn) Exec(ctx context.Context, sql string, args []types.Value) (int64,
 	if err != nil {
 		return 0, err
 	}
-	leave := c.enter(s.reads || c.interruptWrites || !c.InTransaction())
-	res, err := s.ds.(driver.StmtExecContext).ExecContext(context.Background(), c.bind(args))
-	leave()
+	run := c.run
+	if s.multi {
+		run = c.script
+	}
+	interruptible := s.reads || c.interruptWrites || !c.InTransaction()
+	c.enter(interruptible)
+	n, err := run(s, args)
+	c.leave(interruptible)
 	if err != nil {
 		err = c.fail(err, sql)
 		c.stmts.drop(s)
@@ -146,10 +175,7 @@ func (c *Conn) Exec(ctx context.Context, sql string, args []types.Value) (int64,
 	if err := c.stmts.put(s); err != nil {
 		return 0, convert(err, sql)
 	}
-	if res == nil {
-		return 0, nil
-	}
-	return res.RowsAffected()
+	return n, nil
 }
 
 // Query runs one statement and returns its rows, which must be closed. Rows come as they are asked for;
@@ -162,20 +188,31 @@ func (c *Conn) Query(ctx context.Context, sql string, args []types.Value) (*Rows
 	if err != nil {
 		return nil, err
 	}
-	interruptible := s.reads || c.interruptWrites || !c.InTransaction()
-	leave := c.enter(interruptible)
-	dr, err := s.ds.(driver.StmtQueryContext).QueryContext(context.Background(), c.bind(args))
-	leave()
+	if s.multi {
+		c.stmts.drop(s)
+		return nil, errNoQuery
+	}
+	r := &Rows{conn: c, stmt: s, ctx: ctx, interruptible: s.reads || c.interruptWrites || !c.InTransaction()}
+	c.enter(r.interruptible)
+	err = c.bind(s, args)
+	if err == nil {
+		r.ahead, err = c.step(s) // so that most errors come before the first row
+	}
+	c.leave(r.interruptible)
 	if err != nil {
 		err = c.fail(err, sql)
+		_ = c.reset(s) // which reports the same
 		c.stmts.drop(s)
 		return nil, err
 	}
-	n := len(dr.Columns())
-	r := &Rows{conn: c, stmt: s, rows: dr, ctx: ctx, interruptible: interruptible, buf: make([]driver.Value, n), row: make([]types.Value, n)}
+	r.over = !r.ahead
+	r.row = make([]types.Value, s.columns)
 	c.rows = append(c.rows, r)
 	return r, nil
 }
+
+// errNoQuery answers a query that is not one statement, which is a mistake of its maker.
+var errNoQuery = errors.New("sqlite: a query must be one statement")
 
 // QueryRow runs a statement and returns its first row, or nil if there is none.
 func (c *Conn) QueryRow(ctx context.Context, sql string, args []types.Value) ([]types.Value, error) {

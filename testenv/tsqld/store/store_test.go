@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -394,6 +395,63 @@ func TestSurvivesKill(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
+// TestRowsFollowEachOther reads rows whose values are now the same as in the row before, now others, now of another kind.
+func TestRowsFollowEachOther(t *testing.T) {
+	s := open(t)
+	c := acquire(t, s, 5)
+	defer s.Release(c)
+	want := [][]types.Value{
+		{int64(300), "a", []byte("a"), 1.5},
+		{int64(300), "a", []byte("a"), 1.5},
+		{int64(301), "b\x00c", []byte("b\x00c"), nil},
+		{"300", []byte("a"), "a", int64(1)},
+		{int64(300), "", []byte{}, -1.5},
+		{nil, "", []byte{}, -1.5},
+		{300.0, []byte{}, "", "x"},
+	}
+	var sql strings.Builder
+	var args []types.Value
+	for i, row := range want {
+		fmt.Fprintf(&sql, "%s SELECT ?%d, ?%d, ?%d, ?%d", map[bool]string{true: " UNION ALL"}[i > 0], len(args)+1, len(args)+2, len(args)+3, len(args)+4)
+		args = append(args, row...)
+	}
+	for range 2 { // the second time by the statement that is kept
+		rows, err := c.Query(t.Context(), sql.String(), args)
+		require.NoError(t, err)
+		var got [][]types.Value
+		for rows.Next() {
+			got = append(got, append([]types.Value(nil), rows.Row()...))
+		}
+		require.NoError(t, rows.Err())
+		require.Equal(t, want, got)
+	}
+}
+
+// TestStepErrors runs statements that fail at their arguments, at the first row and at a later one, and again without.
+func TestStepErrors(t *testing.T) {
+	s := open(t)
+	c := acquire(t, s, 5)
+	defer s.Release(c)
+	const sql = "SELECT abs(?1) UNION ALL SELECT abs(?2)" // there is no absolute value of the least integer
+	_, err := c.Query(t.Context(), sql, []types.Value{int64(1)})
+	require.ErrorContains(t, err, "missing argument with index 2")
+	_, err = c.Exec(t.Context(), sql, []types.Value{int64(1), struct{}{}})
+	require.ErrorContains(t, err, "argument 2 is of type struct {}")
+	_, err = c.Query(t.Context(), sql, []types.Value{int64(math.MinInt64), int64(1)})
+	require.ErrorContains(t, err, "integer overflow")
+	_, err = c.Exec(t.Context(), sql, []types.Value{int64(1), int64(math.MinInt64)})
+	require.ErrorContains(t, err, "integer overflow")
+	rows, err := c.Query(t.Context(), sql, []types.Value{int64(1), int64(math.MinInt64)})
+	require.NoError(t, err)
+	require.True(t, rows.Next())
+	require.False(t, rows.Next())
+	require.ErrorContains(t, rows.Err(), "integer overflow")
+	require.NoError(t, rows.Close())
+	require.EqualValues(t, 7, value(t, c, sql, int64(-7), int64(1)))
+	_, err = c.Query(t.Context(), "SELECT 1; SELECT 2", nil)
+	require.ErrorIs(t, err, errNoQuery)
+}
+
 func TestStatementCacheIsBounded(t *testing.T) {
 	s := open(t)
 	c := acquire(t, s, 5)
@@ -407,6 +465,16 @@ func TestStatementCacheIsBounded(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 1, value(t, c, "SELECT 1 UNION SELECT 2"))
 	require.NoError(t, rows.Close())
+	// One that is in use is not closed, however many come after it.
+	rows, err = c.Query(t.Context(), "SELECT 1 UNION SELECT 2", nil)
+	require.NoError(t, err)
+	for i := range 2 * maxStmts {
+		value(t, c, fmt.Sprintf("SELECT %d", -i))
+	}
+	require.True(t, rows.Next())
+	require.True(t, rows.Next())
+	require.False(t, rows.Next())
+	require.NoError(t, rows.Err())
 }
 
 func TestCollations(t *testing.T) {

@@ -84,22 +84,27 @@ func (w *watch) interrupt() bool {
 	return true
 }
 
-// enter marks the start of a step that may be interrupted; its result must be called at the end.
-func (c *Conn) enter(interruptible bool) (leave func()) {
+// enter marks the start of a step, which may be interrupted or not; leave must be called at its end.
+func (c *Conn) enter(interruptible bool) {
 	c.cause = nil
-	w := c.watch
-	if w == nil || !interruptible {
-		return func() {}
+	if interruptible {
+		c.watch.run(true)
 	}
-	w.mu.Lock()
-	w.running = true
-	w.mu.Unlock()
-	return w.leave
 }
 
 // leave marks the end of a step.
-func (w *watch) leave() {
+func (c *Conn) leave(interruptible bool) {
+	if interruptible {
+		c.watch.run(false)
+	}
+}
+
+// run says whether a statement that may be interrupted is being stepped.
+func (w *watch) run(running bool) {
+	if w == nil {
+		return
+	}
 	w.mu.Lock()
-	w.running = false
+	w.running = running
 	w.mu.Unlock()
 }

@@ -1,0 +1,191 @@
+package store
+
+import (
+	"fmt"
+	"unsafe"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// Prepared statements are bound, stepped and read by SQLite's own calls. The driver's objects for that ask for the name and the
+// declared type of each column whenever a statement starts, and take SQLite's mutex four times for each value of a row: for rows
+// of 27 columns that is a tenth of all that the server does. What the driver is for is preparing, functions and virtual tables.
+
+// stepError is an error of SQLite in a statement that is stepped here.
+type stepError struct {
+	code int    // extended result code
+	msg  string // as the driver words it
+}
+
+// Error returns SQLite's text.
+func (e *stepError) Error() string { return e.msg }
+
+// stepError makes an error of a result code.
+func (c *Conn) stepError(rc int32) error {
+	msg := libc.GoString(lib.Xsqlite3_errstr(c.tls, rc))
+	if detail := libc.GoString(lib.Xsqlite3_errmsg(c.tls, c.db)); detail != msg {
+		msg += ": " + detail
+	}
+	return &stepError{code: int(rc), msg: msg}
+}
+
+// bind gives a statement its arguments, in memory that is freed by reset.
+func (c *Conn) bind(s *stmt, args []types.Value) error {
+	if len(args) < s.params {
+		return fmt.Errorf("missing argument with index %d", len(args)+1)
+	}
+	for i, a := range args[:s.params] {
+		n, rc := int32(i+1), int32(lib.SQLITE_OK)
+		switch a := a.(type) {
+		case nil: // as reset has left it
+		case int64:
+			rc = lib.Xsqlite3_bind_int64(c.tls, s.p, n, a)
+		case float64:
+			rc = lib.Xsqlite3_bind_double(c.tls, s.p, n, a)
+		case bool:
+			rc = lib.Xsqlite3_bind_int(c.tls, s.p, n, libc.Bool32(a))
+		case string:
+			if len(a) > longestValue {
+				rc = lib.SQLITE_TOOBIG
+				break
+			}
+			p := s.memory(c, len(a))
+			if p == 0 {
+				rc = lib.SQLITE_NOMEM
+				break
+			}
+			copy(view(p, len(a)), a)
+			rc = lib.Xsqlite3_bind_text(c.tls, s.p, n, p, int32(len(a)), 0)
+		case []byte:
+			if a == nil {
+				break
+			}
+			if len(a) > longestValue {
+				rc = lib.SQLITE_TOOBIG
+				break
+			}
+			p := s.memory(c, len(a))
+			if p == 0 {
+				rc = lib.SQLITE_NOMEM
+				break
+			}
+			copy(view(p, len(a)), a)
+			rc = lib.Xsqlite3_bind_blob(c.tls, s.p, n, p, int32(len(a)), 0)
+		default:
+			return fmt.Errorf("argument %d is of type %T", n, a)
+		}
+		if rc != lib.SQLITE_OK {
+			return c.stepError(rc)
+		}
+	}
+	return nil
+}
+
+// longestValue keeps lengths within SQLite's int; its own limit is lower.
+const longestValue = 1<<31 - 2
+
+// memory allocates n bytes, which reset frees; 0 if there are none. One more is
+// taken: SQLite allocates nothing for none, and a text or blob at 0 is NULL.
+func (s *stmt) memory(c *Conn, n int) uintptr {
+	p := lib.Xsqlite3_malloc64(c.tls, uint64(n)+1)
+	if p != 0 {
+		s.allocated = append(s.allocated, p)
+	}
+	return p
+}
+
+// view is n bytes of SQLite's memory at p, for as long as SQLite leaves them alone.
+func view(p uintptr, n int) []byte {
+	return unsafe.Slice(*(**byte)(unsafe.Pointer(&p)), n)
+}
+
+// step moves a statement to its next row, and reports whether there is one.
+func (c *Conn) step(s *stmt) (row bool, err error) {
+	switch rc := lib.Xsqlite3_step(c.tls, s.p); rc {
+	case lib.SQLITE_ROW:
+		return true, nil
+	case lib.SQLITE_DONE:
+		return false, nil
+	default:
+		return false, c.stepError(rc)
+	}
+}
+
+// reset ends a statement, so that it can be run again. Its error, if there is one, is that of the last step once more.
+func (c *Conn) reset(s *stmt) error {
+	rc := lib.Xsqlite3_reset(c.tls, s.p)
+	if s.params > 0 {
+		lib.Xsqlite3_clear_bindings(c.tls, s.p) // cannot fail
+	}
+	for _, p := range s.allocated {
+		lib.Xsqlite3_free(c.tls, p)
+	}
+	s.allocated = s.allocated[:0]
+	if rc != lib.SQLITE_OK {
+		return c.stepError(rc)
+	}
+	return nil
+}
+
+// run runs a statement to its end and answers how many rows it changed.
+func (c *Conn) run(s *stmt, args []types.Value) (int64, error) {
+	err := c.bind(s, args)
+	for more := err == nil; more; {
+		more, err = c.step(s)
+	}
+	changed := lib.Xsqlite3_changes64(c.tls, c.db)
+	if rerr := c.reset(s); err == nil {
+		err = rerr
+	}
+	return changed, err
+}
+
+// read copies the row that a statement stands on into row. What is as in the row before is left there: most columns of most
+// results hold the same again and again.
+//
+// SQLite gives out the values of a row with its mutex taken and released for each. They stand one after the other in memory, and
+// nobody else uses the connection; so it is asked for the first one and, once, for the distance.
+func (c *Conn) read(s *stmt, row []types.Value) error {
+	if len(row) == 0 {
+		return nil
+	}
+	v := lib.Xsqlite3_column_value(c.tls, s.p, 0)
+	if s.stride == 0 && len(row) > 1 {
+		s.stride = lib.Xsqlite3_column_value(c.tls, s.p, 1) - v
+	}
+	for i := range row {
+		switch kind := lib.Xsqlite3_value_type(c.tls, v); kind {
+		case lib.SQLITE_INTEGER:
+			n := lib.Xsqlite3_value_int64(c.tls, v)
+			if old, ok := row[i].(int64); !ok || old != n {
+				row[i] = n
+			}
+		case lib.SQLITE_FLOAT:
+			row[i] = lib.Xsqlite3_value_double(c.tls, v)
+		case lib.SQLITE_NULL:
+			row[i] = nil
+		default: // as a blob, so that SQLite does not put a zero byte behind a text
+			p := lib.Xsqlite3_value_blob(c.tls, v)
+			n := int(lib.Xsqlite3_value_bytes(c.tls, v))
+			if p == 0 && n > 0 {
+				return c.stepError(lib.SQLITE_NOMEM)
+			}
+			var b []byte
+			if n > 0 {
+				b = view(p, n)
+			}
+			if kind == lib.SQLITE_TEXT {
+				if old, ok := row[i].(string); !ok || old != string(b) {
+					row[i] = string(b)
+				}
+			} else if old, ok := row[i].([]byte); !ok || string(old) != string(b) {
+				row[i] = append(make([]byte, 0, n), b...)
+			}
+		}
+		v += s.stride
+	}
+	return nil
+}
