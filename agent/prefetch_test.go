@@ -1,0 +1,44 @@
+package agent_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/testenv"
+)
+
+// A target's time limit counts from its claim. While long scripts keep all workers busy nothing is claimed ahead of them, so that no
+// target runs into its limit before its script has begun.
+func TestLongScriptsAreNotClaimedAhead(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 5)
+		f.job(t, "long", []string{"WAITFOR DELAY '00:05:00';"}, timeout(320))
+		f.startAgent(t, agent.Config{MaxConcurrentTargets: 2})
+		rows := f.ended(t, f.start(t, "long"), time.Hour)
+		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, rows[0].LastMessage)
+		require.Less(t, rows[0].EndTime.Sub(rows[0].StartTime), 15*time.Minute+2*time.Second, "three rounds of five minutes")
+	})
+}
+
+// What was claimed ahead while scripts were short goes back, uncounted, when long ones follow.
+func TestClaimedAheadOfLongScriptsGoesBack(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		const n = 30
+		f := newFixture(t, env, n)
+		f.job(t, "mixed", []string{"IF DB_NAME() >= N'db3' WAITFOR DELAY '00:05:00';"}, timeout(320))
+		f.startAgent(t, agent.Config{MaxConcurrentTargets: 4})
+		rows := f.ended(t, f.start(t, "mixed"), 3*time.Hour)
+		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, rows[0].LastMessage)
+		for _, e := range rows[2:] {
+			require.Equal(t, 1, e.Attempts, e.Database)
+		}
+		var returned int
+		require.NoError(t, env.DB(t, f.control).QueryRowContext(t.Context(),
+			"SELECT COUNT(*) FROM jobs_internal.task_executions AS k WHERE k.outcome = N'Returned';").Scan(&returned))
+		require.Positive(t, returned)
+	})
+}
