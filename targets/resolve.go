@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -69,15 +70,10 @@ func Resolve(ctx context.Context, members []Member, list ListFunc) ([]Target, er
 		}
 	}
 	result := make([]Target, 0, len(found))
-	for _, t := range found {
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		t := found[key]
 		result = append(result, NewTarget(t.Server, t.Database, t.ElasticPool))
 	}
-	slices.SortFunc(result, func(a, b Target) int {
-		return cmp.Or(
-			cmp.Compare(fold(a.Server), fold(b.Server)), cmp.Compare(fold(a.Database), fold(b.Database)),
-			cmp.Compare(a.ID.String(), b.ID.String()),
-		)
-	})
 	return result, nil
 }
 
