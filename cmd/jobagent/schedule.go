@@ -93,6 +93,9 @@ func (a *app) previewSchedule(kind schedule.Kind, spec []byte, o schedule.Previe
 	case err != nil:
 		return &usageError{err}
 	}
+	if len(p.Due) == 0 {
+		return a.warn(p.Warnings)
+	}
 	t := newTable("DUE (UTC)", "IN "+p.Zone.String(), "STARTED (UTC)")
 	for i, due := range p.Due {
 		started := ""
@@ -107,8 +110,15 @@ func (a *app) previewSchedule(kind schedule.Kind, spec []byte, o schedule.Previe
 	if p.Exhausted {
 		fmt.Fprintln(a.stdout, "Nothing is due after that.")
 	}
-	for _, w := range p.Warnings {
-		fmt.Fprintf(a.stderr, "warning: %s\n", oneLine(w))
+	return a.warn(p.Warnings)
+}
+
+// warn prints warnings.
+func (a *app) warn(warnings []string) error {
+	for _, w := range warnings {
+		if _, err := fmt.Fprintf(a.stderr, "warning: %s\n", oneLine(w)); err != nil {
+			return err
+		}
 	}
 	return nil
 }

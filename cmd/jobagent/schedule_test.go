@@ -64,3 +64,34 @@ func TestSchedulePreviewListsEveryFault(t *testing.T) {
 	require.Contains(t, got.Errors[0].Message, "Day")
 	require.Empty(t, stderr.String())
 }
+
+// An end that has passed is refused where the specification says so (D-A7), and said in any case: an empty list alone explains nothing.
+func TestSchedulePreviewSaysThatTheEndHasPassed(t *testing.T) {
+	t.Parallel()
+	preview := func(kind, spec string, more ...string) (code int, out, err string) {
+		var stdout, stderr bytes.Buffer
+		code = run(t.Context(), append([]string{"schedule", "preview", "--kind", kind, "--spec", "-"}, more...), strings.NewReader(spec), &stdout, &stderr)
+		return code, stdout.String(), stderr.String()
+	}
+	daily := `{"frequency": "Day", "interval": 1, "endTime": "2020-01-01T00:00:00Z"}`
+	code, _, err := preview("azure-scheduler", daily)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, err, "D-A7")
+
+	code, out, err := preview("azure-scheduler", daily, "--start", "2019-12-31T00:00:00Z", "-o", "json")
+	require.Equal(t, exitOK, code, err)
+	require.JSONEq(t, `{"due": ["2019-12-31T00:00:00Z", "2020-01-01T00:00:00Z"], "exhausted": true}`, out)
+
+	code, out, err = preview("azure-scheduler", daily, "--start", "2019-12-31T00:00:00Z", "--after", "2021-01-01T00:00:00Z", "-o", "json")
+	require.Equal(t, exitOK, code, err)
+	require.JSONEq(t, `{"due": [], "exhausted": true, "warnings": ["nothing is due after 2021-01-01T00:00:00Z: the end, 2020-01-01T00:00:00Z, has passed then"]}`, out)
+
+	code, out, err = preview("cron5", `{"cron": "0 8 * * *", "endTime": "2020-01-01T00:00:00Z"}`)
+	require.Equal(t, exitOK, code)
+	require.Empty(t, out)
+	require.Regexp(t, `^warning: nothing is due from 20\S+ on: the end, 2020-01-01T00:00:00Z, has passed then\n$`, err)
+
+	code, _, err = preview("quartz", "0 0 12 1 * ? 2020")
+	require.Equal(t, exitOK, code)
+	require.Regexp(t, `^warning: nothing is due from 20\S+ on\n$`, err)
+}

@@ -50,10 +50,11 @@ func (p *parser) azure() Schedule {
 	if v := recurrence.take("endTime"); v != nil {
 		p.end = p.dateValue(v, time.Time{})
 		switch {
-		case !p.created.IsZero() && !p.end.IsZero() && p.end.Before(p.created):
+		case !p.created.IsZero() && !p.end.IsZero() && p.end.Before(p.created),
+			p.created.IsZero() && p.start.IsZero() && !p.end.IsZero() && p.end.Before(p.opts.today):
 			p.faults.add(v.path, v.raw, "an instant in the future (D-A7)", "")
 		case !p.start.IsZero() && !p.end.IsZero() && p.end.Before(p.start):
-			p.faults.add(v.path, v.raw, "an instant not before the start "+p.start.Format(time.RFC3339), "")
+			p.faults.add(v.path, v.raw, "an instant not before the start "+p.start.Format(time.RFC3339), p.start.Format(time.RFC3339))
 		}
 	}
 	var s *azureSchedule

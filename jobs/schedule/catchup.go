@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"strings"
 	"time"
 )
@@ -42,7 +43,7 @@ func ParseCatchUp(text string) (CatchUp, error) {
 		if err == nil && d > 0 {
 			return CatchUp{Mode: CatchUpWindow, Window: d}, nil
 		}
-		return CatchUp{}, &Error{Faults: []Fault{{Path: "catchUp", Value: quote(text), Allowed: "window: followed by " + durationForms, Nearest: "window:1h"}}}
+		return CatchUp{}, &Error{Faults: []Fault{{Path: "catchUp", Value: quote(text), Allowed: "window: followed by " + durationForms, Nearest: "window:" + cmp.Or(durationProposal(window), "1h")}}}
 	}
 	names := []string{string(CatchUpLast), string(CatchUpNone), string(CatchUpAll), string(CatchUpSAP)}
 	for _, name := range names {

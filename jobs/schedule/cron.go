@@ -3,6 +3,7 @@ package schedule
 import (
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -125,7 +126,11 @@ func (p *parser) unixCron(v *value, parts []string) *onDays {
 		fields = append([]cronField{cronSecond}, fields...)
 	}
 	if len(parts) != len(fields) {
-		p.faults.add(v.path, v.raw, fmt.Sprintf("%d fields: %s; there are %d", len(fields), fieldNames(fields), len(parts)), otherCron(len(parts)))
+		propose := otherCron(len(parts))
+		if propose == "" && len(parts) < len(fields) {
+			propose = p.tried(strings.Join(parts, " ") + strings.Repeat(" *", len(fields)-len(parts)))
+		}
+		p.faults.add(v.path, v.raw, fmt.Sprintf("%d fields: %s; there are %d", len(fields), fieldNames(fields), len(parts)), propose)
 		return nil
 	}
 	before := len(p.faults.list)
@@ -151,13 +156,13 @@ func (p *parser) unixCron(v *value, parts []string) *onDays {
 		p.plan.Warnings = append(p.plan.Warnings, "day of month and day of week are both restricted: a day that fulfils either counts, as in Unix cron")
 	}
 	pattern := &onDays{days: d.of, times: times{hours: uint32(masks[n-4]), minutes: masks[n-5], seconds: seconds}}
-	return p.possible(v, pattern)
+	return p.possible(v, pattern, withLastDays(parts, n-3))
 }
 
-// possible refuses a pattern that never matches within 400 years.
-func (p *parser) possible(v *value, pattern *onDays) *onDays {
+// possible refuses a pattern that never matches within 400 years; the first of the near lines that is right is proposed.
+func (p *parser) possible(v *value, pattern *onDays, near []string) *onDays {
 	if _, ok := pattern.next(date{2000, time.January, 1}.dayNumber() * daySeconds); !ok {
-		p.faults.add(v.path, v.raw, "a pattern that some day fulfils; this one never does within 400 years", "")
+		p.faults.add(v.path, v.raw, "a pattern that some day fulfils; this one never does within 400 years", p.tried(near...))
 		return nil
 	}
 	return pattern
@@ -215,6 +220,9 @@ func (p *parser) cronMask(path string, f cronField, text string) uint64 {
 	for part := range strings.SplitSeq(text, ",") {
 		m, allowed, propose := p.cronPart(f, part)
 		if allowed != "" {
+			if propose == "" {
+				propose = p.cronNear(f, part)
+			}
 			p.faults.add(path+"."+f.name, quote(part), allowed, propose)
 		}
 		mask |= m
@@ -253,12 +261,12 @@ func (p *parser) cronPart(f cronField, part string) (mask uint64, allowed, propo
 		a, b, isRange := strings.Cut(body, "-")
 		var ok bool
 		if from, ok = f.value(a); !ok {
-			return 0, forms, f.near(part)
+			return 0, forms, ""
 		}
 		to = from
 		if isRange {
 			if to, ok = f.value(b); !ok {
-				return 0, forms, f.near(part)
+				return 0, forms, ""
 			}
 			if f.name == "dayOfWeek" && to == 0 && from > 0 {
 				to = 7 // fri-sun
@@ -293,10 +301,20 @@ func (f cronField) value(text string) (int, bool) {
 	return n, err == nil && isDigits(text) && len(text) <= 2 && n >= f.low && n <= f.high
 }
 
-// near is the name that a text most likely means.
-func (f cronField) near(text string) string {
-	if f.names == nil || isDigits(text) {
-		return ""
+// cronNear is the part of a unix cron field that a wrong one most likely means.
+func (p *parser) cronNear(f cronField, part string) string {
+	days := f.name == "dayOfMonth" || f.name == "dayOfWeek"
+	switch {
+	case days && part == "?":
+		return "*"
+	case days && quartzOnly.MatchString(part):
+		return "the kind quartz, where Sunday is 1"
 	}
-	return nearest(text, f.names)
+	return repaired(part, f.low, f.high, f.names, func(try string) bool {
+		_, allowed, _ := p.cronPart(f, try)
+		return allowed == ""
+	})
 }
+
+// quartzOnly are days as only Quartz can say them.
+var quartzOnly = regexp.MustCompile(`(?i)^(L|LW|L-[0-9]+W?|[0-9]+W|[0-9a-z]+#[0-9]|([0-9]|[a-z]{3})L)$`)

@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -35,11 +36,14 @@ func ParseInterval(s string) (Interval, error) {
 // intervalFault says what is wrong with an interval type, and proposes the plural of a singular.
 func intervalFault(s string) Fault {
 	f := Fault{Path: "schedule_interval_type", Value: fmt.Sprintf("%q", s), Allowed: "one of Once, Minutes, Hours, Days, Weeks, Months"}
+	var names []string
 	for _, i := range Intervals() {
 		if strings.EqualFold(strings.TrimSpace(s), string(i)) || strings.EqualFold(s+"s", string(i)) {
 			f.Nearest = string(i)
 		}
+		names = append(names, string(i))
 	}
+	f.Nearest = cmp.Or(f.Nearest, nearest(s, names))
 	return f
 }
 

@@ -191,14 +191,10 @@ func (r reader) integer(v *value, low, high int64, allowed string) (int64, bool)
 	switch {
 	case v.kind == '"':
 		// A number in quotes is not a number; say which one it would be.
-		propose := ""
-		if n, err := strconv.ParseInt(strings.TrimSpace(v.text), 10, 64); err == nil && n >= low && n <= high {
-			propose = strconv.FormatInt(n, 10)
-		}
-		r.faults.add(v.path, v.raw, allowed, propose)
+		r.faults.add(v.path, v.raw, allowed, clamp(strings.TrimSpace(v.text), int(low), int(high)))
 		return 0, false
 	case v.kind != '0' || err != nil:
-		r.faults.add(v.path, v.raw, allowed, "")
+		r.faults.add(v.path, v.raw, allowed, clamp(v.raw, int(low), int(high)))
 		return 0, false
 	case n < low:
 		r.faults.add(v.path, v.raw, allowed, strconv.FormatInt(low, 10))

@@ -33,6 +33,10 @@ type Options struct {
 
 	// assumed stands in for Created where a kind cannot do without; a preview takes its "after".
 	assumed time.Time
+	// today is when a preview is made that is told neither a start nor a moment to list from: a schedule is created then.
+	today time.Time
+	// probing: a proposal is tried out.
+	probing bool
 }
 
 // Plan is a specification that was read: a schedule, and what was said beside it.
@@ -61,6 +65,8 @@ type Plan struct {
 	outage       *Outage
 	// inclusive: a due instant was derived from Options.assumed, and so one equal to it counts.
 	inclusive bool
+	// end is the end that was given; zero: none.
+	end time.Time
 	// end, count and blackouts, kept to bound what follows from an actual start.
 	wrap func(Schedule) Schedule
 }
@@ -228,7 +234,7 @@ func (p *parser) beside() {
 		if text, ok := p.reader.str(v, durationForms); ok {
 			d, err := parseDuration(text)
 			if err != nil || d < 0 {
-				p.faults.add(v.path, v.raw, durationForms, "")
+				p.faults.add(v.path, v.raw, durationForms, durationProposal(text))
 			}
 			p.plan.Jitter = d
 		}
@@ -301,17 +307,6 @@ func (p *parser) dateValue(v *value, bad time.Time) time.Time {
 	return m.in(p.zone)
 }
 
-// dateProposal is the date that a wrong one most likely means: the last day of a month that is too
-// short, or its parts in the right form.
-func dateProposal(text string) string {
-	var y, m, d int
-	if n, err := fmt.Sscanf(text, "%4d-%d-%d", &y, &m, &d); n == 3 && err == nil && y > 0 && m >= 1 && m <= 12 && d >= 1 {
-		at := date{y, time.Month(m), d}.clamped()
-		return fmt.Sprintf("%04d-%02d-%02d", at.year, at.month, at.day)
-	}
-	return ""
-}
-
 // oneOf is a text out of a closed list, in any case; empty after a fault.
 func oneOf(p *parser, v *value, allowed ...string) string {
 	what := "one of " + strings.Join(allowed, ", ")
@@ -367,7 +362,7 @@ func (p *parser) readBounds() {
 // checkBounds refuses an end before the start.
 func (p *parser) checkBounds(path string) {
 	if !p.end.IsZero() && !p.start.IsZero() && p.end.Before(p.start) {
-		p.faults.add(path, quote(p.end.Format(time.RFC3339)), "an instant not before the start "+p.start.Format(time.RFC3339), "")
+		p.faults.add(path, quote(p.end.Format(time.RFC3339)), "an instant not before the start "+p.start.Format(time.RFC3339), p.start.Format(time.RFC3339))
 	}
 }
 
@@ -420,7 +415,7 @@ func (p *parser) finish(inner Schedule) {
 		p.faults.add("blackouts", quote("blackouts"), "windows that leave something of the schedule; these leave nothing", "")
 		return
 	}
-	plan.Count = p.count
+	plan.Count, plan.end = p.count, end
 	if p.count > 0 && !p.opts.Uncounted {
 		from := first
 		if from.IsZero() {

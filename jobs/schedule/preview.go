@@ -92,6 +92,9 @@ func PreviewSpec(kind Kind, spec []byte, o PreviewOptions) (Previewed, error) {
 			opts.assumed = t
 		}
 	}
+	if o.Start == "" && o.After == "" {
+		opts.today = o.Now
+	}
 	if o.Count < 0 || o.Count > MaxMissed {
 		f.add("count", fmt.Sprint(o.Count), fmt.Sprintf("a whole number from 1 to %d", MaxMissed), "5")
 	}
@@ -113,6 +116,17 @@ func PreviewSpec(kind Kind, spec []byte, o PreviewOptions) (Previewed, error) {
 	}
 	p := plan.run(from, count)
 	p.Warnings, p.Zone = plan.Warnings, plan.Zone
+	if len(p.Due) == 0 && p.Exhausted {
+		first := firstWhole(from)
+		warning := "nothing is due from " + first.UTC().Format(time.RFC3339) + " on"
+		if from.Equal(after) {
+			warning = "nothing is due after " + first.UTC().Format(time.RFC3339)
+		}
+		if !plan.end.IsZero() && plan.end.Before(first) {
+			warning += ": the end, " + plan.end.UTC().Format(time.RFC3339) + ", has passed then"
+		}
+		p.Warnings = append(p.Warnings, warning)
+	}
 	return p, nil
 }
 

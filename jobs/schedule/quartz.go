@@ -74,7 +74,7 @@ func (p *parser) quartz(v *value, parts []string) *onDays {
 	pattern := &onDays{days: d.of, times: times{hours: uint32(masks[2]), minutes: masks[1], seconds: masks[0]}}
 	// Years that are named end in 2099, and so 400 years from 1970 see all of them.
 	if _, ok := pattern.next(date{1970, time.January, 1}.dayNumber() * daySeconds); !ok {
-		p.faults.add(v.path, v.raw, "a pattern that some day fulfils; this one never does within 400 years", "")
+		p.faults.add(v.path, v.raw, "a pattern that some day fulfils; this one never does within 400 years", p.tried(withLastDays(parts, 3)...))
 		return nil
 	}
 	return pattern
@@ -94,7 +94,11 @@ func (p *parser) quartzRange(path string, f cronField, part string) (from, to, s
 	if hasStep {
 		var err error
 		if step, err = strconv.Atoi(stepText); err != nil || !isDigits(stepText) || step < 1 || step > f.high {
-			p.faults.add(path+"."+f.name, quote(part), fmt.Sprintf("a step from 1 to %d", f.high), "")
+			near := ""
+			if !p.opts.probing {
+				near = f.quartzNear(part)
+			}
+			p.faults.add(path+"."+f.name, quote(part), fmt.Sprintf("a step from 1 to %d", f.high), near)
 			return 0, 0, 0, false
 		}
 	}
@@ -117,7 +121,11 @@ func (p *parser) quartzRange(path string, f cronField, part string) (from, to, s
 		to = f.high
 	}
 	if !okFrom || !okTo {
-		p.faults.add(path+"."+f.name, quote(part), forms, strings.ToUpper(f.near(part)))
+		near := ""
+		if !p.opts.probing {
+			near = f.quartzNear(part)
+		}
+		p.faults.add(path+"."+f.name, quote(part), forms, near)
 		return 0, 0, 0, false
 	}
 	if from > to {
@@ -128,6 +136,15 @@ func (p *parser) quartzRange(path string, f cronField, part string) (from, to, s
 		to += f.high - f.low + 1
 	}
 	return from, to, step, true
+}
+
+// quartzNear is the part of a field that a wrong one most likely means.
+func (f cronField) quartzNear(part string) string {
+	return strings.ToUpper(repaired(part, f.low, f.high, f.names, func(try string) bool {
+		q := parser{kind: KindQuartz, faults: &faults{}, opts: Options{probing: true}}
+		_, _, _, ok := q.quartzRange("", f, try)
+		return ok
+	}))
 }
 
 func (p *parser) quartzMask(path string, f cronField, text string) uint64 {
@@ -159,7 +176,7 @@ func (p *parser) quartzYears(path, text string) map[int]bool {
 func (p *parser) quartzMonthDays(path string, d *quartzDays, text string) {
 	for part := range strings.SplitSeq(text, ",") {
 		upper := strings.ToUpper(part)
-		bad := func(allowed string) { p.faults.add(path+".dayOfMonth", quote(part), allowed, "") }
+		bad := func(allowed, near string) { p.faults.add(path+".dayOfMonth", quote(part), allowed, near) }
 		if rest, ok := strings.CutPrefix(upper, "L"); ok {
 			rest, workday := strings.CutSuffix(rest, "W")
 			offset := 0
@@ -167,7 +184,14 @@ func (p *parser) quartzMonthDays(path string, d *quartzDays, text string) {
 				n, ok := strings.CutPrefix(rest, "-")
 				var err error
 				if offset, err = strconv.Atoi(n); err != nil || !ok || !isDigits(n) || offset > 30 {
-					bad("L, L-n with n from 0 to 30, LW, L-nW")
+					near := "L"
+					if ok && isDigits(n) {
+						near = "L-" + clamp(n, 0, 30)
+					}
+					if workday {
+						near += "W"
+					}
+					bad("L, L-n with n from 0 to 30, LW, L-nW", near)
 					continue
 				}
 			}
@@ -181,7 +205,11 @@ func (p *parser) quartzMonthDays(path string, d *quartzDays, text string) {
 		if n, ok := strings.CutSuffix(upper, "W"); ok {
 			day, valid := cronDay.value(n)
 			if !valid {
-				bad("nW with n from 1 to 31, the working day nearest to it")
+				near := clamp(n, 1, 31)
+				if near != "" {
+					near += "W"
+				}
+				bad("nW with n from 1 to 31, the working day nearest to it", near)
 				continue
 			}
 			d.nearWeekday = append(d.nearWeekday, day)
@@ -199,7 +227,7 @@ func (p *parser) quartzWeekdays(path string, d *quartzDays, text string) {
 			day, valid := quartzWeekday.value(name)
 			count, err := strconv.Atoi(n)
 			if !valid || err != nil || !isDigits(n) || count < 1 || count > 5 {
-				p.faults.add(path+".dayOfWeek", quote(part), "d#n: a weekday (1 is Sunday) and n from 1 to 5", "")
+				p.faults.add(path+".dayOfWeek", quote(part), "d#n: a weekday (1 is Sunday) and n from 1 to 5", quartzNth(name, clamp(n, 1, 5), "#"))
 				continue
 			}
 			d.nth = append(d.nth, occurrence{day: (day + 5) % 7, n: count})
@@ -212,7 +240,7 @@ func (p *parser) quartzWeekdays(path string, d *quartzDays, text string) {
 			}
 			day, valid := quartzWeekday.value(name)
 			if !valid {
-				p.faults.add(path+".dayOfWeek", quote(part), "dL: the last such weekday of the month (1 is Sunday)", "")
+				p.faults.add(path+".dayOfWeek", quote(part), "dL: the last such weekday of the month (1 is Sunday)", quartzNth(name, "L", ""))
 				continue
 			}
 			d.nth = append(d.nth, occurrence{day: (day + 5) % 7, n: -1})
@@ -224,6 +252,18 @@ func (p *parser) quartzWeekdays(path string, d *quartzDays, text string) {
 		}
 		d.weekdays |= mondayFirst(p.quartzMask(path, quartzWeekday, part) >> 1)
 	}
+}
+
+// quartzNth is the nearest weekday and what follows it; empty when no weekday is near.
+func quartzNth(name, n, sign string) string {
+	near := strings.ToUpper(nearest(name, quartzWeekday.names))
+	if isDigits(name) {
+		near = clamp(name, 1, 7)
+	}
+	if near == "" || n == "" {
+		return ""
+	}
+	return near + sign + n
 }
 
 func (d *quartzDays) of(year int, month time.Month) uint32 {

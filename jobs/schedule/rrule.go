@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"cmp"
 	"fmt"
 	"sort"
 	"strconv"
@@ -198,7 +199,7 @@ func (p *parser) rulePart(r *rule, path, name, text string) {
 				if low < 0 {
 					allowed = fmt.Sprintf("whole numbers from 1 to %d, or from -1 to %d counted from the end", high, low)
 				}
-				p.faults.add(path, quote(item), allowed, "")
+				p.faults.add(path, quote(item), allowed, clamp(item, low, high))
 				continue
 			}
 			numbers = append(numbers, n)
@@ -214,7 +215,7 @@ func (p *parser) rulePart(r *rule, path, name, text string) {
 	number := func(most int64) int64 {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 1 || n > most {
-			p.faults.add(path, quote(text), fmt.Sprintf("a whole number from 1 to %d", most), "1")
+			p.faults.add(path, quote(text), fmt.Sprintf("a whole number from 1 to %d", most), cmp.Or(clamp(text, 1, int(most)), "1"))
 			return 1
 		}
 		return n
@@ -277,7 +278,7 @@ func (p *parser) ruleUntil(path, text string) {
 		p.end = until
 	}
 	if !p.start.IsZero() && until.Before(p.start) {
-		p.faults.add(path, quote(text), "an instant not before the start "+p.start.Format(time.RFC3339), "")
+		p.faults.add(path, quote(text), "an instant not before the start "+p.start.Format(time.RFC3339), p.start.UTC().Format("20060102T150405Z"))
 	}
 }
 
@@ -319,7 +320,7 @@ func (p *parser) ruleDays(r *rule, path, text string) {
 		case number == "":
 			r.weekdays |= 1 << day
 		case err != nil || n == 0 || n < -53 || n > 53:
-			p.faults.add(path, quote(item), "a number from 1 to 53 or -1 to -53 before the weekday", "")
+			p.faults.add(path, quote(item), "a number from 1 to 53 or -1 to -53 before the weekday", clamp(number, -53, 53)+name)
 		default:
 			r.nth = append(r.nth, occurrence{day: day, n: n})
 		}
@@ -366,7 +367,7 @@ func (p *parser) ruleOf(v *value, r *rule, given map[string]bool) Schedule {
 		}
 	}
 	if _, ok := pattern.next(day * daySeconds); !ok {
-		p.faults.add(v.path, v.raw, "a rule that some day fulfils; this one never does within 400 years", "")
+		p.faults.add(v.path, v.raw, "a rule that some day fulfils; this one never does within 400 years", p.tried(withNearDays(v.text)...))
 		return nil
 	}
 	return p.wall(pattern, true)

@@ -80,7 +80,7 @@ func (p *parser) sapBounds(oneTime bool) {
 			start, end := p.sapInstant(job, "startTime", time.Time{}), p.sapInstant(job, "endTime", time.Time{})
 			job.rest([]string{"startTime", "endTime"}, synonyms)
 			if !start.IsZero() && !end.IsZero() && end.Before(start) {
-				p.faults.add(join(v.path, "endTime"), quote(end.Format(time.RFC3339)), "an instant not before the start "+start.Format(time.RFC3339), "")
+				p.faults.add(join(v.path, "endTime"), quote(end.Format(time.RFC3339)), "an instant not before the start "+start.Format(time.RFC3339), start.Format(time.RFC3339))
 			}
 			if start.After(p.start) {
 				p.start = start
@@ -213,6 +213,13 @@ const maxInterval = cycleSeconds
 // parseInterval reads "<number> <unit>"; what is proposed is the nearest right text, or empty.
 func parseInterval(text string) (seconds int64, propose string, ok bool) {
 	fields := strings.Fields(text)
+	if len(fields) == 1 && isDigits(fields[0]) {
+		fields = append(fields, "minutes")
+		if _, _, ok := parseInterval(strings.Join(fields, " ")); ok {
+			propose = strings.Join(fields, " ")
+		}
+		return 0, propose, false
+	}
 	if len(fields) != 2 {
 		return 0, "", false
 	}
@@ -225,7 +232,12 @@ func parseInterval(text string) (seconds int64, propose string, ok bool) {
 			}
 			return 0, strings.TrimSpace(fmt.Sprintf("%d %s", word, nearUnit)), false
 		}
-		return 0, "", false
+		if positive := strings.TrimLeft(fields[0], "+-"); positive != fields[0] {
+			if _, _, ok := parseInterval(positive + " " + fields[1]); ok {
+				propose = positive + " " + fields[1]
+			}
+		}
+		return 0, propose, false
 	}
 	if unit == 0 {
 		if nearUnit != "" {

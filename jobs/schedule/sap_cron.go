@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -58,6 +59,8 @@ func (p *parser) sapCron(v *value) Schedule {
 		if len(parts) == 6 {
 			allowed += ", probably the day of week is missing"
 			propose = quote(strings.Join(parts[:3], " ") + " * " + strings.Join(parts[3:], " "))
+		} else if len(parts) == 5 {
+			propose = otherCron(5)
 		}
 		p.faults.add(v.path, v.raw, allowed, propose)
 		return nil
@@ -91,7 +94,7 @@ func (p *parser) sapCron(v *value) Schedule {
 		hours: uint32(sapMask(items[4], sapFields[4])), minutes: sapMask(items[5], sapFields[5]), seconds: sapMask(items[6], sapFields[6]),
 	}}
 	if !d.everMatches(pattern) {
-		p.faults.add(v.path, v.raw, "a pattern that some day fulfils; this one never does within 400 years", "")
+		p.faults.add(v.path, v.raw, "a pattern that some day fulfils; this one never does within 400 years", p.tried(withLastDays(parts, 2)...))
 		return nil
 	}
 	fixed := !strings.ContainsAny(parts[4]+parts[5]+parts[6], "*:/")
@@ -191,6 +194,9 @@ func (p *parser) sapItems(path string, f sapField, text string) []sapItem {
 	for part := range strings.SplitSeq(text, ",") {
 		item, allowed, propose := sapItemOf(f, part)
 		if allowed != "" {
+			if propose == "" {
+				propose = sapNear(f, part)
+			}
 			p.faults.add(path, quote(part), allowed, propose)
 			continue
 		}
@@ -236,7 +242,7 @@ func sapItemOf(f sapField, part string) (item sapItem, allowed, propose string) 
 			day, ok := sapWeekday(name)
 			item.from, item.to, item.nth = day, day, count
 			if !ok {
-				return item, f.allowed, n + "." + sapWeekdayNear(name)
+				return item, f.allowed, ""
 			}
 			return item, "", ""
 		}
@@ -245,12 +251,6 @@ func sapItemOf(f sapField, part string) (item sapItem, allowed, propose string) 
 	item.from, okFrom = sapValue(f, from)
 	item.to, okTo = sapValue(f, to)
 	if !okFrom || !okTo {
-		if f.name == "dayOfWeek" && propose == "" {
-			if propose = sapWeekdayNear(from); isRange {
-				propose += ":" + sapWeekdayNear(to)
-			}
-			propose = strings.Trim(propose, ":")
-		}
 		return item, f.allowed + sapForms, propose
 	}
 	if item.from > item.to && f.name != "day" {
@@ -258,6 +258,39 @@ func sapItemOf(f sapField, part string) (item sapItem, allowed, propose string) 
 	}
 	return item, "", ""
 }
+
+// sapNear is the part of a field that a wrong one most likely means.
+func sapNear(f sapField, part string) string {
+	right := func(try string) bool {
+		_, allowed, _ := sapItemOf(f, try)
+		return allowed == ""
+	}
+	switch f.name {
+	case "dayOfWeek":
+		if strings.HasPrefix(part, "*/") {
+			break
+		}
+		n, names, isNth := strings.Cut(part, ".")
+		if !isNth {
+			names = part
+		}
+		near := sapWords.ReplaceAllStringFunc(names, sapWeekdayNear)
+		if isNth {
+			near = clamp(n, -5, 5) + "." + near
+		}
+		if near == part || !right(near) {
+			return ""
+		}
+		return near
+	case "year":
+		if isDigits(part) && len(part) == 2 {
+			return "20" + part
+		}
+	}
+	return repaired(part, f.low, f.high, nil, right)
+}
+
+var sapWords = regexp.MustCompile(`[0-9]+|[A-Za-z]+`)
 
 // sapValue is one value of a field; weekdays are 1 (mon) to 7.
 func sapValue(f sapField, text string) (int, bool) {
@@ -292,6 +325,9 @@ func sapWeekday(text string) (int, bool) {
 func sapWeekdayNear(text string) string {
 	if n, err := strconv.Atoi(text); err == nil && n >= 0 && n <= 7 {
 		return strings.ToLower(weekdayNames[(n+6)%7][:3])
+	}
+	if name := nearest(text, shortNames(weekdayNames, 0)); name != "" {
+		return name
 	}
 	if name := nearest(text, weekdayNames); name != "" {
 		return strings.ToLower(name[:3])

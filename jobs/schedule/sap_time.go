@@ -1,6 +1,8 @@
 package schedule
 
 import (
+	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -189,6 +191,8 @@ func parseClock(text string) (int, bool) {
 	return clock[0]*3600 + clock[1]*60 + clock[2], true
 }
 
+var clockParts = regexp.MustCompile(`^([0-9]{1,3})[.:]([0-9]{1,3})(?:[.:]([0-9]{1,3}))?(am|pm)?$`)
+
 // clockProposal is the clock time that a wrong one most likely means; empty when none is near.
 func clockProposal(text string) string {
 	t := strings.ToLower(strings.TrimSpace(text))
@@ -210,6 +214,17 @@ func clockProposal(text string) string {
 		if body, ok := strings.CutSuffix(t, suffix); ok {
 			tries = append(tries, body, body+".00")
 		}
+	}
+	if m := clockParts.FindStringSubmatch(t); m != nil {
+		high := 23
+		if m[4] != "" {
+			high = 12
+		}
+		try := clamp(m[1], 0, high) + "." + fmt.Sprintf("%02s", clamp(m[2], 0, 59))
+		if m[3] != "" {
+			try += ":" + fmt.Sprintf("%02s", clamp(m[3], 0, 59))
+		}
+		tries = append(tries, try+m[4])
 	}
 	for _, try := range tries {
 		if _, ok := parseClock(try); ok && try != text {
