@@ -114,7 +114,7 @@ BEGIN
     -- The order gives the targets their keys, and with them their turns.
     INSERT INTO jobs_internal.target_executions (
         execution_id, step_execution_id, job_id, step_id, queue_id, ordinal, target_id, server_name, database_name,
-        elastic_pool_name, lifecycle, is_active, create_time, next_attempt_at, last_message
+        elastic_pool_name, lifecycle, is_active, create_time, next_attempt_at
     )
     SELECT
         @execution_id, @step_execution_id, @job_id, @step_id, q.queue_id, o.ordinal,
@@ -122,8 +122,7 @@ BEGIN
             o.target_id,
             CAST(HASHBYTES('MD5', CONCAT(LOWER(o.server_name), N'/', LOWER(o.database_name))) AS UNIQUEIDENTIFIER)
         ),
-        o.server_name, o.database_name, o.elastic_pool_name, N'Created', 1, @now, @now,
-        CONCAT(N'Step ', @step_id, N' waits for execution on target (server ''', o.server_name, N''', database ''', o.database_name, N''').')
+        o.server_name, o.database_name, o.elastic_pool_name, N'Created', 1, @now, @now
     FROM OPENJSON(@targets) WITH (
         ordinal           INT,
         target_id         UNIQUEIDENTIFIER,

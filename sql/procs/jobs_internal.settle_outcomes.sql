@@ -149,7 +149,9 @@ BEGIN
         t.is_active = 0,
         t.end_time = @now,
         t.next_attempt_at = NULL,
-        t.last_message = CONCAT(N'Step ', t.step_id, N' succeeded execution on target (server ''', t.server_name, N''', database ''', t.database_name, N''').', N' ' + NULLIF(g.message, N'')),
+        t.last_message = CASE
+            WHEN g.message <> N'' THEN CONCAT(N'Step ', t.step_id, N' succeeded execution on target (server ''', t.server_name, N''', database ''', t.database_name, N'''). ', g.message)
+        END,
         t.error_number = g.error_number,
         t.error_line = g.error_line
     FROM @accepted AS a

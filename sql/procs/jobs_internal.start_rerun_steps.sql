@@ -119,7 +119,6 @@ BEGIN
         CASE WHEN x.skipped = 1 THEN NULL ELSE @now END,
         CASE
             WHEN x.skipped = 1 THEN CONCAT(N'Step ', x.step_id, N' was skipped on target (server ''', x.server_name, N''', database ''', x.database_name, N'''): another execution of the job is still running this step there.')
-            ELSE CONCAT(N'Step ', x.step_id, N' waits for execution on target (server ''', x.server_name, N''', database ''', x.database_name, N''').')
         END
     FROM (
         SELECT

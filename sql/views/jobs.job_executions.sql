@@ -91,7 +91,15 @@ SELECT
     t.attempts AS current_attempts,
     t.attempt_start_time AS current_attempt_start_time,
     CASE WHEN t.lifecycle = N'WaitingForRetry' THEN t.next_attempt_at END AS next_attempt_start_time,
-    t.last_message,
+    COALESCE(t.last_message, CONCAT(
+        N'Step ', t.step_id,
+        CASE t.lifecycle
+            WHEN N'Succeeded' THEN N' succeeded execution on target (server '''
+            WHEN N'InProgress' THEN N' runs on target (server '''
+            ELSE N' waits for execution on target (server '''
+        END,
+        t.server_name, N''', database ''', t.database_name, N''').'
+    )) AS last_message,
     CAST(N'SqlDatabase' AS NVARCHAR(128)) AS target_type,
     t.target_id,
     d.target_group_name,
