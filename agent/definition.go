@@ -1,9 +1,9 @@
 package agent
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -139,17 +139,21 @@ func readCalendars(texts []controldb.CalendarText) calendars {
 
 // isBroken says whether a fault is that there is no calendar of a name, where there is one that cannot be read.
 func (c calendars) isBroken(f schedule.Fault) bool {
-	name, err := strconv.Unquote(f.Value)
+	var name string
+	err := json.Unmarshal([]byte(f.Value), &name)
 	return err == nil && strings.HasPrefix(f.Path, "blackouts.calendars") && c.broken[name] != nil
 }
 
 // faults are those of the calendars that a specification names and that cannot be read.
 func (c calendars) faults(spec string) []schedule.Fault {
 	var faults []schedule.Fault
-	for _, name := range slices.Sorted(maps.Keys(c.broken)) {
-		if strings.Contains(spec, strconv.Quote(name)) {
-			faults = append(faults, c.broken[name]...)
-		}
+	if len(c.broken) == 0 {
+		return nil
+	}
+	names := schedule.CalendarNames(spec)
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		faults = append(faults, c.broken[name]...)
 	}
 	return faults
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -183,6 +184,16 @@ func TestJudgeFaults(t *testing.T) {
 	require.ErrorContains(t, v.faults, "calendar broken: dates[0]")
 	require.NotContains(t, v.faults.Error(), "calendar other")
 	require.NotContains(t, v.faults.Error(), "blackouts.calendars[0]", "the name is right")
+
+	// A name is found however the text spells it.
+	for _, name := range []string{`a "b" \`, "tab\there", "a\u00a0b", "\u0001"} {
+		spec, marshalErr := json.Marshal(map[string]any{"cron": "0 * * * *", "blackouts": map[string]any{"calendars": []string{name}}})
+		require.NoError(t, marshalErr)
+		v, err = judge(made(t, schedule.KindCron5, string(spec)), readCalendars([]controldb.CalendarText{{Name: name, Spec: `{"dates": 7}`}}), clock(t, "12:00"))
+		require.NoError(t, err)
+		require.ErrorContains(t, v.faults, "calendar "+name+": dates")
+		require.NotContains(t, v.faults.Error(), "blackouts.calendars")
+	}
 
 	_, err = judge(made(t, "moon", "full"), calendars{}, clock(t, "12:00"))
 	require.ErrorIs(t, err, errOtherVersion)

@@ -12,6 +12,7 @@ func TestRoles(t *testing.T) {
 		c.job(t, "j", nil)
 		const (
 			read     = `DECLARE @n INT = (SELECT COUNT(*) FROM jobs.job_executions) + (SELECT COUNT(*) FROM jobs.jobsteps)`
+			live     = `DECLARE @n INT = (SELECT live_agents FROM jobs.live_agents)`
 			inside   = `DECLARE @n INT = (SELECT COUNT(*) FROM jobs_internal.jobs)`
 			start    = `EXEC jobs.sp_start_job N'j'`
 			define   = `EXEC jobs.sp_update_job N'j', @description = N'x'`
@@ -24,12 +25,12 @@ func TestRoles(t *testing.T) {
 			versions = `DECLARE @n INT = (SELECT COUNT(*) FROM jobs_internal.schema_versions)`
 		)
 		c.term(t)
-		all := []string{read, inside, start, define, group, purge, due, pass, settle, status, versions}
+		all := []string{read, live, inside, start, define, group, purge, due, pass, settle, status, versions}
 		for role, allowed := range map[string][]string{
-			"jobs_reader":   {read},
-			"jobs_operator": {read, start, status},
-			"jobs_author":   {read, start, define, group, status},
-			"jobs_admin":    {read, start, define, group, purge, status},
+			"jobs_reader":   {read, live},
+			"jobs_operator": {read, live, start, status},
+			"jobs_author":   {read, live, start, define, group, status},
+			"jobs_admin":    {read, live, start, define, group, purge, status},
 			"jobs_agent":    {due, pass, status, versions},
 			"":              {},
 		} {

@@ -132,6 +132,8 @@ type Schedule struct {
 	Warnings         []string
 	CreatedTime      time.Time
 	UpdatedTime      time.Time
+	// DefinedTime is when kind or text last changed: what is said relative to now counts from there.
+	DefinedTime time.Time
 }
 
 // ScheduleFilter restricts Schedules. The zero value means all rows.
@@ -223,11 +225,12 @@ func (s *Store) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, er
 		Warnings         nullText   `db:"warnings"`
 		CreatedTime      nullTime   `db:"created_time"`
 		UpdatedTime      nullTime   `db:"updated_time"`
+		DefinedTime      nullTime   `db:"defined_time"`
 	}
 	err := s.selectAll(ctx, "list schedules", &rows, `SELECT TOP (@p1) job_name, schedule_name, schedule_id, kind, spec, time_zone, enabled,
     state, reason, catch_up, overlap, pause_on_failure, paused, paused_by, paused_at, pause_note, next_due_time, last_due_time,
     upcoming, executions, failures, faults, skipped_by_overlap, skipped_by_catch_up, skipped_otherwise, buffered,
-    last_job_execution_id, last_lifecycle, validated_time, engine, validation_errors, warnings, created_time, updated_time
+    last_job_execution_id, last_lifecycle, validated_time, engine, validation_errors, warnings, created_time, updated_time, defined_time
 FROM jobs.schedules`+w.text()+`
 ORDER BY job_name, schedule_name;`, w.args...)
 	if err != nil {
@@ -242,7 +245,7 @@ ORDER BY job_name, schedule_name;`, w.args...)
 			NextDue: r.NextDue.Time, LastDue: r.LastDue.Time, Executions: r.Executions, Failures: r.Failures, Faults: r.Faults,
 			SkippedByOverlap: r.SkippedByOverlap, SkippedByCatchUp: r.SkippedByCatchUp, SkippedOtherwise: r.SkippedOtherwise, Buffered: r.Buffered,
 			LastExecution: r.LastExecution.UUID, LastLifecycle: string(r.LastLifecycle), ValidatedTime: r.ValidatedTime.Time, Engine: string(r.Engine),
-			CreatedTime: r.CreatedTime.Time, UpdatedTime: r.UpdatedTime.Time,
+			CreatedTime: r.CreatedTime.Time, UpdatedTime: r.UpdatedTime.Time, DefinedTime: r.DefinedTime.Time,
 		}
 		if r.ValidationErrors != "" {
 			d.ValidationErrors = json.RawMessage(r.ValidationErrors)

@@ -118,6 +118,15 @@ ORDER BY started_at DESC, term_id DESC;`)
 	return agents, nil
 }
 
+// LiveAgents is how many agents are alive. Unlike Agents, it is for every role that may read.
+func (s *Store) LiveAgents(ctx context.Context) (int, error) {
+	var counts []int
+	if err := s.selectAll(ctx, "count live agents", &counts, "SELECT live_agents FROM jobs.live_agents;"); err != nil {
+		return 0, err
+	}
+	return counts[0], nil
+}
+
 // EnsureSystemJobs creates the system jobs and restores those that were edited. It needs the control
 // server's name (Config.ServerName or the DSN's), since their target is the control database itself.
 func (s *Store) EnsureSystemJobs(ctx context.Context) error {

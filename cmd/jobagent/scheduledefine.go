@@ -97,8 +97,8 @@ type checked struct {
 	plan *schedule.Plan
 }
 
-// check reads a definition as an agent will. The error is a *schedule.Error with every fault.
-func (a *app) check(ctx context.Context, store *controldb.Store, kind schedule.Kind, spec, zone, catchUp, overlap string, now time.Time) (checked, error) {
+// check reads a definition as an agent will, which was made at a moment. The error is a *schedule.Error with every fault.
+func (a *app) check(ctx context.Context, store *controldb.Store, kind schedule.Kind, spec, zone, catchUp, overlap string, made, now time.Time) (checked, error) {
 	var faults []schedule.Fault
 	merge := func(err error) {
 		var all *schedule.Error
@@ -106,7 +106,10 @@ func (a *app) check(ctx context.Context, store *controldb.Store, kind schedule.K
 			faults = append(faults, all.Faults...)
 		}
 	}
-	o := schedule.Options{Zone: zone, Created: now}
+	o := schedule.Options{Zone: zone, Created: made}
+	if made.Before(now) {
+		o.Activated = now
+	}
 	if strings.Contains(spec, "blackouts") {
 		list, err := store.Calendars(ctx, "")
 		if err != nil {
@@ -170,23 +173,47 @@ type definedView struct {
 	Reason string `json:"reason,omitempty"`
 }
 
-// defined prints what a definition will do (D-E4), after it was stored.
-func (a *app) defined(ctx context.Context, store *controldb.Store, v definedView, c *checked, verb string, wait bool) error {
-	v.Due = []string{}
-	if c != nil {
-		v.Zone, v.Warnings = c.zone.String(), c.plan.Warnings
-		for _, at := range c.due {
-			v.Due = append(v.Due, at.Format(time.RFC3339))
-			v.DueLocal = append(v.DueLocal, at.In(c.zone).Format(time.RFC3339))
-		}
-	}
+// defined prints what a definition will do (D-E4), after it was stored. Of a schedule that is disabled or paused it says what would be, if
+// the definition is new, and else nothing.
+func (a *app) defined(ctx context.Context, store *controldb.Store, v definedView, c *checked, verb string, isNew, wait bool) error {
 	row, waited, err := a.verdict(ctx, store, v.Job, v.Name, wait)
 	if err != nil {
 		return err
 	}
 	v.State, v.Reason = row.State, row.Reason
+	idle := ""
+	switch {
+	case !row.Enabled:
+		idle = "It is disabled: nothing is due until jobagent schedule enable"
+	case row.Paused:
+		idle = "It is paused: nothing is due until jobagent schedule resume"
+	}
+	v.Due = []string{}
+	if c != nil {
+		v.Zone, v.Warnings = c.zone.String(), c.plan.Warnings
+		switch {
+		case idle != "" && isNew:
+			idle += ", which would give"
+		case idle != "":
+			c = nil
+		case !row.ValidatedTime.IsZero() && len(row.Upcoming) > 0: // what the agent says is what will be
+			c.due, c.more = row.Upcoming[:min(len(row.Upcoming), 5)], len(row.Upcoming) > 5
+		}
+	}
+	if c != nil {
+		for _, at := range c.due {
+			v.Due = append(v.Due, at.Format(time.RFC3339))
+			v.DueLocal = append(v.DueLocal, at.In(c.zone).Format(time.RFC3339))
+		}
+	}
 	err = a.emit(v, func(w io.Writer) error {
 		fmt.Fprintf(w, "%s schedule %s of job %s\n", verb, v.Name, v.Job)
+		switch {
+		case idle != "" && c != nil:
+			fmt.Fprintln(w, idle+":")
+		case idle != "":
+			fmt.Fprintln(w, idle+".")
+		}
 		if c != nil {
 			if err := printDue(w, c.due, c.zone); err != nil {
 				return err
@@ -195,8 +222,8 @@ func (a *app) defined(ctx context.Context, store *controldb.Store, v definedView
 				fmt.Fprintln(w, "Nothing is due after that.")
 			}
 		}
-		for _, text := range v.Warnings {
-			fmt.Fprintf(a.stderr, "warning: %s\n", oneLine(text))
+		if err := a.warn(v.Warnings); err != nil {
+			return err
 		}
 		if waited != "" {
 			fmt.Fprintln(w, waited)
@@ -257,8 +284,8 @@ func (a *app) verdict(ctx context.Context, store *controldb.Store, job, name str
 
 // agentAlive says whether any agent is; known is false for a login that may not see that.
 func agentAlive(ctx context.Context, store *controldb.Store) (alive, known bool) {
-	list, err := store.Agents(ctx)
-	return slices.ContainsFunc(list, func(s controldb.AgentStatus) bool { return s.Live }), err == nil
+	n, err := store.LiveAgents(ctx)
+	return n > 0, err == nil
 }
 
 // findSchedule reads one schedule.
@@ -296,7 +323,8 @@ A faulty definition is not stored: the command exits with %d and lists all of it
 				return usagef("a definition is needed: --kind with --spec, or one of --cron5, --cron6, --quartz, --rrule")
 			}
 			return a.withStore(cmd.Context(), func(store *controldb.Store) error {
-				c, err := a.check(cmd.Context(), store, kind, spec, f.zone, f.catchUp, f.overlap, time.Now().UTC())
+				now := time.Now().UTC()
+				c, err := a.check(cmd.Context(), store, kind, spec, f.zone, f.catchUp, f.overlap, now, now)
 				if err != nil {
 					return a.faulty(err)
 				}
@@ -307,7 +335,7 @@ A faulty definition is not stored: the command exits with %d and lists all of it
 				if err != nil {
 					return err
 				}
-				return a.defined(cmd.Context(), store, definedView{Job: args[0], Name: args[1], ID: int64(id)}, &c, "added", f.wait)
+				return a.defined(cmd.Context(), store, definedView{Job: args[0], Name: args[1], ID: int64(id)}, &c, "added", true, f.wait)
 			})
 		},
 	}
@@ -338,18 +366,21 @@ func newScheduleUpdateCommand(a *app) *cobra.Command {
 					CatchUp: given(cmd, "catch-up", f.catchUp), Overlap: given(cmd, "overlap", f.overlap),
 					PauseOnFailure: given(cmd, "pause-on-failure", f.pauseOnFailure), Enabled: given(cmd, "enabled", f.enabled),
 				}
+				now := time.Now().UTC()
+				made := now
 				if ok {
 					k := string(kind)
 					u.Kind, u.Spec = &k, &spec
-				} else {
-					kind, spec = schedule.Kind(old.Kind), old.Spec
+				}
+				if !ok || string(kind) == old.Kind && spec == old.Spec {
+					kind, spec, made = schedule.Kind(old.Kind), old.Spec, old.DefinedTime
 				}
 				zone := f.zone
 				if u.TimeZone == nil {
 					zone = givenZone(old)
 				}
 				var c *checked
-				result, err := a.check(cmd.Context(), store, kind, spec, zone, f.catchUp, f.overlap, time.Now().UTC())
+				result, err := a.check(cmd.Context(), store, kind, spec, zone, f.catchUp, f.overlap, made, now)
 				switch {
 				case err == nil:
 					c = &result
@@ -360,7 +391,7 @@ func newScheduleUpdateCommand(a *app) *cobra.Command {
 					return err
 				}
 				name := cmp.Or(newName, args[1])
-				return a.defined(cmd.Context(), store, definedView{Job: args[0], Name: name, ID: int64(old.ID)}, c, "updated", f.wait)
+				return a.defined(cmd.Context(), store, definedView{Job: args[0], Name: name, ID: int64(old.ID)}, c, "updated", ok || u.TimeZone != nil, f.wait)
 			})
 		},
 	}

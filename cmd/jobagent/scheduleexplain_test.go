@@ -3,6 +3,8 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -48,6 +50,17 @@ func TestScheduleExplainSaysWhyNot(t *testing.T) {
 	for _, want := range []string{"Waits for an agent", "no steps", "no agent is alive"} {
 		require.Contains(t, said, want)
 	}
+	// Who may only read learns that, too.
+	db, err := server.open(controlDatabase)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	password := randomPassword()
+	_, err = db.ExecContext(ctx, fmt.Sprintf("CREATE LOGIN reader WITH PASSWORD = '%s'; CREATE USER reader FOR LOGIN reader; ALTER ROLE jobs_reader ADD MEMBER reader;", password))
+	require.NoError(t, err)
+	reader, err := url.Parse(dsn)
+	require.NoError(t, err)
+	reader.User = url.UserPassword("reader", password)
+	require.Contains(t, strings.Join(explainJSON(t, reader.String(), "j", "often").Obstacles, "\n"), "no agent is alive")
 
 	servers, err := server.openServers()
 	require.NoError(t, err)
@@ -91,4 +104,53 @@ func TestScheduleExplainSaysWhyNot(t *testing.T) {
 	require.Contains(t, stdout.String(), "last time it did not run: ")
 	require.Contains(t, stdout.String(), "skipped: ")
 	require.Contains(t, stdout.String(), "its definition is faulty")
+}
+
+// TestScheduleUpdateShowsWhatIsDue: nothing, of a schedule that is disabled or paused; and of a text that counts from when it was
+// given, not what it would mean now.
+func TestScheduleUpdateShowsWhatIsDue(t *testing.T) {
+	ctx := t.Context()
+	server, err := startEmbedded(ctx, "", "127.0.0.1:0", randomPassword(), "disable", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.close()) })
+	_, err = server.store.AddJob(ctx, controldb.JobSpec{Name: "j"})
+	require.NoError(t, err)
+	schedule := func(args ...string) string {
+		var stdout, stderr bytes.Buffer
+		require.Equal(t, exitOK, run(ctx, append(append([]string{"schedule"}, args...), "--dsn", server.dsn(controlDatabase)), strings.NewReader(`{"time": "2 hours from now"}`), &stdout, &stderr), stderr.String())
+		return stdout.String()
+	}
+	require.Contains(t, schedule("add", "j", "s", "--cron5", "0 0 1 1 *"), "-01-01T00:00:00Z")
+	out := schedule("update", "j", "s", "--enabled=false")
+	require.NotContains(t, out, "-01-01")
+	require.Contains(t, out, "It is disabled")
+	require.NotContains(t, schedule("update", "j", "s", "--overlap", "Skip"), "-01-01")
+	require.JSONEq(t, `[]`, dueOf(t, schedule("update", "j", "s", "--overlap", "Skip", "-o", "json")))
+	out = schedule("update", "j", "s", "--cron5", "0 0 1 2 *")
+	require.Contains(t, out, "until jobagent schedule enable, which would give:\n")
+	require.Contains(t, out, "-02-01T00:00:00Z")
+	schedule("update", "j", "s", "--cron5", "0 0 1 1 *")
+	schedule("pause", "j", "s")
+	out = schedule("update", "j", "s", "--enabled")
+	require.NotContains(t, out, "-01-01")
+	require.Contains(t, out, "It is paused")
+	schedule("resume", "j", "s")
+	require.Contains(t, schedule("update", "j", "s", "--overlap", "Skip"), "-01-01T00:00:00Z")
+
+	schedule("add", "j", "later", "--kind", "sap", "--spec", "-")
+	db, err := server.open(controlDatabase)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, db.Close()) })
+	var due string
+	require.NoError(t, db.QueryRowContext(ctx, `UPDATE jobs_internal.schedules SET created_at = DATEADD(HOUR, -1, created_at) WHERE name = N'later';
+SELECT CONVERT(NVARCHAR(19), DATEADD(HOUR, 2, created_at), 126) FROM jobs_internal.schedules WHERE name = N'later';`).Scan(&due))
+	require.Contains(t, schedule("update", "j", "later", "--overlap", "Skip"), due+"Z")
+}
+
+// dueOf is the member "due" of a JSON object.
+func dueOf(t *testing.T, text string) string {
+	t.Helper()
+	var v struct{ Due json.RawMessage }
+	require.NoError(t, json.Unmarshal([]byte(text), &v))
+	return string(v.Due)
 }

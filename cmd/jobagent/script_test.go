@@ -46,6 +46,8 @@ EXEC jobs.sp_set_jobstep_options N'it''s [j]', 2, @on_unknown_outcome = N'Fail',
 	require.NoError(t, err)
 	_, err = seed.ExecContext(ctx, `
 EXEC jobs.sp_add_calendar N'it''s a holiday', N'{"dates": ["2026-12-24"]}';
+EXEC jobs.sp_add_calendar N'a "b" \	', N'{"dates": ["2026-12-24"]}';
+EXEC jobs.sp_add_schedule N'it''s [j]', N'escaped', N'cron5', N'{"cron": "0 1 * * *", "blackouts": {"calendars": "\u0061 \"b\" \\\t"}}';
 EXEC jobs.sp_add_calendar N'unused', N'{"dates": ["2026-12-24"]}';
 EXEC jobs.sp_add_schedule N'it''s [j]', N'it''s one', N'cron5', N'{"cron": "0 1 * * *", "blackouts": {"calendars": ["it''s a holiday"]}}',
     @time_zone = N'Europe/Berlin', @catch_up = N'none', @overlap = N'bufferone', @pause_on_failure = 1;
@@ -66,8 +68,24 @@ UPDATE jobs_internal.schedules SET state = N'Completed', awaits_verdict = 0, val
 	_, err = seed.ExecContext(ctx, "EXEC jobs.sp_delete_schedule N'it''s [j]', N'done';")
 	require.NoError(t, err)
 
+	// What was said relative to when it was given is the instant that it meant, and so is what depends on that only in part (D-S14).
+	_, err = seed.ExecContext(ctx, `
+EXEC jobs.sp_add_schedule N'it''s [j]', N'later', N'sap', N'{"description": "it''s \u00e9", "time": "2 hours from now"}';
+EXEC jobs.sp_add_schedule N'it''s [j]', N'noon', N'sap', N'{"time": {"date": "12:30", "format": "HH:mm"}, "endTime": "2990-01-01"}', @time_zone = N'Asia/Tokyo';
+EXEC jobs.sp_add_schedule N'it''s [j]', N'fixed', N'sap', N'{"time": {"date": "2990-01-02 12:30", "format": "YYYY-MM-DD HH:mm"}}';
+UPDATE jobs_internal.schedules SET defined_at = '2026-03-04T05:06:07.8' WHERE name IN (N'later', N'noon', N'fixed');`)
+	require.NoError(t, err)
+	relative, err := scriptJob(ctx, first, "it's [j]")
+	require.NoError(t, err)
+	require.Contains(t, relative, `N'{"description": "it''s é", "time": "2026-03-04T07:06:07Z"}'`)
+	require.Contains(t, relative, `N'{"time": "2026-03-04T03:30:00Z", "endTime": "2990-01-01"}'`)
+	require.Contains(t, relative, `N'{"time": {"date": "2990-01-02 12:30", "format": "YYYY-MM-DD HH:mm"}}'`)
+	_, err = seed.ExecContext(ctx, "EXEC jobs.sp_delete_schedule N'it''s [j]', N'later'; EXEC jobs.sp_delete_schedule N'it''s [j]', N'noon'; EXEC jobs.sp_delete_schedule N'it''s [j]', N'fixed';")
+	require.NoError(t, err)
+
 	text, err := scriptJob(ctx, first, "it's [j]")
 	require.NoError(t, err)
+	require.Contains(t, text, "sp_add_calendar\n    @calendar_name = N'a \"b\" \\\t'", "however the text spells the name")
 	require.NotContains(t, text, "$(")
 	require.NotContains(t, text, "unused")
 	require.Greater(t, strings.Index(text, "@enabled = 1"), strings.Index(text, "N'two'"), "it is enabled when its steps are there")
@@ -83,9 +101,9 @@ UPDATE jobs_internal.schedules SET state = N'Completed', awaits_verdict = 0, val
 	require.Equal(t, text, again)
 	schedules, err := second.Schedules(ctx, controldb.ScheduleFilter{NamedOnly: true})
 	require.NoError(t, err)
-	require.Len(t, schedules, 2)
-	require.True(t, schedules[1].Paused)
-	require.Equal(t, "why\nnot", schedules[1].PauseNote)
+	require.Len(t, schedules, 3)
+	require.True(t, schedules[2].Paused)
+	require.Equal(t, "why\nnot", schedules[2].PauseNote)
 	steps, err := second.JobSteps(ctx, "it's [j]", nil)
 	require.NoError(t, err)
 	require.Equal(t, command, steps[0].Command)

@@ -3,10 +3,11 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
+	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/schedule"
 	"github.com/jobagent/jobagent/jobs/tsql"
 )
 
@@ -28,7 +29,7 @@ func scriptSchedules(ctx context.Context, store *controldb.Store, job string) (s
 	for _, c := range calendars {
 		named := false
 		for _, s := range list {
-			named = named || strings.Contains(s.Spec, strconv.Quote(c.Name))
+			named = named || slices.Contains(schedule.CalendarNames(s.Spec), c.Name)
 		}
 		if named {
 			batch("calendars", fmt.Sprintf(" IF NOT EXISTS (SELECT 1 FROM jobs.calendars WHERE calendar_name = %s)", tsql.Literal(c.Name)),
@@ -36,9 +37,13 @@ func scriptSchedules(ctx context.Context, store *controldb.Store, job string) (s
 		}
 	}
 	for _, s := range list {
-		call := tsql.NewCall("jobs.sp_add_schedule").Text("job_name", job).Text("schedule_name", s.Name).Text("kind", s.Kind).LongText("spec", "spec", s.Spec).
+		spec := schedule.Settled(schedule.Kind(s.Kind), s.Spec, schedule.Options{Zone: givenZone(s), Created: s.DefinedTime})
+		call := tsql.NewCall("jobs.sp_add_schedule").Text("job_name", job).Text("schedule_name", s.Name).Text("kind", s.Kind).LongText("spec", "spec", spec).
 			Optional("time_zone", givenZone(s)).Optional("catch_up", s.CatchUp).Text("overlap", s.Overlap).Bit("pause_on_failure", s.PauseOnFailure).Bit("enabled", s.Enabled && s.State != "Completed")
 		calls := call.String()
+		if spec != s.Spec {
+			calls = "-- Its text counts from when it was given: the instant stands for it.\n" + calls
+		}
 		if s.State == "Completed" {
 			// There, it would begin anew: an instant or a start that has passed may mean a run at once, and a count is counted again.
 			calls = "-- It is Completed where this was written, and disabled here, so that it does not begin anew.\n" + calls

@@ -35,6 +35,7 @@
 --   warnings               What was read otherwise than people might think, as a JSON array of sentences.
 --   created_time           When it was added (UTC).
 --   updated_time           When it was changed (UTC).
+--   defined_time           When kind or text last changed (UTC): a text such as "tomorrow at 4pm" counts from there.
 CREATE OR ALTER VIEW jobs.schedules
 AS
 SELECT
@@ -71,7 +72,8 @@ SELECT
     s.validation_errors,
     s.warnings,
     s.created_at AS created_time,
-    s.updated_at AS updated_time
+    s.updated_at AS updated_time,
+    COALESCE(s.defined_at, s.created_at) AS defined_time
 FROM jobs_internal.schedules AS s
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
 LEFT JOIN jobs_internal.job_executions AS e ON e.execution_id = s.last_execution_id

@@ -34,7 +34,7 @@ var (
 	readerViews = []string{
 		"jobs.job_execution_messages", "jobs.job_execution_reruns", "jobs.job_executions", "jobs.job_versions", "jobs.jobs", "jobs.jobstep_options", "jobs.jobstep_versions", "jobs.jobsteps",
 		"jobs.target_group_member_details", "jobs.target_group_members", "jobs.target_groups", "jobs.limits", "jobs.sp_explain_execution",
-		"jobs.schedules", "jobs.schedule_executions", "jobs.schedule_skips", "jobs.schedule_backfills", "jobs.calendars",
+		"jobs.schedules", "jobs.schedule_executions", "jobs.schedule_skips", "jobs.schedule_backfills", "jobs.calendars", "jobs.live_agents",
 	}
 	operatorObjects = append(slices.Clone(readerViews), "jobs.sp_start_job", "jobs.sp_rerun_job_execution", "jobs.sp_stop_job", "jobs_internal.agent_status",
 		"jobs.sp_enable_schedule", "jobs.sp_pause_schedule", "jobs.sp_backfill_schedule", "jobs.sp_cancel_backfill")
