@@ -54,8 +54,6 @@ type Task struct {
 	CommandID int64
 	// CredentialName is empty when the step names none.
 	CredentialName string
-	// MaxParallelism is how many targets of one elastic pool (or server) the step may run on at once; 0: any.
-	MaxParallelism int
 
 	// Target is where to run; zero for a TaskResolve.
 	Target targets.Target
@@ -133,6 +131,7 @@ func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 		res      PassResult
 		now      nullTime
 		nextWake nullTime
+		steps    []taskStepRow
 		tasks    []taskRow
 		members  []memberRow
 	)
@@ -143,7 +142,7 @@ func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 	}
 	err := s.query(ctx, "make a pass", c,
 		scanOne(&now, &nextWake, &res.Held.Count, &res.Held.Sum),
-		into(&tasks), into(&members),
+		into(&steps), into(&tasks), into(&members),
 		func(rows *sqlx.Rows) error {
 			var signal CancelSignal
 			if err := rows.Scan(&signal.Task, &signal.Reason); err != nil {
@@ -160,20 +159,22 @@ func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 	for _, m := range members {
 		byTask[m.Task] = append(byTask[m.Task], m.member())
 	}
+	byID := make(map[int64]taskStepRow, len(steps))
+	for _, s := range steps {
+		byID[s.StepExecutionID] = s
+	}
 	res.Tasks = make([]Task, 0, len(tasks))
 	for _, t := range tasks {
-		task := t.task()
+		task := t.task(byID[t.StepExecutionID])
 		task.Members = byTask[task.ID]
 		res.Tasks = append(res.Tasks, task)
 	}
 	return res, nil
 }
 
-// taskRow is a row of controller_pass's second result set.
-type taskRow struct {
-	TaskID              TaskID   `db:"task_id"`
-	Kind                TaskKind `db:"kind"`
-	Attempt             int      `db:"attempt"`
+// taskStepRow is a row of controller_pass's second result set: what the tasks of a step have in common.
+type taskStepRow struct {
+	StepExecutionID     int64    `db:"step_execution_id"`
 	JobID               nullGUID `db:"job_id"`
 	JobName             string   `db:"job_name"`
 	JobVersion          int      `db:"job_version"`
@@ -184,51 +185,56 @@ type taskRow struct {
 	TargetGroupName     string   `db:"target_group_name"`
 	CommandID           int64    `db:"command_id"`
 	CredentialName      nullText `db:"credential_name"`
-	MaxParallelism      *int     `db:"max_parallelism"`
-	TargetID            nullGUID `db:"target_id"`
-	ServerName          nullText `db:"server_name"`
-	DatabaseName        nullText `db:"database_name"`
-	ElasticPoolName     nullText `db:"elastic_pool_name"`
-	TargetExecutionID   nullGUID `db:"target_execution_id"`
-	TimeoutMS           *int64   `db:"timeout_ms"`
+	AtMostOnce          bool     `db:"at_most_once"`
 	OutputType          nullText `db:"output_type"`
 	OutputCredential    nullText `db:"output_credential_name"`
 	OutputServer        nullText `db:"output_server_name"`
 	OutputDatabase      nullText `db:"output_database_name"`
 	OutputSchema        nullText `db:"output_schema_name"`
 	OutputTable         nullText `db:"output_table_name"`
-	AtMostOnce          bool     `db:"at_most_once"`
 }
 
-func (r taskRow) task() Task {
+// taskRow is a row of its third one.
+type taskRow struct {
+	TaskID            TaskID   `db:"task_id"`
+	Kind              TaskKind `db:"kind"`
+	Attempt           int      `db:"attempt"`
+	StepExecutionID   int64    `db:"step_execution_id"`
+	TargetID          nullGUID `db:"target_id"`
+	ServerName        nullText `db:"server_name"`
+	DatabaseName      nullText `db:"database_name"`
+	ElasticPoolName   nullText `db:"elastic_pool_name"`
+	TargetExecutionID nullGUID `db:"target_execution_id"`
+	TimeoutMS         *int64   `db:"timeout_ms"`
+}
+
+// task joins both.
+func (r taskRow) task(s taskStepRow) Task {
 	t := Task{
 		ID: r.TaskID, Kind: r.Kind, Attempt: r.Attempt,
-		JobID: r.JobID.UUID, JobName: r.JobName, JobVersion: r.JobVersion,
-		JobExecutionID: r.JobExecutionID.UUID, ExecutionCreateTime: r.ExecutionCreateTime.Time,
-		StepID: r.StepID, StepName: r.StepName, TargetGroupName: r.TargetGroupName,
-		CommandID: r.CommandID, CredentialName: string(r.CredentialName),
+		JobID: s.JobID.UUID, JobName: s.JobName, JobVersion: s.JobVersion,
+		JobExecutionID: s.JobExecutionID.UUID, ExecutionCreateTime: s.ExecutionCreateTime.Time,
+		StepID: s.StepID, StepName: s.StepName, TargetGroupName: s.TargetGroupName,
+		CommandID: s.CommandID, CredentialName: string(s.CredentialName),
 		Target: targets.Target{
 			ID: r.TargetID.UUID, Server: string(r.ServerName), Database: string(r.DatabaseName), ElasticPool: string(r.ElasticPoolName),
 		},
 		TargetExecutionID: r.TargetExecutionID.UUID,
-		AtMostOnce:        r.AtMostOnce && r.Kind == TaskRun,
-	}
-	if r.MaxParallelism != nil {
-		t.MaxParallelism = *r.MaxParallelism
+		AtMostOnce:        s.AtMostOnce && r.Kind == TaskRun,
 	}
 	if r.TimeoutMS != nil {
 		t.Timeout = time.Duration(*r.TimeoutMS) * time.Millisecond
 	}
-	if r.OutputType != "" && r.Kind == TaskRun {
+	if s.OutputType != "" && r.Kind == TaskRun {
 		t.Output = &Output{
-			Credential: string(r.OutputCredential), Server: string(r.OutputServer), Database: string(r.OutputDatabase),
-			Schema: string(r.OutputSchema), Table: string(r.OutputTable),
+			Credential: string(s.OutputCredential), Server: string(s.OutputServer), Database: string(s.OutputDatabase),
+			Schema: string(s.OutputSchema), Table: string(s.OutputTable),
 		}
 	}
 	return t
 }
 
-// memberRow is a row of controller_pass's third result set.
+// memberRow is a row of its fourth one.
 type memberRow struct {
 	Task              TaskID   `db:"task_id"`
 	TargetID          nullGUID `db:"target_id"`
@@ -362,16 +368,13 @@ func (s *Store) CompleteTasks(ctx context.Context, term TermID, outcomes []Outco
 		newCall("jobs_internal.complete_tasks").in("term_id", int64(term)).in("outcomes", string(text)),
 		func(rows *sqlx.Rows) error {
 			var (
-				id       TaskID
-				accepted bool
-				reason   nullText
+				id     TaskID
+				reason string
 			)
-			if err := rows.Scan(&id, &accepted, &reason); err != nil {
+			if err := rows.Scan(&id, &reason); err != nil {
 				return err
 			}
-			if !accepted {
-				refusals = append(refusals, Refusal{Task: id, Reason: string(reason)})
-			}
+			refusals = append(refusals, Refusal{Task: id, Reason: reason})
 			return nil
 		})
 	return refusals, err

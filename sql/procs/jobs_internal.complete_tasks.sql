@@ -7,7 +7,7 @@
 --   @now       Tests only.
 -- Called by: agent/communicator.go, once per batch of outcomes.
 -- Locks:     the tasks (X), then their targets (X), then steps (X).
--- Returns:   one row per outcome: task_id, accepted, reason.
+-- Returns:   one row per outcome that was refused: task_id, reason.
 -- Throws:
 --   50029 the outcomes are missing, or one of them is not known.
 --   50201 the term has ended or expired.

@@ -18,9 +18,10 @@
 -- Returns:   1: one row: now, next_wake_at (earliest instant at which something waits to happen; NULL: none), held_count,
 --               held_sum (a digest of the tasks that the term holds, the claimed ones included: their number, and the sum of
 --               their ids, each plus 65537 for every attempt before its own).
---            2: the claimed tasks, and those above @last_task_id that were claimed before; resolutions first.
---            3: the members of the target groups of claimed resolutions.
---            4: held tasks whose run somebody wants stopped: task_id, reason.
+--            2: the steps of the tasks in 3, each once.
+--            3: the claimed tasks, and those above @last_task_id that were claimed before; resolutions first.
+--            4: the members of the target groups of claimed resolutions.
+--            5: held tasks whose run somebody wants stopped: task_id, reason.
 -- Throws:
 --   50029 an argument is missing or out of range.
 --   50201 the term has ended or expired.
@@ -137,9 +138,7 @@ BEGIN
         AND k.ended_at IS NULL;
 
     SELECT
-        k.task_id,
-        k.kind,
-        k.attempt,
+        s.step_execution_id,
         e.job_id,
         j.name AS job_name,
         e.job_version,
@@ -150,13 +149,6 @@ BEGIN
         d.target_group_name,
         d.command_id,
         d.credential_name,
-        d.max_parallelism,
-        t.target_id,
-        t.server_name,
-        t.database_name,
-        t.elastic_pool_name,
-        t.internal_id AS target_execution_id,
-        DATEDIFF_BIG(MILLISECOND, @now, t.deadline_at) AS timeout_ms,
         d.at_most_once,
         d.output_type,
         d.output_credential_name,
@@ -164,11 +156,31 @@ BEGIN
         d.output_database_name,
         d.output_schema_name,
         d.output_table_name
-    FROM jobs_internal.task_executions AS k
-    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
-    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = k.execution_id
+    FROM (
+        SELECT DISTINCT k.step_execution_id
+        FROM jobs_internal.task_executions AS k
+        WHERE k.term_id = @term_id
+            AND k.ended_at IS NULL
+            AND k.task_id > @last_task_id
+    ) AS n
+    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = n.step_execution_id
+    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+    ORDER BY s.step_execution_id;
+
+    SELECT
+        k.task_id,
+        k.kind,
+        k.attempt,
+        k.step_execution_id,
+        t.target_id,
+        t.server_name,
+        t.database_name,
+        t.elastic_pool_name,
+        t.internal_id AS target_execution_id,
+        DATEDIFF_BIG(MILLISECOND, @now, t.deadline_at) AS timeout_ms
+    FROM jobs_internal.task_executions AS k
     LEFT JOIN jobs_internal.target_executions AS t ON t.target_execution_id = k.target_execution_id
     WHERE k.term_id = @term_id
         AND k.ended_at IS NULL

@@ -9,12 +9,12 @@
 --              Returned), message, error_number, error_severity, error_state, error_line, error_procedure,
 --              rows_affected, elapsed_ms, session_id, unreached (true: there was no connection, or the login was refused), messages (array of ordinal, kind, number, severity, state, line,
 --              procedure, text, rows).
---   @report    1: return one row per outcome.
+--   @report    1: return the outcomes that were refused.
 --   @now       Tests only.
 -- Called by: jobs_internal.complete_tasks, jobs_internal.complete_resolution, jobs_internal.hand_over, within their
 --            transactions.
 -- Locks:     the tasks (X), then their targets (X), then steps (X).
--- Returns:   with @report = 1, one row per outcome: task_id, accepted, reason.
+-- Returns:   with @report = 1, one row per outcome that was refused: task_id, reason.
 -- Throws:
 --   50029 an outcome is not known.
 CREATE OR ALTER PROCEDURE jobs_internal.settle_outcomes
@@ -251,9 +251,7 @@ BEGIN
     IF @report = 1
         SELECT
             g.task_id,
-            CAST(CASE WHEN a.task_id IS NULL THEN 0 ELSE 1 END AS BIT) AS accepted,
             CAST(CASE
-                WHEN a.task_id IS NOT NULL THEN NULL
                 WHEN k.task_id IS NULL THEN N'there is no such task'
                 WHEN k.term_id <> @term_id THEN N'another term held the task'
                 WHEN k.attempt <> g.attempt THEN N'the task is another attempt'
@@ -263,6 +261,7 @@ BEGIN
         FROM @given AS g
         LEFT JOIN @accepted AS a ON a.task_id = g.task_id
         LEFT JOIN jobs_internal.task_executions AS k ON k.task_id = g.task_id
+        WHERE a.task_id IS NULL
         ORDER BY g.task_id;
     RETURN 0;
 END;
