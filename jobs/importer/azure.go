@@ -218,6 +218,12 @@ func (r *Result) azureAuthentication(job string, q *object) {
 	}
 }
 
+// The limits of a retry policy (a.6).
+const (
+	azureMaxRetries = 20
+	azureMinRetry   = 15
+)
+
 // azureRetry takes over a retry policy (D-A12). A nil step only looks at a misplaced one.
 func (r *Result) azureRetry(job string, o *object, step *Step) {
 	p := o.object("retryPolicy")
@@ -237,19 +243,29 @@ func (r *Result) azureRetry(job string, o *object, step *Step) {
 			seconds, ok := parseDuration(interval)
 			switch {
 			case !ok:
-				r.changed(job, p.at("retryInterval"), "%q is no duration of ISO 8601 (PT30S, P1D): the default of 30 s is taken", interval)
-			case seconds < 1 || seconds > maxRetry:
-				step.Interval = int(min(max(seconds, 1), maxRetry))
-				r.changed(job, p.at("retryInterval"), "%s becomes %d s", interval, step.Interval)
+				near := ""
+				if days := strings.Replace(strings.ToUpper(interval), "PT", "P", 1); days != interval {
+					if _, ok := parseDuration(days); ok {
+						near = "; " + days + " may be meant"
+					}
+				}
+				r.changed(job, p.at("retryInterval"), "%q is no duration of ISO 8601 (PT30S, P1D): the default of 30 s is taken%s", interval, near)
+			case seconds < azureMinRetry || seconds > maxRetry:
+				step.Interval = int(min(max(seconds, azureMinRetry), maxRetry))
+				r.changed(job, p.at("retryInterval"), "Azure Scheduler waits for 15 s to 18 months, and a step here for at most %d s: %s becomes %d s", maxRetry, interval, step.Interval)
 			default:
 				step.Interval = int(seconds)
 			}
 		}
 		if count != nil {
 			n, ok := p.integer("retryCount")
-			if !ok || n < 0 || n > 10000 {
-				r.changed(job, p.at("retryCount"), "it is no number from 0 to 10000: the default of 4 is taken")
-			} else {
+			switch {
+			case !ok || n < 0:
+				r.changed(job, p.at("retryCount"), "it is no number from 0 to %d: the default of 4 is taken", azureMaxRetries)
+			case n > azureMaxRetries:
+				step.Attempts = azureMaxRetries
+				r.changed(job, p.at("retryCount"), "Azure Scheduler retries at most %d times: %d becomes %d", azureMaxRetries, n, azureMaxRetries)
+			default:
 				step.Attempts = int(n)
 			}
 		}

@@ -125,6 +125,41 @@ func TestAzureScheduler(t *testing.T) {
 	found(t, r, Lost, "", "quota", "limits")
 }
 
+// What Azure Scheduler would not have taken is not carried over as it is, and said (D-A12).
+func TestAzureRetryPolicyHasLimits(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		policy             string
+		attempts, interval int
+		element, message   string
+	}{
+		"Most":        {`{"retryType": "fixed", "retryCount": 20, "retryInterval": "PT15S"}`, 20, 15, "", ""},
+		"TooOften":    {`{"retryType": "fixed", "retryCount": 21, "retryInterval": "PT1M"}`, 20, 60, "retryCount", "at most 20 times: 21 becomes 20"},
+		"Negative":    {`{"retryType": "fixed", "retryCount": -1}`, 4, 30, "retryCount", "from 0 to 20"},
+		"TooSoon":     {`{"retryType": "fixed", "retryCount": 1, "retryInterval": "PT14S"}`, 1, 15, "retryInterval", "PT14S becomes 15 s"},
+		"TooLate":     {`{"retryType": "fixed", "retryCount": 1, "retryInterval": "P2000D"}`, 1, maxRetry, "retryInterval", "P2000D becomes"},
+		"NoDuration":  {`{"retryType": "fixed", "retryCount": 1, "retryInterval": "PT1D"}`, 1, 30, "retryInterval", "P1D may be meant"},
+		"NothingNear": {`{"retryType": "fixed", "retryCount": 1, "retryInterval": "soon"}`, 1, 30, "retryInterval", "the default of 30 s is taken"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := AzureScheduler([]byte(`{"name": "j", "properties": {"recurrence": {"frequency": "day"},
+				"action": {"type": "http", "request": {"uri": "https://x"}, "retryPolicy": `+tc.policy+`}}}`), Options{Now: now})
+			require.NoError(t, err)
+			step := jobOf(t, r, "j").Steps[0]
+			require.Equal(t, tc.attempts, step.Attempts)
+			require.Equal(t, tc.interval, step.Interval)
+			if tc.element != "" {
+				found(t, r, Changed, "j", tc.element, tc.message)
+			} else {
+				for _, f := range r.Findings {
+					require.NotContains(t, f.Element, "retry")
+				}
+			}
+		})
+	}
+}
+
 func TestSAP(t *testing.T) {
 	t.Parallel()
 	r, err := SAP(read(t, "sap.json"), Options{Now: now, TargetGroup: "g"})
