@@ -164,3 +164,13 @@ func TestDrivenJoins(t *testing.T) {
 		{"DELETE s FROM step s JOIN #picked p ON p.id = s.run AND p.id > 1; SELECT COUNT(*) FROM step", "2"},
 	})
 }
+
+// TestTopRowsAreLookedUp tells that the first rows of a table for each row on the left come by its index, and that nothing else reads
+// the table.
+func TestTopRowsAreLookedUp(t *testing.T) {
+	b := newBench(t, "CREATE TABLE dbo.child (id int NOT NULL PRIMARY KEY, parent int NOT NULL, at int NOT NULL, INDEX ix (parent, at)); CREATE TABLE #parent (id int NOT NULL PRIMARY KEY)")
+	plan := b.plan("SELECT p.id, c.id FROM #parent AS p CROSS APPLY (SELECT TOP (3) k.id, k.at FROM dbo.child AS k WHERE k.parent = p.id ORDER BY k.at, k.id) AS c WHERE c.at > 0")
+	require.Regexp(t, `(?s)^SCAN t1.*SEARCH \w+ USING INTEGER PRIMARY KEY \(rowid=\?\).*SEARCH \w+ USING COVERING INDEX \w+ \(c2=\?\)`, plan)
+	require.NotContains(t, plan, "TEMP B-TREE")
+	require.NotContains(t, plan, "rowset")
+}

@@ -147,6 +147,18 @@ func TestSelect(t *testing.T) {
 		{"SELECT MAX(at) FROM #sale", "2024-03-03 00:00:00.000"},
 		{"SELECT a.id FROM #item a WHERE a.price = (SELECT MAX(b.price) FROM #item b WHERE b.kind = a.kind) ORDER BY a.id", "2; 3"},
 		{"SELECT i.id, x.id FROM #item i CROSS APPLY (SELECT TOP (i.id) s.id FROM #sale s ORDER BY s.id DESC) x WHERE i.id < 3 ORDER BY 1, 2", "1|4; 2|3; 2|4"},
+		// The first rows of a table for each row, and in the same words what cannot be had as such.
+		{"SELECT i.id, x.id, x.d FROM #item i CROSS APPLY (SELECT TOP (@n) s.id, s.n + i.id AS d FROM #sale s WHERE s.item = i.id OR s.id = 3 ORDER BY s.n DESC) x ORDER BY 1, 3", "1|1|11; 1|3|101; 2|3|102; 3|3|103; 4|3|104"},
+		{"SELECT i.id, x.n FROM #item i CROSS APPLY (SELECT s.n, s.id FROM #sale s WHERE s.item = i.id ORDER BY s.n DESC OFFSET 1 ROWS FETCH NEXT 1 ROWS ONLY) x WHERE x.id > 0", "1|5"},
+		{"SELECT i.id, x.n FROM #item i CROSS APPLY (SELECT TOP (0) s.n FROM #sale s WHERE s.item = i.id) x", ""},
+		{"SELECT i.id, x.m FROM #item i CROSS APPLY (SELECT TOP 1 COUNT(*) AS m FROM #sale s WHERE s.item = i.id) x ORDER BY 1", "1|2; 2|0; 3|1; 4|0"},
+		{"SELECT i.id, x.n FROM #item i CROSS APPLY (SELECT DISTINCT TOP 1 s.n FROM #sale s WHERE s.item = i.id ORDER BY s.n) x ORDER BY 1", "1|5; 3|100"},
+		{"SELECT i.id, x.n FROM #item i CROSS APPLY (SELECT TOP 1 WITH TIES s.n FROM #sale s WHERE s.item = i.id ORDER BY s.n) x ORDER BY 1", "1|5; 3|100"},
+		{"SELECT i.id, x.n FROM #item i OUTER APPLY (SELECT TOP 1 s.n FROM #sale s WHERE s.item = i.id ORDER BY s.n) x ORDER BY 1", "1|5; 2|NULL; 3|100; 4|NULL"},
+		{"SELECT i.id, x.r FROM #item i CROSS APPLY (SELECT TOP 1 ROW_NUMBER() OVER (ORDER BY s.n) AS r FROM #sale s WHERE s.item = i.id ORDER BY s.n DESC) x ORDER BY 1", "1|2; 3|1"},
+		{"SELECT i.id, x.n, y.n FROM #item i CROSS APPLY (SELECT TOP 1 s.n FROM #sale s WHERE s.item = i.id ORDER BY s.n) x CROSS APPLY (SELECT TOP 1 s.n FROM #sale s WHERE s.n > x.n ORDER BY s.n) y ORDER BY 1", "1|5|10"},
+		{"SELECT i.id, x.n FROM #item i CROSS APPLY (SELECT TOP 1 s.n FROM #sale s WHERE s.item = i.id ORDER BY s.n) x JOIN #sale z ON z.n = x.n ORDER BY 1", "1|5; 3|100"},
+		{"SELECT i.id FROM #item i WHERE EXISTS (SELECT * FROM #sale z CROSS APPLY (SELECT TOP 1 s.n FROM #sale s WHERE s.item = i.id ORDER BY s.n) x WHERE z.n = x.n) ORDER BY 1", "1; 3"},
 		{"SELECT kind, SUM(COUNT(*)) OVER () FROM #item GROUP BY kind ORDER BY kind", "NULL|4; fruit|4; metal|4"},
 	})
 	b.declare("@list", "nvarchar(200)", "")

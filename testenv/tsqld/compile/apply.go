@@ -1,0 +1,225 @@
+package compile
+
+import (
+	"slices"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// apply binds CROSS APPLY and OUTER APPLY. SQLite has no lateral subqueries; so a right side that depends on the
+// left one is merged into the query if it is simple enough, and so is the TOP of a table. Else it is made into a text of rows by a
+// correlated subquery, which becomes rows again.
+func (b *binder) apply(ts *syntax.Join, left fromNode, l *level, start, middle int) (fromNode, error) {
+	isOuter := ts.Kind == syntax.OuterApply
+	lefts := l.sources[start:middle]
+	was := make([]bool, len(lefts))
+	for i, src := range lefts {
+		was[i], src.used = src.used, false
+	}
+	inner := &level{parent: l.parent}
+	right, err := b.tableSource(ts.Right, inner, &level{parent: l.parent, sources: l.sources})
+	if err != nil {
+		return nil, err
+	}
+	dependent := false
+	for i, src := range lefts {
+		dependent = dependent || src.used
+		src.used = src.used || was[i]
+	}
+	for _, src := range inner.sources {
+		if err := l.expose(src, true); err != nil {
+			return nil, err
+		}
+		if isOuter {
+			src.allowNull()
+		}
+	}
+	kind := "JOIN"
+	if isOuter {
+		kind = "LEFT JOIN"
+	}
+	src, ok := right.(*source)
+	if !dependent || ok && src.rowset != nil {
+		return &join{kind: kind, left: orOneRow(left), right: right}, nil
+	}
+	if !ok || src.query == nil {
+		return nil, mserr.NotSupported("APPLY of a join whose parts depend on the left side")
+	}
+	if f, ok := merged(src, left, isOuter); ok {
+		return f, nil
+	}
+	if f, ok := b.topRows(src, left, isOuter); ok {
+		return f, nil
+	}
+	src.lateral()
+	return &join{kind: kind, left: left, right: src}, nil
+}
+
+// merged joins a simple dependent subquery to the left side directly; ok is false if it is not simple enough.
+func merged(src *source, left fromNode, isOuter bool) (fromNode, bool) {
+	q := src.query
+	if !q.plain() {
+		return nil, false
+	}
+	c := q.core
+	bind := func() {
+		for i := range src.cols {
+			n := c.items[i]
+			src.cols[i].expand = func() (*node, error) {
+				r := *n
+				r.null = r.null || isOuter
+				return &r, nil
+			}
+		}
+	}
+	if c.from == nil && c.where == nil {
+		bind()
+		return left, true
+	}
+	leaf, ok := c.from.(*source)
+	if !ok || leaf.rowset != nil || leaf.query != nil && isOuter {
+		return nil, false
+	}
+	if leaf.query != nil && leaf.query.correlated() {
+		return nil, false
+	}
+	if isOuter {
+		for _, n := range c.items {
+			if n.op != opCol || n.src != leaf {
+				return nil, false
+			}
+		}
+		bind()
+		return &join{kind: "LEFT JOIN", left: left, right: leaf, on: c.where}, true
+	}
+	bind()
+	return &join{kind: "JOIN", left: left, right: leaf, on: c.where}, true
+}
+
+// topRows joins the first rows of a table, CROSS APPLY (SELECT TOP (n) ... FROM t WHERE ... ORDER BY ...), to the left side: the table
+// itself is joined, and a correlated subquery says which of its rows. ok is false for other subqueries.
+func (b *binder) topRows(src *source, left fromNode, isOuter bool) (fromNode, bool) {
+	q := src.query
+	if isOuter || left == nil || q.core == nil || q.limit == nil || q.percent || q.ties || q.document != documentNone || q.limit.traits&rowBound != 0 {
+		return nil, false
+	}
+	c := q.core
+	table, ok := c.from.(*source)
+	if !ok || table.table == "" || table.base == nil || c.distinct || c.grouped || c.having != nil {
+		return nil, false
+	}
+	for _, n := range c.items {
+		if n.traits&(hasSubquery|hasWindow|hasAgg|hasPerRow|hasLocal) != 0 {
+			return nil, false
+		}
+	}
+	joined := *table
+	joined.alias = b.alias("t")
+	for i := range c.items {
+		n := c.items[i].replace(func(x *node) *node {
+			if x.op != opCol || x.src != table {
+				return nil
+			}
+			r := *x
+			r.src = &joined
+			return &r
+		})
+		src.cols[i].expand = func() (*node, error) { return n, nil }
+	}
+	rid := sourceColumn{typ: types.BigIntType, sql: "rowid", hidden: true}
+	table.cols, joined.cols = append(slices.Clone(table.cols), rid), append(slices.Clone(table.cols), rid)
+	which := *q
+	which.core = &core{from: table, where: c.where, items: []*node{column(table, len(table.cols)-1)}}
+	which.cols = []outColumn{{typ: types.BigIntType}}
+	among := build(opInQuery, types.BitType, column(&joined, len(joined.cols)-1))
+	among.sub, among.traits = &which, among.traits|hasSubquery|canFail
+	// SQLite must not read the joined table first, and ask for each of its rows and each on the left whether it is among them.
+	return &join{kind: "CROSS JOIN", left: left, right: &joined, on: among}, true
+}
+
+// correlated reports whether a query names sources that are not its own.
+func (q *query) correlated() bool {
+	own := map[*source]bool{}
+	q.ownSources(own)
+	found := false
+	q.eachNode(func(n *node) {
+		n.walk(func(x *node) bool {
+			if x.op == opCol && !own[x.src] {
+				found = true
+			}
+			if x.sub != nil {
+				x.sub.ownSources(own)
+				found = found || x.sub.namesOther(own)
+			}
+			return !found
+		})
+	})
+	return found
+}
+
+// namesOther reports columns of sources outside a set.
+func (q *query) namesOther(own map[*source]bool) bool {
+	found := false
+	q.eachNode(func(n *node) {
+		n.walk(func(x *node) bool {
+			if x.op == opCol && !own[x.src] {
+				found = true
+			}
+			if x.sub != nil {
+				x.sub.ownSources(own)
+				found = found || x.sub.namesOther(own)
+			}
+			return !found
+		})
+	})
+	return found
+}
+
+// ownSources collects the sources of a query's FROM clauses.
+func (q *query) ownSources(own map[*source]bool) {
+	if q == nil {
+		return
+	}
+	q.inner.ownSources(own)
+	if q.set != nil {
+		q.set.x.ownSources(own)
+		q.set.y.ownSources(own)
+	}
+	if q.recursive != nil {
+		own[q.recursive.src] = true
+		q.recursive.anchor.ownSources(own)
+		for _, s := range q.recursive.steps {
+			s.ownSources(own)
+		}
+	}
+	if q.core != nil {
+		fromSources(q.core.from, own)
+	}
+}
+
+// fromSources collects the sources of an item of FROM.
+func fromSources(f fromNode, own map[*source]bool) {
+	switch f := f.(type) {
+	case *join:
+		fromSources(f.left, own)
+		fromSources(f.right, own)
+	case *source:
+		own[f] = true
+		f.query.ownSources(own)
+	}
+}
+
+// lateral turns a derived table into rows of a text that a correlated subquery makes.
+func (s *source) lateral() {
+	q := s.query
+	s.query = nil
+	s.rowset = &node{op: opScalar, typ: types.NVarCharMax, null: true, sub: q.asRows(), one: true, traits: hasSubquery}
+	s.fields()
+}
+
+// asRows is the query whose only row is the text of all rows of q.
+func (q *query) asRows() *query {
+	return &query{inner: q, document: documentRows, documentKey: keyRows, cols: []outColumn{{typ: types.NVarCharMax, null: true}}}
+}
