@@ -96,13 +96,17 @@ func (a *app) previewSchedule(kind schedule.Kind, spec []byte, o schedule.Previe
 	if len(p.Due) == 0 {
 		return a.warn(p.Warnings)
 	}
-	t := newTable("DUE (UTC)", "IN "+p.Zone.String(), "STARTED (UTC)")
+	titles := []string{"DUE (UTC)", "IN " + p.Zone.String()}
+	if len(p.Started) > 0 {
+		titles = append(titles, "STARTED (UTC)")
+	}
+	t := newTable(titles...)
 	for i, due := range p.Due {
-		started := ""
+		cells := []any{due.UTC().Format(time.RFC3339), due.In(p.Zone).Format(time.RFC3339)}
 		if i < len(p.Started) {
-			started = p.Started[i].UTC().Format(time.RFC3339)
+			cells = append(cells, p.Started[i].UTC().Format(time.RFC3339))
 		}
-		t.add(due.UTC().Format(time.RFC3339), due.In(p.Zone).Format(time.RFC3339), started)
+		t.add(cells...)
 	}
 	if err := t.write(a.stdout); err != nil {
 		return err

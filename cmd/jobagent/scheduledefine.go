@@ -127,7 +127,7 @@ func (a *app) check(ctx context.Context, store *controldb.Store, kind schedule.K
 	_, err = schedule.ParseCatchUp(catchUp)
 	merge(err)
 	if overlap != "" && !slices.ContainsFunc(overlaps, func(o string) bool { return strings.EqualFold(o, overlap) }) {
-		faults = append(faults, schedule.Fault{Path: "overlap", Value: strconv.Quote(overlap), Allowed: "one of " + strings.Join(overlaps, ", ")})
+		faults = append(faults, schedule.Fault{Path: "overlap", Value: strconv.Quote(overlap), Allowed: "one of " + strings.Join(overlaps, ", "), Nearest: schedule.Nearest(overlap, overlaps)})
 	}
 	if len(faults) > 0 {
 		return checked{}, &schedule.Error{Faults: faults}
@@ -214,7 +214,9 @@ func (a *app) defined(ctx context.Context, store *controldb.Store, v definedView
 		case idle != "":
 			fmt.Fprintln(w, idle+".")
 		}
-		if c != nil {
+		if c != nil && len(c.due) == 0 {
+			fmt.Fprintln(w, "Nothing is due.")
+		} else if c != nil {
 			if err := printDue(w, c.due, c.zone); err != nil {
 				return err
 			}

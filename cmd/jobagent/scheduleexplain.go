@@ -209,7 +209,13 @@ func (e *scheduleExplanation) history(ctx context.Context, store *controldb.Stor
 	for _, k := range skips {
 		e.Skipped = append(e.Skipped, skipView{k.DueAt, k.Count, k.Cause, k.Reason, k.RecordedTime})
 	}
-	if known := e.LastRun == nil || !lastRun.IsZero(); known && len(skips) > 0 && skips[0].RecordedTime.After(lastRun) {
+	// What a backfill has left out lies before what the schedule itself had to do last, and says nothing about that.
+	last := s.LastDue
+	if last.IsZero() {
+		last = s.CreatedTime.Truncate(time.Second)
+	}
+	if known := e.LastRun == nil || !lastRun.IsZero(); known && len(skips) > 0 && skips[0].RecordedTime.After(lastRun) &&
+		(skips[0].Count > 1 || !skips[0].DueAt.Before(last)) {
 		e.NotRun = skips[0].Reason
 	}
 	return nil

@@ -78,6 +78,17 @@ func TestScheduleExplainSaysWhyNot(t *testing.T) {
 	require.Contains(t, e.NotRun, "step")
 	require.NotNil(t, e.LastDue)
 
+	// What a backfill leaves out is shown, but it is not why the schedule itself did not run.
+	_, err = store.AddSchedule(ctx, controldb.ScheduleSpec{JobName: "j", Name: "yearly", Kind: "cron5", Spec: "0 0 1 1 *"})
+	require.NoError(t, err)
+	_, err = store.BackfillSchedule(ctx, controldb.BackfillRequest{JobName: "j", Name: "yearly", From: time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2020, 1, 2, 0, 0, 0, 0, time.UTC)})
+	require.NoError(t, err)
+	require.Eventually(t, func() bool {
+		e = explainJSON(t, dsn, "j", "yearly")
+		return len(e.Skipped) > 0
+	}, 20*time.Second, 50*time.Millisecond)
+	require.Empty(t, e.NotRun)
+
 	e = explainJSON(t, dsn, "j", "faulty")
 	require.Equal(t, "Faulted", e.State)
 	require.False(t, e.WillRun)

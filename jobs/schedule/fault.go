@@ -53,6 +53,9 @@ func (f Fault) MarshalJSON() ([]byte, error) {
 	return b, nil
 }
 
+// Nearest is the candidate that a misspelled word most likely means; empty when none is near.
+func Nearest(word string, candidates []string) string { return nearest(word, candidates) }
+
 // nearest is the candidate that a misspelled word most likely means; empty when none is near.
 func nearest(word string, candidates []string) string {
 	best, distance := "", len(word)/2+1

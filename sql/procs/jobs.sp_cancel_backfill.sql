@@ -1,5 +1,6 @@
 -- Ends a backfill: no more of its instants become runs, and those that wait for an earlier run to end are recorded as
--- skipped. Runs that it has started go on: jobs.sp_stop_job ends them. Repeating it does nothing.
+-- skipped, also of a backfill that has no more to hand out (Completed). Runs that it has started go on: jobs.sp_stop_job ends
+-- them. Repeating it does nothing, nor does it to a backfill of which nothing is left.
 --
 -- Parameters:
 --   @backfill_id  Which backfill: see the view jobs.schedule_backfills.
@@ -52,7 +53,12 @@ BEGIN
         f.ended_at = @now
     FROM jobs_internal.schedule_backfills AS f
     WHERE f.backfill_id = @backfill_id
-        AND f.state = N'Open';
+        AND (f.state = N'Open' OR EXISTS (
+            SELECT 1
+            FROM jobs_internal.schedule_buffer AS b
+            WHERE b.schedule_id = @schedule_id
+                AND b.backfill_id = @backfill_id
+        ));
 
     DELETE b
     OUTPUT deleted.due_at
