@@ -28,8 +28,12 @@ func (c *Compiler) Delete(s *syntax.DeleteStmt) (d *DML, err error) {
 		if s.Output != nil && s.OutputInto == nil && !m.ordered() {
 			returned = b.returning(m.target, s.Output, map[string]func(*catalog.Column) bool{"deleted": always})
 		}
+		spooled := s.Output != nil && returned == nil || s.OutputInto != nil
+		if s.OutputInto != nil && s.Output == nil && s.Top == nil {
+			spooled = !m.outputInto(d, s.OutputInto, nil, where, b.pseudo("deleted", m.target, m.old))
+		}
 		switch {
-		case s.Output != nil && returned == nil || s.OutputInto != nil:
+		case spooled:
 			err = m.deleteSpooled(d, s, where)
 		case m.direct && s.Top == nil:
 			r := &renderer{}

@@ -282,29 +282,12 @@ func (b *binder) output(into, client *syntax.Output, l *level, s *spool) (*outpu
 		if clause == nil {
 			continue
 		}
-		q := &query{core: &core{from: s.src}}
-		inner := &level{sources: l.sources, agg: &aggregation{refuse: mserr.AggregateInOutput()}}
-		for _, item := range clause.Items {
-			var err error
-			switch item := item.(type) {
-			case *syntax.SelectStar:
-				err = b.star(item, q, inner)
-			case *syntax.SelectExpr:
-				var n *node
-				if n, err = b.expr(item.X, inner); err == nil {
-					q.add(n, outColumn{name: itemName(item), typ: n.typ, null: n.null, label: n.label})
-				}
-			default:
-				err = mserr.Syntax("=")
-			}
-			if err != nil {
-				return nil, err
-			}
+		q, err := b.outputQuery(clause, l)
+		if err != nil {
+			return nil, err
 		}
+		q.core.from = s.src
 		for i, n := range q.core.items {
-			if n.traits&hasSubquery != 0 {
-				return nil, mserr.New(10702, 15, "Subqueries are not allowed in the OUTPUT clause.")
-			}
 			q.core.items[i] = s.captureColumns(n)
 		}
 		q.order = []orderTerm{{n: s.number()}}
@@ -315,6 +298,35 @@ func (b *binder) output(into, client *syntax.Output, l *level, s *spool) (*outpu
 		}
 	}
 	return o, nil
+}
+
+// outputQuery binds the items of an OUTPUT clause. Error 10702.
+func (b *binder) outputQuery(clause *syntax.Output, l *level) (*query, error) {
+	q := &query{core: &core{}}
+	inner := &level{sources: l.sources, agg: &aggregation{refuse: mserr.AggregateInOutput()}}
+	for _, item := range clause.Items {
+		var err error
+		switch item := item.(type) {
+		case *syntax.SelectStar:
+			err = b.star(item, q, inner)
+		case *syntax.SelectExpr:
+			var n *node
+			if n, err = b.expr(item.X, inner); err == nil {
+				q.add(n, outColumn{name: itemName(item), typ: n.typ, null: n.null, label: n.label})
+			}
+		default:
+			err = mserr.Syntax("=")
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	for _, n := range q.core.items {
+		if n.traits&hasSubquery != 0 {
+			return nil, mserr.New(10702, 15, "Subqueries are not allowed in the OUTPUT clause.")
+		}
+	}
+	return q, nil
 }
 
 // number is the node of the spool's row number.

@@ -121,3 +121,52 @@ func TestDuplicateKey(t *testing.T) {
 	require.ErrorAs(t, err, &ce)
 	require.Equal(t, store.Unique, ce.Kind)
 }
+
+// TestOutputIntoFirst tells which changes fill the target of OUTPUT INTO from the join itself, and which by way of a spool.
+func TestOutputIntoFirst(t *testing.T) {
+	b := newBench(t, `CREATE TABLE #t (id int PRIMARY KEY, grp int, code varchar(5), n int, CHECK (n < 100));
+CREATE TABLE #k (id int PRIMARY KEY, a int, b int, code varchar(5) UNIQUE, f int, INDEX ab UNIQUE (a, b), INDEX f UNIQUE (f) WHERE f > 0);
+CREATE TABLE #log (id int, n int);
+CREATE TABLE #count (no int IDENTITY, id int);
+CREATE TABLE dbo.log (id int);`)
+	for _, c := range []struct {
+		sql   string
+		first bool
+	}{
+		{"DELETE FROM #t OUTPUT deleted.id INTO #log (id)", true},
+		{"UPDATE #t SET n += 1 OUTPUT inserted.n INTO #log (n) WHERE grp = 1", true},
+		{"UPDATE t SET n = k.a OUTPUT k.b INTO #log (n) FROM #t t JOIN #k k ON k.id = t.grp", true},
+		{"UPDATE t SET n = k.a OUTPUT k.b INTO #log (n) FROM #t t JOIN #k k ON k.a = t.grp AND k.b = 3", true},
+		{"UPDATE t SET n = k.a OUTPUT k.b INTO #log (n) FROM #t t JOIN #k l ON l.id = t.n JOIN #k k ON k.a = l.b AND t.id = k.b", true},
+		{"DELETE t OUTPUT k.b INTO #log (n) FROM #t t, #k k WHERE k.id = t.grp + 1", true},
+		{"UPDATE t SET n = k.a OUTPUT k.b INTO #log (n) FROM #t t JOIN #k k ON k.a = t.grp", false},
+		{"UPDATE t SET n = k.a OUTPUT k.b INTO #log (n) FROM #t t JOIN #k k ON k.f = t.grp", false},
+		{"UPDATE t SET n = k.a OUTPUT k.b INTO #log (n) FROM #t t JOIN #k k ON k.id > t.grp", false},
+		{"UPDATE t SET n = k.a OUTPUT k.b INTO #log (n) FROM #t t JOIN #k k ON k.code = t.code", false},
+		{"UPDATE t SET n = k.a OUTPUT k.b INTO #log (n) FROM #t t JOIN #k k ON k.id = t.grp OR k.id = 1", false},
+		{"UPDATE t SET n = k.a OUTPUT k.b INTO #log (n) FROM #t t LEFT JOIN #k k ON k.id = t.grp", false},
+		{"UPDATE t SET n = l.n OUTPUT l.n INTO #log (n) FROM #t t JOIN (SELECT TOP 1 n FROM #log) l ON l.n = t.id", false},
+		{"UPDATE #t SET n = 1 OUTPUT inserted.id INTO #log (id) OUTPUT inserted.id", false},
+		{"UPDATE TOP (1) #t SET n = 1 OUTPUT inserted.id INTO #log (id)", false},
+		{"UPDATE #t SET n = (SELECT MAX(a) FROM #k) OUTPUT inserted.n INTO #log (n)", false},
+		{"UPDATE #t SET n = CHECKSUM(NEWID()) % 5 OUTPUT inserted.n INTO #log (n)", false},
+		{"UPDATE #k SET id = id + 1 OUTPUT inserted.id INTO #log (id)", false},
+		{"DELETE FROM #t OUTPUT deleted.id INTO #log (id) WHERE id IN (SELECT id FROM #log)", false},
+		{"DELETE FROM #t OUTPUT deleted.id INTO #count (id)", false},
+		{"DELETE FROM #t OUTPUT deleted.id INTO dbo.log (id)", false},
+		{"DELETE FROM #log OUTPUT deleted.id INTO #log (id)", false},
+	} {
+		batch, err := syntax.Parse(c.sql, syntax.DefaultOptions)
+		require.NoError(t, err)
+		var d *DML
+		switch s := batch.Stmts[0].(type) {
+		case *syntax.UpdateStmt:
+			d, err = New(b).Update(s)
+		case *syntax.DeleteStmt:
+			d, err = New(b).Delete(s)
+		}
+		require.NoError(t, err, c.sql)
+		require.Equal(t, c.first, d.IntoFirst, c.sql)
+		require.Equal(t, c.first, d.Spool == nil, c.sql)
+	}
+}

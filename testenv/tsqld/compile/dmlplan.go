@@ -24,9 +24,11 @@ type DML struct {
 
 	// Spool is the temporary table that the statements share; nil for none.
 	Spool *Spool
-	// Prepare fills the spool. Its last statement is the one whose row count is that of the T-SQL
-	// statement when there is a spool.
+	// Prepare fills the spool, or the target of OUTPUT … INTO where that is possible before the change. The row count of its last
+	// statement is that of the T-SQL statement.
 	Prepare []Statement
+	// IntoFirst says that Prepare fills the target of OUTPUT … INTO, whose rows must be undone by themselves when the statement fails.
+	IntoFirst bool
 	// Apply changes the target. Without a spool it is one statement, whose row count counts.
 	Apply []Statement
 	// Identity is set when the target has an identity column that the server fills.

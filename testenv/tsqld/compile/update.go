@@ -398,8 +398,12 @@ func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 			returned = b.returning(m.target, s.Output, map[string]func(*catalog.Column) bool{
 				"inserted": always, "deleted": func(c *catalog.Column) bool { return !isSet(c) }})
 		}
+		spooled := s.Output != nil && returned == nil || s.OutputInto != nil || len(assigned) > 0 || len(m.shifted(values)) > 0
+		if s.OutputInto != nil && s.Output == nil && s.Top == nil && len(assigned) == 0 && len(m.shifted(values)) == 0 {
+			spooled = !m.updateInto(d, s.OutputInto, values, where)
+		}
 		switch {
-		case s.Output != nil && returned == nil || s.OutputInto != nil || len(assigned) > 0 || len(m.shifted(values)) > 0:
+		case spooled:
 			err = m.updateSpooled(d, s, values, assigned, where)
 		case m.direct && s.Top == nil && !readsBack(values):
 			err = m.updateDirect(d, values, where, returned)
@@ -529,6 +533,19 @@ func (m *modification) updateFrom(d *DML, s *syntax.UpdateStmt, values []setting
 	r.query(q)
 	r.WriteString(") AS q WHERE u.rowid = q.c1")
 	return d.emitChange(r, returned)
+}
+
+// updateInto is outputInto of an UPDATE.
+func (m *modification) updateInto(d *DML, clause *syntax.Output, values []setting, where *node) bool {
+	inserted := m.b.pseudo("inserted", m.target, func(c *catalog.Column) (*node, error) {
+		for _, v := range values {
+			if v.c == c {
+				return v.n, nil
+			}
+		}
+		return m.old(c)
+	})
+	return m.outputInto(d, clause, values, where, inserted, m.b.pseudo("deleted", m.target, m.old))
 }
 
 // updateSpooled is an UPDATE with OUTPUT or assignments.

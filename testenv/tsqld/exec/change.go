@@ -181,12 +181,28 @@ func (r *run) apply(dml *compile.DML, row []types.Value) (int64, error) {
 		}
 	}
 	rt := &compile.Run{Row: row}
+	if dml.IntoFirst {
+		if err := s.conn.Savepoint(r.ctx, intoSave); err != nil {
+			return 0, err
+		}
+	}
 	n, err := r.changeRows(dml, rt)
 	if err != nil {
-		return 0, errors.Join(r.violation(dml, rt, err), r.finishSpool(dml, rt))
+		err = errors.Join(r.violation(dml, rt, err), r.finishSpool(dml, rt))
+		if dml.IntoFirst && s.conn.InTransaction() {
+			err = errors.Join(err, s.conn.RollbackTo(intoSave), s.conn.ReleaseSavepoint(intoSave))
+		}
+		return 0, err
+	}
+	if dml.IntoFirst {
+		return n, s.conn.ReleaseSavepoint(intoSave)
 	}
 	return n, r.finishSpool(dml, rt)
 }
+
+// intoSave is the savepoint of a plan that fills OUTPUT INTO's target first. What a transaction's end leaves in table variables is
+// what they hold then; so the rows of a statement that fails have to be gone before.
+const intoSave = "into"
 
 // finishSpool empties the spool after a statement. After an error the rollback usually has done so already.
 func (r *run) finishSpool(dml *compile.DML, rt *compile.Run) error {
