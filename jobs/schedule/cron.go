@@ -127,7 +127,7 @@ func (p *parser) unixCron(v *value, parts []string) *onDays {
 	}
 	if len(parts) != len(fields) {
 		propose := otherCron(len(parts))
-		if propose == "" && len(parts) < len(fields) {
+		if propose == "" && len(parts) > 0 && len(parts) < len(fields) {
 			propose = p.tried(strings.Join(parts, " ") + strings.Repeat(" *", len(fields)-len(parts)))
 		}
 		p.faults.add(v.path, v.raw, fmt.Sprintf("%d fields: %s; there are %d", len(fields), fieldNames(fields), len(parts)), propose)
@@ -156,13 +156,13 @@ func (p *parser) unixCron(v *value, parts []string) *onDays {
 		p.plan.Warnings = append(p.plan.Warnings, "day of month and day of week are both restricted: a day that fulfils either counts, as in Unix cron")
 	}
 	pattern := &onDays{days: d.of, times: times{hours: uint32(masks[n-4]), minutes: masks[n-5], seconds: seconds}}
-	return p.possible(v, pattern, withLastDays(parts, n-3))
+	return p.possible(v, pattern, parts, n-3)
 }
 
-// possible refuses a pattern that never matches within 400 years; the first of the near lines that is right is proposed.
-func (p *parser) possible(v *value, pattern *onDays, near []string) *onDays {
+// possible refuses a pattern that never matches within 400 years; the field of parts that holds the day is what is wrong then.
+func (p *parser) possible(v *value, pattern *onDays, parts []string, day int) *onDays {
 	if _, ok := pattern.next(date{2000, time.January, 1}.dayNumber() * daySeconds); !ok {
-		p.faults.add(v.path, v.raw, "a pattern that some day fulfils; this one never does within 400 years", p.tried(near...))
+		p.faults.add(v.path, v.raw, "a pattern that some day fulfils; this one never does within 400 years", p.tried(withLastDays(parts, day)...))
 		return nil
 	}
 	return pattern
