@@ -111,10 +111,10 @@ func (c *communicator) room() int {
 	return max(0, min(most+c.prefetch()-c.unstarted-c.running, 2*most-len(c.entries)))
 }
 
-// prefetch is how many tasks may wait for a worker: as many as the workers have finished lately, and none while long scripts
+// prefetch is how many tasks may wait for a worker: as many as workers will want soon by their pace, and none while long scripts
 // keep all of them busy. A task that waits here runs into its time limit, and another agent might have had a worker for it.
 // The caller holds mu.
-func (c *communicator) prefetch() int { return min(c.cfg.Prefetch, c.pace.recent(time.Now())) }
+func (c *communicator) prefetch() int { return min(c.cfg.Prefetch, c.pace.soon(time.Now())) }
 
 // dry says whether hardly anything waits for a worker. The caller holds mu.
 func (c *communicator) dry() bool { return c.unstarted <= c.prefetch()/4 }

@@ -24,7 +24,7 @@ type Config struct {
 	// behind Azure's JA100 to JA800. Default 100.
 	MaxConcurrentTargets int
 	// Prefetch is the most tasks beyond the free workers that are claimed, so that a worker which becomes free does not wait for a
-	// round trip. How many are is as many as workers have finished lately. Default: MaxConcurrentTargets.
+	// round trip. How many are is what workers finish in some 0.1 s. Default: MaxConcurrentTargets.
 	Prefetch int
 	// OutcomeBuffer is how many outcomes may wait for the control database before claiming stops.
 	// Default: ten times MaxConcurrentTargets.

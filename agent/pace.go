@@ -2,8 +2,15 @@ package agent
 
 import "time"
 
-// paceSpan is the time by which a pace counts. The tasks that workers finish in two of it last for the round trips that fetch more.
-const paceSpan = 100 * time.Millisecond
+const (
+	// paceSpan is the time by which a pace counts.
+	paceSpan = 250 * time.Millisecond
+	// paceAhead is how far it looks ahead: for as long as fetching more takes, and some. It is also the least time that a pace is
+	// taken from.
+	paceAhead = 100 * time.Millisecond
+	// paceLeast is how many must have ended for a pace: fewer that happen to end together promise nothing.
+	paceLeast = 3
+)
 
 // pace counts what workers have finished lately. The zero value has counted nothing.
 type pace struct {
@@ -17,10 +24,18 @@ func (p *pace) add(now time.Time) {
 	p.current++
 }
 
-// recent is how many were finished within the last one to two spans.
-func (p *pace) recent(now time.Time) int {
+// soon is how many more the workers will finish within paceAhead if they go on like in the last one or two spans.
+func (p *pace) soon(now time.Time) int {
 	p.turn(now)
-	return p.last + p.current
+	n, counted := p.current, now.Sub(p.began)
+	if p.last > 0 {
+		n += p.last
+		counted += paceSpan
+	}
+	if n < paceLeast {
+		return 0
+	}
+	return int(time.Duration(n) * paceAhead / max(counted, paceAhead))
 }
 
 // turn begins a new span when the current one is over.

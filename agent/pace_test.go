@@ -7,23 +7,47 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestPaceForgets(t *testing.T) {
+func TestPace(t *testing.T) {
 	t.Parallel()
-	var p pace
 	at := func(ms int) time.Time {
 		return time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(ms) * time.Millisecond)
 	}
-	require.Zero(t, p.recent(at(0)))
-	for ms := range 100 {
-		p.add(at(ms))
-	}
-	require.Equal(t, 100, p.recent(at(99)))
-	p.add(at(150))
-	require.Equal(t, 101, p.recent(at(199)), "two spans are remembered")
-	require.Equal(t, 1, p.recent(at(200)))
-	p.add(at(299))
-	require.Equal(t, 1, p.recent(at(300)))
-	require.Zero(t, p.recent(at(500)), "nobody finished anything")
-	p.add(at(1000))
-	require.Equal(t, 1, p.recent(at(1099)))
+	t.Run("short scripts", func(t *testing.T) {
+		t.Parallel()
+		var p pace
+		require.Zero(t, p.soon(at(0)))
+		for ms := range 1000 {
+			p.add(at(ms))
+			switch {
+			case ms < 2:
+				require.Zero(t, p.soon(at(ms)), ms)
+			case ms < 100:
+				require.Equal(t, ms+1, p.soon(at(ms)), "a beginning promises no more than it has brought")
+			default:
+				require.InDelta(t, 100, p.soon(at(ms)), 2, "one a millisecond, at %d ms", ms)
+			}
+		}
+	})
+	t.Run("long scripts", func(t *testing.T) {
+		t.Parallel()
+		var p pace
+		for ms := 0; ms < 10_000; ms += 200 {
+			p.add(at(ms))
+			p.add(at(ms))
+			require.LessOrEqual(t, p.soon(at(ms)), 2, "ten a second, in pairs, at %d ms", ms)
+		}
+	})
+	t.Run("an end", func(t *testing.T) {
+		t.Parallel()
+		var p pace
+		for range 500 {
+			p.add(at(0))
+		}
+		require.Equal(t, 500, p.soon(at(0)))
+		require.Equal(t, 142, p.soon(at(350)))
+		require.Zero(t, p.soon(at(500)), "all that is long ago")
+		p.add(at(700))
+		p.add(at(700))
+		require.Zero(t, p.soon(at(700)), "two that end together promise nothing")
+	})
 }
