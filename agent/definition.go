@@ -1,12 +1,10 @@
 package agent
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jobagent/jobagent/controldb"
@@ -98,12 +96,12 @@ func (d definition) readRange(named calendars) (rule, error) {
 
 // parse fills in the rule.
 func (r *rule) parse(d definition, opts schedule.Options, named calendars) error {
-	opts.Calendars = named.known
+	opts.Calendars, opts.BrokenCalendars = named.known, named.broken
 	plan, err := schedule.Parse(schedule.Kind(d.kind), []byte(d.spec), opts)
 	var faults []schedule.Fault
 	var all *schedule.Error
 	if errors.As(err, &all) {
-		faults = append(named.faults(d.spec), slices.DeleteFunc(all.Faults, named.isBroken)...)
+		faults = append(faults, all.Faults...)
 	}
 	policy, err := schedule.ParseCatchUp(d.catchUp)
 	if errors.As(err, &all) {
@@ -121,41 +119,13 @@ func (r *rule) parse(d definition, opts schedule.Options, named calendars) error
 
 // readCalendars parses the calendars of the database, once for all schedules of a round.
 func readCalendars(texts []controldb.CalendarText) calendars {
-	c := calendars{known: map[string]*schedule.Calendar{}, broken: map[string][]schedule.Fault{}}
+	specs := map[string]string{}
 	for _, text := range texts {
-		calendar, err := schedule.ParseCalendar([]byte(text.Spec))
-		var all *schedule.Error
-		if !errors.As(err, &all) {
-			c.known[text.Name] = calendar
-			continue
-		}
-		for _, f := range all.Faults {
-			f.Path = strings.TrimSuffix("calendar "+text.Name+": "+f.Path, ": ")
-			c.broken[text.Name] = append(c.broken[text.Name], f)
-		}
+		specs[text.Name] = text.Spec
 	}
+	var c calendars
+	c.known, c.broken = schedule.ReadCalendars(specs)
 	return c
-}
-
-// isBroken says whether a fault is that there is no calendar of a name, where there is one that cannot be read.
-func (c calendars) isBroken(f schedule.Fault) bool {
-	var name string
-	err := json.Unmarshal([]byte(f.Value), &name)
-	return err == nil && strings.HasPrefix(f.Path, "blackouts.calendars") && c.broken[name] != nil
-}
-
-// faults are those of the calendars that a specification names and that cannot be read.
-func (c calendars) faults(spec string) []schedule.Fault {
-	var faults []schedule.Fault
-	if len(c.broken) == 0 {
-		return nil
-	}
-	names := schedule.CalendarNames(spec)
-	slices.Sort(names)
-	for _, name := range slices.Compact(names) {
-		faults = append(faults, c.broken[name]...)
-	}
-	return faults
 }
 
 // fire is when the run for a due instant starts: with jitter somewhat later (D-P4).

@@ -115,12 +115,11 @@ func (a *app) check(ctx context.Context, store *controldb.Store, kind schedule.K
 		if err != nil {
 			return checked{}, err
 		}
-		o.Calendars = map[string]*schedule.Calendar{}
+		texts := map[string]string{}
 		for _, c := range list {
-			if calendar, err := schedule.ParseCalendar([]byte(c.Spec)); err == nil {
-				o.Calendars[c.Name] = calendar
-			}
+			texts[c.Name] = c.Spec
 		}
+		o.Calendars, o.BrokenCalendars = schedule.ReadCalendars(texts)
 	}
 	plan, err := schedule.Parse(kind, []byte(spec), o)
 	merge(err)

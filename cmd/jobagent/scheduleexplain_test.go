@@ -158,6 +158,24 @@ SELECT CONVERT(NVARCHAR(19), DATEADD(HOUR, 2, created_at), 126) FROM jobs_intern
 	require.Contains(t, schedule("update", "j", "later", "--overlap", "Skip"), due+"Z")
 }
 
+// TestScheduleAddNamesWhatIsWrongWithACalendar: it is there, and cannot be read.
+func TestScheduleAddNamesWhatIsWrongWithACalendar(t *testing.T) {
+	ctx := t.Context()
+	server, err := startEmbedded(ctx, "", "127.0.0.1:0", randomPassword(), "disable", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.close()) })
+	_, err = server.store.AddJob(ctx, controldb.JobSpec{Name: "j"})
+	require.NoError(t, err)
+	require.NoError(t, server.store.AddCalendar(ctx, "holidays", `{"dates": 7}`))
+	var stdout, stderr bytes.Buffer
+	code := run(ctx, []string{"schedule", "add", "j", "s", "--kind", "cron5", "--spec", "-", "--overlap", "bufferon", "--dsn", server.dsn(controlDatabase)},
+		strings.NewReader(`{"cron": "0 1 * * *", "blackouts": {"calendars": ["holidays"]}}`), &stdout, &stderr)
+	require.Equal(t, exitUsage, code)
+	require.Contains(t, stderr.String(), "error: calendar holidays: dates is 7")
+	require.NotContains(t, stderr.String(), "blackouts.calendars")
+	require.Contains(t, stderr.String(), "try BufferOne", "and the nearest policy is proposed")
+}
+
 // dueOf is the member "due" of a JSON object.
 func dueOf(t *testing.T, text string) string {
 	t.Helper()

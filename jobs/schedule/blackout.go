@@ -1,6 +1,7 @@
 package schedule
 
 import (
+	"errors"
 	"fmt"
 	"sort"
 	"strings"
@@ -34,6 +35,21 @@ func ParseCalendar(spec []byte) (*Calendar, error) {
 }
 
 var calendarNames = []string{"timeZone", "dates", "weekly", "rrule", "startTime", "duration"}
+
+// ReadCalendars reads calendars by their names: those that can be read, and the faults of the others.
+func ReadCalendars(texts map[string]string) (known map[string]*Calendar, broken map[string][]Fault) {
+	known, broken = map[string]*Calendar{}, map[string][]Fault{}
+	for name, text := range texts {
+		calendar, err := ParseCalendar([]byte(text))
+		var all *Error
+		if errors.As(err, &all) {
+			broken[name] = all.Faults
+		} else {
+			known[name] = calendar
+		}
+	}
+	return known, broken
+}
 
 // calendarOf reads a calendar; its zone is the one given unless it has one of its own.
 func calendarOf(v *value, zone *time.Location, f *faults) *Calendar {
@@ -251,6 +267,13 @@ func (p *parser) readBlackouts(v *value) *blackouts {
 			continue
 		}
 		c, ok := p.opts.Calendars[item.text]
+		broken := p.opts.BrokenCalendars[item.text]
+		for _, f := range broken {
+			p.faults.add(strings.TrimSuffix("calendar "+item.text+": "+f.Path, ": "), f.Value, f.Allowed, f.Nearest)
+		}
+		if len(broken) > 0 {
+			continue
+		}
 		if !ok {
 			var names []string
 			for name := range p.opts.Calendars {

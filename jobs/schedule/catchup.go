@@ -33,7 +33,7 @@ type CatchUp struct {
 	Window time.Duration
 }
 
-const catchUpForms = "one of last, none, all, window:<duration> such as window:1h30m, sap-20min"
+const catchUpForms = "one of last, none, all, window: with a length of time such as window:1h30m, sap-20min"
 
 // ParseCatchUp reads a policy by its name; empty is the default. The error is a *Error.
 func ParseCatchUp(text string) (CatchUp, error) {

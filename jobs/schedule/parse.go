@@ -25,8 +25,9 @@ type Options struct {
 	LastStarted time.Time
 	// MinInterval refuses schedules of which two instants are closer together within a year (D-S6); 0: no limit.
 	MinInterval time.Duration
-	// Calendars are the calendars that blackouts may name.
-	Calendars map[string]*Calendar
+	// Calendars are the calendars that blackouts may name, and BrokenCalendars the faults of those that cannot be read.
+	Calendars       map[string]*Calendar
+	BrokenCalendars map[string][]Fault
 	// Uncounted leaves a count to the caller (Plan.Count): the plan goes on after it. It is for whoever
 	// knows which instants became runs, since only those count (D-P3).
 	Uncounted bool
