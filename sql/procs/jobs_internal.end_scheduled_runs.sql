@@ -59,7 +59,7 @@ BEGIN
     -- Activations happen under the job's lock.
     SELECT @locked = COUNT(*)
     FROM @ended AS e
-    INNER JOIN jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK) ON j.job_id = e.job_id
+    INNER JOIN jobs_internal.jobs AS j WITH (UPDLOCK) ON j.job_id = e.job_id
     WHERE e.unreached > 0;
 
     UPDATE j
