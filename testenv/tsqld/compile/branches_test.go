@@ -154,11 +154,21 @@ func TestDrivenJoins(t *testing.T) {
 			}
 		})
 	}
+	for _, text := range []string{
+		"SELECT r.name FROM #picked p JOIN run r ON r.id = p.id ORDER BY r.id",
+		"SELECT r.id, r.name FROM run r, #picked p WHERE p.id = r.id AND r.name > 'a' ORDER BY r.id DESC",
+	} {
+		require.NotContains(t, b.plan(text), "TEMP B-TREE", "the order in which the small table is read is that of the other's key")
+	}
 	// One table leads to the rows by their key; the other is looked up in, and not read for each of them.
 	twice := "UPDATE s SET s.target = N'x' FROM #picked f JOIN step s ON s.id = f.id JOIN #picked p ON p.id = s.run"
 	require.Equal(t, 1, strings.Count(b.plan(twice), "SCAN "), b.plan(twice))
 	check(t, b, []struct{ sql, want string }{
 		{"SELECT r.name FROM #picked p JOIN run r ON r.id = p.id ORDER BY 1", "One; Three"},
+		{"SELECT r.id, r.name FROM #picked p JOIN run r ON r.id = p.id ORDER BY r.id DESC", "3|Three; 1|One"},
+		{"SELECT DISTINCT r.id FROM #picked p JOIN run r ON r.id = p.id ORDER BY r.id DESC", "3; 1"},
+		{"SELECT r.id, COUNT(*) FROM #picked p JOIN run r ON r.id = p.id GROUP BY r.id ORDER BY r.id DESC", "3|1; 1|1"},
+		{"SELECT r.id FROM #picked p LEFT JOIN run r ON r.id = p.id AND r.id = 3 ORDER BY r.id", "NULL; 3"},
 		{"SELECT p.id, r.name FROM #picked p LEFT JOIN run r ON r.id = p.id AND r.id = 3 ORDER BY 1", "1|NULL; 3|Three"},
 		{"UPDATE s SET s.target = r.name FROM #picked p JOIN step s ON s.run = p.id JOIN run r ON r.id = s.run; SELECT target FROM step ORDER BY id", "One; One; Three"},
 		{"DELETE s FROM step s JOIN #picked p ON p.id = s.run AND p.id > 1; SELECT COUNT(*) FROM step", "2"},

@@ -362,6 +362,7 @@ func (b *bench) apply(d *DML, row []types.Value) (string, error) {
 	count := n
 	if d.Identity != nil {
 		run.Identity = b.ids[d.Target] + 1
+		b.conn.Count(run.Identity, d.Identity.Increment)
 	}
 	out := ""
 	if !d.OutputRows {

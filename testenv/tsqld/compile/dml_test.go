@@ -170,3 +170,35 @@ CREATE TABLE dbo.log (id int);`)
 		require.Equal(t, c.first, d.Spool == nil, c.sql)
 	}
 }
+
+// TestInsertCounts numbers the rows of INSERT ... SELECT in their order, however SQLite comes by them.
+func TestInsertCounts(t *testing.T) {
+	const tables = `
+CREATE TABLE #v (id int PRIMARY KEY, grp int, name nvarchar(5));
+INSERT INTO #v VALUES (1, 2, N'd'), (2, 1, N'c'), (3, 2, N'b'), (4, 1, N'a');
+CREATE TABLE dbo.big (id int NOT NULL PRIMARY KEY, grp int NOT NULL, INDEX ix (grp));
+INSERT INTO dbo.big VALUES (4, 40), (3, 30), (2, 20), (1, 10);
+CREATE TABLE #t (no int IDENTITY PRIMARY KEY, x nvarchar(5));
+CREATE TABLE #d (no decimal(20, 0) IDENTITY, x nvarchar(5));
+`
+	const all = "; SELECT no, x FROM #t ORDER BY no"
+	changes(t, tables, []change{
+		{"INSERT INTO #t SELECT name FROM #v ORDER BY name" + all, "1|a\n2|b\n3|c\n4|d\n"},
+		{"INSERT INTO #t SELECT name FROM #v ORDER BY grp DESC, name" + all, "1|b\n2|d\n3|a\n4|c\n"},
+		{"INSERT INTO #t SELECT name FROM #v ORDER BY @a * id DESC" + all, "1|a\n2|b\n3|c\n4|d\n"},
+		{"INSERT INTO #t SELECT TOP (3) name FROM #v ORDER BY name DESC" + all, "1|d\n2|c\n3|b\n"},
+		{"INSERT INTO #t SELECT TOP (1) WITH TIES name FROM #v ORDER BY grp" + all[:len(all)-len(" ORDER BY no")] + " ORDER BY x", "2|a\n1|c\n"},
+		{"INSERT INTO #t SELECT TOP (50) PERCENT name FROM #v ORDER BY name DESC" + all, "1|d\n2|c\n"},
+		{"INSERT INTO #t SELECT name FROM #v ORDER BY name OFFSET 1 ROWS FETCH NEXT 2 ROWS ONLY" + all, "1|b\n2|c\n"},
+		{"INSERT INTO #t SELECT name FROM #v ORDER BY name OFFSET 2 ROWS" + all, "1|c\n2|d\n"},
+		{"INSERT INTO #t SELECT DISTINCT CAST(grp AS nvarchar(5)) AS g FROM #v ORDER BY g DESC" + all, "1|2\n2|1\n"},
+		{"INSERT INTO #t SELECT MAX(name) FROM #v GROUP BY grp ORDER BY grp DESC" + all, "1|d\n2|c\n"},
+		{"INSERT INTO #t SELECT name FROM #v WHERE id > 2 UNION ALL SELECT name FROM #v WHERE id = 1 ORDER BY name DESC" + all, "1|d\n2|b\n3|a\n"},
+		{"INSERT INTO #t SELECT CAST(ROW_NUMBER() OVER (ORDER BY name) AS nvarchar(5)) FROM #v ORDER BY id" + all, "1|4\n2|3\n3|2\n4|1\n"},
+		{"INSERT INTO #t SELECT CAST(b.grp AS nvarchar(5)) FROM #v v JOIN dbo.big b ON b.id = v.id ORDER BY b.id DESC" + all, "1|40\n2|30\n3|20\n4|10\n"},
+		{"INSERT INTO #t SELECT CAST(b.grp AS nvarchar(5)) FROM #v v JOIN dbo.big b ON b.id = v.id ORDER BY b.grp" + all, "1|10\n2|20\n3|30\n4|40\n"},
+		{"INSERT INTO #t SELECT x FROM #t; INSERT INTO #t VALUES (N'q'); INSERT INTO #t SELECT x FROM #t; INSERT INTO #t SELECT x FROM #t" + all, "1|q\n2|q\n3|q\n4|q\n"},
+		{"INSERT INTO #d SELECT name FROM #v ORDER BY name; SELECT no, x FROM #d ORDER BY no", "1|a\n2|b\n3|c\n4|d\n"},
+		{"INSERT TOP (2) INTO #t SELECT name FROM #v WHERE name < 'c'; SELECT no FROM #t ORDER BY no", "1\n2\n"},
+	})
+}

@@ -60,6 +60,8 @@ type Spool struct {
 type IdentityNeed struct {
 	Column *catalog.Column
 	catalog.Identity
+	// Counted says that the statement takes them from store.CounterFunc.
+	Counted bool
 	// Rows is how many rows are inserted if that is known beforehand; -1 means the row count of the last statement
 	// of Prepare, or with an empty Prepare that of Apply.
 	Rows int

@@ -54,6 +54,26 @@ func driven(c *core) *core {
 	return &r
 }
 
+// leading is the column of a table that is read first which an expression is the same as in every row, nil if there is none: driven
+// has hidden from SQLite that the rows come in the order of the one when they are read in that of the other.
+func (c *core) leading(n *node) *node {
+	if n.op != opCol || n.typ.Storage() != "INTEGER" || c.distinct || c.grouped {
+		return nil
+	}
+	_, on := preserved(c.from)
+	for _, cond := range append(conjuncts(c.where), on...) {
+		if cond.op != opCompare || cond.name != "=" {
+			continue
+		}
+		for i, x := range cond.args {
+			if x.op == opBare && x.typ == n.typ && same(cond.args[1-i], n) {
+				return x.args[0]
+			}
+		}
+	}
+	return nil
+}
+
 // drivenJoin applies rewrite to the conditions of the inner joins that preserved enters.
 func drivenJoin(f fromNode, rewrite func(*node) *node) fromNode {
 	j, ok := f.(*join)

@@ -3,6 +3,7 @@ package compile
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -449,20 +450,29 @@ func (b *binder) insertRowsOf(d *DML, t target, s *syntax.InsertStmt, q *query) 
 	return b.insertFrom(d, ins, q, s.Top, s.OutputInto, s.Output)
 }
 
+// wrapped is a query over the rows of another, in their order, which computes for each what it adds to it.
+func (b *binder) wrapped(q *query) *query {
+	if len(q.order) == 0 && q.limit == nil && q.offset == nil {
+		return selectAll(q.source(b.alias("q"), ""))
+	}
+	o := *q
+	if q.percent || q.ties { // whose text does not end with LIMIT
+		o = *selectAll(q.source(b.alias("q"), ""))
+	}
+	// OFFSET keeps SQLite from making one SELECT of the two, which would compute everything before it sorts.
+	if o.limit == nil {
+		o.limit = constant(int64(-1), types.BigIntType)
+	}
+	if o.offset == nil {
+		o.offset = constant(int64(0), types.BigIntType)
+	}
+	return selectAll(o.source(b.alias("q"), ""))
+}
+
 // insertFrom compiles the INSERT of a query's rows.
 func (b *binder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, into, client *syntax.Output) error {
 	if q.core == nil || q.core.distinct || q.core.grouped || q.limit != nil || q.offset != nil || q.document != documentNone || top != nil {
-		if len(q.order) > 0 && q.limit == nil && q.offset == nil { // so that SQLite keeps the order
-			o := *q
-			o.limit = constant(int64(-1), types.BigIntType)
-			q = &o
-		}
-		src := q.source(b.alias("q"), "")
-		wrapped := &query{core: &core{from: src}, cols: q.cols}
-		for i := range src.cols {
-			wrapped.core.items = append(wrapped.core.items, column(src, i))
-		}
-		q = wrapped
+		q = b.wrapped(q)
 		if top != nil {
 			if top.Percent {
 				return mserr.NotSupported("INSERT TOP ... PERCENT")
@@ -484,16 +494,11 @@ func (b *binder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, i
 	var identity *node
 	var err error
 	if ins.generates() {
-		r := &renderer{}
-		r.window(&window{order: q.order})
-		if r.err != nil {
-			return r.err
+		if len(q.order) > 0 {
+			q = b.wrapped(q)
 		}
-		if identity, err = ins.countedIdentity("row_number()" + r.String()); err != nil {
+		if identity, err = fromIdentity(&node{op: opSQL, typ: types.BigIntType, name: store.CounterFunc + "()", traits: hasColumn | hasPerRow}, ins.identity); err != nil {
 			return err
-		}
-		if len(r.params) > 0 {
-			return mserr.NotSupported("INSERT into a table with an identity column ordered by a variable")
 		}
 	}
 	row, err := ins.row(b, "INSERT", q.core.items, identity)
@@ -515,6 +520,9 @@ func (b *binder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, i
 	r.query(&f)
 	ins.tail(r, d)
 	ins.need(d, -1)
+	if d.Identity != nil {
+		d.Identity.Counted = true
+	}
 	return d.emitChange(r, returned)
 }
 

@@ -39,7 +39,7 @@ const (
 	opAgg                        // an aggregate: agg
 	opWindow                     // a window function: agg with window
 	opGrouping                   // GROUPING or GROUPING_ID of args; gone after binding
-	opSQL                        // args[0] followed by the text name, in parentheses
+	opSQL                        // args[0], if there is one, followed by the text name, in parentheses
 	opField                      // a column of the row given to eval: col
 	opBare                       // args[0], a column, so that no index on it is used
 	opRowset                     // a function of rows: key, args; only as the rowset of a source

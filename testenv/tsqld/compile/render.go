@@ -182,7 +182,9 @@ func (r *renderer) node(n *node) {
 		r.aggregate(n)
 	case opSQL:
 		r.WriteByte('(')
-		r.node(n.args[0])
+		for _, a := range n.args {
+			r.node(a)
+		}
 		r.WriteString(n.name)
 		r.WriteByte(')')
 	case opGrouping:

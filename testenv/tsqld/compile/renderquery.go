@@ -86,15 +86,19 @@ func (r *renderer) core(q *query) {
 	}
 	if len(q.order) > 0 {
 		r.WriteString(" ORDER BY ")
-		r.coreOrder(q)
+		r.coreOrder(q, c)
 	}
 }
 
-// coreOrder writes ORDER BY; what is a result column is named by position, so that it is computed once.
-func (r *renderer) coreOrder(q *query) {
+// coreOrder writes ORDER BY; what is a result column is named by position, so that it is computed once. c is the SELECT as it is written.
+func (r *renderer) coreOrder(q *query, c *core) {
 	for i, o := range q.order {
 		if i > 0 {
 			r.WriteString(", ")
+		}
+		if n := c.leading(o.n); n != nil {
+			r.order([]orderTerm{{n, o.desc}})
+			continue
 		}
 		at := -1
 		for k, n := range q.core.items {

@@ -228,6 +228,9 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (int64, error) {
 		if err := r.reserve(dml, rt, n); err != nil {
 			return 0, err
 		}
+		if dml.Identity.Counted {
+			defer r.s.conn.Count(rt.Identity, dml.Identity.Increment)()
+		}
 	}
 	if dml.IntoIdentity != nil {
 		if err := r.reserveInto(dml, rt); err != nil {

@@ -37,6 +37,8 @@ type Conn struct {
 	interruptWrites bool
 	inTransaction   bool
 
+	counter *counter
+
 	spools map[string]bool // temporary tables of EnsureTemp; true once they outlive a rollback
 	values map[string]any  // see Remember
 }
@@ -78,6 +80,9 @@ func openConn(s *Store) (*Conn, error) {
 		return nil, errors.Join(err, c.close())
 	}
 	if err := c.addCollations(); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	if err := c.addCounter(); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
 	for _, pragma := range []string{"temp_store=MEMORY", "foreign_keys=ON", "busy_timeout=10000", "main.cache_size=-64"} {

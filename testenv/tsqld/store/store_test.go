@@ -511,3 +511,28 @@ func TestInBubble(t *testing.T) {
 		require.NoError(t, s.Close())
 	})
 }
+
+func TestCounter(t *testing.T) {
+	s := open(t)
+	c, d := acquire(t, s, 5), acquire(t, s, 5)
+	defer s.Release(c)
+	defer s.Release(d)
+	numbers := func(c *Conn) (got []types.Value) {
+		rows, err := c.Query(t.Context(), "SELECT counter() FROM (VALUES (1), (2), (3))", nil)
+		require.NoError(t, err)
+		for rows.Next() {
+			got = append(got, rows.Row()[0])
+		}
+		require.NoError(t, rows.Err())
+		return got
+	}
+	outer := c.Count(5, 10)
+	require.Equal(t, []types.Value{int64(5), int64(15), int64(25)}, numbers(c))
+	inner := c.Count(-1, -1)
+	d.Count(100, 1)
+	require.Equal(t, []types.Value{int64(-1), int64(-2), int64(-3)}, numbers(c))
+	require.Equal(t, []types.Value{int64(100), int64(101), int64(102)}, numbers(d))
+	inner()
+	require.EqualValues(t, 35, value(t, c, "SELECT counter()"))
+	outer()
+}

@@ -1,0 +1,52 @@
+package store
+
+import (
+	"fmt"
+	"unsafe"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+)
+
+// CounterFunc is a SQLite function without arguments that counts: [Conn.Count] says from where. It is registered as collations are,
+// not with the driver: a call costs 20 ns, row_number() 1 us, and another function of the driver's 200 ns.
+const CounterFunc = "counter"
+
+// counter is the state of CounterFunc, in SQLite's memory.
+type counter struct{ next, step int64 }
+
+// addCounter registers CounterFunc.
+func (c *Conn) addCounter() error {
+	p := lib.Xsqlite3_malloc(c.tls, int32(unsafe.Sizeof(counter{})))
+	if p == 0 {
+		return fmt.Errorf("sqlite: %w", ErrFull)
+	}
+	c.counter = *(**counter)(unsafe.Pointer(&p))
+	*c.counter = counter{}
+	name, err := libc.CString(CounterFunc)
+	if err != nil {
+		return err
+	}
+	defer libc.Xfree(c.tls, name)
+	call, destroy := count, lib.Xsqlite3_free
+	rc := lib.Xsqlite3_create_function_v2(c.tls, c.db, name, 0, lib.SQLITE_UTF8, p, *(*uintptr)(unsafe.Pointer(&call)), 0, 0, *(*uintptr)(unsafe.Pointer(&destroy)))
+	if rc != lib.SQLITE_OK {
+		return c.stepError(rc)
+	}
+	return nil
+}
+
+// count is CounterFunc. It has no captured variables, so that the garbage collector does not move or free it.
+var count = func(tls *libc.TLS, ctx uintptr, _ int32, _ uintptr) {
+	p := lib.Xsqlite3_user_data(tls, ctx)
+	state := *(**counter)(unsafe.Pointer(&p))
+	lib.Xsqlite3_result_int64(tls, ctx, state.next)
+	state.next += state.step
+}
+
+// Count makes CounterFunc give first, then first + step and so on, in the order in which rows ask. Its result makes it go on as before.
+func (c *Conn) Count(first, step int64) (restore func()) {
+	was := *c.counter
+	*c.counter = counter{next: first, step: step}
+	return func() { *c.counter = was }
+}
