@@ -220,7 +220,7 @@ func (p *parser) cronMask(path string, f cronField, text string) uint64 {
 	for part := range strings.SplitSeq(text, ",") {
 		m, allowed, propose := p.cronPart(f, part)
 		if allowed != "" {
-			if propose == "" {
+			if _, wrong, _ := p.cronPart(f, propose); propose == "" || wrong != "" {
 				propose = p.cronNear(f, part)
 			}
 			p.faults.add(path+"."+f.name, quote(part), allowed, propose)

@@ -194,7 +194,7 @@ func (p *parser) sapItems(path string, f sapField, text string) []sapItem {
 	for part := range strings.SplitSeq(text, ",") {
 		item, allowed, propose := sapItemOf(f, part)
 		if allowed != "" {
-			if propose == "" {
+			if _, wrong, _ := sapItemOf(f, propose); propose == "" || wrong != "" {
 				propose = sapNear(f, part)
 			}
 			p.faults.add(path, quote(part), allowed, propose)
