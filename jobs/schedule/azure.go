@@ -41,7 +41,7 @@ func (p *parser) azure() Schedule {
 			return nil
 		}
 		recurrence = reader{object: v, faults: p.faults}
-		defer recurrence.rest([]string{"frequency", "interval", "count", "endTime", "schedule"}, synonyms)
+		defer recurrence.rest(recurrenceNames, synonyms)
 	}
 	frequency, interval, recurs := p.azureFrequency(recurrence)
 	if v := recurrence.take("count"); v != nil {

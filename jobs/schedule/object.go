@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -156,6 +157,11 @@ func (r reader) take(names ...string) *value {
 		return nil
 	}
 	return found
+}
+
+// has says whether there is a member of a name.
+func (r reader) has(name string) bool {
+	return slices.ContainsFunc(r.object.members, func(m member) bool { return m.name == name })
 }
 
 // rest notes every member that nobody took; the nearest of the known names is proposed.

@@ -2,6 +2,8 @@ package schedule
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -111,7 +113,14 @@ func Parse(kind Kind, spec []byte, opts Options) (*Plan, error) {
 	}
 	p.beside()
 	schedule := read(&p)
-	p.reader.rest(append(ownNames[kind], besideNames...), synonyms)
+	names, meant := ownNames[kind], synonyms
+	if kind == KindAzureScheduler && p.reader.has("recurrence") {
+		names, meant = []string{"recurrence", "startTime"}, maps.Clone(synonyms)
+		for _, name := range recurrenceNames {
+			meant[strings.ToLower(name)] = "recurrence." + name
+		}
+	}
+	p.reader.rest(slices.Concat(names, besideNames), meant)
 	if schedule != nil && len(p.faults.list) == 0 {
 		p.finish(schedule)
 	}
@@ -140,6 +149,9 @@ var ownNames = map[Kind][]string{
 	KindQuartz: {"cron", "startTime", "endTime", "count"},
 	KindRRule:  {"rrule", "startTime", "endTime", "count"},
 }
+
+// recurrenceNames are the elements of Azure Scheduler's recurrence.
+var recurrenceNames = []string{"frequency", "interval", "count", "endTime", "schedule"}
 
 // besideNames are our elements, which every kind takes.
 var besideNames = []string{"timeZone", "gap", "overlap", "createdAt", "activatedAt", "outage", "catchUp", "jitter", "blackouts"}
