@@ -195,7 +195,9 @@ func (a *app) defined(ctx context.Context, store *controldb.Store, v definedView
 			idle += ", which would give"
 		case idle != "":
 			c = nil
-		case !row.ValidatedTime.IsZero() && len(row.Upcoming) > 0: // what the agent says is what will be
+		case row.State == "Faulted":
+			c = nil
+		case !row.ValidatedTime.IsZero(): // what the agent says is what will be
 			c.due, c.more = row.Upcoming[:min(len(row.Upcoming), 5)], len(row.Upcoming) > 5
 		}
 	}

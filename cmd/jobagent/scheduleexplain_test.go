@@ -156,6 +156,16 @@ func TestScheduleUpdateShowsWhatIsDue(t *testing.T) {
 	require.NoError(t, db.QueryRowContext(ctx, `UPDATE jobs_internal.schedules SET created_at = DATEADD(HOUR, -1, created_at) WHERE name = N'later';
 SELECT CONVERT(NVARCHAR(19), DATEADD(HOUR, 2, created_at), 126) FROM jobs_internal.schedules WHERE name = N'later';`).Scan(&due))
 	require.Contains(t, schedule("update", "j", "later", "--overlap", "Skip"), due+"Z")
+
+	// When an agent has judged it, its word counts.
+	_, err = db.ExecContext(ctx, "UPDATE jobs_internal.schedules SET awaits_verdict = 0, validated_at = SYSUTCDATETIME(), upcoming = N'[\"2031-02-03T04:05:06Z\"]' WHERE name = N'later';")
+	require.NoError(t, err)
+	out = schedule("update", "j", "later", "--overlap", "AllowAll")
+	require.Contains(t, out, "2031-02-03T04:05:06Z")
+	require.NotContains(t, out, due)
+	_, err = db.ExecContext(ctx, "UPDATE jobs_internal.schedules SET state = N'Completed', upcoming = NULL WHERE name = N'later';")
+	require.NoError(t, err)
+	require.Contains(t, schedule("update", "j", "later", "--overlap", "Skip"), "Nothing is due.")
 }
 
 // TestScheduleAddNamesWhatIsWrongWithACalendar: it is there, and cannot be read.
