@@ -2,6 +2,8 @@ package builtin
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -129,4 +131,63 @@ func FuzzJSON(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestOpenJSONWithMembers reads columns that are members of each element, whatever the elements are.
+func TestOpenJSONWithMembers(t *testing.T) {
+	columns := []JSONColumn{{Name: "a", Type: types.IntType}, {Name: "q\"k", Type: types.NVarCharMax}, {Name: "b", Type: types.NVarCharMax, AsJSON: true}}
+	const text = ` [ {"a":1,"a":2,"q\"k":"x\ty","b":[{"a":9},"]"]} , 5, {"b":{"a":3},"a":null,"c":[[{}]]}, [1,{"a":7}], { }, "a", {"a" : -4 , "b":1,"q\u0022k":"z"}] `
+	want := [][]types.Value{
+		{int64(1), "x\ty", `[{"a":9},"]"]`}, {nil, nil, nil}, {nil, nil, `{"a":3}`}, {nil, nil, nil}, {nil, nil, nil}, {nil, nil, nil}, {int64(-4), "z", nil},
+	}
+	rows, err := rowsOf(OpenJSONWith(text, "$", columns))
+	require.NoError(t, err)
+	require.Equal(t, want, rows)
+	// A path of two steps has each column looked up by itself.
+	rows, err = rowsOf(OpenJSONWith(text, "$", append(columns, JSONColumn{Name: "x", Type: types.IntType, Path: "$.b.a"})))
+	require.NoError(t, err)
+	for i, row := range rows {
+		require.Equal(t, want[i], row[:3])
+	}
+	rows, err = rowsOf(OpenJSONWith(`{"o":`+text+`}`, "$.o[2]", columns))
+	require.NoError(t, err)
+	require.Equal(t, want[2:3], rows)
+	// What is no JSON is told before a column that cannot be converted.
+	_, err = rowsOf(OpenJSONWith(`[{"a":"x"},`, "$", columns))
+	require.ErrorContains(t, err, "JSON text is not properly formatted")
+}
+
+// TestJSONNumbers holds the scanner to JSON's grammar of numbers.
+func TestJSONNumbers(t *testing.T) {
+	for text, ok := range map[string]bool{
+		"0": true, "-0": true, "10": true, "1.5": true, "-1.50e10": true, "1E-2": true, "0e+5": true,
+		"01": false, "-": false, "1.": false, ".5": false, "1e": false, "1e+": false, "--1": false, "+1": false, "-.5": false, "0x1": false,
+	} {
+		_, err := scanJSON(text)
+		require.Equal(t, ok, err == nil, text)
+	}
+}
+
+func BenchmarkOpenJSONWith(b *testing.B) {
+	var text strings.Builder
+	for i := range 500 {
+		fmt.Fprintf(&text, `%s{"task_id":%d,"attempt":1,"outcome":"Succeeded","message":"","elapsed_ms":0}`, map[bool]string{true: "[", false: ","}[i == 0], 100000+i)
+	}
+	text.WriteString("]")
+	var columns []JSONColumn
+	for _, name := range []string{"task_id", "attempt", "outcome", "message", "error_number", "error_severity", "error_state", "error_line", "rows_affected", "elapsed_ms", "session_id"} {
+		c := JSONColumn{Name: name, Type: types.BigIntType}
+		if name == "outcome" || name == "message" {
+			c.Type = types.NVarCharMax
+		}
+		columns = append(columns, c)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, err := range OpenJSONWith(text.String(), "$", columns) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
 }

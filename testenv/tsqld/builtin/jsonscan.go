@@ -83,10 +83,10 @@ func (sc *jsonScanner) value() (jsonSpan, error) {
 	switch c := sc.s[sc.pos]; {
 	case c == '{':
 		v.kind = jsonObject
-		err = sc.members(func(string, jsonSpan) bool { return true })
+		err = sc.members(nil)
 	case c == '[':
 		v.kind = jsonArray
-		err = sc.elements(func(int, jsonSpan) bool { return true })
+		err = sc.elements(nil)
 	case c == '"':
 		v.kind = jsonString
 		err = sc.str()
@@ -121,39 +121,45 @@ func (sc *jsonScanner) literal(word string) error {
 
 // number reads a number in JSON's grammar.
 func (sc *jsonScanner) number() error {
-	digits := func() bool {
-		start := sc.pos
-		for sc.pos < len(sc.s) && sc.s[sc.pos] >= '0' && sc.s[sc.pos] <= '9' {
-			sc.pos++
-		}
-		return sc.pos > start
-	}
-	at := func(set string) bool { return sc.pos < len(sc.s) && strings.IndexByte(set, sc.s[sc.pos]) >= 0 }
-	if at("-") {
+	if sc.at('-', '-') {
 		sc.pos++
 	}
 	switch {
-	case at("0"):
+	case sc.at('0', '0'):
 		sc.pos++
-	case !digits():
+	case !sc.digits():
 		return sc.bad()
 	}
-	if at(".") {
+	if sc.at('.', '.') {
 		sc.pos++
-		if !digits() {
+		if !sc.digits() {
 			return sc.bad()
 		}
 	}
-	if at("eE") {
+	if sc.at('e', 'E') {
 		sc.pos++
-		if at("+-") {
+		if sc.at('+', '-') {
 			sc.pos++
 		}
-		if !digits() {
+		if !sc.digits() {
 			return sc.bad()
 		}
 	}
 	return nil
+}
+
+// at reports whether one of two characters comes next.
+func (sc *jsonScanner) at(x, y byte) bool {
+	return sc.pos < len(sc.s) && (sc.s[sc.pos] == x || sc.s[sc.pos] == y)
+}
+
+// digits reads digits, and reports whether there were any.
+func (sc *jsonScanner) digits() bool {
+	start := sc.pos
+	for sc.pos < len(sc.s) && sc.s[sc.pos] >= '0' && sc.s[sc.pos] <= '9' {
+		sc.pos++
+	}
+	return sc.pos > start
 }
 
 // str reads a string.
@@ -199,7 +205,7 @@ func (sc *jsonScanner) enter() error {
 	return nil
 }
 
-// members reads an object; f gets every member until it answers false, when reading ends early.
+// members reads an object; f gets every member until it answers false, when reading ends early. Without f it is only checked.
 func (sc *jsonScanner) members(f func(key string, v jsonSpan) bool) error {
 	if err := sc.enter(); err != nil {
 		return err
@@ -218,10 +224,7 @@ func (sc *jsonScanner) members(f func(key string, v jsonSpan) bool) error {
 		if err := sc.str(); err != nil {
 			return err
 		}
-		key, ok := unquoteJSON(sc.s[start:sc.pos])
-		if !ok {
-			return sc.bad()
-		}
+		end := sc.pos
 		sc.blanks()
 		if sc.pos >= len(sc.s) || sc.s[sc.pos] != ':' {
 			return sc.bad()
@@ -231,8 +234,10 @@ func (sc *jsonScanner) members(f func(key string, v jsonSpan) bool) error {
 		if err != nil {
 			return err
 		}
-		if !f(key, v) {
-			return nil
+		if f != nil {
+			if key, _ := unquoteJSON(sc.s[start:end]); !f(key, v) { // str has checked it
+				return nil
+			}
 		}
 		sc.blanks()
 		if sc.pos >= len(sc.s) {
@@ -252,6 +257,14 @@ func (sc *jsonScanner) members(f func(key string, v jsonSpan) bool) error {
 
 // elements reads an array as members reads an object.
 func (sc *jsonScanner) elements(f func(i int, v jsonSpan) bool) error {
+	return sc.each(func(i int) (bool, error) {
+		v, err := sc.value()
+		return err == nil && (f == nil || f(i, v)), err
+	})
+}
+
+// each reads an array whose elements are read by f, until it answers false.
+func (sc *jsonScanner) each(f func(i int) (more bool, err error)) error {
 	if err := sc.enter(); err != nil {
 		return err
 	}
@@ -261,12 +274,8 @@ func (sc *jsonScanner) elements(f func(i int, v jsonSpan) bool) error {
 		return nil
 	}
 	for i := 0; ; i++ {
-		v, err := sc.value()
-		if err != nil {
+		if more, err := f(i); err != nil || !more {
 			return err
-		}
-		if !f(i, v) {
-			return nil
 		}
 		sc.blanks()
 		if sc.pos >= len(sc.s) {
@@ -315,14 +324,22 @@ func find(s string, v jsonSpan, steps []jsonStep) (_ jsonSpan, ok bool) {
 
 // scalar is the text of a value that is no object or array; nil for null.
 func scalar(s string, v jsonSpan) types.Value {
-	switch v.kind {
-	case jsonNull:
-		return nil
-	case jsonString:
-		text, _ := unquoteJSON(v.of(s))
+	if text, ok := scalarText(s, v); ok {
 		return text
 	}
-	return v.of(s)
+	return nil
+}
+
+// scalarText is scalar; ok is false for null.
+func scalarText(s string, v jsonSpan) (text string, ok bool) {
+	switch v.kind {
+	case jsonNull:
+		return "", false
+	case jsonString:
+		text, _ = unquoteJSON(v.of(s))
+		return text, true
+	}
+	return v.of(s), true
 }
 
 // unquoteJSON is the text of a JSON string with its quotes; ok is false for a malformed one.

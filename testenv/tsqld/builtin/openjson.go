@@ -89,9 +89,6 @@ func OpenJSONWith(s, path string, columns []JSONColumn) iter.Seq2[[]types.Value,
 		members := newMemberIndex(paths)
 		row := func(e jsonSpan) bool {
 			out := make([]types.Value, len(columns))
-			if members != nil && !members.read(s, e) {
-				members = nil
-			}
 			for i, c := range columns {
 				var v jsonSpan
 				var ok bool
@@ -109,12 +106,17 @@ func OpenJSONWith(s, path string, columns []JSONColumn) iter.Seq2[[]types.Value,
 			}
 			return yield(out, nil)
 		}
-		if v.kind == jsonObject {
-			row(v)
-			return
-		}
 		sc := jsonScanner{s: s, pos: v.start}
-		if err := sc.elements(func(_ int, e jsonSpan) bool { return row(e) }); err != nil {
+		next := func(int) (bool, error) {
+			e, err := members.read(&sc)
+			return err == nil && row(e), err
+		}
+		if v.kind == jsonObject {
+			_, err = next(0)
+		} else {
+			err = sc.each(next)
+		}
+		if err != nil {
 			yield(nil, err)
 		}
 	}
@@ -165,22 +167,27 @@ func newMemberIndex(paths []JSONPath) *memberIndex {
 	return m
 }
 
-// read finds the members of an object; other values have none. Of several members of a name it is the first one. It answers false
-// where the object cannot be read.
-func (m *memberIndex) read(s string, e jsonSpan) bool {
-	clear(m.found)
-	if e.kind != jsonObject {
-		return true
+// read reads a value, and finds the members of an object; other values have none. Of several members of a name it is the first one.
+func (m *memberIndex) read(sc *jsonScanner) (jsonSpan, error) {
+	if m == nil {
+		return sc.value()
 	}
-	sc := jsonScanner{s: s, pos: e.start}
-	return sc.members(func(key string, v jsonSpan) bool {
+	clear(m.found)
+	sc.blanks()
+	if !sc.at('{', '{') {
+		return sc.value()
+	}
+	e := jsonSpan{start: sc.pos, kind: jsonObject}
+	err := sc.members(func(key string, v jsonSpan) bool {
 		for _, i := range m.byKey[key] {
 			if !m.found[i] {
 				m.found[i], m.spans[i] = true, v
 			}
 		}
 		return true
-	}) == nil
+	})
+	e.end = sc.pos
+	return e, err
 }
 
 // jsonColumn computes a column of a row from the value at its path; ok is false if there is none.
@@ -204,7 +211,7 @@ func jsonColumn(s string, v jsonSpan, ok bool, c JSONColumn, path JSONPath) (typ
 	case isTree:
 		return nil, nil
 	}
-	text, ok := scalar(s, v).(string)
+	text, ok := scalarText(s, v)
 	if !ok {
 		return nil, nil
 	}
