@@ -56,6 +56,26 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		requireSound(t, plan, at)
+		CalendarNames(spec)
+		// What stands for a relative time is that instant, whenever it is read.
+		made := Options{Created: time.Date(2026, 1, 31, 8, 30, 0, 0, time.UTC)}
+		settled := Settled(k, spec, made)
+		if settled == spec {
+			return
+		}
+		was, err := Parse(k, []byte(spec), made)
+		if err != nil {
+			return
+		}
+		is, err := Parse(k, []byte(settled), made)
+		if err != nil {
+			t.Fatalf("%s becomes %s: %s", spec, settled, err)
+		}
+		want, due := was.Next(made.Created.Add(-time.Second))
+		got, still := is.Next(made.Created.Add(-time.Second))
+		if due != still || !got.Equal(want) {
+			t.Fatalf("%s becomes %s: %s, and not %s", spec, settled, got, want)
+		}
 	})
 }
 
