@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -63,9 +64,19 @@ type conn struct {
 type message struct {
 	typ     tds.PacketType
 	status  tds.Status // of the first packet, and StatusIgnore of the last
+	parts   [][]byte   // payloads of the packets, until the last one has come
+	size    int        // of all of them
 	payload []byte
 	stream  chan []byte // payloads of a bulk load as they arrive; nil for other messages
 	err     error       // why stream was closed before the end of the message; set before that
+}
+
+// join makes one payload of those of the packets.
+func (m *message) join() {
+	if m.payload = m.parts[0]; len(m.parts) > 1 {
+		m.payload = slices.Concat(m.parts...)
+	}
+	m.parts = nil
 }
 
 // next is the stream of a bulk load for package tds.
@@ -236,12 +247,13 @@ func (c *conn) read() error {
 			if h.EOM() {
 				close(m.stream)
 			}
-		case len(m.payload)+len(payload) > maxMessage:
+		case m.size+len(payload) > maxMessage:
 			return &tds.FormatError{What: fmt.Sprintf("message of more than %d bytes", maxMessage)}
 		default:
-			m.payload = append(m.payload, payload...)
+			m.parts, m.size = append(m.parts, payload), m.size+len(payload)
 			m.status |= h.Status & tds.StatusIgnore
 			if h.EOM() {
+				m.join()
 				c.deliver(m)
 			}
 		}

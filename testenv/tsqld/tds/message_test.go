@@ -367,3 +367,18 @@ func FuzzReadPacket(f *testing.F) {
 	f.Add(AppendPacket(nil, Header{Type: PacketBatch, Status: StatusEOM}, []byte("abc")))
 	f.Fuzz(func(_ *testing.T, b []byte) { _, _, _ = ReadMessage(bytes.NewReader(b), 1<<16) })
 }
+
+// TestDecodeUTF16 puts a character of each kind at each place among others, where several are looked at together.
+func TestDecodeUTF16(t *testing.T) {
+	for n := range 11 {
+		for at := range n + 1 {
+			for _, c := range []string{"", "\x00", "\x7f", "\u0080", "é", "Ā", "\uff61", "日", "\U0001F600"} {
+				text := strings.Repeat("a", at) + c + strings.Repeat("~", n-at)
+				b := appendUTF16(nil, text)
+				require.Equal(t, text, decodeUTF16(b))
+				require.Equal(t, text, decodeUTF16(append(b, 'x')), "an odd last byte is dropped")
+			}
+		}
+	}
+	require.Equal(t, "a\ufffdb", decodeUTF16([]byte{'a', 0, 0, 0xD8, 'b', 0}))
+}

@@ -2,6 +2,7 @@ package tds
 
 import (
 	"encoding/binary"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 
@@ -12,19 +13,13 @@ import (
 
 // decodeUTF16 converts UTF-16LE to UTF-8; an unpaired surrogate becomes U+FFFD, an odd last byte is dropped.
 func decodeUTF16(b []byte) string {
-	ascii := true
-	for i := 0; i+1 < len(b); i += 2 {
-		if b[i] >= utf8.RuneSelf || b[i+1] != 0 {
-			ascii = false
-			break
+	if isASCII16(b) {
+		var s strings.Builder
+		s.Grow(len(b) / 2)
+		for i := 0; i+1 < len(b); i += 2 {
+			s.WriteByte(b[i])
 		}
-	}
-	if ascii {
-		s := make([]byte, len(b)/2)
-		for i := range s {
-			s[i] = b[2*i]
-		}
-		return string(s)
+		return s.String()
 	}
 	s := make([]byte, 0, len(b))
 	for i := 0; i+1 < len(b); i += 2 {
@@ -41,6 +36,21 @@ func decodeUTF16(b []byte) string {
 		s = utf8.AppendRune(s, r)
 	}
 	return string(s)
+}
+
+// isASCII16 reports whether UTF-16LE is ASCII only, four characters at a time.
+func isASCII16(b []byte) bool {
+	for ; len(b) >= 8; b = b[8:] {
+		if binary.LittleEndian.Uint64(b)&0xFF80_FF80_FF80_FF80 != 0 {
+			return false
+		}
+	}
+	for ; len(b) >= 2; b = b[2:] {
+		if binary.LittleEndian.Uint16(b) >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // appendUTF16 appends s as UTF-16LE.

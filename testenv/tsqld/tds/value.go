@@ -309,7 +309,12 @@ func readPLP(d *decoder, ti typeInfo) (raw []byte, null bool) {
 			d.failf("%s with chunks of more than 2 GB", ti)
 			break
 		}
-		raw = append(raw, d.take(int(n))...)
+		chunk := d.take(int(n))
+		if len(raw) == 0 && d.more == nil { // which is valid for as long as the message
+			raw = chunk[:len(chunk):len(chunk)]
+			continue
+		}
+		raw = append(raw, chunk...)
 	}
 	if d.err == nil && total != plpUnknown && uint64(len(raw)) != total {
 		d.failf("%s of %d bytes with chunks of %d", ti, total, len(raw))
