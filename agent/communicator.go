@@ -69,6 +69,7 @@ type communicator struct {
 	backlog    bool   // the last pass that could claim got as many tasks as it asked for: there may be more
 	wanted     bool   // a pass has been asked for that has not answered yet
 	deliveries uint64 // how many deliveries have begun
+	unsure     bool   // a delivery has begun whose answer has not come (yet): the database may know more than memory, or not
 }
 
 func newCommunicator(store *controldb.Store, termID controldb.TermID, termCtx context.Context, cfg Config, log *zap.Logger) *communicator {
@@ -188,19 +189,27 @@ func (c *communicator) returnIdle() {
 		select {
 		case e := <-c.queue:
 			c.take(e)
-			c.done(e, notSent(e.task, "no worker of the agent became free"))
+			c.report(e, notSent(e.task, "no worker of the agent became free"))
 		default:
 			return // workers were faster
 		}
 	}
 }
 
-// done hands a report over: the worker is free again, the delivery loop is woken.
+// done hands a worker's report over: the worker is free again.
 func (c *communicator) done(e *entry, r report) {
+	c.mu.Lock()
+	c.pace.add(time.Now())
+	c.mu.Unlock()
+	c.report(e, r)
+}
+
+// report hands over what became of a task that was taken, and wakes the delivery loop. It does not count for the pace: what goes back
+// without having been begun would look like workers that were quick, and as many would be claimed again.
+func (c *communicator) report(e *entry, r report) {
 	e.cancel(nil)
 	c.mu.Lock()
 	c.running--
-	c.pace.add(time.Now())
 	c.waiting = append(c.waiting, r)
 	c.mu.Unlock()
 	signal(c.ready)
@@ -252,7 +261,14 @@ func (c *communicator) attempts() map[controldb.TaskID]int {
 func (c *communicator) deliveryMark() (begun uint64, quiet bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.deliveries, len(c.delivering) == 0
+	return c.deliveries, len(c.delivering) == 0 && !c.unsure
+}
+
+// sure says that the last delivery was answered: memory knows which reports the database has accepted.
+func (c *communicator) sure() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.unsure
 }
 
 // pauseDelivery keeps reports from being handed over until resume is called; it waits for a delivery under way.
@@ -367,8 +383,11 @@ func (c *communicator) deliver(ctx context.Context) (more bool, err error) {
 	}
 	defer resume()
 	c.mu.Lock()
-	c.deliveries++
 	batch := c.waiting[:min(len(c.waiting), outcomesPerCall)]
+	if len(batch) > 0 {
+		c.deliveries++
+		c.unsure = true
+	}
 	c.mu.Unlock()
 	if len(batch) == 0 {
 		return false, nil
@@ -407,6 +426,7 @@ func (c *communicator) deliver(ctx context.Context) (more bool, err error) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.unsure = false
 	if !c.backlog || c.dry() {
 		c.wantPass() // parents may have ended; with a backlog the queue asks for itself
 	}
