@@ -516,7 +516,7 @@ BEGIN
             x.total,
             t.server_name,
             t.database_name,
-            t.last_message
+            COALESCE(t.last_message, CONCAT(N'Step ', t.step_id, N' succeeded execution on target (server ''', t.server_name, N''', database ''', t.database_name, N''').')) AS last_message -- only success needs no words
         FROM @ended AS x
         INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = x.target_execution_id
         UNION ALL

@@ -175,6 +175,7 @@ BEGIN
         CASE
             WHEN r.outcome = N'Unknown' AND r.kind = N'Run' AND r.on_unknown_outcome = N'Fail' AND r.lifecycle = N'Failed' THEN CONCAT(N'The outcome of attempt ', r.attempts, N' of step ', r.step_id, N' on ', r.place, N' is unknown, and the step is not retried then (on_unknown_outcome is Fail): ', r.message)
             WHEN r.outcome = N'Unknown' THEN CONCAT(N'The outcome of attempt ', r.attempts, N' of step ', r.step_id, N' on ', r.place, N' is unknown: ', r.message)
+            WHEN r.outcome = N'Returned' AND r.lifecycle = N'Canceled' THEN CONCAT(N'Step ', r.step_id, N' was canceled on ', r.place, N' by a stop request.', N' Before: ' + CASE WHEN r.attempts > 1 THEN r.former_message END)
             WHEN r.outcome = N'Returned' THEN r.former_message
             ELSE COALESCE(NULLIF(r.message, N''), CONCAT(N'Step ', r.step_id, N' on ', r.place, N': ', r.outcome, N'.'))
         END
@@ -187,7 +188,7 @@ BEGIN
             d.step_id,
             d.on_unknown_outcome,
             COALESCE(t.attempts, s.attempts) AS attempts,
-            COALESCE(t.last_message, s.last_message) AS former_message,
+            CASE WHEN t.target_execution_id IS NULL THEN s.last_message ELSE t.last_message END AS former_message,
             CASE
                 WHEN t.target_execution_id IS NULL THEN CONCAT(N'target group ''', d.target_group_name, N'''')
                 ELSE CONCAT(N'target (server ''', t.server_name, N''', database ''', t.database_name, N''')')
