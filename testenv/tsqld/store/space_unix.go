@@ -2,7 +2,11 @@
 
 package store
 
-import "syscall"
+import (
+	"errors"
+	"os"
+	"syscall"
+)
 
 // freeBytes is the room left in the file system of path; 0 if it cannot be told.
 func freeBytes(path string) uint64 {
@@ -11,4 +15,16 @@ func freeBytes(path string) uint64 {
 		return 0
 	}
 	return st.Bavail * uint64(st.Bsize)
+}
+
+// lockFile opens a file and locks it for this process; it does not wait for another one's lock.
+func lockFile(path string, flags int) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|flags, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		return nil, errors.Join(&os.PathError{Op: "lock", Path: path, Err: err}, f.Close())
+	}
+	return f, nil
 }

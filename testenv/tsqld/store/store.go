@@ -35,7 +35,8 @@ type Store struct {
 	temporary bool
 	functions *Functions
 	idleLimit int
-	guard     *Conn // holds the lock of a named directory; nil for a temporary one
+	guard     *Conn    // holds the lock of a named directory; nil for a temporary one
+	owner     *os.File // holds the lock of a temporary one; nil for a named one
 
 	mu     sync.Mutex
 	known  map[int]incarnation // by database id
@@ -64,11 +65,11 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		s.functions = &Functions{}
 	}
 	if cfg.Dir == "" {
-		dir, err := os.MkdirTemp(temporaryRoot(), "tsqld-")
+		dir, owner, err := makeTemporary()
 		if err != nil {
 			return nil, fmt.Errorf("create temporary directory: %w", err)
 		}
-		s.dir, s.temporary = dir, true
+		s.dir, s.temporary, s.owner = dir, true, owner
 		return s, nil
 	}
 	if err := os.MkdirAll(cfg.Dir, 0o700); err != nil {
@@ -95,7 +96,7 @@ func temporaryRoot() string {
 	if info, err := os.Stat(shm); err != nil || !info.IsDir() || freeBytes(shm) < minimumShared {
 		return ""
 	}
-	probe, err := os.MkdirTemp(shm, "tsqld-")
+	probe, err := os.MkdirTemp(shm, temporaryName)
 	if err != nil {
 		return ""
 	}
@@ -289,7 +290,7 @@ func (s *Store) Close() error {
 		errs = append(errs, s.guard.close())
 	}
 	if s.temporary {
-		errs = append(errs, os.RemoveAll(s.dir))
+		errs = append(errs, s.owner.Close(), os.RemoveAll(s.dir))
 	}
 	return errors.Join(errs...)
 }

@@ -1,0 +1,54 @@
+//go:build linux || darwin
+
+package store
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+func TestLeftoversOfKilledProcessesAreRemoved(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	makeDir := func(name string, owned bool) string {
+		dir := filepath.Join(root, temporaryName+name)
+		require.NoError(t, os.Mkdir(dir, 0o700))
+		if owned {
+			require.NoError(t, os.WriteFile(filepath.Join(dir, ownerName), nil, 0o600))
+		}
+		return dir
+	}
+	dead := makeDir("dead", true)
+	require.NoError(t, os.WriteFile(filepath.Join(dead, "d5.sqlite"), []byte("x"), 0o600))
+	alive := makeDir("alive", true)
+	owner, err := lockFile(filepath.Join(alive, ownerName), 0)
+	require.NoError(t, err)
+	young := makeDir("young", false)
+	old := makeDir("old", false)
+	long := time.Now().Add(-2 * ownerless)
+	require.NoError(t, os.Chtimes(old, long, long))
+
+	clearLeftovers(root)
+	require.NoDirExists(t, dead)
+	require.DirExists(t, alive)
+	require.DirExists(t, young, "its process may be about to make the owner's file")
+	require.NoDirExists(t, old)
+
+	require.NoError(t, owner.Close())
+	clearLeftovers(root)
+	require.NoDirExists(t, alive)
+}
+
+func TestTemporaryDirectoryIsHeldWhileItsStoreIsOpen(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), Config{})
+	require.NoError(t, err)
+	_, err = lockFile(filepath.Join(s.dir, ownerName), 0)
+	require.Error(t, err)
+	require.NoError(t, s.Close())
+	require.NoDirExists(t, s.dir)
+}
