@@ -143,20 +143,7 @@ func (b *binder) topRows(src *source, left fromNode, isOuter bool) (fromNode, bo
 func (q *query) correlated() bool {
 	own := map[*source]bool{}
 	q.ownSources(own)
-	found := false
-	q.eachNode(func(n *node) {
-		n.walk(func(x *node) bool {
-			if x.op == opCol && !own[x.src] {
-				found = true
-			}
-			if x.sub != nil {
-				x.sub.ownSources(own)
-				found = found || x.sub.namesOther(own)
-			}
-			return !found
-		})
-	})
-	return found
+	return q.namesOther(own)
 }
 
 // namesOther reports columns of sources outside a set.
