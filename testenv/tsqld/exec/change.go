@@ -215,8 +215,8 @@ func (r *run) finishSpool(dml *compile.DML, rt *compile.Run) error {
 }
 
 // changeRows is the middle part of apply.
-func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (int64, error) {
-	n := int64(-1)
+func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error) {
+	n = -1
 	for i := range dml.Prepare {
 		k, err := r.step(&dml.Prepare[i], rt)
 		if err != nil {
@@ -229,7 +229,12 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (int64, error) {
 			return 0, err
 		}
 		if dml.Identity.Counted {
-			defer r.s.conn.Count(rt.Identity, dml.Identity.Increment)()
+			end := r.s.conn.Count(rt.Identity, dml.Identity.Increment)
+			defer func() {
+				if given := end(); err != nil && given > 0 {
+					err = errors.Join(err, r.take(dml, rt, given)) // what a statement has used is gone, also when it fails
+				}
+			}()
 		}
 	}
 	if dml.IntoIdentity != nil {
@@ -238,7 +243,6 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (int64, error) {
 		}
 	}
 	if dml.OutputRows {
-		var err error
 		if n, err = r.outputRows(dml, rt); err != nil {
 			return 0, err
 		}

@@ -44,9 +44,14 @@ var count = func(tls *libc.TLS, ctx uintptr, _ int32, _ uintptr) {
 	state.next += state.step
 }
 
-// Count makes CounterFunc give first, then first + step and so on, in the order in which rows ask. Its result makes it go on as before.
-func (c *Conn) Count(first, step int64) (restore func()) {
+// Count makes CounterFunc give first, then first + step and so on, in the order in which rows ask. Its result makes it go on as before,
+// and says how many it has given.
+func (c *Conn) Count(first, step int64) (end func() int64) {
 	was := *c.counter
 	*c.counter = counter{next: first, step: step}
-	return func() { *c.counter = was }
+	return func() int64 {
+		given := (c.counter.next - first) / step
+		*c.counter = was
+		return given
+	}
 }
