@@ -154,7 +154,7 @@ func tableBody(t *Table, lookup func(int32) *Table) string {
 	}
 	for _, c := range t.Checks {
 		if !c.Disabled {
-			parts = append(parts, fmt.Sprintf("CONSTRAINT k%d CHECK (%s)", c.ObjectID, c.SQL))
+			parts = append(parts, fmt.Sprintf("CONSTRAINT \"k%d\" CHECK (%s)", c.ObjectID, c.SQL))
 		}
 	}
 	for _, f := range t.ForeignKeys {
