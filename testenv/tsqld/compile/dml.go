@@ -348,6 +348,9 @@ func (o *outputs) emit(b *binder, d *DML) error {
 		if err != nil {
 			return err
 		}
+		if err := t.takesOutput(); err != nil {
+			return err
+		}
 		d.Into, d.IntoDatabase = t.table, t.home()
 		st, need, err := o.insert(b, t)
 		if err != nil {
@@ -362,6 +365,29 @@ func (o *outputs) emit(b *binder, d *DML) error {
 			return err
 		}
 		d.Output = p
+	}
+	return nil
+}
+
+// takesOutput refuses targets of OUTPUT INTO that have constraints which the rows would have to be held against. Errors: 332, 333.
+func (t target) takesOutput() error {
+	for _, k := range t.table.Checks {
+		if !k.Disabled {
+			return mserr.OutputIntoChecked(t.table.Name, k.Name)
+		}
+	}
+	for _, f := range t.table.ForeignKeys {
+		return mserr.OutputIntoReferenced(t.table.Name, f.Name)
+	}
+	if t.db == nil {
+		return nil
+	}
+	for _, other := range t.db.Tables() {
+		for _, f := range other.ForeignKeys {
+			if f.Referenced == t.table.ObjectID {
+				return mserr.OutputIntoReferenced(t.table.Name, f.Name)
+			}
+		}
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ func (m *modification) outputInto(d *DML, clause *syntax.Output, values []settin
 		return false
 	}
 	t, err := m.b.tableTarget(clause.Into, "INSERT")
-	if err != nil || t.db != nil || t.table.IdentityColumn() != nil {
+	if err != nil || t.db != nil || t.table.IdentityColumn() != nil || t.takesOutput() != nil {
 		return false
 	}
 	for _, src := range sources {

@@ -62,6 +62,16 @@ func UnknownIndexHint(index, table string) *Error {
 	return New(308, 16, "Index '%s' on table '%s' (specified in the FROM clause) does not exist.", index, table)
 }
 
+// OutputIntoReferenced is error 332.
+func OutputIntoReferenced(table, constraint string) *Error {
+	return New(332, 16, "The target table '%s' of the OUTPUT INTO clause cannot be on either side of a (primary key, foreign key) relationship. Found reference constraint '%s'.", table, constraint)
+}
+
+// OutputIntoChecked is error 333.
+func OutputIntoChecked(table, constraint string) *Error {
+	return New(333, 16, "The target table '%s' of the OUTPUT INTO clause cannot have any enabled check constraints or any enabled rules. Found check constraint or rule '%s'.", table, constraint)
+}
+
 // OutputWithTriggers is error 334.
 func OutputWithTriggers(table string) *Error {
 	return New(334, 16, "The target table '%s' of the DML statement cannot have any enabled triggers if the statement contains an OUTPUT clause without INTO clause.", table)
