@@ -1,6 +1,8 @@
 package store
 
 import (
+	"cmp"
+	"errors"
 	"os"
 	"path/filepath"
 	"sync"
@@ -23,16 +25,42 @@ var clearOnce sync.Once
 
 // makeTemporary makes a temporary directory and takes possession of it, until the file is closed.
 func makeTemporary() (dir string, owner *os.File, err error) {
-	root := temporaryRoot()
+	root := cmp.Or(temporaryRoot(), os.TempDir())
+	defer clearOnce.Do(func() { clearLeftovers(root) })
+	return makeIn(root)
+}
+
+// makeIn is makeTemporary under root. Between the making of a directory's file and its lock another process may take it for left over.
+func makeIn(root string) (dir string, owner *os.File, err error) {
+	for range 10 {
+		if dir, owner, err = makeOwned(root); err == nil {
+			break
+		}
+	}
+	return dir, owner, err
+}
+
+// makeOwned makes a temporary directory under root, unless another process removes it before it is ours.
+func makeOwned(root string) (dir string, owner *os.File, err error) {
 	if dir, err = os.MkdirTemp(root, temporaryName); err != nil {
 		return "", nil, err
 	}
-	owner, err = lockFile(filepath.Join(dir, ownerName), os.O_CREATE)
-	if err != nil {
+	path := filepath.Join(dir, ownerName)
+	if owner, err = lockFile(path, os.O_CREATE); err != nil {
 		_ = os.RemoveAll(dir)
 		return "", nil, err
 	}
-	clearOnce.Do(func() { clearLeftovers(filepath.Dir(dir)) })
+	locked, err := owner.Stat()
+	if err == nil {
+		var there os.FileInfo
+		if there, err = os.Stat(path); err == nil && !os.SameFile(locked, there) {
+			err = os.ErrNotExist
+		}
+	}
+	if err != nil {
+		_ = os.RemoveAll(dir)
+		return "", nil, errors.Join(err, owner.Close())
+	}
 	return dir, owner, nil
 }
 

@@ -5,9 +5,11 @@ package store
 import (
 	"os"
 	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -51,4 +53,32 @@ func TestTemporaryDirectoryIsHeldWhileItsStoreIsOpen(t *testing.T) {
 	require.Error(t, err)
 	require.NoError(t, s.Close())
 	require.NoDirExists(t, s.dir)
+}
+
+// Processes make and clear directories at the same time: what has been made is held, and stays.
+func TestDirectoriesAreMadeWhileOthersClear(t *testing.T) {
+	t.Parallel()
+	root := t.TempDir()
+	made := make(chan struct{})
+	var clearing sync.WaitGroup
+	defer clearing.Wait()
+	defer close(made)
+	for range 4 {
+		clearing.Go(func() {
+			for {
+				select {
+				case <-made:
+					return
+				default:
+					clearLeftovers(root)
+				}
+			}
+		})
+	}
+	for range 2000 {
+		dir, owner, err := makeIn(root)
+		require.NoError(t, err)
+		assert.FileExists(t, filepath.Join(dir, ownerName))
+		require.NoError(t, owner.Close())
+	}
 }
