@@ -14,8 +14,8 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// outcomesPerCall bounds one call of complete_tasks: a batch of this size is some 200 kB of JSON.
-const outcomesPerCall = 500
+// outcomesPerCall bounds one call of complete_tasks: a batch of this size is some 100 kB of JSON, and more where scripts say much.
+const outcomesPerCall = 1000
 
 // entry is a task that this term holds: queued, in a worker's hands, or done and not yet acknowledged by
 // the control database.

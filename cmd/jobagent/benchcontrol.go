@@ -20,8 +20,8 @@ import (
 
 // control are the parameters of `jobagent bench control`.
 type control struct {
-	tasks, batch, connections, updates int
-	queuedFew, queuedMany              int
+	tasks, batch, connections, updates, rounds int
+	queuedFew, queuedMany                      int
 }
 
 // newBenchControlCommand makes `jobagent bench control`.
@@ -30,8 +30,8 @@ func newBenchControlCommand(b *bench) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "control", Short: "Tasks per second through the control database, beside single-row UPDATEs, and memory",
 		Long: `Claim tasks and complete them, with no work in between, by the two procedures that an agent calls; and run single-row UPDATEs by
-primary key, each a transaction of its own, on the same number of connections to the same database. Then compare the process's
-memory (live heap after a collection, embedded server included) while an agent works on few and on many queued targets.`,
+primary key, each a transaction of its own, on the same number of connections to the same database. Both take turns; each figure is
+the median of the rounds. Then compare the process's memory (live heap after a collection, embedded server included) while an agent works on few and on many queued targets.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			switch {
@@ -43,6 +43,8 @@ memory (live heap after a collection, embedded server included) while an agent w
 				return usagef("--connections %d: must be 1 to 64", c.connections)
 			case c.updates < 1:
 				return usagef("--updates %d: must be at least 1", c.updates)
+			case c.rounds < 1 || c.rounds > 100:
+				return usagef("--rounds %d: must be 1 to 100", c.rounds)
 			case c.queuedFew < 1 || c.queuedMany < 1:
 				return usagef("--queued-few and --queued-many must be at least 1")
 			}
@@ -50,9 +52,10 @@ memory (live heap after a collection, embedded server included) while an agent w
 		},
 	}
 	cmd.Flags().IntVar(&c.tasks, "tasks", 20_000, "tasks to claim and complete")
-	cmd.Flags().IntVar(&c.batch, "batch", 500, "tasks in one call")
+	cmd.Flags().IntVar(&c.batch, "batch", 1000, "tasks in one call; agents hand over 1000 outcomes at most in one")
 	cmd.Flags().IntVar(&c.connections, "connections", 2, "terms that claim at the same time, each with a connection of its own")
 	cmd.Flags().IntVar(&c.updates, "updates", 5000, "bare UPDATEs to compare with")
+	cmd.Flags().IntVar(&c.rounds, "rounds", 5, "measurements of each kind")
 	cmd.Flags().IntVar(&c.queuedFew, "queued-few", 1000, "queued targets of the first memory measurement")
 	cmd.Flags().IntVar(&c.queuedMany, "queued-many", 50_000, "queued targets of the second one")
 	return cmd
@@ -81,13 +84,18 @@ func (b *bench) control(ctx context.Context, c control) (err error) {
 	if _, err := s.bareUpdates(ctx, control{updates: min(c.updates, 500), connections: c.connections}); err != nil {
 		return err
 	}
-	bare, err := s.bareUpdates(ctx, c)
-	if err != nil {
-		return err
-	}
-	elapsed, err := s.noopTasks(ctx, c, database)
-	if err != nil {
-		return err
+	var taskRates, updateRates []float64
+	for range c.rounds {
+		bare, err := s.bareUpdates(ctx, c)
+		if err != nil {
+			return err
+		}
+		elapsed, err := s.noopTasks(ctx, c, database)
+		if err != nil {
+			return err
+		}
+		taskRates = append(taskRates, float64(c.tasks)/elapsed.Seconds())
+		updateRates = append(updateRates, float64(c.updates)/bare.Seconds())
 	}
 	few, err := b.queuedMemory(ctx, s, "bench memory few", database, c.queuedFew)
 	if err != nil {
@@ -97,8 +105,9 @@ func (b *bench) control(ctx context.Context, c control) (err error) {
 	if err != nil {
 		return err
 	}
-	taskRate, updateRate := float64(c.tasks)/elapsed.Seconds(), float64(c.updates)/bare.Seconds()
+	taskRate, updateRate := median(taskRates), median(updateRates)
 	s.report.add("tasks", float64(c.tasks), "", "")
+	s.report.add("batch", float64(c.batch), "", "")
 	s.report.add("connections", float64(c.connections), "", "")
 	s.report.add("task_rate", taskRate, "tasks/s", "")
 	s.report.add("bare_update_rate", updateRate, "updates/s", "")
