@@ -93,7 +93,7 @@ func TestBenchRefusesArguments(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
 		{"fanout", "--targets", "0"}, {"fanout", "--concurrency", "-1"}, {"fanout", "--rounds", "0"}, {"control", "--tasks", "0"},
-		{"control", "--batch", "0"}, {"control", "--connections", "0"}, {"control", "--updates", "0"}, {"control", "--queued-few", "0"},
+		{"control", "--batch", "0"}, {"control", "--connections", "0"}, {"control", "--updates", "0"}, {"control", "--rounds", "0"}, {"control", "--queued-few", "0"},
 		{"lag", "--schedules", "0"}, {"lag", "--concurrency", "0"}, {"lag", "--duration", "1ms"}, {"idle", "--duration", "0s"}, {"idle", "--schedules", "-1"}, {"idle", "-o", "xml"},
 		{"stop", "--targets", "0"}, {"stop", "--rounds", "0"}, {"stop", "--settle", "-1s"},
 	} {

@@ -45,7 +45,7 @@ median of the rounds. Round trips are those of the agent's connections to the co
 	}
 	cmd.Flags().IntVar(&f.targets, "targets", 1000, "databases")
 	cmd.Flags().IntVar(&f.concurrency, "concurrency", 64, "databases at the same moment")
-	cmd.Flags().IntVar(&f.rounds, "rounds", 3, "measurements of each kind")
+	cmd.Flags().IntVar(&f.rounds, "rounds", 5, "measurements of each kind")
 	cmd.Flags().StringVar(&f.statement, "statement", "SELECT COUNT(*) AS objects FROM sys.objects;", "T-SQL batch to run on each database")
 	return cmd
 }
