@@ -125,11 +125,15 @@ func (h *taskHost) carryOut(e *entry) (r report) {
 func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 	script, err := h.commands.get(ctx, task.CommandID)
 	if err != nil {
-		if ctx.Err() == nil {
-			h.log.Warn("could not read the command of a task, handing it back", append(taskFields(task), zap.Error(err))...)
-			return notSent(task, "the agent could not read the command from the control database")
+		if ctx.Err() != nil {
+			return h.unsent(ctx, task)
 		}
-		return h.unsent(ctx, task)
+		h.log.Warn("could not read the command of a task, handing it back", append(taskFields(task), zap.Error(err))...)
+		// Not at once: the task is claimed again as soon as it is back, and nothing else may hold the loop up.
+		if !sleep(ctx, h.cfg.rarely(), nil) {
+			return h.unsent(ctx, task)
+		}
+		return notSent(task, "the agent could not read the command from the control database")
 	}
 	a := targets.Attempt{
 		Target: task.Target, Credential: task.CredentialName, Script: script,

@@ -152,3 +152,29 @@ func TestSilentDeliveryHoldsUpNoStopRequest(t *testing.T) {
 		w.Check(t, true)
 	})
 }
+
+// A command that cannot be read, while all else of the control database answers, makes no tasks go to and fro as fast as it can.
+func TestCommandThatCannotBeReadIsNoBusyLoop(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := NewWorld(t, 12)
+		w.AddJob(t, "j", []string{WriteLedger}, Retries(0, 1))
+		broken := time.Now().Add(20 * time.Second)
+		a := w.StartAgent(t, agent.Config{MaxConcurrentTargets: 4}, func(c fault.Call) fault.Kind {
+			if c.Name == "jobs_internal.get_command" && time.Now().Before(broken) {
+				return fault.Transient
+			}
+			return fault.None
+		})
+		id := w.Start(t, "j")
+		<-time.After(time.Until(broken))
+		require.Less(t, a.Control.Calls(), 40*20, "some calls every 50 ms, and one a worker every 0.9 s")
+		root, ended := w.Ended(t, id, 5*time.Second)
+		require.True(t, ended)
+		require.Equal(t, jobs.Succeeded, root.Lifecycle, root.LastMessage)
+		for _, database := range w.Targets {
+			require.Equal(t, 1, w.Ledger(t, database, id, 1))
+		}
+		require.NoError(t, a.Stop())
+		w.Check(t, true)
+	})
+}
