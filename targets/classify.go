@@ -302,7 +302,9 @@ func classifyNetwork(err error) Classification {
 		return Classification{Class: ClassLostConnection, Reason: "the server refused the connection: nothing listens there"}
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
 		errors.Is(err, io.ErrClosedPipe), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
-		errors.As(err, &network), errors.As(err, &stream):
+		errors.As(err, &network), errors.As(err, &stream),
+		// Likewise flattened: the connection ended in mid-handshake.
+		strings.Contains(err.Error(), "cannot read handshake packet"), strings.Contains(err.Error(), "cannot send handshake packet"):
 		return Classification{Class: ClassLostConnection, Reason: "the connection was lost"}
 	default:
 		return Classification{Class: ClassPermanent}

@@ -66,6 +66,7 @@ func TestClassify(t *testing.T) {
 		"NameService":   {&net.DNSError{IsTemporary: true}, ClassTransient},
 		"Certificate":   {x509.UnknownAuthorityError{}, ClassConfig},
 		"FlatHandshake": {errors.New("TLS Handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority"), ClassConfig},
+		"CutHandshake":  {errors.New("TLS Handshake failed: cannot read handshake packet: EOF"), ClassLostConnection},
 		"Accompanied":   {mssql.Error{Number: 3621, All: []mssql.Error{{Number: 1205}, {Number: 3621}}}, ClassDeadlock},
 		"FirstDecides":  {mssql.Error{Number: 1222, All: []mssql.Error{{Number: 1205}, {Number: 1222}}}, ClassTimeout},
 		"OfTheDriver":   {mssql.Error{Message: "server does not have an active transaction"}, ClassPermanent},
