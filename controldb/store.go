@@ -158,5 +158,5 @@ func (s *Store) Instance(ctx context.Context) (targets.Instance, error) {
 // unreachable says whether err means that no server answered.
 func unreachable(err error) bool {
 	var netErr net.Error
-	return errors.As(err, &netErr) || errors.Is(err, net.ErrClosed) || errors.Is(err, driver.ErrBadConn)
+	return errors.As(err, &netErr) || errors.Is(err, driver.ErrBadConn) || targets.Classify(err).Class == targets.ClassLostConnection
 }

@@ -1,0 +1,56 @@
+package controldb_test
+
+import (
+	"net"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// A server that takes a connection and ends it in mid-login, as one does that is being stopped, cannot be reached; what the driver says of it
+// is no network error.
+func TestServerThatCutsTheLoginIsUnreachable(t *testing.T) {
+	t.Parallel()
+	// What a server answers to PRELOGIN: version, encryption is on (1), end of the list.
+	prelogin := []byte{
+		0x04, 0x01, 0x00, 0x1a, 0x00, 0x00, 0x01, 0x00, // header: 26 bytes
+		0x00, 0x00, 0x0b, 0x00, 0x06, // VERSION: 6 bytes at 11
+		0x01, 0x00, 0x11, 0x00, 0x01, // ENCRYPTION: 1 byte at 17
+		0xff, 0x10, 0x00, 0x00, 0x00, 0x00, 0x00, 0x01,
+	}
+	for name, answer := range map[string][]byte{"before any answer": nil, "in the TLS handshake": prelogin} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			listener, err := net.Listen("tcp", "127.0.0.1:0")
+			require.NoError(t, err)
+			var serving sync.WaitGroup
+			serving.Go(func() {
+				for {
+					conn, err := listener.Accept()
+					if err != nil {
+						return
+					}
+					_, _ = conn.Read(make([]byte, 4096))
+					if answer != nil {
+						_, _ = conn.Write(answer)
+						_, _ = conn.Read(make([]byte, 4096))
+					}
+					_ = conn.Close()
+				}
+			})
+			defer serving.Wait()
+			defer listener.Close()
+			connector, err := targets.NewConnector("sqlserver://sa:x@"+listener.Addr().String()+"?encrypt=true&trustservercertificate=true", nil)
+			require.NoError(t, err)
+			_, err = controldb.Open(t.Context(), controldb.Config{Connector: connector, ServerName: "s"})
+			require.ErrorIs(t, err, controldb.ErrUnreachable)
+			if answer != nil {
+				require.ErrorContains(t, err, "andshake")
+			}
+		})
+	}
+}
