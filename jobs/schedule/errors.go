@@ -1,10 +1,13 @@
 package schedule
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Fault is one thing that is wrong with a schedule.
 type Fault struct {
-	// Path is the element at fault, in the words of its system.
+	// Path is the element at fault, in the words of its system; empty: the text as a whole.
 	Path string
 	// Value is what it has, as text.
 	Value string
@@ -16,7 +19,7 @@ type Fault struct {
 
 // String is the fault in one sentence.
 func (f Fault) String() string {
-	text := f.Path + " is " + f.Value + ": allowed is " + f.Allowed
+	text := cmp.Or(f.Path, "the text") + " is " + f.Value + ": allowed is " + f.Allowed
 	if f.Nearest != "" {
 		text += "; try " + f.Nearest
 	}
