@@ -121,16 +121,15 @@ func (c *rawClient) answer() *rawAnswer {
 			b = b[end+1:]
 		case 0x79:
 			b = b[4:]
-		case 0x81: // one column of int, named "n"
-			size := 2 + 2 + 2 + 2 + 3
+		case 0x81: // one column of int that is never NULL, named "n"
+			size := 2 + 2 + 2 + 1 + 3
 			if wide {
 				size += 2
 			}
 			b = b[size:]
 		case 0xD1:
-			require.Equal(c.t, byte(4), b[0])
-			a.ints = append(a.ints, int32(binary.LittleEndian.Uint32(b[1:])))
-			b = b[5:]
+			a.ints = append(a.ints, int32(binary.LittleEndian.Uint32(b)))
+			b = b[4:]
 		case 0xFD, 0xFE, 0xFF:
 			d := rawDone{kind: token, status: tds.DoneStatus(binary.LittleEndian.Uint16(b)), rows: uint64(binary.LittleEndian.Uint32(b[4:]))}
 			if wide {

@@ -1,6 +1,7 @@
 package tds
 
 import (
+	"encoding/binary"
 	"math/big"
 	"slices"
 	"strings"
@@ -11,9 +12,17 @@ import (
 // smallPrecision is the largest precision whose values are scaled int64 (package types).
 const smallPrecision = 18
 
-// appendDecimal appends sign (1 for positive) and magnitude, little-endian, in the width of the
-// precision (MS-TDS 2.2.5.5.1.6).
-func appendDecimal(b []byte, t types.Type, v types.Value) ([]byte, error) {
+// small10 holds the powers of ten up to 10^18.
+var small10 = func() (p [smallPrecision + 1]uint64) {
+	p[0] = 1
+	for i := range smallPrecision {
+		p[i+1] = 10 * p[i]
+	}
+	return p
+}()
+
+// appendDecimal appends sign (1 for positive) and magnitude, little-endian, in size bytes (MS-TDS 2.2.5.5.1.6).
+func appendDecimal(b []byte, t types.Type, v types.Value, size int) ([]byte, error) {
 	ti := typeInfo{typ: t}
 	n := new(big.Int)
 	switch v := v.(type) {
@@ -21,7 +30,16 @@ func appendDecimal(b []byte, t types.Type, v types.Value) ([]byte, error) {
 		if t.Precision > smallPrecision {
 			return b, formError(ti, v)
 		}
-		n.SetInt64(v)
+		sign, magnitude := byte(1), uint64(v)
+		if v < 0 {
+			sign, magnitude = 0, -magnitude
+		}
+		if magnitude >= small10[t.Precision] {
+			return b, valueErrorf(ti, "it has more digits than the precision")
+		}
+		var wide [maxDecimalSize - 1]byte
+		binary.LittleEndian.PutUint64(wide[:], magnitude)
+		return append(append(b, sign), wide[:size-1]...), nil
 	case string:
 		whole, fraction, _ := strings.Cut(v, ".")
 		if len(fraction) != int(t.Scale) || t.Precision <= smallPrecision {
@@ -36,7 +54,6 @@ func appendDecimal(b []byte, t types.Type, v types.Value) ([]byte, error) {
 	if n.CmpAbs(pow10(t.Precision)) >= 0 {
 		return b, valueErrorf(ti, "it has more digits than the precision")
 	}
-	size := decimalSize(t.Precision)
 	sign := byte(1)
 	if n.Sign() < 0 {
 		sign = 0

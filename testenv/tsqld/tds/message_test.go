@@ -342,7 +342,7 @@ func FuzzReadRPC(f *testing.F) {
 }
 
 func FuzzBulkReader(f *testing.F) {
-	b, err := AppendBulk(nil, []types.Column{{Name: "a", Type: types.Type{ID: types.Int}}, {Name: "b", Type: types.Type{ID: types.NVarChar, Length: 5}}},
+	b, err := AppendBulk(nil, []types.Column{{Name: "a", Type: types.Type{ID: types.Int}, Nullable: true}, {Name: "b", Type: types.Type{ID: types.NVarChar, Length: 5}, Nullable: true}},
 		[][]types.Value{{int64(1), "x"}, {nil, nil}}, Version74)
 	if err != nil {
 		f.Fatal(err)

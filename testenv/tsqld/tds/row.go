@@ -37,6 +37,9 @@ func NewRowEncoder(cols []types.Column, v Version) (*RowEncoder, error) {
 		if err != nil {
 			return nil, fmt.Errorf("column %d (%q): %w", i+1, c.Name, err)
 		}
+		if !c.Nullable {
+			ti = ti.fixed()
+		}
 		e.infos[i] = ti
 	}
 	return e, nil
@@ -84,7 +87,7 @@ func (e *RowEncoder) AppendRow(b []byte, vals []types.Value) ([]byte, error) {
 	}
 	var err error
 	for i, v := range vals {
-		if compressed && v == nil {
+		if compressed && v == nil && !e.infos[i].isFixed() {
 			b[at+1+i/8] |= 1 << (i % 8)
 			continue
 		}
@@ -99,7 +102,7 @@ func (e *RowEncoder) AppendRow(b []byte, vals []types.Value) ([]byte, error) {
 func (e *RowEncoder) nullBytes(vals []types.Value) int {
 	n := 0
 	for i, v := range vals {
-		if v == nil {
+		if v == nil && !e.infos[i].isFixed() {
 			n += nullSize(e.infos[i])
 		}
 	}

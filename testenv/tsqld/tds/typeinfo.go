@@ -58,6 +58,7 @@ const (
 	plpSize        = 0xFFFF // size in TYPE_INFO of a (max) type
 	maxShortSize   = 8000   // largest size of the types with two bytes of length
 	maxVariantSize = 8009   // what SQL Server announces for sql_variant
+	maxDecimalSize = 17     // what SQL Server announces for decimals of every precision, and their size in a sql_variant
 	maxLOB         = 1<<31 - 1
 )
 
@@ -75,7 +76,7 @@ const (
 // typeInfo is a TYPE_INFO and the [types.Type] that belongs to it.
 type typeInfo struct {
 	token byte
-	size  int // largest value in bytes; plpSize for (max) types and xml; the width of fixed ones
+	size  int // largest value in bytes; plpSize for (max) types and xml; the width of fixed ones; maxDecimalSize for decimals
 	typ   types.Type
 	utf8  bool // varchar data is UTF-8: only by a client's collation
 	asSQL bool // the type is unknown to the client's version, and goes as nvarchar in the type's text form
@@ -132,7 +133,7 @@ func wireType(t types.Type, f form, v Version) (typeInfo, error) {
 		if t.Precision == 0 || t.Precision > 38 || t.Scale > t.Precision {
 			return ti, &ValueError{Type: t.String(), Why: "precision or scale out of range"}
 		}
-		ti.token, ti.size = tokDecimalN, decimalSize(t.Precision)
+		ti.token, ti.size = tokDecimalN, maxDecimalSize
 		if t.Numeric {
 			ti.token = tokNumericN
 		}
@@ -162,6 +163,53 @@ func wireType(t types.Type, f form, v Version) (typeInfo, error) {
 		return ti, &ValueError{Type: t.String(), Why: "no such type on the wire"}
 	}
 	return ti, nil
+}
+
+// fixed returns how values go in a column that is never NULL: as one of the fixed-length types, whose values
+// have no length (MS-TDS 2.2.5.4.1). SqlClient takes that from the column's nullable flag and does not look
+// at the token. Other types are the same for both.
+func (t typeInfo) fixed() typeInfo {
+	switch t.token {
+	case tokIntN:
+		switch t.size {
+		case 1:
+			t.token = tokInt1
+		case 2:
+			t.token = tokInt2
+		case 4:
+			t.token = tokInt4
+		default:
+			t.token = tokInt8
+		}
+	case tokBitN:
+		t.token = tokBit
+	case tokFloatN:
+		t.token = tokFloat8
+		if t.size == 4 {
+			t.token = tokFloat4
+		}
+	case tokMoneyN:
+		t.token = tokMoney
+		if t.size == 4 {
+			t.token = tokMoney4
+		}
+	case tokDateTimeN:
+		t.token = tokDateTime
+		if t.size == 4 {
+			t.token = tokDateTime4
+		}
+	}
+	return t
+}
+
+// isFixed tells whether values go without a length, so that there is no NULL.
+func (t typeInfo) isFixed() bool {
+	switch t.token {
+	case tokInt1, tokBit, tokInt2, tokInt4, tokInt8, tokFloat4, tokFloat8, tokMoney4, tokMoney, tokDateTime4, tokDateTime:
+		return true
+	default:
+		return false
+	}
 }
 
 // wireTemporal completes the types that came with TDS 7.3.

@@ -20,7 +20,7 @@ const lobNull = math.MaxUint32
 // pointer, the pointer and a timestamp, none of which clients look into.
 var textPointer = append([]byte{16}, make([]byte, 16+8)...)
 
-// appendNull appends a NULL of the type.
+// appendNull appends a NULL of the type, which must have one.
 func appendNull(b []byte, ti typeInfo, f form) []byte {
 	switch ti.token {
 	case tokText, tokNText, tokImage:
@@ -51,9 +51,14 @@ func nullSize(ti typeInfo) int {
 // appendValue appends a value with its length. The error is a [*ValueError].
 func appendValue(b []byte, ti typeInfo, f form, v types.Value) ([]byte, error) {
 	if v == nil {
+		if ti.isFixed() {
+			return b, valueErrorf(ti, "it is NULL in a column announced as not nullable")
+		}
 		return appendNull(b, ti, f), nil
 	}
 	switch ti.token {
+	case tokInt1, tokBit, tokInt2, tokInt4, tokInt8, tokFloat4, tokFloat8, tokMoney4, tokMoney, tokDateTime4, tokDateTime:
+		return appendData(b, ti, v)
 	case tokText, tokNText, tokImage:
 		if f == formColumn {
 			b = append(b, textPointer...)
@@ -127,7 +132,7 @@ func appendData(b []byte, ti typeInfo, v types.Value) ([]byte, error) {
 	case tokIntN, tokInt1, tokInt2, tokInt4, tokInt8, tokBit, tokBitN:
 		return appendInteger(b, ti, v)
 	case tokDecimalN, tokNumericN, tokOldDecimal, tokOldNumeric:
-		return appendDecimal(b, ti.typ, v)
+		return appendDecimal(b, ti.typ, v, decimalSize(ti.typ.Precision))
 	case tokMoneyN, tokMoney, tokMoney4:
 		return appendMoney(b, ti, v)
 	case tokFloatN, tokFloat4, tokFloat8:

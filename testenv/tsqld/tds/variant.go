@@ -13,17 +13,8 @@ func variantInfo(t types.Type) (typeInfo, []byte, error) {
 		return ti, nil, err
 	}
 	var props []byte
+	ti = ti.fixed()
 	switch ti.token {
-	case tokIntN:
-		ti.token = map[int]byte{1: tokInt1, 2: tokInt2, 4: tokInt4, 8: tokInt8}[ti.size]
-	case tokBitN:
-		ti.token = tokBit
-	case tokFloatN:
-		ti.token = map[int]byte{4: tokFloat4, 8: tokFloat8}[ti.size]
-	case tokMoneyN:
-		ti.token = map[int]byte{4: tokMoney4, 8: tokMoney}[ti.size]
-	case tokDateTimeN:
-		ti.token = map[int]byte{4: tokDateTime4, 8: tokDateTime}[ti.size]
 	case tokTime, tokDateTime2, tokDTOffset:
 		props = []byte{t.Scale}
 	case tokDecimalN, tokNumericN:
@@ -32,7 +23,7 @@ func variantInfo(t types.Type) (typeInfo, []byte, error) {
 		props = binary.LittleEndian.AppendUint16(nil, uint16(ti.size))
 	case tokBigVarChar, tokBigChar, tokNVarChar, tokNChar:
 		props = binary.LittleEndian.AppendUint16(appendCollation(nil, t.Collation), uint16(ti.size))
-	case tokDate, tokGUID:
+	case tokDate, tokGUID, tokInt1, tokBit, tokInt2, tokInt4, tokInt8, tokFloat4, tokFloat8, tokMoney4, tokMoney, tokDateTime4, tokDateTime:
 	default:
 		return ti, nil, valueErrorf(ti, "sql_variant cannot hold it")
 	}
@@ -60,7 +51,12 @@ func appendVariant(b []byte, v types.Value) ([]byte, error) {
 	b = append(b, 0, 0, 0, 0, ti.token, byte(len(props)))
 	b = append(b, props...)
 	start := len(b)
-	if b, err = appendData(b, ti, val); err != nil {
+	if ti.token == tokDecimalN || ti.token == tokNumericN {
+		b, err = appendDecimal(b, t, val, maxDecimalSize) // SqlClient reads that many bytes, whatever the length says
+	} else {
+		b, err = appendData(b, ti, val)
+	}
+	if err != nil {
 		return b[:at], err
 	}
 	if len(b)-start > ti.size {
