@@ -351,7 +351,7 @@ func (s *stringAgg) Add(args []types.Value) error {
 	}
 	s.isAny = true
 	s.b.WriteString(v)
-	if s.units += types.Units(v); s.result.Length != types.Max && s.units > s.result.Length {
+	if s.units += s.result.Size(v); s.result.Length != types.Max && s.units > s.result.Length {
 		return mserr.AggregateStrings("STRING_AGG")
 	}
 	return nil

@@ -158,7 +158,7 @@ func fit(s string, result types.Type) string {
 	if result.Length == types.Max || len(s) <= result.Length {
 		return s
 	}
-	return types.Left(s, result.Length)
+	return result.Cut(s, result.Length)
 }
 
 // anyUnicode reports whether an argument is of a Unicode type.

@@ -68,7 +68,7 @@ func evalLen(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Va
 	if err != nil {
 		return nil, err
 	}
-	return int64(types.Units(types.TrimBlanks(s))), nil
+	return int64(ts[0].Collation.Chars(types.TrimBlanks(s))), nil
 }
 
 func evalDataLength(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
@@ -94,7 +94,7 @@ func substringResult(args []types.Type, consts []types.Value) (types.Type, error
 		return types.Type{}, mserr.InvalidArgumentType(t.Name(), 1, "substring")
 	}
 	if n, ok := constInt(consts, 2); ok && n > 0 && t.Length != types.Max {
-		t.Length = min(n, t.Length)
+		t.Length = min(n*t.CharSize(), t.Length)
 	}
 	return t, nil
 }
@@ -126,7 +126,7 @@ func evalSubstring(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 	if err != nil {
 		return nil, err
 	}
-	return types.Slice(s, int(start), int(n)), nil
+	return ts[0].Collation.Slice(s, int(start), int(n)), nil
 }
 
 // sideResult is the type of LEFT and RIGHT.
@@ -137,7 +137,7 @@ func sideResult(name string) resultFunc {
 			return types.Type{}, mserr.InvalidArgumentType(args[0].Name(), 1, name)
 		}
 		if n, ok := constInt(consts, 1); ok && n > 0 && t.Length != types.Max {
-			t.Length = min(n, t.Length)
+			t.Length = min(n*t.CharSize(), t.Length)
 		}
 		return t, nil
 	}
@@ -151,7 +151,7 @@ func evalLeft(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.V
 	if n < 0 {
 		return nil, mserr.InvalidSubstring()
 	}
-	return types.Left(s, n), nil
+	return ts[0].Collation.Left(s, n), nil
 }
 
 func evalRight(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
@@ -162,8 +162,9 @@ func evalRight(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.
 	if n < 0 {
 		return nil, mserr.InvalidLengthOf("RIGHT")
 	}
-	units := types.Units(s)
-	return types.Slice(s, units-min(n, units), n), nil
+	c := ts[0].Collation
+	chars := c.Chars(s)
+	return c.Slice(s, chars-min(n, chars), n), nil
 }
 
 // textAndCount reads the arguments (text, number).
@@ -242,7 +243,7 @@ func evalReplace(_ Env, ts []types.Type, result types.Type, args []types.Value) 
 	if old == "" {
 		return s, nil
 	}
-	if result.Collation == types.Bin || !hasLetters(old) {
+	if result.Collation.IsBinary() || !hasLetters(old) {
 		return fit(strings.ReplaceAll(s, old, with), result), nil
 	}
 	var b strings.Builder
@@ -288,26 +289,12 @@ func prefixFold(s, prefix string, c types.Collation) (end int, ok bool) {
 			return 0, false
 		}
 		got, size := utf8.DecodeRuneInString(s[i:])
-		if !sameRune(got, want, c) {
+		if !types.SameRune(got, want, c) {
 			return 0, false
 		}
 		i += size
 	}
 	return i, true
-}
-
-// sameRune compares two characters under a collation; unlike whole texts, a blank is a character here.
-func sameRune(a, b rune, c types.Collation) bool {
-	if a == b {
-		return true
-	}
-	if c != types.CI {
-		return false
-	}
-	if a < utf8.RuneSelf && b < utf8.RuneSelf {
-		return a|0x20 == b|0x20 && a|0x20 >= 'a' && a|0x20 <= 'z'
-	}
-	return unicode.ToLower(a) == unicode.ToLower(b)
 }
 
 // stuffResult holds both texts.
@@ -373,8 +360,9 @@ func evalStuff(_ Env, ts []types.Type, result types.Type, args []types.Value) (t
 	if err != nil {
 		return nil, err
 	}
-	units := types.Units(s)
-	if start <= 0 || n < 0 || start > units {
+	c := ts[0].Collation
+	chars := c.Chars(s)
+	if start <= 0 || n < 0 || start > chars {
 		return nil, nil
 	}
 	with := ""
@@ -383,8 +371,8 @@ func evalStuff(_ Env, ts []types.Type, result types.Type, args []types.Value) (t
 			return nil, err
 		}
 	}
-	tail := min(start-1+n, units)
-	return fit(types.Left(s, start-1)+with+types.Slice(s, tail, units-tail), result), nil
+	tail := min(start-1+n, chars)
+	return fit(c.Left(s, start-1)+with+c.Slice(s, tail, chars-tail), result), nil
 }
 
 func evalTranslate(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
@@ -404,14 +392,14 @@ func evalTranslate(_ Env, ts []types.Type, result types.Type, args []types.Value
 	if len(old) != len(with) {
 		return nil, mserr.TranslateLengths()
 	}
-	return strings.Map(func(r rune) rune {
+	return fit(strings.Map(func(r rune) rune {
 		for i, o := range old {
-			if sameRune(r, o, result.Collation) {
+			if types.SameRune(r, o, result.Collation) {
 				return with[i]
 			}
 		}
 		return r
-	}, s), nil
+	}, s), result), nil
 }
 
 func evalASCII(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
@@ -420,13 +408,16 @@ func evalASCII(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.
 		return nil, err
 	}
 	r, _ := utf8.DecodeRuneInString(s)
-	return int64(types.ToCodePage(string(r))[0]), nil
+	return int64(types.ToCodePage(string(r), ts[0].Collation)[0]), nil
 }
 
 func evalUnicode(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	s, err := text(args[0], ts[0])
 	if err != nil || s == "" {
 		return nil, err
+	}
+	if r, _ := utf8.DecodeRuneInString(s); ts[0].Collation.Supplementary() {
+		return int64(r), nil
 	}
 	unit := types.ToUTF16(types.Left(s, 2))
 	return int64(unit[0]) | int64(unit[1])<<8, nil

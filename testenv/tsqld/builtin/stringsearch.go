@@ -63,10 +63,11 @@ func evalCharIndex(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 	if what == "" {
 		return int64(0), nil
 	}
-	head := types.Left(s, start)
-	rest := types.Slice(s, start, len(s))
+	counted := ts[1].Collation
+	head := counted.Left(s, start)
+	rest := counted.Slice(s, start, len(s))
 	at := 0
-	if c := searchCollation(ts[0], ts[1]); c == types.Bin {
+	if c := searchCollation(ts[0], ts[1]); c.IsBinary() {
 		at = strings.Index(rest, what)
 	} else {
 		at, _ = indexFold(rest, what, c)
@@ -74,7 +75,7 @@ func evalCharIndex(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 	if at < 0 {
 		return int64(0), nil
 	}
-	return int64(types.Units(head) + types.Units(rest[:at]) + 1), nil
+	return int64(counted.Chars(head) + counted.Chars(rest[:at]) + 1), nil
 }
 
 // searchCollation is the collation under which a search in b for a runs.
@@ -114,7 +115,7 @@ func evalPatIndex(_ Env, ts []types.Type, _ types.Type, args []types.Value) (typ
 	}
 	for i := range s {
 		if tail.Match(s[i:]) {
-			return int64(types.Units(s[:i]) + 1), nil
+			return int64(ts[1].Collation.Chars(s[:i]) + 1), nil
 		}
 	}
 	return int64(0), nil
@@ -252,12 +253,12 @@ func readClass(runes []rune, i int, esc rune) (part patternPart, next int) {
 func (p patternPart) has(r rune, c types.Collation) bool {
 	for _, span := range p.ranges {
 		if span[0] == span[1] {
-			if sameRune(r, span[0], c) {
+			if types.SameRune(r, span[0], c) {
 				return true
 			}
 			continue
 		}
-		if c == types.Bin {
+		if c.IsBinary() {
 			if r >= span[0] && r <= span[1] {
 				return true
 			}
@@ -275,7 +276,7 @@ func (p patternPart) has(r rune, c types.Collation) bool {
 func (p patternPart) one(r rune, c types.Collation) bool {
 	switch p.kind {
 	case oneRune:
-		return sameRune(r, p.lit, c)
+		return types.SameRune(r, p.lit, c)
 	case anyRune:
 		return true
 	case oneOf:

@@ -239,8 +239,28 @@ func (d *Database) loadObject(kind Kind, body []byte) error {
 	if err := json.Unmarshal(body, o); err != nil {
 		return err
 	}
+	switch o := o.(type) {
+	case *Table:
+		nameCollations(o.Columns)
+	case *TableType:
+		nameCollations(o.Table.Columns)
+	}
 	d.link(o)
 	return nil
+}
+
+// nameCollations gives columns the collation of their name: earlier versions stored one of three for all names. One that
+// compares in another way than the file's SQLite table stays as it was.
+func nameCollations(columns []*Column) {
+	for _, c := range columns {
+		if c.Collation == "" {
+			continue
+		}
+		t, ok := c.Type, false
+		if t.Collation, ok = types.CollationByName(c.Collation); ok && t.CollationName() == c.Type.CollationName() {
+			c.Type = t
+		}
+	}
 }
 
 // decode reads a definition; the result is never nil.

@@ -232,6 +232,11 @@ func asDecimal(n, other *node) *node {
 // arith makes "x op y".
 func arith(op types.Op, x, y *node) (*node, error) {
 	x, y = asDecimal(x, y), asDecimal(y, x)
+	same, err := recode(x, y)
+	if err != nil {
+		return nil, err
+	}
+	x, y = same[0], same[1]
 	t, err := types.ArithType(op, x.typ, y.typ)
 	if err != nil {
 		return nil, err
@@ -412,6 +417,9 @@ func (b *binder) collate(e *syntax.CollateExpr, l *level) (*node, error) {
 	}
 	if !x.typ.IsCharacter() {
 		return nil, mserr.New(447, 16, "Expression type %s is invalid for COLLATE clause.", typeName(x.typ))
+	}
+	if x, err = inPage(x, c); err != nil {
+		return nil, err
 	}
 	r := *x
 	r.typ.Collation, r.label = c, explicit

@@ -88,6 +88,10 @@ func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l 
 // callBuiltin makes the call of a scalar function over bound arguments. The hidden ones follow those that were written and
 // do not count.
 func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*node, error) {
+	args, err := recode(args...)
+	if err != nil {
+		return nil, err
+	}
 	ts := make([]types.Type, len(args))
 	consts := make([]types.Value, len(args))
 	for i, a := range args {

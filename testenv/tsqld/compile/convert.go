@@ -103,8 +103,11 @@ func sameForm(from, to types.Type) bool {
 // sameText is sameForm for character types: neither cutting nor padding, nor the loss of characters that a
 // code page lacks.
 func sameText(from, to types.Type) bool {
-	if from.IsUnicode() && !to.IsUnicode() || to.IsLOB() != from.IsLOB() && to.IsLOB() {
+	if to.IsLOB() != from.IsLOB() && to.IsLOB() {
 		return false
+	}
+	if !to.IsUnicode() && (from.IsUnicode() || from.Collation.CodePage() != to.Collation.CodePage()) {
+		return to.Collation.IsUTF8() && to.Length == types.Max
 	}
 	if to.ID == types.Char || to.ID == types.NChar {
 		return from.Length == to.Length && (from.ID == types.Char || from.ID == types.NChar)
@@ -135,8 +138,52 @@ func integerRank(id types.ID) int {
 // integerDigits is how many decimal digits values of an integer type can have.
 func integerDigits(id types.ID) int { return [...]int{1, 3, 5, 10, 19}[integerRank(id)] }
 
+// recode gives texts of char and varchar that meet the code page of the collation that wins, so that lengths count
+// the same bytes. A conflict of collations is left to others.
+func recode(nodes ...*node) ([]*node, error) {
+	pages := 0
+	for i, n := range nodes {
+		if i > 0 && n.typ.Collation.CodePage() != nodes[0].typ.Collation.CodePage() {
+			pages++
+		}
+	}
+	if pages == 0 {
+		return nodes, nil
+	}
+	c, err := collationOf("", nodes...)
+	if err != nil {
+		return nodes, nil
+	}
+	out := make([]*node, len(nodes))
+	for i, n := range nodes {
+		if out[i], err = inPage(n, c); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// inPage converts a text of char or varchar to the code page of a collation; other values stay. A character of code
+// page 1252 takes up to three bytes of UTF-8.
+func inPage(n *node, c types.Collation) (*node, error) {
+	t := n.typ
+	if !t.IsCharacter() || t.IsUnicode() || t.IsLOB() || t.Collation.CodePage() == c.CodePage() {
+		return n, nil
+	}
+	if c.IsUTF8() && t.Length != types.Max {
+		t = types.VarCharOf(3 * t.Length)
+	}
+	t.Collation = c
+	return convert(n, t, types.NoStyle, false)
+}
+
 // unify converts nodes to their common type.
 func unify(nodes []*node) (types.Type, error) {
+	same, err := recode(nodes...)
+	if err != nil {
+		return types.Type{}, err
+	}
+	copy(nodes, same)
 	ts := make([]types.Type, len(nodes))
 	for i, n := range nodes {
 		ts[i] = n.typ
@@ -156,6 +203,11 @@ func unify(nodes []*node) (types.Type, error) {
 // comparable2 converts the operands of a comparison; operator is its name in messages. The collation by
 // which texts compare is that of the first node's type afterwards.
 func comparable2(x, y *node, operator string) (*node, *node, error) {
+	same, err := recode(x, y)
+	if err != nil {
+		return nil, nil, err
+	}
+	x, y = same[0], same[1]
 	t, err := types.CompareType(x.typ, y.typ, operator)
 	if err != nil {
 		return nil, nil, err

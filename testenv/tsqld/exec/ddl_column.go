@@ -169,7 +169,7 @@ func (b *builder) columnType(c *catalog.Column, def *syntax.ColumnDef) error {
 	if !ok {
 		return mserr.InvalidCollation(c.Collation)
 	}
-	c.Type.Collation = col
+	c.Type.Collation, c.Collation = col, col.String()
 	return nil
 }
 

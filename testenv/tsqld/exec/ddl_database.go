@@ -27,10 +27,11 @@ func (r *run) createDatabase(st *syntax.CreateDatabaseStmt) error {
 	}
 	opts := catalog.Options{Collation: catalog.DefaultCollation, CompatibilityLevel: 160, ReadCommittedSnapshot: true, AllowSnapshotIsolation: true}
 	if st.Collation != "" {
-		if _, ok := types.CollationByName(st.Collation); !ok {
+		c, ok := types.CollationByName(st.Collation)
+		if !ok {
 			return mserr.InvalidCollation(st.Collation)
 		}
-		opts.Collation = st.Collation
+		opts.Collation = c.String()
 	}
 	for _, o := range st.Options {
 		if o.Name == "SERVICE_OBJECTIVE" {

@@ -54,7 +54,7 @@ func (e *RowEncoder) AppendColMetadata(b []byte) []byte {
 		if c.Nullable {
 			flags |= columnNullable
 		}
-		if c.Type.IsCharacter() && c.Type.Collation != types.CI {
+		if c.Type.IsCharacter() && !c.Type.Collation.IgnoresCase() {
 			flags |= columnCaseSensitive
 		}
 		switch {

@@ -151,39 +151,15 @@ func append1252(b []byte, s string) []byte {
 	return b
 }
 
-// Bits of the first four bytes of a collation (MS-TDS 2.2.5.1.2): LCID in the low 20, then flags.
-const (
-	collationLCID       = 0x000FFFFF
-	collationIgnoreCase = 1 << 20
-	collationBinary     = 1 << 24
-	collationBinary2    = 1 << 25
-	collationUTF8       = 1 << 26
-)
-
-// appendCollation appends the five bytes of a collation: SQL_Latin1_General_CP1_CI_AS,
-// Latin1_General_CS_AS or Latin1_General_BIN2.
+// appendCollation appends the five bytes of a collation (MS-TDS 2.2.5.1.2).
 func appendCollation(b []byte, c types.Collation) []byte {
-	switch c {
-	case types.CS:
-		return append(b, 0x09, 0x04, 0xC0, 0x00, 0x00)
-	case types.Bin:
-		return append(b, 0x09, 0x04, 0x00, 0x02, 0x00)
-	default:
-		return append(b, 0x09, 0x04, 0xD0, 0x00, 0x34)
-	}
+	return append(binary.LittleEndian.AppendUint32(b, c.Wire()), c.SortID())
 }
 
 // readCollation reads five bytes of collation. Five zeroes, which clients send for parameters, are the
 // server's default. utf8 tells whether varchar data is UTF-8 instead of code page 1252.
 func readCollation(d *decoder) (c types.Collation, utf8 bool) {
 	info, sortID := d.u32(), d.u8()
-	switch {
-	case info&(collationBinary|collationBinary2) != 0:
-		c = types.Bin
-	case info&collationIgnoreCase != 0 || info&collationLCID == 0 || sortID == 0x34:
-		c = types.CI
-	default:
-		c = types.CS
-	}
-	return c, info&collationUTF8 != 0
+	c = types.CollationFromWire(info, sortID)
+	return c, c.IsUTF8()
 }

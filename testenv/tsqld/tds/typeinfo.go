@@ -78,7 +78,7 @@ type typeInfo struct {
 	token byte
 	size  int // largest value in bytes; plpSize for (max) types and xml; the width of fixed ones; maxDecimalSize for decimals
 	typ   types.Type
-	utf8  bool // varchar data is UTF-8: only by a client's collation
+	utf8  bool // char and varchar data is UTF-8, by the collation
 	asSQL bool // the type is unknown to the client's version, and goes as nvarchar in the type's text form
 }
 
@@ -254,6 +254,7 @@ func wireString(ti typeInfo, f form, v Version) typeInfo {
 	case types.VarBinary, types.Image:
 		ti.token, lob = tokBigVarBin, tokImage
 	}
+	ti.utf8 = ti.typ.Collation.IsUTF8()
 	// A length of 0 is that of an empty literal; the wire has no such type.
 	ti.size = unit * max(ti.typ.Length, 1)
 	long := ti.typ.Length == types.Max || ti.size > maxShortSize || ti.typ.ID == types.XML

@@ -166,8 +166,8 @@ func TestLegacyTypes(t *testing.T) {
 		"Text":       {[]byte{tokText, 0xFF, 0xFF, 0xFF, 0x7F, 9, 4, 0xD0, 0, 0x34, 2, 0, 0, 0, 'h', 'i'}, types.Type{ID: types.Text}, "hi"},
 		"TextNull":   {[]byte{tokText, 0xFF, 0xFF, 0xFF, 0x7F, 9, 4, 0xD0, 0, 0x34, 0xFF, 0xFF, 0xFF, 0xFF}, types.Type{ID: types.Text}, nil},
 		"Null":       {[]byte{tokNull}, types.Type{ID: types.Null}, nil},
-		"UTF8":       {append([]byte{tokBigVarChar, 4, 0, 9, 4, 0xD0, 4, 0, 3, 0}, "日"...), types.Type{ID: types.VarChar, Length: 4}, "日"},
-		"CaseSens":   {[]byte{tokNVarChar, 2, 0, 9, 4, 0xC0, 0, 0, 2, 0, 'x', 0}, types.Type{ID: types.NVarChar, Length: 1, Collation: types.CS}, "x"},
+		"UTF8":       {append([]byte{tokBigVarChar, 4, 0, 9, 4, 0xD0, 4, 0, 3, 0}, "日"...), types.Type{ID: types.VarChar, Length: 4, Collation: collation("Latin1_General_100_CI_AS_SC_UTF8")}, "日"},
+		"CaseSens":   {[]byte{tokNVarChar, 2, 0, 9, 4, 0xC0, 0, 0, 2, 0, 'x', 0}, types.Type{ID: types.NVarChar, Length: 1, Collation: collation("Latin1_General_CS_AS")}, "x"},
 		"PLPChunks":  {[]byte{tokBigVarBin, 0xFF, 0xFF, 0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, 0, 0, 0, 7, 2, 0, 0, 0, 8, 9, 0, 0, 0, 0}, types.Type{ID: types.VarBinary, Length: types.Max}, []byte{7, 8, 9}},
 		"XMLWithBOM": {[]byte{tokXML, 0, 0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 4, 0, 0, 0, 0xFF, 0xFE, '<', 0, 0, 0, 0, 0}, types.Type{ID: types.XML}, "<"},
 	} {
@@ -189,4 +189,13 @@ func TestCodePage1252(t *testing.T) {
 	for c := range 256 {
 		require.Equal(t, []byte{byte(c)}, append1252(nil, decode1252([]byte{byte(c)})), "%#x", c)
 	}
+}
+
+// collation is a collation by its name.
+func collation(name string) types.Collation {
+	c, ok := types.CollationByName(name)
+	if !ok {
+		panic(name)
+	}
+	return c
 }

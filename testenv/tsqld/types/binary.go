@@ -26,7 +26,7 @@ func toBinary(v Value, from, to Type, style int) (Value, error) {
 		if from.IsUnicode() {
 			return fitBytes(ToUTF16(s), to), nil
 		}
-		return fitBytes(ToCodePage(s), to), nil
+		return fitBytes(ToCodePage(s, from.Collation), to), nil
 	case from.ID == XML:
 		s, _ := v.(string)
 		return fitBytes(append([]byte{0xFF, 0xFE}, ToUTF16(s)...), to), nil

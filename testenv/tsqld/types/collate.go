@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"golang.org/x/text/unicode/norm"
+	"golang.org/x/text/width"
 )
 
 // asciiOrder lists the printable ASCII symbols in the order of Latin1_General; digits and then
@@ -43,10 +44,13 @@ var asciiWeight = func() (w [utf8.RuneSelf]uint8) {
 }()
 
 // Collate compares two texts: -1, 0 or 1. Trailing blanks do not count. CI finds "a" and "A" equal
-// and "a" and "á" different; CS orders them a, A, á. Bin compares code points.
-func Collate(a, b string, c Collation) int {
+// and "a" and "á" different; CS orders them a, A, á. Binary collations compare code points.
+func Collate(a, b string, c Collation) int { return collate(a, b, c.info().class) }
+
+// collate is Collate for a way of comparing.
+func collate(a, b string, c comparison) int {
 	a, b = TrimBlanks(a), TrimBlanks(b)
-	if c == Bin {
+	if c&binaryOrder != 0 {
 		return strings.Compare(a, b)
 	}
 	if a == b {
@@ -79,7 +83,7 @@ func Collate(a, b string, c Collation) int {
 		}
 		return cmp.Compare(len(a), len(b))
 	}
-	if c == CS {
+	if c&caseSensitive != 0 {
 		return tie
 	}
 	return 0
@@ -98,24 +102,61 @@ type element struct {
 // expansions are the letters that sort as two ("ß" equals "ss" in the Windows collations).
 var expansions = map[rune]string{'ß': "ss", 'ẞ': "SS", 'æ': "ae", 'Æ': "AE", 'œ': "oe", 'Œ': "OE", 'þ': "th", 'Þ': "TH"}
 
+// strokes are the letters with a stroke through them, which Windows takes for accents of the letter and
+// Unicode does not take apart.
+var strokes = map[rune]rune{'ø': 'o', 'Ø': 'O', 'đ': 'd', 'Đ': 'D', 'ð': 'd', 'Ð': 'D', 'ł': 'l', 'Ł': 'L', 'ħ': 'h', 'Ħ': 'H', 'ŧ': 't', 'Ŧ': 'T'}
+
 // elements splits a text into its collation elements.
-func elements(s string) []element {
+func elements(s string, c comparison) []element {
 	out := make([]element, 0, len(s))
 	for _, r := range norm.NFD.String(s) {
+		if r < utf8.RuneSelf {
+			out = append(out, elementOf(r))
+			continue
+		}
 		if two, ok := expansions[r]; ok {
 			for _, x := range two {
 				out = append(out, elementOf(x))
 			}
 			continue
 		}
-		if unicode.Is(unicode.Mn, r) && len(out) > 0 {
-			last := &out[len(out)-1]
-			last.accent = last.accent*31 + uint32(r)
+		accent := rune(0)
+		if base, ok := strokes[r]; ok {
+			accent = unicode.ToLower(r)
+			out = append(out, elementOf(base))
+		} else if unicode.Is(unicode.Mn, r) && len(out) > 0 {
+			accent = r
+		}
+		if accent == 0 {
+			out = append(out, elementOf(fold(r, c)))
 			continue
 		}
-		out = append(out, elementOf(r))
+		if c&accentInsensitive == 0 {
+			last := &out[len(out)-1]
+			last.accent = last.accent*31 + uint32(accent)
+		}
 	}
 	return out
+}
+
+// firstWide is the ideographic space: all that has another width or is kana comes from here on.
+const firstWide = 0x3000
+
+// fold takes away what is not compared beside case and accents: the widths of characters and the two kinds
+// of kana.
+func fold(r rune, c comparison) rune {
+	if r < firstWide {
+		return r
+	}
+	if c&widthSensitive == 0 {
+		if f := width.LookupRune(r).Folded(); f != 0 {
+			r = f
+		}
+	}
+	if c&kanaSensitive == 0 && r >= 'ぁ' && r <= 'ゖ' {
+		r += 'ァ' - 'ぁ'
+	}
+	return r
 }
 
 // elementOf is the element of a single rune.
@@ -129,8 +170,8 @@ func elementOf(r rune) element {
 
 // collateRunes is Collate for texts beyond ASCII: first the letters, then their accents, then (CS)
 // their case.
-func collateRunes(a, b string, c Collation) int {
-	ea, eb := elements(a), elements(b)
+func collateRunes(a, b string, c comparison) int {
+	ea, eb := elements(a, c), elements(b, c)
 	n := min(len(ea), len(eb))
 	for i := range n {
 		if ea[i].primary != eb[i].primary {
@@ -145,7 +186,7 @@ func collateRunes(a, b string, c Collation) int {
 			return cmp.Compare(ea[i].accent, eb[i].accent)
 		}
 	}
-	if c == CI {
+	if c&caseSensitive == 0 {
 		return 0
 	}
 	for i := range n {
@@ -160,30 +201,31 @@ func collateRunes(a, b string, c Collation) int {
 }
 
 // CollationKey is a text that is equal for two texts exactly when Collate finds them equal.
-func CollationKey(s string, c Collation) string {
+func CollationKey(s string, coll Collation) string {
 	s = TrimBlanks(s)
-	if c == Bin {
+	c := coll.info().class
+	if c&binaryOrder != 0 {
 		return s
 	}
 	if isASCII(s) {
-		if c == CI {
+		if c&caseSensitive == 0 {
 			return strings.ToLower(s)
 		}
 		return s
 	}
 	var b strings.Builder
-	for _, e := range elements(s) {
+	for _, e := range elements(s, c) {
 		// An element of an ASCII letter must give what the fast way gives for it.
 		switch {
 		case e.primary < utf8.RuneSelf:
 			ch := asciiOf[e.primary]
-			if c == CS && e.upper {
+			if c&caseSensitive != 0 && e.upper {
 				ch -= 'a' - 'A'
 			}
 			b.WriteByte(ch)
 		default:
 			b.WriteRune(rune(e.primary - utf8.RuneSelf))
-			if c == CS && e.upper {
+			if c&caseSensitive != 0 && e.upper {
 				b.WriteByte(1)
 			}
 		}
@@ -206,58 +248,21 @@ var asciiOf = func() (c [utf8.RuneSelf]byte) {
 	return c
 }()
 
-// Names of the collations, as COLLATE and the catalogue show them.
-const (
-	CollationNameCI  = "SQL_Latin1_General_CP1_CI_AS"
-	CollationNameCS  = "SQL_Latin1_General_CP1_CS_AS"
-	CollationNameBin = "Latin1_General_BIN2"
-)
-
-// String is the name under which a collation shows in sys.columns; several names of a kind share one.
-func (c Collation) String() string {
-	switch c {
-	case CS:
-		return CollationNameCS
-	case Bin:
-		return CollationNameBin
+// SameRune compares two characters under a collation; unlike in whole texts, a blank is a character here.
+func SameRune(a, b rune, c Collation) bool {
+	if a == b {
+		return true
 	}
-	return CollationNameCI
-}
-
-// CollationByName finds the collation of a COLLATE clause: names of SQL Server's families
-// (Latin1_General, SQL_Latin1_General and other languages alike) by their suffixes _CI_AS, _CS_AS,
-// _BIN, _BIN2, and database_default and catalog_default. ok is false for anything else,
-// accent-insensitive collations included: the server does not have them.
-func CollationByName(name string) (c Collation, ok bool) {
-	upper := strings.ToUpper(name)
-	if upper == "DATABASE_DEFAULT" || upper == "CATALOG_DEFAULT" {
-		return CI, true
+	k := c.info().class
+	switch {
+	case k&binaryOrder != 0:
+		return false
+	case a < utf8.RuneSelf && b < utf8.RuneSelf:
+		return k&caseSensitive == 0 && a|0x20 == b|0x20 && a|0x20 >= 'a' && a|0x20 <= 'z'
+	case k&caseSensitive == 0 && unicode.ToLower(a) == unicode.ToLower(b):
+		return true
+	case k&accentInsensitive == 0 && max(a, b) < firstWide, a == ' ', b == ' ':
+		return false
 	}
-	upper = strings.TrimSuffix(upper, "_UTF8")
-	upper = strings.TrimSuffix(upper, "_SC")
-	base, known := upper, false
-	for _, s := range [...]struct {
-		suffix string
-		c      Collation
-	}{
-		{"_BIN2", Bin}, {"_BIN", Bin}, {"_CI_AS", CI}, {"_CS_AS", CS}, {"_CI_AS_KS", CI}, {"_CS_AS_KS", CS},
-		{"_CI_AS_WS", CI}, {"_CS_AS_WS", CS}, {"_CI_AS_KS_WS", CI}, {"_CS_AS_KS_WS", CS},
-	} {
-		if b, found := strings.CutSuffix(upper, s.suffix); found {
-			base, c, known = b, s.c, true
-			break
-		}
-	}
-	if !known {
-		return 0, false
-	}
-	for _, family := range [...]string{"LATIN1_GENERAL", "SQL_LATIN1_GENERAL_CP", "FRENCH", "MODERN_SPANISH", "FINNISH_SWEDISH",
-		"DANISH_NORWEGIAN", "GERMAN_PHONEBOOK", "POLISH", "CZECH", "HUNGARIAN", "CYRILLIC_GENERAL", "GREEK", "TURKISH",
-		"JAPANESE", "CHINESE", "KOREAN", "ESTONIAN", "LATVIAN", "LITHUANIAN", "ROMANIAN", "SLOVAK", "SLOVENIAN", "UKRAINIAN",
-		"VIETNAMESE", "THAI", "ARABIC", "HEBREW", "ICELANDIC"} {
-		if strings.HasPrefix(base, family) {
-			return c, true
-		}
-	}
-	return 0, false
+	return collate(string(a), string(b), k) == 0
 }

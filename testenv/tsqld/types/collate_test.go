@@ -27,10 +27,10 @@ func TestCollate(t *testing.T) {
 // TestCollateOrder checks that every collation is a total order, that keys agree with it, and that
 // the fast way for ASCII agrees with the slow one.
 func TestCollateOrder(t *testing.T) {
-	gen := rapid.StringMatching(`[ aAbBzZáÁéßsSæe_\-1Ω]{0,5}`)
+	gen := rapid.StringMatching(`[ aAbBzZáÁéßsSæe_\-1ΩøあアｱＡ]{0,5}`)
 	rapid.Check(t, func(rt *rapid.T) {
 		a, b, c := gen.Draw(rt, "a"), gen.Draw(rt, "b"), gen.Draw(rt, "c")
-		for _, coll := range []Collation{CI, CS, Bin} {
+		for _, coll := range Collations() {
 			ab, bc, ac := Collate(a, b, coll), Collate(b, c, coll), Collate(a, c, coll)
 			if ab != -Collate(b, a, coll) {
 				rt.Fatalf("%q %q: not antisymmetric", a, b)
@@ -49,16 +49,112 @@ func TestCollateOrder(t *testing.T) {
 }
 
 func TestCollationByName(t *testing.T) {
-	for name, want := range map[string]Collation{"SQL_Latin1_General_CP1_CI_AS": CI, "Latin1_General_CS_AS": CS, "Latin1_General_100_BIN2": Bin,
-		"latin1_general_100_ci_as_sc_utf8": CI, "database_default": CI, "Japanese_CI_AS_KS_WS": CI} {
+	for name, want := range map[string]Collation{"SQL_Latin1_General_CP1_CI_AS": CI, "sql_latin1_general_cp1_cs_as": CS, "latin1_general_bin2": Bin, "database_default": CI} {
 		got, ok := CollationByName(name)
 		require.True(t, ok, name)
 		require.Equal(t, want, got, name)
 	}
-	for _, name := range []string{"Latin1_General_CI_AI", "nonsense", "Klingon_CI_AS"} {
+	for _, name := range []string{"nonsense", "Klingon_CI_AS", "Latin1_General_CI_AS_SC_UTF8", "SQL_Latin1_General_CP1_CS_AI"} {
 		_, ok := CollationByName(name)
 		require.False(t, ok, name)
 	}
+	for _, c := range Collations() {
+		got, ok := CollationByName(c.String())
+		require.True(t, ok, c)
+		require.Equal(t, c, got)
+		typ := Type{ID: VarChar, Length: 5, Collation: c}
+		back, err := ParseType(typ.Key())
+		require.NoError(t, err)
+		require.Equal(t, typ, back)
+		packed, err := VariantPack("x", typ)
+		require.NoError(t, err)
+		back, _, err = VariantUnpack(packed)
+		require.NoError(t, err)
+		require.Equal(t, typ, back)
+		wired := CollationFromWire(c.Wire(), c.SortID())
+		require.Equal(t, c.Wire(), wired.Wire(), c)
+		require.Equal(t, c.IsUTF8(), wired.IsUTF8(), c)
+	}
+}
+
+// TestCollationNumbers holds the numbers that files persist, and what COLLATIONPROPERTY and MS-TDS
+// 2.2.5.1.2 say of some collations.
+func TestCollationNumbers(t *testing.T) {
+	for name, want := range map[string]struct {
+		number Collation
+		wire   uint32
+		sort   uint8
+		style  int
+	}{
+		"SQL_Latin1_General_CP1_CI_AS":     {0, 0x00D00409, 52, 196609},
+		"SQL_Latin1_General_CP1_CS_AS":     {1, 0x00C00409, 51, 196608},
+		"Latin1_General_BIN2":              {2, 0x02000409, 0, 0},
+		"SQL_Latin1_General_CP1_CI_AI":     {3, 0x00F00409, 54, 196611},
+		"Latin1_General_BIN":               {4, 0x01000409, 0, 0},
+		"Latin1_General_100_BIN2_UTF8":     {7, 0x26000409, 0, 0},
+		"Latin1_General_CI_AS":             {8, 0x00D00409, 0, 196609},
+		"Latin1_General_CS_AS":             {9, 0x00C00409, 0, 196608},
+		"Latin1_General_CI_AI":             {10, 0x00F00409, 0, 196611},
+		"Latin1_General_100_CI_AS":         {24, 0x20D00409, 0, 196609},
+		"Latin1_General_100_CI_AS_SC":      {40, 0x20D00409, 0, 196609},
+		"Latin1_General_100_CI_AS_SC_UTF8": {56, 0x24D00409, 0, 196609},
+	} {
+		c, ok := CollationByName(name)
+		require.True(t, ok, name)
+		require.Equal(t, want.number, c, name)
+		require.Equal(t, want.wire, c.Wire(), name)
+		require.Equal(t, want.sort, c.SortID(), name)
+		require.Equal(t, want.style, c.ComparisonStyle(), name)
+	}
+}
+
+// TestAccentInsensitive compares under the accent-insensitive collations and those that tell kana and
+// widths apart.
+func TestAccentInsensitive(t *testing.T) {
+	for _, c := range []struct {
+		name, a, b string
+		want       int
+	}{
+		{"Latin1_General_CI_AI", "café", "CAFE", 0}, {"Latin1_General_CI_AI", "e\u0301", "E", 0}, {"Latin1_General_CS_AI", "café", "CAFE", -1},
+		{"Latin1_General_CS_AI", "café", "cafe", 0}, {"SQL_Latin1_General_CP1_CI_AI", "Ünü", "unu", 0}, {"Latin1_General_CI_AI", "Ångström", "angstrom", 0},
+		{"Latin1_General_CI_AI", "smørrebrød", "smorrebrod", 0}, {"Latin1_General_CI_AS", "ø", "o", 1}, {"Latin1_General_CI_AS", "ø", "p", -1},
+		{"Latin1_General_CI_AS", "Ａ", "a", 0}, {"Latin1_General_CI_AS_WS", "Ａ", "A", 1}, {"Latin1_General_CI_AS", "あ", "ア", 0},
+		{"Latin1_General_CI_AS_KS", "あ", "ア", -1}, {"Latin1_General_100_CI_AI_KS_WS", "ｱ", "ア", 1},
+	} {
+		coll, ok := CollationByName(c.name)
+		require.True(t, ok, c.name)
+		require.Equal(t, c.want, Collate(c.a, c.b, coll), "%q %q %s", c.a, c.b, c.name)
+	}
+}
+
+// TestUTF8Lengths shows that char and varchar of a UTF-8 collation count bytes and cut between characters
+// ("Collation and Unicode Support", UTF-8 support).
+func TestUTF8Lengths(t *testing.T) {
+	utf8, ok := CollationByName("Latin1_General_100_CI_AS_SC_UTF8")
+	require.True(t, ok)
+	v := Type{ID: VarChar, Length: 5, Collation: utf8}
+	got, err := Convert("äбж", NVarCharOf(10), v, NoStyle)
+	require.NoError(t, err)
+	require.Equal(t, "äб", got)
+	require.True(t, Cuts("äбж", NVarCharOf(10), v))
+	require.False(t, Cuts("äб  ", NVarCharOf(10), v))
+	require.Equal(t, 4, DataLength(got, v))
+	fixed := Type{ID: Char, Length: 6, Collation: utf8}
+	got, err = Convert("ä😀ж", NVarCharOf(10), fixed, NoStyle)
+	require.NoError(t, err)
+	require.Equal(t, "ä😀", got)
+	got, err = Convert("ж", NVarCharOf(10), fixed, NoStyle)
+	require.NoError(t, err)
+	require.Equal(t, "ж    ", got)
+	got, err = Convert("ж", v, VarBinaryMax, NoStyle)
+	require.NoError(t, err)
+	require.Equal(t, []byte("ж"), got)
+	got, err = Convert([]byte("ж"), VarBinaryMax, v, NoStyle)
+	require.NoError(t, err)
+	require.Equal(t, "ж", got)
+	require.Equal(t, 2, utf8.Chars("a😀"))
+	require.Equal(t, "😀", utf8.Slice("a😀b", 1, 1))
+	require.Equal(t, 3, CI.Chars("a😀"))
 }
 
 func TestCompare(t *testing.T) {

@@ -94,7 +94,7 @@ func Cuts(v Value, from, to Type) bool {
 		if !to.IsString() || !from.IsCharacter() || len(v) <= to.Length {
 			return false
 		}
-		return Units(TrimBlanks(v)) > to.Length
+		return to.Size(TrimBlanks(v)) > to.Length
 	case []byte:
 		if !to.IsBinary() || !(from.IsBinary() || from.ID == Image) {
 			return false
@@ -107,15 +107,16 @@ func Cuts(v Value, from, to Type) bool {
 // fitText gives a text the length of a character type.
 func fitText(s string, to Type) string {
 	if !to.IsUnicode() {
-		s = narrow(s)
+		s = narrow(s, to.Collation)
 	}
-	switch {
-	case to.Length == Max, to.IsLOB():
+	if to.Length == Max || to.IsLOB() {
 		return s
-	case to.ID == Char, to.ID == NChar:
-		return Pad(s, to.Length)
 	}
-	return Left(s, to.Length)
+	s = to.Cut(s, to.Length)
+	if to.ID == Char || to.ID == NChar {
+		return s + strings.Repeat(" ", to.Length-to.Size(s))
+	}
+	return s
 }
 
 // fitBytes gives bytes the length of a binary type, cutting or padding on the right.
@@ -192,7 +193,7 @@ func binaryToText(b []byte, from, to Type, style int) (Value, error) {
 	if to.IsUnicode() {
 		return fitText(FromUTF16(b), to), nil
 	}
-	return fitText(FromCodePage(b), to), nil
+	return fitText(FromCodePage(b, to.Collation), to), nil
 }
 
 // toGUID reads a text or 16 bytes of the wire form; fewer bytes are padded with zeros.

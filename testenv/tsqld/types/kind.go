@@ -1,5 +1,7 @@
 package types
 
+import "strings"
+
 // IsInteger reports bit, tinyint, smallint, int and bigint.
 func (t Type) IsInteger() bool { return t.ID >= Bit && t.ID <= BigInt }
 
@@ -65,13 +67,33 @@ func (t Type) Storage() string {
 	return "BLOB"
 }
 
-// Names under which the collations of this package are registered in SQLite; RTRIM is SQLite's own.
+// Names under which comparisons of this package are registered in SQLite; RTRIM is SQLite's own. Those of
+// texts are in [SQLiteCollations].
 const (
-	CollationCI      = "ci"
-	CollationCS      = "cs"
 	CollationBin     = "RTRIM"
 	CollationDecimal = "decimal"
 )
+
+// sqliteNames are the names in SQLite by way of comparing. Files persist them.
+var sqliteNames = func() (names [binaryOrder + 1]string) {
+	names[binaryOrder] = CollationBin
+	for c := range binaryOrder {
+		names[c] = strings.ToLower(strings.NewReplacer("_AS", "", "_", "").Replace(c.suffix()))
+	}
+	return names
+}()
+
+// SQLiteCollations are the comparisons of texts that SQL texts may name, each with a collation that
+// compares so: "ci", "cs", "ciai" and so on.
+func SQLiteCollations() map[string]Collation {
+	m := make(map[string]Collation, len(sqliteNames))
+	for _, c := range Collations() {
+		if name := sqliteNames[c.info().class]; name != CollationBin {
+			m[name] = c
+		}
+	}
+	return m
+}
 
 // CollationName is the SQLite collation by which values of t compare; "" where SQLite's own order of
 // the storage class is right.
@@ -80,13 +102,7 @@ func (t Type) CollationName() string {
 	case t.IsDecimalText():
 		return CollationDecimal
 	case t.IsCharacter():
-		switch t.Collation {
-		case CS:
-			return CollationCS
-		case Bin:
-			return CollationBin
-		}
-		return CollationCI
+		return sqliteNames[t.Collation.info().class]
 	}
 	return ""
 }

@@ -51,7 +51,7 @@ func StringLiteral(s string, national bool) (Type, Value) {
 	if national {
 		return NVarCharOf(Units(s)), s
 	}
-	s = narrow(s)
+	s = narrow(s, CI)
 	return VarCharOf(Units(s)), s
 }
 

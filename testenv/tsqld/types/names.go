@@ -248,14 +248,11 @@ func (t Type) String() string {
 	return name
 }
 
-// Key is String followed by ";cs" or ";bin" where the collation is not the default. [ParseType] reads it
-// back to an equal Type. It serves keys of functions and persisted definitions.
+// Key is String followed by ";" and the name of the collation where it is not the default. [ParseType]
+// reads it back to an equal Type. It serves keys of functions and persisted definitions.
 func (t Type) Key() string {
-	switch t.Collation {
-	case CS:
-		return t.String() + ";cs"
-	case Bin:
-		return t.String() + ";bin"
+	if t.Collation != CI {
+		return t.String() + ";" + t.Collation.String()
 	}
 	return t.String()
 }
@@ -269,12 +266,14 @@ func ParseType(s string) (Type, error) {
 	}
 	switch collation {
 	case "":
-	case "cs":
+	case "cs": // so earlier versions wrote it
 		t.Collation = CS
 	case "bin":
 		t.Collation = Bin
 	default:
-		return Type{}, mserr.InvalidCollation(collation)
+		if t.Collation, _ = CollationByName(collation); t.Collation == CI {
+			return Type{}, mserr.InvalidCollation(collation)
+		}
 	}
 	return t, nil
 }

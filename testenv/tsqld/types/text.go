@@ -107,10 +107,10 @@ func isASCII(s string) bool {
 	return true
 }
 
-// ToCodePage is the text as bytes of Windows code page 1252, the code page of varchar under the
-// default collation; characters outside it become '?'.
-func ToCodePage(s string) []byte {
-	if isASCII(s) {
+// ToCodePage is the text as the bytes of char and varchar under a collation: UTF-8, or Windows code page
+// 1252, where characters outside it become '?'.
+func ToCodePage(s string, c Collation) []byte {
+	if c.IsUTF8() || isASCII(s) {
 		return []byte(s)
 	}
 	out := make([]byte, 0, len(s))
@@ -127,8 +127,11 @@ func ToCodePage(s string) []byte {
 	return out
 }
 
-// FromCodePage is the inverse of ToCodePage.
-func FromCodePage(b []byte) string {
+// FromCodePage is the inverse of ToCodePage. Bytes that are no UTF-8 become U+FFFD.
+func FromCodePage(b []byte, c Collation) string {
+	if c.IsUTF8() {
+		return strings.ToValidUTF8(string(b), string(utf8.RuneError))
+	}
 	var out strings.Builder
 	out.Grow(len(b))
 	for _, c := range b {
@@ -137,12 +140,83 @@ func FromCodePage(b []byte) string {
 	return out.String()
 }
 
-// narrow replaces what code page 1252 lacks by '?', as a conversion to varchar does.
-func narrow(s string) string {
-	if isASCII(s) {
+// narrow replaces what the code page of a collation lacks by '?', as a conversion to varchar does.
+func narrow(s string, c Collation) string {
+	if isASCII(s) || c.IsUTF8() {
 		return s
 	}
-	return FromCodePage(ToCodePage(s))
+	return FromCodePage(ToCodePage(s, c), c)
+}
+
+// isUTF8 reports char, varchar and text whose bytes are UTF-8.
+func (t Type) isUTF8() bool {
+	return (t.ID == Char || t.ID == VarChar || t.ID == Text) && t.Collation.IsUTF8()
+}
+
+// Size is the length of a text in what the length of t counts: bytes of char and varchar, UTF-16 units of
+// nchar and nvarchar.
+func (t Type) Size(s string) int {
+	if t.isUTF8() {
+		return len(s)
+	}
+	return Units(s)
+}
+
+// Cut is the beginning of a text that fits into n of what the length of t counts. No character of UTF-8 is
+// cut in two.
+func (t Type) Cut(s string, n int) string {
+	if !t.isUTF8() {
+		return Left(s, n)
+	}
+	if n >= len(s) {
+		return s
+	}
+	for n > 0 && !utf8.RuneStart(s[n]) {
+		n--
+	}
+	return s[:max(n, 0)]
+}
+
+// CharSize is the most that one character, as functions count them, takes of the length of t.
+func (t Type) CharSize() int {
+	switch {
+	case t.isUTF8():
+		return utf8.UTFMax
+	case t.IsUnicode() && t.Collation.Supplementary():
+		return 2
+	}
+	return 1
+}
+
+// Chars is the number of characters as functions count them: UTF-16 units, or code points where the
+// collation knows supplementary characters.
+func (c Collation) Chars(s string) int {
+	if c.Supplementary() {
+		return utf8.RuneCountInString(s)
+	}
+	return Units(s)
+}
+
+// Left is the first n characters of s as Chars counts them.
+func (c Collation) Left(s string, n int) string {
+	if !c.Supplementary() {
+		return Left(s, n)
+	}
+	for i := range s {
+		if n <= 0 {
+			return s[:i]
+		}
+		n--
+	}
+	return s
+}
+
+// Slice is n characters of s from character start (0-based); see [Slice].
+func (c Collation) Slice(s string, start, n int) string {
+	if !c.Supplementary() {
+		return Slice(s, start, n)
+	}
+	return c.Left(s[len(c.Left(s, start)):], n)
 }
 
 // ToUTF16 is the text as little-endian UTF-16, the bytes of nvarchar.
@@ -188,7 +262,7 @@ func DataLength(v Value, t Type) int {
 		case t.ID == XML:
 			return 2 * Units(v)
 		}
-		return Units(v)
+		return t.Size(v)
 	case []byte:
 		switch t.ID {
 		case DateTimeOffset:

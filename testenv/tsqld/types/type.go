@@ -43,20 +43,10 @@ const (
 // Max is the Length of varchar(max), nvarchar(max) and varbinary(max).
 const Max = -1
 
-// Collation decides how two character values compare.
-type Collation uint8
-
-// Collations. All blank-pad when comparing for equality.
-const (
-	CI  Collation = iota // case-insensitive, accent-sensitive (SQL_Latin1_General_CP1_CI_AS and its like); the server's default. SQLite: "ci"
-	CS                   // case-sensitive, accent-sensitive (Latin1_General_CS_AS). SQLite: "cs"
-	Bin                  // binary (names ending in _BIN, _BIN2). SQLite: "RTRIM"
-)
-
 // Type describes a column, variable, parameter or expression. It is comparable with ==.
 type Type struct {
 	ID        ID
-	Length    int   // char, varchar, nchar, nvarchar: characters (nchar/nvarchar: UTF-16 units); binary, varbinary: bytes; Max for (max); else 0
+	Length    int   // char, varchar: bytes of the code page or of UTF-8; nchar, nvarchar: UTF-16 units; binary, varbinary: bytes; Max for (max); else 0
 	Precision uint8 // decimal: 1 to 38
 	Scale     uint8 // decimal: 0 to Precision; time, datetime2, datetimeoffset: 0 to 7
 	Numeric   bool  // decimal declared as numeric

@@ -8,7 +8,7 @@ import (
 )
 
 // variantHeader is the size of an encoded Type: ID, Length (4, big-endian), Precision, Scale,
-// Numeric, Collation.
+// Numeric in the lowest bit below the high bits of Collation, the low byte of Collation.
 const variantHeader = 9
 
 // VariantPack wraps a value of type t as a sql_variant: the encoded type, then eight big-endian bytes of
@@ -27,7 +27,7 @@ func VariantPack(v Value, t Type) (Value, error) {
 	b := make([]byte, variantHeader, variantHeader+16)
 	b[0] = byte(t.ID)
 	binary.BigEndian.PutUint32(b[1:], uint32(int32(t.Length)))
-	b[5], b[6], b[7], b[8] = t.Precision, t.Scale, byte(boolBit(t.Numeric)), byte(t.Collation)
+	b[5], b[6], b[7], b[8] = t.Precision, t.Scale, byte(boolBit(t.Numeric))|byte(t.Collation>>8<<1), byte(t.Collation)
 	switch v := v.(type) {
 	case int64:
 		return binary.BigEndian.AppendUint64(b, uint64(v)), nil
@@ -52,7 +52,7 @@ func VariantUnpack(v Value) (Type, Value, error) {
 	}
 	t := Type{
 		ID: ID(b[0]), Length: int(int32(binary.BigEndian.Uint32(b[1:]))), Precision: b[5], Scale: b[6],
-		Numeric: b[7] != 0, Collation: Collation(b[8]),
+		Numeric: b[7]&1 != 0, Collation: Collation(b[7]>>1)<<8 | Collation(b[8]),
 	}
 	b = b[variantHeader:]
 	switch t.Storage() {
