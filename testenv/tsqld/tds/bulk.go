@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"io"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -11,7 +12,6 @@ import (
 // row at a time. It is not safe for concurrent use.
 type BulkReader struct {
 	d     *decoder
-	v     Version
 	infos []typeInfo
 	cols  []types.Column
 	done  bool
@@ -20,7 +20,7 @@ type BulkReader struct {
 // NewBulkReader reads the columns from a stream that comes in pieces; next returns io.EOF at its end.
 // The pieces are not kept.
 func NewBulkReader(next func() ([]byte, error), v Version) (*BulkReader, error) {
-	r := &BulkReader{d: &decoder{what: "bulk load", more: next}, v: v}
+	r := &BulkReader{d: &decoder{what: "bulk load", more: next}}
 	d := r.d
 	if token := d.u8(); token != tokenColMetadata {
 		d.failf("token %#02x instead of its columns", token)
@@ -72,11 +72,8 @@ func (r *BulkReader) Next() ([]types.Value, error) {
 	case tokenNBCRow:
 		nulls = d.bytes((len(r.infos) + 7) / 8)
 	case tokenDone:
-		d.take(doneSize(r.v) - 1)
+		// SqlClient sends a row count of four bytes in every version of TDS. The end of the message ends the stream anyway.
 		r.done = true
-		if d.err != nil {
-			return nil, d.err
-		}
 		return nil, io.EOF
 	default:
 		d.failf("token %#02x instead of a row", token)
@@ -90,6 +87,9 @@ func (r *BulkReader) Next() ([]types.Value, error) {
 			continue
 		}
 		row[i] = readValue(d, ti, formColumn)
+		if d.err != nil { // asked here, so that rows in order cost no closure
+			d.locate(func(*LengthError) error { return mserr.BulkLength(i + 1) }, func(e *ValueError) error { return e })
+		}
 	}
 	if d.err != nil {
 		return nil, d.err

@@ -68,7 +68,7 @@ func appendDecimal(b []byte, t types.Type, v types.Value, size int) ([]byte, err
 // decodeDecimal reads sign and magnitude into the form of the precision.
 func decodeDecimal(ti typeInfo, raw []byte) (types.Value, error) {
 	if len(raw) < 2 || len(raw) > 17 {
-		return nil, sizeError(ti, raw)
+		return nil, sizeError(ti)
 	}
 	magnitude := slices.Clone(raw[1:])
 	slices.Reverse(magnitude)

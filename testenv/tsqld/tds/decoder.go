@@ -36,6 +36,21 @@ func (d *decoder) failf(format string, args ...any) {
 	}
 }
 
+// locate replaces a problem with the value just read by one that says where the value stands.
+func (d *decoder) locate(length func(*LengthError) error, value func(*ValueError) error) {
+	if d.err == nil {
+		return
+	}
+	var l *LengthError
+	var v *ValueError
+	switch {
+	case errors.As(d.err, &l):
+		d.err = length(l)
+	case errors.As(d.err, &v):
+		d.err = value(v)
+	}
+}
+
 // left returns how many bytes are at hand without waiting for more of a stream.
 func (d *decoder) left() int {
 	if d.err != nil {

@@ -32,6 +32,17 @@ type ValueError struct {
 // Error names the type and the mismatch.
 func (e *ValueError) Error() string { return fmt.Sprintf("value does not fit %s: %s", e.Type, e.Why) }
 
+// LengthError is a value whose length its TYPE_INFO does not allow. Whoever reads the message says which value it is:
+// errors 8016, 8037 and 4815.
+type LengthError struct {
+	Token byte // of the type
+}
+
+// Error names the type's token.
+func (e *LengthError) Error() string {
+	return fmt.Sprintf("data type %#02X has an invalid data length", e.Token)
+}
+
 // valueErrorf makes a [*ValueError] about a value of a type. The arguments must not be the value.
 func valueErrorf(ti typeInfo, format string, args ...any) error {
 	return &ValueError{Type: ti.String(), Why: fmt.Sprintf(format, args...)}

@@ -3,6 +3,7 @@ package tds
 import (
 	"encoding/binary"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -50,6 +51,9 @@ const (
 	rpcNoExec72 = 0xFE
 )
 
+// maxParams is the largest number of parameters of a call; those of sp_executesql itself count.
+const maxParams = 2100
+
 // procByNumber announces a procedure's number instead of its name.
 const procByNumber = 0xFFFF
 
@@ -79,7 +83,10 @@ func ReadRPC(b []byte, v Version) (Headers, []RPC, error) {
 				call.NoExecNext = d.u8() == rpcNoExec72
 				more = true
 			default:
-				call.Params = append(call.Params, readParam(d))
+				if len(call.Params) == maxParams {
+					return h, nil, mserr.TooManyParameters(maxParams)
+				}
+				call.Params = append(call.Params, readParam(d, len(call.Params)+1))
 			}
 		}
 		if d.err != nil {
@@ -92,8 +99,8 @@ func ReadRPC(b []byte, v Version) (Headers, []RPC, error) {
 	}
 }
 
-// readParam reads one parameter.
-func readParam(d *decoder) Param {
+// readParam reads one parameter; number is its place, from 1.
+func readParam(d *decoder, number int) Param {
 	p := Param{Name: d.bVarchar()}
 	status := d.u8()
 	p.Output, p.Default = status&paramByRef != 0, status&paramDefault != 0
@@ -103,13 +110,15 @@ func readParam(d *decoder) Param {
 	}
 	if next, _ := d.peek(); next == tokTVP {
 		d.u8()
-		readTVP(d, &p)
+		readTVP(d, &p, number)
 		return p
 	}
 	ti := readTypeInfo(d, formParam)
 	p.Type = ti.typ
 	if d.err == nil {
 		p.Value = readValue(d, ti, formParam)
+		d.locate(func(e *LengthError) error { return mserr.ParameterLength(number, p.Name, e.Token) },
+			func(e *ValueError) error { return mserr.ParameterValue(number, p.Name, e.Type) })
 	}
 	if p.Default {
 		p.Value = nil
@@ -131,7 +140,7 @@ const (
 )
 
 // readTVP reads a table-valued parameter after its type token. A NULL table has neither columns nor rows.
-func readTVP(d *decoder, p *Param) {
+func readTVP(d *decoder, p *Param, number int) {
 	d.bVarchar() // database: must be empty
 	schema := d.bVarchar()
 	p.TypeName = d.bVarchar()
@@ -161,7 +170,10 @@ func readTVP(d *decoder, p *Param) {
 	for d.err == nil {
 		switch token := d.u8(); token {
 		case tvpEnd:
-			p.Rows = readTVPRows(d, infos, omitted)
+			p.Rows = readTVPRows(d, infos, omitted, func(row, column int) {
+				d.locate(func(e *LengthError) error { return mserr.TableParameterLength(number, p.Name, row, column, e.Token) },
+					func(e *ValueError) error { return mserr.TableParameterValue(number, p.Name, row, column, e.Type) })
+			})
 			return
 		case tvpOrderUnique, tvpColumnOrder:
 			width := 2 // ordinal of a column
@@ -175,8 +187,8 @@ func readTVP(d *decoder, p *Param) {
 	}
 }
 
-// readTVPRows reads rows up to the end of the parameter.
-func readTVPRows(d *decoder, infos []typeInfo, omitted []bool) [][]types.Value {
+// readTVPRows reads rows up to the end of the parameter; locate is told the place of each value that was read, from 1.
+func readTVPRows(d *decoder, infos []typeInfo, omitted []bool, locate func(row, column int)) [][]types.Value {
 	var rows [][]types.Value
 	for d.err == nil {
 		switch token := d.u8(); token {
@@ -187,6 +199,7 @@ func readTVPRows(d *decoder, infos []typeInfo, omitted []bool) [][]types.Value {
 			for i, ti := range infos {
 				if !omitted[i] && d.err == nil {
 					row[i] = readValue(d, ti, formParam)
+					locate(len(rows)+1, i+1)
 				}
 			}
 			rows = append(rows, row)

@@ -113,7 +113,7 @@ func decodeTemporal(ti typeInfo, raw []byte) (types.Value, error) {
 		return decodeDateTime(ti, raw)
 	}
 	if len(raw) != ti.size {
-		return nil, sizeError(ti, raw)
+		return nil, sizeError(ti)
 	}
 	var ticks, days int64
 	if ti.token != tokDate {
@@ -159,7 +159,7 @@ func decodeDateTime(ti typeInfo, raw []byte) (types.Value, error) {
 		}
 		return (days+days1900)*ticksPerDay + thirdsToTicks(thirds), nil
 	default:
-		return nil, sizeError(ti, raw)
+		return nil, sizeError(ti)
 	}
 }
 

@@ -1,6 +1,7 @@
 package tds
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math"
 
@@ -231,8 +232,8 @@ func appendMoney(b []byte, ti typeInfo, v types.Value) ([]byte, error) {
 	return binary.LittleEndian.AppendUint32(b, uint32(n)), nil
 }
 
-// readValue reads a value with its length. A value that its type does not allow is a [*ValueError]
-// at the decoder, a length that its type does not allow a [*FormatError].
+// readValue reads a value with its length; char, nchar and binary come back padded. A value that its type does not
+// allow is a [*ValueError] at the decoder, a length that its type does not allow a [*LengthError].
 func readValue(d *decoder, ti typeInfo, f form) types.Value {
 	var raw []byte
 	switch ti.token {
@@ -268,10 +269,10 @@ func readValue(d *decoder, ti typeInfo, f form) types.Value {
 		if n == 0xFFFF {
 			return nil
 		}
-		if n > maxShortSize {
-			d.failf("%s of %d bytes", ti, n)
+		if n > ti.size {
+			d.fail(&LengthError{Token: ti.token})
 		}
-		raw = d.take(n)
+		raw = pad(ti, d.take(n))
 	case tokVariant:
 		return readVariant(d)
 	default:
@@ -279,7 +280,10 @@ func readValue(d *decoder, ti typeInfo, f form) types.Value {
 		if n == 0 {
 			return nil
 		}
-		raw = d.take(n)
+		if !ti.allows(n) {
+			d.fail(&LengthError{Token: ti.token})
+		}
+		raw = pad(ti, d.take(n))
 	}
 	if d.err != nil {
 		return nil
@@ -349,7 +353,7 @@ func decodeData(ti typeInfo, raw []byte) (types.Value, error) {
 		case 8:
 			x = math.Float64frombits(binary.LittleEndian.Uint64(raw))
 		default:
-			return nil, sizeError(ti, raw)
+			return nil, sizeError(ti)
 		}
 		if math.IsNaN(x) || math.IsInf(x, 0) {
 			return nil, valueErrorf(ti, "it is not a finite number")
@@ -368,22 +372,56 @@ func decodeData(ti typeInfo, raw []byte) (types.Value, error) {
 		return decode1252(raw), nil
 	case tokNVarChar, tokNChar, tokNText, tokXML:
 		if len(raw)%2 != 0 {
-			return nil, sizeError(ti, raw)
+			return nil, sizeError(ti)
 		}
-		if ti.token == tokXML && len(raw) >= 2 && raw[0] == 0xFF && raw[1] == 0xFE {
-			raw = raw[2:] // byte order mark
+		if ti.token == tokXML {
+			raw = bytes.TrimPrefix(raw, []byte{0xFF, 0xFE}) // the byte order mark is no part of the document
 		}
 		return decodeUTF16(raw), nil
 	case tokBigVarBin, tokBigBinary, tokImage, tokVarBinary, tokBinary:
 		return append(make([]byte, 0, len(raw)), raw...), nil
 	}
-	return nil, sizeError(ti, raw)
+	return nil, sizeError(ti)
+}
+
+// maxDecimalBytes is the size of a decimal of 38 digits, sign included.
+const maxDecimalBytes = 17
+
+// allows reports whether a value with one byte of length may have n bytes. A client may send more bytes of a decimal
+// than its precision needs: SqlClient always sends 17.
+func (t typeInfo) allows(n int) bool {
+	switch t.token {
+	case tokDecimalN, tokNumericN, tokOldDecimal, tokOldNumeric:
+		return n <= maxDecimalBytes
+	case tokChar, tokVarChar, tokBinary, tokVarBinary:
+		return n <= t.size
+	}
+	return n == t.size || t.token == tokGUID && n == 16
+}
+
+// pad gives a value of char, nchar or binary its length, as SQL Server does with what a client sends (SET ANSI_PADDING,
+// which is always ON).
+func pad(ti typeInfo, raw []byte) []byte {
+	var with []byte
+	switch ti.token {
+	case tokBigChar, tokChar:
+		with = []byte{' '}
+	case tokNChar:
+		with = []byte{' ', 0}
+	case tokBigBinary, tokBinary:
+		with = []byte{0}
+	default:
+		return raw
+	}
+	missing := ti.typ.Length*len(with) - len(raw)
+	if ti.plp() || missing <= 0 {
+		return raw
+	}
+	return append(raw[:len(raw):len(raw)], bytes.Repeat(with, missing/len(with))...)
 }
 
 // sizeError tells of a value with a length that its type cannot have.
-func sizeError(ti typeInfo, raw []byte) error {
-	return formatErrorf("%s of %d bytes", ti, len(raw))
-}
+func sizeError(ti typeInfo) error { return &LengthError{Token: ti.token} }
 
 // decodeInteger reads an integer or bit; tinyint is unsigned, and every bit but 0 is 1.
 func decodeInteger(ti typeInfo, raw []byte) (types.Value, error) {
@@ -400,6 +438,6 @@ func decodeInteger(ti typeInfo, raw []byte) (types.Value, error) {
 	case 8:
 		return int64(binary.LittleEndian.Uint64(raw)), nil
 	default:
-		return nil, sizeError(ti, raw)
+		return nil, sizeError(ti)
 	}
 }

@@ -116,9 +116,15 @@ func readVariant(d *decoder) types.Value {
 	}
 	raw := e.take(e.left())
 	switch ti.token {
+	case tokBigVarChar, tokBigChar, tokNVarChar, tokNChar, tokBigVarBin, tokBigBinary:
+		if len(raw) > ti.size {
+			d.fail(sizeError(ti))
+			return nil
+		}
+		raw = pad(ti, raw)
 	case tokInt1, tokBit, tokInt2, tokInt4, tokInt8, tokFloat4, tokFloat8, tokMoney4, tokMoney, tokDateTime4, tokDateTime:
 		if len(raw) != ti.size {
-			d.fail(sizeError(ti, raw))
+			d.fail(sizeError(ti))
 			return nil
 		}
 	}
