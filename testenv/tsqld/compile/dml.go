@@ -92,6 +92,38 @@ func (b *binder) tableTarget(ts syntax.TableSource, permission string) (target, 
 // storeValue converts a value for a column, and checks what SQLite would not: the length of texts and bytes, and
 // NULL in the rowid, for which SQLite would make up a number.
 func (b *binder) storeValue(t target, statement string, c *catalog.Column, n *node) (*node, error) {
+	n, err := b.columnValue(t, c, n)
+	if err != nil {
+		return nil, err
+	}
+	return b.rowIDValue(t, statement, c, n)
+}
+
+// rowIDValue refuses NULL in the rowid.
+func (b *binder) rowIDValue(t target, statement string, c *catalog.Column, n *node) (*node, error) {
+	if !n.null || t.table.RowIDColumn() != c {
+		return n, nil
+	}
+	return call(makeKey(keyNotNull, statement, keyText(t.label()), keyText(c.Name)), c.Type, n)
+}
+
+// valueOrDefault is a value for a column that has a default, which a NULL stands for.
+func (b *binder) valueOrDefault(t target, statement string, c *catalog.Column, n *node) (*node, error) {
+	n, err := b.columnValue(t, c, n)
+	if err != nil {
+		return nil, err
+	}
+	d, err := b.defaultValue(t, statement, c)
+	if err != nil {
+		return nil, err
+	}
+	r := build(opCoalesce, c.Type, n, d)
+	r.null = d.null
+	return b.rowIDValue(t, statement, c, r)
+}
+
+// columnValue converts a value for a column, and checks the length of texts and bytes.
+func (b *binder) columnValue(t target, c *catalog.Column, n *node) (*node, error) {
 	if n.typ.ID != types.Null {
 		if err := types.CheckImplicit(n.typ, c.Type); err != nil {
 			return nil, err
@@ -109,9 +141,6 @@ func (b *binder) storeValue(t target, statement string, c *catalog.Column, n *no
 		n, err = call(makeKey(keyStore, typeKey(n.typ), typeKey(c.Type), keyText(t.label()), keyText(c.Name)), c.Type, n)
 	default:
 		n, err = convert(n, c.Type, types.NoStyle, false)
-	}
-	if err == nil && n.null && t.table.RowIDColumn() == c {
-		n, err = call(makeKey(keyNotNull, statement, keyText(t.label()), keyText(c.Name)), c.Type, n)
 	}
 	return n, err
 }

@@ -105,7 +105,7 @@ func TestMerge(t *testing.T) {
 
 func TestInsertRows(t *testing.T) {
 	b := newBench(t, queue)
-	d, err := New(b).InsertRows(parseTarget("#src"), []string{"n", "name"}, []types.Column{{Type: types.VarCharOf(5)}, {Type: types.NVarCharOf(3)}})
+	d, err := New(b).InsertRows(parseTarget("#src"), Rows{Names: []string{"n", "name"}, Columns: []types.Column{{Type: types.VarCharOf(5)}, {Type: types.NVarCharOf(3)}}})
 	require.NoError(t, err)
 	_, err = b.apply(d, []types.Value{"77", "abc"})
 	require.NoError(t, err)

@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"slices"
+
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -16,12 +18,18 @@ type insertion struct {
 	identity *catalog.Column   // nil: the table has none
 	explicit bool              // IDENTITY_INSERT is ON
 	list     bool              // the statement has a column list
+	defaults bool              // a NULL that is given means the column's default, if it has one
 }
 
 // insertColumns resolves the column list; names is nil without one, values is how many values a row has. Errors: 207, 264, 271, 273, 544, 545, 8101.
 func (b *binder) insertColumns(t target, names []syntax.Ident, values int) (*insertion, error) {
+	return b.insertColumnsOf(t, names, values, b.scope.IdentityInsert(t.table))
+}
+
+// insertColumnsOf is insertColumns; explicit says that identity values are given.
+func (b *binder) insertColumnsOf(t target, names []syntax.Ident, values int, explicit bool) (*insertion, error) {
 	ins := &insertion{t: t, identity: t.table.IdentityColumn(), list: names != nil}
-	ins.explicit = ins.identity != nil && b.scope.IdentityInsert(t.table)
+	ins.explicit = ins.identity != nil && explicit
 	version := t.table.RowVersionColumn()
 	for _, c := range t.table.Columns {
 		if held(c) {
@@ -117,6 +125,8 @@ func (ins *insertion) row(b *binder, statement string, given []*node, identity *
 			n = identity
 		case at < 0 || given[at] == nil:
 			n, err = b.defaultValue(ins.t, statement, c)
+		case ins.defaults && c.Default != nil:
+			n, err = b.valueOrDefault(ins.t, statement, c, given[at])
 		default:
 			n, err = b.storeValue(ins.t, statement, c, given[at])
 		}
@@ -556,10 +566,22 @@ func (b *binder) spoolRows(d *DML, ins *insertion, q *query, into, client *synta
 	return b.insertFromSpool(d, ins, sp, held, out)
 }
 
-// InsertRows compiles an INSERT whose rows come from elsewhere (INSERT … EXEC, bulk loads, table-valued
-// parameters): columns are the rows' types. The statement takes one row, whose values are those of
-// [Run.Row]. Columns of the target come from names; nil means all that can be inserted.
-func (c *Compiler) InsertRows(ts syntax.TableSource, names []string, columns []types.Column) (d *DML, err error) {
+// Rows says what the rows of [Compiler.InsertRows] are like.
+type Rows struct {
+	// Names are the columns of the target; nil means all that can be inserted.
+	Names []string
+	// Columns are the types of the rows' values.
+	Columns []types.Column
+	// Bulk says that the rows are those of a bulk load: an identity column among Names gets the values of the rows.
+	Bulk bool
+	// Defaults says that NULL means the default of a column that has one.
+	Defaults bool
+}
+
+// InsertRows compiles an INSERT whose rows come from elsewhere (INSERT … EXEC, bulk loads). The statement takes one
+// row, whose values are those of [Run.Row].
+func (c *Compiler) InsertRows(ts syntax.TableSource, rows Rows) (d *DML, err error) {
+	names, columns := rows.Names, rows.Columns
 	err = c.bind(nil, func(b *binder) error {
 		t, err := b.tableTarget(ts, "INSERT")
 		if err != nil {
@@ -569,10 +591,15 @@ func (c *Compiler) InsertRows(ts syntax.TableSource, names []string, columns []t
 		for _, n := range names {
 			idents = append(idents, syntax.Ident{Name: n})
 		}
-		ins, err := b.insertColumns(t, idents, len(columns))
+		explicit := b.scope.IdentityInsert(t.table)
+		if id := t.table.IdentityColumn(); rows.Bulk && id != nil {
+			explicit = slices.ContainsFunc(names, func(name string) bool { return catalog.Fold(name) == catalog.Fold(id.Name) })
+		}
+		ins, err := b.insertColumnsOf(t, idents, len(columns), explicit)
 		if err != nil {
 			return err
 		}
+		ins.defaults = rows.Defaults
 		if err := ins.check(false, len(columns)); err != nil {
 			return err
 		}

@@ -2,11 +2,22 @@ package exec
 
 import (
 	"context"
+	"slices"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
+
+// bulkTarget is an INSERT BULK statement that was understood: the table and what is to be done with its rows.
+type bulkTarget struct {
+	statement *syntax.InsertBulkStmt
+	keepNulls bool // NULL is stored where the column has a default
+	check     bool // CHECK and foreign key constraints hold
+	fire      bool // triggers fire
+}
 
 // Bulk loads the rows of an INSERT BULK. See Batch for what an error means.
 func (s *Session) Bulk(ctx context.Context, load BulkLoad, sink Sink) error {
@@ -16,13 +27,57 @@ func (s *Session) Bulk(ctx context.Context, load BulkLoad, sink Sink) error {
 	})
 }
 
+// announceBulk is INSERT BULK as a statement: the rows follow in a request of their own.
+func (r *run) announceBulk(st *syntax.InsertBulkStmt) error {
+	target, err := newBulkTarget(st)
+	if err != nil {
+		return err
+	}
+	if err := r.findBulkTable(st.Table); err != nil {
+		return err
+	}
+	r.s.bulk = target
+	return nil
+}
+
+// newBulkTarget reads the options of INSERT BULK. Those about the size of batches and the order of the rows are hints;
+// the lock of TABLOCK is the one that every statement takes here.
+func newBulkTarget(st *syntax.InsertBulkStmt) (*bulkTarget, error) {
+	t := &bulkTarget{statement: st}
+	for _, o := range st.Options {
+		switch strings.ToUpper(o.Name) {
+		case "KEEP_NULLS":
+			t.keepNulls = true
+		case "CHECK_CONSTRAINTS":
+			t.check = true
+		case "FIRE_TRIGGERS":
+			t.fire = true
+		case "KEEP_IDENTITY", "TABLOCK", "ROWS_PER_BATCH", "KILOBYTES_PER_BATCH", "ORDER":
+		default:
+			return nil, compileFailure(mserr.NotSupported("the option %s of INSERT BULK", strings.ToUpper(o.Name)))
+		}
+	}
+	return t, nil
+}
+
+// findBulkTable checks that there is a table of the name. Error 208.
+func (r *run) findBulkTable(name *syntax.ObjectName) error {
+	if r.localTable(name.Last()) != nil {
+		return nil
+	}
+	o, _, err := r.object(name)
+	if err == nil && o == nil {
+		err = mserr.InvalidObject(name.String())
+	}
+	return err
+}
+
 // bulk is the body of Bulk.
 func (r *run) bulk(load BulkLoad) error {
-	s := r.s
-	target := s.bulk
-	s.bulk = nil
+	target := r.s.bulk
+	r.s.bulk = nil
 	if load.Statement != "" {
-		b, err := syntax.Parse(load.Statement, syntax.Options{QuotedIdentifier: s.opts.quotedIdentifier})
+		b, err := syntax.Parse(load.Statement, syntax.Options{QuotedIdentifier: r.s.opts.quotedIdentifier})
 		if err != nil {
 			return err
 		}
@@ -33,39 +88,85 @@ func (r *run) bulk(load BulkLoad) error {
 		if !ok {
 			return mserr.Syntax("BULK")
 		}
-		target = &bulkTarget{st}
+		if target, err = newBulkTarget(st); err != nil {
+			return err
+		}
 	}
 	if target == nil {
 		return mserr.New(4002, 16, "The incoming tabular data stream (TDS) protocol stream is incorrect. The stream ended unexpectedly.")
 	}
-	st := target.statement
-	names := make([]string, len(load.Columns))
-	for i, c := range load.Columns {
-		names[i] = c.Name
-		if i < len(st.Columns) {
-			names[i] = st.Columns[i].Name.Name
-		}
-	}
-	keep := false
-	for _, o := range st.Options {
-		switch strings.ToUpper(o.Name) {
-		case "KEEP_IDENTITY", "KEEPIDENTITY":
-			keep = true
-		case "CHECK_CONSTRAINTS", "KEEP_NULLS", "TABLOCK", "ROWS_PER_BATCH", "KILOBYTES_PER_BATCH", "ORDER", "FIRE_TRIGGERS":
-			// Constraints are always checked, and a NULL that is sent is kept.
-		}
-	}
-	before := s.opts.identityInsert
-	defer func() { s.opts.identityInsert = before }()
-	// Drivers that do not keep identities leave the column out; one that is there is to be kept.
-	if keep || len(names) > 0 {
-		if err := r.identityOption(st.Table, names); err != nil {
-			return err
-		}
-	}
-	n, err := r.insertRows(st, tableOf(st.Table), names, load.Columns, load.Next)
+	n, err := r.load(target, load)
 	if err != nil {
 		return err
 	}
 	return r.done(n, false)
+}
+
+// load inserts the rows of a bulk load, all or none.
+func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
+	st := target.statement
+	rows := compile.Rows{Names: make([]string, len(load.Columns)), Columns: load.Columns, Bulk: true, Defaults: !target.keepNulls}
+	for i, c := range load.Columns {
+		rows.Names[i] = c.Name
+		if i < len(st.Columns) {
+			rows.Names[i] = st.Columns[i].Name.Name
+		}
+	}
+	dml, err := r.compiler().InsertRows(&syntax.TableName{Name: st.Table}, rows)
+	if err != nil {
+		return 0, compileFailure(err)
+	}
+	refuse := r.refuseWrite
+	if target.fire {
+		refuse = r.refuse
+	}
+	if err := refuse(dml); err != nil {
+		return 0, err
+	}
+	unchecked := !target.check && constrained(dml.Target)
+	do := func() error {
+		if !unchecked {
+			n, err = r.applyRows(dml, load.Next)
+			return err
+		}
+		return r.s.conn.Unchecked(r.ctx, func() error {
+			n, err = r.applyRows(dml, load.Next)
+			return err
+		})
+	}
+	if dml.Database == 0 {
+		return n, r.changeLocalRows(dml, do)
+	}
+	d := r.s.databaseByID(dml.Database)
+	if (unchecked || !target.fire && len(dml.Target.Triggers) > 0) && !r.mayAlter(d, dml.Target) {
+		return 0, mserr.NoObjectOrPermission(st.Table.String()) // documentation of bcp, "Permissions"
+	}
+	err = r.atomic(dml.Databases, true, func() error {
+		if err := do(); err != nil || !unchecked {
+			return err
+		}
+		return r.distrust(d, dml.Target.ObjectID)
+	})
+	return n, err
+}
+
+// constrained reports whether rows of a table have to meet CHECK or foreign key constraints.
+func constrained(t *catalog.Table) bool {
+	return slices.ContainsFunc(t.Checks, func(c *catalog.Check) bool { return !c.Disabled }) ||
+		slices.ContainsFunc(t.ForeignKeys, func(f *catalog.ForeignKey) bool { return !f.Disabled })
+}
+
+// distrust marks the constraints of a table that rows may now violate (documentation of BULK INSERT, CHECK_CONSTRAINTS:
+// without it "the constraint on the table is marked as not-trusted").
+func (r *run) distrust(d *catalog.Database, table int32) error {
+	return r.edit(d, func(e *catalog.Edit) error {
+		t := e.Database().TableByID(table).Clone()
+		for _, c := range t.Checks {
+			c.NotTrusted = true
+		}
+		for _, f := range t.ForeignKeys {
+			f.NotTrusted = true
+		}
+		return e.ReplaceTable(t, nil)
+	})
 }

@@ -86,24 +86,6 @@ func TestCall(t *testing.T) {
 	})
 }
 
-func TestBulk(t *testing.T) {
-	s := workSession(t, newInstance(t))
-	must(t, s, "CREATE TABLE t (id int IDENTITY PRIMARY KEY, name nvarchar(5), n int NOT NULL)")
-	rows := [][]types.Value{{"a", int64(1)}, {"b", int64(2)}}
-	load := func(rows [][]types.Value) string {
-		var r recorder
-		require.NoError(t, s.Bulk(context.Background(), BulkLoad{
-			Statement: "INSERT BULK t (name nvarchar(5), n int)",
-			Columns:   []types.Column{{Name: "name", Type: types.NVarCharOf(5), Nullable: true}, {Name: "n", Type: types.IntType}},
-			Next:      slicesOf(rows),
-		}, &r))
-		return r.b.String()
-	}
-	require.Equal(t, "(2)\n", load(rows))
-	require.Contains(t, load([][]types.Value{{"c", int64(3)}, {"d", nil}}), "Msg 515")
-	require.Equal(t, "[id int not null, name nvarchar(5), n int not null]\n1 | a | 1\n2 | b | 2\n(2)\n", must(t, s, "SELECT * FROM t ORDER BY id"))
-}
-
 func TestTransactionRequests(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	must(t, s, "CREATE TABLE t (a int)")

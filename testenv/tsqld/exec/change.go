@@ -89,6 +89,27 @@ func several(dml *compile.DML) bool {
 
 // refuse answers what a plan's target does not allow.
 func (r *run) refuse(dml *compile.DML) error {
+	if err := r.refuseWrite(dml); err != nil {
+		return err
+	}
+	for _, t := range []struct {
+		table *catalog.Table
+		id    int
+	}{{dml.Target, dml.Database}, {dml.Into, dml.IntoDatabase}} {
+		if t.table == nil || t.id == 0 {
+			continue
+		}
+		for _, tr := range t.table.Triggers {
+			if !tr.Disabled {
+				return mserr.NotSupported("a statement that would fire the trigger %s", tr.Name)
+			}
+		}
+	}
+	return nil
+}
+
+// refuseWrite is refuse for a statement that fires no triggers.
+func (r *run) refuseWrite(dml *compile.DML) error {
 	for _, t := range []struct {
 		table *catalog.Table
 		id    int
@@ -105,11 +126,6 @@ func (r *run) refuse(dml *compile.DML) error {
 		d := r.s.databaseByID(t.id)
 		if d != nil && d.Options.ReadOnly {
 			return mserr.ReadOnlyDatabase(d.Name)
-		}
-		for _, tr := range t.table.Triggers {
-			if !tr.Disabled {
-				return mserr.NotSupported("a statement that would fire the trigger %s", tr.Name)
-			}
 		}
 	}
 	return nil

@@ -16,9 +16,11 @@ func TestCompat(t *testing.T) {
 	require.NoError(t, err)
 	files, err := filepath.Glob("*_test.go")
 	require.NoError(t, err)
-	more, err := filepath.Glob("../conformance/*_test.go")
-	require.NoError(t, err)
-	files = append(files, more...)
+	for _, elsewhere := range []string{"../conformance/*_test.go", "../tds/*_test.go", "../*_test.go"} {
+		more, err := filepath.Glob(elsewhere)
+		require.NoError(t, err)
+		files = append(files, more...)
+	}
 	var tests strings.Builder
 	for _, f := range files {
 		src, err := os.ReadFile(f)

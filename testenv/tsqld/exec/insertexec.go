@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -35,7 +34,7 @@ func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 			return err
 		}
 		for _, set := range c.sets {
-			n, err := r.insertRows(st, st.Target, identNames(st.Columns), set.cols, slicesOf(set.rows))
+			n, err := r.insertRows(st.Target, compile.Rows{Names: identNames(st.Columns), Columns: set.cols}, slicesOf(set.rows))
 			if err != nil {
 				return err
 			}
@@ -82,8 +81,8 @@ func slicesOf(rows [][]types.Value) func() ([]types.Value, error) {
 }
 
 // insertRows inserts rows that come from elsewhere, all or none.
-func (r *run) insertRows(node syntax.Node, target syntax.TableSource, names []string, cols []types.Column, next func() ([]types.Value, error)) (int64, error) {
-	dml, err := r.compiler().InsertRows(target, names, cols)
+func (r *run) insertRows(target syntax.TableSource, rows compile.Rows, next func() ([]types.Value, error)) (int64, error) {
+	dml, err := r.compiler().InsertRows(target, rows)
 	if err != nil {
 		return 0, compileFailure(err)
 	}
@@ -92,23 +91,8 @@ func (r *run) insertRows(node syntax.Node, target syntax.TableSource, names []st
 	}
 	n := int64(0)
 	do := func() error {
-		for {
-			if err := r.canceled(); err != nil {
-				return err
-			}
-			row, err := next()
-			if errors.Is(err, io.EOF) {
-				return nil
-			}
-			if err != nil {
-				return err
-			}
-			k, err := r.apply(dml, row)
-			if err != nil {
-				return err
-			}
-			n += k
-		}
+		n, err = r.applyRows(dml, next)
+		return err
 	}
 	if dml.Database == 0 {
 		err = r.changeLocalRows(dml, do)
@@ -118,53 +102,31 @@ func (r *run) insertRows(node syntax.Node, target syntax.TableSource, names []st
 	return n, err
 }
 
+// applyRows runs a plan of [compile.Compiler.InsertRows] for each row and answers how many rows it inserted.
+func (r *run) applyRows(dml *compile.DML, next func() ([]types.Value, error)) (n int64, err error) {
+	for {
+		if err := r.canceled(); err != nil {
+			return 0, err
+		}
+		row, err := next()
+		if errors.Is(err, io.EOF) {
+			return n, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		k, err := r.apply(dml, row)
+		if err != nil {
+			return 0, err
+		}
+		n += k
+	}
+}
+
 // changeLocalRows is changeLocal for many rows.
 func (r *run) changeLocalRows(dml *compile.DML, do func() error) error {
 	if dml.Target != nil && dml.Target.Name[0] == '@' && !r.s.tran.begun {
 		return r.localSave(true, do)
 	}
 	return r.localChangeOf(true, do)
-}
-
-// bulkTarget is the table that an INSERT BULK announced.
-type bulkTarget struct {
-	statement *syntax.InsertBulkStmt
-}
-
-// announceBulk is INSERT BULK as a statement: the rows follow in a request of their own.
-func (r *run) announceBulk(st *syntax.InsertBulkStmt) error {
-	o, _, err := r.object(st.Table)
-	if err != nil {
-		return err
-	}
-	if o == nil && r.localTable(st.Table.Last()) == nil {
-		return mserr.InvalidObject(st.Table.String())
-	}
-	r.s.bulk = &bulkTarget{st}
-	return nil
-}
-
-// tableOf is a table as a target, by name.
-func tableOf(n *syntax.ObjectName) syntax.TableSource { return &syntax.TableName{Name: n} }
-
-// identityOption turns IDENTITY_INSERT on for the rows of a bulk load that bring identity values.
-func (r *run) identityOption(name *syntax.ObjectName, names []string) error {
-	o, d, err := r.object(name)
-	if err != nil {
-		return err
-	}
-	t, _ := o.(*catalog.Table)
-	if t == nil {
-		return nil
-	}
-	c := t.IdentityColumn()
-	if c == nil {
-		return nil
-	}
-	for _, n := range names {
-		if equalNames(n, c.Name) {
-			r.s.opts.identityInsert = &identityInsert{database: d.ID, object: t.ObjectID, name: name.String()}
-		}
-	}
-	return nil
 }

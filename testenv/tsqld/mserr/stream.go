@@ -32,3 +32,8 @@ func BulkLength(column int) *Error {
 func TooManyParameters(limit int) *Error {
 	return New(8003, 16, "The incoming request has too many parameters. The server supports a maximum of %d parameters. Reduce the number of parameters and resend the request.", limit)
 }
+
+// NoObjectOrPermission is error 1088.
+func NoObjectOrPermission(name string) *Error {
+	return New(1088, 16, "Cannot find the object \"%s\" because it does not exist or you do not have permissions.", name)
+}

@@ -1,0 +1,40 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
+)
+
+// Unchecked runs fn with CHECK and foreign key constraints not enforced. Statements are prepared anew before and after.
+func (c *Conn) Unchecked(ctx context.Context, fn func() error) error {
+	if err := c.enforce(ctx, false); err != nil {
+		return err
+	}
+	err := fn()
+	return errors.Join(err, c.enforce(context.WithoutCancel(ctx), true))
+}
+
+// enforce turns CHECK and foreign key constraints on or off. PRAGMA foreign_keys does nothing inside a transaction, unlike
+// sqlite3_db_config.
+func (c *Conn) enforce(ctx context.Context, on bool) error {
+	ignore := "ON"
+	if on {
+		ignore = "OFF"
+	}
+	if _, err := c.Exec(ctx, "PRAGMA ignore_check_constraints="+ignore, nil); err != nil {
+		return err
+	}
+	args := libc.NewVaList(libc.Bool32(on), uintptr(0))
+	if args == 0 {
+		return errors.New("sqlite: out of memory")
+	}
+	defer libc.Xfree(c.tls, args)
+	if rc := lib.Xsqlite3_db_config(c.tls, c.db, lib.SQLITE_DBCONFIG_ENABLE_FKEY, args); rc != lib.SQLITE_OK {
+		return fmt.Errorf("sqlite: enforce foreign keys: %d", rc)
+	}
+	return nil
+}
