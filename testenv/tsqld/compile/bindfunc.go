@@ -301,6 +301,7 @@ func (b *binder) nextValue(e *syntax.NextValueExpr) (*node, error) {
 	}
 	b.use(db, s, "UPDATE")
 	b.attach(db.ID)
+	b.needs.Sequences = true
 	return &node{op: opLocal, typ: s.Type, key: LocalSequence + strconv.Itoa(db.ID) + "|" + strconv.Itoa(int(s.ObjectID)), traits: hasLocal | hasPerRow | canFail}, nil
 }
 

@@ -33,9 +33,9 @@ type DML struct {
 	Apply []Statement
 	// Identity is set when the target has an identity column that the server fills.
 	Identity *IdentityNeed
-	// IdentityInserted reads back the greatest (for a negative increment: least) identity value that the statement
-	// inserted under IDENTITY_INSERT; empty SQL otherwise.
-	IdentityInserted Statement
+	// IdentityGiven says that the statement inserts identity values of its own, under IDENTITY_INSERT: it passes each to LocalIdentity,
+	// in the order of the rows.
+	IdentityGiven bool
 	// Output is the query of an OUTPUT clause to the client; nil for none.
 	Output *Plan
 	// OutputRows says that Output is to be run instead of Apply: it changes the target and yields the rows.

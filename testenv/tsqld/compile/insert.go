@@ -129,6 +129,9 @@ func (ins *insertion) row(b *binder, statement string, given []*node, identity *
 			n, err = b.valueOrDefault(ins.t, statement, c, given[at])
 		default:
 			n, err = b.storeValue(ins.t, statement, c, given[at])
+			if err == nil && c == ins.identity {
+				n = noted(n)
+			}
 		}
 		if err != nil {
 			return nil, err
@@ -196,16 +199,20 @@ func (ins *insertion) identityFrom(number string, first func(*Run) types.Value) 
 	return fromIdentity(n, ins.identity)
 }
 
+// noted is an identity value that the statement gives, of which the interpreter takes note when it is computed.
+func noted(n *node) *node {
+	r := build(opLocal, n.typ, n)
+	r.key = LocalIdentity
+	r.traits |= r.own()
+	return r
+}
+
 // need says how many identity values the statement takes; rows is -1 for as many as it inserts.
 func (ins *insertion) need(d *DML, rows int) {
 	if ins.generates() {
 		d.Identity = &IdentityNeed{Column: ins.identity, Identity: *ins.identity.Auto, Rows: rows}
 	} else if ins.identity != nil && ins.explicit {
-		order := "max"
-		if ins.identity.Auto.Increment < 0 {
-			order = "min"
-		}
-		d.IdentityInserted = Statement{SQL: "SELECT " + order + "(" + ins.identity.SQLName + ") FROM " + ins.t.sql()}
+		d.IdentityGiven = true
 	}
 }
 
@@ -503,10 +510,10 @@ func (b *binder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, i
 	}
 	var identity *node
 	var err error
+	if ins.identity != nil && len(q.order) > 0 {
+		q = b.wrapped(q)
+	}
 	if ins.generates() {
-		if len(q.order) > 0 {
-			q = b.wrapped(q)
-		}
 		if identity, err = fromIdentity(&node{op: opSQL, typ: types.BigIntType, name: store.CounterFunc + "()", traits: hasColumn | hasPerRow}, ins.identity); err != nil {
 			return err
 		}

@@ -297,7 +297,7 @@ func (n *node) own() traits {
 	case opEnv:
 		return hasEnv
 	case opLocal:
-		if strings.HasPrefix(n.key, LocalSequence) || strings.HasPrefix(n.key, LocalRowVersion) {
+		if strings.HasPrefix(n.key, LocalSequence) || strings.HasPrefix(n.key, LocalRowVersion) || n.key == LocalIdentity {
 			return hasLocal | hasPerRow | canFail
 		}
 		return hasLocal | canFail

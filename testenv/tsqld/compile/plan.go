@@ -73,6 +73,8 @@ type Needs struct {
 	Uses []Use
 	// Locks says that the statement asked for locks (UPDLOCK, XLOCK, TABLOCKX, HOLDLOCK, SERIALIZABLE, REPEATABLEREAD).
 	Locks bool
+	// Sequences says that the statement draws from sequences, which writes to their databases.
+	Sequences bool
 	// Volatile says that compiling again may give another plan although nothing of the above has changed.
 	Volatile bool
 }

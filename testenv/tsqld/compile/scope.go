@@ -47,6 +47,8 @@ const (
 	LocalTableFunction = "tvf|"
 	// LocalSequence is NEXT VALUE FOR: seq|<database id>|<object id>. The result has the sequence's type.
 	LocalSequence = "seq|"
+	// LocalIdentity is its argument, an identity value that a statement inserts explicitly; see [DML.IdentityGiven].
+	LocalIdentity = "given identity"
 	// LocalRowVersion is a new rowversion (8 bytes) of a database: rv|<database id>, 0 for tempdb.
 	LocalRowVersion = "rv|"
 )

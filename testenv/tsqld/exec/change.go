@@ -75,7 +75,7 @@ func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error)
 	}
 	ids := dml.Databases
 	if dml.Database == 0 && dml.IntoDatabase == 0 {
-		err = r.changeLocal(dml, do)
+		err = r.drawing(&dml.Needs, func() error { return r.changeLocal(dml, do) })
 	} else {
 		err = r.atomic(ids, several(dml), do)
 	}
@@ -84,7 +84,7 @@ func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error)
 
 // several reports whether a plan runs more than one SQLite statement that changes something.
 func several(dml *compile.DML) bool {
-	return len(dml.Prepare)+len(dml.Apply) > 1 || dml.Identity != nil || dml.IdentityInserted.SQL != "" || dml.Output != nil && !dml.OutputRows
+	return len(dml.Prepare)+len(dml.Apply) > 1 || dml.Identity != nil || dml.IdentityGiven || dml.Output != nil && !dml.OutputRows
 }
 
 // refuse answers what a plan's target does not allow.
@@ -196,6 +196,10 @@ func (r *run) apply(dml *compile.DML, row []types.Value) (int64, error) {
 			return 0, err
 		}
 	}
+	if dml.IdentityGiven {
+		defer func(was givenIdentity) { r.given = was }(r.given)
+		r.given = givenIdentity{}
+	}
 	rt := &compile.Run{Row: row}
 	if dml.IntoFirst {
 		if err := s.conn.Savepoint(r.ctx, intoSave); err != nil {
@@ -289,8 +293,8 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 			return 0, err
 		}
 	}
-	if dml.IdentityInserted.SQL != "" {
-		if err := r.noteInserted(dml, rt); err != nil {
+	if dml.IdentityGiven && n > 0 {
+		if err := r.settleGiven(dml); err != nil {
 			return 0, err
 		}
 	}

@@ -189,32 +189,52 @@ func (r *run) storeIdentity(database int, t *catalog.Table, last int64) error {
 	return err
 }
 
-// noteInserted makes the counter follow values that were inserted under IDENTITY_INSERT, if they are beyond it.
-func (r *run) noteInserted(dml *compile.DML, rt *compile.Run) error {
-	args, err := dml.IdentityInserted.Args(r, rt)
-	if err != nil {
-		return err
-	}
-	row, err := r.s.conn.QueryRow(r.ctx, dml.IdentityInserted.SQL, args)
-	if err != nil || len(row) == 0 || row[0] == nil {
-		return err
-	}
-	last, ok := row[0].(int64)
+// givenIdentity are the identity values that a statement inserts under IDENTITY_INSERT.
+type givenIdentity struct {
+	any             bool
+	last, low, high int64
+}
+
+// noteIdentity is called for each of them, in the order of the rows.
+func (r *run) noteIdentity(v types.Value) (types.Value, error) {
+	n, ok := v.(int64)
 	if !ok {
-		return mserr.NotSupported("IDENTITY_INSERT into a column of more than 18 digits")
+		if v == nil { // which the column refuses
+			return nil, nil
+		}
+		return nil, mserr.NotSupported("IDENTITY_INSERT into a column of more than 18 digits")
 	}
-	col := dml.Target.IdentityColumn()
+	g := &r.given
+	if !g.any {
+		*g = givenIdentity{any: true, low: n, high: n}
+	}
+	g.last, g.low, g.high = n, min(g.low, n), max(g.high, n)
+	return v, nil
+}
+
+// settleGiven makes the last value that a statement has given that of @@IDENTITY and SCOPE_IDENTITY(), and the counter follow those that are
+// beyond it.
+func (r *run) settleGiven(dml *compile.DML) error {
+	g := r.given
+	if !g.any {
+		return nil
+	}
+	r.setIdentity(g.last)
+	auto := dml.Target.IdentityColumn().Auto
+	furthest := g.high
+	if auto.Increment < 0 {
+		furthest = g.low
+	}
 	key := r.s.identityKey(dml.Database, dml.Target)
 	c, err := r.s.counterOf(r.ctx, key, identityLoad(dml.Database))
 	if err != nil {
 		return err
 	}
-	r.setIdentity(last)
-	if c.used && (col.Auto.Increment > 0 && last <= c.last || col.Auto.Increment < 0 && last >= c.last) {
+	if c.used && (auto.Increment > 0 && furthest <= c.last || auto.Increment < 0 && furthest >= c.last) {
 		return nil
 	}
-	r.s.inst.setCounter(key, counter{last: last, used: true})
-	return r.storeIdentity(dml.Database, dml.Target, last)
+	r.s.inst.setCounter(key, counter{last: furthest, used: true})
+	return r.storeIdentity(dml.Database, dml.Target, furthest)
 }
 
 // nextSequence is NEXT VALUE FOR.

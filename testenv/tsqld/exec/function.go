@@ -25,6 +25,8 @@ func (s *Session) localFunction(key string) (store.Func, error) {
 		return fn, err
 	}
 	switch {
+	case key == compile.LocalIdentity:
+		return func(args []types.Value) (types.Value, error) { return r.noteIdentity(args[0]) }, nil
 	case strings.HasPrefix(key, compile.LocalRowVersion):
 		id, err := strconv.Atoi(key[len(compile.LocalRowVersion):])
 		if err != nil {

@@ -95,7 +95,7 @@ func (r *run) insertRows(target syntax.TableSource, rows compile.Rows, next func
 		return err
 	}
 	if dml.Database == 0 {
-		err = r.changeLocalRows(dml, do)
+		err = r.drawing(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
 	} else {
 		err = r.atomic(dml.Databases, true, do)
 	}

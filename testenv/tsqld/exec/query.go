@@ -3,7 +3,6 @@ package exec
 import (
 	"context"
 	"errors"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -57,7 +56,7 @@ func (r *run) selectStmt(st *syntax.SelectStmt) error {
 	case p.Into != nil:
 		return r.selectInto(st, p)
 	case len(p.Assign) > 0:
-		return r.assign(p)
+		return r.drawing(&p.Needs, func() error { return r.assign(p) })
 	}
 	if r.inFunction {
 		return mserr.New(444, 16, "Select statements included within a function cannot return data to a client.")
@@ -68,14 +67,17 @@ func (r *run) selectStmt(st *syntax.SelectStmt) error {
 			return err
 		}
 	}
-	if usesSequence(&p.Statement) {
-		return r.atomic(p.Databases, false, func() error { return r.sendRows(p) })
-	}
-	return r.sendRows(p)
+	return r.drawing(&p.Needs, func() error { return r.sendRows(p) })
 }
 
-// usesSequence reports whether a statement may draw from a sequence, which writes.
-func usesSequence(st *compile.Statement) bool { return strings.Contains(st.SQL, compile.LocalSequence) }
+// drawing runs a statement that changes nothing but temporary tables. What draws from sequences writes to their databases, so that
+// SQLite's transaction must be open before it starts.
+func (r *run) drawing(n *compile.Needs, do func() error) error {
+	if n.Sequences {
+		return r.atomic(n.Databases, false, do)
+	}
+	return do()
+}
 
 // query runs a plan's SQL.
 func (r *run) query(p *compile.Plan) (*store.Rows, error) {
@@ -234,7 +236,7 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 		t.Columns = append(t.Columns, col)
 	}
 	if into.Database == nil {
-		return r.selectIntoTemp(st, t)
+		return r.selectIntoTemp(st, t, &p.Needs)
 	}
 	d := into.Database
 	if err := r.mayCreate(d, "CREATE TABLE", into.Schema); err != nil {
@@ -266,7 +268,7 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 }
 
 // selectIntoTemp is SELECT ... INTO a temporary table.
-func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table) error {
+func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *compile.Needs) error {
 	s := r.s
 	if s.temps[catalog.Fold(t.Name)] != nil && !r.shadows(t.Name) {
 		return mserr.ObjectExists(t.Name)
@@ -280,19 +282,21 @@ func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table) error {
 		return err
 	}
 	var n int64
-	err = r.localChange(func() error {
-		if err := s.createTemp(r.ctx, t); err != nil {
+	err = r.drawing(needs, func() error {
+		return r.localChange(func() error {
+			if err := s.createTemp(r.ctx, t); err != nil {
+				return err
+			}
+			dml, err := r.compiler().SelectInto(st.Query, st.Hints, 0, t)
+			if err != nil {
+				return compileFailure(err)
+			}
+			if n, err = r.apply(dml, nil); err != nil && !s.tran.begun {
+				s.temps = s.temps.without(t.Name)
+				return errors.Join(err, s.dropLocal(context.WithoutCancel(r.ctx), t))
+			}
 			return err
-		}
-		dml, err := r.compiler().SelectInto(st.Query, st.Hints, 0, t)
-		if err != nil {
-			return compileFailure(err)
-		}
-		if n, err = r.apply(dml, nil); err != nil && !s.tran.begun {
-			s.temps = s.temps.without(t.Name)
-			return errors.Join(err, s.dropLocal(context.WithoutCancel(r.ctx), t))
-		}
-		return err
+		})
 	})
 	if err != nil {
 		return err

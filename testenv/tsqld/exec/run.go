@@ -24,6 +24,7 @@ type run struct {
 	ended int    // statements whose end was sent
 	sets  int    // result sets that were started
 	now   int64  // the statement's time in ticks; 0 until asked for
+	given givenIdentity
 
 	setError   bool // RAISERROR WITH SETERROR: @@ERROR becomes 50000 although nothing failed
 	inserting  bool // inside INSERT ... EXEC
