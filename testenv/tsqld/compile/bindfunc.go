@@ -82,6 +82,9 @@ func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l 
 		}
 		return lazy(b, nodes)
 	}
+	if f.Name == "JSON_MODIFY" && len(nodes) == 3 && isJSON(nodes[2]) {
+		hidden = append(hidden, constant(int64(1), types.BitType))
+	}
 	return b.callBuiltin(f, nodes, hidden...)
 }
 
@@ -352,15 +355,3 @@ func jsonCall(key string, absent bool, args []*node) (*node, error) {
 
 // rawMark in front of a type in a key says that the text is JSON and is not to be quoted.
 const rawMark = "!"
-
-// isJSON reports whether a node yields JSON text: FOR JSON puts it into its document as it is.
-func isJSON(n *node) bool {
-	switch n.op {
-	case opCall:
-		return strings.HasPrefix(n.key, keyBuiltin+"|JSON_QUERY|") || strings.HasPrefix(n.key, keyBuiltin+"|JSON_MODIFY|") ||
-			strings.HasPrefix(n.key, keyJSONObject+"|") || strings.HasPrefix(n.key, keyJSONArray+"|")
-	case opScalar:
-		return n.sub.document == documentJSON
-	}
-	return false
-}

@@ -90,7 +90,7 @@ func (b *binder) document(q *query, f *syntax.ForClause) (*query, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &query{inner: q, document: documentJSON, documentKey: makeKey(keyForJSON, string(text)),
+	return &query{inner: q, document: documentJSON, documentKey: makeKey(keyForJSON, string(text)), isWrapped: !spec.NoWrapper,
 		cols: []outColumn{{name: nameOfJSON, typ: types.NVarCharMax, null: true}}}, nil
 }
 

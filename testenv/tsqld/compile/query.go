@@ -21,6 +21,7 @@ type query struct {
 
 	document    documentKind
 	documentKey string // of the aggregate that makes the document
+	isWrapped   bool   // the document of FOR JSON is an array or object, whatever the rows
 }
 
 // documentKind says what FOR makes of the rows.
@@ -63,6 +64,12 @@ func (c *core) aggregates() bool {
 		}
 	}
 	return false
+}
+
+// isBareGroup reports whether all rows are one group without an aggregate in the select list, as with GROUP BY () or HAVING alone: SQLite
+// must be shown one there.
+func (c *core) isBareGroup() bool {
+	return len(c.group) == 0 && (c.grouped || c.having != nil) && !c.aggregates()
 }
 
 // fromNode is a *source or a *join.

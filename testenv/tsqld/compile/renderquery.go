@@ -16,7 +16,7 @@ func (r *renderer) query(q *query) {
 		r.WriteString(") AS c1 FROM (")
 		r.derived(q.inner)
 		r.WriteByte(')')
-	case q.percent, q.ties, q.limit != nil && q.limit.traits&hasColumn != 0: // LIMIT cannot name columns
+	case q.percent, q.ties, q.limit.namesColumns(), q.offset.namesColumns():
 		r.ranked(q)
 	case q.core != nil:
 		r.core(q)
@@ -48,10 +48,16 @@ func (r *renderer) core(q *query) {
 		if i > 0 {
 			r.WriteString(", ")
 		}
+		if i == 0 && c.isBareGroup() {
+			r.WriteString("CASE WHEN count(*) >= 0 THEN ")
+		}
 		if c.distinct && n.typ.CollationName() != "" {
 			r.collated(n)
 		} else {
 			r.node(n)
+		}
+		if i == 0 && c.isBareGroup() {
+			r.WriteString(" END")
 		}
 		r.WriteString(" AS ")
 		r.WriteString(columnName(i))
@@ -74,15 +80,9 @@ func (r *renderer) core(q *query) {
 			r.collated(g)
 		}
 	}
-	switch {
-	case c.having != nil:
+	if c.having != nil {
 		r.WriteString(" HAVING ")
-		if len(c.group) == 0 {
-			r.WriteString("count(*) >= 0 AND ")
-		}
 		r.node(c.having)
-	case c.grouped && len(c.group) == 0 && !c.aggregates():
-		r.WriteString(" HAVING count(*) >= 0") // one group even if no aggregate is left
 	}
 	if len(q.order) > 0 {
 		r.WriteString(" ORDER BY ")
@@ -140,7 +140,18 @@ func (r *renderer) limit(q *query) {
 	}
 }
 
-// ranked writes TOP ... PERCENT and WITH TIES: the rows are numbered (ties alike) and counted first.
+// namesColumns reports whether a number of rows depends on columns, which SQLite does not know in LIMIT and OFFSET.
+func (n *node) namesColumns() bool {
+	found := false
+	n.walk(func(x *node) bool {
+		found = found || x.op == opCol || x.sub != nil && x.sub.correlated()
+		return !found
+	})
+	return found
+}
+
+// ranked writes what LIMIT cannot say, TOP ... PERCENT, WITH TIES, and numbers of rows that depend on columns of outer queries: the
+// rows are numbered (ties alike) and counted first.
 func (r *renderer) ranked(q *query) {
 	inner := *q
 	inner.limit, inner.offset, inner.percent, inner.ties, inner.order = nil, nil, false, false, nil
@@ -188,14 +199,30 @@ func (r *renderer) ranked(q *query) {
 	}
 	r.WriteString(") AS rn, count(*) OVER () AS total FROM (")
 	r.query(&inner)
-	r.WriteString(")) WHERE rk <= ")
-	if q.percent {
-		r.WriteString("fn('" + keyCeiling + "', total, ")
-		r.node(q.limit)
-		r.WriteByte(')')
-	} else {
-		r.node(q.limit)
+	r.WriteString(")) WHERE ")
+	r.lazy++ // without rows nothing is compared
+	if q.offset != nil {
+		r.WriteString("rk > ")
+		r.node(q.offset)
 	}
+	if q.limit != nil {
+		switch {
+		case q.offset != nil:
+			r.WriteString(" AND rk - ")
+			r.node(q.offset)
+			r.WriteString(" <= ")
+		default:
+			r.WriteString("rk <= ")
+		}
+		if q.percent {
+			r.WriteString("fn('" + keyCeiling + "', total, ")
+			r.node(q.limit)
+			r.WriteByte(')')
+		} else {
+			r.node(q.limit)
+		}
+	}
+	r.lazy--
 	r.WriteString(" ORDER BY rn")
 }
 

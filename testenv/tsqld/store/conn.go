@@ -79,6 +79,9 @@ func openConn(s *Store) (*Conn, error) {
 	if c.tls, err = thread(c.dc); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
+	if err := c.Without(0); err != nil {
+		return nil, errors.Join(err, c.close())
+	}
 	if err := c.addCollations(); err != nil {
 		return nil, errors.Join(err, c.close())
 	}

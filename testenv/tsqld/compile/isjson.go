@@ -1,0 +1,42 @@
+package compile
+
+import "strings"
+
+// jsonKeys are the functions whose results are JSON.
+var jsonKeys = []string{keyBuiltin + "|JSON_QUERY|", keyBuiltin + "|JSON_MODIFY|", keyJSONObject + "|", keyJSONArray + "|"}
+
+// isJSON reports whether a node yields JSON text, which FOR JSON, JSON_MODIFY, JSON_OBJECT and JSON_ARRAY put into their documents as it
+// is: what JSON_QUERY, JSON_MODIFY, JSON_OBJECT, JSON_ARRAY and FOR JSON have made ("JSON_MODIFY (Transact-SQL)"). With
+// WITHOUT_ARRAY_WRAPPER the text of FOR JSON need not be JSON, and counts as any text. It depends on the expression that is left when constant
+// conditions are decided and derived tables are merged, not on what a row holds: a CASE that is decided by a value, ISNULL, a variable
+// and a column of a table or set operation are any text.
+func isJSON(n *node) bool {
+	switch n.op {
+	case opCall:
+		for _, key := range jsonKeys {
+			if strings.HasPrefix(n.key, key) {
+				return true
+			}
+		}
+	case opScalar:
+		return n.sub.document == documentJSON && n.sub.isWrapped
+	case opCol:
+		q := n.src.query
+		return n.col >= 0 && q != nil && q.core != nil && isJSON(q.core.items[n.col])
+	case opCase:
+		for i := 0; i+1 < len(n.args); i += 2 {
+			if n.args[i].traits&^canFail != 0 {
+				return false
+			}
+			v, err := n.args[i].eval(nil, nil)
+			if err != nil {
+				return false
+			}
+			if v == int64(1) {
+				return isJSON(n.args[i+1])
+			}
+		}
+		return isJSON(n.args[len(n.args)-1])
+	}
+	return false
+}
