@@ -65,4 +65,6 @@ type IdentityNeed struct {
 	// Rows is how many rows are inserted if that is known beforehand; -1 means the row count of the last statement
 	// of Prepare, or with an empty Prepare that of Apply.
 	Rows int
+	// Step is the number, from 1, of the statement of Apply whose row count is that of the values taken; 0 for the count of the statement.
+	Step int
 }

@@ -14,3 +14,14 @@ func TestLimitIsNoParameter(t *testing.T) {
 	require.NotContains(t, b.plan("SELECT id FROM dbo.t ORDER BY id OFFSET @n ROWS FETCH NEXT @n ROWS ONLY"), "LIMIT ?")
 	require.Contains(t, b.plan("SELECT TOP (2) id FROM dbo.t ORDER BY id"), "LIMIT 2")
 }
+
+// TestJoinOnFalse keeps outer joins from reading a table of which their condition lets no row fit.
+func TestJoinOnFalse(t *testing.T) {
+	b := newBench(t, "CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY); INSERT INTO dbo.t VALUES (1), (2), (3)")
+	b.declare("@n", "int", "2")
+	gate := ".rowid >= CASE WHEN ?1 THEN"
+	require.Contains(t, b.plan("SELECT v.x, t.id FROM (VALUES (1)) v(x) LEFT JOIN dbo.t t ON 1 = 0"), gate)
+	require.Contains(t, b.plan("SELECT v.x, t.id FROM (VALUES (1)) v(x) LEFT JOIN dbo.t t ON t.id = v.x AND @n > 3"), gate)
+	require.NotContains(t, b.plan("SELECT v.x, t.id FROM (VALUES (1)) v(x) LEFT JOIN dbo.t t ON t.id = v.x"), ".rowid")
+	require.NotContains(t, b.plan("SELECT v.x, t.id FROM (VALUES (1)) v(x) LEFT JOIN dbo.t t ON t.id = @n"), ".rowid")
+}

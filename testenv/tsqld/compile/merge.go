@@ -456,5 +456,8 @@ func (m *merging) apply(d *DML, values []setting, fresh, inserted map[*catalog.C
 	}
 	d.Apply = append(d.Apply, st)
 	m.ins.need(d, -1)
+	if d.Identity != nil {
+		d.Identity.Step = len(d.Apply)
+	}
 	return out.emit(m.b, d)
 }

@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"math"
+
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -342,11 +344,34 @@ func (r *renderer) from(f fromNode, nested bool) {
 		switch {
 		case f.on != nil:
 			r.WriteString(" ON ")
+			r.gate(f)
 			r.node(f.on)
 		case f.kind != "JOIN":
 			r.WriteString(" ON 1")
 		}
 	}
+}
+
+// gate writes what the condition of an outer join says without rows in front of it, as a range of the joined table's rowids, which
+// is empty where it does not hold: SQLite would read the whole table to find out that no row of it fits. Entity Framework inserts
+// by MERGE ... ON 1 = 0.
+func (r *renderer) gate(j *join) {
+	t, ok := j.right.(*source)
+	if !ok || j.kind != "LEFT JOIN" || t.base == nil || t.query != nil || t.rowset != nil {
+		return
+	}
+	var fixed []*node
+	for _, n := range conjuncts(j.on) {
+		if r.hoisted(n) {
+			fixed = append(fixed, n)
+		}
+	}
+	if len(fixed) == 0 {
+		return
+	}
+	r.WriteString(t.alias + ".rowid >= CASE WHEN ")
+	r.node(and(fixed...))
+	r.WriteString(" THEN " + itoa(math.MinInt64) + " END AND ")
 }
 
 // source writes a table, a derived table or a rowset.

@@ -237,6 +237,7 @@ func (r *run) finishSpool(dml *compile.DML, rt *compile.Run) error {
 // changeRows is the middle part of apply.
 func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error) {
 	n = -1
+	inserted := int64(0)
 	for i := range dml.Prepare {
 		k, err := r.step(&dml.Prepare[i], rt)
 		if err != nil {
@@ -275,6 +276,9 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 			if len(dml.Prepare) == 0 && i == 0 {
 				n = k
 			}
+			if dml.Identity != nil && i == dml.Identity.Step-1 {
+				inserted = k
+			}
 			if dml.IntoIdentity != nil && i == dml.IntoStep {
 				if err := r.settleInto(dml, rt, k); err != nil {
 					return 0, err
@@ -289,7 +293,10 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 		}
 	}
 	if dml.Identity != nil {
-		if err := r.settleIdentity(dml, rt, n); err != nil {
+		if dml.Identity.Step == 0 {
+			inserted = n
+		}
+		if err := r.settleIdentity(dml, rt, inserted); err != nil {
 			return 0, err
 		}
 	}

@@ -91,7 +91,7 @@ func (r *run) reserve(dml *compile.DML, rt *compile.Run, prepared int64) error {
 		rt.Identity = c.last + need.Increment
 	}
 	rows := int64(need.Rows)
-	if rows < 0 && len(dml.Prepare) > 0 {
+	if rows < 0 && len(dml.Prepare) > 0 && need.Step == 0 {
 		rows = prepared
 	}
 	if rows > 0 {
@@ -163,7 +163,7 @@ func (r *run) settleIdentity(dml *compile.DML, rt *compile.Run, n int64) error {
 		return nil
 	}
 	need := dml.Identity
-	if need.Rows < 0 && len(dml.Prepare) == 0 {
+	if need.Rows < 0 && (len(dml.Prepare) == 0 || need.Step > 0) {
 		if err := r.take(dml, rt, n); err != nil {
 			return err
 		}
