@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
@@ -52,6 +53,7 @@ type conn struct {
 	requests   chan *message // from the reader; room for one
 	attentions chan struct{} // from the reader: look at attention; room for one
 	readerDone chan struct{}
+	killed     chan struct{} // closed by KILL
 
 	mu            sync.Mutex              // guards what follows
 	attention     bool                    // one waits for its acknowledgment
@@ -108,6 +110,7 @@ func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
 		requests:   make(chan *message, 1),
 		attentions: make(chan struct{}, 1),
 		readerDone: make(chan struct{}),
+		killed:     make(chan struct{}),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
 	c.src = c.in
@@ -133,15 +136,13 @@ func (c *conn) serve() (err error) {
 		if reading {
 			<-c.readerDone
 		}
-		if c.session != nil {
-			if closeErr := c.session.Close(); closeErr != nil {
-				err = errors.Join(err, fmt.Errorf("close session: %w", closeErr))
-			}
-		}
-		err = orderly(err)
+		err = orderly(errors.Join(err, c.closeSession()))
 	}()
 	if err := c.logIn(); err != nil {
 		return err
+	}
+	if s, ok := c.session.(killable); ok {
+		s.OnKill(c.kill)
 	}
 	reading = true
 	go func() {
@@ -159,6 +160,8 @@ func (c *conn) serve() (err error) {
 			return context.Cause(c.ctx)
 		case <-c.srv.closing:
 			return ErrServerClosed
+		case <-c.killed:
+			return exec.ErrKilled // while idle: nothing can be said, the socket is closed
 		case m := <-c.requests:
 			err = c.handle(m)
 			m.drain()
@@ -166,12 +169,33 @@ func (c *conn) serve() (err error) {
 			err = c.attendIdle()
 		}
 		if errors.Is(err, errFatal) {
+			err = errors.Join(err, c.closeSession()) // what it holds is free before the client has gone
 			c.linger()
 		}
 		if err != nil {
 			return err
 		}
 	}
+}
+
+// kill ends the connection: at once when it is idle, else after the running request, whose client gets a short time to
+// take the rest of its answer.
+func (c *conn) kill() {
+	close(c.killed)
+	_ = c.nc.SetDeadline(time.Now().Add(lingerTime)) // fails when it is closed, which is what is wanted
+}
+
+// closeSession closes the session unless that was done.
+func (c *conn) closeSession() error {
+	if c.session == nil {
+		return nil
+	}
+	err := c.session.Close()
+	c.session = nil
+	if err != nil {
+		return fmt.Errorf("close session: %w", err)
+	}
+	return nil
 }
 
 // panicked tells the client and the server's owner of a panic.

@@ -50,5 +50,8 @@ type engine interface {
 	close() error
 }
 
+// killable is a session that others can end. OnKill sets what tells the connection of it.
+type killable interface{ OnKill(f func()) }
+
 // identified is a session that knows its number (@@SPID), which goes into the headers of its packets.
 type identified interface{ SPID() int }

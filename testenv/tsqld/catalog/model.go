@@ -92,7 +92,8 @@ type Options struct {
 	ReadCommittedSnapshot  bool   // true, as in Azure; reading never waits either way
 	AllowSnapshotIsolation bool
 	ReadOnly               bool
-	SingleUser             bool // also RESTRICTED_USER
+	SingleUser             bool // one session at a time (924)
+	RestrictedUser         bool // owners and members of dbcreator and sysadmin only (923)
 	Offline                bool // its sessions are refused with error 942
 	RecursiveTriggers      bool
 	AnsiNulls              bool

@@ -95,6 +95,8 @@ func databaseInfo(d *Database) row {
 	access, accessName := int64(0), "MULTI_USER"
 	if o.SingleUser {
 		access, accessName = 1, "SINGLE_USER"
+	} else if o.RestrictedUser {
+		access, accessName = 2, "RESTRICTED_USER"
 	}
 	state, stateName := int64(0), "ONLINE"
 	if o.Offline {

@@ -192,8 +192,11 @@ func TestKill(t *testing.T) {
 	inst := newInstance(t)
 	s := workSession(t, inst)
 	victim := openSession(t, inst, Login{User: "sa", Password: "secret", Database: "work"})
-	done := make(chan error)
-	go func() { done <- victim.Batch(context.Background(), "WAITFOR DELAY '00:05:00'", &recorder{}) }()
+	done := make(chan error, 1)
+	go func() { // as a connection does
+		err := victim.Batch(context.Background(), "WAITFOR DELAY '00:05:00'", &recorder{})
+		done <- errors.Join(err, victim.Close())
+	}()
 	for {
 		victim.mu.Lock()
 		busy := victim.cancel != nil
@@ -203,8 +206,7 @@ func TestKill(t *testing.T) {
 		}
 	}
 	must(t, s, "DECLARE @id int = (SELECT MAX(session_id) FROM sys.dm_exec_sessions); DECLARE @k varchar(20) = CONCAT('KILL ', @id); EXEC (@k)")
-	require.ErrorIs(t, <-done, errKilled)
-	require.NoError(t, victim.Close())
+	require.ErrorIs(t, <-done, ErrKilled)
 }
 
 func TestReset(t *testing.T) {

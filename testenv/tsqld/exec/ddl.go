@@ -303,28 +303,3 @@ func wordOf(e syntax.Expr) string {
 	}
 	return syntax.Print(e)
 }
-
-// kill is KILL.
-func (r *run) kill(st *syntax.KillStmt) error {
-	v, err := r.value(st.Session, types.BigIntType)
-	if err != nil {
-		return err
-	}
-	id, _ := v.(int64)
-	switch {
-	case !r.s.sysadmin():
-		return mserr.New(6102, 14, "User does not have permission to use the KILL statement.")
-	case st.StatusOnly:
-		return mserr.NotSupported("KILL WITH STATUSONLY")
-	case id == int64(r.s.id):
-		return mserr.KillSelf()
-	case id < 1 || id > 32767:
-		return mserr.InvalidSPID(id)
-	}
-	other := r.s.inst.session(int(id))
-	if other == nil {
-		return mserr.NoProcess(id)
-	}
-	other.Kill()
-	return nil
-}

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -83,7 +84,12 @@ func (r *run) dropDatabase(st *syntax.DropStmt, name string) error {
 	case d.ID <= catalog.DatabaseMSDB:
 		return mserr.SystemDrop("drop", "database", d.Name)
 	}
-	if s.dbID == d.ID || s.inst.inUse(d.ID, s) {
+	release, ok := s.reserve(r.ctx, d.ID) // so that nobody comes in between
+	if !ok {
+		return mserr.DatabaseInUse(d.Name)
+	}
+	defer release()
+	if s.dbID == d.ID || len(s.inst.users(d.ID, s)) > 0 {
 		return mserr.DatabaseInUse(d.Name)
 	}
 	// Nobody is writing to it once its writer lock is held.
@@ -93,16 +99,6 @@ func (r *run) dropDatabase(st *syntax.DropStmt, name string) error {
 	defer s.endTransaction()
 	s.inst.forgetDatabase(d.ID)
 	return s.inst.catalog.DropDatabase(d)
-}
-
-// inUse reports whether a session other than except has a database as its current one.
-func (i *Instance) inUse(id int, except *Session) bool {
-	for _, o := range i.allSessions() {
-		if o != except && o.current() == id {
-			return true
-		}
-	}
-	return false
 }
 
 // forgetDatabase drops what is remembered about a database in memory.
@@ -149,12 +145,12 @@ func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 
 // alterOptions is ALTER DATABASE ... SET and MODIFY. Options that nothing here reads are kept as text.
 func (r *run) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) error {
-	if st.Termination == "ROLLBACK IMMEDIATE" {
-		for _, o := range r.s.inst.allSessions() {
-			if o != r.s && o.current() == d.ID && changesAccess(st.Set) {
-				o.Kill()
-			}
-		}
+	s := r.s
+	if d.ID <= catalog.DatabaseMSDB && slices.ContainsFunc(st.Set, func(o *syntax.Option) bool { return needsDatabaseAlone[o.Name] }) {
+		return mserr.New(5058, 16, "Option '%s' cannot be set in database '%s'.", st.Set[0].Name, d.Name)
+	}
+	if d.Options.SingleUser && s.inst.occupied(d.ID, s) {
+		return alterFailed(mserr.New(5064, 16, "Changes to the state or options of database '%s' cannot be made at this time. The database is in single-user mode, and a user is currently connected to it.", d.Name))
 	}
 	do := func(now *catalog.Database, e *catalog.Edit) error {
 		opts := now.Options
@@ -171,6 +167,14 @@ func (r *run) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) er
 		e.SetOptions(opts)
 		return nil
 	}
+	if needsAlone(d, st.Set) || st.Termination != "" && st.Termination != "NO_WAIT" {
+		return r.exclusively(d, st, func() error { return r.applyOptions(d, do) })
+	}
+	return r.applyOptions(d, do)
+}
+
+// applyOptions changes the options of a database.
+func (r *run) applyOptions(d *catalog.Database, do func(now *catalog.Database, e *catalog.Edit) error) error {
 	if d.Options.ReadOnly {
 		// Only this statement may write to a read-only database.
 		return r.atomic([]int{d.ID}, true, func() error {
@@ -178,17 +182,6 @@ func (r *run) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) er
 		})
 	}
 	return r.alter(d, do)
-}
-
-// changesAccess reports options that say who may use a database.
-func changesAccess(opts []*syntax.Option) bool {
-	for _, o := range opts {
-		switch o.Name {
-		case "SINGLE_USER", "RESTRICTED_USER", "OFFLINE", "READ_ONLY":
-			return true
-		}
-	}
-	return false
 }
 
 // setDatabaseOption applies one option of ALTER DATABASE.
@@ -208,10 +201,12 @@ func setDatabaseOption(opts *catalog.Options, other map[string]string, o *syntax
 		opts.ReadOnly = true
 	case "READ_WRITE":
 		opts.ReadOnly = false
-	case "SINGLE_USER", "RESTRICTED_USER":
-		opts.SingleUser = true
+	case "SINGLE_USER":
+		opts.SingleUser, opts.RestrictedUser = true, false
+	case "RESTRICTED_USER":
+		opts.SingleUser, opts.RestrictedUser = false, true
 	case "MULTI_USER":
-		opts.SingleUser = false
+		opts.SingleUser, opts.RestrictedUser = false, false
 	case "OFFLINE":
 		opts.Offline = true
 	case "ONLINE":

@@ -67,6 +67,9 @@ func (e env) DatabaseProperty(database, property string) (types.Value, types.Typ
 		if d.Options.SingleUser {
 			return text("SINGLE_USER")
 		}
+		if d.Options.RestrictedUser {
+			return text("RESTRICTED_USER")
+		}
 		return text("MULTI_USER")
 	case "recovery":
 		return text("FULL")

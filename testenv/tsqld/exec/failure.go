@@ -43,6 +43,10 @@ func originated(err error, from origin) error {
 	return &failure{err: e, from: from}
 }
 
+// isRefusal reports errors that say that this server does not do what a statement asks. SQL Server would have done it,
+// so that no statement after it may run as if it had been: a refusal reaches as far as an error of compilation.
+func isRefusal(e *mserr.Error) bool { return e.Number == 40517 || e.Number == 40510 }
+
 // message turns an error into what the client is told; nil for errors that end the request without a
 // message: the client is gone, the context has ended, or a failure that was told already.
 func message(ctx context.Context, err error) *mserr.Error {

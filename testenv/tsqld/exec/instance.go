@@ -56,6 +56,9 @@ type Instance struct {
 	versions map[int]*rowVersions    // by database id
 	nextTran uint64
 	closed   bool
+	// changing holds the databases that one session keeps others from entering, by database id.
+	changing  map[int]*Session
+	departure chan struct{} // closed when a session leaves a database; nil while nobody waits for that
 }
 
 // New opens the databases of an instance.
@@ -74,6 +77,7 @@ func New(cfg Config) (*Instance, error) {
 	i := &Instance{
 		cfg: cfg, store: st, started: cfg.Now(), sessions: map[int]*Session{},
 		counters: map[counterKey]*counter{}, versions: map[int]*rowVersions{},
+		changing: map[int]*Session{},
 	}
 	i.catalog, err = catalog.Open(ctx, st, cfg.SAPassword, types.RoundDateTime(i.ticks()))
 	if err != nil {
@@ -105,7 +109,7 @@ func (i *Instance) Close() error {
 // does not exist or that the login must not use.
 func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 	snap := i.catalog.Snapshot()
-	s := &Session{inst: i, client: l, opts: defaultOptions()}
+	s := &Session{inst: i, client: l, opts: defaultOptions(), ended: make(chan struct{})}
 	if err := s.authenticate(snap, l); err != nil {
 		return nil, err
 	}
@@ -120,6 +124,11 @@ func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 		i.mu.Unlock()
 		i.store.Release(conn)
 		return nil, mserr.New(6005, 14, "SHUTDOWN is in progress.")
+	}
+	if i.admits(s, s.dbID) != nil {
+		i.mu.Unlock()
+		i.store.Release(conn)
+		return nil, mserr.CannotOpenDatabase(s.Database())
 	}
 	s.id = firstSPID
 	for i.sessions[s.id] != nil {

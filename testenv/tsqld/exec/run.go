@@ -294,6 +294,9 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 		}
 		f = &failure{err: e, from: atRun}
 	}
+	if isRefusal(f.err) && !f.settled {
+		f.from = atCompile
+	}
 	if f.settled {
 		s.lastError = f.err.Number
 		return f

@@ -24,8 +24,9 @@ func (c scope) Database(name string) (*catalog.Database, error) {
 		return nil, mserr.NoDatabase(name)
 	case d.ID == s.dbID:
 		return d, nil
-	case d.Options.Offline:
-		return nil, mserr.DatabaseOffline(d.Name)
+	}
+	if err := s.inst.admission(s, d.ID); err != nil {
+		return nil, err
 	}
 	if _, ok := s.login.userIn(d); !ok {
 		return nil, mserr.DatabaseAccess(s.login.name, d.Name)

@@ -147,9 +147,12 @@ func runScript(t *testing.T, file string) {
 	require.NoError(t, err)
 	inst := newInstance(t)
 	sessions := map[string]*Session{}
+	closed := make(chan error, 100) // ends of killed sessions
 	defer func() {
 		for _, s := range sessions {
-			require.NoError(t, s.Close())
+			if !s.dying() {
+				require.NoError(t, s.Close())
+			}
 		}
 	}()
 	var out strings.Builder
@@ -175,12 +178,21 @@ func runScript(t *testing.T, file string) {
 		if s == nil {
 			s = openSession(t, inst, Login{User: "sa", Password: "secret", Database: "work", App: "test", Host: "here"})
 			sessions[name] = s
+			// What the connection of a killed session does, while it runs nothing.
+			s.OnKill(func() { go func() { closed <- s.Close() }() })
+			defer func() {
+				if s.dying() {
+					require.NoError(t, <-closed)
+				}
+			}()
 		}
 		var r recorder
 		err := s.Batch(context.Background(), strings.Join(batch, "\n"), &r)
 		if err != nil {
 			fmt.Fprintf(&r.b, "connection ends: %v\n", err)
-			require.NoError(t, s.Close())
+			if !s.dying() {
+				require.NoError(t, s.Close())
+			}
 			delete(sessions, name)
 		}
 		got := r.b.String()

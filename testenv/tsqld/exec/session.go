@@ -55,10 +55,12 @@ type Session struct {
 	names         int // counter for names of temporary objects
 
 	connected time.Time
+	ended     chan struct{} // closed by Close
 
 	mu      sync.Mutex
 	cancel  context.CancelCauseFunc // of the running request; nil when idle
 	killed  bool
+	onKill  func() // see OnKill
 	request requestInfo
 }
 
@@ -73,8 +75,8 @@ type requestInfo struct {
 	tranID    uint64
 }
 
-// errKilled is the cause with which KILL ends a session's request.
-var errKilled = errors.New("session was killed")
+// ErrKilled is the cause with which KILL ends a session's request.
+var ErrKilled = errors.New("session was killed")
 
 // SPID is the session's number (@@SPID).
 func (s *Session) SPID() int { return s.id }
@@ -139,7 +141,7 @@ func (s *Session) serve(ctx context.Context, sink Sink, command string, do func(
 	s.mu.Lock()
 	if s.killed {
 		s.mu.Unlock()
-		return errKilled
+		return ErrKilled
 	}
 	s.cancel = cancel
 	s.request = requestInfo{active: true, command: command, started: s.inst.now(), database: s.dbID, tranCount: s.tran.level, tranID: s.tran.id}
@@ -196,19 +198,12 @@ func (r *run) reject(err error) error {
 	return errors.Join(gone(r.out.Message(m)), gone(r.out.Done(Done{Error: true})))
 }
 
-// Kill ends the session's running request, and refuses further ones. It may be called by any goroutine.
-func (s *Session) Kill() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.killed = true
-	if s.cancel != nil {
-		s.cancel(errKilled)
-	}
-}
-
 // Reset brings the session back to its state after login, between requests. keepTransaction leaves an open
 // transaction alone.
 func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) error {
+	if s.dying() {
+		return ErrKilled
+	}
 	r := &run{s: s, ctx: ctx, out: sink}
 	if !keepTransaction && s.tran.level > 0 {
 		if err := s.rollback(r); err != nil {
@@ -230,6 +225,9 @@ func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) er
 	if s.databaseByID(s.dbID) == nil {
 		s.dbID = catalog.DatabaseMaster
 	}
+	if err := s.enter(s.dbID); err != nil {
+		return err
+	}
 	if s.tran.level == 0 {
 		if err := s.dropTemps(ctx, nil); err != nil {
 			return err
@@ -245,6 +243,8 @@ func (s *Session) Close() error {
 	s.inst.store.Release(s.conn)
 	s.inst.mu.Lock()
 	delete(s.inst.sessions, s.id)
+	s.inst.announceDeparture()
 	s.inst.mu.Unlock()
+	close(s.ended)
 	return err
 }

@@ -230,9 +230,6 @@ func (r *run) use(name string) error {
 	if d == nil {
 		return mserr.NoDatabase(name)
 	}
-	if d.Options.Offline {
-		return mserr.DatabaseOffline(d.Name)
-	}
 	if _, ok := s.login.userIn(d); !ok {
 		return mserr.DatabaseAccess(s.login.name, d.Name)
 	}
@@ -243,10 +240,10 @@ func (r *run) use(name string) error {
 func (r *run) switchTo(d *catalog.Database) error {
 	s := r.s
 	old := s.Database()
+	if err := s.enter(d.ID); err != nil {
+		return err
+	}
 	s.dbID = d.ID
-	s.mu.Lock()
-	s.request.database = d.ID
-	s.mu.Unlock()
 	r.f.schema = s.defaultSchema()
 	if err := gone(r.out.EnvChange(EnvChange{Kind: EnvDatabase, New: d.Name, Old: old})); err != nil {
 		return err

@@ -470,6 +470,7 @@ type AlterDatabaseStmt struct {
 	Name        Ident     // zero for CURRENT
 	Set         []*Option // SET options
 	Termination string    // WITH "ROLLBACK IMMEDIATE", "ROLLBACK AFTER", "NO_WAIT"; "" if none
+	After       int       // of ROLLBACK AFTER, in seconds
 	NewName     Ident     // MODIFY NAME =
 	Collation   string    // COLLATE
 	Modify      []*Option // Azure's MODIFY (EDITION = ...)

@@ -307,7 +307,7 @@ func (p *parser) alterDatabase() Stmt {
 			s.Termination = "NO_WAIT"
 		case p.got("WITH", "ROLLBACK", "AFTER"):
 			s.Termination = "ROLLBACK AFTER"
-			p.integer()
+			s.After = p.integer()
 			p.gotAny("SECONDS", "SECOND")
 		}
 	case p.got("MODIFY", "NAME", "="):

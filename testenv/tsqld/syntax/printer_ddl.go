@@ -173,7 +173,9 @@ func (w *printer) alterDatabase(s *AlterDatabaseStmt) {
 	w.bareOptions(" SET ", s.Set)
 	if s.Termination != "" {
 		w.w(" WITH ", s.Termination)
-		w.when(s.Termination == "ROLLBACK AFTER", " 0")
+		if s.Termination == "ROLLBACK AFTER" {
+			w.w(" ", strconv.Itoa(s.After))
+		}
 	}
 	w.named(" MODIFY NAME = ", s.NewName)
 	w.when(s.Collation != "", " COLLATE ", s.Collation)
