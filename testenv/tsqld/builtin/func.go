@@ -13,8 +13,9 @@ type Volatility uint8
 // The volatilities, from the most to the least predictable.
 const (
 	Pure      Volatility = iota // the arguments decide; may be computed inside SQLite
-	Statement                   // one value a statement: SYSUTCDATETIME, RAND, DB_NAME
+	Statement                   // one value a statement: SYSUTCDATETIME, DB_NAME
 	Session                     // one value a statement, taken from the session's state: @@ROWCOUNT, SCOPE_IDENTITY
+	Place                       // one value a statement for each place where it stands: RAND
 	PerRow                      // a new value for every row: NEWID
 )
 

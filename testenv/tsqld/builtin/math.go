@@ -32,7 +32,7 @@ var mathFuncs = []*Func{
 	pure("ATN2", 2, 2, fixed(types.FloatType), evalAtn2),
 	pure("DEGREES", 1, 1, angleResult("degrees"), scaled(180/math.Pi)),
 	pure("RADIANS", 1, 1, angleResult("radians"), scaled(math.Pi/180)),
-	{Name: "RAND", MaxArgs: 1, Volatility: Statement, Result: fixed(types.FloatType), Eval: evalRand},
+	{Name: "RAND", MaxArgs: 1, Volatility: Place, Result: fixed(types.FloatType), Eval: evalRand},
 }
 
 // numberType is the type in which the functions that keep their argument's type compute: int for
@@ -371,9 +371,10 @@ func evalRand(env Env, ts []types.Type, _ types.Type, args []types.Value) (types
 	if len(args) == 0 || args[0] == nil {
 		return env.Random(nil), nil
 	}
-	seed, err := bigint(args[0], ts[0])
+	n, err := integer(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
+	seed := int64(n)
 	return env.Random(&seed), nil
 }

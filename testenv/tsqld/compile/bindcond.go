@@ -252,9 +252,9 @@ func in(xs []*node) (*node, error) {
 		return build(opOr, types.BitType, any...), nil
 	}
 	if t.IsCharacter() {
-		x := *xs[0]
-		x.typ.Collation = coll
-		xs[0] = &x
+		t = xs[0].typ
+		t.Collation = coll
+		xs[0] = xs[0].retyped(t)
 	}
 	return build(opIn, types.BitType, xs...), nil
 }

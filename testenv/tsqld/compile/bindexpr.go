@@ -421,7 +421,9 @@ func (b *binder) collate(e *syntax.CollateExpr, l *level) (*node, error) {
 	if x, err = inPage(x, c); err != nil {
 		return nil, err
 	}
-	r := *x
-	r.typ.Collation, r.label = c, explicit
-	return &r, nil
+	t := x.typ
+	t.Collation = c
+	r := x.retyped(t)
+	r.label = explicit
+	return r, nil
 }

@@ -121,11 +121,14 @@ func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*n
 	}
 	var n *node
 	switch f.Volatility {
-	case builtin.Statement, builtin.Session:
+	case builtin.Statement, builtin.Session, builtin.Place:
 		parts[0] = keyEnv
 		n = build(opEnv, t, args...)
 		n.key = makeKey(parts...)
 		n.traits |= hasEnv
+		if f.Volatility == builtin.Place {
+			n.traits |= perPlace
+		}
 		n.null = true
 		return n, nil
 	}

@@ -34,14 +34,10 @@ func convert(n *node, to types.Type, style int, try bool) (*node, error) {
 		return nullOf(to), nil
 	}
 	if n.typ.ID == types.Null {
-		r := *n
-		r.typ = to
-		return &r, nil
+		return n.retyped(to), nil
 	}
 	if style == types.NoStyle && sameForm(n.typ, to) {
-		r := *n
-		r.typ = to
-		return &r, nil
+		return n.retyped(to), nil
 	}
 	if n.isConst() && !try {
 		if v, err := types.Convert(n.val, n.typ, to, style); err == nil {

@@ -160,7 +160,7 @@ func (c *core) ungrouped(n *node, mine map[*source]bool) *node {
 			return false
 		}
 		for _, g := range c.group {
-			if same(g, x) {
+			if sameOrRetyped(g, x) {
 				return false
 			}
 		}
@@ -258,7 +258,7 @@ func (c *core) forSet(n *node, in map[int]bool) *node {
 		for _, a := range n.args {
 			id <<= 1
 			for i, g := range c.group {
-				if same(g, a) && !in[i] {
+				if sameOrRetyped(g, a) && !in[i] {
 					id |= 1
 				}
 			}
@@ -269,7 +269,7 @@ func (c *core) forSet(n *node, in map[int]bool) *node {
 		return n
 	}
 	for i, g := range c.group {
-		if same(g, n) && !in[i] {
+		if sameOrRetyped(g, n) && !in[i] {
 			return nullOf(n.typ)
 		}
 	}

@@ -60,6 +60,7 @@ const (
 	hasVar                         // a variable
 	hasRun                         // a value of the execution
 	canFail                        // a function that may give an error
+	perPlace                       // a function that gives another value at each place where it stands (RAND)
 )
 
 // rowBound are the traits that keep a node from being computed before the statement.
@@ -93,6 +94,8 @@ type node struct {
 	agg    *aggregate
 	run    func(*Run) types.Value
 	one    bool // opScalar: the query cannot give several rows
+	// of is the expression that this node takes for another type or collation; nil for nodes of their own.
+	of *node
 }
 
 // aggregate is an aggregate or window function.
@@ -167,6 +170,13 @@ func column(src *source, i int) *node {
 		n.label = implicit
 	}
 	return n
+}
+
+// retyped is a node taken for another type, in which its values are the same.
+func (n *node) retyped(t types.Type) *node {
+	r := *n
+	r.typ, r.of = t, n
+	return &r
 }
 
 // not negates a condition.
@@ -244,6 +254,7 @@ func (n *node) replace(swap func(*node) *node) *node {
 		return n
 	}
 	c := *n
+	c.of = nil
 	c.traits &^= rowBound | hasLocal | hasVar | hasEnv | hasRun
 	c.args = make([]*node, len(n.args))
 	for i, a := range n.args {

@@ -190,25 +190,3 @@ func (q *query) columnTypes() []types.Column {
 	}
 	return out
 }
-
-// same reports whether two nodes are the same expression.
-func same(a, b *node) bool {
-	if a == b {
-		return true
-	}
-	if a.op != b.op || a.key != b.key || a.name != b.name || a.src != b.src || a.col != b.col || len(a.args) != len(b.args) || a.sub != b.sub || a.agg != b.agg || a.run != nil || b.run != nil {
-		return false
-	}
-	if a.op == opConst && (types.Compare(a.val, b.val, a.typ) != 0 || a.typ.ID != b.typ.ID) {
-		return false
-	}
-	if a.op == opPerRow {
-		return false
-	}
-	for i := range a.args {
-		if !same(a.args[i], b.args[i]) {
-			return false
-		}
-	}
-	return true
-}

@@ -1,7 +1,6 @@
 package exec
 
 import (
-	"math/rand/v2"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
@@ -16,9 +15,6 @@ type env struct{ r *run }
 // env must satisfy what the functions ask for.
 var _ builtin.Env = env{}
 
-// randomState is the generator behind RAND.
-type randomState struct{ rand *rand.Rand }
-
 // Now implements [builtin.Clock]: the time when the statement first asked for it.
 func (e env) Now() int64 {
 	if e.r.now == 0 {
@@ -32,14 +28,11 @@ func (e env) LocalOffset() int { return 0 }
 
 // Random implements [builtin.Clock].
 func (e env) Random(seed *int64) float64 {
-	st := &e.r.s.random
+	g := &e.r.s.random
 	if seed != nil {
-		st.rand = rand.New(rand.NewPCG(uint64(*seed), 0))
+		g.Seed(*seed)
 	}
-	if st.rand == nil {
-		st.rand = rand.New(rand.NewPCG(rand.Uint64(), rand.Uint64()))
-	}
-	return st.rand.Float64()
+	return g.Next()
 }
 
 // SPID implements [builtin.Connection].

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/lock"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -46,7 +47,7 @@ type Session struct {
 	cursorRows    int
 	lastIdentity  types.Value // @@IDENTITY, a decimal(38,0)
 	caught        *mserr.Error
-	random        randomState
+	random        builtin.Generator
 	bulk          *bulkTarget
 	running       *run   // the running request
 	top           *frame // the innermost activation
