@@ -44,6 +44,9 @@ type Func struct {
 	// constant and to Eval as the value of a varchar.
 	DatePart bool
 
+	// Collating says that texts are compared: all in one collation, which the types of the arguments have then.
+	Collating bool
+
 	// NullResult says that the result is NULL as soon as one argument is; Eval is then not called
 	// by [Func.Call].
 	NullResult bool
@@ -160,6 +163,12 @@ func pure(name string, minArgs, maxArgs int, result resultFunc, eval evalFunc) *
 // lenient makes a pure function that handles NULL itself.
 func lenient(name string, minArgs, maxArgs int, result resultFunc, eval evalFunc) *Func {
 	return &Func{Name: name, MinArgs: minArgs, MaxArgs: maxArgs, Result: result, Eval: eval}
+}
+
+// collating makes a function compare texts.
+func collating(f *Func) *Func {
+	f.Collating = true
+	return f
 }
 
 // session makes a function of the session's state that handles NULL itself.

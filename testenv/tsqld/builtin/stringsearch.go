@@ -10,8 +10,8 @@ import (
 
 // stringSearchFuncs look for texts in texts.
 var stringSearchFuncs = []*Func{
-	lenient("CHARINDEX", 2, 3, charIndexResult, evalCharIndex),
-	pure("PATINDEX", 2, 2, patIndexResult, evalPatIndex),
+	collating(lenient("CHARINDEX", 2, 3, charIndexResult, evalCharIndex)),
+	collating(pure("PATINDEX", 2, 2, patIndexResult, evalPatIndex)),
 }
 
 // charIndexResult is int, bigint for a (max) text.

@@ -109,13 +109,15 @@ func makeAggregate(f *builtin.Func, e *syntax.FuncCall, args []*node) (*node, er
 		return nil, err
 	}
 	if t.IsCharacter() && len(args) > 0 {
-		t.Collation = args[0].typ.Collation
+		if t.Collation, err = collationOf(strings.ToLower(f.Name), args[0]); err != nil {
+			return nil, err
+		}
 	}
 	agg := &aggregate{distinct: e.Distinct, star: e.Star, args: args}
 	n := &node{op: opAgg, typ: t, null: true, agg: agg, traits: hasAgg | hasColumn | canFail}
 	for _, a := range args {
 		n.traits |= a.traits
-		n.label = max(n.label, a.label)
+		n.label = n.label.firmer(a.label)
 	}
 	switch f.Name {
 	case "COUNT", "COUNT_BIG":

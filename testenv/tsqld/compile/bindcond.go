@@ -236,7 +236,7 @@ func in(xs []*node) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	t, err := unify(xs)
+	t, _, err := unify("equal to", xs)
 	if err != nil {
 		return nil, err
 	}

@@ -209,7 +209,7 @@ func (b *binder) anyType(ref *syntax.TypeRef, defaults func(string, ...int) (typ
 			args = []int{types.Max}
 		}
 		t, err := defaults(name, args...)
-		return t, nil, nil, err
+		return b.ofDatabase(t), nil, nil, err
 	}
 	schemas := b.place.schemas
 	if schema != "" {
@@ -217,7 +217,7 @@ func (b *binder) anyType(ref *syntax.TypeRef, defaults func(string, ...int) (typ
 	}
 	for _, s := range schemas {
 		if a := b.place.db.AliasType(s, name); a != nil {
-			return a.Type, a, nil, nil
+			return b.ofDatabase(a.Type), a, nil, nil
 		}
 		if tt := b.place.db.TableType(s, name); tt != nil {
 			return types.Type{}, nil, tt, nil

@@ -13,7 +13,7 @@ import (
 func (b *binder) expr(e syntax.Expr, l *level) (*node, error) {
 	switch e := e.(type) {
 	case *syntax.Literal:
-		return literal(e)
+		return b.literal(e)
 	case *syntax.ParenExpr:
 		return b.expr(e.X, l)
 	case *syntax.VarRef:
@@ -75,6 +75,15 @@ func (b *binder) exprs(list []syntax.Expr, l *level) ([]*node, error) {
 		out[i] = n
 	}
 	return out, nil
+}
+
+// literal types a constant in the current database.
+func (b *binder) literal(e *syntax.Literal) (*node, error) {
+	n, err := literal(e)
+	if err == nil && n.typ.IsCharacter() {
+		n.typ = b.ofDatabase(n.typ)
+	}
+	return n, err
 }
 
 // literal types a constant.
@@ -241,24 +250,29 @@ func arith(op types.Op, x, y *node) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
+	own := coercible
 	if t.IsString() {
-		if t.Collation, err = collationOf(op.String(), x, y); err != nil {
+		if t.Collation, own, err = combine(op.String(), x, y); err != nil {
 			return nil, err
 		}
 	}
 	if op == types.Add && t.IsString() {
 		tx, ty := types.OperandTypes(op, x.typ, y.typ, t)
 		if t.Length == types.Max || tx.Length != types.Max && ty.Length != types.Max && tx.Length+ty.Length <= t.Length {
-			if x, err = implicitly(x, tx); err != nil {
+			if x, err = joined(x, tx); err != nil {
 				return nil, err
 			}
-			if y, err = implicitly(y, ty); err != nil {
+			if y, err = joined(y, ty); err != nil {
 				return nil, err
 			}
-			return fold(build(opConcat, t, x, y), nil)
+			return fold(build(opConcat, t, x, y).labeled(own), nil)
 		}
 	}
-	return fold(call(makeKey(keyArith, strconv.Itoa(int(op)), typeKey(x.typ), typeKey(y.typ), typeKey(t)), t, x, y))
+	n, err := call(makeKey(keyArith, strconv.Itoa(int(op)), typeKey(x.typ), typeKey(y.typ), typeKey(t)), t, x, y)
+	if err != nil {
+		return nil, err
+	}
+	return fold(n.labeled(own), nil)
 }
 
 // caseExpr binds CASE. Error 8133 when all results are NULL constants.
@@ -308,11 +322,11 @@ func choose(conds, results []*node) (*node, error) {
 	if allNull {
 		return nil, mserr.InvalidCaseNulls()
 	}
-	t, err := unify(results)
+	t, l, err := unify("CASE", results)
 	if err != nil {
 		return nil, err
 	}
-	return caseOf(t, conds, results), nil
+	return caseOf(t, conds, results).labeled(l), nil
 }
 
 // caseOf is choose for results that are of one type already.
@@ -360,7 +374,7 @@ func (b *binder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Expr, try
 		}
 	}
 	if to.IsCharacter() && x.typ.IsCharacter() {
-		to.Collation = x.typ.Collation
+		to.Collation = x.typ.Collation // typeOf has given it that of the database
 	}
 	if style == nil {
 		return convert(x, to, types.NoStyle, try)
@@ -400,30 +414,4 @@ func (b *binder) trim(e *syntax.TrimExpr, l *level) (*node, error) {
 		args = append(args, e.Chars)
 	}
 	return b.builtin(name, args, nil, l)
-}
-
-// collate binds COLLATE. Errors: 447 for a type without collation, 448 for an unknown name.
-func (b *binder) collate(e *syntax.CollateExpr, l *level) (*node, error) {
-	c, ok := types.CollationByName(e.Collation)
-	if !ok {
-		return nil, mserr.InvalidCollation(e.Collation)
-	}
-	x, err := b.expr(e.X, l)
-	if err != nil {
-		return nil, err
-	}
-	if x.typ.ID == types.Null {
-		x = nullOf(types.VarCharOf(1))
-	}
-	if !x.typ.IsCharacter() {
-		return nil, mserr.New(447, 16, "Expression type %s is invalid for COLLATE clause.", typeName(x.typ))
-	}
-	if x, err = inPage(x, c); err != nil {
-		return nil, err
-	}
-	t := x.typ
-	t.Collation = c
-	r := x.retyped(t)
-	r.label = explicit
-	return r, nil
 }

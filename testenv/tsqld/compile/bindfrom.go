@@ -322,7 +322,11 @@ func (b *binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *sour
 	}
 	src := &source{alias: b.alias("t"), name: t.Name, schema: t.Schema, db: db.Name, table: "temp." + quote(temp)}
 	for i, c := range t.Columns {
-		src.cols = append(src.cols, sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: implicit, sql: columnName(i)})
+		ct := c.Type
+		if ct.IsUnicode() { // names are in the collation of the database
+			ct.Collation = databaseCollation(db)
+		}
+		src.cols = append(src.cols, sourceColumn{name: c.Name, typ: ct, null: c.Nullable, label: implicit, sql: columnName(i)})
 	}
 	return src
 }
@@ -382,6 +386,11 @@ func (b *binder) expandView(st *syntax.CreateViewStmt, name, schema, db string, 
 		}
 		src = q.source(b.alias("q"), name)
 		src.schema, src.db, src.lineage = schema, db, q.core
+		for i := range src.cols { // the columns of views are implicit, even those of COLLATE
+			if c := &src.cols[i]; c.label == explicit {
+				c.label = implicit
+			}
+		}
 		return nil
 	})
 	return src, err
@@ -424,7 +433,7 @@ func valuesQuery(rows [][]*node) (*query, error) {
 		for k := range rows {
 			column[k] = rows[k][i]
 		}
-		if _, err := unify(column); err != nil {
+		if _, _, err := unify("UNION ALL", column); err != nil {
 			return nil, err
 		}
 		for k := range rows {

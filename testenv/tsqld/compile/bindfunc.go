@@ -2,6 +2,7 @@ package compile
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -107,9 +108,25 @@ func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*n
 	if err != nil {
 		return nil, err
 	}
-	if t.IsCharacter() {
-		if t.Collation, err = collationOf(strings.ToLower(f.Name), args...); err != nil {
+	l := coercible
+	if t.IsCharacter() || f.Collating {
+		coll, own, err := combine(strings.ToLower(f.Name), args...)
+		if err == nil && f.Collating {
+			coll, err = collationOf(strings.ToLower(f.Name), args...)
+		}
+		if err != nil {
 			return nil, err
+		}
+		switch {
+		case !anyCharacter(ts):
+			t = b.ofDatabase(t)
+		case t.IsCharacter():
+			t.Collation, l = coll, own
+		}
+		for i := range ts {
+			if f.Collating && ts[i].IsCharacter() {
+				ts[i].Collation = coll
+			}
 		}
 	}
 	for _, h := range hidden {
@@ -135,6 +152,7 @@ func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*n
 	if n, err = call(makeKey(parts...), t, args...); err != nil {
 		return nil, err
 	}
+	n.labeled(l)
 	n.null = n.null || !f.NullResult || true
 	if f.Volatility == builtin.PerRow {
 		n.op, n.null = opPerRow, false
@@ -143,6 +161,9 @@ func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*n
 	}
 	return fold(n, nil)
 }
+
+// anyCharacter reports whether there is a character type.
+func anyCharacter(ts []types.Type) bool { return slices.ContainsFunc(ts, types.Type.IsCharacter) }
 
 // coalesce binds COALESCE. Error 4127 for NULL constants only.
 func (b *binder) coalesce(args []*node) (*node, error) {
@@ -153,11 +174,11 @@ func (b *binder) coalesce(args []*node) (*node, error) {
 	if allNull {
 		return nil, mserr.CoalesceNulls()
 	}
-	t, err := unify(args)
+	t, l, err := unify("CASE", args)
 	if err != nil {
 		return nil, err
 	}
-	return coalesceOf(t, args...), nil
+	return coalesceOf(t, args...).labeled(l), nil
 }
 
 // coalesceOf is the first of arguments of one type that is not NULL.
@@ -178,14 +199,21 @@ func (b *binder) isNullCall(args []*node) (*node, error) {
 			t = types.IntType
 		}
 	}
+	l := coercible
+	if t.IsCharacter() {
+		var err error
+		if t.Collation, l, err = combine("isnull", args...); err != nil {
+			return nil, err
+		}
+	}
 	for i, a := range args {
-		n, err := implicitly(a, t)
+		n, err := joined(a, t)
 		if err != nil {
 			return nil, err
 		}
 		args[i] = n
 	}
-	return coalesceOf(t, args...), nil
+	return coalesceOf(t, args...).labeled(l), nil
 }
 
 // nullIf binds NULLIF. Error 4151 for a NULL constant in front.

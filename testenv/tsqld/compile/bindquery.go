@@ -145,8 +145,11 @@ func (b *binder) items(s *syntax.Select, r *query, l *level, use queryUse) error
 	if use.assigned != nil && len(*use.assigned) > 0 && len(*use.assigned) != len(s.Items) {
 		return mserr.AssignAndRetrieve()
 	}
-	for _, n := range r.core.items {
+	for i, n := range r.core.items {
 		if s.Distinct {
+			if err := decidedItem(n.label, "SELECT", i); err != nil {
+				return err
+			}
 			if err := sortable(n.typ); err != nil {
 				if !n.typ.Comparable() && n.typ.ID != types.Null {
 					return mserr.NotDistinct(typeName(n.typ))
@@ -294,6 +297,9 @@ func (b *binder) orderBy(items []*syntax.OrderItem, r *query, l *level, s *synta
 			return err
 		}
 		if err := sortable(n.typ); err != nil {
+			return err
+		}
+		if err := decidedItem(n.label, "ORDER BY", i); err != nil {
 			return err
 		}
 		if s.Distinct && r.itemOf(n) < 0 {
@@ -453,7 +459,7 @@ func (b *binder) setQuery(s *syntax.SetOp, q *syntax.Query, parent *level, use q
 		return nil, err
 	}
 	op := map[syntax.SetOpKind]string{syntax.Union: "UNION", syntax.UnionAll: "UNION ALL", syntax.Except: "EXCEPT", syntax.Intersect: "INTERSECT"}[s.Kind]
-	r, err := combine(op, x, y)
+	r, err := setOf(op, x, y)
 	if err != nil {
 		return nil, err
 	}
@@ -463,8 +469,8 @@ func (b *binder) setQuery(s *syntax.SetOp, q *syntax.Query, parent *level, use q
 	return r, b.limits(nil, q, r, &level{parent: parent}, use)
 }
 
-// combine makes a set operation, unifying the columns' types.
-func combine(op string, x, y *query) (*query, error) {
+// setOf makes a set operation, unifying the columns' types.
+func setOf(op string, x, y *query) (*query, error) {
 	if len(x.cols) != len(y.cols) {
 		return nil, mserr.SetOperationCount()
 	}
@@ -473,12 +479,16 @@ func combine(op string, x, y *query) (*query, error) {
 	for i := range x.cols {
 		xn := &node{op: opField, typ: x.cols[i].typ, label: x.cols[i].label}
 		yn := &node{op: opField, typ: y.cols[i].typ, label: y.cols[i].label}
-		t, err := types.Common(xn.typ, yn.typ)
+		t, err := types.CommonOrNull(xn.typ, yn.typ)
 		if err != nil {
 			return nil, err
 		}
+		l := coercible
 		if t.IsCharacter() {
-			if t.Collation, err = collationOf(op, xn, yn); err != nil {
+			if t.Collation, l, err = combine(op, xn, yn); err == nil && op != "UNION ALL" {
+				t.Collation, err = collationOf(op, xn, yn)
+			}
+			if err != nil {
 				return nil, err
 			}
 		}
@@ -491,7 +501,7 @@ func combine(op string, x, y *query) (*query, error) {
 			}
 		}
 		ts[i] = t
-		r.cols = append(r.cols, outColumn{name: x.cols[i].name, typ: t, null: x.cols[i].null || y.cols[i].null, label: max(xn.label, yn.label)})
+		r.cols = append(r.cols, outColumn{name: x.cols[i].name, typ: t, null: x.cols[i].null || y.cols[i].null, label: l})
 	}
 	var err error
 	if x, err = x.converted(ts); err != nil {
@@ -537,6 +547,9 @@ func (b *binder) setOrder(items []*syntax.OrderItem, r *query) error {
 			return mserr.OrderByNotInSetList()
 		}
 		if err := sortable(r.cols[at].typ); err != nil {
+			return err
+		}
+		if err := decidedItem(r.cols[at].label, "ORDER BY", i); err != nil {
 			return err
 		}
 		r.order = append(r.order, orderTerm{&node{op: opField, typ: r.cols[at].typ, col: at}, item.Desc})

@@ -55,6 +55,9 @@ func (c *Compiler) Select(q *syntax.Query, hints []*syntax.Option) (p *Plan, err
 		if err != nil {
 			return err
 		}
+		if err := decidedColumns(r); err != nil {
+			return err
+		}
 		p = &Plan{}
 		if p.Into, err = b.into(q, r); err != nil {
 			return err
@@ -260,6 +263,9 @@ func (c *Compiler) View(name string, q *syntax.Query, names []syntax.Ident, para
 					return mserr.ViewUnnamed(i + 1)
 				}
 			}
+		}
+		if err := decidedColumns(r); err != nil {
+			return err
 		}
 		if r, err = renamed(r, name, names); err != nil {
 			return err

@@ -3,7 +3,6 @@ package compile
 import (
 	"strconv"
 
-	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -15,8 +14,16 @@ func typeName(t types.Type) string {
 	return t.Name()
 }
 
-// implicitly converts a node to a type as an assignment does. Errors: 206, 257.
+// implicitly converts a node to a type as an assignment does. Errors: 206, 257, 457.
 func implicitly(n *node, to types.Type) (*node, error) {
+	if err := decided(n, to); err != nil {
+		return nil, err
+	}
+	return joined(n, to)
+}
+
+// joined is implicitly for an operand of an operation whose result has the label that [combine] gives. Errors: 206, 257.
+func joined(n *node, to types.Type) (*node, error) {
 	if n.typ == to {
 		return n, nil
 	}
@@ -173,11 +180,11 @@ func inPage(n *node, c types.Collation) (*node, error) {
 	return convert(n, t, types.NoStyle, false)
 }
 
-// unify converts nodes to their common type.
-func unify(nodes []*node) (types.Type, error) {
+// unify converts nodes to their common type; the label is that of the operation's result.
+func unify(operation string, nodes []*node) (types.Type, label, error) {
 	same, err := recode(nodes...)
 	if err != nil {
-		return types.Type{}, err
+		return types.Type{}, coercible, err
 	}
 	copy(nodes, same)
 	ts := make([]types.Type, len(nodes))
@@ -185,15 +192,17 @@ func unify(nodes []*node) (types.Type, error) {
 		ts[i] = n.typ
 	}
 	t, err := types.Common(ts...)
-	if err != nil {
-		return t, err
+	l := coercible
+	if err == nil && t.IsCharacter() {
+		t.Collation, l, err = combine(operation, nodes...)
 	}
 	for i := range nodes {
-		if nodes[i], err = implicitly(nodes[i], t); err != nil {
-			return t, err
+		if err != nil {
+			return t, l, err
 		}
+		nodes[i], err = joined(nodes[i], t)
 	}
-	return t, nil
+	return t, l, err
 }
 
 // comparable2 converts the operands of a comparison; operator is its name in messages. The collation by
@@ -213,31 +222,9 @@ func comparable2(x, y *node, operator string) (*node, *node, error) {
 			return nil, nil, err
 		}
 	}
-	x, err = implicitly(x, t)
-	if err != nil {
+	if x, err = joined(x, t); err != nil {
 		return nil, nil, err
 	}
-	y, err = implicitly(y, t)
+	y, err = joined(y, t)
 	return x, y, err
-}
-
-// collationOf decides by which collation nodes compare: an explicit one, else that of columns, else that of
-// the others. Error 468 when two of the same rank differ.
-func collationOf(operation string, nodes ...*node) (types.Collation, error) {
-	var best *node
-	for _, n := range nodes {
-		if !n.typ.IsCharacter() {
-			continue
-		}
-		switch {
-		case best == nil, n.label > best.label:
-			best = n
-		case n.label == best.label && n.label != coercible && n.typ.Collation != best.typ.Collation:
-			return 0, mserr.CollationConflict(n.typ.Collation.String(), best.typ.Collation.String(), operation)
-		}
-	}
-	if best == nil {
-		return types.CI, nil
-	}
-	return best.typ.Collation, nil
 }

@@ -154,7 +154,7 @@ func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 		}
 		if anchor == nil {
 			anchor = q
-		} else if anchor, err = combine("UNION ALL", anchor, q); err != nil {
+		} else if anchor, err = setOf("UNION ALL", anchor, q); err != nil {
 			return nil, err
 		}
 	}

@@ -129,8 +129,9 @@ func (b *binder) columnValue(t target, c *catalog.Column, n *node) (*node, error
 			return nil, err
 		}
 	}
-	var err error
+	err := decided(n, c.Type)
 	switch {
+	case err != nil:
 	case n.isNullConst() || n.typ.ID == types.Null || sameForm(n.typ, c.Type):
 		n, err = convert(n, c.Type, types.NoStyle, false)
 	case cuttable(n.typ, c.Type):

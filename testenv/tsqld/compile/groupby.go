@@ -55,6 +55,9 @@ func (b *binder) groupItem(item *syntax.GroupItem, c *core, l *level) ([][]int, 
 		if err := sortable(n.typ); err != nil {
 			return nil, err
 		}
+		if err := decidedItem(n.label, "GROUP BY", len(c.group)); err != nil {
+			return nil, err
+		}
 		for i, g := range c.group {
 			if same(g, n) {
 				return [][]int{{i}}, nil
@@ -230,7 +233,7 @@ func groupingSets(r *query) (*query, error) {
 			all = one
 			continue
 		}
-		next, err := combine("UNION ALL", all, one)
+		next, err := setOf("UNION ALL", all, one)
 		if err != nil {
 			return nil, err
 		}

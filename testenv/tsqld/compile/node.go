@@ -66,16 +66,6 @@ const (
 // rowBound are the traits that keep a node from being computed before the statement.
 const rowBound = hasColumn | hasSubquery | hasAgg | hasWindow | hasPerRow
 
-// label is how firmly a character value holds its collation ("Collation Precedence").
-type label uint8
-
-// Collation labels.
-const (
-	coercible label = iota // literals, variables, results of functions over them
-	implicit               // columns
-	explicit               // COLLATE
-)
-
 // node is a bound expression. Nodes are immutable once built, and may be shared.
 type node struct {
 	op     opcode
@@ -143,9 +133,17 @@ func build(op opcode, t types.Type, args ...*node) *node {
 	for _, a := range args {
 		n.traits |= a.traits
 		n.null = n.null || a.null
-		if t.IsCharacter() && a.typ.IsCharacter() && a.label > n.label {
-			n.label = a.label
+		if t.IsCharacter() && a.typ.IsCharacter() {
+			n.label = n.label.firmer(a.label)
 		}
+	}
+	return n
+}
+
+// labeled gives a new node of a character type its label.
+func (n *node) labeled(l label) *node {
+	if n.typ.IsCharacter() {
+		n.label = l
 	}
 	return n
 }

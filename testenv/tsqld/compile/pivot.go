@@ -114,7 +114,7 @@ func (b *binder) unpivot(ts *syntax.Unpivot, l, outer *level) (fromNode, error) 
 		q.add(constant(name, types.SysName), outColumn{name: ts.Column.Name, typ: types.SysName})
 		if all == nil {
 			all = q
-		} else if all, err = combine("UNION ALL", all, q); err != nil {
+		} else if all, err = setOf("UNION ALL", all, q); err != nil {
 			return nil, err
 		}
 	}

@@ -163,7 +163,7 @@ func (q *query) converted(ts []types.Type) (*query, error) {
 	c.items = append([]*node(nil), c.items...)
 	r.cols = append([]outColumn(nil), r.cols...)
 	for i := range r.cols {
-		n, err := implicitly(c.items[i], ts[i])
+		n, err := joined(c.items[i], ts[i])
 		if err != nil {
 			return nil, err
 		}

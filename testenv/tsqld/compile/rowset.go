@@ -486,7 +486,7 @@ func (b *binder) seriesSource(e *syntax.FuncCall, outer *level) (*source, error)
 		}
 		args[2] = caseOf(types.IntType, []*node{back}, []*node{constant(int64(-1), types.IntType), constant(int64(1), types.IntType)})
 	}
-	t, err := unify(args)
+	t, _, err := unify("generate_series", args)
 	if err != nil {
 		return nil, err
 	}

@@ -132,6 +132,16 @@ func CollationConflict(a, b, operation string) *Error {
 	return New(468, 16, "Cannot resolve the collation conflict between \"%s\" and \"%s\" in the %s operation.", a, b, operation)
 }
 
+// CollationConflictColumn is error 451; operator is "add", "UNION ALL" and the like, clause SELECT or ORDER BY, column counts from 1.
+func CollationConflictColumn(a, b, operator, clause string, column int) *Error {
+	return New(451, 16, "Cannot resolve collation conflict between \"%s\" and \"%s\" in %s operator occurring in %s statement column %d.", a, b, operator, clause, column)
+}
+
+// UnresolvedCollation is error 457.
+func UnresolvedCollation(from, to, a, b, operator string) *Error {
+	return New(457, 16, "Implicit conversion of %s value to %s cannot be performed because the collation of the value is unresolved due to a collation conflict between \"%s\" and \"%s\" in %s operator.", from, to, a, b, operator)
+}
+
 // InvalidEscape is error 506; predicate is "LIKE".
 func InvalidEscape(escape, predicate string) *Error {
 	return New(506, 16, "The invalid escape character \"%s\" was specified in a %s predicate.", escape, predicate)

@@ -29,6 +29,15 @@ func (o Op) String() string { return opNames[o] }
 //
 // Errors: 206 or 257 where one operand cannot become the winner.
 func Common(ts ...Type) (Type, error) {
+	t, err := CommonOrNull(ts...)
+	if err == nil && t.ID == Null {
+		return IntType, nil
+	}
+	return t, err
+}
+
+// CommonOrNull is Common where more types may follow: that of bare NULLs only is Null still.
+func CommonOrNull(ts ...Type) (Type, error) {
 	result := Type{ID: Null}
 	for _, t := range ts {
 		r, err := common2(result, t)
@@ -36,9 +45,6 @@ func Common(ts ...Type) (Type, error) {
 			return Type{}, err
 		}
 		result = r
-	}
-	if result.ID == Null {
-		return IntType, nil
 	}
 	return result, nil
 }
