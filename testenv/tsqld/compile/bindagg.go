@@ -91,7 +91,13 @@ func (b *binder) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *level, st
 	if strings.HasPrefix(f.Name, "COUNT") && len(e.Args) == 0 {
 		return nil, mserr.ArgumentCount(strings.ToLower(f.Name), 1)
 	}
-	return b.exprs(e.Args, l)
+	args, err := b.exprs(e.Args, l)
+	for _, a := range args {
+		if err == nil && a.traits&hasSequence != 0 {
+			err = mserr.NextValuePlace()
+		}
+	}
+	return args, err
 }
 
 // makeAggregate chooses how an aggregate is computed: natively where SQLite is exact.

@@ -315,6 +315,9 @@ func (b *binder) caseExpr(e *syntax.CaseExpr, l *level) (*node, error) {
 
 // choose makes a CASE of conditions and one result more.
 func choose(conds, results []*node) (*node, error) {
+	if err := unconditional(append(results, conds...)); err != nil {
+		return nil, err
+	}
 	allNull := true
 	for _, r := range results {
 		allNull = allNull && r.typ.ID == types.Null

@@ -360,6 +360,7 @@ func (b *binder) view(db *catalog.Database, v *catalog.View) (*source, error) {
 	case visible < len(v.Columns):
 		return nil, mserr.ViewMoreColumns(v.Name)
 	}
+	src.view, src.home = v, db.ID
 	return src, nil
 }
 

@@ -81,6 +81,9 @@ func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l 
 		if err := f.CheckCount(len(nodes)); err != nil {
 			return nil, err
 		}
+		if err := unconditional(nodes); err != nil {
+			return nil, err
+		}
 		return lazy(b, nodes)
 	}
 	if f.Name == "JSON_MODIFY" && len(nodes) == 3 && isJSON(nodes[2]) {
@@ -315,28 +318,6 @@ func (b *binder) paramDefault(db *catalog.Database, f *catalog.Function, p catal
 		return err
 	})
 	return n, err
-}
-
-// nextValue binds NEXT VALUE FOR. Error 208, 11726.
-func (b *binder) nextValue(e *syntax.NextValueExpr) (*node, error) {
-	if e.Over != nil {
-		return nil, mserr.NotSupported("NEXT VALUE FOR ... OVER")
-	}
-	db, o, err := b.object(e.Sequence)
-	if err != nil {
-		return nil, err
-	}
-	if o == nil {
-		return nil, mserr.InvalidObject(e.Sequence.String())
-	}
-	s, ok := o.(*catalog.Sequence)
-	if !ok {
-		return nil, mserr.NotSequence(e.Sequence.String())
-	}
-	b.use(db, s, "UPDATE")
-	b.attach(db.ID)
-	b.needs.Sequences = true
-	return &node{op: opLocal, typ: s.Type, key: LocalSequence + strconv.Itoa(db.ID) + "|" + strconv.Itoa(int(s.ObjectID)), traits: hasLocal | hasPerRow | canFail}, nil
 }
 
 // jsonObject binds JSON_OBJECT.

@@ -12,6 +12,7 @@ import (
 type queryUse struct {
 	exists   bool // EXISTS: the select list does not matter
 	top      bool // a statement of its own: ORDER BY needs no TOP, and assignments may stand there
+	set      bool // an operand of a set operation
 	ordered  bool // the order of rows is kept although it is no statement: INSERT ... SELECT
 	assigned *[]assignment
 }
@@ -112,6 +113,10 @@ func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, u
 	if err := b.limits(s.Top, q, r, l, use); err != nil {
 		return nil, err
 	}
+	if err := checkSequences(r, l, use); err != nil {
+		return nil, err
+	}
+	c.items = onePerRow(c.items)
 	if c.sets != nil {
 		return groupingSets(r)
 	}
@@ -175,12 +180,20 @@ func baseColumn(n *node) *sourceColumn {
 	return nil
 }
 
-// itemName is the name of a result column: the alias, or that of the column that it is.
+// itemName is the name of a result column: the alias, or that of the column that it is, perhaps in parentheses.
 func itemName(item *syntax.SelectExpr) string {
 	if item.Alias.Name != "" {
 		return item.Alias.Name
 	}
-	switch x := item.X.(type) {
+	e := item.X
+	for {
+		p, ok := e.(*syntax.ParenExpr)
+		if !ok {
+			break
+		}
+		e = p.X
+	}
+	switch x := e.(type) {
 	case *syntax.ColumnRef:
 		return x.Column()
 	case *syntax.PseudoColumn:
@@ -450,11 +463,11 @@ func outerOf(l *level) *level {
 
 // setQuery binds UNION, EXCEPT and INTERSECT. Errors: 205, 104, 108.
 func (b *binder) setQuery(s *syntax.SetOp, q *syntax.Query, parent *level, use queryUse) (*query, error) {
-	x, err := b.query(&syntax.Query{Body: s.X}, parent, queryUse{})
+	x, err := b.query(&syntax.Query{Body: s.X}, parent, queryUse{set: true})
 	if err != nil {
 		return nil, err
 	}
-	y, err := b.query(&syntax.Query{Body: s.Y}, parent, queryUse{})
+	y, err := b.query(&syntax.Query{Body: s.Y}, parent, queryUse{set: true})
 	if err != nil {
 		return nil, err
 	}

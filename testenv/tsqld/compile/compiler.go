@@ -199,7 +199,7 @@ func (c *Compiler) Scalar(e syntax.Expr, to types.Type) (s *Scalar, err error) {
 				return err
 			}
 		}
-		s, err = b.scalar(n)
+		s, err = b.scalar(onePerRow([]*node{n})[0])
 		return err
 	})
 	return s, err

@@ -138,7 +138,7 @@ func (ins *insertion) row(b *binder, statement string, given []*node, identity *
 		}
 		out[i] = n
 	}
-	return out, nil
+	return onePerRow(out), nil
 }
 
 // head writes INSERT INTO t(columns).

@@ -60,6 +60,7 @@ const (
 	hasVar                         // a variable
 	hasRun                         // a value of the execution
 	canFail                        // a function that may give an error
+	hasSequence                    // NEXT VALUE FOR
 	perPlace                       // a function that gives another value at each place where it stands (RAND)
 )
 

@@ -45,7 +45,8 @@ const (
 	// LocalTableFunction runs a multi-statement table-valued function: tvf|<database id>|<object id>. The result
 	// is [EncodeRows] of its rows.
 	LocalTableFunction = "tvf|"
-	// LocalSequence is NEXT VALUE FOR: seq|<database id>|<object id>. The result has the sequence's type.
+	// LocalSequence is NEXT VALUE FOR: seq|<database id>|<object id>, followed by |<n> where each row has n references to the
+	// sequence, all of which get one value. The result has the sequence's type.
 	LocalSequence = "seq|"
 	// LocalIdentity is its argument, an identity value that a statement inserts explicitly; see [DML.IdentityGiven].
 	LocalIdentity = "given identity"

@@ -23,6 +23,7 @@ type source struct {
 	rowset *node  // a rowset, or what yields the text of rows: see asRowset
 
 	base *catalog.Table // the table, where there is one
+	view *catalog.View  // the view, where it is one
 	home int            // its database, 0 for temporary ones
 	used bool           // a column was resolved
 	// lineage is the SELECT behind a view, CTE or derived table through which rows may be changed; nil otherwise.

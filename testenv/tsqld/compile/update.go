@@ -108,13 +108,35 @@ func (b *binder) named(ts syntax.TableSource, l *level) (*source, error) {
 		if err != nil {
 			return nil, err
 		}
-		return sole(l, func(src *source) bool { return o != nil && src.base == o && src.home == db.ID })
+		return sole(l, func(src *source) bool { return src.is(o) && src.home == db.ID })
 	}
 	if src := l.exposed(name); src != nil {
 		return src, nil
 	}
 	t := b.localTable(name)
 	return sole(l, func(src *source) bool { return t != nil && src.base == t })
+}
+
+// ownName is the name of the table or view that a source is, whatever it is called in FROM.
+func (s *source) ownName() string {
+	switch {
+	case s.base != nil:
+		return s.base.Name
+	case s.view != nil:
+		return s.view.Name
+	}
+	return s.name
+}
+
+// is reports whether a source is a table or view; nil is none.
+func (s *source) is(o catalog.Object) bool {
+	switch o := o.(type) {
+	case *catalog.Table:
+		return s.base == o
+	case *catalog.View:
+		return s.view == o
+	}
+	return false
 }
 
 // sole is the only source that fits; nil for none. Error 8154 for several.
@@ -125,7 +147,7 @@ func sole(l *level, fits func(*source) bool) (*source, error) {
 			continue
 		}
 		if found != nil {
-			return nil, mserr.New(8154, 15, "The table '%s' is ambiguous.", src.base.Name)
+			return nil, mserr.New(8154, 15, "The table '%s' is ambiguous.", src.ownName())
 		}
 		found = src
 	}
@@ -299,10 +321,29 @@ func (m *modification) sets(clauses []*syntax.SetClause, l *level) (values []set
 			assigned = append(assigned, assignment{s.Var, x})
 		}
 	}
+	shareSettings(values, assigned)
 	if c := m.table.RowVersionColumn(); c != nil && len(values) > 0 {
 		values = append(values, setting{c, newRowVersion(m.target)})
 	}
 	return values, assigned, nil
+}
+
+// shareSettings is onePerRow over the values and assignments of a SET clause.
+func shareSettings(values []setting, assigned []assignment) {
+	row := make([]*node, 0, len(values)+len(assigned))
+	for _, v := range values {
+		row = append(row, v.n)
+	}
+	for _, a := range assigned {
+		row = append(row, a.n)
+	}
+	row = onePerRow(row)
+	for i := range values {
+		values[i].n = row[i]
+	}
+	for i := range assigned {
+		assigned[i].n = row[len(values)+i]
+	}
 }
 
 // setColumn resolves the column of a SET clause.

@@ -56,7 +56,7 @@ func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
 				return ctl{}, err
 			}
 			r.f.line = st.Pos().Line
-			r.now = 0
+			r.now, r.drawn = 0, nil
 			ok, err := r.condition(st.Cond)
 			if err != nil {
 				return ctl{}, r.settle(st, err)

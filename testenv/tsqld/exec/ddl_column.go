@@ -310,6 +310,9 @@ func (b *builder) formula(c *catalog.Column, def *syntax.ColumnDef) error {
 	}
 	if t.IsCharacter() {
 		c.Collation = b.d.Options.Collation
+		if own, _ := types.CollationByName(c.Collation); own != t.Collation {
+			c.Collation = t.Collation.String()
+		}
 	}
 	if def.Persisted && sql == "" {
 		return mserr.New(4936, 16, "Computed column '%s' in table '%s' cannot be persisted because the column is non-deterministic.", c.Name, b.label)

@@ -34,8 +34,7 @@ func (s *Session) localFunction(key string) (store.Func, error) {
 		}
 		return func([]types.Value) (types.Value, error) { return r.nextRowVersion(id) }, nil
 	case strings.HasPrefix(key, compile.LocalSequence):
-		d, object, err := localKey(key, compile.LocalSequence)
-		return func([]types.Value) (types.Value, error) { return r.nextSequence(d, object) }, err
+		return r.sequenceFunc(key)
 	case strings.HasPrefix(key, compile.LocalFunction):
 		d, object, err := localKey(key, compile.LocalFunction)
 		return func(args []types.Value) (types.Value, error) { return r.scalarFunction(d, object, args) }, err

@@ -251,10 +251,7 @@ func (r *run) resolve(f *frame) *varTypes {
 
 // resolveType looks one type up.
 func (r *run) resolveType(ref *syntax.TypeRef) resolvedType {
-	t, alias, table, err := r.compiler().Type(ref)
-	if alias != nil {
-		t = alias.Type
-	}
+	t, _, table, err := r.compiler().Type(ref)
 	if errors.Is(err, mserr.UnknownSystemType("")) {
 		err = mserr.UnknownType(1, ref.Name.String())
 	}

@@ -18,12 +18,13 @@ type run struct {
 	out Sink
 	f   *frame
 
-	tries int    // open TRY blocks in all frames
-	seek  string // label that a GOTO is on its way to, while statements are entered to reach it; "" otherwise
-	open  bool   // a result set was started and not ended
-	ended int    // statements whose end was sent
-	sets  int    // result sets that were started
-	now   int64  // the statement's time in ticks; 0 until asked for
+	tries int               // open TRY blocks in all frames
+	seek  string            // label that a GOTO is on its way to, while statements are entered to reach it; "" otherwise
+	open  bool              // a result set was started and not ended
+	ended int               // statements whose end was sent
+	sets  int               // result sets that were started
+	drawn map[string]*drawn // values of sequences that a row of the statement shares
+	now   int64             // the statement's time in ticks; 0 until asked for
 	given givenIdentity
 
 	setError   bool // RAISERROR WITH SETERROR: @@ERROR becomes 50000 although nothing failed
@@ -125,7 +126,7 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 		return ctl{}, err
 	}
 	r.f.line = st.Pos().Line
-	r.now = 0
+	r.now, r.drawn = 0, nil
 	switch st := st.(type) {
 	case *syntax.BlockStmt:
 		return r.list(st.Body)

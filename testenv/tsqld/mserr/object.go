@@ -537,6 +537,31 @@ func SequenceExhausted(name string) *Error {
 	return New(11728, 16, "The sequence object '%s' has reached its minimum or maximum value. Restart the sequence object to allow new values to be generated.", name)
 }
 
+// SequencePlace is error 11719.
+func SequencePlace() *Error {
+	return New(11719, 15, "NEXT VALUE FOR function is not allowed in check constraints, default objects, computed columns, views, user-defined functions, user-defined aggregates, user-defined table types, sub-queries, common table expressions, derived tables or return statements.")
+}
+
+// SequenceSet is error 11721.
+func SequenceSet() *Error {
+	return New(11721, 15, "NEXT VALUE FOR function cannot be used directly in a statement that uses a DISTINCT, UNION, UNION ALL, EXCEPT or INTERSECT operator.")
+}
+
+// SequenceOrderBy is error 11723.
+func SequenceOrderBy() *Error {
+	return New(11723, 15, "NEXT VALUE FOR function cannot be used directly in a statement that contains an ORDER BY clause unless the OVER clause is specified.")
+}
+
+// SequenceTop is error 11739.
+func SequenceTop() *Error {
+	return New(11739, 15, "NEXT VALUE FOR function cannot be used if ROWCOUNT option has been set, or the query contains TOP or OFFSET.")
+}
+
+// SequenceConditional is error 11741.
+func SequenceConditional() *Error {
+	return New(11741, 15, "NEXT VALUE FOR function cannot be used within CASE, CHOOSE, COALESCE, IIF, ISNULL and NULLIF.")
+}
+
 // NextValuePlace is error 11720.
 func NextValuePlace() *Error {
 	return New(11720, 15, "NEXT VALUE FOR function is not allowed in the TOP, OVER, OUTPUT, ON, WHERE, GROUP BY, HAVING, or ORDER BY clauses.")

@@ -1,0 +1,122 @@
+package compile
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// nextValue binds NEXT VALUE FOR. Error 208, 11726.
+func (b *binder) nextValue(e *syntax.NextValueExpr) (*node, error) {
+	if e.Over != nil {
+		return nil, mserr.NotSupported("NEXT VALUE FOR ... OVER")
+	}
+	db, o, err := b.object(e.Sequence)
+	if err != nil {
+		return nil, err
+	}
+	if o == nil {
+		return nil, mserr.InvalidObject(e.Sequence.String())
+	}
+	s, ok := o.(*catalog.Sequence)
+	if !ok {
+		return nil, mserr.NotSequence(e.Sequence.String())
+	}
+	b.use(db, s, "UPDATE")
+	b.attach(db.ID)
+	b.needs.Sequences = true
+	return &node{op: opLocal, typ: s.Type, key: LocalSequence + strconv.Itoa(db.ID) + "|" + strconv.Itoa(int(s.ObjectID)), traits: hasLocal | hasPerRow | canFail | hasSequence}, nil
+}
+
+// onePerRow makes all references to one sequence among the expressions of a row give the same value ("NEXT VALUE FOR"): each is told
+// how many there are, so that the interpreter draws anew when all have had theirs. SQLite may compute them in any order,
+// but none is left out: they cannot stand in conditions.
+func onePerRow(row []*node) []*node {
+	places := map[string]int{}
+	for _, n := range row {
+		if n == nil || n.traits&hasSequence == 0 {
+			continue
+		}
+		n.walk(func(x *node) bool {
+			if x.isSequence() {
+				places[x.sequence()]++
+			}
+			return true
+		})
+	}
+	for _, n := range places {
+		if n > 1 {
+			return sharing(row, places)
+		}
+	}
+	return row
+}
+
+// sharing writes the number of places into the references to sequences.
+func sharing(row []*node, places map[string]int) []*node {
+	out := make([]*node, len(row))
+	for i, n := range row {
+		out[i] = n.replace(func(x *node) *node {
+			if !x.isSequence() {
+				return nil
+			}
+			r := *x
+			r.key = x.sequence() + "|" + strconv.Itoa(places[x.sequence()])
+			return &r
+		})
+	}
+	return out
+}
+
+// isSequence reports a NEXT VALUE FOR.
+func (n *node) isSequence() bool { return n.op == opLocal && strings.HasPrefix(n.key, LocalSequence) }
+
+// sequence is the key of a NEXT VALUE FOR without the number of places.
+func (n *node) sequence() string {
+	return strings.Join(strings.SplitN(n.key, "|", 4)[:3], "|")
+}
+
+// checkSequences refuses NEXT VALUE FOR where it cannot stand in a SELECT. Errors: 11719, 11720, 11721, 11723, 11739.
+func checkSequences(r *query, l *level, use queryUse) error {
+	c := r.core
+	for _, n := range append([]*node{c.where, c.having, r.limit, r.offset}, c.group...) {
+		if n != nil && n.traits&hasSequence != 0 {
+			return mserr.NextValuePlace()
+		}
+	}
+	for _, o := range r.order {
+		if o.n.traits&hasSequence != 0 {
+			return mserr.NextValuePlace()
+		}
+	}
+	for _, n := range c.items {
+		switch {
+		case n.traits&hasSequence == 0:
+			continue
+		case use.set:
+			return mserr.SequenceSet()
+		case l.parent != nil || !use.top && !use.ordered:
+			return mserr.SequencePlace()
+		case c.distinct:
+			return mserr.SequenceSet()
+		case len(r.order) > 0:
+			return mserr.SequenceOrderBy()
+		case r.limit != nil || r.offset != nil:
+			return mserr.SequenceTop()
+		}
+	}
+	return nil
+}
+
+// unconditional refuses NEXT VALUE FOR among the arguments of CASE and its kin. Error 11741.
+func unconditional(args []*node) error {
+	for _, a := range args {
+		if a.traits&hasSequence != 0 {
+			return mserr.SequenceConditional()
+		}
+	}
+	return nil
+}
