@@ -218,45 +218,88 @@ func (e *Edit) createIndex(t *Table, ix *Index) {
 // nullsIndex is the tail of the name of the index that admits NULL once.
 const nullsIndex = "_n"
 
-// indexSQL returns the statements that create an index: none for the rowid and for disabled indexes, two
-// for unique ones with nullable columns, because SQLite takes NULLs for different.
-func indexSQL(schema string, t *Table, ix *Index) []string {
+// sqlIndex is one of the SQLite indexes that an index is made of.
+type sqlIndex struct {
+	suffix string // of its name
+	keys   []string
+	desc   []bool
+	where  string // the condition of a partial index; "" for none
+}
+
+// sqlIndexes are the SQLite indexes of an index: none for the rowid and for disabled indexes, two for unique ones with nullable
+// columns, because SQLite takes NULLs for different.
+//
+// Included columns are left out: SQLite has no notion of them, and as keys they would make every change of one move the entry.
+func sqlIndexes(t *Table, ix *Index) []sqlIndex {
 	if ix.RowID || ix.Disabled {
 		return nil
 	}
-	unique := ""
-	if ix.Unique {
-		unique = "UNIQUE "
+	main := sqlIndex{where: ix.FilterSQL}
+	if ix.Filter == "" {
+		main.where = ""
 	}
-	name := t.SQLIndex(ix)
-	var keys, nulls, nullKeys []string
+	nulls := sqlIndex{suffix: nullsIndex}
+	var conds []string
 	for _, k := range ix.Columns {
 		c := t.ColumnByID(k.ColumnID)
-		key := c.SQLName
-		if k.Desc {
-			key += " DESC"
-		}
-		keys = append(keys, key)
+		main.keys, main.desc = append(main.keys, c.SQLName), append(main.desc, k.Desc)
 		if c.Nullable {
-			nulls = append(nulls, c.SQLName+" IS NULL")
-			nullKeys = append(nullKeys, "("+c.SQLName+" IS NULL)", "ifnull("+c.SQLName+", 0)"+collate(c))
+			conds = append(conds, c.SQLName+" IS NULL")
+			nulls.keys = append(nulls.keys, "("+c.SQLName+" IS NULL)", "ifnull("+c.SQLName+", 0)"+collate(c))
 		} else {
-			nullKeys = append(nullKeys, c.SQLName)
+			nulls.keys = append(nulls.keys, c.SQLName)
 		}
 	}
-	// Included columns are left out: SQLite has no notion of them, and as keys they would make every change of one
-	// move the entry.
-	where := ""
+	if !ix.Unique || len(conds) == 0 {
+		return []sqlIndex{main}
+	}
+	nulls.where = "(" + strings.Join(conds, " OR ") + ")"
 	if ix.Filter != "" {
-		where = " WHERE " + ix.FilterSQL
+		nulls.where += " AND (" + ix.FilterSQL + ")"
 	}
-	out := []string{fmt.Sprintf("CREATE %sINDEX %s.%s ON %s(%s)%s", unique, schema, store.Quote(name), store.Quote(t.SQLName), strings.Join(keys, ", "), where)}
-	if ix.Unique && len(nulls) > 0 {
-		cond := "(" + strings.Join(nulls, " OR ") + ")"
-		if ix.Filter != "" {
-			cond += " AND (" + ix.FilterSQL + ")"
+	return []sqlIndex{main, nulls}
+}
+
+// indexSQL returns the statements that create an index.
+func indexSQL(schema string, t *Table, ix *Index) []string {
+	var out []string
+	for _, x := range sqlIndexes(t, ix) {
+		var b strings.Builder
+		b.WriteString("CREATE ")
+		if ix.Unique {
+			b.WriteString("UNIQUE ")
 		}
-		out = append(out, fmt.Sprintf("CREATE UNIQUE INDEX %s.%s ON %s(%s) WHERE %s", schema, store.Quote(name+nullsIndex), store.Quote(t.SQLName), strings.Join(nullKeys, ", "), cond))
+		fmt.Fprintf(&b, "INDEX %s.%s ON %s(", schema, store.Quote(t.SQLIndex(ix)+x.suffix), store.Quote(t.SQLName))
+		for i, key := range x.keys {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			b.WriteString(key)
+			if i < len(x.desc) && x.desc[i] {
+				b.WriteString(" DESC")
+			}
+		}
+		b.WriteString(")")
+		if x.where != "" {
+			b.WriteString(" WHERE " + x.where)
+		}
+		out = append(out, b.String())
+	}
+	return out
+}
+
+// Conflicts are the conflict targets by which SQLite knows a violation of a unique index: what stands between ON CONFLICT and DO.
+func (t *Table) Conflicts(ix *Index) []string {
+	if ix.RowID {
+		return []string{"(" + t.ColumnByID(ix.Columns[0].ColumnID).SQLName + ")"}
+	}
+	var out []string
+	for _, x := range sqlIndexes(t, ix) {
+		target := "(" + strings.Join(x.keys, ", ") + ")"
+		if x.where != "" {
+			target += " WHERE " + x.where
+		}
+		out = append(out, target)
 	}
 	return out
 }

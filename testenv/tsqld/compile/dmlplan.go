@@ -45,9 +45,10 @@ type DML struct {
 	// Assign are the variables set by UPDATE … SET @v = …; AssignFrom yields a row per changed row, in order, for them.
 	Assign     []Assign
 	AssignFrom Statement
-	// IgnoreDups says that rows with duplicate keys are left out silently (IGNORE_DUP_KEY): fewer rows
-	// changed than prepared means message 3604.
+	// IgnoreDups says that rows with duplicate keys are left out silently (IGNORE_DUP_KEY): fewer rows than tried mean message 3604.
+	// Tried is their number if it is known beforehand; 0 means the row count of Prepare.
 	IgnoreDups bool
+	Tried      int
 }
 
 // Spool is a temporary table for the rows of one running DML statement.

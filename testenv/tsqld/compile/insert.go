@@ -159,14 +159,23 @@ func (ins *insertion) head(r *renderer) {
 // tail writes what makes duplicates be ignored.
 func (ins *insertion) tail(r *renderer, d *DML) {
 	for _, ix := range ins.t.table.Indexes {
-		if ix.IgnoreDups && !ix.Disabled {
-			d.IgnoreDups = true
+		if !ix.IgnoreDups || ix.Disabled {
+			continue
+		}
+		d.IgnoreDups = true
+		for _, target := range ins.t.table.Conflicts(ix) {
+			r.WriteString(" ON CONFLICT " + target + " DO NOTHING")
 		}
 	}
-	if d.IgnoreDups {
-		r.WriteString(" ON CONFLICT DO NOTHING")
-	}
 }
+
+// ignoresDups reports whether an index of the target ignores duplicates.
+func (ins *insertion) ignoresDups() bool {
+	return slices.ContainsFunc(ins.t.table.Indexes, func(ix *catalog.Index) bool { return ix.IgnoreDups && !ix.Disabled })
+}
+
+// errIgnoredOutput is the refusal of OUTPUT where it would show rows that are left out.
+var errIgnoredOutput = mserr.NotSupported("this OUTPUT clause of an INSERT into a table with IGNORE_DUP_KEY = ON")
 
 // runIdentity is the identity value of the i-th row of a statement with a known number of rows.
 func (ins *insertion) runIdentity(i int) (*node, error) {
@@ -325,8 +334,12 @@ func (b *binder) insertValues(d *DML, t target, s *syntax.InsertStmt, rows [][]s
 		returned = b.returning(t, s.Output, map[string]func(*catalog.Column) bool{"inserted": always})
 	}
 	if s.Output != nil && returned == nil || s.OutputInto != nil {
+		if ins.ignoresDups() {
+			return errIgnoredOutput
+		}
 		return b.spoolValues(d, ins, s, given)
 	}
+	d.Tried = len(given)
 	r := &renderer{}
 	ins.head(r)
 	r.WriteString("VALUES ")
@@ -412,7 +425,7 @@ func (b *binder) spoolValues(d *DML, ins *insertion, s *syntax.InsertStmt, given
 		return err
 	}
 	d.Prepare = append(d.Prepare, st)
-	return b.insertFromSpool(d, ins, sp, held, out)
+	return b.insertFromSpool(d, ins, sp, held, out, nil)
 }
 
 // spoolIdentity is the identity value of a row of the spool; nil if the server makes none.
@@ -430,7 +443,7 @@ func (b *binder) insertOutput(ins *insertion, into, client *syntax.Output, sp *s
 }
 
 // insertFromSpool adds the statement that inserts the rows of a filled spool, and those of OUTPUT.
-func (b *binder) insertFromSpool(d *DML, ins *insertion, sp *spool, held map[*catalog.Column]*node, out *outputs) error {
+func (b *binder) insertFromSpool(d *DML, ins *insertion, sp *spool, held map[*catalog.Column]*node, out *outputs, returned *query) error {
 	q := &query{core: &core{from: sp.src}, order: []orderTerm{{n: sp.number()}}}
 	for _, c := range ins.columns {
 		q.core.items = append(q.core.items, held[c])
@@ -443,12 +456,10 @@ func (b *binder) insertFromSpool(d *DML, ins *insertion, sp *spool, held map[*ca
 	q.core.where = alwaysTrue
 	r.query(q)
 	ins.tail(r, d)
-	st, err := r.statement()
-	if err != nil {
+	ins.need(d, -1)
+	if err := d.emitChange(r, returned); err != nil || returned != nil {
 		return err
 	}
-	d.Apply = append(d.Apply, st)
-	ins.need(d, -1)
 	return out.emit(b, d)
 }
 
@@ -506,7 +517,13 @@ func (b *binder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, i
 		returned = b.returning(ins.t, client, map[string]func(*catalog.Column) bool{"inserted": always})
 	}
 	if into != nil || client != nil && returned == nil {
-		return b.spoolRows(d, ins, q, into, client)
+		if ins.ignoresDups() {
+			return errIgnoredOutput
+		}
+		return b.spoolRows(d, ins, q, into, client, nil)
+	}
+	if ins.ignoresDups() { // how many rows were tried has to be known
+		return b.spoolRows(d, ins, q, nil, nil, returned)
 	}
 	var identity *node
 	var err error
@@ -543,8 +560,8 @@ func (b *binder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, i
 	return d.emitChange(r, returned)
 }
 
-// spoolRows compiles the INSERT of a query's rows with OUTPUT.
-func (b *binder) spoolRows(d *DML, ins *insertion, q *query, into, client *syntax.Output) error {
+// spoolRows compiles the INSERT of a query's rows with OUTPUT by way of the spool, or with returned, what RETURNING yields.
+func (b *binder) spoolRows(d *DML, ins *insertion, q *query, into, client *syntax.Output, returned *query) error {
 	sp := b.newSpool()
 	identity, err := ins.spoolIdentity(sp)
 	if err != nil {
@@ -570,7 +587,7 @@ func (b *binder) spoolRows(d *DML, ins *insertion, q *query, into, client *synta
 		return err
 	}
 	d.Prepare = append(d.Prepare, st)
-	return b.insertFromSpool(d, ins, sp, held, out)
+	return b.insertFromSpool(d, ins, sp, held, out, returned)
 }
 
 // Rows says what the rows of [Compiler.InsertRows] are like.

@@ -135,7 +135,8 @@ func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 		})
 	}
 	if dml.Database == 0 {
-		return n, r.changeLocalRows(dml, do)
+		err = r.drawing(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
+		return n, err
 	}
 	d := r.s.databaseByID(dml.Database)
 	if (unchecked || !target.fire && len(dml.Target.Triggers) > 0) && !r.mayAlter(d, dml.Target) {

@@ -245,6 +245,7 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 		}
 		n = k
 	}
+	tried := n
 	if dml.Identity != nil {
 		if err := r.reserve(dml, rt, n); err != nil {
 			return 0, err
@@ -284,18 +285,21 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 					return 0, err
 				}
 			}
-			if dml.IgnoreDups && i == 0 && n >= 0 && k < n {
+			if dml.IgnoreDups && i == 0 {
 				n = k
-				if err := r.info(mserr.New(3604, 0, "Duplicate key was ignored.")); err != nil {
-					return 0, err
-				}
 			}
 		}
 	}
-	if dml.Identity != nil {
-		if dml.Identity.Step == 0 {
-			inserted = n
+	if dml.Identity == nil || dml.Identity.Step == 0 {
+		inserted = n
+	}
+	if tried = max(tried, int64(dml.Tried)); dml.IgnoreDups && n < tried {
+		inserted = tried // rows that are left out have used their identity values
+		if err := r.ignoredDuplicates(); err != nil {
+			return 0, err
 		}
+	}
+	if dml.Identity != nil {
 		if err := r.settleIdentity(dml, rt, inserted); err != nil {
 			return 0, err
 		}
@@ -316,6 +320,11 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 		}
 	}
 	return n, nil
+}
+
+// ignoredDuplicates sends what an INSERT says that has left out rows because of IGNORE_DUP_KEY.
+func (r *run) ignoredDuplicates() error {
+	return r.info(mserr.New(3604, 0, "Duplicate key was ignored."))
 }
 
 // step runs one SQLite statement of a plan.

@@ -3,6 +3,7 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -22,6 +23,8 @@ type builder struct {
 	names map[string]bool
 	// nullGiven are the columns that were declared NULL in so many words.
 	nullGiven map[*catalog.Column]bool
+	// uniqueClustered says that a UNIQUE constraint of the definition is CLUSTERED, so that its primary key is not unless it says so.
+	uniqueClustered bool
 }
 
 // newID is an object id for a constraint.
@@ -66,6 +69,10 @@ func (b *builder) define(def *syntax.TableDef) error {
 			}
 		}
 	}
+	b.uniqueClustered = slices.ContainsFunc(def.Constraints, isUniqueClustered)
+	for _, c := range def.Columns {
+		b.uniqueClustered = b.uniqueClustered || slices.ContainsFunc(c.Constraints, isUniqueClustered)
+	}
 	for _, c := range def.Columns {
 		for _, k := range c.Constraints {
 			if err := b.constraint(k, c.Name.Name); err != nil {
@@ -91,6 +98,12 @@ func (b *builder) define(def *syntax.TableDef) error {
 		}
 	}
 	return nil
+}
+
+// isUniqueClustered reports UNIQUE CLUSTERED.
+func isUniqueClustered(k syntax.Constraint) bool {
+	key, ok := k.(*syntax.KeyConstraint)
+	return ok && !key.Primary && key.Clustering == syntax.Clustered
 }
 
 // column adds a column, without constraints.

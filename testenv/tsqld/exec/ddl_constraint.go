@@ -2,6 +2,7 @@ package exec
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -82,7 +83,7 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 		}
 	}
 	ix := &catalog.Index{Unique: true, Columns: cols}
-	ix.Clustered = k.Clustering == syntax.Clustered || k.Clustering == syntax.ClusteringDefault && k.Primary && b.clustered() == nil
+	ix.Clustered = k.Clustering == syntax.Clustered || k.Clustering == syntax.ClusteringDefault && k.Primary && b.clustered() == nil && !b.uniqueClustered
 	if ix.Clustered {
 		if other := b.clustered(); other != nil {
 			if b.t.ObjectID != 0 {
@@ -355,15 +356,20 @@ func indexOptions(ix *catalog.Index, opts []*syntax.Option) error {
 		}
 		switch o.Name {
 		case "IGNORE_DUP_KEY":
-			if on && !ix.Unique {
+			switch {
+			case on && ix.FilterSQL != "":
+				return mserr.NotSupported("IGNORE_DUP_KEY = ON of a filtered index")
+			case on && !ix.Unique:
 				return mserr.New(1916, 16, "CREATE INDEX options %s and %s are mutually exclusive.", "nonunique", "ignore_dup_key")
 			}
 			ix.IgnoreDups = on
 		case "FILLFACTOR":
 			if l, ok := o.Value.(*syntax.Literal); ok {
-				for _, c := range l.Text {
-					ix.FillFactor = ix.FillFactor*10 + int(c-'0')
+				n, err := strconv.Atoi(l.Text)
+				if err != nil || n < 1 || n > 100 {
+					return mserr.New(129, 15, "Fillfactor %s is not a valid percentage; fillfactor must be between 1 and 100.", l.Text)
 				}
+				ix.FillFactor = n
 			}
 		case "PAD_INDEX", "STATISTICS_NORECOMPUTE", "STATISTICS_INCREMENTAL", "ALLOW_ROW_LOCKS", "ALLOW_PAGE_LOCKS", "OPTIMIZE_FOR_SEQUENTIAL_KEY", "SORT_IN_TEMPDB",
 			"DROP_EXISTING", "ONLINE", "MAXDOP", "DATA_COMPRESSION", "XML_COMPRESSION", "RESUMABLE", "MAX_DURATION", "COMPRESSION_DELAY", "WAIT_AT_LOW_PRIORITY":

@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -97,6 +98,9 @@ func (r *run) alterIndex(st *syntax.AlterIndexStmt) error {
 			found = true
 			switch st.Action {
 			case "REBUILD":
+				if err := alteredOptions(ix, st.Options); err != nil {
+					return err
+				}
 				ix.Disabled = false
 			case "DISABLE":
 				if ix.Clustered || ix.Key != nil {
@@ -104,7 +108,7 @@ func (r *run) alterIndex(st *syntax.AlterIndexStmt) error {
 				}
 				ix.Disabled = true
 			case "SET":
-				if err := indexOptions(ix, st.Options); err != nil {
+				if err := alteredOptions(ix, st.Options); err != nil {
 					return err
 				}
 			case "REORGANIZE":
@@ -117,6 +121,31 @@ func (r *run) alterIndex(st *syntax.AlterIndexStmt) error {
 		}
 		return nil
 	})
+}
+
+// alteredOptions reads the options of ALTER INDEX. Error 1979: duplicates in a constraint are ignored by CREATE TABLE, ADD CONSTRAINT and
+// ALTER TABLE ... REBUILD only.
+func alteredOptions(ix *catalog.Index, opts []*syntax.Option) error {
+	if ix.Key != nil && slices.ContainsFunc(opts, func(o *syntax.Option) bool { return o.Name == "IGNORE_DUP_KEY" }) {
+		return mserr.New(1979, 16, "Cannot use index option ignore_dup_key to alter index '%s' as it enforces a primary or unique constraint.", ix.Name)
+	}
+	return indexOptions(ix, opts)
+}
+
+// rebuildTable is ALTER TABLE ... REBUILD, whose options are those of the clustered index.
+func (b *builder) rebuildTable(a *syntax.AlterRebuild) error {
+	ix := b.clustered()
+	if ix == nil {
+		ix = &catalog.Index{Unique: true} // a heap has no keys
+		if err := indexOptions(ix, a.Options); err != nil {
+			return err
+		}
+		if ix.IgnoreDups {
+			return mserr.NotSupported("ALTER TABLE ... REBUILD WITH (IGNORE_DUP_KEY = ON) of a table without a clustered index")
+		}
+		return nil
+	}
+	return indexOptions(ix, a.Options)
 }
 
 // dropIndex is DROP INDEX.

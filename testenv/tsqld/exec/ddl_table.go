@@ -150,7 +150,7 @@ func (r *run) alterAction(b *builder, old *catalog.Table, action syntax.AlterTab
 		}
 		return nil, nil
 	case *syntax.AlterRebuild:
-		return nil, nil
+		return nil, b.rebuildTable(a)
 	case *syntax.AlterSwitch:
 		return nil, mserr.NotSupported("ALTER TABLE SWITCH")
 	}
@@ -348,15 +348,19 @@ func (b *builder) dropColumn(item *syntax.AlterDropItem) error {
 	return nil
 }
 
-// dependents is error 5074 and 4922 if something in the table needs a column; defaults says that a default counts.
-func (b *builder) dependents(c *catalog.Column, statement string, defaults bool) error {
+// dependents is error 5074 and 4922 if something needs a column as it is. Defaults and indexes do not mind that a column allows NULL
+// or grows longer ("ALTER TABLE", ALTER COLUMN); retyped says that they count.
+func (b *builder) dependents(c *catalog.Column, statement string, retyped bool) error {
 	blocked := func(kind, name string) error {
 		return preceded(mserr.DependentObject(kind, name, "column", c.Name), mserr.ColumnInUse(statement, c.Name))
 	}
-	if c.Default != nil && defaults {
+	if c.Default != nil && retyped {
 		return blocked("object", c.Default.Name)
 	}
 	for _, ix := range b.t.Indexes {
+		if ix.Key == nil && !retyped {
+			continue
+		}
 		for _, ic := range ix.Columns {
 			if ic.ColumnID == c.ID {
 				return blocked(indexWord(ix), ix.Name)
@@ -383,13 +387,8 @@ func (b *builder) dependents(c *catalog.Column, statement string, defaults bool)
 			}
 		}
 	}
-	for _, o := range b.t.Columns {
-		if o.Formula != nil && o != c && b.mentions(o.Formula.Text, c) {
-			return blocked("column", o.Name)
-		}
-	}
-	if b.e == nil {
-		return nil
+	if err := b.computedFrom(c, statement); err != nil || b.e == nil {
+		return err
 	}
 	for _, t := range b.d.Tables() {
 		for _, f := range t.ForeignKeys {
@@ -401,6 +400,16 @@ func (b *builder) dependents(c *catalog.Column, statement string, defaults bool)
 					return blocked("object", f.Name)
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// computedFrom is error 5074 and 4922 if a computed column needs a column.
+func (b *builder) computedFrom(c *catalog.Column, statement string) error {
+	for _, o := range b.t.Columns {
+		if o.Formula != nil && o != c && b.mentions(o.Formula.Text, c) {
+			return preceded(mserr.DependentObject("column", o.Name, "column", c.Name), mserr.ColumnInUse(statement, c.Name))
 		}
 	}
 	return nil
@@ -531,6 +540,9 @@ func (r *run) alterColumn(b *builder, a *syntax.AlterColumn) (map[int]catalog.Fi
 		}
 	}
 	if !same {
+		if err := b.computedFrom(c, statement); err != nil {
+			return nil, err
+		}
 		if err := types.CheckImplicit(was.Type, fresh.Type); err != nil {
 			return nil, err
 		}

@@ -104,12 +104,15 @@ func (r *run) insertRows(target syntax.TableSource, rows compile.Rows, next func
 
 // applyRows runs a plan of [compile.Compiler.InsertRows] for each row and answers how many rows it inserted.
 func (r *run) applyRows(dml *compile.DML, next func() ([]types.Value, error)) (n int64, err error) {
-	for {
+	for tried := int64(0); ; tried++ {
 		if err := r.canceled(); err != nil {
 			return 0, err
 		}
 		row, err := next()
 		if errors.Is(err, io.EOF) {
+			if dml.IgnoreDups && n < tried {
+				return n, r.ignoredDuplicates()
+			}
 			return n, nil
 		}
 		if err != nil {

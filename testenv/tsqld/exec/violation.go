@@ -3,6 +3,7 @@ package exec
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -185,22 +186,29 @@ const shadow = "shadow"
 // insertedKey finds the key value of which an INSERT would have made a second one.
 func (r *run) insertedKey(dml *compile.DML, rt *compile.Run, d *catalog.Database, t *catalog.Table, ix *catalog.Index) string {
 	cols, ts := keyColumns(t, ix)
-	if cols == nil || t != dml.Target || len(dml.Apply) == 0 {
+	if cols == nil || t != dml.Target {
 		return unknownKey
 	}
 	table := sqlTable(d, t)
-	apply := dml.Apply[0]
 	into := "INSERT INTO " + table
-	if !strings.HasPrefix(apply.SQL, into) {
+	steps := dml.Apply
+	if dml.OutputRows {
+		steps = []compile.Statement{dml.Output.Statement}
+	}
+	at := slices.IndexFunc(steps, func(st compile.Statement) bool { return strings.HasPrefix(st.SQL, into) })
+	if at < 0 {
 		return unknownKey
 	}
-	c := r.s.conn
+	c, apply := r.s.conn, steps[at]
 	sql, _, _ := strings.Cut(apply.SQL, " RETURNING ")
+	if dml.IgnoreDups {
+		sql, _, _ = strings.Cut(sql, " ON CONFLICT (")
+	}
 	args, err := apply.Args(r, rt)
 	if err != nil {
 		return unknownKey
 	}
-	steps := []struct {
+	again := []struct {
 		sql  string
 		args []types.Value
 	}{
@@ -208,7 +216,7 @@ func (r *run) insertedKey(dml *compile.DML, rt *compile.Run, d *catalog.Database
 		{sql: "CREATE TEMP TABLE " + shadow + " AS SELECT * FROM " + table + " WHERE 0"},
 		{sql: "INSERT INTO temp." + shadow + sql[len(into):], args: args},
 	}
-	for _, st := range steps {
+	for _, st := range again {
 		if _, err := c.Exec(r.ctx, st.sql, st.args); err != nil {
 			return unknownKey
 		}
