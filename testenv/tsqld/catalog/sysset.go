@@ -44,6 +44,7 @@ type Env struct {
 	Conn      *store.Conn
 	Sessions  []Session // all of the instance; the session's own is first
 	Locks     []LockInfo
+	Temporary []TempTable // of the session, when Database is tempdb with them
 }
 
 // Session is a client session as sys.dm_exec_sessions, _requests and _connections show it. Times are

@@ -128,7 +128,7 @@ func partitions(ctx context.Context, env *Env) ([]row, error) {
 		if err := env.Conn.Use(ctx, env.Database.ID); err != nil {
 			return nil, err
 		}
-		n, err := env.Conn.QueryRow(ctx, "SELECT count(*) FROM "+env.Database.SQLName()+"."+t.SQLName, nil)
+		n, err := env.Conn.QueryRow(ctx, "SELECT count(*) FROM "+env.rowSource(t), nil)
 		if err != nil {
 			return nil, err
 		}

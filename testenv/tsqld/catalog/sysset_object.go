@@ -76,7 +76,7 @@ const typeColumns = "name sysname, system_type_id tinyint, user_type_id int, sch
 // visible reports whether the session may know of an object ("Metadata visibility configuration"): it owns it,
 // or has some permission on it.
 func (env *Env) visible(o Object) bool {
-	if env.SeeAll {
+	if t, ok := o.(*Table); env.SeeAll || ok && t.Temporary { // a session shows its own temporary tables only
 		return true
 	}
 	on := Securable{Class: ClassObject, Major: int(o.Head().ObjectID)}

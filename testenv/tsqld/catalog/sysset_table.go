@@ -221,10 +221,14 @@ func identityColumns(ctx context.Context, env *Env) ([]row, error) {
 		if err := env.Conn.Use(ctx, env.Database.ID); err != nil {
 			return nil, err
 		}
-		last, err := env.Conn.QueryRow(ctx, "SELECT last FROM "+env.Database.SQLName()+"."+IdentityTable+" WHERE object_id = ?1", []types.Value{int64(t.ObjectID)})
-		if err != nil {
-			return nil, err
+		last := []types.Value{env.lastIdentity(t)}
+		if !t.Temporary {
+			var err error
+			if last, err = env.Conn.QueryRow(ctx, "SELECT last FROM "+env.Database.SQLName()+"."+IdentityTable+" WHERE object_id = ?1", []types.Value{int64(t.ObjectID)}); err != nil {
+				return nil, err
+			}
 		}
+		var err error
 		r := columnRow(env.Database, t.ObjectID, c)
 		r["is_not_for_replication"] = int64(0)
 		if r["seed_value"], err = variant(scaled(c.Auto.Seed, c.Type), c.Type); err != nil {

@@ -184,10 +184,13 @@ func (e env) visible(d *catalog.Database, o catalog.Object) bool {
 
 // ObjectByID implements [builtin.Objects].
 func (e env) ObjectByID(database int, id int32) (builtin.Object, bool) {
-	if id <= firstLocalID {
+	if id <= firstLocalID { // they are objects of tempdb
+		if d := e.db(database); d == nil || d.ID != catalog.DatabaseTemp {
+			return builtin.Object{}, false
+		}
 		for _, t := range e.r.s.temps {
 			if t.ObjectID == id {
-				return builtin.Object{ID: id, Name: t.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "U"}, true
+				return builtin.Object{ID: id, Name: catalog.TempName(t.Name, tempNumber(t)), Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "U"}, true
 			}
 		}
 		return builtin.Object{}, false

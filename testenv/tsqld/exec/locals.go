@@ -46,6 +46,9 @@ const firstLocalID = -1_000_000
 // newLocalID is an object id for a temporary table.
 func newLocalID() int32 { return firstLocalID - localIDs.Add(1) }
 
+// tempNumber is the number in the name of a temporary table in tempdb.
+func tempNumber(t *catalog.Table) int32 { return firstLocalID - t.ObjectID }
+
 // createTemp makes a temporary table in SQLite and lets the session see it.
 func (s *Session) createTemp(ctx context.Context, t *catalog.Table) error {
 	if err := s.createLocal(ctx, t); err != nil {

@@ -84,6 +84,9 @@ func init() {
 	} {
 		systemProcedures[p.name] = p
 	}
+	for _, p := range clientProcedures() {
+		systemProcedures[p.name] = p
+	}
 	for _, n := range strings.Fields(`sp_help sp_who sp_who2 sp_lock sp_columns sp_tables sp_pkeys sp_fkeys sp_statistics sp_stored_procedures
 		sp_sproc_columns sp_special_columns sp_table_privileges sp_configure sp_addmessage sp_dropmessage sp_addlogin sp_droplogin sp_adduser
 		sp_dropuser sp_addrole sp_droprole sp_grantdbaccess sp_password sp_changedbowner sp_dboption sp_dbcmptlevel sp_spaceused sp_depends
@@ -107,6 +110,26 @@ func findSystemProcedure(n *syntax.ObjectName) *systemProcedure {
 		return nil
 	}
 	return systemProcedures[catalog.Fold(n.Last())]
+}
+
+// callSystemIn calls a system procedure by a name, in whose database it runs (documentation of EXECUTE and of
+// sp_executesql: EXEC db.sys.sp_executesql runs in db).
+func (r *run) callSystemIn(name *syntax.ObjectName, p *systemProcedure, args []callArg) (int32, error) {
+	if name.Database() == "" && name.Server() == "" {
+		return r.callSystem(p, args)
+	}
+	d, err := r.place(name)
+	if errors.Is(err, mserr.NoDatabase("")) {
+		err = mserr.NoProcedure(name.String())
+	}
+	if err != nil {
+		return 0, err
+	}
+	s := r.s
+	before := s.dbID
+	s.dbID = d.ID
+	defer func() { s.dbID = before }()
+	return r.callSystem(p, args)
 }
 
 // callSystem calls a system procedure.

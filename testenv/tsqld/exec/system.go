@@ -22,6 +22,10 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 		Snapshot: s.inst.catalog.Snapshot(), Database: d, Principal: s.principal(d), SeeAll: s.sysadmin() || s.principal(d) == catalog.PrincipalDBO,
 		Conn: s.conn, Login: s.inst.catalog.Snapshot().Login(s.login.name),
 	}
+	if d.ID == catalog.DatabaseTemp {
+		e.Temporary = s.temporary()
+		e.Database = d.WithTemporary(e.Temporary)
+	}
 	s.mu.Lock() // of itself, a session sees the present
 	s.request.database, s.request.tranCount, s.request.tranID = s.dbID, s.tran.level, s.tran.id
 	s.mu.Unlock()
@@ -38,6 +42,21 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 		})
 	}
 	return t.Materialize(r.ctx, e, ref.Temp)
+}
+
+// temporary lists the temporary tables that the session sees.
+func (s *Session) temporary() []catalog.TempTable {
+	var out []catalog.TempTable
+	for _, t := range s.temps {
+		temp := catalog.TempTable{Table: t, Number: tempNumber(t)}
+		s.inst.mu.Lock()
+		if c := s.inst.counters[s.identityKey(0, t)]; c != nil && c.used {
+			temp.Identity = c.last
+		}
+		s.inst.mu.Unlock()
+		out = append(out, temp)
+	}
+	return out
 }
 
 // describe is what the views of sessions show. It may be called by other sessions, so that it reads only what is under

@@ -1,4 +1,4 @@
 CREATE VIEW sys.system_columns AS
 SELECT *
 FROM sys.all_columns
-WHERE object_id < 0
+WHERE object_id < 0 AND object_id > -1000000

@@ -1,0 +1,89 @@
+package catalog
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// TempTable is a temporary table as the views of tempdb show it.
+type TempTable struct {
+	Table    *Table
+	Number   int32       // of the table, from 1, for names and object ids
+	Identity types.Value // the identity value given last, an int64; nil before the first
+}
+
+// Lengths of the name of a temporary table in tempdb: that of the name in characters, and of the number at its end.
+const (
+	tempNameLength   = 128
+	tempNumberLength = 12
+)
+
+// TempName is the name of a temporary table in tempdb: filled up with underscores, with a number at the end
+// (documentation of CREATE TABLE, "Temporary tables").
+func TempName(name string, number int32) string {
+	return name + strings.Repeat("_", max(tempNameLength-tempNumberLength-len([]rune(name)), 0)) + fmt.Sprintf("%0*X", tempNumberLength, number)
+}
+
+// Object ids of the constraints of temporary tables, which have none in their definitions.
+const (
+	firstTempConstraint = -1_500_000_000
+	tempConstraints     = 200 // a table
+)
+
+// WithTemporary is tempdb with the temporary tables of a session among its own objects.
+func (d *Database) WithTemporary(tables []TempTable) *Database {
+	if len(tables) == 0 {
+		return d
+	}
+	c := *d
+	c.Version = nextVersion()
+	c.objects, c.byName = maps.Clone(d.objects), maps.Clone(d.byName)
+	c.constraints, c.conByName = maps.Clone(d.constraints), maps.Clone(d.conByName)
+	for _, temp := range tables {
+		t := temp.Table.Clone()
+		t.Name = TempName(t.Name, temp.Number)
+		next := int32(firstTempConstraint) - temp.Number*tempConstraints
+		id := func(at *int32) {
+			if *at == 0 {
+				next--
+				*at = next
+			}
+		}
+		for _, ix := range t.Indexes {
+			if ix.Key != nil {
+				id(&ix.Key.ObjectID)
+			}
+		}
+		for _, k := range t.Checks {
+			id(&k.ObjectID)
+		}
+		for _, col := range t.Columns {
+			if col.Default != nil {
+				id(&col.Default.ObjectID)
+			}
+		}
+		c.link(t)
+	}
+	return &c
+}
+
+// rowSource is where SQLite keeps the rows of a table.
+func (env *Env) rowSource(t *Table) string {
+	if t.Temporary {
+		return "temp." + t.SQLName
+	}
+	return env.Database.SQLName() + "." + t.SQLName
+}
+
+// lastIdentity is the identity value that a temporary table gave last.
+func (env *Env) lastIdentity(t *Table) types.Value {
+	for _, temp := range env.Temporary {
+		if temp.Table.ObjectID == t.ObjectID {
+			return temp.Identity
+		}
+	}
+	return nil
+}
