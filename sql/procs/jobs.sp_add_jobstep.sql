@@ -132,7 +132,7 @@ BEGIN
     SET @step_id = COALESCE(@step_id, @steps + 1);
     IF @step_id < 1 OR @step_id > @steps + 1
     BEGIN
-        SET @message = CONCAT(N'@step_id is ', @step_id, N': the job ''', @job_name, N''' has ', @steps, N' steps, so 1 to ', @steps + 1, N' is needed.');
+        SET @message = REPLACE(CONCAT(N'@step_id is ', @step_id, N': the job ''', @job_name, N''' has ', @steps, N' steps, so 1 to ', @steps + 1, N' is needed.'), N'%', N'%%');
         THROW 50011, @message, 1;
     END;
 
@@ -140,7 +140,7 @@ BEGIN
         SET @step_name = N'JobStep';
     IF @step_name IS NULL OR LTRIM(@step_name) = N''
     BEGIN
-        SET @message = CONCAT(N'A step name is needed: @step_name is NULL or empty, and the job ''', @job_name, N''' has ', @steps, N' steps already.');
+        SET @message = REPLACE(CONCAT(N'A step name is needed: @step_name is NULL or empty, and the job ''', @job_name, N''' has ', @steps, N' steps already.'), N'%', N'%%');
         THROW 50010, @message, 1;
     END;
     IF EXISTS (
@@ -151,7 +151,7 @@ BEGIN
             AND s.step_name = @step_name
     )
     BEGIN
-        SET @message = CONCAT(N'The job ''', @job_name, N''' has a step named ''', @step_name, N''' already.');
+        SET @message = REPLACE(CONCAT(N'The job ''', @job_name, N''' has a step named ''', @step_name, N''' already.'), N'%', N'%%');
         THROW 50105, @message, 1;
     END;
 

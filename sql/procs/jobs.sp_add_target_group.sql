@@ -30,7 +30,7 @@ BEGIN
         WHERE g.name = @target_group_name
     )
     BEGIN
-        SET @message = CONCAT(N'A target group named ''', @target_group_name, N''' exists already. Choose another name, or add members to it.');
+        SET @message = REPLACE(CONCAT(N'A target group named ''', @target_group_name, N''' exists already. Choose another name, or add members to it.'), N'%', N'%%');
         THROW 50107, @message, 1;
     END;
 

@@ -42,7 +42,7 @@ BEGIN
         AND @locked = 1;
     IF @schedule_id IS NULL
     BEGIN
-        SET @message = CONCAT(N'There is no backfill ', @backfill_id, N'. The view jobs.schedule_backfills lists all backfills.');
+        SET @message = REPLACE(CONCAT(N'There is no backfill ', @backfill_id, N'. The view jobs.schedule_backfills lists all backfills.'), N'%', N'%%');
         THROW 50132, @message, 1;
     END;
 

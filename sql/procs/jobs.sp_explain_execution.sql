@@ -108,7 +108,7 @@ BEGIN
         AND j.deleted_at IS NULL;
     IF @execution_id IS NULL
     BEGIN
-        SET @message = CONCAT(N'The job execution ', @job_execution_id, N' does not exist. The view jobs.job_executions lists all executions.');
+        SET @message = REPLACE(CONCAT(N'The job execution ', @job_execution_id, N' does not exist. The view jobs.job_executions lists all executions.'), N'%', N'%%');
         THROW 50111, @message, 1;
     END;
 

@@ -63,7 +63,7 @@ BEGIN
     WHERE LOWER(LTRIM(RTRIM(p.value))) NOT IN (N'failed', N'timedout', N'canceled', N'skipped', N'unknown');
     IF @wrong IS NOT NULL
     BEGIN
-        SET @message = CONCAT(N'@only is ''', @only, N''': ''', @wrong, N''' is not known. One or more of Failed, TimedOut, Canceled, Skipped and Unknown are needed, divided by commas.');
+        SET @message = REPLACE(CONCAT(N'@only is ''', @only, N''': ''', @wrong, N''' is not known. One or more of Failed, TimedOut, Canceled, Skipped and Unknown are needed, divided by commas.'), N'%', N'%%');
         THROW 50031, @message, 1;
     END;
     INSERT INTO @wanted (state)
@@ -94,7 +94,7 @@ BEGIN
             AND e.purged_at IS NULL;
     IF @origin_id IS NULL
     BEGIN
-        SET @message = CONCAT(N'The job execution ', @job_execution_id, N' does not exist. The view jobs.job_executions lists all executions.');
+        SET @message = REPLACE(CONCAT(N'The job execution ', @job_execution_id, N' does not exist. The view jobs.job_executions lists all executions.'), N'%', N'%%');
         THROW 50111, @message, 1;
     END;
 
@@ -112,19 +112,19 @@ BEGIN
         END;
         IF @other_job = @job_id
         BEGIN
-            SET @message = CONCAT(N'The job execution id ', @new_job_execution_id, N' belongs to an execution that is no rerun of ', @job_execution_id, N'. Choose another id, or leave @new_job_execution_id NULL.');
+            SET @message = REPLACE(CONCAT(N'The job execution id ', @new_job_execution_id, N' belongs to an execution that is no rerun of ', @job_execution_id, N'. Choose another id, or leave @new_job_execution_id NULL.'), N'%', N'%%');
             THROW 50116, @message, 1;
         END;
         IF @other_job IS NOT NULL
         BEGIN
-            SET @message = CONCAT(N'The job execution id ', @new_job_execution_id, N' belongs to an execution of another job. Choose another id, or leave @new_job_execution_id NULL.');
+            SET @message = REPLACE(CONCAT(N'The job execution id ', @new_job_execution_id, N' belongs to an execution of another job. Choose another id, or leave @new_job_execution_id NULL.'), N'%', N'%%');
             THROW 50112, @message, 1;
         END;
     END;
 
     IF @is_active = 1
     BEGIN
-        SET @message = CONCAT(N'The job execution ', @job_execution_id, N' is still active (', @lifecycle, N'). Wait for its end, or stop it with jobs.sp_stop_job, first.');
+        SET @message = REPLACE(CONCAT(N'The job execution ', @job_execution_id, N' is still active (', @lifecycle, N'). Wait for its end, or stop it with jobs.sp_stop_job, first.'), N'%', N'%%');
         THROW 50114, @message, 1;
     END;
 
@@ -187,7 +187,7 @@ BEGIN
     )
         AND (@between_steps = 0 OR @partial = 1)
     BEGIN
-        SET @message = CONCAT(N'Nothing in the job execution ', @job_execution_id, N', which ended as ', @lifecycle, N', ended as ', REPLACE(@only, N',', N' or '), N': there is nothing to run again. Start the job with jobs.sp_start_job to run it on all its targets.');
+        SET @message = REPLACE(CONCAT(N'Nothing in the job execution ', @job_execution_id, N', which ended as ', @lifecycle, N', ended as ', REPLACE(@only, N',', N' or '), N': there is nothing to run again. Start the job with jobs.sp_start_job to run it on all its targets.'), N'%', N'%%');
         THROW 50115, @message, 1;
     END;
 
@@ -218,7 +218,7 @@ BEGIN
     ORDER BY d.step_id;
     IF @group_name IS NOT NULL
     BEGIN
-        SET @message = CONCAT(N'Step ', @step_id, N' of version ', @version, N' needs the target group ''', @group_name, N''', which has been deleted. Start the job''s current version with jobs.sp_start_job instead.');
+        SET @message = REPLACE(CONCAT(N'Step ', @step_id, N' of version ', @version, N' needs the target group ''', @group_name, N''', which has been deleted. Start the job''s current version with jobs.sp_start_job instead.'), N'%', N'%%');
         THROW 50117, @message, 1;
     END;
 

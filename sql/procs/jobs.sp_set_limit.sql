@@ -49,12 +49,12 @@ BEGIN
     SET @server_name = COALESCE(LTRIM(RTRIM(@server_name)), N'');
     IF @server_name <> N'' AND @scope <> N'ElasticPool'
     BEGIN
-        SET @message = CONCAT(N'@server_name belongs to the scope ElasticPool only. Leave it out for the scope ', @scope, N'.');
+        SET @message = REPLACE(CONCAT(N'@server_name belongs to the scope ElasticPool only. Leave it out for the scope ', @scope, N'.'), N'%', N'%%');
         THROW 50039, @message, 1;
     END;
     IF @max_concurrent_targets < 1
     BEGIN
-        SET @message = CONCAT(N'The limit must be at least 1, or NULL to take it away: @max_concurrent_targets is ', @max_concurrent_targets, N'.');
+        SET @message = REPLACE(CONCAT(N'The limit must be at least 1, or NULL to take it away: @max_concurrent_targets is ', @max_concurrent_targets, N'.'), N'%', N'%%');
         THROW 50040, @message, 1;
     END;
 
@@ -65,7 +65,7 @@ BEGIN
         SET @job_name = LEFT(@name, 128); -- no job has a longer name
         IF LEN(@name) > 128
         BEGIN
-            SET @message = CONCAT(N'The job ''', @name, N''' does not exist. The view jobs.jobs lists all jobs.');
+            SET @message = REPLACE(CONCAT(N'The job ''', @name, N''' does not exist. The view jobs.jobs lists all jobs.'), N'%', N'%%');
             THROW 50100, @message, 1;
         END;
         EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT;
@@ -84,7 +84,7 @@ BEGIN
 
     IF @max_concurrent_targets IS NULL AND @found = 0
     BEGIN
-        SET @message = CONCAT(N'There is no limit for ', @scope, N' ''', @name, N'''', N' on server ''' + NULLIF(@server_name, N'') + N'''', N'. The view jobs.limits lists all limits.');
+        SET @message = REPLACE(CONCAT(N'There is no limit for ', @scope, N' ''', @name, N'''', N' on server ''' + NULLIF(@server_name, N'') + N'''', N'. The view jobs.limits lists all limits.'), N'%', N'%%');
         THROW 50120, @message, 1;
     END;
     IF @max_concurrent_targets IS NULL

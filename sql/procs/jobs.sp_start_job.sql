@@ -41,7 +41,7 @@ BEGIN
         END;
         IF @other IS NOT NULL
         BEGIN
-            SET @message = CONCAT(N'The job execution id ', @job_execution_id, N' belongs to an execution of another job. Choose another id, or leave @job_execution_id NULL.');
+            SET @message = REPLACE(CONCAT(N'The job execution id ', @job_execution_id, N' belongs to an execution of another job. Choose another id, or leave @job_execution_id NULL.'), N'%', N'%%');
             THROW 50112, @message, 1;
         END;
     END;
@@ -53,7 +53,7 @@ BEGIN
             AND s.version = @version
     )
     BEGIN
-        SET @message = CONCAT(N'The job ''', @job_name, N''' has no steps. Add one with jobs.sp_add_jobstep.');
+        SET @message = REPLACE(CONCAT(N'The job ''', @job_name, N''' has no steps. Add one with jobs.sp_add_jobstep.'), N'%', N'%%');
         THROW 50103, @message, 1;
     END;
 

@@ -122,7 +122,7 @@ BEGIN
     SET @new_id = COALESCE(@new_id, @found);
     IF @new_id < 1 OR @new_id > @steps
     BEGIN
-        SET @message = CONCAT(N'@new_id is ', @new_id, N': the job ''', @job_name, N''' has ', @steps, N' steps, so 1 to ', @steps, N' is needed.');
+        SET @message = REPLACE(CONCAT(N'@new_id is ', @new_id, N': the job ''', @job_name, N''' has ', @steps, N' steps, so 1 to ', @steps, N' is needed.'), N'%', N'%%');
         THROW 50011, @message, 1;
     END;
     IF EXISTS (
@@ -134,7 +134,7 @@ BEGIN
             AND s.step_id <> @found
     )
     BEGIN
-        SET @message = CONCAT(N'The job ''', @job_name, N''' has a step named ''', @new_name, N''' already.');
+        SET @message = REPLACE(CONCAT(N'The job ''', @job_name, N''' has a step named ''', @new_name, N''' already.'), N'%', N'%%');
         THROW 50105, @message, 1;
     END;
 

@@ -94,7 +94,7 @@ BEGIN
                 AND s.schedule_id <> @schedule_id
         )
         BEGIN
-            SET @message = CONCAT(N'The schedule ''', @schedule_name, N''' cannot be renamed: the job ''', @job_name, N''' has one named ''', @new_name, N''' already.');
+            SET @message = REPLACE(CONCAT(N'The schedule ''', @schedule_name, N''' cannot be renamed: the job ''', @job_name, N''' has one named ''', @new_name, N''' already.'), N'%', N'%%');
             THROW 50126, @message, 1;
         END;
     END;

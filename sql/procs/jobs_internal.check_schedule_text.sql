@@ -21,7 +21,7 @@ BEGIN
 
     IF @kind IS NULL OR LOWER(@kind) NOT IN (N'elastic', N'azure-scheduler', N'sap', N'cron5', N'cron6', N'quartz', N'rrule')
     BEGIN
-        SET @message = CONCAT(N'The schedule kind ''', @kind, N''' is not known: elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule is needed.');
+        SET @message = REPLACE(CONCAT(N'The schedule kind ''', @kind, N''' is not known: elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule is needed.'), N'%', N'%%');
         THROW 50048, @message, 1;
     END;
     IF @spec IS NULL OR LTRIM(@spec) = N''

@@ -79,7 +79,7 @@ BEGIN
         AND k.ended_at IS NULL;
     IF @step_execution_id IS NULL
     BEGIN
-        SET @message = CONCAT(N'The task ', @task_id, N' is not held by the term ', @term_id, N', or has its outcome already.');
+        SET @message = REPLACE(CONCAT(N'The task ', @task_id, N' is not held by the term ', @term_id, N', or has its outcome already.'), N'%', N'%%');
         THROW 50202, @message, 1;
     END;
 

@@ -47,13 +47,13 @@ BEGIN
             SET @found = 1;
             RETURN 0;
         END;
-        SET @message = CONCAT(N'@step_id or @step_name is needed to say which step of the job ''', @job_name, N''' is meant. ', @list);
+        SET @message = REPLACE(CONCAT(N'@step_id or @step_name is needed to say which step of the job ''', @job_name, N''' is meant. ', @list), N'%', N'%%');
         THROW 50021, @message, 1;
     END;
 
     IF @step_id IS NOT NULL AND (@step_id < 1 OR @step_id > @steps)
     BEGIN
-        SET @message = CONCAT(N'The job ''', @job_name, N''' has no step ', @step_id, N'. ', @list);
+        SET @message = REPLACE(CONCAT(N'The job ''', @job_name, N''' has no step ', @step_id, N'. ', @list), N'%', N'%%');
         THROW 50104, @message, 1;
     END;
 
@@ -66,12 +66,12 @@ BEGIN
             AND s.step_name = @step_name;
         IF @by_name IS NULL
         BEGIN
-            SET @message = CONCAT(N'The job ''', @job_name, N''' has no step named ''', @step_name, N'''. ', @list);
+            SET @message = REPLACE(CONCAT(N'The job ''', @job_name, N''' has no step named ''', @step_name, N'''. ', @list), N'%', N'%%');
             THROW 50104, @message, 1;
         END;
         IF @step_id IS NOT NULL AND @step_id <> @by_name
         BEGIN
-            SET @message = CONCAT(N'@step_id ', @step_id, N' and @step_name ''', @step_name, N''' are different steps of the job ''', @job_name, N'''. ', @list);
+            SET @message = REPLACE(CONCAT(N'@step_id ', @step_id, N' and @step_name ''', @step_name, N''' are different steps of the job ''', @job_name, N'''. ', @list), N'%', N'%%');
             THROW 50030, @message, 1;
         END;
     END;

@@ -21,7 +21,7 @@ BEGIN
     WHERE c.command_id = @command_id;
     IF @command IS NULL
     BEGIN
-        SET @message = CONCAT(N'The command ', @command_id, N' does not exist.');
+        SET @message = REPLACE(CONCAT(N'The command ', @command_id, N' does not exist.'), N'%', N'%%');
         THROW 50113, @message, 1;
     END;
     SELECT @command AS command;

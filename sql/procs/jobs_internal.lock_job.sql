@@ -33,7 +33,7 @@ BEGIN
 
     IF @job_id IS NULL
     BEGIN
-        SET @message = CONCAT(N'The job ''', @job_name, N''' does not exist. The view jobs.jobs lists all jobs.');
+        SET @message = REPLACE(CONCAT(N'The job ''', @job_name, N''' does not exist. The view jobs.jobs lists all jobs.'), N'%', N'%%');
         THROW 50100, @message, 1;
     END;
     RETURN 0;

@@ -31,7 +31,7 @@ BEGIN
 
     IF @target_group_id IS NULL
     BEGIN
-        SET @message = CONCAT(N'The target group ''', @name, N''' does not exist. The view jobs.target_groups lists all target groups.');
+        SET @message = REPLACE(CONCAT(N'The target group ''', @name, N''' does not exist. The view jobs.target_groups lists all target groups.'), N'%', N'%%');
         THROW 50106, @message, 1;
     END;
     RETURN 0;

@@ -33,7 +33,7 @@ BEGIN
         AND t.expires_at > @now;
     IF @@ROWCOUNT = 0
     BEGIN
-        SET @message = CONCAT(N'The term ', @term_id, N' has ended or expired.');
+        SET @message = REPLACE(CONCAT(N'The term ', @term_id, N' has ended or expired.'), N'%', N'%%');
         THROW 50201, @message, 1;
     END;
 

@@ -2,6 +2,7 @@ package exec
 
 import (
 	"errors"
+	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -62,9 +63,43 @@ func (r *run) throw(st *syntax.ThrowStmt) error {
 	}
 	e := &mserr.Error{Number: int32(n), Class: 16, State: clampState(state)}
 	if text != nil {
-		e.Message = text.(string)
+		e.Message = throwText(text.(string))
 	}
 	return originated(e, atThrow)
+}
+
+// throwText is what becomes of a message of THROW. SQL Server gives it to the system's FormatMessage without arguments: %% is a
+// percent sign, and a text with a directive that wants an argument becomes one blank. Otherwise the sign is dropped. Neither is in the
+// page of THROW but for the doubling: https://learn.microsoft.com/sql/t-sql/language-elements/throw-transact-sql#arguments; the
+// rest was observed: https://sqlblog.org/2015/02/13/s1-fun-with-throw.
+func throwText(message string) string {
+	if !strings.Contains(message, "%") {
+		return message
+	}
+	var out strings.Builder
+	for i := 0; i < len(message); i++ {
+		if message[i] != '%' {
+			out.WriteByte(message[i])
+			continue
+		}
+		i++
+		if i == len(message) {
+			break
+		}
+		switch c := message[i]; c {
+		case 'n':
+			out.WriteByte('\n')
+		case 'r':
+			out.WriteByte('\r')
+		case '0':
+			return out.String()
+		case 'd', 'i', 'o', 's', 'u', 'x', 'X', '1', '2', '3', '4', '5', '6', '7', '8', '9':
+			return " "
+		default: // %% among them
+			out.WriteByte(c)
+		}
+	}
+	return out.String()
 }
 
 // clampState brings the state of THROW and RAISERROR into 0 to 255; negative ones become 1.
