@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -232,19 +233,15 @@ WHERE p.type = 'R'
 	return c, nil
 }
 
-// moduleBody is a module's text from the word after CREATE, ALTER or CREATE OR ALTER on: which of the three
-// the server keeps is its own business.
+// moduleHead is what a module's definition begins with, up to the word that says its kind.
+var moduleHead = regexp.MustCompile(`(?mi)^[ \t]*(?:CREATE(?:\s+OR\s+ALTER)?|ALTER)\s+(PROCEDURE|VIEW)\b`)
+
+// moduleBody is a module's text from its kind, PROCEDURE or VIEW, on. What stands before it is not compared: SQL Server keeps
+// CREATE for CREATE OR ALTER, with the blanks that were around the words that it takes out.
 func moduleBody(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
-	for _, word := range []string{"PROCEDURE ", "VIEW "} {
-		if i := strings.Index(text, "\nCREATE OR ALTER "+word); i >= 0 {
-			text = text[i+len("\nCREATE OR ALTER "):]
-			break
-		}
-		if i := strings.Index(text, "\nCREATE "+word); i >= 0 {
-			text = text[i+len("\nCREATE "):]
-			break
-		}
+	if m := moduleHead.FindStringSubmatchIndex(text); m != nil {
+		text = text[m[2]:]
 	}
 	return strings.TrimSpace(text)
 }

@@ -8,32 +8,35 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// moduleText is the text of a module as sys.sql_modules keeps it: the whole batch, so that lines count from its start, with
-// ALTER and CREATE OR ALTER turned into CREATE.
+// moduleText is the text of a module as sys.sql_modules keeps it: the whole batch, so that lines count from its start. SQL Server
+// writes CREATE for ALTER, and takes the words OR and ALTER out of CREATE OR ALTER; what stands between the words stays, so
+// that three blanks follow CREATE (https://sqlquantumleap.com/2018/01/09/t-sql-create-or-alter-part-1).
 func (r *run) moduleText(st syntax.Stmt, verb syntax.Verb) string {
 	text := r.f.unit.text
 	if verb == syntax.Create {
 		return text
 	}
 	start := st.Start()
+	var kept strings.Builder
+	kept.WriteString(text[:start])
 	rest := text[start:]
 	words := 1
 	if verb == syntax.CreateOrAlter {
 		words = 3
 	}
-	end := 0
-	for range words {
-		end += skipBlank(rest[end:])
-		for end < len(rest) && isLetter(rest[end]) {
-			end++
+	for i := range words {
+		blank := skipBlank(rest)
+		kept.WriteString(rest[:blank])
+		rest = strings.TrimLeftFunc(rest[blank:], isLetter)
+		if i == 0 {
+			kept.WriteString("CREATE")
 		}
 	}
-	// Line breaks between the words are kept, for the sake of line numbers.
-	return text[:start] + "CREATE" + strings.Repeat("\n", strings.Count(rest[:end], "\n")) + rest[end:]
+	return kept.String() + rest
 }
 
 // isLetter reports an ASCII letter.
-func isLetter(c byte) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
+func isLetter(c rune) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
 // skipBlank is the length of the blanks and comments at the start of a text.
 func skipBlank(s string) int {
