@@ -120,6 +120,16 @@ func throws(byName map[string]Description, name string, seen map[string]bool) []
 	return slices.Compact(numbers)
 }
 
+// TestCaseIsIgnoredByAnExplicitCollation: LOWER follows the database's collation, and LOWER(N'Inline') is not N'inline' in Turkish.
+// What people may write in any case is compared with COLLATE Latin1_General_100_CI_AS instead.
+func TestCaseIsIgnoredByAnExplicitCollation(t *testing.T) {
+	list, _ := all(t)
+	for _, d := range list {
+		text := regexp.MustCompile(`LOWER\([a-z_.@]+ COLLATE Latin1_General_100_CI_AS\)`).ReplaceAllString(code(d.Object), "")
+		require.NotRegexp(t, `\b(LOWER|UPPER)\(`, text, d.File)
+	}
+}
+
 var (
 	thrownVariable = regexp.MustCompile(`\bTHROW [0-9]{5}, (@[a-z_]+)`)
 	thrownLiteral  = regexp.MustCompile(`\bTHROW [0-9]{5}, N'((?:[^']|'')*)'`)

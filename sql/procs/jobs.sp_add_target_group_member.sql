@@ -37,11 +37,11 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @message NVARCHAR(2048);
     DECLARE @target_group_id UNIQUEIDENTIFIER;
-    DECLARE @membership NVARCHAR(128) = CASE LOWER(COALESCE(@membership_type, N'Include'))
+    DECLARE @membership NVARCHAR(128) = CASE COALESCE(@membership_type, N'Include') COLLATE Latin1_General_100_CI_AS
         WHEN N'include' THEN N'Include'
         WHEN N'exclude' THEN N'Exclude'
     END;
-    DECLARE @type NVARCHAR(128) = CASE LOWER(@target_type)
+    DECLARE @type NVARCHAR(128) = CASE @target_type COLLATE Latin1_General_100_CI_AS
         WHEN N'sqlserver' THEN N'SqlServer'
         WHEN N'sqlelasticpool' THEN N'SqlElasticPool'
         WHEN N'sqldatabase' THEN N'SqlDatabase'

@@ -60,7 +60,7 @@ BEGIN
     SET @only = COALESCE(@only, N'Failed,TimedOut,Canceled,Skipped,Unknown');
     SELECT TOP (1) @wrong = LTRIM(RTRIM(p.value))
     FROM STRING_SPLIT(@only, N',') AS p
-    WHERE LOWER(LTRIM(RTRIM(p.value))) NOT IN (N'failed', N'timedout', N'canceled', N'skipped', N'unknown');
+    WHERE LTRIM(RTRIM(p.value)) COLLATE Latin1_General_100_CI_AS NOT IN (N'failed', N'timedout', N'canceled', N'skipped', N'unknown');
     IF @wrong IS NOT NULL
     BEGIN
         SET @message = REPLACE(CONCAT(N'@only is ''', @only, N''': ''', @wrong, N''' is not known. One or more of Failed, TimedOut, Canceled, Skipped and Unknown are needed, divided by commas.'), N'%', N'%%');
@@ -69,7 +69,7 @@ BEGIN
     INSERT INTO @wanted (state)
     SELECT s.state
     FROM (VALUES (N'Failed'), (N'TimedOut'), (N'Canceled'), (N'Skipped'), (N'Unknown')) AS s (state)
-    WHERE EXISTS (SELECT 1 FROM STRING_SPLIT(@only, N',') AS p WHERE LOWER(LTRIM(RTRIM(p.value))) = LOWER(s.state));
+    WHERE EXISTS (SELECT 1 FROM STRING_SPLIT(@only, N',') AS p WHERE LTRIM(RTRIM(p.value)) COLLATE Latin1_General_100_CI_AS = s.state);
     SET @only = (SELECT STRING_AGG(w.state, N',') WITHIN GROUP (ORDER BY w.state) FROM @wanted AS w);
 
     BEGIN TRANSACTION;

@@ -41,12 +41,12 @@ BEGIN
 
     IF @on_unknown_outcome IS NULL AND @at_most_once IS NULL
         THROW 50033, N'No option is given: @on_unknown_outcome or @at_most_once is needed.', 1;
-    IF LOWER(@on_unknown_outcome) NOT IN (N'retry', N'fail')
+    IF @on_unknown_outcome COLLATE Latin1_General_100_CI_AS NOT IN (N'retry', N'fail')
     BEGIN
         SET @message = REPLACE(CONCAT(N'@on_unknown_outcome is ''', @on_unknown_outcome, N''': Retry or Fail is needed.'), N'%', N'%%');
         THROW 50032, @message, 1;
     END;
-    SET @on_unknown_outcome = CASE LOWER(@on_unknown_outcome) WHEN N'retry' THEN N'Retry' WHEN N'fail' THEN N'Fail' END;
+    SET @on_unknown_outcome = CASE @on_unknown_outcome COLLATE Latin1_General_100_CI_AS WHEN N'retry' THEN N'Retry' WHEN N'fail' THEN N'Fail' END;
 
     BEGIN TRANSACTION;
 

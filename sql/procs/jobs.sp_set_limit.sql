@@ -36,7 +36,7 @@ BEGIN
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @found BIT;
 
-    SET @scope = CASE LOWER(LTRIM(RTRIM(@scope)))
+    SET @scope = CASE LTRIM(RTRIM(@scope)) COLLATE Latin1_General_100_CI_AS
         WHEN N'job' THEN N'Job'
         WHEN N'server' THEN N'Server'
         WHEN N'elasticpool' THEN N'ElasticPool'

@@ -36,7 +36,7 @@ BEGIN
         END;
         RETURN 0;
     END;
-    SET @canonical = CASE LOWER(@overlap)
+    SET @canonical = CASE @overlap COLLATE Latin1_General_100_CI_AS
         WHEN N'skip' THEN N'Skip'
         WHEN N'bufferone' THEN N'BufferOne'
         WHEN N'bufferall' THEN N'BufferAll'

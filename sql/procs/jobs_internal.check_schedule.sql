@@ -22,7 +22,7 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @message NVARCHAR(2048);
-    DECLARE @canonical NVARCHAR(50) = CASE LOWER(@interval_type)
+    DECLARE @canonical NVARCHAR(50) = CASE @interval_type COLLATE Latin1_General_100_CI_AS
         WHEN N'once' THEN N'Once'
         WHEN N'minutes' THEN N'Minutes'
         WHEN N'hours' THEN N'Hours'

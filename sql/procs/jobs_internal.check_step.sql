@@ -46,12 +46,12 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @message NVARCHAR(2048);
 
-    IF LOWER(@command_type) <> N'tsql'
+    IF @command_type COLLATE Latin1_General_100_CI_AS <> N'tsql'
     BEGIN
         SET @message = REPLACE(CONCAT(N'The command type ''', @command_type, N''' is not known: TSql is the only one.'), N'%', N'%%');
         THROW 50007, @message, 1;
     END;
-    IF LOWER(@command_source) <> N'inline'
+    IF @command_source COLLATE Latin1_General_100_CI_AS <> N'inline'
     BEGIN
         SET @message = REPLACE(CONCAT(N'The command source ''', @command_source, N''' is not known: Inline is the only one.'), N'%', N'%%');
         THROW 50008, @message, 1;
@@ -81,7 +81,7 @@ BEGIN
         SET @message = REPLACE(CONCAT(N'@step_timeout_seconds is ', @step_timeout_seconds, N': 1 to 2147483 is needed.'), N'%', N'%%');
         THROW 50017, @message, 1;
     END;
-    IF @output_type IS NOT NULL AND LOWER(@output_type) <> N'sqldatabase'
+    IF @output_type IS NOT NULL AND @output_type COLLATE Latin1_General_100_CI_AS <> N'sqldatabase'
     BEGIN
         SET @message = REPLACE(CONCAT(N'The output type ''', @output_type, N''' is not known: SqlDatabase is the only one.'), N'%', N'%%');
         THROW 50018, @message, 1;

@@ -120,7 +120,7 @@ BEGIN
         @execution_id, @step_execution_id, @job_id, @step_id, q.queue_id, o.ordinal,
         COALESCE(
             o.target_id,
-            CAST(HASHBYTES('MD5', CONCAT(LOWER(o.server_name), N'/', LOWER(o.database_name))) AS UNIQUEIDENTIFIER)
+            CAST(HASHBYTES('MD5', CONCAT(LOWER(o.server_name COLLATE Latin1_General_100_CI_AS), N'/', LOWER(o.database_name COLLATE Latin1_General_100_CI_AS))) AS UNIQUEIDENTIFIER)
         ),
         o.server_name, o.database_name, o.elastic_pool_name, N'Created', 1, @now, @now
     FROM OPENJSON(@targets) WITH (

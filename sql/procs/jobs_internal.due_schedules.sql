@@ -73,7 +73,7 @@ BEGIN
         MIN(s.next_fire_at) AS next_fire_at,
         @last_worked_at AS last_worked_at,
         @working_since AS working_since,
-        COALESCE((SELECT TRY_CAST(x.value AS INT) FROM jobs_internal.settings AS x WHERE x.name = N'schedule_min_interval_seconds'), 0) AS min_interval_seconds
+        (SELECT x.value FROM jobs_internal.effective_settings AS x WHERE x.name = N'schedule_min_interval_seconds') AS min_interval_seconds
     FROM jobs_internal.schedules AS s
     WHERE s.next_fire_at IS NOT NULL
         AND s.next_fire_at > @now;

@@ -1,12 +1,13 @@
 -- Takes account of runs of schedules that have ended: counts failures, pauses schedules that are to be paused on failure,
 -- and disables all schedules of a job of which no target could be reached for the days of the setting unreachable_days.
 -- A target was reached when an attempt on it ended in any way but for want of a connection or a login. The days count from the
--- latest activation of one of the job's schedules at the earliest: somebody has looked at it then.
+-- latest activation of one of the job's schedules at the earliest: somebody has looked at it then. A run whose job or schedule
+-- another transaction holds waits for a later pass (I14): all agents would wait here, for the pass holds jobagent.advance.
 --
 -- Parameters:
 --   @now  Tests only.
 -- Called by: jobs_internal.advance, before it takes other locks.
--- Locks:     jobs (U, X), schedules (X), rows of schedule_buffer (X), then the runs (X).
+-- Locks:     jobs (U, X) and schedules (U, X), skipping those that others have locked, rows of schedule_buffer (X), then the runs (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.end_scheduled_runs
@@ -17,8 +18,13 @@ BEGIN
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @days INT;
-    DECLARE @changed INT = 0;
-    DECLARE @locked INT;
+    DECLARE @schedule_id BIGINT;
+    DECLARE @wanted_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
+    DECLARE @locked_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
+    DECLARE @wanted_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, job_id UNIQUEIDENTIFIER NOT NULL);
+    DECLARE @locked_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, revision INT NOT NULL);
+    DECLARE @wanted TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, tasks BIGINT NOT NULL);
+    DECLARE @stopped TABLE (schedule_id BIGINT NOT NULL); -- paused or disabled here
     DECLARE @ended TABLE (
         execution_id BIGINT NOT NULL PRIMARY KEY,
         schedule_id  BIGINT NOT NULL,
@@ -31,14 +37,54 @@ BEGIN
         unreached    INT NOT NULL DEFAULT 0  -- attempts that did not
     );
 
-    INSERT INTO @ended (execution_id, schedule_id, job_id, lifecycle, end_time, message)
-    SELECT TOP (1000) e.execution_id, e.schedule_id, e.job_id, e.lifecycle, e.end_time, e.last_message
+    -- Jobs before schedules, and each in the order of its key. The columns current_version and revision are in no index, so that
+    -- the locks are on the clustered keys. Activations happen under the job's lock.
+    INSERT INTO @wanted_jobs (job_id)
+    SELECT DISTINCT e.job_id
+    FROM jobs_internal.job_executions AS e
+    WHERE e.unaccounted = 1
+        AND e.is_active = 0;
+    IF NOT EXISTS (SELECT 1 FROM @wanted_jobs)
+        RETURN 0;
+    INSERT INTO @locked_jobs (job_id, current_version)
+    SELECT j.job_id, j.current_version
+    FROM @wanted_jobs AS w
+    INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = w.job_id;
+
+    INSERT INTO @wanted (execution_id, tasks)
+    SELECT TOP (100)
+        e.execution_id,
+        (SELECT COUNT(*) FROM jobs_internal.task_executions AS k WHERE k.execution_id = e.execution_id)
     FROM jobs_internal.job_executions AS e
     WHERE e.unaccounted = 1
         AND e.is_active = 0
+        AND e.job_id IN (SELECT l.job_id FROM @locked_jobs AS l)
+        AND (
+            -- This lock is not kept: it only tells schedules that others have changed, so that their runs take no place here.
+            EXISTS (
+                SELECT 1
+                FROM jobs_internal.schedules AS s WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+                WHERE s.schedule_id = e.schedule_id
+                    AND s.revision > 0
+            )
+            OR NOT EXISTS (SELECT 1 FROM jobs_internal.schedules AS s WHERE s.schedule_id = e.schedule_id) -- it was deleted
+        )
     ORDER BY e.execution_id;
-    IF NOT EXISTS (SELECT 1 FROM @ended)
-        RETURN 0;
+
+    -- The number of tasks bounds the cost of a pass, not that of runs; the first run goes whatever it has.
+    WITH summed AS (
+        SELECT
+            w.execution_id,
+            SUM(w.tasks) OVER (ORDER BY w.execution_id ROWS UNBOUNDED PRECEDING) AS tasks,
+            ROW_NUMBER() OVER (ORDER BY w.execution_id) AS place
+        FROM @wanted AS w
+    )
+    INSERT INTO @ended (execution_id, schedule_id, job_id, lifecycle, end_time, message)
+    SELECT e.execution_id, e.schedule_id, e.job_id, e.lifecycle, e.end_time, e.last_message
+    FROM summed AS s
+    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
+    WHERE s.tasks <= 20000
+        OR s.place = 1;
 
     UPDATE e
     SET e.failures = c.failures,
@@ -56,12 +102,7 @@ BEGIN
     ) AS c
     INNER JOIN @ended AS e ON e.execution_id = c.execution_id;
 
-    -- Activations happen under the job's lock.
-    SELECT @locked = COUNT(*)
-    FROM @ended AS e
-    INNER JOIN jobs_internal.jobs AS j WITH (UPDLOCK) ON j.job_id = e.job_id
-    WHERE e.unreached > 0;
-
+    -- Before the schedules are locked, as everywhere. A run that is left below says the same of its job once more.
     UPDATE j
     SET j.unreachable_since = CASE WHEN c.reached = 0 THEN c.first_end_time END
     FROM (
@@ -81,6 +122,23 @@ BEGIN
             FROM jobs_internal.schedules AS a
             WHERE a.job_id = j.job_id
         ));
+
+    -- The schedules of these runs, and of a job without reachable targets all, since all may be disabled.
+    INSERT INTO @wanted_schedules (schedule_id, job_id)
+    SELECT s.schedule_id, s.job_id
+    FROM jobs_internal.schedules AS s
+    WHERE s.schedule_id IN (SELECT e.schedule_id FROM @ended AS e)
+        OR s.job_id IN (SELECT e.job_id FROM @ended AS e WHERE e.unreached > 0);
+    INSERT INTO @locked_schedules (schedule_id, revision)
+    SELECT s.schedule_id, s.revision
+    FROM @wanted_schedules AS w
+    INNER LOOP JOIN jobs_internal.schedules AS s WITH (UPDLOCK, READPAST, ROWLOCK) ON s.schedule_id = w.schedule_id;
+    DELETE e
+    FROM @ended AS e
+    INNER JOIN @wanted_schedules AS w ON w.schedule_id = e.schedule_id OR (w.job_id = e.job_id AND e.unreached > 0)
+    WHERE NOT EXISTS (SELECT 1 FROM @locked_schedules AS l WHERE l.schedule_id = w.schedule_id);
+    IF NOT EXISTS (SELECT 1 FROM @ended)
+        RETURN 0;
 
     UPDATE s
     SET s.failures = s.failures + c.failures,
@@ -109,6 +167,7 @@ BEGIN
         s.upcoming = NULL,
         s.next_due_at = NULL,
         s.next_fire_at = NULL
+    OUTPUT inserted.schedule_id INTO @stopped (schedule_id)
     FROM (
         SELECT
             e.schedule_id,
@@ -121,9 +180,8 @@ BEGIN
     WHERE f.place = 1
         AND s.pause_on_failure = 1
         AND s.paused = 0;
-    SET @changed = @changed + @@ROWCOUNT;
 
-    SET @days = COALESCE((SELECT TRY_CAST(x.value AS INT) FROM jobs_internal.settings AS x WHERE x.name = N'unreachable_days'), 10);
+    SET @days = (SELECT x.value FROM jobs_internal.effective_settings AS x WHERE x.name = N'unreachable_days');
     UPDATE s
     SET s.enabled = 0,
         s.state = CASE WHEN s.state = N'Enabled' THEN N'Disabled' ELSE s.state END,
@@ -134,6 +192,7 @@ BEGIN
         s.upcoming = NULL,
         s.next_due_at = NULL,
         s.next_fire_at = NULL
+    OUTPUT inserted.schedule_id INTO @stopped (schedule_id)
     FROM (
         SELECT
             e.job_id,
@@ -154,10 +213,14 @@ BEGIN
         )
         AND s.enabled = 1
         AND s.state IN (N'Enabled', N'Disabled');
-    SET @changed = @changed + @@ROWCOUNT;
 
-    IF @changed > 0
-        EXECUTE jobs_internal.skip_buffered @now = @now;
+    -- Hardly ever one, so that a loop will do. Rows of schedule_buffer belong to the schedules, which are locked.
+    SET @schedule_id = (SELECT MIN(s.schedule_id) FROM @stopped AS s);
+    WHILE @schedule_id IS NOT NULL
+    BEGIN
+        EXECUTE jobs_internal.skip_buffered @schedule_id = @schedule_id, @now = @now;
+        SET @schedule_id = (SELECT MIN(s.schedule_id) FROM @stopped AS s WHERE s.schedule_id > @schedule_id);
+    END;
 
     UPDATE x
     SET x.unaccounted = 0

@@ -23,13 +23,17 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     DECLARE @message NVARCHAR(2048);
+    DECLARE @revision INT;
 
     EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT;
     IF @schedule_name IS NULL
         THROW 50046, N'A schedule name is needed: @schedule_name is NULL. N'''' names the schedule of jobs.sp_add_job.', 1;
 
     SET @schedule_id = NULL;
-    SELECT @schedule_id = s.schedule_id
+    -- revision is in no index, so that the lock is on the clustered key, where firings and passes look for it.
+    SELECT
+        @schedule_id = s.schedule_id,
+        @revision = s.revision
     FROM jobs_internal.schedules AS s WITH (UPDLOCK, HOLDLOCK)
     WHERE s.job_id = @job_id
         AND s.name = @schedule_name;

@@ -18,14 +18,17 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @message NVARCHAR(2048);
     DECLARE @name NVARCHAR(128) = @target_group_name;
+    DECLARE @created_at DATETIME2(7);
 
     IF @name IS NULL OR LTRIM(@name) = N''
         THROW 50012, N'A target group name is needed: @target_group_name is NULL or empty.', 1;
 
     SET @target_group_id = NULL;
+    -- created_at is in no index, so that the lock is on the clustered key, where reruns look for it.
     SELECT
         @target_group_id = g.target_group_id,
-        @target_group_name = g.name
+        @target_group_name = g.name,
+        @created_at = g.created_at
     FROM jobs_internal.target_groups AS g WITH (UPDLOCK, HOLDLOCK)
     WHERE g.name = @name;
 

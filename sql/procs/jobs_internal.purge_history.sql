@@ -26,12 +26,11 @@ BEGIN
     DECLARE @schedules_oldest DATETIME2(7);
     DECLARE @first_claimed_at DATETIME2(7); -- of the tasks that are left
 
-    IF @batch_size IS NULL OR @batch_size < 1 OR @retention_days < 0
-        THROW 50029, N'purge_history needs @batch_size of at least 1, and @retention_days of at least 0 or NULL.', 1;
+    IF @batch_size IS NULL OR @batch_size < 1 OR @retention_days NOT BETWEEN 0 AND 36500
+        THROW 50029, N'purge_history needs @batch_size of at least 1, and @retention_days of 0 to 36500 or NULL.', 1;
     SET @retention_days = COALESCE(
         @retention_days,
-        (SELECT TRY_CAST(s.value AS INT) FROM jobs_internal.settings AS s WHERE s.name = N'history_retention_days'),
-        45
+        (SELECT s.value FROM jobs_internal.effective_settings AS s WHERE s.name = N'history_retention_days')
     );
     SET @oldest = DATEADD(DAY, -@retention_days, @now);
 
@@ -57,7 +56,7 @@ BEGIN
     WHERE f.ended_at < @oldest;
     SET @schedules_oldest = DATEADD(
         DAY,
-        -COALESCE((SELECT TRY_CAST(x.value AS INT) FROM jobs_internal.settings AS x WHERE x.name = N'schedule_retention_days'), 60),
+        -(SELECT x.value FROM jobs_internal.effective_settings AS x WHERE x.name = N'schedule_retention_days'),
         @now
     );
     DELETE TOP (1000) s

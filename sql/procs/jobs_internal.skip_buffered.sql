@@ -1,16 +1,16 @@
--- Records instants that wait for an earlier run as skipped, because of what has become of their schedules. Those that a
+-- Records instants that wait for an earlier run as skipped, because of what has become of their schedule. Those that a
 -- backfill asked for stay, unless the schedule is deleted.
 --
 -- Parameters:
---   @schedule_id  Which schedule; NULL: all that are disabled or paused.
---   @cause        Disabled, Paused, Changed or Deleted; NULL: what each schedule is.
+--   @schedule_id  Which schedule; the caller has locked its row.
+--   @cause        Disabled, Paused, Changed or Deleted; NULL: what the schedule is.
 --   @now          Tests only.
 -- Called by: jobs_internal.activate_schedule, jobs_internal.end_scheduled_runs, jobs.sp_delete_schedule.
 -- Locks:     rows of schedule_buffer (X), their schedules (X); inserts into schedule_skips.
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.skip_buffered
-    @schedule_id BIGINT = NULL,
+    @schedule_id BIGINT,
     @cause       NVARCHAR(20) = NULL,
     @now         DATETIME2(7) = NULL
 AS
@@ -26,7 +26,7 @@ BEGIN
         PRIMARY KEY (schedule_id, due_at)
     );
 
-    IF NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b WHERE @schedule_id IS NULL OR b.schedule_id = @schedule_id)
+    IF NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = @schedule_id)
         RETURN 0;
 
     DELETE b
@@ -34,7 +34,7 @@ BEGIN
     INTO @skipped (schedule_id, due_at, job_id, cause)
     FROM jobs_internal.schedules AS s
     INNER JOIN jobs_internal.schedule_buffer AS b ON b.schedule_id = s.schedule_id
-    WHERE (s.schedule_id = @schedule_id OR (@schedule_id IS NULL AND (s.enabled = 0 OR s.paused = 1)))
+    WHERE s.schedule_id = @schedule_id
         AND (b.backfill_id IS NULL OR @cause = N'Deleted');
 
     INSERT INTO jobs_internal.schedule_skips (schedule_id, job_id, due_at, skipped, cause, reason, recorded_at)

@@ -1,10 +1,10 @@
 -- Makes the runs of instants that waited for an earlier run of their schedule to end: for each schedule without an active
--- run, that of the earliest instant. A job that somebody has locked waits for the next pass.
+-- run, that of the earliest instant. A job or schedule that another transaction holds waits for the next pass (I14).
 --
 -- Parameters:
 --   @now  Tests only.
 -- Called by: jobs_internal.advance, before it takes other locks.
--- Locks:     the jobs (U), skipping those that others have locked, the schedules (X), rows of schedule_buffer (X); inserts into job_executions and schedule_skips.
+-- Locks:     the jobs (U), skipping those that others have locked, the schedules (U, X), skipping those that others have locked, rows of schedule_buffer (X); inserts into job_executions and schedule_skips.
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.start_buffered_runs
@@ -14,8 +14,9 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
-    DECLARE @locked INT;
-    DECLARE @jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
+    DECLARE @wanted_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
+    DECLARE @locked_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
+    DECLARE @locked_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, revision INT NOT NULL);
     DECLARE @idle TABLE (
         schedule_id BIGINT NOT NULL PRIMARY KEY,
         job_id      UNIQUEIDENTIFIER NOT NULL
@@ -47,22 +48,25 @@ BEGIN
     IF NOT EXISTS (SELECT 1 FROM @idle)
         RETURN 0;
 
-    -- end_scheduled_runs has locked schedules in this transaction already, so no job is waited for here: one that somebody is
-    -- changing waits for the next pass.
-    INSERT INTO @jobs (job_id)
-    SELECT j.job_id
-    FROM jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK)
-    WHERE j.job_id IN (SELECT i.job_id FROM @idle AS i);
+    -- end_scheduled_runs has locked schedules in this transaction already, so nothing is waited for here. Firings leave a schedule
+    -- that is locked here, so that none finds the schedule idle, too.
+    INSERT INTO @wanted_jobs (job_id)
+    SELECT DISTINCT i.job_id
+    FROM @idle AS i;
+    INSERT INTO @locked_jobs (job_id, current_version)
+    SELECT j.job_id, j.current_version
+    FROM @wanted_jobs AS w
+    INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = w.job_id;
+    INSERT INTO @locked_schedules (schedule_id, revision)
+    SELECT s.schedule_id, s.revision
+    FROM @idle AS i
+    INNER LOOP JOIN jobs_internal.schedules AS s WITH (UPDLOCK, READPAST, ROWLOCK) ON s.schedule_id = i.schedule_id
+    WHERE i.job_id IN (SELECT l.job_id FROM @locked_jobs AS l);
     DELETE i
     FROM @idle AS i
-    WHERE NOT EXISTS (SELECT 1 FROM @jobs AS j WHERE j.job_id = i.job_id);
+    WHERE NOT EXISTS (SELECT 1 FROM @locked_schedules AS l WHERE l.schedule_id = i.schedule_id);
     IF NOT EXISTS (SELECT 1 FROM @idle)
         RETURN 0;
-
-    -- Firings of these schedules wait here, so that none finds the schedule idle, too.
-    SELECT @locked = COUNT(*)
-    FROM @idle AS i
-    INNER JOIN jobs_internal.schedules AS s WITH (UPDLOCK) ON s.schedule_id = i.schedule_id;
 
     INSERT INTO @next (schedule_id, due_at, job_id, backfill_id, job_version)
     SELECT

@@ -18,7 +18,8 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
-    DECLARE @jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
+    DECLARE @wanted_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
+    DECLARE @jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
     DECLARE @waiting TABLE (
         step_execution_id BIGINT NOT NULL PRIMARY KEY,
         execution_id      BIGINT NOT NULL,
@@ -34,20 +35,20 @@ BEGIN
     IF NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1 AND e.rerun_of IS NOT NULL)
         RETURN 0;
 
-    INSERT INTO @jobs (job_id)
-    SELECT j.job_id
-    FROM jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK)
-    WHERE j.job_id IN (
-        SELECT s.job_id
-        FROM jobs_internal.job_executions AS e
-        INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
-        WHERE e.is_active = 1
-            AND e.rerun_of IS NOT NULL
-            AND e.stop_requested_at IS NULL
-            AND s.is_active = 1
-            AND s.lifecycle = N'Created'
-            AND s.next_attempt_at IS NULL
-    );
+    INSERT INTO @wanted_jobs (job_id)
+    SELECT DISTINCT s.job_id
+    FROM jobs_internal.job_executions AS e
+    INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
+    WHERE e.is_active = 1
+        AND e.rerun_of IS NOT NULL
+        AND e.stop_requested_at IS NULL
+        AND s.is_active = 1
+        AND s.lifecycle = N'Created'
+        AND s.next_attempt_at IS NULL;
+    INSERT INTO @jobs (job_id, current_version)
+    SELECT j.job_id, j.current_version
+    FROM @wanted_jobs AS w
+    INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = w.job_id;
     IF @@ROWCOUNT = 0
         RETURN 0;
 

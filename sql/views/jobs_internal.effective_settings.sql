@@ -1,0 +1,26 @@
+-- What each setting is: the value in jobs_internal.settings if it is a number within the setting's range, else the default.
+-- A value out of range would purge too much or nothing at all, so it is not used; "jobagent doctor" names it.
+--
+-- Columns:
+--   name           Which setting; jobs_internal.settings says what each is for.
+--   value          What holds.
+--   default_value  What holds without a row.
+--   lowest         Least value that is used.
+--   highest        Greatest value that is used.
+--   stored_value   Text in jobs_internal.settings; NULL: there is no row.
+CREATE OR ALTER VIEW jobs_internal.effective_settings
+AS
+SELECT
+    k.name,
+    COALESCE(CASE WHEN TRY_CAST(s.value AS INT) BETWEEN k.lowest AND k.highest THEN TRY_CAST(s.value AS INT) END, k.default_value) AS value,
+    k.default_value,
+    k.lowest,
+    k.highest,
+    s.value AS stored_value
+FROM (VALUES
+    (N'history_retention_days', 45, 0, 36500),
+    (N'schedule_retention_days', 60, 0, 36500),
+    (N'schedule_min_interval_seconds', 0, 0, 31536000),
+    (N'unreachable_days', 10, 0, 36500)
+) AS k (name, default_value, lowest, highest)
+LEFT JOIN jobs_internal.settings AS s ON s.name = k.name;
