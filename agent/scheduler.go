@@ -32,7 +32,7 @@ type scheduler struct {
 	cfg   Config
 	log   *zap.Logger
 
-	// rechecked: the verdicts of other engines were looked for, once in the term's life.
+	// rechecked: all schedules that other engines have judged wait for a verdict, or have one since this term began.
 	rechecked bool
 	// otherKinds are the kinds that this agent does not know, and does not ask for again.
 	otherKinds []string
@@ -75,11 +75,11 @@ func (s *scheduler) run(ctx context.Context, ready func()) error {
 // for longer than a second.
 func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 	if !s.rechecked {
-		n, err := s.store.RecheckSchedules(ctx, s.term.ID, schedule.Engine())
+		n, remaining, err := s.store.RecheckSchedules(ctx, s.term.ID, schedule.Engine())
 		if err != nil {
 			return 0, err
 		}
-		s.rechecked = true
+		s.rechecked = !remaining
 		if n > 0 {
 			s.log.Info("due instants are computed again by other rules", zap.Int(keyCount, n), zap.String(keyEngine, schedule.Engine()))
 		}
@@ -156,7 +156,8 @@ func (s *scheduler) judge(ctx context.Context, due controldb.DueSchedules, named
 func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named calendars) (more bool, err error) {
 	at := moment{now: due.Now, workingSince: due.WorkingSince, lastWorked: due.LastWorkedAt, threshold: s.cfg.MissedAfter}
 	var firings []controldb.Firing
-	runs := 0
+	again := map[controldb.ScheduleID]bool{} // schedules that will be due at once when the firing has been carried out
+	runs, locked := 0, 0
 	for _, sched := range due.Schedules {
 		if runs >= runsPerCall {
 			more = true
@@ -177,7 +178,9 @@ func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named 
 		}
 		firings = append(firings, firing)
 		runs += len(f.runs)
-		more = more || !f.fire.IsZero() && !f.fire.After(due.Now)
+		if !f.fire.IsZero() && !f.fire.After(due.Now) {
+			again[sched.ID] = true
+		}
 	}
 	for _, b := range due.Backfills {
 		if runs >= runsPerCall {
@@ -200,7 +203,9 @@ func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named 
 		}
 		firings = append(firings, firing)
 		runs += len(firing.Runs)
-		more = more || !firing.NextDueAt.IsZero()
+		if !firing.NextDueAt.IsZero() {
+			again[b.Schedule.ID] = true
+		}
 	}
 	if len(firings) == 0 {
 		return more, nil
@@ -213,6 +218,11 @@ func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named 
 		switch f.Result {
 		case controldb.FiredStale:
 			continue // another agent was faster
+		case controldb.FiredLocked:
+			delete(again, f.Schedule) // it is due again in the next round, which need not come at once
+			locked++
+			s.log.Debug("schedule is left: another transaction holds it", zap.String(keyJobName, f.JobName), zap.Time(keyDueAt, f.DueAt))
+			continue
 		case controldb.FiredStarted:
 			signal(s.comm.nudge)
 		}
@@ -222,7 +232,9 @@ func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named 
 		}
 		s.log.Info("schedule fired", fields...)
 	}
-	return more || len(due.Schedules) == schedulesPerCall || len(due.Backfills) == schedulesPerCall, nil
+	// A list that is full of what others hold would be the same at once.
+	full := len(due.Schedules) == schedulesPerCall || len(due.Backfills) == schedulesPerCall
+	return more || len(again) > 0 || full && locked < len(firings), nil
 }
 
 // leave leaves the schedules of a kind to other agents, and says so once: nothing of them is lost, they stay due.

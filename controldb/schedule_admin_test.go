@@ -72,8 +72,9 @@ func TestNamedSchedule(t *testing.T) {
 		}, s)
 		require.False(t, s.ValidatedTime.IsZero())
 
-		n, err := c.RecheckSchedules(ctx, term, "test 2")
+		n, remaining, err := c.RecheckSchedules(ctx, term, "test 2")
 		require.NoError(t, err)
+		require.False(t, remaining)
 		require.Equal(t, 1, n)
 		later := due.Add(time.Hour)
 		recorded = c.judge(t, term, later)

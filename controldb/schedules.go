@@ -214,6 +214,8 @@ const (
 	VerdictRecorded = "Recorded"
 	// VerdictStale means that the schedule has changed, was judged by somebody else, or has moved on; nothing happened.
 	VerdictStale = "Stale"
+	// VerdictLocked means that another transaction holds the schedule or its job; nothing happened, and the verdict is asked for again.
+	VerdictLocked = "Locked"
 )
 
 // RecordedVerdict is what became of a verdict.
@@ -222,7 +224,7 @@ type RecordedVerdict struct {
 	JobName      string
 	ScheduleName string
 	Result       string
-	// State is Enabled, Disabled, Completed or Faulted; empty for VerdictStale.
+	// State is Enabled, Disabled, Completed or Faulted; empty unless Result is VerdictRecorded.
 	State string
 	// OldDueAt is the due instant that was stored before, and NextDueAt the one that is now; zero: none.
 	OldDueAt, NextDueAt time.Time
@@ -279,11 +281,12 @@ func (s *Store) RecordVerdicts(ctx context.Context, term TermID, verdicts []Verd
 
 // RecheckSchedules lets schedules wait for a verdict again that another engine has judged, and returns how many: those whose
 // zone is not UTC, and those that are Faulted. They keep their due instants meanwhile (D-Z1).
-func (s *Store) RecheckSchedules(ctx context.Context, term TermID, engine string) (int, error) {
-	var n int
-	err := s.query(ctx, "recheck schedules",
-		newCall("jobs_internal.recheck_schedules").in("term_id", int64(term)).in("engine", engine), scanOne(&n))
-	return n, err
+//
+// One call covers some thousand schedules, and leaves those that another transaction holds; remaining says that there are more.
+func (s *Store) RecheckSchedules(ctx context.Context, term TermID, engine string) (n int, remaining bool, err error) {
+	err = s.query(ctx, "recheck schedules",
+		newCall("jobs_internal.recheck_schedules").in("term_id", int64(term)).in("engine", engine), scanOne(&n, &remaining))
+	return n, remaining, err
 }
 
 // The causes of a Skip that agents give. FireSchedules adds others of its own: see the view jobs.schedule_skips.
@@ -344,9 +347,12 @@ const (
 	FiredSkipped = "Skipped"
 	// FiredStale means that somebody else had moved the schedule on; nothing happened.
 	FiredStale = "Stale"
+	// FiredLocked means that another transaction holds the schedule, its job or a run that is to end; nothing happened, and the
+	// schedule is still due.
+	FiredLocked = "Locked"
 )
 
-// FiredExecution is what became of an instant of Firing.Runs, or of a firing without any that is stale or only skips.
+// FiredExecution is what became of an instant of Firing.Runs, or of a firing without any that is stale, locked or only skips.
 type FiredExecution struct {
 	Schedule ScheduleID
 	JobName  string

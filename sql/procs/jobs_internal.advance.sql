@@ -7,7 +7,8 @@
 -- Parameters:
 --   @now  Tests only.
 -- Called by: jobs_internal.controller_pass, within a transaction that holds the application lock jobagent.advance.
--- Locks:     jobs (S, X) and schedules (X) whose runs ended or are awaited, jobs that have reruns (U, skipping those that others have locked), terms (X), tasks (X), targets (X), steps (X), runs (X), in this order.
+-- Locks:     jobs (U, X) and schedules (U, X) whose runs ended or are awaited, jobs that have reruns (U), terms (X), tasks (X), targets (X), steps (X), runs (U, X), in this order,
+--            skipping jobs, schedules and runs that others have locked: no pass waits for a person's open transaction (I14).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.advance
@@ -20,6 +21,8 @@ BEGIN
     DECLARE @done TABLE (
         step_execution_id BIGINT NOT NULL PRIMARY KEY
     );
+    DECLARE @idle TABLE (execution_id BIGINT NOT NULL PRIMARY KEY); -- runs none of whose steps is active
+    DECLARE @locked TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, allow_overlap BIT NOT NULL);
     DECLARE @movable TABLE (
         execution_id BIGINT NOT NULL PRIMARY KEY,
         job_id       UNIQUEIDENTIFIER NOT NULL,
@@ -60,9 +63,11 @@ BEGIN
             t.next_attempt_at = NULL,
             t.last_message = CONCAT(N'Step ', t.step_id, N' was canceled on target (server ''', t.server_name, N''', database ''', t.database_name, N''') by a stop request.', N' Before: ' + CASE WHEN t.attempts > 0 THEN t.last_message END)
         FROM jobs_internal.job_executions AS e
-        INNER JOIN jobs_internal.target_executions AS t ON t.execution_id = e.execution_id
+        INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id -- seeks IX_target_executions_due, which is empty after the first pass
         WHERE e.is_active = 1
             AND e.stop_requested_at IS NOT NULL
+            AND s.is_active = 1
             AND t.next_attempt_at IS NOT NULL;
         UPDATE s
         SET s.lifecycle = N'Canceled',
@@ -155,7 +160,22 @@ BEGIN
         ) AS r
         INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = r.step_execution_id;
 
-    -- Runs none of whose steps is active.
+    -- Runs none of whose steps is active. One that another transaction holds (somebody stops it, and has not committed) waits for a later
+    -- pass (I14); allow_overlap is in no index, so that the lock is on the clustered key.
+    INSERT INTO @idle (execution_id)
+    SELECT e.execution_id
+    FROM jobs_internal.job_executions AS e
+    WHERE e.is_active = 1
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.step_executions AS x
+            WHERE x.execution_id = e.execution_id
+                AND x.is_active = 1
+        );
+    INSERT INTO @locked (execution_id, allow_overlap)
+    SELECT e.execution_id, e.allow_overlap
+    FROM @idle AS i
+    INNER LOOP JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = i.execution_id;
     INSERT INTO @movable (execution_id, job_id, job_version, stopping, steps, canceled, failed, timed_out, skipped, has_next, rerun)
     SELECT
         c.execution_id,
@@ -190,15 +210,10 @@ BEGIN
             SUM(CASE WHEN s.lifecycle = N'Failed' THEN 1 ELSE 0 END) AS failed,
             SUM(CASE WHEN s.lifecycle = N'TimedOut' THEN 1 ELSE 0 END) AS timed_out,
             SUM(CASE WHEN s.lifecycle IN (N'Skipped', N'SucceededWithSkipped') THEN 1 ELSE 0 END) AS skipped
-        FROM jobs_internal.job_executions AS e
+        FROM @locked AS l
+        INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = l.execution_id
         LEFT JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
         WHERE e.is_active = 1
-            AND NOT EXISTS (
-                SELECT 1
-                FROM jobs_internal.step_executions AS x
-                WHERE x.execution_id = e.execution_id
-                    AND x.is_active = 1
-            )
         GROUP BY e.execution_id, e.job_id, e.job_version, e.rerun_of, e.stop_requested_at
     ) AS c;
 

@@ -1,6 +1,7 @@
 -- Takes the targets that a step's target group stands for, and freezes them as the step's list (I3); or takes the
 -- reason why they could not be found, which the step's retry policy answers (decision 6). A target on which another run
 -- of the job is still at the same step is Skipped, unless the run's overlap policy allows both. A list without targets succeeds (decision 5).
+-- While another transaction holds the job, the task is handed back and comes again after a second (I14).
 --
 -- Parameters:
 --   @term_id       Who holds the task.
@@ -14,7 +15,7 @@
 --   @unreached     1: the error was that a server could not be reached, or refused the login.
 --   @now           Tests only.
 -- Called by: agent/communicator.go, once per resolution.
--- Locks:     the job's row (U), so that two runs of it see each other's targets; the targets of other runs (S), the task, the step (X).
+-- Locks:     the job's row (U), so that two runs of it see each other's targets, unless another transaction holds it; the targets of other runs (S), the task, the step (X).
 -- Returns:   0.
 -- Throws:
 --   50029 neither or both of targets and error are given.
@@ -38,6 +39,7 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @outcomes NVARCHAR(MAX);
     DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @version INT; -- NULL: another transaction holds the job
     DECLARE @execution_id BIGINT;
     DECLARE @step_execution_id BIGINT;
     DECLARE @step_id INT;
@@ -57,8 +59,9 @@ BEGIN
     FROM jobs_internal.task_executions AS k
     INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
     WHERE k.task_id = @task_id;
-    SELECT @job_id = j.job_id
-    FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
+    -- current_version is in no index, so that the lock is on the clustered key.
+    SELECT @version = j.current_version
+    FROM jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK)
     WHERE j.job_id = @job_id;
 
     SELECT
@@ -81,6 +84,24 @@ BEGIN
     BEGIN
         SET @message = REPLACE(CONCAT(N'The task ', @task_id, N' is not held by the term ', @term_id, N', or has its outcome already.'), N'%', N'%%');
         THROW 50202, @message, 1;
+    END;
+
+    -- Outcomes of other jobs must not wait for a person's open transaction (I14): the task goes back uncounted, for a second.
+    IF @version IS NULL AND @error IS NULL AND @stopping = 0
+    BEGIN
+        SET @outcomes = (
+            SELECT @task_id AS task_id, @attempt AS attempt, N'Returned' AS outcome
+            FOR JSON PATH
+        );
+        EXECUTE jobs_internal.settle_outcomes @term_id = @term_id, @outcomes = @outcomes, @now = @now;
+        UPDATE s
+        SET s.next_attempt_at = DATEADD(SECOND, 1, @now),
+            s.last_message = CONCAT(N'Step ', s.step_id, N' waits for its targets: another transaction holds the job.')
+        FROM jobs_internal.step_executions AS s
+        WHERE s.step_execution_id = @step_execution_id
+            AND s.next_attempt_at IS NOT NULL;
+        COMMIT TRANSACTION;
+        RETURN 0;
     END;
 
     IF @error IS NOT NULL OR @stopping = 1

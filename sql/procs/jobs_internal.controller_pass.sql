@@ -118,7 +118,14 @@ BEGIN
                 AND s.next_attempt_at > @now
             UNION ALL
             SELECT @now AS at
-            WHERE EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.unaccounted = 1 AND e.is_active = 0)
+            -- Not for one that had to be left because another transaction holds its job: it is seen when the agent polls.
+            WHERE EXISTS (
+                SELECT 1
+                FROM jobs_internal.job_executions AS e
+                WHERE e.unaccounted = 1
+                    AND e.is_active = 0
+                    AND e.end_time > DATEADD(SECOND, -1, @now)
+            )
             UNION ALL
             SELECT MIN(t.expires_at) AS at
             FROM jobs_internal.terms AS t

@@ -1,5 +1,6 @@
 -- Lists what agents have to do about schedules: those that are due, those that wait for a verdict, and open backfills. It
--- changes nothing. When there is nothing to do it looks at the ends of three filtered indexes only.
+-- changes nothing. When there is nothing to do it looks at the ends of three filtered indexes only; otherwise it reads what it lists, and
+-- (next_fire_at, next_due_at) of every schedule that is due.
 --
 -- Parameters:
 --   @max          Most rows of each of the three lists; at least 1.
@@ -7,7 +8,7 @@
 --                 keep from it what it can read. NULL: all are listed.
 --   @now          Tests only.
 -- Called by: agent/scheduler.go.
--- Locks:     nothing.
+-- Locks:     nothing; what another transaction has changed and not committed is left out.
 -- Returns:   1: one row: now; next_fire_at (when the earliest schedule that is not due yet will be; NULL: none);
 --               last_worked_at and working_since, if the earliest instant that is due lies before every term that lasts, else NULL:
 --               the time without agents from the end of the last term before the present stretch (NULL: there was none)
@@ -32,6 +33,13 @@ BEGIN
     DECLARE @last_worked_at DATETIME2(7);
     DECLARE @working_since DATETIME2(7);
     DECLARE @calendars BIT;
+    DECLARE @listed TABLE (
+        list        NVARCHAR(10) NOT NULL, -- Due, Unjudged or Backfill
+        place       INT NOT NULL,
+        schedule_id BIGINT NOT NULL,
+        backfill_id BIGINT NULL,
+        PRIMARY KEY (list, place)
+    );
 
     IF @max IS NULL OR @max < 1
         THROW 50029, N'due_schedules needs @max of at least 1.', 1;
@@ -78,101 +86,29 @@ BEGIN
     WHERE s.next_fire_at IS NOT NULL
         AND s.next_fire_at > @now;
 
-    SELECT TOP (@max)
-        s.schedule_id,
-        s.job_id,
-        j.name AS job_name,
-        s.name AS schedule_name,
-        s.kind,
-        s.spec,
-        s.interval_type,
-        s.interval_count,
-        s.start_time,
-        s.end_time,
-        s.anchor_at,
-        s.time_zone,
-        s.next_due_at,
-        s.last_due_at,
-        s.next_fire_at,
-        s.catch_up,
-        s.overlap,
-        COALESCE(s.defined_at, s.created_at) AS defined_at,
-        s.activated_at,
-        s.last_started_at,
-        s.executions - s.counted_from AS executions,
-        s.revision,
-        s.engine
-    FROM jobs_internal.schedules AS s
-    INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
+    -- The locks are not kept: they tell schedules and jobs that another transaction has changed, which are left for a later call (I14).
+    INSERT INTO @listed (list, place, schedule_id)
+    SELECT TOP (@max) N'Due', ROW_NUMBER() OVER (ORDER BY s.next_fire_at, s.schedule_id), s.schedule_id
+    FROM jobs_internal.schedules AS s WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+    INNER JOIN jobs_internal.jobs AS j WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON j.job_id = s.job_id
     WHERE s.next_fire_at IS NOT NULL
         AND s.next_fire_at <= @now
         AND CHARINDEX(CONCAT(N',', s.kind, N','), @other_kinds) = 0
         AND j.deleted_at IS NULL
     ORDER BY s.next_fire_at, s.schedule_id;
-
-    SELECT TOP (@max)
-        s.schedule_id,
-        s.job_id,
-        j.name AS job_name,
-        s.name AS schedule_name,
-        s.kind,
-        s.spec,
-        s.interval_type,
-        s.interval_count,
-        s.start_time,
-        s.end_time,
-        s.anchor_at,
-        s.time_zone,
-        s.next_due_at,
-        s.last_due_at,
-        s.next_fire_at,
-        s.catch_up,
-        s.overlap,
-        COALESCE(s.defined_at, s.created_at) AS defined_at,
-        s.activated_at,
-        s.last_started_at,
-        s.executions - s.counted_from AS executions,
-        s.revision,
-        s.engine
-    FROM jobs_internal.schedules AS s
-    INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
+    INSERT INTO @listed (list, place, schedule_id)
+    SELECT TOP (@max) N'Unjudged', ROW_NUMBER() OVER (ORDER BY s.schedule_id), s.schedule_id
+    FROM jobs_internal.schedules AS s WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+    INNER JOIN jobs_internal.jobs AS j WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON j.job_id = s.job_id
     WHERE s.awaits_verdict = 1
         AND CHARINDEX(CONCAT(N',', s.kind, N','), @other_kinds) = 0
         AND j.deleted_at IS NULL
     ORDER BY s.schedule_id;
-
-    SELECT TOP (@max)
-        f.backfill_id,
-        f.from_at,
-        f.to_at,
-        f.next_at,
-        f.overlap AS backfill_overlap,
-        s.schedule_id,
-        s.job_id,
-        j.name AS job_name,
-        s.name AS schedule_name,
-        s.kind,
-        s.spec,
-        s.interval_type,
-        s.interval_count,
-        s.start_time,
-        s.end_time,
-        s.anchor_at,
-        s.time_zone,
-        s.next_due_at,
-        s.last_due_at,
-        s.next_fire_at,
-        s.catch_up,
-        s.overlap,
-        COALESCE(s.defined_at, s.created_at) AS defined_at,
-        s.activated_at,
-        s.last_started_at,
-        s.executions - s.counted_from AS executions,
-        s.revision,
-        s.engine
+    INSERT INTO @listed (list, place, schedule_id, backfill_id)
+    SELECT TOP (@max) N'Backfill', ROW_NUMBER() OVER (ORDER BY f.backfill_id), f.schedule_id, f.backfill_id
     FROM jobs_internal.schedule_backfills AS f
-    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = f.schedule_id
-    INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
+    INNER JOIN jobs_internal.schedules AS s WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON s.schedule_id = f.schedule_id
+    INNER JOIN jobs_internal.jobs AS j WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) ON j.job_id = s.job_id
     WHERE f.state = N'Open'
         AND (s.validated_at IS NOT NULL OR s.spec IS NULL)
         AND CHARINDEX(CONCAT(N',', s.kind, N','), @other_kinds) = 0
@@ -185,26 +121,105 @@ BEGIN
         ))
     ORDER BY f.backfill_id;
 
+    SELECT
+        d.schedule_id,
+        d.job_id,
+        d.job_name,
+        d.schedule_name,
+        d.kind,
+        d.spec,
+        d.interval_type,
+        d.interval_count,
+        d.start_time,
+        d.end_time,
+        d.anchor_at,
+        d.time_zone,
+        d.next_due_at,
+        d.last_due_at,
+        d.next_fire_at,
+        d.catch_up,
+        d.overlap,
+        d.defined_at,
+        d.activated_at,
+        d.last_started_at,
+        d.executions,
+        d.revision,
+        d.engine
+    FROM @listed AS l
+    INNER JOIN jobs_internal.schedule_definitions AS d ON d.schedule_id = l.schedule_id
+    WHERE l.list = N'Due'
+    ORDER BY l.place;
+
+    SELECT
+        d.schedule_id,
+        d.job_id,
+        d.job_name,
+        d.schedule_name,
+        d.kind,
+        d.spec,
+        d.interval_type,
+        d.interval_count,
+        d.start_time,
+        d.end_time,
+        d.anchor_at,
+        d.time_zone,
+        d.next_due_at,
+        d.last_due_at,
+        d.next_fire_at,
+        d.catch_up,
+        d.overlap,
+        d.defined_at,
+        d.activated_at,
+        d.last_started_at,
+        d.executions,
+        d.revision,
+        d.engine
+    FROM @listed AS l
+    INNER JOIN jobs_internal.schedule_definitions AS d ON d.schedule_id = l.schedule_id
+    WHERE l.list = N'Unjudged'
+    ORDER BY l.place;
+
+    SELECT
+        f.backfill_id,
+        f.from_at,
+        f.to_at,
+        f.next_at,
+        f.overlap AS backfill_overlap,
+        d.schedule_id,
+        d.job_id,
+        d.job_name,
+        d.schedule_name,
+        d.kind,
+        d.spec,
+        d.interval_type,
+        d.interval_count,
+        d.start_time,
+        d.end_time,
+        d.anchor_at,
+        d.time_zone,
+        d.next_due_at,
+        d.last_due_at,
+        d.next_fire_at,
+        d.catch_up,
+        d.overlap,
+        d.defined_at,
+        d.activated_at,
+        d.last_started_at,
+        d.executions,
+        d.revision,
+        d.engine
+    FROM @listed AS l
+    INNER JOIN jobs_internal.schedule_backfills AS f ON f.backfill_id = l.backfill_id
+    INNER JOIN jobs_internal.schedule_definitions AS d ON d.schedule_id = l.schedule_id
+    WHERE l.list = N'Backfill'
+    ORDER BY l.place;
+
     SET @calendars = CASE
         WHEN EXISTS (
             SELECT 1
-            FROM jobs_internal.schedules AS s
-            WHERE s.next_fire_at IS NOT NULL
-                AND s.next_fire_at <= @now
-                AND s.spec LIKE N'%blackouts%'
-        ) THEN 1
-        WHEN EXISTS (
-            SELECT 1
-            FROM jobs_internal.schedules AS s
-            WHERE s.awaits_verdict = 1
-                AND s.spec LIKE N'%blackouts%'
-        ) THEN 1
-        WHEN EXISTS (
-            SELECT 1
-            FROM jobs_internal.schedule_backfills AS f
-            INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = f.schedule_id
-            WHERE f.state = N'Open'
-                AND s.spec LIKE N'%blackouts%'
+            FROM @listed AS l
+            INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = l.schedule_id
+            WHERE s.spec LIKE N'%blackouts%'
         ) THEN 1
         ELSE 0
     END;

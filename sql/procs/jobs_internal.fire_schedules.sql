@@ -6,6 +6,7 @@
 -- An instant of a job without steps is recorded as skipped (decision 18). A schedule of type Once is disabled when it has
 -- fired (decision 12); if the job had no steps then, it stays enabled and fires when the first step is added.
 -- An instant that has a run already, through a backfill, is neither run nor recorded once more.
+-- A firing is left, and comes again, while another transaction holds its job or schedule, or a run that its overlap policy is to end (I14).
 --
 -- Parameters:
 --   @term_id  Who calls.
@@ -17,10 +18,10 @@
 --             any number. The instant that uses it up is the last one, D-P3), error (of a backfill: why it cannot go on).
 --   @now      Tests only.
 -- Called by: agent/scheduler.go, once per batch of due schedules.
--- Locks:     the jobs (S), the schedules (X), their rows in schedule_buffer (X), backfills (X), runs that are to end (X); inserts into
+-- Locks:     the jobs (S) and the schedules (U, X), skipping those that others have locked, the schedules' rows in schedule_buffer (X), backfills (X), runs that are to end (X); inserts into
 --            schedule_buffer, job_executions and schedule_skips.
--- Returns:   one row per instant to run, or per firing without any that is stale or skips something: schedule_id, job_name,
---            job_execution_id, due_at, result (Started, Buffered, Skipped, Stale), reason.
+-- Returns:   one row per instant to run, or per firing without any that is stale, left or skips something: schedule_id, job_name,
+--            job_execution_id, due_at, result (Started, Buffered, Skipped, Stale, Locked), reason.
 -- Throws:
 --   50029 the firings are missing.
 --   50201 the term has ended or expired.
@@ -33,7 +34,13 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
-    DECLARE @locked INT;
+    DECLARE @wanted_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
+    DECLARE @locked_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
+    DECLARE @wanted_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, job_id UNIQUEIDENTIFIER NOT NULL);
+    DECLARE @locked_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, revision INT NOT NULL);
+    DECLARE @wanted_runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, schedule_id BIGINT NOT NULL); -- that may have to end
+    DECLARE @locked_runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY, allow_overlap BIT NOT NULL);
+    DECLARE @left TABLE (schedule_id BIGINT NOT NULL, due_at DATETIME2(7) NULL);
     DECLARE @given TABLE (
         firing_no    INT NOT NULL IDENTITY(1, 1) PRIMARY KEY,
         schedule_id  BIGINT NOT NULL,
@@ -118,11 +125,64 @@ BEGIN
 
     BEGIN TRANSACTION;
 
-    -- Jobs before schedules, as everywhere: their versions must not change until commit.
-    SELECT @locked = COUNT(*)
+    -- Jobs before schedules, and each in the order of its key. A job's version must not change until commit. The columns
+    -- current_version, revision and allow_overlap are in no index, so that the locks are on the clustered keys.
+    INSERT INTO @wanted_schedules (schedule_id, job_id)
+    SELECT DISTINCT s.schedule_id, s.job_id
     FROM @given AS g
-    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
-    INNER JOIN jobs_internal.jobs AS j WITH (REPEATABLEREAD) ON j.job_id = s.job_id;
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id;
+    INSERT INTO @wanted_jobs (job_id)
+    SELECT DISTINCT w.job_id
+    FROM @wanted_schedules AS w;
+    INSERT INTO @locked_jobs (job_id, current_version)
+    SELECT j.job_id, j.current_version
+    FROM @wanted_jobs AS w
+    INNER LOOP JOIN jobs_internal.jobs AS j WITH (REPEATABLEREAD, READPAST, ROWLOCK) ON j.job_id = w.job_id;
+    INSERT INTO @locked_schedules (schedule_id, revision)
+    SELECT s.schedule_id, s.revision
+    FROM @wanted_schedules AS w
+    INNER LOOP JOIN jobs_internal.schedules AS s WITH (UPDLOCK, READPAST, ROWLOCK) ON s.schedule_id = w.schedule_id
+    WHERE w.job_id IN (SELECT l.job_id FROM @locked_jobs AS l);
+
+    -- Runs that CancelOther and TerminateOther may have to end.
+    INSERT INTO @wanted_runs (execution_id, schedule_id)
+    SELECT e.execution_id, e.schedule_id
+    FROM @locked_schedules AS l
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = l.schedule_id
+    INNER JOIN jobs_internal.job_executions AS e ON e.schedule_id = l.schedule_id
+    WHERE e.is_active = 1
+        AND (
+            s.overlap IN (N'CancelOther', N'TerminateOther')
+            OR EXISTS (
+                SELECT 1
+                FROM jobs_internal.schedule_backfills AS f
+                WHERE f.schedule_id = l.schedule_id
+                    AND f.state = N'Open'
+                    AND f.overlap IN (N'CancelOther', N'TerminateOther')
+            )
+        );
+    IF EXISTS (SELECT 1 FROM @wanted_runs)
+    BEGIN
+        INSERT INTO @locked_runs (execution_id, allow_overlap)
+        SELECT e.execution_id, e.allow_overlap
+        FROM @wanted_runs AS w
+        INNER LOOP JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = w.execution_id;
+        DELETE l
+        FROM @locked_schedules AS l
+        WHERE EXISTS (
+            SELECT 1
+            FROM @wanted_runs AS w
+            WHERE w.schedule_id = l.schedule_id
+                AND NOT EXISTS (SELECT 1 FROM @locked_runs AS r WHERE r.execution_id = w.execution_id)
+        );
+    END;
+
+    DELETE g
+    OUTPUT deleted.schedule_id, deleted.due_at
+    INTO @left (schedule_id, due_at)
+    FROM @given AS g
+    INNER JOIN @wanted_schedules AS w ON w.schedule_id = g.schedule_id
+    WHERE NOT EXISTS (SELECT 1 FROM @locked_schedules AS l WHERE l.schedule_id = g.schedule_id);
 
     UPDATE s
     SET s.next_due_at = g.next_due_at,
@@ -147,11 +207,6 @@ BEGIN
         AND j.deleted_at IS NULL;
 
     IF EXISTS (SELECT 1 FROM @given AS g WHERE g.backfill_id IS NOT NULL)
-    BEGIN
-        SELECT @locked = COUNT(*)
-        FROM @given AS g
-        INNER JOIN jobs_internal.schedules AS s WITH (UPDLOCK) ON s.schedule_id = g.schedule_id
-        WHERE g.backfill_id IS NOT NULL;
         UPDATE f
         SET f.next_at = g.next_due_at,
             f.state = CASE WHEN g.error IS NOT NULL THEN N'Faulted' WHEN g.next_due_at IS NULL THEN N'Completed' ELSE f.state END,
@@ -169,7 +224,6 @@ BEGIN
             AND (f.next_at = g.due_at OR (f.next_at IS NULL AND g.due_at IS NULL))
             AND (g.revision IS NULL OR s.revision = g.revision)
             AND j.deleted_at IS NULL;
-    END;
 
     UPDATE m
     SET m.job_version = j.current_version,
@@ -471,6 +525,11 @@ BEGIN
         LEFT JOIN jobs_internal.jobs AS j ON j.job_id = m.job_id
         WHERE m.firing_no IS NULL
             OR (JSON_VALUE(g.skips, '$[0].reason') IS NOT NULL AND NOT EXISTS (SELECT 1 FROM @runs AS r WHERE r.schedule_id = m.schedule_id))
+        UNION ALL
+        SELECT f.schedule_id, j.name, NULL, f.due_at, N'Locked', N'Another transaction holds the job, the schedule or a run that is to end.'
+        FROM @left AS f
+        INNER JOIN @wanted_schedules AS w ON w.schedule_id = f.schedule_id
+        INNER JOIN jobs_internal.jobs AS j ON j.job_id = w.job_id
     ) AS z
     ORDER BY z.due_at, z.schedule_id;
     RETURN 0;

@@ -3,7 +3,7 @@
 -- Parameters:
 --   @calendar_name  Which calendar.
 -- Called by: jobs.sp_add_calendar, jobs.sp_update_calendar.
--- Locks:     the schedules that name it (X).
+-- Locks:     the schedules that name it (U, X), in the order of their keys.
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.recheck_calendar
@@ -13,8 +13,12 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
 
-    UPDATE s
-    SET s.awaits_verdict = 1
+    DECLARE @wanted TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @locked INT;
+
+    -- The rows are locked in the order of their keys, and only those that name the calendar.
+    INSERT INTO @wanted (schedule_id)
+    SELECT s.schedule_id
     FROM jobs_internal.schedules AS s
     WHERE s.spec LIKE N'%blackouts%'
         AND s.awaits_verdict = 0
@@ -27,5 +31,13 @@ BEGIN
                     AND c.value = @calendar_name
             )
         );
+    SELECT @locked = COUNT(s.revision)
+    FROM @wanted AS w
+    INNER LOOP JOIN jobs_internal.schedules AS s WITH (UPDLOCK, ROWLOCK) ON s.schedule_id = w.schedule_id;
+
+    UPDATE s
+    SET s.awaits_verdict = 1
+    FROM @wanted AS w
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = w.schedule_id;
     RETURN 0;
 END;

@@ -1,14 +1,15 @@
 -- Lets schedules be validated again that another engine has computed: other rules of a time zone may move their instants
 -- (D-Z1), another program may be able to read what was Faulted, or refuse what was not: also in UTC. Due instants stay until
--- the verdict is there.
+-- the verdict is there. One call lets at most 2,000 schedules be validated again, and leaves those that another transaction holds: call it
+-- until remaining is 0.
 --
 -- Parameters:
 --   @term_id  Who calls.
 --   @engine   What computes from now on: program and time zone data.
 --   @now      Tests only.
--- Called by: agent/scheduler.go, once per term.
--- Locks:     the schedules that another engine has computed (X).
--- Returns:   one row: rechecked, the number of schedules.
+-- Called by: agent/scheduler.go, at the start of a term.
+-- Locks:     the schedules that another engine has computed (U, X), in the order of their keys, skipping those that others have locked.
+-- Returns:   one row: rechecked, the number of schedules; remaining, 1 if others are left.
 -- Throws:
 --   50029 the engine is missing.
 --   50201 the term has ended or expired.
@@ -21,21 +22,46 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
-    DECLARE @rechecked INT;
+    DECLARE @rechecked INT = 0;
+    DECLARE @remaining INT;
+    DECLARE @wanted TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @locked TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, revision INT NOT NULL);
 
     IF @engine IS NULL OR LTRIM(@engine) = N''
         THROW 50029, N'recheck_schedules needs @engine.', 1;
     EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
 
-    UPDATE s
-    SET s.awaits_verdict = 1
+    -- One more than may be changed, so that it is known whether more are left. Most terms find none.
+    INSERT INTO @wanted (schedule_id)
+    SELECT TOP (2001) s.schedule_id
     FROM jobs_internal.schedules AS s
     WHERE s.spec IS NOT NULL
         AND s.awaits_verdict = 0
         AND s.engine <> @engine
         AND s.state IN (N'Enabled', N'Faulted');
-    SET @rechecked = @@ROWCOUNT;
+    SET @remaining = @@ROWCOUNT;
+    IF @remaining > 0
+    BEGIN
+        BEGIN TRANSACTION;
+        INSERT INTO @locked (schedule_id, revision)
+        SELECT TOP (2000) s.schedule_id, s.revision
+        FROM @wanted AS w
+        INNER LOOP JOIN jobs_internal.schedules AS s WITH (UPDLOCK, READPAST, ROWLOCK) ON s.schedule_id = w.schedule_id
+        ORDER BY w.schedule_id;
+        UPDATE s
+        SET s.awaits_verdict = 1
+        FROM @locked AS l
+        INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = l.schedule_id
+        WHERE s.awaits_verdict = 0
+            AND s.engine <> @engine
+            AND s.state IN (N'Enabled', N'Faulted');
+        SET @rechecked = @@ROWCOUNT;
+        COMMIT TRANSACTION;
+        SET @remaining = @remaining - (SELECT COUNT(*) FROM @locked AS l);
+    END;
 
-    SELECT @rechecked AS rechecked;
+    SELECT
+        @rechecked AS rechecked,
+        CAST(CASE WHEN @remaining > 0 THEN 1 ELSE 0 END AS BIT) AS remaining;
     RETURN 0;
 END;

@@ -1,5 +1,6 @@
 -- Stores what an agent has found out about schedules: when they are due, or everything that is wrong with their text. A
--- verdict on something else than the present definition, or that saw another due instant than the stored one, is ignored.
+-- verdict on something else than the present definition, or that saw another due instant than the stored one, is ignored. So is one
+-- on a schedule that another transaction holds: it is asked for again.
 -- A schedule with errors becomes Faulted, and its backfills end; without a due instant, Completed; all others are
 -- Enabled or Disabled, as is wanted of them.
 --
@@ -10,8 +11,8 @@
 --              left), next_fire_at (NULL: next_due_at), upcoming (array of at most ten instants, or NULL).
 --   @now       Tests only.
 -- Called by: agent/scheduler.go, once per batch of schedules that wait.
--- Locks:     the jobs (S), the schedules (X), the backfills of those that are Faulted (X).
--- Returns:   one row per verdict: schedule_id, job_name, schedule_name, result (Recorded, Stale), state, old_due_at,
+-- Locks:     the jobs (S) and the schedules (U, X), skipping those that others have locked, the backfills of those that are Faulted (X).
+-- Returns:   one row per verdict: schedule_id, job_name, schedule_name, result (Recorded, Stale, Locked), state, old_due_at,
 --            next_due_at.
 -- Throws:
 --   50029 the verdicts are missing.
@@ -25,7 +26,9 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
-    DECLARE @locked INT;
+    DECLARE @wanted_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
+    DECLARE @locked_jobs TABLE (job_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, current_version INT NOT NULL);
+    DECLARE @locked_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, revision INT NOT NULL);
     DECLARE @given TABLE (
         schedule_id  BIGINT NOT NULL PRIMARY KEY,
         revision     INT NOT NULL,
@@ -69,11 +72,21 @@ BEGIN
 
     BEGIN TRANSACTION;
 
-    -- Jobs before schedules, as everywhere.
-    SELECT @locked = COUNT(*)
+    -- Jobs before schedules, and each in the order of its key; current_version and revision are in no index, so that the locks are
+    -- on the clustered keys. What another transaction holds waits for the next call (I14).
+    INSERT INTO @wanted_jobs (job_id)
+    SELECT DISTINCT s.job_id
     FROM @given AS g
-    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
-    INNER JOIN jobs_internal.jobs AS j WITH (REPEATABLEREAD) ON j.job_id = s.job_id;
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id;
+    INSERT INTO @locked_jobs (job_id, current_version)
+    SELECT j.job_id, j.current_version
+    FROM @wanted_jobs AS w
+    INNER LOOP JOIN jobs_internal.jobs AS j WITH (REPEATABLEREAD, READPAST, ROWLOCK) ON j.job_id = w.job_id;
+    INSERT INTO @locked_schedules (schedule_id, revision)
+    SELECT s.schedule_id, s.revision
+    FROM @given AS g
+    INNER LOOP JOIN jobs_internal.schedules AS s WITH (UPDLOCK, READPAST, ROWLOCK) ON s.schedule_id = g.schedule_id
+    WHERE s.job_id IN (SELECT l.job_id FROM @locked_jobs AS l);
 
     UPDATE s
     SET s.awaits_verdict = 0,
@@ -101,6 +114,7 @@ BEGIN
     OUTPUT inserted.schedule_id, inserted.state, deleted.next_due_at, inserted.next_due_at
     INTO @taken (schedule_id, state, old_due_at, next_due_at)
     FROM @given AS g
+    INNER JOIN @locked_schedules AS l ON l.schedule_id = g.schedule_id
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
     CROSS APPLY (
@@ -132,12 +146,17 @@ BEGIN
         g.schedule_id,
         j.name AS job_name,
         s.name AS schedule_name,
-        CASE WHEN t.schedule_id IS NULL THEN N'Stale' ELSE N'Recorded' END AS result,
+        CASE
+            WHEN t.schedule_id IS NOT NULL THEN N'Recorded'
+            WHEN s.schedule_id IS NOT NULL AND l.schedule_id IS NULL THEN N'Locked'
+            ELSE N'Stale'
+        END AS result,
         t.state,
         t.old_due_at,
         t.next_due_at
     FROM @given AS g
     LEFT JOIN @taken AS t ON t.schedule_id = g.schedule_id
+    LEFT JOIN @locked_schedules AS l ON l.schedule_id = g.schedule_id
     LEFT JOIN jobs_internal.schedules AS s ON s.schedule_id = g.schedule_id
     LEFT JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
     ORDER BY g.schedule_id;

@@ -1,0 +1,45 @@
+-- What an agent needs of a schedule to say when it is due. One row per schedule.
+--
+-- Columns:
+--   schedule_id, job_id, job_name, schedule_name  Which schedule.
+--   kind, spec         Its kind and text; spec is NULL for the schedule of jobs.sp_add_job.
+--   interval_type, interval_count, start_time, end_time, anchor_at  The schedule of jobs.sp_add_job.
+--   time_zone          The zone that it names; NULL: UTC, or the text says it.
+--   next_due_at        The next instant that was not handled; NULL: none is known.
+--   last_due_at        The last instant that was handled.
+--   next_fire_at       When next_due_at is to be handled: later by the jitter.
+--   catch_up, overlap  Its policies.
+--   defined_at         When kind or text last changed.
+--   activated_at       When it last began anew.
+--   last_started_at    When its last run was made.
+--   executions         What a count in the text counts: runs since kind or text changed.
+--   revision           Grows with every change that asks for a new verdict.
+--   engine             What computed its instants.
+CREATE OR ALTER VIEW jobs_internal.schedule_definitions
+AS
+SELECT
+    s.schedule_id,
+    s.job_id,
+    j.name AS job_name,
+    s.name AS schedule_name,
+    s.kind,
+    s.spec,
+    s.interval_type,
+    s.interval_count,
+    s.start_time,
+    s.end_time,
+    s.anchor_at,
+    s.time_zone,
+    s.next_due_at,
+    s.last_due_at,
+    s.next_fire_at,
+    s.catch_up,
+    s.overlap,
+    COALESCE(s.defined_at, s.created_at) AS defined_at,
+    s.activated_at,
+    s.last_started_at,
+    s.executions - s.counted_from AS executions,
+    s.revision,
+    s.engine
+FROM jobs_internal.schedules AS s
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id;
