@@ -88,7 +88,7 @@ func newCommunicator(store *controldb.Store, termID controldb.TermID, termCtx co
 }
 
 // signal puts a value into a channel of size 1 unless one waits there already.
-func signal(ch chan struct{}) {
+func signal(ch chan<- struct{}) {
 	select {
 	case ch <- struct{}{}:
 	default:

@@ -21,6 +21,8 @@ type controller struct {
 	comm  *communicator
 	cfg   Config
 	log   *zap.Logger
+	// cleanup asks the cleaner to delete what was purged. Size 1.
+	cleanup chan<- struct{}
 
 	// lastTask is the highest task id that a pass has handed over. The next pass repeats claims above it: their answer was lost.
 	lastTask   controldb.TaskID
@@ -38,8 +40,10 @@ const alertTime = 2 * time.Second
 // driftPasses is how many comparisons in a row must differ before it is called drift.
 const driftPasses = 2
 
-func newController(store *controldb.Store, term controldb.Term, comm *communicator, cfg Config, log *zap.Logger) *controller {
-	return &controller{store: store, term: term, comm: comm, cfg: cfg, log: log.With(zap.String(keyService, "controller")), comparedAt: time.Now()}
+func newController(store *controldb.Store, term controldb.Term, comm *communicator, cleanup chan<- struct{}, cfg Config, log *zap.Logger) *controller {
+	return &controller{
+		store: store, term: term, comm: comm, cleanup: cleanup, cfg: cfg, log: log.With(zap.String(keyService, "controller")), comparedAt: time.Now(),
+	}
 }
 
 func (c *controller) name() string { return "controller" }
@@ -102,6 +106,9 @@ func (c *controller) pass(ctx context.Context, comparable func() bool) (time.Dur
 	})
 	if err != nil {
 		return 0, err
+	}
+	if res.CleanupDue {
+		signal(c.cleanup)
 	}
 	for _, task := range res.Tasks {
 		c.lastTask = max(c.lastTask, task.ID)

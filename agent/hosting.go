@@ -102,13 +102,15 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	termCtx, lose := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer lose(ErrStopping)
 	comm := newCommunicator(h.store, term.ID, termCtx, h.cfg, log)
+	clean := newCleaner(h.store, log)
 	err = supervise(ctx,
 		newLease(h.store, term, asked, lose, log),
 		comm,
 		newTaskHost(h.store, h.tools, comm, h.cfg, h.hurry, log),
 		newMaintainer(h.store, log),
+		clean,
 		newScheduler(h.store, term, comm, h.cfg, log),
-		newController(h.store, term, comm, h.cfg, log),
+		newController(h.store, term, comm, clean.wake, h.cfg, log),
 	)
 	if cause := context.Cause(termCtx); errors.Is(cause, ErrTermLost) && !errors.Is(err, ErrTermLost) {
 		err = errors.Join(err, cause)

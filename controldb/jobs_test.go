@@ -286,8 +286,12 @@ EXEC jobs.sp_add_jobstep @job_name = N'j', @command = N'SELECT 1', @target_group
 		require.Equal(t, 1, get[int](t, c, `SELECT COUNT(*) FROM jobs_internal.jobs`), "the run that was canceled has not ended yet")
 
 		term := c.term(t)
-		c.pass(t, term)
-		c.pass(t, term)
+		require.True(t, c.pass(t, term).CleanupDue)
+		deleted, remaining, err := c.DeleteLeftovers(t.Context())
+		require.NoError(t, err)
+		require.Positive(t, deleted)
+		require.False(t, remaining)
+		require.False(t, c.pass(t, term).CleanupDue)
 		require.Equal(t, 0, get[int](t, c, `SELECT (SELECT COUNT(*) FROM jobs_internal.jobs) + (SELECT COUNT(*) FROM jobs_internal.step_commands) + (SELECT COUNT(*) FROM jobs_internal.job_executions)`))
 	})
 }

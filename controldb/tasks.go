@@ -118,6 +118,8 @@ type PassResult struct {
 	NextWake time.Time
 	// Held is what the term holds after the pass, the claimed tasks included.
 	Held Digest
+	// CleanupDue says that rows of purged executions or deleted jobs wait for [Store.DeleteLeftovers].
+	CleanupDue bool
 	// Tasks were claimed by this pass, or by one whose answer was lost (PassRequest.LastTask); resolutions first.
 	Tasks []Task
 	// Cancels are signals for tasks that the term holds; a signal is repeated until the task ends.
@@ -141,7 +143,7 @@ func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 		c.in("last_task_id", int64(*req.LastTask))
 	}
 	err := s.query(ctx, "make a pass", c,
-		scanOne(&now, &nextWake, &res.Held.Count, &res.Held.Sum),
+		scanOne(&now, &nextWake, &res.Held.Count, &res.Held.Sum, &res.CleanupDue),
 		into(&steps), into(&tasks), into(&members),
 		func(rows *sqlx.Rows) error {
 			var signal CancelSignal

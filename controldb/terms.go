@@ -136,7 +136,16 @@ func (s *Store) EnsureSystemJobs(ctx context.Context) error {
 	return s.exec(ctx, "ensure system jobs", newCall("jobs_internal.ensure_system_jobs").in("server_name", s.serverName))
 }
 
-// scanOne reads the only row of a result set into the first columns' destinations. A later schema may have more columns.
+// DeleteLeftovers deletes rows of purged executions and deleted jobs, in batches that are transactions of their own, and returns how many.
+// remaining is false when there are none that can be deleted now; with deleted 0 it means that another session is deleting.
+func (s *Store) DeleteLeftovers(ctx context.Context) (deleted int, remaining bool, err error) {
+	c := newCall("jobs_internal.delete_leftovers").out("deleted", &deleted).out("remaining", &remaining)
+	err = s.exec(ctx, "delete what was purged", c)
+	return deleted, remaining, err
+}
+
+// scanOne reads the only row of a result set into the first columns' destinations. A later schema may have more columns, and an earlier
+// one of the same protocol fewer: what is missing keeps its zero value.
 func scanOne(dest ...any) func(*sqlx.Rows) error {
 	return func(rows *sqlx.Rows) error {
 		columns, err := rows.Columns()
@@ -147,6 +156,7 @@ func scanOne(dest ...any) func(*sqlx.Rows) error {
 		for len(all) < len(columns) {
 			all = append(all, new(any))
 		}
+		all = all[:len(columns)]
 		return rows.Scan(all...)
 	}
 }

@@ -78,7 +78,7 @@ BEGIN
 
     COMMIT TRANSACTION;
 
-    -- A job with little history is gone at once; the rest is left to the agents.
-    EXECUTE jobs_internal.delete_leftovers @max_executions = 100;
+    -- A job with little history is gone at once; the rest is left to the agents, and everything within a transaction of the caller's.
+    EXECUTE jobs_internal.delete_leftovers @max_rows = 2000;
     RETURN 0;
 END;

@@ -24,6 +24,7 @@ BEGIN
     DECLARE @message NVARCHAR(2048);
     DECLARE @found UNIQUEIDENTIFIER;
     DECLARE @deleted INT = 1;
+    DECLARE @remaining BIT = 1;
 
     IF (@job_name IS NULL AND @job_id IS NULL) OR (@job_name IS NOT NULL AND @job_id IS NOT NULL)
         THROW 50027, N'Exactly one of @job_name and @job_id is needed.', 1;
@@ -38,7 +39,8 @@ BEGIN
         THROW 50100, @message, 1;
     END;
 
-    -- The history is gone with this one statement; what follows only frees the space.
+    -- The history is gone with this one statement; what follows only frees the space. What it leaves, because somebody else deletes or
+    -- because this is a transaction of the caller's, is left to the agents.
     UPDATE e
     SET e.purged_at = @now
     FROM jobs_internal.job_executions AS e
@@ -47,7 +49,7 @@ BEGIN
         AND e.purged_at IS NULL
         AND e.create_time < @before;
 
-    WHILE @deleted > 0
-        EXECUTE jobs_internal.delete_leftovers @deleted = @deleted OUTPUT;
+    WHILE @deleted > 0 AND @remaining = 1
+        EXECUTE jobs_internal.delete_leftovers @deleted = @deleted OUTPUT, @remaining = @remaining OUTPUT;
     RETURN 0;
 END;

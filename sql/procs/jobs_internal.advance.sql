@@ -279,20 +279,5 @@ BEGIN
         ) AS r
         INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = r.execution_id;
     END;
-
-    -- Deleted jobs whose last run has ended, and what a purge has left behind.
-    IF EXISTS (
-        SELECT 1
-        FROM jobs_internal.jobs AS j
-        WHERE j.deleted_at IS NOT NULL
-            AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.job_id = j.job_id AND e.is_active = 1)
-    )
-        OR EXISTS (
-            SELECT 1
-            FROM jobs_internal.job_executions AS e
-            WHERE e.purged_at IS NOT NULL
-                AND e.purged_at < DATEADD(MINUTE, -1, @now)
-        )
-        EXECUTE jobs_internal.delete_leftovers @max_executions = 20;
     RETURN 0;
 END;

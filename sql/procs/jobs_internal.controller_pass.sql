@@ -17,7 +17,8 @@
 -- Locks:     see jobs_internal.advance, jobs_internal.claim_steps, jobs_internal.claim_targets.
 -- Returns:   1: one row: now, next_wake_at (earliest instant at which something waits to happen; NULL: none), held_count,
 --               held_sum (a digest of the tasks that the term holds, the claimed ones included: their number, and the sum of
---               their ids, each plus 65537 for every attempt before its own).
+--               their ids, each plus 65537 for every attempt before its own), cleanup_due (1: jobs_internal.delete_leftovers has
+--               something to do, be it that an active rerun keeps it still).
 --            2: the steps of the tasks in 3, each once.
 --            3: the claimed tasks, and those above @last_task_id that were claimed before; resolutions first.
 --            4: the members of the target groups of claimed resolutions.
@@ -45,6 +46,7 @@ BEGIN
     DECLARE @resolving BIT; -- resolutions may be among the tasks that are returned
     DECLARE @stopping BIT;
     DECLARE @wake_at DATETIME2(7);
+    DECLARE @cleanup_due BIT;
 
     IF @max_tasks IS NULL OR @max_tasks < 0 OR @max_concurrent_targets IS NULL OR @max_concurrent_targets < 1
         THROW 50029, N'controller_pass needs @max_tasks of at least 0 and @max_concurrent_targets of at least 1.', 1;
@@ -64,7 +66,6 @@ BEGIN
 
     IF EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1)
         OR EXISTS (SELECT 1 FROM jobs_internal.terms AS t WHERE t.ended_at IS NULL AND t.expires_at <= @now)
-        OR EXISTS (SELECT 1 FROM jobs_internal.jobs AS j WHERE j.deleted_at IS NOT NULL)
         OR EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.unaccounted = 1 AND e.is_active = 0)
         OR EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b)
     BEGIN
@@ -135,11 +136,29 @@ BEGIN
         ) AS w;
     END;
 
+    -- Deleted jobs whose last run has ended, and what a purge has left behind. Those who purge or delete have a minute to do it themselves.
+    SET @cleanup_due = CASE
+        WHEN EXISTS (
+            SELECT 1
+            FROM jobs_internal.jobs AS j
+            WHERE j.deleted_at IS NOT NULL
+                AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.job_id = j.job_id AND e.is_active = 1)
+        ) THEN 1
+        WHEN EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_executions AS e
+            WHERE e.purged_at IS NOT NULL
+                AND e.purged_at < DATEADD(MINUTE, -1, @now)
+        ) THEN 1
+        ELSE 0
+    END;
+
     SELECT
         @now AS now,
         @wake_at AS next_wake_at,
         COUNT(*) AS held_count,
-        COALESCE(SUM(k.task_id), 0) + CAST(65537 AS BIGINT) * (COALESCE(SUM(CAST(k.attempt AS BIGINT)), 0) - COUNT(*)) AS held_sum
+        COALESCE(SUM(k.task_id), 0) + CAST(65537 AS BIGINT) * (COALESCE(SUM(CAST(k.attempt AS BIGINT)), 0) - COUNT(*)) AS held_sum,
+        @cleanup_due AS cleanup_due
     FROM jobs_internal.task_executions AS k
     WHERE k.term_id = @term_id
         AND k.ended_at IS NULL;

@@ -5,7 +5,7 @@
 -- Parameters:
 --   @batch_size      Most runs that go in this call; at least 1.
 --   @retention_days  Age at which history goes; NULL: the setting history_retention_days, or 45.
---   @deleted         Receives how many runs were deleted.
+--   @deleted         Receives how many runs were given up for deletion: nobody sees them any more. Their rows go at once as far as they are few; agents delete the rest.
 --   @now             Tests only.
 -- Called by: the system job jobagent$history_retention.
 -- Locks:     the runs that go (X); then their rows in small batches.
@@ -46,7 +46,9 @@ BEGIN
         ORDER BY x.end_time
     ) AS o ON o.execution_id = e.execution_id;
 
-    EXECUTE jobs_internal.delete_leftovers @max_executions = @batch_size, @deleted = @deleted OUTPUT;
+    SET @deleted = @@ROWCOUNT;
+    IF @deleted > 0
+        EXECUTE jobs_internal.delete_leftovers;
 
     DELETE TOP (1000) s
     FROM jobs_internal.schedule_skips AS s

@@ -15,6 +15,7 @@ GRANT EXECUTE ON OBJECT::jobs_internal.record_verdicts TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.recheck_schedules TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.ensure_system_jobs TO jobs_agent;
 GRANT EXECUTE ON OBJECT::jobs_internal.purge_history TO jobs_agent;
+GRANT EXECUTE ON OBJECT::jobs_internal.delete_leftovers TO jobs_agent;
 GRANT SELECT ON OBJECT::jobs_internal.schema_versions TO jobs_agent;
 GRANT SELECT ON OBJECT::jobs_internal.code_objects TO jobs_agent;
 GRANT SELECT ON OBJECT::jobs_internal.agent_status TO jobs_agent;

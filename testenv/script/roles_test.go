@@ -47,7 +47,7 @@ var (
 	agentObjects = []string{
 		"jobs_internal.start_term", "jobs_internal.renew_term", "jobs_internal.end_term", "jobs_internal.controller_pass",
 		"jobs_internal.complete_tasks", "jobs_internal.complete_resolution", "jobs_internal.get_command", "jobs_internal.due_schedules",
-		"jobs_internal.fire_schedules", "jobs_internal.record_verdicts", "jobs_internal.recheck_schedules", "jobs_internal.ensure_system_jobs", "jobs_internal.purge_history",
+		"jobs_internal.fire_schedules", "jobs_internal.record_verdicts", "jobs_internal.recheck_schedules", "jobs_internal.ensure_system_jobs", "jobs_internal.purge_history", "jobs_internal.delete_leftovers",
 		"jobs_internal.schema_versions", "jobs_internal.code_objects", "jobs_internal.agent_status", "jobs_internal.agent_protocols",
 	}
 )
