@@ -58,6 +58,14 @@ var dateParts = map[string]datePart{
 // String is the part's full name.
 func (p datePart) String() string { return partNames[p] }
 
+// DatePartName is the full name of a datepart, in any of its spellings; what is none stays.
+func DatePartName(word string) string {
+	if p, ok := dateParts[strings.ToLower(word)]; ok {
+		return p.String()
+	}
+	return word
+}
+
 // part reads the keyword argument of a date function; error 155.
 func part(v types.Value, function string) (datePart, error) {
 	s, _ := v.(string)

@@ -248,22 +248,6 @@ func (b *builder) identity(c *catalog.Column, spec *syntax.IdentitySpec) error {
 	return nil
 }
 
-// defaultText is the text of a default as sys.default_constraints shows it: numbers stand in two pairs of parentheses.
-func defaultText(e syntax.Expr) string {
-	text := syntax.Print(e)
-	if p, ok := e.(*syntax.ParenExpr); ok {
-		return defaultText(p.X)
-	}
-	x := e
-	if u, ok := x.(*syntax.UnaryExpr); ok {
-		x = u.X
-	}
-	if l, ok := x.(*syntax.Literal); ok && l.Kind >= syntax.IntLit && l.Kind <= syntax.MoneyLit {
-		return "((" + text + "))"
-	}
-	return "(" + text + ")"
-}
-
 // defaultValue adds DEFAULT.
 func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint) error {
 	if c.Default != nil {
@@ -285,7 +269,7 @@ func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint)
 	if err != nil {
 		return err
 	}
-	c.Default = &catalog.Default{ObjectID: id, Name: name, System: system, Text: defaultText(def.Value), Created: b.r.datetime()}
+	c.Default = &catalog.Default{ObjectID: id, Name: name, System: system, Text: b.definitionText(def.Value), Created: b.r.datetime()}
 	return nil
 }
 
@@ -330,7 +314,7 @@ func (b *builder) formula(c *catalog.Column, def *syntax.ColumnDef) error {
 	if def.Persisted && sql == "" {
 		return mserr.New(4936, 16, "Computed column '%s' in table '%s' cannot be persisted because the column is non-deterministic.", c.Name, b.label)
 	}
-	c.Formula.Text = "(" + syntax.Print(def.Computed) + ")"
+	c.Formula.Text = b.definitionText(def.Computed)
 	c.Formula.Persisted, c.Formula.SQL = def.Persisted, sql
 	return nil
 }

@@ -136,7 +136,7 @@ func (b *builder) check(k *syntax.CheckConstraint, column string) error {
 	if err != nil {
 		return err
 	}
-	check := &catalog.Check{ObjectID: id, Name: name, System: system, Text: "(" + syntax.Print(k.Cond) + ")", SQL: sql, Created: b.r.datetime()}
+	check := &catalog.Check{ObjectID: id, Name: name, System: system, Text: b.definitionText(k.Cond), SQL: sql, Created: b.r.datetime()}
 	cols := columnsOf(b.t, k.Cond)
 	if c := b.t.Column(column); c != nil {
 		check.ColumnID = c.ID
@@ -342,7 +342,7 @@ func (b *builder) newIndex(def *syntax.IndexDef, column string) (*catalog.Index,
 		if ix.FilterSQL, err = b.r.compiler().Filter(b.t, def.Where); err != nil {
 			return nil, err
 		}
-		ix.Filter = "(" + syntax.Print(def.Where) + ")"
+		ix.Filter = b.filterText(def.Where)
 	}
 	return ix, indexOptions(ix, def.Options)
 }

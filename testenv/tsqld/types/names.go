@@ -100,6 +100,20 @@ func Known(name string) bool {
 	return ok || name == "sysname"
 }
 
+// Canonical is the name that SQL Server has for a known type: "int" of "integer", "timestamp" of "rowversion".
+func Canonical(name string) string {
+	key := canonicalName(name)
+	switch id := synonyms[key]; {
+	case key == "numeric", key == "sysname":
+		return key
+	case id == RowVersion:
+		return "timestamp"
+	case id != 0:
+		return infos[id].name
+	}
+	return name
+}
+
 // canonicalName lowers name and makes every run of blanks one blank.
 func canonicalName(name string) string {
 	return strings.Join(strings.Fields(strings.ToLower(name)), " ")
