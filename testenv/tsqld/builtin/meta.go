@@ -57,7 +57,7 @@ func evalDBID(env Env, ts []types.Type, _ types.Type, args []types.Value) (types
 	if err != nil || isNull {
 		return nil, err
 	}
-	if id, ok := env.DatabaseByName(name); ok {
+	if id, ok := env.DatabaseByName(name); ok && (name != "" || len(args) == 0) {
 		return int64(id), nil
 	}
 	return nil, nil
@@ -214,7 +214,7 @@ func evalSchemaID(env Env, ts []types.Type, _ types.Type, args []types.Value) (t
 	if err != nil || isNull {
 		return nil, err
 	}
-	if id, ok := env.SchemaByName(name); ok {
+	if id, ok := env.SchemaByName(name); ok && (name != "" || len(args) == 0) {
 		return int64(id), nil
 	}
 	return nil, nil

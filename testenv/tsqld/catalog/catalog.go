@@ -83,6 +83,10 @@ func Open(ctx context.Context, st *store.Store, saPassword string, now int64) (*
 		cat.nextID = max(cat.nextID, id+1)
 	}
 	for id, name := range map[int]string{DatabaseMaster: "master", DatabaseTemp: "tempdb", DatabaseModel: "model", DatabaseMSDB: "msdb"} {
+		if d := s.databases[id]; d != nil {
+			// Earlier versions let system databases be renamed and taken offline, after which no login worked.
+			d.Name, d.Options.Offline = name, false
+		}
 		if s.databases[id] == nil {
 			s.databases[id] = emptyDatabase(id, name, epoch)
 			s.databases[id].Version = 1

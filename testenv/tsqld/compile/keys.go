@@ -282,6 +282,12 @@ func makeScalar(key string) (store.Func, error) {
 	return f, nil
 }
 
+// StoreSQL is SQL that converts a value of type from, given as SQL, as an assignment to a column does; table and column are for
+// error 2628.
+func StoreSQL(from, to types.Type, table, column, value string) string {
+	return "fn(" + store.Literal(makeKey(keyStore, typeKey(from), typeKey(to), keyText(table), keyText(column))) + ", " + value + ")"
+}
+
 // storeFunc converts a value into a column of a table, without cutting texts and bytes.
 func storeFunc(from, to types.Type, table, col string) store.Func {
 	return func(args []types.Value) (types.Value, error) {

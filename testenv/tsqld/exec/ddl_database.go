@@ -131,6 +131,8 @@ func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 		return mserr.NotSupported("ALTER DATABASE %s", st.Files)
 	case st.Collation != "":
 		return mserr.NotSupported("ALTER DATABASE COLLATE")
+	case st.NewName.Name != "" && d.ID <= catalog.DatabaseMSDB:
+		return alterFailed(mserr.OptionNotSettable("MODIFY NAME", d.Name))
 	case st.NewName.Name != "":
 		return r.alter(d, func(_ *catalog.Database, e *catalog.Edit) error {
 			if s.database(st.NewName.Name) != nil && !equalNames(st.NewName.Name, d.Name) {
@@ -147,7 +149,7 @@ func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 func (r *run) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) error {
 	s := r.s
 	if d.ID <= catalog.DatabaseMSDB && slices.ContainsFunc(st.Set, func(o *syntax.Option) bool { return needsDatabaseAlone[o.Name] }) {
-		return mserr.New(5058, 16, "Option '%s' cannot be set in database '%s'.", st.Set[0].Name, d.Name)
+		return mserr.OptionNotSettable(st.Set[0].Name, d.Name)
 	}
 	if d.Options.SingleUser && s.inst.occupied(d.ID, s) {
 		return alterFailed(mserr.New(5064, 16, "Changes to the state or options of database '%s' cannot be made at this time. The database is in single-user mode, and a user is currently connected to it.", d.Name))

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -532,7 +533,7 @@ func (r *run) alterColumn(b *builder, a *syntax.AlterColumn) (map[int]catalog.Fi
 		return nil, err
 	}
 	same := fresh.Type == was.Type
-	widens := fresh.Type.ID == was.Type.ID && (fresh.Type.IsCharacter() || fresh.Type.IsBinary()) &&
+	widens := fresh.Type.ID == was.Type.ID && isVarying(fresh.Type) &&
 		fresh.Type.Collation == was.Type.Collation && (fresh.Type.IsMax() || !was.Type.IsMax() && fresh.Type.Length >= was.Type.Length)
 	if !same && !widens || a.Column.Null == syntax.NullAllowed && !was.Nullable {
 		if err := b.dependents(c, statement, !same && !widens); err != nil {
@@ -567,10 +568,20 @@ func (r *run) alterColumn(b *builder, a *syntax.AlterColumn) (map[int]catalog.Fi
 			return nil, mserr.InvalidIdentityType(c.Name)
 		}
 	}
-	if same || fresh.Type.ID == was.Type.ID && widens {
+	if same || widens {
 		return nil, nil
 	}
-	return r.fillConverted(b, &was, c, a.Column.Type)
+	old := b.t.Clone()
+	*old.ColumnByID(c.ID) = was
+	if was.Type.Storage() != c.Type.Storage() {
+		c.SQLName = "" // the catalog picks another one
+	}
+	return map[int]catalog.Fill{c.ID: {SQL: compile.StoreSQL(was.Type, c.Type, fullLabel(b.d, old), c.Name, was.SQLName)}}, nil
+}
+
+// isVarying reports the types that may become longer without a change of what is stored.
+func isVarying(t types.Type) bool {
+	return t.ID == types.VarChar || t.ID == types.NVarChar || t.ID == types.VarBinary
 }
 
 // inPrimaryKey reports whether a column is in the primary key.
@@ -587,44 +598,6 @@ func sameOrContains(ix *catalog.Index, id int) bool {
 		}
 	}
 	return false
-}
-
-// fillConverted says how the values of a column change with its type.
-func (r *run) fillConverted(b *builder, was, c *catalog.Column, to *syntax.TypeRef) (map[int]catalog.Fill, error) {
-	old := b.t.Clone()
-	*old.ColumnByID(c.ID) = *was
-	if (c.Type.IsCharacter() || c.Type.IsBinary()) && !c.Type.IsMax() {
-		if err := r.checkShrink(b, old, was, c); err != nil {
-			return nil, err
-		}
-	}
-	if was.Type.Storage() != c.Type.Storage() {
-		c.SQLName = "" // the catalog picks another one
-	}
-	ref := &syntax.ColumnRef{Parts: []syntax.Ident{{Name: was.Name}}}
-	_, _, sql, err := r.compiler().Formula(old, &syntax.CastExpr{X: ref, Type: to})
-	if err != nil {
-		return nil, err
-	}
-	return map[int]catalog.Fill{c.ID: {SQL: sql}}, nil
-}
-
-// checkShrink is error 2628 if a value is too long for its new type.
-func (r *run) checkShrink(b *builder, old *catalog.Table, was, c *catalog.Column) error {
-	if !was.Type.IsCharacter() && !was.Type.IsBinary() {
-		return nil
-	}
-	sql := "SELECT " + was.SQLName + " FROM " + sqlTable(b.d, old) + " WHERE length(" + was.SQLName + ") > ?1 LIMIT 1"
-	row, err := r.s.conn.QueryRow(r.ctx, sql, []types.Value{int64(c.Type.Length)})
-	if err != nil || row == nil || !types.Cuts(row[0], was.Type, c.Type) {
-		return err
-	}
-	text, err := types.Convert(row[0], was.Type, types.NVarCharOf(100), 0)
-	if err != nil {
-		return err
-	}
-	shown, _ := text.(string)
-	return mserr.TruncatedColumn(fullLabel(b.d, old), c.Name, shown)
 }
 
 // switchConstraints is [NO]CHECK CONSTRAINT.

@@ -57,6 +57,9 @@ func (r *run) rename(a arguments) (int32, error) {
 		if other == nil || !s.ownsDatabase(other) {
 			return 1, mserr.NoItem(name, d.Name, kind)
 		}
+		if other.ID <= catalog.DatabaseMSDB {
+			return 1, mserr.New(15227, 16, "The database '%s' cannot be renamed.", other.Name)
+		}
 		err = r.alter(other, func(_ *catalog.Database, e *catalog.Edit) error {
 			if s.database(fresh) != nil {
 				return mserr.DatabaseExists(fresh)

@@ -582,3 +582,8 @@ func ConstraintConflict(statement, kind, constraint, database, table, column str
 	return New(547, 16, "The %s statement conflicted with the %s constraint \"%s\". The conflict occurred in database \"%s\", table \"%s\"%s.",
 		statement, kind, constraint, database, table, column).WithState(0)
 }
+
+// OptionNotSettable is error 5058.
+func OptionNotSettable(option, database string) *Error {
+	return New(5058, 16, "Option '%s' cannot be set in database '%s'.", option, database)
+}
