@@ -2,12 +2,17 @@ package exec
 
 import (
 	"context"
+	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// kill is KILL. It returns when the other session has ended, so that whoever looks next does not find it.
+// killWait bounds how long KILL waits for the other session's end. SQL Server's KILL does not wait at all; a session that
+// ends at once is gone for whoever looks next, and a session that rolls back or hangs keeps nobody.
+const killWait = time.Second
+
+// kill is KILL. It returns when the other session has ended, or after killWait.
 func (r *run) kill(st *syntax.KillStmt) error {
 	v, t, err := r.eval(st.Session)
 	if err != nil {
@@ -36,7 +41,16 @@ func (r *run) kill(st *syntax.KillStmt) error {
 	case st.StatusOnly:
 		return mserr.New(6120, 16, "Status report cannot be obtained. Rollback operation for Process ID %d is not in progress.", id)
 	}
-	return r.endSessions([]*Session{other})
+	other.Kill()
+	timer := time.NewTimer(killWait)
+	defer timer.Stop()
+	select {
+	case <-other.ended:
+	case <-timer.C:
+	case <-r.ctx.Done():
+		return r.canceled()
+	}
+	return nil
 }
 
 // endSessions kills sessions and waits until they have ended.
