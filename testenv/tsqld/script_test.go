@@ -75,7 +75,7 @@ func intRows(sink exec.Sink, inProc bool, vals ...int64) error {
 			return err
 		}
 	}
-	return sink.Done(exec.Done{Rows: int64(len(vals)), Count: true, Select: true, InProc: inProc})
+	return sink.Done(exec.Done{Rows: int64(len(vals)), Count: true, Command: exec.CommandSelect, InProc: inProc})
 }
 
 func (s *scriptSession) Batch(ctx context.Context, text string, sink exec.Sink) error {
@@ -161,7 +161,7 @@ func (s *scriptSession) rows(ctx context.Context, sink exec.Sink, n int64) error
 			return context.Cause(ctx)
 		}
 	}
-	return sink.Done(exec.Done{Rows: n, Count: true, Select: true})
+	return sink.Done(exec.Done{Rows: n, Count: true, Command: exec.CommandSelect})
 }
 
 // Call echoes: a row of all parameters' values, and every OUTPUT parameter as it came.
@@ -189,7 +189,7 @@ func (s *scriptSession) Call(_ context.Context, call exec.Call, sink exec.Sink) 
 		if err := sink.Row(row); err != nil {
 			return err
 		}
-		if err := sink.Done(exec.Done{Rows: 1, Count: true, Select: true, InProc: true}); err != nil {
+		if err := sink.Done(exec.Done{Rows: 1, Count: true, Command: exec.CommandSelect, InProc: true}); err != nil {
 			return err
 		}
 	}

@@ -129,7 +129,7 @@ func (s *sink) Done(d exec.Done) error {
 	if err := s.release(); err != nil {
 		return err
 	}
-	s.held = done{kind: tds.DoneBatch}
+	s.held = done{kind: tds.DoneBatch, command: uint16(d.Command)}
 	switch {
 	case d.EndProc:
 		s.held.kind = tds.DoneProc
@@ -144,9 +144,6 @@ func (s *sink) Done(d exec.Done) error {
 	if d.Error {
 		s.held.status |= tds.DoneError
 		s.erred = false
-	}
-	if d.Select {
-		s.held.command = tds.CommandSelect
 	}
 	s.holds = true
 	return nil
@@ -262,7 +259,7 @@ func (s *sink) endCall() error {
 	if err := s.release(); err != nil {
 		return err
 	}
-	s.held, s.holds = done{kind: tds.DoneProc, status: s.errorStatus()}, true
+	s.held, s.holds = done{kind: tds.DoneProc, status: s.errorStatus(), command: uint16(exec.CommandExecute)}, true
 	return nil
 }
 

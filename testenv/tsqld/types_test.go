@@ -112,7 +112,7 @@ func sendSamples(sink exec.Sink, null bool) error {
 	if err := sink.Row(row); err != nil {
 		return err
 	}
-	return sink.Done(exec.Done{Rows: 1, Count: true, Select: true})
+	return sink.Done(exec.Done{Rows: 1, Count: true, Command: exec.CommandSelect})
 }
 
 func TestEveryTypeReachesTheDriver(t *testing.T) {

@@ -99,7 +99,7 @@ func (r *run) bulk(load BulkLoad) error {
 	if err != nil {
 		return err
 	}
-	return r.done(n, false)
+	return r.done(n, CommandBulkInsert)
 }
 
 // load inserts the rows of a bulk load, all or none.

@@ -43,7 +43,7 @@ func (r *run) remote(call Call) error {
 		if settled := r.settle(nil, err); settled != nil {
 			return settled
 		}
-		return gone(r.out.Done(Done{EndProc: true, Error: true}))
+		return gone(r.out.Done(Done{EndProc: true, Command: CommandExecute, Error: true}))
 	}
 	code, _ := status.val.(int64)
 	if err := gone(r.out.ReturnStatus(int32(code))); err != nil {
@@ -62,7 +62,7 @@ func (r *run) remote(call Call) error {
 			return err
 		}
 	}
-	return gone(r.out.Done(Done{EndProc: true}))
+	return gone(r.out.Done(Done{EndProc: true, Command: CommandExecute}))
 }
 
 // sentTable is a table-valued parameter as a client sent it.

@@ -29,7 +29,7 @@ func (r *run) change(st syntax.Stmt) error {
 	if err != nil {
 		return err
 	}
-	return r.done(n, false)
+	return r.done(n, commandOf(st))
 }
 
 // changePlan compiles a statement, or finds its plan.

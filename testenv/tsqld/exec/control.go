@@ -30,7 +30,7 @@ func (r *run) ifStmt(st *syntax.IfStmt) (ctl, error) {
 		return ctl{}, r.settle(st, err)
 	}
 	r.s.rowCount, r.s.lastError = 0, 0
-	if err := r.endPlain(); err != nil {
+	if err := r.endPlain(0); err != nil {
 		return ctl{}, err
 	}
 	switch {
@@ -62,7 +62,7 @@ func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
 				return ctl{}, r.settle(st, err)
 			}
 			r.s.rowCount, r.s.lastError = 0, 0
-			if err := r.endPlain(); err != nil {
+			if err := r.endPlain(0); err != nil {
 				return ctl{}, err
 			}
 			if !ok {

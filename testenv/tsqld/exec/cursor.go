@@ -194,7 +194,7 @@ func (r *run) fetch(st *syntax.FetchStmt) error {
 				return err
 			}
 		}
-		return r.done(n, true)
+		return r.done(n, CommandSelect)
 	}
 	if !found {
 		return nil

@@ -146,7 +146,7 @@ func (r *run) execStmt(st *syntax.ExecStmt) error {
 		if err := gone(r.out.ReturnStatus(int32(n))); err != nil {
 			return err
 		}
-		return gone(r.out.Done(Done{EndProc: true}))
+		return gone(r.out.Done(Done{EndProc: true, Command: CommandExecute}))
 	}
 	return nil
 }

@@ -53,7 +53,7 @@ func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 	if err != nil {
 		return err
 	}
-	return r.done(rows, false)
+	return r.done(rows, CommandInsert)
 }
 
 // identNames are the names of identifiers; nil for none.

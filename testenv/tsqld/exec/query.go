@@ -100,7 +100,7 @@ func (r *run) sendRows(p *compile.Plan) error {
 		if err := r.columns(p.Columns); err != nil {
 			return err
 		}
-		return r.done(0, true)
+		return r.done(0, CommandSelect)
 	}
 	rows, err := r.query(p)
 	if err != nil {
@@ -139,7 +139,7 @@ func (r *run) sendRows(p *compile.Plan) error {
 	if err := rows.Close(); err != nil {
 		return err
 	}
-	return r.done(n, true)
+	return r.done(n, CommandSelect)
 }
 
 // sendChunks sends a document in pieces; NULL is no row.
@@ -264,7 +264,7 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 	if err != nil {
 		return err
 	}
-	return r.done(n, false)
+	return r.done(n, CommandSelectInto)
 }
 
 // selectIntoTemp is SELECT ... INTO a temporary table.
@@ -301,7 +301,7 @@ func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *com
 	if err != nil {
 		return err
 	}
-	return r.done(n, false)
+	return r.done(n, CommandSelectInto)
 }
 
 // shadows reports whether the visible temporary table of a name belongs to a caller, so that this activation may

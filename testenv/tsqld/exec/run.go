@@ -161,7 +161,7 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 		err = r.leaf(st)
 	}
 	if err == nil && r.ended == ended && !silent(st) {
-		err = r.endPlain()
+		err = r.endPlain(commandOf(st))
 	}
 	return ctl{}, r.settle(st, err)
 }
@@ -178,12 +178,12 @@ func silent(st syntax.Stmt) bool {
 
 // endPlain ends a statement, or the condition of IF and WHILE, that returned no rows and counted none. Inside procedures
 // SET NOCOUNT ON leaves these ends out (documentation of SET NOCOUNT).
-func (r *run) endPlain() error {
+func (r *run) endPlain(c Command) error {
 	if r.inFunction || r.s.opts.noCount && r.nested() {
 		return nil
 	}
 	r.ended++
-	return gone(r.out.Done(Done{InProc: r.nested()}))
+	return gone(r.out.Done(Done{InProc: r.nested(), Command: c}))
 }
 
 // overtaken reports an error that comes from another session's change of definitions between compiling and running a
@@ -319,7 +319,7 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 		if s.tran.level > 0 && dooms(f.err, f.from, s.opts.xactAbort) {
 			s.tran.doomed = true
 		}
-		return errors.Join(f, r.endResult(Done{}))
+		return errors.Join(f, r.endResult(Done{Command: CommandSelect}))
 	}
 	if err := r.report(st, f); err != nil {
 		return err
@@ -354,7 +354,7 @@ func (r *run) report(st syntax.Stmt, f *failure) error {
 	}
 	r.open = false
 	r.ended++
-	return gone(r.out.Done(Done{Error: true, InProc: r.nested()}))
+	return gone(r.out.Done(Done{Error: true, InProc: r.nested(), Command: commandOf(st)}))
 }
 
 // changesData reports statements after whose errors message 3621 is sent.
@@ -391,14 +391,14 @@ func (r *run) endResult(d Done) error {
 }
 
 // done ends a statement that affected or returned n rows, and sets @@ROWCOUNT.
-func (r *run) done(n int64, isSelect bool) error {
+func (r *run) done(n int64, c Command) error {
 	r.s.rowCount = n
 	r.open = false
 	if r.inFunction {
 		return nil
 	}
 	r.ended++
-	return gone(r.out.Done(Done{Rows: n, Count: !r.s.opts.noCount, Select: isSelect, InProc: r.nested()}))
+	return gone(r.out.Done(Done{Rows: n, Count: !r.s.opts.noCount, Command: c, InProc: r.nested()}))
 }
 
 // info sends an informational message with the place of the running statement.

@@ -29,12 +29,12 @@ type Sink interface {
 
 // Done ends one statement of a batch or procedure. The final DONE of a request is the connection's business.
 type Done struct {
-	Rows    int64 // rows affected or returned, when Count is set
-	Count   bool  // Rows is to be shown (not under SET NOCOUNT ON, not for statements without a count)
-	Error   bool  // the statement ended in an error (its Message was sent before)
-	InProc  bool  // inside a procedure or dynamic SQL: DONEINPROC instead of DONE
-	Select  bool  // the statement returned rows (DONE's CurCmd is 0xC1)
-	EndProc bool  // a procedure called by RPC has ended (DONEPROC)
+	Rows    int64   // rows affected or returned, when Count is set
+	Count   bool    // Rows is to be shown (not under SET NOCOUNT ON, not for statements without a count)
+	Error   bool    // the statement ended in an error (its Message was sent before)
+	InProc  bool    // inside a procedure or dynamic SQL: DONEINPROC instead of DONE
+	Command Command // the kind of statement (DONE's CurCmd)
+	EndProc bool    // a procedure called by RPC has ended (DONEPROC)
 }
 
 // EnvKind is the kind of an [EnvChange].

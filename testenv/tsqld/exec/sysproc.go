@@ -376,7 +376,7 @@ func (r *run) helpText(a arguments) (int32, error) {
 			}
 		}
 	}
-	return 0, r.done(n, true)
+	return 0, r.done(n, CommandSelect)
 }
 
 // listDatabases is sp_databases.
@@ -395,7 +395,7 @@ func (r *run) listDatabases(arguments) (int32, error) {
 			return 1, err
 		}
 	}
-	return 0, r.done(n, true)
+	return 0, r.done(n, CommandSelect)
 }
 
 // recompile is sp_recompile: plans notice changes by themselves.

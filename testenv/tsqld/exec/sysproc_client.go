@@ -35,7 +35,7 @@ func (r *run) sendAll(cols []types.Column, rows [][]types.Value) (int32, error) 
 			return 1, err
 		}
 	}
-	return 0, r.done(int64(len(rows)), true)
+	return 0, r.done(int64(len(rows)), CommandSelect)
 }
 
 // tableCollations is sp_tablecollations: a row for each column, with its collation as TDS sends it. A table that is not

@@ -51,7 +51,7 @@ func (r *run) userOptions() error {
 			return err
 		}
 	}
-	if err := r.done(int64(len(rows)), true); err != nil {
+	if err := r.done(int64(len(rows)), CommandSelect); err != nil {
 		return err
 	}
 	return r.info(mserr.New(2528, 0, "DBCC execution completed. If DBCC printed error messages, contact your system administrator."))

@@ -47,11 +47,8 @@ const (
 	DoneInProc DoneKind = tokenDoneInProc
 )
 
-// Values of DONE's CurCmd, which MS-TDS leaves open.
-const (
-	CommandSelect    = 0xC1 // the statement returned rows
-	CommandAttention = 0xFD // with DoneAttention
-)
+// CommandAttention is DONE's CurCmd with [DoneAttention]; MS-TDS leaves its values open.
+const CommandAttention = 0xFD
 
 // doneSize returns the bytes of a DONE, its token included.
 func doneSize(v Version) int {

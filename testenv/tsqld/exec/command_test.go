@@ -1,0 +1,58 @@
+package exec
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// ends notes the ends of statements.
+type ends struct {
+	recorder
+	list []string
+}
+
+func (e *ends) Done(d Done) error {
+	s := fmt.Sprintf("%#x", uint16(d.Command))
+	if d.Count {
+		s += fmt.Sprintf(" %d rows", d.Rows)
+	}
+	e.list = append(e.list, s)
+	return nil
+}
+
+// TestCommands holds the commands and counts of DONE against what SqlClient (TdsEnums) and mssql-jdbc (StreamDone) know of
+// SQL Server's, and the effect of SET NOCOUNT on them.
+func TestCommands(t *testing.T) {
+	s := workSession(t, newInstance(t))
+	for _, c := range []struct{ batch, want string }{
+		{"CREATE TABLE t (id int PRIMARY KEY, a int)", "0xc6"},
+		{"CREATE INDEX i ON t (a)", "0xc8"},
+		{"ALTER TABLE t ADD b int", "0xd8"},
+		{"INSERT t (id) VALUES (1), (2)", "0xc3 2 rows"},
+		{"UPDATE t SET a = 1", "0xc5 2 rows"},
+		{"UPDATE t SET a = 1 OUTPUT deleted.id WHERE id = 1", "0xc5 1 rows"},
+		{"MERGE t USING (VALUES (2), (3)) v(id) ON t.id = v.id WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id) VALUES (v.id);", "0x117 2 rows"},
+		{"SELECT id FROM t", "0xc1 2 rows"},
+		{"SELECT id INTO u FROM t", "0xc2 2 rows"},
+		{"INSERT u EXEC ('SELECT 7')", "0xc3 1 rows"},
+		{"DECLARE @i int; SELECT @i = id FROM t; SET @i = 1", "0xc1 0x0"},
+		{"IF 1 = 1 DELETE t WHERE id = 1", "0x0 0xc4 1 rows"},
+		{"SET NOCOUNT ON; DELETE t; SELECT 1; SET NOCOUNT OFF", "0x0 0xc4 0xc1 0x0"},
+		{"INSERT t (id) VALUES (1), (1)", "0xc3"}, // 2627
+		{"CREATE PROCEDURE p AS SELECT 1", "0xde"},
+		{"EXEC p", "0xc1 1 rows 0xe0"},
+		{"DROP PROCEDURE p; DROP INDEX i ON t; DROP TABLE t", "0xdf 0xc9 0xc7"},
+		{"CREATE USER x WITHOUT LOGIN; GRANT SELECT TO x", "0x13b 0xcd"},
+	} {
+		var e ends
+		require.NoError(t, s.Batch(context.Background(), c.batch, &e))
+		require.Equal(t, c.want, strings.Join(e.list, " "), "%s\n%s", c.batch, e.b.String())
+	}
+	var e ends
+	require.NoError(t, s.Call(context.Background(), Call{Proc: "sp_databases"}, &e))
+	require.Equal(t, "0xe0", e.list[len(e.list)-1])
+}
