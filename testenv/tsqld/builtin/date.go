@@ -88,6 +88,9 @@ func dateAddResult(args []types.Type, consts []types.Value) (types.Type, error) 
 	if !args[2].IsTemporal() {
 		t = types.DateTimeType
 	}
+	if args[2].IsLegacyTemporal() && (p == partMicrosecond || p == partNanosecond) {
+		return types.Type{}, mserr.DatePartNotSupported(p.String(), "dateadd", t.Name())
+	}
 	return t, checkPart(p, t, "dateadd")
 }
 

@@ -129,7 +129,7 @@ func (f *Func) Call(env Env, argTypes []types.Type, result types.Type, args []ty
 // table holds all functions by upper-case name. It is filled by the files of this package and never
 // changes afterwards.
 var table = join(
-	stringFuncs, stringSearchFuncs, stringMakeFuncs, hashFuncs, formatFuncs, mathFuncs, dateFuncs, dateMakeFuncs, logicFuncs, jsonFuncs,
+	stringFuncs, stringSearchFuncs, stringMakeFuncs, hashFuncs, formatFuncs, mathFuncs, bitFuncs, dateFuncs, dateMakeFuncs, logicFuncs, jsonFuncs,
 	sessionFuncs, errorFuncs, metaFuncs, securityFuncs, aggregates, windows,
 )
 

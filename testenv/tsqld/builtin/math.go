@@ -10,12 +10,12 @@ import (
 
 // mathFuncs are the mathematical functions. "Mathematical functions (Transact-SQL)".
 var mathFuncs = []*Func{
-	pure("ABS", 1, 1, numberResult("abs"), evalAbs),
+	pure("ABS", 1, 1, sameResult("abs"), evalAbs),
 	pure("SIGN", 1, 1, numberResult("sign"), evalSign),
 	pure("CEILING", 1, 1, wholeResult("ceiling"), evalWhole(true)),
 	pure("FLOOR", 1, 1, wholeResult("floor"), evalWhole(false)),
 	pure("ROUND", 2, 3, numberResult("round"), evalRound),
-	pure("POWER", 2, 2, numberResult("power"), evalPower),
+	pure("POWER", 2, 2, powerResult, evalPower),
 	pure("SQUARE", 1, 1, fixed(types.FloatType), float1(func(x float64) float64 { return x * x })),
 	pure("SQRT", 1, 1, fixed(types.FloatType), float1(math.Sqrt)),
 	pure("EXP", 1, 1, fixed(types.FloatType), float1(math.Exp)),
@@ -54,20 +54,38 @@ func numberType(t types.Type, name string) (types.Type, error) {
 // numberResult is the result rule of numberType.
 func numberResult(name string) resultFunc {
 	return func(args []types.Type, _ []types.Value) (types.Type, error) {
-		if len(args) > 0 && args[0].ID == types.Bit && name != "power" {
+		if args[0].ID == types.Bit {
 			return types.FloatType, nil // bit goes by float ("ABS", return types)
 		}
 		return numberType(args[0], name)
 	}
 }
 
-// wholeResult is numberType with a decimal's fraction gone.
+// sameResult is numberResult for the functions that keep real, too: ABS, CEILING, FLOOR, DEGREES and RADIANS ("Returns the same type
+// as numeric_expression"); SIGN, ROUND and POWER make it float.
+func sameResult(name string) resultFunc {
+	result := numberResult(name)
+	return func(args []types.Type, consts []types.Value) (types.Type, error) {
+		if args[0].ID == types.Real {
+			return args[0], nil
+		}
+		return result(args, consts)
+	}
+}
+
+// powerResult is numberType with all digits for a decimal: decimal(38, s), and float for bit ("POWER").
+func powerResult(args []types.Type, consts []types.Value) (types.Type, error) {
+	t, err := numberResult("power")(args, consts)
+	if err == nil && t.ID == types.Decimal {
+		t.Precision = 38
+	}
+	return t, err
+}
+
+// wholeResult is sameResult with a decimal's fraction gone.
 func wholeResult(name string) resultFunc {
 	return func(args []types.Type, _ []types.Value) (types.Type, error) {
-		if args[0].ID == types.Bit {
-			return types.FloatType, nil
-		}
-		t, err := numberType(args[0], name)
+		t, err := sameResult(name)(args, nil)
 		if err == nil && t.ID == types.Decimal {
 			t.Scale = 0
 		}
@@ -75,10 +93,10 @@ func wholeResult(name string) resultFunc {
 	}
 }
 
-// angleResult is numberType with room for the factor in decimals: decimal(38, 18 or more).
+// angleResult is sameResult with room for the factor in decimals: decimal(38, 18 or more).
 func angleResult(name string) resultFunc {
 	return func(args []types.Type, _ []types.Value) (types.Type, error) {
-		t, err := numberResult(name)(args, nil)
+		t, err := sameResult(name)(args, nil)
 		if err == nil && t.ID == types.Decimal {
 			t.Precision, t.Scale = 38, max(t.Scale, 18)
 		}
@@ -121,7 +139,7 @@ func evalSign(_ Env, ts []types.Type, result types.Type, args []types.Value) (ty
 // evalWhole rounds up or down to a whole number.
 func evalWhole(up bool) evalFunc {
 	return func(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
-		if result.ID == types.FloatType.ID {
+		if result.IsApprox() {
 			f, err := float(args[0], ts[0])
 			if err != nil {
 				return nil, err

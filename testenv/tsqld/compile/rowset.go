@@ -401,7 +401,7 @@ func (b *binder) tableFunc(ts *syntax.TableFunc, outer *level) (*source, error) 
 		case "GENERATE_SERIES":
 			src, err = b.seriesSource(e, outer)
 		default:
-			return nil, mserr.InvalidObject(e.Name.String())
+			src, err = b.userTable(e, outer)
 		}
 	} else {
 		src, err = b.userTable(e, outer)

@@ -27,10 +27,13 @@ type cursor struct {
 
 // define makes a cursor of its definition.
 func (r *run) newCursor(node syntax.Node, def *syntax.CursorDef) (*cursor, error) {
+	if x, y := conflict(def); x != "" {
+		return nil, compileFailure(mserr.CursorOptions(x, y))
+	}
 	switch {
 	case def.ForUpdate:
 		return nil, mserr.NotSupported("a cursor FOR UPDATE")
-	case def.Concurrency == "SCROLL_LOCKS" || def.Concurrency == "OPTIMISTIC":
+	case def.Concurrency == "SCROLL_LOCKS":
 		return nil, mserr.NotSupported("a cursor with %s", def.Concurrency)
 	case def.Kind == "KEYSET" || def.Kind == "DYNAMIC":
 		return nil, mserr.NotSupported("a %s cursor", def.Kind)
@@ -39,6 +42,26 @@ func (r *run) newCursor(node syntax.Node, def *syntax.CursorDef) (*cursor, error
 	// DECLARE CURSOR: forward-only unless SCROLL or one of the kinds that scroll was named.
 	c.scroll = def.Scroll || def.Kind == "STATIC" && !def.ForwardOnly
 	return c, nil
+}
+
+// conflict finds two options that exclude each other ("DECLARE CURSOR"); empty for none.
+func conflict(def *syntax.CursorDef) (x, y string) {
+	fast := def.Kind == "FAST_FORWARD"
+	switch {
+	case def.Scroll && def.ForwardOnly:
+		return "FORWARD_ONLY", "SCROLL"
+	case fast && def.Scroll:
+		return "FAST_FORWARD", "SCROLL"
+	case fast && (def.Concurrency == "SCROLL_LOCKS" || def.Concurrency == "OPTIMISTIC"):
+		return "FAST_FORWARD", def.Concurrency
+	case fast && def.ForUpdate:
+		return "FAST_FORWARD", "FOR UPDATE"
+	case def.Kind == "STATIC" && def.Concurrency == "SCROLL_LOCKS":
+		return "STATIC", "SCROLL_LOCKS"
+	case def.Concurrency == "READ_ONLY" && def.ForUpdate:
+		return "READ_ONLY", "FOR UPDATE"
+	}
+	return "", ""
 }
 
 // declareCursor is DECLARE name CURSOR.
@@ -140,7 +163,7 @@ func (r *run) openCursor(st *syntax.OpenStmt) error {
 		}
 	}
 	defer func() { r.f = outer }()
-	p, err := r.queryPlan(c.node, c.def.Query, nil)
+	p, err := r.queryPlan(c.node, c.def.Query, c.def.Hints)
 	if err != nil {
 		return err
 	}

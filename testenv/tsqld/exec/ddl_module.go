@@ -6,6 +6,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // moduleText is the text of a module as sys.sql_modules keeps it: the whole batch, so that lines count from its start. SQL Server
@@ -253,6 +254,9 @@ func (r *run) createFunction(st *syntax.CreateFunctionStmt) error {
 	case st.Returns != nil:
 		fn.Kind = catalog.KindScalarFunction
 		t, alias, _, err := r.compiler().Type(st.Returns)
+		if err == nil && (t.ID == types.Text || t.ID == types.NText || t.ID == types.Image || t.ID == types.RowVersion) {
+			err = mserr.New(2733, 16, "The %s data type is invalid for return values.", t.Name())
+		}
 		if err != nil {
 			return inModule(err, st.Name)
 		}

@@ -235,7 +235,7 @@ func sequenceBounds(q *catalog.Sequence, st *syntax.SequenceStmt) error {
 			continue
 		}
 		n, err := strconv.ParseInt(o.text, 10, 64)
-		if err != nil || n < low && o.to != &q.Increment || n > high {
+		if err != nil || o.to != &q.Increment && (n < low || n > high) {
 			return mserr.NumberOutOfRange(o.text)
 		}
 		*o.to = n
@@ -251,6 +251,9 @@ func sequenceBounds(q *catalog.Sequence, st *syntax.SequenceStmt) error {
 	}
 	if q.Min >= q.Max {
 		return mserr.New(11705, 16, "The minimum value for sequence object '%s' must be less than its maximum value.", q.Name)
+	}
+	if step := uint64(max(q.Increment, -q.Increment)); step > uint64(q.Max)-uint64(q.Min) {
+		return mserr.New(11701, 16, "The absolute value of the increment for sequence object '%s' must be less than or equal to the difference between the minimum and maximum value of the sequence object.", q.Name)
 	}
 	if st.Cycle {
 		q.Cycle = true

@@ -247,6 +247,11 @@ func FetchType(fetch string) *Error {
 	return New(16911, 16, "fetch: The fetch type %s cannot be used with forward only cursors.", fetch)
 }
 
+// CursorOptions is error 1048.
+func CursorOptions(x, y string) *Error {
+	return New(1048, 15, "Conflicting cursor options %s and %s.", x, y)
+}
+
 // CursorExists is error 16915.
 func CursorExists(name string) *Error {
 	return New(16915, 16, "A cursor with the name '%s' already exists.", name)

@@ -27,9 +27,10 @@ type CursorDef struct {
 	Concurrency   string // "READ_ONLY", "SCROLL_LOCKS", "OPTIMISTIC"; "" if not written
 	TypeWarning   bool
 	Query         *Query
-	ReadOnly      bool    // FOR READ ONLY
-	ForUpdate     bool    // FOR UPDATE
-	UpdateColumns []Ident // FOR UPDATE OF; empty for all
+	Hints         []*Option // OPTION (...); empty if not written
+	ReadOnly      bool      // FOR READ ONLY
+	ForUpdate     bool      // FOR UPDATE
+	UpdateColumns []Ident   // FOR UPDATE OF; empty for all
 }
 
 // DeclareCursorStmt is DECLARE name CURSOR, in both syntaxes.

@@ -56,7 +56,7 @@ func (p *parser) insert(with []*CTE) Stmt {
 	if p.at("BULK") {
 		return p.insertBulk()
 	}
-	s := &InsertStmt{With: with, Top: p.top()}
+	s := &InsertStmt{With: with, Top: p.changeTop()}
 	p.got("INTO")
 	s.Target = p.target()
 	if p.at("(") && !p.ahead(1).is("SELECT") && !p.ahead(1).is("(") && !p.ahead(1).is("WITH") {
@@ -217,7 +217,7 @@ func (p *parser) where() (Cond, *CursorRef) {
 // update reads UPDATE.
 func (p *parser) update(with []*CTE) Stmt {
 	p.want("UPDATE")
-	s := &UpdateStmt{With: with, Top: p.top(), Target: p.target()}
+	s := &UpdateStmt{With: with, Top: p.changeTop(), Target: p.target()}
 	s.Sets = p.setClauses()
 	s.OutputInto, s.Output = p.outputs()
 	if p.got("FROM") {
@@ -231,7 +231,7 @@ func (p *parser) update(with []*CTE) Stmt {
 // delete reads DELETE.
 func (p *parser) delete(with []*CTE) Stmt {
 	p.want("DELETE")
-	s := &DeleteStmt{With: with, Top: p.top()}
+	s := &DeleteStmt{With: with, Top: p.changeTop()}
 	p.got("FROM")
 	s.Target = p.target()
 	s.OutputInto, s.Output = p.outputs()
@@ -246,7 +246,7 @@ func (p *parser) delete(with []*CTE) Stmt {
 // merge reads MERGE with the semicolon that it must end with.
 func (p *parser) merge(with []*CTE) Stmt {
 	p.want("MERGE")
-	s := &MergeStmt{With: with, Top: p.top()}
+	s := &MergeStmt{With: with, Top: p.changeTop()}
 	p.got("INTO")
 	at := table{p.here()}
 	p.mergeAlias = true

@@ -208,6 +208,9 @@ var (
 	multiplicativeOps = map[string]Op{"*": OpMul, "/": OpDiv, "%": OpMod}
 )
 
+// shifts are the operators that are functions in other words ("LEFT_SHIFT"). SQL Server's grammar gives them the rank of &.
+var shifts = map[string]string{"<<": "LEFT_SHIFT", ">>": "RIGHT_SHIFT"}
+
 // infix takes an operator of ops.
 func (p *parser) infix(ops map[string]Op) Op {
 	if t := p.tok(); t.kind == tokOp {
@@ -226,6 +229,14 @@ func (p *parser) additive(either bool) Node {
 		x, ok := n.(Expr)
 		if !ok {
 			return n
+		}
+		if name := shifts[p.tok().text]; name != "" && p.tok().kind == tokOp {
+			p.chain(i)
+			e := exprAt(x)
+			p.next()
+			y, _ := p.multiplicative(false).(Expr)
+			n = &FuncCall{expr: e, Name: &ObjectName{node: e.node, Parts: []Ident{{Name: name}}}, Args: []Expr{x, y}}
+			continue
 		}
 		op := p.infix(additiveOps)
 		if op == OpNone {

@@ -176,6 +176,15 @@ var (
 	}
 )
 
+// changeTop reads TOP of a statement that changes rows, which needs its parentheses ("TOP (Transact-SQL)").
+func (p *parser) changeTop() *Top {
+	if p.at("TOP") && !p.ahead(1).is("(") {
+		p.failAt(p.ahead(1))
+		return nil
+	}
+	return p.top()
+}
+
 // top reads TOP; nil if there is none.
 func (p *parser) top() *Top {
 	if !p.at("TOP") {
@@ -312,7 +321,7 @@ func (p *parser) selectItem() SelectItem {
 	item := &SelectExpr{node: n, X: p.expr()}
 	if p.got("AS") {
 		item.Alias = p.alias()
-	} else if a := p.tok(); !p.atWindow() && (atIdent(a) || a.kind == tokString || a.kind == tokNString) {
+	} else if a := p.tok(); !p.atWindow() && !p.atLabel() && (atIdent(a) || a.kind == tokString || a.kind == tokNString) {
 		item.Alias = p.alias()
 	}
 	return item
@@ -481,7 +490,7 @@ func (p *parser) tableAlias() Ident {
 		return p.ident()
 	}
 	t := p.tok()
-	if !atIdent(t) || p.atWindow() || p.mergeAlias && t.is("USING") {
+	if !atIdent(t) || p.atWindow() || p.atLabel() || p.mergeAlias && t.is("USING") {
 		return Ident{}
 	}
 	return p.ident()

@@ -215,7 +215,7 @@ func (p *parser) statement() Stmt {
 		p.fail()
 		return nil
 	}
-	if n := p.ahead(1); n.is(":") && n.at.Offset == t.end {
+	if p.atLabel() {
 		return p.label()
 	}
 	return p.implicitExec()
@@ -257,6 +257,12 @@ func (p *parser) withStmt() Stmt {
 	}
 	p.fail()
 	return nil
+}
+
+// atLabel reports whether a label comes: a name with its colon right behind it.
+func (p *parser) atLabel() bool {
+	t, n := p.tok(), p.ahead(1)
+	return atIdent(t) && n.is(":") && n.at.Offset == t.end
 }
 
 // label reads "name:".
@@ -373,6 +379,7 @@ func (p *parser) try() Stmt {
 
 // tranName reads the name of a transaction or savepoint; nil if there is none.
 func (p *parser) tranName() Expr {
+	const maxTranName = 32 // "BEGIN TRANSACTION"
 	t := p.tok()
 	e := expr{p.here()}
 	switch {
@@ -380,6 +387,9 @@ func (p *parser) tranName() Expr {
 		p.next()
 		return &VarRef{expr: e, Name: t.text}
 	case atIdent(t) && !p.ahead(1).is(":"):
+		if name := []rune(t.text); len(name) > maxTranName { // variables are cut instead
+			p.errorAt(t, mserr.IdentifierTooLong(string(name[:maxTranName]), maxTranName))
+		}
 		return &Literal{expr: e, Kind: StringLit, Text: p.ident().Name, Bare: true}
 	}
 	return nil
@@ -568,6 +578,7 @@ func (p *parser) cursorDef(c *CursorDef) {
 			}
 		}
 	}
+	c.Hints = p.queryHints()
 }
 
 // cursorRef reads a cursor's name.

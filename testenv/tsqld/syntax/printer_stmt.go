@@ -288,6 +288,7 @@ func (w *printer) cursorDef(c *CursorDef) {
 			list(w, c.UpdateColumns, w.ident)
 		}
 	}
+	w.hints(c.Hints)
 }
 
 // raiserror writes RAISERROR.

@@ -355,7 +355,7 @@ func (s *scanner) operator(t *token) {
 	t.kind = tokOp
 	n := 1
 	switch two := s.src[s.off:min(s.off+2, len(s.src))]; two {
-	case "<>", "!=", "<=", ">=", "!<", "!>", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "::":
+	case "<>", "!=", "<=", ">=", "!<", "!>", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "::", "<<", ">>":
 		n = 2
 	}
 	t.text = s.src[s.off : s.off+n]

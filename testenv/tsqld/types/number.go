@@ -184,9 +184,9 @@ func toDecimal(v Value, from, to Type) (Value, error) {
 	if math.IsNaN(f) || math.Abs(f) >= 1e38 {
 		return nil, mserr.ArithmeticOverflow(runtimeName(from), "numeric").WithState(6)
 	}
-	// Seventeen significant digits are what a float has; the rest of its binary value is noise that SQL
-	// Server does not show either.
-	n, ok := parseNumber(plainFloat(f, from.ID))
+	// A real is taken for the float that it is: its shortest text would be another number. Seventeen significant digits are what
+	// a float has; the rest of its binary value is noise that SQL Server does not show either.
+	n, ok := parseNumber(strconv.FormatFloat(f, 'f', -1, 64))
 	if !ok {
 		return nil, mserr.ConversionError(runtimeName(from), "numeric")
 	}
