@@ -130,52 +130,6 @@ func TestCaseIsIgnoredByAnExplicitCollation(t *testing.T) {
 	}
 }
 
-var (
-	thrownVariable = regexp.MustCompile(`\bTHROW [0-9]{5}, (@[a-z_]+)`)
-	thrownLiteral  = regexp.MustCompile(`\bTHROW [0-9]{5}, N'((?:[^']|'')*)'`)
-	assigned       = regexp.MustCompile(`(?:SET|SELECT) (@[a-z_]+) = `)
-)
-
-// unescaped lists what reaches THROW with percent signs that are not doubled: texts, and variables that are assigned anything but
-// REPLACE(..., N'%', N'%%').
-func unescaped(text string) []string {
-	var wrong []string
-	for _, m := range thrownLiteral.FindAllStringSubmatch(text, -1) {
-		if strings.Contains(strings.ReplaceAll(m[1], "%%", ""), "%") {
-			wrong = append(wrong, m[1])
-		}
-	}
-	for _, m := range thrownVariable.FindAllStringSubmatch(text, -1) {
-		found := false
-		for _, a := range assigned.FindAllStringSubmatchIndex(text, -1) {
-			if text[a[2]:a[3]] != m[1] {
-				continue
-			}
-			found = true
-			value, _, _ := strings.Cut(text[a[1]:], ";\n")
-			if !strings.HasPrefix(value, "REPLACE(") || !strings.Contains(value, ", N'%', N'%%')") {
-				wrong = append(wrong, m[1]+" = "+value)
-			}
-		}
-		if !found {
-			wrong = append(wrong, m[1]+" is never assigned")
-		}
-	}
-	return wrong
-}
-
-// TestThrownMessagesAreEscaped: THROW takes % for a format character, so that a name with %d would empty the whole message
-// (https://learn.microsoft.com/sql/t-sql/language-elements/throw-transact-sql#arguments).
-func TestThrownMessagesAreEscaped(t *testing.T) {
-	list, _ := all(t)
-	for _, d := range list {
-		require.Empty(t, unescaped(code(d.Object)), d.File)
-	}
-	require.NotEmpty(t, unescaped("SET @message = CONCAT(N'no ', @name);\nTHROW 50001, @message, 1;"))
-	require.NotEmpty(t, unescaped("THROW 50001, N'100%', 1;"))
-	require.NotEmpty(t, unescaped("THROW 50001, @text, 1;"))
-}
-
 func TestProcedureHeaders(t *testing.T) {
 	list, byName := all(t)
 	for _, d := range list {

@@ -52,6 +52,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
+    -- index: UQ_jobs_name, where others add the same name
     IF EXISTS (
         SELECT 1
         FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)

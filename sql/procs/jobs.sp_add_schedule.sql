@@ -54,6 +54,7 @@ BEGIN
 
     EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT;
 
+    -- index: UQ_schedules_name, where others add the same name
     IF EXISTS (
         SELECT 1
         FROM jobs_internal.schedules AS s WITH (UPDLOCK, HOLDLOCK)

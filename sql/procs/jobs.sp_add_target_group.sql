@@ -24,6 +24,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
+    -- index: UQ_target_groups_name, where others add the same name
     IF EXISTS (
         SELECT 1
         FROM jobs_internal.target_groups AS g WITH (UPDLOCK, HOLDLOCK)

@@ -17,7 +17,8 @@ BEGIN
     SET XACT_ABORT ON;
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
-    DECLARE @locked INT;
+    DECLARE @version INT;
+    DECLARE @revision INT;
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @schedule_id BIGINT;
     DECLARE @skipped TABLE (
@@ -26,21 +27,23 @@ BEGIN
 
     BEGIN TRANSACTION;
 
-    -- Jobs before schedules, as everywhere; a backfill never changes its schedule.
-    SELECT @job_id = s.job_id
+    -- Jobs before schedules, as everywhere; a backfill never changes its schedule. The columns current_version and revision are in no
+    -- index, so that the locks are on the clustered keys.
+    SELECT
+        @job_id = s.job_id,
+        @schedule_id = s.schedule_id
     FROM jobs_internal.schedule_backfills AS f
     INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = f.schedule_id
     WHERE f.backfill_id = @backfill_id;
-    SELECT @locked = COUNT(*)
+    SELECT @version = j.current_version
     FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
     WHERE j.job_id = @job_id
         AND j.deleted_at IS NULL;
-    SELECT @schedule_id = s.schedule_id
-    FROM jobs_internal.schedule_backfills AS f
-    INNER JOIN jobs_internal.schedules AS s WITH (UPDLOCK, HOLDLOCK) ON s.schedule_id = f.schedule_id
-    WHERE f.backfill_id = @backfill_id
-        AND @locked = 1;
-    IF @schedule_id IS NULL
+    SELECT @revision = s.revision
+    FROM jobs_internal.schedules AS s WITH (UPDLOCK, HOLDLOCK)
+    WHERE s.schedule_id = @schedule_id;
+    IF @version IS NULL OR @revision IS NULL
+        OR NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_backfills AS f WHERE f.backfill_id = @backfill_id)
     BEGIN
         SET @message = REPLACE(CONCAT(N'There is no backfill ', @backfill_id, N'. The view jobs.schedule_backfills lists all backfills.'), N'%', N'%%');
         THROW 50132, @message, 1;

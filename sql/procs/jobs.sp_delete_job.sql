@@ -6,7 +6,7 @@
 --   @job_name  Which job.
 --   @force     1: cancel active executions. 0: fail while there are any.
 -- Called by: anybody with the role jobs_author.
--- Locks:     the job's row (U), its active executions (X).
+-- Locks:     the job's row (U, X), its schedules (U, X), what waits for them (X), its active executions (X).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -22,6 +22,8 @@ BEGIN
     DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
     DECLARE @job_id UNIQUEIDENTIFIER;
+    DECLARE @locked INT;
+    DECLARE @schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY);
 
     BEGIN TRANSACTION;
 
@@ -44,6 +46,15 @@ BEGIN
     FROM jobs_internal.jobs AS j
     WHERE j.job_id = @job_id;
 
+    -- The schedules' rows are locked in the order of their keys; revision is in no index, so that the locks are on the clustered ones.
+    INSERT INTO @schedules (schedule_id)
+    SELECT s.schedule_id
+    FROM jobs_internal.schedules AS s
+    WHERE s.job_id = @job_id;
+    SELECT @locked = COUNT(s.revision)
+    FROM @schedules AS w
+    INNER LOOP JOIN jobs_internal.schedules AS s WITH (UPDLOCK, ROWLOCK) ON s.schedule_id = w.schedule_id;
+
     UPDATE s
     SET s.enabled = 0,
         s.state = N'Disabled',
@@ -53,8 +64,8 @@ BEGIN
         s.awaits_verdict = 0,
         s.buffered = 0,
         s.updated_at = @now
-    FROM jobs_internal.schedules AS s
-    WHERE s.job_id = @job_id;
+    FROM @schedules AS w
+    INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = w.schedule_id;
     DELETE b
     FROM jobs_internal.schedules AS s
     INNER JOIN jobs_internal.schedule_buffer AS b ON b.schedule_id = s.schedule_id
@@ -69,6 +80,7 @@ BEGIN
     WHERE s.job_id = @job_id
         AND f.state = N'Open';
 
+    -- order: that of IX_job_executions_active_job_id, which ends with execution_id
     UPDATE e
     SET e.stop_requested_at = COALESCE(e.stop_requested_at, @now),
         e.stop_requested_by = COALESCE(e.stop_requested_by, ORIGINAL_LOGIN())

@@ -34,6 +34,7 @@ BEGIN
     DECLARE @wrong NVARCHAR(200);
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @version INT;
+    DECLARE @current_version INT;
     DECLARE @origin_id BIGINT;
     DECLARE @is_active BIT;
     DECLARE @lifecycle NVARCHAR(50);
@@ -53,6 +54,8 @@ BEGIN
         PRIMARY KEY (step_id, state, target)
     );
     DECLARE @to_resolve TABLE (step_id INT NOT NULL PRIMARY KEY);
+    DECLARE @groups TABLE (target_group_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
+    DECLARE @locked_groups TABLE (target_group_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY, created_at DATETIME2(7) NOT NULL);
 
     IF @job_execution_id IS NULL
         THROW 50028, N'A job execution id is needed: @job_execution_id is NULL.', 1;
@@ -78,7 +81,8 @@ BEGIN
     FROM jobs_internal.job_executions AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     WHERE e.job_execution_id = @job_execution_id;
-    SELECT @job_id = j.job_id
+    -- current_version is in no index, so that the lock is on the clustered key.
+    SELECT @current_version = j.current_version
     FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
     WHERE j.job_id = @job_id
         AND j.deleted_at IS NULL;
@@ -100,6 +104,7 @@ BEGIN
 
     IF @new_job_execution_id IS NOT NULL
     BEGIN
+        -- index: UQ_job_executions_job_execution_id, where others add the same id
         SELECT
             @other_job = e.job_id,
             @other_origin = e.rerun_of
@@ -207,14 +212,23 @@ BEGIN
                     AND x.state <> N'Skipped'
             )
         );
-    -- Only groups that current versions or active runs name cannot be deleted; the locks keep them until this run is one.
+    -- Only groups that current versions or active runs name cannot be deleted; the locks keep them until this run is one. They are taken in
+    -- the order of the keys; created_at is in no index, so that they are on the clustered keys.
+    INSERT INTO @groups (target_group_id)
+    SELECT DISTINCT d.target_group_id
+    FROM @to_resolve AS r
+    INNER JOIN jobs_internal.job_steps AS d ON d.job_id = @job_id AND d.version = @version AND d.step_id = r.step_id;
+    INSERT INTO @locked_groups (target_group_id, created_at)
+    SELECT g.target_group_id, g.created_at
+    FROM @groups AS w
+    INNER LOOP JOIN jobs_internal.target_groups AS g WITH (UPDLOCK, ROWLOCK) ON g.target_group_id = w.target_group_id;
     SELECT TOP (1)
         @step_id = d.step_id,
         @group_name = d.target_group_name
     FROM @to_resolve AS r
     INNER JOIN jobs_internal.job_steps AS d ON d.job_id = @job_id AND d.version = @version AND d.step_id = r.step_id
-    LEFT JOIN jobs_internal.target_groups AS g WITH (UPDLOCK, HOLDLOCK) ON g.target_group_id = d.target_group_id
-    WHERE g.target_group_id IS NULL
+    LEFT JOIN @locked_groups AS l ON l.target_group_id = d.target_group_id
+    WHERE l.target_group_id IS NULL
     ORDER BY d.step_id;
     IF @group_name IS NOT NULL
     BEGIN

@@ -71,6 +71,8 @@ BEGIN
         EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT;
     END;
 
+    -- index: PK_limits, of which the few rows may all be locked
+    -- plan: there are few limits
     SET @found = CASE
         WHEN EXISTS (
             SELECT 1
@@ -88,12 +90,14 @@ BEGIN
         THROW 50120, @message, 1;
     END;
     IF @max_concurrent_targets IS NULL
+        -- plan: there are few limits
         DELETE l
         FROM jobs_internal.limits AS l
         WHERE l.scope = @scope
             AND ((@job_id IS NOT NULL AND l.job_id = @job_id)
                 OR (@job_id IS NULL AND l.job_id IS NULL AND l.name = @name AND l.server_name = @server_name));
     ELSE IF @found = 1
+        -- plan: there are few limits
         UPDATE l
         SET l.max_concurrent_targets = @max_concurrent_targets,
             l.updated_at = @now

@@ -31,6 +31,7 @@ BEGIN
 
     IF @job_execution_id IS NOT NULL
     BEGIN
+        -- index: UQ_job_executions_job_execution_id, where others add the same id
         SELECT @other = e.job_id
         FROM jobs_internal.job_executions AS e WITH (UPDLOCK, HOLDLOCK)
         WHERE e.job_execution_id = @job_execution_id;

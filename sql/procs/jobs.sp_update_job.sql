@@ -50,6 +50,7 @@ BEGIN
 
     IF @new_name IS NOT NULL
     BEGIN
+        -- index: UQ_jobs_name, where others add the same name
         IF EXISTS (
             SELECT 1
             FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)

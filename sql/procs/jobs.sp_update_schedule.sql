@@ -86,6 +86,7 @@ BEGIN
 
     IF @new_name IS NOT NULL
     BEGIN
+        -- index: UQ_schedules_name, where others add the same name
         IF EXISTS (
             SELECT 1
             FROM jobs_internal.schedules AS s WITH (UPDLOCK, HOLDLOCK)

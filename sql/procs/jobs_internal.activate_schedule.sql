@@ -29,6 +29,7 @@ BEGIN
 
     EXECUTE jobs_internal.skip_buffered @schedule_id = @schedule_id, @cause = @cause, @now = @now;
 
+    -- order: one row
     UPDATE s
     SET s.state = CASE
             WHEN s.name <> N'' AND s.enabled = 1 AND s.paused = 0 THEN N'Enabled'

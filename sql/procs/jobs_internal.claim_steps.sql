@@ -30,6 +30,7 @@ BEGIN
         )
         RETURN 0;
 
+    -- index: IX_step_executions_due, in whose order the rows are wanted; another claim passes over its keys
     INSERT INTO @picked (step_execution_id)
     SELECT TOP (@room) s.step_execution_id
     FROM jobs_internal.step_executions AS s WITH (UPDLOCK, READPAST, ROWLOCK)

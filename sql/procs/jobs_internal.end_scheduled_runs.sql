@@ -133,6 +133,7 @@ BEGIN
     SELECT s.schedule_id, s.revision
     FROM @wanted_schedules AS w
     INNER LOOP JOIN jobs_internal.schedules AS s WITH (UPDLOCK, READPAST, ROWLOCK) ON s.schedule_id = w.schedule_id;
+    -- plan: at most 100 runs, and the schedules of their jobs
     DELETE e
     FROM @ended AS e
     INNER JOIN @wanted_schedules AS w ON w.schedule_id = e.schedule_id OR (w.job_id = e.job_id AND e.unreached > 0)

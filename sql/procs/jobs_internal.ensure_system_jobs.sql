@@ -26,6 +26,7 @@ WHILE @deleted > 0
     EXECUTE jobs_internal.purge_history @batch_size = 100, @deleted = @deleted OUTPUT;';
     DECLARE @start DATETIME2(7) = DATEADD(HOUR, 3, CAST(DATEADD(DAY, 1, CAST(@now AS DATE)) AS DATETIME2(7)));
     DECLARE @group_id UNIQUEIDENTIFIER;
+    DECLARE @group_created_at DATETIME2(7);
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @schedule_id BIGINT;
     DECLARE @version INT;
@@ -58,7 +59,10 @@ WHILE @deleted > 0
     WHERE j.job_id = @job_id
         AND (j.description <> @description OR j.is_system = 0);
 
-    SELECT @group_id = g.target_group_id
+    -- created_at is in no index, so that the lock is on the clustered key as well.
+    SELECT
+        @group_id = g.target_group_id,
+        @group_created_at = g.created_at
     FROM jobs_internal.target_groups AS g WITH (UPDLOCK, HOLDLOCK)
     WHERE g.name = @group_name;
     IF @group_id IS NULL

@@ -105,7 +105,7 @@ BEGIN
     INNER JOIN jobs_internal.task_executions AS k ON k.task_id = g.task_id
     WHERE k.ended_at IS NULL
         AND k.attempt = g.attempt
-        AND (@term_id IS NULL OR k.term_id = @term_id)
+        AND (@term_id IS NULL OR k.term_id = @term_id) -- plan: the rows are found by task_id
         AND (k.kind = N'Run' OR g.outcome <> N'Succeeded'); -- a resolution succeeds with its targets only
 
     -- Hardly any target cannot be reached, so that the member is not among those that every outcome is asked for. A binary

@@ -1,0 +1,589 @@
+package sqlfs
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// A rule finds what SQL Server would do and the embedded server never shows: DESIGN.md, "Rules of sql/", lists the rules and the
+// comments that answer them.
+type rule func(r *tree, name string, s statement) []string
+
+// finds runs a rule over all procedures and views.
+func (r *tree) finds(check rule) map[string][]string {
+	found := map[string][]string{}
+	for name, text := range r.source {
+		for _, s := range statements(text, r.batches[name].Stmts[0]) {
+			for _, what := range check(r, name, s) {
+				found[name] = append(found[name], fmt.Sprintf("line %d: %s", s.Pos().Line, what))
+			}
+		}
+	}
+	return found
+}
+
+// badTables are what bad examples are about.
+const badTables = `CREATE TABLE jobs_internal.things (
+    id     BIGINT NOT NULL,
+    parent BIGINT NOT NULL,
+    name   NVARCHAR(128) NOT NULL,
+    note   NVARCHAR(MAX) NULL,
+    CONSTRAINT PK_things PRIMARY KEY (id),
+    CONSTRAINT UQ_things_name UNIQUE (parent, name)
+);
+CREATE INDEX IX_things_name ON jobs_internal.things (name);`
+
+// bites checks that a rule finds exactly these things in the body of a procedure.
+func bites(t *testing.T, check rule, body string, want ...string) {
+	t.Helper()
+	r := newTree(t, badTables, "CREATE OR ALTER PROCEDURE jobs_internal.bad\n    @p BIGINT\nAS\nBEGIN\n"+body+"\nEND;")
+	var found []string
+	for _, s := range statements(r.source["jobs_internal.bad"], r.procedures["jobs_internal.bad"]) {
+		found = append(found, check(r, "jobs_internal.bad", s)...)
+	}
+	require.Equal(t, want, found, body)
+}
+
+// requireKnown checks that a rule finds something in exactly these objects.
+func requireKnown(t *testing.T, known map[string]bool, found map[string][]string) {
+	t.Helper()
+	for name := range known {
+		require.Contains(t, found, name, "nothing is wrong with it any more: take it from the list of what is known")
+		delete(found, name)
+	}
+	require.Empty(t, found)
+}
+
+// lockHints are the hints with which a read keeps its locks until the transaction ends.
+var lockHints = []string{"UPDLOCK", "HOLDLOCK", "SERIALIZABLE", "REPEATABLEREAD", "XLOCK"}
+
+// lockedIndex is rule "index": SQL Server locks the keys of the index that it reads. A read that keeps its locks uses a column that no index but the
+// clustered one has, alone or with another index, so that it locks rows; or a comment "-- index: NAME" says which index is meant
+// (https://learn.microsoft.com/sql/t-sql/queries/hints-transact-sql-table#remarks).
+func lockedIndex(r *tree, _ string, s statement) []string {
+	var found []string
+	for _, n := range s.own() {
+		for _, sc := range scopes(n) {
+			for _, src := range sources(sc.from) {
+				name, ok := src.(*syntax.TableName)
+				if !ok || !hint(name, lockHints...) || aliasOf(src) == sc.target {
+					continue
+				}
+				table := r.table(name.Name)
+				if table == nil {
+					found = append(found, fmt.Sprintf("%s is locked and is no table", name.Name))
+					continue
+				}
+				if said := s.says("index"); said != "" {
+					if !slices.ContainsFunc(table.indexes, func(i *schemaIndex) bool { return i.name == said }) {
+						found = append(found, fmt.Sprintf("%s has no index %s", table.name, said))
+					}
+					continue
+				}
+				if i := coveredBy(table, columnsOf(sc.node, aliasOf(src))); i != "" {
+					found = append(found, fmt.Sprintf("the lock may be on %s of %s, which nobody else may look at", i, table.name))
+				}
+			}
+		}
+	}
+	return found
+}
+
+// coveredBy names an index, or two, that hold all of these columns; "": the clustered index is needed.
+func coveredBy(t *schemaTable, columns []string) string {
+	for i, a := range t.indexes {
+		if a.clustered {
+			continue
+		}
+		for _, b := range t.indexes[i:] {
+			if !b.clustered && t.covers(columns, a, b) {
+				return strings.Join(slices.Compact([]string{a.name, b.name}), " and ")
+			}
+		}
+	}
+	return ""
+}
+
+func TestLocksAreOnRows(t *testing.T) {
+	require.Empty(t, readTree(t).finds(lockedIndex))
+	bites(t, lockedIndex, "SELECT @p = x.id FROM jobs_internal.things AS x WITH (UPDLOCK, HOLDLOCK) WHERE x.name = N'a' AND x.parent = 1;",
+		"the lock may be on UQ_things_name of things, which nobody else may look at")
+	bites(t, lockedIndex, "SELECT @p = x.id FROM jobs_internal.things AS x WITH (REPEATABLEREAD) WHERE x.name = N'a';",
+		"the lock may be on UQ_things_name of things, which nobody else may look at")
+	bites(t, lockedIndex, "SELECT @p = x.id FROM jobs_internal.things AS x WITH (UPDLOCK) WHERE x.name = N'a' AND x.note IS NULL;")
+	bites(t, lockedIndex, "-- index: UQ_things_name\nSELECT @p = x.id FROM jobs_internal.things AS x WITH (UPDLOCK) WHERE x.name = N'a';")
+	bites(t, lockedIndex, "-- index: IX_other\nSELECT @p = x.id FROM jobs_internal.things AS x WITH (UPDLOCK) WHERE x.name = N'a';",
+		"things has no index IX_other")
+}
+
+// unescaped is rule "message": what reaches THROW has its percent signs doubled, since THROW takes them for format characters, so that a name with
+// %d would empty the whole message (https://learn.microsoft.com/sql/t-sql/language-elements/throw-transact-sql#arguments).
+func unescaped(p *syntax.CreateProcedureStmt) []string {
+	values := map[string][]syntax.Expr{} // what variables are assigned; nil: something that is not an expression
+	syntax.Inspect(p, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.VarDecl:
+			if n.Init != nil {
+				values[n.Name] = append(values[n.Name], n.Init)
+			}
+		case *syntax.SetVarStmt:
+			x := n.Value
+			if n.Op != syntax.OpNone {
+				x = nil
+			}
+			values[n.Name] = append(values[n.Name], x)
+		case *syntax.SelectAssign:
+			x := n.X
+			if n.Op != syntax.OpNone {
+				x = nil
+			}
+			values[n.Var] = append(values[n.Var], x)
+		case *syntax.SetClause:
+			if n.Var != "" {
+				values[n.Var] = append(values[n.Var], nil)
+			}
+		case *syntax.ExecArg:
+			if v, ok := n.Value.(*syntax.VarRef); ok && n.Output {
+				values[v.Name] = append(values[v.Name], nil)
+			}
+		case *syntax.Param:
+			values[n.Name] = append(values[n.Name], nil)
+		}
+		return true
+	})
+	var wrong []string
+	syntax.Inspect(p, func(n syntax.Node) bool {
+		s, ok := n.(*syntax.ThrowStmt)
+		if !ok || s.Message == nil {
+			return true
+		}
+		at := fmt.Sprintf("line %d", s.Pos().Line)
+		switch m := s.Message.(type) {
+		case *syntax.Literal:
+			if strings.Contains(strings.ReplaceAll(m.Text, "%%", ""), "%") {
+				wrong = append(wrong, at+": a single % in the text")
+			}
+		case *syntax.VarRef:
+			if len(values[m.Name]) == 0 {
+				wrong = append(wrong, fmt.Sprintf("%s: %s is never assigned", at, m.Name))
+			}
+			for _, x := range values[m.Name] {
+				if !escapes(x) {
+					wrong = append(wrong, fmt.Sprintf("%s: %s may hold single percent signs", at, m.Name))
+				}
+			}
+		}
+		return true
+	})
+	return wrong
+}
+
+// escapes says whether an expression doubles percent signs as the last thing that it does, or is NULL.
+func escapes(x syntax.Expr) bool {
+	switch x := x.(type) {
+	case *syntax.Literal:
+		return x.Kind == syntax.NullLit
+	case *syntax.FuncCall:
+		if x.Name.String() != "REPLACE" || len(x.Args) != 3 {
+			return false
+		}
+		from, ok1 := x.Args[1].(*syntax.Literal)
+		to, ok2 := x.Args[2].(*syntax.Literal)
+		return ok1 && ok2 && from.Text == "%" && to.Text == "%%"
+	}
+	return false
+}
+
+func TestThrownMessagesAreEscaped(t *testing.T) {
+	r := readTree(t)
+	for name, p := range r.procedures {
+		require.Empty(t, unescaped(p), name)
+	}
+	for body, want := range map[string][]string{
+		"THROW 50001, N'100%', 1;":                                                                              {"line 5: a single % in the text"},
+		"THROW 50001, N'100%%', 1;":                                                                             nil,
+		"DECLARE @m NVARCHAR(100);\nTHROW 50001, @m, 1;":                                                        {"line 6: @m is never assigned"},
+		"DECLARE @m NVARCHAR(100) = N'a';\nTHROW 50001, @m, 1;":                                                 {"line 6: @m may hold single percent signs"},
+		"DECLARE @m NVARCHAR(100);\nSET @m = REPLACE(N'a', N'%', N'%%');\nTHROW 50001, @m, 1;":                  nil,
+		"DECLARE @m NVARCHAR(100);\nSET @m = CONCAT(REPLACE(N'a', N'%', N'%%'), @n);\nTHROW 50001, @m, 1;":      {"line 7: @m may hold single percent signs"},
+		"DECLARE @m NVARCHAR(100);\nSET @m = REPLACE(N'a', N'%', N'%%');\nSET @m += N'b';\nTHROW 50001, @m, 1;": {"line 8: @m may hold single percent signs"},
+		"DECLARE @m NVARCHAR(100);\nEXECUTE jobs_internal.q @m = @m OUTPUT;\nTHROW 50001, @m, 1;":               {"line 7: @m may hold single percent signs"},
+		"THROW 50001, @p, 1;": {"line 5: @p may hold single percent signs"},
+	} {
+		r := newTree(t, "CREATE OR ALTER PROCEDURE jobs_internal.bad\n    @p NVARCHAR(100)\nAS\nBEGIN\n"+body+"\nEND;")
+		require.Equal(t, want, unescaped(r.procedures["jobs_internal.bad"]), body)
+	}
+}
+
+// catchAll is rule "plan", first part: WHERE @p IS NULL OR column = @p has one plan for both, which cannot seek. OPTION (RECOMPILE), two branches, or a comment
+// "-- plan: why it does not matter" answer it.
+func catchAll(_ *tree, _ string, s statement) []string {
+	if recompiles(s.Stmt) || s.says("plan") != "" {
+		return nil
+	}
+	var found []string
+	for _, n := range s.own() {
+		for _, sc := range scopes(n) {
+			for _, c := range sc.conditions() {
+				syntax.Inspect(c, func(n syntax.Node) bool {
+					if _, ok := n.(*syntax.Select); ok {
+						return false // a scope of its own
+					}
+					or, ok := n.(*syntax.LogicCond)
+					if !ok || or.Op != syntax.OpOr {
+						return true
+					}
+					for _, sides := range [][2]syntax.Cond{{or.X, or.Y}, {or.Y, or.X}} {
+						if v := nullVariable(sides[0]); v != "" && mentionsColumn(sides[1]) {
+							found = append(found, "a catch-all predicate on "+v)
+						}
+					}
+					return true
+				})
+			}
+		}
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// nullVariable is the variable that a condition asks to be NULL, by itself or with AND; "" if none.
+func nullVariable(c syntax.Cond) string {
+	switch c := c.(type) {
+	case *syntax.ParenCond:
+		return nullVariable(c.X)
+	case *syntax.IsNullCond:
+		if v, ok := c.X.(*syntax.VarRef); ok && !c.Not {
+			return v.Name
+		}
+	case *syntax.LogicCond:
+		if v := nullVariable(c.X); v != "" {
+			return v
+		}
+		return nullVariable(c.Y)
+	}
+	return ""
+}
+
+// mentionsColumn says whether a condition is about a column.
+func mentionsColumn(c syntax.Cond) bool {
+	found := false
+	syntax.Inspect(c, func(n syntax.Node) bool {
+		_, ok := n.(*syntax.ColumnRef)
+		found = found || ok
+		return true
+	})
+	return found
+}
+
+// recompiles says whether a statement carries OPTION (RECOMPILE).
+func recompiles(s syntax.Stmt) bool {
+	found := false
+	syntax.Inspect(s, func(n syntax.Node) bool {
+		o, ok := n.(*syntax.Option)
+		found = found || ok && o.Name == "RECOMPILE"
+		return true
+	})
+	return found
+}
+
+func TestNoCatchAllPredicates(t *testing.T) {
+	require.Empty(t, readTree(t).finds(catchAll))
+	bites(t, catchAll, "DELETE x FROM jobs_internal.things AS x WHERE @p IS NULL OR x.id = @p;", "a catch-all predicate on @p")
+	bites(t, catchAll, "DELETE x FROM jobs_internal.things AS x WHERE x.note = N'' AND (x.id = @p OR (@p IS NULL AND x.parent = 1));", "a catch-all predicate on @p")
+	bites(t, catchAll, "SELECT @p = (SELECT MAX(x.id) FROM jobs_internal.things AS x WHERE x.id = @p OR @p IS NULL);", "a catch-all predicate on @p")
+	bites(t, catchAll, "DELETE x FROM jobs_internal.things AS x WHERE @p IS NULL OR x.id = @p OPTION (RECOMPILE);")
+	bites(t, catchAll, "-- plan: ten rows\nDELETE x FROM jobs_internal.things AS x WHERE @p IS NULL OR x.id = @p;")
+	bites(t, catchAll, "IF @p IS NULL OR EXISTS (SELECT 1 FROM jobs_internal.things AS x WHERE x.id = @p) RETURN 0;")
+}
+
+// guessedJoin is rule "plan", second part: SQL Server 2017 takes each table variable for one row, so that a join of two of them is a nested loop, whose inner side is read
+// once a row: cheap where it is a seek of a key, and quadratic otherwise. OPTION (RECOMPILE) counts the rows; a comment
+// "-- plan: why there are few" says that they need no counting
+// (https://learn.microsoft.com/sql/t-sql/data-types/table-transact-sql#limitations-and-restrictions).
+func guessedJoin(r *tree, name string, s statement) []string {
+	if recompiles(s.Stmt) || s.says("plan") != "" {
+		return nil
+	}
+	keys := tableVariables(r.procedures[name])
+	var found []string
+	for _, n := range s.own() {
+		for _, sc := range scopes(n) {
+			guessed := map[string]string{} // by alias; those of whole subqueries are "a subquery"
+			for _, src := range sources(sc.from) {
+				switch src := src.(type) {
+				case *syntax.TableVar:
+					guessed[aliasOf(src)] = src.Name
+				case *syntax.DerivedTable:
+					if len(readsVariables(src)) > 0 {
+						guessed[aliasOf(src)] = "a subquery"
+					}
+				}
+			}
+			aliases := slices.Sorted(maps.Keys(guessed))
+			for i, a := range aliases {
+				for _, b := range aliases[i+1:] {
+					if !seeks(sc, a, keys[guessed[a]]) && !seeks(sc, b, keys[guessed[b]]) {
+						found = append(found, fmt.Sprintf("%s and %s are joined, and neither by its key", guessed[a], guessed[b]))
+					}
+				}
+			}
+		}
+	}
+	return found
+}
+
+// seeks says whether a scope compares all columns of one of the keys with something.
+func seeks(sc scope, alias string, keys [][]string) bool {
+	equal := sc.equals(alias)
+	return slices.ContainsFunc(keys, func(key []string) bool {
+		return !slices.ContainsFunc(key, func(c string) bool { return equal[c] == nil })
+	})
+}
+
+// tableVariables are the keys of a procedure's table variables.
+func tableVariables(p *syntax.CreateProcedureStmt) map[string][][]string {
+	keys := map[string][][]string{}
+	syntax.Inspect(p, func(n syntax.Node) bool {
+		d, ok := n.(*syntax.VarDecl)
+		if !ok || d.Table == nil {
+			return true
+		}
+		keys[d.Name] = [][]string{}
+		for _, c := range d.Table.Columns {
+			for _, k := range c.Constraints {
+				if _, ok := k.(*syntax.KeyConstraint); ok {
+					keys[d.Name] = append(keys[d.Name], []string{c.Name.Name})
+				}
+			}
+		}
+		for _, k := range d.Table.Constraints {
+			if k, ok := k.(*syntax.KeyConstraint); ok {
+				keys[d.Name] = append(keys[d.Name], indexColumns(k.Columns))
+			}
+		}
+		return true
+	})
+	return keys
+}
+
+// readsVariables are the table variables below n.
+func readsVariables(n syntax.Node) []string {
+	var names []string
+	syntax.Inspect(n, func(x syntax.Node) bool {
+		if v, ok := x.(*syntax.TableVar); ok {
+			names = append(names, v.Name)
+		}
+		return true
+	})
+	return names
+}
+
+func TestJoinsOfTableVariablesAreBounded(t *testing.T) {
+	found := readTree(t).finds(guessedJoin)
+	requireKnown(t, knownJoins, found)
+	const declared = "DECLARE @a TABLE (id BIGINT NOT NULL PRIMARY KEY, x INT NOT NULL);\nDECLARE @b TABLE (id BIGINT NOT NULL, x INT NOT NULL, PRIMARY KEY (id, x));\n"
+	bites(t, guessedJoin, declared+"SELECT @p = COUNT(*) FROM @a AS a INNER JOIN @b AS b ON b.id = a.x;", "@a and @b are joined, and neither by its key")
+	bites(t, guessedJoin, declared+"SELECT @p = COUNT(*) FROM @a AS a LEFT JOIN (SELECT b.x FROM @b AS b GROUP BY b.x) AS c ON c.x = a.x;", "@a and a subquery are joined, and neither by its key")
+	bites(t, guessedJoin, declared+"SELECT @p = COUNT(*) FROM @a AS a INNER JOIN @b AS b ON b.id = a.id;")
+	bites(t, guessedJoin, declared+"SELECT @p = COUNT(*) FROM @a AS a INNER JOIN @b AS b ON b.id = a.x AND b.x = a.x;")
+	bites(t, guessedJoin, declared+"SELECT @p = COUNT(*) FROM @a AS a INNER JOIN @b AS b ON b.id = a.x OPTION (RECOMPILE);")
+	bites(t, guessedJoin, declared+"SELECT @p = COUNT(*) -- plan: at most ten\nFROM @a AS a INNER JOIN @b AS b ON b.id = a.x;")
+}
+
+// shared are the tables whose rows several callers lock at once, each for a transaction.
+var shared = []string{"jobs", "target_groups", "calendars", "schedules", "job_executions"}
+
+// unorderedLocks is rule "order": who locks several rows of a table that others lock too, and waits for them, goes through a table variable in the order of its key:
+// @ids INNER LOOP JOIN table, since the hint fixes the order of the tables and the key that of the rows. One row of a key, READPAST, a change of
+// rows that a list names (which were locked before), and a comment "-- order: why" answer it
+// (https://learn.microsoft.com/sql/t-sql/queries/hints-transact-sql-join).
+func unorderedLocks(r *tree, name string, s statement) []string {
+	if s.says("order") != "" {
+		return nil
+	}
+	keys := tableVariables(r.procedures[name])
+	var found []string
+	for _, n := range s.own() {
+		for _, sc := range scopes(n) {
+			for _, src := range sources(sc.from) {
+				table, ok := src.(*syntax.TableName)
+				if !ok || r.table(table.Name) == nil || !slices.Contains(shared, table.Name.Last()) || hint(table, "READPAST") {
+					continue
+				}
+				changed := sc.target != "" && aliasOf(src) == sc.target
+				if !changed && !hint(table, lockHints...) {
+					continue
+				}
+				if oneRow(r.table(table.Name), sc, aliasOf(src)) || inOrder(sc, table, keys) || changed && listed(sc) {
+					continue
+				}
+				found = append(found, fmt.Sprintf("rows of %s are locked in any order", table.Name.Last()))
+			}
+		}
+	}
+	return found
+}
+
+// oneRow says whether a scope names a key of a table by values that do not come from another table.
+func oneRow(t *schemaTable, sc scope, alias string) bool {
+	equal := sc.equals(alias)
+	return slices.ContainsFunc(t.indexes, func(i *schemaIndex) bool {
+		return i.unique && !slices.ContainsFunc(i.keys, func(c string) bool {
+			x := equal[c]
+			_, column := x.(*syntax.ColumnRef)
+			_, query := x.(*syntax.SubqueryExpr)
+			return x == nil || column || query
+		})
+	})
+}
+
+// inOrder says whether a table is the right side of a loop join whose left side is a table variable with a key, by whose first column it is found.
+func inOrder(sc scope, table *syntax.TableName, keys map[string][][]string) bool {
+	found := false
+	for _, src := range sc.from {
+		syntax.Inspect(src, func(n syntax.Node) bool {
+			j, ok := n.(*syntax.Join)
+			if !ok || j.Right != syntax.TableSource(table) || j.Hint != "LOOP" {
+				return true
+			}
+			v, ok := j.Left.(*syntax.TableVar)
+			if !ok {
+				return true
+			}
+			for _, x := range sc.equals(aliasOf(table)) {
+				c, ok := x.(*syntax.ColumnRef)
+				found = found || ok && len(c.Parts) == 2 && c.Parts[0].Name == aliasOf(v) && len(keys[v.Name]) > 0 && keys[v.Name][0][0] == c.Column()
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// listed says whether a change takes its rows from a table variable.
+func listed(sc scope) bool {
+	return slices.ContainsFunc(sc.from, func(s syntax.TableSource) bool { return len(readsVariables(s)) > 0 })
+}
+
+func TestRowsAreLockedInOrder(t *testing.T) {
+	found := readTree(t).finds(unorderedLocks)
+	requireKnown(t, knownOrders, found)
+	bad := func(body string, want ...string) {
+		t.Helper()
+		bites(t, unorderedLocks, "DECLARE @ids TABLE (id BIGINT NOT NULL PRIMARY KEY);\n"+body, want...)
+	}
+	shared = append(shared, "things")
+	defer func() { shared = shared[:len(shared)-1] }()
+	bad("UPDATE x SET x.note = N'' FROM jobs_internal.things AS x WHERE x.parent = @p;", "rows of things are locked in any order")
+	bad("SELECT @p = COUNT(x.note) FROM jobs_internal.things AS x WITH (UPDLOCK) WHERE x.id IN (SELECT i.id FROM @ids AS i);", "rows of things are locked in any order")
+	bad("SELECT @p = COUNT(x.note) FROM @ids AS i INNER JOIN jobs_internal.things AS x WITH (UPDLOCK) ON x.id = i.id;", "rows of things are locked in any order")
+	bad("SELECT @p = COUNT(x.note) FROM @ids AS i INNER LOOP JOIN jobs_internal.things AS x WITH (UPDLOCK) ON x.id = i.id;")
+	bad("SELECT @p = COUNT(x.note) FROM jobs_internal.things AS x WITH (UPDLOCK, READPAST) WHERE x.parent = @p;")
+	bad("UPDATE x SET x.note = N'' FROM jobs_internal.things AS x WHERE x.id = @p;")
+	bad("UPDATE x SET x.note = N'' FROM @ids AS i INNER JOIN jobs_internal.things AS x ON x.id = i.id;")
+	bad("-- order: only one caller at a time\nUPDATE x SET x.note = N'' FROM jobs_internal.things AS x WHERE x.parent = @p;")
+}
+
+// since are the functions that sql/ may call, with the release of SQL Server that brought each (its documentation page says so); all are in Azure SQL
+// Database. 0 stands for releases before 2012. Nothing newer than 2017 may come in.
+var since = map[string]int{
+	"CHAR": 0, "CHARINDEX": 0, "COALESCE": 0, "COUNT": 0, "DATABASE_PRINCIPAL_ID": 0, "DATALENGTH": 0, "DATEADD": 0, "DATEDIFF": 0, "DATEPART": 0, "DB_NAME": 0,
+	"HASHBYTES": 0, "ISNULL": 0, "LEFT": 0, "LEN": 0, "LOG": 0, "LOWER": 0, "LTRIM": 0, "MAX": 0, "MIN": 0, "NCHAR": 0, "NEWID": 0, "NULLIF": 0, "OBJECT_ID": 0,
+	"ORIGINAL_LOGIN": 0, "POWER": 0, "RANK": 0, "DENSE_RANK": 0, "REPLACE": 0, "RIGHT": 0, "ROW_NUMBER": 0, "RTRIM": 0, "SCHEMA_ID": 0, "SCOPE_IDENTITY": 0, "SUBSTRING": 0, "SUM": 0, "AVG": 0,
+	"SYSUTCDATETIME": 0, "UPPER": 0, "YEAR": 0, "ABS": 0, "CEILING": 0, "FLOOR": 0, "STUFF": 0, "HAS_PERMS_BY_NAME": 0, "TYPE_NAME": 0,
+	"CONCAT": 2012, "FIRST_VALUE": 2012, "LAST_VALUE": 2012, "LAG": 2012, "LEAD": 2012, "DATETIMEFROMPARTS": 2012, "DATETIME2FROMPARTS": 2012,
+	"ISJSON": 2016, "JSON_QUERY": 2016, "JSON_VALUE": 2016, "STRING_SPLIT": 2016, "DATEDIFF_BIG": 2016, "STRING_ESCAPE": 2016, "COMPRESS": 2016, "SESSION_CONTEXT": 2016,
+	"CONCAT_WS": 2017, "STRING_AGG": 2017, "TRANSLATE": 2017, "TRIM": 2017,
+}
+
+// arguments are the most that functions took in SQL Server 2017 which take more since.
+var arguments = map[string]int{"ISJSON": 1, "STRING_SPLIT": 2, "LTRIM": 1, "RTRIM": 1, "TRIM": 1}
+
+// tooNew is rule "release", for what name binding does not see: functions, and the syntax that brought new ones. There are no catalog views and DMVs in sql/ at all.
+func tooNew(n syntax.Node) []string {
+	var found []string
+	syntax.Inspect(n, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.FuncCall:
+			name := strings.ToUpper(n.Name.String())
+			if _, ok := since[name]; !ok {
+				found = append(found, "function "+name+" is not in the list of functions with their releases")
+			} else if most, ok := arguments[name]; ok && len(n.Args) > most {
+				found = append(found, fmt.Sprintf("%s has more than %d arguments since SQL Server 2022", name, most))
+			}
+			if n.Nulls != syntax.NullsDefault {
+				found = append(found, "IGNORE NULLS is of SQL Server 2022")
+			}
+		case *syntax.DistinctCond:
+			found = append(found, "IS DISTINCT FROM is of SQL Server 2022")
+		case *syntax.JSONObjectExpr, *syntax.JSONArrayExpr:
+			found = append(found, "JSON_OBJECT and JSON_ARRAY are of SQL Server 2022")
+		case *syntax.TrimExpr:
+			found = append(found, "the long forms of TRIM are not of all releases")
+		case *syntax.WindowDef:
+			found = append(found, "WINDOW is of SQL Server 2022")
+		case *syntax.TableName:
+			if s := n.Name.Schema(); s != "" && s != "jobs" && s != "jobs_internal" {
+				found = append(found, n.Name.String()+" is of no schema of ours")
+			}
+		case *syntax.ExecStmt:
+			if n.Module == nil || n.Module.Schema() == "" && n.Module.Last() != "sp_getapplock" && n.Module.Last() != "sp_releaseapplock" {
+				found = append(found, "EXECUTE of something that is not ours")
+			}
+		}
+		return true
+	})
+	return found
+}
+
+func TestNothingIsNewerThan2017(t *testing.T) {
+	for name, release := range since {
+		require.LessOrEqual(t, release, 2017, name)
+	}
+	r := readTree(t)
+	for name, b := range r.batches {
+		for _, s := range b.Stmts {
+			require.Empty(t, tooNew(s), name)
+		}
+	}
+	for text, want := range map[string]string{
+		"SELECT GREATEST(1, 2);":                                "function GREATEST is not in the list of functions with their releases",
+		"SELECT DATETRUNC(hour, SYSUTCDATETIME());":             "function DATETRUNC is not in the list of functions with their releases",
+		"SELECT s.value FROM STRING_SPLIT(N'a', N',', 1) AS s;": "STRING_SPLIT has more than 2 arguments since SQL Server 2022",
+		"SELECT ISJSON(N'1', SCALAR);":                          "ISJSON has more than 1 arguments since SQL Server 2022",
+		"SELECT 1 WHERE 1 IS DISTINCT FROM 2;":                  "IS DISTINCT FROM is of SQL Server 2022",
+		"SELECT s.name FROM sys.dm_os_sys_info AS s;":           "sys.dm_os_sys_info is of no schema of ours",
+		"EXECUTE sp_who;":                                       "EXECUTE of something that is not ours",
+	} {
+		require.Equal(t, []string{want}, tooNew(parse(t, text).Stmts[0]), text)
+	}
+}
+
+// lineWidth is the most columns of a line.
+const lineWidth = 140
+
+// TestLineLength: what does not fit a screen is not read. longLines are those that are still there.
+func TestLineLength(t *testing.T) {
+	objects, err := Objects()
+	require.NoError(t, err)
+	for _, o := range objects {
+		n := 0
+		for line := range strings.Lines(o.Text) {
+			if len([]rune(strings.TrimRight(line, "\n"))) > lineWidth {
+				n++
+			}
+		}
+		require.LessOrEqual(t, n, longLines[o.Name], "lines of more than %d columns in %s", lineWidth, o.File)
+		if n < longLines[o.Name] {
+			t.Logf("%s has %d long lines left: lower its number in longLines", o.Name, n)
+		}
+	}
+}

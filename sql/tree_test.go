@@ -1,0 +1,375 @@
+package sqlfs
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// schemaIndex is an index of a table, or the key of a constraint.
+type schemaIndex struct {
+	name      string
+	unique    bool
+	clustered bool
+	keys      []string
+	include   []string
+	filter    []string // columns that its WHERE names
+}
+
+// schemaForeignKey is a foreign key of a table.
+type schemaForeignKey struct {
+	columns []string
+	parent  string // table without schema
+	cascade bool
+}
+
+// schemaTable is a table of schema jobs_internal.
+type schemaTable struct {
+	name    string
+	indexes []*schemaIndex // the clustered one first
+	foreign []*schemaForeignKey
+}
+
+// clustered is the key of the clustered index, which is also in each nonclustered one.
+func (t *schemaTable) clustered() []string { return t.indexes[0].keys }
+
+// covers says whether the indexes together hold all of these columns, so that SQL Server may leave the clustered index alone.
+func (t *schemaTable) covers(columns []string, indexes ...*schemaIndex) bool {
+	return !slices.ContainsFunc(columns, func(c string) bool {
+		return !slices.Contains(t.clustered(), c) && !slices.ContainsFunc(indexes, func(i *schemaIndex) bool {
+			return slices.Contains(i.keys, c) || slices.Contains(i.include, c)
+		})
+	})
+}
+
+// tree is sql/ as the parser reads it.
+type tree struct {
+	tables     map[string]*schemaTable                // by name without schema
+	views      map[string]*syntax.CreateViewStmt      // by name with schema
+	procedures map[string]*syntax.CreateProcedureStmt // by name with schema
+	source     map[string]string                      // texts of views and procedures
+	batches    map[string]*syntax.Batch               // all objects, by name with schema
+}
+
+// parse reads one batch.
+func parse(t *testing.T, text string) *syntax.Batch {
+	t.Helper()
+	b, err := syntax.Parse(text, syntax.DefaultOptions)
+	require.NoError(t, err, text)
+	return b
+}
+
+// readTree parses all objects of a fresh install.
+func readTree(t *testing.T) *tree {
+	t.Helper()
+	objects, err := Objects()
+	require.NoError(t, err)
+	texts := make([]string, 0, len(objects))
+	for _, o := range objects {
+		texts = append(texts, o.Text)
+	}
+	return newTree(t, texts...)
+}
+
+// newTree parses some batches.
+func newTree(t *testing.T, texts ...string) *tree {
+	t.Helper()
+	r := &tree{
+		tables: map[string]*schemaTable{}, views: map[string]*syntax.CreateViewStmt{}, procedures: map[string]*syntax.CreateProcedureStmt{},
+		source: map[string]string{}, batches: map[string]*syntax.Batch{},
+	}
+	for _, text := range texts {
+		b := parse(t, text)
+		name := "?"
+		for _, s := range b.Stmts {
+			switch s := s.(type) {
+			case *syntax.CreateTableStmt:
+				name = s.Name.String()
+				r.addTable(s)
+			case *syntax.CreateIndexStmt:
+				table := r.tables[s.Table.Last()]
+				table.indexes = append(table.indexes, newIndex(s.Def))
+			case *syntax.CreateViewStmt:
+				name = s.Name.String()
+				r.views[name], r.source[name] = s, text
+			case *syntax.CreateProcedureStmt:
+				name = s.Name.String()
+				r.procedures[name], r.source[name] = s, text
+			}
+		}
+		r.batches[name] = b
+	}
+	return r
+}
+
+// newIndex reads CREATE INDEX.
+func newIndex(d *syntax.IndexDef) *schemaIndex {
+	i := &schemaIndex{name: d.Name.Name, unique: d.Unique, keys: indexColumns(d.Columns)}
+	for _, c := range d.Include {
+		i.include = append(i.include, c.Name)
+	}
+	syntax.Inspect(d.Where, func(n syntax.Node) bool {
+		if c, ok := n.(*syntax.ColumnRef); ok {
+			i.filter = append(i.filter, c.Column())
+		}
+		return true
+	})
+	return i
+}
+
+// indexColumns are the names of an index's key.
+func indexColumns(list []*syntax.IndexColumn) []string {
+	names := make([]string, 0, len(list))
+	for _, c := range list {
+		names = append(names, c.Name.Name)
+	}
+	return names
+}
+
+// addTable reads CREATE TABLE. All constraints of sql/ are those of tables.
+func (r *tree) addTable(s *syntax.CreateTableStmt) {
+	table := &schemaTable{name: s.Name.Last()}
+	for _, c := range s.Def.Constraints {
+		switch c := c.(type) {
+		case *syntax.KeyConstraint:
+			i := &schemaIndex{name: c.ConstraintName().Name, unique: true, keys: indexColumns(c.Columns)}
+			i.clustered = c.Clustering == syntax.Clustered || c.Primary && c.Clustering == syntax.ClusteringDefault
+			if i.clustered {
+				table.indexes = slices.Insert(table.indexes, 0, i)
+			} else {
+				table.indexes = append(table.indexes, i)
+			}
+		case *syntax.ForeignKeyConstraint:
+			f := &schemaForeignKey{parent: c.RefTable.Last(), cascade: c.OnDelete == syntax.Cascade}
+			for _, col := range c.Columns {
+				f.columns = append(f.columns, col.Name)
+			}
+			table.foreign = append(table.foreign, f)
+		}
+	}
+	r.tables[table.name] = table
+}
+
+// table is the table of schema jobs_internal that a name stands for; nil: none.
+func (r *tree) table(n *syntax.ObjectName) *schemaTable {
+	if n.Schema() != "jobs_internal" {
+		return nil
+	}
+	return r.tables[n.Last()]
+}
+
+// hint says whether a table carries one of these hints.
+func hint(n *syntax.TableName, names ...string) bool {
+	return slices.ContainsFunc(n.Hints, func(h *syntax.TableHint) bool { return slices.Contains(names, h.Name) })
+}
+
+// sources are the tables, table variables and subqueries of a FROM clause, joins taken apart.
+func sources(from []syntax.TableSource) []syntax.TableSource {
+	var list []syntax.TableSource
+	for _, s := range from {
+		switch s := s.(type) {
+		case *syntax.Join:
+			list = append(list, sources([]syntax.TableSource{s.Left, s.Right})...)
+		case *syntax.ParenTable:
+			list = append(list, sources([]syntax.TableSource{s.X})...)
+		default:
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// aliasOf is what a source is called in its scope.
+func aliasOf(s syntax.TableSource) string {
+	switch s := s.(type) {
+	case *syntax.TableName:
+		if s.Alias.Name != "" {
+			return s.Alias.Name
+		}
+		return s.Name.Last()
+	case *syntax.TableVar:
+		if s.Alias.Name != "" {
+			return s.Alias.Name
+		}
+		return s.Name
+	case *syntax.DerivedTable:
+		return s.Alias.Name
+	}
+	return ""
+}
+
+// inScope calls f for the nodes below n that see what alias stands for at n: it leaves out subqueries that use the alias for something else.
+func inScope(n syntax.Node, alias string, f func(syntax.Node)) {
+	syntax.Inspect(n, func(x syntax.Node) bool {
+		if s, ok := x.(*syntax.Select); ok && x != n && slices.ContainsFunc(sources(s.From), func(t syntax.TableSource) bool { return aliasOf(t) == alias }) {
+			return false
+		}
+		f(x)
+		return true
+	})
+}
+
+// columnsOf are the columns of alias that n uses, each once, in the order of their names.
+func columnsOf(n syntax.Node, alias string) []string {
+	var used []string
+	inScope(n, alias, func(x syntax.Node) {
+		if c, ok := x.(*syntax.ColumnRef); ok && len(c.Parts) == 2 && c.Parts[0].Name == alias {
+			used = append(used, c.Column())
+		}
+	})
+	slices.Sort(used)
+	return slices.Compact(used)
+}
+
+// scope is a SELECT, UPDATE or DELETE with the tables that it names.
+type scope struct {
+	node   syntax.Node
+	from   []syntax.TableSource
+	where  syntax.Cond
+	target string // alias that UPDATE or DELETE changes; "" for SELECT
+}
+
+// scopes are those of n, subqueries included.
+func scopes(n syntax.Node) []scope {
+	var list []scope
+	syntax.Inspect(n, func(x syntax.Node) bool {
+		switch s := x.(type) {
+		case *syntax.Select:
+			list = append(list, scope{node: s, from: s.From, where: s.Where})
+		case *syntax.UpdateStmt:
+			list = append(list, scope{node: s, from: s.From, where: s.Where, target: aliasOf(s.Target)})
+		case *syntax.DeleteStmt:
+			list = append(list, scope{node: s, from: s.From, where: s.Where, target: aliasOf(s.Target)})
+		}
+		return true
+	})
+	return list
+}
+
+// conditions are the conditions on which a scope joins and filters, taken apart at AND.
+func (s scope) conditions() []syntax.Cond {
+	var list []syntax.Cond
+	var split func(c syntax.Cond)
+	split = func(c syntax.Cond) {
+		switch c := c.(type) {
+		case nil:
+		case *syntax.ParenCond:
+			split(c.X)
+		case *syntax.LogicCond:
+			if c.Op != syntax.OpAnd {
+				list = append(list, c)
+				return
+			}
+			split(c.X)
+			split(c.Y)
+		default:
+			list = append(list, c)
+		}
+	}
+	var joins func(t syntax.TableSource)
+	joins = func(t syntax.TableSource) {
+		switch t := t.(type) {
+		case *syntax.Join:
+			joins(t.Left)
+			joins(t.Right)
+			if t.On != nil {
+				split(t.On)
+			}
+		case *syntax.ParenTable:
+			joins(t.X)
+		}
+	}
+	for _, t := range s.from {
+		joins(t)
+	}
+	if s.where != nil {
+		split(s.where)
+	}
+	return list
+}
+
+// equals are the columns of alias that a scope compares with = to something else, and that which each is compared to.
+func (s scope) equals(alias string) map[string]syntax.Expr {
+	found := map[string]syntax.Expr{}
+	column := func(x syntax.Expr) string {
+		if c, ok := x.(*syntax.ColumnRef); ok && len(c.Parts) == 2 && c.Parts[0].Name == alias {
+			return c.Column()
+		}
+		return ""
+	}
+	for _, c := range s.conditions() {
+		if c, ok := c.(*syntax.CompareCond); ok && c.Op == syntax.OpEQ {
+			if name := column(c.X); name != "" {
+				found[name] = c.Y
+			}
+			if name := column(c.Y); name != "" {
+				found[name] = c.X
+			}
+		}
+	}
+	return found
+}
+
+// statements are the statements below n that hold no others, with the comments that belong to each.
+type statement struct {
+	syntax.Stmt
+	comments string // inside of it, and in the lines right above it
+}
+
+// statements takes a procedure's body apart.
+func statements(source string, n syntax.Node) []statement {
+	var list []statement
+	syntax.Inspect(n, func(x syntax.Node) bool {
+		switch s := x.(type) {
+		case *syntax.CreateProcedureStmt, *syntax.BlockStmt, *syntax.TryStmt:
+		case *syntax.IfStmt:
+			list = append(list, statement{Stmt: s, comments: commentsOf(source, s.Start(), s.Then.Start())})
+		case *syntax.WhileStmt:
+			list = append(list, statement{Stmt: s, comments: commentsOf(source, s.Start(), s.Body.Start())})
+		case syntax.Stmt:
+			list = append(list, statement{Stmt: s, comments: commentsOf(source, s.Start(), s.End())})
+		}
+		return true
+	})
+	return list
+}
+
+// commentsOf are the comments between two offsets, behind the statement on its last line, and in the lines right above.
+func commentsOf(source string, start, end int) string {
+	var comments []string
+	above := strings.Split(source[:start], "\n")
+	for i := len(above) - 2; i >= 0 && strings.HasPrefix(strings.TrimSpace(above[i]), "--"); i-- {
+		comments = append(comments, strings.TrimSpace(above[i]))
+	}
+	slices.Reverse(comments)
+	rest, _, _ := strings.Cut(source[end:], "\n")
+	for line := range strings.Lines(source[start:end] + rest) {
+		if _, comment, ok := strings.Cut(line, "--"); ok {
+			comments = append(comments, "-- "+strings.TrimSpace(comment))
+		}
+	}
+	return strings.Join(comments, "\n")
+}
+
+// says is what the statement's comments say behind a word such as "-- index: ", up to a comma; "" if nothing.
+func (s statement) says(word string) string {
+	_, text, _ := strings.Cut("\n"+s.comments, "\n-- "+word+": ")
+	text, _, _ = strings.Cut(text, "\n")
+	text, _, _ = strings.Cut(text, ",")
+	return text
+}
+
+// own are the nodes of a statement without the statements that IF and WHILE hold.
+func (s statement) own() []syntax.Node {
+	switch x := s.Stmt.(type) {
+	case *syntax.IfStmt:
+		return []syntax.Node{x.Cond}
+	case *syntax.WhileStmt:
+		return []syntax.Node{x.Cond}
+	}
+	return []syntax.Node{s.Stmt}
+}
