@@ -200,7 +200,7 @@ func statusOf(code int32) result { return result{int64(code), types.IntType} }
 
 // call calls a procedure or scalar function by name.
 func (r *run) call(name *syntax.ObjectName, args []callArg) (result, error) {
-	if p := findSystemProcedure(name); p != nil {
+	if p := r.s.inst.findSystemProcedure(name); p != nil {
 		code, err := r.callSystemIn(name, p, args)
 		return statusOf(code), err
 	}

@@ -56,6 +56,8 @@ type Instance struct {
 	versions map[int]*rowVersions    // by database id
 	nextTran uint64
 	closed   bool
+	// procedures are those of the server in T-SQL that were called, by folded name.
+	procedures map[string]*catalog.Procedure
 	// changing holds the databases that one session keeps others from entering, by database id.
 	changing  map[int]*Session
 	departure chan struct{} // closed when a session leaves a database; nil while nobody waits for that

@@ -13,9 +13,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// systemProcedure is a procedure that the server has itself. Either raw or run is set.
+// systemProcedure is a procedure that the server has itself. One of raw, run and text is set.
 type systemProcedure struct {
 	name string
+	// text is a procedure in T-SQL.
+	text *catalog.Procedure
 	// raw gets the arguments as they were given, for procedures whose parameters vary.
 	raw func(r *run, args []callArg) (int32, error)
 	// run gets the arguments by parameter, converted to the parameters' types.
@@ -87,8 +89,7 @@ func init() {
 	for _, p := range clientProcedures() {
 		systemProcedures[p.name] = p
 	}
-	for _, n := range strings.Fields(`sp_help sp_who sp_who2 sp_lock sp_columns sp_tables sp_pkeys sp_fkeys sp_statistics sp_stored_procedures
-		sp_sproc_columns sp_special_columns sp_table_privileges sp_configure sp_addmessage sp_dropmessage sp_addlogin sp_droplogin sp_adduser
+	for _, n := range strings.Fields(`sp_help sp_who sp_who2 sp_lock sp_configure sp_addmessage sp_dropmessage sp_addlogin sp_droplogin sp_adduser
 		sp_dropuser sp_addrole sp_droprole sp_grantdbaccess sp_password sp_changedbowner sp_dboption sp_dbcmptlevel sp_spaceused sp_depends
 		sp_helpdb sp_helpindex sp_helpconstraint sp_helpuser sp_helprole sp_helprolemember sp_helplogins sp_bindefault sp_bindrule sp_attach_db
 		sp_detach_db sp_addlinkedserver sp_addlinkedsrvlogin sp_serveroption sp_cursoropen sp_cursorfetch sp_cursorclose sp_cursor sp_cursoroption
@@ -105,11 +106,18 @@ func init() {
 
 // findSystemProcedure finds a procedure of the server by its name; nil if there is none. SQL Server looks for
 // procedures whose name begins with sp_ in its own schema first.
-func findSystemProcedure(n *syntax.ObjectName) *systemProcedure {
+func (in *Instance) findSystemProcedure(n *syntax.ObjectName) *systemProcedure {
 	if s := n.Schema(); s != "" && !equalNames(s, "sys") && !equalNames(s, "dbo") {
 		return nil
 	}
-	return systemProcedures[catalog.Fold(n.Last())]
+	name := catalog.Fold(n.Last())
+	if p := systemProcedures[name]; p != nil {
+		return p
+	}
+	if p := in.textProcedure(name); p != nil {
+		return &systemProcedure{name: name, text: p}
+	}
+	return nil
 }
 
 // callSystemIn calls a system procedure by a name, in whose database it runs (documentation of EXECUTE and of
@@ -136,6 +144,9 @@ func (r *run) callSystemIn(name *syntax.ObjectName, p *systemProcedure, args []c
 func (r *run) callSystem(p *systemProcedure, args []callArg) (int32, error) {
 	if p.raw != nil {
 		return p.raw(r, args)
+	}
+	if p.text != nil {
+		return r.callText(p.text, args)
 	}
 	vals, err := p.bind(args)
 	if err != nil {

@@ -125,11 +125,14 @@ func (r *run) raiserror(st *syntax.RaiserrorStmt) error {
 		return err
 	}
 	class, _ := severity.(int64)
-	class = min(max(class, 0), 25)
-	number, text, err := r.raisedText(st, class, clampState(state))
+	number, text, own, err := r.raisedText(st, min(max(class, 0), 25), clampState(state))
 	if err != nil {
 		return err
 	}
+	if class == -1 { // documentation of RAISERROR: the severity that the message is defined with
+		class = int64(own)
+	}
+	class = min(max(class, 0), 25)
 	if class > 18 && (!st.Log || !r.s.sysadmin()) {
 		return mserr.SeverityPermission(18)
 	}
@@ -155,31 +158,36 @@ func (r *run) raiserror(st *syntax.RaiserrorStmt) error {
 	return nil
 }
 
-// raisedText is the number and text of RAISERROR's message.
-func (r *run) raisedText(st *syntax.RaiserrorStmt, class int64, state uint8) (int32, string, error) {
+// raisedText is the number and text of RAISERROR's message, and the severity that the message is defined with.
+func (r *run) raisedText(st *syntax.RaiserrorStmt, class int64, state uint8) (number int32, text string, own uint8, err error) {
 	v, t, err := r.eval(st.Message)
 	if err != nil {
-		return 0, "", err
+		return 0, "", 0, err
 	}
 	args, ts := make([]types.Value, len(st.Args)), make([]types.Type, len(st.Args))
 	for i, a := range st.Args {
 		if args[i], ts[i], err = r.eval(a); err != nil {
-			return 0, "", err
+			return 0, "", 0, err
 		}
 	}
 	if t.IsNumber() {
 		n, _ := v.(int64)
 		if n < 13000 || n > 2147483647 {
-			return 0, "", mserr.InvalidErrorNumber(n, 13000, 2147483647)
+			return 0, "", 0, mserr.InvalidErrorNumber(n, 13000, 2147483647)
 		}
-		return 0, "", mserr.UnknownMessage(n, class, int64(state))
+		own, format, ok := mserr.Definition(n)
+		if !ok {
+			return 0, "", 0, mserr.UnknownMessage(n, class, int64(state))
+		}
+		text, err = builtin.FormatMessage(format, ts, args)
+		return int32(n), text, own, err
 	}
 	format, ok := v.(string)
 	if !ok {
-		return 50000, "", nil
+		return 50000, "", 0, nil
 	}
-	text, err := builtin.FormatMessage(format, ts, args)
-	return 50000, text, err
+	text, err = builtin.FormatMessage(format, ts, args)
+	return 50000, text, 0, err
 }
 
 // print is PRINT.

@@ -1,0 +1,67 @@
+package exec
+
+import (
+	"embed"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+)
+
+// procedureFiles holds the server's procedures that are written in T-SQL over the system views, one a file that bears
+// the procedure's folded name. A file is read and parsed when its procedure is first called.
+//
+//go:embed sysprocs/*.sql
+var procedureFiles embed.FS
+
+// textProcedure finds a procedure of the server that is written in T-SQL; nil if there is none.
+func (in *Instance) textProcedure(folded string) *catalog.Procedure {
+	if !strings.HasPrefix(folded, "sp_") && !strings.HasPrefix(folded, "xp_") {
+		return nil
+	}
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	if p := in.procedures[folded]; p != nil {
+		return p
+	}
+	text, err := procedureFiles.ReadFile("sysprocs/" + folded + ".sql")
+	if err != nil {
+		return nil // there is no such file
+	}
+	p := &catalog.Procedure{
+		Header: catalog.Header{Name: folded, SchemaID: catalog.SchemaSys, Kind: catalog.KindProcedure},
+		Module: catalog.Module{Text: string(text), AnsiNulls: true, QuotedIdentifier: true}, DefaultSchema: "sys",
+	}
+	if in.procedures == nil {
+		in.procedures = map[string]*catalog.Procedure{}
+	}
+	in.procedures[folded] = p
+	return p
+}
+
+// callText calls a procedure of the server that is written in T-SQL. It runs in the current database with the rights of
+// the caller; there is no ownership chain.
+func (r *run) callText(p *catalog.Procedure, args []callArg) (int32, error) {
+	if r.nesting() >= maxNesting {
+		return 0, mserr.NestingLevel(maxNesting)
+	}
+	u, err := procedureUnit(p)
+	if err != nil {
+		return 0, err
+	}
+	f := &frame{kind: procFrame, unit: u, name: p.Name, schema: r.s.defaultSchema(), owner: -1, nest: r.nesting() + 1}
+	err = r.within(f, func() error {
+		if err := r.bind(f, p.Name, args); err != nil {
+			return inCall(err, p.Name)
+		}
+		if err := r.variables(f); err != nil {
+			return compileFailure(err)
+		}
+		_, err := r.list(u.body)
+		return err
+	})
+	if err = r.endScope(f, err); err != nil {
+		return 0, err
+	}
+	return f.status, returnOutputs(f, args)
+}

@@ -1,0 +1,29 @@
+CREATE PROCEDURE sys.sp_columns_100
+    @table_name nvarchar(384), @table_owner nvarchar(384) = NULL, @table_qualifier sysname = NULL, @column_name nvarchar(384) = NULL, @NameScope int = 0, @ODBCVer int = 2, @fUsePattern bit = 1
+AS
+-- Documentation: sp_columns; ODBC, SQLColumns. @NameScope is 0 for tables and views, the only scope that has columns here.
+IF @table_qualifier <> DB_NAME()
+BEGIN
+    IF @table_qualifier = N''
+        SELECT @table_name = N'', @table_owner = N''; -- what is in no database: nothing
+    ELSE
+    BEGIN
+        RAISERROR(15250, -1, -1);
+        RETURN 1;
+    END
+END
+DECLARE @id int = CASE WHEN @table_owner IS NULL AND (@fUsePattern = 0 OR @table_name NOT LIKE N'%[%_[]%') THEN OBJECT_ID(QUOTENAME(@table_name)) END;
+SELECT TABLE_QUALIFIER, TABLE_OWNER, TABLE_NAME, COLUMN_NAME, CAST(CASE WHEN @ODBCVer < 3 THEN data_type_2 ELSE data_type END AS smallint) AS DATA_TYPE, TYPE_NAME,
+    CAST(CASE WHEN @ODBCVer < 3 THEN precision + precision_2_less ELSE precision END AS int) AS PRECISION, CAST(length AS int) AS LENGTH, CAST(scale AS smallint) AS SCALE,
+    CAST(CASE WHEN radix = 2 AND @ODBCVer < 3 THEN 10 ELSE radix END AS smallint) AS RADIX, NULLABLE, CAST(NULL AS varchar(254)) AS REMARKS, COLUMN_DEF,
+    CAST(sql_data_type AS smallint) AS SQL_DATA_TYPE, CAST(sql_datetime_sub AS smallint) AS SQL_DATETIME_SUB,
+    CAST(octet_length AS int) AS CHAR_OCTET_LENGTH, ORDINAL_POSITION, IS_NULLABLE, SS_IS_SPARSE, SS_IS_COLUMN_SET, SS_IS_COMPUTED, SS_IS_IDENTITY,
+    CAST(NULL AS sysname) AS SS_UDT_CATALOG_NAME, CAST(NULL AS sysname) AS SS_UDT_SCHEMA_NAME,
+    CAST(NULL AS nvarchar(4000)) AS SS_UDT_ASSEMBLY_TYPE_NAME, CAST(NULL AS sysname) AS SS_XML_SCHEMACOLLECTION_CATALOG_NAME,
+    CAST(NULL AS sysname) AS SS_XML_SCHEMACOLLECTION_SCHEMA_NAME, CAST(NULL AS sysname) AS SS_XML_SCHEMACOLLECTION_NAME, SS_DATA_TYPE
+FROM sys.spt_columns_odbc_view
+WHERE (object_id = @id OR @id IS NULL
+        AND (@table_name IS NULL OR @fUsePattern = 1 AND TABLE_NAME LIKE @table_name OR @fUsePattern = 0 AND TABLE_NAME = @table_name)
+        AND (@table_owner IS NULL OR @fUsePattern = 1 AND TABLE_OWNER LIKE @table_owner OR @fUsePattern = 0 AND TABLE_OWNER = @table_owner))
+    AND (@column_name IS NULL OR @fUsePattern = 1 AND COLUMN_NAME LIKE @column_name OR @fUsePattern = 0 AND COLUMN_NAME = @column_name)
+ORDER BY TABLE_QUALIFIER, TABLE_OWNER, TABLE_NAME, ORDINAL_POSITION;
