@@ -34,6 +34,7 @@ func TestDeployment(t *testing.T) {
 		got, err := store.Compare(ctx)
 		require.NoError(t, err)
 		require.Equal(t, controldb.Comparison{
+			Version: controldb.SchemaVersion(), Want: controldb.SchemaVersion(),
 			Missing: []string{"jobs.job_versions"}, Changed: []string{"jobs_internal.get_command"}, Extra: []string{"jobs_internal.mine"},
 		}, got)
 		err = store.Verify(ctx)

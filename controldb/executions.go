@@ -79,10 +79,17 @@ func (s *Store) ExecutionReruns(ctx context.Context, id uuid.UUID) ([]ExecutionR
 		Origin nullGUID `db:"rerun_of"`
 		Only   string   `db:"only_states"`
 	}
-	err := s.selectAll(ctx, "list reruns", &rows, `SELECT job_execution_id, rerun_of, only_states
-FROM jobs.job_execution_reruns
-WHERE job_execution_id = @p1 OR rerun_of = @p1
-ORDER BY create_time, job_execution_id;`, mssql.UniqueIdentifier(id))
+	err := s.selectAll(ctx, "list reruns", &rows, `SELECT r.job_execution_id, r.rerun_of, r.only_states
+FROM (
+    SELECT v.job_execution_id, v.rerun_of, v.only_states, v.create_time
+    FROM jobs.job_execution_reruns AS v
+    WHERE v.job_execution_id = @p1
+    UNION ALL -- two seeks: an OR over both columns would scan all runs
+    SELECT v.job_execution_id, v.rerun_of, v.only_states, v.create_time
+    FROM jobs.job_execution_reruns AS v
+    WHERE v.rerun_of = @p1
+) AS r
+ORDER BY r.create_time, r.job_execution_id;`, mssql.UniqueIdentifier(id))
 	if err != nil {
 		return nil, err
 	}

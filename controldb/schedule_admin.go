@@ -321,7 +321,7 @@ func (s *Store) ScheduleSkips(ctx context.Context, f SkipFilter) ([]ScheduleSkip
 	}
 	err := s.selectAll(ctx, "list skipped instants", &rows, `SELECT TOP (@p1) job_name, schedule_name, schedule_id, due_time, skipped, cause, reason, recorded_time
 FROM jobs.schedule_skips`+w.text()+`
-ORDER BY due_time DESC, job_name, schedule_id;`, w.args...)
+ORDER BY due_time DESC, schedule_id;`, w.args...)
 	if err != nil {
 		return nil, err
 	}
@@ -379,7 +379,7 @@ func (s *Store) ScheduleExecutions(ctx context.Context, job string, name *string
 	err := s.selectAll(ctx, "list runs of schedules", &rows, `SELECT TOP (@p1) job_name, schedule_name, schedule_id, due_time, backfill_id, job_execution_id, lifecycle, is_active,
     create_time, start_time, end_time
 FROM jobs.schedule_executions`+w.text()+`
-ORDER BY due_time DESC, job_name, schedule_id;`, w.args...)
+ORDER BY due_time DESC, schedule_id;`, w.args...)
 	if err != nil {
 		return nil, err
 	}

@@ -14,7 +14,7 @@
 --                            caller does not ask for them.
 --   @now                     Tests only.
 -- Called by: agent/controller.go.
--- Locks:     see jobs_internal.advance, jobs_internal.claim_steps, jobs_internal.claim_targets.
+-- Locks:     see jobs_internal.advance, jobs_internal.claim_steps, jobs_internal.claim_limited_targets, jobs_internal.claim_unlimited_targets.
 -- Returns:   1: one row: now, next_wake_at (earliest instant at which something waits to happen; NULL: none), held_count,
 --               held_sum (a digest of the tasks that the term holds, the claimed ones included: their number, and the sum of
 --               their ids, each plus 65537 for every attempt before its own), cleanup_due (1: jobs_internal.delete_leftovers has
@@ -81,7 +81,7 @@ BEGIN
             EXECUTE @claimed = jobs_internal.claim_steps @term_id = @term_id, @room = @room, @now = @now;
             SET @resolving = CASE WHEN @claimed > 0 THEN 1 ELSE @resolving END;
             SET @room = @room - @claimed;
-            EXECUTE @claimed = jobs_internal.claim_targets @term_id = @term_id, @room = @room, @limited = 1, @now = @now;
+            EXECUTE @claimed = jobs_internal.claim_limited_targets @term_id = @term_id, @room = @room, @now = @now;
             SET @room = @room - @claimed;
         END;
         COMMIT TRANSACTION;
@@ -95,7 +95,7 @@ BEGIN
                 SET @resolving = CASE WHEN @claimed > 0 THEN 1 ELSE @resolving END;
                 SET @room = @room - @claimed;
             END;
-            EXECUTE @claimed = jobs_internal.claim_targets @term_id = @term_id, @room = @room, @limited = 0, @now = @now;
+            EXECUTE @claimed = jobs_internal.claim_unlimited_targets @term_id = @term_id, @room = @room, @now = @now;
             COMMIT TRANSACTION;
         END;
 

@@ -65,6 +65,8 @@ CREATE TABLE jobs_internal.job_executions (
 
 CREATE UNIQUE INDEX UQ_job_executions_due_at ON jobs_internal.job_executions (schedule_id, due_at)
     WHERE schedule_id IS NOT NULL;
+CREATE INDEX IX_job_executions_due_at ON jobs_internal.job_executions (due_at DESC, schedule_id)
+    WHERE schedule_id IS NOT NULL;
 CREATE INDEX IX_job_executions_active ON jobs_internal.job_executions (execution_id)
     INCLUDE (job_id, job_version, lifecycle, stop_requested_at)
     WHERE is_active = 1;
@@ -73,6 +75,7 @@ CREATE INDEX IX_job_executions_active_job_id ON jobs_internal.job_executions (jo
 CREATE INDEX IX_job_executions_active_schedule_id ON jobs_internal.job_executions (schedule_id, execution_id)
     WHERE is_active = 1 AND schedule_id IS NOT NULL;
 CREATE INDEX IX_job_executions_unaccounted ON jobs_internal.job_executions (execution_id)
+    INCLUDE (job_id, schedule_id, lifecycle, end_time)
     WHERE unaccounted = 1 AND is_active = 0;
 CREATE INDEX IX_job_executions_job_id ON jobs_internal.job_executions (job_id, start_time);
 CREATE INDEX IX_job_executions_job_id_create_time ON jobs_internal.job_executions (job_id, create_time DESC, job_execution_id);
@@ -85,3 +88,9 @@ CREATE INDEX IX_job_executions_purged_at ON jobs_internal.job_executions (purged
 CREATE INDEX IX_job_executions_active_rerun_of ON jobs_internal.job_executions (rerun_of)
     INCLUDE (execution_id, stop_requested_at)
     WHERE is_active = 1 AND rerun_of IS NOT NULL;
+
+CREATE INDEX IX_job_executions_rerun_of ON jobs_internal.job_executions (rerun_of)
+    WHERE rerun_of IS NOT NULL;
+
+-- One statement may lock the rows of thousands of targets. Nobody else must wait for all others (sql/DESIGN.md, "Order of locks").
+ALTER TABLE jobs_internal.job_executions SET (LOCK_ESCALATION = DISABLE);

@@ -17,3 +17,6 @@ CREATE TABLE jobs_internal.schedule_buffer (
     CONSTRAINT FK_schedule_buffer_schedules FOREIGN KEY (schedule_id)
         REFERENCES jobs_internal.schedules (schedule_id) ON DELETE CASCADE
 );
+
+-- One statement may lock the rows of thousands of targets. Nobody else must wait for all others (sql/DESIGN.md, "Order of locks").
+ALTER TABLE jobs_internal.schedule_buffer SET (LOCK_ESCALATION = DISABLE);

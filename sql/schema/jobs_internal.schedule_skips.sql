@@ -30,3 +30,5 @@ CREATE TABLE jobs_internal.schedule_skips (
 
 CREATE INDEX IX_schedule_skips_job_id ON jobs_internal.schedule_skips (job_id);
 CREATE INDEX IX_schedule_skips_recorded_at ON jobs_internal.schedule_skips (recorded_at);
+
+CREATE INDEX IX_schedule_skips_due_at ON jobs_internal.schedule_skips (due_at DESC, schedule_id);

@@ -115,6 +115,7 @@ CREATE TABLE jobs_internal.schedules (
 );
 
 CREATE INDEX IX_schedules_next_fire_at ON jobs_internal.schedules (next_fire_at)
+    INCLUDE (next_due_at)
     WHERE next_fire_at IS NOT NULL;
 CREATE INDEX IX_schedules_awaits_verdict ON jobs_internal.schedules (schedule_id)
     WHERE awaits_verdict = 1;
@@ -122,3 +123,6 @@ CREATE INDEX IX_schedules_buffered ON jobs_internal.schedules (schedule_id)
     WHERE buffered > 0;
 CREATE INDEX IX_schedules_closed_at ON jobs_internal.schedules (closed_at)
     WHERE closed_at IS NOT NULL;
+
+-- One statement may lock the rows of thousands of targets. Nobody else must wait for all others (sql/DESIGN.md, "Order of locks").
+ALTER TABLE jobs_internal.schedules SET (LOCK_ESCALATION = DISABLE);

@@ -51,3 +51,6 @@ CREATE INDEX IX_step_executions_active_job_id ON jobs_internal.step_executions (
     WHERE is_active = 1;
 CREATE INDEX IX_step_executions_due ON jobs_internal.step_executions (next_attempt_at, step_execution_id)
     WHERE next_attempt_at IS NOT NULL;
+
+-- One statement may lock the rows of thousands of targets. Nobody else must wait for all others (sql/DESIGN.md, "Order of locks").
+ALTER TABLE jobs_internal.step_executions SET (LOCK_ESCALATION = DISABLE);

@@ -64,11 +64,16 @@ CREATE INDEX IX_target_executions_execution_id ON jobs_internal.target_execution
 CREATE INDEX IX_target_executions_active ON jobs_internal.target_executions (job_id, step_execution_id)
     WHERE is_active = 1;
 CREATE INDEX IX_target_executions_due ON jobs_internal.target_executions (step_execution_id, next_attempt_at, target_execution_id)
+    INCLUDE (queue_id, deadline_at)
     WHERE next_attempt_at IS NOT NULL;
 CREATE INDEX IX_target_executions_queue_id ON jobs_internal.target_executions (queue_id, next_attempt_at, target_execution_id)
+    INCLUDE (step_execution_id, deadline_at)
     WHERE next_attempt_at IS NOT NULL;
 -- Only what waits for another attempt is in these: a first attempt has no deadline, and is never due later than at once.
 CREATE INDEX IX_target_executions_next_attempt_at ON jobs_internal.target_executions (next_attempt_at)
     WHERE next_attempt_at IS NOT NULL AND deadline_at IS NOT NULL;
 CREATE INDEX IX_target_executions_deadline_at ON jobs_internal.target_executions (deadline_at)
     WHERE next_attempt_at IS NOT NULL AND deadline_at IS NOT NULL;
+
+-- One statement may lock the rows of thousands of targets. Nobody else must wait for all others (sql/DESIGN.md, "Order of locks").
+ALTER TABLE jobs_internal.target_executions SET (LOCK_ESCALATION = DISABLE);

@@ -54,7 +54,12 @@ CREATE TABLE jobs_internal.task_executions (
 );
 
 -- A claim writes into both, an outcome into the second only: what is held is found there, what has ended by its run and step.
+-- The second includes all that passes read of held tasks. A lookup of the row would take its locks in the opposite order to an
+-- outcome, which locks the row first, and the two would deadlock without READ_COMMITTED_SNAPSHOT. The included columns never change.
 CREATE INDEX IX_task_executions_execution_id ON jobs_internal.task_executions (execution_id, step_execution_id);
 CREATE INDEX IX_task_executions_held ON jobs_internal.task_executions (term_id, task_id)
-    INCLUDE (execution_id, step_execution_id)
+    INCLUDE (kind, execution_id, step_execution_id, target_execution_id, attempt)
     WHERE ended_at IS NULL;
+
+-- One statement may lock the rows of thousands of targets. Nobody else must wait for all others (sql/DESIGN.md, "Order of locks").
+ALTER TABLE jobs_internal.task_executions SET (LOCK_ESCALATION = DISABLE);

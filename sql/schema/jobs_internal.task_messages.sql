@@ -25,3 +25,6 @@ CREATE TABLE jobs_internal.task_messages (
 );
 
 CREATE INDEX IX_task_messages_execution_id ON jobs_internal.task_messages (execution_id);
+
+-- One statement may lock the rows of thousands of targets. Nobody else must wait for all others (sql/DESIGN.md, "Order of locks").
+ALTER TABLE jobs_internal.task_messages SET (LOCK_ESCALATION = DISABLE);

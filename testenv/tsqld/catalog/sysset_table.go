@@ -15,6 +15,9 @@ const columnColumns = "object_id int, name sysname?, column_id int, system_type_
 	"encryption_type int?, encryption_type_desc nvarchar(64)?, encryption_algorithm_name sysname?, column_encryption_key_id int?, " +
 	"column_encryption_key_database_name sysname?, is_hidden bit, is_masked bit, graph_type int?, graph_type_desc nvarchar(60)?"
 
+// lockEscalations are the values of sys.tables.lock_escalation_desc, by lock_escalation.
+var lockEscalations = [...]string{"TABLE", "DISABLE", "AUTO"}
+
 // tableSets returns the system tables about tables and their columns.
 func tableSets() []declaration {
 	return []declaration{
@@ -27,7 +30,7 @@ func tableSets() []declaration {
 			rows: rowsOf(func(_ *Env, t *Table) []row {
 				return []row{{
 					"max_column_id_used": int64(t.NextColumnID), "uses_ansi_nulls": int64(1), "is_replicated": int64(0), "text_in_row_limit": int64(0),
-					"large_value_types_out_of_row": int64(0), "is_tracked_by_cdc": int64(0), "lock_escalation": int64(0), "lock_escalation_desc": "TABLE",
+					"large_value_types_out_of_row": int64(0), "is_tracked_by_cdc": int64(0), "lock_escalation": int64(t.LockEscalation), "lock_escalation_desc": lockEscalations[t.LockEscalation],
 					"is_filetable": int64(0), "is_memory_optimized": int64(0), "durability": int64(0), "durability_desc": "SCHEMA_AND_DATA",
 					"temporal_type": int64(0), "temporal_type_desc": "NON_TEMPORAL_TABLE", "is_node": int64(0), "is_edge": int64(0),
 				}}

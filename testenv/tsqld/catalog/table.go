@@ -21,6 +21,9 @@ type Table struct {
 	Triggers     []*Trigger
 	NextColumnID int
 	NextIndexID  int
+	// LockEscalation is what ALTER TABLE SET (LOCK_ESCALATION) said: 0 TABLE, 1 DISABLE, 2 AUTO. There are no row locks that
+	// could escalate, so it is shown in sys.tables and has no other effect.
+	LockEscalation int
 	// SQLName is the SQLite table without its schema, a name that needs no quotes. It is t<ObjectID> in a
 	// database; exec chooses it for temporary tables and table variables, which live in SQLite's temp schema.
 	SQLName   string

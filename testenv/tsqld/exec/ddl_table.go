@@ -144,12 +144,7 @@ func (r *run) alterAction(b *builder, old *catalog.Table, action syntax.AlterTab
 	case *syntax.AlterTrigger:
 		return nil, switchTriggers(b.t, a.Names, a.Enable)
 	case *syntax.AlterSet:
-		for _, o := range a.Options {
-			if o.Name != "LOCK_ESCALATION" {
-				return nil, mserr.NotSupported("ALTER TABLE SET (%s)", o.Name)
-			}
-		}
-		return nil, nil
+		return nil, setTableOptions(b.t, a.Options)
 	case *syntax.AlterRebuild:
 		return nil, b.rebuildTable(a)
 	case *syntax.AlterSwitch:
@@ -673,4 +668,28 @@ func (r *run) truncate(st *syntax.TruncateStmt) error {
 		_, err := r.s.conn.Exec(r.ctx, "UPDATE "+d.SQLName()+"."+catalog.IdentityTable+" SET last = NULL WHERE object_id = ?1", []types.Value{int64(t.ObjectID)})
 		return err
 	})
+}
+
+// setTableOptions is ALTER TABLE ... SET.
+func setTableOptions(t *catalog.Table, options []*syntax.Option) error {
+	for _, o := range options {
+		if o.Name != "LOCK_ESCALATION" {
+			return mserr.NotSupported("ALTER TABLE SET (%s)", o.Name)
+		}
+		value, _ := o.Value.(*syntax.Keyword)
+		if value == nil {
+			return mserr.Syntax("LOCK_ESCALATION")
+		}
+		switch value.Name {
+		case "TABLE":
+			t.LockEscalation = 0
+		case "DISABLE":
+			t.LockEscalation = 1
+		case "AUTO":
+			t.LockEscalation = 2
+		default:
+			return mserr.Syntax(value.Name)
+		}
+	}
+	return nil
 }

@@ -1,0 +1,154 @@
+package controldb_test
+
+import (
+	"archive/zip"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"path"
+	"strings"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
+)
+
+// release0 makes a control database with the schema of release 0, commit ca79178, as its program installed it.
+func release0(t *testing.T, env *testenv.Env) *control {
+	t.Helper()
+	z, err := zip.OpenReader("testdata/release0.zip")
+	require.NoError(t, err)
+	defer z.Close()
+	read := func(name string) string {
+		f, err := z.Open(name)
+		require.NoError(t, err)
+		defer f.Close()
+		text, err := io.ReadAll(f)
+		require.NoError(t, err)
+		return string(text)
+	}
+
+	name := env.CreateDatabase(t, "control")
+	c := &control{Store: env.OpenControl(t, name), env: env, name: name, db: env.DB(t, name)}
+	type object struct {
+		Name   string `json:"name"`
+		Kind   string `json:"kind"`
+		SHA256 string `json:"sha256"`
+	}
+	kinds := map[string]string{"views": "VIEW", "procs": "PROCEDURE", "roles": "ROLE"}
+	var code []object
+	for line := range strings.Lines(read("install.txt")) {
+		file := strings.TrimSpace(line)
+		if file == "" || strings.HasPrefix(file, "#") {
+			continue
+		}
+		text := read(file)
+		c.exec(t, text)
+		if kind, ok := kinds[path.Dir(file)]; ok {
+			sum := sha256.Sum256([]byte(text))
+			code = append(code, object{Name: strings.TrimSuffix(path.Base(file), ".sql"), Kind: kind, SHA256: hex.EncodeToString(sum[:])})
+		}
+	}
+	list, err := json.Marshal(code)
+	require.NoError(t, err)
+	c.exec(t, `EXECUTE jobs_internal.record_deployment @objects = @p1, @migrations = N'[{"version": 0, "name": "install", "sha256": "0000000000000000000000000000000000000000000000000000000000000000"}]';`, string(list))
+	return c
+}
+
+// tableDefinitions describes all tables of the schema: columns, indexes, constraints and options, a line each.
+func (c *control) tableDefinitions(t *testing.T) []string {
+	t.Helper()
+	return c.rows(t, `SELECT d.line
+FROM (
+    SELECT CONCAT(OBJECT_NAME(c.object_id), N' column ', c.column_id, N' ', c.name, N' ', TYPE_NAME(c.user_type_id), N' ', c.max_length, N' ', c.is_nullable, N' ', c.is_identity) AS line
+    FROM sys.columns AS c
+    INNER JOIN sys.tables AS t ON t.object_id = c.object_id
+    UNION ALL
+    SELECT CONCAT(OBJECT_NAME(i.object_id), N' index ', i.name, N' ', i.type_desc, N' ', i.is_unique, N' ', i.filter_definition, N': ', (
+        SELECT STRING_AGG(CONCAT(COL_NAME(k.object_id, k.column_id), N' ', k.key_ordinal, N' ', k.is_descending_key, N' ', k.is_included_column), N', ') WITHIN GROUP (ORDER BY k.index_column_id)
+        FROM sys.index_columns AS k
+        WHERE k.object_id = i.object_id
+            AND k.index_id = i.index_id
+    ))
+    FROM sys.indexes AS i
+    INNER JOIN sys.tables AS t ON t.object_id = i.object_id
+    UNION ALL
+    SELECT CONCAT(OBJECT_NAME(d.parent_object_id), N' default ', d.name, N' ', d.definition) FROM sys.default_constraints AS d
+    UNION ALL
+    SELECT CONCAT(OBJECT_NAME(k.parent_object_id), N' check ', k.name, N' ', k.definition, N' ', k.is_not_trusted) FROM sys.check_constraints AS k
+    UNION ALL
+    SELECT CONCAT(OBJECT_NAME(f.parent_object_id), N' foreign key ', f.name, N' ', OBJECT_NAME(f.referenced_object_id), N' ', f.delete_referential_action_desc) FROM sys.foreign_keys AS f
+    UNION ALL
+    SELECT CONCAT(t.name, N' lock escalation ', t.lock_escalation_desc) FROM sys.tables AS t
+) AS d
+ORDER BY d.line;`)
+}
+
+// TestMigrateFromRelease0 migrates while runs are active and tasks are held: nothing is lost, every outcome is accepted, and the
+// schema is that of a fresh install.
+func TestMigrateFromRelease0(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		ctx := t.Context()
+		c := release0(t, env)
+		other, err := c.CheckAgent(ctx)
+		require.NoError(t, err, "an agent of this release works with the schema of release 0")
+		require.NotNil(t, other)
+
+		c.job(t, "done", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.job(t, "busy", nil, nil)
+		term := c.term(t)
+		done := c.start(t, "done")
+		c.resolve(t, term, "a", "b")
+		claimed := c.pass(t, term).Tasks
+		require.Len(t, claimed, 2)
+		c.complete(t, term, targets.Failed, "no", claimed...)
+		c.pass(t, term)
+		require.Equal(t, "root=Failed 1=Failed 1/a=Failed 1/b=Failed", c.lifecycles(t, done))
+		busy := c.start(t, "busy")
+		c.resolve(t, term, "a", "b", "pool/c")
+		held := c.passMax(t, term, 2).Tasks
+		require.Len(t, held, 2)
+		rerun := uuid.New()
+		c.exec(t, `DECLARE @id UNIQUEIDENTIFIER = @p2; EXECUTE jobs.sp_rerun_job_execution @job_execution_id = @p1, @new_job_execution_id = @id OUTPUT;`, done.String(), rerun.String())
+		c.exec(t, `EXECUTE jobs.sp_add_schedule @job_name = N'done', @schedule_name = N'nightly', @kind = N'cron5', @spec = N'0 3 * * *', @enabled = 1;`)
+		before := c.lifecycles(t, busy)
+		const executions = `SELECT job_execution_id, step_id, target_database_name, lifecycle, current_attempts, last_message
+FROM jobs.job_executions
+ORDER BY create_time, job_execution_id, step_id, target_database_name;`
+		history := c.rows(t, executions)
+
+		require.NoError(t, c.Migrate(ctx))
+		require.NoError(t, c.Verify(ctx))
+		require.NoError(t, c.Migrate(ctx), "migrating twice is the same as once")
+		require.Equal(t, before, c.lifecycles(t, busy))
+		require.Equal(t, history, c.rows(t, executions))
+
+		name := env.CreateDatabase(t, "fresh")
+		fresh := env.OpenControl(t, name)
+		require.NoError(t, fresh.Install(ctx))
+		want := (&control{Store: fresh, env: env, name: name, db: env.DB(t, name)}).tableDefinitions(t)
+		require.Equal(t, want, c.tableDefinitions(t), "a migrated schema is that of a fresh install")
+
+		c.complete(t, term, targets.Succeeded, "", held...)
+		for range 6 {
+			for _, task := range c.pass(t, term).Tasks {
+				if task.Kind == controldb.TaskResolve {
+					require.NoError(t, c.CompleteResolution(ctx, term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: []targets.Target{targets.NewTarget("s", "a", "")}}))
+					continue
+				}
+				c.complete(t, term, targets.Succeeded, "", task)
+			}
+		}
+		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Succeeded 1/b=Succeeded 1/c=Succeeded 2=Succeeded 2/a=Succeeded", c.lifecycles(t, busy))
+		require.Equal(t, "root=Succeeded 1=Succeeded 1/a=Succeeded 1/b=Succeeded", c.lifecycles(t, rerun))
+		reruns, err := c.ExecutionReruns(ctx, done)
+		require.NoError(t, err)
+		require.Equal(t, []controldb.ExecutionRerun{{ID: rerun, Origin: done, Only: "Canceled,Failed,Skipped,TimedOut,Unknown"}}, reruns)
+		env.CheckInvariants(t, c.name, false)
+	})
+}

@@ -1,0 +1,267 @@
+-- Claims attempts on targets when any step that has targets waiting is under a limit: for all steps, limited or not, in one order of
+-- turns (see jobs_internal.claim_unlimited_targets). Were they claimed apart, those that are claimed first would go first.
+--
+-- A target starts only when every limit that it is under has room (see the view jobs_internal.queue_limits): the step's
+-- max_parallelism for each elastic pool (each server, for databases in no pool) over all runs of the job, and those of
+-- jobs.sp_set_limit. A limit without room takes its targets out of the order, so that they keep nobody else waiting.
+--
+-- Targets are chosen without locks; then exactly those are locked. The caller holds the application lock jobagent.advance, so that
+-- nobody else counts at the same time; others may claim targets of steps under no limit meanwhile, which are left out then.
+--
+-- Cost: (queues of steps with targets waiting) + (tasks that are held) + (targets for which a queue has room, at most free workers
+-- each). The number of waiting targets is in none: a queue is the targets of a step on one server in one pool, and is read no
+-- further than it has room.
+--
+-- Parameters:
+--   @term_id  For whom.
+--   @room     Most that are claimed; 0 or less: none.
+--   @now      Tests only.
+-- Called by: jobs_internal.controller_pass, within the transaction that owns the application lock jobagent.advance.
+-- Locks:     the targets' rows (U, then X), skipping those that others have locked; inserts into task_executions.
+-- Returns:   the number of tasks that were claimed; 0 if no step is under a limit.
+-- Throws:    nothing.
+CREATE OR ALTER PROCEDURE jobs_internal.claim_limited_targets
+    @term_id BIGINT,
+    @room    INT,
+    @now     DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @claimed INT;
+    DECLARE @left INT; -- candidates
+    DECLARE @round INT = 1;
+    DECLARE @has_limits BIT;
+    -- Steps that have targets waiting, and how many tasks each has under way.
+    DECLARE @ready TABLE (
+        step_execution_id    BIGINT NOT NULL PRIMARY KEY,
+        running              INT NOT NULL,
+        limited              BIT NOT NULL,
+        step_timeout_seconds INT NOT NULL
+    );
+    -- Queues under a limit that have targets waiting, the limits of each, and how much room each limit has.
+    DECLARE @queues TABLE (
+        queue_id BIGINT NOT NULL PRIMARY KEY,
+        room     INT NOT NULL -- the least of its limits', and 0 at least
+    );
+    DECLARE @queue_limits TABLE (
+        queue_id  BIGINT NOT NULL,
+        limit_key NVARCHAR(450) NOT NULL,
+        room      INT NOT NULL, -- the limit, less what is running
+        UNIQUE (queue_id, limit_key)
+    );
+    DECLARE @running TABLE (
+        limit_key NVARCHAR(450) NOT NULL PRIMARY KEY,
+        running   INT NOT NULL
+    );
+    -- Targets that may be claimed, as far as each queue has room by itself.
+    DECLARE @candidates TABLE (
+        target_execution_id BIGINT NOT NULL PRIMARY KEY,
+        queue_id            BIGINT NOT NULL,
+        next_attempt_at     DATETIME2(7) NOT NULL,
+        turn                BIGINT NOT NULL
+    );
+    DECLARE @picked TABLE (
+        target_execution_id BIGINT NOT NULL PRIMARY KEY,
+        queue_id            BIGINT NOT NULL,
+        round               INT NOT NULL
+    );
+    -- The rows that are locked.
+    DECLARE @locked TABLE (
+        target_execution_id BIGINT NOT NULL PRIMARY KEY,
+        execution_id        BIGINT NOT NULL,
+        step_execution_id   BIGINT NOT NULL,
+        attempts            INT NOT NULL
+    );
+
+    IF @room <= 0
+        RETURN 0;
+
+    SET @has_limits = CASE WHEN EXISTS (SELECT 1 FROM jobs_internal.limits AS l) THEN 1 ELSE 0 END;
+    IF @has_limits = 0
+        AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.step_executions AS s
+            INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+            WHERE s.is_active = 1
+                AND s.lifecycle = N'WaitingForChildJobExecutions'
+                AND d.max_parallelism IS NOT NULL
+        )
+        RETURN 0;
+
+    INSERT INTO @ready (step_execution_id, running, limited, step_timeout_seconds)
+    SELECT
+        s.step_execution_id,
+        s.running,
+        CASE
+            WHEN s.max_parallelism IS NOT NULL THEN 1
+            WHEN @has_limits = 0 THEN 0
+            WHEN EXISTS (SELECT 1 FROM jobs_internal.queue_limits AS v WHERE v.step_execution_id = s.step_execution_id) THEN 1
+            ELSE 0
+        END,
+        s.step_timeout_seconds
+    FROM jobs_internal.ready_steps AS s
+    WHERE s.next_attempt_at <= @now;
+    IF NOT EXISTS (SELECT 1 FROM @ready AS r WHERE r.limited = 1)
+        RETURN 0;
+
+    -- What runs counts until its outcome is committed, so nothing is skipped here. Plan: IX_task_executions_held once.
+    INSERT INTO @running (limit_key, running)
+    SELECT v.limit_key, COUNT(*)
+    FROM jobs_internal.task_executions AS k
+    INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = k.target_execution_id
+    INNER JOIN jobs_internal.queue_limits AS v ON v.queue_id = t.queue_id
+    WHERE k.ended_at IS NULL
+        AND k.kind = N'Run'
+    GROUP BY v.limit_key;
+
+    INSERT INTO @queues (queue_id, room)
+    SELECT q.queue_id, @room
+    FROM @ready AS r
+    INNER JOIN jobs_internal.target_queues AS q ON q.step_execution_id = r.step_execution_id
+    WHERE r.limited = 1
+        AND EXISTS (
+            SELECT 1
+            FROM jobs_internal.target_executions AS t WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+            WHERE t.queue_id = q.queue_id
+                AND t.next_attempt_at IS NOT NULL
+                AND t.next_attempt_at <= @now
+        );
+
+    INSERT INTO @queue_limits (queue_id, limit_key, room)
+    SELECT v.queue_id, v.limit_key, v.max_concurrent_targets - COALESCE(b.running, 0)
+    FROM @queues AS q
+    INNER JOIN jobs_internal.queue_limits AS v ON v.queue_id = q.queue_id
+    LEFT JOIN @running AS b ON b.limit_key = v.limit_key
+    OPTION (RECOMPILE); -- the number of queues is unknown to a cached plan
+
+    -- A limit may be lower than what runs under it, since it holds for claims that begin after it is set.
+    WITH least AS (
+        SELECT v.queue_id, MIN(v.room) AS room
+        FROM @queue_limits AS v
+        GROUP BY v.queue_id
+    )
+    UPDATE q
+    SET q.room = CASE WHEN m.room > 0 THEN m.room ELSE 0 END
+    FROM @queues AS q
+    INNER JOIN least AS m ON m.queue_id = q.queue_id
+    WHERE m.room < q.room;
+
+    -- Plan: per queue (per step without limits) a range of IX_target_executions_queue_id (IX_target_executions_due), which holds
+    -- all columns; nothing is locked.
+    WITH waiting AS (
+        SELECT w.target_execution_id, w.queue_id, w.step_execution_id, w.next_attempt_at
+        FROM @queues AS q
+        CROSS APPLY (
+            SELECT TOP (q.room) t.target_execution_id, t.queue_id, t.step_execution_id, t.next_attempt_at
+            FROM jobs_internal.target_executions AS t WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+            WHERE t.queue_id = q.queue_id
+                AND t.next_attempt_at IS NOT NULL
+                AND t.next_attempt_at <= @now
+                AND (t.deadline_at IS NULL OR t.deadline_at > @now)
+            ORDER BY t.next_attempt_at, t.target_execution_id
+        ) AS w
+        UNION ALL
+        SELECT w.target_execution_id, w.queue_id, w.step_execution_id, w.next_attempt_at
+        FROM @ready AS r
+        CROSS APPLY (
+            SELECT TOP (@room) t.target_execution_id, t.queue_id, t.step_execution_id, t.next_attempt_at
+            FROM jobs_internal.target_executions AS t WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+            WHERE t.step_execution_id = r.step_execution_id
+                AND t.next_attempt_at IS NOT NULL
+                AND t.next_attempt_at <= @now
+                AND (t.deadline_at IS NULL OR t.deadline_at > @now)
+            ORDER BY t.next_attempt_at, t.target_execution_id
+        ) AS w
+        WHERE r.limited = 0
+    )
+    INSERT INTO @candidates (target_execution_id, queue_id, next_attempt_at, turn)
+    SELECT
+        w.target_execution_id,
+        w.queue_id,
+        w.next_attempt_at,
+        r.running + ROW_NUMBER() OVER (PARTITION BY w.step_execution_id ORDER BY w.next_attempt_at, w.target_execution_id)
+    FROM waiting AS w
+    INNER JOIN @ready AS r ON r.step_execution_id = w.step_execution_id
+    OPTION (RECOMPILE); -- as above
+    SET @left = @@ROWCOUNT;
+
+    -- In each round those go whose place is within the room of each of their limits. That is never too many, but may be
+    -- too few: a target may stand behind one that another limit keeps back. Once the latter is out, the next round
+    -- finds the former. Each round picks the first candidate at least; two are enough unless limits cross.
+    WHILE @left > 0 AND @room > 0
+    BEGIN
+        WITH places AS (
+            SELECT
+                c.target_execution_id,
+                v.room,
+                ROW_NUMBER() OVER (PARTITION BY v.limit_key ORDER BY c.turn, c.next_attempt_at, c.target_execution_id) AS place
+            FROM @candidates AS c
+            INNER JOIN @queue_limits AS v ON v.queue_id = c.queue_id
+        ),
+        kept_back AS (
+            SELECT DISTINCT p.target_execution_id
+            FROM places AS p
+            WHERE p.place > p.room
+        )
+        INSERT INTO @picked (target_execution_id, queue_id, round)
+        SELECT TOP (@room) c.target_execution_id, c.queue_id, @round
+        FROM @candidates AS c
+        LEFT JOIN kept_back AS b ON b.target_execution_id = c.target_execution_id
+        WHERE b.target_execution_id IS NULL
+        ORDER BY c.turn, c.next_attempt_at, c.target_execution_id
+        OPTION (RECOMPILE); -- a plan for one candidate would rank all of them once for each
+        SET @room = @room - @@ROWCOUNT;
+
+        IF @room > 0
+        BEGIN
+            WITH gone AS (
+                SELECT v.limit_key, COUNT(*) AS picked
+                FROM @picked AS p
+                INNER JOIN @queue_limits AS v ON v.queue_id = p.queue_id
+                WHERE p.round = @round
+                GROUP BY v.limit_key
+            )
+            UPDATE v
+            SET v.room = v.room - g.picked
+            FROM gone AS g
+            INNER JOIN @queue_limits AS v ON v.limit_key = g.limit_key;
+            DELETE c
+            FROM @candidates AS c
+            WHERE EXISTS (SELECT 1 FROM @picked AS p WHERE p.target_execution_id = c.target_execution_id)
+                OR EXISTS (SELECT 1 FROM @queue_limits AS v WHERE v.queue_id = c.queue_id AND v.room <= 0);
+            SET @left = (SELECT COUNT(*) FROM @candidates AS c);
+            SET @round = @round + 1;
+        END;
+    END;
+
+    -- attempts is in no index, so that the rows themselves are locked. Nobody waits: READPAST.
+    INSERT INTO @locked (target_execution_id, execution_id, step_execution_id, attempts)
+    SELECT t.target_execution_id, t.execution_id, t.step_execution_id, t.attempts
+    FROM @picked AS p
+    INNER LOOP JOIN jobs_internal.target_executions AS t WITH (UPDLOCK, READPAST, ROWLOCK) ON t.target_execution_id = p.target_execution_id
+    WHERE t.next_attempt_at IS NOT NULL;
+    SET @claimed = @@ROWCOUNT;
+    IF @claimed = 0
+        RETURN 0;
+
+    INSERT INTO jobs_internal.task_executions (
+        kind, execution_id, step_execution_id, target_execution_id, attempt, term_id, claimed_at
+    )
+    SELECT N'Run', l.execution_id, l.step_execution_id, l.target_execution_id, l.attempts + 1, @term_id, @now
+    FROM @locked AS l
+    ORDER BY l.target_execution_id;
+
+    UPDATE t
+    SET t.lifecycle = N'InProgress',
+        t.attempts = t.attempts + 1,
+        t.start_time = COALESCE(t.start_time, @now),
+        t.attempt_start_time = @now,
+        t.deadline_at = COALESCE(t.deadline_at, DATEADD(SECOND, r.step_timeout_seconds, @now)),
+        t.next_attempt_at = NULL
+    FROM @locked AS l
+    INNER JOIN @ready AS r ON r.step_execution_id = l.step_execution_id
+    INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = l.target_execution_id;
+    RETURN @claimed;
+END;

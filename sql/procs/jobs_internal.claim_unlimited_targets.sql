@@ -1,0 +1,137 @@
+-- Claims attempts on targets of steps that are under no limit. Order: every step that has targets waiting takes turns. A target's turn
+-- is the number of tasks that the step has under way, plus the target's place among those of the step that wait; the lowest turn
+-- goes first, then the one that waits longest. So a step with one target is never behind the ten thousandth of another.
+--
+-- The order says how many targets of each step are claimed; then as many are locked, the first that nobody else is claiming.
+-- So a claim locks no more rows than it takes, and agents that claim at the same time take different targets.
+--
+-- Cost: (steps with targets waiting) × (free workers), not the number of targets that wait. One such step: (free workers).
+--
+-- Parameters:
+--   @term_id  For whom.
+--   @room     Most that are claimed; 0 or less: none.
+--   @now      Tests only.
+-- Called by: jobs_internal.controller_pass, within its transactions.
+-- Locks:     the targets' rows (U, then X), skipping those that others have locked; inserts into task_executions.
+-- Returns:   the number of tasks that were claimed.
+-- Throws:    nothing.
+CREATE OR ALTER PROCEDURE jobs_internal.claim_unlimited_targets
+    @term_id BIGINT,
+    @room    INT,
+    @now     DATETIME2(7) = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @steps INT;
+    DECLARE @claimed INT;
+    -- Steps that have targets waiting, and how many tasks each has under way.
+    DECLARE @ready TABLE (
+        step_execution_id    BIGINT NOT NULL PRIMARY KEY,
+        running              INT NOT NULL,
+        step_timeout_seconds INT NOT NULL
+    );
+    -- How many targets of each step are claimed.
+    DECLARE @shares TABLE (
+        step_execution_id BIGINT NOT NULL PRIMARY KEY,
+        targets           INT NOT NULL
+    );
+    -- The rows that are locked.
+    DECLARE @locked TABLE (
+        target_execution_id BIGINT NOT NULL PRIMARY KEY,
+        execution_id        BIGINT NOT NULL,
+        step_execution_id   BIGINT NOT NULL,
+        attempts            INT NOT NULL
+    );
+
+    IF @room <= 0
+        RETURN 0;
+
+    INSERT INTO @ready (step_execution_id, running, step_timeout_seconds)
+    SELECT s.step_execution_id, s.running, s.step_timeout_seconds
+    FROM jobs_internal.ready_steps AS s
+    WHERE s.next_attempt_at <= @now
+        AND s.max_parallelism IS NULL;
+    SET @steps = @@ROWCOUNT;
+    IF @steps > 0 AND EXISTS (SELECT 1 FROM jobs_internal.limits AS l)
+    BEGIN
+        DELETE r
+        FROM @ready AS r
+        WHERE EXISTS (SELECT 1 FROM jobs_internal.queue_limits AS v WHERE v.step_execution_id = r.step_execution_id);
+        SET @steps = @steps - @@ROWCOUNT;
+    END;
+    IF @steps = 0
+        RETURN 0;
+
+    -- Nothing is locked here. Plan: per step a range of IX_target_executions_due, at most @room keys, which holds all columns.
+    IF @steps = 1
+        INSERT INTO @shares (step_execution_id, targets)
+        SELECT r.step_execution_id, @room
+        FROM @ready AS r;
+    ELSE
+        WITH waiting AS (
+            SELECT
+                r.step_execution_id,
+                w.target_execution_id,
+                w.next_attempt_at,
+                r.running + ROW_NUMBER() OVER (PARTITION BY r.step_execution_id ORDER BY w.next_attempt_at, w.target_execution_id) AS turn
+            FROM @ready AS r
+            CROSS APPLY (
+                SELECT TOP (@room) t.target_execution_id, t.next_attempt_at
+                FROM jobs_internal.target_executions AS t WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+                WHERE t.step_execution_id = r.step_execution_id
+                    AND t.next_attempt_at IS NOT NULL
+                    AND t.next_attempt_at <= @now
+                    AND (t.deadline_at IS NULL OR t.deadline_at > @now)
+                ORDER BY t.next_attempt_at, t.target_execution_id
+            ) AS w
+        ),
+        first_turns AS (
+            SELECT TOP (@room) w.step_execution_id
+            FROM waiting AS w
+            ORDER BY w.turn, w.next_attempt_at, w.target_execution_id
+        )
+        INSERT INTO @shares (step_execution_id, targets)
+        SELECT f.step_execution_id, COUNT(*)
+        FROM first_turns AS f
+        GROUP BY f.step_execution_id
+        OPTION (RECOMPILE); -- the number of steps is unknown to a cached plan
+
+    -- attempts is in no index, so that the rows themselves are locked, behind their keys in IX_target_executions_due. All who change
+    -- next_attempt_at take their locks in that order, too. Nobody waits: READPAST.
+    INSERT INTO @locked (target_execution_id, execution_id, step_execution_id, attempts)
+    SELECT w.target_execution_id, w.execution_id, s.step_execution_id, w.attempts
+    FROM @shares AS s
+    CROSS APPLY (
+        SELECT TOP (s.targets) t.target_execution_id, t.execution_id, t.attempts
+        FROM jobs_internal.target_executions AS t WITH (UPDLOCK, READPAST, ROWLOCK)
+        WHERE t.step_execution_id = s.step_execution_id
+            AND t.next_attempt_at IS NOT NULL
+            AND t.next_attempt_at <= @now
+            AND (t.deadline_at IS NULL OR t.deadline_at > @now)
+        ORDER BY t.next_attempt_at, t.target_execution_id
+    ) AS w;
+    SET @claimed = @@ROWCOUNT;
+    IF @claimed = 0
+        RETURN 0;
+
+    INSERT INTO jobs_internal.task_executions (
+        kind, execution_id, step_execution_id, target_execution_id, attempt, term_id, claimed_at
+    )
+    SELECT N'Run', l.execution_id, l.step_execution_id, l.target_execution_id, l.attempts + 1, @term_id, @now
+    FROM @locked AS l
+    ORDER BY l.target_execution_id;
+
+    UPDATE t
+    SET t.lifecycle = N'InProgress',
+        t.attempts = t.attempts + 1,
+        t.start_time = COALESCE(t.start_time, @now),
+        t.attempt_start_time = @now,
+        t.deadline_at = COALESCE(t.deadline_at, DATEADD(SECOND, r.step_timeout_seconds, @now)),
+        t.next_attempt_at = NULL
+    FROM @locked AS l
+    INNER JOIN @ready AS r ON r.step_execution_id = l.step_execution_id
+    INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = l.target_execution_id;
+    RETURN @claimed;
+END;

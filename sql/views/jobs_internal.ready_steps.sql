@@ -1,0 +1,40 @@
+-- Steps that have targets waiting: one row a step of a run that nobody wants stopped.
+--
+-- Columns:
+--   step_execution_id     Which step.
+--   running               Tasks that the step has under way. Rows that another transaction holds are left out, so that nobody waits
+--                         for them: the number decides about turns, never about a limit.
+--   max_parallelism       The step's limit; NULL: none.
+--   step_timeout_seconds  The step's time limit.
+--   next_attempt_at       When the first of its targets is due.
+--
+-- Plan: IX_step_executions_active (steps that are active), per step a seek in IX_target_executions_due that reads one key;
+-- IX_task_executions_held once (tasks that are held). Both are small, whatever history there is.
+CREATE OR ALTER VIEW jobs_internal.ready_steps
+AS
+WITH held AS (
+    SELECT k.step_execution_id, COUNT(*) AS running
+    FROM jobs_internal.task_executions AS k WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+    WHERE k.ended_at IS NULL
+    GROUP BY k.step_execution_id
+)
+SELECT
+    s.step_execution_id,
+    COALESCE(h.running, 0) AS running,
+    d.max_parallelism,
+    d.step_timeout_seconds,
+    w.next_attempt_at
+FROM jobs_internal.step_executions AS s
+INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
+INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+CROSS APPLY (
+    SELECT TOP (1) t.next_attempt_at
+    FROM jobs_internal.target_executions AS t WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)
+    WHERE t.step_execution_id = s.step_execution_id
+        AND t.next_attempt_at IS NOT NULL
+    ORDER BY t.next_attempt_at, t.target_execution_id
+) AS w
+LEFT JOIN held AS h ON h.step_execution_id = s.step_execution_id
+WHERE s.is_active = 1
+    AND s.lifecycle = N'WaitingForChildJobExecutions'
+    AND e.stop_requested_at IS NULL;
