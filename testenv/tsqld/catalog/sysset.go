@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"io/fs"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,11 +30,14 @@ type SystemView struct {
 	Schema   string
 	Name     string
 	Text     string // CREATE VIEW
-	Memo     Memo
+	Memo     Memo   // its parsed form
+	Shape    Memo   // its columns
 }
 
 // Env is what system tables are computed from.
 type Env struct {
+	Server    string // name of the instance
+	Started   int64  // when the instance started, a datetime
 	Snapshot  *Snapshot
 	Database  *Database // whose view is read; the session's own version of it
 	Principal int       // of the session in Database, for the visibility of metadata
@@ -45,6 +47,10 @@ type Env struct {
 	Sessions  []Session // all of the instance; the session's own is first
 	Locks     []LockInfo
 	Temporary []TempTable // of the session, when Database is tempdb with them
+	// Path is the file of a database.
+	Path func(database int) string
+	// Shape yields the columns of a system view, which the compiler knows.
+	Shape func(v *SystemView) ([]types.Column, error)
 }
 
 // Session is a client session as sys.dm_exec_sessions, _requests and _connections show it. Times are
@@ -91,16 +97,44 @@ type LockInfo struct {
 // row is a row of a system table by column name; what is missing is NULL, or zero in a column that is not nullable.
 type row map[string]types.Value
 
-// viewFiles holds the system views in T-SQL.
+// files holds the system views in T-SQL, and the list of the views that are always empty.
 //
-//go:embed sysviews/*.sql
-var viewFiles embed.FS
+//go:embed sysviews/*.sql sysviews/absent.txt
+var files embed.FS
 
-// system is the registry of system tables and views by "schema.name", folded.
+// system is the registry of system tables and views.
 type system struct {
-	tables map[string]*SystemTable
-	views  map[string]*SystemView
-	names  []string // in order of object ids -1, -2...
+	entries map[string]*entry // by "schema.name", folded
+	names   []string          // folded, in order of object ids -1, -2...
+}
+
+// entry is a system table or view, whose declaration is read when it is first used: starting a server costs the names only.
+type entry struct {
+	schema, name string
+	id           int32
+	declared     declaration // of a table; "" in name for a view
+	once         sync.Once
+	table        *SystemTable
+	view         *SystemView
+}
+
+// isTable reports whether the rows are the server's, not those of a query.
+func (e *entry) isTable() bool { return e.declared.name != "" }
+
+// read makes the table or view of the entry.
+func (e *entry) read() *entry {
+	e.once.Do(func() {
+		if e.isTable() {
+			e.table = e.declared.table(e)
+			return
+		}
+		text, err := files.ReadFile("sysviews/" + e.schema + "." + e.name + ".sql")
+		if err != nil { // the name is that of an embedded file
+			panic(err)
+		}
+		e.view = &SystemView{ObjectID: e.id, Schema: e.schema, Name: e.name, Text: string(text)}
+	})
+	return e
 }
 
 // loaded is the registry, once registry has been called.
@@ -115,72 +149,92 @@ func registry() *system {
 	return loaded.system
 }
 
-// loadSystem collects all system tables and views.
+// loadSystem collects the names of all system tables and views.
 func loadSystem() *system {
-	s := &system{tables: map[string]*SystemTable{}, views: map[string]*SystemView{}}
-	for _, sets := range [][]declaration{serverSets(), objectSets(), tableSets(), indexSets(), securitySets()} {
+	s := &system{entries: map[string]*entry{}}
+	add := func(full string, d declaration) {
+		schema, name, _ := strings.Cut(full, ".")
+		s.entries[Fold(full)] = &entry{schema: schema, name: name, declared: d}
+		s.names = append(s.names, Fold(full))
+	}
+	for _, sets := range [][]declaration{serverSets(), settingSets(), objectSets(), tableSets(), indexSets(), storageSets(), securitySets(), absentSets()} {
 		for _, d := range sets {
-			t := d.table()
-			s.tables[Fold(t.Schema+"."+t.Name)] = t
-			s.names = append(s.names, Fold(t.Schema+"."+t.Name))
+			add(d.name, d)
 		}
 	}
-	_ = fs.WalkDir(viewFiles, ".", func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || entry.IsDir() {
-			return err
+	views, err := files.ReadDir("sysviews")
+	if err != nil { // the directory is embedded
+		panic(err)
+	}
+	for _, f := range views {
+		if full, ok := strings.CutSuffix(f.Name(), ".sql"); ok {
+			add(full, declaration{})
 		}
-		full := strings.TrimSuffix(entry.Name(), ".sql")
-		schema, name, _ := strings.Cut(full, ".")
-		text, err := viewFiles.ReadFile(path)
-		s.views[Fold(full)] = &SystemView{Schema: schema, Name: name, Text: string(text)}
-		s.names = append(s.names, Fold(full))
-		return err
-	})
+	}
 	slices.Sort(s.names)
 	for i, name := range s.names {
-		id := -int32(i) - 1
-		if t := s.tables[name]; t != nil {
-			t.ObjectID = id
-		} else {
-			s.views[name].ObjectID = id
-		}
+		s.entries[name].id = -int32(i) - 1
 	}
 	return s
 }
 
+// find finds an entry by schema and name; nil if there is none.
+func (s *system) find(schema, name string) *entry { return s.entries[Fold(schema+"."+name)] }
+
 // FindSystemTable finds a system table by schema and name; nil if there is none.
 func FindSystemTable(schema, name string) *SystemTable {
-	return registry().tables[Fold(schema+"."+name)]
+	if e := registry().find(schema, name); e != nil {
+		return e.read().table
+	}
+	return nil
 }
 
 // FindSystemView finds a system view that is written in T-SQL; nil if there is none.
 func FindSystemView(schema, name string) *SystemView {
-	return registry().views[Fold(schema+"."+name)]
+	if e := registry().find(schema, name); e != nil {
+		return e.read().view
+	}
+	return nil
+}
+
+// SystemSchema is the schema of a system table or view that a query of a database names with the given schema, which may be
+// "". The compatibility views of sys, such as sysobjects, are found without a schema and in dbo as well ("Mapping system
+// tables to system views"); spt_values is in dbo, and in master only.
+func SystemSchema(db *Database, schema, name string) string {
+	folded := Fold(name)
+	switch Fold(schema) {
+	case "", "dbo":
+	default:
+		return schema
+	}
+	if folded == "spt_values" && db.ID == DatabaseMaster {
+		return "dbo"
+	}
+	if strings.HasPrefix(folded, "sys") && registry().entries["sys."+folded] != nil {
+		return "sys"
+	}
+	if Fold(schema) == "dbo" {
+		return "" // dbo holds nothing else of the server
+	}
+	return schema
 }
 
 // SystemObjectID is the object id of a system table or view; 0 if there is none of that name.
 func SystemObjectID(schema, name string) int32 {
-	if t := FindSystemTable(schema, name); t != nil {
-		return t.ObjectID
-	}
-	if v := FindSystemView(schema, name); v != nil {
-		return v.ObjectID
+	if e := registry().find(schema, name); e != nil {
+		return e.id
 	}
 	return 0
 }
 
 // SystemObjectName is the opposite of SystemObjectID; ok is false if there is none.
 func SystemObjectName(id int32) (schema, name string, ok bool) {
-	names := registry().names
-	if id >= 0 || int(-id) > len(names) {
+	s := registry()
+	if id >= 0 || -int64(id) > int64(len(s.names)) {
 		return "", "", false
 	}
-	full := names[-id-1]
-	if t := registry().tables[full]; t != nil {
-		return t.Schema, t.Name, true
-	}
-	v := registry().views[full]
-	return v.Schema, v.Name, true
+	e := s.entries[s.names[-id-1]]
+	return e.schema, e.name, true
 }
 
 // SystemNames yields the folded schema.name of all system tables and views, in order.
@@ -191,15 +245,31 @@ type declaration struct {
 	name    string // schema.name
 	columns string // "name type, ...": a type followed by '?' is nullable
 	live    bool
-	rows    func(ctx context.Context, env *Env) ([]row, error)
+	rows    func(ctx context.Context, env *Env) ([]row, error) // nil: the view is always empty
 }
 
-// table parses a declaration. A mistake in one shows in every test, so it panics.
-func (d declaration) table() *SystemTable {
-	schema, name, _ := strings.Cut(d.name, ".")
-	t := &SystemTable{Schema: schema, Name: name, live: d.live, rows: d.rows}
+// absentSets returns the views of features that do not exist here, which are empty as on a server that does not use
+// the feature. They are lines "schema.name: columns" of absent.txt.
+func absentSets() []declaration {
+	text, err := files.ReadFile("sysviews/absent.txt")
+	if err != nil { // the file is embedded
+		panic(err)
+	}
+	var out []declaration
+	for line := range strings.Lines(string(text)) {
+		name, columns, ok := strings.Cut(line, ": ")
+		if ok && !strings.HasPrefix(line, "#") {
+			out = append(out, declaration{name: name, columns: strings.TrimSpace(columns)})
+		}
+	}
+	return out
+}
+
+// table parses a declaration. A mistake in one shows in the tests, which read all, so it panics.
+func (d declaration) table(e *entry) *SystemTable {
+	t := &SystemTable{ObjectID: e.id, Schema: e.schema, Name: e.name, live: d.live, rows: d.rows}
 	depth, start := 0, 0
-	text := d.columns + ","
+	text := inherited.Replace(d.columns) + ","
 	for i := range len(text) {
 		switch text[i] {
 		case '(':
@@ -215,6 +285,12 @@ func (d declaration) table() *SystemTable {
 	}
 	return t
 }
+
+// inherited stands for the columns that many views begin with.
+var inherited = strings.NewReplacer("{object}", objectColumns, "{column}", columnColumns, "{index}", indexColumns, "{type}", typeColumns)
+
+// Empty reports whether the table never has rows.
+func (t *SystemTable) Empty() bool { return t.rows == nil }
 
 // parseColumn parses "name type" or "name type?".
 func parseColumn(s string) types.Column {
@@ -279,6 +355,9 @@ func (t *SystemTable) Materialize(ctx context.Context, env *Env, name string) er
 	key := "system:" + name
 	want := materialized{env.Database.ID, env.Principal, env.Database.Version, env.Snapshot.Version, env.SeeAll}
 	if !t.live && c.Recall(key) == want {
+		return nil
+	}
+	if t.Empty() {
 		return nil
 	}
 	rows, err := t.rows(ctx, env)

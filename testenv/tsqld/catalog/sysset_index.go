@@ -6,13 +6,16 @@ import (
 	"maps"
 )
 
+// indexColumns are those of sys.indexes.
+const indexColumns = "object_id int, name sysname?, index_id int, type tinyint, type_desc nvarchar(60)?, is_unique bit?, data_space_id int?, ignore_dup_key bit?, " +
+	"is_primary_key bit?, is_unique_constraint bit?, fill_factor tinyint, is_padded bit?, is_disabled bit?, is_hypothetical bit?, is_ignored_in_optimization bit?, " +
+	"allow_row_locks bit?, allow_page_locks bit?, has_filter bit?, filter_definition nvarchar(max)?, compression_delay int?, suppress_dup_key_messages bit?, " +
+	"auto_created bit?, optimize_for_sequential_key bit?"
+
 // indexSets returns the system tables about indexes and keys.
 func indexSets() []declaration {
 	return []declaration{
-		{name: "sys.indexes", columns: "object_id int, name sysname?, index_id int, type tinyint, type_desc nvarchar(60)?, is_unique bit?, data_space_id int?, ignore_dup_key bit?, " +
-			"is_primary_key bit?, is_unique_constraint bit?, fill_factor tinyint, is_padded bit?, is_disabled bit?, is_hypothetical bit?, is_ignored_in_optimization bit?, " +
-			"allow_row_locks bit?, allow_page_locks bit?, has_filter bit?, filter_definition nvarchar(max)?, compression_delay int?, suppress_dup_key_messages bit?, " +
-			"auto_created bit?, optimize_for_sequential_key bit?", rows: func(_ context.Context, env *Env) ([]row, error) {
+		{name: "sys.indexes", columns: indexColumns, rows: func(_ context.Context, env *Env) ([]row, error) {
 			var out []row
 			for _, t := range env.indexed() {
 				for _, ix := range t.withHeap() {
@@ -22,7 +25,7 @@ func indexSets() []declaration {
 			return out, nil
 		}},
 		{name: "sys.index_columns", columns: "object_id int, index_id int, index_column_id int, column_id int, key_ordinal tinyint, partition_ordinal tinyint, is_descending_key bit?, " +
-			"is_included_column bit?, column_store_order_ordinal tinyint", rows: func(_ context.Context, env *Env) ([]row, error) {
+			"is_included_column bit?, column_store_order_ordinal tinyint?, data_clustering_ordinal tinyint?", rows: func(_ context.Context, env *Env) ([]row, error) {
 			var out []row
 			for _, t := range env.indexed() {
 				for _, ix := range t.Indexes {
@@ -57,14 +60,14 @@ func indexSets() []declaration {
 			return out, nil
 		}},
 		{name: "sys.partitions", columns: "partition_id bigint, object_id int, index_id int, partition_number int, hobt_id bigint, rows bigint, filestream_filegroup_id smallint, " +
-			"data_compression tinyint, data_compression_desc nvarchar(60)?", live: true, rows: partitions},
+			"data_compression tinyint, data_compression_desc nvarchar(60)?, xml_compression bit?, xml_compression_desc varchar(3)?", live: true, rows: partitions},
 		{name: "sys.stats", columns: "object_id int, name sysname?, stats_id int, auto_created bit?, user_created bit?, no_recompute bit?, has_filter bit?, filter_definition nvarchar(max)?, " +
-			"is_temporary bit?, is_incremental bit?", rows: func(_ context.Context, env *Env) ([]row, error) {
+			"is_temporary bit?, is_incremental bit?, has_persisted_sample bit?, stats_generation_method int, stats_generation_method_desc varchar(80), auto_drop bit?", rows: func(_ context.Context, env *Env) ([]row, error) {
 			var out []row
 			for _, t := range env.indexed() {
 				for _, ix := range t.Indexes {
 					out = append(out, row{"object_id": int64(t.ObjectID), "name": ix.Name, "stats_id": int64(ix.ID), "auto_created": int64(0), "user_created": int64(0),
-						"no_recompute": int64(0), "has_filter": bit(ix.Filter != ""), "filter_definition": orNull(ix.Filter), "is_temporary": int64(0), "is_incremental": int64(0)})
+						"no_recompute": int64(0), "has_filter": bit(ix.Filter != ""), "filter_definition": orNull(ix.Filter), "is_temporary": int64(0), "is_incremental": int64(0), "has_persisted_sample": int64(0), "stats_generation_method_desc": "Sort based statistics", "auto_drop": int64(0)})
 				}
 			}
 			return out, nil
@@ -135,7 +138,7 @@ func partitions(ctx context.Context, env *Env) ([]row, error) {
 		for _, ix := range t.withHeap() {
 			id := int64(t.ObjectID)<<16 | int64(ix.ID)
 			out = append(out, row{"partition_id": id, "object_id": int64(t.ObjectID), "index_id": int64(ix.ID), "partition_number": int64(1), "hobt_id": id,
-				"rows": n[0], "data_compression_desc": "NONE"})
+				"rows": n[0], "data_compression_desc": "NONE", "xml_compression": int64(0), "xml_compression_desc": "OFF"})
 		}
 	}
 	return out, nil

@@ -24,10 +24,17 @@ func (k Kind) Description() string { return kindNames[k] }
 const objectColumns = "name sysname, object_id int, principal_id int?, schema_id int, parent_object_id int, type char(2)?, type_desc nvarchar(60)?, " +
 	"create_date datetime, modify_date datetime, is_ms_shipped bit, is_published bit, is_schema_published bit"
 
+// moduleColumns are those of sys.sql_modules.
+const moduleColumns = "object_id int, definition nvarchar(max)?, uses_ansi_nulls bit?, uses_quoted_identifier bit?, is_schema_bound bit?, " +
+	"uses_database_collation bit?, is_recompiled bit?, null_on_null_input bit?, execute_as_principal_id int?, uses_native_compilation bit?, " +
+	"inline_type bit?, is_inlineable bit?"
+
 // objectSets returns the system tables about objects other than tables.
 func objectSets() []declaration {
 	return []declaration{
-		{name: "sys.all_objects", columns: objectColumns, rows: allObjects},
+		{name: "sys.objects", columns: objectColumns, rows: objects},
+		{name: "sys.system_objects", columns: objectColumns, rows: systemObjects},
+		{name: "sys.system_sql_modules", columns: moduleColumns, rows: systemModules},
 		{name: "sys.schemas", columns: "name sysname, schema_id int, principal_id int?", rows: func(_ context.Context, env *Env) ([]row, error) {
 			var out []row
 			for _, s := range env.Database.Schemas() {
@@ -36,8 +43,8 @@ func objectSets() []declaration {
 			return out, nil
 		}},
 		{name: "sys.views", columns: objectColumns + ", is_replicated bit?, has_replication_filter bit?, has_opaque_metadata bit, has_unchecked_assembly_data bit, " +
-			"with_check_option bit, is_date_correlation_view bit, is_tracked_by_cdc bit?", rows: rowsOf(func(_ *Env, v *View) []row {
-			return []row{{"with_check_option": bit(v.CheckOption)}}
+			"with_check_option bit, is_date_correlation_view bit, is_tracked_by_cdc bit?, has_snapshot bit?, ledger_view_type tinyint?, ledger_view_type_desc nvarchar(60)?, is_dropped_ledger_view bit?", rows: rowsOf(func(_ *Env, v *View) []row {
+			return []row{{"with_check_option": bit(v.CheckOption), "ledger_view_type": int64(0), "ledger_view_type_desc": "NON_LEDGER_VIEW", "is_dropped_ledger_view": int64(0)}}
 		})},
 		{name: "sys.procedures", columns: objectColumns + ", is_auto_executed bit, is_execution_replicated bit?, is_repl_serializable_only bit?, skips_repl_constraints bit?",
 			rows: rowsOf(func(_ *Env, p *Procedure) []row { return []row{{}} })},
@@ -47,9 +54,7 @@ func objectSets() []declaration {
 		{name: "sys.sequences", columns: objectColumns + ", start_value sql_variant, increment sql_variant, minimum_value sql_variant, maximum_value sql_variant, " +
 			"is_cycling bit?, is_cached bit?, cache_size int?, system_type_id tinyint, user_type_id int, precision tinyint, scale tinyint?, current_value sql_variant, " +
 			"is_exhausted bit, last_used_value sql_variant?", live: true, rows: sequences},
-		{name: "sys.sql_modules", columns: "object_id int, definition nvarchar(max)?, uses_ansi_nulls bit?, uses_quoted_identifier bit?, is_schema_bound bit?, " +
-			"uses_database_collation bit?, is_recompiled bit?, null_on_null_input bit?, execute_as_principal_id int?, uses_native_compilation bit?, " +
-			"inline_type bit?, is_inlineable bit?", rows: modules},
+		{name: "sys.sql_modules", columns: moduleColumns, rows: modules},
 		{name: "sys.parameters", columns: "object_id int, name sysname?, parameter_id int, system_type_id tinyint, user_type_id int, max_length smallint, " +
 			"precision tinyint, scale tinyint, is_output bit, is_cursor_ref bit, has_default_value bit, is_xml_document bit, default_value sql_variant?, " +
 			"xml_collection_id int, is_readonly bit, is_nullable bit?, encryption_type int?, encryption_type_desc nvarchar(64)?, encryption_algorithm_name sysname?, " +
@@ -136,8 +141,8 @@ func rowsOf[T Object](extra func(env *Env, o T) []row) func(context.Context, *En
 	}
 }
 
-// allObjects are the rows of sys.all_objects: objects, constraints and system views.
-func allObjects(_ context.Context, env *Env) ([]row, error) {
+// objects are the rows of sys.objects: objects and their constraints.
+func objects(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, o := range env.objects() {
 		h := *o.Head()
@@ -145,24 +150,45 @@ func allObjects(_ context.Context, env *Env) ([]row, error) {
 			h.Name, h.SchemaID, h.System = TypeTableName(&h), SchemaSys, true
 		}
 		out = append(out, objectRow(&h))
-		if t, ok := o.(*Table); ok {
-			for _, c := range t.constraints() {
-				out = append(out, childRow(t, c, t.created(c.ObjectID)))
-			}
+	}
+	for _, t := range env.indexed() {
+		for _, c := range t.constraints() {
+			out = append(out, childRow(t, c, t.created(c.ObjectID)))
 		}
 	}
+	return out, nil
+}
+
+// systemObjects are the rows of sys.system_objects: the system views.
+func systemObjects(context.Context, *Env) ([]row, error) {
+	var out []row
 	for _, full := range registry().names {
-		h := Header{Kind: KindView, System: true, Created: epoch, Modified: epoch, SchemaID: SchemaSys}
-		if t := registry().tables[full]; t != nil {
-			h.Name, h.ObjectID = t.Name, t.ObjectID
-		} else {
-			v := registry().views[full]
-			h.Name, h.ObjectID = v.Name, v.ObjectID
-			if Fold(v.Schema) == "information_schema" {
-				h.SchemaID = SchemaInformationSchema
-			}
+		e := registry().entries[full]
+		h := Header{Name: e.name, ObjectID: e.id, Kind: KindView, System: true, Created: epoch, Modified: epoch, SchemaID: SchemaSys}
+		switch Fold(e.schema) {
+		case "information_schema":
+			h.SchemaID = SchemaInformationSchema
+		case "dbo":
+			continue // of master only
 		}
 		out = append(out, objectRow(&h))
+	}
+	return out, nil
+}
+
+// systemModules are the rows of sys.system_sql_modules: the texts of those system views that have one.
+func systemModules(context.Context, *Env) ([]row, error) {
+	var out []row
+	for _, full := range registry().names {
+		e := registry().entries[full]
+		if e.isTable() {
+			continue
+		}
+		out = append(out, row{
+			"object_id": int64(e.id), "definition": e.read().view.Text, "uses_ansi_nulls": int64(1), "uses_quoted_identifier": int64(1), "is_schema_bound": int64(0),
+			"uses_database_collation": int64(0), "is_recompiled": int64(0), "null_on_null_input": int64(0), "uses_native_compilation": int64(0),
+			"inline_type": int64(0), "is_inlineable": int64(0),
+		})
 	}
 	return out, nil
 }

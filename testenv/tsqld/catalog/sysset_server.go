@@ -16,14 +16,20 @@ func serverSets() []declaration {
 			"user_access tinyint?, user_access_desc nvarchar(60)?, is_read_only bit?, is_auto_close_on bit, is_auto_shrink_on bit?, state tinyint?, state_desc nvarchar(60)?, " +
 			"is_in_standby bit?, is_cleanly_shutdown bit?, is_supplemental_logging_enabled bit?, snapshot_isolation_state tinyint?, snapshot_isolation_state_desc nvarchar(60)?, " +
 			"is_read_committed_snapshot_on bit?, recovery_model tinyint?, recovery_model_desc nvarchar(60)?, page_verify_option tinyint?, page_verify_option_desc nvarchar(60)?, " +
-			"is_auto_create_stats_on bit?, is_auto_update_stats_on bit?, is_auto_update_stats_async_on bit?, is_ansi_null_default_on bit?, is_ansi_nulls_on bit?, " +
+			"is_auto_create_stats_on bit?, is_auto_create_stats_incremental_on bit?, is_auto_update_stats_on bit?, is_auto_update_stats_async_on bit?, is_ansi_null_default_on bit?, is_ansi_nulls_on bit?, " +
 			"is_ansi_padding_on bit?, is_ansi_warnings_on bit?, is_arithabort_on bit?, is_concat_null_yields_null_on bit?, is_numeric_roundabort_on bit?, " +
 			"is_quoted_identifier_on bit?, is_recursive_triggers_on bit?, is_cursor_close_on_commit_on bit?, is_local_cursor_default bit?, is_fulltext_enabled bit?, " +
 			"is_trustworthy_on bit?, is_db_chaining_on bit?, is_parameterization_forced bit?, is_master_key_encrypted_by_server bit, is_query_store_on bit?, is_published bit, " +
 			"is_subscribed bit, is_merge_published bit, is_distributor bit, is_sync_with_backup bit, service_broker_guid uniqueidentifier, is_broker_enabled bit, " +
-			"log_reuse_wait tinyint?, log_reuse_wait_desc nvarchar(60)?, is_date_correlation_on bit, is_cdc_enabled bit, is_encrypted bit?, is_honor_broker_priority_on bit?, " +
-			"containment tinyint?, containment_desc nvarchar(60)?, delayed_durability int?, delayed_durability_desc nvarchar(60)?, is_memory_optimized_enabled bit?, " +
-			"is_ledger_on bit?, is_change_feed_enabled bit?", rows: func(_ context.Context, env *Env) ([]row, error) {
+			"log_reuse_wait tinyint?, log_reuse_wait_desc nvarchar(60)?, is_date_correlation_on bit, is_cdc_enabled bit, is_encrypted bit?, is_honor_broker_priority_on bit?, replica_id uniqueidentifier?, " +
+			"group_database_id uniqueidentifier?, resource_pool_id int?, default_language_lcid smallint?, default_language_name nvarchar(128)?, " +
+			"default_fulltext_language_lcid int?, default_fulltext_language_name nvarchar(128)?, is_nested_triggers_on bit?, is_transform_noise_words_on bit?, " +
+			"two_digit_year_cutoff smallint?, " +
+			"containment tinyint?, containment_desc nvarchar(60)?, target_recovery_time_in_seconds int?, delayed_durability int?, delayed_durability_desc nvarchar(60)?, " +
+			"is_memory_optimized_elevate_to_snapshot_on bit?, is_federation_member bit?, is_remote_data_archive_enabled bit?, is_mixed_page_allocation_on bit?, " +
+			"is_temporal_history_retention_enabled bit?, catalog_collation_type int?, catalog_collation_type_desc nvarchar(60)?, physical_database_name nvarchar(128)?, " +
+			"is_result_set_caching_on bit?, is_accelerated_database_recovery_on bit?, is_tempdb_spill_to_remote_store bit?, is_stale_page_detection_on bit?, " +
+			"is_memory_optimized_enabled bit?, is_data_retention_enabled bit?, is_ledger_on bit?, is_change_feed_enabled bit?", rows: func(_ context.Context, env *Env) ([]row, error) {
 			var out []row
 			for _, d := range env.Snapshot.Databases() {
 				out = append(out, databaseInfo(d))
@@ -39,22 +45,6 @@ func serverSets() []declaration {
 				r := row{"database_id": int64(d.ID), "edition": "GeneralPurpose", "service_objective": "GP_Gen5_2", "elastic_pool_name": orNull(d.Options.ElasticPool)}
 				if d.Options.ElasticPool != "" {
 					r["service_objective"] = "ElasticPool"
-				}
-				out = append(out, r)
-			}
-			return out, nil
-		}},
-		{name: "sys.configurations", columns: "configuration_id int, name nvarchar(35), value sql_variant?, minimum sql_variant?, maximum sql_variant?, value_in_use sql_variant?, " +
-			"description nvarchar(255), is_dynamic bit, is_advanced bit", rows: func(context.Context, *Env) ([]row, error) {
-			var out []row
-			for _, c := range configurations {
-				r := row{"configuration_id": c.id, "name": c.name, "description": c.description, "is_dynamic": int64(1), "is_advanced": bit(c.advanced)}
-				for col, n := range map[string]int64{"value": c.value, "minimum": c.minimum, "maximum": c.maximum, "value_in_use": c.value} {
-					v, err := variant(n, types.IntType)
-					if err != nil {
-						return nil, err
-					}
-					r[col] = v
 				}
 				out = append(out, r)
 			}
@@ -114,30 +104,18 @@ func databaseInfo(d *Database) row {
 		"is_auto_create_stats_on": int64(1), "is_auto_update_stats_on": int64(1), "is_ansi_nulls_on": bit(o.AnsiNulls), "is_recursive_triggers_on": bit(o.RecursiveTriggers),
 		"is_trustworthy_on": bit(o.Trustworthy), "log_reuse_wait": int64(0), "log_reuse_wait_desc": "NOTHING", "containment": int64(0), "containment_desc": "NONE",
 		"delayed_durability": int64(0), "delayed_durability_desc": "DISABLED", "service_broker_guid": make([]byte, 16),
+		"target_recovery_time_in_seconds": int64(60), "catalog_collation_type": int64(0), "catalog_collation_type_desc": "DATABASE_DEFAULT", "physical_database_name": d.Name,
+		"is_mixed_page_allocation_on": bit(d.ID <= DatabaseMSDB && d.ID != DatabaseTemp), "is_temporal_history_retention_enabled": int64(1),
+		"is_memory_optimized_enabled": int64(1),
 	}
 	for _, col := range strings.Fields("is_auto_shrink_on is_in_standby is_cleanly_shutdown is_supplemental_logging_enabled is_auto_update_stats_async_on is_ansi_null_default_on " +
 		"is_ansi_padding_on is_ansi_warnings_on is_arithabort_on is_concat_null_yields_null_on is_numeric_roundabort_on is_quoted_identifier_on is_cursor_close_on_commit_on " +
-		"is_local_cursor_default is_fulltext_enabled is_db_chaining_on is_parameterization_forced is_query_store_on is_encrypted is_honor_broker_priority_on is_memory_optimized_enabled " +
-		"is_ledger_on is_change_feed_enabled") {
+		"is_local_cursor_default is_fulltext_enabled is_db_chaining_on is_parameterization_forced is_query_store_on is_encrypted is_honor_broker_priority_on " +
+		"is_ledger_on is_change_feed_enabled is_auto_create_stats_incremental_on is_memory_optimized_elevate_to_snapshot_on is_federation_member is_remote_data_archive_enabled " +
+		"is_result_set_caching_on is_accelerated_database_recovery_on is_tempdb_spill_to_remote_store is_stale_page_detection_on is_data_retention_enabled") {
 		r[col] = int64(0)
 	}
 	return r
-}
-
-// configurations are the few rows of sys.configurations that scripts look at.
-var configurations = []struct {
-	id                      int64
-	name                    string
-	value, minimum, maximum int64
-	description             string
-	advanced                bool
-}{
-	{115, "nested triggers", 1, 0, 1, "Allow triggers to be invoked within triggers", false},
-	{518, "show advanced options", 0, 0, 1, "show advanced options", false},
-	{1539, "max degree of parallelism", 1, 0, 32767, "maximum degree of parallelism", true},
-	{1544, "max server memory (MB)", 2147483647, 128, 2147483647, "Maximum size of server memory (MB)", true},
-	{16384, "Agent XPs", 0, 0, 1, "Enable or disable Agent XPs", true},
-	{16390, "xp_cmdshell", 0, 0, 1, "Enable or disable command shell", true},
 }
 
 // others yields the sessions that the session may see: without VIEW SERVER STATE, which here means sysadmin, only itself.

@@ -13,7 +13,8 @@ const columnColumns = "object_id int, name sysname?, column_id int, system_type_
 	"is_replicated bit?, is_non_sql_subscribed bit?, is_merge_published bit?, is_dts_replicated bit?, is_xml_document bit, xml_collection_id int, " +
 	"default_object_id int, rule_object_id int, is_sparse bit?, is_column_set bit?, generated_always_type tinyint?, generated_always_type_desc nvarchar(60)?, " +
 	"encryption_type int?, encryption_type_desc nvarchar(64)?, encryption_algorithm_name sysname?, column_encryption_key_id int?, " +
-	"column_encryption_key_database_name sysname?, is_hidden bit, is_masked bit, graph_type int?, graph_type_desc nvarchar(60)?"
+	"column_encryption_key_database_name sysname?, is_hidden bit, is_masked bit, graph_type int?, graph_type_desc nvarchar(60)?, " +
+	"is_data_deletion_filter_column bit?, ledger_view_column_type int?, ledger_view_column_type_desc nvarchar(60)?, is_dropped_ledger_column bit?"
 
 // lockEscalations are the values of sys.tables.lock_escalation_desc, by lock_escalation.
 var lockEscalations = [...]string{"TABLE", "DISABLE", "AUTO"}
@@ -26,16 +27,21 @@ func tableSets() []declaration {
 			"text_in_row_limit int?, large_value_types_out_of_row bit?, is_tracked_by_cdc bit?, lock_escalation tinyint?, lock_escalation_desc nvarchar(60)?, " +
 			"is_filetable bit?, is_memory_optimized bit?, durability tinyint?, durability_desc nvarchar(60)?, temporal_type tinyint?, temporal_type_desc nvarchar(60)?, " +
 			"history_table_id int?, is_remote_data_archive_enabled bit?, is_external bit, history_retention_period int?, history_retention_period_unit int?, " +
-			"history_retention_period_unit_desc nvarchar(10)?, is_node bit?, is_edge bit?",
+			"history_retention_period_unit_desc nvarchar(10)?, is_node bit?, is_edge bit?, data_retention_period int?, data_retention_period_unit int?, " +
+			"data_retention_period_unit_desc nvarchar(10)?, ledger_type tinyint?, ledger_type_desc nvarchar(60)?, ledger_view_id int?, is_dropped_ledger_table bit?",
 			rows: rowsOf(func(_ *Env, t *Table) []row {
 				return []row{{
 					"max_column_id_used": int64(t.NextColumnID), "uses_ansi_nulls": int64(1), "is_replicated": int64(0), "text_in_row_limit": int64(0),
 					"large_value_types_out_of_row": int64(0), "is_tracked_by_cdc": int64(0), "lock_escalation": int64(t.LockEscalation), "lock_escalation_desc": lockEscalations[t.LockEscalation],
 					"is_filetable": int64(0), "is_memory_optimized": int64(0), "durability": int64(0), "durability_desc": "SCHEMA_AND_DATA",
 					"temporal_type": int64(0), "temporal_type_desc": "NON_TEMPORAL_TABLE", "is_node": int64(0), "is_edge": int64(0),
+					"is_remote_data_archive_enabled": int64(0), "has_replication_filter": int64(0), "is_merge_published": int64(0), "is_sync_tran_subscribed": int64(0),
+					"data_retention_period": int64(-1), "data_retention_period_unit": int64(-1), "data_retention_period_unit_desc": "INFINITE",
+					"ledger_type": int64(0), "ledger_type_desc": "NON_LEDGER_TABLE", "is_dropped_ledger_table": int64(0),
 				}}
 			})},
-		{name: "sys.all_columns", columns: columnColumns, rows: allColumns},
+		{name: "sys.columns", columns: columnColumns, rows: columns},
+		{name: "sys.system_columns", columns: columnColumns, rows: systemColumns},
 		{name: "sys.identity_columns", columns: columnColumns + ", seed_value sql_variant?, increment_value sql_variant?, last_value sql_variant?, is_not_for_replication bit?",
 			live: true, rows: identityColumns},
 		{name: "sys.computed_columns", columns: columnColumns + ", definition nvarchar(max)?, uses_database_collation bit, is_persisted bit", rows: func(_ context.Context, env *Env) ([]row, error) {
@@ -54,7 +60,7 @@ func tableSets() []declaration {
 		}},
 		{name: "sys.default_constraints", columns: objectColumns + ", parent_column_id int, definition nvarchar(max)?, is_system_named bit", rows: func(_ context.Context, env *Env) ([]row, error) {
 			var out []row
-			for _, t := range env.tables() {
+			for _, t := range env.indexed() {
 				for _, c := range t.Columns {
 					if d := c.Default; d != nil {
 						r := childRow(t, Constraint{ObjectID: d.ObjectID, Name: d.Name, Kind: KindDefault}, d.Created)
@@ -68,7 +74,7 @@ func tableSets() []declaration {
 		{name: "sys.check_constraints", columns: objectColumns + ", is_disabled bit, is_not_for_replication bit, is_not_trusted bit, parent_column_id int, " +
 			"definition nvarchar(max)?, uses_database_collation bit?, is_system_named bit", rows: func(_ context.Context, env *Env) ([]row, error) {
 			var out []row
-			for _, t := range env.tables() {
+			for _, t := range env.indexed() {
 				for _, c := range t.Checks {
 					r := childRow(t, Constraint{ObjectID: c.ObjectID, Name: c.Name, Kind: KindCheck}, c.Created)
 					maps.Copy(r, row{
@@ -186,8 +192,8 @@ func shapeRows(d *Database, object int32, cols []types.Column) []row {
 	return out
 }
 
-// allColumns are the rows of sys.all_columns: of tables, views, functions, table types and system tables.
-func allColumns(_ context.Context, env *Env) ([]row, error) {
+// columns are the rows of sys.columns: of tables, views, functions and table types.
+func columns(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, o := range env.objects() {
 		switch o := o.(type) {
@@ -205,10 +211,26 @@ func allColumns(_ context.Context, env *Env) ([]row, error) {
 			out = append(out, shapeRows(env.Database, o.ObjectID, o.Columns)...)
 		}
 	}
-	for _, name := range registry().names {
-		if t := registry().tables[name]; t != nil {
-			out = append(out, shapeRows(env.Database, t.ObjectID, t.Columns)...)
+	return out, nil
+}
+
+// systemColumns are the rows of sys.system_columns: of the system views.
+func systemColumns(_ context.Context, env *Env) ([]row, error) {
+	var out []row
+	for _, full := range registry().names {
+		e := registry().entries[full].read()
+		if Fold(e.schema) == "dbo" { // of master only
+			continue
 		}
+		if e.table != nil {
+			out = append(out, shapeRows(env.Database, e.id, e.table.Columns)...)
+			continue
+		}
+		cols, err := env.Shape(e.view)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, shapeRows(env.Database, e.id, cols)...)
 	}
 	return out, nil
 }

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -289,7 +290,7 @@ func (b *binder) formula(db *catalog.Database, t *catalog.Table, c *catalog.Colu
 
 // systemSource binds a system table or view; nil if the name is none.
 func (b *binder) systemSource(db *catalog.Database, name *syntax.ObjectName) (*source, error) {
-	schema := name.Schema()
+	schema := catalog.SystemSchema(db, name.Schema(), name.Last())
 	if schema == "" && b.place.system {
 		schema = "sys"
 	}
@@ -303,6 +304,11 @@ func (b *binder) systemSource(db *catalog.Database, name *syntax.ObjectName) (*s
 	if v == nil {
 		return nil, nil
 	}
+	return b.systemView(db, v)
+}
+
+// systemView expands a system view that is written in T-SQL.
+func (b *binder) systemView(db *catalog.Database, v *catalog.SystemView) (*source, error) {
 	parsed, err := v.Memo.Get(func() (any, error) { return parseView(v.Text, true) })
 	if err != nil {
 		return nil, err
@@ -310,17 +316,40 @@ func (b *binder) systemSource(db *catalog.Database, name *syntax.ObjectName) (*s
 	return b.expandView(parsed.(*syntax.CreateViewStmt), v.Name, v.Schema, db.Name, place{db: db, schemas: []string{"sys"}, owner: 0, system: true})
 }
 
+// SystemColumns are the columns of a system view that is written in T-SQL, as sys.system_columns shows them.
+func (c *Compiler) SystemColumns(db *catalog.Database, v *catalog.SystemView) ([]types.Column, error) {
+	cols, err := v.Shape.Get(func() (any, error) {
+		var cols []types.Column
+		err := c.bind(nil, func(b *binder) error {
+			src, err := b.systemView(db, v)
+			if err != nil {
+				return err
+			}
+			for _, c := range src.cols {
+				cols = append(cols, types.Column{Name: c.name, Type: c.typ, Nullable: c.null})
+			}
+			return nil
+		})
+		return cols, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return cols.([]types.Column), nil
+}
+
 // systemTable makes the source of a row set of the server.
 func (b *binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *source {
-	temp := "sys_" + strconv.Itoa(db.ID) + "_" + catalog.Fold(t.Schema+"_"+t.Name)
-	found := false
-	for _, s := range b.needs.System {
-		found = found || s.Temp == temp
+	src := &source{alias: b.alias("t"), name: t.Name, schema: t.Schema, db: db.Name}
+	if t.Empty() {
+		src.table = noRows(t)
+	} else {
+		temp := "sys_" + strconv.Itoa(db.ID) + "_" + catalog.Fold(t.Schema+"_"+t.Name)
+		if !slices.ContainsFunc(b.needs.System, func(s SystemRef) bool { return s.Temp == temp }) {
+			b.needs.System = append(b.needs.System, SystemRef{db, t, temp})
+		}
+		src.table = "temp." + quote(temp)
 	}
-	if !found {
-		b.needs.System = append(b.needs.System, SystemRef{db, t, temp})
-	}
-	src := &source{alias: b.alias("t"), name: t.Name, schema: t.Schema, db: db.Name, table: "temp." + quote(temp)}
 	for i, c := range t.Columns {
 		ct := c.Type
 		if ct.IsUnicode() { // names are in the collation of the database
@@ -329,6 +358,24 @@ func (b *binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *sour
 		src.cols = append(src.cols, sourceColumn{name: c.Name, typ: ct, null: c.Nullable, label: implicit, sql: columnName(i)})
 	}
 	return src
+}
+
+// noRows is the query that stands for a system table that is always empty: it needs no temporary table.
+func noRows(t *catalog.SystemTable) string {
+	var w strings.Builder
+	w.WriteString("(SELECT ")
+	for i, c := range t.Columns {
+		if i > 0 {
+			w.WriteString(", ")
+		}
+		w.WriteString("CAST(NULL AS " + c.Type.Storage() + ")")
+		if n := c.Type.CollationName(); n != "" {
+			w.WriteString(" COLLATE " + n)
+		}
+		w.WriteString(" AS " + columnName(i))
+	}
+	w.WriteString(" WHERE 0)")
+	return w.String()
 }
 
 // view expands a view.

@@ -147,22 +147,31 @@ func (e env) ObjectByName(database, schema, name string) (builtin.Object, bool) 
 		if c, ok := d.Constraint(sc, name); ok {
 			return describeConstraint(d, c), true
 		}
-		if id := catalog.SystemObjectID(sc, name); id != 0 {
-			return builtin.Object{ID: id, Name: name, Schema: sc, SchemaID: systemSchema(sc), Kind: "V"}, true
+		if id := catalog.SystemObjectID(catalog.SystemSchema(d, sc, name), name); id != 0 {
+			return systemObject(id)
 		}
 	}
 	if schema == "" {
 		if id := catalog.SystemObjectID("sys", name); id != 0 {
-			return builtin.Object{ID: id, Name: name, Schema: "sys", SchemaID: catalog.SchemaSys, Kind: "V"}, true
+			return systemObject(id)
 		}
 	}
 	return builtin.Object{}, false
 }
 
+// systemObject describes a system table or view.
+func systemObject(id int32) (builtin.Object, bool) {
+	schema, name, ok := catalog.SystemObjectName(id)
+	return builtin.Object{ID: id, Name: name, Schema: schema, SchemaID: systemSchema(schema), Kind: "V"}, ok
+}
+
 // systemSchema is the id of a schema that holds system views.
 func systemSchema(name string) int32 {
-	if equalNames(name, "sys") {
+	switch {
+	case equalNames(name, "sys"):
 		return catalog.SchemaSys
+	case equalNames(name, "dbo"):
+		return catalog.SchemaDBO
 	}
 	return catalog.SchemaInformationSchema
 }
@@ -196,8 +205,7 @@ func (e env) ObjectByID(database int, id int32) (builtin.Object, bool) {
 		return builtin.Object{}, false
 	}
 	if id < 0 {
-		schema, name, ok := catalog.SystemObjectName(id)
-		return builtin.Object{ID: id, Name: name, Schema: schema, SchemaID: systemSchema(schema), Kind: "V"}, ok
+		return systemObject(id)
 	}
 	d := e.db(database)
 	if d == nil {
@@ -271,6 +279,12 @@ func (e env) Columns(database int, id int32) []builtin.Column {
 		schema, name, _ := catalog.SystemObjectName(id)
 		if t := catalog.FindSystemTable(schema, name); t != nil {
 			return shapeColumns(t.Columns)
+		}
+		v := catalog.FindSystemView(schema, name)
+		if d := e.db(database); d != nil && v != nil {
+			if cols, err := e.r.compiler().SystemColumns(d, v); err == nil { // the views are tested
+				return shapeColumns(cols)
+			}
 		}
 		return nil
 	}

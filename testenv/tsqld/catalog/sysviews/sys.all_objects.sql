@@ -1,0 +1,6 @@
+CREATE VIEW sys.all_objects AS
+SELECT *
+FROM sys.objects
+UNION ALL
+SELECT *
+FROM sys.system_objects

@@ -1,0 +1,3 @@
+CREATE VIEW sys.all_parameters AS
+SELECT *
+FROM sys.parameters

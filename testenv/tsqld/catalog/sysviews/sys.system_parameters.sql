@@ -1,0 +1,4 @@
+CREATE VIEW sys.system_parameters AS
+SELECT *
+FROM sys.parameters
+WHERE object_id < 0
