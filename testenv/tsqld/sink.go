@@ -97,7 +97,7 @@ func (s *sink) Columns(cols []types.Column) error {
 		return s.defect(err)
 	}
 	s.enc = enc
-	return s.write(enc.AppendColMetadata(nil))
+	return s.write(enc.AppendOrigins(enc.AppendColMetadata(nil)))
 }
 
 // Row implements [exec.Sink].

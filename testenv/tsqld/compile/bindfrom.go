@@ -216,7 +216,7 @@ func (b *binder) objectSource(name *syntax.ObjectName) (*source, error) {
 			return nil, mserr.InvalidObject(name.String())
 		}
 		src := b.tableOf(nil, t)
-		src.name = name.Last()
+		src.name, src.written = name.Last(), []string{name.Last()}
 		return src, nil
 	}
 	db, o, err := b.object(name)
@@ -226,7 +226,9 @@ func (b *binder) objectSource(name *syntax.ObjectName) (*source, error) {
 	switch o := o.(type) {
 	case *catalog.Table:
 		b.use(db, o, "SELECT")
-		return b.tableOf(db, o), nil
+		src := b.tableOf(db, o)
+		src.written = b.written(name, src)
+		return src, nil
 	case *catalog.View:
 		b.use(db, o, "SELECT")
 		return b.view(db, o)
@@ -261,7 +263,7 @@ func (b *binder) tableOf(db *catalog.Database, t *catalog.Table) *source {
 func (b *binder) tableColumns(src *source, db *catalog.Database, t *catalog.Table) {
 	src.cols = make([]sourceColumn, len(t.Columns))
 	for i, c := range t.Columns {
-		src.cols[i] = sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: implicit, sql: c.SQLName, base: c}
+		src.cols[i] = sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: implicit, sql: c.SQLName, base: c, owner: src}
 		if c.SQLName == "" {
 			src.cols[i].expand = func() (*node, error) { return b.formula(db, t, c, src) }
 		}

@@ -13,6 +13,7 @@ type queryUse struct {
 	exists   bool // EXISTS: the select list does not matter
 	top      bool // a statement of its own: ORDER BY needs no TOP, and assignments may stand there
 	set      bool // an operand of a set operation
+	browse   bool // the columns of keys are added to those asked for
 	ordered  bool // the order of rows is kept although it is no statement: INSERT ... SELECT
 	assigned *[]assignment
 }
@@ -107,6 +108,9 @@ func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, u
 	if err := b.orderBy(q.OrderBy, r, l, s); err != nil {
 		return nil, err
 	}
+	if err := addKeys(s, q, r, l, use); err != nil {
+		return nil, err
+	}
 	if err := b.checkGrouping(r, l); err != nil {
 		return nil, err
 	}
@@ -140,7 +144,7 @@ func (b *binder) items(s *syntax.Select, r *query, l *level, use queryUse) error
 			if err != nil {
 				return err
 			}
-			r.add(n, outColumn{name: itemName(item), typ: n.typ, null: n.null, label: n.label, auto: baseColumn(n)})
+			r.add(n, shown(n, itemName(item)))
 		case *syntax.SelectAssign:
 			if err := b.assign(item, r, l, use); err != nil {
 				return err
@@ -221,7 +225,7 @@ func (b *binder) star(item *syntax.SelectStar, r *query, l *level) error {
 			if err != nil {
 				return err
 			}
-			r.add(n, outColumn{name: src.cols[i].name, typ: n.typ, null: n.null, label: n.label, auto: baseColumn(n)})
+			r.add(n, shown(n, src.cols[i].name))
 		}
 	}
 	if !found {

@@ -48,10 +48,15 @@ func (b *binder) hints(hints []*syntax.Option) error {
 }
 
 // Select compiles a query with the OPTION clause of its statement.
-func (c *Compiler) Select(q *syntax.Query, hints []*syntax.Option) (p *Plan, err error) {
+func (c *Compiler) Select(q *syntax.Query, hints []*syntax.Option) (*Plan, error) {
+	return c.query(q, hints, false)
+}
+
+// query is Select, and Browse for browse mode.
+func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (p *Plan, err error) {
 	err = c.bind(hints, func(b *binder) error {
 		var assigned []assignment
-		r, err := b.query(q, nil, queryUse{top: true, assigned: &assigned})
+		r, err := b.query(q, nil, queryUse{top: true, assigned: &assigned, browse: browse})
 		if err != nil {
 			return err
 		}
@@ -64,6 +69,8 @@ func (c *Compiler) Select(q *syntax.Query, hints []*syntax.Option) (p *Plan, err
 		}
 		if len(assigned) > 0 {
 			r = p.assign(r, assigned)
+		} else if browse && p.Into == nil {
+			p.Columns = r.browseColumns()
 		} else {
 			p.Columns = r.columnTypes()
 		}

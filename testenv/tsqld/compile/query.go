@@ -41,7 +41,11 @@ type outColumn struct {
 	typ   types.Type
 	null  bool
 	label label
-	auto  *sourceColumn // the identity column that it is, for SELECT INTO; nil for none
+	auto  *sourceColumn // the column of a table that it is, for SELECT INTO; nil for others
+	// origin is auto, or the column of a table that a derived table shows.
+	origin *sourceColumn
+	expr   bool // an expression, which no client can write to
+	hidden bool // added for browse mode
 }
 
 // core is SELECT ... HAVING.
@@ -131,7 +135,7 @@ func (q *query) plain() bool {
 func (q *query) source(alias, name string) *source {
 	src := &source{alias: alias, name: name, query: q}
 	for i, c := range q.cols {
-		src.cols = append(src.cols, sourceColumn{name: c.name, typ: c.typ, null: c.null, label: c.label, sql: columnName(i)})
+		src.cols = append(src.cols, sourceColumn{name: c.name, typ: c.typ, null: c.null, label: c.label, sql: columnName(i), origin: c.origin, expr: c.expr})
 	}
 	return src
 }
@@ -182,10 +186,13 @@ func (q *query) columnTypes() []types.Column {
 		if t.ID == types.Null {
 			t = types.IntType
 		}
-		out[i] = types.Column{Name: c.name, Type: t, Nullable: c.null || c.typ.ID == types.Null}
+		out[i] = types.Column{Name: c.name, Type: t, Nullable: c.null || c.typ.ID == types.Null, Computed: c.expr}
 		if a := c.auto; a != nil {
 			out[i].Identity = a.base.Auto != nil
 			out[i].Computed = a.base.Formula != nil
+		}
+		if t.ID == types.Text || t.ID == types.NText || t.ID == types.Image {
+			out[i].Origin = c.origin.told()
 		}
 	}
 	return out

@@ -22,10 +22,11 @@ type source struct {
 	query  *query // a derived table
 	rowset *node  // a rowset, or what yields the text of rows: see asRowset
 
-	base *catalog.Table // the table, where there is one
-	view *catalog.View  // the view, where it is one
-	home int            // its database, 0 for temporary ones
-	used bool           // a column was resolved
+	base    *catalog.Table // the table, where there is one
+	written []string       // the table's name as clients are told it
+	view    *catalog.View  // the view, where it is one
+	home    int            // its database, 0 for temporary ones
+	used    bool           // a column was resolved
 	// lineage is the SELECT behind a view, CTE or derived table through which rows may be changed; nil otherwise.
 	lineage *core
 }
@@ -39,6 +40,9 @@ type sourceColumn struct {
 	sql    string // SQLite's column name
 	hidden bool   // cannot be named and is not part of *
 	base   *catalog.Column
+	owner  *source       // the source of a table, with base
+	origin *sourceColumn // of a derived table: the column of a table that it shows; nil for others
+	expr   bool          // of a derived table: an expression
 	// expand yields the expression for a computed column that SQLite does not hold, or for a column that is an
 	// expression over other sources; nil for ordinary columns.
 	expand func() (*node, error)

@@ -116,3 +116,12 @@ func TestBulkPermissions(t *testing.T) {
 	require.Contains(t, load("INSERT BULK t (a int)", intCols("a"), []types.Value{int64(1)}), "Msg 1088")
 	require.Equal(t, "(1)\n", load("INSERT BULK t (a int) WITH (CHECK_CONSTRAINTS)", intCols("a"), []types.Value{int64(1)}))
 }
+
+// SqlBulkCopy sends xml as nvarchar(max) with a byte order mark, which is no part of the document.
+func TestBulkXML(t *testing.T) {
+	s := workSession(t, newInstance(t))
+	must(t, s, "CREATE TABLE t (x xml)")
+	cols := []types.Column{{Name: "x", Type: types.NVarCharMax, Nullable: true}}
+	require.Equal(t, "(1)\n", loads(t, s)("INSERT BULK t (x xml)", cols, []types.Value{"\uFEFF<a/>"}))
+	require.Equal(t, "[(no name) bigint]\n4\n(1)\n", must(t, s, "SELECT LEN(CAST(x AS nvarchar(max))) FROM t"))
+}

@@ -25,6 +25,7 @@ type options struct {
 	quotedIdentifier     bool
 	xactAbort            bool
 	fmtOnly              bool
+	browse               bool // NO_BROWSETABLE
 
 	rowCount         int64 // SET ROWCOUNT; 0: no limit
 	textSize         int   // bytes
@@ -95,7 +96,7 @@ var toggles = map[string]toggle{
 	"SHOWPLAN_TEXT":               {nil, 0, onlyOff},
 	"SHOWPLAN_XML":                {nil, 0, onlyOff},
 	"RESULT_SET_CACHING":          {nil, 0, onlyOff},
-	"NO_BROWSETABLE":              {nil, 0, nil},
+	"NO_BROWSETABLE":              {func(o *options) *bool { return &o.browse }, 0, nil},
 	"OFFSETS":                     {nil, 0, onlyOff},
 	"ROWGUID_RESULTS":             {nil, 0, onlyOff},
 	"MEMORY_OPTIMIZED_ELEVATE":    {nil, 0, nil},

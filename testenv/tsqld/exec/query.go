@@ -35,10 +35,19 @@ func (r *run) prepare(n *compile.Needs) error {
 // queryPlan compiles a query, or finds its plan.
 func (r *run) queryPlan(node syntax.Node, q *syntax.Query, hints []*syntax.Option) (*compile.Plan, error) {
 	key := planKey{node: node, kind: planQuery}
+	_, alone := node.(*syntax.SelectStmt)
+	browse := r.s.opts.browse && alone && !r.inserting && !r.inFunction
+	if browse {
+		key.kind = planBrowse
+	}
 	if p := r.f.unit.find(r, key); p != nil {
 		return p.(*compile.Plan), nil
 	}
-	p, err := r.compiler().Select(q, hints)
+	compiled := r.compiler().Select
+	if browse {
+		compiled = r.compiler().Browse
+	}
+	p, err := compiled(q, hints)
 	if err != nil {
 		return nil, compileFailure(err)
 	}
@@ -225,7 +234,7 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 		if col.Type.IsCharacter() {
 			col.Collation = catalog.DefaultCollation
 		}
-		col.Computed = false
+		col.Computed, col.Origin = false, nil
 		col.Column.Identity = false
 		if into.Identity != nil && into.Identity[i] != nil {
 			col.Auto, col.Column.Identity = into.Identity[i], true

@@ -50,7 +50,8 @@ const (
 	planScalar
 	planCondition
 	planChange
-	planRows // of InsertRows
+	planRows   // of InsertRows
+	planBrowse // of a query in browse mode
 )
 
 // maxVariants bounds the plans that are kept for one node, for sessions in different databases or with temporary

@@ -3,6 +3,7 @@ package tds
 import (
 	"encoding/binary"
 	"fmt"
+	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -13,6 +14,8 @@ const (
 	columnMaybeWritable = 0x0008
 	columnIdentity      = 0x0010
 	columnComputed      = 0x0020
+	columnHidden        = 0x2000
+	columnKey           = 0x4000
 )
 
 // maxColumns is the largest number of columns of a result set in SQL Server.
@@ -65,11 +68,89 @@ func (e *RowEncoder) AppendColMetadata(b []byte) []byte {
 		default:
 			flags |= columnMaybeWritable
 		}
+		if o := c.Origin; o != nil && o.Browse && e.v.since72() {
+			if o.Key {
+				flags |= columnKey
+			}
+			if o.Hidden {
+				flags |= columnHidden
+			}
+		}
 		b = binary.LittleEndian.AppendUint16(b, flags)
-		b = appendTypeInfo(b, e.infos[i], formColumn, e.v)
+		b = appendTypeInfo(b, e.infos[i], e.v)
+		switch e.infos[i].token {
+		case tokText, tokNText, tokImage:
+			var table []string
+			if c.Origin != nil {
+				table = c.Origin.Table
+			}
+			b = appendTableName(b, table, e.v.since72())
+		}
 		b = appendBVarchar(b, c.Name)
 	}
 	return b
+}
+
+// appendTableName appends the name of a table in parts, or as one text to a client that knows no parts.
+func appendTableName(b []byte, parts []string, inParts bool) []byte {
+	if !inParts {
+		return appendUSVarchar(b, strings.Join(parts, "."), maxMessage)
+	}
+	b = append(b, byte(len(parts)))
+	for _, p := range parts {
+		b = appendUSVarchar(b, p, maxMessage)
+	}
+	return b
+}
+
+// Status of a column in COLINFO (MS-TDS 2.2.7.3).
+const (
+	infoExpression    = 0x04
+	infoKey           = 0x08
+	infoHidden        = 0x10
+	infoDifferentName = 0x20
+)
+
+// AppendOrigins appends TABNAME and COLINFO for a result set in browse mode, which follow COLMETADATA, and nothing for
+// others.
+func (e *RowEncoder) AppendOrigins(b []byte) []byte {
+	if e.cols[0].Origin == nil || !e.cols[0].Origin.Browse {
+		return b
+	}
+	var tables []byte
+	numbers := map[string]byte{}
+	for _, c := range e.cols {
+		name := string(appendTableName(nil, c.Origin.Table, e.v > Version71))
+		if _, known := numbers[name]; !known && len(c.Origin.Table) > 0 {
+			numbers[name] = byte(len(numbers) + 1)
+			tables = append(tables, name...)
+		}
+	}
+	if len(tables) > 0 {
+		b = sized(b, tokenTabName, func(b []byte) []byte { return append(b, tables...) })
+	}
+	return sized(b, tokenColInfo, func(b []byte) []byte {
+		for i, c := range e.cols {
+			o := c.Origin
+			b = append(b, byte(i+1), numbers[string(appendTableName(nil, o.Table, e.v > Version71))])
+			status := byte(0)
+			if len(o.Table) == 0 {
+				status |= infoExpression
+			}
+			if o.Key {
+				status |= infoKey
+			}
+			if o.Hidden {
+				status |= infoHidden
+			}
+			if len(o.Table) == 0 || o.Column == c.Name {
+				b = append(b, status)
+				continue
+			}
+			b = appendBVarchar(append(b, status|infoDifferentName), o.Column)
+		}
+		return b
+	})
 }
 
 // AppendRow appends a ROW, or an NBCROW where that is shorter and the client knows it. On an error,

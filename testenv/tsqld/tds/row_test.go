@@ -99,3 +99,30 @@ func TestDecimalSizes(t *testing.T) {
 		require.Equal(t, packed, back)
 	}
 }
+
+// TestOrigins holds TABNAME and COLINFO against MS-TDS 2.2.7.3 and 2.2.7.23, and the name of the table of an ntext column
+// against 2.2.7.4.
+func TestOrigins(t *testing.T) {
+	table := []string{"dbo", "t"}
+	e, err := NewRowEncoder([]types.Column{
+		{Name: "x", Type: types.Type{ID: types.NText}, Nullable: true, Origin: &types.Origin{Browse: true, Table: table, Column: "n"}},
+		{Name: "id", Type: types.IntType, Origin: &types.Origin{Browse: true, Table: table, Column: "id", Key: true, Hidden: true}},
+		{Name: "", Type: types.IntType, Computed: true, Origin: &types.Origin{Browse: true}},
+	}, Version74)
+	require.NoError(t, err)
+	name := []byte{2, 3, 0, 'd', 0, 'b', 0, 'o', 0, 1, 0, 't', 0}
+	meta := e.AppendColMetadata(nil)
+	at := 3 + 4 + 2
+	require.Equal(t, byte(tokNText), meta[at])
+	at += 1 + 4 + 5
+	require.Equal(t, append(name, 1, 'x', 0), meta[at:at+len(name)+3])
+	at += len(name) + 3 + 4
+	require.Equal(t, []byte{0x08, 0x60}, meta[at:at+2], "fKey and fHidden")
+	want := append([]byte{0xA4, 13, 0}, name...)
+	want = append(want, 0xA5, 12, 0, 1, 1, 0x20, 1, 'n', 0, 2, 1, 0x08|0x10, 3, 0, 0x04)
+	require.Equal(t, want, e.AppendOrigins(nil))
+
+	e, err = NewRowEncoder([]types.Column{{Name: "a", Type: types.IntType, Origin: &types.Origin{Table: table, Column: "a"}}}, Version74)
+	require.NoError(t, err)
+	require.Empty(t, e.AppendOrigins(nil))
+}

@@ -254,7 +254,7 @@ func appendParam(b []byte, p Param, v Version) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return appendValue(appendTypeInfo(b, ti, formParam, v), ti, formParam, p.Value)
+	return appendValue(appendTypeInfo(b, ti, v), ti, formParam, p.Value)
 }
 
 // appendTVP appends a table-valued parameter; its TypeName is sent without a schema.
@@ -276,7 +276,7 @@ func appendTVP(b []byte, p Param, v Version) ([]byte, error) {
 			flags |= tvpDefault
 		}
 		b = binary.LittleEndian.AppendUint16(append(b, 0, 0, 0, 0), flags)
-		b = append(appendTypeInfo(b, infos[i], formParam, v), 0)
+		b = append(appendTypeInfo(b, infos[i], v), 0)
 	}
 	b = append(b, tvpEnd)
 	for _, row := range p.Rows {

@@ -12,6 +12,8 @@ import (
 const (
 	tokenReturnStatus  = 0x79
 	tokenColMetadata   = 0x81
+	tokenTabName       = 0xA4
+	tokenColInfo       = 0xA5
 	tokenError         = 0xAA
 	tokenInfo          = 0xAB
 	tokenReturnValue   = 0xAC
@@ -210,7 +212,7 @@ func AppendReturnValue(b []byte, ordinal int, name string, t types.Type, val typ
 	b = append(b, 1) // an output parameter, not a function's result
 	b = appendUserType(b, t, v)
 	b = binary.LittleEndian.AppendUint16(b, columnNullable)
-	b, err = appendValue(appendTypeInfo(b, ti, formParam, v), ti, formParam, val)
+	b, err = appendValue(appendTypeInfo(b, ti, v), ti, formParam, val)
 	if err != nil {
 		return b[:at], err
 	}

@@ -281,9 +281,8 @@ func wireString(ti typeInfo, f form, v Version) typeInfo {
 	return ti
 }
 
-// appendTypeInfo appends the TYPE_INFO. f matters to text, ntext and image only, which in a column are
-// followed by the name of a table; it is left empty.
-func appendTypeInfo(b []byte, ti typeInfo, f form, v Version) []byte {
+// appendTypeInfo appends the TYPE_INFO. In a column, the name of a table follows text, ntext and image.
+func appendTypeInfo(b []byte, ti typeInfo, v Version) []byte {
 	b = append(b, ti.token)
 	switch ti.token {
 	case tokDate, tokNull, tokInt1, tokBit, tokInt2, tokInt4, tokDateTime4, tokFloat4, tokMoney, tokDateTime, tokFloat8, tokMoney4, tokInt8:
@@ -306,12 +305,6 @@ func appendTypeInfo(b []byte, ti typeInfo, f form, v Version) []byte {
 		b = binary.LittleEndian.AppendUint32(b, size)
 		if ti.token != tokImage {
 			b = appendCollation(b, ti.typ.Collation)
-		}
-		if f == formColumn {
-			b = append(b, 0) // number of parts of the table's name
-			if !v.since72() {
-				b = append(b, 0) // US_VARCHAR instead
-			}
 		}
 	case tokVariant:
 		b = binary.LittleEndian.AppendUint32(b, uint32(ti.size))

@@ -223,6 +223,7 @@ func toXML(v Value, from Type) (Value, error) {
 			s = string(v)
 		}
 	}
+	s = strings.TrimPrefix(s, "\uFEFF") // the byte order mark, with which SqlBulkCopy begins its texts
 	if from.ID == XML || strings.TrimSpace(s) == "" {
 		return s, nil
 	}

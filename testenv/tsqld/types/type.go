@@ -59,5 +59,17 @@ type Column struct {
 	Type     Type
 	Nullable bool
 	Identity bool // IDENTITY column: the flag on the wire
-	Computed bool
+	Computed bool // a computed column, or an expression of a query
+	// Origin is the column of a table that a result column shows; nil where clients are not told.
+	Origin *Origin `json:"-"`
+}
+
+// Origin tells where a result column comes from. Clients are told for text, ntext and image, and for every column in
+// browse mode (SET NO_BROWSETABLE ON).
+type Origin struct {
+	Browse bool     // the result set is in browse mode
+	Table  []string // the table, as the statement names it: database, schema and name, or less; empty for an expression
+	Column string   // its column
+	Key    bool     // part of the key of the table
+	Hidden bool     // not asked for: there because it is part of the key
 }
