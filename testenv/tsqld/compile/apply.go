@@ -64,6 +64,11 @@ func merged(src *source, left fromNode, isOuter bool) (fromNode, bool) {
 		return nil, false
 	}
 	c := q.core
+	for _, n := range c.items {
+		if n.traits&hasPerRow != 0 {
+			return nil, false // it must be computed once, however often its column is named
+		}
+	}
 	bind := func() {
 		for i := range src.cols {
 			n := c.items[i]

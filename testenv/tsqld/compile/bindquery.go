@@ -322,12 +322,17 @@ func (b *binder) orderBy(items []*syntax.OrderItem, r *query, l *level, s *synta
 		if s.Distinct && r.itemOf(n) < 0 {
 			return mserr.OrderByDistinct()
 		}
-		dup := false
+		dup, again := false, false // another column may stand for the same expression
 		for _, o := range r.order {
-			dup = dup || same(o.n, n)
+			if same(o.n, n) {
+				dup, again = true, again || o.n.meant() == n.meant()
+			}
+		}
+		if n.op == opConst {
+			continue // all rows are alike in it, and SQLite would take an integer for a position
 		}
 		if dup {
-			if n.op == opCol {
+			if n.op == opCol && again {
 				return mserr.DuplicateOrderBy()
 			}
 			continue
@@ -374,13 +379,24 @@ func (b *binder) orderItem(e syntax.Expr, i int, r *query, l *level) (*node, err
 	if err != nil {
 		return nil, err
 	}
-	if n.op == opConst && n.val != nil {
+	if n.isConst() && !namesColumn(e) {
 		return nil, mserr.OrderByConstant(i + 1)
 	}
-	if k := r.itemOf(n); k >= 0 {
+	if k := r.itemOf(n); k >= 0 && r.core.items[k].meant() == n.meant() {
 		return r.core.items[k], nil
 	}
 	return n, nil
+}
+
+// namesColumn reports a column in an expression, which may stand for a constant.
+func namesColumn(e syntax.Expr) bool {
+	found := false
+	syntax.Inspect(e, func(n syntax.Node) bool {
+		_, is := n.(*syntax.ColumnRef)
+		found = found || is
+		return !found
+	})
+	return found
 }
 
 // itemOf is the index of the result column that is the same expression; -1 for none.

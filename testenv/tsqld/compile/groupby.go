@@ -47,6 +47,7 @@ func (b *binder) groupItem(item *syntax.GroupItem, c *core, l *level) ([][]int, 
 			return nil, err
 		}
 		switch {
+		case n.via != nil: // what the column of a derived table stands for may be anything
 		case n.traits&hasSubquery != 0:
 			return nil, mserr.AggregateInGroupBy()
 		case n.traits&hasColumn == 0:

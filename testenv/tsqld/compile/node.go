@@ -87,6 +87,8 @@ type node struct {
 	one    bool // opScalar: the query cannot give several rows
 	// of is the expression that this node takes for another type or collation; nil for nodes of their own.
 	of *node
+	// via is the column by whose name the statement means the expression, where a source shows it in place of a column of its own.
+	via *sourceColumn
 }
 
 // aggregate is an aggregate or window function.
@@ -112,6 +114,16 @@ type window struct {
 type orderTerm struct {
 	n    *node
 	desc bool
+}
+
+// meant is the column by whose name the statement means the expression, if a source shows it so; else nil.
+func (n *node) meant() *sourceColumn {
+	for ; n != nil; n = n.of {
+		if n.via != nil {
+			return n.via
+		}
+	}
+	return nil
 }
 
 // constant makes a literal.

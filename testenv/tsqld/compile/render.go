@@ -35,6 +35,8 @@ type renderer struct {
 	static bool
 	// each says that the SQL is a constraint: SQLite makes the list of an IN anew for each row there.
 	each bool
+	// whole says that SQLite must not flatten UNION ALL: beside a RIGHT or FULL JOIN it loses rows. A LIMIT keeps it from that.
+	whole bool
 	// lazy counts enclosing places that are perhaps not evaluated.
 	lazy int
 	err  error

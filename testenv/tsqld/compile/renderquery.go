@@ -37,7 +37,9 @@ func (r *renderer) derived(q *query) { r.query(q) }
 // core writes SELECT ... HAVING and ORDER BY.
 func (r *renderer) core(q *query) {
 	c := driven(q.core)
-	saved := r.lazy
+	saved, whole := r.lazy, r.whole
+	r.whole = r.whole || hasRightJoin(c.from)
+	defer func() { r.whole = whole }()
 	r.WriteString("SELECT ")
 	if c.distinct {
 		r.WriteString("DISTINCT ")
@@ -78,6 +80,10 @@ func (r *renderer) core(q *query) {
 		for i, g := range c.group {
 			if i > 0 {
 				r.WriteString(", ")
+			}
+			if g.traits&rowBound == 0 { // all rows are one group, if there are any; an integer would be a position
+				r.WriteString("NULL")
+				continue
 			}
 			r.collated(g)
 		}
@@ -374,12 +380,26 @@ func (r *renderer) gate(j *join) {
 	r.WriteString(" THEN " + itoa(math.MinInt64) + " END AND ")
 }
 
+// hasRightJoin reports a RIGHT or FULL JOIN in FROM, or in a derived table there, which SQLite may flatten.
+func hasRightJoin(f fromNode) bool {
+	switch f := f.(type) {
+	case *join:
+		return f.kind == "RIGHT JOIN" || f.kind == "FULL JOIN" || hasRightJoin(f.left) || hasRightJoin(f.right)
+	case *source:
+		return f.query != nil && f.query.core != nil && hasRightJoin(f.query.core.from)
+	}
+	return false
+}
+
 // source writes a table, a derived table or a rowset.
 func (r *renderer) source(s *source) {
 	switch {
 	case s.query != nil:
 		r.WriteByte('(')
 		r.derived(s.query)
+		if r.whole && s.query.set != nil && s.query.limit == nil && s.query.offset == nil {
+			r.WriteString(" LIMIT -1")
+		}
 		r.WriteByte(')')
 	case s.rowset != nil:
 		r.rowset(s)

@@ -103,10 +103,17 @@ func (s *source) matches(q []syntax.Ident) bool {
 // resolve is the node of a column of a source.
 func (s *source) resolve(i int) (*node, error) {
 	s.used = true
-	if expand := s.cols[i].expand; expand != nil {
-		return expand()
+	expand := s.cols[i].expand
+	if expand == nil {
+		return column(s, i), nil
 	}
-	return column(s, i), nil
+	n, err := expand()
+	if err != nil {
+		return nil, err
+	}
+	named := *n
+	named.via = &s.cols[i]
+	return &named, nil
 }
 
 // dotted joins the parts of a name for messages.
