@@ -22,15 +22,28 @@ func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*node
 		if state.over {
 			return nil, mserr.WindowInWindow()
 		}
-	} else if err := state.admit(); err != nil {
+	} else if err := state.nested(); err != nil {
 		return nil, err
 	}
 	if strings.HasPrefix(f.Name, "GROUPING") {
+		if err := state.admit(); err != nil {
+			return nil, err
+		}
 		return b.grouping(f, e, l)
 	}
 	args, err := b.aggregateArgs(f, e, l, state)
 	if err != nil {
 		return nil, err
+	}
+	owner := l
+	if e.Over == nil {
+		if state.named != nil {
+			owner = state.named // all its columns are outer references
+		}
+		if err := owner.agg.admit(); err != nil {
+			return nil, err
+		}
+		owner.agg.found = true
 	}
 	n, err := makeAggregate(f, e, args)
 	if err != nil {
@@ -45,8 +58,10 @@ func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*node
 		}
 	}
 	if e.Over == nil {
-		state.found = true
 		n.traits = hasAgg | hasColumn | canFail
+		if owner != l {
+			n.agg.outer, n.traits = true, hasSubquery|hasColumn|canFail
+		}
 		return n, nil
 	}
 	return b.over(f, n, e, l, state)
@@ -60,13 +75,22 @@ func (l *level) aggregates() *aggregation {
 	return l.agg
 }
 
-// admit answers whether an aggregate may stand here: 147, 130 and the like.
-func (a *aggregation) admit() error {
+// nested answers whether an aggregate may stand here, whatever rows it is of: 147, 130.
+func (a *aggregation) nested() error {
 	switch {
 	case a == nil:
 		return mserr.AggregateInWhere()
 	case a.inside:
 		return mserr.AggregateInAggregate()
+	}
+	return nil
+}
+
+// admit answers whether an aggregate of the rows of this SELECT may stand here: 147, 4101 and the like.
+func (a *aggregation) admit() error {
+	switch {
+	case a == nil, !a.allowed && a.refuse == nil: // in FROM
+		return mserr.AggregateInApply()
 	case !a.allowed:
 		return a.refuse
 	}
@@ -79,7 +103,7 @@ func (b *binder) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *level, st
 		state.over = true
 		defer func() { state.over = false }()
 	} else {
-		state.inside = true
+		state.inside, state.named = true, nil
 		defer func() { state.inside = false }()
 	}
 	if e.Star {

@@ -101,6 +101,7 @@ type aggregate struct {
 	order    []orderTerm // WITHIN GROUP
 	window   *window     // nil for a plain aggregate
 	wrap     string      // key of a function over the result; "" for none
+	outer    bool        // of the rows of an outer query
 }
 
 // window is what stands behind OVER.
@@ -326,6 +327,9 @@ func (n *node) own() traits {
 	case opScalar, opExists, opInQuery, opAll, opAny:
 		return hasSubquery | canFail
 	case opAgg:
+		if n.agg.outer {
+			return hasSubquery | hasColumn | canFail
+		}
 		return hasAgg | hasColumn
 	case opWindow:
 		return hasWindow | hasColumn

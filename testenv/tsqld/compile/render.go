@@ -356,6 +356,10 @@ func (r *renderer) coalesce(n *node) {
 // aggregate writes an aggregate or window function.
 func (r *renderer) aggregate(n *node) {
 	a := n.agg
+	if a.outer { // SQLite takes aggregates of outer queries in a select list only
+		r.WriteString("(SELECT ")
+		defer r.WriteByte(')')
+	}
 	if a.wrap != "" {
 		r.WriteString("fn(" + store.Literal(a.wrap) + ", ")
 		defer r.WriteByte(')')

@@ -47,7 +47,7 @@ func sameAggregate(a, b *aggregate) bool {
 	if a == b {
 		return true
 	}
-	if a == nil || b == nil || a.native != b.native || a.key != b.key || a.distinct != b.distinct || a.star != b.star || a.wrap != b.wrap ||
+	if a == nil || b == nil || a.native != b.native || a.key != b.key || a.distinct != b.distinct || a.star != b.star || a.wrap != b.wrap || a.outer != b.outer ||
 		!sameNodes(a.args, b.args) || !sameOrder(a.order, b.order) || (a.window == nil) != (b.window == nil) {
 		return false
 	}

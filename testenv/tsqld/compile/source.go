@@ -70,6 +70,8 @@ type aggregation struct {
 	over    bool  // within a window function
 	found   bool  // there was an aggregate
 	grouped bool  // there is a GROUP BY
+	// named is the innermost SELECT whose columns the aggregate that is being bound has named so far; nil for none.
+	named *level
 }
 
 // columnByName finds a column by name; -1 for none, -2 for several.
@@ -135,6 +137,7 @@ func (l *level) find(parts []syntax.Ident) (*node, error) {
 				return nil, err
 			}
 			if src != nil {
+				l.name(at)
 				return src.resolve(i)
 			}
 		}
@@ -152,11 +155,27 @@ func (l *level) find(parts []syntax.Ident) (*node, error) {
 			case -2:
 				return nil, mserr.AmbiguousColumn(name)
 			default:
+				l.name(at)
 				return src.resolve(i)
 			}
 		}
 	}
 	return nil, mserr.Unbound(dotted(parts))
+}
+
+// name notes that an expression of this level names a column of itself or of an outer one.
+func (l *level) name(at *level) {
+	if l.agg == nil || !l.agg.inside {
+		return
+	}
+	for outer := at.parent; outer != nil && l.agg.named != nil; outer = outer.parent {
+		if outer == l.agg.named {
+			l.agg.named = nil
+		}
+	}
+	if l.agg.named == nil {
+		l.agg.named = at
+	}
 }
 
 // unqualified looks for a name among the sources of one level; a nil source means that there is none.

@@ -153,6 +153,11 @@ func AggregateInWhere() *Error {
 	return New(147, 15, "An aggregate may not appear in the WHERE clause unless it is in a subquery contained in a HAVING clause or a select list, and the column being aggregated is an outer reference.")
 }
 
+// AggregateInApply is error 4101.
+func AggregateInApply() *Error {
+	return New(4101, 15, "Aggregates on the right side of an APPLY cannot reference columns from the left side.")
+}
+
 // BadWaitForTime is error 148.
 func BadWaitForTime(text string) *Error {
 	return New(148, 15, "Incorrect time syntax in time string '%s' used with WAITFOR.", text)
