@@ -294,10 +294,7 @@ func (b *binder) windowOrder(items []*syntax.OrderItem, l *level) ([]orderTerm, 
 
 // sortable refuses the types that have no order here. Error 306.
 func sortable(t types.Type) error {
-	if t.ID == types.Variant {
-		return mserr.NotSupported("sorting and grouping by sql_variant")
-	}
-	if t.ID != types.Null && !t.Comparable() {
+	if t.ID != types.Null && t.ID != types.Variant && !t.Comparable() {
 		return mserr.LOBCompare()
 	}
 	return nil

@@ -135,7 +135,12 @@ func (b *binder) distinct(c *syntax.DistinctCond, l *level) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, y, err := comparable2(xs[0], xs[1], "is distinct from")
+	return distinctFrom(xs[0], xs[1], c.Not)
+}
+
+// distinctFrom is x IS [NOT] DISTINCT FROM y.
+func distinctFrom(x, y *node, not bool) (*node, error) {
+	x, y, err := comparable2(x, y, "is distinct from")
 	if err != nil {
 		return nil, err
 	}
@@ -146,13 +151,13 @@ func (b *binder) distinct(c *syntax.DistinctCond, l *level) (*node, error) {
 		}
 		both := and(isNull(x), isNull(y))
 		is := caseOf(types.BitType, []*node{both, same}, []*node{constant(int64(1), types.BitType), constant(int64(1), types.BitType), constant(int64(0), types.BitType)})
-		r := build(opCompare, types.BitType, is, constant(truth(c.Not), types.BitType))
+		r := build(opCompare, types.BitType, is, constant(truth(not), types.BitType))
 		r.name = "="
 		return r, nil
 	}
 	n := build(opDistinct, types.BitType, x, y)
 	n.name, n.null = "IS NOT", false
-	if c.Not {
+	if not {
 		n.name = "IS"
 	}
 	return n, nil
@@ -298,7 +303,7 @@ func againstQuery(op opcode, operator string, x *node, sub *query) (*node, error
 	if sub, err = sub.converted([]types.Type{y.typ}); err != nil {
 		return nil, err
 	}
-	if !isNative(x.typ) {
+	if !isNative(x.typ) && x.typ.ID != types.Variant {
 		return nil, mserr.NotSupported("IN, ANY and ALL over a subquery of type %s", x.typ.Name())
 	}
 	n := build(op, types.BitType, x)

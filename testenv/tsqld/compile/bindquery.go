@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -124,6 +125,10 @@ func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, u
 	if c.sets != nil {
 		return groupingSets(r)
 	}
+	if c.distinct && r.isKeyed() {
+		c.distinct = false
+		return r.unique(), nil
+	}
 	return r, nil
 }
 
@@ -159,11 +164,8 @@ func (b *binder) items(s *syntax.Select, r *query, l *level, use queryUse) error
 			if err := decidedItem(n.label, "SELECT", i); err != nil {
 				return err
 			}
-			if err := sortable(n.typ); err != nil {
-				if !n.typ.Comparable() && n.typ.ID != types.Null {
-					return mserr.NotDistinct(typeName(n.typ))
-				}
-				return err
+			if sortable(n.typ) != nil {
+				return mserr.NotDistinct(typeName(n.typ))
 			}
 		}
 	}
@@ -496,7 +498,7 @@ func (b *binder) setQuery(s *syntax.SetOp, q *syntax.Query, parent *level, use q
 	if err != nil {
 		return nil, err
 	}
-	if err := b.setOrder(q.OrderBy, r); err != nil {
+	if err := b.setOrder(q.OrderBy, r, x.first()); err != nil {
 		return nil, err
 	}
 	return r, b.limits(nil, q, r, &level{parent: parent}, use)
@@ -526,11 +528,8 @@ func setOf(op string, x, y *query) (*query, error) {
 			}
 		}
 		if op != "UNION ALL" {
-			if err := sortable(t); err != nil {
-				if !t.Comparable() {
-					return nil, mserr.NotDistinct(typeName(t))
-				}
-				return nil, err
+			if sortable(t) != nil {
+				return nil, mserr.NotDistinct(typeName(t))
 			}
 		}
 		ts[i] = t
@@ -544,11 +543,76 @@ func setOf(op string, x, y *query) (*query, error) {
 		return nil, err
 	}
 	r.set = &setQuery{op, x, y}
+	if !r.isKeyed() {
+		return r, nil
+	}
+	switch op {
+	case "UNION":
+		r.set.op = "UNION ALL"
+		return r.unique(), nil
+	case "EXCEPT", "INTERSECT":
+		return without(x, y, op == "EXCEPT")
+	}
 	return r, nil
 }
 
-// setOrder binds the ORDER BY of a set operation: names and positions of result columns only.
-func (b *binder) setOrder(items []*syntax.OrderItem, r *query) error {
+// without is EXCEPT, or else INTERSECT, of queries with the same types, by comparing rows.
+func without(x, y *query, except bool) (*query, error) {
+	xs, ys := x.source("qx", ""), y.source("qy", "")
+	other := selectAll(ys)
+	for i := range x.cols {
+		same, err := distinctFrom(column(xs, i), column(ys, i), true)
+		if err != nil {
+			return nil, err
+		}
+		other.core.where = and(other.core.where, same)
+	}
+	all := selectAll(xs)
+	found := &node{op: opExists, typ: types.BitType, sub: other, traits: hasSubquery | canFail}
+	all.core.where = negated(found, except)
+	return all.unique(), nil
+}
+
+// isKeyed reports a query with columns that are equal without being the same to SQLite: sql_variant and datetimeoffset.
+func (q *query) isKeyed() bool {
+	return slices.ContainsFunc(q.cols, func(c outColumn) bool { return c.typ.ID == types.Variant || c.typ.ID == types.DateTimeOffset })
+}
+
+// unique has each row of a query once: of rows that are equal, one. What orders and limits the rows is moved outside.
+func (q *query) unique() *query {
+	rows := *q
+	rows.order, rows.limit, rows.offset, rows.percent, rows.ties = nil, nil, nil, false, false
+	src := rows.source("q", "")
+	out := selectAll(src)
+	out.core.group, out.core.grouped = slices.Clone(out.core.items), true
+	out.limit, out.offset, out.percent, out.ties = q.limit, q.offset, q.percent, q.ties
+	for _, o := range q.order {
+		at := o.n.col // of a set operation
+		if q.core != nil {
+			at = q.itemOf(o.n)
+		}
+		out.order = append(out.order, orderTerm{out.core.items[at], o.desc})
+	}
+	return out
+}
+
+// is reports whether a node is the column that a qualified name stands for.
+func (n *node) is(e *syntax.ColumnRef) bool {
+	last := len(e.Parts) - 1
+	return last > 0 && n.op == opCol && n.col >= 0 && n.src.matches(e.Parts[:last]) && strings.EqualFold(n.src.cols[n.col].name, e.Column())
+}
+
+// first is the leftmost SELECT of a set operation.
+func (q *query) first() *query {
+	for q.set != nil {
+		q = q.set.x
+	}
+	return q
+}
+
+// setOrder binds the ORDER BY of a set operation: names and positions of result columns only, and columns that the first SELECT
+// has as they are.
+func (b *binder) setOrder(items []*syntax.OrderItem, r, first *query) error {
 	for i, item := range items {
 		at := -1
 		switch e := item.X.(type) {
@@ -567,7 +631,7 @@ func (b *binder) setOrder(items []*syntax.OrderItem, r *query) error {
 			at = int(pos) - 1
 		case *syntax.ColumnRef:
 			for k, c := range r.cols {
-				if len(e.Parts) == 1 && strings.EqualFold(c.name, e.Column()) {
+				if len(e.Parts) == 1 && strings.EqualFold(c.name, e.Column()) || first.core != nil && first.core.items[k].is(e) {
 					at = k
 					break
 				}
@@ -585,7 +649,11 @@ func (b *binder) setOrder(items []*syntax.OrderItem, r *query) error {
 		if err := decidedItem(r.cols[at].label, "ORDER BY", i); err != nil {
 			return err
 		}
-		r.order = append(r.order, orderTerm{&node{op: opField, typ: r.cols[at].typ, col: at}, item.Desc})
+		n := &node{op: opField, typ: r.cols[at].typ, col: at}
+		if r.core != nil {
+			n = r.core.items[at]
+		}
+		r.order = append(r.order, orderTerm{n, item.Desc})
 	}
 	return nil
 }

@@ -269,12 +269,29 @@ func (r *renderer) logic(op string, args []*node) {
 	r.WriteByte(')')
 }
 
+// sortKey is what SQLite compares in place of a column; it goes with the collation that collated names on the other side.
+func sortKey(t types.Type, name string) string {
+	switch t.ID {
+	case types.DateTimeOffset: // the instant is in front, the offset behind
+		return "substr(" + name + ", 1, 8)"
+	case types.Variant: // SQLite has no collations of blobs; the text of NULL is empty
+		return "nullif(hex(" + name + "), '')"
+	}
+	return name
+}
+
 // collated writes an expression with its collation, where texts compare.
 func (r *renderer) collated(n *node) {
 	if n.typ.ID == types.DateTimeOffset { // the instant is in front, the offset behind
 		r.WriteString("substr(")
 		r.node(n)
 		r.WriteString(", 1, 8)")
+		return
+	}
+	if n.typ.ID == types.Variant { // SQLite has no collations of blobs; the text of NULL is empty
+		r.WriteString("nullif(hex(")
+		r.node(n)
+		r.WriteString("), '') COLLATE " + types.CollationVariant)
 		return
 	}
 	r.node(n)
@@ -463,8 +480,8 @@ func (r *renderer) subquery(n *node) {
 		r.WriteByte('(')
 		r.collated(n.args[0])
 		r.WriteString(" IN (")
-		if n.args[0].typ.ID == types.DateTimeOffset {
-			r.WriteString("SELECT substr(c1, 1, 8) FROM (")
+		if key := sortKey(n.args[0].typ, "c1"); key != "c1" {
+			r.WriteString("SELECT " + key + " FROM (")
 			r.derived(n.sub)
 			r.WriteByte(')')
 		} else {
@@ -487,11 +504,7 @@ func (r *renderer) quantified(n *node) {
 		r.WriteByte('(')
 		r.collated(n.args[0])
 		r.WriteString(" " + n.name + " ")
-		if n.args[0].typ.ID == types.DateTimeOffset {
-			r.WriteString("substr(c1, 1, 8))")
-		} else {
-			r.WriteString("c1)")
-		}
+		r.WriteString(sortKey(n.args[0].typ, "c1") + ")")
 	}
 	r.WriteString("(CASE WHEN EXISTS (SELECT 1 FROM (")
 	r.derived(n.sub)

@@ -115,7 +115,7 @@ func (r *renderer) coreOrder(q *query, c *core) {
 				break
 			}
 		}
-		if at < 0 || o.n.typ.ID == types.DateTimeOffset {
+		if t := o.n.typ.ID; at < 0 || t == types.DateTimeOffset || t == types.Variant { // these sort by keys
 			r.order([]orderTerm{o})
 			continue
 		}

@@ -2,6 +2,8 @@ package types
 
 import (
 	"cmp"
+	"math/big"
+	"strconv"
 	"strings"
 )
 
@@ -94,9 +96,27 @@ func Key(v Value, t Type) string {
 			if err != nil {
 				return string(x)
 			}
-			return string(rune('0'+variantFamily(inner))) + Key(y, inner)
+			return string(rune('0'+variantFamily(inner))) + variantKey(y, inner)
 		}
 		return strings.TrimRight(string(x), "\x00")
 	}
 	return ""
+}
+
+// variantKey is the key of a value in a sql_variant among those of its family.
+func variantKey(v Value, t Type) string {
+	switch {
+	case t.IsExact():
+		d, ok := asDecimal(t)
+		if u := DecimalUnscaled(v, d); ok && u != nil {
+			return new(big.Rat).SetFrac(u, bigPow10[d.Scale]).RatString()
+		}
+	case t.IsCharacter():
+		return strconv.Itoa(int(t.Collation)) + "|" + Key(v, t)
+	case t.IsTemporal():
+		if o, err := Convert(v, t, Type{ID: DateTimeOffset, Scale: 7}, NoStyle); err == nil {
+			return Key(o, Type{ID: DateTimeOffset, Scale: 7})
+		}
+	}
+	return Key(v, t)
 }

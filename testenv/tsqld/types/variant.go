@@ -1,7 +1,9 @@
 package types
 
 import (
+	"cmp"
 	"encoding/binary"
+	"encoding/hex"
 	"math"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -89,7 +91,8 @@ func variantFamily(t Type) int {
 	return 0
 }
 
-// compareVariants orders two packed values: by family, then by the common type of the two.
+// compareVariants orders two packed values: by family, then texts of different collations by collation, all else by the common type
+// of the two ("sql_variant (Transact-SQL)").
 func compareVariants(a, b []byte) int {
 	ta, va, errA := VariantUnpack(a)
 	tb, vb, errB := VariantUnpack(b)
@@ -102,6 +105,12 @@ func compareVariants(a, b []byte) int {
 		}
 		return 1
 	}
+	if ta.IsCharacter() && tb.IsCharacter() && ta.Collation != tb.Collation {
+		return cmp.Compare(ta.Collation, tb.Collation)
+	}
+	if ta.IsExact() && tb.IsExact() && (ta.ID == Decimal || tb.ID == Decimal) { // no common type holds the digits of both
+		return compareExact(va, ta, vb, tb)
+	}
 	t, err := common2(ta, tb)
 	if err != nil {
 		return 0
@@ -112,4 +121,32 @@ func compareVariants(a, b []byte) int {
 		return 0
 	}
 	return Compare(va, vb, t)
+}
+
+// compareExact compares numbers with a fixed point.
+func compareExact(a Value, ta Type, b Value, tb Type) int {
+	da, okA := asDecimal(ta)
+	db, okB := asDecimal(tb)
+	if !okA || !okB {
+		return 0
+	}
+	x, y := DecimalUnscaled(a, da), DecimalUnscaled(b, db)
+	if x == nil || y == nil {
+		return 0
+	}
+	top := max(da.Scale, db.Scale)
+	return rescale(x, da.Scale, top).Cmp(rescale(y, db.Scale, top))
+}
+
+// CollationVariant is the name of the SQLite collation that orders the hexadecimal texts of packed sql_variants.
+const CollationVariant = "tsql_variant"
+
+// CompareVariantHex is [CollationVariant].
+func CompareVariantHex(a, b string) int {
+	x, errA := hex.DecodeString(a)
+	y, errB := hex.DecodeString(b)
+	if errA != nil || errB != nil {
+		return cmp.Compare(a, b)
+	}
+	return compareVariants(x, y)
 }
