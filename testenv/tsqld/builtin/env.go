@@ -104,14 +104,33 @@ type Object struct {
 
 // Column is a column of a table or view, or a parameter of a module, as the metadata functions see it.
 type Column struct {
-	ID       int32
+	ID            int32
+	Name          string
+	Type          types.Type
+	Nullable      bool
+	Identity      bool
+	Computed      bool
+	Default       bool
+	Output        bool // parameter declared OUTPUT
+	RowGUID       bool
+	Sparse        bool
+	Deterministic bool // of a computed column: SQLite may keep it
+}
+
+// KeyColumn is a key column of an index.
+type KeyColumn struct {
+	ID         int32
+	Name       string
+	Descending bool
+}
+
+// File is a file of a database.
+type File struct {
+	ID       int
 	Name     string
-	Type     types.Type
-	Nullable bool
-	Identity bool
-	Computed bool
-	Default  bool
-	Output   bool // parameter declared OUTPUT
+	Log      bool
+	ReadOnly bool
+	Pages    int64 // of 8 KB
 }
 
 // Objects resolves names and ids. Database ids that are 0 mean the current database.
@@ -132,8 +151,10 @@ type Objects interface {
 	Columns(database int, id int32) []Column
 	// IndexProperty is one of INDEXPROPERTY's by index and property name; nil for none.
 	IndexProperty(object int32, index, property string) types.Value
-	// IndexColumn is the name of a key column of an index, both from 1; "" for none.
-	IndexColumn(object int32, index, column int) string
+	// IndexColumn is a key column of an index, both from 1; ok is false for none.
+	IndexColumn(object int32, index, column int) (k KeyColumn, ok bool)
+	// Files are the files of the current database, the data file first.
+	Files() []File
 	// ObjectFlag answers the properties of OBJECTPROPERTY that need the definition, such as
 	// TableHasIdentity or ExecIsQuotedIdentOn.
 	ObjectFlag(id int32, property string) (v int, ok bool)
@@ -143,6 +164,8 @@ type Objects interface {
 	// TypeByName finds a type by its name, qualified or not: its user type id and, for an alias
 	// type, what it stands for.
 	TypeByName(schema, name string) (id int32, t types.Type, ok bool)
+	// TypeAllowsNull reports whether an alias type is NULL.
+	TypeAllowsNull(id int32) bool
 	// TypeByID is the inverse; system types are answered without asking.
 	TypeByID(id int32) (name string, ok bool)
 	// IdentCurrent is the last identity value of a table in any session, a decimal(38,0), with its
@@ -161,13 +184,15 @@ type Security interface {
 	LoginByName(name string) (id int32, sid []byte, ok bool)
 	LoginByID(id int32) (name string, ok bool)
 	LoginBySID(sid []byte) (name string, ok bool)
+	// LoginProperty is one of LOGINPROPERTY; ok is false for an unknown login or property.
+	LoginProperty(login, property string) (v types.Value, t types.Type, ok bool)
 	// IsRoleMember and IsServerRoleMember report membership; principal "" is the current one. known
 	// is false for an unknown role or principal.
 	IsRoleMember(role, principal string) (is, known bool)
 	IsServerRoleMember(role, login string) (is, known bool)
-	// HasPermission is HAS_PERMS_BY_NAME: securable "" is the database or server; known is false
-	// for an unknown name.
-	HasPermission(securable, class, permission string) (has, known bool)
+	// HasPermission is HAS_PERMS_BY_NAME: securable "" is the current database or the server; known is false
+	// for an unknown name, class or permission.
+	HasPermission(securable, class, permission, column string) (has, known bool)
 	// HasDatabaseAccess reports whether the login may use a database; known is false for an unknown one.
 	HasDatabaseAccess(database string) (has, known bool)
 }

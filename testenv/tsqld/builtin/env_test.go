@@ -93,11 +93,15 @@ func (fakeEnv) Columns(_ int, id int32) []Column {
 	return []Column{{ID: 1, Name: "id", Type: types.IntType, Identity: true}, {ID: 2, Name: "name", Type: types.NVarCharOf(20), Nullable: true}}
 }
 func (fakeEnv) IndexProperty(int32, string, string) types.Value { return int64(1) }
-func (fakeEnv) IndexColumn(_ int32, _, column int) string {
-	if column == 1 {
-		return "id"
-	}
-	return ""
+func (fakeEnv) IndexColumn(_ int32, _, column int) (KeyColumn, bool) {
+	return KeyColumn{ID: 1, Name: "id"}, column == 1
+}
+func (fakeEnv) Files() []File {
+	return []File{{ID: 1, Name: "shop"}, {ID: 2, Name: "shop_log", Log: true}}
+}
+func (fakeEnv) TypeAllowsNull(id int32) bool { return id == 257 }
+func (fakeEnv) LoginProperty(login, property string) (types.Value, types.Type, bool) {
+	return int64(0), types.IntType, login == "ann" && property == "IsLocked"
 }
 func (fakeEnv) ObjectFlag(_ int32, property string) (int, bool) {
 	return 1, property == "TableHasIdentity"
@@ -121,7 +125,7 @@ func (fakeEnv) LoginByID(id int32) (string, bool)              { return "ann", i
 func (fakeEnv) LoginBySID(sid []byte) (string, bool)           { return "ann", len(sid) == 2 }
 func (fakeEnv) IsRoleMember(role, _ string) (bool, bool)       { return role == "db_owner", role != "nope" }
 func (fakeEnv) IsServerRoleMember(role, _ string) (bool, bool) { return role == "sysadmin", true }
-func (fakeEnv) HasPermission(_, _, permission string) (bool, bool) {
+func (fakeEnv) HasPermission(_, _, permission, _ string) (bool, bool) {
 	return permission == "SELECT", true
 }
 func (fakeEnv) HasDatabaseAccess(name string) (bool, bool) { return true, name == "shop" }

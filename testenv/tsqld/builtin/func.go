@@ -130,7 +130,7 @@ func (f *Func) Call(env Env, argTypes []types.Type, result types.Type, args []ty
 // changes afterwards.
 var table = join(
 	stringFuncs, stringSearchFuncs, stringMakeFuncs, hashFuncs, formatFuncs, mathFuncs, bitFuncs, dateFuncs, dateMakeFuncs, logicFuncs, jsonFuncs,
-	sessionFuncs, errorFuncs, metaFuncs, securityFuncs, aggregates, windows,
+	sessionFuncs, errorFuncs, metaFuncs, propertyFuncs, securityFuncs, aggregates, windows,
 )
 
 // join merges the lists of the files into one map.

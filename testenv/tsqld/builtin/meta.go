@@ -154,7 +154,7 @@ var kindFlags = map[string][]string{
 	"ISSCALARFUNCTION": {"FN"}, "ISINLINEFUNCTION": {"IF"}, "ISTABLEFUNCTION": {"IF", "TF"}, "ISTRIGGER": {"TR"},
 	"ISPRIMARYKEY": {"PK"}, "ISUNIQUECNST": {"UQ"}, "ISFOREIGNKEY": {"F"}, "ISCHECKCNST": {"C"}, "ISDEFAULTCNST": {"D"},
 	"ISCONSTRAINT": {"PK", "UQ", "F", "C", "D"}, "ISEXECUTED": {"P", "V", "FN", "IF", "TF", "TR"}, "ISDEFAULT": {}, "ISRULE": {},
-	"ISREPLPROC": {}, "ISEXTENDEDPROC": {"X"},
+	"ISREPLPROC": {}, "ISEXTENDEDPROC": {"X"}, "ISQUEUE": {},
 }
 
 // objectFlag answers OBJECTPROPERTY; ok is false for an unknown object or property.
@@ -177,10 +177,10 @@ func objectFlag(env Env, ts []types.Type, args []types.Value) (o Object, v int, 
 		return o, 0, true, nil
 	}
 	switch key {
-	case "SCHEMAID", "OWNERID":
+	case "SCHEMAID":
 		return o, int(o.SchemaID), true, nil
-	case "ISMSSHIPPED", "ISSYSTEMTABLEUSED":
-		return o, 0, true, nil
+	case "ISMSSHIPPED":
+		return o, int(flag(o.ID < 0 && (o.SchemaID == 3 || o.SchemaID == 4))), true, nil // INFORMATION_SCHEMA, sys
 	}
 	v, ok = env.ObjectFlag(o.ID, types.TrimBlanks(name))
 	return o, v, ok, nil
@@ -341,10 +341,20 @@ func evalColumnProperty(env Env, ts []types.Type, _ types.Type, args []types.Val
 			return int64(1), nil
 		}
 		return nil, nil
-	case "ISROWGUIDCOL", "ISSPARSE", "ISHIDDEN", "ISCOLUMNSET", "ISFULLTEXTINDEXED", "ISIDNOTFORREPL", "ISXMLINDEXABLE", "ISCURSORTYPE":
+	case "ISROWGUIDCOL":
+		return flag(c.RowGUID), nil
+	case "ISSPARSE":
+		return flag(c.Sparse), nil
+	case "ISHIDDEN", "ISCOLUMNSET", "ISFULLTEXTINDEXED", "ISIDNOTFORREPL", "ISXMLINDEXABLE", "ISCURSORTYPE", "GENERATEDALWAYSTYPE", "STATISTICALSEMANTICS",
+		"FULLTEXTTYPECOLUMN", "SYSTEMDATAACCESS", "USERDATAACCESS", "ISSYSTEMVERIFIED":
 		return int64(0), nil
-	case "ISINDEXABLE", "ISDETERMINISTIC", "ISPRECISE":
+	case "ISINDEXABLE":
 		return flag(c.Type.Comparable()), nil
+	case "ISDETERMINISTIC", "ISPRECISE":
+		if !c.Computed {
+			return nil, nil
+		}
+		return flag(c.Deterministic), nil
 	}
 	return nil, nil
 }
@@ -377,8 +387,8 @@ func evalIndexCol(env Env, ts []types.Type, _ types.Type, args []types.Value) (t
 	if !ok {
 		return nil, nil
 	}
-	column := env.IndexColumn(o.ID, n[0], n[1])
-	return found(column, column != "")
+	k, ok := env.IndexColumn(o.ID, n[0], n[1])
+	return found(k.Name, ok)
 }
 
 func evalTypeID(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
@@ -434,7 +444,7 @@ func evalTypeProperty(env Env, ts []types.Type, _ types.Type, args []types.Value
 	if err != nil || name == "" || args[1] == nil {
 		return nil, err
 	}
-	_, t, ok := typeNamed(env, schema, name)
+	id, t, ok := typeNamed(env, schema, name)
 	if !ok {
 		return nil, nil
 	}
@@ -444,7 +454,12 @@ func evalTypeProperty(env Env, ts []types.Type, _ types.Type, args []types.Value
 	}
 	switch strings.ToUpper(types.TrimBlanks(what)) {
 	case "ALLOWSNULL":
-		return flag(t.ID != types.RowVersion), nil
+		return flag(id != sysNameID && (int(id) == t.UserTypeID() || env.TypeAllowsNull(id))), nil
+	case "OWNERID":
+		if int(id) == t.UserTypeID() || id == sysNameID {
+			return int64(4), nil // sys
+		}
+		return int64(1), nil // dbo, since types have no owners of their own here
 	case "PRECISION":
 		if t.IsString() || t.IsBinary() {
 			return int64(t.Length), nil

@@ -141,10 +141,9 @@ func evalIsServerMember(env Env, ts []types.Type, _ types.Type, args []types.Val
 	return answer(env.IsServerRoleMember(a[0], strings.Join(a[1:], "")))
 }
 
-// evalHasPermission takes NULL for the database or server as the securable; sub-securables
-// (columns) are answered by their object.
+// evalHasPermission takes NULL for the database or server as the securable. The only sub-securables are columns.
 func evalHasPermission(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-	var a [3]string
+	var a [5]string
 	for i := range a {
 		s, _, err := optionalName(ts, args, i)
 		if err != nil {
@@ -155,7 +154,10 @@ func evalHasPermission(env Env, ts []types.Type, _ types.Type, args []types.Valu
 	if a[2] == "" {
 		return nil, nil
 	}
-	return answer(env.HasPermission(a[0], strings.ToUpper(a[1]), strings.ToUpper(a[2])))
+	if a[3] != "" && !strings.EqualFold(a[4], "COLUMN") {
+		return nil, nil
+	}
+	return answer(env.HasPermission(a[0], strings.ToUpper(a[1]), strings.ToUpper(a[2]), a[3]))
 }
 
 func evalHasAccess(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {

@@ -204,20 +204,28 @@ func SystemSchema(db *Database, schema, name string) string {
 	folded := Fold(name)
 	switch Fold(schema) {
 	case "", "dbo":
-	default:
+	case "sys", "information_schema":
 		return schema
+	default:
+		return ""
 	}
-	if folded == "spt_values" && db.ID == DatabaseMaster {
+	switch {
+	case db.ID == DatabaseMaster && registry().entries["dbo."+folded] != nil:
 		return "dbo"
+	case db.ID == DatabaseMSDB && registry().entries[msdbSchema+"."+folded] != nil:
+		return msdbSchema
 	}
 	if strings.HasPrefix(folded, "sys") && registry().entries["sys."+folded] != nil {
 		return "sys"
 	}
-	if Fold(schema) == "dbo" {
-		return "" // dbo holds nothing else of the server
-	}
-	return schema
+	return ""
 }
+
+// msdbSchema stands for the schema dbo of msdb in the names of declarations, as dbo stands for that of master.
+const msdbSchema = "msdb"
+
+// inCatalog reports a system table or view that every database has, and lists as its own.
+func (e *entry) inCatalog() bool { return e.schema != "dbo" && e.schema != msdbSchema }
 
 // SystemObjectID is the object id of a system table or view; 0 if there is none of that name.
 func SystemObjectID(schema, name string) int32 {

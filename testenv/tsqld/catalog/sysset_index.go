@@ -67,7 +67,7 @@ func indexSets() []declaration {
 			for _, t := range env.indexed() {
 				for _, ix := range t.Indexes {
 					out = append(out, row{"object_id": int64(t.ObjectID), "name": ix.Name, "stats_id": int64(ix.ID), "auto_created": int64(0), "user_created": int64(0),
-						"no_recompute": int64(0), "has_filter": bit(ix.Filter != ""), "filter_definition": orNull(ix.Filter), "is_temporary": int64(0), "is_incremental": int64(0), "has_persisted_sample": int64(0), "stats_generation_method_desc": "Sort based statistics", "auto_drop": int64(0)})
+						"no_recompute": bit(ix.NoRecompute), "has_filter": bit(ix.Filter != ""), "filter_definition": orNull(ix.Filter), "is_temporary": int64(0), "is_incremental": int64(0), "has_persisted_sample": int64(0), "stats_generation_method_desc": "Sort based statistics", "auto_drop": int64(0)})
 				}
 			}
 			return out, nil
@@ -118,8 +118,8 @@ func indexRow(t *Table, ix *Index) row {
 		"is_unique_constraint": bit(ix.Key != nil && !ix.Key.Primary), "fill_factor": int64(ix.FillFactor), "has_filter": bit(ix.Filter != ""), "filter_definition": orNull(ix.Filter),
 	}
 	maps.Copy(r, row{
-		"is_padded": int64(0), "is_disabled": bit(ix.Disabled), "is_hypothetical": int64(0), "is_ignored_in_optimization": int64(0), "allow_row_locks": int64(1),
-		"allow_page_locks": int64(1), "suppress_dup_key_messages": int64(0), "auto_created": int64(0), "optimize_for_sequential_key": int64(0),
+		"is_padded": bit(ix.Padded), "is_disabled": bit(ix.Disabled), "is_hypothetical": int64(0), "is_ignored_in_optimization": int64(0), "allow_row_locks": bit(!ix.NoRowLocks),
+		"allow_page_locks": bit(!ix.NoPageLocks), "suppress_dup_key_messages": int64(0), "auto_created": int64(0), "optimize_for_sequential_key": bit(ix.Sequential),
 	})
 	return r
 }

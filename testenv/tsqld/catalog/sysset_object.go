@@ -165,11 +165,11 @@ func systemObjects(context.Context, *Env) ([]row, error) {
 	for _, full := range registry().names {
 		e := registry().entries[full]
 		h := Header{Name: e.name, ObjectID: e.id, Kind: KindView, System: true, Created: epoch, Modified: epoch, SchemaID: SchemaSys}
-		switch Fold(e.schema) {
-		case "information_schema":
+		if !e.inCatalog() {
+			continue
+		}
+		if e.schema != "sys" {
 			h.SchemaID = SchemaInformationSchema
-		case "dbo":
-			continue // of master only
 		}
 		out = append(out, objectRow(&h))
 	}

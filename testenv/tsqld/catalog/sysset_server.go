@@ -100,22 +100,66 @@ func databaseInfo(d *Database) row {
 		"name": d.Name, "database_id": int64(d.ID), "owner_sid": d.OwnerID, "create_date": d.Created, "compatibility_level": int64(o.CompatibilityLevel), "collation_name": o.Collation,
 		"user_access": access, "user_access_desc": accessName, "is_read_only": bit(o.ReadOnly), "state": state, "state_desc": stateName,
 		"snapshot_isolation_state": snapshot, "snapshot_isolation_state_desc": snapshotName, "is_read_committed_snapshot_on": bit(o.ReadCommittedSnapshot),
-		"recovery_model": int64(1), "recovery_model_desc": "FULL", "page_verify_option": int64(2), "page_verify_option_desc": "CHECKSUM",
-		"is_auto_create_stats_on": int64(1), "is_auto_update_stats_on": int64(1), "is_ansi_nulls_on": bit(o.AnsiNulls), "is_recursive_triggers_on": bit(o.RecursiveTriggers),
+		"recovery_model": recoveryModels[d.Recovery()], "recovery_model_desc": d.Recovery(), "page_verify_option": int64(2), "page_verify_option_desc": "CHECKSUM",
+		"is_parameterization_forced": bit(o.Other["PARAMETERIZATION"] == "FORCED"), "is_local_cursor_default": bit(o.Other["CURSOR_DEFAULT"] == "LOCAL"),
+		"is_ansi_nulls_on": bit(o.AnsiNulls), "is_recursive_triggers_on": bit(o.RecursiveTriggers),
 		"is_trustworthy_on": bit(o.Trustworthy), "log_reuse_wait": int64(0), "log_reuse_wait_desc": "NOTHING", "containment": int64(0), "containment_desc": "NONE",
 		"delayed_durability": int64(0), "delayed_durability_desc": "DISABLED", "service_broker_guid": make([]byte, 16),
 		"target_recovery_time_in_seconds": int64(60), "catalog_collation_type": int64(0), "catalog_collation_type_desc": "DATABASE_DEFAULT", "physical_database_name": d.Name,
 		"is_mixed_page_allocation_on": bit(d.ID <= DatabaseMSDB && d.ID != DatabaseTemp), "is_temporal_history_retention_enabled": int64(1),
 		"is_memory_optimized_enabled": int64(1),
 	}
-	for _, col := range strings.Fields("is_auto_shrink_on is_in_standby is_cleanly_shutdown is_supplemental_logging_enabled is_auto_update_stats_async_on is_ansi_null_default_on " +
-		"is_ansi_padding_on is_ansi_warnings_on is_arithabort_on is_concat_null_yields_null_on is_numeric_roundabort_on is_quoted_identifier_on is_cursor_close_on_commit_on " +
-		"is_local_cursor_default is_fulltext_enabled is_db_chaining_on is_parameterization_forced is_query_store_on is_encrypted is_honor_broker_priority_on " +
-		"is_ledger_on is_change_feed_enabled is_auto_create_stats_incremental_on is_memory_optimized_elevate_to_snapshot_on is_federation_member is_remote_data_archive_enabled " +
+	switch o.Other["PAGE_VERIFY"] {
+	case "NONE":
+		r["page_verify_option"], r["page_verify_option_desc"] = int64(0), "NONE"
+	case "TORN_PAGE_DETECTION":
+		r["page_verify_option"], r["page_verify_option_desc"] = int64(1), "TORN_PAGE_DETECTION"
+	}
+	for option, col := range optionColumns {
+		r[col] = bit(d.On(option))
+	}
+	for _, col := range strings.Fields("is_in_standby is_cleanly_shutdown is_supplemental_logging_enabled " +
+		"is_fulltext_enabled is_query_store_on is_encrypted is_ledger_on is_change_feed_enabled is_federation_member is_remote_data_archive_enabled " +
 		"is_result_set_caching_on is_accelerated_database_recovery_on is_tempdb_spill_to_remote_store is_stale_page_detection_on is_data_retention_enabled") {
 		r[col] = int64(0)
 	}
 	return r
+}
+
+// recoveryModels are the values of recovery_model.
+var recoveryModels = map[string]int64{"FULL": 1, "BULK_LOGGED": 2, "SIMPLE": 3}
+
+// optionColumns are the columns of sys.databases that show options with the values ON and OFF, which nothing here reads.
+var optionColumns = map[string]string{
+	"AUTO_CLOSE": "is_auto_close_on", "AUTO_SHRINK": "is_auto_shrink_on", "AUTO_CREATE_STATISTICS": "is_auto_create_stats_on",
+	"AUTO_CREATE_STATISTICS_INCREMENTAL": "is_auto_create_stats_incremental_on", "AUTO_UPDATE_STATISTICS": "is_auto_update_stats_on",
+	"AUTO_UPDATE_STATISTICS_ASYNC": "is_auto_update_stats_async_on", "ANSI_NULL_DEFAULT": "is_ansi_null_default_on", "ANSI_PADDING": "is_ansi_padding_on",
+	"ANSI_WARNINGS": "is_ansi_warnings_on", "ARITHABORT": "is_arithabort_on", "CONCAT_NULL_YIELDS_NULL": "is_concat_null_yields_null_on",
+	"NUMERIC_ROUNDABORT": "is_numeric_roundabort_on", "QUOTED_IDENTIFIER": "is_quoted_identifier_on", "CURSOR_CLOSE_ON_COMMIT": "is_cursor_close_on_commit_on",
+	"DB_CHAINING": "is_db_chaining_on", "HONOR_BROKER_PRIORITY": "is_honor_broker_priority_on", "DATE_CORRELATION_OPTIMIZATION": "is_date_correlation_on",
+	"MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT": "is_memory_optimized_elevate_to_snapshot_on",
+}
+
+// onByDefault are those of optionColumns that are ON unless ALTER DATABASE says otherwise.
+var onByDefault = map[string]bool{"AUTO_CREATE_STATISTICS": true, "AUTO_UPDATE_STATISTICS": true}
+
+// On reports whether an option with the values ON and OFF, which nothing here reads, is ON.
+func (d *Database) On(option string) bool {
+	if v, ok := d.Options.Other[option]; ok {
+		return v != "OFF"
+	}
+	return onByDefault[option]
+}
+
+// Recovery is the recovery model: FULL, SIMPLE or BULK_LOGGED.
+func (d *Database) Recovery() string {
+	switch v := d.Options.Other["RECOVERY"]; {
+	case v != "":
+		return v
+	case d.ID == DatabaseMaster || d.ID == DatabaseTemp || d.ID == DatabaseMSDB:
+		return "SIMPLE"
+	}
+	return "FULL"
 }
 
 // others yields the sessions that the session may see: without VIEW SERVER STATE, which here means sysadmin, only itself.

@@ -110,21 +110,17 @@ func eachDatabase(make func(d *Database) row) func(context.Context, *Env) ([]row
 // pageSize is that of SQL Server, in which sizes of files are given.
 const pageSize = 8192
 
-// files are the two files of a database: that of SQLite and its write-ahead log.
-func (env *Env) files(d *Database) []row {
-	data := env.Path(d.ID)
-	file := func(id, kind, space int64, desc, name, path string) row {
-		size := int64(0)
-		if info, err := os.Stat(path); err == nil { // a log is made by the first change
-			size = (info.Size() + pageSize - 1) / pageSize
-		}
-		return row{
-			"file_id": id, "type": kind, "type_desc": desc, "data_space_id": space, "name": name, "physical_name": path, "state": int64(0), "state_desc": "ONLINE",
-			"size": size, "max_size": int64(-1), "growth": int64(1), "is_read_only": bit(d.Options.ReadOnly),
-		}
-	}
-	name := d.Name
-	logName := name + "_log"
+// File is a file of a database as sys.database_files shows it.
+type File struct {
+	Name  string
+	Path  string
+	Log   bool
+	Pages int64 // its size
+}
+
+// Files are the two files of a database, whose SQLite file is given: that file and its write-ahead log.
+func (d *Database) Files(path string) [2]File {
+	name, logName := d.Name, d.Name+"_log"
 	switch d.ID {
 	case DatabaseTemp:
 		name, logName = "tempdev", "templog"
@@ -135,11 +131,32 @@ func (env *Env) files(d *Database) []row {
 	case DatabaseMSDB:
 		name, logName = "MSDBData", "MSDBLog"
 	}
-	path, err := filepath.Abs(data)
-	if err != nil { // the working directory is gone
-		path = data
+	if full, err := filepath.Abs(path); err == nil { // no error unless the working directory is gone
+		path = full
 	}
-	return []row{file(1, 0, 1, "ROWS", name, path), file(2, 1, 0, "LOG", logName, path+"-wal")}
+	files := [2]File{{Name: name, Path: path}, {Name: logName, Path: path + "-wal", Log: true}}
+	for i := range files {
+		if info, err := os.Stat(files[i].Path); err == nil { // a log is made by the first change
+			files[i].Pages = (info.Size() + pageSize - 1) / pageSize
+		}
+	}
+	return files
+}
+
+// files are the rows of sys.database_files.
+func (env *Env) files(d *Database) []row {
+	var out []row
+	for i, f := range d.Files(env.Path(d.ID)) {
+		r := row{
+			"file_id": int64(i + 1), "type_desc": "ROWS", "data_space_id": int64(1), "name": f.Name, "physical_name": f.Path, "state": int64(0), "state_desc": "ONLINE",
+			"size": f.Pages, "max_size": int64(-1), "growth": int64(1), "is_read_only": bit(d.Options.ReadOnly),
+		}
+		if f.Log {
+			r["type"], r["type_desc"], r["data_space_id"] = int64(1), "LOG", int64(0)
+		}
+		out = append(out, r)
+	}
+	return out
 }
 
 // scopedConfigurations are the rows of sys.database_scoped_configurations: the defaults of SQL Server 2022, since nothing here

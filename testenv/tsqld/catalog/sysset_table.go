@@ -169,7 +169,7 @@ func columnRow(d *Database, object int32, c *Column) row {
 	maps.Copy(r, row{
 		"object_id": int64(object), "name": c.Name, "column_id": int64(c.ID), "is_nullable": bit(c.Nullable), "is_ansi_padded": bit(c.Type.IsString() || c.Type.IsBinary()),
 		"is_rowguidcol": bit(c.RowGUID), "is_identity": bit(c.Auto != nil), "is_computed": bit(c.Formula != nil), "is_sparse": bit(c.Sparse),
-		"is_column_set": int64(0), "generated_always_type": int64(0), "generated_always_type_desc": "NOT_APPLICABLE",
+		"is_column_set": int64(0), "is_data_deletion_filter_column": int64(0), "is_dropped_ledger_column": int64(0), "generated_always_type": int64(0), "generated_always_type_desc": "NOT_APPLICABLE",
 	})
 	if c.Default != nil {
 		r["default_object_id"] = int64(c.Default.ObjectID)
@@ -219,7 +219,7 @@ func systemColumns(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, full := range registry().names {
 		e := registry().entries[full].read()
-		if Fold(e.schema) == "dbo" { // of master only
+		if !e.inCatalog() {
 			continue
 		}
 		if e.table != nil {

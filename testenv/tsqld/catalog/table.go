@@ -84,7 +84,13 @@ type Index struct {
 	FilterSQL  string // lowered text
 	IgnoreDups bool   // IGNORE_DUP_KEY = ON
 	FillFactor int
-	Key        *Key // set when it implements a constraint
+	// Options that nothing reads but the catalog views.
+	Padded      bool // PAD_INDEX
+	NoRowLocks  bool // ALLOW_ROW_LOCKS = OFF
+	NoPageLocks bool // ALLOW_PAGE_LOCKS = OFF
+	NoRecompute bool // STATISTICS_NORECOMPUTE
+	Sequential  bool // OPTIMIZE_FOR_SEQUENTIAL_KEY
+	Key         *Key // set when it implements a constraint
 	// RowID says that the index is the SQLite rowid (INTEGER PRIMARY KEY) and no SQLite index exists.
 	RowID bool
 }

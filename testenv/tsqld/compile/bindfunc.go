@@ -19,9 +19,30 @@ func (b *binder) funcCall(e *syntax.FuncCall, l *level) (*node, error) {
 		if strings.EqualFold(e.Name.Schema(), "sys") && e.Name.Database() == "" {
 			return b.builtin(e.Name.Last(), e.Args, e, l)
 		}
+		if systemFunction(e.Name) {
+			return b.builtin(e.Name.Last(), e.Args, e, l)
+		}
 		return b.userFunction(e, l)
 	}
+	if name := e.Name.Last(); isSystemName(name) {
+		return nil, mserr.NotRecognized(name, "built-in function name")
+	}
 	return b.builtin(e.Name.Last(), e.Args, e, l)
+}
+
+// isSystemName reports the name of a function of the schema sys, which calls must qualify.
+func isSystemName(name string) bool { return len(name) > 3 && strings.EqualFold(name[:3], "fn_") }
+
+// systemFunction reports a function that SQL Server has as an object of a system database, called with the name of the
+// database: master.sys.fn_varbintohexstr, which is in dbo as well, and msdb.dbo.fn_syspolicy_is_automation_enabled.
+func systemFunction(n *syntax.ObjectName) bool {
+	if _, ok := builtin.Lookup(n.Last()); !ok || !isSystemName(n.Last()) {
+		return false
+	}
+	if strings.EqualFold(n.Database(), "msdb") || strings.EqualFold(n.Last(), "fn_syspolicy_is_automation_enabled") {
+		return strings.EqualFold(n.Database(), "msdb") && strings.EqualFold(n.Last(), "fn_syspolicy_is_automation_enabled")
+	}
+	return strings.EqualFold(n.Schema(), "sys") || strings.EqualFold(n.Database(), "master")
 }
 
 // lazyFuncs are built-in functions of which not all arguments are evaluated.

@@ -371,7 +371,17 @@ func indexOptions(ix *catalog.Index, opts []*syntax.Option) error {
 				}
 				ix.FillFactor = n
 			}
-		case "PAD_INDEX", "STATISTICS_NORECOMPUTE", "STATISTICS_INCREMENTAL", "ALLOW_ROW_LOCKS", "ALLOW_PAGE_LOCKS", "OPTIMIZE_FOR_SEQUENTIAL_KEY", "SORT_IN_TEMPDB",
+		case "PAD_INDEX":
+			ix.Padded = on
+		case "STATISTICS_NORECOMPUTE":
+			ix.NoRecompute = on
+		case "ALLOW_ROW_LOCKS":
+			ix.NoRowLocks = !on
+		case "ALLOW_PAGE_LOCKS":
+			ix.NoPageLocks = !on
+		case "OPTIMIZE_FOR_SEQUENTIAL_KEY":
+			ix.Sequential = on
+		case "STATISTICS_INCREMENTAL", "SORT_IN_TEMPDB",
 			"DROP_EXISTING", "ONLINE", "MAXDOP", "DATA_COMPRESSION", "XML_COMPRESSION", "RESUMABLE", "MAX_DURATION", "COMPRESSION_DELAY", "WAIT_AT_LOW_PRIORITY":
 		default:
 			return mserr.UnknownOption(o.Name, "CREATE INDEX")

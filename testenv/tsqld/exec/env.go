@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
@@ -75,8 +77,20 @@ func (e env) ServerProperty(name string) (types.Value, types.Type, bool) {
 		return text("1000")
 	case "productlevel":
 		return text("RTM")
-	case "productupdatelevel", "instancename", "productupdatereference", "productbuildtype":
+	case "productupdatelevel", "instancename", "productupdatereference", "productbuildtype", "filestreamsharename", "numlicenses":
 		return nil, sysname, true
+	case "buildclrversion": // there is no CLR
+		return text("v0.0.0")
+	case "resourceversion":
+		return text(productVersion)
+	case "resourcelastupdatedatetime":
+		return types.RoundDateTime(types.TicksOf(e.r.s.inst.started)), types.DateTimeType, true
+	case "instancedefaultdatapath", "instancedefaultlogpath", "instancedefaultbackuppath":
+		return text(filepath.Dir(e.r.s.inst.store.Path(catalog.DatabaseMaster)) + string(filepath.Separator))
+	case "pathseparator":
+		return text(string(filepath.Separator))
+	case "suspendeddatabasecount", "isserversuspendedforsnapshotbackup", "isexternalauthenticationonly", "isexternalgovernanceenabled", "isnongolden":
+		return number(0)
 	case "edition":
 		return text(edition)
 	case "engineedition":
@@ -94,15 +108,15 @@ func (e env) ServerProperty(name string) (types.Value, types.Type, bool) {
 	case "lcid":
 		return number(1033)
 	case "sqlcharset":
-		return number(1)
+		return int64(1), types.TinyIntType, true
 	case "sqlcharsetname":
 		return text("iso_1")
 	case "sqlsortorder":
-		return number(52)
+		return int64(52), types.TinyIntType, true
 	case "sqlsortordername":
 		return text("nocase_iso")
 	case "processid":
-		return number(1)
+		return number(int64(os.Getpid()))
 	case "isclustered", "ishadrenabled", "isfulltextinstalled", "isintegratedsecurityonly", "issingleuser", "isadvancedanalyticsinstalled",
 		"isxtpsupported", "ispolybaseinstalled", "isbigdatacluster", "islocaldb", "istempdbmetadatamemoryoptimized", "filestreamconfiguredlevel", "filestreameffectivelevel":
 		return number(0)

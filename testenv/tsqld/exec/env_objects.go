@@ -72,7 +72,13 @@ func (e env) DatabaseProperty(database, property string) (types.Value, types.Typ
 		}
 		return text("MULTI_USER")
 	case "recovery":
-		return text("FULL")
+		return text(d.Recovery())
+	case "maxsizeinbytes": // of elastic pools and single databases in Azure
+		return nil, types.BigIntType, true
+	case "lastgoodcheckdbtime": // never
+		return int64(types.Days(1900, 1, 1)) * types.TicksPerDay, types.DateTimeType, true
+	case "isdatabasesuspendedforsnapshotbackup":
+		return flag(false)
 	case "edition":
 		return text("Standard")
 	case "serviceobjective":
@@ -83,24 +89,39 @@ func (e env) DatabaseProperty(database, property string) (types.Value, types.Typ
 	case "version":
 		return int64(904), types.IntType, true
 	case "sqlsortorder":
-		return int64(52), types.IntType, true
+		c, _ := types.CollationByName(d.Options.Collation)
+		return int64(c.SortID()), types.TinyIntType, true
 	case "lcid":
-		return int64(1033), types.IntType, true
+		return int64(types.LCID), types.IntType, true
 	case "comparisonstyle":
-		return int64(196609), types.IntType, true
+		c, _ := types.CollationByName(d.Options.Collation)
+		return int64(c.ComparisonStyle()), types.IntType, true
 	case "isansinullsenabled":
 		return flag(d.Options.AnsiNulls)
 	case "isrecursivetriggersenabled":
 		return flag(d.Options.RecursiveTriggers)
-	case "isautocreatestatistics", "isautoupdatestatistics":
-		return flag(true)
-	case "isinstandby", "isautoclose", "isautoshrink", "isansinulldefault", "isansipaddingenabled", "isansiwarningsenabled", "isarithmeticabortenabled",
-		"isclosecursorsoncommitenabled", "isfulltextenabled", "islocalcursorsdefault", "ismergepublished", "isnullconcat", "isnumericroundabortenabled",
-		"isparameterizationforced", "isquotedidentifiersenabled", "ispublished", "issubscribed", "issyncwithbackup", "istornpagedetectionenabled",
-		"isverifiedclone", "isxtpsupported", "ismemoryoptimizedelevatetosnapshotenabled":
+	case "istornpagedetectionenabled":
+		return flag(d.Options.Other["PAGE_VERIFY"] == "TORN_PAGE_DETECTION")
+	case "isparameterizationforced":
+		return flag(d.Options.Other["PARAMETERIZATION"] == "FORCED")
+	case "islocalcursorsdefault":
+		return flag(d.Options.Other["CURSOR_DEFAULT"] == "LOCAL")
+	case "isinstandby", "isfulltextenabled", "ismergepublished", "ispublished", "issubscribed", "issyncwithbackup", "isverifiedclone", "isxtpsupported":
 		return flag(false)
 	}
+	if option, ok := optionProperties[strings.ToLower(property)]; ok {
+		return flag(d.On(option))
+	}
 	return nil, types.NullType, false
+}
+
+// optionProperties are the properties of DATABASEPROPERTYEX that show options with the values ON and OFF.
+var optionProperties = map[string]string{
+	"isautocreatestatistics": "AUTO_CREATE_STATISTICS", "isautocreatestatisticsincremental": "AUTO_CREATE_STATISTICS_INCREMENTAL",
+	"isautoupdatestatistics": "AUTO_UPDATE_STATISTICS", "isautoclose": "AUTO_CLOSE", "isautoshrink": "AUTO_SHRINK", "isansinulldefault": "ANSI_NULL_DEFAULT",
+	"isansipaddingenabled": "ANSI_PADDING", "isansiwarningsenabled": "ANSI_WARNINGS", "isarithmeticabortenabled": "ARITHABORT",
+	"isclosecursorsoncommitenabled": "CURSOR_CLOSE_ON_COMMIT", "isnullconcat": "CONCAT_NULL_YIELDS_NULL", "isnumericroundabortenabled": "NUMERIC_ROUNDABORT",
+	"isquotedidentifiersenabled": "QUOTED_IDENTIFIER", "ismemoryoptimizedelevatetosnapshotenabled": "MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT",
 }
 
 // describe makes the view of an object that built-in functions have.
@@ -170,7 +191,7 @@ func systemSchema(name string) int32 {
 	switch {
 	case equalNames(name, "sys"):
 		return catalog.SchemaSys
-	case equalNames(name, "dbo"):
+	case equalNames(name, "dbo"), equalNames(name, "msdb"):
 		return catalog.SchemaDBO
 	}
 	return catalog.SchemaInformationSchema
@@ -311,7 +332,8 @@ func (e env) Columns(database int, id int32) []builtin.Column {
 func tableColumns(t *catalog.Table) []builtin.Column {
 	out := make([]builtin.Column, len(t.Columns))
 	for i, c := range t.Columns {
-		out[i] = builtin.Column{ID: int32(c.ID), Name: c.Name, Type: c.Type, Nullable: c.Nullable, Identity: c.Auto != nil, Computed: c.Formula != nil, Default: c.Default != nil}
+		out[i] = builtin.Column{ID: int32(c.ID), Name: c.Name, Type: c.Type, Nullable: c.Nullable, Identity: c.Auto != nil, Computed: c.Formula != nil, Default: c.Default != nil,
+			RowGUID: c.RowGUID, Sparse: c.Sparse, Deterministic: c.Formula != nil && c.Formula.SQL != ""}
 	}
 	return out
 }
@@ -376,26 +398,46 @@ func (e env) IndexProperty(object int32, index, property string) types.Value {
 		return int64(1)
 	case "indexfillfactor":
 		return int64(ix.FillFactor)
-	case "isautostatistics", "isfulltextkey", "ishypothetical", "ispadindex", "isstatistics", "ispagelockdisallowed", "isrowlockdisallowed", "iscolumnstore":
+	case "ispadindex":
+		return flag(ix.Padded)
+	case "isrowlockdisallowed":
+		return flag(ix.NoRowLocks)
+	case "ispagelockdisallowed":
+		return flag(ix.NoPageLocks)
+	case "isoptimizedforsequentialkey":
+		return flag(ix.Sequential)
+	case "isautostatistics", "isfulltextkey", "ishypothetical", "isstatistics", "iscolumnstore":
 		return int64(0)
 	}
 	return nil
 }
 
 // IndexColumn implements [builtin.Objects].
-func (e env) IndexColumn(object int32, index, column int) string {
+func (e env) IndexColumn(object int32, index, column int) (builtin.KeyColumn, bool) {
 	t := e.table(object)
 	if t == nil {
-		return ""
+		return builtin.KeyColumn{}, false
 	}
 	ix := t.IndexByID(index)
 	if ix == nil || column < 1 || column > len(ix.Columns) {
-		return ""
+		return builtin.KeyColumn{}, false
 	}
-	if c := t.ColumnByID(ix.Columns[column-1].ColumnID); c != nil {
-		return c.Name
+	k := ix.Columns[column-1]
+	c := t.ColumnByID(k.ColumnID)
+	return builtin.KeyColumn{ID: int32(c.ID), Name: c.Name, Descending: k.Desc}, true
+}
+
+// Files implements [builtin.Objects].
+func (e env) Files() []builtin.File {
+	d := e.db(0)
+	if d == nil {
+		return nil
 	}
-	return ""
+	var out []builtin.File
+	for i, f := range d.Files(e.r.s.inst.store.Path(d.ID)) {
+		out = append(out, builtin.File{ID: i + 1, Name: f.Name, Log: f.Log, ReadOnly: d.Options.ReadOnly, Pages: f.Pages})
+	}
+	return out
 }
 
 // ObjectFlag implements [builtin.Objects].
@@ -411,8 +453,31 @@ func (e env) ObjectFlag(id int32, property string) (int, bool) {
 	if d == nil {
 		return 0, false
 	}
-	if m := moduleOf(d.ObjectByID(id)); m != nil {
+	o := d.ObjectByID(id)
+	if property == "ownerid" {
+		switch c, ok := d.ConstraintByID(id); {
+		case o != nil:
+			return d.Owner(o), true
+		case ok:
+			return d.Owner(d.TableByID(c.Table)), true
+		}
+		return 0, false
+	}
+	if c, ok := d.ConstraintByID(id); ok {
+		return constraintFlag(d, c, property)
+	}
+	if m := moduleOf(o); m != nil {
 		switch property {
+		case "isindexed", "isindexable", "hasinserttrigger", "hasupdatetrigger", "hasdeletetrigger", "hasaftertrigger", "hasinsteadoftrigger":
+			return 0, o.Head().Kind == catalog.KindView
+		case "execisstartup", "execiswithnativecompilation":
+			return 0, o.Head().Kind == catalog.KindProcedure
+		case "issystemverified", "systemdataaccess":
+			return 0, true
+		case "isprecise":
+			return 0, o.Head().Kind != catalog.KindProcedure
+		case "userdataaccess":
+			return 1, o.Head().Kind != catalog.KindProcedure
 		case "execisquotedidenton", "isquotedidenton":
 			return flag(m.QuotedIdentifier)
 		case "execisansinullson", "isansinullson":
@@ -451,25 +516,125 @@ func (e env) ObjectFlag(id int32, property string) (int, bool) {
 		return flag(clustered)
 	case "tablehasnonclustindex":
 		return flag(nonclustered)
-	case "tablehasindex":
+	case "tablehasindex", "isindexed":
 		return flag(clustered || nonclustered)
+	case "isindexable":
+		return 1, true
+	case "hasaftertrigger":
+		return flag(slices.ContainsFunc(t.Triggers, func(tr *catalog.Trigger) bool { return !tr.InsteadOf }))
+	case "hasinsteadoftrigger":
+		return flag(slices.ContainsFunc(t.Triggers, func(tr *catalog.Trigger) bool { return tr.InsteadOf }))
 	case "tablehasuniquecnst":
 		return flag(unique)
 	case "tablehastimestamp":
 		return flag(t.RowVersionColumn() != nil)
 	case "tablehasrowguidcol":
 		return flag(slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.RowGUID }))
-	case "tablehasinserttrigger", "tablehasupdatetrigger", "tablehasdeletetrigger":
-		verb := strings.ToUpper(strings.TrimSuffix(strings.TrimPrefix(property, "tablehas"), "trigger"))
-		return flag(slices.ContainsFunc(t.Triggers, func(tr *catalog.Trigger) bool { return slices.Contains(tr.Events, verb) }))
+	case "tablehasinserttrigger", "tablehasupdatetrigger", "tablehasdeletetrigger", "hasinserttrigger", "hasupdatetrigger", "hasdeletetrigger":
+		return flag(len(triggersOn(t, strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(property, "table"), "has"), "trigger"))) > 0)
+	case "tableinserttriggercount", "tableupdatetriggercount", "tabledeletetriggercount":
+		return len(triggersOn(t, strings.TrimSuffix(strings.TrimPrefix(property, "table"), "triggercount"))), true
+	case "tableinserttrigger", "tableupdatetrigger", "tabledeletetrigger":
+		if list := triggersOn(t, strings.TrimSuffix(strings.TrimPrefix(property, "table"), "trigger")); len(list) > 0 {
+			return int(list[0].ObjectID), true
+		}
+		return 0, true
 	case "tablehasforeignref":
 		return flag(slices.ContainsFunc(d.Tables(), func(o *catalog.Table) bool {
 			return slices.ContainsFunc(o.ForeignKeys, func(f *catalog.ForeignKey) bool { return f.Referenced == id })
 		}))
 	case "isansinullson", "isquotedidenton":
 		return 1, true
-	case "tabletemporaltype", "tablehastextimage", "tableisfake", "tableismemoryoptimized", "tablehasactivefulltextindex":
+	case "tablehastextimage":
+		return flag(slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool {
+			return c.Type.ID == types.Text || c.Type.ID == types.NText || c.Type.ID == types.Image
+		}))
+	case "tablehascolumnset", "tabletemporaltype", "tableisfake", "tableismemoryoptimized", "tablehasactivefulltextindex", "tablefulltextcatalogid", "tablefulltextkeycolumn",
+		"tablefulltextpopulatestatus", "tablefulltextpendingchanges", "tablefulltextdocsprocessed", "tablefulltextfailcount", "tablefulltextitemcount",
+		"tablefulltextbackgroundupdateindexon", "tablefulltextchangetrackingon", "tablefulltextmergestatus", "tablehasvardecimalstorageformat", "tableislockedonbulkload",
+		"tableispinned", "tabletextinrowlimit", "issystemverified":
 		return 0, true
+	}
+	return 0, false
+}
+
+// triggersOn are the triggers of a table for a statement: insert, update or delete.
+func triggersOn(t *catalog.Table, verb string) []*catalog.Trigger {
+	var out []*catalog.Trigger
+	for _, tr := range t.Triggers {
+		if slices.Contains(tr.Events, strings.ToUpper(verb)) {
+			out = append(out, tr)
+		}
+	}
+	return out
+}
+
+// constraintFlag answers the properties of OBJECTPROPERTY that constraints and triggers have.
+func constraintFlag(d *catalog.Database, c catalog.Constraint, property string) (int, bool) {
+	flag := func(b bool) (int, bool) {
+		if b {
+			return 1, true
+		}
+		return 0, true
+	}
+	t := d.TableByID(c.Table)
+	for _, tr := range t.Triggers {
+		if tr.ObjectID != c.ObjectID {
+			continue
+		}
+		switch property {
+		case "execisinserttrigger", "execisupdatetrigger", "execisdeletetrigger":
+			return flag(slices.Contains(tr.Events, strings.ToUpper(strings.TrimSuffix(strings.TrimPrefix(property, "execis"), "trigger"))))
+		case "execisaftertrigger":
+			return flag(!tr.InsteadOf)
+		case "execisinsteadoftrigger":
+			return flag(tr.InsteadOf)
+		case "execistriggerdisabled":
+			return flag(tr.Disabled)
+		case "execisansinullson", "execisquotedidenton", "isansinullson", "isquotedidenton": // triggers are created with both, see createTrigger
+			return 1, true
+		case "execistriggernotforrepl", "isencrypted", "isschemabound", "execiswithnativecompilation", "execisfirstinserttrigger", "execisfirstupdatetrigger", "execisfirstdeletetrigger",
+			"execislastinserttrigger", "execislastupdatetrigger", "execislastdeletetrigger", "isdeterministic", "issystemverified":
+			return 0, true
+		}
+		return 0, false
+	}
+	var disabled, notTrusted, column, cascadeDelete, cascadeUpdate, clustered, nonclustered bool
+	for _, f := range t.ForeignKeys {
+		if f.ObjectID == c.ObjectID {
+			disabled, notTrusted, column = f.Disabled, f.NotTrusted || f.Disabled, len(f.Columns) == 1
+			cascadeDelete, cascadeUpdate = f.OnDelete == catalog.Cascade, f.OnUpdate == catalog.Cascade
+		}
+	}
+	for _, k := range t.Checks {
+		if k.ObjectID == c.ObjectID {
+			disabled, notTrusted, column = k.Disabled, k.NotTrusted, k.ColumnID != 0
+		}
+	}
+	for _, ix := range t.Indexes {
+		if ix.Key != nil && ix.Key.ObjectID == c.ObjectID {
+			clustered, nonclustered, column = ix.Clustered, !ix.Clustered, len(ix.Columns) == 1
+		}
+	}
+	switch property {
+	case "cnstisdisabled":
+		return flag(disabled)
+	case "cnstisnottrusted":
+		return flag(notTrusted)
+	case "cnstiscolumn":
+		return flag(column || c.Kind == catalog.KindDefault)
+	case "cnstisclustkey":
+		return flag(clustered)
+	case "cnstisnonclustkey":
+		return flag(nonclustered)
+	case "cnstisdeletecascade":
+		return flag(cascadeDelete)
+	case "cnstisupdatecascade":
+		return flag(cascadeUpdate)
+	case "cnstisnotrepl", "issystemverified":
+		return 0, true
+	case "isansinullson", "isquotedidenton":
+		return 1, c.Kind == catalog.KindCheck || c.Kind == catalog.KindDefault
 	}
 	return 0, false
 }
@@ -512,6 +677,20 @@ func (e env) TypeByName(schema, name string) (int32, types.Type, bool) {
 		}
 	}
 	return 0, types.Type{}, false
+}
+
+// TypeAllowsNull implements [builtin.Objects].
+func (e env) TypeAllowsNull(id int32) bool {
+	d := e.db(0)
+	if d == nil {
+		return false
+	}
+	for _, a := range d.AliasTypes() {
+		if a.UserTypeID == int(id) {
+			return a.Nullable
+		}
+	}
+	return false
 }
 
 // TypeByID implements [builtin.Objects].

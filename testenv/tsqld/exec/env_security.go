@@ -4,7 +4,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // UserByName implements [builtin.Security].
@@ -120,18 +122,48 @@ func (e env) IsServerRoleMember(role, login string) (is, known bool) {
 	return role == "public" || l.SysAdmin() || slices.Contains(l.Roles, role), true
 }
 
+// LoginProperty implements [builtin.Security]. There is no password policy, so that nothing is locked, expired or counted.
+func (e env) LoginProperty(login, property string) (types.Value, types.Type, bool) {
+	l := e.r.s.inst.catalog.Snapshot().Login(login)
+	if l == nil || !e.r.s.sysadmin() && !equalNames(login, e.r.s.login.name) {
+		return nil, types.NullType, false
+	}
+	switch strings.ToLower(property) {
+	case "badpasswordcount", "historylength", "isexpired", "islocked", "ismustchange":
+		return int64(0), types.IntType, true
+	case "badpasswordtime", "lockouttime": // never
+		return int64(types.Days(1900, 1, 1)) * types.TicksPerDay, types.DateTimeType, true
+	case "daysuntilexpiration":
+		return nil, types.IntType, true
+	case "defaultdatabase":
+		return l.DefaultDatabase, sysname, true
+	case "defaultlanguage":
+		return "us_english", sysname, true
+	case "passwordlastsettime":
+		return l.Modified, types.DateTimeType, true
+	case "passwordhash": // nobody is shown one
+		return nil, types.VarBinaryOf(256), true
+	case "passwordhashalgorithm": // 2 is SHA-2
+		return int64(2), types.IntType, true
+	}
+	return nil, types.NullType, false
+}
+
 // HasPermission implements [builtin.Security].
-func (e env) HasPermission(securable, class, permission string) (has, known bool) {
+func (e env) HasPermission(securable, class, permission, column string) (has, known bool) {
 	s := e.r.s
 	d := e.db(0)
 	if d == nil {
 		return false, false
 	}
-	permission = strings.ToUpper(permission)
 	if permission == "ANY" {
 		permission = "CONNECT"
+		if class == "OBJECT" || class == "SCHEMA" || class == "TYPE" {
+			permission = "VIEW DEFINITION"
+		}
 	}
-	switch class = strings.ToUpper(class); class {
+	name := splitName(securable)
+	switch class {
 	case "SERVER":
 		return s.sysadmin(), true
 	case "", "DATABASE":
@@ -139,31 +171,67 @@ func (e env) HasPermission(securable, class, permission string) (has, known bool
 			return s.sysadmin(), true
 		}
 		if securable != "" {
-			if d = s.database(securable); d == nil {
+			if len(name.Parts) > 1 {
+				return false, false
+			}
+			if d = s.database(name.Last()); d == nil {
 				return false, false
 			}
 		}
-		return s.may(d, permission, catalog.Securable{Class: catalog.ClassDatabase}), true
-	case "OBJECT":
-		o, od, err := e.r.object(splitName(securable))
-		if err != nil || o == nil {
+		return s.may(d, permission, catalog.Securable{Class: catalog.ClassDatabase}), catalog.PermissionCode(permission) != ""
+	case "LOGIN":
+		if s.inst.catalog.Snapshot().Login(name.Last()) == nil {
 			return false, false
 		}
-		return s.may(od, permission, catalog.Securable{Class: catalog.ClassObject, Major: int(o.Head().ObjectID)}), true
+		return s.sysadmin(), true
+	case "OBJECT":
+		o, od, err := e.r.object(name)
+		if err != nil {
+			return false, false
+		}
+		if o == nil { // everybody may read a system view
+			seen, ok := e.ObjectByName(name.Database(), name.Schema(), name.Last())
+			return permission == "SELECT" || permission == "VIEW DEFINITION", ok && seen.ID < 0
+		}
+		on := catalog.Securable{Class: catalog.ClassObject, Major: int(o.Head().ObjectID)}
+		if column != "" {
+			c, ok := e.column(o, splitName(column).Last())
+			if !ok {
+				return false, false
+			}
+			on.Minor = int(c.ID)
+		}
+		return s.may(od, permission, on), catalog.PermissionCode(permission) != ""
 	case "SCHEMA":
-		sc := d.Schema(securable)
+		sc := d.Schema(name.Last())
 		if sc == nil {
 			return false, false
 		}
-		return s.may(d, permission, catalog.Securable{Class: catalog.ClassSchema, Major: sc.ID}), true
+		return s.may(d, permission, catalog.Securable{Class: catalog.ClassSchema, Major: sc.ID}), catalog.PermissionCode(permission) != ""
+	case "TYPE":
+		id, _, ok := e.TypeByName(name.Schema(), name.Last())
+		if !ok {
+			return false, false
+		}
+		return s.may(d, permission, catalog.Securable{Class: catalog.ClassType, Major: int(id)}), catalog.PermissionCode(permission) != ""
 	case "USER", "ROLE":
-		p := d.Principal(securable)
+		p := d.Principal(name.Last())
 		if p == nil {
 			return false, false
 		}
-		return s.may(d, permission, catalog.Securable{Class: catalog.ClassPrincipal, Major: p.ID}), true
+		return s.may(d, permission, catalog.Securable{Class: catalog.ClassPrincipal, Major: p.ID}), catalog.PermissionCode(permission) != ""
 	}
 	return false, false
+}
+
+// column finds a column of an object of the current database.
+func (e env) column(o catalog.Object, name string) (builtin.Column, bool) {
+	for _, c := range e.Columns(0, o.Head().ObjectID) {
+		if equalNames(c.Name, name) {
+			return c, true
+		}
+	}
+	return builtin.Column{}, false
 }
 
 // HasDatabaseAccess implements [builtin.Security].

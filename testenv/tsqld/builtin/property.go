@@ -1,0 +1,302 @@
+package builtin
+
+import (
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// propertyFuncs answer about logins, collations, files, and about features that do not exist here. "Metadata functions",
+// "Security functions", "Cryptographic functions (Transact-SQL)".
+var propertyFuncs = []*Func{
+	session("LOGINPROPERTY", 2, 2, types.VariantType, evalLoginProperty),
+	pure("COLLATIONPROPERTY", 2, 2, fixed(types.VariantType), evalCollationProperty),
+	session("FULLTEXTSERVICEPROPERTY", 1, 1, types.IntType, evalFullTextService),
+	session("INDEXKEY_PROPERTY", 4, 4, types.IntType, evalIndexKeyProperty),
+	session("DATABASEPROPERTY", 2, 2, types.IntType, evalOldDatabaseProperty),
+	session("FILE_ID", 1, 1, types.SmallIntType, evalFileID),
+	session("FILE_IDEX", 1, 1, types.IntType, evalFileID),
+	session("FILE_NAME", 1, 1, types.SysName, evalFileName),
+	session("FILEPROPERTY", 2, 2, types.IntType, evalFileProperty),
+	session("FILEGROUP_ID", 1, 1, types.IntType, evalFileGroupID),
+	session("FILEGROUP_NAME", 1, 1, types.SysName, evalFileGroupName),
+	session("FILEGROUPPROPERTY", 2, 2, types.IntType, evalFileGroupProperty),
+	// What these name cannot exist here, so that the answer is NULL for every name. Statistics have no date, as those of SQL
+	// Server that were never updated.
+	absent("STATS_DATE", 2, types.DateTimeType),
+	absent("FULLTEXTCATALOGPROPERTY", 2, types.IntType),
+	absent("ASSEMBLYPROPERTY", 2, types.VariantType),
+	absent("CERT_ID", 1, types.IntType),
+	absent("CERTPROPERTY", 2, types.VariantType),
+	absent("ASYMKEY_ID", 1, types.IntType),
+	absent("ASYMKEYPROPERTY", 2, types.VariantType),
+	absent("KEY_ID", 1, types.IntType),
+	absent("KEY_NAME", 1, types.SysName),
+	absent("KEY_GUID", 1, types.Type{ID: types.UniqueIdentifier}),
+	absent("SYMKEYPROPERTY", 2, types.VariantType),
+	{Name: "XML_SCHEMA_NAMESPACE", MinArgs: 2, MaxArgs: 3, Volatility: Session, Result: fixed(types.Type{ID: types.XML}),
+		Eval: func(Env, []types.Type, types.Type, []types.Value) (types.Value, error) {
+			return nil, mserr.NotSupported("XML_SCHEMA_NAMESPACE")
+		}},
+	// Functions of the schema sys that have fn_ in their names need the schema.
+	pure("FN_VARBINTOHEXSTR", 1, 1, fixed(types.NVarCharMax), func(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+		return hexText(ts[0], args[0], true, 1, 0)
+	}),
+	pure("FN_VARBINTOHEXSUBSTRING", 4, 4, fixed(types.NVarCharMax), func(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+		n, err := ints([]types.Type{ts[0], ts[2], ts[3]}, []types.Value{args[0], args[2], args[3]})
+		if err != nil {
+			return nil, err
+		}
+		return hexText(ts[1], args[1], n[0] != 0, n[1], n[2])
+	}),
+	session("FN_SYSPOLICY_IS_AUTOMATION_ENABLED", 0, 0, types.BitType, func(Env, []types.Type, types.Type, []types.Value) (types.Value, error) { return int64(0), nil }),
+}
+
+// absent makes a function that is NULL for all arguments.
+func absent(name string, args int, result types.Type) *Func {
+	return session(name, args, args, result, evalNothing)
+}
+
+func evalNothing(Env, []types.Type, types.Type, []types.Value) (types.Value, error) { return nil, nil }
+
+// hexText prints bytes as hexadecimal digits, from the byte start (from 1) on; length 0 is the rest.
+func hexText(t types.Type, v types.Value, prefix bool, start, length int) (types.Value, error) {
+	v, err := types.Convert(v, t, types.VarBinaryOf(types.Max), 0)
+	if err != nil {
+		return nil, err
+	}
+	b := v.([]byte)
+	start = min(max(start, 1), len(b)+1)
+	b = b[start-1:]
+	if length > 0 && length < len(b) {
+		b = b[:length]
+	}
+	const digits = "0123456789abcdef"
+	var w strings.Builder
+	if prefix {
+		w.WriteString("0x")
+	}
+	for _, c := range b {
+		w.WriteByte(digits[c>>4])
+		w.WriteByte(digits[c&15])
+	}
+	return w.String(), nil
+}
+
+func evalLoginProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	a, err := texts(ts, args)
+	if err != nil || a == nil {
+		return nil, err
+	}
+	return property(env.LoginProperty(a[0], a[1]))
+}
+
+func evalCollationProperty(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	a, err := texts(ts, args)
+	if err != nil || a == nil {
+		return nil, err
+	}
+	c, ok := types.CollationByName(a[0])
+	if !ok || strings.HasSuffix(strings.ToUpper(a[0]), "_DEFAULT") {
+		return nil, nil
+	}
+	n := 0
+	switch strings.ToLower(a[1]) {
+	case "codepage":
+		n = c.CodePage()
+	case "lcid":
+		n = types.LCID
+	case "comparisonstyle":
+		n = c.ComparisonStyle()
+	case "version":
+		return types.VariantPack(int64(c.Version()), types.TinyIntType)
+	case "collationid":
+		n = int(int32(c.Wire()))
+	case "name":
+		return types.VariantPack(c.String(), types.SysName)
+	default:
+		return nil, nil
+	}
+	return types.VariantPack(int64(n), types.IntType)
+}
+
+// evalFullTextService answers as a server on which full-text search is not installed.
+func evalFullTextService(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	a, err := texts(ts, args)
+	if err != nil || a == nil {
+		return nil, err
+	}
+	switch strings.ToLower(a[0]) {
+	case "isfulltextinstalled", "resourceusage", "connecttimeout", "datatimeout", "loadosresources":
+		return int64(0), nil
+	case "verifysignature":
+		return int64(1), nil
+	}
+	return nil, nil
+}
+
+func evalIndexKeyProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	for _, a := range args {
+		if a == nil {
+			return nil, nil
+		}
+	}
+	n, err := ints(ts[:3], args[:3])
+	if err != nil {
+		return nil, err
+	}
+	what, err := text(args[3], ts[3])
+	if err != nil {
+		return nil, err
+	}
+	k, ok := env.IndexColumn(int32(n[0]), n[1], n[2])
+	if !ok {
+		return nil, nil
+	}
+	switch strings.ToLower(types.TrimBlanks(what)) {
+	case "columnid":
+		return int64(k.ID), nil
+	case "isdescending":
+		return flag(k.Descending), nil
+	}
+	return nil, nil
+}
+
+// evalOldDatabaseProperty is DATABASEPROPERTY, which knows the numbers of DATABASEPROPERTYEX.
+func evalOldDatabaseProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	a, err := texts(ts, args)
+	if err != nil || a == nil {
+		return nil, err
+	}
+	var is string
+	switch strings.ToLower(a[1]) {
+	case "isoffline":
+		is = "Status=OFFLINE"
+	case "isreadonly":
+		is = "Updateability=READ_ONLY"
+	case "issingleuser":
+		is = "UserAccess=SINGLE_USER"
+	case "isdboonly":
+		is = "UserAccess=RESTRICTED_USER"
+	case "isbulkcopy":
+		is = "Recovery=BULK_LOGGED"
+	case "istrunclog":
+		is = "Recovery=SIMPLE"
+	case "isinload", "isinrecovery", "isnotrecovered", "issuspect", "isemergencymode", "isshutdown":
+		is = "Status=" // none of the states of a database here
+	}
+	if what, want, ok := strings.Cut(is, "="); ok {
+		v, _, known := env.DatabaseProperty(a[0], what)
+		if !known {
+			return nil, nil
+		}
+		return flag(v == want), nil
+	}
+	v, t, ok := env.DatabaseProperty(a[0], a[1])
+	if !ok || !t.IsInteger() {
+		return nil, nil
+	}
+	return v, nil
+}
+
+// primaryGroup is the only filegroup of a database.
+const primaryGroup = "PRIMARY"
+
+// file finds a file of the current database by the name that is the first argument.
+func file(env Env, ts []types.Type, args []types.Value) (File, bool, error) {
+	if args[0] == nil {
+		return File{}, false, nil
+	}
+	name, err := text(args[0], ts[0])
+	if err != nil {
+		return File{}, false, err
+	}
+	for _, f := range env.Files() {
+		if types.Equal(f.Name, types.TrimBlanks(name), types.CI) {
+			return f, true, nil
+		}
+	}
+	return File{}, false, nil
+}
+
+func evalFileID(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	f, ok, err := file(env, ts, args)
+	if err != nil || !ok {
+		return nil, err
+	}
+	return int64(f.ID), nil
+}
+
+func evalFileName(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	if args[0] == nil {
+		return nil, nil
+	}
+	n, err := integer(args[0], ts[0])
+	if err != nil {
+		return nil, err
+	}
+	for _, f := range env.Files() {
+		if f.ID == n {
+			return f.Name, nil
+		}
+	}
+	return nil, nil
+}
+
+func evalFileProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	f, ok, err := file(env, ts, args)
+	if err != nil || !ok || args[1] == nil {
+		return nil, err
+	}
+	what, err := text(args[1], ts[1])
+	if err != nil {
+		return nil, err
+	}
+	switch strings.ToLower(types.TrimBlanks(what)) {
+	case "isreadonly":
+		return flag(f.ReadOnly), nil
+	case "isprimaryfile":
+		return flag(!f.Log), nil
+	case "islogfile":
+		return flag(f.Log), nil
+	case "spaceused":
+		return f.Pages, nil
+	}
+	return nil, nil
+}
+
+func evalFileGroupID(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	a, err := texts(ts, args)
+	if err != nil || a == nil || !strings.EqualFold(a[0], primaryGroup) {
+		return nil, err
+	}
+	return int64(1), nil
+}
+
+func evalFileGroupName(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	if args[0] == nil {
+		return nil, nil
+	}
+	n, err := integer(args[0], ts[0])
+	if err != nil || n != 1 {
+		return nil, err
+	}
+	return primaryGroup, nil
+}
+
+func evalFileGroupProperty(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	a, err := texts(ts, args)
+	if err != nil || a == nil || !strings.EqualFold(a[0], primaryGroup) {
+		return nil, err
+	}
+	switch strings.ToLower(a[1]) {
+	case "isreadonly":
+		return flag(env.Files()[0].ReadOnly), nil
+	case "isuserdefinedfg":
+		return int64(0), nil
+	case "isdefault":
+		return int64(1), nil
+	}
+	return nil, nil
+}
