@@ -4,10 +4,7 @@ package sqlfs
 var knownJoins = map[string]bool{}
 
 // knownOrders are objects with locks that rule "order" finds and that are not answered yet. Objects go from here only.
-var knownOrders = map[string]bool{
-	"jobs.sp_purge_jobhistory":    true, // runs that have ended
-	"jobs_internal.purge_history": true, // the same, and schedules that were closed long ago
-}
+var knownOrders = map[string]bool{}
 
 // longLines are the lines of more than lineWidth columns that are left, by object. Numbers go down only.
 var longLines = map[string]int{

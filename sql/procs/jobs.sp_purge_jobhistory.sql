@@ -6,7 +6,7 @@
 --   @job_id       Which job.
 --   @oldest_date  Only runs that were created before this moment (UTC) go. NULL: all.
 -- Called by: anybody with the role jobs_admin.
--- Locks:     the runs that go (X), in one statement; then their rows in small batches.
+-- Locks:     the job's row (U), the runs that go (X), in one statement; then their rows in small batches.
 -- Returns:   0.
 -- Throws:
 --   50027 both or neither of job name and job id are given.
@@ -23,6 +23,7 @@ BEGIN
     DECLARE @before DATETIME2(7) = COALESCE(@oldest_date, CAST(N'9999-12-31T23:59:59.9999999' AS DATETIME2(7)));
     DECLARE @message NVARCHAR(2048);
     DECLARE @found UNIQUEIDENTIFIER;
+    DECLARE @version INT;
     DECLARE @deleted INT = 1;
     DECLARE @remaining BIT = 1;
 
@@ -39,8 +40,18 @@ BEGIN
         THROW 50100, @message, 1;
     END;
 
+    BEGIN TRANSACTION;
+
+    -- Who counts the ends of this job's runs comes before or after. current_version is in no index, so that the lock is on the clustered
+    -- key.
+    -- order: one row
+    SELECT @version = j.current_version
+    FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
+    WHERE j.job_id = @found;
+
     -- The history is gone with this one statement; what follows only frees the space. What it leaves, because somebody else deletes or
     -- because this is a transaction of the caller's, is left to the agents.
+    -- order: under the lock of the job
     UPDATE e
     SET e.purged_at = @now
     FROM jobs_internal.job_executions AS e
@@ -48,6 +59,8 @@ BEGIN
         AND e.is_active = 0
         AND e.purged_at IS NULL
         AND e.create_time < @before;
+
+    COMMIT TRANSACTION;
 
     WHILE @deleted > 0 AND @remaining = 1
         EXECUTE jobs_internal.delete_leftovers @deleted = @deleted OUTPUT, @remaining = @remaining OUTPUT;

@@ -7,7 +7,8 @@
 -- Parameters:
 --   @now  Tests only.
 -- Called by: jobs_internal.advance, before it takes other locks.
--- Locks:     jobs (U, X) and schedules (U, X), skipping those that others have locked, rows of schedule_buffer (X), then the runs (X).
+-- Locks:     jobs (U, X), the runs (U, X) and schedules (U, X), skipping those that others have locked, rows of
+--            schedule_buffer (X).
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.end_scheduled_runs
@@ -71,7 +72,8 @@ BEGIN
         )
     ORDER BY e.execution_id;
 
-    -- The number of tasks bounds the cost of a pass, not that of runs; the first run goes whatever it has.
+    -- The number of tasks bounds the cost of a pass, not that of runs; the first run goes whatever it has. A run that another
+    -- transaction holds waits for a later pass, too.
     WITH summed AS (
         SELECT
             w.execution_id,
@@ -82,7 +84,7 @@ BEGIN
     INSERT INTO @ended (execution_id, schedule_id, job_id, lifecycle, end_time, message)
     SELECT e.execution_id, e.schedule_id, e.job_id, e.lifecycle, e.end_time, e.last_message
     FROM summed AS s
-    INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
+    INNER JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = s.execution_id
     WHERE s.tasks <= 20000
         OR s.place = 1;
 

@@ -41,6 +41,12 @@ WHILE @deleted > 0
     FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
     WHERE j.name = @job_name
         AND j.deleted_at IS NULL;
+    -- created_at is in no index, so that the lock is on the clustered key as well; it comes before those of schedules.
+    SELECT
+        @group_id = g.target_group_id,
+        @group_created_at = g.created_at
+    FROM jobs_internal.target_groups AS g WITH (UPDLOCK, HOLDLOCK)
+    WHERE g.name = @group_name;
     IF @job_id IS NULL
     BEGIN
         SET @job_id = NEWID();
@@ -59,12 +65,6 @@ WHILE @deleted > 0
     WHERE j.job_id = @job_id
         AND (j.description <> @description OR j.is_system = 0);
 
-    -- created_at is in no index, so that the lock is on the clustered key as well.
-    SELECT
-        @group_id = g.target_group_id,
-        @group_created_at = g.created_at
-    FROM jobs_internal.target_groups AS g WITH (UPDLOCK, HOLDLOCK)
-    WHERE g.name = @group_name;
     IF @group_id IS NULL
     BEGIN
         SET @group_id = NEWID();

@@ -8,7 +8,8 @@
 --   @deleted         Receives how many runs were given up for deletion: nobody sees them any more. Their rows go at once as far as they are few; agents delete the rest.
 --   @now             Tests only.
 -- Called by: the system job jobagent$history_retention.
--- Locks:     the runs that go (X); then their rows in small batches.
+-- Locks:     the runs that go (X), then their rows in small batches; schedules that were closed long ago (X). It skips what others
+--            have locked.
 -- Returns:   0.
 -- Throws:
 --   50029 an argument is missing or out of range.
@@ -24,6 +25,9 @@ BEGIN
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @oldest DATETIME2(7);
     DECLARE @schedules_oldest DATETIME2(7);
+    DECLARE @runs TABLE (execution_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY);
+    DECLARE @locked_schedules TABLE (schedule_id BIGINT NOT NULL PRIMARY KEY, revision INT NOT NULL);
     DECLARE @first_claimed_at DATETIME2(7); -- of the tasks that are left
 
     IF @batch_size IS NULL OR @batch_size < 1 OR @retention_days NOT BETWEEN 0 AND 36500
@@ -34,17 +38,19 @@ BEGIN
     );
     SET @oldest = DATEADD(DAY, -@retention_days, @now);
 
+    -- What another transaction holds is left for the next time.
+    INSERT INTO @runs (execution_id)
+    SELECT TOP (@batch_size) e.execution_id
+    FROM jobs_internal.job_executions AS e
+    WHERE e.is_active = 0
+        AND e.purged_at IS NULL
+        AND e.end_time < @oldest
+    ORDER BY e.end_time;
     UPDATE e
     SET e.purged_at = @now
-    FROM jobs_internal.job_executions AS e
-    INNER JOIN (
-        SELECT TOP (@batch_size) x.execution_id
-        FROM jobs_internal.job_executions AS x
-        WHERE x.is_active = 0
-            AND x.purged_at IS NULL
-            AND x.end_time < @oldest
-        ORDER BY x.end_time
-    ) AS o ON o.execution_id = e.execution_id;
+    FROM @runs AS r
+    INNER LOOP JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = r.execution_id
+    WHERE e.purged_at IS NULL;
 
     SET @deleted = @@ROWCOUNT;
     IF @deleted > 0
@@ -61,7 +67,8 @@ BEGIN
         -(SELECT x.value FROM jobs_internal.effective_settings AS x WHERE x.name = N'schedule_retention_days'),
         @now
     );
-    DELETE TOP (1000) s
+    INSERT INTO @schedules (schedule_id)
+    SELECT TOP (1000) s.schedule_id
     FROM jobs_internal.schedules AS s
     WHERE s.closed_at < @schedules_oldest
         AND s.name <> N''
@@ -69,6 +76,25 @@ BEGIN
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = s.schedule_id)
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_backfills AS f WHERE f.schedule_id = s.schedule_id AND f.state = N'Open')
         AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.schedule_id = s.schedule_id AND e.is_active = 1);
+    IF EXISTS (SELECT 1 FROM @schedules)
+    BEGIN
+        BEGIN TRANSACTION;
+        -- Locked before it is looked at once more, or a backfill that is committed meanwhile would go with its schedule. revision is in no
+        -- index, so that the locks are on the clustered keys.
+        INSERT INTO @locked_schedules (schedule_id, revision)
+        SELECT s.schedule_id, s.revision
+        FROM @schedules AS c
+        INNER LOOP JOIN jobs_internal.schedules AS s WITH (UPDLOCK, READPAST, ROWLOCK) ON s.schedule_id = c.schedule_id;
+        DELETE s
+        FROM @locked_schedules AS l
+        INNER JOIN jobs_internal.schedules AS s ON s.schedule_id = l.schedule_id
+        WHERE s.closed_at < @schedules_oldest
+            AND s.awaits_verdict = 0
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = s.schedule_id)
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_backfills AS f WHERE f.schedule_id = s.schedule_id AND f.state = N'Open')
+            AND NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.schedule_id = s.schedule_id AND e.is_active = 1);
+        COMMIT TRANSACTION;
+    END;
     -- A term has claimed nothing after its end, and task ids grow with time.
     SET @first_claimed_at = (SELECT TOP (1) k.claimed_at FROM jobs_internal.task_executions AS k ORDER BY k.task_id);
     DELETE TOP (1000) t
