@@ -21,6 +21,7 @@ import (
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/invariant"
 	"github.com/jobagent/jobagent/testenv/tsqld"
+	"github.com/jobagent/jobagent/testenv/tsqld/tds/strict"
 )
 
 // envDSN names a real SQL Server: a connection string whose login may create databases and logins.
@@ -68,7 +69,7 @@ func Embedded(t testing.TB, opts Options) *Env {
 	var mu sync.Mutex
 	ended := false
 	server, err := tsqld.New(tsqld.Config{
-		Dir: opts.Dir, SAPassword: password, Fault: opts.Fault,
+		Dir: opts.Dir, SAPassword: password, Fault: opts.Fault, Record: strict.Watch(t),
 		OnPanic: func(value any, stack []byte) {
 			mu.Lock()
 			defer mu.Unlock()

@@ -17,6 +17,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/tds/strict"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -91,7 +92,9 @@ func (s *scriptSession) Batch(ctx context.Context, text string, sink exec.Sink) 
 		case "select":
 			if strings.HasPrefix(arg, "* from") {
 				cols, _ := sampleColumns()
-				err = sink.Columns(cols)
+				if err = sink.Columns(cols); err == nil {
+					err = sink.Done(exec.Done{Count: true, Command: exec.CommandSelect})
+				}
 				break
 			}
 			err = intRows(sink, false, n)
@@ -136,6 +139,9 @@ func (s *scriptSession) Batch(ctx context.Context, text string, sink exec.Sink) 
 			cols := []types.Column{{Name: "app", Type: types.NVarCharOf(128)}, {Name: "host", Type: types.NVarCharOf(128)}, {Name: "db", Type: types.NVarCharOf(128)}, {Name: "size", Type: types.Type{ID: types.Int}}}
 			if err = sink.Columns(cols); err == nil {
 				err = sink.Row([]types.Value{s.login.App, s.login.Host, s.login.Database, int64(s.login.PacketSize)})
+			}
+			if err == nil {
+				err = sink.Done(exec.Done{Rows: 1, Count: true, Command: exec.CommandSelect})
 			}
 		default:
 			err = sink.Message(mserr.New(2812, 16, "no word %q", word))
@@ -255,6 +261,9 @@ func newFixture(t *testing.T, cfg Config) *fixture {
 	t.Helper()
 	if cfg.OnPanic == nil {
 		cfg.OnPanic = func(v any, stack []byte) { t.Errorf("panic: %v\n%s", v, stack) }
+	}
+	if cfg.Record == nil {
+		cfg.Record = strict.Watch(t)
 	}
 	e := &scriptEngine{}
 	f := &fixture{Server: newServer(cfg, e), engine: e}

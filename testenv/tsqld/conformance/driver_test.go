@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/tsqld"
+	"github.com/jobagent/jobagent/testenv/tsqld/tds/strict"
 )
 
 // An output parameter comes back with the type that the client declared, not with that of the procedure.
@@ -69,7 +70,7 @@ func TestEveryStatementEnds(t *testing.T) {
 // A client may replace its password while it logs in (LOGIN7, fChangePassword).
 func TestPasswordChangeAtLogin(t *testing.T) {
 	ctx := t.Context()
-	srv, err := tsqld.New(tsqld.Config{SAPassword: "secret"})
+	srv, err := tsqld.New(tsqld.Config{SAPassword: "secret", Record: strict.Watch(t)})
 	require.NoError(t, err)
 	defer func() { require.NoError(t, srv.Close(context.WithoutCancel(ctx))) }()
 	login := func(query string) error {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/tsqld"
+	"github.com/jobagent/jobagent/testenv/tsqld/tds/strict"
 )
 
 // pool opens a pool on a server.
@@ -26,7 +27,7 @@ func pool(t *testing.T, srv *tsqld.Server, database string) *sql.DB {
 // server starts a server with the database work.
 func server(t *testing.T) *tsqld.Server {
 	t.Helper()
-	srv, err := tsqld.New(tsqld.Config{SAPassword: "secret"})
+	srv, err := tsqld.New(tsqld.Config{SAPassword: "secret", Record: strict.Watch(t)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, srv.Close(context.Background())) })
 	return srv

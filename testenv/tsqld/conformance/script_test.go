@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/jobagent/jobagent/testenv/tsqld"
+	"github.com/jobagent/jobagent/testenv/tsqld/tds/strict"
 )
 
 var update = flag.Bool("update", false, "rewrite the expected output of the scripts in testdata")
@@ -39,7 +40,7 @@ func (p pipe) HostName() string { return "tsqld" }
 // open starts a server with the database "work" and returns a connection to it.
 func open(t *testing.T) *sql.Conn {
 	t.Helper()
-	srv, err := tsqld.New(tsqld.Config{SAPassword: "secret"})
+	srv, err := tsqld.New(tsqld.Config{SAPassword: "secret", Record: strict.Watch(t)})
 	require.NoError(t, err)
 	connector, err := mssql.NewConnector("sqlserver://sa:secret@tsqld?encrypt=disable")
 	require.NoError(t, err)

@@ -56,3 +56,43 @@ func TestCommands(t *testing.T) {
 	require.NoError(t, s.Call(context.Background(), Call{Proc: "sp_databases"}, &e))
 	require.Equal(t, "0xe0", e.list[len(e.list)-1])
 }
+
+// procEnds notes where procedures end.
+type procEnds struct {
+	recorder
+	list []string
+}
+
+func (e *procEnds) Done(d Done) error {
+	switch {
+	case d.EndProc:
+		e.list = append(e.list, "proc")
+	case d.InProc:
+		e.list = append(e.list, "in")
+	default:
+		e.list = append(e.list, "done")
+	}
+	return nil
+}
+
+// TestEndsOfExecute: a DONEPROC follows the DONEINPROC of what EXECUTE ran (MS-TDS 2.2.7.7), however that ended.
+func TestEndsOfExecute(t *testing.T) {
+	s := workSession(t, newInstance(t))
+	must(t, s, "CREATE PROCEDURE fails AS SET XACT_ABORT OFF; THROW 50001, 'no', 1")
+	for batch, want := range map[string]string{
+		"EXEC ('SELECT 1'); SELECT 2":                                    "in proc done",
+		"EXEC ('DECLARE @i int')":                                        "proc",
+		"EXEC fails; SELECT 2":                                           "in in proc",
+		"BEGIN TRY EXEC fails END TRY BEGIN CATCH END CATCH; SELECT 2":   "in proc done",
+		"EXEC missing":                                                   "done",
+		"EXEC ('EXEC (''SELECT 1'')')":                                   "in proc",
+		"DECLARE @t TABLE (a int); INSERT @t EXEC ('SELECT 1')":          "done",
+		"EXEC ('SELECT 1/0'); SELECT 2":                                  "in proc done",
+		"BEGIN TRY EXEC ('SELECT 1/0') END TRY BEGIN CATCH END CATCH":    "",
+		"EXEC sp_executesql N'SELECT 1'; EXEC sp_executesql N'SELECT 2'": "in proc in proc",
+	} {
+		var e procEnds
+		require.NoError(t, s.Batch(context.Background(), batch, &e))
+		require.Equal(t, want, strings.Join(e.list, " "), "%s\n%s", batch, e.b.String())
+	}
+}

@@ -101,8 +101,22 @@ func (r *run) dropFrame(f *frame) error {
 	return errors.Join(errs...)
 }
 
-// execStmt is EXECUTE.
+// execStmt is EXECUTE. In a batch it ends with a DONEPROC, which must follow the DONEINPROC of the statements that it ran
+// (MS-TDS 2.2.7.7), even when an error has ended them.
 func (r *run) execStmt(st *syntax.ExecStmt) error {
+	err := r.execute(st)
+	if r.f.kind != batchFrame || r.inserting || err != nil && !r.inProc {
+		return err
+	}
+	r.inProc = false
+	if end := gone(r.out.Done(Done{EndProc: true, Command: CommandExecute})); end != nil {
+		return errors.Join(err, end)
+	}
+	return err
+}
+
+// execute runs what EXECUTE names.
+func (r *run) execute(st *syntax.ExecStmt) error {
 	if st.At.Name != "" {
 		return mserr.NotSupported("EXECUTE AT")
 	}
@@ -143,10 +157,7 @@ func (r *run) execStmt(st *syntax.ExecStmt) error {
 	}
 	if r.f.kind == batchFrame && !r.inserting {
 		n, _ := status.val.(int64)
-		if err := gone(r.out.ReturnStatus(int32(n))); err != nil {
-			return err
-		}
-		return gone(r.out.Done(Done{EndProc: true, Command: CommandExecute}))
+		return gone(r.out.ReturnStatus(int32(n)))
 	}
 	return nil
 }

@@ -29,6 +29,7 @@ type run struct {
 
 	setError   bool // RAISERROR WITH SETERROR: @@ERROR becomes 50000 although nothing failed
 	inserting  bool // inside INSERT ... EXEC
+	inProc     bool // a DONEINPROC was sent, and no DONEPROC after it
 	inFunction bool // inside a user-defined function: nothing may be sent or changed
 }
 
@@ -182,8 +183,7 @@ func (r *run) endPlain(c Command) error {
 	if r.inFunction || r.s.opts.noCount && r.nested() {
 		return nil
 	}
-	r.ended++
-	return gone(r.out.Done(Done{InProc: r.nested(), Command: c}))
+	return r.end(Done{Command: c})
 }
 
 // overtaken reports an error that comes from another session's change of definitions between compiling and running a
@@ -352,9 +352,7 @@ func (r *run) report(st syntax.Stmt, f *failure) error {
 			return err
 		}
 	}
-	r.open = false
-	r.ended++
-	return gone(r.out.Done(Done{Error: true, InProc: r.nested(), Command: commandOf(st)}))
+	return r.end(Done{Error: true, Command: commandOf(st)})
 }
 
 // changesData reports statements after whose errors message 3621 is sent.
@@ -384,21 +382,26 @@ func (r *run) endResult(d Done) error {
 	if !r.open {
 		return nil
 	}
-	r.open = false
-	r.ended++
-	d.InProc = r.nested()
-	return gone(r.out.Done(d))
+	return r.end(d)
 }
 
 // done ends a statement that affected or returned n rows, and sets @@ROWCOUNT.
 func (r *run) done(n int64, c Command) error {
 	r.s.rowCount = n
-	r.open = false
 	if r.inFunction {
+		r.open = false
 		return nil
 	}
+	return r.end(Done{Rows: n, Count: !r.s.opts.noCount, Command: c})
+}
+
+// end tells of the end of a statement.
+func (r *run) end(d Done) error {
+	r.open = false
 	r.ended++
-	return gone(r.out.Done(Done{Rows: n, Count: !r.s.opts.noCount, Command: c, InProc: r.nested()}))
+	d.InProc = r.nested()
+	r.inProc = r.inProc || d.InProc && !r.inserting
+	return gone(r.out.Done(d))
 }
 
 // info sends an informational message with the place of the running statement.

@@ -1,0 +1,64 @@
+package strict
+
+import (
+	"sync"
+	"testing"
+)
+
+// Watch returns what Config.Record of a server takes, and makes the test fail at the first deviation of each connection.
+func Watch(t testing.TB) func(id uint64, fromClient bool, packet []byte) {
+	return WatchResults(t, nil)
+}
+
+// WatchResults is [Watch] that shows the reader of each new connection to each, which may set its hooks.
+func WatchResults(t testing.TB, each func(*Reader)) func(id uint64, fromClient bool, packet []byte) {
+	w := &watcher{t: t, each: each, readers: map[uint64]*Reader{}}
+	t.Cleanup(func() {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.ended = true // connections that outlive their test have nobody to tell
+	})
+	return w.packet
+}
+
+// watcher has a reader for each connection.
+type watcher struct {
+	t    testing.TB
+	each func(*Reader)
+
+	mu      sync.Mutex
+	ended   bool
+	readers map[uint64]*Reader // nil after a deviation
+}
+
+// packet reads a packet.
+func (w *watcher) packet(id uint64, fromClient bool, packet []byte) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r, known := w.readers[id]
+	if !known {
+		r = NewReader()
+		if w.each != nil {
+			w.each(r)
+		}
+		w.readers[id] = r
+	}
+	if r == nil || w.ended {
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			deviation, ok := v.(*Deviation)
+			if !ok {
+				panic(v)
+			}
+			w.readers[id] = nil
+			w.t.Errorf("what the server sends is not TDS as Microsoft's clients read it: %v", deviation)
+		}
+	}()
+	if fromClient {
+		r.Client(packet)
+	} else {
+		r.Server(packet)
+	}
+}
