@@ -189,7 +189,12 @@ func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 		}
 		rec.steps = append(rec.steps, q)
 	}
-	return &query{recursive: rec, cols: append([]outColumn(nil), anchor.cols...)}, nil
+	// "All columns returned by the recursive CTE are nullable" (documentation of WITH common_table_expression).
+	r := &query{recursive: rec}
+	for _, c := range anchor.cols {
+		r.cols = append(r.cols, outColumn{name: c.name, typ: c.typ, null: true, label: c.label})
+	}
+	return r, nil
 }
 
 // levelColumn is the column that counts the levels of a recursion.

@@ -44,6 +44,9 @@ func (r *recorder) Columns(cols []types.Column) error {
 func (r *recorder) Row(vals []types.Value) error {
 	out := make([]string, len(vals))
 	for i, v := range vals {
+		if v == nil && !r.cols[i].Nullable {
+			return fmt.Errorf("column %d (%q) is NULL, and announced as not nullable", i+1, r.cols[i].Name)
+		}
 		out[i] = show(v, r.cols[i].Type)
 	}
 	fmt.Fprintf(&r.b, "%s\n", strings.Join(out, " | "))
