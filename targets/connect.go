@@ -71,7 +71,7 @@ func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		return nil, err
+		return nil, firstServerError(err) // 4060 comes with an 18456 behind it, which says less
 	}
 	if h, ok := ctx.Value(wireKey{}).(*wireHolder); ok {
 		h.wire = l.last()

@@ -57,6 +57,7 @@ func (c *conn) logIn() error {
 	c.version = l.Version
 	size := tds.ClampPacketSize(l.PacketSize, !plain)
 	c.login = login{User: l.User, Password: string(l.Password), Database: l.Database, App: l.App, Host: l.Host,
+		Library: l.Library, PID: int(int32(l.PID)), Version: uint32(l.Version),
 		PacketSize: size, ReadOnlyIntent: l.ReadOnlyIntent(), Encrypted: !plain, NewPassword: string(l.NewPassword)}
 	if err := c.open(l); err != nil {
 		return err
@@ -126,10 +127,15 @@ func (c *conn) refuseFor(err error) error {
 	return errors.Join(err, c.refuse(mserr.New(17188, 16, "The server cannot accept new connections: %v", err)))
 }
 
-// refuse sends the error and waits for the client to go.
+// refuse sends the error and waits for the client to go. A database that cannot be opened is followed by 18456, as
+// SQL Server and its clients have it.
 func (c *conn) refuse(m *mserr.Error) error {
 	err := error(m)
-	if _, werr := c.out.Write(tds.AppendMessage(nil, m, pipeHost, c.version)); werr != nil {
+	b := tds.AppendMessage(nil, m, pipeHost, c.version)
+	if m.Number == 4060 || m.Number == 4064 {
+		b = tds.AppendMessage(b, mserr.LoginFailed(c.login.User), pipeHost, c.version)
+	}
+	if _, werr := c.out.Write(b); werr != nil {
 		return werr
 	}
 	if werr := c.sendDone(tds.DoneError, 0); werr != nil {

@@ -317,19 +317,46 @@ func TestUnsupportedRequestsAreNamed(t *testing.T) {
 func TestLoginsThatAreRefused(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, Config{})
-	for number, l := range map[int32]*tds.Login{
-		18456: {User: "sa", Password: "wrong"},
-		18452: {Flags2: 0x80, SSPI: []byte{1}},
-		40517: {User: "sa", Password: "secret", Features: []tds.Feature{{ID: tds.FeatureFedAuth, Data: []byte{1}}}},
+	for _, r := range []struct {
+		login   tds.Login
+		numbers []int32
+	}{
+		{tds.Login{User: "sa", Password: "wrong"}, []int32{18456}},
+		{tds.Login{Flags2: 0x80, SSPI: []byte{1}}, []int32{18452}},
+		{tds.Login{User: "sa", Password: "secret", Features: []tds.Feature{{ID: tds.FeatureFedAuth, Data: []byte{1}}}}, []int32{40517}},
+		{tds.Login{User: "sa", Password: "secret", Database: "unknown"}, []int32{4060, 18456}},
 	} {
 		c := connectRaw(t, f, tds.Version74)
-		l.Asked = tds.Version74
-		c.send(tds.PacketLogin7, tds.AppendLogin(nil, l))
+		r.login.Asked = tds.Version74
+		c.send(tds.PacketLogin7, tds.AppendLogin(nil, &r.login))
 		a := c.answer()
-		require.Equal(t, []int32{number}, a.numbers)
+		require.Equal(t, r.numbers, a.numbers)
 		require.Equal(t, []rawDone{{0xFD, tds.DoneError, 0}}, a.done)
 		c.conn.Close()
 	}
+}
+
+// A client that asks for MARS or session recovery is told that it has neither.
+func TestFeaturesThatAreNotGranted(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, Config{})
+	c := connectRaw(t, f, tds.Version74)
+	c.send(tds.PacketPrelogin, tds.AppendPrelogin(nil, &tds.Prelogin{Encryption: tds.EncryptNotSupported, MARS: true}))
+	_, payload, err := tds.ReadMessage(c.conn, 4096)
+	require.NoError(t, err)
+	answer, err := tds.ReadPrelogin(payload)
+	require.NoError(t, err)
+	require.False(t, answer.MARS)
+	require.Equal(t, []byte{tds.FeatureUTF8}, acknowledged(tds.AppendFeatureExtAck(nil, c.features())))
+}
+
+// acknowledged lists the features of a FEATUREEXTACK token.
+func acknowledged(token []byte) []byte {
+	var ids []byte
+	for b := token[1:]; b[0] != 0xFF; b = b[5+binary.LittleEndian.Uint32(b[1:]):] {
+		ids = append(ids, b[0])
+	}
+	return ids
 }
 
 func TestGarbageBeforeTheLogin(t *testing.T) {

@@ -37,6 +37,9 @@ func (e *scriptEngine) open(_ context.Context, l login) (session, error) {
 	if l.Password != "secret" {
 		return nil, mserr.New(18456, 14, "Login failed for user '%s'.", l.User)
 	}
+	if l.Database == "unknown" {
+		return nil, mserr.CannotOpenDatabase(l.Database)
+	}
 	e.opened.Add(1)
 	s := &scriptSession{e: e, login: l, db: "master"}
 	e.mu.Lock()

@@ -365,7 +365,7 @@ func TestFaults(t *testing.T) {
 	dead := mserr.New(1205, 13, "scripted")
 
 	answer = at(BeforeLogin, "", mserr.New(4060, 11, "scripted"))
-	require.Equal(t, int32(4060), number(f.dial(t, "encrypt=disable").PingContext(t.Context())))
+	require.Equal(t, int32(18456), number(f.dial(t, "encrypt=disable").PingContext(t.Context())), "the error that follows 4060")
 	answer = at(BeforeStatement, "select 1", dead)
 	c := f.oneConn(t)
 	_, err := c.ExecContext(t.Context(), "select 1")

@@ -38,6 +38,9 @@ type login struct {
 	User, Password string
 	Database       string // empty leaves it to the login
 	App, Host      string
+	Library        string // client library's name
+	PID            int    // of the client's process
+	Version        uint32 // of TDS, as the server speaks it
 	PacketSize     int // granted, in bytes
 	Encrypted      bool
 	NewPassword    string // empty keeps the password

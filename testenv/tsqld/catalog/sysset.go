@@ -60,14 +60,16 @@ type Session struct {
 	LoginTime        int64
 	Host             string
 	Program          string
+	Library          string // client library's name
+	PID              int    // of the client's process
+	Version          int64  // of TDS
 	Login            string
 	OriginalLogin    string
 	SID              []byte
 	Status           string // running, sleeping
 	DatabaseID       int
 	OpenTransactions int
-	Isolation        int // 1 to 5
-	LockTimeout      int64
+	Options          SessionOptions
 	RowCount         int64
 	LastRequestStart int64
 	LastRequestEnd   int64 // 0 while a request runs
@@ -81,6 +83,27 @@ type Session struct {
 	WaitType      string
 	Elapsed       int64 // milliseconds
 	TransactionID int64
+}
+
+// SessionOptions are the SET options of a session that the views show.
+type SessionOptions struct {
+	Isolation        int // 1 to 5
+	LockTimeout      int64
+	DeadlockPriority int
+	TextSize         int64
+	DateFirst        int
+	Language         string
+	DateFormat       string
+	ContextInfo      []byte // nil if none was set
+	QuotedIdentifier bool
+	ArithAbort       bool
+	AnsiNullDefault  bool
+	AnsiWarnings     bool
+	AnsiPadding      bool
+	AnsiNulls        bool
+	ConcatNull       bool
+	CursorClose      bool // CURSOR_CLOSE_ON_COMMIT
+	Implicit         bool // IMPLICIT_TRANSACTIONS
 }
 
 // LockInfo is a lock as sys.dm_tran_locks shows it.

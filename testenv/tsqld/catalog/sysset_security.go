@@ -73,7 +73,9 @@ func securitySets() []declaration {
 		{name: "sys.sql_logins", columns: principalColumns + ", is_policy_checked bit, is_expiration_checked bit, password_hash varbinary(256)?", rows: func(_ context.Context, env *Env) ([]row, error) {
 			var out []row
 			for _, l := range env.logins() {
-				out = append(out, loginRow(l)) // password_hash stays NULL
+				r := loginRow(l) // password_hash stays NULL
+				r["is_policy_checked"], r["is_expiration_checked"] = bit(!l.NoPolicy), bit(l.Expiration)
+				out = append(out, r)
 			}
 			return out, nil
 		}},

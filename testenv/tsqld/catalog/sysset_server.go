@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
+	"unicode/utf16"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -170,14 +171,27 @@ func (env *Env) others() []Session {
 	return env.Sessions[:1]
 }
 
-// options are columns of dm_exec_sessions and dm_exec_requests about SET options; those that clients of this
-// server cannot change.
+// options are columns of dm_exec_sessions and dm_exec_requests about the session and its SET options.
 func options(s Session) row {
-	return row{
-		"text_size": int64(2147483647), "language": "us_english", "date_format": "mdy", "date_first": int64(7), "quoted_identifier": int64(1), "ansi_null_dflt_on": int64(1),
-		"ansi_warnings": int64(1), "ansi_padding": int64(1), "ansi_nulls": int64(1), "concat_null_yields_null": int64(1), "transaction_isolation_level": int64(s.Isolation),
-		"lock_timeout": s.LockTimeout, "row_count": s.RowCount, "open_transaction_count": int64(s.OpenTransactions), "database_id": int64(s.DatabaseID), "session_id": int64(s.ID),
+	o := s.Options
+	defaults := o.AnsiNulls && o.AnsiNullDefault && o.AnsiPadding && o.AnsiWarnings && o.CursorClose && o.Implicit && o.QuotedIdentifier
+	r := row{
+		"text_size": o.TextSize, "language": o.Language, "date_format": o.DateFormat, "date_first": int64(o.DateFirst), "quoted_identifier": bit(o.QuotedIdentifier),
+		"arithabort": bit(o.ArithAbort), "ansi_null_dflt_on": bit(o.AnsiNullDefault), "ansi_defaults": bit(defaults), "ansi_warnings": bit(o.AnsiWarnings),
+		"ansi_padding": bit(o.AnsiPadding), "ansi_nulls": bit(o.AnsiNulls), "concat_null_yields_null": bit(o.ConcatNull), "transaction_isolation_level": int64(o.Isolation),
+		"lock_timeout": o.LockTimeout, "deadlock_priority": int64(o.DeadlockPriority), "row_count": s.RowCount, "open_transaction_count": int64(s.OpenTransactions),
+		"database_id": int64(s.DatabaseID), "session_id": int64(s.ID),
 	}
+	if o.ContextInfo != nil {
+		r["context_info"] = o.ContextInfo
+	}
+	return r
+}
+
+// interfaceName is what client_interface_name has room for: 32 characters, as documented.
+func interfaceName(library string) string {
+	units := utf16.Encode([]rune(library))
+	return string(utf16.Decode(units[:min(len(units), 32)]))
 }
 
 // sessions are the rows of sys.dm_exec_sessions.
@@ -186,7 +200,8 @@ func sessions(_ context.Context, env *Env) ([]row, error) {
 	for _, s := range env.others() {
 		r := options(s)
 		for col, v := range map[string]types.Value{
-			"login_time": s.LoginTime, "host_name": s.Host, "program_name": s.Program, "client_interface_name": "TDS", "security_id": s.SID, "login_name": s.Login,
+			"login_time": s.LoginTime, "host_name": s.Host, "program_name": s.Program, "client_interface_name": interfaceName(s.Library), "host_process_id": int64(s.PID),
+			"client_version": s.Version >> 28, "security_id": s.SID, "login_name": s.Login,
 			"status": s.Status, "last_request_start_time": s.LastRequestStart, "last_request_end_time": orNull(s.LastRequestEnd), "is_user_process": int64(1),
 			"original_security_id": s.SID, "original_login_name": s.OriginalLogin, "group_id": int64(2), "total_elapsed_time": s.Elapsed, "endpoint_id": int64(4),
 		} {
@@ -202,7 +217,7 @@ func connections(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, s := range env.others() {
 		r := row{
-			"session_id": int64(s.ID), "most_recent_session_id": int64(s.ID), "connect_time": s.LoginTime, "net_transport": "TCP", "protocol_type": "TSQL", "protocol_version": int64(0x74000004),
+			"session_id": int64(s.ID), "most_recent_session_id": int64(s.ID), "connect_time": s.LoginTime, "net_transport": "TCP", "protocol_type": "TSQL", "protocol_version": s.Version,
 			"endpoint_id": int64(4), "encrypt_option": "FALSE", "auth_scheme": "SQL", "net_packet_size": int64(s.PacketSize), "client_net_address": s.Address,
 			"connection_id": s.ConnectionID,
 		}

@@ -86,6 +86,31 @@ func TestPasswordChangeAtLogin(t *testing.T) {
 	require.NoError(t, login("other@tsqld?x=1"))
 }
 
+// A password that must be changed is refused with 18488 until the login has changed it.
+func TestMustChangeAtLogin(t *testing.T) {
+	ctx := t.Context()
+	srv, err := tsqld.New(tsqld.Config{SAPassword: "secret"})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, srv.Close(context.WithoutCancel(ctx))) }()
+	login := func(query, batch string) error {
+		connector, err := mssql.NewConnector("sqlserver://" + query + "&encrypt=disable")
+		require.NoError(t, err)
+		connector.Dialer = pipe{srv}
+		db := sql.OpenDB(connector)
+		defer func() { require.NoError(t, db.Close()) }()
+		_, err = db.ExecContext(ctx, batch)
+		return err
+	}
+	require.NoError(t, login("sa:secret@tsqld?x=1", "CREATE LOGIN dora WITH PASSWORD = 'first' MUST_CHANGE, CHECK_EXPIRATION = ON"))
+	must := login("dora:first@tsqld?x=1", "SELECT 1")
+	require.ErrorContains(t, must, "Login failed for user 'dora'.  Reason: The password of the account must be changed.")
+	require.ErrorContains(t, login("dora:wrong@tsqld?change password=second", "SELECT 1"), "Login failed for user 'dora'.")
+	require.NoError(t, login("dora:first@tsqld?change password=second", "SELECT 1"))
+	require.NoError(t, login("dora:second@tsqld?x=1", "SELECT 1"))
+	require.NoError(t, login("sa:secret@tsqld?x=1", "ALTER LOGIN dora WITH PASSWORD = 'third' MUST_CHANGE"))
+	require.ErrorContains(t, login("dora:third@tsqld?x=1", "SELECT 1"), "must be changed")
+}
+
 // Messages of severity 10 arrive with severity 0 (documentation of error severities).
 func TestSeverityTenBecomesZero(t *testing.T) {
 	conn := open(t)

@@ -109,7 +109,19 @@ func (r *run) login(st *syntax.LoginStmt) error {
 			if err != nil {
 				return err
 			}
-			l.PasswordHash = catalog.HashPassword(p)
+			l.PasswordHash, l.MustChange = catalog.HashPassword(p), st.MustChange
+		}
+		if n := optionName(st.Options, "CHECK_POLICY"); n != "" {
+			l.NoPolicy = n == "OFF"
+		}
+		if n := optionName(st.Options, "CHECK_EXPIRATION"); n != "" {
+			l.Expiration = n == "ON"
+		}
+		switch {
+		case l.MustChange && (l.NoPolicy || !l.Expiration):
+			return mserr.New(15128, 16, "The CHECK_POLICY and CHECK_EXPIRATION options cannot be turned OFF when MUST_CHANGE is ON.")
+		case l.NoPolicy && l.Expiration:
+			return mserr.New(15122, 16, "The CHECK_EXPIRATION option cannot be used when CHECK_POLICY is OFF.")
 		}
 		if n := optionName(st.Options, "DEFAULT_DATABASE"); n != "" {
 			if s.database(n) == nil {

@@ -32,6 +32,9 @@ type Login struct {
 	User, Password string
 	Database       string // empty: the login's default database
 	App, Host      string
+	Library        string // client library's name
+	PID            int    // of the client's process
+	Version        uint32 // of TDS, as the server speaks it
 	PacketSize     int
 	ReadOnlyIntent bool
 	Encrypted      bool   // the whole connection, not only the login
@@ -107,8 +110,8 @@ func (i *Instance) Close() error {
 	return err
 }
 
-// NewSession logs in. Errors: *mserr.Error 18456 for an unknown login or wrong password, 4060 for a database that
-// does not exist or that the login must not use.
+// NewSession logs in. Errors: *mserr.Error 18456 for an unknown login or wrong password, 18488 for a password that
+// must be changed, 4060 and 4064 for a database that does not exist or that the login must not use.
 func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 	snap := i.catalog.Snapshot()
 	s := &Session{inst: i, client: l, opts: defaultOptions(), ended: make(chan struct{})}
@@ -130,14 +133,14 @@ func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 	if i.admits(s, s.dbID) != nil {
 		i.mu.Unlock()
 		i.store.Release(conn)
-		return nil, mserr.CannotOpenDatabase(s.Database())
+		return nil, cannotOpen(l, s.Database())
 	}
 	s.id = firstSPID
 	for i.sessions[s.id] != nil {
 		s.id++
 	}
 	s.connected = i.now()
-	s.request.database = s.dbID
+	s.request.state = s.state()
 	s.locks = lock.NewSession(s.id)
 	s.owner = i.locks.NewOwner(s.locks, "SESSION")
 	s.tran.owner = i.locks.NewOwner(s.locks, "TRANSACTION")
@@ -162,6 +165,9 @@ func (s *Session) authenticate(snap *catalog.Snapshot, l Login) error {
 		}
 		return nil
 	}
+	if login.MustChange && l.NewPassword == "" {
+		return mserr.PasswordMustChange(l.User)
+	}
 	s.login = identity{name: login.Name, sid: login.SID, sysadmin: login.SysAdmin()}
 	name := l.Database
 	if name == "" {
@@ -171,15 +177,23 @@ func (s *Session) authenticate(snap *catalog.Snapshot, l Login) error {
 	}
 	d := snap.Database(name)
 	if d == nil || d.Options.Offline {
-		return mserr.CannotOpenDatabase(name)
+		return cannotOpen(l, name)
 	}
 	if _, ok := s.login.userIn(d); !ok {
-		return mserr.CannotOpenDatabase(name)
+		return cannotOpen(l, name)
 	}
 	s.original = s.login
 	s.dbID = d.ID
 	s.homeDB = d.ID
 	return nil
+}
+
+// cannotOpen is the error of a login whose database cannot be opened: the one that was asked for, or the default one.
+func cannotOpen(l Login, database string) *mserr.Error {
+	if l.Database == "" {
+		return mserr.CannotOpenDefaultDatabase()
+	}
+	return mserr.CannotOpenDatabase(database)
 }
 
 // authenticateContained logs a contained database user in.

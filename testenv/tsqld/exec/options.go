@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
@@ -145,4 +146,14 @@ func (o *options) mask() int {
 		}
 	}
 	return m
+}
+
+// shown are the options as the views of sessions show them.
+func (o *options) shown() catalog.SessionOptions {
+	return catalog.SessionOptions{
+		Isolation: int(o.isolation), LockTimeout: int64(o.lockTimeout), DeadlockPriority: o.deadlockPriority, TextSize: int64(o.textSize), DateFirst: o.dateFirst,
+		Language: o.language, DateFormat: o.dateFormat, ContextInfo: o.contextInfo, QuotedIdentifier: o.quotedIdentifier, ArithAbort: o.arithAbort,
+		AnsiNullDefault: o.ansiNullDefaultOn, AnsiWarnings: o.ansiWarnings, AnsiPadding: o.ansiPadding, AnsiNulls: o.ansiNulls, ConcatNull: o.concatNullYieldsNull,
+		CursorClose: o.cursorCloseOnCommit, Implicit: o.implicitTransactions,
+	}
 }

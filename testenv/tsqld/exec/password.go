@@ -26,7 +26,7 @@ func (s *Session) changePassword(ctx context.Context, password string) error {
 					return mserr.LoginFailed(s.login.name)
 				}
 				l := old.Clone()
-				l.PasswordHash = catalog.HashPassword(password)
+				l.PasswordHash, l.MustChange = catalog.HashPassword(password), false
 				return e.PutLogin(l)
 			}))
 		})

@@ -247,11 +247,11 @@ func (r *run) leaf(st syntax.Stmt) error {
 	s.rowCount = 0
 	switch st := st.(type) {
 	case *syntax.SetOptionStmt:
-		return r.setOptions(st)
+		return r.announced(r.setOptions(st))
 	case *syntax.SetValueStmt:
-		return r.setValue(st)
+		return r.announced(r.setValue(st))
 	case *syntax.SetIsolationStmt:
-		return r.setIsolation(st)
+		return r.announced(r.setIsolation(st))
 	case *syntax.SetIdentityInsertStmt:
 		return r.setIdentityInsert(st)
 	case *syntax.SetStatisticsStmt:

@@ -71,9 +71,27 @@ type requestInfo struct {
 	command   string
 	started   time.Time
 	ended     time.Time
+	state
+}
+
+// state is what others can see of a session's state: as of the beginning or end of its last request, or its last SET.
+type state struct {
 	database  int
 	tranCount int
 	tranID    uint64
+	options   options
+}
+
+// state is the session's present state.
+func (s *Session) state() state {
+	return state{database: s.dbID, tranCount: s.tran.level, tranID: s.tran.id, options: s.opts}
+}
+
+// announce shows others the session's present state.
+func (s *Session) announce() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.request.state = s.state()
 }
 
 // ErrKilled is the cause with which KILL ends a session's request.
@@ -145,7 +163,7 @@ func (s *Session) serve(ctx context.Context, sink Sink, command string, do func(
 		return ErrKilled
 	}
 	s.cancel = cancel
-	s.request = requestInfo{active: true, command: command, started: s.inst.now(), database: s.dbID, tranCount: s.tran.level, tranID: s.tran.id}
+	s.request = requestInfo{active: true, command: command, started: s.inst.now(), state: s.state()}
 	s.mu.Unlock()
 	r := &run{s: s, ctx: ctx, out: sink}
 	s.running = r
@@ -153,7 +171,7 @@ func (s *Session) serve(ctx context.Context, sink Sink, command string, do func(
 	s.running, s.top, s.depth, s.functionDepth = nil, nil, 0, 0
 	s.mu.Lock()
 	s.cancel = nil
-	s.request.active, s.request.ended, s.request.database, s.request.tranCount, s.request.tranID = false, s.inst.now(), s.dbID, s.tran.level, s.tran.id
+	s.request.active, s.request.ended, s.request.state = false, s.inst.now(), s.state()
 	s.mu.Unlock()
 	return err
 }

@@ -56,6 +56,12 @@ func (r *run) compound(st *syntax.SetVarStmt) syntax.Expr {
 	return e
 }
 
+// announced shows others what a SET statement has changed.
+func (r *run) announced(err error) error {
+	r.s.announce()
+	return err
+}
+
 // setOptions is SET option ON|OFF.
 func (r *run) setOptions(st *syntax.SetOptionStmt) error {
 	s := r.s

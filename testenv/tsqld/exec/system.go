@@ -28,9 +28,7 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 		e.Temporary = s.temporary()
 		e.Database = d.WithTemporary(e.Temporary)
 	}
-	s.mu.Lock() // of itself, a session sees the present
-	s.request.database, s.request.tranCount, s.request.tranID = s.dbID, s.tran.level, s.tran.id
-	s.mu.Unlock()
+	s.announce() // of itself, a session sees the present
 	e.Sessions = append(e.Sessions, s.describe())
 	for _, o := range s.inst.allSessions() {
 		if o != s {
@@ -76,7 +74,8 @@ func (s *Session) describe() catalog.Session {
 	out := catalog.Session{
 		ID: s.id, LoginTime: types.RoundDateTime(types.TicksOf(s.connected)), Host: s.client.Host, Program: s.client.App,
 		Login: s.original.name, OriginalLogin: s.original.name, SID: s.original.sid, Status: "sleeping", DatabaseID: q.database,
-		OpenTransactions: q.tranCount, TransactionID: int64(q.tranID), Isolation: 2, LockTimeout: -1, PacketSize: s.client.PacketSize,
+		Library: s.client.Library, PID: s.client.PID, Version: int64(s.client.Version),
+		OpenTransactions: q.tranCount, TransactionID: int64(q.tranID), Options: q.options.shown(), PacketSize: s.client.PacketSize,
 		Encrypted:        s.client.Encrypted,
 		LastRequestStart: datetime(q.started, types.TicksOf(q.started)), LastRequestEnd: datetime(q.ended, types.TicksOf(q.ended)),
 		BlockedBy: s.inst.locks.Blocker(s.locks),

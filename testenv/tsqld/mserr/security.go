@@ -47,6 +47,16 @@ func CannotOpenDatabase(name string) *Error {
 	return New(4060, 11, "Cannot open database \"%s\" requested by the login. The login failed.", name)
 }
 
+// CannotOpenDefaultDatabase is error 4064.
+func CannotOpenDefaultDatabase() *Error {
+	return New(4064, 11, "Cannot open user default database. Login failed.")
+}
+
+// PasswordMustChange is error 18488.
+func PasswordMustChange(user string) *Error {
+	return New(18488, 14, "Login failed for user '%s'.  Reason: The password of the account must be changed.", user)
+}
+
 // LoginFailed is error 18456; the state is always 1, so that a client cannot tell why.
 func LoginFailed(user string) *Error {
 	return New(18456, 14, "Login failed for user '%s'.", user)
