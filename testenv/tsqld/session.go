@@ -41,7 +41,7 @@ type login struct {
 	Library        string // client library's name
 	PID            int    // of the client's process
 	Version        uint32 // of TDS, as the server speaks it
-	PacketSize     int // granted, in bytes
+	PacketSize     int    // granted, in bytes
 	Encrypted      bool
 	NewPassword    string // empty keeps the password
 	ReadOnlyIntent bool

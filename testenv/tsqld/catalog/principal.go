@@ -118,9 +118,9 @@ type Login struct {
 	Name            string
 	SID             []byte
 	PasswordHash    []byte // see [HashPassword]
-	MustChange      bool // the password, at the next login
-	NoPolicy        bool // CHECK_POLICY = OFF
-	Expiration      bool // CHECK_EXPIRATION = ON
+	MustChange      bool   // the password, at the next login
+	NoPolicy        bool   // CHECK_POLICY = OFF
+	Expiration      bool   // CHECK_EXPIRATION = ON
 	Disabled        bool
 	DefaultDatabase string
 	Roles           []string // fixed server roles: sysadmin, dbcreator, securityadmin...

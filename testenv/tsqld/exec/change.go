@@ -128,6 +128,9 @@ func (r *run) refuseWrite(dml *compile.DML) error {
 			return mserr.ReadOnlyDatabase(d.Name)
 		}
 	}
+	if r.s.opts.isolation == syntax.Snapshot {
+		return r.s.snapshotAllowed(dml.Databases)
+	}
 	return nil
 }
 

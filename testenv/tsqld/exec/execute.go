@@ -354,6 +354,9 @@ func (r *run) bind(f *frame, proc string, args []callArg) error {
 				if len(params) == 0 {
 					return mserr.NoParameters(proc)
 				}
+				if len(args) > len(params) {
+					return mserr.TooManyProcArguments(proc)
+				}
 				return mserr.NotParameter(a.name, proc)
 			}
 			if given[at] != nil {

@@ -277,6 +277,9 @@ func (r *run) callFunctionByExec(d *catalog.Database, fn *catalog.Function, args
 				}
 			}
 			if at < 0 {
+				if len(args) > len(vals) {
+					return result{}, mserr.TooManyProcArguments(fn.Name)
+				}
 				return result{}, mserr.NotParameter(a.name, fn.Name)
 			}
 		}

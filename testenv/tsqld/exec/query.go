@@ -20,6 +20,9 @@ func (r *run) prepare(n *compile.Needs) error {
 		return err
 	}
 	if len(n.Databases) > 0 {
+		if err := r.s.snapshotAllowed(n.Databases); err != nil {
+			return err
+		}
 		if err := r.s.reading(r.ctx, n.Databases, n.Locks); err != nil {
 			return err
 		}

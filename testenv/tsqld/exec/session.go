@@ -67,10 +67,10 @@ type Session struct {
 
 // requestInfo is what other sessions can see of the running request (sys.dm_exec_requests).
 type requestInfo struct {
-	active    bool
-	command   string
-	started   time.Time
-	ended     time.Time
+	active  bool
+	command string
+	started time.Time
+	ended   time.Time
 	state
 }
 

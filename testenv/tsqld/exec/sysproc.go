@@ -178,6 +178,9 @@ func (p *systemProcedure) bind(args []callArg) (arguments, error) {
 				}
 			}
 			if at < 0 {
+				if len(args) > len(p.params) {
+					return nil, mserr.TooManyProcArguments(p.name)
+				}
 				return nil, mserr.NotParameter(a.name, p.name)
 			}
 		}

@@ -119,6 +119,20 @@ func (s *Session) reading(ctx context.Context, ids []int, locks bool) error {
 	return s.conn.Use(ctx, ids...)
 }
 
+// snapshotAllowed refuses the data of a database without ALLOW_SNAPSHOT_ISOLATION under SNAPSHOT. That of system
+// databases is there always.
+func (s *Session) snapshotAllowed(ids []int) error {
+	if s.opts.isolation != syntax.Snapshot {
+		return nil
+	}
+	for _, id := range ids {
+		if d := s.databaseByID(id); d != nil && d.ID > catalog.DatabaseMSDB && !d.Options.AllowSnapshotIsolation {
+			return mserr.SnapshotNotAllowed(d.Name)
+		}
+	}
+	return nil
+}
+
 // atomic runs fn as one statement that writes to databases: all of it happens, or nothing. Outside a
 // transaction it is one of its own. several says that fn runs more than one SQLite statement.
 func (r *run) atomic(ids []int, several bool, fn func() error) error {

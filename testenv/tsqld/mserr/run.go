@@ -197,6 +197,12 @@ func DuplicateArgument(parameter string) *Error {
 	return New(8143, 16, "Parameter '%s' was supplied multiple times.", parameter)
 }
 
+// SnapshotNotAllowed is error 3952.
+func SnapshotNotAllowed(database string) *Error {
+	return New(3952, 16, "Snapshot isolation transaction failed accessing database '%s' because snapshot isolation is not allowed in this database. "+
+		"Use ALTER DATABASE to allow snapshot isolation.", database)
+}
+
 // TooManyProcArguments is error 8144.
 func TooManyProcArguments(procedure string) *Error {
 	return New(8144, 16, "Procedure or function %s has too many arguments specified.", procedure).WithState(2)

@@ -62,6 +62,9 @@ func (p *parser) param() *Param {
 
 // paramDefault reads a parameter's default: a constant, NULL, or a bare word, which is a string.
 func (p *parser) paramDefault() Expr {
+	if at := p.here(); p.got("DEFAULT") { // SQL Server's grammar has it, its documentation does not: no value of its own
+		return &Literal{expr: expr{at}, Kind: NullLit}
+	}
 	if t := p.tok(); atIdent(t) && !p.ahead(1).is("(") && !p.ahead(1).is(".") {
 		return p.wordOrExpr()
 	}

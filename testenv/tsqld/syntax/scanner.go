@@ -143,7 +143,11 @@ func (s *scanner) next(t *token) *mserr.Error {
 		if s.peek(1) == '@' {
 			t.kind = tokGlobal
 		}
-		return s.word(t)
+		err := s.word(t)
+		if t.kind == tokGlobal && !globals[t.up] { // a variable may be called so, too
+			t.kind, t.up = tokVar, ""
+		}
+		return err
 	case c == '$':
 		n := s.peek(1)
 		if isWordStart(rune(n)) {

@@ -21,6 +21,13 @@ const (
 	tokOp                // operator or punctuation
 )
 
+// globals are the system functions whose names begin with @@ ("System functions", "Configuration functions" and "System
+// statistical functions" in the documentation of Transact-SQL).
+var globals = wordSet("@@CONNECTIONS @@CPU_BUSY @@CURSOR_ROWS @@DATEFIRST @@DBTS @@DEF_SORTORDER_ID @@DEFAULT_LANGID @@ERROR @@FETCH_STATUS @@IDENTITY @@IDLE " +
+	"@@IO_BUSY @@LANGID @@LANGUAGE @@LOCK_TIMEOUT @@MAX_CONNECTIONS @@MAX_PRECISION @@MICROSOFTVERSION @@NESTLEVEL @@OPTIONS @@PACK_RECEIVED @@PACK_SENT " +
+	"@@PACKET_ERRORS @@PROCID @@REMSERVER @@ROWCOUNT @@SERVERNAME @@SERVICENAME @@SPID @@TEXTSIZE @@TIMETICKS @@TOTAL_ERRORS @@TOTAL_READ @@TOTAL_WRITE " +
+	"@@TRANCOUNT @@VERSION")
+
 // token is a lexical element of a batch.
 type token struct {
 	kind tokenKind
