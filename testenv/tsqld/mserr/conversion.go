@@ -281,7 +281,7 @@ func TranslateLengths() *Error {
 
 // XMLParse is one of the errors 9400 to 9460 of malformed XML; line and character count from 1.
 // problem is the text of the message: "unexpected end of input" (9400), "end tag does not match
-// start tag" (9436); for others the number is 9420.
+// start tag" (9436), "unable to switch the encoding" (9402), "text/xmldeclaration not at the beginning of input" (9438); for others the number is 9420.
 func XMLParse(line, character int, problem string) *Error {
 	number := int32(9420)
 	switch problem {
@@ -289,6 +289,10 @@ func XMLParse(line, character int, problem string) *Error {
 		number = 9400
 	case XMLEndTag:
 		number = 9436
+	case XMLEncoding:
+		number = 9402
+	case XMLDeclaration:
+		number = 9438
 	}
 	return New(number, 16, "XML parsing: line %d, character %d, %s", line, character, problem)
 }
@@ -297,6 +301,8 @@ func XMLParse(line, character int, problem string) *Error {
 const (
 	XMLUnexpectedEnd = "unexpected end of input"
 	XMLEndTag        = "end tag does not match start tag"
+	XMLEncoding      = "unable to switch the encoding"
+	XMLDeclaration   = "text/xmldeclaration not at the beginning of input"
 	XMLIllegal       = "illegal xml character"
 )
 

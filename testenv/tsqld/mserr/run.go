@@ -199,8 +199,7 @@ func DuplicateArgument(parameter string) *Error {
 
 // SnapshotNotAllowed is error 3952.
 func SnapshotNotAllowed(database string) *Error {
-	return New(3952, 16, "Snapshot isolation transaction failed accessing database '%s' because snapshot isolation is not allowed in this database. "+
-		"Use ALTER DATABASE to allow snapshot isolation.", database)
+	return New(3952, 16, "Snapshot isolation transaction failed accessing database '%s' because snapshot isolation is not allowed in this database. Use ALTER DATABASE to allow snapshot isolation.", database)
 }
 
 // TooManyProcArguments is error 8144.

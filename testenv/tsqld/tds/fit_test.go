@@ -50,7 +50,7 @@ var fits = []struct {
 	{"smalldatetime with eight bytes", []byte{tokDateTimeN, 4}, []byte{8, 0, 0, 0, 0, 0, 0, 0, 0}, nil},
 	{"decimal with more bytes than needed", []byte{tokDecimalN, 5, 5, 0}, append([]byte{17, 1, 7}, make([]byte, 15)...), int64(7)},
 	{"xml without its mark", []byte{tokXML, 0},
-		append(append(binary.LittleEndian.AppendUint64(nil, 6), 6, 0, 0, 0), "\xFF\xFE<\x00a\x00\x00\x00\x00\x00"...), "<a"},
+		append(append(binary.LittleEndian.AppendUint64(nil, 6), 6, 0, 0, 0), "\xFF\xFEb\x00a\x00\x00\x00\x00\x00"...), "ba"},
 }
 
 // number is the number of SQL Server's error in err.

@@ -375,7 +375,11 @@ func decodeData(ti typeInfo, raw []byte) (types.Value, error) {
 			return nil, sizeError(ti)
 		}
 		if ti.token == tokXML {
-			raw = bytes.TrimPrefix(raw, []byte{0xFF, 0xFE}) // the byte order mark is no part of the document
+			text, err := types.ParseXML(decodeUTF16(raw), "utf-16", types.NoStyle)
+			if err != nil {
+				return nil, err
+			}
+			return text, nil
 		}
 		return decodeUTF16(raw), nil
 	case tokBigVarBin, tokBigBinary, tokImage, tokVarBinary, tokBinary:

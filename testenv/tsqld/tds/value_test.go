@@ -169,7 +169,7 @@ func TestLegacyTypes(t *testing.T) {
 		"UTF8":       {append([]byte{tokBigVarChar, 4, 0, 9, 4, 0xD0, 4, 0, 3, 0}, "日"...), types.Type{ID: types.VarChar, Length: 4, Collation: collation("Latin1_General_100_CI_AS_SC_UTF8")}, "日"},
 		"CaseSens":   {[]byte{tokNVarChar, 2, 0, 9, 4, 0xC0, 0, 0, 2, 0, 'x', 0}, types.Type{ID: types.NVarChar, Length: 1, Collation: collation("Latin1_General_CS_AS")}, "x"},
 		"PLPChunks":  {[]byte{tokBigVarBin, 0xFF, 0xFF, 0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1, 0, 0, 0, 7, 2, 0, 0, 0, 8, 9, 0, 0, 0, 0}, types.Type{ID: types.VarBinary, Length: types.Max}, []byte{7, 8, 9}},
-		"XMLWithBOM": {[]byte{tokXML, 0, 0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 4, 0, 0, 0, 0xFF, 0xFE, '<', 0, 0, 0, 0, 0}, types.Type{ID: types.XML}, "<"},
+		"XMLWithBOM": {[]byte{tokXML, 0, 0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 4, 0, 0, 0, 0xFF, 0xFE, 'x', 0, 0, 0, 0, 0}, types.Type{ID: types.XML}, "x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := newDecoder("test", c.raw)

@@ -3,9 +3,7 @@ package types
 import (
 	"bytes"
 	"encoding/hex"
-	"encoding/xml"
 	"errors"
-	"io"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -47,7 +45,7 @@ func Convert(v Value, from, to Type, style int) (Value, error) {
 	case to.ID == UniqueIdentifier:
 		return toGUID(v, from)
 	case to.ID == XML:
-		return toXML(v, from)
+		return toXML(v, from, style)
 	case to.IsTemporal():
 		return toTemporal(v, from, to, style)
 	}
@@ -210,42 +208,30 @@ func toGUID(v Value, from Type) (Value, error) {
 	return nil, mserr.GUIDConversion()
 }
 
-// toXML checks that a text is well formed: elements closed, entities known. Fragments are allowed.
-func toXML(v Value, from Type) (Value, error) {
-	var s string
+// toXML makes an xml value of a text or its bytes.
+func toXML(v Value, from Type, style int) (Value, error) {
+	s, encoding := "", ""
 	switch v := v.(type) {
 	case string:
 		s = v
+		if from.IsUnicode() {
+			encoding = "utf-16"
+		}
 	case []byte:
 		if bytes.HasPrefix(v, []byte{0xFF, 0xFE}) {
-			s = FromUTF16(v[2:])
+			s, encoding = FromUTF16(v[2:]), "utf-16"
 		} else {
 			s = string(v)
 		}
 	}
-	s = strings.TrimPrefix(s, "\uFEFF") // the byte order mark, with which SqlBulkCopy begins its texts
-	if from.ID == XML || strings.TrimSpace(s) == "" {
+	if from.ID == XML {
 		return s, nil
 	}
-	d := xml.NewDecoder(strings.NewReader(s))
-	d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil }
-	for {
-		_, err := d.Token()
-		if errors.Is(err, io.EOF) {
-			return s, nil
-		}
-		if err != nil {
-			line, column := d.InputPos()
-			problem := mserr.XMLIllegal
-			switch text := err.Error(); {
-			case strings.Contains(text, "unexpected EOF"):
-				problem = mserr.XMLUnexpectedEnd
-			case strings.Contains(text, "closed by"), strings.Contains(text, "unexpected end element"):
-				problem = mserr.XMLEndTag
-			}
-			return nil, mserr.XMLParse(line, column, problem)
-		}
+	out, err := ParseXML(s, encoding, style)
+	if err != nil {
+		return nil, err
 	}
+	return out, nil
 }
 
 // textToNumber reads a text as a number type.

@@ -1,0 +1,186 @@
+package types
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+)
+
+// xmlKeepSpace is the style of CONVERT that keeps white space between elements.
+const xmlKeepSpace = 1
+
+// xmlNamespace is what the prefix xml stands for ("Namespaces in XML").
+const xmlNamespace = "http://www.w3.org/XML/1998/namespace"
+
+// ParseXML makes the stored form of an xml value: what the documentation of xml says that the type does not keep is gone
+// ("Create instances of XML data": the declaration, white space between elements unless style is 1 or xml:space says
+// preserve, the kind of the quotation marks; CDATA becomes text, and an element without content is written as one tag).
+// Fragments are allowed. encoding is what the text came in: "utf-16", or "" when a declaration may name any that
+// extends ASCII.
+func ParseXML(s, encoding string, style int) (string, error) {
+	s = strings.TrimPrefix(s, "\uFEFF")
+	if strings.TrimSpace(s) == "" {
+		return "", nil
+	}
+	p := xmlWriter{src: s, d: xml.NewDecoder(strings.NewReader(s)), style: style, encoding: encoding}
+	p.d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // the text is UTF-8 already
+	for {
+		from := p.d.InputOffset()
+		t, err := p.d.Token()
+		if errors.Is(err, io.EOF) {
+			return p.out.String(), nil
+		}
+		if err != nil {
+			return "", p.problem(err)
+		}
+		if err := p.token(t, s[from:p.d.InputOffset()]); err != nil {
+			return "", err
+		}
+	}
+}
+
+// xmlWriter writes the stored form of a document while it is read.
+type xmlWriter struct {
+	src      string
+	d        *xml.Decoder
+	style    int
+	encoding string
+	out      strings.Builder
+	open     bool   // the last thing written is a start tag without its ">"
+	keep     []bool // per open element: xml:space="preserve" holds
+}
+
+// token writes a token; raw is its text.
+func (p *xmlWriter) token(t xml.Token, raw string) error {
+	if _, end := t.(xml.EndElement); !end && p.open && !p.dropped(t, raw) {
+		p.out.WriteByte('>')
+		p.open = false
+	}
+	switch t := t.(type) {
+	case xml.ProcInst:
+		if !strings.EqualFold(t.Target, "xml") {
+			p.out.WriteString(raw)
+			return nil
+		}
+		return p.declaration(string(t.Inst))
+	case xml.Directive:
+		if strings.ContainsRune(raw, '[') && p.style < 2 {
+			return mserr.New(6359, 16, "Parsing XML with internal subset DTDs not allowed. Use CONVERT with style option 2 to enable limited internal subset DTD support.")
+		}
+	case xml.Comment:
+		p.out.WriteString(raw)
+	case xml.StartElement:
+		keep := p.preserves()
+		for _, a := range t.Attr {
+			if a.Name.Space == xmlNamespace && a.Name.Local == "space" {
+				keep = a.Value == "preserve"
+			}
+		}
+		p.keep = append(p.keep, keep)
+		p.startTag(raw)
+		p.open = true
+	case xml.EndElement:
+		p.keep = p.keep[:len(p.keep)-1]
+		if p.open {
+			p.out.WriteString("/>")
+			p.open = false
+			return nil
+		}
+		p.out.WriteString("</" + strings.TrimSpace(raw[2:len(raw)-1]) + ">")
+	case xml.CharData:
+		if !p.dropped(t, raw) {
+			p.text(string(t), raw)
+		}
+	}
+	return nil
+}
+
+// preserves reports whether white space counts here.
+func (p *xmlWriter) preserves() bool { return len(p.keep) > 0 && p.keep[len(p.keep)-1] }
+
+// dropped reports whether a token leaves nothing: white space between elements, declarations.
+func (p *xmlWriter) dropped(t xml.Token, raw string) bool {
+	if _, ok := t.(xml.CharData); !ok {
+		return false
+	}
+	return p.style != xmlKeepSpace && p.style != xmlKeepSpace|2 && !p.preserves() && strings.Trim(raw, " \t\r\n") == ""
+}
+
+// declaration checks <?xml ...?>, which is not kept.
+func (p *xmlWriter) declaration(inst string) error {
+	if p.out.Len() > 0 {
+		return p.at(mserr.XMLDeclaration)
+	}
+	_, value, ok := strings.Cut(inst, "encoding")
+	if !ok {
+		return nil
+	}
+	value = strings.TrimLeft(value, " \t\r\n=")
+	name, _, _ := strings.Cut(strings.TrimLeft(value, `'"`), value[:min(1, len(value))])
+	wide := strings.EqualFold(name, "utf-16") || strings.EqualFold(name, "ucs-2")
+	if (p.encoding == "utf-16") != wide {
+		return p.at(mserr.XMLEncoding)
+	}
+	return nil
+}
+
+// startTag writes a start tag up to its ">".
+func (p *xmlWriter) startTag(raw string) {
+	raw = strings.TrimSuffix(strings.TrimSuffix(raw[1:], ">"), "/")
+	name := strings.IndexAny(raw, " \t\r\n")
+	if name < 0 {
+		name = len(raw)
+	}
+	p.out.WriteString("<" + raw[:name])
+	for rest := raw[name:]; ; {
+		before, value, ok := strings.Cut(rest, "=")
+		if !ok {
+			return
+		}
+		value = strings.TrimLeft(value, " \t\r\n")
+		text, after, _ := strings.Cut(value[1:], value[:1])
+		if value[0] == '\'' {
+			text = strings.ReplaceAll(text, `"`, "&quot;")
+		}
+		p.out.WriteString(" " + strings.TrimSpace(before) + `="` + strings.NewReplacer("&apos;", "'", ">", "&gt;").Replace(text) + `"`)
+		rest = after
+	}
+}
+
+// text writes character data. White space that was written by references stays white space that counts.
+func (p *xmlWriter) text(s, raw string) {
+	blank := strings.Trim(s, " \t\r\n") == "" && s != ""
+	if blank && strings.Trim(raw, " \t\r\n") != "" && !p.preserves() {
+		fmt.Fprintf(&p.out, "&#x%02X;", s[0])
+		s = s[1:]
+	}
+	p.out.WriteString(xmlText.Replace(s))
+}
+
+// xmlText writes a text as the content of an element.
+var xmlText = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", "&#x0D;")
+
+// at is an error at the place that was read last.
+func (p *xmlWriter) at(problem string) error {
+	before := p.src[:p.d.InputOffset()]
+	line := 1 + strings.Count(before, "\n")
+	return mserr.XMLParse(line, utf8.RuneCountInString(before[strings.LastIndexByte(before, '\n')+1:]), problem)
+}
+
+// problem words an error of the decoder.
+func (p *xmlWriter) problem(err error) error {
+	line, column := p.d.InputPos()
+	problem := mserr.XMLIllegal
+	switch text := err.Error(); {
+	case strings.Contains(text, "unexpected EOF"):
+		problem = mserr.XMLUnexpectedEnd
+	case strings.Contains(text, "closed by"), strings.Contains(text, "unexpected end element"):
+		problem = mserr.XMLEndTag
+	}
+	return mserr.XMLParse(line, column, problem)
+}
