@@ -242,5 +242,5 @@ func TestPersistence(t *testing.T) {
 	s = openSession(t, inst, Login{User: "sa", Password: "secret", Database: "kept"})
 	defer func() { require.NoError(t, s.Close()) }()
 	must(t, s, "INSERT INTO t DEFAULT VALUES")
-	require.Equal(t, "[id int not null, c int not null]\n1 | 2\n2 | 4\n(2)\nreturn 0\n", must(t, s, "EXEC p"))
+	require.Equal(t, "[id int not null, c int]\n1 | 2\n2 | 4\n(2)\nreturn 0\n", must(t, s, "EXEC p"))
 }

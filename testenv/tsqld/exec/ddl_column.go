@@ -286,6 +286,20 @@ func plainNewSequential(e syntax.Expr) bool {
 	return ok && f.Name != nil && equalNames(f.Name.Last(), "NEWSEQUENTIALID")
 }
 
+// mayOverflow reports whether an expression of a type computes or converts, which makes a computed column nullable whatever it is
+// made of: "possible underflows or overflows also produce NULL results" (documentation of computed columns).
+func mayOverflow(e syntax.Expr, t types.Type) bool {
+	switch e := e.(type) {
+	case *syntax.ParenExpr:
+		return mayOverflow(e.X, t)
+	case *syntax.CastExpr, *syntax.ConvertExpr:
+		return true
+	case *syntax.BinaryExpr:
+		return t.IsNumber() || mayOverflow(e.X, t) || mayOverflow(e.Y, t)
+	}
+	return false
+}
+
 // formula adds the expression of a computed column.
 func (b *builder) formula(c *catalog.Column, def *syntax.ColumnDef) error {
 	for _, col := range b.t.Columns {
@@ -298,7 +312,7 @@ func (b *builder) formula(c *catalog.Column, def *syntax.ColumnDef) error {
 	if err != nil {
 		return err
 	}
-	c.Type, c.Nullable = t, nullable
+	c.Type, c.Nullable = t, nullable || mayOverflow(def.Computed, t)
 	if def.Null == syntax.NotNull {
 		if !def.Persisted {
 			return mserr.New(8183, 16, "Only UNIQUE or PRIMARY KEY constraints can be created on computed columns, while CHECK, FOREIGN KEY, and NOT NULL constraints require that computed columns be persisted.")

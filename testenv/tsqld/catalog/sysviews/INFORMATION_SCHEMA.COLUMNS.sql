@@ -1,7 +1,7 @@
 CREATE VIEW INFORMATION_SCHEMA.COLUMNS AS
-SELECT DB_NAME() AS TABLE_CATALOG, s.name AS TABLE_SCHEMA, o.name AS TABLE_NAME, c.name AS COLUMN_NAME, c.column_id AS ORDINAL_POSITION,
+SELECT DB_NAME() AS TABLE_CATALOG, ISNULL(s.name, N'') AS TABLE_SCHEMA, ISNULL(o.name, N'') AS TABLE_NAME, c.name AS COLUMN_NAME, c.column_id AS ORDINAL_POSITION,
     CAST(d.definition AS nvarchar(4000)) AS COLUMN_DEFAULT, CAST(CASE c.is_nullable WHEN 1 THEN 'YES' ELSE 'NO' END AS varchar(3)) AS IS_NULLABLE,
-    t.name AS DATA_TYPE,
+    ISNULL(t.name, N'') AS DATA_TYPE,
     CASE WHEN c.system_type_id IN (231, 239) AND c.max_length > 0 THEN c.max_length / 2
         WHEN c.system_type_id IN (167, 175, 165, 173, 231, 239, 241) THEN CAST(c.max_length AS int)
         WHEN c.system_type_id IN (34, 35) THEN 2147483647 WHEN c.system_type_id = 99 THEN 1073741823 END AS CHARACTER_MAXIMUM_LENGTH,
@@ -17,9 +17,10 @@ SELECT DB_NAME() AS TABLE_CATALOG, s.name AS TABLE_SCHEMA, o.name AS TABLE_NAME,
     CAST(CASE WHEN c.user_type_id > 256 THEN DB_NAME() END AS sysname) AS DOMAIN_CATALOG, CAST(CASE WHEN u.user_type_id > 256 THEN us.name END AS sysname) AS DOMAIN_SCHEMA,
     CASE WHEN u.user_type_id > 256 THEN u.name END AS DOMAIN_NAME
 FROM sys.columns AS c
-JOIN sys.objects AS o ON o.object_id = c.object_id AND o.type IN ('U', 'V')
-JOIN sys.schemas AS s ON s.schema_id = o.schema_id
-JOIN sys.types AS t ON t.user_type_id = c.system_type_id
+LEFT JOIN sys.objects AS o ON o.object_id = c.object_id
+LEFT JOIN sys.schemas AS s ON s.schema_id = o.schema_id
+LEFT JOIN sys.types AS t ON t.user_type_id = c.system_type_id
 LEFT JOIN sys.types AS u ON u.user_type_id = c.user_type_id
 LEFT JOIN sys.schemas AS us ON us.schema_id = u.schema_id
 LEFT JOIN sys.default_constraints AS d ON d.object_id = c.default_object_id
+WHERE COALESCE(o.type, '') IN ('U', 'V') -- LEFT JOIN, COALESCE and ISNULL keep the order of sys.columns, which tools go by without asking for it
