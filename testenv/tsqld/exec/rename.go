@@ -16,9 +16,12 @@ func (r *run) rename(a arguments) (int32, error) {
 	if fresh == "" {
 		return 1, mserr.New(15223, 11, "Error: The input parameter '%s' is not allowed to be null.", "newname")
 	}
+	if kind == "" {
+		kind = r.renameKind(d, name)
+	}
 	var err error
 	switch kind {
-	case "", "OBJECT":
+	case "OBJECT":
 		err = r.renameObject(d, name, fresh)
 	case "COLUMN":
 		err = r.renamePart(d, name, "COLUMN", func(b *builder, part string) error {
@@ -74,6 +77,33 @@ func (r *run) rename(a arguments) (int32, error) {
 		return 1, err
 	}
 	return 0, r.info(mserr.RenameCaution())
+}
+
+// renameKind finds out what sp_rename means when it is not told: an object, else a column or index of a table.
+func (r *run) renameKind(d *catalog.Database, name string) string {
+	n := splitName(name)
+	if len(n.Parts) < 2 {
+		return "OBJECT"
+	}
+	if len(n.Parts) == 2 {
+		for _, schema := range r.schemas(d, n.Schema()) {
+			if _, ok := d.Constraint(schema, n.Last()); ok || d.Object(schema, n.Last()) != nil {
+				return "OBJECT"
+			}
+		}
+	}
+	owner := &syntax.ObjectName{Parts: n.Parts[:len(n.Parts)-1]}
+	for _, schema := range r.schemas(d, owner.Schema()) {
+		t, ok := d.Object(schema, owner.Last()).(*catalog.Table)
+		switch {
+		case !ok:
+		case t.Column(n.Last()) != nil:
+			return "COLUMN"
+		case t.Index(n.Last()) != nil:
+			return "INDEX"
+		}
+	}
+	return "OBJECT"
 }
 
 // renameDependents refuses to rename a column whose name stands in the text of a check, computed column or

@@ -238,7 +238,7 @@ func (r *run) appLock(a arguments) (owner *lock.Owner, res lock.Resource, err er
 	if utf8.RuneCountInString(name) > longestAppRes {
 		name = string([]rune(name)[:longestAppRes])
 	}
-	if name == "" {
+	if a["resource"] == nil {
 		return nil, res, mserr.InvalidProcArgument("sys.xp_userlock")
 	}
 	res = lock.Resource{Database: s.dbID, Principal: p.ID, Name: name}

@@ -35,6 +35,8 @@ func (p *parser) create() Stmt {
 	case p.at("DATABASE", "AUDIT"), p.at("DATABASE", "ENCRYPTION"):
 		p.reject("CREATE DATABASE " + p.ahead(1).up)
 		return nil
+	case p.at("FULLTEXT", "CATALOG"), p.at("FULLTEXT", "INDEX"):
+		return p.fullText()
 	case p.got("DATABASE"):
 		return p.createDatabase()
 	case p.got("STATISTICS"):
@@ -51,6 +53,70 @@ func (p *parser) create() Stmt {
 		return s
 	}
 	return p.security(Create)
+}
+
+// fullText reads CREATE FULLTEXT CATALOG and INDEX, which scripts guard by FULLTEXTSERVICEPROPERTY: only running them is refused.
+func (p *parser) fullText() Stmt {
+	p.want("FULLTEXT")
+	what := p.wantAny("CATALOG", "INDEX")
+	s := &UnsupportedStmt{What: "CREATE FULLTEXT " + what}
+	if what == "CATALOG" {
+		p.ident()
+		if p.got("ON", "FILEGROUP") {
+			p.ident()
+		}
+		if p.got("IN", "PATH") {
+			p.secret()
+		}
+		if p.got("WITH") {
+			p.optionList(false)
+		}
+		p.got("AS", "DEFAULT")
+		if p.got("AUTHORIZATION") {
+			p.ident()
+		}
+		return s
+	}
+	p.want("ON")
+	p.objectName()
+	if p.got("(") {
+		for {
+			p.ident()
+			if p.got("TYPE", "COLUMN") {
+				p.ident()
+			}
+			if p.got("LANGUAGE") {
+				p.expr()
+			}
+			p.got("STATISTICAL_SEMANTICS")
+			if !p.got(",") {
+				break
+			}
+		}
+		p.want(")")
+	}
+	p.want("KEY", "INDEX")
+	p.ident()
+	if p.got("ON") {
+		if p.got("(") {
+			p.ident()
+			if p.got(",") {
+				p.got("FILEGROUP")
+				p.ident()
+			}
+			p.want(")")
+		} else {
+			p.ident()
+		}
+	}
+	if p.got("WITH") {
+		joined := p.got("(")
+		p.optionList(false)
+		if joined {
+			p.want(")")
+		}
+	}
+	return s
 }
 
 // rejectedKinds are objects whose CREATE and ALTER are refused by Parse, as they are named behind the verb.

@@ -19,7 +19,7 @@ func (p *parser) set() Stmt {
 	switch {
 	case t.kind == tokVar:
 		return p.setVar()
-	case p.at("TRANSACTION"):
+	case p.atAny("TRAN", "TRANSACTION"):
 		return p.setIsolation()
 	case p.got("IDENTITY_INSERT"):
 		s := &SetIdentityInsertStmt{Table: p.objectName()}
@@ -101,7 +101,8 @@ func (p *parser) setVar() Stmt {
 
 // setIsolation reads SET TRANSACTION ISOLATION LEVEL.
 func (p *parser) setIsolation() Stmt {
-	p.want("TRANSACTION", "ISOLATION", "LEVEL")
+	p.wantAny("TRAN", "TRANSACTION") // TRAN is not documented here; Hangfire sends it
+	p.want("ISOLATION", "LEVEL")
 	s := &SetIsolationStmt{}
 	switch {
 	case p.got("READ", "UNCOMMITTED"):

@@ -4,9 +4,9 @@ SELECT DB_NAME() AS TABLE_CATALOG, ISNULL(s.name, N'') AS TABLE_SCHEMA, ISNULL(o
     ISNULL(t.name, N'') AS DATA_TYPE,
     CASE WHEN c.system_type_id IN (231, 239) AND c.max_length > 0 THEN c.max_length / 2
         WHEN c.system_type_id IN (167, 175, 165, 173, 231, 239, 241) THEN CAST(c.max_length AS int)
-        WHEN c.system_type_id IN (34, 35) THEN 2147483647 WHEN c.system_type_id = 99 THEN 1073741823 END AS CHARACTER_MAXIMUM_LENGTH,
+        WHEN c.system_type_id IN (34, 35) THEN 2147483647 WHEN c.system_type_id = 99 THEN 1073741823 WHEN c.system_type_id = 98 THEN 0 END AS CHARACTER_MAXIMUM_LENGTH,
     CASE WHEN c.system_type_id IN (167, 175, 165, 173, 231, 239, 241) THEN CAST(c.max_length AS int)
-        WHEN c.system_type_id IN (34, 35) THEN 2147483647 WHEN c.system_type_id = 99 THEN 2147483646 END AS CHARACTER_OCTET_LENGTH,
+        WHEN c.system_type_id IN (34, 35) THEN 2147483647 WHEN c.system_type_id = 99 THEN 2147483646 WHEN c.system_type_id = 98 THEN 0 END AS CHARACTER_OCTET_LENGTH,
     CASE WHEN c.system_type_id IN (48, 52, 56, 59, 60, 62, 106, 108, 122, 127) THEN c.precision END AS NUMERIC_PRECISION,
     CAST(CASE WHEN c.system_type_id IN (48, 52, 56, 60, 106, 108, 122, 127) THEN 10 WHEN c.system_type_id IN (59, 62) THEN 2 END AS smallint) AS NUMERIC_PRECISION_RADIX,
     CASE WHEN c.system_type_id IN (48, 52, 56, 60, 106, 108, 122, 127) THEN CAST(c.scale AS int) END AS NUMERIC_SCALE,
