@@ -284,14 +284,16 @@ func chained(q *query) int {
 	return n
 }
 
-// operand writes an operand of a set operation. Texts carry their collation where rows are compared.
+// operand writes an operand of a set operation. Texts carry their collation where rows are compared. A RIGHT or FULL JOIN stands
+// behind a LIMIT: when SQLite flattens a UNION ALL with one, the other operands' conditions hold where they are unknown.
 func (r *renderer) operand(q *query, all bool, op string, isLeft bool) {
 	simple := q.document == documentNone && !q.percent && !q.ties && q.limit == nil && q.offset == nil && len(q.order) == 0
 	if simple && q.set != nil && isLeft && all && q.set.op == "UNION ALL" && chained(q)%maxChain != 0 {
 		r.query(q)
 		return
 	}
-	if simple && q.core != nil && all {
+	right := q.core != nil && hasRightJoin(q.core.from)
+	if simple && q.core != nil && all && !right {
 		r.query(q)
 		return
 	}
@@ -308,6 +310,9 @@ func (r *renderer) operand(q *query, all bool, op string, isLeft bool) {
 	}
 	r.WriteString(" FROM (")
 	r.derived(q)
+	if right && q.limit == nil && q.offset == nil {
+		r.WriteString(" LIMIT -1")
+	}
 	r.WriteByte(')')
 }
 
