@@ -64,9 +64,20 @@ func merged(src *source, left fromNode, isOuter bool) (fromNode, bool) {
 		return nil, false
 	}
 	c := q.core
+	own := map[*source]bool{}
+	fromSources(left, own)
+	fromSources(c.from, own)
 	for _, n := range c.items {
 		if n.traits&hasPerRow != 0 {
 			return nil, false // it must be computed once, however often its column is named
+		}
+		columns, mine := false, false
+		n.walk(func(x *node) bool {
+			columns, mine = columns || x.op == opCol, mine || x.op == opCol && own[x.src]
+			return true
+		})
+		if columns && !mine {
+			return nil, false // SQLite would take an aggregate of the column for one of the outer query
 		}
 	}
 	bind := func() {
