@@ -13,6 +13,7 @@ type Module struct {
 	ExecuteAs        string // "", "OWNER", "SELF" or a user name; CALLER is ""
 	ExecuteAsID      int    // principal that SELF meant at CREATE
 	Memo             Memo   `json:"-"` // exec or compile keeps the parsed form here
+	References       Memo   `json:"-"` // the names in the text
 }
 
 // View is a view of a user.

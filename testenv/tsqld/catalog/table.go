@@ -53,12 +53,13 @@ type Identity struct {
 
 // Default is a DEFAULT constraint.
 type Default struct {
-	ObjectID int32
-	Name     string
-	System   bool   // SQL Server made up the name
-	Text     string // as sys.default_constraints shows it, in parentheses
-	Created  int64
-	Memo     Memo `json:"-"`
+	ObjectID   int32
+	Name       string
+	System     bool   // SQL Server made up the name
+	Text       string // as sys.default_constraints shows it, in parentheses
+	Created    int64
+	Memo       Memo `json:"-"`
+	References Memo `json:"-"` // the names in the text
 }
 
 // Formula makes a column computed.
@@ -67,8 +68,9 @@ type Formula struct {
 	Persisted bool
 	// SQL is the lowered expression of a generated SQLite column; "" when the expression is expanded
 	// where the column is used, because it is not deterministic.
-	SQL  string
-	Memo Memo `json:"-"`
+	SQL        string
+	Memo       Memo `json:"-"`
+	References Memo `json:"-"` // the names in the text
 }
 
 // Index is an index, including those that implement PRIMARY KEY and UNIQUE.
@@ -149,6 +151,7 @@ type Check struct {
 	NotTrusted bool
 	Created    int64
 	Memo       Memo `json:"-"`
+	References Memo `json:"-"` // the names in the text
 }
 
 // Trigger is a DML trigger. The server keeps its definition and refuses statements that would fire it.
