@@ -105,7 +105,7 @@ func databaseInfo(d *Database) row {
 		"is_parameterization_forced": bit(o.Other["PARAMETERIZATION"] == "FORCED"), "is_local_cursor_default": bit(o.Other["CURSOR_DEFAULT"] == "LOCAL"),
 		"is_ansi_nulls_on": bit(o.AnsiNulls), "is_recursive_triggers_on": bit(o.RecursiveTriggers),
 		"is_trustworthy_on": bit(o.Trustworthy), "log_reuse_wait": int64(0), "log_reuse_wait_desc": "NOTHING", "containment": int64(0), "containment_desc": "NONE",
-		"delayed_durability": int64(0), "delayed_durability_desc": "DISABLED", "service_broker_guid": make([]byte, 16),
+		"delayed_durability": int64(0), "delayed_durability_desc": "DISABLED", "service_broker_guid": d.guid("broker"),
 		"target_recovery_time_in_seconds": int64(60), "catalog_collation_type": int64(0), "catalog_collation_type_desc": "DATABASE_DEFAULT", "physical_database_name": d.Name,
 		"is_mixed_page_allocation_on": bit(d.ID <= DatabaseMSDB && d.ID != DatabaseTemp), "is_temporal_history_retention_enabled": int64(1),
 		"is_memory_optimized_enabled": int64(1),

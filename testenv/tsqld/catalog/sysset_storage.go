@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"context"
+	"crypto/sha256"
+	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -45,7 +47,11 @@ func storageSets() []declaration {
 			"mirroring_redo_queue int?, mirroring_redo_queue_type nvarchar(60)?, mirroring_end_of_log_lsn numeric(25,0)?, mirroring_replication_lsn numeric(25,0)?",
 			rows: eachDatabase(func(*Database) row { return row{} })},
 		{name: "sys.database_recovery_status", columns: "database_id int, database_guid uniqueidentifier?, family_guid uniqueidentifier?, last_log_backup_lsn numeric(25,0)?, " +
-			"recovery_fork_guid uniqueidentifier?, first_recovery_fork_guid uniqueidentifier?, fork_point_lsn numeric(25,0)?", rows: eachDatabase(func(*Database) row { return row{} })},
+			"recovery_fork_guid uniqueidentifier?, first_recovery_fork_guid uniqueidentifier?, fork_point_lsn numeric(25,0)?", rows: eachDatabase(func(d *Database) row {
+			// No database is restored here, so that it is its own family and fork.
+			id := d.guid("database")
+			return row{"database_guid": id, "family_guid": id, "recovery_fork_guid": id, "first_recovery_fork_guid": nil}
+		})},
 		{name: "sys.database_filestream_options", columns: "database_id int, non_transacted_access tinyint, non_transacted_access_desc nvarchar(60), directory_name nvarchar(255)?",
 			rows: eachDatabase(func(*Database) row { return row{"non_transacted_access_desc": "OFF"} })},
 		{name: "sys.database_query_store_options", columns: "desired_state smallint, desired_state_desc nvarchar(60)?, actual_state smallint, actual_state_desc nvarchar(60)?, " +
@@ -105,6 +111,12 @@ func eachDatabase(make func(d *Database) row) func(context.Context, *Env) ([]row
 		}
 		return out, nil
 	}
+}
+
+// guid identifies a database for a purpose, in the form in which uniqueidentifiers are stored: the same for its life.
+func (d *Database) guid(purpose string) []byte {
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", purpose, d.ID, d.Created))
+	return sum[:16]
 }
 
 // pageSize is that of SQL Server, in which sizes of files are given.
