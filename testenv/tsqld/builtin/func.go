@@ -2,6 +2,7 @@ package builtin
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -123,7 +124,40 @@ func (f *Func) Call(env Env, argTypes []types.Type, result types.Type, args []ty
 			}
 		}
 	}
-	return f.Eval(env, argTypes, result, args)
+	v, err := f.Eval(env, argTypes, result, args)
+	if err != nil {
+		return nil, err
+	}
+	return fitting(v, result)
+}
+
+// fitting cuts what is longer than its type, in whose code page the text is then.
+func fitting(v types.Value, t types.Type) (types.Value, error) {
+	switch x := v.(type) {
+	case string:
+		switch {
+		case !t.IsCharacter() || t.IsLOB():
+		case !t.IsUnicode() && !isASCII(x):
+			return types.Convert(x, types.NVarCharMax, t, types.NoStyle)
+		case t.Length > 0 && len(x) > t.Length:
+			return fit(x, t), nil
+		}
+	case []byte:
+		if t.IsBinary() && t.Length > 0 && len(x) > t.Length {
+			return x[:t.Length], nil
+		}
+	}
+	return v, nil
+}
+
+// isASCII reports whether a text is the same in all code pages.
+func isASCII(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // table holds all functions by upper-case name. It is filled by the files of this package and never

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
+	"unicode/utf8"
 
 	"golang.org/x/text/encoding/charmap"
 
@@ -251,6 +252,9 @@ func evalParseName(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 	}
 	parts, ok := SplitName(name)
 	if !ok || n < 1 || n > len(parts) || parts[len(parts)-n] == "" {
+		return nil, nil
+	}
+	if utf8.RuneCountInString(parts[len(parts)-n]) > types.SysName.Length { // no name is that long
 		return nil, nil
 	}
 	return parts[len(parts)-n], nil

@@ -300,7 +300,15 @@ func prefixFold(s, prefix string, c types.Collation) (end int, ok bool) {
 // stuffResult holds both texts.
 func stuffResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	if args[0].IsBinary() {
-		return types.VarBinaryOf(sumLengths(args[0].Length, args[3].DisplayLength())), nil
+		with := args[3].DisplayLength()
+		if args[3].IsCharacter() && args[3].Length != types.Max { // in bytes
+			with = int(args[3].MaxLength())
+		}
+		n := sumLengths(args[0].Length, with)
+		if n == types.Max {
+			return types.VarBinaryMax, nil
+		}
+		return types.VarBinaryOf(min(n, maxBytes)), nil
 	}
 	t, err := textArg(args[0], 1, "stuff")
 	if err != nil {

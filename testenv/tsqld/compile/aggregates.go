@@ -2,6 +2,7 @@ package compile
 
 import (
 	"math"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -15,6 +16,7 @@ import (
 const (
 	keyAggregate = "g"    // name|result|1 for DISTINCT|argument types...
 	keySingle    = "one"  // the only value; error 512 for a second one
+	keyNth       = "nth"  // n: the n-th value that is not NULL, from the end if n is negative
 	keyRows      = "rows" // EncodeRows of all arguments
 	keyWindow    = "w:"   // in front of another key: rows may be taken back
 	keyForJSON   = "json" // a forJSON as JSON
@@ -44,6 +46,9 @@ func makeAccumulator(key string) (func() store.Accumulator, error) {
 		if err != nil {
 			return nil, err
 		}
+		if _, ok := fresh().(store.Inverter); ok {
+			return fresh, nil
+		}
 		return func() store.Accumulator { return &moving{fresh: fresh} }, nil
 	}
 	word, rest, _ := strings.Cut(key, "|")
@@ -52,6 +57,12 @@ func makeAccumulator(key string) (func() store.Accumulator, error) {
 		return builtinAccumulator(key)
 	case keySingle:
 		return func() store.Accumulator { return &single{} }, nil
+	case keyNth:
+		n, err := strconv.Atoi(rest)
+		if err != nil || n == 0 {
+			return nil, mserr.NotSupported("the aggregate key %s", key)
+		}
+		return func() store.Accumulator { return &nth{n: n} }, nil
 	case keyRows:
 		return func() store.Accumulator { return &collector{} }, nil
 	case keyForJSON:
@@ -169,6 +180,45 @@ func (s *single) Step(args []types.Value) error {
 
 // Value implements [store.Accumulator].
 func (s *single) Value() (types.Value, error) { return s.v, nil }
+
+// nth is the n-th value of a window frame that is not NULL, from its end if n is negative.
+type nth struct {
+	n      int
+	values []types.Value // that are not NULL
+	rows   []int         // of the values, counted from the first row ever
+	added  int           // rows
+	gone   int           // rows that have left the frame
+}
+
+// Step implements [store.Accumulator].
+func (a *nth) Step(args []types.Value) error {
+	if args[0] != nil {
+		a.values, a.rows = append(a.values, args[0]), append(a.rows, a.added)
+	}
+	a.added++
+	return nil
+}
+
+// Inverse implements [store.Inverter]: the oldest row leaves.
+func (a *nth) Inverse([]types.Value) error {
+	if len(a.rows) > 0 && a.rows[0] == a.gone {
+		a.values, a.rows = a.values[1:], a.rows[1:]
+	}
+	a.gone++
+	return nil
+}
+
+// Value implements [store.Accumulator].
+func (a *nth) Value() (types.Value, error) {
+	i := a.n - 1
+	if a.n < 0 {
+		i = len(a.values) + a.n
+	}
+	if i < 0 || i >= len(a.values) {
+		return nil, nil
+	}
+	return a.values[i], nil
+}
 
 // collector makes the text of rows.
 type collector struct{ e rowEncoder }

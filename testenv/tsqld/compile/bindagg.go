@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
@@ -216,9 +217,6 @@ func windowArgs(name string, n *node) error {
 
 // over makes a window function of an aggregate. Error 4112.
 func (b *binder) over(f *builtin.Func, n *node, e *syntax.FuncCall, l *level, state *aggregation) (*node, error) {
-	if e.Nulls == syntax.NullsIgnore {
-		return nil, mserr.NotSupported("IGNORE NULLS")
-	}
 	spec, err := l.windowSpec(e.Over)
 	if err != nil {
 		return nil, err
@@ -243,7 +241,40 @@ func (b *binder) over(f *builtin.Func, n *node, e *syntax.FuncCall, l *level, st
 	}
 	n.op, n.agg.window = opWindow, w
 	n.traits = hasWindow | hasColumn | canFail
+	if e.Nulls == syntax.NullsIgnore {
+		return ignoringNulls(f, n)
+	}
 	return n, nil
+}
+
+// ignoringNulls makes FIRST_VALUE, LAST_VALUE, LAG or LEAD skip NULLs, which SQLite does not: the value wanted is the n-th from
+// either end of the frame.
+func ignoringNulls(f *builtin.Func, n *node) (*node, error) {
+	args, w := n.agg.args, n.agg.window
+	offset := int64(1)
+	if len(args) > 1 {
+		v, ok := args[1].val.(int64)
+		if args[1].op != opConst || !ok || v < 1 {
+			return nil, mserr.NotSupported("IGNORE NULLS of %s with an offset that is not a positive constant", f.Name)
+		}
+		offset = v
+	}
+	switch f.Name {
+	case "FIRST_VALUE":
+	case "LAST_VALUE":
+		offset = -1
+	case "LAG":
+		offset, w.frame = -offset, "ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING"
+	case "LEAD":
+		w.frame = "ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING"
+	default:
+		return nil, mserr.SyntaxKeyword("NULLS")
+	}
+	n.agg.native, n.agg.key, n.agg.args = "", makeKey(keyNth, strconv.FormatInt(offset, 10)), args[:1]
+	if len(args) < 3 {
+		return n, nil
+	}
+	return coalesceOf(n.typ, n, args[2]), nil // a value that is found is not NULL
 }
 
 // windowSpec resolves the names of a WINDOW clause.
