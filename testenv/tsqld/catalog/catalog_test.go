@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"errors"
+	"math/big"
 	"os"
 	"path/filepath"
 	"testing"
@@ -261,7 +262,7 @@ func TestPersistence(t *testing.T) {
 		e.SetPermission(Permission{Securable: Securable{Class: ClassObject, Major: int(p.ObjectID)}, Grantee: u.ID, Grantor: PrincipalDBO, Name: "EXECUTE", State: 'G'})
 		e.PutAlias(&AliasType{SchemaID: s.ID, Name: "code", Type: types.NVarCharOf(10)})
 		e.PutCredential(&Credential{Name: "cred", Identity: "me"})
-		if err := e.Put(&Sequence{Header: Header{Name: "seq", SchemaID: s.ID, Kind: KindSequence}, Type: types.BigIntType, Start: 5, Increment: 1, Min: 1, Max: 100}); err != nil {
+		if err := e.Put(&Sequence{Header: Header{Name: "seq", SchemaID: s.ID, Kind: KindSequence}, Type: types.BigIntType, Start: big.NewInt(5), Increment: big.NewInt(1), Min: big.NewInt(1), Max: big.NewInt(100)}); err != nil {
 			return err
 		}
 		o := e.Database().Options
@@ -379,7 +380,7 @@ func TestSystemTables(t *testing.T) {
 	defer f.stop()
 	f.tables()
 	require.NoError(t, f.edit(func(e *Edit) error {
-		if err := e.Put(&Sequence{Header: Header{Name: "seq", SchemaID: SchemaDBO, Kind: KindSequence}, Type: types.DecimalOf(20, 0), Start: 5, Increment: 1, Min: 1, Max: 100}); err != nil {
+		if err := e.Put(&Sequence{Header: Header{Name: "seq", SchemaID: SchemaDBO, Kind: KindSequence}, Type: types.DecimalOf(20, 0), Start: big.NewInt(5), Increment: big.NewInt(1), Min: big.NewInt(1), Max: big.NewInt(100)}); err != nil {
 			return err
 		}
 		if err := e.Put(&Procedure{Header: Header{Name: "p", SchemaID: SchemaDBO, Kind: KindProcedure}, Module: Module{Text: "CREATE PROC p"}, Params: []Param{{Name: "@a", Type: types.IntType}}}); err != nil {

@@ -185,7 +185,7 @@ func (e *Edit) Put(o Object) error {
 	}
 	e.put(o)
 	if s, ok := o.(*Sequence); ok {
-		e.step("INSERT INTO "+e.db.SQLName()+"."+SequenceTable+"(object_id, current, used) VALUES (?1, ?2, 0) ON CONFLICT DO NOTHING", int64(s.ObjectID), s.Start)
+		e.step("INSERT INTO "+e.db.SQLName()+"."+SequenceTable+"(object_id, current, used) VALUES (?1, ?2, 0) ON CONFLICT DO NOTHING", int64(s.ObjectID), StoredSequence(s.Start))
 	}
 	return nil
 }

@@ -1,6 +1,11 @@
 package catalog
 
-import "github.com/jobagent/jobagent/testenv/tsqld/types"
+import (
+	"math/big"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
 
 // Module is what views, procedures, functions and triggers have in common: a text that is parsed when it
 // is first used. The settings are those of the session that created it and hold whenever it runs.
@@ -70,11 +75,45 @@ type Sequence struct {
 	Header
 	Type       types.Type
 	UserTypeID int
-	Start      int64
-	Increment  int64
-	Min, Max   int64
+	Start      *big.Int // these four are shared and not modified; decimals have up to 38 digits
+	Increment  *big.Int
+	Min, Max   *big.Int
 	Cycle      bool
 	Cache      int // 0: NO CACHE
+}
+
+// StoredSequence is a value of a sequence as [SequenceTable] holds it: beyond 64 bits as the bytes of its digits, which SQLite does not
+// take for a number.
+func StoredSequence(v *big.Int) types.Value {
+	if v.IsInt64() {
+		return v.Int64()
+	}
+	return []byte(v.String())
+}
+
+// LoadedSequence is the inverse of [StoredSequence].
+func LoadedSequence(v types.Value) *big.Int {
+	switch v := v.(type) {
+	case int64:
+		return big.NewInt(v)
+	case []byte:
+		if n, ok := new(big.Int).SetString(string(v), 10); ok {
+			return n
+		}
+	}
+	return new(big.Int)
+}
+
+// Value is a number of the sequence in its type.
+func (s *Sequence) Value(n *big.Int) (types.Value, error) {
+	if s.Type.ID != types.Decimal {
+		return types.Convert(n.Int64(), types.BigIntType, s.Type, types.NoStyle)
+	}
+	v, ok := types.DecimalValue(n, s.Type)
+	if !ok {
+		return nil, mserr.ArithmeticOverflow("expression", "numeric")
+	}
+	return v, nil
 }
 
 // Synonym is a synonym of a base object, which need not exist.
@@ -89,7 +128,7 @@ const (
 	// out, NULL before the first. As in SQL Server a value is used up even if its statement fails, but
 	// not if the server dies before the commit.
 	IdentityTable = "sys_identity"
-	// SequenceTable holds sys_sequence(object_id INTEGER PRIMARY KEY, current INTEGER, used INTEGER): used is 0
+	// SequenceTable holds sys_sequence(object_id INTEGER PRIMARY KEY, current ANY, used INTEGER): used is 0
 	// until the first NEXT VALUE FOR, which returns current itself.
 	SequenceTable = "sys_sequence"
 	// MetaTable holds sys_meta(key TEXT PRIMARY KEY, value); the row 'rowversion' is @@DBTS as an integer.

@@ -37,7 +37,7 @@ const systemTables = `
 CREATE TABLE IF NOT EXISTS %[1]s.sys_meta(key TEXT PRIMARY KEY, value ANY) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS %[1]s.sys_def(kind TEXT NOT NULL, id INTEGER NOT NULL, body TEXT NOT NULL, PRIMARY KEY (kind, id)) STRICT, WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS %[1]s.sys_identity(object_id INTEGER PRIMARY KEY, last INTEGER) STRICT;
-CREATE TABLE IF NOT EXISTS %[1]s.sys_sequence(object_id INTEGER PRIMARY KEY, current INTEGER NOT NULL, used INTEGER NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS %[1]s.sys_sequence(object_id INTEGER PRIMARY KEY, current ANY NOT NULL, used INTEGER NOT NULL) STRICT;
 INSERT INTO %[1]s.sys_meta(key, value) VALUES ('format', %[2]d), ('rowversion', 2000) ON CONFLICT DO NOTHING;`
 
 // Prepare makes sure that the file of a database has its system tables, inside the open transaction if there is one. Statements

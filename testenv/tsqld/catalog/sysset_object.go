@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"maps"
+	"math/big"
 	"slices"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -237,11 +238,15 @@ func sequences(ctx context.Context, env *Env) ([]row, error) {
 			return nil, err
 		}
 		if cur == nil {
-			cur = []types.Value{s.Start, int64(0)}
+			cur = []types.Value{StoredSequence(s.Start), int64(0)}
 		}
 		r := objectRow(&s.Header)
-		for col, n := range map[string]int64{"start_value": s.Start, "increment": s.Increment, "minimum_value": s.Min, "maximum_value": s.Max, "current_value": cur[0].(int64)} {
-			if r[col], err = variant(scaled(n, s.Type), s.Type); err != nil {
+		for col, n := range map[string]*big.Int{"start_value": s.Start, "increment": s.Increment, "minimum_value": s.Min, "maximum_value": s.Max, "current_value": LoadedSequence(cur[0])} {
+			v, err := s.Value(n)
+			if err != nil {
+				return nil, err
+			}
+			if r[col], err = variant(v, s.Type); err != nil {
 				return nil, err
 			}
 		}

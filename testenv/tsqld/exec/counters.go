@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"math/big"
 	"strconv"
 	"sync"
 
@@ -25,7 +26,24 @@ type counterKey struct {
 // rolled back, because values are used up all the same; after a restart the stored one counts.
 type counter struct {
 	last int64
-	used bool // last was given out; false before the first value
+	used bool     // last was given out; false before the first value
+	wide *big.Int // in place of last, of a sequence that has left 64 bits; nil for others
+}
+
+// sequenceCounter is the counter of a sequence.
+func sequenceCounter(v *big.Int, used bool) counter {
+	if v.IsInt64() {
+		return counter{last: v.Int64(), used: used}
+	}
+	return counter{wide: v, used: used}
+}
+
+// value is the last value.
+func (c counter) value() *big.Int {
+	if c.wide != nil {
+		return c.wide
+	}
+	return big.NewInt(c.last)
 }
 
 // counterOf returns a copy of a counter, loading it from the file on first use.
@@ -43,8 +61,7 @@ func (s *Session) counterOf(ctx context.Context, key counterKey, load string) (c
 			return counter{}, err
 		}
 		if len(row) == 2 && row[0] != nil {
-			fresh.last = row[0].(int64)
-			fresh.used = row[1].(int64) != 0
+			fresh = sequenceCounter(catalog.LoadedSequence(row[0]), row[1].(int64) != 0)
 		}
 	}
 	s.inst.setCounter(key, fresh)
@@ -251,7 +268,7 @@ func (r *run) nextSequence(database int, object int32) (types.Value, error) {
 	if !s.may(d, "UPDATE", catalog.Securable{Class: catalog.ClassObject, Major: int(object)}) && (r.f.owner < 0 || d.Owner(q) != r.f.owner) {
 		return nil, permissionDenied(d, q, "UPDATE")
 	}
-	var v int64
+	var v *big.Int
 	draw := func() error {
 		var err error
 		v, err = r.drawSequence(d, q)
@@ -266,32 +283,32 @@ func (r *run) nextSequence(database int, object int32) (types.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	return types.Convert(v, types.BigIntType, q.Type, 0)
+	return q.Value(v)
 }
 
 // drawSequence takes the next value of a sequence and stores it.
-func (r *run) drawSequence(d *catalog.Database, q *catalog.Sequence) (int64, error) {
+func (r *run) drawSequence(d *catalog.Database, q *catalog.Sequence) (*big.Int, error) {
 	key := counterKey{database: d.ID, object: q.ObjectID}
 	c, err := r.s.counterOf(r.ctx, key, fmt.Sprintf("SELECT current, used FROM %s.%s WHERE object_id = ?1", d.SQLName(), catalog.SequenceTable))
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	v := c.last
+	v := c.value()
 	if c.used {
-		v += q.Increment
-		if v > q.Max || v < q.Min || (q.Increment > 0) != (v > c.last) {
+		v = new(big.Int).Add(v, q.Increment)
+		if v.Cmp(q.Max) > 0 || v.Cmp(q.Min) < 0 {
 			if !q.Cycle {
-				return 0, mserr.SequenceExhausted(q.Name)
+				return nil, mserr.SequenceExhausted(q.Name)
 			}
 			v = q.Min
-			if q.Increment < 0 {
+			if q.Increment.Sign() < 0 {
 				v = q.Max
 			}
 		}
 	}
-	r.s.inst.setCounter(key, counter{last: v, used: true})
+	r.s.inst.setCounter(key, sequenceCounter(v, true))
 	_, err = r.s.conn.Exec(r.ctx, fmt.Sprintf("UPDATE %s.%s SET current = ?2, used = 1 WHERE object_id = ?1", d.SQLName(), catalog.SequenceTable),
-		[]types.Value{int64(q.ObjectID), v})
+		[]types.Value{int64(q.ObjectID), catalog.StoredSequence(v)})
 	return v, err
 }
 

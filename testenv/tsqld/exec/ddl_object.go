@@ -2,7 +2,9 @@ package exec
 
 import (
 	"math"
+	"math/big"
 	"strconv"
+	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -183,7 +185,7 @@ func (r *run) sequence(st *syntax.SequenceStmt) error {
 		return err
 	}
 	name := st.Name.Last()
-	q := &catalog.Sequence{Type: types.BigIntType, Increment: 1, Cache: 50}
+	q := &catalog.Sequence{Type: types.BigIntType, Increment: big.NewInt(1), Cache: 50}
 	q.Name, q.Kind = name, catalog.KindSequence
 	if st.Type != nil {
 		t, alias, _, err := r.compiler().Type(st.Type)
@@ -197,20 +199,20 @@ func (r *run) sequence(st *syntax.SequenceStmt) error {
 	if q.Type.ID == types.Bit || !q.Type.IsInteger() && (q.Type.ID != types.Decimal || q.Type.Scale != 0) {
 		return mserr.New(11702, 16, "The sequence object '%s' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, or any user-defined data type that is based on one of the above integer data types.", name)
 	}
-	q.Min, q.Max = integerRange(q.Type)
+	q.Min, q.Max = sequenceRange(q.Type)
 	if err := sequenceBounds(q, st); err != nil {
 		return err
 	}
 	q.Start = q.Min
-	if q.Increment < 0 {
+	if q.Increment.Sign() < 0 {
 		q.Start = q.Max
 	}
 	if st.StartWith != "" {
-		if q.Start, err = strconv.ParseInt(st.StartWith, 10, 64); err != nil {
-			return mserr.NumberOutOfRange(st.StartWith)
+		if q.Start, err = sequenceNumber(st.StartWith); err != nil {
+			return err
 		}
 	}
-	if q.Start < q.Min || q.Start > q.Max {
+	if q.Start.Cmp(q.Min) < 0 || q.Start.Cmp(q.Max) > 0 {
 		return mserr.New(11703, 16, "The start value for sequence object '%s' must be between the minimum and maximum value of the sequence object.", name)
 	}
 	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
@@ -224,18 +226,41 @@ func (r *run) sequence(st *syntax.SequenceStmt) error {
 	})
 }
 
+// sequenceRange is what a sequence of a type may give.
+func sequenceRange(t types.Type) (low, high *big.Int) {
+	if t.ID == types.Decimal {
+		high = new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(t.Precision)), nil)
+		high.Sub(high, big.NewInt(1))
+		return new(big.Int).Neg(high), high
+	}
+	from, to := integerRange(t)
+	return big.NewInt(from), big.NewInt(to)
+}
+
+// sequenceNumber reads a number of CREATE and ALTER SEQUENCE.
+func sequenceNumber(text string) (*big.Int, error) {
+	n, ok := new(big.Int).SetString(text, 10)
+	if !ok || len(strings.TrimLeft(text, "+-")) > 38 {
+		return nil, mserr.NumberOutOfRange(text)
+	}
+	return n, nil
+}
+
 // sequenceBounds reads the options that CREATE and ALTER SEQUENCE share.
 func sequenceBounds(q *catalog.Sequence, st *syntax.SequenceStmt) error {
-	low, high := integerRange(q.Type)
+	low, high := sequenceRange(q.Type)
 	for _, o := range []struct {
 		text string
-		to   *int64
+		to   **big.Int
 	}{{st.Step, &q.Increment}, {st.Min, &q.Min}, {st.Max, &q.Max}} {
 		if o.text == "" {
 			continue
 		}
-		n, err := strconv.ParseInt(o.text, 10, 64)
-		if err != nil || o.to != &q.Increment && (n < low || n > high) {
+		n, err := sequenceNumber(o.text)
+		if err != nil {
+			return err
+		}
+		if o.to != &q.Increment && (n.Cmp(low) < 0 || n.Cmp(high) > 0) {
 			return mserr.NumberOutOfRange(o.text)
 		}
 		*o.to = n
@@ -246,13 +271,13 @@ func sequenceBounds(q *catalog.Sequence, st *syntax.SequenceStmt) error {
 	if st.NoMax {
 		q.Max = high
 	}
-	if q.Increment == 0 {
+	if q.Increment.Sign() == 0 {
 		return mserr.New(11700, 16, "The increment for sequence object '%s' cannot be zero.", q.Name)
 	}
-	if q.Min >= q.Max {
+	if q.Min.Cmp(q.Max) >= 0 {
 		return mserr.New(11705, 16, "The minimum value for sequence object '%s' must be less than its maximum value.", q.Name)
 	}
-	if step := uint64(max(q.Increment, -q.Increment)); step > uint64(q.Max)-uint64(q.Min) {
+	if new(big.Int).Sub(q.Max, q.Min).CmpAbs(q.Increment) < 0 {
 		return mserr.New(11701, 16, "The absolute value of the increment for sequence object '%s' must be less than or equal to the difference between the minimum and maximum value of the sequence object.", q.Name)
 	}
 	if st.Cycle {
@@ -295,13 +320,13 @@ func (r *run) alterSequence(st *syntax.SequenceStmt) error {
 		}
 		if st.Restart {
 			if st.StartWith != "" {
-				if c.Start, err = strconv.ParseInt(st.StartWith, 10, 64); err != nil {
-					return mserr.NumberOutOfRange(st.StartWith)
+				if c.Start, err = sequenceNumber(st.StartWith); err != nil {
+					return err
 				}
 			}
-			r.s.inst.setCounter(counterKey{database: d.ID, object: c.ObjectID}, counter{last: c.Start})
+			r.s.inst.setCounter(counterKey{database: d.ID, object: c.ObjectID}, sequenceCounter(c.Start, false))
 			if _, err := r.s.conn.Exec(r.ctx, "UPDATE "+d.SQLName()+"."+catalog.SequenceTable+" SET current = ?2, used = 0 WHERE object_id = ?1",
-				[]types.Value{int64(c.ObjectID), c.Start}); err != nil {
+				[]types.Value{int64(c.ObjectID), catalog.StoredSequence(c.Start)}); err != nil {
 				return err
 			}
 		}
