@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"strings"
+
 	"math"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -175,6 +177,9 @@ func (r *renderer) ranked(q *query) {
 			order = append(order, orderTerm{&node{op: opField, typ: o.n.typ, col: len(c.items) - 1, traits: hasColumn}, o.desc})
 		}
 		inner.core = &c
+		if most := q.mostRows(); most != nil {
+			inner.order, inner.limit = q.order, most
+		}
 	default:
 		for _, o := range q.order {
 			at := o.n.col
@@ -232,6 +237,19 @@ func (r *renderer) ranked(q *query) {
 	}
 	r.lazy--
 	r.WriteString(" ORDER BY rn")
+}
+
+// mostRows bounds TOP (column of an outer table) for all rows of that table at once, so that a long list is read no further than any
+// of them wants; nil where that is not known.
+func (q *query) mostRows() *node {
+	n := q.limit
+	if n != nil && n.op == opCall && strings.HasPrefix(n.key, keyLimit+"|") {
+		n = n.args[0]
+	}
+	if n == nil || !n.typ.IsInteger() || q.offset != nil || q.percent || q.ties || n.op != opCol || n.col == packedColumn || n.src.table == "" || n.src.query != nil || n.src.rowset != nil {
+		return nil
+	}
+	return &node{op: opSQL, typ: n.typ, traits: hasSubquery, name: "SELECT coalesce(max(" + n.src.cols[n.col].sql + "), 0) FROM " + n.src.table}
 }
 
 // set writes a set operation. An operand that SQLite would read differently becomes a derived table.
