@@ -65,10 +65,12 @@ func (c *call) out(name string, dest any) *call {
 func (s *Store) exec(ctx context.Context, op string, c *call) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
-	if _, err := s.db.ExecContext(ctx, c.proc, c.args...); err != nil {
-		return translateCall(ctx, op, err)
-	}
-	return nil
+	return s.retry(ctx, op, func() (bool, error) {
+		if _, err := s.db.ExecContext(ctx, c.proc, c.args...); err != nil {
+			return true, translateCall(ctx, op, err)
+		}
+		return true, nil
+	})
 }
 
 // query runs the procedure and gives each of its result sets to the next of sets. A result set that is
@@ -76,6 +78,21 @@ func (s *Store) exec(ctx context.Context, op string, c *call) error {
 func (s *Store) query(ctx context.Context, op string, c *call, sets ...func(*sqlx.Rows) error) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
+	read := false
+	for i, set := range sets {
+		sets[i] = func(rows *sqlx.Rows) error {
+			read = true
+			return set(rows)
+		}
+	}
+	return s.retry(ctx, op, func() (bool, error) {
+		err := s.queryOnce(ctx, op, c, sets)
+		return !read, err // rows that were handed over would be again
+	})
+}
+
+// queryOnce is query without retries.
+func (s *Store) queryOnce(ctx context.Context, op string, c *call, sets []func(*sqlx.Rows) error) error {
 	rows, err := s.db.Unsafe().QueryxContext(ctx, c.proc, c.args...) // unsafe: columns of a later schema are passed over
 	if err != nil {
 		return translateCall(ctx, op, err)

@@ -30,6 +30,11 @@ func SchemaVersion() int {
 // Install creates the control schema in the database, in one transaction. In a database that holds it
 // already it changes nothing; it then returns a *[SchemaVersionError] if the schema is not this program's.
 func (s *Store) Install(ctx context.Context) error {
+	return s.retry(ctx, "install the control schema", func() (bool, error) { return true, s.install(ctx) })
+}
+
+// install is Install without retries.
+func (s *Store) install(ctx context.Context) error {
 	objects, migrations, err := embedded()
 	if err != nil {
 		return err
@@ -59,6 +64,11 @@ func (s *Store) Install(ctx context.Context) error {
 // end of those that this program does not have any more. It returns [ErrNotInstalled] when there is no
 // schema, and [ErrSchemaVersion] when it is newer than this program.
 func (s *Store) Migrate(ctx context.Context) error {
+	return s.retry(ctx, "migrate the control schema", func() (bool, error) { return true, s.migrate(ctx) })
+}
+
+// migrate is Migrate without retries.
+func (s *Store) migrate(ctx context.Context) error {
 	objects, migrations, err := embedded()
 	if err != nil {
 		return err

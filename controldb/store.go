@@ -36,7 +36,8 @@ type Config struct {
 type Store struct {
 	db         *sqlx.DB
 	serverName string
-	limit      time.Duration // of each call of a procedure or view; 0: only the context's
+	limit      time.Duration                       // of each call of a procedure or view; 0: only the context's
+	onDeadlock func(op string, wait time.Duration) // nil: the victim of a deadlock is not tried again
 }
 
 // pingTimeout bounds the first connection of Open.
@@ -149,7 +150,9 @@ func (s *Store) Instance(ctx context.Context) (targets.Instance, error) {
 		Server   nullText `db:"server_name"`
 		Database string   `db:"database_name"`
 	}
-	if err := s.db.GetContext(ctx, &row, `SELECT @@SERVERNAME AS server_name, DB_NAME() AS database_name;`); err != nil {
+	if err := s.db.GetContext(ctx, &row, `SELECT
+    COALESCE(@@SERVERNAME, CAST(SERVERPROPERTY('ServerName') AS nvarchar(256)), N'') AS server_name, -- the first is NULL after sp_dropserver
+    DB_NAME() AS database_name;`); err != nil {
 		return targets.Instance{}, translate("ask for the control database's name", err)
 	}
 	return targets.Instance{Server: string(row.Server), Database: row.Database}, nil

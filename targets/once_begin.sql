@@ -27,7 +27,7 @@ BEGIN
 END;
 
 DELETE TOP (100) x
-FROM jobagent.executed_scripts AS x WITH (READPAST)
+FROM jobagent.executed_scripts AS x WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK) -- READPAST alone is refused under READ_COMMITTED_SNAPSHOT
 WHERE x.begun_at < DATEADD(DAY, -$(ledger_days), SYSUTCDATETIME());
 
 BEGIN TRANSACTION;

@@ -119,6 +119,9 @@ type outputColumn struct {
 	// convert makes the value that the bulk load takes of the one that the driver reads; never called
 	// with nil. nil: the value is taken as it is.
 	convert func(any) (any, error)
+	// coded types have a code page. They are not cast back: CAST would go through the code page of the staging table's column,
+	// which is tempdb's, and lose what only the output table's column can hold. The INSERT converts to that column's code page.
+	coded bool
 }
 
 // outputColumns maps the result set's columns. The errors name the column's position and what to do.
@@ -172,13 +175,13 @@ func outputType(ct resultColumn) (outputColumn, error) {
 	case "smallmoney":
 		return outputColumn{typ: "smallmoney", stage: "decimal(10, 4)", convert: bytesToText}, nil
 	case "varchar":
-		return outputColumn{typ: sized(name, 8000), stage: sized("nvarchar", 4000)}, nil
+		return outputColumn{typ: sized(name, 8000), stage: sized("nvarchar", 4000), coded: true}, nil
 	case "char":
-		return outputColumn{typ: sized(name, 8000), stage: sized("nvarchar", 4000)}, nil
+		return outputColumn{typ: sized(name, 8000), stage: sized("nvarchar", 4000), coded: true}, nil
 	case "nvarchar", "nchar":
 		return outputColumn{typ: sized(name, 4000), stage: sized("nvarchar", 4000)}, nil
 	case "text", "ntext", "xml":
-		return outputColumn{typ: name, stage: "nvarchar(max)", convert: bytesToText}, nil
+		return outputColumn{typ: name, stage: "nvarchar(max)", convert: bytesToText, coded: name == "text"}, nil
 	case "varbinary", "binary":
 		return outputColumn{typ: sized(name, 8000), stage: sized("varbinary", 8000)}, nil
 	case "image", "hierarchyid", "geography", "geometry":
@@ -411,7 +414,7 @@ func (w *outputWriter) replace(ctx context.Context) (int64, error) {
 	for i, c := range w.columns {
 		names = append(names, quoteName(w.target[i]))
 		value := fmt.Sprintf("c%d", i)
-		if c.stage != c.typ {
+		if c.stage != c.typ && !c.coded {
 			value = fmt.Sprintf("CAST(c%d AS %s)", i, c.typ)
 		}
 		values = append(values, value)

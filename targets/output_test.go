@@ -84,6 +84,25 @@ INNER JOIN sys.types AS t ON t.user_type_id = c.user_type_id WHERE c.object_id =
 		f.query(t, "out", "SELECT name, type_desc FROM sys.indexes WHERE object_id = OBJECT_ID('dbo.types') AND name IS NOT NULL"))
 }
 
+// Staged rows have tempdb's collation. A CAST to varchar would go through its code page and lose what only the output table's column
+// can hold; the INSERT alone converts to that column's code page. The embedded server has one code page, so the text is looked at.
+func TestOutputGoesThroughNoOtherCodePage(t *testing.T) {
+	t.Parallel()
+	var insert string
+	f := newFixture(t, tsqld.Config{Fault: func(p tsqld.Point) error {
+		if p.Kind == tsqld.BeforeStatement && p.Call != nil && len(p.Call.Params) > 0 {
+			if text, ok := p.Call.Params[0].Value.(string); ok && strings.HasPrefix(text, "INSERT INTO [dbo].[coded]") {
+				insert = text
+			}
+		}
+		return nil
+	}})
+	res := f.runTo(t, outputTo("coded"), "SELECT CAST('a' AS varchar(20)) AS v, CAST('b' AS char(8)) AS c, CAST('c' AS text) AS x, CAST(N'd' AS nchar(3)) AS n")
+	require.Equal(t, targets.Succeeded, res.Outcome, res.Summary)
+	require.Contains(t, insert, "SELECT @id, c0, c1, c2, CAST(c3 AS nchar(3)) FROM")
+	require.Equal(t, []string{"a|b       |c|d  "}, f.query(t, "out", "SELECT v, c, x, n FROM coded"))
+}
+
 func TestOutputIsReplacedOnRetry(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{})

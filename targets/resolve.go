@@ -164,7 +164,8 @@ const engineAzureDatabase = 5
 // The queries that list databases, run in master. A snapshot (source_database_id) is no database of
 // its own. sys.database_service_objectives exists on Azure SQL Database only.
 const (
-	aboutServer = `SELECT CAST(SERVERPROPERTY('EngineEdition') AS int), @@SERVERNAME;`
+	// @@SERVERNAME is NULL between sp_dropserver and sp_addserver.
+	aboutServer = `SELECT CAST(SERVERPROPERTY('EngineEdition') AS int), COALESCE(@@SERVERNAME, CAST(SERVERPROPERTY('ServerName') AS nvarchar(256)), N'');`
 
 	userDatabases = `SELECT d.name, CAST(NULL AS nvarchar(128)) AS elastic_pool_name
 FROM sys.databases AS d

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"time"
 
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
@@ -131,7 +132,12 @@ func (a *app) openStore(ctx context.Context) (*controldb.Store, error) {
 	if err != nil && !errors.Is(err, controldb.ErrUnreachable) && !errors.Is(err, controldb.ErrLoginFailed) {
 		return nil, &usageError{err}
 	}
-	return store, err
+	if err != nil {
+		return nil, err
+	}
+	return store.WithDeadlockRetries(func(op string, wait time.Duration) {
+		fmt.Fprintf(a.stderr, "%s: victim of a deadlock (error 1205), nothing was changed; trying again in %s\n", op, wait.Round(time.Millisecond))
+	}), nil
 }
 
 // withStore runs fn with an open control database whose schema is the one that this binary knows, or of a release that works with it. A login that may not read its version,

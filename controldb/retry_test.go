@@ -1,0 +1,50 @@
+package controldb_test
+
+import (
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/tsqld"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+)
+
+// A call that is the victim of a deadlock is made again a few times, and whoever calls is told; an agent's store leaves it to the agent.
+func TestDeadlockVictimsTryAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var deadlocks atomic.Int64
+		env := testenv.Embedded(t, testenv.Options{Fault: func(p tsqld.Point) error {
+			if p.Kind == tsqld.BeforeStatement && strings.HasSuffix(p.Request, "sp_add_job") && deadlocks.Add(-1) >= 0 {
+				return mserr.Deadlock(60, "lock")
+			}
+			return nil
+		}})
+		plain, _ := env.Control(t)
+		var told []string
+		store := plain.WithDeadlockRetries(func(op string, wait time.Duration) {
+			require.LessOrEqual(t, wait, 2*time.Second)
+			told = append(told, op)
+		})
+		add := func(s *controldb.Store, name string) error {
+			_, err := s.AddJob(t.Context(), controldb.JobSpec{Name: name})
+			return err
+		}
+
+		deadlocks.Store(3)
+		require.NoError(t, add(store, "a"))
+		require.Equal(t, []string{"add job", "add job", "add job"}, told)
+		deadlocks.Store(100)
+		require.ErrorContains(t, add(store, "b"), "deadlock")
+		require.EqualValues(t, 95, deadlocks.Load(), "five calls")
+		deadlocks.Store(1)
+		require.ErrorContains(t, add(plain, "c"), "deadlock")
+		require.NoError(t, add(plain, "c"))
+		require.Len(t, told, 7)
+	})
+}
