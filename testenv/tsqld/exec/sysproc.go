@@ -89,15 +89,15 @@ func init() {
 	for _, p := range clientProcedures() {
 		systemProcedures[p.name] = p
 	}
-	for _, n := range strings.Fields(`sp_help sp_who sp_who2 sp_lock sp_configure sp_addmessage sp_dropmessage sp_addlogin sp_droplogin sp_adduser
+	for _, n := range strings.Fields(`sp_configure sp_addmessage sp_dropmessage sp_addlogin sp_droplogin sp_adduser
 		sp_dropuser sp_addrole sp_droprole sp_grantdbaccess sp_password sp_changedbowner sp_dboption sp_dbcmptlevel sp_spaceused sp_depends
-		sp_helpdb sp_helpindex sp_helpconstraint sp_helpuser sp_helprole sp_helprolemember sp_helplogins sp_bindefault sp_bindrule sp_attach_db
+		sp_helpdb sp_helplogins sp_bindefault sp_bindrule sp_attach_db
 		sp_detach_db sp_addlinkedserver sp_addlinkedsrvlogin sp_serveroption sp_cursoropen sp_cursorfetch sp_cursorclose sp_cursor sp_cursoroption
 		sp_cursorprepare sp_cursorexecute sp_cursorprepexec sp_cursorunprepare sp_describe_first_result_set sp_describe_undeclared_parameters
 		sp_addextendedproperty sp_updateextendedproperty sp_dropextendedproperty sp_settriggerorder sp_xml_preparedocument sp_xml_removedocument
 		sp_oacreate sp_oamethod sp_send_dbmail sp_add_job sp_start_job sp_add_jobstep sp_estimate_data_compression_savings sp_sequence_get_range
 		sp_setapprole sp_unsetapprole sp_reset_connection sp_resetstatus sp_monitor sp_readerrorlog sp_cycle_errorlog sp_trace_create
-		sp_invoke_external_rest_endpoint sp_testlinkedserver sp_msforeachdb sp_msforeachtable
+		sp_invoke_external_rest_endpoint sp_testlinkedserver
 		xp_cmdshell xp_logevent xp_sprintf xp_sscanf xp_readmail xp_regread xp_regwrite xp_dirtree xp_fileexist xp_msver xp_instance_regread
 		xp_fixeddrives xp_create_subdir xp_delete_file`) {
 		systemNames[n] = true
