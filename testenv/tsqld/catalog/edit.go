@@ -48,6 +48,7 @@ const (
 	defMember     = "members"     // all memberships in one row
 	defPermission = "permissions" // all permissions in one row
 	defCredential = "credential"
+	defProperty   = "properties" // all extended properties in one row
 	defLogin      = "login"
 )
 
@@ -64,6 +65,7 @@ func (d *Database) Edit(now int64) *Edit {
 	c.principals = maps.Clone(d.principals)
 	c.members = slices.Clone(d.members)
 	c.permissions = slices.Clone(d.permissions)
+	c.properties = slices.Clone(d.properties)
 	c.credentials = maps.Clone(d.credentials)
 	c.logins = maps.Clone(d.logins)
 	return &Edit{db: &c, now: now, dirty: map[defKey]any{}}
@@ -221,7 +223,7 @@ func (d *Database) link(o Object) {
 	d.objects[h.ObjectID] = o
 	d.byName[keyOf(o)] = o
 	if t, ok := o.(*Table); ok {
-		for _, c := range t.constraints() {
+		for _, c := range t.Constraints() {
 			d.constraints[c.ObjectID] = c
 			d.conByName[objectKey{h.SchemaID, Fold(c.Name)}] = c
 		}
@@ -236,7 +238,7 @@ func (e *Edit) unlink(o Object) {
 		delete(e.db.byName, keyOf(o))
 	}
 	if t, ok := o.(*Table); ok {
-		for _, c := range t.constraints() {
+		for _, c := range t.Constraints() {
 			delete(e.db.constraints, c.ObjectID)
 			delete(e.db.conByName, objectKey{h.SchemaID, Fold(c.Name)})
 		}
@@ -252,8 +254,8 @@ func keyOf(o Object) objectKey {
 	return objectKey{h.SchemaID, Fold(h.Name)}
 }
 
-// constraints lists what belongs to a table and has an object id.
-func (t *Table) constraints() []Constraint {
+// Constraints lists what belongs to a table and has an object id.
+func (t *Table) Constraints() []Constraint {
 	var out []Constraint
 	add := func(id int32, name string, kind Kind) {
 		out = append(out, Constraint{Table: t.ObjectID, ObjectID: id, Name: name, Kind: kind})

@@ -120,6 +120,7 @@ type Database struct {
 	principals  map[int]*Principal
 	members     []Membership
 	permissions []Permission
+	properties  []Property
 	credentials map[string]*Credential
 	logins      map[string]*Login // of master only
 	stored      bool              // the file has its system tables

@@ -69,6 +69,7 @@ func (e *Edit) Apply(ctx context.Context, c *store.Conn) (*Database, error) {
 			return nil, err
 		}
 	}
+	e.dropOrphans()
 	if err := e.write(ctx, c); err != nil {
 		return nil, err
 	}
@@ -203,6 +204,8 @@ func (d *Database) loadRow(kind string, body []byte) error {
 		return json.Unmarshal(body, &d.members)
 	case defPermission:
 		return json.Unmarshal(body, &d.permissions)
+	case defProperty:
+		return json.Unmarshal(body, &d.properties)
 	case defCredential:
 		c, err := decode[Credential](body)
 		d.credentials[Fold(c.Name)] = c

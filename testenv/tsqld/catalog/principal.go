@@ -86,13 +86,17 @@ func (d *Database) Permissions() []Permission { return d.permissions }
 // Class is the class of a securable (sys.database_permissions.class).
 type Class uint8
 
-// The classes on which permissions can be granted here.
+// The classes on which permissions can be granted here, or which have extended properties.
 const (
 	ClassDatabase   Class = 0
 	ClassObject     Class = 1
+	ClassParameter  Class = 2 // of extended properties only
 	ClassSchema     Class = 3
 	ClassPrincipal  Class = 4
 	ClassType       Class = 6
+	ClassIndex      Class = 7  // of extended properties only
+	ClassTypeColumn Class = 8  // of extended properties only
+	ClassDataSpace  Class = 20 // of extended properties only
 	ClassCredential Class = 29 // SYMMETRIC_KEYS is 24, ASYMMETRIC_KEY 26; database-scoped credentials are 29
 )
 

@@ -125,6 +125,11 @@ type row map[string]types.Value
 //go:embed sysviews/*.sql sysviews/absent.txt
 var files embed.FS
 
+// functionFiles holds the table-valued functions of the server in T-SQL, by their folded names.
+//
+//go:embed sysfuncs/*.sql
+var functionFiles embed.FS
+
 // system is the registry of system tables and views.
 type system struct {
 	entries map[string]*entry // by "schema.name", folded

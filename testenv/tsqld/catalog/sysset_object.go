@@ -71,7 +71,7 @@ func objectSets() []declaration {
 			return out, nil
 		}},
 		{name: "sys.extended_properties", columns: "class tinyint, class_desc nvarchar(60)?, major_id int, minor_id int, name sysname, value sql_variant?",
-			rows: func(context.Context, *Env) ([]row, error) { return nil, nil }},
+			rows: func(_ context.Context, env *Env) ([]row, error) { return extendedProperties(env), nil }},
 	}
 }
 
@@ -153,7 +153,7 @@ func objects(_ context.Context, env *Env) ([]row, error) {
 		out = append(out, objectRow(&h))
 	}
 	for _, t := range env.indexed() {
-		for _, c := range t.constraints() {
+		for _, c := range t.Constraints() {
 			out = append(out, childRow(t, c, t.created(c.ObjectID)))
 		}
 	}

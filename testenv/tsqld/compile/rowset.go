@@ -6,6 +6,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
@@ -501,6 +502,9 @@ func (b *binder) seriesSource(e *syntax.FuncCall, outer *level) (*source, error)
 
 // userTable binds a user-defined table-valued function.
 func (b *binder) userTable(e *syntax.FuncCall, outer *level) (*source, error) {
+	if src, err := b.systemTableFunction(e, outer); src != nil || err != nil {
+		return src, err
+	}
 	db, o, err := b.object(e.Name)
 	if err != nil {
 		return nil, err
@@ -527,6 +531,62 @@ func (b *binder) userTable(e *syntax.FuncCall, outer *level) (*source, error) {
 	src.rowset = n
 	src.fields()
 	return src, nil
+}
+
+// systemTableFunction binds a table-valued function of the server, which begins with fn_ and is found without its schema
+// (documentation: sys.fn_listextendedproperty); nil if the name is none.
+func (b *binder) systemTableFunction(e *syntax.FuncCall, outer *level) (*source, error) {
+	if s := e.Name.Schema(); s != "" && catalog.Fold(s) != "sys" || !strings.HasPrefix(catalog.Fold(e.Name.Last()), "fn_") {
+		return nil, nil
+	}
+	f, err := systemRows(e.Name.Last())
+	if f == nil || err != nil {
+		return nil, err
+	}
+	db, _, err := b.objectAt("", e.Name.Database(), "sys", e.Name.Last(), 0)
+	if err != nil {
+		return nil, err
+	}
+	args, err := b.moduleArgs(db, f, e, outer)
+	if err != nil {
+		return nil, err
+	}
+	return b.inline(db, f, args)
+}
+
+// systemFunctions holds the functions of the server that were used, by folded name.
+var systemFunctions sync.Map
+
+// systemRows finds a table-valued function of the server; nil if there is none.
+func systemRows(name string) (*catalog.Function, error) {
+	key := catalog.Fold(name)
+	if f, ok := systemFunctions.Load(key); ok {
+		return f.(*catalog.Function), nil
+	}
+	text, ok := catalog.SystemFunction(key)
+	if !ok {
+		return nil, nil
+	}
+	parsed, err := parseFunction(text, true)
+	if err != nil {
+		return nil, err
+	}
+	f := &catalog.Function{
+		Header: catalog.Header{Name: key, SchemaID: catalog.SchemaSys, Kind: catalog.KindInlineFunction},
+		Module: catalog.Module{Text: text, AnsiNulls: true, QuotedIdentifier: true},
+	}
+	for _, p := range parsed.Params {
+		param := catalog.Param{Name: p.Name, Nullable: true}
+		if param.Type, err = types.Named(p.Type.Name.Last(), p.Type.Args...); err != nil {
+			return nil, err
+		}
+		if p.Default != nil {
+			param.HasDefault, param.Default = true, syntax.Print(p.Default)
+		}
+		f.Params = append(f.Params, param)
+	}
+	systemFunctions.Store(key, f)
+	return f, nil
 }
 
 // inline expands an inline table-valued function, its parameters replaced by the arguments.

@@ -289,3 +289,20 @@ return 0
 	require.Contains(t, all, "pk_t | dbo | primary key cns\n")
 	require.Contains(t, all, "[User_type nvarchar(128)")
 }
+
+// Extended properties are kept with the database.
+func TestPropertiesAreKept(t *testing.T) {
+	cfg := Config{Dir: t.TempDir(), SAPassword: "secret"}
+	answer := func(text string) string {
+		inst, err := New(cfg)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, inst.Close()) }()
+		s := openSession(t, inst, Login{User: "sa", Password: "secret"})
+		defer func() { require.NoError(t, s.Close()) }()
+		var r recorder
+		require.NoError(t, s.Batch(context.Background(), text, &r))
+		return r.b.String()
+	}
+	require.NotContains(t, answer("CREATE DATABASE kept; EXEC kept.sys.sp_addextendedproperty N'Caption', 17"), "Msg")
+	require.Contains(t, answer("SELECT name, value, SQL_VARIANT_PROPERTY(value, 'BaseType') FROM kept.sys.extended_properties"), "Caption | 17 | int\n")
+}

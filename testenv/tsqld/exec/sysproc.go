@@ -86,7 +86,7 @@ func init() {
 	} {
 		systemProcedures[p.name] = p
 	}
-	for _, p := range clientProcedures() {
+	for _, p := range append(clientProcedures(), propertyProcedures()...) {
 		systemProcedures[p.name] = p
 	}
 	for _, n := range strings.Fields(`sp_configure sp_addmessage sp_dropmessage sp_addlogin sp_droplogin sp_adduser
@@ -94,7 +94,7 @@ func init() {
 		sp_helpdb sp_helplogins sp_bindefault sp_bindrule sp_attach_db
 		sp_detach_db sp_addlinkedserver sp_addlinkedsrvlogin sp_serveroption sp_cursoropen sp_cursorfetch sp_cursorclose sp_cursor sp_cursoroption
 		sp_cursorprepare sp_cursorexecute sp_cursorprepexec sp_cursorunprepare sp_describe_first_result_set sp_describe_undeclared_parameters
-		sp_addextendedproperty sp_updateextendedproperty sp_dropextendedproperty sp_settriggerorder sp_xml_preparedocument sp_xml_removedocument
+		sp_settriggerorder sp_xml_preparedocument sp_xml_removedocument
 		sp_oacreate sp_oamethod sp_send_dbmail sp_add_job sp_start_job sp_add_jobstep sp_estimate_data_compression_savings sp_sequence_get_range
 		sp_setapprole sp_unsetapprole sp_reset_connection sp_resetstatus sp_monitor sp_readerrorlog sp_cycle_errorlog sp_trace_create
 		sp_invoke_external_rest_endpoint sp_testlinkedserver

@@ -587,3 +587,23 @@ func ConstraintConflict(statement, kind, constraint, database, table, column str
 func OptionNotSettable(option, database string) *Error {
 	return New(5058, 16, "Option '%s' cannot be set in database '%s'.", option, database)
 }
+
+// PropertyTooLong is error 15097.
+func PropertyTooLong() *Error {
+	return New(15097, 16, "The size associated with an extended property cannot be more than 7,500 bytes.")
+}
+
+// NoPropertyOwner is error 15135.
+func NoPropertyOwner(label string) *Error {
+	return New(15135, 16, "Object is invalid. Extended properties are not permitted on '%s', or the object does not exist.", label)
+}
+
+// NoProperty is error 15217.
+func NoProperty(name, label string) *Error {
+	return New(15217, 16, "Property cannot be updated or deleted. Property '%s' does not exist for '%s'.", name, label)
+}
+
+// PropertyExists is error 15233.
+func PropertyExists(name, label string) *Error {
+	return New(15233, 16, "Property cannot be added. Property '%s' already exists for '%s'.", name, label)
+}

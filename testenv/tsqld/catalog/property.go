@@ -1,0 +1,180 @@
+package catalog
+
+import (
+	"slices"
+	"strings"
+)
+
+// Property is an extended property (sys.extended_properties): a named value of the database or of something in it.
+type Property struct {
+	Of    PropertyOwner
+	Name  string
+	Value []byte // stored form of a sql_variant; nil for NULL
+}
+
+// PropertyOwner is what has extended properties.
+type PropertyOwner struct {
+	Class Class
+	// Major is an object id, schema_id, principal_id, user_type_id or data_space_id, as the class says; 0 of the database.
+	Major int
+	// Minor is a column_id, parameter_id or index_id; 0 of what is no part of an object.
+	Minor int
+}
+
+// Properties returns all extended properties, in order of creation.
+func (d *Database) Properties() []Property { return d.properties }
+
+// Property finds an extended property; nil if there is none.
+func (d *Database) Property(of PropertyOwner, name string) *Property {
+	for i, p := range d.properties {
+		if p.Of == of && Fold(p.Name) == Fold(name) {
+			return &d.properties[i]
+		}
+	}
+	return nil
+}
+
+// SetProperty adds an extended property, or replaces the value of the one with the same name.
+func (e *Edit) SetProperty(p Property) {
+	if old := e.db.Property(p.Of, p.Name); old != nil {
+		p.Name = old.Name
+		*old = p
+	} else {
+		e.db.properties = append(e.db.properties, p)
+	}
+	e.dirty[defKey{defProperty, 0}] = e.db.properties
+}
+
+// DropProperty removes an extended property.
+func (e *Edit) DropProperty(of PropertyOwner, name string) {
+	e.setProperties(func(p Property) bool { return p.Of == of && Fold(p.Name) == Fold(name) })
+}
+
+// setProperties removes the properties for which drop holds.
+func (e *Edit) setProperties(drop func(Property) bool) {
+	n := len(e.db.properties)
+	e.db.properties = slices.DeleteFunc(e.db.properties, drop)
+	if len(e.db.properties) != n {
+		e.dirty[defKey{defProperty, 0}] = e.db.properties
+	}
+}
+
+// dropOrphans removes the properties of what the Edit dropped. Ids are never given out twice, so that nothing new can
+// take them over.
+func (e *Edit) dropOrphans() {
+	e.setProperties(func(p Property) bool { return !e.db.has(p.Of) })
+}
+
+// DataSpacePrimary is the data_space_id of the only filegroup.
+const DataSpacePrimary = 1
+
+// has reports whether something that can have properties exists.
+func (d *Database) has(of PropertyOwner) bool {
+	switch of.Class {
+	case ClassDatabase:
+		return true
+	case ClassSchema:
+		return d.SchemaByID(of.Major) != nil
+	case ClassPrincipal:
+		return d.principals[of.Major] != nil
+	case ClassType:
+		return d.userType(of.Major)
+	case ClassTypeColumn:
+		t := d.tableTypeByID(of.Major)
+		return t != nil && t.Table.columnByID(of.Minor) != nil
+	case ClassDataSpace:
+		return of.Major == DataSpacePrimary
+	}
+	o := d.objects[int32(of.Major)]
+	if o == nil {
+		_, constraint := d.constraints[int32(of.Major)]
+		return constraint && of.Class == ClassObject && of.Minor == 0
+	}
+	if of.Minor == 0 {
+		return true
+	}
+	switch o := o.(type) {
+	case *Table:
+		if of.Class == ClassIndex {
+			return slices.ContainsFunc(o.Indexes, func(ix *Index) bool { return ix.ID == of.Minor })
+		}
+		return o.columnByID(of.Minor) != nil
+	case *View:
+		return of.Minor <= len(o.Columns)
+	case *Procedure:
+		return of.Minor <= len(o.Params)
+	case *Function:
+		if of.Class == ClassParameter {
+			return of.Minor <= len(o.Params)
+		}
+		return of.Minor <= len(o.Columns)
+	}
+	return false
+}
+
+// columnByID finds a column; nil if there is none.
+func (t *Table) columnByID(id int) *Column {
+	for _, c := range t.Columns {
+		if c.ID == id {
+			return c
+		}
+	}
+	return nil
+}
+
+// userType reports whether a user-defined type exists.
+func (d *Database) userType(id int) bool {
+	for _, a := range d.aliases {
+		if a.UserTypeID == id {
+			return true
+		}
+	}
+	return d.tableTypeByID(id) != nil
+}
+
+// tableTypeByID finds a table type by its user_type_id; nil if there is none.
+func (d *Database) tableTypeByID(id int) *TableType {
+	for _, o := range d.objects {
+		if t, ok := o.(*TableType); ok && t.UserTypeID == id {
+			return t
+		}
+	}
+	return nil
+}
+
+// propertyClasses are the values of class_desc.
+var propertyClasses = map[Class]string{
+	ClassDatabase: "DATABASE", ClassObject: "OBJECT_OR_COLUMN", ClassParameter: "PARAMETER", ClassSchema: "SCHEMA", ClassPrincipal: "DATABASE_PRINCIPAL",
+	ClassType: "TYPE", ClassIndex: "INDEX", ClassTypeColumn: "USER_DEFINED_TABLE_TYPE_COLUMN", ClassDataSpace: "DATASPACE",
+}
+
+// extendedProperties are the rows of sys.extended_properties.
+func extendedProperties(env *Env) []row {
+	var out []row
+	for _, p := range env.Database.properties {
+		o := env.Database.objects[int32(p.Of.Major)]
+		if c, ok := env.Database.constraints[int32(p.Of.Major)]; ok {
+			o = env.Database.objects[c.Table]
+		}
+		switch p.Of.Class {
+		case ClassObject, ClassParameter, ClassIndex:
+			if o == nil || !env.visible(o) {
+				continue
+			}
+		}
+		r := row{
+			"class": int64(p.Of.Class), "class_desc": propertyClasses[p.Of.Class], "major_id": int64(p.Of.Major), "minor_id": int64(p.Of.Minor), "name": p.Name,
+		}
+		if p.Value != nil {
+			r["value"] = p.Value
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// SystemFunction is an inline table-valued function of the server, in T-SQL over the system views.
+func SystemFunction(name string) (text string, ok bool) {
+	b, err := functionFiles.ReadFile("sysfuncs/" + strings.ToLower(name) + ".sql")
+	return string(b), err == nil
+}
