@@ -27,6 +27,7 @@ var metaFuncs = []*Func{
 	session("TYPE_ID", 1, 1, types.IntType, evalTypeID),
 	session("TYPE_NAME", 1, 1, types.SysName, evalTypeName),
 	session("TYPEPROPERTY", 2, 2, types.IntType, evalTypeProperty),
+	odbcScale,
 }
 
 // objectName takes a name of one to three parts apart; name is "" for NULL and malformed names.

@@ -76,7 +76,8 @@ func init() {
 		{name: "sp_helptext", run: (*run).helpText, params: []systemParam{
 			{"@objname", types.NVarCharOf(776), false}, {"@columnname", sysname, true},
 		}},
-		{name: "sp_databases", run: (*run).listDatabases},
+		{name: "xp_regread", raw: (*run).readRegistry},
+		{name: "xp_instance_regread", raw: (*run).readRegistry},
 		{name: "sp_addrolemember", run: (*run).addRoleMember, params: []systemParam{{"@rolename", sysname, false}, {"@membername", sysname, false}}},
 		{name: "sp_droprolemember", run: (*run).dropRoleMember, params: []systemParam{{"@rolename", sysname, false}, {"@membername", sysname, false}}},
 		{name: "sp_refreshview", run: (*run).refreshModule, params: []systemParam{{"@viewname", types.NVarCharOf(776), false}}},
@@ -89,16 +90,16 @@ func init() {
 	for _, p := range append(clientProcedures(), propertyProcedures()...) {
 		systemProcedures[p.name] = p
 	}
-	for _, n := range strings.Fields(`sp_configure sp_addmessage sp_dropmessage sp_addlogin sp_droplogin sp_adduser
-		sp_dropuser sp_addrole sp_droprole sp_grantdbaccess sp_password sp_changedbowner sp_dboption sp_dbcmptlevel sp_spaceused sp_depends
-		sp_helpdb sp_helplogins sp_bindefault sp_bindrule sp_attach_db
+	for _, n := range strings.Fields(`sp_configure sp_addmessage sp_dropmessage 
+		sp_dboption sp_dbcmptlevel sp_depends
+		sp_bindefault sp_bindrule sp_attach_db
 		sp_detach_db sp_addlinkedserver sp_addlinkedsrvlogin sp_serveroption sp_cursoropen sp_cursorfetch sp_cursorclose sp_cursor sp_cursoroption
 		sp_cursorprepare sp_cursorexecute sp_cursorprepexec sp_cursorunprepare sp_describe_first_result_set sp_describe_undeclared_parameters
 		sp_settriggerorder sp_xml_preparedocument sp_xml_removedocument
 		sp_oacreate sp_oamethod sp_send_dbmail sp_add_job sp_start_job sp_add_jobstep sp_estimate_data_compression_savings sp_sequence_get_range
 		sp_setapprole sp_unsetapprole sp_reset_connection sp_resetstatus sp_monitor sp_readerrorlog sp_cycle_errorlog sp_trace_create
 		sp_invoke_external_rest_endpoint sp_testlinkedserver
-		xp_cmdshell xp_logevent xp_sprintf xp_sscanf xp_readmail xp_regread xp_regwrite xp_dirtree xp_fileexist xp_msver xp_instance_regread
+		xp_cmdshell xp_logevent xp_sprintf xp_sscanf xp_readmail xp_regwrite xp_dirtree xp_fileexist 
 		xp_fixeddrives xp_create_subdir xp_delete_file`) {
 		systemNames[n] = true
 	}
@@ -238,7 +239,7 @@ func (r *run) appLock(a arguments) (owner *lock.Owner, res lock.Resource, err er
 	if utf8.RuneCountInString(name) > longestAppRes {
 		name = string([]rune(name)[:longestAppRes])
 	}
-	if a["resource"] == nil {
+	if a["resource"] == nil { // an empty name is one
 		return nil, res, mserr.InvalidProcArgument("sys.xp_userlock")
 	}
 	res = lock.Resource{Database: s.dbID, Principal: p.ID, Name: name}
@@ -393,23 +394,16 @@ func (r *run) helpText(a arguments) (int32, error) {
 	return 0, r.done(n, CommandSelect)
 }
 
-// listDatabases is sp_databases.
-func (r *run) listDatabases(arguments) (int32, error) {
-	cols := []types.Column{{Name: "DATABASE_NAME", Type: sysname}, {Name: "DATABASE_SIZE", Type: types.IntType, Nullable: true}, {Name: "REMARKS", Type: types.VarCharOf(254), Nullable: true}}
-	if err := r.columns(cols); err != nil {
-		return 1, err
+// readRegistry is and @rootkey, @key, @value_name, @value OUTPUT, 'no_output'. There is no
+// registry, so that no value is found: the variable keeps what it has, and a message says so unless 'no_output' is given.
+func (r *run) readRegistry(args []callArg) (int32, error) {
+	if len(args) < 2 || len(args) > 5 {
+		return 1, mserr.New(22001, 16, "Error executing extended stored procedure: Invalid Parameter")
 	}
-	n := int64(0)
-	for _, d := range r.s.inst.catalog.Snapshot().Databases() {
-		if _, ok := r.s.login.userIn(d); !ok {
-			continue
-		}
-		n++
-		if err := gone(r.out.Row([]types.Value{d.Name, nil, nil})); err != nil {
-			return 1, err
-		}
+	if last, _ := args[len(args)-1].val.(string); len(args) > 3 && strings.EqualFold(last, "no_output") {
+		return 0, nil
 	}
-	return 0, r.done(n, CommandSelect)
+	return 0, r.info(mserr.New(22001, 1, "RegQueryValueEx() returned error 2, 'The system cannot find the file specified.'"))
 }
 
 // recompile is sp_recompile: plans notice changes by themselves.

@@ -1,0 +1,14 @@
+package builtin
+
+import "github.com/jobagent/jobagent/testenv/tsqld/types"
+
+// odbcScale is ODBCSCALE(system_type_id, scale), undocumented: the scale that ODBC and SqlClient's GetSchema show, NULL for
+// types without one.
+var odbcScale = lenient("ODBCSCALE", 2, 2, fixed(types.IntType), func(_ Env, _ []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	id, _ := args[0].(int64)
+	switch id {
+	case 41, 42, 43, 48, 52, 56, 58, 60, 61, 106, 108, 122, 127: // times, integers, money, decimals
+		return args[1], nil
+	}
+	return nil, nil
+})

@@ -1,0 +1,54 @@
+package catalog
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
+)
+
+// spaceSets returns the system table about the pages of tables, which sp_spaceused shows. It is not one of SQL Server's.
+func spaceSets() []declaration {
+	return []declaration{
+		{name: "sys.spt_space_used", columns: "object_id int, data_pages bigint, index_pages bigint", live: true, rows: spaceUsed},
+	}
+}
+
+// spaceUsed counts the pages of the tables that the session may know of, in the file as the session sees it.
+// SQLite's dbstat reads the whole file for that.
+func spaceUsed(ctx context.Context, env *Env) ([]row, error) {
+	used := map[int32]*[2]int64{}
+	rows, err := env.Conn.Query(ctx, fmt.Sprintf(
+		"SELECT s.tbl_name, s.type = 'index', SUM(b.pgsize) FROM dbstat(?1, 1) AS b JOIN %s.sqlite_schema AS s ON s.name = b.name GROUP BY 1, 2",
+		env.Database.SQLName()), []types.Value{env.Database.SQLName()})
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		r := rows.Row()
+		name, _ := r[0].(string)
+		index, _ := r[1].(int64)
+		bytes, _ := r[2].(int64)
+		id, err := strconv.Atoi(strings.TrimPrefix(name, "t"))
+		if err != nil {
+			continue // a table of the catalog
+		}
+		if used[int32(id)] == nil {
+			used[int32(id)] = &[2]int64{}
+		}
+		used[int32(id)][index] += (bytes + pageSize - 1) / pageSize
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	var out []row
+	for _, o := range env.objects() {
+		if u := used[o.Head().ObjectID]; u != nil {
+			out = append(out, row{"object_id": int64(o.Head().ObjectID), "data_pages": u[0], "index_pages": u[1]})
+		}
+	}
+	return out, nil
+}
