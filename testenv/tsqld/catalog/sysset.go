@@ -46,7 +46,8 @@ type Env struct {
 	Conn      *store.Conn
 	Sessions  []Session // all of the instance; the session's own is first
 	Locks     []LockInfo
-	Temporary []TempTable // of the session, when Database is tempdb with them
+	Settings  map[int64]Setting // options that differ from their defaults, by configuration_id
+	Temporary []TempTable       // of the session, when Database is tempdb with them
 	// Path is the file of a database.
 	Path func(database int) string
 	// Shape yields the columns of a system view, which the compiler knows.

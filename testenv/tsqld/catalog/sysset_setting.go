@@ -13,11 +13,15 @@ import (
 func settingSets() []declaration {
 	return []declaration{
 		{name: "sys.configurations", columns: "configuration_id int, name nvarchar(35), value sql_variant?, minimum sql_variant?, maximum sql_variant?, value_in_use sql_variant?, " +
-			"description nvarchar(255), is_dynamic bit, is_advanced bit", rows: func(context.Context, *Env) ([]row, error) {
+			"description nvarchar(255), is_dynamic bit, is_advanced bit", live: true, rows: func(_ context.Context, env *Env) ([]row, error) {
 			var out []row
 			for _, c := range Configurations {
+				now, ok := env.Settings[c.ID]
+				if !ok {
+					now = Setting{c.Value, c.Value}
+				}
 				r := row{"configuration_id": c.ID, "name": c.Name, "description": c.Description, "is_dynamic": bit(!c.Restart), "is_advanced": bit(c.Advanced)}
-				for col, n := range map[string]int64{"value": c.Value, "minimum": c.Minimum, "maximum": c.Maximum, "value_in_use": c.Value} {
+				for col, n := range map[string]int64{"value": now.Configured, "minimum": c.Minimum, "maximum": c.Maximum, "value_in_use": now.Running} {
 					v, err := variant(n, types.IntType)
 					if err != nil {
 						return nil, err
@@ -182,6 +186,9 @@ type Configuration struct {
 	Advanced                bool
 	Restart                 bool // a change takes effect at the next start (is_dynamic = 0)
 }
+
+// Setting is the value of an option of sp_configure, before and after RECONFIGURE.
+type Setting struct{ Configured, Running int64 }
 
 // Configurations are the rows of sys.configurations: the options of SQL Server 2022 with their defaults, by
 // configuration_id. Documentation: "Server configuration options".

@@ -59,6 +59,7 @@ type Instance struct {
 	versions map[int]*rowVersions    // by database id
 	nextTran uint64
 	closed   bool
+	settings map[int64]catalog.Setting // options that sp_configure changed, by configuration_id
 	// procedures are those of the server in T-SQL that were called, by folded name.
 	procedures map[string]*catalog.Procedure
 	// changing holds the databases that one session keeps others from entering, by database id.

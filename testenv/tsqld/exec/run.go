@@ -267,8 +267,10 @@ func (r *run) leaf(st syntax.Stmt) error {
 		return r.revert(st)
 	case *syntax.KillStmt:
 		return r.kill(st)
-	case *syntax.CheckpointStmt, *syntax.ReconfigureStmt:
-		return nil // nothing waits to be written or configured
+	case *syntax.CheckpointStmt:
+		return nil // nothing waits to be written
+	case *syntax.ReconfigureStmt:
+		return r.reconfigure()
 	case *syntax.UnsupportedStmt:
 		return mserr.NotSupported("%s", st.What)
 	case *syntax.InsertBulkStmt:

@@ -76,6 +76,7 @@ func init() {
 		{name: "sp_helptext", run: (*run).helpText, params: []systemParam{
 			{"@objname", types.NVarCharOf(776), false}, {"@columnname", sysname, true},
 		}},
+		{name: "sp_configure", run: (*run).configure, params: []systemParam{{"@configname", types.VarCharOf(35), true}, {"@configvalue", types.IntType, true}}},
 		{name: "xp_regread", raw: (*run).readRegistry},
 		{name: "xp_instance_regread", raw: (*run).readRegistry},
 		{name: "sp_addrolemember", run: (*run).addRoleMember, params: []systemParam{{"@rolename", sysname, false}, {"@membername", sysname, false}}},
@@ -90,7 +91,7 @@ func init() {
 	for _, p := range append(clientProcedures(), propertyProcedures()...) {
 		systemProcedures[p.name] = p
 	}
-	for _, n := range strings.Fields(`sp_configure sp_addmessage sp_dropmessage 
+	for _, n := range strings.Fields(`sp_addmessage sp_dropmessage 
 		sp_dboption sp_dbcmptlevel sp_depends
 		sp_bindefault sp_bindrule sp_attach_db
 		sp_detach_db sp_addlinkedserver sp_addlinkedsrvlogin sp_serveroption sp_cursoropen sp_cursorfetch sp_cursorclose sp_cursor sp_cursoroption

@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"maps"
+
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -35,6 +37,9 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 			e.Sessions = append(e.Sessions, o.describe())
 		}
 	}
+	s.inst.mu.Lock()
+	e.Settings = maps.Clone(s.inst.settings)
+	s.inst.mu.Unlock()
 	for _, l := range s.inst.locks.Locks() {
 		e.Locks = append(e.Locks, catalog.LockInfo{
 			DatabaseID: l.Resource.Database, Application: l.Resource.Name, Principal: l.Resource.Principal,

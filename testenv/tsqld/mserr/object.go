@@ -607,3 +607,18 @@ func NoProperty(name, label string) *Error {
 func PropertyExists(name, label string) *Error {
 	return New(15233, 16, "Property cannot be added. Property '%s' already exists for '%s'.", name, label)
 }
+
+// NoConfiguration is error 15123.
+func NoConfiguration(name string) *Error {
+	return New(15123, 16, "The configuration option '%s' does not exist, or it may be an advanced option.", name)
+}
+
+// AmbiguousConfiguration is error 15124.
+func AmbiguousConfiguration(name string) *Error {
+	return New(15124, 16, "The configuration option '%s' is not unique.", name)
+}
+
+// InvalidConfiguration is error 15129.
+func InvalidConfiguration(value int64, name string) *Error {
+	return New(15129, 16, "'%d' is not a valid value for configuration option '%s'.", value, name)
+}
