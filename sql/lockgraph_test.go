@@ -104,10 +104,7 @@ var differentRows = []reason{
 
 // differentReads are those that a read can tell, which waits without READ_COMMITTED_SNAPSHOT.
 var differentReads = []reason{
-	{"fire_schedules", "sp_add_jobstep", []string{"jobs", "job_steps"}, "It reads the steps of the current version, by key; those that are being added are of the next one."},
-	{"fire_schedules", "sp_update_jobstep", []string{"jobs", "job_steps"}, "The same."},
-	{"fire_schedules", "sp_delete_jobstep", []string{"jobs", "job_steps"}, "The same."},
-	{"fire_schedules", "sp_set_jobstep_options", []string{"jobs", "job_steps"}, "The same."},
+	{"fire_schedules", "copy_steps", []string{"jobs", "job_steps"}, "It reads the steps of the current version, by key; those that are being added are of the next one."},
 	{"purge_history", "start_buffered_runs", []string{"schedules", "job_executions"}, "What waits is found by the index of schedules for which something waits, where those that are deleted are not."},
 }
 

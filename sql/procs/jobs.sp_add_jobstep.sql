@@ -132,7 +132,9 @@ BEGIN
     SET @step_id = COALESCE(@step_id, @steps + 1);
     IF @step_id < 1 OR @step_id > @steps + 1
     BEGIN
-        SET @message = REPLACE(CONCAT(N'@step_id is ', @step_id, N': the job ''', @job_name, N''' has ', @steps, N' steps, so 1 to ', @steps + 1, N' is needed.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'@step_id is ', @step_id, N': the job ''', @job_name, N''' has ', @steps, N' steps, so 1 to ', @steps + 1, N' is needed.'
+        ), N'%', N'%%');
         THROW 50011, @message, 1;
     END;
 
@@ -140,7 +142,9 @@ BEGIN
         SET @step_name = N'JobStep';
     IF @step_name IS NULL OR LTRIM(@step_name) = N''
     BEGIN
-        SET @message = REPLACE(CONCAT(N'A step name is needed: @step_name is NULL or empty, and the job ''', @job_name, N''' has ', @steps, N' steps already.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'A step name is needed: @step_name is NULL or empty, and the job ''', @job_name, N''' has ', @steps, N' steps already.'
+        ), N'%', N'%%');
         THROW 50010, @message, 1;
     END;
     IF EXISTS (
@@ -155,30 +159,14 @@ BEGIN
         THROW 50105, @message, 1;
     END;
 
-    SET @job_version = @version + 1;
     INSERT INTO jobs_internal.step_commands (job_id, command_type, command_source, command)
     VALUES (@job_id, N'TSql', N'Inline', @command);
     SET @command_id = SCOPE_IDENTITY();
-
-    INSERT INTO jobs_internal.job_versions (job_id, version, created_at)
-    VALUES (@job_id, @job_version, @now);
-    INSERT INTO jobs_internal.job_steps (
-        job_id, version, step_id, step_name, command_id, credential_name, target_group_id, target_group_name,
-        initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
-        retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
-        output_resource_group_name, output_server_name, output_database_name, output_schema_name,
-        output_table_name, max_parallelism, on_unknown_outcome, at_most_once
-    )
-    SELECT
-        s.job_id, @job_version, CASE WHEN s.step_id >= @step_id THEN s.step_id + 1 ELSE s.step_id END,
-        s.step_name, s.command_id, s.credential_name, s.target_group_id, s.target_group_name,
-        s.initial_retry_interval_seconds, s.maximum_retry_interval_seconds, s.retry_interval_backoff_multiplier,
-        s.retry_attempts, s.step_timeout_seconds, s.output_type, s.output_credential_name, s.output_subscription_id,
-        s.output_resource_group_name, s.output_server_name, s.output_database_name, s.output_schema_name,
-        s.output_table_name, s.max_parallelism, s.on_unknown_outcome, s.at_most_once
-    FROM jobs_internal.job_steps AS s
-    WHERE s.job_id = @job_id
-        AND s.version = @version;
+    EXECUTE jobs_internal.copy_steps
+        @job_id = @job_id,
+        @version = @version,
+        @to = @step_id,
+        @job_version = @job_version OUTPUT;
     INSERT INTO jobs_internal.job_steps (
         job_id, version, step_id, step_name, command_id, credential_name, target_group_id, target_group_name,
         initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
@@ -194,10 +182,6 @@ BEGIN
         @output_database_name, CASE WHEN @output_type IS NOT NULL THEN COALESCE(@output_schema_name, N'dbo') ELSE @output_schema_name END,
         @output_table_name, @max_parallelism
     );
-    UPDATE j
-    SET j.current_version = @job_version
-    FROM jobs_internal.jobs AS j
-    WHERE j.job_id = @job_id;
 
     -- A schedule that came due while the job had no steps is due again now that it has one.
     IF @steps = 0

@@ -23,7 +23,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
-    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @version INT;
     DECLARE @found INT;
@@ -40,31 +39,11 @@ BEGIN
         @allow_only_step = 0,
         @found = @found OUTPUT;
 
-    SET @job_version = @version + 1;
-    INSERT INTO jobs_internal.job_versions (job_id, version, created_at)
-    VALUES (@job_id, @job_version, @now);
-    INSERT INTO jobs_internal.job_steps (
-        job_id, version, step_id, step_name, command_id, credential_name, target_group_id, target_group_name,
-        initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
-        retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
-        output_resource_group_name, output_server_name, output_database_name, output_schema_name,
-        output_table_name, max_parallelism, on_unknown_outcome, at_most_once
-    )
-    SELECT
-        s.job_id, @job_version, CASE WHEN s.step_id > @found THEN s.step_id - 1 ELSE s.step_id END,
-        s.step_name, s.command_id, s.credential_name, s.target_group_id, s.target_group_name,
-        s.initial_retry_interval_seconds, s.maximum_retry_interval_seconds, s.retry_interval_backoff_multiplier,
-        s.retry_attempts, s.step_timeout_seconds, s.output_type, s.output_credential_name, s.output_subscription_id,
-        s.output_resource_group_name, s.output_server_name, s.output_database_name, s.output_schema_name,
-        s.output_table_name, s.max_parallelism, s.on_unknown_outcome, s.at_most_once
-    FROM jobs_internal.job_steps AS s
-    WHERE s.job_id = @job_id
-        AND s.version = @version
-        AND s.step_id <> @found;
-    UPDATE j
-    SET j.current_version = @job_version
-    FROM jobs_internal.jobs AS j
-    WHERE j.job_id = @job_id;
+    EXECUTE jobs_internal.copy_steps
+        @job_id = @job_id,
+        @version = @version,
+        @from = @found,
+        @job_version = @job_version OUTPUT;
 
     COMMIT TRANSACTION;
     RETURN 0;

@@ -12,7 +12,7 @@
 --                        scripts and permissions.
 --   @job_version         Receives the job's new version.
 -- Called by: anybody with the role jobs_author.
--- Locks:     the job's row (U); then inserts into job_versions, job_steps.
+-- Locks:     the job's row (U); then inserts into job_versions, job_steps; the new version's step (X).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -33,7 +33,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
-    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @version INT;
@@ -46,7 +45,10 @@ BEGIN
         SET @message = REPLACE(CONCAT(N'@on_unknown_outcome is ''', @on_unknown_outcome, N''': Retry or Fail is needed.'), N'%', N'%%');
         THROW 50032, @message, 1;
     END;
-    SET @on_unknown_outcome = CASE @on_unknown_outcome COLLATE Latin1_General_100_CI_AS WHEN N'retry' THEN N'Retry' WHEN N'fail' THEN N'Fail' END;
+    SET @on_unknown_outcome = CASE @on_unknown_outcome COLLATE Latin1_General_100_CI_AS
+        WHEN N'retry' THEN N'Retry'
+        WHEN N'fail' THEN N'Fail'
+    END;
 
     BEGIN TRANSACTION;
 
@@ -60,32 +62,17 @@ BEGIN
         @allow_only_step = 1,
         @found = @found OUTPUT;
 
-    SET @job_version = @version + 1;
-    INSERT INTO jobs_internal.job_versions (job_id, version, created_at)
-    VALUES (@job_id, @job_version, @now);
-    INSERT INTO jobs_internal.job_steps (
-        job_id, version, step_id, step_name, command_id, credential_name, target_group_id, target_group_name,
-        initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
-        retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
-        output_resource_group_name, output_server_name, output_database_name, output_schema_name,
-        output_table_name, max_parallelism, on_unknown_outcome, at_most_once
-    )
-    SELECT
-        s.job_id, @job_version, s.step_id,
-        s.step_name, s.command_id, s.credential_name, s.target_group_id, s.target_group_name,
-        s.initial_retry_interval_seconds, s.maximum_retry_interval_seconds, s.retry_interval_backoff_multiplier,
-        s.retry_attempts, s.step_timeout_seconds, s.output_type, s.output_credential_name, s.output_subscription_id,
-        s.output_resource_group_name, s.output_server_name, s.output_database_name, s.output_schema_name,
-        s.output_table_name, s.max_parallelism,
-        CASE WHEN s.step_id = @found THEN COALESCE(@on_unknown_outcome, s.on_unknown_outcome) ELSE s.on_unknown_outcome END,
-        CASE WHEN s.step_id = @found THEN COALESCE(@at_most_once, s.at_most_once) ELSE s.at_most_once END
+    EXECUTE jobs_internal.copy_steps
+        @job_id = @job_id,
+        @version = @version,
+        @job_version = @job_version OUTPUT;
+    UPDATE s
+    SET s.on_unknown_outcome = COALESCE(@on_unknown_outcome, s.on_unknown_outcome),
+        s.at_most_once = COALESCE(@at_most_once, s.at_most_once)
     FROM jobs_internal.job_steps AS s
     WHERE s.job_id = @job_id
-        AND s.version = @version;
-    UPDATE j
-    SET j.current_version = @job_version
-    FROM jobs_internal.jobs AS j
-    WHERE j.job_id = @job_id;
+        AND s.version = @job_version
+        AND s.step_id = @found;
 
     COMMIT TRANSACTION;
     RETURN 0;

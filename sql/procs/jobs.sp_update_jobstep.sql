@@ -28,7 +28,8 @@
 --   @output_subscription_id             Stored, and shown in the views; of no effect outside Azure.
 --   @output_resource_group_name         Stored, and shown in the views; empty text: NULL.
 -- Called by: anybody with the role jobs_author.
--- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps.
+-- Locks:     the job's row (U), the target group's row (U); then inserts into job_versions, step_commands, job_steps; the new
+--            version's step (X).
 -- Returns:   0.
 -- Throws:
 --   50001 the job name is missing or empty.
@@ -82,7 +83,6 @@ AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
-    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
     DECLARE @message NVARCHAR(2048);
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @target_group_id UNIQUEIDENTIFIER;
@@ -90,8 +90,6 @@ BEGIN
     DECLARE @steps INT;
     DECLARE @found INT;
     DECLARE @command_id BIGINT;
-    DECLARE @on_unknown_outcome NVARCHAR(10);
-    DECLARE @at_most_once BIT;
 
     IF @command IS NOT NULL AND LTRIM(@command) = N''
         THROW 50009, N'A command is needed: @command is empty.', 1;
@@ -122,7 +120,9 @@ BEGIN
     SET @new_id = COALESCE(@new_id, @found);
     IF @new_id < 1 OR @new_id > @steps
     BEGIN
-        SET @message = REPLACE(CONCAT(N'@new_id is ', @new_id, N': the job ''', @job_name, N''' has ', @steps, N' steps, so 1 to ', @steps, N' is needed.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'@new_id is ', @new_id, N': the job ''', @job_name, N''' has ', @steps, N' steps, so 1 to ', @steps, N' is needed.'
+        ), N'%', N'%%');
         THROW 50011, @message, 1;
     END;
     IF EXISTS (
@@ -163,9 +163,7 @@ BEGIN
         @output_database_name = NULLIF(COALESCE(@output_database_name, s.output_database_name), N''),
         @output_schema_name = NULLIF(COALESCE(@output_schema_name, s.output_schema_name), N''),
         @output_table_name = NULLIF(COALESCE(@output_table_name, s.output_table_name), N''),
-        @max_parallelism = NULLIF(COALESCE(@max_parallelism, s.max_parallelism), -1),
-        @on_unknown_outcome = s.on_unknown_outcome,
-        @at_most_once = s.at_most_once
+        @max_parallelism = NULLIF(COALESCE(@max_parallelism, s.max_parallelism), -1)
     FROM jobs_internal.job_steps AS s
     INNER JOIN jobs_internal.step_commands AS c ON c.command_id = s.command_id
     WHERE s.job_id = @job_id
@@ -193,52 +191,39 @@ BEGIN
         SET @command_id = SCOPE_IDENTITY();
     END;
 
-    SET @job_version = @version + 1;
-    INSERT INTO jobs_internal.job_versions (job_id, version, created_at)
-    VALUES (@job_id, @job_version, @now);
-    INSERT INTO jobs_internal.job_steps (
-        job_id, version, step_id, step_name, command_id, credential_name, target_group_id, target_group_name,
-        initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
-        retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
-        output_resource_group_name, output_server_name, output_database_name, output_schema_name,
-        output_table_name, max_parallelism, on_unknown_outcome, at_most_once
-    )
-    SELECT
-        s.job_id,
-        @job_version,
-        CASE
-            WHEN s.step_id > @found AND s.step_id <= @new_id THEN s.step_id - 1
-            WHEN s.step_id < @found AND s.step_id >= @new_id THEN s.step_id + 1
-            ELSE s.step_id
+    EXECUTE jobs_internal.copy_steps
+        @job_id = @job_id,
+        @version = @version,
+        @from = @found,
+        @to = @new_id,
+        @job_version = @job_version OUTPUT;
+    UPDATE s
+    SET s.step_name = @new_name,
+        s.command_id = @command_id,
+        s.credential_name = @credential_name,
+        s.target_group_id = @target_group_id,
+        s.target_group_name = @target_group_name,
+        s.initial_retry_interval_seconds = @initial_retry_interval_seconds,
+        s.maximum_retry_interval_seconds = @maximum_retry_interval_seconds,
+        s.retry_interval_backoff_multiplier = @retry_interval_backoff_multiplier,
+        s.retry_attempts = @retry_attempts,
+        s.step_timeout_seconds = @step_timeout_seconds,
+        s.output_type = CASE WHEN @output_type IS NOT NULL THEN N'SqlDatabase' END,
+        s.output_credential_name = @output_credential_name,
+        s.output_subscription_id = @output_subscription_id,
+        s.output_resource_group_name = @output_resource_group_name,
+        s.output_server_name = @output_server_name,
+        s.output_database_name = @output_database_name,
+        s.output_schema_name = CASE
+            WHEN @output_type IS NOT NULL THEN COALESCE(@output_schema_name, N'dbo')
+            ELSE @output_schema_name
         END,
-        s.step_name, s.command_id, s.credential_name, s.target_group_id, s.target_group_name,
-        s.initial_retry_interval_seconds, s.maximum_retry_interval_seconds, s.retry_interval_backoff_multiplier,
-        s.retry_attempts, s.step_timeout_seconds, s.output_type, s.output_credential_name, s.output_subscription_id,
-        s.output_resource_group_name, s.output_server_name, s.output_database_name, s.output_schema_name,
-        s.output_table_name, s.max_parallelism, s.on_unknown_outcome, s.at_most_once
+        s.output_table_name = @output_table_name,
+        s.max_parallelism = @max_parallelism
     FROM jobs_internal.job_steps AS s
     WHERE s.job_id = @job_id
-        AND s.version = @version
-        AND s.step_id <> @found;
-    INSERT INTO jobs_internal.job_steps (
-        job_id, version, step_id, step_name, command_id, credential_name, target_group_id, target_group_name,
-        initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
-        retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
-        output_resource_group_name, output_server_name, output_database_name, output_schema_name,
-        output_table_name, max_parallelism, on_unknown_outcome, at_most_once
-    )
-    VALUES (
-        @job_id, @job_version, @new_id, @new_name, @command_id, @credential_name, @target_group_id, @target_group_name,
-        @initial_retry_interval_seconds, @maximum_retry_interval_seconds, @retry_interval_backoff_multiplier,
-        @retry_attempts, @step_timeout_seconds, CASE WHEN @output_type IS NOT NULL THEN N'SqlDatabase' END,
-        @output_credential_name, @output_subscription_id, @output_resource_group_name, @output_server_name,
-        @output_database_name, CASE WHEN @output_type IS NOT NULL THEN COALESCE(@output_schema_name, N'dbo') ELSE @output_schema_name END,
-        @output_table_name, @max_parallelism, @on_unknown_outcome, @at_most_once
-    );
-    UPDATE j
-    SET j.current_version = @job_version
-    FROM jobs_internal.jobs AS j
-    WHERE j.job_id = @job_id;
+        AND s.version = @job_version
+        AND s.step_id = @new_id;
 
     COMMIT TRANSACTION;
     RETURN 0;

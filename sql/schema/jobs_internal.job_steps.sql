@@ -1,4 +1,4 @@
--- The steps of each version of each job. Rows never change.
+-- The steps of each version of each job. Rows never change once the transaction that made them has ended.
 --
 -- Columns:
 --   job_id, version, step_id           Which step; step ids of a version are 1, 2, 3, … without gaps.

@@ -1,0 +1,70 @@
+-- Makes the next version of a job, with a copy of each step of the version before. The caller adds or changes a step of the new
+-- version in the same transaction, so that a version never changes once others can see it (I3).
+--
+-- This is the one place that copies steps: a new column of job_steps belongs here.
+--
+-- Parameters:
+--   @job_id       Which job; the caller has locked it.
+--   @version      Its current version.
+--   @from         Position of a step that moves, or is left out; NULL: none. Later steps move down.
+--   @to           Position where it goes, or that is left free when @from is NULL; NULL: none. From there, steps move up.
+--   @job_version  Receives the new version.
+-- Called by: jobs.sp_add_jobstep, jobs.sp_update_jobstep, jobs.sp_delete_jobstep, jobs.sp_set_jobstep_options, within their
+--            transactions.
+-- Locks:     inserts into job_versions and job_steps; the job's row (X).
+-- Returns:   0.
+-- Throws:    nothing.
+CREATE OR ALTER PROCEDURE jobs_internal.copy_steps
+    @job_id      UNIQUEIDENTIFIER,
+    @version     INT,
+    @from        INT = NULL,
+    @to          INT = NULL,
+    @job_version INT OUTPUT
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @now DATETIME2(7) = SYSUTCDATETIME();
+
+    SET @job_version = @version + 1;
+    INSERT INTO jobs_internal.job_versions (job_id, version, created_at)
+    VALUES (@job_id, @job_version, @now);
+
+    -- Plan: two ranges of PK_job_steps, as many rows as the job has steps.
+    WITH others AS (
+        SELECT s.step_id, CASE WHEN s.step_id > @from THEN s.step_id - 1 ELSE s.step_id END AS place
+        FROM jobs_internal.job_steps AS s
+        WHERE s.job_id = @job_id
+            AND s.version = @version
+            AND s.step_id <> COALESCE(@from, 0)
+    ),
+    places AS (
+        SELECT o.step_id, CASE WHEN o.place >= @to THEN o.place + 1 ELSE o.place END AS new_step_id
+        FROM others AS o
+        UNION ALL
+        SELECT @from, @to
+        WHERE @from IS NOT NULL
+            AND @to IS NOT NULL
+    )
+    INSERT INTO jobs_internal.job_steps (
+        job_id, version, step_id, step_name, command_id, credential_name, target_group_id, target_group_name,
+        initial_retry_interval_seconds, maximum_retry_interval_seconds, retry_interval_backoff_multiplier,
+        retry_attempts, step_timeout_seconds, output_type, output_credential_name, output_subscription_id,
+        output_resource_group_name, output_server_name, output_database_name, output_schema_name,
+        output_table_name, max_parallelism, on_unknown_outcome, at_most_once
+    )
+    SELECT
+        s.job_id, @job_version, p.new_step_id, s.step_name, s.command_id, s.credential_name, s.target_group_id, s.target_group_name,
+        s.initial_retry_interval_seconds, s.maximum_retry_interval_seconds, s.retry_interval_backoff_multiplier,
+        s.retry_attempts, s.step_timeout_seconds, s.output_type, s.output_credential_name, s.output_subscription_id,
+        s.output_resource_group_name, s.output_server_name, s.output_database_name, s.output_schema_name,
+        s.output_table_name, s.max_parallelism, s.on_unknown_outcome, s.at_most_once
+    FROM places AS p
+    INNER JOIN jobs_internal.job_steps AS s ON s.job_id = @job_id AND s.version = @version AND s.step_id = p.step_id;
+
+    UPDATE j
+    SET j.current_version = @job_version
+    FROM jobs_internal.jobs AS j
+    WHERE j.job_id = @job_id;
+    RETURN 0;
+END;
