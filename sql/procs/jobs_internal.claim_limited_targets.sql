@@ -226,7 +226,8 @@ BEGIN
             UPDATE v
             SET v.room = v.room - g.picked
             FROM gone AS g
-            INNER JOIN @queue_limits AS v ON v.limit_key = g.limit_key;
+            INNER JOIN @queue_limits AS v ON v.limit_key = g.limit_key
+            OPTION (RECOMPILE); -- as above
             DELETE c
             FROM @candidates AS c
             WHERE EXISTS (SELECT 1 FROM @picked AS p WHERE p.target_execution_id = c.target_execution_id)

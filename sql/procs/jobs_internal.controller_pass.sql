@@ -14,7 +14,8 @@
 --                            caller does not ask for them.
 --   @now                     Tests only.
 -- Called by: agent/controller.go.
--- Locks:     see jobs_internal.advance, jobs_internal.claim_steps, jobs_internal.claim_limited_targets, jobs_internal.claim_unlimited_targets.
+-- Locks:     see jobs_internal.advance, jobs_internal.claim_steps, jobs_internal.claim_limited_targets,
+--            jobs_internal.claim_unlimited_targets.
 -- Returns:   1: one row: now, next_wake_at (earliest instant at which something waits to happen; NULL: none), held_count,
 --               held_sum (a digest of the tasks that the term holds, the claimed ones included: their number, and the sum of
 --               their ids, each plus 65537 for every attempt before its own), cleanup_due (1: jobs_internal.delete_leftovers has

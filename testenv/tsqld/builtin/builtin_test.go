@@ -190,7 +190,7 @@ func TestMath(t *testing.T) {
 		{"CEILING", []string{"123.45"}, "numeric(5,0)", "124"}, {"CEILING", []string{"-123.45"}, "", "-123"}, {"FLOOR", []string{"-123.45"}, "", "-124"}, {"FLOOR", []string{"$123.45"}, "money", "123.0000"},
 		{"ROUND", []string{"123.9994", "3"}, "numeric(7,4)", "123.9990"}, {"ROUND", []string{"123.9995", "3"}, "", "124.0000"}, {"ROUND", []string{"150.75", "0", "1"}, "", "150.00"}, {"ROUND", []string{"748.58", "-2"}, "", "700.00"},
 		{"ROUND", []string{"748.58", "-3"}, "", "#8115"}, {"ROUND", []string{"1234", "-2"}, "int", "1200"}, {"ROUND", []string{"2.5E0", "0"}, "float", "3"}, {"ROUND", []string{"-2.5E0", "0"}, "float", "-3"},
-		{"POWER", []string{"2", "10"}, "int", "1024"}, {"POWER", []string{"2", "31"}, "", "#8115"}, {"POWER", []string{"2.0", "-1"}, "numeric(2,1)", "0.5"}, {"POWER", []string{"2E0", "0.5"}, "float", "1.41421"},
+		{"POWER", []string{"2", "10"}, "int", "1024"}, {"POWER", []string{"2", "31"}, "", "#8115"}, {"POWER", []string{"2.0", "-1"}, "numeric(38,1)", "0.5"}, {"POWER", []string{"2E0", "0.5"}, "float", "1.41421"},
 		{"SQUARE", []string{"3"}, "float", "9"}, {"SQRT", []string{"16"}, "", "4"}, {"SQRT", []string{"-1"}, "", "#3623"}, {"LOG", []string{"0"}, "", "#3623"}, {"LOG", []string{"8", "2"}, "", "3"}, {"LOG10", []string{"1000"}, "", "3"}, {"EXP", []string{"0"}, "", "1"},
 		{"PI", nil, "float", "3.14159"}, {"SIN", []string{"0"}, "", "0"}, {"ATN2", []string{"1", "1"}, "", "0.785398"}, {"DEGREES", []string{"3.141592653589793"}, "", "180.000000000000000000"}, {"RADIANS", []string{"180"}, "int", "3"},
 		{"RAND", []string{"5"}, "float", "0.25"},
