@@ -59,7 +59,8 @@ type bench struct {
 func newBenchCommand(a *app) *cobra.Command {
 	b := &bench{app: a, format: benchFormat(formatTable)}
 	cmd := newGroupCommand("bench", "Measure the agent, beside what the bare driver does in the same run",
-		newBenchFanoutCommand(b), newBenchControlCommand(b), newBenchLagCommand(b), newBenchIdleCommand(b), newBenchStopCommand(b), newBenchHistoryCommand(b))
+		newBenchFanoutCommand(b), newBenchControlCommand(b), newBenchLagCommand(b), newBenchIdleCommand(b), newBenchStopCommand(b), newBenchHistoryCommand(b),
+		newBenchCleanupCommand(b))
 	cmd.Long = `Measure the agent, beside what the bare driver does in the same run. Everything runs in this process, on an embedded server over
 loopback TCP that keeps nothing. With --dsn it is a server of yours instead, whose login must be allowed to create databases: a
 control database and targets of new names, which are dropped at the end. Only the flag counts, not ` + envDSN + `.`

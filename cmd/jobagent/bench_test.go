@@ -89,6 +89,15 @@ func TestBenchStop(t *testing.T) {
 	}
 }
 
+func TestBenchCleanup(t *testing.T) {
+	t.Parallel()
+	f := figures(t, runBench(t, "cleanup", "--runs", "2", "--targets", "30", "--batch", "10", "-o", "json"))
+	require.Equal(t, 30.0, f["targets"])
+	require.Positive(t, f["passes"])
+	require.Positive(t, f["pass_p50"])
+	require.LessOrEqual(t, f["pass_p50"], f["pass_p99"])
+}
+
 func TestBenchRefusesArguments(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{
@@ -96,6 +105,7 @@ func TestBenchRefusesArguments(t *testing.T) {
 		{"control", "--batch", "0"}, {"control", "--connections", "0"}, {"control", "--updates", "0"}, {"control", "--rounds", "0"}, {"control", "--queued-few", "0"},
 		{"lag", "--schedules", "0"}, {"lag", "--concurrency", "0"}, {"lag", "--duration", "1ms"}, {"idle", "--duration", "0s"}, {"idle", "--schedules", "-1"}, {"idle", "-o", "xml"},
 		{"stop", "--targets", "0"}, {"stop", "--rounds", "0"}, {"stop", "--settle", "-1s"},
+		{"cleanup", "--runs", "0"}, {"cleanup", "--targets", "0"}, {"cleanup", "--batch", "0"},
 	} {
 		var stdout, stderr bytes.Buffer
 		require.Equal(t, exitUsage, run(t.Context(), append([]string{"bench"}, args...), nil, &stdout, &stderr), "%v: %s", args, stderr.String())
