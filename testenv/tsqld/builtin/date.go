@@ -94,7 +94,7 @@ func dateAddResult(args []types.Type, consts []types.Value) (types.Type, error) 
 	return t, checkPart(p, t, "dateadd")
 }
 
-func evalDateAdd(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+func evalDateAdd(env Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	p, err := part(args[0], "dateadd")
 	if err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func evalDateAdd(_ Env, ts []types.Type, result types.Type, args []types.Value) 
 	if err != nil {
 		return nil, err
 	}
-	v, err := types.Convert(args[2], ts[2], result, types.NoStyle)
+	v, err := convertIn(env, args[2], ts[2], result)
 	if err != nil {
 		return nil, err
 	}
@@ -150,14 +150,14 @@ func dateDiffResult(t types.Type, name string) resultFunc {
 }
 
 // evalDateDiff compares datetimeoffsets by UTC; it fails where the count does not fit the result (535).
-func evalDateDiff(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+func evalDateDiff(env Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	p, err := part(args[0], "datediff")
 	if err != nil {
 		return nil, err
 	}
 	var at [2]int64
 	for i := range at {
-		v, t, err := temporal(args[i+1], ts[i+1], i+2, "datediff")
+		v, t, err := temporal(env, args[i+1], ts[i+1], i+2, "datediff")
 		if err != nil {
 			return nil, err
 		}
@@ -203,28 +203,28 @@ func dateFirst(ts []types.Type, args []types.Value, i int) int {
 	return 7
 }
 
-func evalDatePart(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalDatePart(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	p, err := part(args[0], "datepart")
 	if err != nil {
 		return nil, err
 	}
-	v, t, err := temporal(args[1], ts[1], 2, "datepart")
+	v, t, err := temporal(env, args[1], ts[1], 2, "datepart")
 	if err != nil {
 		return nil, err
 	}
 	return extract(p, v, t, dateFirst(ts, args, 2)), nil
 }
 
-func evalDateName(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalDateName(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	p, err := part(args[0], "datename")
 	if err != nil {
 		return nil, err
 	}
-	v, t, err := temporal(args[1], ts[1], 2, "datename")
+	v, t, err := temporal(env, args[1], ts[1], 2, "datename")
 	if err != nil {
 		return nil, err
 	}
-	return partName(p, v, t, dateFirst(ts, args, 2)), nil
+	return partName(p, v, t, dateFirst(ts, args, 2), types.LanguageOf(localeOf(env))), nil
 }
 
 // onePartResult is int.
@@ -240,8 +240,8 @@ func onePartResult(name string) resultFunc {
 
 // evalPart extracts one part.
 func evalPart(p datePart) evalFunc {
-	return func(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
-		v, t, err := temporal(args[0], ts[0], 1, p.String())
+	return func(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+		v, t, err := temporal(env, args[0], ts[0], 1, p.String())
 		if err != nil {
 			return nil, err
 		}
@@ -250,13 +250,13 @@ func evalPart(p datePart) evalFunc {
 }
 
 // evalEOMonth is the last day of the month, some months on. A NULL number of months gives NULL.
-func evalEOMonth(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalEOMonth(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	for _, a := range args {
 		if a == nil {
 			return nil, nil
 		}
 	}
-	v, err := types.Convert(args[0], ts[0], types.DateType, types.NoStyle)
+	v, err := convertIn(env, args[0], ts[0], types.DateType)
 	if err != nil {
 		return nil, err
 	}
@@ -313,8 +313,8 @@ func offsetMinutes(v types.Value, t types.Type, function string) (int, error) {
 }
 
 // evalSwitchOffset keeps the instant.
-func evalSwitchOffset(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
-	v, err := types.Convert(args[0], ts[0], result, types.NoStyle)
+func evalSwitchOffset(env Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+	v, err := convertIn(env, args[0], ts[0], result)
 	if err != nil {
 		return nil, err
 	}
@@ -328,8 +328,8 @@ func evalSwitchOffset(_ Env, ts []types.Type, result types.Type, args []types.Va
 }
 
 // evalToOffset keeps the local time.
-func evalToOffset(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
-	v, err := types.Convert(args[0], ts[0], result, types.NoStyle)
+func evalToOffset(env Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+	v, err := convertIn(env, args[0], ts[0], result)
 	if err != nil {
 		return nil, err
 	}
@@ -346,7 +346,7 @@ func evalToOffset(_ Env, ts []types.Type, result types.Type, args []types.Value)
 
 // evalIsDate is 1 for texts that convert to datetime (datetime2 values do not count as texts), and
 // for datetimes.
-func evalIsDate(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalIsDate(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil {
 		return int64(0), nil
 	}
@@ -360,7 +360,7 @@ func evalIsDate(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types
 	if err != nil || types.TrimBlanks(s) == "" {
 		return int64(0), nil
 	}
-	if _, err := types.ParseTemporal(s, types.DateTimeType, types.NoStyle); err != nil {
+	if _, err := types.ParseTemporal(s, types.DateTimeType, types.NoStyle, localeOf(env)); err != nil {
 		return int64(0), nil
 	}
 	return int64(1), nil
@@ -374,14 +374,14 @@ func zoneResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return types.AtTimeZoneType(t)
 }
 
-func evalZone(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalZone(env Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	name, err := text(args[1], ts[1])
 	if err != nil {
 		return nil, err
 	}
 	v, t := args[0], ts[0]
 	if t.IsString() {
-		if v, err = types.Convert(v, t, types.DateTime2Type, types.NoStyle); err != nil {
+		if v, err = convertIn(env, v, t, types.DateTime2Type); err != nil {
 			return nil, err
 		}
 		t = types.DateTime2Type

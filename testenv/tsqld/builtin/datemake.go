@@ -159,12 +159,12 @@ func dateTruncResult(args []types.Type, consts []types.Value) (types.Type, error
 }
 
 // evalDateTrunc cuts everything below the part.
-func evalDateTrunc(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+func evalDateTrunc(env Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	p, err := part(args[0], "datetrunc")
 	if err != nil {
 		return nil, err
 	}
-	v, err := types.Convert(args[1], ts[1], result, types.NoStyle)
+	v, err := convertIn(env, args[1], ts[1], result)
 	if err != nil {
 		return nil, err
 	}
@@ -230,7 +230,7 @@ func dateBucketResult(args []types.Type, consts []types.Value) (types.Type, erro
 }
 
 // evalDateBucket is the start of the bucket of n parts, counted from the origin (1900-01-01 by default).
-func evalDateBucket(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+func evalDateBucket(env Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	p, err := part(args[0], "date_bucket")
 	if err != nil {
 		return nil, err
@@ -242,14 +242,14 @@ func evalDateBucket(_ Env, ts []types.Type, result types.Type, args []types.Valu
 	if n <= 0 || n > 1<<31-1 {
 		return nil, mserr.New(9834, 16, "Invalid bucket width value passed to date_bucket function. Only positive values are allowed.")
 	}
-	v, err := types.Convert(args[2], ts[2], result, types.NoStyle)
+	v, err := convertIn(env, args[2], ts[2], result)
 	if err != nil {
 		return nil, err
 	}
 	ticks := types.LocalTicks(v, result)
 	origin := types.Days(1900, 1, 1) * types.TicksPerDay
 	if len(args) > 3 {
-		o, err := types.Convert(args[3], ts[3], result, types.NoStyle)
+		o, err := convertIn(env, args[3], ts[3], result)
 		if err != nil {
 			return nil, err
 		}

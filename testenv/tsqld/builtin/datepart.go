@@ -111,12 +111,12 @@ func temporalType(t types.Type, n int, function string) (types.Type, error) {
 }
 
 // temporal converts an argument as temporalType says.
-func temporal(v types.Value, t types.Type, n int, function string) (types.Value, types.Type, error) {
+func temporal(env Env, v types.Value, t types.Type, n int, function string) (types.Value, types.Type, error) {
 	to, err := temporalType(t, n, function)
 	if err != nil {
 		return nil, types.Type{}, err
 	}
-	v, err = types.Convert(v, t, to, types.NoStyle)
+	v, err = convertIn(env, v, t, to)
 	return v, to, err
 }
 
@@ -175,12 +175,12 @@ func extract(p datePart, v types.Value, t types.Type, dateFirst int) int64 {
 func weekday(days int64, dateFirst int) int { return (types.Weekday(days)+7-dateFirst%7)%7 + 1 }
 
 // partName is DATENAME: names of months and weekdays, +hh:mm of an offset, numbers for the rest.
-func partName(p datePart, v types.Value, t types.Type, dateFirst int) string {
+func partName(p datePart, v types.Value, t types.Type, dateFirst int, names *types.Language) string {
 	switch p {
 	case partMonth:
-		return types.MonthName(int(extract(partMonth, v, t, dateFirst)))
+		return names.Month(int(extract(partMonth, v, t, dateFirst)))
 	case partWeekday:
-		return types.DayName(types.Weekday(types.LocalTicks(v, t) / types.TicksPerDay))
+		return names.Day(types.Weekday(types.LocalTicks(v, t) / types.TicksPerDay))
 	case partOffset:
 		return types.FormatOffset(int(extract(p, v, t, dateFirst)))
 	}

@@ -71,6 +71,8 @@ type State interface {
 	// Option is the value of a SET option that has a number: "LOCK_TIMEOUT" (ms, -1 for ever),
 	// "TEXTSIZE", "DATEFIRST" (1 to 7).
 	Option(name string) int
+	// Locale is the language and the date order of the session.
+	Locale() types.Locale
 	// SessionContext is the value of a key as a sql_variant; nil for none.
 	SessionContext(key string) types.Value
 	// ContextInfo is the bytes of SET CONTEXT_INFO; nil for none.
@@ -195,4 +197,29 @@ type Security interface {
 	HasPermission(securable, class, permission, column string) (has, known bool)
 	// HasDatabaseAccess reports whether the login may use a database; known is false for an unknown one.
 	HasDatabaseAccess(database string) (has, known bool)
+}
+
+// localEnv is what a pure function sees of a session that is not in us_english.
+type localEnv struct {
+	Env
+	locale types.Locale
+}
+
+// Locale implements [State].
+func (e localEnv) Locale() types.Locale { return e.locale }
+
+// InLocale is the environment of pure functions in a locale; they ask it for nothing else.
+func InLocale(l types.Locale) Env { return localEnv{locale: l} }
+
+// localeOf is the locale of an environment, which pure functions need not have.
+func localeOf(env Env) types.Locale {
+	if env == nil {
+		return types.Locale{}
+	}
+	return env.Locale()
+}
+
+// convertIn converts an argument as an assignment does in the session's locale.
+func convertIn(env Env, v types.Value, from, to types.Type) (types.Value, error) {
+	return types.ConvertIn(v, from, to, types.NoStyle, localeOf(env))
 }

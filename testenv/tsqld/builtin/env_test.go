@@ -61,6 +61,7 @@ func (fakeEnv) Options() int                    { return 5496 }
 func (fakeEnv) Option(name string) int {
 	return map[string]int{"LOCK_TIMEOUT": -1, "DATEFIRST": 7}[name]
 }
+func (fakeEnv) Locale() types.Locale { return types.Locale{} }
 func (fakeEnv) SessionContext(key string) types.Value {
 	if key != "tenant" {
 		return nil

@@ -16,14 +16,17 @@ func formatResult(args []types.Type, _ []types.Value) (types.Type, error) {
 }
 
 // evalFormat is FORMAT: .NET's format strings in the culture en-US, the only one (and the invariant
-// one). NULL for a NULL and for a format that is not valid.
-func evalFormat(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+// one). The culture of a call without one is that of the session's language. NULL for a NULL and for a format that is not valid.
+func evalFormat(env Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil || args[1] == nil {
 		return nil, nil
 	}
 	format, err := text(args[1], ts[1])
 	if err != nil {
 		return nil, err
+	}
+	if language := types.LanguageOf(localeOf(env)); language.ID != 0 && (len(args) < 3 || args[2] == nil) {
+		return nil, mserr.NotSupported("FORMAT in the culture of the language %s", language.Name)
 	}
 	if len(args) > 2 && args[2] != nil {
 		culture, err := text(args[2], ts[2])

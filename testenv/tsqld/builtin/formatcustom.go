@@ -282,6 +282,9 @@ func formatTemporal(v types.Value, t types.Type, format string) (string, bool) {
 	return out.String(), true
 }
 
+// english has the names of the culture en-US.
+var english = types.LanguageOf(types.Locale{})
+
 // clockFields is a date and time taken apart for FORMAT.
 type clockFields struct {
 	days                 int64
@@ -300,9 +303,9 @@ func (c clockFields) write(out *strings.Builder, ch byte, n int) bool {
 	case 'M':
 		switch {
 		case n >= 4:
-			out.WriteString(types.MonthName(c.month))
+			out.WriteString(english.Month(c.month))
 		case n == 3:
-			out.WriteString(types.MonthName(c.month)[:3])
+			out.WriteString(english.ShortMonth(c.month))
 		default:
 			two(c.month)
 		}
@@ -348,7 +351,7 @@ func (c clockFields) write(out *strings.Builder, ch byte, n int) bool {
 
 // writeDay prints the day of the month or week.
 func (c clockFields) writeDay(out *strings.Builder, n int) {
-	name := types.DayName(types.Weekday(c.days))
+	name := english.Day(types.Weekday(c.days))
 	switch {
 	case n >= 4:
 		out.WriteString(name)

@@ -66,13 +66,14 @@ func settingSets() []declaration {
 			}
 		})},
 		{name: "sys.syslanguages", columns: "langid smallint, dateformat nchar(3), datefirst tinyint, upgrade int?, name sysname, alias sysname, months nvarchar(372)?, " +
-			"shortmonths nvarchar(132)?, days nvarchar(217)?, lcid int, msglangid smallint", rows: one(func(*Env) row {
-			return row{
-				"dateformat": "mdy", "datefirst": int64(7), "upgrade": int64(0), "name": "us_english", "alias": "English", "lcid": int64(1033), "msglangid": int64(1033),
-				"months":      "January,February,March,April,May,June,July,August,September,October,November,December",
-				"shortmonths": "Jan,Feb,Mar,Apr,May,Jun,Jul,Aug,Sep,Oct,Nov,Dec", "days": "Monday,Tuesday,Wednesday,Thursday,Friday,Saturday,Sunday",
+			"shortmonths nvarchar(132)?, days nvarchar(217)?, lcid int, msglangid smallint", rows: func(context.Context, *Env) ([]row, error) {
+			var out []row
+			for _, l := range types.Languages() {
+				out = append(out, row{"langid": int64(l.ID), "dateformat": l.Order.String(), "datefirst": int64(l.FirstDay), "upgrade": int64(0), "name": l.Name, "alias": l.Alias,
+					"months": l.Months(), "shortmonths": l.ShortMonths(), "days": l.Days(), "lcid": int64(l.LCID), "msglangid": int64(l.MessageLCID)})
 			}
-		})},
+			return out, nil
+		}},
 		{name: "sys.endpoints", columns: endpointColumns, rows: one(func(*Env) row { return endpoint })},
 		{name: "sys.tcp_endpoints", columns: endpointColumns + ", port int, is_dynamic_port bit, ip_address nvarchar(45)?", rows: one(func(*Env) row { return endpoint })},
 		{name: "sys.servers", columns: "server_id int, name sysname, product sysname, provider sysname, data_source nvarchar(4000)?, location nvarchar(4000)?, provider_string nvarchar(4000)?, " +

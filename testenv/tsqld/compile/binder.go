@@ -25,6 +25,8 @@ type binder struct {
 	depth int // expansions that contain each other
 	// maxRecursion is OPTION (MAXRECURSION n), 0 for no limit.
 	maxRecursion int
+	// locale is that of the session; the zero one in what is stored and in system views.
+	locale types.Locale
 }
 
 // place is where names are looked up: it changes inside views and functions.
@@ -40,7 +42,7 @@ type place struct {
 
 // newBinder makes the binder of a statement in its session's scope.
 func newBinder(scope Scope) (*binder, error) {
-	b := &binder{scope: scope, dbs: map[int]bool{}, maxRecursion: 100}
+	b := &binder{scope: scope, dbs: map[int]bool{}, maxRecursion: 100, locale: scope.Locale()}
 	db, err := scope.Database("")
 	if err != nil {
 		return nil, err

@@ -11,11 +11,30 @@ import (
 
 // expr binds an expression.
 func (b *binder) expr(e syntax.Expr, l *level) (*node, error) {
+	n, err := b.bare(e, l)
+	if err != nil || b.locale == (types.Locale{}) {
+		return n, err
+	}
+	return b.localized(n), nil
+}
+
+// localized is a node that is converted in the session's locale.
+func (b *binder) localized(n *node) *node {
+	if n.locale == b.locale || b.place.system {
+		return n
+	}
+	r := *n
+	r.locale = b.locale
+	return &r
+}
+
+// bare binds an expression without its locale.
+func (b *binder) bare(e syntax.Expr, l *level) (*node, error) {
 	switch e := e.(type) {
 	case *syntax.Literal:
 		return b.literal(e)
 	case *syntax.ParenExpr:
-		return b.expr(e.X, l)
+		return b.bare(e.X, l)
 	case *syntax.VarRef:
 		return b.variable(e.Name)
 	case *syntax.GlobalRef:
@@ -396,7 +415,11 @@ func (b *binder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Expr, try
 	if try {
 		key = keyTryConvertBy
 	}
-	n, err := call(makeKey(key, typeKey(x.typ), typeKey(to)), to, x, s)
+	key = makeKey(key, typeKey(x.typ), typeKey(to))
+	if dated(x.typ, to) {
+		key = localKey(x.locale, key)
+	}
+	n, err := call(key, to, x, s)
 	if err == nil {
 		n.null = true
 	}

@@ -116,7 +116,10 @@ func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l 
 // callBuiltin makes the call of a scalar function over bound arguments. The hidden ones follow those that were written and
 // do not count.
 func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*node, error) {
-	args, err := recode(args...)
+	args, err := b.spelled(f, args)
+	if err == nil {
+		args, err = recode(args...)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +176,11 @@ func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*n
 		n.null = true
 		return n, nil
 	}
-	if n, err = call(makeKey(parts...), t, args...); err != nil {
+	key := makeKey(parts...)
+	if b.locale != (types.Locale{}) && f.Dated() {
+		key = localKey(b.locale, key)
+	}
+	if n, err = call(key, t, args...); err != nil {
 		return nil, err
 	}
 	n.labeled(l)
@@ -184,6 +191,24 @@ func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*n
 		return n, nil
 	}
 	return fold(n, nil)
+}
+
+// spelled writes dates as texts, in the session's language, for a function that takes texts.
+func (b *binder) spelled(f *builtin.Func, args []*node) ([]*node, error) {
+	if b.locale.Language == 0 || !f.Textual() {
+		return args, nil
+	}
+	out := slices.Clone(args)
+	for i, a := range args {
+		if !a.typ.IsLegacyTemporal() {
+			continue
+		}
+		var err error
+		if out[i], err = convert(b.localized(a), types.VarCharOf(a.typ.DisplayLength()), types.NoStyle, false); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
 }
 
 // anyCharacter reports whether there is a character type.

@@ -47,7 +47,7 @@ func convert(n *node, to types.Type, style int, try bool) (*node, error) {
 		return n.retyped(to), nil
 	}
 	if n.isConst() && !try {
-		if v, err := types.Convert(n.val, n.typ, to, style); err == nil {
+		if v, err := types.ConvertIn(n.val, n.typ, to, style, n.locale); err == nil {
 			r := constant(v, to)
 			r.label = n.label
 			return r, nil
@@ -60,15 +60,25 @@ func convert(n *node, to types.Type, style int, try bool) (*node, error) {
 	if try {
 		word = keyTryConvert
 	}
-	r, err := call(makeKey(word, typeKey(n.typ), typeKey(to), strconv.Itoa(style)), to, n)
+	key := makeKey(word, typeKey(n.typ), typeKey(to), strconv.Itoa(style))
+	if dated(n.typ, to) {
+		key = localKey(n.locale, key)
+	}
+	r, err := call(key, to, n)
 	if err != nil {
 		return nil, err
 	}
+	r.locale = n.locale
 	r.null = n.null || try
 	if n.typ.IsCharacter() && to.IsCharacter() {
 		r.label = n.label
 	}
 	return r, nil
+}
+
+// dated reports whether a conversion reads or writes the text of a date, which depends on the locale.
+func dated(from, to types.Type) bool {
+	return from.ID == types.Variant || to.IsTemporal() && from.IsCharacter() || from.IsTemporal() && to.IsCharacter()
 }
 
 // sameForm reports whether every value of from is, as it is, a value of to.

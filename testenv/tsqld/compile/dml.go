@@ -129,6 +129,7 @@ func (b *binder) columnValue(t target, c *catalog.Column, n *node) (*node, error
 			return nil, err
 		}
 	}
+	n = b.localized(n)
 	err := decided(n, c.Type)
 	switch {
 	case err != nil:
@@ -471,6 +472,7 @@ func (c *Compiler) condition(table *catalog.Table, e syntax.Cond, r *renderer) (
 	err = c.bind(nil, func(b *binder) error {
 		src := &source{name: table.Name, base: table}
 		b.tableColumns(src, nil, table)
+		b.locale = types.Locale{}
 		n, err := b.cond(e, &level{sources: []*source{src}, noSubquery: true})
 		if err != nil {
 			return err
@@ -488,6 +490,7 @@ func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, n
 	err = c.bind(nil, func(b *binder) error {
 		src := &source{name: table.Name, base: table}
 		b.tableColumns(src, nil, table)
+		b.locale = types.Locale{}
 		for i := range src.cols {
 			if base := src.cols[i].base; base.Formula != nil || base.Computed {
 				src.cols[i].expand = func() (*node, error) {

@@ -26,6 +26,7 @@ const (
 	keyArith        = "a"    // operator number|left type|right type|result type
 	keyNegate       = "neg"  // type|result
 	keyBitNot       = "bn"   // type
+	keyLocale       = "loc"  // language|date order|another key
 	keyBuiltin      = "f"    // name|result|argument types...
 	keyEnv          = "env"  // the same, of a function of the session
 	keyCompare      = "cmp"  // operator|type
@@ -43,6 +44,14 @@ const (
 
 // makeKey joins the parts of a key.
 func makeKey(parts ...string) string { return strings.Join(parts, "|") }
+
+// localKey is the key of a function that works in a locale.
+func localKey(l types.Locale, key string) string {
+	if l == (types.Locale{}) {
+		return key
+	}
+	return makeKey(keyLocale, strconv.Itoa(int(l.Language)), strconv.Itoa(int(l.Order)), key)
+}
 
 // keyText escapes a name in a key.
 func keyText(s string) string {
@@ -185,18 +194,29 @@ func parseBuiltin(parts []string) (f *builtin.Func, argTypes []types.Type, resul
 func makeScalar(key string) (store.Func, error) {
 	parts := strings.Split(key, "|")
 	r := &keyReader{key: key, part: parts[1:]}
+	var in types.Locale
+	var env builtin.Env
+	if parts[0] == keyLocale {
+		in = types.Locale{Language: uint8(r.number()), Order: types.DateOrder(r.number())}
+		env = builtin.InLocale(in)
+		parts = r.part
+		if r.err != nil || len(parts) == 0 {
+			return nil, mserr.NotSupported("the function key %s", key)
+		}
+		r.part = parts[1:]
+	}
 	var f store.Func
 	switch parts[0] {
 	case keyConvert, keyTryConvert:
 		from, to, style := r.typ(), r.typ(), r.number()
-		convert := types.Convert
+		convert := types.ConvertIn
 		if parts[0] == keyTryConvert {
 			convert = types.TryConvert
 		}
-		f = func(args []types.Value) (types.Value, error) { return convert(args[0], from, to, style) }
+		f = func(args []types.Value) (types.Value, error) { return convert(args[0], from, to, style, in) }
 	case keyConvertBy, keyTryConvertBy:
 		from, to := r.typ(), r.typ()
-		convert := types.Convert
+		convert := types.ConvertIn
 		if parts[0] == keyTryConvertBy {
 			convert = types.TryConvert
 		}
@@ -205,7 +225,7 @@ func makeScalar(key string) (store.Func, error) {
 			if !ok {
 				return nil, nil
 			}
-			return convert(args[0], from, to, int(style))
+			return convert(args[0], from, to, int(style), in)
 		}
 	case keyCeiling:
 		f = ceiling
@@ -235,7 +255,7 @@ func makeScalar(key string) (store.Func, error) {
 		if err != nil {
 			return nil, err
 		}
-		f = func(args []types.Value) (types.Value, error) { return fn.Call(nil, argTypes, result, args) }
+		f = func(args []types.Value) (types.Value, error) { return fn.Call(env, argTypes, result, args) }
 	case keyCompare:
 		op, t := r.next(), r.typ()
 		f = func(args []types.Value) (types.Value, error) { return compareValues(op, args[0], args[1], t), nil }

@@ -85,6 +85,8 @@ type node struct {
 	agg    *aggregate
 	run    func(*Run) types.Value
 	one    bool // opScalar: the query cannot give several rows
+	// locale is that in which the node is converted; the zero one unless the session has another.
+	locale types.Locale
 	// of is the expression that this node takes for another type or collation; nil for nodes of their own.
 	of *node
 	// via is the column by whose name the statement means the expression, where a source shows it in place of a column of its own.

@@ -20,6 +20,8 @@ type Scope interface {
 	LocalTable(name string) *catalog.Table
 	// IdentityInsert reports whether IDENTITY_INSERT is ON for a table.
 	IdentityInsert(t *catalog.Table) bool
+	// Locale is the language and the date order of the session.
+	Locale() types.Locale
 	// FunctionDepth is how many user-defined functions are running, so that statements of a function do not
 	// use the spools of the statement that calls it.
 	FunctionDepth() int

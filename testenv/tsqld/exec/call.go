@@ -144,7 +144,7 @@ func (r *run) sentValue(v types.Value, from types.Type, c *catalog.Column) (type
 	if types.Cuts(v, from, c.Type) {
 		return nil, mserr.Truncated()
 	}
-	return types.Convert(v, from, c.Type, 0)
+	return r.s.assign(v, from, c.Type)
 }
 
 // prepared is a statement prepared by sp_prepare.

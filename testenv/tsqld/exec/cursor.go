@@ -230,7 +230,7 @@ func (r *run) fetch(st *syntax.FetchStmt) error {
 		if err := types.CheckImplicit(c.cols[i].Type, v.typ); err != nil {
 			return err
 		}
-		val, err := types.Convert(c.rows[c.pos-1][i], c.cols[i].Type, v.typ, 0)
+		val, err := r.s.assign(c.rows[c.pos-1][i], c.cols[i].Type, v.typ)
 		if err != nil {
 			return err
 		}

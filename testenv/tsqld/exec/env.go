@@ -215,6 +215,9 @@ func (e env) Option(name string) int {
 	return 0
 }
 
+// Locale implements [builtin.State].
+func (e env) Locale() types.Locale { return e.r.s.opts.locale }
+
 // SessionContext implements [builtin.State].
 func (e env) SessionContext(key string) types.Value {
 	return e.r.s.contextKeys[catalog.Fold(key)].val

@@ -288,7 +288,7 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 	if err = r.endScope(f, err); err != nil {
 		return 0, err
 	}
-	if err := returnOutputs(f, args); err != nil {
+	if err := r.returnOutputs(f, args); err != nil {
 		return 0, err
 	}
 	if after := s.tran.level; after != before && !s.opts.xactAbort {
@@ -410,7 +410,7 @@ func (r *run) bindOne(f *frame, proc string, p *syntax.Param, t resolvedType, a 
 			return originated(err, atArgument)
 		}
 		var err error
-		if v, err = types.Convert(a.val, a.typ, t.typ, 0); err != nil {
+		if v, err = r.s.assign(a.val, a.typ, t.typ); err != nil {
 			return originated(argumentError(err, a.typ, t.typ), atArgument)
 		}
 	}
@@ -488,7 +488,7 @@ func (r *run) aliasShape(p *syntax.Param, source *catalog.Table) (*catalog.Table
 }
 
 // returnOutputs hands the values of OUTPUT parameters to the caller's variables.
-func returnOutputs(f *frame, args []callArg) error {
+func (r *run) returnOutputs(f *frame, args []callArg) error {
 	for i := range args {
 		a := &args[i]
 		if a.target == nil {
@@ -502,7 +502,7 @@ func returnOutputs(f *frame, args []callArg) error {
 			a.target.typ, a.target.val = p.typ, p.val
 			continue
 		}
-		v, err := types.Convert(p.val, p.typ, a.target.typ, 0)
+		v, err := r.s.assign(p.val, p.typ, a.target.typ)
 		if err != nil {
 			return originated(argumentError(err, p.typ, a.target.typ), atArgument)
 		}
@@ -576,7 +576,7 @@ func (r *run) dynamicUnit(u *unit, text, params string, args []callArg) (int32, 
 	if err = r.endScope(f, err); err != nil {
 		return 0, err
 	}
-	return f.status, returnOutputs(f, args)
+	return f.status, r.returnOutputs(f, args)
 }
 
 // bindDynamic binds the parameters of sp_executesql, whose messages for missing ones differ.

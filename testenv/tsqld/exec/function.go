@@ -289,7 +289,7 @@ func (r *run) callFunctionByExec(d *catalog.Database, fn *catalog.Function, args
 		if a.isDefault {
 			continue
 		}
-		v, err := types.Convert(a.val, a.typ, fn.Params[at].Type, 0)
+		v, err := r.s.assign(a.val, a.typ, fn.Params[at].Type)
 		if err != nil {
 			return result{}, originated(argumentError(err, a.typ, fn.Params[at].Type), atArgument)
 		}

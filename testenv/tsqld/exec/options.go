@@ -4,6 +4,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // options are the SET options of a session. A procedure's changes to them end with it.
@@ -31,8 +32,7 @@ type options struct {
 	rowCount         int64 // SET ROWCOUNT; 0: no limit
 	textSize         int   // bytes
 	dateFirst        int   // 1 Monday to 7 Sunday
-	dateFormat       string
-	language         string
+	locale           types.Locale
 	lockTimeout      int // milliseconds; -1: for ever
 	deadlockPriority int // -10 to 10
 	isolation        syntax.Isolation
@@ -51,7 +51,7 @@ type identityInsert struct {
 func defaultOptions() options {
 	return options{
 		ansiNulls: true, ansiPadding: true, ansiWarnings: true, ansiNullDefaultOn: true, arithAbort: true, concatNullYieldsNull: true, quotedIdentifier: true,
-		textSize: 2147483647, dateFirst: 7, dateFormat: "mdy", language: "us_english", lockTimeout: -1, isolation: syntax.ReadCommitted,
+		textSize: 2147483647, dateFirst: 7, lockTimeout: -1, isolation: syntax.ReadCommitted,
 	}
 }
 
@@ -152,7 +152,7 @@ func (o *options) mask() int {
 func (o *options) shown() catalog.SessionOptions {
 	return catalog.SessionOptions{
 		Isolation: int(o.isolation), LockTimeout: int64(o.lockTimeout), DeadlockPriority: o.deadlockPriority, TextSize: int64(o.textSize), DateFirst: o.dateFirst,
-		Language: o.language, DateFormat: o.dateFormat, ContextInfo: o.contextInfo, QuotedIdentifier: o.quotedIdentifier, ArithAbort: o.arithAbort,
+		Language: types.LanguageOf(o.locale).Name, DateFormat: o.locale.Order.String(), ContextInfo: o.contextInfo, QuotedIdentifier: o.quotedIdentifier, ArithAbort: o.arithAbort,
 		AnsiNullDefault: o.ansiNullDefaultOn, AnsiWarnings: o.ansiWarnings, AnsiPadding: o.ansiPadding, AnsiNulls: o.ansiNulls, ConcatNull: o.concatNullYieldsNull,
 		CursorClose: o.cursorCloseOnCommit, Implicit: o.implicitTransactions,
 	}

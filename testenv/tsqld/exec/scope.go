@@ -58,6 +58,9 @@ func (c scope) IdentityInsert(t *catalog.Table) bool {
 	return i.object == t.ObjectID && (i.database == c.r.s.dbID || i.database == 0 || t.Temporary)
 }
 
+// Locale implements [compile.Scope].
+func (c scope) Locale() types.Locale { return c.r.s.opts.locale }
+
 // FunctionDepth implements [compile.Scope].
 func (c scope) FunctionDepth() int { return c.r.s.functionDepth }
 
@@ -99,3 +102,8 @@ var (
 	_ compile.Scope = scope{}
 	_ compile.Frame = (*run)(nil)
 )
+
+// assign converts a value as an assignment does.
+func (s *Session) assign(v types.Value, from, to types.Type) (types.Value, error) {
+	return types.ConvertIn(v, from, to, types.NoStyle, s.opts.locale)
+}

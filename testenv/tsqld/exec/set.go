@@ -114,19 +114,22 @@ func (r *run) setValue(st *syntax.SetValueStmt) error {
 	text, _ := v.(string)
 	switch st.Option {
 	case "DATEFORMAT":
-		if _, ok := types.DateFormatStyle(text); !ok {
+		order, ok := types.DateOrderByName(text)
+		if !ok {
 			return mserr.New(2741, 16, "SET DATEFORMAT date order '%s' is invalid.", text)
 		}
-		if !strings.EqualFold(text, "mdy") {
-			return mserr.NotSupported("SET DATEFORMAT %s", text)
-		}
-		s.opts.dateFormat = "mdy"
+		s.opts.locale.Order = order
 	case "LANGUAGE":
-		if !strings.EqualFold(text, "us_english") && !strings.EqualFold(text, "English") {
-			return mserr.NotSupported("SET LANGUAGE %s", text)
+		language := types.LanguageByName(text)
+		if language == nil {
+			return mserr.NoLanguage(text)
 		}
-		s.opts.language, s.opts.dateFirst = "us_english", 7
-		return r.info(mserr.LanguageSetting("us_english"))
+		old := types.LanguageOf(s.opts.locale).Name
+		s.opts.locale, s.opts.dateFirst = language.Locale(), language.FirstDay
+		if err := gone(r.out.EnvChange(EnvChange{Kind: EnvLanguage, New: language.Name, Old: old})); err != nil {
+			return err
+		}
+		return r.info(mserr.LanguageSetting(language.Name))
 	default:
 		return mserr.UnknownOption(st.Option, "SET")
 	}

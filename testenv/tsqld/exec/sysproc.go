@@ -153,7 +153,7 @@ func (r *run) callSystem(p *systemProcedure, args []callArg) (int32, error) {
 	if p.text != nil {
 		return r.callText(p.text, args)
 	}
-	vals, err := p.bind(args)
+	vals, err := p.bind(r.s, args)
 	if err != nil {
 		return 0, err
 	}
@@ -171,7 +171,7 @@ func (r *run) callSystem(p *systemProcedure, args []callArg) (int32, error) {
 }
 
 // bind gives the parameters their values.
-func (p *systemProcedure) bind(args []callArg) (arguments, error) {
+func (p *systemProcedure) bind(s *Session, args []callArg) (arguments, error) {
 	vals := arguments{}
 	for i, a := range args {
 		at := i
@@ -200,7 +200,7 @@ func (p *systemProcedure) bind(args []callArg) (arguments, error) {
 		if a.isDefault {
 			continue
 		}
-		v, err := types.Convert(a.val, a.typ, sp.typ, 0)
+		v, err := s.assign(a.val, a.typ, sp.typ)
 		if err != nil {
 			return nil, originated(argumentError(err, a.typ, sp.typ), atArgument)
 		}

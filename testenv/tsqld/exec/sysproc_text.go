@@ -63,5 +63,5 @@ func (r *run) callText(p *catalog.Procedure, args []callArg) (int32, error) {
 	if err = r.endScope(f, err); err != nil {
 		return 0, err
 	}
-	return f.status, returnOutputs(f, args)
+	return f.status, r.returnOutputs(f, args)
 }

@@ -25,7 +25,7 @@ func (r *run) userOptions() error {
 		return err
 	}
 	rows := [][2]string{
-		{"textsize", strconv.Itoa(o.textSize)}, {"language", o.language}, {"dateformat", o.dateFormat},
+		{"textsize", strconv.Itoa(o.textSize)}, {"language", types.LanguageOf(o.locale).Name}, {"dateformat", o.locale.Order.String()},
 		{"datefirst", strconv.Itoa(o.dateFirst)}, {"lock_timeout", strconv.Itoa(o.lockTimeout)},
 	}
 	for _, f := range []struct {

@@ -67,6 +67,11 @@ func DatabaseContext(name string) *Error {
 	return New(5701, 10, "Changed database context to '%s'.", name).WithState(2)
 }
 
+// NoLanguage is error 2740.
+func NoLanguage(name string) *Error {
+	return New(2740, 16, "SET LANGUAGE failed because '%s' is not an official language name or a language alias on this SQL Server.", name)
+}
+
 // LanguageSetting is error 5703, an informational message.
 func LanguageSetting(name string) *Error {
 	return New(5703, 10, "Changed language setting to %s.", name)

@@ -16,6 +16,11 @@ import (
 // NULL stays NULL. Texts and bytes that are too long are cut silently; a caller that stores into a
 // column asks [Cuts] before. The result has the form and, for fixed types, the padding of to.
 func Convert(v Value, from, to Type, style int) (Value, error) {
+	return ConvertIn(v, from, to, style, Locale{})
+}
+
+// ConvertIn is Convert in the locale of a session.
+func ConvertIn(v Value, from, to Type, style int, in Locale) (Value, error) {
 	if v == nil {
 		return nil, nil
 	}
@@ -30,7 +35,7 @@ func Convert(v Value, from, to Type, style int) (Value, error) {
 		if to.IsLOB() || to.ID == XML || to.ID == RowVersion {
 			return nil, mserr.ExplicitConversion(from.Name(), to.Name())
 		}
-		return Convert(x, inner, to, style)
+		return ConvertIn(x, inner, to, style, in)
 	}
 	if err := CheckExplicit(from, to); err != nil {
 		return nil, err
@@ -39,7 +44,7 @@ func Convert(v Value, from, to Type, style int) (Value, error) {
 	case to.ID == Variant:
 		return VariantPack(v, from)
 	case to.IsCharacter():
-		return toCharacter(v, from, to, style)
+		return toCharacter(v, from, to, style, in)
 	case to.IsBinary(), to.ID == Image, to.ID == RowVersion:
 		return toBinary(v, from, to, style)
 	case to.ID == UniqueIdentifier:
@@ -47,7 +52,7 @@ func Convert(v Value, from, to Type, style int) (Value, error) {
 	case to.ID == XML:
 		return toXML(v, from, style)
 	case to.IsTemporal():
-		return toTemporal(v, from, to, style)
+		return toTemporal(v, from, to, style, in)
 	}
 	// A number.
 	switch {
@@ -66,13 +71,13 @@ func Convert(v Value, from, to Type, style int) (Value, error) {
 
 // TryConvert is TRY_CAST and TRY_CONVERT: NULL where the conversion fails. A pair of types that may not
 // be converted at all is still error 529, as in SQL Server.
-func TryConvert(v Value, from, to Type, style int) (Value, error) {
+func TryConvert(v Value, from, to Type, style int, in Locale) (Value, error) {
 	if from.ID != Null {
 		if err := CheckExplicit(from, to); err != nil {
 			return nil, err
 		}
 	}
-	r, err := Convert(v, from, to, style)
+	r, err := ConvertIn(v, from, to, style, in)
 	var e *mserr.Error
 	if errors.As(err, &e) {
 		return nil, nil
@@ -137,7 +142,7 @@ func fitBytes(b []byte, to Type) []byte {
 }
 
 // toCharacter prints v. Numbers that do not fit are errors, or '*' for an integer in char and varchar.
-func toCharacter(v Value, from, to Type, style int) (Value, error) {
+func toCharacter(v Value, from, to Type, style int, in Locale) (Value, error) {
 	room := to.Length
 	if room == Max || to.IsLOB() {
 		room = 1 << 30
@@ -161,7 +166,7 @@ func toCharacter(v Value, from, to Type, style int) (Value, error) {
 		}
 		return nil, mserr.ArithmeticOverflow(runtimeName(from), to.Name()).WithState(5)
 	case from.IsTemporal():
-		s, err := formatClock(v, from, style)
+		s, err := formatClock(v, from, style, in.language())
 		if err != nil {
 			return nil, err
 		}

@@ -304,10 +304,10 @@ func TestCuts(t *testing.T) {
 }
 
 func TestTryConvert(t *testing.T) {
-	v, err := TryConvert("x", VarCharMax, IntType, NoStyle)
+	v, err := TryConvert("x", VarCharMax, IntType, NoStyle, Locale{})
 	require.NoError(t, err)
 	require.Nil(t, v)
-	_, err = TryConvert(int64(1), IntType, DateType, NoStyle)
+	_, err = TryConvert(int64(1), IntType, DateType, NoStyle, Locale{})
 	require.Error(t, err)
 }
 

@@ -18,11 +18,12 @@ type clockValue struct {
 	offset               int
 	utc                  int64
 	legacy               bool
+	names                *Language
 }
 
 // clockOf takes a value of a time type apart.
-func clockOf(v Value, t Type) clockValue {
-	c := clockValue{hasDate: t.ID != Time, hasTime: t.ID != Date, scale: t.timeScale(), legacy: t.IsLegacyTemporal()}
+func clockOf(v Value, t Type, names *Language) clockValue {
+	c := clockValue{names: names, hasDate: t.ID != Time, hasTime: t.ID != Date, scale: t.timeScale(), legacy: t.IsLegacyTemporal()}
 	var ticks int64
 	switch v := v.(type) {
 	case int64:
@@ -94,8 +95,8 @@ func (c clockValue) twelve() (int, string) {
 // formatClock prints a value of a time type in a style of CONVERT ("Date and time styles"). The parts
 // that the type lacks are left out. Errors: 281 an unknown style, 9809 a style made of
 // parts that the type lacks, 9814 a date before the Hijri calendar.
-func formatClock(v Value, t Type, style int) (string, error) {
-	c := clockOf(v, t)
+func formatClock(v Value, t Type, style int, names *Language) (string, error) {
+	c := clockOf(v, t, names)
 	if style < 0 {
 		style = 121
 		if c.legacy {
@@ -136,7 +137,7 @@ func (c clockValue) styled(style int) (date, clock string, ok bool) {
 	if short {
 		year = year[2:]
 	}
-	mon := monthNames[c.month-1][:3]
+	mon := c.names.ShortMonth(c.month)
 	switch style {
 	case 1:
 		return fmt.Sprintf("%02d/%02d/%s", c.month, c.day, year), "", true
@@ -165,7 +166,7 @@ func (c clockValue) styled(style int) (date, clock string, ok bool) {
 // long prints the styles that have a time or always a four-digit year.
 func (c clockValue) long(style int) (date, clock string, ok bool) {
 	hour, half := c.twelve()
-	mon := monthNames[c.month-1][:3]
+	mon := c.names.ShortMonth(c.month)
 	iso := fmt.Sprintf("%04d-%02d-%02d", c.year, c.month, c.day)
 	hms := fmt.Sprintf("%02d:%02d:%02d", c.hour, c.minute, c.second)
 	switch style {
@@ -204,7 +205,7 @@ func (c clockValue) long(style int) (date, clock string, ok bool) {
 		return iso, hms + c.isoFrac() + c.zone(""), true
 	case 127:
 		if c.isOffset {
-			return clockOf(c.utc, Type{ID: DateTime2, Scale: c.scale}).long(127)
+			return clockOf(c.utc, Type{ID: DateTime2, Scale: c.scale}, c.names).long(127)
 		}
 		return iso, hms + c.isoFrac() + "Z", true
 	case 130:

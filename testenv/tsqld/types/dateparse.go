@@ -2,58 +2,25 @@ package types
 
 import (
 	"strings"
+	"unicode/utf8"
 )
 
-// NoStyle is the style of a CAST, and of a CONVERT without one: dates are read as month-day-year, and
+// NoStyle is the style of a CAST, and of a CONVERT without one: dates are read in the order of the session, and
 // the newer time types are printed in ISO form. It differs from style 0.
 const NoStyle = -1
 
-// Styles that stand for a SET DATEFORMAT other than mdy; they act as NoStyle otherwise. See
-// [DateFormatStyle].
-const (
-	styleDMY = -2 - iota
-	styleYMD
-	styleYDM
-	styleMYD
-	styleDYM
-)
-
-// DateFormatStyle is the style by which CAST reads dates under SET DATEFORMAT name; ok is false for an
-// unknown name.
-func DateFormatStyle(name string) (style int, ok bool) {
-	switch strings.ToLower(name) {
-	case "mdy":
-		return NoStyle, true
-	case "dmy":
-		return styleDMY, true
-	case "ymd":
-		return styleYMD, true
-	case "ydm":
-		return styleYDM, true
-	case "myd":
-		return styleMYD, true
-	case "dym":
-		return styleDYM, true
-	}
-	return 0, false
-}
-
-// inputOrder is the order of year, month and day in which a style's input is read; "" for a style that
-// does not exist.
-func inputOrder(style int) string {
+// inputOrder is the order of year, month and day in which a style's input is read, that of the session without one; "" for a
+// style that does not exist.
+func inputOrder(style int, session DateOrder) string {
 	switch style {
-	case NoStyle, 0, 100, 1, 101, 7, 107, 9, 109, 10, 110, 22, 8, 24, 108, 14, 114:
+	case NoStyle, 0:
+		return session.String()
+	case 100, 1, 101, 7, 107, 9, 109, 10, 110, 22, 8, 24, 108, 14, 114:
 		return "mdy"
-	case styleDMY, 3, 103, 4, 104, 5, 105, 6, 106, 13, 113, 130, 131:
+	case 3, 103, 4, 104, 5, 105, 6, 106, 13, 113, 130, 131:
 		return "dmy"
-	case styleYMD, 2, 102, 11, 111, 12, 112, 20, 120, 21, 25, 121, 23, 126, 127:
+	case 2, 102, 11, 111, 12, 112, 20, 120, 21, 25, 121, 23, 126, 127:
 		return "ymd"
-	case styleYDM:
-		return "ydm"
-	case styleMYD:
-		return "myd"
-	case styleDYM:
-		return "dym"
 	}
 	return ""
 }
@@ -77,13 +44,6 @@ const (
 	outOfRange
 )
 
-// monthNames are those of us_english.
-var monthNames = [...]string{"January", "February", "March", "April", "May", "June", "July", "August", "September",
-	"October", "November", "December"}
-
-// dayNames are those of us_english, Sunday first.
-var dayNames = [...]string{"Sunday", "Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday"}
-
 // twoDigitCutoff is the last year that two digits can mean ("two digit year cutoff", default 2049).
 const twoDigitCutoff = 2049
 
@@ -93,13 +53,15 @@ type dateNumber struct {
 }
 
 // clockParser reads date and time texts in every form that "date", "time" and "datetime (Transact-SQL)"
-// list for us_english: numeric with - / or ., alphabetical, ISO 8601, unseparated, and ODBC's inner text.
+// list: numeric with - / or ., alphabetical, ISO 8601, unseparated, and ODBC's inner text.
 type clockParser struct {
 	s       string
 	pos     int
 	order   string
 	legacy  bool // datetime and smalldatetime: year-first texts follow DATEFORMAT
 	isHijri bool // styles 130 and 131: the date is one of the Hijri calendar
+	names   *Language
+	iso     bool // the T of ISO 8601 was read, whose order no setting changes
 	out     clockText
 	numbers []dateNumber
 	month   int // of a written name, 0 without
@@ -107,8 +69,8 @@ type clockParser struct {
 }
 
 // parseClock reads a whole text. An empty text is 1900-01-01 00:00.
-func parseClock(s, order string, legacy, isHijri bool) (clockText, parseFault) {
-	p := clockParser{s: s, order: order, legacy: legacy, isHijri: isHijri, numbers: make([]dateNumber, 0, 3)}
+func parseClock(s, order string, legacy, isHijri bool, names *Language) (clockText, parseFault) {
+	p := clockParser{s: s, order: order, legacy: legacy, isHijri: isHijri, names: names, numbers: make([]dateNumber, 0, 3)}
 	if f := p.run(); f != parsedOK {
 		return clockText{}, f
 	}
@@ -137,7 +99,7 @@ func (p *clockParser) run() parseFault {
 			if f := p.zone(); f != parsedOK {
 				return f
 			}
-		case isLetter(c):
+		case isLetter(c), c >= utf8.RuneSelf:
 			if f := p.word(); f != parsedOK {
 				return f
 			}
@@ -194,7 +156,7 @@ func (p *clockParser) number() parseFault {
 		}
 		p.pos++
 		p.blanks()
-		if c := p.peek(); !isDigit(c) && !isLetter(c) {
+		if c := p.peek(); !isDigit(c) && !isLetter(c) && c < utf8.RuneSelf {
 			return badSyntax
 		}
 		return parsedOK
@@ -306,31 +268,23 @@ func (p *clockParser) word() parseFault {
 	word := p.s[start:p.pos]
 	switch {
 	case strings.EqualFold(word, "T") && len(p.numbers) > 0 && !p.out.hasTime && isDigit(p.peek()):
+		p.iso = true
 		return parsedOK
 	case strings.EqualFold(word, "Z") && p.out.hasTime && !p.out.hasOffset:
 		p.out.hasOffset, p.out.isZulu = true, true
 		return parsedOK
 	}
-	month := MonthByName(word)
+	month, length := p.names.monthPrefix(p.s[start:])
 	if month == 0 || p.month > 0 {
 		return badSyntax
 	}
+	p.pos = start + length
 	p.month, p.before = month, len(p.numbers)
 	p.blanks()
 	if c := p.peek(); c == '-' || c == '/' || c == '.' {
 		p.pos++
 	}
 	return parsedOK
-}
-
-// MonthByName is 1 to 12 for an English month or its three-letter form, in any case; 0 otherwise.
-func MonthByName(word string) int {
-	for i, name := range monthNames {
-		if strings.EqualFold(word, name) || strings.EqualFold(word, name[:3]) {
-			return i + 1
-		}
-	}
-	return 0
 }
 
 // date turns the numbers into a date.
@@ -354,7 +308,7 @@ func (p *clockParser) date() parseFault {
 	switch {
 	case n[0].width == 4:
 		order = "ymd"
-		if p.legacy && strings.IndexByte(p.order, 'd') < strings.IndexByte(p.order, 'm') {
+		if p.legacy && !p.iso && strings.IndexByte(p.order, 'd') < strings.IndexByte(p.order, 'm') {
 			order = "ydm"
 		}
 	case n[2].width == 4:
@@ -367,6 +321,9 @@ func (p *clockParser) date() parseFault {
 		if strings.IndexByte(p.order, 'd') < strings.IndexByte(p.order, 'm') {
 			order = "dym"
 		}
+	}
+	if order == "ydm" && !p.legacy {
+		return badSyntax // "SET DATEFORMAT (Transact-SQL)": not supported for date, datetime2 and datetimeoffset
 	}
 	var year dateNumber
 	for i, part := range []byte(order) {
@@ -459,9 +416,3 @@ func (c clockText) localTicks() int64 { return Days(c.year, c.month, c.day)*Tick
 
 func isDigit(c byte) bool  { return c >= '0' && c <= '9' }
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
-
-// MonthName is the English name of a month, 1 to 12.
-func MonthName(month int) string { return monthNames[month-1] }
-
-// DayName is the English name of a day of the week, 0 (Sunday) to 6.
-func DayName(weekday int) string { return dayNames[weekday] }

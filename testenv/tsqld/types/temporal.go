@@ -7,11 +7,11 @@ import (
 )
 
 // toTemporal converts to a date or time type.
-func toTemporal(v Value, from, to Type, style int) (Value, error) {
+func toTemporal(v Value, from, to Type, style int, in Locale) (Value, error) {
 	switch {
 	case from.IsCharacter():
 		s, _ := v.(string)
-		return textToTemporal(s, from, to, style)
+		return textToTemporal(s, from, to, style, in)
 	case from.IsNumber():
 		return numberToTemporal(v, from, to)
 	case from.IsTemporal():
@@ -21,19 +21,19 @@ func toTemporal(v Value, from, to Type, style int) (Value, error) {
 	return binaryToTemporal(b, from, to)
 }
 
-// ParseTemporal reads a text as type to, a date or time type, in the forms of us_english. Errors:
+// ParseTemporal reads a text as type to, a date or time type, in the forms of a locale. Errors:
 // 241 no date, 242 and 295 for datetime and smalldatetime as SQL Server gives them, 281 an unknown
 // style.
-func ParseTemporal(s string, to Type, style int) (Value, error) {
-	return textToTemporal(s, VarCharMax, to, style)
+func ParseTemporal(s string, to Type, style int, in Locale) (Value, error) {
+	return textToTemporal(s, VarCharMax, to, style, in)
 }
 
-func textToTemporal(s string, from, to Type, style int) (Value, error) {
-	order := inputOrder(style)
+func textToTemporal(s string, from, to Type, style int, in Locale) (Value, error) {
+	order := inputOrder(style, in.Order)
 	if order == "" {
 		return nil, mserr.InvalidStyle(style, from.Name())
 	}
-	c, fault := parseClock(s, order, to.IsLegacyTemporal(), style == 130 || style == 131)
+	c, fault := parseClock(s, order, to.IsLegacyTemporal(), style == 130 || style == 131, in.language())
 	if fault == outOfRange {
 		if to.IsLegacyTemporal() {
 			return nil, mserr.DateOutOfRange(from.Name(), to.Name())

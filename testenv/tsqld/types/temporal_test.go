@@ -39,7 +39,7 @@ func TestParseTemporal(t *testing.T) {
 		{"31/12/2020", "date", -1, "#241"}, {"20201231", "date", 112, "2020-12-31"}, {"2020-12-31", "date", 999, "#281"},
 	} {
 		typ := mustType(t, c.typ)
-		v, err := ParseTemporal(c.in, typ, c.style)
+		v, err := ParseTemporal(c.in, typ, c.style, Locale{})
 		if c.want[0] == '#' {
 			require.Equal(t, c.want[1:], itoa(number(err)), "%q as %s: %v", c.in, c.typ, err)
 			continue
@@ -47,9 +47,9 @@ func TestParseTemporal(t *testing.T) {
 		require.NoError(t, err, "%q as %s", c.in, c.typ)
 		require.Equal(t, c.want, show(t, v, typ), "%q as %s", c.in, c.typ)
 	}
-	style, ok := DateFormatStyle("DMY")
+	order, ok := DateOrderByName("DMY")
 	require.True(t, ok)
-	v, err := ParseTemporal("02/03/2020", DateType, style)
+	v, err := ParseTemporal("02/03/2020", DateType, NoStyle, Locale{Order: order})
 	require.NoError(t, err)
 	require.Equal(t, "2020-03-02", show(t, v, DateType))
 }
@@ -87,7 +87,7 @@ func TestAtTimeZone(t *testing.T) {
 		{"2022-01-01 12:00", "datetime2(0)", "India Standard Time", "2022-01-01 12:00:00 +05:30"},
 	} {
 		typ := mustType(t, c.typ)
-		v, err := ParseTemporal(c.in, typ, NoStyle)
+		v, err := ParseTemporal(c.in, typ, NoStyle, Locale{})
 		require.NoError(t, err)
 		r, err := AtTimeZoneType(typ)
 		require.NoError(t, err)
@@ -123,7 +123,7 @@ func FuzzParseClock(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		v, err := ParseTemporal(s, DateTime2Type, NoStyle)
+		v, err := ParseTemporal(s, DateTime2Type, NoStyle, Locale{})
 		if err != nil {
 			return
 		}
@@ -131,7 +131,7 @@ func FuzzParseClock(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		back, err := ParseTemporal(text.(string), DateTime2Type, NoStyle)
+		back, err := ParseTemporal(text.(string), DateTime2Type, NoStyle, Locale{})
 		if err != nil || back != v {
 			t.Fatalf("%q: %v, printed %q, read back %v, %v", s, v, text, back, err)
 		}
@@ -146,7 +146,7 @@ func TestHijri(t *testing.T) {
 		require.True(t, ok, "%d: %d-%d-%d", n, y, m, d)
 		require.Equal(t, n, back)
 	}
-	v, err := ParseTemporal("10/12/1427", DateType, 131)
+	v, err := ParseTemporal("10/12/1427", DateType, 131, Locale{})
 	require.NoError(t, err)
 	require.Equal(t, "2006-12-30", show(t, v, DateType))
 	_, err = Convert(int64(0), DateType, VarCharMax, 131)
