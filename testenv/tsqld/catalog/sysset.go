@@ -110,7 +110,8 @@ type SessionOptions struct {
 // LockInfo is a lock as sys.dm_tran_locks shows it.
 type LockInfo struct {
 	DatabaseID  int
-	Application string // name of an application lock, "" for a database's writer lock
+	App         bool   // an application lock; a database's writer lock otherwise
+	Application string // name of an application lock
 	Principal   int
 	Mode        string // S, X...
 	Waiting     bool

@@ -274,7 +274,7 @@ func lockRows(_ context.Context, env *Env) ([]row, error) {
 		if l.Waiting {
 			r["request_status"] = "WAIT"
 		}
-		if l.Application != "" {
+		if l.App {
 			r["resource_type"] = "APPLICATION"
 			r["resource_description"] = applicationResource(l)
 		}

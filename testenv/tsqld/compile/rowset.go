@@ -374,6 +374,14 @@ func (b *binder) openJSON(ts *syntax.OpenJSON, outer *level) (*source, error) {
 			if err != nil {
 				return nil, err
 			}
+			if c.Collation != "" {
+				if !t.IsCharacter() {
+					return nil, mserr.New(447, 16, "Expression type %s is invalid for COLLATE clause.", typeName(t))
+				}
+				if t.Collation, err = b.collationNamed(c.Collation); err != nil {
+					return nil, err
+				}
+			}
 			path, asJSON := "", "0"
 			if c.Path != nil {
 				path = c.Path.Text

@@ -163,9 +163,16 @@ func (r *run) waitFor(st *syntax.WaitForStmt) error {
 	}
 }
 
-// parseDelay reads hh:mm[:ss[.mmm]], at most 24 hours; a date is not allowed.
+// parseDelay reads the time of WAITFOR, at most 24 hours, in the forms in which datetime has one without a date: hh, hh:mm, hh:mm:ss with
+// a fraction behind a point or milliseconds behind a colon, and mm:ss.fff, which a fraction tells from hh:mm.
 func parseDelay(s string) (time.Duration, bool) {
 	parts := strings.Split(strings.TrimSpace(s), ":")
+	switch {
+	case len(parts) == 2 && strings.Contains(parts[1], "."):
+		parts = []string{"0", parts[0], parts[1]}
+	case len(parts) == 4 && len(parts[3]) <= 3 && parts[3] != "" && !strings.Contains(parts[2], "."):
+		parts = []string{parts[0], parts[1], parts[2] + "." + strings.Repeat("0", 3-len(parts[3])) + parts[3]}
+	}
 	if len(parts) < 2 || len(parts) > 3 {
 		return 0, false
 	}

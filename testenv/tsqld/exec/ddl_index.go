@@ -151,6 +151,13 @@ func (b *builder) rebuildTable(a *syntax.AlterRebuild) error {
 // dropIndex is DROP INDEX.
 func (r *run) dropIndex(st *syntax.DropIndexStmt) error {
 	for _, item := range st.Items {
+		for _, o := range item.Options {
+			switch o.Name {
+			case "ONLINE", "MAXDOP", "MOVE TO", "WAIT_AT_LOW_PRIORITY":
+			default:
+				return mserr.UnknownOption(o.Name, "DROP INDEX")
+			}
+		}
 		full := item.Table.String() + "." + item.Index.Name
 		missing := mserr.CannotDrop("drop", "index", full)
 		missing.State = 7

@@ -241,7 +241,7 @@ func (e env) applockOwner(principal, resource, owner string) (*lock.Owner, lock.
 	if strings.EqualFold(owner, "Session") {
 		o = s.owner
 	}
-	return o, lock.Resource{Database: s.dbID, Principal: p.ID, Name: resource}, true
+	return o, lock.Resource{App: true, Database: s.dbID, Principal: p.ID, Name: resource}, true
 }
 
 // ApplockMode implements [builtin.State].

@@ -167,7 +167,7 @@ func (i *Instance) users(id int, except *Session) []*Session {
 	var out []*Session
 	locked := map[int]bool{}
 	for _, l := range i.locks.Locks() {
-		if l.Resource.Database == id && l.Resource.Name == "" {
+		if l.Resource.Database == id && !l.Resource.App {
 			locked[l.SPID] = true
 		}
 	}

@@ -246,7 +246,7 @@ func (r *run) appLock(a arguments) (owner *lock.Owner, res lock.Resource, err er
 	if a["resource"] == nil { // an empty name is one
 		return nil, res, mserr.InvalidProcArgument("sys.xp_userlock")
 	}
-	res = lock.Resource{Database: s.dbID, Principal: p.ID, Name: name}
+	res = lock.Resource{App: true, Database: s.dbID, Principal: p.ID, Name: name}
 	switch {
 	case a["lockowner"] == nil, strings.EqualFold(a.text("lockowner"), "Transaction"):
 		if s.tran.level == 0 {

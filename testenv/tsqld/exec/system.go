@@ -42,7 +42,7 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 	s.inst.mu.Unlock()
 	for _, l := range s.inst.locks.Locks() {
 		e.Locks = append(e.Locks, catalog.LockInfo{
-			DatabaseID: l.Resource.Database, Application: l.Resource.Name, Principal: l.Resource.Principal,
+			DatabaseID: l.Resource.Database, App: l.Resource.App, Application: l.Resource.Name, Principal: l.Resource.Principal,
 			Mode: l.Mode.Abbreviation(), Waiting: l.Waiting, SessionID: l.SPID, Owner: l.Owner,
 		})
 	}

@@ -15,7 +15,8 @@ import (
 type Resource struct {
 	Database  int    // database id
 	Principal int    // of an application lock: @DbPrincipal
-	Name      string // of an application lock, compared byte by byte; "" for the writer lock of the database
+	Name      string // of an application lock, compared byte by byte; it may be empty
+	App       bool   // an application lock; the writer lock of the database otherwise
 }
 
 // Writer is the writer lock of a database.

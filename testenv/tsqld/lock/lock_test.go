@@ -124,7 +124,7 @@ func TestFairness(t *testing.T) {
 func TestStrengthening(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &Manager{}
-		r := Resource{Database: 5, Name: "app"}
+		r := Resource{Database: 5, Name: "app", App: true}
 		a, b, c := newClient(m, 51), newClient(m, 52), newClient(m, 53)
 		a.now(t, r, Shared)
 		b.now(t, r, Shared)
@@ -174,7 +174,7 @@ func TestTimeouts(t *testing.T) {
 func TestDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &Manager{}
-		r1, r2, r3 := Writer(5), Writer(6), Resource{Database: 5, Name: "x"}
+		r1, r2, r3 := Writer(5), Writer(6), Resource{Database: 5, Name: "x", App: true}
 		a, b, c := newClient(m, 51), newClient(m, 52), newClient(m, 53)
 		a.now(t, r1, Exclusive)
 		b.now(t, r2, Exclusive)

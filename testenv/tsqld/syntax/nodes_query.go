@@ -206,10 +206,12 @@ type OpenJSON struct {
 // JSONColumn is a column of OPENJSON's WITH.
 type JSONColumn struct {
 	node
-	Name   Ident
-	Type   *TypeRef
-	Path   *Literal // nil if none: $.name
-	AsJSON bool
+	Name Ident
+	Type *TypeRef
+	// Collation is what COLLATE says; "" without it.
+	Collation string
+	Path      *Literal // nil if none: $.name
+	AsJSON    bool
 }
 
 // DerivedTable is a subquery in FROM.

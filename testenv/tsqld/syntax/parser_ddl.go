@@ -203,11 +203,10 @@ func (p *parser) createType() Stmt {
 // sequence reads CREATE SEQUENCE and ALTER SEQUENCE behind SEQUENCE.
 func (p *parser) sequence(verb Verb) Stmt {
 	s := &SequenceStmt{Verb: verb, Name: p.objectName()}
-	if verb == Create && p.got("AS") {
-		s.Type = p.typeRef()
-	}
 	for p.err == nil {
 		switch {
+		case verb == Create && s.Type == nil && p.got("AS"):
+			s.Type = p.typeRef()
 		case p.got("START", "WITH"):
 			s.StartWith = p.signedInteger()
 		case verb == Alter && p.got("RESTART"):

@@ -110,7 +110,7 @@ func (p *parser) execArgs() []*ExecArg {
 // execArg reads one argument: constants, variables, DEFAULT and bare words only.
 func (p *parser) execArg() *ExecArg {
 	a := &ExecArg{node: p.here()}
-	if p.tok().kind == tokVar && p.ahead(1).is("=") {
+	if k := p.tok().kind; (k == tokVar || k == tokGlobal) && p.ahead(1).is("=") {
 		a.Name = p.next().text
 		p.next()
 	}

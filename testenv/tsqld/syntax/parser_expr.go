@@ -402,34 +402,6 @@ func (p *parser) parenthesised(either bool) Node {
 	return &ParenExpr{expr: expr{at}, X: x}
 }
 
-// odbc reads {fn f(x)}, {d '...'}, {t '...'}, {ts '...'} and {guid '...'}.
-func (p *parser) odbc() Expr {
-	e := expr{p.here()}
-	p.want("{")
-	kinds := map[string]LiteralKind{"D": DateLit, "T": TimeLit, "TS": TimestampLit, "GUID": GUIDLit}
-	t := p.next()
-	if kind, ok := kinds[t.up]; ok && p.tok().kind == tokString {
-		l := &Literal{expr: e, Kind: kind, Text: p.next().text}
-		p.want("}")
-		return l
-	}
-	if t.up != "FN" {
-		p.failAt(t)
-		return nil
-	}
-	x := p.expr()
-	p.want("}")
-	call, ok := x.(*FuncCall)
-	if !ok {
-		if p.err == nil {
-			return &ParenExpr{expr: e, X: x} // {fn CONVERT(...)}
-		}
-		return nil
-	}
-	call.ODBC = true
-	return call
-}
-
 // wordPrimary reads an operand that starts with a bare word.
 func (p *parser) wordPrimary() Expr {
 	t := p.tok()

@@ -74,7 +74,7 @@ func (p *parser) paramDefault() Expr {
 // params reads parameters up to a token that no parameter starts with.
 func (p *parser) params() []*Param {
 	var list []*Param
-	for p.tok().kind == tokVar {
+	for p.declared(); p.tok().kind == tokVar; p.declared() {
 		list = append(list, p.param())
 		if !p.got(",") {
 			break

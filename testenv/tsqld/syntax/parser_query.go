@@ -539,6 +539,8 @@ func (p *parser) tableAtom() TableSource {
 		return p.parenTable()
 	case p.at("OPENJSON", "("):
 		return p.openJSON()
+	case p.at("{", "OJ"):
+		return p.outerJoinEscape()
 	case rejectedTables[t.up] != "" && p.ahead(1).is("("):
 		p.reject(rejectedTables[t.up])
 		return nil
@@ -685,6 +687,9 @@ func (p *parser) openJSON() TableSource {
 	if p.got("WITH", "(") {
 		for {
 			c := &JSONColumn{node: p.here(), Name: p.ident(), Type: p.typeRef()}
+			if p.got("COLLATE") {
+				c.Collation = p.ident().Name
+			}
 			if k := p.tok().kind; k == tokString || k == tokNString {
 				c.Path = p.literal()
 			}

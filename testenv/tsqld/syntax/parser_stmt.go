@@ -68,6 +68,9 @@ func (p *parser) statement() Stmt {
 		if p.at("(") {
 			return p.selectStmt()
 		}
+		if p.at("{") {
+			return p.callEscape()
+		}
 		p.fail()
 		return nil
 	}
@@ -499,11 +502,13 @@ func (p *parser) variable() string {
 // declare reads DECLARE.
 func (p *parser) declare() Stmt {
 	p.next()
+	p.declared()
 	if p.tok().kind != tokVar {
 		return p.declareCursor()
 	}
 	s := &DeclareStmt{}
 	for {
+		p.declared()
 		v := &VarDecl{node: p.here(), Name: p.variable()}
 		p.got("AS")
 		switch {

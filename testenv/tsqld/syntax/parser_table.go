@@ -199,17 +199,35 @@ func (p *parser) indexColumns() []*IndexColumn {
 	return list
 }
 
-// indexOptions reads WITH (options), and the old WITH FILLFACTOR = n; nil if there are none.
+// oldIndexOptions are the options that may stand behind WITH without parentheses, as before SQL Server 2005.
+var oldIndexOptions = wordSet("FILLFACTOR PAD_INDEX IGNORE_DUP_KEY DROP_EXISTING STATISTICS_NORECOMPUTE SORT_IN_TEMPDB")
+
+// indexOptions reads WITH (options), and the old WITH FILLFACTOR = n, PAD_INDEX; nil if there are none.
 func (p *parser) indexOptions() []*Option {
 	if p.at("WITH", "(") {
 		p.next()
 		return p.options(false)
 	}
-	if p.at("WITH", "FILLFACTOR") || p.at("WITH", "PAD_INDEX") {
-		p.next()
-		return p.optionList(false)
+	if !p.at("WITH") || p.ahead(1).kind != tokWord || !oldIndexOptions[p.ahead(1).up] {
+		return nil
 	}
-	return nil
+	p.next()
+	var list []*Option
+	for {
+		o := &Option{node: p.here(), Name: p.tok().up, Equals: true}
+		p.next()
+		if o.Name == "FILLFACTOR" {
+			p.want("=")
+			o.Value = p.expr()
+		} else {
+			o.Value = &Keyword{expr: expr{o.node}, Name: "ON"}
+		}
+		list = append(list, o)
+		if !p.at(",") || !oldIndexOptions[p.ahead(1).up] { // a comma may belong to the columns of a table
+			return list
+		}
+		p.next()
+	}
 }
 
 // filegroup reads ON name if it comes; ON scheme(column) is a partition scheme.
@@ -339,6 +357,33 @@ func (p *parser) partition() Expr {
 	return p.expr()
 }
 
+// dropIndexOptions reads (options) of DROP INDEX, MOVE TO filegroup among them.
+func (p *parser) dropIndexOptions() []*Option {
+	p.want("(")
+	var list []*Option
+	for {
+		o := &Option{node: p.here()}
+		switch {
+		case p.got("MOVE", "TO"):
+			o.Name = "MOVE TO"
+			o.Value = &ColumnRef{expr: expr{o.node}, Parts: []Ident{p.alias()}}
+			if p.at("(") {
+				p.reject("a partition scheme")
+			}
+		case p.got("FILESTREAM_ON"):
+			p.reject("FILESTREAM_ON")
+		default:
+			o = p.option(false)
+		}
+		list = append(list, o)
+		if !p.got(",") {
+			break
+		}
+	}
+	p.want(")")
+	return list
+}
+
 // dropIndex reads DROP INDEX behind INDEX: "ix ON t" and the old "t.ix".
 func (p *parser) dropIndex() Stmt {
 	s := &DropIndexStmt{IfExists: p.got("IF", "EXISTS")}
@@ -351,9 +396,8 @@ func (p *parser) dropIndex() Stmt {
 			}
 			d.Index = name.Parts[0]
 			d.Table = p.objectName()
-			if p.at("WITH", "(") {
-				p.next()
-				d.Options = p.options(false)
+			if p.got("WITH") {
+				d.Options = p.dropIndexOptions()
 			}
 		} else {
 			if len(name.Parts) < 2 {

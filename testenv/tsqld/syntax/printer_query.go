@@ -300,6 +300,9 @@ func (w *printer) jsonColumn(c *JSONColumn) {
 	w.ident(c.Name)
 	w.w(" ")
 	w.typeRef(c.Type)
+	if c.Collation != "" {
+		w.w(" COLLATE " + c.Collation)
+	}
 	if c.Path != nil {
 		w.w(" ")
 		w.literal(c.Path)

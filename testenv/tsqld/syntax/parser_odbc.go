@@ -1,0 +1,209 @@
+package syntax
+
+import "strings"
+
+// odbc reads the escapes {fn f(x)}, {d '...'}, {t '...'}, {ts '...'} and {guid '...'} of ODBC.
+func (p *parser) odbc() Expr {
+	e := expr{p.here()}
+	p.want("{")
+	kinds := map[string]LiteralKind{"D": DateLit, "T": TimeLit, "TS": TimestampLit, "GUID": GUIDLit}
+	t := p.next()
+	if kind, ok := kinds[t.up]; ok && p.tok().kind == tokString {
+		l := &Literal{expr: e, Kind: kind, Text: p.next().text}
+		p.want("}")
+		return l
+	}
+	if t.up != "FN" {
+		p.failAt(t)
+		return nil
+	}
+	x := p.odbcCall(e)
+	p.want("}")
+	if p.err != nil {
+		return nil
+	}
+	return x
+}
+
+// odbcNames are the scalar functions of ODBC ("ODBC Scalar Functions (Transact-SQL)", ODBC's appendix E) that have another name in
+// T-SQL and the same arguments.
+var odbcNames = map[string]string{
+	"LCASE": "LOWER", "UCASE": "UPPER", "LENGTH": "LEN", "CHAR_LENGTH": "LEN", "CHARACTER_LENGTH": "LEN", "OCTET_LENGTH": "DATALENGTH",
+	"LOCATE": "CHARINDEX", "REPEAT": "REPLICATE", "INSERT": "STUFF", "ATAN2": "ATN2", "NOW": "GETDATE", "CURRENT_TIMESTAMP": "GETDATE",
+	"DAYOFMONTH": "DAY", "IFNULL": "ISNULL", "DATABASE": "DB_NAME", "USER": "USER_NAME",
+}
+
+// odbcParts are the functions of ODBC that take a part of a date: the function of T-SQL and the part.
+var odbcParts = map[string][2]string{
+	"DAYNAME": {"DATENAME", "weekday"}, "MONTHNAME": {"DATENAME", "month"}, "DAYOFWEEK": {"DATEPART", "weekday"}, "DAYOFYEAR": {"DATEPART", "dayofyear"},
+	"HOUR": {"DATEPART", "hour"}, "MINUTE": {"DATEPART", "minute"}, "SECOND": {"DATEPART", "second"}, "QUARTER": {"DATEPART", "quarter"},
+	"WEEK": {"DATEPART", "week"},
+}
+
+// odbcIntervals are the intervals of TIMESTAMPADD and TIMESTAMPDIFF as dateparts.
+var odbcIntervals = map[string]string{
+	"SQL_TSI_SECOND": "second", "SQL_TSI_MINUTE": "minute", "SQL_TSI_HOUR": "hour", "SQL_TSI_DAY": "day", "SQL_TSI_WEEK": "week",
+	"SQL_TSI_MONTH": "month", "SQL_TSI_QUARTER": "quarter", "SQL_TSI_YEAR": "year",
+}
+
+// odbcTypes are the types of ODBC's CONVERT.
+var odbcTypes = map[string]string{
+	"SQL_BIGINT": "bigint", "SQL_BINARY": "binary", "SQL_BIT": "bit", "SQL_CHAR": "char", "SQL_DATE": "date", "SQL_TYPE_DATE": "date", "SQL_DECIMAL": "decimal",
+	"SQL_DOUBLE": "float", "SQL_FLOAT": "float", "SQL_GUID": "uniqueidentifier", "SQL_INTEGER": "int", "SQL_LONGVARBINARY": "image", "SQL_LONGVARCHAR": "text",
+	"SQL_NUMERIC": "numeric", "SQL_REAL": "real", "SQL_SMALLINT": "smallint", "SQL_TIME": "time", "SQL_TYPE_TIME": "time", "SQL_TIMESTAMP": "datetime",
+	"SQL_TYPE_TIMESTAMP": "datetime", "SQL_TINYINT": "tinyint", "SQL_VARBINARY": "varbinary", "SQL_VARCHAR": "varchar", "SQL_WCHAR": "nchar",
+	"SQL_WLONGVARCHAR": "ntext", "SQL_WVARCHAR": "nvarchar",
+}
+
+// odbcCall reads the call of {fn ...} and says it in T-SQL.
+func (p *parser) odbcCall(e expr) Expr {
+	t := p.tok()
+	name := t.up
+	if t.kind != tokWord || !p.ahead(1).is("(") {
+		return p.odbcPlain(e)
+	}
+	ansi := name == "CONVERT" && func() bool {
+		p.i++
+		behind := p.matching()
+		p.i--
+		return odbcTypes[p.ahead(behind-1).up] != ""
+	}()
+	part, dated := odbcParts[name]
+	switch {
+	case name == "EXTRACT":
+		p.i += 2
+		what := p.next()
+		p.want("FROM")
+		x := p.expr()
+		p.want(")")
+		return odbcFunc(e, "DATEPART", &Keyword{expr: e, Name: what.text}, x)
+	case name == "POSITION":
+		p.i += 2
+		x := p.additive(false).(Expr)
+		p.want("IN")
+		y := p.expr()
+		p.want(")")
+		return odbcFunc(e, "CHARINDEX", x, y)
+	case name == "TIMESTAMPADD", name == "TIMESTAMPDIFF":
+		p.i += 2
+		interval := p.next()
+		if odbcIntervals[interval.up] == "" {
+			p.failAt(interval)
+			return nil
+		}
+		p.want(",")
+		args := append([]Expr{&Keyword{expr: e, Name: odbcIntervals[interval.up]}}, p.exprList()...)
+		p.want(")")
+		return odbcFunc(e, map[string]string{"TIMESTAMPADD": "DATEADD", "TIMESTAMPDIFF": "DATEDIFF"}[name], args...)
+	case ansi:
+		p.i += 2
+		x := p.expr()
+		p.want(",")
+		to := odbcTypes[p.next().up]
+		p.want(")")
+		return odbcConvert(e, x, nil, to)
+	case name == "CURDATE", name == "CURRENT_DATE":
+		p.odbcArgs()
+		return odbcConvert(e, odbcFunc(e, "GETDATE"), &Literal{expr: e, Kind: IntLit, Text: "23"}, "varchar", 10)
+	case name == "CURTIME", name == "CURRENT_TIME":
+		p.odbcArgs()
+		return odbcConvert(e, odbcConvert(e, odbcFunc(e, "GETDATE"), nil, "time", 3), nil, "varchar", 12)
+	case name == "TRUNCATE":
+		return odbcFunc(e, "ROUND", append(p.odbcArgs(), &Literal{expr: e, Kind: IntLit, Text: "1"})...)
+	case name == "MOD":
+		if args := p.odbcArgs(); len(args) == 2 {
+			return &ParenExpr{expr: e, X: &BinaryExpr{expr: e, Op: OpMod, X: &ParenExpr{expr: e, X: args[0]}, Y: &ParenExpr{expr: e, X: args[1]}}}
+		}
+		p.fail()
+		return nil
+	case name == "BIT_LENGTH":
+		eight := &Literal{expr: e, Kind: IntLit, Text: "8"}
+		return &ParenExpr{expr: e, X: &BinaryExpr{expr: e, Op: OpMul, X: odbcFunc(e, "DATALENGTH", p.odbcArgs()...), Y: eight}}
+	case dated:
+		return odbcFunc(e, part[0], append([]Expr{&Keyword{expr: e, Name: part[1]}}, p.odbcArgs()...)...)
+	case odbcNames[name] != "":
+		args := p.odbcArgs()
+		if odbcNames[name] == "GETDATE" {
+			args = nil // CURRENT_TIMESTAMP(3) says a precision
+		}
+		return odbcFunc(e, odbcNames[name], args...)
+	}
+	return p.odbcPlain(e)
+}
+
+// odbcPlain reads a call that T-SQL has under the same name.
+func (p *parser) odbcPlain(e expr) Expr {
+	x := p.expr()
+	call, ok := x.(*FuncCall)
+	if !ok {
+		if p.err != nil {
+			return nil
+		}
+		return &ParenExpr{expr: e, X: x} // {fn CONVERT(...)}, {fn LEFT(...)}
+	}
+	call.ODBC = true
+	return call
+}
+
+// odbcArgs reads a name and its arguments in parentheses.
+func (p *parser) odbcArgs() []Expr {
+	p.i++
+	p.want("(")
+	var args []Expr
+	if !p.at(")") {
+		args = p.exprList()
+	}
+	p.want(")")
+	return args
+}
+
+// odbcFunc makes the call of a built-in function.
+func odbcFunc(e expr, name string, args ...Expr) Expr {
+	return &FuncCall{expr: e, Name: &ObjectName{node: e.node, Parts: []Ident{{Name: name, At: e.at}}}, Args: args}
+}
+
+// odbcConvert makes a CONVERT.
+func odbcConvert(e expr, x, style Expr, to string, length ...int) Expr {
+	t := &TypeRef{node: e.node, Name: &ObjectName{node: e.node, Parts: []Ident{{Name: to, At: e.at}}}, Args: length}
+	return &ConvertExpr{expr: e, Type: t, X: x, Style: style}
+}
+
+// outerJoinEscape reads {oj joins}, which is a source as it would be without the escape.
+func (p *parser) outerJoinEscape() TableSource {
+	at := table{p.here()}
+	p.want("{", "OJ")
+	x := &ParenTable{table: at, X: p.tableSource()}
+	p.want("}")
+	return x
+}
+
+// callEscape reads {[@r =] call p[(args)]}, which is EXECUTE.
+func (p *parser) callEscape() Stmt {
+	p.want("{")
+	s := &ExecStmt{}
+	if p.tok().kind == tokVar {
+		s.ReturnVar = p.variable()
+		p.want("=")
+	}
+	p.want("CALL")
+	s.Module = p.objectName()
+	if p.got("(") {
+		if !p.at(")") {
+			s.Args = p.execArgs()
+		}
+		p.want(")")
+	}
+	p.want("}")
+	return s
+}
+
+// declared makes the tokens from here on that name a variable beginning with two at-signs those of a variable: DECLARE @@x
+// makes it one, while an undeclared @@x is a function of the system.
+func (p *parser) declared() {
+	name := p.tok().text
+	for i := p.i; i < len(p.toks); i++ {
+		if t := &p.toks[i]; t.kind == tokGlobal && strings.EqualFold(t.text, name) {
+			t.kind = tokVar
+		}
+	}
+}
