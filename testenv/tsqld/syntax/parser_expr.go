@@ -216,6 +216,9 @@ func (p *parser) infix(ops map[string]Op) Op {
 	if t := p.tok(); t.kind == tokOp {
 		if op, ok := ops[t.text]; ok {
 			p.next()
+			if op == OpBitOr && p.at("|") {
+				p.reject("the operator ||")
+			}
 			return op
 		}
 	}
@@ -364,6 +367,9 @@ func (p *parser) primary(either bool) Node {
 // method reads .name(args) behind x.
 func (p *parser) method(x Expr) Expr {
 	p.want(".")
+	if !p.ahead(1).is("(") {
+		p.reject("a property of a CLR type")
+	}
 	m := &MethodCall{expr: exprAt(x), X: x, Method: p.ident().Name}
 	p.want("(")
 	if !p.at(")") {

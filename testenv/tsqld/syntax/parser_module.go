@@ -76,9 +76,10 @@ func (p *parser) params() []*Param {
 	var list []*Param
 	for p.declared(); p.tok().kind == tokVar; p.declared() {
 		list = append(list, p.param())
-		if !p.got(",") {
+		if !p.at(",") || p.ahead(1).kind != tokVar && p.ahead(1).kind != tokGlobal {
 			break
 		}
+		p.next()
 	}
 	return list
 }

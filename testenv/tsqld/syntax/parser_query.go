@@ -575,14 +575,17 @@ var tableHintNames = wordSet(`NOLOCK READUNCOMMITTED READCOMMITTED READCOMMITTED
 	UPDLOCK XLOCK ROWLOCK PAGLOCK TABLOCK TABLOCKX NOWAIT READPAST NOEXPAND INDEX FORCESEEK FORCESCAN KEEPIDENTITY
 	KEEPDEFAULTS IGNORE_CONSTRAINTS IGNORE_TRIGGERS SNAPSHOT SPATIAL_WINDOW_MAX_CELLS FASTFIRSTROW`)
 
-// atOldHints reports whether hints without WITH come: t (NOLOCK).
+// atOldHints reports whether a hint without WITH comes, which stands alone: t (NOLOCK).
 func (p *parser) atOldHints() bool {
-	return p.at("(") && p.ahead(1).kind == tokWord && tableHintNames[p.ahead(1).up] &&
-		(p.ahead(2).is(")") || p.ahead(2).is(",") || p.ahead(1).is("INDEX"))
+	return p.at("(") && p.ahead(1).kind == tokWord && tableHintNames[p.ahead(1).up] && p.ahead(2).is(")")
 }
 
 // tableHints reads WITH (...) behind a table, and the old form without WITH.
 func (p *parser) tableHints() []*TableHint {
+	if p.at("HOLDLOCK") { // the one hint that needs no parentheses
+		h := &TableHint{node: p.here(), Name: p.next().up}
+		return []*TableHint{h}
+	}
 	if !p.at("WITH", "(") && !p.atOldHints() {
 		return nil
 	}

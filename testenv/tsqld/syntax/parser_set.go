@@ -33,8 +33,20 @@ func (p *parser) set() Stmt {
 		s.On = p.onOff()
 		return s
 	case p.got("OFFSETS"):
-		p.words(false)
+		for p.err == nil && !p.atAny("ON", "OFF") {
+			if p.tok().kind != tokWord && !p.at(",") {
+				p.fail()
+				return nil
+			}
+			p.next()
+		}
+		p.onOff()
 		return &UnsupportedStmt{What: "SET OFFSETS"}
+	case p.got("FIPS_FLAGGER"):
+		if p.gotAny("ON", "OFF") == "" {
+			p.wordOrExpr()
+		}
+		return &UnsupportedStmt{What: "SET FIPS_FLAGGER"}
 	case t.kind == tokWord && valueOptions[t.up]:
 		p.next()
 		return &SetValueStmt{Option: t.up, Value: p.wordOrExpr()}

@@ -1,6 +1,10 @@
 package syntax
 
-import "github.com/jobagent/jobagent/testenv/tsqld/mserr"
+import (
+	"slices"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+)
 
 // batch reads all statements.
 func (p *parser) batch() []Stmt {
@@ -152,7 +156,7 @@ func (p *parser) statement() Stmt {
 			return nil
 		}
 		s := &WaitForStmt{Time: p.wantAny("DELAY", "TIME") == "TIME"}
-		s.Value = p.expr()
+		s.Value = p.constantOrVariable(tokString, tokNString)
 		return s
 	case "COMMIT", "ROLLBACK", "SAVE":
 		return p.transaction()
@@ -372,8 +376,10 @@ func (p *parser) try() Stmt {
 	end := func() bool { return p.at("END") }
 	p.want("TRY")
 	s := &TryStmt{Try: p.stmts(end)}
+	if len(s.Try) == 0 && p.err == nil {
+		p.fail() // only the CATCH block may be empty
+	}
 	p.want("END", "TRY")
-	p.got(";")
 	p.want("BEGIN", "CATCH")
 	s.Catch = p.stmts(end)
 	p.want("END", "CATCH")
@@ -449,12 +455,27 @@ func (p *parser) throw() Stmt {
 	if t.kind != tokInt && t.kind != tokVar {
 		return s
 	}
-	s.Number = p.expr()
+	s.Number = p.constantOrVariable(tokInt)
 	p.want(",")
-	s.Message = p.expr()
+	s.Message = p.constantOrVariable(tokString, tokNString)
 	p.want(",")
-	s.State = p.expr()
+	s.State = p.constantOrVariable(tokInt)
 	return s
+}
+
+// constantOrVariable reads a constant of one of some kinds or a variable, where the grammar has no expression.
+func (p *parser) constantOrVariable(kinds ...tokenKind) Expr {
+	t := p.tok()
+	e := expr{p.here()}
+	switch {
+	case t.kind == tokVar:
+		p.next()
+		return &VarRef{expr: e, Name: t.text}
+	case slices.Contains(kinds, t.kind):
+		return p.literal()
+	}
+	p.fail()
+	return nil
 }
 
 // raiserror reads RAISERROR.

@@ -285,6 +285,8 @@ func (p *parser) createTable() Stmt {
 	s.Def = p.tableDef()
 	for p.err == nil {
 		switch {
+		case p.at("AS"):
+			p.reject("a graph table (AS NODE, AS EDGE)")
 		case p.at("ON"):
 			if s.On = p.filegroup(); s.On.Name == "" { // ON DELETE, without a foreign key
 				p.next()

@@ -24,7 +24,7 @@ func Rejections() []string {
 		"WAITFOR of a queue",
 		"WITH RESULT SETS of objects and types", "WITH XMLNAMESPACES",
 		"a FILESTREAM column", "a WITH clause behind a function other than OPENJSON", "a column set",
-		"a data change with OUTPUT in FROM", "a function of an assembly (EXTERNAL NAME)",
+		"a data change with OUTPUT in FROM", "a function of an assembly (EXTERNAL NAME)", "a graph table (AS NODE, AS EDGE)", "a property of a CLR type", "the operator ||",
 		"a generated column (GENERATED ALWAYS)", "a hash index", "a masked column (MASKED WITH)", "a memory-optimized table type",
 		"a partition scheme", "a procedure of an assembly (EXTERNAL NAME)", "a static method (::)", "a system-versioned table",
 		"a trigger of an assembly (EXTERNAL NAME)", "a typed xml column", "an encrypted column (ENCRYPTED WITH)",
