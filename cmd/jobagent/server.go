@@ -49,6 +49,17 @@ func startEmbedded(ctx context.Context, dir, listen, password, encrypt string, l
 		OnPanic: func(value any, stack []byte) {
 			log.Error("embedded server panicked", zap.Any("error", value), zap.ByteString("stack", stack))
 		},
+		OnWait: func(w tsqld.Wait) {
+			fields := []zap.Field{
+				zap.Int("session", w.SPID), zap.String("program", w.Program), zap.String("host", w.Host), zap.String("database", w.Database),
+				zap.String("application_lock", w.Application), zap.Duration("waited", w.Waited),
+				zap.Int("holder", w.Blocker), zap.String("holder_program", w.BlockerProgram), zap.String("holder_host", w.BlockerHost),
+			}
+			if !w.BlockerIdleSince.IsZero() {
+				fields = append(fields, zap.Time("holder_idle_since", w.BlockerIdleSince))
+			}
+			log.Warn("statement waits for another session", fields...)
+		},
 	})
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the embedded server: %w", err), listener.Close())

@@ -10,12 +10,15 @@ import (
 // New opens the databases of cfg.Dir, creating the system databases where they are missing, and
 // returns a server that is ready for connections. The caller closes it.
 func New(cfg Config) (*Server, error) {
-	in, err := exec.New(exec.Config{Dir: cfg.Dir, SAPassword: cfg.SAPassword, Now: cfg.Now})
+	in, err := exec.New(exec.Config{Dir: cfg.Dir, SAPassword: cfg.SAPassword, Now: cfg.Now, OnWait: cfg.OnWait})
 	if err != nil {
 		return nil, fmt.Errorf("open databases: %w", err)
 	}
 	return newServer(cfg, instance{in}), nil
 }
+
+// Wait is a statement that waits for another session.
+type Wait = exec.Wait
 
 // instance is the interpreter as the engine of a server.
 type instance struct{ *exec.Instance }

@@ -28,6 +28,8 @@ type Config struct {
 	// OnEnd is told that a connection ended, and why; nil when the client closed it in order. The error
 	// never contains a password or a statement's text.
 	OnEnd func(remote net.Addr, err error)
+	// OnWait is told of a statement that has waited some seconds for another session, and for whom.
+	OnWait func(Wait)
 	// Fault is asked at every [Point] whether something goes wrong there. It may be called by several
 	// connections at once.
 	Fault func(Point) error

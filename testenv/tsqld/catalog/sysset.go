@@ -82,6 +82,8 @@ type Session struct {
 	Command       string // SELECT, EXECUTE...
 	BlockedBy     int
 	WaitType      string
+	WaitTime      int64 // milliseconds
+	WaitResource  string
 	Elapsed       int64 // milliseconds
 	TransactionID int64
 }

@@ -239,7 +239,7 @@ func requests(_ context.Context, env *Env) ([]row, error) {
 		r := options(s)
 		for col, v := range map[string]types.Value{
 			"start_time": s.LastRequestStart, "status": s.Status, "command": s.Command, "user_id": int64(1), "connection_id": s.ConnectionID, "blocking_session_id": int64(s.BlockedBy),
-			"wait_type": orNull(s.WaitType), "last_wait_type": s.WaitType, "transaction_id": s.TransactionID, "total_elapsed_time": s.Elapsed, "open_resultset_count": int64(1),
+			"wait_type": orNull(s.WaitType), "wait_time": s.WaitTime, "wait_resource": s.WaitResource, "last_wait_type": s.WaitType, "transaction_id": s.TransactionID, "total_elapsed_time": s.Elapsed, "open_resultset_count": int64(1),
 		} {
 			r[col] = v
 		}

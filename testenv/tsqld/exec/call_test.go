@@ -177,7 +177,7 @@ func TestDeadlock(t *testing.T) {
 		}
 		done <- r.b.String()
 	}()
-	for inst.locks.Blocker(a.locks) == 0 {
+	for !waits(inst, a) {
 		select {
 		case got := <-done:
 			t.Fatal(got)
@@ -305,4 +305,10 @@ func TestPropertiesAreKept(t *testing.T) {
 	}
 	require.NotContains(t, answer("CREATE DATABASE kept; EXEC kept.sys.sp_addextendedproperty N'Caption', 17"), "Msg")
 	require.Contains(t, answer("SELECT name, value, SQL_VARIANT_PROPERTY(value, 'BaseType') FROM kept.sys.extended_properties"), "Caption | 17 | int\n")
+}
+
+// waits reports whether a session waits for a lock.
+func waits(inst *Instance, s *Session) bool {
+	_, ok := inst.locks.Waiting(s.locks)
+	return ok
 }

@@ -25,6 +25,21 @@ type Config struct {
 	ServerName string
 	// Now is the clock; nil means time.Now. It does not drive WAITFOR and time-outs, which use package time.
 	Now func() time.Time
+	// OnWait is told of a statement that has waited for another session's lock for lock.LongWait; nil for nobody.
+	OnWait func(w Wait)
+}
+
+// Wait is a statement that waits for another session.
+type Wait struct {
+	SPID             int
+	Host, Program    string
+	Database         string
+	Application      string // the name of an application lock; "" for the right to write to the database
+	Waited           time.Duration
+	Blocker          int // the session that is in the way
+	BlockerHost      string
+	BlockerProgram   string
+	BlockerIdleSince time.Time // when its last request ended; zero while one runs
 }
 
 // Login is what a client says of itself when it connects.
@@ -84,6 +99,9 @@ func New(cfg Config) (*Instance, error) {
 		cfg: cfg, store: st, started: cfg.Now(), sessions: map[int]*Session{},
 		counters: map[counterKey]*counter{}, versions: map[int]*rowVersions{},
 		changing: map[int]*Session{},
+	}
+	if cfg.OnWait != nil {
+		i.locks.OnLongWait = i.longWait
 	}
 	i.catalog, err = catalog.Open(ctx, st, cfg.SAPassword, types.RoundDateTime(i.ticks()))
 	if err != nil {

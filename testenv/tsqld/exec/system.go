@@ -1,10 +1,13 @@
 package exec
 
 import (
+	"fmt"
 	"maps"
+	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/lock"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -83,13 +86,17 @@ func (s *Session) describe() catalog.Session {
 		OpenTransactions: q.tranCount, TransactionID: int64(q.tranID), Options: q.options.shown(), PacketSize: s.client.PacketSize,
 		Encrypted:        s.client.Encrypted,
 		LastRequestStart: datetime(q.started, types.TicksOf(q.started)), LastRequestEnd: datetime(q.ended, types.TicksOf(q.ended)),
-		BlockedBy: s.inst.locks.Blocker(s.locks),
 	}
 	if q.active {
 		out.Status, out.Command, out.LastRequestEnd = "running", q.command, 0
 		out.Elapsed = s.inst.now().Sub(q.started).Milliseconds()
-		if out.BlockedBy != 0 {
-			out.WaitType = "LCK_M_X"
+		if w, ok := s.inst.locks.Waiting(s.locks); ok {
+			out.Status, out.BlockedBy = "suspended", w.Blocker
+			out.WaitType, out.WaitTime = "LCK_M_"+w.Mode.Abbreviation(), time.Since(w.Since).Milliseconds()
+			out.WaitResource = fmt.Sprintf("DATABASE: %d", w.Resource.Database)
+			if w.Resource.App {
+				out.WaitResource = fmt.Sprintf("APPLICATION: %d:%d:[%s]", w.Resource.Database, w.Resource.Principal, w.Resource.Name)
+			}
 		}
 	}
 	return out
@@ -100,4 +107,24 @@ func (s *Session) current() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.request.database
+}
+
+// longWait tells the owner of the instance of a wait.
+func (i *Instance) longWait(w lock.Wait) {
+	out := Wait{SPID: w.SPID, Application: w.Resource.Name, Waited: time.Since(w.Since), Blocker: w.Blocker}
+	if d := i.catalog.Snapshot().DatabaseByID(w.Resource.Database); d != nil {
+		out.Database = d.Name
+	}
+	if s := i.session(w.SPID); s != nil {
+		out.Host, out.Program = s.client.Host, s.client.App
+	}
+	if s := i.session(w.Blocker); s != nil {
+		out.BlockerHost, out.BlockerProgram = s.client.Host, s.client.App
+		s.mu.Lock()
+		if !s.request.active {
+			out.BlockerIdleSince = s.request.ended
+		}
+		s.mu.Unlock()
+	}
+	i.cfg.OnWait(out)
 }

@@ -51,6 +51,7 @@ type request struct {
 	res   Resource
 	mode  Mode          // wanted in the end: the join with what is held
 	ready chan struct{} // made when it has to wait
+	since time.Time     // set with ready
 	err   error         // when ready is closed: nil means granted
 }
 
@@ -60,8 +61,15 @@ type state struct {
 	queue   []*request // in order of arrival, strengthenings first
 }
 
+// LongWait is how long a session waits before [Manager.OnLongWait] is told.
+const LongWait = 5 * time.Second
+
 // Manager is the set of all locks of an instance. The zero Manager is ready for use.
 type Manager struct {
+	// OnLongWait is told once of a wait that has lasted LongWait, by the goroutine that waits; nil for nobody. It is set before the
+	// first Lock.
+	OnLongWait func(w Wait)
+
 	mu  sync.Mutex
 	res map[Resource]*state
 }
@@ -122,21 +130,58 @@ func (m *Manager) Lock(ctx context.Context, o *Owner, r Resource, mode Mode, tim
 
 // wait blocks until the request is decided.
 func (m *Manager) wait(ctx context.Context, req *request, timeout time.Duration) error {
-	var expired <-chan time.Time
+	var expired, long <-chan time.Time
 	if timeout > 0 {
 		t := time.NewTimer(timeout)
 		defer t.Stop()
 		expired = t.C
 	}
-	select {
-	case <-req.ready:
-	case <-expired:
-		m.abandon(req, mserr.LockTimeout())
-	case <-ctx.Done():
-		m.abandon(req, context.Cause(ctx))
+	if m.OnLongWait != nil {
+		t := time.NewTimer(LongWait)
+		defer t.Stop()
+		long = t.C
 	}
-	<-req.ready
-	return req.err
+	for {
+		select {
+		case <-req.ready:
+		case <-long:
+			long = nil
+			if w, ok := m.Waiting(req.owner.session); ok {
+				m.OnLongWait(w)
+			}
+			continue
+		case <-expired:
+			m.abandon(req, mserr.LockTimeout())
+		case <-ctx.Done():
+			m.abandon(req, context.Cause(ctx))
+		}
+		<-req.ready
+		return req.err
+	}
+}
+
+// Wait is a session's wait for a lock.
+type Wait struct {
+	SPID     int
+	Resource Resource
+	Mode     Mode
+	Since    time.Time
+	Blocker  int // the session with the lowest id among those in the way
+}
+
+// Waiting is the wait of a session; ok is false when it does not wait.
+func (m *Manager) Waiting(s *Session) (w Wait, ok bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	req := s.waiting
+	if req == nil {
+		return Wait{}, false
+	}
+	w = Wait{SPID: s.SPID, Resource: req.res, Mode: req.mode, Since: req.since}
+	if b := m.blockers(req); len(b) > 0 {
+		w.Blocker = b[0].SPID
+	}
+	return w, true
 }
 
 // abandon ends a wait with an error, unless it was decided in the meantime.
@@ -205,7 +250,7 @@ func (m *Manager) enqueue(st *state, req *request) {
 		}
 	}
 	st.queue = slices.Insert(st.queue, at, req)
-	req.ready = make(chan struct{})
+	req.ready, req.since = make(chan struct{}), time.Now()
 	req.owner.session.waiting = req
 }
 
@@ -331,17 +376,4 @@ func (m *Manager) Locks() []Info {
 			cmp.Compare(a.Resource.Principal, b.Resource.Principal), cmp.Compare(waits(a), waits(b)), cmp.Compare(a.SPID, b.SPID))
 	})
 	return out
-}
-
-// Blocker is the session that a session waits for, 0 if it does not wait (sys.dm_exec_requests.blocking_session_id).
-func (m *Manager) Blocker(s *Session) int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if s.waiting == nil {
-		return 0
-	}
-	for _, b := range m.blockers(s.waiting) {
-		return b.SPID
-	}
-	return 0
 }

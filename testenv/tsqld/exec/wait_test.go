@@ -1,0 +1,58 @@
+package exec
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/lock"
+)
+
+// TestLongWait: a statement that waits for another session's transaction is told of after some seconds, with who holds it and since when
+// that session is idle; sys.dm_exec_requests shows the wait.
+func TestLongWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []Wait
+		inst, err := New(Config{Dir: t.TempDir(), SAPassword: "secret", OnWait: func(w Wait) { told = append(told, w) }})
+		require.NoError(t, err)
+		defer func() { require.NoError(t, inst.Close()) }()
+		open := func(app string) *Session {
+			s, err := inst.NewSession(t.Context(), Login{User: "sa", Password: "secret", Database: "master", App: app, Host: "h-" + app})
+			require.NoError(t, err)
+			return s
+		}
+		run := func(s *Session, text string) string {
+			var r recorder
+			require.NoError(t, s.Batch(context.Background(), text, &r))
+			return r.b.String()
+		}
+		holder, waiter, watcher := open("holder"), open("waiter"), open("watcher")
+		run(holder, "CREATE DATABASE waits")
+		run(holder, "USE waits CREATE TABLE dbo.t (a int) BEGIN TRAN INSERT dbo.t VALUES (1)")
+		idle := time.Now()
+		run(waiter, "USE waits")
+		done := make(chan string)
+		go func() { done <- run(waiter, "INSERT dbo.t VALUES (2)") }()
+		<-time.After(lock.LongWait + time.Second) // of the bubble's clock
+		synctest.Wait()
+		require.Len(t, told, 1)
+		w := told[0]
+		require.Equal(t, lock.LongWait, w.Waited)
+		require.Equal(t, []string{"waiter", "h-waiter", "waits", "holder", "h-holder"}, []string{w.Program, w.Host, w.Database, w.BlockerProgram, w.BlockerHost})
+		require.WithinDuration(t, idle, w.BlockerIdleSince, 0)
+		shown := run(watcher, "SELECT status, wait_type, wait_time, IIF(blocking_session_id = "+strconv.Itoa(holder.SPID())+", 1, 0) b FROM sys.dm_exec_requests WHERE session_id = "+strconv.Itoa(waiter.SPID()))
+		require.Contains(t, shown, "suspended | LCK_M_X | 6000 | 1")
+		require.False(t, strings.Contains(shown, "Msg"))
+		run(holder, "COMMIT")
+		require.Contains(t, <-done, "(1)")
+		require.Len(t, told, 1)
+		for _, s := range []*Session{holder, waiter, watcher} {
+			require.NoError(t, s.Close())
+		}
+	})
+}
