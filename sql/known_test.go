@@ -40,7 +40,6 @@ var longLines = map[string]int{
 	"jobs_internal.due_schedules":        2,
 	"jobs_internal.end_scheduled_runs":   2,
 	"jobs_internal.find_step":            3,
-	"jobs_internal.fire_schedules":       10,
 	"jobs_internal.lock_schedule":        1,
 	"jobs_internal.lock_target_group":    1,
 	"jobs_internal.purge_history":        2,
