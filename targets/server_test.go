@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
@@ -26,6 +27,7 @@ func newFixture(t *testing.T, cfg tsqld.Config) *fixture {
 	if cfg.OnPanic == nil {
 		cfg.OnPanic = func(v any, stack []byte) { t.Errorf("panic in the server: %v\n%s", v, stack) }
 	}
+	cfg.Fault = testenv.Recorder(cfg.Fault)
 	server, err := tsqld.New(cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close(context.Background())) })

@@ -69,7 +69,7 @@ func Embedded(t testing.TB, opts Options) *Env {
 	var mu sync.Mutex
 	ended := false
 	server, err := tsqld.New(tsqld.Config{
-		Dir: opts.Dir, SAPassword: password, Fault: opts.Fault, Record: strict.Watch(t),
+		Dir: opts.Dir, SAPassword: password, Fault: Recorder(opts.Fault), Record: strict.Watch(t),
 		OnPanic: func(value any, stack []byte) {
 			mu.Lock()
 			defer mu.Unlock()

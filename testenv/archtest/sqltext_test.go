@@ -1,0 +1,235 @@
+package archtest
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// sqlText is a T-SQL text in a Go file of the product: its constant parts, and between them what is only known when it runs.
+type sqlText struct {
+	file  string
+	line  int
+	parts []string
+}
+
+// String is where the text stands.
+func (s sqlText) String() string { return fmt.Sprintf("%s:%d", s.file, s.line) }
+
+// whole says whether the text stands in the source as it is sent.
+func (s sqlText) whole() bool {
+	return len(s.parts) == 1 && strings.HasSuffix(strings.TrimSpace(s.parts[0]), ";")
+}
+
+// pattern matches the texts that may be sent.
+func (s sqlText) pattern() *regexp.Regexp {
+	quoted := make([]string, 0, len(s.parts))
+	for _, p := range s.parts {
+		quoted = append(quoted, regexp.QuoteMeta(p))
+	}
+	text := "(?s)^" + strings.Join(quoted, ".*")
+	if !strings.HasSuffix(strings.TrimSpace(s.parts[len(s.parts)-1]), ";") {
+		text += ".*"
+	}
+	return regexp.MustCompile(text + "$")
+}
+
+// statementStart is how a text begins that is sent: a word of T-SQL in capitals, as all of ours are, and something behind it.
+var statementStart = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|EXECUTE|DECLARE|CREATE|DROP|ALTER|IF|SET|WITH|BEGIN|COMMIT|ROLLBACK|KILL|USE|TRUNCATE)\s+[\[@#A-Za-z(]`)
+
+// sqlTexts are the T-SQL texts of the product's Go files and, under "EXECUTE", the procedures that it calls.
+func sqlTexts(t *testing.T) []sqlText {
+	t.Helper()
+	var list []sqlText
+	for _, folder := range []string{"controldb", "agent", "targets", "cmd"} {
+		packages := map[string][]*ast.File{}
+		fset := token.NewFileSet()
+		require.NoError(t, filepath.WalkDir(filepath.Join(root(t), folder), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			file, err := parser.ParseFile(fset, path, nil, 0)
+			packages[filepath.Dir(path)] = append(packages[filepath.Dir(path)], file)
+			return err
+		}))
+		for _, files := range packages {
+			list = append(list, textsOf(t, fset, files)...)
+		}
+	}
+	slices.SortFunc(list, func(a, b sqlText) int { return strings.Compare(a.String(), b.String()) })
+	return list
+}
+
+// textsOf are those of one package.
+func textsOf(t *testing.T, fset *token.FileSet, files []*ast.File) []sqlText {
+	t.Helper()
+	constants := map[string]ast.Expr{}
+	for _, f := range files {
+		for _, d := range f.Decls {
+			g, ok := d.(*ast.GenDecl)
+			if !ok || g.Tok != token.CONST {
+				continue
+			}
+			for _, s := range g.Specs {
+				v, ok := s.(*ast.ValueSpec)
+				for i := range v.Values {
+					if ok {
+						constants[v.Names[i].Name] = v.Values[i]
+					}
+				}
+			}
+		}
+	}
+	// parts are the constant parts of an expression; what is not constant parts them.
+	var parts func(x ast.Expr, depth int) []string
+	parts = func(x ast.Expr, depth int) []string {
+		switch x := x.(type) {
+		case *ast.BasicLit:
+			if x.Kind == token.STRING {
+				text, err := strconv.Unquote(x.Value)
+				require.NoError(t, err)
+				return []string{text}
+			}
+		case *ast.ParenExpr:
+			return parts(x.X, depth)
+		case *ast.Ident:
+			if c := constants[x.Name]; c != nil && depth < 10 {
+				return parts(c, depth+1)
+			}
+		case *ast.BinaryExpr:
+			if x.Op == token.ADD {
+				a, b := parts(x.X, depth), parts(x.Y, depth)
+				joined := append(slices.Clone(a[:len(a)-1]), a[len(a)-1]+b[0])
+				return append(joined, b[1:]...)
+			}
+		}
+		return []string{"", ""}
+	}
+	var list []sqlText
+	for _, f := range files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			x, ok := n.(ast.Expr)
+			if !ok {
+				return true
+			}
+			at := fset.Position(x.Pos())
+			file, err := filepath.Rel(root(t), at.Filename)
+			require.NoError(t, err)
+			if c, ok := x.(*ast.CallExpr); ok && len(c.Args) == 1 {
+				if name, ok := c.Fun.(*ast.Ident); ok && name.Name == "newCall" {
+					p := parts(c.Args[0], 0)
+					require.Len(t, p, 1, "%s: the name of a procedure is constant", at)
+					list = append(list, sqlText{file: file, line: at.Line, parts: []string{"EXECUTE " + p[0] + ";"}})
+				}
+			}
+			b, binary := x.(*ast.BinaryExpr)
+			l, literal := x.(*ast.BasicLit)
+			if !(binary && b.Op == token.ADD || literal && l.Kind == token.STRING) {
+				return true
+			}
+			p := parts(x, 0)
+			if !statementStart.MatchString(p[0]) {
+				return true
+			}
+			list = append(list, sqlText{file: file, line: at.Line, parts: p})
+			return false
+		})
+	}
+	return list
+}
+
+// printed are files whose texts are for people's scripts: what `jobagent job script` prints. Tests of cmd/jobagent run them.
+var printed = []string{"cmd/jobagent/script.go", "cmd/jobagent/scriptschedule.go"}
+
+// envRecorded names the folder of texts that tests have sent, and takes those of the product: testenv.Recorder says how they come there.
+const envRecorded = "JOBAGENT_RECORDED_SQL"
+
+// TestSQLTexts gathers every T-SQL text that the product sends, for .ci/bind: those that stand whole in the source, and of the others
+// those that tests have sent. Each of the latter has to have been sent by a test, else nobody has seen it.
+func TestSQLTexts(t *testing.T) {
+	texts := sqlTexts(t)
+	require.Greater(t, len(texts), 100)
+	folder := os.Getenv(envRecorded)
+	if folder == "" {
+		t.Skipf("%s names no folder", envRecorded)
+	}
+	sent := map[string]string{}
+	require.NoError(t, filepath.WalkDir(filepath.Join(folder, "sent"), func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		sent[filepath.Base(path)] = string(text)
+		return err
+	}))
+	product := filepath.Join(folder, "product")
+	require.NoError(t, os.RemoveAll(product))
+	require.NoError(t, os.MkdirAll(product, 0o755))
+	lists := map[string][]string{} // of .ci/bind: control has the texts for control databases, target those for other ones
+	write := func(s sqlText, n int, text string) {
+		name := fmt.Sprintf("%s.%d.%d.sql", strings.ReplaceAll(s.file, "/", "."), s.line, n)
+		require.NoError(t, os.WriteFile(filepath.Join(product, name), []byte(text+"\n"), 0o644))
+		kind := "control"
+		if strings.HasPrefix(s.file, "targets/") || s.file == "cmd/jobagent/demo.go" { // the demo reads what its jobs have written
+			kind = "target"
+		}
+		lists[kind] = append(lists[kind], name)
+	}
+	for _, s := range texts {
+		switch {
+		case slices.Contains(printed, s.file):
+		case strings.HasPrefix(s.file, "cmd/"): // what is put in are names of databases, and numbers
+			write(s, 0, strings.NewReplacer("%d", "1", "%s", "x").Replace(strings.Join(s.parts, "x")))
+		case s.whole():
+			write(s, 0, s.parts[0])
+		default:
+			n, pattern := 0, s.pattern()
+			for _, name := range slices.Sorted(maps.Keys(sent)) {
+				if pattern.MatchString(sent[name]) {
+					n++
+					write(s, n, sent[name])
+				}
+			}
+			if n == 0 {
+				t.Errorf("%s: no test has sent this text: %s", s, strings.Join(s.parts, " ... "))
+			}
+		}
+	}
+	for kind, list := range lists {
+		require.NoError(t, os.WriteFile(filepath.Join(product, kind+".txt"), []byte(strings.Join(list, "\n")+"\n"), 0o644))
+	}
+}
+
+// TestSQLTextsAreFound: constants are put in, other values part the text, and prose is no T-SQL.
+func TestSQLTextsAreFound(t *testing.T) {
+	fset := token.NewFileSet()
+	file, err := parser.ParseFile(fset, filepath.Join(root(t), "x.go"), "package x\n"+
+		"const table = `dbo.t`\n"+
+		"var a = `SELECT x FROM ` + table + `;`\n"+
+		"var b = `SELECT x FROM dbo.t WHERE ` + where() + ` AND y = 1;`\n"+
+		"var c = `Select a job.` + table\n"+
+		"var d = newCall(`jobs.sp_x`)\n", 0)
+	require.NoError(t, err)
+	list := textsOf(t, fset, []*ast.File{file})
+	require.Equal(t, []sqlText{
+		{file: "x.go", line: 3, parts: []string{"SELECT x FROM dbo.t;"}},
+		{file: "x.go", line: 4, parts: []string{"SELECT x FROM dbo.t WHERE ", " AND y = 1;"}},
+		{file: "x.go", line: 6, parts: []string{"EXECUTE jobs.sp_x;"}},
+	}, list)
+	require.True(t, list[0].whole())
+	require.False(t, list[1].whole())
+	require.True(t, list[1].pattern().MatchString("SELECT x FROM dbo.t WHERE z = 2 AND y = 1;"))
+	require.False(t, list[1].pattern().MatchString("SELECT x FROM dbo.t;"))
+}
