@@ -19,7 +19,6 @@ var longLines = map[string]int{
 	"jobs.sp_delete_job":                 1,
 	"jobs.sp_delete_target_group":        2,
 	"jobs.sp_delete_target_group_member": 1,
-	"jobs.sp_explain_execution":          18,
 	"jobs.sp_purge_jobhistory":           1,
 	"jobs.sp_rerun_job_execution":        8,
 	"jobs.sp_set_limit":                  4,
