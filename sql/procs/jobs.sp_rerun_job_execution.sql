@@ -45,13 +45,15 @@ BEGIN
     DECLARE @other_origin BIGINT;
     DECLARE @group_name NVARCHAR(128);
     DECLARE @step_id INT;
+    DECLARE @given TABLE (text NVARCHAR(200) NOT NULL);
+    DECLARE @known TABLE (state NVARCHAR(50) NOT NULL PRIMARY KEY);
     DECLARE @wanted TABLE (state NVARCHAR(50) NOT NULL PRIMARY KEY);
     -- How the origin's targets ended, and its steps whose targets were never known.
     DECLARE @ended TABLE (
-        step_id INT NOT NULL,
-        state   NVARCHAR(50) NOT NULL,
-        target  BIT NOT NULL,
-        PRIMARY KEY (step_id, state, target)
+        step_id   INT NOT NULL,
+        state     NVARCHAR(50) NOT NULL,
+        is_target BIT NOT NULL,
+        PRIMARY KEY (step_id, state, is_target)
     );
     DECLARE @to_resolve TABLE (step_id INT NOT NULL PRIMARY KEY);
     DECLARE @groups TABLE (target_group_id UNIQUEIDENTIFIER NOT NULL PRIMARY KEY);
@@ -60,20 +62,27 @@ BEGIN
     IF @job_execution_id IS NULL
         THROW 50028, N'A job execution id is needed: @job_execution_id is NULL.', 1;
 
-    SET @only = COALESCE(@only, N'Failed,TimedOut,Canceled,Skipped,Unknown');
-    SELECT TOP (1) @wrong = LTRIM(RTRIM(p.value))
-    FROM STRING_SPLIT(@only, N',') AS p
-    WHERE LTRIM(RTRIM(p.value)) COLLATE Latin1_General_100_CI_AS NOT IN (N'failed', N'timedout', N'canceled', N'skipped', N'unknown');
+    INSERT INTO @known (state)
+    VALUES (N'Failed'), (N'TimedOut'), (N'Canceled'), (N'Skipped'), (N'Unknown');
+    INSERT INTO @given (text)
+    SELECT LTRIM(RTRIM(p.value))
+    FROM STRING_SPLIT(COALESCE(@only, N'Failed,TimedOut,Canceled,Skipped,Unknown'), N',') AS p;
+    SELECT TOP (1) @wrong = g.text
+    FROM @given AS g
+    WHERE NOT EXISTS (SELECT 1 FROM @known AS n WHERE n.state = g.text COLLATE Latin1_General_100_CI_AS);
     IF @wrong IS NOT NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(N'@only is ''', @only, N''': ''', @wrong, N''' is not known. One or more of Failed, TimedOut, Canceled, Skipped and Unknown are needed, divided by commas.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'@only is ''', @only, N''': ''', @wrong, N''' is not known. One or more of Failed, TimedOut, Canceled, Skipped and Unknown ',
+            N'are needed, divided by commas.'
+        ), N'%', N'%%');
         THROW 50031, @message, 1;
     END;
     INSERT INTO @wanted (state)
-    SELECT s.state
-    FROM (VALUES (N'Failed'), (N'TimedOut'), (N'Canceled'), (N'Skipped'), (N'Unknown')) AS s (state)
-    WHERE EXISTS (SELECT 1 FROM STRING_SPLIT(@only, N',') AS p WHERE LTRIM(RTRIM(p.value)) COLLATE Latin1_General_100_CI_AS = s.state);
-    SET @only = (SELECT STRING_AGG(w.state, N',') WITHIN GROUP (ORDER BY w.state) FROM @wanted AS w);
+    SELECT n.state
+    FROM @known AS n
+    WHERE EXISTS (SELECT 1 FROM @given AS g WHERE g.text COLLATE Latin1_General_100_CI_AS = n.state);
+    SET @only = (SELECT STRING_AGG(w.state, N',') WITHIN GROUP (ORDER BY w.state) FROM @wanted AS w); -- in one way of writing
 
     BEGIN TRANSACTION;
 
@@ -98,7 +107,9 @@ BEGIN
             AND e.purged_at IS NULL;
     IF @origin_id IS NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The job execution ', @job_execution_id, N' does not exist. The view jobs.job_executions lists all executions.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The job execution ', @job_execution_id, N' does not exist. The view jobs.job_executions lists all executions.'
+        ), N'%', N'%%');
         THROW 50111, @message, 1;
     END;
 
@@ -117,53 +128,68 @@ BEGIN
         END;
         IF @other_job = @job_id
         BEGIN
-            SET @message = REPLACE(CONCAT(N'The job execution id ', @new_job_execution_id, N' belongs to an execution that is no rerun of ', @job_execution_id, N'. Choose another id, or leave @new_job_execution_id NULL.'), N'%', N'%%');
+            SET @message = REPLACE(CONCAT(
+                N'The job execution id ', @new_job_execution_id, N' belongs to an execution that is no rerun of ', @job_execution_id,
+                N'. Choose another id, or leave @new_job_execution_id NULL.'
+            ), N'%', N'%%');
             THROW 50116, @message, 1;
         END;
         IF @other_job IS NOT NULL
         BEGIN
-            SET @message = REPLACE(CONCAT(N'The job execution id ', @new_job_execution_id, N' belongs to an execution of another job. Choose another id, or leave @new_job_execution_id NULL.'), N'%', N'%%');
+            SET @message = REPLACE(CONCAT(
+                N'The job execution id ', @new_job_execution_id,
+                N' belongs to an execution of another job. Choose another id, or leave @new_job_execution_id NULL.'
+            ), N'%', N'%%');
             THROW 50112, @message, 1;
         END;
     END;
 
     IF @is_active = 1
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The job execution ', @job_execution_id, N' is still active (', @lifecycle, N'). Wait for its end, or stop it with jobs.sp_stop_job, first.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The job execution ', @job_execution_id, N' is still active (', @lifecycle,
+            N'). Wait for its end, or stop it with jobs.sp_stop_job, first.'
+        ), N'%', N'%%');
         THROW 50114, @message, 1;
     END;
 
-    INSERT INTO @ended (step_id, state, target)
-    SELECT DISTINCT
-        s.step_id,
-        CASE WHEN t.lifecycle = N'Failed' AND k.target_execution_id IS NOT NULL THEN N'Unknown' ELSE t.lifecycle END,
-        1
-    FROM jobs_internal.step_executions AS s
-    INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
-    LEFT JOIN (
+    WITH unknown_runs AS (
+        SELECT k.target_execution_id, MAX(k.attempt) AS attempt
+        FROM jobs_internal.task_executions AS k
+        WHERE k.execution_id = @origin_id
+            AND k.kind = N'Run'
+            AND k.outcome = N'Unknown'
+        GROUP BY k.target_execution_id
+    ),
+    unknown_resolutions AS (
+        SELECT k.step_execution_id, k.attempt
+        FROM jobs_internal.task_executions AS k
+        WHERE k.execution_id = @origin_id
+            AND k.kind = N'Resolve'
+            AND k.outcome = N'Unknown'
+    ),
+    states AS (
         SELECT
-            x.target_execution_id,
-            MAX(x.attempt) AS attempt
-        FROM jobs_internal.task_executions AS x
-        WHERE x.execution_id = @origin_id
-            AND x.kind = N'Run'
-            AND x.outcome = N'Unknown'
-        GROUP BY x.target_execution_id
-    ) AS k ON k.target_execution_id = t.target_execution_id AND k.attempt = t.attempts
-    WHERE s.execution_id = @origin_id
-    UNION ALL
-    SELECT
-        s.step_id,
-        CASE WHEN s.lifecycle = N'Failed' AND k.step_execution_id IS NOT NULL THEN N'Unknown' ELSE s.lifecycle END,
-        0
-    FROM jobs_internal.step_executions AS s
-    LEFT JOIN jobs_internal.task_executions AS k ON k.execution_id = s.execution_id
-        AND k.step_execution_id = s.step_execution_id
-        AND k.kind = N'Resolve'
-        AND k.attempt = s.attempts
-        AND k.outcome = N'Unknown'
-    WHERE s.execution_id = @origin_id
-        AND s.resolved_at IS NULL;
+            s.step_id,
+            CASE WHEN t.lifecycle = N'Failed' AND u.target_execution_id IS NOT NULL THEN N'Unknown' ELSE t.lifecycle END AS state,
+            1 AS is_target
+        FROM jobs_internal.step_executions AS s
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
+        LEFT JOIN unknown_runs AS u ON u.target_execution_id = t.target_execution_id AND u.attempt = t.attempts
+        WHERE s.execution_id = @origin_id
+        UNION ALL
+        SELECT
+            s.step_id,
+            CASE WHEN s.lifecycle = N'Failed' AND v.step_execution_id IS NOT NULL THEN N'Unknown' ELSE s.lifecycle END,
+            0
+        FROM jobs_internal.step_executions AS s
+        LEFT JOIN unknown_resolutions AS v ON v.step_execution_id = s.step_execution_id AND v.attempt = s.attempts
+        WHERE s.execution_id = @origin_id
+            AND s.resolved_at IS NULL
+    )
+    INSERT INTO @ended (step_id, state, is_target)
+    SELECT DISTINCT a.step_id, a.state, a.is_target
+    FROM states AS a;
 
     SET @between_steps = CASE
         WHEN @lifecycle = N'Canceled' AND NOT EXISTS (SELECT 1 FROM @ended AS x WHERE x.state = N'Canceled') THEN 1
@@ -187,12 +213,16 @@ BEGIN
         SELECT 1
         FROM @ended AS x
         INNER JOIN @wanted AS w ON w.state = x.state
-        WHERE x.target = 1
+        WHERE x.is_target = 1
             OR x.state <> N'Skipped'
     )
         AND (@between_steps = 0 OR @partial = 1)
     BEGIN
-        SET @message = REPLACE(CONCAT(N'Nothing in the job execution ', @job_execution_id, N', which ended as ', @lifecycle, N', ended as ', REPLACE(@only, N',', N' or '), N': there is nothing to run again. Start the job with jobs.sp_start_job to run it on all its targets.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'Nothing in the job execution ', @job_execution_id, N', which ended as ', @lifecycle, N', ended as ',
+            REPLACE(@only, N',', N' or '),
+            N': there is nothing to run again. Start the job with jobs.sp_start_job to run it on all its targets.'
+        ), N'%', N'%%');
         THROW 50115, @message, 1;
     END;
 
@@ -202,13 +232,18 @@ BEGIN
     WHERE d.job_id = @job_id
         AND d.version = @version
         AND (
-            (@partial = 0 AND NOT EXISTS (SELECT 1 FROM jobs_internal.step_executions AS s WHERE s.execution_id = @origin_id AND s.step_id = d.step_id))
+            (@partial = 0 AND NOT EXISTS (
+                SELECT 1
+                FROM jobs_internal.step_executions AS s
+                WHERE s.execution_id = @origin_id
+                    AND s.step_id = d.step_id
+            ))
             OR EXISTS (
                 SELECT 1
                 FROM @ended AS x
                 INNER JOIN @wanted AS w ON w.state = x.state
                 WHERE x.step_id = d.step_id
-                    AND x.target = 0
+                    AND x.is_target = 0
                     AND x.state <> N'Skipped'
             )
         );
@@ -232,7 +267,10 @@ BEGIN
     ORDER BY d.step_id;
     IF @group_name IS NOT NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(N'Step ', @step_id, N' of version ', @version, N' needs the target group ''', @group_name, N''', which has been deleted. Start the job''s current version with jobs.sp_start_job instead.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'Step ', @step_id, N' of version ', @version, N' needs the target group ''', @group_name,
+            N''', which has been deleted. Start the job''s current version with jobs.sp_start_job instead.'
+        ), N'%', N'%%');
         THROW 50117, @message, 1;
     END;
 
