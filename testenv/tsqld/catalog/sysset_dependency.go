@@ -127,7 +127,7 @@ func dependencies(_ context.Context, env *Env) ([]row, error) {
 			out = append(out, d.typeDependencies(o.ObjectID, o.Params)...)
 		case *Table:
 			for _, tr := range o.Triggers {
-				add(tr.ObjectID, 0, false, "dbo", module(&Module{Text: tr.Text, QuotedIdentifier: true}))
+				add(tr.ObjectID, 0, false, "dbo", module(&Module{Text: tr.Text, QuotedIdentifier: !tr.QuotedOff}))
 			}
 			for _, c := range o.Checks {
 				add(c.ObjectID, 0, true, "dbo", expression(&c.References, c.Text, true))

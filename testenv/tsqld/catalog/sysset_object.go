@@ -296,7 +296,7 @@ func modules(_ context.Context, env *Env) ([]row, error) {
 	for _, o := range env.objects() {
 		if t, ok := o.(*Table); ok {
 			for _, tr := range t.Triggers {
-				out = append(out, row{"object_id": int64(tr.ObjectID), "definition": tr.Text, "uses_ansi_nulls": int64(1), "uses_quoted_identifier": int64(1)})
+				out = append(out, row{"object_id": int64(tr.ObjectID), "definition": tr.Text, "uses_ansi_nulls": int64(1), "uses_quoted_identifier": bit(!tr.QuotedOff)})
 			}
 		}
 		m := moduleOf(o)

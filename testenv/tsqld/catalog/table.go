@@ -162,6 +162,7 @@ type Trigger struct {
 	InsteadOf bool
 	Events    []string // INSERT, UPDATE, DELETE
 	Disabled  bool
+	QuotedOff bool // created under SET QUOTED_IDENTIFIER OFF
 	Created   int64
 	Modified  int64
 }
@@ -327,6 +328,25 @@ func (d *Database) TableBySQLName(name string) *Table {
 		return nil
 	}
 	return d.TableByID(int32(id))
+}
+
+// NeedsOptions reports an index on a computed column or a filtered one, whose keys depend on SET options: statements that change the table
+// need the right ones (error 1934).
+func (t *Table) NeedsOptions() bool {
+	for _, ix := range t.Indexes {
+		if ix.Disabled {
+			continue
+		}
+		if ix.Filter != "" {
+			return true
+		}
+		for _, k := range ix.Columns {
+			if c := t.ColumnByID(k.ColumnID); c != nil && c.Formula != nil {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Shape returns the columns as clients see them, for SELECT * and table-valued results.

@@ -117,6 +117,9 @@ func (r *run) refuseWrite(dml *compile.DML) error {
 		if t.table == nil {
 			continue
 		}
+		if err := r.s.refuseIndexes(dml.Kind, t.table); err != nil {
+			return err
+		}
 		if tv := r.f.tableVar(t.table.Name); tv != nil && tv.table == t.table && tv.readOnly {
 			return mserr.New(10700, 16, "The table-valued parameter \"%s\" is READONLY and cannot be modified.", tv.name)
 		}

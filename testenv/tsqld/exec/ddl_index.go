@@ -72,7 +72,10 @@ func (r *run) createIndex(st *syntax.CreateIndexStmt) error {
 				}
 			}
 		}
-		return b.index(st.Def, "")
+		if err := b.index(st.Def, ""); err != nil {
+			return err
+		}
+		return r.s.refuseIndexes("CREATE INDEX", b.t)
 	})
 }
 
@@ -90,6 +93,9 @@ func dropExisting(opts []*syntax.Option) bool {
 func (r *run) alterIndex(st *syntax.AlterIndexStmt) error {
 	missing := mserr.New(1088, 16, "Cannot find the object \"%s\" because it does not exist or you do not have permissions.", st.Table.String())
 	return r.changeTable(st.Table, "ALTER INDEX", missing, func(b *builder) error {
+		if err := r.s.refuseIndexes("ALTER INDEX", b.t); err != nil {
+			return err
+		}
 		found := false
 		for _, ix := range b.t.Indexes {
 			if st.Name.Name != "" && !equalNames(ix.Name, st.Name.Name) {

@@ -72,7 +72,7 @@ func (r *run) module(st syntax.Stmt, verb syntax.Verb, o *syntax.ModuleOptions) 
 	}
 	s := r.s
 	m := &catalog.Module{
-		Text: r.moduleText(st, verb), AnsiNulls: true, QuotedIdentifier: s.opts.quotedIdentifier,
+		Text: r.moduleText(st, verb), AnsiNulls: s.opts.ansiNulls, QuotedIdentifier: s.opts.quotedIdentifier,
 		SchemaBound: o.SchemaBinding, Encrypted: o.Encryption,
 	}
 	switch {
@@ -376,7 +376,7 @@ func (r *run) createTrigger(st *syntax.CreateTriggerStmt) error {
 	text := r.moduleText(st, st.Verb)
 	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
 		c := d.TableByID(t.ObjectID).Clone()
-		tr := &catalog.Trigger{Name: st.Name.Last(), Text: text, InsteadOf: st.InsteadOf, Events: st.Events}
+		tr := &catalog.Trigger{Name: st.Name.Last(), Text: text, InsteadOf: st.InsteadOf, Events: st.Events, QuotedOff: !r.s.opts.quotedIdentifier}
 		replaced := false
 		for i, old := range c.Triggers {
 			if equalNames(old.Name, tr.Name) && st.Verb != syntax.Create {

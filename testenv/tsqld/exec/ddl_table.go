@@ -42,6 +42,9 @@ func (r *run) createTable(st *syntax.CreateTableStmt) error {
 		if len(t.Columns) == 0 {
 			return mserr.Syntax(")")
 		}
+		if err := r.s.refuseIndexes("CREATE TABLE", t); err != nil {
+			return err
+		}
 		e.AddTable(t)
 		r.s.inst.resetCounter(counterKey{database: d.ID, object: t.ObjectID})
 		return nil
@@ -71,6 +74,9 @@ func (r *run) createTempTable(st *syntax.CreateTableStmt, name string) error {
 	}
 	t, err := r.shape(st, func() (*catalog.Table, error) { return r.localDefinition(name, st.Def) })
 	if err != nil {
+		return err
+	}
+	if err := s.refuseIndexes("CREATE TABLE", t); err != nil {
 		return err
 	}
 	return r.localChange(func() error { return s.createTemp(r.ctx, t) })
@@ -132,6 +138,12 @@ func (r *run) alterTable(st *syntax.AlterTableStmt) error {
 
 // alterAction changes b.t as an action says, and answers what new or changed columns hold.
 func (r *run) alterAction(b *builder, old *catalog.Table, action syntax.AlterTableAction) (map[int]catalog.Fill, error) {
+	switch action.(type) {
+	case *syntax.AlterAdd, *syntax.AlterDrop, *syntax.AlterColumn:
+		if err := r.s.refuseIndexes("ALTER TABLE", old); err != nil {
+			return nil, err
+		}
+	}
 	switch a := action.(type) {
 	case *syntax.AlterAdd:
 		return r.addItems(b, old, a)

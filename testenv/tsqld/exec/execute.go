@@ -273,6 +273,7 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 	before := s.tran.level
 	err = r.within(f, func() error {
 		s.dbID = d.ID
+		s.enterModule(&p.Module)
 		if err := s.moduleIdentity(d, &p.Module, owner, f); err != nil {
 			return err
 		}

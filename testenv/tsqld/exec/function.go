@@ -124,6 +124,7 @@ func (r *run) enterFunction(d *catalog.Database, fn *catalog.Function, args []ty
 	}()
 	err = r.within(f, func() error {
 		s.dbID = d.ID
+		s.enterModule(&fn.Module)
 		resolved := r.resolve(f)
 		for i, p := range u.params {
 			if err := resolved.params[i].err; err != nil {

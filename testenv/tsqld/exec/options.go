@@ -1,6 +1,8 @@
 package exec
 
 import (
+	"strings"
+
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -135,6 +137,42 @@ func (o *options) setFlag(name string, on bool) error {
 		o.ansiNullDefaultOn = false
 	}
 	return nil
+}
+
+// wrongForIndexes are the options whose setting does not allow indexes on computed columns and filtered indexes to be made or changed, in
+// the order of message 1934; "" when all are right. ANSI_WARNINGS ON implies ARITHABORT ON
+// (https://learn.microsoft.com/sql/t-sql/statements/set-statements-transact-sql#considerations-when-you-use-the-set-statements). The other options
+// of that list have only the right setting here.
+func (o *options) wrongForIndexes() string {
+	if o.quotedIdentifier && o.ansiWarnings {
+		return ""
+	}
+	var names []string
+	if !o.quotedIdentifier {
+		names = append(names, "QUOTED_IDENTIFIER")
+	}
+	if !o.ansiWarnings {
+		names = append(names, "ANSI_WARNINGS")
+		if !o.arithAbort {
+			names = append(names, "ARITHABORT")
+		}
+	}
+	return strings.Join(names, ", ")
+}
+
+// refuseIndexes answers error 1934 when the options of the session do not allow verb for a table with its indexes.
+func (s *Session) refuseIndexes(verb string, t *catalog.Table) error {
+	names := s.opts.wrongForIndexes()
+	if names == "" || !t.NeedsOptions() {
+		return nil
+	}
+	return mserr.WrongOptions(verb, names)
+}
+
+// enterModule gives the session the options that were kept with a module; they end with its activation
+// (https://learn.microsoft.com/sql/t-sql/statements/set-quoted-identifier-transact-sql).
+func (s *Session) enterModule(m *catalog.Module) {
+	s.opts.quotedIdentifier, s.opts.ansiNulls = m.QuotedIdentifier, m.AnsiNulls
 }
 
 // mask is @@OPTIONS.

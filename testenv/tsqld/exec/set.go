@@ -65,10 +65,18 @@ func (r *run) announced(err error) error {
 // setOptions is SET option ON|OFF.
 func (r *run) setOptions(st *syntax.SetOptionStmt) error {
 	s := r.s
+	inModule := r.f.kind == procFrame || r.f.kind == functionFrame
 	for _, name := range st.Options {
 		was := s.opts.implicitTransactions
+		if inModule && (name == "QUOTED_IDENTIFIER" || name == "ANSI_NULLS") {
+			continue // a module keeps the settings that it was created with
+		}
+		kept := s.opts
 		if err := s.opts.setFlag(name, st.On); err != nil {
 			return err
+		}
+		if inModule { // ANSI_DEFAULTS sets them, too
+			s.opts.quotedIdentifier, s.opts.ansiNulls = kept.quotedIdentifier, kept.ansiNulls
 		}
 		if was && !s.opts.implicitTransactions && s.tran.level > 0 && name == "IMPLICIT_TRANSACTIONS" {
 			continue // the open transaction stays open

@@ -51,6 +51,7 @@ func (r *run) callText(p *catalog.Procedure, args []callArg) (int32, error) {
 	}
 	f := &frame{kind: procFrame, unit: u, name: p.Name, schema: r.s.defaultSchema(), owner: -1, nest: r.nesting() + 1}
 	err = r.within(f, func() error {
+		r.s.enterModule(&p.Module)
 		if err := r.bind(f, p.Name, args); err != nil {
 			return inCall(err, p.Name)
 		}

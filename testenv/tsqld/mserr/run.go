@@ -142,6 +142,12 @@ func ReadOnlyDatabase(name string) *Error {
 	return New(3906, 16, "Failed to update database \"%s\" because the database is read-only.", name)
 }
 
+// WrongOptions is error 1934. verb is the statement, names the SET options in the order of the documentation.
+func WrongOptions(verb, names string) *Error {
+	return New(1934, 16, "%s failed because the following SET options have incorrect settings: '%s'. Verify that SET options are correct for use with indexed views "+
+		"and/or indexes on computed columns and/or filtered indexes and/or query notifications and/or XML data type methods and/or spatial index operations.", verb, names)
+}
+
 // RollbackInInsertExec is error 3915.
 func RollbackInInsertExec() *Error {
 	return New(3915, 16, "Cannot use the ROLLBACK statement within an INSERT-EXEC statement.")
