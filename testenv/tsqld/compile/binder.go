@@ -27,6 +27,8 @@ type binder struct {
 	maxRecursion int
 	// locale is that of the session; the zero one in what is stored and in system views.
 	locale types.Locale
+	// skipping says that sources with READPAST are empty.
+	skipping bool
 }
 
 // place is where names are looked up: it changes inside views and functions.

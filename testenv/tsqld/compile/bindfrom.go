@@ -159,9 +159,13 @@ func (b *binder) tableName(ts *syntax.TableName) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
+	past := slices.ContainsFunc(ts.Hints, func(h *syntax.TableHint) bool { return h.Name == "READPAST" })
+	if past {
+		b.readPast(src)
+	}
 	for _, h := range ts.Hints {
 		if lockHints[h.Name] {
-			b.needs.Locks = true
+			b.noteLock(past)
 		}
 		if err := b.indexHint(h, src); err != nil {
 			return nil, err

@@ -12,7 +12,10 @@ import (
 
 // Compiler compiles the statements of one scope. It keeps nothing between calls. All errors are
 // *mserr.Error, without a line.
-type Compiler struct{ scope Scope }
+type Compiler struct {
+	scope Scope
+	skips bool // sources with READPAST are empty
+}
 
 // New makes a compiler.
 func New(scope Scope) *Compiler { return &Compiler{scope: scope} }
@@ -21,6 +24,7 @@ func New(scope Scope) *Compiler { return &Compiler{scope: scope} }
 func (c *Compiler) bind(hints []*syntax.Option, f func(*binder) error) error {
 	b, err := newBinder(c.scope)
 	if err == nil {
+		b.skipping, b.needs.Skips = c.skips, c.skips
 		if err = b.hints(hints); err == nil {
 			err = f(b)
 		}
@@ -75,8 +79,14 @@ func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (
 			p.Columns = r.columnTypes()
 		}
 		p.Chunks = r.document != documentNone && r.cols[0].typ.ID != types.XML
-		return p.render(b, r)
+		if err = p.render(b, r); err == nil && len(p.Past) > 0 && r.readsNothing() {
+			p.PastPlan = p.nothing(len(r.cols))
+		}
+		return err
 	})
+	if err == nil && p.PastPlan == nil && c.compilesPast(&p.Needs) {
+		p.PastPlan, err = c.skipping().query(q, hints, browse)
+	}
 	return p, err
 }
 
@@ -209,6 +219,12 @@ func (c *Compiler) Scalar(e syntax.Expr, to types.Type) (s *Scalar, err error) {
 		s, err = b.scalar(onePerRow([]*node{n})[0])
 		return err
 	})
+	if err == nil && s.Plan != nil && c.compilesPast(&s.Plan.Needs) {
+		var past *Scalar
+		if past, err = c.skipping().Scalar(e, to); err == nil {
+			s.Plan.PastPlan = past.Plan
+		}
+	}
 	return s, err
 }
 
@@ -222,6 +238,12 @@ func (c *Compiler) Condition(e syntax.Cond) (s *Scalar, err error) {
 		s, err = b.scalar(n)
 		return err
 	})
+	if err == nil && s.Plan != nil && c.compilesPast(&s.Plan.Needs) {
+		var past *Scalar
+		if past, err = c.skipping().Condition(e); err == nil {
+			s.Plan.PastPlan = past.Plan
+		}
+	}
 	return s, err
 }
 

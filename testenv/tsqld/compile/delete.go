@@ -24,6 +24,7 @@ func (c *Compiler) Delete(s *syntax.DeleteStmt) (d *DML, err error) {
 		if err != nil {
 			return err
 		}
+		d.Nothing = joinsNothing(m.src) || fromNothing(m.from, where)
 		var returned *query
 		if s.Output != nil && s.OutputInto == nil && !m.ordered() {
 			returned = b.returning(m.target, s.Output, map[string]func(*catalog.Column) bool{"deleted": always})
@@ -58,6 +59,9 @@ func (c *Compiler) Delete(s *syntax.DeleteStmt) (d *DML, err error) {
 		d.Needs = b.needs
 		return err
 	})
+	if err == nil {
+		err = c.past(d, func(c *Compiler) (*DML, error) { return c.Delete(s) })
+	}
 	return d, err
 }
 

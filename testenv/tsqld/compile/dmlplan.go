@@ -49,6 +49,10 @@ type DML struct {
 	// Tried is their number if it is known beforehand; 0 means the row count of Prepare.
 	IgnoreDups bool
 	Tried      int
+	// Nothing says that the statement changes nothing when the tables that it reads WITH (READPAST) have no rows for it. Otherwise PastPlan
+	// is what to run when the locks of Past cannot be had; nil when the statement has to wait.
+	Nothing  bool
+	PastPlan *DML
 }
 
 // Spool is a temporary table for the rows of one running DML statement.

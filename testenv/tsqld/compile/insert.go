@@ -244,6 +244,7 @@ func (c *Compiler) Insert(s *syntax.InsertStmt) (d *DML, err error) {
 		case *syntax.InsertQuery:
 			var q *query
 			if q, err = b.query(src.Query, nil, queryUse{ordered: true}); err == nil {
+				d.Nothing = q.readsNothing()
 				err = b.insertRowsOf(d, t, s, q)
 			}
 		default:
@@ -252,6 +253,9 @@ func (c *Compiler) Insert(s *syntax.InsertStmt) (d *DML, err error) {
 		d.Needs = b.needs
 		return err
 	})
+	if err == nil {
+		err = c.past(d, func(c *Compiler) (*DML, error) { return c.Insert(s) })
+	}
 	return d, err
 }
 

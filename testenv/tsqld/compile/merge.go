@@ -38,10 +38,14 @@ func (c *Compiler) Merge(s *syntax.MergeStmt) (d *DML, err error) {
 			return err
 		}
 		d = newDML("MERGE", m.target)
+		d.Nothing = joinsNothing(m.from)
 		err = m.compile(d, s)
 		d.Needs = b.needs
 		return err
 	})
+	if err == nil {
+		err = c.past(d, func(c *Compiler) (*DML, error) { return c.Merge(s) })
+	}
 	return d, err
 }
 

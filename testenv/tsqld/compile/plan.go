@@ -73,6 +73,11 @@ type Needs struct {
 	Uses []Use
 	// Locks says that the statement asked for locks (UPDLOCK, XLOCK, TABLOCKX, HOLDLOCK, SERIALIZABLE, REPEATABLEREAD).
 	Locks bool
+	// Past are the databases with tables that the statement reads WITH (READPAST): it does not wait for their locks.
+	Past   []int
+	strict bool // a source without READPAST asks for locks
+	// Skips says that the sources with READPAST are empty in this plan, which takes no locks to read.
+	Skips bool
 	// Sequences says that the statement draws from sequences, which writes to their databases.
 	Sequences bool
 	// Volatile says that compiling again may give another plan although nothing of the above has changed.
@@ -107,6 +112,8 @@ type Plan struct {
 	// Chunks says that the single text column is the document of FOR JSON or FOR XML, which goes to the client
 	// in rows of 2033 characters. A NULL document (no rows) is no row at all.
 	Chunks bool
+	// PastPlan is what to run when the locks of Past cannot be had; nil when the statement has to wait.
+	PastPlan *Plan
 }
 
 // Into is the target of SELECT … INTO.

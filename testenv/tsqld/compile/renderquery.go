@@ -426,6 +426,8 @@ func (r *renderer) source(s *source) {
 		r.WriteByte(')')
 	case s.rowset != nil:
 		r.rowset(s)
+	case s.void:
+		r.WriteString("(SELECT rowid AS rowid, * FROM " + s.table + " WHERE 0)")
 	default:
 		r.WriteString(s.table)
 	}

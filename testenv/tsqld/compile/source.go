@@ -27,6 +27,8 @@ type source struct {
 	view    *catalog.View  // the view, where it is one
 	home    int            // its database, 0 for temporary ones
 	used    bool           // a column was resolved
+	past    bool           // WITH (READPAST)
+	void    bool           // shows no rows: see [binder.readPast]
 	// lineage is the SELECT behind a view, CTE or derived table through which rows may be changed; nil otherwise.
 	lineage *core
 }

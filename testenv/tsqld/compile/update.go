@@ -431,6 +431,7 @@ func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 		if err != nil {
 			return err
 		}
+		d.Nothing = joinsNothing(m.src) || fromNothing(m.from, where)
 		var returned *query
 		if s.Output != nil && s.OutputInto == nil && !m.ordered() {
 			isSet := func(c *catalog.Column) bool {
@@ -454,6 +455,9 @@ func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 		d.Needs = b.needs
 		return err
 	})
+	if err == nil {
+		err = c.past(d, func(c *Compiler) (*DML, error) { return c.Update(s) })
+	}
 	return d, err
 }
 

@@ -73,13 +73,37 @@ func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error)
 		n, err = r.apply(dml, row)
 		return err
 	}
-	ids := dml.Databases
 	if dml.Database == 0 && dml.IntoDatabase == 0 {
 		err = r.drawing(&dml.Needs, func() error { return r.changeLocal(dml, do) })
 	} else {
-		err = r.atomic(ids, several(dml), do)
+		err = r.atomicPast(dml.Databases, r.past(dml), several(dml), do)
 	}
-	return n, err
+	switch {
+	case !errors.Is(err, errSkipped):
+		return n, err
+	case dml.Nothing:
+		return 0, r.changeNothing(dml)
+	}
+	return r.changeBy(dml.PastPlan, row)
+}
+
+// past are the databases whose locks a plan does not wait for.
+func (r *run) past(dml *compile.DML) []int {
+	if dml.Nothing || dml.PastPlan != nil && !r.s.tran.begun {
+		return dml.Past
+	}
+	return nil
+}
+
+// changeNothing is what a statement does that finds no rows because of READPAST.
+func (r *run) changeNothing(dml *compile.DML) error {
+	if err := r.permit(dml.Uses); err != nil {
+		return err
+	}
+	if dml.Output == nil {
+		return nil
+	}
+	return r.columns(dml.Output.Columns)
 }
 
 // several reports whether a plan runs more than one SQLite statement that changes something.
@@ -141,8 +165,8 @@ func (r *run) refuseWrite(dml *compile.DML) error {
 // transaction one is opened for plans of several statements.
 func (r *run) changeLocal(dml *compile.DML, do func() error) error {
 	s := r.s
-	if len(dml.Databases) > 0 && (s.tran.begun || dml.Locks && s.tran.level > 0) {
-		if err := s.enlist(r.ctx, dml.Databases...); err != nil {
+	if len(dml.Databases) > 0 && !dml.Skips && (s.tran.begun || dml.Locks && s.tran.level > 0) {
+		if err := s.enlistPast(r.ctx, dml.Databases, r.past(dml)); err != nil {
 			return err
 		}
 	}

@@ -76,14 +76,15 @@ func (r *run) scalarValue(sc *compile.Scalar) (types.Value, error) {
 	if sc.Plan == nil {
 		return sc.Value(r)
 	}
-	if err := r.prepare(&sc.Plan.Needs); err != nil {
-		return nil, err
-	}
-	args, err := sc.Plan.Args(r, nil)
+	p, err := r.readable(sc.Plan)
 	if err != nil {
 		return nil, err
 	}
-	row, err := r.s.conn.QueryRow(r.ctx, sc.Plan.SQL, args)
+	args, err := p.Args(r, nil)
+	if err != nil {
+		return nil, err
+	}
+	row, err := r.s.conn.QueryRow(r.ctx, p.SQL, args)
 	if err != nil || len(row) == 0 {
 		return nil, err
 	}

@@ -14,8 +14,8 @@ import (
 )
 
 // prepare puts in place what a plan needs: permissions, system row sets, attached databases, and under an
-// open SQLite transaction or with locks the writer locks.
-func (r *run) prepare(n *compile.Needs) error {
+// open SQLite transaction or with locks the writer locks. skip says that there is a plan for errSkipped.
+func (r *run) prepare(n *compile.Needs, skip bool) error {
 	if err := r.permit(n.Uses); err != nil {
 		return err
 	}
@@ -23,7 +23,7 @@ func (r *run) prepare(n *compile.Needs) error {
 		if err := r.s.snapshotAllowed(n.Databases); err != nil {
 			return err
 		}
-		if err := r.s.reading(r.ctx, n.Databases, n.Locks); err != nil {
+		if err := r.s.reading(r.ctx, n, skip); err != nil {
 			return err
 		}
 	}
@@ -91,9 +91,21 @@ func (r *run) drawing(n *compile.Needs, do func() error) error {
 	return do()
 }
 
+// readable prepares a plan. What it answers is the plan to run: that for when the sources with READPAST cannot be read, where they cannot.
+func (r *run) readable(p *compile.Plan) (*compile.Plan, error) {
+	skip := p.PastPlan != nil && (!r.s.tran.begun || len(p.PastPlan.Databases) == 0)
+	err := r.prepare(&p.Needs, skip)
+	if errors.Is(err, errSkipped) {
+		p = p.PastPlan
+		err = r.prepare(&p.Needs, false)
+	}
+	return p, err
+}
+
 // query runs a plan's SQL.
 func (r *run) query(p *compile.Plan) (*store.Rows, error) {
-	if err := r.prepare(&p.Needs); err != nil {
+	p, err := r.readable(p)
+	if err != nil {
 		return nil, err
 	}
 	args, err := p.Args(r, nil)

@@ -20,7 +20,7 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 	if d == nil {
 		return mserr.NoDatabase(ref.Database.Name)
 	}
-	if err := s.reading(r.ctx, []int{d.ID}, false); err != nil {
+	if err := s.reading(r.ctx, &compile.Needs{Databases: []int{d.ID}}, false); err != nil {
 		return err
 	}
 	e := &catalog.Env{
@@ -100,6 +100,23 @@ func (s *Session) describe() catalog.Session {
 		}
 	}
 	return out
+}
+
+// busy reports whether all of some sessions run a request.
+func (i *Instance) busy(spids []int) bool {
+	for _, id := range spids {
+		s := i.session(id)
+		if s == nil {
+			continue
+		}
+		s.mu.Lock()
+		active := s.request.active
+		s.mu.Unlock()
+		if !active {
+			return false
+		}
+	}
+	return true
 }
 
 // current is the database that a session works in, as other sessions may ask.

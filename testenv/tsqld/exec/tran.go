@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/lock"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -68,7 +69,13 @@ func (s *Session) lockTimeout() time.Duration {
 }
 
 // enlist makes databases part of the SQLite transaction, which it begins if necessary.
-func (s *Session) enlist(ctx context.Context, ids ...int) error {
+func (s *Session) enlist(ctx context.Context, ids ...int) error { return s.enlistPast(ctx, ids, nil) }
+
+// errSkipped answers who does not want to wait for a writer lock: see [Session.lockPast].
+var errSkipped = errors.New("another session writes")
+
+// enlistPast is enlist for a statement that does not wait for some of the databases, past.
+func (s *Session) enlistPast(ctx context.Context, ids, past []int) error {
 	if !s.tran.begun && len(ids) > 1 {
 		ids = slices.Sorted(slices.Values(ids)) // fewer deadlocks
 	}
@@ -76,7 +83,11 @@ func (s *Session) enlist(ctx context.Context, ids ...int) error {
 		if s.tran.held[id] {
 			continue
 		}
-		if err := s.lockWriter(ctx, id); err != nil {
+		lock := s.lockWriter
+		if slices.Contains(past, id) {
+			lock = s.lockPast
+		}
+		if err := lock(ctx, id); err != nil {
 			return err
 		}
 	}
@@ -101,7 +112,30 @@ func (s *Session) enlist(ctx context.Context, ids ...int) error {
 
 // lockWriter takes the writer lock of a database for the transaction.
 func (s *Session) lockWriter(ctx context.Context, id int) error {
-	if _, err := s.inst.locks.Lock(ctx, s.tran.owner, lock.Writer(id), lock.Exclusive, s.lockTimeout()); err != nil {
+	return s.lockWithin(ctx, id, s.lockTimeout())
+}
+
+// pastGrace is how long READPAST waits for a session that runs a statement. In SQL Server two such sessions find rows of their own at the
+// same time; here the second one would find none at all, although the first one is done in a moment.
+const pastGrace = 50 * time.Millisecond
+
+// lockPast is lockWriter for READPAST: it answers errSkipped where lockWriter would wait for a session whose transaction is idle, or
+// for longer than pastGrace. Who holds locks already does not wait at all, and so is not the victim of a deadlock.
+func (s *Session) lockPast(ctx context.Context, id int) error {
+	var grace time.Duration
+	if len(s.tran.held) == 0 && s.opts.lockTimeout != 0 && s.inst.busy(s.inst.locks.Holders(lock.Writer(id))) {
+		grace = pastGrace
+	}
+	err := s.lockWithin(ctx, id, grace)
+	if e := (*mserr.Error)(nil); errors.As(err, &e) && (e.Number == 1222 || e.Number == 1205) {
+		return errSkipped
+	}
+	return err
+}
+
+// lockWithin takes the writer lock of a database for the transaction.
+func (s *Session) lockWithin(ctx context.Context, id int, timeout time.Duration) error {
+	if _, err := s.inst.locks.Lock(ctx, s.tran.owner, lock.Writer(id), lock.Exclusive, timeout); err != nil {
 		return err
 	}
 	if s.tran.held == nil {
@@ -111,12 +145,18 @@ func (s *Session) lockWriter(ctx context.Context, id int) error {
 	return nil
 }
 
-// reading prepares a read of databases outside any statement transaction.
-func (s *Session) reading(ctx context.Context, ids []int, locks bool) error {
-	if s.tran.begun || s.tran.level > 0 && (locks || s.opts.isolation >= syntax.RepeatableRead) {
-		return s.enlist(ctx, ids...)
+// reading prepares a read of databases outside any statement transaction; skip says that there is a plan for errSkipped.
+func (s *Session) reading(ctx context.Context, n *compile.Needs, skip bool) error {
+	switch {
+	case n.Skips:
+	case s.tran.begun || s.tran.level > 0 && (n.Locks || s.opts.isolation >= syntax.RepeatableRead):
+		var past []int
+		if skip {
+			past = n.Past
+		}
+		return s.enlistPast(ctx, n.Databases, past)
 	}
-	return s.conn.Use(ctx, ids...)
+	return s.conn.Use(ctx, n.Databases...)
 }
 
 // snapshotAllowed refuses the data of a database without ALLOW_SNAPSHOT_ISOLATION under SNAPSHOT. That of system
@@ -136,6 +176,11 @@ func (s *Session) snapshotAllowed(ids []int) error {
 // atomic runs fn as one statement that writes to databases: all of it happens, or nothing. Outside a
 // transaction it is one of its own. several says that fn runs more than one SQLite statement.
 func (r *run) atomic(ids []int, several bool, fn func() error) error {
+	return r.atomicPast(ids, nil, several, fn)
+}
+
+// atomicPast is atomic for a statement that does not wait for some of the databases, past, but ends with errSkipped.
+func (r *run) atomicPast(ids, past []int, several bool, fn func() error) error {
 	s := r.s
 	if s.tran.level > 0 && s.tran.doomed {
 		return mserr.Uncommittable()
@@ -147,7 +192,7 @@ func (r *run) atomic(ids []int, several bool, fn func() error) error {
 		}
 	}
 	own := s.tran.level == 0 && !s.tran.begun
-	if err := s.enlist(r.ctx, ids...); err != nil {
+	if err := s.enlistPast(r.ctx, ids, past); err != nil {
 		if own {
 			s.undo()
 		}

@@ -328,6 +328,22 @@ func (m *Manager) Held(o *Owner, r Resource) Mode {
 	return None
 }
 
+// Holders are the sessions that have a resource, by session id.
+func (m *Manager) Holders(r Resource) []int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	st := m.res[r]
+	if st == nil {
+		return nil
+	}
+	var out []int
+	for o := range st.holders {
+		out = append(out, o.session.SPID)
+	}
+	slices.Sort(out)
+	return out
+}
+
 // Test reports whether Lock would succeed at once (APPLOCK_TEST).
 func (m *Manager) Test(o *Owner, r Resource, mode Mode) bool {
 	m.mu.Lock()
