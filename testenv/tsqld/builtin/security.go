@@ -1,6 +1,8 @@
 package builtin
 
 import (
+	"encoding/binary"
+	"strconv"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -20,6 +22,7 @@ var securityFuncs = []*Func{
 	session("SUSER_NAME", 0, 1, types.SysName, evalLoginName),
 	session("SUSER_ID", 0, 1, types.IntType, evalLoginID),
 	session("SUSER_SID", 0, 2, types.VarBinaryOf(85), evalLoginSID),
+	pure("SID_BINARY", 1, 1, fixed(types.VarBinaryOf(85)), evalSIDBinary),
 	session("IS_MEMBER", 1, 1, types.IntType, evalIsMember),
 	session("IS_ROLEMEMBER", 1, 2, types.IntType, evalIsMember),
 	session("IS_SRVROLEMEMBER", 1, 2, types.IntType, evalIsServerMember),
@@ -116,6 +119,40 @@ func evalLoginSID(env Env, ts []types.Type, _ types.Type, args []types.Value) (t
 	}
 	return nil, nil
 }
+
+// evalSIDBinary is SID_BINARY: the bytes of a security id S-revision-authority-subauthority-... (MS-DTYP 2.4.2). Names of Windows
+// accounts are not known here; they are NULL, as unknown names are.
+func evalSIDBinary(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+	a, err := texts(ts, args)
+	if err != nil || a == nil {
+		return nil, err
+	}
+	parts := strings.Split(strings.TrimSpace(a[0]), "-")
+	if len(parts) < 3 || len(parts) > 3+maxSubauthorities || !strings.EqualFold(parts[0], "S") {
+		return nil, nil
+	}
+	revision, err := strconv.ParseUint(parts[1], 10, 8)
+	if err != nil {
+		return nil, nil
+	}
+	authority, err := strconv.ParseUint(parts[2], 0, 48)
+	if err != nil {
+		return nil, nil
+	}
+	sid := binary.BigEndian.AppendUint64(nil, authority)
+	sid[0], sid[1] = byte(revision), byte(len(parts)-3)
+	for _, p := range parts[3:] {
+		n, err := strconv.ParseUint(p, 10, 32)
+		if err != nil {
+			return nil, nil
+		}
+		sid = binary.LittleEndian.AppendUint32(sid, uint32(n))
+	}
+	return sid, nil
+}
+
+// maxSubauthorities is the largest number of subauthorities of a security id.
+const maxSubauthorities = 15
 
 // answer is 1, 0, or NULL for an unknown name.
 func answer(is, known bool) (types.Value, error) {

@@ -189,7 +189,7 @@ func loadSystem() *system {
 		s.entries[Fold(full)] = &entry{schema: schema, name: name, declared: d}
 		s.names = append(s.names, Fold(full))
 	}
-	for _, sets := range [][]declaration{serverSets(), settingSets(), objectSets(), tableSets(), indexSets(), storageSets(), securitySets(), dependencySets(), spaceSets(), absentSets()} {
+	for _, sets := range [][]declaration{serverSets(), settingSets(), objectSets(), tableSets(), indexSets(), storageSets(), securitySets(), dependencySets(), usageSets(), spaceSets(), absentSets()} {
 		for _, d := range sets {
 			add(d.name, d)
 		}

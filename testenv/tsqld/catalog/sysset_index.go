@@ -126,11 +126,11 @@ func indexRow(t *Table, ix *Index) row {
 
 // partitions are the rows of sys.partitions: one for each index, with the number of rows of its table.
 func partitions(ctx context.Context, env *Env) ([]row, error) {
+	if err := env.Conn.Use(ctx, env.Database.ID); err != nil {
+		return nil, err
+	}
 	var out []row
 	for _, t := range env.tables() {
-		if err := env.Conn.Use(ctx, env.Database.ID); err != nil {
-			return nil, err
-		}
 		n, err := env.Conn.QueryRow(ctx, "SELECT count(*) FROM "+env.rowSource(t), nil)
 		if err != nil {
 			return nil, err
@@ -141,5 +141,15 @@ func partitions(ctx context.Context, env *Env) ([]row, error) {
 				"rows": n[0], "data_compression_desc": "NONE", "xml_compression": int64(0), "xml_compression_desc": "OFF"})
 		}
 	}
-	return out, nil
+	// SQL Server shows its own tables in every database, so that a sum over partitions is never NULL. Here it is the table sqlite_schema.
+	n, err := env.Conn.QueryRow(ctx, "SELECT count(*) FROM "+env.Database.SQLName()+".sqlite_schema", nil)
+	if err != nil {
+		return nil, err
+	}
+	const id = schemaTable << 16
+	return append(out, row{"partition_id": int64(id), "object_id": int64(schemaTable), "index_id": int64(1), "partition_number": int64(1), "hobt_id": int64(id),
+		"rows": n[0], "data_compression_desc": "NONE", "xml_compression": int64(0), "xml_compression_desc": "OFF"}), nil
 }
+
+// schemaTable is the object id under which sys.partitions shows the table sqlite_schema: that of SQL Server's first system table.
+const schemaTable = 3

@@ -32,6 +32,13 @@ func settingSets() []declaration {
 			}
 			return out, nil
 		}},
+		{name: "sys.spt_collations", columns: "name sysname, description nvarchar(1000)", rows: func(context.Context, *Env) ([]row, error) {
+			var out []row
+			for _, c := range types.Collations() {
+				out = append(out, row{"name": c.String(), "description": c.Description()})
+			}
+			return out, nil
+		}},
 		{name: "sys.dm_os_host_info", columns: "host_platform nvarchar(256), host_distribution nvarchar(256), host_release nvarchar(256), host_service_pack_level nvarchar(256), " +
 			"host_sku int?, os_language_version int, host_architecture nvarchar(256)", live: true, rows: one(func(*Env) row {
 			platform, distribution, release := hostSystem()

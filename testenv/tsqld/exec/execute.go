@@ -244,7 +244,8 @@ func (r *run) call(name *syntax.ObjectName, args []callArg) (result, error) {
 // hasSystemPrefix reports names of procedures that SQL Server ships.
 func hasSystemPrefix(n *syntax.ObjectName) bool {
 	last := catalog.Fold(n.Last())
-	return (n.Schema() == "" || equalNames(n.Schema(), "sys")) && (strings.HasPrefix(last, "sp_") || strings.HasPrefix(last, "xp_")) && systemNames[last]
+	schema := n.Schema()
+	return (schema == "" || equalNames(schema, "sys") || equalNames(schema, "dbo")) && (strings.HasPrefix(last, "sp_") || strings.HasPrefix(last, "xp_")) && systemNames[last]
 }
 
 // callProcedure runs a stored procedure.

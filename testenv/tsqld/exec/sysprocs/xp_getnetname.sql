@@ -1,0 +1,8 @@
+CREATE PROCEDURE sys.xp_getnetname @name nvarchar(255) = N'' OUTPUT, @full int = 0
+AS
+-- Not documented; SMO asks it for Server.Information. The default of @name tells a call without arguments, which is answered by rows, from one with
+-- a variable. The domain of the machine is not known, so that its full name is the short one.
+IF @name = N''
+    SELECT CAST(SERVERPROPERTY('MachineName') AS nvarchar(255)) AS [Server Net Name];
+ELSE
+    SET @name = CAST(SERVERPROPERTY('MachineName') AS nvarchar(255));
