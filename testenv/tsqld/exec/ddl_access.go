@@ -2,6 +2,7 @@ package exec
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -16,7 +17,12 @@ func alterFailed(reason *mserr.Error) error {
 
 // needsDatabaseAlone are the options whose change waits until no other session uses the database (documentation of ALTER
 // DATABASE SET options: each of them needs exclusive access).
-var needsDatabaseAlone = map[string]bool{"SINGLE_USER": true, "RESTRICTED_USER": true, "OFFLINE": true, "READ_ONLY": true, "READ_WRITE": true}
+var needsDatabaseAlone = map[string]bool{
+	"SINGLE_USER": true, "RESTRICTED_USER": true, "OFFLINE": true, "READ_ONLY": true, "READ_WRITE": true, "READ_COMMITTED_SNAPSHOT": true,
+}
+
+// isOn reports whether an option is turned on: it is, unless it says OFF.
+func isOn(o *syntax.Option) bool { return o.Value == nil || !strings.EqualFold(wordOf(o.Value), "OFF") }
 
 // needsAlone reports whether options change who may use a database, and how. They may be under way already.
 func needsAlone(d *catalog.Database, opts []*syntax.Option) bool {
@@ -32,6 +38,8 @@ func needsAlone(d *catalog.Database, opts []*syntax.Option) bool {
 			return !d.Options.ReadOnly
 		case "READ_WRITE":
 			return d.Options.ReadOnly
+		case "READ_COMMITTED_SNAPSHOT":
+			return d.Options.ReadCommittedSnapshot != isOn(o)
 		}
 		return false
 	})

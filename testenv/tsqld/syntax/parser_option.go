@@ -110,6 +110,9 @@ func (p *parser) optionValue(joined bool) Expr {
 		return &VarRef{expr: e, Name: t.text}
 	case t.kind == tokQuoted:
 		return &ColumnRef{expr: e, Parts: p.parts("object")}
+	case t.kind == tokWord && t.up == "TABLE" && !joined: // LOCK_ESCALATION = TABLE
+		p.next()
+		return &Keyword{expr: e, Name: t.up}
 	case p.atWords(joined):
 		if p.ahead(1).is(".") { // INDEX(dbo.t), TABLE HINT(dbo.t, ...)
 			return &ColumnRef{expr: e, Parts: p.parts("object")}
