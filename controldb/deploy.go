@@ -27,8 +27,9 @@ func SchemaVersion() int {
 	return len(migrations)
 }
 
-// Install creates the control schema in the database, in one transaction. In a database that holds it
-// already it changes nothing; it then returns a *[SchemaVersionError] if the schema is not this program's.
+// Install creates the control schema in the database, in one transaction, and then turns READ_COMMITTED_SNAPSHOT on if nobody else uses
+// the database. In a database that holds the schema already it changes nothing; it then returns a *[SchemaVersionError] if the schema is not this
+// program's. A database or login that is not fit for it is an *[UnfitError], and nothing is changed.
 func (s *Store) Install(ctx context.Context) error {
 	return s.retry(ctx, "install the control schema", func() (bool, error) { return true, s.install(ctx) })
 }
@@ -44,7 +45,11 @@ func (s *Store) install(ctx context.Context) error {
 		if !errors.Is(err, ErrNotInstalled) {
 			return err
 		}
-		return transact(ctx, conn, func(tx *sqlx.Tx) error {
+		facts, err := checkDeployment(ctx, conn, true)
+		if err != nil {
+			return err
+		}
+		err = transact(ctx, conn, func(tx *sqlx.Tx) error {
 			for _, o := range objects {
 				if err := run(ctx, tx, o.File, o.Text); err != nil {
 					return err
@@ -56,13 +61,17 @@ func (s *Store) install(ctx context.Context) error {
 			}
 			return record(ctx, tx, objects, all)
 		})
+		if err != nil || facts.RowVersions {
+			return err
+		}
+		return turnOnRowVersions(ctx, conn)
 	})
 }
 
 // Migrate brings an installed schema to this program's version: pending migrations, each in a transaction of
 // its own, then, in one, the procedures, views and roles whose text has changed or that are missing, and the
 // end of those that this program does not have any more. It returns [ErrNotInstalled] when there is no
-// schema, and [ErrSchemaVersion] when it is newer than this program.
+// schema, [ErrSchemaVersion] when it is newer than this program, and an *[UnfitError] when the database or the login is not fit for it.
 func (s *Store) Migrate(ctx context.Context) error {
 	return s.retry(ctx, "migrate the control schema", func() (bool, error) { return true, s.migrate(ctx) })
 }
@@ -85,6 +94,9 @@ func (s *Store) migrate(ctx context.Context) error {
 		if err := conn.GetContext(ctx, &newest, `SELECT newest FROM jobs_internal.agent_protocols;`); err == nil && newest > AgentProtocol {
 			return fmt.Errorf("%w: a newer jobagent has deployed its procedures: use that one", ErrSchemaVersion)
 		} // an error means that the view is missing: it is restored below
+		if _, err := checkDeployment(ctx, conn, false); err != nil {
+			return err
+		}
 		for _, m := range migrations[have:] {
 			err := transact(ctx, conn, func(tx *sqlx.Tx) error {
 				if err := run(ctx, tx, "migrations/"+m.Name+".sql", m.Text); err != nil {
@@ -133,7 +145,7 @@ type Comparison struct {
 	// Version is the installed version, and Want this program's.
 	Version, Want int
 	// Missing names objects of this program that the database does not have, Changed those whose text is
-	// another, and Extra those in the two schemas that this program does not know. Extra objects do no harm.
+	// another or that were created with QUOTED_IDENTIFIER or ANSI_NULLS off, and Extra those in the two schemas that this program does not know. Extra objects do no harm.
 	Missing, Changed, Extra []string
 }
 
@@ -198,19 +210,21 @@ func compareObjects(ctx context.Context, conn *sqlx.Conn, objects []sqlfs.Object
 	var present []struct {
 		Name       string   `db:"name"`
 		Definition nullText `db:"definition"`
+		Options    bool     `db:"has_options"` // those that our modules have
 	}
-	err = conn.SelectContext(ctx, &present, `SELECT CONCAT(s.name, N'.', o.name) AS name, m.definition
+	err = conn.SelectContext(ctx, &present, `SELECT CONCAT(s.name, N'.', o.name) AS name, m.definition,
+    CAST(CASE WHEN m.uses_quoted_identifier = 0 OR m.uses_ansi_nulls = 0 THEN 0 ELSE 1 END AS BIT) AS has_options
 FROM sys.objects AS o
 INNER JOIN sys.schemas AS s ON s.schema_id = o.schema_id
 LEFT JOIN sys.sql_modules AS m ON m.object_id = o.object_id
 WHERE s.name IN (N'jobs', N'jobs_internal')
     AND o.type IN ('U', 'V', 'P', 'FN', 'IF', 'TF')
 UNION ALL
-SELECT s.name, NULL
+SELECT s.name, NULL, 1
 FROM sys.schemas AS s
 WHERE s.name IN (N'jobs', N'jobs_internal')
 UNION ALL
-SELECT p.name, NULL
+SELECT p.name, NULL, 1
 FROM sys.database_principals AS p
 WHERE p.type = 'R'
     AND p.name LIKE N'jobs[_]%';`)
@@ -219,10 +233,12 @@ WHERE p.type = 'R'
 	}
 	names := map[string]string{}
 	definitions := map[string]string{}
+	otherOptions := map[string]bool{}
 	for _, p := range present {
 		key := strings.ToLower(p.Name)
 		names[key] = p.Name
 		definitions[key] = string(p.Definition)
+		otherOptions[key] = !p.Options
 	}
 	for _, o := range objects {
 		key := strings.ToLower(o.Name)
@@ -232,7 +248,7 @@ WHERE p.type = 'R'
 		}
 		delete(names, key)
 		text := definitions[key]
-		if o.Kind.IsCode() && (deployed[key].SHA256 != o.SHA256 || text != "" && moduleBody(text) != moduleBody(o.Text)) {
+		if o.Kind.IsCode() && (deployed[key].SHA256 != o.SHA256 || otherOptions[key] || text != "" && moduleBody(text) != moduleBody(o.Text)) {
 			c.Changed = append(c.Changed, o.Name)
 		}
 	}

@@ -163,12 +163,22 @@ func (e *Env) DB(t testing.TB, database string) *sql.DB {
 // passed, and kept and named in the log otherwise.
 func (e *Env) CreateDatabase(t testing.TB, prefix string) string {
 	t.Helper()
+	return e.CreateDatabaseWith(t, prefix, "")
+}
+
+// CreateDatabaseWith is CreateDatabase with a collation; empty: the server's.
+func (e *Env) CreateDatabaseWith(t testing.TB, prefix, collation string) string {
+	t.Helper()
 	name := prefix
 	if e.Server == nil {
 		name += "_" + rand.Text()[:10]
 	}
 	master := e.DB(t, "master")
-	_, err := master.ExecContext(t.Context(), "CREATE DATABASE ["+name+"];")
+	create := "CREATE DATABASE [" + name + "]"
+	if collation != "" {
+		create += " COLLATE " + collation
+	}
+	_, err := master.ExecContext(t.Context(), create+";")
 	require.NoError(t, err)
 	if e.Server == nil {
 		t.Cleanup(func() {
@@ -199,6 +209,14 @@ func (e *Env) OpenControl(t testing.TB, database string) *controldb.Store {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, store.Close()) })
 	return store
+}
+
+// OpenControlAs is OpenControl with another login.
+func (e *Env) OpenControlAs(t testing.TB, database, user, password string) *controldb.Store {
+	t.Helper()
+	as := *e
+	as.params.User, as.params.Password = user, password
+	return as.OpenControl(t, database)
 }
 
 // Servers makes what reaches the server's databases as targets, with the server's own login as the default credential, and closes it

@@ -1,0 +1,8 @@
+-- Columns whose collation is not that of the database.
+SELECT CONCAT(s.name, N'.', t.name) AS table_name, c.name AS column_name, c.collation_name
+FROM sys.schemas AS s
+INNER JOIN sys.tables AS t ON t.schema_id = s.schema_id
+INNER JOIN sys.columns AS c ON c.object_id = t.object_id
+WHERE s.name = N'jobs_internal'
+    AND c.collation_name <> CAST(DATABASEPROPERTYEX(DB_NAME(), N'Collation') AS NVARCHAR(128))
+ORDER BY t.name, c.name;

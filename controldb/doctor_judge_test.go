@@ -1,0 +1,120 @@
+package controldb
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	sqlfs "github.com/jobagent/jobagent/sql"
+)
+
+// TestJudge is about states that the embedded server cannot be brought into.
+func TestJudge(t *testing.T) {
+	base := databaseFacts{EngineEdition: 3, ProductVersion: "15.0.4000.1", Edition: "Enterprise Edition", Name: "it]s", ServerName: "s", MachineName: "m'1",
+		CompatibilityLevel: 150, RowVersions: true, State: "ONLINE", Durability: "DISABLED", RecoveryModel: "FULL", LogReuseWait: "LOG_BACKUP"}
+	require.Equal(t, SeverityOK, Worst(judgeDatabase(base)))
+	with := func(change func(*databaseFacts)) databaseFacts {
+		f := base
+		change(&f)
+		return f
+	}
+	for _, test := range []struct {
+		facts     databaseFacts
+		code      string
+		severity  Severity
+		mend      string
+		foundPart string
+	}{
+		{with(func(f *databaseFacts) { f.ProductVersion = "13.0.5000.1" }), CodeServerVersion, SeverityError, "use a newer server", "13.0.5000.1"},
+		{with(func(f *databaseFacts) { f.EngineEdition = editionServerless }), CodeServerVersion, SeverityError, "use SQL Server 2017 or newer, or Azure SQL Database", ""},
+		{with(func(f *databaseFacts) { f.EngineEdition, f.ProductVersion = editionAzureDatabase, "12.0.2000.8" }), CodeServerVersion, SeverityOK, "", ""},
+		{with(func(f *databaseFacts) { f.ServerName = "" }), CodeServerName, SeverityWarning, "EXECUTE master.sys.sp_addserver @server = N'm''1', @local = 'local';", ""},
+		{with(func(f *databaseFacts) { f.CompatibilityLevel = 110 }), CodeCompatibility, SeverityError, "ALTER DATABASE [it]]s] SET COMPATIBILITY_LEVEL = 150;", ""},
+		{with(func(f *databaseFacts) { f.CompatibilityLevel = 140 }), CodeCompatibility, SeverityOK, "ALTER DATABASE [it]]s] SET COMPATIBILITY_LEVEL = 150;", "140"},
+		{with(func(f *databaseFacts) { f.Updateability = "READ_ONLY" }), CodeState, SeverityError, "connect to the primary replica, without ApplicationIntent=ReadOnly", "replica"},
+		{with(func(f *databaseFacts) { f.UserAccess = "SINGLE_USER" }), CodeState, SeverityError, "ALTER DATABASE [it]]s] SET MULTI_USER;", "single-user"},
+		{with(func(f *databaseFacts) { f.State = "EMERGENCY" }), CodeState, SeverityError, "ALTER DATABASE [it]]s] SET ONLINE;", "EMERGENCY"},
+		{with(func(f *databaseFacts) { f.Durability = "FORCED" }), CodeDurability, SeverityWarning, "ALTER DATABASE [it]]s] SET DELAYED_DURABILITY = ALLOWED;", ""},
+	} {
+		var found []Finding
+		for _, f := range judgeDatabase(test.facts) {
+			if f.Code == test.code {
+				found = append(found, f)
+			}
+		}
+		require.Len(t, found, 1, test.code)
+		require.Equal(t, test.severity, found[0].Severity, "%+v", found[0])
+		require.Equal(t, test.mend, found[0].Mend())
+		require.Contains(t, found[0].Found, test.foundPart)
+	}
+}
+
+func TestJudgeClock(t *testing.T) {
+	require.Equal(t, SeverityOK, judgeClock(-4*time.Second, time.Millisecond).Severity)
+	require.Equal(t, SeverityOK, judgeClock(6*time.Second, 4*time.Second).Severity, "within what the round trip allows")
+	require.Contains(t, judgeClock(-time.Hour, time.Millisecond).Found, "the server's clock is 1h0m0s behind this machine's")
+	require.Contains(t, judgeClock(time.Minute, time.Millisecond).Found, "1m0s ahead of")
+}
+
+func TestJudgeFilesAndLog(t *testing.T) {
+	d := databaseFacts{Name: "c", EngineEdition: 3, LogReuseWait: "LOG_BACKUP"}
+	file := func(change func(*fileFacts)) []fileFacts {
+		f := fileFacts{Name: "c_data", Type: "ROWS", Size: 2000 * pagesPerMB, Max: -1, Growth: 64 * pagesPerMB, Used: sql.NullInt64{Int64: 1950 * pagesPerMB, Valid: true}}
+		change(&f)
+		return []fileFacts{f}
+	}
+	require.Equal(t, SeverityOK, Worst(judgeFiles(d, file(func(*fileFacts) {}))))
+	full := judgeFiles(d, file(func(f *fileFacts) { f.Growth = 0 }))
+	require.Equal(t, "file c_data uses 1950 of at most 2000 MB", full[0].Found)
+	require.Equal(t, "ALTER DATABASE [c] MODIFY FILE (NAME = N'c_data', MAXSIZE = UNLIMITED, FILEGROWTH = 256 MB);", full[0].SQL)
+	require.Equal(t, SeverityWarning, Worst(judgeFiles(d, file(func(f *fileFacts) { f.Max = 2100 * pagesPerMB }))))
+	percent := judgeFiles(d, file(func(f *fileFacts) { f.PercentGrowth, f.Growth = true, 10 }))
+	require.Equal(t, "ALTER DATABASE [c] MODIFY FILE (NAME = N'c_data', FILEGROWTH = 256 MB);", percent[0].SQL)
+	log := file(func(f *fileFacts) { f.Type, f.Max, f.Used = "LOG", unlimitedLog, sql.NullInt64{} })
+	require.Equal(t, SeverityOK, Worst(judgeFiles(d, log)), "a log of 2 TB at most")
+	d.EngineEdition = editionExpress
+	require.Equal(t, SeverityWarning, Worst(judgeFiles(d, file(func(f *fileFacts) { f.Size = 9500 * pagesPerMB }))))
+
+	require.Equal(t, SeverityOK, judgeLog(d, logFacts{Total: 100 << 20, Used: 70 << 20}).Severity)
+	require.Equal(t, "BACKUP LOG [c] TO DISK = N'c.trn';", judgeLog(d, logFacts{Total: 100 << 20, Used: 90 << 20}).SQL)
+	d.LogReuseWait = "NOTHING"
+	require.Equal(t, SeverityOK, judgeLog(d, logFacts{Total: 100 << 20, Used: 99 << 20}).Severity, "it is reused at the next checkpoint")
+}
+
+// TestIsDenied: only missing rights are said to be such.
+func TestIsDenied(t *testing.T) {
+	require.True(t, isDenied(229))
+	require.False(t, isDenied(208))
+}
+
+// TestDeclarations: every index of a fresh install is declared as it is made, so that none goes unwatched.
+func TestDeclarations(t *testing.T) {
+	d, err := declarations()
+	require.NoError(t, err)
+	objects, err := sqlfs.Objects()
+	require.NoError(t, err)
+	want, escalations := 0, 0
+	for _, o := range objects {
+		if o.Kind != sqlfs.KindTable {
+			continue
+		}
+		for line := range strings.Lines(o.Text) {
+			if line = strings.TrimSpace(line); strings.HasPrefix(line, "--") {
+				continue
+			}
+			if strings.Contains(line, "INDEX ") || strings.Contains(line, " PRIMARY KEY") || strings.Contains(line, " UNIQUE (") {
+				want++
+			}
+			escalations += strings.Count(line, "LOCK_ESCALATION")
+		}
+	}
+	require.Len(t, d.indexes, want)
+	require.Len(t, d.escalation, escalations)
+	for _, x := range d.indexes {
+		require.NotEmpty(t, x.table, x.name)
+		require.NotEmpty(t, x.keys, x.name)
+	}
+}

@@ -1,0 +1,363 @@
+package controldb
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	sqlfs "github.com/jobagent/jobagent/sql"
+)
+
+// index is an index as the schema's files declare it, or as the database has it.
+type index struct {
+	table, name string
+	unique      bool
+	disabled    bool
+	keys        string // columns in order, as "a, b desc"
+	included    string // columns in the order of their names
+	filter      string // as plainFilter gives it
+	text        string // the statement that makes it, without the semicolon; of the files only
+	constraint  bool   // it belongs to a PRIMARY KEY or UNIQUE constraint; of the files only
+}
+
+// same says whether two indexes do the same.
+func (x index) same(y index) bool {
+	return x.unique == y.unique && x.keys == y.keys && x.included == y.included && x.filter == y.filter
+}
+
+var (
+	indexDeclaration      = regexp.MustCompile(`(?m)^CREATE (UNIQUE )?INDEX (\w+) ON ([\w.]+) \(([^)]*)\)(?:\s+INCLUDE \(([^)]*)\))?(?:\s+WHERE ([^;]*))?;`)
+	constraintDeclaration = regexp.MustCompile(`(?m)^\s*CONSTRAINT (\w+) (PRIMARY KEY|UNIQUE) \(([^)]*)\)`)
+	tableDeclaration      = regexp.MustCompile(`(?m)^CREATE TABLE ([\w.]+) \(`)
+	escalationDeclaration = regexp.MustCompile(`(?m)^ALTER TABLE ([\w.]+) SET \(LOCK_ESCALATION = (\w+)\);`)
+)
+
+// declared is what the schema's files say about tables beyond their names.
+type declared struct {
+	indexes    []index
+	escalation map[string]string // table → option, of those that do not have the default
+}
+
+// declarations reads the schema's files once; a test compares them with what a fresh install makes.
+var declarations = sync.OnceValues(func() (declared, error) {
+	objects, err := sqlfs.Objects()
+	d := declared{escalation: map[string]string{}}
+	for _, o := range objects {
+		if o.Kind != sqlfs.KindTable {
+			continue
+		}
+		table := ""
+		for _, part := range splitBefore(o.Text, tableDeclaration) { // a file may have more than one table
+			if m := tableDeclaration.FindStringSubmatch(part); m != nil {
+				table = m[1]
+			}
+			for _, m := range constraintDeclaration.FindAllStringSubmatch(part, -1) {
+				d.indexes = append(d.indexes, index{table: table, name: m[1], unique: true, keys: columnList(m[3]), constraint: true,
+					text: fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s (%s)", table, m[1], m[2], m[3])})
+			}
+		}
+		for _, m := range indexDeclaration.FindAllStringSubmatch(o.Text, -1) {
+			included := strings.Split(columnList(m[5]), ", ")
+			slices.Sort(included)
+			d.indexes = append(d.indexes, index{table: m[3], name: m[2], unique: m[1] != "", keys: columnList(m[4]),
+				included: strings.Join(included, ", "), filter: plainFilter(m[6]), text: strings.TrimSuffix(m[0], ";")})
+		}
+		for _, m := range escalationDeclaration.FindAllStringSubmatch(o.Text, -1) {
+			d.escalation[m[1]] = m[2]
+		}
+	}
+	return d, err
+})
+
+// splitBefore cuts a text before each match.
+func splitBefore(text string, at *regexp.Regexp) []string {
+	var parts []string
+	begin := 0
+	for _, m := range at.FindAllStringIndex(text, -1) {
+		parts = append(parts, text[begin:m[0]])
+		begin = m[0]
+	}
+	return append(parts, text[begin:])
+}
+
+// columnList is a list of columns in one spelling.
+func columnList(text string) string {
+	var columns []string
+	for c := range strings.SplitSeq(text, ",") {
+		if c = strings.ToLower(strings.Join(strings.Fields(c), " ")); c != "" {
+			columns = append(columns, strings.TrimSuffix(c, " asc"))
+		}
+	}
+	return strings.Join(columns, ", ")
+}
+
+// plainFilter is the predicate of a filtered index in one spelling. The server puts brackets around names, parentheses around constants and
+// the whole, and blanks where it likes.
+func plainFilter(text string) string {
+	return strings.ToLower(strings.NewReplacer("[", "", "]", "", "(", "", ")", "", " ", "", "\n", "", "\r", "", "\t", "", "N'", "'").Replace(text))
+}
+
+// checkSchema compares version and modules.
+func checkSchema(ctx context.Context, e *examination) ([]Finding, error) {
+	objects, migrations, err := embedded()
+	if err != nil {
+		return nil, err
+	}
+	const code = CodeSchema
+	version, err := installedVersion(ctx, e.conn)
+	switch {
+	case errors.Is(err, ErrVersionHidden):
+		return []Finding{good(code, "not seen: %v", err)}, nil
+	case errors.Is(err, ErrNotInstalled):
+		taken, err := readObjects(ctx, e.conn)
+		if err != nil {
+			return nil, err
+		}
+		if len(taken) > 0 {
+			return []Finding{judgeTaken(taken)}, nil
+		}
+		return []Finding{{Code: code, Severity: SeverityError, Found: "the control schema is not installed", Why: "there is nothing that an agent could work with",
+			Command: "jobagent db install"}}, nil
+	case err != nil:
+		return nil, err
+	}
+	want := len(migrations)
+	if version > want {
+		return []Finding{{Code: code, Severity: SeverityError, Found: fmt.Sprintf("the control schema has version %d and this program is made for %d", version, want),
+			Why: "this program does not know what has changed since", Command: "use a newer jobagent"}}, nil
+	}
+	deployed, err := deployedObjects(ctx, e.conn)
+	if err != nil {
+		return nil, err
+	}
+	c, err := compareObjects(ctx, e.conn, objects, deployed)
+	if err != nil {
+		return nil, err
+	}
+	f := Finding{Code: code, Severity: SeverityWarning, Why: "the program and its procedures were not tested together", Command: "jobagent db migrate"}
+	var tables []string
+	for _, name := range c.Missing {
+		if i := slices.IndexFunc(objects, func(o sqlfs.Object) bool { return o.Name == name }); i >= 0 && !objects[i].Kind.IsCode() {
+			tables = append(tables, name)
+		}
+	}
+	switch {
+	case len(tables) > 0:
+		f.Severity, f.Found = SeverityError, fmt.Sprintf("%s missing (%s)", plural(len(tables), "table"), firstNames(tables))
+		f.Why, f.Command = "a table is lost with its rows", "restore the database from a backup"
+	case version < want:
+		f.Found = fmt.Sprintf("the control schema has version %d and this program is made for %d", version, want)
+	case len(c.Missing) > 0:
+		f.Severity, f.Why = SeverityError, "calls of what is missing fail"
+		f.Found = fmt.Sprintf("%s missing (%s)", plural(len(c.Missing), "object"), firstNames(c.Missing))
+	case len(c.Changed) > 0:
+		f.Found = fmt.Sprintf("%s not as this program deploys them (%s)", plural(len(c.Changed), "object"), firstNames(c.Changed))
+	default:
+		f = good(code, "the control schema is version %d, and as it should be", version)
+	}
+	return []Finding{f}, nil
+}
+
+// checkModuleOptions looks at the options that the server keeps with a module.
+func checkModuleOptions(ctx context.Context, e *examination) ([]Finding, error) {
+	var names []string
+	if err := e.conn.SelectContext(ctx, &names, doctorText("module_options")); err != nil {
+		return nil, err
+	}
+	if len(names) == 0 {
+		return []Finding{good(CodeModuleOptions, "all modules have QUOTED_IDENTIFIER and ANSI_NULLS on")}, nil
+	}
+	return []Finding{{Code: CodeModuleOptions, Severity: SeverityError,
+		Found: fmt.Sprintf("%s with QUOTED_IDENTIFIER or ANSI_NULLS off (%s)", plural(len(names), "module"), firstNames(names)),
+		Why:   "changes of tables with filtered indexes fail in them (error 1934)", Command: "jobagent db migrate"}}, nil
+}
+
+// checkIndexes compares the indexes with those of the schema's files.
+func checkIndexes(ctx context.Context, e *examination) ([]Finding, error) {
+	want, err := declarations()
+	if err != nil {
+		return nil, err
+	}
+	have, err := readIndexes(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	var found []Finding
+	complain := func(x index, what, sql string) {
+		found = append(found, Finding{Code: CodeIndexes, Severity: SeverityWarning, Found: fmt.Sprintf("index %s of %s %s", x.name, x.table, what),
+			Why: "every pass reads and locks the whole table instead, the more the longer the history", SQL: sql})
+	}
+	for _, w := range want.indexes {
+		h, ok := have[strings.ToLower(w.table+"."+w.name)]
+		switch {
+		case !ok:
+			complain(w, "is missing", w.text+";")
+		case !w.same(h) && w.constraint:
+			complain(w, "is not as declared", fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s;\n%s;", w.table, w.name, w.text))
+		case !w.same(h):
+			complain(w, "is not as declared", w.text+" WITH (DROP_EXISTING = ON);")
+		case h.disabled:
+			complain(w, "is disabled", fmt.Sprintf("ALTER INDEX %s ON %s REBUILD;", w.name, w.table))
+		}
+	}
+	if len(found) == 0 {
+		found = append(found, good(CodeIndexes, "all %d indexes are there", len(want.indexes)))
+	}
+	return found, nil
+}
+
+// readIndexes reads the indexes by table and name, in lower case.
+func readIndexes(ctx context.Context, e *examination) (map[string]index, error) {
+	var rows []struct {
+		Table      string   `db:"table_name"`
+		Name       string   `db:"index_name"`
+		Unique     bool     `db:"is_unique"`
+		Disabled   bool     `db:"is_disabled"`
+		Filter     nullText `db:"filter_definition"`
+		Column     string   `db:"column_name"`
+		Descending bool     `db:"is_descending_key"`
+		Included   bool     `db:"is_included_column"`
+	}
+	if err := e.conn.SelectContext(ctx, &rows, doctorText("indexes")); err != nil {
+		return nil, err
+	}
+	all := map[string]index{}
+	included := map[string][]string{}
+	for _, r := range rows {
+		key := strings.ToLower(r.Table + "." + r.Name)
+		x, ok := all[key]
+		if !ok {
+			x = index{table: r.Table, name: r.Name, unique: r.Unique, disabled: r.Disabled, filter: plainFilter(string(r.Filter))}
+		}
+		column := strings.ToLower(r.Column)
+		if r.Included {
+			included[key] = append(included[key], column)
+			slices.Sort(included[key])
+			x.included = strings.Join(included[key], ", ")
+		} else {
+			if r.Descending {
+				column += " desc"
+			}
+			if x.keys != "" {
+				x.keys += ", "
+			}
+			x.keys += column
+		}
+		all[key] = x
+	}
+	return all, nil
+}
+
+// checkLockEscalation compares the option of the tables in which one statement may lock thousands of rows.
+func checkLockEscalation(ctx context.Context, e *examination) ([]Finding, error) {
+	want, err := declarations()
+	if err != nil {
+		return nil, err
+	}
+	var rows []struct {
+		Table      string `db:"table_name"`
+		Escalation string `db:"lock_escalation_desc"`
+	}
+	if err := e.conn.SelectContext(ctx, &rows, doctorText("tables")); err != nil {
+		return nil, err
+	}
+	var found []Finding
+	for _, r := range rows {
+		if option := want.escalation[r.Table]; option != "" && option != r.Escalation {
+			found = append(found, Finding{Code: CodeLockEscalation, Severity: SeverityWarning, Found: fmt.Sprintf("LOCK_ESCALATION of %s is %s", r.Table, r.Escalation),
+				Why: "a statement that locks more than 5,000 rows locks the whole table, and READPAST does not skip that",
+				SQL: fmt.Sprintf("ALTER TABLE %s SET (LOCK_ESCALATION = %s);", r.Table, option)})
+		}
+	}
+	if len(found) == 0 {
+		found = append(found, good(CodeLockEscalation, "off for the %d tables in which many rows are locked at once", len(want.escalation)))
+	}
+	return found, nil
+}
+
+// checkCollations looks for columns whose collation is neither declared nor the database's: comparing them with table variables and
+// OPENJSON's columns fails (error 468).
+func checkCollations(ctx context.Context, e *examination) ([]Finding, error) {
+	var rows []struct {
+		Table     string `db:"table_name"`
+		Column    string `db:"column_name"`
+		Collation string `db:"collation_name"`
+	}
+	if err := e.conn.SelectContext(ctx, &rows, doctorText("collations")); err != nil {
+		return nil, err
+	}
+	var names []string
+	for _, r := range rows {
+		if !declaresCollation(r.Table, r.Column) {
+			names = append(names, fmt.Sprintf("%s.%s %s", r.Table, r.Column, r.Collation))
+		}
+	}
+	if len(names) == 0 {
+		return nil, nil // judgeTempdb has said what the collation is
+	}
+	return []Finding{{Code: CodeCollation, Severity: SeverityError, Found: fmt.Sprintf("%s with another collation than the database's (%s)", plural(len(names), "column"), firstNames(names)),
+		Why: "procedures that compare them with texts of the database's collation fail (error 468)",
+		SQL: fmt.Sprintf("ALTER DATABASE %s COLLATE %s; -- with the collation of the columns", brackets(e.database.Name), rows[0].Collation)}}, nil
+}
+
+// declaresCollation says whether the schema's file gives a column a collation of its own.
+func declaresCollation(table, column string) bool {
+	objects, err := sqlfs.Objects()
+	if err != nil {
+		return false
+	}
+	declaration := regexp.MustCompile(`(?m)^\s*` + regexp.QuoteMeta(column) + `\s[^,\n]*\bCOLLATE\b`)
+	return slices.ContainsFunc(objects, func(o sqlfs.Object) bool {
+		return o.Kind == sqlfs.KindTable && slices.ContainsFunc(splitBefore(o.Text, tableDeclaration), func(part string) bool {
+			m := tableDeclaration.FindStringSubmatch(part)
+			return m != nil && strings.EqualFold(m[1], table) && declaration.MatchString(part)
+		})
+	})
+}
+
+// checkForeign looks for what is in our schemas and not ours. A schema that is not installed is checkSchema's matter.
+func checkForeign(ctx context.Context, e *examination) ([]Finding, error) {
+	objects, _, err := embedded()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+		return nil, nil
+	}
+	present, err := readObjects(ctx, e.conn)
+	if err != nil {
+		return nil, err
+	}
+	known := map[string]bool{}
+	for _, o := range objects {
+		known[strings.ToLower(o.Name)] = true
+		for _, m := range tableDeclaration.FindAllStringSubmatch(o.Text, -1) {
+			known[strings.ToLower(m[1])] = true
+		}
+	}
+	var found []Finding
+	for _, p := range present {
+		if p.Name == "" || known[strings.ToLower(p.Schema+"."+p.Name)] {
+			continue
+		}
+		name := brackets(p.Schema) + "." + brackets(p.Name)
+		f := Finding{Code: CodeForeign, Severity: SeverityWarning, Found: fmt.Sprintf("%s is in our schema and not ours (%s)", name, strings.ToLower(strings.ReplaceAll(p.Kind, "_", " "))),
+			Why: "a later version may need the name, and the roles of jobagent have rights on the whole schema jobs",
+			SQL: fmt.Sprintf("ALTER SCHEMA dbo TRANSFER %s;", name)}
+		switch p.Kind {
+		case "TYPE":
+			f.SQL = fmt.Sprintf("ALTER SCHEMA dbo TRANSFER TYPE::%s;", name)
+		case "SQL_TRIGGER":
+			f.Why, f.SQL = "it runs within every transaction of agents, under locks that others wait for", fmt.Sprintf("DROP TRIGGER %s;", name)
+		}
+		found = append(found, f)
+	}
+	if len(found) == 0 {
+		found = append(found, good(CodeForeign, "the schemas jobs and jobs_internal hold only what is ours"))
+	}
+	return found, nil
+}

@@ -1,0 +1,358 @@
+package controldb_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/testenv"
+)
+
+// findings examines the database and returns what was found under a code.
+func (c *control) findings(t *testing.T, code string) []controldb.Finding {
+	t.Helper()
+	store := c.Store
+	if store == nil {
+		store = c.env.OpenControl(t, c.name)
+	}
+	all, err := store.Examine(t.Context())
+	require.NoError(t, err)
+	var list []controldb.Finding
+	for _, f := range all {
+		if f.Code == code {
+			list = append(list, f)
+		}
+	}
+	return list
+}
+
+// TestExamineFresh: nothing is wrong with a fresh install but that no agent runs, and each matter has a finding.
+func TestExamineFresh(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		all, err := c.Examine(t.Context())
+		require.NoError(t, err)
+		codes := map[string]bool{}
+		for _, f := range all {
+			codes[f.Code] = true
+			if f.Code == controldb.CodeAgents {
+				require.Equal(t, controldb.SeverityWarning, f.Severity)
+				continue
+			}
+			require.Equal(t, controldb.SeverityOK, f.Severity, "%+v", f)
+			require.NotContains(t, f.Found, "not seen", f.Code)
+		}
+		for _, code := range []string{
+			controldb.CodeServerVersion, controldb.CodeServerName, controldb.CodeCompatibility, controldb.CodeRowVersions, controldb.CodeCollation, controldb.CodeState,
+			controldb.CodeRecovery, controldb.CodeDurability, controldb.CodeAutoClose, controldb.CodeAutoShrink, controldb.CodeSpace, controldb.CodeLogSpace, controldb.CodeSchema,
+			controldb.CodeModuleOptions, controldb.CodeIndexes, controldb.CodeLockEscalation, controldb.CodeForeign, controldb.CodeRights, controldb.CodeClock,
+			controldb.CodeSettings, controldb.CodeHistory, controldb.CodeAgents, controldb.CodeTerms,
+		} {
+			require.True(t, codes[code], "no finding %s", code)
+		}
+	})
+}
+
+// TestExamine makes each state that hurts, sees it reported, mends it by the T-SQL of the finding, and sees that it is gone.
+func TestExamine(t *testing.T) {
+	for _, test := range []struct {
+		name, code string
+		make       []string
+		severity   controldb.Severity
+		found      string // part of what is reported
+		remains    bool   // another finding of the code stays
+	}{
+		{name: "row versions", code: controldb.CodeRowVersions, severity: controldb.SeverityWarning, found: "is off",
+			make: []string{`ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT OFF WITH ROLLBACK IMMEDIATE;`}},
+		{name: "compatibility level", code: controldb.CodeCompatibility, severity: controldb.SeverityError, found: "is 120",
+			make: []string{`ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = 120;`}},
+		{name: "auto close", code: controldb.CodeAutoClose, severity: controldb.SeverityWarning, found: "AUTO_CLOSE is on",
+			make: []string{`ALTER DATABASE CURRENT SET AUTO_CLOSE ON;`}},
+		{name: "auto shrink", code: controldb.CodeAutoShrink, severity: controldb.SeverityWarning, found: "AUTO_SHRINK is on",
+			make: []string{`ALTER DATABASE CURRENT SET AUTO_SHRINK ON;`}},
+		{name: "read-only", code: controldb.CodeState, severity: controldb.SeverityError, found: "is read-only",
+			make: []string{`ALTER DATABASE CURRENT SET READ_ONLY WITH ROLLBACK IMMEDIATE;`}},
+		{name: "restricted user", code: controldb.CodeState, severity: controldb.SeverityWarning, found: "restricted-user",
+			make: []string{`ALTER DATABASE CURRENT SET RESTRICTED_USER WITH ROLLBACK IMMEDIATE;`}},
+		{name: "missing index", code: controldb.CodeIndexes, severity: controldb.SeverityWarning, found: "IX_task_executions_held of jobs_internal.task_executions is missing",
+			make: []string{`DROP INDEX IX_task_executions_held ON jobs_internal.task_executions;`}},
+		{name: "changed index", code: controldb.CodeIndexes, severity: controldb.SeverityWarning, found: "IX_task_executions_held of jobs_internal.task_executions is not as declared",
+			make: []string{`CREATE INDEX IX_task_executions_held ON jobs_internal.task_executions (term_id, task_id) WHERE ended_at IS NULL WITH (DROP_EXISTING = ON);`}},
+		{name: "disabled index", code: controldb.CodeIndexes, severity: controldb.SeverityWarning, found: "IX_job_executions_active of jobs_internal.job_executions is disabled",
+			make: []string{`ALTER INDEX IX_job_executions_active ON jobs_internal.job_executions DISABLE;`}},
+		{name: "missing constraint", code: controldb.CodeIndexes, severity: controldb.SeverityWarning, found: "UQ_schedule_skips_due_at of jobs_internal.schedule_skips is missing",
+			make: []string{`ALTER TABLE jobs_internal.schedule_skips DROP CONSTRAINT UQ_schedule_skips_due_at;`}},
+		{name: "lock escalation", code: controldb.CodeLockEscalation, severity: controldb.SeverityWarning, found: "LOCK_ESCALATION of jobs_internal.task_executions is TABLE",
+			make: []string{`ALTER TABLE jobs_internal.task_executions SET (LOCK_ESCALATION = TABLE);`}},
+		{name: "foreign view", code: controldb.CodeForeign, severity: controldb.SeverityWarning, found: "[jobs_internal].[mine] is in our schema",
+			make: []string{`CREATE VIEW jobs_internal.mine AS SELECT 1 AS one;`}},
+		{name: "foreign trigger", code: controldb.CodeForeign, severity: controldb.SeverityWarning, found: "[jobs_internal].[watch]",
+			make: []string{`CREATE TRIGGER jobs_internal.watch ON jobs_internal.jobs AFTER INSERT AS SET NOCOUNT ON;`}},
+		{name: "setting below its range", code: controldb.CodeSettings, severity: controldb.SeverityWarning, found: "history_retention_days is N'-1', and only whole numbers from 0 to 36500",
+			make: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'history_retention_days', N'-1');`}},
+		{name: "setting above its range", code: controldb.CodeSettings, severity: controldb.SeverityWarning, found: "is N'4000000'",
+			make: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'unreachable_days', N'4000000');`}},
+		{name: "setting that is no number", code: controldb.CodeSettings, severity: controldb.SeverityWarning, found: "is N'12 days'",
+			make: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'unreachable_days', N'12 days');`}},
+		{name: "unknown setting", code: controldb.CodeSettings, severity: controldb.SeverityWarning, found: "there is no setting N'it''s'",
+			make: []string{`INSERT INTO jobs_internal.settings (name, value) VALUES (N'it''s', N'1');`}},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			each(t, func(t *testing.T, c *control) {
+				c.Store = nil // a state may have ended connections: each examination has a new one
+				for _, batch := range test.make {
+					c.fresh(t, batch)
+				}
+				var bad []controldb.Finding
+				for _, f := range c.findings(t, test.code) {
+					if f.Severity != controldb.SeverityOK {
+						bad = append(bad, f)
+					}
+				}
+				require.Len(t, bad, 1)
+				require.Equal(t, test.severity, bad[0].Severity)
+				require.Contains(t, bad[0].Found, test.found)
+				require.NotEmpty(t, bad[0].Why)
+				require.NotEmpty(t, bad[0].SQL)
+				c.mend(t, bad[0].SQL)
+				require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, test.code)))
+			})
+		})
+	}
+}
+
+// fresh runs a batch on a new connection.
+func (c *control) fresh(t *testing.T, text string) {
+	t.Helper()
+	db := c.env.DB(t, c.name)
+	_, err := db.ExecContext(t.Context(), text)
+	require.NoError(t, err, text)
+}
+
+// mend runs the T-SQL of a finding on a new connection. What must not wait for others in the database ends their connections here: the
+// test itself has left them.
+func (c *control) mend(t *testing.T, text string) {
+	t.Helper()
+	c.fresh(t, strings.Replace(text, "WITH NO_WAIT", "WITH ROLLBACK IMMEDIATE", 1))
+}
+
+// TestExamineHistory: the retention job does not run.
+func TestExamineHistory(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.job(t, "j", nil)
+		run := c.start(t, "j")
+		c.exec(t, `EXECUTE jobs.sp_stop_job @job_execution_id = @p1;`, run.String())
+		term := c.term(t)
+		c.pass(t, term)
+		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeHistory)))
+		c.exec(t, `UPDATE jobs_internal.job_executions SET create_time = DATEADD(DAY, -60, create_time), start_time = DATEADD(DAY, -60, start_time), end_time = DATEADD(DAY, -60, end_time);`)
+		found := c.findings(t, controldb.CodeHistory)
+		require.Equal(t, controldb.SeverityWarning, controldb.Worst(found))
+		require.Contains(t, found[0].Found, "ended 60 days ago, and history is kept for 45 days")
+		c.mend(t, found[0].SQL)
+		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeHistory)))
+	})
+}
+
+// TestExamineAgents: agents that are alive, and one that died while nobody else was there.
+func TestExamineAgents(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		term := c.term(t)
+		require.Equal(t, controldb.SeverityOK, controldb.Worst(append(c.findings(t, controldb.CodeAgents), c.findings(t, controldb.CodeTerms)...)))
+		c.exec(t, `UPDATE jobs_internal.terms SET started_at = DATEADD(HOUR, -2, started_at), expires_at = DATEADD(HOUR, -2, expires_at) WHERE term_id = @p1;`, int64(term))
+		require.Equal(t, "no agent is alive", c.findings(t, controldb.CodeAgents)[0].Found)
+		found := c.findings(t, controldb.CodeTerms)
+		require.Equal(t, controldb.SeverityWarning, found[0].Severity)
+		require.Contains(t, found[0].Found, "1 term expired")
+		next := c.term(t) // its first pass ends the other one
+		c.pass(t, next)
+		require.Equal(t, controldb.SeverityOK, controldb.Worst(append(c.findings(t, controldb.CodeAgents), c.findings(t, controldb.CodeTerms)...)))
+	})
+}
+
+// TestExamineModules: what is not as this program deploys it, and modules with other options.
+func TestExamineModules(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.exec(t, `DROP VIEW jobs.job_versions;`)
+		found := c.findings(t, controldb.CodeSchema)
+		require.Equal(t, controldb.SeverityError, found[0].Severity)
+		require.Equal(t, "1 object missing (jobs.job_versions)", found[0].Found)
+		require.Equal(t, "jobagent db migrate", found[0].Command)
+		require.NoError(t, c.Migrate(t.Context()))
+		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeSchema)))
+
+		text := get[string](t, c, `SELECT definition FROM sys.sql_modules WHERE object_id = OBJECT_ID(N'jobs_internal.get_command')`)
+		text = strings.Replace(text, "CREATE", "ALTER", 1)
+		conn, err := c.db.Conn(t.Context())
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = conn.ExecContext(t.Context(), "SET QUOTED_IDENTIFIER OFF;")
+		require.NoError(t, err)
+		_, err = conn.ExecContext(t.Context(), text)
+		require.NoError(t, err)
+		found = c.findings(t, controldb.CodeModuleOptions)
+		require.Equal(t, controldb.SeverityError, found[0].Severity)
+		require.Contains(t, found[0].Found, "1 module with QUOTED_IDENTIFIER or ANSI_NULLS off (jobs_internal.get_command)")
+		require.ErrorIs(t, c.Verify(t.Context()), controldb.ErrSchemaVersion)
+		require.NoError(t, c.Migrate(t.Context()))
+		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeModuleOptions)))
+	})
+}
+
+// login makes a login with a user of the same name in the database and opens the database with it.
+func (c *control) login(t *testing.T, name string, batches ...string) *controldb.Store {
+	t.Helper()
+	master := c.env.DB(t, "master")
+	_, err := master.ExecContext(t.Context(), `CREATE LOGIN [`+name+`] WITH PASSWORD = N'Only-4-tests';`)
+	require.NoError(t, err)
+	c.exec(t, `CREATE USER [`+name+`] FOR LOGIN [`+name+`];`)
+	for _, b := range batches {
+		c.exec(t, b)
+	}
+	return c.env.OpenControlAs(t, c.name, name, "Only-4-tests")
+}
+
+// TestExamineRights: each right is tried with the login itself. What it may not see is said in one line.
+func TestExamineRights(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		low := &control{Store: c.login(t, "low_"+strings.ToLower(c.name), `ALTER ROLE jobs_reader ADD MEMBER [low_`+strings.ToLower(c.name)+`];`, `GRANT SELECT ON OBJECT::jobs_internal.schema_versions TO jobs_reader;`), env: c.env, name: c.name, db: c.db}
+		found := low.findings(t, controldb.CodeRights)
+		require.Len(t, found, 1)
+		require.Equal(t, controldb.SeverityError, found[0].Severity)
+		require.Contains(t, found[0].Found, "17 objects (jobs_internal.start_term, jobs_internal.renew_term,")
+		for _, code := range []string{controldb.CodeIndexes, controldb.CodeSettings, controldb.CodeHistory, controldb.CodeAgents} {
+			for _, f := range low.findings(t, code) {
+				require.Equal(t, controldb.SeverityOK, f.Severity)
+				require.Contains(t, f.Found, "not seen: ", f.Code)
+			}
+		}
+		c.mend(t, found[0].SQL)
+		require.Equal(t, controldb.SeverityOK, controldb.Worst(low.findings(t, controldb.CodeRights)))
+
+		c.exec(t, `REVOKE EXECUTE ON OBJECT::jobs_internal.fire_schedules FROM jobs_agent;`)
+		require.Contains(t, low.findings(t, controldb.CodeRights)[0].Found, "1 object (jobs_internal.fire_schedules)")
+	})
+}
+
+// TestRefusedDeployments: what stands against a deployment is said in one message, and nothing is changed.
+func TestRefusedDeployments(t *testing.T) {
+	for _, test := range []struct {
+		name    string
+		make    string
+		message string
+		mend    string // empty: the T-SQL in the message
+	}{
+		{"compatibility level", `ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = 120;`,
+			"the compatibility level of database [control] is 120: OPENJSON and STRING_SPLIT need level 130 or above; to mend it: ALTER DATABASE [control] SET COMPATIBILITY_LEVEL = 160;", ""},
+		{"read-only", `ALTER DATABASE CURRENT SET READ_ONLY WITH ROLLBACK IMMEDIATE;`,
+			"database [control] is read-only: nothing can be written; to mend it: ALTER DATABASE [control] SET READ_WRITE WITH NO_WAIT;", `ALTER DATABASE CURRENT SET READ_WRITE WITH ROLLBACK IMMEDIATE;`},
+		{"schema of somebody else", `EXECUTE (N'CREATE SCHEMA jobs;'); EXECUTE (N'CREATE TABLE jobs.jobs_of_azure (id INT);');`,
+			"the database has the schema jobs already, and jobagent has not made it; it holds 1 object (jobs.jobs_of_azure): the schemas belong to somebody else", `DROP TABLE jobs.jobs_of_azure; DROP SCHEMA jobs;`},
+		{"empty schema of somebody else", `CREATE SCHEMA jobs_internal;`,
+			"the database has the schema jobs_internal already, and jobagent has not made it: a deployment makes the schemas jobs and jobs_internal; to mend it: DROP SCHEMA [jobs_internal];", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+				name := env.CreateDatabase(t, "control")
+				c := &control{env: env, name: name, db: env.DB(t, name)}
+				c.fresh(t, test.make)
+				store := env.OpenControl(t, name)
+				err := store.Install(t.Context())
+				var unfit *controldb.UnfitError
+				require.ErrorAs(t, err, &unfit)
+				require.ErrorIs(t, err, controldb.ErrUnfit)
+				require.Contains(t, strings.ReplaceAll(err.Error(), "["+name+"]", "[control]"), test.message)
+				require.ErrorIs(t, store.CheckVersion(t.Context()), controldb.ErrNotInstalled, "nothing was changed")
+				text := test.mend
+				if text == "" {
+					text = unfit.Finding.SQL
+				}
+				c.mend(t, text)
+				require.NoError(t, env.OpenControl(t, name).Install(t.Context()))
+
+				if strings.HasPrefix(test.name, "compat") || test.name == "read-only" {
+					c.fresh(t, `DROP VIEW jobs.job_versions;`)
+					c.fresh(t, test.make)
+					require.ErrorIs(t, env.OpenControl(t, name).Migrate(t.Context()), controldb.ErrUnfit)
+					c.mend(t, text)
+					require.NoError(t, env.OpenControl(t, name).Migrate(t.Context()))
+				}
+			})
+		})
+	}
+}
+
+// TestRefusedWithoutRights: a login that may not create schemas is told so before anything is changed.
+func TestRefusedWithoutRights(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		name := env.CreateDatabase(t, "control")
+		c := &control{env: env, name: name, db: env.DB(t, name)}
+		user := "guest_of_" + strings.ToLower(name)
+		store := c.login(t, user)
+		err := store.Install(t.Context())
+		var unfit *controldb.UnfitError
+		require.ErrorAs(t, err, &unfit)
+		require.Contains(t, err.Error(), "user ["+user+"] may not create what the schema consists of: ")
+		c.exec(t, unfit.Finding.SQL)
+		require.NoError(t, store.Install(t.Context()))
+		require.NoError(t, store.Verify(t.Context()))
+		require.Empty(t, c.rows(t, `SELECT name FROM sys.schemas WHERE name LIKE N'jobagent%'`), "what was tried is taken back")
+	})
+}
+
+// TestInstallTurnsRowVersionsOn, but only where nobody else is connected.
+func TestInstallTurnsRowVersionsOn(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		const off = `ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT OFF WITH ROLLBACK IMMEDIATE;`
+		const isOn = `SELECT CAST(is_read_committed_snapshot_on AS INT) FROM sys.databases WHERE name = @p1`
+		ctx := t.Context()
+		master := env.DB(t, "master")
+		state := func(name string) (on int) {
+			require.NoError(t, master.QueryRowContext(ctx, isOn, name).Scan(&on))
+			return on
+		}
+		alone := env.CreateDatabase(t, "alone")
+		_, err := master.ExecContext(ctx, strings.Replace(off, "CURRENT", "["+alone+"]", 1))
+		require.NoError(t, err)
+		require.Equal(t, 0, state(alone))
+		require.NoError(t, env.OpenControl(t, alone).Install(ctx))
+		require.Equal(t, 1, state(alone))
+
+		shared := env.CreateDatabase(t, "shared")
+		_, err = master.ExecContext(ctx, strings.Replace(off, "CURRENT", "["+shared+"]", 1))
+		require.NoError(t, err)
+		other, err := env.DB(t, shared).Conn(ctx)
+		require.NoError(t, err)
+		defer other.Close()
+		require.NoError(t, other.PingContext(ctx))
+		store := env.OpenControl(t, shared)
+		require.NoError(t, store.Install(ctx))
+		require.Equal(t, 0, state(shared))
+		require.NoError(t, other.PingContext(ctx), "nobody's connection was ended")
+		found, err := store.ExamineDatabase(ctx)
+		require.NoError(t, err)
+		require.Equal(t, controldb.SeverityWarning, controldb.Worst(found))
+	})
+}
+
+// TestInstallUnderOtherCollations: the procedures are written for all collations. The embedded server has no Turkish ones; SQL Server's compiler
+// binds the schema under them (tsqlcheck bind --collation Turkish_CI_AS).
+func TestInstallUnderOtherCollations(t *testing.T) {
+	for _, collation := range []string{"Latin1_General_100_CS_AS", "Latin1_General_BIN2"} {
+		t.Run(collation, func(t *testing.T) {
+			testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+				name := env.CreateDatabaseWith(t, "control", collation)
+				store := env.OpenControl(t, name)
+				require.NoError(t, store.Install(t.Context()))
+				require.NoError(t, store.Verify(t.Context()))
+				c := &control{Store: store, env: env, name: name, db: env.DB(t, name)}
+				for _, f := range c.findings(t, controldb.CodeCollation) {
+					require.Equal(t, controldb.SeverityOK, f.Severity, f.Found)
+				}
+				require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeIndexes)))
+				require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeForeign)))
+			})
+		})
+	}
+}

@@ -1,0 +1,320 @@
+package controldb
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// attempts are what an agent's login must be able to do. Each call is refused for its arguments, or does nothing, so that trying it
+// changes nothing and locks nothing for longer than the call.
+var attempts = []struct{ object, text string }{
+	{"jobs_internal.start_term", `EXECUTE jobs_internal.start_term @agent_id = NULL, @host_name = NULL, @version = NULL, @ttl_seconds = NULL;`},
+	{"jobs_internal.renew_term", `EXECUTE jobs_internal.renew_term @term_id = NULL, @ttl_seconds = NULL;`},
+	{"jobs_internal.end_term", `EXECUTE jobs_internal.end_term @term_id = NULL;`},
+	{"jobs_internal.controller_pass", `EXECUTE jobs_internal.controller_pass @term_id = NULL, @max_tasks = NULL, @max_concurrent_targets = NULL;`},
+	{"jobs_internal.complete_tasks", `EXECUTE jobs_internal.complete_tasks @term_id = NULL, @outcomes = NULL;`},
+	{"jobs_internal.complete_resolution", `EXECUTE jobs_internal.complete_resolution @term_id = NULL, @task_id = NULL, @attempt = NULL;`},
+	{"jobs_internal.get_command", `EXECUTE jobs_internal.get_command @command_id = NULL;`},
+	{"jobs_internal.due_schedules", `EXECUTE jobs_internal.due_schedules @max = NULL;`},
+	{"jobs_internal.fire_schedules", `EXECUTE jobs_internal.fire_schedules @term_id = NULL, @firings = NULL;`},
+	{"jobs_internal.record_verdicts", `EXECUTE jobs_internal.record_verdicts @term_id = NULL, @verdicts = NULL;`},
+	{"jobs_internal.recheck_schedules", `EXECUTE jobs_internal.recheck_schedules @term_id = NULL, @engine = NULL;`},
+	{"jobs_internal.ensure_system_jobs", `EXECUTE jobs_internal.ensure_system_jobs @server_name = NULL;`},
+	{"jobs_internal.purge_history", `EXECUTE jobs_internal.purge_history @batch_size = 0;`},
+	{"jobs_internal.delete_leftovers", `EXECUTE jobs_internal.delete_leftovers @max_rows = 0;`},
+	{"jobs_internal.schema_versions", `SELECT TOP (0) v.version FROM jobs_internal.schema_versions AS v;`},
+	{"jobs_internal.code_objects", `SELECT TOP (0) o.name FROM jobs_internal.code_objects AS o;`},
+	{"jobs_internal.agent_status", `SELECT TOP (0) a.agent_id FROM jobs_internal.agent_status AS a;`},
+	{"jobs_internal.agent_protocols", `SELECT TOP (0) p.oldest FROM jobs_internal.agent_protocols AS p;`},
+}
+
+// checkRights tries what an agent does.
+func checkRights(ctx context.Context, e *examination) ([]Finding, error) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+		return nil, nil
+	}
+	user, err := currentUser(ctx, e.conn)
+	if err != nil {
+		return nil, err
+	}
+	var refused []string
+	for _, a := range attempts {
+		_, err := e.conn.ExecContext(ctx, a.text)
+		server, ok := sqlError(err)
+		switch {
+		case err == nil:
+		case !ok:
+			return nil, err
+		case isDenied(server.Number):
+			refused = append(refused, a.object)
+		case conditions[server.Number].kind != KindNone:
+			// The procedure itself has refused the arguments: the login may call it.
+		case server.Number == numMissingProcedure || server.Number == numInvalidObjectName:
+			// A missing object is checkSchema's matter.
+		default:
+			return nil, err
+		}
+	}
+	if len(refused) == 0 {
+		return []Finding{good(CodeRights, "user %s may do all that an agent does (%d calls tried)", brackets(user), len(attempts))}, nil
+	}
+	return []Finding{{Code: CodeRights, Severity: SeverityError, Found: fmt.Sprintf("user %s may not use %s (%s)", brackets(user), plural(len(refused), "object"), firstNames(refused)),
+		Why: "an agent with this login fails", SQL: "ALTER ROLE jobs_agent ADD MEMBER " + brackets(user) + ";"}}, nil
+}
+
+// checkClock compares this machine's clock with the server's. Of three answers that with the shortest round trip counts: the server has read its
+// clock within it, and half of it is the greatest error of the difference.
+func checkClock(ctx context.Context, e *examination) ([]Finding, error) {
+	var difference, trip time.Duration
+	for i := range 3 {
+		var theirs time.Time
+		begin := time.Now()
+		if err := e.conn.GetContext(ctx, &theirs, `SELECT SYSUTCDATETIME();`); err != nil {
+			return nil, err
+		}
+		took := time.Since(begin)
+		if i == 0 || took < trip {
+			trip, difference = took, theirs.Sub(begin.Add(took/2))
+		}
+	}
+	return []Finding{judgeClock(difference, trip)}, nil
+}
+
+// clockTolerance is what a clock may be off without harm for people who compare the agent's log with the history.
+const clockTolerance = 5 * time.Second
+
+// judgeClock is about the server's clock less this machine's.
+func judgeClock(difference, trip time.Duration) Finding {
+	if difference.Abs() <= clockTolerance+trip/2 {
+		return good(CodeClock, "this machine's clock and the server's differ by less than %v", clockTolerance+(trip/2).Round(time.Millisecond))
+	}
+	way := "ahead of"
+	if difference < 0 {
+		way = "behind"
+	}
+	return Finding{Code: CodeClock, Severity: SeverityWarning, Found: fmt.Sprintf("the server's clock is %v %s this machine's", difference.Abs().Round(time.Second), way),
+		Why:     "schedules go by the server's clock, and logs on this machine by its own: instants cannot be compared; tokens of Microsoft Entra ID may be refused",
+		Command: "set both clocks by NTP"}
+}
+
+// fileFacts is a row of doctor/files.sql; sizes are in pages.
+type fileFacts struct {
+	Name          string        `db:"name"`
+	Type          string        `db:"type_desc"`
+	Size          int64         `db:"size"`
+	Max           int64         `db:"max_size"` // -1: until the disk is full
+	Growth        int64         `db:"growth"`   // 0: it does not grow
+	PercentGrowth bool          `db:"is_percent_growth"`
+	Used          sql.NullInt64 `db:"used"` // NULL for logs
+}
+
+const (
+	pagesPerMB    = 128
+	unlimitedLog  = 268435456 // max_size of a log that may grow to 2 TB
+	fullPercent   = 90
+	logPercent    = 80
+	expressDataMB = 10 << 10 // data of a database of SQL Server Express
+)
+
+func checkFiles(ctx context.Context, e *examination) ([]Finding, error) {
+	var files []fileFacts
+	if err := e.conn.SelectContext(ctx, &files, doctorText("files")); err != nil {
+		return nil, err
+	}
+	return judgeFiles(e.database, files), nil
+}
+
+// judgeFiles is about room in the files, and how they grow.
+func judgeFiles(d databaseFacts, files []fileFacts) []Finding {
+	const code = CodeSpace
+	var found []Finding
+	var data int64
+	modify := func(f fileFacts, what string) string {
+		return fmt.Sprintf("ALTER DATABASE %s MODIFY FILE (NAME = %s, %s);", brackets(d.Name), literal(f.Name), what)
+	}
+	for _, f := range files {
+		if f.Type == "ROWS" {
+			data += f.Size
+		}
+		capacity := f.Max
+		if f.Growth == 0 {
+			capacity = f.Size
+		}
+		used := f.Size
+		if f.Used.Valid {
+			used = f.Used.Int64
+		}
+		switch {
+		case capacity > 0 && capacity != unlimitedLog && (f.Type == "ROWS" || f.Growth != 0) && used*100 >= capacity*fullPercent:
+			found = append(found, Finding{Code: code, Severity: SeverityWarning, Found: fmt.Sprintf("file %s uses %d of at most %d MB", f.Name, used/pagesPerMB, capacity/pagesPerMB),
+				Why: "when it is full, no run starts and no outcome is recorded (errors 1105 and 9002)", SQL: modify(f, "MAXSIZE = UNLIMITED, FILEGROWTH = 256 MB")})
+		case f.PercentGrowth && f.Size >= 1024*pagesPerMB:
+			found = append(found, Finding{Code: code, Severity: SeverityWarning, Found: fmt.Sprintf("file %s has %d MB and grows by %d percent", f.Name, f.Size/pagesPerMB, f.Growth),
+				Why: "each growth is longer than the one before, and everybody waits for it", SQL: modify(f, "FILEGROWTH = 256 MB")})
+		}
+	}
+	if d.EngineEdition == editionExpress && data*100 >= expressDataMB*pagesPerMB*fullPercent {
+		found = append(found, Finding{Code: code, Severity: SeverityWarning, Found: fmt.Sprintf("the data files have %d of at most %d MB of SQL Server Express", data/pagesPerMB, expressDataMB),
+			Why: "when they are full, no run starts and no outcome is recorded (error 1827)", SQL: "UPDATE jobs_internal.settings SET value = N'7' WHERE name = N'history_retention_days';"})
+	}
+	if len(found) == 0 {
+		return []Finding{good(code, "%s, %d MB of data; none is near its limit", plural(len(files), "file"), data/pagesPerMB)}
+	}
+	return found
+}
+
+// logFacts is the row of doctor/log.sql, in bytes.
+type logFacts struct {
+	Total int64 `db:"total"`
+	Used  int64 `db:"used"`
+}
+
+func checkLog(ctx context.Context, e *examination) ([]Finding, error) {
+	var l logFacts
+	if err := e.conn.GetContext(ctx, &l, doctorText("log")); err != nil {
+		return nil, err
+	}
+	return []Finding{judgeLog(e.database, l)}, nil
+}
+
+// judgeLog is about a log that fills up because something keeps it from being reused.
+func judgeLog(d databaseFacts, l logFacts) Finding {
+	const mb = 1 << 20
+	wait := string(d.LogReuseWait)
+	if l.Total == 0 || l.Used*100 < l.Total*logPercent || wait == "NOTHING" || wait == "CHECKPOINT" || wait == "" {
+		return good(CodeLogSpace, "the log uses %d of %d MB", l.Used/mb, l.Total/mb)
+	}
+	f := Finding{Code: CodeLogSpace, Severity: SeverityWarning, Found: fmt.Sprintf("the log uses %d of %d MB and waits for %s", l.Used/mb, l.Total/mb, wait),
+		Why: "it grows until the disk is full, and then nothing works (error 9002)", Command: "find out what holds it: sys.databases.log_reuse_wait_desc"}
+	switch wait {
+	case "LOG_BACKUP":
+		f.SQL = fmt.Sprintf("BACKUP LOG %s TO DISK = %s;", brackets(d.Name), literal(d.Name+".trn"))
+	case "ACTIVE_TRANSACTION":
+		f.SQL = "DBCC OPENTRAN; -- names the session: end its transaction, or KILL it"
+	}
+	return f
+}
+
+// checkSettings looks for values that are out of range and for names that nobody reads.
+func checkSettings(ctx context.Context, e *examination) ([]Finding, error) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+		return nil, nil
+	}
+	var rows []struct {
+		Name    string        `db:"name"`
+		Stored  string        `db:"stored_value"`
+		Default sql.NullInt64 `db:"default_value"`
+		Lowest  sql.NullInt64 `db:"lowest"`
+		Highest sql.NullInt64 `db:"highest"`
+		Used    bool          `db:"is_used"`
+	}
+	if err := e.conn.SelectContext(ctx, &rows, doctorText("settings")); err != nil {
+		return nil, err
+	}
+	var found []Finding
+	for _, r := range rows {
+		remove := fmt.Sprintf("DELETE FROM jobs_internal.settings WHERE name = %s;", literal(r.Name))
+		switch {
+		case !r.Default.Valid:
+			found = append(found, Finding{Code: CodeSettings, Severity: SeverityWarning, Found: fmt.Sprintf("there is no setting %s", literal(r.Name)),
+				Why: "nobody reads it: the name may be misspelt", SQL: remove})
+		case !r.Used:
+			found = append(found, Finding{Code: CodeSettings, Severity: SeverityWarning,
+				Found: fmt.Sprintf("setting %s is %s, and only whole numbers from %d to %d are used", r.Name, literal(r.Stored), r.Lowest.Int64, r.Highest.Int64),
+				Why:   fmt.Sprintf("the default %d holds instead", r.Default.Int64), SQL: remove})
+		}
+	}
+	if len(found) == 0 {
+		found = append(found, good(CodeSettings, "%s stored, all within their ranges", plural(len(rows), "setting")))
+	}
+	return found, nil
+}
+
+// purgeDelay is how long after the retention history may be there still: the system job runs once a day.
+const purgeDelay = 48 * time.Hour
+
+// checkHistory looks whether the retention keeps up.
+func checkHistory(ctx context.Context, e *examination) ([]Finding, error) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+		return nil, nil
+	}
+	var h struct {
+		Oldest       nullTime `db:"oldest"`
+		OldestPurged nullTime `db:"oldest_purged"`
+		Targets      int64    `db:"target_executions"`
+		Retention    int      `db:"retention_days"`
+		Now          nullTime `db:"now"`
+	}
+	if err := e.conn.GetContext(ctx, &h, doctorText("history")); err != nil {
+		return nil, err
+	}
+	kept := time.Duration(h.Retention) * 24 * time.Hour
+	switch age := h.Now.Sub(h.Oldest.Time); {
+	case !h.Oldest.IsZero() && age > kept+purgeDelay:
+		return []Finding{{Code: CodeHistory, Severity: SeverityWarning,
+			Found: fmt.Sprintf("the oldest finished run ended %d days ago, and history is kept for %d days (%d target executions in all)", int(age.Hours()/24), h.Retention, h.Targets),
+			Why:   "the system job jobagent$history_retention does not run, or fails: the database grows for ever",
+			SQL:   "DECLARE @deleted INT = 1;\nWHILE @deleted > 0\n    EXECUTE jobs_internal.purge_history @batch_size = 100, @deleted = @deleted OUTPUT;"}}, nil
+	case !h.OldestPurged.IsZero() && h.Now.Sub(h.OldestPurged.Time) > purgeDelay:
+		return []Finding{{Code: CodeHistory, Severity: SeverityWarning, Found: fmt.Sprintf("runs that were purged %d days ago still have their rows", int(h.Now.Sub(h.OldestPurged.Time).Hours()/24)),
+			Why: "no agent deletes them: the database grows for ever",
+			SQL: "DECLARE @remaining BIT = 1, @deleted INT = 1;\nWHILE @remaining = 1 AND @deleted > 0\n    EXECUTE jobs_internal.delete_leftovers @deleted = @deleted OUTPUT, @remaining = @remaining OUTPUT;"}}, nil
+	}
+	return []Finding{good(CodeHistory, "%d target executions; history is kept for %d days", h.Targets, h.Retention)}, nil
+}
+
+// termDelay is how long after its expiry a term may be without its end: any agent that is alive ends it within seconds.
+const termDelay = time.Minute
+
+// checkAgents looks at the agents' latest terms.
+func checkAgents(ctx context.Context, e *examination) ([]Finding, error) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+		return nil, nil
+	}
+	var rows []struct {
+		Host    string   `db:"host_name"`
+		Version string   `db:"version"`
+		Term    int64    `db:"term_id"`
+		Expires nullTime `db:"expires_at"`
+		Ended   nullTime `db:"ended_at"`
+		Live    bool     `db:"is_live"`
+		Held    int      `db:"held_tasks"`
+		Now     nullTime `db:"now"`
+	}
+	err := e.conn.SelectContext(ctx, &rows, `SELECT host_name, version, term_id, expires_at, ended_at, is_live, held_tasks, SYSUTCDATETIME() AS now
+FROM jobs_internal.agent_status
+ORDER BY term_id;`)
+	if err != nil {
+		return nil, err
+	}
+	live, held := 0, 0
+	var versions, lost []string
+	for _, r := range rows {
+		switch {
+		case r.Live:
+			live++
+			if !slices.Contains(versions, r.Version) {
+				versions = append(versions, r.Version)
+			}
+		case r.Ended.IsZero() && r.Now.Sub(r.Expires.Time) > termDelay:
+			lost = append(lost, fmt.Sprintf("%d on %s", r.Term, r.Host))
+			held += r.Held
+		}
+	}
+	agents := good(CodeAgents, "%s alive, of version %s", plural(live, "agent"), strings.Join(versions, " and "))
+	if live == 0 {
+		agents = Finding{Code: CodeAgents, Severity: SeverityWarning, Found: "no agent is alive",
+			Why: "no job runs, and no schedule fires", Command: "jobagent run"}
+	}
+	terms := good(CodeTerms, "no term has expired without an end")
+	if len(lost) > 0 {
+		terms = Finding{Code: CodeTerms, Severity: SeverityWarning, Found: fmt.Sprintf("%s expired and without an end (%s), with %s", plural(len(lost), "term"), firstNames(lost), plural(held, "task")),
+			Why: "nobody hands their tasks over: runs that wait for these do not go on", Command: "jobagent run"}
+	}
+	return []Finding{agents, terms}, nil
+}
