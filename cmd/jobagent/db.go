@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
+	"maps"
 
 	"github.com/spf13/cobra"
 
@@ -28,7 +30,7 @@ func newDBInstallCommand(a *app) *cobra.Command {
 			if err := store.Install(cmd.Context()); err != nil {
 				return err
 			}
-			return a.done(map[string]any{"schema_version": controldb.SchemaVersion()}, "the control schema (version %d) is installed", controldb.SchemaVersion())
+			return a.deployed(cmd.Context(), store, nil, "the control schema (version %d) is installed", controldb.SchemaVersion())
 		},
 	}
 }
@@ -45,7 +47,7 @@ func newDBMigrateCommand(a *app) *cobra.Command {
 			if err := store.Migrate(cmd.Context()); err != nil {
 				return err
 			}
-			return a.done(map[string]any{"schema_version": controldb.SchemaVersion()}, "the control schema is at version %d", controldb.SchemaVersion())
+			return a.deployed(cmd.Context(), store, nil, "the control schema is at version %d", controldb.SchemaVersion())
 		},
 	}
 }
@@ -62,9 +64,31 @@ func newDBVerifyCommand(a *app) *cobra.Command {
 			if err := store.Verify(cmd.Context()); err != nil {
 				return err
 			}
-			return a.done(map[string]any{"schema_version": controldb.SchemaVersion(), "differences": []string{}}, "the control schema is version %d, and as it should be", controldb.SchemaVersion())
+			return a.deployed(cmd.Context(), store, map[string]any{"differences": []string{}}, "the control schema is version %d, and as it should be", controldb.SchemaVersion())
 		},
 	}
+}
+
+// deployed says that a deployment is done or as it should be. What about the database hurts all the same stands on stderr, and as "warnings"
+// in the object for programs.
+func (a *app) deployed(ctx context.Context, store *controldb.Store, more map[string]any, format string, args ...any) error {
+	found, err := store.ExamineDatabase(ctx)
+	if err != nil {
+		return err
+	}
+	warnings := []findingView{}
+	for _, f := range found {
+		if f.Severity == controldb.SeverityOK {
+			continue
+		}
+		warnings = append(warnings, newFindingView(f))
+		if a.output != formatJSON {
+			fmt.Fprintf(a.stderr, "%s: %s: %s; to mend it: %s\n", f.Severity, f.Found, f.Why, oneLine(f.Mend()))
+		}
+	}
+	v := map[string]any{"schema_version": controldb.SchemaVersion(), "warnings": warnings}
+	maps.Copy(v, more)
+	return a.done(v, format, args...)
 }
 
 func newDBDescribeCommand(a *app) *cobra.Command {

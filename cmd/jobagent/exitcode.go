@@ -19,7 +19,7 @@ const (
 	exitConnection  = 4   // the server cannot be reached, or refuses the login
 	exitSchema      = 5   // the control database is not installed, or of another version
 	exitConflict    = 6   // the state does not allow it: exists already, is in use, is running
-	exitRunFailed   = 7   // with --wait: the run ended, and not in success
+	exitRunFailed   = 7   // with --wait: the run ended, and not in success; doctor: a finding is a warning or an error
 	exitInterrupted = 130 // a signal ended the command (128 + SIGINT, as shells count)
 )
 
@@ -63,6 +63,8 @@ func exitCode(err error) int {
 		return exitConnection
 	case errors.Is(err, controldb.ErrNotInstalled), errors.Is(err, controldb.ErrSchemaVersion):
 		return exitSchema
+	case errors.Is(err, controldb.ErrUnfit):
+		return exitConflict
 	}
 	switch controldb.KindOf(err) {
 	case controldb.KindNotFound:
