@@ -570,20 +570,13 @@ func TestNothingIsNewerThan2017(t *testing.T) {
 // lineWidth is the most columns of a line.
 const lineWidth = 140
 
-// TestLineLength: what does not fit a screen is not read. longLines are those that are still there.
+// TestLineLength: what does not fit a screen is not read.
 func TestLineLength(t *testing.T) {
 	objects, err := Objects()
 	require.NoError(t, err)
 	for _, o := range objects {
-		n := 0
-		for line := range strings.Lines(o.Text) {
-			if len([]rune(strings.TrimRight(line, "\n"))) > lineWidth {
-				n++
-			}
-		}
-		require.LessOrEqual(t, n, longLines[o.Name], "lines of more than %d columns in %s", lineWidth, o.File)
-		if n < longLines[o.Name] {
-			t.Logf("%s has %d long lines left: lower its number in longLines", o.Name, n)
+		for i, line := range strings.Split(o.Text, "\n") {
+			require.LessOrEqual(t, len([]rune(line)), lineWidth, "columns of line %d of %s", i+1, o.File)
 		}
 	}
 }

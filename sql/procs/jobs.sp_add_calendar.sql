@@ -29,7 +29,9 @@ BEGIN
 
     IF EXISTS (SELECT 1 FROM jobs_internal.calendars AS c WITH (UPDLOCK, HOLDLOCK) WHERE c.name = @calendar_name)
     BEGIN
-        SET @message = REPLACE(CONCAT(N'A calendar named ''', @calendar_name, N''' exists already. Choose another name, or change it with jobs.sp_update_calendar.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'A calendar named ''', @calendar_name, N''' exists already. Choose another name, or change it with jobs.sp_update_calendar.'
+        ), N'%', N'%%');
         THROW 50130, @message, 1;
     END;
     INSERT INTO jobs_internal.calendars (name, spec, created_at, updated_at)

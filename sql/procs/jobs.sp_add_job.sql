@@ -60,7 +60,9 @@ BEGIN
             AND j.deleted_at IS NULL
     )
     BEGIN
-        SET @message = REPLACE(CONCAT(N'A job named ''', @job_name, N''' exists already. Choose another name, or change it with jobs.sp_update_job.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'A job named ''', @job_name, N''' exists already. Choose another name, or change it with jobs.sp_update_job.'
+        ), N'%', N'%%');
         THROW 50101, @message, 1;
     END;
 

@@ -62,7 +62,10 @@ BEGIN
             AND s.name = @schedule_name
     )
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The job ''', @job_name, N''' has a schedule named ''', @schedule_name, N''' already. Choose another name, or change it with jobs.sp_update_schedule.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The job ''', @job_name, N''' has a schedule named ''', @schedule_name,
+            N''' already. Choose another name, or change it with jobs.sp_update_schedule.'
+        ), N'%', N'%%');
         THROW 50126, @message, 1;
     END;
 

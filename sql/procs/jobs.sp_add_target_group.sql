@@ -31,7 +31,9 @@ BEGIN
         WHERE g.name = @target_group_name
     )
     BEGIN
-        SET @message = REPLACE(CONCAT(N'A target group named ''', @target_group_name, N''' exists already. Choose another name, or add members to it.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'A target group named ''', @target_group_name, N''' exists already. Choose another name, or add members to it.'
+        ), N'%', N'%%');
         THROW 50107, @message, 1;
     END;
 

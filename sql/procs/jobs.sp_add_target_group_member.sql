@@ -52,12 +52,17 @@ BEGIN
 
     IF @membership IS NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The membership type ''', @membership_type, N''' is not known: Include or Exclude is needed.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The membership type ''', @membership_type, N''' is not known: Include or Exclude is needed.'
+        ), N'%', N'%%');
         THROW 50022, @message, 1;
     END;
     IF @type IS NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The target type ', COALESCE(N'''' + @target_type + N'''', N'NULL'), N' is not known: SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap is needed.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The target type ', COALESCE(N'''' + @target_type + N'''', N'NULL'),
+            N' is not known: SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap is needed.'
+        ), N'%', N'%%');
         THROW 50023, @message, 1;
     END;
 
@@ -85,7 +90,9 @@ BEGIN
     END;
     IF @surplus IS NOT NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(N'A member of type ', @type, N' has no ', @surplus, N'. Leave it out, or choose another @target_type.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'A member of type ', @type, N' has no ', @surplus, N'. Leave it out, or choose another @target_type.'
+        ), N'%', N'%%');
         THROW 50025, @message, 1;
     END;
 

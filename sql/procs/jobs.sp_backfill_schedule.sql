@@ -43,12 +43,18 @@ BEGIN
 
     IF @from IS NULL OR @to IS NULL OR @to < @from
     BEGIN
-        SET @message = REPLACE(CONCAT(N'A backfill needs a range: @from (', CONVERT(NVARCHAR(33), @from, 126), N') and, not before it, @to (', CONVERT(NVARCHAR(33), @to, 126), N').'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'A backfill needs a range: @from (', CONVERT(NVARCHAR(33), @from, 126), N') and, not before it, @to (',
+            CONVERT(NVARCHAR(33), @to, 126), N').'
+        ), N'%', N'%%');
         THROW 50051, @message, 1;
     END;
     IF @to > @now
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The backfill ends in the future (', CONVERT(NVARCHAR(33), @to, 126), N'): instants to come are the schedule''s own. Choose @to of at most now, in UTC.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The backfill ends in the future (', CONVERT(NVARCHAR(33), @to, 126),
+            N'): instants to come are the schedule''s own. Choose @to of at most now, in UTC.'
+        ), N'%', N'%%');
         THROW 50052, @message, 1;
     END;
     EXECUTE jobs_internal.check_overlap @overlap = @overlap OUTPUT;
@@ -67,7 +73,10 @@ BEGIN
     WHERE s.schedule_id = @schedule_id;
     IF @state = N'Faulted'
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The schedule ''', @schedule_name, N''' of the job ''', @job_name, N''' is Faulted: correct its text with jobs.sp_update_schedule first.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The schedule ''', @schedule_name, N''' of the job ''', @job_name,
+            N''' is Faulted: correct its text with jobs.sp_update_schedule first.'
+        ), N'%', N'%%');
         THROW 50128, @message, 1;
     END;
 

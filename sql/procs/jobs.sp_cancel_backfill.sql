@@ -45,7 +45,9 @@ BEGIN
     IF @version IS NULL OR @revision IS NULL
         OR NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_backfills AS f WHERE f.backfill_id = @backfill_id)
     BEGIN
-        SET @message = REPLACE(CONCAT(N'There is no backfill ', @backfill_id, N'. The view jobs.schedule_backfills lists all backfills.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'There is no backfill ', @backfill_id, N'. The view jobs.schedule_backfills lists all backfills.'
+        ), N'%', N'%%');
         THROW 50132, @message, 1;
     END;
 
@@ -76,7 +78,12 @@ BEGIN
             s.skips = s.skips + (
                 SELECT COUNT(*)
                 FROM @skipped AS k
-                WHERE NOT EXISTS (SELECT 1 FROM jobs_internal.schedule_skips AS o WHERE o.schedule_id = @schedule_id AND o.due_at = k.due_at)
+                WHERE NOT EXISTS (
+                    SELECT 1
+                    FROM jobs_internal.schedule_skips AS o
+                    WHERE o.schedule_id = @schedule_id
+                        AND o.due_at = k.due_at
+                )
             )
         FROM jobs_internal.schedules AS s
         WHERE s.schedule_id = @schedule_id;
@@ -85,7 +92,10 @@ BEGIN
         FROM jobs_internal.schedule_backfills AS f
         WHERE f.backfill_id = @backfill_id;
         INSERT INTO jobs_internal.schedule_skips (schedule_id, job_id, due_at, skipped, cause, reason, recorded_at)
-        SELECT @schedule_id, @job_id, k.due_at, 1, N'Other', CONCAT(N'It waited for an earlier run to end when its backfill was canceled by ', ORIGINAL_LOGIN(), N'.'), @now
+        SELECT
+            @schedule_id, @job_id, k.due_at, 1, N'Other',
+            CONCAT(N'It waited for an earlier run to end when its backfill was canceled by ', ORIGINAL_LOGIN(), N'.'),
+            @now
         FROM @skipped AS k
         WHERE NOT EXISTS (
             SELECT 1

@@ -25,7 +25,9 @@ BEGIN
 
     IF NOT EXISTS (SELECT 1 FROM jobs_internal.calendars AS c WITH (UPDLOCK, HOLDLOCK) WHERE c.name = @calendar_name)
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The calendar ''', @calendar_name, N''' does not exist. The view jobs.calendars lists all calendars.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The calendar ''', @calendar_name, N''' does not exist. The view jobs.calendars lists all calendars.'
+        ), N'%', N'%%');
         THROW 50129, @message, 1;
     END;
     SELECT TOP (1) @user = CONCAT(N'the schedule ''', s.name, N''' of the job ''', j.name, N'''')
@@ -45,7 +47,9 @@ BEGIN
     ORDER BY s.schedule_id;
     IF @user IS NOT NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The calendar ''', @calendar_name, N''' is used by ', @user, N'. Take it out of the schedule''s blackouts first.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The calendar ''', @calendar_name, N''' is used by ', @user, N'. Take it out of the schedule''s blackouts first.'
+        ), N'%', N'%%');
         THROW 50131, @message, 1;
     END;
     DELETE c

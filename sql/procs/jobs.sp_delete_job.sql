@@ -37,7 +37,10 @@ BEGIN
                 AND e.is_active = 1
         )
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The job ''', @job_name, N''' has active executions. Wait for them, stop them with jobs.sp_stop_job, or delete with @force = 1.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The job ''', @job_name,
+            N''' has active executions. Wait for them, stop them with jobs.sp_stop_job, or delete with @force = 1.'
+        ), N'%', N'%%');
         THROW 50102, @message, 1;
     END;
 

@@ -41,7 +41,10 @@ BEGIN
     ORDER BY j.name, s.step_id;
     IF @job_name IS NOT NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The target group ''', @target_group_name, N''' is used by step ', @step_id, N' ''', @step_name, N''' of the job ''', @job_name, N'''. Give that step another group, or delete it, first.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The target group ''', @target_group_name, N''' is used by step ', @step_id, N' ''', @step_name, N''' of the job ''',
+            @job_name, N'''. Give that step another group, or delete it, first.'
+        ), N'%', N'%%');
         THROW 50108, @message, 1;
     END;
 
@@ -58,7 +61,10 @@ BEGIN
     ORDER BY e.execution_id;
     IF @job_execution_id IS NOT NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The target group ''', @target_group_name, N''' is used by step ', @step_id, N' of the execution ', @job_execution_id, N' of the job ''', @job_name, N''', which is active. Wait for its end, or stop it, first.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The target group ''', @target_group_name, N''' is used by step ', @step_id, N' of the execution ', @job_execution_id,
+            N' of the job ''', @job_name, N''', which is active. Wait for its end, or stop it, first.'
+        ), N'%', N'%%');
         THROW 50109, @message, 1;
     END;
 

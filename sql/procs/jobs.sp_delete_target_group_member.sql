@@ -36,7 +36,10 @@ BEGIN
         AND m.target_id = @target_id;
     IF @@ROWCOUNT = 0
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The target group ''', @target_group_name, N''' has no member with the target id ', @target_id, N'. The view jobs.target_group_members lists its members.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The target group ''', @target_group_name, N''' has no member with the target id ', @target_id,
+            N'. The view jobs.target_group_members lists its members.'
+        ), N'%', N'%%');
         THROW 50110, @message, 1;
     END;
 

@@ -36,7 +36,10 @@ BEGIN
         AND (j.name = @job_name OR j.job_id = @job_id);
     IF @found IS NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The job ', COALESCE(N'''' + @job_name + N'''', N'with the id ' + CONVERT(NVARCHAR(36), @job_id)), N' does not exist. The view jobs.jobs lists all jobs.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The job ', COALESCE(N'''' + @job_name + N'''', N'with the id ' + CONVERT(NVARCHAR(36), @job_id)),
+            N' does not exist. The view jobs.jobs lists all jobs.'
+        ), N'%', N'%%');
         THROW 50100, @message, 1;
     END;
 

@@ -42,7 +42,10 @@ BEGIN
         END;
         IF @other IS NOT NULL
         BEGIN
-            SET @message = REPLACE(CONCAT(N'The job execution id ', @job_execution_id, N' belongs to an execution of another job. Choose another id, or leave @job_execution_id NULL.'), N'%', N'%%');
+            SET @message = REPLACE(CONCAT(
+                N'The job execution id ', @job_execution_id,
+                N' belongs to an execution of another job. Choose another id, or leave @job_execution_id NULL.'
+            ), N'%', N'%%');
             THROW 50112, @message, 1;
         END;
     END;

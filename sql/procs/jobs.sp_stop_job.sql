@@ -30,7 +30,9 @@ BEGIN
             AND j.deleted_at IS NULL
     )
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The job execution ', @job_execution_id, N' does not exist. The view jobs.job_executions lists all executions.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The job execution ', @job_execution_id, N' does not exist. The view jobs.job_executions lists all executions.'
+        ), N'%', N'%%');
         THROW 50111, @message, 1;
     END;
 

@@ -34,7 +34,9 @@ BEGIN
     WHERE c.name = @calendar_name;
     IF @@ROWCOUNT = 0
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The calendar ''', @calendar_name, N''' does not exist. The view jobs.calendars lists all calendars.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The calendar ''', @calendar_name, N''' does not exist. The view jobs.calendars lists all calendars.'
+        ), N'%', N'%%');
         THROW 50129, @message, 1;
     END;
     EXECUTE jobs_internal.recheck_calendar @calendar_name = @calendar_name;

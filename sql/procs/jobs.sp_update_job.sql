@@ -59,7 +59,9 @@ BEGIN
                 AND j.job_id <> @job_id
         )
         BEGIN
-            SET @message = REPLACE(CONCAT(N'The job ''', @job_name, N''' cannot be renamed: a job named ''', @new_name, N''' exists already.'), N'%', N'%%');
+            SET @message = REPLACE(CONCAT(
+                N'The job ''', @job_name, N''' cannot be renamed: a job named ''', @new_name, N''' exists already.'
+            ), N'%', N'%%');
             THROW 50101, @message, 1;
         END;
         UPDATE j

@@ -95,14 +95,20 @@ BEGIN
                 AND s.schedule_id <> @schedule_id
         )
         BEGIN
-            SET @message = REPLACE(CONCAT(N'The schedule ''', @schedule_name, N''' cannot be renamed: the job ''', @job_name, N''' has one named ''', @new_name, N''' already.'), N'%', N'%%');
+            SET @message = REPLACE(CONCAT(
+                N'The schedule ''', @schedule_name, N''' cannot be renamed: the job ''', @job_name, N''' has one named ''', @new_name,
+                N''' already.'
+            ), N'%', N'%%');
             THROW 50126, @message, 1;
         END;
     END;
 
     -- Every character counts: an agent reads Europe/Berlin, and not europe/berlin, which the collation may take for the same.
     SET @defined = CASE WHEN @kind <> @old_kind OR CAST(@spec AS VARBINARY(MAX)) <> CAST(@old_spec AS VARBINARY(MAX)) THEN 1 ELSE 0 END;
-    SET @moved = CASE WHEN CAST(COALESCE(@time_zone, N'') AS VARBINARY(256)) <> CAST(COALESCE(@old_zone, N'') AS VARBINARY(256)) THEN 1 ELSE 0 END;
+    SET @moved = CASE
+        WHEN CAST(COALESCE(@time_zone, N'') AS VARBINARY(256)) <> CAST(COALESCE(@old_zone, N'') AS VARBINARY(256)) THEN 1
+        ELSE 0
+    END;
     SET @changed = CASE
         WHEN @defined = 1
             OR @moved = 1

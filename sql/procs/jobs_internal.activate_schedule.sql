@@ -5,8 +5,9 @@
 -- whole seconds: a start is rounded up, since nothing is due before it, and now is rounded down, or the grid's first
 -- instant would be another one, right after now. A pause leaves the grid as it is: when the pause ends, an agent says
 -- what is next. If the end of the schedule has passed, it is Completed and has no due instant.
--- All other schedules wait for an agent's verdict. activated_at says, too, that somebody has looked at the job: the days without
--- a reachable target are counted anew from there (end_scheduled_runs), and the job's row, which agents hold before this one, stays as it is.
+-- All other schedules wait for an agent's verdict. activated_at says, too, that somebody has looked at the job: the days
+-- without a reachable target are counted anew from there (end_scheduled_runs), and the job's row, which agents hold before
+-- this one, stays as it is.
 --
 -- Parameters:
 --   @schedule_id  Which schedule. Its columns enabled, paused to pause_note and the definition hold what is wanted.
@@ -50,7 +51,10 @@ BEGIN
         s.warnings = NULL,
         s.upcoming = NULL,
         s.activated_at = @now,
-        s.anchor_at = CASE WHEN s.name = N'' AND s.enabled = 1 AND (@cause <> N'Paused' OR s.anchor_at IS NULL) THEN a.start_at ELSE s.anchor_at END,
+        s.anchor_at = CASE
+            WHEN s.name = N'' AND s.enabled = 1 AND (@cause <> N'Paused' OR s.anchor_at IS NULL) THEN a.start_at
+            ELSE s.anchor_at
+        END,
         s.next_due_at = CASE WHEN a.begins = 1 AND a.resumes = 0 THEN a.first_at END,
         s.next_fire_at = CASE WHEN a.begins = 1 AND a.resumes = 0 THEN a.first_at END,
         s.updated_at = @now
@@ -60,7 +64,15 @@ BEGIN
             g.start_at,
             CASE WHEN g.start_at > @now THEN g.start_at ELSE @now END AS first_at,
             CASE WHEN x.name = N'' AND x.enabled = 1 AND x.paused = 0 AND x.end_time >= @now THEN 1 ELSE 0 END AS begins,
-            CASE WHEN x.name = N'' AND x.enabled = 1 AND x.paused = 0 AND x.end_time >= @now AND @cause = N'Paused' AND x.anchor_at IS NOT NULL THEN 1 ELSE 0 END AS resumes
+            CASE
+                WHEN x.name = N''
+                    AND x.enabled = 1
+                    AND x.paused = 0
+                    AND x.end_time >= @now
+                    AND @cause = N'Paused'
+                    AND x.anchor_at IS NOT NULL THEN 1
+                ELSE 0
+            END AS resumes
         FROM (
             SELECT
                 d.schedule_id,

@@ -1,13 +1,18 @@
--- Moves every execution on that can move: takes account of scheduled runs that ended, starts those that waited for them, starts the steps of reruns, ends expired terms and hands over their tasks, carries out stop requests,
--- ends what is past its time limit, ends steps whose targets are all final, and starts next steps or ends runs.
+-- Moves every execution on that can move: takes account of scheduled runs that ended, starts those that waited for them,
+-- starts the steps of reruns, ends expired terms and hands over their tasks, carries out stop requests, ends what is past
+-- its time limit, ends steps whose targets are all final, and starts next steps or ends runs.
 -- A parent's lifecycle is that of its children, by the first of these that one of them has: Canceled, Failed, TimedOut,
 -- Skipped or SucceededWithSkipped (the parent is SucceededWithSkipped), Succeeded (I6). A run that was stopped before
 -- all its steps were done is Canceled.
 --
+-- Cost: (active runs and steps), by filtered indexes that hold only those, and the targets of steps and runs that end in this
+-- pass, once. Neither history nor targets that wait are in it.
+--
 -- Parameters:
 --   @now  Tests only.
 -- Called by: jobs_internal.controller_pass, within a transaction that holds the application lock jobagent.advance.
--- Locks:     jobs (U, X) and schedules (U, X) whose runs ended or are awaited, jobs that have reruns (U), terms (X), tasks (X), targets (X), steps (X), runs (U, X), in this order,
+-- Locks:     jobs (U, X) and schedules (U, X) whose runs ended or are awaited, jobs that have reruns (U), terms (X), tasks (X),
+--            targets (X), steps (X), runs (U, X), in this order,
 --            skipping jobs, schedules and runs that others have locked: no pass waits for a person's open transaction (I14).
 -- Returns:   0.
 -- Throws:    nothing.
@@ -53,7 +58,8 @@ BEGIN
         EXECUTE jobs_internal.hand_over @now = @now;
     END;
 
-    -- Stop requests: what no agent holds is canceled here; agents get signals for the rest.
+    -- Stop requests: what no agent holds is canceled here; agents get signals for the rest. Plan: IX_job_executions_active, per run
+    -- one key of IX_step_executions_active, per step a range of IX_target_executions_due, which is empty after the first pass.
     IF EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1 AND e.stop_requested_at IS NOT NULL)
     BEGIN
         UPDATE t
@@ -61,10 +67,13 @@ BEGIN
             t.is_active = 0,
             t.end_time = @now,
             t.next_attempt_at = NULL,
-            t.last_message = CONCAT(N'Step ', t.step_id, N' was canceled on target (server ''', t.server_name, N''', database ''', t.database_name, N''') by a stop request.', N' Before: ' + CASE WHEN t.attempts > 0 THEN t.last_message END)
+            t.last_message = CONCAT(
+                N'Step ', t.step_id, N' was canceled on target (server ''', t.server_name, N''', database ''', t.database_name,
+                N''') by a stop request.', N' Before: ' + CASE WHEN t.attempts > 0 THEN t.last_message END
+            )
         FROM jobs_internal.job_executions AS e
         INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
-        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id -- seeks IX_target_executions_due, which is empty after the first pass
+        INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
         WHERE e.is_active = 1
             AND e.stop_requested_at IS NOT NULL
             AND s.is_active = 1
@@ -83,7 +92,7 @@ BEGIN
             AND s.lifecycle IN (N'Created', N'WaitingForRetry');
     END;
 
-    -- Time limits pass while a target waits for its next attempt, too (decision 8).
+    -- Time limits pass while a target waits for its next attempt, too (decision 8). Plan: the start of IX_target_executions_deadline_at.
     IF EXISTS (
         SELECT 1
         FROM jobs_internal.target_executions AS t
@@ -96,13 +105,16 @@ BEGIN
             t.is_active = 0,
             t.end_time = @now,
             t.next_attempt_at = NULL,
-            t.last_message = CONCAT(N'Step ', t.step_id, N' exceeded its time limit on target (server ''', t.server_name, N''', database ''', t.database_name, N''') while it waited for another attempt.', N' Before: ' + t.last_message)
+            t.last_message = CONCAT(
+                N'Step ', t.step_id, N' exceeded its time limit on target (server ''', t.server_name, N''', database ''',
+                t.database_name, N''') while it waited for another attempt.', N' Before: ' + t.last_message
+            )
         FROM jobs_internal.target_executions AS t
         WHERE t.next_attempt_at IS NOT NULL
             AND t.deadline_at IS NOT NULL
             AND t.deadline_at <= @now;
 
-    -- Steps whose targets are all final.
+    -- Steps whose targets are all final. Plan: IX_step_executions_active, and per step one key of IX_target_executions_active.
     INSERT INTO @done (step_execution_id)
     SELECT s.step_execution_id
     FROM jobs_internal.step_executions AS s
@@ -115,20 +127,22 @@ BEGIN
                 AND t.step_execution_id = s.step_execution_id
                 AND t.is_active = 1
         );
-    IF EXISTS (SELECT 1 FROM @done)
-        UPDATE s
-        SET s.lifecycle = r.lifecycle,
-            s.is_active = 0,
-            s.end_time = @now,
-            s.last_message = CONCAT(
-                N'Step ', s.step_id, N' ended with ', r.succeeded, N' of ', r.targets, N' targets succeeded',
-                N', ' + CAST(NULLIF(r.failed, 0) AS NVARCHAR(12)) + N' failed',
-                N', ' + CAST(NULLIF(r.timed_out, 0) AS NVARCHAR(12)) + N' timed out',
-                N', ' + CAST(NULLIF(r.canceled, 0) AS NVARCHAR(12)) + N' canceled',
-                N', ' + CAST(NULLIF(r.skipped, 0) AS NVARCHAR(12)) + N' skipped',
-                N'.'
-            )
-        FROM (
+    IF EXISTS (SELECT 1 FROM @done AS d)
+        -- Plan: per step the range of UQ_target_executions_target_id with a lookup each, once in the life of a step.
+        WITH counted AS (
+            SELECT
+                t.step_execution_id,
+                COUNT(*) AS targets,
+                SUM(CASE WHEN t.lifecycle = N'Succeeded' THEN 1 ELSE 0 END) AS succeeded,
+                SUM(CASE WHEN t.lifecycle = N'Failed' THEN 1 ELSE 0 END) AS failed,
+                SUM(CASE WHEN t.lifecycle = N'TimedOut' THEN 1 ELSE 0 END) AS timed_out,
+                SUM(CASE WHEN t.lifecycle = N'Canceled' THEN 1 ELSE 0 END) AS canceled,
+                SUM(CASE WHEN t.lifecycle = N'Skipped' THEN 1 ELSE 0 END) AS skipped
+            FROM @done AS d
+            INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = d.step_execution_id
+            GROUP BY t.step_execution_id
+        ),
+        decided AS (
             SELECT
                 c.step_execution_id,
                 c.targets,
@@ -144,20 +158,21 @@ BEGIN
                     WHEN c.skipped > 0 THEN N'SucceededWithSkipped'
                     ELSE N'Succeeded'
                 END AS lifecycle
-            FROM (
-                SELECT
-                    t.step_execution_id,
-                    COUNT(*) AS targets,
-                    SUM(CASE WHEN t.lifecycle = N'Succeeded' THEN 1 ELSE 0 END) AS succeeded,
-                    SUM(CASE WHEN t.lifecycle = N'Failed' THEN 1 ELSE 0 END) AS failed,
-                    SUM(CASE WHEN t.lifecycle = N'TimedOut' THEN 1 ELSE 0 END) AS timed_out,
-                    SUM(CASE WHEN t.lifecycle = N'Canceled' THEN 1 ELSE 0 END) AS canceled,
-                    SUM(CASE WHEN t.lifecycle = N'Skipped' THEN 1 ELSE 0 END) AS skipped
-                FROM @done AS d
-                INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = d.step_execution_id
-                GROUP BY t.step_execution_id
-            ) AS c
-        ) AS r
+            FROM counted AS c
+        )
+        UPDATE s
+        SET s.lifecycle = r.lifecycle,
+            s.is_active = 0,
+            s.end_time = @now,
+            s.last_message = CONCAT(
+                N'Step ', s.step_id, N' ended with ', r.succeeded, N' of ', r.targets, N' targets succeeded',
+                N', ' + CAST(NULLIF(r.failed, 0) AS NVARCHAR(12)) + N' failed',
+                N', ' + CAST(NULLIF(r.timed_out, 0) AS NVARCHAR(12)) + N' timed out',
+                N', ' + CAST(NULLIF(r.canceled, 0) AS NVARCHAR(12)) + N' canceled',
+                N', ' + CAST(NULLIF(r.skipped, 0) AS NVARCHAR(12)) + N' skipped',
+                N'.'
+            )
+        FROM decided AS r
         INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = r.step_execution_id;
 
     -- Runs none of whose steps is active. One that another transaction holds (somebody stops it, and has not committed) waits for a later
@@ -168,37 +183,16 @@ BEGIN
     WHERE e.is_active = 1
         AND NOT EXISTS (
             SELECT 1
-            FROM jobs_internal.step_executions AS x
-            WHERE x.execution_id = e.execution_id
-                AND x.is_active = 1
+            FROM jobs_internal.step_executions AS s
+            WHERE s.execution_id = e.execution_id
+                AND s.is_active = 1
         );
     INSERT INTO @locked (execution_id, allow_overlap)
     SELECT e.execution_id, e.allow_overlap
     FROM @idle AS i
     INNER LOOP JOIN jobs_internal.job_executions AS e WITH (UPDLOCK, READPAST, ROWLOCK) ON e.execution_id = i.execution_id;
-    INSERT INTO @movable (execution_id, job_id, job_version, stopping, steps, canceled, failed, timed_out, skipped, has_next, rerun)
-    SELECT
-        c.execution_id,
-        c.job_id,
-        c.job_version,
-        c.stopping,
-        c.steps,
-        c.canceled,
-        c.failed,
-        c.timed_out,
-        c.skipped,
-        CASE
-            WHEN EXISTS (
-                SELECT 1
-                FROM jobs_internal.job_steps AS d
-                WHERE d.job_id = c.job_id
-                    AND d.version = c.job_version
-                    AND d.step_id = c.steps + 1
-            ) THEN 1
-            ELSE 0
-        END,
-        c.rerun
-    FROM (
+    -- Plan: per run the range of UQ_step_executions_step_id, as many rows as the run has had steps.
+    WITH counted AS (
         SELECT
             e.execution_id,
             e.job_id,
@@ -215,9 +209,32 @@ BEGIN
         LEFT JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
         WHERE e.is_active = 1
         GROUP BY e.execution_id, e.job_id, e.job_version, e.rerun_of, e.stop_requested_at
-    ) AS c;
+    )
+    INSERT INTO @movable (execution_id, job_id, job_version, stopping, steps, canceled, failed, timed_out, skipped, has_next, rerun)
+    SELECT
+        c.execution_id,
+        c.job_id,
+        c.job_version,
+        c.stopping,
+        c.steps,
+        c.canceled,
+        c.failed,
+        c.timed_out,
+        c.skipped,
+        CASE
+            WHEN EXISTS (
+                SELECT 1
+                FROM jobs_internal.job_steps AS js
+                WHERE js.job_id = c.job_id
+                    AND js.version = c.job_version
+                    AND js.step_id = c.steps + 1
+            ) THEN 1
+            ELSE 0
+        END,
+        c.rerun
+    FROM counted AS c;
 
-    IF EXISTS (SELECT 1 FROM @movable)
+    IF EXISTS (SELECT 1 FROM @movable AS m)
     BEGIN
         INSERT INTO jobs_internal.step_executions (
             execution_id, job_id, job_version, step_id, lifecycle, is_active, create_time, next_attempt_at, last_message

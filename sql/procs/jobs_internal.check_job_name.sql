@@ -31,7 +31,9 @@ BEGIN
     END;
     IF LEFT(@job_name, 9) = N'jobagent$'
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The job name ''', @job_name, N''' begins with jobagent$, which is reserved for system jobs.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The job name ''', @job_name, N''' begins with jobagent$, which is reserved for system jobs.'
+        ), N'%', N'%%');
         THROW 50003, @message, 1;
     END;
     RETURN 0;

@@ -47,7 +47,10 @@ BEGIN
     END;
     IF @canonical IS NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The overlap policy ''', @overlap, N''' is not known: Skip, BufferOne, BufferAll, CancelOther, TerminateOther, AllowAll or Elastic is needed.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The overlap policy ''', @overlap,
+            N''' is not known: Skip, BufferOne, BufferAll, CancelOther, TerminateOther, AllowAll or Elastic is needed.'
+        ), N'%', N'%%');
         THROW 50050, @message, 1;
     END;
     SET @overlap = @canonical;

@@ -33,7 +33,9 @@ BEGIN
 
     IF @canonical IS NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The schedule interval type ''', @interval_type, N''' is not known: Once, Minutes, Hours, Days, Weeks or Months is needed.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The schedule interval type ''', @interval_type, N''' is not known: Once, Minutes, Hours, Days, Weeks or Months is needed.'
+        ), N'%', N'%%');
         THROW 50004, @message, 1;
     END;
     IF @interval_count IS NULL OR @interval_count < 1
@@ -43,7 +45,10 @@ BEGIN
     END;
     IF @end_time < @start_time
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The schedule ends (', CONVERT(NVARCHAR(33), @end_time, 126), N') before it starts (', CONVERT(NVARCHAR(33), @start_time, 126), N').'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The schedule ends (', CONVERT(NVARCHAR(33), @end_time, 126), N') before it starts (', CONVERT(NVARCHAR(33), @start_time, 126),
+            N').'
+        ), N'%', N'%%');
         THROW 50006, @message, 1;
     END;
     SET @interval_type = @canonical;

@@ -58,17 +58,23 @@ BEGIN
     END;
     IF @initial_retry_interval_seconds < 1 OR @initial_retry_interval_seconds > 2147483
     BEGIN
-        SET @message = REPLACE(CONCAT(N'@initial_retry_interval_seconds is ', @initial_retry_interval_seconds, N': 1 to 2147483 is needed.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'@initial_retry_interval_seconds is ', @initial_retry_interval_seconds, N': 1 to 2147483 is needed.'
+        ), N'%', N'%%');
         THROW 50013, @message, 1;
     END;
     IF @maximum_retry_interval_seconds < 1 OR @maximum_retry_interval_seconds > 2147483
     BEGIN
-        SET @message = REPLACE(CONCAT(N'@maximum_retry_interval_seconds is ', @maximum_retry_interval_seconds, N': 1 to 2147483 is needed.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'@maximum_retry_interval_seconds is ', @maximum_retry_interval_seconds, N': 1 to 2147483 is needed.'
+        ), N'%', N'%%');
         THROW 50014, @message, 1;
     END;
     IF @retry_interval_backoff_multiplier < 1
     BEGIN
-        SET @message = REPLACE(CONCAT(N'@retry_interval_backoff_multiplier is ', @retry_interval_backoff_multiplier, N': at least 1 is needed.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'@retry_interval_backoff_multiplier is ', @retry_interval_backoff_multiplier, N': at least 1 is needed.'
+        ), N'%', N'%%');
         THROW 50015, @message, 1;
     END;
     IF @retry_attempts < 0
@@ -90,7 +96,9 @@ BEGIN
         THROW 50019, N'An output of type SqlDatabase needs @output_server_name, @output_database_name and @output_table_name.', 1;
     IF @max_parallelism < 1
     BEGIN
-        SET @message = REPLACE(CONCAT(N'@max_parallelism is ', @max_parallelism, N': at least 1 is needed; leave it out for no limit.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'@max_parallelism is ', @max_parallelism, N': at least 1 is needed; leave it out for no limit.'
+        ), N'%', N'%%');
         THROW 50020, @message, 1;
     END;
     RETURN 0;

@@ -1,7 +1,10 @@
 -- Takes the targets that a step's target group stands for, and freezes them as the step's list (I3); or takes the
 -- reason why they could not be found, which the step's retry policy answers (decision 6). A target on which another run
--- of the job is still at the same step is Skipped, unless the run's overlap policy allows both. A list without targets succeeds (decision 5).
--- While another transaction holds the job, the task is handed back and comes again after a second (I14).
+-- of the job is still at the same step is Skipped, unless the run's overlap policy allows both. A list without targets
+-- succeeds (decision 5). While another transaction holds the job, the task is handed back and comes again after a second
+-- (I14).
+--
+-- Cost: (targets of the list), and (active targets of the job's other runs).
 --
 -- Parameters:
 --   @term_id       Who holds the task.
@@ -15,7 +18,8 @@
 --   @unreached     1: the error was that a server could not be reached, or refused the login.
 --   @now           Tests only.
 -- Called by: agent/communicator.go, once per resolution.
--- Locks:     the job's row (U), so that two runs of it see each other's targets, unless another transaction holds it; the targets of other runs (S), the task, the step (X).
+-- Locks:     the job's row (U), so that two runs of it see each other's targets, unless another transaction holds it; the
+--            targets of other runs (S), the task, the step (X).
 -- Returns:   0.
 -- Throws:
 --   50029 neither or both of targets and error are given.
@@ -82,7 +86,9 @@ BEGIN
         AND k.ended_at IS NULL;
     IF @step_execution_id IS NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The task ', @task_id, N' is not held by the term ', @term_id, N', or has its outcome already.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The task ', @task_id, N' is not held by the term ', @term_id, N', or has its outcome already.'
+        ), N'%', N'%%');
         THROW 50202, @message, 1;
     END;
 
@@ -132,7 +138,8 @@ BEGIN
         elastic_pool_name NVARCHAR(128)
     ) AS o;
 
-    -- The order gives the targets their keys, and with them their turns.
+    -- The order gives the targets their keys, and with them their turns. Plan: the list is parsed once and sorted; the step's queues,
+    -- a few rows, are a range of the unique key of target_queues that begins with the step.
     INSERT INTO jobs_internal.target_executions (
         execution_id, step_execution_id, job_id, step_id, queue_id, ordinal, target_id, server_name, database_name,
         elastic_pool_name, lifecycle, is_active, create_time, next_attempt_at
@@ -141,7 +148,10 @@ BEGIN
         @execution_id, @step_execution_id, @job_id, @step_id, q.queue_id, o.ordinal,
         COALESCE(
             o.target_id,
-            CAST(HASHBYTES('MD5', CONCAT(LOWER(o.server_name COLLATE Latin1_General_100_CI_AS), N'/', LOWER(o.database_name COLLATE Latin1_General_100_CI_AS))) AS UNIQUEIDENTIFIER)
+            CAST(HASHBYTES('MD5', CONCAT(
+                LOWER(o.server_name COLLATE Latin1_General_100_CI_AS), N'/',
+                LOWER(o.database_name COLLATE Latin1_General_100_CI_AS)
+            )) AS UNIQUEIDENTIFIER)
         ),
         o.server_name, o.database_name, o.elastic_pool_name, N'Created', 1, @now, @now
     FROM OPENJSON(@targets) WITH (
@@ -157,13 +167,18 @@ BEGIN
     ORDER BY o.ordinal;
     SET @count = @@ROWCOUNT;
 
+    -- Plan: IX_step_executions_active_job_id, per other run at this step a range of IX_target_executions_active, and for each of those
+    -- targets a seek of UQ_target_executions_target_id in the new list. Mostly no other run is there.
     IF @allow_overlap = 0
         UPDATE t
         SET t.lifecycle = N'Skipped',
             t.is_active = 0,
             t.end_time = @now,
             t.next_attempt_at = NULL,
-            t.last_message = CONCAT(N'Step ', t.step_id, N' was skipped on target (server ''', t.server_name, N''', database ''', t.database_name, N'''): another execution of the job is still running this step there.')
+            t.last_message = CONCAT(
+                N'Step ', t.step_id, N' was skipped on target (server ''', t.server_name, N''', database ''', t.database_name,
+                N'''): another execution of the job is still running this step there.'
+            )
         FROM jobs_internal.step_executions AS s
         INNER JOIN jobs_internal.target_executions AS u ON u.job_id = s.job_id
             AND u.step_execution_id = s.step_execution_id
@@ -188,7 +203,8 @@ BEGIN
         s.end_time = CASE WHEN @count = 0 THEN @now END,
         s.resolved_at = @now,
         s.last_message = CASE
-            WHEN @count = 0 THEN CONCAT(N'Step ', @step_id, N' succeeded: the target group ''', @target_group_name, N''' resolved to no databases.')
+            WHEN @count = 0
+                THEN CONCAT(N'Step ', @step_id, N' succeeded: the target group ''', @target_group_name, N''' resolved to no databases.')
             ELSE CONCAT(N'Step ', @step_id, N' runs on ', @count, N' targets of the target group ''', @target_group_name, N'''.')
         END
     FROM jobs_internal.step_executions AS s

@@ -53,6 +53,8 @@ BEGIN
         THROW 50029, N'controller_pass needs @max_tasks of at least 0 and @max_concurrent_targets of at least 1.', 1;
     EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
 
+    -- Plan: the term's range of IX_task_executions_held, at most twice @max_concurrent_targets rows; so below, wherever tasks of the term
+    -- are read.
     SELECT
         @held = COUNT(*),
         @newest = COALESCE(MAX(k.task_id), 0),
@@ -65,6 +67,7 @@ BEGIN
     SET @max_tasks = @max_tasks - @lost;
     SET @room = CASE WHEN @max_tasks < 2 * @max_concurrent_targets - @held THEN @max_tasks ELSE 2 * @max_concurrent_targets - @held END;
 
+    -- Plan: at most one row each, of IX_job_executions_active, the terms that last, IX_job_executions_unaccounted and schedule_buffer.
     IF EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1)
         OR EXISTS (SELECT 1 FROM jobs_internal.terms AS t WHERE t.ended_at IS NULL AND t.expires_at <= @now)
         OR EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.unaccounted = 1 AND e.is_active = 0)
@@ -100,8 +103,9 @@ BEGIN
             COMMIT TRANSACTION;
         END;
 
-        SELECT @wake_at = MIN(w.at)
-        FROM (
+        -- Plan: one key each of IX_target_executions_next_attempt_at, IX_target_executions_deadline_at and IX_step_executions_due; the runs
+        -- of IX_job_executions_unaccounted; the terms that last.
+        WITH wakes AS (
             SELECT MIN(t.next_attempt_at) AS at
             FROM jobs_internal.target_executions AS t
             WHERE t.next_attempt_at IS NOT NULL
@@ -134,7 +138,9 @@ BEGIN
             WHERE t.ended_at IS NULL
                 AND t.expires_at > @now
                 AND t.term_id <> @term_id
-        ) AS w;
+        )
+        SELECT @wake_at = MIN(w.at)
+        FROM wakes AS w;
     END;
 
     -- Deleted jobs whose last run has ended, and what a purge has left behind. Those who purge or delete have a minute to do it themselves.

@@ -8,10 +8,11 @@
 -- Parameters:
 --   @max_rows    About how many rows to delete in this call.
 --   @batch_size  Most rows that one statement deletes: fewer than the 5,000 locks at which SQL Server turns to locking the table
---                (https://learn.microsoft.com/troubleshoot/sql/database-engine/performance/resolve-blocking-problems-caused-lock-escalation).
+--                (https://learn.microsoft.com/sql/relational-databases/sql-server-transaction-locking-and-row-versioning-guide).
 --   @deleted     Receives how many rows were deleted.
 --   @remaining   Receives 1 if rows may be left, 0 if there are none that can be deleted now.
--- Called by: agent/cleaner.go when jobs_internal.controller_pass says so; jobs.sp_delete_job, jobs.sp_purge_jobhistory, jobs_internal.purge_history.
+-- Called by: agent/cleaner.go when jobs_internal.controller_pass says so; jobs.sp_delete_job, jobs.sp_purge_jobhistory,
+--            jobs_internal.purge_history.
 -- Locks:     rows of one run after the other (X), children first.
 -- Returns:   0.
 -- Throws:    nothing.

@@ -12,11 +12,13 @@
 -- Returns:   1: one row: now; next_fire_at (when the earliest schedule that is not due yet will be; NULL: none);
 --               last_worked_at and working_since, if the earliest instant that is due lies before every term that lasts, else NULL:
 --               the time without agents from the end of the last term before the present stretch (NULL: there was none)
---               to the beginning of that stretch; min_interval_seconds (the setting schedule_min_interval_seconds; 0: any interval will do).
+--               to the beginning of that stretch; min_interval_seconds (the setting schedule_min_interval_seconds; 0: any
+--               interval will do).
 --            2: the due schedules, the one that has been due for longest first. Column executions is what a count in the text counts.
 --            3: the schedules that wait for a verdict, with the same columns.
 --            4: open backfills, oldest first, but for those whose instants wait to run one after the other (they come again
---               when none waits, or a large range would fill schedule_buffer): backfill_id, from_at, to_at, next_at, backfill_overlap, and the same columns.
+--               when none waits, or a large range would fill schedule_buffer): backfill_id, from_at, to_at, next_at,
+--               backfill_overlap, and the same columns.
 --            5: all calendars (name, spec), if a text of those above has "blackouts"; else none.
 -- Throws:
 --   50029 an argument is missing or out of range.
@@ -46,12 +48,14 @@ BEGIN
 
     SET @other_kinds = CONCAT(N',', @other_kinds, N',');
 
+    -- Plan: the start of IX_schedules_next_fire_at, which holds next_due_at: as many keys as schedules are due.
     SELECT @first_due_at = MIN(s.next_due_at)
     FROM jobs_internal.schedules AS s
     WHERE s.next_fire_at IS NOT NULL
         AND s.next_fire_at <= @now;
 
-    -- A term that lasts has lasted without a gap since it began.
+    -- A term that lasts has lasted without a gap since it began. Plan: terms as a whole, which are as many as agents were started within
+    -- the retention time, and only after an outage.
     IF @first_due_at IS NOT NULL
         AND NOT EXISTS (
             SELECT 1
@@ -60,10 +64,7 @@ BEGIN
                 AND t.expires_at > @now
                 AND t.started_at <= @first_due_at
         )
-        SELECT TOP (1)
-            @last_worked_at = g.worked_until,
-            @working_since = g.started_at
-        FROM (
+        WITH stretches AS (
             SELECT
                 t.term_id,
                 t.started_at,
@@ -71,7 +72,11 @@ BEGIN
                     OVER (ORDER BY t.started_at, t.term_id ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS worked_until
             FROM jobs_internal.terms AS t
             WHERE t.started_at <= @now
-        ) AS g
+        )
+        SELECT TOP (1)
+            @last_worked_at = g.worked_until,
+            @working_since = g.started_at
+        FROM stretches AS g
         WHERE g.worked_until IS NULL
             OR g.worked_until < g.started_at
         ORDER BY g.started_at DESC, g.term_id DESC;
@@ -87,6 +92,8 @@ BEGIN
         AND s.next_fire_at > @now;
 
     -- The locks are not kept: they tell schedules and jobs that another transaction has changed, which are left for a later call (I14).
+    -- Plan: IX_schedules_next_fire_at, IX_schedules_awaits_verdict and the open backfills, each in the order that is asked for, so that
+    -- no more than @max rows are looked up (more only by what is left out).
     INSERT INTO @listed (list, place, schedule_id)
     SELECT TOP (@max) N'Due', ROW_NUMBER() OVER (ORDER BY s.next_fire_at, s.schedule_id), s.schedule_id
     FROM jobs_internal.schedules AS s WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)

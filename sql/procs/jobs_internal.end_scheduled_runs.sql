@@ -52,6 +52,8 @@ BEGIN
     FROM @wanted_jobs AS w
     INNER LOOP JOIN jobs_internal.jobs AS j WITH (UPDLOCK, READPAST, ROWLOCK) ON j.job_id = w.job_id;
 
+    -- Plan: IX_job_executions_unaccounted, which holds only runs that nobody has counted yet; per run the keys of
+    -- IX_task_executions_execution_id. Below, the tasks of at most 20,000 (or of one run) are looked up.
     INSERT INTO @wanted (execution_id, tasks)
     SELECT TOP (100)
         e.execution_id,
@@ -96,7 +98,12 @@ BEGIN
         SELECT
             k.execution_id,
             SUM(CASE WHEN k.outcome IN (N'Failed', N'TimedOut', N'Unknown') THEN 1 ELSE 0 END) AS failures,
-            SUM(CASE WHEN k.kind = N'Run' AND k.unreached = 0 AND k.outcome IN (N'Succeeded', N'Failed', N'TimedOut', N'Unknown') THEN 1 ELSE 0 END) AS reached,
+            SUM(CASE
+                WHEN k.kind = N'Run'
+                    AND k.unreached = 0
+                    AND k.outcome IN (N'Succeeded', N'Failed', N'TimedOut', N'Unknown') THEN 1
+                ELSE 0
+            END) AS reached,
             SUM(CASE WHEN k.unreached = 1 THEN 1 ELSE 0 END) AS unreached
         FROM @ended AS x
         INNER JOIN jobs_internal.task_executions AS k ON k.execution_id = x.execution_id
@@ -166,7 +173,10 @@ BEGIN
         s.paused_at = @now,
         s.pause_note = LEFT(f.message, 1000),
         s.state = CASE WHEN s.enabled = 1 AND s.state = N'Enabled' THEN N'Disabled' ELSE s.state END,
-        s.reason = CASE WHEN s.enabled = 1 AND s.state = N'Enabled' THEN CONCAT(N'Paused by jobagent: ', LEFT(f.message, 1000)) ELSE s.reason END,
+        s.reason = CASE
+            WHEN s.enabled = 1 AND s.state = N'Enabled' THEN CONCAT(N'Paused by jobagent: ', LEFT(f.message, 1000))
+            ELSE s.reason
+        END,
         s.upcoming = NULL,
         s.next_due_at = NULL,
         s.next_fire_at = NULL

@@ -34,7 +34,10 @@ BEGIN
 
     SELECT
         @steps = COUNT(*),
-        @list = LEFT(STRING_AGG(CAST(CONCAT(s.step_id, N' ''', s.step_name, N'''') AS NVARCHAR(MAX)), N', ') WITHIN GROUP (ORDER BY s.step_id), 1000)
+        @list = LEFT(
+            STRING_AGG(CAST(CONCAT(s.step_id, N' ''', s.step_name, N'''') AS NVARCHAR(MAX)), N', ') WITHIN GROUP (ORDER BY s.step_id),
+            1000
+        )
     FROM jobs_internal.job_steps AS s
     WHERE s.job_id = @job_id
         AND s.version = @version;
@@ -47,7 +50,9 @@ BEGIN
             SET @found = 1;
             RETURN 0;
         END;
-        SET @message = REPLACE(CONCAT(N'@step_id or @step_name is needed to say which step of the job ''', @job_name, N''' is meant. ', @list), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'@step_id or @step_name is needed to say which step of the job ''', @job_name, N''' is meant. ', @list
+        ), N'%', N'%%');
         THROW 50021, @message, 1;
     END;
 
@@ -71,7 +76,10 @@ BEGIN
         END;
         IF @step_id IS NOT NULL AND @step_id <> @by_name
         BEGIN
-            SET @message = REPLACE(CONCAT(N'@step_id ', @step_id, N' and @step_name ''', @step_name, N''' are different steps of the job ''', @job_name, N'''. ', @list), N'%', N'%%');
+            SET @message = REPLACE(CONCAT(
+                N'@step_id ', @step_id, N' and @step_name ''', @step_name, N''' are different steps of the job ''', @job_name, N'''. ',
+                @list
+            ), N'%', N'%%');
             THROW 50030, @message, 1;
         END;
     END;

@@ -39,7 +39,9 @@ BEGIN
         AND s.name = @schedule_name;
     IF @schedule_id IS NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The job ''', @job_name, N''' has no schedule named ''', @schedule_name, N'''. The view jobs.schedules lists all schedules.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The job ''', @job_name, N''' has no schedule named ''', @schedule_name, N'''. The view jobs.schedules lists all schedules.'
+        ), N'%', N'%%');
         THROW 50125, @message, 1;
     END;
     RETURN 0;

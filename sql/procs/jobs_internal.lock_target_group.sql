@@ -34,7 +34,9 @@ BEGIN
 
     IF @target_group_id IS NULL
     BEGIN
-        SET @message = REPLACE(CONCAT(N'The target group ''', @name, N''' does not exist. The view jobs.target_groups lists all target groups.'), N'%', N'%%');
+        SET @message = REPLACE(CONCAT(
+            N'The target group ''', @name, N''' does not exist. The view jobs.target_groups lists all target groups.'
+        ), N'%', N'%%');
         THROW 50106, @message, 1;
     END;
     RETURN 0;

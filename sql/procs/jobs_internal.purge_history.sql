@@ -1,11 +1,12 @@
 -- Deletes one batch of what is older than the retention time: runs that are finished, records of skipped instants,
--- backfills that ended, and ended terms that no run names any more. Schedules that have been Completed or Faulted for longer than the setting
--- schedule_retention_days (default 60) go, too. Call it until @deleted is 0.
+-- backfills that ended, and ended terms that no run names any more. Schedules that have been Completed or Faulted for longer
+-- than the setting schedule_retention_days (default 60) go, too. Call it until @deleted is 0.
 --
 -- Parameters:
 --   @batch_size      Most runs that go in this call; at least 1.
 --   @retention_days  Age at which history goes; NULL: the setting history_retention_days, or 45.
---   @deleted         Receives how many runs were given up for deletion: nobody sees them any more. Their rows go at once as far as they are few; agents delete the rest.
+--   @deleted         Receives how many runs were given up for deletion: nobody sees them any more. Their rows go at once as far
+--                    as they are few; agents delete the rest.
 --   @now             Tests only.
 -- Called by: the system job jobagent$history_retention.
 -- Locks:     the runs that go (X), then their rows in small batches; schedules that were closed long ago (X). It skips what others

@@ -101,7 +101,10 @@ BEGIN
             WHEN n.state = N'Faulted' THEN LEFT(CONCAT(
                 N'The text cannot be read: ',
                 NULLIF(JSON_VALUE(g.errors, '$.errors[0].path'), N'') + N' is '
-                    + COALESCE(LEFT(COALESCE(JSON_VALUE(g.errors, '$.errors[0].value'), JSON_QUERY(g.errors, '$.errors[0].value')), 200), N'null') + N': ',
+                    + COALESCE(
+                        LEFT(COALESCE(JSON_VALUE(g.errors, '$.errors[0].value'), JSON_QUERY(g.errors, '$.errors[0].value')), 200),
+                        N'null'
+                    ) + N': ',
                 JSON_VALUE(g.errors, '$.errors[0].message'),
                 CASE WHEN JSON_VALUE(g.errors, '$.errors[1].message') IS NOT NULL THEN N' (and more: see validation_errors)' END
             ), 4000)

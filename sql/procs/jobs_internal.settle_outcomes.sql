@@ -3,12 +3,15 @@
 -- held, of this attempt, and by this term (I4). An unknown outcome of a script is retried like a failure, unless the step's
 -- on_unknown_outcome is Fail (decision 31).
 --
+-- Cost: (outcomes), each by the keys of its task, target and step. Plan: the table variables drive all joins as the outer side, a seek
+-- of a clustered key for each of their rows, so that it is no matter for how many rows SQL Server takes them.
+--
 -- Parameters:
 --   @term_id   Whose tasks; NULL: whoever's (only for terms that have ended).
 --   @outcomes  JSON array of objects: task_id, attempt, outcome (Succeeded, Failed, TimedOut, Canceled, Unknown,
 --              Returned), message, error_number, error_severity, error_state, error_line, error_procedure,
---              rows_affected, elapsed_ms, session_id, unreached (true: there was no connection, or the login was refused), messages (array of ordinal, kind, number, severity, state, line,
---              procedure, text, rows).
+--              rows_affected, elapsed_ms, session_id, unreached (true: there was no connection, or the login was refused),
+--              messages (array of ordinal, kind, number, severity, state, line, procedure, text, rows).
 --   @report    1: return the outcomes that were refused.
 --   @now       Tests only.
 -- Called by: jobs_internal.complete_tasks, jobs_internal.complete_resolution, jobs_internal.hand_over, within their
@@ -150,7 +153,10 @@ BEGIN
         t.end_time = @now,
         t.next_attempt_at = NULL,
         t.last_message = CASE
-            WHEN g.message <> N'' THEN CONCAT(N'Step ', t.step_id, N' succeeded execution on target (server ''', t.server_name, N''', database ''', t.database_name, N'''). ', g.message)
+            WHEN g.message <> N'' THEN CONCAT(
+                N'Step ', t.step_id, N' succeeded execution on target (server ''', t.server_name, N''', database ''', t.database_name,
+                N'''). ', g.message
+            )
         END,
         t.error_number = g.error_number,
         t.error_line = g.error_line
@@ -161,25 +167,7 @@ BEGIN
         AND t.lifecycle = N'InProgress';
 
     -- The wait before retry n is min(maximum, initial * multiplier ^ (n - 1)); logarithms keep the power in range.
-    INSERT INTO @next (task_id, lifecycle, attempts, wait_ms, message)
-    SELECT
-        r.task_id,
-        r.lifecycle,
-        CASE WHEN r.outcome = N'Returned' THEN r.attempts - 1 ELSE r.attempts END,
-        CASE
-            WHEN r.lifecycle NOT IN (N'Created', N'WaitingForRetry') THEN NULL
-            WHEN r.outcome = N'Returned' THEN 0
-            WHEN LOG(r.initial_seconds) + (r.attempts - 1) * LOG(r.multiplier) >= LOG(r.maximum_seconds) THEN r.maximum_seconds * 1000
-            ELSE CAST(1000 * r.initial_seconds * POWER(r.multiplier, r.attempts - 1) AS INT)
-        END,
-        CASE
-            WHEN r.outcome = N'Unknown' AND r.kind = N'Run' AND r.on_unknown_outcome = N'Fail' AND r.lifecycle = N'Failed' THEN CONCAT(N'The outcome of attempt ', r.attempts, N' of step ', r.step_id, N' on ', r.place, N' is unknown, and the step is not retried then (on_unknown_outcome is Fail): ', r.message)
-            WHEN r.outcome = N'Unknown' THEN CONCAT(N'The outcome of attempt ', r.attempts, N' of step ', r.step_id, N' on ', r.place, N' is unknown: ', r.message)
-            WHEN r.outcome = N'Returned' AND r.lifecycle = N'Canceled' THEN CONCAT(N'Step ', r.step_id, N' was canceled on ', r.place, N' by a stop request.', N' Before: ' + CASE WHEN r.attempts > 1 THEN r.former_message END)
-            WHEN r.outcome = N'Returned' THEN r.former_message
-            ELSE COALESCE(NULLIF(r.message, N''), CONCAT(N'Step ', r.step_id, N' on ', r.place, N': ', r.outcome, N'.'))
-        END
-    FROM (
+    WITH unsuccessful AS (
         SELECT
             a.task_id,
             a.kind,
@@ -212,7 +200,35 @@ BEGIN
         INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
         LEFT JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
         WHERE g.outcome <> N'Succeeded'
-    ) AS r;
+    )
+    INSERT INTO @next (task_id, lifecycle, attempts, wait_ms, message)
+    SELECT
+        r.task_id,
+        r.lifecycle,
+        CASE WHEN r.outcome = N'Returned' THEN r.attempts - 1 ELSE r.attempts END,
+        CASE
+            WHEN r.lifecycle NOT IN (N'Created', N'WaitingForRetry') THEN NULL
+            WHEN r.outcome = N'Returned' THEN 0
+            WHEN LOG(r.initial_seconds) + (r.attempts - 1) * LOG(r.multiplier) >= LOG(r.maximum_seconds) THEN r.maximum_seconds * 1000
+            ELSE CAST(1000 * r.initial_seconds * POWER(r.multiplier, r.attempts - 1) AS INT)
+        END,
+        CASE
+            WHEN r.outcome = N'Unknown' THEN CONCAT(
+                N'The outcome of attempt ', r.attempts, N' of step ', r.step_id, N' on ', r.place, N' is unknown',
+                CASE
+                    WHEN r.kind = N'Run' AND r.on_unknown_outcome = N'Fail' AND r.lifecycle = N'Failed'
+                        THEN N', and the step is not retried then (on_unknown_outcome is Fail)'
+                END,
+                N': ', r.message
+            )
+            WHEN r.outcome = N'Returned' AND r.lifecycle = N'Canceled' THEN CONCAT(
+                N'Step ', r.step_id, N' was canceled on ', r.place, N' by a stop request.',
+                N' Before: ' + CASE WHEN r.attempts > 1 THEN r.former_message END
+            )
+            WHEN r.outcome = N'Returned' THEN r.former_message
+            ELSE COALESCE(NULLIF(r.message, N''), CONCAT(N'Step ', r.step_id, N' on ', r.place, N': ', r.outcome, N'.'))
+        END
+    FROM unsuccessful AS r;
 
     IF EXISTS (SELECT 1 FROM @next)
         UPDATE t

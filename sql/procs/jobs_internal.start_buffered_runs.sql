@@ -4,7 +4,8 @@
 -- Parameters:
 --   @now  Tests only.
 -- Called by: jobs_internal.advance, before it takes other locks.
--- Locks:     the jobs (U), skipping those that others have locked, the schedules (U, X), skipping those that others have locked, rows of schedule_buffer (X); inserts into job_executions and schedule_skips.
+-- Locks:     the jobs (U), skipping those that others have locked, the schedules (U, X), skipping those that others have locked,
+--            rows of schedule_buffer (X); inserts into job_executions and schedule_skips.
 -- Returns:   0.
 -- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.start_buffered_runs
@@ -75,7 +76,8 @@ BEGIN
         b.job_id,
         b.backfill_id,
         CASE
-            WHEN EXISTS (SELECT 1 FROM jobs_internal.job_steps AS d WHERE d.job_id = j.job_id AND d.version = j.current_version) THEN j.current_version
+            WHEN EXISTS (SELECT 1 FROM jobs_internal.job_steps AS d WHERE d.job_id = j.job_id AND d.version = j.current_version)
+                THEN j.current_version
         END
     FROM @idle AS i
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = i.job_id

@@ -1,4 +1,5 @@
--- Starts a term for an agent that speaks a protocol which this schema understands. A former term of the same agent ends, and what it held is handed over.
+-- Starts a term for an agent that speaks a protocol which this schema understands. A former term of the same agent ends, and
+-- what it held is handed over.
 --
 -- Parameters:
 --   @agent_id                Who starts.
@@ -33,8 +34,12 @@ BEGIN
         THROW 50029, N'start_term needs @agent_id, @host_name, @version, and @ttl_seconds of at least 1.', 1;
     -- plan: the view has one row
     SELECT @message = REPLACE(CONCAT(
-        N'This control database understands agents of the protocols ', p.oldest, N' to ', p.newest, N', and this agent speaks ', @protocol, N': ',
-        CASE WHEN @protocol > p.newest THEN N'run "jobagent db migrate" with the agent''s release.' ELSE N'install the release of jobagent with which the database was migrated.' END
+        N'This control database understands agents of the protocols ', p.oldest, N' to ', p.newest,
+        N', and this agent speaks ', @protocol, N': ',
+        CASE
+            WHEN @protocol > p.newest THEN N'run "jobagent db migrate" with the agent''s release.'
+            ELSE N'install the release of jobagent with which the database was migrated.'
+        END
     ), N'%', N'%%')
     FROM jobs_internal.agent_protocols AS p
     WHERE @protocol IS NULL

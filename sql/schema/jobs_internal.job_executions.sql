@@ -56,7 +56,10 @@ CREATE TABLE jobs_internal.job_executions (
         OR (is_active = 0 AND end_time IS NOT NULL
             AND lifecycle IN (N'Succeeded', N'SucceededWithSkipped', N'Failed', N'TimedOut', N'Canceled', N'Skipped'))
     ),
-    CONSTRAINT CK_job_executions_due_at CHECK ((schedule_id IS NULL AND due_at IS NULL) OR (schedule_id IS NOT NULL AND due_at IS NOT NULL)),
+    CONSTRAINT CK_job_executions_due_at CHECK (
+        (schedule_id IS NULL AND due_at IS NULL)
+        OR (schedule_id IS NOT NULL AND due_at IS NOT NULL)
+    ),
     CONSTRAINT CK_job_executions_rerun_of CHECK (
         (rerun_of IS NULL AND rerun_only IS NULL AND rerun_partial IS NULL)
         OR (rerun_of IS NOT NULL AND rerun_only IS NOT NULL AND rerun_partial IS NOT NULL)

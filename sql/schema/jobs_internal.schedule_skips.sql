@@ -7,8 +7,8 @@
 --   due_at       The instant, or the first of several.
 --   skipped      How many instants the row stands for.
 --   cause        Overlap (an earlier run was active), CatchUp (missed, and not made up), NoSteps, Ended (the schedule's end
---                had passed), Duplicate (the instant has a run already), Disabled, Paused, Changed or Deleted (what became of the schedule while
---                the instant waited for an earlier run to end), or Other.
+--                had passed), Duplicate (the instant has a run already), Disabled, Paused, Changed or Deleted (what became of
+--                the schedule while the instant waited for an earlier run to end), or Other.
 --   reason       Why.
 --   recorded_at  When it was recorded.
 CREATE TABLE jobs_internal.schedule_skips (

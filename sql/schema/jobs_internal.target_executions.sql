@@ -21,7 +21,8 @@
 --   attempt_start_time   When the latest one began.
 --   next_attempt_at      When the next attempt may begin; NULL unless one is wanted.
 --   deadline_at          When the step's time limit passes; NULL before the first attempt.
---   last_message         Message of the latest activity; NULL: what the lifecycle says by itself, which jobs.job_executions words. Most rows of a history are such.
+--   last_message         Message of the latest activity; NULL: what the lifecycle says by itself, which jobs.job_executions words.
+--                        Most rows of a history are such.
 --   error_number, error_line  The error that decided the latest attempt; NULL: none, or not a server's.
 CREATE TABLE jobs_internal.target_executions (
     target_execution_id BIGINT NOT NULL IDENTITY(1, 1),

@@ -29,7 +29,12 @@ SELECT
     f.next_at AS next_time,
     f.overlap,
     f.started,
-    (SELECT COUNT(*) FROM jobs_internal.schedule_buffer AS b WHERE b.schedule_id = f.schedule_id AND b.backfill_id = f.backfill_id) AS buffered,
+    (
+        SELECT COUNT(*)
+        FROM jobs_internal.schedule_buffer AS b
+        WHERE b.schedule_id = f.schedule_id
+            AND b.backfill_id = f.backfill_id
+    ) AS buffered,
     f.skipped,
     f.requested_by,
     f.requested_at AS requested_time,

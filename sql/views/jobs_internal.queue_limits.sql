@@ -15,9 +15,18 @@ SELECT
     q.step_execution_id,
     CAST(N'Step' AS NVARCHAR(20)) AS scope,
     CAST(NULL AS INT) AS limit_id,
-    CAST(CONCAT(N'Step', NCHAR(31), q.job_id, NCHAR(31), q.step_id, NCHAR(31), q.server_name, NCHAR(31), q.elastic_pool_name) AS NVARCHAR(450)) AS limit_key,
+    CAST(CONCAT(
+        N'Step', NCHAR(31), q.job_id, NCHAR(31), q.step_id, NCHAR(31), q.server_name, NCHAR(31), q.elastic_pool_name
+    ) AS NVARCHAR(450)) AS limit_key,
     d.max_parallelism AS max_concurrent_targets,
-    CAST(CONCAT(N'max_parallelism of step ', q.step_id, CASE WHEN q.elastic_pool_name = N'' THEN N' on server ''' ELSE CONCAT(N' in elastic pool ''', q.elastic_pool_name, N''' of server ''') END, q.server_name, N'''') AS NVARCHAR(1000)) AS description
+    CAST(CONCAT(
+        N'max_parallelism of step ', q.step_id,
+        CASE
+            WHEN q.elastic_pool_name = N'' THEN N' on server '''
+            ELSE CONCAT(N' in elastic pool ''', q.elastic_pool_name, N''' of server ''')
+        END,
+        q.server_name, N''''
+    ) AS NVARCHAR(1000)) AS description
 FROM jobs_internal.target_queues AS q
 INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = q.step_execution_id
 INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
@@ -58,8 +67,14 @@ SELECT
     COALESCE(l.max_concurrent_targets, p.max_concurrent_targets, b.max_concurrent_targets, a.max_concurrent_targets),
     CONCAT(N'limit of elastic pool ''', q.elastic_pool_name, N''' of server ''', q.server_name, N'''')
 FROM jobs_internal.target_queues AS q
-LEFT JOIN jobs_internal.limits AS l ON l.scope = N'ElasticPool' AND l.job_id IS NULL AND l.name = q.elastic_pool_name AND l.server_name = q.server_name
-LEFT JOIN jobs_internal.limits AS p ON p.scope = N'ElasticPool' AND p.job_id IS NULL AND p.name = q.elastic_pool_name AND p.server_name = N''
+LEFT JOIN jobs_internal.limits AS l ON l.scope = N'ElasticPool'
+    AND l.job_id IS NULL
+    AND l.name = q.elastic_pool_name
+    AND l.server_name = q.server_name
+LEFT JOIN jobs_internal.limits AS p ON p.scope = N'ElasticPool'
+    AND p.job_id IS NULL
+    AND p.name = q.elastic_pool_name
+    AND p.server_name = N''
 LEFT JOIN jobs_internal.limits AS b ON b.scope = N'ElasticPool' AND b.job_id IS NULL AND b.name = N'*' AND b.server_name = q.server_name
 LEFT JOIN jobs_internal.limits AS a ON a.scope = N'ElasticPool' AND a.job_id IS NULL AND a.name = N'*' AND a.server_name = N''
 WHERE q.elastic_pool_name <> N''
