@@ -27,6 +27,9 @@ import (
 // envDSN names a real SQL Server: a connection string whose login may create databases and logins.
 const envDSN = "JOBAGENT_TEST_DSN"
 
+// envRCSI is READ_COMMITTED_SNAPSHOT of the databases that tests make on a real server: on, off, or as the server makes them.
+const envRCSI = "JOBAGENT_TEST_RCSI"
+
 // Capability is something that not every server has.
 type Capability string
 
@@ -181,6 +184,7 @@ func (e *Env) CreateDatabaseWith(t testing.TB, prefix, collation string) string 
 	_, err := master.ExecContext(t.Context(), create+";")
 	require.NoError(t, err)
 	if e.Server == nil {
+		e.setSnapshot(t, name)
 		t.Cleanup(func() {
 			if t.Failed() {
 				t.Logf("kept database %s", name)
@@ -193,12 +197,32 @@ func (e *Env) CreateDatabaseWith(t testing.TB, prefix, collation string) string 
 	return name
 }
 
+// setSnapshot sets READ_COMMITTED_SNAPSHOT of a database as the environment asks.
+func (e *Env) setSnapshot(t testing.TB, database string) {
+	t.Helper()
+	if state := os.Getenv(envRCSI); state != "" && e.Server == nil {
+		e.SetReadCommittedSnapshot(t, database, strings.EqualFold(state, "on"))
+	}
+}
+
+// SetReadCommittedSnapshot sets READ_COMMITTED_SNAPSHOT of a database. Transactions in it end.
+func (e *Env) SetReadCommittedSnapshot(t testing.TB, database string, on bool) {
+	t.Helper()
+	state := "OFF"
+	if on {
+		state = "ON"
+	}
+	_, err := e.DB(t, "master").ExecContext(t.Context(), "ALTER DATABASE ["+database+"] SET READ_COMMITTED_SNAPSHOT "+state+" WITH ROLLBACK IMMEDIATE;")
+	require.NoError(t, err)
+}
+
 // Control makes a database, installs the control schema in it, and opens it. It is closed when the test ends.
 func (e *Env) Control(t testing.TB) (*controldb.Store, string) {
 	t.Helper()
 	name := e.CreateDatabase(t, "control")
 	store := e.OpenControl(t, name)
 	require.NoError(t, store.Install(t.Context()))
+	e.setSnapshot(t, name) // an installation may have turned it on
 	return store, name
 }
 

@@ -3,10 +3,13 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"context"
+	"crypto/rand"
 	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/exec"
 	"strings"
@@ -30,6 +33,10 @@ type devProcess struct {
 	cmd     *exec.Cmd
 	address string
 	log     *bytes.Buffer // stderr; read it only after the process has ended
+
+	// Of a server that is not ours: cmd and log are nil.
+	base   *url.URL // its connection string, without a database
+	prefix string   // of the databases that a test makes there
 }
 
 // startDev starts `jobagent dev` as a process and waits until it is ready.
@@ -60,12 +67,68 @@ func startDev(t *testing.T, dir, listen string) *devProcess {
 
 // kill ends the process as kill -9 does, and waits for it.
 func (p *devProcess) kill() {
+	if p.external() {
+		return
+	}
 	_ = p.cmd.Process.Kill() // it may have ended
 	_ = p.cmd.Wait()
 }
 
+// external reports a server that runs without us.
+func (p *devProcess) external() bool { return p.base != nil }
+
+// externalServer is the server that JOBAGENT_TEST_DSN names (sqlserver://login:password@host:port?…), with a new control database on it; nil when
+// it names none.
+func externalServer(t *testing.T) *devProcess {
+	t.Helper()
+	dsn := os.Getenv("JOBAGENT_TEST_DSN")
+	if dsn == "" {
+		return nil
+	}
+	base, err := url.Parse(dsn)
+	if err != nil || base.Scheme != "sqlserver" || base.Port() == "" {
+		t.Fatal("JOBAGENT_TEST_DSN must be sqlserver://login:password@host:port?…") // without the value: it has the password
+	}
+	p := &devProcess{address: base.Host, base: base, prefix: "crash_" + rand.Text()[:8] + "_"}
+	p.create(t, p.open(t, "master"), p.prefix+controlDatabase)
+	require.NoError(t, p.store(t).Install(t.Context()))
+	return p
+}
+
+// create makes a database. On a server that is not ours it is dropped when the test has passed, and named in the log otherwise.
+func (p *devProcess) create(t *testing.T, master *sql.DB, name string) {
+	t.Helper()
+	_, err := master.ExecContext(t.Context(), "CREATE DATABASE "+name+";")
+	require.NoError(t, err)
+	if !p.external() {
+		return
+	}
+	if state := strings.ToUpper(os.Getenv("JOBAGENT_TEST_RCSI")); state == "ON" || state == "OFF" {
+		_, err := master.ExecContext(t.Context(), "ALTER DATABASE "+name+" SET READ_COMMITTED_SNAPSHOT "+state+" WITH ROLLBACK IMMEDIATE;")
+		require.NoError(t, err)
+	}
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("kept database %s", name)
+			return
+		}
+		_, err := master.ExecContext(context.WithoutCancel(t.Context()), "ALTER DATABASE "+name+" SET SINGLE_USER WITH ROLLBACK IMMEDIATE; DROP DATABASE "+name+";")
+		require.NoError(t, err)
+	})
+}
+
 // dsn is the connection string of a database.
 func (p *devProcess) dsn(database string) string {
+	if p.external() {
+		if database == controlDatabase {
+			database = p.prefix + database
+		}
+		u := *p.base
+		q := u.Query()
+		q.Set("database", database)
+		u.RawQuery = q.Encode()
+		return u.String()
+	}
 	return fmt.Sprintf("sqlserver://sa:%s@%s?database=%s&TrustServerCertificate=true", devPassword, p.address, database)
 }
 

@@ -1,0 +1,78 @@
+#!/usr/bin/env bash
+# Everything that a real SQL Server can show, in order: the suite, the tests that need row locks, a short crash run, the marks
+# `# verified:` in scripts, and then what the server has seen of deadlocks and lock escalations. Each step is one command that can be run alone.
+# Usage: JOBAGENT_TEST_DSN='sqlserver://sa:…@HOST:PORT?TrustServerCertificate=true' bash testenv/sqlserver/run.sh [STEP…]
+#   STEP: wait, watch, suite, rowlocks, scenarios, crash, verify, check; without any, all of them
+#   JOBAGENT_TEST_RCSI=on|off   READ_COMMITTED_SNAPSHOT of the databases that tests make (default: as the server makes them)
+#   OUT=DIR                     what is kept: logs, deadlock graphs, the patch with the marks (default: a new temporary directory)
+#   CRASH=DURATION              of the crash run (default 2m)
+# A step that fails does not stop the others; the status is 1 when one has failed. The login needs sysadmin (databases, logins, sessions of
+# Extended Events). A server without Extended Events (`jobagent dev`) is said in one line.
+set -uo pipefail
+cd "$(dirname "$0")/../.."
+
+if [ -z "${JOBAGENT_TEST_DSN:-}" ]; then
+	echo "JOBAGENT_TEST_DSN is not set" >&2
+	exit 2
+fi
+case ${JOBAGENT_TEST_RCSI:-} in
+'' | on | off) ;;
+*)
+	echo "invalid JOBAGENT_TEST_RCSI: want on or off" >&2
+	exit 2
+	;;
+esac
+out=${OUT:-$(mktemp -d)}
+mkdir -p "$out"
+failed=()
+
+# step NAME COMMAND…: runs a command, keeps what it prints in $out/NAME.log, and shows the failures and the last lines.
+step() {
+	local name=$1 began=$SECONDS status=0
+	shift
+	printf '== %s\n' "$name"
+	"$@" >"$out/$name.log" 2>&1 || status=$?
+	if [ "$status" = 0 ]; then
+		grep -v -e 'no test files' "$out/$name.log" | tail -n 15
+		printf 'ok %s (%d s)\n' "$name" $((SECONDS - began))
+	else
+		grep -n -e '^ *--- FAIL' -e '^FAIL' -e 'panic:' "$out/$name.log" | head -n 60
+		tail -n 25 "$out/$name.log"
+		printf 'FAILED %s with status %d (%d s); log: %s\n' "$name" "$status" $((SECONDS - began)) "$out/$name.log"
+		failed+=("$name")
+	fi
+}
+
+verify() {
+	# -count=1: a cached result would write no mark.
+	go test -count=1 ./testenv/script ./testenv/scenario -args -rewrite-verified || return
+	git diff --no-color -- testenv >"$out/verified.patch"
+	echo "$(grep -c '^+# verified: SQL Server' "$out/verified.patch") scripts marked; the patch is $out/verified.patch"
+}
+
+one() {
+	case $1 in
+	wait) step wait go run ./testenv/sqlserver/watch wait ;;
+	watch) step watch go run ./testenv/sqlserver/watch start "$out/since" ;;
+	suite) step suite go test -count=1 -timeout 90m ./... ;;
+	rowlocks) step rowlocks go test -count=1 -timeout 60m -v ./testenv/sqlserver -run TestRowLocks ;;
+	scenarios) step scenarios go test -count=1 -timeout 60m -v ./testenv/scenario ;;
+	crash) step crash go test -count=1 -timeout 60m -v ./cmd/jobagent -run '^TestCrash$' -crash.duration "${CRASH:-2m}" ;;
+	verify) step verify verify ;;
+	check) step check go run ./testenv/sqlserver/watch check "$out/since" "$out/events" ;;
+	*)
+		echo "invalid step $1: want wait, watch, suite, rowlocks, scenarios, crash, verify or check" >&2
+		exit 2
+		;;
+	esac
+}
+
+steps=("$@")
+[ $# -gt 0 ] || steps=(wait watch suite rowlocks scenarios crash verify check)
+for s in "${steps[@]}"; do
+	one "$s"
+done
+if [ ${#failed[@]} -gt 0 ]; then
+	printf 'failed: %s\n' "${failed[*]}"
+	exit 1
+fi
