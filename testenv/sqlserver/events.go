@@ -31,8 +31,18 @@ const (
 // ErrNoEvents means that the server has no Extended Events: it is the embedded one.
 var ErrNoEvents = errors.New("the server has no session system_health: deadlocks and lock escalations are not watched")
 
+// The sessions of Extended Events that are read.
+const (
+	// Own is ours, which start.sql makes; it writes within SettleOwn.
+	Own = "jobagent_tests"
+	// SystemHealth is SQL Server's; it writes within SettleSystemHealth.
+	SystemHealth = "system_health"
+)
+
 // Event is a deadlock or a lock escalation.
 type Event struct {
+	// Session is Own or SystemHealth; a deadlock is in both.
+	Session string
 	// Kind is Deadlock or Escalation.
 	Kind string
 	// At is when it happened, by the server's clock.
@@ -62,7 +72,7 @@ func Now(ctx context.Context, db *sql.DB) (now time.Time, err error) {
 	return now, err
 }
 
-// Start begins to watch for lock escalations, in place of an earlier watch. Deadlocks are always watched.
+// Start begins to watch, in place of an earlier watch.
 func Start(ctx context.Context, db *sql.DB) error {
 	if err := Watched(ctx, db); err != nil {
 		return err
@@ -71,14 +81,27 @@ func Start(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
+// Ensure begins to watch unless somebody watches already.
+func Ensure(ctx context.Context, db *sql.DB) error {
+	if err := Watched(ctx, db); err != nil {
+		return err
+	}
+	var n int
+	err := db.QueryRowContext(ctx, "SELECT COUNT(*) FROM sys.dm_xe_sessions WHERE name = N'"+Own+"';").Scan(&n)
+	if err != nil || n > 0 {
+		return err
+	}
+	return Start(ctx, db)
+}
+
 // Stop ends the watch.
 func Stop(ctx context.Context, db *sql.DB) error {
 	_, err := db.ExecContext(ctx, stopSQL)
 	return err
 }
 
-// Events are the events since a time, oldest first. The server writes an event to its file after a second or, for system_health, some more;
-// whoever has just ended a load waits for SettleEscalations or SettleDeadlocks before.
+// Events are the events since a time, oldest first. The server writes events to its files some time later:
+// whoever has just ended a load waits for SettleOwn or SettleSystemHealth before.
 func Events(ctx context.Context, db *sql.DB, since time.Time) ([]Event, error) {
 	if err := Watched(ctx, db); err != nil {
 		return nil, err
@@ -90,15 +113,15 @@ func Events(ctx context.Context, db *sql.DB, since time.Time) ([]Event, error) {
 	defer rows.Close()
 	var list []Event
 	for rows.Next() {
-		var kind, text string
-		if err := rows.Scan(&kind, &text); err != nil {
+		var session, kind, text string
+		if err := rows.Scan(&session, &kind, &text); err != nil {
 			return nil, err
 		}
 		e, err := parseEvent(kind, text)
 		if err != nil {
 			return nil, err
 		}
-		if !e.At.Before(since) {
+		if e.Session = session; !e.At.Before(since) {
 			list = append(list, e)
 		}
 	}
@@ -132,19 +155,19 @@ type field struct {
 	Text  string `xml:"text"`
 }
 
-// value is the text of a field, or its value when it has no text; "?" when it is missing.
+// value is the text of the first field of a name that has one, or its value; "?" when there is none. A field and an action can have the same name.
 func value(list []field, name string) string {
 	for _, f := range list {
-		if f.Name == name {
-			return cmp.Or(f.Text, f.Value, "?")
+		if found := cmp.Or(f.Text, f.Value); f.Name == name && found != "" {
+			return found
 		}
 	}
 	return "?"
 }
 
-// SettleEscalations and SettleDeadlocks are how long the server may take until an event stands in its file: system_health dispatches within 120 s, ours within one
-// (sys.server_event_sessions.max_dispatch_latency).
+// SettleOwn and SettleSystemHealth are how long the server may take until an event stands in the file of a session
+// (sys.server_event_sessions.max_dispatch_latency, and some more).
 const (
-	SettleEscalations = 3 * time.Second
-	SettleDeadlocks   = 125 * time.Second
+	SettleOwn          = 3 * time.Second
+	SettleSystemHealth = 125 * time.Second
 )

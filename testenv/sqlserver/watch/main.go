@@ -106,7 +106,7 @@ func check(ctx context.Context, db *sql.DB, since time.Time, dir string) error {
 		return err
 	}
 	select {
-	case <-time.After(sqlserver.SettleDeadlocks):
+	case <-time.After(sqlserver.SettleSystemHealth):
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -119,14 +119,15 @@ func check(ctx context.Context, db *sql.DB, since time.Time, dir string) error {
 	}
 	counts := map[string]int{}
 	for i, e := range list {
-		counts[e.Kind]++
-		path := filepath.Join(dir, fmt.Sprintf("%03d-%s.xml", i+1, e.Kind))
+		counts[e.Session+e.Kind]++
+		path := filepath.Join(dir, fmt.Sprintf("%03d-%s-%s.xml", i+1, e.Session, e.Kind))
 		if err := os.WriteFile(path, []byte(e.XML), 0o644); err != nil {
 			return err
 		}
-		fmt.Printf("%s %s %s (%s)\n", e.At.Format(time.RFC3339), e.Kind, e.Summary, path)
+		fmt.Printf("%s %s %s %s (%s)\n", e.At.Format(time.RFC3339), e.Session, e.Kind, e.Summary, path)
 	}
-	fmt.Printf("%d deadlocks, %d lock escalations since %s\n", counts[sqlserver.Deadlock], counts[sqlserver.Escalation], since.Format(time.RFC3339))
+	fmt.Printf("%d deadlocks in system_health, %d deadlocks and %d lock escalations in our session since %s\n", counts[sqlserver.SystemHealth+sqlserver.Deadlock],
+		counts[sqlserver.Own+sqlserver.Deadlock], counts[sqlserver.Own+sqlserver.Escalation], since.Format(time.RFC3339))
 	if err := sqlserver.Stop(ctx, db); err != nil {
 		return err
 	}
