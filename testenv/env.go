@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/rand"
 	"database/sql"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -119,7 +120,27 @@ func External(t testing.TB) *Env {
 	} else if params.Port != 0 {
 		name += fmt.Sprintf(",%d", params.Port)
 	}
-	return &Env{Name: "sqlserver", ServerName: name, params: params, has: map[Capability]bool{RowLocks: true}}
+	e := &Env{Name: "sqlserver", ServerName: name, params: params}
+	e.has = map[Capability]bool{RowLocks: !e.isEmbedded(t)}
+	return e
+}
+
+// external is what the one server of JOBAGENT_TEST_DSN has said of itself.
+var external struct {
+	once    sync.Once
+	version string
+	err     error
+}
+
+// isEmbedded reports whether the server is `jobagent dev` in another process: scripts that are for a real server are tried with it.
+func (e *Env) isEmbedded(t testing.TB) bool {
+	t.Helper()
+	external.once.Do(func() {
+		db := sql.OpenDB(e.Connector(t, "master"))
+		external.err = errors.Join(db.QueryRowContext(t.Context(), "SELECT @@VERSION;").Scan(&external.version), db.Close())
+	})
+	require.NoError(t, external.err, "the server of "+envDSN+" does not answer")
+	return strings.Contains(external.version, "tsqld")
 }
 
 // Each runs fn as a subtest on every server there is.
@@ -197,32 +218,33 @@ func (e *Env) CreateDatabaseWith(t testing.TB, prefix, collation string) string 
 	return name
 }
 
-// setSnapshot sets READ_COMMITTED_SNAPSHOT of a database as the environment asks.
+// setSnapshot sets READ_COMMITTED_SNAPSHOT of a database as the environment asks. It ends the sessions that are in the database, those of
+// pools among them, so that it changes nothing where nothing is to be changed.
 func (e *Env) setSnapshot(t testing.TB, database string) {
 	t.Helper()
-	if state := os.Getenv(envRCSI); state != "" && e.Server == nil {
-		e.SetReadCommittedSnapshot(t, database, strings.EqualFold(state, "on"))
+	state := strings.ToUpper(os.Getenv(envRCSI))
+	if state == "" || e.Server != nil {
+		return
 	}
-}
-
-// SetReadCommittedSnapshot sets READ_COMMITTED_SNAPSHOT of a database. Transactions in it end.
-func (e *Env) SetReadCommittedSnapshot(t testing.TB, database string, on bool) {
-	t.Helper()
-	state := "OFF"
-	if on {
-		state = "ON"
+	require.Contains(t, []string{"ON", "OFF"}, state, envRCSI)
+	master := e.DB(t, "master")
+	var on bool
+	require.NoError(t, master.QueryRowContext(t.Context(), "SELECT is_read_committed_snapshot_on FROM sys.databases WHERE name = @p1;", database).Scan(&on))
+	if on != (state == "ON") {
+		_, err := master.ExecContext(t.Context(), "ALTER DATABASE ["+database+"] SET READ_COMMITTED_SNAPSHOT "+state+" WITH ROLLBACK IMMEDIATE;")
+		require.NoError(t, err)
 	}
-	_, err := e.DB(t, "master").ExecContext(t.Context(), "ALTER DATABASE ["+database+"] SET READ_COMMITTED_SNAPSHOT "+state+" WITH ROLLBACK IMMEDIATE;")
-	require.NoError(t, err)
 }
 
 // Control makes a database, installs the control schema in it, and opens it. It is closed when the test ends.
 func (e *Env) Control(t testing.TB) (*controldb.Store, string) {
 	t.Helper()
 	name := e.CreateDatabase(t, "control")
-	store := e.OpenControl(t, name)
-	require.NoError(t, store.Install(t.Context()))
+	installer, err := controldb.New(controldb.Config{Connector: e.Connector(t, name), ServerName: e.ServerName})
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(installer.Install(t.Context()), installer.Close()))
 	e.setSnapshot(t, name) // an installation may have turned it on
+	store := e.OpenControl(t, name)
 	return store, name
 }
 

@@ -1,0 +1,489 @@
+package sqlserver_test
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	mssql "github.com/microsoft/go-mssqldb"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
+	"github.com/jobagent/jobagent/testenv/sqlserver"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// size is how much the tests do. The embedded server has no row locks, so that there the tests show no more than that they work.
+type size struct {
+	schedules int
+	firing    time.Duration // how long the schedules fire
+	targets   int
+	runs      int // of the job that is deleted
+	limit     time.Duration
+	median    time.Duration // of passes
+}
+
+var (
+	full = size{schedules: 50, firing: time.Minute, targets: 10_000, runs: 5, limit: 5 * time.Minute, median: 500 * time.Millisecond}
+	weak = size{schedules: 5, firing: 4 * time.Second, targets: 300, runs: 3, limit: 2 * time.Minute, median: time.Second}
+)
+
+// fixture is a server with what it has seen since the test began.
+type fixture struct {
+	env   *testenv.Env
+	size  size
+	real  bool // not the embedded server, in this process or another
+	since time.Time
+	// store, control and db are an installed control database.
+	store   *controldb.Store
+	control string
+	db      *sql.DB
+}
+
+// TestRowLocks is what is to be seen on a real server first, in this order: the T-SQL and its texts are SQL Server's, nothing deadlocks,
+// nothing escalates, nobody's open transaction stops others, and characters survive. The list is section 3 of the review of sql/.
+func TestRowLocks(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		for _, test := range []struct {
+			name     string
+			rcsi     string // on, off, or "" as the environment says
+			rowLocks bool   // means nothing without
+			fn       func(t *testing.T, f *fixture)
+		}{
+			{"install and verify", "", false, installAndVerify},
+			{"percent in names", "", false, percentInNames},
+			{"many schedules without row versions", "off", true, manySchedules},
+			{"many schedules", "on", false, manySchedules},
+			{"many targets", "", false, manyTargets},
+			{"an open transaction", "", true, openTransaction},
+			{"deletion of a big job", "", false, deleteBigJob},
+			{"code pages", "", false, codePages},
+		} {
+			t.Run(test.name, func(t *testing.T) {
+				if test.rowLocks {
+					env.Requires(t, testenv.RowLocks)
+				}
+				if test.rcsi != "" {
+					t.Setenv("JOBAGENT_TEST_RCSI", test.rcsi)
+				}
+				f := newFixture(t, env)
+				test.fn(t, f)
+				f.nothingSeen(t)
+				if !t.Failed() {
+					f.env.CheckInvariants(t, f.control, false)
+				}
+			})
+		}
+	})
+}
+
+// newFixture makes a control database of its own, and begins to watch.
+func newFixture(t *testing.T, env *testenv.Env) *fixture {
+	t.Helper()
+	f := &fixture{env: env, size: weak}
+	if env.Server != nil {
+		f.env = testenv.Embedded(t, testenv.Options{}) // so that names are free
+	} else {
+		master := env.DB(t, "master")
+		err := sqlserver.Ensure(t.Context(), master)
+		if f.real = !errors.Is(err, sqlserver.ErrNoEvents); f.real {
+			require.NoError(t, err, "watch the server; the login needs ALTER ANY EVENT SESSION and VIEW SERVER STATE")
+			f.size = full
+			f.since, err = sqlserver.Now(t.Context(), master)
+			require.NoError(t, err)
+		} else {
+			t.Log(err)
+		}
+	}
+	f.store, f.control = f.env.Control(t)
+	f.db = f.env.DB(t, f.control)
+	return f
+}
+
+// nothingSeen fails the test for each deadlock and lock escalation since it began.
+func (f *fixture) nothingSeen(t *testing.T) {
+	t.Helper()
+	if !f.real {
+		return
+	}
+	<-time.After(sqlserver.SettleOwn)
+	list, err := sqlserver.Events(t.Context(), f.env.DB(t, "master"), f.since)
+	require.NoError(t, err)
+	for _, e := range list {
+		if e.Session != sqlserver.Own {
+			continue // the same later, from SQL Server's own session: the command watch counts those
+		}
+		if e.Kind == sqlserver.Deadlock {
+			t.Errorf("deadlock at %s:\n%s", e.At.Format(time.RFC3339Nano), e.XML)
+		} else {
+			t.Errorf("lock escalation at %s: %s", e.At.Format(time.RFC3339Nano), e.Summary)
+		}
+	}
+}
+
+// exec runs a batch that must succeed.
+func exec(t *testing.T, db *sql.DB, query string, args ...any) {
+	t.Helper()
+	_, err := db.ExecContext(t.Context(), query, args...)
+	require.NoError(t, err, query)
+}
+
+// get reads one value.
+func get[T any](t *testing.T, db *sql.DB, query string, args ...any) (v T) {
+	t.Helper()
+	require.NoError(t, db.QueryRowContext(t.Context(), query, args...).Scan(&v), query)
+	return v
+}
+
+// eventually looks every 100 ms until ok, for at most limit; state says what is there instead.
+func eventually(t *testing.T, limit time.Duration, what string, ok func() bool, state func() string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for !ok() {
+		select {
+		case <-ctx.Done():
+			t.Fatalf("not within %s: %s; %s", limit, what, state())
+		case <-tick.C:
+		}
+	}
+}
+
+// startAgent runs an agent until the test ends.
+func (f *fixture) startAgent(t *testing.T) {
+	t.Helper()
+	hosting, err := agent.New(agent.Config{}, f.store, f.env.Tools(t, f.store), nil, zap.NewNop())
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- hosting.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		require.NoError(t, <-ended)
+	})
+}
+
+// group makes a target group of one database.
+func (f *fixture) group(t *testing.T, name, database string) {
+	t.Helper()
+	_, err := f.store.AddTargetGroup(t.Context(), name)
+	require.NoError(t, err)
+	_, err = f.store.AddTargetGroupMember(t.Context(), name, targets.Member{
+		Membership: targets.Include, Kind: targets.SQLDatabase, Server: f.env.ServerName, Database: database,
+	})
+	require.NoError(t, err)
+}
+
+// job makes a job of one step.
+func (f *fixture) job(t *testing.T, name, command, group string) {
+	t.Helper()
+	_, err := f.store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	require.NoError(t, err)
+	_, err = f.store.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, Command: command, TargetGroup: group})
+	require.NoError(t, err)
+}
+
+// ends starts a run of a job and waits until it has succeeded.
+func (f *fixture) ends(t *testing.T, job string, limit time.Duration) {
+	t.Helper()
+	id, err := f.store.StartJob(t.Context(), job, uuid.Nil)
+	require.NoError(t, err)
+	var rows []controldb.Execution
+	eventually(t, limit, "the run of "+job+" has ended", func() bool {
+		rows, err = f.store.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
+		require.NoError(t, err)
+		return len(rows) > 0 && !rows[0].Active
+	}, func() string { return fmt.Sprintf("the run is %v", rows) })
+	require.Equal(t, "Succeeded", string(rows[0].Lifecycle), rows[0].LastMessage)
+}
+
+// installAndVerify: what `jobagent db verify` says after `jobagent db install`, and the options that modules were created with.
+func installAndVerify(t *testing.T, f *fixture) {
+	require.NoError(t, f.store.Verify(t.Context()))
+	differs, err := f.store.Compare(t.Context())
+	require.NoError(t, err)
+	require.Empty(t, differs.Changed)
+	require.Empty(t, differs.Missing)
+	require.Zero(t, get[int](t, f.db, `SELECT COUNT(*) FROM sys.sql_modules WHERE uses_quoted_identifier = 0 OR uses_ansi_nulls = 0;`))
+	require.NoError(t, f.store.Migrate(t.Context()), "a second deployment has nothing to do")
+}
+
+// percentInNames: THROW takes % for a format character, so that messages double it.
+func percentInNames(t *testing.T, f *fixture) {
+	const name = `100%d of %s, 5%`
+	f.group(t, "g", "nothing")
+	f.job(t, "j", "SELECT 1;", "g")
+	_, err := f.db.ExecContext(t.Context(), "EXEC jobs.sp_update_jobstep @job_name = N'j', @step_name = @p1, @command = N'SELECT 1;';", name)
+	var e mssql.Error
+	require.True(t, errors.As(err, &e), "%v", err)
+	require.Equal(t, int32(50104), e.Number)
+	require.Contains(t, e.Message, name)
+	exec(t, f.db, "EXEC jobs.sp_add_jobstep @job_name = N'j', @step_name = @p1, @command = N'SELECT 1;', @target_group_name = N'g';", name)
+	require.Equal(t, 1, get[int](t, f.db, "SELECT COUNT(*) FROM jobs.jobsteps WHERE step_name = @p1;", name))
+}
+
+// manySchedules: three agents, and schedules that are all due every second.
+func manySchedules(t *testing.T, f *fixture) {
+	f.group(t, "one", f.env.CreateDatabase(t, "target"))
+	for i := range f.size.schedules {
+		job := fmt.Sprintf("job %02d", i)
+		f.job(t, job, "SELECT 1;", "one")
+		_, err := f.store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: job, Name: "every second", Kind: "cron6", Spec: "* * * * * *"})
+		require.NoError(t, err)
+	}
+	for range 3 {
+		f.startAgent(t)
+	}
+	<-time.After(f.size.firing)
+	const ended = `SELECT COUNT(*) FROM jobs.job_executions WHERE step_id IS NULL AND lifecycle = N'Succeeded';`
+	const jobsEnded = `SELECT COUNT(DISTINCT job_name) FROM jobs.job_executions WHERE step_id IS NULL AND lifecycle = N'Succeeded';`
+	eventually(t, f.size.limit, "every schedule has led to a run that succeeded", func() bool { return get[int](t, f.db, jobsEnded) == f.size.schedules },
+		func() string { return fmt.Sprintf("%d of %d have", get[int](t, f.db, jobsEnded), f.size.schedules) })
+	t.Logf("%d runs of %d schedules in %s", get[int](t, f.db, ended), f.size.schedules, f.size.firing)
+	require.Zero(t, get[int](t, f.db, `SELECT COUNT(*) FROM jobs.job_executions WHERE step_id IS NULL AND lifecycle = N'Failed';`))
+}
+
+// ghost is an agent without workers: a term that claims tasks, and says that they have succeeded.
+type ghost struct {
+	f    *fixture
+	term controldb.TermID
+	// passes are how long passes took.
+	passes []time.Duration
+}
+
+// newGhost starts a term.
+func (f *fixture) newGhost(t *testing.T) *ghost {
+	t.Helper()
+	term, err := f.store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "test", Version: "test", MaxConcurrentTargets: 500}, time.Hour)
+	require.NoError(t, err)
+	return &ghost{f: f, term: term.ID}
+}
+
+// work makes one pass, and completes what it has claimed. It answers the number of tasks.
+func (g *ghost) work(ctx context.Context, list []targets.Target) (int, error) {
+	began := time.Now()
+	pass, err := g.f.store.Pass(ctx, controldb.PassRequest{Term: g.term, MaxTasks: 500, MaxConcurrentTargets: 500})
+	if err != nil {
+		return 0, err
+	}
+	g.passes = append(g.passes, time.Since(began))
+	var outcomes []controldb.Outcome
+	for _, task := range pass.Tasks {
+		if task.Kind == controldb.TaskResolve {
+			if err := g.f.store.CompleteResolution(ctx, g.term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: list}); err != nil {
+				return 0, err
+			}
+			continue
+		}
+		outcomes = append(outcomes, controldb.Outcome{Task: task.ID, Attempt: task.Attempt, Outcome: targets.Succeeded})
+	}
+	if len(outcomes) == 0 {
+		return len(pass.Tasks), nil
+	}
+	refused, err := g.f.store.CompleteTasks(ctx, g.term, outcomes)
+	if err == nil && len(refused) > 0 {
+		err = fmt.Errorf("outcome of task %d was refused: %s", refused[0].Task, refused[0].Reason)
+	}
+	return len(pass.Tasks), err
+}
+
+// list is n targets; nobody connects to them.
+func list(n int) []targets.Target {
+	out := make([]targets.Target, n)
+	for i := range out {
+		out[i] = targets.Target{ID: uuid.New(), Server: "nowhere", Database: fmt.Sprintf("db%d", i)}
+	}
+	return out
+}
+
+// ghosts run a job's runs on many targets to their end, three terms at once.
+func (f *fixture) ghosts(t *testing.T, job string, runs int) {
+	t.Helper()
+	for range runs {
+		_, err := f.store.StartJob(t.Context(), job, uuid.New())
+		require.NoError(t, err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), f.size.limit)
+	defer cancel()
+	all := list(f.size.targets)
+	var wg sync.WaitGroup
+	errs := make([]error, 3)
+	for i := range errs {
+		g := f.newGhost(t)
+		wg.Go(func() {
+			for active := 1; active > 0 && errs[i] == nil; {
+				if _, errs[i] = g.work(ctx, all); errs[i] == nil {
+					errs[i] = f.db.QueryRowContext(ctx, `SELECT COUNT(*) FROM jobs_internal.job_executions WHERE is_active = 1;`).Scan(&active)
+				}
+			}
+			errs[i] = errors.Join(errs[i], f.store.EndTerm(context.WithoutCancel(ctx), g.term))
+		})
+	}
+	wg.Wait()
+	require.NoError(t, errors.Join(errs...))
+}
+
+// manyTargets: runs on as many targets as a fleet has, which three agents share; a stop request, and a retention that deletes it all.
+func manyTargets(t *testing.T, f *fixture) {
+	f.group(t, "all", "nothing")
+	f.job(t, "wide", "SELECT 1;", "all")
+	f.ghosts(t, "wide", 1)
+	require.Equal(t, f.size.targets, get[int](t, f.db, `SELECT COUNT(*) FROM jobs_internal.target_executions;`))
+
+	id, err := f.store.StartJob(t.Context(), "wide", uuid.New())
+	require.NoError(t, err)
+	g := f.newGhost(t)
+	for n := 0; n == 0; { // until its targets are there
+		_, err := g.work(t.Context(), list(f.size.targets))
+		require.NoError(t, err)
+		n = get[int](t, f.db, `SELECT COUNT(*) FROM jobs_internal.target_executions AS t INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id WHERE e.is_active = 1;`)
+	}
+	exec(t, f.db, `EXEC jobs.sp_stop_job @p1;`, id.String())
+	eventually(t, f.size.limit, "the run is canceled", func() bool {
+		_, err := g.work(t.Context(), nil)
+		require.NoError(t, err)
+		return get[int](t, f.db, `SELECT COUNT(*) FROM jobs_internal.job_executions WHERE is_active = 1;`) == 0
+	}, func() string { return "it is active" })
+	exec(t, f.db, `EXEC jobs.sp_purge_jobhistory N'wide';`)
+	f.leftoversVanish(t)
+	require.NoError(t, f.store.EndTerm(t.Context(), g.term))
+}
+
+// leftoversVanish deletes what purges and deletions leave, as agents do.
+func (f *fixture) leftoversVanish(t *testing.T) {
+	t.Helper()
+	eventually(t, f.size.limit, "no target of a run is left", func() bool {
+		_, _, err := f.store.DeleteLeftovers(t.Context())
+		require.NoError(t, err)
+		return get[int](t, f.db, `SELECT COUNT(*) FROM jobs_internal.target_executions;`) == 0
+	}, func() string {
+		return fmt.Sprintf("%d are", get[int](t, f.db, `SELECT COUNT(*) FROM jobs_internal.target_executions;`))
+	})
+}
+
+// openTransaction: somebody pauses a schedule in a query window and goes to lunch. The schedule waits; everything else goes on.
+func openTransaction(t *testing.T, f *fixture) {
+	f.group(t, "one", f.env.CreateDatabase(t, "target"))
+	f.job(t, "held", "SELECT 1;", "one")
+	f.job(t, "other", "SELECT 1;", "one")
+	_, err := f.store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "held", Name: "every second", Kind: "cron6", Spec: "* * * * * *"})
+	require.NoError(t, err)
+	_, err = f.store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "other", Name: "every second", Kind: "cron6", Spec: "* * * * * *"})
+	require.NoError(t, err)
+	for range 2 {
+		f.startAgent(t)
+	}
+	ended := func(job string) int {
+		return get[int](t, f.db, `SELECT COUNT(*) FROM jobs.job_executions WHERE step_id IS NULL AND job_name = @p1 AND lifecycle = N'Succeeded';`, job)
+	}
+	state := func() string {
+		return fmt.Sprintf("held: %d runs, other: %d runs have succeeded", ended("held"), ended("other"))
+	}
+	eventually(t, time.Minute, "both schedules run", func() bool { return ended("held") > 1 && ended("other") > 1 }, state)
+
+	window, err := f.db.Conn(t.Context())
+	require.NoError(t, err)
+	defer window.Close()
+	_, err = window.ExecContext(t.Context(), "BEGIN TRANSACTION; EXEC jobs.sp_pause_schedule N'held', N'every second', 1, N'lunch';")
+	require.NoError(t, err)
+	before := ended("other")
+	eventually(t, 30*time.Second, "the other schedule goes on while the transaction is open", func() bool { return ended("other") >= before+5 }, state)
+	f.job(t, "new", "SELECT 1;", "one")
+	f.ends(t, "new", 30*time.Second)
+	_, err = window.ExecContext(t.Context(), "ROLLBACK TRANSACTION;")
+	require.NoError(t, err)
+	before = ended("held")
+	eventually(t, time.Minute, "the held schedule goes on after the transaction", func() bool { return ended("held") > before }, state)
+}
+
+// deleteBigJob: the history of a job goes while other jobs are at work, and their passes do not feel it.
+func deleteBigJob(t *testing.T, f *fixture) {
+	f.group(t, "all", "nothing")
+	f.job(t, "big", "SELECT 1;", "all")
+	for range f.size.runs { // one after the other: a job has one active run
+		f.ghosts(t, "big", 1)
+	}
+	f.job(t, "other", "SELECT 1;", "all")
+	g := f.newGhost(t)
+	deleted := make(chan error, 1)
+	go func() {
+		if err := f.store.DeleteJob(t.Context(), "big", true); err != nil {
+			deleted <- err
+			return
+		}
+		for { // as the agent's cleaner does, whom the pass tells
+			_, remaining, err := f.store.DeleteLeftovers(t.Context())
+			if err != nil || !remaining {
+				deleted <- err
+				return
+			}
+		}
+	}()
+	during := 0
+	for done := false; !done; {
+		_, err := f.store.StartJob(t.Context(), "other", uuid.New())
+		require.NoError(t, err)
+		for active := 1; active > 0; {
+			_, err := g.work(t.Context(), list(10))
+			require.NoError(t, err)
+			active = get[int](t, f.db, `SELECT COUNT(*) FROM jobs_internal.job_executions WHERE is_active = 1;`)
+		}
+		select {
+		case err := <-deleted:
+			require.NoError(t, err)
+			done = true
+		default:
+			during++
+		}
+	}
+	slices.Sort(g.passes)
+	median, longest := g.passes[len(g.passes)/2], g.passes[len(g.passes)-1]
+	t.Logf("%d runs of another job during the deletion; %d passes: median %s, longest %s", during, len(g.passes), median, longest)
+	require.Less(t, median, f.size.median)
+	exec(t, f.db, `EXEC jobs.sp_delete_job N'other';`)
+	f.leftoversVanish(t)
+	require.NoError(t, f.store.EndTerm(t.Context(), g.term))
+}
+
+// codePages: an output table keeps characters that its own code page has and tempdb's has not.
+func codePages(t *testing.T, f *fixture) {
+	collation, text := "", "Grüße, 50 €"
+	target := f.env.CreateDatabase(t, "target")
+	if f.real { // the embedded server has no other code page than 1252 and UTF-8
+		collation, text = " COLLATE Cyrillic_General_CI_AS", "Привет, мир"
+		tempdb := get[int](t, f.db, `SELECT CONVERT(INT, COLLATIONPROPERTY(CONVERT(NVARCHAR(128), DATABASEPROPERTYEX(N'tempdb', 'Collation')), 'CodePage'));`)
+		require.NotEqual(t, 1251, tempdb, "the server's own code page must be another than 1251 for this test")
+	}
+	exec(t, f.env.DB(t, target), "CREATE TABLE dbo.out_table (internal_execution_id UNIQUEIDENTIFIER NULL, v VARCHAR(50)"+collation+" NULL, c CHAR(20)"+collation+" NULL, t TEXT"+collation+" NULL);")
+	f.group(t, "one", target)
+	_, err := f.store.AddJob(t.Context(), controldb.JobSpec{Name: "output"})
+	require.NoError(t, err)
+	kind, schema, table := "SqlDatabase", "dbo", "out_table"
+	_, err = f.store.AddJobStep(t.Context(), controldb.StepSpec{
+		JobName: "output", TargetGroup: "one",
+		Command: "SELECT v = N'" + text + "', c = N'" + text + "', t = N'" + text + "';",
+		Output:  &controldb.OutputSpec{Type: &kind, Server: &f.env.ServerName, Database: &target, Schema: &schema, Table: &table},
+	})
+	require.NoError(t, err)
+	f.startAgent(t)
+	f.ends(t, "output", time.Minute)
+	for _, column := range []string{"v", "c", "CONVERT(NVARCHAR(MAX), t)"} {
+		got := get[string](t, f.env.DB(t, target), "SELECT CONVERT(NVARCHAR(100), "+column+") FROM dbo.out_table;")
+		require.Equal(t, text, strings.TrimRight(got, " "), "column %s", column)
+	}
+}
