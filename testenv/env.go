@@ -1,13 +1,16 @@
 package testenv
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"database/sql"
 	"errors"
 	"fmt"
+	"net"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -110,9 +113,17 @@ func External(t testing.TB) *Env {
 	if dsn == "" {
 		return nil
 	}
+	e := At(t, dsn)
+	e.has = map[Capability]bool{RowLocks: !e.isEmbedded(t)}
+	return e
+}
+
+// At is the real server of a connection string, with no capability.
+func At(t testing.TB, dsn string) *Env {
+	t.Helper()
 	params, err := msdsn.Parse(dsn)
 	if err != nil {
-		t.Fatalf("%s is no connection string", envDSN) // without the error: it may repeat the password
+		t.Fatal("a test server's connection string is invalid") // without the error: it may repeat the password
 	}
 	name := params.Host
 	if params.Instance != "" {
@@ -120,9 +131,7 @@ func External(t testing.TB) *Env {
 	} else if params.Port != 0 {
 		name += fmt.Sprintf(",%d", params.Port)
 	}
-	e := &Env{Name: "sqlserver", ServerName: name, params: params}
-	e.has = map[Capability]bool{RowLocks: !e.isEmbedded(t)}
-	return e
+	return &Env{Name: "sqlserver", ServerName: name, params: params}
 }
 
 // external is what the one server of JOBAGENT_TEST_DSN has said of itself.
@@ -150,6 +159,23 @@ func Each(t *testing.T, fn func(t *testing.T, env *Env)) {
 	if external := External(t); external != nil {
 		t.Run(external.Name, func(t *testing.T) { fn(t, external) })
 	}
+}
+
+// Address is host:port of a real server; "" for an embedded one.
+func (e *Env) Address() string {
+	if e.Server != nil {
+		return ""
+	}
+	return net.JoinHostPort(e.params.Host, strconv.FormatUint(cmp.Or(e.params.Port, 1433), 10))
+}
+
+// Dial connects to the server, whatever name it was called by.
+func (e *Env) Dial(ctx context.Context, network string) (net.Conn, error) {
+	if e.Server != nil {
+		return e.Server.Dialer().DialContext(ctx, network, "")
+	}
+	var d net.Dialer
+	return d.DialContext(ctx, network, e.Address())
 }
 
 // Requires skips the test where the server lacks a capability; COMPAT.md of the embedded server lists them.

@@ -65,24 +65,24 @@ func (f *fleet) DialContext(ctx context.Context, network, addr string) (net.Conn
 	host, _, _ := strings.Cut(addr, ":")
 	name, _, _ := strings.Cut(strings.ToLower(host), ".")
 	env, ok := f.servers[name]
-	if host == f.control.ServerName { // as the agent's system jobs call it
+	if host == f.control.ServerName || addr == f.control.Address() { // as the agent's system jobs call it
 		env, ok = f.control, true
 	}
 	if !ok {
 		return nil, &net.DNSError{Err: "no such host", Name: host, IsNotFound: true}
 	}
-	return env.Server.Dialer().DialContext(ctx, network, addr)
+	return env.Dial(ctx, network)
 }
 
 // HostName says that names are not to be resolved here.
 func (f *fleet) HostName() string { return "" }
 
-// newFleet starts all servers, with logins for the samples' credentials.
-func newFleet(t *testing.T) *fleet {
+// newFleet makes what the samples expect on all servers, with logins for the samples' credentials. start starts the server of a name.
+func newFleet(t *testing.T, start func(name string) *testenv.Env) *fleet {
 	t.Helper()
 	f := &fleet{servers: map[string]*testenv.Env{}}
 	for name, databases := range serverDatabases {
-		env := testenv.Embedded(t, testenv.Options{})
+		env := start(name)
 		f.servers[name] = env
 		master := env.DB(t, "master")
 		exec := func(db *sql.DB, format string, args ...any) {
@@ -96,7 +96,7 @@ func newFleet(t *testing.T) *fleet {
 		}
 	}
 	f.control = f.servers[controlServer]
-	f.control.CreateDatabase(t, controlDatabase)
+	createDatabase(t, f.control, controlDatabase)
 	f.store = f.control.OpenControl(t, controlDatabase)
 	require.NoError(t, f.store.Install(t.Context()))
 	return f
@@ -105,8 +105,15 @@ func newFleet(t *testing.T) *fleet {
 // addDatabase makes a database that the job credentials own.
 func (f *fleet) addDatabase(t testing.TB, env *testenv.Env, database string) {
 	t.Helper()
-	env.CreateDatabase(t, database)
+	createDatabase(t, env, database)
 	_, err := env.DB(t, database).ExecContext(t.Context(), fmt.Sprintf("CREATE USER %[1]s FOR LOGIN %[1]s; ALTER ROLE db_owner ADD MEMBER %[1]s;", jobLogin))
+	require.NoError(t, err)
+}
+
+// createDatabase makes a database of just this name, which a scenario stands on.
+func createDatabase(t testing.TB, env *testenv.Env, name string) {
+	t.Helper()
+	_, err := env.DB(t, "master").ExecContext(t.Context(), "CREATE DATABASE ["+name+"];")
 	require.NoError(t, err)
 }
 
@@ -125,7 +132,11 @@ func (f *fleet) startAgent(t *testing.T) {
 	}
 	credentials, err := targets.NewCredentialSet(list...)
 	require.NoError(t, err)
-	servers, err := targets.NewServers(targets.Config{Credentials: credentials, Encrypt: "disable", Dialer: f})
+	encrypt := "disable"
+	if f.control.Server == nil {
+		encrypt = "true"
+	}
+	servers, err := targets.NewServers(targets.Config{Credentials: credentials, Encrypt: encrypt, TrustServerCertificate: true, Dialer: f})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
 	instance, err := f.store.Instance(t.Context())
@@ -150,22 +161,27 @@ func TestScenarios(t *testing.T) {
 	for _, path := range paths {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				f := newFleet(t)
-				f.startAgent(t)
-				script.Run(t, path, f.control.Name, func(t testing.TB, session string) *sql.DB {
-					server, database, ok := strings.Cut(session, "/")
-					if !ok {
-						return f.control.DB(t, controlDatabase)
-					}
-					require.Contains(t, f.servers, server)
-					return f.servers[server].DB(t, database)
-				})
-				f.control.CheckInvariants(t, controlDatabase, false)
-				if text, err := os.ReadFile(path); err == nil && !strings.Contains(string(text), "UPDATE jobs_internal") { // it makes history older
-					f.control.CheckHistory(t, controlDatabase)
-				}
+				newFleet(t, func(string) *testenv.Env { return testenv.Embedded(t, testenv.Options{}) }).play(t, path)
 			})
 		})
+	}
+}
+
+// play runs a scenario with an agent.
+func (f *fleet) play(t *testing.T, path string) {
+	t.Helper()
+	f.startAgent(t)
+	script.Run(t, path, f.control.Name, func(t testing.TB, session string) *sql.DB {
+		server, database, ok := strings.Cut(session, "/")
+		if !ok {
+			return f.control.DB(t, controlDatabase)
+		}
+		require.Contains(t, f.servers, server)
+		return f.servers[server].DB(t, database)
+	})
+	f.control.CheckInvariants(t, controlDatabase, false)
+	if text, err := os.ReadFile(path); err == nil && !strings.Contains(string(text), "UPDATE jobs_internal") { // it makes history older
+		f.control.CheckHistory(t, controlDatabase)
 	}
 }
 

@@ -1,15 +1,30 @@
 #!/usr/bin/env bash
-# Starts a container of SQL Server with a password made for it, and prints JOBAGENT_TEST_DSN=… for the file of environment variables.
-# The container is named jobagent-sqlserver; `docker rm -f jobagent-sqlserver` ends it.
-# Usage: bash testenv/sqlserver/container.sh IMAGE >> "$GITHUB_ENV"        (by hand: export "$(bash testenv/sqlserver/container.sh IMAGE)")
+# Starts containers of SQL Server with a password made for them, and prints JOBAGENT_TEST_DSN=… and, when asked, JOBAGENT_TEST_FLEET=…, a line each,
+# for a file of environment variables. Fleet: the servers that the scenarios name; the first container is jobserver, and there are four more,
+# of 2 GB each. The containers are named jobagent-NAME; `docker rm -f jobagent-NAME` ends one.
+# Usage: bash testenv/sqlserver/container.sh IMAGE [fleet] >> "$GITHUB_ENV"
+#   by hand: while read -r v; do export "$v"; done < <(bash testenv/sqlserver/container.sh mcr.microsoft.com/mssql/server:2022-latest)
 set -euo pipefail
-image=${1:?usage: container.sh IMAGE}
+image=${1:?usage: container.sh IMAGE [fleet]}
 
 password=Aa1-$(od -An -N18 -tx1 /dev/urandom | tr -d ' \n')
 # GitHub hides the value in logs from here on. The line goes to standard error: standard output is the file of variables.
 [ -z "${GITHUB_ACTIONS:-}" ] || echo "::add-mask::$password" >&2
-# The password goes by the environment: others can read command lines. Two names: images before 2019 CU know SA_PASSWORD only.
-MSSQL_SA_PASSWORD=$password SA_PASSWORD=$password docker run --detach --name jobagent-sqlserver --publish 127.0.0.1::1433 \
-	--env ACCEPT_EULA=Y --env MSSQL_PID=Developer --env MSSQL_SA_PASSWORD --env SA_PASSWORD "$image" >&2
-address=$(docker port jobagent-sqlserver 1433/tcp | head -n 1)
-echo "JOBAGENT_TEST_DSN=sqlserver://sa:$password@$address?TrustServerCertificate=true"
+
+# start NAME: runs a container, and prints its connection string. The password goes by the environment, since others can read command lines;
+# under two names, since images of 2017 know the second only.
+start() {
+	MSSQL_SA_PASSWORD=$password SA_PASSWORD=$password docker run --detach --name "jobagent-$1" --publish 127.0.0.1::1433 --env ACCEPT_EULA=Y \
+		--env MSSQL_PID=Developer --env MSSQL_MEMORY_LIMIT_MB=2048 --env MSSQL_SA_PASSWORD --env SA_PASSWORD "$image" >&2
+	echo "sqlserver://sa:$password@$(docker port "jobagent-$1" 1433/tcp | head -n 1)?TrustServerCertificate=true"
+}
+
+dsn=$(start jobserver)
+echo "JOBAGENT_TEST_DSN=$dsn"
+if [ "${2:-}" = fleet ]; then
+	fleet="jobserver=$dsn"
+	for name in server1 server2 london newyork; do
+		fleet="$fleet $name=$(start "$name")"
+	done
+	echo "JOBAGENT_TEST_FLEET=$fleet"
+fi

@@ -4,6 +4,7 @@
 # Usage: JOBAGENT_TEST_DSN='sqlserver://sa:…@HOST:PORT?TrustServerCertificate=true' bash testenv/sqlserver/run.sh [STEP…]
 #   STEP: wait, watch, suite, rowlocks, scenarios, crash, verify, check; without any, all of them
 #   JOBAGENT_TEST_RCSI=on|off   READ_COMMITTED_SNAPSHOT of the databases that tests make (default: as the server makes them)
+#   JOBAGENT_TEST_FLEET=…       the servers of the scenarios (container.sh prints it); without, scenarios run on embedded servers only
 #   OUT=DIR                     what is kept: logs, deadlock graphs, the patch with the marks (default: a new temporary directory)
 #   CRASH=DURATION              of the crash run (default 2m)
 # A step that fails does not stop the others; the status is 1 when one has failed. The login needs sysadmin (databases, logins, sessions of
@@ -45,7 +46,7 @@ step() {
 
 verify() {
 	# -count=1: a cached result would write no mark.
-	go test -count=1 ./testenv/script ./testenv/scenario -args -rewrite-verified || return
+	go test -count=1 -timeout 90m ./testenv/script ./testenv/scenario -args -rewrite-verified || return
 	git diff --no-color -- testenv >"$out/verified.patch"
 	echo "$(grep -c '^+# verified: SQL Server' "$out/verified.patch") scripts marked; the patch is $out/verified.patch"
 }
@@ -54,9 +55,12 @@ one() {
 	case $1 in
 	wait) step wait go run ./testenv/sqlserver/watch wait ;;
 	watch) step watch go run ./testenv/sqlserver/watch start "$out/since" ;;
-	suite) step suite go test -count=1 -timeout 90m ./... ;;
+	suite) step suite env -u JOBAGENT_TEST_FLEET go test -count=1 -timeout 90m ./... ;; # the step scenarios has the fleet
 	rowlocks) step rowlocks go test -count=1 -timeout 60m -v ./testenv/sqlserver -run TestRowLocks ;;
-	scenarios) step scenarios go test -count=1 -timeout 60m -v ./testenv/scenario ;;
+	scenarios)
+		[ -n "${JOBAGENT_TEST_FLEET:-}" ] || echo "JOBAGENT_TEST_FLEET is not set: the scenarios run on embedded servers only"
+		step scenarios go test -count=1 -timeout 90m -v ./testenv/scenario
+		;;
 	crash) step crash go test -count=1 -timeout 60m -v ./cmd/jobagent -run '^TestCrash$' -crash.duration "${CRASH:-2m}" ;;
 	verify) step verify verify ;;
 	check) step check go run ./testenv/sqlserver/watch check "$out/since" "$out/events" ;;
