@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/url"
@@ -90,9 +91,22 @@ func externalServer(t *testing.T) *devProcess {
 		t.Fatal("JOBAGENT_TEST_DSN must be sqlserver://login:password@host:port?…") // without the value: it has the password
 	}
 	p := &devProcess{address: base.Host, base: base, prefix: "crash_" + rand.Text()[:8] + "_"}
-	p.create(t, p.open(t, "master"), p.prefix+controlDatabase)
-	require.NoError(t, p.store(t).Install(t.Context()))
+	master := p.open(t, "master")
+	p.create(t, master, p.prefix+controlDatabase)
+	installer, err := controldb.Open(t.Context(), controldb.Config{DSN: p.dsn(controlDatabase)})
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(installer.Install(t.Context()), installer.Close()))
+	setSnapshot(t, master, p.prefix+controlDatabase) // an installation may have turned it on
 	return p
+}
+
+// setSnapshot sets READ_COMMITTED_SNAPSHOT of a database as JOBAGENT_TEST_RCSI asks. Nobody else may use the database.
+func setSnapshot(t *testing.T, master *sql.DB, database string) {
+	t.Helper()
+	if state := strings.ToUpper(os.Getenv("JOBAGENT_TEST_RCSI")); state == "ON" || state == "OFF" {
+		_, err := master.ExecContext(t.Context(), "ALTER DATABASE "+database+" SET READ_COMMITTED_SNAPSHOT "+state+" WITH ROLLBACK IMMEDIATE;")
+		require.NoError(t, err)
+	}
 }
 
 // create makes a database. On a server that is not ours it is dropped when the test has passed, and named in the log otherwise.
@@ -103,10 +117,7 @@ func (p *devProcess) create(t *testing.T, master *sql.DB, name string) {
 	if !p.external() {
 		return
 	}
-	if state := strings.ToUpper(os.Getenv("JOBAGENT_TEST_RCSI")); state == "ON" || state == "OFF" {
-		_, err := master.ExecContext(t.Context(), "ALTER DATABASE "+name+" SET READ_COMMITTED_SNAPSHOT "+state+" WITH ROLLBACK IMMEDIATE;")
-		require.NoError(t, err)
-	}
+	setSnapshot(t, master, name)
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Logf("kept database %s", name)
