@@ -71,6 +71,7 @@ type message struct {
 	payload []byte
 	stream  chan []byte // payloads of a bulk load as they arrive; nil for other messages
 	err     error       // why stream was closed before the end of the message; set before that
+	broken  bool        // the stream was closed so; used by the reader's goroutine only
 }
 
 // join makes one payload of those of the packets.
@@ -147,7 +148,7 @@ func (c *conn) serve() (err error) {
 	reading = true
 	go func() {
 		defer close(c.readerDone)
-		c.cancel(fmt.Errorf("%w: %w", ErrClientGone, c.read()))
+		c.cancel(fmt.Errorf("%w: %w", ErrClientGone, c.readSafely()))
 	}()
 	for {
 		select {
@@ -232,6 +233,19 @@ func (c *conn) linger() {
 	}
 }
 
+// readSafely is read; a panic ends this connection and no other.
+func (c *conn) readSafely() (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			if f := c.srv.cfg.OnPanic; f != nil {
+				f(v, debug.Stack())
+			}
+			err = fmt.Errorf("%w: panic: %v", errFatal, v)
+		}
+	}()
+	return c.read()
+}
+
 // read takes packets off the connection until it ends, and returns why. It runs in the reader's goroutine.
 func (c *conn) read() error {
 	var m *message // being received
@@ -261,6 +275,7 @@ func (c *conn) read() error {
 		}
 		ignored := h.Status&tds.StatusIgnore != 0
 		switch {
+		case m.broken: // the rest of what was broken off
 		case m.stream != nil && ignored:
 			m.breakOff(errIgnored)
 		case m.stream != nil:
@@ -289,8 +304,8 @@ func (c *conn) read() error {
 
 // breakOff ends the stream of a bulk load with an error; it does nothing to other messages and to nil.
 func (m *message) breakOff(err error) {
-	if m != nil && m.stream != nil {
-		m.err = err
+	if m != nil && m.stream != nil && !m.broken {
+		m.err, m.broken = err, true
 		close(m.stream)
 	}
 }

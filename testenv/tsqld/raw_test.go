@@ -3,9 +3,13 @@ package tsqld
 import (
 	"bytes"
 	"context"
+	"database/sql"
 	"encoding/binary"
+	"errors"
 	"io"
 	"net"
+	"sync/atomic"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -256,6 +260,62 @@ func TestMessageTakenBack(t *testing.T) {
 		}
 	}
 	c.closed() // what had arrived of the bulk load was malformed
+}
+
+// What follows a bulk load that was taken back, be it its own rest or nothing, is no reason for a panic.
+func TestBulkLoadIsTakenBackTwice(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, Config{})
+	for _, statuses := range [][]tds.Status{{tds.StatusIgnore}, {tds.StatusIgnore, tds.StatusEOM}, {tds.StatusIgnore, tds.StatusIgnore}, {tds.StatusIgnore, 0, tds.StatusIgnore | tds.StatusEOM}} {
+		c := newRawClient(t, f, tds.Version74)
+		c.batch("insert bulk t (a int)")
+		require.Len(t, c.answer().done, 1)
+		for _, status := range statuses {
+			_, err := c.conn.Write(tds.AppendPacket(nil, tds.Header{Type: tds.PacketBulkLoad, Status: status}, nil))
+			require.NoError(t, err)
+		}
+		require.NoError(t, c.conn.Close())
+	}
+	c := newRawClient(t, f, tds.Version74)
+	c.batch("select 3")
+	require.Equal(t, []int32{3}, c.answer().ints, "the server goes on")
+}
+
+// fewDescriptors is a listener that cannot accept for a while.
+type fewDescriptors struct {
+	net.Listener
+	failures atomic.Int64
+}
+
+// Accept fails as often as is wanted, as accept(2) does with EMFILE.
+func (l *fewDescriptors) Accept() (net.Conn, error) {
+	if l.failures.Add(-1) >= 0 {
+		return nil, &net.OpError{Op: "accept", Err: syscall.EMFILE}
+	}
+	return l.Listener.Accept()
+}
+
+func TestAcceptingGoesOnAfterErrors(t *testing.T) {
+	t.Parallel()
+	var told atomic.Int64
+	f := newFixture(t, Config{OnAcceptError: func(err error) {
+		if errors.Is(err, syscall.EMFILE) {
+			told.Add(1)
+		}
+	}})
+	tcp, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	l := &fewDescriptors{Listener: tcp}
+	l.failures.Store(3)
+	served := make(chan error, 1)
+	go func() { served <- f.Serve(l) }()
+	db, err := sql.Open("sqlserver", "sqlserver://sa:secret@"+tcp.Addr().String()+"?encrypt=disable")
+	require.NoError(t, err)
+	require.NoError(t, db.PingContext(t.Context()))
+	require.NoError(t, db.Close())
+	require.EqualValues(t, 3, told.Load())
+	require.NoError(t, tcp.Close())
+	require.ErrorIs(t, <-served, net.ErrClosed)
 }
 
 func TestAttentionInsideAMessage(t *testing.T) {

@@ -28,6 +28,8 @@ type Config struct {
 	// OnEnd is told that a connection ended, and why; nil when the client closed it in order. The error
 	// never contains a password or a statement's text.
 	OnEnd func(remote net.Addr, err error)
+	// OnAcceptError is told that a connection could not be accepted. The server tries again.
+	OnAcceptError func(err error)
 	// OnWait is told of a statement that has waited some seconds for another session, and for whom.
 	OnWait func(Wait)
 	// Fault is asked at every [Point] whether something goes wrong there. It may be called by several
@@ -76,8 +78,15 @@ func (s *Server) enter() bool {
 	return true
 }
 
+// acceptWait and acceptWaitMost are the first and the longest wait before a connection is accepted again after an error.
+const (
+	acceptWait     = 5 * time.Millisecond
+	acceptWaitMost = time.Second
+)
+
 // Serve accepts connections until the server is closed, and then returns [ErrServerClosed]. It closes
-// the listener.
+// the listener. When a connection cannot be accepted, for want of file descriptors for example, it tries
+// again, as net/http does; only a listener that somebody else has closed ends it.
 func (s *Server) Serve(l net.Listener) error {
 	defer l.Close()
 	if !s.enter() {
@@ -93,6 +102,7 @@ func (s *Server) Serve(l net.Listener) error {
 		delete(s.listeners, l)
 		s.mu.Unlock()
 	}()
+	retry := acceptWait
 	for !closed {
 		nc, err := l.Accept()
 		if err != nil {
@@ -100,9 +110,23 @@ func (s *Server) Serve(l net.Listener) error {
 			case <-s.closing:
 				return ErrServerClosed
 			default:
+			}
+			if errors.Is(err, net.ErrClosed) {
 				return fmt.Errorf("accept: %w", err)
 			}
+			if s.cfg.OnAcceptError != nil {
+				s.cfg.OnAcceptError(err)
+			}
+			timer := time.NewTimer(retry)
+			select {
+			case <-timer.C:
+			case <-s.closing:
+			}
+			timer.Stop()
+			retry = min(2*retry, acceptWaitMost)
+			continue
 		}
+		retry = acceptWait
 		go s.ServeConn(context.Background(), nc)
 	}
 	return ErrServerClosed
