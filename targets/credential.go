@@ -142,24 +142,30 @@ func (c Credential) secretError(err error) error {
 // String never shows the secret's place, so that a credential may be printed.
 func (c Credential) String() string { return fmt.Sprintf("credential %q (%s)", c.Name, c.Kind) }
 
-// allows says whether c may be sent to a server. A pattern without a port or instance covers a server
-// name with any of them.
+// allows says whether c may be sent to a server. A pattern without a port or instance covers a host with any of them. Host and what
+// stands behind it are matched apart: an instance's name is whatever its author wrote, and must not be taken for a host's. A server
+// without port and instance is one on the default port.
 func (c Credential) allows(server string) bool {
 	name := fold(server)
 	for _, prefix := range []string{"tcp:", "np:", "lpc:", "admin:"} {
 		name = strings.TrimPrefix(name, prefix)
 	}
-	host := name
-	if i := strings.IndexAny(name, `,\`); i >= 0 {
-		host = name[:i]
+	host, rest := splitServer(name)
+	if rest == "" {
+		rest = ",1433"
 	}
 	return slices.ContainsFunc(c.Servers, func(pattern string) bool {
-		pattern = fold(pattern)
-		if pattern == "*" {
-			return true
-		}
-		return globMatch(pattern, name) || !strings.ContainsAny(pattern, `,\`) && globMatch(pattern, host)
+		hosts, rests := splitServer(fold(pattern))
+		return globMatch(hosts, host) && (rests == "" || globMatch(rests, rest))
 	})
+}
+
+// splitServer divides a server's name into the host and what stands behind it: ",port", "\instance", "\instance,port" or nothing.
+func splitServer(name string) (host, rest string) {
+	if i := strings.IndexAny(name, `,\`); i >= 0 {
+		return strings.TrimSpace(name[:i]), strings.TrimSpace(name[i:])
+	}
+	return strings.TrimSpace(name), ""
 }
 
 // globMatch compares with * for any run of characters; nothing else is special.

@@ -49,9 +49,20 @@ func TestCredentialSetFor(t *testing.T) {
 	set, err := NewCredentialSet(
 		Credential{Name: "Job", Servers: []string{"db*.example.com", `win\inst`}, Kind: KindSQLLogin, User: "u", Secret: "env:X"},
 		Credential{Name: "default", Servers: []string{"*"}, Kind: KindDefault},
+		Credential{Name: "suffix", Servers: []string{"*.example.com", "one,1433", "two,1500", `*\sql*`}, Kind: KindDefault},
 	)
 	require.NoError(t, err)
-	require.Equal(t, []string{"Job", "default"}, set.Names())
+	require.Equal(t, []string{"Job", "default", "suffix"}, set.Names())
+	for server, allowed := range map[string]bool{
+		"a.example.com": true, `a.example.com\x`: true, "a.example.com,1500": true,
+		// An instance's or a port's text is not a host's.
+		`evil.attacker.net\x.example.com`: false, `evil.attacker.net,1433\x.example.com`: false, "evil.attacker.net,.example.com": false,
+		"one": true, "one,1433": true, "one,1434": false, `one\i`: false, "two": false, "two,1500": true,
+		`any\sqlexpress`: true, `any\x\sql`: false, `sql\any`: false,
+	} {
+		_, err := set.For("suffix", server)
+		require.Equal(t, allowed, err == nil, server)
+	}
 	for server, allowed := range map[string]bool{
 		"db1.example.com": true, "DB2.Example.COM": true, "tcp:db1.example.com,1433": true, `db1.example.com\x`: true,
 		"db1.example.com.evil.org": false, "xdb1.example.com": false, "example.com": false,

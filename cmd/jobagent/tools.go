@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -128,14 +129,16 @@ func (a *app) controlCredential() (c *targets.Credential, encrypt string, trust 
 	return &login, encryptWords[p.Encryption], p.TrustServerCertificate, nil
 }
 
-// serverNames are the spellings under which a target group may name the server of a connection string.
+// serverNames are the spellings under which a target group may name the server of a connection string: the host with its instance or
+// its port. The bare host is none of them unless it stands for the default port: other ports of the host belong to others.
 func serverNames(p msdsn.Config) []string {
-	names := []string{p.Host}
+	const defaultPort = 1433
+	var names []string
 	if p.Instance != "" {
 		names = append(names, p.Host+`\`+p.Instance)
 	}
-	if p.Port != 0 {
-		names = append(names, fmt.Sprintf("%s,%d", p.Host, p.Port))
+	if p.Port != 0 || p.Instance == "" {
+		names = append(names, fmt.Sprintf("%s,%d", p.Host, cmp.Or(p.Port, defaultPort)))
 	}
 	return names
 }
