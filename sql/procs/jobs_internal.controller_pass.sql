@@ -78,7 +78,8 @@ BEGIN
             @Resource = N'jobagent.advance',
             @LockMode = N'Exclusive',
             @LockOwner = N'Transaction',
-            @LockTimeout = 0;
+            @LockTimeout = 0,
+            @DbPrincipal = N'jobs_agent'; -- only agents may take it: anybody else who held it would stop all runs
         IF @lock >= 0
         BEGIN
             EXECUTE jobs_internal.advance @now = @now;

@@ -204,3 +204,30 @@ EXEC jobs.sp_add_jobstep N'j', @command = N'PRINT N''hello'';', @target_group_na
 		env.CheckInvariants(t, database, false)
 	})
 }
+
+// TestOnlyAgentsTakeTheLockOfPasses: whoever may connect could otherwise stop all runs with an application lock.
+func TestOnlyAgentsTakeTheLockOfPasses(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		store, database := env.Control(t)
+		db := sql.OpenDB(login(t, env, database, "jobs_author"))
+		defer db.Close()
+		conn, err := db.Conn(t.Context())
+		require.NoError(t, err)
+		defer conn.Close()
+		_, err = conn.ExecContext(t.Context(), "EXECUTE sp_getapplock @Resource = N'jobagent.advance', @LockMode = N'Exclusive', @LockOwner = N'Session';")
+		require.NoError(t, err, "a lock of that name for everybody is another lock")
+		_, err = conn.ExecContext(t.Context(), "EXECUTE sp_getapplock @Resource = N'jobagent.advance', @LockMode = N'Exclusive', @LockOwner = N'Session', @DbPrincipal = N'jobs_agent';")
+		require.EqualValues(t, 1230, number(t, err))
+
+		_, err = env.DB(t, database).ExecContext(t.Context(), `EXEC jobs.sp_add_target_group N'g';
+EXEC jobs.sp_add_job N'j';
+EXEC jobs.sp_add_jobstep N'j', @command = N'SELECT 1;', @target_group_name = N'g';
+EXEC jobs.sp_start_job N'j';`)
+		require.NoError(t, err)
+		term, err := store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "h", Version: "test", MaxConcurrentTargets: 1}, time.Hour)
+		require.NoError(t, err)
+		res, err := store.Pass(t.Context(), controldb.PassRequest{Term: term.ID, MaxTasks: 1, MaxConcurrentTargets: 1})
+		require.NoError(t, err)
+		require.Len(t, res.Tasks, 1, "the run has advanced to its first step")
+	})
+}

@@ -236,7 +236,7 @@ func (r *run) appLock(a arguments) (owner *lock.Owner, res lock.Resource, err er
 		principal = a.text("dbprincipal")
 	}
 	p := d.Principal(principal)
-	if p == nil || !s.sysadmin() && !d.IsMember(s.principal(d), p.ID) {
+	if p == nil || !s.sysadmin() && !s.ownsDatabase(d) && !d.IsMember(s.principal(d), p.ID) {
 		return nil, res, mserr.New(1230, 16, "An invalid database principal was passed to %s.", "sp_getapplock")
 	}
 	name := a.text("resource")
