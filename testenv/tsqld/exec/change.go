@@ -89,7 +89,7 @@ func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error)
 
 // past are the databases whose locks a plan does not wait for.
 func (r *run) past(dml *compile.DML) []int {
-	if dml.Nothing || dml.PastPlan != nil && !r.s.tran.begun {
+	if dml.Nothing || dml.PastPlan != nil && r.ofVariable(dml) {
 		return dml.Past
 	}
 	return nil
@@ -161,16 +161,21 @@ func (r *run) refuseWrite(dml *compile.DML) error {
 	return nil
 }
 
+// ofVariable reports whether a plan changes a table variable outside SQLite's transaction.
+func (r *run) ofVariable(dml *compile.DML) bool {
+	return !r.s.tran.begun && dml.Target != nil && strings.HasPrefix(dml.Target.Name, "@")
+}
+
 // changeLocal runs a change of temporary tables or table variables only. It needs no lock. Outside a SQLite
 // transaction one is opened for plans of several statements.
 func (r *run) changeLocal(dml *compile.DML, do func() error) error {
 	s := r.s
-	if len(dml.Databases) > 0 && !dml.Skips && (s.tran.begun || dml.Locks && s.tran.level > 0) {
-		if err := s.enlistPast(r.ctx, dml.Databases, r.past(dml)); err != nil {
+	if len(dml.Databases) > 0 {
+		if err := s.reading(r.ctx, &dml.Needs, r.f.unit, len(r.past(dml)) > 0, !r.ofVariable(dml)); err != nil {
 			return err
 		}
 	}
-	if dml.Target != nil && strings.HasPrefix(dml.Target.Name, "@") && !s.tran.begun {
+	if r.ofVariable(dml) {
 		return r.localSave(several(dml), do)
 	}
 	return r.localChangeOf(several(dml), do)
@@ -238,7 +243,7 @@ func (r *run) apply(dml *compile.DML, row []types.Value) (int64, error) {
 	}
 	n, err := r.changeRows(dml, rt)
 	if err != nil {
-		err = errors.Join(r.violation(dml, rt, err), r.finishSpool(dml, rt))
+		err = errors.Join(r.violation(dml, rt, r.conflict(dml, err)), r.finishSpool(dml, rt))
 		if dml.IntoFirst && s.conn.InTransaction() {
 			err = errors.Join(err, s.conn.RollbackTo(intoSave), s.conn.ReleaseSavepoint(intoSave))
 		}

@@ -23,7 +23,7 @@ func (r *run) prepare(n *compile.Needs, skip bool) error {
 		if err := r.s.snapshotAllowed(n.Databases); err != nil {
 			return err
 		}
-		if err := r.s.reading(r.ctx, n, skip); err != nil {
+		if err := r.s.reading(r.ctx, n, r.f.unit, skip, false); err != nil {
 			return err
 		}
 	}
@@ -306,6 +306,11 @@ func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *com
 		return err
 	}
 	var n int64
+	if len(needs.Databases) > 0 {
+		if err := s.reading(r.ctx, needs, r.f.unit, false, true); err != nil {
+			return err
+		}
+	}
 	err = r.drawing(needs, func() error {
 		return r.localChange(func() error {
 			if err := s.createTemp(r.ctx, t); err != nil {

@@ -156,10 +156,14 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 			return ctl{}, nil
 		}
 	}
-	snap, sets, ended := r.s.inst.catalog.Snapshot(), r.sets, r.ended
+	s := r.s
+	snap, sets, ended := s.inst.catalog.Snapshot(), r.sets, r.ended
 	err := r.leaf(st)
 	if err != nil && r.overtaken(err, snap, sets) {
 		err = r.leaf(st)
+	}
+	if err != nil && s.tran.snapshot && missing(err) && s.inst.catalog.Snapshot() != s.tran.catalog {
+		err = mserr.SnapshotOfOldDefinition(s.databaseByID(s.dbID).Name)
 	}
 	if err == nil && r.ended == ended && !silent(st) {
 		err = r.endPlain(commandOf(st))
@@ -189,8 +193,13 @@ func (r *run) endPlain(c Command) error {
 // overtaken reports an error that comes from another session's change of definitions between compiling and running a
 // statement outside of transactions, which nobody has seen anything of yet.
 func (r *run) overtaken(err error, snap *catalog.Snapshot, sets int) bool {
+	return !r.s.tran.begun && r.sets == sets && missing(err) && r.s.inst.catalog.Snapshot() != snap
+}
+
+// missing reports an error of SQLite about a table or column that is not there.
+func missing(err error) bool {
 	var se *store.Error
-	return !r.s.tran.begun && r.sets == sets && errors.As(err, &se) && se.Code&0xff == sqliteError && r.s.inst.catalog.Snapshot() != snap
+	return errors.As(err, &se) && se.Code&0xff == sqliteError
 }
 
 // sqliteError is SQLite's code for a table or column that is not there, among other mistakes in SQL.

@@ -47,6 +47,8 @@ var batchErrors = map[int32]bool{
 	3915: true, // ROLLBACK inside INSERT ... EXEC
 	3916: true, // COMMIT inside INSERT ... EXEC
 	3930: true, // doomed transaction
+	3960: true, // update conflict under SNAPSHOT
+	3961: true, // definition changed under SNAPSHOT
 	3998: true, // doomed transaction at the end of a batch
 	8114: true, // conversion of a data type
 	8169: true, // conversion to uniqueidentifier

@@ -20,7 +20,7 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 	if d == nil {
 		return mserr.NoDatabase(ref.Database.Name)
 	}
-	if err := s.reading(r.ctx, &compile.Needs{Databases: []int{d.ID}}, false); err != nil {
+	if err := s.reading(r.ctx, &compile.Needs{Databases: []int{d.ID}}, r.f.unit, false, false); err != nil {
 		return err
 	}
 	e := &catalog.Env{

@@ -12,6 +12,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/lock"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -19,23 +20,28 @@ import (
 // transaction is the session's transaction, explicit (level over 0) or that of one statement.
 //
 // BEGIN TRANSACTION only counts. The first statement that writes, or that asks for locks, enlists its
-// databases: it takes the writer lock of each and opens SQLite's transaction. From then on every
-// database that the session touches, to read or to write, is enlisted, so that SQLite never finds that
+// databases: it takes the writer lock of each and opens SQLite's transaction. From then on the lock of every
+// database that the session touches is taken, in shared mode for reads, so that SQLite never finds that
 // another session has written since its snapshot was taken. Reads before that see what is committed when
-// they run, as under READ_COMMITTED_SNAPSHOT.
+// they run, as under READ_COMMITTED_SNAPSHOT. Under SNAPSHOT reads take no locks, and SQLite may find just that: error 3960.
 type transaction struct {
 	level  int    // @@TRANCOUNT
 	id     uint64 // descriptor; CURRENT_TRANSACTION_ID
 	name   string // of the outermost BEGIN TRANSACTION
 	doomed bool   // XACT_STATE() = -1
 
-	begun  bool // SQLite's transaction is open
-	held   map[int]bool
-	saves  []savepoint
-	drafts map[int]*catalog.Database // definitions changed and not committed, by database id
-	temps  tempTables                // temporary tables when SQLite's transaction began
-	owner  *lock.Owner
-	nested int // SQLite savepoints of statements that are open
+	begun  bool         // SQLite's transaction is open
+	held   map[int]bool // databases whose writer locks are held
+	shared map[int]bool // databases whose writer locks are held in shared mode
+	// snapshot says that SQLite's transaction began with a read under SNAPSHOT: databases that are not held are read as they were then.
+	snapshot bool
+	catalog  *catalog.Snapshot // the definitions when it began
+	readers  []*unit           // texts that took shared locks
+	saves    []savepoint
+	drafts   map[int]*catalog.Database // definitions changed and not committed, by database id
+	temps    tempTables                // temporary tables when SQLite's transaction began
+	owner    *lock.Owner
+	nested   int // SQLite savepoints of statements that are open
 }
 
 // savepoint is a SAVE TRANSACTION. What it needs to restore is nil until the SQLite transaction begins.
@@ -91,6 +97,11 @@ func (s *Session) enlistPast(ctx context.Context, ids, past []int) error {
 			return err
 		}
 	}
+	return s.open(ctx, ids)
+}
+
+// open opens SQLite's transaction, if it is not open, for databases.
+func (s *Session) open(ctx context.Context, ids []int) error {
 	if err := s.conn.Use(ctx, ids...); err != nil {
 		return err
 	}
@@ -142,21 +153,84 @@ func (s *Session) lockWithin(ctx context.Context, id int, timeout time.Duration)
 		s.tran.held = map[int]bool{}
 	}
 	s.tran.held[id] = true
+	if s.tran.shared[id] {
+		for _, u := range s.tran.readers {
+			u.writes.Store(true)
+		}
+	}
 	return nil
 }
 
-// reading prepares a read of databases outside any statement transaction; skip says that there is a plan for errSkipped.
-func (s *Session) reading(ctx context.Context, n *compile.Needs, skip bool) error {
-	switch {
-	case n.Skips:
-	case s.tran.begun || s.tran.level > 0 && (n.Locks || s.opts.isolation >= syntax.RepeatableRead):
-		var past []int
-		if skip {
-			past = n.Past
+// share takes the writer locks of databases in shared mode for the transaction: what it has read stays as it is, and others may read
+// in the same way. A write strengthens the lock. Two transactions that both want that are a deadlock; so a text whose transactions have
+// gone on to write takes the locks of a writer from then on.
+func (s *Session) share(ctx context.Context, ids []int, u *unit) error {
+	if u.writes.Load() {
+		return s.enlist(ctx, ids...)
+	}
+	before := len(s.tran.shared)
+	for _, id := range ids {
+		if s.tran.held[id] || s.tran.shared[id] {
+			continue
 		}
+		if _, err := s.inst.locks.Lock(ctx, s.tran.owner, lock.Writer(id), lock.Shared, s.lockTimeout()); err != nil {
+			return err
+		}
+		if s.tran.shared == nil {
+			s.tran.shared = map[int]bool{}
+		}
+		s.tran.shared[id] = true
+	}
+	if len(s.tran.shared) > before && !slices.Contains(s.tran.readers, u) {
+		s.tran.readers = append(s.tran.readers, u)
+	}
+	return s.conn.Use(ctx, ids...)
+}
+
+// reading prepares a read of databases by the text u outside any statement transaction; skip says that there is a plan for errSkipped, and
+// within that the read is part of SQLite's transaction, which it may begin: nobody may write to what that has seen, or the transaction could not.
+func (s *Session) reading(ctx context.Context, n *compile.Needs, u *unit, skip, within bool) error {
+	var past []int
+	if skip {
+		past = n.Past
+	}
+	switch {
+	case n.Skips, s.tran.level == 0 && !s.tran.begun:
+	case !n.Locks && (s.tran.snapshot || !s.tran.begun && s.opts.isolation == syntax.Snapshot):
+		if !s.tran.snapshot {
+			s.tran.snapshot, s.tran.catalog = true, s.inst.catalog.Snapshot()
+		}
+		return s.open(ctx, n.Databases)
+	case n.Locks:
 		return s.enlistPast(ctx, n.Databases, past)
+	case within, s.tran.begun, s.opts.isolation >= syntax.RepeatableRead:
+		if len(past) > 0 {
+			return s.enlistPast(ctx, n.Databases, past)
+		}
+		return s.share(ctx, n.Databases, u)
 	}
 	return s.conn.Use(ctx, n.Databases...)
+}
+
+// conflict makes error 3960 of SQLite's refusal to write to a database that another session has changed since the snapshot was taken.
+func (r *run) conflict(dml *compile.DML, err error) error {
+	s := r.s
+	if !s.tran.snapshot || !errors.Is(err, store.ErrBusy) {
+		return err
+	}
+	table, id := dml.Target, dml.Database
+	if id == 0 {
+		table, id = dml.Into, dml.IntoDatabase
+	}
+	d := s.databaseByID(id)
+	if d == nil || table == nil {
+		return err
+	}
+	name := table.Name
+	if schema := d.SchemaByID(table.SchemaID); schema != nil {
+		name = schema.Name + "." + name
+	}
+	return mserr.UpdateConflict(name, d.Name)
 }
 
 // snapshotAllowed refuses the data of a database without ALLOW_SNAPSHOT_ISOLATION under SNAPSHOT. That of system

@@ -4,6 +4,7 @@ import (
 	"container/list"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
@@ -28,6 +29,9 @@ type unit struct {
 	plans  map[planKey][]*cachedPlan
 	shapes map[shapeKey]*catalog.Table
 	scopes map[scopeKey]*varTypes
+
+	// writes says that a transaction in which the text took shared locks has written to the same database: see [Session.share].
+	writes atomic.Bool
 
 	compounds map[*syntax.SetVarStmt]syntax.Expr // see run.compound
 }

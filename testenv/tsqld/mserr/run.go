@@ -208,6 +208,16 @@ func SnapshotNotAllowed(database string) *Error {
 	return New(3952, 16, "Snapshot isolation transaction failed accessing database '%s' because snapshot isolation is not allowed in this database. Use ALTER DATABASE to allow snapshot isolation.", database)
 }
 
+// UpdateConflict is error 3960.
+func UpdateConflict(table, database string) *Error {
+	return New(3960, 16, "Snapshot isolation transaction aborted due to update conflict. You cannot use snapshot isolation to access table '%s' directly or indirectly in database '%s' to update, delete, or insert the row that has been modified or deleted by another transaction. Retry the transaction or change the isolation level for the update/delete statement.", table, database).WithState(2)
+}
+
+// SnapshotOfOldDefinition is error 3961.
+func SnapshotOfOldDefinition(database string) *Error {
+	return New(3961, 16, "Snapshot isolation transaction failed in database '%s' because the object accessed by the statement has been modified by a DDL statement in another concurrent transaction since the start of this transaction.  It is disallowed because the metadata is not versioned. A concurrent update to metadata can lead to inconsistency if mixed with snapshot isolation.", database)
+}
+
 // TooManyProcArguments is error 8144.
 func TooManyProcArguments(procedure string) *Error {
 	return New(8144, 16, "Procedure or function %s has too many arguments specified.", procedure).WithState(2)
