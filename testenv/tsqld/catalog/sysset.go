@@ -84,8 +84,12 @@ type Session struct {
 	WaitType      string
 	WaitTime      int64 // milliseconds
 	WaitResource  string
-	Elapsed       int64 // milliseconds
+	Elapsed       int64  // milliseconds
+	Text          string // of the running batch, or of sp_executesql
 	TransactionID int64
+	// TransactionName and TransactionStart, a datetime, are those of the open transaction.
+	TransactionName  string
+	TransactionStart int64
 }
 
 // SessionOptions are the SET options of a session that the views show.

@@ -2,6 +2,7 @@ package catalog
 
 import (
 	"context"
+	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"strings"
@@ -77,6 +78,24 @@ func serverSets() []declaration {
 			"request_owner_id bigint?", live: true, rows: lockRows},
 		{name: "sys.dm_tran_session_transactions", columns: "session_id int, transaction_id bigint, transaction_descriptor binary(8), enlist_count int, is_user_transaction bit, " +
 			"is_local bit, is_enlisted bit, is_bound bit, open_transaction_count int", live: true, rows: transactions},
+		{name: "sys.spt_transactions", columns: "session_id int, transaction_id bigint, name nvarchar(32), begin_time datetime", live: true, rows: func(_ context.Context, env *Env) ([]row, error) {
+			var out []row
+			for _, s := range env.others() {
+				if s.OpenTransactions > 0 {
+					out = append(out, row{"session_id": int64(s.ID), "transaction_id": s.TransactionID, "name": s.TransactionName, "begin_time": s.TransactionStart})
+				}
+			}
+			return out, nil
+		}},
+		{name: "sys.spt_sql_texts", columns: "sql_handle varbinary(64), text nvarchar(max)", live: true, rows: func(_ context.Context, env *Env) ([]row, error) {
+			var out []row
+			for _, s := range env.others() {
+				if s.Command != "" && s.Text != "" {
+					out = append(out, row{"sql_handle": sqlHandle(s.Text), "text": s.Text})
+				}
+			}
+			return out, nil
+		}},
 	}
 }
 
@@ -243,9 +262,18 @@ func requests(_ context.Context, env *Env) ([]row, error) {
 		} {
 			r[col] = v
 		}
+		if s.Text != "" {
+			r["sql_handle"] = sqlHandle(s.Text)
+		}
 		out = append(out, r)
 	}
 	return out, nil
+}
+
+// sqlHandle names a text: the same one has the same handle.
+func sqlHandle(text string) []byte {
+	sum := sha256.Sum256([]byte(text))
+	return append([]byte{2, 0, 0, 0}, sum[:]...)
 }
 
 // transactions are the rows of sys.dm_tran_session_transactions: of the sessions with an open transaction.

@@ -9,10 +9,12 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// spaceSets returns the system table about the pages of tables, which sp_spaceused shows. It is not one of SQL Server's.
+// spaceSets returns the system tables about the pages of tables and indexes, which sp_spaceused and sys.dm_db_index_physical_stats show.
+// They are not SQL Server's.
 func spaceSets() []declaration {
 	return []declaration{
 		{name: "sys.spt_space_used", columns: "object_id int, data_pages bigint, index_pages bigint", live: true, rows: spaceUsed},
+		{name: "sys.spt_index_pages", columns: "object_id int, index_id int, pages bigint, depth int", live: true, rows: indexPages},
 	}
 }
 
@@ -48,6 +50,41 @@ func spaceUsed(ctx context.Context, env *Env) ([]row, error) {
 	for _, o := range env.objects() {
 		if u := used[o.Head().ObjectID]; u != nil {
 			out = append(out, row{"object_id": int64(o.Head().ObjectID), "data_pages": u[0], "index_pages": u[1]})
+		}
+	}
+	return out, nil
+}
+
+// indexPages counts the pages and levels of indexes, in the file as the session sees it. A heap or clustered index is the table of SQLite.
+func indexPages(ctx context.Context, env *Env) ([]row, error) {
+	type use struct{ pages, depth int64 }
+	used := map[string]use{}
+	rows, err := env.Conn.Query(ctx, "SELECT name, SUM(pgsize), MAX(IIF(pagetype = 'overflow', 0, LENGTH(path) - LENGTH(REPLACE(path, '/', '')))) FROM dbstat(?1) GROUP BY 1",
+		[]types.Value{env.Database.SQLName()})
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		r := rows.Row()
+		name, _ := r[0].(string)
+		bytes, _ := r[1].(int64)
+		depth, _ := r[2].(int64)
+		used[name] = use{(bytes + pageSize - 1) / pageSize, depth}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	var out []row
+	for _, t := range env.tables() {
+		for _, ix := range t.withHeap() {
+			name := fmt.Sprintf("i%d_%d", t.ObjectID, ix.ID)
+			if ix.ID <= 1 {
+				name = fmt.Sprintf("t%d", t.ObjectID)
+			}
+			if u, ok := used[name]; ok {
+				out = append(out, row{"object_id": int64(t.ObjectID), "index_id": int64(ix.ID), "pages": u.pages, "depth": u.depth})
+			}
 		}
 	}
 	return out, nil

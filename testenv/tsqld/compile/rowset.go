@@ -541,10 +541,11 @@ func (b *binder) userTable(e *syntax.FuncCall, outer *level) (*source, error) {
 	return src, nil
 }
 
-// systemTableFunction binds a table-valued function of the server, which begins with fn_ and is found without its schema
-// (documentation: sys.fn_listextendedproperty); nil if the name is none.
+// systemTableFunction binds a table-valued function of the server; nil if the name is none. Those that begin with fn_ are found without
+// their schema (documentation: sys.fn_listextendedproperty), the dynamic management functions with it only.
 func (b *binder) systemTableFunction(e *syntax.FuncCall, outer *level) (*source, error) {
-	if s := e.Name.Schema(); s != "" && catalog.Fold(s) != "sys" || !strings.HasPrefix(catalog.Fold(e.Name.Last()), "fn_") {
+	schema, name := catalog.Fold(e.Name.Schema()), catalog.Fold(e.Name.Last())
+	if schema != "sys" && schema != "" || !(strings.HasPrefix(name, "fn_") || schema == "sys" && strings.HasPrefix(name, "dm_")) {
 		return nil, nil
 	}
 	f, err := systemRows(e.Name.Last())

@@ -17,10 +17,19 @@ var rootUnit = &unit{}
 
 // Call runs a remote procedure call. See Batch for what an error means.
 func (s *Session) Call(ctx context.Context, call Call, sink Sink) error {
-	return s.serve(ctx, sink, "EXECUTE", func(r *run) error {
+	return s.serveText(ctx, sink, "EXECUTE", call.text(), func(r *run) error {
 		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.defaultSchema(), owner: -1, line: 1}
 		return r.within(f, func() error { return r.settle(nil, r.remote(call)) })
 	})
+}
+
+// text is what the call runs, as sys.dm_exec_sql_text shows it: the statement of sp_executesql, "" for other procedures.
+func (c Call) text() string {
+	if len(c.Params) == 0 || !equalNames(c.Proc, "sp_executesql") {
+		return ""
+	}
+	text, _ := c.Params[0].Value.(string)
+	return text
 }
 
 // remote is the body of Call.

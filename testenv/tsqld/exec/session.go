@@ -69,6 +69,7 @@ type Session struct {
 type requestInfo struct {
 	active  bool
 	command string
+	text    string // of the batch or of sp_executesql, "" for other requests
 	started time.Time
 	ended   time.Time
 	state
@@ -79,12 +80,14 @@ type state struct {
 	database  int
 	tranCount int
 	tranID    uint64
+	tranName  string
+	tranStart time.Time
 	options   options
 }
 
 // state is the session's present state.
 func (s *Session) state() state {
-	return state{database: s.dbID, tranCount: s.tran.level, tranID: s.tran.id, options: s.opts}
+	return state{database: s.dbID, tranCount: s.tran.level, tranID: s.tran.id, tranName: s.tran.name, tranStart: s.tran.started, options: s.opts}
 }
 
 // announce shows others the session's present state.
@@ -144,7 +147,7 @@ func (s *Session) database(name string) *catalog.Database {
 // Batch runs a batch. Errors of statements go to the sink; the error it returns ends the connection: the
 // client is gone, the request was canceled, or an error of severity 20 was sent.
 func (s *Session) Batch(ctx context.Context, text string, sink Sink) error {
-	return s.serve(ctx, sink, "BATCH", func(r *run) error {
+	return s.serveText(ctx, sink, "BATCH", text, func(r *run) error {
 		u, err := s.inst.units.batch(text, s.opts.quotedIdentifier)
 		if err != nil {
 			return r.reject(err)
@@ -153,8 +156,13 @@ func (s *Session) Batch(ctx context.Context, text string, sink Sink) error {
 	})
 }
 
-// serve runs one request: it makes the run and its context, and leaves the session in order at the end.
+// serve runs one request that has no text.
 func (s *Session) serve(ctx context.Context, sink Sink, command string, do func(r *run) error) error {
+	return s.serveText(ctx, sink, command, "", do)
+}
+
+// serveText runs one request: it makes the run and its context, and leaves the session in order at the end.
+func (s *Session) serveText(ctx context.Context, sink Sink, command, text string, do func(r *run) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	s.mu.Lock()
@@ -163,7 +171,7 @@ func (s *Session) serve(ctx context.Context, sink Sink, command string, do func(
 		return ErrKilled
 	}
 	s.cancel = cancel
-	s.request = requestInfo{active: true, command: command, started: s.inst.now(), state: s.state()}
+	s.request = requestInfo{active: true, command: command, text: text, started: s.inst.now(), state: s.state()}
 	s.mu.Unlock()
 	r := &run{s: s, ctx: ctx, out: sink}
 	s.running = r
@@ -171,7 +179,7 @@ func (s *Session) serve(ctx context.Context, sink Sink, command string, do func(
 	s.running, s.top, s.depth, s.functionDepth = nil, nil, 0, 0
 	s.mu.Lock()
 	s.cancel = nil
-	s.request.active, s.request.ended, s.request.state = false, s.inst.now(), s.state()
+	s.request.active, s.request.text, s.request.ended, s.request.state = false, "", s.inst.now(), s.state()
 	s.mu.Unlock()
 	return err
 }

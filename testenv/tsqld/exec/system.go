@@ -1,6 +1,7 @@
 package exec
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"time"
@@ -87,8 +88,11 @@ func (s *Session) describe() catalog.Session {
 		Encrypted:        s.client.Encrypted,
 		LastRequestStart: datetime(q.started, types.TicksOf(q.started)), LastRequestEnd: datetime(q.ended, types.TicksOf(q.ended)),
 	}
+	if q.tranCount > 0 {
+		out.TransactionName, out.TransactionStart = cmp.Or(q.tranName, "user_transaction"), datetime(q.tranStart, types.TicksOf(q.tranStart))
+	}
 	if q.active {
-		out.Status, out.Command, out.LastRequestEnd = "running", q.command, 0
+		out.Status, out.Command, out.LastRequestEnd, out.Text = "running", q.command, 0, q.text
 		out.Elapsed = s.inst.now().Sub(q.started).Milliseconds()
 		if w, ok := s.inst.locks.Waiting(s.locks); ok {
 			out.Status, out.BlockedBy = "suspended", w.Blocker

@@ -25,10 +25,11 @@ import (
 // another session has written since its snapshot was taken. Reads before that see what is committed when
 // they run, as under READ_COMMITTED_SNAPSHOT. Under SNAPSHOT reads take no locks, and SQLite may find just that: error 3960.
 type transaction struct {
-	level  int    // @@TRANCOUNT
-	id     uint64 // descriptor; CURRENT_TRANSACTION_ID
-	name   string // of the outermost BEGIN TRANSACTION
-	doomed bool   // XACT_STATE() = -1
+	level   int    // @@TRANCOUNT
+	id      uint64 // descriptor; CURRENT_TRANSACTION_ID
+	name    string // of the outermost BEGIN TRANSACTION
+	started time.Time
+	doomed  bool // XACT_STATE() = -1
 
 	begun  bool         // SQLite's transaction is open
 	held   map[int]bool // databases whose writer locks are held
@@ -63,7 +64,7 @@ func (s *Session) start(name string) {
 	s.inst.nextTran++
 	s.tran.id = s.inst.nextTran
 	s.inst.mu.Unlock()
-	s.tran.level, s.tran.name, s.tran.doomed = 1, name, false
+	s.tran.level, s.tran.name, s.tran.doomed, s.tran.started = 1, name, false, s.inst.now()
 }
 
 // lockTimeout is SET LOCK_TIMEOUT as package lock wants it.
