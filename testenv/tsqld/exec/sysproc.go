@@ -2,6 +2,7 @@ package exec
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -151,6 +152,12 @@ func (r *run) callSystem(p *systemProcedure, args []callArg) (int32, error) {
 		return p.raw(r, args)
 	}
 	if p.text != nil {
+		if strings.HasPrefix(p.name, "xp_") { // extended procedures know no names of parameters
+			args = slices.Clone(args)
+			for i := range args {
+				args[i].name = ""
+			}
+		}
 		return r.callText(p.text, args)
 	}
 	vals, err := p.bind(r.s, args)

@@ -1,6 +1,6 @@
-CREATE PROCEDURE sys.xp_msver @optname sysname = NULL
+CREATE PROCEDURE sys.xp_msver @optname sysname = NULL, @option2 sysname = NULL, @option3 sysname = NULL, @option4 sysname = NULL, @option5 sysname = NULL, @option6 sysname = NULL, @option7 sysname = NULL, @option8 sysname = NULL, @option9 sysname = NULL, @option10 sysname = NULL, @option11 sysname = NULL, @option12 sysname = NULL, @option13 sysname = NULL, @option14 sysname = NULL, @option15 sysname = NULL, @option16 sysname = NULL, @option17 sysname = NULL, @option18 sysname = NULL, @option19 sysname = NULL, @option20 sysname = NULL
 AS
--- Documentation: xp_msver.
+-- Documentation: xp_msver. DacFx asks for several options at once, all under the name @optname.
 SELECT v.[Index], CAST(v.Name AS nvarchar(128)) AS Name, v.Internal_Value, CAST(v.Character_Value AS nvarchar(1024)) AS Character_Value
 FROM sys.dm_os_sys_info AS i
 CROSS APPLY (VALUES
@@ -11,5 +11,5 @@ CROSS APPLY (VALUES
     (19, N'PhysicalMemory', CAST(i.physical_memory_kb / 1024 AS int), CAST(i.physical_memory_kb / 1024 AS nvarchar(20)) + N' (' + CAST(i.physical_memory_kb * 1024 AS nvarchar(20)) + N')'),
     (20, N'Product ID', NULL, NULL)
 ) AS v ([Index], Name, Internal_Value, Character_Value)
-WHERE v.Name = @optname OR @optname IS NULL
+WHERE @optname IS NULL OR v.Name IN (@optname, @option2, @option3, @option4, @option5, @option6, @option7, @option8, @option9, @option10, @option11, @option12, @option13, @option14, @option15, @option16, @option17, @option18, @option19, @option20)
 ORDER BY v.[Index];
