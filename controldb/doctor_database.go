@@ -72,7 +72,7 @@ func (f databaseFacts) major() int {
 
 // alter is an ALTER DATABASE of the database.
 func (f databaseFacts) alter(set string) string {
-	return fmt.Sprintf("ALTER DATABASE %s SET %s;", brackets(f.Name), set)
+	return mendDatabase(f.Name, "SET "+set)
 }
 
 // judgeDatabase says what the facts mean. The first finding is about the server's version.
@@ -105,7 +105,7 @@ func (f databaseFacts) judgeName() Finding {
 	}
 	return Finding{Code: CodeServerName, Severity: SeverityWarning, Found: "@@SERVERNAME is NULL",
 		Why: "the agent cannot tell whether a target server is the control database's own server; the name shows after a restart of the server",
-		SQL: fmt.Sprintf("EXECUTE master.sys.sp_addserver @server = %s, @local = 'local';", literal(string(f.MachineName)))}
+		SQL: mendServerName(string(f.MachineName))}
 }
 
 func (f databaseFacts) judgeState() Finding {
@@ -255,7 +255,7 @@ func judgeTaken(objects []schemaObject) Finding {
 	for _, o := range objects {
 		if o.Name == "" {
 			schemas = append(schemas, o.Schema)
-			drop = append(drop, "DROP SCHEMA "+brackets(o.Schema)+";")
+			drop = append(drop, mendEmptySchema(o.Schema))
 		} else {
 			names = append(names, o.Schema+"."+o.Name)
 		}
@@ -267,7 +267,7 @@ func judgeTaken(objects []schemaObject) Finding {
 	}
 	f.Found += fmt.Sprintf("; it holds %s (%s)", plural(len(names), "object"), firstNames(names))
 	f.Why = "the schemas belong to somebody else, such as Azure Elastic Jobs; a job database of that service cannot be shared"
-	f.SQL = "CREATE DATABASE [jobagent]; -- and install there"
+	f.SQL = mendTakenSchemas
 	return f
 }
 
@@ -287,7 +287,7 @@ func tryDeployment(ctx context.Context, conn *sqlx.Conn) (Finding, error) {
 	user, err := currentUser(ctx, conn)
 	return Finding{Code: CodeDeployRights, Severity: SeverityError, Found: fmt.Sprintf("user %s may not create what the schema consists of: %s", brackets(user), server.Message),
 		Why: "a deployment creates schemas, tables, views, procedures and roles",
-		SQL: "ALTER ROLE db_owner ADD MEMBER " + brackets(user) + ";"}, err
+		SQL: mendRole("db_owner", user)}, err
 }
 
 // currentUser is the login's user in the database.

@@ -57,7 +57,7 @@ var declarations = sync.OnceValues(func() (declared, error) {
 			}
 			for _, m := range constraintDeclaration.FindAllStringSubmatch(part, -1) {
 				d.indexes = append(d.indexes, index{table: table, name: m[1], unique: true, keys: columnList(m[3]), constraint: true,
-					text: fmt.Sprintf("ALTER TABLE %s ADD CONSTRAINT %s %s (%s)", table, m[1], m[2], m[3])})
+					text: constraintText(table, m[1], m[2], m[3])})
 			}
 		}
 		for _, m := range indexDeclaration.FindAllStringSubmatch(o.Text, -1) {
@@ -195,13 +195,11 @@ func checkIndexes(ctx context.Context, e *examination) ([]Finding, error) {
 		h, ok := have[strings.ToLower(w.table+"."+w.name)]
 		switch {
 		case !ok:
-			complain(w, "is missing", w.text+";")
-		case !w.same(h) && w.constraint:
-			complain(w, "is not as declared", fmt.Sprintf("ALTER TABLE %s DROP CONSTRAINT %s;\n%s;", w.table, w.name, w.text))
+			complain(w, "is missing", mendIndex(w, false, false))
 		case !w.same(h):
-			complain(w, "is not as declared", w.text+" WITH (DROP_EXISTING = ON);")
+			complain(w, "is not as declared", mendIndex(w, true, false))
 		case h.disabled:
-			complain(w, "is disabled", fmt.Sprintf("ALTER INDEX %s ON %s REBUILD;", w.name, w.table))
+			complain(w, "is disabled", mendIndex(w, true, true))
 		}
 	}
 	if len(found) == 0 {
@@ -270,7 +268,7 @@ func checkLockEscalation(ctx context.Context, e *examination) ([]Finding, error)
 		if option := want.escalation[r.Table]; option != "" && option != r.Escalation {
 			found = append(found, Finding{Code: CodeLockEscalation, Severity: SeverityWarning, Found: fmt.Sprintf("LOCK_ESCALATION of %s is %s", r.Table, r.Escalation),
 				Why: "a statement that locks more than 5,000 rows locks the whole table, and READPAST does not skip that",
-				SQL: fmt.Sprintf("ALTER TABLE %s SET (LOCK_ESCALATION = %s);", r.Table, option)})
+				SQL: mendEscalation(r.Table, option)})
 		}
 	}
 	if len(found) == 0 {
@@ -301,7 +299,7 @@ func checkCollations(ctx context.Context, e *examination) ([]Finding, error) {
 	}
 	return []Finding{{Code: CodeCollation, Severity: SeverityError, Found: fmt.Sprintf("%s with another collation than the database's (%s)", plural(len(names), "column"), firstNames(names)),
 		Why: "procedures that compare them with texts of the database's collation fail (error 468)",
-		SQL: fmt.Sprintf("ALTER DATABASE %s COLLATE %s; -- with the collation of the columns", brackets(e.database.Name), rows[0].Collation)}}, nil
+		SQL: mendDatabase(e.database.Name, "COLLATE "+rows[0].Collation)}}, nil
 }
 
 // declaresCollation says whether the schema's file gives a column a collation of its own.
@@ -347,12 +345,9 @@ func checkForeign(ctx context.Context, e *examination) ([]Finding, error) {
 		name := brackets(p.Schema) + "." + brackets(p.Name)
 		f := Finding{Code: CodeForeign, Severity: SeverityWarning, Found: fmt.Sprintf("%s is in our schema and not ours (%s)", name, strings.ToLower(strings.ReplaceAll(p.Kind, "_", " "))),
 			Why: "a later version may need the name, and the roles of jobagent have rights on the whole schema jobs",
-			SQL: fmt.Sprintf("ALTER SCHEMA dbo TRANSFER %s;", name)}
-		switch p.Kind {
-		case "TYPE":
-			f.SQL = fmt.Sprintf("ALTER SCHEMA dbo TRANSFER TYPE::%s;", name)
-		case "SQL_TRIGGER":
-			f.Why, f.SQL = "it runs within every transaction of agents, under locks that others wait for", fmt.Sprintf("DROP TRIGGER %s;", name)
+			SQL: mendForeign(p.Kind, name)}
+		if p.Kind == "SQL_TRIGGER" {
+			f.Why = "it runs within every transaction of agents, under locks that others wait for"
 		}
 		found = append(found, f)
 	}

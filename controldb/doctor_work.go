@@ -64,7 +64,7 @@ func checkRights(ctx context.Context, e *examination) ([]Finding, error) {
 		return []Finding{good(CodeRights, "user %s may do all that an agent does (%d calls tried)", brackets(user), len(attempts))}, nil
 	}
 	return []Finding{{Code: CodeRights, Severity: SeverityError, Found: fmt.Sprintf("user %s may not use %s (%s)", brackets(user), plural(len(refused), "object"), firstNames(refused)),
-		Why: "an agent with this login fails", SQL: "ALTER ROLE jobs_agent ADD MEMBER " + brackets(user) + ";"}}, nil
+		Why: "an agent with this login fails", SQL: mendRole("jobs_agent", user)}}, nil
 }
 
 // checkClock compares this machine's clock with the server's. Of three answers that with the shortest round trip counts: the server has read its
@@ -135,7 +135,7 @@ func judgeFiles(d databaseFacts, files []fileFacts) []Finding {
 	var found []Finding
 	var data int64
 	modify := func(f fileFacts, what string) string {
-		return fmt.Sprintf("ALTER DATABASE %s MODIFY FILE (NAME = %s, %s);", brackets(d.Name), literal(f.Name), what)
+		return mendDatabase(d.Name, fmt.Sprintf("MODIFY FILE (NAME = %s, %s)", literal(f.Name), what))
 	}
 	for _, f := range files {
 		if f.Type == "ROWS" {
@@ -160,7 +160,7 @@ func judgeFiles(d databaseFacts, files []fileFacts) []Finding {
 	}
 	if d.EngineEdition == editionExpress && data*100 >= expressDataMB*pagesPerMB*fullPercent {
 		found = append(found, Finding{Code: code, Severity: SeverityWarning, Found: fmt.Sprintf("the data files have %d of at most %d MB of SQL Server Express", data/pagesPerMB, expressDataMB),
-			Why: "when they are full, no run starts and no outcome is recorded (error 1827)", SQL: "UPDATE jobs_internal.settings SET value = N'7' WHERE name = N'history_retention_days';"})
+			Why: "when they are full, no run starts and no outcome is recorded (error 1827)", SQL: statementOf("shorten_history")})
 	}
 	if len(found) == 0 {
 		return []Finding{good(code, "%s, %d MB of data; none is near its limit", plural(len(files), "file"), data/pagesPerMB)}
@@ -193,9 +193,9 @@ func judgeLog(d databaseFacts, l logFacts) Finding {
 		Why: "it grows until the disk is full, and then nothing works (error 9002)", Command: "find out what holds it: sys.databases.log_reuse_wait_desc"}
 	switch wait {
 	case "LOG_BACKUP":
-		f.SQL = fmt.Sprintf("BACKUP LOG %s TO DISK = %s;", brackets(d.Name), literal(d.Name+".trn"))
+		f.SQL = mendLog(d.Name)
 	case "ACTIVE_TRANSACTION":
-		f.SQL = "DBCC OPENTRAN; -- names the session: end its transaction, or KILL it"
+		f.SQL = mendOpenTransaction
 	}
 	return f
 }
@@ -218,7 +218,7 @@ func checkSettings(ctx context.Context, e *examination) ([]Finding, error) {
 	}
 	var found []Finding
 	for _, r := range rows {
-		remove := fmt.Sprintf("DELETE FROM jobs_internal.settings WHERE name = %s;", literal(r.Name))
+		remove := mendSetting(r.Name)
 		switch {
 		case !r.Default.Valid:
 			found = append(found, Finding{Code: CodeSettings, Severity: SeverityWarning, Found: fmt.Sprintf("there is no setting %s", literal(r.Name)),
@@ -259,11 +259,11 @@ func checkHistory(ctx context.Context, e *examination) ([]Finding, error) {
 		return []Finding{{Code: CodeHistory, Severity: SeverityWarning,
 			Found: fmt.Sprintf("the oldest finished run ended %d days ago, and history is kept for %d days (%d target executions in all)", int(age.Hours()/24), h.Retention, h.Targets),
 			Why:   "the system job jobagent$history_retention does not run, or fails: the database grows for ever",
-			SQL:   "DECLARE @deleted INT = 1;\nWHILE @deleted > 0\n    EXECUTE jobs_internal.purge_history @batch_size = 100, @deleted = @deleted OUTPUT;"}}, nil
+			SQL:   mendHistory}}, nil
 	case !h.OldestPurged.IsZero() && h.Now.Sub(h.OldestPurged.Time) > purgeDelay:
 		return []Finding{{Code: CodeHistory, Severity: SeverityWarning, Found: fmt.Sprintf("runs that were purged %d days ago still have their rows", int(h.Now.Sub(h.OldestPurged.Time).Hours()/24)),
 			Why: "no agent deletes them: the database grows for ever",
-			SQL: "DECLARE @remaining BIT = 1, @deleted INT = 1;\nWHILE @remaining = 1 AND @deleted > 0\n    EXECUTE jobs_internal.delete_leftovers @deleted = @deleted OUTPUT, @remaining = @remaining OUTPUT;"}}, nil
+			SQL: mendLeftovers}}, nil
 	}
 	return []Finding{good(CodeHistory, "%d target executions; history is kept for %d days", h.Targets, h.Retention)}, nil
 }
