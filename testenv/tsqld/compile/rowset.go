@@ -82,14 +82,12 @@ func resolveRows(key string) (store.RowsFunc, error) {
 		if err != nil {
 			return nil, err
 		}
-		return func(args []types.Value) ([][]types.Value, error) {
+		return func(args []types.Value) (store.RowSource, error) {
 			rows, err := f(args)
-			for i, row := range rows {
-				var b strings.Builder
-				encodeFields(&b, row)
-				rows[i] = []types.Value{b.String()}
+			if err != nil {
+				return nil, err
 			}
-			return rows, err
+			return packedRows{rows}, nil
 		}, nil
 	}
 	parts := strings.Split(key, "|")
@@ -99,9 +97,10 @@ func resolveRows(key string) (store.RowsFunc, error) {
 	case keyRowset:
 		f = rowsFunc(r)
 	case keyDecode:
-		f = func(args []types.Value) ([][]types.Value, error) {
+		f = func(args []types.Value) (store.RowSource, error) {
 			s, _ := args[0].(string)
-			return decodeRows(s)
+			rows, err := decodeRows(s)
+			return store.ListedRows(rows), err
 		}
 	default:
 		r.fail()
@@ -243,8 +242,22 @@ func decodeValue(tag byte, s string) (types.Value, error) {
 // errRow is the answer to a row that encodeField did not make.
 var errRow error = mserr.NotSupported("a row of an unknown form")
 
+// packedRows puts the values of each row into one.
+type packedRows struct{ store.RowSource }
+
+// Next implements [store.RowSource].
+func (p packedRows) Next() ([]types.Value, error) {
+	row, err := p.RowSource.Next()
+	if row == nil || err != nil {
+		return nil, err
+	}
+	var b strings.Builder
+	encodeFields(&b, row)
+	return []types.Value{b.String()}, nil
+}
+
 // rowsOf collects the rows of a sequence.
-func rowsOf(seq iter.Seq2[[]types.Value, error]) ([][]types.Value, error) {
+func rowsOf(seq iter.Seq2[[]types.Value, error]) (store.RowSource, error) {
 	var rows [][]types.Value
 	for row, err := range seq {
 		if err != nil {
@@ -252,17 +265,17 @@ func rowsOf(seq iter.Seq2[[]types.Value, error]) ([][]types.Value, error) {
 		}
 		rows = append(rows, row)
 	}
-	return rows, nil
+	return store.ListedRows(rows), nil
 }
 
 // rowsFunc is the function of a key of keyRowset.
 func rowsFunc(r *keyReader) store.RowsFunc {
 	switch name := r.next(); name {
 	case "OPENJSON":
-		return func(args []types.Value) ([][]types.Value, error) {
+		return func(args []types.Value) (store.RowSource, error) {
 			s, path, ok := jsonArguments(args)
 			if !ok {
-				return nil, nil
+				return store.ListedRows(nil), nil
 			}
 			return rowsOf(builtin.OpenJSON(s, path))
 		}
@@ -271,10 +284,10 @@ func rowsFunc(r *keyReader) store.RowsFunc {
 		for len(r.part) > 0 {
 			columns = append(columns, builtin.JSONColumn{Name: r.text(), Type: r.typ(), Path: r.text(), AsJSON: r.next() == "1"})
 		}
-		return func(args []types.Value) ([][]types.Value, error) {
+		return func(args []types.Value) (store.RowSource, error) {
 			s, path, ok := jsonArguments(args)
 			if !ok {
-				return nil, nil
+				return store.ListedRows(nil), nil
 			}
 			return rowsOf(builtin.OpenJSONWith(s, path, columns))
 		}
@@ -282,7 +295,7 @@ func rowsFunc(r *keyReader) store.RowsFunc {
 		return stringSplit
 	case "GENERATE_SERIES":
 		t := r.typ()
-		return func(args []types.Value) ([][]types.Value, error) { return series(args, t) }
+		return func(args []types.Value) (store.RowSource, error) { return series(args, t) }
 	}
 	r.fail()
 	return nil
@@ -298,10 +311,10 @@ func jsonArguments(args []types.Value) (s, path string, ok bool) {
 }
 
 // stringSplit is STRING_SPLIT: the parts and their numbers.
-func stringSplit(args []types.Value) ([][]types.Value, error) {
+func stringSplit(args []types.Value) (store.RowSource, error) {
 	s, ok := args[0].(string)
 	if !ok {
-		return nil, nil
+		return store.ListedRows(nil), nil
 	}
 	sep, _ := args[1].(string)
 	if types.Units(sep) != 1 {
@@ -311,14 +324,14 @@ func stringSplit(args []types.Value) ([][]types.Value, error) {
 	for part := range strings.SplitSeq(s, sep) {
 		rows = append(rows, []types.Value{part, int64(len(rows) + 1)})
 	}
-	return rows, nil
+	return store.ListedRows(rows), nil
 }
 
 // series is GENERATE_SERIES(start, stop, step). Error 4199 for a step of zero.
-func series(args []types.Value, t types.Type) ([][]types.Value, error) {
+func series(args []types.Value, t types.Type) (store.RowSource, error) {
 	for _, a := range args {
 		if a == nil {
-			return nil, nil
+			return store.ListedRows(nil), nil
 		}
 	}
 	zero, err := types.Convert(int64(0), types.IntType, t, types.NoStyle)
@@ -329,22 +342,45 @@ func series(args []types.Value, t types.Type) ([][]types.Value, error) {
 	if sign == 0 {
 		return nil, mserr.New(4199, 16, "Argument value %d is invalid for argument %d of generate_series function.", 0, 3)
 	}
-	var rows [][]types.Value
-	for v := args[0]; types.Compare(v, args[1], t)*sign <= 0; {
-		rows = append(rows, []types.Value{v})
-		sum, err := types.ArithType(types.Add, t, t)
-		if err != nil {
-			return nil, err
-		}
-		next, err := types.Arith(types.Add, v, t, args[2], t, sum)
-		if err != nil {
-			break // behind the type's last value
-		}
-		if v, err = types.Convert(next, sum, t, types.NoStyle); err != nil {
-			break
-		}
+	sum, err := types.ArithType(types.Add, t, t)
+	if err != nil {
+		return nil, err
 	}
-	return rows, nil
+	return &seriesRows{start: args[0], stop: args[1], step: args[2], typ: t, sum: sum, sign: sign, next: args[0]}, nil
+}
+
+// seriesRows computes the rows of GENERATE_SERIES as they are read, so that a series may be as long as its type allows.
+type seriesRows struct {
+	start, stop, step types.Value
+	typ, sum          types.Type  // of the values, and of the sum of two of them
+	sign              int         // of step
+	next              types.Value // nil behind the type's last value
+	row               [1]types.Value
+}
+
+// Rewind implements [store.RowSource].
+func (s *seriesRows) Rewind() { s.next = s.start }
+
+// Next implements [store.RowSource].
+func (s *seriesRows) Next() ([]types.Value, error) {
+	if s.next == nil || types.Compare(s.next, s.stop, s.typ)*s.sign > 0 {
+		return nil, nil
+	}
+	s.row[0] = s.next
+	s.next = s.after(s.next)
+	return s.row[:], nil
+}
+
+// after returns the value behind v, nil when the type has none.
+func (s *seriesRows) after(v types.Value) types.Value {
+	next, err := types.Arith(types.Add, v, s.typ, s.step, s.typ, s.sum)
+	if err != nil {
+		return nil
+	}
+	if next, err = types.Convert(next, s.sum, s.typ, types.NoStyle); err != nil {
+		return nil
+	}
+	return next
 }
 
 // openJSON binds OPENJSON.

@@ -23,3 +23,26 @@ func TestGivenUpResultSets(t *testing.T) {
 		require.Equal(t, 7, n)
 	}
 }
+
+// GENERATE_SERIES makes its rows as they are read: the first one of a series of all values of int comes at once, and the statement
+// ends when its reader is closed.
+func TestLongSeriesAreStreamed(t *testing.T) {
+	conn := open(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var value int64
+	rows, err := conn.QueryContext(ctx, "SELECT value, REPLICATE('x', 100) FROM GENERATE_SERIES(-2147483648, 2147483647)")
+	require.NoError(t, err)
+	for want := range int64(1000) {
+		var s string
+		require.True(t, rows.Next())
+		require.NoError(t, rows.Scan(&value, &s))
+		require.Equal(t, want-2147483648, value)
+	}
+	require.NoError(t, rows.Close())
+	require.NoError(t, conn.QueryRowContext(ctx, "SELECT TOP (1) value FROM GENERATE_SERIES(CAST(1 AS bigint), 9223372036854775807)").Scan(&value))
+	require.EqualValues(t, 1, value)
+	// The inner side of a join is read again from its first row.
+	require.NoError(t, conn.QueryRowContext(ctx, "SELECT SUM(a.value * b.value) FROM GENERATE_SERIES(1, 4) a CROSS JOIN GENERATE_SERIES(1, 3) b").Scan(&value))
+	require.EqualValues(t, 60, value)
+}

@@ -10,9 +10,36 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// RowsFunc computes the rows of a rowset. args belong to the caller and are overwritten after the call; the values
+// RowsFunc makes the rows of a rowset. args belong to the caller and are overwritten after the call; the values
 // in them may be kept.
-type RowsFunc func(args []types.Value) ([][]types.Value, error)
+type RowsFunc func(args []types.Value) (RowSource, error)
+
+// RowSource makes the rows of a rowset, which are read one after the other.
+type RowSource interface {
+	// Next returns the next row, and nil after the last one. The row is valid until the next call.
+	Next() ([]types.Value, error)
+	// Rewind goes back before the first row.
+	Rewind()
+}
+
+// ListedRows returns rows that are in memory.
+func ListedRows(rows [][]types.Value) RowSource { return &listedRows{all: rows, rest: rows} }
+
+// listedRows is a list of rows and what follows the row that was read last.
+type listedRows struct{ all, rest [][]types.Value }
+
+// Next implements [RowSource].
+func (l *listedRows) Next() ([]types.Value, error) {
+	if len(l.rest) == 0 {
+		return nil, nil
+	}
+	row := l.rest[0]
+	l.rest = l.rest[1:]
+	return row, nil
+}
+
+// Rewind implements [RowSource].
+func (l *listedRows) Rewind() { l.rest = l.all }
 
 const (
 	// RowsetColumns is how many columns rowset(...) has, c1, c2 and so on.
@@ -123,8 +150,9 @@ func (rowsetTable) Destroy() error { return nil }
 type rowsetCursor struct {
 	slot *slot
 	args []types.Value // that the rows were made from, the key included
-	rows [][]types.Value
-	at   int
+	rows RowSource     // nil before they were made
+	row  []types.Value // nil after the last row
+	at   int64
 }
 
 // errRowset means that SQL was made without a key, or that SQLite read the rows before their arguments.
@@ -132,7 +160,6 @@ var errRowset = errors.New("a rowset is read without its arguments")
 
 // Filter implements [vtab.Cursor]. The inner side of a join is read for each row of the outer one, mostly with the same arguments.
 func (r *rowsetCursor) Filter(n int, _ string, vals []vtab.Value) error {
-	r.at = 0
 	c := r.slot.conn
 	if c.watch != nil && c.watch.canceled.Load() {
 		return errStopped
@@ -141,7 +168,8 @@ func (r *rowsetCursor) Filter(n int, _ string, vals []vtab.Value) error {
 		return c.remember(errRowset)
 	}
 	if r.isSame(vals) {
-		return nil
+		r.rows.Rewind()
+		return r.first()
 	}
 	key, ok := vals[0].(string)
 	if !ok {
@@ -160,6 +188,22 @@ func (r *rowsetCursor) Filter(n int, _ string, vals []vtab.Value) error {
 		return c.remember(err)
 	}
 	r.args = args
+	return r.first()
+}
+
+// first reads the first row.
+func (r *rowsetCursor) first() error {
+	r.at = 0
+	return r.read()
+}
+
+// read reads the next row.
+func (r *rowsetCursor) read() error {
+	var err error
+	if r.row, err = r.rows.Next(); err != nil {
+		r.args = nil
+		return r.slot.conn.remember(err)
+	}
 	return nil
 }
 
@@ -182,22 +226,22 @@ func (r *rowsetCursor) Next() error {
 		return errStopped
 	}
 	r.at++
-	return nil
+	return r.read()
 }
 
 // Eof implements [vtab.Cursor].
-func (r *rowsetCursor) Eof() bool { return r.at >= len(r.rows) }
+func (r *rowsetCursor) Eof() bool { return r.row == nil }
 
 // Column implements [vtab.Cursor].
 func (r *rowsetCursor) Column(i int) (vtab.Value, error) {
-	if row := r.rows[r.at]; i < len(row) {
-		return row[i], nil
+	if i < len(r.row) {
+		return r.row[i], nil
 	}
 	return nil, nil
 }
 
 // Rowid implements [vtab.Cursor].
-func (r *rowsetCursor) Rowid() (int64, error) { return int64(r.at), nil }
+func (r *rowsetCursor) Rowid() (int64, error) { return r.at, nil }
 
 // Close implements [vtab.Cursor].
 func (r *rowsetCursor) Close() error { return nil }
