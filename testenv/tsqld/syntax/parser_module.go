@@ -60,15 +60,32 @@ func (p *parser) param() *Param {
 	}
 }
 
-// paramDefault reads a parameter's default: a constant, NULL, or a bare word, which is a string.
+// paramDefault reads a parameter's default: a constant, NULL, or a bare word, which is a string. It is no expression: nothing but a
+// minus before a number may stand beside it (documentation of CREATE PROCEDURE: "a constant or NULL").
 func (p *parser) paramDefault() Expr {
-	if at := p.here(); p.got("DEFAULT") { // SQL Server's grammar has it, its documentation does not: no value of its own
-		return &Literal{expr: expr{at}, Kind: NullLit}
+	at := expr{p.here()}
+	if p.got("DEFAULT") { // SQL Server's grammar has it, its documentation does not: no value of its own
+		return &Literal{expr: at, Kind: NullLit}
 	}
-	if t := p.tok(); atIdent(t) && !p.ahead(1).is("(") && !p.ahead(1).is(".") {
+	t := p.tok()
+	switch {
+	case atIdent(t):
 		return p.wordOrExpr()
+	case t.kind == tokVar, t.kind == tokGlobal, p.at("NULL"), p.at("{"):
+		x, _ := p.primary(false).(Expr)
+		return x
+	case p.got("-"):
+		switch p.tok().kind {
+		case tokInt, tokDecimal, tokFloat, tokMoney:
+			return &UnaryExpr{expr: at, Op: OpMinus, X: p.literal()}
+		}
+	default:
+		if l := p.literal(); l != nil {
+			return l
+		}
 	}
-	return p.expr()
+	p.fail()
+	return nil
 }
 
 // params reads parameters up to a token that no parameter starts with.
