@@ -68,6 +68,7 @@ func (b *bench) Variable(name string) (types.Type, bool) {
 	return t, ok
 }
 func (b *bench) LocalTable(name string) *catalog.Table { return b.tables[catalog.Fold(name)] }
+func (b *bench) Cuts() bool                            { return false }
 func (b *bench) IdentityInsert(*catalog.Table) bool    { return false }
 func (b *bench) Locale() types.Locale                  { return types.Locale{} }
 func (b *bench) FunctionDepth() int                    { return 0 }

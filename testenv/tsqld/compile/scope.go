@@ -22,6 +22,8 @@ type Scope interface {
 	IdentityInsert(t *catalog.Table) bool
 	// Locale is the language and the date order of the session.
 	Locale() types.Locale
+	// Cuts tells whether texts and bytes that are too long for their column are cut (SET ANSI_WARNINGS OFF).
+	Cuts() bool
 	// FunctionDepth is how many user-defined functions are running, so that statements of a function do not
 	// use the spools of the statement that calls it.
 	FunctionDepth() int

@@ -127,6 +127,10 @@ func (o *options) setFlag(name string, on bool) error {
 		}
 		return mserr.NotSupported("SET %s %s", name, state)
 	}
+	// Arithmetic errors would give NULL then, also in what is known not to be NULL.
+	if !on && (name == "ARITHABORT" && !o.ansiWarnings || name == "ANSI_WARNINGS" && !o.arithAbort) {
+		return mserr.NotSupported("SET ARITHABORT OFF together with SET ANSI_WARNINGS OFF")
+	}
 	if f.get != nil {
 		*f.get(o) = on
 	}

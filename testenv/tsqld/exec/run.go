@@ -320,7 +320,7 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 		c.Line, c.Proc = r.f.line, r.f.name
 	}
 	s.lastError, s.rowCount = f.err.Number, 0
-	f.reach = effectOf(f.err, f.from, s.opts.xactAbort)
+	f.reach = s.opts.effectOf(f.err, f.from)
 	catching := r.tries
 	if f.from == atCompile {
 		catching -= r.f.tries

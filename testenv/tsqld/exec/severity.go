@@ -87,6 +87,20 @@ func effectOf(e *mserr.Error, from origin, xactAbort bool) effect {
 	return endStatement
 }
 
+// arithmeticErrors are overflows and divisions by zero.
+var arithmeticErrors = map[int32]bool{220: true, 232: true, 8115: true, 8134: true}
+
+// effectOf is the effect of an error under the session's options. (Documentation: SET ARITHABORT, "If SET ARITHABORT is ON and SET
+// ANSI WARNINGS is OFF, these error conditions cause the batch to terminate. If the errors occur in a transaction, the transaction is
+// rolled back." The session never has both OFF.)
+func (o *options) effectOf(e *mserr.Error, from origin) effect {
+	reach := effectOf(e, from, o.xactAbort)
+	if reach == endStatement && from == atRun && !o.ansiWarnings && arithmeticErrors[e.Number] {
+		return endTransaction
+	}
+	return reach
+}
+
 // dooms reports whether an error that a TRY block caught makes the open transaction uncommittable.
 // Under XACT_ABORT every error does, RAISERROR's too.
 func dooms(e *mserr.Error, from origin, xactAbort bool) bool {

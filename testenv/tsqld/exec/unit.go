@@ -72,6 +72,7 @@ type cachedPlan struct {
 	identity *identityInsert
 	depth    int // of functions
 	locale   types.Locale
+	cuts     bool // ANSI_WARNINGS was OFF
 }
 
 // shapeKey finds the definition of a temporary table or table variable that a statement makes, so that plans
@@ -233,7 +234,7 @@ func (u *unit) find(r *run, key planKey) any {
 // fits reports whether a plan made earlier, perhaps for another session, is right here and now.
 func (p *cachedPlan) fits(r *run) bool {
 	s := r.s
-	if p.database != s.dbID || p.schema != r.f.schema || p.depth != s.functionDepth || p.locale != s.opts.locale || !sameIdentityInsert(p.identity, s.opts.identityInsert) {
+	if p.database != s.dbID || p.schema != r.f.schema || p.depth != s.functionDepth || p.locale != s.opts.locale || p.cuts == s.opts.ansiWarnings || !sameIdentityInsert(p.identity, s.opts.identityInsert) {
 		return false
 	}
 	for _, d := range p.snaps {
@@ -256,7 +257,7 @@ func sameIdentityInsert(a, b *identityInsert) bool {
 
 // keep remembers a plan.
 func (u *unit) keep(r *run, key planKey, plan any, needs *compile.Needs) {
-	p := &cachedPlan{plan: plan, database: r.s.dbID, schema: r.f.schema, identity: r.s.opts.identityInsert, depth: r.s.functionDepth, locale: r.s.opts.locale}
+	p := &cachedPlan{plan: plan, database: r.s.dbID, schema: r.f.schema, identity: r.s.opts.identityInsert, depth: r.s.functionDepth, locale: r.s.opts.locale, cuts: !r.s.opts.ansiWarnings}
 	if needs != nil {
 		if needs.Volatile {
 			return
