@@ -206,8 +206,7 @@ func (s *sink) EnvChange(e exec.EnvChange) error {
 	return s.write(b)
 }
 
-// Flush sends what was produced so far to the client. The interpreter calls it before a long wait and
-// after RAISERROR WITH NOWAIT.
+// Flush sends what was produced so far to the client. The interpreter calls it after RAISERROR WITH NOWAIT.
 func (s *sink) Flush() error {
 	if s.drops() {
 		return nil

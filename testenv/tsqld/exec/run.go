@@ -363,7 +363,13 @@ func (r *run) report(st syntax.Stmt, f *failure) error {
 			return err
 		}
 	}
-	return r.end(Done{Error: true, Command: commandOf(st)})
+	if err := r.end(Done{Error: true, Command: commandOf(st)}); err != nil {
+		return err
+	}
+	if raise, ok := st.(*syntax.RaiserrorStmt); ok && raise.NoWait {
+		return r.flush()
+	}
+	return nil
 }
 
 // changesData reports statements after whose errors message 3621 is sent.

@@ -141,7 +141,7 @@ func (r *run) raiserror(st *syntax.RaiserrorStmt) error {
 	if class > 10 {
 		err = originated(e, atRaise)
 		if st.NoWait {
-			// The message is sent when the error settles; what came before it goes now.
+			// The message is sent when the error settles, see report; what came before it goes now, also when it is caught.
 			err = errors.Join(err, r.flush())
 		}
 		return err
