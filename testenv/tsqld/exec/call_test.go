@@ -217,6 +217,15 @@ func TestReset(t *testing.T) {
 	require.Equal(t, "[d nvarchar(128), n int, k sql_variant, o int]\nwork | 0 | NULL | NULL\n(1)\n", must(t, s, "SELECT DB_NAME() d, @@TRANCOUNT n, SESSION_CONTEXT(N'k') k, OBJECT_ID('tempdb..#t') o"))
 }
 
+// The isolation level outlives a reset. (KB 3025845: SQL Server 2014 reset it until its CU6; no other version does.)
+func TestResetKeepsTheIsolationLevel(t *testing.T) {
+	s := workSession(t, newInstance(t))
+	must(t, s, "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; SET ANSI_WARNINGS OFF")
+	require.NoError(t, s.Reset(context.Background(), &recorder{}, false))
+	require.Equal(t, "[level smallint not null, warnings bit not null]\n4 | 1\n(1)\n",
+		must(t, s, "SELECT transaction_isolation_level AS level, ansi_warnings AS warnings FROM sys.dm_exec_sessions WHERE session_id = @@SPID"))
+}
+
 func TestLogin(t *testing.T) {
 	inst := newInstance(t)
 	for _, l := range []Login{{User: "sa", Password: "wrong"}, {User: "nobody", Password: "x"}} {

@@ -243,7 +243,7 @@ func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) er
 	s.login = s.original
 	isolation := s.opts.isolation
 	s.opts = s.base
-	s.opts.isolation = isolation // documented: sp_reset_connection keeps it
+	s.opts.isolation = isolation // sp_reset_connection keeps it (KB 3025845)
 	s.inst.locks.ReleaseAll(s.owner)
 	s.inst.locks.SetPriority(s.locks, 0)
 	s.cursors, s.handles, s.contextKeys, s.bulk, s.tempProcs = nil, nil, nil, nil, nil
