@@ -144,7 +144,7 @@ func (o *options) setFlag(name string, on bool) error {
 }
 
 // wrongForIndexes are the options whose setting does not allow indexes on computed columns and filtered indexes to be made or changed, in
-// the order of message 1934; "" when all are right. ANSI_WARNINGS ON implies ARITHABORT ON
+// the order of message 1934; "" when all are right. ARITHABORT is never wrong: ANSI_WARNINGS ON implies ARITHABORT ON, and setFlag refuses both OFF
 // (https://learn.microsoft.com/sql/t-sql/statements/set-statements-transact-sql#considerations-when-you-use-the-set-statements). The other options
 // of that list have only the right setting here.
 func (o *options) wrongForIndexes() string {
@@ -157,9 +157,6 @@ func (o *options) wrongForIndexes() string {
 	}
 	if !o.ansiWarnings {
 		names = append(names, "ANSI_WARNINGS")
-		if !o.arithAbort {
-			names = append(names, "ARITHABORT")
-		}
 	}
 	return strings.Join(names, ", ")
 }
