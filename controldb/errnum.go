@@ -106,6 +106,8 @@ var conditions = map[int32]condition{
 	50052: {KindInvalid, nil, "the range of the backfill ends in the future"},
 	50053: {KindInvalid, nil, "the calendar name is missing or empty"},
 	50054: {KindInvalid, nil, "the calendar text is no JSON object"},
+	50055: {KindInvalid, nil, "the setting is not known"},
+	50056: {KindInvalid, nil, "the value is out of the setting's range"},
 	50100: {KindNotFound, ErrJobNotFound, "the job does not exist"},
 	50101: {KindConflict, ErrJobExists, "a job of this name exists already"},
 	50102: {KindConflict, ErrJobActive, "the job has active executions"},

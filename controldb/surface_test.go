@@ -90,6 +90,7 @@ var ownProcedures = []string{
 	"sp_rerun_job_execution",
 	"sp_set_jobstep_options",
 	"sp_set_limit",
+	"sp_set_setting",
 	"sp_explain_execution",
 	"sp_add_schedule", "sp_update_schedule", "sp_delete_schedule", "sp_enable_schedule", "sp_pause_schedule", "sp_backfill_schedule", "sp_cancel_backfill",
 	"sp_add_calendar", "sp_update_calendar", "sp_delete_calendar",

@@ -43,7 +43,7 @@ var (
 		"jobs.sp_add_target_group", "jobs.sp_delete_target_group", "jobs.sp_add_target_group_member", "jobs.sp_delete_target_group_member",
 		"jobs.sp_set_limit", "jobs.sp_add_schedule", "jobs.sp_update_schedule", "jobs.sp_delete_schedule",
 		"jobs.sp_add_calendar", "jobs.sp_update_calendar", "jobs.sp_delete_calendar")
-	adminObjects = append(slices.Clone(authorObjects), "jobs.sp_purge_jobhistory")
+	adminObjects = append(slices.Clone(authorObjects), "jobs.sp_purge_jobhistory", "jobs.sp_set_setting")
 	agentObjects = []string{
 		"jobs_internal.start_term", "jobs_internal.renew_term", "jobs_internal.end_term", "jobs_internal.controller_pass",
 		"jobs_internal.complete_tasks", "jobs_internal.complete_resolution", "jobs_internal.get_command", "jobs_internal.due_schedules",

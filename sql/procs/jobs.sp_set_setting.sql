@@ -1,0 +1,56 @@
+-- Sets a setting of the whole system, or gives it its default back. The table jobs_internal.settings says what each is for. A setting
+-- holds for what is decided from then on.
+--
+-- Parameters:
+--   @name   history_retention_days, schedule_retention_days, schedule_min_interval_seconds or unreachable_days, in any case.
+--   @value  A whole number within the setting's range. NULL: the default; this also takes away a row that nobody reads.
+-- Called by: anybody with the role jobs_admin.
+-- Locks:     the setting's row (X).
+-- Returns:   0.
+-- Throws:
+--   50055 the setting is not known.
+--   50056 the value is out of the setting's range.
+CREATE OR ALTER PROCEDURE jobs.sp_set_setting
+    @name  NVARCHAR(128),
+    @value INT = NULL
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+    DECLARE @known NVARCHAR(128);
+    DECLARE @lowest INT;
+    DECLARE @highest INT;
+
+    SELECT
+        @known = v.name,
+        @lowest = v.lowest,
+        @highest = v.highest
+    FROM jobs_internal.effective_settings AS v
+    WHERE v.name = LTRIM(RTRIM(@name)) COLLATE Latin1_General_100_CI_AS;
+    IF @known IS NULL
+        AND (@value IS NOT NULL OR NOT EXISTS (SELECT 1 FROM jobs_internal.settings AS s WHERE s.name = @name))
+    BEGIN
+        SET @message = REPLACE(CONCAT(N'There is no setting ''', @name, N'''. Settings are ', (
+            SELECT STRING_AGG(v.name, N', ') WITHIN GROUP (ORDER BY v.name)
+            FROM jobs_internal.effective_settings AS v
+        ), N'.'), N'%', N'%%');
+        THROW 50055, @message, 1;
+    END;
+    IF @value NOT BETWEEN @lowest AND @highest
+    BEGIN
+        SET @message = REPLACE(CONCAT(@known, N' must be ', @lowest, N' to ', @highest, N', and not ', @value, N'.'), N'%', N'%%');
+        THROW 50056, @message, 1;
+    END;
+    SET @name = COALESCE(@known, @name);
+
+    BEGIN TRANSACTION;
+    DELETE s
+    FROM jobs_internal.settings AS s
+    WHERE s.name = @name;
+    IF @value IS NOT NULL
+        INSERT INTO jobs_internal.settings (name, value)
+        VALUES (@name, CAST(@value AS NVARCHAR(20)));
+    COMMIT TRANSACTION;
+    RETURN 0;
+END;
