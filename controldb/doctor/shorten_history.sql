@@ -1,3 +1,2 @@
 -- Keeps history for a week only. For people.
-DELETE FROM jobs_internal.settings WHERE name = N'history_retention_days';
-INSERT INTO jobs_internal.settings (name, value) VALUES (N'history_retention_days', N'7');
+EXECUTE jobs.sp_set_setting @name = N'history_retention_days', @value = 7;

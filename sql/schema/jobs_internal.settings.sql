@@ -1,4 +1,4 @@
--- Settings of the whole system. A setting without a row has the default that its reader knows.
+-- Settings of the whole system; jobs.sp_set_setting sets them. A setting without a row has its default (jobs_internal.effective_settings).
 --
 -- Columns:
 --   name        history_retention_days (default 45): how long the history of finished runs is kept.
