@@ -3,6 +3,8 @@ package main
 import (
 	"net"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -29,8 +31,17 @@ func TestResolveOfAServerThatIsDown(t *testing.T) {
 		var out strings.Builder
 		require.Equal(t, exitOK, run(t.Context(), append(line, "--dsn", dsn.String()), strings.NewReader(""), &out, &out), out.String())
 	}
+	// The login of the control database goes to its own port only: another port of the host may be anybody's.
 	var out strings.Builder
 	code := run(t.Context(), []string{"target-group", "resolve", "g", "--dsn", dsn.String()}, strings.NewReader(""), &out, &out)
+	require.Equal(t, exitUsage, code, out.String())
+	require.Contains(t, out.String(), "may not be used on server")
+
+	config := filepath.Join(t.TempDir(), "config.json")
+	t.Setenv("JOBAGENT_TEST_PASSWORD", password)
+	require.NoError(t, os.WriteFile(config, []byte(`{"targets": {"default_credential": "c"}, "credentials": [{"name": "c", "servers": ["127.0.0.1"], "user": "sa", "secret": "env:JOBAGENT_TEST_PASSWORD"}]}`), 0o600))
+	out.Reset()
+	code = run(t.Context(), []string{"target-group", "resolve", "g", "--dsn", dsn.String(), "--config", config}, strings.NewReader(""), &out, &out)
 	require.Equal(t, exitConnection, code, out.String())
 	require.Regexp(t, `^error: resolve target group "g": .*refused.*\n$`, out.String())
 }

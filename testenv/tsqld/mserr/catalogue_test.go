@@ -52,8 +52,7 @@ func TestCatalogue(t *testing.T) {
 					require.Empty(t, seen[number], "%s and %s are both %d", fn.Name.Name, seen[number], number)
 				}
 				seen[number] = fn.Name.Name
-				text, err := strconv.Unquote(call.Args[2].(*ast.BasicLit).Value)
-				require.NoError(t, err)
+				text := literalText(t, call.Args[2])
 				verbs := strings.Count(strings.ReplaceAll(text, "%%", ""), "%")
 				require.Equal(t, verbs, len(call.Args)-3, fn.Name.Name)
 				return true
@@ -73,4 +72,17 @@ func TestError(t *testing.T) {
 	require.Equal(t, uint8(5), InvalidObject("x").WithState(5).State)
 	require.Equal(t, `The INSERT statement conflicted with the CHECK constraint "CK". The conflict occurred in database "d", table "dbo.t", column 'c'.`,
 		ConstraintConflict("INSERT", "CHECK", "CK", "d", "dbo.t", "c").Message)
+}
+
+// literalText is a text that is written as one literal or as a sum of them.
+func literalText(t *testing.T, e ast.Expr) string {
+	t.Helper()
+	if sum, ok := e.(*ast.BinaryExpr); ok {
+		return literalText(t, sum.X) + literalText(t, sum.Y)
+	}
+	lit, ok := e.(*ast.BasicLit)
+	require.True(t, ok, "a message is a literal")
+	text, err := strconv.Unquote(lit.Value)
+	require.NoError(t, err)
+	return text
 }
