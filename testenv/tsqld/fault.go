@@ -24,6 +24,9 @@ const (
 	// attention is never acknowledged, and the end of the connection does not end the request either; only KILL does. So
 	// does SQL Server with requests that wait outside of its reach: extended procedures, linked servers, stuck I/O.
 	OnAttention
+	// BeforeCommit: a transaction is about to become durable, of a session or of the server itself. Nothing else of the point is
+	// set. Any error stands for a full disk: the transaction is rolled back (1105).
+	BeforeCommit
 )
 
 // String names the place.
@@ -39,6 +42,8 @@ func (k PointKind) String() string {
 		return "mid-row"
 	case OnAttention:
 		return "on attention"
+	case BeforeCommit:
+		return "before commit"
 	default:
 		return "unknown point"
 	}

@@ -10,7 +10,11 @@ import (
 // New opens the databases of cfg.Dir, creating the system databases where they are missing, and
 // returns a server that is ready for connections. The caller closes it.
 func New(cfg Config) (*Server, error) {
-	in, err := exec.New(exec.Config{Dir: cfg.Dir, SAPassword: cfg.SAPassword, Now: cfg.Now, OnWait: cfg.OnWait})
+	engineConfig := exec.Config{Dir: cfg.Dir, SAPassword: cfg.SAPassword, Now: cfg.Now, OnWait: cfg.OnWait}
+	if cfg.Fault != nil {
+		engineConfig.CommitFault = func() error { return cfg.Fault(Point{Kind: BeforeCommit, Context: context.Background()}) }
+	}
+	in, err := exec.New(engineConfig)
 	if err != nil {
 		return nil, fmt.Errorf("open databases: %w", err)
 	}

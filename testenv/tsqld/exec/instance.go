@@ -27,6 +27,8 @@ type Config struct {
 	Now func() time.Time
 	// OnWait is told of a statement that has waited for another session's lock for lock.LongWait; nil for nobody.
 	OnWait func(w Wait)
+	// CommitFault is asked before each commit; an error stands for a full disk (1105). Nil for none.
+	CommitFault func() error
 }
 
 // Wait is a statement that waits for another session.
@@ -91,7 +93,7 @@ func New(cfg Config) (*Instance, error) {
 		cfg.ServerName = "tsqld"
 	}
 	ctx := context.Background()
-	st, err := store.Open(ctx, store.Config{Dir: cfg.Dir, Functions: compile.Functions()})
+	st, err := store.Open(ctx, store.Config{Dir: cfg.Dir, Functions: compile.Functions(), CommitFault: cfg.CommitFault})
 	if err != nil {
 		return nil, err
 	}

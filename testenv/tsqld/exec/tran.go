@@ -356,17 +356,19 @@ func (s *Session) rollback(r *run) error {
 	return errors.Join(err, gone(r.out.EnvChange(EnvChange{Kind: EnvRollbackTran, Descriptor: id})))
 }
 
-// commit ends one level of the transaction.
+// commit ends one level of the transaction. When the outermost one cannot be committed, because the disk is full for example, the
+// transaction is rolled back, and the client is told: it sends the transaction's descriptor with its requests otherwise (error 3989).
 func (s *Session) commit(r *run) error {
 	if s.tran.level > 1 {
 		s.tran.level--
 		return nil
 	}
 	id := s.tran.id
-	if err := s.keep(); err != nil {
-		return err
-	}
+	err := s.keep()
 	s.closeCursorsOnEnd()
+	if err != nil {
+		return errors.Join(err, gone(r.out.EnvChange(EnvChange{Kind: EnvRollbackTran, Descriptor: id})))
+	}
 	return gone(r.out.EnvChange(EnvChange{Kind: EnvCommitTran, Descriptor: id}))
 }
 

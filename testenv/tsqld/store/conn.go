@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"modernc.org/libc"
+	lib "modernc.org/sqlite/lib"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -257,6 +258,11 @@ func (c *Conn) Begin(ctx context.Context) error {
 
 // Commit ends the transaction. It cannot be canceled. After an error the transaction may still be open.
 func (c *Conn) Commit() error {
+	if c.store.fault != nil {
+		if err := c.store.fault(); err != nil {
+			return &Error{Code: lib.SQLITE_FULL, Message: err.Error(), SQL: "COMMIT", kind: ErrFull}
+		}
+	}
 	if _, err := c.Exec(context.Background(), "COMMIT", nil); err != nil {
 		return err
 	}

@@ -21,6 +21,9 @@ type Config struct {
 	Functions *Functions
 	// Idle is how many released connections are kept for reuse; 0 means 8.
 	Idle int
+	// CommitFault is asked before each commit of a transaction; an error keeps SQLite from it and stands for a full disk ([ErrFull]).
+	// Nil for none.
+	CommitFault func() error
 }
 
 const (
@@ -35,8 +38,9 @@ type Store struct {
 	temporary bool
 	functions *Functions
 	idleLimit int
-	guard     *Conn    // holds the lock of a named directory; nil for a temporary one
-	owner     *os.File // holds the lock of a temporary one; nil for a named one
+	fault     func() error // Config.CommitFault
+	guard     *Conn        // holds the lock of a named directory; nil for a temporary one
+	owner     *os.File     // holds the lock of a temporary one; nil for a named one
 
 	mu     sync.Mutex
 	known  map[int]incarnation // by database id
@@ -57,7 +61,7 @@ var ErrInUse = errors.New("directory is in use by another server")
 
 // Open opens the files in cfg.Dir. One directory can be open once at a time, over all processes.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
-	s := &Store{dir: cfg.Dir, functions: cfg.Functions, idleLimit: cfg.Idle, known: map[int]incarnation{}}
+	s := &Store{dir: cfg.Dir, functions: cfg.Functions, idleLimit: cfg.Idle, fault: cfg.CommitFault, known: map[int]incarnation{}}
 	if s.idleLimit == 0 {
 		s.idleLimit = defaultIdle
 	}
