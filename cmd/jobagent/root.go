@@ -60,7 +60,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 	root.AddCommand(
 		newDemoCommand(a), newDevCommand(a), newRunCommand(a), newDBCommand(a), newDoctorCommand(a), newAgentCommand(a),
 		newJobCommand(a), newStepCommand(a), newTargetGroupCommand(a), newExecutionCommand(a), newLimitCommand(a), newHistoryCommand(a), newScriptCommand(a), newScheduleCommand(a), newCalendarCommand(a), newImportCommand(a),
-		newBenchCommand(a), newVersionCommand(a),
+		newBenchCommand(a), newVersionCommand(a), newLicensesCommand(a),
 	)
 	markUsageErrors(root)
 	return root
