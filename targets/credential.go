@@ -36,7 +36,9 @@ type Credential struct {
 	// Name is what @credential_name and @refresh_credential_name say; compared without regard to case.
 	Name string
 	// Servers are the patterns of the servers that it may be sent to: names as in target groups, with
-	// * for any run of characters. At least one is needed; a lone * allows every server.
+	// * for any run of characters, dots too. Host, port and instance are matched apart, after normalisation: a pattern
+	// without a port and an instance covers all of a host, one with a port that port only, and one with an instance the
+	// port that the host's SQL Server Browser names for it. At least one is needed; a lone * allows every server.
 	Servers []string
 	// Kind says which of the fields below are needed.
 	Kind CredentialKind
@@ -70,6 +72,8 @@ func (c Credential) Validate() error {
 	for _, pattern := range c.Servers {
 		if strings.TrimSpace(pattern) == "" {
 			errs = append(errs, errors.New("an empty server pattern matches nothing"))
+		} else if _, err := parsePattern(pattern); err != nil {
+			errs = append(errs, fmt.Errorf("server pattern %q: %w", pattern, err))
 		}
 	}
 	needsUser, needsSecret := false, false
@@ -142,32 +146,6 @@ func (c Credential) secretError(err error) error {
 // String never shows the secret's place, so that a credential may be printed.
 func (c Credential) String() string { return fmt.Sprintf("credential %q (%s)", c.Name, c.Kind) }
 
-// allows says whether c may be sent to a server. A pattern without a port or instance covers a host with any of them. Host and what
-// stands behind it are matched apart: an instance's name is whatever its author wrote, and must not be taken for a host's. A server
-// without port and instance is one on the default port.
-func (c Credential) allows(server string) bool {
-	name := fold(server)
-	for _, prefix := range []string{"tcp:", "np:", "lpc:", "admin:"} {
-		name = strings.TrimPrefix(name, prefix)
-	}
-	host, rest := splitServer(name)
-	if rest == "" {
-		rest = ",1433"
-	}
-	return slices.ContainsFunc(c.Servers, func(pattern string) bool {
-		hosts, rests := splitServer(fold(pattern))
-		return globMatch(hosts, host) && (rests == "" || globMatch(rests, rest))
-	})
-}
-
-// splitServer divides a server's name into the host and what stands behind it: ",port", "\instance", "\instance,port" or nothing.
-func splitServer(name string) (host, rest string) {
-	if i := strings.IndexAny(name, `,\`); i >= 0 {
-		return strings.TrimSpace(name[:i]), strings.TrimSpace(name[i:])
-	}
-	return strings.TrimSpace(name), ""
-}
-
 // globMatch compares with * for any run of characters; nothing else is special.
 func globMatch(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
@@ -232,6 +210,15 @@ func (s *CredentialSet) Names() []string {
 // For finds the credential that a step or member names and checks that it may be sent to the server.
 // An empty name means DefaultCredential. The error is a *ConfigError, and nothing is ever sent then.
 func (s *CredentialSet) For(name, server string) (Credential, error) {
+	e, err := parseEndpoint(server)
+	if err != nil {
+		return Credential{}, &ConfigError{Subject: fmt.Sprintf("server name %q", server), Err: err}
+	}
+	return s.forEndpoint(name, server, e)
+}
+
+// forEndpoint is For with the server's name as text, and as it was read.
+func (s *CredentialSet) forEndpoint(name, server string, e endpoint) (Credential, error) {
 	if name == "" {
 		name = DefaultCredential
 	}
@@ -245,7 +232,7 @@ func (s *CredentialSet) For(name, server string) (Credential, error) {
 		return Credential{}, &ConfigError{Subject: subject, Err: errors.New("the agent's configuration has no such credential; " +
 			"the control database holds its name only, the secret belongs to the agent's configuration")}
 	}
-	if !c.allows(server) {
+	if !c.covers(e) {
 		return Credential{}, &ConfigError{Subject: subject, Err: fmt.Errorf("it may not be used on server %q; its servers are %s",
 			server, strings.Join(c.Servers, ", "))}
 	}

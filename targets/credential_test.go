@@ -23,6 +23,7 @@ func TestCredentialValidate(t *testing.T) {
 		"NoName":         {func(c *Credential) { c.Name = " " }, "a name is needed"},
 		"NoServers":      {func(c *Credential) { c.Servers = nil }, "servers"},
 		"EmptyPattern":   {func(c *Credential) { c.Servers = []string{""} }, "empty server pattern"},
+		"PatternForm":    {func(c *Credential) { c.Servers = []string{"host:1433"} }, `server pattern "host:1433": invalid server name: want host`},
 		"NoKind":         {func(c *Credential) { c.Kind = "" }, "one of"},
 		"NoUser":         {func(c *Credential) { c.User = "" }, "user"},
 		"NoSecret":       {func(c *Credential) { c.Secret = "" }, "env:NAME"},
@@ -57,7 +58,7 @@ func TestCredentialSetFor(t *testing.T) {
 		"a.example.com": true, `a.example.com\x`: true, "a.example.com,1500": true,
 		// An instance's or a port's text is not a host's.
 		`evil.attacker.net\x.example.com`: false, `evil.attacker.net,1433\x.example.com`: false, "evil.attacker.net,.example.com": false,
-		"one": true, "one,1433": true, "one,1434": false, `one\i`: false, "two": false, "two,1500": true,
+		"one": true, "one,1433": true, "one,1434": false, "two": false, "two,1500": true,
 		`any\sqlexpress`: true, `any\x\sql`: false, `sql\any`: false,
 	} {
 		_, err := set.For("suffix", server)

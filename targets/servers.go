@@ -76,6 +76,9 @@ func NewServers(cfg Config) (*Servers, error) {
 	cfg.Encrypt = strings.ToLower(cmp.Or(cfg.Encrypt, "true"))
 	cfg.AppName = cmp.Or(cfg.AppName, "jobagent")
 	cfg.LoginTimeout = cmp.Or(cfg.LoginTimeout, DefaultLoginTimeout)
+	if cfg.Dialer == nil {
+		cfg.Dialer = tcpDialer{}
+	}
 	switch cfg.Encrypt {
 	case "disable", "false", "true", "strict":
 	default:
@@ -109,11 +112,15 @@ func (s *Servers) Connector(server, database, credential string) (*Connector, er
 
 // connector is Connector for sessions whose program_name is app.
 func (s *Servers) connector(server, database, credential, app string) (*Connector, error) {
-	c, err := s.cfg.Credentials.For(credential, server)
+	e, err := parseEndpoint(server)
+	if err != nil {
+		return nil, &ConfigError{Subject: fmt.Sprintf("server name %q", server), Err: err}
+	}
+	c, err := s.cfg.Credentials.forEndpoint(credential, server, e)
 	if err != nil {
 		return nil, err
 	}
-	params, err := s.params(server, database)
+	params, err := s.params(e.String(), database)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +135,7 @@ func (s *Servers) connector(server, database, credential, app string) (*Connecto
 	} else if inner, err = s.entra(params, c); err != nil {
 		return nil, err
 	}
-	connector := WrapConnector(inner, s.cfg.Dialer)
+	connector := WrapConnector(inner, boundDialer{s.cfg.Dialer, c, e})
 	connector.limit = s.cfg.LoginTimeout
 	return connector, nil
 }
@@ -153,13 +160,9 @@ func (s *Servers) entra(params msdsn.Config, c Credential) (*mssql.Connector, er
 	return inner, nil
 }
 
-// params makes the driver's settings for a database, without a login.
+// params makes the driver's settings for a database, without a login. server is an endpoint's text.
 func (s *Servers) params(server, database string) (msdsn.Config, error) {
-	server = strings.TrimSpace(server)
 	subject := fmt.Sprintf("server name %q", server)
-	if server == "" || strings.ContainsAny(server, ";='\"{}\r\n") {
-		return msdsn.Config{}, &ConfigError{Subject: subject, Err: errors.New(`host, host\instance or host,port is needed`)}
-	}
 	params, err := msdsn.Parse(fmt.Sprintf("server=%s;encrypt=%s;TrustServerCertificate=%t", server, s.cfg.Encrypt, s.cfg.TrustServerCertificate))
 	if err != nil {
 		return msdsn.Config{}, &ConfigError{Subject: subject, Err: err}
