@@ -84,6 +84,13 @@ func Embedded(t testing.TB, opts Options) *Env {
 				t.Errorf("the embedded server panicked: %v\n%s", value, stack)
 			}
 		},
+		OnError: func(err error) {
+			mu.Lock()
+			defer mu.Unlock()
+			if !ended {
+				t.Logf("the embedded server met an error: %v", err)
+			}
+		},
 	})
 	require.NoError(t, err)
 	t.Cleanup(func() {

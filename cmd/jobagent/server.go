@@ -49,6 +49,7 @@ func startEmbedded(ctx context.Context, dir, listen, password, encrypt string, l
 		OnPanic: func(value any, stack []byte) {
 			log.Error("embedded server panicked", zap.Any("error", value), zap.ByteString("stack", stack))
 		},
+		OnError:       func(err error) { log.Error("embedded server met an error", zap.Error(err)) },
 		OnAcceptError: func(err error) { log.Warn("connection could not be accepted", zap.Error(err)) },
 		OnWait: func(w tsqld.Wait) {
 			fields := []zap.Field{

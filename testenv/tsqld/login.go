@@ -124,7 +124,8 @@ func (c *conn) refuseFor(err error) error {
 	if errors.Is(err, ErrClose) || c.ctx.Err() != nil {
 		return err
 	}
-	return errors.Join(err, c.refuse(mserr.New(17188, 16, "The server cannot accept new connections: %v", err)))
+	c.srv.report(err)
+	return errors.Join(err, c.refuse(mserr.Internal()))
 }
 
 // refuse sends the error and waits for the client to go. A database that cannot be opened is followed by 18456, as

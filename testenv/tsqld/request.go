@@ -56,11 +56,10 @@ func (c *conn) handle(m *message) error {
 	// The connection ends, and the client is to know why.
 	if !s.fatal {
 		text := mserr.New(596, 21, "Cannot continue the execution because the session is in the kill state.")
-		if !errors.Is(err, exec.ErrKilled) {
-			text.Message += fmt.Sprintf(" (tsqld: %v)", err)
-		}
 		if bad := (*tds.FormatError)(nil); errors.As(err, &bad) {
 			text = mserr.New(4002, fatalClass, "The incoming tabular data stream (TDS) protocol stream is incorrect. %s", bad.What)
+		} else if !errors.Is(err, exec.ErrKilled) {
+			c.srv.report(err)
 		}
 		if merr := s.Message(text); merr != nil {
 			return merr

@@ -265,6 +265,9 @@ func newFixture(t *testing.T, cfg Config) *fixture {
 	if cfg.OnPanic == nil {
 		cfg.OnPanic = func(v any, stack []byte) { t.Errorf("panic: %v\n%s", v, stack) }
 	}
+	if cfg.OnError == nil {
+		cfg.OnError = func(err error) { t.Logf("internal error: %v", err) }
+	}
 	if cfg.Record == nil {
 		cfg.Record = strict.Watch(t)
 	}

@@ -32,6 +32,10 @@ type Config struct {
 	OnAcceptError func(err error)
 	// OnWait is told of a statement that has waited some seconds for another session, and for whom.
 	OnWait func(Wait)
+	// OnError is told of an error of which a client is told no more than that there was one: a defect, a
+	// damaged file, a full disk at login. It may hold the beginning of a statement as SQLite was given it,
+	// which has no values.
+	OnError func(err error)
 	// Fault is asked at every [Point] whether something goes wrong there. It may be called by several
 	// connections at once.
 	Fault func(Point) error
@@ -219,6 +223,13 @@ func (d Dialer) DialContext(ctx context.Context, _, _ string) (net.Conn, error) 
 		d.s.serve(context.WithoutCancel(ctx), server)
 	}()
 	return client, nil
+}
+
+// report tells the server's owner of an error that clients are not told the cause of.
+func (s *Server) report(err error) {
+	if s.cfg.OnError != nil {
+		s.cfg.OnError(err)
+	}
 }
 
 // orderly turns the ways in which a connection ends as it should into nil.

@@ -111,6 +111,9 @@ func (b *builder) column(def *syntax.ColumnDef) error {
 	if b.t.Column(def.Name.Name) != nil {
 		return mserr.DuplicateColumn(def.Name.Name, b.label)
 	}
+	if len(b.t.Columns) >= mserr.MostColumns {
+		return mserr.TooManyColumns(def.Name.Name, b.label)
+	}
 	c := &catalog.Column{RowGUID: def.RowGUIDCol, Sparse: def.Sparse}
 	c.Name = def.Name.Name
 	if def.Computed != nil {

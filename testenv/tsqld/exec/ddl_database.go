@@ -11,7 +11,13 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// createDatabase is CREATE DATABASE. Files and editions have no meaning here and are ignored.
+// filesIgnored says what becomes of the files that CREATE DATABASE names. Scripts of SMO and DacFx, and those of Microsoft's samples, name
+// files in every CREATE DATABASE; so they cannot be refused.
+func filesIgnored() *mserr.Error {
+	return mserr.New(0, 0, "tsqld: The files that CREATE DATABASE names are not made. The embedded server keeps each database in a file of its own in its data directory.")
+}
+
+// createDatabase is CREATE DATABASE. Editions have no meaning here and are ignored, as are files, which the client is told.
 func (r *run) createDatabase(st *syntax.CreateDatabaseStmt) error {
 	s := r.s
 	switch {
@@ -44,8 +50,13 @@ func (r *run) createDatabase(st *syntax.CreateDatabaseStmt) error {
 			}
 		}
 	}
-	_, err := s.inst.catalog.CreateDatabase(r.ctx, st.Name.Name, s.login.sid, opts, r.datetime())
-	return err
+	if _, err := s.inst.catalog.CreateDatabase(r.ctx, st.Name.Name, s.login.sid, opts, r.datetime()); err != nil {
+		return err
+	}
+	if st.Files {
+		return r.info(filesIgnored())
+	}
+	return nil
 }
 
 // elasticPool reads SERVICE_OBJECTIVE = ELASTIC_POOL (name = pool), "" for other objectives.

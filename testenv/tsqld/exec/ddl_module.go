@@ -229,6 +229,9 @@ func (r *run) createView(st *syntax.CreateViewStmt) error {
 	if err != nil {
 		return compileFailure(inModule(err, st.Name))
 	}
+	if len(cols) > mserr.MostColumns {
+		return compileFailure(inModule(mserr.TooManyViewColumns(cols[mserr.MostColumns].Name, st.Name.Last()), st.Name))
+	}
 	fits := func(o catalog.Object) bool { return o.Head().Kind == catalog.KindView }
 	return r.putModule(st.Name, st.Verb, "CREATE VIEW", fits, func(h catalog.Header) (catalog.Object, error) {
 		h.Kind = catalog.KindView

@@ -1,8 +1,8 @@
 package exec
 
 import (
-	"context"
 	"errors"
+	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -48,16 +48,20 @@ func originated(err error, from origin) error {
 func isRefusal(e *mserr.Error) bool { return e.Number == 40517 || e.Number == 40510 }
 
 // message turns an error into what the client is told; nil for errors that end the request without a
-// message: the client is gone, the context has ended, or a failure that was told already.
-func message(ctx context.Context, err error) *mserr.Error {
+// message: the client is gone, the context has ended, or a failure that was told already. What only the
+// server's owner is to know, such as SQLite's own words, goes to Config.OnError.
+func (r *run) message(err error) *mserr.Error {
 	var e *mserr.Error
 	if errors.As(err, &e) {
 		c := *e // constructors' results may be shared by caches
 		return &c
 	}
 	var gone *sinkError
-	if errors.As(err, &gone) || ctx.Err() != nil {
+	if errors.As(err, &gone) || r.ctx.Err() != nil {
 		return nil
+	}
+	if errors.Is(err, store.ErrManyDatabases) {
+		return mserr.NotSupported("more than %d databases in one statement or transaction", store.MaxAttached)
 	}
 	var se *store.Error
 	if errors.As(err, &se) {
@@ -69,10 +73,56 @@ func message(ctx context.Context, err error) *mserr.Error {
 		case errors.Is(err, store.ErrTooBig):
 			return mserr.New(7119, 16, "Attempting to grow LOB beyond maximum allowed size of 1000000000 bytes.")
 		case errors.Is(err, store.ErrCorrupt):
-			return mserr.New(824, 24, "tsqld: SQLite found a damaged database file: %s", se.Message)
+			r.s.inst.report(err)
+			return mserr.New(824, 24, "tsqld: a database file of the embedded server is damaged. The log of the embedded server says more.")
+		}
+		if e := limitMessage(se); e != nil {
+			return e
 		}
 	}
-	return mserr.New(8630, 17, "tsqld: internal error: %s", err)
+	r.s.inst.report(err)
+	return mserr.Internal()
+}
+
+// report tells the server's owner of an error that clients are not told the cause of.
+func (i *Instance) report(err error) {
+	if i.cfg.OnError != nil {
+		i.cfg.OnError(err)
+	}
+}
+
+// limits are SQLite's texts about queries that are too big for it, and what SQL Server says of those that are too big for
+// SQL Server. The numbers are those of SQLite as it is built here (https://www.sqlite.org/limits.html).
+var limits = []struct {
+	text string
+	is   func() *mserr.Error
+}{
+	{"tables in a join", func() *mserr.Error { return mserr.TooManyTables(mostTables) }},
+	{"too many FROM clause terms", func() *mserr.Error { return mserr.TooManyTables(mostTables) }},
+	{"too many columns in result set", func() *mserr.Error { return mserr.TooManyElements(mostElements) }},
+	{"Expression tree is too large", mserr.TooDeep},
+	{"parser stack overflow", mserr.TooDeep},
+	{"Recursion limit", mserr.TooDeep},
+	{"too many ", mserr.InternalResources}, // terms in ORDER BY and GROUP BY, columns, arguments, variables
+}
+
+// Limits of SQLite: tables in one FROM, and columns of one select list.
+const (
+	mostTables   = 64
+	mostElements = 2000
+)
+
+// limitMessage is the message for a query that is too big for SQLite; nil for other errors.
+func limitMessage(se *store.Error) *mserr.Error {
+	if se.Code&0xff != sqliteError {
+		return nil
+	}
+	for _, l := range limits {
+		if strings.Contains(se.Message, l.text) {
+			return l.is()
+		}
+	}
+	return nil
 }
 
 // sinkError is an error of the Sink: the client is gone.

@@ -27,6 +27,9 @@ type Config struct {
 	Now func() time.Time
 	// OnWait is told of a statement that has waited for another session's lock for lock.LongWait; nil for nobody.
 	OnWait func(w Wait)
+	// OnError is told of an error of which a client is told no more than that there was one: a defect, a damaged file. The error may
+	// hold the beginning of a statement as SQLite was given it, which has no values. Nil for nobody.
+	OnError func(err error)
 	// CommitFault is asked before each commit; an error stands for a full disk (1105). Nil for none.
 	CommitFault func() error
 }

@@ -216,7 +216,7 @@ func asMessage(err error) *mserr.Error {
 		c := *e
 		return &c
 	}
-	return mserr.New(8630, 17, "tsqld: internal error: %s", err)
+	return mserr.Internal()
 }
 
 // resolve looks the types of a unit's parameters and variables up.

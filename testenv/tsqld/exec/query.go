@@ -257,6 +257,9 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 		if t.Column(c.Name) != nil {
 			return mserr.DuplicateColumn(c.Name, into.Name)
 		}
+		if i >= mserr.MostColumns {
+			return mserr.TooManyColumns(c.Name, into.Name)
+		}
 		t.Columns = append(t.Columns, col)
 	}
 	if into.Database == nil {

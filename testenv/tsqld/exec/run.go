@@ -300,7 +300,7 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 	}
 	var f *failure
 	if !errors.As(err, &f) {
-		e := message(r.ctx, err)
+		e := r.message(err)
 		if e == nil {
 			return err
 		}

@@ -217,7 +217,7 @@ func (s *Session) finish(r *run, err error) error {
 
 // reject reports a text that could not be parsed, of which nothing ran.
 func (r *run) reject(err error) error {
-	m := message(r.ctx, err)
+	m := r.message(err)
 	if m == nil {
 		return err
 	}

@@ -567,7 +567,7 @@ func (r *run) manage(err error) error {
 	if err == nil {
 		return nil
 	}
-	m := message(r.ctx, err)
+	m := r.message(err)
 	if m == nil {
 		return err
 	}

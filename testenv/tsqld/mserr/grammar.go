@@ -20,6 +20,11 @@ func SyntaxExpected(token, expected string) *Error {
 	return New(1035, 15, "Incorrect syntax near '%s', expected '%s'.", token, expected)
 }
 
+// TooManyTables is error 106; most is the number of tables that one query can have.
+func TooManyTables(most int) *Error {
+	return New(106, 16, "Too many table names in the query. The maximum allowable is %d.", most)
+}
+
 // UnclosedQuote is error 105; text is what follows the quotation mark.
 func UnclosedQuote(text string) *Error {
 	return New(105, 15, "Unclosed quotation mark after the character string '%s'.", text)
@@ -36,6 +41,11 @@ func IdentifierTooLong(start string, maximum int) *Error {
 // OrderByNotInSetList is error 104: ORDER BY of a set operation names what its select list has not.
 func OrderByNotInSetList() *Error {
 	return New(104, 15, "ORDER BY items must appear in the select list if the statement contains a UNION, INTERSECT or EXCEPT operator.")
+}
+
+// TooManyElements is error 1056; most is the number of columns that a select list can have.
+func TooManyElements(most int) *Error {
+	return New(1056, 15, "The number of elements in the select list exceeds the maximum allowed number of %d elements.", most)
 }
 
 // OrderByPosition is error 108: an ordinal in ORDER BY outside the select list.

@@ -112,6 +112,19 @@ func NoSuchTable(name string) *Error {
 	return New(2706, 11, "Table '%s' does not exist.", name)
 }
 
+// MostColumns is how many columns a table or view may have.
+const MostColumns = 1024
+
+// TooManyColumns is error 1702, also of ALTER TABLE and SELECT INTO; column is the first one that is too many.
+func TooManyColumns(column, table string) *Error {
+	return New(1702, 16, "CREATE TABLE failed because column '%s' in table '%s' exceeds the maximum of %d columns.", column, table, MostColumns)
+}
+
+// TooManyViewColumns is error 4505; column is the first one that is too many.
+func TooManyViewColumns(column, view string) *Error {
+	return New(4505, 16, "CREATE VIEW failed because column '%s' in view '%s' exceeds the maximum of %d columns.", column, view, MostColumns)
+}
+
 // DuplicateColumn is error 2705.
 func DuplicateColumn(column, table string) *Error {
 	return New(2705, 16, "Column names in each table must be unique. Column name '%s' in table '%s' is specified more than once.", column, table)

@@ -253,6 +253,16 @@ func InternalResources() *Error {
 	return New(8623, 16, "The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query. If you believe you have received this message in error, contact Customer Support Services for more information.")
 }
 
+// Internal is error 8630. It does not say what went wrong: that is for the server's owner, and not for a client.
+func Internal() *Error {
+	return New(8630, 17, "tsqld: Internal Query Processor Error: The query processor encountered an unexpected error during execution. The log of the embedded server says more.")
+}
+
+// TooDeep is error 8631.
+func TooDeep() *Error {
+	return New(8631, 17, "Internal error: Server stack limit has been reached. Please look for potentially deep nesting in your query, and try to simplify it.")
+}
+
 // CursorArgument is error 16902.
 func CursorArgument(procedure, parameter string) *Error {
 	return New(16902, 16, "%s: The value of the parameter %s is invalid.", procedure, parameter)

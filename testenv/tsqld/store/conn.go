@@ -210,7 +210,10 @@ func (c *Conn) evict(ctx context.Context, keep []int) error {
 			return nil
 		}
 	}
-	return fmt.Errorf("more than %d databases in one transaction or statement: %w", MaxAttached, last)
+	if last == nil {
+		return ErrManyDatabases
+	}
+	return fmt.Errorf("%w: %w", ErrManyDatabases, last)
 }
 
 // detach detaches the i-th attachment. SQLite refuses while a transaction or open rows use it.

@@ -17,6 +17,8 @@ var (
 	ErrTooBig   = errors.New("value is too big") // over SQLite's limit of 1,000,000,000 bytes
 	ErrReadOnly = errors.New("database is read-only")
 	ErrIO       = errors.New("disk error")
+	// ErrManyDatabases is more than [MaxAttached] databases in one transaction or statement.
+	ErrManyDatabases = fmt.Errorf("more than %d databases in one transaction or statement", MaxAttached)
 )
 
 // Error is an error of SQLite that is no constraint violation.

@@ -1,0 +1,38 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
+)
+
+// What went wrong inside the server is for its owner: a client is told no more than that something did.
+func TestInternalErrorsSayNothing(t *testing.T) {
+	t.Parallel()
+	var told []error
+	inst, err := New(Config{SAPassword: "secret", OnError: func(err error) { told = append(told, err) }})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, inst.Close()) })
+	s := openSession(t, inst, Login{User: "sa", Password: "secret"})
+	defer func() { require.NoError(t, s.Close()) }()
+
+	conn, err := inst.store.Acquire(context.Background())
+	require.NoError(t, err)
+	_, unknown := conn.Exec(context.Background(), "SELECT colour FROM sqlite_master", nil)
+	inst.store.Release(conn)
+	require.ErrorContains(t, unknown, "no such column")
+
+	for _, cause := range []error{unknown, errors.New("open /data/d7.sqlite: permission denied"), fmt.Errorf("read: %w", store.ErrCorrupt)} {
+		told = nil
+		var out recorder
+		require.NoError(t, s.serve(context.Background(), &out, "TEST", func(r *run) error { return r.manage(cause) }))
+		require.Equal(t, "Msg 8630, Level 17, State 1, Line 1: "+mserr.Internal().Message+"\n(error)\n", out.b.String())
+		require.Equal(t, []error{cause}, told)
+	}
+}
