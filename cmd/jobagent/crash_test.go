@@ -62,9 +62,9 @@ type crash struct {
 	data   string // the server's
 	rng    *rand.Rand
 	server *devProcess
-	agents [crashAgents]*crashAgent
+	agents []*crashAgent
 	// proxies stand between each agent and the control database.
-	proxies [crashAgents]*fault.Proxy
+	proxies []*fault.Proxy
 	// started are runs whose start was acknowledged.
 	started []uuid.UUID
 	// laterRelease: the procedures of a later release are deployed.
@@ -77,40 +77,60 @@ type crash struct {
 // TestCrash runs a server with its control database and targets, and agents, as processes, and kills, stops and continues them at
 // random under load. The server is the one that JOBAGENT_TEST_DSN names, if it does; only the agents and their connections break then. Then everything must come to its end, and an audit of tables and ledgers must find nothing lost and nothing done twice.
 func TestCrash(t *testing.T) {
-	seed := *crashSeed
+	c := newCrash(t, *crashSeed, externalServer(t))
+	store := c.server.store(t)
+	databases := c.define(store)
+	c.startAgents(crashAgents)
+	c.breakThings(*crashDuration, *crashPause, func() { c.startRun(store) })
+	c.endSchedules(store)
+	c.settle(store)
+	c.audit(databases)
+	t.Logf("events: %v; %d runs started by hand", c.counts, len(c.started))
+}
+
+// newCrash makes a harness with a server; nil means a new process `jobagent dev`. A seed of 0 means a new one.
+func newCrash(t *testing.T, seed uint64, server *devProcess) *crash {
 	if seed == 0 {
 		seed = rand.Uint64()
 	}
-	t.Logf("replay with -crash.seed=%d -crash.duration=%s", seed, *crashDuration)
+	t.Logf("seed %d", seed)
 	c := &crash{t: t, dir: *crashLogs, data: t.TempDir(), rng: rand.New(rand.NewPCG(seed, 0)), counts: map[string]int{}}
 	if c.dir == "" {
 		c.dir = t.TempDir()
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "config.json"), []byte(`{"targets": {"trust_server_certificate": true}}`), 0o600))
-	if c.server = externalServer(t); c.server == nil {
+	if c.server = server; server == nil {
 		c.server = startDev(t, c.data, "127.0.0.1:0")
 	}
-	store := c.server.store(t)
-	databases := c.define(store)
+	return c
+}
+
+// startAgents starts n agents, each behind a proxy of its own. The test's end kills them.
+func (c *crash) startAgents(n int) {
+	c.agents, c.proxies = make([]*crashAgent, n), make([]*fault.Proxy, n)
 	for i := range c.agents {
 		proxy, err := fault.NewProxy(c.server.address, nil)
-		require.NoError(t, err)
-		t.Cleanup(func() { require.NoError(t, proxy.Close()) })
+		require.NoError(c.t, err)
+		c.t.Cleanup(func() { require.NoError(c.t, proxy.Close()) })
 		c.proxies[i] = proxy
 		c.startAgent(i)
 	}
-	t.Cleanup(func() {
+	c.t.Cleanup(func() {
 		for i := range c.agents {
 			c.kill(i)
 		}
-		if t.Failed() {
+		if c.t.Failed() {
 			c.showLogs()
 		}
 	})
+}
 
+// breakThings breaks something at random times, on average every interval, and calls work every 100 ms meanwhile. All is repaired when it
+// returns.
+func (c *crash) breakThings(duration, interval time.Duration, work func()) {
 	next := time.Now()
-	for end := time.Now().Add(*crashDuration); time.Now().Before(end); {
-		c.startRun(store)
+	for end := time.Now().Add(duration); time.Now().Before(end); {
+		work()
 		c.mend(false)
 		for i, a := range c.agents { // whoever supervises a process starts it again
 			if c.broken(i) {
@@ -125,14 +145,11 @@ func TestCrash(t *testing.T) {
 		}
 		if time.Now().After(next) {
 			c.event()
-			next = time.Now().Add(time.Duration(c.rng.ExpFloat64() * float64(*crashPause)))
+			next = time.Now().Add(time.Duration(c.rng.ExpFloat64() * float64(interval)))
 		}
 		pause(100 * time.Millisecond)
 	}
 	c.mend(true)
-	c.settle(store)
-	c.audit(databases)
-	t.Logf("events: %v; %d runs started by hand", c.counts, len(c.started))
 }
 
 // pause lets real time pass: other processes are at work.
@@ -230,10 +247,13 @@ func (c *crash) kill(i int) {
 	}
 }
 
+// serverPlace stands for the server where agents have their index.
+const serverPlace = -1
+
 // repair ends a failure.
 type repair struct {
 	at    time.Time
-	place int // of the agent; crashAgents: the server
+	place int // of the agent; serverPlace: the server
 	do    func()
 }
 
@@ -262,12 +282,12 @@ func (c *crash) broken(place int) bool {
 
 // event breaks something that is not broken, and plans the repair.
 func (c *crash) event() {
-	place := c.rng.IntN(crashAgents)
+	place := c.rng.IntN(len(c.agents))
 	n := c.rng.IntN(21)
 	if n >= 17 {
-		place = crashAgents
+		place = serverPlace
 	}
-	if c.broken(place) || place == crashAgents && c.server.external() && n < 20 {
+	if c.broken(place) || place == serverPlace && c.server.external() && n < 20 {
 		return // a server that is not ours is neither killed nor frozen
 	}
 	switch {
@@ -322,22 +342,10 @@ func (c *crash) event() {
 // TestFrozenAgentLosesItsWorkAndRejoins freezes an agent for longer than its lease. Others must have its work within two leases, and
 // when it goes on, it does so under a new term.
 func TestFrozenAgentLosesItsWorkAndRejoins(t *testing.T) {
-	c := &crash{t: t, dir: t.TempDir(), data: t.TempDir(), rng: rand.New(rand.NewPCG(1, 0)), counts: map[string]int{}}
-	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "config.json"), []byte(`{"targets": {"trust_server_certificate": true}}`), 0o600))
-	c.server = startDev(t, c.data, "127.0.0.1:0")
+	c := newCrash(t, 1, nil)
 	store := c.server.store(t)
 	names := c.define(store)
-	proxy, err := fault.NewProxy(c.server.address, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, proxy.Close()) })
-	c.proxies[0] = proxy
-	c.startAgent(0)
-	t.Cleanup(func() {
-		c.kill(0)
-		if t.Failed() {
-			c.showLogs()
-		}
-	})
+	c.startAgents(1)
 	control := c.server.open(t, controlDatabase)
 	// held counts the tasks of the agent's first term: the server's own agent, which has a term too, is the older one.
 	held := func() (n int) {
@@ -365,13 +373,14 @@ WHERE k.ended_at IS NULL AND k.term_id = (SELECT MIN(t.term_id) FROM jobs_intern
 	require.NoError(t, process.Signal(syscall.SIGCONT))
 	eventually(t, 2*crashLease, "it has a new term", func() bool { return c.logged("term started") == 2 })
 	require.Equal(t, 1, c.logged("core ended and starts afresh"))
+	c.endSchedules(store)
 	c.settle(store)
 	c.audit(names)
 	t.Logf("events: %v; %d runs started by hand", c.counts, len(c.started))
 }
 
-// settle ends the schedule and waits until no run is active.
-func (c *crash) settle(store *controldb.Store) {
+// endSchedules disables all that define has scheduled.
+func (c *crash) endSchedules(store *controldb.Store) {
 	enabled := false
 	eventually(c.t, 30*time.Second, "the server answers", func() bool {
 		return store.UpdateJob(c.t.Context(), controldb.JobUpdate{Name: "every minute", Enabled: &enabled}) == nil
@@ -379,6 +388,10 @@ func (c *crash) settle(store *controldb.Store) {
 	eventually(c.t, 30*time.Second, "the server answers", func() bool {
 		return store.EnableSchedule(c.t.Context(), everyTenSeconds, everyTenSeconds, false) == nil
 	})
+}
+
+// settle waits until no run is active.
+func (c *crash) settle(store *controldb.Store) {
 	for limit := time.Now().Add(crashSettle); ; pause(200 * time.Millisecond) {
 		runs, err := store.Executions(c.t.Context(), controldb.ExecutionFilter{RootsOnly: true, ActiveOnly: true})
 		if err == nil && len(runs) == 0 {
