@@ -188,6 +188,12 @@ type ledgerTarget struct {
 	unclean    int // attempts that were sent and ended in any way but success, whether they had an effect or not
 }
 
+// String is for test output.
+func (x ledgerTarget) String() string {
+	return fmt.Sprintf("job %q, run %s on %s (internal id %s), %s after %d attempts, %d of them unclean,",
+		x.job, x.run, x.database, x.internalID, x.lifecycle, x.attempts, x.unclean)
+}
+
 // written are the rows of a ledger, counted.
 func (l *ledger) written(database string) map[ledgerRow]int {
 	rows, err := l.server.open(l.t, database).QueryContext(l.t.Context(), "SELECT run, source, part, COUNT(*) FROM dbo.ledger GROUP BY run, source, part;")
@@ -279,7 +285,7 @@ func (l *ledger) audit() {
 			parts[i] = rows[key]
 			ledgerRows += parts[i]
 			if parts[i] > x.attempts {
-				t.Errorf("twice: %+v committed part %d %d times", x, i+1, parts[i])
+				t.Errorf("twice: %v committed part %d %d times", x, i+1, parts[i])
 			}
 			if parts[i] > 1 {
 				repeated++
@@ -290,16 +296,16 @@ func (l *ledger) audit() {
 		once[x.internalID] = sum
 		switch {
 		case x.lifecycle == "Skipped" && parts != [2]int{}:
-			t.Errorf("skipped, and run: %+v committed %v", x, parts)
+			t.Errorf("skipped, and run: %v committed %v", x, parts)
 		case x.lifecycle == "Succeeded" && !kind.once && min(parts[0], parts[1]) == 0:
-			t.Errorf("lost: %+v committed %v", x, parts)
+			t.Errorf("lost: %v committed %v", x, parts)
 		case parts[0] > 1+x.unclean:
-			t.Errorf("twice: %+v committed %v, more than its unfinished attempts explain", x, parts)
+			t.Errorf("twice: %v committed %v, more than its unfinished attempts explain", x, parts)
 		case kind.giveUp && parts[0] > 1:
-			t.Errorf("twice: %+v gives up after an unknown outcome, and committed %v", x, parts)
+			t.Errorf("twice: %v gives up after an unknown outcome, and committed %v", x, parts)
 		}
 		if n := side[ledgerRow{x.run, x.database, 1}]; n > x.attempts || kind.writeSide && x.lifecycle == "Succeeded" && n == 0 {
-			t.Errorf("second database: %+v committed %d rows there", x, n)
+			t.Errorf("second database: %v committed %d rows there", x, n)
 		}
 	}
 	for _, x := range list {
@@ -308,23 +314,23 @@ func (l *ledger) audit() {
 		}
 		sum := once[x.internalID]
 		if sum[0] > 1 || sum[1] > 1 {
-			t.Errorf("twice: %+v is to run at most once, and committed %v in all its runs", x, sum)
+			t.Errorf("twice: %v is to run at most once, and committed %v in all its runs", x, sum)
 		}
 		if sum[0] != sum[1] {
-			t.Errorf("half done: %+v runs in one transaction, and committed %v", x, sum)
+			t.Errorf("half done: %v runs in one transaction, and committed %v", x, sum)
 		}
 		if x.lifecycle == "Succeeded" && sum != [2]int{1, 1} {
-			t.Errorf("lost: %+v committed %v", x, sum)
+			t.Errorf("lost: %v committed %v", x, sum)
 		}
 	}
 	for r := range rows {
 		if !known[r] {
-			t.Errorf("the ledger has %+v, of which the control database knows nothing", r)
+			t.Errorf("the ledger has part %d of run %s on %s, of which the control database knows nothing", r.part, r.run, r.source)
 		}
 	}
 	for r := range side {
 		if !known[ledgerRow{r.run, r.source, 1}] {
-			t.Errorf("the second database has %+v, of which the control database knows nothing", r)
+			t.Errorf("the second database has part %d of run %s on %s, of which the control database knows nothing", r.part, r.run, r.source)
 		}
 	}
 	t.Logf("%d starts and reruns acknowledged; %d targets, %d attempts, %d ledger rows, %d parts repeated; ended: %v; events: %s",
