@@ -1,0 +1,286 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+	"unicode/utf16"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// canary makes a secret that nothing else contains. It meets the rules for passwords, and has characters that URLs and connection strings
+// escape, so that it is looked for in its plain and its escaped form.
+func canary(name string) string {
+	return "Canary-" + name + "-7@" + strings.ReplaceAll(uuid.NewString(), "-", "")
+}
+
+// spellings are the forms in which a secret could be written down: plain and escaped, as UTF-8 and as UTF-16.
+func spellings(secret string) (list [][]byte) {
+	for _, text := range []string{secret, url.QueryEscape(secret), url.UserPassword("", secret).String()[1:]} {
+		var wide []byte
+		for _, unit := range utf16.Encode([]rune(text)) {
+			wide = append(wide, byte(unit), byte(unit>>8))
+		}
+		list = append(list, []byte(text), wide)
+	}
+	return list
+}
+
+// findCanaries names the secrets that a text holds.
+func findCanaries(text []byte, secrets map[string]string) (found []string) {
+	for name, secret := range secrets {
+		if slices.ContainsFunc(spellings(secret), func(s []byte) bool { return bytes.Contains(text, s) }) {
+			found = append(found, name)
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+func TestFindCanaries(t *testing.T) {
+	secrets := map[string]string{"a": canary("a"), "b": canary("b")}
+	for i, s := range spellings(secrets["b"]) {
+		require.Equal(t, []string{"b"}, findCanaries(append([]byte("x"), s...), secrets), "spelling %d", i)
+	}
+	require.Empty(t, findCanaries([]byte("Canary-a-7@"), secrets))
+}
+
+// secretsHouse is a server and an agent whose secrets are all canaries.
+type secretsHouse struct {
+	t       *testing.T
+	dir     string
+	data    string
+	secrets map[string]string
+	written map[string]*output // what processes wrote, by the process's name
+	address string
+}
+
+// output keeps what a process writes.
+type output struct {
+	mu   sync.Mutex
+	text []byte
+}
+
+// Write implements io.Writer.
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.text = append(o.text, p...)
+	return len(p), nil
+}
+
+// String is what was written so far.
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return string(o.text)
+}
+
+// start starts the command as a process, with all that it writes kept.
+func (h *secretsHouse) start(name string, env []string, args ...string) *exec.Cmd {
+	cmd := exec.Command(os.Args[0], append([]string{"--log-level", "debug"}, args...)...)
+	cmd.Env = append(append(os.Environ(), envBeCommand+"=1"), env...)
+	out := &output{}
+	h.written[name] = out
+	cmd.Stdout, cmd.Stderr = out, out
+	require.NoError(h.t, cmd.Start())
+	h.t.Cleanup(func() { _ = cmd.Process.Kill() }) // it may have ended
+	return cmd
+}
+
+// dsn is a connection string of the server.
+func (h *secretsHouse) dsn(user, password, database string) string {
+	u := url.URL{Scheme: "sqlserver", User: url.UserPassword(user, password), Host: h.address,
+		RawQuery: url.Values{"database": {database}, "encrypt": {"true"}, "TrustServerCertificate": {"true"}}.Encode()}
+	return u.String()
+}
+
+// No secret is written down: not in a log at level debug, an output, a trace of all goroutines, nor in any file of the server. Runs go well and
+// fail in every way that concerns a credential meanwhile.
+func TestSecretsAreWrittenNowhere(t *testing.T) {
+	h := &secretsHouse{t: t, dir: t.TempDir(), data: t.TempDir(), written: map[string]*output{}, secrets: map[string]string{}}
+	for _, name := range []string{"sa", "agent", "env", "file", "wrong", "scoped"} {
+		h.secrets[name] = canary(name)
+	}
+	dev := h.start("dev", []string{envSAPassword + "=" + h.secrets["sa"]}, "dev", "--listen", "127.0.0.1:0", "--data", h.data, "-o", "json")
+	h.address = h.readyAddress()
+	control, err := sql.Open("sqlserver", h.dsn("sa", h.secrets["sa"], controlDatabase))
+	require.NoError(t, err)
+	defer control.Close()
+	for _, batch := range []string{
+		"CREATE DATABASE tenant;",
+		"CREATE LOGIN agent WITH PASSWORD = '" + h.secrets["agent"] + "'; CREATE USER agent; ALTER ROLE jobs_agent ADD MEMBER agent;",
+		"CREATE LOGIN runner WITH PASSWORD = '" + h.secrets["env"] + "'; CREATE LOGIN keeper WITH PASSWORD = '" + h.secrets["file"] + "';",
+		"EXECUTE tenant.sys.sp_executesql N'CREATE USER runner; ALTER ROLE db_owner ADD MEMBER runner; CREATE USER keeper;';",
+		"CREATE MASTER KEY ENCRYPTION BY PASSWORD = '" + h.secrets["scoped"] + "'; CREATE DATABASE SCOPED CREDENTIAL scoped WITH IDENTITY = 'x', SECRET = '" + h.secrets["scoped"] + "';",
+	} {
+		_, err := control.ExecContext(t.Context(), batch)
+		require.NoError(t, err, "a batch that makes logins")
+	}
+	agent := h.startAgent()
+	h.runJobs()
+	h.failCommands()
+	// A trace of all goroutines, while connections are open.
+	require.NoError(t, agent.Process.Signal(syscall.SIGQUIT))
+	_ = agent.Wait() // with exit code 2
+	require.Contains(t, h.written["agent"].String(), "goroutine ", "a trace was written")
+	require.NoError(t, dev.Process.Signal(syscall.SIGTERM))
+	require.NoError(t, dev.Wait())
+
+	for name, out := range h.written {
+		require.Empty(t, findCanaries([]byte(out.String()), h.secrets), "written by %s", name)
+	}
+	files := 0
+	require.NoError(t, filepath.WalkDir(h.data, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		require.Empty(t, findCanaries(text, h.secrets), "in the file %s", path)
+		files++
+		return nil
+	}))
+	require.Greater(t, files, 2)
+}
+
+// readyAddress waits for dev's line.
+func (h *secretsHouse) readyAddress() string {
+	var ready struct{ Address string }
+	eventually(h.t, 20*time.Second, "dev is ready", func() bool {
+		for line := range strings.Lines(h.written["dev"].String()) {
+			if strings.Contains(line, `"control_database"`) && json.Unmarshal([]byte(line), &ready) == nil {
+				return true
+			}
+		}
+		return false
+	})
+	return ready.Address
+}
+
+// startAgent starts an agent whose secrets come by each kind of reference.
+func (h *secretsHouse) startAgent() *exec.Cmd {
+	secretFile := filepath.Join(h.dir, "secret")
+	require.NoError(h.t, os.WriteFile(secretFile, []byte(h.secrets["file"]+"\n"), 0o600))
+	server := strings.Replace(h.address, ":", ",", 1)
+	cfg := map[string]any{
+		"dsn":     "env:AGENT_DSN",
+		"targets": map[string]any{"trust_server_certificate": true, "default_credential": "runner", "connect_timeout": "2s"},
+		"credentials": []map[string]any{
+			{"name": "runner", "servers": []string{server}, "user": "runner", "secret": "env:RUNNER_SECRET"},
+			{"name": "keeper", "servers": []string{server}, "user": "keeper", "secret": "file:" + secretFile},
+			{"name": "wrong", "servers": []string{server, "127.0.0.1,1"}, "user": "runner", "secret": "env:WRONG_SECRET"},
+			{"name": "missing", "servers": []string{server}, "user": "runner", "secret": "env:NO_SUCH_SECRET"},
+			{"name": "elsewhere", "servers": []string{"other.example.com"}, "user": "runner", "secret": "env:RUNNER_SECRET"},
+		},
+	}
+	text, err := json.Marshal(cfg)
+	require.NoError(h.t, err)
+	path := filepath.Join(h.dir, "config.json")
+	require.NoError(h.t, os.WriteFile(path, text, 0o600))
+	return h.start("agent", []string{
+		"AGENT_DSN=" + h.dsn("agent", h.secrets["agent"], controlDatabase),
+		"RUNNER_SECRET=" + h.secrets["env"], "WRONG_SECRET=" + h.secrets["wrong"],
+	}, "run", "--config", path)
+}
+
+// runJobs runs a job for each way in which a credential matters, until all have ended.
+func (h *secretsHouse) runJobs() {
+	t := h.t
+	store, err := controldb.Open(t.Context(), controldb.Config{DSN: h.dsn("sa", h.secrets["sa"], controlDatabase)})
+	require.NoError(t, err)
+	defer store.Close()
+	server := strings.Replace(h.address, ":", ",", 1)
+	for group, member := range map[string]targets.Member{
+		"tenant": {Server: server, Database: "tenant"},
+		"nobody": {Server: "127.0.0.1,1", Database: "tenant"},
+		"absent": {Server: server, Database: "no such database"},
+	} {
+		_, err := store.AddTargetGroup(t.Context(), group)
+		require.NoError(t, err)
+		member.Membership, member.Kind = targets.Include, targets.SQLDatabase
+		_, err = store.AddTargetGroupMember(t.Context(), group, member)
+		require.NoError(t, err)
+	}
+	none := 0
+	for i, j := range []struct{ group, credential, command, want string }{
+		{"tenant", "", "SELECT 1;", "Succeeded"},
+		{"tenant", "", "THROW 50001, N'no luck', 1;", "Failed"},
+		{"tenant", "keeper", "SELECT 1;", "Succeeded"},
+		{"tenant", "wrong", "SELECT 1;", "Failed"},
+		{"tenant", "missing", "SELECT 1;", "Failed"},
+		{"tenant", "unknown", "SELECT 1;", "Failed"},
+		{"tenant", "elsewhere", "SELECT 1;", "Failed"},
+		{"nobody", "wrong", "SELECT 1;", "Failed"},
+		{"absent", "", "SELECT 1;", "Failed"},
+	} {
+		name := fmt.Sprintf("job %d", i)
+		_, err := store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+		require.NoError(t, err)
+		spec := controldb.StepSpec{JobName: name, TargetGroup: j.group, Command: j.command, RetryAttempts: &none}
+		if j.credential != "" {
+			spec.Credential = &j.credential
+		}
+		_, err = store.AddJobStep(t.Context(), spec)
+		require.NoError(t, err)
+		id, err := store.StartJob(t.Context(), name, uuid.Nil)
+		require.NoError(t, err)
+		eventually(t, 30*time.Second, name+" ends", func() bool {
+			rows, err := store.Executions(t.Context(), controldb.ExecutionFilter{ID: id, RootsOnly: true})
+			if err != nil || len(rows) != 1 || rows[0].Active {
+				return false
+			}
+			require.Equal(t, j.want, string(rows[0].Lifecycle), "%+v: %s", j, rows[0].LastMessage)
+			return true
+		})
+	}
+}
+
+// failCommands calls commands with connection strings that cannot be read or used, each of which holds a secret.
+func (h *secretsHouse) failCommands() {
+	secret := h.secrets["wrong"]
+	for i, dsn := range []string{
+		h.dsn("sa", secret, controlDatabase),
+		h.dsn("sa", h.secrets["sa"], "no such database"),
+		"sqlserver://sa:" + secret + "@" + h.address + ":99999?database=x",
+		"sqlserver://sa:" + secret + "@[::1?database=x",
+		"sqlserver://sa:" + url.QueryEscape(secret) + "@127.0.0.1:1?database=x&dial+timeout=1",
+		"sqlserver://sa:%zz" + secret + "@127.0.0.1",
+		"server=127.0.0.1;user id=sa;password=" + secret + ";encrypt=perhaps",
+		"server=127.0.0.1;user id=sa;password={" + secret + ";database=x",
+		"odbc:server=127.0.0.1;uid=sa;pwd=" + secret + "};port=abc",
+		"Server=127.0.0.1;Password=" + secret + ";packet size=lots",
+		secret,
+	} {
+		for _, args := range [][]string{{"job", "list"}, {"db", "verify"}, {"doctor"}, {"job", "start", "x", "-o", "json"}} {
+			name := fmt.Sprintf("%s with connection string %d", strings.Join(args, " "), i)
+			ctx, cancel := context.WithTimeout(h.t.Context(), 30*time.Second)
+			cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"--log-level", "debug"}, args...)...)
+			cmd.Env = append(os.Environ(), envBeCommand+"=1", envDSN+"="+dsn)
+			out, err := cmd.CombinedOutput()
+			cancel()
+			require.Error(h.t, err, name)
+			h.written[name] = &output{text: out}
+		}
+	}
+}
