@@ -82,7 +82,7 @@ func Open(ctx context.Context, st *store.Store, saPassword string, now int64) (*
 		s.databases[id] = d
 		cat.nextID = max(cat.nextID, id+1)
 	}
-	for id, name := range map[int]string{DatabaseMaster: "master", DatabaseTemp: "tempdb", DatabaseModel: "model", DatabaseMSDB: "msdb"} {
+	for id, name := range map[int]string{DatabaseMaster: "master", DatabaseModel: "model", DatabaseMSDB: "msdb"} {
 		if d := s.databases[id]; d != nil {
 			// Earlier versions let system databases be renamed and taken offline, after which no login worked.
 			d.Name, d.Options.Offline = name, false
@@ -95,6 +95,14 @@ func Open(ctx context.Context, st *store.Store, saPassword string, now int64) (*
 			}
 		}
 	}
+	// "tempdb is re-created every time SQL Server is started", and model is its template
+	// (https://learn.microsoft.com/sql/relational-databases/databases/model-database, "model Usage").
+	temp, err := cat.fromModel(ctx, s.databases[DatabaseModel], DatabaseTemp, epoch)
+	if err != nil {
+		return nil, err
+	}
+	temp.Name, temp.Version = "tempdb", 1
+	s.databases[DatabaseTemp] = temp
 	s.databases[DatabaseMaster].setSA(saPassword)
 	for _, d := range s.databases {
 		if other := s.byName[Fold(d.Name)]; other != nil {
@@ -151,7 +159,9 @@ func (c *Catalog) clone() *Snapshot {
 	return &Snapshot{Version: old.Version + 1, databases: maps.Clone(old.databases), byName: maps.Clone(old.byName)}
 }
 
-// CreateDatabase makes an empty database and publishes it. It has a transaction of its own and takes no
+// CreateDatabase makes a database and publishes it. It has what is in model, users and permissions too, but for the options:
+// "When a CREATE DATABASE statement is issued, the first part of the database is created by copying in the contents of the model database",
+// https://learn.microsoft.com/sql/relational-databases/databases/model-database. It has a transaction of its own and takes no
 // lock: CREATE DATABASE is not allowed inside one. Error 1801 if the name is taken.
 func (c *Catalog) CreateDatabase(ctx context.Context, name string, owner []byte, opts Options, now int64) (*Database, error) {
 	c.mu.Lock()
@@ -161,18 +171,42 @@ func (c *Catalog) CreateDatabase(ctx context.Context, name string, owner []byte,
 		return nil, mserr.DatabaseExists(name)
 	}
 	id := c.nextID
-	if err := c.store.Create(id); err != nil {
+	d, err := c.fromModel(ctx, s.databases[DatabaseModel], id, now)
+	if err != nil {
 		return nil, err
 	}
 	c.nextID++
-	d := emptyDatabase(id, name, now)
-	d.OwnerID, d.Options = owner, opts
-	d, err := c.initialize(ctx, d, now)
-	if err != nil {
+	d.Name, d.OwnerID, d.Options = name, owner, opts
+	if d, err = c.initialize(ctx, d, now); err != nil {
 		return nil, errors.Join(err, c.store.Drop(id))
 	}
 	s.databases[id], s.byName[Fold(name)] = d, d
 	c.current.Store(s)
+	return d, nil
+}
+
+// fromModel makes the file of a database, and what its catalog has before [Catalog.initialize]: that of model, if anything was ever
+// stored there.
+func (c *Catalog) fromModel(ctx context.Context, model *Database, id int, now int64) (*Database, error) {
+	if model == nil || !model.stored {
+		return emptyDatabase(id, "", now), c.store.Create(id)
+	}
+	conn, err := c.store.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer c.store.Release(conn)
+	if err := c.store.CreateCopy(ctx, conn, DatabaseModel, id); err != nil {
+		return nil, err
+	}
+	d, _, err := load(ctx, conn, id) // it has no row of its own yet
+	if err == nil && d == nil {
+		err = errors.New("model's file holds no catalog")
+	}
+	if err != nil {
+		return nil, errors.Join(err, c.store.Drop(id))
+	}
+	d.Created, d.stored = now, false
 	return d, nil
 }
 
@@ -190,6 +224,7 @@ func (c *Catalog) initialize(ctx context.Context, d *Database, now int64) (*Data
 		return nil, err
 	}
 	e := d.Edit(now)
+	e.dirty[defKey{defDatabase, DatabaseModel}] = nil // of a copy of model
 	dbo := e.db.principals[PrincipalDBO].Clone()
 	dbo.SID = d.OwnerID
 	e.PutPrincipal(dbo)

@@ -122,7 +122,8 @@ func (e *Edit) write(ctx context.Context, c *store.Conn) error {
 	return err
 }
 
-// load reads a database from its file; ok is false if the file holds none, because its creation was never committed.
+// load reads a database from its file; ok is false if its creation was never committed. d is nil then unless the file is a copy of
+// another database's that has no row of its own yet.
 func load(ctx context.Context, c *store.Conn, id int) (d *Database, ok bool, err error) {
 	if err := c.Use(ctx, id); err != nil {
 		return nil, false, err
@@ -134,7 +135,7 @@ func load(ctx context.Context, c *store.Conn, id int) (d *Database, ok bool, err
 	}
 	d = emptyDatabase(id, "", 0)
 	d.stored = true
-	if ok, err := d.loadMeta(ctx, c); !ok || err != nil {
+	if stored, err := d.loadMeta(ctx, c); !stored || err != nil {
 		return nil, false, err
 	}
 	rows, err := c.Query(ctx, "SELECT kind, id, body FROM "+name+".sys_def ORDER BY kind, id", nil)
@@ -145,11 +146,17 @@ func load(ctx context.Context, c *store.Conn, id int) (d *Database, ok bool, err
 	for rows.Next() {
 		r := rows.Row()
 		kind, body := r[0].(string), r[2].(string)
+		if kind == defDatabase {
+			if r[1] != int64(id) {
+				continue
+			}
+			ok = true
+		}
 		if err := d.loadRow(kind, []byte(body)); err != nil {
 			return nil, false, fmt.Errorf("catalog: read %s %d of database %d: %w", kind, r[1], id, err)
 		}
 	}
-	return d, true, rows.Err()
+	return d, ok, rows.Err()
 }
 
 // loadMeta reads the counters and checks the format; ok is false if nothing was ever stored.

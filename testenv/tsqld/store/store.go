@@ -177,6 +177,21 @@ func (s *Store) Create(id int) error {
 	return nil
 }
 
+// CreateCopy adds a database with what is committed in another one, which c reads; c must not be in a transaction. The error matches
+// os.ErrExist if there is one of the id.
+func (s *Store) CreateCopy(ctx context.Context, c *Conn, from, to int) error {
+	if err := c.Use(ctx, from); err != nil {
+		return err
+	}
+	if err := s.Create(to); err != nil {
+		return err
+	}
+	if _, err := c.Exec(ctx, "VACUUM "+alias(from)+" INTO ?1", []any{s.Path(to)}); err != nil {
+		return errors.Join(fmt.Errorf("copy database %d: %w", from, err), s.Drop(to))
+	}
+	return nil
+}
+
 // settled notes that the file of a database is in WAL mode.
 func (s *Store) settled(id int) {
 	s.mu.Lock()
