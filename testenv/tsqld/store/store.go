@@ -28,6 +28,8 @@ type Config struct {
 
 const (
 	suffix        = ".sqlite"
+	guardFile     = "instance.lock"
+	fileMode      = 0o600 // of all files: the databases hold what others may not read
 	defaultIdle   = 8
 	minimumShared = 256 << 20 // bytes that must be free in /dev/shm to use it
 )
@@ -90,6 +92,13 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		if id, ok := fileID(e.Name()); ok {
 			s.known[id] = incarnation{}
 		}
+		base, _, _ := strings.Cut(e.Name(), suffix)
+		if _, ok := fileID(base + suffix); ok || e.Name() == guardFile {
+			// Earlier versions left the mode to SQLite, which lets everybody read.
+			if err := os.Chmod(filepath.Join(cfg.Dir, e.Name()), fileMode); err != nil {
+				return nil, errors.Join(fmt.Errorf("keep others from reading the database: %w", err), s.guard.close())
+			}
+		}
 	}
 	return s, nil
 }
@@ -126,13 +135,21 @@ func fileID(name string) (int, bool) {
 
 // lockDirectory takes a SQLite lock on a file of its own, which the system releases when the process dies.
 func (s *Store) lockDirectory(ctx context.Context) error {
+	lock := filepath.Join(s.dir, guardFile)
+	f, err := os.OpenFile(lock, os.O_WRONLY|os.O_CREATE, fileMode)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("create %s: %w", lock, err)
+	}
 	c, err := openConn(s)
 	if err != nil {
 		return err
 	}
 	_, err = c.Exec(ctx, "PRAGMA busy_timeout=0", nil)
 	if err == nil {
-		_, err = c.Exec(ctx, "ATTACH ?1 AS instance", []any{filepath.Join(s.dir, "instance.lock")})
+		_, err = c.Exec(ctx, "ATTACH ?1 AS instance", []any{lock})
 	}
 	if err == nil {
 		_, err = c.Exec(ctx, "BEGIN EXCLUSIVE", nil)
@@ -171,6 +188,14 @@ func (s *Store) Create(id int) error {
 	defer s.mu.Unlock()
 	if _, exists := s.known[id]; exists {
 		return fmt.Errorf("create database %d: %w", id, os.ErrExist)
+	}
+	// SQLite gives its further files of the database the mode of this one (https://www.sqlite.org/tempfiles.html says which those are).
+	f, err := os.OpenFile(s.Path(id), os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
+	if err == nil {
+		err = f.Close()
+	}
+	if err != nil {
+		return fmt.Errorf("create database %d: %w", id, err)
 	}
 	s.gen++
 	s.known[id] = incarnation{generation: s.gen, fresh: true}

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -249,6 +250,51 @@ func TestDropAndCreateAnew(t *testing.T) {
 	_, err := a.Exec(t.Context(), "SELECT * FROM d5.t", nil)
 	require.ErrorContains(t, err, "no such table")
 	s.Release(a)
+}
+
+// Nobody but the owner may read a file, nor one that an earlier version made.
+func TestFilesAreTheOwners(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS == "windows" {
+		t.Skip("files have no modes there")
+	}
+	dir := t.TempDir()
+	modes := func() map[string]os.FileMode {
+		entries, err := os.ReadDir(dir)
+		require.NoError(t, err)
+		found := map[string]os.FileMode{}
+		for _, e := range entries {
+			info, err := e.Info()
+			require.NoError(t, err)
+			found[e.Name()] = info.Mode().Perm()
+		}
+		delete(found, "instance.lock-journal") // of a lock that is held, and no data
+		return found
+	}
+	st, err := Open(t.Context(), Config{Dir: dir})
+	require.NoError(t, err)
+	require.NoError(t, st.Create(7))
+	c, err := st.Acquire(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, c.Use(t.Context(), 7))
+	_, err = c.Exec(t.Context(), "CREATE TABLE d7.t (a)", nil)
+	require.NoError(t, err)
+	st.Release(c)
+	c, err = st.Acquire(t.Context())
+	require.NoError(t, err)
+	require.NoError(t, st.CreateCopy(t.Context(), c, 7, 8))
+	require.Equal(t, map[string]os.FileMode{"instance.lock": 0o600, "d7.sqlite": 0o600, "d7.sqlite-wal": 0o600, "d7.sqlite-shm": 0o600, "d8.sqlite": 0o600}, modes())
+	st.Release(c)
+	require.NoError(t, st.Close())
+
+	for name := range modes() {
+		require.NoError(t, os.Chmod(filepath.Join(dir, name), 0o644))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o640))
+	st, err = Open(t.Context(), Config{Dir: dir})
+	require.NoError(t, err)
+	require.Equal(t, map[string]os.FileMode{"instance.lock": 0o600, "d7.sqlite": 0o600, "d8.sqlite": 0o600, "notes.txt": 0o640}, modes())
+	require.NoError(t, st.Close())
 }
 
 func TestReleaseCleans(t *testing.T) {
