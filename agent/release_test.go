@@ -31,7 +31,7 @@ func TestReleases(t *testing.T) {
 			return lifecycles(rows, 1)["db1"] == "InProgress" && lifecycles(rows, 1)["db2"] == "InProgress"
 		})
 
-		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, 1, 2))
+		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, 2, 3))
 		require.ErrorIs(t, f.store.CheckVersion(t.Context()), controldb.ErrSchemaVersion)
 		require.ErrorIs(t, f.store.Migrate(t.Context()), controldb.ErrSchemaVersion, "an older program must not take a release back")
 		rows := f.ended(t, f.start(t, "short"), time.Minute)
@@ -46,7 +46,7 @@ func TestReleases(t *testing.T) {
 
 		long = f.start(t, "long")
 		f.until(t, long, time.Minute, func(rows []controldb.Execution) bool { return lifecycles(rows, 1)["db1"] == "InProgress" })
-		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, 2, 3))
+		require.NoError(t, sim.DeployLaterRelease(t.Context(), db, 3, 4))
 		f.until(t, long, time.Minute, func(rows []controldb.Execution) bool { return lifecycles(rows, 1)["db1"] == "WaitingForRetry" })
 		agents, err := f.store.Agents(t.Context())
 		require.NoError(t, err)
@@ -55,7 +55,7 @@ func TestReleases(t *testing.T) {
 		require.Equal(t, "Outdated", agents[0].EndReason)
 		_, err = f.store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "h", Version: "v"}, time.Minute)
 		require.ErrorIs(t, err, controldb.ErrSchemaVersion)
-		require.ErrorContains(t, err, "understands agents of the protocols 2 to 3, and this agent speaks 1")
+		require.ErrorContains(t, err, "understands agents of the protocols 3 to 4, and this agent speaks 2")
 		stop()
 		late, err := agent.New(cfg, f.store, f.Tools(t, f.store), nil, zaptest.NewLogger(t))
 		require.NoError(t, err)

@@ -17,6 +17,7 @@ import (
 // taskHost is the fixed pool of workers (JobTaskHost in the design): each takes a task from the queue, carries it out
 // under the task's own context, and hands the report back.
 type taskHost struct {
+	store    *controldb.Store
 	comm     *communicator
 	runner   *targets.Runner
 	resolver *targets.Resolver
@@ -28,7 +29,7 @@ type taskHost struct {
 
 func newTaskHost(store *controldb.Store, tools Tools, comm *communicator, cfg Config, hurry <-chan struct{}, log *zap.Logger) *taskHost {
 	return &taskHost{
-		comm: comm, runner: tools.Runner, resolver: tools.Resolver, commands: newCommandCache(store), cfg: cfg, hurry: hurry,
+		store: store, comm: comm, runner: tools.Runner, resolver: tools.Resolver, commands: newCommandCache(store), cfg: cfg, hurry: hurry,
 		log: log.With(zap.String(keyService, "taskHost")),
 	}
 }
@@ -116,6 +117,9 @@ func (h *taskHost) carryOut(e *entry) (r report) {
 		defer cancel()
 	}
 	if e.task.Kind == controldb.TaskResolve {
+		if e.task.Upkeep {
+			return h.database(e.task)
+		}
 		return h.resolve(ctx, e.task)
 	}
 	return h.attempt(ctx, e.task)
@@ -134,6 +138,9 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 			return h.unsent(ctx, task)
 		}
 		return notSent(task, "the agent could not read the command from the control database")
+	}
+	if task.Upkeep {
+		return h.upkeep(ctx, task, script)
 	}
 	a := targets.Attempt{
 		Target: task.Target, Credential: task.CredentialName, Script: script,

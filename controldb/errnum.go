@@ -126,6 +126,7 @@ var conditions = map[int32]condition{
 	50115: {KindConflict, nil, "nothing in the job execution ended in one of the wanted states"},
 	50116: {KindConflict, nil, "the job execution id belongs to an execution that is no rerun of this one"},
 	50117: {KindConflict, nil, "a target group that the rerun needs does not exist any more"},
+	50118: {KindConflict, nil, "the steps of a system job cannot be changed"},
 	50120: {KindNotFound, nil, "there is no such limit"},
 	50125: {KindNotFound, ErrScheduleNotFound, "the schedule does not exist"},
 	50126: {KindConflict, ErrScheduleExists, "a schedule of this name exists already"},

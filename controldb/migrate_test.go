@@ -60,6 +60,16 @@ func release0(t *testing.T, env *testenv.Env) *control {
 	return c
 }
 
+// term1 starts a term as an agent of protocol 1 does.
+func (c *control) term1(t *testing.T) controldb.TermID {
+	t.Helper()
+	var id controldb.TermID
+	var started, expires any
+	require.NoError(t, c.db.QueryRowContext(t.Context(), `EXECUTE jobs_internal.start_term @agent_id = @p1, @host_name = N'host', @version = N'1', @ttl_seconds = 3600;`,
+		uuid.NewString()).Scan(&id, &started, &expires))
+	return id
+}
+
 // tableDefinitions describes all tables of the schema: columns, indexes, constraints and options, a line each.
 func (c *control) tableDefinitions(t *testing.T) []string {
 	t.Helper()
@@ -95,13 +105,14 @@ func TestMigrateFromRelease0(t *testing.T) {
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		ctx := t.Context()
 		c := release0(t, env)
-		other, err := c.CheckAgent(ctx)
-		require.NoError(t, err, "an agent of this release works with the schema of release 0")
-		require.NotNil(t, other)
+		_, err := c.CheckAgent(ctx)
+		require.ErrorIs(t, err, controldb.ErrSchemaVersion, "an agent of this release needs the migration")
+		const retention = "jobagent$history_retention"
 
 		c.job(t, "done", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
 		c.job(t, "busy", nil, nil)
-		term := c.term(t)
+		c.exec(t, `EXECUTE jobs_internal.ensure_system_jobs @server_name = N's';`)
+		term := c.term1(t)
 		done := c.start(t, "done")
 		c.resolve(t, term, "a", "b")
 		claimed := c.pass(t, term).Tasks
@@ -116,6 +127,15 @@ func TestMigrateFromRelease0(t *testing.T) {
 		rerun := uuid.New()
 		c.exec(t, `DECLARE @id UNIQUEIDENTIFIER = @p2; EXECUTE jobs.sp_rerun_job_execution @job_execution_id = @p1, @new_job_execution_id = @id OUTPUT;`, done.String(), rerun.String())
 		c.exec(t, `EXECUTE jobs.sp_add_schedule @job_name = N'done', @schedule_name = N'nightly', @kind = N'cron5', @spec = N'0 3 * * *', @enabled = 1;`)
+		// One run of the retention waits to be resolved, and one for an agent.
+		waiting := c.start(t, retention)
+		upkeep := c.start(t, retention)
+		pass := c.passMax(t, term, 1)
+		require.Len(t, pass.Tasks, 1)
+		require.Equal(t, "jobagent$control_database", pass.Tasks[0].TargetGroupName)
+		require.NoError(t, c.CompleteResolution(ctx, term, pass.Tasks[0].ID, controldb.Resolution{Attempt: 1, Targets: []targets.Target{targets.NewTarget("s", c.name, "")}}))
+		require.ElementsMatch(t, []string{"root=WaitingForChildJobExecutions 1=Created", "root=WaitingForChildJobExecutions 1=WaitingForChildJobExecutions 1/" + c.name + "=Created"},
+			[]string{c.lifecycles(t, waiting), c.lifecycles(t, upkeep)})
 		before := c.lifecycles(t, busy)
 		const executions = `SELECT job_execution_id, step_id, target_database_name, lifecycle, current_attempts, last_message
 FROM jobs.job_executions
@@ -137,6 +157,7 @@ ORDER BY create_time, job_execution_id, step_id, target_database_name;`
 		c.complete(t, term, targets.Succeeded, "", held...)
 		for range 6 {
 			for _, task := range c.pass(t, term).Tasks {
+				require.NotEqual(t, retention, task.JobName, "an agent of protocol 1 does not know such tasks")
 				if task.Kind == controldb.TaskResolve {
 					require.NoError(t, c.CompleteResolution(ctx, term, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: []targets.Target{targets.NewTarget("s", "a", "")}}))
 					continue
@@ -149,6 +170,43 @@ ORDER BY create_time, job_execution_id, step_id, target_database_name;`
 		reruns, err := c.ExecutionReruns(ctx, done)
 		require.NoError(t, err)
 		require.Equal(t, []controldb.ExecutionRerun{{ID: rerun, Origin: done, Only: "Canceled,Failed,Skipped,TimedOut,Unknown"}}, reruns)
+
+		require.Empty(t, c.rows(t, `SELECT target_group_name FROM jobs.target_groups WHERE target_group_name LIKE N'jobagent$%'`))
+		require.Equal(t, []string{"1|Upkeep|PurgeHistory|(control database)"}, c.rows(t, `SELECT job_version, command_type, command, target_group_name FROM jobs.jobsteps WHERE job_name = N'jobagent$history_retention'`))
+		require.NoError(t, c.EnsureSystemJobs(ctx))
+		require.Equal(t, 1, get[int](t, c, `SELECT job_version FROM jobs.jobs WHERE job_name = N'jobagent$history_retention'`), "it is as it should be")
+		term = c.term(t)
+		tasks := c.pass(t, term).Tasks
+		require.Len(t, tasks, 2)
+		resolve, run := tasks[0], tasks[1]
+		require.Equal(t, []any{controldb.TaskResolve, controldb.TaskRun, true, true}, []any{resolve.Kind, run.Kind, resolve.Upkeep, run.Upkeep})
+		require.Len(t, resolve.Members, 1)
+		require.Equal(t, c.name, resolve.Members[0].Database)
+		require.NoError(t, c.CompleteResolution(ctx, term, resolve.ID, controldb.Resolution{Attempt: 1, Targets: []targets.Target{targets.NewTarget(resolve.Members[0].Server, c.name, "")}}))
+		command, err := c.Command(ctx, run.CommandID)
+		require.NoError(t, err)
+		require.Equal(t, controldb.UpkeepPurgeHistory, command)
+		c.complete(t, term, targets.Succeeded, "", append(c.pass(t, term).Tasks, run)...)
+		c.pass(t, term)
+		for _, id := range []uuid.UUID{waiting, upkeep} {
+			require.Equal(t, "root=Succeeded 1=Succeeded 1/"+c.name+"=Succeeded", c.lifecycles(t, id))
+		}
+		env.CheckInvariants(t, c.name, false)
+	})
+}
+
+// TestMigrateEditedSystemJob: a version of the retention job that somebody has edited is replaced, with its group, when agents look after it.
+func TestMigrateEditedSystemJob(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		c := release0(t, env)
+		c.exec(t, `EXECUTE jobs_internal.ensure_system_jobs @server_name = N's';
+EXECUTE jobs.sp_update_jobstep @job_name = N'jobagent$history_retention', @step_id = 1, @command = N'SELECT 1;';`)
+		require.NoError(t, c.Migrate(t.Context()))
+		require.Equal(t, []string{"1|Upkeep|(control database)", "2|TSql|jobagent$control_database"},
+			c.rows(t, `SELECT job_version, command_type, target_group_name FROM jobs.jobstep_versions ORDER BY job_version`))
+		require.NoError(t, c.EnsureSystemJobs(t.Context()))
+		require.Equal(t, []string{"3|Upkeep|(control database)"}, c.rows(t, `SELECT job_version, command_type, target_group_name FROM jobs.jobsteps`))
+		c.exec(t, `EXECUTE jobs.sp_delete_target_group N'jobagent$control_database';`)
 		env.CheckInvariants(t, c.name, false)
 	})
 }

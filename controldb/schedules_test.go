@@ -134,15 +134,14 @@ func TestSystemJobs(t *testing.T) {
 		const view = `SELECT job_name, job_version, enabled, schedule_interval_type, schedule_interval_count FROM jobs.jobs`
 		require.Equal(t, []string{"jobagent$history_retention|1|true|Days|1"}, c.rows(t, view))
 		require.Empty(t, c.due(t).Schedules, "it waits for the night")
-		require.Equal(t, []string{c.env.ServerName + "|" + c.name}, c.rows(t, `SELECT server_name, database_name FROM jobs.target_group_members`))
+		require.Empty(t, c.rows(t, `SELECT target_group_name FROM jobs.target_groups`), "its target is the control database, which is in no group")
 
 		c.exec(t, `EXEC jobs.sp_update_job @job_name = N'jobagent$history_retention', @enabled = 0;
-EXEC jobs.sp_update_jobstep @job_name = N'jobagent$history_retention', @step_id = 1, @command = N'DROP TABLE x';
-EXEC jobs.sp_add_target_group_member N'jobagent$control_database', @target_type = N'SqlServer', @server_name = N'x';`)
+UPDATE s SET s.at_most_once = 1 FROM jobs_internal.job_steps AS s;`)
+		c.fails(t, 50118, `EXEC jobs.sp_update_jobstep @job_name = N'jobagent$history_retention', @step_id = 1, @command = N'DROP TABLE x';`)
 		require.NoError(t, c.EnsureSystemJobs(t.Context()))
-		require.Equal(t, []string{"jobagent$history_retention|3|true|Days|1"}, c.rows(t, view))
-		require.Equal(t, []string{"1|1"}, c.rows(t, `SELECT COUNT(*), (SELECT COUNT(*) FROM jobs.target_group_members) FROM jobs.jobsteps WHERE command LIKE N'%purge_history%'`))
-		c.exec(t, get[string](t, c, `SELECT command FROM jobs.jobsteps`))
+		require.Equal(t, []string{"jobagent$history_retention|2|true|Days|1"}, c.rows(t, view))
+		require.Equal(t, []string{"Upkeep|PurgeHistory"}, c.rows(t, `SELECT command_type, command FROM jobs.jobsteps`))
 
 		require.NoError(t, c.DeleteJob(t.Context(), "jobagent$history_retention", true))
 		require.NoError(t, c.EnsureSystemJobs(t.Context()))

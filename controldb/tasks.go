@@ -26,6 +26,12 @@ const (
 	TaskRun TaskKind = "Run"
 )
 
+// commandTypeUpkeep is how controller_pass spells that a step's command is an upkeep.
+const commandTypeUpkeep = "Upkeep"
+
+// UpkeepPurgeHistory is the upkeep that deletes history older than the retention time: [Store.PurgeBatch] until nothing is left.
+const UpkeepPurgeHistory = "PurgeHistory"
+
 // Output is where the first result set of a step's command goes.
 type Output struct {
 	// Credential is empty when the step names none.
@@ -52,6 +58,9 @@ type Task struct {
 	TargetGroupName     string
 	// CommandID is the argument of Store.Command; the same id has the same text for ever.
 	CommandID int64
+	// Upkeep says that the command's text is the name of work that the agent does by calls of its own on the control database, such as
+	// [UpkeepPurgeHistory], and no script. Then Members is the control database alone, by the name that its server gives itself.
+	Upkeep bool
 	// CredentialName is empty when the step names none.
 	CredentialName string
 
@@ -194,6 +203,7 @@ type taskStepRow struct {
 	OutputDatabase      nullText `db:"output_database_name"`
 	OutputSchema        nullText `db:"output_schema_name"`
 	OutputTable         nullText `db:"output_table_name"`
+	CommandType         nullText `db:"command_type"`
 }
 
 // taskRow is a row of its third one.
@@ -217,7 +227,7 @@ func (r taskRow) task(s taskStepRow) Task {
 		JobID: s.JobID.UUID, JobName: s.JobName, JobVersion: s.JobVersion,
 		JobExecutionID: s.JobExecutionID.UUID, ExecutionCreateTime: s.ExecutionCreateTime.Time,
 		StepID: s.StepID, StepName: s.StepName, TargetGroupName: s.TargetGroupName,
-		CommandID: s.CommandID, CredentialName: string(s.CredentialName),
+		CommandID: s.CommandID, Upkeep: s.CommandType == commandTypeUpkeep, CredentialName: string(s.CredentialName),
 		Target: targets.Target{
 			ID: r.TargetID.UUID, Server: string(r.ServerName), Database: string(r.DatabaseName), ElasticPool: string(r.ElasticPoolName),
 		},

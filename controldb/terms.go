@@ -2,7 +2,6 @@ package controldb
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -13,7 +12,7 @@ import (
 
 // AgentProtocol is what agents of this program take for granted about the procedures that they call: see the view
 // jobs_internal.agent_protocols, which says what the installed schema understands.
-const AgentProtocol = 1
+const AgentProtocol = 2
 
 // TermID identifies a term; numbers grow with time.
 type TermID int64
@@ -127,13 +126,18 @@ func (s *Store) LiveAgents(ctx context.Context) (int, error) {
 	return counts[0], nil
 }
 
-// EnsureSystemJobs creates the system jobs and restores those that were edited. It needs the control
-// server's name (Config.ServerName or the DSN's), since their target is the control database itself.
+// EnsureSystemJobs creates the system jobs and restores those that were edited.
 func (s *Store) EnsureSystemJobs(ctx context.Context) error {
-	if s.serverName == "" {
-		return errors.New("ensure system jobs: the control server's name is not known: set it in the configuration")
-	}
-	return s.exec(ctx, "ensure system jobs", newCall("jobs_internal.ensure_system_jobs").in("server_name", s.serverName))
+	return s.exec(ctx, "ensure system jobs", newCall("jobs_internal.ensure_system_jobs"))
+}
+
+// PurgeBatch gives up to max runs that are older than the retention time for deletion, and deletes records and terms of that age. It
+// returns how many runs these were: nobody sees them any more. Call it until that is 0. It returns [ErrTermEnded] when the term has ended.
+func (s *Store) PurgeBatch(ctx context.Context, term TermID, max int) (int, error) {
+	var deleted int
+	c := newCall("jobs_internal.purge_history").in("batch_size", int64(max)).in("term_id", int64(term)).out("deleted", &deleted)
+	err := s.exec(ctx, "purge history", c)
+	return deleted, err
 }
 
 // DeleteLeftovers deletes rows of purged executions and deleted jobs, in batches that are transactions of their own, and returns how many.

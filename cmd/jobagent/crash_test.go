@@ -327,7 +327,7 @@ func (c *crash) event() {
 	default: // the procedures of another release, with which these agents work, under their feet; or this one's again
 		deploy := sim.ReturnToThisRelease
 		if c.laterRelease = !c.laterRelease; c.laterRelease {
-			deploy = func(ctx context.Context, db *sql.DB) error { return sim.DeployLaterRelease(ctx, db, 1, 1) }
+			deploy = func(ctx context.Context, db *sql.DB) error { return sim.DeployLaterRelease(ctx, db, 2, 2) }
 		}
 		ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
 		defer cancel()

@@ -48,6 +48,7 @@
 --   50100 the job does not exist.
 --   50105 a step of this name exists already.
 --   50106 the target group does not exist.
+--   50118 the job is a system job, whose steps only agents define.
 CREATE OR ALTER PROCEDURE jobs.sp_add_jobstep
     @job_name                          NVARCHAR(128),
     @step_id                           INT = NULL OUTPUT,
@@ -119,7 +120,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
-    EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
+    EXECUTE jobs_internal.lock_steps @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
     EXECUTE jobs_internal.lock_target_group
         @target_group_name = @target_group_name OUTPUT,
         @target_group_id = @target_group_id OUTPUT;

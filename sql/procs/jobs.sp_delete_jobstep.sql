@@ -14,6 +14,7 @@
 --   50030 step id and step name name different steps.
 --   50100 the job does not exist.
 --   50104 the job step does not exist.
+--   50118 the job is a system job, whose steps only agents define.
 CREATE OR ALTER PROCEDURE jobs.sp_delete_jobstep
     @job_name    NVARCHAR(128),
     @step_id     INT = NULL,
@@ -29,7 +30,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
-    EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
+    EXECUTE jobs_internal.lock_steps @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
     EXECUTE jobs_internal.find_step
         @job_name = @job_name,
         @job_id = @job_id,

@@ -252,7 +252,9 @@ BEGIN
     INSERT INTO @groups (target_group_id)
     SELECT DISTINCT d.target_group_id
     FROM @to_resolve AS r
-    INNER JOIN jobs_internal.job_steps AS d ON d.job_id = @job_id AND d.version = @version AND d.step_id = r.step_id;
+    INNER JOIN jobs_internal.job_steps AS d ON d.job_id = @job_id AND d.version = @version AND d.step_id = r.step_id
+    INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
+    WHERE c.command_type <> N'Upkeep'; -- which has no group
     INSERT INTO @locked_groups (target_group_id, created_at)
     SELECT g.target_group_id, g.created_at
     FROM @groups AS w
@@ -262,8 +264,10 @@ BEGIN
         @group_name = d.target_group_name
     FROM @to_resolve AS r
     INNER JOIN jobs_internal.job_steps AS d ON d.job_id = @job_id AND d.version = @version AND d.step_id = r.step_id
+    INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
     LEFT JOIN @locked_groups AS l ON l.target_group_id = d.target_group_id
-    WHERE l.target_group_id IS NULL
+    WHERE c.command_type <> N'Upkeep'
+        AND l.target_group_id IS NULL
     ORDER BY d.step_id;
     IF @group_name IS NOT NULL
     BEGIN

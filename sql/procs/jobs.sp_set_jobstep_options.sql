@@ -22,6 +22,7 @@
 --   50033 no option is given.
 --   50100 the job does not exist.
 --   50104 the job step does not exist.
+--   50118 the job is a system job, whose steps only agents define.
 CREATE OR ALTER PROCEDURE jobs.sp_set_jobstep_options
     @job_name           NVARCHAR(128),
     @step_id            INT = NULL,
@@ -52,7 +53,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
-    EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
+    EXECUTE jobs_internal.lock_steps @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
     EXECUTE jobs_internal.find_step
         @job_name = @job_name,
         @job_id = @job_id,

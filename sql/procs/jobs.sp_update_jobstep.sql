@@ -53,6 +53,7 @@
 --   50104 the job step does not exist.
 --   50105 a step of the new name exists already.
 --   50106 the target group does not exist.
+--   50118 the job is a system job, whose steps only agents define.
 CREATE OR ALTER PROCEDURE jobs.sp_update_jobstep
     @job_name                          NVARCHAR(128),
     @step_id                           INT = NULL,
@@ -98,7 +99,7 @@ BEGIN
 
     BEGIN TRANSACTION;
 
-    EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
+    EXECUTE jobs_internal.lock_steps @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
     EXECUTE jobs_internal.find_step
         @job_name = @job_name,
         @job_id = @job_id,

@@ -15,6 +15,7 @@
 -- Parameters:
 --   @term_id  For whom.
 --   @room     Most that are claimed; 0 or less: none.
+--   @upkeep   1: the agent knows steps of type Upkeep.
 --   @now      Tests only.
 -- Called by: jobs_internal.controller_pass, within the transaction that owns the application lock jobagent.advance.
 -- Locks:     the targets' rows (U, then X), skipping those that others have locked; inserts into task_executions.
@@ -23,6 +24,7 @@
 CREATE OR ALTER PROCEDURE jobs_internal.claim_limited_targets
     @term_id BIGINT,
     @room    INT,
+    @upkeep  BIT = 0,
     @now     DATETIME2(7) = NULL
 AS
 BEGIN
@@ -102,7 +104,8 @@ BEGIN
         END,
         s.step_timeout_seconds
     FROM jobs_internal.ready_steps AS s
-    WHERE s.next_attempt_at <= @now;
+    WHERE s.next_attempt_at <= @now
+        AND (s.is_upkeep = 0 OR @upkeep = 1);
     IF NOT EXISTS (SELECT 1 FROM @ready AS r WHERE r.limited = 1)
         RETURN 0;
 

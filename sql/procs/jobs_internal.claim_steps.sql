@@ -1,8 +1,10 @@
--- Claims resolutions of target groups, oldest first.
+-- Claims resolutions of target groups, oldest first. That of a step of type Upkeep is like the others, and its only target is the control
+-- database (jobs_internal.controller_pass names it).
 --
 -- Parameters:
 --   @term_id  For whom.
 --   @room     Most that are claimed; 0 or less: none.
+--   @upkeep   1: the agent knows steps of type Upkeep.
 --   @now      Tests only.
 -- Called by: jobs_internal.controller_pass, within its transaction.
 -- Locks:     the steps' rows (U, then X), skipping those that others have locked; inserts into task_executions.
@@ -11,6 +13,7 @@
 CREATE OR ALTER PROCEDURE jobs_internal.claim_steps
     @term_id BIGINT,
     @room    INT,
+    @upkeep  BIT = 0,
     @now     DATETIME2(7) = NULL
 AS
 BEGIN
@@ -38,6 +41,15 @@ BEGIN
     WHERE s.next_attempt_at IS NOT NULL
         AND s.next_attempt_at <= @now
         AND e.stop_requested_at IS NULL
+        AND (@upkeep = 1 OR NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.job_steps AS d
+            INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
+            WHERE d.job_id = s.job_id
+                AND d.version = s.job_version
+                AND d.step_id = s.step_id
+                AND c.command_type = N'Upkeep'
+        ))
     ORDER BY s.next_attempt_at, s.step_execution_id;
     SET @claimed = @@ROWCOUNT;
     IF @claimed = 0

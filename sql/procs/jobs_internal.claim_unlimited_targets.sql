@@ -10,6 +10,7 @@
 -- Parameters:
 --   @term_id  For whom.
 --   @room     Most that are claimed; 0 or less: none.
+--   @upkeep   1: the agent knows steps of type Upkeep.
 --   @now      Tests only.
 -- Called by: jobs_internal.controller_pass, within its transactions.
 -- Locks:     the targets' rows (U, then X), skipping those that others have locked; inserts into task_executions.
@@ -18,6 +19,7 @@
 CREATE OR ALTER PROCEDURE jobs_internal.claim_unlimited_targets
     @term_id BIGINT,
     @room    INT,
+    @upkeep  BIT = 0,
     @now     DATETIME2(7) = NULL
 AS
 BEGIN
@@ -52,7 +54,8 @@ BEGIN
     SELECT s.step_execution_id, s.running, s.step_timeout_seconds
     FROM jobs_internal.ready_steps AS s
     WHERE s.next_attempt_at <= @now
-        AND s.max_parallelism IS NULL;
+        AND s.max_parallelism IS NULL
+        AND (s.is_upkeep = 0 OR @upkeep = 1);
     SET @steps = @@ROWCOUNT;
     IF @steps > 0 AND EXISTS (SELECT 1 FROM jobs_internal.limits AS l)
     BEGIN

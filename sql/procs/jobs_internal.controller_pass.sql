@@ -22,7 +22,8 @@
 --               something to do, be it that an active rerun keeps it still).
 --            2: the steps of the tasks in 3, each once.
 --            3: the claimed tasks, and those above @last_task_id that were claimed before; resolutions first.
---            4: the members of the target groups of claimed resolutions.
+--            4: the members of the target groups of claimed resolutions. A step of type Upkeep has no group: its one member is this
+--               database, by the name that its server gives itself.
 --            5: held tasks whose run somebody wants stopped: task_id, reason.
 -- Throws:
 --   50029 an argument is missing or out of range.
@@ -38,6 +39,8 @@ BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
+    DECLARE @protocol INT;
+    DECLARE @upkeep BIT; -- 1: the agent knows steps of type Upkeep
     DECLARE @lock INT;
     DECLARE @room INT;
     DECLARE @claimed INT;
@@ -51,7 +54,8 @@ BEGIN
 
     IF @max_tasks IS NULL OR @max_tasks < 0 OR @max_concurrent_targets IS NULL OR @max_concurrent_targets < 1
         THROW 50029, N'controller_pass needs @max_tasks of at least 0 and @max_concurrent_targets of at least 1.', 1;
-    EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
+    EXECUTE jobs_internal.check_term @term_id = @term_id, @protocol = @protocol OUTPUT, @now = @now;
+    SET @upkeep = CASE WHEN @protocol >= 2 THEN 1 ELSE 0 END;
 
     -- Plan: the term's range of IX_task_executions_held, at most twice @max_concurrent_targets rows; so below, wherever tasks of the term
     -- are read.
@@ -83,10 +87,10 @@ BEGIN
         IF @lock >= 0
         BEGIN
             EXECUTE jobs_internal.advance @now = @now;
-            EXECUTE @claimed = jobs_internal.claim_steps @term_id = @term_id, @room = @room, @now = @now;
+            EXECUTE @claimed = jobs_internal.claim_steps @term_id = @term_id, @room = @room, @upkeep = @upkeep, @now = @now;
             SET @resolving = CASE WHEN @claimed > 0 THEN 1 ELSE @resolving END;
             SET @room = @room - @claimed;
-            EXECUTE @claimed = jobs_internal.claim_limited_targets @term_id = @term_id, @room = @room, @now = @now;
+            EXECUTE @claimed = jobs_internal.claim_limited_targets @term_id = @term_id, @room = @room, @upkeep = @upkeep, @now = @now;
             SET @room = @room - @claimed;
         END;
         COMMIT TRANSACTION;
@@ -96,11 +100,11 @@ BEGIN
             BEGIN TRANSACTION;
             IF @lock < 0
             BEGIN
-                EXECUTE @claimed = jobs_internal.claim_steps @term_id = @term_id, @room = @room, @now = @now;
+                EXECUTE @claimed = jobs_internal.claim_steps @term_id = @term_id, @room = @room, @upkeep = @upkeep, @now = @now;
                 SET @resolving = CASE WHEN @claimed > 0 THEN 1 ELSE @resolving END;
                 SET @room = @room - @claimed;
             END;
-            EXECUTE @claimed = jobs_internal.claim_unlimited_targets @term_id = @term_id, @room = @room, @now = @now;
+            EXECUTE @claimed = jobs_internal.claim_unlimited_targets @term_id = @term_id, @room = @room, @upkeep = @upkeep, @now = @now;
             COMMIT TRANSACTION;
         END;
 
@@ -189,7 +193,8 @@ BEGIN
         d.output_server_name,
         d.output_database_name,
         d.output_schema_name,
-        d.output_table_name
+        d.output_table_name,
+        c.command_type
     FROM (
         SELECT DISTINCT k.step_execution_id
         FROM jobs_internal.task_executions AS k
@@ -201,6 +206,7 @@ BEGIN
     INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+    INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
     ORDER BY s.step_execution_id;
 
     SELECT
@@ -221,8 +227,52 @@ BEGIN
         AND k.task_id > @last_task_id
     ORDER BY CASE WHEN k.kind = N'Resolve' THEN 0 ELSE 1 END, k.task_id;
 
+    WITH members AS (
+        SELECT
+            k.task_id,
+            m.member_id,
+            m.target_id,
+            m.membership_type,
+            m.target_type,
+            m.refresh_credential_name,
+            m.server_name,
+            m.database_name,
+            m.elastic_pool_name,
+            m.shard_map_name
+        FROM jobs_internal.task_executions AS k
+        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
+        INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+        INNER JOIN jobs_internal.target_group_members AS m ON m.target_group_id = d.target_group_id
+        WHERE @resolving = 1
+            AND k.term_id = @term_id
+            AND k.ended_at IS NULL
+            AND k.task_id > @last_task_id
+            AND k.kind = N'Resolve'
+        UNION ALL
+        SELECT
+            k.task_id,
+            0,
+            NULL,
+            N'Include',
+            N'SqlDatabase',
+            NULL,
+            COALESCE(CAST(SERVERPROPERTY(N'ServerName') AS NVARCHAR(128)), N'(control server)'),
+            DB_NAME(),
+            NULL,
+            NULL
+        FROM jobs_internal.task_executions AS k
+        INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
+        INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+        INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
+        WHERE @resolving = 1
+            AND k.term_id = @term_id
+            AND k.ended_at IS NULL
+            AND k.task_id > @last_task_id
+            AND k.kind = N'Resolve'
+            AND c.command_type = N'Upkeep'
+    )
     SELECT
-        k.task_id,
+        m.task_id,
         m.target_id,
         m.membership_type,
         m.target_type,
@@ -231,16 +281,8 @@ BEGIN
         m.database_name,
         m.elastic_pool_name,
         m.shard_map_name
-    FROM jobs_internal.task_executions AS k
-    INNER JOIN jobs_internal.step_executions AS s ON s.step_execution_id = k.step_execution_id
-    INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
-    INNER JOIN jobs_internal.target_group_members AS m ON m.target_group_id = d.target_group_id
-    WHERE @resolving = 1
-        AND k.term_id = @term_id
-        AND k.ended_at IS NULL
-        AND k.task_id > @last_task_id
-        AND k.kind = N'Resolve'
-    ORDER BY k.task_id, m.member_id;
+    FROM members AS m
+    ORDER BY m.task_id, m.member_id;
 
     -- A term may hold thousands of tasks, while hardly ever a run is being stopped.
     SET @stopping = CASE

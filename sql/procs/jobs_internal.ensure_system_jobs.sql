@@ -1,39 +1,34 @@
--- Creates the system jobs, and restores them when somebody has edited them. They are ordinary jobs with reserved names:
+-- Creates the system jobs, and restores them when somebody has edited them. They are jobs with reserved names, schedules and history
+-- like all others. But their steps are of type Upkeep: no text is run anywhere; the agent that claims the task makes the call that
+-- the step names, by its own connection to this database.
 --   jobagent$history_retention  daily at 03:00 UTC: deletes history that is older than the setting history_retention_days.
 --
 -- Parameters:
---   @server_name  Name of the control server, as an agent's configuration for targets spells it.
+--   @server_name  Without effect; agents of protocol 1 give it.
 --   @now          Tests only.
 -- Called by: agent/maintainer.go.
--- Locks:     the ranges of the reserved names in target_groups and jobs (U).
+-- Locks:     the range of the reserved name in jobs (U).
 -- Returns:   0.
--- Throws:
---   50029 the server name is missing.
+-- Throws:    nothing.
 CREATE OR ALTER PROCEDURE jobs_internal.ensure_system_jobs
-    @server_name NVARCHAR(128),
+    @server_name NVARCHAR(128) = NULL,
     @now         DATETIME2(7) = NULL
 AS
 BEGIN
     SET NOCOUNT ON;
     SET XACT_ABORT ON;
     SET @now = COALESCE(@now, SYSUTCDATETIME());
-    DECLARE @group_name NVARCHAR(128) = N'jobagent$control_database';
+    DECLARE @group_id UNIQUEIDENTIFIER = '00000000-0000-0000-0000-000000000000';
+    DECLARE @group_name NVARCHAR(128) = N'(control database)';
     DECLARE @job_name NVARCHAR(128) = N'jobagent$history_retention';
     DECLARE @description NVARCHAR(512) = N'Deletes history that is older than the setting history_retention_days. Kept by the agent.';
     DECLARE @step_name NVARCHAR(128) = N'PurgeHistory';
-    DECLARE @command NVARCHAR(MAX) = N'DECLARE @deleted INT = 1;
-WHILE @deleted > 0
-    EXECUTE jobs_internal.purge_history @batch_size = 100, @deleted = @deleted OUTPUT;';
+    DECLARE @command NVARCHAR(MAX) = N'PurgeHistory';
     DECLARE @start DATETIME2(7) = DATEADD(HOUR, 3, CAST(DATEADD(DAY, 1, CAST(@now AS DATE)) AS DATETIME2(7)));
-    DECLARE @group_id UNIQUEIDENTIFIER;
-    DECLARE @group_created_at DATETIME2(7);
     DECLARE @job_id UNIQUEIDENTIFIER;
     DECLARE @schedule_id BIGINT;
     DECLARE @version INT;
     DECLARE @command_id BIGINT;
-
-    IF @server_name IS NULL OR LTRIM(@server_name) = N''
-        THROW 50029, N'ensure_system_jobs needs @server_name.', 1;
 
     BEGIN TRANSACTION;
 
@@ -41,12 +36,6 @@ WHILE @deleted > 0
     FROM jobs_internal.jobs AS j WITH (UPDLOCK, HOLDLOCK)
     WHERE j.name = @job_name
         AND j.deleted_at IS NULL;
-    -- created_at is in no index, so that the lock is on the clustered key as well; it comes before those of schedules.
-    SELECT
-        @group_id = g.target_group_id,
-        @group_created_at = g.created_at
-    FROM jobs_internal.target_groups AS g WITH (UPDLOCK, HOLDLOCK)
-    WHERE g.name = @group_name;
     IF @job_id IS NULL
     BEGIN
         SET @job_id = NEWID();
@@ -65,32 +54,6 @@ WHILE @deleted > 0
     WHERE j.job_id = @job_id
         AND (j.description <> @description OR j.is_system = 0);
 
-    IF @group_id IS NULL
-    BEGIN
-        SET @group_id = NEWID();
-        INSERT INTO jobs_internal.target_groups (target_group_id, name, created_at)
-        VALUES (@group_id, @group_name, @now);
-    END;
-    IF (SELECT COUNT(*) FROM jobs_internal.target_group_members AS m WHERE m.target_group_id = @group_id) <> 1
-        OR NOT EXISTS (
-            SELECT 1
-            FROM jobs_internal.target_group_members AS m
-            WHERE m.target_group_id = @group_id
-                AND m.membership_type = N'Include'
-                AND m.target_type = N'SqlDatabase'
-                AND m.server_name = @server_name
-                AND m.database_name = DB_NAME()
-        )
-    BEGIN
-        DELETE m
-        FROM jobs_internal.target_group_members AS m
-        WHERE m.target_group_id = @group_id;
-        INSERT INTO jobs_internal.target_group_members (
-            target_group_id, target_id, membership_type, target_type, server_name, database_name
-        )
-        VALUES (@group_id, NEWID(), N'Include', N'SqlDatabase', @server_name, DB_NAME());
-    END;
-
     IF (SELECT COUNT(*) FROM jobs_internal.job_steps AS s WHERE s.job_id = @job_id AND s.version = @version) <> 1
         OR NOT EXISTS (
             SELECT 1
@@ -100,14 +63,17 @@ WHILE @deleted > 0
                 AND s.version = @version
                 AND s.step_name = @step_name
                 AND s.target_group_id = @group_id
+                AND s.credential_name IS NULL
+                AND s.max_parallelism IS NULL
                 AND s.output_type IS NULL
                 AND s.on_unknown_outcome = N'Retry'
                 AND s.at_most_once = 0
+                AND c.command_type = N'Upkeep'
                 AND c.command = @command
         )
     BEGIN
         INSERT INTO jobs_internal.step_commands (job_id, command_type, command_source, command)
-        VALUES (@job_id, N'TSql', N'Inline', @command);
+        VALUES (@job_id, N'Upkeep', N'Inline', @command);
         SET @command_id = SCOPE_IDENTITY();
         SET @version = @version + 1;
         INSERT INTO jobs_internal.job_versions (job_id, version, created_at)

@@ -4,7 +4,7 @@
 --   @command_id  Which command.
 -- Called by: agent/taskhost.go, once per command and agent.
 -- Locks:     nothing.
--- Returns:   one row: command.
+-- Returns:   one row: command (see jobs_internal.step_commands).
 -- Throws:
 --   50113 the command does not exist.
 CREATE OR ALTER PROCEDURE jobs_internal.get_command

@@ -7,17 +7,20 @@
 --   @retention_days  Age at which history goes; NULL: the setting history_retention_days, or 45.
 --   @deleted         Receives how many runs were given up for deletion: nobody sees them any more. Their rows go at once as far
 --                    as they are few; agents delete the rest.
+--   @term_id         Who calls; NULL: nobody's term is asked for.
 --   @now             Tests only.
--- Called by: the system job jobagent$history_retention.
+-- Called by: agent/upkeep.go, for the system job jobagent$history_retention.
 -- Locks:     the runs that go (X), then their rows in small batches; schedules that were closed long ago (X). It skips what others
 --            have locked.
 -- Returns:   0.
 -- Throws:
 --   50029 an argument is missing or out of range.
+--   50201 the term has ended or expired.
 CREATE OR ALTER PROCEDURE jobs_internal.purge_history
     @batch_size     INT = 100,
     @retention_days INT = NULL,
     @deleted        INT = NULL OUTPUT,
+    @term_id        BIGINT = NULL,
     @now            DATETIME2(7) = NULL
 AS
 BEGIN
@@ -33,6 +36,8 @@ BEGIN
 
     IF @batch_size IS NULL OR @batch_size < 1 OR @retention_days NOT BETWEEN 0 AND 36500
         THROW 50029, N'purge_history needs @batch_size of at least 1, and @retention_days of 0 to 36500 or NULL.', 1;
+    IF @term_id IS NOT NULL
+        EXECUTE jobs_internal.check_term @term_id = @term_id, @now = @now;
     SET @retention_days = COALESCE(
         @retention_days,
         (SELECT s.value FROM jobs_internal.effective_settings AS s WHERE s.name = N'history_retention_days')

@@ -1,5 +1,4 @@
--- What the agent's login needs, and no more. purge_history is what the step of the system job calls, which runs under
--- the agent's default credential.
+-- What the agent's login needs, and no more.
 IF DATABASE_PRINCIPAL_ID(N'jobs_agent') IS NULL
     CREATE ROLE jobs_agent AUTHORIZATION dbo;
 GRANT EXECUTE ON OBJECT::jobs_internal.start_term TO jobs_agent;

@@ -5,8 +5,9 @@
 --   step_name                          Unique within the version.
 --   command_id                         The text.
 --   credential_name                    Credential that runs the step; NULL: the agent's default.
---   target_group_id                    Where it runs. No foreign key: a group may go when only old versions name it.
---   target_group_name                  The group's name.
+--   target_group_id                    Where it runs. No foreign key: a group may go when only old versions name it. Zero for upkeep,
+--                                      which has no group.
+--   target_group_name                  The group's name; (control database) for upkeep.
 --   initial_retry_interval_seconds     Wait before the first retry.
 --   maximum_retry_interval_seconds     Most that a wait may be.
 --   retry_interval_backoff_multiplier  Factor between two waits.

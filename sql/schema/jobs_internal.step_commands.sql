@@ -4,9 +4,10 @@
 -- Columns:
 --   command_id      Identifies the text.
 --   job_id          Whose text it is; it goes when the job goes.
---   command_type    TSql.
+--   command_type    TSql, or Upkeep: work of the agents' own on the control database, which only system jobs have.
 --   command_source  Inline.
---   command         The script, with GO lines and script variables.
+--   command         TSql: the script, with GO lines and script variables. Upkeep: PurgeHistory, which is
+--                   jobs_internal.purge_history until nothing is left; no text is run.
 CREATE TABLE jobs_internal.step_commands (
     command_id     BIGINT NOT NULL IDENTITY(1, 1),
     job_id         UNIQUEIDENTIFIER NOT NULL,
@@ -15,7 +16,9 @@ CREATE TABLE jobs_internal.step_commands (
     command        NVARCHAR(MAX) NOT NULL,
     CONSTRAINT PK_step_commands PRIMARY KEY (command_id),
     CONSTRAINT FK_step_commands_jobs FOREIGN KEY (job_id) REFERENCES jobs_internal.jobs (job_id),
-    CONSTRAINT CK_step_commands_command_type CHECK (command_type = N'TSql'),
+    CONSTRAINT CK_step_commands_command_type CHECK (
+        command_type = N'TSql' OR (command_type = N'Upkeep' AND command = N'PurgeHistory')
+    ),
     CONSTRAINT CK_step_commands_command_source CHECK (command_source = N'Inline')
 );
 

@@ -6,12 +6,12 @@
 --   job_version                        Version of the job.
 --   step_id                            Position of the step, from 1, without gaps.
 --   step_name                          Name of the step; unique within the version.
---   command_type                       TSql.
+--   command_type                       TSql; Upkeep for steps of system jobs, which are work of the agents' own.
 --   command_source                     Inline.
---   command                            The script.
+--   command                            The script; the name of the work for Upkeep.
 --   credential_name                    Credential that runs the step; NULL: the agent's default.
---   target_group_name                  Where the step runs.
---   target_group_id                    Id of that target group.
+--   target_group_name                  Where the step runs; (control database) for Upkeep.
+--   target_group_id                    Id of that target group; zero for Upkeep.
 --   initial_retry_interval_seconds     Wait before the first retry.
 --   maximum_retry_interval_seconds     Most that a wait may be.
 --   retry_interval_backoff_multiplier  Factor between two waits.

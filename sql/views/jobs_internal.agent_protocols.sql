@@ -3,6 +3,9 @@
 -- and columns at the end; what else changes makes the next number. A schema understands its own and, so that agents can be
 -- upgraded one after the other once the schema has been, the one before it.
 --
+--   1  The first release.
+--   2  The agent carries out steps of type Upkeep: calls of its own on the control database. Agents of protocol 1 get no such tasks.
+--
 -- Columns:
 --   oldest  The oldest protocol that is understood.
 --   newest  The newest one.
@@ -10,4 +13,4 @@ CREATE OR ALTER VIEW jobs_internal.agent_protocols
 AS
 SELECT
     1 AS oldest,
-    1 AS newest;
+    2 AS newest;

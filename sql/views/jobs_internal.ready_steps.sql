@@ -6,6 +6,7 @@
 --                         for them: the number decides about turns, never about a limit.
 --   max_parallelism       The step's limit; NULL: none.
 --   step_timeout_seconds  The step's time limit.
+--   is_upkeep             1: work of the agents' own, for agents that know such (jobs_internal.agent_protocols).
 --   next_attempt_at       When the first of its targets is due.
 --
 -- Plan: IX_step_executions_active (steps that are active), per step a seek in IX_target_executions_due that reads one key;
@@ -23,10 +24,12 @@ SELECT
     COALESCE(h.running, 0) AS running,
     d.max_parallelism,
     d.step_timeout_seconds,
+    CAST(CASE WHEN c.command_type = N'Upkeep' THEN 1 ELSE 0 END AS BIT) AS is_upkeep,
     w.next_attempt_at
 FROM jobs_internal.step_executions AS s
 INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = s.execution_id
 INNER JOIN jobs_internal.job_steps AS d ON d.job_id = s.job_id AND d.version = s.job_version AND d.step_id = s.step_id
+INNER JOIN jobs_internal.step_commands AS c ON c.command_id = d.command_id
 CROSS APPLY (
     SELECT TOP (1) t.next_attempt_at
     FROM jobs_internal.target_executions AS t WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/jobagent/jobagent/controldb"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
@@ -24,10 +25,10 @@ func DeployLaterRelease(ctx context.Context, db *sql.DB, oldest, newest int) err
 		switch {
 		case o.Name == "jobs_internal.agent_protocols":
 			text := strings.Replace(o.Text, "1 AS oldest", fmt.Sprintf("%d AS oldest", oldest), 1)
-			return strings.Replace(text, "1 AS newest", fmt.Sprintf("%d AS newest", newest), 1)
+			return strings.Replace(text, fmt.Sprintf("%d AS newest", controldb.AgentProtocol), fmt.Sprintf("%d AS newest", newest), 1)
 		case slices.Contains(laterCalls, o.Name):
 			text := strings.Replace(o.Text, "\nAS\nBEGIN", ",\n    @later INT = NULL\nAS\nBEGIN", 1)
-			text = strings.Replace(text, "d.output_table_name\n    FROM", "d.output_table_name,\n        1 AS later\n    FROM", 1)
+			text = strings.Replace(text, "c.command_type\n    FROM", "c.command_type,\n        1 AS later\n    FROM", 1)
 			end := strings.LastIndex(text, "    RETURN 0;")
 			return text[:end] + "    SELECT 1 AS later;\n" + text[end:]
 		default:

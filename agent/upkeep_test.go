@@ -1,0 +1,182 @@
+package agent_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap/zaptest"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv"
+)
+
+// retention is the system job that purges history.
+const retention = "jobagent$history_retention"
+
+// noTargets is a dialer to target servers that must not be used.
+type noTargets struct{ t *testing.T }
+
+func (d noTargets) DialContext(_ context.Context, network, address string) (net.Conn, error) {
+	d.t.Errorf("dialed the target server %s %s", network, address)
+	return nil, net.ErrClosed
+}
+
+// HostName implements mssql.HostDialer.
+func (d noTargets) HostName() string { return "" }
+
+// bareAgent starts an agent with a login that has the role jobs_agent, without any credential for targets, and returns a function that
+// stops it.
+func (f *fixture) bareAgent(t *testing.T, cfg agent.Config) (stop func()) {
+	t.Helper()
+	const login, password = "bare", "Pw1-of-the-bare-agent"
+	_, err := f.DB(t, "master").ExecContext(t.Context(), fmt.Sprintf("CREATE LOGIN %s WITH PASSWORD = '%s';", login, password))
+	require.NoError(t, err)
+	_, err = f.DB(t, f.control).ExecContext(t.Context(), fmt.Sprintf("CREATE USER %[1]s FOR LOGIN %[1]s; ALTER ROLE jobs_agent ADD MEMBER %[1]s;", login))
+	require.NoError(t, err)
+	store := f.OpenControlAs(t, f.control, login, password)
+
+	credentials, err := targets.NewCredentialSet()
+	require.NoError(t, err)
+	servers, err := targets.NewServers(targets.Config{Credentials: credentials, Dialer: noTargets{t}})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, servers.Close()) })
+	instance, err := store.Instance(t.Context())
+	require.NoError(t, err)
+	tools := agent.Tools{Runner: targets.NewRunner(servers, targets.Limits{}), Resolver: targets.NewResolver(servers, instance)}
+	hosting, err := agent.New(cfg, store, tools, nil, zaptest.NewLogger(t))
+	require.NoError(t, err)
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	ended := make(chan error, 1)
+	go func() { ended <- hosting.Run(ctx) }()
+	stopped := false
+	stop = func() {
+		if !stopped {
+			stopped = true
+			cancel()
+			require.NoError(t, <-ended)
+		}
+	}
+	t.Cleanup(stop)
+	return stop
+}
+
+// TestUpkeepNeedsNoCredential: history is purged, in several batches, by an agent that can do nothing but be an agent. The job is
+// visible like any other, and what its steps do cannot be changed.
+func TestUpkeepNeedsNoCredential(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 0)
+		f.job(t, "old", []string{"SELECT 1;"})
+		_, err := env.DB(t, f.control).ExecContext(t.Context(), `
+INSERT INTO jobs_internal.job_executions (job_execution_id, job_id, job_version, lifecycle, is_active, create_time, end_time, stop_requested_at)
+SELECT NEWID(), j.job_id, 1, N'Canceled', 0, d.at, d.at, d.at
+FROM jobs_internal.jobs AS j
+CROSS JOIN GENERATE_SERIES(1, 250) AS n
+CROSS APPLY (SELECT DATEADD(DAY, CASE WHEN n.value <= 230 THEN -46 ELSE -44 END, SYSUTCDATETIME()) AS at) AS d
+WHERE j.name = N'old';`)
+		require.NoError(t, err)
+		stop := f.bareAgent(t, agent.Config{})
+		<-time.After(time.Second)
+		rows := f.ended(t, f.start(t, retention), time.Minute)
+		require.Len(t, rows, 3)
+		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, "%+v", rows)
+		require.Equal(t, []string{"(control database)", f.control}, []string{rows[1].TargetGroup, rows[2].Database})
+		require.Contains(t, rows[2].LastMessage, "Executions purged: 230.")
+		left, err := f.store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "old"})
+		require.NoError(t, err)
+		require.Len(t, left, 20)
+
+		_, err = f.store.UpdateJobStep(t.Context(), controldb.StepUpdate{JobName: retention, Command: ptr("DROP TABLE x;")})
+		require.ErrorContains(t, err, "its steps are the agents' own")
+
+		_, err = env.DB(t, f.control).ExecContext(t.Context(), `
+UPDATE s SET s.next_due_at = SYSUTCDATETIME(), s.next_fire_at = SYSUTCDATETIME() FROM jobs_internal.schedules AS s INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id WHERE j.is_system = 1;`)
+		require.NoError(t, err)
+		<-time.After(10 * time.Second)
+		runs, err := f.store.Executions(t.Context(), controldb.ExecutionFilter{JobName: retention})
+		require.NoError(t, err)
+		require.Len(t, runs, 6, "its schedule starts it")
+		require.Equal(t, jobs.Succeeded, runs[0].Lifecycle)
+		stop()
+		f.CheckInvariants(t, f.control, true)
+	})
+}
+
+// TestUpkeepHears: an upkeep that goes on for long ends with a stop request, with the step's time limit, and goes to another agent when
+// its own stops or has lost its term.
+func TestUpkeepHears(t *testing.T) {
+	// slowly lets each batch take ten seconds and purge something, for ever.
+	const slowly = `CREATE OR ALTER PROCEDURE jobs_internal.purge_history
+    @batch_size INT, @term_id BIGINT, @deleted INT OUTPUT
+AS
+BEGIN
+    WAITFOR DELAY '00:00:10';
+    SET @deleted = 1;
+END;`
+	const quickly = `CREATE OR ALTER PROCEDURE jobs_internal.purge_history
+    @batch_size INT, @term_id BIGINT, @deleted INT OUTPUT
+AS
+    SET @deleted = 0;`
+	for name, test := range map[string]func(t *testing.T, f *fixture, stop func()) []controldb.Execution{
+		"stop request": func(t *testing.T, f *fixture, _ func()) []controldb.Execution {
+			id := f.start(t, retention)
+			<-time.After(35 * time.Second)
+			require.NoError(t, f.store.StopJob(t.Context(), id))
+			rows := f.ended(t, id, 5*time.Second)
+			require.Contains(t, rows[2].LastMessage, "Canceled. Executions purged before: 3.")
+			return rows
+		},
+		"time limit": func(t *testing.T, f *fixture, _ func()) []controldb.Execution {
+			_, err := f.DB(t, f.control).ExecContext(t.Context(), `UPDATE s SET s.step_timeout_seconds = 25 FROM jobs_internal.job_steps AS s WHERE s.target_group_name = N'(control database)';`)
+			require.NoError(t, err)
+			rows := f.ended(t, f.start(t, retention), 30*time.Second)
+			require.Contains(t, rows[2].LastMessage, "The step's time limit passed. Executions purged before: 2.")
+			return rows
+		},
+		"stopping agent": func(t *testing.T, f *fixture, stop func()) []controldb.Execution {
+			id := f.start(t, retention)
+			<-time.After(15 * time.Second)
+			stop()
+			rows := f.run(t, id)
+			require.Equal(t, []any{jobs.Created, 0}, []any{rows[2].Lifecycle, rows[2].Attempts}, "handed back")
+			_, err := f.DB(t, f.control).ExecContext(t.Context(), quickly)
+			require.NoError(t, err)
+			f.startAgent(t, agent.Config{})
+			return f.ended(t, id, 10*time.Second)
+		},
+		"lost term": func(t *testing.T, f *fixture, _ func()) []controldb.Execution {
+			id := f.start(t, retention)
+			<-time.After(15 * time.Second)
+			db := f.DB(t, f.control)
+			_, err := db.ExecContext(t.Context(), quickly)
+			require.NoError(t, err)
+			_, err = db.ExecContext(t.Context(), `DECLARE @term_id BIGINT = (SELECT MAX(t.term_id) FROM jobs_internal.terms AS t); EXECUTE jobs_internal.end_term @term_id = @term_id;`)
+			require.NoError(t, err)
+			rows := f.ended(t, id, 5*time.Minute)
+			require.Equal(t, 2, rows[2].Attempts, "the attempt of the lost term counts")
+			return rows
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T, env *testenv.Env) {
+				f := newFixture(t, env, 0)
+				require.NoError(t, f.store.EnsureSystemJobs(t.Context()))
+				_, err := env.DB(t, f.control).ExecContext(t.Context(), slowly)
+				require.NoError(t, err)
+				stop := f.startAgent(t, agent.Config{Grace: time.Second})
+				rows := test(t, f, stop)
+				want := map[string]jobs.Lifecycle{"stop request": jobs.Canceled, "time limit": jobs.TimedOut}[name]
+				if want == "" {
+					want = jobs.Succeeded
+				}
+				require.Equal(t, want, rows[0].Lifecycle, "%+v", rows)
+			})
+		})
+	}
+}

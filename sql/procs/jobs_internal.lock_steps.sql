@@ -1,0 +1,34 @@
+-- Finds a job whose steps are to be changed, and locks its row until the caller's transaction ends.
+--
+-- Parameters:
+--   @job_name  Which job.
+--   @job_id    Receives its id.
+--   @version   Receives its current version.
+-- Called by: jobs.sp_add_jobstep, jobs.sp_update_jobstep, jobs.sp_delete_jobstep, jobs.sp_set_jobstep_options, within their
+--            transactions.
+-- Locks:     one row of jobs (U).
+-- Returns:   0.
+-- Throws:
+--   50001 the job name is missing or empty.
+--   50100 the job does not exist.
+--   50118 the job is a system job, whose steps only agents define.
+CREATE OR ALTER PROCEDURE jobs_internal.lock_steps
+    @job_name NVARCHAR(128),
+    @job_id   UNIQUEIDENTIFIER OUTPUT,
+    @version  INT = NULL OUTPUT
+AS
+BEGIN
+    SET NOCOUNT ON;
+    SET XACT_ABORT ON;
+    DECLARE @message NVARCHAR(2048);
+
+    EXECUTE jobs_internal.lock_job @job_name = @job_name, @job_id = @job_id OUTPUT, @version = @version OUTPUT;
+    IF EXISTS (SELECT 1 FROM jobs_internal.jobs AS j WHERE j.job_id = @job_id AND j.is_system = 1)
+    BEGIN
+        SET @message = REPLACE(CONCAT(
+            N'The job ''', @job_name, N''' is a system job: its steps are the agents'' own, and cannot be changed.'
+        ), N'%', N'%%');
+        THROW 50118, @message, 1;
+    END;
+    RETURN 0;
+END;
