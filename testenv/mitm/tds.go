@@ -1,0 +1,146 @@
+package mitm
+
+import (
+	"encoding/binary"
+	"fmt"
+	"io"
+	"net"
+)
+
+// Parts of TDS packets (MS-TDS 2.2.3.1).
+const (
+	typePrelogin = 0x12
+	typeReply    = 0x04
+	headerSize   = 8
+	statusLast   = 0x01
+)
+
+// What a side says about encryption in PRELOGIN (MS-TDS 2.2.6.5).
+const (
+	off          = 0
+	on           = 1
+	notSupported = 2
+	required     = 3
+	absent       = 0xff // the option is taken out
+)
+
+// readMessage reads packets up to and including the one that ends a message.
+func readMessage(r io.Reader) ([]byte, error) {
+	var whole []byte
+	for {
+		head := make([]byte, headerSize)
+		if _, err := io.ReadFull(r, head); err != nil {
+			return nil, err
+		}
+		size := int(binary.BigEndian.Uint16(head[2:]))
+		if size < headerSize {
+			return nil, fmt.Errorf("packet of %d bytes", size)
+		}
+		body := make([]byte, size-headerSize)
+		if _, err := io.ReadFull(r, body); err != nil {
+			return nil, err
+		}
+		whole = append(append(whole, head...), body...)
+		if head[1]&statusLast != 0 {
+			return whole, nil
+		}
+	}
+}
+
+// exchange passes PRELOGIN and its answer on, with what the proxy wants to be said about encryption. wants is what the client has said.
+func exchange(client, server net.Conn, toServer, toClient byte) (wants byte, err error) {
+	ask, err := readMessage(client)
+	if err != nil {
+		return 0, err
+	}
+	if wants, err = say(ask, toServer); err != nil {
+		return 0, err
+	}
+	if _, err := server.Write(ask); err != nil {
+		return 0, err
+	}
+	answer, err := readMessage(server)
+	if err != nil {
+		return 0, err
+	}
+	if wants != notSupported || toClient == absent || toClient == required {
+		if _, err := say(answer, toClient); err != nil {
+			return 0, err
+		}
+	}
+	_, err = client.Write(answer)
+	return wants, err
+}
+
+// say changes the ENCRYPTION option of a PRELOGIN message of one packet in place, and returns what stood there.
+func say(message []byte, encryption byte) (was byte, err error) {
+	payload := message[headerSize:]
+	const optionEncryption, end = 0x01, 0xff
+	for at := 0; at+5 <= len(payload) && payload[at] != end; at += 5 {
+		if payload[at] != optionEncryption {
+			continue
+		}
+		from := int(binary.BigEndian.Uint16(payload[at+1:]))
+		if from >= len(payload) {
+			break
+		}
+		was = payload[from]
+		if encryption == absent {
+			payload[at] = 0x70 // an option that nobody knows
+		} else {
+			payload[from] = encryption
+		}
+		return was, nil
+	}
+	return 0, fmt.Errorf("a message of type %#02x without the option of encryption", message[0])
+}
+
+// carrier is a connection that carries a TLS handshake in PRELOGIN packets, while wrapped.
+type carrier struct {
+	net.Conn
+	wrapped bool
+	out     []byte
+	rest    int // bytes of the current packet that are to come
+}
+
+func (c *carrier) Read(p []byte) (int, error) {
+	if !c.wrapped {
+		return c.Conn.Read(p)
+	}
+	if err := c.flush(); err != nil {
+		return 0, err
+	}
+	for c.rest == 0 {
+		head := make([]byte, headerSize)
+		if _, err := io.ReadFull(c.Conn, head); err != nil {
+			return 0, err
+		}
+		if head[0] != typePrelogin {
+			return 0, fmt.Errorf("packet of type %#02x in the handshake", head[0])
+		}
+		c.rest = max(int(binary.BigEndian.Uint16(head[2:]))-headerSize, 0)
+	}
+	n, err := c.Conn.Read(p[:min(len(p), c.rest)])
+	c.rest -= n
+	return n, err
+}
+
+func (c *carrier) Write(p []byte) (int, error) {
+	if !c.wrapped {
+		return c.Conn.Write(p)
+	}
+	c.out = append(c.out, p...)
+	return len(p), nil
+}
+
+// flush sends what was written as one packet.
+func (c *carrier) flush() error {
+	if len(c.out) == 0 {
+		return nil
+	}
+	size := headerSize + len(c.out)
+	packet := append([]byte{typePrelogin, statusLast, byte(size >> 8), byte(size), 0, 0, 1, 0}, c.out...)
+	c.out = nil
+	_, err := c.Conn.Write(packet)
+	return err
+}
