@@ -5,7 +5,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
@@ -26,9 +25,9 @@ func TestCallLimitEndsACallThatIsNeverAnswered(t *testing.T) {
 			}
 			return fault.None
 		})
-		inner, err := mssql.NewConnector(env.DSN(name))
+		connector, err := targets.NewConnector(env.DSN(name), network)
 		require.NoError(t, err)
-		store, err := controldb.New(controldb.Config{Connector: targets.WrapConnector(inner, network), ServerName: env.ServerName})
+		store, err := controldb.New(controldb.Config{Connector: connector, ServerName: env.ServerName})
 		require.NoError(t, err)
 		defer store.Close()
 

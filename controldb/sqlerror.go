@@ -7,10 +7,12 @@ import (
 	"strings"
 
 	mssql "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/targets"
 )
 
 var (
-	// ErrUnreachable means that no server answered.
+	// ErrUnreachable means that no server answered, or none that proved who it is (a *targets.EncryptionError): the agent waits for it.
 	ErrUnreachable = errors.New("the control database's server cannot be reached")
 	// ErrLoginFailed means that the server refused the login (18456), or the login this database (4060, 916).
 	ErrLoginFailed = errors.New("the control database's server refused the login")
@@ -146,6 +148,10 @@ func translate(op string, err error) error {
 			where = fmt.Sprintf(" in %s, line %d", e.ProcName, e.LineNo)
 		}
 		return &callError{op: op, cause: err, text: fmt.Sprintf("%s (error %d%s)", e.Message, e.Number, where)}
+	}
+	var encryption *targets.EncryptionError
+	if errors.As(err, &encryption) {
+		return &callError{op: op, sentinel: ErrUnreachable, cause: err, text: err.Error()}
 	}
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return fmt.Errorf("%s: %w", op, err)

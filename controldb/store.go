@@ -19,7 +19,7 @@ import (
 
 // Config says how the control database is reached.
 type Config struct {
-	// DSN is a connection string in any form that go-mssqldb reads. It is not needed with Connector.
+	// DSN is a connection string, as targets.ParseDSN reads it. It is not needed with Connector.
 	DSN string
 	// Dialer replaces the network for a DSN; nil: TCP.
 	Dialer mssql.HostDialer
@@ -64,19 +64,18 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 func New(cfg Config) (*Store, error) {
 	connector, serverName := cfg.Connector, cfg.ServerName
 	if connector == nil {
-		parsed, err := msdsn.Parse(cfg.DSN)
+		dsn, err := targets.ParseDSN(cfg.DSN)
 		if err != nil {
-			return nil, fmt.Errorf("read the connection string of the control database: %w", redacted(err, cfg.DSN))
+			return nil, fmt.Errorf("read the connection string of the control database: %w", err)
 		}
+		parsed := dsn.Params
 		if parsed.Database == "" {
 			return nil, errors.New("the connection string names no control database: add database=NAME")
 		}
 		if strings.EqualFold(parsed.Database, "master") {
 			return nil, errors.New("the control database cannot be master: create a database for it, and give database=NAME")
 		}
-		if connector, err = targets.NewConnector(cfg.DSN, cfg.Dialer); err != nil {
-			return nil, fmt.Errorf("read the connection string of the control database: %w", redacted(err, cfg.DSN))
-		}
+		connector = dsn.Connector(cfg.Dialer)
 		if serverName == "" {
 			serverName = dsnServerName(parsed)
 		}
@@ -103,17 +102,6 @@ func dsnServerName(p msdsn.Config) string {
 		name += fmt.Sprintf(",%d", p.Port)
 	}
 	return name
-}
-
-// redacted drops the text of an error that could repeat a part of the connection string, keeping only
-// that it could not be read.
-func redacted(err error, dsn string) error {
-	for _, part := range strings.FieldsFunc(dsn, func(r rune) bool { return strings.ContainsRune(";=/:@?&", r) }) {
-		if len(part) > 2 && strings.Contains(err.Error(), part) {
-			return errors.New("it is not of a form that is understood (server=…;user id=…;password=…;database=…, or sqlserver://user:password@host:port?database=…)")
-		}
-	}
-	return err
 }
 
 // Close closes all connections. Calls under way end with an error.

@@ -155,14 +155,20 @@ func TestOnlyTheAttemptsSessionIsKilled(t *testing.T) {
 	})
 }
 
-// The session id is seen on the way, or asked for under TLS.
+// The session id is seen on the way, under TLS as well.
 func TestCancelUnderTLS(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{Fault: deaf})
 	set, err := targets.NewCredentialSet(targets.LoginCredential("default", "sa", "secret", "*"))
 	require.NoError(t, err)
-	for _, encrypt := range []string{"disable", "false", "true"} {
-		servers, err := targets.NewServers(targets.Config{Credentials: set, Encrypt: encrypt, TrustServerCertificate: true, Dialer: f.server.Dialer()})
+	certificate, err := f.server.Certificate()
+	require.NoError(t, err)
+	for _, encrypt := range []string{"disable", "true", "strict"} {
+		cfg := targets.Config{Credentials: set, Encrypt: encrypt, Dialer: f.server.Dialer()}
+		if encrypt != "disable" {
+			cfg.CertificateSHA256 = []string{targets.KeyPin(certificate)}
+		}
+		servers, err := targets.NewServers(cfg)
 		require.NoError(t, err)
 		runner := targets.NewRunner(servers, targets.Limits{})
 		res := runner.Run(t.Context(), targets.Attempt{Target: targets.NewTarget("s", "d", ""), Script: "SELECT 1"})

@@ -249,6 +249,10 @@ func Classify(err error) Classification {
 	if errors.As(err, &config) {
 		return Classification{Class: ClassConfig, Reason: "the agent's configuration does not allow it"}
 	}
+	var encryption *EncryptionError
+	if errors.As(err, &encryption) {
+		return Classification{Class: ClassConfig, Reason: "the connection would not be encrypted as it must be, or the server did not prove who it is"}
+	}
 	var script *ScriptError
 	if errors.As(err, &script) {
 		return Classification{Class: ClassPermanent, Reason: "the script cannot be split into batches"}

@@ -3,7 +3,6 @@ package targets
 import (
 	"context"
 	"database/sql/driver"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	mssql "github.com/microsoft/go-mssqldb"
-	"github.com/microsoft/go-mssqldb/msdsn"
 )
 
 // Connector makes sessions whose login ends with its context. go-mssqldb reads the login's answers
@@ -24,23 +22,22 @@ type Connector struct {
 	limit time.Duration // of one login; 0: only the context's
 }
 
-// NewConnector makes the connector of a connection string, in any form that go-mssqldb reads. A nil
-// dialer means TCP. The error is a *ConfigError that holds nothing of the string: it may hold a password.
+// NewConnector makes the connector of a connection string; see [ParseDSN], whose error it returns. A nil dialer means TCP.
 func NewConnector(dsn string, dialer mssql.HostDialer) (*Connector, error) {
-	inner, err := mssql.NewConnector(dsn)
+	d, err := ParseDSN(dsn)
 	if err != nil {
-		return nil, &ConfigError{Subject: "connection string", Err: errors.New("it cannot be read; " +
-			"its form is sqlserver://user:password@host:port?database=name")}
+		return nil, err
 	}
-	return WrapConnector(inner, dialer), nil
+	return d.Connector(dialer), nil
 }
 
-// WrapConnector takes over a connector of the driver, and dials through dialer; nil means TCP.
-func WrapConnector(inner *mssql.Connector, dialer mssql.HostDialer) *Connector {
+// wrapConnector takes over a connector of the driver, and dials through dialer; nil means TCP. Connections are encrypted as e says, under the driver, which must
+// have its own encryption disabled; a nil e leaves encryption to the driver.
+func wrapConnector(inner *mssql.Connector, e *Encryption, dialer mssql.HostDialer) *Connector {
 	if dialer == nil {
 		dialer = tcpDialer{}
 	}
-	inner.Dialer = loginDialer{dialer}
+	inner.Dialer = loginDialer{dialer, e}
 	return &Connector{inner: inner, limit: DefaultLoginTimeout}
 }
 
@@ -123,14 +120,21 @@ func (l *login) last() *wire {
 	return l.wires[len(l.wires)-1]
 }
 
-// loginDialer registers what it dials with the login of its context.
-type loginDialer struct{ mssql.HostDialer }
+// loginDialer encrypts what it dials, and registers it with the login of its context.
+type loginDialer struct {
+	mssql.HostDialer
+	encryption *Encryption // nil: the driver's own
+}
 
-// DialContext dials, and wraps the connection into a wire.
+// DialContext dials, and wraps the connection into a wire. The driver hands over the host as it was named, by the connection string or by a server that
+// redirects: it is what the certificate must be for.
 func (d loginDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	c, err := d.HostDialer.DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
+	}
+	if d.encryption != nil && network == "tcp" { // an instance's port is asked for by UDP
+		c = newChannel(c, d.encryption, addr)
 	}
 	w := &wire{Conn: c}
 	if l, ok := ctx.Value(loginKey{}).(*login); ok {
@@ -156,8 +160,8 @@ func (tcpDialer) DialContext(ctx context.Context, network, addr string) (net.Con
 // HostName is asked for by mssql.HostDialer and used by nobody: the network is this machine's.
 func (tcpDialer) HostName() string { return "" }
 
-// wire is a network connection that remembers whether it broke. The driver's message queue says nothing
-// when the connection ends between two packets; this does.
+// wire is the connection under a session as the driver sees it: TDS in plain text, whatever there is of encryption being done by the
+// channel underneath. It remembers whether it broke: the driver's message queue says nothing when the connection ends between two packets; this does.
 type wire struct {
 	net.Conn
 	mu      sync.Mutex
@@ -181,7 +185,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// spid is the session id that the server has named; 0: none, or under TLS. A nil wire has none.
+// spid is the session id that the server has named; 0: none, or the driver encrypts. A nil wire has none.
 func (w *wire) spid() int {
 	if w == nil {
 		return 0
@@ -193,7 +197,7 @@ func (w *wire) spid() int {
 
 // packetHeads finds the packets' headers in what a server sends. Their SPID field is the session's id, for nothing
 // (MS-TDS 2.2.3.1.4, https://learn.microsoft.com/openspecs/windows_protocols/ms-tds/fcfc00d0-6df1-42c8-8d34-93007b9a80f0); @@SPID would
-// cost a round trip for each target. When the stream is no TDS, as under TLS, it stops looking.
+// cost a round trip for each target. When the stream is no TDS, as where the driver encrypts, it stops looking.
 type packetHeads struct {
 	head [8]byte // type, status, length (2 bytes), SPID (2 bytes), packet id, window
 	have int     // bytes of head
@@ -279,10 +283,11 @@ func (w *wire) state() (written int64, broken error) {
 // Redact makes a connection string fit for logs and errors: server, database and user, nothing else. A
 // string that cannot be read becomes "***".
 func Redact(dsn string) string {
-	p, err := msdsn.Parse(dsn)
+	d, err := ParseDSN(dsn)
 	if err != nil {
 		return "***"
 	}
+	p := d.Params
 	var b strings.Builder
 	b.WriteString("server=" + p.Host)
 	if p.Instance != "" {

@@ -163,7 +163,7 @@ func TestEntraLogin(t *testing.T) {
 	require.Equal(t, "client", got.User)
 	require.Equal(t, "d", got.Params.Database)
 	require.Equal(t, uint64(1444), got.Params.Port)
-	require.Equal(t, msdsn.Encryption(msdsn.EncryptionRequired), got.Params.Encryption)
+	require.Equal(t, msdsn.Encryption(msdsn.EncryptionDisabled), got.Params.Encryption, "the channel encrypts")
 	require.Empty(t, got.Params.User+got.Params.Password)
 	_, err = s.Connector("h", "d", "bad")
 	require.ErrorContains(t, err, `credential "bad": bad user`)

@@ -16,7 +16,7 @@ func (r *Resolver) listServer(ctx context.Context, m Member) ([]Target, error) {
 	var edition int
 	var self string
 	if err := db.QueryRowContext(ctx, aboutServer).Scan(&edition, &self); err != nil {
-		return nil, fmt.Errorf("connect to %s/master: %w%s", m.Server, err, certificateHint(err))
+		return nil, fmt.Errorf("connect to %s/master: %w", m.Server, err)
 	}
 	query := userDatabases
 	if edition == engineAzureDatabase {

@@ -3,12 +3,10 @@ package targets
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"database/sql"
 	"database/sql/driver"
 	"errors"
 	"fmt"
-	"strings"
 	"sync"
 	"time"
 
@@ -21,10 +19,15 @@ import (
 type Config struct {
 	// Credentials are the agent's credentials; nil: none, so that nothing can be reached.
 	Credentials *CredentialSet
-	// Encrypt is disable, false (the login only), true or strict (TDS 8). Default: true.
+	// Encrypt is true, strict (TDS 8.0) or disable. Default: true.
 	Encrypt string
-	// TrustServerCertificate accepts any certificate. Default: false.
+	// TrustServerCertificate accepts any certificate; strict accepts none that is not verified. Default: false.
 	TrustServerCertificate bool
+	// CertificateSHA256 pins the servers' certificate: one of these must be the SHA-256 of the certificate, or of the SubjectPublicKeyInfo in it, in
+	// hexadecimal digits, with colons or without. Then neither an authority nor a name is asked for. Default: the certificate is verified.
+	CertificateSHA256 []string
+	// Servers are other settings of encryption for some servers: the first that matches counts.
+	Servers []ServerEncryption
 	// AppName is what the server shows as program_name; that of a session that runs a script is followed by a blank and
 	// 16 hexadecimal digits, which tell it from all others. Default: jobagent.
 	AppName string
@@ -37,9 +40,20 @@ type Config struct {
 	Entra func(EntraLogin) (*mssql.Connector, error)
 }
 
+// ServerEncryption is how connections to some servers are encrypted.
+type ServerEncryption struct {
+	// Match is a pattern of servers, as in Credential.Servers.
+	Match string
+	// Encrypt is as in Config. Default: that of the Config.
+	Encrypt string
+	// TrustServerCertificate and CertificateSHA256 are as in Config, whose own do not count for these servers.
+	TrustServerCertificate bool
+	CertificateSHA256      []string
+}
+
 // EntraLogin is a login with a credential of Microsoft Entra ID.
 type EntraLogin struct {
-	// Params are the connection's settings, without user and password.
+	// Params are the connection's settings, without user and password, and with the driver's encryption disabled: Servers encrypts.
 	Params msdsn.Config
 	// Kind is not KindSQLLogin.
 	Kind CredentialKind
@@ -52,11 +66,20 @@ type EntraLogin struct {
 // Servers opens sessions on servers by name, with named credentials. Safe for concurrent use; Close
 // it when nothing uses it any more.
 type Servers struct {
-	cfg Config
+	cfg        Config
+	encryption Encryption         // of servers that match none of the exceptions
+	exceptions []serverEncryption // the first that matches counts
 
 	mu     sync.Mutex
 	closed bool
 	pools  map[poolKey]*sql.DB
+}
+
+// serverEncryption is a ServerEncryption that was read.
+type serverEncryption struct {
+	match      pattern
+	text       string // of the pattern
+	encryption Encryption
 }
 
 // poolKey says which sessions are alike. All names are folded.
@@ -73,21 +96,70 @@ const (
 
 // NewServers checks the configuration; it connects to nothing.
 func NewServers(cfg Config) (*Servers, error) {
-	cfg.Encrypt = strings.ToLower(cmp.Or(cfg.Encrypt, "true"))
 	cfg.AppName = cmp.Or(cfg.AppName, "jobagent")
 	cfg.LoginTimeout = cmp.Or(cfg.LoginTimeout, DefaultLoginTimeout)
 	if cfg.Dialer == nil {
 		cfg.Dialer = tcpDialer{}
 	}
-	switch cfg.Encrypt {
-	case "disable", "false", "true", "strict":
-	default:
-		return nil, &ConfigError{Subject: "encrypt", Err: fmt.Errorf("%q: disable, false, true or strict is needed", cfg.Encrypt)}
-	}
 	if cfg.LoginTimeout < 0 {
 		return nil, &ConfigError{Subject: "login timeout", Err: fmt.Errorf("%v is below 0", cfg.LoginTimeout)}
 	}
-	return &Servers{cfg: cfg, pools: make(map[poolKey]*sql.DB)}, nil
+	s := &Servers{cfg: cfg, pools: make(map[poolKey]*sql.DB)}
+	var err error
+	if s.encryption, err = newEncryption("encryption of targets", cfg.Encrypt, cfg.TrustServerCertificate, cfg.CertificateSHA256); err != nil {
+		return nil, err
+	}
+	for _, one := range cfg.Servers {
+		subject := fmt.Sprintf("encryption of targets %q", one.Match)
+		match, err := parsePattern(one.Match)
+		if err != nil {
+			return nil, &ConfigError{Subject: subject, Err: err}
+		}
+		e, err := newEncryption(subject, cmp.Or(one.Encrypt, cfg.Encrypt), one.TrustServerCertificate, one.CertificateSHA256)
+		if err != nil {
+			return nil, err
+		}
+		s.exceptions = append(s.exceptions, serverEncryption{match, one.Match, e})
+	}
+	return s, nil
+}
+
+// newEncryption reads settings of a configuration. The error is a *ConfigError.
+func newEncryption(subject, encrypt string, trust bool, pins []string) (e Encryption, err error) {
+	e.trust = trust
+	if e.mode, err = parseEncrypt(encrypt); err != nil {
+		return e, &ConfigError{Subject: subject, Err: fmt.Errorf("encrypt %q: %w", encrypt, err)}
+	}
+	if e.pins, err = parsePins(pins...); err != nil {
+		return e, &ConfigError{Subject: subject, Err: fmt.Errorf("%s: %w", pinParameter, err)}
+	}
+	if err := e.validate(); err != nil {
+		return e, &ConfigError{Subject: subject, Err: err}
+	}
+	return e, nil
+}
+
+// encryptionOf is how connections to an endpoint are encrypted. A pattern with a port is for that port: it does not match an instance whose port is
+// not known.
+func (s *Servers) encryptionOf(e endpoint) Encryption {
+	for _, one := range s.exceptions {
+		if one.match.covers(e) && (one.match.port == "" || e.port != 0) {
+			return one.encryption
+		}
+	}
+	return s.encryption
+}
+
+// Weaknesses lists the settings of encryption that leave a connection open to who is in its way, each with the servers that it is for: "*" for all
+// that have none of their own. That nothing is encrypted does not count where it does not leave the machine.
+func (s *Servers) Weaknesses() []Weakness {
+	var list []Weakness
+	for _, one := range s.exceptions {
+		if !one.encryption.Plain() || !isLoopback(one.match.host) {
+			list = append(list, one.encryption.weaknesses(one.text)...)
+		}
+	}
+	return append(list, s.encryption.weaknesses("*")...)
 }
 
 // Close ends all idle sessions.
@@ -125,17 +197,21 @@ func (s *Servers) connector(server, database, credential, app string) (*Connecto
 		return nil, err
 	}
 	params.AppName = app
-	var inner *mssql.Connector
+	encryption, dialer := s.encryptionOf(e), boundDialer{s.cfg.Dialer, c, e}
+	var connector *Connector
 	if c.Kind == KindSQLLogin {
 		params.User = c.User
 		if params.Password, err = c.secret(); err != nil {
 			return nil, err
 		}
-		inner = mssql.NewConnectorConfig(params)
-	} else if inner, err = s.entra(params, c); err != nil {
-		return nil, err
+		connector = DSN{Params: params, Encryption: encryption}.Connector(dialer)
+	} else {
+		inner, err := s.entra(withoutTLS(params), c)
+		if err != nil {
+			return nil, err
+		}
+		connector = wrapConnector(inner, &encryption, dialer)
 	}
-	connector := WrapConnector(inner, boundDialer{s.cfg.Dialer, c, e})
 	connector.limit = s.cfg.LoginTimeout
 	return connector, nil
 }
@@ -163,10 +239,11 @@ func (s *Servers) entra(params msdsn.Config, c Credential) (*mssql.Connector, er
 // params makes the driver's settings for a database, without a login. server is an endpoint's text.
 func (s *Servers) params(server, database string) (msdsn.Config, error) {
 	subject := fmt.Sprintf("server name %q", server)
-	params, err := msdsn.Parse(fmt.Sprintf("server=%s;encrypt=%s;TrustServerCertificate=%t", server, s.cfg.Encrypt, s.cfg.TrustServerCertificate))
+	params, err := msdsn.Parse("server=" + server)
 	if err != nil {
 		return msdsn.Config{}, &ConfigError{Subject: subject, Err: err}
 	}
+	params.Host = bareHost(params.Host)
 	params.Database = database
 	params.DialTimeout = -1 // the connector's own limit covers dialing
 	params.ConnTimeout = 0  // it would end every statement that is silent for so long
@@ -201,7 +278,7 @@ func (s *Servers) open(ctx context.Context, server, database, credential, token 
 	var holder wireHolder
 	conn, err := connector.Connect(context.WithValue(ctx, wireKey{}, &holder))
 	if err != nil {
-		return nil, fmt.Errorf("connect to %s/%s: %w%s", server, database, err, certificateHint(err))
+		return nil, fmt.Errorf("connect to %s/%s: %w", server, database, err)
 	}
 	own, ok := conn.(*mssql.Conn)
 	if !ok {
@@ -211,7 +288,7 @@ func (s *Servers) open(ctx context.Context, server, database, credential, token 
 	return &session{conn: own, wire: holder.wire, token: token}, nil
 }
 
-// spid is the session's id as the server writes it into what it sends; 0 when it cannot be read, as under TLS.
+// spid is the session's id as the server writes it into what it sends; 0 when the driver encrypts and it cannot be read.
 func (s *session) spid() int { return s.wire.spid() }
 
 // openTransactions asks for @@TRANCOUNT.
@@ -273,15 +350,6 @@ func (s *session) query(ctx context.Context, text string, queue *sqlexp.ReturnMe
 		return nil, fmt.Errorf("the driver's statement is a %T", stmt)
 	}
 	return query.QueryContext(ctx, nil)
-}
-
-// certificateHint says what to do about a server whose certificate nobody trusts; empty for other errors.
-func certificateHint(err error) string {
-	var untrusted *tls.CertificateVerificationError
-	if !errors.As(err, &untrusted) {
-		return ""
-	}
-	return ": install the authority's certificate on the agent's machine, or set targets.trust_server_certificate in its configuration"
 }
 
 // close ends the session; the server rolls back what the script left open. Again: nothing. The driver gives the connection's buffers

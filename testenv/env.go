@@ -17,7 +17,6 @@ import (
 	"time"
 
 	mssql "github.com/microsoft/go-mssqldb"
-	"github.com/microsoft/go-mssqldb/msdsn"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
@@ -51,7 +50,8 @@ type Env struct {
 	// Server is the embedded server; nil for a real one.
 	Server *tsqld.Server
 
-	params msdsn.Config // host, login and encryption, without a database
+	text   string      // connection string, without a database
+	dsn    targets.DSN // the same, read; its login may be another
 	dialer mssql.HostDialer
 	has    map[Capability]bool
 }
@@ -105,9 +105,10 @@ func Embedded(t testing.TB, opts Options) *Env {
 	if opts.Dialer != nil {
 		dialer = opts.Dialer(dialer)
 	}
-	params, err := msdsn.Parse("sqlserver://sa:" + password + "@tsqld?encrypt=disable")
+	const text = "sqlserver://sa:" + password + "@tsqld?encrypt=disable"
+	dsn, err := targets.ParseDSN(text)
 	require.NoError(t, err)
-	return &Env{Name: "embedded", ServerName: "tsqld", Server: server, params: params, dialer: dialer}
+	return &Env{Name: "embedded", ServerName: "tsqld", Server: server, text: text, dsn: dsn, dialer: dialer}
 }
 
 // External connects to the server that JOBAGENT_TEST_DSN names; nil when it names none.
@@ -128,17 +129,16 @@ func External(t testing.TB) *Env {
 // At is the real server of a connection string, with no capability.
 func At(t testing.TB, dsn string) *Env {
 	t.Helper()
-	params, err := msdsn.Parse(dsn)
-	if err != nil {
-		t.Fatal("a test server's connection string is invalid") // without the error: it may repeat the password
-	}
+	parsed, err := targets.ParseDSN(dsn)
+	require.NoError(t, err, "a test server's connection string")
+	params := parsed.Params
 	name := params.Host
 	if params.Instance != "" {
 		name += `\` + params.Instance
 	} else if params.Port != 0 {
 		name += fmt.Sprintf(",%d", params.Port)
 	}
-	return &Env{Name: "sqlserver", ServerName: name, params: params}
+	return &Env{Name: "sqlserver", ServerName: name, text: dsn, dsn: parsed}
 }
 
 // external is what the one server of JOBAGENT_TEST_DSN has said of itself.
@@ -173,7 +173,7 @@ func (e *Env) Address() string {
 	if e.Server != nil {
 		return ""
 	}
-	return net.JoinHostPort(e.params.Host, strconv.FormatUint(cmp.Or(e.params.Port, 1433), 10))
+	return net.JoinHostPort(e.dsn.Params.Host, strconv.FormatUint(cmp.Or(e.dsn.Params.Port, 1433), 10))
 }
 
 // Dial connects to the server, whatever name it was called by.
@@ -195,17 +195,22 @@ func (e *Env) Requires(t testing.TB, c Capability) {
 
 // DSN is the connection string of a database, password included.
 func (e *Env) DSN(database string) string {
-	p := e.params
-	p.Database = database
-	return p.URL().String()
+	u, err := url.Parse(e.text)
+	if err != nil || u.Scheme != "sqlserver" {
+		return e.text + ";database=" + database // the last one counts
+	}
+	q := u.Query()
+	q.Set("database", database)
+	u.RawQuery = q.Encode()
+	return u.String()
 }
 
 // Connector makes connections to a database.
 func (e *Env) Connector(t testing.TB, database string) *targets.Connector {
 	t.Helper()
-	p := e.params
-	p.Database = database
-	return targets.WrapConnector(mssql.NewConnectorConfig(p), e.dialer)
+	d := e.dsn
+	d.Params.Database = database
+	return d.Connector(e.dialer)
 }
 
 // DB opens a pool on a database and closes it when the test ends.
@@ -294,7 +299,7 @@ func (e *Env) OpenControl(t testing.TB, database string) *controldb.Store {
 func (e *Env) OpenControlAs(t testing.TB, database, user, password string) *controldb.Store {
 	t.Helper()
 	as := *e
-	as.params.User, as.params.Password = user, password
+	as.dsn.Params.User, as.dsn.Params.Password = user, password
 	return as.OpenControl(t, database)
 }
 
@@ -302,7 +307,7 @@ func (e *Env) OpenControlAs(t testing.TB, database, user, password string) *cont
 // when the test ends.
 func (e *Env) Servers(t testing.TB) *targets.Servers {
 	t.Helper()
-	credentials, err := targets.NewCredentialSet(targets.LoginCredential(targets.DefaultCredential, e.params.User, e.params.Password, "*"))
+	credentials, err := targets.NewCredentialSet(targets.LoginCredential(targets.DefaultCredential, e.dsn.Params.User, e.dsn.Params.Password, "*"))
 	require.NoError(t, err)
 	encrypt := "true"
 	if e.Server != nil {
@@ -341,7 +346,7 @@ func (e *Env) CheckHistory(t testing.TB, database string, logs ...string) {
 	found, err := invariant.FindClock(t.Context(), db)
 	require.NoError(t, err)
 	complain(t, found)
-	found, err = invariant.FindSecrets(t.Context(), db, []string{e.params.Password}, logs...)
+	found, err = invariant.FindSecrets(t.Context(), db, []string{e.dsn.Params.Password}, logs...)
 	require.NoError(t, err)
 	complain(t, found)
 	found, err = invariant.FindUnhandled(t.Context(), db)

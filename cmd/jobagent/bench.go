@@ -17,7 +17,6 @@ import (
 
 	"github.com/google/uuid"
 	mssql "github.com/microsoft/go-mssqldb"
-	"github.com/microsoft/go-mssqldb/msdsn"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
@@ -170,8 +169,8 @@ type benchServer struct {
 	// serverName is the server in target groups.
 	serverName string
 
-	params  msdsn.Config // without a database
-	prefix  string       // of the names of databases
+	dsn     targets.DSN // without a database
+	prefix  string      // of the names of databases
 	closers []func() error
 }
 
@@ -193,10 +192,10 @@ func (b *bench) startBench(ctx context.Context, name string, connections int) (s
 	}
 	s.control = s.open(s.prefix + "control")
 	s.closers = append(s.closers, s.control.Close)
-	params := s.params
-	params.Database = s.prefix + "control"
+	dsn := s.dsn
+	dsn.Params.Database = s.prefix + "control"
 	s.store, err = controldb.New(controldb.Config{
-		Connector: targets.WrapConnector(mssql.NewConnectorConfig(params), countingDialer{s.wire}), ServerName: s.serverName, MaxConns: connections,
+		Connector: dsn.Connector(countingDialer{s.wire}), ServerName: s.serverName, MaxConns: connections,
 	})
 	if err != nil {
 		return nil, err
@@ -234,7 +233,7 @@ func (s *benchServer) startEmbedded(ctx context.Context) error {
 	}
 	s.serverName = server.serverName()
 	s.prefix = "bench_"
-	if s.params, err = msdsn.Parse(server.dsn("master")); err != nil {
+	if s.dsn, err = targets.ParseDSN(server.dsn("master")); err != nil {
 		return err
 	}
 	return s.createDatabase(ctx, s.prefix+"control")
@@ -246,10 +245,11 @@ func (s *benchServer) useServer(ctx context.Context, dsn string) error {
 	if err != nil {
 		return err
 	}
-	if s.params, err = msdsn.Parse(dsn); err != nil {
-		return usagef("the connection string cannot be read")
+	if s.dsn, err = targets.ParseDSN(dsn); err != nil {
+		return &usageError{err}
 	}
-	s.serverName = cmp.Or(slices.MaxFunc(serverNames(s.params), func(x, y string) int { return len(x) - len(y) }), s.params.Host)
+	params := s.dsn.Params
+	s.serverName = cmp.Or(slices.MaxFunc(serverNames(params), func(x, y string) int { return len(x) - len(y) }), params.Host)
 	s.prefix = "jobagent_bench_" + strings.ToLower(rand.Text()[:8]) + "_"
 	master := s.open("master")
 	defer master.Close()
@@ -270,7 +270,7 @@ func (s *benchServer) close() error {
 
 // connector is the driver's own for a database.
 func (s *benchServer) connector(database string) *mssql.Connector {
-	params := s.params
+	params := s.dsn.Params
 	params.Database = database
 	return mssql.NewConnectorConfig(params)
 }

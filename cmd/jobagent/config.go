@@ -8,6 +8,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/jobagent/jobagent/targets"
 )
 
 // Environment variables that the command reads.
@@ -29,13 +31,34 @@ type fileConfig struct {
 	} `json:"agent"`
 	// Targets says how target servers are reached.
 	Targets struct {
-		Encrypt                string   `json:"encrypt"`                  // true (default), false, strict, disable
-		TrustServerCertificate bool     `json:"trust_server_certificate"` // accept a certificate that nobody signed
-		ConnectTimeout         duration `json:"connect_timeout"`          // of one login; default 30s
-		DefaultCredential      string   `json:"default_credential"`       // used where a step or member names none
+		Encrypt                string             `json:"encrypt"`                  // true (default), strict, disable
+		TrustServerCertificate bool               `json:"trust_server_certificate"` // accept any certificate
+		CertificateSHA256      []string           `json:"certificate_sha256"`       // of the servers' certificate, or of its public key: no other is accepted
+		Servers                []encryptionConfig `json:"servers"`                  // other encryption for some servers; the first that matches counts
+		ConnectTimeout         duration           `json:"connect_timeout"`          // of one login; default 15s
+		DefaultCredential      string             `json:"default_credential"`       // used where a step or member names none
 	} `json:"targets"`
 	// Credentials are the entries that @credential_name and @refresh_credential_name name.
 	Credentials []credentialConfig `json:"credentials"`
+}
+
+// encryptionConfig is how connections to some servers are encrypted.
+type encryptionConfig struct {
+	Match                  string   `json:"match"`   // server name or pattern, as in a credential's servers
+	Encrypt                string   `json:"encrypt"` // default: that of targets
+	TrustServerCertificate bool     `json:"trust_server_certificate"`
+	CertificateSHA256      []string `json:"certificate_sha256"`
+}
+
+// encryption are the settings of encryption for targets.
+func (c fileConfig) encryption() targets.Config {
+	reach := targets.Config{
+		Encrypt: c.Targets.Encrypt, TrustServerCertificate: c.Targets.TrustServerCertificate, CertificateSHA256: c.Targets.CertificateSHA256,
+	}
+	for _, one := range c.Targets.Servers {
+		reach.Servers = append(reach.Servers, targets.ServerEncryption(one))
+	}
+	return reach
 }
 
 // credentialConfig is one named credential. Secrets are references, never values (I9).

@@ -35,14 +35,14 @@ or by its name of Windows (SELECT CURRENT_TIMEZONE_ID() from SQL Server 2022 on)
 					return usagef("--time-zone: %w", err)
 				}
 			}
-			params, err := a.agentServer(database)
+			dsn, err := a.agentServer(database)
 			if err != nil {
 				return err
 			}
 			if o.Server == "" {
-				o.Server = dsnServer(params)
+				o.Server = dsnServer(dsn.Params)
 			}
-			jobs, err := readAgentJobs(cmd.Context(), params, names)
+			jobs, err := readAgentJobs(cmd.Context(), dsn, names)
 			if err != nil {
 				return err
 			}
@@ -59,17 +59,14 @@ or by its name of Windows (SELECT CURRENT_TIMEZONE_ID() from SQL Server 2022 on)
 }
 
 // agentServer is the server of the connection string, with another database.
-func (a *app) agentServer(database string) (msdsn.Config, error) {
-	dsn, err := a.controlDSN()
+func (a *app) agentServer(database string) (targets.DSN, error) {
+	text, err := a.controlDSN()
 	if err != nil {
-		return msdsn.Config{}, err
+		return targets.DSN{}, err
 	}
-	params, err := msdsn.Parse(dsn)
-	if err != nil { // the error may repeat parts of the string
-		return msdsn.Config{}, usagef("the connection string cannot be read; its form is sqlserver://user:password@host:port")
-	}
-	params.Database = database
-	return params, nil
+	dsn, err := a.parseDSN(text)
+	dsn.Params.Database = database
+	return dsn, err
 }
 
 // dsnServer is a server as target groups name it.
@@ -84,8 +81,9 @@ func dsnServer(p msdsn.Config) string {
 }
 
 // readAgentJobs reads all jobs, or those of the names.
-func readAgentJobs(ctx context.Context, params msdsn.Config, names []string) ([]importer.AgentJob, error) {
-	db := sql.OpenDB(targets.WrapConnector(mssql.NewConnectorConfig(params), nil))
+func readAgentJobs(ctx context.Context, dsn targets.DSN, names []string) ([]importer.AgentJob, error) {
+	params := dsn.Params
+	db := sql.OpenDB(dsn.Connector(nil))
 	defer db.Close()
 	if err := db.PingContext(ctx); err != nil {
 		return nil, &exitError{exitConnection, fmt.Errorf("connect to %s, database %s: %w", dsnServer(params), params.Database, err)}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -14,6 +15,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // app is what the commands of one invocation share.
@@ -28,6 +30,7 @@ type app struct {
 
 	config     fileConfig
 	configRead bool
+	warned     []targets.Weakness
 }
 
 // newRootCommand builds the whole tree of commands.
@@ -50,7 +53,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 		},
 	}
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.dsn, "dsn", "", "connection string of the control database (default: "+envDSN+", then the configuration file)")
+	flags.StringVar(&a.dsn, "dsn", "", "connection string of the control database; encrypted and verified unless it says otherwise (default: "+envDSN+", then the configuration file)")
 	flags.StringVar(&a.configPath, "config", "", "configuration file (default: "+envConfig+")")
 	flags.VarP(&a.output, "output", "o", "output `format`: table or json")
 	flags.StringVar(&a.logLevel, "log-level", "info", "least severe log entries to write to stderr: debug, info, warn, error")
@@ -122,10 +125,39 @@ func (a *app) controlDSN() (string, error) {
 	return "", usagef("no control database: give --dsn, set %s, or name it in a configuration file (try `jobagent dev` for a server to play with)", envDSN)
 }
 
+// parseDSN reads a connection string that somebody gave, and warns, once, of what is weak about its encryption.
+func (a *app) parseDSN(text string) (targets.DSN, error) {
+	dsn, err := targets.ParseDSN(text)
+	if err != nil {
+		return dsn, &usageError{err}
+	}
+	return dsn, a.warnWeak(dsn.Weaknesses())
+}
+
+// warnWeak logs settings of encryption that leave a connection open to who is in its way, each once.
+func (a *app) warnWeak(list []targets.Weakness) error {
+	list = slices.DeleteFunc(list, func(w targets.Weakness) bool { return slices.Contains(a.warned, w) })
+	if len(list) == 0 {
+		return nil
+	}
+	log, err := a.logger()
+	if err != nil {
+		return err
+	}
+	a.warned = append(a.warned, list...)
+	for _, w := range list {
+		log.Warn("connections are not safe from who is in their way", zap.String("server", w.Servers), zap.String("setting", w.Setting), zap.String("reason", w.Text))
+	}
+	return nil
+}
+
 // openStore connects to the control database. It does not look at the schema.
 func (a *app) openStore(ctx context.Context) (*controldb.Store, error) {
 	dsn, err := a.controlDSN()
 	if err != nil {
+		return nil, err
+	}
+	if _, err := a.parseDSN(dsn); err != nil {
 		return nil, err
 	}
 	store, err := controldb.Open(ctx, controldb.Config{DSN: dsn})

@@ -25,16 +25,17 @@ func (a *app) openTools(ctx context.Context, store *controldb.Store) (agent.Tool
 	if err != nil {
 		return agent.Tools{}, nil, err
 	}
-	reach := targets.Config{
-		Encrypt: cfg.Targets.Encrypt, TrustServerCertificate: cfg.Targets.TrustServerCertificate,
-		LoginTimeout: time.Duration(cfg.Targets.ConnectTimeout), Entra: azure.Connector,
-	}
+	reach := cfg.encryption()
+	reach.LoginTimeout, reach.Entra = time.Duration(cfg.Targets.ConnectTimeout), azure.Connector
 	if reach.Credentials, err = a.credentials(cfg, &reach); err != nil {
 		return agent.Tools{}, nil, err
 	}
 	servers, err := targets.NewServers(reach)
 	if err != nil {
 		return agent.Tools{}, nil, &usageError{err}
+	}
+	if err := a.warnWeak(servers.Weaknesses()); err != nil {
+		return agent.Tools{}, nil, errors.Join(err, servers.Close())
 	}
 	tools, err := newTools(ctx, store, servers)
 	if err != nil {
@@ -71,8 +72,8 @@ func (c credentialConfig) credential() (targets.Credential, error) {
 	return targets.Credential{Name: c.Name, Servers: c.Servers, Kind: kind, User: user, Secret: c.Secret}, nil
 }
 
-// credentials makes the set of named credentials. Where the control database's login is the only one, reach gets its encryption, unless the
-// configuration file has its own.
+// credentials makes the set of named credentials. Where the control database's login is the only one, reach gets its encryption for the
+// control database's server, unless the configuration file has its own.
 func (a *app) credentials(cfg fileConfig, reach *targets.Config) (*targets.CredentialSet, error) {
 	list, err := configuredCredentials(cfg)
 	if err != nil {
@@ -88,15 +89,13 @@ func (a *app) credentials(cfg fileConfig, reach *targets.Config) (*targets.Crede
 		list = append(list, fallback)
 	}
 	if len(list) == 0 {
-		c, encrypt, trust, err := a.controlCredential()
+		c, own, err := a.controlCredential()
 		if err != nil {
 			return nil, err
 		}
 		if c != nil {
 			list = append(list, *c)
-			if reach.Encrypt == "" && !reach.TrustServerCertificate {
-				reach.Encrypt, reach.TrustServerCertificate = encrypt, trust
-			}
+			reach.Servers = append(reach.Servers, own...) // last: what the configuration file says of the server counts before
 		}
 	}
 	set, err := targets.NewCredentialSet(list...)
@@ -108,25 +107,31 @@ func (a *app) credentials(cfg fileConfig, reach *targets.Config) (*targets.Crede
 
 // encryptWords are the driver's settings of encryption as configuration spells them.
 var encryptWords = map[msdsn.Encryption]string{
-	msdsn.EncryptionDisabled: "disable", msdsn.EncryptionOff: "false", msdsn.EncryptionRequired: "true", msdsn.EncryptionStrict: "strict",
+	msdsn.EncryptionDisabled: "disable", msdsn.EncryptionRequired: "true", msdsn.EncryptionStrict: "strict",
 }
 
 // controlCredential is the login of the control database's connection string, as the default credential for its own server, with the
 // encryption that it asks for; nil when it has none (integrated or Entra authentication).
-func (a *app) controlCredential() (c *targets.Credential, encrypt string, trust bool, err error) {
-	dsn, err := a.controlDSN()
+func (a *app) controlCredential() (c *targets.Credential, encryption []targets.ServerEncryption, err error) {
+	text, err := a.controlDSN()
 	if err != nil {
-		return nil, "", false, err
+		return nil, nil, err
 	}
-	p, err := msdsn.Parse(dsn)
+	dsn, err := a.parseDSN(text)
 	if err != nil {
-		return nil, "", false, usagef("the connection string of the control database cannot be read")
+		return nil, nil, err
 	}
+	p := dsn.Params
 	if p.User == "" {
-		return nil, "", false, nil
+		return nil, nil, nil
+	}
+	for _, name := range serverNames(p) {
+		encryption = append(encryption, targets.ServerEncryption{
+			Match: name, Encrypt: encryptWords[p.Encryption], TrustServerCertificate: p.TrustServerCertificate, CertificateSHA256: dsn.Encryption.Pins(),
+		})
 	}
 	login := targets.LoginCredential(targets.DefaultCredential, p.User, p.Password, serverNames(p)...)
-	return &login, encryptWords[p.Encryption], p.TrustServerCertificate, nil
+	return &login, encryption, nil
 }
 
 // serverNames are the spellings under which a target group may name the server of a connection string: the host with its instance or

@@ -12,21 +12,9 @@ import (
 
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/azuread"
-	"github.com/microsoft/go-mssqldb/msdsn"
 
 	"github.com/jobagent/jobagent/targets"
 )
-
-// NewConnector makes the connector of a connection string that may ask for Microsoft Entra ID by its
-// parameter fedauth; without it, it does what targets.NewConnector does. A nil dialer means TCP. The
-// error holds nothing of the string.
-func NewConnector(dsn string, dialer mssql.HostDialer) (*targets.Connector, error) {
-	inner, err := azuread.NewConnector(dsn)
-	if err != nil {
-		return nil, &targets.ConfigError{Subject: "connection string", Err: errors.New("it cannot be read, or its fedauth lacks something")}
-	}
-	return targets.WrapConnector(inner, dialer), nil
-}
 
 // workflows are go-mssqldb's names of how a kind logs in.
 var workflows = map[targets.CredentialKind]string{
@@ -57,11 +45,10 @@ func connectionString(login targets.EntraLogin, workflow string) string {
 		u.Host = net.JoinHostPort(p.Host, strconv.FormatUint(p.Port, 10))
 	}
 	q := url.Values{
-		"fedauth":                {workflow},
-		"app name":               {p.AppName},
-		"TrustServerCertificate": {strconv.FormatBool(p.TrustServerCertificate)},
-		"disableretry":           {"true"},
-		"encrypt":                {encryption(p.Encryption)},
+		"fedauth":      {workflow},
+		"app name":     {p.AppName},
+		"disableretry": {"true"},
+		"encrypt":      {"disable"}, // the agent encrypts underneath
 	}
 	if p.Database != "" {
 		q.Set("database", p.Database)
@@ -74,18 +61,4 @@ func connectionString(login targets.EntraLogin, workflow string) string {
 	}
 	u.RawQuery = q.Encode()
 	return u.String()
-}
-
-// encryption is the connection string's word for a mode.
-func encryption(mode msdsn.Encryption) string {
-	switch mode {
-	case msdsn.EncryptionDisabled:
-		return "disable"
-	case msdsn.EncryptionOff:
-		return "false"
-	case msdsn.EncryptionStrict:
-		return "strict"
-	default:
-		return "true"
-	}
 }

@@ -8,7 +8,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -29,9 +28,9 @@ func open(t *testing.T, plan func(fault.Call) fault.Kind) (faulty *sql.DB, sound
 	_, err = sound.ExecContext(t.Context(), "CREATE PROCEDURE dbo.write_one @i INT AS INSERT INTO dbo.t (i) VALUES (@i);")
 	require.NoError(t, err)
 	network = fault.NewNetwork(env.Server.Dialer(), plan)
-	inner, err := mssql.NewConnector(env.DSN("d"))
+	connector, err := targets.NewConnector(env.DSN("d"), network)
 	require.NoError(t, err)
-	faulty = sql.OpenDB(targets.WrapConnector(inner, network))
+	faulty = sql.OpenDB(connector)
 	faulty.SetMaxOpenConns(1)
 	t.Cleanup(func() { require.NoError(t, faulty.Close()) })
 	return faulty, sound, network

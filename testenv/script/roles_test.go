@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/uuid"
 	mssql "github.com/microsoft/go-mssqldb"
-	"github.com/microsoft/go-mssqldb/msdsn"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap/zaptest"
 
@@ -67,14 +66,14 @@ func login(t *testing.T, env *testenv.Env, database, role string) *targets.Conne
 	}
 	_, err = env.DB(t, database).ExecContext(t.Context(), fmt.Sprintf("CREATE USER [%[1]s] FOR LOGIN [%[1]s]; ALTER ROLE %[2]s ADD MEMBER [%[1]s];", name, role))
 	require.NoError(t, err)
-	params, err := msdsn.Parse(env.DSN(database))
+	dsn, err := targets.ParseDSN(env.DSN(database))
 	require.NoError(t, err)
-	params.User, params.Password = name, password
+	dsn.Params.User, dsn.Params.Password = name, password
 	var dialer mssql.HostDialer
 	if env.Server != nil {
 		dialer = env.Server.Dialer()
 	}
-	return targets.WrapConnector(mssql.NewConnectorConfig(params), dialer)
+	return dsn.Connector(dialer)
 }
 
 // number is the server's number of an error; 0: there is no error.

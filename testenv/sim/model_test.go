@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -540,9 +539,9 @@ func TestModel(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close(context.WithoutCancel(t.Context()))) })
 	connector := func(t require.TestingT, database string) *targets.Connector {
-		inner, err := mssql.NewConnector("sqlserver://sa:" + password + "@tsqld?encrypt=disable&database=" + database)
+		c, err := targets.NewConnector("sqlserver://sa:"+password+"@tsqld?encrypt=disable&database="+database, server.Dialer())
 		require.NoError(t, err)
-		return targets.WrapConnector(inner, server.Dialer())
+		return c
 	}
 	number := 0
 	rapid.Check(t, func(rt *rapid.T) {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
@@ -435,9 +434,9 @@ func TestScheduleModel(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close(context.WithoutCancel(t.Context()))) })
 	connector := func(database string) *targets.Connector {
-		inner, err := mssql.NewConnector("sqlserver://sa:" + password + "@tsqld?encrypt=disable&database=" + database)
+		c, err := targets.NewConnector("sqlserver://sa:"+password+"@tsqld?encrypt=disable&database="+database, server.Dialer())
 		require.NoError(t, err)
-		return targets.WrapConnector(inner, server.Dialer())
+		return c
 	}
 	master := sql.OpenDB(connector("master"))
 	defer master.Close()
