@@ -27,26 +27,59 @@ const (
 // newDevCommand makes `jobagent dev`.
 func newDevCommand(a *app) *cobra.Command {
 	var listen, data, password string
+	var door devDoor
 	cmd := &cobra.Command{
 		Use: "dev", Short: "Run an embedded server with a control database and an agent, to develop against",
 		Long: `Run an embedded server with a control database named ` + controlDatabase + ` and an agent, until a signal ends it. Any client that speaks
 TDS can connect as sa and call jobs.sp_*.
 
 The password is taken from --sa-password, ` + envSAPassword + `, or a file in the data directory, which is made when there is
-none. Without --data nothing is kept.`,
+none. Without --data nothing is kept.
+
+Refused logins are logged, and their answers are delayed. A login with five failures from an address is locked out from that
+address, for one second first and for up to five minutes in the end; from other addresses it is not. All loopback addresses count as
+one.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.dev(cmd.Context(), listen, data, password)
+			if door.maxConnections < 1 || door.maxConnections > mostConnections {
+				return usagef("--max-connections %d: must be 1 to %d", door.maxConnections, mostConnections)
+			}
+			door.tlsGiven = cmd.Flags().Changed(flagRequireTLS)
+			return a.dev(cmd.Context(), listen, data, password, door)
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:1433", "address to listen on; loopback unless told otherwise")
 	cmd.Flags().StringVar(&data, "data", "", "`directory` of the databases; made when it is missing (default: a temporary one)")
 	cmd.Flags().StringVar(&password, "sa-password", "", "password of the login sa")
+	cmd.Flags().IntVar(&door.maxConnections, "max-connections", 1000, "how many clients may be logged in at once")
+	cmd.Flags().BoolVar(&door.requireTLS, flagRequireTLS, false, "refuse clients that do not use TLS (default: true if --listen is not a loopback address)")
 	return cmd
 }
 
+// flagRequireTLS is the flag of that name.
+const flagRequireTLS = "require-tls"
+
+// mostConnections is SQL Server's limit of user connections.
+const mostConnections = 32767
+
+// devDoor says whom `jobagent dev` lets in.
+type devDoor struct {
+	maxConnections int
+	requireTLS     bool
+	tlsGiven       bool // requireTLS was written out
+}
+
+// option makes it an option of the server.
+func (d devDoor) option(cfg *embeddedConfig) {
+	cfg.inProcess = true
+	cfg.MaxConnections = d.maxConnections
+	if d.tlsGiven {
+		cfg.RequireTLS = d.requireTLS
+	}
+}
+
 // dev is `jobagent dev`.
-func (a *app) dev(ctx context.Context, listen, data, password string) (err error) {
+func (a *app) dev(ctx context.Context, listen, data, password string, door devDoor) (err error) {
 	log, err := a.logger()
 	if err != nil {
 		return err
@@ -77,7 +110,7 @@ func (a *app) dev(ctx context.Context, listen, data, password string) (err error
 		return usagef("%s holds no GUID; delete it", filepath.Join(data, agentIDFile))
 	}
 
-	server, err := startEmbedded(ctx, filepath.Join(data, "databases"), listen, password, "true", log)
+	server, err := startEmbedded(ctx, filepath.Join(data, "databases"), listen, password, "true", log, door.option)
 	if err != nil {
 		return err
 	}

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	mssql "github.com/microsoft/go-mssqldb"
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
@@ -31,21 +32,58 @@ const shutdownTime = 10 * time.Second
 // embedded is an embedded server that listens on TCP, with a control database installed on it.
 type embedded struct {
 	server   *tsqld.Server
-	serving  chan error // the end of Serve
-	address  string     // host:port
-	password string     // of sa
-	encrypt  string     // as in a connection string
+	serving  chan error       // the end of Serve
+	address  string           // host:port
+	password string           // of sa
+	encrypt  string           // as in a connection string
+	dialer   mssql.HostDialer // how the control database is reached; nil: TCP
 	store    *controldb.Store
 }
 
-// startEmbedded starts a server over the databases in dir ("" keeps nothing), and installs the control database.
-func startEmbedded(ctx context.Context, dir, listen, password, encrypt string, log *zap.Logger) (*embedded, error) {
+// embeddedOption changes how an embedded server is made.
+type embeddedOption func(*embeddedConfig)
+
+// embeddedConfig is what embedded options change.
+type embeddedConfig struct {
+	tsqld.Config
+	// inProcess makes the control database be reached without TCP, so that guesses at the password of sa on loopback, which lock sa out
+	// there, leave the agent alone.
+	inProcess bool
+}
+
+// beyondLoopback reports whether other machines may reach a listener.
+func beyondLoopback(address net.Addr) bool {
+	tcp, ok := address.(*net.TCPAddr)
+	return !ok || !tcp.IP.IsLoopback()
+}
+
+// logLoginFailure returns what writes refused logins to the log, never with a password.
+func logLoginFailure(log *zap.Logger) func(tsqld.LoginFailure) {
+	return func(f tsqld.LoginFailure) {
+		fields := []zap.Field{zap.String("reason", f.Reason)}
+		if f.Address != nil {
+			fields = append(fields, zap.String("login", f.Login), zap.Stringer("address", f.Address))
+		}
+		if f.Locked > 0 {
+			fields = append(fields, zap.Duration("locked_out", f.Locked))
+		}
+		if f.Suppressed > 0 {
+			fields = append(fields, zap.Int("not_logged", f.Suppressed))
+		}
+		log.Warn("login refused", fields...)
+	}
+}
+
+// startEmbedded starts a server over the databases in dir ("" keeps nothing), and installs the control database. Unless an option says
+// otherwise, clients must use TLS when other machines may reach the server.
+func startEmbedded(ctx context.Context, dir, listen, password, encrypt string, log *zap.Logger, options ...embeddedOption) (*embedded, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	if err != nil {
 		return nil, &exitError{exitConnection, fmt.Errorf("listen on %s (choose another address with --listen): %w", listen, err)}
 	}
-	server, err := tsqld.New(tsqld.Config{
-		Dir: dir, SAPassword: password,
+	cfg := embeddedConfig{Config: tsqld.Config{
+		Dir: dir, SAPassword: password, RequireTLS: beyondLoopback(listener.Addr()),
+		OnLoginFailed: logLoginFailure(log),
 		OnPanic: func(value any, stack []byte) {
 			log.Error("embedded server panicked", zap.Any("error", value), zap.ByteString("stack", stack))
 		},
@@ -62,11 +100,21 @@ func startEmbedded(ctx context.Context, dir, listen, password, encrypt string, l
 			}
 			log.Warn("statement waits for another session", fields...)
 		},
-	})
+	}}
+	for _, option := range options {
+		option(&cfg)
+	}
+	if beyondLoopback(listener.Addr()) && !cfg.RequireTLS {
+		log.Warn("clients may send passwords in clear over the network: --require-tls=false", zap.Stringer("address", listener.Addr()))
+	}
+	server, err := tsqld.New(cfg.Config)
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the embedded server: %w", err), listener.Close())
 	}
 	e := &embedded{server: server, serving: make(chan error, 1), address: listener.Addr().String(), password: password, encrypt: encrypt}
+	if cfg.inProcess {
+		e.dialer = server.Dialer()
+	}
 	go func() { e.serving <- server.Serve(listener) }() // ends when the server is closed; close waits for it
 	if err := e.prepare(ctx); err != nil {
 		return nil, errors.Join(err, e.close())
@@ -85,7 +133,7 @@ func (e *embedded) prepare(ctx context.Context) error {
 	if _, err := master.ExecContext(ctx, "IF DB_ID(N'"+controlDatabase+"') IS NULL CREATE DATABASE "+controlDatabase+";"); err != nil {
 		return fmt.Errorf("create the control database: %w", err)
 	}
-	if e.store, err = controldb.Open(ctx, controldb.Config{DSN: e.dsn(controlDatabase)}); err != nil {
+	if e.store, err = controldb.Open(ctx, controldb.Config{DSN: e.dsn(controlDatabase), Dialer: e.dialer}); err != nil {
 		return err
 	}
 	err = e.store.Install(ctx)
@@ -113,7 +161,7 @@ func (e *embedded) url(database string) *url.URL {
 
 // open opens a pool on a database of the server.
 func (e *embedded) open(database string) (*sql.DB, error) {
-	connector, err := targets.NewConnector(e.dsn(database), nil)
+	connector, err := targets.NewConnector(e.dsn(database), e.dialer)
 	if err != nil {
 		return nil, err
 	}

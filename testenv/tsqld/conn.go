@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"runtime/debug"
 	"slices"
 	"sync"
 	"time"
@@ -54,6 +53,8 @@ type conn struct {
 	attentions chan struct{} // from the reader: look at attention; room for one
 	readerDone chan struct{}
 	killed     chan struct{} // closed by KILL
+	visitor    *visitor      // as what it waits for its login; set before it is served
+	admitted   bool          // it is counted as one that has logged in
 
 	mu            sync.Mutex              // guards what follows
 	attention     bool                    // one waits for its acknowledgment
@@ -107,19 +108,38 @@ func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
 		srv:        s,
 		id:         s.ids.Add(1),
 		nc:         nc,
-		in:         bufio.NewReaderSize(nc, readBuffer),
 		requests:   make(chan *message, 1),
 		attentions: make(chan struct{}, 1),
 		readerDone: make(chan struct{}),
 		killed:     make(chan struct{}),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
+	c.visitor = &visitor{address: addressKey(nc.RemoteAddr()), drop: c.cancel}
+	c.in = bufio.NewReaderSize(metered{nc, c.visitor}, readBuffer)
 	c.src = c.in
 	c.out = tds.NewMessageWriter(nc, tds.DefaultPacketSize)
 	if record := s.cfg.Record; record != nil {
 		c.out.OnPacket = func(packet []byte) { record(c.id, false, packet) }
 	}
 	return c
+}
+
+// enter waits until there is room for a connection that has not logged in. If that does not happen, the connection is closed.
+func (c *conn) enter() bool {
+	if c.srv.admission.enter(c.ctx, c.srv.closing, c.visitor) {
+		return true
+	}
+	c.cancel(ErrServerClosed)
+	c.nc.Close()
+	return false
+}
+
+// leave gives the connection's place to others.
+func (c *conn) leave() {
+	c.srv.admission.leave(c.visitor)
+	if c.admitted {
+		c.srv.admission.dismiss()
+	}
 }
 
 // serve runs the connection from its first byte to its last and returns why it ended, nil for an
@@ -130,7 +150,7 @@ func (c *conn) serve() (err error) {
 	reading := false
 	defer func() {
 		if v := recover(); v != nil {
-			err = c.panicked(v, debug.Stack())
+			err = c.panicked(v)
 		}
 		c.cancel(err)
 		c.nc.Close()
@@ -140,6 +160,9 @@ func (c *conn) serve() (err error) {
 		err = orderly(errors.Join(err, c.closeSession()))
 	}()
 	if err := c.logIn(); err != nil {
+		if cause := context.Cause(c.ctx); cause != nil {
+			return cause
+		}
 		return err
 	}
 	if s, ok := c.session.(killable); ok {
@@ -187,34 +210,53 @@ func (c *conn) kill() {
 }
 
 // closeSession closes the session unless that was done.
-func (c *conn) closeSession() error {
-	if c.session == nil {
+func (c *conn) closeSession() (err error) {
+	s := c.session
+	if s == nil {
 		return nil
 	}
-	err := c.session.Close()
 	c.session = nil
-	if err != nil {
+	defer c.rescue(&err)
+	if err := s.Close(); err != nil {
 		return fmt.Errorf("close session: %w", err)
 	}
 	return nil
 }
 
-// panicked tells the client and the server's owner of a panic.
-func (c *conn) panicked(v any, stack []byte) error {
-	if f := c.srv.cfg.OnPanic; f != nil {
-		f(v, stack)
+// rescue turns a panic into an error, and tells the server's owner. It must be deferred.
+func (c *conn) rescue(err *error) {
+	if v := recover(); v != nil {
+		c.srv.panicked(v)
+		*err = fmt.Errorf("%w: panic: %v", errFatal, v)
 	}
-	err := fmt.Errorf("%w: panic: %v", errFatal, v)
+}
+
+// panicked tells the server's owner of a panic of the executing goroutine, frees what the session holds, and tells the
+// client. It must be called by the deferred function that recovers.
+func (c *conn) panicked(v any) error {
+	c.srv.panicked(v)
+	err := errors.Join(fmt.Errorf("%w: panic: %v", errFatal, v), c.closeSession())
 	if c.version != 0 {
-		if !c.replying {
-			c.beginReply()
-		}
-		m := mserr.New(596, 21, "Cannot continue the execution because the session is in the kill state.")
-		if c.sendFatal(m) == nil {
-			c.linger()
-		}
+		err = errors.Join(err, c.lastWord())
 	}
 	return err
+}
+
+// lastWord tells the client that a panic has ended the session. What was being sent may be in disorder, and writing may
+// panic once more.
+func (c *conn) lastWord() (err error) {
+	defer c.rescue(&err)
+	if err := c.nc.SetWriteDeadline(time.Now().Add(lingerTime)); err != nil {
+		return nil // it is closed
+	}
+	if !c.replying {
+		c.beginReply()
+	}
+	m := mserr.New(596, 21, "Cannot continue the execution because the session is in the kill state.")
+	if c.sendFatal(m) == nil {
+		c.linger()
+	}
+	return nil
 }
 
 // linger waits until the client has closed, or a short time, after the last word was sent.
@@ -235,14 +277,7 @@ func (c *conn) linger() {
 
 // readSafely is read; a panic ends this connection and no other.
 func (c *conn) readSafely() (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			if f := c.srv.cfg.OnPanic; f != nil {
-				f(v, debug.Stack())
-			}
-			err = fmt.Errorf("%w: panic: %v", errFatal, v)
-		}
-	}()
+	defer c.rescue(&err)
 	return c.read()
 }
 

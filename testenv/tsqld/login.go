@@ -7,6 +7,7 @@ import (
 	"io"
 	"time"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -62,6 +63,7 @@ func (c *conn) logIn() error {
 	if err := c.open(l); err != nil {
 		return err
 	}
+	c.srv.admission.leave(c.visitor)
 	if s, ok := c.session.(identified); ok {
 		c.out.SetSPID(uint16(s.SPID()))
 	}
@@ -93,13 +95,30 @@ func (c *conn) readLogin(plain bool) (tds.Header, []byte, error) {
 	return first, payload, err
 }
 
+// Why a login was refused, for [LoginFailure]; the interpreter has further ones.
+const (
+	reasonPlain  = "the client does not encrypt, and the server requires that"
+	reasonLong   = "a name or password of the login is longer than 128 characters"
+	reasonLocked = "locked out after too many failures"
+	reasonFull   = "too many connections"
+)
+
 // open checks the login and opens the session. A refusal has been sent when an error comes back.
 func (c *conn) open(l *tds.Login) error {
 	defer func() { c.login.Password, c.login.NewPassword = "", "" }()
 	if err := c.fault(c.ctx, BeforeLogin, nil, 0); err != nil {
 		return c.refuseFor(err)
 	}
+	remote := c.nc.RemoteAddr()
 	switch {
+	case c.srv.cfg.RequireTLS && !c.login.Encrypted:
+		c.refused(LoginFailure{Reason: reasonPlain})
+		return c.refuse(mserr.New(17835, fatalClass, "Encryption is required to connect to this server but the client library does not support encryption; "+
+			"the connection has been closed. Please upgrade your client library."))
+	case l.TooLong() != "":
+		c.refused(LoginFailure{Reason: reasonLong})
+		return c.refuse(mserr.New(17832, fatalClass, "The login packet used to open the connection is structurally invalid; the connection has been closed. "+
+			"Please contact the vendor of the client library."))
 	case l.Integrated():
 		return c.refuse(mserr.New(18452, 14, "Login failed. The login is from an untrusted domain and cannot be used with Integrated authentication."))
 	case l.HasFeature(tds.FeatureFedAuth):
@@ -107,12 +126,66 @@ func (c *conn) open(l *tds.Login) error {
 	case l.AttachFile != "":
 		return c.refuse(mserr.NotSupported("attaching a database file at login"))
 	}
-	s, err := c.srv.engine.open(c.ctx, c.login)
-	if err != nil {
-		return c.refuseFor(err)
+	locked, wait := c.srv.brake.check(remote, l.User)
+	if locked {
+		// Whether the login exists, and whether the password is right, was not looked at: the text tells nothing of that.
+		c.refused(LoginFailure{Login: l.User, Reason: reasonLocked})
+		c.pause(longestDelay)
+		return c.refuse(mserr.New(18486, 14, "Login failed for user '%s' because the account is currently locked out. The system administrator can unlock it.", l.User))
 	}
-	c.session = s
-	return nil
+	c.pause(wait)
+	if !c.srv.admission.admit() {
+		c.refused(LoginFailure{Login: l.User, Reason: reasonFull})
+		return c.refuse(mserr.New(17809, fatalClass, "Could not connect because the maximum number of '%d' user connections has already been reached. "+
+			"The system administrator can use sp_configure to increase the maximum value. The connection has been closed.", c.srv.admission.users))
+	}
+	s, err := c.srv.engine.open(c.ctx, c.login)
+	if err == nil {
+		c.admitted, c.session = true, s
+		c.srv.brake.succeeded(remote, l.User)
+		return nil
+	}
+	c.srv.admission.dismiss()
+	c.failedLogin(l.User, err)
+	return c.refuseFor(err)
+}
+
+// failedLogin notes why a login failed, and waits if it was for its name or password.
+func (c *conn) failedLogin(user string, err error) {
+	m := (*mserr.Error)(nil)
+	if !errors.As(err, &m) {
+		return
+	}
+	f := LoginFailure{Login: user, Reason: m.Message}
+	if r := (*exec.LoginError)(nil); errors.As(err, &r) {
+		f.Reason = r.Reason
+	}
+	var delay time.Duration
+	if m.Number == 18456 {
+		delay, f.Locked = c.srv.brake.failed(c.nc.RemoteAddr(), user)
+	}
+	c.refused(f)
+	c.pause(delay)
+}
+
+// refused reports a login that was refused.
+func (c *conn) refused(f LoginFailure) {
+	f.Address = c.nc.RemoteAddr()
+	c.srv.failures.report(f)
+}
+
+// pause waits, unless the connection or the server ends.
+func (c *conn) pause(d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-c.ctx.Done():
+	case <-c.srv.closing:
+	}
 }
 
 // refuseFor ends the login with an error that is for the client, or without a word.
@@ -178,7 +251,7 @@ func (c *conn) negotiate() (plain bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	answer := tds.Prelogin{Version: [6]byte{16, 0, 0x03, 0xE8}, Encryption: asked.Encryption.Answer()}
+	answer := tds.Prelogin{Version: [6]byte{16, 0, 0x03, 0xE8}, Encryption: asked.Encryption.Answer(c.srv.cfg.RequireTLS)}
 	if strict {
 		answer.Encryption = tds.EncryptOn
 	}
@@ -188,6 +261,10 @@ func (c *conn) negotiate() (plain bool, err error) {
 	}
 	if err := c.endReply(); err != nil {
 		return false, err
+	}
+	if answer.Encryption == tds.EncryptRequired && !asked.Encryption.Supported() {
+		c.refused(LoginFailure{Reason: reasonPlain})
+		return false, fmt.Errorf("login refused: %s", reasonPlain)
 	}
 	if !strict && answer.Encryption != tds.EncryptNotSupported {
 		if err := c.startTLS(false); err != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,6 +22,12 @@ type Config struct {
 	SAPassword string           // of the login sa
 	Now        func() time.Time // clock of the T-SQL functions; nil is time.Now
 	Hosts      []string         // further host names and addresses for the certificate
+	// MaxConnections bounds the connections that have logged in; 0 means 1,000, and there are never more than 32,767. Those
+	// that have not logged in are bounded apart, to 256.
+	MaxConnections int
+	// RequireTLS turns away clients that do not encrypt the whole connection. A client that leaves PRELOGIN out has sent
+	// its password by then.
+	RequireTLS bool
 
 	// OnPanic is told of a panic inside a connection, with its stack. The client gets an error of
 	// severity 20 and the connection ends; the server goes on.
@@ -28,6 +35,9 @@ type Config struct {
 	// OnEnd is told that a connection ended, and why; nil when the client closed it in order. The error
 	// never contains a password or a statement's text.
 	OnEnd func(remote net.Addr, err error)
+	// OnLoginFailed is told of logins that were refused: of no more than 20 at once and 12 a minute after that,
+	// and of how many others there were. It is never called twice at the same time.
+	OnLoginFailed func(LoginFailure)
 	// OnAcceptError is told that a connection could not be accepted. The server tries again.
 	OnAcceptError func(err error)
 	// OnWait is told of a statement that has waited some seconds for another session, and for whom.
@@ -50,8 +60,11 @@ type Server struct {
 	engine      engine
 	certificate func() (tls.Certificate, error) // made once, when first needed
 	ids         atomic.Uint64                   // of connections
-	closing     chan struct{}                   // closed when Close begins
-	wg          sync.WaitGroup                  // one per connection and per Serve
+	brake       *brake
+	admission   *admission
+	failures    *reporter
+	closing     chan struct{}  // closed when Close begins
+	wg          sync.WaitGroup // one per connection and per Serve
 
 	mu        sync.Mutex
 	closed    bool
@@ -65,6 +78,9 @@ func newServer(cfg Config, e engine) *Server {
 		cfg:         cfg,
 		engine:      e,
 		certificate: sync.OnceValues(func() (tls.Certificate, error) { return newCertificate(cfg.Hosts) }),
+		brake:       newBrake(),
+		admission:   newAdmission(cfg.MaxConnections),
+		failures:    &reporter{tell: cfg.OnLoginFailed},
 		closing:     make(chan struct{}),
 		listeners:   make(map[net.Listener]struct{}),
 		conns:       make(map[*conn]struct{}),
@@ -131,25 +147,46 @@ func (s *Server) Serve(l net.Listener) error {
 			continue
 		}
 		retry = acceptWait
-		go s.ServeConn(context.Background(), nc)
+		c := newConn(context.Background(), s, nc)
+		if !c.enter() {
+			return ErrServerClosed
+		}
+		if !s.enter() {
+			c.leave()
+			nc.Close()
+			return ErrServerClosed
+		}
+		go func() {
+			defer s.wg.Done()
+			s.serve(c)
+		}()
 	}
 	return ErrServerClosed
 }
 
 // ServeConn serves one connection and closes it. It returns when the connection has ended and its
-// session is freed. A context that ends breaks the connection off.
+// session is freed. A context that ends breaks the connection off. While there are too many connections that have
+// not logged in, it waits.
 func (s *Server) ServeConn(ctx context.Context, nc net.Conn) {
 	if !s.enter() {
 		nc.Close()
 		return
 	}
 	defer s.wg.Done()
-	s.serve(ctx, nc)
+	if c := newConn(ctx, s, nc); c.enter() {
+		s.serve(c)
+	}
 }
 
-// serve is ServeConn for who has entered already.
-func (s *Server) serve(ctx context.Context, nc net.Conn) {
-	c := newConn(ctx, s, nc)
+// serve runs a connection that has entered. Whatever panics here, in the server or in a function of the
+// configuration, ends this connection and no other.
+func (s *Server) serve(c *conn) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.panicked(v)
+		}
+	}()
+	defer c.leave()
 	s.mu.Lock()
 	s.conns[c] = struct{}{}
 	s.mu.Unlock()
@@ -158,8 +195,17 @@ func (s *Server) serve(ctx context.Context, nc net.Conn) {
 	delete(s.conns, c)
 	s.mu.Unlock()
 	if s.cfg.OnEnd != nil {
-		s.cfg.OnEnd(nc.RemoteAddr(), err)
+		s.cfg.OnEnd(c.nc.RemoteAddr(), err)
 	}
+}
+
+// panicked tells the server's owner of a panic. It must be called by the deferred function that recovers.
+func (s *Server) panicked(v any) {
+	if s.cfg.OnPanic == nil {
+		return
+	}
+	defer func() { _ = recover() }() // of the owner's function: there is nobody left to tell
+	s.cfg.OnPanic(v, debug.Stack())
 }
 
 // Close stops accepting, ends idle connections, lets running requests finish until ctx ends, and
@@ -193,6 +239,7 @@ func (s *Server) Close(ctx context.Context) error {
 		s.mu.Unlock()
 		<-done
 	}
+	s.failures.close()
 	if err := s.engine.close(); err != nil {
 		return fmt.Errorf("close databases: %w", err)
 	}
@@ -220,7 +267,9 @@ func (d Dialer) DialContext(ctx context.Context, _, _ string) (net.Conn, error) 
 	client, server := newPipe("client", pipeHost)
 	go func() {
 		defer d.s.wg.Done()
-		d.s.serve(context.WithoutCancel(ctx), server)
+		if c := newConn(context.WithoutCancel(ctx), d.s, server); c.enter() {
+			d.s.serve(c)
+		}
 	}()
 	return client, nil
 }

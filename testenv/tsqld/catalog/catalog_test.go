@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -475,4 +476,23 @@ func FuzzLoadRow(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, kind, body string) {
 		_ = emptyDatabase(5, "x", now).loadRow(kind, []byte(body))
 	})
+}
+
+// What is no stored password is checked with as much work as one that is.
+func TestCheckPasswordTakesAsLongWithoutAHash(t *testing.T) {
+	stored := HashPassword("pw")
+	password := strings.Repeat("x", 128)
+	work := func(hash []byte) float64 {
+		return testing.AllocsPerRun(100, func() {
+			if CheckPassword(hash, password) {
+				t.Error("a wrong password passes")
+			}
+		})
+	}
+	want := work(stored)
+	require.NotZero(t, want)
+	for name, hash := range map[string][]byte{"none": nil, "cut": stored[:10], "another version": append([]byte{1, 0}, stored[2:]...)} {
+		require.Equal(t, want, work(hash), name)
+	}
+	require.False(t, CheckPassword(nobody, ""))
 }

@@ -34,13 +34,17 @@ func hashWith(password string, salt []byte) []byte {
 	return append(append([]byte(hashVersion), salt...), sum[:]...)
 }
 
-// CheckPassword compares a password with a stored form; false for anything that is no stored form.
+// nobody is a stored form that no password has: it stands for what is none in CheckPassword.
+var nobody = append([]byte(hashVersion), make([]byte, hashSize-len(hashVersion))...)
+
+// CheckPassword compares a password with a stored form; false for anything that is no stored form, which takes as long.
 func CheckPassword(hash []byte, password string) bool {
-	if len(hash) != hashSize || !bytes.HasPrefix(hash, []byte(hashVersion)) {
-		return false
+	known := len(hash) == hashSize && bytes.HasPrefix(hash, []byte(hashVersion))
+	if !known {
+		hash = nobody
 	}
 	salt := hash[len(hashVersion) : len(hashVersion)+saltSize]
-	return subtle.ConstantTimeCompare(hash, hashWith(password, salt)) == 1
+	return subtle.ConstantTimeCompare(hash, hashWith(password, salt)) == 1 && known
 }
 
 // newSID makes the security id of a SQL login: 16 random bytes.

@@ -43,13 +43,19 @@ func optionName(opts []*syntax.Option, name string) string {
 
 // secret is the password of a CREATE LOGIN or USER.
 func (r *run) secret(e syntax.Expr) (string, error) {
-	v, err := r.value(e, types.NVarCharOf(128))
+	v, err := r.value(e, types.NVarCharMax)
 	if err != nil {
 		return "", err
 	}
 	s, _ := v.(string)
+	if types.Units(s) > MaxPassword {
+		return "", mserr.NotSupported("a password of more than %d characters", MaxPassword)
+	}
 	return s, nil
 }
+
+// MaxPassword is how long a password may be, in UTF-16 code units: no LOGIN7 holds a longer one (MS-TDS 2.2.6.4).
+const MaxPassword = 128
 
 // login is CREATE and ALTER LOGIN.
 func (r *run) login(st *syntax.LoginStmt) error {

@@ -72,6 +72,8 @@ type Instance struct {
 	locks   lock.Manager
 	units   unitCache
 	started time.Time
+	// check is catalog.CheckPassword; a test counts its calls.
+	check func(hash []byte, password string) bool
 
 	mu       sync.Mutex
 	sessions map[int]*Session
@@ -95,6 +97,9 @@ func New(cfg Config) (*Instance, error) {
 	if cfg.ServerName == "" {
 		cfg.ServerName = "tsqld"
 	}
+	if types.Units(cfg.SAPassword) > MaxPassword {
+		return nil, fmt.Errorf("the password of sa has more than %d characters: choose a shorter one", MaxPassword)
+	}
 	ctx := context.Background()
 	st, err := store.Open(ctx, store.Config{Dir: cfg.Dir, Functions: compile.Functions(), CommitFault: cfg.CommitFault})
 	if err != nil {
@@ -103,7 +108,7 @@ func New(cfg Config) (*Instance, error) {
 	i := &Instance{
 		cfg: cfg, store: st, started: cfg.Now(), sessions: map[int]*Session{},
 		counters: map[counterKey]*counter{}, versions: map[int]*rowVersions{},
-		changing: map[int]*Session{},
+		changing: map[int]*Session{}, check: catalog.CheckPassword,
 	}
 	if cfg.OnWait != nil {
 		i.locks.OnLongWait = i.longWait
@@ -134,8 +139,21 @@ func (i *Instance) Close() error {
 	return err
 }
 
-// NewSession logs in. Errors: *mserr.Error 18456 for an unknown login or wrong password, 18488 for a password that
-// must be changed, 4060 and 4064 for a database that does not exist or that the login must not use.
+// LoginError is a login that was refused.
+type LoginError struct {
+	Message *mserr.Error // for the client, to whom it does not tell more than SQL Server does
+	Reason  string       // for the server's owner
+}
+
+// Error returns the message and the reason.
+func (e *LoginError) Error() string { return e.Message.Error() + " (" + e.Reason + ")" }
+
+// Unwrap returns the message.
+func (e *LoginError) Unwrap() error { return e.Message }
+
+// NewSession logs in. Errors: a *LoginError with 18456 for an unknown login or wrong password, 18488 for a password that
+// must be changed, 4060 and 4064 for a database that does not exist or that the login must not use. An unknown login
+// takes as long as a wrong password.
 func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 	snap := i.catalog.Snapshot()
 	s := &Session{inst: i, client: l, opts: defaultOptions(), ended: make(chan struct{})}
@@ -180,17 +198,39 @@ func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 	return s, nil
 }
 
-// authenticate checks the password and picks the database.
+// authenticate checks the password and picks the database. It hashes the password exactly once, whether the login exists or not and
+// whether it may be used or not: the time that it takes tells nothing of that.
 func (s *Session) authenticate(snap *catalog.Snapshot, l Login) error {
 	login := snap.Login(l.User)
-	if login == nil || login.Disabled || !catalog.CheckPassword(login.PasswordHash, l.Password) {
-		if login != nil || l.Database == "" || !s.authenticateContained(snap, l) {
-			return mserr.LoginFailed(l.User)
+	var user *catalog.Principal
+	var hash []byte
+	d := snap.Database(l.Database)
+	switch {
+	case login != nil:
+		hash = login.PasswordHash
+	case d != nil:
+		if user = d.Principal(l.User); user != nil && user.IsRole() {
+			user = nil
 		}
-		return nil
+		if user != nil {
+			hash = user.PasswordHash
+		}
 	}
-	if login.MustChange && l.NewPassword == "" {
-		return mserr.PasswordMustChange(l.User)
+	right := s.inst.check(hash, l.Password)
+	switch {
+	case login == nil && (user == nil || len(hash) == 0):
+		return &LoginError{mserr.LoginFailed(l.User), "no login of that name"}
+	case !right:
+		return &LoginError{mserr.LoginFailed(l.User), "wrong password"}
+	case login == nil:
+		s.login = identity{name: user.Name, contained: d.ID, user: user.ID}
+		s.original = s.login
+		s.dbID, s.homeDB = d.ID, d.ID
+		return nil
+	case login.Disabled:
+		return &LoginError{mserr.LoginFailed(l.User), "the login is disabled"}
+	case login.MustChange && l.NewPassword == "":
+		return &LoginError{mserr.PasswordMustChange(l.User), "the password must be changed"}
 	}
 	s.login = identity{name: login.Name, sid: login.SID, sysadmin: login.SysAdmin()}
 	name := l.Database
@@ -199,12 +239,11 @@ func (s *Session) authenticate(snap *catalog.Snapshot, l Login) error {
 			name = "master"
 		}
 	}
-	d := snap.Database(name)
-	if d == nil || d.Options.Offline {
-		return cannotOpen(l, name)
+	if d = snap.Database(name); d == nil || d.Options.Offline {
+		return &LoginError{cannotOpen(l, name), "the database cannot be opened"}
 	}
 	if _, ok := s.login.userIn(d); !ok {
-		return cannotOpen(l, name)
+		return &LoginError{cannotOpen(l, name), "the login may not use the database"}
 	}
 	s.original = s.login
 	s.dbID = d.ID
@@ -218,22 +257,6 @@ func cannotOpen(l Login, database string) *mserr.Error {
 		return mserr.CannotOpenDefaultDatabase()
 	}
 	return mserr.CannotOpenDatabase(database)
-}
-
-// authenticateContained logs a contained database user in.
-func (s *Session) authenticateContained(snap *catalog.Snapshot, l Login) bool {
-	d := snap.Database(l.Database)
-	if d == nil {
-		return false
-	}
-	p := d.Principal(l.User)
-	if p == nil || p.IsRole() || !catalog.CheckPassword(p.PasswordHash, l.Password) {
-		return false
-	}
-	s.login = identity{name: p.Name, contained: d.ID, user: p.ID}
-	s.original = s.login
-	s.dbID, s.homeDB = d.ID, d.ID
-	return true
 }
 
 // session finds an open session; nil if there is none.

@@ -264,14 +264,16 @@ func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) er
 }
 
 // Close rolls back what is open and frees the session. It is called once.
+// Everything is freed even when a part of that panics.
 func (s *Session) Close() error {
-	err := s.abandon()
-	s.inst.locks.Close(s.locks)
-	s.inst.store.Release(s.conn)
-	s.inst.mu.Lock()
-	delete(s.inst.sessions, s.id)
-	s.inst.announceDeparture()
-	s.inst.mu.Unlock()
-	close(s.ended)
-	return err
+	defer close(s.ended)
+	defer func() {
+		s.inst.mu.Lock()
+		defer s.inst.mu.Unlock()
+		delete(s.inst.sessions, s.id)
+		s.inst.announceDeparture()
+	}()
+	defer s.inst.store.Release(s.conn)
+	defer s.inst.locks.Close(s.locks)
+	return s.abandon()
 }

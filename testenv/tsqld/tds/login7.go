@@ -34,8 +34,7 @@ const (
 	featureEnd              uint8 = 0xFF
 )
 
-// Login is a LOGIN7 message. Lengths of names are limited to 128 characters by SQL Server; here they
-// are not checked beyond the message's size.
+// Login is a LOGIN7 message. [Login.TooLong] tells whether one of its texts is longer than it may be.
 type Login struct {
 	Asked      Version // what the client asked for
 	Version    Version // what the server will speak
@@ -69,6 +68,29 @@ type Login struct {
 type Feature struct {
 	ID   uint8
 	Data []byte
+}
+
+// Lengths that texts of LOGIN7 may have, in UTF-16 code units (MS-TDS 2.2.6.4: names and passwords "MUST specify at most 128
+// characters", the file 260).
+const (
+	longestText = 128
+	longestFile = 260
+)
+
+// TooLong names the text that is longer than MS-TDS allows; "" when none is.
+func (l *Login) TooLong() string {
+	for _, t := range []struct{ name, text string }{
+		{"host", l.Host}, {"user", l.User}, {"password", string(l.Password)}, {"application", l.App}, {"server", l.Server},
+		{"library", l.Library}, {"language", l.Language}, {"database", l.Database}, {"new password", string(l.NewPassword)},
+	} {
+		if utf16Len(t.text) > longestText {
+			return t.name
+		}
+	}
+	if utf16Len(l.AttachFile) > longestFile {
+		return "file"
+	}
+	return ""
 }
 
 // Integrated tells whether the client wants to be authenticated by SSPI.

@@ -100,7 +100,7 @@ func TestPreloginRoundTrips(t *testing.T) {
 	for asked, answer := range map[Encryption]Encryption{
 		EncryptOff: EncryptOff, EncryptOn: EncryptOn, EncryptRequired: EncryptOn, EncryptNotSupported: EncryptNotSupported,
 	} {
-		require.Equal(t, answer, asked.Answer())
+		require.Equal(t, answer, asked.Answer(false))
 	}
 }
 

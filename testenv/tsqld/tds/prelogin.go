@@ -14,17 +14,24 @@ const (
 	encryptClientCert   Encryption = 0x80
 )
 
-// Answer returns what a server that supports encryption and does not insist on it says to a client.
-func (e Encryption) Answer() Encryption {
+// Answer returns what a server that supports encryption says to a client. One that insists on it answers
+// [EncryptRequired] to a client that has none, and then ends the connection (MS-TDS 2.2.6.5).
+func (e Encryption) Answer(required bool) Encryption {
 	switch e &^ encryptClientCert {
 	case EncryptOn, EncryptRequired:
 		return EncryptOn
-	case EncryptNotSupported:
-		return EncryptNotSupported
-	default:
-		return EncryptOff
 	}
+	switch {
+	case required:
+		return EncryptRequired
+	case e&^encryptClientCert == EncryptNotSupported:
+		return EncryptNotSupported
+	}
+	return EncryptOff
 }
+
+// Supported tells whether a client that says e can encrypt.
+func (e Encryption) Supported() bool { return e&^encryptClientCert != EncryptNotSupported }
 
 // Tokens of PRELOGIN options.
 const (

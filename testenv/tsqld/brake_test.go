@@ -1,0 +1,241 @@
+package tsqld
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/netip"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/tds"
+)
+
+// from is an address of a client.
+func from(ip string) net.Addr {
+	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(ip), 50000))
+}
+
+// addressed is the server's end of a pipe whose client has an address.
+type addressed struct {
+	*pipeConn
+	remote net.Addr
+}
+
+// RemoteAddr implements [net.Conn].
+func (a addressed) RemoteAddr() net.Addr { return a.remote }
+
+// connectFrom opens a connection from an address, without any login.
+func connectFrom(t *testing.T, f *fixture, ip string) *rawClient {
+	client, server := newPipe("client", pipeHost)
+	t.Cleanup(func() { client.Close() })
+	go f.ServeConn(context.Background(), addressed{server, from(ip)})
+	return &rawClient{t: t, conn: client, version: tds.Version74, out: tds.NewMessageWriter(client, 512)}
+}
+
+// logInFrom tries a login from an address, closes the connection, and returns the error's number, 0 for none.
+func logInFrom(t *testing.T, f *fixture, ip, user, password string) int32 {
+	t.Helper()
+	c := connectFrom(t, f, ip)
+	defer c.conn.Close()
+	c.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: user, Password: tds.Secret(password)}))
+	a := c.answer()
+	if a.ack != 0 {
+		return 0
+	}
+	return a.numbers[0]
+}
+
+func TestGuessesAreSlowedDownAndLockedOut(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []LoginFailure
+		f := newWhole(t, Config{OnLoginFailed: func(l LoginFailure) { told = append(told, l) }})
+		const guesser, owner = "127.0.0.1", "192.0.2.7"
+		start := time.Now()
+		require.EqualValues(t, 18456, logInFrom(t, f, guesser, "SA", "wrong-0"))
+		require.Equal(t, firstDelay, time.Since(start))
+		evaluated, locked := 1, 0
+		for range 300 { // one after the other, as fast as the server answers
+			switch n := logInFrom(t, f, guesser, "sa", "wrong-1"); n {
+			case 18456:
+				evaluated++
+			case 18486:
+				locked++
+			default:
+				t.Fatalf("error %d", n)
+			}
+		}
+		t.Logf("%d guesses were evaluated and %d refused in %v", evaluated, locked, time.Since(start))
+		require.Greater(t, time.Since(start), 9*time.Minute)
+		require.Less(t, evaluated, 20)
+		// The right password does not help while it lasts, and from other loopback addresses it lasts as well. From elsewhere the owner gets in.
+		require.EqualValues(t, 18486, logInFrom(t, f, guesser, "sa", "secret"))
+		require.EqualValues(t, 18486, logInFrom(t, f, "127.9.9.9", "sa", "secret"))
+		require.EqualValues(t, 18486, logInFrom(t, f, "::1", "sa", "secret"))
+		require.Zero(t, logInFrom(t, f, owner, "sa", "secret"))
+		// Logins that do not exist are locked out in the same way.
+		for range freeFailures {
+			require.EqualValues(t, 18456, logInFrom(t, f, guesser, "nobody", "wrong-2"))
+		}
+		require.EqualValues(t, 18486, logInFrom(t, f, guesser, "nobody", "wrong-2"))
+		time.Sleep(longestLock)
+		require.Zero(t, logInFrom(t, f, guesser, "sa", "secret"))
+		require.EqualValues(t, 18456, logInFrom(t, f, guesser, "sa", "wrong-3"), "a success makes the failures forgotten")
+
+		require.NoError(t, f.Close(t.Context()))
+		reported := 0
+		for _, l := range told {
+			reported += 1 + l.Suppressed
+			require.NotContains(t, fmt.Sprintf("%+v", l), "wrong-")
+			require.NotContains(t, fmt.Sprintf("%+v", l), "secret")
+			if l.Address == nil {
+				reported--
+			}
+		}
+		require.Equal(t, LoginFailure{Login: "SA", Address: from(guesser), Reason: "wrong password"}, told[0])
+		require.Equal(t, 1+300+3+freeFailures+1+1, reported, "each failure is reported or counted")
+		require.Less(t, len(told), 200)
+	})
+}
+
+// Many logins from one address lock that address out, but for those that have logged in from there.
+func TestGuessesAtManyLogins(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newWhole(t, Config{})
+		const guesser = "2001:db8::1"
+		require.Zero(t, logInFrom(t, f, guesser, "sa", "secret"))
+		shut := 0
+		for i := range 200 {
+			// Other addresses of the same network do not help.
+			if logInFrom(t, f, fmt.Sprintf("2001:db8::%x", i+2), fmt.Sprintf("user%d", i), "wrong") == 18486 {
+				shut++
+			}
+		}
+		require.Greater(t, shut, 100)
+		require.EqualValues(t, 18486, logInFrom(t, f, guesser, "ann", "wrong"))
+		require.Zero(t, logInFrom(t, f, guesser, "sa", "secret"))
+		require.EqualValues(t, 18456, logInFrom(t, f, "2001:db8:0:1::1", "ann", "wrong"), "another network")
+		require.EqualValues(t, 18456, logInFrom(t, f, "::ffff:192.0.2.1", "ann", "wrong"))
+	})
+}
+
+// Guesses at one login from many addresses slow its checks down, and never keep its owner out.
+func TestGuessesFromManyAddresses(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBrake()
+		for i := range 500 {
+			locked, _ := b.check(from(fmt.Sprintf("10.0.%d.%d", i/250, i%250)), "sa")
+			require.False(t, locked)
+			b.failed(from(fmt.Sprintf("10.0.%d.%d", i/250, i%250)), "sa")
+		}
+		locked, wait := b.check(from("192.0.2.7"), "SA")
+		require.False(t, locked)
+		require.Equal(t, longestDelay, wait)
+		b.succeeded(from("192.0.2.7"), "sa")
+		_, wait = b.check(from("192.0.2.7"), "sa")
+		require.Zero(t, wait, "it has logged in from there")
+		time.Sleep(time.Hour)
+		_, wait = b.check(from("192.0.2.8"), "sa")
+		require.Zero(t, wait)
+	})
+}
+
+// A program with a wrong password that tries again and again locks itself out, and nobody else at its address.
+func TestOneWrongProgramLocksOutItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBrake()
+		for range 24 * 60 {
+			time.Sleep(time.Minute)
+			if locked, _ := b.check(from("127.0.0.1"), "app"); !locked {
+				b.failed(from("127.0.0.1"), "app")
+			}
+			locked, _ := b.check(from("127.0.0.1"), "sa")
+			require.False(t, locked)
+		}
+	})
+}
+
+// What a brake remembers is bounded, and those who have logged in are forgotten last.
+func TestBrakeForgets(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBrake()
+		b.succeeded(from("192.0.2.7"), "sa")
+		for i := range 3 * mostEntries {
+			time.Sleep(time.Millisecond)
+			b.failed(from(fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255)), fmt.Sprintf("user%d", i))
+		}
+		require.LessOrEqual(t, len(b.pairs), mostEntries)
+		require.LessOrEqual(t, len(b.addresses), mostEntries)
+		require.LessOrEqual(t, len(b.logins), mostEntries)
+		require.True(t, b.pairs[pair{"192.0.2.7", "sa"}].known)
+		time.Sleep(24 * time.Hour)
+		for i := range mostEntries {
+			b.failed(from("10.0.0.1"), fmt.Sprintf("other%d", i))
+		}
+		require.Len(t, b.addresses, 1)
+	})
+}
+
+func TestReportsOfFailuresAreFew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told []LoginFailure
+		r := reporter{tell: func(f LoginFailure) { told = append(told, f) }}
+		reports := func() []LoginFailure {
+			r.mu.Lock() // under which they are told
+			defer r.mu.Unlock()
+			return slices.Clone(told)
+		}
+		for range 100 {
+			r.report(LoginFailure{Login: "a"})
+		}
+		require.Len(t, reports(), reportBurst)
+		time.Sleep(reportRest)
+		synctest.Wait()
+		require.Len(t, reports(), reportBurst+1)
+		require.Equal(t, 100-reportBurst, reports()[reportBurst].Suppressed)
+		r.report(LoginFailure{Login: "b"})
+		require.Equal(t, LoginFailure{Login: "b"}, reports()[reportBurst+1])
+		for range 100 {
+			r.report(LoginFailure{Login: "c"})
+		}
+		r.close()
+		r.report(LoginFailure{Login: "d"})
+		total := 0
+		for _, f := range told {
+			total += f.Suppressed
+			if f.Login != "" {
+				total++
+			}
+		}
+		require.Equal(t, 201, total)
+	})
+}
+
+func TestLongLoginsAreRefused(t *testing.T) {
+	t.Parallel()
+	var told []LoginFailure
+	f := newFixture(t, Config{OnLoginFailed: func(l LoginFailure) { told = append(told, l) }})
+	long := strings.Repeat("w", 129)
+	for _, l := range []tds.Login{
+		{User: "sa", Password: tds.Secret(long)}, {User: "nobody", Password: tds.Secret(long)}, {User: long, Password: "secret"},
+		{User: "sa", Password: "secret", Host: long}, {User: "sa", Password: "secret", App: long}, {User: "sa", Password: "secret", Database: long},
+		{User: "sa", Password: "secret", NewPassword: tds.Secret(long)}, {User: "sa", Password: "secret", AttachFile: long + long + long},
+	} {
+		c := connectRaw(t, f, tds.Version74)
+		l.Asked = tds.Version74
+		c.send(tds.PacketLogin7, tds.AppendLogin(nil, &l))
+		a := c.answer()
+		require.Equal(t, []int32{17832}, a.numbers)
+		c.conn.Close()
+	}
+	require.NotContains(t, fmt.Sprintf("%+v", told), "www")
+	c := connectRaw(t, f, tds.Version74)
+	longest := strings.Repeat("w", 128)
+	c.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: longest, Password: "secret", App: longest, Host: longest}))
+	require.Equal(t, tds.Version74, c.answer().ack)
+}

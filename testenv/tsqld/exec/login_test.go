@@ -1,0 +1,79 @@
+package exec
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
+)
+
+// A login that does not exist costs the server as much as a wrong password, and the client is told the same; only the
+// server's owner is told why.
+func TestUnknownLoginsCostAsMuchAsKnownOnes(t *testing.T) {
+	t.Parallel()
+	inst := newInstance(t)
+	s := openSession(t, inst, Login{User: "sa", Password: "secret"})
+	must(t, s, "CREATE LOGIN ann WITH PASSWORD = 'Right-1'; CREATE LOGIN stopped WITH PASSWORD = 'Right-1'; ALTER LOGIN stopped DISABLE")
+	must(t, s, "CREATE DATABASE c CONTAINMENT = PARTIAL; EXEC ('USE c; CREATE USER guest1 WITH PASSWORD = ''Right-1''; CREATE USER bare WITHOUT LOGIN; CREATE ROLE r')")
+	require.NoError(t, s.Close())
+	calls := 0
+	inst.check = func(hash []byte, password string) bool {
+		calls++
+		return catalog.CheckPassword(hash, password)
+	}
+	for name, c := range map[string]struct {
+		login  Login
+		reason string
+	}{
+		"unknown":                   {Login{User: "nobody"}, "no login of that name"},
+		"unknown, with a database":  {Login{User: "nobody", Database: "c"}, "no login of that name"},
+		"unknown, and its database": {Login{User: "nobody", Database: "none"}, "no login of that name"},
+		"sa":                        {Login{User: "sa"}, "wrong password"},
+		"known":                     {Login{User: "ann"}, "wrong password"},
+		"known, with a database":    {Login{User: "ann", Database: "c"}, "wrong password"},
+		"disabled":                  {Login{User: "stopped"}, "wrong password"},
+		"disabled, right":           {Login{User: "stopped", Password: "Right-1"}, "the login is disabled"},
+		"contained":                 {Login{User: "guest1", Database: "c"}, "wrong password"},
+		"without login":             {Login{User: "bare", Database: "c"}, "no login of that name"},
+		"a role":                    {Login{User: "r", Database: "c"}, "no login of that name"},
+	} {
+		calls = 0
+		if c.login.Password == "" {
+			c.login.Password = "wrong"
+		}
+		_, err := inst.NewSession(context.Background(), c.login)
+		var m *mserr.Error
+		require.ErrorAs(t, err, &m, name)
+		require.Equal(t, mserr.LoginFailed(c.login.User), m, name)
+		var l *LoginError
+		require.True(t, errors.As(err, &l), name)
+		require.Equal(t, c.reason, l.Reason, name)
+		require.Equal(t, 1, calls, name)
+	}
+	s = openSession(t, inst, Login{User: "guest1", Password: "Right-1", Database: "c"})
+	require.NoError(t, s.Close())
+}
+
+func TestPasswordsHaveAtMost128Characters(t *testing.T) {
+	t.Parallel()
+	inst := newInstance(t)
+	s := openSession(t, inst, Login{User: "sa", Password: "secret"})
+	defer func() { require.NoError(t, s.Close()) }()
+	longest := strings.Repeat("p", MaxPassword)
+	must(t, s, "CREATE LOGIN ann WITH PASSWORD = '"+longest+"'")
+	ann := openSession(t, inst, Login{User: "ann", Password: longest})
+	require.NoError(t, ann.Close())
+	for _, statement := range []string{"CREATE LOGIN bob WITH PASSWORD = '", "ALTER LOGIN ann WITH PASSWORD = '"} {
+		var out recorder
+		require.NoError(t, s.Batch(context.Background(), statement+longest+"p'", &out))
+		require.Contains(t, out.b.String(), "Msg 40517")
+		require.NotContains(t, out.b.String(), "ppp")
+	}
+	_, err := New(Config{SAPassword: longest + "p"})
+	require.ErrorContains(t, err, "more than 128 characters")
+}
