@@ -39,9 +39,21 @@ var samples = []struct{ typ, value, text string }{
 	{"uniqueidentifier", "'0F8FAD5B-D9CB-469F-A165-70867728950E'", "0F8FAD5B-D9CB-469F-A165-70867728950E"},
 }
 
+// However the connection is encrypted: the driver's own TDS 8.0 bulk loads as SQL Server 2000 did.
 func TestOutputOfEveryType(t *testing.T) {
 	t.Parallel()
-	f := newFixture(t, tsqld.Config{})
+	for _, encrypt := range []string{"disable", "true", "strict"} {
+		t.Run(encrypt, func(t *testing.T) {
+			t.Parallel()
+			f := newFixture(t, tsqld.Config{})
+			f.encrypt(t, encrypt)
+			testOutputOfEveryType(t, f)
+		})
+	}
+}
+
+func testOutputOfEveryType(t *testing.T, f *fixture) {
+	t.Helper()
 	o := outputTo("types")
 	var values, nulls []string
 	for i, s := range samples {

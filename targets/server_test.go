@@ -41,6 +41,23 @@ func newFixture(t *testing.T, cfg tsqld.Config) *fixture {
 	return f
 }
 
+// encrypt has scripts run over connections that are encrypted in a way.
+func (f *fixture) encrypt(t *testing.T, how string) {
+	t.Helper()
+	certificate, err := f.server.Certificate()
+	require.NoError(t, err)
+	set, err := targets.NewCredentialSet(targets.LoginCredential("default", "sa", "secret", "*"))
+	require.NoError(t, err)
+	cfg := targets.Config{Credentials: set, Encrypt: how, Dialer: f.server.Dialer()}
+	if how != "disable" {
+		cfg.CertificateSHA256 = []string{targets.KeyPin(certificate)}
+	}
+	servers, err := targets.NewServers(cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, servers.Close()) })
+	f.runner = targets.NewRunner(servers, targets.Limits{})
+}
+
 // open makes a pool of the test's own on a database.
 func (f *fixture) open(t *testing.T, database string) *sql.DB {
 	t.Helper()
