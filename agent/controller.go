@@ -23,6 +23,7 @@ type controller struct {
 	log   *zap.Logger
 	// cleanup asks the cleaner to delete what was purged. Size 1.
 	cleanup chan<- struct{}
+	watch   *advanceWatch
 
 	// lastTask is the highest task id that a pass has handed over. The next pass repeats claims above it: their answer was lost.
 	lastTask   controldb.TaskID
@@ -41,8 +42,9 @@ const alertTime = 2 * time.Second
 const driftPasses = 2
 
 func newController(store *controldb.Store, term controldb.Term, comm *communicator, cleanup chan<- struct{}, cfg Config, log *zap.Logger) *controller {
+	log = log.With(zap.String(keyService, "controller"))
 	return &controller{
-		store: store, term: term, comm: comm, cleanup: cleanup, cfg: cfg, log: log.With(zap.String(keyService, "controller")), comparedAt: time.Now(),
+		store: store, term: term, comm: comm, cleanup: cleanup, watch: newAdvanceWatch(store, log), cfg: cfg, log: log, comparedAt: time.Now(),
 	}
 }
 
@@ -118,6 +120,7 @@ func (c *controller) pass(ctx context.Context, comparable func() bool) (time.Dur
 	for _, signal := range res.Cancels {
 		c.comm.cancelTask(signal.Task, cancelCause(signal))
 	}
+	c.watch.note(ctx, res)
 	if comparable() {
 		if err := c.compare(ctx, res.Held); err != nil {
 			return 0, err

@@ -29,6 +29,8 @@ const (
 	keyEngine      = "engine"
 	keyVersion     = "version"
 	keyStack       = "stack"
+	keyLockHolder  = "lock_holder"
+	keySkippedFor  = "skipped_for"
 	keyInMemory    = "in_memory"
 	keyInDatabase  = "in_database"
 

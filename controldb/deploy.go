@@ -442,7 +442,9 @@ func run(ctx context.Context, tx *sqlx.Tx, file, text string) error {
 }
 
 // locked runs f on a connection that holds the deployment's application lock, so that two deployments never
-// overlap. The lock is the session's, and it is released on the same connection.
+// overlap. The lock is the session's, and it is released on the same connection. Only members of db_owner may take it
+// (https://learn.microsoft.com/sql/relational-databases/system-stored-procedures/sp-getapplock-transact-sql, @DbPrincipal): who deploys is
+// one, since what is made belongs to dbo, and nobody else can keep others from deploying.
 func (s *Store) locked(ctx context.Context, f func(*sqlx.Conn) error) error {
 	const op = "take the deployment lock"
 	conn, err := s.db.Connx(ctx)
@@ -452,7 +454,7 @@ func (s *Store) locked(ctx context.Context, f func(*sqlx.Conn) error) error {
 	defer conn.Close()
 	var status int
 	err = conn.GetContext(ctx, &status, `DECLARE @status INT;
-EXECUTE @status = sp_getapplock @Resource = N'jobagent.deploy', @LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = @p1;
+EXECUTE @status = sp_getapplock @Resource = N'jobagent.deploy', @LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = @p1, @DbPrincipal = N'db_owner';
 SELECT @status;`, deployLockTimeout)
 	if err != nil {
 		return translate(op, err)
@@ -462,7 +464,7 @@ SELECT @status;`, deployLockTimeout)
 	}
 	err = f(conn)
 	_, unlockErr := conn.ExecContext(context.WithoutCancel(ctx),
-		`EXECUTE sp_releaseapplock @Resource = N'jobagent.deploy', @LockOwner = N'Session';`)
+		`EXECUTE sp_releaseapplock @Resource = N'jobagent.deploy', @LockOwner = N'Session', @DbPrincipal = N'db_owner';`)
 	if err == nil && unlockErr != nil {
 		err = translate("release the deployment lock", unlockErr)
 	}

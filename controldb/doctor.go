@@ -68,6 +68,7 @@ const (
 	CodeSettings       = "settings"
 	CodeHistory        = "history"
 	CodeAgents         = "agents"
+	CodeAdvance        = "advance"
 	CodeTerms          = "terms"
 )
 
@@ -111,6 +112,7 @@ var checks = []check{
 	{CodeSettings, checkSettings, false},
 	{CodeHistory, checkHistory, false},
 	{CodeAgents, checkAgents, false},
+	{CodeAdvance, checkAdvance, false},
 }
 
 // Examine looks for what would hurt in the control database: at the server, the database, the schema, the rights of the login and

@@ -32,6 +32,9 @@ func mendServerName(name string) string {
 	return fmt.Sprintf("EXECUTE master.sys.sp_addserver @server = %s, @local = 'local';", literal(name))
 }
 
+// mendSession ends a session.
+func mendSession(id int) string { return fmt.Sprintf("KILL %d;", id) }
+
 // mendRole adds a user to a role.
 func mendRole(role, user string) string {
 	return fmt.Sprintf("ALTER ROLE %s ADD MEMBER %s;", role, brackets(user))

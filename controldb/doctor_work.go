@@ -24,12 +24,13 @@ var attempts = []struct{ object, text string }{
 	{"jobs_internal.fire_schedules", `EXECUTE jobs_internal.fire_schedules @term_id = NULL, @firings = NULL;`},
 	{"jobs_internal.record_verdicts", `EXECUTE jobs_internal.record_verdicts @term_id = NULL, @verdicts = NULL;`},
 	{"jobs_internal.recheck_schedules", `EXECUTE jobs_internal.recheck_schedules @term_id = NULL, @engine = NULL;`},
-	{"jobs_internal.ensure_system_jobs", `EXECUTE jobs_internal.ensure_system_jobs @server_name = NULL;`},
+	{"jobs_internal.ensure_system_jobs", `EXECUTE jobs_internal.ensure_system_jobs @server_name = N'';`},
 	{"jobs_internal.purge_history", `EXECUTE jobs_internal.purge_history @batch_size = 0;`},
 	{"jobs_internal.delete_leftovers", `EXECUTE jobs_internal.delete_leftovers @max_rows = 0;`},
 	{"jobs_internal.schema_versions", `SELECT TOP (0) v.version FROM jobs_internal.schema_versions AS v;`},
 	{"jobs_internal.code_objects", `SELECT TOP (0) o.name FROM jobs_internal.code_objects AS o;`},
 	{"jobs_internal.agent_status", `SELECT TOP (0) a.agent_id FROM jobs_internal.agent_status AS a;`},
+	{"jobs_internal.advance_status", `SELECT TOP (0) v.last_advanced_at FROM jobs_internal.advance_status AS v;`},
 	{"jobs_internal.agent_protocols", `SELECT TOP (0) p.oldest FROM jobs_internal.agent_protocols AS p;`},
 }
 
@@ -270,6 +271,38 @@ func checkHistory(ctx context.Context, e *examination) ([]Finding, error) {
 
 // termDelay is how long after its expiry a term may be without its end: any agent that is alive ends it within seconds.
 const termDelay = time.Minute
+
+// checkAdvance looks whether passes move executions on, and who keeps them from it.
+func checkAdvance(ctx context.Context, e *examination) ([]Finding, error) {
+	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
+		return nil, nil
+	}
+	status, err := readAdvanceStatus(ctx, e.conn)
+	if err != nil {
+		return nil, err
+	}
+	if status.SkippedSince.IsZero() {
+		return []Finding{good(CodeAdvance, "passes of agents move executions on")}, nil
+	}
+	holders, visible, err := readLockHolders(ctx, e.conn)
+	if err != nil {
+		return nil, err
+	}
+	f := Finding{Code: CodeAdvance, Severity: SeverityError,
+		Found: fmt.Sprintf("no pass of an agent has moved executions on since %s; the application lock jobagent.advance is held by: %s",
+			status.SkippedSince.Format(time.RFC3339), describeHolders(holders, visible)),
+		Why: "executions neither start nor end"}
+	if len(holders) == 0 {
+		f.Command = "jobagent doctor, with a login that has the right VIEW SERVER STATE, to see who holds the lock"
+		return []Finding{f}, nil
+	}
+	var kills []string
+	for _, h := range holders {
+		kills = append(kills, mendSession(h.SessionID))
+	}
+	f.SQL = strings.Join(kills, "\n")
+	return []Finding{f}, nil
+}
 
 // checkAgents looks at the agents' latest terms.
 func checkAgents(ctx context.Context, e *examination) ([]Finding, error) {

@@ -22,6 +22,8 @@ type Explanation struct {
 	StopRequestedBy                                      string
 	// Agents are those that are alive; Workers are theirs, and Busy those tasks that they hold.
 	Agents, Workers, Busy int
+	// AdvanceSkippedSince is since when no pass has moved executions on although an agent is alive; zero: all is well.
+	AdvanceSkippedSince time.Time
 	// Text is the explanation in a sentence.
 	Text string
 	// Waits are rows that are not final; at most 25 targets that wait for the same. Totals counts all of them.
@@ -92,6 +94,7 @@ func (s *Store) ExplainExecution(ctx context.Context, id uuid.UUID) (Explanation
 		Busy       int      `db:"busy_workers"`
 		Text       nullText `db:"explanation"`
 		Now        nullTime `db:"now"`
+		Skipped    nullTime `db:"advance_skipped_since"`
 	}
 	var waits []struct {
 		StepID     *int     `db:"step_id"`
@@ -139,6 +142,7 @@ func (s *Store) ExplainExecution(ctx context.Context, id uuid.UUID) (Explanation
 		ID: h.ID.UUID, JobName: h.JobName, JobVersion: h.JobVersion, Lifecycle: jobs.Lifecycle(h.Lifecycle), Active: h.Active,
 		CreateTime: h.CreateTime.Time, StartTime: h.StartTime.Time, EndTime: h.EndTime.Time, StopRequestedAt: h.StopAt.Time, Now: h.Now.Time,
 		StopRequestedBy: string(h.StopBy), Agents: h.Agents, Workers: h.Workers, Busy: h.Busy, Text: string(h.Text),
+		AdvanceSkippedSince: h.Skipped.Time,
 	}
 	for _, w := range waits {
 		e.Waits = append(e.Waits, Wait{

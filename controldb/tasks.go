@@ -129,6 +129,10 @@ type PassResult struct {
 	Held Digest
 	// CleanupDue says that rows of purged executions or deleted jobs wait for [Store.DeleteLeftovers].
 	CleanupDue bool
+	// AdvanceSkipped says that somebody else held the lock of passes, so that this pass moved nothing on. AdvancedAgo is how long ago
+	// any pass did then, give or take a second; 0: just now.
+	AdvanceSkipped bool
+	AdvancedAgo    time.Duration
 	// Tasks were claimed by this pass, or by one whose answer was lost (PassRequest.LastTask); resolutions first.
 	Tasks []Task
 	// Cancels are signals for tasks that the term holds; a signal is repeated until the task ends.
@@ -142,6 +146,7 @@ func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 		res      PassResult
 		now      nullTime
 		nextWake nullTime
+		agoMS    *int64
 		steps    []taskStepRow
 		tasks    []taskRow
 		members  []memberRow
@@ -152,7 +157,7 @@ func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 		c.in("last_task_id", int64(*req.LastTask))
 	}
 	err := s.query(ctx, "make a pass", c,
-		scanOne(&now, &nextWake, &res.Held.Count, &res.Held.Sum, &res.CleanupDue),
+		scanOne(&now, &nextWake, &res.Held.Count, &res.Held.Sum, &res.CleanupDue, &res.AdvanceSkipped, &agoMS),
 		into(&steps), into(&tasks), into(&members),
 		func(rows *sqlx.Rows) error {
 			var signal CancelSignal
@@ -166,6 +171,7 @@ func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 		return PassResult{}, err
 	}
 	res.Now, res.NextWake = now.Time, nextWake.Time
+	res.AdvancedAgo = time.Duration(orZero(agoMS)) * time.Millisecond
 	byTask := map[TaskID][]targets.Member{}
 	for _, m := range members {
 		byTask[m.Task] = append(byTask[m.Task], m.member())

@@ -303,6 +303,14 @@ func (e *Env) OpenControlAs(t testing.TB, database, user, password string) *cont
 	return as.OpenControl(t, database)
 }
 
+// DBAs opens a database with another login. It is closed when the test ends.
+func (e *Env) DBAs(t testing.TB, database, user, password string) *sql.DB {
+	t.Helper()
+	as := *e
+	as.params.User, as.params.Password = user, password
+	return as.DB(t, database)
+}
+
 // Servers makes what reaches the server's databases as targets, with the server's own login as the default credential, and closes it
 // when the test ends.
 func (e *Env) Servers(t testing.TB) *targets.Servers {

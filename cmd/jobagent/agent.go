@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"time"
 
@@ -41,6 +43,9 @@ func newAgentCommand(a *app) *cobra.Command {
 						s.AgentID, s.Host, s.Version, s.MaxConcurrentTargets, int64(s.Term), s.StartedAt, s.ExpiresAt, optional(s.EndedAt), s.EndReason, s.Live, s.Tasks,
 					})
 				}
+				if err := a.warnOfSkippedPasses(cmd.Context(), store); err != nil {
+					return err
+				}
 				return a.emit(views, func(w io.Writer) error {
 					t := newTable("AGENT", "HOST", "VERSION", "TERM", "LIVE", "STARTED", "EXPIRES", "TASKS", "ENDED BECAUSE")
 					for _, s := range views {
@@ -51,4 +56,15 @@ func newAgentCommand(a *app) *cobra.Command {
 			})
 		},
 	})
+}
+
+// warnOfSkippedPasses writes to stderr that no pass moves executions on, and who keeps them from it; nothing if they do.
+func (a *app) warnOfSkippedPasses(ctx context.Context, store *controldb.Store) error {
+	status, err := store.AdvanceStatus(ctx)
+	if err != nil || status.SkippedSince.IsZero() {
+		return err
+	}
+	_, err = fmt.Fprintf(a.stderr, "warning: no pass of an agent has moved executions on since %s. The application lock jobagent.advance is held by: %s.\n",
+		status.SkippedSince.Format(time.RFC3339), store.DescribeAdvanceLock(ctx))
+	return err
 }

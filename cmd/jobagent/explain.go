@@ -28,6 +28,8 @@ type explanationView struct {
 	Workers         int            `json:"workers"`
 	Busy            int            `json:"busy_workers"`
 	Explanation     string         `json:"explanation"`
+	AdvanceSkipped  *time.Time     `json:"advance_skipped_since,omitempty"`
+	AdvanceLock     string         `json:"advance_lock_holder,omitempty"`
 	Waits           []waitView     `json:"waits"`
 	Totals          []totalView    `json:"totals"`
 	Ends            []endView      `json:"ends"`
@@ -79,7 +81,7 @@ func viewExplanation(e controldb.Explanation) explanationView {
 		ID: e.ID, JobName: e.JobName, JobVersion: e.JobVersion, Lifecycle: e.Lifecycle, Active: e.Active,
 		CreateTime: optional(e.CreateTime), StartTime: optional(e.StartTime), EndTime: optional(e.EndTime),
 		StopRequestedAt: optional(e.StopRequestedAt), StopRequestedBy: e.StopRequestedBy,
-		Agents: e.Agents, Workers: e.Workers, Busy: e.Busy, Explanation: e.Text,
+		Agents: e.Agents, Workers: e.Workers, Busy: e.Busy, Explanation: e.Text, AdvanceSkipped: optional(e.AdvanceSkippedSince),
 		Waits: []waitView{}, Totals: []totalView{}, Ends: []endView{},
 	}
 	for _, w := range e.Waits {
@@ -115,6 +117,9 @@ func newExecutionExplainCommand(a *app) *cobra.Command {
 					return err
 				}
 				v := viewExplanation(e)
+				if v.AdvanceSkipped != nil {
+					v.AdvanceLock = store.DescribeAdvanceLock(cmd.Context())
+				}
 				return a.emit(v, func(w io.Writer) error { return printExplanation(w, v) })
 			})
 		},
@@ -126,6 +131,9 @@ func printExplanation(w io.Writer, e explanationView) error {
 	fmt.Fprintf(w, "%s (version %d)  %s\n  %s\n", e.JobName, e.JobVersion, e.Lifecycle, shorten(e.Explanation, 400))
 	if e.Active {
 		fmt.Fprintf(w, "  %d agents alive, %d of their %d workers busy\n", e.Agents, e.Busy, e.Workers)
+	}
+	if e.AdvanceLock != "" {
+		fmt.Fprintf(w, "  the application lock jobagent.advance is held by: %s\n", e.AdvanceLock)
 	}
 	if len(e.Waits) > 0 {
 		fmt.Fprintln(w)

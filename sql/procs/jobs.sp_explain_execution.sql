@@ -19,7 +19,8 @@
 -- Called by: anybody with the role jobs_reader.
 -- Locks:     none.
 -- Returns:   1: one row: job_execution_id, job_name, job_version, lifecycle, is_active, create_time, start_time, end_time,
---               stop_requested_at, stop_requested_by, live_agents, workers (of all of them), busy_workers, explanation, now.
+--               stop_requested_at, stop_requested_by, live_agents, workers (of all of them), busy_workers, explanation, now,
+--               advance_skipped_since (since when nothing moves on although an agent is alive; NULL: it does).
 --            2: what waits: step_id (NULL: the run), server_name, database_name (NULL: not a target), lifecycle, waits_for,
 --               explanation, attempts, position (among those that wait for the same), since, until_time,
 --               limit_scope, limit_running, max_concurrent_targets, agent_id, host_name, term_id, session_id.
@@ -48,6 +49,7 @@ BEGIN
     DECLARE @workers INT;
     DECLARE @busy INT;
     DECLARE @last_step INT;
+    DECLARE @skipped_since DATETIME2(7); -- since when no pass has moved anything on, if that is long
     DECLARE @step_execution_id BIGINT; -- the active step
     DECLARE @step_id INT;
     DECLARE @held_reason NVARCHAR(20); -- what targets wait for that an agent runs
@@ -216,6 +218,10 @@ BEGIN
         SELECT o.limit_key, o.job_name, o.running
         FROM ranked_jobs AS o
         WHERE o.place = 1;
+
+    IF @is_active = 1
+        SELECT @skipped_since = v.skipped_since
+        FROM jobs_internal.advance_status AS v;
 
     -- The steps of a run follow each other: at most one is active.
     SELECT
@@ -430,7 +436,10 @@ BEGIN
     UPDATE w
     SET w.explanation = CASE w.waits_for
         WHEN N'Agent' THEN N'no agent is alive'
-        WHEN N'Advance' THEN N'the next pass of an agent moves it on'
+        WHEN N'Advance' THEN CONCAT(
+            N'the next pass of an agent moves it on',
+            N', and none has since ' + CONVERT(NVARCHAR(19), @skipped_since, 126) + N'Z: jobagent agent status says who keeps them from it'
+        )
         WHEN N'Resolution' THEN CONCAT(N'agent ', w.host_name, N' resolves the target group ''', w.target_group_name, N'''')
         WHEN N'Targets' THEN CONCAT(@not_final, N' targets are not final')
         WHEN N'Step' THEN CASE
@@ -501,12 +510,18 @@ BEGIN
         CAST(CASE
             WHEN e.is_active = 0 THEN e.last_message
             WHEN @agents = 0 THEN N'No agent is alive: nothing moves until one starts (jobagent run).'
+            WHEN @skipped_since IS NOT NULL THEN CONCAT(
+                N'No pass of an agent has moved executions on since ', CONVERT(NVARCHAR(19), @skipped_since, 126),
+                N'Z: another session holds the application lock jobagent.advance, or a pass takes long. ',
+                N'"jobagent agent status" says who it is.'
+            )
             WHEN e.stop_requested_at IS NOT NULL
                 THEN CONCAT(N'A stop was requested', N' by ' + e.stop_requested_by, N'; ', @not_final, N' targets are not final yet.')
             WHEN @not_final > 0 THEN CONCAT(N'Of the targets, ', @held, N' run and ', @not_final - @held, N' wait.')
             ELSE e.last_message
         END AS NVARCHAR(MAX)) AS explanation,
-        @now AS now
+        @now AS now,
+        CASE WHEN e.is_active = 1 THEN @skipped_since END AS advance_skipped_since
     FROM jobs_internal.job_executions AS e
     INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
     WHERE e.execution_id = @execution_id;

@@ -19,7 +19,9 @@
 -- Returns:   1: one row: now, next_wake_at (earliest instant at which something waits to happen; NULL: none), held_count,
 --               held_sum (a digest of the tasks that the term holds, the claimed ones included: their number, and the sum of
 --               their ids, each plus 65537 for every attempt before its own), cleanup_due (1: jobs_internal.delete_leftovers has
---               something to do, be it that an active rerun keeps it still).
+--               something to do, be it that an active rerun keeps it still), advance_skipped (1: somebody else held the application lock,
+--               so that this pass moved nothing on), advanced_ago_ms (milliseconds since any pass did, give or take a second; only
+--               with advance_skipped = 1, and NULL while another pass is writing it).
 --            2: the steps of the tasks in 3, each once.
 --            3: the claimed tasks, and those above @last_task_id that were claimed before; resolutions first.
 --            4: the members of the target groups of claimed resolutions. A step of type Upkeep has no group: its one member is this
@@ -41,7 +43,8 @@ BEGIN
     SET @now = COALESCE(@now, SYSUTCDATETIME());
     DECLARE @protocol INT;
     DECLARE @upkeep BIT; -- 1: the agent knows steps of type Upkeep
-    DECLARE @lock INT;
+    DECLARE @lock INT = 0;
+    DECLARE @advanced_at DATETIME2(7);
     DECLARE @room INT;
     DECLARE @claimed INT;
     DECLARE @held INT;
@@ -87,12 +90,20 @@ BEGIN
         IF @lock >= 0
         BEGIN
             EXECUTE jobs_internal.advance @now = @now;
+            -- Once a second at most. READPAST: only for people, so that it waits for nobody.
+            UPDATE a
+            SET a.last_advanced_at = @now
+            FROM jobs_internal.advance_state AS a WITH (READPAST, ROWLOCK)
+            WHERE a.last_advanced_at < DATEADD(SECOND, -1, @now);
             EXECUTE @claimed = jobs_internal.claim_steps @term_id = @term_id, @room = @room, @upkeep = @upkeep, @now = @now;
             SET @resolving = CASE WHEN @claimed > 0 THEN 1 ELSE @resolving END;
             SET @room = @room - @claimed;
             EXECUTE @claimed = jobs_internal.claim_limited_targets @term_id = @term_id, @room = @room, @upkeep = @upkeep, @now = @now;
             SET @room = @room - @claimed;
         END;
+        ELSE
+            SELECT @advanced_at = a.last_advanced_at
+            FROM jobs_internal.advance_state AS a WITH (READCOMMITTEDLOCK, READPAST, ROWLOCK);
         COMMIT TRANSACTION;
 
         IF @room > 0
@@ -170,7 +181,9 @@ BEGIN
         @wake_at AS next_wake_at,
         COUNT(*) AS held_count,
         COALESCE(SUM(k.task_id), 0) + CAST(65537 AS BIGINT) * (COALESCE(SUM(CAST(k.attempt AS BIGINT)), 0) - COUNT(*)) AS held_sum,
-        @cleanup_due AS cleanup_due
+        @cleanup_due AS cleanup_due,
+        CAST(CASE WHEN @lock < 0 THEN 1 ELSE 0 END AS BIT) AS advance_skipped,
+        DATEDIFF_BIG(MILLISECOND, @advanced_at, @now) AS advanced_ago_ms
     FROM jobs_internal.task_executions AS k
     WHERE k.term_id = @term_id
         AND k.ended_at IS NULL;

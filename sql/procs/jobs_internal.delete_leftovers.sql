@@ -3,7 +3,8 @@
 --
 -- Each batch is a transaction of its own, so that it holds few locks for a short time, and what it deletes can be cleaned up before
 -- the next one. Each takes the application lock jobagent.cleanup, for which nobody waits: whoever does not get it leaves the rest to the
--- one who has it. Within a transaction of the caller's nothing is deleted, since all batches would be one then.
+-- one who has it. Only agents and owners of the database may take it, so that nobody else can keep them from deleting: for all others
+-- nothing is deleted here, and agents do it. Within a transaction of the caller's nothing is deleted, since all batches would be one then.
 --
 -- Parameters:
 --   @max_rows    About how many rows to delete in this call.
@@ -34,6 +35,8 @@ BEGIN
     SET @remaining = 1;
     IF @@TRANCOUNT > 0
         RETURN 0;
+    IF COALESCE(IS_ROLEMEMBER(N'jobs_agent'), 0) = 0 AND COALESCE(IS_ROLEMEMBER(N'db_owner'), 0) = 0
+        RETURN 0;
 
     WHILE @remaining = 1 AND @deleted < @max_rows
     BEGIN
@@ -42,7 +45,8 @@ BEGIN
             @Resource = N'jobagent.cleanup',
             @LockMode = N'Exclusive',
             @LockOwner = N'Transaction',
-            @LockTimeout = 0;
+            @LockTimeout = 0,
+            @DbPrincipal = N'jobs_agent';
         IF @lock < 0
         BEGIN
             COMMIT TRANSACTION;

@@ -4,12 +4,13 @@
 --   jobagent$history_retention  daily at 03:00 UTC: deletes history that is older than the setting history_retention_days.
 --
 -- Parameters:
---   @server_name  Without effect; agents of protocol 1 give it.
+--   @server_name  Without effect; agents of protocol 1 give it. An empty text is refused.
 --   @now          Tests only.
 -- Called by: agent/maintainer.go.
 -- Locks:     the range of the reserved name in jobs (U).
 -- Returns:   0.
--- Throws:    nothing.
+-- Throws:
+--   50029 the server name is empty.
 CREATE OR ALTER PROCEDURE jobs_internal.ensure_system_jobs
     @server_name NVARCHAR(128) = NULL,
     @now         DATETIME2(7) = NULL
@@ -29,6 +30,9 @@ BEGIN
     DECLARE @schedule_id BIGINT;
     DECLARE @version INT;
     DECLARE @command_id BIGINT;
+
+    IF LTRIM(@server_name) = N''
+        THROW 50029, N'ensure_system_jobs needs no @server_name, or one that is not empty.', 1;
 
     BEGIN TRANSACTION;
 

@@ -18,4 +18,5 @@ GRANT EXECUTE ON OBJECT::jobs_internal.delete_leftovers TO jobs_agent;
 GRANT SELECT ON OBJECT::jobs_internal.schema_versions TO jobs_agent;
 GRANT SELECT ON OBJECT::jobs_internal.code_objects TO jobs_agent;
 GRANT SELECT ON OBJECT::jobs_internal.agent_status TO jobs_agent;
+GRANT SELECT ON OBJECT::jobs_internal.advance_status TO jobs_agent;
 GRANT SELECT ON OBJECT::jobs_internal.agent_protocols TO jobs_agent;

@@ -10,3 +10,4 @@ GRANT EXECUTE ON OBJECT::jobs.sp_pause_schedule TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_backfill_schedule TO jobs_operator;
 GRANT EXECUTE ON OBJECT::jobs.sp_cancel_backfill TO jobs_operator;
 GRANT SELECT ON OBJECT::jobs_internal.agent_status TO jobs_operator;
+GRANT SELECT ON OBJECT::jobs_internal.advance_status TO jobs_operator;

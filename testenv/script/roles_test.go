@@ -35,7 +35,7 @@ var (
 		"jobs.target_group_member_details", "jobs.target_group_members", "jobs.target_groups", "jobs.limits", "jobs.sp_explain_execution",
 		"jobs.schedules", "jobs.schedule_executions", "jobs.schedule_skips", "jobs.schedule_backfills", "jobs.calendars", "jobs.live_agents",
 	}
-	operatorObjects = append(slices.Clone(readerViews), "jobs.sp_start_job", "jobs.sp_rerun_job_execution", "jobs.sp_stop_job", "jobs_internal.agent_status",
+	operatorObjects = append(slices.Clone(readerViews), "jobs.sp_start_job", "jobs.sp_rerun_job_execution", "jobs.sp_stop_job", "jobs_internal.agent_status", "jobs_internal.advance_status",
 		"jobs.sp_enable_schedule", "jobs.sp_pause_schedule", "jobs.sp_backfill_schedule", "jobs.sp_cancel_backfill")
 	authorObjects = append(slices.Clone(operatorObjects),
 		"jobs.sp_add_job", "jobs.sp_update_job", "jobs.sp_delete_job", "jobs.sp_add_jobstep", "jobs.sp_update_jobstep", "jobs.sp_delete_jobstep", "jobs.sp_set_jobstep_options",
@@ -47,7 +47,7 @@ var (
 		"jobs_internal.start_term", "jobs_internal.renew_term", "jobs_internal.end_term", "jobs_internal.controller_pass",
 		"jobs_internal.complete_tasks", "jobs_internal.complete_resolution", "jobs_internal.get_command", "jobs_internal.due_schedules",
 		"jobs_internal.fire_schedules", "jobs_internal.record_verdicts", "jobs_internal.recheck_schedules", "jobs_internal.ensure_system_jobs", "jobs_internal.purge_history", "jobs_internal.delete_leftovers",
-		"jobs_internal.schema_versions", "jobs_internal.code_objects", "jobs_internal.agent_status", "jobs_internal.agent_protocols",
+		"jobs_internal.schema_versions", "jobs_internal.code_objects", "jobs_internal.agent_status", "jobs_internal.advance_status", "jobs_internal.agent_protocols",
 	}
 )
 

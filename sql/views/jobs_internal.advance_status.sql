@@ -1,0 +1,41 @@
+-- Whether executions move on: one row. They do not while a session that is no agent's pass holds the application lock jobagent.advance,
+-- or while a pass takes long.
+--
+-- Columns:
+--   last_advanced_at  When a pass of any agent has last moved executions on (UTC), give or take a second; in 2000: never.
+--   skipped_since     Since when executions are active and an agent is alive, and yet none has moved them on, if that is ten seconds
+--                     ago or longer; NULL: all is well.
+--
+-- Plan: the first key of IX_job_executions_active with its row, and the terms that last.
+CREATE OR ALTER VIEW jobs_internal.advance_status
+AS
+WITH waiting AS (
+    SELECT
+        a.last_advanced_at,
+        (
+            SELECT TOP (1) e.create_time
+            FROM jobs_internal.job_executions AS e
+            WHERE e.is_active = 1
+            ORDER BY e.execution_id
+        ) AS first_run_at,
+        (
+            SELECT MIN(t.started_at)
+            FROM jobs_internal.terms AS t
+            WHERE t.ended_at IS NULL
+                AND t.expires_at > SYSUTCDATETIME()
+        ) AS first_term_at
+    FROM jobs_internal.advance_state AS a
+),
+skipped AS (
+    SELECT
+        w.last_advanced_at,
+        CASE
+            WHEN w.first_run_at IS NOT NULL AND w.first_term_at IS NOT NULL
+                THEN (SELECT MAX(v.at) FROM (VALUES (w.last_advanced_at), (w.first_run_at), (w.first_term_at)) AS v (at))
+        END AS since
+    FROM waiting AS w
+)
+SELECT
+    s.last_advanced_at,
+    CASE WHEN s.since < DATEADD(SECOND, -10, SYSUTCDATETIME()) THEN s.since END AS skipped_since
+FROM skipped AS s;
