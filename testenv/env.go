@@ -307,7 +307,7 @@ func (e *Env) OpenControlAs(t testing.TB, database, user, password string) *cont
 func (e *Env) DBAs(t testing.TB, database, user, password string) *sql.DB {
 	t.Helper()
 	as := *e
-	as.params.User, as.params.Password = user, password
+	as.dsn.Params.User, as.dsn.Params.Password = user, password
 	return as.DB(t, database)
 }
 
