@@ -121,4 +121,3 @@ func TestLocksAreForThoseWhoNeedThem(t *testing.T) {
 		require.Equal(t, []string{"0|0"}, c.rows(t, `SELECT (SELECT COUNT(*) FROM jobs_internal.jobs), (SELECT COUNT(*) FROM jobs_internal.job_executions)`))
 	})
 }
-
