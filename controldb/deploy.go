@@ -441,6 +441,9 @@ func run(ctx context.Context, tx *sqlx.Tx, file, text string) error {
 	return nil
 }
 
+// numInvalidPrincipal is SQL Server's error for an application lock of a principal of which the caller is no member.
+const numInvalidPrincipal = 1230
+
 // locked runs f on a connection that holds the deployment's application lock, so that two deployments never
 // overlap. The lock is the session's, and it is released on the same connection. Only members of db_owner may take it
 // (https://learn.microsoft.com/sql/relational-databases/system-stored-procedures/sp-getapplock-transact-sql, @DbPrincipal): who deploys is
@@ -456,6 +459,13 @@ func (s *Store) locked(ctx context.Context, f func(*sqlx.Conn) error) error {
 	err = conn.GetContext(ctx, &status, `DECLARE @status INT;
 EXECUTE @status = sp_getapplock @Resource = N'jobagent.deploy', @LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = @p1, @DbPrincipal = N'db_owner';
 SELECT @status;`, deployLockTimeout)
+	if server, ok := sqlError(err); ok && server.Number == numInvalidPrincipal {
+		finding, err := notOwner(ctx, conn)
+		if err != nil {
+			return translate(op, err)
+		}
+		return &UnfitError{finding}
+	}
 	if err != nil {
 		return translate(op, err)
 	}

@@ -290,6 +290,14 @@ func tryDeployment(ctx context.Context, conn *sqlx.Conn) (Finding, error) {
 		SQL: mendRole("db_owner", user)}, err
 }
 
+// notOwner is the finding about a login that may not deploy because it is no member of db_owner.
+func notOwner(ctx context.Context, conn *sqlx.Conn) (Finding, error) {
+	user, err := currentUser(ctx, conn)
+	return Finding{Code: CodeDeployRights, Severity: SeverityError, Found: fmt.Sprintf("user %s may not create what the schema consists of: it is no member of db_owner", brackets(user)),
+		Why: "a deployment creates schemas, tables, views, procedures and roles that belong to dbo",
+		SQL: mendRole("db_owner", user)}, err
+}
+
 // currentUser is the login's user in the database.
 func currentUser(ctx context.Context, conn *sqlx.Conn) (string, error) {
 	var user string
