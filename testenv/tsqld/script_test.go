@@ -52,12 +52,13 @@ func (e *scriptEngine) close() error { return nil }
 
 // scriptSession is one scripted session.
 type scriptSession struct {
-	e      *scriptEngine
-	login  login
-	db     string
-	tran   uint64
-	resets int
-	loaded [][]types.Value
+	e       *scriptEngine
+	login   login
+	db      string
+	tran    uint64
+	resets  int
+	fragile bool // Close panics
+	loaded  [][]types.Value
 }
 
 func (s *scriptSession) SPID() int          { return 77 }
@@ -66,6 +67,9 @@ func (s *scriptSession) Database() string   { return s.db }
 
 func (s *scriptSession) Close() error {
 	s.e.opened.Add(-1)
+	if s.fragile {
+		panic("scripted end")
+	}
 	return nil
 }
 
@@ -125,6 +129,8 @@ func (s *scriptSession) Batch(ctx context.Context, text string, sink exec.Sink) 
 			}
 		case "killed":
 			err = errors.New("killed")
+		case "fragile":
+			s.fragile = true
 		case "panic":
 			panic("scripted")
 		case "begin":

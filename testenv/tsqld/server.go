@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/store"
 )
 
 // pipeHost is the host name of the in-memory connections, and the server's name.
@@ -204,8 +206,12 @@ func (s *Server) panicked(v any) {
 	if s.cfg.OnPanic == nil {
 		return
 	}
+	stack := debug.Stack()
+	if p, ok := v.(*store.Panic); ok {
+		v, stack = p.Value, p.Stack
+	}
 	defer func() { _ = recover() }() // of the owner's function: there is nobody left to tell
-	s.cfg.OnPanic(v, debug.Stack())
+	s.cfg.OnPanic(v, stack)
 }
 
 // Close stops accepting, ends idle connections, lets running requests finish until ctx ends, and

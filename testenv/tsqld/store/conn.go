@@ -40,6 +40,9 @@ type Conn struct {
 
 	counter *counter
 
+	panicked *Panic // of a function that SQLite called in the running statement
+	spoiled  bool   // a function has panicked: nobody else is to use the connection
+
 	spools map[string]bool // temporary tables of EnsureTemp; true once they outlive a rollback
 	values map[string]any  // see Remember
 }

@@ -49,6 +49,7 @@ func (r *Rows) Next() bool {
 	switch {
 	case err != nil:
 		r.end(c.fail(err, r.stmt.sql))
+		r.err = c.rethrow(r.err)
 		return false
 	case !more:
 		r.end(nil)

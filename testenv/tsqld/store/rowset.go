@@ -138,7 +138,9 @@ func (t rowsetTable) BestIndex(info *vtab.IndexInfo) error {
 }
 
 // Open implements [vtab.Table].
-func (t rowsetTable) Open() (vtab.Cursor, error) { return &rowsetCursor{slot: t.slot}, nil }
+func (t rowsetTable) Open() (vtab.Cursor, error) {
+	return guardedCursor{&rowsetCursor{slot: t.slot}}, nil
+}
 
 // Disconnect implements [vtab.Table].
 func (rowsetTable) Disconnect() error { return nil }

@@ -54,19 +54,23 @@ func (s *slot) register() error {
 	errs := []error{
 		s.driver.RegisterFunction("fn", &sqlite.FunctionImpl{
 			NArgs: -1, Deterministic: true, VolatileArgs: true,
-			Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+			Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (v driver.Value, err error) {
+				defer s.conn.catch(&err)
 				return s.conn.call(args, false)
 			},
 		}),
 		s.driver.RegisterFunction("fnv", &sqlite.FunctionImpl{
 			NArgs: -1, VolatileArgs: true,
-			Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (driver.Value, error) {
+			Scalar: func(_ *sqlite.FunctionContext, args []driver.Value) (v driver.Value, err error) {
+				defer s.conn.catch(&err)
 				return s.conn.call(args, true)
 			},
 		}),
 		s.driver.RegisterFunction("agg", &sqlite.FunctionImpl{
 			NArgs: -1, Deterministic: true, VolatileArgs: true,
-			MakeAggregate: func(sqlite.FunctionContext) (sqlite.AggregateFunction, error) { return &aggregate{conn: s.conn}, nil },
+			MakeAggregate: func(sqlite.FunctionContext) (sqlite.AggregateFunction, error) {
+				return guardedAggregate{&aggregate{conn: s.conn}}, nil
+			},
 		}),
 	}
 	errs = append(errs, s.driver.RegisterModule("rowset", rowsetModule{s}))

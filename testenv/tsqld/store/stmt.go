@@ -104,7 +104,7 @@ func (c *Conn) prepare(sql string) (*stmt, error) {
 	c.cause = nil // constant calls of functions run while SQLite prepares
 	ds, err := c.dc.Prepare(sql)
 	if err != nil {
-		return nil, c.fail(err, sql)
+		return nil, c.rethrow(c.fail(err, sql))
 	}
 	if s.p, err = handle(ds, "pstmt"); err != nil {
 		return nil, errors.Join(err, ds.Close())
@@ -170,7 +170,7 @@ func (c *Conn) Exec(ctx context.Context, sql string, args []types.Value) (int64,
 	if err != nil {
 		err = c.fail(err, sql)
 		c.stmts.drop(s)
-		return 0, err
+		return 0, c.rethrow(err)
 	}
 	if err := c.stmts.put(s); err != nil {
 		return 0, convert(err, sql)
@@ -203,7 +203,7 @@ func (c *Conn) Query(ctx context.Context, sql string, args []types.Value) (*Rows
 		err = c.fail(err, sql)
 		_ = c.reset(s) // which reports the same
 		c.stmts.drop(s)
-		return nil, err
+		return nil, c.rethrow(err)
 	}
 	r.over = !r.ahead
 	r.row = make([]types.Value, s.columns)

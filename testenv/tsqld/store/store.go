@@ -288,7 +288,7 @@ func (s *Store) Acquire(ctx context.Context) (*Conn, error) {
 // objects are dropped. A connection that cannot be cleaned is closed.
 func (s *Store) Release(c *Conn) {
 	s.mu.Lock()
-	if s.closed || len(s.idle) >= s.idleLimit { // nobody will use it again: no need to clean it
+	if s.closed || c.spoiled || len(s.idle) >= s.idleLimit { // nobody will use it again: no need to clean it
 		s.open--
 		s.mu.Unlock()
 		c.closeQuietly()
