@@ -318,7 +318,7 @@ Excluded from the group: %s. Retried and passed: %s. Bad data: %s.
 
 Go on with a server that stays up and keeps its data (go install ./cmd/jobagent makes the command):
   jobagent dev --data ./devdata --sa-password 'Play-w1th-it'
-  export JOBAGENT_DSN='sqlserver://sa:Play-w1th-it@127.0.0.1:1433?database=%s&TrustServerCertificate=true'
+  export JOBAGENT_DSN='sqlserver://sa:Play-w1th-it@127.0.0.1:1433?database=%s&serverCertificate=devdata/server-certificate.pem'
   jobagent job list
 or with your own SQL Server:
   jobagent db install --dsn 'sqlserver://USER:PASSWORD@HOST?database=DATABASE'

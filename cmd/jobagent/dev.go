@@ -20,8 +20,10 @@ const envSAPassword = "JOBAGENT_SA_PASSWORD"
 
 // Files in the data directory of `jobagent dev`, beside the databases.
 const (
-	passwordFile = "sa-password" // only when the password was made up
-	agentIDFile  = "agent-id"
+	passwordFile    = "sa-password" // only when the password was made up
+	agentIDFile     = "agent-id"
+	certificateFile = "server-certificate.pem"
+	keyFile         = "server-key.pem" // of the certificate
 )
 
 // newDevCommand makes `jobagent dev`.
@@ -35,6 +37,9 @@ TDS can connect as sa and call jobs.sp_*.
 
 The password is taken from --sa-password, ` + envSAPassword + `, or a file in the data directory, which is made when there is
 none. Without --data nothing is kept.
+
+The server's certificate is made once, and is in ` + certificateFile + ` of the data directory: a client that is given it, as by the parameter
+serverCertificate of the connection string that is printed, talks to this server and no other.
 
 Refused logins are logged, and their answers are delayed. A login with five failures from an address is locked out from that
 address, for one second first and for up to five minutes in the end; from other addresses it is not. All loopback addresses count as
@@ -110,7 +115,17 @@ func (a *app) dev(ctx context.Context, listen, data, password string, door devDo
 		return usagef("%s holds no GUID; delete it", filepath.Join(data, agentIDFile))
 	}
 
-	server, err := startEmbedded(ctx, filepath.Join(data, "databases"), listen, password, "true", log, door.option)
+	certificate, err := keptCertificate(data, listen)
+	if err != nil {
+		return fmt.Errorf("keep the server's certificate: %w", err)
+	}
+	shown, err := filepath.Abs(filepath.Join(data, certificateFile))
+	if err != nil {
+		return err
+	}
+	server, err := startEmbedded(ctx, filepath.Join(data, "databases"), listen, password, "true", log, door.option, func(cfg *embeddedConfig) {
+		cfg.Certificate, cfg.certificateFile = certificate, shown
+	})
 	if err != nil {
 		return err
 	}
@@ -123,6 +138,7 @@ func (a *app) dev(ctx context.Context, listen, data, password string, door devDo
 	if err != nil {
 		return err
 	}
+	server.reach = cfg.encryption()
 	further, err := configuredCredentials(cfg)
 	if err != nil {
 		return err
@@ -132,6 +148,9 @@ func (a *app) dev(ctx context.Context, listen, data, password string, door devDo
 		return err
 	}
 	defer servers.Close()
+	if err := a.warnWeak(servers.Weaknesses()); err != nil {
+		return err
+	}
 	tools, err := newTools(ctx, server.store, servers)
 	if err != nil {
 		return err
@@ -157,9 +176,11 @@ func (a *app) dev(ctx context.Context, listen, data, password string, door devDo
 func (a *app) printReady(server *embedded) error {
 	if a.output == formatJSON {
 		return json.NewEncoder(a.stdout).Encode(struct {
-			Address         string `json:"address"`
-			ControlDatabase string `json:"control_database"`
-		}{server.address, controlDatabase})
+			Address           string `json:"address"`
+			ControlDatabase   string `json:"control_database"`
+			Certificate       string `json:"certificate"` // its file
+			CertificateSHA256 string `json:"certificate_sha256"`
+		}{server.address, controlDatabase, server.certificateFile, targets.CertificatePin(server.certificate)})
 	}
 	_, err := fmt.Fprintf(a.stdout, "ready %s\n", server.url(controlDatabase))
 	return err

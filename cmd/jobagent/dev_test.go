@@ -33,6 +33,7 @@ const devPassword = "Kill-me-9"
 type devProcess struct {
 	cmd     *exec.Cmd
 	address string
+	pin     string        // of its certificate
 	log     *bytes.Buffer // stderr; read it only after the process has ended
 
 	// Of a server that is not ours: cmd and log are nil.
@@ -58,10 +59,13 @@ func startDev(t *testing.T, dir, listen string) *devProcess {
 	var ready struct {
 		Address         string `json:"address"`
 		ControlDatabase string `json:"control_database"`
+		Certificate     string `json:"certificate"`
+		Pin             string `json:"certificate_sha256"`
 	}
 	require.NoError(t, json.Unmarshal(line, &ready))
 	require.Equal(t, controlDatabase, ready.ControlDatabase)
-	p.address = ready.Address
+	require.FileExists(t, ready.Certificate)
+	p.address, p.pin = ready.Address, ready.Pin
 	go io.Copy(io.Discard, stdout) //nolint:errcheck // ends with the process
 	return p
 }
@@ -140,14 +144,15 @@ func (p *devProcess) dsn(database string) string {
 		u.RawQuery = q.Encode()
 		return u.String()
 	}
-	return fmt.Sprintf("sqlserver://sa:%s@%s?database=%s&TrustServerCertificate=true", devPassword, p.address, database)
+	return fmt.Sprintf("sqlserver://sa:%s@%s?database=%s&certificate_sha256=%s", devPassword, p.address, database, p.pin)
 }
 
 // open opens a pool on a database.
 func (p *devProcess) open(t *testing.T, database string) *sql.DB {
 	t.Helper()
-	db, err := sql.Open("sqlserver", p.dsn(database))
+	connector, err := targets.NewConnector(p.dsn(database), nil)
 	require.NoError(t, err)
+	db := sql.OpenDB(connector)
 	t.Cleanup(func() { db.Close() })
 	return db
 }

@@ -55,6 +55,11 @@ The exit code is 0 when all is well and 7 when there is a warning or an error.`,
 			if err != nil {
 				return err
 			}
+			encryption, err := a.examineEncryption()
+			if err != nil {
+				return err
+			}
+			found = append(found, encryption...)
 			if group != "" {
 				more, err := a.examineTargets(ctx, store, group, credential)
 				if err != nil {
@@ -101,6 +106,56 @@ func (a *app) emitFindings(found []controldb.Finding) error {
 		}
 		return nil
 	})
+}
+
+// codeEncryption is the code of findings about encryption.
+const codeEncryption = "encryption"
+
+// examineEncryption looks for settings of encryption that leave a connection open to who is in its way: those of the control database, and
+// those of targets in the configuration file.
+func (a *app) examineEncryption() ([]controldb.Finding, error) {
+	text, err := a.controlDSN()
+	if err != nil {
+		return nil, err
+	}
+	dsn, err := a.parseDSN(text)
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := a.fileConfig()
+	if err != nil {
+		return nil, err
+	}
+	servers, err := targets.NewServers(cfg.encryption())
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	defer servers.Close()
+	var found []controldb.Finding
+	for what, list := range map[string][]targets.Weakness{"the control database's server": dsn.Weaknesses(), "targets": servers.Weaknesses()} {
+		for _, w := range list {
+			found = append(found, controldb.Finding{
+				Code: codeEncryption, Severity: controldb.SeverityWarning, Found: fmt.Sprintf("%s for %s (%s)", w.Setting, what, w.Servers), Why: w.Text, Command: mendEncryption(w),
+			})
+		}
+	}
+	slices.SortFunc(found, func(x, y controldb.Finding) int { return strings.Compare(x.Found, y.Found) })
+	if len(found) > 0 {
+		return found, nil
+	}
+	ok := "connections are encrypted, and servers are verified"
+	if dsn.Encryption.Plain() {
+		ok = "connections to the control database are not encrypted, and do not leave this machine; those to targets are encrypted, and servers are verified"
+	}
+	return []controldb.Finding{{Code: codeEncryption, Severity: controldb.SeverityOK, Found: ok}}, nil
+}
+
+// mendEncryption is what to do about a weak setting.
+func mendEncryption(w targets.Weakness) string {
+	if w.Setting == "encrypt=disable" {
+		return "give the server a certificate, and take " + w.Setting + " out"
+	}
+	return "pin the server's certificate (README, Encryption), or have the machine trust its authority, and take " + w.Setting + " out"
 }
 
 // The codes of findings about targets.

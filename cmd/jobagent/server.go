@@ -3,7 +3,10 @@ package main
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
 	"database/sql"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"net"
@@ -38,6 +41,10 @@ type embedded struct {
 	encrypt  string           // as in a connection string
 	dialer   mssql.HostDialer // how the control database is reached; nil: TCP
 	store    *controldb.Store
+
+	certificate     *x509.Certificate
+	certificateFile string         // that holds it, for clients; empty: none
+	reach           targets.Config // encryption of targets on other servers
 }
 
 // embeddedOption changes how an embedded server is made.
@@ -49,6 +56,8 @@ type embeddedConfig struct {
 	// inProcess makes the control database be reached without TCP, so that guesses at the password of sa on loopback, which lock sa out
 	// there, leave the agent alone.
 	inProcess bool
+	// certificateFile is the file of the server's certificate, for clients.
+	certificateFile string
 }
 
 // beyondLoopback reports whether other machines may reach a listener.
@@ -111,7 +120,10 @@ func startEmbedded(ctx context.Context, dir, listen, password, encrypt string, l
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the embedded server: %w", err), listener.Close())
 	}
-	e := &embedded{server: server, serving: make(chan error, 1), address: listener.Addr().String(), password: password, encrypt: encrypt}
+	e := &embedded{server: server, serving: make(chan error, 1), address: listener.Addr().String(), password: password, encrypt: encrypt, certificateFile: cfg.certificateFile}
+	if e.certificate, err = server.Certificate(); err != nil {
+		return nil, errors.Join(fmt.Errorf("start the embedded server: %w", err), listener.Close(), server.Close(ctx))
+	}
 	if cfg.inProcess {
 		e.dialer = server.Dialer()
 	}
@@ -143,18 +155,52 @@ func (e *embedded) prepare(ctx context.Context) error {
 	return err
 }
 
-// dsn is the connection string of a database, password included.
-func (e *embedded) dsn(database string) string {
-	u := e.url(database)
-	u.User = url.UserPassword("sa", e.password)
-	return u.String()
+// keptCertificate reads the server's certificate and key from files in dir, and makes them when there are none: clients that know the server by its
+// certificate are to know it after a restart.
+func keptCertificate(dir string, listen string) (*tls.Certificate, error) {
+	certificate, key := filepath.Join(dir, certificateFile), filepath.Join(dir, keyFile)
+	kept, err := tls.LoadX509KeyPair(certificate, key)
+	if err == nil {
+		return &kept, nil
+	}
+	if !errors.Is(err, os.ErrNotExist) {
+		return nil, usagef("%s and %s hold no certificate and its key; delete both: %w", certificate, key, err)
+	}
+	var hosts []string
+	if host, _, err := net.SplitHostPort(listen); err == nil && host != "" {
+		hosts = append(hosts, host)
+	}
+	if name, err := os.Hostname(); err == nil {
+		hosts = append(hosts, name)
+	}
+	made, err := tsqld.NewCertificate(hosts)
+	if err != nil {
+		return nil, err
+	}
+	der, err := x509.MarshalPKCS8PrivateKey(made.PrivateKey)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.WriteFile(key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600); err != nil {
+		return nil, err
+	}
+	return &made, os.WriteFile(certificate, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: made.Certificate[0]}), 0o644)
 }
 
-// url is the connection string of a database without the password.
-func (e *embedded) url(database string) *url.URL {
+// dsn is the connection string of a database, password included. It pins the server's certificate.
+func (e *embedded) dsn(database string) string {
 	q := url.Values{"database": {database}, "encrypt": {e.encrypt}}
 	if e.encrypt != "disable" {
-		q.Set("TrustServerCertificate", "true")
+		q.Set("certificate_sha256", targets.CertificatePin(e.certificate))
+	}
+	return (&url.URL{Scheme: "sqlserver", User: url.UserPassword("sa", e.password), Host: e.address, RawQuery: q.Encode()}).String()
+}
+
+// url is the connection string of a database without the password, in a form that every program with go-mssqldb reads.
+func (e *embedded) url(database string) *url.URL {
+	q := url.Values{"database": {database}, "encrypt": {e.encrypt}}
+	if e.certificateFile != "" {
+		q.Set("serverCertificate", e.certificateFile)
 	}
 	return &url.URL{Scheme: "sqlserver", User: url.User("sa"), Host: e.address, RawQuery: q.Encode()}
 }
@@ -188,7 +234,22 @@ func (e *embedded) openServers(further ...targets.Credential) (*targets.Servers,
 	if err != nil {
 		return nil, &usageError{err}
 	}
-	return targets.NewServers(targets.Config{Credentials: credentials, Encrypt: e.encrypt, TrustServerCertificate: true})
+	_, port, _ := net.SplitHostPort(e.address)
+	reach := e.reach
+	reach.Credentials, reach.Servers = credentials, nil
+	for _, name := range own {
+		self := targets.ServerEncryption{Match: name + "," + port, Encrypt: e.encrypt}
+		if e.encrypt != "disable" {
+			self.CertificateSHA256 = []string{targets.CertificatePin(e.certificate)}
+		}
+		reach.Servers = append(reach.Servers, self)
+	}
+	reach.Servers = append(reach.Servers, e.reach.Servers...)
+	servers, err := targets.NewServers(reach)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return servers, nil
 }
 
 // close ends everything; it waits for statements for a while.

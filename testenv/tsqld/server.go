@@ -24,6 +24,8 @@ type Config struct {
 	SAPassword string           // of the login sa
 	Now        func() time.Time // clock of the T-SQL functions; nil is time.Now
 	Hosts      []string         // further host names and addresses for the certificate
+	// Certificate is what clients are shown; nil: a self-signed one is made when it is first needed.
+	Certificate *tls.Certificate
 	// MaxConnections bounds the connections that have logged in; 0 means 1,000, and there are never more than 32,767. Those
 	// that have not logged in are bounded apart, to 256.
 	MaxConnections int
@@ -77,15 +79,20 @@ type Server struct {
 // newServer makes a server over an engine, which it owns from then on.
 func newServer(cfg Config, e engine) *Server {
 	return &Server{
-		cfg:         cfg,
-		engine:      e,
-		certificate: sync.OnceValues(func() (tls.Certificate, error) { return newCertificate(cfg.Hosts) }),
-		brake:       newBrake(),
-		admission:   newAdmission(cfg.MaxConnections),
-		failures:    &reporter{tell: cfg.OnLoginFailed},
-		closing:     make(chan struct{}),
-		listeners:   make(map[net.Listener]struct{}),
-		conns:       make(map[*conn]struct{}),
+		cfg:    cfg,
+		engine: e,
+		certificate: sync.OnceValues(func() (tls.Certificate, error) {
+			if cfg.Certificate != nil {
+				return *cfg.Certificate, nil
+			}
+			return NewCertificate(cfg.Hosts)
+		}),
+		brake:     newBrake(),
+		admission: newAdmission(cfg.MaxConnections),
+		failures:  &reporter{tell: cfg.OnLoginFailed},
+		closing:   make(chan struct{}),
+		listeners: make(map[net.Listener]struct{}),
+		conns:     make(map[*conn]struct{}),
 	}
 }
 

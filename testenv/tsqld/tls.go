@@ -21,9 +21,9 @@ import (
 // alpnTDS8 is the protocol name of TDS 8.0 in the TLS handshake (MS-TDS 2.1).
 const alpnTDS8 = "tds/8.0"
 
-// newCertificate makes a self-signed certificate for localhost, the loopback addresses and the hosts
+// NewCertificate makes a self-signed certificate for localhost, the loopback addresses and the hosts
 // given. It is valid for any clock that a test may run on.
-func newCertificate(hosts []string) (tls.Certificate, error) {
+func NewCertificate(hosts []string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		return tls.Certificate{}, fmt.Errorf("make key: %w", err)
@@ -80,7 +80,7 @@ func (s *Server) tlsConfig(strict bool) (*tls.Config, error) {
 	return cfg, nil
 }
 
-// Certificate returns the server's self-signed certificate, for clients that are to check it.
+// Certificate returns the server's certificate, for clients that are to check it.
 func (s *Server) Certificate() (*x509.Certificate, error) {
 	cert, err := s.certificate()
 	if err != nil {

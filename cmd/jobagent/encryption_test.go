@@ -1,0 +1,310 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv/mitm"
+)
+
+// tcpTo dials one address.
+type tcpTo string
+
+func (a tcpTo) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
+	var d net.Dialer
+	return d.DialContext(ctx, "tcp", string(a))
+}
+
+// newImpostor puts somebody before a server, with a certificate of his own for the server's name.
+func newImpostor(t *testing.T, mode mitm.Mode, address string) *mitm.Proxy {
+	t.Helper()
+	stranger, err := mitm.NewAuthority()
+	require.NoError(t, err)
+	certificate, err := stranger.Sign([]string{"127.0.0.1", "localhost"}, nil)
+	require.NoError(t, err)
+	p, err := mitm.New(mode, tcpTo(address), certificate)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, p.Close()) })
+	return p
+}
+
+// Whole commands: who is in the way of the control database learns its password only where somebody wrote that it be sent in clear, or to
+// whoever answers.
+func TestCommandsAgainstManInTheMiddle(t *testing.T) {
+	t.Setenv(envDSN, "")
+	t.Setenv(envConfig, "")
+	const canary = "Canary-0f-the-wire"
+	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", canary, "true", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.close()) })
+	pin := targets.CertificatePin(server.certificate)
+	for _, mode := range []mitm.Mode{mitm.Pass, mitm.End, mitm.Deny, mitm.Lie, mitm.Silent} {
+		for parameters, code := range map[string]int{
+			"":                            exitConnection,
+			"encrypt=true":                exitConnection,
+			"encrypt=strict":              exitConnection,
+			"certificate_sha256=" + pin:   exitConnection,
+			"encrypt=false":               exitUsage,
+			"encrypt=optional":            exitUsage,
+			"TrustServerCertificate=true": exitConnection,
+			"encrypt=disable":             exitOK,
+			"encrypt=strict&certificate_sha256=" + pin: exitConnection,
+		} {
+			proxy := newImpostor(t, mode, server.address)
+			seen := parameters == "encrypt=disable" || parameters == "TrustServerCertificate=true" && mode == mitm.End
+			switch {
+			case parameters == "TrustServerCertificate=true" && (mode == mitm.End || mode == mitm.Pass),
+				strings.Contains(parameters, pin) && mode == mitm.Pass,
+				strings.Contains(parameters, "strict&") && mode != mitm.End: // there is no PRELOGIN to be changed
+				code = exitOK
+			case parameters == "encrypt=disable" && mode == mitm.Silent:
+				code, seen = exitConnection, false
+			}
+			dsn := (&url.URL{Scheme: "sqlserver", User: url.UserPassword("sa", canary), Host: proxy.Address(), RawQuery: "database=" + controlDatabase + "&" + parameters}).String()
+			for _, line := range [][]string{{"job", "list"}, {"import", "sql-agent", "--database", "standin", "--time-zone", "UTC"}} {
+				name := fmt.Sprint(mode, " ", parameters, " ", line)
+				var stdout, stderr strings.Builder
+				got := run(t.Context(), append(line, "--dsn", dsn), strings.NewReader(""), &stdout, &stderr)
+				if code == exitOK && line[0] == "import" {
+					require.NotEqual(t, exitOK, got, name) // there is no database of this name
+					require.Contains(t, stderr.String(), "standin", name)
+				} else {
+					require.Equal(t, code, got, "%s: %s", name, stderr.String())
+				}
+				require.NotContains(t, stdout.String()+stderr.String(), canary)
+				errors := 0
+				for l := range strings.Lines(stderr.String()) {
+					if strings.HasPrefix(l, "error: ") {
+						errors++
+					}
+				}
+				require.LessOrEqual(t, errors, 1, "an error is one line")
+				require.Equal(t, strings.HasPrefix(parameters, "Trust"), strings.Contains(stderr.String(), `"setting":"TrustServerCertificate=true"`), name)
+			}
+			require.Equal(t, seen, proxy.Saw(canary), "%s %s", mode, parameters)
+		}
+	}
+}
+
+// An agent waits for a server that proves who it is, says why, and begins when it does.
+func TestAgentWaitsForTheRightServer(t *testing.T) {
+	t.Setenv(envDSN, "")
+	t.Setenv(envConfig, "")
+	const canary = "Canary-0f-the-wire"
+	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", canary, "true", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.close()) })
+	for name, c := range map[string]struct {
+		mode mitm.Mode
+		want string
+	}{
+		"OwnCertificate": {mitm.End, "is signed by nobody whom this machine trusts"},
+		"NoEncryption":   {mitm.Deny, "does not encrypt, or somebody in between says so"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			proxy := newImpostor(t, c.mode, server.address)
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			stderr := &watchedLog{until: 2, what: "cannot be used yet", reached: cancel}
+			require.Equal(t, exitOK, run(ctx, []string{"run", "--dsn", "sqlserver://sa:" + canary + "@" + proxy.Address() + "?database=" + controlDatabase}, strings.NewReader(""), &strings.Builder{}, stderr))
+			require.Contains(t, stderr.text.String(), c.want)
+			require.Equal(t, 2, stderr.seen, stderr.text.String())
+			require.NotContains(t, stderr.text.String(), canary)
+			require.False(t, proxy.Saw(canary))
+		})
+	}
+}
+
+// watchedLog counts lines with a text, and calls a function at a number of them. Its writers take turns.
+type watchedLog struct {
+	text        strings.Builder
+	what        string
+	seen, until int
+	reached     func()
+}
+
+// Write takes one line of the log.
+func (l *watchedLog) Write(p []byte) (int, error) {
+	if l.seen += strings.Count(string(p), l.what); l.seen == l.until {
+		l.reached()
+	}
+	return l.text.Write(p)
+}
+
+// What the README and the commands' own texts tell people to type is encrypted and verified, and works.
+func TestDocumentedConnectionStrings(t *testing.T) {
+	t.Setenv(envDSN, "")
+	t.Setenv(envConfig, "")
+	readme, err := os.ReadFile("../../README.md")
+	require.NoError(t, err)
+	demo, err := os.ReadFile("demo.go")
+	require.NoError(t, err)
+	t.Chdir(t.TempDir())
+	dev := startDev(t, "devdata", "127.0.0.1:0")
+	found := regexp.MustCompile(`sqlserver://[^' …]+`).FindAllString(strings.ReplaceAll(string(readme)+string(demo), "%s", controlDatabase), -1)
+	require.GreaterOrEqual(t, len(found), 3)
+	tried := 0
+	for _, text := range found {
+		if !strings.Contains(text, "127.0.0.1:1433") {
+			dsn, err := targets.ParseDSN(text)
+			require.NoError(t, err, text)
+			require.False(t, dsn.Encryption.Plain() || dsn.Encryption.Unverified(), text)
+			continue
+		}
+		tried++
+		dsn := strings.NewReplacer("127.0.0.1:1433", dev.address, "Play-w1th-it", devPassword).Replace(text)
+		var stderr strings.Builder
+		require.Equal(t, exitOK, run(t.Context(), []string{"job", "list", "--dsn", dsn}, strings.NewReader(""), &strings.Builder{}, &stderr), stderr.String())
+		require.Empty(t, stderr.String())
+		proxy := newImpostor(t, mitm.End, dev.address)
+		dsn = strings.Replace(dsn, dev.address, proxy.Address(), 1)
+		require.Equal(t, exitConnection, run(t.Context(), []string{"job", "list", "--dsn", dsn}, strings.NewReader(""), &strings.Builder{}, &stderr), text)
+		require.False(t, proxy.Saw(devPassword))
+	}
+	require.Equal(t, 2, tried)
+
+	// The certificate is the same after a restart, which a client that has read it need not notice.
+	before, err := os.ReadFile(filepath.Join("devdata", certificateFile))
+	require.NoError(t, err)
+	dev.kill()
+	again := startDev(t, "devdata", "127.0.0.1:0")
+	require.Equal(t, dev.pin, again.pin)
+	after, err := os.ReadFile(filepath.Join("devdata", certificateFile))
+	require.NoError(t, err)
+	require.Equal(t, before, after)
+	info, err := os.Stat(filepath.Join("devdata", keyFile))
+	require.NoError(t, err)
+	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+// doctor finds settings that leave a connection open.
+func TestDoctorFindsWeakEncryption(t *testing.T) {
+	t.Setenv(envDSN, "")
+	t.Setenv(envConfig, "")
+	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", randomPassword(), "true", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.close()) })
+	path := filepath.Join(t.TempDir(), "config.json")
+	require.NoError(t, os.WriteFile(path, []byte(`{"targets": {"servers": [{"match": "lab*", "encrypt": "disable"}, {"match": "x", "trust_server_certificate": true}]}}`), 0o600))
+	findings := func(args ...string) (list []findingView) {
+		var stdout, stderr strings.Builder
+		_ = run(t.Context(), append([]string{"doctor", "-o", "json"}, args...), strings.NewReader(""), &stdout, &stderr)
+		var all []findingView
+		require.NoError(t, json.Unmarshal([]byte(stdout.String()), &all), stderr.String())
+		for _, f := range all {
+			if f.Code == codeEncryption {
+				list = append(list, f)
+			}
+		}
+		return list
+	}
+	pinned := server.dsn(controlDatabase)
+	require.Equal(t, []findingView{{Code: codeEncryption, Severity: controldb.SeverityOK, Found: "connections are encrypted, and servers are verified"}}, findings("--dsn", pinned))
+	trusting := strings.Replace(pinned, "certificate_sha256="+targets.CertificatePin(server.certificate), "TrustServerCertificate=true", 1)
+	var found []string
+	for _, f := range findings("--dsn", trusting, "--config", path) {
+		require.Equal(t, controldb.SeverityWarning, f.Severity)
+		require.NotEmpty(t, f.Command)
+		found = append(found, f.Found)
+	}
+	require.Equal(t, []string{"TrustServerCertificate=true for targets (x)", "TrustServerCertificate=true for the control database's server (" + server.address + ")",
+		"encrypt=disable for targets (lab*)"}, found)
+}
+
+// The configuration's encryption of targets reaches them: the general one, and that of some servers.
+func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
+	t.Setenv(envDSN, "")
+	const canary = "Canary-0f-the-wire"
+	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", canary, "true", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.close()) })
+	master, err := server.open("master")
+	require.NoError(t, err)
+	defer master.Close()
+	_, err = master.ExecContext(t.Context(), "CREATE DATABASE tenant;")
+	require.NoError(t, err)
+	pin := targets.KeyPin(server.certificate)
+	type object map[string]any
+	for name, c := range map[string]struct {
+		mode   mitm.Mode
+		reach  object // of targets
+		want   string // in the error; empty: it works
+		warned string // setting and servers
+		seen   bool
+	}{
+		"Default":       {mitm.Pass, nil, "signed by nobody whom this machine trusts", "", false},
+		"Pinned":        {mitm.Pass, object{"certificate_sha256": []string{pin}}, "", "", false},
+		"PinnedStrict":  {mitm.Pass, object{"certificate_sha256": []string{pin}, "encrypt": "strict"}, "", "", false},
+		"PinnedHere":    {mitm.Pass, object{"servers": []object{{"match": "10.*"}, {"match": "127.0.0.*", "certificate_sha256": []string{pin}}}}, "", "", false},
+		"PinnedThere":   {mitm.Pass, object{"servers": []object{{"match": "10.*", "certificate_sha256": []string{pin}}}}, "signed by nobody", "", false},
+		"PinnedInWay":   {mitm.End, object{"certificate_sha256": []string{pin}}, "not the one whose certificate is pinned", "", false},
+		"TrustInWay":    {mitm.End, object{"trust_server_certificate": true}, "", `"server":"*","setting":"TrustServerCertificate=true"`, true},
+		"TrustHere":     {mitm.Pass, object{"servers": []object{{"match": "127.0.0.1", "trust_server_certificate": true}}}, "", `"server":"127.0.0.1","setting":"TrustServerCertificate=true"`, false},
+		"NoneInWay":     {mitm.Deny, object{"trust_server_certificate": true}, "does not encrypt", `"setting":"TrustServerCertificate=true"`, false},
+		"DisabledInWay": {mitm.Deny, object{"encrypt": "disable"}, "", `"server":"*","setting":"encrypt=disable"`, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			proxy := newImpostor(t, c.mode, server.address)
+			host, port, err := net.SplitHostPort(proxy.Address())
+			require.NoError(t, err)
+			group := "g" + name
+			for _, line := range [][]string{
+				{"target-group", "create", group}, {"target-group", "add", group, "--server", host + "," + port, "--database", "tenant"},
+			} {
+				var stderr strings.Builder
+				require.Equal(t, exitOK, run(t.Context(), append(line, "--dsn", server.dsn(controlDatabase)), strings.NewReader(""), &strings.Builder{}, &stderr), stderr.String())
+			}
+			reach := object{"default_credential": "c"}
+			for k, v := range c.reach {
+				reach[k] = v
+			}
+			t.Setenv("JOBAGENT_TEST_CANARY", canary)
+			text, err := json.Marshal(object{"targets": reach, "credentials": []object{{"name": "c", "servers": []string{"*"}, "user": "sa", "secret": "env:JOBAGENT_TEST_CANARY"}}})
+			require.NoError(t, err)
+			path := filepath.Join(t.TempDir(), "config.json")
+			require.NoError(t, os.WriteFile(path, text, 0o600))
+			var stdout, stderr strings.Builder
+			_ = run(t.Context(), []string{"doctor", "--targets", group, "--dsn", server.dsn(controlDatabase), "--config", path}, strings.NewReader(""), &stdout, &stderr)
+			if c.want == "" {
+				require.Contains(t, stdout.String(), "has 1 databases now, and all can be reached", stderr.String())
+			} else {
+				require.Contains(t, stdout.String(), c.want, stderr.String())
+			}
+			if c.warned == "" {
+				require.Empty(t, stderr.String())
+			} else {
+				require.Equal(t, 1, strings.Count(stderr.String(), c.warned), stderr.String())
+			}
+			require.NotContains(t, stdout.String()+stderr.String(), canary)
+			require.Equal(t, c.seen, proxy.Saw(canary))
+		})
+	}
+	for want, bad := range map[string]string{
+		"invalid server name: want host": `{"servers": [{"encrypt": "true"}]}`,
+		"encrypts the login only":        `{"encrypt": "false"}`,
+		"64 hexadecimal digits":          `{"certificate_sha256": ["abc"]}`,
+		"take one of both out":           `{"certificate_sha256": ["` + pin + `"], "trust_server_certificate": true}`,
+		"or encrypt=disable":             `{"encrypt": "disable", "servers": [{"match": "h", "certificate_sha256": ["` + pin + `"]}]}`,
+	} {
+		path := filepath.Join(t.TempDir(), "config.json")
+		require.NoError(t, os.WriteFile(path, []byte(`{"targets": `+bad+`}`), 0o600))
+		var stderr strings.Builder
+		line := []string{"doctor", "--targets", "gDefault", "--dsn", server.dsn(controlDatabase), "--config", path}
+		require.Equal(t, exitUsage, run(t.Context(), line, strings.NewReader(""), &strings.Builder{}, &stderr), bad)
+		require.Contains(t, stderr.String(), want)
+	}
+}
