@@ -12,6 +12,8 @@ import (
 	"syscall"
 
 	mssql "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/targets/internal/tdsguard"
 )
 
 // Class is what kind of thing an error is. Every class is retried by the step's policy, as Azure does;
@@ -262,6 +264,14 @@ func Classify(err error) Classification {
 	}
 	if errors.Is(err, ErrStopRequested) || errors.Is(err, context.Canceled) {
 		return Classification{Class: ClassStopped, Reason: "ended on purpose"}
+	}
+	var exceeded *tdsguard.Exceeded
+	if errors.As(err, &exceeded) {
+		return Classification{Class: ClassPermanent, Reason: "the target sent more than a limit of the agent allows"}
+	}
+	var violation *tdsguard.Violation
+	if errors.As(err, &violation) {
+		return Classification{Class: ClassLostConnection, Reason: "the server does not keep to the protocol"}
 	}
 	if errors.Is(err, errConnectionLost) {
 		return Classification{Class: ClassLostConnection, Reason: "the connection was lost"}

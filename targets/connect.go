@@ -2,7 +2,9 @@ package targets
 
 import (
 	"context"
+	"database/sql"
 	"database/sql/driver"
+	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -11,6 +13,8 @@ import (
 	"time"
 
 	mssql "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/targets/internal/tdsguard"
 )
 
 // Connector makes sessions whose login ends with its context. go-mssqldb reads the login's answers
@@ -20,6 +24,14 @@ import (
 type Connector struct {
 	inner *mssql.Connector
 	limit time.Duration // of one login; 0: only the context's
+	guard guardConfig
+}
+
+// guardConfig says what a server may send. The zero value is that of the control database: whatever the protocol allows.
+type guardConfig struct {
+	limits tdsguard.Limits
+	rows   tdsguard.Rows
+	budget *tdsguard.Budget // nil: none
 }
 
 // NewConnector makes the connector of a connection string; see [ParseDSN], whose error it returns. A nil dialer means TCP.
@@ -57,36 +69,70 @@ func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
 		defer cancel()
 		ctx = limited
 	}
-	var l login
+	l := login{guard: c.guard}
 	stop := context.AfterFunc(ctx, l.abort)
-	conn, err := c.inner.Connect(context.WithValue(ctx, loginKey{}, &l))
-	if !stop() && err == nil { // the context ended while the login succeeded: the wires are cut already
-		_ = conn.Close()
-		return nil, context.Cause(ctx)
-	}
+	made, err := c.inner.Connect(context.WithValue(ctx, loginKey{}, &l))
+	inTime := stop()
 	if err != nil {
-		if ctx.Err() != nil {
+		refused := l.refused()
+		l.abandon()
+		switch {
+		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
+		case refused != nil:
+			return nil, refused // the driver says that the stream broke, not why
 		}
 		return nil, firstServerError(err) // 4060 comes with an 18456 behind it, which says less
 	}
-	if h, ok := ctx.Value(wireKey{}).(*wireHolder); ok {
-		h.wire = l.last()
+	inner, ok := made.(*mssql.Conn)
+	if !ok {
+		_ = made.Close()
+		return nil, fmt.Errorf("the driver made a %T", made)
 	}
-	return conn, nil
+	own := &conn{Conn: inner, wire: l.last()}
+	if !inTime { // the context ended while the login succeeded: the wires are cut already
+		_ = own.Close()
+		return nil, context.Cause(ctx)
+	}
+	return own, nil
+}
+
+// conn is the driver's connection with the wire under it.
+type conn struct {
+	*mssql.Conn
+	wire *wire // nil when the dialer was not asked
+}
+
+// Close ends the session. The driver gives its buffers to the next connection first, although a goroutine of its own may still read into
+// them; so reading ends before.
+func (c *conn) Close() error {
+	c.wire.settle()
+	return c.Conn.Close()
+}
+
+// wireOf is the wire under a session of a pool; nil: there is none.
+func wireOf(session *sql.Conn) (w *wire) {
+	_ = session.Raw(func(inner any) error {
+		if c, ok := inner.(*conn); ok {
+			w = c.wire
+		}
+		return nil
+	})
+	return w
 }
 
 // loginKey is the context key of the login that a dial belongs to.
 type loginKey struct{}
 
-// wireKey is the context key of a *wireHolder: who wants to know the wire under the session.
-type wireKey struct{}
+// maxRedirects is how many connections one login may take. A server of Azure SQL Database redirects once.
+const maxRedirects = 8
 
-// wireHolder takes the wire of the session that was made under its context.
-type wireHolder struct{ wire *wire }
+var errRedirects = fmt.Errorf("the server redirects in a circle: %d connections in one login", maxRedirects)
 
 // login collects the network connections of one login; a server that redirects makes several.
 type login struct {
+	guard guardConfig
+
 	mu      sync.Mutex
 	aborted bool
 	wires   []*wire
@@ -98,6 +144,32 @@ func (l *login) add(w *wire) {
 	l.wires = append(l.wires, w)
 	if l.aborted {
 		w.abort()
+	}
+}
+
+// full says whether there were as many connections as a login may take.
+func (l *login) full() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.wires) >= maxRedirects
+}
+
+// refused is the fault that the guard has found in what the server sent; nil: none.
+func (l *login) refused() error {
+	if w := l.last(); w != nil {
+		if _, broken := w.state(); isRefusal(broken) {
+			return broken
+		}
+	}
+	return nil
+}
+
+// abandon gives back what the connections of a login that did not succeed hold.
+func (l *login) abandon() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, w := range l.wires {
+		w.account.Close()
 	}
 }
 
@@ -129,6 +201,13 @@ type loginDialer struct {
 // DialContext dials, and wraps the connection into a wire. The driver hands over the host as it was named, by the connection string or by a server that
 // redirects: it is what the certificate must be for.
 func (d loginDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	l, _ := ctx.Value(loginKey{}).(*login)
+	if l == nil {
+		l = &login{}
+	}
+	if l.full() {
+		return nil, errRedirects
+	}
 	c, err := d.HostDialer.DialContext(ctx, network, addr)
 	if err != nil {
 		return nil, err
@@ -136,10 +215,11 @@ func (d loginDialer) DialContext(ctx context.Context, network, addr string) (net
 	if d.encryption != nil && network == "tcp" { // an instance's port is asked for by UDP
 		c = newChannel(c, d.encryption, addr)
 	}
-	w := &wire{Conn: c}
-	if l, ok := ctx.Value(loginKey{}).(*login); ok {
-		l.add(w)
+	w := newWire(c, l.guard)
+	if network == "udp" {
+		w.guard = nil // the SQL Server Browser, which speaks another protocol
 	}
+	l.add(w)
 	return w, nil
 }
 
@@ -161,85 +241,120 @@ func (tcpDialer) DialContext(ctx context.Context, network, addr string) (net.Con
 func (tcpDialer) HostName() string { return "" }
 
 // wire is the connection under a session as the driver sees it: TDS in plain text, whatever there is of encryption being done by the
-// channel underneath. It remembers whether it broke: the driver's message queue says nothing when the connection ends between two packets; this does.
+// channel underneath. It remembers whether it broke, and lets through what the guard finds sound. The driver's message queue says nothing when
+// the connection ends between two packets; this does.
 type wire struct {
 	net.Conn
+	guard   *tdsguard.Guard   // nil: no TDS
+	account *tdsguard.Account // nil: nothing is accounted for
+
+	reading sync.Mutex // held by Read
+	settled bool       // belongs to reading: nothing is read any more
+
 	mu      sync.Mutex
 	broken  error // the first error of a read or write that was not after our own Close
 	closed  bool
 	written int64 // bytes
+}
 
-	heads packetHeads // of what was read; belongs to the reader
-	id    int         // session id that the server's latest packet names; 0: none did
+// newWire guards a connection.
+func newWire(c net.Conn, cfg guardConfig) *wire {
+	w := &wire{Conn: c}
+	if cfg.budget != nil {
+		w.account = cfg.budget.Account(w.fail)
+	}
+	w.guard = tdsguard.New(c, cfg.limits, cfg.rows, w.account)
+	return w
 }
 
 // Read notes the error.
 func (w *wire) Read(p []byte) (int, error) {
-	n, err := w.Conn.Read(p)
-	if id := w.heads.see(p[:n]); id != 0 {
-		w.mu.Lock()
-		w.id = id
-		w.mu.Unlock()
+	w.reading.Lock()
+	defer w.reading.Unlock()
+	if w.settled {
+		return 0, net.ErrClosed
 	}
+	read := w.Conn.Read
+	if w.guard != nil {
+		read = w.guard.Read
+	}
+	n, err := read(p)
 	w.note(err)
 	return n, err
 }
 
-// spid is the session id that the server has named; 0: none, or the driver encrypts. A nil wire has none.
+// settle ends reading: when it returns, nobody reads into a buffer of the driver, and nobody will.
+func (w *wire) settle() {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	w.closed = true
+	w.mu.Unlock()
+	w.abort()
+	w.reading.Lock()
+	defer w.reading.Unlock()
+	w.settled = true
+}
+
+// setRows says what becomes of the rows of result sets from now on.
+func (w *wire) setRows(rows tdsguard.Rows) {
+	if w != nil {
+		w.guard.SetRows(rows)
+	}
+}
+
+// taken says that the reader of kept rows is done with one more.
+func (w *wire) taken() {
+	if w != nil {
+		w.account.Taken()
+	}
+}
+
+// takenOut is how many errors the guard did not let through because there were too many.
+func (w *wire) takenOut() int {
+	if w == nil {
+		return 0
+	}
+	return w.guard.TakenOut()
+}
+
+// fail breaks the wire for a reason of the agent's.
+func (w *wire) fail(err error) {
+	w.note(err)
+	w.abort()
+}
+
+// cancel sends an attention after a limit was exceeded, drops what still comes, and says whether the server has acknowledged it
+// within grace. The driver has given the connection up.
+func (w *wire) cancel(grace time.Duration) bool {
+	attention := [...]byte{0x06, 0x01, 0, 8, 0, 0, 1, 0} // MS-TDS 2.2.1.7: a header, and nothing else
+	w.reading.Lock()
+	defer w.reading.Unlock()
+	if w.settled || w.Conn.SetDeadline(time.Now().Add(grace)) != nil {
+		return false
+	}
+	if _, err := w.Conn.Write(attention[:]); err != nil {
+		return false
+	}
+	return w.guard.Drain() == nil
+}
+
+// spid is the session id that the server has named; 0: none, or the driver encrypts. It stands in the header of each packet (MS-TDS 2.2.3.1.4,
+// https://learn.microsoft.com/openspecs/windows_protocols/ms-tds/fcfc00d0-6df1-42c8-8d34-93007b9a80f0); @@SPID would cost a round trip
+// for each target. A nil wire has none.
 func (w *wire) spid() int {
 	if w == nil {
 		return 0
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.id
-}
-
-// packetHeads finds the packets' headers in what a server sends. Their SPID field is the session's id, for nothing
-// (MS-TDS 2.2.3.1.4, https://learn.microsoft.com/openspecs/windows_protocols/ms-tds/fcfc00d0-6df1-42c8-8d34-93007b9a80f0); @@SPID would
-// cost a round trip for each target. When the stream is no TDS, as where the driver encrypts, it stops looking.
-type packetHeads struct {
-	head [8]byte // type, status, length (2 bytes), SPID (2 bytes), packet id, window
-	have int     // bytes of head
-	body int     // bytes of the packet that are to come
-	lost bool    // no TDS
-}
-
-// see takes the next bytes, and returns the last session id in them, 0 if there is none.
-func (h *packetHeads) see(p []byte) (id int) {
-	const (
-		reply    = 0x04 // packet type of all that a server sends but
-		prelogin = 0x12 // the TLS handshake
-	)
-	for len(p) > 0 && !h.lost {
-		if h.body > 0 {
-			n := min(h.body, len(p))
-			h.body -= n
-			p = p[n:]
-			continue
-		}
-		n := copy(h.head[h.have:], p)
-		h.have += n
-		p = p[n:]
-		if h.have < len(h.head) {
-			return id
-		}
-		h.have = 0
-		length := int(h.head[2])<<8 | int(h.head[3])
-		if h.head[0] != reply && h.head[0] != prelogin || length < len(h.head) {
-			h.lost = true
-			return id
-		}
-		h.body = length - len(h.head)
-		if spid := int(h.head[4])<<8 | int(h.head[5]); spid != 0 {
-			id = spid
-		}
-	}
-	return id
+	return w.guard.SPID()
 }
 
 // Write counts, and notes the error.
 func (w *wire) Write(p []byte) (int, error) {
+	if w.guard != nil {
+		w.guard.Wrote(p)
+	}
 	n, err := w.Conn.Write(p)
 	w.mu.Lock()
 	w.written += int64(n)
@@ -253,6 +368,7 @@ func (w *wire) Close() error {
 	w.mu.Lock()
 	w.closed = true
 	w.mu.Unlock()
+	w.account.Close()
 	return w.Conn.Close()
 }
 
@@ -268,7 +384,17 @@ func (w *wire) note(err error) {
 }
 
 // abort ends a read or write that is under way, and all later ones.
-func (w *wire) abort() { _ = w.Conn.SetDeadline(time.Unix(1, 0)) }
+func (w *wire) abort() {
+	_ = w.Conn.SetDeadline(time.Unix(1, 0))
+	w.account.Close() // it may be waited for
+}
+
+// isRefusal says whether the guard has ended the stream.
+func isRefusal(err error) bool {
+	var violation *tdsguard.Violation
+	var exceeded *tdsguard.Exceeded
+	return errors.As(err, &violation) || errors.As(err, &exceeded)
+}
 
 // state returns the bytes written so far and why the wire broke, if it did. A nil wire has none.
 func (w *wire) state() (written int64, broken error) {

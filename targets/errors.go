@@ -3,6 +3,8 @@ package targets
 import (
 	"errors"
 	"fmt"
+
+	"github.com/jobagent/jobagent/targets/internal/tdsguard"
 )
 
 // The causes (context.Cause) that Run maps to outcomes. A context that ended for any other reason, an
@@ -46,6 +48,16 @@ func (e *ScriptError) Unwrap() error { return e.Err }
 
 // errConnectionLost marks errors of a connection that ended by itself.
 var errConnectionLost = errors.New("connection lost")
+
+// limitError says that a target has sent more than the agent takes, while a script ran.
+type limitError struct{ exceeded *tdsguard.Exceeded }
+
+func (e *limitError) Error() string {
+	return e.exceeded.Error() + ". Let the script return less, or raise the limit in the agent's configuration."
+}
+
+// Unwrap gives the limit.
+func (e *limitError) Unwrap() error { return e.exceeded }
 
 // ConfigError says that the agent's configuration does not allow what was asked for; nothing was sent
 // to any server. The messages never hold a secret.

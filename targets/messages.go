@@ -100,6 +100,13 @@ func (c *collector) keep(m Message) {
 	c.kept = append(c.kept, m)
 }
 
+// drop counts messages that did not even come here.
+func (c *collector) drop(n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.dropped += n
+}
+
 // failure is the first error of severity 11 or more; nil when there was none.
 func (c *collector) failure() error {
 	c.mu.Lock()

@@ -21,6 +21,8 @@ type resultSet struct {
 	rows    driver.Rows
 	columns []resultColumn
 	row     []driver.Value // the current row; valid until the next call of next
+	wire    *wire          // is told when a row is done with
+	begun   bool           // there is a current row
 	ended   bool
 	err     error // why it ended before its last row
 }
@@ -34,7 +36,7 @@ type typedRows interface {
 }
 
 // newResultSet reads on to the next result set; nil: there is none any more, or the answer broke off.
-func newResultSet(answer driver.Rows) (*resultSet, error) {
+func newResultSet(answer driver.Rows, w *wire) (*resultSet, error) {
 	names := answer.Columns()
 	if len(names) == 0 {
 		return nil, nil
@@ -43,7 +45,7 @@ func newResultSet(answer driver.Rows) (*resultSet, error) {
 	if !ok {
 		return nil, fmt.Errorf("the driver's rows are a %T", answer)
 	}
-	set := &resultSet{rows: answer, row: make([]driver.Value, len(names))}
+	set := &resultSet{rows: answer, wire: w, row: make([]driver.Value, len(names))}
 	for i, name := range names {
 		c := resultColumn{name: name, typ: typed.ColumnTypeDatabaseTypeName(i)}
 		c.length, _ = typed.ColumnTypeLength(i)
@@ -58,6 +60,11 @@ func (s *resultSet) next() bool {
 	if s.ended {
 		return false
 	}
+	if s.begun {
+		clear(s.row)
+		s.wire.taken()
+	}
+	s.begun = true
 	if err := s.rows.Next(s.row); err != nil {
 		s.ended = true
 		if !errors.Is(err, io.EOF) {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/golang-sql/sqlexp"
 	mssql "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/targets/internal/tdsguard"
 )
 
 // Runner runs scripts on targets. Safe for concurrent use.
@@ -93,8 +95,12 @@ func (t *attempt) run(ctx context.Context) error {
 		return endOr(ctx, err)
 	}
 	defer s.close()
+	defer func() { t.messages.drop(s.wire.takenOut()) }()
 	if t.spid = s.spid(); t.spid == 0 { // the packets are encrypted: one question more
-		if t.spid, err = s.number(ctx, "SELECT @@SPID"); err != nil {
+		stop := cutAfter(ctx, s.wire, ackWait)
+		t.spid, err = s.number(ctx, "SELECT @@SPID")
+		stop()
+		if err != nil {
 			return endOr(ctx, fmt.Errorf("ask %s for the session id: %w", t.Target.Server, err))
 		}
 	}
@@ -123,6 +129,7 @@ func (t *attempt) run(ctx context.Context) error {
 // noteOpenTransactions remarks on transactions that the script did not end: the server rolls them back when the session ends, which
 // looks like success otherwise. That the server does not answer changes nothing about the script.
 func (t *attempt) noteOpenTransactions(ctx context.Context, s *session) {
+	defer cutAfter(ctx, s.wire, ackWait)()
 	if n, err := s.openTransactions(ctx); err == nil && n > 0 {
 		t.leftOpen = "The script left a transaction open (@@TRANCOUNT " + strconv.Itoa(n) + "): its changes since BEGIN TRANSACTION were rolled back."
 		t.messages.remark(t.leftOpen)
@@ -149,6 +156,11 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int) 
 		t.ending = ending{true, "it had come between two batches, and the rest was not sent"}
 		return context.Cause(ctx)
 	}
+	rows := tdsguard.NoRows // nobody reads them
+	if t.Output != nil && !t.hadResultSet {
+		rows = tdsguard.KeptRows
+	}
+	s.wire.setRows(rows)
 	var queue sqlexp.ReturnMessage
 	// With a blank in front, the driver never takes a batch of one word for a procedure's name.
 	answer, err := s.query(ctx, " "+text, &queue)
@@ -162,7 +174,7 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int) 
 		return endOr(ctx, fmt.Errorf("send the script: %w: %w", errConnectionLost, err))
 	}
 	p := startPump(&queue, t.messages, line)
-	outputErr, err := t.takeOutput(ctx, answer, p)
+	outputErr, err := t.takeOutput(ctx, answer, p, s.wire)
 	for err == nil {
 		err = answer.Next(nil) // all result sets in one go, their rows unseen
 	}
@@ -170,12 +182,18 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int) 
 	p.stop()
 
 	_, broken := s.wire.state()
+	var exceeded *tdsguard.Exceeded
 	switch {
 	case errors.Is(err, io.EOF) && broken == nil && p.err == nil:
 		return cmp.Or(t.messages.failure(), outputErr)
 	case ctx.Err() != nil:
 		t.ending = t.confirmEnd(ctx, s, broken == nil && errors.Is(err, ctx.Err()))
 		return context.Cause(ctx)
+	case errors.As(broken, &exceeded):
+		if t.ending = (ending{true, "the script was canceled on the server"}); !s.wire.cancel(ackWait) {
+			t.ending = t.confirmEnd(ctx, s, false)
+		}
+		return &limitError{exceeded}
 	case t.messages.failure() != nil:
 		return t.messages.failure() // the attempt has failed, whatever else the script did
 	default:
@@ -185,16 +203,17 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int) 
 
 // takeOutput writes the first result set of the script to the output table, if there is one, and
 // leaves the rest of the answer to be read. The second error says why nothing can be read any more.
-func (t *attempt) takeOutput(ctx context.Context, answer driver.Rows, p *pump) (outputErr, readErr error) {
+func (t *attempt) takeOutput(ctx context.Context, answer driver.Rows, p *pump, w *wire) (outputErr, readErr error) {
 	if t.Output == nil || t.hadResultSet {
 		return nil, nil
 	}
-	set, err := newResultSet(answer)
+	set, err := newResultSet(answer, w)
 	if set == nil {
 		return err, ctx.Err() // an answer that breaks off looks to the driver as one without result sets
 	}
 	t.hadResultSet = true
 	outputErr = t.writeOutput(ctx, set, p)
+	w.setRows(tdsguard.NoRows)
 	for set.next() {
 		continue // what was not written, if anything
 	}
@@ -266,6 +285,7 @@ func (t *attempt) result(ctx context.Context, err error) Result {
 		Err: err, Messages: c.kept, MessagesDropped: c.dropped, RowsAffected: c.rows,
 		RowsWritten: t.written, SPID: t.spid, Sent: t.sent,
 	}
+	var limit *limitError
 	interrupted := err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
 	cause := context.Cause(ctx)
 	switch {
@@ -281,6 +301,12 @@ func (t *attempt) result(ctx context.Context, err error) Result {
 	case interrupted && (errors.Is(cause, ErrTimeout) || errors.Is(cause, context.DeadlineExceeded)):
 		res.Outcome = TimedOut
 		res.Summary = "The step's time limit passed; " + t.endText()
+	case errors.As(err, &limit):
+		// Failed means that the server has ended the script; an error that it had reported before decides as well (I8).
+		if res.Outcome = Failed; !t.ending.verified && c.firstError == nil {
+			res.Outcome = Unknown
+		}
+		res.Summary = "The target sent more than the agent takes; " + t.endText()
 	case c.firstError != nil:
 		res.Outcome = Failed
 		res.Err = *c.firstError
@@ -308,6 +334,8 @@ func (t *attempt) result(ctx context.Context, err error) Result {
 	}
 	if res.Summary == "" && err != nil {
 		res.Summary = res.Error.String()
+	} else if limit != nil {
+		res.Summary += " " + limit.Error()
 	} else if res.Error.Number != 0 && res.Outcome != Failed {
 		res.Summary += " " + res.Error.String()
 	}

@@ -7,12 +7,15 @@ import (
 	"database/sql/driver"
 	"errors"
 	"fmt"
+	"io"
 	"sync"
 	"time"
 
 	"github.com/golang-sql/sqlexp"
 	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/msdsn"
+
+	"github.com/jobagent/jobagent/targets/internal/tdsguard"
 )
 
 // Config is how the servers of targets are reached. The zero value of each field means its default.
@@ -35,6 +38,8 @@ type Config struct {
 	LoginTimeout time.Duration
 	// Dialer reaches servers in another way than TCP. Default: TCP.
 	Dialer mssql.HostDialer
+	// Limits bound what a target may send. Default: DefaultLimits.
+	Limits AnswerLimits
 	// Entra makes the connectors of credentials of Microsoft Entra ID: azure.Connector of package
 	// targets/azure. nil: such credentials are refused.
 	Entra func(EntraLogin) (*mssql.Connector, error)
@@ -70,6 +75,9 @@ type Servers struct {
 	encryption Encryption         // of servers that match none of the exceptions
 	exceptions []serverEncryption // the first that matches counts
 
+	// budget is shared by all sessions that run scripts.
+	budget *tdsguard.Budget
+
 	mu     sync.Mutex
 	closed bool
 	pools  map[poolKey]*sql.DB
@@ -104,7 +112,11 @@ func NewServers(cfg Config) (*Servers, error) {
 	if cfg.LoginTimeout < 0 {
 		return nil, &ConfigError{Subject: "login timeout", Err: fmt.Errorf("%v is below 0", cfg.LoginTimeout)}
 	}
-	s := &Servers{cfg: cfg, pools: make(map[poolKey]*sql.DB)}
+	cfg.Limits = cfg.Limits.withDefaults()
+	if err := cfg.Limits.validate(); err != nil {
+		return nil, &ConfigError{Subject: "limits", Err: err}
+	}
+	s := &Servers{cfg: cfg, budget: tdsguard.NewBudget(cfg.Limits.BufferBytes), pools: make(map[poolKey]*sql.DB)}
 	var err error
 	if s.encryption, err = newEncryption("encryption of targets", cfg.Encrypt, cfg.TrustServerCertificate, cfg.CertificateSHA256); err != nil {
 		return nil, err
@@ -213,6 +225,8 @@ func (s *Servers) connector(server, database, credential, app string) (*Connecto
 		connector = wrapConnector(inner, &encryption, dialer)
 	}
 	connector.limit = s.cfg.LoginTimeout
+	// The sessions of pools answer many questions, each of which is small.
+	connector.guard = guardConfig{limits: tdsguard.Limits{MessageBytes: s.cfg.Limits.MessageBytes}, rows: tdsguard.OwnRows}
 	return connector, nil
 }
 
@@ -255,7 +269,7 @@ func (s *Servers) params(server, database string) (msdsn.Config, error) {
 // driver's own connection, without database/sql in between: a script needs the driver's message queue,
 // and its end must not depend on locks that others hold while they wait for the network.
 type session struct {
-	conn *mssql.Conn
+	conn *conn
 	wire *wire
 	// token is in the session's program_name, and in no other's; empty: none.
 	token  string
@@ -275,17 +289,17 @@ func (s *Servers) open(ctx context.Context, server, database, credential, token 
 	if err != nil {
 		return nil, err
 	}
-	var holder wireHolder
-	conn, err := connector.Connect(context.WithValue(ctx, wireKey{}, &holder))
+	connector.guard.limits, connector.guard.budget = s.cfg.Limits.guard(), s.budget
+	made, err := connector.Connect(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s/%s: %w", server, database, err)
 	}
-	own, ok := conn.(*mssql.Conn)
+	own, ok := made.(*conn)
 	if !ok {
-		_ = conn.Close()
-		return nil, fmt.Errorf("connect to %s/%s: the driver made a %T", server, database, conn)
+		_ = made.Close()
+		return nil, fmt.Errorf("connect to %s/%s: the connector made a %T", server, database, made)
 	}
-	return &session{conn: own, wire: holder.wire, token: token}, nil
+	return &session{conn: own, wire: own.wire, token: token}, nil
 }
 
 // spid is the session's id as the server writes it into what it sends; 0 when the driver encrypts and it cannot be read.
@@ -309,14 +323,31 @@ func (s *session) number(ctx context.Context, question string) (int, error) {
 	return int(n), nil
 }
 
-// row asks a question whose answer is one row.
+// row asks a question whose answer is one row, and reads the answer to its end. A target that answers with something else is no reason to
+// index what is not there.
 func (s *session) row(ctx context.Context, question string, into []driver.Value) error {
 	rows, err := s.query(ctx, question, nil)
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
-	return rows.Next(into)
+	if n := len(rows.Columns()); n != len(into) {
+		return fmt.Errorf("a question of the agent was answered with %d columns, where %d are needed", n, len(into))
+	}
+	if err := rows.Next(into); errors.Is(err, io.EOF) {
+		return errors.New("a question of the agent was answered with no row")
+	} else if err != nil {
+		return err
+	}
+	if err := rows.Next(make([]driver.Value, len(into))); err == nil {
+		return errors.New("a question of the agent was answered with more than one row")
+	} else if !errors.Is(err, io.EOF) {
+		return err
+	}
+	if sets, ok := rows.(driver.RowsNextResultSet); ok && sets.HasNextResultSet() {
+		return errors.New("a question of the agent was answered with more than one result set")
+	}
+	return nil
 }
 
 // exec sends a batch that answers with nothing but errors.
@@ -325,6 +356,7 @@ func (s *session) exec(ctx context.Context, text string) error {
 	if err != nil {
 		return err
 	}
+	s.wire.setRows(tdsguard.OwnRows)
 	run, ok := stmt.(driver.StmtExecContext)
 	if !ok {
 		return fmt.Errorf("the driver's statement is a %T", stmt)
@@ -333,9 +365,12 @@ func (s *session) exec(ctx context.Context, text string) error {
 	return err
 }
 
-// query sends a batch. With a queue the messages go there, and the rows are a *mssql.Rowsq.
+// query sends a batch. With a queue the messages go there, the rows are a *mssql.Rowsq, and the caller has said what becomes of them. Without,
+// the answer is small.
 func (s *session) query(ctx context.Context, text string, queue *sqlexp.ReturnMessage) (driver.Rows, error) {
-	if queue != nil {
+	if queue == nil {
+		s.wire.setRows(tdsguard.OwnRows)
+	} else {
 		// This is how database/sql hands the queue to the driver.
 		if err := s.conn.CheckNamedValue(&driver.NamedValue{Ordinal: 1, Value: queue}); !errors.Is(err, driver.ErrRemoveArgument) {
 			return nil, fmt.Errorf("the driver takes no message queue: %w", err)

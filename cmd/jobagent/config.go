@@ -38,6 +38,8 @@ type fileConfig struct {
 		ConnectTimeout         duration           `json:"connect_timeout"`          // of one login; default 15s
 		DefaultCredential      string             `json:"default_credential"`       // used where a step or member names none
 	} `json:"targets"`
+	// Limits bound what one target may send.
+	Limits limitsConfig `json:"limits"`
 	// Credentials are the entries that @credential_name and @refresh_credential_name name.
 	Credentials []credentialConfig `json:"credentials"`
 }

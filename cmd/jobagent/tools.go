@@ -27,6 +27,7 @@ func (a *app) openTools(ctx context.Context, store *controldb.Store) (agent.Tool
 	}
 	reach := cfg.encryption()
 	reach.LoginTimeout, reach.Entra = time.Duration(cfg.Targets.ConnectTimeout), azure.Connector
+	reach.Limits = cfg.Limits.limits()
 	if reach.Credentials, err = a.credentials(cfg, &reach); err != nil {
 		return agent.Tools{}, nil, err
 	}

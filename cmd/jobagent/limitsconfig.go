@@ -1,0 +1,56 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/targets"
+)
+
+// limitsConfig bounds what one target may send: see targets.AnswerLimits, which has the defaults.
+type limitsConfig struct {
+	ValueBytes   byteSize `json:"value_bytes"`   // of a value that goes to an output table
+	RowBytes     byteSize `json:"row_bytes"`     // of a row that goes to an output table
+	OutputBytes  byteSize `json:"output_bytes"`  // of all such rows of an attempt
+	MessageBytes byteSize `json:"message_bytes"` // of the text of one message
+	Messages     int64    `json:"messages"`      // of an attempt
+	ResultSets   int64    `json:"result_sets"`   // of an attempt
+	AnswerBytes  byteSize `json:"answer_bytes"`  // of all that an attempt gets
+	BufferBytes  byteSize `json:"buffer_bytes"`  // of memory for rows on their way to output tables, in all attempts together
+}
+
+// limits gives them to package targets.
+func (l limitsConfig) limits() targets.AnswerLimits {
+	return targets.AnswerLimits{
+		ValueBytes: int64(l.ValueBytes), RowBytes: int64(l.RowBytes), OutputBytes: int64(l.OutputBytes), MessageBytes: int64(l.MessageBytes),
+		Messages: l.Messages, ResultSets: l.ResultSets, AnswerBytes: int64(l.AnswerBytes), BufferBytes: int64(l.BufferBytes),
+	}
+}
+
+// byteSize reads a number of bytes ("16MB", "64KB", "1GB", or a number) from JSON.
+type byteSize int64
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (s *byteSize) UnmarshalJSON(b []byte) error {
+	text := string(b)
+	if len(b) > 0 && b[0] == '"' {
+		if err := json.Unmarshal(b, &text); err != nil {
+			return err
+		}
+	}
+	wrong := fmt.Errorf("invalid size %q: want a number of bytes, or a text such as \"16MB\" (KB, MB, GB)", text)
+	digits, unit := text, int64(1)
+	for i, suffix := range []string{"KB", "MB", "GB"} {
+		if rest, ok := strings.CutSuffix(strings.ToUpper(text), suffix); ok {
+			digits, unit = strings.TrimSpace(rest), 1<<(10*(i+1))
+		}
+	}
+	n, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || n < 1 || n > (1<<62)/unit {
+		return wrong
+	}
+	*s = byteSize(n * unit)
+	return nil
+}

@@ -1,0 +1,368 @@
+package tdsguard
+
+import (
+	"encoding/binary"
+	"fmt"
+)
+
+// Tokens (MS-TDS 2.2.7).
+const (
+	tokenAltMetadata    = 0x88
+	tokenAltRow         = 0xD3
+	tokenColInfo        = 0xA5
+	tokenColMetadata    = 0x81
+	tokenDataClass      = 0xA3
+	tokenDone           = 0xFD
+	tokenDoneInProc     = 0xFF
+	tokenDoneProc       = 0xFE
+	tokenEnvChange      = 0xE3
+	tokenError          = 0xAA
+	tokenFeatureExtAck  = 0xAE
+	tokenFedAuthInfo    = 0xEE
+	tokenInfo           = 0xAB
+	tokenLoginAck       = 0xAD
+	tokenNBCRow         = 0xD2
+	tokenOffset         = 0x78
+	tokenOrder          = 0xA9
+	tokenReturnStatus   = 0x79
+	tokenReturnValue    = 0xAC
+	tokenRow            = 0xD1
+	tokenSessionState   = 0xE4
+	tokenSSPI           = 0xED
+	tokenTabName        = 0xA4
+	tokenTVPRow         = 0x01
+	featureTerminator   = 0xFF
+	featureColumnCrypto = 0x04
+)
+
+// tokenNames are for people.
+var tokenNames = map[byte]string{
+	tokenAltMetadata: "ALTMETADATA", tokenAltRow: "ALTROW", tokenColInfo: "COLINFO", tokenColMetadata: "COLMETADATA",
+	tokenDataClass: "DATACLASSIFICATION", tokenDone: "DONE", tokenDoneInProc: "DONEINPROC", tokenDoneProc: "DONEPROC",
+	tokenEnvChange: "ENVCHANGE", tokenError: "ERROR", tokenFeatureExtAck: "FEATUREEXTACK", tokenFedAuthInfo: "FEDAUTHINFO",
+	tokenInfo: "INFO", tokenLoginAck: "LOGINACK", tokenNBCRow: "NBCROW", tokenOffset: "OFFSET", tokenOrder: "ORDER",
+	tokenReturnStatus: "RETURNSTATUS", tokenReturnValue: "RETURNVALUE", tokenRow: "ROW", tokenSessionState: "SESSIONSTATE",
+	tokenSSPI: "SSPI", tokenTabName: "TABNAME",
+}
+
+// state is what the scanner reads next.
+type state uint8
+
+const (
+	atToken state = iota
+	atDone
+	atSkipped // TABNAME, COLINFO
+	atOrder
+	atMessage
+	atMessageText
+	atMessageServer
+	atMessageProc
+	atMessageEnd
+	atEnvSize
+	atEnvType
+	atEnvFirst
+	atEnvSecond
+	atEnvPacketSize
+	atEnvCollation
+	atEnvRouting
+	atEnvRoutingEnd
+	atLoginAck
+	atLoginAckEnd
+	atFeature
+	atFeatureSize
+	atFedAuth
+	atFedAuthOption
+	atSSPI
+	atLoginEnd
+	atColumns
+	atColumn
+	atColumnType
+	atColumnNames
+	atColumnName
+	atRow
+	atRowBits
+	atValue
+	atChunk
+	atText
+	atTextSize
+	atVariant
+	atVariantProps
+	atReturnValue
+	atReturnValueType
+)
+
+// scanner is what a Guard remembers between two packets.
+type scanner struct {
+	state     state
+	token     byte // being read
+	attention bool // the last DONE acknowledged an attention
+
+	acc  [32]byte // a field that comes in two packets
+	got  int
+	skip int64 // bytes that nothing depends on
+
+	answer, messages, sets int64 // so far, of the limits
+
+	errs, errBytes int // errors since the last DONE
+
+	togo    int64 // bytes of the token or of its list that are to come
+	env     byte
+	count   int // options of FEDAUTHINFO
+	size    int64
+	columns columns
+	value   value
+}
+
+// place names what is being read, for errors.
+func (g *Guard) place() string {
+	if g.state == atToken {
+		return "its tokens, without a last DONE"
+	}
+	return tokenName(g.token)
+}
+
+func tokenName(t byte) string {
+	if name := tokenNames[t]; name != "" {
+		return name
+	}
+	return "a token"
+}
+
+// take returns the next n bytes, at most len(acc); nil when they have not all come: then it is called again with the same n.
+func (g *Guard) take(n int) []byte {
+	if g.got == 0 && g.end-g.at >= n {
+		b := g.buf[g.at : g.at+n]
+		g.at += n
+		return b
+	}
+	k := copy(g.acc[g.got:n], g.buf[g.at:g.end])
+	g.got += k
+	g.at += k
+	if g.got < n {
+		return nil
+	}
+	g.got = 0
+	return g.acc[:n]
+}
+
+// scan follows the payload from at to end.
+func (g *Guard) scan() error {
+	for {
+		if g.skip > 0 {
+			n := min(g.skip, int64(g.end-g.at))
+			g.skip -= n
+			g.at += int(n)
+		}
+		if g.state == atLoginEnd && g.skip == 0 {
+			g.rest()
+		}
+		if g.at == g.end {
+			break
+		}
+		if g.state == atToken && g.atRest.Load() {
+			g.begin()
+		}
+		if err := g.step(); err != nil {
+			return err
+		}
+	}
+	g.flush()
+	return nil
+}
+
+// begin starts an answer.
+func (g *Guard) begin() {
+	g.atRest.Store(false)
+	g.columns.known = false
+	g.errs, g.errBytes, g.attention = 0, 0, false
+}
+
+// step reads one field.
+func (g *Guard) step() error {
+	switch g.state {
+	case atToken:
+		return g.startToken()
+	case atRow, atRowBits, atValue, atChunk, atText, atTextSize, atVariant, atVariantProps:
+		return g.rowStep()
+	case atColumns, atColumn, atColumnType, atColumnNames, atColumnName, atReturnValue, atReturnValueType:
+		return g.columnStep()
+	case atLoginAck, atLoginAckEnd, atFeature, atFeatureSize, atFedAuth, atFedAuthOption, atSSPI:
+		return g.loginStep()
+	case atMessage, atMessageText, atMessageServer, atMessageProc, atMessageEnd:
+		return g.messageStep()
+	case atDone:
+		return g.done()
+	case atSkipped, atOrder:
+		if b := g.take(2); b != nil {
+			g.skip = int64(binary.LittleEndian.Uint16(b))
+			if g.state == atOrder && g.skip > 2*maxColumns {
+				return violation("an ORDER of %d columns", g.skip/2)
+			}
+			g.state = atToken
+		}
+		return nil
+	default:
+		return g.envStep()
+	}
+}
+
+// startToken reads a token's first byte and decides on its fate.
+func (g *Guard) startToken() error {
+	t := g.buf[g.at]
+	fate, next := keep, atToken
+	switch t {
+	case tokenDone, tokenDoneInProc, tokenDoneProc:
+		next = atDone
+	case tokenInfo, tokenError:
+		next = atMessage
+		if t == tokenError && (g.errs >= keptErrors || g.errBytes >= keptErrorBytes) {
+			fate = drop
+			g.left.Add(1)
+		}
+		g.errs += int(t&1 ^ 1)
+		if g.messages++; g.limits.Messages > 0 && g.messages > g.limits.Messages {
+			g.exceed("messages", g.limits.Messages, "")
+		}
+	case tokenEnvChange:
+		next = atEnvSize
+	case tokenLoginAck, tokenFeatureExtAck, tokenFedAuthInfo, tokenSSPI:
+		if g.phase.Load() != phaseLogin {
+			return violation("%s outside of a login", tokenName(t))
+		}
+		switch t {
+		case tokenLoginAck:
+			next = atLoginAck
+		case tokenFeatureExtAck:
+			next, g.togo = atFeature, maxLogin
+		case tokenFedAuthInfo:
+			next = atFedAuth
+		default:
+			if next = atSSPI; !g.sspi.Load() {
+				return violation("SSPI, which the login did not ask for")
+			}
+		}
+	case tokenReturnStatus:
+		g.skip = 4
+	case tokenTabName, tokenColInfo:
+		next = atSkipped
+	case tokenOrder:
+		next = atOrder
+	case tokenColMetadata, tokenRow, tokenNBCRow, tokenReturnValue:
+		if g.phase.Load() == phaseLogin {
+			return violation("%s in the answer to a login", tokenName(t))
+		}
+		switch t {
+		case tokenColMetadata:
+			next = atColumns
+			if Rows(g.rows.Load()) == NoRows {
+				fate = replace
+			}
+			if g.sets++; g.limits.ResultSets > 0 && g.sets > g.limits.ResultSets {
+				g.exceed("result_sets", g.limits.ResultSets, "")
+			}
+		case tokenReturnValue:
+			next = atReturnValue
+			if Rows(g.rows.Load()) != AllRows {
+				fate = drop // the agent sends its own questions and the scripts as batches, which return none
+			}
+		default:
+			if !g.columns.known {
+				return violation("%s without COLMETADATA", tokenName(t))
+			}
+			if g.columns.replaced || Rows(g.rows.Load()) == NoRows {
+				fate = drop
+			}
+			if next = atRow; t == tokenNBCRow {
+				next = atRowBits
+			}
+		}
+	case tokenAltMetadata, tokenAltRow, tokenOffset, tokenSessionState, tokenDataClass:
+		return violation("%s, which this client does not ask for", tokenName(t))
+	default:
+		return violation("0x%02X, which is no token", t)
+	}
+	g.become(fate)
+	if next == atRow || next == atRowBits || next == atReturnValue {
+		g.beginRow()
+	}
+	g.at++
+	g.token, g.state = t, next
+	return nil
+}
+
+// done reads DONE, DONEPROC and DONEINPROC: status, command, row count.
+func (g *Guard) done() error {
+	b := g.take(12)
+	if b == nil {
+		return nil
+	}
+	const more, acknowledged, fatal = 0x01, 0x20, 0x100
+	status := binary.LittleEndian.Uint16(b)
+	if g.messages++; g.limits.Messages > 0 && g.messages > g.limits.Messages {
+		g.exceed("messages", g.limits.Messages, "")
+	}
+	g.attention = status&acknowledged != 0
+	g.state = atToken
+	if g.token != tokenDoneInProc {
+		g.errs, g.errBytes = 0, 0
+	}
+	if status&more == 0 || g.token != tokenDoneInProc && status&fatal != 0 {
+		g.rest()
+	}
+	return nil
+}
+
+// rest ends an answer: the driver stops reading here, and takes the next packet as the beginning of another one.
+func (g *Guard) rest() {
+	g.flush()
+	g.at, g.run = g.end, g.end
+	g.state = atToken
+	g.atRest.Store(true)
+}
+
+// messageStep reads INFO and ERROR. The driver does not look at the length, so the fields have to be what it says.
+func (g *Guard) messageStep() error {
+	short := func() error { return violation("%s whose fields are not what its length says", tokenName(g.token)) }
+	switch g.state {
+	case atMessage: // length, number, state, class
+		b := g.take(8)
+		if b == nil {
+			return nil
+		}
+		g.togo = int64(binary.LittleEndian.Uint16(b)) - 6
+		g.state = atMessageText
+	case atMessageText:
+		b := g.take(2)
+		if b == nil {
+			return nil
+		}
+		n := 2 * int64(binary.LittleEndian.Uint16(b))
+		if g.togo -= 2 + n; g.togo < 0 {
+			return short()
+		}
+		if g.token == tokenError {
+			g.errBytes += int(n)
+		}
+		if most := g.limits.MessageBytes; most > 0 && n > most {
+			g.exceed("message_bytes", most, fmt.Sprintf("a message of %d bytes", n))
+		}
+		g.skip, g.state = n, atMessageServer
+	case atMessageServer, atMessageProc:
+		b := g.take(1)
+		if b == nil {
+			return nil
+		}
+		n := 2 * int64(b[0])
+		if g.togo -= 1 + n; g.togo < 0 {
+			return short()
+		}
+		g.skip = n
+		g.state++
+	default:
+		if g.togo != 4 { // the line
+			return short()
+		}
+		g.skip, g.state = 4, atToken
+	}
+	return nil
+}

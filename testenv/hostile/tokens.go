@@ -1,0 +1,101 @@
+package hostile
+
+import (
+	"encoding/binary"
+	"unicode/utf16"
+)
+
+// ucs2 is a text as TDS has it.
+func ucs2(s string) []byte {
+	var b []byte
+	for _, u := range utf16.Encode([]rune(s)) {
+		b = binary.LittleEndian.AppendUint16(b, u)
+	}
+	return b
+}
+
+// join puts parts together: byte slices as they are, texts as UTF-16 without a length, numbers little-endian in their own width.
+func join(parts ...any) []byte {
+	var b []byte
+	for _, p := range parts {
+		switch p := p.(type) {
+		case []byte:
+			b = append(b, p...)
+		case string:
+			b = append(b, ucs2(p)...)
+		case byte:
+			b = append(b, p)
+		case int: // one byte, for brevity
+			b = append(b, byte(p))
+		case uint16:
+			b = binary.LittleEndian.AppendUint16(b, p)
+		case uint32:
+			b = binary.LittleEndian.AppendUint32(b, p)
+		case uint64:
+			b = binary.LittleEndian.AppendUint64(b, p)
+		default:
+			panic("hostile: no such part")
+		}
+	}
+	return b
+}
+
+// Done is a DONE with these status bits: 1 more, 2 error, 0x10 count, 0x20 attention.
+func Done(status uint16, rows uint64) []byte { return join(0xFD, status, uint16(0xC1), rows) }
+
+// Message is an ERROR from severity 11, else an INFO.
+func Message(number uint32, severity byte, text string) []byte {
+	token := byte(0xAB)
+	if severity > 10 {
+		token = 0xAA
+	}
+	body := join(number, 1, severity, uint16(len(ucs2(text))/2), text, 4, "host", 0, uint32(1))
+	return join(token, uint16(len(body)), body)
+}
+
+// Ints is the COLMETADATA of n columns of INT.
+func Ints(n int) []byte {
+	b := join(0x81, uint16(n))
+	for range n {
+		b = append(b, join(uint32(0), uint16(0), 0x38, 1, "c")...)
+	}
+	return b
+}
+
+// IntRow is a ROW of them.
+func IntRow(values ...uint32) []byte {
+	b := join(0xD1)
+	for _, v := range values {
+		b = append(b, join(v)...)
+	}
+	return b
+}
+
+// maxText is the COLMETADATA of one column of NVARCHAR(MAX).
+var maxText = join(0x81, uint16(1), uint32(0), uint16(1), 0xE7, uint16(0xFFFF), uint32(0x409), 0x34, 1, "t")
+
+// column is the COLMETADATA of one column, its type and what belongs to that.
+func column(typ byte, extra ...any) []byte {
+	return join(0x81, uint16(1), uint32(0), uint16(1), typ, join(extra...), 1, "c")
+}
+
+// env is an ENVCHANGE of a record.
+func env(record ...any) []byte {
+	b := join(record...)
+	return join(0xE3, uint16(len(b)), b)
+}
+
+// loginAck is the LOGINACK of a SQL Server 2022.
+var loginAck = join(0xAD, uint16(10+2*20), 1, []byte{0x74, 0, 0, 4}, 20, "Microsoft SQL Server", []byte{16, 0, 0, 0})
+
+// prelogin is an answer to PRELOGIN: a version, and no encryption.
+var prelogin = []byte{0, 0, 11, 0, 6, 1, 0, 17, 0, 1, 0xFF, 16, 0, 0, 0, 0, 0, 2}
+
+// unknownLength begins a (max) value whose length was not known beforehand.
+const unknownLength = uint64(0xFFFFFFFFFFFFFFFE)
+
+// MaxValue is a result set of one column of NVARCHAR(MAX) up to the first chunk of its first value, which has n bytes.
+func MaxValue(n int) []byte { return join(maxText, 0xD1, uint64(n)) }
+
+// Chunk is a chunk of such a value; the one without content ends the value.
+func Chunk(content []byte) []byte { return join(uint32(len(content)), content) }
