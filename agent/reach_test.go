@@ -57,3 +57,28 @@ func TestScheduleOfTargetsThatCannotBeReachedIsDisabled(t *testing.T) {
 		}
 	})
 }
+
+// TestUnknownStaysUnknown: an attempt that does not reach its target says nothing of the one before it, of which nobody knows whether the
+// script ran; one that does, does.
+func TestUnknownStaysUnknown(t *testing.T) {
+	bubble(t, func(t *testing.T, env *testenv.Env) {
+		f := newFixture(t, env, 2)
+		f.job(t, "j", []string{"IF OBJECT_ID(N'dbo.marker') IS NULL BEGIN CREATE TABLE dbo.marker (i INT); WAITFOR DELAY '00:10:00'; END; THROW 50000, N'no', 1;"}, retries(1, 120))
+		f.startAgent(t, agent.Config{})
+		id := f.start(t, "j")
+		<-time.After(5 * time.Second)
+		_, err := env.DB(t, f.control).ExecContext(t.Context(), "DECLARE @term_id BIGINT = (SELECT MAX(t.term_id) FROM jobs_internal.terms AS t); EXECUTE jobs_internal.end_term @term_id = @term_id;")
+		require.NoError(t, err)
+		<-time.After(time.Minute)
+		_, err = env.DB(t, "master").ExecContext(t.Context(), "DROP DATABASE db1;")
+		require.NoError(t, err)
+		rows := f.ended(t, id, 5*time.Minute)
+		require.NoError(t, f.store.MarkUnknown(t.Context(), id, rows))
+		unknown := map[string]bool{}
+		for _, e := range rows {
+			require.Equal(t, "Failed", string(e.Lifecycle))
+			unknown[e.Database] = e.OutcomeUnknown
+		}
+		require.Equal(t, map[string]bool{"": false, "db1": true, "db2": false}, unknown)
+	})
+}

@@ -169,6 +169,7 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 	return report{task: task.ID, outcome: controldb.Outcome{
 		Task: task.ID, Attempt: task.Attempt, Outcome: res.Outcome, Message: res.Summary, Error: res.Error,
 		Unreached: res.Outcome == targets.Failed && !res.Sent && unreached(res.Err),
+		Unsent:    !res.Sent,
 		Messages:  res.Messages, RowsAffected: res.RowsAffected, Elapsed: res.Elapsed, SPID: res.SPID,
 	}}
 }
@@ -207,6 +208,7 @@ func (h *taskHost) resolve(ctx context.Context, task controldb.Task) report {
 // unsent reports a task whose context ended before anything was sent, by the cause.
 func (h *taskHost) unsent(ctx context.Context, task controldb.Task) report {
 	r := notSent(task, "")
+	r.outcome.Unsent = true
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, targets.ErrStopRequested):
 		r.outcome.Outcome, r.outcome.Message = targets.Canceled, "Canceled before the script was sent."

@@ -136,6 +136,35 @@ type Execution struct {
 	TargetID                       uuid.UUID
 	TargetGroup                    string
 	Server, Database               string
+	// OutcomeUnknown says of a target that nobody can say whether the script ran; only [Store.MarkUnknown] sets it.
+	OutcomeUnknown bool
+}
+
+// MarkUnknown sets OutcomeUnknown of the targets among rows, which are those of the run id: one more round trip.
+func (s *Store) MarkUnknown(ctx context.Context, id uuid.UUID, rows []Execution) error {
+	var list []struct {
+		StepID   int      `db:"step_id"`
+		TargetID nullGUID `db:"target_id"`
+	}
+	err := s.selectAll(ctx, "list unknown outcomes", &list, `SELECT o.step_id, o.target_id
+FROM jobs.job_execution_outcomes AS o
+WHERE o.job_execution_id = @p1
+    AND o.outcome_unknown = 1;`, mssql.UniqueIdentifier(id))
+	if err != nil {
+		return err
+	}
+	type place struct {
+		step   int
+		target uuid.UUID
+	}
+	unknown := make(map[place]bool, len(list))
+	for _, r := range list {
+		unknown[place{r.StepID, r.TargetID.UUID}] = true
+	}
+	for i, e := range rows {
+		rows[i].OutcomeUnknown = e.StepID != nil && e.TargetType == "SqlDatabase" && unknown[place{*e.StepID, e.TargetID}]
+	}
+	return nil
 }
 
 // IsRoot says whether the row stands for the whole run.

@@ -69,6 +69,8 @@ type End struct {
 	Lifecycle   jobs.Lifecycle
 	ErrorNumber *int32
 	Total       int
+	// OutcomeUnknown says that nobody can say whether the script ran on these.
+	OutcomeUnknown bool
 	// Decides says that the run ended as it did because of these.
 	Decides bool
 	// Server, Database and Message are those of the first of them.
@@ -129,6 +131,7 @@ func (s *Store) ExplainExecution(ctx context.Context, id uuid.UUID) (Explanation
 		Server      nullText `db:"server_name"`
 		Database    nullText `db:"database_name"`
 		Message     nullText `db:"last_message"`
+		Unknown     bool     `db:"outcome_unknown"`
 	}
 	c := newCall("jobs.sp_explain_execution").in("job_execution_id", id)
 	if err := s.query(ctx, "explain the execution", c, into(&heads), into(&waits), into(&totals), into(&ends)); err != nil {
@@ -157,7 +160,7 @@ func (s *Store) ExplainExecution(ctx context.Context, id uuid.UUID) (Explanation
 	}
 	for _, x := range ends {
 		e.Ends = append(e.Ends, End{
-			StepID: x.StepID, Lifecycle: jobs.Lifecycle(x.Lifecycle), ErrorNumber: x.ErrorNumber, Total: x.Total, Decides: x.Decides,
+			StepID: x.StepID, Lifecycle: jobs.Lifecycle(x.Lifecycle), ErrorNumber: x.ErrorNumber, Total: x.Total, Decides: x.Decides, OutcomeUnknown: x.Unknown,
 			Server: string(x.Server), Database: string(x.Database), Message: string(x.Message),
 		})
 	}

@@ -210,3 +210,48 @@ EXECUTE jobs.sp_update_jobstep @job_name = N'jobagent$history_retention', @step_
 		env.CheckInvariants(t, c.name, false)
 	})
 }
+
+// TestMigrateUnknownOutcomes: targets of release 0 whose latest attempt's outcome is unknown say so after the migration, whether they have
+// ended or not; those whose next attempt told, do not.
+func TestMigrateUnknownOutcomes(t *testing.T) {
+	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
+		c := release0(t, env)
+		c.job(t, "once", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.job(t, "twice", func(s *controldb.StepSpec) { s.RetryAttempts, s.InitialRetryInterval = ptr(1), ptr(1) })
+		term := c.term1(t)
+		outcomes := func(tasks []controldb.Task, by map[string]targets.Outcome) {
+			for _, task := range tasks {
+				if o, ok := by[task.Target.Database]; ok {
+					c.complete(t, term, o, "m", task)
+				}
+			}
+		}
+		once := c.start(t, "once")
+		c.resolve(t, term, "failed", "unknown", "fine")
+		outcomes(c.pass(t, term).Tasks, map[string]targets.Outcome{"failed": targets.Failed, "unknown": targets.Unknown, "fine": targets.Succeeded})
+		twice := c.start(t, "twice")
+		c.resolve(t, term, "told", "again", "stopped", "held")
+		outcomes(c.pass(t, term).Tasks, map[string]targets.Outcome{"told": targets.Unknown, "again": targets.Unknown, "stopped": targets.Unknown, "held": targets.Unknown})
+		c.exec(t, `UPDATE t SET t.next_attempt_at = DATEADD(SECOND, -2, t.next_attempt_at) FROM jobs_internal.target_executions AS t WHERE t.database_name <> N'stopped' AND t.next_attempt_at IS NOT NULL;`)
+		outcomes(c.pass(t, term).Tasks, map[string]targets.Outcome{"told": targets.Failed, "again": targets.Unknown})
+		require.NoError(t, c.StopJob(t.Context(), twice))
+		c.pass(t, term)
+
+		require.NoError(t, c.Migrate(t.Context()))
+		unknown := func(id uuid.UUID) map[string]bool {
+			rows, err := c.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
+			require.NoError(t, err)
+			require.NoError(t, c.MarkUnknown(t.Context(), id, rows))
+			m := map[string]bool{}
+			for _, e := range rows {
+				if e.Database != "" {
+					m[e.Database] = e.OutcomeUnknown
+				}
+			}
+			return m
+		}
+		require.Equal(t, map[string]bool{"failed": false, "unknown": true, "fine": false}, unknown(once))
+		require.Equal(t, map[string]bool{"told": false, "again": true, "stopped": true, "held": true}, unknown(twice))
+		env.CheckInvariants(t, c.name, false)
+	})
+}

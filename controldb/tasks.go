@@ -295,6 +295,8 @@ type Outcome struct {
 	Error targets.ErrorDetail
 	// Unreached says that nothing was sent, because there was no connection, or because the login was refused.
 	Unreached bool
+	// Unsent says that nothing of the script was sent, for whatever reason: if the outcome of the attempt before is unknown, it still is.
+	Unsent bool
 	// Messages are everything that was said, in order.
 	Messages []targets.Message
 	// RowsAffected, Elapsed and SPID are for people.
@@ -324,6 +326,7 @@ type outcomeJSON struct {
 	ElapsedMS      int64         `json:"elapsed_ms"`
 	SessionID      int           `json:"session_id,omitempty"`
 	Unreached      bool          `json:"unreached,omitempty"`
+	Unsent         bool          `json:"unsent,omitempty"`
 	Messages       []messageJSON `json:"messages,omitempty"`
 }
 
@@ -346,7 +349,7 @@ const returned = "Returned"
 func (o Outcome) json() outcomeJSON {
 	j := outcomeJSON{
 		TaskID: o.Task, Attempt: o.Attempt, Outcome: string(o.Outcome), Message: o.Message,
-		RowsAffected: o.RowsAffected, ElapsedMS: o.Elapsed.Milliseconds(), SessionID: o.SPID, Unreached: o.Unreached,
+		RowsAffected: o.RowsAffected, ElapsedMS: o.Elapsed.Milliseconds(), SessionID: o.SPID, Unreached: o.Unreached, Unsent: o.Unsent && o.Outcome != targets.Succeeded && o.Outcome != targets.NotSent,
 	}
 	if o.Outcome == targets.NotSent {
 		j.Outcome = returned

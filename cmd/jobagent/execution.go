@@ -37,6 +37,7 @@ type executionView struct {
 	TargetGroup  string         `json:"target_group_name,omitempty"`
 	Server       string         `json:"target_server_name,omitempty"`
 	Database     string         `json:"target_database_name,omitempty"`
+	Unknown      bool           `json:"outcome_unknown,omitempty"`
 }
 
 // optional is nil for a zero time.
@@ -53,7 +54,7 @@ func viewExecution(e controldb.Execution) executionView {
 		ID: e.ID, JobName: e.JobName, JobID: e.JobID, JobVersion: e.JobVersion, StepID: e.StepID, Active: e.Active, Lifecycle: e.Lifecycle,
 		CreateTime: optional(e.CreateTime), StartTime: optional(e.StartTime), EndTime: optional(e.EndTime),
 		Attempts: e.Attempts, AttemptStart: optional(e.AttemptStart), NextAttempt: optional(e.NextAttempt),
-		LastMessage: e.LastMessage, TargetType: e.TargetType, TargetGroup: e.TargetGroup, Server: e.Server, Database: e.Database,
+		LastMessage: e.LastMessage, TargetType: e.TargetType, TargetGroup: e.TargetGroup, Server: e.Server, Database: e.Database, Unknown: e.OutcomeUnknown,
 	}
 }
 
@@ -161,6 +162,9 @@ func newExecutionShowCommand(a *app) *cobra.Command {
 				if err != nil {
 					return err
 				}
+				if err := store.MarkUnknown(cmd.Context(), id, rows); err != nil {
+					return err
+				}
 				reruns, err := store.ExecutionReruns(cmd.Context(), id)
 				if err != nil {
 					return err
@@ -225,7 +229,11 @@ func printTree(w io.Writer, rows []controldb.Execution, messages []controldb.Exe
 				fmt.Fprintf(&b, "│    %s\n", shorten(e.LastMessage, 160))
 			}
 		default:
-			fmt.Fprintf(&b, "│  ├─ %s/%s  %s%s\n", e.Server, e.Database, e.Lifecycle, attempts(e))
+			unknown := ""
+			if e.OutcomeUnknown {
+				unknown = ", outcome unknown"
+			}
+			fmt.Fprintf(&b, "│  ├─ %s/%s  %s%s%s\n", e.Server, e.Database, e.Lifecycle, unknown, attempts(e))
 			if e.Lifecycle != jobs.Succeeded && e.LastMessage != "" {
 				fmt.Fprintf(&b, "│  │    %s\n", shorten(e.LastMessage, 400))
 			}
@@ -315,6 +323,9 @@ func count(rows []controldb.Execution) progress {
 func (a *app) watch(ctx context.Context, store *controldb.Store, id uuid.UUID) error {
 	rows, err := a.follow(ctx, store, id)
 	if err != nil {
+		return err
+	}
+	if err := store.MarkUnknown(ctx, id, rows); err != nil {
 		return err
 	}
 	root := rows[0]

@@ -69,6 +69,7 @@ type endView struct {
 	Lifecycle   jobs.Lifecycle `json:"lifecycle"`
 	ErrorNumber *int32         `json:"error_number,omitempty"`
 	Total       int            `json:"total"`
+	Unknown     bool           `json:"outcome_unknown"`
 	Decides     bool           `json:"decides"`
 	Server      string         `json:"server_name,omitempty"`
 	Database    string         `json:"database_name,omitempty"`
@@ -98,7 +99,7 @@ func viewExplanation(e controldb.Explanation) explanationView {
 		v.Totals = append(v.Totals, totalView{t.StepID, t.For, t.Total})
 	}
 	for _, x := range e.Ends {
-		v.Ends = append(v.Ends, endView{x.StepID, x.Lifecycle, x.ErrorNumber, x.Total, x.Decides, x.Server, x.Database, x.Message})
+		v.Ends = append(v.Ends, endView{x.StepID, x.Lifecycle, x.ErrorNumber, x.Total, x.OutcomeUnknown, x.Decides, x.Server, x.Database, x.Message})
 	}
 	return v
 }
@@ -173,7 +174,11 @@ func printExplanation(w io.Writer, e explanationView) error {
 		if x.Database != "" {
 			first += "/" + x.Database
 		}
-		t.add(x.StepID, x.Lifecycle, number, x.Total, x.Decides, first, shorten(x.Message, 200))
+		ended := string(x.Lifecycle)
+		if x.Unknown {
+			ended += " (outcome unknown)"
+		}
+		t.add(x.StepID, ended, number, x.Total, x.Decides, first, shorten(x.Message, 200))
 	}
 	return t.write(w)
 }

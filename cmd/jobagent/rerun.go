@@ -18,7 +18,10 @@ func newExecutionRerunCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rerun EXECUTION_ID", Short: "Run again what went wrong in a run that has ended, on the same targets", Args: cobra.ExactArgs(1),
 		Long: `Starts a run of the same version on the targets that the run had, those whose final state --only names. Target groups are not
-asked again; steps that the run did not reach follow on their whole target groups, unless --only leaves out something that went wrong.`,
+asked again; steps that the run did not reach follow on their whole target groups, unless --only leaves out something that went wrong.
+
+Unknown are targets of which nobody can say whether the script ran, whether the run ended as Failed, TimedOut or Canceled on them; the other
+states are those of which it is known. "jobagent execution show" tells them apart.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var err error
 			if req.Origin, err = parseExecutionID(args[0]); err != nil {

@@ -26,7 +26,8 @@
 --               limit_scope, limit_running, max_concurrent_targets, agent_id, host_name, term_id, session_id.
 --            3: how many targets wait for what: step_id, waits_for, total.
 --            4: how targets, and steps without targets, ended: step_id, lifecycle, error_number, total, decides (1: the run
---               ended as it did because of these), server_name, database_name, last_message (of the first of them).
+--               ended as it did because of these), server_name, database_name, last_message (of the first of them),
+--               outcome_unknown (1: nobody can say whether the script ran).
 -- Throws:
 --   50028 the job execution id is missing.
 --   50111 the job execution does not exist.
@@ -117,6 +118,7 @@ BEGIN
         step_id             INT NOT NULL,
         lifecycle           NVARCHAR(50) NOT NULL,
         error_number        INT NULL,
+        outcome_unknown     BIT NOT NULL DEFAULT 0,
         total               INT NOT NULL,
         target_execution_id BIGINT NULL,       -- the first of them; NULL: a step
         last_message        NVARCHAR(MAX) NULL -- of a step
@@ -479,13 +481,13 @@ BEGIN
     LEFT JOIN @full AS f ON f.queue_id = w.queue_id
     LEFT JOIN @holders AS h ON h.limit_key = f.limit_key;
 
-    INSERT INTO @ended (step_id, lifecycle, error_number, total, target_execution_id)
-    SELECT TOP (100) t.step_id, t.lifecycle, t.error_number, COUNT(*), MIN(t.target_execution_id)
+    INSERT INTO @ended (step_id, lifecycle, error_number, outcome_unknown, total, target_execution_id)
+    SELECT TOP (100) t.step_id, t.lifecycle, t.error_number, t.outcome_unknown, COUNT(*), MIN(t.target_execution_id)
     FROM jobs_internal.target_executions AS t
     WHERE t.execution_id = @execution_id
         AND t.is_active = 0
-    GROUP BY t.step_id, t.lifecycle, t.error_number
-    ORDER BY COUNT(*) DESC, t.step_id, t.lifecycle, t.error_number;
+    GROUP BY t.step_id, t.lifecycle, t.error_number, t.outcome_unknown
+    ORDER BY COUNT(*) DESC, t.step_id, t.lifecycle, t.error_number, t.outcome_unknown;
     INSERT INTO @ended (step_id, lifecycle, total, last_message)
     SELECT s.step_id, s.lifecycle, 0, s.last_message
     FROM jobs_internal.step_executions AS s
@@ -579,7 +581,8 @@ BEGIN
                 N'Step ', z.step_id, N' succeeded execution on target (server ''', t.server_name, N''', database ''',
                 t.database_name, N''').'
             )
-        END AS last_message
+        END AS last_message,
+        z.outcome_unknown
     FROM @ended AS z
     LEFT JOIN jobs_internal.target_executions AS t ON t.target_execution_id = z.target_execution_id
     ORDER BY z.step_id, CASE WHEN z.lifecycle = @run_lifecycle THEN 0 ELSE 1 END, z.total DESC, z.lifecycle, z.error_number;

@@ -5,8 +5,8 @@
 -- Parameters:
 --   @job_execution_id      Which run.
 --   @only                  Final states of targets that are run again, divided by commas, in any case: Failed (by an error),
---                          TimedOut, Canceled, Skipped, Unknown (failed, and whether the last attempt ran is unknown).
---                          NULL: all five.
+--                          TimedOut, Canceled, Skipped, Unknown (whatever its lifecycle, nobody can say whether the script ran:
+--                          outcome_unknown in jobs.job_execution_outcomes). NULL: all five.
 --   @new_job_execution_id  Receives the id of the new run. With a value: that id is used; if a rerun of this run has it
 --                          already, nothing starts (decision 21).
 -- Called by: anybody with the role jobs_operator.
@@ -153,15 +153,7 @@ BEGIN
         THROW 50114, @message, 1;
     END;
 
-    WITH unknown_runs AS (
-        SELECT k.target_execution_id, MAX(k.attempt) AS attempt
-        FROM jobs_internal.task_executions AS k
-        WHERE k.execution_id = @origin_id
-            AND k.kind = N'Run'
-            AND k.outcome = N'Unknown'
-        GROUP BY k.target_execution_id
-    ),
-    unknown_resolutions AS (
+    WITH unknown_resolutions AS (
         SELECT k.step_execution_id, k.attempt
         FROM jobs_internal.task_executions AS k
         WHERE k.execution_id = @origin_id
@@ -171,11 +163,10 @@ BEGIN
     states AS (
         SELECT
             s.step_id,
-            CASE WHEN t.lifecycle = N'Failed' AND u.target_execution_id IS NOT NULL THEN N'Unknown' ELSE t.lifecycle END AS state,
+            CASE WHEN t.outcome_unknown = 1 THEN N'Unknown' ELSE t.lifecycle END AS state,
             1 AS is_target
         FROM jobs_internal.step_executions AS s
         INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = s.step_execution_id
-        LEFT JOIN unknown_runs AS u ON u.target_execution_id = t.target_execution_id AND u.attempt = t.attempts
         WHERE s.execution_id = @origin_id
         UNION ALL
         SELECT
@@ -192,7 +183,12 @@ BEGIN
     FROM states AS a;
 
     SET @between_steps = CASE
-        WHEN @lifecycle = N'Canceled' AND NOT EXISTS (SELECT 1 FROM @ended AS x WHERE x.state = N'Canceled') THEN 1
+        WHEN @lifecycle = N'Canceled' AND NOT EXISTS (
+            SELECT 1
+            FROM jobs_internal.step_executions AS s
+            WHERE s.execution_id = @origin_id
+                AND s.lifecycle = N'Canceled'
+        ) THEN 1
         ELSE 0
     END;
     -- What went wrong and is left out keeps steps that were not reached from being run.

@@ -69,7 +69,9 @@ BEGIN
             t.next_attempt_at = NULL,
             t.last_message = CONCAT(
                 N'Step ', t.step_id, N' was canceled on target (server ''', t.server_name, N''', database ''', t.database_name,
-                N''') by a stop request.', N' Before: ' + CASE WHEN t.attempts > 0 THEN t.last_message END
+                N''') by a stop request.',
+                CASE WHEN t.outcome_unknown = 1 THEN N' Whether the script ran before is unknown.' END,
+                N' Before: ' + CASE WHEN t.attempts > 0 THEN t.last_message END
             )
         FROM jobs_internal.job_executions AS e
         INNER JOIN jobs_internal.step_executions AS s ON s.execution_id = e.execution_id
@@ -107,7 +109,9 @@ BEGIN
             t.next_attempt_at = NULL,
             t.last_message = CONCAT(
                 N'Step ', t.step_id, N' exceeded its time limit on target (server ''', t.server_name, N''', database ''',
-                t.database_name, N''') while it waited for another attempt.', N' Before: ' + t.last_message
+                t.database_name, N''') while it waited for another attempt.',
+                CASE WHEN t.outcome_unknown = 1 THEN N' Whether the script ran before is unknown.' END,
+                N' Before: ' + t.last_message
             )
         FROM jobs_internal.target_executions AS t
         WHERE t.next_attempt_at IS NOT NULL

@@ -11,6 +11,7 @@
 --   @outcomes  JSON array of objects: task_id, attempt, outcome (Succeeded, Failed, TimedOut, Canceled, Unknown,
 --              Returned), message, error_number, error_severity, error_state, error_line, error_procedure,
 --              rows_affected, elapsed_ms, session_id, unreached (true: there was no connection, or the login was refused),
+--              unsent (true: nothing of the script was sent, so that what was unknown before still is),
 --              messages (array of ordinal, kind, number, severity, state, line, procedure, text, rows).
 --   @report    1: return the outcomes that were refused.
 --   @now       Tests only.
@@ -52,6 +53,7 @@ BEGIN
         step_execution_id   BIGINT NOT NULL,
         target_execution_id BIGINT NULL
     );
+    DECLARE @unsent TABLE (task_id BIGINT NOT NULL PRIMARY KEY);
     -- What targets and steps become that did not succeed; wait_ms is NULL unless another attempt is due.
     DECLARE @next TABLE (
         task_id   BIGINT NOT NULL PRIMARY KEY,
@@ -124,6 +126,15 @@ BEGIN
         INNER JOIN jobs_internal.task_executions AS k ON k.task_id = a.task_id
         WHERE u.unreached = 1;
 
+    IF CHARINDEX(N'"unsent":', @outcomes COLLATE Latin1_General_BIN2) > 0
+        INSERT INTO @unsent (task_id)
+        SELECT u.task_id
+        FROM OPENJSON(@outcomes) WITH (
+            task_id BIGINT,
+            unsent  BIT
+        ) AS u
+        WHERE u.unsent = 1;
+
     IF EXISTS (SELECT 1 FROM @given AS g WHERE g.messages IS NOT NULL)
         INSERT INTO jobs_internal.task_messages (
             task_id, ordinal, execution_id, kind, number, severity, state, line, procedure_name, message, row_count
@@ -159,7 +170,8 @@ BEGIN
             )
         END,
         t.error_number = g.error_number,
-        t.error_line = g.error_line
+        t.error_line = g.error_line,
+        t.outcome_unknown = 0
     FROM @accepted AS a
     INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
     INNER JOIN @given AS g ON g.task_id = a.task_id
@@ -218,6 +230,7 @@ BEGIN
                 CASE
                     WHEN r.kind = N'Run' AND r.on_unknown_outcome = N'Fail' AND r.lifecycle = N'Failed'
                         THEN N', and the step is not retried then (on_unknown_outcome is Fail)'
+                    WHEN r.kind = N'Run' AND r.lifecycle = N'Canceled' THEN N', and a stop was requested'
                 END,
                 N': ', r.message
             )
@@ -242,7 +255,12 @@ BEGIN
             t.next_attempt_at = DATEADD(MILLISECOND, n.wait_ms, @now),
             t.last_message = n.message,
             t.error_number = g.error_number,
-            t.error_line = g.error_line
+            t.error_line = g.error_line,
+            t.outcome_unknown = CASE
+                WHEN g.outcome = N'Unknown' THEN 1
+                WHEN g.outcome = N'Returned' OR EXISTS (SELECT 1 FROM @unsent AS u WHERE u.task_id = a.task_id) THEN t.outcome_unknown
+                ELSE 0
+            END
         FROM @accepted AS a
         INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = a.target_execution_id
         INNER JOIN @given AS g ON g.task_id = a.task_id

@@ -38,8 +38,6 @@ BEGIN
         state             NVARCHAR(50) NOT NULL,
         PRIMARY KEY (step_execution_id, state)
     );
-    -- Targets of origins of which nobody knows whether their last attempt ran.
-    DECLARE @unknown TABLE (target_execution_id BIGINT NOT NULL PRIMARY KEY);
 
     IF NOT EXISTS (SELECT 1 FROM jobs_internal.job_executions AS e WHERE e.is_active = 1 AND e.rerun_of IS NOT NULL)
         RETURN 0;
@@ -119,16 +117,6 @@ BEGIN
     END
     FROM @waiting AS w;
 
-    INSERT INTO @unknown (target_execution_id)
-    SELECT DISTINCT t.target_execution_id
-    FROM @waiting AS w
-    INNER JOIN jobs_internal.step_executions AS os ON os.step_execution_id = w.origin_step
-    INNER JOIN jobs_internal.task_executions AS k ON k.execution_id = os.execution_id AND k.step_execution_id = os.step_execution_id
-    INNER JOIN jobs_internal.target_executions AS t ON t.target_execution_id = k.target_execution_id
-    WHERE k.outcome = N'Unknown'
-        AND k.attempt = t.attempts
-        AND t.lifecycle = N'Failed';
-
     INSERT INTO jobs_internal.target_queues (execution_id, step_execution_id, job_id, step_id, server_name, elastic_pool_name)
     SELECT w.execution_id, w.step_execution_id, w.job_id, w.step_id, q.server_name, q.elastic_pool_name
     FROM @waiting AS w
@@ -165,9 +153,8 @@ BEGIN
             END AS is_busy -- with another run of the job
         FROM @waiting AS w
         INNER JOIN jobs_internal.target_executions AS t ON t.step_execution_id = w.origin_step
-        LEFT JOIN @unknown AS u ON u.target_execution_id = t.target_execution_id
         INNER JOIN @wanted_states AS x ON x.step_execution_id = w.step_execution_id
-            AND x.state = CASE WHEN u.target_execution_id IS NULL THEN t.lifecycle ELSE N'Unknown' END
+            AND x.state = CASE WHEN t.outcome_unknown = 1 THEN N'Unknown' ELSE t.lifecycle END
         WHERE w.decision = N'List'
     )
     INSERT INTO jobs_internal.target_executions (

@@ -23,6 +23,8 @@
 --   deadline_at          When the step's time limit passes; NULL before the first attempt.
 --   last_message         Message of the latest activity; NULL: what the lifecycle says by itself, which jobs.job_executions words.
 --                        Most rows of a history are such.
+--   outcome_unknown      1: nobody can say what became of the latest attempt of which anything was sent: the script may have run. It stays
+--                        so until the outcome of a later attempt is known.
 --   error_number, error_line  The error that decided the latest attempt; NULL: none, or not a server's.
 CREATE TABLE jobs_internal.target_executions (
     target_execution_id BIGINT NOT NULL IDENTITY(1, 1),
@@ -49,10 +51,14 @@ CREATE TABLE jobs_internal.target_executions (
     last_message        NVARCHAR(MAX) NULL,
     error_number        INT NULL,
     error_line          INT NULL,
+    outcome_unknown     BIT NOT NULL CONSTRAINT DF_target_executions_outcome_unknown DEFAULT 0,
     CONSTRAINT PK_target_executions PRIMARY KEY (target_execution_id),
     CONSTRAINT UQ_target_executions_target_id UNIQUE (step_execution_id, target_id),
     CONSTRAINT FK_target_executions_step_executions FOREIGN KEY (step_execution_id)
         REFERENCES jobs_internal.step_executions (step_execution_id),
+    CONSTRAINT CK_target_executions_outcome_unknown CHECK (
+        outcome_unknown = 0 OR lifecycle NOT IN (N'Succeeded', N'SucceededWithSkipped', N'Skipped')
+    ),
     CONSTRAINT CK_target_executions_lifecycle CHECK (
         (is_active = 1 AND end_time IS NULL
             AND lifecycle IN (N'Created', N'InProgress', N'WaitingForChildJobExecutions', N'WaitingForRetry'))

@@ -69,7 +69,11 @@ UPDATE jobs_internal.step_executions SET execution_id = (SELECT MIN(execution_id
 	},
 	"I07_no_more_held_than_wanted": {`UPDATE jobs_internal.terms SET ended_at = NULL, end_reason = NULL;
 UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL;`},
-	"I08_success_has_a_witness":      {`UPDATE jobs_internal.task_executions SET outcome = N'Unknown' WHERE outcome = N'Succeeded';`},
+	"I08_success_has_a_witness": {`UPDATE jobs_internal.task_executions SET outcome = N'Unknown' WHERE outcome = N'Succeeded';`},
+	"I08_unknown_is_said": {
+		`UPDATE jobs_internal.target_executions SET outcome_unknown = 1 WHERE lifecycle = N'Failed';`,
+		`UPDATE jobs_internal.task_executions SET outcome = N'Unknown' WHERE outcome = N'Failed';`,
+	},
 	"I11_nothing_held_at_rest":       {`UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL;`},
 	"I05_nothing_lies_in_the_future": {`UPDATE jobs_internal.task_executions SET ended_at = DATEADD(YEAR, 1, ended_at);`},
 	"I09_no_secret_is_written_down":  {`UPDATE jobs_internal.task_executions SET message = N'login with ` + secret + `, it said';`, `UPDATE jobs_internal.jobs SET description = N'` + secret + `';`},

@@ -31,7 +31,7 @@ const (
 // The objects that roles may use, beyond those of the roles that they are members of.
 var (
 	readerViews = []string{
-		"jobs.job_execution_messages", "jobs.job_execution_reruns", "jobs.job_executions", "jobs.job_versions", "jobs.jobs", "jobs.jobstep_options", "jobs.jobstep_versions", "jobs.jobsteps",
+		"jobs.job_execution_messages", "jobs.job_execution_outcomes", "jobs.job_execution_reruns", "jobs.job_executions", "jobs.job_versions", "jobs.jobs", "jobs.jobstep_options", "jobs.jobstep_versions", "jobs.jobsteps",
 		"jobs.target_group_member_details", "jobs.target_group_members", "jobs.target_groups", "jobs.limits", "jobs.sp_explain_execution",
 		"jobs.schedules", "jobs.schedule_executions", "jobs.schedule_skips", "jobs.schedule_backfills", "jobs.calendars", "jobs.live_agents",
 	}
