@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"maps"
 	"strings"
 	"time"
 )
@@ -26,8 +27,33 @@ type azureSchedule struct {
 	occurrences    []occurrence
 }
 
-// occurrence is the n-th weekday of a month; n 0 is every one.
-type occurrence struct{ day, n int }
+// azureElements are the elements of the dialect.
+var azureElements = []string{"recurrence", "frequency", "interval", "count", "endTime", "schedule", "startTime"}
+
+// azureDialect is the recurrence object of Azure Scheduler.
+var azureDialect = dialect{
+	elements: azureElements,
+	// An Azure job without a recurrence.
+	isEmpty:     func(text string) bool { return text == "" || text == "null" || text == "(no recurrence)" },
+	takesOffset: true,
+	names:       azureElementNames,
+	read:        (*parser).azure,
+}
+
+// recurrenceElements are the elements of a recurrence.
+var recurrenceElements = []string{"frequency", "interval", "count", "endTime", "schedule"}
+
+// azureElementNames are the names and synonyms of elements: beside the element recurrence, those of a recurrence belong into it.
+func azureElementNames(r reader) (elements []string, words map[string]string) {
+	if !r.has("recurrence") {
+		return azureElements, synonyms
+	}
+	words = maps.Clone(synonyms)
+	for _, name := range recurrenceElements {
+		words[strings.ToLower(name)] = "recurrence." + name
+	}
+	return []string{"recurrence", "startTime"}, words
+}
 
 // azure reads a recurrence object, with startTime and our elements beside its own, or a job's properties
 // that hold one as the element recurrence. Without any element of a recurrence it is one run.
@@ -41,17 +67,15 @@ func (p *parser) azure() Schedule {
 			return nil
 		}
 		recurrence = reader{object: v, faults: p.faults}
-		defer recurrence.rest(recurrenceNames, synonyms)
+		defer recurrence.refuseOthers(recurrenceElements, synonyms)
 	}
 	frequency, interval, recurs := p.azureFrequency(recurrence)
-	if v := recurrence.take("count"); v != nil {
-		p.count, _ = recurrence.integer(v, 1, 1<<53, "a whole number from 1 on")
-	}
+	p.readCount(recurrence)
 	if v := recurrence.take("endTime"); v != nil {
-		p.end = p.dateValue(v, time.Time{})
+		p.end = p.date(v, time.Time{})
 		switch {
 		case !p.created.IsZero() && !p.end.IsZero() && p.end.Before(p.created),
-			p.created.IsZero() && p.start.IsZero() && !p.end.IsZero() && p.end.Before(p.opts.today):
+			p.created.IsZero() && p.start.IsZero() && !p.end.IsZero() && p.end.Before(p.today):
 			p.faults.add(v.path, v.raw, "an instant in the future (D-A7)", "")
 		case !p.start.IsZero() && !p.end.IsZero() && p.end.Before(p.start):
 			p.faults.add(v.path, v.raw, "an instant not before the start "+p.start.Format(time.RFC3339), p.start.Format(time.RFC3339))
@@ -72,7 +96,7 @@ func (p *parser) azure() Schedule {
 	}
 	atOnce := start.IsZero()
 	if atOnce {
-		start = p.needNow("startTime").In(p.zone)
+		start = p.needCreation("startTime").In(p.zone)
 		p.start = start
 	}
 	inner := p.azureRecurrence(frequency, interval, start, s)
@@ -85,23 +109,23 @@ func (p *parser) azure() Schedule {
 	}
 	if atOnce {
 		// Bounded before the run at once is added: that one is due even where the end is earlier.
-		inner = both{a: single{at: start}, b: bounded{inner: inner, first: start}}
+		inner = union{a: single{at: start}, b: bounded{inner: inner, first: start}}
 	}
 	return inner
 }
 
 // azureStart is startTime in the zone in which the recurrence is read (D-A2), cut to the second.
 func (p *parser) azureStart() time.Time {
-	start := p.opts.Start.Truncate(time.Second)
+	start := p.plannedStart.Truncate(time.Second)
 	if v := p.reader.take("startTime"); v != nil {
-		start = p.dateValue(v, start)
+		start = p.date(v, start)
 	}
 	if start.IsZero() {
 		return start
 	}
 	if !p.zoneGiven {
 		_, offset := start.Zone()
-		p.zone = fixed(offset)
+		p.zone = fixedZone(offset)
 	}
 	return start.In(p.zone)
 }
@@ -109,9 +133,9 @@ func (p *parser) azureStart() time.Time {
 // azureOnce is a job without recurrence: one run at its start, at once when that is over or absent.
 func (p *parser) azureOnce(start time.Time) Schedule {
 	if start.IsZero() {
-		return single{at: p.needNow("startTime")}
+		return single{at: p.needCreation("startTime")}
 	}
-	if now := p.now(); p.activated.IsZero() && now.After(start) {
+	if now := p.creation(); p.activated.IsZero() && now.After(start) {
 		return single{at: now}
 	}
 	return single{at: start}
@@ -126,7 +150,7 @@ func (p *parser) azureFrequency(r reader) (frequency string, interval int64, rec
 	v := r.take("frequency")
 	if v != nil {
 		what := "one of " + strings.Join(names, ", ")
-		text, ok := r.str(v, what)
+		text, ok := r.text(v, what)
 		for _, f := range azureFrequencies {
 			if strings.EqualFold(f.name, text) {
 				frequency, most = f.name, f.most
@@ -194,21 +218,10 @@ func (p *parser) azureScheduleOf(v *value, frequency string) *azureSchedule {
 		}
 	}
 	if s.monthDays != nil && s.occurrences != nil {
-		p.plan.Warnings = append(p.plan.Warnings, "monthDays and monthlyOccurrences are both given: a day must fulfil both")
+		p.warn("monthDays and monthlyOccurrences are both given: a day must fulfil both")
 	}
-	r.rest(azureNames, synonyms)
+	r.refuseOthers(azureNames, synonyms)
 	return s
-}
-
-// items of a list; a value alone is a list of one (D-A13).
-func (p *parser) items(v *value, allowed string) []*value {
-	if v.kind != '[' {
-		return []*value{v}
-	}
-	if len(v.items) == 0 {
-		p.faults.add(v.path, v.raw, "at least one value: "+allowed, "")
-	}
-	return v.items
 }
 
 // integers is a list of whole numbers; 0 is refused where negative ones are allowed (D-A17).
@@ -226,30 +239,6 @@ func (p *parser) integers(v *value, low, high int64, allowed string) []int {
 	return list
 }
 
-// weekdayOf finds a weekday by its full name in any case.
-func weekdayOf(text string) (int, bool) {
-	for i, name := range weekdayNames {
-		if strings.EqualFold(name, text) {
-			return i, true
-		}
-	}
-	return 0, false
-}
-
-// weekdayValue is a weekday by its full name.
-func (p *parser) weekdayValue(v *value) (int, bool) {
-	what := "one of " + strings.Join(weekdayNames, ", ")
-	text, ok := p.reader.str(v, what)
-	if !ok {
-		return 0, false
-	}
-	day, ok := weekdayOf(text)
-	if !ok {
-		p.faults.add(v.path, v.raw, what, nearest(text, weekdayNames))
-	}
-	return day, ok
-}
-
 func (p *parser) azureWeekdays(v *value) uint8 {
 	items := p.items(v, "names of weekdays")
 	if len(items) > 7 {
@@ -257,7 +246,7 @@ func (p *parser) azureWeekdays(v *value) uint8 {
 	}
 	var days uint8
 	for _, item := range items {
-		if day, ok := p.weekdayValue(item); ok {
+		if day, ok := p.weekday(item); ok {
 			days |= 1 << day
 		}
 	}
@@ -276,7 +265,7 @@ func (p *parser) azureOccurrences(v *value) []occurrence {
 		if day := r.take("day"); day == nil {
 			p.faults.add(join(item.path, "day"), "null", "the name of a weekday", "")
 		} else {
-			o.day, _ = p.weekdayValue(day)
+			o.day, _ = p.weekday(day)
 		}
 		const allowed = "1 to 5, or -1 to -5 counted from the end of the month"
 		if n := r.take("occurrence", "Occurrence"); n != nil {
@@ -286,7 +275,7 @@ func (p *parser) azureOccurrences(v *value) []occurrence {
 			}
 			o.n = int(number)
 		}
-		r.rest([]string{"day", "occurrence"}, synonyms)
+		r.refuseOthers([]string{"day", "occurrence"}, synonyms)
 		list = append(list, o)
 	}
 	return list
@@ -319,7 +308,7 @@ func (p *parser) azureRecurrence(frequency string, interval int64, start time.Ti
 	everyHour := s.minutes != nil && s.hours == nil
 	if everyHour {
 		clock.hours = 1<<24 - 1
-		p.plan.Warnings = append(p.plan.Warnings, "minutes without hours: every hour of the chosen days; Logic Apps reads it as the hour of the start (D-A3)")
+		p.warn("minutes without hours: every hour of the chosen days; Logic Apps reads it as the hour of the start (D-A3)")
 	}
 	if s.hours != nil {
 		clock.hours = 0
@@ -382,71 +371,4 @@ func azureDays(frequency string, interval int, start int64, s *azureSchedule) fu
 		}
 		return mask
 	}
-}
-
-// everyNthDay is each interval-th day from a first one on.
-func everyNthDay(first, interval int64) func(int, time.Month) uint32 {
-	return func(year int, month time.Month) uint32 {
-		start := date{year, month, 1}.dayNumber()
-		length := int64(monthLength(year, month))
-		day := first
-		if day < start {
-			day += (start - first + interval - 1) / interval * interval
-		}
-		var mask uint32
-		for ; day < start+length; day += interval {
-			mask |= 2 << (day - start)
-		}
-		return mask
-	}
-}
-
-// everyNthWeek is some weekdays of each interval-th week; monday is the first day of a first week.
-func everyNthWeek(monday, interval int64, weekdays uint8) func(int, time.Month) uint32 {
-	return func(year int, month time.Month) uint32 {
-		start := date{year, month, 1}.dayNumber()
-		length := int64(monthLength(year, month))
-		if interval == 1 && start >= monday {
-			return weekdayDays(weekday(start), weekdays) & monthDays(year, month)
-		}
-		week := monday
-		if week+6 < start {
-			week += (start - 6 - monday + 7*interval - 1) / (7 * interval) * 7 * interval
-		}
-		var mask uint64 // bits 0 to 6 are the days before the month
-		for ; week < start+length; week += 7 * interval {
-			mask |= uint64(weekdays) << (week - start + 7)
-		}
-		return uint32(mask>>6) & monthDays(year, month)
-	}
-}
-
-// daysOfMonth is the mask of positive and negative days that a month has.
-func daysOfMonth(year int, month time.Month, days []int) uint32 {
-	length := monthLength(year, month)
-	var mask uint32
-	for _, d := range days {
-		if d < 0 {
-			d += length + 1
-		}
-		if d >= 1 && d <= length {
-			mask |= 1 << d
-		}
-	}
-	return mask
-}
-
-// occurrenceDays is the mask of n-th weekdays of a month.
-func occurrenceDays(year int, month time.Month, list []occurrence) uint32 {
-	first := weekday(date{year, month, 1}.dayNumber())
-	length := monthLength(year, month)
-	var mask uint32
-	for _, o := range list {
-		if o.n == 0 {
-			mask |= weekdayDays(first, 1<<o.day)
-		} else {
-			mask |= nthWeekday(first, length, o.day, o.n)
-		}
-	}
-	return mask & monthDays(year, month)
 }

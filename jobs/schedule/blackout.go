@@ -59,9 +59,10 @@ func calendarOf(v *value, zone *time.Location, f *faults) *Calendar {
 		return c
 	}
 	r := reader{object: v, faults: f}
-	p := &parser{kind: KindRRule, faults: f, plan: &Plan{}, reader: r, zone: zone}
+	p := &planner{dialect: dialects[KindRRule], plan: &Plan{}, parser: &parser{faults: f, reader: r, zone: zone}}
+	p.try = p.tryAs(KindRRule)
 	if z := r.take("timeZone"); z != nil {
-		if text, ok := r.str(z, "the name of an IANA time zone"); ok {
+		if text, ok := r.text(z, "the name of an IANA time zone"); ok {
 			found, err := LoadZone(text)
 			if p.mergeAt(z.path, err); err == nil {
 				c.zone, p.zone = found, found
@@ -86,7 +87,7 @@ func calendarOf(v *value, zone *time.Location, f *faults) *Calendar {
 		}
 	}
 	p.calendarRule(c, r)
-	r.rest(calendarNames, synonyms)
+	r.refuseOthers(calendarNames, synonyms)
 	if c.dates == nil && c.weekly == nil && c.rule == nil && len(f.list) == 0 {
 		f.add(v.path, v.raw, "at least one of dates, weekly, rrule", "")
 	}
@@ -94,7 +95,7 @@ func calendarOf(v *value, zone *time.Location, f *faults) *Calendar {
 }
 
 // calendarRule reads the windows that a recurrence rule begins.
-func (p *parser) calendarRule(c *Calendar, r reader) {
+func (p *planner) calendarRule(c *Calendar, r reader) {
 	rule, length, start := r.take("rrule"), r.take("duration"), r.take("startTime")
 	if rule == nil {
 		if length != nil {
@@ -104,7 +105,7 @@ func (p *parser) calendarRule(c *Calendar, r reader) {
 	}
 	if length == nil {
 		p.faults.add(join(r.object.path, "duration"), "null", durationForms, "")
-	} else if text, ok := r.str(length, durationForms); ok {
+	} else if text, ok := r.text(length, durationForms); ok {
 		d, err := parseDuration(text)
 		if err != nil || d < time.Second || d > 366*24*time.Hour {
 			p.faults.add(length.path, length.raw, durationForms+", from 1 second to 366 days", "")
@@ -115,12 +116,12 @@ func (p *parser) calendarRule(c *Calendar, r reader) {
 		p.faults.add(join(r.object.path, "startTime"), "null", dateForms, "")
 		return
 	}
-	p.start = p.dateValue(start, time.Time{})
-	text, ok := r.str(rule, rruleForms)
+	p.start = p.date(start, time.Time{})
+	text, ok := r.text(rule, rruleForms)
 	if !ok || p.start.IsZero() {
 		return
 	}
-	inner := p.ruleSchedule(rule, text)
+	inner := p.parser.ruleSchedule(rule, text)
 	if inner == nil || len(p.faults.list) > 0 {
 		return
 	}
@@ -132,9 +133,9 @@ func (p *parser) calendarRule(c *Calendar, r reader) {
 const maxCalendarDays = 3660
 
 // calendarDates is a date, or a range of dates with both ends, separated by a slash.
-func (p *parser) calendarDates(v *value) []int64 {
+func (p *planner) calendarDates(v *value) []int64 {
 	const allowed = "a date such as 2026-12-24, or a range 2026-12-24/2026-12-26"
-	text, ok := p.reader.str(v, allowed)
+	text, ok := p.reader.text(v, allowed)
 	if !ok {
 		return nil
 	}
@@ -156,7 +157,7 @@ func (p *parser) calendarDates(v *value) []int64 {
 }
 
 // weeklyWindow reads {day, from, to}.
-func (p *parser) weeklyWindow(v *value) (weeklyWindow, bool) {
+func (p *planner) weeklyWindow(v *value) (weeklyWindow, bool) {
 	if v.kind != '{' {
 		p.faults.add(v.path, v.raw, `an object such as {"day": "sunday", "from": "22:00", "to": "24:00"}`, "")
 		return weeklyWindow{}, false
@@ -167,7 +168,7 @@ func (p *parser) weeklyWindow(v *value) (weeklyWindow, bool) {
 	if day := r.take("day"); day == nil {
 		p.faults.add(join(v.path, "day"), "null", "the name of a weekday", "")
 	} else {
-		w.day, _ = p.weekdayValue(day)
+		w.day, _ = p.weekday(day)
 	}
 	for _, end := range []struct {
 		name   string
@@ -178,7 +179,7 @@ func (p *parser) weeklyWindow(v *value) (weeklyWindow, bool) {
 			continue
 		}
 		const allowed = "a time of day such as 22:00; 24:00 is the end of the day"
-		text, ok := r.str(e, allowed)
+		text, ok := r.text(e, allowed)
 		if !ok {
 			continue
 		}
@@ -188,7 +189,7 @@ func (p *parser) weeklyWindow(v *value) (weeklyWindow, bool) {
 			p.faults.add(e.path, e.raw, allowed, clockProposal(text))
 		}
 	}
-	r.rest([]string{"day", "from", "to"}, synonyms)
+	r.refuseOthers([]string{"day", "from", "to"}, synonyms)
 	if w.to <= w.from {
 		w.to += daySeconds
 	}
@@ -244,7 +245,7 @@ type blackouts struct {
 }
 
 // readBlackouts reads {mode, calendars}; a calendar is an object, or the name of one in Options.
-func (p *parser) readBlackouts(v *value) *blackouts {
+func (p *planner) readBlackouts(v *value) *blackouts {
 	const form = `an object such as {"mode": "skip", "calendars": [{"dates": ["2026-12-24"]}]}`
 	b := &blackouts{}
 	if v.kind != '{' {
@@ -253,10 +254,10 @@ func (p *parser) readBlackouts(v *value) *blackouts {
 	}
 	r := reader{object: v, faults: p.faults}
 	if m := r.take("mode"); m != nil {
-		b.deferred = oneOf(p, m, "skip", "defer") == "defer"
+		b.deferred = p.oneOf(m, "skip", "defer") == "defer"
 	}
 	list := r.take("calendars")
-	r.rest([]string{"mode", "calendars"}, map[string]string{"calendar": "calendars"})
+	r.refuseOthers([]string{"mode", "calendars"}, map[string]string{"calendar": "calendars"})
 	if list == nil {
 		p.faults.add(join(v.path, "calendars"), "null", "a list of calendars: objects, or names", "")
 		return b

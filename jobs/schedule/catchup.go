@@ -130,7 +130,7 @@ func (c CatchUp) Recover(s Schedule, due, until, now time.Time, outage time.Dura
 type Outage struct{ From, To time.Time }
 
 // readOutage reads {from, to}.
-func (p *parser) readOutage(v *value) *Outage {
+func (p *planner) readOutage(v *value) *Outage {
 	if v.kind != '{' {
 		p.faults.add(v.path, v.raw, "an object with from and to", "")
 		return nil
@@ -144,10 +144,10 @@ func (p *parser) readOutage(v *value) *Outage {
 		if e := r.take(end.name); e == nil {
 			p.faults.add(join(v.path, end.name), "null", dateForms, "")
 		} else {
-			*end.at = p.dateValue(e, time.Time{})
+			*end.at = p.date(e, time.Time{})
 		}
 	}
-	r.rest([]string{"from", "to"}, map[string]string{"start": "from", "end": "to", "until": "to"})
+	r.refuseOthers([]string{"from", "to"}, map[string]string{"start": "from", "end": "to", "until": "to"})
 	if !o.From.IsZero() && !o.To.IsZero() && o.To.Before(o.From) {
 		p.faults.add(join(v.path, "to"), quote(o.To.Format(time.RFC3339)), "an instant not before from", "")
 	}

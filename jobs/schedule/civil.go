@@ -21,9 +21,9 @@ type date struct {
 	day   int
 }
 
-// dayNumber counts days since 1970-01-01. The month may be out of range and is carried into the year.
-func (d date) dayNumber() int64 {
-	y, m := int64(d.year), int64(d.month)-1
+// dayNumber counts the days from 1970-01-01 to a day. A month out of range is carried into the year.
+func dayNumber(year int, month time.Month, day int) int64 {
+	y, m := int64(year), int64(month)-1
 	y += floorDiv(m, 12)
 	m = floorMod(m, 12)
 	// Years are counted from March, so that the leap day is the last of its year.
@@ -32,9 +32,12 @@ func (d date) dayNumber() int64 {
 	}
 	cycle := floorDiv(y, 400)
 	yearOfCycle := y - cycle*400
-	dayOfYear := (153*floorMod(m-2, 12)+2)/5 + int64(d.day) - 1
+	dayOfYear := (153*floorMod(m-2, 12)+2)/5 + int64(day) - 1
 	return cycle*cycleDays + yearOfCycle*365 + yearOfCycle/4 - yearOfCycle/100 + dayOfYear - 719468
 }
+
+// dayNumber counts the days from 1970-01-01 to d.
+func (d date) dayNumber() int64 { return dayNumber(d.year, d.month, d.day) }
 
 // dateOf is the inverse of dayNumber.
 func dateOf(day int64) date {

@@ -29,7 +29,7 @@ func nth(s Schedule, from time.Time, n int64) (at time.Time, found, decided bool
 		}
 		return at, found, decided
 	}
-	if b, ok := s.(both); ok {
+	if b, ok := s.(union); ok {
 		if one, ok := b.a.(single); ok {
 			return nthWith(one, b.b, from, n)
 		}

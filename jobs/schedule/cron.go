@@ -27,57 +27,59 @@ var (
 	cronWeekday = cronField{name: "dayOfWeek", low: 0, high: 7, names: shortNames(weekdayNames, 6)}
 )
 
-// shortNames are the first three letters in lower case, turned so that the list begins at an index.
-func shortNames(names []string, from int) []string {
-	var short []string
-	for i := range names {
-		short = append(short, strings.ToLower(names[(i+from)%len(names)][:3]))
-	}
-	return short
-}
-
 // cronMacros are the short forms of crontab(5), as lines of five fields.
 var cronMacros = map[string]string{
 	"@yearly": "0 0 1 1 *", "@annually": "0 0 1 1 *", "@monthly": "0 0 1 * *", "@weekly": "0 0 * * 0",
 	"@daily": "0 0 * * *", "@midnight": "0 0 * * *", "@hourly": "0 * * * *",
 }
 
-// cron reads a line of cron5, cron6 or quartz, with bounds beside it.
-func (p *parser) cron() Schedule {
+// cronElements are the elements of cron5, cron6 and quartz.
+var cronElements = []string{"cron", "startTime", "endTime", "count"}
+
+// cron5Dialect is the crontab of cronie; cron6Dialect has a field for the second before the others.
+var (
+	cron5Dialect = dialect{elements: cronElements, line: "cron", read: func(p *parser) Schedule { return p.cron(cron5.clock, cron5.read) }}
+	cron6Dialect = dialect{elements: cronElements, line: "cron", read: func(p *parser) Schedule { return p.cron(cron6.clock, cron6.read) }}
+)
+
+// unixCron is a form of crontab(5).
+type unixCron struct {
+	fields []cronField
+	// clock is how many of the fields are the time of day; they come first.
+	clock int
+	// seconds reports whether the first field is the second. Such a line may also have ? for a day, and a/n.
+	seconds bool
+}
+
+var (
+	cron5 = unixCron{fields: []cronField{cronMinute, cronHour, cronDay, cronMonth, cronWeekday}, clock: 2}
+	cron6 = unixCron{fields: []cronField{cronSecond, cronMinute, cronHour, cronDay, cronMonth, cronWeekday}, clock: 3, seconds: true}
+)
+
+// cron reads a line with bounds beside it. clock is how many fields are the time of day, and read reads the fields: it returns
+// them without short forms, and the pattern; nil after a fault.
+func (p *parser) cron(clock int, read func(p *parser, v *value, fields []string) ([]string, *onDays)) Schedule {
 	v := p.reader.take("cron")
 	p.readBounds()
-	p.readCount()
+	p.readCount(p.reader)
 	const what = "a line of cron"
 	if v == nil {
 		p.faults.add("cron", "null", what, "")
 		return nil
 	}
-	text, ok := p.reader.str(v, what)
+	text, ok := p.reader.text(v, what)
 	if !ok {
 		return nil
 	}
-	parts := p.cronZone(v, strings.Fields(text))
-	var pattern *onDays
-	clock := 3 // the fields of the time of day come first
-	switch p.kind {
-	case KindQuartz:
-		pattern = p.quartz(v, parts)
-	case KindCron5:
-		clock = 2
-		fallthrough
-	default:
-		if parts = p.cronMacro(v, parts); parts != nil {
-			pattern = p.unixCron(v, parts)
-		}
-	}
+	fields, pattern := read(p, v, p.cronZone(v, strings.Fields(text)))
 	if pattern == nil {
 		return nil
 	}
-	return p.wall(pattern, !strings.ContainsAny(strings.Join(parts[:clock], ""), "*-/"))
+	return p.wall(pattern, !strings.ContainsAny(strings.Join(fields[:clock], ""), "*-/"))
 }
 
-// cronMacro replaces a short form by its fields; nil after a fault.
-func (p *parser) cronMacro(v *value, parts []string) []string {
+// expand replaces a short form by its fields; nil after a fault.
+func (c *unixCron) expand(p *parser, v *value, parts []string) []string {
 	if len(parts) == 0 || !strings.HasPrefix(parts[0], "@") {
 		return append([]string{}, parts...)
 	}
@@ -90,7 +92,7 @@ func (p *parser) cronMacro(v *value, parts []string) []string {
 		p.faults.add(v.path, v.raw, allowed, nearest(parts[0], slices.Sorted(maps.Keys(cronMacros))))
 		return nil
 	}
-	if p.kind == KindCron6 {
+	if c.seconds {
 		line = "0 " + line
 	}
 	return strings.Fields(line)
@@ -119,27 +121,27 @@ func (p *parser) cronZone(v *value, parts []string) []string {
 	return parts[1:]
 }
 
-// unixCron reads cron5 and cron6.
-func (p *parser) unixCron(v *value, parts []string) *onDays {
-	fields := []cronField{cronMinute, cronHour, cronDay, cronMonth, cronWeekday}
-	if p.kind == KindCron6 {
-		fields = append([]cronField{cronSecond}, fields...)
+// read reads the fields of a line.
+func (c *unixCron) read(p *parser, v *value, parts []string) ([]string, *onDays) {
+	parts = c.expand(p, v, parts)
+	if parts == nil {
+		return nil, nil
 	}
-	if len(parts) != len(fields) {
+	if len(parts) != len(c.fields) {
 		propose := otherCron(len(parts))
-		if propose == "" && len(parts) > 0 && len(parts) < len(fields) {
-			propose = p.tried(strings.Join(parts, " ") + strings.Repeat(" *", len(fields)-len(parts)))
+		if propose == "" && len(parts) > 0 && len(parts) < len(c.fields) {
+			propose = p.firstValid("cron", strings.Join(parts, " ")+strings.Repeat(" *", len(c.fields)-len(parts)))
 		}
-		p.faults.add(v.path, v.raw, fmt.Sprintf("%d fields: %s; there are %d", len(fields), fieldNames(fields), len(parts)), propose)
-		return nil
+		p.faults.add(v.path, v.raw, fmt.Sprintf("%d fields: %s; there are %d", len(c.fields), fieldNames(c.fields), len(parts)), propose)
+		return nil, nil
 	}
 	before := len(p.faults.list)
 	var masks []uint64
-	for i, f := range fields {
-		masks = append(masks, p.cronMask(v.path, f, parts[i]))
+	for i, f := range c.fields {
+		masks = append(masks, c.mask(p, v.path, f, parts[i]))
 	}
 	if len(p.faults.list) > before {
-		return nil
+		return nil, nil
 	}
 	n := len(masks)
 	weekdays := masks[n-1]
@@ -149,20 +151,20 @@ func (p *parser) unixCron(v *value, parts []string) *onDays {
 		weekdays: mondayFirst(weekdays), either: !anyField(parts[n-3]) && !anyField(parts[n-1]),
 	}
 	seconds := uint64(1)
-	if p.kind == KindCron6 {
+	if c.seconds {
 		seconds = masks[0]
 	}
 	if d.either {
-		p.plan.Warnings = append(p.plan.Warnings, "day of month and day of week are both restricted: a day that fulfils either counts, as in Unix cron")
+		p.warn("day of month and day of week are both restricted: a day that fulfils either counts, as in Unix cron")
 	}
 	pattern := &onDays{days: d.of, times: times{hours: uint32(masks[n-4]), minutes: masks[n-5], seconds: seconds}}
-	return p.possible(v, pattern, parts, n-3)
+	return parts, possible(p, v, pattern, 2000, parts, n-3)
 }
 
-// possible refuses a pattern that never matches within 400 years; the field of parts that holds the day is what is wrong then.
-func (p *parser) possible(v *value, pattern *onDays, parts []string, day int) *onDays {
-	if _, ok := pattern.next(date{2000, time.January, 1}.dayNumber() * daySeconds); !ok {
-		p.faults.add(v.path, v.raw, "a pattern that some day fulfils; this one never does within 400 years", p.tried(withLastDays(parts, day)...))
+// possible refuses a pattern that never matches within 400 years from a year; the field of parts at index day is what is wrong then.
+func possible(p *parser, v *value, pattern *onDays, year int, parts []string, day int) *onDays {
+	if _, ok := pattern.next(dayNumber(year, time.January, 1) * daySeconds); !ok {
+		p.faults.add(v.path, v.raw, "a pattern that some day fulfils; this one never does within 400 years", p.firstValid("cron", withLastDays(parts, day)...))
 		return nil
 	}
 	return pattern
@@ -207,21 +209,21 @@ func (d *cronDays) of(year int, month time.Month) uint32 {
 	if d.months>>month&1 == 0 {
 		return 0
 	}
-	byWeekday := weekdayDays(weekday(date{year, month, 1}.dayNumber()), d.weekdays)
+	byWeekday := weekdayDays(weekday(dayNumber(year, month, 1)), d.weekdays)
 	if d.either {
 		return (d.days | byWeekday) & monthDays(year, month)
 	}
 	return d.days & byWeekday & monthDays(year, month)
 }
 
-// cronMask reads the list of one field.
-func (p *parser) cronMask(path string, f cronField, text string) uint64 {
+// mask reads the list of one field.
+func (c *unixCron) mask(p *parser, path string, f cronField, text string) uint64 {
 	var mask uint64
 	for part := range strings.SplitSeq(text, ",") {
-		m, allowed, propose := p.cronPart(f, part)
+		m, allowed, propose := c.part(f, part)
 		if allowed != "" {
-			if _, wrong, _ := p.cronPart(f, propose); propose == "" || wrong != "" {
-				propose = p.cronNear(f, part)
+			if _, wrong, _ := c.part(f, propose); propose == "" || wrong != "" {
+				propose = c.near(f, part)
 			}
 			p.faults.add(path+"."+f.name, quote(part), allowed, propose)
 		}
@@ -230,8 +232,8 @@ func (p *parser) cronMask(path string, f cronField, text string) uint64 {
 	return mask
 }
 
-// cronPart reads one part of a list: *, a, a-b, with /step.
-func (p *parser) cronPart(f cronField, part string) (mask uint64, allowed, propose string) {
+// part reads one part of a list: *, a, a-b, with /step.
+func (c *unixCron) part(f cronField, part string) (mask uint64, allowed, propose string) {
 	forms := fmt.Sprintf("%d to %d, *, a-b, a-b/n, */n, or several of them with commas", f.low, f.high)
 	if f.names != nil {
 		forms = strings.Join(f.names, ", ") + ", or " + forms
@@ -253,7 +255,7 @@ func (p *parser) cronPart(f cronField, part string) (mask uint64, allowed, propo
 		if f.name == "dayOfWeek" {
 			to = 6
 		}
-	case body == "?" && p.kind == KindCron6 && (f.name == "dayOfMonth" || f.name == "dayOfWeek"):
+	case body == "?" && c.seconds && (f.name == "dayOfMonth" || f.name == "dayOfWeek"):
 		if f.name == "dayOfWeek" {
 			to = 6
 		}
@@ -272,7 +274,7 @@ func (p *parser) cronPart(f cronField, part string) (mask uint64, allowed, propo
 				to = 7 // fri-sun
 			}
 		} else if hasStep {
-			if p.kind != KindCron6 {
+			if !c.seconds {
 				return 0, "a step after * or a range", fmt.Sprintf("%s-%d/%d", a, f.high, step)
 			}
 			to = f.high
@@ -301,8 +303,8 @@ func (f cronField) value(text string) (int, bool) {
 	return n, err == nil && isDigits(text) && len(text) <= 2 && n >= f.low && n <= f.high
 }
 
-// cronNear is the part of a unix cron field that a wrong one most likely means.
-func (p *parser) cronNear(f cronField, part string) string {
+// near is the part of a field that a wrong one most likely means.
+func (c *unixCron) near(f cronField, part string) string {
 	days := f.name == "dayOfMonth" || f.name == "dayOfWeek"
 	switch {
 	case days && part == "?":
@@ -311,7 +313,7 @@ func (p *parser) cronNear(f cronField, part string) string {
 		return "the kind quartz, where Sunday is 1"
 	}
 	return repaired(part, f.low, f.high, f.names, func(try string) bool {
-		_, allowed, _ := p.cronPart(f, try)
+		_, allowed, _ := c.part(f, try)
 		return allowed == ""
 	})
 }

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -25,7 +26,7 @@ type moment struct {
 func (m moment) in(zone *time.Location) time.Time {
 	civilSecond := m.day*daySeconds + int64(m.second)
 	if m.hasOffset {
-		return time.Unix(civilSecond-int64(m.offset), 0).In(fixed(m.offset))
+		return time.Unix(civilSecond-int64(m.offset), 0).In(fixedZone(m.offset))
 	}
 	at, ok := resolve(civilSecond, zone, GapShift, OverlapFirst)
 	if !ok {
@@ -35,7 +36,7 @@ func (m moment) in(zone *time.Location) time.Time {
 }
 
 // fixed is the zone of an offset; UTC itself for none, which is compared by address.
-func fixed(offset int) *time.Location {
+func fixedZone(offset int) *time.Location {
 	if offset == 0 {
 		return time.UTC
 	}
@@ -125,7 +126,7 @@ func calendarDay(year, month, day int) (int64, error) {
 	if year < 1 || month < 1 || month > 12 || day < 1 || day > monthLength(year, time.Month(month)) {
 		return 0, fmt.Errorf("there is no %04d-%02d-%02d", year, month, day)
 	}
-	return date{year, time.Month(month), day}.dayNumber(), nil
+	return dayNumber(year, time.Month(month), day), nil
 }
 
 // weekDay is a day of an ISO week: week 1 holds 4 January, day 1 is Monday.
@@ -140,7 +141,7 @@ func weekDay(year, week, day int) (int64, error) {
 
 // isoYearStart is the Monday of an ISO year's first week.
 func isoYearStart(year int) int64 {
-	fourth := date{year, time.January, 4}.dayNumber()
+	fourth := dayNumber(year, time.January, 4)
 	return fourth - int64(weekday(fourth))
 }
 
@@ -153,7 +154,7 @@ func ordinalDay(year, day int) (int64, error) {
 	if year < 1 || day < 1 || day > length {
 		return 0, fmt.Errorf("there is no %04d-%03d", year, day)
 	}
-	return date{year, time.January, 1}.dayNumber() + int64(day-1), nil
+	return dayNumber(year, time.January, 1) + int64(day-1), nil
 }
 
 func parseISOTime(s string) (int, error) {
@@ -250,18 +251,28 @@ func parseMail(text string) (moment, error) {
 	return m, nil
 }
 
-// Names in English, as every system here has them; Monday first.
-var (
-	weekdayNames = []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}
-	monthNames   = []string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
-)
+var isoDate = regexp.MustCompile(`^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:([T ])([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?(.*))?$`)
 
-// ParseTime reads a date and time as the command line takes it. Without an offset it is UTC. The
-// result carries the offset that was written, which Azure Scheduler's kind looks at.
-func ParseTime(text string) (time.Time, error) {
-	m, err := parseDate(text)
-	if err != nil {
-		return time.Time{}, err
+// dateProposal is the date that a wrong one most likely means: the nearest month, day of that month, hour, minute and second.
+func dateProposal(text string) string {
+	m := isoDate.FindStringSubmatch(strings.TrimSpace(text))
+	if m == nil {
+		return ""
 	}
-	return m.in(time.UTC), nil
+	part := func(text string, low, high int) int {
+		n, _ := strconv.Atoi(clamp(text, low, high))
+		return n
+	}
+	at := date{year: part(m[1], 1, 9999), month: time.Month(part(m[2], 1, 12)), day: part(m[3], 1, 31)}.clamped()
+	try := fmt.Sprintf("%04d-%02d-%02d", at.year, at.month, at.day)
+	if m[4] != "" {
+		clock := fmt.Sprintf("T%02d:%02d:%02d", part(m[5], 0, 23), part(m[6], 0, 59), part(m[7], 0, 59))
+		if _, err := parseDate(try + clock + m[8]); err == nil {
+			return try + clock + m[8]
+		}
+	}
+	if _, err := parseDate(try); err != nil {
+		return ""
+	}
+	return try
 }

@@ -329,7 +329,7 @@ func (f *formatted) dayNumber(now time.Time) (int64, error) {
 // localDayNumber is a date of the English week: it begins on Sunday (e is 0), and week 1 holds 1 January.
 func (f *formatted) localDayNumber(today int64) (int64, error) {
 	start := func(year int) int64 {
-		first := date{year, time.January, 1}.dayNumber()
+		first := dayNumber(year, time.January, 1)
 		return first - int64(weekday(first)+1)%7
 	}
 	saturday := today + 6 - int64(weekday(today)+1)%7

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -46,4 +47,31 @@ func parseDuration(text string) (time.Duration, error) {
 		}
 	}
 	return total, nil
+}
+
+func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// durationProposal is the length of time that a wrong one most likely means; empty when none is near.
+func durationProposal(text string) string {
+	text = strings.TrimPrefix(strings.TrimSpace(text), "-")
+	tries := []string{text, strings.ReplaceAll(strings.ToUpper(text), "PT", "P"), strings.ToLower(strings.ReplaceAll(text, " ", ""))}
+	if isDigits(text) {
+		tries = append(tries, text+"s")
+	}
+	if seconds, _, ok := parseInterval(text); ok && seconds < math.MaxInt64/int64(time.Second) {
+		switch {
+		case seconds%3600 == 0:
+			tries = append(tries, fmt.Sprintf("%dh", seconds/3600))
+		case seconds%60 == 0:
+			tries = append(tries, fmt.Sprintf("%dm", seconds/60))
+		default:
+			tries = append(tries, fmt.Sprintf("%ds", seconds))
+		}
+	}
+	for _, try := range tries {
+		if d, err := parseDuration(try); err == nil && d >= 0 {
+			return try
+		}
+	}
+	return ""
 }

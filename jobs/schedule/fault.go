@@ -3,7 +3,6 @@ package schedule
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 )
 
 // faults collects what is wrong with a specification, in the order in which it is found (D-E5).
@@ -51,56 +50,4 @@ func (f Fault) MarshalJSON() ([]byte, error) {
 		return nil, fmt.Errorf("fault of %s: %w", f.Path, err)
 	}
 	return b, nil
-}
-
-// Nearest is the candidate that a misspelled word most likely means; empty when none is near.
-func Nearest(word string, candidates []string) string { return nearest(word, candidates) }
-
-// nearest is the candidate that a misspelled word most likely means; empty when none is near.
-func nearest(word string, candidates []string) string {
-	best, distance := "", len(word)/2+1
-	word = strings.ToLower(strings.TrimSpace(word))
-	if word == "" {
-		return ""
-	}
-	for _, c := range candidates {
-		lower := strings.ToLower(c)
-		d := editDistance(word, lower)
-		if len(word) >= 3 && (strings.HasPrefix(lower, word) || strings.HasPrefix(word, lower)) {
-			d = min(d, 1)
-		}
-		if d < distance {
-			best, distance = c, d
-		}
-	}
-	return best
-}
-
-// editDistance is the number of letters to insert, remove, replace or swap with their neighbour.
-func editDistance(a, b string) int {
-	if len(a) > 64 || len(b) > 64 {
-		return max(len(a), len(b))
-	}
-	x, y := []rune(a), []rune(b)
-	rows := make([][]int, len(x)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(y)+1)
-		rows[i][0] = i
-	}
-	for j := range rows[0] {
-		rows[0][j] = j
-	}
-	for i := 1; i <= len(x); i++ {
-		for j := 1; j <= len(y); j++ {
-			cost := 1
-			if x[i-1] == y[j-1] {
-				cost = 0
-			}
-			rows[i][j] = min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
-			if i > 1 && j > 1 && x[i-1] == y[j-2] && x[i-2] == y[j-1] {
-				rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-			}
-		}
-	}
-	return rows[len(x)][len(y)]
 }

@@ -165,7 +165,7 @@ func (r reader) has(name string) bool {
 }
 
 // rest notes every member that nobody took; the nearest of the known names is proposed.
-func (r reader) rest(known []string, synonyms map[string]string) {
+func (r reader) refuseOthers(known []string, synonyms map[string]string) {
 	for _, m := range r.object.members {
 		if m.used {
 			continue
@@ -178,8 +178,8 @@ func (r reader) rest(known []string, synonyms map[string]string) {
 	}
 }
 
-// str is a text.
-func (r reader) str(v *value, allowed string) (string, bool) {
+// text reads a JSON string.
+func (r reader) text(v *value, allowed string) (string, bool) {
 	if v.kind != '"' {
 		r.faults.add(v.path, v.raw, allowed, "")
 		return "", false

@@ -2,7 +2,6 @@ package schedule
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -61,8 +60,8 @@ type Plan struct {
 	Warnings []string
 
 	schedule Schedule
-	// repeat is set for SAP's repeatInterval whose grid moves with the actual starts.
-	repeat *repeat
+	// mover is the schedule inside when each run that starts late moves those after it; nil: none does.
+	mover mover
 	// firstStarted is the actual start of the first run, for previews; zero: on time.
 	firstStarted time.Time
 	outage       *Outage
@@ -70,8 +69,8 @@ type Plan struct {
 	inclusive bool
 	// end is the end that was given; zero: none.
 	end time.Time
-	// end, count and blackouts, kept to bound what follows from an actual start.
-	wrap func(Schedule) Schedule
+	// bound puts the bounds, the blackouts and the end by a count around what follows from an actual start.
+	bound func(Schedule) Schedule
 }
 
 // Next is the earliest due instant strictly after after, in UTC.
@@ -80,49 +79,36 @@ func (p *Plan) Next(after time.Time) (time.Time, bool) { return p.schedule.Next(
 // Started is the plan after the run for the instant due really started at at. It differs from the plan
 // only for SAP's repeatInterval, of which the next run is one interval after that moment (D-S15).
 func (p *Plan) Started(due, at time.Time) *Plan {
-	if p.repeat == nil || !at.After(due) {
+	if p.mover == nil || !at.After(due) {
 		return p
 	}
 	moved := *p
-	moved.repeat = p.repeat.startedAt(due, at)
-	moved.schedule = p.wrap(moved.repeat)
+	moved.mover = p.mover.startedAt(due, at)
+	moved.schedule = p.bound(moved.mover)
 	return &moved
 }
 
 // Moves says whether each run that starts late moves those after it: SAP's repeatInterval.
-func (p *Plan) Moves() bool { return p.repeat != nil }
+func (p *Plan) Moves() bool { return p.mover != nil }
 
 // Parse reads a specification of the given kind. The text is a JSON object in the form of its system,
 // beside whose own elements stand ours (timeZone, gap, overlap, activatedAt, createdAt, outage, catchUp,
 // jitter, blackouts); for the kinds of one line (cron5, cron6, quartz, rrule) also the bare line. The
 // error is a *Error with every fault of the text.
 func Parse(kind Kind, spec []byte, opts Options) (*Plan, error) {
-	opts.Created, opts.Activated = opts.Created.Truncate(time.Second), opts.Activated.Truncate(time.Second)
-	opts.assumed = opts.assumed.Truncate(time.Second)
-	p := parser{kind: kind, opts: opts, faults: &faults{}, plan: &Plan{Kind: kind}, created: opts.Created, activated: opts.Activated}
-	read, known := map[Kind]func(*parser) Schedule{
-		KindElastic: (*parser).elastic, KindAzureScheduler: (*parser).azure, KindSAP: (*parser).sap,
-		KindCron5: (*parser).cron, KindCron6: (*parser).cron, KindQuartz: (*parser).cron, KindRRule: (*parser).rrule,
-	}[kind]
-	if !known {
-		p.faults.add("kind", quote(string(kind)), "one of "+strings.Join(kindNames(), ", "), nearest(string(kind), kindNames()))
-		return nil, p.faults.err()
-	}
-	if err := p.open(spec); err != nil {
+	p, err := newPlanner(kind, spec, opts)
+	if err != nil {
 		return nil, err
 	}
-	p.beside()
-	schedule := read(&p)
-	names, meant := ownNames[kind], synonyms
-	if kind == KindAzureScheduler && p.reader.has("recurrence") {
-		names, meant = []string{"recurrence", "startTime"}, maps.Clone(synonyms)
-		for _, name := range recurrenceNames {
-			meant[strings.ToLower(name)] = "recurrence." + name
-		}
+	p.readCommon()
+	inner := p.dialect.read(p.parser)
+	names, words := p.dialect.elements, synonyms
+	if p.dialect.names != nil {
+		names, words = p.dialect.names(p.reader)
 	}
-	p.reader.rest(slices.Concat(names, besideNames), meant)
-	if schedule != nil && len(p.faults.list) == 0 {
-		p.finish(schedule)
+	p.reader.refuseOthers(slices.Concat(names, commonElements), words)
+	if inner != nil && len(p.faults.list) == 0 {
+		p.finish(inner)
 	}
 	if err := p.faults.err(); err != nil {
 		return nil, err
@@ -138,103 +124,68 @@ func kindNames() []string {
 	return names
 }
 
-// ownNames are the elements that each kind takes beside the common ones.
-var ownNames = map[Kind][]string{
-	KindElastic:        {"schedule_interval_type", "schedule_interval_count", "schedule_start_time", "schedule_end_time"},
-	KindAzureScheduler: {"recurrence", "frequency", "interval", "count", "endTime", "schedule", "startTime"},
-	KindSAP: {"cron", "repeatInterval", "repeatAt", "time", "startTime", "endTime", "anchor", "job", "firstRunStartedAt",
-		"active", "data", "description", "count"},
-	KindCron5:  {"cron", "startTime", "endTime", "count"},
-	KindCron6:  {"cron", "startTime", "endTime", "count"},
-	KindQuartz: {"cron", "startTime", "endTime", "count"},
-	KindRRule:  {"rrule", "startTime", "endTime", "count"},
+// dialects holds what is special to each kind.
+var dialects = map[Kind]*dialect{
+	KindElastic: &elasticDialect, KindAzureScheduler: &azureDialect, KindSAP: &sapDialect,
+	KindCron5: &cron5Dialect, KindCron6: &cron6Dialect, KindQuartz: &quartzDialect, KindRRule: &rruleDialect,
 }
 
-// recurrenceNames are the elements of Azure Scheduler's recurrence.
-var recurrenceNames = []string{"frequency", "interval", "count", "endTime", "schedule"}
+// commonElements are the elements that every kind takes beside its own.
+var commonElements = []string{"timeZone", "gap", "overlap", "createdAt", "activatedAt", "outage", "catchUp", "jitter", "blackouts"}
 
-// besideNames are our elements, which every kind takes.
-var besideNames = []string{"timeZone", "gap", "overlap", "createdAt", "activatedAt", "outage", "catchUp", "jitter", "blackouts"}
-
-// synonyms are names of elements that are no misspellings of the right one, but mean it. Keys in lower case.
-var synonyms = map[string]string{
-	"timezone": "timeZone", "zone": "timeZone", "tz": "timeZone", "tzid": "timeZone", "start": "startTime", "dtstart": "startTime",
-	"end": "endTime", "until": "endTime", "expression": "cron", "cronexpression": "cron", "rule": "rrule", "recurrencerule": "rrule",
-	"minute": "minutes", "hour": "hours", "weekday": "weekDays", "daysofweek": "weekDays", "monthday": "monthDays",
-	"months": "frequency Month with interval", "month": "frequency Month", "monthlyoccurrence": "monthlyOccurrences",
-	"interval_type": "schedule_interval_type", "interval_count": "schedule_interval_count", "start_time": "schedule_start_time",
-	"end_time": "schedule_end_time",
+// planner turns a specification into a plan: it reads the common elements, lets the dialect read the others, and puts
+// bounds, blackouts and the count around the result.
+type planner struct {
+	*parser
+	dialect   *dialect
+	opts      Options
+	plan      *Plan
+	blackouts *blackouts
 }
 
-// parser reads one specification.
-type parser struct {
-	kind   Kind
-	opts   Options
-	faults *faults
-	plan   *Plan
-	reader reader
-
-	zone *time.Location
-	// zoneGiven: by the specification or by Options.Zone.
-	zoneGiven bool
-	gap       Gap     // empty: the default of the pattern
-	overlap   Overlap // likewise
-
-	start, end time.Time // zero: none
-	created    time.Time // zero: unknown
-	activated  time.Time // zero: when created
-	count      int64     // 0: endless
-	blackouts  *blackouts
-}
-
-// maxSpec is the longest specification in bytes; the largest job of Azure Scheduler has 16 KiB.
-const maxSpec = 64 << 10
-
-// open takes the text apart. The kinds of one line may be given bare or as a JSON string.
-func (p *parser) open(spec []byte) error {
-	if len(spec) > maxSpec {
-		return &Error{Faults: []Fault{{Value: fmt.Sprint(len(spec)), Allowed: fmt.Sprintf("a text of at most %d bytes", maxSpec)}}}
+// newPlanner opens the text of a specification. The error is a *Error.
+func newPlanner(kind Kind, spec []byte, opts Options) (*planner, error) {
+	opts.Created, opts.Activated = opts.Created.Truncate(time.Second), opts.Activated.Truncate(time.Second)
+	opts.assumed = opts.assumed.Truncate(time.Second)
+	p := &planner{dialect: dialects[kind], opts: opts, plan: &Plan{Kind: kind}, parser: &parser{
+		faults: &faults{}, plannedStart: opts.Start, created: opts.Created, activated: opts.Activated, assumed: opts.assumed, today: opts.today,
+	}}
+	if p.dialect == nil {
+		p.faults.add("kind", quote(string(kind)), "one of "+strings.Join(kindNames(), ", "), nearest(string(kind), kindNames()))
+		return nil, p.faults.err()
 	}
-	text := strings.TrimSpace(strings.TrimPrefix(string(spec), "\ufeff"))
-	line := map[Kind]string{KindCron5: "cron", KindCron6: "cron", KindQuartz: "cron", KindRRule: "rrule"}[p.kind]
-	object := &value{kind: '{', raw: "{}"}
-	switch {
-	case p.kind == KindAzureScheduler && (text == "" || text == "null" || text == "(no recurrence)"):
-		// An Azure job without a recurrence.
-	case line != "" && !strings.HasPrefix(text, "{") && !strings.HasPrefix(text, `"`):
-		object.members = []member{{name: line, value: &value{path: line, kind: '"', text: text, raw: quote(text)}}}
-	default:
-		v, err := readValue([]byte(text))
-		if err != nil {
-			return err
-		}
-		switch {
-		case v.kind == '{':
-			object = v
-		case v.kind == '"' && line != "":
-			v.path = line
-			object.members = []member{{name: line, value: v}}
-		default:
-			return &Error{Faults: []Fault{{Value: v.raw, Allowed: "a JSON object with the elements " + strings.Join(ownNames[p.kind], ", ")}}}
-		}
+	object, err := p.dialect.open(spec)
+	if err != nil {
+		return nil, err
 	}
 	p.reader = reader{object: object, faults: p.faults}
-	return nil
+	if !opts.probing {
+		p.try = p.tryAs(kind)
+	}
+	return p, nil
 }
 
-// beside reads the elements that are ours.
-func (p *parser) beside() {
-	p.readZone()
+// tryAs is the parser's try for a kind, with the start that is known when a text is tried.
+func (p *planner) tryAs(kind Kind) func(element, text string) bool {
+	return func(element, text string) bool {
+		_, err := Parse(kind, []byte("{"+quote(element)+":"+quote(text)+"}"), Options{Start: p.start, probing: true})
+		return err == nil
+	}
+}
+
+// readCommon reads the elements that every kind takes.
+func (p *planner) readCommon() {
+	p.readZone(p.opts.Zone, p.dialect.takesOffset)
 	if v := p.reader.take("gap"); v != nil {
-		p.gap = Gap(oneOf(p, v, string(GapShift), string(GapSkip), string(GapAtEnd)))
+		p.gap = Gap(p.oneOf(v, string(GapShift), string(GapSkip), string(GapAtEnd)))
 	}
 	if v := p.reader.take("overlap"); v != nil {
-		p.overlap = Overlap(oneOf(p, v, string(OverlapFirst), string(OverlapSecond), string(OverlapBoth)))
+		p.overlap = Overlap(p.oneOf(v, string(OverlapFirst), string(OverlapSecond), string(OverlapBoth)))
 	}
 	p.created = p.instant("createdAt", p.created)
 	p.activated = p.instant("activatedAt", p.activated)
 	if v := p.reader.take("catchUp"); v != nil {
-		if text, ok := p.reader.str(v, catchUpForms); ok {
+		if text, ok := p.reader.text(v, catchUpForms); ok {
 			c, err := ParseCatchUp(text)
 			p.mergeAt(v.path, err)
 			p.plan.CatchUp = c
@@ -244,7 +195,7 @@ func (p *parser) beside() {
 		p.plan.outage = p.readOutage(v)
 	}
 	if v := p.reader.take("jitter"); v != nil {
-		if text, ok := p.reader.str(v, durationForms); ok {
+		if text, ok := p.reader.text(v, durationForms); ok {
 			d, err := parseDuration(text)
 			if err != nil || d < 0 {
 				p.faults.add(v.path, v.raw, durationForms, durationProposal(text))
@@ -257,150 +208,10 @@ func (p *parser) beside() {
 	}
 }
 
-func (p *parser) readZone() {
-	p.zone = time.UTC
-	name, path, raw := p.opts.Zone, "timeZone", quote(p.opts.Zone)
-	if v := p.reader.take("timeZone"); v != nil {
-		text, ok := p.reader.str(v, "the name of an IANA time zone, such as Europe/Berlin")
-		if !ok {
-			return
-		}
-		name, path, raw = text, v.path, v.raw
-		if name == "" {
-			p.faults.add(path, raw, "the name of an IANA time zone, such as Europe/Berlin", "UTC")
-			return
-		}
-	} else if offset, err := parseOffset(name); err == nil && p.kind == KindAzureScheduler {
-		// The column of a table that shows the offset of the start.
-		p.zone, p.zoneGiven = fixed(offset), true
-		return
-	}
-	if name == "" {
-		return
-	}
-	zone, err := LoadZone(name)
-	if err != nil {
-		p.mergeAt(path, err)
-		return
-	}
-	p.zone, p.zoneGiven = zone, true
-}
-
-// mergeAt takes over faults, and places those without a path of their own.
-func (p *parser) mergeAt(path string, err error) {
-	before := len(p.faults.list)
-	p.faults.merge(path, err)
-	for i := before; i < len(p.faults.list); i++ {
-		if f := &p.faults.list[i]; f.Path == "" || f.Path == "timeZone" {
-			f.Path = path
-		}
-	}
-}
-
-// instant is an element that holds a moment, or the value that stands for its absence.
-func (p *parser) instant(name string, absent time.Time) time.Time {
-	v := p.reader.take(name)
-	if v == nil {
-		return absent
-	}
-	return p.dateValue(v, absent)
-}
-
-// dateValue reads a text as a moment; without an offset it is in the schedule's zone.
-func (p *parser) dateValue(v *value, bad time.Time) time.Time {
-	text, ok := p.reader.str(v, dateForms)
-	if !ok {
-		return bad
-	}
-	m, err := parseDate(text)
-	if err != nil {
-		p.faults.add(v.path, v.raw, dateForms, dateProposal(text))
-		return bad
-	}
-	return m.in(p.zone)
-}
-
-// oneOf is a text out of a closed list, in any case; empty after a fault.
-func oneOf(p *parser, v *value, allowed ...string) string {
-	what := "one of " + strings.Join(allowed, ", ")
-	text, ok := p.reader.str(v, what)
-	if !ok {
-		return ""
-	}
-	for _, a := range allowed {
-		if strings.EqualFold(a, text) {
-			return a
-		}
-	}
-	p.faults.add(v.path, v.raw, what, nearest(text, allowed))
-	return ""
-}
-
-// now is the moment of creation; where it is unknown, the assumed one, which then counts itself. Zero:
-// neither is known.
-func (p *parser) now() time.Time {
-	if !p.created.IsZero() {
-		return p.created
-	}
-	if !p.activated.IsZero() {
-		return p.activated
-	}
-	p.plan.inclusive = true
-	return p.opts.assumed
-}
-
-// needNow is now for what means nothing without it.
-func (p *parser) needNow(path string) time.Time {
-	now := p.now()
-	if now.IsZero() {
-		p.faults.add(path, "null", "a start, or the moment at which the schedule is made", "")
-	}
-	return now
-}
-
-// readCount is the element count.
-func (p *parser) readCount() {
-	if v := p.reader.take("count"); v != nil {
-		p.count, _ = p.reader.integer(v, 1, 1<<53, "a whole number from 1 on")
-	}
-}
-
-// readBounds are startTime and endTime as texts.
-func (p *parser) readBounds() {
-	p.start = p.instant("startTime", p.opts.Start)
-	p.end = p.instant("endTime", time.Time{})
-	p.checkBounds("endTime")
-}
-
-// checkBounds refuses an end before the start.
-func (p *parser) checkBounds(path string) {
-	if !p.end.IsZero() && !p.start.IsZero() && p.end.Before(p.start) {
-		p.faults.add(path, quote(p.end.Format(time.RFC3339)), "an instant not before the start "+p.start.Format(time.RFC3339), p.start.Format(time.RFC3339))
-	}
-}
-
-// wall is a pattern on the clock of the schedule's zone. fixed: only fixed clock times, so that a gap
-// shifts and an overlap counts once unless the specification says otherwise; else every instant counts
-// that shows a matching time (D-Z6).
-func (p *parser) wall(pattern pattern, fixed bool) *wall {
-	w := &wall{pattern: pattern, zone: p.zone, gap: p.gap, overlap: p.overlap}
-	if w.gap == "" {
-		if w.gap = GapSkip; fixed {
-			w.gap = GapShift
-		}
-	}
-	if w.overlap == "" {
-		if w.overlap = OverlapBoth; fixed {
-			w.overlap = OverlapFirst
-		}
-	}
-	return w
-}
-
 // finish puts the start, the blackouts, the count and the end around a schedule.
-func (p *parser) finish(inner Schedule) {
+func (p *planner) finish(inner Schedule) {
 	first := p.start
-	if p.kind != KindElastic {
+	if !p.dialect.keepsPast {
 		for _, t := range []time.Time{p.created, p.activated} {
 			if !t.IsZero() && t.After(first) {
 				first = t
@@ -428,7 +239,8 @@ func (p *parser) finish(inner Schedule) {
 		p.faults.add("blackouts", quote("blackouts"), "windows that leave something of the schedule; these leave nothing", "")
 		return
 	}
-	plan.Count, plan.end = p.count, end
+	plan.Count, plan.end, plan.Warnings = p.count, end, p.warnings
+	plan.firstStarted, plan.inclusive = p.firstStarted, p.assumedUsed
 	if p.count > 0 && !p.opts.Uncounted {
 		from := first
 		if from.IsZero() {
@@ -447,17 +259,18 @@ func (p *parser) finish(inner Schedule) {
 			schedule = bound(inner)
 		}
 	}
-	plan.schedule, plan.wrap = schedule, bound
-	if plan.repeat != nil && !p.opts.LastStarted.IsZero() {
-		plan.repeat = plan.repeat.startedAt(p.opts.LastStarted, p.opts.LastStarted)
-		plan.schedule = bound(plan.repeat)
+	plan.schedule, plan.bound = schedule, bound
+	plan.mover, _ = inner.(mover)
+	if plan.mover != nil && !p.opts.LastStarted.IsZero() {
+		plan.mover = plan.mover.startedAt(p.opts.LastStarted, p.opts.LastStarted)
+		plan.schedule = bound(plan.mover)
 	}
 	p.checkInterval()
 }
 
 // leavesSome says whether anything is due in spite of the blackouts; of a schedule without any beginning
 // that is asked from 2000 on.
-func (p *parser) leavesSome(s Schedule, first time.Time) bool {
+func (p *planner) leavesSome(s Schedule, first time.Time) bool {
 	if first.IsZero() {
 		if first = p.opts.assumed; first.IsZero() {
 			first = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -481,7 +294,7 @@ func firstWhole(t time.Time) time.Time {
 }
 
 // checkInterval is D-S6: no two instants of a year are closer together than allowed.
-func (p *parser) checkInterval() {
+func (p *planner) checkInterval() {
 	if p.opts.MinInterval <= 0 {
 		return
 	}

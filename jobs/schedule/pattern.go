@@ -77,31 +77,3 @@ func (p *onDays) before(to, origin int64) int64 {
 }
 
 // Masks of days in a month, bits 1 to 31.
-
-// monthDays is the mask of every day of a month.
-func monthDays(year int, month time.Month) uint32 {
-	return uint32(1<<(monthLength(year, month)+1) - 2)
-}
-
-// weekdayDays is the mask of the days that fall on one of the weekdays (bit 0 Monday to bit 6 Sunday),
-// in a month whose first day is a given weekday.
-func weekdayDays(first int, weekdays uint8) uint32 {
-	// Bit n of the turned week is the weekday of day n+1.
-	week := uint32(weekdays)
-	turned := (week>>first | week<<(7-first)) & 0x7f
-	return (turned | turned<<7 | turned<<14 | turned<<21 | turned<<28) << 1
-}
-
-// nthWeekday is the mask of the n-th weekday of a month; a negative n counts from its end.
-func nthWeekday(first, length, day, n int) uint32 {
-	firstDate := 1 + int(floorMod(int64(day-first), 7))
-	at := firstDate + (n-1)*7
-	if n < 0 {
-		last := firstDate + (length-firstDate)/7*7
-		at = last + (n+1)*7
-	}
-	if at < 1 || at > length {
-		return 0
-	}
-	return 1 << at
-}

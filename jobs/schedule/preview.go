@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// PreviewOptions is what the command line adds to a specification. Texts are dates as ParseTime takes
-// them; empty is absent.
+// PreviewOptions is what the command line adds to a specification. Texts are dates; empty
+// is absent.
 type PreviewOptions struct {
 	// Start is the planned start, if the specification does not say it.
 	Start string
@@ -145,7 +145,7 @@ func (p *Plan) run(after time.Time, n int) Previewed {
 		switch {
 		case outage != nil && !next.Before(outage.From) && next.Before(outage.To):
 			until := outage.To
-			if plan.repeat != nil && plan.CatchUp.Mode != CatchUpNone {
+			if plan.mover != nil && plan.CatchUp.Mode != CatchUpNone {
 				// What follows is counted from the start of this one, so that no other was missed.
 				until = next.Add(time.Second)
 			}
@@ -156,7 +156,7 @@ func (p *Plan) run(after time.Time, n int) Previewed {
 					return out // more are waiting
 				}
 				add(due, outage.To)
-				if plan.repeat != nil {
+				if plan.mover != nil {
 					plan = plan.Started(due, outage.To)
 					next, more = plan.Next(due)
 				}

@@ -30,11 +30,14 @@ type quartzDays struct {
 	nth      []occurrence // 6#3, and 6L as the last
 }
 
-// quartz reads second minute hour dayOfMonth month dayOfWeek [year].
-func (p *parser) quartz(v *value, parts []string) *onDays {
+// quartzDialect is the cron of Quartz.
+var quartzDialect = dialect{elements: cronElements, line: "cron", read: func(p *parser) Schedule { return p.cron(3, readQuartz) }}
+
+// readQuartz reads the fields second minute hour dayOfMonth month dayOfWeek [year].
+func readQuartz(p *parser, v *value, parts []string) ([]string, *onDays) {
 	if len(parts) != 6 && len(parts) != 7 {
 		p.faults.add(v.path, v.raw, fmt.Sprintf("6 or 7 fields: %s; there are %d", fieldNames(quartzFields), len(parts)), otherCron(len(parts)))
-		return nil
+		return nil, nil
 	}
 	before := len(p.faults.list)
 	d := &quartzDays{byWeekday: parts[3] == "?"}
@@ -69,19 +72,20 @@ func (p *parser) quartz(v *value, parts []string) *onDays {
 		d.years = p.quartzYears(v.path, parts[6])
 	}
 	if len(p.faults.list) > before {
-		return nil
+		return nil, nil
 	}
 	pattern := &onDays{days: d.of, times: times{hours: uint32(masks[2]), minutes: masks[1], seconds: masks[0]}}
 	// Years that are named end in 2099, and so 400 years from 1970 see all of them.
-	if _, ok := pattern.next(date{1970, time.January, 1}.dayNumber() * daySeconds); !ok {
-		p.faults.add(v.path, v.raw, "a pattern that some day fulfils; this one never does within 400 years", p.tried(withLastDays(parts, 3)...))
-		return nil
-	}
-	return pattern
+	return parts, possible(p, v, pattern, 1970, parts, 3)
 }
 
-// quartzRange reads *, a, a-b, with /step; a range may run over the end (22-2). ok is false after a fault.
-func (p *parser) quartzRange(path string, f cronField, part string) (from, to, step int, ok bool) {
+// quartzRange is one part of a field: from, from+step and so on up to to. to may lie beyond the field's highest value, and
+// goes on at the lowest then.
+type quartzRange struct{ from, to, step int }
+
+// readQuartzRange reads *, a, a-b, with /step; a range may run over the end (22-2). A part at fault gives what is allowed, and the
+// nearest valid part where that does not follow from the field's values.
+func readQuartzRange(f cronField, part string) (r quartzRange, allowed, propose string) {
 	forms := fmt.Sprintf("%d to %d, *, a-b, a/n, or several of them with commas", f.low, f.high)
 	if f.names != nil {
 		forms = strings.ToUpper(strings.Join(f.names, ", ")) + ", or " + forms
@@ -90,20 +94,16 @@ func (p *parser) quartzRange(path string, f cronField, part string) (from, to, s
 		forms += "; H, a value by the hash of a name, is not computed here: give the schedule a jitter"
 	}
 	body, stepText, hasStep := strings.Cut(part, "/")
-	step = 1
+	r.step = 1
 	if hasStep {
 		var err error
-		if step, err = strconv.Atoi(stepText); err != nil || !isDigits(stepText) || step < 1 || step > f.high {
-			near := ""
-			if !p.opts.probing {
-				near = f.quartzNear(part)
-			}
-			p.faults.add(path+"."+f.name, quote(part), fmt.Sprintf("a step from 1 to %d", f.high), near)
-			return 0, 0, 0, false
+		if r.step, err = strconv.Atoi(stepText); err != nil || !isDigits(stepText) || r.step < 1 || r.step > f.high {
+			return r, fmt.Sprintf("a step from 1 to %d", f.high), ""
 		}
 	}
 	if body == "*" || body == "" && hasStep {
-		return f.low, f.high, step, true
+		r.from, r.to = f.low, f.high
+		return r, "", ""
 	}
 	a, b, isRange := strings.Cut(body, "-")
 	value := f.value
@@ -113,48 +113,55 @@ func (p *parser) quartzRange(path string, f cronField, part string) (from, to, s
 			return n, err == nil && isDigits(s) && n >= f.low && n <= f.high
 		}
 	}
-	from, okFrom := value(a)
-	to, okTo := from, true
-	if isRange {
-		to, okTo = value(b)
+	var okFrom bool
+	r.from, okFrom = value(a)
+	okTo := true
+	if r.to = r.from; isRange {
+		r.to, okTo = value(b)
 	} else if hasStep {
-		to = f.high
+		r.to = f.high
 	}
 	if !okFrom || !okTo {
-		near := ""
-		if !p.opts.probing {
-			near = f.quartzNear(part)
-		}
-		p.faults.add(path+"."+f.name, quote(part), forms, near)
-		return 0, 0, 0, false
+		return r, forms, ""
 	}
-	if from > to {
+	if r.from > r.to {
 		if f.name == "year" {
-			p.faults.add(path+"."+f.name, quote(part), "a range of years that does not run backwards", b+"-"+a)
-			return 0, 0, 0, false
+			return r, "a range of years that does not run backwards", b + "-" + a
 		}
-		to += f.high - f.low + 1
+		r.to += f.high - f.low + 1
 	}
-	return from, to, step, true
+	return r, "", ""
+}
+
+// quartzRange reads one part of a field; ok is false after a fault.
+func (p *parser) quartzRange(path string, f cronField, part string) (r quartzRange, ok bool) {
+	r, allowed, propose := readQuartzRange(f, part)
+	if allowed == "" {
+		return r, true
+	}
+	if propose == "" {
+		propose = f.quartzNear(part)
+	}
+	p.faults.add(path+"."+f.name, quote(part), allowed, propose)
+	return r, false
 }
 
 // quartzNear is the part of a field that a wrong one most likely means.
 func (f cronField) quartzNear(part string) string {
 	return strings.ToUpper(repaired(part, f.low, f.high, f.names, func(try string) bool {
-		q := parser{kind: KindQuartz, faults: &faults{}, opts: Options{probing: true}}
-		_, _, _, ok := q.quartzRange("", f, try)
-		return ok
+		_, allowed, _ := readQuartzRange(f, try)
+		return allowed == ""
 	}))
 }
 
 func (p *parser) quartzMask(path string, f cronField, text string) uint64 {
 	var mask uint64
 	for part := range strings.SplitSeq(text, ",") {
-		from, to, step, ok := p.quartzRange(path, f, part)
+		r, ok := p.quartzRange(path, f, part)
 		if !ok {
 			continue
 		}
-		for n := from; n <= to; n += step {
+		for n := r.from; n <= r.to; n += r.step {
 			mask |= 1 << (f.low + (n-f.low)%(f.high-f.low+1))
 		}
 	}
@@ -164,8 +171,8 @@ func (p *parser) quartzMask(path string, f cronField, text string) uint64 {
 func (p *parser) quartzYears(path, text string) map[int]bool {
 	years := map[int]bool{}
 	for part := range strings.SplitSeq(text, ",") {
-		from, to, step, ok := p.quartzRange(path, quartzYear, part)
-		for n := from; ok && n <= to; n += step {
+		r, ok := p.quartzRange(path, quartzYear, part)
+		for n := r.from; ok && n <= r.to; n += r.step {
 			years[n] = true
 		}
 	}
@@ -270,7 +277,7 @@ func (d *quartzDays) of(year int, month time.Month) uint32 {
 	if d.months>>month&1 == 0 || d.years != nil && !d.years[year] {
 		return 0
 	}
-	first := weekday(date{year, month, 1}.dayNumber())
+	first := weekday(dayNumber(year, month, 1))
 	length := monthLength(year, month)
 	var mask uint32
 	if d.byWeekday {

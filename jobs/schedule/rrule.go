@@ -3,6 +3,7 @@ package schedule
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"sort"
 	"strconv"
 	"strings"
@@ -46,16 +47,23 @@ type rule struct {
 	start date
 }
 
+// rruleDialect is the recurrence rule of RFC 5545.
+var rruleDialect = dialect{
+	elements: []string{"rrule", "startTime", "endTime", "count"},
+	line:     "rrule",
+	read:     (*parser).rrule,
+}
+
 // rrule reads a rule, with the elements of the command line beside it.
 func (p *parser) rrule() Schedule {
 	v := p.reader.take("rrule")
 	p.readBounds()
-	p.readCount()
+	p.readCount(p.reader)
 	if v == nil {
 		p.faults.add("rrule", "null", rruleForms, "")
 		return nil
 	}
-	text, ok := p.reader.str(v, rruleForms)
+	text, ok := p.reader.text(v, rruleForms)
 	if !ok {
 		return nil
 	}
@@ -83,7 +91,7 @@ func (p *parser) ruleSchedule(v *value, text string) Schedule {
 		}
 	}
 	if p.start.IsZero() {
-		p.start = p.needNow(v.path + ".DTSTART")
+		p.start = p.needCreation(v.path + ".DTSTART")
 	}
 	p.start = p.start.Truncate(time.Second)
 	r, given := p.ruleParts(v, body)
@@ -271,7 +279,7 @@ func (p *parser) ruleUntil(path, text string) {
 		return
 	}
 	if !m.hasTime {
-		p.plan.Warnings = append(p.plan.Warnings, "UNTIL is a date without time: its first second is meant, later runs of that day are not made")
+		p.warn("UNTIL is a date without time: its first second is meant, later runs of that day are not made")
 	}
 	until := m.in(p.zone)
 	if p.end.IsZero() || until.Before(p.end) {
@@ -367,7 +375,7 @@ func (p *parser) ruleOf(v *value, r *rule, given map[string]bool) Schedule {
 		}
 	}
 	if _, ok := pattern.next(day * daySeconds); !ok {
-		p.faults.add(v.path, v.raw, "a rule that some day fulfils; this one never does within 400 years", p.tried(withNearDays(v.text)...))
+		p.faults.add(v.path, v.raw, "a rule that some day fulfils; this one never does within 400 years", p.firstValid("rrule", withNearDays(v.text)...))
 		return nil
 	}
 	return p.wall(pattern, true)
@@ -401,4 +409,18 @@ func indexes(length int, positions []int) []int {
 		}
 	}
 	return unique
+}
+
+var (
+	ruleMonthDays = regexp.MustCompile(`BYMONTHDAY=[^;]*`)
+	ruleNthDays   = regexp.MustCompile(`([+-]?)[0-9]+(MO|TU|WE|TH|FR|SA|SU)`)
+)
+
+// withNearDays are a rule with days that months have.
+func withNearDays(rule string) []string {
+	var lines []string
+	for _, d := range lastDays {
+		lines = append(lines, ruleMonthDays.ReplaceAllLiteralString(rule, "BYMONTHDAY="+d))
+	}
+	return append(lines, ruleNthDays.ReplaceAllString(rule, "${1}5${2}"))
 }

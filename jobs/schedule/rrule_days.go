@@ -69,7 +69,7 @@ func everyNthWeekFrom(first, interval int64) func(int, time.Month) uint32 {
 
 // daysOfYear is BYYEARDAY in one month.
 func (r *rule) daysOfYear(year int, month time.Month) uint32 {
-	before := int(date{year, month, 1}.dayNumber() - date{year, time.January, 1}.dayNumber())
+	before := int(dayNumber(year, month, 1) - dayNumber(year, time.January, 1))
 	length := 365
 	if isLeap(year) {
 		length = 366
@@ -89,13 +89,13 @@ func (r *rule) daysOfYear(year int, month time.Month) uint32 {
 // daysOfWeeks is BYWEEKNO in one month: week 1 is the first with four days in its year, and a week
 // counts for the year to which most of its days belong.
 func (r *rule) daysOfWeeks(year int, month time.Month) uint32 {
-	first := date{year, month, 1}.dayNumber()
+	first := dayNumber(year, month, 1)
 	var mask uint32
 	for d := range monthLength(year, month) {
 		week := r.weekOf(first + int64(d))
 		weekYear := dateOf(week + 3).year
-		one := r.weekOf(date{weekYear, time.January, 4}.dayNumber())
-		next := r.weekOf(date{weekYear + 1, time.January, 4}.dayNumber())
+		one := r.weekOf(dayNumber(weekYear, time.January, 4))
+		next := r.weekOf(dayNumber(weekYear+1, time.January, 4))
 		n, count := int(week-one)/7+1, int(next-one)/7
 		for _, w := range r.weeks {
 			if w == n || w == n-count-1 {
@@ -108,12 +108,12 @@ func (r *rule) daysOfWeeks(year int, month time.Month) uint32 {
 
 // weekdayMask is BYDAY in one month; numbers count in the year for YEARLY without BYMONTH, else in the month.
 func (r *rule) weekdayMask(year int, month time.Month) uint32 {
-	start := date{year, month, 1}.dayNumber()
+	start := dayNumber(year, month, 1)
 	first, length := weekday(start), monthLength(year, month)
 	mask := weekdayDays(first, r.weekdays)
 	if r.freq == yearly && r.months == 0 && r.nth != nil {
-		january := date{year, time.January, 1}.dayNumber()
-		december := date{year, time.December, 31}.dayNumber()
+		january := dayNumber(year, time.January, 1)
+		december := dayNumber(year, time.December, 31)
 		for _, o := range r.nth {
 			at := january + floorMod(int64(o.day-weekday(january)), 7) + int64(o.n-1)*7
 			if o.n < 0 {
@@ -144,9 +144,9 @@ func (p *positioned) period(day int64) int64 {
 	d := dateOf(day)
 	switch p.rule.freq {
 	case yearly:
-		return date{d.year, time.January, 1}.dayNumber()
+		return dayNumber(d.year, time.January, 1)
 	case monthly:
-		return date{d.year, d.month, 1}.dayNumber()
+		return dayNumber(d.year, d.month, 1)
 	}
 	return p.rule.weekOf(day)
 }
@@ -156,10 +156,9 @@ func (p *positioned) following(first, step int64) int64 {
 	d := dateOf(first)
 	switch p.rule.freq {
 	case yearly:
-		return date{d.year + int(step), time.January, 1}.dayNumber()
+		return dayNumber(d.year+int(step), time.January, 1)
 	case monthly:
-		d = date{d.year, d.month, 1}.addMonths(int(step))
-		return d.dayNumber()
+		return date{year: d.year, month: d.month, day: 1}.addMonths(int(step)).dayNumber()
 	}
 	return first + 7*step
 }

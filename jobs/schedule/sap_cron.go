@@ -49,7 +49,7 @@ type sapDays struct {
 // sapCron reads the seven fields. The second result is false after a fault.
 func (p *parser) sapCron(v *value) Schedule {
 	const order = "seven fields: year month day dayOfWeek hour minute second"
-	text, ok := p.reader.str(v, order)
+	text, ok := p.reader.text(v, order)
 	if !ok {
 		return nil
 	}
@@ -88,13 +88,13 @@ func (p *parser) sapCron(v *value) Schedule {
 		}
 	}
 	if parts[2] != "*" && parts[3] != "*" {
-		p.plan.Warnings = append(p.plan.Warnings, "day and dayOfWeek are both restricted: a day must fulfil both, where Unix cron takes either (D-S5)")
+		p.warn("day and dayOfWeek are both restricted: a day must fulfil both, where Unix cron takes either (D-S5)")
 	}
 	pattern := &onDays{days: d.of, times: times{
 		hours: uint32(sapMask(items[4], sapFields[4])), minutes: sapMask(items[5], sapFields[5]), seconds: sapMask(items[6], sapFields[6]),
 	}}
 	if !d.everMatches(pattern) {
-		p.faults.add(v.path, v.raw, "a pattern that some day fulfils; this one never does within 400 years", p.tried(withLastDays(parts, 2)...))
+		p.faults.add(v.path, v.raw, "a pattern that some day fulfils; this one never does within 400 years", p.firstValid("cron", withLastDays(parts, 2)...))
 		return nil
 	}
 	fixed := !strings.ContainsAny(parts[4]+parts[5]+parts[6], "*:/")
@@ -108,7 +108,7 @@ func (d *sapDays) everMatches(pattern *onDays) bool {
 		year = 1
 	}
 	for ; year <= LastInstant.Year(); year += 400 {
-		if _, ok := pattern.next(date{year, time.January, 1}.dayNumber() * daySeconds); ok {
+		if _, ok := pattern.next(dayNumber(year, time.January, 1) * daySeconds); ok {
 			return true
 		}
 		if d.years == nil {
@@ -128,7 +128,7 @@ func (d *sapDays) of(year int, month time.Month) uint32 {
 	if d.anyDay || mask == 0 {
 		return mask
 	}
-	first := weekday(date{year, month, 1}.dayNumber())
+	first := weekday(dayNumber(year, month, 1))
 	allowed := weekdayDays(first, d.weekdays)
 	for _, o := range d.nth {
 		allowed |= nthWeekday(first, length, o.day, o.n)
@@ -309,8 +309,6 @@ func sapValue(f sapField, text string) (int, bool) {
 	}
 	return n, len(text) <= 2 && text[0] != '-'
 }
-
-func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 func sapWeekday(text string) (int, bool) {
 	for i, name := range weekdayNames {

@@ -1,8 +1,6 @@
 package schedule
 
 import (
-	"fmt"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -26,10 +24,10 @@ func (p *parser) readableTime(v *value, text string) (time.Time, bool) {
 		r.overlap = OverlapFirst
 	}
 	// What cannot be read is said even where no moment of creation is known.
-	r.now = p.now()
+	r.now = p.creation()
 	at, ok := r.read()
 	if ok && r.now.IsZero() {
-		p.needNow(v.path)
+		p.needCreation(v.path)
 	}
 	if !ok {
 		propose := r.proposal()
@@ -70,12 +68,12 @@ func (r *relative) read() (time.Time, bool) {
 		second, ok := parseClock(w[2])
 		return r.at(today+1, second), ok
 	case len(w) == 3 && w[1] == "at": // <weekday> at <clock>
-		day, known := weekdayOf(w[0])
+		day, known := parseWeekday(w[0])
 		second, ok := parseClock(w[2])
 		next := today + floorMod(int64(day-weekday(today)), 7)
 		return r.firstAfterNow(second, ok && known, next, next+7)
 	case len(w) == 5 && w[0] == "next" && w[1] == "week" && w[3] == "at":
-		day, known := weekdayOf(w[2])
+		day, known := parseWeekday(w[2])
 		second, ok := parseClock(w[4])
 		return r.at(today-int64(weekday(today))+7+int64(day), second), ok && known
 	}
@@ -159,77 +157,28 @@ func wordNumber(word string) string {
 	return ""
 }
 
-// parseClock reads h[.mm[:ss]]am, …pm, or H.mm[:ss]; a colon and a point are the same. The text is in
-// lower case. The result is in seconds of the day.
-func parseClock(text string) (int, bool) {
-	half := -1
-	if body, ok := strings.CutSuffix(text, "am"); ok {
-		half, text = 0, body
-	} else if body, ok := strings.CutSuffix(text, "pm"); ok {
-		half, text = 12, body
+// sapSettle is the instant of a time that depends on when it was said; false for one that does not, or cannot be read.
+func (p *parser) sapSettle(name string, v *value) (time.Time, bool) {
+	if name != "time" {
+		return time.Time{}, false
 	}
-	parts := strings.Split(strings.ReplaceAll(text, ":", "."), ".")
-	if len(parts) > 3 || len(parts) == 1 && half < 0 {
-		return 0, false
-	}
-	clock := [3]int{}
-	for i, part := range parts {
-		if !isDigits(part) || len(part) > 2 || i > 0 && len(part) != 2 {
-			return 0, false
+	if v.kind == '"' {
+		if _, err := parseDate(v.text); err == nil {
+			return time.Time{}, false
 		}
-		clock[i], _ = strconv.Atoi(part)
+		return p.readableTime(v, v.text)
 	}
-	if half >= 0 {
-		if clock[0] < 1 || clock[0] > 12 {
-			return 0, false
-		}
-		clock[0] = clock[0]%12 + half
+	if v.kind != '{' {
+		return time.Time{}, false
 	}
-	if clock[0] > 23 || clock[1] > 59 || clock[2] > 59 {
-		return 0, false
+	m, ok := p.dateObject(v)
+	if !ok {
+		return time.Time{}, false
 	}
-	return clock[0]*3600 + clock[1]*60 + clock[2], true
-}
-
-var clockParts = regexp.MustCompile(`^([0-9]{1,3})[.:]([0-9]{1,3})(?:[.:]([0-9]{1,3}))?(am|pm)?$`)
-
-// clockProposal is the clock time that a wrong one most likely means; empty when none is near.
-func clockProposal(text string) string {
-	t := strings.ToLower(strings.TrimSpace(text))
-	tries := []string{
-		strings.ReplaceAll(t, " ", ""), strings.NewReplacer(" ", "", "a.m.", "am", "p.m.", "pm").Replace(t),
-		strings.NewReplacer(",", ".", "h", ".", "-", ".").Replace(t), t + ".00",
-	}
-	if len(t) == 4 && isDigits(t) {
-		tries = append(tries, t[:2]+"."+t[2:])
-	}
-	if t == "noon" {
-		tries = append(tries, "12.00")
-	}
-	if t == "midnight" || t == "24:00" || t == "24.00" {
-		tries = append(tries, "0.00")
-	}
-	// 13pm is 13.00, because nobody means 1am with it.
-	for _, suffix := range []string{"am", "pm"} {
-		if body, ok := strings.CutSuffix(t, suffix); ok {
-			tries = append(tries, body, body+".00")
-		}
-	}
-	if m := clockParts.FindStringSubmatch(t); m != nil {
-		high := 23
-		if m[4] != "" {
-			high = 12
-		}
-		try := clamp(m[1], 0, high) + "." + fmt.Sprintf("%02s", clamp(m[2], 0, 59))
-		if m[3] != "" {
-			try += ":" + fmt.Sprintf("%02s", clamp(m[3], 0, 59))
-		}
-		tries = append(tries, try+m[4])
-	}
-	for _, try := range tries {
-		if _, ok := parseClock(try); ok && try != text {
-			return try
-		}
-	}
-	return ""
+	created := p.created
+	p.created = created.AddDate(-1, -1, -1)
+	other, _ := p.dateObject(v)
+	p.created = created
+	at := m.in(p.zone)
+	return at, !at.Equal(other.in(p.zone))
 }
