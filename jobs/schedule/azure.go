@@ -24,31 +24,31 @@ type azureSchedule struct {
 	minutes, hours []int
 	weekDays       uint8 // bit 0 Monday
 	monthDays      []int
-	occurrences    []occurrence
+	occurrences    []Occurrence
 }
 
 // azureElements are the elements of the dialect.
 var azureElements = []string{"recurrence", "frequency", "interval", "count", "endTime", "schedule", "startTime"}
 
-// azureDialect is the recurrence object of Azure Scheduler.
-var azureDialect = dialect{
-	elements: azureElements,
+// AzureDialect is the recurrence object of Azure Scheduler.
+var AzureDialect = Dialect{
+	Elements: azureElements,
 	// An Azure job without a recurrence.
-	isEmpty:     func(text string) bool { return text == "" || text == "null" || text == "(no recurrence)" },
-	takesOffset: true,
-	names:       azureElementNames,
-	read:        (*parser).azure,
+	IsEmpty:     func(text string) bool { return text == "" || text == "null" || text == "(no recurrence)" },
+	TakesOffset: true,
+	Names:       azureElementNames,
+	Read:        (*Parser).azure,
 }
 
 // recurrenceElements are the elements of a recurrence.
 var recurrenceElements = []string{"frequency", "interval", "count", "endTime", "schedule"}
 
 // azureElementNames are the names and synonyms of elements: beside the element recurrence, those of a recurrence belong into it.
-func azureElementNames(r reader) (elements []string, words map[string]string) {
-	if !r.has("recurrence") {
-		return azureElements, synonyms
+func azureElementNames(r Reader) (elements []string, words map[string]string) {
+	if !r.Has("recurrence") {
+		return azureElements, Synonyms
 	}
-	words = maps.Clone(synonyms)
+	words = maps.Clone(Synonyms)
 	for _, name := range recurrenceElements {
 		words[strings.ToLower(name)] = "recurrence." + name
 	}
@@ -57,100 +57,100 @@ func azureElementNames(r reader) (elements []string, words map[string]string) {
 
 // azure reads a recurrence object, with startTime and our elements beside its own, or a job's properties
 // that hold one as the element recurrence. Without any element of a recurrence it is one run.
-func (p *parser) azure() Schedule {
+func (p *Parser) azure() Schedule {
 	start := p.azureStart()
-	p.start = start
-	recurrence := p.reader
-	if v := p.reader.take("recurrence"); v != nil {
-		if v.kind != '{' {
-			p.faults.add(v.path, v.raw, "a recurrence object", "")
+	p.Start = start
+	recurrence := p.Reader
+	if v := p.Reader.Take("recurrence"); v != nil {
+		if v.Kind != '{' {
+			p.Faults.Add(v.Path, v.Raw, "a recurrence object", "")
 			return nil
 		}
-		recurrence = reader{object: v, faults: p.faults}
-		defer recurrence.refuseOthers(recurrenceElements, synonyms)
+		recurrence = Reader{Object: v, Faults: p.Faults}
+		defer recurrence.RefuseOthers(recurrenceElements, Synonyms)
 	}
 	frequency, interval, recurs := p.azureFrequency(recurrence)
-	p.readCount(recurrence)
-	if v := recurrence.take("endTime"); v != nil {
-		p.end = p.date(v, time.Time{})
+	p.ReadCount(recurrence)
+	if v := recurrence.Take("endTime"); v != nil {
+		p.End = p.Date(v, time.Time{})
 		switch {
-		case !p.created.IsZero() && !p.end.IsZero() && p.end.Before(p.created),
-			p.created.IsZero() && p.start.IsZero() && !p.end.IsZero() && p.end.Before(p.today):
-			p.faults.add(v.path, v.raw, "an instant in the future (D-A7)", "")
-		case !p.start.IsZero() && !p.end.IsZero() && p.end.Before(p.start):
-			p.faults.add(v.path, v.raw, "an instant not before the start "+p.start.Format(time.RFC3339), p.start.Format(time.RFC3339))
+		case !p.Created.IsZero() && !p.End.IsZero() && p.End.Before(p.Created),
+			p.Created.IsZero() && p.Start.IsZero() && !p.End.IsZero() && p.End.Before(p.Today):
+			p.Faults.Add(v.Path, v.Raw, "an instant in the future (D-A7)", "")
+		case !p.Start.IsZero() && !p.End.IsZero() && p.End.Before(p.Start):
+			p.Faults.Add(v.Path, v.Raw, "an instant not before the start "+p.Start.Format(time.RFC3339), p.Start.Format(time.RFC3339))
 		}
 	}
 	var s *azureSchedule
-	if v := recurrence.take("schedule"); v != nil {
+	if v := recurrence.Take("schedule"); v != nil {
 		s = p.azureScheduleOf(v, frequency)
 	}
 	if !recurs {
-		if p.count > 0 || !p.end.IsZero() || s != nil {
-			p.faults.add("frequency", "null", "one of Minute, Hour, Day, Week, Month, Year", "")
+		if p.Count > 0 || !p.End.IsZero() || s != nil {
+			p.Faults.Add("frequency", "null", "one of Minute, Hour, Day, Week, Month, Year", "")
 		}
 		return p.azureOnce(start)
 	}
-	if len(p.faults.list) > 0 {
+	if len(p.Faults.List) > 0 {
 		return nil
 	}
 	atOnce := start.IsZero()
 	if atOnce {
-		start = p.needCreation("startTime").In(p.zone)
-		p.start = start
+		start = p.NeedCreation("startTime").In(p.Zone)
+		p.Start = start
 	}
 	inner := p.azureRecurrence(frequency, interval, start, s)
-	if w, ok := inner.(*wall); ok {
-		if _, ok := w.pattern.next(civil(start)); !ok {
-			v := recurrence.take("schedule")
-			p.faults.add(v.path, v.raw, "a schedule that some day fulfils; this one never does", "")
+	if w, ok := inner.(*Wall); ok {
+		if _, ok := w.Pattern.Next(CivilSeconds(start)); !ok {
+			v := recurrence.Take("schedule")
+			p.Faults.Add(v.Path, v.Raw, "a schedule that some day fulfils; this one never does", "")
 			return nil
 		}
 	}
 	if atOnce {
 		// Bounded before the run at once is added: that one is due even where the end is earlier.
-		inner = union{a: single{at: start}, b: bounded{inner: inner, first: start}}
+		inner = Union{A: Single{At: start}, B: Bounded{Inner: inner, First: start}}
 	}
 	return inner
 }
 
 // azureStart is startTime in the zone in which the recurrence is read (D-A2), cut to the second.
-func (p *parser) azureStart() time.Time {
-	start := p.plannedStart.Truncate(time.Second)
-	if v := p.reader.take("startTime"); v != nil {
-		start = p.date(v, start)
+func (p *Parser) azureStart() time.Time {
+	start := p.PlannedStart.Truncate(time.Second)
+	if v := p.Reader.Take("startTime"); v != nil {
+		start = p.Date(v, start)
 	}
 	if start.IsZero() {
 		return start
 	}
-	if !p.zoneGiven {
+	if !p.ZoneGiven {
 		_, offset := start.Zone()
-		p.zone = fixedZone(offset)
+		p.Zone = FixedZone(offset)
 	}
-	return start.In(p.zone)
+	return start.In(p.Zone)
 }
 
 // azureOnce is a job without recurrence: one run at its start, at once when that is over or absent.
-func (p *parser) azureOnce(start time.Time) Schedule {
+func (p *Parser) azureOnce(start time.Time) Schedule {
 	if start.IsZero() {
-		return single{at: p.needCreation("startTime")}
+		return Single{At: p.NeedCreation("startTime")}
 	}
-	if now := p.creation(); p.activated.IsZero() && now.After(start) {
-		return single{at: now}
+	if now := p.Creation(); p.Activated.IsZero() && now.After(start) {
+		return Single{At: now}
 	}
-	return single{at: start}
+	return Single{At: start}
 }
 
-func (p *parser) azureFrequency(r reader) (frequency string, interval int64, recurs bool) {
+func (p *Parser) azureFrequency(r Reader) (frequency string, interval int64, recurs bool) {
 	names := make([]string, len(azureFrequencies))
 	for i, f := range azureFrequencies {
 		names[i] = f.name
 	}
 	most := int64(1000)
-	v := r.take("frequency")
+	v := r.Take("frequency")
 	if v != nil {
 		what := "one of " + strings.Join(names, ", ")
-		text, ok := r.text(v, what)
+		text, ok := r.Text(v, what)
 		for _, f := range azureFrequencies {
 			if strings.EqualFold(f.name, text) {
 				frequency, most = f.name, f.most
@@ -159,21 +159,21 @@ func (p *parser) azureFrequency(r reader) (frequency string, interval int64, rec
 		if ok && frequency == "" {
 			propose := frequencyWords[strings.ToLower(text)]
 			if propose == "" {
-				propose = nearest(text, names)
+				propose = Nearest(text, names)
 			}
-			p.faults.add(v.path, v.raw, what, propose)
+			p.Faults.Add(v.Path, v.Raw, what, propose)
 		}
 	}
 	interval = 1
-	if i := r.take("interval"); i != nil {
+	if i := r.Take("interval"); i != nil {
 		if v == nil {
-			p.faults.add(join(r.object.path, "frequency"), "null", "one of "+strings.Join(names, ", "), "")
+			p.Faults.Add(Join(r.Object.Path, "frequency"), "null", "one of "+strings.Join(names, ", "), "")
 		}
 		allowed := fmt.Sprintf("a whole number from 1 to %d", most)
 		if frequency != "" {
 			allowed += " for the frequency " + frequency
 		}
-		interval, _ = r.integer(i, 1, most, allowed)
+		interval, _ = r.Integer(i, 1, most, allowed)
 	}
 	return frequency, interval, v != nil
 }
@@ -182,27 +182,27 @@ func (p *parser) azureFrequency(r reader) (frequency string, interval int64, rec
 var azureNames = []string{"minutes", "hours", "weekDays", "monthDays", "monthlyOccurrences"}
 
 // azureScheduleOf reads the element schedule, and refuses what its frequency has no use for (a.4, D-A16).
-func (p *parser) azureScheduleOf(v *value, frequency string) *azureSchedule {
-	if v.kind != '{' {
-		p.faults.add(v.path, v.raw, "an object with "+strings.Join(azureNames, ", "), "")
+func (p *Parser) azureScheduleOf(v *Value, frequency string) *azureSchedule {
+	if v.Kind != '{' {
+		p.Faults.Add(v.Path, v.Raw, "an object with "+strings.Join(azureNames, ", "), "")
 		return nil
 	}
-	r := reader{object: v, faults: p.faults}
+	r := Reader{Object: v, Faults: p.Faults}
 	s := &azureSchedule{}
 	allowed := map[string]string{
 		"minutes": "Hour Day Week Month", "hours": "Day Week Month", "weekDays": "Week", "monthDays": "Month", "monthlyOccurrences": "Month",
 	}
 	if frequency == "Year" {
-		p.faults.add(v.path, v.raw, "no schedule with the frequency Year (D-A1)", "frequency Month with interval 12")
+		p.Faults.Add(v.Path, v.Raw, "no schedule with the frequency Year (D-A1)", "frequency Month with interval 12")
 	}
 	for _, name := range azureNames {
-		e := r.take(name)
+		e := r.Take(name)
 		if e == nil {
 			continue
 		}
 		if frequency != "" && frequency != "Year" && !strings.Contains(allowed[name], frequency) {
 			with := strings.ReplaceAll(allowed[name], " ", ", ")
-			p.faults.add(e.path, e.raw, name+" only with the frequency "+with, "")
+			p.Faults.Add(e.Path, e.Raw, name+" only with the frequency "+with, "")
 		}
 		switch name {
 		case "minutes":
@@ -218,20 +218,20 @@ func (p *parser) azureScheduleOf(v *value, frequency string) *azureSchedule {
 		}
 	}
 	if s.monthDays != nil && s.occurrences != nil {
-		p.warn("monthDays and monthlyOccurrences are both given: a day must fulfil both")
+		p.Warn("monthDays and monthlyOccurrences are both given: a day must fulfil both")
 	}
-	r.refuseOthers(azureNames, synonyms)
+	r.RefuseOthers(azureNames, Synonyms)
 	return s
 }
 
 // integers is a list of whole numbers; 0 is refused where negative ones are allowed (D-A17).
-func (p *parser) integers(v *value, low, high int64, allowed string) []int {
+func (p *Parser) integers(v *Value, low, high int64, allowed string) []int {
 	var list []int
-	for _, item := range p.items(v, allowed) {
-		n, ok := p.reader.integer(item, low, high, allowed)
+	for _, item := range p.Items(v, allowed) {
+		n, ok := p.Reader.Integer(item, low, high, allowed)
 		switch {
 		case ok && n == 0 && low < 0:
-			p.faults.add(item.path, item.raw, allowed, "1")
+			p.Faults.Add(item.Path, item.Raw, allowed, "1")
 		case ok:
 			list = append(list, int(n))
 		}
@@ -239,58 +239,58 @@ func (p *parser) integers(v *value, low, high int64, allowed string) []int {
 	return list
 }
 
-func (p *parser) azureWeekdays(v *value) uint8 {
-	items := p.items(v, "names of weekdays")
+func (p *Parser) azureWeekdays(v *Value) uint8 {
+	items := p.Items(v, "names of weekdays")
 	if len(items) > 7 {
-		p.faults.add(v.path, v.raw, "at most 7 weekdays", "")
+		p.Faults.Add(v.Path, v.Raw, "at most 7 weekdays", "")
 	}
 	var days uint8
 	for _, item := range items {
-		if day, ok := p.weekday(item); ok {
+		if day, ok := p.Weekday(item); ok {
 			days |= 1 << day
 		}
 	}
 	return days
 }
 
-func (p *parser) azureOccurrences(v *value) []occurrence {
-	var list []occurrence
-	for _, item := range p.items(v, "objects with day and occurrence") {
-		if item.kind != '{' {
-			p.faults.add(item.path, item.raw, `an object such as {"day": "friday", "occurrence": -1}`, "")
+func (p *Parser) azureOccurrences(v *Value) []Occurrence {
+	var list []Occurrence
+	for _, item := range p.Items(v, "objects with day and occurrence") {
+		if item.Kind != '{' {
+			p.Faults.Add(item.Path, item.Raw, `an object such as {"day": "friday", "occurrence": -1}`, "")
 			continue
 		}
-		r := reader{object: item, faults: p.faults}
-		o := occurrence{}
-		if day := r.take("day"); day == nil {
-			p.faults.add(join(item.path, "day"), "null", "the name of a weekday", "")
+		r := Reader{Object: item, Faults: p.Faults}
+		o := Occurrence{}
+		if day := r.Take("day"); day == nil {
+			p.Faults.Add(Join(item.Path, "day"), "null", "the name of a weekday", "")
 		} else {
-			o.day, _ = p.weekday(day)
+			o.Day, _ = p.Weekday(day)
 		}
 		const allowed = "1 to 5, or -1 to -5 counted from the end of the month"
-		if n := r.take("occurrence", "Occurrence"); n != nil {
-			number, ok := r.integer(n, -5, 5, allowed)
+		if n := r.Take("occurrence", "Occurrence"); n != nil {
+			number, ok := r.Integer(n, -5, 5, allowed)
 			if ok && number == 0 {
-				p.faults.add(n.path, n.raw, allowed, "1")
+				p.Faults.Add(n.Path, n.Raw, allowed, "1")
 			}
-			o.n = int(number)
+			o.N = int(number)
 		}
-		r.refuseOthers([]string{"day", "occurrence"}, synonyms)
+		r.RefuseOthers([]string{"day", "occurrence"}, Synonyms)
 		list = append(list, o)
 	}
 	return list
 }
 
 // azureRecurrence builds the schedule from a start in its zone.
-func (p *parser) azureRecurrence(frequency string, interval int64, start time.Time, s *azureSchedule) Schedule {
-	at := civil(start)
-	day, second := floorDiv(at, daySeconds), int(floorMod(at, daySeconds))
+func (p *Parser) azureRecurrence(frequency string, interval int64, start time.Time, s *azureSchedule) Schedule {
+	at := CivilSeconds(start)
+	day, second := FloorDiv(at, DaySeconds), int(FloorMod(at, DaySeconds))
 	unit := map[string]int64{"Minute": 60, "Hour": 3600}[frequency]
 	if unit > 0 {
-		g := &grid{base: start.Unix(), step: unit * interval, from: start.Unix()}
+		g := &Grid{Base: start.Unix(), Step: unit * interval, From: start.Unix()}
 		if s != nil && s.minutes != nil {
-			g.base -= int64(second % 3600)
-			g.offsets = offsetsOf(s.minutes, second%60)
+			g.Base -= int64(second % 3600)
+			g.Offsets = offsetsOf(s.minutes, second%60)
 		}
 		return g
 	}
@@ -299,30 +299,30 @@ func (p *parser) azureRecurrence(frequency string, interval int64, start time.Ti
 		if frequency == "Year" {
 			months = 12
 		}
-		return p.wall(&steps{start: dateOf(day), second: int64(second), months: months}, true)
+		return p.Wall(&Steps{Start: DateOf(day), Second: int64(second), Months: months}, true)
 	}
 	if s == nil {
 		s = &azureSchedule{}
 	}
-	clock := times{hours: 1 << (second / 3600), minutes: 1 << (second / 60 % 60), seconds: 1 << (second % 60)}
+	clock := Times{Hours: 1 << (second / 3600), Minutes: 1 << (second / 60 % 60), Seconds: 1 << (second % 60)}
 	everyHour := s.minutes != nil && s.hours == nil
 	if everyHour {
-		clock.hours = 1<<24 - 1
-		p.warn("minutes without hours: every hour of the chosen days; Logic Apps reads it as the hour of the start (D-A3)")
+		clock.Hours = 1<<24 - 1
+		p.Warn("minutes without hours: every hour of the chosen days; Logic Apps reads it as the hour of the start (D-A3)")
 	}
 	if s.hours != nil {
-		clock.hours = 0
+		clock.Hours = 0
 		for _, h := range s.hours {
-			clock.hours |= 1 << h
+			clock.Hours |= 1 << h
 		}
 	}
 	if s.minutes != nil {
-		clock.minutes = 0
+		clock.Minutes = 0
 		for _, m := range s.minutes {
-			clock.minutes |= 1 << m
+			clock.Minutes |= 1 << m
 		}
 	}
-	return p.wall(&onDays{days: azureDays(frequency, int(interval), day, s), times: clock}, !everyHour)
+	return p.Wall(&OnDays{Days: azureDays(frequency, int(interval), day, s), Times: clock}, !everyHour)
 }
 
 // offsetsOf are the seconds of an hour of some minutes and one second, ascending and each once.
@@ -342,32 +342,32 @@ func offsetsOf(minutes []int, second int) []int64 {
 
 // azureDays are the days of a recurrence that starts on a day.
 func azureDays(frequency string, interval int, start int64, s *azureSchedule) func(int, time.Month) uint32 {
-	first := dateOf(start)
+	first := DateOf(start)
 	switch frequency {
 	case "Day":
-		return everyNthDay(start, int64(interval))
+		return EveryNthDay(start, int64(interval))
 	case "Week":
 		days := s.weekDays
 		if days == 0 {
-			days = 1 << weekday(start)
+			days = 1 << Weekday(start)
 		}
-		return everyNthWeek(start-int64(weekday(start)), int64(interval), days)
+		return EveryNthWeek(start-int64(Weekday(start)), int64(interval), days)
 	}
-	firstMonth := monthIndex(first.year, first.month)
+	firstMonth := MonthIndex(first.Year, first.Month)
 	return func(year int, month time.Month) uint32 {
-		m := monthIndex(year, month) - firstMonth
+		m := MonthIndex(year, month) - firstMonth
 		if m < 0 || m%interval != 0 {
 			return 0
 		}
 		if s.monthDays == nil && s.occurrences == nil {
-			return 1 << min(first.day, monthLength(year, month))
+			return 1 << min(first.Day, MonthLength(year, month))
 		}
-		mask := monthDays(year, month)
+		mask := MonthDays(year, month)
 		if s.monthDays != nil {
-			mask &= daysOfMonth(year, month, s.monthDays)
+			mask &= DaysOfMonth(year, month, s.monthDays)
 		}
 		if s.occurrences != nil {
-			mask &= occurrenceDays(year, month, s.occurrences)
+			mask &= OccurrenceDays(year, month, s.occurrences)
 		}
 		return mask
 	}

@@ -25,13 +25,13 @@ type weeklyWindow struct{ day, from, to int }
 
 // ParseCalendar reads {timeZone, dates, weekly, rrule, startTime, duration}. The error is a *Error.
 func ParseCalendar(spec []byte) (*Calendar, error) {
-	v, err := readValue(spec)
+	v, err := ReadValue(spec)
 	if err != nil {
 		return nil, err
 	}
-	f := &faults{}
+	f := &Faults{}
 	c := calendarOf(v, time.UTC, f)
-	return c, f.err()
+	return c, f.Err()
 }
 
 var calendarNames = []string{"timeZone", "dates", "weekly", "rrule", "startTime", "duration"}
@@ -52,77 +52,77 @@ func ReadCalendars(texts map[string]string) (known map[string]*Calendar, broken 
 }
 
 // calendarOf reads a calendar; its zone is the one given unless it has one of its own.
-func calendarOf(v *value, zone *time.Location, f *faults) *Calendar {
+func calendarOf(v *Value, zone *time.Location, f *Faults) *Calendar {
 	c := &Calendar{zone: zone}
-	if v.kind != '{' {
-		f.add(v.path, v.raw, "an object with "+strings.Join(calendarNames, ", "), "")
+	if v.Kind != '{' {
+		f.Add(v.Path, v.Raw, "an object with "+strings.Join(calendarNames, ", "), "")
 		return c
 	}
-	r := reader{object: v, faults: f}
-	p := &planner{dialect: dialects[KindRRule], plan: &Plan{}, parser: &parser{faults: f, reader: r, zone: zone}}
-	p.try = p.tryAs(KindRRule)
-	if z := r.take("timeZone"); z != nil {
-		if text, ok := r.text(z, "the name of an IANA time zone"); ok {
+	r := Reader{Object: v, Faults: f}
+	p := &planner{dialect: dialects[KindRRule], plan: &Plan{}, Parser: &Parser{Faults: f, Reader: r, Zone: zone}}
+	p.Try = p.tryAs(KindRRule)
+	if z := r.Take("timeZone"); z != nil {
+		if text, ok := r.Text(z, "the name of an IANA time zone"); ok {
 			found, err := LoadZone(text)
-			if p.mergeAt(z.path, err); err == nil {
-				c.zone, p.zone = found, found
+			if p.MergeAt(z.Path, err); err == nil {
+				c.zone, p.Zone = found, found
 			}
 		}
 	}
-	if d := r.take("dates"); d != nil {
-		for _, item := range p.items(d, "dates") {
+	if d := r.Take("dates"); d != nil {
+		for _, item := range p.Items(d, "dates") {
 			c.dates = append(c.dates, p.calendarDates(item)...)
 			if len(c.dates) > 10*maxCalendarDays {
-				f.add(d.path, quote("dates"), fmt.Sprintf("at most %d days", 10*maxCalendarDays), "")
+				f.Add(d.Path, Quote("dates"), fmt.Sprintf("at most %d days", 10*maxCalendarDays), "")
 				break
 			}
 		}
 		sort.Slice(c.dates, func(i, j int) bool { return c.dates[i] < c.dates[j] })
 	}
-	if w := r.take("weekly"); w != nil {
-		for _, item := range p.items(w, "objects with day, from, to") {
+	if w := r.Take("weekly"); w != nil {
+		for _, item := range p.Items(w, "objects with day, from, to") {
 			if window, ok := p.weeklyWindow(item); ok {
 				c.weekly = append(c.weekly, window)
 			}
 		}
 	}
 	p.calendarRule(c, r)
-	r.refuseOthers(calendarNames, synonyms)
-	if c.dates == nil && c.weekly == nil && c.rule == nil && len(f.list) == 0 {
-		f.add(v.path, v.raw, "at least one of dates, weekly, rrule", "")
+	r.RefuseOthers(calendarNames, Synonyms)
+	if c.dates == nil && c.weekly == nil && c.rule == nil && len(f.List) == 0 {
+		f.Add(v.Path, v.Raw, "at least one of dates, weekly, rrule", "")
 	}
 	return c
 }
 
 // calendarRule reads the windows that a recurrence rule begins.
-func (p *planner) calendarRule(c *Calendar, r reader) {
-	rule, length, start := r.take("rrule"), r.take("duration"), r.take("startTime")
+func (p *planner) calendarRule(c *Calendar, r Reader) {
+	rule, length, start := r.Take("rrule"), r.Take("duration"), r.Take("startTime")
 	if rule == nil {
 		if length != nil {
-			p.faults.add(length.path, length.raw, "a duration only together with rrule", "")
+			p.Faults.Add(length.Path, length.Raw, "a duration only together with rrule", "")
 		}
 		return
 	}
 	if length == nil {
-		p.faults.add(join(r.object.path, "duration"), "null", durationForms, "")
-	} else if text, ok := r.text(length, durationForms); ok {
-		d, err := parseDuration(text)
+		p.Faults.Add(Join(r.Object.Path, "duration"), "null", DurationForms, "")
+	} else if text, ok := r.Text(length, DurationForms); ok {
+		d, err := ParseDuration(text)
 		if err != nil || d < time.Second || d > 366*24*time.Hour {
-			p.faults.add(length.path, length.raw, durationForms+", from 1 second to 366 days", "")
+			p.Faults.Add(length.Path, length.Raw, DurationForms+", from 1 second to 366 days", "")
 		}
 		c.length = int64(d / time.Second)
 	}
 	if start == nil {
-		p.faults.add(join(r.object.path, "startTime"), "null", dateForms, "")
+		p.Faults.Add(Join(r.Object.Path, "startTime"), "null", DateForms, "")
 		return
 	}
-	p.start = p.date(start, time.Time{})
-	text, ok := r.text(rule, rruleForms)
-	if !ok || p.start.IsZero() {
+	p.Start = p.Date(start, time.Time{})
+	text, ok := r.Text(rule, RruleForms)
+	if !ok || p.Start.IsZero() {
 		return
 	}
-	inner := p.parser.ruleSchedule(rule, text)
-	if inner == nil || len(p.faults.list) > 0 {
+	inner := p.Parser.ruleSchedule(rule, text)
+	if inner == nil || len(p.Faults.List) > 0 {
 		return
 	}
 	p.finish(inner)
@@ -133,9 +133,9 @@ func (p *planner) calendarRule(c *Calendar, r reader) {
 const maxCalendarDays = 3660
 
 // calendarDates is a date, or a range of dates with both ends, separated by a slash.
-func (p *planner) calendarDates(v *value) []int64 {
+func (p *planner) calendarDates(v *Value) []int64 {
 	const allowed = "a date such as 2026-12-24, or a range 2026-12-24/2026-12-26"
-	text, ok := p.reader.text(v, allowed)
+	text, ok := p.Reader.Text(v, allowed)
 	if !ok {
 		return nil
 	}
@@ -143,10 +143,10 @@ func (p *planner) calendarDates(v *value) []int64 {
 	if !isRange {
 		to = from
 	}
-	first, err := parseISODay(strings.TrimSpace(from))
-	last, errLast := parseISODay(strings.TrimSpace(to))
+	first, err := ParseISODay(strings.TrimSpace(from))
+	last, errLast := ParseISODay(strings.TrimSpace(to))
 	if err != nil || errLast != nil || last < first || last-first > maxCalendarDays {
-		p.faults.add(v.path, v.raw, allowed, dateProposal(text))
+		p.Faults.Add(v.Path, v.Raw, allowed, DateProposal(text))
 		return nil
 	}
 	var days []int64
@@ -157,63 +157,63 @@ func (p *planner) calendarDates(v *value) []int64 {
 }
 
 // weeklyWindow reads {day, from, to}.
-func (p *planner) weeklyWindow(v *value) (weeklyWindow, bool) {
-	if v.kind != '{' {
-		p.faults.add(v.path, v.raw, `an object such as {"day": "sunday", "from": "22:00", "to": "24:00"}`, "")
+func (p *planner) weeklyWindow(v *Value) (weeklyWindow, bool) {
+	if v.Kind != '{' {
+		p.Faults.Add(v.Path, v.Raw, `an object such as {"day": "sunday", "from": "22:00", "to": "24:00"}`, "")
 		return weeklyWindow{}, false
 	}
-	before := len(p.faults.list)
-	r := reader{object: v, faults: p.faults}
-	w := weeklyWindow{to: daySeconds}
-	if day := r.take("day"); day == nil {
-		p.faults.add(join(v.path, "day"), "null", "the name of a weekday", "")
+	before := len(p.Faults.List)
+	r := Reader{Object: v, Faults: p.Faults}
+	w := weeklyWindow{to: DaySeconds}
+	if day := r.Take("day"); day == nil {
+		p.Faults.Add(Join(v.Path, "day"), "null", "the name of a weekday", "")
 	} else {
-		w.day, _ = p.weekday(day)
+		w.day, _ = p.Weekday(day)
 	}
 	for _, end := range []struct {
 		name   string
 		second *int
 	}{{"from", &w.from}, {"to", &w.to}} {
-		e := r.take(end.name)
+		e := r.Take(end.name)
 		if e == nil {
 			continue
 		}
 		const allowed = "a time of day such as 22:00; 24:00 is the end of the day"
-		text, ok := r.text(e, allowed)
+		text, ok := r.Text(e, allowed)
 		if !ok {
 			continue
 		}
 		if text == "24:00" && end.name == "to" {
-			*end.second = daySeconds
-		} else if *end.second, ok = parseClock(strings.ToLower(text)); !ok {
-			p.faults.add(e.path, e.raw, allowed, clockProposal(text))
+			*end.second = DaySeconds
+		} else if *end.second, ok = ParseClock(strings.ToLower(text)); !ok {
+			p.Faults.Add(e.Path, e.Raw, allowed, ClockProposal(text))
 		}
 	}
-	r.refuseOthers([]string{"day", "from", "to"}, synonyms)
+	r.RefuseOthers([]string{"day", "from", "to"}, Synonyms)
 	if w.to <= w.from {
-		w.to += daySeconds
+		w.to += DaySeconds
 	}
-	return w, len(p.faults.list) == before
+	return w, len(p.Faults.List) == before
 }
 
 // around is the window [start, end) that holds an instant, in Unix seconds.
 func (c *Calendar) around(unix int64) (start, end int64, inside bool) {
-	day := floorDiv(civil(time.Unix(unix, 0).In(c.zone)), daySeconds)
+	day := FloorDiv(CivilSeconds(time.Unix(unix, 0).In(c.zone)), DaySeconds)
 	for _, d := range [2]int64{day, day - 1} {
 		if i := sort.Search(len(c.dates), func(i int) bool { return c.dates[i] >= d }); i == len(c.dates) || c.dates[i] != d {
 			continue
 		}
-		start, end = c.unix(d*daySeconds, OverlapFirst), c.unix((d+1)*daySeconds, OverlapSecond)
+		start, end = c.unix(d*DaySeconds, OverlapFirst), c.unix((d+1)*DaySeconds, OverlapSecond)
 		if start <= unix && unix < end {
 			return start, end, true
 		}
 	}
 	for _, w := range c.weekly {
 		for _, d := range [2]int64{day, day - 1} {
-			if weekday(d) != w.day {
+			if Weekday(d) != w.day {
 				continue
 			}
-			start, end = c.unix(d*daySeconds+int64(w.from), OverlapFirst), c.unix(d*daySeconds+int64(w.to), OverlapSecond)
+			start, end = c.unix(d*DaySeconds+int64(w.from), OverlapFirst), c.unix(d*DaySeconds+int64(w.to), OverlapSecond)
 			if start <= unix && unix < end {
 				return start, end, true
 			}
@@ -230,7 +230,7 @@ func (c *Calendar) around(unix int64) (start, end int64, inside bool) {
 // unix is the instant of a clock time. A window begins with the first of two and ends with the second, or it would end before
 // instants that it holds, where clocks are moved back.
 func (c *Calendar) unix(civilSecond int64, overlap Overlap) int64 {
-	at, ok := resolve(civilSecond, c.zone, GapShift, overlap)
+	at, ok := Resolve(civilSecond, c.zone, GapShift, overlap)
 	if !ok {
 		return LastInstant.Unix() + 1
 	}
@@ -245,32 +245,32 @@ type blackouts struct {
 }
 
 // readBlackouts reads {mode, calendars}; a calendar is an object, or the name of one in Options.
-func (p *planner) readBlackouts(v *value) *blackouts {
+func (p *planner) readBlackouts(v *Value) *blackouts {
 	const form = `an object such as {"mode": "skip", "calendars": [{"dates": ["2026-12-24"]}]}`
 	b := &blackouts{}
-	if v.kind != '{' {
-		p.faults.add(v.path, v.raw, form, "")
+	if v.Kind != '{' {
+		p.Faults.Add(v.Path, v.Raw, form, "")
 		return b
 	}
-	r := reader{object: v, faults: p.faults}
-	if m := r.take("mode"); m != nil {
-		b.deferred = p.oneOf(m, "skip", "defer") == "defer"
+	r := Reader{Object: v, Faults: p.Faults}
+	if m := r.Take("mode"); m != nil {
+		b.deferred = p.OneOf(m, "skip", "defer") == "defer"
 	}
-	list := r.take("calendars")
-	r.refuseOthers([]string{"mode", "calendars"}, map[string]string{"calendar": "calendars"})
+	list := r.Take("calendars")
+	r.RefuseOthers([]string{"mode", "calendars"}, map[string]string{"calendar": "calendars"})
 	if list == nil {
-		p.faults.add(join(v.path, "calendars"), "null", "a list of calendars: objects, or names", "")
+		p.Faults.Add(Join(v.Path, "calendars"), "null", "a list of calendars: objects, or names", "")
 		return b
 	}
-	for _, item := range p.items(list, "calendars") {
-		if item.kind != '"' {
-			b.calendars = append(b.calendars, calendarOf(item, p.zone, p.faults))
+	for _, item := range p.Items(list, "calendars") {
+		if item.Kind != '"' {
+			b.calendars = append(b.calendars, calendarOf(item, p.Zone, p.Faults))
 			continue
 		}
-		c, ok := p.opts.Calendars[item.text]
-		broken := p.opts.BrokenCalendars[item.text]
+		c, ok := p.opts.Calendars[item.Text]
+		broken := p.opts.BrokenCalendars[item.Text]
 		for _, f := range broken {
-			p.faults.add(strings.TrimSuffix("calendar "+item.text+": "+f.Path, ": "), f.Value, f.Allowed, f.Nearest)
+			p.Faults.Add(strings.TrimSuffix("calendar "+item.Text+": "+f.Path, ": "), f.Value, f.Allowed, f.Nearest)
 		}
 		if len(broken) > 0 {
 			continue
@@ -285,7 +285,7 @@ func (p *planner) readBlackouts(v *value) *blackouts {
 			if len(names) > 0 {
 				what = "the name of a calendar: " + strings.Join(names, ", ")
 			}
-			p.faults.add(item.path, item.raw, what, nearest(item.text, names))
+			p.Faults.Add(item.Path, item.Raw, what, Nearest(item.Text, names))
 			continue
 		}
 		b.calendars = append(b.calendars, c)
@@ -349,7 +349,7 @@ func (s *blackedOut) Next(after time.Time) (time.Time, bool) {
 			from = time.Unix(end-1, 0)
 			continue
 		}
-		at, ok := instantAt(end)
+		at, ok := InstantAt(end)
 		if !ok || !s.last.IsZero() && at.After(s.last) {
 			return time.Time{}, false
 		}

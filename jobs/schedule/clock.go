@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// parseClock reads h[.mm[:ss]]am, …pm, or H.mm[:ss]; a colon and a point are the same. The text is in
+// ParseClock reads h[.mm[:ss]]am, …pm, or H.mm[:ss]; a colon and a point are the same. The text is in
 // lower case. The result is in seconds of the day.
-func parseClock(text string) (int, bool) {
+func ParseClock(text string) (int, bool) {
 	half := -1
 	if body, ok := strings.CutSuffix(text, "am"); ok {
 		half, text = 0, body
@@ -22,7 +22,7 @@ func parseClock(text string) (int, bool) {
 	}
 	clock := [3]int{}
 	for i, part := range parts {
-		if !isDigits(part) || len(part) > 2 || i > 0 && len(part) != 2 {
+		if !IsDigits(part) || len(part) > 2 || i > 0 && len(part) != 2 {
 			return 0, false
 		}
 		clock[i], _ = strconv.Atoi(part)
@@ -41,14 +41,14 @@ func parseClock(text string) (int, bool) {
 
 var clockParts = regexp.MustCompile(`^([0-9]{1,3})[.:]([0-9]{1,3})(?:[.:]([0-9]{1,3}))?(am|pm)?$`)
 
-// clockProposal is the clock time that a wrong one most likely means; empty when none is near.
-func clockProposal(text string) string {
+// ClockProposal is the clock time that a wrong one most likely means; empty when none is near.
+func ClockProposal(text string) string {
 	t := strings.ToLower(strings.TrimSpace(text))
 	tries := []string{
 		strings.ReplaceAll(t, " ", ""), strings.NewReplacer(" ", "", "a.m.", "am", "p.m.", "pm").Replace(t),
 		strings.NewReplacer(",", ".", "h", ".", "-", ".").Replace(t), t + ".00",
 	}
-	if len(t) == 4 && isDigits(t) {
+	if len(t) == 4 && IsDigits(t) {
 		tries = append(tries, t[:2]+"."+t[2:])
 	}
 	if t == "noon" {
@@ -68,14 +68,14 @@ func clockProposal(text string) string {
 		if m[4] != "" {
 			high = 12
 		}
-		try := clamp(m[1], 0, high) + "." + fmt.Sprintf("%02s", clamp(m[2], 0, 59))
+		try := Clamp(m[1], 0, high) + "." + fmt.Sprintf("%02s", Clamp(m[2], 0, 59))
 		if m[3] != "" {
-			try += ":" + fmt.Sprintf("%02s", clamp(m[3], 0, 59))
+			try += ":" + fmt.Sprintf("%02s", Clamp(m[3], 0, 59))
 		}
 		tries = append(tries, try+m[4])
 	}
 	for _, try := range tries {
-		if _, ok := parseClock(try); ok && try != text {
+		if _, ok := ParseClock(try); ok && try != text {
 			return try
 		}
 	}

@@ -2,22 +2,22 @@ package schedule
 
 import "time"
 
-// single is due once.
-type single struct{ at time.Time }
+// Single is due once.
+type Single struct{ At time.Time }
 
-func (s single) Next(after time.Time) (time.Time, bool) {
-	if !s.at.After(after) || s.at.After(LastInstant) {
+func (s Single) Next(after time.Time) (time.Time, bool) {
+	if !s.At.After(after) || s.At.After(LastInstant) {
 		return time.Time{}, false
 	}
-	return s.at.UTC(), true
+	return s.At.UTC(), true
 }
 
-// union is due when either of two schedules is.
-type union struct{ a, b Schedule }
+// Union is due when either of two schedules is.
+type Union struct{ A, B Schedule }
 
-func (s union) Next(after time.Time) (time.Time, bool) {
-	a, okA := s.a.Next(after)
-	b, okB := s.b.Next(after)
+func (s Union) Next(after time.Time) (time.Time, bool) {
+	a, okA := s.A.Next(after)
+	b, okB := s.B.Next(after)
 	switch {
 	case !okA:
 		return b, okB
@@ -27,30 +27,30 @@ func (s union) Next(after time.Time) (time.Time, bool) {
 	return b, true
 }
 
-// bounded is the part of a schedule that lies in a range of time, both ends included.
-type bounded struct {
-	inner Schedule
-	first time.Time // zero: no beginning
-	last  time.Time // zero: no end
+// Bounded is the part of a schedule that lies in a range of time, both ends included.
+type Bounded struct {
+	Inner Schedule
+	First time.Time // zero: no beginning
+	Last  time.Time // zero: no end
 }
 
-func (s bounded) Next(after time.Time) (time.Time, bool) {
-	if !s.first.IsZero() && after.Before(s.first) {
-		after = s.first.Add(-time.Nanosecond)
+func (s Bounded) Next(after time.Time) (time.Time, bool) {
+	if !s.First.IsZero() && after.Before(s.First) {
+		after = s.First.Add(-time.Nanosecond)
 	}
-	if !s.last.IsZero() && !after.Before(s.last) {
+	if !s.Last.IsZero() && !after.Before(s.Last) {
 		return time.Time{}, false
 	}
-	next, ok := s.inner.Next(after)
-	if !ok || !s.last.IsZero() && next.After(s.last) {
+	next, ok := s.Inner.Next(after)
+	if !ok || !s.Last.IsZero() && next.After(s.Last) {
 		return time.Time{}, false
 	}
 	return next, true
 }
 
-// mover is a schedule of which each run that starts late moves those after it.
-type mover interface {
+// Mover is a schedule of which each run that starts late moves those after it.
+type Mover interface {
 	Schedule
-	// startedAt is the schedule after the run for the instant due really started at at: due itself, then what follows.
-	startedAt(due, at time.Time) mover
+	// StartedAt is the schedule after the run for the instant due really started at at: due itself, then what follows.
+	StartedAt(due, at time.Time) Mover
 }

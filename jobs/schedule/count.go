@@ -2,88 +2,88 @@ package schedule
 
 import "time"
 
-// maxEnumerated is how many instants are enumerated to find the one at which a count is reached, where
+// MaxEnumerated is how many instants are enumerated to find the one at which a count is reached, where
 // arithmetic does not find it: with blackouts, and with filters below the day.
-const maxEnumerated = 50_000
+const MaxEnumerated = 50_000
 
 // counter is a schedule that finds its n-th instant without visiting those before it.
 type counter interface {
-	// nth is the n-th instant (from 1) not before from; false when there are fewer.
-	nth(from time.Time, n int64) (time.Time, bool)
+	// Nth is the n-th instant (from 1) not before from; false when there are fewer.
+	Nth(from time.Time, n int64) (time.Time, bool)
 }
 
-// nth is the n-th instant (from 1) of a schedule that is not before from. found is false when there
+// Nth is the n-th instant (from 1) of a schedule that is not before from. found is false when there
 // are fewer; decided is false when it is too far away to be found by enumeration.
-func nth(s Schedule, from time.Time, n int64) (at time.Time, found, decided bool) {
+func Nth(s Schedule, from time.Time, n int64) (at time.Time, found, decided bool) {
 	if c, ok := s.(counter); ok {
-		at, found = c.nth(from, n)
+		at, found = c.Nth(from, n)
 		return at, found, true
 	}
-	if b, ok := s.(bounded); ok {
-		if !b.first.IsZero() && b.first.After(from) {
-			from = b.first
+	if b, ok := s.(Bounded); ok {
+		if !b.First.IsZero() && b.First.After(from) {
+			from = b.First
 		}
-		at, found, decided = nth(b.inner, from, n)
-		if found && !b.last.IsZero() && at.After(b.last) {
+		at, found, decided = Nth(b.Inner, from, n)
+		if found && !b.Last.IsZero() && at.After(b.Last) {
 			return time.Time{}, false, decided
 		}
 		return at, found, decided
 	}
-	if b, ok := s.(union); ok {
-		if one, ok := b.a.(single); ok {
-			return nthWith(one, b.b, from, n)
+	if b, ok := s.(Union); ok {
+		if one, ok := b.A.(Single); ok {
+			return nthWith(one, b.B, from, n)
 		}
 	}
 	after := from.Add(-time.Nanosecond)
-	for range min(n, maxEnumerated) {
+	for range min(n, MaxEnumerated) {
 		next, ok := s.Next(after)
 		if !ok {
 			return time.Time{}, false, true
 		}
 		after = next
 	}
-	return after, n <= maxEnumerated, n <= maxEnumerated
+	return after, n <= MaxEnumerated, n <= MaxEnumerated
 }
 
 // nthWith is nth of a schedule and one instant more that is not after any of its own.
-func nthWith(one single, s Schedule, from time.Time, n int64) (at time.Time, found, decided bool) {
-	if one.at.Before(from) {
-		return nth(s, from, n)
+func nthWith(one Single, s Schedule, from time.Time, n int64) (at time.Time, found, decided bool) {
+	if one.At.Before(from) {
+		return Nth(s, from, n)
 	}
-	if first, ok := s.Next(one.at.Add(-time.Nanosecond)); !ok || !first.Equal(one.at) {
+	if first, ok := s.Next(one.At.Add(-time.Nanosecond)); !ok || !first.Equal(one.At) {
 		if n--; n == 0 {
-			return one.at.UTC(), true, true
+			return one.At.UTC(), true, true
 		}
 	}
-	return nth(s, from, n)
+	return Nth(s, from, n)
 }
 
-// nth counts the civil seconds of whole segments, and enumerates only next to a change of offset.
-func (w *wall) nth(from time.Time, n int64) (time.Time, bool) {
+// Nth counts the civil seconds of whole segments, and enumerates only next to a change of offset.
+func (w *Wall) Nth(from time.Time, n int64) (time.Time, bool) {
 	at := from.Unix()
 	if from.Nanosecond() > 0 {
 		at++
 	}
-	const chunk = 32 * 366 * daySeconds // what is counted at once
+	const chunk = 32 * 366 * DaySeconds // what is counted at once
 	for {
-		s := segmentAt(w.zone, at)
+		s := SegmentAt(w.Zone, at)
 		// What a change of offset does reaches as far into the segments as it is large.
 		low, high := at, LastInstant.Unix()+1
-		if s.start > -forever && (s.before < s.offset && w.gap != GapSkip || s.before > s.offset && w.overlap == OverlapFirst) {
-			low = max(low, s.start+abs64(s.offset-s.before))
+		if s.Start > -forever && (s.before < s.Offset && w.Gap != GapSkip || s.before > s.Offset && w.Overlap == OverlapFirst) {
+			low = max(low, s.Start+abs64(s.Offset-s.before))
 		}
-		if s.end < forever {
-			if high = min(high, s.end); s.after < s.offset && w.overlap == OverlapSecond {
-				high = min(high, s.end-abs64(s.offset-s.after))
+		if s.End < forever {
+			if high = min(high, s.End); s.after < s.Offset && w.Overlap == OverlapSecond {
+				high = min(high, s.End-abs64(s.Offset-s.after))
 			}
 		}
 		if low == at {
 			high = min(high, low+chunk)
 		}
 		if low < high && low == at {
-			c := w.pattern.count(low+s.offset, high+s.offset)
+			c := w.Pattern.Count(low+s.Offset, high+s.Offset)
 			if c >= n {
-				return instantAt(w.withinSegment(low+s.offset, high+s.offset, n) - s.offset)
+				return InstantAt(w.withinSegment(low+s.Offset, high+s.Offset, n) - s.Offset)
 			}
 			n -= c
 			at = high
@@ -108,11 +108,11 @@ func (w *wall) nth(from time.Time, n int64) (time.Time, bool) {
 }
 
 // withinSegment is the n-th civil second of the pattern in [from, to), which has as many.
-func (w *wall) withinSegment(from, to, n int64) int64 {
+func (w *Wall) withinSegment(from, to, n int64) int64 {
 	low, high := from, to-1 // the answer is in [low, high]
 	for low < high {
 		middle := low + (high-low)/2
-		if w.pattern.count(from, middle+1) >= n {
+		if w.Pattern.Count(from, middle+1) >= n {
 			high = middle
 		} else {
 			low = middle + 1

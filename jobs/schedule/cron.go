@@ -22,9 +22,9 @@ var (
 	cronMinute = cronField{name: "minute", low: 0, high: 59}
 	cronHour   = cronField{name: "hour", low: 0, high: 23}
 	cronDay    = cronField{name: "dayOfMonth", low: 1, high: 31}
-	cronMonth  = cronField{name: "month", low: 1, high: 12, names: shortNames(monthNames, 0)}
+	cronMonth  = cronField{name: "month", low: 1, high: 12, names: ShortNames(MonthNames, 0)}
 	// cronWeekday: 0 and 7 are Sunday.
-	cronWeekday = cronField{name: "dayOfWeek", low: 0, high: 7, names: shortNames(weekdayNames, 6)}
+	cronWeekday = cronField{name: "dayOfWeek", low: 0, high: 7, names: ShortNames(WeekdayNames, 6)}
 )
 
 // cronMacros are the short forms of crontab(5), as lines of five fields.
@@ -36,10 +36,10 @@ var cronMacros = map[string]string{
 // cronElements are the elements of cron5, cron6 and quartz.
 var cronElements = []string{"cron", "startTime", "endTime", "count"}
 
-// cron5Dialect is the crontab of cronie; cron6Dialect has a field for the second before the others.
+// Cron5Dialect is the crontab of cronie; cron6Dialect has a field for the second before the others.
 var (
-	cron5Dialect = dialect{elements: cronElements, line: "cron", read: func(p *parser) Schedule { return p.cron(cron5.clock, cron5.read) }}
-	cron6Dialect = dialect{elements: cronElements, line: "cron", read: func(p *parser) Schedule { return p.cron(cron6.clock, cron6.read) }}
+	Cron5Dialect = Dialect{Elements: cronElements, Line: "cron", Read: func(p *Parser) Schedule { return p.cron(cron5.clock, cron5.read) }}
+	Cron6Dialect = Dialect{Elements: cronElements, Line: "cron", Read: func(p *Parser) Schedule { return p.cron(cron6.clock, cron6.read) }}
 )
 
 // unixCron is a form of crontab(5).
@@ -58,16 +58,16 @@ var (
 
 // cron reads a line with bounds beside it. clock is how many fields are the time of day, and read reads the fields: it returns
 // them without short forms, and the pattern; nil after a fault.
-func (p *parser) cron(clock int, read func(p *parser, v *value, fields []string) ([]string, *onDays)) Schedule {
-	v := p.reader.take("cron")
-	p.readBounds()
-	p.readCount(p.reader)
+func (p *Parser) cron(clock int, read func(p *Parser, v *Value, fields []string) ([]string, *OnDays)) Schedule {
+	v := p.Reader.Take("cron")
+	p.ReadBounds()
+	p.ReadCount(p.Reader)
 	const what = "a line of cron"
 	if v == nil {
-		p.faults.add("cron", "null", what, "")
+		p.Faults.Add("cron", "null", what, "")
 		return nil
 	}
-	text, ok := p.reader.text(v, what)
+	text, ok := p.Reader.Text(v, what)
 	if !ok {
 		return nil
 	}
@@ -75,11 +75,11 @@ func (p *parser) cron(clock int, read func(p *parser, v *value, fields []string)
 	if pattern == nil {
 		return nil
 	}
-	return p.wall(pattern, !strings.ContainsAny(strings.Join(fields[:clock], ""), "*-/"))
+	return p.Wall(pattern, !strings.ContainsAny(strings.Join(fields[:clock], ""), "*-/"))
 }
 
 // expand replaces a short form by its fields; nil after a fault.
-func (c *unixCron) expand(p *parser, v *value, parts []string) []string {
+func (c *unixCron) expand(p *Parser, v *Value, parts []string) []string {
 	if len(parts) == 0 || !strings.HasPrefix(parts[0], "@") {
 		return append([]string{}, parts...)
 	}
@@ -89,7 +89,7 @@ func (c *unixCron) expand(p *parser, v *value, parts []string) []string {
 		if strings.EqualFold(parts[0], "@every") {
 			allowed += "; for elapsed time take the kind azure-scheduler, sap or elastic"
 		}
-		p.faults.add(v.path, v.raw, allowed, nearest(parts[0], slices.Sorted(maps.Keys(cronMacros))))
+		p.Faults.Add(v.Path, v.Raw, allowed, Nearest(parts[0], slices.Sorted(maps.Keys(cronMacros))))
 		return nil
 	}
 	if c.seconds {
@@ -99,7 +99,7 @@ func (c *unixCron) expand(p *parser, v *value, parts []string) []string {
 }
 
 // cronZone takes CRON_TZ=zone from the head of a line.
-func (p *parser) cronZone(v *value, parts []string) []string {
+func (p *Parser) cronZone(v *Value, parts []string) []string {
 	if len(parts) == 0 {
 		return parts
 	}
@@ -112,35 +112,35 @@ func (p *parser) cronZone(v *value, parts []string) []string {
 	zone, err := LoadZone(name)
 	switch {
 	case err != nil:
-		p.mergeAt(v.path+".CRON_TZ", err)
-	case p.zoneGiven && p.zone.String() != zone.String():
-		p.faults.add(v.path+".CRON_TZ", quote(name), "the same zone as timeZone, "+p.zone.String(), "")
+		p.MergeAt(v.Path+".CRON_TZ", err)
+	case p.ZoneGiven && p.Zone.String() != zone.String():
+		p.Faults.Add(v.Path+".CRON_TZ", Quote(name), "the same zone as timeZone, "+p.Zone.String(), "")
 	default:
-		p.zone, p.zoneGiven = zone, true
+		p.Zone, p.ZoneGiven = zone, true
 	}
 	return parts[1:]
 }
 
 // read reads the fields of a line.
-func (c *unixCron) read(p *parser, v *value, parts []string) ([]string, *onDays) {
+func (c *unixCron) read(p *Parser, v *Value, parts []string) ([]string, *OnDays) {
 	parts = c.expand(p, v, parts)
 	if parts == nil {
 		return nil, nil
 	}
 	if len(parts) != len(c.fields) {
-		propose := otherCron(len(parts))
+		propose := OtherCron(len(parts))
 		if propose == "" && len(parts) > 0 && len(parts) < len(c.fields) {
-			propose = p.firstValid("cron", strings.Join(parts, " ")+strings.Repeat(" *", len(c.fields)-len(parts)))
+			propose = p.FirstValid("cron", strings.Join(parts, " ")+strings.Repeat(" *", len(c.fields)-len(parts)))
 		}
-		p.faults.add(v.path, v.raw, fmt.Sprintf("%d fields: %s; there are %d", len(c.fields), fieldNames(c.fields), len(parts)), propose)
+		p.Faults.Add(v.Path, v.Raw, fmt.Sprintf("%d fields: %s; there are %d", len(c.fields), fieldNames(c.fields), len(parts)), propose)
 		return nil, nil
 	}
-	before := len(p.faults.list)
+	before := len(p.Faults.List)
 	var masks []uint64
 	for i, f := range c.fields {
-		masks = append(masks, c.mask(p, v.path, f, parts[i]))
+		masks = append(masks, c.mask(p, v.Path, f, parts[i]))
 	}
-	if len(p.faults.list) > before {
+	if len(p.Faults.List) > before {
 		return nil, nil
 	}
 	n := len(masks)
@@ -155,16 +155,16 @@ func (c *unixCron) read(p *parser, v *value, parts []string) ([]string, *onDays)
 		seconds = masks[0]
 	}
 	if d.either {
-		p.warn("day of month and day of week are both restricted: a day that fulfils either counts, as in Unix cron")
+		p.Warn("day of month and day of week are both restricted: a day that fulfils either counts, as in Unix cron")
 	}
-	pattern := &onDays{days: d.of, times: times{hours: uint32(masks[n-4]), minutes: masks[n-5], seconds: seconds}}
+	pattern := &OnDays{Days: d.of, Times: Times{Hours: uint32(masks[n-4]), Minutes: masks[n-5], Seconds: seconds}}
 	return parts, possible(p, v, pattern, 2000, parts, n-3)
 }
 
 // possible refuses a pattern that never matches within 400 years from a year; the field of parts at index day is what is wrong then.
-func possible(p *parser, v *value, pattern *onDays, year int, parts []string, day int) *onDays {
-	if _, ok := pattern.next(dayNumber(year, time.January, 1) * daySeconds); !ok {
-		p.faults.add(v.path, v.raw, "a pattern that some day fulfils; this one never does within 400 years", p.firstValid("cron", withLastDays(parts, day)...))
+func possible(p *Parser, v *Value, pattern *OnDays, year int, parts []string, day int) *OnDays {
+	if _, ok := pattern.Next(DayNumber(year, time.January, 1) * DaySeconds); !ok {
+		p.Faults.Add(v.Path, v.Raw, "a pattern that some day fulfils; this one never does within 400 years", p.FirstValid("cron", WithLastDays(parts, day)...))
 		return nil
 	}
 	return pattern
@@ -184,8 +184,8 @@ func fieldNames(fields []cronField) string {
 	return strings.Join(names, " ")
 }
 
-// otherCron names the kind that has as many fields.
-func otherCron(fields int) string {
+// OtherCron names the kind that has as many fields.
+func OtherCron(fields int) string {
 	switch fields {
 	case 5:
 		return "the kind cron5"
@@ -209,15 +209,15 @@ func (d *cronDays) of(year int, month time.Month) uint32 {
 	if d.months>>month&1 == 0 {
 		return 0
 	}
-	byWeekday := weekdayDays(weekday(dayNumber(year, month, 1)), d.weekdays)
+	byWeekday := WeekdayDays(Weekday(DayNumber(year, month, 1)), d.weekdays)
 	if d.either {
-		return (d.days | byWeekday) & monthDays(year, month)
+		return (d.days | byWeekday) & MonthDays(year, month)
 	}
-	return d.days & byWeekday & monthDays(year, month)
+	return d.days & byWeekday & MonthDays(year, month)
 }
 
 // mask reads the list of one field.
-func (c *unixCron) mask(p *parser, path string, f cronField, text string) uint64 {
+func (c *unixCron) mask(p *Parser, path string, f cronField, text string) uint64 {
 	var mask uint64
 	for part := range strings.SplitSeq(text, ",") {
 		m, allowed, propose := c.part(f, part)
@@ -225,7 +225,7 @@ func (c *unixCron) mask(p *parser, path string, f cronField, text string) uint64
 			if _, wrong, _ := c.part(f, propose); propose == "" || wrong != "" {
 				propose = c.near(f, part)
 			}
-			p.faults.add(path+"."+f.name, quote(part), allowed, propose)
+			p.Faults.Add(path+"."+f.name, Quote(part), allowed, propose)
 		}
 		mask |= m
 	}
@@ -245,7 +245,7 @@ func (c *unixCron) part(f cronField, part string) (mask uint64, allowed, propose
 	step := 1
 	if hasStep {
 		var err error
-		if step, err = strconv.Atoi(stepText); err != nil || !isDigits(stepText) || step < 1 || step > f.high {
+		if step, err = strconv.Atoi(stepText); err != nil || !IsDigits(stepText) || step < 1 || step > f.high {
 			return 0, fmt.Sprintf("a step from 1 to %d", f.high), ""
 		}
 	}
@@ -300,7 +300,7 @@ func (f cronField) value(text string) (int, bool) {
 		}
 	}
 	n, err := strconv.Atoi(text)
-	return n, err == nil && isDigits(text) && len(text) <= 2 && n >= f.low && n <= f.high
+	return n, err == nil && IsDigits(text) && len(text) <= 2 && n >= f.low && n <= f.high
 }
 
 // near is the part of a field that a wrong one most likely means.
@@ -312,7 +312,7 @@ func (c *unixCron) near(f cronField, part string) string {
 	case days && quartzOnly.MatchString(part):
 		return "the kind quartz, where Sunday is 1"
 	}
-	return repaired(part, f.low, f.high, f.names, func(try string) bool {
+	return Repaired(part, f.low, f.high, f.names, func(try string) bool {
 		_, allowed, _ := c.part(f, try)
 		return allowed == ""
 	})

@@ -8,27 +8,27 @@ import (
 	"time"
 )
 
-// moment is a date and clock time as written, with or without an offset.
-type moment struct {
-	day    int64 // number of the date
-	second int   // of the day
-	offset int   // seconds east of UTC; only with hasOffset
-	// hasOffset: the text says its offset, and so is an instant.
-	hasOffset bool
-	// hasTime: the text has a clock time; without one it is midnight (D-S9).
-	hasTime bool
-	// fraction: the text has a part of a second that is not 0.
-	fraction bool
+// DateTime is a date and clock time as written, with or without an offset.
+type DateTime struct {
+	Day    int64 // number of the date
+	Second int   // of the day
+	Offset int   // seconds east of UTC; only with hasOffset
+	// HasOffset: the text says its offset, and so is an instant.
+	HasOffset bool
+	// HasTime: the text has a clock time; without one it is midnight (D-S9).
+	HasTime bool
+	// Fraction: the text has a part of a second that is not 0.
+	Fraction bool
 }
 
-// in is the instant of the moment; without an offset it is read on the wall clock of the zone, with the
+// In is the instant of the moment; without an offset it is read on the wall clock of the zone, with the
 // default rules for gap and overlap. The result carries the offset that was written, or the zone.
-func (m moment) in(zone *time.Location) time.Time {
-	civilSecond := m.day*daySeconds + int64(m.second)
-	if m.hasOffset {
-		return time.Unix(civilSecond-int64(m.offset), 0).In(fixedZone(m.offset))
+func (m DateTime) In(zone *time.Location) time.Time {
+	civilSecond := m.Day*DaySeconds + int64(m.Second)
+	if m.HasOffset {
+		return time.Unix(civilSecond-int64(m.Offset), 0).In(FixedZone(m.Offset))
 	}
-	at, ok := resolve(civilSecond, zone, GapShift, OverlapFirst)
+	at, ok := Resolve(civilSecond, zone, GapShift, OverlapFirst)
 	if !ok {
 		at = time.Unix(civilSecond, 0) // beyond the last instant: nothing is due there anyway
 	}
@@ -36,18 +36,18 @@ func (m moment) in(zone *time.Location) time.Time {
 }
 
 // fixed is the zone of an offset; UTC itself for none, which is compared by address.
-func fixedZone(offset int) *time.Location {
+func FixedZone(offset int) *time.Location {
 	if offset == 0 {
 		return time.UTC
 	}
 	return time.FixedZone("", offset)
 }
 
-// dateForms is what a fault says about a date.
-const dateForms = "an ISO 8601 date (2026-01-31, 2026-W05-6, 2026-031) with or without time and offset (2026-01-31T08:00:00+01:00), or one of RFC 2822 (Sat, 31 Jan 2026 08:00:00 +0100)"
+// DateForms is what a fault says about a date.
+const DateForms = "an ISO 8601 date (2026-01-31, 2026-W05-6, 2026-031) with or without time and offset (2026-01-31T08:00:00+01:00), or one of RFC 2822 (Sat, 31 Jan 2026 08:00:00 +0100)"
 
-// parseDate reads ISO 8601 or RFC 2822.
-func parseDate(text string) (moment, error) {
+// ParseDate reads ISO 8601 or RFC 2822.
+func ParseDate(text string) (DateTime, error) {
 	text = strings.TrimSpace(text)
 	m, err := parseISO(text)
 	if err == nil {
@@ -56,33 +56,33 @@ func parseDate(text string) (moment, error) {
 	if m, err := parseMail(text); err == nil {
 		return m, nil
 	}
-	return moment{}, err
+	return DateTime{}, err
 }
 
 // parseISO reads a calendar, week or ordinal date, extended or basic, and after a T or a space a time:
 // hour, or hour and minute, or with seconds and a fraction (which is cut), and an offset.
-func parseISO(text string) (moment, error) {
+func parseISO(text string) (DateTime, error) {
 	datePart, timePart, separated := cutAny(text, "Tt ")
-	day, err := parseISODay(datePart)
+	day, err := ParseISODay(datePart)
 	if err != nil {
-		return moment{}, err
+		return DateTime{}, err
 	}
-	m := moment{day: day}
+	m := DateTime{Day: day}
 	if !separated {
 		return m, nil
 	}
 	clockPart := timePart
 	if i := strings.IndexAny(timePart, "Zz+-"); i >= 0 {
 		clockPart = strings.TrimSuffix(timePart[:i], " ")
-		if m.offset, err = parseOffset(timePart[i:]); err != nil {
-			return moment{}, err
+		if m.Offset, err = ParseOffset(timePart[i:]); err != nil {
+			return DateTime{}, err
 		}
-		m.hasOffset = true
+		m.HasOffset = true
 	}
-	m.hasTime = true
-	m.second, err = parseISOTime(clockPart)
+	m.HasTime = true
+	m.Second, err = parseISOTime(clockPart)
 	_, fraction, _ := cutAny(clockPart, ".,")
-	m.fraction = strings.Trim(fraction, "0") != ""
+	m.Fraction = strings.Trim(fraction, "0") != ""
 	return m, err
 }
 
@@ -94,7 +94,7 @@ func cutAny(s, chars string) (before, after string, found bool) {
 	return s, "", false
 }
 
-func parseISODay(s string) (int64, error) {
+func ParseISODay(s string) (int64, error) {
 	digits := strings.ReplaceAll(s, "-", "")
 	extended := len(s) != len(digits)
 	shape := strings.Map(func(r rune) rune {
@@ -109,11 +109,11 @@ func parseISODay(s string) (int64, error) {
 	}
 	switch shape {
 	case "9999-99-99", "99999999":
-		return calendarDay(number(0, 4), number(4, 6), number(6, 8))
+		return CalendarDay(number(0, 4), number(4, 6), number(6, 8))
 	case "9999-W99-9", "9999W999":
-		return weekDay(number(0, 4), number(5, 7), number(7, 8))
+		return ISOWeekDay(number(0, 4), number(5, 7), number(7, 8))
 	case "9999-999", "9999999":
-		return ordinalDay(number(0, 4), number(4, 7))
+		return OrdinalDay(number(0, 4), number(4, 7))
 	}
 	if extended {
 		return 0, fmt.Errorf("%q is no date", s)
@@ -121,40 +121,40 @@ func parseISODay(s string) (int64, error) {
 	return 0, fmt.Errorf("%q is no date of ISO 8601", s)
 }
 
-// calendarDay checks year, month and day.
-func calendarDay(year, month, day int) (int64, error) {
-	if year < 1 || month < 1 || month > 12 || day < 1 || day > monthLength(year, time.Month(month)) {
+// CalendarDay checks year, month and day.
+func CalendarDay(year, month, day int) (int64, error) {
+	if year < 1 || month < 1 || month > 12 || day < 1 || day > MonthLength(year, time.Month(month)) {
 		return 0, fmt.Errorf("there is no %04d-%02d-%02d", year, month, day)
 	}
-	return dayNumber(year, time.Month(month), day), nil
+	return DayNumber(year, time.Month(month), day), nil
 }
 
-// weekDay is a day of an ISO week: week 1 holds 4 January, day 1 is Monday.
-func weekDay(year, week, day int) (int64, error) {
-	first := isoYearStart(year)
-	weeks := int((isoYearStart(year+1) - first) / 7)
+// ISOWeekDay is a day of an ISO week: week 1 holds 4 January, day 1 is Monday.
+func ISOWeekDay(year, week, day int) (int64, error) {
+	first := ISOYearStart(year)
+	weeks := int((ISOYearStart(year+1) - first) / 7)
 	if year < 1 || week < 1 || week > weeks || day < 1 || day > 7 {
 		return 0, fmt.Errorf("there is no %04d-W%02d-%d", year, week, day)
 	}
 	return first + int64(week-1)*7 + int64(day-1), nil
 }
 
-// isoYearStart is the Monday of an ISO year's first week.
-func isoYearStart(year int) int64 {
-	fourth := dayNumber(year, time.January, 4)
-	return fourth - int64(weekday(fourth))
+// ISOYearStart is the Monday of an ISO year's first week.
+func ISOYearStart(year int) int64 {
+	fourth := DayNumber(year, time.January, 4)
+	return fourth - int64(Weekday(fourth))
 }
 
-// ordinalDay is the n-th day of a year.
-func ordinalDay(year, day int) (int64, error) {
+// OrdinalDay is the n-th day of a year.
+func OrdinalDay(year, day int) (int64, error) {
 	length := 365
-	if isLeap(year) {
+	if IsLeap(year) {
 		length = 366
 	}
 	if year < 1 || day < 1 || day > length {
 		return 0, fmt.Errorf("there is no %04d-%03d", year, day)
 	}
-	return dayNumber(year, time.January, 1) + int64(day-1), nil
+	return DayNumber(year, time.January, 1) + int64(day-1), nil
 }
 
 func parseISOTime(s string) (int, error) {
@@ -180,8 +180,8 @@ func parseISOTime(s string) (int, error) {
 	return clock[0]*3600 + clock[1]*60 + clock[2], nil
 }
 
-// parseOffset reads Z, ±HH, ±HHmm or ±HH:mm as seconds.
-func parseOffset(s string) (int, error) {
+// ParseOffset reads Z, ±HH, ±HHmm or ±HH:mm as seconds.
+func ParseOffset(s string) (int, error) {
 	if s == "Z" || s == "z" {
 		return 0, nil
 	}
@@ -204,7 +204,7 @@ var mailZones = map[string]int{
 }
 
 // parseMail reads RFC 2822: [weekday,] day month year hour:minute[:second] [offset].
-func parseMail(text string) (moment, error) {
+func parseMail(text string) (DateTime, error) {
 	bad := fmt.Errorf("%q is no date of RFC 2822", text)
 	fields := strings.Fields(strings.Replace(text, ",", ", ", 1))
 	named := ""
@@ -212,39 +212,39 @@ func parseMail(text string) (moment, error) {
 		named, fields = strings.TrimSuffix(fields[0], ","), fields[1:]
 	}
 	if len(fields) < 3 || len(fields) > 5 || len(fields[0]) > 2 || len(fields[1]) != 3 || len(fields[2]) != 4 {
-		return moment{}, bad
+		return DateTime{}, bad
 	}
 	day, dayErr := strconv.Atoi(fields[0])
 	year, yearErr := strconv.Atoi(fields[2])
 	month := 0
-	for i, name := range monthNames {
+	for i, name := range MonthNames {
 		if strings.EqualFold(name[:3], fields[1]) {
 			month = i + 1
 		}
 	}
 	if dayErr != nil || yearErr != nil || month == 0 {
-		return moment{}, bad
+		return DateTime{}, bad
 	}
-	m := moment{}
+	m := DateTime{}
 	var err error
-	if m.day, err = calendarDay(year, month, day); err != nil {
-		return moment{}, err
+	if m.Day, err = CalendarDay(year, month, day); err != nil {
+		return DateTime{}, err
 	}
-	if named != "" && !strings.EqualFold(named, weekdayNames[weekday(m.day)][:3]) {
-		return moment{}, fmt.Errorf("%q: that day is a %s", text, weekdayNames[weekday(m.day)])
+	if named != "" && !strings.EqualFold(named, WeekdayNames[Weekday(m.Day)][:3]) {
+		return DateTime{}, fmt.Errorf("%q: that day is a %s", text, WeekdayNames[Weekday(m.Day)])
 	}
 	if len(fields) > 3 {
-		if m.second, err = parseISOTime(fields[3]); err != nil || !strings.Contains(fields[3], ":") {
-			return moment{}, bad
+		if m.Second, err = parseISOTime(fields[3]); err != nil || !strings.Contains(fields[3], ":") {
+			return DateTime{}, bad
 		}
-		m.hasTime = true
+		m.HasTime = true
 	}
 	if len(fields) > 4 {
 		hours, known := mailZones[strings.ToUpper(fields[4])]
-		m.offset, m.hasOffset = hours*3600, true
+		m.Offset, m.HasOffset = hours*3600, true
 		if !known {
-			if m.offset, err = parseOffset(fields[4]); err != nil {
-				return moment{}, bad
+			if m.Offset, err = ParseOffset(fields[4]); err != nil {
+				return DateTime{}, bad
 			}
 		}
 	}
@@ -253,25 +253,25 @@ func parseMail(text string) (moment, error) {
 
 var isoDate = regexp.MustCompile(`^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:([T ])([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?(.*))?$`)
 
-// dateProposal is the date that a wrong one most likely means: the nearest month, day of that month, hour, minute and second.
-func dateProposal(text string) string {
+// DateProposal is the date that a wrong one most likely means: the nearest month, day of that month, hour, minute and second.
+func DateProposal(text string) string {
 	m := isoDate.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {
 		return ""
 	}
 	part := func(text string, low, high int) int {
-		n, _ := strconv.Atoi(clamp(text, low, high))
+		n, _ := strconv.Atoi(Clamp(text, low, high))
 		return n
 	}
-	at := date{year: part(m[1], 1, 9999), month: time.Month(part(m[2], 1, 12)), day: part(m[3], 1, 31)}.clamped()
-	try := fmt.Sprintf("%04d-%02d-%02d", at.year, at.month, at.day)
+	at := Date{Year: part(m[1], 1, 9999), Month: time.Month(part(m[2], 1, 12)), Day: part(m[3], 1, 31)}.Clamped()
+	try := fmt.Sprintf("%04d-%02d-%02d", at.Year, at.Month, at.Day)
 	if m[4] != "" {
 		clock := fmt.Sprintf("T%02d:%02d:%02d", part(m[5], 0, 23), part(m[6], 0, 59), part(m[7], 0, 59))
-		if _, err := parseDate(try + clock + m[8]); err == nil {
+		if _, err := ParseDate(try + clock + m[8]); err == nil {
 			return try + clock + m[8]
 		}
 	}
-	if _, err := parseDate(try); err != nil {
+	if _, err := ParseDate(try); err != nil {
 		return ""
 	}
 	return try

@@ -78,26 +78,26 @@ type formatted struct {
 
 // parseFormatted reads a text by the tokens of its format. What the format leaves out is taken from the
 // moment now if it is larger than all that is given (the year of "DD.MM."), else it is the smallest.
-func parseFormatted(text string, tokens []formatToken, now time.Time) (moment, error) {
+func parseFormatted(text string, tokens []formatToken, now time.Time) (DateTime, error) {
 	f := formatted{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, false, nil}
 	rest := text
 	for _, t := range tokens {
 		if t.name == "" {
 			after, ok := strings.CutPrefix(rest, t.literal)
 			if !ok {
-				return moment{}, fmt.Errorf("%q is expected at %q", t.literal, rest)
+				return DateTime{}, fmt.Errorf("%q is expected at %q", t.literal, rest)
 			}
 			rest = after
 			continue
 		}
 		n, err := f.take(t.name, rest)
 		if err != nil {
-			return moment{}, err
+			return DateTime{}, err
 		}
 		rest = rest[n:]
 	}
 	if rest != "" {
-		return moment{}, fmt.Errorf("%q is left over", rest)
+		return DateTime{}, fmt.Errorf("%q is left over", rest)
 	}
 	return f.moment(now)
 }
@@ -138,7 +138,7 @@ func (f *formatted) take(name, rest string) (int, error) {
 	}
 	switch name {
 	case "MMM", "MMMM":
-		for i, month := range monthNames {
+		for i, month := range MonthNames {
 			for _, form := range []string{month, month[:3]} {
 				if len(rest) >= len(form) && strings.EqualFold(rest[:len(form)], form) {
 					f.month = i + 1
@@ -168,7 +168,7 @@ func (f *formatted) take(name, rest string) (int, error) {
 	case "Z", "ZZ":
 		for _, n := range []int{6, 5, 3, 1} {
 			if len(rest) >= n {
-				if offset, err := parseOffset(rest[:n]); err == nil {
+				if offset, err := ParseOffset(rest[:n]); err == nil {
 					f.offset, f.hasOffset = offset, true
 					return n, nil
 				}
@@ -258,57 +258,57 @@ func (f *formatted) set(name string, n int) {
 }
 
 // moment puts the parts together.
-func (f *formatted) moment(now time.Time) (moment, error) {
+func (f *formatted) moment(now time.Time) (DateTime, error) {
 	if f.unix != nil {
 		unix := f.unix.Unix()
-		day := floorDiv(unix, daySeconds)
-		return moment{day: day, second: int(unix - day*daySeconds), hasOffset: true, hasTime: true}, nil
+		day := FloorDiv(unix, DaySeconds)
+		return DateTime{Day: day, Second: int(unix - day*DaySeconds), HasOffset: true, HasTime: true}, nil
 	}
 	day, err := f.dayNumber(now)
 	if err != nil {
-		return moment{}, err
+		return DateTime{}, err
 	}
-	m := moment{day: day, offset: f.offset, hasOffset: f.hasOffset}
+	m := DateTime{Day: day, Offset: f.offset, HasOffset: f.hasOffset}
 	hour := f.hour
 	switch {
 	case f.hour12 >= 0 && f.half < 0:
-		return moment{}, errors.New("h and hh only together with a or A")
+		return DateTime{}, errors.New("h and hh only together with a or A")
 	case f.hour12 >= 0:
 		hour = f.hour12%12 + f.half
 	}
-	m.hasTime = hour >= 0
-	m.second = max(hour, 0)*3600 + max(f.minute, 0)*60 + max(f.second, 0)
+	m.HasTime = hour >= 0
+	m.Second = max(hour, 0)*3600 + max(f.minute, 0)*60 + max(f.second, 0)
 	return m, nil
 }
 
 // dayNumber is the date of the parts.
 func (f *formatted) dayNumber(now time.Time) (int64, error) {
-	today := floorDiv(civil(now), daySeconds)
-	current := dateOf(today)
+	today := FloorDiv(CivilSeconds(now), DaySeconds)
+	current := DateOf(today)
 	year := f.year
 	if year < 0 {
-		year = current.year
+		year = current.Year
 	}
 	switch {
 	case f.isoWeek >= 0 || f.isoYear >= 0 || f.isoDay >= 0:
 		// The ISO year and week that hold a day are those of its Thursday.
-		thursday := today - int64(weekday(today)) + 3
+		thursday := today - int64(Weekday(today)) + 3
 		isoYear, week := f.isoYear, f.isoWeek
 		if isoYear < 0 {
 			if isoYear = f.year; isoYear < 0 {
-				isoYear = dateOf(thursday).year
+				isoYear = DateOf(thursday).Year
 			}
 		}
 		if week < 0 {
 			if week = 1; f.isoYear < 0 {
-				week = int(thursday-isoYearStart(isoYear))/7 + 1
+				week = int(thursday-ISOYearStart(isoYear))/7 + 1
 			}
 		}
-		return weekDay(isoYear, week, max(f.isoDay, 1))
+		return ISOWeekDay(isoYear, week, max(f.isoDay, 1))
 	case f.localWeek >= 0 || f.localYear >= 0 || f.localDay >= 0:
 		return f.localDayNumber(today)
 	case f.dayOfYear >= 0:
-		return ordinalDay(year, f.dayOfYear)
+		return OrdinalDay(year, f.dayOfYear)
 	}
 	month := f.month
 	if month < 0 && f.quarter >= 0 {
@@ -317,26 +317,26 @@ func (f *formatted) dayNumber(now time.Time) (int64, error) {
 	day := f.day
 	if month < 0 {
 		if month = 1; f.year < 0 {
-			month = int(current.month)
+			month = int(current.Month)
 		}
 		if day < 0 && f.year < 0 {
-			day = current.day
+			day = current.Day
 		}
 	}
-	return calendarDay(year, month, max(day, 1))
+	return CalendarDay(year, month, max(day, 1))
 }
 
 // localDayNumber is a date of the English week: it begins on Sunday (e is 0), and week 1 holds 1 January.
 func (f *formatted) localDayNumber(today int64) (int64, error) {
 	start := func(year int) int64 {
-		first := dayNumber(year, time.January, 1)
-		return first - int64(weekday(first)+1)%7
+		first := DayNumber(year, time.January, 1)
+		return first - int64(Weekday(first)+1)%7
 	}
-	saturday := today + 6 - int64(weekday(today)+1)%7
+	saturday := today + 6 - int64(Weekday(today)+1)%7
 	year, week := f.localYear, f.localWeek
 	if year < 0 {
 		if year = f.year; year < 0 {
-			year = dateOf(saturday).year
+			year = DateOf(saturday).Year
 		}
 	}
 	if week < 0 {

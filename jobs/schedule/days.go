@@ -2,14 +2,14 @@ package schedule
 
 import "time"
 
-// occurrence is the n-th weekday of a month; n 0 is every one.
-type occurrence struct{ day, n int }
+// Occurrence is the n-th weekday of a month; n 0 is every one.
+type Occurrence struct{ Day, N int }
 
-// everyNthDay is each interval-th day from a first one on.
-func everyNthDay(first, interval int64) func(int, time.Month) uint32 {
+// EveryNthDay is each interval-th day from a first one on.
+func EveryNthDay(first, interval int64) func(int, time.Month) uint32 {
 	return func(year int, month time.Month) uint32 {
-		start := dayNumber(year, month, 1)
-		length := int64(monthLength(year, month))
+		start := DayNumber(year, month, 1)
+		length := int64(MonthLength(year, month))
 		day := first
 		if day < start {
 			day += (start - first + interval - 1) / interval * interval
@@ -22,13 +22,13 @@ func everyNthDay(first, interval int64) func(int, time.Month) uint32 {
 	}
 }
 
-// everyNthWeek is some weekdays of each interval-th week; monday is the first day of a first week.
-func everyNthWeek(monday, interval int64, weekdays uint8) func(int, time.Month) uint32 {
+// EveryNthWeek is some weekdays of each interval-th week; monday is the first day of a first week.
+func EveryNthWeek(monday, interval int64, weekdays uint8) func(int, time.Month) uint32 {
 	return func(year int, month time.Month) uint32 {
-		start := dayNumber(year, month, 1)
-		length := int64(monthLength(year, month))
+		start := DayNumber(year, month, 1)
+		length := int64(MonthLength(year, month))
 		if interval == 1 && start >= monday {
-			return weekdayDays(weekday(start), weekdays) & monthDays(year, month)
+			return WeekdayDays(Weekday(start), weekdays) & MonthDays(year, month)
 		}
 		week := monday
 		if week+6 < start {
@@ -38,13 +38,13 @@ func everyNthWeek(monday, interval int64, weekdays uint8) func(int, time.Month) 
 		for ; week < start+length; week += 7 * interval {
 			mask |= uint64(weekdays) << (week - start + 7)
 		}
-		return uint32(mask>>6) & monthDays(year, month)
+		return uint32(mask>>6) & MonthDays(year, month)
 	}
 }
 
-// daysOfMonth is the mask of positive and negative days that a month has.
-func daysOfMonth(year int, month time.Month, days []int) uint32 {
-	length := monthLength(year, month)
+// DaysOfMonth is the mask of positive and negative days that a month has.
+func DaysOfMonth(year int, month time.Month, days []int) uint32 {
+	length := MonthLength(year, month)
 	var mask uint32
 	for _, d := range days {
 		if d < 0 {
@@ -57,38 +57,38 @@ func daysOfMonth(year int, month time.Month, days []int) uint32 {
 	return mask
 }
 
-// occurrenceDays is the mask of n-th weekdays of a month.
-func occurrenceDays(year int, month time.Month, list []occurrence) uint32 {
-	first := weekday(dayNumber(year, month, 1))
-	length := monthLength(year, month)
+// OccurrenceDays is the mask of n-th weekdays of a month.
+func OccurrenceDays(year int, month time.Month, list []Occurrence) uint32 {
+	first := Weekday(DayNumber(year, month, 1))
+	length := MonthLength(year, month)
 	var mask uint32
 	for _, o := range list {
-		if o.n == 0 {
-			mask |= weekdayDays(first, 1<<o.day)
+		if o.N == 0 {
+			mask |= WeekdayDays(first, 1<<o.Day)
 		} else {
-			mask |= nthWeekday(first, length, o.day, o.n)
+			mask |= NthWeekday(first, length, o.Day, o.N)
 		}
 	}
-	return mask & monthDays(year, month)
+	return mask & MonthDays(year, month)
 }
 
-// monthDays is the mask of every day of a month.
-func monthDays(year int, month time.Month) uint32 {
-	return uint32(1<<(monthLength(year, month)+1) - 2)
+// MonthDays is the mask of every day of a month.
+func MonthDays(year int, month time.Month) uint32 {
+	return uint32(1<<(MonthLength(year, month)+1) - 2)
 }
 
-// weekdayDays is the mask of the days that fall on one of the weekdays (bit 0 Monday to bit 6 Sunday),
+// WeekdayDays is the mask of the days that fall on one of the weekdays (bit 0 Monday to bit 6 Sunday),
 // in a month whose first day is a given weekday.
-func weekdayDays(first int, weekdays uint8) uint32 {
+func WeekdayDays(first int, weekdays uint8) uint32 {
 	// Bit n of the turned week is the weekday of day n+1.
 	week := uint32(weekdays)
 	turned := (week>>first | week<<(7-first)) & 0x7f
 	return (turned | turned<<7 | turned<<14 | turned<<21 | turned<<28) << 1
 }
 
-// nthWeekday is the mask of the n-th weekday of a month; a negative n counts from its end.
-func nthWeekday(first, length, day, n int) uint32 {
-	firstDate := 1 + int(floorMod(int64(day-first), 7))
+// NthWeekday is the mask of the n-th weekday of a month; a negative n counts from its end.
+func NthWeekday(first, length, day, n int) uint32 {
+	firstDate := 1 + int(FloorMod(int64(day-first), 7))
 	at := firstDate + (n-1)*7
 	if n < 0 {
 		last := firstDate + (length-firstDate)/7*7

@@ -8,20 +8,20 @@ import (
 	"time"
 )
 
-const durationForms = "a length of time such as 90s, 1h30m, PT90S or P1D"
+const DurationForms = "a length of time such as 90s, 1h30m, PT90S or P1D"
 
-// parseDuration reads Go's form or that of ISO 8601 without years and months, which have no one length.
-func parseDuration(text string) (time.Duration, error) {
+// ParseDuration reads Go's form or that of ISO 8601 without years and months, which have no one length.
+func ParseDuration(text string) (time.Duration, error) {
 	text = strings.TrimSpace(text)
 	rest, iso := strings.CutPrefix(strings.ToUpper(text), "P")
 	if !iso {
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			return 0, fmt.Errorf("%q is not %s", text, durationForms)
+			return 0, fmt.Errorf("%q is not %s", text, DurationForms)
 		}
 		return d, nil
 	}
-	bad := fmt.Errorf("%q is not %s", text, durationForms)
+	bad := fmt.Errorf("%q is not %s", text, DurationForms)
 	datePart, timePart, hasTime := strings.Cut(rest, "T")
 	if rest == "" || hasTime && timePart == "" {
 		return 0, bad
@@ -32,7 +32,7 @@ func parseDuration(text string) (time.Duration, error) {
 	}{{datePart, "WD"}, {timePart, "HMS"}} {
 		for t := part.text; t != ""; {
 			i := strings.IndexAny(t, part.units)
-			if i < 1 || !isDigits(t[:i]) {
+			if i < 1 || !IsDigits(t[:i]) {
 				return 0, bad
 			}
 			unit := map[byte]time.Duration{'W': 7 * 24 * time.Hour, 'D': 24 * time.Hour, 'H': time.Hour, 'M': time.Minute, 'S': time.Second}[t[i]]
@@ -49,13 +49,13 @@ func parseDuration(text string) (time.Duration, error) {
 	return total, nil
 }
 
-func isDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+func IsDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// durationProposal is the length of time that a wrong one most likely means; empty when none is near.
-func durationProposal(text string) string {
+// DurationProposal is the length of time that a wrong one most likely means; empty when none is near.
+func DurationProposal(text string) string {
 	text = strings.TrimPrefix(strings.TrimSpace(text), "-")
 	tries := []string{text, strings.ReplaceAll(strings.ToUpper(text), "PT", "P"), strings.ToLower(strings.ReplaceAll(text, " ", ""))}
-	if isDigits(text) {
+	if IsDigits(text) {
 		tries = append(tries, text+"s")
 	}
 	if seconds, _, ok := parseInterval(text); ok && seconds < math.MaxInt64/int64(time.Second) {
@@ -69,7 +69,7 @@ func durationProposal(text string) string {
 		}
 	}
 	for _, try := range tries {
-		if d, err := parseDuration(try); err == nil && d >= 0 {
+		if d, err := ParseDuration(try); err == nil && d >= 0 {
 			return try
 		}
 	}

@@ -43,7 +43,7 @@ func intervalFault(s string) Fault {
 		}
 		names = append(names, string(i))
 	}
-	f.Nearest = cmp.Or(f.Nearest, nearest(s, names))
+	f.Nearest = cmp.Or(f.Nearest, Nearest(s, names))
 	return f
 }
 

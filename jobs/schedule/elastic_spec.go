@@ -2,59 +2,59 @@ package schedule
 
 import "time"
 
-// elasticDialect is the interval schedule of Azure Elastic Jobs.
-var elasticDialect = dialect{
-	elements:  []string{"schedule_interval_type", "schedule_interval_count", "schedule_start_time", "schedule_end_time"},
-	keepsPast: true,
-	read:      (*parser).elastic,
+// ElasticDialect is the interval schedule of Azure Elastic Jobs.
+var ElasticDialect = Dialect{
+	Elements:  []string{"schedule_interval_type", "schedule_interval_count", "schedule_start_time", "schedule_end_time"},
+	KeepsPast: true,
+	Read:      (*Parser).elastic,
 }
 
 // elastic reads Elastic Jobs' four elements. Start and end are UTC whatever the zone, because its
 // intervals are elapsed time (D-Z5); months step in UTC as well.
-func (p *parser) elastic() Schedule {
+func (p *Parser) elastic() Schedule {
 	e := Elastic{Count: 1}
-	if v := p.reader.take("schedule_interval_type"); v == nil {
-		p.faults.add("schedule_interval_type", "null", "one of Once, Minutes, Hours, Days, Weeks, Months", "")
-	} else if text, ok := p.reader.text(v, "one of Once, Minutes, Hours, Days, Weeks, Months"); ok {
+	if v := p.Reader.Take("schedule_interval_type"); v == nil {
+		p.Faults.Add("schedule_interval_type", "null", "one of Once, Minutes, Hours, Days, Weeks, Months", "")
+	} else if text, ok := p.Reader.Text(v, "one of Once, Minutes, Hours, Days, Weeks, Months"); ok {
 		var err error
 		e.Interval, err = ParseInterval(text)
-		p.faults.merge(v.path, err)
+		p.Faults.Merge(v.Path, err)
 	}
-	if v := p.reader.take("schedule_interval_count"); v != nil {
-		n, ok := p.reader.integer(v, 1, 1<<31-1, "a whole number from 1 to 2147483647")
+	if v := p.Reader.Take("schedule_interval_count"); v != nil {
+		n, ok := p.Reader.Integer(v, 1, 1<<31-1, "a whole number from 1 to 2147483647")
 		if !ok {
 			n = 1
 		}
 		e.Count = int(n)
 	}
-	p.start = p.wholeInstant("schedule_start_time", p.plannedStart)
-	p.end = p.wholeInstant("schedule_end_time", time.Time{})
-	if p.start.UTC().Year() <= 1 {
-		p.start = Anchor(p.start, p.needCreation("schedule_start_time"))
+	p.Start = p.wholeInstant("schedule_start_time", p.PlannedStart)
+	p.End = p.wholeInstant("schedule_end_time", time.Time{})
+	if p.Start.UTC().Year() <= 1 {
+		p.Start = Anchor(p.Start, p.NeedCreation("schedule_start_time"))
 	}
-	p.checkBounds("schedule_end_time")
+	p.CheckBounds("schedule_end_time")
 	// end is checked here and bounds the plan; e itself needs none.
-	e.Start = p.start
+	e.Start = p.Start
 	return e
 }
 
 // wholeInstant is an instant in UTC, a fraction of a second rounded up as in Elastic.Start.
-func (p *parser) wholeInstant(name string, absent time.Time) time.Time {
-	v := p.reader.take(name)
+func (p *Parser) wholeInstant(name string, absent time.Time) time.Time {
+	v := p.Reader.Take(name)
 	if v == nil {
 		return absent
 	}
-	text, ok := p.reader.text(v, dateForms)
+	text, ok := p.Reader.Text(v, DateForms)
 	if !ok {
 		return absent
 	}
-	m, err := parseDate(text)
+	m, err := ParseDate(text)
 	if err != nil {
-		p.faults.add(v.path, v.raw, dateForms, dateProposal(text))
+		p.Faults.Add(v.Path, v.Raw, DateForms, DateProposal(text))
 		return absent
 	}
-	at := m.in(time.UTC)
-	if m.fraction {
+	at := m.In(time.UTC)
+	if m.Fraction {
 		at = at.Add(time.Second)
 	}
 	return at

@@ -5,29 +5,29 @@ import (
 	"fmt"
 )
 
-// faults collects what is wrong with a specification, in the order in which it is found (D-E5).
-type faults struct{ list []Fault }
+// Faults collects what is wrong with a specification, in the order in which it is found (D-E5).
+type Faults struct{ List []Fault }
 
-// add notes one fault; value is JSON text, so that a text stands in quotes and a number does not.
-func (f *faults) add(path, value, allowed, nearest string) {
-	f.list = append(f.list, Fault{Path: path, Value: value, Allowed: allowed, Nearest: nearest})
+// Add notes one fault; value is JSON text, so that a text stands in quotes and a number does not.
+func (f *Faults) Add(path, value, allowed, nearest string) {
+	f.List = append(f.List, Fault{Path: path, Value: value, Allowed: allowed, Nearest: nearest})
 }
 
-// merge takes over the faults of an error that has some, and notes any other as it is.
-func (f *faults) merge(path string, err error) {
+// Merge takes over the faults of an error that has some, and notes any other as it is.
+func (f *Faults) Merge(path string, err error) {
 	if all, ok := err.(*Error); ok {
-		f.list = append(f.list, all.Faults...)
+		f.List = append(f.List, all.Faults...)
 	} else if err != nil {
-		f.add(path, "null", err.Error(), "")
+		f.Add(path, "null", err.Error(), "")
 	}
 }
 
-// err is all of them as a *Error, or nil.
-func (f *faults) err() error {
-	if len(f.list) == 0 {
+// Err is all of them as a *Error, or nil.
+func (f *Faults) Err() error {
+	if len(f.List) == 0 {
 		return nil
 	}
-	return &Error{Faults: f.list}
+	return &Error{Faults: f.List}
 }
 
 // MarshalJSON is the form in which the command line and the database show a fault: path, value (the
@@ -35,7 +35,7 @@ func (f *faults) err() error {
 func (f Fault) MarshalJSON() ([]byte, error) {
 	value := json.RawMessage(f.Value)
 	if !json.Valid(value) {
-		value = json.RawMessage(quote(f.Value))
+		value = json.RawMessage(Quote(f.Value))
 	}
 	message := "allowed is " + f.Allowed
 	if f.Nearest != "" {

@@ -86,12 +86,12 @@ func FuzzDate(f *testing.F) {
 	f.Add("2015-10-20 04:30 +0000", "YYYY-MM-DD HH:mm Z")
 	f.Add("Do of March 4pm", "Do [of] MMMM ha")
 	f.Fuzz(func(t *testing.T, text, format string) {
-		check := func(m moment, err error) {
-			if err == nil && (m.second < 0 || m.second >= daySeconds || m.offset < -86400 || m.offset > 86400) {
+		check := func(m DateTime, err error) {
+			if err == nil && (m.Second < 0 || m.Second >= DaySeconds || m.Offset < -86400 || m.Offset > 86400) {
 				t.Fatalf("%q %q: %+v", text, format, m)
 			}
 		}
-		check(parseDate(text))
+		check(ParseDate(text))
 		if tokens, unknown := splitFormat(format); unknown == "" && len(format) <= maxFormat {
 			check(parseFormatted(text, tokens, time.Date(2026, 1, 31, 8, 30, 0, 0, time.UTC)))
 		}
@@ -105,10 +105,10 @@ func FuzzCivil(f *testing.F) {
 	f.Add(int64(11016))
 	f.Fuzz(func(t *testing.T, day int64) {
 		day = abs(day)%3652059 - 719162 // the years 1 to 9999
-		want := time.Unix(day*daySeconds, 0).UTC()
-		got := dateOf(day)
-		if got.year != want.Year() || got.month != want.Month() || got.day != want.Day() || got.dayNumber() != day ||
-			(weekday(day)+1)%7 != int(want.Weekday()) || monthLength(got.year, got.month) != want.AddDate(0, 1, -want.Day()).Day() && want.Day() < 29 {
+		want := time.Unix(day*DaySeconds, 0).UTC()
+		got := DateOf(day)
+		if got.Year != want.Year() || got.Month != want.Month() || got.Day != want.Day() || got.DayNumber() != day ||
+			(Weekday(day)+1)%7 != int(want.Weekday()) || MonthLength(got.Year, got.Month) != want.AddDate(0, 1, -want.Day()).Day() && want.Day() < 29 {
 			t.Fatalf("%d: %+v, %s", day, got, want)
 		}
 	})

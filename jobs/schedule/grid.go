@@ -5,76 +5,76 @@ import (
 	"time"
 )
 
-// grid is elapsed time: every step seconds since base, and in each step the instants at some offsets.
+// Grid is elapsed time: every step seconds since base, and in each step the instants at some offsets.
 // No zone touches it (D-Z5).
-type grid struct {
-	base int64 // Unix seconds
-	step int64 // seconds, at least 1
-	// offsets within a step, ascending, each in [0, step); nil: 0 only.
-	offsets []int64
-	// from is the first instant that counts: base may lie before the start.
-	from int64
+type Grid struct {
+	Base int64 // Unix seconds
+	Step int64 // seconds, at least 1
+	// Offsets within a step, ascending, each in [0, step); nil: 0 only.
+	Offsets []int64
+	// From is the first instant that counts: base may lie before the start.
+	From int64
 }
 
-func (g *grid) Next(after time.Time) (time.Time, bool) {
-	return instantAt(g.nextUnix(max(after.Unix()+1, g.from)))
+func (g *Grid) Next(after time.Time) (time.Time, bool) {
+	return InstantAt(g.NextUnix(max(after.Unix()+1, g.From)))
 }
 
-// nextUnix is the first instant not before from.
-func (g *grid) nextUnix(from int64) int64 {
-	k := max(0, floorDiv(from-g.base, g.step))
-	start := g.base + k*g.step
-	if g.offsets == nil {
+// NextUnix is the first instant not before from.
+func (g *Grid) NextUnix(from int64) int64 {
+	k := max(0, FloorDiv(from-g.Base, g.Step))
+	start := g.Base + k*g.Step
+	if g.Offsets == nil {
 		if start < from {
-			start += g.step
+			start += g.Step
 		}
 		return start
 	}
-	i := sort.Search(len(g.offsets), func(i int) bool { return start+g.offsets[i] >= from })
-	if i == len(g.offsets) {
-		return start + g.step + g.offsets[0]
+	i := sort.Search(len(g.Offsets), func(i int) bool { return start+g.Offsets[i] >= from })
+	if i == len(g.Offsets) {
+		return start + g.Step + g.Offsets[0]
 	}
-	return start + g.offsets[i]
+	return start + g.Offsets[i]
 }
 
-// nth is the n-th instant (from 1) not before from.
-func (g *grid) nth(from time.Time, n int64) (time.Time, bool) {
-	first := g.nextUnix(max(from.Unix(), g.from))
-	perStep := int64(max(1, len(g.offsets)))
-	if n-1 > (LastInstant.Unix()-first)/g.step*perStep+perStep {
+// Nth is the n-th instant (from 1) not before from.
+func (g *Grid) Nth(from time.Time, n int64) (time.Time, bool) {
+	first := g.NextUnix(max(from.Unix(), g.From))
+	perStep := int64(max(1, len(g.Offsets)))
+	if n-1 > (LastInstant.Unix()-first)/g.Step*perStep+perStep {
 		return time.Time{}, false
 	}
-	if g.offsets == nil {
-		return instantAt(first + (n-1)*g.step)
+	if g.Offsets == nil {
+		return InstantAt(first + (n-1)*g.Step)
 	}
-	k := floorDiv(first-g.base, g.step)
-	i := int64(sort.Search(len(g.offsets), func(i int) bool { return g.base+k*g.step+g.offsets[i] >= first })) + n - 1
-	return instantAt(g.base + (k+i/perStep)*g.step + g.offsets[i%perStep])
+	k := FloorDiv(first-g.Base, g.Step)
+	i := int64(sort.Search(len(g.Offsets), func(i int) bool { return g.Base+k*g.Step+g.Offsets[i] >= first })) + n - 1
+	return InstantAt(g.Base + (k+i/perStep)*g.Step + g.Offsets[i%perStep])
 }
 
-// steps are months or years from a date, by a clock time of a zone; days that a month lacks become its
+// Steps are months or years from a date, by a clock time of a zone; days that a month lacks become its
 // last (decision 9, D-A1, D-A5).
-type steps struct {
-	start  date
-	second int64 // of the day
-	months int   // at least 1
+type Steps struct {
+	Start  Date
+	Second int64 // of the day
+	Months int   // at least 1
 }
 
-func (p *steps) next(from int64) (int64, bool) {
-	d := dateOf(floorDiv(from, daySeconds))
-	k := max(0, (monthIndex(d.year, d.month)-monthIndex(p.start.year, p.start.month))/p.months)
+func (p *Steps) Next(from int64) (int64, bool) {
+	d := DateOf(FloorDiv(from, DaySeconds))
+	k := max(0, (MonthIndex(d.Year, d.Month)-MonthIndex(p.Start.Year, p.Start.Month))/p.Months)
 	for ; ; k++ {
-		if at := p.start.addMonths(k*p.months).dayNumber()*daySeconds + p.second; at >= from {
-			return at, at < from+cycleSeconds
+		if at := p.Start.AddMonths(k*p.Months).DayNumber()*DaySeconds + p.Second; at >= from {
+			return at, at < from+CycleSeconds
 		}
 	}
 }
 
-func (p *steps) count(from, to int64) int64 { return p.index(to) - p.index(from) }
+func (p *Steps) Count(from, to int64) int64 { return p.index(to) - p.index(from) }
 
 // index is how many are before a civil second.
-func (p *steps) index(at int64) int64 {
-	next, _ := p.next(at)
-	d := dateOf(floorDiv(next, daySeconds))
-	return int64(monthIndex(d.year, d.month)-monthIndex(p.start.year, p.start.month)) / int64(p.months)
+func (p *Steps) index(at int64) int64 {
+	next, _ := p.Next(at)
+	d := DateOf(FloorDiv(next, DaySeconds))
+	return int64(MonthIndex(d.Year, d.Month)-MonthIndex(p.Start.Year, p.Start.Month)) / int64(p.Months)
 }

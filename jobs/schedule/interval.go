@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// sapUnits are the units of repeatInterval and of relative times, in seconds (D-S18).
-var sapUnits = []struct {
-	name    string
+// SapUnits are the units of repeatInterval and of relative times, in seconds (D-S18).
+var SapUnits = []struct {
+	Name    string
 	seconds int64
 }{
-	{"years", 365 * daySeconds}, {"months", 30 * daySeconds}, {"weeks", 7 * daySeconds}, {"days", daySeconds},
+	{"years", 365 * DaySeconds}, {"months", 30 * DaySeconds}, {"weeks", 7 * DaySeconds}, {"days", DaySeconds},
 	{"hours", 3600}, {"minutes", 60}, {"seconds", 1},
 }
 
 // sapUnit finds a unit in its plural or singular.
 func sapUnit(text string) (seconds int64, propose string) {
-	names := make([]string, len(sapUnits))
-	for i, u := range sapUnits {
-		names[i] = u.name
-		if strings.EqualFold(u.name, text) || strings.EqualFold(u.name[:len(u.name)-1], text) {
+	names := make([]string, len(SapUnits))
+	for i, u := range SapUnits {
+		names[i] = u.Name
+		if strings.EqualFold(u.Name, text) || strings.EqualFold(u.Name[:len(u.Name)-1], text) {
 			return u.seconds, ""
 		}
 	}
@@ -34,24 +34,24 @@ func sapUnit(text string) (seconds int64, propose string) {
 	case "d":
 		return 0, "days"
 	}
-	return 0, nearest(text, names)
+	return 0, Nearest(text, names)
 }
 
-const intervalForms = "a whole number and a unit: years, months (of 30 days), weeks, days, hours, minutes, seconds"
+const IntervalForms = "a whole number and a unit: years, months (of 30 days), weeks, days, hours, minutes, seconds"
 
-// numberWords are proposed, never read: SAP does not understand them either.
-var numberWords = map[string]int{
+// NumberWords are proposed, never read: SAP does not understand them either.
+var NumberWords = map[string]int{
 	"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
 	"eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60,
 }
 
-// maxInterval is the longest interval in seconds: 400 years.
-const maxInterval = cycleSeconds
+// MaxInterval is the longest interval in seconds: 400 years.
+const MaxInterval = CycleSeconds
 
 // parseInterval reads "<number> <unit>"; what is proposed is the nearest right text, or empty.
 func parseInterval(text string) (seconds int64, propose string, ok bool) {
 	fields := strings.Fields(text)
-	if len(fields) == 1 && isDigits(fields[0]) {
+	if len(fields) == 1 && IsDigits(fields[0]) {
 		fields = append(fields, "minutes")
 		if _, _, ok := parseInterval(strings.Join(fields, " ")); ok {
 			propose = strings.Join(fields, " ")
@@ -63,8 +63,8 @@ func parseInterval(text string) (seconds int64, propose string, ok bool) {
 	}
 	unit, nearUnit := sapUnit(fields[1])
 	n, err := strconv.ParseInt(fields[0], 10, 64)
-	if err != nil || !isDigits(fields[0]) {
-		if word, known := numberWords[strings.ToLower(fields[0])]; known {
+	if err != nil || !IsDigits(fields[0]) {
+		if word, known := NumberWords[strings.ToLower(fields[0])]; known {
 			if unit > 0 {
 				nearUnit = fields[1]
 			}
@@ -86,8 +86,8 @@ func parseInterval(text string) (seconds int64, propose string, ok bool) {
 	if n < 1 {
 		return 0, "1 " + strings.TrimSuffix(fields[1], "s"), false
 	}
-	if n > maxInterval/unit {
-		return 0, fmt.Sprintf("%d %s", maxInterval/unit, fields[1]), false
+	if n > MaxInterval/unit {
+		return 0, fmt.Sprintf("%d %s", MaxInterval/unit, fields[1]), false
 	}
 	return n * unit, "", true
 }

@@ -4,13 +4,13 @@ import "strings"
 
 // Names in English, as every system here has them; Monday first.
 var (
-	weekdayNames = []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}
-	monthNames   = []string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
+	WeekdayNames = []string{"Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"}
+	MonthNames   = []string{"January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November", "December"}
 )
 
-// parseWeekday finds a weekday by its full name in any case.
-func parseWeekday(text string) (int, bool) {
-	for i, name := range weekdayNames {
+// ParseWeekday finds a weekday by its full name in any case.
+func ParseWeekday(text string) (int, bool) {
+	for i, name := range WeekdayNames {
 		if strings.EqualFold(name, text) {
 			return i, true
 		}
@@ -18,8 +18,8 @@ func parseWeekday(text string) (int, bool) {
 	return 0, false
 }
 
-// shortNames are the first three letters in lower case, turned so that the list begins at an index.
-func shortNames(names []string, from int) []string {
+// ShortNames are the first three letters in lower case, turned so that the list begins at an index.
+func ShortNames(names []string, from int) []string {
 	var short []string
 	for i := range names {
 		short = append(short, strings.ToLower(names[(i+from)%len(names)][:3]))

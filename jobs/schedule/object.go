@@ -11,27 +11,27 @@ import (
 	"strings"
 )
 
-// value is one JSON value of a specification, with the path by which faults name it.
-type value struct {
-	path string
-	// raw is the value as JSON text.
-	raw string
-	// kind is '{', '[', '"', '0' (a number), 't' (a boolean) or 'n' (null).
-	kind    byte
-	text    string // of a string
-	members []member
-	items   []*value
+// Value is one JSON value of a specification, with the path by which faults name it.
+type Value struct {
+	Path string
+	// Raw is the value as JSON text.
+	Raw string
+	// Kind is '{', '[', '"', '0' (a number), 't' (a boolean) or 'n' (null).
+	Kind    byte
+	Text    string // of a string
+	Members []member
+	Items   []*Value
 }
 
 // member is a name and its value in an object, in the order of the text.
 type member struct {
-	name  string
-	value *value
+	Name  string
+	Value *Value
 	used  bool
 }
 
-// readValue reads one JSON text. The error is a *Error.
-func readValue(text []byte) (*value, error) {
+// ReadValue reads one JSON text. The error is a *Error.
+func ReadValue(text []byte) (*Value, error) {
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.UseNumber()
 	v, err := decodeValue(d, "", 0)
@@ -49,7 +49,7 @@ func readValue(text []byte) (*value, error) {
 		if len(excerpt) > shown {
 			excerpt = strings.ToValidUTF8(excerpt[:shown], "") + "…"
 		}
-		return nil, &Error{Faults: []Fault{{Value: quote(excerpt), Allowed: "JSON text (" + err.Error() + ")"}}}
+		return nil, &Error{Faults: []Fault{{Value: Quote(excerpt), Allowed: "JSON text (" + err.Error() + ")"}}}
 	}
 	return v, nil
 }
@@ -57,7 +57,7 @@ func readValue(text []byte) (*value, error) {
 // maxDepth of nested JSON values; schedules need five.
 const maxDepth = 32
 
-func decodeValue(d *json.Decoder, path string, depth int) (*value, error) {
+func decodeValue(d *json.Decoder, path string, depth int) (*Value, error) {
 	if depth > maxDepth {
 		return nil, fmt.Errorf("values are nested more than %d deep", maxDepth)
 	}
@@ -65,19 +65,19 @@ func decodeValue(d *json.Decoder, path string, depth int) (*value, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &value{path: path}
+	v := &Value{Path: path}
 	switch t := token.(type) {
 	case json.Delim:
-		v.kind = byte(t)
+		v.Kind = byte(t)
 		var parts []string
 		for d.More() {
 			if t == '[' {
-				item, err := decodeValue(d, fmt.Sprintf("%s[%d]", path, len(v.items)), depth+1)
+				item, err := decodeValue(d, fmt.Sprintf("%s[%d]", path, len(v.Items)), depth+1)
 				if err != nil {
 					return nil, err
 				}
-				v.items = append(v.items, item)
-				parts = append(parts, item.raw)
+				v.Items = append(v.Items, item)
+				parts = append(parts, item.Raw)
 				continue
 			}
 			name, err := d.Token()
@@ -85,42 +85,42 @@ func decodeValue(d *json.Decoder, path string, depth int) (*value, error) {
 				return nil, err
 			}
 			key, _ := name.(string)
-			item, err := decodeValue(d, join(path, key), depth+1)
+			item, err := decodeValue(d, Join(path, key), depth+1)
 			if err != nil {
 				return nil, err
 			}
-			v.members = append(v.members, member{name: key, value: item})
-			parts = append(parts, quote(key)+":"+item.raw)
+			v.Members = append(v.Members, member{Name: key, Value: item})
+			parts = append(parts, Quote(key)+":"+item.Raw)
 		}
 		if _, err := d.Token(); err != nil {
 			return nil, err
 		}
 		if t == '[' {
-			v.raw = "[" + strings.Join(parts, ",") + "]"
+			v.Raw = "[" + strings.Join(parts, ",") + "]"
 		} else {
-			v.raw = "{" + strings.Join(parts, ",") + "}"
+			v.Raw = "{" + strings.Join(parts, ",") + "}"
 		}
 	case string:
-		v.kind, v.text, v.raw = '"', t, quote(t)
+		v.Kind, v.Text, v.Raw = '"', t, Quote(t)
 	case json.Number:
-		v.kind, v.raw = '0', t.String()
+		v.Kind, v.Raw = '0', t.String()
 	case bool:
-		v.kind, v.raw = 't', strconv.FormatBool(t)
+		v.Kind, v.Raw = 't', strconv.FormatBool(t)
 	default:
-		v.kind, v.raw = 'n', "null"
+		v.Kind, v.Raw = 'n', "null"
 	}
 	return v, nil
 }
 
-func join(path, name string) string {
+func Join(path, name string) string {
 	if path == "" {
 		return name
 	}
 	return path + "." + name
 }
 
-// quote is text as a JSON string.
-func quote(s string) string {
+// Quote is text as a JSON string.
+func Quote(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
@@ -130,83 +130,83 @@ func quote(s string) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// reader takes members out of an object and notes what is wrong with them.
-type reader struct {
-	object *value
-	faults *faults
+// Reader takes members out of an object and notes what is wrong with them.
+type Reader struct {
+	Object *Value
+	Faults *Faults
 }
 
-// take is the member of a name, marked as known; nil when it is absent or null. A second member of the
+// Take is the member of a name, marked as known; nil when it is absent or null. A second member of the
 // name is a fault.
-func (r reader) take(names ...string) *value {
-	var found *value
-	for i := range r.object.members {
-		m := &r.object.members[i]
+func (r Reader) Take(names ...string) *Value {
+	var found *Value
+	for i := range r.Object.Members {
+		m := &r.Object.Members[i]
 		for _, name := range names {
-			if m.name != name {
+			if m.Name != name {
 				continue
 			}
 			if m.used = true; found != nil {
-				r.faults.add(m.value.path, m.value.raw, "one element of this name", "")
+				r.Faults.Add(m.Value.Path, m.Value.Raw, "one element of this name", "")
 				continue
 			}
-			found = m.value
+			found = m.Value
 		}
 	}
-	if found != nil && found.kind == 'n' {
+	if found != nil && found.Kind == 'n' {
 		return nil
 	}
 	return found
 }
 
-// has says whether there is a member of a name.
-func (r reader) has(name string) bool {
-	return slices.ContainsFunc(r.object.members, func(m member) bool { return m.name == name })
+// Has says whether there is a member of a name.
+func (r Reader) Has(name string) bool {
+	return slices.ContainsFunc(r.Object.Members, func(m member) bool { return m.Name == name })
 }
 
 // rest notes every member that nobody took; the nearest of the known names is proposed.
-func (r reader) refuseOthers(known []string, synonyms map[string]string) {
-	for _, m := range r.object.members {
+func (r Reader) RefuseOthers(known []string, synonyms map[string]string) {
+	for _, m := range r.Object.Members {
 		if m.used {
 			continue
 		}
-		propose := synonyms[strings.ToLower(m.name)]
+		propose := synonyms[strings.ToLower(m.Name)]
 		if propose == "" {
-			propose = nearest(m.name, known)
+			propose = Nearest(m.Name, known)
 		}
-		r.faults.add(m.value.path, m.value.raw, "no element of this name; known are "+strings.Join(known, ", "), propose)
+		r.Faults.Add(m.Value.Path, m.Value.Raw, "no element of this name; known are "+strings.Join(known, ", "), propose)
 	}
 }
 
-// text reads a JSON string.
-func (r reader) text(v *value, allowed string) (string, bool) {
-	if v.kind != '"' {
-		r.faults.add(v.path, v.raw, allowed, "")
+// Text reads a JSON string.
+func (r Reader) Text(v *Value, allowed string) (string, bool) {
+	if v.Kind != '"' {
+		r.Faults.Add(v.Path, v.Raw, allowed, "")
 		return "", false
 	}
-	return v.text, true
+	return v.Text, true
 }
 
-// integer is a whole number from low to high; the nearest proposed is the limit that it exceeds.
-func (r reader) integer(v *value, low, high int64, allowed string) (int64, bool) {
+// Integer is a whole number from low to high; the nearest proposed is the limit that it exceeds.
+func (r Reader) Integer(v *Value, low, high int64, allowed string) (int64, bool) {
 	if allowed == "" {
 		allowed = fmt.Sprintf("a whole number from %d to %d", low, high)
 	}
-	text := v.raw
+	text := v.Raw
 	n, err := strconv.ParseInt(text, 10, 64)
 	switch {
-	case v.kind == '"':
+	case v.Kind == '"':
 		// A number in quotes is not a number; say which one it would be.
-		r.faults.add(v.path, v.raw, allowed, clamp(strings.TrimSpace(v.text), int(low), int(high)))
+		r.Faults.Add(v.Path, v.Raw, allowed, Clamp(strings.TrimSpace(v.Text), int(low), int(high)))
 		return 0, false
-	case v.kind != '0' || err != nil:
-		r.faults.add(v.path, v.raw, allowed, clamp(v.raw, int(low), int(high)))
+	case v.Kind != '0' || err != nil:
+		r.Faults.Add(v.Path, v.Raw, allowed, Clamp(v.Raw, int(low), int(high)))
 		return 0, false
 	case n < low:
-		r.faults.add(v.path, v.raw, allowed, strconv.FormatInt(low, 10))
+		r.Faults.Add(v.Path, v.Raw, allowed, strconv.FormatInt(low, 10))
 		return 0, false
 	case n > high:
-		r.faults.add(v.path, v.raw, allowed, strconv.FormatInt(high, 10))
+		r.Faults.Add(v.Path, v.Raw, allowed, strconv.FormatInt(high, 10))
 		return 0, false
 	}
 	return n, true

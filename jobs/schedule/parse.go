@@ -61,7 +61,7 @@ type Plan struct {
 
 	schedule Schedule
 	// mover is the schedule inside when each run that starts late moves those after it; nil: none does.
-	mover mover
+	mover Mover
 	// firstStarted is the actual start of the first run, for previews; zero: on time.
 	firstStarted time.Time
 	outage       *Outage
@@ -83,7 +83,7 @@ func (p *Plan) Started(due, at time.Time) *Plan {
 		return p
 	}
 	moved := *p
-	moved.mover = p.mover.startedAt(due, at)
+	moved.mover = p.mover.StartedAt(due, at)
 	moved.schedule = p.bound(moved.mover)
 	return &moved
 }
@@ -101,16 +101,16 @@ func Parse(kind Kind, spec []byte, opts Options) (*Plan, error) {
 		return nil, err
 	}
 	p.readCommon()
-	inner := p.dialect.read(p.parser)
-	names, words := p.dialect.elements, synonyms
-	if p.dialect.names != nil {
-		names, words = p.dialect.names(p.reader)
+	inner := p.dialect.Read(p.Parser)
+	names, words := p.dialect.Elements, Synonyms
+	if p.dialect.Names != nil {
+		names, words = p.dialect.Names(p.Reader)
 	}
-	p.reader.refuseOthers(slices.Concat(names, commonElements), words)
-	if inner != nil && len(p.faults.list) == 0 {
+	p.Reader.RefuseOthers(slices.Concat(names, commonElements), words)
+	if inner != nil && len(p.Faults.List) == 0 {
 		p.finish(inner)
 	}
-	if err := p.faults.err(); err != nil {
+	if err := p.Faults.Err(); err != nil {
 		return nil, err
 	}
 	return p.plan, nil
@@ -125,9 +125,9 @@ func kindNames() []string {
 }
 
 // dialects holds what is special to each kind.
-var dialects = map[Kind]*dialect{
-	KindElastic: &elasticDialect, KindAzureScheduler: &azureDialect, KindSAP: &sapDialect,
-	KindCron5: &cron5Dialect, KindCron6: &cron6Dialect, KindQuartz: &quartzDialect, KindRRule: &rruleDialect,
+var dialects = map[Kind]*Dialect{
+	KindElastic: &ElasticDialect, KindAzureScheduler: &AzureDialect, KindSAP: &SapDialect,
+	KindCron5: &Cron5Dialect, KindCron6: &Cron6Dialect, KindQuartz: &QuartzDialect, KindRRule: &RruleDialect,
 }
 
 // commonElements are the elements that every kind takes beside its own.
@@ -136,8 +136,8 @@ var commonElements = []string{"timeZone", "gap", "overlap", "createdAt", "activa
 // planner turns a specification into a plan: it reads the common elements, lets the dialect read the others, and puts
 // bounds, blackouts and the count around the result.
 type planner struct {
-	*parser
-	dialect   *dialect
+	*Parser
+	dialect   *Dialect
 	opts      Options
 	plan      *Plan
 	blackouts *blackouts
@@ -147,20 +147,20 @@ type planner struct {
 func newPlanner(kind Kind, spec []byte, opts Options) (*planner, error) {
 	opts.Created, opts.Activated = opts.Created.Truncate(time.Second), opts.Activated.Truncate(time.Second)
 	opts.assumed = opts.assumed.Truncate(time.Second)
-	p := &planner{dialect: dialects[kind], opts: opts, plan: &Plan{Kind: kind}, parser: &parser{
-		faults: &faults{}, plannedStart: opts.Start, created: opts.Created, activated: opts.Activated, assumed: opts.assumed, today: opts.today,
+	p := &planner{dialect: dialects[kind], opts: opts, plan: &Plan{Kind: kind}, Parser: &Parser{
+		Faults: &Faults{}, PlannedStart: opts.Start, Created: opts.Created, Activated: opts.Activated, Assumed: opts.assumed, Today: opts.today,
 	}}
 	if p.dialect == nil {
-		p.faults.add("kind", quote(string(kind)), "one of "+strings.Join(kindNames(), ", "), nearest(string(kind), kindNames()))
-		return nil, p.faults.err()
+		p.Faults.Add("kind", Quote(string(kind)), "one of "+strings.Join(kindNames(), ", "), Nearest(string(kind), kindNames()))
+		return nil, p.Faults.Err()
 	}
-	object, err := p.dialect.open(spec)
+	object, err := p.dialect.Open(spec)
 	if err != nil {
 		return nil, err
 	}
-	p.reader = reader{object: object, faults: p.faults}
+	p.Reader = Reader{Object: object, Faults: p.Faults}
 	if !opts.probing {
-		p.try = p.tryAs(kind)
+		p.Try = p.tryAs(kind)
 	}
 	return p, nil
 }
@@ -168,66 +168,66 @@ func newPlanner(kind Kind, spec []byte, opts Options) (*planner, error) {
 // tryAs is the parser's try for a kind, with the start that is known when a text is tried.
 func (p *planner) tryAs(kind Kind) func(element, text string) bool {
 	return func(element, text string) bool {
-		_, err := Parse(kind, []byte("{"+quote(element)+":"+quote(text)+"}"), Options{Start: p.start, probing: true})
+		_, err := Parse(kind, []byte("{"+Quote(element)+":"+Quote(text)+"}"), Options{Start: p.Start, probing: true})
 		return err == nil
 	}
 }
 
 // readCommon reads the elements that every kind takes.
 func (p *planner) readCommon() {
-	p.readZone(p.opts.Zone, p.dialect.takesOffset)
-	if v := p.reader.take("gap"); v != nil {
-		p.gap = Gap(p.oneOf(v, string(GapShift), string(GapSkip), string(GapAtEnd)))
+	p.ReadZone(p.opts.Zone, p.dialect.TakesOffset)
+	if v := p.Reader.Take("gap"); v != nil {
+		p.Gap = Gap(p.OneOf(v, string(GapShift), string(GapSkip), string(GapAtEnd)))
 	}
-	if v := p.reader.take("overlap"); v != nil {
-		p.overlap = Overlap(p.oneOf(v, string(OverlapFirst), string(OverlapSecond), string(OverlapBoth)))
+	if v := p.Reader.Take("overlap"); v != nil {
+		p.Overlap = Overlap(p.OneOf(v, string(OverlapFirst), string(OverlapSecond), string(OverlapBoth)))
 	}
-	p.created = p.instant("createdAt", p.created)
-	p.activated = p.instant("activatedAt", p.activated)
-	if v := p.reader.take("catchUp"); v != nil {
-		if text, ok := p.reader.text(v, catchUpForms); ok {
+	p.Created = p.Instant("createdAt", p.Created)
+	p.Activated = p.Instant("activatedAt", p.Activated)
+	if v := p.Reader.Take("catchUp"); v != nil {
+		if text, ok := p.Reader.Text(v, catchUpForms); ok {
 			c, err := ParseCatchUp(text)
-			p.mergeAt(v.path, err)
+			p.MergeAt(v.Path, err)
 			p.plan.CatchUp = c
 		}
 	}
-	if v := p.reader.take("outage"); v != nil {
+	if v := p.Reader.Take("outage"); v != nil {
 		p.plan.outage = p.readOutage(v)
 	}
-	if v := p.reader.take("jitter"); v != nil {
-		if text, ok := p.reader.text(v, durationForms); ok {
-			d, err := parseDuration(text)
+	if v := p.Reader.Take("jitter"); v != nil {
+		if text, ok := p.Reader.Text(v, DurationForms); ok {
+			d, err := ParseDuration(text)
 			if err != nil || d < 0 {
-				p.faults.add(v.path, v.raw, durationForms, durationProposal(text))
+				p.Faults.Add(v.Path, v.Raw, DurationForms, DurationProposal(text))
 			}
 			p.plan.Jitter = d
 		}
 	}
-	if v := p.reader.take("blackouts"); v != nil {
+	if v := p.Reader.Take("blackouts"); v != nil {
 		p.blackouts = p.readBlackouts(v)
 	}
 }
 
 // finish puts the start, the blackouts, the count and the end around a schedule.
 func (p *planner) finish(inner Schedule) {
-	first := p.start
-	if !p.dialect.keepsPast {
-		for _, t := range []time.Time{p.created, p.activated} {
+	first := p.Start
+	if !p.dialect.KeepsPast {
+		for _, t := range []time.Time{p.Created, p.Activated} {
 			if !t.IsZero() && t.After(first) {
 				first = t
 			}
 		}
 	}
 	plan := p.plan
-	plan.Zone, plan.Start = p.zone, p.start
+	plan.Zone, plan.Start = p.Zone, p.Start
 	if !plan.Start.IsZero() {
 		plan.Start = plan.Start.UTC()
 	}
 	first = firstWhole(first)
-	end := p.end
+	end := p.End
 	bound := func(s Schedule) Schedule {
 		if !first.IsZero() || !end.IsZero() {
-			s = bounded{inner: s, first: first, last: end}
+			s = Bounded{Inner: s, First: first, Last: end}
 		}
 		if p.blackouts != nil {
 			s = &blackedOut{inner: s, blackouts: p.blackouts, last: end}
@@ -236,22 +236,22 @@ func (p *planner) finish(inner Schedule) {
 	}
 	schedule := bound(inner)
 	if p.blackouts != nil && !p.leavesSome(schedule, first) {
-		p.faults.add("blackouts", quote("blackouts"), "windows that leave something of the schedule; these leave nothing", "")
+		p.Faults.Add("blackouts", Quote("blackouts"), "windows that leave something of the schedule; these leave nothing", "")
 		return
 	}
-	plan.Count, plan.end, plan.Warnings = p.count, end, p.warnings
-	plan.firstStarted, plan.inclusive = p.firstStarted, p.assumedUsed
-	if p.count > 0 && !p.opts.Uncounted {
+	plan.Count, plan.end, plan.Warnings = p.Count, end, p.Warnings
+	plan.firstStarted, plan.inclusive = p.FirstStarted, p.AssumedUsed
+	if p.Count > 0 && !p.opts.Uncounted {
 		from := first
 		if from.IsZero() {
 			if from = p.opts.assumed; from.IsZero() {
-				p.faults.add("count", fmt.Sprint(p.count), "a count only together with a start, from which it is counted", "")
+				p.Faults.Add("count", fmt.Sprint(p.Count), "a count only together with a start, from which it is counted", "")
 				return
 			}
 		}
-		at, found, decided := nth(schedule, from, p.count)
+		at, found, decided := Nth(schedule, from, p.Count)
 		if !decided {
-			p.faults.add("count", fmt.Sprint(p.count), fmt.Sprintf("at most %d for a schedule of this form", maxEnumerated), "")
+			p.Faults.Add("count", fmt.Sprint(p.Count), fmt.Sprintf("at most %d for a schedule of this form", MaxEnumerated), "")
 			return
 		}
 		if found {
@@ -260,9 +260,9 @@ func (p *planner) finish(inner Schedule) {
 		}
 	}
 	plan.schedule, plan.bound = schedule, bound
-	plan.mover, _ = inner.(mover)
+	plan.mover, _ = inner.(Mover)
 	if plan.mover != nil && !p.opts.LastStarted.IsZero() {
-		plan.mover = plan.mover.startedAt(p.opts.LastStarted, p.opts.LastStarted)
+		plan.mover = plan.mover.StartedAt(p.opts.LastStarted, p.opts.LastStarted)
 		plan.schedule = bound(plan.mover)
 	}
 	p.checkInterval()
@@ -301,7 +301,7 @@ func (p *planner) checkInterval() {
 	after := p.plan.Start
 	if after.IsZero() {
 		if after = p.opts.assumed; after.IsZero() {
-			after = p.created
+			after = p.Created
 		}
 	}
 	last, ok := p.plan.Next(after.Add(-time.Nanosecond))
@@ -314,7 +314,7 @@ func (p *planner) checkInterval() {
 			return
 		}
 		if gap := next.Sub(last); gap < p.opts.MinInterval {
-			p.faults.add("", quote(gap.String()), fmt.Sprintf("at least %s between two runs; %s and %s are closer",
+			p.Faults.Add("", Quote(gap.String()), fmt.Sprintf("at least %s between two runs; %s and %s are closer",
 				p.opts.MinInterval, last.Format(time.RFC3339), next.Format(time.RFC3339)), "")
 			return
 		}

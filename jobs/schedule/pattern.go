@@ -5,50 +5,50 @@ import (
 	"time"
 )
 
-// pattern is a set of civil seconds.
-type pattern interface {
-	// next is the first one not before from; false: none within 400 years of it.
-	next(from int64) (int64, bool)
-	// count is how many there are in [from, to).
-	count(from, to int64) int64
+// Pattern is a set of civil seconds.
+type Pattern interface {
+	// Next is the first one not before from; false: none within 400 years of it.
+	Next(from int64) (int64, bool)
+	// Count is how many there are in [from, to).
+	Count(from, to int64) int64
 }
 
-// onDays is the pattern of certain times on certain days.
-type onDays struct {
-	// days of a month as bits 1 to 31; no bit that the month has no day for.
-	days  func(year int, month time.Month) uint32
-	times times
+// OnDays is the pattern of certain times on certain days.
+type OnDays struct {
+	// Days of a month as bits 1 to 31; no bit that the month has no day for.
+	Days  func(year int, month time.Month) uint32
+	Times Times
 }
 
-func (p *onDays) next(from int64) (int64, bool) {
-	day := floorDiv(from, daySeconds)
-	d := dateOf(day)
-	mask := p.days(d.year, d.month)
-	if mask>>d.day&1 == 1 {
-		if s, ok := p.times.next(int(from - day*daySeconds)); ok {
-			return day*daySeconds + int64(s), true
+func (p *OnDays) Next(from int64) (int64, bool) {
+	day := FloorDiv(from, DaySeconds)
+	d := DateOf(day)
+	mask := p.Days(d.Year, d.Month)
+	if mask>>d.Day&1 == 1 {
+		if s, ok := p.Times.Next(int(from - day*DaySeconds)); ok {
+			return day*DaySeconds + int64(s), true
 		}
 	}
-	first, ok := p.times.next(0)
+	first, ok := p.Times.Next(0)
 	if !ok {
 		return 0, false
 	}
-	mask &^= 1<<(d.day+1) - 1
-	monthStart := day - int64(d.day) // the day before the first, so that bits are added to it
-	for range cycleMonths + 1 {
+	mask &^= 1<<(d.Day+1) - 1
+	monthStart := day - int64(d.Day) // the day before the first, so that bits are added to it
+	for range CycleMonths + 1 {
 		if mask != 0 {
-			return (monthStart+int64(bits.TrailingZeros32(mask)))*daySeconds + int64(first), true
+			return (monthStart+int64(bits.TrailingZeros32(mask)))*DaySeconds + int64(first), true
 		}
-		monthStart += int64(monthLength(d.year, d.month))
-		if d.month++; d.month > 12 {
-			d.year, d.month = d.year+1, 1
+		monthStart += int64(MonthLength(d.Year, d.Month))
+		if d.Month++; d.Month > 12 {
+			d.Year, d.Month = d.Year+1, 1
 		}
-		mask = p.days(d.year, d.month)
+		mask = p.Days(d.Year, d.Month)
 	}
 	return 0, false
 }
 
-func (p *onDays) count(from, to int64) int64 {
+func (p *OnDays) Count(from, to int64) int64 {
 	if from >= to {
 		return 0
 	}
@@ -56,22 +56,22 @@ func (p *onDays) count(from, to int64) int64 {
 }
 
 // before counts from the first of origin's month to to.
-func (p *onDays) before(to, origin int64) int64 {
-	d := dateOf(floorDiv(origin, daySeconds))
-	day := floorDiv(to, daySeconds)
-	end := dateOf(day)
+func (p *OnDays) before(to, origin int64) int64 {
+	d := DateOf(FloorDiv(origin, DaySeconds))
+	day := FloorDiv(to, DaySeconds)
+	end := DateOf(day)
 	var days int64
-	for y, m := d.year, d.month; y < end.year || y == end.year && m < end.month; {
-		days += int64(bits.OnesCount32(p.days(y, m)))
+	for y, m := d.Year, d.Month; y < end.Year || y == end.Year && m < end.Month; {
+		days += int64(bits.OnesCount32(p.Days(y, m)))
 		if m++; m > 12 {
 			y, m = y+1, 1
 		}
 	}
-	mask := p.days(end.year, end.month)
-	days += int64(bits.OnesCount32(mask & (1<<end.day - 1)))
-	n := days * int64(p.times.perDay())
-	if mask>>end.day&1 == 1 {
-		n += int64(p.times.before(int(to - day*daySeconds)))
+	mask := p.Days(end.Year, end.Month)
+	days += int64(bits.OnesCount32(mask & (1<<end.Day - 1)))
+	n := days * int64(p.Times.perDay())
+	if mask>>end.Day&1 == 1 {
+		n += int64(p.Times.before(int(to - day*DaySeconds)))
 	}
 	return n
 }

@@ -66,7 +66,7 @@ func (p Previewed) MarshalJSON() ([]byte, error) {
 
 // PreviewSpec reads a specification and lists what it makes due. The error is a *Error.
 func PreviewSpec(kind Kind, spec []byte, o PreviewOptions) (Previewed, error) {
-	f := &faults{}
+	f := &Faults{}
 	zone := time.UTC
 	if o.Zone != "" {
 		if found, err := LoadZone(o.Zone); err == nil {
@@ -77,12 +77,12 @@ func PreviewSpec(kind Kind, spec []byte, o PreviewOptions) (Previewed, error) {
 		if text == "" {
 			return time.Time{}
 		}
-		m, err := parseDate(text)
+		m, err := ParseDate(text)
 		if err != nil {
-			f.add(path, quote(text), dateForms, dateProposal(text))
+			f.Add(path, Quote(text), DateForms, DateProposal(text))
 			return time.Time{}
 		}
-		return m.in(zone)
+		return m.In(zone)
 	}
 	opts := Options{Start: read("start", o.Start), Zone: o.Zone, MinInterval: o.MinInterval, Calendars: o.Calendars}
 	after := read("after", o.After)
@@ -96,11 +96,11 @@ func PreviewSpec(kind Kind, spec []byte, o PreviewOptions) (Previewed, error) {
 		opts.today = o.Now
 	}
 	if o.Count < 0 || o.Count > MaxMissed {
-		f.add("count", fmt.Sprint(o.Count), fmt.Sprintf("a whole number from 1 to %d", MaxMissed), "5")
+		f.Add("count", fmt.Sprint(o.Count), fmt.Sprintf("a whole number from 1 to %d", MaxMissed), "5")
 	}
 	plan, err := Parse(kind, spec, opts)
-	f.merge("", err)
-	if err := f.err(); err != nil {
+	f.Merge("", err)
+	if err := f.Err(); err != nil {
 		return Previewed{}, err
 	}
 	from := after

@@ -9,7 +9,7 @@ import (
 
 // Fields of Quartz: Sunday is 1.
 var (
-	quartzWeekday = cronField{name: "dayOfWeek", low: 1, high: 7, names: shortNames(weekdayNames, 6)}
+	quartzWeekday = cronField{name: "dayOfWeek", low: 1, high: 7, names: ShortNames(WeekdayNames, 6)}
 	quartzYear    = cronField{name: "year", low: 1970, high: 2099}
 	quartzFields  = []cronField{cronSecond, cronMinute, cronHour, cronDay, cronMonth, quartzWeekday, quartzYear}
 )
@@ -27,19 +27,19 @@ type quartzDays struct {
 	lastWeekday []int // LW is 0, L-3W is 3
 
 	weekdays uint8
-	nth      []occurrence // 6#3, and 6L as the last
+	nth      []Occurrence // 6#3, and 6L as the last
 }
 
-// quartzDialect is the cron of Quartz.
-var quartzDialect = dialect{elements: cronElements, line: "cron", read: func(p *parser) Schedule { return p.cron(3, readQuartz) }}
+// QuartzDialect is the cron of Quartz.
+var QuartzDialect = Dialect{Elements: cronElements, Line: "cron", Read: func(p *Parser) Schedule { return p.cron(3, readQuartz) }}
 
 // readQuartz reads the fields second minute hour dayOfMonth month dayOfWeek [year].
-func readQuartz(p *parser, v *value, parts []string) ([]string, *onDays) {
+func readQuartz(p *Parser, v *Value, parts []string) ([]string, *OnDays) {
 	if len(parts) != 6 && len(parts) != 7 {
-		p.faults.add(v.path, v.raw, fmt.Sprintf("6 or 7 fields: %s; there are %d", fieldNames(quartzFields), len(parts)), otherCron(len(parts)))
+		p.Faults.Add(v.Path, v.Raw, fmt.Sprintf("6 or 7 fields: %s; there are %d", fieldNames(quartzFields), len(parts)), OtherCron(len(parts)))
 		return nil, nil
 	}
-	before := len(p.faults.list)
+	before := len(p.Faults.List)
 	d := &quartzDays{byWeekday: parts[3] == "?"}
 	if d.byWeekday == (parts[5] == "?") {
 		propose := ""
@@ -47,34 +47,34 @@ func readQuartz(p *parser, v *value, parts []string) ([]string, *onDays) {
 		switch {
 		case !d.byWeekday && parts[3] == "*":
 			try[3] = "?"
-			propose = quote(strings.Join(try, " "))
+			propose = Quote(strings.Join(try, " "))
 		case !d.byWeekday && parts[5] == "*":
 			try[5] = "?"
-			propose = quote(strings.Join(try, " "))
+			propose = Quote(strings.Join(try, " "))
 		case d.byWeekday:
 			try[3] = "*"
-			propose = quote(strings.Join(try, " "))
+			propose = Quote(strings.Join(try, " "))
 		}
-		p.faults.add(v.path, v.raw, "? in exactly one of dayOfMonth and dayOfWeek", propose)
+		p.Faults.Add(v.Path, v.Raw, "? in exactly one of dayOfMonth and dayOfWeek", propose)
 	}
 	var masks [3]uint64
 	for i := range masks {
-		masks[i] = p.quartzMask(v.path, quartzFields[i], parts[i])
+		masks[i] = p.quartzMask(v.Path, quartzFields[i], parts[i])
 	}
-	d.months = uint16(p.quartzMask(v.path, cronMonth, parts[4]))
+	d.months = uint16(p.quartzMask(v.Path, cronMonth, parts[4]))
 	if parts[3] != "?" {
-		p.quartzMonthDays(v.path, d, parts[3])
+		p.quartzMonthDays(v.Path, d, parts[3])
 	}
 	if parts[5] != "?" {
-		p.quartzWeekdays(v.path, d, parts[5])
+		p.quartzWeekdays(v.Path, d, parts[5])
 	}
 	if len(parts) == 7 && parts[6] != "*" {
-		d.years = p.quartzYears(v.path, parts[6])
+		d.years = p.quartzYears(v.Path, parts[6])
 	}
-	if len(p.faults.list) > before {
+	if len(p.Faults.List) > before {
 		return nil, nil
 	}
-	pattern := &onDays{days: d.of, times: times{hours: uint32(masks[2]), minutes: masks[1], seconds: masks[0]}}
+	pattern := &OnDays{Days: d.of, Times: Times{Hours: uint32(masks[2]), Minutes: masks[1], Seconds: masks[0]}}
 	// Years that are named end in 2099, and so 400 years from 1970 see all of them.
 	return parts, possible(p, v, pattern, 1970, parts, 3)
 }
@@ -97,7 +97,7 @@ func readQuartzRange(f cronField, part string) (r quartzRange, allowed, propose 
 	r.step = 1
 	if hasStep {
 		var err error
-		if r.step, err = strconv.Atoi(stepText); err != nil || !isDigits(stepText) || r.step < 1 || r.step > f.high {
+		if r.step, err = strconv.Atoi(stepText); err != nil || !IsDigits(stepText) || r.step < 1 || r.step > f.high {
 			return r, fmt.Sprintf("a step from 1 to %d", f.high), ""
 		}
 	}
@@ -110,7 +110,7 @@ func readQuartzRange(f cronField, part string) (r quartzRange, allowed, propose 
 	if f.name == "year" {
 		value = func(s string) (int, bool) {
 			n, err := strconv.Atoi(s)
-			return n, err == nil && isDigits(s) && n >= f.low && n <= f.high
+			return n, err == nil && IsDigits(s) && n >= f.low && n <= f.high
 		}
 	}
 	var okFrom bool
@@ -134,7 +134,7 @@ func readQuartzRange(f cronField, part string) (r quartzRange, allowed, propose 
 }
 
 // quartzRange reads one part of a field; ok is false after a fault.
-func (p *parser) quartzRange(path string, f cronField, part string) (r quartzRange, ok bool) {
+func (p *Parser) quartzRange(path string, f cronField, part string) (r quartzRange, ok bool) {
 	r, allowed, propose := readQuartzRange(f, part)
 	if allowed == "" {
 		return r, true
@@ -142,19 +142,19 @@ func (p *parser) quartzRange(path string, f cronField, part string) (r quartzRan
 	if propose == "" {
 		propose = f.quartzNear(part)
 	}
-	p.faults.add(path+"."+f.name, quote(part), allowed, propose)
+	p.Faults.Add(path+"."+f.name, Quote(part), allowed, propose)
 	return r, false
 }
 
 // quartzNear is the part of a field that a wrong one most likely means.
 func (f cronField) quartzNear(part string) string {
-	return strings.ToUpper(repaired(part, f.low, f.high, f.names, func(try string) bool {
+	return strings.ToUpper(Repaired(part, f.low, f.high, f.names, func(try string) bool {
 		_, allowed, _ := readQuartzRange(f, try)
 		return allowed == ""
 	}))
 }
 
-func (p *parser) quartzMask(path string, f cronField, text string) uint64 {
+func (p *Parser) quartzMask(path string, f cronField, text string) uint64 {
 	var mask uint64
 	for part := range strings.SplitSeq(text, ",") {
 		r, ok := p.quartzRange(path, f, part)
@@ -168,7 +168,7 @@ func (p *parser) quartzMask(path string, f cronField, text string) uint64 {
 	return mask
 }
 
-func (p *parser) quartzYears(path, text string) map[int]bool {
+func (p *Parser) quartzYears(path, text string) map[int]bool {
 	years := map[int]bool{}
 	for part := range strings.SplitSeq(text, ",") {
 		r, ok := p.quartzRange(path, quartzYear, part)
@@ -180,20 +180,20 @@ func (p *parser) quartzYears(path, text string) map[int]bool {
 }
 
 // quartzMonthDays reads the day of month: numbers, L, L-n, LW, L-nW, nW.
-func (p *parser) quartzMonthDays(path string, d *quartzDays, text string) {
+func (p *Parser) quartzMonthDays(path string, d *quartzDays, text string) {
 	for part := range strings.SplitSeq(text, ",") {
 		upper := strings.ToUpper(part)
-		bad := func(allowed, near string) { p.faults.add(path+".dayOfMonth", quote(part), allowed, near) }
+		bad := func(allowed, near string) { p.Faults.Add(path+".dayOfMonth", Quote(part), allowed, near) }
 		if rest, ok := strings.CutPrefix(upper, "L"); ok {
 			rest, workday := strings.CutSuffix(rest, "W")
 			offset := 0
 			if rest != "" {
 				n, ok := strings.CutPrefix(rest, "-")
 				var err error
-				if offset, err = strconv.Atoi(n); err != nil || !ok || !isDigits(n) || offset > 30 {
+				if offset, err = strconv.Atoi(n); err != nil || !ok || !IsDigits(n) || offset > 30 {
 					near := "L"
-					if ok && isDigits(n) {
-						near = "L-" + clamp(n, 0, 30)
+					if ok && IsDigits(n) {
+						near = "L-" + Clamp(n, 0, 30)
 					}
 					if workday {
 						near += "W"
@@ -212,7 +212,7 @@ func (p *parser) quartzMonthDays(path string, d *quartzDays, text string) {
 		if n, ok := strings.CutSuffix(upper, "W"); ok {
 			day, valid := cronDay.value(n)
 			if !valid {
-				near := clamp(n, 1, 31)
+				near := Clamp(n, 1, 31)
 				if near != "" {
 					near += "W"
 				}
@@ -227,17 +227,17 @@ func (p *parser) quartzMonthDays(path string, d *quartzDays, text string) {
 }
 
 // quartzWeekdays reads the day of week: numbers from Sunday 1, names, d#n, dL, L.
-func (p *parser) quartzWeekdays(path string, d *quartzDays, text string) {
+func (p *Parser) quartzWeekdays(path string, d *quartzDays, text string) {
 	for part := range strings.SplitSeq(text, ",") {
 		upper := strings.ToUpper(part)
 		if name, n, ok := strings.Cut(upper, "#"); ok {
 			day, valid := quartzWeekday.value(name)
 			count, err := strconv.Atoi(n)
-			if !valid || err != nil || !isDigits(n) || count < 1 || count > 5 {
-				p.faults.add(path+".dayOfWeek", quote(part), "d#n: a weekday (1 is Sunday) and n from 1 to 5", quartzNth(name, clamp(n, 1, 5), "#"))
+			if !valid || err != nil || !IsDigits(n) || count < 1 || count > 5 {
+				p.Faults.Add(path+".dayOfWeek", Quote(part), "d#n: a weekday (1 is Sunday) and n from 1 to 5", quartzNth(name, Clamp(n, 1, 5), "#"))
 				continue
 			}
-			d.nth = append(d.nth, occurrence{day: (day + 5) % 7, n: count})
+			d.nth = append(d.nth, Occurrence{Day: (day + 5) % 7, N: count})
 			continue
 		}
 		if name, ok := strings.CutSuffix(upper, "L"); ok {
@@ -247,14 +247,14 @@ func (p *parser) quartzWeekdays(path string, d *quartzDays, text string) {
 			}
 			day, valid := quartzWeekday.value(name)
 			if !valid {
-				p.faults.add(path+".dayOfWeek", quote(part), "dL: the last such weekday of the month (1 is Sunday)", quartzNth(name, "L", ""))
+				p.Faults.Add(path+".dayOfWeek", Quote(part), "dL: the last such weekday of the month (1 is Sunday)", quartzNth(name, "L", ""))
 				continue
 			}
-			d.nth = append(d.nth, occurrence{day: (day + 5) % 7, n: -1})
+			d.nth = append(d.nth, Occurrence{Day: (day + 5) % 7, N: -1})
 			continue
 		}
 		if part == "0" {
-			p.faults.add(path+".dayOfWeek", quote(part), "1 (Sunday) to 7 (Saturday), or a name", "1")
+			p.Faults.Add(path+".dayOfWeek", Quote(part), "1 (Sunday) to 7 (Saturday), or a name", "1")
 			continue
 		}
 		d.weekdays |= mondayFirst(p.quartzMask(path, quartzWeekday, part) >> 1)
@@ -263,9 +263,9 @@ func (p *parser) quartzWeekdays(path string, d *quartzDays, text string) {
 
 // quartzNth is the nearest weekday and what follows it; empty when no weekday is near.
 func quartzNth(name, n, sign string) string {
-	near := strings.ToUpper(nearest(name, quartzWeekday.names))
-	if isDigits(name) {
-		near = clamp(name, 1, 7)
+	near := strings.ToUpper(Nearest(name, quartzWeekday.names))
+	if IsDigits(name) {
+		near = Clamp(name, 1, 7)
 	}
 	if near == "" || n == "" {
 		return ""
@@ -277,15 +277,15 @@ func (d *quartzDays) of(year int, month time.Month) uint32 {
 	if d.months>>month&1 == 0 || d.years != nil && !d.years[year] {
 		return 0
 	}
-	first := weekday(dayNumber(year, month, 1))
-	length := monthLength(year, month)
+	first := Weekday(DayNumber(year, month, 1))
+	length := MonthLength(year, month)
 	var mask uint32
 	if d.byWeekday {
-		mask = weekdayDays(first, d.weekdays)
+		mask = WeekdayDays(first, d.weekdays)
 		for _, o := range d.nth {
-			mask |= nthWeekday(first, length, o.day, o.n)
+			mask |= NthWeekday(first, length, o.Day, o.N)
 		}
-		return mask & monthDays(year, month)
+		return mask & MonthDays(year, month)
 	}
 	mask = d.days
 	for _, offset := range d.lastOffset {
@@ -299,7 +299,7 @@ func (d *quartzDays) of(year int, month time.Month) uint32 {
 	for _, day := range d.nearWeekday {
 		mask |= workday(first, length, day)
 	}
-	return mask & monthDays(year, month)
+	return mask & MonthDays(year, month)
 }
 
 // workday is the mask of the day from Monday to Friday that is nearest to a day, within its month; none

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-const rruleForms = "a rule such as FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR (RFC 5545), alone or after RRULE: and with a line DTSTART"
+const RruleForms = "a rule such as FREQ=WEEKLY;INTERVAL=2;BYDAY=MO,FR (RFC 5545), alone or after RRULE: and with a line DTSTART"
 
 // frequency of a rule; the smaller the unit, the larger the value.
 type frequency int
@@ -38,32 +38,32 @@ type rule struct {
 	yearDays  []int
 	days      []int // of the month
 	weekdays  uint8
-	nth       []occurrence
+	nth       []Occurrence
 	hours     uint32
 	minutes   uint64
 	seconds   uint64
 	positions []int
 
-	start date
+	start Date
 }
 
-// rruleDialect is the recurrence rule of RFC 5545.
-var rruleDialect = dialect{
-	elements: []string{"rrule", "startTime", "endTime", "count"},
-	line:     "rrule",
-	read:     (*parser).rrule,
+// RruleDialect is the recurrence rule of RFC 5545.
+var RruleDialect = Dialect{
+	Elements: []string{"rrule", "startTime", "endTime", "count"},
+	Line:     "rrule",
+	Read:     (*Parser).rrule,
 }
 
 // rrule reads a rule, with the elements of the command line beside it.
-func (p *parser) rrule() Schedule {
-	v := p.reader.take("rrule")
-	p.readBounds()
-	p.readCount(p.reader)
+func (p *Parser) rrule() Schedule {
+	v := p.Reader.Take("rrule")
+	p.ReadBounds()
+	p.ReadCount(p.Reader)
 	if v == nil {
-		p.faults.add("rrule", "null", rruleForms, "")
+		p.Faults.Add("rrule", "null", RruleForms, "")
 		return nil
 	}
-	text, ok := p.reader.text(v, rruleForms)
+	text, ok := p.Reader.Text(v, RruleForms)
 	if !ok {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (p *parser) rrule() Schedule {
 }
 
 // ruleSchedule builds the schedule of a text of one or two lines.
-func (p *parser) ruleSchedule(v *value, text string) Schedule {
+func (p *Parser) ruleSchedule(v *Value, text string) Schedule {
 	body := ""
 	for line := range strings.Lines(text) {
 		line = strings.TrimSpace(line)
@@ -86,14 +86,14 @@ func (p *parser) ruleSchedule(v *value, text string) Schedule {
 		case !hasName && body == "":
 			body = line
 		default:
-			p.faults.add(v.path, quote(line), "one RRULE and one DTSTART; RDATE, EXDATE and EXRULE are blackouts or schedules of their own here", "")
+			p.Faults.Add(v.Path, Quote(line), "one RRULE and one DTSTART; RDATE, EXDATE and EXRULE are blackouts or schedules of their own here", "")
 			return nil
 		}
 	}
-	if p.start.IsZero() {
-		p.start = p.needCreation(v.path + ".DTSTART")
+	if p.Start.IsZero() {
+		p.Start = p.NeedCreation(v.Path + ".DTSTART")
 	}
-	p.start = p.start.Truncate(time.Second)
+	p.Start = p.Start.Truncate(time.Second)
 	r, given := p.ruleParts(v, body)
 	if r == nil {
 		return nil
@@ -102,8 +102,8 @@ func (p *parser) ruleSchedule(v *value, text string) Schedule {
 }
 
 // ruleStart reads DTSTART with TZID or VALUE.
-func (p *parser) ruleStart(v *value, parameters, text string) {
-	path := v.path + ".DTSTART"
+func (p *Parser) ruleStart(v *Value, parameters, text string) {
+	path := v.Path + ".DTSTART"
 	for parameter := range strings.SplitSeq(parameters, ";") {
 		name, content, _ := strings.Cut(parameter, "=")
 		switch strings.ToUpper(name) {
@@ -112,66 +112,66 @@ func (p *parser) ruleStart(v *value, parameters, text string) {
 			zone, err := LoadZone(content)
 			switch {
 			case err != nil:
-				p.mergeAt(path+".TZID", err)
-			case p.zoneGiven && zone.String() != p.zone.String():
-				p.faults.add(path+".TZID", quote(content), "the same zone as timeZone, "+p.zone.String(), "")
+				p.MergeAt(path+".TZID", err)
+			case p.ZoneGiven && zone.String() != p.Zone.String():
+				p.Faults.Add(path+".TZID", Quote(content), "the same zone as timeZone, "+p.Zone.String(), "")
 			default:
-				p.zone, p.zoneGiven = zone, true
+				p.Zone, p.ZoneGiven = zone, true
 			}
 		default:
-			p.faults.add(path, quote(parameter), "the parameters TZID and VALUE", "")
+			p.Faults.Add(path, Quote(parameter), "the parameters TZID and VALUE", "")
 		}
 	}
-	m, err := parseDate(strings.TrimSpace(text))
+	m, err := ParseDate(strings.TrimSpace(text))
 	if err != nil {
-		p.faults.add(path, quote(text), "a date and time such as 20260131T080000Z", dateProposal(text))
+		p.Faults.Add(path, Quote(text), "a date and time such as 20260131T080000Z", DateProposal(text))
 		return
 	}
-	p.start = m.in(p.zone)
+	p.Start = m.In(p.Zone)
 }
 
 var ruleNames = []string{"FREQ", "INTERVAL", "COUNT", "UNTIL", "WKST", "BYMONTH", "BYWEEKNO", "BYYEARDAY", "BYMONTHDAY", "BYDAY", "BYHOUR",
 	"BYMINUTE", "BYSECOND", "BYSETPOS"}
 
 // ruleParts reads the parts of a rule; given says which there are. nil after a fault.
-func (p *parser) ruleParts(v *value, body string) (r *rule, given map[string]bool) {
-	before := len(p.faults.list)
+func (p *Parser) ruleParts(v *Value, body string) (r *rule, given map[string]bool) {
+	before := len(p.Faults.List)
 	r, given = &rule{interval: 1, freq: -1}, map[string]bool{}
 	for part := range strings.SplitSeq(strings.TrimSuffix(body, ";"), ";") {
 		name, text, ok := strings.Cut(part, "=")
 		name = strings.ToUpper(strings.TrimSpace(name))
-		path := v.path + "." + name
-		if known := nearest(name, ruleNames); !ok || known != name {
-			p.faults.add(v.path, quote(part), "parts NAME=value with "+strings.Join(ruleNames, ", "), known)
+		path := v.Path + "." + name
+		if known := Nearest(name, ruleNames); !ok || known != name {
+			p.Faults.Add(v.Path, Quote(part), "parts NAME=value with "+strings.Join(ruleNames, ", "), known)
 			continue
 		}
 		if given[name] {
-			p.faults.add(path, quote(text), "each part once", "")
+			p.Faults.Add(path, Quote(text), "each part once", "")
 			continue
 		}
 		given[name] = true
 		p.rulePart(r, path, name, strings.ToUpper(strings.TrimSpace(text)))
 	}
 	if !given["FREQ"] {
-		p.faults.add(v.path+".FREQ", "null", "one of "+strings.Join(frequencyNames, ", "), "")
+		p.Faults.Add(v.Path+".FREQ", "null", "one of "+strings.Join(frequencyNames, ", "), "")
 	}
 	if given["COUNT"] && given["UNTIL"] {
-		p.faults.add(v.path+".COUNT", fmt.Sprint(p.count), "COUNT or UNTIL, not both", "")
+		p.Faults.Add(v.Path+".COUNT", fmt.Sprint(p.Count), "COUNT or UNTIL, not both", "")
 	}
 	if r.freq >= 0 {
 		p.ruleFits(v, r, given)
 	}
-	if len(p.faults.list) > before {
+	if len(p.Faults.List) > before {
 		return nil, nil
 	}
 	return r, given
 }
 
 // ruleFits refuses parts that have no meaning under a frequency (RFC 5545, 3.3.10).
-func (p *parser) ruleFits(v *value, r *rule, given map[string]bool) {
+func (p *Parser) ruleFits(v *Value, r *rule, given map[string]bool) {
 	refuse := func(name, allowed string) {
 		if given[name] {
-			p.faults.add(v.path+"."+name, quote(frequencyNames[r.freq]), name+" only with FREQ="+allowed, "")
+			p.Faults.Add(v.Path+"."+name, Quote(frequencyNames[r.freq]), name+" only with FREQ="+allowed, "")
 		}
 	}
 	if r.freq != yearly {
@@ -184,7 +184,7 @@ func (p *parser) ruleFits(v *value, r *rule, given map[string]bool) {
 		refuse("BYMONTHDAY", "YEARLY, MONTHLY, DAILY, HOURLY, MINUTELY or SECONDLY")
 	}
 	if len(r.nth) > 0 && (r.freq != monthly && r.freq != yearly || given["BYWEEKNO"]) {
-		p.faults.add(v.path+".BYDAY", quote(frequencyNames[r.freq]), "numbers before weekdays only with FREQ=MONTHLY or YEARLY, and without BYWEEKNO", "")
+		p.Faults.Add(v.Path+".BYDAY", Quote(frequencyNames[r.freq]), "numbers before weekdays only with FREQ=MONTHLY or YEARLY, and without BYWEEKNO", "")
 	}
 	if given["BYSETPOS"] {
 		for _, name := range ruleNames[5:13] {
@@ -192,22 +192,22 @@ func (p *parser) ruleFits(v *value, r *rule, given map[string]bool) {
 				return
 			}
 		}
-		p.faults.add(v.path+".BYSETPOS", quote(frequencyNames[r.freq]), "BYSETPOS only together with another BY part", "")
+		p.Faults.Add(v.Path+".BYSETPOS", Quote(frequencyNames[r.freq]), "BYSETPOS only together with another BY part", "")
 	}
 }
 
 // rulePart reads one part.
-func (p *parser) rulePart(r *rule, path, name, text string) {
+func (p *Parser) rulePart(r *rule, path, name, text string) {
 	list := func(low, high int) []int {
 		var numbers []int
 		for item := range strings.SplitSeq(text, ",") {
 			n, err := strconv.Atoi(item)
-			if err != nil || !isDigits(strings.TrimLeft(item, "+-")) || n < low || n > high || n == 0 && low < 0 {
+			if err != nil || !IsDigits(strings.TrimLeft(item, "+-")) || n < low || n > high || n == 0 && low < 0 {
 				allowed := fmt.Sprintf("whole numbers from %d to %d", low, high)
 				if low < 0 {
 					allowed = fmt.Sprintf("whole numbers from 1 to %d, or from -1 to %d counted from the end", high, low)
 				}
-				p.faults.add(path, quote(item), allowed, clamp(item, low, high))
+				p.Faults.Add(path, Quote(item), allowed, Clamp(item, low, high))
 				continue
 			}
 			numbers = append(numbers, n)
@@ -223,7 +223,7 @@ func (p *parser) rulePart(r *rule, path, name, text string) {
 	number := func(most int64) int64 {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil || n < 1 || n > most {
-			p.faults.add(path, quote(text), fmt.Sprintf("a whole number from 1 to %d", most), cmp.Or(clamp(text, 1, int(most)), "1"))
+			p.Faults.Add(path, Quote(text), fmt.Sprintf("a whole number from 1 to %d", most), cmp.Or(Clamp(text, 1, int(most)), "1"))
 			return 1
 		}
 		return n
@@ -236,18 +236,18 @@ func (p *parser) rulePart(r *rule, path, name, text string) {
 			}
 		}
 		if r.freq < 0 {
-			p.faults.add(path, quote(text), "one of "+strings.Join(frequencyNames, ", "), nearest(text, frequencyNames))
+			p.Faults.Add(path, Quote(text), "one of "+strings.Join(frequencyNames, ", "), Nearest(text, frequencyNames))
 		}
 	case "INTERVAL":
 		r.interval = number(1_000_000)
 	case "COUNT":
-		p.count = number(1 << 53)
+		p.Count = number(1 << 53)
 	case "UNTIL":
 		p.ruleUntil(path, text)
 	case "WKST":
 		day, ok := ruleWeekday(text)
 		if !ok {
-			p.faults.add(path, quote(text), "one of MO, TU, WE, TH, FR, SA, SU", ruleWeekdayNear(text))
+			p.Faults.Add(path, Quote(text), "one of MO, TU, WE, TH, FR, SA, SU", ruleWeekdayNear(text))
 		}
 		r.weekStart = day
 	case "BYMONTH":
@@ -272,21 +272,21 @@ func (p *parser) rulePart(r *rule, path, name, text string) {
 }
 
 // ruleUntil is the last instant; a date alone is its first second.
-func (p *parser) ruleUntil(path, text string) {
-	m, err := parseDate(text)
+func (p *Parser) ruleUntil(path, text string) {
+	m, err := ParseDate(text)
 	if err != nil {
-		p.faults.add(path, quote(text), "a date and time such as 20261231T235959Z", dateProposal(text))
+		p.Faults.Add(path, Quote(text), "a date and time such as 20261231T235959Z", DateProposal(text))
 		return
 	}
-	if !m.hasTime {
-		p.warn("UNTIL is a date without time: its first second is meant, later runs of that day are not made")
+	if !m.HasTime {
+		p.Warn("UNTIL is a date without time: its first second is meant, later runs of that day are not made")
 	}
-	until := m.in(p.zone)
-	if p.end.IsZero() || until.Before(p.end) {
-		p.end = until
+	until := m.In(p.Zone)
+	if p.End.IsZero() || until.Before(p.End) {
+		p.End = until
 	}
-	if !p.start.IsZero() && until.Before(p.start) {
-		p.faults.add(path, quote(text), "an instant not before the start "+p.start.Format(time.RFC3339), p.start.UTC().Format("20060102T150405Z"))
+	if !p.Start.IsZero() && until.Before(p.Start) {
+		p.Faults.Add(path, Quote(text), "an instant not before the start "+p.Start.Format(time.RFC3339), p.Start.UTC().Format("20060102T150405Z"))
 	}
 }
 
@@ -312,7 +312,7 @@ func ruleWeekdayNear(text string) string {
 }
 
 // ruleDays reads BYDAY: weekdays, with or without a number.
-func (p *parser) ruleDays(r *rule, path, text string) {
+func (p *Parser) ruleDays(r *rule, path, text string) {
 	for item := range strings.SplitSeq(text, ",") {
 		name := strings.TrimLeft(item, "+-0123456789")
 		day, ok := ruleWeekday(name)
@@ -324,61 +324,61 @@ func (p *parser) ruleDays(r *rule, path, text string) {
 			if near != "" {
 				near = number + near
 			}
-			p.faults.add(path, quote(item), "MO, TU, WE, TH, FR, SA, SU, or with a number such as 1MO or -1FR", near)
+			p.Faults.Add(path, Quote(item), "MO, TU, WE, TH, FR, SA, SU, or with a number such as 1MO or -1FR", near)
 		case number == "":
 			r.weekdays |= 1 << day
 		case err != nil || n == 0 || n < -53 || n > 53:
-			p.faults.add(path, quote(item), "a number from 1 to 53 or -1 to -53 before the weekday", clamp(number, -53, 53)+name)
+			p.Faults.Add(path, Quote(item), "a number from 1 to 53 or -1 to -53 before the weekday", Clamp(number, -53, 53)+name)
 		default:
-			r.nth = append(r.nth, occurrence{day: day, n: n})
+			r.nth = append(r.nth, Occurrence{Day: day, N: n})
 		}
 	}
 }
 
 // ruleOf fills a rule from its start and builds its schedule.
-func (p *parser) ruleOf(v *value, r *rule, given map[string]bool) Schedule {
-	at := civil(p.start.In(p.zone))
-	day, second := floorDiv(at, daySeconds), int(floorMod(at, daySeconds))
-	r.start = dateOf(day)
+func (p *Parser) ruleOf(v *Value, r *rule, given map[string]bool) Schedule {
+	at := CivilSeconds(p.Start.In(p.Zone))
+	day, second := FloorDiv(at, DaySeconds), int(FloorMod(at, DaySeconds))
+	r.start = DateOf(day)
 	if r.weeks == nil && r.yearDays == nil && r.days == nil && !given["BYDAY"] {
 		switch r.freq {
 		case yearly:
 			if r.months == 0 {
-				r.months = 1 << r.start.month
+				r.months = 1 << r.start.Month
 			}
-			r.days = []int{r.start.day}
+			r.days = []int{r.start.Day}
 		case monthly:
-			r.days = []int{r.start.day}
+			r.days = []int{r.start.Day}
 		case weekly:
-			r.weekdays = 1 << weekday(day)
+			r.weekdays = 1 << Weekday(day)
 		}
 	}
 	if r.freq >= hourly {
 		return p.elapsedRule(v, r, given, second)
 	}
-	clock := times{hours: r.hours, minutes: r.minutes, seconds: r.seconds}
+	clock := Times{Hours: r.hours, Minutes: r.minutes, Seconds: r.seconds}
 	if !given["BYHOUR"] {
-		clock.hours = 1 << (second / 3600)
+		clock.Hours = 1 << (second / 3600)
 	}
 	if !given["BYMINUTE"] {
-		clock.minutes = 1 << (second / 60 % 60)
+		clock.Minutes = 1 << (second / 60 % 60)
 	}
 	if !given["BYSECOND"] {
-		clock.seconds = 1 << (second % 60)
+		clock.Seconds = 1 << (second % 60)
 	}
-	var pattern pattern = &onDays{days: r.dayMask(), times: clock}
+	var pattern Pattern = &OnDays{Days: r.dayMask(), Times: clock}
 	if r.positions != nil {
 		if r.freq == daily {
-			pattern = &onDays{days: r.dayMask(), times: times{list: choose(clock.all(), r.positions)}}
+			pattern = &OnDays{Days: r.dayMask(), Times: Times{List: choose(clock.All(), r.positions)}}
 		} else {
-			pattern = &positioned{rule: r, days: r.dayMask(), times: clock.all()}
+			pattern = &positioned{rule: r, days: r.dayMask(), times: clock.All()}
 		}
 	}
-	if _, ok := pattern.next(day * daySeconds); !ok {
-		p.faults.add(v.path, v.raw, "a rule that some day fulfils; this one never does within 400 years", p.firstValid("rrule", withNearDays(v.text)...))
+	if _, ok := pattern.Next(day * DaySeconds); !ok {
+		p.Faults.Add(v.Path, v.Raw, "a rule that some day fulfils; this one never does within 400 years", p.FirstValid("rrule", withNearDays(v.Text)...))
 		return nil
 	}
-	return p.wall(pattern, true)
+	return p.Wall(pattern, true)
 }
 
 // choose takes the items at positions from 1, or from -1 at the end, ascending and each once.
@@ -419,7 +419,7 @@ var (
 // withNearDays are a rule with days that months have.
 func withNearDays(rule string) []string {
 	var lines []string
-	for _, d := range lastDays {
+	for _, d := range LastDays {
 		lines = append(lines, ruleMonthDays.ReplaceAllLiteralString(rule, "BYMONTHDAY="+d))
 	}
 	return append(lines, ruleNthDays.ReplaceAllString(rule, "${1}5${2}"))

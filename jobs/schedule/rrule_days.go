@@ -15,7 +15,7 @@ func (r *rule) dayMask() func(int, time.Month) uint32 {
 			return 0
 		}
 		if r.days != nil {
-			mask &= daysOfMonth(year, month, r.days)
+			mask &= DaysOfMonth(year, month, r.days)
 		}
 		if r.yearDays != nil {
 			mask &= r.daysOfYear(year, month)
@@ -32,46 +32,46 @@ func (r *rule) dayMask() func(int, time.Month) uint32 {
 
 // periodDays are all days of each interval-th period from the start's.
 func (r *rule) periodDays() func(int, time.Month) uint32 {
-	start := r.start.dayNumber()
+	start := r.start.DayNumber()
 	switch r.freq {
 	case yearly:
 		return func(year int, month time.Month) uint32 {
-			if d := int64(year - r.start.year); d < 0 || d%r.interval != 0 {
+			if d := int64(year - r.start.Year); d < 0 || d%r.interval != 0 {
 				return 0
 			}
-			return monthDays(year, month)
+			return MonthDays(year, month)
 		}
 	case monthly:
-		first := monthIndex(r.start.year, r.start.month)
+		first := MonthIndex(r.start.Year, r.start.Month)
 		return func(year int, month time.Month) uint32 {
-			if d := int64(monthIndex(year, month) - first); d < 0 || d%r.interval != 0 {
+			if d := int64(MonthIndex(year, month) - first); d < 0 || d%r.interval != 0 {
 				return 0
 			}
-			return monthDays(year, month)
+			return MonthDays(year, month)
 		}
 	case weekly:
 		return everyNthWeekFrom(r.weekOf(start), r.interval)
 	case daily:
 		if r.interval > 1 {
-			return everyNthDay(start, r.interval)
+			return EveryNthDay(start, r.interval)
 		}
 	}
-	return monthDays
+	return MonthDays
 }
 
 // weekOf is the first day of the week that holds a day.
-func (r *rule) weekOf(day int64) int64 { return day - floorMod(int64(weekday(day)-r.weekStart), 7) }
+func (r *rule) weekOf(day int64) int64 { return day - FloorMod(int64(Weekday(day)-r.weekStart), 7) }
 
 // everyNthWeekFrom is every day of each interval-th week; first is the first day of a first week.
 func everyNthWeekFrom(first, interval int64) func(int, time.Month) uint32 {
-	return everyNthWeek(first, interval, 0x7f)
+	return EveryNthWeek(first, interval, 0x7f)
 }
 
 // daysOfYear is BYYEARDAY in one month.
 func (r *rule) daysOfYear(year int, month time.Month) uint32 {
-	before := int(dayNumber(year, month, 1) - dayNumber(year, time.January, 1))
+	before := int(DayNumber(year, month, 1) - DayNumber(year, time.January, 1))
 	length := 365
-	if isLeap(year) {
+	if IsLeap(year) {
 		length = 366
 	}
 	var mask uint32
@@ -79,7 +79,7 @@ func (r *rule) daysOfYear(year int, month time.Month) uint32 {
 		if n < 0 {
 			n += length + 1
 		}
-		if d := n - before; d >= 1 && d <= monthLength(year, month) && n >= 1 && n <= length {
+		if d := n - before; d >= 1 && d <= MonthLength(year, month) && n >= 1 && n <= length {
 			mask |= 1 << d
 		}
 	}
@@ -89,13 +89,13 @@ func (r *rule) daysOfYear(year int, month time.Month) uint32 {
 // daysOfWeeks is BYWEEKNO in one month: week 1 is the first with four days in its year, and a week
 // counts for the year to which most of its days belong.
 func (r *rule) daysOfWeeks(year int, month time.Month) uint32 {
-	first := dayNumber(year, month, 1)
+	first := DayNumber(year, month, 1)
 	var mask uint32
-	for d := range monthLength(year, month) {
+	for d := range MonthLength(year, month) {
 		week := r.weekOf(first + int64(d))
-		weekYear := dateOf(week + 3).year
-		one := r.weekOf(dayNumber(weekYear, time.January, 4))
-		next := r.weekOf(dayNumber(weekYear+1, time.January, 4))
+		weekYear := DateOf(week + 3).Year
+		one := r.weekOf(DayNumber(weekYear, time.January, 4))
+		next := r.weekOf(DayNumber(weekYear+1, time.January, 4))
 		n, count := int(week-one)/7+1, int(next-one)/7
 		for _, w := range r.weeks {
 			if w == n || w == n-count-1 {
@@ -108,16 +108,16 @@ func (r *rule) daysOfWeeks(year int, month time.Month) uint32 {
 
 // weekdayMask is BYDAY in one month; numbers count in the year for YEARLY without BYMONTH, else in the month.
 func (r *rule) weekdayMask(year int, month time.Month) uint32 {
-	start := dayNumber(year, month, 1)
-	first, length := weekday(start), monthLength(year, month)
-	mask := weekdayDays(first, r.weekdays)
+	start := DayNumber(year, month, 1)
+	first, length := Weekday(start), MonthLength(year, month)
+	mask := WeekdayDays(first, r.weekdays)
 	if r.freq == yearly && r.months == 0 && r.nth != nil {
-		january := dayNumber(year, time.January, 1)
-		december := dayNumber(year, time.December, 31)
+		january := DayNumber(year, time.January, 1)
+		december := DayNumber(year, time.December, 31)
 		for _, o := range r.nth {
-			at := january + floorMod(int64(o.day-weekday(january)), 7) + int64(o.n-1)*7
-			if o.n < 0 {
-				at = december - floorMod(int64(weekday(december)-o.day), 7) + int64(o.n+1)*7
+			at := january + FloorMod(int64(o.Day-Weekday(january)), 7) + int64(o.N-1)*7
+			if o.N < 0 {
+				at = december - FloorMod(int64(Weekday(december)-o.Day), 7) + int64(o.N+1)*7
 			}
 			if at >= january && at <= december && at >= start && at < start+int64(length) {
 				mask |= 2 << (at - start)
@@ -126,7 +126,7 @@ func (r *rule) weekdayMask(year int, month time.Month) uint32 {
 		return mask
 	}
 	for _, o := range r.nth {
-		mask |= nthWeekday(first, length, o.day, o.n)
+		mask |= NthWeekday(first, length, o.Day, o.N)
 	}
 	return mask
 }
@@ -141,24 +141,24 @@ type positioned struct {
 
 // period is the first day of the period that holds a day.
 func (p *positioned) period(day int64) int64 {
-	d := dateOf(day)
+	d := DateOf(day)
 	switch p.rule.freq {
 	case yearly:
-		return dayNumber(d.year, time.January, 1)
+		return DayNumber(d.Year, time.January, 1)
 	case monthly:
-		return dayNumber(d.year, d.month, 1)
+		return DayNumber(d.Year, d.Month, 1)
 	}
 	return p.rule.weekOf(day)
 }
 
 // following is the first day of the period after one; step periods are passed over.
 func (p *positioned) following(first, step int64) int64 {
-	d := dateOf(first)
+	d := DateOf(first)
 	switch p.rule.freq {
 	case yearly:
-		return dayNumber(d.year+int(step), time.January, 1)
+		return DayNumber(d.Year+int(step), time.January, 1)
 	case monthly:
-		return date{year: d.year, month: d.month, day: 1}.addMonths(int(step)).dayNumber()
+		return Date{Year: d.Year, Month: d.Month, Day: 1}.AddMonths(int(step)).DayNumber()
 	}
 	return first + 7*step
 }
@@ -167,9 +167,9 @@ func (p *positioned) following(first, step int64) int64 {
 func (p *positioned) daysIn(from, to int64) []int64 {
 	var list []int64
 	for day := from; day < to; {
-		d := dateOf(day)
-		mask := p.days(d.year, d.month)
-		start, length := day-int64(d.day)+1, int64(monthLength(d.year, d.month))
+		d := DateOf(day)
+		mask := p.days(d.Year, d.Month)
+		start, length := day-int64(d.Day)+1, int64(MonthLength(d.Year, d.Month))
 		for ; day < min(to, start+length); day++ {
 			if mask>>(day-start+1)&1 == 1 {
 				list = append(list, day)
@@ -184,22 +184,22 @@ func (p *positioned) chosen(first int64) []int64 {
 	days := p.daysIn(first, p.following(first, 1))
 	var list []int64
 	for _, i := range indexes(len(days)*len(p.times), p.rule.positions) {
-		list = append(list, days[i/len(p.times)]*daySeconds+int64(p.times[i%len(p.times)]))
+		list = append(list, days[i/len(p.times)]*DaySeconds+int64(p.times[i%len(p.times)]))
 	}
 	return list
 }
 
 // firstPeriod is the first period of the rule that ends after a day.
 func (p *positioned) firstPeriod(day int64) int64 {
-	start := p.period(p.rule.start.dayNumber())
+	start := p.period(p.rule.start.DayNumber())
 	at := max(start, p.period(day))
-	a, b := dateOf(start), dateOf(at)
+	a, b := DateOf(start), DateOf(at)
 	var passed int64
 	switch p.rule.freq {
 	case yearly:
-		passed = int64(b.year - a.year)
+		passed = int64(b.Year - a.Year)
 	case monthly:
-		passed = int64(monthIndex(b.year, b.month) - monthIndex(a.year, a.month))
+		passed = int64(MonthIndex(b.Year, b.Month) - MonthIndex(a.Year, a.Month))
 	default:
 		passed = (at - start) / 7
 	}
@@ -209,9 +209,9 @@ func (p *positioned) firstPeriod(day int64) int64 {
 	return at
 }
 
-func (p *positioned) next(from int64) (int64, bool) {
-	day := floorDiv(from, daySeconds)
-	for first := p.firstPeriod(day); first <= day+cycleDays; first = p.following(first, p.rule.interval) {
+func (p *positioned) Next(from int64) (int64, bool) {
+	day := FloorDiv(from, DaySeconds)
+	for first := p.firstPeriod(day); first <= day+CycleDays; first = p.following(first, p.rule.interval) {
 		for _, at := range p.chosen(first) {
 			if at >= from {
 				return at, true
@@ -221,9 +221,9 @@ func (p *positioned) next(from int64) (int64, bool) {
 	return 0, false
 }
 
-func (p *positioned) count(from, to int64) int64 {
+func (p *positioned) Count(from, to int64) int64 {
 	var n int64
-	for first := p.firstPeriod(floorDiv(from, daySeconds)); first*daySeconds < to; first = p.following(first, p.rule.interval) {
+	for first := p.firstPeriod(FloorDiv(from, DaySeconds)); first*DaySeconds < to; first = p.following(first, p.rule.interval) {
 		for _, at := range p.chosen(first) {
 			if at >= from && at < to {
 				n++

@@ -9,34 +9,34 @@ import (
 // sapModes are the four forms, of which a schedule has exactly one (b.1).
 var sapModes = []string{"cron", "repeatInterval", "repeatAt", "time"}
 
-// sapDialect is the schedule of SAP Job Scheduling Service.
-var sapDialect = dialect{
-	elements: []string{"cron", "repeatInterval", "repeatAt", "time", "startTime", "endTime", "anchor", "job", "firstRunStartedAt",
+// SapDialect is the schedule of SAP Job Scheduling Service.
+var SapDialect = Dialect{
+	Elements: []string{"cron", "repeatInterval", "repeatAt", "time", "startTime", "endTime", "anchor", "job", "firstRunStartedAt",
 		"active", "data", "description", "count"},
-	read:   (*parser).sap,
-	settle: (*parser).sapSettle,
+	Read:   (*Parser).sap,
+	Settle: (*Parser).sapSettle,
 }
 
 // sap reads a schedule of SAP's service, with the bounds of its job beside it.
-func (p *parser) sap() Schedule {
-	modes := map[string]*value{}
+func (p *Parser) sap() Schedule {
+	modes := map[string]*Value{}
 	for _, name := range sapModes {
-		if v := p.reader.take(name); v != nil {
+		if v := p.Reader.Take(name); v != nil {
 			modes[name] = v
 		}
 	}
 	p.sapIgnored()
 	p.sapBounds(modes["time"] != nil)
-	p.readCount(p.reader)
+	p.ReadCount(p.Reader)
 	started := p.sapFirstStarted()
 	moving := p.sapAnchor()
 	switch {
 	case len(modes) == 0:
-		p.faults.add("cron", "null", "exactly one of "+strings.Join(sapModes, ", "), "")
+		p.Faults.Add("cron", "null", "exactly one of "+strings.Join(sapModes, ", "), "")
 	case len(modes) > 1:
 		for _, name := range sapModes {
 			if v := modes[name]; v != nil {
-				p.faults.add(v.path, v.raw, "exactly one of "+strings.Join(sapModes, ", "), "")
+				p.Faults.Add(v.Path, v.Raw, "exactly one of "+strings.Join(sapModes, ", "), "")
 			}
 		}
 	case modes["cron"] != nil:
@@ -52,130 +52,130 @@ func (p *parser) sap() Schedule {
 }
 
 // sapIgnored takes the elements of SAP that say nothing about time.
-func (p *parser) sapIgnored() {
-	p.reader.take("data")
-	p.reader.take("description")
-	if v := p.reader.take("active"); v != nil && v.kind != 't' {
-		if v.kind == '"' && (v.text == "true" || v.text == "false") {
-			p.warn("active is a text and should be a boolean (D-S19)")
+func (p *Parser) sapIgnored() {
+	p.Reader.Take("data")
+	p.Reader.Take("description")
+	if v := p.Reader.Take("active"); v != nil && v.Kind != 't' {
+		if v.Kind == '"' && (v.Text == "true" || v.Text == "false") {
+			p.Warn("active is a text and should be a boolean (D-S19)")
 		} else {
-			p.faults.add(v.path, v.raw, "true or false", "")
+			p.Faults.Add(v.Path, v.Raw, "true or false", "")
 		}
 	}
 }
 
 // sapBounds are the bounds of the schedule and of its job; both hold (b.7). A one-time schedule looks
 // at no start.
-func (p *parser) sapBounds(oneTime bool) {
-	p.start = p.sapInstant(p.reader, "startTime", p.plannedStart)
-	p.end = p.sapInstant(p.reader, "endTime", time.Time{})
-	p.checkBounds("endTime")
-	if v := p.reader.take("job"); v != nil {
-		if v.kind != '{' {
-			p.faults.add(v.path, v.raw, "an object with startTime and endTime", "")
+func (p *Parser) sapBounds(oneTime bool) {
+	p.Start = p.sapInstant(p.Reader, "startTime", p.PlannedStart)
+	p.End = p.sapInstant(p.Reader, "endTime", time.Time{})
+	p.CheckBounds("endTime")
+	if v := p.Reader.Take("job"); v != nil {
+		if v.Kind != '{' {
+			p.Faults.Add(v.Path, v.Raw, "an object with startTime and endTime", "")
 		} else {
-			job := reader{object: v, faults: p.faults}
+			job := Reader{Object: v, Faults: p.Faults}
 			start, end := p.sapInstant(job, "startTime", time.Time{}), p.sapInstant(job, "endTime", time.Time{})
-			job.refuseOthers([]string{"startTime", "endTime"}, synonyms)
-			p.checkRange(join(v.path, "endTime"), quote(end.Format(time.RFC3339)), start, end)
-			if start.After(p.start) {
-				p.start = start
+			job.RefuseOthers([]string{"startTime", "endTime"}, Synonyms)
+			p.CheckRange(Join(v.Path, "endTime"), Quote(end.Format(time.RFC3339)), start, end)
+			if start.After(p.Start) {
+				p.Start = start
 			}
-			if p.end.IsZero() || !end.IsZero() && end.Before(p.end) {
-				p.end = end
+			if p.End.IsZero() || !end.IsZero() && end.Before(p.End) {
+				p.End = end
 			}
 		}
 	}
 	if oneTime {
-		p.start = time.Time{}
+		p.Start = time.Time{}
 	}
 }
 
 // sapInstant is an element in one of the forms of b.6: text, or object with date and format.
-func (p *parser) sapInstant(r reader, name string, absent time.Time) time.Time {
-	v := r.take(name)
+func (p *Parser) sapInstant(r Reader, name string, absent time.Time) time.Time {
+	v := r.Take(name)
 	if v == nil {
 		return absent
 	}
-	if v.kind == '{' {
+	if v.Kind == '{' {
 		if m, ok := p.dateObject(v); ok {
-			return m.in(p.zone)
+			return m.In(p.Zone)
 		}
 		return absent
 	}
-	return p.date(v, absent)
+	return p.Date(v, absent)
 }
 
 // dateObject reads {date, format}.
-func (p *parser) dateObject(v *value) (moment, bool) {
-	r := reader{object: v, faults: p.faults}
-	d, f := r.take("date"), r.take("format")
-	r.refuseOthers([]string{"date", "format"}, nil)
+func (p *Parser) dateObject(v *Value) (DateTime, bool) {
+	r := Reader{Object: v, Faults: p.Faults}
+	d, f := r.Take("date"), r.Take("format")
+	r.RefuseOthers([]string{"date", "format"}, nil)
 	if d == nil {
-		p.faults.add(join(v.path, "date"), "null", "a date", "")
-		return moment{}, false
+		p.Faults.Add(Join(v.Path, "date"), "null", "a date", "")
+		return DateTime{}, false
 	}
-	text, ok := p.reader.text(d, dateForms)
+	text, ok := p.Reader.Text(d, DateForms)
 	if !ok {
-		return moment{}, false
+		return DateTime{}, false
 	}
 	if f == nil {
-		m, err := parseDate(text)
+		m, err := ParseDate(text)
 		if err != nil {
-			p.faults.add(d.path, d.raw, dateForms, dateProposal(text))
+			p.Faults.Add(d.Path, d.Raw, DateForms, DateProposal(text))
 		}
 		return m, err == nil
 	}
-	format, ok := p.reader.text(f, formatTokens)
+	format, ok := p.Reader.Text(f, formatTokens)
 	if !ok {
-		return moment{}, false
+		return DateTime{}, false
 	}
 	if len(format) > maxFormat {
-		p.faults.add(f.path, f.raw, fmt.Sprintf("at most %d bytes", maxFormat), "")
-		return moment{}, false
+		p.Faults.Add(f.Path, f.Raw, fmt.Sprintf("at most %d bytes", maxFormat), "")
+		return DateTime{}, false
 	}
 	tokens, unknown := splitFormat(format)
 	if unknown != "" {
-		p.faults.add(f.path, f.raw, "only these tokens (other letters in brackets): "+formatTokens+"; not "+unknown, "")
-		return moment{}, false
+		p.Faults.Add(f.Path, f.Raw, "only these tokens (other letters in brackets): "+formatTokens+"; not "+unknown, "")
+		return DateTime{}, false
 	}
 	m, err := parseFormatted(text, tokens, p.reference())
 	if err != nil {
-		p.faults.add(d.path, d.raw, "a date as in the format "+format+": "+err.Error(), "")
-		return moment{}, false
+		p.Faults.Add(d.Path, d.Raw, "a date as in the format "+format+": "+err.Error(), "")
+		return DateTime{}, false
 	}
 	return m, true
 }
 
 // reference is the moment from which a format without year, month or day takes them.
-func (p *parser) reference() time.Time {
-	if !p.created.IsZero() {
-		return p.created.In(p.zone)
+func (p *Parser) reference() time.Time {
+	if !p.Created.IsZero() {
+		return p.Created.In(p.Zone)
 	}
-	return p.assumed.In(p.zone)
+	return p.Assumed.In(p.Zone)
 }
 
 // sapFirstStarted is the actual start of the first run.
-func (p *parser) sapFirstStarted() time.Time {
-	v := p.reader.take("firstRunStartedAt")
+func (p *Parser) sapFirstStarted() time.Time {
+	v := p.Reader.Take("firstRunStartedAt")
 	if v == nil {
 		return time.Time{}
 	}
-	return p.date(v, time.Time{})
+	return p.Date(v, time.Time{})
 }
 
 // sapAnchor is our element anchor: run moves the grid with each late start, start keeps it (D-S15).
-func (p *parser) sapAnchor() (moving bool) {
-	v := p.reader.take("anchor")
+func (p *Parser) sapAnchor() (moving bool) {
+	v := p.Reader.Take("anchor")
 	if v == nil {
 		return true
 	}
-	return p.oneOf(v, "run", "start") != "start"
+	return p.OneOf(v, "run", "start") != "start"
 }
 
 // repeat is SAP's repeatInterval: elapsed time from the actual start of the run before (D-S15).
 type repeat struct {
-	grid grid
+	grid Grid
 	// first is a run before the grid begins; zero: none.
 	first time.Time
 }
@@ -187,67 +187,67 @@ func (r *repeat) Next(after time.Time) (time.Time, bool) {
 	return r.grid.Next(after)
 }
 
-func (r *repeat) nth(from time.Time, n int64) (time.Time, bool) {
+func (r *repeat) Nth(from time.Time, n int64) (time.Time, bool) {
 	if !r.first.IsZero() && !r.first.Before(from) {
 		if n == 1 {
 			return r.first.UTC(), true
 		}
 		n--
 	}
-	return r.grid.nth(from, n)
+	return r.grid.Nth(from, n)
 }
 
-// startedAt implements mover: the new grid begins one interval after at.
-func (r *repeat) startedAt(due, at time.Time) mover {
-	next := at.Truncate(time.Second).Unix() + r.grid.step
-	return &repeat{grid: grid{base: next, step: r.grid.step, from: next}, first: due}
+// StartedAt implements mover: the new grid begins one interval after at.
+func (r *repeat) StartedAt(due, at time.Time) Mover {
+	next := at.Truncate(time.Second).Unix() + r.grid.Step
+	return &repeat{grid: Grid{Base: next, Step: r.grid.Step, From: next}, first: due}
 }
 
-func (p *parser) sapRepeatInterval(v *value, moving bool, started time.Time) Schedule {
-	text, ok := p.reader.text(v, intervalForms)
+func (p *Parser) sapRepeatInterval(v *Value, moving bool, started time.Time) Schedule {
+	text, ok := p.Reader.Text(v, IntervalForms)
 	if !ok {
 		return nil
 	}
 	step, propose, ok := parseInterval(text)
 	if !ok {
-		p.faults.add(v.path, v.raw, intervalForms+fmt.Sprintf("; from 1 second to %d years", maxInterval/(365*daySeconds)), propose)
+		p.Faults.Add(v.Path, v.Raw, IntervalForms+fmt.Sprintf("; from 1 second to %d years", MaxInterval/(365*DaySeconds)), propose)
 		return nil
 	}
 	if unit := strings.ToLower(strings.Fields(text)[1]); strings.HasPrefix(unit, "month") || strings.HasPrefix(unit, "year") {
-		p.warn("a month is 30 days and a year 365 days here; cron follows the calendar (D-S18)")
+		p.Warn("a month is 30 days and a year 365 days here; cron follows the calendar (D-S18)")
 	}
 	// Made or switched on after its planned start, it runs at once and counts from there (b.3).
-	start := p.start
+	start := p.Start
 	if start.IsZero() {
-		start = p.needCreation(v.path)
+		start = p.NeedCreation(v.Path)
 	}
-	for _, t := range []time.Time{p.created, p.activated} {
+	for _, t := range []time.Time{p.Created, p.Activated} {
 		if t.After(start) {
 			start = t
 		}
 	}
-	r := &repeat{grid: grid{base: start.Unix(), step: step, from: start.Unix()}}
+	r := &repeat{grid: Grid{Base: start.Unix(), Step: step, From: start.Unix()}}
 	if !moving {
 		return &r.grid
 	}
 	if !started.IsZero() && started.After(start) {
-		p.firstStarted = started
-		return r.startedAt(start, started)
+		p.FirstStarted = started
+		return r.StartedAt(start, started)
 	}
 	return r
 }
 
 // sapTime is a one-time schedule: a text of the closed grammar, a date, or an object.
-func (p *parser) sapTime(v *value) Schedule {
+func (p *Parser) sapTime(v *Value) Schedule {
 	var at time.Time
-	if v.kind == '{' {
+	if v.Kind == '{' {
 		m, ok := p.dateObject(v)
 		if !ok {
 			return nil
 		}
-		at = m.in(p.zone)
+		at = m.In(p.Zone)
 	} else {
-		text, ok := p.reader.text(v, timeForms)
+		text, ok := p.Reader.Text(v, timeForms)
 		if !ok {
 			return nil
 		}
@@ -256,31 +256,31 @@ func (p *parser) sapTime(v *value) Schedule {
 		}
 	}
 	// What had passed when it was made runs at once, unless its end had passed too (b.7).
-	if now := p.creation(); p.activated.IsZero() && now.After(at) {
+	if now := p.Creation(); p.Activated.IsZero() && now.After(at) {
 		at = now
 	}
-	return single{at: at.Truncate(time.Second)}
+	return Single{At: at.Truncate(time.Second)}
 }
 
 // sapRepeatAt is a time of day, every day.
-func (p *parser) sapRepeatAt(v *value) Schedule {
+func (p *Parser) sapRepeatAt(v *Value) Schedule {
 	const allowed = "a time of day (4.40pm, 18.40, 17.20:30), or a date and time whose time of day is meant"
-	text, ok := p.reader.text(v, allowed)
+	text, ok := p.Reader.Text(v, allowed)
 	if !ok {
 		return nil
 	}
-	second, ok := parseClock(strings.ToLower(strings.TrimSpace(text)))
+	second, ok := ParseClock(strings.ToLower(strings.TrimSpace(text)))
 	if !ok {
-		m, err := parseDate(text)
+		m, err := ParseDate(text)
 		if err != nil {
-			p.faults.add(v.path, v.raw, allowed, clockProposal(text))
+			p.Faults.Add(v.Path, v.Raw, allowed, ClockProposal(text))
 			return nil
 		}
-		second = m.second
-		if m.hasOffset {
-			second = int(floorMod(civil(m.in(p.zone).In(p.zone)), daySeconds))
+		second = m.Second
+		if m.HasOffset {
+			second = int(FloorMod(CivilSeconds(m.In(p.Zone).In(p.Zone)), DaySeconds))
 		}
 	}
-	every := &onDays{days: monthDays, times: times{list: []int32{int32(second)}}}
-	return p.wall(every, true)
+	every := &OnDays{Days: MonthDays, Times: Times{List: []int32{int32(second)}}}
+	return p.Wall(every, true)
 }

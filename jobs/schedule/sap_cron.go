@@ -42,14 +42,14 @@ type sapDays struct {
 	months   uint16    // bit 1 to 12
 	days     [4]uint32 // by the length of the month less 28
 	weekdays uint8
-	nth      []occurrence
+	nth      []Occurrence
 	anyDay   bool // the field of the weekday is *
 }
 
 // sapCron reads the seven fields. The second result is false after a fault.
-func (p *parser) sapCron(v *value) Schedule {
+func (p *Parser) sapCron(v *Value) Schedule {
 	const order = "seven fields: year month day dayOfWeek hour minute second"
-	text, ok := p.reader.text(v, order)
+	text, ok := p.Reader.Text(v, order)
 	if !ok {
 		return nil
 	}
@@ -58,19 +58,19 @@ func (p *parser) sapCron(v *value) Schedule {
 		allowed, propose := fmt.Sprintf("%s; there are %d", order, len(parts)), ""
 		if len(parts) == 6 {
 			allowed += ", probably the day of week is missing"
-			propose = quote(strings.Join(parts[:3], " ") + " * " + strings.Join(parts[3:], " "))
+			propose = Quote(strings.Join(parts[:3], " ") + " * " + strings.Join(parts[3:], " "))
 		} else if len(parts) == 5 {
-			propose = otherCron(5)
+			propose = OtherCron(5)
 		}
-		p.faults.add(v.path, v.raw, allowed, propose)
+		p.Faults.Add(v.Path, v.Raw, allowed, propose)
 		return nil
 	}
-	before := len(p.faults.list)
+	before := len(p.Faults.List)
 	var items [7][]sapItem
 	for i, f := range sapFields {
-		items[i] = p.sapItems(v.path+"."+f.name, f, parts[i])
+		items[i] = p.sapItems(v.Path+"."+f.name, f, parts[i])
 	}
-	if len(p.faults.list) > before {
+	if len(p.Faults.List) > before {
 		return nil
 	}
 	d := &sapDays{months: uint16(sapMask(items[1], sapFields[1])), anyDay: parts[3] == "*"}
@@ -82,33 +82,33 @@ func (p *parser) sapCron(v *value) Schedule {
 	}
 	for _, item := range items[3] {
 		if item.nth != 0 {
-			d.nth = append(d.nth, occurrence{day: item.from - 1, n: item.nth})
+			d.nth = append(d.nth, Occurrence{Day: item.from - 1, N: item.nth})
 		} else {
 			d.weekdays |= uint8(sapMask([]sapItem{item}, sapFields[3]) >> 1)
 		}
 	}
 	if parts[2] != "*" && parts[3] != "*" {
-		p.warn("day and dayOfWeek are both restricted: a day must fulfil both, where Unix cron takes either (D-S5)")
+		p.Warn("day and dayOfWeek are both restricted: a day must fulfil both, where Unix cron takes either (D-S5)")
 	}
-	pattern := &onDays{days: d.of, times: times{
-		hours: uint32(sapMask(items[4], sapFields[4])), minutes: sapMask(items[5], sapFields[5]), seconds: sapMask(items[6], sapFields[6]),
+	pattern := &OnDays{Days: d.of, Times: Times{
+		Hours: uint32(sapMask(items[4], sapFields[4])), Minutes: sapMask(items[5], sapFields[5]), Seconds: sapMask(items[6], sapFields[6]),
 	}}
 	if !d.everMatches(pattern) {
-		p.faults.add(v.path, v.raw, "a pattern that some day fulfils; this one never does within 400 years", p.firstValid("cron", withLastDays(parts, 2)...))
+		p.Faults.Add(v.Path, v.Raw, "a pattern that some day fulfils; this one never does within 400 years", p.FirstValid("cron", WithLastDays(parts, 2)...))
 		return nil
 	}
 	fixed := !strings.ContainsAny(parts[4]+parts[5]+parts[6], "*:/")
-	return p.wall(pattern, fixed)
+	return p.Wall(pattern, fixed)
 }
 
 // everMatches says whether a pattern has any instant at all (D-E1).
-func (d *sapDays) everMatches(pattern *onDays) bool {
+func (d *sapDays) everMatches(pattern *OnDays) bool {
 	year := 2000
 	if d.years != nil {
 		year = 1
 	}
 	for ; year <= LastInstant.Year(); year += 400 {
-		if _, ok := pattern.next(dayNumber(year, time.January, 1) * daySeconds); ok {
+		if _, ok := pattern.Next(DayNumber(year, time.January, 1) * DaySeconds); ok {
 			return true
 		}
 		if d.years == nil {
@@ -123,15 +123,15 @@ func (d *sapDays) of(year int, month time.Month) uint32 {
 	if d.months>>month&1 == 0 || d.years != nil && !sapHasYear(d.years, year) {
 		return 0
 	}
-	length := monthLength(year, month)
+	length := MonthLength(year, month)
 	mask := d.days[length-28]
 	if d.anyDay || mask == 0 {
 		return mask
 	}
-	first := weekday(dayNumber(year, month, 1))
-	allowed := weekdayDays(first, d.weekdays)
+	first := Weekday(DayNumber(year, month, 1))
+	allowed := WeekdayDays(first, d.weekdays)
 	for _, o := range d.nth {
-		allowed |= nthWeekday(first, length, o.day, o.n)
+		allowed |= NthWeekday(first, length, o.Day, o.N)
 	}
 	return mask & allowed
 }
@@ -189,7 +189,7 @@ func sapDayMask(items []sapItem, length int) uint32 {
 }
 
 // sapItems reads the list of one field.
-func (p *parser) sapItems(path string, f sapField, text string) []sapItem {
+func (p *Parser) sapItems(path string, f sapField, text string) []sapItem {
 	var items []sapItem
 	for part := range strings.SplitSeq(text, ",") {
 		item, allowed, propose := sapItemOf(f, part)
@@ -197,7 +197,7 @@ func (p *parser) sapItems(path string, f sapField, text string) []sapItem {
 			if _, wrong, _ := sapItemOf(f, propose); propose == "" || wrong != "" {
 				propose = sapNear(f, part)
 			}
-			p.faults.add(path, quote(part), allowed, propose)
+			p.Faults.Add(path, Quote(part), allowed, propose)
 			continue
 		}
 		items = append(items, item)
@@ -212,7 +212,7 @@ func sapItemOf(f sapField, part string) (item sapItem, allowed, propose string) 
 	span := f.high
 	if hasStep {
 		step, err := strconv.Atoi(stepText)
-		if err != nil || !isDigits(stepText) || step < 1 || step > span {
+		if err != nil || !IsDigits(stepText) || step < 1 || step > span {
 			return item, fmt.Sprintf("a step from 1 to %d", span), ""
 		}
 		item.step = step
@@ -276,18 +276,18 @@ func sapNear(f sapField, part string) string {
 		}
 		near := sapWords.ReplaceAllStringFunc(names, sapWeekdayNear)
 		if isNth {
-			near = clamp(n, -5, 5) + "." + near
+			near = Clamp(n, -5, 5) + "." + near
 		}
 		if near == part || !right(near) {
 			return ""
 		}
 		return near
 	case "year":
-		if isDigits(part) && len(part) == 2 {
+		if IsDigits(part) && len(part) == 2 {
 			return "20" + part
 		}
 	}
-	return repaired(part, f.low, f.high, nil, right)
+	return Repaired(part, f.low, f.high, nil, right)
 }
 
 var sapWords = regexp.MustCompile(`[0-9]+|[A-Za-z]+`)
@@ -298,7 +298,7 @@ func sapValue(f sapField, text string) (int, bool) {
 		return sapWeekday(text)
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil || !isDigits(strings.TrimPrefix(text, "-")) || n < f.low || n > f.high {
+	if err != nil || !IsDigits(strings.TrimPrefix(text, "-")) || n < f.low || n > f.high {
 		return 0, false
 	}
 	switch f.name {
@@ -311,7 +311,7 @@ func sapValue(f sapField, text string) (int, bool) {
 }
 
 func sapWeekday(text string) (int, bool) {
-	for i, name := range weekdayNames {
+	for i, name := range WeekdayNames {
 		if strings.EqualFold(name[:3], text) {
 			return i + 1, true
 		}
@@ -322,12 +322,12 @@ func sapWeekday(text string) (int, bool) {
 // sapWeekdayNear is the weekday that a text most likely means, also by its number (1 is Monday).
 func sapWeekdayNear(text string) string {
 	if n, err := strconv.Atoi(text); err == nil && n >= 0 && n <= 7 {
-		return strings.ToLower(weekdayNames[(n+6)%7][:3])
+		return strings.ToLower(WeekdayNames[(n+6)%7][:3])
 	}
-	if name := nearest(text, shortNames(weekdayNames, 0)); name != "" {
+	if name := Nearest(text, ShortNames(WeekdayNames, 0)); name != "" {
 		return name
 	}
-	if name := nearest(text, weekdayNames); name != "" {
+	if name := Nearest(text, WeekdayNames); name != "" {
 		return strings.ToLower(name[:3])
 	}
 	return ""

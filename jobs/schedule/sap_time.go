@@ -8,15 +8,15 @@ import (
 
 // timeForms is the closed grammar of readable times (b.5, D-S10), for faults.
 const timeForms = `"now", "20 minutes from now", "in 2 hours", "3.30pm", "9pm tonight", "tomorrow at 4pm", "friday at 2am", ` +
-	`"next week monday at 5am" (a clock time is 4pm, 4.40pm, 18.40 or 17.20:30), or ` + dateForms
+	`"next week monday at 5am" (a clock time is 4pm, 4.40pm, 18.40 or 17.20:30), or ` + DateForms
 
 // readableTime reads a text of the closed grammar or a date, as of the moment of creation.
-func (p *parser) readableTime(v *value, text string) (time.Time, bool) {
-	if m, err := parseDate(text); err == nil {
-		return m.in(p.zone), true
+func (p *Parser) readableTime(v *Value, text string) (time.Time, bool) {
+	if m, err := ParseDate(text); err == nil {
+		return m.In(p.Zone), true
 	}
 	words := strings.Fields(strings.ToLower(text))
-	r := relative{words: words, zone: p.zone, gap: p.gap, overlap: p.overlap}
+	r := relative{words: words, zone: p.Zone, gap: p.Gap, overlap: p.Overlap}
 	if r.gap == "" || r.gap == GapSkip {
 		r.gap = GapShift // a single run is not lost
 	}
@@ -24,17 +24,17 @@ func (p *parser) readableTime(v *value, text string) (time.Time, bool) {
 		r.overlap = OverlapFirst
 	}
 	// What cannot be read is said even where no moment of creation is known.
-	r.now = p.creation()
+	r.now = p.Creation()
 	at, ok := r.read()
 	if ok && r.now.IsZero() {
-		p.needCreation(v.path)
+		p.NeedCreation(v.Path)
 	}
 	if !ok {
 		propose := r.proposal()
 		if propose == "" {
-			propose = dateProposal(text)
+			propose = DateProposal(text)
 		}
-		p.faults.add(v.path, v.raw, "one of "+timeForms, propose)
+		p.Faults.Add(v.Path, v.Raw, "one of "+timeForms, propose)
 	}
 	return at, ok
 }
@@ -50,39 +50,39 @@ type relative struct {
 
 func (r *relative) read() (time.Time, bool) {
 	w := r.words
-	today := floorDiv(civil(r.now.In(r.zone)), daySeconds)
+	today := FloorDiv(CivilSeconds(r.now.In(r.zone)), DaySeconds)
 	switch {
 	case len(w) == 1 && w[0] == "now":
 		return r.now, true
 	case len(w) == 1: // <clock>
-		second, ok := parseClock(w[0])
+		second, ok := ParseClock(w[0])
 		return r.firstAfterNow(second, ok, today, today+1)
 	case len(w) == 2 && w[1] == "tonight":
-		second, ok := parseClock(w[0])
+		second, ok := ParseClock(w[0])
 		return r.at(today, second), ok
 	case len(w) == 3 && w[0] == "in":
 		return r.later(w[1], w[2])
 	case len(w) == 4 && w[2] == "from" && w[3] == "now":
 		return r.later(w[0], w[1])
 	case len(w) == 3 && w[0] == "tomorrow" && w[1] == "at":
-		second, ok := parseClock(w[2])
+		second, ok := ParseClock(w[2])
 		return r.at(today+1, second), ok
 	case len(w) == 3 && w[1] == "at": // <weekday> at <clock>
-		day, known := parseWeekday(w[0])
-		second, ok := parseClock(w[2])
-		next := today + floorMod(int64(day-weekday(today)), 7)
+		day, known := ParseWeekday(w[0])
+		second, ok := ParseClock(w[2])
+		next := today + FloorMod(int64(day-Weekday(today)), 7)
 		return r.firstAfterNow(second, ok && known, next, next+7)
 	case len(w) == 5 && w[0] == "next" && w[1] == "week" && w[3] == "at":
-		day, known := parseWeekday(w[2])
-		second, ok := parseClock(w[4])
-		return r.at(today-int64(weekday(today))+7+int64(day), second), ok && known
+		day, known := ParseWeekday(w[2])
+		second, ok := ParseClock(w[4])
+		return r.at(today-int64(Weekday(today))+7+int64(day), second), ok && known
 	}
 	return time.Time{}, false
 }
 
 // at is a clock time of a day.
 func (r *relative) at(day int64, second int) time.Time {
-	at, _ := resolve(day*daySeconds+int64(second), r.zone, r.gap, r.overlap)
+	at, _ := Resolve(day*DaySeconds+int64(second), r.zone, r.gap, r.overlap)
 	return at
 }
 
@@ -118,30 +118,30 @@ func (r *relative) proposal() string {
 		words = append(words, word)
 	}
 	w := append([]string(nil), words...)
-	vocabulary := append([]string{"now", "from", "in", "tomorrow", "tonight", "at", "next", "week"}, weekdayNames...)
-	for _, u := range sapUnits {
-		vocabulary = append(vocabulary, u.name)
+	vocabulary := append([]string{"now", "from", "in", "tomorrow", "tonight", "at", "next", "week"}, WeekdayNames...)
+	for _, u := range SapUnits {
+		vocabulary = append(vocabulary, u.Name)
 	}
 	try := relative{words: w, now: r.now, zone: r.zone, gap: r.gap, overlap: r.overlap}
 	if _, ok := try.read(); ok {
-		return quote(strings.Join(w, " "))
+		return Quote(strings.Join(w, " "))
 	}
 	// Every word that is no word of the grammar becomes its nearest one; one at a time may suffice.
 	for i, word := range words {
 		best := word
-		for _, c := range []string{wordNumber(word), strings.ToLower(nearest(word, vocabulary)), clockProposal(word)} {
+		for _, c := range []string{wordNumber(word), strings.ToLower(Nearest(word, vocabulary)), ClockProposal(word)} {
 			if c == "" {
 				continue
 			}
 			w[i] = c
 			if _, ok := try.read(); ok {
-				return quote(strings.Join(w, " "))
+				return Quote(strings.Join(w, " "))
 			}
-			if best == word && !isDigits(word) {
+			if best == word && !IsDigits(word) {
 				best = c
 			}
 		}
-		if _, isClock := parseClock(word); isClock {
+		if _, isClock := ParseClock(word); isClock {
 			best = word
 		}
 		w[i] = best
@@ -151,34 +151,34 @@ func (r *relative) proposal() string {
 
 // wordNumber is the number that a word says, in digits; empty when it says none.
 func wordNumber(word string) string {
-	if n, known := numberWords[word]; known {
+	if n, known := NumberWords[word]; known {
 		return strconv.Itoa(n)
 	}
 	return ""
 }
 
 // sapSettle is the instant of a time that depends on when it was said; false for one that does not, or cannot be read.
-func (p *parser) sapSettle(name string, v *value) (time.Time, bool) {
+func (p *Parser) sapSettle(name string, v *Value) (time.Time, bool) {
 	if name != "time" {
 		return time.Time{}, false
 	}
-	if v.kind == '"' {
-		if _, err := parseDate(v.text); err == nil {
+	if v.Kind == '"' {
+		if _, err := ParseDate(v.Text); err == nil {
 			return time.Time{}, false
 		}
-		return p.readableTime(v, v.text)
+		return p.readableTime(v, v.Text)
 	}
-	if v.kind != '{' {
+	if v.Kind != '{' {
 		return time.Time{}, false
 	}
 	m, ok := p.dateObject(v)
 	if !ok {
 		return time.Time{}, false
 	}
-	created := p.created
-	p.created = created.AddDate(-1, -1, -1)
+	created := p.Created
+	p.Created = created.AddDate(-1, -1, -1)
 	other, _ := p.dateObject(v)
-	p.created = created
-	at := m.in(p.zone)
-	return at, !at.Equal(other.in(p.zone))
+	p.Created = created
+	at := m.In(p.Zone)
+	return at, !at.Equal(other.In(p.Zone))
 }

@@ -28,15 +28,6 @@ func Kinds() []Kind {
 	return []Kind{KindElastic, KindAzureScheduler, KindSAP, KindCron5, KindCron6, KindQuartz, KindRRule}
 }
 
-// Schedule is a set of due instants.
-type Schedule interface {
-	// Next is the earliest due instant strictly after the given one, in UTC; false: there is none.
-	Next(after time.Time) (time.Time, bool)
-}
-
-// LastInstant is the end of what SQL Server's datetime2 can hold, in whole seconds. Nothing is due later.
-var LastInstant = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
-
 // Preview returns the first n due instants strictly after the given one, fewer when there are no more.
 func Preview(s Schedule, after time.Time, n int) []time.Time {
 	var due []time.Time

@@ -9,18 +9,18 @@ import (
 // it meant (D-S14): SAP's "2 hours from now", or a format without a day. Every other one is given back as it is.
 func Settled(kind Kind, spec string, opts Options) string {
 	p, err := newPlanner(kind, []byte(spec), opts)
-	if err != nil || p.dialect.settle == nil {
+	if err != nil || p.dialect.Settle == nil {
 		return spec
 	}
 	p.readCommon()
 	settled := false
 	var parts []string
-	for _, m := range p.reader.object.members {
-		raw := m.value.raw
-		if at, relative := p.dialect.settle(p.parser, m.name, m.value); relative {
-			raw, settled = quote(at.UTC().Format(time.RFC3339)), true
+	for _, m := range p.Reader.Object.Members {
+		raw := m.Value.Raw
+		if at, relative := p.dialect.Settle(p.Parser, m.Name, m.Value); relative {
+			raw, settled = Quote(at.UTC().Format(time.RFC3339)), true
 		}
-		parts = append(parts, quote(m.name)+": "+raw)
+		parts = append(parts, Quote(m.Name)+": "+raw)
 	}
 	if !settled {
 		return spec
@@ -30,23 +30,23 @@ func Settled(kind Kind, spec string, opts Options) string {
 
 // CalendarNames are the calendars that a specification names.
 func CalendarNames(spec string) []string {
-	v, err := readValue([]byte(spec))
+	v, err := ReadValue([]byte(spec))
 	if err != nil {
 		return nil
 	}
 	var names []string
-	member := func(v *value, name string) *value {
-		for _, m := range v.members {
-			if m.name == name {
-				return m.value
+	member := func(v *Value, name string) *Value {
+		for _, m := range v.Members {
+			if m.Name == name {
+				return m.Value
 			}
 		}
-		return &value{}
+		return &Value{}
 	}
 	list := member(member(v, "blackouts"), "calendars")
-	for _, item := range append([]*value{list}, list.items...) {
-		if item.kind == '"' {
-			names = append(names, item.text)
+	for _, item := range append([]*Value{list}, list.Items...) {
+		if item.Kind == '"' {
+			names = append(names, item.Text)
 		}
 	}
 	return names

@@ -15,10 +15,7 @@ var (
 )
 
 // Nearest is the candidate that a misspelled word most likely means; empty when none is near.
-func Nearest(word string, candidates []string) string { return nearest(word, candidates) }
-
-// nearest is the candidate that a misspelled word most likely means; empty when none is near.
-func nearest(word string, candidates []string) string {
+func Nearest(word string, candidates []string) string {
 	best, distance := "", len(word)/2+1
 	word = strings.ToLower(strings.TrimSpace(word))
 	if word == "" {
@@ -66,9 +63,9 @@ func editDistance(a, b string) int {
 	return rows[len(x)][len(y)]
 }
 
-// clamp is the number from low to high that is nearest to a written one; 0 is none where there are negative ones. Empty when
+// Clamp is the number from low to high that is nearest to a written one; 0 is none where there are negative ones. Empty when
 // the text is no number.
-func clamp(text string, low, high int) string {
+func Clamp(text string, low, high int) string {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(n) {
 		return ""
@@ -80,25 +77,25 @@ func clamp(text string, low, high int) string {
 	return strconv.Itoa(nearest)
 }
 
-// repaired is one part of a cron field with its numbers and names replaced by the nearest allowed ones; empty when that makes
+// Repaired is one part of a cron field with its numbers and names replaced by the nearest allowed ones; empty when that makes
 // no right part.
-func repaired(part string, low, high int, names []string, right func(part string) bool) string {
+func Repaired(part string, low, high int, names []string, right func(part string) bool) string {
 	words := unsignedWords
 	if low < 0 {
 		words = signedWords
 	}
 	body, step, hasStep := strings.Cut(part, "/")
 	body = words.ReplaceAllStringFunc(body, func(word string) string {
-		if near := clamp(word, low, high); near != "" {
+		if near := Clamp(word, low, high); near != "" {
 			return near
 		}
-		if near := nearest(word, names); near != "" {
+		if near := Nearest(word, names); near != "" {
 			return near
 		}
 		return word
 	})
 	if hasStep {
-		body += "/" + clamp(step, 1, max(high, 1))
+		body += "/" + Clamp(step, 1, max(high, 1))
 	}
 	if body == part || !right(body) {
 		return ""

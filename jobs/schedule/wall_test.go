@@ -18,27 +18,27 @@ func TestSegmentsFollowEachOther(t *testing.T) {
 		end := time.Date(2450, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 		before := offsetAt(zone, at)
 		for at < end {
-			s := segmentAt(zone, at)
-			require.LessOrEqual(t, s.start, at, "%s at %s", zone, time.Unix(at, 0).UTC())
-			require.Greater(t, s.end, at, "%s at %s", zone, time.Unix(at, 0).UTC())
+			s := SegmentAt(zone, at)
+			require.LessOrEqual(t, s.Start, at, "%s at %s", zone, time.Unix(at, 0).UTC())
+			require.Greater(t, s.End, at, "%s at %s", zone, time.Unix(at, 0).UTC())
 			require.Equal(t, before, func() int64 {
-				if s.start == at {
+				if s.Start == at {
 					return s.before
 				}
 				return before
 			}(), "%s at %s", zone, time.Unix(at, 0).UTC())
-			if s.end == forever {
+			if s.End == forever {
 				break
 			}
-			for _, probe := range []int64{at, (at + s.end) / 2, s.end - 1} {
-				require.Equal(t, s.offset, offsetAt(zone, probe), "%s at %s", zone, time.Unix(probe, 0).UTC())
+			for _, probe := range []int64{at, (at + s.End) / 2, s.End - 1} {
+				require.Equal(t, s.Offset, offsetAt(zone, probe), "%s at %s", zone, time.Unix(probe, 0).UTC())
 			}
-			before, at = s.offset, s.end
+			before, at = s.Offset, s.End
 		}
 	}
 }
 
-// What package time gets wrong: the last day of a leap year beyond 2037 (see segmentAt).
+// What package time gets wrong: the last day of a leap year beyond 2037 (see SegmentAt).
 func TestLastDayOfLeapYear(t *testing.T) {
 	t.Parallel()
 	plan, err := Parse(KindCron5, []byte("30 2 * * *"), Options{Zone: "Europe/Berlin"})

@@ -49,7 +49,7 @@ func LoadZone(name string) (*time.Location, error) {
 	if zone, ok := zones.Load(name); ok {
 		return zone.(*time.Location), nil
 	}
-	f := Fault{Path: "timeZone", Value: quote(name), Allowed: "the name of an IANA time zone, such as Europe/Berlin"}
+	f := Fault{Path: "timeZone", Value: Quote(name), Allowed: "the name of an IANA time zone, such as Europe/Berlin"}
 	if near, short := abbreviations[strings.ToUpper(name)]; short {
 		f.Nearest = near
 		return nil, &Error{Faults: []Fault{f}}
@@ -88,5 +88,5 @@ func nearestZone(name string) string {
 			return known
 		}
 	}
-	return nearest(name, Zones())
+	return Nearest(name, Zones())
 }
