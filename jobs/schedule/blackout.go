@@ -6,6 +6,12 @@ import (
 	"sort"
 	"strings"
 	"time"
+
+	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/rrule"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
 // Calendar is a set of windows of time in which schedules that name it are not due (D-P5). It is made by
@@ -25,11 +31,11 @@ type weeklyWindow struct{ day, from, to int }
 
 // ParseCalendar reads {timeZone, dates, weekly, rrule, startTime, duration}. The error is a *Error.
 func ParseCalendar(spec []byte) (*Calendar, error) {
-	v, err := ReadValue(spec)
+	v, err := syntax.ReadValue(spec)
 	if err != nil {
 		return nil, err
 	}
-	f := &Faults{}
+	f := &syntax.Faults{}
 	c := calendarOf(v, time.UTC, f)
 	return c, f.Err()
 }
@@ -52,14 +58,14 @@ func ReadCalendars(texts map[string]string) (known map[string]*Calendar, broken 
 }
 
 // calendarOf reads a calendar; its zone is the one given unless it has one of its own.
-func calendarOf(v *Value, zone *time.Location, f *Faults) *Calendar {
+func calendarOf(v *syntax.Value, zone *time.Location, f *syntax.Faults) *Calendar {
 	c := &Calendar{zone: zone}
 	if v.Kind != '{' {
 		f.Add(v.Path, v.Raw, "an object with "+strings.Join(calendarNames, ", "), "")
 		return c
 	}
-	r := Reader{Object: v, Faults: f}
-	p := &planner{dialect: dialects[KindRRule], plan: &Plan{}, Parser: &Parser{Faults: f, Reader: r, Zone: zone}}
+	r := syntax.Reader{Object: v, Faults: f}
+	p := &planner{dialect: dialects[KindRRule], plan: &Plan{}, Parser: &syntax.Parser{Faults: f, Reader: r, Zone: zone}}
 	p.Try = p.tryAs(KindRRule)
 	if z := r.Take("timeZone"); z != nil {
 		if text, ok := r.Text(z, "the name of an IANA time zone"); ok {
@@ -73,7 +79,7 @@ func calendarOf(v *Value, zone *time.Location, f *Faults) *Calendar {
 		for _, item := range p.Items(d, "dates") {
 			c.dates = append(c.dates, p.calendarDates(item)...)
 			if len(c.dates) > 10*maxCalendarDays {
-				f.Add(d.Path, Quote("dates"), fmt.Sprintf("at most %d days", 10*maxCalendarDays), "")
+				f.Add(d.Path, syntax.Quote("dates"), fmt.Sprintf("at most %d days", 10*maxCalendarDays), "")
 				break
 			}
 		}
@@ -87,7 +93,7 @@ func calendarOf(v *Value, zone *time.Location, f *Faults) *Calendar {
 		}
 	}
 	p.calendarRule(c, r)
-	r.RefuseOthers(calendarNames, Synonyms)
+	r.RefuseOthers(calendarNames, syntax.Synonyms)
 	if c.dates == nil && c.weekly == nil && c.rule == nil && len(f.List) == 0 {
 		f.Add(v.Path, v.Raw, "at least one of dates, weekly, rrule", "")
 	}
@@ -95,7 +101,7 @@ func calendarOf(v *Value, zone *time.Location, f *Faults) *Calendar {
 }
 
 // calendarRule reads the windows that a recurrence rule begins.
-func (p *planner) calendarRule(c *Calendar, r Reader) {
+func (p *planner) calendarRule(c *Calendar, r syntax.Reader) {
 	rule, length, start := r.Take("rrule"), r.Take("duration"), r.Take("startTime")
 	if rule == nil {
 		if length != nil {
@@ -104,24 +110,24 @@ func (p *planner) calendarRule(c *Calendar, r Reader) {
 		return
 	}
 	if length == nil {
-		p.Faults.Add(Join(r.Object.Path, "duration"), "null", DurationForms, "")
-	} else if text, ok := r.Text(length, DurationForms); ok {
-		d, err := ParseDuration(text)
+		p.Faults.Add(syntax.Join(r.Object.Path, "duration"), "null", syntax.DurationForms, "")
+	} else if text, ok := r.Text(length, syntax.DurationForms); ok {
+		d, err := syntax.ParseDuration(text)
 		if err != nil || d < time.Second || d > 366*24*time.Hour {
-			p.Faults.Add(length.Path, length.Raw, DurationForms+", from 1 second to 366 days", "")
+			p.Faults.Add(length.Path, length.Raw, syntax.DurationForms+", from 1 second to 366 days", "")
 		}
 		c.length = int64(d / time.Second)
 	}
 	if start == nil {
-		p.Faults.Add(Join(r.Object.Path, "startTime"), "null", DateForms, "")
+		p.Faults.Add(syntax.Join(r.Object.Path, "startTime"), "null", syntax.DateForms, "")
 		return
 	}
 	p.Start = p.Date(start, time.Time{})
-	text, ok := r.Text(rule, RruleForms)
+	text, ok := r.Text(rule, rrule.Forms)
 	if !ok || p.Start.IsZero() {
 		return
 	}
-	inner := p.Parser.ruleSchedule(rule, text)
+	inner := rrule.Read(p.Parser, rule, text)
 	if inner == nil || len(p.Faults.List) > 0 {
 		return
 	}
@@ -133,7 +139,7 @@ func (p *planner) calendarRule(c *Calendar, r Reader) {
 const maxCalendarDays = 3660
 
 // calendarDates is a date, or a range of dates with both ends, separated by a slash.
-func (p *planner) calendarDates(v *Value) []int64 {
+func (p *planner) calendarDates(v *syntax.Value) []int64 {
 	const allowed = "a date such as 2026-12-24, or a range 2026-12-24/2026-12-26"
 	text, ok := p.Reader.Text(v, allowed)
 	if !ok {
@@ -143,10 +149,10 @@ func (p *planner) calendarDates(v *Value) []int64 {
 	if !isRange {
 		to = from
 	}
-	first, err := ParseISODay(strings.TrimSpace(from))
-	last, errLast := ParseISODay(strings.TrimSpace(to))
+	first, err := syntax.ParseISODay(strings.TrimSpace(from))
+	last, errLast := syntax.ParseISODay(strings.TrimSpace(to))
 	if err != nil || errLast != nil || last < first || last-first > maxCalendarDays {
-		p.Faults.Add(v.Path, v.Raw, allowed, DateProposal(text))
+		p.Faults.Add(v.Path, v.Raw, allowed, syntax.DateProposal(text))
 		return nil
 	}
 	var days []int64
@@ -157,16 +163,16 @@ func (p *planner) calendarDates(v *Value) []int64 {
 }
 
 // weeklyWindow reads {day, from, to}.
-func (p *planner) weeklyWindow(v *Value) (weeklyWindow, bool) {
+func (p *planner) weeklyWindow(v *syntax.Value) (weeklyWindow, bool) {
 	if v.Kind != '{' {
 		p.Faults.Add(v.Path, v.Raw, `an object such as {"day": "sunday", "from": "22:00", "to": "24:00"}`, "")
 		return weeklyWindow{}, false
 	}
 	before := len(p.Faults.List)
-	r := Reader{Object: v, Faults: p.Faults}
-	w := weeklyWindow{to: DaySeconds}
+	r := syntax.Reader{Object: v, Faults: p.Faults}
+	w := weeklyWindow{to: civil.DaySeconds}
 	if day := r.Take("day"); day == nil {
-		p.Faults.Add(Join(v.Path, "day"), "null", "the name of a weekday", "")
+		p.Faults.Add(syntax.Join(v.Path, "day"), "null", "the name of a weekday", "")
 	} else {
 		w.day, _ = p.Weekday(day)
 	}
@@ -184,36 +190,36 @@ func (p *planner) weeklyWindow(v *Value) (weeklyWindow, bool) {
 			continue
 		}
 		if text == "24:00" && end.name == "to" {
-			*end.second = DaySeconds
-		} else if *end.second, ok = ParseClock(strings.ToLower(text)); !ok {
-			p.Faults.Add(e.Path, e.Raw, allowed, ClockProposal(text))
+			*end.second = civil.DaySeconds
+		} else if *end.second, ok = syntax.ParseClock(strings.ToLower(text)); !ok {
+			p.Faults.Add(e.Path, e.Raw, allowed, syntax.ClockProposal(text))
 		}
 	}
-	r.RefuseOthers([]string{"day", "from", "to"}, Synonyms)
+	r.RefuseOthers([]string{"day", "from", "to"}, syntax.Synonyms)
 	if w.to <= w.from {
-		w.to += DaySeconds
+		w.to += civil.DaySeconds
 	}
 	return w, len(p.Faults.List) == before
 }
 
 // around is the window [start, end) that holds an instant, in Unix seconds.
 func (c *Calendar) around(unix int64) (start, end int64, inside bool) {
-	day := FloorDiv(CivilSeconds(time.Unix(unix, 0).In(c.zone)), DaySeconds)
+	day := civil.FloorDiv(civil.Seconds(time.Unix(unix, 0).In(c.zone)), civil.DaySeconds)
 	for _, d := range [2]int64{day, day - 1} {
 		if i := sort.Search(len(c.dates), func(i int) bool { return c.dates[i] >= d }); i == len(c.dates) || c.dates[i] != d {
 			continue
 		}
-		start, end = c.unix(d*DaySeconds, OverlapFirst), c.unix((d+1)*DaySeconds, OverlapSecond)
+		start, end = c.unix(d*civil.DaySeconds, OverlapFirst), c.unix((d+1)*civil.DaySeconds, OverlapSecond)
 		if start <= unix && unix < end {
 			return start, end, true
 		}
 	}
 	for _, w := range c.weekly {
 		for _, d := range [2]int64{day, day - 1} {
-			if Weekday(d) != w.day {
+			if civil.Weekday(d) != w.day {
 				continue
 			}
-			start, end = c.unix(d*DaySeconds+int64(w.from), OverlapFirst), c.unix(d*DaySeconds+int64(w.to), OverlapSecond)
+			start, end = c.unix(d*civil.DaySeconds+int64(w.from), OverlapFirst), c.unix(d*civil.DaySeconds+int64(w.to), OverlapSecond)
 			if start <= unix && unix < end {
 				return start, end, true
 			}
@@ -230,7 +236,7 @@ func (c *Calendar) around(unix int64) (start, end int64, inside bool) {
 // unix is the instant of a clock time. A window begins with the first of two and ends with the second, or it would end before
 // instants that it holds, where clocks are moved back.
 func (c *Calendar) unix(civilSecond int64, overlap Overlap) int64 {
-	at, ok := Resolve(civilSecond, c.zone, GapShift, overlap)
+	at, ok := engine.Resolve(civilSecond, c.zone, GapShift, overlap)
 	if !ok {
 		return LastInstant.Unix() + 1
 	}
@@ -245,21 +251,21 @@ type blackouts struct {
 }
 
 // readBlackouts reads {mode, calendars}; a calendar is an object, or the name of one in Options.
-func (p *planner) readBlackouts(v *Value) *blackouts {
+func (p *planner) readBlackouts(v *syntax.Value) *blackouts {
 	const form = `an object such as {"mode": "skip", "calendars": [{"dates": ["2026-12-24"]}]}`
 	b := &blackouts{}
 	if v.Kind != '{' {
 		p.Faults.Add(v.Path, v.Raw, form, "")
 		return b
 	}
-	r := Reader{Object: v, Faults: p.Faults}
+	r := syntax.Reader{Object: v, Faults: p.Faults}
 	if m := r.Take("mode"); m != nil {
 		b.deferred = p.OneOf(m, "skip", "defer") == "defer"
 	}
 	list := r.Take("calendars")
 	r.RefuseOthers([]string{"mode", "calendars"}, map[string]string{"calendar": "calendars"})
 	if list == nil {
-		p.Faults.Add(Join(v.Path, "calendars"), "null", "a list of calendars: objects, or names", "")
+		p.Faults.Add(syntax.Join(v.Path, "calendars"), "null", "a list of calendars: objects, or names", "")
 		return b
 	}
 	for _, item := range p.Items(list, "calendars") {
@@ -285,7 +291,7 @@ func (p *planner) readBlackouts(v *Value) *blackouts {
 			if len(names) > 0 {
 				what = "the name of a calendar: " + strings.Join(names, ", ")
 			}
-			p.Faults.Add(item.Path, item.Raw, what, Nearest(item.Text, names))
+			p.Faults.Add(item.Path, item.Raw, what, suggest.Nearest(item.Text, names))
 			continue
 		}
 		b.calendars = append(b.calendars, c)
@@ -349,7 +355,7 @@ func (s *blackedOut) Next(after time.Time) (time.Time, bool) {
 			from = time.Unix(end-1, 0)
 			continue
 		}
-		at, ok := InstantAt(end)
+		at, ok := engine.InstantAt(end)
 		if !ok || !s.last.IsZero() && at.After(s.last) {
 			return time.Time{}, false
 		}

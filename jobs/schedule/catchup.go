@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"strings"
 	"time"
+
+	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
 // CatchUpMode names what happens to runs that were missed (D-P1).
@@ -39,11 +42,11 @@ const catchUpForms = "one of last, none, all, window: with a length of time such
 func ParseCatchUp(text string) (CatchUp, error) {
 	lower := strings.ToLower(strings.TrimSpace(text))
 	if window, ok := strings.CutPrefix(lower, string(CatchUpWindow)+":"); ok {
-		d, err := ParseDuration(window)
+		d, err := syntax.ParseDuration(window)
 		if err == nil && d > 0 {
 			return CatchUp{Mode: CatchUpWindow, Window: d}, nil
 		}
-		return CatchUp{}, &Error{Faults: []Fault{{Path: "catchUp", Value: Quote(text), Allowed: "window: followed by " + DurationForms, Nearest: "window:" + cmp.Or(DurationProposal(window), "1h")}}}
+		return CatchUp{}, &Error{Faults: []Fault{{Path: "catchUp", Value: syntax.Quote(text), Allowed: "window: followed by " + syntax.DurationForms, Nearest: "window:" + cmp.Or(syntax.DurationProposal(window), "1h")}}}
 	}
 	names := []string{string(CatchUpLast), string(CatchUpNone), string(CatchUpAll), string(CatchUpSAP)}
 	for _, name := range names {
@@ -54,11 +57,11 @@ func ParseCatchUp(text string) (CatchUp, error) {
 	if lower == "" {
 		return CatchUp{}, nil
 	}
-	near := Nearest(lower, append(names, "window"))
+	near := suggest.Nearest(lower, append(names, "window"))
 	if near == "window" {
 		near = "window:1h"
 	}
-	return CatchUp{}, &Error{Faults: []Fault{{Path: "catchUp", Value: Quote(text), Allowed: catchUpForms, Nearest: near}}}
+	return CatchUp{}, &Error{Faults: []Fault{{Path: "catchUp", Value: syntax.Quote(text), Allowed: catchUpForms, Nearest: near}}}
 }
 
 // String is the name that ParseCatchUp reads.
@@ -130,26 +133,26 @@ func (c CatchUp) Recover(s Schedule, due, until, now time.Time, outage time.Dura
 type Outage struct{ From, To time.Time }
 
 // readOutage reads {from, to}.
-func (p *planner) readOutage(v *Value) *Outage {
+func (p *planner) readOutage(v *syntax.Value) *Outage {
 	if v.Kind != '{' {
 		p.Faults.Add(v.Path, v.Raw, "an object with from and to", "")
 		return nil
 	}
-	r := Reader{Object: v, Faults: p.Faults}
+	r := syntax.Reader{Object: v, Faults: p.Faults}
 	o := &Outage{}
 	for _, end := range []struct {
 		name string
 		at   *time.Time
 	}{{"from", &o.From}, {"to", &o.To}} {
 		if e := r.Take(end.name); e == nil {
-			p.Faults.Add(Join(v.Path, end.name), "null", DateForms, "")
+			p.Faults.Add(syntax.Join(v.Path, end.name), "null", syntax.DateForms, "")
 		} else {
 			*end.at = p.Date(e, time.Time{})
 		}
 	}
 	r.RefuseOthers([]string{"from", "to"}, map[string]string{"start": "from", "end": "to", "until": "to"})
 	if !o.From.IsZero() && !o.To.IsZero() && o.To.Before(o.From) {
-		p.Faults.Add(Join(v.Path, "to"), Quote(o.To.Format(time.RFC3339)), "an instant not before from", "")
+		p.Faults.Add(syntax.Join(v.Path, "to"), syntax.Quote(o.To.Format(time.RFC3339)), "an instant not before from", "")
 	}
 	return o
 }

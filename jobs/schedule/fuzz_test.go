@@ -78,38 +78,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
-func FuzzDate(f *testing.F) {
-	for _, text := range []string{"2013-02-08", "2013-W06-5", "2013-039", "2013-02-08 09+07:00", "20130208T093000,5Z", "Fri, 08 Feb 2013 09:00 EST"} {
-		f.Add(text, "YYYY-MM-DD")
-	}
-	f.Add("2015-10-20 04:30 +0000", "YYYY-MM-DD HH:mm Z")
-	f.Add("Do of March 4pm", "Do [of] MMMM ha")
-	f.Fuzz(func(t *testing.T, text, format string) {
-		check := func(m DateTime, err error) {
-			if err == nil && (m.Second < 0 || m.Second >= DaySeconds || m.Offset < -86400 || m.Offset > 86400) {
-				t.Fatalf("%q %q: %+v", text, format, m)
-			}
-		}
-		check(ParseDate(text))
-		if tokens, unknown := splitFormat(format); unknown == "" && len(format) <= maxFormat {
-			check(parseFormatted(text, tokens, time.Date(2026, 1, 31, 8, 30, 0, 0, time.UTC)))
-		}
-	})
-}
-
-// Days of the calendar agree with time.Time, forth and back.
-func FuzzCivil(f *testing.F) {
-	f.Add(int64(0))
-	f.Add(int64(-719162))
-	f.Add(int64(11016))
-	f.Fuzz(func(t *testing.T, day int64) {
-		day = abs(day)%3652059 - 719162 // the years 1 to 9999
-		want := time.Unix(day*DaySeconds, 0).UTC()
-		got := DateOf(day)
-		if got.Year != want.Year() || got.Month != want.Month() || got.Day != want.Day() || got.DayNumber() != day ||
-			(Weekday(day)+1)%7 != int(want.Weekday()) || MonthLength(got.Year, got.Month) != want.AddDate(0, 1, -want.Day()).Day() && want.Day() < 29 {
-			t.Fatalf("%d: %+v, %s", day, got, want)
-		}
-	})
-}

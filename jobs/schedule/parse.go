@@ -5,6 +5,15 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/jobagent/jobagent/jobs/schedule/internal/azurescheduler"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/cron"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/elastic"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/rrule"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/sap"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
 // Options is what a specification does not say itself. What it does say wins.
@@ -61,7 +70,7 @@ type Plan struct {
 
 	schedule Schedule
 	// mover is the schedule inside when each run that starts late moves those after it; nil: none does.
-	mover Mover
+	mover engine.Mover
 	// firstStarted is the actual start of the first run, for previews; zero: on time.
 	firstStarted time.Time
 	outage       *Outage
@@ -102,7 +111,7 @@ func Parse(kind Kind, spec []byte, opts Options) (*Plan, error) {
 	}
 	p.readCommon()
 	inner := p.dialect.Read(p.Parser)
-	names, words := p.dialect.Elements, Synonyms
+	names, words := p.dialect.Elements, syntax.Synonyms
 	if p.dialect.Names != nil {
 		names, words = p.dialect.Names(p.Reader)
 	}
@@ -125,9 +134,9 @@ func kindNames() []string {
 }
 
 // dialects holds what is special to each kind.
-var dialects = map[Kind]*Dialect{
-	KindElastic: &ElasticDialect, KindAzureScheduler: &AzureDialect, KindSAP: &SapDialect,
-	KindCron5: &Cron5Dialect, KindCron6: &Cron6Dialect, KindQuartz: &QuartzDialect, KindRRule: &RruleDialect,
+var dialects = map[Kind]*syntax.Dialect{
+	KindElastic: &elastic.Dialect, KindAzureScheduler: &azurescheduler.Dialect, KindSAP: &sap.Dialect,
+	KindCron5: &cron.Cron5, KindCron6: &cron.Cron6, KindQuartz: &cron.Quartz, KindRRule: &rrule.Dialect,
 }
 
 // commonElements are the elements that every kind takes beside its own.
@@ -136,8 +145,8 @@ var commonElements = []string{"timeZone", "gap", "overlap", "createdAt", "activa
 // planner turns a specification into a plan: it reads the common elements, lets the dialect read the others, and puts
 // bounds, blackouts and the count around the result.
 type planner struct {
-	*Parser
-	dialect   *Dialect
+	*syntax.Parser
+	dialect   *syntax.Dialect
 	opts      Options
 	plan      *Plan
 	blackouts *blackouts
@@ -147,18 +156,18 @@ type planner struct {
 func newPlanner(kind Kind, spec []byte, opts Options) (*planner, error) {
 	opts.Created, opts.Activated = opts.Created.Truncate(time.Second), opts.Activated.Truncate(time.Second)
 	opts.assumed = opts.assumed.Truncate(time.Second)
-	p := &planner{dialect: dialects[kind], opts: opts, plan: &Plan{Kind: kind}, Parser: &Parser{
-		Faults: &Faults{}, PlannedStart: opts.Start, Created: opts.Created, Activated: opts.Activated, Assumed: opts.assumed, Today: opts.today,
+	p := &planner{dialect: dialects[kind], opts: opts, plan: &Plan{Kind: kind}, Parser: &syntax.Parser{
+		Faults: &syntax.Faults{}, PlannedStart: opts.Start, Created: opts.Created, Activated: opts.Activated, Assumed: opts.assumed, Today: opts.today,
 	}}
 	if p.dialect == nil {
-		p.Faults.Add("kind", Quote(string(kind)), "one of "+strings.Join(kindNames(), ", "), Nearest(string(kind), kindNames()))
+		p.Faults.Add("kind", syntax.Quote(string(kind)), "one of "+strings.Join(kindNames(), ", "), suggest.Nearest(string(kind), kindNames()))
 		return nil, p.Faults.Err()
 	}
 	object, err := p.dialect.Open(spec)
 	if err != nil {
 		return nil, err
 	}
-	p.Reader = Reader{Object: object, Faults: p.Faults}
+	p.Reader = syntax.Reader{Object: object, Faults: p.Faults}
 	if !opts.probing {
 		p.Try = p.tryAs(kind)
 	}
@@ -168,7 +177,7 @@ func newPlanner(kind Kind, spec []byte, opts Options) (*planner, error) {
 // tryAs is the parser's try for a kind, with the start that is known when a text is tried.
 func (p *planner) tryAs(kind Kind) func(element, text string) bool {
 	return func(element, text string) bool {
-		_, err := Parse(kind, []byte("{"+Quote(element)+":"+Quote(text)+"}"), Options{Start: p.Start, probing: true})
+		_, err := Parse(kind, []byte("{"+syntax.Quote(element)+":"+syntax.Quote(text)+"}"), Options{Start: p.Start, probing: true})
 		return err == nil
 	}
 }
@@ -195,10 +204,10 @@ func (p *planner) readCommon() {
 		p.plan.outage = p.readOutage(v)
 	}
 	if v := p.Reader.Take("jitter"); v != nil {
-		if text, ok := p.Reader.Text(v, DurationForms); ok {
-			d, err := ParseDuration(text)
+		if text, ok := p.Reader.Text(v, syntax.DurationForms); ok {
+			d, err := syntax.ParseDuration(text)
 			if err != nil || d < 0 {
-				p.Faults.Add(v.Path, v.Raw, DurationForms, DurationProposal(text))
+				p.Faults.Add(v.Path, v.Raw, syntax.DurationForms, syntax.DurationProposal(text))
 			}
 			p.plan.Jitter = d
 		}
@@ -227,7 +236,7 @@ func (p *planner) finish(inner Schedule) {
 	end := p.End
 	bound := func(s Schedule) Schedule {
 		if !first.IsZero() || !end.IsZero() {
-			s = Bounded{Inner: s, First: first, Last: end}
+			s = engine.Bounded{Inner: s, First: first, Last: end}
 		}
 		if p.blackouts != nil {
 			s = &blackedOut{inner: s, blackouts: p.blackouts, last: end}
@@ -236,7 +245,7 @@ func (p *planner) finish(inner Schedule) {
 	}
 	schedule := bound(inner)
 	if p.blackouts != nil && !p.leavesSome(schedule, first) {
-		p.Faults.Add("blackouts", Quote("blackouts"), "windows that leave something of the schedule; these leave nothing", "")
+		p.Faults.Add("blackouts", syntax.Quote("blackouts"), "windows that leave something of the schedule; these leave nothing", "")
 		return
 	}
 	plan.Count, plan.end, plan.Warnings = p.Count, end, p.Warnings
@@ -249,9 +258,9 @@ func (p *planner) finish(inner Schedule) {
 				return
 			}
 		}
-		at, found, decided := Nth(schedule, from, p.Count)
+		at, found, decided := engine.Nth(schedule, from, p.Count)
 		if !decided {
-			p.Faults.Add("count", fmt.Sprint(p.Count), fmt.Sprintf("at most %d for a schedule of this form", MaxEnumerated), "")
+			p.Faults.Add("count", fmt.Sprint(p.Count), fmt.Sprintf("at most %d for a schedule of this form", engine.MaxEnumerated), "")
 			return
 		}
 		if found {
@@ -260,7 +269,7 @@ func (p *planner) finish(inner Schedule) {
 		}
 	}
 	plan.schedule, plan.bound = schedule, bound
-	plan.mover, _ = inner.(Mover)
+	plan.mover, _ = inner.(engine.Mover)
 	if plan.mover != nil && !p.opts.LastStarted.IsZero() {
 		plan.mover = plan.mover.StartedAt(p.opts.LastStarted, p.opts.LastStarted)
 		plan.schedule = bound(plan.mover)
@@ -314,7 +323,7 @@ func (p *planner) checkInterval() {
 			return
 		}
 		if gap := next.Sub(last); gap < p.opts.MinInterval {
-			p.Faults.Add("", Quote(gap.String()), fmt.Sprintf("at least %s between two runs; %s and %s are closer",
+			p.Faults.Add("", syntax.Quote(gap.String()), fmt.Sprintf("at least %s between two runs; %s and %s are closer",
 				p.opts.MinInterval, last.Format(time.RFC3339), next.Format(time.RFC3339)), "")
 			return
 		}

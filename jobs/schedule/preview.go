@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
 // PreviewOptions is what the command line adds to a specification. Texts are dates; empty
@@ -66,7 +68,7 @@ func (p Previewed) MarshalJSON() ([]byte, error) {
 
 // PreviewSpec reads a specification and lists what it makes due. The error is a *Error.
 func PreviewSpec(kind Kind, spec []byte, o PreviewOptions) (Previewed, error) {
-	f := &Faults{}
+	f := &syntax.Faults{}
 	zone := time.UTC
 	if o.Zone != "" {
 		if found, err := LoadZone(o.Zone); err == nil {
@@ -77,9 +79,9 @@ func PreviewSpec(kind Kind, spec []byte, o PreviewOptions) (Previewed, error) {
 		if text == "" {
 			return time.Time{}
 		}
-		m, err := ParseDate(text)
+		m, err := syntax.ParseDate(text)
 		if err != nil {
-			f.Add(path, Quote(text), DateForms, DateProposal(text))
+			f.Add(path, syntax.Quote(text), syntax.DateForms, syntax.DateProposal(text))
 			return time.Time{}
 		}
 		return m.In(zone)

@@ -1,6 +1,8 @@
 package schedule
 
-import "time"
+import (
+	"time"
+)
 
 // Kind names the family of a schedule, and so the form of its specification.
 type Kind string
@@ -44,18 +46,3 @@ func Preview(s Schedule, after time.Time, n int) []time.Time {
 
 // MaxMissed is how far missed instants are counted. A schedule of every minute misses as many in a week.
 const MaxMissed = 10_000
-
-// Advance says what follows a run for the due instant due that is made at now (decision 11): the next
-// due instant after both, and how many instants between them are not made up. One run stands for all of
-// them: the catch-up run. more is false when nothing is due any more; missed is MaxMissed at most.
-func Advance(s Schedule, due, now time.Time) (next time.Time, more bool, missed int) {
-	for at := due; missed < MaxMissed; missed++ {
-		next, more = s.Next(at)
-		if !more || next.After(now) {
-			return next, more, missed
-		}
-		at = next
-	}
-	next, more = s.Next(now)
-	return next, more, missed
-}

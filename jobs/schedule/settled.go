@@ -3,6 +3,8 @@ package schedule
 import (
 	"strings"
 	"time"
+
+	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
 // Settled is a specification in which a time that is said relative to when the schedule was made (Options.Created) is the instant that
@@ -18,9 +20,9 @@ func Settled(kind Kind, spec string, opts Options) string {
 	for _, m := range p.Reader.Object.Members {
 		raw := m.Value.Raw
 		if at, relative := p.dialect.Settle(p.Parser, m.Name, m.Value); relative {
-			raw, settled = Quote(at.UTC().Format(time.RFC3339)), true
+			raw, settled = syntax.Quote(at.UTC().Format(time.RFC3339)), true
 		}
-		parts = append(parts, Quote(m.Name)+": "+raw)
+		parts = append(parts, syntax.Quote(m.Name)+": "+raw)
 	}
 	if !settled {
 		return spec
@@ -30,21 +32,21 @@ func Settled(kind Kind, spec string, opts Options) string {
 
 // CalendarNames are the calendars that a specification names.
 func CalendarNames(spec string) []string {
-	v, err := ReadValue([]byte(spec))
+	v, err := syntax.ReadValue([]byte(spec))
 	if err != nil {
 		return nil
 	}
 	var names []string
-	member := func(v *Value, name string) *Value {
+	member := func(v *syntax.Value, name string) *syntax.Value {
 		for _, m := range v.Members {
 			if m.Name == name {
 				return m.Value
 			}
 		}
-		return &Value{}
+		return &syntax.Value{}
 	}
 	list := member(member(v, "blackouts"), "calendars")
-	for _, item := range append([]*Value{list}, list.Items...) {
+	for _, item := range append([]*syntax.Value{list}, list.Items...) {
 		if item.Kind == '"' {
 			names = append(names, item.Text)
 		}

@@ -7,38 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Segments hold the instant that they are asked for, follow each other without a hole, and have the
-// offsets of time.Time. Beyond 2037 time.ZoneBounds alone does not give that.
-func TestSegmentsFollowEachOther(t *testing.T) {
-	t.Parallel()
-	for _, place := range places {
-		zone, err := LoadZone(place.zone)
-		require.NoError(t, err)
-		at := time.Date(1890, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
-		end := time.Date(2450, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
-		before := offsetAt(zone, at)
-		for at < end {
-			s := SegmentAt(zone, at)
-			require.LessOrEqual(t, s.Start, at, "%s at %s", zone, time.Unix(at, 0).UTC())
-			require.Greater(t, s.End, at, "%s at %s", zone, time.Unix(at, 0).UTC())
-			require.Equal(t, before, func() int64 {
-				if s.Start == at {
-					return s.before
-				}
-				return before
-			}(), "%s at %s", zone, time.Unix(at, 0).UTC())
-			if s.End == forever {
-				break
-			}
-			for _, probe := range []int64{at, (at + s.End) / 2, s.End - 1} {
-				require.Equal(t, s.Offset, offsetAt(zone, probe), "%s at %s", zone, time.Unix(probe, 0).UTC())
-			}
-			before, at = s.Offset, s.End
-		}
-	}
-}
-
-// What package time gets wrong: the last day of a leap year beyond 2037 (see SegmentAt).
+// What package time gets wrong: the last day of a leap year beyond 2037 (see segmentAt).
 func TestLastDayOfLeapYear(t *testing.T) {
 	t.Parallel()
 	plan, err := Parse(KindCron5, []byte("30 2 * * *"), Options{Zone: "Europe/Berlin"})
@@ -69,27 +38,5 @@ func TestGapAndOverlapOptions(t *testing.T) {
 		next, ok := plan.Next(instant(t, c.after))
 		require.True(t, ok)
 		require.Equal(t, c.due, next.Format(time.RFC3339), c.name)
-	}
-}
-
-func TestLoadZone(t *testing.T) {
-	t.Parallel()
-	for name, near := range map[string]string{
-		"CET": "Europe/Berlin", "pst": "America/Los_Angeles", "europe/berlin": "Europe/Berlin", "Berlin": "Europe/Berlin", "Europe/Berln": "Europe/Berlin",
-		"W. Europe Standard Time": "Europe/Berlin", "Local": "UTC", "utc": "UTC", "New York": "America/New_York", "../etc/passwd": "",
-	} {
-		_, err := LoadZone(name)
-		var all *Error
-		require.ErrorAs(t, err, &all, name)
-		if near != "" {
-			require.Equal(t, near, all.Faults[0].Nearest, name)
-		}
-	}
-	for _, name := range Zones() {
-		if _, short := abbreviations[name]; short {
-			continue
-		}
-		_, err := LoadZone(name)
-		require.NoError(t, err, name)
 	}
 }

@@ -1,0 +1,2 @@
+// Package azurescheduler is the dialect of Azure Scheduler: the recurrence object.
+package azurescheduler

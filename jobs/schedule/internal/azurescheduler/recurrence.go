@@ -1,0 +1,379 @@
+package azurescheduler
+
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"time"
+
+	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
+)
+
+// frequencies are the frequencies of a recurrence with their largest interval (a.3, D-A14).
+var frequencies = []struct {
+	name string
+	most int64
+}{{"Minute", 1000}, {"Hour", 1000}, {"Day", 548}, {"Week", 78}, {"Month", 18}, {"Year", 1}}
+
+// frequencyWords are what people write for a frequency; lower case.
+var frequencyWords = map[string]string{
+	"minutely": "Minute", "minutes": "Minute", "hourly": "Hour", "hours": "Hour", "daily": "Day", "days": "Day",
+	"weekly": "Week", "weeks": "Week", "monthly": "Month", "months": "Month", "yearly": "Year", "annually": "Year", "years": "Year",
+}
+
+// scheduleParts is the element schedule of a recurrence; nil slices are absent elements.
+type scheduleParts struct {
+	minutes, hours []int
+	weekDays       uint8 // bit 0 Monday
+	monthDays      []int
+	occurrences    []engine.Occurrence
+}
+
+// elements are the elements of the dialect.
+var elements = []string{"recurrence", "frequency", "interval", "count", "endTime", "schedule", "startTime"}
+
+// Dialect is the recurrence object of Azure Scheduler.
+var Dialect = syntax.Dialect{
+	Elements: elements,
+	// An Azure job without a recurrence.
+	IsEmpty:     func(text string) bool { return text == "" || text == "null" || text == "(no recurrence)" },
+	TakesOffset: true,
+	Names:       elementNames,
+	Read:        read,
+}
+
+// recurrenceElements are the elements of a recurrence.
+var recurrenceElements = []string{"frequency", "interval", "count", "endTime", "schedule"}
+
+// elementNames are the names and synonyms of elements: beside the element recurrence, those of a recurrence belong into it.
+func elementNames(r syntax.Reader) ([]string, map[string]string) {
+	if !r.Has("recurrence") {
+		return elements, syntax.Synonyms
+	}
+	words := maps.Clone(syntax.Synonyms)
+	for _, name := range recurrenceElements {
+		words[strings.ToLower(name)] = "recurrence." + name
+	}
+	return []string{"recurrence", "startTime"}, words
+}
+
+// read reads a recurrence object, with startTime and our elements beside its own, or a job's properties
+// that hold one as the element recurrence. Without any element of a recurrence it is one run.
+func read(p *syntax.Parser) engine.Schedule {
+	start := readStart(p)
+	p.Start = start
+	recurrence := p.Reader
+	if v := p.Reader.Take("recurrence"); v != nil {
+		if v.Kind != '{' {
+			p.Faults.Add(v.Path, v.Raw, "a recurrence object", "")
+			return nil
+		}
+		recurrence = syntax.Reader{Object: v, Faults: p.Faults}
+		defer recurrence.RefuseOthers(recurrenceElements, syntax.Synonyms)
+	}
+	frequency, interval, recurs := readFrequency(p, recurrence)
+	p.ReadCount(recurrence)
+	if v := recurrence.Take("endTime"); v != nil {
+		p.End = p.Date(v, time.Time{})
+		switch {
+		case !p.Created.IsZero() && !p.End.IsZero() && p.End.Before(p.Created),
+			p.Created.IsZero() && p.Start.IsZero() && !p.End.IsZero() && p.End.Before(p.Today):
+			p.Faults.Add(v.Path, v.Raw, "an instant in the future (D-A7)", "")
+		case !p.Start.IsZero() && !p.End.IsZero() && p.End.Before(p.Start):
+			p.Faults.Add(v.Path, v.Raw, "an instant not before the start "+p.Start.Format(time.RFC3339), p.Start.Format(time.RFC3339))
+		}
+	}
+	var s *scheduleParts
+	if v := recurrence.Take("schedule"); v != nil {
+		s = readSchedule(p, v, frequency)
+	}
+	if !recurs {
+		if p.Count > 0 || !p.End.IsZero() || s != nil {
+			p.Faults.Add("frequency", "null", "one of Minute, Hour, Day, Week, Month, Year", "")
+		}
+		return once(p, start)
+	}
+	if len(p.Faults.List) > 0 {
+		return nil
+	}
+	atOnce := start.IsZero()
+	if atOnce {
+		start = p.NeedCreation("startTime").In(p.Zone)
+		p.Start = start
+	}
+	inner := recurrenceSchedule(p, frequency, interval, start, s)
+	if w, ok := inner.(*engine.Wall); ok {
+		if _, ok := w.Pattern.Next(civil.Seconds(start)); !ok {
+			v := recurrence.Take("schedule")
+			p.Faults.Add(v.Path, v.Raw, "a schedule that some day fulfils; this one never does", "")
+			return nil
+		}
+	}
+	if atOnce {
+		// Bounded before the run at once is added: that one is due even where the end is earlier.
+		inner = engine.Union{A: engine.Single{At: start}, B: engine.Bounded{Inner: inner, First: start}}
+	}
+	return inner
+}
+
+// readStart is startTime in the zone in which the recurrence is read (D-A2), cut to the second.
+func readStart(p *syntax.Parser) time.Time {
+	start := p.PlannedStart.Truncate(time.Second)
+	if v := p.Reader.Take("startTime"); v != nil {
+		start = p.Date(v, start)
+	}
+	if start.IsZero() {
+		return start
+	}
+	if !p.ZoneGiven {
+		_, offset := start.Zone()
+		p.Zone = syntax.FixedZone(offset)
+	}
+	return start.In(p.Zone)
+}
+
+// once is a job without recurrence: one run at its start, at once when that is over or absent.
+func once(p *syntax.Parser, start time.Time) engine.Schedule {
+	if start.IsZero() {
+		return engine.Single{At: p.NeedCreation("startTime")}
+	}
+	if now := p.Creation(); p.Activated.IsZero() && now.After(start) {
+		return engine.Single{At: now}
+	}
+	return engine.Single{At: start}
+}
+
+func readFrequency(p *syntax.Parser, r syntax.Reader) (frequency string, interval int64, recurs bool) {
+	names := make([]string, len(frequencies))
+	for i, f := range frequencies {
+		names[i] = f.name
+	}
+	most := int64(1000)
+	v := r.Take("frequency")
+	if v != nil {
+		what := "one of " + strings.Join(names, ", ")
+		text, ok := r.Text(v, what)
+		for _, f := range frequencies {
+			if strings.EqualFold(f.name, text) {
+				frequency, most = f.name, f.most
+			}
+		}
+		if ok && frequency == "" {
+			propose := frequencyWords[strings.ToLower(text)]
+			if propose == "" {
+				propose = suggest.Nearest(text, names)
+			}
+			p.Faults.Add(v.Path, v.Raw, what, propose)
+		}
+	}
+	interval = 1
+	if i := r.Take("interval"); i != nil {
+		if v == nil {
+			p.Faults.Add(syntax.Join(r.Object.Path, "frequency"), "null", "one of "+strings.Join(names, ", "), "")
+		}
+		allowed := fmt.Sprintf("a whole number from 1 to %d", most)
+		if frequency != "" {
+			allowed += " for the frequency " + frequency
+		}
+		interval, _ = r.Integer(i, 1, most, allowed)
+	}
+	return frequency, interval, v != nil
+}
+
+// scheduleElements are the elements of schedule.
+var scheduleElements = []string{"minutes", "hours", "weekDays", "monthDays", "monthlyOccurrences"}
+
+// readSchedule reads the element schedule, and refuses what its frequency has no use for (a.4, D-A16).
+func readSchedule(p *syntax.Parser, v *syntax.Value, frequency string) *scheduleParts {
+	if v.Kind != '{' {
+		p.Faults.Add(v.Path, v.Raw, "an object with "+strings.Join(scheduleElements, ", "), "")
+		return nil
+	}
+	r := syntax.Reader{Object: v, Faults: p.Faults}
+	s := &scheduleParts{}
+	allowed := map[string]string{
+		"minutes": "Hour Day Week Month", "hours": "Day Week Month", "weekDays": "Week", "monthDays": "Month", "monthlyOccurrences": "Month",
+	}
+	if frequency == "Year" {
+		p.Faults.Add(v.Path, v.Raw, "no schedule with the frequency Year (D-A1)", "frequency Month with interval 12")
+	}
+	for _, name := range scheduleElements {
+		e := r.Take(name)
+		if e == nil {
+			continue
+		}
+		if frequency != "" && frequency != "Year" && !strings.Contains(allowed[name], frequency) {
+			with := strings.ReplaceAll(allowed[name], " ", ", ")
+			p.Faults.Add(e.Path, e.Raw, name+" only with the frequency "+with, "")
+		}
+		switch name {
+		case "minutes":
+			s.minutes = integers(p, e, 0, 59, "a whole number from 0 to 59, or a list of them")
+		case "hours":
+			s.hours = integers(p, e, 0, 23, "a whole number from 0 to 23, or a list of them")
+		case "monthDays":
+			s.monthDays = integers(p, e, -31, 31, "1 to 31, or -1 to -31 counted from the end of the month")
+		case "weekDays":
+			s.weekDays = readWeekdays(p, e)
+		default:
+			s.occurrences = readOccurrences(p, e)
+		}
+	}
+	if s.monthDays != nil && s.occurrences != nil {
+		p.Warn("monthDays and monthlyOccurrences are both given: a day must fulfil both")
+	}
+	r.RefuseOthers(scheduleElements, syntax.Synonyms)
+	return s
+}
+
+// integers is a list of whole numbers; 0 is refused where negative ones are allowed (D-A17).
+func integers(p *syntax.Parser, v *syntax.Value, low, high int64, allowed string) []int {
+	var list []int
+	for _, item := range p.Items(v, allowed) {
+		n, ok := p.Reader.Integer(item, low, high, allowed)
+		switch {
+		case ok && n == 0 && low < 0:
+			p.Faults.Add(item.Path, item.Raw, allowed, "1")
+		case ok:
+			list = append(list, int(n))
+		}
+	}
+	return list
+}
+
+func readWeekdays(p *syntax.Parser, v *syntax.Value) uint8 {
+	items := p.Items(v, "names of weekdays")
+	if len(items) > 7 {
+		p.Faults.Add(v.Path, v.Raw, "at most 7 weekdays", "")
+	}
+	var days uint8
+	for _, item := range items {
+		if day, ok := p.Weekday(item); ok {
+			days |= 1 << day
+		}
+	}
+	return days
+}
+
+func readOccurrences(p *syntax.Parser, v *syntax.Value) []engine.Occurrence {
+	var list []engine.Occurrence
+	for _, item := range p.Items(v, "objects with day and occurrence") {
+		if item.Kind != '{' {
+			p.Faults.Add(item.Path, item.Raw, `an object such as {"day": "friday", "occurrence": -1}`, "")
+			continue
+		}
+		r := syntax.Reader{Object: item, Faults: p.Faults}
+		o := engine.Occurrence{}
+		if day := r.Take("day"); day == nil {
+			p.Faults.Add(syntax.Join(item.Path, "day"), "null", "the name of a weekday", "")
+		} else {
+			o.Day, _ = p.Weekday(day)
+		}
+		const allowed = "1 to 5, or -1 to -5 counted from the end of the month"
+		if n := r.Take("occurrence", "Occurrence"); n != nil {
+			number, ok := r.Integer(n, -5, 5, allowed)
+			if ok && number == 0 {
+				p.Faults.Add(n.Path, n.Raw, allowed, "1")
+			}
+			o.N = int(number)
+		}
+		r.RefuseOthers([]string{"day", "occurrence"}, syntax.Synonyms)
+		list = append(list, o)
+	}
+	return list
+}
+
+// recurrenceSchedule builds the schedule from a start in its zone.
+func recurrenceSchedule(p *syntax.Parser, frequency string, interval int64, start time.Time, s *scheduleParts) engine.Schedule {
+	at := civil.Seconds(start)
+	day, second := civil.FloorDiv(at, civil.DaySeconds), int(civil.FloorMod(at, civil.DaySeconds))
+	unit := map[string]int64{"Minute": 60, "Hour": 3600}[frequency]
+	if unit > 0 {
+		g := &engine.Grid{Base: start.Unix(), Step: unit * interval, From: start.Unix()}
+		if s != nil && s.minutes != nil {
+			g.Base -= int64(second % 3600)
+			g.Offsets = offsetsOf(s.minutes, second%60)
+		}
+		return g
+	}
+	if s == nil && (frequency == "Month" || frequency == "Year") {
+		months := int(interval)
+		if frequency == "Year" {
+			months = 12
+		}
+		return p.Wall(&engine.Steps{Start: civil.DateOf(day), Second: int64(second), Months: months}, true)
+	}
+	if s == nil {
+		s = &scheduleParts{}
+	}
+	clock := engine.Times{Hours: 1 << (second / 3600), Minutes: 1 << (second / 60 % 60), Seconds: 1 << (second % 60)}
+	everyHour := s.minutes != nil && s.hours == nil
+	if everyHour {
+		clock.Hours = 1<<24 - 1
+		p.Warn("minutes without hours: every hour of the chosen days; Logic Apps reads it as the hour of the start (D-A3)")
+	}
+	if s.hours != nil {
+		clock.Hours = 0
+		for _, h := range s.hours {
+			clock.Hours |= 1 << h
+		}
+	}
+	if s.minutes != nil {
+		clock.Minutes = 0
+		for _, m := range s.minutes {
+			clock.Minutes |= 1 << m
+		}
+	}
+	return p.Wall(&engine.OnDays{Days: recurrenceDays(frequency, int(interval), day, s), Times: clock}, !everyHour)
+}
+
+// offsetsOf are the seconds of an hour of some minutes and one second, ascending and each once.
+func offsetsOf(minutes []int, second int) []int64 {
+	var mask uint64
+	for _, m := range minutes {
+		mask |= 1 << m
+	}
+	var offsets []int64
+	for m := range 60 {
+		if mask>>m&1 == 1 {
+			offsets = append(offsets, int64(m*60+second))
+		}
+	}
+	return offsets
+}
+
+// recurrenceDays are the days of a recurrence that starts on a day.
+func recurrenceDays(frequency string, interval int, start int64, s *scheduleParts) func(int, time.Month) uint32 {
+	first := civil.DateOf(start)
+	switch frequency {
+	case "Day":
+		return engine.EveryNthDay(start, int64(interval))
+	case "Week":
+		days := s.weekDays
+		if days == 0 {
+			days = 1 << civil.Weekday(start)
+		}
+		return engine.EveryNthWeek(start-int64(civil.Weekday(start)), int64(interval), days)
+	}
+	firstMonth := civil.MonthIndex(first.Year, first.Month)
+	return func(year int, month time.Month) uint32 {
+		m := civil.MonthIndex(year, month) - firstMonth
+		if m < 0 || m%interval != 0 {
+			return 0
+		}
+		if s.monthDays == nil && s.occurrences == nil {
+			return 1 << min(first.Day, civil.MonthLength(year, month))
+		}
+		mask := engine.MonthDays(year, month)
+		if s.monthDays != nil {
+			mask &= engine.DaysOfMonth(year, month, s.monthDays)
+		}
+		if s.occurrences != nil {
+			mask &= engine.OccurrenceDays(year, month, s.occurrences)
+		}
+		return mask
+	}
+}

@@ -1,0 +1,107 @@
+package civil
+
+import "time"
+
+// A civil second is a date and clock time without a zone, as the number of seconds since
+// 1970-01-01T00:00:00 on the same clock. Patterns are searched in civil seconds; only wall knows zones.
+
+const (
+	DaySeconds = 86400
+	// CycleDays is the length of the Gregorian calendar's cycle of 400 years, a whole number of weeks:
+	// what a pattern did not match within it, it never matches (D-E1).
+	CycleDays    = 146097
+	CycleSeconds = CycleDays * DaySeconds
+	CycleMonths  = 4800
+)
+
+// Date is a day of the calendar. Year 0 and negative years do not occur.
+type Date struct {
+	Year  int
+	Month time.Month
+	Day   int
+}
+
+// DayNumber counts the days from 1970-01-01 to a day. A month out of range is carried into the year.
+func DayNumber(year int, month time.Month, day int) int64 {
+	y, m := int64(year), int64(month)-1
+	y += FloorDiv(m, 12)
+	m = FloorMod(m, 12)
+	// Years are counted from March, so that the leap day is the last of its year.
+	if m < 2 {
+		y--
+	}
+	cycle := FloorDiv(y, 400)
+	yearOfCycle := y - cycle*400
+	dayOfYear := (153*FloorMod(m-2, 12)+2)/5 + int64(day) - 1
+	return cycle*CycleDays + yearOfCycle*365 + yearOfCycle/4 - yearOfCycle/100 + dayOfYear - 719468
+}
+
+// DayNumber counts the days from 1970-01-01 to d.
+func (d Date) DayNumber() int64 { return DayNumber(d.Year, d.Month, d.Day) }
+
+// DateOf is the inverse of dayNumber.
+func DateOf(day int64) Date {
+	day += 719468
+	cycle := FloorDiv(day, CycleDays)
+	rest := day - cycle*CycleDays
+	year := (rest - rest/1460 + rest/36524 - rest/146096) / 365
+	dayOfYear := rest - (365*year + year/4 - year/100)
+	m := (5*dayOfYear + 2) / 153
+	d := Date{Year: int(year + cycle*400), Month: time.Month(m + 3), Day: int(dayOfYear - (153*m+2)/5 + 1)}
+	if m >= 10 {
+		d.Month -= 12
+		d.Year++
+	}
+	return d
+}
+
+// Weekday of a day number: Monday is 0, Sunday 6.
+func Weekday(day int64) int { return int(FloorMod(day+3, 7)) }
+
+// MonthLength in days; the month is in 1 to 12.
+func MonthLength(year int, month time.Month) int {
+	switch month {
+	case time.February:
+		if IsLeap(year) {
+			return 29
+		}
+		return 28
+	case time.April, time.June, time.September, time.November:
+		return 30
+	}
+	return 31
+}
+
+func IsLeap(year int) bool { return year%4 == 0 && (year%100 != 0 || year%400 == 0) }
+
+// Clamped is the date with its day lowered to the last day of the month.
+func (d Date) Clamped() Date {
+	d.Day = min(d.Day, MonthLength(d.Year, d.Month))
+	return d
+}
+
+// AddMonths steps by n months and clamps the day.
+func (d Date) AddMonths(n int) Date {
+	months := d.Year*12 + int(d.Month) - 1 + n
+	d.Year, d.Month = int(FloorDiv(int64(months), 12)), time.Month(FloorMod(int64(months), 12)+1)
+	return d.Clamped()
+}
+
+// Seconds is what the clock of the zone that at carries shows.
+func Seconds(at time.Time) int64 {
+	_, offset := at.Zone()
+	return at.Unix() + int64(offset)
+}
+
+// MonthIndex counts months since year 0.
+func MonthIndex(year int, month time.Month) int { return year*12 + int(month) - 1 }
+
+func FloorDiv(a, b int64) int64 {
+	q := a / b
+	if a%b != 0 && (a < 0) != (b < 0) {
+		q--
+	}
+	return q
+}
+
+func FloorMod(a, b int64) int64 { return a - FloorDiv(a, b)*b }

@@ -1,0 +1,22 @@
+package civil
+
+import (
+	"testing"
+	"time"
+)
+
+// Days of the calendar agree with time.Time, forth and back.
+func FuzzCivil(f *testing.F) {
+	f.Add(int64(0))
+	f.Add(int64(-719162))
+	f.Add(int64(11016))
+	f.Fuzz(func(t *testing.T, day int64) {
+		day = max(day, -(day+1))%3652059 - 719162 // the years 1 to 9999
+		want := time.Unix(day*DaySeconds, 0).UTC()
+		got := DateOf(day)
+		if got.Year != want.Year() || got.Month != want.Month() || got.Day != want.Day() || got.DayNumber() != day ||
+			(Weekday(day)+1)%7 != int(want.Weekday()) || MonthLength(got.Year, got.Month) != want.AddDate(0, 1, -want.Day()).Day() && want.Day() < 29 {
+			t.Fatalf("%d: %+v, %s", day, got, want)
+		}
+	})
+}

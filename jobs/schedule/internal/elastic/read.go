@@ -1,0 +1,66 @@
+package elastic
+
+import (
+	"time"
+
+	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
+)
+
+// Dialect is the interval schedule of Azure Elastic Jobs.
+var Dialect = syntax.Dialect{
+	Elements:  []string{"schedule_interval_type", "schedule_interval_count", "schedule_start_time", "schedule_end_time"},
+	KeepsPast: true,
+	Read:      read,
+}
+
+// read reads Elastic Jobs' four elements. Start and end are UTC whatever the zone, because its
+// intervals are elapsed time (D-Z5); months step in UTC as well.
+func read(p *syntax.Parser) engine.Schedule {
+	e := Schedule{Count: 1}
+	if v := p.Reader.Take("schedule_interval_type"); v == nil {
+		p.Faults.Add("schedule_interval_type", "null", "one of Once, Minutes, Hours, Days, Weeks, Months", "")
+	} else if text, ok := p.Reader.Text(v, "one of Once, Minutes, Hours, Days, Weeks, Months"); ok {
+		var err error
+		e.Interval, err = ParseInterval(text)
+		p.Faults.Merge(v.Path, err)
+	}
+	if v := p.Reader.Take("schedule_interval_count"); v != nil {
+		n, ok := p.Reader.Integer(v, 1, 1<<31-1, "a whole number from 1 to 2147483647")
+		if !ok {
+			n = 1
+		}
+		e.Count = int(n)
+	}
+	p.Start = readInstant(p, "schedule_start_time", p.PlannedStart)
+	p.End = readInstant(p, "schedule_end_time", time.Time{})
+	if p.Start.UTC().Year() <= 1 {
+		p.Start = Anchor(p.Start, p.NeedCreation("schedule_start_time"))
+	}
+	p.CheckBounds("schedule_end_time")
+	// end is checked here and bounds the plan; e itself needs none.
+	e.Start = p.Start
+	return e
+}
+
+// readInstant is an instant in UTC, a fraction of a second rounded up as in Elastic.Start.
+func readInstant(p *syntax.Parser, name string, absent time.Time) time.Time {
+	v := p.Reader.Take(name)
+	if v == nil {
+		return absent
+	}
+	text, ok := p.Reader.Text(v, syntax.DateForms)
+	if !ok {
+		return absent
+	}
+	m, err := syntax.ParseDate(text)
+	if err != nil {
+		p.Faults.Add(v.Path, v.Raw, syntax.DateForms, syntax.DateProposal(text))
+		return absent
+	}
+	at := m.In(time.UTC)
+	if m.Fraction {
+		at = at.Add(time.Second)
+	}
+	return at
+}

@@ -1,0 +1,56 @@
+package engine
+
+import "time"
+
+// Single is due once.
+type Single struct{ At time.Time }
+
+func (s Single) Next(after time.Time) (time.Time, bool) {
+	if !s.At.After(after) || s.At.After(LastInstant) {
+		return time.Time{}, false
+	}
+	return s.At.UTC(), true
+}
+
+// Union is due when either of two schedules is.
+type Union struct{ A, B Schedule }
+
+func (s Union) Next(after time.Time) (time.Time, bool) {
+	a, okA := s.A.Next(after)
+	b, okB := s.B.Next(after)
+	switch {
+	case !okA:
+		return b, okB
+	case !okB || a.Before(b):
+		return a, true
+	}
+	return b, true
+}
+
+// Bounded is the part of a schedule that lies in a range of time, both ends included.
+type Bounded struct {
+	Inner Schedule
+	First time.Time // zero: no beginning
+	Last  time.Time // zero: no end
+}
+
+func (s Bounded) Next(after time.Time) (time.Time, bool) {
+	if !s.First.IsZero() && after.Before(s.First) {
+		after = s.First.Add(-time.Nanosecond)
+	}
+	if !s.Last.IsZero() && !after.Before(s.Last) {
+		return time.Time{}, false
+	}
+	next, ok := s.Inner.Next(after)
+	if !ok || !s.Last.IsZero() && next.After(s.Last) {
+		return time.Time{}, false
+	}
+	return next, true
+}
+
+// Mover is a schedule of which each run that starts late moves those after it.
+type Mover interface {
+	Schedule
+	// StartedAt is the schedule after the run for the instant due really started at at: due itself, then what follows.
+	StartedAt(due, at time.Time) Mover
+}

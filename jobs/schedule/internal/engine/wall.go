@@ -1,0 +1,191 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
+)
+
+// Gap says what becomes of a clock time that does not exist, because clocks were moved forward over it.
+type Gap string
+
+// The answers to a gap (D-Z8).
+const (
+	// GapShift moves it forward by the length of the gap (D-Z3).
+	GapShift Gap = "shift"
+	// GapSkip drops it.
+	GapSkip Gap = "skip"
+	// GapAtEnd makes everything that falls into the gap due once, when the gap ends.
+	GapAtEnd Gap = "at_end"
+)
+
+// Overlap says which of two equal clock times counts, when clocks were moved back.
+type Overlap string
+
+// The answers to an overlap (D-Z8).
+const (
+	// OverlapFirst is the earlier of the two (D-Z4).
+	OverlapFirst Overlap = "first"
+	// OverlapSecond is the later.
+	OverlapSecond Overlap = "second"
+	// OverlapBoth counts both.
+	OverlapBoth Overlap = "both"
+)
+
+// Wall is a pattern on the wall clock of a zone.
+type Wall struct {
+	Pattern Pattern
+	Zone    *time.Location
+	Gap     Gap
+	Overlap Overlap
+}
+
+// reach is more than a change of offset and the distance of any zone from UTC together, in seconds.
+const reach = 4 * civil.DaySeconds
+
+// forever bounds what is in effect without an end, in Unix seconds.
+const forever = int64(1) << 60
+
+// Segment is a span of time in which a zone's offset does not change (D-Z7). time.Date is never asked:
+// near a change its answer depends on the zone.
+type Segment struct {
+	Start, End            int64 // Unix seconds, [start, end)
+	Offset, before, after int64 // seconds east of UTC: in it, just before it, just after it
+}
+
+func SegmentAt(zone *time.Location, unix int64) Segment {
+	at := time.Unix(unix, 0).In(zone)
+	_, offset := at.Zone()
+	s := Segment{Start: -forever, End: forever, Offset: int64(offset), before: int64(offset), after: int64(offset)}
+	if zone == time.UTC {
+		return s
+	}
+	start, end := at.ZoneBounds()
+	if !start.IsZero() {
+		s.Start = start.Unix()
+	}
+	if !end.IsZero() {
+		s.End = end.Unix()
+	}
+	if s.End <= unix {
+		// Beyond the listed changes of a zone (2037) package time lets every year end after 365 days: on
+		// the last day of a leap year it answers bounds that are over. That day is a segment of its own.
+		s.Start, s.End = s.End, (civil.FloorDiv(unix, civil.DaySeconds)+1)*civil.DaySeconds
+	}
+	if s.Start > -forever {
+		s.before = offsetAt(zone, s.Start-1)
+	}
+	if s.End < forever {
+		s.after = offsetAt(zone, s.End)
+	}
+	return s
+}
+
+func offsetAt(zone *time.Location, unix int64) int64 {
+	_, offset := time.Unix(unix, 0).In(zone).Zone()
+	return int64(offset)
+}
+
+// search remembers the last answer of a pattern: the segments of 400 years ask for the same one.
+type search struct {
+	pattern  Pattern
+	from, to int64
+	found    bool
+	asked    bool
+}
+
+func (s *search) next(from int64) (int64, bool) {
+	if !s.asked || from < s.from || s.found && from > s.to {
+		s.asked, s.from = true, from
+		s.to, s.found = s.pattern.Next(from)
+	}
+	return s.to, s.found
+}
+
+// window is a range of civil seconds that a segment's offset maps to instants of the schedule.
+type window struct{ from, to, offset int64 }
+
+// windows are the regular part of a segment and the part that is shifted out of the gap before it.
+func (w *Wall) windows(s Segment) (regular, shifted window) {
+	regular = window{from: s.Start + s.Offset, to: s.End + s.Offset, offset: s.Offset}
+	if w.Overlap == OverlapFirst && s.before > s.Offset {
+		regular.from = s.Start + s.before
+	}
+	if w.Overlap == OverlapSecond && s.after < s.Offset {
+		regular.to = s.End + s.after
+	}
+	if w.Gap != GapSkip && s.before < s.Offset {
+		shifted = window{from: s.Start + s.before, to: s.Start + s.Offset, offset: s.before}
+	}
+	return regular, shifted
+}
+
+// Next walks over the segments of the zone and asks the pattern in each for its civil seconds.
+func (w *Wall) Next(after time.Time) (time.Time, bool) {
+	from := after.Unix() + 1
+	ask := search{pattern: w.Pattern}
+	best := forever
+	for at := from; at < from+civil.CycleSeconds+civil.DaySeconds && at < best; {
+		s := SegmentAt(w.Zone, at)
+		regular, shifted := w.windows(s)
+		if c, ok := ask.next(max(regular.from, at+regular.offset)); ok && c < regular.to {
+			best = min(best, c-regular.offset)
+		}
+		if shifted.to > shifted.from {
+			if w.Gap == GapAtEnd {
+				if c, ok := ask.next(shifted.from); ok && c < shifted.to && from <= s.Start {
+					best = min(best, s.Start)
+				}
+			} else if c, ok := ask.next(max(shifted.from, from+shifted.offset)); ok && c < shifted.to {
+				best = min(best, c-shifted.offset)
+			}
+		}
+		if s.End == forever {
+			break
+		}
+		at = s.End
+		// From here on no clock shows a time again that was asked for already, so that the segments
+		// before the pattern's next civil second hold nothing.
+		if at > from+reach {
+			if !ask.found {
+				break
+			}
+			at = max(at, ask.to-reach)
+		}
+	}
+	if best == forever {
+		return time.Time{}, false
+	}
+	return InstantAt(best)
+}
+
+// InstantAt is a Unix time as a due instant; false when it is beyond the last one.
+func InstantAt(unix int64) (time.Time, bool) {
+	if unix > LastInstant.Unix() {
+		return time.Time{}, false
+	}
+	return time.Unix(unix, 0).UTC(), true
+}
+
+// Resolve finds the instant of one clock time in a zone by the rules of gap and overlap; false only
+// with GapSkip in a gap.
+func Resolve(civilSecond int64, zone *time.Location, gap Gap, overlap Overlap) (time.Time, bool) {
+	if overlap == OverlapBoth {
+		overlap = OverlapFirst // one instant is wanted
+	}
+	w := Wall{Pattern: oneSecond(civilSecond), Zone: zone, Gap: gap, Overlap: overlap}
+	// No zone is more than a day away from UTC.
+	return w.Next(time.Unix(civilSecond-2*civil.DaySeconds, 0))
+}
+
+// oneSecond is the pattern of a single civil second.
+type oneSecond int64
+
+func (p oneSecond) Next(from int64) (int64, bool) { return int64(p), from <= int64(p) }
+
+func (p oneSecond) Count(from, to int64) int64 {
+	if from <= int64(p) && int64(p) < to {
+		return 1
+	}
+	return 0
+}

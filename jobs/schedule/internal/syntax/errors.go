@@ -1,0 +1,41 @@
+package syntax
+
+import (
+	"cmp"
+	"strings"
+)
+
+// Fault is one thing that is wrong with a schedule.
+type Fault struct {
+	// Path is the element at fault, in the words of its system; empty: the text as a whole.
+	Path string
+	// Value is what it has, as text.
+	Value string
+	// Allowed says what it may have.
+	Allowed string
+	// Nearest is the right spelling that is nearest to the value; empty when nothing is near.
+	Nearest string
+}
+
+// String is the fault in one sentence.
+func (f Fault) String() string {
+	text := cmp.Or(f.Path, "the text") + " is " + f.Value + ": allowed is " + f.Allowed
+	if f.Nearest != "" {
+		text += "; try " + f.Nearest
+	}
+	return text
+}
+
+// Error holds all faults of a schedule.
+type Error struct {
+	// Faults are in the order of the schedule's elements; at least one.
+	Faults []Fault
+}
+
+func (e *Error) Error() string {
+	texts := make([]string, len(e.Faults))
+	for i, f := range e.Faults {
+		texts[i] = f.String()
+	}
+	return strings.Join(texts, "; ")
+}

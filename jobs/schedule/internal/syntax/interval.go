@@ -1,0 +1,96 @@
+package syntax
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
+	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
+)
+
+// Units are the units of repeatInterval and of relative times, in seconds (D-S18).
+var Units = []struct {
+	Name    string
+	seconds int64
+}{
+	{"years", 365 * civil.DaySeconds}, {"months", 30 * civil.DaySeconds}, {"weeks", 7 * civil.DaySeconds}, {"days", civil.DaySeconds},
+	{"hours", 3600}, {"minutes", 60}, {"seconds", 1},
+}
+
+// parseUnit finds a unit in its plural or singular.
+func parseUnit(text string) (seconds int64, propose string) {
+	names := make([]string, len(Units))
+	for i, u := range Units {
+		names[i] = u.Name
+		if strings.EqualFold(u.Name, text) || strings.EqualFold(u.Name[:len(u.Name)-1], text) {
+			return u.seconds, ""
+		}
+	}
+	switch strings.ToLower(text) {
+	case "min", "mins", "m":
+		return 0, "minutes"
+	case "h", "hr", "hrs":
+		return 0, "hours"
+	case "s", "sec", "secs":
+		return 0, "seconds"
+	case "d":
+		return 0, "days"
+	}
+	return 0, suggest.Nearest(text, names)
+}
+
+const IntervalForms = "a whole number and a unit: years, months (of 30 days), weeks, days, hours, minutes, seconds"
+
+// NumberWords are proposed, never read: SAP does not understand them either.
+var NumberWords = map[string]int{
+	"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
+	"eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60,
+}
+
+// MaxInterval is the longest interval in seconds: 400 years.
+const MaxInterval = civil.CycleSeconds
+
+// ParseInterval reads "<number> <unit>"; what is proposed is the nearest right text, or empty.
+func ParseInterval(text string) (seconds int64, propose string, ok bool) {
+	fields := strings.Fields(text)
+	if len(fields) == 1 && IsDigits(fields[0]) {
+		fields = append(fields, "minutes")
+		if _, _, ok := ParseInterval(strings.Join(fields, " ")); ok {
+			propose = strings.Join(fields, " ")
+		}
+		return 0, propose, false
+	}
+	if len(fields) != 2 {
+		return 0, "", false
+	}
+	unit, nearUnit := parseUnit(fields[1])
+	n, err := strconv.ParseInt(fields[0], 10, 64)
+	if err != nil || !IsDigits(fields[0]) {
+		if word, known := NumberWords[strings.ToLower(fields[0])]; known {
+			if unit > 0 {
+				nearUnit = fields[1]
+			}
+			return 0, strings.TrimSpace(fmt.Sprintf("%d %s", word, nearUnit)), false
+		}
+		if positive := strings.TrimLeft(fields[0], "+-"); positive != fields[0] {
+			if _, _, ok := ParseInterval(positive + " " + fields[1]); ok {
+				propose = positive + " " + fields[1]
+			}
+		}
+		return 0, propose, false
+	}
+	if unit == 0 {
+		if nearUnit != "" {
+			propose = fmt.Sprintf("%d %s", n, nearUnit)
+		}
+		return 0, propose, false
+	}
+	if n < 1 {
+		return 0, "1 " + strings.TrimSuffix(fields[1], "s"), false
+	}
+	if n > MaxInterval/unit {
+		return 0, fmt.Sprintf("%d %s", MaxInterval/unit, fields[1]), false
+	}
+	return n * unit, "", true
+}

@@ -1,0 +1,215 @@
+package syntax
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
+)
+
+// Value is one JSON value of a specification, with the path by which faults name it.
+type Value struct {
+	Path string
+	// Raw is the value as JSON text.
+	Raw string
+	// Kind is '{', '[', '"', '0' (a number), 't' (a boolean) or 'n' (null).
+	Kind    byte
+	Text    string // of a string
+	Members []member
+	Items   []*Value
+}
+
+// member is a name and its value in an object, in the order of the text.
+type member struct {
+	Name  string
+	Value *Value
+	used  bool
+}
+
+// ReadValue reads one JSON text. The error is a *Error.
+func ReadValue(text []byte) (*Value, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	v, err := decodeValue(d, "", 0)
+	if errors.Is(err, io.EOF) {
+		err = errors.New("it ends too early")
+	}
+	if err == nil {
+		if _, extra := d.Token(); !errors.Is(extra, io.EOF) {
+			err = errors.New("there is more text after the value")
+		}
+	}
+	if err != nil {
+		const shown = 60
+		excerpt := strings.TrimSpace(string(text))
+		if len(excerpt) > shown {
+			excerpt = strings.ToValidUTF8(excerpt[:shown], "") + "…"
+		}
+		return nil, &Error{Faults: []Fault{{Value: Quote(excerpt), Allowed: "JSON text (" + err.Error() + ")"}}}
+	}
+	return v, nil
+}
+
+// maxDepth of nested JSON values; schedules need five.
+const maxDepth = 32
+
+func decodeValue(d *json.Decoder, path string, depth int) (*Value, error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("values are nested more than %d deep", maxDepth)
+	}
+	token, err := d.Token()
+	if err != nil {
+		return nil, err
+	}
+	v := &Value{Path: path}
+	switch t := token.(type) {
+	case json.Delim:
+		v.Kind = byte(t)
+		var parts []string
+		for d.More() {
+			if t == '[' {
+				item, err := decodeValue(d, fmt.Sprintf("%s[%d]", path, len(v.Items)), depth+1)
+				if err != nil {
+					return nil, err
+				}
+				v.Items = append(v.Items, item)
+				parts = append(parts, item.Raw)
+				continue
+			}
+			name, err := d.Token()
+			if err != nil {
+				return nil, err
+			}
+			key, _ := name.(string)
+			item, err := decodeValue(d, Join(path, key), depth+1)
+			if err != nil {
+				return nil, err
+			}
+			v.Members = append(v.Members, member{Name: key, Value: item})
+			parts = append(parts, Quote(key)+":"+item.Raw)
+		}
+		if _, err := d.Token(); err != nil {
+			return nil, err
+		}
+		if t == '[' {
+			v.Raw = "[" + strings.Join(parts, ",") + "]"
+		} else {
+			v.Raw = "{" + strings.Join(parts, ",") + "}"
+		}
+	case string:
+		v.Kind, v.Text, v.Raw = '"', t, Quote(t)
+	case json.Number:
+		v.Kind, v.Raw = '0', t.String()
+	case bool:
+		v.Kind, v.Raw = 't', strconv.FormatBool(t)
+	default:
+		v.Kind, v.Raw = 'n', "null"
+	}
+	return v, nil
+}
+
+func Join(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// Quote is text as a JSON string.
+func Quote(s string) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(s); err != nil {
+		return strconv.Quote(s)
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Reader takes members out of an object and notes what is wrong with them.
+type Reader struct {
+	Object *Value
+	Faults *Faults
+}
+
+// Take is the member of a name, marked as known; nil when it is absent or null. A second member of the
+// name is a fault.
+func (r Reader) Take(names ...string) *Value {
+	var found *Value
+	for i := range r.Object.Members {
+		m := &r.Object.Members[i]
+		for _, name := range names {
+			if m.Name != name {
+				continue
+			}
+			if m.used = true; found != nil {
+				r.Faults.Add(m.Value.Path, m.Value.Raw, "one element of this name", "")
+				continue
+			}
+			found = m.Value
+		}
+	}
+	if found != nil && found.Kind == 'n' {
+		return nil
+	}
+	return found
+}
+
+// Has says whether there is a member of a name.
+func (r Reader) Has(name string) bool {
+	return slices.ContainsFunc(r.Object.Members, func(m member) bool { return m.Name == name })
+}
+
+// rest notes every member that nobody took; the nearest of the known names is proposed.
+func (r Reader) RefuseOthers(known []string, synonyms map[string]string) {
+	for _, m := range r.Object.Members {
+		if m.used {
+			continue
+		}
+		propose := synonyms[strings.ToLower(m.Name)]
+		if propose == "" {
+			propose = suggest.Nearest(m.Name, known)
+		}
+		r.Faults.Add(m.Value.Path, m.Value.Raw, "no element of this name; known are "+strings.Join(known, ", "), propose)
+	}
+}
+
+// Text reads a JSON string.
+func (r Reader) Text(v *Value, allowed string) (string, bool) {
+	if v.Kind != '"' {
+		r.Faults.Add(v.Path, v.Raw, allowed, "")
+		return "", false
+	}
+	return v.Text, true
+}
+
+// Integer is a whole number from low to high; the nearest proposed is the limit that it exceeds.
+func (r Reader) Integer(v *Value, low, high int64, allowed string) (int64, bool) {
+	if allowed == "" {
+		allowed = fmt.Sprintf("a whole number from %d to %d", low, high)
+	}
+	text := v.Raw
+	n, err := strconv.ParseInt(text, 10, 64)
+	switch {
+	case v.Kind == '"':
+		// A number in quotes is not a number; say which one it would be.
+		r.Faults.Add(v.Path, v.Raw, allowed, suggest.Clamp(strings.TrimSpace(v.Text), int(low), int(high)))
+		return 0, false
+	case v.Kind != '0' || err != nil:
+		r.Faults.Add(v.Path, v.Raw, allowed, suggest.Clamp(v.Raw, int(low), int(high)))
+		return 0, false
+	case n < low:
+		r.Faults.Add(v.Path, v.Raw, allowed, strconv.FormatInt(low, 10))
+		return 0, false
+	case n > high:
+		r.Faults.Add(v.Path, v.Raw, allowed, strconv.FormatInt(high, 10))
+		return 0, false
+	}
+	return n, true
+}

@@ -1,0 +1,97 @@
+package syntax
+
+import (
+	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
+
+	_ "embed"
+	"strings"
+	"sync"
+	"time"
+
+	_ "time/tzdata"
+)
+
+// so that a machine without zone files knows the zones too
+
+// zoneNames are the names of the IANA data of Go's time/tzdata, links included, one on a line.
+//
+//go:embed zones.txt
+var zoneNames string
+
+// Zones returns the names of all zones, sorted. They are the names that time/tzdata of the Go release
+// has with which zones.txt was made; the rules are those of the machine, or else of time/tzdata.
+var Zones = sync.OnceValue(func() []string { return strings.Fields(zoneNames) })
+
+// abbreviations are names that people take for zones, and the zone that is most likely meant (D-Z1).
+// Some of them are files of the IANA data, kept for old programs; they are refused all the same.
+var abbreviations = map[string]string{
+	"BST": "Europe/London", "CDT": "America/Chicago", "CEST": "Europe/Berlin", "CET": "Europe/Berlin", "CST": "America/Chicago",
+	"EDT": "America/New_York", "EEST": "Europe/Athens", "EET": "Europe/Athens", "EST": "America/New_York", "HST": "Pacific/Honolulu",
+	"IST": "Asia/Kolkata", "JST": "Asia/Tokyo", "MDT": "America/Denver", "MEST": "Europe/Berlin", "MET": "Europe/Berlin",
+	"MEZ": "Europe/Berlin", "MESZ": "Europe/Berlin", "MST": "America/Denver", "MSK": "Europe/Moscow", "PDT": "America/Los_Angeles",
+	"PST": "America/Los_Angeles", "WEST": "Europe/Lisbon", "WET": "Europe/Lisbon", "AEST": "Australia/Sydney", "AEDT": "Australia/Sydney",
+	"LOCAL": "UTC", "Z": "UTC",
+}
+
+// windowsZones are frequent names of Windows with the zone that CLDR maps them to; they are only proposed.
+var windowsZones = map[string]string{
+	"w. europe standard time": "Europe/Berlin", "romance standard time": "Europe/Paris", "central europe standard time": "Europe/Budapest",
+	"gmt standard time": "Europe/London", "greenwich standard time": "Atlantic/Reykjavik", "e. europe standard time": "Europe/Chisinau",
+	"eastern standard time": "America/New_York", "central standard time": "America/Chicago", "mountain standard time": "America/Denver",
+	"pacific standard time": "America/Los_Angeles", "tokyo standard time": "Asia/Tokyo", "china standard time": "Asia/Shanghai",
+	"india standard time": "Asia/Kolkata", "aus eastern standard time": "Australia/Sydney", "russian standard time": "Europe/Moscow",
+	"fle standard time": "Europe/Kiev", "gtb standard time": "Europe/Bucharest", "israel standard time": "Asia/Jerusalem",
+	"singapore standard time": "Asia/Singapore", "korea standard time": "Asia/Seoul", "new zealand standard time": "Pacific/Auckland",
+	"e. south america standard time": "America/Sao_Paulo", "coordinated universal time": "UTC",
+}
+
+// zones that were loaded; a name is asked for with every schedule.
+var zones sync.Map // string to *time.Location
+
+// LoadZone finds the zone of an IANA name (D-Z1). Abbreviations, names of Windows, "Local" and names in
+// other case are refused; the error is a *Error with the path timeZone.
+func LoadZone(name string) (*time.Location, error) {
+	if zone, ok := zones.Load(name); ok {
+		return zone.(*time.Location), nil
+	}
+	f := Fault{Path: "timeZone", Value: Quote(name), Allowed: "the name of an IANA time zone, such as Europe/Berlin"}
+	if near, short := abbreviations[strings.ToUpper(name)]; short {
+		f.Nearest = near
+		return nil, &Error{Faults: []Fault{f}}
+	}
+	for _, known := range Zones() {
+		if known != name {
+			continue
+		}
+		zone := time.UTC
+		if name != "UTC" {
+			var err error
+			if zone, err = time.LoadLocation(name); err != nil {
+				f.Allowed = "a zone of which this machine has the rules (" + err.Error() + ")"
+				return nil, &Error{Faults: []Fault{f}}
+			}
+		}
+		zones.Store(name, zone)
+		return zone, nil
+	}
+	if f.Nearest = windowsZones[strings.ToLower(strings.TrimSpace(name))]; f.Nearest == "" {
+		f.Nearest = nearestZone(name)
+	}
+	return nil, &Error{Faults: []Fault{f}}
+}
+
+// nearestZone also compares with the city alone: "Berlin" is Europe/Berlin.
+func nearestZone(name string) string {
+	name = strings.ReplaceAll(strings.TrimSpace(name), " ", "_")
+	for _, known := range Zones() {
+		if strings.EqualFold(known, name) {
+			return known
+		}
+	}
+	for _, known := range Zones() {
+		if strings.EqualFold(known[strings.LastIndexByte(known, '/')+1:], name) {
+			return known
+		}
+	}
+	return suggest.Nearest(name, Zones())
+}
