@@ -1,19 +1,32 @@
 package targets_test
 
 import (
+	"bytes"
 	"context"
+	"net"
+	"os"
+	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/hostile"
+	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
 // hostileRunner makes a runner whose every server is in one mode.
 func hostileRunner(t *testing.T, mode hostile.Mode) *targets.Runner {
+	t.Helper()
+	return targets.NewRunner(hostileServers(t, mode), targets.Limits{})
+}
+
+// hostileServers reach servers in one mode only.
+func hostileServers(t *testing.T, mode hostile.Mode) *targets.Servers {
 	t.Helper()
 	server := hostile.New(mode)
 	server.Pace = 500 * time.Millisecond
@@ -23,7 +36,7 @@ func hostileRunner(t *testing.T, mode hostile.Mode) *targets.Runner {
 	servers, err := targets.NewServers(targets.Config{Credentials: set, Encrypt: "disable", Dialer: server, LoginTimeout: 6 * time.Second})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
-	return targets.NewRunner(servers, targets.Limits{})
+	return servers
 }
 
 // What the driver would allocate, index or loop by is refused before the driver sees it, with a line that names it; what became of the
@@ -111,4 +124,112 @@ func TestHostileModes(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A server whose databases are listed is one of those that may not mean well.
+func TestHostileLists(t *testing.T) {
+	t.Parallel()
+	names := func(name string) func(c *hostile.Conn) error {
+		rows := bytes.Repeat(hostile.TextRow(name, ""), 100)
+		return func(c *hostile.Conn) error {
+			for range 400 {
+				if err := c.Begin(rows); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+	}
+	for name, tc := range map[string]struct {
+		list func(c *hostile.Conn) error
+		says string
+	}{
+		"no answer":         {func(*hostile.Conn) error { return nil }, "step time limit passed"},
+		"too many":          {names("d"), "more than 32767 databases"},
+		"too long together": {names(strings.Repeat("é", 128)), "names of more than 4194304 bytes"},
+		"no name":           {names(strings.Repeat("x", 129)), "a name of 129 characters, where 128 are the most"},
+		"a value of 2 GB": {func(c *hostile.Conn) error { return c.Begin(hostile.MaxValue(2<<30 - 2)) },
+			"the server does not keep to the protocol: a row of 2147483646 bytes as the answer to a question of the agent"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			servers := hostileServers(t, hostile.Mode{Name: name, Serve: func(c *hostile.Conn) error {
+				if err := c.Login(); err != nil {
+					return err
+				}
+				for n := 1; ; n++ {
+					r, err := c.Next()
+					switch {
+					case err != nil:
+					case r.Type == hostile.PacketAttention:
+						err = c.Answer(hostile.Done(0x20, 0))
+					case n == 1:
+						err = c.Answer(hostile.Texts(2), hostile.TextRow("3", "self"), hostile.Done(0x10, 1))
+					case name == "a value of 2 GB":
+						err = tc.list(c)
+					default:
+						if err = c.Begin(hostile.Texts(2)); err == nil {
+							err = tc.list(c)
+						}
+					}
+					if err != nil {
+						return err
+					}
+				}
+			}})
+			ctx, cancel := context.WithTimeoutCause(t.Context(), 2*time.Second, targets.ErrTimeout)
+			defer cancel()
+			r := targets.NewResolver(servers, targets.Instance{Server: "control", Database: "control"})
+			_, err := r.Resolve(ctx, []targets.Member{{Kind: targets.SQLServer, Server: "s"}})
+			require.ErrorContains(t, err, tc.says)
+		})
+	}
+}
+
+// stuckDialer reaches a server that stops reading when rows are loaded into it.
+type stuckDialer struct{ mssql.HostDialer }
+
+func (d stuckDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
+	c, err := d.HostDialer.DialContext(ctx, network, addr)
+	return &stuckConn{Conn: c, cut: make(chan struct{})}, err
+}
+
+type stuckConn struct {
+	net.Conn
+	cut  chan struct{}
+	once sync.Once
+}
+
+func (c *stuckConn) SetDeadline(t time.Time) error {
+	if !t.IsZero() && t.Before(time.Now()) {
+		c.once.Do(func() { close(c.cut) })
+	}
+	return c.Conn.SetDeadline(t)
+}
+
+func (c *stuckConn) Write(p []byte) (int, error) {
+	if p[0] == 0x07 { // bulk load
+		<-c.cut
+		return 0, os.ErrDeadlineExceeded
+	}
+	return c.Conn.Write(p)
+}
+
+// An output table's server that does not read what is written to it holds no worker beyond the limit.
+func TestStuckOutput(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, tsqld.Config{})
+		set, err := targets.NewCredentialSet(targets.LoginCredential("default", "sa", "secret", "*"))
+		require.NoError(t, err)
+		servers, err := targets.NewServers(targets.Config{Credentials: set, Encrypt: "disable", Dialer: stuckDialer{f.server.Dialer()}})
+		require.NoError(t, err)
+		t.Cleanup(func() { require.NoError(t, servers.Close()) })
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 15*time.Second, targets.ErrTimeout)
+		defer cancel()
+		start := time.Now()
+		res := targets.NewRunner(servers, targets.Limits{}).Run(ctx, targets.Attempt{Target: targets.NewTarget("s", "d", ""),
+			Script: "SELECT REPLICATE('x', 8000) AS v FROM GENERATE_SERIES(1, 100)", Output: &targets.Output{Server: "s", Database: "out", Table: "t"}})
+		require.Equal(t, targets.TimedOut, res.Outcome, res.Summary)
+		require.LessOrEqual(t, time.Since(start), 37*time.Second)
+	})
 }

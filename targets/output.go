@@ -93,6 +93,7 @@ func (t *attempt) writeOutput(ctx context.Context, set *resultSet, p *pump) (err
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
+	defer cutAfter(ctx, wireOf(conn), ackWait)() // a server that does not read what is written to it
 	w := &outputWriter{output: o, conn: conn, columns: columns}
 	defer func() { w.close(err == nil) }()
 

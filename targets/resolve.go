@@ -148,6 +148,17 @@ func (r *Resolver) Resolve(ctx context.Context, members []Member) ([]Target, err
 
 // list is the ListFunc.
 func (r *Resolver) list(ctx context.Context, m Member) ([]Target, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, listLimit, errListTimeout)
+	defer cancel()
+	list, err := r.listOf(ctx, m)
+	if err != nil {
+		return nil, endOr(ctx, err)
+	}
+	return list, nil
+}
+
+// listOf lists the databases of a member.
+func (r *Resolver) listOf(ctx context.Context, m Member) ([]Target, error) {
 	switch m.Kind {
 	case SQLServer, SQLElasticPool:
 		return r.listServer(ctx, m)

@@ -430,6 +430,23 @@ func (s *Servers) pool(server, database, credential string) (*sql.DB, error) {
 	return db, nil
 }
 
+// lend takes a session of a pool; release gives it back. It is cut soon after ctx ended, whatever the server does: the driver does not look at
+// a context while it writes.
+func (s *Servers) lend(ctx context.Context, server, database, credential string) (session *sql.Conn, release func(), err error) {
+	db, err := s.pool(server, database, credential)
+	if err != nil {
+		return nil, nil, err
+	}
+	if session, err = db.Conn(ctx); err != nil {
+		return nil, nil, err
+	}
+	stop := cutAfter(ctx, wireOf(session), ackWait)
+	return session, func() {
+		_ = session.Close()
+		stop()
+	}, nil
+}
+
 // namedConnector looks its credential up at each login, so that a changed secret is used at once.
 type namedConnector struct {
 	servers                      *Servers

@@ -25,7 +25,7 @@ var Healthy = Mode{"healthy", func(c *Conn) error {
 		if err != nil {
 			return err
 		}
-		if r.Own() || r.Type == packetAttention {
+		if r.Own() || r.Type == PacketAttention {
 			err = c.Own(r)
 		} else {
 			err = c.Answer(Ints(2), IntRow(1, 2), Done(0x10, 1))

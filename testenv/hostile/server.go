@@ -14,9 +14,11 @@ import (
 
 // Packet types of a client.
 const (
-	packetAttention = 0x06
-	packetLogin     = 0x10
-	packetPrelogin  = 0x12
+	// PacketAttention is that of a request to cancel.
+	PacketAttention = 0x06
+
+	packetLogin    = 0x10
+	packetPrelogin = 0x12
 )
 
 // Server answers every connection by one mode. Make one with New. Safe for concurrent use.
@@ -185,7 +187,7 @@ func (c *Conn) Attention() bool {
 	for {
 		select {
 		case r := <-c.requests:
-			if r.Type == packetAttention {
+			if r.Type == PacketAttention {
 				return true
 			}
 		default:
@@ -304,7 +306,7 @@ func (c *Conn) Script() error {
 // Own answers a question of the agent's as a healthy server does that has nothing else to show: the session is gone.
 func (c *Conn) Own(r Request) error {
 	switch {
-	case r.Type == packetAttention:
+	case r.Type == PacketAttention:
 		return c.Answer(Done(0x20, 0))
 	case strings.Contains(r.Text, "dm_exec_sessions"):
 		null := join(0x81, uint16(2), uint32(0), uint16(1), 0x26, 4, 0, uint32(0), uint16(1), 0x26, 4, 0, 0xD1, 0, 4, uint32(1))

@@ -99,3 +99,21 @@ func MaxValue(n int) []byte { return join(maxText, 0xD1, uint64(n)) }
 
 // Chunk is a chunk of such a value; the one without content ends the value.
 func Chunk(content []byte) []byte { return join(uint32(len(content)), content) }
+
+// Texts is the COLMETADATA of n columns of NVARCHAR(4000).
+func Texts(n int) []byte {
+	b := join(0x81, uint16(n))
+	for range n {
+		b = append(b, join(uint32(0), uint16(1), 0xE7, uint16(8000), uint32(0x409), 0x34, 1, "t")...)
+	}
+	return b
+}
+
+// TextRow is a ROW of them.
+func TextRow(values ...string) []byte {
+	b := join(0xD1)
+	for _, v := range values {
+		b = append(b, join(uint16(len(ucs2(v))), v)...)
+	}
+	return b
+}
