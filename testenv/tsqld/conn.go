@@ -268,10 +268,22 @@ func (c *conn) linger() {
 	}
 	timer := time.NewTimer(lingerTime)
 	defer timer.Stop()
-	select {
-	case <-c.ctx.Done():
-	case <-timer.C:
-	case <-c.srv.closing:
+	var stream chan []byte
+	for {
+		select {
+		case <-c.ctx.Done():
+			return
+		case <-timer.C:
+			return
+		case <-c.srv.closing:
+			return
+		case m := <-c.requests: // the reader must get to the end of what the client has sent
+			stream = m.stream
+		case _, ok := <-stream:
+			if !ok {
+				stream = nil
+			}
+		}
 	}
 }
 
