@@ -4,7 +4,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"crypto/tls"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -79,6 +81,12 @@ func New(mode Mode, server Dialer, certificate *tls.Certificate) (*Proxy, error)
 
 // Address is where clients connect to: host:port.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
+
+// Pin is the SHA-256 of the proxy's own certificate, in hexadecimal digits.
+func (p *Proxy) Pin() string {
+	sum := sha256.Sum256(p.certificate.Certificate[0])
+	return hex.EncodeToString(sum[:])
+}
 
 // Close ends the proxy and every connection, and waits for them.
 func (p *Proxy) Close() error {
