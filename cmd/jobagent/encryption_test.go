@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/mitm"
@@ -306,5 +307,33 @@ func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 		line := []string{"doctor", "--targets", "gDefault", "--dsn", server.dsn(controlDatabase), "--config", path}
 		require.Equal(t, exitUsage, run(t.Context(), line, strings.NewReader(""), &strings.Builder{}, &stderr), bad)
 		require.Contains(t, stderr.String(), want)
+	}
+}
+
+// The control database, and an agent's targets, over TDS 8.0.
+func TestStrictEverywhere(t *testing.T) {
+	t.Setenv(envDSN, "")
+	t.Setenv(envConfig, "")
+	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", randomPassword(), "strict", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.close()) })
+	servers, err := server.openServers()
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, servers.Close()) })
+	tools, err := newTools(t.Context(), server.store, servers)
+	require.NoError(t, err)
+	stop, _ := background(t.Context(), agent.Config{Grace: -1}, server.store, tools, zap.NewNop())
+	t.Cleanup(func() { require.NoError(t, stop()) })
+	master, err := server.open("master")
+	require.NoError(t, err)
+	defer master.Close()
+	_, err = master.ExecContext(t.Context(), "CREATE DATABASE tenant;")
+	require.NoError(t, err)
+	for _, line := range [][]string{
+		{"target-group", "create", "g"}, {"target-group", "add", "g", "--server", server.serverName(), "--database", "tenant"},
+		{"job", "create", "j"}, {"step", "add", "j", "--target-group", "g", "--command", "SELECT 1 AS n"}, {"job", "start", "j", "--wait"},
+	} {
+		var stderr strings.Builder
+		require.Equal(t, exitOK, run(t.Context(), append(line, "--dsn", server.dsn(controlDatabase)), strings.NewReader(""), &strings.Builder{}, &stderr), "%v: %s", line, stderr.String())
 	}
 }
