@@ -216,8 +216,8 @@ func (d loginDialer) DialContext(ctx context.Context, network, addr string) (net
 		c = newChannel(c, d.encryption, addr)
 	}
 	w := newWire(c, l.guard)
-	if network == "udp" {
-		w.guard = nil // the SQL Server Browser, which speaks another protocol
+	if network == "udp" || d.encryption == nil {
+		w.guard = nil // the SQL Server Browser, which speaks another protocol, or TLS of the driver's, which cannot be read
 	}
 	l.add(w)
 	return w, nil
@@ -245,7 +245,7 @@ func (tcpDialer) HostName() string { return "" }
 // the connection ends between two packets; this does.
 type wire struct {
 	net.Conn
-	guard   *tdsguard.Guard   // nil: no TDS
+	guard   *tdsguard.Guard   // nil: no TDS that could be read
 	account *tdsguard.Account // nil: nothing is accounted for
 
 	reading sync.Mutex // held by Read
@@ -299,7 +299,7 @@ func (w *wire) settle() {
 
 // setRows says what becomes of the rows of result sets from now on.
 func (w *wire) setRows(rows tdsguard.Rows) {
-	if w != nil {
+	if w != nil && w.guard != nil {
 		w.guard.SetRows(rows)
 	}
 }
@@ -313,7 +313,7 @@ func (w *wire) taken() {
 
 // takenOut is how many errors the guard did not let through because there were too many.
 func (w *wire) takenOut() int {
-	if w == nil {
+	if w == nil || w.guard == nil {
 		return 0
 	}
 	return w.guard.TakenOut()
@@ -331,7 +331,7 @@ func (w *wire) cancel(grace time.Duration) bool {
 	attention := [...]byte{0x06, 0x01, 0, 8, 0, 0, 1, 0} // MS-TDS 2.2.1.7: a header, and nothing else
 	w.reading.Lock()
 	defer w.reading.Unlock()
-	if w.settled || w.Conn.SetDeadline(time.Now().Add(grace)) != nil {
+	if w.settled || w.guard == nil || w.Conn.SetDeadline(time.Now().Add(grace)) != nil {
 		return false
 	}
 	if _, err := w.Conn.Write(attention[:]); err != nil {
@@ -344,7 +344,7 @@ func (w *wire) cancel(grace time.Duration) bool {
 // https://learn.microsoft.com/openspecs/windows_protocols/ms-tds/fcfc00d0-6df1-42c8-8d34-93007b9a80f0); @@SPID would cost a round trip
 // for each target. A nil wire has none.
 func (w *wire) spid() int {
-	if w == nil {
+	if w == nil || w.guard == nil {
 		return 0
 	}
 	return w.guard.SPID()

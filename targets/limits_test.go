@@ -15,17 +15,17 @@ import (
 )
 
 // limited makes a runner with limits over the fixture's server.
-func (f *fixture) limited(t *testing.T, limits targets.AnswerLimits) *targets.Runner {
+func (f *fixture) limited(t *testing.T, limits targets.AnswerLimits, encrypt string) *targets.Runner {
 	t.Helper()
-	set, err := targets.NewCredentialSet(targets.LoginCredential("default", "sa", "secret", "*"))
-	require.NoError(t, err)
-	servers, err := targets.NewServers(targets.Config{Credentials: set, Encrypt: "disable", Dialer: f.server.Dialer(), Limits: limits})
+	cfg := f.config(t, encrypt)
+	cfg.Limits = limits
+	servers, err := targets.NewServers(cfg)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
 	return targets.NewRunner(servers, targets.Limits{})
 }
 
-// An attempt that exceeds a limit has failed once the server has ended its script, and says which limit it was.
+// An attempt that exceeds a limit has failed once the server has ended its script, and says which limit it was; however the connection is encrypted.
 func TestLimits(t *testing.T) {
 	t.Parallel()
 	f := newFixture(t, tsqld.Config{})
@@ -49,13 +49,13 @@ func TestLimits(t *testing.T) {
 		{"result sets", targets.AnswerLimits{ResultSets: 50}, "DECLARE @i INT = 0; WHILE @i < 100 BEGIN SELECT @i; SET @i += 1; END", nil, "limits.result_sets (50) is exceeded"},
 		{"answer", targets.AnswerLimits{AnswerBytes: 1 << 20}, "SELECT REPLICATE('x', 8000) FROM GENERATE_SERIES(1, 1000)", nil, "limits.answer_bytes (1MB) is exceeded"},
 	} {
-		t.Run(tc.name, func(t *testing.T) {
-			res := f.limited(t, tc.limits).Run(t.Context(), targets.Attempt{Target: targets.NewTarget("s", "d", ""), Script: tc.script, Output: tc.output})
-			require.Equal(t, targets.Failed, res.Outcome, res.Summary)
+		for _, encrypt := range []string{"disable", "true", "strict"} {
+			res := f.limited(t, tc.limits, encrypt).Run(t.Context(), targets.Attempt{Target: targets.NewTarget("s", "d", ""), Script: tc.script, Output: tc.output})
+			require.Equal(t, targets.Failed, res.Outcome, "%s %s: %s", tc.name, encrypt, res.Summary)
 			require.Contains(t, res.Summary, "The target sent more than the agent takes; the script was canceled on the server. "+tc.says)
 			require.Equal(t, targets.ClassPermanent, res.Error.Class)
 			require.Zero(t, res.RowsWritten)
-		})
+		}
 	}
 	f.exec(t, "d", "SELECT 1") // and the server goes on
 }

@@ -41,8 +41,8 @@ func newFixture(t *testing.T, cfg tsqld.Config) *fixture {
 	return f
 }
 
-// encrypt has scripts run over connections that are encrypted in a way.
-func (f *fixture) encrypt(t *testing.T, how string) {
+// config reaches the server over connections that are encrypted in a way.
+func (f *fixture) config(t *testing.T, how string) targets.Config {
 	t.Helper()
 	certificate, err := f.server.Certificate()
 	require.NoError(t, err)
@@ -52,7 +52,13 @@ func (f *fixture) encrypt(t *testing.T, how string) {
 	if how != "disable" {
 		cfg.CertificateSHA256 = []string{targets.KeyPin(certificate)}
 	}
-	servers, err := targets.NewServers(cfg)
+	return cfg
+}
+
+// encrypt has scripts run over connections that are encrypted in a way.
+func (f *fixture) encrypt(t *testing.T, how string) {
+	t.Helper()
+	servers, err := targets.NewServers(f.config(t, how))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
 	f.runner = targets.NewRunner(servers, targets.Limits{})
