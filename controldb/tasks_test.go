@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv/oracle"
 )
 
 // term starts a term of a new agent.
@@ -193,13 +194,15 @@ func TestRetriesThenFails(t *testing.T) {
 		c.job(t, "j", func(s *controldb.StepSpec) {
 			s.RetryAttempts, s.InitialRetryInterval, s.MaximumRetryInterval, s.RetryIntervalMultiplier = ptr(3), ptr(10), ptr(35), ptr(2.0)
 		}, nil)
+		policy := oracle.RetryPolicy{Retries: 3, Initial: 10 * time.Second, Maximum: 35 * time.Second, Multiplier: 2}
 		id := c.start(t, "j")
 		term := c.term(t)
 		c.resolve(t, term, "a", "b")
 		res := c.pass(t, term)
 		c.complete(t, term, targets.Succeeded, "", res.Tasks[1])
 		task := res.Tasks[0]
-		for attempt, wait := range []int{10, 20, 35} {
+		for attempt, pause := range policy.Waits() {
+			wait := int(pause / time.Second)
 			require.Equal(t, attempt+1, task.Attempt)
 			refusals, err := c.CompleteTasks(t.Context(), term, []controldb.Outcome{{
 				Task: task.ID, Attempt: task.Attempt, Outcome: targets.Failed, Message: "Msg 8134: Divide by zero",

@@ -68,27 +68,3 @@ func (l Lifecycle) Active() bool {
 		return false
 	}
 }
-
-// transitions lists, for each active state, the states that may follow it. Terminal states are absent:
-// nothing follows them. See DESIGN.md, "States", for who makes each transition.
-var transitions = map[Lifecycle][]Lifecycle{
-	Created: {InProgress, WaitingForChildJobExecutions, Succeeded, Failed, TimedOut, Canceled, Skipped},
-	InProgress: {
-		WaitingForChildJobExecutions, WaitingForRetry, Created,
-		Succeeded, Failed, TimedOut, Canceled,
-	},
-	WaitingForChildJobExecutions: {Succeeded, SucceededWithSkipped, Failed, TimedOut, Canceled},
-	WaitingForRetry:              {InProgress, Failed, TimedOut, Canceled},
-}
-
-// CanBecome says whether an execution in state l may go to state next. Staying is not a transition.
-func (l Lifecycle) CanBecome(next Lifecycle) bool { return slices.Contains(transitions[l], next) }
-
-// CheckTransition is nil when from may become to, else a *TransitionError; op says what was tried, as
-// a verb phrase.
-func CheckTransition(op string, from, to Lifecycle) error {
-	if from.CanBecome(to) {
-		return nil
-	}
-	return &TransitionError{Op: op, From: from, To: to}
-}

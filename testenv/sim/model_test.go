@@ -17,6 +17,7 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/invariant"
+	"github.com/jobagent/jobagent/testenv/oracle"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
@@ -30,6 +31,9 @@ const (
 	// modelFailUnknown is the job whose steps are not retried after an unknown outcome.
 	modelFailUnknown = 1
 )
+
+// modelPolicy is the retry policy of all steps, without the time limit, which a pass applies.
+var modelPolicy = oracle.RetryPolicy{Retries: modelRetries, Initial: modelWait, Maximum: modelWait, Multiplier: 1}
 
 // work is a step execution or a target execution of the model: what can be claimed.
 type work struct {
@@ -45,8 +49,16 @@ type work struct {
 	unknown   bool      // it has failed, and nobody can say what became of its last attempt
 }
 
-// active says whether w is not final.
+// active reports whether w is not final.
 func (w *work) active() bool { return !w.lifecycle.Terminal() }
+
+// become changes the lifecycle of w. A change that package oracle forbids ends the check.
+func (w *work) become(l jobs.Lifecycle) {
+	if !oracle.CanBecome(w.lifecycle, l) {
+		panic(fmt.Sprintf("the model lets %s become %s", w.lifecycle, l))
+	}
+	w.lifecycle = l
+}
 
 // modelRun is a run of the model.
 type modelRun struct {
@@ -106,19 +118,19 @@ func (m *model) settle(k *modelTask, o targets.Outcome) {
 	wait := modelWait
 	switch {
 	case o == targets.Succeeded, o == targets.TimedOut, o == targets.Canceled:
-		w.lifecycle = jobs.Lifecycle(o)
+		w.become(jobs.Lifecycle(o))
 	case w.run.stopping:
-		w.lifecycle = jobs.Canceled
+		w.become(jobs.Canceled)
 	case o == targets.NotSent && w.attempts <= 1:
-		w.lifecycle, wait = jobs.Created, 0
+		w.become(jobs.Created)
+		wait = 0
 	case o == targets.NotSent:
-		w.lifecycle, wait = jobs.WaitingForRetry, 0
+		w.become(jobs.WaitingForRetry)
+		wait = 0
 	case o == targets.Unknown && w.database != "" && w.run.job == modelFailUnknown:
-		w.lifecycle = jobs.Failed
-	case w.attempts <= modelRetries:
-		w.lifecycle = jobs.WaitingForRetry
+		w.become(jobs.Failed)
 	default:
-		w.lifecycle = jobs.Failed
+		w.become(modelPolicy.After(w.attempts, jobs.Failed, time.Time{}, m.clock.Now()).Lifecycle)
 	}
 	if o == targets.NotSent {
 		if w.attempts--; w.attempts == 0 {
@@ -169,29 +181,32 @@ func (m *model) advance() {
 		open := false
 		for _, s := range r.steps {
 			if r.stopping && (!s.next.IsZero() || s.lifecycle == jobs.Created) {
-				s.lifecycle, s.next = jobs.Canceled, time.Time{}
+				s.become(jobs.Canceled)
+				s.next = time.Time{}
 			}
 			pending := false
 			for _, w := range s.targets {
 				if r.stopping && !w.next.IsZero() {
-					w.lifecycle, w.next = jobs.Canceled, time.Time{}
+					w.become(jobs.Canceled)
+					w.next = time.Time{}
 				}
 				if !w.next.IsZero() && !w.deadline.IsZero() && !w.deadline.After(now) {
-					w.lifecycle, w.next = jobs.TimedOut, time.Time{}
+					w.become(jobs.TimedOut)
+					w.next = time.Time{}
 				}
 				pending = pending || w.active()
 			}
 			if s.lifecycle == jobs.WaitingForChildJobExecutions && !pending {
-				s.lifecycle = worst(s.targets)
+				s.become(aggregate(s.targets))
 			}
 			open = open || s.active()
 		}
 		if open {
 			continue
 		}
-		more, result := len(r.steps) < m.steps[r.job], worst(r.steps)
+		more, result := len(r.steps) < m.steps[r.job], aggregate(r.steps)
 		switch {
-		case result != jobs.Succeeded && result != jobs.SucceededWithSkipped:
+		case !oracle.StartsNextStep(result):
 			r.lifecycle = result
 		case more && r.stopping:
 			r.lifecycle = jobs.Canceled
@@ -207,23 +222,13 @@ func (m *model) advance() {
 	}
 }
 
-// worst is the lifecycle of a parent whose children are all final (I6).
-func worst(children []*work) jobs.Lifecycle {
-	has := func(l ...jobs.Lifecycle) bool {
-		return slices.ContainsFunc(children, func(w *work) bool { return slices.Contains(l, w.lifecycle) })
+// aggregate is the lifecycle of a parent by its children's (I6).
+func aggregate(children []*work) jobs.Lifecycle {
+	list := make([]jobs.Lifecycle, 0, len(children))
+	for _, c := range children {
+		list = append(list, c.lifecycle)
 	}
-	switch {
-	case has(jobs.Canceled):
-		return jobs.Canceled
-	case has(jobs.Failed):
-		return jobs.Failed
-	case has(jobs.TimedOut):
-		return jobs.TimedOut
-	case has(jobs.Skipped, jobs.SucceededWithSkipped):
-		return jobs.SucceededWithSkipped
-	default:
-		return jobs.Succeeded
-	}
+	return oracle.Aggregate(list...)
 }
 
 // start starts a run.
@@ -344,7 +349,8 @@ func (m *model) passOf(t *rapid.T, term *modelTerm) {
 		})
 		require.GreaterOrEqual(t, i, 0, "task %d cannot be claimed: %+v", task.ID, task)
 		w := list[i]
-		w.lifecycle, w.next = jobs.InProgress, time.Time{}
+		w.become(jobs.InProgress)
+		w.next = time.Time{}
 		w.attempts++
 		require.Equal(t, w.attempts, task.Attempt)
 		if w.deadline.IsZero() && w.database != "" {
@@ -450,15 +456,16 @@ func (m *model) resolve(t *rapid.T, k *modelTask, term *modelTerm, attempt int, 
 		m.settle(k, targets.Failed)
 	default:
 		k.open = false
-		step.lifecycle = jobs.WaitingForChildJobExecutions
+		step.become(jobs.WaitingForChildJobExecutions)
 		step.resolved = true
 		if n == 0 {
-			step.lifecycle = jobs.Succeeded
+			step.become(jobs.Succeeded)
 		}
 		for _, target := range r.Targets {
 			w := &work{run: step.run, step: step.step, database: target.Database, lifecycle: jobs.Created, next: m.clock.Now()}
 			if m.busy(w) {
-				w.lifecycle, w.next = jobs.Skipped, time.Time{}
+				w.become(jobs.Skipped)
+				w.next = time.Time{}
 			}
 			step.targets = append(step.targets, w)
 		}

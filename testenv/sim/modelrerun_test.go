@@ -117,7 +117,7 @@ func (m *model) startRerunStep(s *work) {
 	case before == nil && !r.partial, before != nil && !before.resolved && before.wrong() && slices.Contains(r.only, before.state()):
 		s.next = m.clock.Now()
 	case before == nil, !before.resolved:
-		s.lifecycle = jobs.Skipped
+		s.become(jobs.Skipped)
 	default:
 		s.resolved = true
 		for _, o := range before.targets {
@@ -126,13 +126,14 @@ func (m *model) startRerunStep(s *work) {
 			}
 			w := &work{run: s.run, step: s.step, database: o.database, lifecycle: jobs.Created, next: m.clock.Now()}
 			if m.busy(w) {
-				w.lifecycle, w.next = jobs.Skipped, time.Time{}
+				w.become(jobs.Skipped)
+				w.next = time.Time{}
 			}
 			s.targets = append(s.targets, w)
 		}
-		s.lifecycle = jobs.WaitingForChildJobExecutions
+		s.become(jobs.WaitingForChildJobExecutions)
 		if len(s.targets) == 0 {
-			s.lifecycle = jobs.Succeeded
+			s.become(jobs.Succeeded)
 		}
 	}
 }

@@ -29,7 +29,7 @@ type yearSchedule struct {
 	interval         string // of the job's own schedule
 	intervalCount    int
 
-	oracle oracle
+	oracle enumeration
 	// moving is the interval of SAP's repeatInterval, whose instants depend on when runs start; 0 for all others.
 	moving time.Duration
 	// count is how many runs it makes; 0: no limit.

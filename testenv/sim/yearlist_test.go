@@ -72,8 +72,8 @@ func walk(zone *time.Location, from, to time.Time) []walked {
 	return list
 }
 
-// oracle says by enumeration when a schedule is due.
-type oracle struct {
+// enumeration finds by listing when a schedule is due.
+type enumeration struct {
 	// match is asked about wall clocks; nil: the list is all there is.
 	match func(wallClock) bool
 	// literal: every instant that shows a matching clock counts; else what falls into a gap is moved out of it, and of two
@@ -91,7 +91,7 @@ type oracle struct {
 }
 
 // due lists the instants in [from, to) of a schedule whose zone's steps are given, which begin before from and end after to.
-func (o oracle) due(steps []walked, from, to time.Time) []time.Time {
+func (o enumeration) due(steps []walked, from, to time.Time) []time.Time {
 	set := map[time.Time]bool{}
 	add := func(at time.Time) {
 		if at.Before(o.first) || !o.last.IsZero() && at.After(o.last) {

@@ -1,13 +1,14 @@
-package jobs
+package oracle
 
 import (
 	"math"
 	"time"
+
+	"github.com/jobagent/jobagent/jobs"
 )
 
-// RetryPolicy is a step's retry and time limit, per target. T-SQL decides in production
-// (jobs_internal.complete_tasks and controller_pass); this is what tests hold it against and what
-// `execution explain` computes with.
+// RetryPolicy is a step's retries and time limit, per target. In production jobs_internal.complete_tasks and
+// jobs_internal.controller_pass decide.
 type RetryPolicy struct {
 	// Retries is @retry_attempts: how many attempts may follow the first one. Azure's default is 10.
 	Retries int
@@ -27,8 +28,8 @@ func DefaultRetryPolicy() RetryPolicy {
 	return RetryPolicy{Retries: 10, Initial: time.Second, Maximum: 120 * time.Second, Multiplier: 2, Timeout: 43200 * time.Second}
 }
 
-// Wait is the time between the end of attempt n, which failed, and the start of the next one:
-// min(Maximum, Initial × Multiplier^(n-1)), n from 1, in whole milliseconds, cut. The power is
+// Wait returns the time between the end of attempt n, which failed, and the start of the next one:
+// min(Maximum, Initial × Multiplier^(n-1)), n from 1, in whole milliseconds, rounded down. The power is
 // computed in float64, as T-SQL's POWER on a float does.
 func (p RetryPolicy) Wait(n int) time.Duration {
 	if n < 1 || p.Initial <= 0 {
@@ -42,7 +43,7 @@ func (p RetryPolicy) Wait(n int) time.Duration {
 	return time.Duration(ms) * time.Millisecond
 }
 
-// Waits are all waits of a target that fails every attempt.
+// Waits returns all waits of a target of which every attempt fails.
 func (p RetryPolicy) Waits() []time.Duration {
 	waits := make([]time.Duration, 0, max(p.Retries, 0))
 	for n := 1; n <= p.Retries; n++ {
@@ -54,24 +55,23 @@ func (p RetryPolicy) Waits() []time.Duration {
 // Next is what a target execution becomes after an attempt, and when the next attempt is due.
 type Next struct {
 	// Lifecycle is terminal, or WaitingForRetry.
-	Lifecycle Lifecycle
+	Lifecycle jobs.Lifecycle
 	// At is when the next attempt starts; zero unless WaitingForRetry.
 	At time.Time
 }
 
-// After decides what follows attempt n, which ended at now as ended: Succeeded, Failed, TimedOut or
-// Canceled. An attempt whose outcome is unknown counts as Failed (decision 31). firstStart is when the
-// first attempt started. A wait that would end after the time limit ends at the limit instead, where
-// the target becomes TimedOut: TimedOut and Canceled are never retried (decision 30).
-func (p RetryPolicy) After(n int, ended Lifecycle, firstStart, now time.Time) Next {
-	if ended != Failed {
+// After returns what follows attempt n, which ended at now as ended: Succeeded, Failed, TimedOut or Canceled, of which the last
+// two are never retried (decision 30). An attempt whose outcome is unknown counts as Failed (decision 31). firstStart is when the
+// first attempt started. A wait may end after the time limit; the pass that finds the limit passed makes the target TimedOut.
+func (p RetryPolicy) After(n int, ended jobs.Lifecycle, firstStart, now time.Time) Next {
+	if ended != jobs.Failed {
 		return Next{Lifecycle: ended}
 	}
 	if n > p.Retries {
-		return Next{Lifecycle: Failed}
+		return Next{Lifecycle: jobs.Failed}
 	}
 	if p.Timeout > 0 && !now.Before(firstStart.Add(p.Timeout)) {
-		return Next{Lifecycle: TimedOut}
+		return Next{Lifecycle: jobs.TimedOut}
 	}
-	return Next{Lifecycle: WaitingForRetry, At: now.Add(p.Wait(n))}
+	return Next{Lifecycle: jobs.WaitingForRetry, At: now.Add(p.Wait(n))}
 }

@@ -1,10 +1,11 @@
-package jobs
+package oracle
 
 import (
 	"math"
 	"testing"
 	"time"
 
+	"github.com/jobagent/jobagent/jobs"
 	"github.com/stretchr/testify/require"
 )
 
@@ -51,18 +52,18 @@ func TestAfter(t *testing.T) {
 	now := start.Add(30 * time.Second)
 	cases := map[string]struct {
 		n     int
-		ended Lifecycle
+		ended jobs.Lifecycle
 		now   time.Time
 		want  Next
 	}{
-		"Succeeded":        {1, Succeeded, now, Next{Lifecycle: Succeeded}},
-		"Canceled":         {1, Canceled, now, Next{Lifecycle: Canceled}},
-		"TimedOut":         {1, TimedOut, now, Next{Lifecycle: TimedOut}},
-		"FirstFailed":      {1, Failed, now, Next{WaitingForRetry, now.Add(10 * time.Second)}},
-		"SecondFailed":     {2, Failed, now, Next{WaitingForRetry, now.Add(20 * time.Second)}},
-		"LastFailed":       {3, Failed, now, Next{Lifecycle: Failed}},
-		"FailedAtTheLimit": {1, Failed, start.Add(100 * time.Second), Next{Lifecycle: TimedOut}},
-		"LastOutranks":     {3, Failed, start.Add(200 * time.Second), Next{Lifecycle: Failed}},
+		"Succeeded":        {1, jobs.Succeeded, now, Next{Lifecycle: jobs.Succeeded}},
+		"Canceled":         {1, jobs.Canceled, now, Next{Lifecycle: jobs.Canceled}},
+		"TimedOut":         {1, jobs.TimedOut, now, Next{Lifecycle: jobs.TimedOut}},
+		"FirstFailed":      {1, jobs.Failed, now, Next{jobs.WaitingForRetry, now.Add(10 * time.Second)}},
+		"SecondFailed":     {2, jobs.Failed, now, Next{jobs.WaitingForRetry, now.Add(20 * time.Second)}},
+		"LastFailed":       {3, jobs.Failed, now, Next{Lifecycle: jobs.Failed}},
+		"FailedAtTheLimit": {1, jobs.Failed, start.Add(100 * time.Second), Next{Lifecycle: jobs.TimedOut}},
+		"LastOutranks":     {3, jobs.Failed, start.Add(200 * time.Second), Next{Lifecycle: jobs.Failed}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -71,5 +72,5 @@ func TestAfter(t *testing.T) {
 		})
 	}
 	unlimited := RetryPolicy{Retries: 2, Maximum: time.Minute}
-	require.Equal(t, WaitingForRetry, unlimited.After(1, Failed, start, start.AddDate(10, 0, 0)).Lifecycle)
+	require.Equal(t, jobs.WaitingForRetry, unlimited.After(1, jobs.Failed, start, start.AddDate(10, 0, 0)).Lifecycle)
 }
