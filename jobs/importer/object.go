@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/url"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/jobagent/jobagent/jobs/internal/isoduration"
 )
 
 // decode reads a JSON text. The error quotes nothing of it.
@@ -143,29 +146,28 @@ func parseTime(text string) time.Time {
 	return time.Time{}
 }
 
-// isoDuration matches durations of ISO 8601 without fractions, such as P1DT2H or PT30S.
-var isoDuration = regexp.MustCompile(`^P(?:(\d+)Y)?(?:(\d+)M)?(?:(\d+)W)?(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)S)?)?$`)
-
 // clockDuration matches durations as .NET writes them: [d.]hh:mm:ss.
 var clockDuration = regexp.MustCompile(`^(?:(\d+)\.)?(\d+):(\d\d):(\d\d)$`)
 
-// parseDuration reads a duration in seconds; a year is 365 days, a month 30.
+// parseDuration reads a duration of ISO 8601 or of .NET in seconds; a year is 365 days, a month 30.
 func parseDuration(text string) (seconds int64, ok bool) {
-	sum := func(parts []string, units ...int64) (total int64) {
-		for i, p := range parts {
-			n, _ := strconv.ParseInt(p, 10, 32) // digits, or empty: 0
-			total += n * units[i]
-		}
-		return total
+	if d, ok := isoduration.Parse(text); ok {
+		days := 365*limited(d.Years) + 30*limited(d.Months) + 7*limited(d.Weeks) + limited(d.Days)
+		return days*daySeconds + 3600*limited(d.Hours) + 60*limited(d.Minutes) + limited(d.Seconds), true
 	}
-	if m := isoDuration.FindStringSubmatch(text); m != nil && text != "P" && !strings.HasSuffix(text, "T") {
-		return sum(m[1:], 365*daySeconds, 30*daySeconds, 7*daySeconds, daySeconds, 3600, 60, 1), true
+	m := clockDuration.FindStringSubmatch(text)
+	if m == nil {
+		return 0, false
 	}
-	if m := clockDuration.FindStringSubmatch(text); m != nil {
-		return sum(m[1:], daySeconds, 3600, 60, 1), true
+	for i, unit := range []int64{daySeconds, 3600, 60, 1} {
+		n, _ := strconv.ParseInt(m[i+1], 10, 32) // digits, or empty: 0
+		seconds += n * unit
 	}
-	return 0, false
+	return seconds, true
 }
+
+// limited keeps a number so small that its sums in seconds do not overflow.
+func limited(n int64) int64 { return min(n, math.MaxInt32) }
 
 // address is a URL without what may be secret: user, query and fragment.
 func address(text string) string {

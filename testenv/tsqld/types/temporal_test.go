@@ -97,7 +97,7 @@ func TestAtTimeZone(t *testing.T) {
 	}
 	_, err := AtTimeZone(int64(0), DateTime2Type, "Middle-earth Standard Time")
 	require.EqualValues(t, 9820, number(err))
-	for name := range windowsZones {
+	for name := range windowsZones() {
 		_, err := zone(name)
 		require.NoError(t, err, name)
 	}

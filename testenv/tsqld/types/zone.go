@@ -1,6 +1,7 @@
 package types
 
 import (
+	_ "embed"
 	"strings"
 	"sync"
 	"time"
@@ -9,47 +10,21 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// windowsZones maps the Windows names that AT TIME ZONE takes to IANA's (Unicode CLDR,
-// windowsZones, territory 001).
-var windowsZones = map[string]string{
-	"dateline standard time": "Etc/GMT+12", "utc-11": "Etc/GMT+11", "hawaiian standard time": "Pacific/Honolulu",
-	"alaskan standard time": "America/Anchorage", "pacific standard time": "America/Los_Angeles",
-	"us mountain standard time": "America/Phoenix", "mountain standard time": "America/Denver",
-	"central america standard time": "America/Guatemala", "central standard time": "America/Chicago",
-	"central standard time (mexico)": "America/Mexico_City", "canada central standard time": "America/Regina",
-	"sa pacific standard time": "America/Bogota", "eastern standard time": "America/New_York",
-	"us eastern standard time": "America/Indianapolis", "venezuela standard time": "America/Caracas",
-	"atlantic standard time": "America/Halifax", "sa western standard time": "America/La_Paz",
-	"pacific sa standard time": "America/Santiago", "newfoundland standard time": "America/St_Johns",
-	"e. south america standard time": "America/Sao_Paulo", "argentina standard time": "America/Buenos_Aires",
-	"sa eastern standard time": "America/Cayenne", "montevideo standard time": "America/Montevideo",
-	"greenland standard time": "America/Godthab", "utc-02": "Etc/GMT+2", "azores standard time": "Atlantic/Azores",
-	"cape verde standard time": "Atlantic/Cape_Verde", "utc": "UTC", "coordinated universal time": "UTC",
-	"gmt standard time": "Europe/London", "greenwich standard time": "Atlantic/Reykjavik", "morocco standard time": "Africa/Casablanca",
-	"w. europe standard time": "Europe/Berlin", "central europe standard time": "Europe/Budapest",
-	"romance standard time": "Europe/Paris", "central european standard time": "Europe/Warsaw",
-	"w. central africa standard time": "Africa/Lagos", "namibia standard time": "Africa/Windhoek",
-	"jordan standard time": "Asia/Amman", "gtb standard time": "Europe/Bucharest", "middle east standard time": "Asia/Beirut",
-	"egypt standard time": "Africa/Cairo", "e. europe standard time": "Europe/Chisinau", "syria standard time": "Asia/Damascus",
-	"south africa standard time": "Africa/Johannesburg", "fle standard time": "Europe/Kiev", "israel standard time": "Asia/Jerusalem",
-	"turkey standard time": "Europe/Istanbul", "arabic standard time": "Asia/Baghdad", "arab standard time": "Asia/Riyadh",
-	"belarus standard time": "Europe/Minsk", "russian standard time": "Europe/Moscow", "e. africa standard time": "Africa/Nairobi",
-	"iran standard time": "Asia/Tehran", "arabian standard time": "Asia/Dubai", "azerbaijan standard time": "Asia/Baku",
-	"mauritius standard time": "Indian/Mauritius", "georgian standard time": "Asia/Tbilisi", "caucasus standard time": "Asia/Yerevan",
-	"afghanistan standard time": "Asia/Kabul", "west asia standard time": "Asia/Tashkent", "ekaterinburg standard time": "Asia/Yekaterinburg",
-	"pakistan standard time": "Asia/Karachi", "india standard time": "Asia/Calcutta", "sri lanka standard time": "Asia/Colombo",
-	"nepal standard time": "Asia/Katmandu", "central asia standard time": "Asia/Almaty", "bangladesh standard time": "Asia/Dhaka",
-	"n. central asia standard time": "Asia/Novosibirsk", "myanmar standard time": "Asia/Rangoon", "se asia standard time": "Asia/Bangkok",
-	"north asia standard time": "Asia/Krasnoyarsk", "china standard time": "Asia/Shanghai", "north asia east standard time": "Asia/Irkutsk",
-	"singapore standard time": "Asia/Singapore", "w. australia standard time": "Australia/Perth", "taipei standard time": "Asia/Taipei",
-	"ulaanbaatar standard time": "Asia/Ulaanbaatar", "tokyo standard time": "Asia/Tokyo", "korea standard time": "Asia/Seoul",
-	"yakutsk standard time": "Asia/Yakutsk", "cen. australia standard time": "Australia/Adelaide", "aus central standard time": "Australia/Darwin",
-	"e. australia standard time": "Australia/Brisbane", "aus eastern standard time": "Australia/Sydney",
-	"west pacific standard time": "Pacific/Port_Moresby", "tasmania standard time": "Australia/Hobart",
-	"vladivostok standard time": "Asia/Vladivostok", "central pacific standard time": "Pacific/Guadalcanal",
-	"new zealand standard time": "Pacific/Auckland", "utc+12": "Etc/GMT-12", "fiji standard time": "Pacific/Fiji",
-	"tonga standard time": "Pacific/Tongatapu", "samoa standard time": "Pacific/Apia", "line islands standard time": "Pacific/Kiritimati",
-}
+// windowsZones maps the Windows names that AT TIME ZONE takes, in lower case, to IANA's (Unicode CLDR, windowsZones, territory 001).
+// The file is a copy of the one in jobs/internal/winzone, because tsqld imports nothing of the product.
+var windowsZones = sync.OnceValue(func() map[string]string {
+	byName := map[string]string{}
+	for line := range strings.Lines(windowsZoneTable) {
+		if name, zone, ok := strings.Cut(strings.TrimSpace(line), "\t"); ok {
+			byName[strings.ToLower(name)] = zone
+		}
+	}
+	byName["coordinated universal time"] = "UTC"
+	return byName
+})
+
+//go:embed windowszones.txt
+var windowsZoneTable string
 
 // zones caches loaded locations by lower-case name.
 var zones sync.Map
@@ -61,7 +36,7 @@ func zone(name string) (*time.Location, error) {
 	if loc, ok := zones.Load(key); ok {
 		return loc.(*time.Location), nil
 	}
-	iana, ok := windowsZones[key]
+	iana, ok := windowsZones()[key]
 	if !ok {
 		iana = strings.TrimSpace(name)
 		if !strings.Contains(iana, "/") {

@@ -3,52 +3,48 @@ package syntax
 import (
 	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"time"
+
+	"github.com/jobagent/jobagent/jobs/internal/isoduration"
 )
 
+// DurationForms is what a fault says about a length of time.
 const DurationForms = "a length of time such as 90s, 1h30m, PT90S or P1D"
 
 // ParseDuration reads Go's form or that of ISO 8601 without years and months, which have no one length.
 func ParseDuration(text string) (time.Duration, error) {
 	text = strings.TrimSpace(text)
-	rest, iso := strings.CutPrefix(strings.ToUpper(text), "P")
-	if !iso {
+	iso := strings.ToUpper(text)
+	if !strings.HasPrefix(iso, "P") {
 		d, err := time.ParseDuration(text)
 		if err != nil {
-			return 0, fmt.Errorf("%q is not %s", text, DurationForms)
+			return 0, fmt.Errorf("invalid length of time %q: want %s", text, DurationForms)
 		}
 		return d, nil
 	}
-	bad := fmt.Errorf("%q is not %s", text, DurationForms)
-	datePart, timePart, hasTime := strings.Cut(rest, "T")
-	if rest == "" || hasTime && timePart == "" {
-		return 0, bad
+	d, ok := isoduration.Parse(iso)
+	if days, _, _ := strings.Cut(iso, "T"); strings.ContainsAny(days, "YM") {
+		ok = false
 	}
 	var total time.Duration
 	for _, part := range []struct {
-		text, units string
-	}{{datePart, "WD"}, {timePart, "HMS"}} {
-		for t := part.text; t != ""; {
-			i := strings.IndexAny(t, part.units)
-			if i < 1 || !IsDigits(t[:i]) {
-				return 0, bad
-			}
-			unit := map[byte]time.Duration{'W': 7 * 24 * time.Hour, 'D': 24 * time.Hour, 'H': time.Hour, 'M': time.Minute, 'S': time.Second}[t[i]]
-			n, err := strconv.ParseInt(t[:i], 10, 64)
-			if err != nil || n > int64((1<<63-1-total)/unit) {
-				return 0, bad
-			}
-			total += time.Duration(n) * unit
-			// Units come once each, the larger before the smaller.
-			part.units = part.units[strings.IndexByte(part.units, t[i])+1:]
-			t = t[i+1:]
+		n    int64
+		unit time.Duration
+	}{{d.Weeks, 7 * 24 * time.Hour}, {d.Days, 24 * time.Hour}, {d.Hours, time.Hour}, {d.Minutes, time.Minute}, {d.Seconds, time.Second}} {
+		if part.n > int64((math.MaxInt64-total)/part.unit) {
+			ok = false
+			break
 		}
+		total += time.Duration(part.n) * part.unit
+	}
+	if !ok {
+		return 0, fmt.Errorf("invalid length of time %q: want %s", text, DurationForms)
 	}
 	return total, nil
 }
 
+// IsDigits reports whether s holds decimal digits only, and at least one.
 func IsDigits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // DurationProposal is the length of time that a wrong one most likely means; empty when none is near.

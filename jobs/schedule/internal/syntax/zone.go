@@ -1,6 +1,7 @@
 package syntax
 
 import (
+	"github.com/jobagent/jobagent/jobs/internal/winzone"
 	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
 
 	_ "embed"
@@ -33,18 +34,6 @@ var abbreviations = map[string]string{
 	"LOCAL": "UTC", "Z": "UTC",
 }
 
-// windowsZones are frequent names of Windows with the zone that CLDR maps them to; they are only proposed.
-var windowsZones = map[string]string{
-	"w. europe standard time": "Europe/Berlin", "romance standard time": "Europe/Paris", "central europe standard time": "Europe/Budapest",
-	"gmt standard time": "Europe/London", "greenwich standard time": "Atlantic/Reykjavik", "e. europe standard time": "Europe/Chisinau",
-	"eastern standard time": "America/New_York", "central standard time": "America/Chicago", "mountain standard time": "America/Denver",
-	"pacific standard time": "America/Los_Angeles", "tokyo standard time": "Asia/Tokyo", "china standard time": "Asia/Shanghai",
-	"india standard time": "Asia/Kolkata", "aus eastern standard time": "Australia/Sydney", "russian standard time": "Europe/Moscow",
-	"fle standard time": "Europe/Kiev", "gtb standard time": "Europe/Bucharest", "israel standard time": "Asia/Jerusalem",
-	"singapore standard time": "Asia/Singapore", "korea standard time": "Asia/Seoul", "new zealand standard time": "Pacific/Auckland",
-	"e. south america standard time": "America/Sao_Paulo", "coordinated universal time": "UTC",
-}
-
 // zones that were loaded; a name is asked for with every schedule.
 var zones sync.Map // string to *time.Location
 
@@ -74,7 +63,9 @@ func LoadZone(name string) (*time.Location, error) {
 		zones.Store(name, zone)
 		return zone, nil
 	}
-	if f.Nearest = windowsZones[strings.ToLower(strings.TrimSpace(name))]; f.Nearest == "" {
+	if zone, ok := winzone.IANA(name); ok {
+		f.Nearest = zone
+	} else {
 		f.Nearest = nearestZone(name)
 	}
 	return nil, &Error{Faults: []Fault{f}}

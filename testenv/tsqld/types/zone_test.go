@@ -1,0 +1,16 @@
+package types
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// The product and the embedded server know the same names of Windows' zones.
+func TestWindowsZonesAreThoseOfTheProduct(t *testing.T) {
+	t.Parallel()
+	product, err := os.ReadFile("../../../jobs/internal/winzone/windowszones.txt")
+	require.NoError(t, err)
+	require.Equal(t, string(product), windowsZoneTable, "copy jobs/internal/winzone/windowszones.txt")
+}
