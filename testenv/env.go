@@ -317,6 +317,12 @@ func (e *Env) Servers(t testing.TB) *targets.Servers {
 	t.Helper()
 	credentials, err := targets.NewCredentialSet(targets.LoginCredential(targets.DefaultCredential, e.dsn.Params.User, e.dsn.Params.Password, "*"))
 	require.NoError(t, err)
+	return e.ServersWith(t, credentials)
+}
+
+// ServersWith is Servers with other credentials.
+func (e *Env) ServersWith(t testing.TB, credentials *targets.CredentialSet) *targets.Servers {
+	t.Helper()
 	encrypt := "true"
 	if e.Server != nil {
 		encrypt = "disable"

@@ -5,17 +5,19 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/controldb"
 	sqlfs "github.com/jobagent/jobagent/sql"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // newDBCommand makes `jobagent db`.
 func newDBCommand(a *app) *cobra.Command {
 	return newGroupCommand("db", "Install, verify and migrate the control database",
-		newDBInstallCommand(a), newDBVerifyCommand(a), newDBMigrateCommand(a), newDBDescribeCommand(a))
+		newDBInstallCommand(a), newDBVerifyCommand(a), newDBMigrateCommand(a), newDBDescribeCommand(a), newDBGrantsCommand(a))
 }
 
 func newDBInstallCommand(a *app) *cobra.Command {
@@ -89,6 +91,36 @@ func (a *app) deployed(ctx context.Context, store *controldb.Store, more map[str
 	v := map[string]any{"schema_version": controldb.SchemaVersion(), "warnings": warnings}
 	maps.Copy(v, more)
 	return a.done(v, format, args...)
+}
+
+// newDBGrantsCommand makes `jobagent db grants`.
+func newDBGrantsCommand(a *app) *cobra.Command {
+	r := controldb.GrantRequest{Ledger: targets.LedgerTable()}
+	cmd := &cobra.Command{
+		Use: "grants", Short: "Print T-SQL that gives a login what a role needs, and no more", Args: cobra.NoArgs,
+		Long: `Prints T-SQL, each statement with its reason, and sends nothing. The roles jobs_agent (an agent's own login), jobs_admin, jobs_author,
+jobs_operator and jobs_reader are those of the control database. The role target is for logins with which steps run: one of these must have no
+rights in the control database.`,
+		RunE: func(*cobra.Command, []string) error {
+			sections, err := controldb.Grants(r)
+			if err != nil {
+				return usagef("%w", err)
+			}
+			return a.emit(sections, func(w io.Writer) error {
+				for i, s := range sections {
+					if _, err := fmt.Fprintf(w, "-- %d. Run this %s.\n%s\n", i+1, s.Where, s.SQL); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&r.Login, "login", "", "`NAME` of the login (needed)")
+	cmd.Flags().StringVar(&r.Role, "role", "", "`ROLE`: "+strings.Join(controldb.GrantRoles, ", ")+" (needed)")
+	cmd.Flags().StringVar(&r.Platform, "platform", controldb.PlatformSQLServer, "`PLATFORM`: "+strings.Join(controldb.Platforms, ", "))
+	cmd.Flags().BoolVar(&r.Entra, "entra", false, "make a login of Microsoft Entra ID, without a password")
+	return cmd
 }
 
 func newDBDescribeCommand(a *app) *cobra.Command {

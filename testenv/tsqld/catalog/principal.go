@@ -128,6 +128,7 @@ type Login struct {
 	Disabled        bool
 	DefaultDatabase string
 	Roles           []string // fixed server roles: sysadmin, dbcreator, securityadmin...
+	Permissions     []string // of the server, that were granted: VIEW SERVER STATE...
 	Created         int64
 	Modified        int64
 }

@@ -42,12 +42,14 @@ type Env struct {
 	Database  *Database // whose view is read; the session's own version of it
 	Principal int       // of the session in Database, for the visibility of metadata
 	SeeAll    bool      // the session is a sysadmin
-	Login     *Login    // of the session
-	Conn      *store.Conn
-	Sessions  []Session // all of the instance; the session's own is first
-	Locks     []LockInfo
-	Settings  map[int64]Setting // options that differ from their defaults, by configuration_id
-	Temporary []TempTable       // of the session, when Database is tempdb with them
+	// SeeSessions: the session has VIEW SERVER STATE, or since SQL Server 2022 VIEW SERVER PERFORMANCE STATE.
+	SeeSessions bool
+	Login       *Login // of the session
+	Conn        *store.Conn
+	Sessions    []Session // all of the instance; the session's own is first
+	Locks       []LockInfo
+	Settings    map[int64]Setting // options that differ from their defaults, by configuration_id
+	Temporary   []TempTable       // of the session, when Database is tempdb with them
 	// Path is the file of a database.
 	Path func(database int) string
 	// Shape yields the columns of a system view, which the compiler knows.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -182,9 +183,9 @@ func (d *Database) Recovery() string {
 	return "FULL"
 }
 
-// others yields the sessions that the session may see: without VIEW SERVER STATE, which here means sysadmin, only itself.
+// others yields the sessions that the session may see: without VIEW SERVER STATE only itself.
 func (env *Env) others() []Session {
-	if env.SeeAll || len(env.Sessions) == 0 {
+	if env.SeeAll || env.SeeSessions || len(env.Sessions) == 0 {
 		return env.Sessions
 	}
 	return env.Sessions[:1]
@@ -291,8 +292,11 @@ func transactions(_ context.Context, env *Env) ([]row, error) {
 	return out, nil
 }
 
-// lockRows are the rows of sys.dm_tran_locks.
+// lockRows are the rows of sys.dm_tran_locks, for which it takes a permission to see any.
 func lockRows(_ context.Context, env *Env) ([]row, error) {
+	if !env.SeeAll && !env.SeeSessions {
+		return nil, mserr.New(300, 14, "VIEW SERVER PERFORMANCE STATE permission was denied on object 'server', database 'master'.")
+	}
 	var out []row
 	for _, l := range env.Locks {
 		r := row{

@@ -36,6 +36,9 @@ func (r *run) permission(st *syntax.PermissionStmt) error {
 	if st.As.Name != "" {
 		return mserr.NotSupported("%s ... AS", st.Action)
 	}
+	if st.On == nil && slices.ContainsFunc(st.Permissions, func(p *syntax.Permission) bool { return slices.Contains(serverPermissions, p.Name) }) {
+		return r.serverPermission(st)
+	}
 	d := s.databaseByID(s.dbID)
 	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
 		on, kind, err := r.securable(d, st)
@@ -61,6 +64,59 @@ func (r *run) permission(st *syntax.PermissionStmt) error {
 		}
 		return nil
 	})
+}
+
+// serverPermissions are the permissions on the server that logins can be granted here.
+var serverPermissions = []string{"VIEW SERVER STATE", "VIEW SERVER PERFORMANCE STATE", "VIEW ANY DATABASE", "ALTER ANY CONNECTION"}
+
+// serverPermission is GRANT and REVOKE of permissions on the server.
+// https://learn.microsoft.com/sql/t-sql/statements/grant-server-permissions-transact-sql
+func (r *run) serverPermission(st *syntax.PermissionStmt) error {
+	s := r.s
+	var names []string
+	for _, p := range st.Permissions {
+		if !slices.Contains(serverPermissions, p.Name) {
+			return mserr.New(102, 15, "Incorrect syntax near '%s'.", p.Name)
+		}
+		names = append(names, p.Name)
+	}
+	switch {
+	case s.dbID != catalog.DatabaseMaster:
+		return mserr.New(4621, 16, "Permissions at the server scope can only be granted when the current database is master.")
+	case st.Action == "DENY":
+		return mserr.NotSupported("DENY of permissions on the server")
+	}
+	return r.alter(s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
+		for _, to := range st.To {
+			l := s.findLogin(to.Name)
+			if l == nil || !s.sysadmin() {
+				return mserr.CannotFind("find", "login", to.Name)
+			}
+			c := l.Clone()
+			c.Permissions = slices.DeleteFunc(c.Permissions, func(o string) bool { return slices.Contains(names, o) })
+			if st.Action == "GRANT" {
+				c.Permissions = append(c.Permissions, names...)
+			}
+			if err := e.PutLogin(c); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// mayServer reports whether the session has a permission on the server. VIEW SERVER STATE includes VIEW SERVER PERFORMANCE STATE
+// (https://learn.microsoft.com/sql/relational-databases/security/permissions-database-engine).
+func (s *Session) mayServer(permission string) bool {
+	if s.sysadmin() {
+		return true
+	}
+	if s.login.contained != 0 {
+		return false
+	}
+	l := s.inst.catalog.Snapshot().Login(s.login.name)
+	return l != nil && (slices.Contains(l.Permissions, permission) ||
+		permission == "VIEW SERVER PERFORMANCE STATE" && slices.Contains(l.Permissions, "VIEW SERVER STATE"))
 }
 
 // securableName is the name behind ON, for messages.

@@ -165,10 +165,10 @@ func (e env) HasPermission(securable, class, permission, column string) (has, kn
 	name := splitName(securable)
 	switch class {
 	case "SERVER":
-		return s.sysadmin(), true
+		return s.mayServer(permission), true
 	case "", "DATABASE":
 		if class == "" && securable == "" {
-			return s.sysadmin(), true
+			return s.mayServer(permission), true
 		}
 		if securable != "" {
 			if len(name.Parts) > 1 {

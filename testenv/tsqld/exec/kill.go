@@ -23,7 +23,7 @@ func (r *run) kill(st *syntax.KillStmt) error {
 	}
 	id, _ := v.(int64)
 	switch {
-	case !r.s.sysadmin():
+	case !r.s.mayServer("ALTER ANY CONNECTION") && !r.s.serverRole("processadmin"):
 		return mserr.New(6102, 14, "User does not have permission to use the KILL statement.")
 	case r.s.tran.level > 0:
 		return mserr.New(6115, 16, "KILL command cannot be used inside user transactions.")

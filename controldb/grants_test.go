@@ -1,0 +1,59 @@
+package controldb_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// TestGrantsRefuseWhatTheyDoNotKnow: each mistake is named. TestLeastPrivilege of package agent runs what is printed.
+func TestGrantsRefuseWhatTheyDoNotKnow(t *testing.T) {
+	for _, test := range []struct {
+		request controldb.GrantRequest
+		message string
+	}{
+		{controldb.GrantRequest{Role: "jobs_agent"}, "a login name of 1 to 128 characters is needed"},
+		{controldb.GrantRequest{Login: strings.Repeat("ä", 129), Role: "jobs_agent"}, "a login name of 1 to 128 characters is needed"},
+		{controldb.GrantRequest{Login: "a\nGO", Role: "jobs_agent"}, `login name "a\nGO" has control characters`},
+		{controldb.GrantRequest{Login: "a", Role: "db_owner"}, `invalid role "db_owner": want one of jobs_agent, jobs_admin, jobs_author, jobs_operator, jobs_reader, target`},
+		{controldb.GrantRequest{Login: "a", Role: "target", Platform: "oracle"}, `invalid platform "oracle": want one of sqlserver, azure-sql-database, managed-instance`},
+		{controldb.GrantRequest{Login: "a", Role: "target", Entra: true}, "logins of Microsoft Entra ID need --platform azure-sql-database or managed-instance"},
+	} {
+		_, err := controldb.Grants(test.request)
+		require.EqualError(t, err, test.message)
+	}
+}
+
+// TestGrantsByPlatform: logins of each kind, and the permissions that exist on each platform. Azure SQL Database has none on the server.
+func TestGrantsByPlatform(t *testing.T) {
+	text := func(r controldb.GrantRequest) string {
+		sections, err := controldb.Grants(r)
+		require.NoError(t, err)
+		var b strings.Builder
+		for _, s := range sections {
+			b.WriteString(s.SQL)
+			for line := range strings.Lines(s.SQL) {
+				require.LessOrEqual(t, len(line), 180)
+			}
+		}
+		return b.String()
+	}
+	for _, platform := range controldb.Platforms {
+		for _, role := range controldb.GrantRoles {
+			got := text(controldb.GrantRequest{Login: "x]y", Role: role, Platform: platform})
+			require.Contains(t, got, "CREATE LOGIN [x]]y] WITH PASSWORD = N'<password>';")
+			if role != controldb.GrantTarget {
+				require.Contains(t, got, "ALTER ROLE "+role+" ADD MEMBER [x]]y];")
+				require.NotContains(t, got, "\nGRANT", "the role is all it takes")
+			}
+		}
+	}
+	require.Contains(t, text(controldb.GrantRequest{Login: `CORP\svc`, Role: "jobs_agent"}), `CREATE LOGIN [CORP\svc] FROM WINDOWS;`)
+	require.Contains(t, text(controldb.GrantRequest{Login: "app", Role: "jobs_agent", Platform: controldb.PlatformManagedInstance, Entra: true}), "CREATE LOGIN [app] FROM EXTERNAL PROVIDER;")
+	azure := text(controldb.GrantRequest{Login: "app", Role: "target", Platform: controldb.PlatformAzureDatabase})
+	require.Contains(t, azure, "\nGRANT KILL DATABASE CONNECTION TO [app];")
+	require.NotContains(t, azure, "SERVER STATE TO")
+}
