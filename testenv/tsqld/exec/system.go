@@ -27,7 +27,7 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 	e := &catalog.Env{
 		Snapshot: s.inst.catalog.Snapshot(), Database: d, Principal: s.principal(d), SeeAll: s.sysadmin() || s.principal(d) == catalog.PrincipalDBO,
 		SeeSessions: s.mayServer("VIEW SERVER PERFORMANCE STATE"),
-		Conn: s.conn, Login: s.inst.catalog.Snapshot().Login(s.login.name),
+		Conn:        s.conn, Login: s.inst.catalog.Snapshot().Login(s.login.name),
 		Server: s.inst.cfg.ServerName, Started: types.RoundDateTime(types.TicksOf(s.inst.started)), Path: s.inst.store.Path,
 		Shape: func(v *catalog.SystemView) ([]types.Column, error) { return r.compiler().SystemColumns(d, v) },
 	}
