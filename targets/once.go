@@ -3,11 +3,9 @@ package targets
 import (
 	"cmp"
 	"context"
-	"database/sql/driver"
 	_ "embed"
 	"errors"
 	"fmt"
-	"io"
 
 	"github.com/google/uuid"
 )
@@ -134,22 +132,15 @@ func isServerError(err error) bool {
 
 // answer sends a batch whose answer is one text, and reads the answer to its end.
 func (s *session) answer(ctx context.Context, text string) (string, error) {
-	rows, err := s.query(ctx, text, nil)
-	if err != nil {
+	a, err := s.ask(ctx, text)
+	switch {
+	case err != nil:
 		return "", err
-	}
-	defer rows.Close()
-	var row [1]driver.Value
-	if len(rows.Columns()) != 1 {
+	case a.columns != 1:
 		return "", nil // as after SET NOEXEC ON
+	case len(a.rows) != 1:
+		return "", fmt.Errorf("a question of the agent was answered with %d rows, where one is needed", len(a.rows))
 	}
-	if err := rows.Next(row[:]); err != nil {
-		return "", err
-	}
-	state, _ := row[0].(string)
-	var none [1]driver.Value
-	if err := rows.Next(none[:]); !errors.Is(err, io.EOF) {
-		return "", cmp.Or(err, fmt.Errorf("the answer %q has a second row", state))
-	}
+	state, _ := a.rows[0][0].(string)
 	return state, nil
 }

@@ -178,7 +178,7 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int) 
 	for err == nil {
 		err = answer.Next(nil) // all result sets in one go, their rows unseen
 	}
-	_ = answer.Close()
+	s.finish(answer)
 	p.stop()
 
 	_, broken := s.wire.state()
@@ -226,6 +226,7 @@ type pump struct {
 	queue *sqlexp.ReturnMessage
 	done  chan struct{}
 	err   error // not a server's; readable after stop
+	sets  int   // result sets; likewise
 }
 
 // pumpMark is put into the queue by ourselves: all messages before it have been taken when it comes out.
@@ -251,6 +252,8 @@ func startPump(queue *sqlexp.ReturnMessage, to *collector, line int) *pump {
 				} else if p.err == nil {
 					p.err = m.Error
 				}
+			case sqlexp.MsgNext:
+				p.sets++
 			case sqlexp.MsgRowsAffected:
 				to.affected(m.Count)
 			case pumpMark:

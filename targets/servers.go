@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -323,58 +324,94 @@ func (s *session) number(ctx context.Context, question string) (int, error) {
 	return int(n), nil
 }
 
-// row asks a question whose answer is one row, and reads the answer to its end. A target that answers with something else is no reason to
-// index what is not there.
+// row asks a question whose answer is one row. A target that answers with something else is no reason to index what is not there.
 func (s *session) row(ctx context.Context, question string, into []driver.Value) error {
-	rows, err := s.query(ctx, question, nil)
-	if err != nil {
+	a, err := s.ask(ctx, question)
+	switch {
+	case err != nil:
 		return err
-	}
-	defer rows.Close()
-	if n := len(rows.Columns()); n != len(into) {
-		return fmt.Errorf("a question of the agent was answered with %d columns, where %d are needed", n, len(into))
-	}
-	if err := rows.Next(into); errors.Is(err, io.EOF) {
-		return errors.New("a question of the agent was answered with no row")
-	} else if err != nil {
-		return err
-	}
-	if err := rows.Next(make([]driver.Value, len(into))); err == nil {
-		return errors.New("a question of the agent was answered with more than one row")
-	} else if !errors.Is(err, io.EOF) {
-		return err
-	}
-	if sets, ok := rows.(driver.RowsNextResultSet); ok && sets.HasNextResultSet() {
+	case a.columns != len(into):
+		return fmt.Errorf("a question of the agent was answered with %d columns, where %d are needed", a.columns, len(into))
+	case a.sets != 1:
 		return errors.New("a question of the agent was answered with more than one result set")
+	case len(a.rows) == 0:
+		return errors.New("a question of the agent was answered with no row")
+	case len(a.rows) > 1:
+		return errors.New("a question of the agent was answered with more than one row")
 	}
+	copy(into, a.rows[0])
 	return nil
+}
+
+// smallAnswer is what a server said to a question of the agent.
+type smallAnswer struct {
+	sets    int              // result sets
+	columns int              // of the first one
+	rows    [][]driver.Value // of the first one; two at most
+}
+
+// ask sends a batch and reads the answer to its end. The error is the server's first of severity 11 or more, or why there is no whole answer.
+//
+// It takes the driver's message queue, as scripts do: without it the driver leaves its reading goroutine behind when an error comes before the
+// columns.
+func (s *session) ask(ctx context.Context, text string) (a smallAnswer, err error) {
+	s.wire.setRows(tdsguard.OwnRows)
+	var queue sqlexp.ReturnMessage
+	answer, err := s.query(ctx, text, &queue)
+	if err != nil {
+		return a, err
+	}
+	said := &collector{limits: Limits{Messages: 1, MessageBytes: 1, TextBytes: 1}}
+	p := startPump(&queue, said, 1)
+	set, err := newResultSet(answer, nil)
+	if set != nil {
+		a.columns = len(set.columns)
+		for set.next() {
+			if len(a.rows) < 2 {
+				a.rows = append(a.rows, slices.Clone(set.row))
+			}
+		}
+		err = set.err
+	}
+	for err == nil {
+		err = answer.Next(nil)
+	}
+	s.finish(answer)
+	p.stop()
+	a.sets = p.sets
+	_, broken := s.wire.state()
+	switch {
+	case said.failure() != nil:
+		return a, said.failure()
+	case ctx.Err() != nil:
+		return a, ctx.Err()
+	case errors.Is(err, io.EOF) && broken == nil && p.err == nil:
+		return a, nil
+	default:
+		return a, cmp.Or(broken, p.err, err)
+	}
+}
+
+// finish closes an answer. When the driver cannot even ask for its end, it leaves a goroutine behind that waits for somebody to take what it has
+// read; the connection is cut then, and all is taken.
+func (s *session) finish(answer driver.Rows) {
+	for tries := 0; answer.Close() != nil && s.wire != nil && tries < 1000; tries++ {
+		s.wire.abort()
+		time.Sleep(time.Millisecond)
+	}
 }
 
 // exec sends a batch that answers with nothing but errors.
 func (s *session) exec(ctx context.Context, text string) error {
-	stmt, err := s.conn.PrepareContext(ctx, text)
-	if err != nil {
-		return err
-	}
-	s.wire.setRows(tdsguard.OwnRows)
-	run, ok := stmt.(driver.StmtExecContext)
-	if !ok {
-		return fmt.Errorf("the driver's statement is a %T", stmt)
-	}
-	_, err = run.ExecContext(ctx, nil)
+	_, err := s.ask(ctx, text)
 	return err
 }
 
-// query sends a batch. With a queue the messages go there, the rows are a *mssql.Rowsq, and the caller has said what becomes of them. Without,
-// the answer is small.
+// query sends a batch. The messages go to the queue, and the rows are a *mssql.Rowsq; the caller has said what becomes of the rows.
 func (s *session) query(ctx context.Context, text string, queue *sqlexp.ReturnMessage) (driver.Rows, error) {
-	if queue == nil {
-		s.wire.setRows(tdsguard.OwnRows)
-	} else {
-		// This is how database/sql hands the queue to the driver.
-		if err := s.conn.CheckNamedValue(&driver.NamedValue{Ordinal: 1, Value: queue}); !errors.Is(err, driver.ErrRemoveArgument) {
-			return nil, fmt.Errorf("the driver takes no message queue: %w", err)
-		}
+	// This is how database/sql hands the queue to the driver.
+	if err := s.conn.CheckNamedValue(&driver.NamedValue{Ordinal: 1, Value: queue}); !errors.Is(err, driver.ErrRemoveArgument) {
+		return nil, fmt.Errorf("the driver takes no message queue: %w", err)
 	}
 	stmt, err := s.conn.PrepareContext(ctx, text)
 	if err != nil {

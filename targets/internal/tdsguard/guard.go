@@ -54,6 +54,9 @@ const (
 	keptErrorBytes = 256 << 10
 )
 
+// queuedInLogin is how many tokens the driver queues of one answer to a login without waiting for who takes them; a server sends three at most.
+const queuedInLogin = 4
+
 // Packet types of the client (MS-TDS 2.2.3.1.1).
 const (
 	packetReply     = 0x04
@@ -94,6 +97,8 @@ type Guard struct {
 	buf []byte
 	// [ready, kept) is for the driver. [at, end) is the rest of the payload that is being read. [raw, have) was read ahead.
 	ready, kept, at, end, raw, have int
+	// tail is a packet of the guard's own that follows.
+	tail []byte
 	// run is where the part of the payload begins that flush has to deal with, and out where it goes.
 	run, out int
 	fate     fate
@@ -166,6 +171,11 @@ func (g *Guard) Read(p []byte) (int, error) {
 		return 0, nil
 	}
 	for g.ready == g.kept {
+		if len(g.tail) > 0 {
+			n := copy(p, g.tail)
+			g.tail = g.tail[n:]
+			return n, nil
+		}
 		if g.err != nil {
 			return 0, g.err
 		}
@@ -231,8 +241,7 @@ func (g *Guard) packet() error {
 	if id := binary.BigEndian.Uint16(g.buf[g.raw+4:]); id != 0 {
 		g.spid.Store(uint32(id))
 	}
-	const last = 0x01 // status bit EOM
-	final := g.buf[g.raw+1] != 0
+	final := g.buf[g.raw+1] != 0 // as the driver has it
 	start := g.raw
 	g.at, g.end, g.raw = start+headerSize, start+length, start+length
 	g.run, g.out = g.at, g.at
@@ -255,8 +264,8 @@ func (g *Guard) packet() error {
 	} else if kept := g.out - start; kept != length {
 		binary.BigEndian.PutUint16(g.buf[start+2:], uint16(kept))
 	}
-	if g.buf[start+1]&last == 0 && final {
-		g.buf[start+1] |= last
+	if len(g.tail) > 0 {
+		g.buf[start+1] = 0 // it is not the last any more
 	}
 	return nil
 }

@@ -41,6 +41,15 @@ func payloads(t *testing.T, stream []byte) []byte {
 	return b
 }
 
+// lasts counts the packets that say that they are the last of an answer.
+func lasts(stream []byte) (n int) {
+	for len(stream) > 0 {
+		n += int(stream[1])
+		stream = stream[binary.BigEndian.Uint16(stream[2:]):]
+	}
+	return n
+}
+
 // session makes a guard behind its login.
 func session(r io.Reader, limits Limits, rows Rows, a *Account) *Guard {
 	g := New(r, limits, rows, a)
@@ -197,5 +206,24 @@ func TestPrelogin(t *testing.T) {
 			continue
 		}
 		require.ErrorContains(t, err, tc.says, name)
+	}
+}
+
+// The driver gives an answer up at its first error. It gets the end of it, and nothing in between that it would wait with.
+func TestAnswerIsGivenUpAtItsFirstError(t *testing.T) {
+	t.Parallel()
+	first := bytes.Join([][]byte{hostile.Message(50000, 16, "no"), hostile.Done(1|2, 0)}, nil)
+	rest := bytes.Join([][]byte{hostile.Done(1, 0), hostile.Ints(1), hostile.IntRow(1), hostile.Done(1|0x10, 1)}, nil)
+	message := bytes.Join([][]byte{first, bytes.Repeat(rest, 20), hostile.Done(0x10, 7)}, nil)
+	for _, size := range []int{1, 5, 100, 4088} {
+		for rows, want := range map[Rows][]byte{
+			OwnRows: append(first[:len(first):len(first)], hostile.Done(0x10, 7)...), AllRows: append(first[:len(first):len(first)], hostile.Done(0x10, 7)...), KeptRows: message,
+		} {
+			again := bytes.Join([][]byte{packets(message, size), packets(hostile.Done(0, 0), 100)}, nil)
+			got, err := io.ReadAll(session(bytes.NewReader(again), Limits{}, rows, nil))
+			require.NoError(t, err)
+			require.Equal(t, append(want[:len(want):len(want)], hostile.Done(0, 0)...), payloads(t, got), "%d %d", size, rows)
+			require.Equal(t, 2, lasts(got), "the driver reads no further than to a last packet")
+		}
 	}
 }

@@ -103,7 +103,9 @@ type scanner struct {
 
 	answer, messages, sets int64 // so far, of the limits
 
-	errs, errBytes int // errors since the last DONE
+	errs, errBytes int  // errors since the last DONE
+	queued         int  // tokens of the answer to a login that the driver queues
+	muted          bool // the driver does not take any more of this answer but its end
 
 	togo    int64 // bytes of the token or of its list that are to come
 	env     byte
@@ -174,7 +176,7 @@ func (g *Guard) scan() error {
 func (g *Guard) begin() {
 	g.atRest.Store(false)
 	g.columns.known = false
-	g.errs, g.errBytes, g.attention = 0, 0, false
+	g.errs, g.errBytes, g.attention, g.queued, g.muted = 0, 0, false, 0, false
 }
 
 // step reads one field.
@@ -281,6 +283,18 @@ func (g *Guard) startToken() error {
 	default:
 		return violation("0x%02X, which is no token", t)
 	}
+	if g.phase.Load() == phaseLogin {
+		switch t {
+		case tokenLoginAck, tokenFeatureExtAck, tokenDone, tokenDoneInProc, tokenDoneProc, tokenReturnStatus, tokenOrder:
+			// The driver queues these, and nobody may be there any more to take them.
+			if g.queued++; g.queued > queuedInLogin {
+				return violation("more than %d tokens in the answer to a login", queuedInLogin)
+			}
+		}
+	}
+	if g.muted {
+		fate = drop
+	}
 	g.become(fate)
 	if next == atRow || next == atRowBits || next == atReturnValue {
 		g.beginRow()
@@ -296,17 +310,27 @@ func (g *Guard) done() error {
 	if b == nil {
 		return nil
 	}
-	const more, acknowledged, fatal = 0x01, 0x20, 0x100
+	const more, wrong, acknowledged, fatal = 0x01, 0x02, 0x20, 0x100
 	status := binary.LittleEndian.Uint16(b)
 	if g.messages++; g.limits.Messages > 0 && g.messages > g.limits.Messages {
 		g.exceed("messages", g.limits.Messages, "")
 	}
-	g.attention = status&acknowledged != 0
+	if g.attention = status&acknowledged != 0; g.attention && status&more != 0 {
+		return violation("%s that acknowledges an attention and is not the last", tokenName(g.token))
+	}
 	g.state = atToken
 	if g.token != tokenDoneInProc {
+		// The driver gives an answer up at its first error, unless a message queue takes all of it: its reading goroutine would wait for ever for
+		// somebody to take the rest, and the connection's next user for that goroutine.
+		if rows := Rows(g.rows.Load()); (status&wrong != 0 || g.errs > 0) && (rows == AllRows || rows == OwnRows || g.phase.Load() == phaseLogin) {
+			g.muted = true
+		}
 		g.errs, g.errBytes = 0, 0
 	}
 	if status&more == 0 || g.token != tokenDoneInProc && status&fatal != 0 {
+		if g.muted && g.fate == drop && g.err == nil {
+			g.tail = append(append(g.tail[:0], packetReply, 1, 0, headerSize+13, byte(g.spid.Load()>>8), byte(g.spid.Load()), 1, 0, g.token), b...)
+		}
 		g.rest()
 	}
 	return nil
