@@ -164,12 +164,7 @@ func (a *app) dev(ctx context.Context, listen, data, password string, door devDo
 	if err := a.printReady(server); err != nil {
 		return err
 	}
-	select {
-	case <-ctx.Done():
-		return nil
-	case err := <-agentFailed:
-		return err
-	}
+	return server.wait(ctx, agentFailed)
 }
 
 // printReady prints the line that says where the server is.

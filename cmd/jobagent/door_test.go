@@ -98,3 +98,14 @@ func TestDevLogsRefusedLogins(t *testing.T) {
 	require.ErrorAs(t, err, &e)
 	require.EqualValues(t, 17809, e.Number)
 }
+
+// TestDevEndsWhenItsServerDoes: a server that no longer listens ends `jobagent dev`, which would look alive otherwise.
+func TestDevEndsWhenItsServerDoes(t *testing.T) {
+	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", randomPassword(), "disable", zap.NewNop())
+	require.NoError(t, err)
+	require.NoError(t, server.listener.Close())
+	err = server.wait(t.Context(), make(chan error))
+	require.ErrorContains(t, err, "no longer listens on 127.0.0.1:")
+	require.Equal(t, exitConnection, exitCode(err))
+	require.ErrorContains(t, server.close(), "accept")
+}

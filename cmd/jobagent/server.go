@@ -35,7 +35,9 @@ const shutdownTime = 10 * time.Second
 // embedded is an embedded server that listens on TCP, with a control database installed on it.
 type embedded struct {
 	server   *tsqld.Server
-	serving  chan error       // the end of Serve
+	listener net.Listener
+	serving  chan struct{}    // closed when Serve has ended
+	serveErr error            // why; once serving is closed
 	address  string           // host:port
 	password string           // of sa
 	encrypt  string           // as in a connection string
@@ -120,14 +122,18 @@ func startEmbedded(ctx context.Context, dir, listen, password, encrypt string, l
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the embedded server: %w", err), listener.Close())
 	}
-	e := &embedded{server: server, serving: make(chan error, 1), address: listener.Addr().String(), password: password, encrypt: encrypt, certificateFile: cfg.certificateFile}
+	e := &embedded{server: server, serving: make(chan struct{}), address: listener.Addr().String(), password: password, encrypt: encrypt, certificateFile: cfg.certificateFile}
 	if e.certificate, err = server.Certificate(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the embedded server: %w", err), listener.Close(), server.Close(ctx))
 	}
 	if cfg.inProcess {
 		e.dialer = server.Dialer()
 	}
-	go func() { e.serving <- server.Serve(listener) }() // ends when the server is closed; close waits for it
+	e.listener = listener
+	go func() { // ends when the server is closed; close waits for it
+		e.serveErr = server.Serve(listener)
+		close(e.serving)
+	}()
 	if err := e.prepare(ctx); err != nil {
 		return nil, errors.Join(err, e.close())
 	}
@@ -252,6 +258,18 @@ func (e *embedded) openServers(further ...targets.Credential) (*targets.Servers,
 	return servers, nil
 }
 
+// wait returns when ctx ends, with nil, or when the agent or the server fails: a server that nobody can reach any more must not look alive.
+func (e *embedded) wait(ctx context.Context, agentFailed <-chan error) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case err := <-agentFailed:
+		return err
+	case <-e.serving:
+		return &exitError{exitConnection, fmt.Errorf("the embedded server no longer listens on %s: %w", e.address, e.serveErr)}
+	}
+}
+
 // close ends everything; it waits for statements for a while.
 func (e *embedded) close() error {
 	var errs []error
@@ -261,8 +279,9 @@ func (e *embedded) close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), shutdownTime)
 	defer cancel()
 	errs = append(errs, e.server.Close(ctx))
-	if err := <-e.serving; !errors.Is(err, tsqld.ErrServerClosed) {
-		errs = append(errs, err)
+	<-e.serving
+	if !errors.Is(e.serveErr, tsqld.ErrServerClosed) {
+		errs = append(errs, e.serveErr)
 	}
 	return errors.Join(errs...)
 }

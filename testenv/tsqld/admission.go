@@ -13,8 +13,9 @@ import (
 const (
 	mostPending      = 256
 	mostOfAddress    = 192
-	patience         = 500 * time.Millisecond // with a client that sends nothing, while others wait
-	patienceInAll    = 5 * time.Second        // with one that has not logged in, while others wait
+	patience         = 500 * time.Millisecond // with a client that has sent nothing yet, or not enough, while others wait
+	patienceAtLogin  = 2 * time.Second        // with one that has sent its first message and owes the next one
+	patienceInAll    = 5 * time.Second        // with one that has not logged in
 	defaultMostUsers = 1000
 	// mostConnections is SQL Server's limit (documentation: user connections).
 	mostConnections = 32767
@@ -41,6 +42,8 @@ type visitor struct {
 	address string
 	since   time.Time    // when it was let in; guarded by admission.mu
 	waiting atomic.Int64 // since when the client sends nothing, in nanoseconds since 1970; 0 while it is not waited for
+	begun   atomic.Bool  // its first message has come
+	done    atomic.Bool  // it has logged in, or ended
 	drop    func(error)  // ends the connection, to make room
 	in      bool         // it is counted; guarded by admission.mu
 }
@@ -122,7 +125,11 @@ func (a *admission) slowest(address string) (*visitor, time.Duration) {
 		}
 		left := patienceInAll - now.Sub(v.since)
 		if waiting := v.waiting.Load(); waiting != 0 {
-			left = min(left, patience-now.Sub(time.Unix(0, waiting)))
+			enough := patience
+			if v.begun.Load() {
+				enough = patienceAtLogin
+			}
+			left = min(left, enough-now.Sub(time.Unix(0, waiting)))
 		} else {
 			left = min(left, patience) // it may begin to keep us waiting
 		}
@@ -151,6 +158,7 @@ func (a *admission) remove(v *visitor) {
 
 // leave counts a visitor no more: it has logged in, or ended.
 func (a *admission) leave(v *visitor) {
+	v.done.Store(true)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.remove(v)
@@ -182,6 +190,9 @@ type metered struct {
 
 // Read implements [net.Conn].
 func (m metered) Read(p []byte) (int, error) {
+	if m.v.done.Load() {
+		return m.Conn.Read(p)
+	}
 	m.v.waiting.Store(time.Now().UnixNano())
 	n, err := m.Conn.Read(p)
 	m.v.waiting.Store(0)

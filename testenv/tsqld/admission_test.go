@@ -1,7 +1,6 @@
 package tsqld
 
 import (
-	"context"
 	"crypto/tls"
 	"errors"
 	"net"
@@ -116,23 +115,41 @@ func TestSlowLoginsMakeRoom(t *testing.T) {
 
 // A burst of logins from one address is let in, all of it.
 func TestBurstOfLogins(t *testing.T) {
-	t.Parallel()
-	f := newFixture(t, Config{})
-	db := f.dial(t, "encrypt=disable")
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	var wg sync.WaitGroup
-	errs := make(chan error, 3*mostOfAddress)
-	for range 3 * mostOfAddress {
-		wg.Go(func() {
-			_, err := db.Conn(ctx)
-			errs <- err
-		})
-	}
-	wg.Wait()
-	for range 3 * mostOfAddress {
-		require.NoError(t, <-errs)
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, Config{})
+		db := f.dial(t, "encrypt=disable")
+		var wg sync.WaitGroup
+		errs := make(chan error, 3*mostOfAddress)
+		for range 3 * mostOfAddress {
+			wg.Go(func() {
+				_, err := db.Conn(t.Context())
+				errs <- err
+			})
+		}
+		wg.Wait()
+		for range 3 * mostOfAddress {
+			require.NoError(t, <-errs)
+		}
+	})
+}
+
+// A client that has sent PRELOGIN is given more time than one that has sent nothing.
+func TestClientsThatHaveBegunHaveMoreTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := newFixture(t, Config{})
+		begun := connectFrom(t, f, "192.0.2.1")
+		begun.send(tds.PacketPrelogin, tds.AppendPrelogin(nil, &tds.Prelogin{Encryption: tds.EncryptNotSupported}))
+		for range 2 * mostOfAddress {
+			connectFrom(t, f, "192.0.2.1")
+		}
+		time.Sleep(patienceAtLogin - time.Millisecond)
+		_, _, err := tds.ReadMessage(begun.conn, 4096)
+		require.NoError(t, err)
+		begun.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: "secret"}))
+		require.Equal(t, tds.Version74, begun.answer().ack)
+		time.Sleep(loginTime)
+		synctest.Wait()
+	})
 }
 
 func TestRequireTLS(t *testing.T) {

@@ -244,6 +244,7 @@ func (c *conn) negotiate() (plain bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("%w: read prelogin: %w", ErrClientGone, err)
 	}
+	c.visitor.begun.Store(true)
 	if h.Type != tds.PacketPrelogin {
 		return false, &tds.FormatError{What: fmt.Sprintf("packet of type %#02x instead of a prelogin", byte(h.Type))}
 	}

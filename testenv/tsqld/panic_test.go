@@ -4,6 +4,8 @@ import (
 	"context"
 	"net"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,13 +30,13 @@ func TestPanicsEndOneSession(t *testing.T) {
 	} {
 		t.Run(c.kind.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				armed := false // requests come one after the other
-				var stacks []string
+				var armed atomic.Bool
+				stacks := make(chan string, 10)
 				f := newWhole(t, Config{
-					OnPanic: func(_ any, stack []byte) { stacks = append(stacks, string(stack)) },
+					OnPanic: func(_ any, stack []byte) { stacks <- string(stack) },
 					Fault: func(p Point) error {
-						if armed && p.Kind == c.kind && (strings.Contains(p.Request, "marked") || p.Kind == BeforeCommit || p.Kind == BeforeLogin) {
-							armed = false
+						if armed.Load() && p.Kind == c.kind && (strings.Contains(p.Request, "marked") || p.Kind == BeforeCommit || p.Kind == BeforeLogin) {
+							armed.Store(false)
 							panic("injected")
 						}
 						return nil
@@ -45,13 +47,13 @@ func TestPanicsEndOneSession(t *testing.T) {
 				_, err := other.ExecContext(ctx, "CREATE TABLE tempdb.dbo.t (a int)")
 				require.NoError(t, err)
 				if c.kind == BeforeLogin {
-					armed = true
+					armed.Store(true)
 					require.Error(t, f.dial(t, "encrypt=disable").PingContext(ctx))
 				} else {
 					victim := f.oneConn(t)
 					_, err := victim.ExecContext(ctx, "BEGIN TRAN; INSERT tempdb.dbo.t VALUES (1); EXEC sp_getapplock 'l', 'Exclusive', 'Session'")
 					require.NoError(t, err)
-					armed = true
+					armed.Store(true)
 					canceled, cancel := context.WithCancel(ctx)
 					if c.kind == OnAttention {
 						time.AfterFunc(time.Minute, cancel)
@@ -62,7 +64,7 @@ func TestPanicsEndOneSession(t *testing.T) {
 				}
 				synctest.Wait()
 				require.Len(t, stacks, 1)
-				require.Contains(t, stacks[0], c.where)
+				require.Contains(t, <-stacks, c.where)
 				// Both locks are free, the row is gone unless it was committed, and so is the session.
 				want := 0
 				if c.kind == AfterCommitBeforeReply {
@@ -82,14 +84,20 @@ func TestPanicsEndOneSession(t *testing.T) {
 // So do panics where a session ends, and those of the owner's functions.
 func TestPanicsAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
 		var told []any
 		ends := 0
 		f := newFixture(t, Config{
 			OnPanic: func(v any, _ []byte) {
+				mu.Lock()
+				defer mu.Unlock()
 				told = append(told, v)
 				panic("in OnPanic")
 			},
+			OnLoginFailed: func(LoginFailure) { panic("in OnLoginFailed") },
 			OnEnd: func(net.Addr, error) {
+				mu.Lock()
+				defer mu.Unlock()
 				if ends++; ends == 3 {
 					panic("in OnEnd")
 				}
@@ -104,8 +112,15 @@ func TestPanicsAtTheEnd(t *testing.T) {
 			require.NoError(t, db.Close())
 			synctest.Wait()
 		}
-		time.Sleep(time.Minute)
+		for range reportBurst + 1 { // the last one is reported by a timer
+			require.EqualValues(t, 18456, logInFrom(t, f, "192.0.2.1", "sa", "wrong"))
+			f.brake = newBrake()
+		}
+		time.Sleep(2 * reportRest)
 		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		require.Contains(t, told, "in OnLoginFailed")
 		require.Subset(t, told, []any{"scripted", "scripted end"})
 		require.Contains(t, told, "in OnEnd")
 		require.Zero(t, f.engine.opened.Load())

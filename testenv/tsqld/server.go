@@ -78,7 +78,7 @@ type Server struct {
 
 // newServer makes a server over an engine, which it owns from then on.
 func newServer(cfg Config, e engine) *Server {
-	return &Server{
+	s := &Server{
 		cfg:    cfg,
 		engine: e,
 		certificate: sync.OnceValues(func() (tls.Certificate, error) {
@@ -89,11 +89,25 @@ func newServer(cfg Config, e engine) *Server {
 		}),
 		brake:     newBrake(),
 		admission: newAdmission(cfg.MaxConnections),
-		failures:  &reporter{tell: cfg.OnLoginFailed},
 		closing:   make(chan struct{}),
 		listeners: make(map[net.Listener]struct{}),
 		conns:     make(map[*conn]struct{}),
 	}
+	s.failures = &reporter{tell: s.loginFailed}
+	return s
+}
+
+// loginFailed tells the server's owner of a failed login.
+func (s *Server) loginFailed(f LoginFailure) {
+	if s.cfg.OnLoginFailed == nil {
+		return
+	}
+	defer func() {
+		if v := recover(); v != nil {
+			s.panicked(v)
+		}
+	}()
+	s.cfg.OnLoginFailed(f)
 }
 
 // enter counts a goroutine of the server, unless the server is closed.
