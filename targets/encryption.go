@@ -261,6 +261,9 @@ func (e Encryption) refusal(server string, err error) *EncryptionError {
 			server, seen, host, certificateNames(name.Certificate))
 	case errors.As(err, &invalid):
 		text = fmt.Sprintf("the certificate of %s (SHA-256 %s) is not valid: %v: have it renewed on the server, "+orPin, server, seen, invalid)
+	case strings.Contains(err.Error(), "negative serial number"): // SQL Server's own certificates have had such numbers, and Go reads none
+		text = fmt.Sprintf("the certificate of %s cannot be read, because its serial number is negative, as in certificates that SQL Server 2017 and 2019 make for themselves: give the "+
+			"server another, or start the agent with GODEBUG=x509negativeserial=1 in its environment", server)
 	case errors.As(err, &noTLS):
 		text = fmt.Sprintf("%s does not speak TLS: what it sends is something else (does it know encrypt=strict, which takes SQL Server 2022 or Azure?)", server)
 	default:

@@ -1,8 +1,10 @@
 package targets_test
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
+	"math/big"
 	"net"
 	"net/url"
 	"strings"
@@ -287,4 +289,22 @@ func TestParseDSNEncryption(t *testing.T) {
 			require.NotContains(t, err.Error(), "\n")
 		}
 	}
+}
+
+// Certificates that old servers make for themselves, and that Go does not read, get a text of their own.
+func TestNegativeSerialNumber(t *testing.T) {
+	t.Parallel()
+	server := newServer(t)
+	serial := bytes.Repeat([]byte{0x11}, 16)
+	certificate := signed(t, []string{"127.0.0.1"}, func(c *x509.Certificate) { c.SerialNumber = new(big.Int).SetBytes(serial) })
+	i := bytes.Index(certificate.Certificate[0], serial)
+	require.Positive(t, i)
+	certificate.Certificate[0] = bytes.Clone(certificate.Certificate[0])
+	certificate.Certificate[0][i] |= 0x80
+	proxy := newProxy(t, mitm.End, server, certificate)
+	for way, err := range (setting{"trust", "TrustServerCertificate=true", targets.Config{TrustServerCertificate: true}}).try(t, proxy.Address()) {
+		require.ErrorContains(t, err, "its serial number is negative", way)
+		require.ErrorContains(t, err, "GODEBUG=x509negativeserial=1", way)
+	}
+	require.False(t, proxy.Saw(canary))
 }

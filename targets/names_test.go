@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	mssql "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv/mitm"
@@ -252,5 +253,54 @@ func TestChannelBindingKeepsTheDriversTLS(t *testing.T) {
 		dsn, err := ParseDSN(text)
 		require.NoError(t, err)
 		require.Equal(t, want, dsn.needsDriverTLS(), text)
+	}
+}
+
+// A token of Microsoft Entra ID passes as a password does: the server's answer to PRELOGIN is echoed in the login, the token follows when the server
+// has said where it is from, and both are inside of TLS.
+func TestEntraTokenUnderTLS(t *testing.T) {
+	t.Parallel()
+	const token = "token-0f-an-identity"
+	authority, _ := newAuthorityFile(t)
+	for _, encrypt := range []string{"true", "strict"} {
+		heard := make(chan []byte, 3)
+		p := front(t, authority, dialerFunc(func(c net.Conn) {
+			for _, answer := range [][]byte{
+				// PRELOGIN: version, no encryption, federated authentication required
+				{0, 0, 16, 0, 6, 1, 0, 22, 0, 1, 6, 0, 23, 0, 1, 0xff, 16, 0, 0, 0, 0, 0, 2, 1},
+				// FEDAUTHINFO: STSURL and SPN (MS-TDS 2.2.7.12)
+				append([]byte{0xee, 30, 0, 0, 0, 2, 0, 0, 0, 1, 4, 0, 0, 0, 22, 0, 0, 0, 2, 4, 0, 0, 0, 26, 0, 0, 0}, ucs2("stsp")...),
+				// LOGINACK, DONE
+				append(append([]byte{0xad, 16, 0, 1, 0x08, 0, 0, 0, 3}, ucs2("sql")...), 16, 0, 0, 0, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0),
+			} {
+				_, body, err := readPacket(c)
+				if err != nil {
+					return
+				}
+				heard <- body
+				writePacket(c, answer)
+			}
+			_, _, _ = readPacket(c) // until the client goes
+		}), "nobody.example.com")
+		s := testServers(t, Config{
+			Dialer: &network{proxies: map[string]*mitm.Proxy{"": p}}, Encrypt: encrypt, CertificateSHA256: []string{p.Pin()},
+			Entra: func(l EntraLogin) (*mssql.Connector, error) {
+				return mssql.NewActiveDirectoryTokenConnector(l.Params, mssql.FedAuthADALWorkflowMSI, func(_ context.Context, spn, sts string) (string, error) {
+					if sts+spn != "stsp" {
+						return "", errors.New(sts + spn)
+					}
+					return token, nil
+				})
+			},
+		}, Credential{Name: "default", Servers: []string{"*"}, Kind: KindManagedIdentity})
+		session, err := s.open(t.Context(), "h", "d", "", "")
+		require.NoError(t, err, encrypt)
+		session.close()
+		require.Contains(t, string(<-heard), "\x06", "PRELOGIN asks for federated authentication")
+		login := <-heard
+		require.Equal(t, map[string]byte{"true": 0x74, "strict": 8}[encrypt], login[7], "TDS version")
+		require.True(t, mitm.Shows(<-heard, token))
+		require.False(t, p.OnWire(token))
+		require.True(t, p.Saw(token))
 	}
 }
