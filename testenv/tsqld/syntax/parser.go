@@ -10,9 +10,10 @@ import (
 // what people write, and far below what a goroutine's stack holds.
 const maxDepth = 500
 
-// maxChain bounds the length of chains such as a + a + a or x OR y OR z, whose trees are as deep as they
-// are long.
-const maxChain = 5000
+// maxTree bounds the depth of a statement's tree, nesting and chains together: the tree of a chain such as a + a + a or
+// x OR y OR z is as deep as the chain is long, and what stands in its first operand lies below all of it. Everything
+// that walks a tree is recursive and relies on this bound.
+const maxTree = 5500
 
 // Options are the session settings that change how a text is read. The zero value is not the default:
 // see [DefaultOptions].
@@ -122,14 +123,20 @@ type parser struct {
 	toks       []token
 	i          int
 	err        error // a *mserr.Error or nil
-	depth      int
-	loops      int  // WHILE statements around
-	terminated bool // the previous statement ended with a semicolon, or there is none
+	depth      int   // levels of nesting around the current token
+	deepest    int   // depth of the deepest node of the operand that is being read, or was read last: see chain
+	loops      int   // WHILE statements around
+	terminated bool  // the previous statement ended with a semicolon, or there is none
 	labels     map[string]bool
 	gotos      []label
 	mergeAlias bool // USING is no alias
 	alone      bool // the batch may hold nothing behind the statement just read: a view or function
 	first      int  // index of the batch's first token that is no semicolon
+
+	// What was found out about tokens far ahead, so that no place of the text is looked at again and again.
+	behind  []int32                  // for an opening parenthesis, the token behind its closing one: see matching
+	run     struct{ start, end int } // of opening parentheses: see parentheses
+	globals map[string][]int32       // functions of the system, by name: see declared
 }
 
 // label is a place where GOTO names a label.
@@ -281,18 +288,28 @@ func (p *parser) enter() bool {
 		return false
 	}
 	p.depth++
+	p.deepest = max(p.deepest, p.depth)
 	return true
 }
 
 // leave ends a level of nesting.
 func (p *parser) leave() { p.depth-- }
 
-// chain fails when a chain of operators has become too long.
-func (p *parser) chain(n int) {
-	if n > maxChain {
+// operand begins the first operand of what may be a chain of operators. Its result goes to operandEnd.
+func (p *parser) operand() (before int) {
+	before, p.deepest = p.deepest, p.depth
+	return before
+}
+
+// chain takes note that an operator follows, whose node is put above all that was read since operand.
+func (p *parser) chain() {
+	if p.deepest++; p.deepest > maxTree {
 		p.errorAt(p.tok(), mserr.NestedTooDeeply())
 	}
 }
+
+// operandEnd ends a chain that operand has begun.
+func (p *parser) operandEnd(before int) { p.deepest = max(p.deepest, before) }
 
 // here is the place of the current token as a node.
 func (p *parser) here() node { return node{p.tok().at} }
@@ -345,6 +362,9 @@ func (p *parser) principal() Ident {
 	return p.ident()
 }
 
+// maxShownParts is how many parts of a name are read: too many of them, and as many as the error has to show.
+const maxShownParts = 64
+
 // parts reads a dotted name; parts in the middle may be empty.
 func (p *parser) parts(what string) []Ident {
 	start := p.tok()
@@ -355,6 +375,9 @@ func (p *parser) parts(what string) []Ident {
 		ids = append(ids, p.ident())
 	}
 	for p.at(".") && !p.ahead(1).is("*") && p.ahead(1).kind != tokPseudo {
+		if len(ids) == maxShownParts {
+			break
+		}
 		p.next()
 		if p.at(".") {
 			ids = append(ids, Ident{At: p.tok().at})

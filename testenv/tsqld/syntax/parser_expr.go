@@ -41,9 +41,11 @@ func (p *parser) or() Node {
 		return nil
 	}
 	defer p.leave()
+	before := p.operand()
+	defer p.operandEnd(before)
 	x := p.and()
-	for n := 0; p.at("OR"); n++ {
-		p.chain(n)
+	for p.at("OR") {
+		p.chain()
 		left := p.toCond(x)
 		p.next()
 		x = &LogicCond{cond: condAt(left), Op: OpOr, X: left, Y: p.toCond(p.and())}
@@ -53,9 +55,11 @@ func (p *parser) or() Node {
 
 // and reads operands of OR.
 func (p *parser) and() Node {
+	before := p.operand()
+	defer p.operandEnd(before)
 	x := p.not()
-	for n := 0; p.at("AND"); n++ {
-		p.chain(n)
+	for p.at("AND") {
+		p.chain()
 		left := p.toCond(x)
 		p.next()
 		x = &LogicCond{cond: condAt(left), Op: OpAnd, X: left, Y: p.toCond(p.not())}
@@ -227,14 +231,16 @@ func (p *parser) infix(ops map[string]Op) Op {
 
 // additive reads a value. With either set, a condition in parentheses is read as well and returned.
 func (p *parser) additive(either bool) Node {
+	before := p.operand()
+	defer p.operandEnd(before)
 	n := p.multiplicative(either)
-	for i := 0; ; i++ {
+	for {
 		x, ok := n.(Expr)
 		if !ok {
 			return n
 		}
 		if name := shifts[p.tok().text]; name != "" && p.tok().kind == tokOp {
-			p.chain(i)
+			p.chain()
 			e := exprAt(x)
 			p.next()
 			y, _ := p.multiplicative(false).(Expr)
@@ -245,7 +251,7 @@ func (p *parser) additive(either bool) Node {
 		if op == OpNone {
 			return n
 		}
-		p.chain(i)
+		p.chain()
 		y, _ := p.multiplicative(false).(Expr)
 		n = &BinaryExpr{expr: exprAt(x), Op: op, X: x, Y: y}
 	}
@@ -253,8 +259,10 @@ func (p *parser) additive(either bool) Node {
 
 // multiplicative reads operands of + and its like.
 func (p *parser) multiplicative(either bool) Node {
+	before := p.operand()
+	defer p.operandEnd(before)
 	n := p.unary(either)
-	for i := 0; ; i++ {
+	for {
 		x, ok := n.(Expr)
 		if !ok {
 			return n
@@ -263,7 +271,7 @@ func (p *parser) multiplicative(either bool) Node {
 		if op == OpNone {
 			return n
 		}
-		p.chain(i)
+		p.chain()
 		y, _ := p.unary(false).(Expr)
 		n = &BinaryExpr{expr: exprAt(x), Op: op, X: x, Y: y}
 	}
@@ -283,19 +291,23 @@ func (p *parser) unary(either bool) Node {
 		x, _ := p.unary(false).(Expr)
 		return &UnaryExpr{expr: e, Op: op, X: x}
 	}
+	before := p.operand()
+	defer p.operandEnd(before)
 	n := p.primary(either)
-	for i := 0; ; i++ {
+	for {
 		x, ok := n.(Expr)
 		if !ok {
 			return n
 		}
-		p.chain(i)
 		switch {
 		case p.at(".") && atIdent(p.ahead(1)) && p.ahead(2).is("("):
+			p.chain()
 			n = p.method(x)
 		case p.got("COLLATE"):
+			p.chain()
 			n = &CollateExpr{expr: e, X: x, Collation: p.ident().Name}
 		case p.got("AT", "TIME", "ZONE"):
+			p.chain()
 			zone, _ := p.primary(false).(Expr)
 			n = &AtTimeZoneExpr{expr: e, X: x, Zone: zone}
 		default:
@@ -399,7 +411,8 @@ func (p *parser) parenthesised(either bool) Node {
 	x, _ := n.(Expr)
 	if sub, ok := x.(*SubqueryExpr); ok && p.atAny("UNION", "EXCEPT", "INTERSECT") {
 		left := &ParenQuery{node: sub.node, X: sub.Query.Body}
-		q := &Query{node: sub.node, Body: p.setOps(left)}
+		deepest := p.deepest
+		q := &Query{node: sub.node, Body: p.setOps(func() QueryBody { p.deepest = deepest; return left })}
 		p.queryTail(q)
 		p.want(")")
 		return &SubqueryExpr{expr: expr{at}, Query: q}

@@ -1,7 +1,5 @@
 package syntax
 
-import "strings"
-
 // odbc reads the escapes {fn f(x)}, {d '...'}, {t '...'}, {ts '...'} and {guid '...'} of ODBC.
 func (p *parser) odbc() Expr {
 	e := expr{p.here()}
@@ -79,7 +77,7 @@ func (p *parser) odbcCall(e expr) Expr {
 		return odbcFunc(e, "DATEPART", &Keyword{expr: e, Name: what.text}, x)
 	case name == "POSITION":
 		p.i += 2
-		x := p.additive(false).(Expr)
+		x := p.expr()
 		p.want("IN")
 		y := p.expr()
 		p.want(")")
@@ -200,10 +198,21 @@ func (p *parser) callEscape() Stmt {
 // declared makes the tokens from here on that name a variable beginning with two at-signs those of a variable: DECLARE @@x
 // makes it one, while an undeclared @@x is a function of the system.
 func (p *parser) declared() {
-	name := p.tok().text
-	for i := p.i; i < len(p.toks); i++ {
-		if t := &p.toks[i]; t.kind == tokGlobal && strings.EqualFold(t.text, name) {
-			t.kind = tokVar
+	t := p.tok()
+	if t.kind != tokGlobal {
+		return // the name of a variable, or declared before
+	}
+	if p.globals == nil {
+		p.globals = map[string][]int32{}
+		for i := range p.toks {
+			if t := &p.toks[i]; t.kind == tokGlobal {
+				p.globals[t.up] = append(p.globals[t.up], int32(i))
+			}
+		}
+	}
+	for _, i := range p.globals[t.up] {
+		if int(i) >= p.i {
+			p.toks[i].kind = tokVar
 		}
 	}
 }

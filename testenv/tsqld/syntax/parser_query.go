@@ -20,7 +20,7 @@ func (p *parser) query() *Query {
 	if p.at("WITH") {
 		q.With = p.with()
 	}
-	q.Body = p.setOps(p.queryOperand())
+	q.Body = p.setOps(p.queryOperand)
 	p.queryTail(q)
 	return q
 }
@@ -45,11 +45,12 @@ func (p *parser) with() []*CTE {
 	}
 }
 
-// setOps reads UNION, EXCEPT and INTERSECT behind x; INTERSECT binds tighter.
-func (p *parser) setOps(x QueryBody) QueryBody {
-	x = p.intersections(x)
-	for n := 0; ; n++ {
-		p.chain(n)
+// setOps reads an operand, by first, and UNION, EXCEPT and INTERSECT behind it; INTERSECT binds tighter.
+func (p *parser) setOps(first func() QueryBody) QueryBody {
+	before := p.operand()
+	defer p.operandEnd(before)
+	x := p.intersections(first)
+	for {
 		s := &SetOp{X: x}
 		if x != nil {
 			s.at = x.Pos()
@@ -64,15 +65,19 @@ func (p *parser) setOps(x QueryBody) QueryBody {
 		default:
 			return x
 		}
-		s.Y = p.intersections(p.queryOperand())
+		p.chain()
+		s.Y = p.intersections(p.queryOperand)
 		x = s
 	}
 }
 
-// intersections reads INTERSECT behind x.
-func (p *parser) intersections(x QueryBody) QueryBody {
-	for n := 0; p.got("INTERSECT"); n++ {
-		p.chain(n)
+// intersections reads an operand, by first, and INTERSECT behind it.
+func (p *parser) intersections(first func() QueryBody) QueryBody {
+	before := p.operand()
+	defer p.operandEnd(before)
+	x := first()
+	for p.got("INTERSECT") {
+		p.chain()
 		s := &SetOp{Kind: Intersect, X: x}
 		if x != nil {
 			s.at = x.Pos()
@@ -92,7 +97,7 @@ func (p *parser) queryOperand() QueryBody {
 		defer p.leave()
 		q := &ParenQuery{node: p.here()}
 		p.next()
-		q.X = p.setOps(p.queryOperand())
+		q.X = p.setOps(p.queryOperand)
 		p.want(")")
 		return q
 	}
@@ -403,22 +408,37 @@ func (p *parser) listFollows() bool {
 	return t.is(",") || t.is(")")
 }
 
-// matching is the distance to the token behind the parenthesis that matches the current one.
+// matching is the distance to the token behind the parenthesis that matches the current one, or to the end of the text.
 func (p *parser) matching() int {
-	depth := 0
-	for n := 0; ; n++ {
-		t := p.ahead(n)
-		switch {
-		case t.kind == tokEOF:
-			return n
-		case t.is("("):
-			depth++
-		case t.is(")"):
-			if depth--; depth == 0 {
-				return n + 1
+	if p.behind == nil {
+		p.behind = make([]int32, len(p.toks))
+		var open []int32
+		for i := range p.toks {
+			switch t := &p.toks[i]; {
+			case t.is("("):
+				open = append(open, int32(i))
+			case t.is(")") && len(open) > 0:
+				p.behind[open[len(open)-1]] = int32(i + 1)
+				open = open[:len(open)-1]
 			}
 		}
 	}
+	if n := int(p.behind[p.i]); n > 0 {
+		return n - p.i
+	}
+	return len(p.toks) - 1 - p.i
+}
+
+// parentheses is the distance to the first token behind the current one that is no opening parenthesis.
+func (p *parser) parentheses() int {
+	if p.i >= p.run.end || p.i < p.run.start {
+		n := 1
+		for p.ahead(n).is("(") {
+			n++
+		}
+		p.run.start, p.run.end = p.i, p.i+n
+	}
+	return p.run.end - p.i
 }
 
 // tableSources reads what stands behind FROM.
@@ -440,9 +460,10 @@ func (p *parser) joins(right bool) TableSource {
 		return nil
 	}
 	defer p.leave()
+	before := p.operand()
+	defer p.operandEnd(before)
 	x := p.tableOperand()
-	for n := 0; !right || !p.at("ON"); n++ {
-		p.chain(n)
+	for !right || !p.at("ON") {
 		j := &Join{Left: x}
 		if x != nil {
 			j.at = x.Pos()
@@ -462,6 +483,7 @@ func (p *parser) joins(right bool) TableSource {
 		default:
 			return x
 		}
+		p.chain()
 		x = j
 	}
 	return x
@@ -508,9 +530,11 @@ func (p *parser) tableOperand() TableSource {
 		return nil
 	}
 	defer p.leave()
+	before := p.operand()
+	defer p.operandEnd(before)
 	x := p.tableAtom()
-	for n := 0; p.atAny("PIVOT", "UNPIVOT"); n++ {
-		p.chain(n)
+	for p.atAny("PIVOT", "UNPIVOT") {
+		p.chain()
 		if p.at("PIVOT") {
 			x = p.pivot(x)
 		} else {
@@ -647,10 +671,7 @@ func (p *parser) parenTable() TableSource {
 
 // parenthesisedQuery reports whether "((SELECT ...) ..." is a query rather than joins in parentheses.
 func (p *parser) parenthesisedQuery() bool {
-	n := 1
-	for p.ahead(n).is("(") {
-		n++
-	}
+	n := p.parentheses()
 	if n == 1 || !p.ahead(n).is("SELECT") {
 		return false
 	}
