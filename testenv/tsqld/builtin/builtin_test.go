@@ -79,7 +79,7 @@ func call(t *testing.T, env Env, name string, args ...arg) (string, string, erro
 	if err != nil {
 		return "", "", err
 	}
-	v, err := f.Call(env, ts, r, vs)
+	v, err := f.Call(nil, env, ts, r, vs)
 	if err != nil {
 		return "", "", err
 	}
@@ -226,7 +226,7 @@ func TestDates(t *testing.T) {
 	require.False(t, NeedsDateFirst(table["DATEPART"], "day"))
 	f := table["DATEPART"]
 	ts := []types.Type{types.VarCharOf(2), types.DateType, types.IntType}
-	v, err := f.Call(nil, ts, types.IntType, []types.Value{"dw", as(t, "date", "2007-04-22").v, int64(1)})
+	v, err := f.Call(nil, nil, ts, types.IntType, []types.Value{"dw", as(t, "date", "2007-04-22").v, int64(1)})
 	require.NoError(t, err)
 	require.Equal(t, int64(7), v) // a Sunday, Monday being the first day
 }
@@ -246,7 +246,7 @@ func TestLogic(t *testing.T) {
 	f := table["NEWSEQUENTIALID"]
 	var last types.Value
 	for range 100 {
-		v, err := f.Call(nil, nil, types.GUIDType, nil)
+		v, err := f.Call(nil, nil, nil, types.GUIDType, nil)
 		require.NoError(t, err)
 		require.Equal(t, -1, types.Compare(last, v, types.GUIDType))
 		last = v

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -61,6 +62,10 @@ type Func struct {
 	// state and may be called from several goroutines.
 	Eval func(env Env, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error)
 
+	// Long is Eval of a function that may take long, or whose result may be much larger than its arguments: it asks the meter,
+	// which may be nil, before it goes on or makes it. Such a function has no Eval.
+	Long func(m *meter.Meter, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error)
+
 	// New makes the state of one group; aggregates only. Several argument types are given only where
 	// the function takes several arguments.
 	New func(argTypes []types.Type, result types.Type) Accumulator
@@ -115,8 +120,8 @@ func (f *Func) ResultType(args []types.Type, consts []types.Value) (types.Type, 
 }
 
 // Call evaluates a scalar function, NULLs handled as [Func.NullResult] says. env may be nil for
-// Pure and PerRow functions.
-func (f *Func) Call(env Env, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+// Pure and PerRow functions, and m, the account of the session, in any case.
+func (f *Func) Call(m *meter.Meter, env Env, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	if f.NullResult {
 		for _, a := range args {
 			if a == nil {
@@ -124,7 +129,13 @@ func (f *Func) Call(env Env, argTypes []types.Type, result types.Type, args []ty
 			}
 		}
 	}
-	v, err := f.Eval(env, argTypes, result, args)
+	var v types.Value
+	var err error
+	if f.Long != nil {
+		v, err = f.Long(m, argTypes, result, args)
+	} else {
+		v, err = f.Eval(env, argTypes, result, args)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -192,6 +203,14 @@ func fixed(t types.Type) resultFunc {
 // pure makes a function whose result is NULL when an argument is.
 func pure(name string, minArgs, maxArgs int, result resultFunc, eval evalFunc) *Func {
 	return &Func{Name: name, MinArgs: minArgs, MaxArgs: maxArgs, NullResult: true, Result: result, Eval: eval}
+}
+
+// longEval is the form of Func.Long.
+type longEval = func(m *meter.Meter, argTypes []types.Type, result types.Type, args []types.Value) (types.Value, error)
+
+// long makes a function whose result is NULL when an argument is.
+func long(name string, minArgs, maxArgs int, result resultFunc, eval longEval) *Func {
+	return &Func{Name: name, MinArgs: minArgs, MaxArgs: maxArgs, NullResult: true, Result: result, Long: eval}
 }
 
 // lenient makes a pure function that handles NULL itself.

@@ -9,8 +9,10 @@ import (
 	"crypto/sha512"
 	"hash/crc32"
 	"io"
+	"slices"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -22,8 +24,8 @@ var hashFuncs = []*Func{
 	pure("HASHBYTES", 2, 2, hashResult, evalHash),
 	lenient("CHECKSUM", 1, Variadic, checksumResult, evalChecksum(true)),
 	lenient("BINARY_CHECKSUM", 1, Variadic, checksumResult, evalChecksum(false)),
-	pure("COMPRESS", 1, 1, fixed(types.VarBinaryMax), evalCompress),
-	pure("DECOMPRESS", 1, 1, fixed(types.VarBinaryMax), evalDecompress),
+	long("COMPRESS", 1, 1, fixed(types.VarBinaryMax), evalCompress),
+	long("DECOMPRESS", 1, 1, fixed(types.VarBinaryMax), evalDecompress),
 }
 
 // hashResult takes texts and bytes.
@@ -106,18 +108,20 @@ func evalChecksum(byKey bool) evalFunc {
 	}
 }
 
-// maxInflated bounds what DECOMPRESS unpacks, in bytes.
-const maxInflated = 256 << 20
-
-func evalCompress(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalCompress(m *meter.Meter, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	b, err := rawBytes(args[0], ts[0])
 	if err != nil {
 		return nil, err
 	}
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
-	if _, err := w.Write(b); err != nil {
-		return nil, err
+	for part := range slices.Chunk(b, chunk) {
+		if err := takeChunk(m, &out); err != nil {
+			return nil, err
+		}
+		if _, err := w.Write(part); err != nil {
+			return nil, err
+		}
 	}
 	if err := w.Close(); err != nil {
 		return nil, err
@@ -126,7 +130,7 @@ func evalCompress(_ Env, ts []types.Type, _ types.Type, args []types.Value) (typ
 }
 
 // evalDecompress gives NULL for what is not gzip.
-func evalDecompress(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalDecompress(m *meter.Meter, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	b, err := rawBytes(args[0], ts[0])
 	if err != nil {
 		return nil, err
@@ -135,12 +139,35 @@ func evalDecompress(_ Env, ts []types.Type, _ types.Type, args []types.Value) (t
 	if err != nil {
 		return nil, nil
 	}
-	out, err := io.ReadAll(io.LimitReader(r, maxInflated+1))
-	if err != nil {
-		return nil, nil
+	var out bytes.Buffer
+	for {
+		if err := takeChunk(m, &out); err != nil {
+			return nil, err
+		}
+		switch _, err := io.CopyN(&out, r, chunk); {
+		case err == io.EOF:
+			return out.Bytes(), nil
+		case err != nil:
+			return nil, nil
+		}
 	}
-	if len(out) > maxInflated {
-		return nil, mserr.NotSupported("DECOMPRESS to more than %d bytes", maxInflated)
+}
+
+// chunk is how much is packed and unpacked at once, in bytes.
+const chunk = 64 << 10
+
+// takeChunk makes sure that a buffer may grow by a chunk, and that the request goes on.
+func takeChunk(m *meter.Meter, b *bytes.Buffer) error {
+	if err := m.Err(); err != nil {
+		return err
 	}
-	return out, nil
+	if b.Available() >= chunk {
+		return nil
+	}
+	grow := max(b.Len(), chunk)
+	if err := m.Take(b.Cap() + grow); err != nil {
+		return err
+	}
+	b.Grow(grow)
+	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/text/encoding/charmap"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -17,7 +18,7 @@ import (
 var stringMakeFuncs = []*Func{
 	lenient("CONCAT", 2, Variadic, concatResult("concat", 0), evalConcat),
 	lenient("CONCAT_WS", 3, Variadic, concatResult("concat_ws", 1), evalConcatWS),
-	pure("REPLICATE", 2, 2, replicateResult, evalReplicate),
+	long("REPLICATE", 2, 2, replicateResult, evalReplicate),
 	pure("SPACE", 1, 1, spaceResult, evalSpace),
 	lenient("QUOTENAME", 1, 2, fixed(types.NVarCharOf(258)), evalQuoteName),
 	pure("PARSENAME", 2, 2, fixed(types.SysName), evalParseName),
@@ -112,10 +113,7 @@ func replicateResult(args []types.Type, consts []types.Value) (types.Type, error
 	return wideType(t), nil
 }
 
-// maxReplicated bounds what REPLICATE and SPACE build: 64 MiB, far over any use, far below 2 GB.
-const maxReplicated = 64 << 20
-
-func evalReplicate(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+func evalReplicate(m *meter.Meter, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	s, n, err := textAndCount(ts, args)
 	if err != nil || n < 0 {
 		return nil, err
@@ -125,8 +123,11 @@ func evalReplicate(_ Env, ts []types.Type, result types.Type, args []types.Value
 	}
 	if result.Length != types.Max {
 		n = min(n, result.Length/max(types.Units(s), 1)+1)
-	} else if n > maxReplicated/len(s) {
-		return nil, mserr.NotSupported("REPLICATE of more than %d bytes", maxReplicated)
+	} else if n > math.MaxInt32/len(s) {
+		return nil, mserr.OutOfMemory()
+	}
+	if err := m.Take(n * len(s)); err != nil {
+		return nil, err
 	}
 	return fit(strings.Repeat(s, n), result), nil
 }

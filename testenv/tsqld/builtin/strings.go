@@ -1,10 +1,12 @@
 package builtin
 
 import (
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -22,7 +24,7 @@ var stringFuncs = []*Func{
 	pure("RTRIM", 1, 2, sameText("rtrim"), evalTrim(false, true)),
 	pure("TRIM", 1, 2, sameText("trim"), evalTrim(true, true)),
 	pure("REVERSE", 1, 1, sameText("reverse"), eachText(reverse)),
-	collating(pure("REPLACE", 3, 3, replaceResult, evalReplace)),
+	collating(long("REPLACE", 3, 3, replaceResult, evalReplace)),
 	lenient("STUFF", 4, 4, stuffResult, evalStuff),
 	collating(pure("TRANSLATE", 3, 3, sameText("translate"), evalTranslate)),
 	pure("ASCII", 1, 1, fixed(types.IntType), evalASCII),
@@ -231,7 +233,7 @@ func replaceResult(args []types.Type, _ []types.Value) (types.Type, error) {
 	return wideType(first), nil
 }
 
-func evalReplace(_ Env, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
+func evalReplace(m *meter.Meter, ts []types.Type, result types.Type, args []types.Value) (types.Value, error) {
 	var part [3]string
 	for i := range part {
 		var err error
@@ -244,13 +246,32 @@ func evalReplace(_ Env, ts []types.Type, result types.Type, args []types.Value) 
 		return s, nil
 	}
 	if result.Collation.IsBinary() || !hasLetters(old) {
+		if err := m.Take(len(s) + strings.Count(s, old)*(len(with)-len(old))); err != nil {
+			return nil, err
+		}
 		return fit(strings.ReplaceAll(s, old, with), result), nil
 	}
 	var b strings.Builder
-	for {
-		start, end := indexFold(s, old, result.Collation)
+	what := folded{[]rune(old), result.Collation}
+	for taken := 0; ; {
+		start, end, err := search(m, what, s)
+		if err != nil {
+			return nil, err
+		}
 		if start < 0 {
 			break
+		}
+		if need := 2*(b.Len()+start+len(with)) + len(s); need > taken { // a builder that grows is copied
+			if err := m.Take(need - taken); err != nil {
+				return nil, err
+			}
+			taken = need + need/4
+			if err := m.Take(need / 4); err != nil {
+				return nil, err
+			}
+		}
+		if err := m.Work(start + len(with)); err != nil {
+			return nil, err
 		}
 		b.WriteString(s[:start])
 		b.WriteString(with)
@@ -268,33 +289,6 @@ func hasLetters(s string) bool {
 		}
 	}
 	return false
-}
-
-// indexFold finds old in s under a collation, character by character: byte offsets of its start and
-// end, -1 for none.
-func indexFold(s, old string, c types.Collation) (start, end int) {
-	for start = range s {
-		if end, ok := prefixFold(s[start:], old, c); ok {
-			return start, start + end
-		}
-	}
-	return -1, -1
-}
-
-// prefixFold reports whether s begins with prefix under a collation, and where the prefix ends in s.
-func prefixFold(s, prefix string, c types.Collation) (end int, ok bool) {
-	i := 0
-	for _, want := range prefix {
-		if i >= len(s) {
-			return 0, false
-		}
-		got, size := utf8.DecodeRuneInString(s[i:])
-		if !types.SameRune(got, want, c) {
-			return 0, false
-		}
-		i += size
-	}
-	return i, true
 }
 
 // stuffResult holds both texts.
@@ -400,13 +394,17 @@ func evalTranslate(_ Env, ts []types.Type, result types.Type, args []types.Value
 	if len(old) != len(with) {
 		return nil, mserr.TranslateLengths()
 	}
+	known := map[rune]rune{}
 	return fit(strings.Map(func(r rune) rune {
-		for i, o := range old {
-			if types.SameRune(r, o, result.Collation) {
-				return with[i]
+		x, ok := known[r]
+		if !ok {
+			x = r
+			if i := slices.IndexFunc(old, func(o rune) bool { return types.SameRune(r, o, result.Collation) }); i >= 0 {
+				x = with[i]
 			}
+			known[r] = x
 		}
-		return r
+		return x
 	}, s), result), nil
 }
 

@@ -4,14 +4,15 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // stringSearchFuncs look for texts in texts.
 var stringSearchFuncs = []*Func{
-	collating(lenient("CHARINDEX", 2, 3, charIndexResult, evalCharIndex)),
-	collating(pure("PATINDEX", 2, 2, patIndexResult, evalPatIndex)),
+	collating(&Func{Name: "CHARINDEX", MinArgs: 2, MaxArgs: 3, Result: charIndexResult, Long: evalCharIndex}),
+	collating(long("PATINDEX", 2, 2, patIndexResult, evalPatIndex)),
 }
 
 // charIndexResult is int, bigint for a (max) text.
@@ -40,7 +41,7 @@ func patIndexResult(args []types.Type, _ []types.Value) (types.Type, error) {
 }
 
 // evalCharIndex gives 0 for no match; a NULL start means the beginning.
-func evalCharIndex(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalCharIndex(m *meter.Meter, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	if args[0] == nil || args[1] == nil {
 		return nil, nil
 	}
@@ -69,8 +70,8 @@ func evalCharIndex(_ Env, ts []types.Type, _ types.Type, args []types.Value) (ty
 	at := 0
 	if c := searchCollation(ts[0], ts[1]); c.IsBinary() {
 		at = strings.Index(rest, what)
-	} else {
-		at, _ = indexFold(rest, what, c)
+	} else if at, _, err = search(m, folded{[]rune(what), c}, rest); err != nil {
+		return nil, err
 	}
 	if at < 0 {
 		return int64(0), nil
@@ -90,7 +91,7 @@ func searchCollation(a, b types.Type) types.Collation {
 }
 
 // evalPatIndex is the position of the first match of a LIKE pattern; a leading % means anywhere.
-func evalPatIndex(_ Env, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
+func evalPatIndex(m *meter.Meter, ts []types.Type, _ types.Type, args []types.Value) (types.Value, error) {
 	pattern, err := text(args[0], ts[0])
 	if err != nil {
 		return nil, err
@@ -99,26 +100,15 @@ func evalPatIndex(_ Env, ts []types.Type, _ types.Type, args []types.Value) (typ
 	if err != nil {
 		return nil, err
 	}
+	if pattern == "" || s == "" && pattern == "%" {
+		return int64(0), nil
+	}
 	p := compilePattern(pattern, 0, searchCollation(ts[0], ts[1]))
-	if len(p.parts) == 0 {
-		return int64(0), nil
+	at, err := p.index(m, s)
+	if at < 0 || err != nil {
+		return int64(0), err
 	}
-	if p.parts[0].kind != anyRun {
-		if p.Match(s) {
-			return int64(1), nil
-		}
-		return int64(0), nil
-	}
-	tail := Pattern{parts: p.parts[1:], c: p.c}
-	if len(tail.parts) == 0 {
-		return int64(min(len(s), 1)), nil
-	}
-	for i := range s {
-		if tail.Match(s[i:]) {
-			return int64(ts[1].Collation.Chars(s[:i]) + 1), nil
-		}
-	}
-	return int64(0), nil
+	return int64(ts[1].Collation.Chars(s[:at]) + 1), nil
 }
 
 // Like reports whether s matches a LIKE pattern: % any text, _ one character, [abc], [a-z] and
@@ -129,7 +119,7 @@ func Like(s, pattern, escape string, c types.Collation) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return p.Match(s), nil
+	return p.Match(nil, s)
 }
 
 // LikePadded is Like for char and varchar, where trailing blanks of the text do not prevent a match.
@@ -138,11 +128,14 @@ func LikePadded(s, pattern, escape string, c types.Collation) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	if p.Match(s) {
-		return true, nil
+	if ok, err := p.Match(nil, s); ok || err != nil {
+		return ok, err
 	}
 	trimmed := types.TrimBlanks(s)
-	return len(trimmed) < len(s) && p.Match(trimmed), nil
+	if len(trimmed) == len(s) {
+		return false, nil
+	}
+	return p.Match(nil, trimmed)
 }
 
 // CompileLike reads a pattern once for many matches. Error 506 as in [Like].
@@ -165,7 +158,6 @@ type partKind uint8
 const (
 	oneRune partKind = iota // exactly lit
 	anyRune                 // _
-	anyRun                  // %
 	oneOf                   // [...]
 	noneOf                  // [^...]
 	never                   // an unclosed class: matches nothing
@@ -180,41 +172,58 @@ type patternPart struct {
 
 // Pattern is a LIKE pattern ready for matching; safe for concurrent use.
 type Pattern struct {
+	segments []segment // between the %; what stands before the first and behind the last one may be empty
+}
+
+// segment is a part of a pattern without %.
+type segment struct {
 	parts []patternPart
 	c     types.Collation
 }
 
+// Len implements [sequence].
+func (g segment) Len() int { return len(g.parts) }
+
+// Accepts implements [sequence].
+func (g segment) Accepts(i int, r rune) bool { return g.parts[i].one(r, g.c) }
+
 // compilePattern reads a pattern; esc is 0 for none.
 func compilePattern(pattern string, esc rune, c types.Collation) Pattern {
-	p := Pattern{c: c}
+	var p Pattern
+	g := segment{c: c}
+	end := func() Pattern {
+		p.segments = append(p.segments, g)
+		return p
+	}
 	runes := []rune(pattern)
 	for i := 0; i < len(runes); i++ {
 		r := runes[i]
 		switch {
 		case esc != 0 && r == esc:
 			if i++; i == len(runes) { // an escape with nothing behind it matches nothing
-				p.parts = append(p.parts, patternPart{kind: never})
-				return p
+				g.parts = append(g.parts, patternPart{kind: never})
+				return end()
 			}
-			p.parts = append(p.parts, patternPart{lit: runes[i]})
+			g.parts = append(g.parts, patternPart{lit: runes[i]})
 		case r == '%':
-			if n := len(p.parts); n == 0 || p.parts[n-1].kind != anyRun {
-				p.parts = append(p.parts, patternPart{kind: anyRun})
+			if len(p.segments) == 0 || len(g.parts) > 0 { // several of them are as one
+				end()
+				g.parts = nil
 			}
 		case r == '_':
-			p.parts = append(p.parts, patternPart{kind: anyRune})
+			g.parts = append(g.parts, patternPart{kind: anyRune})
 		case r == '[':
 			part, next := readClass(runes, i+1, esc)
-			p.parts = append(p.parts, part)
+			g.parts = append(g.parts, part)
 			if part.kind == never {
-				return p
+				return end()
 			}
 			i = next
 		default:
-			p.parts = append(p.parts, patternPart{lit: r})
+			g.parts = append(g.parts, patternPart{lit: r})
 		}
 	}
-	return p
+	return end()
 }
 
 // readClass reads a class whose [ has been read; next is the index of its ].
@@ -287,33 +296,74 @@ func (p patternPart) one(r rune, c types.Collation) bool {
 	return false
 }
 
-// Match reports whether the whole text matches. It goes back to the last % only, so that no pattern
-// makes it slow.
-func (p Pattern) Match(s string) bool {
-	i, at := 0, 0
-	lastRun, lastAt := -1, 0
-	for at < len(s) {
-		r, size := utf8.DecodeRuneInString(s[at:])
-		switch {
-		case i < len(p.parts) && p.parts[i].kind == anyRun:
-			lastRun, lastAt = i, at
-			i++
-			continue
-		case i < len(p.parts) && p.parts[i].one(r, p.c):
-			i++
-			at += size
-			continue
-		case lastRun < 0:
-			return false
+// Match reports whether the whole text matches. Every segment is looked for once, so that no pattern makes it slow.
+func (p *Pattern) Match(m *meter.Meter, s string) (bool, error) {
+	first, rest := p.segments[0], p.segments[1:]
+	end, ok, err := matches(m, first, s)
+	if !ok || err != nil {
+		return false, err
+	}
+	if len(rest) == 0 {
+		return end == len(s), nil
+	}
+	return p.matchRest(m, rest, s[end:])
+}
+
+// matchRest matches segments, each of which has a % before it.
+func (p *Pattern) matchRest(m *meter.Meter, rest []segment, s string) (bool, error) {
+	last := rest[len(rest)-1]
+	for _, g := range rest[:len(rest)-1] {
+		start, end, err := search(m, g, s)
+		if start < 0 || err != nil {
+			return false, err
 		}
-		_, size = utf8.DecodeRuneInString(s[lastAt:])
-		lastAt += size
-		at, i = lastAt, lastRun+1
+		s = s[end:]
 	}
-	for i < len(p.parts) && p.parts[i].kind == anyRun {
-		i++
+	if len(last.parts) == 0 {
+		return true, nil
 	}
-	return i == len(p.parts)
+	if len(last.parts) > len(s) {
+		return false, nil
+	}
+	at := back(s, len(s), len(last.parts))
+	if at < 0 {
+		return false, nil
+	}
+	_, ok, err := matches(m, last, s[at:])
+	return ok, err
+}
+
+// index is where the first match in s begins, for PATINDEX: -1 for none.
+func (p *Pattern) index(m *meter.Meter, s string) (int, error) {
+	if len(p.segments[0].parts) > 0 || len(p.segments) == 1 {
+		ok, err := p.Match(m, s)
+		if !ok || err != nil {
+			return -1, err
+		}
+		return 0, nil
+	}
+	rest := p.segments[1:]
+	if len(rest) == 1 { // at the end
+		n := len(rest[0].parts)
+		if n == 0 {
+			return 0, nil
+		}
+		ok, err := p.matchRest(m, rest, s)
+		if !ok || err != nil {
+			return -1, err
+		}
+		return back(s, len(s), n), nil
+	}
+	start, end, err := search(m, rest[0], s)
+	if start < 0 || err != nil {
+		return -1, err
+	}
+	// What follows has a % before it: if it is not behind the first place, it is behind no other.
+	ok, err := p.matchRest(m, rest[1:], s[end:])
+	if !ok || err != nil {
+		return -1, err
+	}
+	return start, nil
 }
 
 // Split yields the parts of STRING_SPLIT: the text cut at every separator, a single character. An

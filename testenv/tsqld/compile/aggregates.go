@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -102,7 +103,11 @@ type wrapped struct {
 	acc  builtin.Accumulator
 	typ  types.Type
 	seen map[string]bool // nil without DISTINCT
+	held int             // bytes of seen
 }
+
+// entryBytes is about what an entry of a map or an element of a list takes beside its text, in bytes.
+const entryBytes = 64
 
 // Step implements [store.Accumulator].
 func (w *wrapped) Step(args []types.Value) error {
@@ -112,8 +117,18 @@ func (w *wrapped) Step(args []types.Value) error {
 			return nil
 		}
 		w.seen[k] = true
+		w.held += len(k) + entryBytes
 	}
 	return w.acc.Add(args)
+}
+
+// Held implements [store.Holder].
+func (w *wrapped) Held() int {
+	n := w.held
+	if h, ok := w.acc.(interface{ Held() int }); ok {
+		n += h.Held()
+	}
+	return n
 }
 
 // Value implements [store.Accumulator].
@@ -124,20 +139,52 @@ type moving struct {
 	fresh func() store.Accumulator
 	acc   store.Accumulator // nil: must be computed from rows
 	rows  [][]types.Value
+	held  int // bytes of rows
+}
+
+// rowBytes is about what a row takes in memory.
+func rowBytes(row []types.Value) int {
+	n := entryBytes
+	for _, v := range row {
+		n += entryBytes/2 + valueBytes(v)
+	}
+	return n
+}
+
+// valueBytes is how long a text or binary value is.
+func valueBytes(v types.Value) int {
+	switch v := v.(type) {
+	case string:
+		return len(v)
+	case []byte:
+		return len(v)
+	}
+	return 0
 }
 
 // Step implements [store.Accumulator].
 func (m *moving) Step(args []types.Value) error {
 	row := append([]types.Value(nil), args...)
 	m.rows = append(m.rows, row)
+	m.held += rowBytes(row)
 	if m.acc == nil {
 		return m.refill()
 	}
 	return m.acc.Step(row)
 }
 
+// Held implements [store.Holder].
+func (m *moving) Held() int {
+	n := m.held
+	if h, ok := m.acc.(store.Holder); ok {
+		n += h.Held()
+	}
+	return n
+}
+
 // Inverse implements [store.Inverter]: the oldest row leaves.
 func (m *moving) Inverse([]types.Value) error {
+	m.held -= rowBytes(m.rows[0])
 	m.rows, m.acc = m.rows[1:], nil
 	return nil
 }
@@ -188,12 +235,14 @@ type nth struct {
 	rows   []int         // of the values, counted from the first row ever
 	added  int           // rows
 	gone   int           // rows that have left the frame
+	held   int           // bytes of values
 }
 
 // Step implements [store.Accumulator].
 func (a *nth) Step(args []types.Value) error {
 	if args[0] != nil {
 		a.values, a.rows = append(a.values, args[0]), append(a.rows, a.added)
+		a.held += valueBytes(args[0])
 	}
 	a.added++
 	return nil
@@ -202,11 +251,15 @@ func (a *nth) Step(args []types.Value) error {
 // Inverse implements [store.Inverter]: the oldest row leaves.
 func (a *nth) Inverse([]types.Value) error {
 	if len(a.rows) > 0 && a.rows[0] == a.gone {
+		a.held -= valueBytes(a.values[0])
 		a.values, a.rows = a.values[1:], a.rows[1:]
 	}
 	a.gone++
 	return nil
 }
+
+// Held implements [store.Holder].
+func (a *nth) Held() int { return a.held + len(a.values)*entryBytes }
 
 // Value implements [store.Accumulator].
 func (a *nth) Value() (types.Value, error) {
@@ -229,11 +282,17 @@ func (c *collector) Step(args []types.Value) error {
 	return nil
 }
 
+// Held implements [store.Holder].
+func (c *collector) Held() int { return builderBytes(&c.e.b) }
+
+// builderBytes is what a text that is being made takes: it is copied when it grows.
+func builderBytes(b *strings.Builder) int { return 2 * b.Cap() }
+
 // Value implements [store.Accumulator].
 func (c *collector) Value() (types.Value, error) { return c.e.text(), nil }
 
 // ceiling is how many of total rows a percentage is, rounded up.
-func ceiling(args []types.Value) (types.Value, error) {
+func ceiling(_ *meter.Meter, args []types.Value) (types.Value, error) {
 	total, _ := args[0].(int64)
 	p, _ := args[1].(float64)
 	return int64(math.Ceil(float64(total) * p / 100)), nil

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -48,7 +49,7 @@ func newBench(t testing.TB, script string) *bench {
 		vars: map[string]types.Type{}, vals: map[string]types.Value{}, ids: map[*catalog.Table]int64{}}
 	conn.SetLocal(func(key string) (store.Func, error) {
 		if strings.HasPrefix(key, LocalRowVersion) {
-			return func([]types.Value) (types.Value, error) { return []byte{0, 0, 0, 0, 0, 0, 0, 7}, nil }, nil
+			return func(*meter.Meter, []types.Value) (types.Value, error) { return []byte{0, 0, 0, 0, 0, 0, 0, 7}, nil }, nil
 		}
 		return EnvFunc(nil, key)
 	})
@@ -78,6 +79,7 @@ type frame struct{ *bench }
 
 func (f frame) Variable(name string) types.Value { return f.vals[catalog.Fold(name)] }
 func (f frame) Env() builtin.Env                 { return nil }
+func (f frame) Meter() *meter.Meter              { return nil }
 func (f frame) Call(key string, _ []types.Value) (types.Value, error) {
 	return nil, mserr.NotSupported("the function %s", key)
 }

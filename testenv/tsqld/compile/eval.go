@@ -3,6 +3,7 @@ package compile
 import (
 	"errors"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -88,11 +89,19 @@ func (n *node) evalCall(f Frame, row []types.Value) (types.Value, error) {
 		if err != nil {
 			return nil, err
 		}
-		return fn(args)
+		return fn(f.Meter(), args)
 	case opLocal:
 		return f.Call(n.key, args)
 	}
-	return n.fn(args)
+	return n.fn(meterOf(f), args)
+}
+
+// meterOf is the account of a frame, nil of none: constants are computed without one.
+func meterOf(f Frame) *meter.Meter {
+	if f == nil {
+		return nil
+	}
+	return f.Meter()
 }
 
 // evalOperator computes what SQLite does by operators of its own.
@@ -113,6 +122,11 @@ func (n *node) evalOperator(f Frame, row []types.Value) (types.Value, error) {
 	case opConcat:
 		if a == nil || b == nil {
 			return nil, nil
+		}
+		if n := valueBytes(a) + valueBytes(b); n > meter.Small {
+			if err := meterOf(f).Take(n); err != nil {
+				return nil, err
+			}
 		}
 		if x, ok := a.([]byte); ok {
 			y, _ := b.([]byte)

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -224,6 +225,9 @@ func (d *jsonDocument) object(at *jsonNode, row []types.Value) (text string, som
 	return b.String(), some, nil
 }
 
+// Held implements [store.Holder].
+func (d *jsonDocument) Held() int { return builderBytes(&d.b) }
+
 // Value implements [store.Accumulator].
 func (d *jsonDocument) Value() (types.Value, error) {
 	s := d.b.String()
@@ -247,7 +251,7 @@ func jsonFunc(isObject bool, r *keyReader) store.Func {
 		raw = append(raw, isRaw)
 		ts = append(ts, r.typ())
 	}
-	return func(args []types.Value) (types.Value, error) {
+	return func(_ *meter.Meter, args []types.Value) (types.Value, error) {
 		var members []string
 		for i := 0; i < len(args); i++ {
 			prefix := ""

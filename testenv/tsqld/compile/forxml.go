@@ -195,6 +195,9 @@ func (d *xmlDocument) namespace() string {
 // xsi is the declaration of the namespace of xsi:nil.
 const xsi = ` xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"`
 
+// Held implements [store.Holder].
+func (d *xmlDocument) Held() int { return builderBytes(&d.b) }
+
 // Value implements [store.Accumulator].
 func (d *xmlDocument) Value() (types.Value, error) {
 	if d.spec.Root == "" {

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -85,7 +86,9 @@ func EnvFunc(env builtin.Env, key string) (store.Func, error) {
 	if err != nil {
 		return nil, err
 	}
-	return func(args []types.Value) (types.Value, error) { return f.Call(env, argTypes, result, args) }, nil
+	return func(m *meter.Meter, args []types.Value) (types.Value, error) {
+		return f.Call(m, env, argTypes, result, args)
+	}, nil
 }
 
 // scalars caches what resolveScalar made, by key; scalarCount is about how many there are.
@@ -213,14 +216,16 @@ func makeScalar(key string) (store.Func, error) {
 		if parts[0] == keyTryConvert {
 			convert = types.TryConvert
 		}
-		f = func(args []types.Value) (types.Value, error) { return convert(args[0], from, to, style, in) }
+		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
+			return convert(args[0], from, to, style, in)
+		}
 	case keyConvertBy, keyTryConvertBy:
 		from, to := r.typ(), r.typ()
 		convert := types.ConvertIn
 		if parts[0] == keyTryConvertBy {
 			convert = types.TryConvert
 		}
-		f = func(args []types.Value) (types.Value, error) {
+		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			style, ok := args[1].(int64)
 			if !ok {
 				return nil, nil
@@ -235,7 +240,7 @@ func makeScalar(key string) (store.Func, error) {
 		f = storeFunc(r.typ(), r.typ(), r.text(), r.text())
 	case keyNotNull:
 		statement, table, col := r.next(), r.text(), r.text()
-		f = func(args []types.Value) (types.Value, error) {
+		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			if args[0] == nil {
 				return nil, mserr.NullInsert(col, table, statement)
 			}
@@ -243,27 +248,33 @@ func makeScalar(key string) (store.Func, error) {
 		}
 	case keyArith:
 		op, a, b, result := types.Op(r.number()), r.typ(), r.typ(), r.typ()
-		f = func(args []types.Value) (types.Value, error) { return types.Arith(op, args[0], a, args[1], b, result) }
+		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
+			return types.Arith(op, args[0], a, args[1], b, result)
+		}
 	case keyNegate:
 		t, result := r.typ(), r.typ()
-		f = func(args []types.Value) (types.Value, error) { return types.Negate(args[0], t, result) }
+		f = func(m *meter.Meter, args []types.Value) (types.Value, error) { return types.Negate(args[0], t, result) }
 	case keyBitNot:
 		t := r.typ()
-		f = func(args []types.Value) (types.Value, error) { return types.BitNot(args[0], t), nil }
+		f = func(m *meter.Meter, args []types.Value) (types.Value, error) { return types.BitNot(args[0], t), nil }
 	case keyBuiltin:
 		fn, argTypes, result, err := parseBuiltin(parts)
 		if err != nil {
 			return nil, err
 		}
-		f = func(args []types.Value) (types.Value, error) { return fn.Call(env, argTypes, result, args) }
+		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
+			return fn.Call(m, env, argTypes, result, args)
+		}
 	case keyCompare:
 		op, t := r.next(), r.typ()
-		f = func(args []types.Value) (types.Value, error) { return compareValues(op, args[0], args[1], t), nil }
+		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
+			return compareValues(op, args[0], args[1], t), nil
+		}
 	case keyLike:
 		f = likeFunc(types.Collation(r.number()), r.number() == 1)
 	case keyRecursion:
 		limit := r.number()
-		f = func(args []types.Value) (types.Value, error) {
+		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			if n, _ := args[0].(int64); n > int64(limit) {
 				return nil, mserr.RecursionExhausted(limit)
 			}
@@ -272,7 +283,7 @@ func makeScalar(key string) (store.Func, error) {
 	case keyLimit:
 		f = limitFunc(r.next())
 	case keyPercent:
-		f = func(args []types.Value) (types.Value, error) {
+		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			p, _ := args[0].(float64)
 			if args[0] == nil || p < 0 || p > 100 {
 				return nil, mserr.New(1031, 15, "Percent values must be between 0 and 100.")
@@ -281,13 +292,13 @@ func makeScalar(key string) (store.Func, error) {
 		}
 	case keyField:
 		i := r.number()
-		f = func(args []types.Value) (types.Value, error) { return decodeField(args[0], i) }
+		f = func(m *meter.Meter, args []types.Value) (types.Value, error) { return decodeField(args[0], i) }
 	case keyRaise:
 		e := mserr.New(int32(r.number()), uint8(r.number()), "%s", r.text())
-		f = func([]types.Value) (types.Value, error) { return nil, e }
+		f = func(*meter.Meter, []types.Value) (types.Value, error) { return nil, e }
 	case keySumInt:
 		t := r.typ()
-		f = func(args []types.Value) (types.Value, error) {
+		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			if n, ok := args[0].(int64); ok && !types.InRange(n, t) {
 				return nil, mserr.ArithmeticOverflow("expression", t.Name())
 			}
@@ -310,7 +321,7 @@ func StoreSQL(from, to types.Type, table, column, value string) string {
 
 // storeFunc converts a value into a column of a table, without cutting texts and bytes.
 func storeFunc(from, to types.Type, table, col string) store.Func {
-	return func(args []types.Value) (types.Value, error) {
+	return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 		v := args[0]
 		if types.Cuts(v, from, to) {
 			part, _ := types.Convert(v, from, to, types.NoStyle)
@@ -331,7 +342,7 @@ func likeFunc(c types.Collation, padded bool) store.Func {
 		p               *builtin.Pattern
 	}
 	var last atomic.Pointer[compiled]
-	return func(args []types.Value) (types.Value, error) {
+	return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 		for _, a := range args {
 			if a == nil {
 				return nil, nil
@@ -355,19 +366,19 @@ func likeFunc(c types.Collation, padded bool) store.Func {
 			l = &compiled{pattern, escape, p}
 			last.Store(l)
 		}
-		ok := l.p.Match(text)
-		if !ok && padded {
+		ok, err := l.p.Match(m, text)
+		if !ok && err == nil && padded {
 			if trimmed := types.TrimBlanks(text); len(trimmed) < len(text) {
-				ok = l.p.Match(trimmed)
+				ok, err = l.p.Match(m, trimmed)
 			}
 		}
-		return truth(ok), nil
+		return truth(ok), err
 	}
 }
 
 // limitFunc checks the number of TOP, OFFSET and FETCH. NULL is refused as SQL Server does.
 func limitFunc(what string) store.Func {
-	return func(args []types.Value) (types.Value, error) {
+	return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 		n, ok := args[0].(int64)
 		switch {
 		case what == "TOP" && (!ok || n < 0):

@@ -11,6 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -82,8 +83,8 @@ func resolveRows(key string) (store.RowsFunc, error) {
 		if err != nil {
 			return nil, err
 		}
-		return func(args []types.Value) (store.RowSource, error) {
-			rows, err := f(args)
+		return func(m *meter.Meter, args []types.Value) (store.RowSource, error) {
+			rows, err := f(m, args)
 			if err != nil {
 				return nil, err
 			}
@@ -97,9 +98,9 @@ func resolveRows(key string) (store.RowsFunc, error) {
 	case keyRowset:
 		f = rowsFunc(r)
 	case keyDecode:
-		f = func(args []types.Value) (store.RowSource, error) {
+		f = func(m *meter.Meter, args []types.Value) (store.RowSource, error) {
 			s, _ := args[0].(string)
-			rows, err := decodeRows(s)
+			rows, err := decodeRows(m, s)
 			return store.ListedRows(rows), err
 		}
 	default:
@@ -134,7 +135,7 @@ func (e *rowEncoder) add(row []types.Value) {
 func (e *rowEncoder) text() string { return e.b.String() }
 
 // decodeRows is the inverse of EncodeRows.
-func decodeRows(s string) ([][]types.Value, error) {
+func decodeRows(m *meter.Meter, s string) ([][]types.Value, error) {
 	var rows [][]types.Value
 	for s != "" {
 		count, rest, _ := strings.Cut(s, ";")
@@ -148,6 +149,12 @@ func decodeRows(s string) ([][]types.Value, error) {
 			if row[i], s, err = cutField(s); err != nil {
 				return nil, err
 			}
+		}
+		if err := m.Take(entryBytes + n*entryBytes/2); err != nil { // the texts are parts of s
+			return nil, err
+		}
+		if err := m.Work(entryBytes * n); err != nil {
+			return nil, err
 		}
 		rows = append(rows, row)
 	}
@@ -257,10 +264,17 @@ func (p packedRows) Next() ([]types.Value, error) {
 }
 
 // rowsOf collects the rows of a sequence.
-func rowsOf(seq iter.Seq2[[]types.Value, error]) (store.RowSource, error) {
+func rowsOf(m *meter.Meter, seq iter.Seq2[[]types.Value, error]) (store.RowSource, error) {
 	var rows [][]types.Value
 	for row, err := range seq {
 		if err != nil {
+			return nil, err
+		}
+		n := rowBytes(row)
+		if err := m.Work(n); err != nil {
+			return nil, err
+		}
+		if err := m.Take(n); err != nil {
 			return nil, err
 		}
 		rows = append(rows, row)
@@ -272,30 +286,30 @@ func rowsOf(seq iter.Seq2[[]types.Value, error]) (store.RowSource, error) {
 func rowsFunc(r *keyReader) store.RowsFunc {
 	switch name := r.next(); name {
 	case "OPENJSON":
-		return func(args []types.Value) (store.RowSource, error) {
+		return func(m *meter.Meter, args []types.Value) (store.RowSource, error) {
 			s, path, ok := jsonArguments(args)
 			if !ok {
 				return store.ListedRows(nil), nil
 			}
-			return rowsOf(builtin.OpenJSON(s, path))
+			return rowsOf(m, builtin.OpenJSON(s, path))
 		}
 	case "OPENJSONWITH":
 		var columns []builtin.JSONColumn
 		for len(r.part) > 0 {
 			columns = append(columns, builtin.JSONColumn{Name: r.text(), Type: r.typ(), Path: r.text(), AsJSON: r.next() == "1"})
 		}
-		return func(args []types.Value) (store.RowSource, error) {
+		return func(m *meter.Meter, args []types.Value) (store.RowSource, error) {
 			s, path, ok := jsonArguments(args)
 			if !ok {
 				return store.ListedRows(nil), nil
 			}
-			return rowsOf(builtin.OpenJSONWith(s, path, columns))
+			return rowsOf(m, builtin.OpenJSONWith(s, path, columns))
 		}
 	case "STRING_SPLIT":
 		return stringSplit
 	case "GENERATE_SERIES":
 		t := r.typ()
-		return func(args []types.Value) (store.RowSource, error) { return series(args, t) }
+		return func(m *meter.Meter, args []types.Value) (store.RowSource, error) { return series(args, t) }
 	}
 	r.fail()
 	return nil
@@ -311,7 +325,7 @@ func jsonArguments(args []types.Value) (s, path string, ok bool) {
 }
 
 // stringSplit is STRING_SPLIT: the parts and their numbers.
-func stringSplit(args []types.Value) (store.RowSource, error) {
+func stringSplit(m *meter.Meter, args []types.Value) (store.RowSource, error) {
 	s, ok := args[0].(string)
 	if !ok {
 		return store.ListedRows(nil), nil
@@ -320,11 +334,38 @@ func stringSplit(args []types.Value) (store.RowSource, error) {
 	if types.Units(sep) != 1 {
 		return nil, mserr.ParameterType("separator", "nchar(1)/nvarchar(1)")
 	}
-	var rows [][]types.Value
-	for part := range strings.SplitSeq(s, sep) {
-		rows = append(rows, []types.Value{part, int64(len(rows) + 1)})
+	r := &splitRows{m: m, text: s, sep: sep}
+	r.Rewind()
+	return r, nil
+}
+
+// splitRows cuts a text as its parts are read.
+type splitRows struct {
+	m         *meter.Meter
+	text, sep string
+	rest      string
+	n         int64 // of parts so far; -1 behind the last one
+	row       [2]types.Value
+}
+
+// Rewind implements [store.RowSource].
+func (r *splitRows) Rewind() { r.rest, r.n = r.text, 0 }
+
+// Next implements [store.RowSource].
+func (r *splitRows) Next() ([]types.Value, error) {
+	if r.n < 0 {
+		return nil, nil
 	}
-	return store.ListedRows(rows), nil
+	part, rest, more := strings.Cut(r.rest, r.sep)
+	if err := r.m.Work(len(part) + 1); err != nil {
+		return nil, err
+	}
+	r.row[0], r.row[1] = part, r.n+1
+	r.rest, r.n = rest, r.n+1
+	if !more {
+		r.n = -1
+	}
+	return r.row[:], nil
 }
 
 // series is GENERATE_SERIES(start, stop, step). Error 4199 for a step of zero.

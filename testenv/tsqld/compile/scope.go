@@ -3,6 +3,7 @@ package compile
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -35,6 +36,8 @@ type Frame interface {
 	Variable(name string) types.Value
 	// Env serves the session's built-in functions.
 	Env() builtin.Env
+	// Meter is the account of the session, nil for none.
+	Meter() *meter.Meter
 	// Call computes a function that only the interpreter knows: see the Local constants.
 	Call(key string, args []types.Value) (types.Value, error)
 }

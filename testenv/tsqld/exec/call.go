@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -217,10 +218,14 @@ func (r *run) prepareStatement(args []callArg) (int32, error) {
 	if err != nil {
 		return 0, err
 	}
-	if _, err := r.s.inst.units.dynamic(text, params, r.s.opts.quotedIdentifier); err != nil {
+	if _, err := r.s.inst.units.dynamic(r.s.meter, text, params, r.s.opts.quotedIdentifier); err != nil {
 		return 0, err
 	}
-	r.setHandle(&args[0], r.s.newHandle(text, params))
+	handle, err := r.s.newHandle(text, params)
+	if err != nil {
+		return 0, err
+	}
+	r.setHandle(&args[0], handle)
 	return 0, nil
 }
 
@@ -236,13 +241,25 @@ func (r *run) setHandle(a *callArg, handle int64) {
 }
 
 // newHandle keeps a prepared statement.
-func (s *Session) newHandle(text, params string) int64 {
+func (s *Session) newHandle(text, params string) (int64, error) {
 	s.nextHandle++
 	if s.handles == nil {
 		s.handles = map[int64]*prepared{}
 	}
-	s.handles[s.nextHandle] = &prepared{text, params}
-	return s.nextHandle
+	p := &prepared{text, params}
+	if err := s.meter.Hold(p.size()); err != nil {
+		return 0, err
+	}
+	s.handles[s.nextHandle] = p
+	return s.nextHandle, nil
+}
+
+// dropHandle forgets a prepared statement, if there is one.
+func (s *Session) dropHandle(handle int64) {
+	if p := s.handles[handle]; p != nil {
+		s.meter.Drop(p.size())
+		delete(s.handles, handle)
+	}
 }
 
 // executePrepared is sp_execute @handle, values....
@@ -272,9 +289,13 @@ func (r *run) prepareAndExecute(args []callArg) (int32, error) {
 		return 0, err
 	}
 	if old, ok := args[0].val.(int64); ok {
-		delete(r.s.handles, old)
+		r.s.dropHandle(old)
 	}
-	r.setHandle(&args[0], r.s.newHandle(text, params))
+	handle, err := r.s.newHandle(text, params)
+	if err != nil {
+		return 0, err
+	}
+	r.setHandle(&args[0], handle)
 	return r.dynamic(text, params, args[3:])
 }
 
@@ -287,13 +308,13 @@ func (r *run) unprepare(args []callArg) (int32, error) {
 	if r.s.handles[handle] == nil {
 		return 0, mserr.NoPreparedHandle(handle)
 	}
-	delete(r.s.handles, handle)
+	r.s.dropHandle(handle)
 	return 0, nil
 }
 
 // collect runs do and keeps the rows of its result sets in memory, for INSERT ... EXEC.
 func (r *run) collect(do func() error) (*collector, error) {
-	c := &collector{sink: r.out}
+	c := &collector{sink: r.out, meter: r.s.meter}
 	outer := r.out
 	r.out, r.inserting = c, true
 	err := do()
@@ -303,8 +324,9 @@ func (r *run) collect(do func() error) (*collector, error) {
 
 // collector is a Sink that keeps rows and passes messages on.
 type collector struct {
-	sink Sink
-	sets []collected
+	sink  Sink
+	meter *meter.Meter
+	sets  []collected
 }
 
 // collected is one result set.
@@ -322,8 +344,9 @@ func (c *collector) Columns(cols []types.Column) error {
 // Row implements [Sink].
 func (c *collector) Row(vals []types.Value) error {
 	set := &c.sets[len(c.sets)-1]
-	set.rows = append(set.rows, append([]types.Value(nil), vals...))
-	return nil
+	row, err := copyRow(c.meter, vals)
+	set.rows = append(set.rows, row)
+	return err
 }
 
 // Done implements [Sink].

@@ -385,7 +385,11 @@ func (r *run) outputRows(dml *compile.DML, rt *compile.Run) (int64, error) {
 	defer rows.Close()
 	var all [][]types.Value
 	for rows.Next() {
-		all = append(all, append([]types.Value(nil), rows.Row()...))
+		row, err := copyRow(r.s.meter, rows.Row())
+		if err != nil {
+			return 0, err
+		}
+		all = append(all, row)
 	}
 	if err := rows.Err(); err != nil {
 		return 0, err

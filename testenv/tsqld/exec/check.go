@@ -2,14 +2,15 @@ package exec
 
 import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
 // check finds what SQL Server finds before the first statement of a batch or module runs: variables that
 // are declared twice (134) or used before their declaration (137, 1087). It collects the declarations.
-func (u *unit) check() error {
-	c := checker{unit: u, known: map[string]bool{}}
+func (u *unit) check(m *meter.Meter) error {
+	c := checker{unit: u, meter: m, known: map[string]bool{}}
 	for _, p := range u.params {
 		key := catalog.Fold(p.Name)
 		if c.known[key] {
@@ -35,9 +36,13 @@ func at(e *mserr.Error, n syntax.Node) *mserr.Error {
 	return e
 }
 
+// nodeWork is what a node of a tree costs to be looked at, in steps of [meter.Meter.Work].
+const nodeWork = 100
+
 // checker walks over a unit in source order.
 type checker struct {
 	unit  *unit
+	meter *meter.Meter
 	known map[string]bool // folded names of variables
 	err   error
 }
@@ -45,6 +50,9 @@ type checker struct {
 // visit looks at one node; it returns whether to go on with its children.
 func (c *checker) visit(n syntax.Node) bool {
 	if c.err != nil || n == nil {
+		return false
+	}
+	if c.err = c.meter.Work(nodeWork); c.err != nil {
 		return false
 	}
 	switch n := n.(type) {
@@ -96,6 +104,10 @@ func (c *checker) declare(d *syntax.VarDecl) {
 		return
 	}
 	c.known[key] = true
+	if c.unit.declared == nil {
+		c.unit.declared = map[*syntax.VarDecl]int{}
+	}
+	c.unit.declared[d] = len(c.unit.decls)
 	c.unit.decls = append(c.unit.decls, d)
 }
 

@@ -22,7 +22,8 @@ type cursor struct {
 	open bool
 	cols []types.Column
 	rows [][]types.Value
-	pos  int // of the current row, from 1; 0 before the first, len(rows)+1 behind the last
+	pos  int   // of the current row, from 1; 0 before the first, len(rows)+1 behind the last
+	held int64 // what rows take, of the session's meter
 }
 
 // define makes a cursor of its definition.
@@ -172,11 +173,18 @@ func (r *run) openCursor(st *syntax.OpenStmt) error {
 		return err
 	}
 	defer rows.Close()
-	c.rows = nil
+	r.s.empty(c)
 	for rows.Next() {
+		n := int64(rowOverhead + len(rows.Row())*valueOverhead + weight(rows.Row()...))
+		if err := r.s.meter.Hold(n); err != nil {
+			r.s.empty(c)
+			return err
+		}
+		c.held += n
 		c.rows = append(c.rows, append([]types.Value(nil), rows.Row()...))
 	}
 	if err := rows.Err(); err != nil {
+		r.s.empty(c)
 		return err
 	}
 	c.cols, c.pos, c.open = p.Columns, 0, true
@@ -234,7 +242,9 @@ func (r *run) fetch(st *syntax.FetchStmt) error {
 		if err != nil {
 			return err
 		}
-		v.val = val
+		if err := r.store(v, val); err != nil {
+			return err
+		}
 	}
 	s.rowCount = 1
 	return nil
@@ -290,15 +300,20 @@ func (r *run) closeCursor(st *syntax.CloseStmt) error {
 	if !c.open {
 		return mserr.CursorNotOpen()
 	}
-	c.open, c.rows = false, nil
+	c.open = false
+	r.s.empty(c)
 	return nil
 }
 
 // deallocate is DEALLOCATE.
 func (r *run) deallocate(st *syntax.DeallocateStmt) error {
 	r.s.rowCount = 0
-	if _, err := r.findCursor(st.Cursor); err != nil {
+	c, err := r.findCursor(st.Cursor)
+	if err != nil {
 		return err
+	}
+	if !r.s.shared(c, r.f) {
+		r.s.empty(c)
 	}
 	if strings.HasPrefix(st.Cursor.Name, "@") {
 		r.f.variable(st.Cursor.Name).cursor = nil
@@ -320,7 +335,8 @@ func (s *Session) closeCursorsOnEnd() {
 		return
 	}
 	for _, c := range s.cursors {
-		c.open, c.rows = false, nil
+		c.open = false
+		s.empty(c)
 	}
 }
 

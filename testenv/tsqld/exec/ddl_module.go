@@ -175,7 +175,7 @@ func (r *run) createProcedure(st *syntax.CreateProcedureStmt) error {
 		return mserr.NotSupported("FOR REPLICATION")
 	}
 	u := &unit{body: st.Body, params: st.Params}
-	if err := u.check(); err != nil {
+	if err := u.check(nil); err != nil {
 		return inModule(err, st.Name)
 	}
 	m, err := r.module(st, st.Verb, &st.Options)
@@ -295,7 +295,7 @@ func (r *run) createFunction(st *syntax.CreateFunctionStmt) error {
 // checkFunction finds statements that a function must not have, and a missing RETURN.
 func (r *run) checkFunction(st *syntax.CreateFunctionStmt, fn *catalog.Function) error {
 	u := &unit{body: st.Body, params: st.Params, returns: fn.Returns, table: st.TableVar != "", tableVar: st.TableVar}
-	if err := u.check(); err != nil {
+	if err := u.check(nil); err != nil {
 		return err
 	}
 	var bad error

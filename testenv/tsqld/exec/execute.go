@@ -83,6 +83,7 @@ func (s *Session) restoreOptions(saved options) {
 func (r *run) dropFrame(f *frame) error {
 	s := r.s
 	var errs []error
+	s.emptyFrame(f)
 	for _, tv := range f.tables {
 		if tv.created {
 			errs = append(errs, s.dropVariable(context.WithoutCancel(r.ctx), tv.table))
@@ -501,14 +502,19 @@ func (r *run) returnOutputs(f *frame, args []callArg) error {
 			continue
 		}
 		if a.target.typ.ID == 0 { // of a remote call: it gets the parameter's type
-			a.target.typ, a.target.val = p.typ, p.val
+			a.target.typ = p.typ
+			if err := r.store(a.target, p.val); err != nil {
+				return err
+			}
 			continue
 		}
 		v, err := r.s.assign(p.val, p.typ, a.target.typ)
 		if err != nil {
 			return originated(argumentError(err, p.typ, a.target.typ), atArgument)
 		}
-		a.target.val = v
+		if err := r.store(a.target, v); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -552,7 +558,7 @@ func (r *run) dynamic(text, params string, args []callArg) (int32, error) {
 	if r.nesting() >= maxNesting {
 		return 0, mserr.NestingLevel(maxNesting)
 	}
-	u, err := s.inst.units.dynamic(text, params, s.opts.quotedIdentifier)
+	u, err := s.inst.units.dynamic(s.meter, text, params, s.opts.quotedIdentifier)
 	if err != nil {
 		return 0, err
 	}

@@ -46,6 +46,7 @@ type variable struct {
 	typ    types.Type
 	val    types.Value
 	cursor *cursor // of a cursor variable that is allocated
+	kept   int     // what val takes, of the session's meter
 	isCur  bool
 }
 

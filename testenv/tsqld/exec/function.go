@@ -6,6 +6,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -26,21 +27,23 @@ func (s *Session) localFunction(key string) (store.Func, error) {
 	}
 	switch {
 	case key == compile.LocalIdentity:
-		return func(args []types.Value) (types.Value, error) { return r.noteIdentity(args[0]) }, nil
+		return func(_ *meter.Meter, args []types.Value) (types.Value, error) { return r.noteIdentity(args[0]) }, nil
 	case strings.HasPrefix(key, compile.LocalRowVersion):
 		id, err := strconv.Atoi(key[len(compile.LocalRowVersion):])
 		if err != nil {
 			return nil, mserr.NotSupported("the function key %s", key)
 		}
-		return func([]types.Value) (types.Value, error) { return r.nextRowVersion(id) }, nil
+		return func(*meter.Meter, []types.Value) (types.Value, error) { return r.nextRowVersion(id) }, nil
 	case strings.HasPrefix(key, compile.LocalSequence):
 		return r.sequenceFunc(key)
 	case strings.HasPrefix(key, compile.LocalFunction):
 		d, object, err := localKey(key, compile.LocalFunction)
-		return func(args []types.Value) (types.Value, error) { return r.scalarFunction(d, object, args) }, err
+		return func(_ *meter.Meter, args []types.Value) (types.Value, error) {
+			return r.scalarFunction(d, object, args)
+		}, err
 	case strings.HasPrefix(key, compile.LocalTableFunction):
 		d, object, err := localKey(key, compile.LocalTableFunction)
-		return func(args []types.Value) (types.Value, error) { return r.tableFunction(d, object, args) }, err
+		return func(_ *meter.Meter, args []types.Value) (types.Value, error) { return r.tableFunction(d, object, args) }, err
 	}
 	return nil, nil
 }
@@ -72,7 +75,7 @@ func functionUnit(f *catalog.Function) (*unit, error) {
 			return nil, mserr.NotSupported("the stored text of function %s", f.Name)
 		}
 		u := &unit{body: fn.Body, params: fn.Params, returns: f.Returns, table: fn.TableVar != "", tableVar: fn.TableVar}
-		return u, u.check()
+		return u, u.check(nil)
 	})
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
 	"github.com/jobagent/jobagent/testenv/tsqld/lock"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -25,6 +26,8 @@ type Config struct {
 	ServerName string
 	// Now is the clock; nil means time.Now. It does not drive WAITFOR and time-outs, which use package time.
 	Now func() time.Time
+	// MaxMemory bounds what all sessions take together, in bytes; 0 means meter.DefaultLimit. One session may have half of it.
+	MaxMemory int64
 	// OnWait is told of a statement that has waited for another session's lock for lock.LongWait; nil for nobody.
 	OnWait func(w Wait)
 	// OnError is told of an error of which a client is told no more than that there was one: a defect, a damaged file. The error may
@@ -70,6 +73,7 @@ type Instance struct {
 	store   *store.Store
 	catalog *catalog.Catalog
 	locks   lock.Manager
+	pool    *meter.Pool
 	units   unitCache
 	started time.Time
 	// check is catalog.CheckPassword; a test counts its calls.
@@ -106,7 +110,7 @@ func New(cfg Config) (*Instance, error) {
 		return nil, err
 	}
 	i := &Instance{
-		cfg: cfg, store: st, started: cfg.Now(), sessions: map[int]*Session{},
+		cfg: cfg, store: st, pool: meter.NewPool(cfg.MaxMemory), started: cfg.Now(), sessions: map[int]*Session{},
 		counters: map[counterKey]*counter{}, versions: map[int]*rowVersions{},
 		changing: map[int]*Session{}, check: catalog.CheckPassword,
 	}
@@ -165,7 +169,8 @@ func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.conn = conn
+	s.conn, s.meter = conn, i.pool.Session()
+	conn.SetMeter(s.meter)
 	i.mu.Lock()
 	if i.closed {
 		i.mu.Unlock()

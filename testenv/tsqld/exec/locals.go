@@ -293,7 +293,9 @@ func (r *run) declareStmt(st *syntax.DeclareStmt) error {
 			if err != nil {
 				return err
 			}
-			v.val = val
+			if err := r.store(v, val); err != nil {
+				return err
+			}
 			r.s.rowCount = 1
 		}
 	}
@@ -303,10 +305,8 @@ func (r *run) declareStmt(st *syntax.DeclareStmt) error {
 // tableTypeOf is the table type of a declared variable; nil for a scalar.
 func (f *frame) tableTypeOf(r *run, d *syntax.VarDecl) *catalog.TableType {
 	vt := r.resolve(f)
-	for i, o := range f.unit.decls {
-		if o == d {
-			return vt.decls[i].table
-		}
+	if i, ok := f.unit.declared[d]; ok {
+		return vt.decls[i].table
 	}
 	return nil
 }
@@ -385,7 +385,11 @@ func (s *Session) contents(ctx context.Context, t *catalog.Table) ([][]types.Val
 	defer rows.Close()
 	var out [][]types.Value
 	for rows.Next() {
-		out = append(out, append([]types.Value(nil), rows.Row()...))
+		row, err := copyRow(s.meter, rows.Row())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, row)
 	}
 	return out, rows.Err()
 }
@@ -451,7 +455,11 @@ func (s *Session) oldRows(ctx context.Context, old, changed *catalog.Table, fill
 	defer rows.Close()
 	var out [][]types.Value
 	for rows.Next() {
-		out = append(out, append([]types.Value(nil), rows.Row()...))
+		row, err := copyRow(s.meter, rows.Row())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, row)
 	}
 	return out, rows.Err()
 }
@@ -472,7 +480,11 @@ func (s *Session) allColumns(ctx context.Context, t *catalog.Table) ([][]types.V
 	defer rows.Close()
 	var out [][]types.Value
 	for rows.Next() {
-		out = append(out, append([]types.Value(nil), rows.Row()...))
+		row, err := copyRow(s.meter, rows.Row())
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, row)
 	}
 	return out, rows.Err()
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
@@ -152,7 +153,7 @@ func (r *run) sendRows(p *compile.Plan) error {
 			n += k
 			continue
 		}
-		if err := gone(r.out.Row(rows.Row())); err != nil {
+		if err := r.sendRow(rows.Row()); err != nil {
 			return err
 		}
 		n++
@@ -166,6 +167,22 @@ func (r *run) sendRows(p *compile.Plan) error {
 	return r.done(n, CommandSelect)
 }
 
+// sendRow sends a row to the client.
+func (r *run) sendRow(row []types.Value) error {
+	mark := r.s.meter.Mark()
+	if n := weight(row...); n > meter.Small {
+		if err := r.s.meter.Take(encodedSize * n); err != nil {
+			return err
+		}
+	}
+	err := gone(r.out.Row(row))
+	r.s.meter.Release(mark)
+	return err
+}
+
+// encodedSize is how much more a value takes on its way to the client: as UTF-16, and in a buffer that has grown.
+const encodedSize = 4
+
 // sendChunks sends a document in pieces; NULL is no row.
 func (r *run) sendChunks(v types.Value) (int64, error) {
 	text, ok := v.(string)
@@ -174,13 +191,10 @@ func (r *run) sendChunks(v types.Value) (int64, error) {
 	}
 	n := int64(0)
 	for {
-		cut := len(text)
-		if utf8.RuneCountInString(text) > chunkSize {
-			cut = 0
-			for range chunkSize {
-				_, size := utf8.DecodeRuneInString(text[cut:])
-				cut += size
-			}
+		cut := 0
+		for i := 0; i < chunkSize && cut < len(text); i++ {
+			_, size := utf8.DecodeRuneInString(text[cut:])
+			cut += size
 		}
 		if err := gone(r.out.Row([]types.Value{text[:cut]})); err != nil {
 			return n, err
@@ -228,7 +242,9 @@ func (r *run) assignRow(assign []compile.Assign, row []types.Value) error {
 			return err
 		}
 		if x := r.f.variable(a.Variable); x != nil {
-			x.val = v
+			if err := r.store(x, v); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

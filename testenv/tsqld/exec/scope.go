@@ -6,6 +6,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -89,6 +90,9 @@ func (r *run) Variable(name string) types.Value {
 // Env implements [compile.Frame].
 func (r *run) Env() builtin.Env { return env{r} }
 
+// Meter implements [compile.Frame].
+func (r *run) Meter() *meter.Meter { return r.s.meter }
+
 // Call implements [compile.Frame].
 func (r *run) Call(key string, args []types.Value) (types.Value, error) {
 	fn, err := r.s.localFunction(key)
@@ -98,7 +102,7 @@ func (r *run) Call(key string, args []types.Value) (types.Value, error) {
 	if fn == nil {
 		return nil, mserr.NotSupported("the function %s", key)
 	}
-	return fn(args)
+	return fn(r.s.meter, args)
 }
 
 var (

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -32,9 +33,9 @@ func (r *run) sequenceFunc(key string) (store.Func, error) {
 		return nil, err
 	}
 	if places == 1 {
-		return func([]types.Value) (types.Value, error) { return r.nextSequence(d, object) }, nil
+		return func(*meter.Meter, []types.Value) (types.Value, error) { return r.nextSequence(d, object) }, nil
 	}
-	return func([]types.Value) (types.Value, error) {
+	return func(*meter.Meter, []types.Value) (types.Value, error) {
 		if shared := r.drawn[key]; shared != nil && shared.left > 0 {
 			shared.left--
 			return shared.v, nil

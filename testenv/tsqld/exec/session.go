@@ -3,12 +3,14 @@ package exec
 import (
 	"context"
 	"errors"
+	"runtime/debug"
 	"sync"
 	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/builtin"
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/lock"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -25,6 +27,7 @@ type Session struct {
 	impersonations []impersonation
 
 	conn  *store.Conn
+	meter *meter.Meter
 	locks *lock.Session
 	owner *lock.Owner // of session-owned application locks
 
@@ -40,6 +43,7 @@ type Session struct {
 	handles     map[int64]*prepared
 	nextHandle  int64
 	contextKeys map[string]contextValue
+	contextSize int // of keys and values, in bytes
 
 	rowCount      int64
 	lastError     int32
@@ -148,7 +152,7 @@ func (s *Session) database(name string) *catalog.Database {
 // client is gone, the request was canceled, or an error of severity 20 was sent.
 func (s *Session) Batch(ctx context.Context, text string, sink Sink) error {
 	return s.serveText(ctx, sink, "BATCH", text, func(r *run) error {
-		u, err := s.inst.units.batch(text, s.opts.quotedIdentifier)
+		u, err := s.inst.units.batch(s.meter, text, s.opts.quotedIdentifier)
 		if err != nil {
 			return r.reject(err)
 		}
@@ -175,7 +179,11 @@ func (s *Session) serveText(ctx context.Context, sink Sink, command, text string
 	s.mu.Unlock()
 	r := &run{s: s, ctx: ctx, out: sink}
 	s.running = r
+	s.meter.Begin(ctx)
 	err := s.finish(r, do(r))
+	if s.meter.End() > s.inst.pool.Limit()/muchMemory {
+		debug.FreeOSMemory() // what it has left behind would stay until the heap has doubled
+	}
 	s.running, s.top, s.depth, s.functionDepth = nil, nil, 0, 0
 	s.mu.Lock()
 	s.cancel = nil
@@ -183,6 +191,12 @@ func (s *Session) serveText(ctx context.Context, sink Sink, command, text string
 	s.mu.Unlock()
 	return err
 }
+
+// muchMemory is the part of the server's memory from which on a request's is given back to the system at its end.
+const muchMemory = 8
+
+// Meter is the account of the session's memory.
+func (s *Session) Meter() *meter.Meter { return s.meter }
 
 // finish maps the end of a request to what its caller must know.
 func (s *Session) finish(r *run, err error) error {
@@ -246,7 +260,13 @@ func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) er
 	s.opts.isolation = isolation // sp_reset_connection keeps it (KB 3025845)
 	s.inst.locks.ReleaseAll(s.owner)
 	s.inst.locks.SetPriority(s.locks, 0)
-	s.cursors, s.handles, s.contextKeys, s.bulk, s.tempProcs = nil, nil, nil, nil, nil
+	for _, c := range s.cursors {
+		s.empty(c)
+	}
+	for _, p := range s.handles {
+		s.meter.Drop(p.size())
+	}
+	s.cursors, s.handles, s.contextKeys, s.contextSize, s.bulk, s.tempProcs = nil, nil, nil, 0, nil, nil
 	s.rowCount, s.lastError, s.fetchStatus, s.lastIdentity, s.caught = 0, 0, 0, nil, nil
 	s.dbID = s.homeDB
 	if s.databaseByID(s.dbID) == nil {
@@ -273,6 +293,7 @@ func (s *Session) Close() error {
 		delete(s.inst.sessions, s.id)
 		s.inst.announceDeparture()
 	}()
+	defer s.meter.Close()
 	defer s.inst.store.Release(s.conn)
 	defer s.inst.locks.Close(s.locks)
 	return s.abandon()

@@ -35,7 +35,9 @@ func (r *run) setVar(st *syntax.SetVarStmt) error {
 	if err != nil {
 		return err
 	}
-	v.val = val
+	if err := r.store(v, val); err != nil {
+		return err
+	}
 	r.s.rowCount = 1
 	return nil
 }

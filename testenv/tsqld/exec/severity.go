@@ -43,6 +43,7 @@ var batchErrors = map[int32]bool{
 	248:  true, // conversion overflows int
 	293:  true, // conversion to smallmoney
 	295:  true, // conversion to smalldatetime
+	701:  true, // no memory: what follows relies on what could not be done
 	1205: true, // deadlock victim
 	3915: true, // ROLLBACK inside INSERT ... EXEC
 	3916: true, // COMMIT inside INSERT ... EXEC

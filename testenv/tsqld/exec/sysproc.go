@@ -340,6 +340,9 @@ type contextValue struct {
 // maxContextKey is the longest key of SESSION_CONTEXT, in bytes of nvarchar.
 const maxContextKey = 256
 
+// maxContextSize bounds all keys and values of a session's context, in bytes (documentation of sp_set_session_context).
+const maxContextSize = 1 << 20
+
 // setSessionContext is sp_set_session_context.
 func (r *run) setSessionContext(a arguments) (int32, error) {
 	key, ok := a["key"].(string)
@@ -354,6 +357,14 @@ func (r *run) setSessionContext(a arguments) (int32, error) {
 	if s.contextKeys == nil {
 		s.contextKeys = map[string]contextValue{}
 	}
+	grow := len(folded) + weight(a["value"])
+	if old, ok := s.contextKeys[folded]; ok {
+		grow = weight(a["value"]) - weight(old.val)
+	}
+	if grow > 0 && s.contextSize+grow > maxContextSize {
+		return 1, mserr.SessionContextFull(key)
+	}
+	s.contextSize += grow
 	flag, _ := a["read_only"].(int64)
 	s.contextKeys[folded] = contextValue{val: a["value"], readOnly: flag != 0}
 	return 0, nil

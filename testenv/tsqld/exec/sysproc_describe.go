@@ -13,7 +13,7 @@ func (r *run) describeFirst(a arguments) (int32, error) {
 		return 1, mserr.NotSupported("sp_describe_first_result_set with @browse_information_mode = %d", mode)
 	}
 	text, params := a.text("tsql"), a.text("params")
-	whole, err := r.s.inst.units.dynamic(text, params, r.s.opts.quotedIdentifier)
+	whole, err := r.s.inst.units.dynamic(r.s.meter, text, params, r.s.opts.quotedIdentifier)
 	if err != nil {
 		return 1, err
 	}

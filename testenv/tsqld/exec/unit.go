@@ -8,6 +8,7 @@ import (
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/compile"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -16,12 +17,14 @@ import (
 // unit is a text that was parsed and checked, with what was found out about it while it ran. Units are
 // shared by all sessions; what is under mu is only a cache.
 type unit struct {
-	text    string // of a batch; "" for modules
-	body    []syntax.Stmt
-	params  []*syntax.Param
-	decls   []*syntax.VarDecl // variables, in order of declaration
-	returns types.Type        // of a scalar function, else zero
-	table   bool              // a multi-statement function
+	text   string // of a batch; "" for modules
+	body   []syntax.Stmt
+	params []*syntax.Param
+	decls  []*syntax.VarDecl // variables, in order of declaration
+	// declared are the positions in decls.
+	declared map[*syntax.VarDecl]int
+	returns  types.Type // of a scalar function, else zero
+	table    bool       // a multi-statement function
 	// tableVar is the name of its result variable, with '@'.
 	tableVar string
 
@@ -29,6 +32,8 @@ type unit struct {
 	plans  map[planKey][]*cachedPlan
 	shapes map[shapeKey]*catalog.Table
 	scopes map[scopeKey]*varTypes
+
+	bytes atomic.Int64 // about what the unit takes, plans included
 
 	// writes says that a transaction in which the text took shared locks has written to the same database: see [Session.share].
 	writes atomic.Bool
@@ -104,10 +109,16 @@ type resolvedType struct {
 	err   error
 }
 
-// maxUnits and maxUnitBytes bound the parsed batches that an instance keeps.
 const (
+	// maxUnits and maxUnitBytes bound the parsed batches that an instance keeps, with their plans.
 	maxUnits     = 2000
-	maxUnitBytes = 16 << 20
+	maxUnitBytes = 128 << 20
+	// maxKeptText is the longest text, in bytes, whose unit is kept.
+	maxKeptText = 512 << 10
+	// maxPlans bounds the nodes of a unit whose plans are kept: longer texts than that run from one end to the other.
+	maxPlans = 4096
+	// planBytes is about what a plan takes.
+	planBytes = 3 << 10
 )
 
 // unitCache keeps parsed batches, least recently used last. The zero cache is ready for use.
@@ -115,7 +126,7 @@ type unitCache struct {
 	mu    sync.Mutex
 	byKey map[unitKey]*list.Element
 	order list.List // of *unitEntry
-	bytes int
+	bytes int64
 }
 
 // unitKey is a text with what its meaning depends on.
@@ -126,33 +137,43 @@ type unitKey struct {
 
 // unitEntry is a cached unit.
 type unitEntry struct {
-	key  unitKey
-	unit *unit
+	key   unitKey
+	unit  *unit
+	bytes int64 // of unit, as counted in the cache
 }
 
 // batch parses a batch.
-func (c *unitCache) batch(text string, quoted bool) (*unit, error) {
-	return c.get(unitKey{text: text, quoted: quoted})
+func (c *unitCache) batch(m *meter.Meter, text string, quoted bool) (*unit, error) {
+	return c.get(m, unitKey{text: text, quoted: quoted})
 }
 
 // dynamic parses a text with parameters declared as for sp_executesql.
-func (c *unitCache) dynamic(text, params string, quoted bool) (*unit, error) {
-	return c.get(unitKey{text: text, params: strings.TrimSpace(params), quoted: quoted})
+func (c *unitCache) dynamic(m *meter.Meter, text, params string, quoted bool) (*unit, error) {
+	return c.get(m, unitKey{text: text, params: strings.TrimSpace(params), quoted: quoted})
 }
 
-// get finds or parses a unit. Texts with errors are not kept.
-func (c *unitCache) get(key unitKey) (*unit, error) {
-	c.mu.Lock()
-	if el, ok := c.byKey[key]; ok {
-		c.order.MoveToFront(el)
+// get finds or parses a unit. Texts with errors, and very long ones, are not kept; what those take is the session's, of m.
+func (c *unitCache) get(m *meter.Meter, key unitKey) (*unit, error) {
+	if len(key.text) <= maxKeptText {
+		c.mu.Lock()
+		if el, ok := c.byKey[key]; ok {
+			c.order.MoveToFront(el)
+			c.weigh(el.Value.(*unitEntry))
+			c.mu.Unlock()
+			return el.Value.(*unitEntry).unit, nil
+		}
 		c.mu.Unlock()
-		return el.Value.(*unitEntry).unit, nil
 	}
-	c.mu.Unlock()
-	u, err := parseUnit(key)
+	mark := m.Mark()
+	u, err := parseUnit(m, key)
 	if err != nil {
+		m.Release(mark)
 		return nil, err
 	}
+	if len(key.text) > maxKeptText {
+		return u, nil
+	}
+	m.Release(mark)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if el, ok := c.byKey[key]; ok {
@@ -161,29 +182,40 @@ func (c *unitCache) get(key unitKey) (*unit, error) {
 	if c.byKey == nil {
 		c.byKey = map[unitKey]*list.Element{}
 	}
-	c.byKey[key] = c.order.PushFront(&unitEntry{key, u})
-	c.bytes += len(key.text)
-	for c.order.Len() > maxUnits || c.bytes > maxUnitBytes && c.order.Len() > 1 {
-		old := c.order.Remove(c.order.Back()).(*unitEntry)
-		delete(c.byKey, old.key)
-		c.bytes -= len(old.key.text)
-	}
+	e := &unitEntry{key: key, unit: u}
+	c.byKey[key] = c.order.PushFront(e)
+	c.weigh(e)
 	return u, nil
 }
 
+// weigh takes note of what a unit takes now, which its plans make more while it is used, and lets the oldest ones go when all of
+// them take too much. c.mu must be held.
+func (c *unitCache) weigh(e *unitEntry) {
+	now := e.unit.bytes.Load()
+	c.bytes += now - e.bytes
+	e.bytes = now
+	for c.order.Len() > maxUnits || c.bytes > maxUnitBytes && c.order.Len() > 1 {
+		old := c.order.Remove(c.order.Back()).(*unitEntry)
+		delete(c.byKey, old.key)
+		c.bytes -= old.bytes
+	}
+}
+
 // parseUnit parses a batch, with its parameters if it has any.
-func parseUnit(key unitKey) (*unit, error) {
-	b, err := syntax.Parse(key.text, syntax.Options{QuotedIdentifier: key.quoted})
+func parseUnit(m *meter.Meter, key unitKey) (*unit, error) {
+	opt := syntax.Options{QuotedIdentifier: key.quoted, Meter: m}
+	b, err := syntax.Parse(key.text, opt)
 	if err != nil {
 		return nil, err
 	}
 	u := &unit{text: key.text, body: b.Stmts}
+	u.bytes.Store(int64(b.Bytes))
 	if key.params != "" {
-		if u.params, err = syntax.ParseParams(key.params, syntax.Options{QuotedIdentifier: key.quoted}); err != nil {
+		if u.params, err = syntax.ParseParams(key.params, opt); err != nil {
 			return nil, err
 		}
 	}
-	return u, u.check()
+	return u, u.check(m)
 }
 
 // procedureUnit is the parsed form of a procedure, kept with its definition.
@@ -198,7 +230,7 @@ func procedureUnit(p *catalog.Procedure) (*unit, error) {
 			return nil, mserr.NotSupported("the stored text of procedure %s", p.Name)
 		}
 		u := &unit{body: proc.Body, params: proc.Params}
-		return u, u.check()
+		return u, u.check(nil)
 	})
 	if err != nil {
 		return nil, err
@@ -272,6 +304,10 @@ func (u *unit) keep(r *run, key planKey, plan any, needs *compile.Needs) {
 	if u.plans == nil {
 		u.plans = map[planKey][]*cachedPlan{}
 	}
+	if len(u.plans) >= maxPlans && u.plans[key] == nil {
+		return
+	}
+	u.bytes.Add(planBytes)
 	var variants []*cachedPlan
 	for _, old := range u.plans[key] {
 		// What was made for an older version of this database will not fit any more.

@@ -248,6 +248,11 @@ func NoPreparedHandle(handle int64) *Error {
 	return New(8179, 16, "Could not find prepared statement with handle %d.", handle).WithState(2)
 }
 
+// OutOfMemory is error 701: a statement needs more memory than the server gives a session, or has left.
+func OutOfMemory() *Error {
+	return New(701, 17, "There is insufficient system memory in resource pool 'default' to run this query.").WithState(123)
+}
+
 // InternalResources is error 8623.
 func InternalResources() *Error {
 	return New(8623, 16, "The query processor ran out of internal resources and could not produce a query plan. This is a rare event and only expected for extremely complex queries or queries that reference a very large number of tables or partitions. Please simplify the query. If you believe you have received this message in error, contact Customer Support Services for more information.")
@@ -326,6 +331,11 @@ func UnknownMessage(number, severity, state int64) *Error {
 // InvalidProcArgument is error 15600.
 func InvalidProcArgument(procedure string) *Error {
 	return New(15600, 15, "An invalid parameter or option was specified for procedure '%s'.", procedure)
+}
+
+// SessionContextFull is error 15665.
+func SessionContextFull(key string) *Error {
+	return New(15665, 16, "The value was not set for key '%s' because the total size of keys and values in the session context would exceed the 1 MB limit.", key)
 }
 
 // SessionContextReadOnly is error 15664.

@@ -14,6 +14,7 @@ import (
 	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -29,6 +30,7 @@ type Conn struct {
 	stmts    stmtCache
 	rows     []*Rows // open ones
 
+	meter *meter.Meter    // of the session; nil for none
 	funcs map[string]Func // functions that were used here, by key
 	local func(key string) (Func, error)
 	args  []types.Value // stack of arguments of running functions
@@ -245,6 +247,9 @@ func (c *Conn) detachUnknown(known map[int]incarnation) error {
 // returns nil for keys that it does not know. Nil takes it away, as Release does.
 func (c *Conn) SetLocal(find func(key string) (Func, error)) { c.local = find }
 
+// SetMeter sets the account that functions and values of the session are taken from. Nil takes it away, as Release does.
+func (c *Conn) SetMeter(m *meter.Meter) { c.meter = m }
+
 // SetInterruptWrites says whether canceling may interrupt writing statements although that rolls the
 // whole transaction back. It suits a transaction that ends with its statement; Release sets it to false.
 func (c *Conn) SetInterruptWrites(on bool) { c.interruptWrites = on }
@@ -389,7 +394,7 @@ func (c *Conn) clean() error {
 		}
 	}
 	c.unwatch()
-	c.local, c.interruptWrites = nil, false
+	c.local, c.meter, c.interruptWrites = nil, nil, false
 	c.args, c.cause = c.args[:0], nil
 	if err := c.Rollback(); err != nil {
 		return err

@@ -4,13 +4,15 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // Func computes a function from its arguments, the key excluded. args belong to the caller and are
-// overwritten after the call; the values in them may be kept.
-type Func func(args []types.Value) (types.Value, error)
+// overwritten after the call; the values in them may be kept. m is the account of the session: what takes long asks it
+// whether to go on, and what may become larger than its arguments is taken from it; nil for none.
+type Func func(m *meter.Meter, args []types.Value) (types.Value, error)
 
 // Accumulator collects the rows of one group or window. Values may be kept, the slice may not.
 type Accumulator interface {
@@ -18,6 +20,13 @@ type Accumulator interface {
 	Step(args []types.Value) error
 	// Value is the result so far. It may be called again after further steps.
 	Value() (types.Value, error)
+}
+
+// Holder is an Accumulator that keeps what it is given.
+type Holder interface {
+	Accumulator
+	// Held is about how many bytes it keeps.
+	Held() int
 }
 
 // Inverter is an Accumulator that can take a row back, which window frames with a moving start need.

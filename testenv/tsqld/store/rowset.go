@@ -7,12 +7,14 @@ import (
 
 	"modernc.org/sqlite/vtab"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
 // RowsFunc makes the rows of a rowset. args belong to the caller and are overwritten after the call; the values
 // in them may be kept.
-type RowsFunc func(args []types.Value) (RowSource, error)
+// m is the account of the session, nil for none; the rows may go on using it.
+type RowsFunc func(m *meter.Meter, args []types.Value) (RowSource, error)
 
 // RowSource makes the rows of a rowset, which are read one after the other.
 type RowSource interface {
@@ -155,6 +157,7 @@ type rowsetCursor struct {
 	rows RowSource     // nil before they were made
 	row  []types.Value // nil after the last row
 	at   int64
+	held int // what args take, of the meter
 }
 
 // errRowset means that SQL was made without a key, or that SQLite read the rows before their arguments.
@@ -181,12 +184,22 @@ func (r *rowsetCursor) Filter(n int, _ string, vals []vtab.Value) error {
 	if err != nil {
 		return c.remember(err)
 	}
+	_ = c.meter.Take(-r.held) // to give back cannot fail
+	r.args, r.rows, r.held = nil, nil, 0
 	args := make([]types.Value, len(vals))
 	for i, v := range vals {
+		if n := size(v); n > meter.Small {
+			if err := c.meter.Take(n); err != nil {
+				return c.remember(err)
+			}
+			r.held += n
+		}
 		args[i] = own(v)
 	}
-	r.args, r.rows = nil, nil
-	if r.rows, err = fn(args[1:]); err != nil {
+	before := c.meter.Mark()
+	r.rows, err = fn(c.meter, args[1:])
+	r.held += int(c.meter.Mark() - before)
+	if err != nil {
 		return c.remember(err)
 	}
 	r.args = args
@@ -246,4 +259,8 @@ func (r *rowsetCursor) Column(i int) (vtab.Value, error) {
 func (r *rowsetCursor) Rowid() (int64, error) { return r.at, nil }
 
 // Close implements [vtab.Cursor].
-func (r *rowsetCursor) Close() error { return nil }
+func (r *rowsetCursor) Close() error {
+	_ = r.slot.conn.meter.Take(-r.held) // to give back cannot fail
+	r.args, r.rows, r.held = nil, nil, 0
+	return nil
+}

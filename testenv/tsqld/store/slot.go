@@ -9,6 +9,7 @@ import (
 
 	"modernc.org/sqlite"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -93,14 +94,32 @@ func (c *Conn) call(args []driver.Value, local bool) (driver.Value, error) {
 	if err != nil {
 		return nil, c.remember(err)
 	}
-	base := len(c.args)
-	vals := c.push(args[1:])
-	v, err := fn(vals)
+	base, mark := len(c.args), c.meter.Mark()
+	vals, err := c.push(args[1:])
+	var v types.Value
+	if err == nil {
+		v, err = fn(c.meter, vals)
+	}
+	if n := size(v); n > meter.Small && err == nil {
+		err = c.meter.Take(n)
+	}
 	c.args = c.args[:base]
+	c.meter.Release(mark)
 	if err != nil {
 		return nil, c.remember(err)
 	}
 	return v, nil
+}
+
+// size is how long a text or binary value is.
+func size(v driver.Value) int {
+	switch x := v.(type) {
+	case string:
+		return len(x)
+	case []byte:
+		return len(x)
+	}
+	return 0
 }
 
 // errNoKey means that SQL was made without a key, which is a mistake of its maker.
@@ -135,12 +154,17 @@ func (c *Conn) resolve(key string, local bool) (Func, error) {
 }
 
 // push copies arguments out of SQLite's memory onto the stack of arguments, which grows while a closure runs SQL itself.
-func (c *Conn) push(args []driver.Value) []types.Value {
+func (c *Conn) push(args []driver.Value) ([]types.Value, error) {
 	base := len(c.args)
 	for _, a := range args {
+		if n := size(a); n > meter.Small {
+			if err := c.meter.Take(n); err != nil {
+				return nil, err
+			}
+		}
 		c.args = append(c.args, own(a))
 	}
-	return c.args[base:len(c.args):len(c.args)]
+	return c.args[base:len(c.args):len(c.args)], nil
 }
 
 // own copies what refers to SQLite's memory.
@@ -166,6 +190,7 @@ func (c *Conn) remember(err error) error {
 type aggregate struct {
 	conn *Conn
 	acc  Accumulator
+	held int // of acc, taken from the meter
 }
 
 // prepare makes the accumulator and copies the arguments.
@@ -184,22 +209,46 @@ func (a *aggregate) prepare(args []driver.Value) ([]types.Value, error) {
 		}
 		a.acc = make()
 	}
-	return a.conn.push(args[1:]), nil
+	return a.conn.push(args[1:])
+}
+
+// heldStep is by how much an accumulator may grow before the meter is told.
+const heldStep = 64 << 10
+
+// account tells the meter what the accumulator keeps.
+func (a *aggregate) account() error {
+	h, ok := a.acc.(Holder)
+	if !ok {
+		return nil
+	}
+	now := h.Held()
+	if now < a.held+heldStep {
+		return nil
+	}
+	if err := a.conn.meter.Take(now - a.held); err != nil {
+		return err
+	}
+	a.held = now
+	return nil
 }
 
 // Step adds a row.
 func (a *aggregate) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
-	base := len(a.conn.args)
+	c := a.conn
+	base, mark := len(c.args), c.meter.Mark()
 	vals, err := a.prepare(args)
-	if err != nil {
-		return err
+	if err == nil {
+		err = a.acc.Step(vals)
 	}
-	err = a.acc.Step(vals)
-	a.conn.args = a.conn.args[:base]
-	if err != nil {
-		return a.conn.remember(err)
+	c.args = c.args[:base]
+	c.meter.Release(mark)
+	if err == nil {
+		err = a.account()
 	}
-	return nil
+	if err != nil && err != errStopped {
+		return c.remember(err)
+	}
+	return err
 }
 
 // WindowInverse takes the oldest row back.
@@ -210,17 +259,18 @@ func (a *aggregate) WindowInverse(_ *sqlite.FunctionContext, args []driver.Value
 		name, _, _ := strings.Cut(key, "|")
 		return a.conn.remember(mserr.NotSupported("the aggregate %s over a moving window frame", name))
 	}
-	base := len(a.conn.args)
+	c := a.conn
+	base, mark := len(c.args), c.meter.Mark()
 	vals, err := a.prepare(args)
-	if err != nil {
-		return err
+	if err == nil {
+		err = inv.Inverse(vals)
 	}
-	err = inv.Inverse(vals)
-	a.conn.args = a.conn.args[:base]
-	if err != nil {
-		return a.conn.remember(err)
+	c.args = c.args[:base]
+	c.meter.Release(mark)
+	if err != nil && err != errStopped {
+		return c.remember(err)
 	}
-	return nil
+	return err
 }
 
 // WindowValue is the result so far, NULL before the first row.
@@ -236,4 +286,7 @@ func (a *aggregate) WindowValue(*sqlite.FunctionContext) (driver.Value, error) {
 }
 
 // Final ends the evaluation.
-func (a *aggregate) Final(*sqlite.FunctionContext) { a.acc = nil }
+func (a *aggregate) Final(*sqlite.FunctionContext) {
+	_ = a.conn.meter.Take(-a.held) // to give back cannot fail
+	a.acc, a.held = nil, 0
+}

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -42,15 +43,18 @@ func functions() *Functions {
 		Scalar: func(key string) (Func, error) {
 			switch key {
 			case "upper":
-				return func(a []types.Value) (types.Value, error) { return strings.ToUpper(a[0].(string)), nil }, nil
+				return func(_ *meter.Meter, a []types.Value) (types.Value, error) { return strings.ToUpper(a[0].(string)), nil }, nil
 			case "fail":
-				return func([]types.Value) (types.Value, error) { return nil, mserr.DivideByZero() }, nil
+				return func(*meter.Meter, []types.Value) (types.Value, error) { return nil, mserr.DivideByZero() }, nil
 			case "same":
-				return func(a []types.Value) (types.Value, error) { return a[0], nil }, nil
+				return func(_ *meter.Meter, a []types.Value) (types.Value, error) { return a[0], nil }, nil
 			case "slow":
-				return func(a []types.Value) (types.Value, error) { time.Sleep(time.Millisecond); return a[0], nil }, nil
+				return func(_ *meter.Meter, a []types.Value) (types.Value, error) {
+					time.Sleep(time.Millisecond)
+					return a[0], nil
+				}, nil
 			case "slower":
-				return func(a []types.Value) (types.Value, error) { time.Sleep(time.Second); return a[0], nil }, nil
+				return func(_ *meter.Meter, a []types.Value) (types.Value, error) { time.Sleep(time.Second); return a[0], nil }, nil
 			}
 			return nil, unknownKey(key)
 		},
@@ -166,7 +170,7 @@ func TestLocalFunctionsRunSQL(t *testing.T) {
 		if key != "count" {
 			return nil, nil
 		}
-		return func(args []types.Value) (types.Value, error) {
+		return func(_ *meter.Meter, args []types.Value) (types.Value, error) {
 			row, err := c.QueryRow(t.Context(), "SELECT fn('same', count(*) + ?1) FROM d5.t", args)
 			if err != nil {
 				return nil, err

@@ -330,12 +330,12 @@ func (p *parser) fileSpec() {
 		p.fail()
 		return
 	}
-	n := p.matching()
+	n := p.matching(0)
 	if p.ahead(n - 1).is(")") {
 		p.i += n
 		return
 	}
-	p.i = len(p.toks) - 1
+	p.i += n
 	p.fail()
 }
 

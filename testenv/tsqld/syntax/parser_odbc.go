@@ -60,30 +60,25 @@ func (p *parser) odbcCall(e expr) Expr {
 	if t.kind != tokWord || !p.ahead(1).is("(") {
 		return p.odbcPlain(e)
 	}
-	ansi := name == "CONVERT" && func() bool {
-		p.i++
-		behind := p.matching()
-		p.i--
-		return odbcTypes[p.ahead(behind-1).up] != ""
-	}()
+	ansi := name == "CONVERT" && odbcTypes[p.ahead(p.matching(1)-2).up] != ""
 	part, dated := odbcParts[name]
 	switch {
 	case name == "EXTRACT":
-		p.i += 2
+		p.skip(2)
 		what := p.next()
 		p.want("FROM")
 		x := p.expr()
 		p.want(")")
 		return odbcFunc(e, "DATEPART", &Keyword{expr: e, Name: what.text}, x)
 	case name == "POSITION":
-		p.i += 2
+		p.skip(2)
 		x := p.expr()
 		p.want("IN")
 		y := p.expr()
 		p.want(")")
 		return odbcFunc(e, "CHARINDEX", x, y)
 	case name == "TIMESTAMPADD", name == "TIMESTAMPDIFF":
-		p.i += 2
+		p.skip(2)
 		interval := p.next()
 		if odbcIntervals[interval.up] == "" {
 			p.failAt(interval)
@@ -94,7 +89,7 @@ func (p *parser) odbcCall(e expr) Expr {
 		p.want(")")
 		return odbcFunc(e, map[string]string{"TIMESTAMPADD": "DATEADD", "TIMESTAMPDIFF": "DATEDIFF"}[name], args...)
 	case ansi:
-		p.i += 2
+		p.skip(2)
 		x := p.expr()
 		p.want(",")
 		to := odbcTypes[p.next().up]
@@ -145,7 +140,7 @@ func (p *parser) odbcPlain(e expr) Expr {
 
 // odbcArgs reads a name and its arguments in parentheses.
 func (p *parser) odbcArgs() []Expr {
-	p.i++
+	p.next()
 	p.want("(")
 	var args []Expr
 	if !p.at(")") {
@@ -203,6 +198,7 @@ func (p *parser) declared() {
 		return // the name of a variable, or declared before
 	}
 	if p.globals == nil {
+		p.fillAll()
 		p.globals = map[string][]int32{}
 		for i := range p.toks {
 			if t := &p.toks[i]; t.kind == tokGlobal {

@@ -404,13 +404,14 @@ func (p *parser) groupItem(inside bool) *GroupItem {
 // listFollows reports whether the parenthesis here holds a list or ends an element, so that it isn't the
 // beginning of an expression such as (a + b) * c.
 func (p *parser) listFollows() bool {
-	t := p.ahead(p.matching())
+	t := p.ahead(p.matching(0))
 	return t.is(",") || t.is(")")
 }
 
-// matching is the distance to the token behind the parenthesis that matches the current one, or to the end of the text.
-func (p *parser) matching() int {
+// matching is the distance to the token behind the parenthesis that matches the one n tokens on, or to the end of the text.
+func (p *parser) matching(n int) int {
 	if p.behind == nil {
+		p.fillAll()
 		p.behind = make([]int32, len(p.toks))
 		var open []int32
 		for i := range p.toks {
@@ -423,8 +424,8 @@ func (p *parser) matching() int {
 			}
 		}
 	}
-	if n := int(p.behind[p.i]); n > 0 {
-		return n - p.i
+	if behind := int(p.behind[min(p.i+n, len(p.toks)-1)]); behind > 0 {
+		return behind - p.i
 	}
 	return len(p.toks) - 1 - p.i
 }
@@ -675,9 +676,7 @@ func (p *parser) parenthesisedQuery() bool {
 	if n == 1 || !p.ahead(n).is("SELECT") {
 		return false
 	}
-	p.i++
-	behind := p.ahead(p.matching())
-	p.i--
+	behind := p.ahead(p.matching(1))
 	return behind.is(")") || behind.is("UNION") || behind.is("EXCEPT") || behind.is("INTERSECT")
 }
 

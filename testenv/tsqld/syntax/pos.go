@@ -53,6 +53,7 @@ type Stmt interface {
 type Batch struct {
 	Source string // what was parsed; positions are offsets into it
 	Stmts  []Stmt // in source order; empty for a batch of comments and semicolons
+	Bytes  int    // about what the text and the tree take
 }
 
 // Pos is the start of the first statement.

@@ -20,29 +20,29 @@ type scanner struct {
 	lineStart int
 }
 
-// scan returns the tokens of src, the last of them tokEOF. Errors are 103, 105 and 113.
-func scan(src string, quotedIdentifier bool) ([]token, *mserr.Error) {
-	s := &scanner{src: src, quoted: quotedIdentifier, line: 1}
-	toks := make([]token, 0, len(src)/5+2)
+// newScanner starts at the beginning of src.
+func newScanner(src string, quotedIdentifier bool) scanner {
+	s := scanner{src: src, quoted: quotedIdentifier, line: 1}
 	if strings.HasPrefix(src, "\uFEFF") {
 		s.off = len("\uFEFF")
 	}
-	for {
-		if err := s.skip(); err != nil {
-			return nil, err
-		}
-		t := token{at: s.pos()}
-		if s.off >= len(src) {
-			t.end = int32(s.off)
-			return append(toks, t), nil
-		}
-		if err := s.next(&t); err != nil {
-			err.Line = t.at.Line
-			return nil, err
-		}
-		t.end = int32(s.off)
-		toks = append(toks, t)
+	return s
+}
+
+// scan reads the next token, tokEOF at the end, into t, which must be zero. Errors are 103, 105 and 113.
+func (s *scanner) scan(t *token) *mserr.Error {
+	if err := s.skip(); err != nil {
+		return err
 	}
+	t.at = s.pos()
+	if s.off < len(s.src) {
+		if err := s.next(t); err != nil {
+			err.Line = t.at.Line
+			return err
+		}
+	}
+	t.end = int32(s.off)
+	return nil
 }
 
 // pos is the current place.
