@@ -7,11 +7,11 @@ import (
 	"fmt"
 	"io"
 	"net"
-	"slices"
 	"sync"
 	"time"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
@@ -24,6 +24,8 @@ const (
 	readBuffer = 16 << 10
 	// maxMessage bounds a message that is held in memory, in bytes.
 	maxMessage = 512 << 20
+	// uncounted is the size in bytes up to which a message is no part of what the session's memory is bounded by.
+	uncounted = 64 << 10
 	// bulkBacklog is how many packets of a bulk load wait for the interpreter.
 	bulkBacklog = 256
 	// lingerTime bounds the wait for the client to close after the server's last word, so that the word
@@ -46,8 +48,9 @@ type conn struct {
 	version  tds.Version
 	login    login
 	session  session
-	replying bool   // an answer was begun and not ended
-	bulk     string // text of the last batch, for the bulk load that it may announce
+	meter    *meter.Meter // of session; nil for none. The reader uses it, too
+	replying bool         // an answer was begun and not ended
+	bulk     string       // text of the last batch, for the bulk load that it may announce
 
 	requests   chan *message // from the reader; room for one
 	attentions chan struct{} // from the reader: look at attention; room for one
@@ -66,21 +69,47 @@ type conn struct {
 // message is a request as it arrives.
 type message struct {
 	typ     tds.PacketType
-	status  tds.Status // of the first packet, and StatusIgnore of the last
-	parts   [][]byte   // payloads of the packets, until the last one has come
-	size    int        // of all of them
-	payload []byte
+	status  tds.Status  // of the first packet, and StatusIgnore of the last
+	payload []byte      // of the packets that have come
+	held    int64       // of the session's memory, for payload
+	refused error       // why payload was thrown away, and what else comes
 	stream  chan []byte // payloads of a bulk load as they arrive; nil for other messages
 	err     error       // why stream was closed before the end of the message; set before that
 	broken  bool        // the stream was closed so; used by the reader's goroutine only
 }
 
-// join makes one payload of those of the packets.
-func (m *message) join() {
-	if m.payload = m.parts[0]; len(m.parts) > 1 {
-		m.payload = slices.Concat(m.parts...)
+// add appends a packet's payload, or notes that the session must not have so much memory.
+func (m *message) add(packet []byte, mem *meter.Meter) {
+	if m.refused != nil {
+		return
 	}
-	m.parts = nil
+	if m.payload == nil {
+		m.payload = packet
+		return
+	}
+	need := len(m.payload) + len(packet)
+	if need > cap(m.payload) {
+		size := need + need/4
+		if size > uncounted {
+			if m.refused = mem.Hold(int64(size)); m.refused != nil {
+				m.drop(mem)
+				return
+			}
+		}
+		larger := append(make([]byte, 0, size), m.payload...)
+		mem.Drop(m.held)
+		if m.held = 0; size > uncounted {
+			m.held = int64(size)
+		}
+		m.payload = larger
+	}
+	m.payload = append(m.payload, packet...)
+}
+
+// drop forgets the payload.
+func (m *message) drop(mem *meter.Meter) {
+	mem.Drop(m.held)
+	m.payload, m.held = nil, 0
 }
 
 // next is the stream of a bulk load for package tds.
@@ -167,6 +196,9 @@ func (c *conn) serve() (err error) {
 	}
 	if s, ok := c.session.(killable); ok {
 		s.OnKill(c.kill)
+	}
+	if s, ok := c.session.(accounted); ok {
+		c.meter = s.Meter()
 	}
 	reading = true
 	go func() {
@@ -309,6 +341,9 @@ func (c *conn) read() error {
 		if h.Type == tds.PacketAttention {
 			// Clients may send it in the middle of a message, which is then void.
 			m.breakOff(ErrAttention)
+			if m != nil {
+				m.drop(c.meter)
+			}
 			m = nil
 			c.attend()
 			continue
@@ -333,13 +368,12 @@ func (c *conn) read() error {
 			if h.EOM() {
 				close(m.stream)
 			}
-		case m.size+len(payload) > maxMessage:
+		case len(m.payload)+len(payload) > maxMessage:
 			return &tds.FormatError{What: fmt.Sprintf("message of more than %d bytes", maxMessage)}
 		default:
-			m.parts, m.size = append(m.parts, payload), m.size+len(payload)
+			m.add(payload, c.meter)
 			m.status |= h.Status & tds.StatusIgnore
 			if h.EOM() {
-				m.join()
 				c.deliver(m)
 			}
 		}
@@ -459,6 +493,7 @@ func (c *conn) attendIdle() error {
 	select {
 	case m := <-c.requests:
 		m.drain()
+		m.drop(c.meter)
 		void = true
 	default:
 	}

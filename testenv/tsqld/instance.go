@@ -10,7 +10,7 @@ import (
 // New opens the databases of cfg.Dir, creating the system databases where they are missing, and
 // returns a server that is ready for connections. The caller closes it.
 func New(cfg Config) (*Server, error) {
-	engineConfig := exec.Config{Dir: cfg.Dir, SAPassword: cfg.SAPassword, Now: cfg.Now, OnWait: cfg.OnWait, OnError: cfg.OnError}
+	engineConfig := exec.Config{Dir: cfg.Dir, SAPassword: cfg.SAPassword, Now: cfg.Now, OnWait: cfg.OnWait, OnError: cfg.OnError, MaxMemory: cfg.MaxMemory}
 	if cfg.Fault != nil {
 		engineConfig.CommitFault = func() error { return cfg.Fault(Point{Kind: BeforeCommit, Context: context.Background()}) }
 	}

@@ -23,6 +23,7 @@ type request struct {
 func (c *conn) handle(m *message) error {
 	ctx, cancel := c.begin()
 	defer cancel(nil)
+	defer m.drop(c.meter)
 	s := &sink{c: c, ctx: ctx}
 	c.beginReply()
 	err := c.execute(ctx, m, s)
@@ -82,14 +83,31 @@ func (c *conn) beforeReply(s *sink) error {
 	return s.fault(AfterCommitBeforeReply)
 }
 
+// decodedSize is how much more than a message what is decoded from it takes.
+const decodedSize = 2
+
+// maxBulkText is how long the statement of a bulk load may be, in bytes: far longer than one with 1,024 columns.
+const maxBulkText = 1 << 20
+
 // execute runs a message. Errors for the client have been sent when it returns nil.
 func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 	if m.status&tds.StatusIgnore != 0 {
 		return errIgnored
 	}
+	if m.refused != nil {
+		return c.refuseRequest(m.refused, s)
+	}
+	if n := len(m.payload); n > uncounted {
+		if err := c.meter.Take(decodedSize * n); err != nil {
+			return c.refuseRequest(err, s)
+		}
+	}
 	r, err := c.understand(m)
 	if err != nil {
 		return c.refuseRequest(err, s)
+	}
+	if m.typ == tds.PacketBatch {
+		m.drop(c.meter) // its text is a copy
 	}
 	s.req, s.rpc = r, r.rpc
 	c.mu.Lock()
@@ -164,7 +182,9 @@ func (c *conn) understandBatch(m *message) (*request, error) {
 	}
 	r := &request{text: b.Text, tran: &b.Headers}
 	r.run = func(ctx context.Context, s *sink) error {
-		c.bulk = b.Text
+		if c.bulk = ""; len(b.Text) <= maxBulkText {
+			c.bulk = b.Text
+		}
 		return c.session.Batch(ctx, b.Text, s)
 	}
 	return r, nil

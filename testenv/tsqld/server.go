@@ -32,6 +32,9 @@ type Config struct {
 	// RequireTLS turns away clients that do not encrypt the whole connection. A client that leaves PRELOGIN out has sent
 	// its password by then.
 	RequireTLS bool
+	// MaxMemory bounds what all sessions together take for what clients decide the size of, in bytes: values, rows, messages, texts.
+	// One session may have half of it. What needs more is answered by error 701. 0 means [meter.DefaultLimit].
+	MaxMemory int64
 
 	// OnPanic is told of a panic inside a connection, with its stack. The client gets an error of
 	// severity 20 and the connection ends; the server goes on.

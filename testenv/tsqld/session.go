@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 )
 
 // session is what a connection needs of the interpreter. *exec.Session is one; tests script their own.
@@ -55,6 +56,9 @@ type engine interface {
 
 // killable is a session that others can end. OnKill sets what tells the connection of it.
 type killable interface{ OnKill(f func()) }
+
+// accounted is a session whose memory is bounded; messages for it are a part of that.
+type accounted interface{ Meter() *meter.Meter }
 
 // identified is a session that knows its number (@@SPID), which goes into the headers of its packets.
 type identified interface{ SPID() int }

@@ -67,7 +67,9 @@ func (r *run) message(err error) *mserr.Error {
 	if errors.As(err, &se) {
 		switch {
 		case errors.Is(err, store.ErrFull):
-			return mserr.New(1105, 17, "Could not allocate space because the disk or memory of the embedded server is full.")
+			return mserr.New(1105, 17, "Could not allocate space because the disk of the embedded server is full.")
+		case errors.Is(err, store.ErrMemory):
+			return mserr.OutOfMemory()
 		case errors.Is(err, store.ErrBusy):
 			return mserr.LockTimeout()
 		case errors.Is(err, store.ErrTooBig):

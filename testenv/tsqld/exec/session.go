@@ -293,7 +293,13 @@ func (s *Session) Close() error {
 		delete(s.inst.sessions, s.id)
 		s.inst.announceDeparture()
 	}()
-	defer s.meter.Close()
+	defer func() {
+		much := s.meter.Used() > s.inst.pool.Limit()/muchMemory
+		s.meter.Close()
+		if much {
+			debug.FreeOSMemory()
+		}
+	}()
 	defer s.inst.store.Release(s.conn)
 	defer s.inst.locks.Close(s.locks)
 	return s.abandon()

@@ -18,7 +18,7 @@ const (
 	// floor is what a session is always given, in bytes, so that those who need little are not refused when others have taken all.
 	floor = 1 << 20
 	// DefaultLimit is the memory of all sessions of a server unless something else is asked for, in bytes.
-	DefaultLimit = 512 << 20
+	DefaultLimit = 1 << 30
 )
 
 // Pool is the memory of all sessions of a server. It is safe for concurrent use.
@@ -44,19 +44,19 @@ func (p *Pool) Used() int64 { return p.used.Load() }
 // Session returns the account of a new session, which must be closed.
 func (p *Pool) Session() *Meter { return &Meter{pool: p} }
 
-// Meter is the account of one session. Nil bounds and ends nothing. Hold and Drop may be called by any goroutine, Close by
-// any when no other is called any more, the other methods by the one that executes the session's request.
+// Meter is the account of one session. Nil bounds and ends nothing. Hold, Drop, Used and Close may be called by any
+// goroutine, the other methods by the one that executes the session's request.
 type Meter struct {
 	pool *Pool
-	used atomic.Int64
-	peak atomic.Int64 // of used since the last request began
 
 	ctx     context.Context // of the request; nil between requests
 	scratch int64           // taken by Take
 	kept    int64           // taken by Keep
 	work    int             // since ctx was looked at last
 
-	mu     sync.Mutex
+	mu     sync.Mutex // guards what follows
+	used   int64
+	peak   int64 // of used since the last request began
 	closed bool
 }
 
@@ -64,18 +64,31 @@ type Meter struct {
 func (m *Meter) Begin(ctx context.Context) {
 	if m != nil {
 		m.ctx = ctx
-		m.peak.Store(m.used.Load())
 	}
 }
 
-// End ends the request and gives back what it has taken. It returns the most that the session had at once since Begin, in bytes.
+// End ends the request and gives back what it has taken. It returns the most that the session had at once since the last End, in
+// bytes.
 func (m *Meter) End() (peak int64) {
 	if m == nil {
 		return 0
 	}
 	m.Drop(m.scratch + m.kept)
 	m.ctx, m.scratch, m.kept = nil, 0, 0
-	return m.peak.Load()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	peak, m.peak = m.peak, m.used
+	return peak
+}
+
+// Used is how many bytes the session has.
+func (m *Meter) Used() int64 {
+	if m == nil {
+		return 0
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.used
 }
 
 // Hold takes n bytes until Drop gives them back. Error 701 where there are not so many.
@@ -83,25 +96,34 @@ func (m *Meter) Hold(n int64) error {
 	if m == nil || n == 0 {
 		return nil
 	}
-	own, all := m.used.Add(n), m.pool.used.Add(n)
-	if n > 0 && own > floor && (own > m.pool.share || all > m.pool.limit) {
-		m.Drop(n)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.closed {
 		return mserr.OutOfMemory()
 	}
-	for old := m.peak.Load(); own > old && !m.peak.CompareAndSwap(old, own); old = m.peak.Load() {
+	own, all := m.used+n, m.pool.used.Add(n)
+	if n > 0 && own > floor && (own > m.pool.share || all > m.pool.limit) {
+		m.pool.used.Add(-n)
+		return mserr.OutOfMemory()
 	}
+	m.used, m.peak = own, max(m.peak, own)
 	return nil
 }
 
 // Drop gives back n bytes of Hold.
 func (m *Meter) Drop(n int64) {
-	if m != nil && n != 0 {
-		m.used.Add(-n)
+	if m == nil || n == 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.closed {
+		m.used -= n
 		m.pool.used.Add(-n)
 	}
 }
 
-// Close gives everything back.
+// Close gives everything back; nothing can be held any more.
 func (m *Meter) Close() {
 	if m == nil {
 		return
@@ -109,8 +131,8 @@ func (m *Meter) Close() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if !m.closed {
-		m.closed = true
-		m.pool.used.Add(-m.used.Swap(0))
+		m.pool.used.Add(-m.used)
+		m.closed, m.used = true, 0
 	}
 }
 

@@ -30,11 +30,12 @@ type Conn struct {
 	stmts    stmtCache
 	rows     []*Rows // open ones
 
-	meter *meter.Meter    // of the session; nil for none
-	funcs map[string]Func // functions that were used here, by key
-	local func(key string) (Func, error)
-	args  []types.Value // stack of arguments of running functions
-	cause error         // first error of a function during the running step
+	meter  *meter.Meter    // of the session; nil for none
+	blocks int64           // large blocks of SQLite's memory, in bytes, which are a part of what meter has
+	funcs  map[string]Func // functions that were used here, by key
+	local  func(key string) (Func, error)
+	args   []types.Value // stack of arguments of running functions
+	cause  error         // first error of a function during the running step
 
 	watch           *watch
 	interruptWrites bool
@@ -61,6 +62,9 @@ const (
 	// cacheKiB bounds SQLite's page cache per connection and database. It grows with the pages that are used: small databases
 	// never fill it. A transaction that changes more pages than it holds writes them to disk one by one.
 	cacheKiB = 8192
+	// tempCacheKiB bounds what temporary tables, and sorts and lists that SQLite makes by the way, take in memory per connection
+	// before they go to a file.
+	tempCacheKiB = 8192
 )
 
 // alias is the schema name of an attached database.
@@ -85,6 +89,7 @@ func openConn(s *Store) (*Conn, error) {
 	if c.tls, err = thread(c.dc); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
+	c.own(true)
 	if err := c.Without(0); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -94,7 +99,7 @@ func openConn(s *Store) (*Conn, error) {
 	if err := c.addCounter(); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	for _, pragma := range []string{"temp_store=MEMORY", "foreign_keys=ON", "busy_timeout=10000", "main.cache_size=-64"} {
+	for _, pragma := range []string{"temp_store=FILE", fmt.Sprintf("temp.cache_size=-%d", tempCacheKiB), "foreign_keys=ON", "busy_timeout=10000", "main.cache_size=-64"} {
 		if _, err := c.Exec(context.Background(), "PRAGMA "+pragma, nil); err != nil {
 			return nil, errors.Join(err, c.close())
 		}
@@ -248,7 +253,11 @@ func (c *Conn) detachUnknown(known map[int]incarnation) error {
 func (c *Conn) SetLocal(find func(key string) (Func, error)) { c.local = find }
 
 // SetMeter sets the account that functions and values of the session are taken from. Nil takes it away, as Release does.
-func (c *Conn) SetMeter(m *meter.Meter) { c.meter = m }
+func (c *Conn) SetMeter(m *meter.Meter) {
+	c.meter.Drop(c.blocks)
+	m.Drop(-c.blocks) // they are there already
+	c.meter = m
+}
 
 // SetInterruptWrites says whether canceling may interrupt writing statements although that rolls the
 // whole transaction back. It suits a transaction that ends with its statement; Release sets it to false.
@@ -394,7 +403,8 @@ func (c *Conn) clean() error {
 		}
 	}
 	c.unwatch()
-	c.local, c.meter, c.interruptWrites = nil, nil, false
+	c.SetMeter(nil)
+	c.local, c.interruptWrites = nil, false
 	c.args, c.cause = c.args[:0], nil
 	if err := c.Rollback(); err != nil {
 		return err
@@ -438,6 +448,7 @@ func (c *Conn) close() error {
 		errs = append(errs, c.rows[len(c.rows)-1].Close())
 	}
 	errs = append(errs, c.stmts.closeAll(), c.dc.Close())
+	c.own(false)
 	c.slot.free()
 	return errors.Join(errs...)
 }

@@ -11,8 +11,9 @@ import (
 
 // What can be wrong with SQLite beneath an *[Error]; ask by errors.Is.
 var (
-	ErrBusy     = errors.New("database is busy")         // another connection holds SQLite's lock
-	ErrFull     = errors.New("database or disk is full") // also: out of memory
+	ErrBusy     = errors.New("database is busy") // another connection holds SQLite's lock
+	ErrFull     = errors.New("database or disk is full")
+	ErrMemory   = errors.New("session has no room for a block of SQLite's memory")
 	ErrCorrupt  = errors.New("database file is damaged")
 	ErrTooBig   = errors.New("value is too big") // over SQLite's limit of 1,000,000,000 bytes
 	ErrReadOnly = errors.New("database is read-only")
@@ -100,8 +101,10 @@ func convert(err error, sql string) error {
 	switch code & 0xff {
 	case lib.SQLITE_BUSY, lib.SQLITE_LOCKED:
 		e.kind = ErrBusy
-	case lib.SQLITE_FULL, lib.SQLITE_NOMEM:
+	case lib.SQLITE_FULL:
 		e.kind = ErrFull
+	case lib.SQLITE_NOMEM:
+		e.kind = ErrMemory
 	case lib.SQLITE_CORRUPT, lib.SQLITE_NOTADB:
 		e.kind = ErrCorrupt
 	case lib.SQLITE_TOOBIG:

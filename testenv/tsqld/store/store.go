@@ -70,6 +70,9 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	if s.functions == nil {
 		s.functions = &Functions{}
 	}
+	if err := countMemory(); err != nil {
+		return nil, err
+	}
 	if cfg.Dir == "" {
 		dir, owner, err := makeTemporary()
 		if err != nil {
