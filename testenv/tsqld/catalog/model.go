@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
@@ -303,15 +304,29 @@ func (d *Database) Credentials() []*Credential {
 // Memo keeps one value derived from an immutable object, such as the parsed form of its text, so that it
 // is computed once for all sessions. The zero Memo is empty.
 type Memo struct {
-	once sync.Once
+	done atomic.Bool
+	mu   sync.Mutex
 	val  any
-	err  error
 }
 
-// Get returns the value, which make computes on the first call.
+// Get returns the value, which make computes on the first call. An error is not kept: it may be that of the caller's request, which
+// has ended or has no memory.
 func (m *Memo) Get(make func() (any, error)) (any, error) {
-	m.once.Do(func() { m.val, m.err = make() })
-	return m.val, m.err
+	if m.done.Load() {
+		return m.val, nil
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.done.Load() {
+		return m.val, nil
+	}
+	v, err := make()
+	if err != nil {
+		return nil, err
+	}
+	m.val = v
+	m.done.Store(true)
+	return v, nil
 }
 
 // Param is a parameter of a procedure or function.

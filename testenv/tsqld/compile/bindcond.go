@@ -20,6 +20,9 @@ var operatorNames = map[string]string{
 
 // cond binds a condition.
 func (b *binder) cond(c syntax.Cond, l *level) (*node, error) {
+	if err := b.charge(); err != nil {
+		return nil, err
+	}
 	switch c := c.(type) {
 	case *syntax.ParenCond:
 		return b.cond(c.X, l)

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -29,6 +30,23 @@ type binder struct {
 	locale types.Locale
 	// skipping says that sources with READPAST are empty.
 	skipping bool
+	meter    *meter.Meter // of the session; nil for none
+}
+
+const (
+	// nodeBytes is about what an expression or condition takes while its statement is compiled: its node, and its text.
+	nodeBytes = 512
+	// nodeWork is what it costs to be compiled, in steps of [meter.Meter.Work].
+	nodeWork = 400
+)
+
+// charge takes what an expression or condition is going to take from the session's account. Error 701, or the cause when the
+// request is to end.
+func (b *binder) charge() error {
+	if err := b.meter.Work(nodeWork); err != nil {
+		return err
+	}
+	return b.meter.Take(nodeBytes)
 }
 
 // place is where names are looked up: it changes inside views and functions.
@@ -44,7 +62,7 @@ type place struct {
 
 // newBinder makes the binder of a statement in its session's scope.
 func newBinder(scope Scope) (*binder, error) {
-	b := &binder{scope: scope, dbs: map[int]bool{}, maxRecursion: 100, locale: scope.Locale()}
+	b := &binder{scope: scope, dbs: map[int]bool{}, maxRecursion: 100, locale: scope.Locale(), meter: scope.Meter()}
 	db, err := scope.Database("")
 	if err != nil {
 		return nil, err

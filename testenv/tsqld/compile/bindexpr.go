@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -30,6 +31,9 @@ func (b *binder) localized(n *node) *node {
 
 // bare binds an expression without its locale.
 func (b *binder) bare(e syntax.Expr, l *level) (*node, error) {
+	if err := b.charge(); err != nil {
+		return nil, err
+	}
 	switch e := e.(type) {
 	case *syntax.Literal:
 		return b.literal(e)
@@ -211,14 +215,31 @@ func fold(n *node, err error) (*node, error) {
 			return n, nil
 		}
 	}
-	v, err := n.eval(nil, nil)
-	if err != nil {
+	m := foldPool.Session()
+	defer m.Close()
+	v, err := n.eval(folding{meter: m}, nil)
+	if err != nil || valueBytes(v) > maxFolded {
 		return n, nil
 	}
 	c := constant(v, n.typ)
 	c.label = n.label
 	return c, nil
 }
+
+// maxFolded is how long the value of a function of constants may be to be a constant itself, in bytes; it is kept with the plan.
+const maxFolded = 8000
+
+// foldPool bounds what functions of constants take while a statement is compiled: each is given the least that a session has.
+var foldPool = meter.NewPool(1)
+
+// folding is the frame in which constants are computed: functions of them alone ask it for nothing but the meter.
+type folding struct {
+	Frame
+	meter *meter.Meter
+}
+
+// Meter implements [Frame].
+func (f folding) Meter() *meter.Meter { return f.meter }
 
 // arithOps maps the parser's operators.
 var arithOps = map[syntax.Op]types.Op{

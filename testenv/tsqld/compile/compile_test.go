@@ -73,6 +73,7 @@ func (b *bench) Cuts() bool                            { return false }
 func (b *bench) IdentityInsert(*catalog.Table) bool    { return false }
 func (b *bench) Locale() types.Locale                  { return types.Locale{} }
 func (b *bench) FunctionDepth() int                    { return 0 }
+func (b *bench) Meter() *meter.Meter                   { return nil }
 
 // frame is the same as Frame; Variable has another signature there.
 type frame struct{ *bench }

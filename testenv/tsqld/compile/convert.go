@@ -46,7 +46,7 @@ func convert(n *node, to types.Type, style int, try bool) (*node, error) {
 	if style == types.NoStyle && sameForm(n.typ, to) {
 		return n.retyped(to), nil
 	}
-	if n.isConst() && !try {
+	if n.isConst() && !try && valueBytes(n.val) <= maxFolded {
 		if v, err := types.ConvertIn(n.val, n.typ, to, style, n.locale); err == nil {
 			r := constant(v, to)
 			r.label = n.label

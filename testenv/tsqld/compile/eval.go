@@ -190,10 +190,11 @@ func (n *node) evalIn(f Frame, row []types.Value) (types.Value, error) {
 	return int64(0), nil
 }
 
-// asError gives every error of this package's entry points the form that clients get.
+// asError gives every error of this package's entry points the form that clients get, but for the end of the request.
 func asError(err error) error {
 	var e *mserr.Error
-	if err == nil || errors.As(err, &e) {
+	var stopped *meter.Stopped
+	if err == nil || errors.As(err, &e) || errors.As(err, &stopped) {
 		return err
 	}
 	return mserr.NotSupported("this expression (%v)", err)

@@ -219,6 +219,9 @@ func makeScalar(key string) (store.Func, error) {
 		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			return convert(args[0], from, to, style, in)
 		}
+		if to.ID == types.XML && from.ID != types.XML {
+			f = xmlFunc(f, from, style)
+		}
 	case keyConvertBy, keyTryConvertBy:
 		from, to := r.typ(), r.typ()
 		convert := types.ConvertIn
@@ -375,6 +378,30 @@ func likeFunc(c types.Collation, padded bool) store.Func {
 		return truth(ok), err
 	}
 }
+
+// xmlFunc is a conversion to xml that is done by f, and by parsing where the value is long.
+func xmlFunc(f store.Func, from types.Type, style int) store.Func {
+	return func(m *meter.Meter, args []types.Value) (types.Value, error) {
+		n := valueBytes(args[0])
+		if n <= maxFolded {
+			return f(m, args)
+		}
+		if err := m.Take(3 * n); err != nil { // the text, and what is made of it, which grows
+			return nil, err
+		}
+		v, err := types.ToXML(args[0], from, style, func() error { return m.Work(xmlWork) })
+		if stopped := m.Err(); stopped != nil {
+			return nil, stopped
+		}
+		if err != nil {
+			return f(m, args) // once more, for what it makes of the error
+		}
+		return v, nil
+	}
+}
+
+// xmlWork is what it costs to parse a piece of a text as xml, in steps of [meter.Meter.Work].
+const xmlWork = 1 << 15
 
 // limitFunc checks the number of TOP, OFFSET and FETCH. NULL is refused as SQL Server does.
 func limitFunc(what string) store.Func {

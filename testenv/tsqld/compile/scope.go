@@ -25,6 +25,8 @@ type Scope interface {
 	Locale() types.Locale
 	// Cuts tells whether texts and bytes that are too long for their column are cut (SET ANSI_WARNINGS OFF).
 	Cuts() bool
+	// Meter is the account of the session, nil for none: what is compiled is taken from it.
+	Meter() *meter.Meter
 	// FunctionDepth is how many user-defined functions are running, so that statements of a function do not
 	// use the spools of the statement that calls it.
 	FunctionDepth() int

@@ -53,6 +53,7 @@ func (r *run) keepScalar(key planKey, sc *compile.Scalar) {
 
 // condition evaluates the condition of IF or WHILE; unknown is false.
 func (r *run) condition(c syntax.Cond) (bool, error) {
+	defer r.s.meter.Release(r.s.meter.Mark())
 	key := planKey{node: c, kind: planCondition}
 	p := r.f.unit.find(r, key)
 	if p == nil {

@@ -281,3 +281,6 @@ func (i *Instance) allSessions() []*Session {
 	}
 	return out
 }
+
+// Pool is the memory of all sessions.
+func (i *Instance) Pool() *meter.Pool { return i.pool }

@@ -158,6 +158,8 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	}
 	s := r.s
 	snap, sets, ended := s.inst.catalog.Snapshot(), r.sets, r.ended
+	mark := s.meter.Mark()
+	defer s.meter.Release(mark)
 	err := r.leaf(st)
 	if err != nil && r.overtaken(err, snap, sets) {
 		err = r.leaf(st)

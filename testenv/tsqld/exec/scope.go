@@ -68,6 +68,9 @@ func (c scope) Locale() types.Locale { return c.r.s.opts.locale }
 // FunctionDepth implements [compile.Scope].
 func (c scope) FunctionDepth() int { return c.r.s.functionDepth }
 
+// Meter implements [compile.Scope].
+func (c scope) Meter() *meter.Meter { return c.r.s.meter }
+
 // localTable finds a temporary table or table variable.
 func (r *run) localTable(name string) *catalog.Table {
 	if strings.HasPrefix(name, "@") {

@@ -31,7 +31,9 @@ func (r *run) setVar(st *syntax.SetVarStmt) error {
 	if st.Op != syntax.OpNone {
 		e = r.compound(st)
 	}
+	mark := r.s.meter.Mark()
 	val, err := r.value(e, v.typ)
+	r.s.meter.Release(mark) // from here on the variable has it
 	if err != nil {
 		return err
 	}

@@ -179,7 +179,7 @@ func (m *Meter) Keep(n int) error {
 // quantum is how much work is done between two looks at the request's context: some tenths of a millisecond at most.
 const quantum = 1 << 15
 
-// Work takes note of n steps of a long computation, each of a few nanoseconds, and answers the cause when the request is to end.
+// Work takes note of n steps of a long computation, each of a few nanoseconds, and answers a [*Stopped] when the request is to end.
 func (m *Meter) Work(n int) error {
 	if m == nil {
 		return nil
@@ -191,10 +191,19 @@ func (m *Meter) Work(n int) error {
 	return m.Err()
 }
 
-// Err is the cause when the request is to end, nil otherwise.
+// Err is a [*Stopped] when the request is to end, nil otherwise.
 func (m *Meter) Err() error {
 	if m == nil || m.ctx == nil || m.ctx.Err() == nil {
 		return nil
 	}
-	return context.Cause(m.ctx)
+	return &Stopped{context.Cause(m.ctx)}
 }
+
+// Stopped says that a computation has ended because its request is to end.
+type Stopped struct{ Cause error }
+
+// Error returns the text of the cause.
+func (s *Stopped) Error() string { return s.Cause.Error() }
+
+// Unwrap returns the cause.
+func (s *Stopped) Unwrap() error { return s.Cause }

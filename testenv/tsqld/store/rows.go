@@ -21,6 +21,7 @@ type Rows struct {
 	ahead         bool // the statement stands on a row that Next has not read yet
 	over          bool // there are no more
 	row           []types.Value
+	held          int // what row takes, of the meter
 	err           error
 	closed        bool
 }
@@ -44,7 +45,8 @@ func (r *Rows) Next() bool {
 	}
 	if more {
 		r.ahead = false
-		err = c.read(r.stmt, r.row)
+		r.forget()
+		err = c.read(r.stmt, r.row, &r.held)
 	}
 	switch {
 	case err != nil:
@@ -56,6 +58,14 @@ func (r *Rows) Next() bool {
 		return false
 	}
 	return true
+}
+
+// forget gives back what the row before takes. Who keeps its values takes them anew.
+func (r *Rows) forget() {
+	if r.held > 0 {
+		_ = r.conn.meter.Take(-r.held) // to give back cannot fail
+		r.held = 0
+	}
 }
 
 // end closes the rows with an error, or none.
@@ -79,6 +89,7 @@ func (r *Rows) Close() error {
 	}
 	r.closed = true
 	c := r.conn
+	r.forget()
 	c.rows = slices.DeleteFunc(c.rows, func(o *Rows) bool { return o == r })
 	err := c.reset(r.stmt)
 	if r.err != nil {

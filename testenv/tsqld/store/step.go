@@ -7,6 +7,7 @@ import (
 	"modernc.org/libc"
 	lib "modernc.org/sqlite/lib"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -148,7 +149,9 @@ func (c *Conn) run(s *stmt, args []types.Value) (int64, error) {
 //
 // SQLite gives out the values of a row with its mutex taken and released for each. They stand one after the other in memory, and
 // nobody else uses the connection; so it is asked for the first one and, once, for the distance.
-func (c *Conn) read(s *stmt, row []types.Value) error {
+//
+// Long values are taken from the meter; how much that is is added to held.
+func (c *Conn) read(s *stmt, row []types.Value, held *int) error {
 	if len(row) == 0 {
 		return nil
 	}
@@ -176,6 +179,12 @@ func (c *Conn) read(s *stmt, row []types.Value) error {
 			var b []byte
 			if n > 0 {
 				b = view(p, n)
+			}
+			if n > meter.Small {
+				if err := c.meter.Take(n); err != nil {
+					return c.remember(err)
+				}
+				*held += n
 			}
 			if kind == lib.SQLITE_TEXT {
 				if old, ok := row[i].(string); !ok || old != string(b) {

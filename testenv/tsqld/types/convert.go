@@ -214,7 +214,11 @@ func toGUID(v Value, from Type) (Value, error) {
 }
 
 // toXML makes an xml value of a text or its bytes.
-func toXML(v Value, from Type, style int) (Value, error) {
+func toXML(v Value, from Type, style int) (Value, error) { return ToXML(v, from, style, nil) }
+
+// ToXML converts a text or binary value to xml as Convert does. check is asked now and then whether to go on, and its error
+// returned; nil for always.
+func ToXML(v Value, from Type, style int, check func() error) (Value, error) {
 	s, encoding := "", ""
 	switch v := v.(type) {
 	case string:
@@ -232,7 +236,7 @@ func toXML(v Value, from Type, style int) (Value, error) {
 	if from.ID == XML {
 		return s, nil
 	}
-	out, err := ParseXML(s, encoding, style)
+	out, err := parseXML(s, encoding, style, check)
 	if err != nil {
 		return nil, err
 	}

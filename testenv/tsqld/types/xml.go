@@ -23,11 +23,37 @@ const xmlNamespace = "http://www.w3.org/XML/1998/namespace"
 // Fragments are allowed. encoding is what the text came in: "utf-16", or "" when a declaration may name any that
 // extends ASCII.
 func ParseXML(s, encoding string, style int) (string, error) {
+	return parseXML(s, encoding, style, nil)
+}
+
+// checkedReader asks before each piece whether to go on.
+type checkedReader struct {
+	r     io.Reader
+	check func() error
+}
+
+// Read implements [io.Reader].
+func (r checkedReader) Read(b []byte) (int, error) {
+	if err := r.check(); err != nil {
+		return 0, err
+	}
+	return r.r.Read(b)
+}
+
+// maxXMLDepth is how deep elements may nest ("XML Data Type and Columns", limitations of the xml data type).
+const maxXMLDepth = 128
+
+// parseXML is ParseXML that asks check, unless it is nil, whether to go on.
+func parseXML(s, encoding string, style int, check func() error) (string, error) {
 	s = strings.TrimPrefix(s, "\uFEFF")
 	if strings.TrimSpace(s) == "" {
 		return "", nil
 	}
-	p := xmlWriter{src: s, d: xml.NewDecoder(strings.NewReader(s)), style: style, encoding: encoding}
+	var r io.Reader = strings.NewReader(s)
+	if check != nil {
+		r = checkedReader{r, check}
+	}
+	p := xmlWriter{src: s, d: xml.NewDecoder(r), style: style, encoding: encoding}
 	p.d.CharsetReader = func(_ string, r io.Reader) (io.Reader, error) { return r, nil } // the text is UTF-8 already
 	for {
 		from := p.d.InputOffset()
@@ -81,7 +107,9 @@ func (p *xmlWriter) token(t xml.Token, raw string) error {
 				keep = a.Value == "preserve"
 			}
 		}
-		p.keep = append(p.keep, keep)
+		if p.keep = append(p.keep, keep); len(p.keep) > maxXMLDepth {
+			return mserr.New(6335, 16, "XML datatype instance has too many levels of nested nodes. Maximum allowed depth is %d levels.", maxXMLDepth)
+		}
 		p.startTag(raw)
 		p.open = true
 	case xml.EndElement:
