@@ -226,8 +226,9 @@ func fold(n *node, err error) (*node, error) {
 	return c, nil
 }
 
-// maxFolded is how long the value of a function of constants may be to be a constant itself, in bytes; it is kept with the plan.
-const maxFolded = 8000
+// maxFolded is how long the value of a function of constants may be to be a constant itself, in bytes: a sql_variant of 8,000 is one. It is kept
+// with the plan.
+const maxFolded = 32 << 10
 
 // foldPool bounds what functions of constants take while a statement is compiled: each is given the least that a session has.
 var foldPool = meter.NewPool(1)

@@ -210,10 +210,10 @@ func (s *Session) finish(r *run, err error) error {
 		}
 		err = nil
 	case r.ctx.Err() != nil:
-		// An attention leaves the transaction open unless XACT_ABORT is on; KILL and a lost client end it
-		// when the session is closed.
+		// An attention leaves the transaction open unless XACT_ABORT is on, or SQLite had to be interrupted while it wrote: that
+		// rolls back all of it. KILL and a lost client end it when the session is closed.
 		end = err
-		if s.opts.xactAbort && s.tran.level > 0 {
+		if s.tran.level > 0 && (s.opts.xactAbort || s.tran.begun && !s.conn.InTransaction()) {
 			end = errors.Join(end, s.rollback(r))
 		}
 	default:

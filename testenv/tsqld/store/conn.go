@@ -259,8 +259,8 @@ func (c *Conn) SetMeter(m *meter.Meter) {
 	c.meter = m
 }
 
-// SetInterruptWrites says whether canceling may interrupt writing statements although that rolls the
-// whole transaction back. It suits a transaction that ends with its statement; Release sets it to false.
+// SetInterruptWrites says whether canceling interrupts writing statements at once although that rolls the
+// whole transaction back; else they are given a short time to end by themselves. It suits a transaction that ends with its statement; Release sets it to false.
 func (c *Conn) SetInterruptWrites(on bool) { c.interruptWrites = on }
 
 // InTransaction reports whether a transaction is open. It is false again after an error that made SQLite

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
@@ -23,11 +24,11 @@ func TestPanicsInFunctions(t *testing.T) {
 	t.Parallel()
 	s, err := Open(context.Background(), Config{Functions: &Functions{
 		Scalar: func(key string) (Func, error) {
-			return func([]types.Value) (types.Value, error) { panic("in " + key) }, nil
+			return func(*meter.Meter, []types.Value) (types.Value, error) { panic("in " + key) }, nil
 		},
 		Aggregate: func(string) (func() Accumulator, error) { return func() Accumulator { return panicking{} }, nil },
 		Rows: func(string) (RowsFunc, error) {
-			return func([]types.Value) (RowSource, error) { return panicking{}, nil }, nil
+			return func(*meter.Meter, []types.Value) (RowSource, error) { return panicking{}, nil }, nil
 		},
 	}})
 	require.NoError(t, err)

@@ -14,16 +14,16 @@ import (
 //	}
 //	err := rows.Err()
 type Rows struct {
-	conn          *Conn
-	stmt          *stmt
-	ctx           context.Context
-	interruptible bool
-	ahead         bool // the statement stands on a row that Next has not read yet
-	over          bool // there are no more
-	row           []types.Value
-	held          int // what row takes, of the meter
-	err           error
-	closed        bool
+	conn   *Conn
+	stmt   *stmt
+	ctx    context.Context
+	gently bool // see [Conn.enter]
+	ahead  bool // the statement stands on a row that Next has not read yet
+	over   bool // there are no more
+	row    []types.Value
+	held   int // what row takes, of the meter
+	err    error
+	closed bool
 }
 
 // Next moves to the next row. It returns false at the end and after an error, which Err tells apart, and
@@ -39,9 +39,9 @@ func (r *Rows) Next() bool {
 	c := r.conn
 	more, err := r.ahead, error(nil)
 	if !more && !r.over {
-		c.enter(r.interruptible)
+		c.enter(r.gently)
 		more, err = c.step(r.stmt)
-		c.leave(r.interruptible)
+		c.leave()
 	}
 	if more {
 		r.ahead = false

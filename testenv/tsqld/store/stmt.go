@@ -163,10 +163,10 @@ func (c *Conn) Exec(ctx context.Context, sql string, args []types.Value) (int64,
 	if s.multi {
 		run = c.script
 	}
-	interruptible := s.reads || c.interruptWrites || !c.InTransaction()
-	c.enter(interruptible)
+	gently := !s.reads && !c.interruptWrites && c.InTransaction()
+	c.enter(gently)
 	n, err := run(s, args)
-	c.leave(interruptible)
+	c.leave()
 	if err != nil {
 		err = c.fail(err, sql)
 		c.stmts.drop(s)
@@ -192,13 +192,13 @@ func (c *Conn) Query(ctx context.Context, sql string, args []types.Value) (*Rows
 		c.stmts.drop(s)
 		return nil, errNoQuery
 	}
-	r := &Rows{conn: c, stmt: s, ctx: ctx, interruptible: s.reads || c.interruptWrites || !c.InTransaction()}
-	c.enter(r.interruptible)
+	r := &Rows{conn: c, stmt: s, ctx: ctx, gently: !s.reads && !c.interruptWrites && c.InTransaction()}
+	c.enter(r.gently)
 	err = c.bind(s, args)
 	if err == nil {
 		r.ahead, err = c.step(s) // so that most errors come before the first row
 	}
-	c.leave(r.interruptible)
+	c.leave()
 	if err != nil {
 		err = c.fail(err, sql)
 		_ = c.reset(s) // which reports the same

@@ -21,11 +21,17 @@ type watch struct {
 	finished chan struct{} // closed by cancel
 
 	mu      sync.Mutex
-	running bool // a statement that may be interrupted is being stepped
+	running bool // a statement is being stepped
+	gently  bool // it writes in a transaction: SQLite would roll all of that back
 }
 
-// retryInterrupt is how long to wait before interrupting again a statement that was just about to start.
-const retryInterrupt = time.Millisecond
+const (
+	// retryInterrupt is how long to wait before interrupting again a statement that was just about to start.
+	retryInterrupt = time.Millisecond
+	// gentleTime is how long a statement that writes in a transaction is given to end by itself: most of them do, or
+	// call a function that ends them and nothing else.
+	gentleTime = 100 * time.Millisecond
+)
 
 // follow makes c watch ctx; it answers the cause if ctx is done already.
 func (c *Conn) follow(ctx context.Context) error {
@@ -64,7 +70,8 @@ func (c *Conn) unwatch() {
 func (w *watch) cancel() {
 	defer close(w.finished)
 	w.canceled.Store(true)
-	for w.interrupt() {
+	begun := time.Now()
+	for w.interrupt(time.Since(begun) >= gentleTime) {
 		select {
 		case <-time.After(retryInterrupt):
 		case <-w.quit:
@@ -73,38 +80,36 @@ func (w *watch) cancel() {
 	}
 }
 
-// interrupt does so if a statement is running, and reports whether one was.
-func (w *watch) interrupt() bool {
+// interrupt does so if a statement is running, or waits for one that is to end gently unless force is set. It reports whether one was
+// running.
+func (w *watch) interrupt(force bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if !w.running {
 		return false
 	}
+	if w.gently && !force {
+		return true
+	}
 	lib.Xsqlite3_interrupt(nil, w.conn.db)
 	return true
 }
 
-// enter marks the start of a step, which may be interrupted or not; leave must be called at its end.
-func (c *Conn) enter(interruptible bool) {
+// enter marks the start of a step; gently says that it writes in a transaction that goes on after it. leave must be called at its end.
+func (c *Conn) enter(gently bool) {
 	c.cause = nil
-	if interruptible {
-		c.watch.run(true)
-	}
+	c.watch.run(true, gently)
 }
 
 // leave marks the end of a step.
-func (c *Conn) leave(interruptible bool) {
-	if interruptible {
-		c.watch.run(false)
-	}
-}
+func (c *Conn) leave() { c.watch.run(false, false) }
 
-// run says whether a statement that may be interrupted is being stepped.
-func (w *watch) run(running bool) {
+// run says whether a statement is being stepped.
+func (w *watch) run(running, gently bool) {
 	if w == nil {
 		return
 	}
 	w.mu.Lock()
-	w.running = running
+	w.running, w.gently = running, gently
 	w.mu.Unlock()
 }
