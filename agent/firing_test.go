@@ -227,10 +227,10 @@ func TestPlan(t *testing.T) {
 
 		"MissedLast":   {spec: minutely, due: "10:00", now: "10:31:30", runs: []string{"10:30"}, skips: []string{"10:00 x 6"}, reason: "makes up only the last", next: "10:35"},
 		"MissedOne":    {spec: minutely, due: "10:00", now: "10:04:30", runs: []string{"10:00"}, next: "10:05"},
-		"MissedNone":   {spec: minutely, change: policy("none"), due: "10:00", now: "10:31:30", skips: []string{"10:00 x 7"}, reason: "makes nothing up", next: "10:35"},
+		"MissedNone":   {spec: minutely, change: policy("none"), due: "10:00", now: "10:31:30", skips: []string{"10:00 x 7"}, reason: "makes up nothing", next: "10:35"},
 		"MissedAll":    {spec: minutely, change: policy("all"), due: "10:00", now: "10:13", runs: []string{"10:00", "10:05", "10:10"}, next: "10:15"},
 		"MissedWindow": {spec: minutely, change: policy("window:12m"), due: "10:00", now: "10:22", runs: []string{"10:10", "10:15", "10:20"}, skips: []string{"10:00 x 2"}, reason: "window of 12m", next: "10:25"},
-		"PolicyOfText": {spec: `{"cron": "*/5 * * * *", "catchUp": "none"}`, due: "10:00", now: "10:03", skips: []string{"10:00 x 1"}, reason: "makes nothing up", next: "10:05"},
+		"PolicyOfText": {spec: `{"cron": "*/5 * * * *", "catchUp": "none"}`, due: "10:00", now: "10:03", skips: []string{"10:00 x 1"}, reason: "makes up nothing", next: "10:05"},
 		"TheColumnWins": {
 			spec: `{"cron": "*/5 * * * *", "catchUp": "none"}`, change: policy("last"), due: "10:00", now: "10:03", runs: []string{"10:00"}, next: "10:05",
 		},

@@ -41,7 +41,7 @@ CREATE TABLE dbo.sysjobschedules (schedule_id INT NULL, job_id UNIQUEIDENTIFIER 
 CREATE TABLE dbo.sysalerts (id INT NOT NULL, name SYSNAME NOT NULL, job_id UNIQUEIDENTIFIER NOT NULL);
 `
 
-// agentRowsDDL fills them: a job with three steps, of which one is no T-SQL, and three schedules; and a disabled one.
+// agentRowsDDL fills them: a job with three steps, of which one is not T-SQL, and three schedules; and a disabled one.
 const agentRowsDDL = `
 INSERT INTO dbo.syscategories VALUES (0, 1, 1, N'[Uncategorized (Local)]'), (3, 1, 1, N'Database Maintenance');
 INSERT INTO dbo.sysjobs VALUES

@@ -181,7 +181,7 @@ func TestScheduleAddNamesWhatIsWrongWithACalendar(t *testing.T) {
 	code := run(ctx, []string{"schedule", "add", "j", "s", "--kind", "cron5", "--spec", "-", "--overlap", "bufferon", "--dsn", server.dsn(controlDatabase)},
 		strings.NewReader(`{"cron": "0 1 * * *", "blackouts": {"calendars": ["holidays"]}}`), &stdout, &stderr)
 	require.Equal(t, exitUsage, code)
-	require.Contains(t, stderr.String(), "error: calendar holidays: dates is 7")
+	require.Contains(t, stderr.String(), "error: invalid calendar holidays: dates 7")
 	require.NotContains(t, stderr.String(), "blackouts.calendars")
 	require.Contains(t, stderr.String(), "try BufferOne", "and the nearest policy is proposed")
 }

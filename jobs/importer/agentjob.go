@@ -139,7 +139,7 @@ func (r *Result) agentPath(job string, a *AgentJob) []AgentStep {
 	i := find(a.StartStepID)
 	if i < 0 && len(steps) > 0 {
 		i = 0
-		r.changed(job, "start_step_id", "there is no step %d: the first step is taken", a.StartStepID)
+		r.changed(job, "start_step_id", "step %d does not exist: the first step is taken", a.StartStepID)
 	}
 	for i >= 0 && i < len(steps) {
 		s := steps[i]
@@ -190,7 +190,7 @@ func (r *Result) agentOnFail(job, element string, s AgentStep) {
 // (https://learn.microsoft.com/ssms/agent/use-tokens-in-job-steps).
 var agentToken = regexp.MustCompile(`\$\((?:ESCAPE_\w+\()?(?:A-\w+|DATE|INST|JOBID|JOBNAME|MACH|MSSA|OSCMD|SQLDIR|SQLLOGDIR|SRVR|STEPCT|STEPID|STEPNAME|STRTDT|STRTTM|TIME|WMI\([^)]*\))\)?\)`)
 
-// agentStep turns one step. One that is no T-SQL becomes a step that fails and says what is to be written: the steps after it
+// agentStep turns one step. One that is not T-SQL becomes a step that fails and says what is to be written: the steps after it
 // may rely on it, and must not run without it.
 func (r *Result) agentStep(job *Job, s AgentStep) Step {
 	element := agentElement(s)
@@ -222,7 +222,7 @@ func (r *Result) agentStep(job *Job, s AgentStep) Step {
 	switch {
 	case !strings.EqualFold(s.Subsystem, "TSQL"):
 		step.Action = fmt.Sprintf("a step of the subsystem %s", s.Subsystem)
-		r.lost(job.Name, element, "the subsystem %s is no T-SQL: the step is created as one that fails; write T-SQL that does the same (jobs.sp_update_jobstep)", s.Subsystem)
+		r.lost(job.Name, element, "the subsystem %s is not T-SQL: the step is created so that it fails; write T-SQL in its place (jobs.sp_update_jobstep)", s.Subsystem)
 		step.Command = agentStandIn(fmt.Sprintf("This step was a step of SQL Server Agent's subsystem %s and could not be carried over. Write T-SQL that does the same.", s.Subsystem))
 		step.Attempts, step.Interval = 0, 1
 	case strings.TrimSpace(s.Command) == "":

@@ -87,20 +87,20 @@ func (c clockTimes) rule() string {
 func agentRules(s AgentSchedule) (rules []agentRule, notes []string, problem string) {
 	switch s.FreqType {
 	case freqAgentStart:
-		return nil, nil, "it runs the job when SQL Server Agent starts (freq_type 64), for which there is no schedule here"
+		return nil, nil, "it runs the job when SQL Server Agent starts (freq_type 64), which no schedule here does"
 	case freqIdle:
-		return nil, nil, "it runs the job when the processors are idle (freq_type 128), for which there is no schedule here"
+		return nil, nil, "it runs the job when the processors are idle (freq_type 128), which no schedule here does"
 	case freqOnce, freqDaily, freqWeekly, freqMonthly, freqMonthlyRelative:
 	default:
 		return nil, nil, fmt.Sprintf("freq_type %d is none of 1, 4, 8, 16, 32, 64, 128", s.FreqType)
 	}
 	startDay, ok := agentDate(s.ActiveStartDate)
 	if !ok {
-		return nil, nil, fmt.Sprintf("active_start_date %d is no date", s.ActiveStartDate)
+		return nil, nil, fmt.Sprintf("invalid active_start_date %d: want a date such as 20260131", s.ActiveStartDate)
 	}
 	from, ok := agentTime(s.ActiveStartTime)
 	if !ok {
-		return nil, nil, fmt.Sprintf("active_start_time %d is no time of day", s.ActiveStartTime)
+		return nil, nil, fmt.Sprintf("invalid active_start_time %d: want a time of day such as 93000", s.ActiveStartTime)
 	}
 	if s.FreqType == freqOnce {
 		at := startDay.Add(time.Duration(from) * time.Second).Format(localTime)
@@ -109,7 +109,7 @@ func agentRules(s AgentSchedule) (rules []agentRule, notes []string, problem str
 	endDay := time.Time{}
 	if s.ActiveEndDate != openEnd && s.ActiveEndDate != 0 {
 		if endDay, ok = agentDate(s.ActiveEndDate); !ok || endDay.Before(startDay) {
-			return nil, nil, fmt.Sprintf("active_end_date %d is no date from active_start_date %d on", s.ActiveEndDate, s.ActiveStartDate)
+			return nil, nil, fmt.Sprintf("invalid active_end_date %d: want a date from active_start_date %d on", s.ActiveEndDate, s.ActiveStartDate)
 		}
 	}
 	window, problem := agentWindow(s, from)
@@ -189,10 +189,10 @@ func agentWindow(s AgentSchedule, from int) (times agentTimes, problem string) {
 	}
 	to, ok := agentTime(s.ActiveEndTime)
 	if !ok || to == from {
-		return times, fmt.Sprintf("active_end_time %d is no time of day other than active_start_time", s.ActiveEndTime)
+		return times, fmt.Sprintf("invalid active_end_time %d: want a time of day other than active_start_time", s.ActiveEndTime)
 	}
 	if s.FreqSubdayInterval < 1 || s.FreqSubdayInterval > daySeconds {
-		return times, fmt.Sprintf("freq_subday_interval %d is no number from 1 on", s.FreqSubdayInterval)
+		return times, fmt.Sprintf("invalid freq_subday_interval %d: want at least 1", s.FreqSubdayInterval)
 	}
 	if to < from {
 		to += daySeconds
@@ -281,19 +281,19 @@ func agentDays(s AgentSchedule, start time.Time) (same, next []dayRule, missing 
 	one := func(rule string, from time.Time) []dayRule { return []dayRule{{rule, from}} }
 	factor := s.FreqRecurrenceFactor
 	if factor < 1 && s.FreqType != freqDaily {
-		return nil, nil, false, fmt.Sprintf("freq_recurrence_factor %d is no number from 1 on", factor)
+		return nil, nil, false, fmt.Sprintf("invalid freq_recurrence_factor %d: want at least 1", factor)
 	}
 	tomorrow := start.AddDate(0, 0, 1)
 	switch s.FreqType {
 	case freqDaily:
 		if s.FreqInterval < 1 {
-			return nil, nil, false, fmt.Sprintf("freq_interval %d is no number of days from 1 on", s.FreqInterval)
+			return nil, nil, false, fmt.Sprintf("invalid freq_interval %d: want at least 1 day", s.FreqInterval)
 		}
 		rule := fmt.Sprintf("FREQ=DAILY;INTERVAL=%d", s.FreqInterval)
 		return one(rule, start), one(rule, tomorrow), false, ""
 	case freqWeekly:
 		if s.FreqInterval < 1 || s.FreqInterval > 127 {
-			return nil, nil, false, fmt.Sprintf("freq_interval %d is no set of weekdays (1 to 127)", s.FreqInterval)
+			return nil, nil, false, fmt.Sprintf("invalid freq_interval %d: want a set of weekdays from 1 to 127", s.FreqInterval)
 		}
 		var days, after []string
 		for i := range 7 {
@@ -335,7 +335,7 @@ type monthDates struct {
 func agentDates(s AgentSchedule) (dates []monthDates, problem string) {
 	if s.FreqType == freqMonthly {
 		if s.FreqInterval < 1 || s.FreqInterval > 31 {
-			return nil, fmt.Sprintf("freq_interval %d is no day of a month", s.FreqInterval)
+			return nil, fmt.Sprintf("invalid freq_interval %d: want a day of a month from 1 to 31", s.FreqInterval)
 		}
 		return []monthDates{{days: []int{s.FreqInterval}}}, ""
 	}

@@ -141,7 +141,7 @@ func (r *Result) azureAction(job string, body *object, step *Step) {
 		return
 	}
 	step.Action = r.azureActionOf(job, action)
-	r.lost(job, action.path, "%s is no T-SQL: write the step, of which the script holds a proposal", step.Action)
+	r.lost(job, action.path, "%s is not T-SQL: write the step that the script proposes", step.Action)
 	r.azureRetry(job, action, step)
 	if e := action.object("errorAction"); e != nil {
 		e.ignore("retryPolicy")
@@ -249,7 +249,7 @@ func (r *Result) azureRetry(job string, o *object, step *Step) {
 						near = "; " + days + " may be meant"
 					}
 				}
-				r.changed(job, p.at("retryInterval"), "%q is no duration of ISO 8601 (PT30S, P1D): the default of 30 s is taken%s", interval, near)
+				r.changed(job, p.at("retryInterval"), "invalid duration %q: want ISO 8601 such as PT30S or P1D; the default of 30 s is taken%s", interval, near)
 			case seconds < azureMinRetry || seconds > maxRetry:
 				step.Interval = int(min(max(seconds, azureMinRetry), maxRetry))
 				r.changed(job, p.at("retryInterval"), "Azure Scheduler waits for 15 s to 18 months, and a step here for at most %d s: %s becomes %d s", maxRetry, interval, step.Interval)
@@ -261,7 +261,7 @@ func (r *Result) azureRetry(job string, o *object, step *Step) {
 			n, ok := p.integer("retryCount")
 			switch {
 			case !ok || n < 0:
-				r.changed(job, p.at("retryCount"), "it is no number from 0 to %d: the default of 4 is taken", azureMaxRetries)
+				r.changed(job, p.at("retryCount"), "invalid number: want 0 to %d; the default of 4 is taken", azureMaxRetries)
 			case n > azureMaxRetries:
 				step.Attempts = azureMaxRetries
 				r.changed(job, p.at("retryCount"), "Azure Scheduler retries at most %d times: %d becomes %d", azureMaxRetries, n, azureMaxRetries)
@@ -296,7 +296,7 @@ func (r *Result) azureSchedule(job *Job, body *object, collectionState string) {
 		t.recurrence = maps.Clone(v)
 		t.ownNames(r, job.Name, element)
 	default:
-		r.lost(job.Name, element, "it is no object")
+		r.lost(job.Name, element, "invalid value: want an object")
 		return
 	}
 	if s := body.object("status"); s != nil {
@@ -319,7 +319,7 @@ func (r *Result) azureSchedule(job *Job, body *object, collectionState string) {
 		r.changed(job.Name, body.at("state"), "the job is Faulted: its schedule is created disabled")
 	default:
 		s.Enabled = false
-		r.changed(job.Name, body.at("state"), "%q is no state: the schedule is created disabled", t.state)
+		r.changed(job.Name, body.at("state"), "invalid state %q: the schedule is created disabled", t.state)
 	}
 	if c := strings.ToLower(collectionState); c != "" && c != "enabled" && s.Enabled {
 		s.Enabled = false

@@ -81,7 +81,7 @@ func TestAzureScheduler(t *testing.T) {
 	require.True(t, hourly.Schedules[0].Enabled)
 	require.Equal(t, Step{Name: "JobStep", TargetGroup: TargetGroup{Name: "imported"}, Attempts: 7, Interval: 90, Timeout: 43200,
 		Action: "HTTP POST https://api.example.com/run?…"}, hourly.Steps[0])
-	found(t, r, Lost, "weekdays", "action", "HTTP POST https://api.example.com/run?… is no T-SQL")
+	found(t, r, Lost, "weekdays", "action", "HTTP POST https://api.example.com/run?… is not T-SQL")
 	found(t, r, Lost, "weekdays", "action.request.headers", "Authorization, X-Trace")
 	found(t, r, Lost, "weekdays", "action.request.body", "9 characters")
 	found(t, r, Lost, "weekdays", "action.request.authentication", `"Basic"`)
@@ -113,7 +113,7 @@ func TestAzureScheduler(t *testing.T) {
 	require.True(t, wrong.Schedules[0].faulty)
 	found(t, r, Lost, "wrong", "recurrence.frequency", "try Month")
 	found(t, r, Lost, "wrong", "recurrence.schedule.minute", "try minutes")
-	found(t, r, Changed, "wrong", "retryInterval", `"PT1D" is no duration`)
+	found(t, r, Changed, "wrong", "retryInterval", `invalid duration "PT1D"`)
 	require.Contains(t, r.Script(), "-- Not created, because of the faults above:\n-- EXEC jobs.sp_add_schedule\n")
 
 	logicApps := jobOf(t, r, "weekdays (2)")
@@ -135,7 +135,7 @@ func TestAzureRetryPolicyHasLimits(t *testing.T) {
 	}{
 		"Most":        {`{"retryType": "fixed", "retryCount": 20, "retryInterval": "PT15S"}`, 20, 15, "", ""},
 		"TooOften":    {`{"retryType": "fixed", "retryCount": 21, "retryInterval": "PT1M"}`, 20, 60, "retryCount", "at most 20 times: 21 becomes 20"},
-		"Negative":    {`{"retryType": "fixed", "retryCount": -1}`, 4, 30, "retryCount", "from 0 to 20"},
+		"Negative":    {`{"retryType": "fixed", "retryCount": -1}`, 4, 30, "retryCount", "want 0 to 20"},
 		"TooSoon":     {`{"retryType": "fixed", "retryCount": 1, "retryInterval": "PT14S"}`, 1, 15, "retryInterval", "PT14S becomes 15 s"},
 		"TooLate":     {`{"retryType": "fixed", "retryCount": 1, "retryInterval": "P2000D"}`, 1, maxRetry, "retryInterval", "P2000D becomes"},
 		"NoDuration":  {`{"retryType": "fixed", "retryCount": 1, "retryInterval": "PT1D"}`, 1, 30, "retryInterval", "P1D may be meant"},
@@ -255,7 +255,7 @@ func TestSQLAgent(t *testing.T) {
 	require.Equal(t, "first (2)", j.Steps[2].Name)
 	require.Equal(t, "master", j.Steps[2].TargetGroup.Database)
 	for element, message := range map[string]string{
-		`step 1 "handler"`: "not among the steps that run", `step 3 "skipped"`: "not among the steps that run", `step 4 "copy"`: "CmdExec is no T-SQL",
+		`step 1 "handler"`: "not among the steps that run", `step 3 "skipped"`: "not among the steps that run", `step 4 "copy"`: "CmdExec is not T-SQL",
 		"category_id": "Database Maintenance", "notify_level_email": "when it fails", "delete_level": "when it succeeds", "originating_server_id": "master server",
 		"sysalerts": "disk full", `schedule "idle"`: "freq_type 128", `step 2 "first"`: "$(ESCAPE_SQUOTE(JOBNAME))", `step 5 "first"`: "ends as succeeded",
 	} {

@@ -26,7 +26,7 @@ func decode(text []byte) (any, error) {
 	err := d.Decode(&v)
 	if err == nil {
 		if _, extra := d.Token(); !errors.Is(extra, io.EOF) {
-			return nil, fmt.Errorf("there is more text after the JSON value that ends at byte %d", d.InputOffset())
+			return nil, fmt.Errorf("more text follows the JSON value that ends at byte %d", d.InputOffset())
 		}
 		return v, nil
 	}
@@ -34,11 +34,11 @@ func decode(text []byte) (any, error) {
 	switch {
 	case errors.As(err, &syntax):
 		line := 1 + bytes.Count(text[:min(len(text), int(syntax.Offset))], []byte("\n"))
-		return nil, fmt.Errorf("it is no JSON: line %d, byte %d: %w", line, syntax.Offset, err)
+		return nil, fmt.Errorf("invalid JSON at line %d, byte %d: %w", line, syntax.Offset, err)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		return nil, errors.New("it is no JSON: it ends too early")
+		return nil, errors.New("invalid JSON: the text ends too early")
 	}
-	return nil, errors.New("it is no JSON")
+	return nil, errors.New("invalid JSON")
 }
 
 // object is a JSON object of which members are taken; what nobody took is reported.

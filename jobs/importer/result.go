@@ -285,7 +285,7 @@ func (r *Result) addSchedule(job *Job, element, base string, s Schedule) {
 			if path == "" {
 				path = element
 			}
-			text := "the schedule is not created: allowed is " + f.Allowed
+			text := "the schedule is not created: want " + f.Allowed
 			if f.Nearest != "" {
 				text += "; try " + f.Nearest
 			}

@@ -88,13 +88,13 @@ func (r *Result) sapJob(o *object) {
 			if s, ok := asObject(item, path); ok {
 				r.sapSchedule(&job, s, bounds, active, created)
 			} else {
-				r.lost(job.Name, path, "it is no object")
+				r.lost(job.Name, path, "invalid value: want an object")
 			}
 		}
 	case nil:
 		r.lost(job.Name, o.at("schedules"), "there are none in the text: fetch the job with displaySchedules=true")
 	default:
-		r.lost(job.Name, o.at("schedules"), "it is no list")
+		r.lost(job.Name, o.at("schedules"), "invalid value: want a list")
 	}
 	o.ignore("jobId", "_id", "id", "signatureVersion", "ACTIVECOUNT", "INACTIVECOUNT", "createdAt", "modifiedAt", "subDomain", "tenantId")
 	r.restOf(job.Name, o)
@@ -113,7 +113,7 @@ func (r *Result) sapAction(job *Job, o *object) {
 	} else {
 		o.ignore("action", "httpMethod")
 	}
-	r.lost(job.Name, o.at("action"), "%s is no T-SQL: write the step, of which the script holds a proposal", what)
+	r.lost(job.Name, o.at("action"), "%s is not T-SQL: write the step that the script proposes", what)
 	for _, name := range []string{"user", "password"} {
 		if o.has(name) {
 			r.lost(job.Name, o.at(name), "agents log in with a credential of their configuration")

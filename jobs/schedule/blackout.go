@@ -105,7 +105,7 @@ func (p *planner) calendarRule(c *Calendar, r syntax.Reader) {
 	rule, length, start := r.Take("rrule"), r.Take("duration"), r.Take("startTime")
 	if rule == nil {
 		if length != nil {
-			p.Faults.Add(length.Path, length.Raw, "a duration only together with rrule", "")
+			p.Faults.Add(length.Path, length.Raw, "a duration together with rrule", "")
 		}
 		return
 	}

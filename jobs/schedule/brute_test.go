@@ -132,7 +132,7 @@ func against(t *testing.T, r *rand.Rand, kind Kind, spec string, o Options, zone
 	t.Helper()
 	plan, err := Parse(kind, []byte(spec), o)
 	if err != nil {
-		require.ErrorContains(t, err, "never does", "%s: %s", kind, spec)
+		require.ErrorContains(t, err, "matches none", "%s: %s", kind, spec)
 		return
 	}
 	to := from.AddDate(0, 0, walkDays)

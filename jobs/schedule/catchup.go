@@ -104,14 +104,14 @@ func (c CatchUp) Recover(s Schedule, due, until, now time.Time, outage time.Dura
 	keep := 0 // how many are made up, from the end
 	switch c.Mode {
 	case CatchUpNone:
-		r.Reason = "missed, and the catch-up policy none makes nothing up"
+		r.Reason = "missed; the catch-up policy none makes up nothing"
 	case CatchUpAll:
 		keep = len(missed)
 	case CatchUpWindow:
 		for keep < len(missed) && now.Sub(missed[len(missed)-1-keep]) <= c.Window {
 			keep++
 		}
-		r.Reason = "missed, and older than the catch-up window of " + c.Window.String()
+		r.Reason = "missed; older than the catch-up window of " + c.Window.String()
 	default:
 		if c.Mode == CatchUpSAP && outage < SAPOutage {
 			keep = len(missed)
@@ -120,7 +120,7 @@ func (c CatchUp) Recover(s Schedule, due, until, now time.Time, outage time.Dura
 		if !r.More || !r.Next.Before(until) {
 			keep = 1
 		}
-		r.Reason = "missed, and the catch-up policy " + c.String() + " makes up only the last"
+		r.Reason = "missed; the catch-up policy " + c.String() + " makes up only the last run"
 	}
 	r.Dropped, r.Run = missed[:len(missed)-keep], missed[len(missed)-keep:]
 	if len(r.Dropped) == 0 {

@@ -245,7 +245,7 @@ func (p *planner) finish(inner Schedule) {
 	}
 	schedule := bound(inner)
 	if p.blackouts != nil && !p.leavesSome(schedule, first) {
-		p.Faults.Add("blackouts", syntax.Quote("blackouts"), "windows that leave something of the schedule; these leave nothing", "")
+		p.Faults.Add("blackouts", syntax.Quote("blackouts"), "windows that leave a due instant; these leave none", "")
 		return
 	}
 	plan.Count, plan.end, plan.Warnings = p.Count, end, p.Warnings
@@ -254,7 +254,7 @@ func (p *planner) finish(inner Schedule) {
 		from := first
 		if from.IsZero() {
 			if from = p.opts.assumed; from.IsZero() {
-				p.Faults.Add("count", fmt.Sprint(p.Count), "a count only together with a start, from which it is counted", "")
+				p.Faults.Add("count", fmt.Sprint(p.Count), "a count with a start, from which the runs are counted", "")
 				return
 			}
 		}

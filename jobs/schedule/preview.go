@@ -125,7 +125,7 @@ func PreviewSpec(kind Kind, spec []byte, o PreviewOptions) (Previewed, error) {
 			warning = "nothing is due after " + first.UTC().Format(time.RFC3339)
 		}
 		if !plan.end.IsZero() && plan.end.Before(first) {
-			warning += ": the end, " + plan.end.UTC().Format(time.RFC3339) + ", has passed then"
+			warning += ": the end is " + plan.end.UTC().Format(time.RFC3339)
 		}
 		p.Warnings = append(p.Warnings, warning)
 	}

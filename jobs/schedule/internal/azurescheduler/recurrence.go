@@ -108,7 +108,7 @@ func read(p *syntax.Parser) engine.Schedule {
 	if w, ok := inner.(*engine.Wall); ok {
 		if _, ok := w.Pattern.Next(civil.Seconds(start)); !ok {
 			v := recurrence.Take("schedule")
-			p.Faults.Add(v.Path, v.Raw, "a schedule that some day fulfils; this one never does", "")
+			p.Faults.Add(v.Path, v.Raw, "a schedule that matches some day; this one matches none", "")
 			return nil
 		}
 	}
@@ -223,7 +223,7 @@ func readSchedule(p *syntax.Parser, v *syntax.Value, frequency string) *schedule
 		}
 	}
 	if s.monthDays != nil && s.occurrences != nil {
-		p.Warn("monthDays and monthlyOccurrences are both given: a day must fulfil both")
+		p.Warn("monthDays and monthlyOccurrences are both given: a day must match both")
 	}
 	r.RefuseOthers(scheduleElements, syntax.Synonyms)
 	return s

@@ -92,7 +92,7 @@ func (c *unixCron) expand(p *syntax.Parser, v *syntax.Value, parts []string) []s
 	if !known || len(parts) > 1 {
 		allowed := "@yearly, @annually, @monthly, @weekly, @daily, @midnight or @hourly, alone"
 		if strings.EqualFold(parts[0], "@every") {
-			allowed += "; for elapsed time take the kind azure-scheduler, sap or elastic"
+			allowed += "; for elapsed time use the kind azure-scheduler, sap or elastic"
 		}
 		p.Faults.Add(v.Path, v.Raw, allowed, suggest.Nearest(parts[0], slices.Sorted(maps.Keys(macros))))
 		return nil
@@ -160,7 +160,7 @@ func (c *unixCron) read(p *syntax.Parser, v *syntax.Value, parts []string) ([]st
 		seconds = masks[0]
 	}
 	if d.either {
-		p.Warn("day of month and day of week are both restricted: a day that fulfils either counts, as in Unix cron")
+		p.Warn("day of month and day of week are both restricted: a day that matches either counts, as in Unix cron")
 	}
 	pattern := &engine.OnDays{Days: d.of, Times: engine.Times{Hours: uint32(masks[n-4]), Minutes: masks[n-5], Seconds: seconds}}
 	return parts, possible(p, v, pattern, 2000, parts, n-3)
@@ -169,7 +169,7 @@ func (c *unixCron) read(p *syntax.Parser, v *syntax.Value, parts []string) ([]st
 // possible refuses a pattern that never matches within 400 years from a year; the field of parts at index day is what is wrong then.
 func possible(p *syntax.Parser, v *syntax.Value, pattern *engine.OnDays, year int, parts []string, day int) *engine.OnDays {
 	if _, ok := pattern.Next(civil.DayNumber(year, time.January, 1) * civil.DaySeconds); !ok {
-		p.Faults.Add(v.Path, v.Raw, "a pattern that some day fulfils; this one never does within 400 years", p.FirstValid("cron", syntax.WithLastDays(parts, day)...))
+		p.Faults.Add(v.Path, v.Raw, "a pattern that matches some day; this one matches none within 400 years", p.FirstValid("cron", syntax.WithLastDays(parts, day)...))
 		return nil
 	}
 	return pattern
@@ -231,7 +231,7 @@ func (c *unixCron) part(f field, part string) (mask uint64, allowed, propose str
 		forms = strings.Join(f.names, ", ") + ", or " + forms
 	}
 	if strings.Contains(part, "~") {
-		return 0, forms + "; a random value is not drawn here, give the schedule a jitter", ""
+		return 0, forms + "; ~ (a random value) is not supported: give the schedule a jitter instead", ""
 	}
 	body, stepText, hasStep := strings.Cut(part, "/")
 	step := 1

@@ -96,7 +96,7 @@ func readQuartzRange(f field, part string) (r quartzRange, allowed, propose stri
 		forms = strings.ToUpper(strings.Join(f.names, ", ")) + ", or " + forms
 	}
 	if strings.HasPrefix(part, "H") {
-		forms += "; H, a value by the hash of a name, is not computed here: give the schedule a jitter"
+		forms += "; H (a value by the hash of a name) is not supported: give the schedule a jitter instead"
 	}
 	body, stepText, hasStep := strings.Cut(part, "/")
 	r.step = 1

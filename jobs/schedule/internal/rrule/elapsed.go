@@ -58,7 +58,7 @@ func buildElapsed(p *syntax.Parser, v *syntax.Value, r *rule, given map[string]b
 		s.grid.Offsets = append(s.grid.Offsets, int64(at))
 	}
 	if len(list) == 0 || !s.possible() {
-		p.Faults.Add(v.Path, v.Raw, "a rule that some day fulfils; this one never does within 400 years", "")
+		p.Faults.Add(v.Path, v.Raw, "a rule that matches some day; this one matches none within 400 years", "")
 		return nil
 	}
 	if !s.filtered() {

@@ -91,7 +91,7 @@ func Read(p *syntax.Parser, v *syntax.Value, text string) engine.Schedule {
 		case !hasName && body == "":
 			body = line
 		default:
-			p.Faults.Add(v.Path, syntax.Quote(line), "one RRULE and one DTSTART; RDATE, EXDATE and EXRULE are blackouts or schedules of their own here", "")
+			p.Faults.Add(v.Path, syntax.Quote(line), "one RRULE and one DTSTART, with blackouts or further schedules in place of RDATE, EXDATE and EXRULE", "")
 			return nil
 		}
 	}
@@ -151,7 +151,7 @@ func readParts(p *syntax.Parser, v *syntax.Value, body string) (r *rule, given m
 			continue
 		}
 		if given[name] {
-			p.Faults.Add(path, syntax.Quote(text), "each part once", "")
+			p.Faults.Add(path, syntax.Quote(text), "each part at most once", "")
 			continue
 		}
 		given[name] = true
@@ -284,7 +284,7 @@ func readUntil(p *syntax.Parser, path, text string) {
 		return
 	}
 	if !m.HasTime {
-		p.Warn("UNTIL is a date without time: its first second is meant, later runs of that day are not made")
+		p.Warn("UNTIL is a date without time: it stands for the first second of that day, and later runs of that day are not made")
 	}
 	until := m.In(p.Zone)
 	if p.End.IsZero() || until.Before(p.End) {
@@ -380,7 +380,7 @@ func buildSchedule(p *syntax.Parser, v *syntax.Value, r *rule, given map[string]
 		}
 	}
 	if _, ok := pattern.Next(day * civil.DaySeconds); !ok {
-		p.Faults.Add(v.Path, v.Raw, "a rule that some day fulfils; this one never does within 400 years", p.FirstValid("rrule", withNearDays(v.Text)...))
+		p.Faults.Add(v.Path, v.Raw, "a rule that matches some day; this one matches none within 400 years", p.FirstValid("rrule", withNearDays(v.Text)...))
 		return nil
 	}
 	return p.Wall(pattern, true)

@@ -62,7 +62,7 @@ func readCron(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 	if len(parts) != 7 {
 		allowed, propose := fmt.Sprintf("%s; there are %d", order, len(parts)), ""
 		if len(parts) == 6 {
-			allowed += ", probably the day of week is missing"
+			allowed += ", the day of week seems to be missing"
 			propose = syntax.Quote(strings.Join(parts[:3], " ") + " * " + strings.Join(parts[3:], " "))
 		} else if len(parts) == 5 {
 			propose = syntax.CronKinds(5)
@@ -93,13 +93,13 @@ func readCron(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 		}
 	}
 	if parts[2] != "*" && parts[3] != "*" {
-		p.Warn("day and dayOfWeek are both restricted: a day must fulfil both, where Unix cron takes either (D-S5)")
+		p.Warn("day and dayOfWeek are both restricted: a day must match both, where Unix cron takes either (D-S5)")
 	}
 	pattern := &engine.OnDays{Days: d.of, Times: engine.Times{
 		Hours: uint32(itemMask(items[4], cronFields[4])), Minutes: itemMask(items[5], cronFields[5]), Seconds: itemMask(items[6], cronFields[6]),
 	}}
 	if !d.everMatches(pattern) {
-		p.Faults.Add(v.Path, v.Raw, "a pattern that some day fulfils; this one never does within 400 years", p.FirstValid("cron", syntax.WithLastDays(parts, 2)...))
+		p.Faults.Add(v.Path, v.Raw, "a pattern that matches some day; this one matches none within 400 years", p.FirstValid("cron", syntax.WithLastDays(parts, 2)...))
 		return nil
 	}
 	fixed := !strings.ContainsAny(parts[4]+parts[5]+parts[6], "*:/")

@@ -88,7 +88,7 @@ func parseFormatted(text string, tokens []formatToken, now time.Time) (syntax.Da
 		if t.name == "" {
 			after, ok := strings.CutPrefix(rest, t.literal)
 			if !ok {
-				return syntax.DateTime{}, fmt.Errorf("%q is expected at %q", t.literal, rest)
+				return syntax.DateTime{}, fmt.Errorf("want %q at %q", t.literal, rest)
 			}
 			rest = after
 			continue
@@ -100,7 +100,7 @@ func parseFormatted(text string, tokens []formatToken, now time.Time) (syntax.Da
 		rest = rest[n:]
 	}
 	if rest != "" {
-		return syntax.DateTime{}, fmt.Errorf("%q is left over", rest)
+		return syntax.DateTime{}, fmt.Errorf("%q follows the date", rest)
 	}
 	return f.moment(now)
 }
@@ -275,7 +275,7 @@ func (f *formatted) moment(now time.Time) (syntax.DateTime, error) {
 	hour := f.hour
 	switch {
 	case f.hour12 >= 0 && f.half < 0:
-		return syntax.DateTime{}, errors.New("h and hh only together with a or A")
+		return syntax.DateTime{}, errors.New("h and hh need a or A")
 	case f.hour12 >= 0:
 		hour = f.hour12%12 + f.half
 	}

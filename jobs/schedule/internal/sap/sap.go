@@ -140,12 +140,12 @@ func dateObject(p *syntax.Parser, v *syntax.Value) (syntax.DateTime, bool) {
 	}
 	tokens, unknown := splitFormat(format)
 	if unknown != "" {
-		p.Faults.Add(f.Path, f.Raw, "only these tokens (other letters in brackets): "+formatTokens+"; not "+unknown, "")
+		p.Faults.Add(f.Path, f.Raw, "other letters in brackets, and of the tokens "+formatTokens+" only; "+unknown+" is none", "")
 		return syntax.DateTime{}, false
 	}
 	m, err := parseFormatted(text, tokens, reference(p))
 	if err != nil {
-		p.Faults.Add(d.Path, d.Raw, "a date as in the format "+format+": "+err.Error(), "")
+		p.Faults.Add(d.Path, d.Raw, "a date in the format "+format+" ("+err.Error()+")", "")
 		return syntax.DateTime{}, false
 	}
 	return m, true
@@ -218,7 +218,7 @@ func readRepeatInterval(p *syntax.Parser, v *syntax.Value, moving bool, started 
 		return nil
 	}
 	if unit := strings.ToLower(strings.Fields(text)[1]); strings.HasPrefix(unit, "month") || strings.HasPrefix(unit, "year") {
-		p.Warn("a month is 30 days and a year 365 days here; cron follows the calendar (D-S18)")
+		p.Warn("a month is 30 days and a year is 365 days in repeatInterval; cron follows the calendar (D-S18)")
 	}
 	// Made or switched on after its planned start, it runs at once and counts from there (b.3).
 	start := p.Start
@@ -268,7 +268,7 @@ func readTime(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 
 // readRepeatAt is a time of day, every day.
 func readRepeatAt(p *syntax.Parser, v *syntax.Value) engine.Schedule {
-	const allowed = "a time of day (4.40pm, 18.40, 17.20:30), or a date and time whose time of day is meant"
+	const allowed = "a time of day (4.40pm, 18.40, 17.20:30), or a date and time, of which the time of day counts"
 	text, ok := p.Reader.Text(v, allowed)
 	if !ok {
 		return nil

@@ -120,9 +120,9 @@ func ParseISODay(s string) (int64, error) {
 		return OrdinalDay(number(0, 4), number(4, 7))
 	}
 	if extended {
-		return 0, fmt.Errorf("%q is no date", s)
+		return 0, fmt.Errorf("invalid date %q", s)
 	}
-	return 0, fmt.Errorf("%q is no date of ISO 8601", s)
+	return 0, fmt.Errorf("invalid date %q: want ISO 8601", s)
 }
 
 // CalendarDay checks year, month and day.
@@ -164,22 +164,22 @@ func OrdinalDay(year, day int) (int64, error) {
 func parseISOTime(s string) (int, error) {
 	whole, fraction, hasFraction := cutAny(s, ".,")
 	if hasFraction && (fraction == "" || strings.Trim(fraction, "0123456789") != "") {
-		return 0, fmt.Errorf("%q is no time", s)
+		return 0, fmt.Errorf("invalid time %q", s)
 	}
 	digits := strings.ReplaceAll(whole, ":", "")
 	if strings.Trim(digits, "0123456789") != "" || len(whole) != len(digits) && len(whole) != len(digits)*3/2-1 ||
 		len(digits) != 2 && len(digits) != 4 && len(digits) != 6 || hasFraction && len(digits) != 6 {
-		return 0, fmt.Errorf("%q is no time", s)
+		return 0, fmt.Errorf("invalid time %q", s)
 	}
 	clock := [3]int{}
 	for i := 0; i < len(digits); i += 2 {
 		clock[i/2], _ = strconv.Atoi(digits[i : i+2])
 		if len(whole) != len(digits) && i > 0 && whole[i/2*3-1] != ':' {
-			return 0, fmt.Errorf("%q is no time", s)
+			return 0, fmt.Errorf("invalid time %q", s)
 		}
 	}
 	if clock[0] > 23 || clock[1] > 59 || clock[2] > 59 {
-		return 0, fmt.Errorf("%q is no time: hours go to 23, minutes and seconds to 59", s)
+		return 0, fmt.Errorf("invalid time %q: want hours up to 23, minutes and seconds up to 59", s)
 	}
 	return clock[0]*3600 + clock[1]*60 + clock[2], nil
 }
@@ -190,11 +190,11 @@ func ParseOffset(s string) (int, error) {
 		return 0, nil
 	}
 	if len(s) < 3 || s[0] != '+' && s[0] != '-' {
-		return 0, fmt.Errorf("%q is no offset", s)
+		return 0, fmt.Errorf("invalid offset %q", s)
 	}
 	seconds, err := parseISOTime(s[1:])
 	if err != nil || seconds%60 != 0 || len(s) > 6 || seconds > 18*3600 {
-		return 0, fmt.Errorf("%q is no offset", s)
+		return 0, fmt.Errorf("invalid offset %q", s)
 	}
 	if s[0] == '-' {
 		return -seconds, nil
@@ -209,7 +209,7 @@ var mailZones = map[string]int{
 
 // parseMail reads RFC 2822: [weekday,] day month year hour:minute[:second] [offset].
 func parseMail(text string) (DateTime, error) {
-	bad := fmt.Errorf("%q is no date of RFC 2822", text)
+	bad := fmt.Errorf("invalid date %q: want RFC 2822", text)
 	fields := strings.Fields(strings.Replace(text, ",", ", ", 1))
 	named := ""
 	if len(fields) > 0 && strings.HasSuffix(fields[0], ",") {
@@ -235,7 +235,7 @@ func parseMail(text string) (DateTime, error) {
 		return DateTime{}, err
 	}
 	if named != "" && !strings.EqualFold(named, civil.WeekdayNames[civil.Weekday(m.Day)][:3]) {
-		return DateTime{}, fmt.Errorf("%q: that day is a %s", text, civil.WeekdayNames[civil.Weekday(m.Day)])
+		return DateTime{}, fmt.Errorf("invalid date %q: that day is a %s", text, civil.WeekdayNames[civil.Weekday(m.Day)])
 	}
 	if len(fields) > 3 {
 		if m.Second, err = parseISOTime(fields[3]); err != nil || !strings.Contains(fields[3], ":") {

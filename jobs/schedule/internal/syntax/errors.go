@@ -17,9 +17,17 @@ type Fault struct {
 	Nearest string
 }
 
-// String is the fault in one sentence.
+// String returns the fault as one message.
 func (f Fault) String() string {
-	text := cmp.Or(f.Path, "the text") + " is " + f.Value + ": allowed is " + f.Allowed
+	if f.Value == "null" && f.Path != "" {
+		return "missing " + f.Path + ": " + f.want()
+	}
+	return "invalid " + cmp.Or(f.Path, "text") + " " + f.Value + ": " + f.want()
+}
+
+// want is the part of the message that says what would be valid.
+func (f Fault) want() string {
+	text := "want " + f.Allowed
 	if f.Nearest != "" {
 		text += "; try " + f.Nearest
 	}

@@ -37,15 +37,11 @@ func (f Fault) MarshalJSON() ([]byte, error) {
 	if !json.Valid(value) {
 		value = json.RawMessage(Quote(f.Value))
 	}
-	message := "allowed is " + f.Allowed
-	if f.Nearest != "" {
-		message += "; try " + f.Nearest
-	}
 	b, err := json.Marshal(struct {
 		Path    string          `json:"path"`
 		Value   json.RawMessage `json:"value"`
 		Message string          `json:"message"`
-	}{f.Path, value, message})
+	}{f.Path, value, f.want()})
 	if err != nil {
 		return nil, fmt.Errorf("fault of %s: %w", f.Path, err)
 	}

@@ -231,7 +231,7 @@ func (p *Parser) Creation() time.Time {
 func (p *Parser) NeedCreation(path string) time.Time {
 	at := p.Creation()
 	if at.IsZero() {
-		p.Faults.Add(path, "null", "a start, or the moment at which the schedule is made", "")
+		p.Faults.Add(path, "null", "a start, or the time at which the schedule is created", "")
 	}
 	return at
 }
@@ -239,7 +239,7 @@ func (p *Parser) NeedCreation(path string) time.Time {
 // ReadCount reads the element count of r.
 func (p *Parser) ReadCount(r Reader) {
 	if v := r.Take("count"); v != nil {
-		p.Count, _ = r.Integer(v, 1, 1<<53, "a whole number from 1 on")
+		p.Count, _ = r.Integer(v, 1, 1<<53, "a whole number of at least 1")
 	}
 }
 

@@ -38,11 +38,11 @@ func ReadValue(text []byte) (*Value, error) {
 	d.UseNumber()
 	v, err := decodeValue(d, "", 0)
 	if errors.Is(err, io.EOF) {
-		err = errors.New("it ends too early")
+		err = errors.New("the text ends too early")
 	}
 	if err == nil {
 		if _, extra := d.Token(); !errors.Is(extra, io.EOF) {
-			err = errors.New("there is more text after the value")
+			err = errors.New("more text follows the value")
 		}
 	}
 	if err != nil {
@@ -149,7 +149,7 @@ func (r Reader) Take(names ...string) *Value {
 				continue
 			}
 			if m.used = true; found != nil {
-				r.Faults.Add(m.Value.Path, m.Value.Raw, "one element of this name", "")
+				r.Faults.Add(m.Value.Path, m.Value.Raw, "no second element of this name", "")
 				continue
 			}
 			found = m.Value
@@ -176,7 +176,7 @@ func (r Reader) RefuseOthers(known []string, synonyms map[string]string) {
 		if propose == "" {
 			propose = suggest.Nearest(m.Name, known)
 		}
-		r.Faults.Add(m.Value.Path, m.Value.Raw, "no element of this name; known are "+strings.Join(known, ", "), propose)
+		r.Faults.Add(m.Value.Path, m.Value.Raw, "one of the elements "+strings.Join(known, ", "), propose)
 	}
 }
 
