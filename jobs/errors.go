@@ -1,13 +1,25 @@
 package jobs
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
-// UnknownLifecycleError says that a text is none of the lifecycles. ParseLifecycle returns it.
+// UnknownLifecycleError reports a text that is not a lifecycle. ParseLifecycle returns it.
 type UnknownLifecycleError struct {
 	// Text is what was given.
 	Text string
 }
 
 func (e *UnknownLifecycleError) Error() string {
-	return fmt.Sprintf("%q is not a lifecycle: one of %v is needed", e.Text, Lifecycles())
+	return fmt.Sprintf("invalid lifecycle %q: want one of %s", e.Text, joined(Lifecycles()))
+}
+
+// joined returns the lifecycles with commas between them.
+func joined(list []Lifecycle) string {
+	texts := make([]string, len(list))
+	for i, l := range list {
+		texts[i] = string(l)
+	}
+	return strings.Join(texts, ", ")
 }

@@ -6,7 +6,7 @@ import (
 )
 
 // Lifecycle is the state of a job, step or target execution, spelled as the column lifecycle of the
-// view jobs.job_executions spells it. The zero value is no lifecycle.
+// view jobs.job_executions spells it. The zero value is not a lifecycle.
 type Lifecycle string
 
 // The values of the column lifecycle, from Azure's documentation of jobs.job_executions.
@@ -27,7 +27,7 @@ const (
 	Failed Lifecycle = "Failed"
 	// TimedOut is terminal: the step's time limit passed. It is never retried.
 	TimedOut Lifecycle = "TimedOut"
-	// Canceled is terminal: somebody stopped the run. It is never retried.
+	// Canceled is terminal: the run was stopped. It is never retried.
 	Canceled Lifecycle = "Canceled"
 	// Skipped is terminal, for targets: an earlier run of the job was still at the same step there.
 	Skipped Lifecycle = "Skipped"
@@ -52,13 +52,13 @@ func ParseLifecycle(s string) (Lifecycle, error) {
 	return "", &UnknownLifecycleError{Text: s}
 }
 
-// Valid says whether l is one of the ten values in their exact spelling.
+// Valid reports whether l is one of the ten values in their exact spelling.
 func (l Lifecycle) Valid() bool { return slices.Contains(Lifecycles(), l) }
 
-// Terminal says whether the state never changes again (invariant I6).
+// Terminal reports whether the state never changes again (invariant I6).
 func (l Lifecycle) Terminal() bool { return l.Valid() && !l.Active() }
 
-// Active says whether the execution still has something to do: the column is_active. It is false for
+// Active reports whether the execution still has something to do: the column is_active. It is false for
 // what is not a lifecycle.
 func (l Lifecycle) Active() bool {
 	switch l {

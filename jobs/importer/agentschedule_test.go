@@ -46,7 +46,7 @@ func agentDue(s AgentSchedule, zone *time.Location, limit time.Time) []time.Time
 	return slices.CompactFunc(due, time.Time.Equal)
 }
 
-// agentDueOn says whether a date is one of a schedule's.
+// agentDueOn reports whether a date is one of a schedule's.
 func agentDueOn(s AgentSchedule, first, day time.Time) bool {
 	days := int(day.Sub(first).Hours() / 24)
 	months := (day.Year()-first.Year())*12 + int(day.Month()) - int(first.Month())
@@ -280,7 +280,7 @@ func TestAgentRulesRefuse(t *testing.T) {
 		"invalid freq_interval 0":            func(s *AgentSchedule) { s.FreqInterval = 0 },
 		"freq_subday_type 3 is none":         func(s *AgentSchedule) { s.FreqSubdayType = 3 },
 		"invalid freq_subday_interval 0":     func(s *AgentSchedule) { s.FreqSubdayType = 4 },
-		"want a time of day other than":          func(s *AgentSchedule) { s.FreqSubdayType, s.FreqSubdayInterval, s.ActiveEndTime = 4, 1, 0 },
+		"want a time of day other than":      func(s *AgentSchedule) { s.FreqSubdayType, s.FreqSubdayInterval, s.ActiveEndTime = 4, 1, 0 },
 		"invalid freq_interval 128":          func(s *AgentSchedule) { s.FreqType, s.FreqInterval, s.FreqRecurrenceFactor = 8, 128, 1 },
 		"freq_recurrence_factor 0":           func(s *AgentSchedule) { s.FreqType = 8 },
 		"invalid freq_interval 32":           func(s *AgentSchedule) { s.FreqType, s.FreqInterval, s.FreqRecurrenceFactor = 16, 32, 1 },

@@ -205,7 +205,7 @@ func (r *Result) azureMessage(job string, q *object) {
 	r.restOf(job, q)
 }
 
-// restOf reports what nobody took.
+// restOf reports members that were not taken.
 func (r *Result) restOf(job string, o *object) {
 	for _, path := range o.rest() {
 		r.lost(job, path, "this element has no counterpart")

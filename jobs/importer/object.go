@@ -41,7 +41,7 @@ func decode(text []byte) (any, error) {
 	return nil, errors.New("invalid JSON")
 }
 
-// object is a JSON object of which members are taken; what nobody took is reported.
+// object is a JSON object of which members are taken; members that were not taken are reported.
 type object struct {
 	path    string
 	members map[string]any
@@ -77,7 +77,7 @@ func (o *object) take(name string) any {
 	return nil
 }
 
-// has says whether there is a member of a name that is not null, without taking it.
+// has reports whether there is a member of a name that is not null, without taking it.
 func (o *object) has(name string) bool {
 	for n, v := range o.members {
 		if strings.EqualFold(n, name) && v != nil {
@@ -117,14 +117,14 @@ func (o *object) integer(name string) (n int64, ok bool) {
 // time is a member that is a date and time with an offset, or in UTC; zero when it is none.
 func (o *object) time(name string) time.Time { return parseTime(o.text(name)) }
 
-// ignore takes members that say nothing to anybody elsewhere.
+// ignore takes members that have no meaning outside of their system.
 func (o *object) ignore(names ...string) {
 	for _, n := range names {
 		o.take(n)
 	}
 }
 
-// rest are the paths of members that nobody took and that are not null, sorted.
+// rest returns the paths of members that were not taken and are not null, sorted.
 func (o *object) rest() []string {
 	var paths []string
 	for n, v := range o.members {

@@ -32,7 +32,7 @@ const (
 	Lost Effect = "lost"
 	// Changed: the script has it in another form, which the message names.
 	Changed Effect = "changed"
-	// Note: nothing is lost, but somebody should know.
+	// Note: nothing is lost, but the change is worth knowing.
 	Note Effect = "note"
 )
 

@@ -23,9 +23,9 @@ type Gap = engine.Gap
 
 // The answers to a gap.
 const (
-	// GapShift moves it forward by the length of the gap (D-Z3).
+	// GapShift moves the clock time forward by the length of the gap (D-Z3).
 	GapShift = engine.GapShift
-	// GapSkip drops it.
+	// GapSkip drops the clock time.
 	GapSkip = engine.GapSkip
 	// GapAtEnd makes everything that falls into the gap due once, when the gap ends.
 	GapAtEnd = engine.GapAtEnd

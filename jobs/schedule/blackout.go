@@ -14,8 +14,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// Calendar is a set of windows of time in which schedules that name it are not due (D-P5). It is made by
-// ParseCalendar and never changed.
+// Calendar is a set of windows of time in which schedules that name it are not due (D-P5). ParseCalendar makes
+// a Calendar, and nothing changes it.
 type Calendar struct {
 	zone   *time.Location
 	dates  []int64 // numbers of whole days, ascending
@@ -233,8 +233,8 @@ func (c *Calendar) around(unix int64) (start, end int64, inside bool) {
 	return 0, 0, false
 }
 
-// unix is the instant of a clock time. A window begins with the first of two and ends with the second, or it would end before
-// instants that it holds, where clocks are moved back.
+// unix returns the instant of a clock time as Unix time. Where clocks are moved back, a clock time comes twice: a window
+// begins with the first and ends with the second, so that it holds everything between them.
 func (c *Calendar) unix(civilSecond int64, overlap Overlap) int64 {
 	at, ok := engine.Resolve(civilSecond, c.zone, GapShift, overlap)
 	if !ok {
@@ -246,7 +246,7 @@ func (c *Calendar) unix(civilSecond int64, overlap Overlap) int64 {
 // blackouts are the calendars of one schedule.
 type blackouts struct {
 	calendars []*Calendar
-	// deferred: what falls into a window is due once at its end; otherwise it is dropped.
+	// deferred reports whether what falls into a window is due once, at the end of the window; otherwise it is dropped.
 	deferred bool
 }
 
@@ -299,8 +299,8 @@ func (p *planner) readBlackouts(v *syntax.Value) *blackouts {
 	return b
 }
 
-// maxWindows is how many windows in a row may swallow everything before a schedule counts as over, and
-// how many may touch each other.
+// maxWindows is how many windows in a row may hold every due instant before a schedule counts as ended, and
+// how many touching windows are joined.
 const maxWindows = 300
 
 // around is the union of touching windows that holds an instant.
@@ -328,11 +328,11 @@ func (b *blackouts) around(unix int64) (start, end int64, inside bool) {
 	return start, end, inside
 }
 
-// blackedOut is a schedule without what falls into the windows.
+// blackedOut is a schedule without the instants that fall into windows.
 type blackedOut struct {
 	inner Schedule
 	*blackouts
-	last time.Time // zero: no end; what is deferred beyond it is dropped
+	last time.Time // zero: no end; an instant that is deferred beyond last is dropped
 }
 
 func (s *blackedOut) Next(after time.Time) (time.Time, bool) {

@@ -26,7 +26,7 @@ const (
 	CatchUpSAP CatchUpMode = "sap-20min"
 )
 
-// SAPOutage is the outage from which on sap-20min makes only the last run.
+// SAPOutage is the shortest outage after which sap-20min makes up only the last run.
 const SAPOutage = 20 * time.Minute
 
 // CatchUp is a policy for missed runs; the zero value is CatchUpLast.
@@ -77,20 +77,20 @@ func (c CatchUp) String() string {
 
 // Recovery is what follows from a policy for the instants that were missed.
 type Recovery struct {
-	// Run are those to run now, ascending; each keeps its due instant.
+	// Run are the instants to run now, ascending; each run keeps its due instant.
 	Run []time.Time
-	// Dropped are those that are not made up, ascending, to be recorded with Reason (I10).
+	// Dropped are the instants that are not made up, ascending, to be recorded with Reason (I10).
 	Dropped []time.Time
 	// Reason says in one sentence why; empty when nothing was dropped.
 	Reason string
-	// Next is the first instant that was not looked at; false in More: there is none. It is before until
-	// when more than MaxMissed were missed: then the policy is asked again with it.
+	// Next is the first instant that was not decided on; More is false when there is none. Next lies before
+	// until when more than MaxMissed instants were missed; call Recover again with it then.
 	Next time.Time
 	More bool
 }
 
-// Recover applies the policy to the due instants of s from due on that lie before until: those that no
-// agent was there for. now is when they are made up, and outage how long no agent was there.
+// Recover applies the policy to the missed instants of s: those from due on that lie before until. now is
+// when they are made up, and outage is how long no agent worked.
 func (c CatchUp) Recover(s Schedule, due, until, now time.Time, outage time.Duration) Recovery {
 	r := Recovery{Next: due, More: true}
 	var missed []time.Time

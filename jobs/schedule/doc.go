@@ -6,13 +6,15 @@
 // it once for each due instant that it turns into a run, and stores the answer; nothing ever asks
 // whether "now" matches. The kind of a schedule is named ([Kind]), never guessed from its form. [Parse]
 // reads a specification of a kind into a [Plan], or says everything that is wrong with it ([Error]);
-// [PreviewSpec] is the same for somebody who wants to see what would happen.
+// [PreviewSpec] lists what a
+// specification would make due.
 //
 // A pattern is a set of civil seconds: dates with clock times, without a zone. Only wall maps them to
 // instants, and knows what to do where clocks are changed. A grid is elapsed time, and no zone touches it.
 //
-// What a newcomer gets wrong: that a due instant is counted from the last run. It is counted from the
-// schedule's anchor, so that a late run moves nothing; the exception is SAP's repeatInterval
-// ([Plan.Started]). And that time.Date, or time.ZoneBounds, may be trusted near a change of clocks; see
-// DESIGN.md.
+// The kinds are packages under internal; DESIGN.md has the map.
+//
+// Common mistakes: counting a due instant from the last run. A due instant is counted from the schedule's
+// anchor, so that a late run moves nothing; the exception is SAP's repeatInterval ([Plan.Started]). Trusting
+// time.Date or time.ZoneBounds near a change of clocks; see DESIGN.md.
 package schedule

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Delay is the jitter of one run (D-P4): how long after its due instant it starts. It depends on nothing
-// but the schedule's id and the instant, is at most limit, and shorter than the distance to the next due
-// instant; next is zero when there is none. The due instant itself stays.
+// Delay returns the jitter of one run (D-P4): how long after its due instant the run starts. The delay depends
+// only on the schedule's id and the instant. It is at most limit, and shorter than the distance to next, the
+// next due instant (zero: there is none). The due instant itself does not change.
 func Delay(id string, due, next time.Time, limit time.Duration) time.Duration {
 	if !next.IsZero() {
 		limit = min(limit, next.Sub(due)-time.Millisecond)

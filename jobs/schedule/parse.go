@@ -16,7 +16,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// Options is what a specification does not say itself. What it does say wins.
+// Options hold what a specification does not say itself. An element of the specification takes precedence.
 type Options struct {
 	// Start is the planned start (startTime, DTSTART, the anchor of an interval); zero: none. The offset
 	// that it carries is the one in which azure-scheduler reads hours and days (D-A2).
@@ -24,11 +24,11 @@ type Options struct {
 	// Zone is the IANA name of the zone for clock times; empty: UTC, or for azure-scheduler the offset of
 	// the start. An offset such as -08:00 is taken for azure-scheduler only.
 	Zone string
-	// Created is when the schedule was made; zero: unknown. What depends on it is said at the kinds:
-	// "tomorrow at 4pm", a missing start, a time that had passed already.
+	// Created is when the schedule was created; zero: unknown. "tomorrow at 4pm", a missing start and a time
+	// that had already passed depend on it.
 	Created time.Time
-	// Activated is when the schedule was switched on; zero: when it was created. What was due earlier is
-	// dropped (D-P7, D-S16), but see SAP's repeatInterval.
+	// Activated is when the schedule was switched on; zero: when it was created. Earlier due instants are
+	// dropped (D-P7, D-S16); SAP's repeatInterval runs once at the activation.
 	Activated time.Time
 	// LastStarted is when the last run of SAP's repeatInterval really started; zero: no run yet. The next
 	// is one interval later (D-S15).
@@ -38,19 +38,19 @@ type Options struct {
 	// Calendars are the calendars that blackouts may name, and BrokenCalendars the faults of those that cannot be read.
 	Calendars       map[string]*Calendar
 	BrokenCalendars map[string][]Fault
-	// Uncounted leaves a count to the caller (Plan.Count): the plan goes on after it. It is for whoever
-	// knows which instants became runs, since only those count (D-P3).
+	// Uncounted leaves the count to the caller (Plan.Count): the plan does not end with it. Only instants
+	// that became runs count (D-P3), and the agent knows which ones did.
 	Uncounted bool
 
-	// assumed stands in for Created where a kind cannot do without; a preview takes its "after".
+	// assumed replaces Created where a kind needs one; a preview sets it to its "after".
 	assumed time.Time
-	// today is when a preview is made that is told neither a start nor a moment to list from: a schedule is created then.
+	// today is the time of a preview that has neither a start nor a moment to list from; the schedule counts as created then.
 	today time.Time
-	// probing: a proposal is tried out.
+	// probing reports whether a proposal is being tried.
 	probing bool
 }
 
-// Plan is a specification that was read: a schedule, and what was said beside it.
+// Plan is a specification that was read: a schedule and its policies.
 type Plan struct {
 	// Kind is the kind that it was read as.
 	Kind Kind
@@ -65,7 +65,7 @@ type Plan struct {
 	// Count is how many runs the schedule makes; 0: no limit. The plan ends with the Count-th instant from its
 	// start, as if each became a run, unless Options.Uncounted was given.
 	Count int64
-	// Warnings say what was read otherwise than people might think, one sentence each.
+	// Warnings name parts of the specification that mean something other than a reader may expect, one sentence each.
 	Warnings []string
 
 	schedule Schedule
@@ -74,7 +74,7 @@ type Plan struct {
 	// firstStarted is the actual start of the first run, for previews; zero: on time.
 	firstStarted time.Time
 	outage       *Outage
-	// inclusive: a due instant was derived from Options.assumed, and so one equal to it counts.
+	// inclusive reports whether a due instant was derived from Options.assumed; an instant equal to assumed is due then.
 	inclusive bool
 	// end is the end that was given; zero: none.
 	end time.Time
@@ -85,8 +85,8 @@ type Plan struct {
 // Next is the earliest due instant strictly after after, in UTC.
 func (p *Plan) Next(after time.Time) (time.Time, bool) { return p.schedule.Next(after) }
 
-// Started is the plan after the run for the instant due really started at at. It differs from the plan
-// only for SAP's repeatInterval, of which the next run is one interval after that moment (D-S15).
+// Started returns the plan after the run for the instant due started at the time at. The result differs from
+// p only for SAP's repeatInterval, of which the next run is one interval after at (D-S15).
 func (p *Plan) Started(due, at time.Time) *Plan {
 	if p.mover == nil || !at.After(due) {
 		return p
@@ -97,13 +97,13 @@ func (p *Plan) Started(due, at time.Time) *Plan {
 	return &moved
 }
 
-// Moves says whether each run that starts late moves those after it: SAP's repeatInterval.
+// Moves reports whether a run that starts late moves the runs after it, as SAP's repeatInterval does.
 func (p *Plan) Moves() bool { return p.mover != nil }
 
-// Parse reads a specification of the given kind. The text is a JSON object in the form of its system,
-// beside whose own elements stand ours (timeZone, gap, overlap, activatedAt, createdAt, outage, catchUp,
-// jitter, blackouts); for the kinds of one line (cron5, cron6, quartz, rrule) also the bare line. The
-// error is a *Error with every fault of the text.
+// Parse reads a specification of the given kind. The text is a JSON object in the form of its system. It may
+// also hold the elements that are common to all kinds: timeZone, gap, overlap, activatedAt, createdAt, outage,
+// catchUp, jitter, blackouts. The kinds of one line (cron5, cron6, quartz, rrule) take the bare line as well.
+// The error is a *Error with every fault of the text.
 func Parse(kind Kind, spec []byte, opts Options) (*Plan, error) {
 	p, err := newPlanner(kind, spec, opts)
 	if err != nil {
@@ -217,7 +217,7 @@ func (p *planner) readCommon() {
 	}
 }
 
-// finish puts the start, the blackouts, the count and the end around a schedule.
+// finish bounds a schedule by its start, blackouts, count and end, and completes the plan.
 func (p *planner) finish(inner Schedule) {
 	first := p.Start
 	if !p.dialect.KeepsPast {
@@ -277,8 +277,8 @@ func (p *planner) finish(inner Schedule) {
 	p.checkInterval()
 }
 
-// leavesSome says whether anything is due in spite of the blackouts; of a schedule without any beginning
-// that is asked from 2000 on.
+// leavesSome reports whether the blackouts leave a due instant. A schedule without a beginning is asked from
+// 2000 on.
 func (p *planner) leavesSome(s Schedule, first time.Time) bool {
 	if first.IsZero() {
 		if first = p.opts.assumed; first.IsZero() {
@@ -287,7 +287,7 @@ func (p *planner) leavesSome(s Schedule, first time.Time) bool {
 	}
 	if b, ok := s.(*blackedOut); ok {
 		if _, due := b.inner.Next(first.Add(-time.Nanosecond)); !due {
-			return true // over for other reasons
+			return true // it ends without the blackouts too
 		}
 	}
 	_, due := s.Next(first.Add(-time.Nanosecond))

@@ -27,13 +27,13 @@ type PreviewOptions struct {
 	Calendars   map[string]*Calendar
 }
 
-// Previewed is what a schedule will do.
+// Previewed lists what a schedule will do.
 type Previewed struct {
 	// Due are the due instants that become runs, in UTC.
 	Due []time.Time
 	// Started says when each run starts, if an outage or a late start was given; else nil.
 	Started []time.Time
-	// Exhausted: nothing is due after those listed.
+	// Exhausted reports whether nothing is due after those listed.
 	Exhausted bool
 	// Warnings are those of the Plan.
 	Warnings []string

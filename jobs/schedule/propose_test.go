@@ -11,8 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Whoever takes a proposal is not refused for it again (D-E5): random fields of cron, of which each wrong part is replaced by what is
-// proposed for it.
+// A proposal is valid itself (D-E5): in random fields of cron, each invalid part is replaced by what is proposed for it.
 func TestProposalsAreRight(t *testing.T) {
 	t.Parallel()
 	kinds := map[Kind][]string{

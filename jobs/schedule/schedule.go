@@ -44,5 +44,5 @@ func Preview(s Schedule, after time.Time, n int) []time.Time {
 	return due
 }
 
-// MaxMissed is how far missed instants are counted. A schedule of every minute misses as many in a week.
+// MaxMissed is the number at which counting missed instants ends. A schedule of every minute misses as many in a week.
 const MaxMissed = 10_000

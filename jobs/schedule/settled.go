@@ -7,8 +7,9 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// Settled is a specification in which a time that is said relative to when the schedule was made (Options.Created) is the instant that
-// it meant (D-S14): SAP's "2 hours from now", or a format without a day. Every other one is given back as it is.
+// Settled returns a specification in which a time relative to the creation of the schedule (Options.Created) is
+// replaced by the instant that it means (D-S14): SAP's "2 hours from now", or a format without a day. Any other
+// specification is returned unchanged.
 func Settled(kind Kind, spec string, opts Options) string {
 	p, err := newPlanner(kind, []byte(spec), opts)
 	if err != nil || p.dialect.Settle == nil {
@@ -30,7 +31,7 @@ func Settled(kind Kind, spec string, opts Options) string {
 	return "{" + strings.Join(parts, ", ") + "}"
 }
 
-// CalendarNames are the calendars that a specification names.
+// CalendarNames returns the names of the calendars that a specification refers to.
 func CalendarNames(spec string) []string {
 	v, err := syntax.ReadValue([]byte(spec))
 	if err != nil {

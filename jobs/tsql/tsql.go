@@ -1,7 +1,7 @@
 // Package tsql writes T-SQL that people run with clients of their own: calls of procedures, literals, comments.
 //
-// What a newcomer gets wrong: that a text in quotes is safe. sqlcmd replaces $(name) even in a string, and many clients
-// divide a script at every line that begins with GO, even inside one; see [Call.LongText] and [Comment].
+// Common mistakes: taking a text in quotes for safe. sqlcmd replaces $(name) even in a string, and many clients divide a
+// script at every line that begins with GO, even inside a string; see [Call.LongText] and [Comment].
 package tsql
 
 import (
@@ -11,10 +11,10 @@ import (
 	"strings"
 )
 
-// Literal is s as a Unicode string literal.
+// Literal returns s as a Unicode string literal.
 func Literal(s string) string { return "N'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// Comment is text as comments of one line each, each after prefix. Nothing in it ends a comment or is replaced by a client.
+// Comment returns text as comments of one line each, each after prefix. No part of text ends a comment or is replaced by a client.
 func Comment(prefix, text string) string {
 	var b strings.Builder
 	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' || r == 0 }) {
@@ -39,7 +39,8 @@ func clientProof(text string) []string {
 	return append(pieces, text[from:])
 }
 
-// Expression is a text of any length and content: a literal, or a sum of several where one would hold what clients act upon.
+// Expression returns a text of any length and content as a literal, or as a sum of literals where one would hold what clients
+// act upon.
 func Expression(value string) string {
 	pieces := clientProof(value)
 	if len(pieces) == 1 {
@@ -91,8 +92,8 @@ func (c *Call) Bit(name string, v bool) *Call {
 	return c.Number(name, 0)
 }
 
-// LongText appends a string of any length and content. One that holds what clients act upon is put together in a variable
-// first, whose name must be unique in the batch.
+// LongText appends a string of any length and content. A string that holds what clients act upon is first put together in a
+// variable, whose name must be unique in the batch.
 func (c *Call) LongText(name, variable, value string) *Call {
 	text := Expression(value)
 	if strings.HasPrefix(text, "N'") {
@@ -102,7 +103,7 @@ func (c *Call) LongText(name, variable, value string) *Call {
 	return c.Raw(name, "@"+variable)
 }
 
-// String is the call, with what must be declared before it.
+// String returns the call, after the declarations that it needs.
 func (c *Call) String() string {
 	return c.before + "EXEC " + c.name + "\n" + strings.Join(c.args, ",\n") + ";"
 }

@@ -11,9 +11,9 @@ type Gap string
 
 // The answers to a gap (D-Z8).
 const (
-	// GapShift moves it forward by the length of the gap (D-Z3).
+	// GapShift moves the clock time forward by the length of the gap (D-Z3).
 	GapShift Gap = "shift"
-	// GapSkip drops it.
+	// GapSkip drops the clock time.
 	GapSkip Gap = "skip"
 	// GapAtEnd makes everything that falls into the gap due once, when the gap ends.
 	GapAtEnd Gap = "at_end"
@@ -43,10 +43,10 @@ type Wall struct {
 // reach is more than a change of offset and the distance of any zone from UTC together, in seconds.
 const reach = 4 * civil.DaySeconds
 
-// forever bounds what is in effect without an end, in Unix seconds.
+// forever is the end of a segment that has none, in Unix seconds.
 const forever = int64(1) << 60
 
-// Segment is a span of time in which a zone's offset does not change (D-Z7). time.Date is never asked:
+// Segment is a span of time in which a zone's offset does not change (D-Z7). time.Date is not used:
 // near a change its answer depends on the zone.
 type Segment struct {
 	Start, End            int64 // Unix seconds, [start, end)
@@ -86,7 +86,7 @@ func offsetAt(zone *time.Location, unix int64) int64 {
 	return int64(offset)
 }
 
-// search remembers the last answer of a pattern: the segments of 400 years ask for the same one.
+// search caches the last answer of a pattern, because the segments of 400 years ask for the same one.
 type search struct {
 	pattern  Pattern
 	from, to int64

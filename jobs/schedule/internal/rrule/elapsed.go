@@ -19,7 +19,7 @@ type elapsed struct {
 	minutes, seconds uint64
 }
 
-// filtered says whether the wall clock matters at all.
+// filtered reports whether the wall clock matters at all.
 func (s *elapsed) filtered() bool {
 	return s.days != nil || s.hours != 1<<24-1 || s.minutes != 1<<60-1 || s.seconds != 1<<60-1
 }
@@ -67,7 +67,7 @@ func buildElapsed(p *syntax.Parser, v *syntax.Value, r *rule, given map[string]b
 	return s
 }
 
-// possible says whether any instant counts. Times of day that the grid never reaches are found without
+// possible reports whether any instant counts. Times of day that the grid never reaches are found without
 // looking for them; zones are taken at the offsets of the first two years.
 func (s *elapsed) possible() bool {
 	start := s.grid.From

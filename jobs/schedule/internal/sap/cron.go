@@ -106,7 +106,7 @@ func readCron(p *syntax.Parser, v *syntax.Value) engine.Schedule {
 	return p.Wall(pattern, fixed)
 }
 
-// everMatches says whether a pattern has any instant at all (D-E1).
+// everMatches reports whether a pattern has any instant at all (D-E1).
 func (d *cronDays) everMatches(pattern *engine.OnDays) bool {
 	year := 2000
 	if d.years != nil {

@@ -28,7 +28,7 @@ func readableTime(p *syntax.Parser, v *syntax.Value, text string) (time.Time, bo
 	if r.overlap == "" {
 		r.overlap = engine.OverlapFirst
 	}
-	// What cannot be read is said even where no moment of creation is known.
+	// A text that cannot be read is a fault even where the creation is unknown.
 	r.now = p.Creation()
 	at, ok := r.read()
 	if ok && r.now.IsZero() {

@@ -63,23 +63,23 @@ func editDistance(a, b string) int {
 	return rows[len(x)][len(y)]
 }
 
-// Clamp is the number from low to high that is nearest to a written one; 0 is none where there are negative ones. Empty when
-// the text is no number.
+// Clamp returns the number from low to high that is nearest to a written one; where low is negative, 0 is not a value. Empty
+// when the text is not a number.
 func Clamp(text string, low, high int) string {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(n) {
 		return ""
 	}
-	nearest := int(math.Round(min(max(n, float64(low)), float64(high))))
-	if nearest == 0 && low < 0 {
-		nearest = 1
+	number := int(math.Round(min(max(n, float64(low)), float64(high))))
+	if number == 0 && low < 0 {
+		number = 1
 	}
-	return strconv.Itoa(nearest)
+	return strconv.Itoa(number)
 }
 
-// Repaired is one part of a cron field with its numbers and names replaced by the nearest allowed ones; empty when that makes
-// no right part.
-func Repaired(part string, low, high int, names []string, right func(part string) bool) string {
+// Repaired returns one part of a cron field with its numbers and names replaced by the nearest allowed ones; empty when the
+// result is not valid.
+func Repaired(part string, low, high int, names []string, valid func(part string) bool) string {
 	words := unsignedWords
 	if low < 0 {
 		words = signedWords
@@ -97,7 +97,7 @@ func Repaired(part string, low, high int, names []string, right func(part string
 	if hasStep {
 		body += "/" + Clamp(step, 1, max(high, 1))
 	}
-	if body == part || !right(body) {
+	if body == part || !valid(body) {
 		return ""
 	}
 	return body

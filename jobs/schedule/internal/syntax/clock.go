@@ -59,7 +59,7 @@ func ClockProposal(text string) string {
 	if t == "midnight" || t == "24:00" || t == "24.00" {
 		tries = append(tries, "0.00")
 	}
-	// 13pm is 13.00, because nobody means 1am with it.
+	// 13pm becomes 13.00: 1am is not meant.
 	for _, suffix := range []string{"am", "pm"} {
 		if body, ok := strings.CutSuffix(t, suffix); ok {
 			tries = append(tries, body, body+".00")

@@ -138,7 +138,7 @@ type Reader struct {
 	Faults *Faults
 }
 
-// Take is the member of a name, marked as known; nil when it is absent or null. A second member of the
+// Take returns the member of a name and marks it as known; nil when the member is absent or null. A second member of the
 // name is a fault.
 func (r Reader) Take(names ...string) *Value {
 	var found *Value
@@ -161,12 +161,12 @@ func (r Reader) Take(names ...string) *Value {
 	return found
 }
 
-// Has says whether there is a member of a name.
+// Has reports whether there is a member of a name.
 func (r Reader) Has(name string) bool {
 	return slices.ContainsFunc(r.Object.Members, func(m member) bool { return m.Name == name })
 }
 
-// rest notes every member that nobody took; the nearest of the known names is proposed.
+// RefuseOthers adds a fault for each member that was not taken; the nearest of the known names is proposed.
 func (r Reader) RefuseOthers(known []string, synonyms map[string]string) {
 	for _, m := range r.Object.Members {
 		if m.used {
@@ -189,7 +189,7 @@ func (r Reader) Text(v *Value, allowed string) (string, bool) {
 	return v.Text, true
 }
 
-// Integer is a whole number from low to high; the nearest proposed is the limit that it exceeds.
+// Integer reads a whole number from low to high; beyond a limit, the limit is proposed.
 func (r Reader) Integer(v *Value, low, high int64, allowed string) (int64, bool) {
 	if allowed == "" {
 		allowed = fmt.Sprintf("a whole number from %d to %d", low, high)
