@@ -233,3 +233,18 @@ func TestStuckOutput(t *testing.T) {
 		require.LessOrEqual(t, time.Since(start), 37*time.Second)
 	})
 }
+
+// After an answer that the driver gave up at its first error, the session's next user does not wait for what nobody takes.
+func TestPooledSessionAfterAnError(t *testing.T) {
+	t.Parallel()
+	f := newFixture(t, tsqld.Config{})
+	db := f.open(t, "d")
+	db.SetMaxOpenConns(1)
+	_, err := db.QueryContext(t.Context(), "RAISERROR('first', 16, 1); DECLARE @t TABLE (i INT); "+strings.Repeat("INSERT INTO @t VALUES (1); ", 40))
+	require.ErrorContains(t, err, "first")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	var n int
+	require.NoError(t, db.QueryRowContext(ctx, "SELECT 1").Scan(&n))
+	require.Equal(t, 1, n)
+}

@@ -2,6 +2,7 @@ package tdsguard
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 )
@@ -153,14 +154,18 @@ func (a *Account) reserve(n int64) error {
 	}
 	b, cost := a.budget, n*costFactor
 	return b.wait(a, func() bool {
-		limit := b.most / 2
-		if b.elder == nil && b.used+cost > limit {
+		others := b.used // but for the elder's
+		if b.elder != nil {
+			others -= b.elder.held()
+		}
+		switch {
+		case b.elder != a && others+cost <= b.most/2:
+		case b.elder == nil || b.elder == a:
 			b.elder = a
-		}
-		if b.elder == a {
-			limit = b.most
-		}
-		if b.used+cost > limit {
+			if b.used+cost > b.most {
+				return false
+			}
+		default:
 			return false
 		}
 		if a.current == 0 {
@@ -190,6 +195,9 @@ func (a *Account) describe(total int64) error {
 		return nil
 	}
 	b := a.budget
+	if total > maxDescriptions {
+		return &Exceeded{Limit: "buffer_bytes", Max: b.most, What: fmt.Sprintf("the columns of a result set take more than %d bytes", maxDescriptions)}
+	}
 	return b.wait(a, func() bool {
 		more := total - a.columns
 		if more > 0 && b.columns+more > maxDescriptions {

@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/testenv/hostile"
+)
+
+var (
+	hostileProcesses = flag.Bool("hostile.processes", false, "run TestHostileProcesses: an agent process against every hostile target, some ten minutes")
+	hostilePort      = flag.Int("hostile.port", 24400, "the first port of the hostile targets of TestHostileProcesses")
+)
+
+// maxResident is how much memory an agent may take, whatever its targets do.
+const maxResident = 200 << 20
+
+// agentProcess is a running `jobagent run`.
+type agentProcess struct {
+	cmd *exec.Cmd
+	log bytes.Buffer
+}
+
+// resident is what the process has in memory.
+func (p *agentProcess) resident(t *testing.T) int64 {
+	f, err := os.Open(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	require.NoError(t, err, "the agent is gone:\n%s", p.log.String())
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if kb, ok := strings.CutPrefix(lines.Text(), "VmRSS:"); ok {
+			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(kb), " kB"), 10, 64)
+			require.NoError(t, err)
+			return n << 10
+		}
+	}
+	t.Fatalf("the agent has no memory: it has ended\n%s", p.log.String())
+	return 0
+}
+
+// An agent process meets hostile targets over TCP, one after the other and all at once, with and without output, beside forty healthy ones. It prints a table.
+func TestHostileProcesses(t *testing.T) {
+	if !*hostileProcesses {
+		t.Skip("-hostile.processes is not set")
+	}
+	const healthy, limit = 40, 5
+	server, err := startEmbedded(t.Context(), "", fmt.Sprintf("127.0.0.1:%d", *hostilePort), "Play-w1th-it", "disable", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.close()) })
+	master, err := server.open("master")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, master.Close()) })
+
+	comma := strings.Replace(server.address, ":", ",", 1)
+	dir := t.TempDir()
+	secret := filepath.Join(dir, "secret")
+	require.NoError(t, os.WriteFile(secret, []byte("Play-w1th-it"), 0o600))
+	config, err := json.Marshal(map[string]any{
+		"targets":     map[string]any{"encrypt": "disable", "connect_timeout": "6s", "default_credential": "job"},
+		"credentials": []map[string]any{{"name": "job", "servers": []string{"*"}, "user": "sa", "secret": "file:" + secret}},
+	})
+	require.NoError(t, err)
+	file := filepath.Join(dir, "config.json")
+	require.NoError(t, os.WriteFile(file, config, 0o600))
+	agent := &agentProcess{cmd: exec.Command(os.Args[0], "run", "--config", file, "--grace", "1s")}
+	agent.cmd.Env = append(os.Environ(), envBeCommand+"=1", envDSN+"="+server.dsn(controlDatabase))
+	agent.cmd.Stderr = &agent.log
+	require.NoError(t, agent.cmd.Start())
+	t.Cleanup(func() {
+		_ = agent.cmd.Process.Kill()
+		_ = agent.cmd.Wait()
+	})
+
+	define := func(group, job string, output bool, members ...targets.Member) {
+		_, err := server.store.AddTargetGroup(t.Context(), group)
+		require.NoError(t, err)
+		for _, m := range members {
+			_, err := server.store.AddTargetGroupMember(t.Context(), group, m)
+			require.NoError(t, err)
+		}
+		_, err = server.store.AddJob(t.Context(), controldb.JobSpec{Name: job})
+		require.NoError(t, err)
+		seconds, none := limit, 0
+		step := controldb.StepSpec{JobName: job, Command: "/* EXEC script */ SELECT 1 AS a;", TargetGroup: group, Timeout: &seconds, RetryAttempts: &none}
+		if output {
+			host, database, table := comma, "out", "t"
+			step.Output = &controldb.OutputSpec{Server: &host, Database: &database, Table: &table}
+		}
+		_, err = server.store.AddJobStep(t.Context(), step)
+		require.NoError(t, err)
+	}
+	// run runs a job, and returns its targets' rows, how long it took, and the most memory that the agent had meanwhile.
+	run := func(job string) (rows []controldb.Execution, took time.Duration, most int64) {
+		start := time.Now()
+		id, err := server.store.StartJob(t.Context(), job, uuid.Nil)
+		require.NoError(t, err)
+		for tick := time.NewTicker(100 * time.Millisecond); ; <-tick.C {
+			most = max(most, agent.resident(t))
+			rows, err = server.store.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
+			require.NoError(t, err)
+			if !rows[0].Active {
+				tick.Stop()
+				return rows, time.Since(start), most
+			}
+			require.Less(t, time.Since(start), (limit+22+20)*time.Second, "the run does not end:\n%s", agent.log.String())
+		}
+	}
+
+	_, err = master.ExecContext(t.Context(), "CREATE DATABASE out;")
+	require.NoError(t, err)
+	var fleet, enemies []targets.Member
+	for i := range healthy {
+		name := fmt.Sprintf("healthy%d", i)
+		_, err := master.ExecContext(t.Context(), "CREATE DATABASE "+name+";")
+		require.NoError(t, err)
+		fleet = append(fleet, targets.Member{Kind: targets.SQLDatabase, Server: comma, Database: name})
+	}
+	define("healthy", "healthy", false, fleet...)
+	fedauth := hostile.Streams()[0]
+	modes := append(hostile.Modes(), hostile.Of(fedauth))
+	for i, mode := range modes {
+		listener, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", *hostilePort+1+i))
+		require.NoError(t, err)
+		s := hostile.New(mode)
+		go s.Serve(listener)
+		t.Cleanup(func() {
+			_ = listener.Close()
+			s.Close()
+		})
+		enemies = append(enemies, targets.Member{Kind: targets.SQLDatabase, Server: fmt.Sprintf("127.0.0.1,%d", *hostilePort+1+i), Database: "d"})
+		define(mode.Name, mode.Name, false, enemies[i])
+		define(mode.Name+" (output)", mode.Name+" (output)", true, enemies[i])
+	}
+	define("all", "all", false, append(fleet[:healthy:healthy], enemies...)...)
+	define("all (output)", "all (output)", true, enemies...)
+
+	run("healthy")
+	t.Logf("%-60s %-10s %8s %8s", "mode", "state", "time", "MB")
+	for _, mode := range modes {
+		for _, job := range []string{mode.Name, mode.Name + " (output)"} {
+			rows, took, most := run(job)
+			last := rows[len(rows)-1]
+			t.Logf("%-60s %-10s %7.1fs %8d", job, last.Lifecycle, took.Seconds(), most>>20)
+			require.LessOrEqual(t, took, (limit+22)*time.Second, last.LastMessage)
+			require.Less(t, most, int64(maxResident), job)
+		}
+	}
+	for _, job := range []string{"all", "all (output)"} {
+		rows, took, most := run(job)
+		states := map[string]int{}
+		for _, e := range rows {
+			if strings.HasPrefix(e.Database, "healthy") {
+				require.Equal(t, "Succeeded", string(e.Lifecycle), e.LastMessage)
+				states["healthy Succeeded"]++
+			} else if e.TargetType == "SqlDatabase" {
+				states[string(e.Lifecycle)]++
+			}
+		}
+		t.Logf("%-60s %-10s %7.1fs %8d  %v", job, rows[0].Lifecycle, took.Seconds(), most>>20, states)
+		require.Less(t, most, int64(maxResident), job)
+	}
+	control, err := server.open(controlDatabase)
+	require.NoError(t, err)
+	defer control.Close()
+	var terms int
+	require.NoError(t, control.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobs_internal.terms;").Scan(&terms))
+	require.Equal(t, 1, terms, "the agent has kept its term")
+}
