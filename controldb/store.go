@@ -137,13 +137,15 @@ func (s *Store) Instance(ctx context.Context) (targets.Instance, error) {
 	var row struct {
 		Server   nullText `db:"server_name"`
 		Database string   `db:"database_name"`
+		GUID     nullText `db:"database_guid"`
 	}
 	if err := s.db.GetContext(ctx, &row, `SELECT
     COALESCE(@@SERVERNAME, CAST(SERVERPROPERTY('ServerName') AS nvarchar(256)), N'') AS server_name, -- the first is NULL after sp_dropserver
-    DB_NAME() AS database_name;`); err != nil {
+    DB_NAME() AS database_name,
+    (SELECT MAX(CONVERT(nvarchar(36), d.service_broker_guid)) FROM sys.databases AS d WHERE d.name = DB_NAME()) AS database_guid;`); err != nil {
 		return targets.Instance{}, translate("ask for the control database's name", err)
 	}
-	return targets.Instance{Server: string(row.Server), Database: row.Database}, nil
+	return targets.Instance{Server: string(row.Server), Database: row.Database, GUID: string(row.GUID)}, nil
 }
 
 // unreachable says whether err means that no server answered.

@@ -350,6 +350,14 @@ func (w *wire) spid() int {
 	return w.guard.SPID()
 }
 
+// address is that of the server; a nil wire has none.
+func (w *wire) address() string {
+	if w == nil {
+		return ""
+	}
+	return w.RemoteAddr().String()
+}
+
 // Write counts, and notes the error.
 func (w *wire) Write(p []byte) (int, error) {
 	if w.guard != nil {

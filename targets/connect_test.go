@@ -140,7 +140,7 @@ func TestCredentialIsNotSentElsewhere(t *testing.T) {
 		require.False(t, res.Sent)
 		require.Equal(t, ClassConfig, res.Error.Class)
 		require.Contains(t, res.Summary, want)
-		_, err := s.pool("bad", "d", credential)
+		_, err := s.pool("bad", "d", credential, false)
 		require.ErrorContains(t, err, want)
 	}
 	require.Empty(t, dialed)
@@ -185,13 +185,13 @@ func TestNewServersChecks(t *testing.T) {
 func TestPoolsAreShared(t *testing.T) {
 	t.Parallel()
 	s := testServers(t, Config{Dialer: hole{}}, LoginCredential("default", "sa", "pw", "*"))
-	a, err := s.pool("H", "D", "")
+	a, err := s.pool("H", "D", "", false)
 	require.NoError(t, err)
-	b, err := s.pool("h", "d", "")
+	b, err := s.pool("h", "d", "", false)
 	require.NoError(t, err)
 	require.Same(t, a, b)
 	require.NoError(t, s.Close())
-	_, err = s.pool("h", "d", "")
+	_, err = s.pool("h", "d", "", false)
 	require.ErrorContains(t, err, "closed")
 }
 

@@ -100,6 +100,9 @@ var hostileEnds = map[string]struct {
 	"more sets than asked for":                      {targets.TimedOut, "a question of the agent was answered with more than one result set"},
 	"no rows":                                       {targets.TimedOut, "a question of the agent was answered with no row"},
 	"no result set":                                 {targets.TimedOut, "a question of the agent was answered with 0 columns"},
+	"identity of fewer columns":                     {targets.Failed, "ask s/d what it is: a question of the agent was answered with 1 columns, where 5 are needed"},
+	"identity of other types":                       {targets.Failed, "ask s/d what it is: the answer has other types"},
+	"identity refused":                              {targets.Failed, "Msg 229"},
 	"a huge answer":                                 {targets.TimedOut, "a row of 4194304 bytes as the answer to a question of the agent"},
 }
 
@@ -130,7 +133,7 @@ func TestHostileModes(t *testing.T) {
 func TestHostileLists(t *testing.T) {
 	t.Parallel()
 	names := func(name string) func(c *hostile.Conn) error {
-		rows := bytes.Repeat(hostile.TextRow(name, ""), 100)
+		rows := bytes.Repeat(hostile.TextRow(name, "", ""), 100)
 		return func(c *hostile.Conn) error {
 			for range 400 {
 				if err := c.Begin(rows); err != nil {
@@ -168,7 +171,7 @@ func TestHostileLists(t *testing.T) {
 					case name == "a value of 2 GB":
 						err = tc.list(c)
 					default:
-						if err = c.Begin(hostile.Texts(2)); err == nil {
+						if err = c.Begin(hostile.Texts(3)); err == nil {
 							err = tc.list(c)
 						}
 					}

@@ -71,11 +71,11 @@ func (r *Resolver) listServer(ctx context.Context, m Member) ([]Target, error) {
 	var list listing
 	for rows.Next() {
 		var name string
-		var pool sql.NullString
-		if err := rows.Scan(&name, &pool); err != nil {
+		var pool, guid sql.NullString
+		if err := rows.Scan(&name, &pool, &guid); err != nil {
 			return nil, fmt.Errorf("list the databases: %w", err)
 		}
-		isControl := fold(self) == fold(r.control.Server) && fold(name) == fold(r.control.Database)
+		isControl := r.control.is(self, name, guid.String)
 		inPool := m.Kind != SQLElasticPool || fold(pool.String) == fold(m.ElasticPool)
 		if !isControl && inPool {
 			if err := list.add(Target{Server: strings.TrimSpace(m.Server), Database: name, ElasticPool: pool.String}); err != nil {

@@ -85,7 +85,7 @@ func (t *attempt) writeOutput(ctx context.Context, set *resultSet, p *pump) (err
 	if err != nil {
 		return err
 	}
-	db, err := t.servers.pool(o.Server, o.Database, o.Credential)
+	db, err := t.servers.pool(o.Server, o.Database, o.Credential, true)
 	if err != nil {
 		return err
 	}

@@ -121,14 +121,6 @@ func listAll(ctx context.Context, members []Member, list ListFunc, chosen func(M
 	return slices.Concat(lists...), nil
 }
 
-// Instance is what a database says of itself: the same whatever name it was reached by.
-type Instance struct {
-	// Server is @@SERVERNAME.
-	Server string
-	// Database is DB_NAME().
-	Database string
-}
-
 // Resolver resolves target groups by asking the servers.
 type Resolver struct {
 	servers *Servers
@@ -178,12 +170,12 @@ const (
 	// @@SERVERNAME is NULL between sp_dropserver and sp_addserver.
 	aboutServer = `SELECT CAST(SERVERPROPERTY('EngineEdition') AS int), COALESCE(@@SERVERNAME, CAST(SERVERPROPERTY('ServerName') AS nvarchar(256)), N'');`
 
-	userDatabases = `SELECT d.name, CAST(NULL AS nvarchar(128)) AS elastic_pool_name
+	userDatabases = `SELECT d.name, CAST(NULL AS nvarchar(128)) AS elastic_pool_name, CONVERT(nvarchar(36), d.service_broker_guid) AS guid
 FROM sys.databases AS d
 WHERE d.state = 0 AND d.source_database_id IS NULL AND d.name NOT IN (N'master', N'tempdb', N'model', N'msdb')
 ORDER BY d.name;`
 
-	azureDatabases = `SELECT d.name, o.elastic_pool_name
+	azureDatabases = `SELECT d.name, o.elastic_pool_name, CONVERT(nvarchar(36), d.service_broker_guid) AS guid
 FROM sys.databases AS d
 LEFT OUTER JOIN sys.database_service_objectives AS o ON o.database_id = d.database_id
 WHERE d.state = 0 AND d.name NOT IN (N'master', N'tempdb', N'model', N'msdb')

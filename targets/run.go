@@ -96,7 +96,13 @@ func (t *attempt) run(ctx context.Context) error {
 	}
 	defer s.close()
 	defer func() { t.messages.drop(s.wire.takenOut()) }()
-	if t.spid = s.spid(); t.spid == 0 { // the packets are encrypted: one question more
+	if t.spid, err = t.admit(ctx, s); err != nil {
+		return endOr(ctx, err)
+	}
+	if t.spid == 0 {
+		t.spid = s.spid()
+	}
+	if t.spid == 0 { // the packets are encrypted: one question more
 		stop := cutAfter(ctx, s.wire, ackWait)
 		t.spid, err = s.number(ctx, "SELECT @@SPID")
 		stop()
@@ -124,6 +130,12 @@ func (t *attempt) run(ctx context.Context) error {
 		t.noteOpenTransactions(ctx, s)
 	}
 	return nil
+}
+
+// admit is that of the servers, which ends with ctx.
+func (t *attempt) admit(ctx context.Context, s *session) (spid int, err error) {
+	defer cutAfter(ctx, s.wire, ackWait)()
+	return t.servers.admit(ctx, s, t.Target.Server, t.Target.Database, t.Credential)
 }
 
 // noteOpenTransactions remarks on transactions that the script did not end: the server rolls them back when the session ends, which

@@ -41,6 +41,10 @@ type Config struct {
 	Dialer mssql.HostDialer
 	// Limits bound what a target may send. Default: DefaultLimits.
 	Limits AnswerLimits
+	// Control is the agent's control database, which no script may have rights on; its zero value: there is none.
+	Control Instance
+	// AllowControlDatabase lets scripts run on control databases, and with logins that can enter them. Default: false.
+	AllowControlDatabase bool
 	// Entra makes the connectors of credentials of Microsoft Entra ID: azure.Connector of package
 	// targets/azure. nil: such credentials are refused.
 	Entra func(EntraLogin) (*mssql.Connector, error)
@@ -75,6 +79,7 @@ type Servers struct {
 	cfg        Config
 	encryption Encryption         // of servers that match none of the exceptions
 	exceptions []serverEncryption // the first that matches counts
+	passes     passes
 
 	// budget is shared by all sessions that run scripts.
 	budget *tdsguard.Budget
@@ -92,7 +97,10 @@ type serverEncryption struct {
 }
 
 // poolKey says which sessions are alike. All names are folded.
-type poolKey struct{ server, database, credential string }
+type poolKey struct {
+	server, database, credential string
+	checked                      bool
+}
 
 const (
 	// poolIdle is how many idle sessions a pool keeps: enough for a few steps that write to one output
@@ -291,6 +299,16 @@ func (s *Servers) open(ctx context.Context, server, database, credential, token 
 		return nil, err
 	}
 	connector.guard.limits, connector.guard.budget = s.cfg.Limits.guard(), s.budget
+	session, err := connect(ctx, connector, server, database)
+	if err != nil {
+		return nil, err
+	}
+	session.token = token
+	return session, nil
+}
+
+// connect logs in by a connector.
+func connect(ctx context.Context, connector *Connector, server, database string) (*session, error) {
 	made, err := connector.Connect(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s/%s: %w", server, database, err)
@@ -300,7 +318,7 @@ func (s *Servers) open(ctx context.Context, server, database, credential, token 
 		_ = made.Close()
 		return nil, fmt.Errorf("connect to %s/%s: the connector made a %T", server, database, made)
 	}
-	return &session{conn: own, wire: own.wire, token: token}, nil
+	return &session{conn: own, wire: own.wire}, nil
 }
 
 // spid is the session's id as the server writes it into what it sends; 0 when the driver encrypts and it cannot be read.
@@ -446,12 +464,13 @@ func (s *session) discard() {
 }
 
 // pool returns the shared pool for the agent's own statements on a database: listing databases and
-// writing output. They leave no state behind, and the driver resets a session before its next use.
-func (s *Servers) pool(server, database, credential string) (*sql.DB, error) {
+// writing output. They leave no state behind, and the driver resets a session before its next use. Each session of a checked pool is
+// held against the control database first (admit): the names in its statements are an author's.
+func (s *Servers) pool(server, database, credential string, checked bool) (*sql.DB, error) {
 	if _, err := s.Connector(server, database, credential); err != nil {
 		return nil, err
 	}
-	key := poolKey{fold(server), fold(database), fold(credential)}
+	key := poolKey{fold(server), fold(database), fold(credential), checked}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -459,7 +478,7 @@ func (s *Servers) pool(server, database, credential string) (*sql.DB, error) {
 	}
 	db := s.pools[key]
 	if db == nil {
-		db = sql.OpenDB(&namedConnector{servers: s, server: server, database: database, credential: credential})
+		db = sql.OpenDB(&namedConnector{s, server, database, credential, checked})
 		db.SetMaxIdleConns(poolIdle)
 		db.SetConnMaxIdleTime(poolIdleTime)
 		s.pools[key] = db
@@ -470,7 +489,7 @@ func (s *Servers) pool(server, database, credential string) (*sql.DB, error) {
 // lend takes a session of a pool; release gives it back. It is cut soon after ctx ended, whatever the server does: the driver does not look at
 // a context while it writes.
 func (s *Servers) lend(ctx context.Context, server, database, credential string) (session *sql.Conn, release func(), err error) {
-	db, err := s.pool(server, database, credential)
+	db, err := s.pool(server, database, credential, false)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -488,6 +507,7 @@ func (s *Servers) lend(ctx context.Context, server, database, credential string)
 type namedConnector struct {
 	servers                      *Servers
 	server, database, credential string
+	checked                      bool
 }
 
 // Connect logs in.
@@ -496,7 +516,19 @@ func (c *namedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	return connector.Connect(ctx)
+	if !c.checked {
+		return connector.Connect(ctx)
+	}
+	own, err := connect(ctx, connector, c.server, c.database)
+	if err != nil {
+		return nil, err
+	}
+	defer cutAfter(ctx, own.wire, 0)()
+	if _, err := c.servers.admit(ctx, own, c.server, c.database, c.credential); err != nil {
+		own.close()
+		return nil, endOr(ctx, err)
+	}
+	return own.conn, nil
 }
 
 // Driver is for database/sql, which hands it to its callers only.

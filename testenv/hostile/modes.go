@@ -93,7 +93,7 @@ func endless(name string, first, part []byte) Mode {
 	return Mode{name, func(c *Conn) error { return forever(first, bytes.Clone(part))(c) }}
 }
 
-// answers lets a client in, does not answer its script, and gives the same answer to all that the agent itself asks.
+// answers lets a client in, says what it is, does not answer its script, and gives the same answer to all else that the agent itself asks.
 func answers(name string, answer ...[]byte) Mode {
 	return Mode{name, func(c *Conn) error {
 		if err := c.Login(); err != nil {
@@ -104,13 +104,28 @@ func answers(name string, answer ...[]byte) Mode {
 			if err != nil {
 				return err
 			}
-			if !r.Own() {
-				continue
+			switch {
+			case r.Identity():
+				err = c.Own(r)
+			case r.Own():
+				err = c.Answer(answer...)
 			}
-			if err := c.Answer(answer...); err != nil {
+			if err != nil {
 				return err
 			}
 		}
+	}}
+}
+
+// claims lets a client in, and gives an answer to the question what it is.
+func claims(name string, answer ...[]byte) Mode {
+	return Mode{name, func(c *Conn) error {
+		return thenWait(c, c.Login, func() error {
+			if _, err := c.Next(); err != nil {
+				return err
+			}
+			return c.Answer(answer...)
+		})
 	}}
 }
 
@@ -362,6 +377,9 @@ func Modes() []Mode {
 		answers("more sets than asked for", Ints(2), IntRow(1, 2), Done(more|0x10, 1), Ints(3), IntRow(1, 2, 3), Done(0x10, 1)),
 		answers("no rows", Ints(2), Done(0x10, 0)),
 		answers("no result set", Done(0, 0)),
+		claims("identity of fewer columns", Ints(1), IntRow(1), Done(0x10, 1)),
+		claims("identity of other types", Ints(5), IntRow(1, 2, 3, 4, 5), Done(0x10, 1)),
+		claims("identity refused", Message(229, 14, "no"), Done(2, 0)),
 		answers("a huge answer", join(maxText, 0xD1, uint64(4<<20), uint32(4<<20), make([]byte, 4<<20), uint32(0)), Done(0x10, 1)),
 	}
 }

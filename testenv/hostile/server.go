@@ -108,6 +108,9 @@ func (r Request) Own() bool {
 	return strings.Contains(r.Text, "@@SPID") || strings.Contains(r.Text, "@@TRANCOUNT") || strings.Contains(r.Text, "sys.")
 }
 
+// Identity says whether the request is the question what the server is, which comes before the script.
+func (r Request) Identity() bool { return strings.Contains(r.Text, "may_enter_control") }
+
 // Conn is a connection with a client. What the client sends is read all the time, unless the mode does not want it.
 type Conn struct {
 	net.Conn
@@ -311,6 +314,10 @@ func (c *Conn) Own(r Request) error {
 	case strings.Contains(r.Text, "dm_exec_sessions"):
 		null := join(0x81, uint16(2), uint32(0), uint16(1), 0x26, 4, 0, uint32(0), uint16(1), 0x26, 4, 0, 0xD1, 0, 4, uint32(1))
 		return c.Answer(null, Done(0x10, 1))
+	case r.Identity(): // session, server, database, whether it has a control schema, whether the login may enter one
+		number, name := join(uint32(0), uint16(0), 0x38, 1, "c"), join(uint32(0), uint16(1), 0xE7, uint16(512), uint32(0x409), 0x34, 1, "c")
+		row := join(0xD1, uint32(77), uint16(8), "host", uint16(2), "d", uint32(0), uint32(0))
+		return c.Answer(join(0x81, uint16(5), number, name, name, number, number), row, Done(0x10, 1))
 	case r.Own():
 		return c.Answer(Ints(1), IntRow(77), Done(0x10, 1))
 	default:
