@@ -207,6 +207,11 @@ func (s *CredentialSet) Names() []string {
 	return names
 }
 
+// errNoDefault says what to do where a step or member names no credential.
+var errNoDefault = errors.New("neither the step or member nor the agent names a credential: give the agent --target-credential NAME, or " +
+	"--target-user LOGIN with --target-secret and --target-servers, or set targets.default_credential in its configuration file " +
+	"(the login of the control database is not used on targets)")
+
 // For finds the credential that a step or member names and checks that it may be sent to the server.
 // An empty name means DefaultCredential. The error is a *ConfigError, and nothing is ever sent then.
 func (s *CredentialSet) For(name, server string) (Credential, error) {
@@ -228,7 +233,10 @@ func (s *CredentialSet) forEndpoint(name, server string, e endpoint) (Credential
 		c, known = s.byName[fold(name)]
 	}
 	subject := fmt.Sprintf("credential %q", name)
-	if !known {
+	switch {
+	case !known && fold(name) == DefaultCredential:
+		return Credential{}, &ConfigError{Subject: subject, Err: errNoDefault}
+	case !known:
 		return Credential{}, &ConfigError{Subject: subject, Err: errors.New("the agent's configuration has no such credential; " +
 			"the control database holds its name only, the secret belongs to the agent's configuration")}
 	}

@@ -223,7 +223,7 @@ func (s *benchServer) startEmbedded(ctx context.Context) error {
 		return err
 	}
 	s.closers = append(s.closers, server.close)
-	servers, err := server.openServers()
+	servers, err := server.openServers(ctx)
 	if err != nil {
 		return err
 	}

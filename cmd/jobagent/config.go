@@ -37,6 +37,7 @@ type fileConfig struct {
 		Servers                []encryptionConfig `json:"servers"`                  // other encryption for some servers; the first that matches counts
 		ConnectTimeout         duration           `json:"connect_timeout"`          // of one login; default 15s
 		DefaultCredential      string             `json:"default_credential"`       // used where a step or member names none
+		AllowControlDatabase   bool               `json:"allow_control_database"`   // scripts may run where they have rights on a control database; default false
 	} `json:"targets"`
 	// Limits bound what one target may send.
 	Limits limitsConfig `json:"limits"`

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -98,11 +99,35 @@ func newCrash(t *testing.T, seed uint64, server *devProcess) *crash {
 	if c.dir == "" {
 		c.dir = t.TempDir()
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(c.dir, "config.json"), []byte(`{"targets": {"trust_server_certificate": true}}`), 0o600))
 	if c.server = server; server == nil {
 		c.server = startDev(t, c.data, "127.0.0.1:0")
 	}
+	c.writeConfig()
 	return c
+}
+
+// writeConfig writes the agents' configuration. On a server that is not ours the login of the connection string makes everything, and is that
+// of the targets, too.
+func (c *crash) writeConfig() {
+	cfg := fileConfig{Credentials: []credentialConfig{{
+		Name: targetLogin, Servers: []string{"*"}, User: targetLogin, Secret: "file:" + filepath.Join(c.data, targetPasswordFile),
+	}}}
+	if c.server.external() {
+		password, _ := c.server.base.User.Password()
+		c.t.Setenv(envTargetPassword, password)
+		cfg.Credentials[0].User, cfg.Credentials[0].Secret = c.server.base.User.Username(), "env:"+envTargetPassword
+		cfg.Targets.AllowControlDatabase = true
+	}
+	cfg.Targets.DefaultCredential, cfg.Targets.TrustServerCertificate = targetLogin, true
+	text, err := json.Marshal(map[string]any{
+		"targets": map[string]any{
+			"default_credential": cfg.Targets.DefaultCredential, "trust_server_certificate": cfg.Targets.TrustServerCertificate,
+			"allow_control_database": cfg.Targets.AllowControlDatabase,
+		},
+		"credentials": cfg.Credentials,
+	})
+	require.NoError(c.t, err)
+	require.NoError(c.t, os.WriteFile(filepath.Join(c.dir, "config.json"), text, 0o600))
 }
 
 // startAgents starts n agents, each behind a proxy of its own. The test's end kills them.

@@ -40,6 +40,8 @@ const (
 	demoJob   = "Add order totals"
 	demoGroup = "All tenants"
 	demoTable = "TenantRevenue"
+	// demoReports is the database of the table: no job writes into the control database.
+	demoReports = "Reports"
 )
 
 // newDemoCommand makes `jobagent demo`.
@@ -105,8 +107,11 @@ func (a *app) demo(ctx context.Context, databases int) (err error) {
 	if err := makeTenants(ctx, server, databases); err != nil {
 		return err
 	}
+	if err := makeReports(ctx, server); err != nil {
+		return fmt.Errorf("make the database %s: %w", demoReports, err)
+	}
 
-	servers, err := server.openServers()
+	servers, err := server.openServers(ctx)
 	if err != nil {
 		return err
 	}
@@ -180,6 +185,17 @@ func makeTenants(ctx context.Context, server *embedded, n int) error {
 	return context.Cause(ctx)
 }
 
+// makeReports makes the database that step 2 writes to.
+func makeReports(ctx context.Context, server *embedded) error {
+	master, err := server.open("master")
+	if err != nil {
+		return err
+	}
+	defer master.Close()
+	_, err = master.ExecContext(ctx, "CREATE DATABASE "+demoReports+";")
+	return err
+}
+
 // makeTenant makes one tenant database.
 func makeTenant(ctx context.Context, server *embedded, number int) error {
 	master, err := server.open("master")
@@ -227,6 +243,7 @@ func defineDemo(ctx context.Context, server *embedded) error {
 	for _, m := range []targets.Member{
 		{Membership: targets.Include, Kind: targets.SQLServer, Server: server.serverName()},
 		{Membership: targets.Exclude, Kind: targets.SQLDatabase, Server: server.serverName(), Database: tenantName(demoExcluded)},
+		{Membership: targets.Exclude, Kind: targets.SQLDatabase, Server: server.serverName(), Database: demoReports},
 	} {
 		if _, err := store.AddTargetGroupMember(ctx, demoGroup, m); err != nil {
 			return err
@@ -245,7 +262,7 @@ func defineDemo(ctx context.Context, server *embedded) error {
 		return err
 	}
 	names, retries, kind := []string{"Add and fill Orders.Total", "Collect revenue"}, 2, "SqlDatabase"
-	outServer, outDatabase, outTable := server.serverName(), controlDatabase, demoTable
+	outServer, outDatabase, outTable := server.serverName(), demoReports, demoTable
 	if _, err := store.AddJobStep(ctx, controldb.StepSpec{
 		JobName: demoJob, StepName: &names[0], Command: change, TargetGroup: demoGroup, RetryAttempts: &retries,
 	}); err != nil {
@@ -301,12 +318,12 @@ func (a *app) showDemo(ctx context.Context, server *embedded, rows []controldb.E
 	for _, g := range groupErrors(rows) {
 		a.say("\nFailed in step %d on %s:\n  %s", g.StepID, g.Targets[0], oneLine(g.Message))
 	}
-	db, err := server.open(controlDatabase)
+	db, err := server.open(demoReports)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
-	a.say("\nWhat step 2 collected in %s.dbo.%s, first rows:\n", controlDatabase, demoTable)
+	a.say("\nWhat step 2 collected in %s.dbo.%s, first rows:\n", demoReports, demoTable)
 	if err := printRows(ctx, a.stdout, db); err != nil {
 		return err
 	}

@@ -41,6 +41,10 @@ none. Without --data nothing is kept.
 The server's certificate is made once, and is in ` + certificateFile + ` of the data directory: a client that is given it, as by the parameter
 serverCertificate of the connection string that is printed, talks to this server and no other.
 
+Jobs run under the login ` + targetLogin + `, which is db_owner in all databases but the control database and those of the system, and
+has another password at each start. Its credential for commands and agents beside this one is in the file ` + configFile + ` of the data
+directory: --config DIR/` + configFile + `.
+
 Refused logins are logged, and their answers are delayed. A login with five failures from an address is locked out from that
 address, for one second first and for up to five minutes in the end; from other addresses it is not. All loopback addresses count as
 one.`,
@@ -115,6 +119,10 @@ func (a *app) dev(ctx context.Context, listen, data, password string, door devDo
 		return usagef("%s holds no GUID; delete it", filepath.Join(data, agentIDFile))
 	}
 
+	targetPassword := randomPassword()
+	if err := replaceFile(filepath.Join(data, targetPasswordFile), []byte(targetPassword+"\n")); err != nil {
+		return fmt.Errorf("keep the password of %s: %w", targetLogin, err)
+	}
 	certificate, err := keptCertificate(data, listen)
 	if err != nil {
 		return fmt.Errorf("keep the server's certificate: %w", err)
@@ -124,7 +132,7 @@ func (a *app) dev(ctx context.Context, listen, data, password string, door devDo
 		return err
 	}
 	server, err := startEmbedded(ctx, filepath.Join(data, "databases"), listen, password, "true", log, door.option, func(cfg *embeddedConfig) {
-		cfg.Certificate, cfg.certificateFile = certificate, shown
+		cfg.Certificate, cfg.certificateFile, cfg.targetPassword = certificate, shown, targetPassword
 	})
 	if err != nil {
 		return err
@@ -139,11 +147,15 @@ func (a *app) dev(ctx context.Context, listen, data, password string, door devDo
 		return err
 	}
 	server.reach = cfg.encryption()
+	server.reach.AllowControlDatabase = cfg.Targets.AllowControlDatabase
 	further, err := configuredCredentials(cfg)
 	if err != nil {
 		return err
 	}
-	servers, err := server.openServers(further...)
+	if err := server.writeConfig(data); err != nil {
+		return fmt.Errorf("write %s: %w", configFile, err)
+	}
+	servers, err := server.openServers(ctx, further...)
 	if err != nil {
 		return err
 	}

@@ -76,6 +76,7 @@ The exit code is 0 when all is well and 7 when there is a warning or an error.`,
 			return nil
 		},
 	}
+	a.target.add(cmd)
 	cmd.Flags().StringVar(&group, "targets", "", "target `group` whose databases are reached, too")
 	cmd.Flags().StringVar(&credential, "credential", "", "with --targets: credential that the steps name (default: the configuration's default)")
 	return cmd

@@ -56,7 +56,8 @@ func TestDoctorExitCodes(t *testing.T) {
 		code, _, stderr := command(controlDatabase, line...)
 		require.Equal(t, exitOK, code, stderr)
 	}
-	code, stdout, stderr = command(controlDatabase, "doctor", "--targets", "g")
+	t.Setenv(envTargetPassword, server.targetPassword)
+	code, stdout, stderr = command(controlDatabase, "doctor", "--targets", "g", "--target-user", targetLogin, "--target-servers", "127.0.0.1")
 	require.Equal(t, exitRunFailed, code, stderr)
 	require.Regexp(t, `(?m)^warning +target-writing +.*/frozen is read-only$`, stdout)
 }

@@ -225,7 +225,7 @@ func TestImportedSchedulesAreJudged(t *testing.T) {
 		require.Equal(t, exitOK, run(ctx, []string{"import", system, file}, nil, &stdout, &stderr), stderr.String())
 		require.Empty(t, runScript(t, control, stdout.String()))
 	}
-	servers, err := server.openServers()
+	servers, err := server.openServers(ctx)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
 	tools, err := newTools(ctx, server.store, servers)

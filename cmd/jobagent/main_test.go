@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -36,7 +37,10 @@ func TestScripts(t *testing.T) {
 	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", randomPassword(), "disable", zap.NewNop())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.close()) })
-	servers, err := server.openServers()
+	data := t.TempDir() // as that of `jobagent dev`
+	require.NoError(t, replaceFile(filepath.Join(data, targetPasswordFile), []byte(server.targetPassword)))
+	require.NoError(t, server.writeConfig(data))
+	servers, err := server.openServers(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
 	tools, err := newTools(t.Context(), server.store, servers)
@@ -51,15 +55,18 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
 		Setup: func(env *testscript.Env) error {
-			database := fmt.Sprintf("cli%d", number.Add(1))
-			if _, err := master.ExecContext(t.Context(), "CREATE DATABASE "+database+";"); err != nil {
+			id := number.Add(1)
+			database, tenant := fmt.Sprintf("cli%d", id), fmt.Sprintf("tenant%d", id)
+			if _, err := master.ExecContext(t.Context(), "CREATE DATABASE "+database+"; CREATE DATABASE "+tenant+";"); err != nil {
 				return err
 			}
 			env.Setenv("JOBAGENT_DSN", server.dsn(controlDatabase))
+			env.Setenv("JOBAGENT_CONFIG", filepath.Join(data, configFile))
 			env.Setenv("EMPTY_DSN", server.dsn(database))
 			env.Setenv("WRONG_PASSWORD_DSN", strings.Replace(server.dsn(controlDatabase), server.password, "wrong", 1))
 			env.Setenv("SERVER", server.serverName())
 			env.Setenv("DATABASE", database)
+			env.Setenv("TENANT", tenant)
 			return nil
 		},
 	})

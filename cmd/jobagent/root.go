@@ -31,6 +31,7 @@ type app struct {
 	config     fileConfig
 	configRead bool
 	warned     []targets.Weakness
+	target     targetFlags // of the commands that have them
 }
 
 // newRootCommand builds the whole tree of commands.

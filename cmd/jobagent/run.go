@@ -38,6 +38,7 @@ cancels them at once.`,
 			return a.run(cmd.Context(), cfg, log)
 		},
 	}
+	a.target.add(cmd)
 	cmd.Flags().StringVar(&concurrency, "max-concurrent-targets", "", "targets at the same moment: a number, or JA100, JA200, JA400, JA800 (default 100)")
 	cmd.Flags().StringVar(&id, "agent-id", "", "`GUID` of the agent, to keep its name over restarts (default: a new one)")
 	cmd.Flags().DurationVar(&lease, "lease", 0, "how long a term lasts without renewal (default 30s)")

@@ -62,7 +62,7 @@ func TestScheduleExplainSaysWhyNot(t *testing.T) {
 	reader.User = url.UserPassword("reader", password)
 	require.Contains(t, strings.Join(explainJSON(t, reader.String(), "j", "often").Obstacles, "\n"), "no agent is alive")
 
-	servers, err := server.openServers()
+	servers, err := server.openServers(ctx)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
 	tools, err := newTools(ctx, store, servers)

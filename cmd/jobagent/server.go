@@ -13,7 +13,6 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -47,6 +46,7 @@ type embedded struct {
 	certificate     *x509.Certificate
 	certificateFile string         // that holds it, for clients; empty: none
 	reach           targets.Config // encryption of targets on other servers
+	targetPassword  string         // of targetLogin
 }
 
 // embeddedOption changes how an embedded server is made.
@@ -60,6 +60,8 @@ type embeddedConfig struct {
 	inProcess bool
 	// certificateFile is the file of the server's certificate, for clients.
 	certificateFile string
+	// targetPassword is that of targetLogin, of letters, digits and hyphens.
+	targetPassword string
 }
 
 // beyondLoopback reports whether other machines may reach a listener.
@@ -111,7 +113,7 @@ func startEmbedded(ctx context.Context, dir, listen, password, encrypt string, l
 			}
 			log.Warn("statement waits for another session", fields...)
 		},
-	}}
+	}, targetPassword: randomPassword()}
 	for _, option := range options {
 		option(&cfg)
 	}
@@ -122,12 +124,20 @@ func startEmbedded(ctx context.Context, dir, listen, password, encrypt string, l
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("start the embedded server: %w", err), listener.Close())
 	}
-	e := &embedded{server: server, serving: make(chan struct{}), address: listener.Addr().String(), password: password, encrypt: encrypt, certificateFile: cfg.certificateFile}
+	e := &embedded{
+		server: server, serving: make(chan struct{}), address: listener.Addr().String(), password: password, encrypt: encrypt, certificateFile: cfg.certificateFile,
+		targetPassword: cfg.targetPassword,
+	}
 	if e.certificate, err = server.Certificate(); err != nil {
 		return nil, errors.Join(fmt.Errorf("start the embedded server: %w", err), listener.Close(), server.Close(ctx))
 	}
 	if cfg.inProcess {
 		e.dialer = server.Dialer()
+	}
+	if err := e.prepareDatabases(ctx, server.Dialer()); err != nil {
+		closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), shutdownTime)
+		defer cancel()
+		return nil, errors.Join(err, server.Close(closing), listener.Close())
 	}
 	e.listener = listener
 	go func() { // ends when the server is closed; close waits for it
@@ -140,17 +150,9 @@ func startEmbedded(ctx context.Context, dir, listen, password, encrypt string, l
 	return e, nil
 }
 
-// prepare makes and opens the control database. One that another version of the program left in the data directory is migrated: nobody
-// could do so by hand, as the server ends when this fails.
-func (e *embedded) prepare(ctx context.Context) error {
-	master, err := e.open("master")
-	if err != nil {
-		return err
-	}
-	defer master.Close()
-	if _, err := master.ExecContext(ctx, "IF DB_ID(N'"+controlDatabase+"') IS NULL CREATE DATABASE "+controlDatabase+";"); err != nil {
-		return fmt.Errorf("create the control database: %w", err)
-	}
+// prepare opens the control database and installs the schema. One that another version of the program left in the data directory is
+// migrated: nobody could do so by hand, as the server ends when this fails.
+func (e *embedded) prepare(ctx context.Context) (err error) {
 	if e.store, err = controldb.Open(ctx, controldb.Config{DSN: e.dsn(controlDatabase), Dialer: e.dialer}); err != nil {
 		return err
 	}
@@ -224,38 +226,6 @@ func (e *embedded) open(database string) (*sql.DB, error) {
 func (e *embedded) serverName() string {
 	host, port, _ := net.SplitHostPort(e.address)
 	return host + "," + port
-}
-
-// openServers makes what reaches the server's databases as targets: sa is the default credential, on this server only; further ones
-// come from the configuration file.
-func (e *embedded) openServers(further ...targets.Credential) (*targets.Servers, error) {
-	host, _, _ := net.SplitHostPort(e.address)
-	own := []string{"localhost", "127.0.0.1"}
-	if !slices.Contains(own, host) {
-		own = append(own, host)
-	}
-	credentials, err := targets.NewCredentialSet(append([]targets.Credential{
-		targets.LoginCredential(targets.DefaultCredential, "sa", e.password, own...),
-	}, further...)...)
-	if err != nil {
-		return nil, &usageError{err}
-	}
-	_, port, _ := net.SplitHostPort(e.address)
-	reach := e.reach
-	reach.Credentials, reach.Servers = credentials, nil
-	for _, name := range own {
-		self := targets.ServerEncryption{Match: name + "," + port, Encrypt: e.encrypt}
-		if e.encrypt != "disable" {
-			self.CertificateSHA256 = []string{targets.CertificatePin(e.certificate)}
-		}
-		reach.Servers = append(reach.Servers, self)
-	}
-	reach.Servers = append(reach.Servers, e.reach.Servers...)
-	servers, err := targets.NewServers(reach)
-	if err != nil {
-		return nil, &usageError{err}
-	}
-	return servers, nil
 }
 
 // wait returns when ctx ends, with nil, or when the agent or the server fails: a server that nobody can reach any more must not look alive.

@@ -98,7 +98,7 @@ func newTargetGroupShowCommand(a *app) *cobra.Command {
 }
 
 func newTargetGroupResolveCommand(a *app) *cobra.Command {
-	return &cobra.Command{
+	cmd := &cobra.Command{
 		Use: "resolve NAME", Short: "List the databases that a run would see now",
 		Long: "List the databases that a run would see now. The servers are asked from this machine, with the credentials of\nthis configuration, as the agent would.",
 		Args: cobra.ExactArgs(1),
@@ -144,6 +144,8 @@ func newTargetGroupResolveCommand(a *app) *cobra.Command {
 			})
 		},
 	}
+	a.target.add(cmd)
+	return cmd
 }
 
 func newTargetGroupCreateCommand(a *app) *cobra.Command {

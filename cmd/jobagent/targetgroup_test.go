@@ -31,17 +31,41 @@ func TestResolveOfAServerThatIsDown(t *testing.T) {
 		var out strings.Builder
 		require.Equal(t, exitOK, run(t.Context(), append(line, "--dsn", dsn.String()), strings.NewReader(""), &out, &out), out.String())
 	}
-	// The login of the control database goes to its own port only: another port of the host may be anybody's.
-	var out strings.Builder
-	code := run(t.Context(), []string{"target-group", "resolve", "g", "--dsn", dsn.String()}, strings.NewReader(""), &out, &out)
-	require.Equal(t, exitUsage, code, out.String())
-	require.Contains(t, out.String(), "may not be used on server")
+	// The login of the control database goes to no target.
+	resolve := func(args ...string) (code int, output string) {
+		var out strings.Builder
+		code = run(t.Context(), append([]string{"target-group", "resolve", "g", "--dsn", dsn.String()}, args...), strings.NewReader(""), &out, &out)
+		return code, out.String()
+	}
+	code, out := resolve()
+	require.Equal(t, exitUsage, code, out)
+	require.Contains(t, out, "give the agent --target-credential NAME, or --target-user LOGIN with --target-secret and --target-servers")
+	t.Setenv("JOBAGENT_TEST_PASSWORD", password)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--target-user", "sa"}, "--target-user needs --target-servers"},
+		{[]string{"--target-servers", "*"}, "--target-secret and --target-servers need --target-user"},
+		{[]string{"--target-user", "sa", "--target-servers", "*", "--target-secret", "hunter2"}, "must be a reference"},
+		{[]string{"--target-user", "sa", "--target-servers", "*"}, "JOBAGENT_TARGET_PASSWORD is not set"},
+		{[]string{"--target-user", "sa", "--target-servers", server.serverName(), "--target-secret", "env:JOBAGENT_TEST_PASSWORD"}, "may not be used on server"},
+		{[]string{"--target-credential", "c"}, `--target-credential names "c", which is none of the credentials`},
+		{[]string{"--target-credential", "c", "--target-user", "sa", "--target-servers", "*"}, "exclude each other"},
+	} {
+		code, out := resolve(c.args...)
+		require.Equal(t, exitUsage, code, out)
+		require.Contains(t, out, c.want)
+		require.NotContains(t, out, "hunter2")
+	}
+	code, out = resolve("--target-user", "sa", "--target-servers", "127.0.0.1", "--target-secret", "env:JOBAGENT_TEST_PASSWORD")
+	require.Equal(t, exitConnection, code, out)
 
 	config := filepath.Join(t.TempDir(), "config.json")
-	t.Setenv("JOBAGENT_TEST_PASSWORD", password)
 	require.NoError(t, os.WriteFile(config, []byte(`{"targets": {"default_credential": "c"}, "credentials": [{"name": "c", "servers": ["127.0.0.1"], "user": "sa", "secret": "env:JOBAGENT_TEST_PASSWORD"}]}`), 0o600))
-	out.Reset()
-	code = run(t.Context(), []string{"target-group", "resolve", "g", "--dsn", dsn.String(), "--config", config}, strings.NewReader(""), &out, &out)
-	require.Equal(t, exitConnection, code, out.String())
-	require.Regexp(t, `^error: resolve target group "g": .*refused.*\n$`, out.String())
+	for _, args := range [][]string{{"--config", config}, {"--config", config, "--target-credential", "C"}} {
+		code, out = resolve(args...)
+		require.Equal(t, exitConnection, code, out)
+		require.Regexp(t, `^error: resolve target group "g": .*refused.*\n$`, out)
+	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/microsoft/go-mssqldb/msdsn"
+	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
@@ -17,9 +18,44 @@ import (
 	"github.com/jobagent/jobagent/targets/azure"
 )
 
-// openTools makes what reaches targets, from the configuration file. Without any credential in it, the login of the control
-// database's connection string is the default one, for the control database's own server only, which is then reached with the
-// encryption that the connection string asks for.
+// targetFlags are the flags that give targets a credential: one of the configuration file, or one without a file.
+type targetFlags struct {
+	credential   string
+	user, secret string
+	servers      []string
+}
+
+// envTargetPassword holds the password of --target-user unless --target-secret says where it is.
+const envTargetPassword = "JOBAGENT_TARGET_PASSWORD"
+
+// add adds the flags to a command that reaches targets.
+func (f *targetFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.credential, "target-credential", "", "`name` of the credential of the configuration file that is used where a step or member names none (default: its targets.default_credential)")
+	flags.StringVar(&f.user, "target-user", "", "`login` that is used on targets where a step or member names no credential, instead of one of the file")
+	flags.StringVar(&f.secret, "target-secret", "", "where its password is: `env:NAME|file:PATH` (default: env:"+envTargetPassword+")")
+	flags.StringArrayVar(&f.servers, "target-servers", nil, "`pattern` of the servers that it may be sent to: host, host,port or *.example.com; may be repeated")
+}
+
+// login is the credential that the flags make; nil when they make none.
+func (f *targetFlags) login() (*targets.Credential, error) {
+	switch {
+	case f.user == "" && f.secret == "" && len(f.servers) == 0:
+		return nil, nil
+	case f.user == "":
+		return nil, usagef("--target-secret and --target-servers need --target-user")
+	case f.credential != "":
+		return nil, usagef("--target-credential and --target-user exclude each other")
+	case len(f.servers) == 0:
+		return nil, usagef("--target-user needs --target-servers: the servers that the login may be sent to")
+	}
+	return &targets.Credential{
+		Name: targets.DefaultCredential, Servers: f.servers, Kind: targets.KindSQLLogin, User: f.user, Secret: cmp.Or(f.secret, "env:"+envTargetPassword),
+	}, nil
+}
+
+// openTools makes what reaches targets, from the configuration file and the flags. The login of the control database's connection string is never
+// among it: what it may do there, no author of a job may (I13).
 func (a *app) openTools(ctx context.Context, store *controldb.Store) (agent.Tools, func(), error) {
 	cfg, err := a.fileConfig()
 	if err != nil {
@@ -31,6 +67,10 @@ func (a *app) openTools(ctx context.Context, store *controldb.Store) (agent.Tool
 	if reach.Credentials, err = a.credentials(cfg, &reach); err != nil {
 		return agent.Tools{}, nil, err
 	}
+	if reach.Control, err = store.Instance(ctx); err != nil {
+		return agent.Tools{}, nil, err
+	}
+	reach.AllowControlDatabase = cfg.Targets.AllowControlDatabase
 	servers, err := targets.NewServers(reach)
 	if err != nil {
 		return agent.Tools{}, nil, &usageError{err}
@@ -73,31 +113,37 @@ func (c credentialConfig) credential() (targets.Credential, error) {
 	return targets.Credential{Name: c.Name, Servers: c.Servers, Kind: kind, User: user, Secret: c.Secret}, nil
 }
 
-// credentials makes the set of named credentials. Where the control database's login is the only one, reach gets its encryption for the
-// control database's server, unless the configuration file has its own.
+// credentials makes the set of named credentials. Where the flags make one, reach gets the encryption that the connection string asks for, for
+// the control database's server, unless the configuration file has its own.
 func (a *app) credentials(cfg fileConfig, reach *targets.Config) (*targets.CredentialSet, error) {
 	list, err := configuredCredentials(cfg)
 	if err != nil {
 		return nil, err
 	}
-	if name := cfg.Targets.DefaultCredential; name != "" && name != targets.DefaultCredential {
-		i := slices.IndexFunc(list, func(c targets.Credential) bool { return c.Name == name })
-		if i < 0 {
-			return nil, usagef("targets.default_credential names %q, which is none of the credentials", name)
-		}
-		fallback := list[i]
-		fallback.Name = targets.DefaultCredential
-		list = append(list, fallback)
+	isDefault := func(c targets.Credential) bool { return strings.EqualFold(c.Name, targets.DefaultCredential) }
+	login, err := a.target.login()
+	if err != nil {
+		return nil, err
 	}
-	if len(list) == 0 {
-		c, own, err := a.controlCredential()
+	if login != nil {
+		own, err := a.controlEncryption()
 		if err != nil {
 			return nil, err
 		}
-		if c != nil {
-			list = append(list, *c)
-			reach.Servers = append(reach.Servers, own...) // last: what the configuration file says of the server counts before
+		reach.Servers = append(reach.Servers, own...) // last: what the configuration file says of the server counts before
+		list = append(slices.DeleteFunc(list, isDefault), *login)
+	} else if name := cmp.Or(a.target.credential, cfg.Targets.DefaultCredential); name != "" && !strings.EqualFold(name, targets.DefaultCredential) {
+		i := slices.IndexFunc(list, func(c targets.Credential) bool { return strings.EqualFold(c.Name, name) })
+		if i < 0 {
+			source := "targets.default_credential"
+			if a.target.credential != "" {
+				source = "--target-credential"
+			}
+			return nil, usagef("%s names %q, which is none of the credentials of the configuration file", source, name)
 		}
+		fallback := list[i]
+		fallback.Name = targets.DefaultCredential
+		list = append(slices.DeleteFunc(list, isDefault), fallback)
 	}
 	set, err := targets.NewCredentialSet(list...)
 	if err != nil {
@@ -111,28 +157,23 @@ var encryptWords = map[msdsn.Encryption]string{
 	msdsn.EncryptionDisabled: "disable", msdsn.EncryptionRequired: "true", msdsn.EncryptionStrict: "strict",
 }
 
-// controlCredential is the login of the control database's connection string, as the default credential for its own server, with the
-// encryption that it asks for; nil when it has none (integrated or Entra authentication).
-func (a *app) controlCredential() (c *targets.Credential, encryption []targets.ServerEncryption, err error) {
+// controlEncryption is the encryption that the control database's connection string asks for, for its server.
+func (a *app) controlEncryption() ([]targets.ServerEncryption, error) {
 	text, err := a.controlDSN()
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	dsn, err := a.parseDSN(text)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	p := dsn.Params
-	if p.User == "" {
-		return nil, nil, nil
-	}
-	for _, name := range serverNames(p) {
+	var encryption []targets.ServerEncryption
+	for _, name := range serverNames(dsn.Params) {
 		encryption = append(encryption, targets.ServerEncryption{
-			Match: name, Encrypt: encryptWords[p.Encryption], TrustServerCertificate: p.TrustServerCertificate, CertificateSHA256: dsn.Encryption.Pins(),
+			Match: name, Encrypt: encryptWords[dsn.Params.Encryption], TrustServerCertificate: dsn.Params.TrustServerCertificate, CertificateSHA256: dsn.Encryption.Pins(),
 		})
 	}
-	login := targets.LoginCredential(targets.DefaultCredential, p.User, p.Password, serverNames(p)...)
-	return &login, encryption, nil
+	return encryption, nil
 }
 
 // serverNames are the spellings under which a target group may name the server of a connection string: the host with its instance or

@@ -211,6 +211,11 @@ func (s *Store) CreateCopy(ctx context.Context, c *Conn, from, to int) error {
 	if err := c.Use(ctx, from); err != nil {
 		return err
 	}
+	for len(c.attached) >= MaxAttached { // VACUUM attaches one
+		if err := c.evict(ctx, []int{from}); err != nil {
+			return err
+		}
+	}
 	if err := s.Create(to); err != nil {
 		return err
 	}

@@ -286,7 +286,14 @@ func TestFilesAreTheOwners(t *testing.T) {
 	st.Release(c)
 	c, err = st.Acquire(t.Context())
 	require.NoError(t, err)
+	for id := 20; id < 20+MaxAttached; id++ { // there is always room for the copy
+		require.NoError(t, st.Create(id))
+		require.NoError(t, c.Use(t.Context(), id))
+	}
 	require.NoError(t, st.CreateCopy(t.Context(), c, 7, 8))
+	for id := 20; id < 20+MaxAttached; id++ {
+		require.NoError(t, st.Drop(id))
+	}
 	require.Equal(t, map[string]os.FileMode{"instance.lock": 0o600, "d7.sqlite": 0o600, "d7.sqlite-wal": 0o600, "d7.sqlite-shm": 0o600, "d8.sqlite": 0o600}, modes())
 	st.Release(c)
 	require.NoError(t, st.Close())

@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+
+	mssql "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/targets"
+)
+
+// targetLogin is the login under which the embedded server's own agent runs scripts: db_owner in every database but those of the system and
+// control databases, in which it has no user.
+const targetLogin = "jobagent_targets"
+
+// Files of the login in the data directory of `jobagent dev`, for agents and commands beside it.
+const (
+	targetPasswordFile = "targets-password"
+	configFile         = "jobagent.json"
+)
+
+// targetLoginText makes a database's user of the login, or takes it away; see the file.
+//
+//go:embed targetlogin.sql
+var targetLoginText string
+
+// prepareDatabases makes the control database and the login for targets, before clients are let in: nobody sees a control database with that
+// login in it.
+func (e *embedded) prepareDatabases(ctx context.Context, dialer mssql.HostDialer) error {
+	connector, err := targets.NewConnector(e.dsn("master"), dialer)
+	if err != nil {
+		return err
+	}
+	master := sql.OpenDB(connector)
+	defer master.Close()
+	conn, err := master.Conn(ctx)
+	if err != nil {
+		return fmt.Errorf("connect to the embedded server: %w", err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(ctx, "IF DB_ID(N'"+controlDatabase+"') IS NULL CREATE DATABASE "+controlDatabase+";"); err != nil {
+		return fmt.Errorf("create the control database: %w", err)
+	}
+	// The password has letters, digits and hyphens only.
+	verb := "ALTER"
+	var known sql.NullInt64
+	if err := conn.QueryRowContext(ctx, "SELECT SUSER_ID(N'"+targetLogin+"');").Scan(&known); err != nil {
+		return fmt.Errorf("look for the login of targets: %w", err)
+	}
+	if !known.Valid {
+		verb = "CREATE"
+	}
+	if _, err := conn.ExecContext(ctx, verb+" LOGIN "+targetLogin+" WITH PASSWORD = N'"+e.targetPassword+"';"); err != nil {
+		return fmt.Errorf("make the login of targets: %w", err)
+	}
+	names, err := writableDatabases(ctx, conn)
+	if err != nil {
+		return fmt.Errorf("list the databases: %w", err)
+	}
+	for _, name := range names {
+		if _, err := conn.ExecContext(ctx, "USE "+quoted(name)+";\n"+targetLoginText, sql.Named("is_control", name == controlDatabase)); err != nil {
+			return fmt.Errorf("make the user of targets in database %q: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// writableDatabases lists the databases in which the login may have a user. model is one of them: new databases are made from it
+// (https://learn.microsoft.com/sql/relational-databases/databases/model-database).
+func writableDatabases(ctx context.Context, conn *sql.Conn) (names []string, err error) {
+	rows, err := conn.QueryContext(ctx, `SELECT d.name
+FROM sys.databases AS d
+WHERE d.state = 0 AND d.is_read_only = 0 AND d.user_access = 0 AND d.name NOT IN (N'master', N'tempdb', N'msdb');`)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			return nil, err
+		}
+		names = append(names, name)
+	}
+	return names, rows.Err()
+}
+
+// ownNames are the names under which a target group on the same machine names the server: its port only, for the others of the host
+// belong to others.
+func (e *embedded) ownNames() []string {
+	host, port, _ := net.SplitHostPort(e.address)
+	hosts := []string{"localhost", "127.0.0.1", "::1"}
+	if name, err := os.Hostname(); err == nil {
+		hosts = append(hosts, name)
+	}
+	if !slices.Contains(hosts, host) && !net.ParseIP(host).IsUnspecified() {
+		hosts = append(hosts, host)
+	}
+	names := make([]string, len(hosts))
+	for i, h := range hosts {
+		names[i] = h + "," + port
+	}
+	return names
+}
+
+// openServers makes what reaches the server's databases as targets: the login for targets is the default credential, on this server only;
+// further ones come from the configuration file.
+func (e *embedded) openServers(ctx context.Context, further ...targets.Credential) (*targets.Servers, error) {
+	own := e.ownNames()
+	credentials, err := targets.NewCredentialSet(append([]targets.Credential{
+		targets.LoginCredential(targets.DefaultCredential, targetLogin, e.targetPassword, own...),
+	}, further...)...)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	reach := e.reach
+	if reach.Control, err = e.store.Instance(ctx); err != nil {
+		return nil, err
+	}
+	reach.Credentials, reach.Servers = credentials, append(e.ownEncryption(own), e.reach.Servers...)
+	servers, err := targets.NewServers(reach)
+	if err != nil {
+		return nil, &usageError{err}
+	}
+	return servers, nil
+}
+
+// ownEncryption is how the server is reached as a target: by its certificate.
+func (e *embedded) ownEncryption(names []string) (list []targets.ServerEncryption) {
+	for _, name := range names {
+		self := targets.ServerEncryption{Match: name, Encrypt: e.encrypt}
+		if e.encrypt != "disable" {
+			self.CertificateSHA256 = []string{targets.CertificatePin(e.certificate)}
+		}
+		list = append(list, self)
+	}
+	return list
+}
+
+// writeConfig writes the configuration with which agents and commands beside the server reach its databases as targets. It holds no secret:
+// the password is in the file of its own.
+func (e *embedded) writeConfig(dir string) error {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return err
+	}
+	type encryption struct {
+		Match             string   `json:"match"`
+		Encrypt           string   `json:"encrypt"`
+		CertificateSHA256 []string `json:"certificate_sha256,omitempty"`
+	}
+	var cfg struct {
+		Targets struct {
+			DefaultCredential string       `json:"default_credential"`
+			Servers           []encryption `json:"servers"`
+		} `json:"targets"`
+		Credentials []credentialConfig `json:"credentials"`
+	}
+	names := e.ownNames()
+	for _, own := range e.ownEncryption(names) {
+		cfg.Targets.Servers = append(cfg.Targets.Servers, encryption{own.Match, own.Encrypt, own.CertificateSHA256})
+	}
+	cfg.Targets.DefaultCredential = targetLogin
+	cfg.Credentials = []credentialConfig{{Name: targetLogin, Servers: names, User: targetLogin, Secret: "file:" + filepath.Join(dir, targetPasswordFile)}}
+	text, err := json.MarshalIndent(cfg, "", "  ")
+	if err != nil {
+		return err
+	}
+	return replaceFile(filepath.Join(dir, configFile), append(text, '\n'))
+}
+
+// replaceFile writes a file of mode 0600 in one go: who reads it sees the old text or the new one.
+func replaceFile(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+"-") // mode 0600
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}

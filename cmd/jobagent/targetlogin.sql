@@ -1,0 +1,14 @@
+-- Gives the login jobagent_targets its user in a database of the embedded server: db_owner, but nothing in a control database, where a
+-- copy of model may have brought one. @is_control: the database is the server's own control database.
+IF @is_control = 1 OR OBJECT_ID(N'jobs_internal.schema_versions', N'U') IS NOT NULL
+BEGIN
+    IF DATABASE_PRINCIPAL_ID(N'jobagent_targets') IS NOT NULL
+        DROP USER jobagent_targets;
+END
+ELSE
+BEGIN
+    IF DATABASE_PRINCIPAL_ID(N'jobagent_targets') IS NULL
+        CREATE USER jobagent_targets FOR LOGIN jobagent_targets;
+    IF ISNULL(IS_ROLEMEMBER(N'db_owner', N'jobagent_targets'), 0) = 0
+        ALTER ROLE db_owner ADD MEMBER jobagent_targets;
+END;
