@@ -230,7 +230,7 @@ func TestDoctorFindsWeakEncryption(t *testing.T) {
 func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 	t.Setenv(envDSN, "")
 	const canary = "Canary-0f-the-wire"
-	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", canary, "true", zap.NewNop())
+	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", randomPassword(), "true", zap.NewNop(), func(cfg *embeddedConfig) { cfg.targetPassword = canary })
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.close()) })
 	master, err := server.open("master")
@@ -274,7 +274,7 @@ func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 				reach[k] = v
 			}
 			t.Setenv("JOBAGENT_TEST_CANARY", canary)
-			text, err := json.Marshal(object{"targets": reach, "credentials": []object{{"name": "c", "servers": []string{"*"}, "user": "sa", "secret": "env:JOBAGENT_TEST_CANARY"}}})
+			text, err := json.Marshal(object{"targets": reach, "credentials": []object{{"name": "c", "servers": []string{"*"}, "user": targetLogin, "secret": "env:JOBAGENT_TEST_CANARY"}}})
 			require.NoError(t, err)
 			path := filepath.Join(t.TempDir(), "config.json")
 			require.NoError(t, os.WriteFile(path, text, 0o600))

@@ -154,8 +154,7 @@ func (e *embedded) writeConfig(dir string) error {
 	}
 	type encryption struct {
 		Match             string   `json:"match"`
-		Encrypt           string   `json:"encrypt"`
-		CertificateSHA256 []string `json:"certificate_sha256,omitempty"`
+		CertificateSHA256 []string `json:"certificate_sha256"`
 	}
 	var cfg struct {
 		Targets struct {
@@ -165,8 +164,8 @@ func (e *embedded) writeConfig(dir string) error {
 		Credentials []credentialConfig `json:"credentials"`
 	}
 	names := e.ownNames()
-	for _, own := range e.ownEncryption(names) {
-		cfg.Targets.Servers = append(cfg.Targets.Servers, encryption{own.Match, own.Encrypt, own.CertificateSHA256})
+	for _, name := range names {
+		cfg.Targets.Servers = append(cfg.Targets.Servers, encryption{name, []string{targets.CertificatePin(e.certificate)}})
 	}
 	cfg.Targets.DefaultCredential = targetLogin
 	cfg.Credentials = []credentialConfig{{Name: targetLogin, Servers: names, User: targetLogin, Secret: "file:" + filepath.Join(dir, targetPasswordFile)}}
