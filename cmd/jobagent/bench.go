@@ -39,7 +39,7 @@ func (f *benchFormat) Set(s string) error {
 		*f = v
 		return nil
 	}
-	return fmt.Errorf("%q is no output format: table, json or csv is needed", s)
+	return fmt.Errorf("invalid output format %q: want table, json or csv", s)
 }
 
 // String implements pflag.Value.

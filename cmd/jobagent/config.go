@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,6 +117,32 @@ func readConfig(path string) (fileConfig, error) {
 		return cfg, usagef("configuration file %s: %w", path, err)
 	}
 	return cfg, nil
+}
+
+// secretFiles are the files that hold secrets or say where they are: the configuration file at path, and those that it refers to.
+func (c fileConfig) secretFiles(path string) (files []string) {
+	refs := []string{c.DSN}
+	for _, one := range c.Credentials {
+		refs = append(refs, one.Secret)
+	}
+	if path != "" && slices.ContainsFunc(refs, func(ref string) bool { return ref != "" }) {
+		files = append(files, path)
+	}
+	for _, ref := range refs {
+		if file, ok := strings.CutPrefix(ref, "file:"); ok && !slices.Contains(files, file) {
+			files = append(files, file)
+		}
+	}
+	return files
+}
+
+// readableByOthers says whether others than the owner may read a file, as far as its mode tells.
+func readableByOthers(path string) (mode fs.FileMode, others bool) {
+	info, err := os.Stat(path)
+	if err != nil || runtime.GOOS == "windows" { // files have no such modes there
+		return 0, false
+	}
+	return info.Mode().Perm(), info.Mode().Perm()&0o044 != 0
 }
 
 // resolveReference returns what "env:NAME" or "file:PATH" points to, and any other text as it is. The error names the

@@ -334,12 +334,13 @@ func (a *app) showDemo(ctx context.Context, server *embedded, rows []controldb.E
 Excluded from the group: %s. Retried and passed: %s. Bad data: %s.
 
 Go on with a server that stays up and keeps its data (go install ./cmd/jobagent makes the command):
-  jobagent dev --data ./devdata --sa-password 'Play-w1th-it'
+  JOBAGENT_SA_PASSWORD='Play-w1th-it' jobagent dev --data ./devdata
   export JOBAGENT_DSN='sqlserver://sa:Play-w1th-it@127.0.0.1:1433?database=%s&serverCertificate=devdata/server-certificate.pem'
   jobagent job list
 or with your own SQL Server:
-  jobagent db install --dsn 'sqlserver://USER:PASSWORD@HOST?database=DATABASE'
-  jobagent run --dsn ...`, tenantName(demoExcluded), tenantName(demoMaintenance), tenantName(demoBroken), controlDatabase)
+  export JOBAGENT_DSN='sqlserver://USER:PASSWORD@HOST?database=DATABASE'
+  jobagent db install
+  JOBAGENT_TARGET_PASSWORD=... jobagent run --target-user LOGIN --target-servers '*.example.com'`, tenantName(demoExcluded), tenantName(demoMaintenance), tenantName(demoBroken), controlDatabase)
 	return nil
 }
 

@@ -35,8 +35,8 @@ func newDevCommand(a *app) *cobra.Command {
 		Long: `Run an embedded server with a control database named ` + controlDatabase + ` and an agent, until a signal ends it. Any client that speaks
 TDS can connect as sa and call jobs.sp_*.
 
-The password is taken from --sa-password, ` + envSAPassword + `, or a file in the data directory, which is made when there is
-none. Without --data nothing is kept.
+The password of sa is that of ` + envSAPassword + `, or of the file ` + passwordFile + ` in the data directory, which is made when there is none.
+--sa-password gives it, too, but every user of the machine can read it in the list of processes. Without --data nothing is kept.
 
 The server's certificate is made once, and is in ` + certificateFile + ` of the data directory: a client that is given it, as by the parameter
 serverCertificate of the connection string that is printed, talks to this server and no other.
@@ -59,7 +59,7 @@ one.`,
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:1433", "address to listen on; loopback unless told otherwise")
 	cmd.Flags().StringVar(&data, "data", "", "`directory` of the databases; made when it is missing (default: a temporary one)")
-	cmd.Flags().StringVar(&password, "sa-password", "", "password of the login sa")
+	cmd.Flags().StringVar(&password, "sa-password", "", "password of the login sa, for all users of the machine to read; "+envSAPassword+" keeps it from them")
 	cmd.Flags().IntVar(&door.maxConnections, "max-connections", 1000, "how many clients may be logged in at once")
 	cmd.Flags().BoolVar(&door.requireTLS, flagRequireTLS, false, "refuse clients that do not use TLS (default: true if --listen is not a loopback address)")
 	return cmd

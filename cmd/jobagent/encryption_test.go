@@ -317,7 +317,7 @@ func TestStrictEverywhere(t *testing.T) {
 	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", randomPassword(), "strict", zap.NewNop())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.close()) })
-	servers, err := server.openServers()
+	servers, err := server.openServers(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
 	tools, err := newTools(t.Context(), server.store, servers)

@@ -25,7 +25,7 @@ func (f *outputFormat) Set(s string) error {
 		*f = v
 		return nil
 	}
-	return fmt.Errorf("%q is no output format: table or json is needed", s)
+	return fmt.Errorf("invalid output format %q: want table or json", s)
 }
 
 // String implements pflag.Value.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -54,7 +55,7 @@ With your own SQL Server:  jobagent db install && jobagent run`,
 		},
 	}
 	flags := root.PersistentFlags()
-	flags.StringVar(&a.dsn, "dsn", "", "connection string of the control database; encrypted and verified unless it says otherwise (default: "+envDSN+", then the configuration file)")
+	flags.StringVar(&a.dsn, "dsn", "", "connection string of the control database: `env:NAME|file:PATH`, or the text itself, which every user of this machine can read in the list of processes; encrypted and verified unless it says otherwise (default: "+envDSN+", then the configuration file)")
 	flags.StringVar(&a.configPath, "config", "", "configuration file (default: "+envConfig+")")
 	flags.VarP(&a.output, "output", "o", "output `format`: table or json")
 	flags.StringVar(&a.logLevel, "log-level", "info", "least severe log entries to write to stderr: debug, info, warn, error")
@@ -109,7 +110,23 @@ func (a *app) fileConfig() (fileConfig, error) {
 		return cfg, err
 	}
 	a.config, a.configRead = cfg, true
-	return cfg, nil
+	return cfg, a.warnReadable(cfg.secretFiles(cmp.Or(a.configPath, os.Getenv(envConfig))))
+}
+
+// warnReadable logs which files with secrets others may read.
+func (a *app) warnReadable(files []string) error {
+	for _, file := range files {
+		mode, others := readableByOthers(file)
+		if !others {
+			continue
+		}
+		log, err := a.logger()
+		if err != nil {
+			return err
+		}
+		log.Warn("others may read a file that holds secrets or says where they are: chmod 600", zap.String("file", file), zap.Stringer("mode", mode))
+	}
+	return nil
 }
 
 // controlDSN is the control database's connection string: from the flag, the environment or the file.

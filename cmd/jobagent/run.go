@@ -13,6 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // newRunCommand makes `jobagent run`.
@@ -46,8 +47,11 @@ cancels them at once.`,
 	return cmd
 }
 
-// run is `jobagent run`. It waits for a control database that is away.
+// run is `jobagent run`. It waits for a control database that is away, but not for settings that somebody has to mend.
 func (a *app) run(ctx context.Context, cfg agent.Config, log *zap.Logger) error {
+	if err := a.checkSettings(); err != nil {
+		return err
+	}
 	var store *controldb.Store
 	var tools agent.Tools
 	var closeTools func()
@@ -72,6 +76,23 @@ func (a *app) run(ctx context.Context, cfg agent.Config, log *zap.Logger) error 
 	defer store.Close()
 	defer closeTools()
 	return runAgent(ctx, cfg, store, tools, log)
+}
+
+// checkSettings reads the connection string and the credentials of targets as they will be read, and connects to nothing.
+func (a *app) checkSettings() error {
+	dsn, err := a.controlDSN()
+	if err != nil {
+		return err
+	}
+	if _, err := a.parseDSN(dsn); err != nil {
+		return err
+	}
+	cfg, err := a.fileConfig()
+	if err != nil {
+		return err
+	}
+	_, err = a.credentials(cfg, &targets.Config{})
+	return err
 }
 
 // agentConfig puts the agent's configuration together: flags win over the file.
