@@ -207,3 +207,31 @@ func (p *passes) add(k passKey) {
 	}
 	p.since[k] = time.Now()
 }
+
+// Visitor is as whom a credential is let into a database.
+type Visitor struct {
+	// Login is the login's name, and User that of its user in the database.
+	Login, User string
+	// SysAdmin says that it is a member of the server role sysadmin.
+	SysAdmin bool
+}
+
+// Visit logs in to a database with a credential, as nothing that an author wrote does, and says as whom it was let in. The error is the server's
+// when it was not: of ClassAuth, or 4060.
+func (s *Servers) Visit(ctx context.Context, server, database, credential string) (v Visitor, err error) {
+	session, err := s.open(ctx, server, database, credential, "")
+	if err != nil {
+		return v, err
+	}
+	defer session.close()
+	defer cutAfter(ctx, session.wire, 0)()
+	var row [3]driver.Value
+	if err := session.row(ctx, "SELECT ORIGINAL_LOGIN(), USER_NAME(), CAST(ISNULL(IS_SRVROLEMEMBER(N'sysadmin'), 0) AS INT);", row[:]); err != nil {
+		return v, endOr(ctx, fmt.Errorf("ask %s/%s for the login: %w", server, database, err))
+	}
+	v.Login, _ = row[0].(string)
+	v.User, _ = row[1].(string)
+	admin, _ := row[2].(int64)
+	v.SysAdmin = admin == 1
+	return v, nil
+}

@@ -39,7 +39,8 @@ func newDoctorCommand(a *app) *cobra.Command {
 		Long: `Look for what would hurt in the control database, and say how to mend it. Nothing is changed.
 
 Server, database, schema, clocks, space, history and agents are looked at, and each right that an agent needs is tried with the
-login of the connection string: run it with the agent's configuration. With --targets, the databases of a target group are
+login of the connection string: run it with the agent's configuration. Credentials of targets are tried on the control database, which must
+not let them in. With --targets, the databases of a target group are
 reached from this machine as well, with the credentials of the configuration.
 
 The exit code is 0 when all is well and 7 when there is a warning or an error.`,
@@ -60,6 +61,11 @@ The exit code is 0 when all is well and 7 when there is a warning or an error.`,
 				return err
 			}
 			found = append(found, encryption...)
+			more, err := a.examineCredentials(ctx, store)
+			if err != nil {
+				return err
+			}
+			found = append(found, more...)
 			if group != "" {
 				more, err := a.examineTargets(ctx, store, group, credential)
 				if err != nil {
@@ -163,6 +169,7 @@ func mendEncryption(w targets.Weakness) string {
 const (
 	codeTargets       = "targets"
 	codeTargetLogin   = "target-login"
+	codeCredential    = "target-credential"
 	codeTargetWriting = "target-writing"
 )
 
@@ -177,6 +184,74 @@ const (
 //
 //go:embed probe.sql
 var probeText string
+
+// cannotOpenDatabase is "Cannot open database \"%.*ls\" requested by the login. The login failed.".
+const cannotOpenDatabase = 4060
+
+// examineCredentials looks for credentials of targets with which a script would have rights on the control database, by trying each that may be
+// sent to its server.
+func (a *app) examineCredentials(ctx context.Context, store *controldb.Store) ([]controldb.Finding, error) {
+	servers, reach, err := a.openServers(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	defer servers.Close()
+	text, err := a.controlDSN()
+	if err != nil {
+		return nil, err
+	}
+	dsn, err := a.parseDSN(text)
+	if err != nil {
+		return nil, err
+	}
+	var found []controldb.Finding
+	server := serverNames(dsn.Params)[0]
+	for _, name := range reach.Credentials.Names() {
+		if _, err := reach.Credentials.For(name, server); err != nil {
+			continue // it is never sent there
+		}
+		v, err := servers.Visit(ctx, server, reach.Control.Database, name)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil && (targets.Classify(err).Class == targets.ClassAuth || targets.Classify(err).Number == cannotOpenDatabase):
+		case err != nil:
+			found = append(found, controldb.Finding{Code: codeCredential, Severity: controldb.SeverityOK,
+				Found: fmt.Sprintf("not seen: whether credential %q can enter the control database: %v", name, err)})
+		default:
+			f := controldb.Finding{Code: codeCredential, Severity: controldb.SeverityError, SQL: mendVisitor(v, reach.Control.Database),
+				Found: fmt.Sprintf("credential %q (login %s) can enter the control database", name, v.Login),
+				Why:   "a script could end the agent's term and rewrite history, so that the agent refuses all targets of this server with it"}
+			if reach.AllowControlDatabase {
+				f.Severity, f.Why = controldb.SeverityWarning, "a script can end the agent's term and rewrite history: targets.allow_control_database is true"
+			}
+			found = append(found, f)
+		}
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	found = []controldb.Finding{{Code: codeCredential, Severity: controldb.SeverityOK, Found: "no credential of targets can enter the control database"}}
+	if !slices.ContainsFunc(reach.Credentials.Names(), isDefaultName) {
+		found[0].Found = "this configuration has no default credential of targets: steps and members that name none fail; " +
+			"give --target-credential NAME, or --target-user LOGIN with --target-secret and --target-servers, or set targets.default_credential"
+	}
+	return found, nil
+}
+
+// mendVisitor is T-SQL that keeps a login out of a database.
+func mendVisitor(v targets.Visitor, database string) string {
+	switch {
+	case v.SysAdmin:
+		return fmt.Sprintf("ALTER SERVER ROLE sysadmin DROP MEMBER %s; -- or use another login for targets", quoted(v.Login))
+	case v.User == "dbo":
+		return fmt.Sprintf("ALTER AUTHORIZATION ON DATABASE::%s TO sa; -- it owns the database", quoted(database))
+	case v.User == "guest":
+		return fmt.Sprintf("USE %s; REVOKE CONNECT FROM guest;", quoted(database))
+	default:
+		return fmt.Sprintf("USE %s; DROP USER %s;", quoted(database), quoted(v.User))
+	}
+}
 
 // examineTargets resolves a target group and tries each database as a run would: one login, one batch that changes nothing.
 func (a *app) examineTargets(ctx context.Context, store *controldb.Store, group, credential string) ([]controldb.Finding, error) {

@@ -2,11 +2,18 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
 )
 
 // TestDoctorExitCodes: 0 when all is well, 6 where a deployment is refused, 7 for a warning; a read-only target is one.
@@ -60,4 +67,51 @@ func TestDoctorExitCodes(t *testing.T) {
 	code, stdout, stderr = command(controlDatabase, "doctor", "--targets", "g", "--target-user", targetLogin, "--target-servers", "127.0.0.1")
 	require.Equal(t, exitRunFailed, code, stderr)
 	require.Regexp(t, `(?m)^warning +target-writing +.*/frozen is read-only$`, stdout)
+}
+
+// TestDoctorTriesCredentials: a credential of targets that the control database lets in is an error, with the T-SQL that mends it; a warning where
+// the configuration allows that.
+func TestDoctorTriesCredentials(t *testing.T) {
+	password := randomPassword()
+	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", password, "true", zap.NewNop(), func(cfg *embeddedConfig) { cfg.targetPassword = password })
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.close()) })
+	control, err := server.open(controlDatabase)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, control.Close()) })
+	_, err = control.ExecContext(t.Context(), "CREATE LOGIN visitor WITH PASSWORD = '"+password+"'; CREATE USER [a guest] FOR LOGIN visitor;")
+	require.NoError(t, err)
+	t.Setenv("JOBAGENT_TEST_PASSWORD", password)
+	t.Setenv(envConfig, "")
+	pin := targets.CertificatePin(server.certificate)
+	doctor := func(settings string, user string) []findingView {
+		text := fmt.Sprintf(`{"targets": {"certificate_sha256": [%q]%s}, "credentials": [{"name": "c", "servers": ["127.0.0.1"], "user": %q, "secret": "env:JOBAGENT_TEST_PASSWORD"},
+			{"name": "elsewhere", "servers": ["*.example.com"], "user": "sa", "secret": "env:JOBAGENT_TEST_PASSWORD"}]}`, pin, settings, user)
+		path := filepath.Join(t.TempDir(), "config.json")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		var out, errs strings.Builder
+		_ = run(t.Context(), []string{"doctor", "-o", "json", "--dsn", server.dsn(controlDatabase), "--config", path}, strings.NewReader(""), &out, &errs)
+		var views []findingView
+		require.NoError(t, json.Unmarshal([]byte(out.String()), &views), errs.String())
+		return slices.DeleteFunc(views, func(v findingView) bool { return v.Code != codeCredential })
+	}
+	for _, c := range []struct {
+		settings, user string
+		severity       controldb.Severity
+		found, sql     string
+	}{
+		{"", "sa", controldb.SeverityError, `credential "c" (login sa) can enter the control database`, "ALTER SERVER ROLE sysadmin DROP MEMBER [sa]; -- or use another login for targets"},
+		{"", "visitor", controldb.SeverityError, `credential "c" (login visitor) can enter the control database`, "USE [jobagent]; DROP USER [a guest];"},
+		{`, "allow_control_database": true`, "visitor", controldb.SeverityWarning, `credential "c" (login visitor) can enter the control database`, "USE [jobagent]; DROP USER [a guest];"},
+		{`, "default_credential": "c"`, targetLogin, controldb.SeverityOK, "no credential of targets can enter the control database", ""},
+		{"", targetLogin, controldb.SeverityOK, "this configuration has no default credential of targets: steps and members that name none fail; give --target-credential NAME, " +
+			"or --target-user LOGIN with --target-secret and --target-servers, or set targets.default_credential", ""},
+		{"", "nobody", controldb.SeverityOK, "this configuration has no default credential", ""},
+	} {
+		views := doctor(c.settings, c.user)
+		require.Len(t, views, 1)
+		require.Equal(t, c.severity, views[0].Severity)
+		require.Contains(t, views[0].Found, c.found)
+		require.Equal(t, c.sql, views[0].SQL)
+	}
 }

@@ -57,32 +57,41 @@ func (f *targetFlags) login() (*targets.Credential, error) {
 // openTools makes what reaches targets, from the configuration file and the flags. The login of the control database's connection string is never
 // among it: what it may do there, no author of a job may (I13).
 func (a *app) openTools(ctx context.Context, store *controldb.Store) (agent.Tools, func(), error) {
-	cfg, err := a.fileConfig()
+	servers, _, err := a.openServers(ctx, store)
 	if err != nil {
 		return agent.Tools{}, nil, err
-	}
-	reach := cfg.encryption()
-	reach.LoginTimeout, reach.Entra = time.Duration(cfg.Targets.ConnectTimeout), azure.Connector
-	reach.Limits = cfg.Limits.limits()
-	if reach.Credentials, err = a.credentials(cfg, &reach); err != nil {
-		return agent.Tools{}, nil, err
-	}
-	if reach.Control, err = store.Instance(ctx); err != nil {
-		return agent.Tools{}, nil, err
-	}
-	reach.AllowControlDatabase = cfg.Targets.AllowControlDatabase
-	servers, err := targets.NewServers(reach)
-	if err != nil {
-		return agent.Tools{}, nil, &usageError{err}
-	}
-	if err := a.warnWeak(servers.Weaknesses()); err != nil {
-		return agent.Tools{}, nil, errors.Join(err, servers.Close())
 	}
 	tools, err := newTools(ctx, store, servers)
 	if err != nil {
 		return agent.Tools{}, nil, errors.Join(err, servers.Close())
 	}
 	return tools, func() { _ = servers.Close() }, nil
+}
+
+// openServers makes what reaches targets' servers, and says with which settings.
+func (a *app) openServers(ctx context.Context, store *controldb.Store) (*targets.Servers, targets.Config, error) {
+	cfg, err := a.fileConfig()
+	if err != nil {
+		return nil, targets.Config{}, err
+	}
+	reach := cfg.encryption()
+	reach.LoginTimeout, reach.Entra = time.Duration(cfg.Targets.ConnectTimeout), azure.Connector
+	reach.Limits = cfg.Limits.limits()
+	if reach.Credentials, err = a.credentials(cfg, &reach); err != nil {
+		return nil, reach, err
+	}
+	if reach.Control, err = store.Instance(ctx); err != nil {
+		return nil, reach, err
+	}
+	reach.AllowControlDatabase = cfg.Targets.AllowControlDatabase
+	servers, err := targets.NewServers(reach)
+	if err != nil {
+		return nil, reach, &usageError{err}
+	}
+	if err := a.warnWeak(servers.Weaknesses()); err != nil {
+		return nil, reach, errors.Join(err, servers.Close())
+	}
+	return servers, reach, nil
 }
 
 // newTools makes an agent's tools over servers.
@@ -113,6 +122,9 @@ func (c credentialConfig) credential() (targets.Credential, error) {
 	return targets.Credential{Name: c.Name, Servers: c.Servers, Kind: kind, User: user, Secret: c.Secret}, nil
 }
 
+// isDefaultName says whether name is that of the default credential.
+func isDefaultName(name string) bool { return strings.EqualFold(name, targets.DefaultCredential) }
+
 // credentials makes the set of named credentials. Where the flags make one, reach gets the encryption that the connection string asks for, for
 // the control database's server, unless the configuration file has its own.
 func (a *app) credentials(cfg fileConfig, reach *targets.Config) (*targets.CredentialSet, error) {
@@ -120,7 +132,7 @@ func (a *app) credentials(cfg fileConfig, reach *targets.Config) (*targets.Crede
 	if err != nil {
 		return nil, err
 	}
-	isDefault := func(c targets.Credential) bool { return strings.EqualFold(c.Name, targets.DefaultCredential) }
+	isDefault := func(c targets.Credential) bool { return isDefaultName(c.Name) }
 	login, err := a.target.login()
 	if err != nil {
 		return nil, err
@@ -132,7 +144,7 @@ func (a *app) credentials(cfg fileConfig, reach *targets.Config) (*targets.Crede
 		}
 		reach.Servers = append(reach.Servers, own...) // last: what the configuration file says of the server counts before
 		list = append(slices.DeleteFunc(list, isDefault), *login)
-	} else if name := cmp.Or(a.target.credential, cfg.Targets.DefaultCredential); name != "" && !strings.EqualFold(name, targets.DefaultCredential) {
+	} else if name := cmp.Or(a.target.credential, cfg.Targets.DefaultCredential); name != "" && !isDefaultName(name) {
 		i := slices.IndexFunc(list, func(c targets.Credential) bool { return strings.EqualFold(c.Name, name) })
 		if i < 0 {
 			source := "targets.default_credential"
