@@ -105,6 +105,14 @@ func (r *run) serverPermission(st *syntax.PermissionStmt) error {
 	})
 }
 
+// rolePermissions are the permissions on the server of fixed server roles, and of public, as far as there is something here that they are about
+// (https://learn.microsoft.com/sql/relational-databases/security/authentication-access/server-level-roles).
+var rolePermissions = map[string][]string{
+	"public":        {"CONNECT SQL", "VIEW ANY DATABASE"},
+	"dbcreator":     {"ALTER ANY DATABASE", "CREATE ANY DATABASE"},
+	"securityadmin": {"ALTER ANY LOGIN"},
+}
+
 // mayServer reports whether the session has a permission on the server. VIEW SERVER STATE includes VIEW SERVER PERFORMANCE STATE
 // (https://learn.microsoft.com/sql/relational-databases/security/permissions-database-engine).
 func (s *Session) mayServer(permission string) bool {
@@ -113,6 +121,11 @@ func (s *Session) mayServer(permission string) bool {
 	}
 	if s.login.contained != 0 {
 		return false
+	}
+	for role, permissions := range rolePermissions {
+		if slices.Contains(permissions, permission) && (role == "public" || s.serverRole(role)) {
+			return true
+		}
 	}
 	l := s.inst.catalog.Snapshot().Login(s.login.name)
 	return l != nil && (slices.Contains(l.Permissions, permission) ||

@@ -243,28 +243,3 @@ func (e env) HasDatabaseAccess(database string) (has, known bool) {
 	_, ok := e.r.s.login.userIn(d)
 	return ok && !d.Options.Offline, true
 }
-
-// roleServerPermissions are the permissions on the server of fixed server roles, and of public, as far as there is something here that they
-// are about (https://learn.microsoft.com/sql/relational-databases/security/authentication-access/server-level-roles, "Permissions of fixed server
-// roles"). Permissions on the server cannot be granted.
-var roleServerPermissions = map[string][]string{
-	"public":        {"CONNECT SQL", "VIEW ANY DATABASE"},
-	"dbcreator":     {"ALTER ANY DATABASE", "CREATE ANY DATABASE"},
-	"securityadmin": {"ALTER ANY LOGIN"},
-}
-
-// mayServer reports whether the session has a permission on the server.
-func (s *Session) mayServer(permission string) bool {
-	if s.sysadmin() {
-		return true
-	}
-	if s.login.contained != 0 {
-		return false
-	}
-	for role, permissions := range roleServerPermissions {
-		if slices.Contains(permissions, permission) && (role == "public" || s.serverRole(role)) {
-			return true
-		}
-	}
-	return false
-}
