@@ -179,7 +179,7 @@ func TestNewServersChecks(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
 	_, err = s.Connector("h", "d", "")
-	require.ErrorContains(t, err, "no such credential")
+	require.ErrorContains(t, err, "give the agent --target-credential NAME")
 }
 
 func TestPoolsAreShared(t *testing.T) {
