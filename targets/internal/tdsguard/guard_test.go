@@ -123,6 +123,19 @@ func TestAnswersComeThrough(t *testing.T) {
 	}
 }
 
+// A result set may have other columns than the one before it in the same packet, but not than itself.
+func TestColumnsOfTheNextResultSet(t *testing.T) {
+	t.Parallel()
+	first := bytes.Join([][]byte{hostile.Ints(3), {tokenRow, 1, 0, 0, 0, 2, 0, 0, 0, 3, 0, 0, 0}}, nil)
+	second := bytes.Join([][]byte{hostile.Ints(1), hostile.IntRow(1), hostile.Done(0x10, 1)}, nil)
+	stream := packets(bytes.Join([][]byte{first, hostile.Done(0x11, 1), second}, nil), 4088)
+	got, err := io.ReadAll(session(bytes.NewReader(stream), Limits{}, KeptRows, nil))
+	require.NoError(t, err)
+	require.Equal(t, stream, got)
+	_, err = io.ReadAll(session(bytes.NewReader(packets(append(first, second...), 4088)), Limits{}, KeptRows, nil))
+	require.ErrorContains(t, err, "COLMETADATA of 1 columns in the middle of a result set of 3")
+}
+
 // Rows that nobody reads any more are dropped from the next one on.
 func TestRowsAreLeftOutFromTheMiddle(t *testing.T) {
 	t.Parallel()

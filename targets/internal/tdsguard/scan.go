@@ -319,6 +319,7 @@ func (g *Guard) done() error {
 		return violation("%s that acknowledges an attention and is not the last", tokenName(g.token))
 	}
 	g.state = atToken
+	g.columns.known = false // a result set has ended; the next one describes itself
 	if g.token != tokenDoneInProc {
 		// The driver gives an answer up at its first error, unless a message queue takes all of it: its reading goroutine would wait for ever for
 		// somebody to take the rest, and the connection's next user for that goroutine.
