@@ -13,6 +13,7 @@ import (
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs/schedule"
+	"github.com/jobagent/jobagent/jobs/schedule/firing"
 )
 
 // schedulesPerCall bounds how many schedules one round handles; what is left is handled in the next, at once.
@@ -110,23 +111,23 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 }
 
 // judge gives verdicts on the schedules that wait for one. more: there is more to do at once.
-func (s *scheduler) judge(ctx context.Context, due controldb.DueSchedules, named calendars) (more bool, err error) {
+func (s *scheduler) judge(ctx context.Context, due controldb.DueSchedules, named firing.Calendars) (more bool, err error) {
 	var verdicts []controldb.Verdict
 	for _, sched := range due.Unjudged {
 		d := definitionOf(sched)
-		d.minInterval = due.MinInterval
-		v, err := judge(d, named, due.Now)
+		d.MinInterval = due.MinInterval
+		v, err := firing.Judge(d, named, due.Now)
 		if err != nil {
 			s.leave(sched, err)
 			more = true // what it can read may have had no place in the list
 			continue
 		}
 		verdict := controldb.Verdict{
-			Schedule: sched.ID, Revision: sched.Revision, SeenDueAt: sched.DueAt, Warnings: v.warnings, Zone: v.zone,
-			Engine: schedule.Engine(), NextDueAt: v.next, NextFireAt: v.fire, Upcoming: v.upcoming,
+			Schedule: sched.ID, Revision: sched.Revision, SeenDueAt: sched.DueAt, Warnings: v.Warnings, Zone: v.Zone,
+			Engine: schedule.Engine(), NextDueAt: v.Next, NextFireAt: v.Fire, Upcoming: v.Upcoming,
 		}
-		if v.faults != nil {
-			verdict.Errors = schedule.ErrorJSON(v.faults)
+		if v.Faults != nil {
+			verdict.Errors = schedule.ErrorJSON(v.Faults)
 		}
 		verdicts = append(verdicts, verdict)
 	}
@@ -153,8 +154,8 @@ func (s *scheduler) judge(ctx context.Context, due controldb.DueSchedules, named
 }
 
 // fire handles due instants and backfills. more: there is more to do at once.
-func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named calendars) (more bool, err error) {
-	at := moment{now: due.Now, workingSince: due.WorkingSince, lastWorked: due.LastWorkedAt, threshold: s.cfg.MissedAfter}
+func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named firing.Calendars) (more bool, err error) {
+	at := firing.Round{Now: due.Now, WorkingSince: due.WorkingSince, LastWorked: due.LastWorkedAt, MissedAfter: s.cfg.MissedAfter}
 	var firings []controldb.Firing
 	again := map[controldb.ScheduleID]bool{} // schedules that will be due at once when the firing has been carried out
 	runs, locked := 0, 0
@@ -163,22 +164,22 @@ func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named 
 			more = true
 			break
 		}
-		f, err := plan(definitionOf(sched), named, at)
+		d, err := firing.Decide(definitionOf(sched), named, at)
 		if err != nil {
 			s.leave(sched, err)
 			more = true
 			continue
 		}
-		firing := controldb.Firing{
-			Schedule: sched.ID, Revision: sched.Revision, DueAt: sched.DueAt, Runs: f.runs, LastDueAt: f.last(),
-			NextDueAt: f.next, NextFireAt: f.fire, Upcoming: f.upcoming, Limit: f.limit,
+		f := controldb.Firing{
+			Schedule: sched.ID, Revision: sched.Revision, DueAt: sched.DueAt, Runs: d.Runs, LastDueAt: d.Last(),
+			NextDueAt: d.Next, NextFireAt: d.Fire, Upcoming: d.Upcoming, Limit: d.Limit,
 		}
-		for _, k := range f.skips {
-			firing.Skips = append(firing.Skips, controldb.Skip{DueAt: k.due, Count: k.count, Cause: controldb.SkipCatchUp, Reason: k.reason})
+		for _, k := range d.Skips {
+			f.Skips = append(f.Skips, controldb.Skip{DueAt: k.Due, Count: k.Count, Cause: controldb.SkipCatchUp, Reason: k.Reason})
 		}
-		firings = append(firings, firing)
-		runs += len(f.runs)
-		if !f.fire.IsZero() && !f.fire.After(due.Now) {
+		firings = append(firings, f)
+		runs += len(d.Runs)
+		if !d.Fire.IsZero() && !d.Fire.After(due.Now) {
 			again[sched.ID] = true
 		}
 	}
@@ -191,19 +192,19 @@ func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named 
 		if !b.NextAt.IsZero() {
 			from = b.NextAt
 		}
-		firing := controldb.Firing{Schedule: b.Schedule.ID, Revision: b.Schedule.Revision, Backfill: b.ID, DueAt: b.NextAt}
-		firing.Runs, firing.NextDueAt, err = backfill(definitionOf(b.Schedule), named, from, b.To)
+		f := controldb.Firing{Schedule: b.Schedule.ID, Revision: b.Schedule.Revision, Backfill: b.ID, DueAt: b.NextAt}
+		f.Runs, f.NextDueAt, err = firing.Backfill(definitionOf(b.Schedule), named, from, b.To)
 		switch {
-		case errors.Is(err, errOtherVersion):
+		case errors.Is(err, firing.ErrUnknownKind):
 			s.leave(b.Schedule, err)
 			more = true
 			continue
 		case err != nil:
-			firing.Error = err.Error()
+			f.Error = err.Error()
 		}
-		firings = append(firings, firing)
-		runs += len(firing.Runs)
-		if !firing.NextDueAt.IsZero() {
+		firings = append(firings, f)
+		runs += len(f.Runs)
+		if !f.NextDueAt.IsZero() {
 			again[b.Schedule.ID] = true
 		}
 	}
@@ -247,14 +248,23 @@ func (s *scheduler) leave(sched controldb.DueSchedule, err error) {
 		zap.String(keySchedule, sched.Name), zap.Error(err))
 }
 
+// readCalendars parses the calendars of the database, once for all schedules of a round.
+func readCalendars(list []controldb.CalendarText) firing.Calendars {
+	texts := map[string]string{}
+	for _, c := range list {
+		texts[c.Name] = c.Spec
+	}
+	return firing.ReadCalendars(texts)
+}
+
 // definitionOf is a stored schedule as far as its instants depend on it.
-func definitionOf(d controldb.DueSchedule) definition {
-	out := definition{
-		id: int64(d.ID), kind: d.Kind, spec: d.Spec, zone: d.TimeZone, catchUp: d.CatchUp, defined: d.Defined, activated: d.Activated,
-		due: d.DueAt, lastDue: d.LastDueAt, executions: d.Executions,
+func definitionOf(d controldb.DueSchedule) firing.Definition {
+	out := firing.Definition{
+		ID: int64(d.ID), Kind: d.Kind, Spec: d.Spec, Zone: d.TimeZone, CatchUp: d.CatchUp, Defined: d.Defined, Activated: d.Activated,
+		Due: d.DueAt, LastDue: d.LastDueAt, Executions: d.Executions,
 	}
 	if d.Name == "" {
-		out.job = &schedule.Elastic{Interval: schedule.Interval(d.IntervalType), Count: d.IntervalCount, Start: d.Anchor, End: d.End}
+		out.Job = &schedule.Elastic{Interval: schedule.Interval(d.IntervalType), Count: d.IntervalCount, Start: d.Anchor, End: d.End}
 	}
 	return out
 }

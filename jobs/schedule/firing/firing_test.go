@@ -1,0 +1,578 @@
+package firing
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/jobs/schedule"
+)
+
+// clock reads "15:04", "15:04:05" on 1 January 2026, or a date with it.
+func clock(t *testing.T, text string) time.Time {
+	t.Helper()
+	if text == "" {
+		return time.Time{}
+	}
+	if !strings.Contains(text, "-") {
+		text = "2026-01-01 " + text
+	}
+	if strings.Count(text, ":") == 1 {
+		text += ":00"
+	}
+	at, err := time.Parse("2006-01-02 15:04:05", text)
+	require.NoError(t, err)
+	return at
+}
+
+// clocks are the texts of instants, without the date where it is 1 January 2026.
+func clocks(list []time.Time) []string {
+	var out []string
+	for _, at := range list {
+		out = append(out, clockText(at))
+	}
+	return out
+}
+
+func clockText(at time.Time) string {
+	if at.IsZero() {
+		return ""
+	}
+	text := strings.TrimPrefix(at.UTC().Format("2006-01-02 15:04:05.999"), "2026-01-01 ")
+	if strings.Count(text, ":00") > 0 {
+		text = strings.TrimSuffix(text, ":00")
+	}
+	return text
+}
+
+// skipTexts are "first × count".
+func skipTexts(list []Skip) []string {
+	var out []string
+	for _, s := range list {
+		out = append(out, fmt.Sprintf("%s x %d", clockText(s.Due), s.Count))
+	}
+	return out
+}
+
+// made is a definition that was made at midnight.
+func made(t *testing.T, kind schedule.Kind, spec string, change ...func(*Definition)) Definition {
+	t.Helper()
+	d := Definition{ID: 7, Kind: string(kind), Spec: spec, Defined: clock(t, "00:00"), Activated: clock(t, "00:00")}
+	for _, c := range change {
+		c(&d)
+	}
+	return d
+}
+
+func TestJudge(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		kind     schedule.Kind
+		spec     string
+		change   func(*Definition)
+		next     string
+		upcoming int // how many are shown; 0: 10
+		zone     string
+		warns    bool
+	}{
+		"Cron5": {kind: schedule.KindCron5, spec: "30 4 * * *", next: "04:30"},
+		"Cron5InZone": {
+			kind: schedule.KindCron5, spec: "30 4 * * *",
+			change: func(d *Definition) { d.Zone = "Europe/Berlin" }, next: "03:30", zone: "Europe/Berlin",
+		},
+		"ZoneOfTheText": {
+			kind: schedule.KindCron5, spec: `{"cron": "30 4 * * *", "timeZone": "Asia/Tokyo"}`, next: "19:30",
+			zone: "Asia/Tokyo",
+		},
+		"Cron6":  {kind: schedule.KindCron6, spec: "15 30 4 * * *", next: "04:30:15"},
+		"Quartz": {kind: schedule.KindQuartz, spec: "0 0 12 ? * FRI", next: "2026-01-02 12:00"},
+		"RRule": {
+			kind: schedule.KindRRule,
+			spec: `{"rrule": "FREQ=DAILY;BYHOUR=6", "startTime": "2025-12-01T00:00:00Z"}`, next: "06:00",
+		},
+		"RRuleCounted": {
+			kind: schedule.KindRRule,
+			spec: `{"rrule": "FREQ=DAILY;COUNT=3", "startTime": "2026-01-01T09:00:00Z"}`, next: "09:00",
+			upcoming: 3,
+		},
+		"Azure": {
+			kind: schedule.KindAzureScheduler,
+			spec: `{"frequency": "Day", "schedule": {"hours": [5], "minutes": [15]}, "startTime": "2025-01-01T00:00:00Z"}`,
+			next: "05:15",
+		},
+		"AzureWithoutStart": {
+			kind: schedule.KindAzureScheduler, spec: `{"frequency": "Hour", "interval": 6}`, next: "00:00",
+		},
+		"AzureOnce": {
+			kind: schedule.KindAzureScheduler, spec: `{"startTime": "2026-01-01T09:00:00-08:00"}`,
+			next: "17:00", upcoming: 1, zone: "-08:00",
+		},
+		"AzureOncePast": {
+			kind: schedule.KindAzureScheduler, spec: `{"startTime": "2020-01-01T09:00:00Z"}`, next: "00:00",
+			upcoming: 1,
+		},
+		"SAPCron":     {kind: schedule.KindSAP, spec: `{"cron": "* * * * 10:12 */30 0"}`, next: "10:00"},
+		"SAPRepeat":   {kind: schedule.KindSAP, spec: `{"repeatInterval": "5 minutes"}`, next: "00:00"},
+		"SAPRepeatAt": {kind: schedule.KindSAP, spec: `{"repeatAt": "4.40pm"}`, next: "16:40"},
+		"SAPTime":     {kind: schedule.KindSAP, spec: `{"time": "20 minutes from now"}`, next: "00:20", upcoming: 1},
+		"SAPNow":      {kind: schedule.KindSAP, spec: `{"time": "now"}`, next: "00:00", upcoming: 1},
+		"SAPTimePast": {
+			kind: schedule.KindSAP, spec: `{"time": "1994-11-05T08:15:30-05:00"}`, next: "00:00", upcoming: 1,
+		},
+		"SAPBothDays": {kind: schedule.KindSAP, spec: `{"cron": "* * 1 thu 9 0 0"}`, next: "09:00", warns: true},
+		"Elastic": {
+			kind: schedule.KindElastic,
+			spec: `{"schedule_interval_type": "Hours", "schedule_interval_count": 5, "schedule_start_time": "2025-12-31T23:00:00Z"}`,
+			next: "04:00",
+		},
+		"TheJobsOwn": {
+			change: func(d *Definition) {
+				d.Kind, d.Job = "elastic", &schedule.Elastic{Interval: schedule.Minutes, Count: 15, Start: clock(t, "00:10")}
+			},
+			next: "00:10",
+		},
+		// D-P7: what was due before it was switched on is dropped; SAP's repeatInterval runs at once (b.3).
+		"SwitchedOnLater": {
+			kind: schedule.KindCron5, spec: "30 4 * * *",
+			change: func(d *Definition) { d.Activated = clock(t, "12:00") }, next: "2026-01-02 04:30",
+		},
+		"SwitchedOnAtTheMoment": {
+			kind: schedule.KindCron5, spec: "30 4 * * *",
+			change: func(d *Definition) { d.Activated = clock(t, "04:30") }, next: "04:30",
+		},
+		"SwitchedOnInTheSecond": {
+			kind: schedule.KindCron5, spec: "30 4 * * *", change: func(d *Definition) { d.Activated = clock(t, "04:30").Add(700 * time.Millisecond) }, next: "04:30",
+		},
+		"HandledInTheSecond": {
+			kind: schedule.KindCron5, spec: "30 4 * * *", next: "2026-01-02 04:30",
+			change: func(d *Definition) {
+				d.LastDue, d.Activated = clock(t, "04:30"), clock(t, "04:30").Add(700*time.Millisecond)
+			},
+		},
+		"RepeatSwitchedOnLater": {
+			kind: schedule.KindSAP, spec: `{"repeatInterval": "1 hour", "startTime": "2026-01-01T10:00:00Z"}`, change: func(d *Definition) { d.Activated = clock(t, "12:34:56") }, next: "12:34:56",
+		},
+		"OnceSwitchedOnTooLate": {
+			kind: schedule.KindSAP, spec: `{"time": "2026-01-01T10:00:00Z"}`,
+			change: func(d *Definition) { d.Activated = clock(t, "12:00") },
+		},
+		"EndReached": {
+			kind: schedule.KindSAP, spec: `{"repeatAt": "10.00", "endTime": "2026-01-01T11:00:00Z"}`,
+			change: func(d *Definition) { d.Activated = clock(t, "12:00") },
+		},
+		"LastBeforeTheEnd": {
+			kind: schedule.KindSAP, spec: `{"repeatAt": "10.00", "endTime": "2026-01-02T10:00:00Z"}`,
+			next: "10:00", upcoming: 2,
+		},
+		// D-P3
+		"CountPartlyUsed": {
+			kind: schedule.KindSAP, spec: `{"repeatAt": "10.00", "count": 5}`,
+			change: func(d *Definition) { d.Executions = 3 }, next: "10:00", upcoming: 2,
+		},
+		"CountUsedUp": {
+			kind: schedule.KindSAP, spec: `{"repeatAt": "10.00", "count": 5}`,
+			change: func(d *Definition) { d.Executions = 5 },
+		},
+		// D-P5
+		"BlackoutSkips": {
+			kind: schedule.KindCron5, spec: `{"cron": "0 * * * *", "blackouts": {"calendars": ["holidays"]}}`,
+			next: "2026-01-02 00:00",
+		},
+		"BlackoutDefers": {
+			kind: schedule.KindCron5,
+			spec: `{"cron": "30 * * * *", "blackouts": {"mode": "defer", "calendars": ["holidays"]}}`,
+			next: "2026-01-02 00:00",
+		},
+		// D-Z1: judged again with other rules: from the stored instant on, or from now on if that has not come.
+		"AgainBeforeItIsDue": {
+			kind: schedule.KindCron5, spec: "0 * * * *",
+			change: func(d *Definition) { d.Due = clock(t, "15:00") }, next: "13:00",
+		},
+		"AgainWhenDue": {
+			kind: schedule.KindCron5, spec: "0 * * * *",
+			change: func(d *Definition) { d.Due = clock(t, "11:00") }, next: "11:00",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			d := made(t, tc.kind, tc.spec)
+			if tc.change != nil {
+				tc.change(&d)
+			}
+			v, err := Judge(d, ReadCalendars(map[string]string{"holidays": `{"dates": ["2026-01-01"]}`, "broken": "{}"}), clock(t, "12:00"))
+			require.NoError(t, err)
+			require.NoError(t, v.Faults)
+			require.Equal(t, tc.next, clockText(v.Next))
+			require.Equal(t, v.Next, v.Fire)
+			require.Equal(t, tc.warns, len(v.Warnings) > 0)
+			if tc.zone == "" {
+				tc.zone = "UTC"
+			}
+			require.Equal(t, tc.zone, v.Zone)
+			if tc.next == "" {
+				require.Empty(t, v.Upcoming)
+				return
+			}
+			if tc.upcoming == 0 {
+				tc.upcoming = shownInstants
+			}
+			require.Len(t, v.Upcoming, tc.upcoming)
+			require.Equal(t, v.Next, v.Upcoming[0])
+		})
+	}
+}
+
+func TestJudgeFaults(t *testing.T) {
+	t.Parallel()
+	d := made(t, schedule.KindSAP, `{"cron": "* * * 10:12 */30 0", "jitter": "soon"}`, func(d *Definition) { d.Zone, d.CatchUp = "Berlin", "every" })
+	v, err := Judge(d, Calendars{}, clock(t, "12:00"))
+	require.NoError(t, err)
+	var all *schedule.Error
+	require.ErrorAs(t, v.Faults, &all)
+	var paths []string
+	for _, f := range all.Faults {
+		paths = append(paths, f.Path)
+	}
+	require.ElementsMatch(t, []string{"cron", "jitter", "timeZone", "catchUp"}, paths, "all at once")
+	require.Zero(t, v.Next)
+
+	d = made(t, schedule.KindCron5, `{"cron": "0 * * * *", "blackouts": {"calendars": ["broken"]}}`)
+	v, err = Judge(d, ReadCalendars(map[string]string{"broken": `{"dates": ["2026-02-30"]}`, "other": `{"dates": 7}`}), clock(t, "12:00"))
+	require.NoError(t, err)
+	require.ErrorContains(t, v.Faults, "calendar broken: dates[0]")
+	require.NotContains(t, v.Faults.Error(), "calendar other")
+	require.NotContains(t, v.Faults.Error(), "blackouts.calendars[0]", "the name is right")
+
+	// A name is found however the text spells it.
+	for _, name := range []string{`a "b" \`, "tab\there", "a\u00a0b", "\u0001"} {
+		spec, marshalErr := json.Marshal(map[string]any{"cron": "0 * * * *", "blackouts": map[string]any{"calendars": []string{name}}})
+		require.NoError(t, marshalErr)
+		v, err = Judge(made(t, schedule.KindCron5, string(spec)), ReadCalendars(map[string]string{name: `{"dates": 7}`}), clock(t, "12:00"))
+		require.NoError(t, err)
+		require.ErrorContains(t, v.Faults, "calendar "+name+": dates")
+		require.NotContains(t, v.Faults.Error(), "blackouts.calendars")
+	}
+
+	_, err = Judge(made(t, "moon", "full"), Calendars{}, clock(t, "12:00"))
+	require.ErrorIs(t, err, ErrUnknownKind)
+}
+
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	minutely := `{"cron": "*/5 * * * *"}`
+	policy := func(text string) func(*Definition) { return func(d *Definition) { d.CatchUp = text } }
+	for name, tc := range map[string]struct {
+		kind   schedule.Kind
+		spec   string
+		change func(*Definition)
+		due    string
+		now    string
+		// worked and since are the moments between which nobody worked.
+		worked, since string
+
+		runs   []string
+		skips  []string
+		reason string
+		next   string
+		fire   string // if it differs from next
+		done   bool
+	}{
+		"OnTime": {spec: minutely, due: "10:00", now: "10:00", runs: []string{"10:00"}, next: "10:05"},
+		"Late":   {spec: minutely, due: "10:00", now: "10:00:59", runs: []string{"10:00"}, next: "10:05"},
+		"NotYet": {
+			spec: `{"cron": "*/5 * * * *", "jitter": "2m"}`, due: "10:00", now: "10:00", next: "10:00",
+			fire: "10:01:10.028",
+		},
+		"Jittered": {
+			spec: `{"cron": "*/5 * * * *", "jitter": "2m"}`, due: "10:00", now: "10:01:32",
+			runs: []string{"10:00"}, next: "10:05", fire: "10:05:01.843",
+		},
+		"LateTwice": {
+			kind: schedule.KindCron6, spec: "*/20 * * * * *", due: "10:00", now: "10:00:45",
+			runs: []string{"10:00", "10:00:20", "10:00:40"}, next: "10:01",
+		},
+
+		"MissedLast": {
+			spec: minutely, due: "10:00", now: "10:31:30", runs: []string{"10:30"},
+			skips: []string{"10:00 x 6"}, reason: "makes up only the last", next: "10:35",
+		},
+		"MissedOne": {spec: minutely, due: "10:00", now: "10:04:30", runs: []string{"10:00"}, next: "10:05"},
+		"MissedNone": {
+			spec: minutely, change: policy("none"), due: "10:00", now: "10:31:30",
+			skips: []string{"10:00 x 7"}, reason: "makes up nothing", next: "10:35",
+		},
+		"MissedAll": {
+			spec: minutely, change: policy("all"), due: "10:00", now: "10:13",
+			runs: []string{"10:00", "10:05", "10:10"}, next: "10:15",
+		},
+		"MissedWindow": {
+			spec: minutely, change: policy("window:12m"), due: "10:00", now: "10:22",
+			runs: []string{"10:10", "10:15", "10:20"}, skips: []string{"10:00 x 2"}, reason: "window of 12m",
+			next: "10:25",
+		},
+		"PolicyOfText": {
+			spec: `{"cron": "*/5 * * * *", "catchUp": "none"}`, due: "10:00", now: "10:03",
+			skips: []string{"10:00 x 1"}, reason: "makes up nothing", next: "10:05",
+		},
+		"TheColumnWins": {
+			spec: `{"cron": "*/5 * * * *", "catchUp": "none"}`, change: policy("last"), due: "10:00", now: "10:03", runs: []string{"10:00"}, next: "10:05",
+		},
+		// The instant of now itself is on time.
+		"MissedAndOnTime": {
+			spec: minutely, due: "10:00", now: "10:15", runs: []string{"10:10", "10:15"},
+			skips: []string{"10:00 x 2"}, reason: "only the last", next: "10:20",
+		},
+		// A short outage: nobody was there, though it is less than the threshold ago.
+		"InAnOutage": {
+			kind: schedule.KindCron6, spec: "*/10 * * * * *", due: "10:00", now: "10:00:45", worked: "09:59:59", since: "10:00:35",
+			runs: []string{"10:00:30", "10:00:40"}, skips: []string{"10:00 x 3"}, reason: "only the last", next: "10:00:50",
+		},
+		// D-S7, with SAP's own examples.
+		"SAP17Minutes": {
+			spec: minutely, change: policy("sap-20min"), due: "08:00", now: "08:16", worked: "07:59", since: "08:16",
+			runs: []string{"08:00", "08:05", "08:10", "08:15"}, next: "08:20",
+		},
+		"SAP22Minutes": {
+			spec: minutely, change: policy("sap-20min"), due: "11:55", now: "12:13", worked: "11:51", since: "12:13",
+			runs: []string{"12:10"}, skips: []string{"11:55 x 3"}, reason: "only the last", next: "12:15",
+		},
+		"SAPNeverWorked": {
+			spec: minutely, change: policy("sap-20min"), due: "11:50", now: "12:13", since: "12:13", runs: []string{"12:10"}, skips: []string{"11:50 x 4"}, reason: "only the last", next: "12:15",
+		},
+		"SAPLateWithoutOutage": {
+			spec: minutely, change: policy("sap-20min"), due: "11:45", now: "12:13", worked: "01:00", since: "02:00",
+			runs: []string{"11:45", "11:50", "11:55", "12:00", "12:05", "12:10"}, next: "12:15",
+		},
+
+		// One week of minutes and a half: the second call goes on where the first ended.
+		"Many": {
+			spec: "* * * * *", due: "00:00", now: "2026-01-09 12:00:30", skips: []string{"00:00 x 10000"}, reason: "only the last", next: "2026-01-07 22:40",
+		},
+		"ManyAll": {
+			spec: "* * * * *", change: policy("all"), due: "00:00", now: "2026-01-09 12:00:30", runs: []string{"00:00", "...", "01:39"}, next: "01:40",
+		},
+
+		// SAP's repeatInterval: what follows counts from the start of the run (D-S15).
+		"RepeatOnTime": {
+			kind: schedule.KindSAP, spec: `{"repeatInterval": "7 minutes"}`, due: "10:00", now: "10:00",
+			runs: []string{"10:00"}, next: "10:07",
+		},
+		"RepeatLate": {
+			kind: schedule.KindSAP, spec: `{"repeatInterval": "7 minutes"}`, due: "10:00", now: "10:00:30",
+			runs: []string{"10:00"}, next: "10:07:30",
+		},
+		"RepeatMissed": {
+			kind: schedule.KindSAP, spec: `{"repeatInterval": "7 minutes"}`, due: "10:00", now: "10:30:30",
+			runs: []string{"10:00"}, next: "10:37:30",
+		},
+		"RepeatAll": {
+			kind: schedule.KindSAP, spec: `{"repeatInterval": "7 minutes", "catchUp": "all"}`, due: "10:00",
+			now: "10:30:30", runs: []string{"10:00"}, next: "10:37:30",
+		},
+		"RepeatNone": {
+			kind: schedule.KindSAP, spec: `{"repeatInterval": "7 minutes", "catchUp": "none"}`, due: "10:00", now: "10:30:30", skips: []string{"10:00 x 5"}, reason: "nothing", next: "10:35",
+		},
+		"RepeatWindow": {
+			kind: schedule.KindSAP, spec: `{"repeatInterval": "7 minutes", "catchUp": "window:10m"}`, due: "10:00", now: "10:30:30",
+			runs: []string{"10:21"}, skips: []string{"10:00 x 3"}, reason: "window", next: "10:37:30",
+		},
+		"RepeatAnchoredToTheStart": {
+			kind: schedule.KindSAP, spec: `{"repeatInterval": "7 minutes", "anchor": "start", "startTime": "2026-01-01T10:00:00Z"}`, due: "10:00", now: "10:00:30", runs: []string{"10:00"}, next: "10:07",
+		},
+
+		// D-P3: only runs that were started count.
+		"CountLeft": {
+			spec: `{"rrule": "FREQ=HOURLY;COUNT=3"}`, kind: schedule.KindRRule,
+			change: func(d *Definition) { d.Executions = 1 }, due: "10:00", now: "10:00",
+			runs: []string{"10:00"}, next: "11:00",
+		},
+		"CountLeftOfMissed": {
+			spec: `{"rrule": "FREQ=HOURLY;COUNT=3"}`, kind: schedule.KindRRule, change: func(d *Definition) { d.Executions, d.CatchUp = 1, "all" }, due: "10:00", now: "15:00:10",
+			runs: []string{"10:00", "11:00"}, next: "12:00",
+		},
+		"CountDroppedDoNotCount": {
+			spec: `{"rrule": "FREQ=HOURLY;COUNT=3"}`, kind: schedule.KindRRule, due: "10:00", now: "15:02", runs: []string{"15:00"}, skips: []string{"10:00 x 5"}, reason: "last", next: "16:00",
+		},
+		"CountUsedUp": {
+			spec: `{"rrule": "FREQ=HOURLY;COUNT=3"}`, kind: schedule.KindRRule,
+			change: func(d *Definition) { d.Executions = 3 }, due: "10:00", now: "10:00", done: true,
+		},
+
+		"End": {
+			kind: schedule.KindSAP, spec: `{"repeatAt": "10.00", "endTime": "2026-01-01T10:00:00Z"}`,
+			due: "10:00", now: "10:00", runs: []string{"10:00"}, done: true,
+		},
+		"Once": {
+			kind: schedule.KindSAP, spec: `{"time": "2026-01-01T10:00:00Z"}`, due: "10:00", now: "23:00",
+			runs: []string{"10:00"}, done: true,
+		},
+		"OnceNotMadeUp": {
+			kind: schedule.KindSAP, spec: `{"time": "2026-01-01T10:00:00Z", "catchUp": "none"}`, due: "10:00", now: "23:00", skips: []string{"10:00 x 1"}, reason: "nothing", done: true,
+		},
+		"Deferred": {
+			spec: `{"cron": "0 9,10,11 * * *", "blackouts": {"mode": "defer", "calendars": ["mornings"]}}`, due: "12:00", now: "12:00", runs: []string{"12:00"}, next: "2026-01-02 12:00",
+		},
+		// Clocks go forward at 01:00 UTC: 02:30 becomes 03:30, an hour of which the offset is 2.
+		"Gap": {
+			spec: `{"cron": "30 2 * * *", "timeZone": "Europe/Berlin"}`, due: "2026-03-28 01:30",
+			now: "2026-03-28 01:30", runs: []string{"2026-03-28 01:30"}, next: "2026-03-29 01:30",
+		},
+		"Overlap": {
+			spec: `{"cron": "30 2 * * *", "timeZone": "Europe/Berlin"}`, due: "2026-10-25 00:30",
+			now: "2026-10-25 00:30", runs: []string{"2026-10-25 00:30"}, next: "2026-10-26 01:30",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if tc.kind == "" {
+				tc.kind = schedule.KindCron5
+			}
+			d := made(t, tc.kind, tc.spec)
+			d.Due = clock(t, tc.due)
+			if tc.change != nil {
+				tc.change(&d)
+			}
+			f, err := Decide(d, ReadCalendars(map[string]string{"mornings": `{"weekly": [{"day": "thursday", "to": "12:00"}, {"day": "friday", "to": "12:00"}]}`}),
+				Round{Now: clock(t, tc.now), WorkingSince: clock(t, tc.since), LastWorked: clock(t, tc.worked), MissedAfter: time.Minute})
+			require.NoError(t, err)
+			runs := clocks(f.Runs)
+			if len(runs) > 10 {
+				require.Len(t, runs, runsPerFiring)
+				runs = []string{runs[0], "...", runs[len(runs)-1]}
+			}
+			require.Equal(t, tc.runs, runs)
+			require.Equal(t, tc.skips, skipTexts(f.Skips))
+			for _, s := range f.Skips {
+				require.Contains(t, s.Reason, tc.reason)
+			}
+			require.Equal(t, tc.next, clockText(f.Next))
+			if tc.fire == "" {
+				tc.fire = tc.next
+			}
+			require.Equal(t, tc.fire, clockText(f.Fire))
+			require.Equal(t, tc.done, f.Next.IsZero())
+		})
+	}
+}
+
+func TestDecideOfTheJobsOwnSchedule(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		interval schedule.Interval
+		end      string
+		now      string
+		skips    []string
+		next     string
+	}{
+		"OnTime":           {interval: schedule.Hours, now: "03:00", next: "04:00"},
+		"Missed":           {interval: schedule.Hours, now: "06:30", skips: []string{"04:00 x 3"}, next: "07:00"},
+		"Once":             {interval: schedule.Once, now: "05:00"},
+		"LastBeforeTheEnd": {interval: schedule.Hours, end: "03:30", now: "03:00"},
+		"MissedToTheEnd":   {interval: schedule.Hours, end: "05:00", now: "09:00", skips: []string{"04:00 x 2"}},
+		// Two years of minutes: every one is counted.
+		"MissedForYears": {
+			interval: schedule.Minutes, now: "2028-01-01 03:00:30", skips: []string{"03:01 x 1051200"},
+			next: "2028-01-01 03:01",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			anchor := clock(t, "00:00")
+			if tc.interval == schedule.Once {
+				anchor = clock(t, "03:00")
+			}
+			d := Definition{ID: 7, Kind: "elastic", Due: clock(t, "03:00"), Job: &schedule.Elastic{Interval: tc.interval, Count: 1, Start: anchor, End: clock(t, tc.end)}}
+			f, err := Decide(d, Calendars{}, Round{Now: clock(t, tc.now), MissedAfter: time.Minute})
+			require.NoError(t, err)
+			require.Equal(t, []string{"03:00"}, clocks(f.Runs))
+			require.Equal(t, tc.skips, skipTexts(f.Skips))
+			require.Equal(t, tc.next, clockText(f.Next))
+			require.Equal(t, tc.next, clockText(f.Fire))
+		})
+	}
+}
+
+// TestDecideHandlesEachInstantOnce walks many schedules through a day with random pauses, and holds what was run or skipped
+// against the instants of the schedule: each exactly once.
+func TestDecideHandlesEachInstantOnce(t *testing.T) {
+	t.Parallel()
+	for _, policy := range []string{"last", "none", "all", "window:17m", "sap-20min"} {
+		for _, spec := range []string{"* * * * *", "*/7 * * * *", `{"cron": "*/3 8-20 * * *", "jitter": "10m"}`, `{"cron": "* * * * *", "blackouts": {"mode": "defer", "calendars": [{"weekly": [{"day": "thursday", "from": "10:00", "to": "10:30"}]}]}}`} {
+			d := made(t, schedule.KindCron5, spec, func(d *Definition) { d.CatchUp, d.Zone = policy, "Europe/Berlin" })
+			v, err := Judge(d, Calendars{}, d.Defined)
+			require.NoError(t, err)
+			require.NoError(t, v.Faults)
+			r, err := d.read(Calendars{})
+			require.NoError(t, err)
+			d.Due = v.Next
+			answered := map[time.Time]int{}
+			now, since, worked := d.Defined, d.Defined, time.Time{}
+			for step := 1; now.Before(clock(t, "2026-01-02 00:00")); step++ {
+				now = now.Add(time.Duration(step*step%131) * 20 * time.Second)
+				if step%9 == 0 {
+					worked, since = now, now.Add(time.Duration(step%40)*time.Minute)
+					now = since
+				}
+				for {
+					f, err := Decide(d, Calendars{}, Round{Now: now, WorkingSince: since, LastWorked: worked, MissedAfter: time.Minute})
+					require.NoError(t, err)
+					for _, s := range f.Skips {
+						for at := s.Due; s.Count > 0; s.Count-- {
+							answered[at]++
+							at, _ = r.Next(at)
+						}
+					}
+					for _, at := range f.Runs {
+						answered[at]++
+						require.False(t, r.fire(at).After(now), "too early")
+					}
+					d.Due = f.Next
+					require.False(t, f.Fire.Before(f.Next))
+					if f.Fire.After(now) {
+						break
+					}
+				}
+			}
+			for at, more := r.Next(d.Defined.Add(-time.Nanosecond)); more && at.Before(d.Due); at, more = r.Next(at) {
+				require.Equal(t, 1, answered[at], "%s %s at %s", policy, spec, at)
+				delete(answered, at)
+			}
+			require.Empty(t, answered, "%s %s", policy, spec)
+		}
+	}
+}
+
+func TestBackfillRange(t *testing.T) {
+	t.Parallel()
+	d := made(t, schedule.KindCron5, `{"cron": "0 * * * *"}`)
+	runs, next, err := Backfill(d, Calendars{}, clock(t, "2025-12-31 22:00"), clock(t, "01:00"))
+	require.NoError(t, err)
+	require.Zero(t, next)
+	require.Equal(t, []string{"2025-12-31 22:00", "2025-12-31 23:00", "00:00", "01:00"}, clocks(runs), "both ends, and before it was made")
+
+	runs, next, err = Backfill(d, Calendars{}, clock(t, "2025-12-01 00:00"), clock(t, "00:00"))
+	require.NoError(t, err)
+	require.Len(t, runs, runsPerFiring)
+	require.Equal(t, runs[runsPerFiring-1].Add(time.Hour), next)
+
+	// What depends on when it was made keeps its grid, whatever has become of it since.
+	for _, spec := range []string{`{"repeatInterval": "7 hours"}`, `{"repeatInterval": "7 hours", "startTime": "2025-12-30T01:00:00Z"}`} {
+		d = made(t, schedule.KindSAP, spec)
+		d.Due, d.Activated, d.Executions = clock(t, "21:00"), clock(t, "12:00"), 3
+		runs, next, err = Backfill(d, Calendars{}, clock(t, "2025-12-31 22:00"), clock(t, "15:00"))
+		require.NoError(t, err)
+		require.Zero(t, next)
+		require.Equal(t, []string{"00:00", "07:00", "14:00"}, clocks(runs), spec)
+	}
+	d = made(t, schedule.KindAzureScheduler, `{"frequency": "Hour", "interval": 9}`)
+	runs, _, err = Backfill(d, Calendars{}, clock(t, "2025-12-31 22:00"), clock(t, "15:00"))
+	require.NoError(t, err)
+	require.Equal(t, []string{"00:00", "09:00"}, clocks(runs))
+
+	_, _, err = Backfill(made(t, "moon", "full"), Calendars{}, clock(t, "00:00"), clock(t, "15:00"))
+	require.ErrorIs(t, err, ErrUnknownKind)
+}
