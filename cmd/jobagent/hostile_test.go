@@ -26,6 +26,7 @@ import (
 
 var (
 	hostileProcesses = flag.Bool("hostile.processes", false, "run TestHostileProcesses: an agent process against every hostile target, some ten minutes")
+	hostileAtOnce    = flag.Bool("hostile.at-once", false, "TestHostileProcesses runs all modes at once only")
 	hostilePort      = flag.Int("hostile.port", 24400, "the first port of the hostile targets of TestHostileProcesses")
 )
 
@@ -99,8 +100,8 @@ func TestHostileProcesses(t *testing.T) {
 		seconds, none := limit, 0
 		step := controldb.StepSpec{JobName: job, Command: "/* EXEC script */ SELECT 1 AS a;", TargetGroup: group, Timeout: &seconds, RetryAttempts: &none}
 		if output {
-			host, database, table := comma, "out", "t"
-			step.Output = &controldb.OutputSpec{Server: &host, Database: &database, Table: &table}
+			kind, host, database, table := "SqlDatabase", comma, "out", "t"
+			step.Output = &controldb.OutputSpec{Type: &kind, Server: &host, Database: &database, Table: &table}
 		}
 		_, err = server.store.AddJobStep(t.Context(), step)
 		require.NoError(t, err)
@@ -149,10 +150,25 @@ func TestHostileProcesses(t *testing.T) {
 	}
 	define("all", "all", false, append(fleet[:healthy:healthy], enemies...)...)
 	define("all (output)", "all (output)", true, enemies...)
+	var hundred []targets.Member // as many as there are workers, with large rows
+	for i, mode := range modes {
+		switch mode.Name {
+		case "values of 1 MB", "held value", "messages of 30 KB", "wide result sets":
+			for n := range 25 {
+				m := enemies[i]
+				m.Database = fmt.Sprintf("d%d", n)
+				hundred = append(hundred, m)
+			}
+		}
+	}
+	define("a hundred (output)", "a hundred (output)", true, hundred...)
 
 	run("healthy")
 	t.Logf("%-60s %-10s %8s %8s", "mode", "state", "time", "MB")
 	for _, mode := range modes {
+		if *hostileAtOnce {
+			break
+		}
 		for _, job := range []string{mode.Name, mode.Name + " (output)"} {
 			rows, took, most := run(job)
 			last := rows[len(rows)-1]
@@ -161,7 +177,7 @@ func TestHostileProcesses(t *testing.T) {
 			require.Less(t, most, int64(maxResident), job)
 		}
 	}
-	for _, job := range []string{"all", "all (output)"} {
+	for _, job := range []string{"all", "all (output)", "a hundred (output)"} {
 		rows, took, most := run(job)
 		states := map[string]int{}
 		for _, e := range rows {
