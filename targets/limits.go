@@ -43,6 +43,9 @@ func (l AnswerLimits) withDefaults() AnswerLimits {
 	return l
 }
 
+// Memory is how much memory rows of targets take at most, defaults filled in.
+func (l AnswerLimits) Memory() int64 { return l.withDefaults().BufferBytes }
+
 // validate names every field that is out of range, and its value.
 func (l AnswerLimits) validate() error {
 	var errs []error

@@ -73,7 +73,7 @@ func TestHostileProcesses(t *testing.T) {
 	secret := filepath.Join(dir, "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("Play-w1th-it"), 0o600))
 	config, err := json.Marshal(map[string]any{
-		"targets":     map[string]any{"encrypt": "disable", "connect_timeout": "6s", "default_credential": "job"},
+		"targets":     map[string]any{"encrypt": "disable", "connect_timeout": "6s", "default_credential": "job", "allow_control_database": true},
 		"credentials": []map[string]any{{"name": "job", "servers": []string{"*"}, "user": "sa", "secret": "file:" + secret}},
 	})
 	require.NoError(t, err)

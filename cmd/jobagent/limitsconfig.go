@@ -1,8 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"strconv"
 	"strings"
 
@@ -26,6 +29,20 @@ func (l limitsConfig) limits() targets.AnswerLimits {
 	return targets.AnswerLimits{
 		ValueBytes: int64(l.ValueBytes), RowBytes: int64(l.RowBytes), OutputBytes: int64(l.OutputBytes), MessageBytes: int64(l.MessageBytes),
 		Messages: l.Messages, ResultSets: l.ResultSets, AnswerBytes: int64(l.AnswerBytes), BufferBytes: int64(l.BufferBytes),
+	}
+}
+
+// What an agent needs beside rows of targets.
+const (
+	agentBytes  = 16 << 20
+	workerBytes = 256 << 10 // two connections, their buffers and goroutines
+)
+
+// boundHeap lets the garbage collector run so often that garbage of large rows does not double what the agent takes. It is a goal
+// and no bound: what is in use stays. The environment variable GOMEMLIMIT wins.
+func (l limitsConfig) boundHeap(workers int) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(agentBytes + int64(cmp.Or(workers, 100))*workerBytes + l.limits().Memory())
 	}
 }
 

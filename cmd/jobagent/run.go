@@ -32,6 +32,11 @@ cancels them at once.`,
 			if err != nil {
 				return err
 			}
+			file, err := a.fileConfig()
+			if err != nil {
+				return err
+			}
+			file.Limits.boundHeap(cfg.MaxConcurrentTargets)
 			log, err := a.logger()
 			if err != nil {
 				return err
