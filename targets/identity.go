@@ -18,8 +18,8 @@ type Instance struct {
 	Server string
 	// Database is DB_NAME().
 	Database string
-	// GUID is service_broker_guid in sys.databases. A database keeps it when its server changes (availability group, restore). Empty or
-	// zeros: not known.
+	// GUID is service_broker_guid in sys.databases. A database keeps it when its server changes (availability group, restore), and so do its
+	// copies. Empty or zeros: not known.
 	GUID string
 }
 
@@ -34,9 +34,9 @@ func (i Instance) hasGUID(guid string) bool {
 	return i.GUID != "" && i.GUID != noGUID && fold(guid) == fold(i.GUID)
 }
 
-// is says whether i is what calls itself so.
+// is says whether i is what calls itself so. The name must be the same in any case: copies of a database have its GUID.
 func (i Instance) is(server, database, guid string) bool {
-	return i.hasGUID(guid) || i.known() && fold(i.Server) == fold(server) && fold(i.Database) == fold(database)
+	return i.known() && fold(i.Database) == fold(database) && (fold(i.Server) == fold(server) || i.hasGUID(guid))
 }
 
 // The questions to a session's server.

@@ -46,6 +46,17 @@ func TestInstanceGUID(t *testing.T) {
 	require.True(t, Instance{Database: "a", GUID: "1111111A-1111-1111-1111-111111111111"}.hasGUID("1111111a-1111-1111-1111-111111111111"))
 }
 
+// A database that was copied from the control database, or both from one, is another one.
+func TestInstanceIs(t *testing.T) {
+	t.Parallel()
+	control := Instance{Server: "before", Database: "control", GUID: "11111111-1111-1111-1111-111111111111"}
+	require.True(t, control.is("BEFORE", "Control", ""))
+	require.True(t, control.is("now", "control", control.GUID))
+	require.False(t, control.is("now", "control", "22222222-2222-2222-2222-222222222222"))
+	require.False(t, control.is("before", "tenant", control.GUID))
+	require.False(t, Instance{}.is("", "", ""))
+}
+
 // A pass is good for a while, for the same address, database and credential.
 func TestPasses(t *testing.T) {
 	t.Parallel()

@@ -136,7 +136,8 @@ func (f *fleet) startAgent(t *testing.T) {
 	if f.control.Server == nil {
 		encrypt = "true"
 	}
-	servers, err := targets.NewServers(targets.Config{Credentials: credentials, Encrypt: encrypt, TrustServerCertificate: true, Dialer: f})
+	// Azure lets jobs run on the job database, and write to it.
+	servers, err := targets.NewServers(targets.Config{Credentials: credentials, Encrypt: encrypt, TrustServerCertificate: true, Dialer: f, AllowControlDatabase: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
 	instance, err := f.store.Instance(t.Context())
