@@ -31,6 +31,8 @@ const (
 	// lingerTime bounds the wait for the client to close after the server's last word, so that the word
 	// is not lost by a reset of the connection.
 	lingerTime = 2 * time.Second
+	// pipelineTime bounds how long a client's third request waits for the first one to end.
+	pipelineTime = 5 * time.Second
 )
 
 // conn is one connection. Except where noted, fields belong to the goroutine that executes.
@@ -352,7 +354,10 @@ func (c *conn) read() error {
 			m = &message{typ: h.Type, status: h.Status}
 			if h.Type == tds.PacketBulkLoad {
 				m.stream = make(chan []byte, bulkBacklog)
-				c.deliver(m)
+				if err := c.deliver(m); err != nil {
+					m.breakOff(err)
+					return err
+				}
 			}
 		}
 		ignored := h.Status&tds.StatusIgnore != 0
@@ -374,7 +379,9 @@ func (c *conn) read() error {
 			m.add(payload, c.meter)
 			m.status |= h.Status & tds.StatusIgnore
 			if h.EOM() {
-				c.deliver(m)
+				if err := c.deliver(m); err != nil {
+					return err
+				}
 			}
 		}
 		if h.EOM() {
@@ -391,12 +398,23 @@ func (m *message) breakOff(err error) {
 	}
 }
 
-// deliver hands a message over, once the one before it was taken. A client that sends more requests
-// before it has read the answer has to wait.
-func (c *conn) deliver(m *message) {
+// deliver hands a message over, once the one before it was taken. A client may send one request before it has read the answer to
+// another one, which none does. While a third one waits, nobody would see that the client is gone; so it must not wait for long.
+func (c *conn) deliver(m *message) error {
 	select {
 	case c.requests <- m:
+		return nil
+	default:
+	}
+	timer := time.NewTimer(pipelineTime)
+	defer timer.Stop()
+	select {
+	case c.requests <- m:
+		return nil
 	case <-c.ctx.Done():
+		return context.Cause(c.ctx)
+	case <-timer.C:
+		return &tds.FormatError{What: "a third request before the answer to the first"}
 	}
 }
 

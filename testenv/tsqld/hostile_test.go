@@ -37,7 +37,7 @@ var (
 )
 
 // hostileTime bounds one input: a generous watchdog.
-const hostileTime = 60 * time.Second
+const hostileTime = 50 * time.Second
 
 // What comes before the bytes of an input that is sent before the login.
 const (
@@ -264,7 +264,8 @@ func send(under net.Conn, conn io.ReadWriter, data []byte) error {
 		return err
 	}
 	if err := <-done; errors.Is(err, os.ErrDeadlineExceeded) {
-		return fmt.Errorf("the server has not ended the connection: %w", err)
+		stacks := make([]byte, 1<<20)
+		return fmt.Errorf("the server has not ended the connection: %w\n%s", err, stacks[:runtime.Stack(stacks, true)])
 	}
 	return nil
 }

@@ -11,6 +11,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -329,6 +331,24 @@ func TestAttentionInsideAMessage(t *testing.T) {
 	require.Equal(t, []rawDone{{0xFD, tds.DoneAttention, 0}}, c.answer().done)
 	c.batch("select 3")
 	require.Equal(t, []int32{3}, c.answer().ints)
+}
+
+// A client that sends one request after another and goes away leaves nothing running.
+func TestClientThatPipelinesAndGoesAway(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ends := make(chan error, 1)
+		f := newFixture(t, Config{OnEnd: func(_ net.Addr, err error) { ends <- err }})
+		f.engine.started, f.engine.ended = make(chan string, 10), make(chan error, 10)
+		c := newRawClient(t, f, tds.Version74)
+		for range 3 {
+			c.batch("wait 1")
+		}
+		require.NoError(t, c.conn.Close())
+		start := time.Now()
+		require.ErrorIs(t, <-f.engine.ended, ErrClientGone)
+		require.LessOrEqual(t, time.Since(start), pipelineTime)
+		require.ErrorContains(t, <-ends, "a third request")
+	})
 }
 
 func TestMalformedRequestsEndTheConnection(t *testing.T) {
