@@ -58,8 +58,8 @@ func (l Lifecycle) Valid() bool { return slices.Contains(Lifecycles(), l) }
 // Terminal reports whether the state never changes again (invariant I6).
 func (l Lifecycle) Terminal() bool { return l.Valid() && !l.Active() }
 
-// Active reports whether the execution still has something to do: the column is_active. It is false for
-// what is not a lifecycle.
+// Active reports whether the execution still has something to do: the column is_active. It is false
+// for what is not a lifecycle.
 func (l Lifecycle) Active() bool {
 	switch l {
 	case Created, InProgress, WaitingForChildJobExecutions, WaitingForRetry:

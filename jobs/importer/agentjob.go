@@ -129,7 +129,8 @@ func agentLevel(n int) string {
 	return fmt.Sprintf("at the level %d", n)
 }
 
-// agentPath lists the steps that run when every step succeeds. A job here is such a list, which ends at the first failure.
+// agentPath lists the steps that run when every step succeeds. A job here is such a list, which
+// ends at the first failure.
 func (r *Result) agentPath(job string, a *AgentJob) []AgentStep {
 	steps := slices.Clone(a.Steps)
 	slices.SortFunc(steps, func(x, y AgentStep) int { return x.ID - y.ID })
@@ -190,8 +191,8 @@ func (r *Result) agentOnFail(job, element string, s AgentStep) {
 // (https://learn.microsoft.com/ssms/agent/use-tokens-in-job-steps).
 var agentToken = regexp.MustCompile(`\$\((?:ESCAPE_\w+\()?(?:A-\w+|DATE|INST|JOBID|JOBNAME|MACH|MSSA|OSCMD|SQLDIR|SQLLOGDIR|SRVR|STEPCT|STEPID|STEPNAME|STRTDT|STRTTM|TIME|WMI\([^)]*\))\)?\)`)
 
-// agentStep turns one step. One that is not T-SQL becomes a step that fails and says what is to be written: the steps after it
-// may rely on it, and must not run without it.
+// agentStep turns one step. One that is not T-SQL becomes a step that fails and says what is to be
+// written: the steps after it may rely on it, and must not run without it.
 func (r *Result) agentStep(job *Job, s AgentStep) Step {
 	element := agentElement(s)
 	step := Step{Command: s.Command, Attempts: max(s.RetryAttempts, 0), Interval: min(max(60*s.RetryInterval, 1), maxRetry), Timeout: maxTimeout}

@@ -49,7 +49,8 @@ const (
 // ruleDays are RFC 5545's names of weekdays, Sunday first as in SQL Server Agent's encodings.
 var ruleDays = []string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}
 
-// agentRule is one rule of RFC 5545 with its bounds, which together are due at some of a schedule's instants.
+// agentRule is one rule of RFC 5545 with its bounds, which together are due at some of a schedule's
+// instants.
 type agentRule struct {
 	days       string // the rule without times of day
 	times      clockTimes
@@ -80,9 +81,10 @@ func (c clockTimes) rule() string {
 	return ";BYHOUR=" + joined(c.hours) + ";BYMINUTE=" + joined(c.minutes) + ";BYSECOND=" + joined(c.seconds)
 }
 
-// agentRules says when a schedule of SQL Server Agent is due. problem says why it cannot be said; notes are what somebody should
-// know. On each of its days a schedule is due at the start of its window, and each interval later until its window ends; a
-// window that ends before it starts goes on to the next day, of which the date does not matter
+// agentRules says when a schedule of SQL Server Agent is due. problem says why it cannot be said;
+// notes are what somebody should know. On each of its days a schedule is due at the start of its
+// window, and each interval later until its window ends; a window that ends before it starts goes
+// on to the next day, of which the date does not matter
 // (https://learn.microsoft.com/archive/blogs/sqlagent/more-scheduling-tips-and-tricksstarttime-and-endtime).
 func agentRules(s AgentSchedule) (rules []agentRule, notes []string, problem string) {
 	switch s.FreqType {
@@ -151,8 +153,9 @@ func agentRules(s AgentSchedule) (rules []agentRule, notes []string, problem str
 	return rules, notes, ""
 }
 
-// lostNight is the note about the part of a monthly window that lies after midnight, for the one day that no rule says: the first
-// of March after a February whose last day was due, where the months that count are not the same each year.
+// lostNight is the note about the part of a monthly window that lies after midnight, for the one
+// day that no rule says: the first of March after a February whose last day was due, where the
+// months that count are not the same each year.
 const lostNight = "its window goes on after midnight: the runs of 1 March that follow the last day of February are not made; " +
 	"add a schedule for them (jobs.sp_add_schedule)"
 
@@ -207,7 +210,8 @@ func agentWindow(s AgentSchedule, from int) (times agentTimes, problem string) {
 	return times, ""
 }
 
-// divide writes times of day, ascending, as lists of hours, minutes and seconds of which every combination is meant.
+// divide writes times of day, ascending, as lists of hours, minutes and seconds of which every
+// combination is meant.
 func divide(times []int) []clockTimes {
 	group := func(numbers []int, key func(int) string) (keys []string, members map[string][]int) {
 		members = map[string][]int{}
@@ -301,7 +305,8 @@ func agentDays(s AgentSchedule, start time.Time) (same, next []dayRule, missing 
 				days, after = append(days, ruleDays[i]), append(after, ruleDays[(i+1)%7])
 			}
 		}
-		// The days after those of a week that begins on Sunday are those of one that begins on Monday.
+		// The days after those of a week that begins on Sunday are those of one that begins on
+		// Monday.
 		rule := "FREQ=WEEKLY;INTERVAL=%d;WKST=%s;BYDAY=%s"
 		return one(fmt.Sprintf(rule, factor, "SU", strings.Join(days, ",")), start),
 			one(fmt.Sprintf(rule, factor, "MO", strings.Join(after, ",")), tomorrow), false, ""
@@ -323,8 +328,8 @@ func agentDays(s AgentSchedule, start time.Time) (same, next []dayRule, missing 
 	return same, next, missing, ""
 }
 
-// monthDates are days of a month, of which only those count that are one of some weekdays (0: Sunday); no weekdays: all.
-// Days below 0 are counted from the end. All are of one sign.
+// monthDates are days of a month, of which only those count that are one of some weekdays (0:
+// Sunday); no weekdays: all. Days below 0 are counted from the end. All are of one sign.
 type monthDates struct {
 	weekdays, days []int
 	// short says the same in fewer words; empty: nothing does.
@@ -396,8 +401,8 @@ func joined(numbers []int) string {
 	return strings.Join(texts, ",")
 }
 
-// after are the days after dates: the next date where the month has one, else the first of the next month. missing: the first of
-// March may be one of them, and no rule says when.
+// after are the days after dates: the next date where the month has one, else the first of the next
+// month. missing: the first of March may be one of them, and no rule says when.
 func (m months) after(d monthDates) (rules []dayRule, missing bool) {
 	var weekdays []int
 	for _, w := range d.weekdays {
@@ -413,7 +418,8 @@ func (m months) after(d monthDates) (rules []dayRule, missing bool) {
 		rule := m.rule(weekdays, later)
 		rule.from = m.start.AddDate(0, 0, 1)
 		if rule.from.Month() != m.start.Month() {
-			// The months are counted from that of the start, of which nothing counts any more: the last second of its last day.
+			// The months are counted from that of the start, of which nothing counts any more: the
+			// last second of its last day.
 			rule.from = m.start.Add((daySeconds - 1) * time.Second)
 		}
 		rules = append(rules, rule)
@@ -430,7 +436,8 @@ func (m months) after(d monthDates) (rules []dayRule, missing bool) {
 		if day != 28 && day != 29 {
 			continue
 		}
-		// The 60th day of a year is the first of March where February has 28 days, the 61st where it has 29.
+		// The 60th day of a year is the first of March where February has 28 days, the 61st where
+		// it has 29.
 		switch {
 		case 12%m.factor != 0:
 			missing = true
@@ -441,8 +448,9 @@ func (m months) after(d monthDates) (rules []dayRule, missing bool) {
 	return rules, missing
 }
 
-// nthOf are the n-th days of a month (-1: the last) among those of some weekdays. BYSETPOS does not say them: it counts times
-// of day. But a month that begins on a given weekday has its n-th such day on a given date, and the two together say which.
+// nthOf are the n-th days of a month (-1: the last) among those of some weekdays. BYSETPOS does not
+// say them: it counts times of day. But a month that begins on a given weekday has its n-th such
+// day on a given date, and the two together say which.
 func nthOf(n int, counts func(time.Weekday) bool) (list []monthDates) {
 	dates := map[int][]int{}
 	for first := range 7 { // the weekday of the first day, or of the last one

@@ -12,8 +12,9 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// agentDue is SQL Server Agent's rule computed day by day: for each date that the schedule names, the start of the window and
-// each interval later until the window ends. It shares nothing with the translation; limit is the last date that is looked at.
+// agentDue is SQL Server Agent's rule computed day by day: for each date that the schedule names,
+// the start of the window and each interval later until the window ends. It shares nothing with the
+// translation; limit is the last date that is looked at.
 func agentDue(s AgentSchedule, zone *time.Location, limit time.Time) []time.Time {
 	date := func(n int) time.Time { return time.Date(n/10000, time.Month(n/100%100), n%100, 0, 0, 0, 0, time.UTC) }
 	clock := func(n int) int { return n/10000*3600 + n/100%100*60 + n%100 }
@@ -98,7 +99,8 @@ func agentDueOn(s AgentSchedule, first, day time.Time) bool {
 	return after == 0
 }
 
-// wallInstant is when a zone's clocks show a wall time (given in UTC): the first time if twice, and if never, as with the offset before the gap.
+// wallInstant is when a zone's clocks show a wall time (given in UTC): the first time if twice, and
+// if never, as with the offset before the gap.
 func wallInstant(wall time.Time, zone *time.Location) time.Time {
 	_, early := wall.Add(-36 * time.Hour).In(zone).Zone()
 	_, late := wall.Add(36 * time.Hour).In(zone).Zone()
@@ -111,7 +113,8 @@ func wallInstant(wall time.Time, zone *time.Location) time.Time {
 	return wall.Add(-time.Duration(early) * time.Second)
 }
 
-// ruleDue lists what rules make due until an instant, and fails if two of them are due at the same one.
+// ruleDue lists what rules make due until an instant, and fails if two of them are due at the same
+// one.
 func ruleDue(t *testing.T, s AgentSchedule, rules []agentRule, zone string, until time.Time) []time.Time {
 	t.Helper()
 	var due []time.Time
@@ -125,7 +128,8 @@ func ruleDue(t *testing.T, s AgentSchedule, rules []agentRule, zone string, unti
 		for at, ok := plan.Next(time.Time{}); ok && at.Before(until); at, ok = plan.Next(at) {
 			due = append(due, at)
 		}
-		// In a gap of a zone two rules may be moved to the same instant; anywhere else that would be two runs.
+		// In a gap of a zone two rules may be moved to the same instant; anywhere else that would
+		// be two runs.
 		if zone == "UTC" {
 			for _, at := range due[n:] {
 				require.False(t, slices.ContainsFunc(due[:n], at.Equal), "%+v: twice %s", s, at)

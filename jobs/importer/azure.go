@@ -11,8 +11,9 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// AzureScheduler reads jobs of Azure Scheduler: one job, a list, the answer of a listing ("value"), job collections that hold
-// jobs, or a template ("resources"); in the form of Azure Resource Manager or of the classic API. The error quotes nothing of the text.
+// AzureScheduler reads jobs of Azure Scheduler: one job, a list, the answer of a listing ("value"),
+// job collections that hold jobs, or a template ("resources"); in the form of Azure Resource
+// Manager or of the classic API. The error quotes nothing of the text.
 func AzureScheduler(text []byte, o Options) (*Result, error) {
 	v, err := decode(text)
 	if err != nil {
@@ -329,7 +330,8 @@ func (r *Result) azureSchedule(job *Job, body *object, collectionState string) {
 	r.azureTiming(job, element, &s, t)
 }
 
-// ownNames takes elements out of a recurrence that Logic Apps has there: the start, and a zone by its name of Windows.
+// ownNames takes elements out of a recurrence that Logic Apps has there: the start, and a zone by
+// its name of Windows.
 func (t *azureTiming) ownNames(r *Result, job, element string) {
 	if start, ok := t.recurrence["startTime"].(string); ok && t.start == "" {
 		t.start = start
@@ -351,8 +353,8 @@ func (t *azureTiming) ownNames(r *Result, job, element string) {
 	}
 }
 
-// azureTiming writes the specification. What is over stays over: a count goes on from the runs that were made, and what
-// has ended gets bounds that say so (D-A7).
+// azureTiming writes the specification. What is over stays over: a count goes on from the runs that
+// were made, and what has ended gets bounds that say so (D-A7).
 func (r *Result) azureTiming(job *Job, element string, s *Schedule, t azureTiming) {
 	now := r.opts.Now
 	spec := map[string]any{}

@@ -60,7 +60,8 @@ func due(t *testing.T, s Schedule, n int) []string {
 	return texts
 }
 
-// noSecrets says that nothing of an import shows a text that holds "hush", which every secret in testdata does.
+// noSecrets says that nothing of an import shows a text that holds "hush", which every secret in
+// testdata does.
 func noSecrets(t *testing.T, r *Result) {
 	t.Helper()
 	require.NotContains(t, r.Script(), "hush")
@@ -322,7 +323,8 @@ func TestDurations(t *testing.T) {
 	}
 }
 
-// Nothing that a job may hold makes a client divide or rewrite the script, in whatever element it stands.
+// Nothing that a job may hold makes a client divide or rewrite the script, in whatever element it
+// stands.
 func TestScriptsAreClientProof(t *testing.T) {
 	t.Parallel()
 	const awkward = "it's\nGO\n$(x) /* -- "

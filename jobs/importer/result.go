@@ -16,9 +16,11 @@ import (
 type Options struct {
 	// Now is the moment of the import: what is over by then stays over.
 	Now time.Time
-	// Zone is the IANA name of the zone in which SQL Server Agent's clock times are; empty: UTC. See [Zone].
+	// Zone is the IANA name of the zone in which SQL Server Agent's clock times are; empty: UTC.
+	// See [Zone].
 	Zone string
-	// TargetGroup is the target group that steps name. Empty: "imported", or for SQL Server Agent a group for each database.
+	// TargetGroup is the target group that steps name. Empty: "imported", or for SQL Server Agent a
+	// group for each database.
 	TargetGroup string
 	// Server is the name by which agents reach the SQL Server of SQL Server Agent's jobs.
 	Server string
@@ -81,7 +83,8 @@ type Step struct {
 	Attempts int `json:"retry_attempts"`
 	Interval int `json:"retry_interval_seconds"`
 	Timeout  int `json:"step_timeout_seconds"`
-	// Action says what the step did where that was no T-SQL. A step without a command is only proposed, in a comment.
+	// Action says what the step did where that was no T-SQL. A step without a command is only
+	// proposed, in a comment.
 	Action string `json:"action,omitempty"`
 }
 
@@ -273,8 +276,8 @@ func (r *Result) databaseGroup(database string) TargetGroup {
 	return TargetGroup{Name: name, Server: r.opts.Server, Database: database}
 }
 
-// addSchedule reads a schedule as the agent will, notes what is wrong with it, and adds it to the job. A faulty one is only shown. The
-// paths of its faults follow base.
+// addSchedule reads a schedule as the agent will, notes what is wrong with it, and adds it to the
+// job. A faulty one is only shown. The paths of its faults follow base.
 func (r *Result) addSchedule(job *Job, element, base string, s Schedule) {
 	plan, err := schedule.Parse(s.Kind, []byte(s.Spec), schedule.Options{Zone: s.Zone, Created: r.opts.Now})
 	var faulty *schedule.Error

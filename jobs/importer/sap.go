@@ -9,8 +9,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// SAP reads jobs of SAP Job Scheduling Service: one job, a list, or the answer of a listing ("results"). The error quotes nothing
-// of the text.
+// SAP reads jobs of SAP Job Scheduling Service: one job, a list, or the answer of a listing
+// ("results"). The error quotes nothing of the text.
 func SAP(text []byte, o Options) (*Result, error) {
 	v, err := decode(text)
 	if err != nil {
@@ -150,7 +150,8 @@ func (r *Result) sapActive(job string, o *object, absent bool) bool {
 // sapModes are the forms of a schedule, of which it has one.
 var sapModes = []string{"cron", "repeatInterval", "repeatAt", "time"}
 
-// sapSchedule turns one schedule. Its overlap is AllowAll and its catch-up SAP's rule of 20 minutes (D-P2, D-S7).
+// sapSchedule turns one schedule. Its overlap is AllowAll and its catch-up SAP's rule of 20 minutes
+// (D-P2, D-S7).
 func (r *Result) sapSchedule(job *Job, o *object, bounds map[string]any, jobActive bool, jobCreated time.Time) {
 	spec := map[string]any{}
 	mode := ""
@@ -197,8 +198,8 @@ func (r *Result) sapSchedule(job *Job, o *object, bounds map[string]any, jobActi
 	r.addSchedule(job, o.path, o.path, s)
 }
 
-// sapGoesOn takes care that a schedule goes on where it is, and does not begin anew: SAP counts intervals from the last run, and
-// relative texts from the creation (D-S14).
+// sapGoesOn takes care that a schedule goes on where it is, and does not begin anew: SAP counts
+// intervals from the last run, and relative texts from the creation (D-S14).
 func (r *Result) sapGoesOn(job *Job, o *object, spec map[string]any, mode string, enabled bool, created time.Time) {
 	next := o.time("nextRunAt")
 	switch {

@@ -12,8 +12,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// The documented schedules of both systems, as jobs of theirs that are imported before they are due: each is then due when the
-// specification's vectors say.
+// The documented schedules of both systems, as jobs of theirs that are imported before they are
+// due: each is then due when the specification's vectors say.
 func TestDocumentedSchedulesMoveUnchanged(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile(filepath.Join("..", "schedule", "testdata", "vectors.json"))

@@ -11,14 +11,16 @@ import (
 
 // The types below are declared where the dialects can import them, in packages under internal.
 
-// Schedule is a set of due instants. Its method Next(after time.Time) (time.Time, bool) returns the earliest due instant
-// strictly after the given one, in UTC; false: there is none.
+// Schedule is a set of due instants. Its method Next(after time.Time) (time.Time, bool) returns the
+// earliest due instant strictly after the given one, in UTC; false: there is none.
 type Schedule = engine.Schedule
 
-// LastInstant is the end of what SQL Server's datetime2 can hold, in whole seconds. Nothing is due later.
+// LastInstant is the end of what SQL Server's datetime2 can hold, in whole seconds. Nothing is due
+// later.
 var LastInstant = engine.LastInstant
 
-// Gap says what becomes of a clock time that does not exist, because clocks were moved forward over it (D-Z8).
+// Gap says what becomes of a clock time that does not exist, because clocks were moved forward over
+// it (D-Z8).
 type Gap = engine.Gap
 
 // The answers to a gap.
@@ -44,12 +46,14 @@ const (
 	OverlapBoth = engine.OverlapBoth
 )
 
-// Fault is one thing that is wrong with a schedule. Its fields, all texts, are Path (the element at fault in the words of its
-// system; empty: the text as a whole), Value (what the element has, as JSON), Allowed (what it may have) and Nearest (the
-// valid spelling that is nearest to the value; empty when nothing is near).
+// Fault is one thing that is wrong with a schedule. Its fields, all texts, are Path (the element at
+// fault in the words of its system; empty: the text as a whole), Value (what the element has, as
+// JSON), Allowed (what it may have) and Nearest (the valid spelling that is nearest to the value;
+// empty when nothing is near).
 type Fault = syntax.Fault
 
-// Error holds all faults of a schedule, at least one, in its field Faults, in the order of the schedule's elements.
+// Error holds all faults of a schedule, at least one, in its field Faults, in the order of the
+// schedule's elements.
 type Error = syntax.Error
 
 // Nearest returns the candidate that a misspelled word most likely means; empty when none is near.
@@ -58,8 +62,8 @@ func Nearest(word string, candidates []string) string { return suggest.Nearest(w
 // Zones returns the names of all IANA zones, links included, sorted.
 func Zones() []string { return syntax.Zones() }
 
-// LoadZone finds the zone of an IANA name (D-Z1). Abbreviations, names of Windows, "Local" and names in another case are
-// refused; the error is a *Error with the path timeZone.
+// LoadZone finds the zone of an IANA name (D-Z1). Abbreviations, names of Windows, "Local" and
+// names in another case are refused; the error is a *Error with the path timeZone.
 func LoadZone(name string) (*time.Location, error) { return syntax.LoadZone(name) }
 
 // Interval is @schedule_interval_type.
@@ -81,11 +85,12 @@ func Intervals() []Interval { return elastic.Intervals() }
 // ParseInterval finds the interval that s spells in any case (decision 29). The error is a *Error.
 func ParseInterval(s string) (Interval, error) { return elastic.ParseInterval(s) }
 
-// Elastic is an interval schedule: due at Start + k × Count × Interval for k = 0, 1, 2, …, while not after End; Once is due at
-// Start only. All in UTC. Its fields are Interval; Count, which is 1 or more; Start, the anchor (see Anchor), of which a fraction
-// of a second is rounded up; and End, which is still due (zero: no end).
+// Elastic is an interval schedule: due at Start + k × Count × Interval for k = 0, 1, 2, …, while
+// not after End; Once is due at Start only. All in UTC. Its fields are Interval; Count, which is 1
+// or more; Start, the anchor (see Anchor), of which a fraction of a second is rounded up; and End,
+// which is still due (zero: no end).
 type Elastic = elastic.Schedule
 
-// Anchor is decision 10: start itself, unless it is the default of 0001-01-01T00:00:00; then the moment at which the
-// schedule became active.
+// Anchor is decision 10: start itself, unless it is the default of 0001-01-01T00:00:00; then the
+// moment at which the schedule became active.
 func Anchor(start, activated time.Time) time.Time { return elastic.Anchor(start, activated) }

@@ -75,8 +75,9 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// The promise is a median of at most 50 µs and nothing above 5 ms. This test is generous with the machine that it runs on, which may be
-// busy: each plan counts with the fastest of three tries at each instant, and of as many as a hundred while it is too slow.
+// The promise is a median of at most 50 µs and nothing above 5 ms. This test is generous with the
+// machine that it runs on, which may be busy: each plan counts with the fastest of three tries at
+// each instant, and of as many as a hundred while it is too slow.
 func TestNextIsFast(t *testing.T) {
 	plans, afters := measured(t)
 	var spent []time.Duration

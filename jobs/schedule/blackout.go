@@ -14,8 +14,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// Calendar is a set of windows of time in which schedules that name it are not due (D-P5). ParseCalendar makes
-// a Calendar, and nothing changes it.
+// Calendar is a set of windows of time in which schedules that name it are not due (D-P5).
+// ParseCalendar makes a Calendar, and nothing changes it.
 type Calendar struct {
 	zone   *time.Location
 	dates  []int64 // numbers of whole days, ascending
@@ -25,8 +25,8 @@ type Calendar struct {
 	length int64
 }
 
-// weeklyWindow is a part of each week, in civil seconds of its weekday; to is later than from, and may
-// lie in the next day.
+// weeklyWindow is a part of each week, in civil seconds of its weekday; to is later than from, and
+// may lie in the next day.
 type weeklyWindow struct{ day, from, to int }
 
 // ParseCalendar reads {timeZone, dates, weekly, rrule, startTime, duration}. The error is a *Error.
@@ -42,7 +42,8 @@ func ParseCalendar(spec []byte) (*Calendar, error) {
 
 var calendarNames = []string{"timeZone", "dates", "weekly", "rrule", "startTime", "duration"}
 
-// ReadCalendars reads calendars by their names: those that can be read, and the faults of the others.
+// ReadCalendars reads calendars by their names: those that can be read, and the faults of the
+// others.
 func ReadCalendars(texts map[string]string) (known map[string]*Calendar, broken map[string][]Fault) {
 	known, broken = map[string]*Calendar{}, map[string][]Fault{}
 	for name, text := range texts {
@@ -233,8 +234,9 @@ func (c *Calendar) around(unix int64) (start, end int64, inside bool) {
 	return 0, 0, false
 }
 
-// unix returns the instant of a clock time as Unix time. Where clocks are moved back, a clock time comes twice: a window
-// begins with the first and ends with the second, so that it holds everything between them.
+// unix returns the instant of a clock time as Unix time. Where clocks are moved back, a clock time
+// comes twice: a window begins with the first and ends with the second, so that it holds everything
+// between them.
 func (c *Calendar) unix(civilSecond int64, overlap Overlap) int64 {
 	at, ok := engine.Resolve(civilSecond, c.zone, GapShift, overlap)
 	if !ok {
@@ -246,7 +248,8 @@ func (c *Calendar) unix(civilSecond int64, overlap Overlap) int64 {
 // blackouts are the calendars of one schedule.
 type blackouts struct {
 	calendars []*Calendar
-	// deferred reports whether what falls into a window is due once, at the end of the window; otherwise it is dropped.
+	// deferred reports whether what falls into a window is due once, at the end of the window;
+	// otherwise it is dropped.
 	deferred bool
 }
 
@@ -299,8 +302,8 @@ func (p *planner) readBlackouts(v *syntax.Value) *blackouts {
 	return b
 }
 
-// maxWindows is how many windows in a row may hold every due instant before a schedule counts as ended, and
-// how many touching windows are joined.
+// maxWindows is how many windows in a row may hold every due instant before a schedule counts as
+// ended, and how many touching windows are joined.
 const maxWindows = 300
 
 // around is the union of touching windows that holds an instant.

@@ -7,10 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Clocks that are moved back just after midnight show the end of the day before once more, as in St. John's until 2011.
+// Clocks that are moved back just after midnight show the end of the day before once more, as in
+// St. John's until 2011.
 func TestBlackoutOfADateThatComesBack(t *testing.T) {
 	t.Parallel()
-	// The last of 27 October, then those from midnight of the 29th on, as it came for the second time.
+	// The last of 27 October, then those from midnight of the 29th on, as it came for the second
+	// time.
 	want := []string{"2000-10-28T02:15:00Z", "2000-10-29T03:30:00Z", "2000-10-29T03:45:00Z", "2000-10-29T04:00:00Z"}
 	for _, mode := range []string{"skip", "defer"} {
 		spec := `{"cron": "*/15 * * * *", "timeZone": "America/St_Johns", "blackouts": {"mode": "` + mode + `", "calendars": [{"dates": ["2000-10-28"]}]}}`

@@ -12,14 +12,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The second computation: a walk over real time that asks at each step whether the wall clock of the
-// zone matches. It shares no code with the package: dates, weekdays and offsets are those of time.Time.
+// The second computation: a walk over real time that asks at each step whether the wall clock of
+// the zone matches. It shares no code with the package: dates, weekdays and offsets are those of
+// time.Time.
 
 // wallMatch is asked about a wall clock, given as a time in UTC.
 type wallMatch func(wall time.Time) bool
 
-// walk lists what a match makes due in [from, to), in steps of a second or a minute. fixed: gaps shift,
-// and the second of two equal wall clocks does not count.
+// walk lists what a match makes due in [from, to), in steps of a second or a minute. fixed: gaps
+// shift, and the second of two equal wall clocks does not count.
 func walk(zone *time.Location, from, to time.Time, step time.Duration, fixed bool, match wallMatch) []time.Time {
 	due := map[int64]bool{}
 	seen := map[int64]bool{}
@@ -379,8 +380,8 @@ func TestAzureAgainstWalk(t *testing.T) {
 	})
 }
 
-// afterStart compares wall clocks; the places' walks begin at least a day after every start, except that
-// the start itself is on the day of the walk or earlier.
+// afterStart compares wall clocks; the places' walks begin at least a day after every start, except
+// that the start itself is on the day of the walk or earlier.
 func afterStart(w, local time.Time) bool {
 	start := time.Date(local.Year(), local.Month(), local.Day(), local.Hour(), local.Minute(), 0, 0, time.UTC)
 	return !w.Before(start)

@@ -83,14 +83,15 @@ type Recovery struct {
 	Dropped []time.Time
 	// Reason says in one sentence why; empty when nothing was dropped.
 	Reason string
-	// Next is the first instant that was not decided on; More is false when there is none. Next lies before
-	// until when more than MaxMissed instants were missed; call Recover again with it then.
+	// Next is the first instant that was not decided on; More is false when there is none. Next
+	// lies before until when more than MaxMissed instants were missed; call Recover again with it
+	// then.
 	Next time.Time
 	More bool
 }
 
-// Recover applies the policy to the missed instants of s: those from due on that lie before until. now is
-// when they are made up, and outage is how long no agent worked.
+// Recover applies the policy to the missed instants of s: those from due on that lie before until.
+// now is when they are made up, and outage is how long no agent worked.
 func (c CatchUp) Recover(s Schedule, due, until, now time.Time, outage time.Duration) Recovery {
 	r := Recovery{Next: due, More: true}
 	var missed []time.Time

@@ -121,7 +121,8 @@ func TestMinInterval(t *testing.T) {
 	}
 }
 
-// SAP's repeatInterval counts from the actual start (D-S15), whether the plan or the options are told.
+// SAP's repeatInterval counts from the actual start (D-S15), whether the plan or the options are
+// told.
 func TestStarted(t *testing.T) {
 	t.Parallel()
 	plan, err := Parse(KindSAP, []byte(`{"repeatInterval": "1 hour"}`), Options{Start: instant(t, "2026-01-01T18:00:00Z")})

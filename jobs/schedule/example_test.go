@@ -112,8 +112,9 @@ func ExampleParse_rrule() {
 	// 2026-03-31T17:00:00Z Tue 17:00:00 UTC
 }
 
-// In Berlin, 02:30 does not exist on 29 March 2026, and exists twice on 25 October. A fixed clock time is shifted out of the gap,
-// and is due once in the overlap, unless the specification says otherwise.
+// In Berlin, 02:30 does not exist on 29 March 2026, and exists twice on 25 October. A fixed clock
+// time is shifted out of the gap, and is due once in the overlap, unless the specification says
+// otherwise.
 func ExampleParse_changeOfClocks() {
 	for _, spec := range []string{
 		`{"cron": "30 2 * * *", "timeZone": "Europe/Berlin"}`,

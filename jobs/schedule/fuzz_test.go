@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// requireSound says what holds for every plan: instants ascend in whole seconds, and each is the answer
-// one second before itself.
+// requireSound says what holds for every plan: instants ascend in whole seconds, and each is the
+// answer one second before itself.
 func requireSound(t *testing.T, plan *Plan, after time.Time) {
 	t.Helper()
 	for range 3 {

@@ -16,35 +16,39 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/syntax"
 )
 
-// Options hold what a specification does not say itself. An element of the specification takes precedence.
+// Options hold what a specification does not say itself. An element of the specification takes
+// precedence.
 type Options struct {
-	// Start is the planned start (startTime, DTSTART, the anchor of an interval); zero: none. The offset
-	// that it carries is the one in which azure-scheduler reads hours and days (D-A2).
+	// Start is the planned start (startTime, DTSTART, the anchor of an interval); zero: none. The
+	// offset that it carries is the one in which azure-scheduler reads hours and days (D-A2).
 	Start time.Time
-	// Zone is the IANA name of the zone for clock times; empty: UTC, or for azure-scheduler the offset of
-	// the start. An offset such as -08:00 is taken for azure-scheduler only.
+	// Zone is the IANA name of the zone for clock times; empty: UTC, or for azure-scheduler the
+	// offset of the start. An offset such as -08:00 is taken for azure-scheduler only.
 	Zone string
-	// Created is when the schedule was created; zero: unknown. "tomorrow at 4pm", a missing start and a time
-	// that had already passed depend on it.
+	// Created is when the schedule was created; zero: unknown. "tomorrow at 4pm", a missing start
+	// and a time that had already passed depend on it.
 	Created time.Time
-	// Activated is when the schedule was switched on; zero: when it was created. Earlier due instants are
-	// dropped (D-P7, D-S16); SAP's repeatInterval runs once at the activation.
+	// Activated is when the schedule was switched on; zero: when it was created. Earlier due
+	// instants are dropped (D-P7, D-S16); SAP's repeatInterval runs once at the activation.
 	Activated time.Time
-	// LastStarted is when the last run of SAP's repeatInterval really started; zero: no run yet. The next
-	// is one interval later (D-S15).
+	// LastStarted is when the last run of SAP's repeatInterval really started; zero: no run yet.
+	// The next is one interval later (D-S15).
 	LastStarted time.Time
-	// MinInterval refuses schedules of which two instants are closer together within a year (D-S6); 0: no limit.
+	// MinInterval refuses schedules of which two instants are closer together within a year (D-S6);
+	// 0: no limit.
 	MinInterval time.Duration
-	// Calendars are the calendars that blackouts may name, and BrokenCalendars the faults of those that cannot be read.
+	// Calendars are the calendars that blackouts may name, and BrokenCalendars the faults of those
+	// that cannot be read.
 	Calendars       map[string]*Calendar
 	BrokenCalendars map[string][]Fault
-	// Uncounted leaves the count to the caller (Plan.Count): the plan does not end with it. Only instants
-	// that became runs count (D-P3), and the agent knows which ones did.
+	// Uncounted leaves the count to the caller (Plan.Count): the plan does not end with it. Only
+	// instants that became runs count (D-P3), and the agent knows which ones did.
 	Uncounted bool
 
 	// assumed replaces Created where a kind needs one; a preview sets it to its "after".
 	assumed time.Time
-	// today is the time of a preview that has neither a start nor a moment to list from; the schedule counts as created then.
+	// today is the time of a preview that has neither a start nor a moment to list from; the
+	// schedule counts as created then.
 	today time.Time
 	// probing reports whether a proposal is being tried.
 	probing bool
@@ -62,31 +66,36 @@ type Plan struct {
 	CatchUp CatchUp
 	// Jitter is the longest delay of a run after its due instant; see Delay.
 	Jitter time.Duration
-	// Count is how many runs the schedule makes; 0: no limit. The plan ends with the Count-th instant from its
-	// start, as if each became a run, unless Options.Uncounted was given.
+	// Count is how many runs the schedule makes; 0: no limit. The plan ends with the Count-th
+	// instant from its start, as if each became a run, unless Options.Uncounted was given.
 	Count int64
-	// Warnings name parts of the specification that mean something other than a reader may expect, one sentence each.
+	// Warnings name parts of the specification that mean something other than a reader may expect,
+	// one sentence each.
 	Warnings []string
 
 	schedule Schedule
-	// mover is the schedule inside when each run that starts late moves those after it; nil: none does.
+	// mover is the schedule inside when each run that starts late moves those after it; nil: none
+	// does.
 	mover engine.Mover
 	// firstStarted is the actual start of the first run, for previews; zero: on time.
 	firstStarted time.Time
 	outage       *Outage
-	// inclusive reports whether a due instant was derived from Options.assumed; an instant equal to assumed is due then.
+	// inclusive reports whether a due instant was derived from Options.assumed; an instant equal to
+	// assumed is due then.
 	inclusive bool
 	// end is the end that was given; zero: none.
 	end time.Time
-	// bound puts the bounds, the blackouts and the end by a count around what follows from an actual start.
+	// bound puts the bounds, the blackouts and the end by a count around what follows from an
+	// actual start.
 	bound func(Schedule) Schedule
 }
 
 // Next is the earliest due instant strictly after after, in UTC.
 func (p *Plan) Next(after time.Time) (time.Time, bool) { return p.schedule.Next(after) }
 
-// Started returns the plan after the run for the instant due started at the time at. The result differs from
-// p only for SAP's repeatInterval, of which the next run is one interval after at (D-S15).
+// Started returns the plan after the run for the instant due started at the time at. The result
+// differs from p only for SAP's repeatInterval, of which the next run is one interval after at
+// (D-S15).
 func (p *Plan) Started(due, at time.Time) *Plan {
 	if p.mover == nil || !at.After(due) {
 		return p
@@ -97,13 +106,14 @@ func (p *Plan) Started(due, at time.Time) *Plan {
 	return &moved
 }
 
-// Moves reports whether a run that starts late moves the runs after it, as SAP's repeatInterval does.
+// Moves reports whether a run that starts late moves the runs after it, as SAP's repeatInterval
+// does.
 func (p *Plan) Moves() bool { return p.mover != nil }
 
-// Parse reads a specification of the given kind. The text is a JSON object in the form of its system. It may
-// also hold the elements that are common to all kinds: timeZone, gap, overlap, activatedAt, createdAt, outage,
-// catchUp, jitter, blackouts. The kinds of one line (cron5, cron6, quartz, rrule) take the bare line as well.
-// The error is a *Error with every fault of the text.
+// Parse reads a specification of the given kind. The text is a JSON object in the form of its
+// system. It may also hold the elements that are common to all kinds: timeZone, gap, overlap,
+// activatedAt, createdAt, outage, catchUp, jitter, blackouts. The kinds of one line (cron5, cron6,
+// quartz, rrule) take the bare line as well. The error is a *Error with every fault of the text.
 func Parse(kind Kind, spec []byte, opts Options) (*Plan, error) {
 	p, err := newPlanner(kind, spec, opts)
 	if err != nil {
@@ -142,8 +152,8 @@ var dialects = map[Kind]*syntax.Dialect{
 // commonElements are the elements that every kind takes beside its own.
 var commonElements = []string{"timeZone", "gap", "overlap", "createdAt", "activatedAt", "outage", "catchUp", "jitter", "blackouts"}
 
-// planner turns a specification into a plan: it reads the common elements, lets the dialect read the others, and puts
-// bounds, blackouts and the count around the result.
+// planner turns a specification into a plan: it reads the common elements, lets the dialect read
+// the others, and puts bounds, blackouts and the count around the result.
 type planner struct {
 	*syntax.Parser
 	dialect   *syntax.Dialect
@@ -277,8 +287,8 @@ func (p *planner) finish(inner Schedule) {
 	p.checkInterval()
 }
 
-// leavesSome reports whether the blackouts leave a due instant. A schedule without a beginning is asked from
-// 2000 on.
+// leavesSome reports whether the blackouts leave a due instant. A schedule without a beginning is
+// asked from 2000 on.
 func (p *planner) leavesSome(s Schedule, first time.Time) bool {
 	if first.IsZero() {
 		if first = p.opts.assumed; first.IsZero() {

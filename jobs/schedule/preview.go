@@ -41,7 +41,8 @@ type Previewed struct {
 	Zone *time.Location
 }
 
-// MarshalJSON is {"due", "exhausted"} and, where there is something to say, "started" and "warnings".
+// MarshalJSON is {"due", "exhausted"} and, where there is something to say, "started" and
+// "warnings".
 func (p Previewed) MarshalJSON() ([]byte, error) {
 	text := func(list []time.Time) []string {
 		var out []string
@@ -175,8 +176,8 @@ func (p *Plan) run(after time.Time, n int) Previewed {
 	return out
 }
 
-// PreviewJSON is PreviewSpec as the command line prints it: the preview, or {"errors": [...]}; ok says
-// which of the two.
+// PreviewJSON is PreviewSpec as the command line prints it: the preview, or {"errors": [...]}; ok
+// says which of the two.
 func PreviewJSON(kind Kind, spec []byte, o PreviewOptions) (text []byte, ok bool) {
 	p, err := PreviewSpec(kind, spec, o)
 	var out any = p

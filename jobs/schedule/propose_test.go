@@ -11,7 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A proposal is valid itself (D-E5): in random fields of cron, each invalid part is replaced by what is proposed for it.
+// A proposal is valid itself (D-E5): in random fields of cron, each invalid part is replaced by
+// what is proposed for it.
 func TestProposalsAreRight(t *testing.T) {
 	t.Parallel()
 	kinds := map[Kind][]string{

@@ -11,12 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The second computation of rules: every day of some years is asked, the clock times of each period are
-// listed, and BYSETPOS takes from the list. Dates are those of time.Time.
+// The second computation of rules: every day of some years is asked, the clock times of each period
+// are listed, and BYSETPOS takes from the list. Dates are those of time.Time.
 
 var ruleDayNames = []string{"SU", "MO", "TU", "WE", "TH", "FR", "SA"}
 
-// ruleCase is a random rule: its parts, the days that it leaves, and the name of the period of a day.
+// ruleCase is a random rule: its parts, the days that it leaves, and the name of the period of a
+// day.
 type ruleCase struct {
 	parts  []string
 	day    func(d time.Time) bool

@@ -13,13 +13,15 @@ const (
 	KindElastic Kind = "elastic"
 	// KindAzureScheduler is the recurrence object of Azure Scheduler.
 	KindAzureScheduler Kind = "azure-scheduler"
-	// KindSAP is a schedule of SAP Job Scheduling Service: cron of seven fields, repeatInterval, repeatAt or time.
+	// KindSAP is a schedule of SAP Job Scheduling Service: cron of seven fields, repeatInterval,
+	// repeatAt or time.
 	KindSAP Kind = "sap"
 	// KindCron5 is the cron of cronie: minute, hour, day of month, month, day of week.
 	KindCron5 Kind = "cron5"
 	// KindCron6 is the same with a field for the second before the others.
 	KindCron6 Kind = "cron6"
-	// KindQuartz is the cron of Quartz: second, minute, hour, day of month, month, day of week, and the year if wanted.
+	// KindQuartz is the cron of Quartz: second, minute, hour, day of month, month, day of week, and
+	// the year if wanted.
 	KindQuartz Kind = "quartz"
 	// KindRRule is the recurrence rule of RFC 5545.
 	KindRRule Kind = "rrule"
@@ -30,7 +32,8 @@ func Kinds() []Kind {
 	return []Kind{KindElastic, KindAzureScheduler, KindSAP, KindCron5, KindCron6, KindQuartz, KindRRule}
 }
 
-// Preview returns the first n due instants strictly after the given one, fewer when there are no more.
+// Preview returns the first n due instants strictly after the given one, fewer when there are no
+// more.
 func Preview(s Schedule, after time.Time, n int) []time.Time {
 	var due []time.Time
 	for range n {
@@ -44,5 +47,6 @@ func Preview(s Schedule, after time.Time, n int) []time.Time {
 	return due
 }
 
-// MaxMissed is the number at which counting missed instants ends. A schedule of every minute misses as many in a week.
+// MaxMissed is the number at which counting missed instants ends. A schedule of every minute misses
+// as many in a week.
 const MaxMissed = 10_000

@@ -1,7 +1,9 @@
-// Package tsql writes T-SQL that people run with clients of their own: calls of procedures, literals, comments.
+// Package tsql writes T-SQL that people run with clients of their own: calls of procedures,
+// literals, comments.
 //
-// Common mistakes: taking a text in quotes for safe. sqlcmd replaces $(name) even in a string, and many clients divide a
-// script at every line that begins with GO, even inside a string; see [Call.LongText] and [Comment].
+// Common mistakes: taking a text in quotes for safe. sqlcmd replaces $(name) even in a string, and
+// many clients divide a script at every line that begins with GO, even inside a string; see
+// [Call.LongText] and [Comment].
 package tsql
 
 import (
@@ -14,7 +16,8 @@ import (
 // Literal returns s as a Unicode string literal.
 func Literal(s string) string { return "N'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
-// Comment returns text as comments of one line each, each after prefix. No part of text ends a comment or is replaced by a client.
+// Comment returns text as comments of one line each, each after prefix. No part of text ends a
+// comment or is replaced by a client.
 func Comment(prefix, text string) string {
 	var b strings.Builder
 	for _, line := range strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' || r == '\u2028' || r == '\u2029' || r == 0 }) {
@@ -23,12 +26,12 @@ func Comment(prefix, text string) string {
 	return b.String()
 }
 
-// clientActs matches what clients act upon before the server sees a script. The groups end where the text must be cut to
-// prevent it.
+// clientActs matches what clients act upon before the server sees a script. The groups end where
+// the text must be cut to prevent it.
 var clientActs = regexp.MustCompile(`(?im)^([ \t]*g)o\b|(\$)\(`)
 
-// clientProof cuts a text so that no piece, written as a literal, holds anything that a client acts upon. There is one
-// piece at least.
+// clientProof cuts a text so that no piece, written as a literal, holds anything that a client acts
+// upon. There is one piece at least.
 func clientProof(text string) []string {
 	var pieces []string
 	from := 0
@@ -39,8 +42,8 @@ func clientProof(text string) []string {
 	return append(pieces, text[from:])
 }
 
-// Expression returns a text of any length and content as a literal, or as a sum of literals where one would hold what clients
-// act upon.
+// Expression returns a text of any length and content as a literal, or as a sum of literals where
+// one would hold what clients act upon.
 func Expression(value string) string {
 	pieces := clientProof(value)
 	if len(pieces) == 1 {
@@ -92,8 +95,8 @@ func (c *Call) Bit(name string, v bool) *Call {
 	return c.Number(name, 0)
 }
 
-// LongText appends a string of any length and content. A string that holds what clients act upon is first put together in a
-// variable, whose name must be unique in the batch.
+// LongText appends a string of any length and content. A string that holds what clients act upon is
+// first put together in a variable, whose name must be unique in the batch.
 func (c *Call) LongText(name, variable, value string) *Call {
 	text := Expression(value)
 	if strings.HasPrefix(text, "N'") {

@@ -2,9 +2,9 @@ package oracle
 
 import "github.com/jobagent/jobagent/jobs"
 
-// Aggregate returns the lifecycle of a parent whose children have the given lifecycles (invariant I6): of a step by its
-// targets, of a root by its steps. While a child is active, the parent is WaitingForChildJobExecutions. When all are final,
-// the first of these that a child has decides:
+// Aggregate returns the lifecycle of a parent whose children have the given lifecycles (invariant
+// I6): of a step by its targets, of a root by its steps. While a child is active, the parent is
+// WaitingForChildJobExecutions. When all are final, the first of these that a child has decides:
 //
 //	Canceled              a stop of the run is the only cause of a canceled child
 //	Failed                an error outweighs a time limit: it says more

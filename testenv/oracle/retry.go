@@ -7,16 +7,18 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 )
 
-// RetryPolicy is a step's retries and time limit, per target. In production jobs_internal.complete_tasks and
-// jobs_internal.controller_pass decide.
+// RetryPolicy is a step's retries and time limit, per target. In production
+// jobs_internal.complete_tasks and jobs_internal.controller_pass decide.
 type RetryPolicy struct {
-	// Retries is @retry_attempts: how many attempts may follow the first one. Azure's default is 10.
+	// Retries is @retry_attempts: how many attempts may follow the first one. Azure's default is
+	// 10.
 	Retries int
 	// Initial is @initial_retry_interval_seconds: the wait before the second attempt.
 	Initial time.Duration
 	// Maximum is @maximum_retry_interval_seconds: no wait is longer.
 	Maximum time.Duration
-	// Multiplier is @retry_interval_backoff_multiplier, a real: each wait is so many times the last one.
+	// Multiplier is @retry_interval_backoff_multiplier, a real: each wait is so many times the last
+	// one.
 	Multiplier float32
 	// Timeout is @step_timeout_seconds: the time allowed on one target from the start of the first
 	// attempt, waits included (decision 8). 0: no limit.
@@ -29,8 +31,8 @@ func DefaultRetryPolicy() RetryPolicy {
 }
 
 // Wait returns the time between the end of attempt n, which failed, and the start of the next one:
-// min(Maximum, Initial × Multiplier^(n-1)), n from 1, in whole milliseconds, rounded down. The power is
-// computed in float64, as T-SQL's POWER on a float does.
+// min(Maximum, Initial × Multiplier^(n-1)), n from 1, in whole milliseconds, rounded down. The
+// power is computed in float64, as T-SQL's POWER on a float does.
 func (p RetryPolicy) Wait(n int) time.Duration {
 	if n < 1 || p.Initial <= 0 {
 		return 0
@@ -60,9 +62,10 @@ type Next struct {
 	At time.Time
 }
 
-// After returns what follows attempt n, which ended at now as ended: Succeeded, Failed, TimedOut or Canceled, of which the last
-// two are never retried (decision 30). An attempt whose outcome is unknown counts as Failed (decision 31). firstStart is when the
-// first attempt started. A wait may end after the time limit; the pass that finds the limit passed makes the target TimedOut.
+// After returns what follows attempt n, which ended at now as ended: Succeeded, Failed, TimedOut or
+// Canceled, of which the last two are never retried (decision 30). An attempt whose outcome is
+// unknown counts as Failed (decision 31). firstStart is when the first attempt started. A wait may
+// end after the time limit; the pass that finds the limit passed makes the target TimedOut.
 func (p RetryPolicy) After(n int, ended jobs.Lifecycle, firstStart, now time.Time) Next {
 	if ended != jobs.Failed {
 		return Next{Lifecycle: ended}

@@ -9,8 +9,9 @@ import (
 // Duration is a length of time by its units. How long a year or a month is, the caller decides.
 type Duration struct{ Years, Months, Weeks, Days, Hours, Minutes, Seconds int64 }
 
-// Parse reads P, then numbers with the units Y, M, W and D, then, after T, with H, M and S. Numbers are whole and not negative;
-// units come once each, the larger before the smaller. The second result is false for any other text.
+// Parse reads P, then numbers with the units Y, M, W and D, then, after T, with H, M and S. Numbers
+// are whole and not negative; units come once each, the larger before the smaller. The second
+// result is false for any other text.
 func Parse(text string) (Duration, bool) {
 	var d Duration
 	rest, ok := strings.CutPrefix(text, "P")

@@ -7,8 +7,9 @@ import (
 	"sync"
 )
 
-// table lists the names of Windows with the IANA zone of each (territory 001 of CLDR's windowsZones, as the Go release's package
-// time has it), separated by a tab. testenv/tsqld/types has a copy of the file, and a test that compares the two.
+// table lists the names of Windows with the IANA zone of each (territory 001 of CLDR's
+// windowsZones, as the Go release's package time has it), separated by a tab. testenv/tsqld/types
+// has a copy of the file, and a test that compares the two.
 //
 //go:embed windowszones.txt
 var table string
@@ -24,7 +25,8 @@ var zones = sync.OnceValue(func() map[string]string {
 	return byName
 })
 
-// IANA returns the IANA zone of a name of Windows, which may be in any case and have blanks around it; false: the name is unknown.
+// IANA returns the IANA zone of a name of Windows, which may be in any case and have blanks around
+// it; false: the name is unknown.
 func IANA(name string) (zone string, ok bool) {
 	zone, ok = zones()[strings.ToLower(strings.TrimSpace(name))]
 	return zone, ok

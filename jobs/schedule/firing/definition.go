@@ -16,16 +16,18 @@ type Definition struct {
 	ID int64
 	// Kind, Spec, Zone and CatchUp are the texts of jobs.sp_add_schedule; empty: not given.
 	Kind, Spec, Zone, CatchUp string
-	// Job holds the schedule of jobs.sp_add_job, which has no name; nil for all others. Decision 11 applies to it: the
-	// first missed instant runs, and stands for those after it.
+	// Job holds the schedule of jobs.sp_add_job, which has no name; nil for all others. Decision 11
+	// applies to it: the first missed instant runs, and stands for those after it.
 	Job *schedule.Elastic
-	// Defined and Activated are when kind and spec were given, and when the schedule was last changed or switched on.
+	// Defined and Activated are when kind and spec were given, and when the schedule was last
+	// changed or switched on.
 	Defined, Activated time.Time
 	// Due is the first instant that was not handled; zero: none is known.
 	Due time.Time
 	// LastDue is the last instant that was handled; zero: none.
 	LastDue time.Time
-	// MinInterval is the shortest time that may lie between two instants, for a verdict (D-S6); 0: any.
+	// MinInterval is the shortest time that may lie between two instants, for a verdict (D-S6); 0:
+	// any.
 	MinInterval time.Duration
 	// Executions is how many runs the schedule has started.
 	Executions int64
@@ -73,8 +75,9 @@ func (d Definition) read(named Calendars) (rule, error) {
 	return r, err
 }
 
-// readRange is read for a backfill, which may begin before the schedule was made: only its own start bounds it, unless what it gives
-// depends on when it was made. Nothing that depends on runs or on the present activation counts.
+// readRange is read for a backfill, which may begin before the schedule was made: only its own
+// start bounds it, unless what it gives depends on when it was made. Nothing that depends on runs
+// or on the present activation counts.
 func (d Definition) readRange(named Calendars) (rule, error) {
 	if d.Job != nil || !slices.Contains(schedule.Kinds(), schedule.Kind(d.Kind)) {
 		return d.read(named)
@@ -162,8 +165,9 @@ type Verdict struct {
 	Upcoming []time.Time
 }
 
-// Judge computes the verdict on a definition. Instants before the last change or activation are dropped (D-P7); both are cut
-// to whole seconds, as instants are (D-A15). The error is ErrUnknownKind.
+// Judge computes the verdict on a definition. Instants before the last change or activation are
+// dropped (D-P7); both are cut to whole seconds, as instants are (D-A15). The error is
+// ErrUnknownKind.
 func Judge(d Definition, named Calendars, now time.Time) (Verdict, error) {
 	r, err := d.read(named)
 	if errors.Is(err, ErrUnknownKind) {
@@ -187,7 +191,8 @@ func Judge(d Definition, named Calendars, now time.Time) (Verdict, error) {
 	}
 	from = from.Truncate(time.Second)
 	if !d.Due.IsZero() {
-		// Judged again under other rules: what lies before the stored instant was handled, and so was what has passed.
+		// Judged again under other rules: what lies before the stored instant was handled, and so
+		// was what has passed.
 		if from = d.Due; from.After(now) {
 			from = now.Truncate(time.Second).Add(time.Second)
 		}

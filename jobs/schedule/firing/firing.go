@@ -6,21 +6,23 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// runsPerFiring is how many due instants of one schedule become runs in one transaction; what is left follows at once.
+// runsPerFiring is how many due instants of one schedule become runs in one transaction; what is
+// left follows at once.
 const runsPerFiring = 100
 
 // Round is when due instants are handled, and since when agents have worked.
 type Round struct {
 	// Now is the database's time.
 	Now time.Time
-	// WorkingSince is when the present stretch began in which agents work, and LastWorked is when the stretch before it
-	// ended; zero: there was none.
+	// WorkingSince is when the present stretch began in which agents work, and LastWorked is when
+	// the stretch before it ended; zero: there was none.
 	WorkingSince, LastWorked time.Time
 	// MissedAfter is how late a run may begin and still not count as missed.
 	MissedAfter time.Duration
 }
 
-// missedBefore is the instant before which every start is missed: no agent worked, or the start would be too late.
+// missedBefore is the instant before which every start is missed: no agent worked, or the start
+// would be too late.
 func (m Round) missedBefore() time.Time {
 	if late := m.Now.Add(-m.MissedAfter); late.After(m.WorkingSince) {
 		return late
@@ -55,12 +57,13 @@ type Decision struct {
 	Runs []time.Time
 	// Skips are the instants that a catch-up policy gives up.
 	Skips []Skip
-	// Next is the first instant that was not decided on, and Fire is when its run starts; zero: the schedule has no more.
-	// Next may have passed already: there is more to decide at once then.
+	// Next is the first instant that was not decided on, and Fire is when its run starts; zero: the
+	// schedule has no more. Next may have passed already: there is more to decide at once then.
 	Next, Fire time.Time
 	// Upcoming are Next and the instants after it.
 	Upcoming []time.Time
-	// Limit is how many runs the schedule may start in all; 0: any number. The database counts them (D-P3).
+	// Limit is how many runs the schedule may start in all; 0: any number. The database counts them
+	// (D-P3).
 	Limit int64
 }
 
@@ -75,8 +78,9 @@ func (f Decision) Last() (at time.Time) {
 	return at
 }
 
-// Decide decides what becomes of the due instants of a definition, from d.Due until m.Now. At most runsPerFiring instants
-// become runs; call Decide again with the rest. The error is ErrUnknownKind, or a *schedule.Error.
+// Decide decides what becomes of the due instants of a definition, from d.Due until m.Now. At most
+// runsPerFiring instants become runs; call Decide again with the rest. The error is ErrUnknownKind,
+// or a *schedule.Error.
 func Decide(d Definition, named Calendars, m Round) (Decision, error) {
 	r, err := d.read(named)
 	if err != nil {
@@ -101,8 +105,8 @@ func Decide(d Definition, named Calendars, m Round) (Decision, error) {
 		next, more = f.Runs[most], true
 		f.Runs = f.Runs[:most]
 	}
-	// A run may turn out not to be made, because an earlier one is still active. So what follows the last one that
-	// is allowed is looked at again when it is known.
+	// A run may turn out not to be made, because an earlier one is still active. So what follows
+	// the last one that is allowed is looked at again when it is known.
 	if r.left > 0 && int64(len(f.Runs)) > r.left {
 		next, more = f.Runs[r.left], true
 		f.Runs = f.Runs[:r.left]
@@ -117,8 +121,9 @@ func Decide(d Definition, named Calendars, m Round) (Decision, error) {
 	return f, nil
 }
 
-// once is decision 11 for the schedule of jobs.sp_add_job: the due instant runs, and stands for all that were missed after it.
-// Their number is exact however many they are: a million takes some tens of milliseconds.
+// once is decision 11 for the schedule of jobs.sp_add_job: the due instant runs, and stands for all
+// that were missed after it. Their number is exact however many they are: a million takes some tens
+// of milliseconds.
 func (r rule) once(due, now time.Time) Decision {
 	f := Decision{Runs: []time.Time{due}}
 	next, more := r.Next(due)
@@ -146,8 +151,8 @@ func (r *rule) started(due, now time.Time) (time.Time, bool) {
 	return r.Next(due)
 }
 
-// recover lets the catch-up policy decide on the missed instants from due on, and returns the first one that was not missed,
-// or, when there are too many for one call, not looked at.
+// recover lets the catch-up policy decide on the missed instants from due on, and returns the first
+// one that was not missed, or, when there are too many for one call, not looked at.
 func (f *Decision) recover(r *rule, due time.Time, m Round) (next time.Time, more bool) {
 	until := m.missedBefore()
 	if r.fire(due).Compare(until) >= 0 {
@@ -181,8 +186,9 @@ func (f *Decision) recover(r *rule, due time.Time, m Round) (next time.Time, mor
 	return found.Next, found.More
 }
 
-// Backfill lists the due instants of a range, both ends included, that are to run next: at most runsPerFiring. next is the
-// instant after them; zero: none is left. The error is ErrUnknownKind, or a *schedule.Error.
+// Backfill lists the due instants of a range, both ends included, that are to run next: at most
+// runsPerFiring. next is the instant after them; zero: none is left. The error is ErrUnknownKind,
+// or a *schedule.Error.
 func Backfill(d Definition, named Calendars, from, to time.Time) (runs []time.Time, next time.Time, err error) {
 	r, err := d.readRange(named)
 	if err != nil {

@@ -135,7 +135,8 @@ func TestJudge(t *testing.T) {
 			},
 			next: "00:10",
 		},
-		// D-P7: what was due before it was switched on is dropped; SAP's repeatInterval runs at once (b.3).
+		// D-P7: what was due before it was switched on is dropped; SAP's repeatInterval runs at
+		// once (b.3).
 		"SwitchedOnLater": {
 			kind: schedule.KindCron5, spec: "30 4 * * *",
 			change: func(d *Definition) { d.Activated = clock(t, "12:00") }, next: "2026-01-02 04:30",
@@ -187,7 +188,8 @@ func TestJudge(t *testing.T) {
 			spec: `{"cron": "30 * * * *", "blackouts": {"mode": "defer", "calendars": ["holidays"]}}`,
 			next: "2026-01-02 00:00",
 		},
-		// D-Z1: judged again with other rules: from the stored instant on, or from now on if that has not come.
+		// D-Z1: judged again with other rules: from the stored instant on, or from now on if that
+		// has not come.
 		"AgainBeforeItIsDue": {
 			kind: schedule.KindCron5, spec: "0 * * * *",
 			change: func(d *Definition) { d.Due = clock(t, "15:00") }, next: "13:00",
@@ -496,8 +498,8 @@ func TestDecideOfTheJobsOwnSchedule(t *testing.T) {
 	}
 }
 
-// TestDecideHandlesEachInstantOnce walks many schedules through a day with random pauses, and holds what was run or skipped
-// against the instants of the schedule: each exactly once.
+// TestDecideHandlesEachInstantOnce walks many schedules through a day with random pauses, and holds
+// what was run or skipped against the instants of the schedule: each exactly once.
 func TestDecideHandlesEachInstantOnce(t *testing.T) {
 	t.Parallel()
 	for _, policy := range []string{"last", "none", "all", "window:17m", "sap-20min"} {

@@ -48,7 +48,8 @@ var Dialect = syntax.Dialect{
 // recurrenceElements are the elements of a recurrence.
 var recurrenceElements = []string{"frequency", "interval", "count", "endTime", "schedule"}
 
-// elementNames are the names and synonyms of elements: beside the element recurrence, those of a recurrence belong into it.
+// elementNames are the names and synonyms of elements: beside the element recurrence, those of a
+// recurrence belong into it.
 func elementNames(r syntax.Reader) ([]string, map[string]string) {
 	if !r.Has("recurrence") {
 		return elements, syntax.Synonyms
@@ -60,8 +61,9 @@ func elementNames(r syntax.Reader) ([]string, map[string]string) {
 	return []string{"recurrence", "startTime"}, words
 }
 
-// read reads a recurrence object, with startTime and our elements beside its own, or a job's properties
-// that hold one as the element recurrence. Without any element of a recurrence it is one run.
+// read reads a recurrence object, with startTime and our elements beside its own, or a job's
+// properties that hold one as the element recurrence. Without any element of a recurrence it is one
+// run.
 func read(p *syntax.Parser) engine.Schedule {
 	start := readStart(p)
 	p.Start = start
@@ -186,7 +188,8 @@ func readFrequency(p *syntax.Parser, r syntax.Reader) (frequency string, interva
 // scheduleElements are the elements of schedule.
 var scheduleElements = []string{"minutes", "hours", "weekDays", "monthDays", "monthlyOccurrences"}
 
-// readSchedule reads the element schedule, and refuses what its frequency has no use for (a.4, D-A16).
+// readSchedule reads the element schedule, and refuses what its frequency has no use for (a.4,
+// D-A16).
 func readSchedule(p *syntax.Parser, v *syntax.Value, frequency string) *scheduleParts {
 	if v.Kind != '{' {
 		p.Faults.Add(v.Path, v.Raw, "an object with "+strings.Join(scheduleElements, ", "), "")

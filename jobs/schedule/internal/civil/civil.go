@@ -3,12 +3,13 @@ package civil
 import "time"
 
 // A civil second is a date and clock time without a zone, as the number of seconds since
-// 1970-01-01T00:00:00 on the same clock. Patterns are searched in civil seconds; only wall knows zones.
+// 1970-01-01T00:00:00 on the same clock. Patterns are searched in civil seconds; only wall knows
+// zones.
 
 const (
 	DaySeconds = 86400
-	// CycleDays is the length of the Gregorian calendar's cycle of 400 years, a whole number of weeks:
-	// what a pattern did not match within it, it never matches (D-E1).
+	// CycleDays is the length of the Gregorian calendar's cycle of 400 years, a whole number of
+	// weeks: what a pattern did not match within it, it never matches (D-E1).
 	CycleDays    = 146097
 	CycleSeconds = CycleDays * DaySeconds
 	CycleMonths  = 4800
@@ -21,7 +22,8 @@ type Date struct {
 	Day   int
 }
 
-// DayNumber counts the days from 1970-01-01 to a day. A month out of range is carried into the year.
+// DayNumber counts the days from 1970-01-01 to a day. A month out of range is carried into the
+// year.
 func DayNumber(year int, month time.Month, day int) int64 {
 	y, m := int64(year), int64(month)-1
 	y += FloorDiv(m, 12)

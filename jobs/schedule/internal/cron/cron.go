@@ -52,7 +52,8 @@ type unixCron struct {
 	fields []field
 	// clock is how many of the fields are the time of day; they come first.
 	clock int
-	// seconds reports whether the first field is the second. Such a line may also have ? for a day, and a/n.
+	// seconds reports whether the first field is the second. Such a line may also have ? for a day,
+	// and a/n.
 	seconds bool
 }
 
@@ -61,8 +62,8 @@ var (
 	cron6 = unixCron{fields: []field{secondField, minuteField, hourField, dayField, monthField, weekdayField}, clock: 3, seconds: true}
 )
 
-// readLine reads a line with bounds beside it. clock is how many fields are the time of day, and read reads the fields: it returns
-// them without short forms, and the pattern; nil after a fault.
+// readLine reads a line with bounds beside it. clock is how many fields are the time of day, and
+// read reads the fields: it returns them without short forms, and the pattern; nil after a fault.
 func readLine(p *syntax.Parser, clock int, read func(p *syntax.Parser, v *syntax.Value, fields []string) ([]string, *engine.OnDays)) engine.Schedule {
 	v := p.Reader.Take("cron")
 	p.ReadBounds()
@@ -166,7 +167,8 @@ func (c *unixCron) read(p *syntax.Parser, v *syntax.Value, parts []string) ([]st
 	return parts, possible(p, v, pattern, 2000, parts, n-3)
 }
 
-// possible refuses a pattern that never matches within 400 years from a year; the field of parts at index day is what is wrong then.
+// possible refuses a pattern that never matches within 400 years from a year; the field of parts at
+// index day is what is wrong then.
 func possible(p *syntax.Parser, v *syntax.Value, pattern *engine.OnDays, year int, parts []string, day int) *engine.OnDays {
 	if _, ok := pattern.Next(civil.DayNumber(year, time.January, 1) * civil.DaySeconds); !ok {
 		p.Faults.Add(v.Path, v.Raw, "a pattern that matches some day; this one matches none within 400 years", p.FirstValid("cron", syntax.WithLastDays(parts, day)...))

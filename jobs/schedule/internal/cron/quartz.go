@@ -84,12 +84,13 @@ func readQuartz(p *syntax.Parser, v *syntax.Value, parts []string) ([]string, *e
 	return parts, possible(p, v, pattern, 1970, parts, 3)
 }
 
-// quartzRange is one part of a field: from, from+step and so on up to to. to may lie beyond the field's highest value, and
-// goes on at the lowest then.
+// quartzRange is one part of a field: from, from+step and so on up to to. to may lie beyond the
+// field's highest value, and goes on at the lowest then.
 type quartzRange struct{ from, to, step int }
 
-// readQuartzRange reads *, a, a-b, with /step; a range may run over the end (22-2). A part at fault gives what is allowed, and the
-// nearest valid part where that does not follow from the field's values.
+// readQuartzRange reads *, a, a-b, with /step; a range may run over the end (22-2). A part at fault
+// gives what is allowed, and the nearest valid part where that does not follow from the field's
+// values.
 func readQuartzRange(f field, part string) (r quartzRange, allowed, propose string) {
 	forms := fmt.Sprintf("%d to %d, *, a-b, a/n, or several of them with commas", f.low, f.high)
 	if f.names != nil {
@@ -307,8 +308,8 @@ func (d *quartzDays) of(year int, month time.Month) uint32 {
 	return mask & engine.MonthDays(year, month)
 }
 
-// workday is the mask of the day from Monday to Friday that is nearest to a day, within its month; none
-// when the month lacks the day.
+// workday is the mask of the day from Monday to Friday that is nearest to a day, within its month;
+// none when the month lacks the day.
 func workday(first, length, day int) uint32 {
 	if day < 1 || day > length {
 		return 0

@@ -55,15 +55,15 @@ func intervalFault(s string) syntax.Fault {
 // shorter or longer.
 var seconds = map[Interval]int64{Minutes: 60, Hours: 3600, Days: 86400, Weeks: 7 * 86400}
 
-// Schedule is an interval schedule: due at Start + k × Count × Interval for k = 0, 1, 2, …, while not
-// after End; Once is due at Start only. All in UTC.
+// Schedule is an interval schedule: due at Start + k × Count × Interval for k = 0, 1, 2, …, while
+// not after End; Once is due at Start only. All in UTC.
 type Schedule struct {
 	Interval Interval
 	// Count is @schedule_interval_count, at least 1. Once does not look at it.
 	Count int
-	// Start is the anchor: @schedule_start_time, or, where that is the default of 0001-01-01, the moment
-	// at which the schedule became active (decision 10; see Anchor). A fraction of a second is rounded
-	// up: nothing is due before it.
+	// Start is the anchor: @schedule_start_time, or, where that is the default of 0001-01-01, the
+	// moment at which the schedule became active (decision 10; see Anchor). A fraction of a second
+	// is rounded up: nothing is due before it.
 	Start time.Time
 	// End is @schedule_end_time: an instant equal to it is still due. Zero: no end.
 	End time.Time
@@ -148,8 +148,9 @@ func (e Schedule) following(start, after time.Time) (time.Time, bool) {
 	}
 }
 
-// addMonths steps from the anchor by calendar months; a day that the month lacks becomes its last day
-// (decision 9). Because every step is counted from the anchor, 31 January, 28 February, 31 March.
+// addMonths steps from the anchor by calendar months; a day that the month lacks becomes its last
+// day (decision 9). Because every step is counted from the anchor, 31 January, 28 February, 31
+// March.
 func addMonths(anchor time.Time, n int) time.Time {
 	year, month, day := anchor.Date()
 	first := time.Date(year, month+time.Month(n), 1, 0, 0, 0, 0, time.UTC)

@@ -51,6 +51,7 @@ func (s Bounded) Next(after time.Time) (time.Time, bool) {
 // Mover is a schedule of which each run that starts late moves those after it.
 type Mover interface {
 	Schedule
-	// StartedAt is the schedule after the run for the instant due really started at at: due itself, then what follows.
+	// StartedAt is the schedule after the run for the instant due really started at at: due itself,
+	// then what follows.
 	StartedAt(due, at time.Time) Mover
 }

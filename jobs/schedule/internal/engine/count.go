@@ -6,8 +6,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 )
 
-// MaxEnumerated is how many instants are enumerated to find the one at which a count is reached, where
-// arithmetic does not find it: with blackouts, and with filters below the day.
+// MaxEnumerated is how many instants are enumerated to find the one at which a count is reached,
+// where arithmetic does not find it: with blackouts, and with filters below the day.
 const MaxEnumerated = 50_000
 
 // counter is a schedule that finds its n-th instant without visiting those before it.

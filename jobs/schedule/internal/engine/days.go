@@ -81,8 +81,8 @@ func MonthDays(year int, month time.Month) uint32 {
 	return uint32(1<<(civil.MonthLength(year, month)+1) - 2)
 }
 
-// WeekdayDays is the mask of the days that fall on one of the weekdays (bit 0 Monday to bit 6 Sunday),
-// in a month whose first day is a given weekday.
+// WeekdayDays is the mask of the days that fall on one of the weekdays (bit 0 Monday to bit 6
+// Sunday), in a month whose first day is a given weekday.
 func WeekdayDays(first int, weekdays uint8) uint32 {
 	// Bit n of the turned week is the weekday of day n+1.
 	week := uint32(weekdays)

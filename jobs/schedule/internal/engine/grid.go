@@ -7,8 +7,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 )
 
-// Grid is elapsed time: every step seconds since base, and in each step the instants at some offsets.
-// No zone touches it (D-Z5).
+// Grid is elapsed time: every step seconds since base, and in each step the instants at some
+// offsets. No zone touches it (D-Z5).
 type Grid struct {
 	Base int64 // Unix seconds
 	Step int64 // seconds, at least 1
@@ -54,8 +54,8 @@ func (g *Grid) Nth(from time.Time, n int64) (time.Time, bool) {
 	return InstantAt(g.Base + (k+i/perStep)*g.Step + g.Offsets[i%perStep])
 }
 
-// Steps are months or years from a date, by a clock time of a zone; days that a month lacks become its
-// last (decision 9, D-A1, D-A5).
+// Steps are months or years from a date, by a clock time of a zone; days that a month lacks become
+// its last (decision 9, D-A1, D-A5).
 type Steps struct {
 	Start  civil.Date
 	Second int64 // of the day

@@ -8,5 +8,6 @@ type Schedule interface {
 	Next(after time.Time) (time.Time, bool)
 }
 
-// LastInstant is the end of what SQL Server's datetime2 can hold, in whole seconds. Nothing is due later.
+// LastInstant is the end of what SQL Server's datetime2 can hold, in whole seconds. Nothing is due
+// later.
 var LastInstant = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)

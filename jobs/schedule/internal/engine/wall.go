@@ -6,7 +6,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/civil"
 )
 
-// Gap says what becomes of a clock time that does not exist, because clocks were moved forward over it.
+// Gap says what becomes of a clock time that does not exist, because clocks were moved forward over
+// it.
 type Gap string
 
 // The answers to a gap (D-Z8).
@@ -68,8 +69,9 @@ func SegmentAt(zone *time.Location, unix int64) Segment {
 		s.End = end.Unix()
 	}
 	if s.End <= unix {
-		// Beyond the listed changes of a zone (2037) package time lets every year end after 365 days: on
-		// the last day of a leap year it answers bounds that are over. That day is a segment of its own.
+		// Beyond the listed changes of a zone (2037) package time lets every year end after 365
+		// days: on the last day of a leap year it answers bounds that are over. That day is a
+		// segment of its own.
 		s.Start, s.End = s.End, (civil.FloorDiv(unix, civil.DaySeconds)+1)*civil.DaySeconds
 	}
 	if s.Start > -forever {
@@ -86,7 +88,8 @@ func offsetAt(zone *time.Location, unix int64) int64 {
 	return int64(offset)
 }
 
-// search caches the last answer of a pattern, because the segments of 400 years ask for the same one.
+// search caches the last answer of a pattern, because the segments of 400 years ask for the same
+// one.
 type search struct {
 	pattern  Pattern
 	from, to int64

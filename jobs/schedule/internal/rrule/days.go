@@ -7,8 +7,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/engine"
 )
 
-// dayMask is the days of a rule: those of each interval-th year, month, week or day that its BY parts
-// leave. Below the day the interval counts nothing here.
+// dayMask is the days of a rule: those of each interval-th year, month, week or day that its BY
+// parts leave. Below the day the interval counts nothing here.
 func (r *rule) dayMask() func(int, time.Month) uint32 {
 	within := r.periodDays()
 	return func(year int, month time.Month) uint32 {
@@ -113,7 +113,8 @@ func (r *rule) daysOfWeeks(year int, month time.Month) uint32 {
 	return mask
 }
 
-// weekdayMask is BYDAY in one month; numbers count in the year for YEARLY without BYMONTH, else in the month.
+// weekdayMask is BYDAY in one month; numbers count in the year for YEARLY without BYMONTH, else in
+// the month.
 func (r *rule) weekdayMask(year int, month time.Month) uint32 {
 	start := civil.DayNumber(year, month, 1)
 	first, length := civil.Weekday(start), civil.MonthLength(year, month)
@@ -138,8 +139,8 @@ func (r *rule) weekdayMask(year int, month time.Month) uint32 {
 	return mask
 }
 
-// positioned is a rule with BYSETPOS by the year, month or week: in each period the days' clock times are
-// numbered.
+// positioned is a rule with BYSETPOS by the year, month or week: in each period the days' clock
+// times are numbered.
 type positioned struct {
 	rule  *rule
 	days  func(int, time.Month) uint32

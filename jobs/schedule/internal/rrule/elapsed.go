@@ -67,8 +67,8 @@ func buildElapsed(p *syntax.Parser, v *syntax.Value, r *rule, given map[string]b
 	return s
 }
 
-// possible reports whether any instant counts. Times of day that the grid never reaches are found without
-// looking for them; zones are taken at the offsets of the first two years.
+// possible reports whether any instant counts. Times of day that the grid never reaches are found
+// without looking for them; zones are taken at the offsets of the first two years.
 func (s *elapsed) possible() bool {
 	start := s.grid.From
 	if s.days != nil {

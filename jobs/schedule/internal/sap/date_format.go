@@ -34,8 +34,8 @@ var knownTokens = func() []string {
 	return sorted
 }()
 
-// splitFormat takes a format apart. Letters that are no token are unknown, except T between date and
-// time; a text in brackets stands for itself.
+// splitFormat takes a format apart. Letters that are no token are unknown, except T between date
+// and time; a text in brackets stands for itself.
 func splitFormat(format string) (tokens []formatToken, unknown string) {
 	for format != "" {
 		if strings.HasPrefix(format, "[") {
@@ -79,8 +79,9 @@ type formatted struct {
 	unix                                 *time.Time
 }
 
-// parseFormatted reads a text by the tokens of its format. What the format leaves out is taken from the
-// moment now if it is larger than all that is given (the year of "DD.MM."), else it is the smallest.
+// parseFormatted reads a text by the tokens of its format. What the format leaves out is taken from
+// the moment now if it is larger than all that is given (the year of "DD.MM."), else it is the
+// smallest.
 func parseFormatted(text string, tokens []formatToken, now time.Time) (syntax.DateTime, error) {
 	f := formatted{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, false, nil}
 	rest := text
@@ -329,7 +330,8 @@ func (f *formatted) dayNumber(now time.Time) (int64, error) {
 	return syntax.CalendarDay(year, month, max(day, 1))
 }
 
-// localDayNumber is a date of the English week: it begins on Sunday (e is 0), and week 1 holds 1 January.
+// localDayNumber is a date of the English week: it begins on Sunday (e is 0), and week 1 holds 1
+// January.
 func (f *formatted) localDayNumber(today int64) (int64, error) {
 	start := func(year int) int64 {
 		first := civil.DayNumber(year, time.January, 1)

@@ -68,8 +68,8 @@ func takeIgnored(p *syntax.Parser) {
 	}
 }
 
-// readBounds are the bounds of the schedule and of its job; both hold (b.7). A one-time schedule looks
-// at no start.
+// readBounds are the bounds of the schedule and of its job; both hold (b.7). A one-time schedule
+// looks at no start.
 func readBounds(p *syntax.Parser, oneTime bool) {
 	p.Start = readInstant(p, p.Reader, "startTime", p.PlannedStart)
 	p.End = readInstant(p, p.Reader, "endTime", time.Time{})
@@ -168,7 +168,8 @@ func readFirstStarted(p *syntax.Parser) time.Time {
 	return p.Date(v, time.Time{})
 }
 
-// readAnchor is our element anchor: run moves the grid with each late start, start keeps it (D-S15).
+// readAnchor is our element anchor: run moves the grid with each late start, start keeps it
+// (D-S15).
 func readAnchor(p *syntax.Parser) (moving bool) {
 	v := p.Reader.Take("anchor")
 	if v == nil {

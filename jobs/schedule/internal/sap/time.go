@@ -44,7 +44,8 @@ func readableTime(p *syntax.Parser, v *syntax.Value, text string) (time.Time, bo
 	return at, ok
 }
 
-// relative is a text that means an instant only together with the moment at which it is read (D-S14).
+// relative is a text that means an instant only together with the moment at which it is read
+// (D-S14).
 type relative struct {
 	words   []string // lower case
 	now     time.Time
@@ -91,7 +92,8 @@ func (r *relative) at(day int64, second int) time.Time {
 	return at
 }
 
-// firstAfterNow is a clock time of the first of two days if that is still to come, else of the second.
+// firstAfterNow is a clock time of the first of two days if that is still to come, else of the
+// second.
 func (r *relative) firstAfterNow(second int, ok bool, first, second2 int64) (time.Time, bool) {
 	if !ok {
 		return time.Time{}, false
@@ -111,7 +113,8 @@ func (r *relative) later(number, unit string) (time.Time, bool) {
 	return time.Unix(r.now.Unix()+seconds, 0).UTC(), true
 }
 
-// proposal is the nearest right text that differs in few words, each replaced by a near one; else empty.
+// proposal is the nearest right text that differs in few words, each replaced by a near one; else
+// empty.
 func (r *relative) proposal() string {
 	// "4 pm" is one word here.
 	var words []string
@@ -162,7 +165,8 @@ func wordNumber(word string) string {
 	return ""
 }
 
-// settle is the instant of a time that depends on when it was said; false for one that does not, or cannot be read.
+// settle is the instant of a time that depends on when it was said; false for one that does not, or
+// cannot be read.
 func settle(p *syntax.Parser, name string, v *syntax.Value) (time.Time, bool) {
 	if name != "time" {
 		return time.Time{}, false

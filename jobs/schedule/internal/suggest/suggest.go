@@ -63,8 +63,8 @@ func editDistance(a, b string) int {
 	return rows[len(x)][len(y)]
 }
 
-// Clamp returns the number from low to high that is nearest to a written one; where low is negative, 0 is not a value. Empty
-// when the text is not a number.
+// Clamp returns the number from low to high that is nearest to a written one; where low is
+// negative, 0 is not a value. Empty when the text is not a number.
 func Clamp(text string, low, high int) string {
 	n, err := strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(n) {
@@ -77,8 +77,8 @@ func Clamp(text string, low, high int) string {
 	return strconv.Itoa(number)
 }
 
-// Repaired returns one part of a cron field with its numbers and names replaced by the nearest allowed ones; empty when the
-// result is not valid.
+// Repaired returns one part of a cron field with its numbers and names replaced by the nearest
+// allowed ones; empty when the result is not valid.
 func Repaired(part string, low, high int, names []string, valid func(part string) bool) string {
 	words := unsignedWords
 	if low < 0 {

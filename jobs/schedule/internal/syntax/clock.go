@@ -9,8 +9,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/internal/suggest"
 )
 
-// ParseClock reads h[.mm[:ss]]am, …pm, or H.mm[:ss]; a colon and a point are the same. The text is in
-// lower case. The result is in seconds of the day.
+// ParseClock reads h[.mm[:ss]]am, …pm, or H.mm[:ss]; a colon and a point are the same. The text is
+// in lower case. The result is in seconds of the day.
 func ParseClock(text string) (int, bool) {
 	half := -1
 	if body, ok := strings.CutSuffix(text, "am"); ok {

@@ -25,8 +25,9 @@ type DateTime struct {
 	Fraction bool
 }
 
-// In is the instant of the moment; without an offset it is read on the wall clock of the zone, with the
-// default rules for gap and overlap. The result carries the offset that was written, or the zone.
+// In is the instant of the moment; without an offset it is read on the wall clock of the zone, with
+// the default rules for gap and overlap. The result carries the offset that was written, or the
+// zone.
 func (m DateTime) In(zone *time.Location) time.Time {
 	civilSecond := m.Day*civil.DaySeconds + int64(m.Second)
 	if m.HasOffset {
@@ -63,8 +64,8 @@ func ParseDate(text string) (DateTime, error) {
 	return DateTime{}, err
 }
 
-// parseISO reads a calendar, week or ordinal date, extended or basic, and after a T or a space a time:
-// hour, or hour and minute, or with seconds and a fraction (which is cut), and an offset.
+// parseISO reads a calendar, week or ordinal date, extended or basic, and after a T or a space a
+// time: hour, or hour and minute, or with seconds and a fraction (which is cut), and an offset.
 func parseISO(text string) (DateTime, error) {
 	datePart, timePart, separated := cutAny(text, "Tt ")
 	day, err := ParseISODay(datePart)
@@ -257,7 +258,8 @@ func parseMail(text string) (DateTime, error) {
 
 var isoDate = regexp.MustCompile(`^([0-9]{4})-([0-9]{1,2})-([0-9]{1,2})(?:([T ])([0-9]{1,2}):([0-9]{1,2})(?::([0-9]{1,2}))?(.*))?$`)
 
-// DateProposal is the date that a wrong one most likely means: the nearest month, day of that month, hour, minute and second.
+// DateProposal is the date that a wrong one most likely means: the nearest month, day of that
+// month, hour, minute and second.
 func DateProposal(text string) string {
 	m := isoDate.FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil {

@@ -22,16 +22,18 @@ type Dialect struct {
 	TakesOffset bool
 	// KeepsPast reports whether instants before the creation and activation of a schedule are due.
 	KeepsPast bool
-	// Names returns the names and synonyms that an unknown element is compared with; nil: elements and synonyms.
+	// Names returns the names and synonyms that an unknown element is compared with; nil: elements
+	// and synonyms.
 	Names func(r Reader) (elements []string, words map[string]string)
 	// Read reads the elements; nil after a fault.
 	Read func(p *Parser) engine.Schedule
-	// Settle returns the instant that an element means relative to the creation of the schedule, and false for any
-	// other element; nil: the dialect has no relative times.
+	// Settle returns the instant that an element means relative to the creation of the schedule,
+	// and false for any other element; nil: the dialect has no relative times.
 	Settle func(p *Parser, name string, v *Value) (time.Time, bool)
 }
 
-// Synonyms are names that people use for an element and that are too far from its name to be a misspelling. Keys are in lower case.
+// Synonyms are names that people use for an element and that are too far from its name to be a
+// misspelling. Keys are in lower case.
 var Synonyms = map[string]string{
 	"timezone": "timeZone", "zone": "timeZone", "tz": "timeZone", "tzid": "timeZone", "start": "startTime", "dtstart": "startTime",
 	"end": "endTime", "until": "endTime", "expression": "cron", "cronexpression": "cron", "rule": "rrule", "recurrencerule": "rrule",
@@ -44,7 +46,8 @@ var Synonyms = map[string]string{
 // maxSpec is the longest specification in bytes; the largest job of Azure Scheduler has 16 KiB.
 const maxSpec = 64 << 10
 
-// Open reads the text of a specification as an object. A dialect with a line takes it bare, as a JSON string, or in an object.
+// Open reads the text of a specification as an object. A dialect with a line takes it bare, as a
+// JSON string, or in an object.
 func (d *Dialect) Open(spec []byte) (*Value, error) {
 	if len(spec) > maxSpec {
 		return nil, &Error{Faults: []Fault{{Value: fmt.Sprint(len(spec)), Allowed: fmt.Sprintf("a text of at most %d bytes", maxSpec)}}}
@@ -72,8 +75,9 @@ func (d *Dialect) Open(spec []byte) (*Value, error) {
 	return nil, &Error{Faults: []Fault{{Value: v.Raw, Allowed: "a JSON object with the elements " + strings.Join(d.Elements, ", ")}}}
 }
 
-// Parser reads the elements of one specification. A dialect finds here what was read before its turn (zone, gap, overlap,
-// creation), and leaves here what it read beside the schedule itself (bounds, count, warnings).
+// Parser reads the elements of one specification. A dialect finds here what was read before its
+// turn (zone, gap, overlap, creation), and leaves here what it read beside the schedule itself
+// (bounds, count, warnings).
 type Parser struct {
 	Faults *Faults
 	Reader Reader
@@ -86,7 +90,8 @@ type Parser struct {
 	Gap       engine.Gap     // empty: the default of the pattern
 	Overlap   engine.Overlap // likewise
 
-	// PlannedStart is the start that was given with the specification, for dialects whose text has none; zero: none.
+	// PlannedStart is the start that was given with the specification, for dialects whose text has
+	// none; zero: none.
 	PlannedStart time.Time
 	// Start and end are the bounds of the schedule; zero: none.
 	Start, End time.Time
@@ -96,14 +101,15 @@ type Parser struct {
 	Assumed time.Time
 	// AssumedUsed is set once assumed was used: an instant equal to assumed is due then.
 	AssumedUsed bool
-	// Today is when a preview is made that is given no start; an end before today has passed. Zero: not looked at.
+	// Today is when a preview is made that is given no start; an end before today has passed. Zero:
+	// not looked at.
 	Today time.Time
 	// Count is the largest number of runs; 0: no limit.
 	Count int64
 	// FirstStarted is when the first run really started, for previews; zero: on time.
 	FirstStarted time.Time
-	// Try reports whether a specification with one element of this text has no fault; nil: nothing is tried, which
-	// keeps a proposal from looking for a proposal.
+	// Try reports whether a specification with one element of this text has no fault; nil: nothing
+	// is tried, which keeps a proposal from looking for a proposal.
 	Try func(element, text string) bool
 }
 
@@ -160,7 +166,8 @@ func (p *Parser) Instant(name string, absent time.Time) time.Time {
 	return p.Date(v, absent)
 }
 
-// Date reads a text as an instant, in the schedule's zone unless it has an offset; bad is the result after a fault.
+// Date reads a text as an instant, in the schedule's zone unless it has an offset; bad is the
+// result after a fault.
 func (p *Parser) Date(v *Value, bad time.Time) time.Time {
 	text, ok := p.Reader.Text(v, DateForms)
 	if !ok {
@@ -215,7 +222,8 @@ func (p *Parser) Weekday(v *Value) (int, bool) {
 	return day, ok
 }
 
-// Creation is when the schedule was made or switched on; where neither is known, the assumed moment; zero: none is known.
+// Creation is when the schedule was made or switched on; where neither is known, the assumed
+// moment; zero: none is known.
 func (p *Parser) Creation() time.Time {
 	if !p.Created.IsZero() {
 		return p.Created
@@ -255,7 +263,8 @@ func (p *Parser) CheckBounds(path string) {
 	p.CheckRange(path, Quote(p.End.Format(time.RFC3339)), p.Start, p.End)
 }
 
-// CheckRange refuses an end before a start, if both are given; path and raw are the element of the end and its value.
+// CheckRange refuses an end before a start, if both are given; path and raw are the element of the
+// end and its value.
 func (p *Parser) CheckRange(path, raw string, start, end time.Time) {
 	if !end.IsZero() && !start.IsZero() && end.Before(start) {
 		at := start.Format(time.RFC3339)
@@ -263,8 +272,9 @@ func (p *Parser) CheckRange(path, raw string, start, end time.Time) {
 	}
 }
 
-// Wall is a pattern on the clock of the schedule's zone. With fixed clock times only, a gap shifts and an overlap counts once
-// unless the specification says otherwise; else every instant counts that shows a matching time (D-Z6).
+// Wall is a pattern on the clock of the schedule's zone. With fixed clock times only, a gap shifts
+// and an overlap counts once unless the specification says otherwise; else every instant counts
+// that shows a matching time (D-Z6).
 func (p *Parser) Wall(pattern engine.Pattern, fixed bool) *engine.Wall {
 	w := &engine.Wall{Pattern: pattern, Zone: p.Zone, Gap: p.Gap, Overlap: p.Overlap}
 	if w.Gap == "" {
@@ -280,7 +290,8 @@ func (p *Parser) Wall(pattern engine.Pattern, fixed bool) *engine.Wall {
 	return w
 }
 
-// FirstValid is the first of some texts of an element that has no fault, in quotes; empty when each has one.
+// FirstValid is the first of some texts of an element that has no fault, in quotes; empty when each
+// has one.
 func (p *Parser) FirstValid(element string, texts ...string) string {
 	if p.Try == nil {
 		return ""
@@ -296,7 +307,8 @@ func (p *Parser) FirstValid(element string, texts ...string) string {
 // LastDays are tried in place of a day that the months of a pattern lack.
 var LastDays = []string{"30", "29"}
 
-// WithLastDays are the lines that result when the field at index day becomes the last day of a shorter month.
+// WithLastDays are the lines that result when the field at index day becomes the last day of a
+// shorter month.
 func WithLastDays(fields []string, day int) []string {
 	var lines []string
 	for _, d := range LastDays {
@@ -307,7 +319,8 @@ func WithLastDays(fields []string, day int) []string {
 	return lines
 }
 
-// CronKinds names the kinds whose lines have a number of fields, for a proposal; empty when there is none.
+// CronKinds names the kinds whose lines have a number of fields, for a proposal; empty when there
+// is none.
 func CronKinds(fields int) string {
 	switch fields {
 	case 5:

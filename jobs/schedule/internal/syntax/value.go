@@ -138,8 +138,8 @@ type Reader struct {
 	Faults *Faults
 }
 
-// Take returns the member of a name and marks it as known; nil when the member is absent or null. A second member of the
-// name is a fault.
+// Take returns the member of a name and marks it as known; nil when the member is absent or null. A
+// second member of the name is a fault.
 func (r Reader) Take(names ...string) *Value {
 	var found *Value
 	for i := range r.Object.Members {
@@ -166,7 +166,8 @@ func (r Reader) Has(name string) bool {
 	return slices.ContainsFunc(r.Object.Members, func(m member) bool { return m.Name == name })
 }
 
-// RefuseOthers adds a fault for each member that was not taken; the nearest of the known names is proposed.
+// RefuseOthers adds a fault for each member that was not taken; the nearest of the known names is
+// proposed.
 func (r Reader) RefuseOthers(known []string, synonyms map[string]string) {
 	for _, m := range r.Object.Members {
 		if m.used {

@@ -19,12 +19,14 @@ import (
 //go:embed zones.txt
 var zoneNames string
 
-// Zones returns the names of all zones, sorted. They are the names that time/tzdata of the Go release
-// has with which zones.txt was made; the rules are those of the machine, or else of time/tzdata.
+// Zones returns the names of all zones, sorted. They are the names that time/tzdata of the Go
+// release has with which zones.txt was made; the rules are those of the machine, or else of
+// time/tzdata.
 var Zones = sync.OnceValue(func() []string { return strings.Fields(zoneNames) })
 
-// abbreviations are names that people take for zones, and the zone that is most likely meant (D-Z1).
-// Some of them are files of the IANA data, kept for old programs; they are refused all the same.
+// abbreviations are names that people take for zones, and the zone that is most likely meant
+// (D-Z1). Some of them are files of the IANA data, kept for old programs; they are refused all the
+// same.
 var abbreviations = map[string]string{
 	"BST": "Europe/London", "CDT": "America/Chicago", "CEST": "Europe/Berlin", "CET": "Europe/Berlin", "CST": "America/Chicago",
 	"EDT": "America/New_York", "EEST": "Europe/Athens", "EET": "Europe/Athens", "EST": "America/New_York", "HST": "Pacific/Honolulu",
@@ -37,8 +39,8 @@ var abbreviations = map[string]string{
 // zones that were loaded; a name is asked for with every schedule.
 var zones sync.Map // string to *time.Location
 
-// LoadZone finds the zone of an IANA name (D-Z1). Abbreviations, names of Windows, "Local" and names in
-// other case are refused; the error is a *Error with the path timeZone.
+// LoadZone finds the zone of an IANA name (D-Z1). Abbreviations, names of Windows, "Local" and
+// names in other case are refused; the error is a *Error with the path timeZone.
 func LoadZone(name string) (*time.Location, error) {
 	if zone, ok := zones.Load(name); ok {
 		return zone.(*time.Location), nil
