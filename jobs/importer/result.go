@@ -184,11 +184,11 @@ func counted(n int, noun string) string {
 func cut(s string, n int) (string, bool) {
 	length := 0
 	for i, r := range s {
-		size := 1
+		units := 1
 		if r > 0xFFFF {
-			size = 2
+			units = 2
 		}
-		if length += size; length > n {
+		if length += units; length > n {
 			return strings.TrimRight(s[:i], " "), true
 		}
 	}

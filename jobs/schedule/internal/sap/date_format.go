@@ -83,7 +83,13 @@ type formatted struct {
 // the moment now if it is larger than all that is given (the year of "DD.MM."), else it is the
 // smallest.
 func parseFormatted(text string, tokens []formatToken, now time.Time) (syntax.DateTime, error) {
-	f := formatted{-1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, 0, false, nil}
+	const absent = -1
+	f := formatted{
+		year: absent, quarter: absent, month: absent, day: absent, dayOfYear: absent,
+		isoYear: absent, isoWeek: absent, isoDay: absent,
+		localYear: absent, localWeek: absent, localDay: absent,
+		hour: absent, hour12: absent, minute: absent, second: absent, half: absent,
+	}
 	rest := text
 	for _, t := range tokens {
 		if t.name == "" {

@@ -59,12 +59,12 @@ type agentRule struct {
 
 // spec is the rule as a schedule of the kind rrule.
 func (a agentRule) spec() string {
-	object := struct {
+	element := struct {
 		Rule  string `json:"rrule"`
 		Start string `json:"startTime"`
 		End   string `json:"endTime,omitempty"`
 	}{a.days + a.times.rule(), a.start, a.end}
-	text, err := json.Marshal(object)
+	text, err := json.Marshal(element)
 	if err != nil { // strings only
 		return ""
 	}
@@ -427,9 +427,9 @@ func (m months) after(d monthDates) (rules []dayRule, missing bool) {
 	// The first of the month after one that has exactly so many days.
 	lastDays := map[int]string{-1: "", 31: ";BYMONTH=1,2,4,6,8,9,11", 30: ";BYMONTH=5,7,10,12"}
 	for _, day := range d.days {
-		if months, ends := lastDays[day]; ends {
+		if byMonth, ends := lastDays[day]; ends {
 			rule := m.rule(weekdays, []int{1})
-			rule.rule += months
+			rule.rule += byMonth
 			rule.from = time.Date(m.start.Year(), m.start.Month()+1, 1, 0, 0, 0, 0, time.UTC)
 			rules = append(rules, rule)
 		}
