@@ -191,8 +191,8 @@ func (r *Result) agentOnFail(job, element string, s AgentStep) {
 // (https://learn.microsoft.com/ssms/agent/use-tokens-in-job-steps).
 var agentToken = regexp.MustCompile(`\$\((?:ESCAPE_\w+\()?(?:A-\w+|DATE|INST|JOBID|JOBNAME|MACH|MSSA|OSCMD|SQLDIR|SQLLOGDIR|SRVR|STEPCT|STEPID|STEPNAME|STRTDT|STRTTM|TIME|WMI\([^)]*\))\)?\)`)
 
-// agentStep turns one step. One that is not T-SQL becomes a step that fails and says what is to be
-// written: the steps after it may rely on it, and must not run without it.
+// agentStep converts one step. A step that is not T-SQL becomes a step that fails with a message,
+// because the steps after it may rely on it, and must not run without it.
 func (r *Result) agentStep(job *Job, s AgentStep) Step {
 	element := agentElement(s)
 	step := Step{Command: s.Command, Attempts: max(s.RetryAttempts, 0), Interval: min(max(60*s.RetryInterval, 1), maxRetry), Timeout: maxTimeout}

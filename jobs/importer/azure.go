@@ -13,7 +13,7 @@ import (
 
 // AzureScheduler reads jobs of Azure Scheduler: one job, a list, the answer of a listing ("value"),
 // job collections that hold jobs, or a template ("resources"); in the form of Azure Resource
-// Manager or of the classic API. The error quotes nothing of the text.
+// Manager or of the classic API. The error contains no part of the text.
 func AzureScheduler(text []byte, o Options) (*Result, error) {
 	v, err := decode(text)
 	if err != nil {
@@ -89,7 +89,7 @@ func (c *azureCollector) collect(v any, path, collection string) {
 	}
 }
 
-// pathOr names the whole text where there is no path.
+// pathOr names the whole text if the path is empty.
 func pathOr(path string) string {
 	if path == "" {
 		return "the text"

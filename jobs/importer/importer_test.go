@@ -60,7 +60,7 @@ func due(t *testing.T, s Schedule, n int) []string {
 	return texts
 }
 
-// noSecrets says that nothing of an import shows a text that holds "hush", which every secret in
+// noSecrets checks that no part of an import contains "hush", which every secret in
 // testdata does.
 func noSecrets(t *testing.T, r *Result) {
 	t.Helper()

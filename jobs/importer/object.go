@@ -17,7 +17,7 @@ import (
 	"github.com/jobagent/jobagent/jobs/internal/isoduration"
 )
 
-// decode reads a JSON text. The error quotes nothing of it.
+// decode reads a JSON text. The error contains no part of it.
 func decode(text []byte) (any, error) {
 	text = bytes.TrimPrefix(text, []byte("\ufeff"))
 	d := json.NewDecoder(bytes.NewReader(text))
@@ -182,7 +182,7 @@ func address(text string) string {
 	return shown.String()
 }
 
-// size says how large a value is, and nothing of it.
+// size says how large a value is, without any part of it.
 func size(v any) string {
 	if s, ok := v.(string); ok {
 		return fmt.Sprintf("%d characters", len([]rune(s)))

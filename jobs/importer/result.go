@@ -14,7 +14,7 @@ import (
 
 // Options is what the input does not say.
 type Options struct {
-	// Now is the moment of the import: what is over by then stays over.
+	// Now is the moment of the import: a schedule that has ended by then stays ended.
 	Now time.Time
 	// Zone is the IANA name of the zone in which SQL Server Agent's clock times are; empty: UTC.
 	// See [Zone].
@@ -30,7 +30,7 @@ type Options struct {
 type Effect string
 
 const (
-	// Lost: it has no counterpart, and nothing in the script stands for it.
+	// Lost: the element has no counterpart, and the script leaves it out.
 	Lost Effect = "lost"
 	// Changed: the script has it in another form, which the message names.
 	Changed Effect = "changed"
@@ -43,7 +43,7 @@ type Finding struct {
 	Effect Effect `json:"effect"`
 	// Job is empty for what concerns the whole input.
 	Job string `json:"job,omitempty"`
-	// Element is its path in the words of its system.
+	// Element is the element's path, as its own system names it.
 	Element string `json:"element"`
 	Message string `json:"message"`
 }
@@ -66,7 +66,7 @@ type Result struct {
 	opts   Options
 }
 
-// Job is a job in the words of the control database.
+// Job is a job as the control database stores it.
 type Job struct {
 	Name        string     `json:"job_name"`
 	Description string     `json:"description,omitempty"`
@@ -276,8 +276,8 @@ func (r *Result) databaseGroup(database string) TargetGroup {
 	return TargetGroup{Name: name, Server: r.opts.Server, Database: database}
 }
 
-// addSchedule reads a schedule as the agent will, notes what is wrong with it, and adds it to the
-// job. A faulty one is only shown. The paths of its faults follow base.
+// addSchedule reads a schedule as the agent will, reports its faults, and adds it to the job. A
+// schedule with faults is only shown. The paths of its faults follow base.
 func (r *Result) addSchedule(job *Job, element, base string, s Schedule) {
 	plan, err := schedule.Parse(s.Kind, []byte(s.Spec), schedule.Options{Zone: s.Zone, Created: r.opts.Now})
 	var faulty *schedule.Error

@@ -10,7 +10,7 @@ import (
 )
 
 // SAP reads jobs of SAP Job Scheduling Service: one job, a list, or the answer of a listing
-// ("results"). The error quotes nothing of the text.
+// ("results"). The error contains no part of the text.
 func SAP(text []byte, o Options) (*Result, error) {
 	v, err := decode(text)
 	if err != nil {

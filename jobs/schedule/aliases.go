@@ -29,7 +29,7 @@ const (
 	GapShift = engine.GapShift
 	// GapSkip drops the clock time.
 	GapSkip = engine.GapSkip
-	// GapAtEnd makes everything that falls into the gap due once, when the gap ends.
+	// GapAtEnd makes all clock times in the gap due once, when the gap ends.
 	GapAtEnd = engine.GapAtEnd
 )
 
@@ -47,9 +47,9 @@ const (
 )
 
 // Fault is one thing that is wrong with a schedule. Its fields, all texts, are Path (the element at
-// fault in the words of its system; empty: the text as a whole), Value (what the element has, as
+// fault as its system names it; empty: the text as a whole), Value (what the element has, as
 // JSON), Allowed (what it may have) and Nearest (the valid spelling that is nearest to the value;
-// empty when nothing is near).
+// empty when none is near).
 type Fault = syntax.Fault
 
 // Error holds all faults of a schedule, at least one, in its field Faults, in the order of the

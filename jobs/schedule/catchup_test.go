@@ -42,7 +42,7 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// More than fits into one answer is asked for again, and nothing is lost or run twice.
+// What exceeds one answer is asked for again, and no instant is lost or run twice.
 func TestRecoverInParts(t *testing.T) {
 	t.Parallel()
 	every := Elastic{Interval: Minutes, Count: 1, Start: instant(t, "2026-01-01T00:00:00Z")}

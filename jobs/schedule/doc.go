@@ -1,12 +1,12 @@
-// Package schedule computes when schedules are due. It is pure: it knows no clock and no time zone
-// of this machine, and the answer to a question never changes.
+// Package schedule computes when schedules are due. It is pure: it uses neither the clock nor the
+// time zone of this machine, and the same question always has the same answer.
 //
 // Vocabulary. A schedule is a set of instants, the due instants, in whole seconds and UTC.
 // [Schedule] answers one question about it: what is the first one strictly after a given instant.
-// The agent asks it once for each due instant that it turns into a run, and stores the answer;
-// nothing ever asks whether "now" matches. The kind of a schedule is named ([Kind]), never guessed
-// from its form. [Parse] reads a specification of a kind into a [Plan], or says everything that is
-// wrong with it ([Error]); [PreviewSpec] lists what a specification would make due.
+// The agent asks it once for each due instant that it turns into a run, and stores the answer; no
+// code asks whether "now" matches. The kind of a schedule is given ([Kind]), never guessed from its
+// text. [Parse] reads a specification of a kind into a [Plan], or reports every fault ([Error]);
+// [PreviewSpec] lists what a specification would make due.
 //
 // A pattern is a set of civil seconds: dates with clock times, without a zone. Only wall maps them
 // to instants, and knows what to do where clocks are changed. A grid is elapsed time, and no zone

@@ -34,8 +34,8 @@ type Options struct {
 	// LastStarted is when the last run of SAP's repeatInterval really started; zero: no run yet.
 	// The next is one interval later (D-S15).
 	LastStarted time.Time
-	// MinInterval refuses schedules of which two instants are closer together within a year (D-S6);
-	// 0: no limit.
+	// MinInterval refuses schedules with two instants that are closer together within a year
+	// (D-S6); 0: no limit.
 	MinInterval time.Duration
 	// Calendars are the calendars that blackouts may name, and BrokenCalendars the faults of those
 	// that cannot be read.

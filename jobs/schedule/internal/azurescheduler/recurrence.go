@@ -18,7 +18,7 @@ var frequencies = []struct {
 	most int64
 }{{"Minute", 1000}, {"Hour", 1000}, {"Day", 548}, {"Week", 78}, {"Month", 18}, {"Year", 1}}
 
-// frequencyWords are what people write for a frequency; lower case.
+// frequencyWords are common words for a frequency, in lower case.
 var frequencyWords = map[string]string{
 	"minutely": "Minute", "minutes": "Minute", "hourly": "Hour", "hours": "Hour", "daily": "Day", "days": "Day",
 	"weekly": "Week", "weeks": "Week", "monthly": "Month", "months": "Month", "yearly": "Year", "annually": "Year", "years": "Year",
@@ -188,8 +188,8 @@ func readFrequency(p *syntax.Parser, r syntax.Reader) (frequency string, interva
 // scheduleElements are the elements of schedule.
 var scheduleElements = []string{"minutes", "hours", "weekDays", "monthDays", "monthlyOccurrences"}
 
-// readSchedule reads the element schedule, and refuses what its frequency has no use for (a.4,
-// D-A16).
+// readSchedule reads the element schedule, and refuses parts that have no meaning under its
+// frequency (a.4, D-A16).
 func readSchedule(p *syntax.Parser, v *syntax.Value, frequency string) *scheduleParts {
 	if v.Kind != '{' {
 		p.Faults.Add(v.Path, v.Raw, "an object with "+strings.Join(scheduleElements, ", "), "")

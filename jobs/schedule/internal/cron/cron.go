@@ -168,7 +168,7 @@ func (c *unixCron) read(p *syntax.Parser, v *syntax.Value, parts []string) ([]st
 }
 
 // possible refuses a pattern that never matches within 400 years from a year; the field of parts at
-// index day is what is wrong then.
+// index day is at fault then.
 func possible(p *syntax.Parser, v *syntax.Value, pattern *engine.OnDays, year int, parts []string, day int) *engine.OnDays {
 	if _, ok := pattern.Next(civil.DayNumber(year, time.January, 1) * civil.DaySeconds); !ok {
 		p.Faults.Add(v.Path, v.Raw, "a pattern that matches some day; this one matches none within 400 years", p.FirstValid("cron", syntax.WithLastDays(parts, day)...))

@@ -63,7 +63,7 @@ type Schedule struct {
 	Count int
 	// Start is the anchor: @schedule_start_time, or, where that is the default of 0001-01-01, the
 	// moment at which the schedule became active (decision 10; see Anchor). A fraction of a second
-	// is rounded up: nothing is due before it.
+	// is rounded up, because nothing is due before the start.
 	Start time.Time
 	// End is @schedule_end_time: an instant equal to it is still due. Zero: no end.
 	End time.Time
@@ -78,7 +78,7 @@ func Anchor(start, activated time.Time) time.Time {
 	return start
 }
 
-// Validate says everything that is wrong with e; the error is a *Error.
+// Validate reports every fault of e; the error is a *syntax.Error.
 func (e Schedule) Validate() error {
 	var faults []syntax.Fault
 	if _, known := seconds[e.Interval]; !known && e.Interval != Once && e.Interval != Months {

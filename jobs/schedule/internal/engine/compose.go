@@ -48,7 +48,7 @@ func (s Bounded) Next(after time.Time) (time.Time, bool) {
 	return next, true
 }
 
-// Mover is a schedule of which each run that starts late moves those after it.
+// Mover is a schedule in which a run that starts late moves the runs after it.
 type Mover interface {
 	Schedule
 	// StartedAt is the schedule after the run for the instant due really started at at: due itself,

@@ -16,7 +16,7 @@ const (
 	GapShift Gap = "shift"
 	// GapSkip drops the clock time.
 	GapSkip Gap = "skip"
-	// GapAtEnd makes everything that falls into the gap due once, when the gap ends.
+	// GapAtEnd makes all clock times in the gap due once, when the gap ends.
 	GapAtEnd Gap = "at_end"
 )
 

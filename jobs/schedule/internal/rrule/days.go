@@ -8,7 +8,7 @@ import (
 )
 
 // dayMask is the days of a rule: those of each interval-th year, month, week or day that its BY
-// parts leave. Below the day the interval counts nothing here.
+// parts leave. For rules below the day, the interval has no effect here.
 func (r *rule) dayMask() func(int, time.Month) uint32 {
 	within := r.periodDays()
 	return func(year int, month time.Month) uint32 {

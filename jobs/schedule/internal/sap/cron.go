@@ -210,7 +210,7 @@ func readItems(p *syntax.Parser, path string, f cronField, text string) []cronIt
 	return items
 }
 
-// parseItem reads one part of a list; what is allowed is empty when the part is right.
+// parseItem reads one part of a list; allowed is empty when the part is valid.
 func parseItem(f cronField, part string) (item cronItem, allowed, propose string) {
 	body, stepText, hasStep := strings.Cut(part, "/")
 	item.step = 1

@@ -34,7 +34,7 @@ var knownTokens = func() []string {
 	return sorted
 }()
 
-// splitFormat takes a format apart. Letters that are no token are unknown, except T between date
+// splitFormat takes a format apart. Letters that are not tokens are unknown, except T between date
 // and time; a text in brackets stands for itself.
 func splitFormat(format string) (tokens []formatToken, unknown string) {
 	for format != "" {

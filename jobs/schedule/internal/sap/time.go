@@ -134,7 +134,7 @@ func (r *relative) proposal() string {
 	if _, ok := try.read(); ok {
 		return syntax.Quote(strings.Join(w, " "))
 	}
-	// Every word that is no word of the grammar becomes its nearest one; one at a time may suffice.
+	// Every word that is not in the grammar becomes its nearest one; one at a time may suffice.
 	for i, word := range words {
 		best := word
 		for _, c := range []string{wordNumber(word), strings.ToLower(suggest.Nearest(word, vocabulary)), syntax.ClockProposal(word)} {

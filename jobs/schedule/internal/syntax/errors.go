@@ -7,13 +7,13 @@ import (
 
 // Fault is one thing that is wrong with a schedule.
 type Fault struct {
-	// Path is the element at fault, in the words of its system; empty: the text as a whole.
+	// Path is the element at fault, as its system names it; empty: the text as a whole.
 	Path string
-	// Value is what it has, as text.
+	// Value is the value of the element, as JSON text.
 	Value string
-	// Allowed says what it may have.
+	// Allowed says which values are valid.
 	Allowed string
-	// Nearest is the right spelling that is nearest to the value; empty when nothing is near.
+	// Nearest is the valid spelling that is nearest to the value; empty when none is near.
 	Nearest string
 }
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Faults collects what is wrong with a specification, in the order in which it is found (D-E5).
+// Faults collects the faults of a specification, in the order in which they are found (D-E5).
 type Faults struct{ List []Fault }
 
 // Add notes one fault; value is JSON text, so that a text stands in quotes and a number does not.

@@ -51,7 +51,7 @@ var NumberWords = map[string]int{
 // MaxInterval is the longest interval in seconds: 400 years.
 const MaxInterval = civil.CycleSeconds
 
-// ParseInterval reads "<number> <unit>"; what is proposed is the nearest right text, or empty.
+// ParseInterval reads "<number> <unit>"; propose is the nearest valid text, or empty.
 func ParseInterval(text string) (seconds int64, propose string, ok bool) {
 	fields := strings.Fields(text)
 	if len(fields) == 1 && IsDigits(fields[0]) {

@@ -32,7 +32,7 @@ type Dialect struct {
 	Settle func(p *Parser, name string, v *Value) (time.Time, bool)
 }
 
-// Synonyms are names that people use for an element and that are too far from its name to be a
+// Synonyms are common names for an element that are too far from its name to be a
 // misspelling. Keys are in lower case.
 var Synonyms = map[string]string{
 	"timezone": "timeZone", "zone": "timeZone", "tz": "timeZone", "tzid": "timeZone", "start": "startTime", "dtstart": "startTime",
@@ -81,7 +81,8 @@ func (d *Dialect) Open(spec []byte) (*Value, error) {
 type Parser struct {
 	Faults *Faults
 	Reader Reader
-	// Warnings say what was read otherwise than people might think, one sentence each.
+	// Warnings name parts of the specification that mean something other than a reader may expect,
+	// one sentence each.
 	Warnings []string
 
 	Zone *time.Location

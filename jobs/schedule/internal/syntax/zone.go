@@ -24,9 +24,9 @@ var zoneNames string
 // time/tzdata.
 var Zones = sync.OnceValue(func() []string { return strings.Fields(zoneNames) })
 
-// abbreviations are names that people take for zones, and the zone that is most likely meant
-// (D-Z1). Some of them are files of the IANA data, kept for old programs; they are refused all the
-// same.
+// abbreviations are short names that are often taken for zones, with the zone that is most likely
+// meant (D-Z1). Some of them are files of the IANA data, kept for old programs; they are refused
+// all the same.
 var abbreviations = map[string]string{
 	"BST": "Europe/London", "CDT": "America/Chicago", "CEST": "Europe/Berlin", "CET": "Europe/Berlin", "CST": "America/Chicago",
 	"EDT": "America/New_York", "EEST": "Europe/Athens", "EET": "Europe/Athens", "EST": "America/New_York", "HST": "Pacific/Honolulu",
