@@ -3,6 +3,8 @@ package azure
 import (
 	"testing"
 
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
+	"github.com/Azure/azure-sdk-for-go/sdk/azidentity"
 	"github.com/microsoft/go-mssqldb/msdsn"
 	"github.com/stretchr/testify/require"
 
@@ -13,36 +15,7 @@ func params(t *testing.T, dsn string) msdsn.Config {
 	t.Helper()
 	p, err := msdsn.Parse(dsn)
 	require.NoError(t, err)
-	p.AppName, p.Database = "jobagent", "d&b=1;x"
 	return p
-}
-
-// What the driver reads out of the connection string is what was put in.
-func TestConnectionStringRoundTrip(t *testing.T) {
-	t.Parallel()
-	for server, want := range map[string]struct {
-		host, instance string
-		port           uint64
-	}{
-		"h.database.windows.net":          {"h.database.windows.net", "", 0},
-		"tcp:h.database.windows.net,1433": {"h.database.windows.net", "", 1433},
-		`h\inst`:                          {"h", "inst", 0},
-	} {
-		in := params(t, "server="+server)
-		text := connectionString(targets.EntraLogin{Params: in, User: "client@tenant", Secret: "p&w=;é%'\""}, "ActiveDirectoryServicePrincipal")
-		out, err := msdsn.Parse(text)
-		require.NoError(t, err)
-		require.Equal(t, want.host, out.Host)
-		require.Equal(t, want.instance, out.Instance)
-		require.Equal(t, want.port, out.Port)
-		require.Equal(t, in.Database, out.Database)
-		require.Equal(t, "jobagent", out.AppName)
-		require.Equal(t, msdsn.Encryption(msdsn.EncryptionDisabled), out.Encryption, "the agent encrypts underneath")
-		require.Equal(t, "client@tenant", out.Parameters["user id"])
-		require.Equal(t, "p&w=;é%'\"", out.Parameters["password"])
-		require.Equal(t, "ActiveDirectoryServicePrincipal", out.Parameters["fedauth"])
-		require.True(t, out.DisableRetry)
-	}
 }
 
 func TestConnector(t *testing.T) {
@@ -52,14 +25,69 @@ func TestConnector(t *testing.T) {
 		targets.KindServicePrincipal: {User: "client@tenant", Secret: "hunter2"},
 		targets.KindDefault:          {},
 	} {
-		login.Kind, login.Params = kind, params(t, "server=h;encrypt=true")
+		login.Kind, login.Params = kind, params(t, "server=h;encrypt=disable")
 		c, err := Connector(login)
 		require.NoError(t, err, kind)
 		require.NotNil(t, c)
 	}
 	_, err := Connector(targets.EntraLogin{Kind: targets.KindSQLLogin})
 	require.ErrorContains(t, err, "SqlLogin")
-	_, err = Connector(targets.EntraLogin{Kind: targets.KindServicePrincipal, Secret: "hunter2", Params: params(t, "server=h")})
+	for _, login := range []targets.EntraLogin{{Secret: "hunter2"}, {User: "@tenant", Secret: "hunter2"}, {User: "client@tenant"}} {
+		login.Kind, login.Params = targets.KindServicePrincipal, params(t, "server=h")
+		_, err = Connector(login)
+		require.ErrorContains(t, err, "a service principal needs")
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+}
+
+// A server gets tokens for databases only, of the authorities of their own cloud.
+func TestTokensAreForDatabasesOnly(t *testing.T) {
+	t.Parallel()
+	for _, good := range []struct {
+		resource, authority string
+		of                  cloud.Configuration
+	}{
+		{"https://database.windows.net/", "https://login.windows.net/tenant", cloud.AzurePublic},
+		{"https://database.windows.net", "https://login.microsoftonline.com/tenant/", cloud.AzurePublic},
+		{"https://database.windows.net//.default", "https://LOGIN.microsoftonline.com/tenant", cloud.AzurePublic},
+		{"https://Database.UsGovCloudApi.net/", "https://login.microsoftonline.us/tenant", cloud.AzureGovernment},
+		{"https://database.chinacloudapi.cn/", "https://login.partner.microsoftonline.cn/tenant", cloud.AzureChina},
+	} {
+		of, tenant, err := cloudOf(good.resource, good.authority)
+		require.NoError(t, err, good.resource)
+		require.Equal(t, "tenant", tenant)
+		require.Equal(t, good.of.ActiveDirectoryAuthorityHost, of.ActiveDirectoryAuthorityHost)
+	}
+	for _, bad := range []struct{ resource, authority, want string }{
+		{"https://management.azure.com/", "https://login.windows.net/tenant", "no database of Azure's"},
+		{"https://graph.microsoft.com", "https://login.windows.net/tenant", "no database of Azure's"},
+		{"https://database.windows.net.evil.example", "https://login.windows.net/tenant", "no database of Azure's"},
+		{"", "https://login.windows.net/tenant", "no database of Azure's"},
+		{"https://database.windows.net/", "https://evil.example/tenant", "issues no tokens"},
+		{"https://database.windows.net/", "https://login.microsoftonline.us/tenant", "issues no tokens"},
+		{"https://database.windows.net/", "http://login.windows.net/tenant", "none of Azure's"},
+		{"https://database.windows.net/", "https://login.windows.net:444/tenant", "none of Azure's"},
+		{"https://database.windows.net/", "https://login.windows.net@evil.example/tenant", "none of Azure's"},
+		{"https://database.windows.net/", "", "none of Azure's"},
+	} {
+		_, err := token(t.Context(), targets.EntraLogin{Kind: targets.KindManagedIdentity}, bad.resource, bad.authority)
+		require.ErrorContains(t, err, bad.want, "%+v", bad)
+	}
+}
+
+func TestCredentialFor(t *testing.T) {
+	t.Parallel()
+	for kind, want := range map[targets.CredentialKind]any{
+		targets.KindManagedIdentity:  &azidentity.ManagedIdentityCredential{},
+		targets.KindServicePrincipal: &azidentity.ClientSecretCredential{},
+		targets.KindDefault:          &azidentity.DefaultAzureCredential{},
+	} {
+		c, err := credentialFor(targets.EntraLogin{Kind: kind, User: "client@tenant", Secret: "hunter2"}, cloud.AzurePublic, "servers-tenant")
+		require.NoError(t, err, kind)
+		require.IsType(t, want, c)
+	}
+	// Without a tenant of its own, a principal's is what the server names, which must have the form of one.
+	_, err := credentialFor(targets.EntraLogin{Kind: targets.KindServicePrincipal, User: "client", Secret: "hunter2"}, cloud.AzurePublic, "a/../b")
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "hunter2")
 }

@@ -35,6 +35,7 @@ var allowed = map[string][]string{
 	"jobs/importer":                  {"jobs/internal/...", "jobs/schedule", "jobs/tsql"},
 	"jobs/tsql":                      {},
 	"targets":                        {"jobs/...", "targets/...", "github.com/microsoft/go-mssqldb/...", "github.com/golang-sql/sqlexp", "github.com/google/uuid"},
+	"targets/azure":                  {"targets", "github.com/microsoft/go-mssqldb/...", "github.com/Azure/azure-sdk-for-go/sdk/..."},
 	"controldb":                      {"sql", "jobs/...", "targets", "controldb/...", "github.com/jmoiron/sqlx", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	"agent":                          {"jobs/...", "targets", "controldb", "agent/...", "go.uber.org/zap/...", "github.com/google/uuid"},
 	"cmd/jobagent":                   {"sql", "jobs/...", "targets/...", "controldb", "agent", "testenv/...", "cmd/jobagent/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...", "github.com/google/uuid", "github.com/mattn/go-isatty", "github.com/microsoft/go-mssqldb/..."},
