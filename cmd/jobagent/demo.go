@@ -47,6 +47,7 @@ const (
 // newDemoCommand makes `jobagent demo`.
 func newDemoCommand(a *app) *cobra.Command {
 	var databases int
+	var memory memorySize
 	cmd := &cobra.Command{
 		Use: "demo", Short: "Watch a T-SQL job run across many databases, on an embedded server",
 		Long: `Watch a T-SQL job run across many databases. The demo starts an embedded server, makes tenant databases with data, a control
@@ -58,10 +59,14 @@ on the retry, one fails for good. Nothing is kept.`,
 			if databases < demoMinimum || databases > demoMaximum {
 				return usagef("--databases %d: must be %d to %d", databases, demoMinimum, demoMaximum)
 			}
-			return a.demo(cmd.Context(), databases)
+			if err := memory.check(); err != nil {
+				return err
+			}
+			return a.demo(cmd.Context(), databases, memory)
 		},
 	}
 	cmd.Flags().IntVar(&databases, "databases", 24, "how many tenant databases to make")
+	addMaxMemory(cmd, &memory)
 	return cmd
 }
 
@@ -85,7 +90,7 @@ type demoResult struct {
 func tenantName(n int) string { return fmt.Sprintf("Tenant%04d", n) }
 
 // demo is `jobagent demo`.
-func (a *app) demo(ctx context.Context, databases int) (err error) {
+func (a *app) demo(ctx context.Context, databases int, memory memorySize) (err error) {
 	log := zap.NewNop()
 	if a.logLevel == "debug" {
 		if log, err = a.logger(); err != nil {
@@ -94,7 +99,7 @@ func (a *app) demo(ctx context.Context, databases int) (err error) {
 	}
 	began := time.Now()
 	a.say("Starting an embedded server ...")
-	server, err := startEmbedded(ctx, "", "127.0.0.1:0", randomPassword(), "disable", log)
+	server, err := startEmbedded(ctx, "", "127.0.0.1:0", randomPassword(), "disable", log, memory.option)
 	if err != nil {
 		return err
 	}

@@ -30,6 +30,7 @@ const (
 func newDevCommand(a *app) *cobra.Command {
 	var listen, data, password string
 	var door devDoor
+	var memory memorySize
 	cmd := &cobra.Command{
 		Use: "dev", Short: "Run an embedded server with a control database and an agent, to develop against",
 		Long: `Run an embedded server with a control database named ` + controlDatabase + ` and an agent, until a signal ends it. Any client that speaks
@@ -53,14 +54,18 @@ one.`,
 			if door.maxConnections < 1 || door.maxConnections > mostConnections {
 				return usagef("--max-connections %d: must be 1 to %d", door.maxConnections, mostConnections)
 			}
+			if err := memory.check(); err != nil {
+				return err
+			}
 			door.tlsGiven = cmd.Flags().Changed(flagRequireTLS)
-			return a.dev(cmd.Context(), listen, data, password, door)
+			return a.dev(cmd.Context(), listen, data, password, door, memory)
 		},
 	}
 	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:1433", "address to listen on; loopback unless told otherwise")
 	cmd.Flags().StringVar(&data, "data", "", "`directory` of the databases; made when it is missing (default: a temporary one)")
 	cmd.Flags().StringVar(&password, "sa-password", "", "password of the login sa, for all users of the machine to read; "+envSAPassword+" keeps it from them")
 	cmd.Flags().IntVar(&door.maxConnections, "max-connections", 1000, "how many clients may be logged in at once")
+	addMaxMemory(cmd, &memory)
 	cmd.Flags().BoolVar(&door.requireTLS, flagRequireTLS, false, "refuse clients that do not use TLS (default: true if --listen is not a loopback address)")
 	return cmd
 }
@@ -88,7 +93,7 @@ func (d devDoor) option(cfg *embeddedConfig) {
 }
 
 // dev is `jobagent dev`.
-func (a *app) dev(ctx context.Context, listen, data, password string, door devDoor) (err error) {
+func (a *app) dev(ctx context.Context, listen, data, password string, door devDoor, memory memorySize) (err error) {
 	log, err := a.logger()
 	if err != nil {
 		return err
@@ -131,7 +136,7 @@ func (a *app) dev(ctx context.Context, listen, data, password string, door devDo
 	if err != nil {
 		return err
 	}
-	server, err := startEmbedded(ctx, filepath.Join(data, "databases"), listen, password, "true", log, door.option, func(cfg *embeddedConfig) {
+	server, err := startEmbedded(ctx, filepath.Join(data, "databases"), listen, password, "true", log, door.option, memory.option, func(cfg *embeddedConfig) {
 		cfg.Certificate, cfg.certificateFile, cfg.targetPassword = certificate, shown, targetPassword
 	})
 	if err != nil {

@@ -385,3 +385,52 @@ func (c *attackClient) send(text string) {
 
 // close breaks the connection off.
 func (c *attackClient) close() { c.conn.Close() }
+
+// TestMessagesThatNeverEndTakeNoMemory checks that what is sent and not ended is a part of the session's memory, whatever the size of its
+// packets; that too much of it is answered when it has ended, and that the session goes on.
+func TestMessagesThatNeverEndTakeNoMemory(t *testing.T) {
+	s := newAttacked(t)
+	before := s.engine.(instance).Pool().Used()
+	c := newAttackClient(t, s)
+	packet := func(eom bool, payload []byte) {
+		h := tds.Header{Type: tds.PacketBatch}
+		if eom {
+			h.Status = tds.StatusEOM
+		}
+		_, err := c.conn.Write(tds.AppendPacket(nil, h, payload))
+		require.NoError(t, err)
+	}
+	debug.FreeOSMemory()
+	w := watchMemory()
+	for range 200_000 {
+		packet(false, nil)
+	}
+	heap, _ := w.stop()
+	require.Less(t, heap, int64(32<<20), "empty packets")
+	whole := tds.AppendBatch(nil, &tds.Batch{Text: "SELECT 1 --" + strings.Repeat("x", 20<<20)}, tds.Version74)
+	const most = 30_000
+	for len(whole) > most {
+		packet(false, whole[:most])
+		whole = whole[most:]
+	}
+	used := s.engine.(instance).Pool().Used() - before
+	require.Greater(t, used, int64(39<<20), "an unfinished message counts")
+	w = watchMemory()
+	large := make([]byte, most)
+	for range 200 << 20 / most {
+		packet(false, large)
+	}
+	packet(true, whole)
+	h, b, err := tds.ReadMessage(c.conn, 1<<20)
+	require.NoError(t, err)
+	require.Equal(t, tds.PacketReply, h.Type)
+	require.Contains(t, string(b), "\xaa", "an error")
+	require.Contains(t, string(b), "\xbd\x02\x00\x00", "701")
+	heap, _ = w.stop()
+	require.Less(t, heap, int64(2*attackMemory))
+	require.Less(t, s.engine.(instance).Pool().Used()-before, int64(1<<20), "it was given back")
+	c.send("SELECT 2")
+	_, b, err = tds.ReadMessage(c.conn, 1<<20)
+	require.NoError(t, err)
+	require.NotContains(t, string(b), "\xaa")
+}
