@@ -39,8 +39,9 @@ func (r *Rows) Next() bool {
 	c := r.conn
 	more, err := r.ahead, error(nil)
 	if !more && !r.over {
-		c.enter(r.gently)
-		more, err = c.step(r.stmt)
+		if err = c.enter(r.gently); err == nil {
+			more, err = c.step(r.stmt)
+		}
 		c.leave()
 	}
 	if more {

@@ -164,8 +164,10 @@ func (c *Conn) Exec(ctx context.Context, sql string, args []types.Value) (int64,
 		run = c.script
 	}
 	gently := !s.reads && !c.interruptWrites && c.InTransaction()
-	c.enter(gently)
-	n, err := run(s, args)
+	n := int64(0)
+	if err = c.enter(gently); err == nil {
+		n, err = run(s, args)
+	}
 	c.leave()
 	if err != nil {
 		err = c.fail(err, sql)
@@ -193,8 +195,9 @@ func (c *Conn) Query(ctx context.Context, sql string, args []types.Value) (*Rows
 		return nil, errNoQuery
 	}
 	r := &Rows{conn: c, stmt: s, ctx: ctx, gently: !s.reads && !c.interruptWrites && c.InTransaction()}
-	c.enter(r.gently)
-	err = c.bind(s, args)
+	if err = c.enter(r.gently); err == nil {
+		err = c.bind(s, args)
+	}
 	if err == nil {
 		r.ahead, err = c.step(s) // so that most errors come before the first row
 	}

@@ -96,9 +96,14 @@ func (w *watch) interrupt(force bool) bool {
 }
 
 // enter marks the start of a step; gently says that it writes in a transaction that goes on after it. leave must be called at its end.
-func (c *Conn) enter(gently bool) {
+// It answers the cause when the context has ended since follow looked at it: then the interrupt has come, and gone, before the step.
+func (c *Conn) enter(gently bool) error {
 	c.cause = nil
 	c.watch.run(true, gently)
+	if w := c.watch; w != nil && w.canceled.Load() {
+		return context.Cause(w.ctx)
+	}
+	return nil
 }
 
 // leave marks the end of a step.
