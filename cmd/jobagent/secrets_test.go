@@ -122,7 +122,9 @@ func TestSecretsAreWrittenNowhere(t *testing.T) {
 	for _, name := range []string{"sa", "agent", "env", "file", "wrong", "scoped"} {
 		h.secrets[name] = canary(name)
 	}
-	dev := h.start("dev", []string{envSAPassword + "=" + h.secrets["sa"]}, "dev", "--listen", "127.0.0.1:0", "--data", h.data, "-o", "json")
+	config, environment := h.configure()
+	// dev's own agent may get any of the tasks, and so needs the same credentials.
+	dev := h.start("dev", append(environment, envSAPassword+"="+h.secrets["sa"]), "dev", "--listen", "127.0.0.1:0", "--data", h.data, "-o", "json", "--config", config)
 	h.address = h.readyAddress()
 	control, err := sql.Open("sqlserver", h.dsn("sa", h.secrets["sa"], controlDatabase))
 	require.NoError(t, err)
@@ -137,7 +139,7 @@ func TestSecretsAreWrittenNowhere(t *testing.T) {
 		_, err := control.ExecContext(t.Context(), batch)
 		require.NoError(t, err, "a batch that makes logins")
 	}
-	agent := h.startAgent()
+	agent := h.start("agent", append(environment, "AGENT_DSN="+h.dsn("agent", h.secrets["agent"], controlDatabase)), "run", "--config", config)
 	h.runJobs()
 	h.failCommands()
 	// A trace of all goroutines, while connections are open.
@@ -178,30 +180,27 @@ func (h *secretsHouse) readyAddress() string {
 	return ready.Address
 }
 
-// startAgent starts an agent whose secrets come by each kind of reference.
-func (h *secretsHouse) startAgent() *exec.Cmd {
+// configure writes a configuration whose secrets come by each kind of reference. It returns the file's path, and the environment.
+func (h *secretsHouse) configure() (path string, environment []string) {
+	const server = "127.0.0.1"
 	secretFile := filepath.Join(h.dir, "secret")
 	require.NoError(h.t, os.WriteFile(secretFile, []byte(h.secrets["file"]+"\n"), 0o600))
-	server := strings.Replace(h.address, ":", ",", 1)
 	cfg := map[string]any{
 		"dsn":     "env:AGENT_DSN",
-		"targets": map[string]any{"trust_server_certificate": true, "default_credential": "runner", "connect_timeout": "2s"},
+		"targets": map[string]any{"trust_server_certificate": true, "default_credential": "runner", "connect_timeout": "5s"},
 		"credentials": []map[string]any{
 			{"name": "runner", "servers": []string{server}, "user": "runner", "secret": "env:RUNNER_SECRET"},
 			{"name": "keeper", "servers": []string{server}, "user": "keeper", "secret": "file:" + secretFile},
-			{"name": "wrong", "servers": []string{server, "127.0.0.1,1"}, "user": "runner", "secret": "env:WRONG_SECRET"},
+			{"name": "wrong", "servers": []string{server}, "user": "runner", "secret": "env:WRONG_SECRET"},
 			{"name": "missing", "servers": []string{server}, "user": "runner", "secret": "env:NO_SUCH_SECRET"},
 			{"name": "elsewhere", "servers": []string{"other.example.com"}, "user": "runner", "secret": "env:RUNNER_SECRET"},
 		},
 	}
 	text, err := json.Marshal(cfg)
 	require.NoError(h.t, err)
-	path := filepath.Join(h.dir, "config.json")
+	path = filepath.Join(h.dir, "config.json")
 	require.NoError(h.t, os.WriteFile(path, text, 0o600))
-	return h.start("agent", []string{
-		"AGENT_DSN=" + h.dsn("agent", h.secrets["agent"], controlDatabase),
-		"RUNNER_SECRET=" + h.secrets["env"], "WRONG_SECRET=" + h.secrets["wrong"],
-	}, "run", "--config", path)
+	return path, []string{"RUNNER_SECRET=" + h.secrets["env"], "WRONG_SECRET=" + h.secrets["wrong"]}
 }
 
 // runJobs runs a job for each way in which a credential matters, until all have ended.
