@@ -46,7 +46,7 @@ type work struct {
 	deadline  time.Time // of a target; zero before its first attempt
 	targets   []*work   // of a step, once it is resolved
 	resolved  bool      // a step has its list
-	unknown   bool      // it has failed, and nobody can say what became of its last attempt
+	unknown   bool      // nobody can say what became of the last attempt that was sent
 }
 
 // active reports whether w is not final.
@@ -140,7 +140,12 @@ func (m *model) settle(k *modelTask, o targets.Outcome) {
 	if w.active() {
 		w.next = m.clock.Now().Add(wait)
 	}
-	w.unknown = w.lifecycle == jobs.Failed && o == targets.Unknown
+	switch {
+	case w.database == "": // a step, whose targets were asked for
+		w.unknown = w.lifecycle == jobs.Failed && o == targets.Unknown
+	case o != targets.NotSent: // what was unknown before stays unknown when nothing was sent
+		w.unknown = o == targets.Unknown
+	}
 }
 
 // claimable lists the steps, or else the targets, that a pass may claim now.
