@@ -64,6 +64,13 @@ func (e *Edit) Apply(ctx context.Context, c *store.Conn) (*Database, error) {
 	if !d.stored {
 		e.describe()
 	}
+	if len(e.steps) > 0 {
+		// SQLite compiles CREATE and DROP by the layout that the connection read last, and does not look whether another connection
+		// has changed it: what is there no more "already exists". A statement that runs does look.
+		if _, err := c.QueryRow(ctx, "SELECT 1 FROM "+d.SQLName()+".sqlite_schema LIMIT 1", nil); err != nil {
+			return nil, err
+		}
+	}
 	for _, s := range e.steps {
 		if err := s.run(ctx, c); err != nil {
 			return nil, err

@@ -1,0 +1,18 @@
+package exec
+
+import "testing"
+
+// TestIndexComesBackAfterAnotherSessionDisabledIt: the session that enables an index has read the database's layout before another one
+// disabled it.
+func TestIndexComesBackAfterAnotherSessionDisabledIt(t *testing.T) {
+	inst := newInstance(t)
+	a, b := workSession(t, inst), workSession(t, inst)
+	must(t, a, "CREATE TABLE t (id int PRIMARY KEY, n int); CREATE INDEX ix ON t (n)")
+	must(t, a, "SELECT id FROM t WHERE n = 1")
+	for range 3 {
+		must(t, b, "ALTER INDEX ix ON t DISABLE")
+		must(t, a, "ALTER INDEX ix ON t REBUILD")
+		must(t, a, "ALTER INDEX ix ON t DISABLE")
+		must(t, b, "ALTER INDEX ix ON t REBUILD")
+	}
+}
