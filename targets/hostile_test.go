@@ -49,7 +49,7 @@ func TestHostileStreams(t *testing.T) {
 				for _, output := range []*targets.Output{nil, {Server: "out", Database: "d", Table: "t"}} {
 					start := time.Now()
 					res := runner.Run(t.Context(), targets.Attempt{Target: targets.NewTarget("s", "d", ""), Script: "EXEC script", Output: output})
-					require.Zero(t, time.Since(start), "it is refused at once")
+					require.Less(t, time.Since(start), time.Second, "it is refused long before any limit") // of virtual time
 					require.Contains(t, res.Summary, "the server does not keep to the protocol: ")
 					require.NotContains(t, res.Summary, "\n")
 					require.Equal(t, targets.ClassLostConnection, res.Error.Class)

@@ -58,7 +58,7 @@ func (e *embedded) prepareDatabases(ctx context.Context, dialer mssql.HostDialer
 	if !known.Valid {
 		verb = "CREATE"
 	}
-	if _, err := conn.ExecContext(ctx, verb+" LOGIN "+targetLogin+" WITH PASSWORD = N'"+e.targetPassword+"';"); err != nil {
+	if _, err := conn.ExecContext(ctx, fmt.Sprintf("%s LOGIN %s WITH PASSWORD = N'%s';", verb, targetLogin, e.targetPassword)); err != nil {
 		return fmt.Errorf("make the login of targets: %w", err)
 	}
 	names, err := writableDatabases(ctx, conn)

@@ -151,7 +151,7 @@ func textsOf(t *testing.T, fset *token.FileSet, files []*ast.File) []sqlText {
 }
 
 // printed are files whose texts are for people: what `jobagent job script`, `jobagent doctor` and `jobagent db grants` print. Tests of cmd/jobagent and controldb run them.
-var printed = []string{"cmd/jobagent/script.go", "cmd/jobagent/scriptschedule.go", "controldb/doctor_mend.go", "controldb/grants.go"}
+var printed = []string{"cmd/jobagent/script.go", "cmd/jobagent/scriptschedule.go", "cmd/jobagent/doctor_mend.go", "controldb/doctor_mend.go", "controldb/grants.go"}
 
 // envRecorded names the folder of texts that tests have sent, and takes those of the product: testenv.Recorder says how they come there.
 const envRecorded = "JOBAGENT_RECORDED_SQL"

@@ -1,0 +1,21 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/jobagent/jobagent/targets"
+)
+
+// mendVisitor is T-SQL that keeps a login out of a database.
+func mendVisitor(v targets.Visitor, database string) string {
+	switch {
+	case v.SysAdmin:
+		return fmt.Sprintf("ALTER SERVER ROLE sysadmin DROP MEMBER %s; -- or use another login for targets", quoted(v.Login))
+	case v.User == "dbo":
+		return fmt.Sprintf("ALTER AUTHORIZATION ON DATABASE::%s TO sa; -- it owns the database", quoted(database))
+	case v.User == "guest":
+		return fmt.Sprintf("USE %s; REVOKE CONNECT FROM guest;", quoted(database))
+	default:
+		return fmt.Sprintf("USE %s; DROP USER %s;", quoted(database), quoted(v.User))
+	}
+}
