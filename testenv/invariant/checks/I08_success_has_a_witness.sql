@@ -5,6 +5,7 @@ WHERE t.lifecycle = N'Succeeded'
     AND NOT EXISTS (
         SELECT 1
         FROM jobs_internal.task_executions AS a
-        WHERE a.target_execution_id = t.target_execution_id
+        WHERE a.execution_id = t.execution_id -- which has an index
+            AND a.target_execution_id = t.target_execution_id
             AND a.outcome = N'Succeeded'
     );

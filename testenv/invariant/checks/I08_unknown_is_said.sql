@@ -18,6 +18,7 @@ WHERE (a.outcome = N'Unknown' AND t.outcome_unknown = 0 AND t.lifecycle <> N'Suc
     OR (t.outcome_unknown = 1 AND NOT EXISTS (
         SELECT 1
         FROM jobs_internal.task_executions AS k
-        WHERE k.target_execution_id = t.target_execution_id
+        WHERE k.execution_id = t.execution_id -- which has an index
+            AND k.target_execution_id = t.target_execution_id
             AND k.outcome = N'Unknown'
     ));
