@@ -121,11 +121,7 @@ const codeEncryption = "encryption"
 // examineEncryption looks for settings of encryption that leave a connection open to who is in its way: those of the control database, and
 // those of targets in the configuration file.
 func (a *app) examineEncryption() ([]controldb.Finding, error) {
-	text, err := a.controlDSN()
-	if err != nil {
-		return nil, err
-	}
-	dsn, err := a.parseDSN(text)
+	dsn, err := a.parsedControlDSN()
 	if err != nil {
 		return nil, err
 	}
@@ -196,11 +192,7 @@ func (a *app) examineCredentials(ctx context.Context, store *controldb.Store) ([
 		return nil, err
 	}
 	defer servers.Close()
-	text, err := a.controlDSN()
-	if err != nil {
-		return nil, err
-	}
-	dsn, err := a.parseDSN(text)
+	dsn, err := a.parsedControlDSN()
 	if err != nil {
 		return nil, err
 	}

@@ -152,6 +152,15 @@ func (a *app) parseDSN(text string) (targets.DSN, error) {
 	return dsn, a.warnWeak(dsn.Weaknesses())
 }
 
+// parsedControlDSN is controlDSN, read by parseDSN.
+func (a *app) parsedControlDSN() (targets.DSN, error) {
+	text, err := a.controlDSN()
+	if err != nil {
+		return targets.DSN{}, err
+	}
+	return a.parseDSN(text)
+}
+
 // warnWeak logs settings of encryption that leave a connection open to who is in its way, each once.
 func (a *app) warnWeak(list []targets.Weakness) error {
 	list = slices.DeleteFunc(list, func(w targets.Weakness) bool { return slices.Contains(a.warned, w) })

@@ -171,11 +171,7 @@ var encryptWords = map[msdsn.Encryption]string{
 
 // controlEncryption is the encryption that the control database's connection string asks for, for its server.
 func (a *app) controlEncryption() ([]targets.ServerEncryption, error) {
-	text, err := a.controlDSN()
-	if err != nil {
-		return nil, err
-	}
-	dsn, err := a.parseDSN(text)
+	dsn, err := a.parsedControlDSN()
 	if err != nil {
 		return nil, err
 	}
