@@ -391,7 +391,7 @@ func TestSystemTables(t *testing.T) {
 	}))
 	env := &Env{
 		Snapshot: f.cat.Snapshot(), Database: f.db(), SeeAll: true, Conn: f.conn,
-		Sessions: []Session{{ID: 51, SID: SAID, Command: "SELECT", ConnectionID: make([]byte, 16)}},
+		Sessions: []SessionRow{{ID: 51, SID: SAID, Command: "SELECT", ConnectionID: make([]byte, 16)}},
 		Locks:    []LockInfo{{DatabaseID: 5, Application: "app", Mode: "X"}},
 		Path:     func(int) string { return "none" },
 		Shape:    func(*SystemView) ([]types.Column, error) { return nil, nil },

@@ -46,7 +46,7 @@ type Env struct {
 	SeeSessions bool
 	Login       *Login // of the session
 	Conn        *store.Conn
-	Sessions    []Session // all of the instance; the session's own is first
+	Sessions    []SessionRow // all of the instance; the session's own is first
 	Locks       []LockInfo
 	Settings    map[int64]Setting // options that differ from their defaults, by configuration_id
 	Temporary   []TempTable       // of the session, when Database is tempdb with them
@@ -56,9 +56,9 @@ type Env struct {
 	Shape func(v *SystemView) ([]types.Column, error)
 }
 
-// Session is a client session as sys.dm_exec_sessions, _requests and _connections show it. Times are
+// SessionRow is a client session as sys.dm_exec_sessions, _requests and _connections show it. Times are
 // datetime values.
-type Session struct {
+type SessionRow struct {
 	ID               int
 	LoginTime        int64
 	Host             string

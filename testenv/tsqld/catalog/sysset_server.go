@@ -184,7 +184,7 @@ func (d *Database) Recovery() string {
 }
 
 // others yields the sessions that the session may see: without VIEW SERVER STATE only itself.
-func (env *Env) others() []Session {
+func (env *Env) others() []SessionRow {
 	if env.SeeAll || env.SeeSessions || len(env.Sessions) == 0 {
 		return env.Sessions
 	}
@@ -192,7 +192,7 @@ func (env *Env) others() []Session {
 }
 
 // options are columns of dm_exec_sessions and dm_exec_requests about the session and its SET options.
-func options(s Session) row {
+func options(s SessionRow) row {
 	o := s.Options
 	defaults := o.AnsiNulls && o.AnsiNullDefault && o.AnsiPadding && o.AnsiWarnings && o.CursorClose && o.Implicit && o.QuotedIdentifier
 	r := row{

@@ -188,7 +188,7 @@ func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 	}
 	s.connected = i.now()
 	s.request.state = s.state()
-	s.locks = lock.NewSession(s.id)
+	s.locks = lock.NewClient(s.id)
 	s.owner = i.locks.NewOwner(s.locks, "SESSION")
 	s.tran.owner = i.locks.NewOwner(s.locks, "TRANSACTION")
 	i.sessions[s.id] = s

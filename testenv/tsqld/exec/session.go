@@ -28,7 +28,7 @@ type Session struct {
 
 	conn  *store.Conn
 	meter *meter.Meter
-	locks *lock.Session
+	locks *lock.Client
 	owner *lock.Owner // of session-owned application locks
 
 	dbID   int // current database

@@ -71,7 +71,7 @@ func (s *Session) temporary() []catalog.TempTable {
 
 // describe is what the views of sessions show. It may be called by other sessions, so that it reads only what is under
 // mu or never changes.
-func (s *Session) describe() catalog.Session {
+func (s *Session) describe() catalog.SessionRow {
 	s.mu.Lock()
 	q := s.request
 	s.mu.Unlock()
@@ -81,7 +81,7 @@ func (s *Session) describe() catalog.Session {
 		}
 		return types.RoundDateTime(ticks)
 	}
-	out := catalog.Session{
+	out := catalog.SessionRow{
 		ID: s.id, LoginTime: types.RoundDateTime(types.TicksOf(s.connected)), Host: s.client.Host, Program: s.client.App,
 		Login: s.original.name, OriginalLogin: s.original.name, SID: s.original.sid, Status: "sleeping", DatabaseID: q.database,
 		Library: s.client.Library, PID: s.client.PID, Version: int64(s.client.Version),

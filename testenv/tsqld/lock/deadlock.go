@@ -7,58 +7,59 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// blockers are the other sessions that a waiting request cannot go before: holders in its way, and all who
-// wait ahead of it. They are ordered by session id.
-func (m *Manager) blockers(req *request) []*Session {
+// blockers returns the other clients that a waiting request waits for, ordered by session ID:
+// holders of incompatible modes, and all clients in front of the request in the queue.
+func (m *Manager) blockers(req *request) []*Client {
 	st := m.res[req.res]
-	var out []*Session
-	add := func(s *Session) {
-		if s != req.owner.session && !slices.Contains(out, s) {
-			out = append(out, s)
+	var out []*Client
+	add := func(c *Client) {
+		if c != req.owner.client && !slices.Contains(out, c) {
+			out = append(out, c)
 		}
 	}
 	for o, h := range st.holders {
 		if !Compatible(h.mode, req.mode) {
-			add(o.session)
+			add(o.client)
 		}
 	}
 	for _, q := range st.queue {
 		if q == req {
 			break
 		}
-		add(q.owner.session) // the queue is served in order, compatible or not
+		add(q.owner.client) // the queue is served in order, compatible or not
 	}
-	slices.SortFunc(out, func(a, b *Session) int { return cmp.Compare(a.SPID, b.SPID) })
+	slices.SortFunc(out, func(a, b *Client) int { return cmp.Compare(a.SPID, b.SPID) })
 	return out
 }
 
-// breakDeadlock looks for cycles of waiting sessions that a new wait has closed, and refuses one request of
-// each: that of the session with the lowest priority, and among equals the new one.
+// breakDeadlock finds the cycles of waiting clients that a new wait has closed and refuses one request
+// of each cycle: the request of the client with the lowest priority, or the new request if no other
+// client has a lower priority.
 func (m *Manager) breakDeadlock(req *request) {
-	for req.owner.session.waiting == req {
-		cycle := m.cycle(req.owner.session)
+	for req.owner.client.waiting == req {
+		cycle := m.cycle(req.owner.client)
 		if cycle == nil {
 			return
 		}
 		victim := cycle[0]
-		for _, s := range cycle[1:] {
-			if s.priority < victim.priority {
-				victim = s
+		for _, c := range cycle[1:] {
+			if c.priority < victim.priority {
+				victim = c
 			}
 		}
 		m.refuse(victim.waiting, mserr.Deadlock(victim.SPID, "lock"))
 	}
 }
 
-// cycle returns the sessions of a cycle through start, start first; nil if there is none.
-func (m *Manager) cycle(start *Session) []*Session {
-	visited := map[*Session]bool{}
-	var walk func(s *Session, path []*Session) []*Session
-	walk = func(s *Session, path []*Session) []*Session {
-		if s.waiting == nil {
+// cycle returns the clients of a cycle of waits through start, with start first, or nil.
+func (m *Manager) cycle(start *Client) []*Client {
+	visited := map[*Client]bool{}
+	var walk func(c *Client, path []*Client) []*Client
+	walk = func(c *Client, path []*Client) []*Client {
+		if c.waiting == nil {
 			return nil
 		}
-		for _, next := range m.blockers(s.waiting) {
+		for _, next := range m.blockers(c.waiting) {
 			if next == start {
 				return path
 			}
@@ -72,5 +73,5 @@ func (m *Manager) cycle(start *Session) []*Session {
 		}
 		return nil
 	}
-	return walk(start, []*Session{start})
+	return walk(start, []*Client{start})
 }

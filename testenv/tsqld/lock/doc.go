@@ -1,7 +1,10 @@
-// Package lock holds the locks of the embedded server: the writer lock of each database and application
-// locks. Waiting is fair (first come, first served, except that who holds a lock already may strengthen
-// it ahead of the queue), bounded by a time-out and a context, and ends with error 1205 for one
-// owner of every cycle of waiting owners.
+// Package lock holds the locks of the embedded server: the writer lock of each database, and
+// application locks.
 //
-// It uses nothing but mutexes, channels and package time, so that waiting is durable blocking in a bubble of testing/synctest.
+// Waiting is fair: requests are served in the order of arrival, except that the conversion of a lock
+// to a stronger mode overtakes the queue. A wait is bounded by a timeout and a context. If waiting
+// clients form a cycle, one of them gets error 1205.
+//
+// The package uses only mutexes, channels and package time. A wait is therefore durably blocking in
+// a bubble of testing/synctest.
 package lock

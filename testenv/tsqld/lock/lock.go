@@ -11,98 +11,100 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// Resource names what is locked.
+// Resource identifies a lockable resource.
 type Resource struct {
-	Database  int    // database id
-	Principal int    // of an application lock: @DbPrincipal
-	Name      string // of an application lock, compared byte by byte; it may be empty
-	App       bool   // an application lock; the writer lock of the database otherwise
+	Database  int    // database ID
+	Principal int    // @DbPrincipal of an application lock
+	Name      string // name of an application lock, compared byte by byte; may be empty
+	App       bool   // true for an application lock, false for the writer lock of the database
 }
 
-// Writer is the writer lock of a database.
+// Writer returns the resource of a database's writer lock.
 func Writer(database int) Resource { return Resource{Database: database} }
 
-// Owner holds locks and waits for them: a session, or the transaction of a session. One Owner waits for one
-// lock at a time. Owners of one session do not stand in each other's way.
+// Owner holds locks and waits for locks. It is a session or the transaction of a session. An Owner
+// waits for one lock at a time. The owners of one client never block each other.
 type Owner struct {
-	session *Session
-	held    map[Resource]*holding // under Manager.mu
-	name    string
+	client *Client
+	held   map[Resource]*holding // under Manager.mu
+	name   string
 }
 
-// Session groups the owners that one client waits with; deadlock detection looks at sessions, because a
-// session that waits gives back none of its locks.
-type Session struct {
+// Client groups the owners of one client session. Deadlock detection works on clients, because a
+// client that waits releases none of its owners' locks.
+type Client struct {
 	SPID     int
 	priority int      // SET DEADLOCK_PRIORITY, -10 to 10; under Manager.mu
 	owners   []*Owner // under Manager.mu
 	waiting  *request // under Manager.mu
 }
 
-// holding is what an owner has of a resource; application locks are counted.
+// holding is an owner's lock on a resource. Locks are counted: each Lock needs its own Unlock.
 type holding struct {
 	mode  Mode
 	count int
 }
 
-// request is an owner that waits.
+// request is a lock request of an owner, waiting or about to be granted.
 type request struct {
 	owner *Owner
 	res   Resource
-	mode  Mode          // wanted in the end: the join with what is held
-	ready chan struct{} // made when it has to wait
-	since time.Time     // set with ready
-	err   error         // when ready is closed: nil means granted
+	mode  Mode          // requested mode joined with the mode that the owner already holds
+	ready chan struct{} // closed when the wait ends; nil if the request never waited
+	since time.Time     // start of the wait; set together with ready
+	err   error         // valid once ready is closed; nil means granted
 }
 
-// state is a resource that somebody holds or waits for.
+// state is the state of a resource that has holders or waiters.
 type state struct {
 	holders map[*Owner]*holding
-	queue   []*request // in order of arrival, strengthenings first
+	queue   []*request // in order of arrival, conversions first
 }
 
-// LongWait is how long a session waits before [Manager.OnLongWait] is told.
+// LongWait is the duration of a wait after which [Manager.OnLongWait] is called.
 const LongWait = 5 * time.Second
 
 // Manager is the set of all locks of an instance. The zero Manager is ready for use.
 type Manager struct {
-	// OnLongWait is told once of a wait that has lasted LongWait, by the goroutine that waits; nil for nobody. It is set before the
-	// first Lock.
+	// OnLongWait is called once for each wait that has lasted LongWait, by the waiting goroutine.
+	// It may be nil and must be set before the first Lock.
 	OnLongWait func(w Wait)
 
 	mu  sync.Mutex
 	res map[Resource]*state
 }
 
-// NewSession registers a client by its session id.
-func NewSession(spid int) *Session { return &Session{SPID: spid} }
+// NewClient returns the client with the given session ID.
+func NewClient(spid int) *Client { return &Client{SPID: spid} }
 
-// NewOwner makes an owner for a session; name ("SESSION" or "TRANSACTION") is shown by [Manager.Locks].
-func (m *Manager) NewOwner(s *Session, name string) *Owner {
+// NewOwner adds an owner to a client. [Manager.Locks] reports the name, "SESSION" or "TRANSACTION".
+func (m *Manager) NewOwner(c *Client, name string) *Owner {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	o := &Owner{session: s, name: name, held: map[Resource]*holding{}}
-	s.owners = append(s.owners, o)
+	o := &Owner{client: c, name: name, held: map[Resource]*holding{}}
+	c.owners = append(c.owners, o)
 	return o
 }
 
-// SetPriority is SET DEADLOCK_PRIORITY: LOW is -5, NORMAL 0, HIGH 5.
-func (m *Manager) SetPriority(s *Session, priority int) {
+// SetPriority implements SET DEADLOCK_PRIORITY: LOW is -5, NORMAL is 0, HIGH is 5.
+func (m *Manager) SetPriority(c *Client, priority int) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s.priority = priority
+	c.priority = priority
 }
 
-// Forever is the time-out of a Lock that waits as long as it takes.
+// Forever is the timeout of a Lock call that waits without a limit.
 const Forever time.Duration = -1
 
-// Lock takes a lock, or strengthens one that the owner has; taking it n times needs n calls of Unlock. timeout
-// bounds the wait: Forever (SET LOCK_TIMEOUT -1), or 0 for not waiting at all. waited tells whether somebody
-// else had it (sp_getapplock returns 1 then).
+// Lock acquires a lock, or converts the owner's lock to a stronger mode. n calls of Lock need n calls
+// of Unlock. timeout bounds the wait: Forever (SET LOCK_TIMEOUT -1) has no bound, 0 never waits.
+// waited reports whether the lock was not granted at once; sp_getapplock then returns 1.
 //
-// Errors: 1222 after the time-out, 1205 for the victim of a deadlock, or the cause of ctx. Nothing changes
-// for the owner then.
-func (m *Manager) Lock(ctx context.Context, o *Owner, r Resource, mode Mode, timeout time.Duration) (waited bool, err error) {
+// Errors: 1222 after the timeout, 1205 for the victim of a deadlock, or the cause of ctx. After an
+// error the owner holds the same locks as before.
+func (m *Manager) Lock(
+	ctx context.Context, o *Owner, r Resource, mode Mode, timeout time.Duration,
+) (waited bool, err error) {
 	if ctx.Err() != nil {
 		return false, context.Cause(ctx)
 	}
@@ -118,7 +120,7 @@ func (m *Manager) Lock(ctx context.Context, o *Owner, r Resource, mode Mode, tim
 		return false, nil
 	}
 	if timeout == 0 {
-		m.tidy(r, st)
+		m.forgetIfUnused(r, st)
 		m.mu.Unlock()
 		return false, mserr.LockTimeout()
 	}
@@ -128,7 +130,7 @@ func (m *Manager) Lock(ctx context.Context, o *Owner, r Resource, mode Mode, tim
 	return true, m.wait(ctx, req, timeout)
 }
 
-// wait blocks until the request is decided.
+// wait blocks until the request is granted or refused.
 func (m *Manager) wait(ctx context.Context, req *request, timeout time.Duration) error {
 	var expired, long <-chan time.Time
 	if timeout > 0 {
@@ -146,7 +148,7 @@ func (m *Manager) wait(ctx context.Context, req *request, timeout time.Duration)
 		case <-req.ready:
 		case <-long:
 			long = nil
-			if w, ok := m.Waiting(req.owner.session); ok {
+			if w, ok := m.Waiting(req.owner.client); ok {
 				m.OnLongWait(w)
 			}
 			continue
@@ -160,51 +162,51 @@ func (m *Manager) wait(ctx context.Context, req *request, timeout time.Duration)
 	}
 }
 
-// Wait is a session's wait for a lock.
+// Wait describes a client's wait for a lock.
 type Wait struct {
 	SPID     int
 	Resource Resource
 	Mode     Mode
 	Since    time.Time
-	Blocker  int // the session with the lowest id among those in the way
+	Blocker  int // lowest session ID among the blocking sessions
 }
 
-// Waiting is the wait of a session; ok is false when it does not wait.
-func (m *Manager) Waiting(s *Session) (w Wait, ok bool) {
+// Waiting returns a client's current wait; ok is false if the client does not wait.
+func (m *Manager) Waiting(c *Client) (w Wait, ok bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	req := s.waiting
+	req := c.waiting
 	if req == nil {
 		return Wait{}, false
 	}
-	w = Wait{SPID: s.SPID, Resource: req.res, Mode: req.mode, Since: req.since}
+	w = Wait{SPID: c.SPID, Resource: req.res, Mode: req.mode, Since: req.since}
 	if b := m.blockers(req); len(b) > 0 {
 		w.Blocker = b[0].SPID
 	}
 	return w, true
 }
 
-// abandon ends a wait with an error, unless it was decided in the meantime.
+// abandon ends a wait with an error, unless the request was granted or refused in the meantime.
 func (m *Manager) abandon(req *request, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.refuse(req, err)
 }
 
-// refuse ends a wait with an error; m.mu is held.
+// refuse ends a wait with an error. m.mu must be held.
 func (m *Manager) refuse(req *request, err error) {
-	if req.owner.session.waiting != req {
+	if req.owner.client.waiting != req {
 		return
 	}
 	st := m.res[req.res]
 	st.queue = slices.DeleteFunc(st.queue, func(q *request) bool { return q == req })
-	req.owner.session.waiting = nil
+	req.owner.client.waiting = nil
 	req.err = err
 	close(req.ready)
 	m.advance(req.res, st)
 }
 
-// state finds or makes the state of a resource.
+// state returns the state of a resource, creating it if necessary. m.mu must be held.
 func (m *Manager) state(r Resource) *state {
 	if m.res == nil {
 		m.res = map[Resource]*state{}
@@ -217,18 +219,19 @@ func (m *Manager) state(r Resource) *state {
 	return st
 }
 
-// grantable reports whether a request is compatible with all holders of other sessions, and does not pass
-// any of the first ahead waiters. Who strengthens a lock passes everybody.
+// grantable reports whether a request with ahead waiters in front of it can be granted now. It must
+// be compatible with all holders of other clients, and no waiter may be in front of it, unless it
+// converts a lock that the owner already holds: conversions overtake the queue.
 func (m *Manager) grantable(st *state, req *request, ahead int) bool {
 	for o, h := range st.holders {
-		if o.session != req.owner.session && !Compatible(h.mode, req.mode) {
+		if o.client != req.owner.client && !Compatible(h.mode, req.mode) {
 			return false
 		}
 	}
 	return ahead == 0 || st.holders[req.owner] != nil
 }
 
-// grant gives the lock.
+// grant makes the owner of a request a holder of the resource.
 func (m *Manager) grant(st *state, req *request) {
 	h := st.holders[req.owner]
 	if h == nil {
@@ -240,7 +243,8 @@ func (m *Manager) grant(st *state, req *request) {
 	h.count++
 }
 
-// enqueue makes the request wait: a strengthening behind other strengthenings, others at the end.
+// enqueue makes the request wait: a conversion behind the other conversions, any other request at
+// the end of the queue.
 func (m *Manager) enqueue(st *state, req *request) {
 	at := len(st.queue)
 	if st.holders[req.owner] != nil {
@@ -251,32 +255,34 @@ func (m *Manager) enqueue(st *state, req *request) {
 	}
 	st.queue = slices.Insert(st.queue, at, req)
 	req.ready, req.since = make(chan struct{}), time.Now()
-	req.owner.session.waiting = req
+	req.owner.client.waiting = req
 }
 
-// advance grants to the head of the queue as long as that is possible, and forgets a resource that nobody uses.
+// advance grants requests from the head of the queue as long as possible, then forgets the resource
+// if it is unused.
 func (m *Manager) advance(r Resource, st *state) {
 	for len(st.queue) > 0 && m.grantable(st, st.queue[0], 0) {
 		req := st.queue[0]
 		st.queue = st.queue[1:]
 		m.grant(st, req)
-		req.owner.session.waiting = nil
+		req.owner.client.waiting = nil
 		close(req.ready)
 	}
-	m.tidy(r, st)
+	m.forgetIfUnused(r, st)
 }
 
-// tidy forgets a resource that nobody holds or waits for.
-func (m *Manager) tidy(r Resource, st *state) {
+// forgetIfUnused removes a resource without holders and waiters from the table of resources.
+func (m *Manager) forgetIfUnused(r Resource, st *state) {
 	if len(st.holders) == 0 && len(st.queue) == 0 {
 		delete(m.res, r)
 	}
 }
 
-// ErrNotHeld is returned by Unlock.
+// ErrNotHeld is the error of Unlock if the owner does not hold the resource.
 var ErrNotHeld = errors.New("lock is not held")
 
-// Unlock gives back one of the owner's locks on a resource; the mode stays until the last one is given back.
+// Unlock releases one of the owner's locks on a resource. The mode stays as it is until the last one
+// is released.
 func (m *Manager) Unlock(o *Owner, r Resource) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -291,7 +297,7 @@ func (m *Manager) Unlock(o *Owner, r Resource) error {
 	return nil
 }
 
-// drop takes a resource from an owner.
+// drop removes an owner from the holders of a resource. m.mu must be held.
 func (m *Manager) drop(o *Owner, r Resource) {
 	st := m.res[r]
 	delete(st.holders, o)
@@ -299,7 +305,7 @@ func (m *Manager) drop(o *Owner, r Resource) {
 	m.advance(r, st)
 }
 
-// ReleaseAll gives back everything that an owner holds, as at the end of a transaction.
+// ReleaseAll releases all locks of an owner, as at the end of a transaction.
 func (m *Manager) ReleaseAll(o *Owner) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -308,17 +314,17 @@ func (m *Manager) ReleaseAll(o *Owner) {
 	}
 }
 
-// Close ends a session: all its owners give everything back.
-func (m *Manager) Close(s *Session) {
+// Close releases all locks of all owners of a client.
+func (m *Manager) Close(c *Client) {
 	m.mu.Lock()
-	owners := slices.Clone(s.owners)
+	owners := slices.Clone(c.owners)
 	m.mu.Unlock()
 	for _, o := range owners {
 		m.ReleaseAll(o)
 	}
 }
 
-// Held is the mode in which an owner has a resource, None if it has not.
+// Held returns the mode in which an owner holds a resource, or None.
 func (m *Manager) Held(o *Owner, r Resource) Mode {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -328,7 +334,7 @@ func (m *Manager) Held(o *Owner, r Resource) Mode {
 	return None
 }
 
-// Holders are the sessions that have a resource, by session id.
+// Holders returns the session IDs of the clients that hold a resource, in ascending order.
 func (m *Manager) Holders(r Resource) []int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -338,13 +344,13 @@ func (m *Manager) Holders(r Resource) []int {
 	}
 	var out []int
 	for o := range st.holders {
-		out = append(out, o.session.SPID)
+		out = append(out, o.client.SPID)
 	}
 	slices.Sort(out)
 	return out
 }
 
-// Test reports whether Lock would succeed at once (APPLOCK_TEST).
+// Test reports whether Lock would succeed without a wait (APPLOCK_TEST).
 func (m *Manager) Test(o *Owner, r Resource, mode Mode) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -359,7 +365,7 @@ func (m *Manager) Test(o *Owner, r Resource, mode Mode) bool {
 	return m.grantable(st, req, len(st.queue))
 }
 
-// Info is a lock that is held or waited for (sys.dm_tran_locks).
+// Info describes one held or requested lock (sys.dm_tran_locks).
 type Info struct {
 	Resource Resource
 	Mode     Mode
@@ -368,28 +374,32 @@ type Info struct {
 	Owner    string // the name given to NewOwner
 }
 
-// Locks lists all locks: by resource, holders before waiters.
+// Locks lists all locks, ordered by resource, holders before waiters.
 func (m *Manager) Locks() []Info {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var out []Info
 	for r, st := range m.res {
 		for o, h := range st.holders {
-			out = append(out, Info{r, h.mode, false, o.session.SPID, o.name})
+			out = append(out, Info{r, h.mode, false, o.client.SPID, o.name})
 		}
 		for _, q := range st.queue {
-			out = append(out, Info{r, q.mode, true, q.owner.session.SPID, q.owner.name})
+			out = append(out, Info{r, q.mode, true, q.owner.client.SPID, q.owner.name})
 		}
 	}
-	waits := func(i Info) int {
+	waiting := func(i Info) int {
 		if i.Waiting {
 			return 1
 		}
 		return 0
 	}
 	slices.SortStableFunc(out, func(a, b Info) int {
-		return cmp.Or(cmp.Compare(a.Resource.Database, b.Resource.Database), cmp.Compare(a.Resource.Name, b.Resource.Name),
-			cmp.Compare(a.Resource.Principal, b.Resource.Principal), cmp.Compare(waits(a), waits(b)), cmp.Compare(a.SPID, b.SPID))
+		return cmp.Or(
+			cmp.Compare(a.Resource.Database, b.Resource.Database),
+			cmp.Compare(a.Resource.Name, b.Resource.Name),
+			cmp.Compare(a.Resource.Principal, b.Resource.Principal),
+			cmp.Compare(waiting(a), waiting(b)),
+			cmp.Compare(a.SPID, b.SPID))
 	})
 	return out
 }

@@ -15,27 +15,27 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// client is a session with one owner.
-type client struct {
+// testClient is a client with one owner.
+type testClient struct {
 	*Owner
 	m *Manager
 }
 
-// newClient registers a session.
-func newClient(m *Manager, spid int) client {
-	return client{m.NewOwner(NewSession(spid), "TRANSACTION"), m}
+// newTestClient returns a client with one owner.
+func newTestClient(m *Manager, spid int) testClient {
+	return testClient{m.NewOwner(NewClient(spid), "TRANSACTION"), m}
 }
 
-// now takes a lock that must be free.
-func (c client) now(t *testing.T, r Resource, mode Mode) {
+// mustLock acquires a lock without a wait.
+func (c testClient) mustLock(t *testing.T, r Resource, mode Mode) {
 	t.Helper()
 	waited, err := c.m.Lock(t.Context(), c.Owner, r, mode, 0)
 	require.NoError(t, err)
 	require.False(t, waited)
 }
 
-// start takes a lock in the background.
-func (c client) start(ctx context.Context, r Resource, mode Mode, timeout time.Duration) <-chan error {
+// lockAsync calls Lock in a goroutine and returns the channel of its result.
+func (c testClient) lockAsync(ctx context.Context, r Resource, mode Mode, timeout time.Duration) <-chan error {
 	done := make(chan error, 1)
 	go func() {
 		_, err := c.m.Lock(ctx, c.Owner, r, mode, timeout)
@@ -45,8 +45,8 @@ func (c client) start(ctx context.Context, r Resource, mode Mode, timeout time.D
 	return done
 }
 
-// decided returns what a background call answered, or a marker while it waits.
-func decided(done <-chan error) error {
+// result returns the result of lockAsync, or errWaiting while Lock waits.
+func result(done <-chan error) error {
 	synctest.Wait()
 	select {
 	case err := <-done:
@@ -58,7 +58,7 @@ func decided(done <-chan error) error {
 
 var errWaiting = errors.New("still waiting")
 
-// The matrix of "Lock compatibility" in the transaction locking guide.
+// TestCompatibility checks the matrix of "Lock Compatibility" in the transaction locking guide.
 func TestCompatibility(t *testing.T) {
 	modes := []Mode{IntentShared, Shared, Update, IntentExclusive, SharedIntentExclusive, Exclusive}
 	want := []string{
@@ -102,45 +102,45 @@ func TestFairness(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &Manager{}
 		r := Writer(5)
-		a, b, c, d := newClient(m, 51), newClient(m, 52), newClient(m, 53), newClient(m, 54)
-		a.now(t, r, Shared)
-		x := b.start(t.Context(), r, Exclusive, Forever)
-		s := c.start(t.Context(), r, Shared, Forever)
-		require.Equal(t, errWaiting, decided(s), "a reader does not pass a waiting writer")
+		a, b, c, d := newTestClient(m, 51), newTestClient(m, 52), newTestClient(m, 53), newTestClient(m, 54)
+		a.mustLock(t, r, Shared)
+		x := b.lockAsync(t.Context(), r, Exclusive, Forever)
+		s := c.lockAsync(t.Context(), r, Shared, Forever)
+		require.Equal(t, errWaiting, result(s), "a shared request must not overtake a waiting exclusive request")
 		require.False(t, m.Test(d.Owner, r, Shared))
-		w, ok := m.Waiting(b.session)
+		w, ok := m.Waiting(b.client)
 		require.True(t, ok)
 		require.Equal(t, 51, w.Blocker)
 		m.ReleaseAll(a.Owner)
-		require.NoError(t, decided(x))
-		require.Equal(t, errWaiting, decided(s))
+		require.NoError(t, result(x))
+		require.Equal(t, errWaiting, result(s))
 		require.Len(t, m.Locks(), 2)
 		m.ReleaseAll(b.Owner)
-		require.NoError(t, decided(s))
+		require.NoError(t, result(s))
 		m.ReleaseAll(c.Owner)
 		require.Empty(t, m.Locks())
 		require.Empty(t, m.res)
 	})
 }
 
-func TestStrengthening(t *testing.T) {
+func TestConversion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &Manager{}
 		r := Resource{Database: 5, Name: "app", App: true}
-		a, b, c := newClient(m, 51), newClient(m, 52), newClient(m, 53)
-		a.now(t, r, Shared)
-		b.now(t, r, Shared)
-		waiter := c.start(t.Context(), r, Exclusive, Forever)
-		up := a.start(t.Context(), r, Exclusive, Forever)
+		a, b, c := newTestClient(m, 51), newTestClient(m, 52), newTestClient(m, 53)
+		a.mustLock(t, r, Shared)
+		b.mustLock(t, r, Shared)
+		waiter := c.lockAsync(t.Context(), r, Exclusive, Forever)
+		up := a.lockAsync(t.Context(), r, Exclusive, Forever)
 		m.ReleaseAll(b.Owner)
-		require.NoError(t, decided(up), "who holds it already goes first")
+		require.NoError(t, result(up), "a conversion overtakes the queue")
 		require.Equal(t, Exclusive, m.Held(a.Owner, r))
 		require.NoError(t, m.Unlock(a.Owner, r))
-		require.Equal(t, errWaiting, decided(waiter), "taken twice, given back once")
+		require.Equal(t, errWaiting, result(waiter), "locked twice, unlocked once")
 		require.NoError(t, m.Unlock(a.Owner, r))
-		require.NoError(t, decided(waiter))
+		require.NoError(t, result(waiter))
 		require.ErrorIs(t, m.Unlock(a.Owner, r), ErrNotHeld)
-		m.Close(c.session)
+		m.Close(c.client)
 		require.Empty(t, m.res)
 	})
 }
@@ -149,8 +149,8 @@ func TestTimeouts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &Manager{}
 		r := Writer(5)
-		a, b, c := newClient(m, 51), newClient(m, 52), newClient(m, 53)
-		a.now(t, r, Exclusive)
+		a, b, c := newTestClient(m, 51), newTestClient(m, 52), newTestClient(m, 53)
+		a.mustLock(t, r, Exclusive)
 		_, err := m.Lock(t.Context(), b.Owner, r, Exclusive, 0)
 		require.ErrorIs(t, err, mserr.LockTimeout())
 
@@ -161,12 +161,12 @@ func TestTimeouts(t *testing.T) {
 
 		cause := errors.New("attention")
 		ctx, cancel := context.WithCancelCause(t.Context())
-		first := b.start(ctx, r, Exclusive, Forever)
-		second := c.start(t.Context(), r, Exclusive, Forever)
+		first := b.lockAsync(ctx, r, Exclusive, Forever)
+		second := c.lockAsync(t.Context(), r, Exclusive, Forever)
 		cancel(cause)
-		require.ErrorIs(t, decided(first), cause)
+		require.ErrorIs(t, result(first), cause)
 		m.ReleaseAll(a.Owner)
-		require.NoError(t, decided(second))
+		require.NoError(t, result(second))
 		_, err = m.Lock(ctx, b.Owner, r, Exclusive, Forever)
 		require.ErrorIs(t, err, cause)
 		m.ReleaseAll(c.Owner)
@@ -177,21 +177,21 @@ func TestDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &Manager{}
 		r1, r2, r3 := Writer(5), Writer(6), Resource{Database: 5, Name: "x", App: true}
-		a, b, c := newClient(m, 51), newClient(m, 52), newClient(m, 53)
-		a.now(t, r1, Exclusive)
-		b.now(t, r2, Exclusive)
-		c.now(t, r3, Exclusive)
-		wa := a.start(t.Context(), r2, Exclusive, Forever)
-		wb := b.start(t.Context(), r3, Exclusive, Forever)
-		require.Equal(t, errWaiting, decided(wa))
-		wc := c.start(t.Context(), r1, Exclusive, Forever)
-		err := decided(wc)
+		a, b, c := newTestClient(m, 51), newTestClient(m, 52), newTestClient(m, 53)
+		a.mustLock(t, r1, Exclusive)
+		b.mustLock(t, r2, Exclusive)
+		c.mustLock(t, r3, Exclusive)
+		wa := a.lockAsync(t.Context(), r2, Exclusive, Forever)
+		wb := b.lockAsync(t.Context(), r3, Exclusive, Forever)
+		require.Equal(t, errWaiting, result(wa))
+		wc := c.lockAsync(t.Context(), r1, Exclusive, Forever)
+		err := result(wc)
 		require.ErrorIs(t, err, mserr.Deadlock(0, ""))
 		require.ErrorContains(t, err, "Process ID 53")
-		m.ReleaseAll(c.Owner) // as its rollback does
-		require.NoError(t, decided(wb))
+		m.ReleaseAll(c.Owner) // as the rollback of the victim does
+		require.NoError(t, result(wb))
 		m.ReleaseAll(b.Owner)
-		require.NoError(t, decided(wa))
+		require.NoError(t, result(wa))
 		m.ReleaseAll(a.Owner)
 	})
 }
@@ -200,47 +200,47 @@ func TestDeadlockPriority(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &Manager{}
 		r1, r2 := Writer(5), Writer(6)
-		a, b := newClient(m, 51), newClient(m, 52)
-		m.SetPriority(a.session, -5)
-		a.now(t, r1, Exclusive)
-		b.now(t, r2, Exclusive)
-		wa := a.start(t.Context(), r2, Exclusive, Forever)
-		wb := b.start(t.Context(), r1, Exclusive, Forever)
-		require.ErrorIs(t, decided(wa), mserr.Deadlock(0, ""))
-		require.Equal(t, errWaiting, decided(wb), "until the victim rolls back")
+		a, b := newTestClient(m, 51), newTestClient(m, 52)
+		m.SetPriority(a.client, -5)
+		a.mustLock(t, r1, Exclusive)
+		b.mustLock(t, r2, Exclusive)
+		wa := a.lockAsync(t.Context(), r2, Exclusive, Forever)
+		wb := b.lockAsync(t.Context(), r1, Exclusive, Forever)
+		require.ErrorIs(t, result(wa), mserr.Deadlock(0, ""))
+		require.Equal(t, errWaiting, result(wb), "the other client waits until the victim rolls back")
 		m.ReleaseAll(a.Owner)
-		require.NoError(t, decided(wb))
+		require.NoError(t, result(wb))
 		m.ReleaseAll(b.Owner)
 	})
 }
 
-// Two that hold Shared and both want Exclusive.
+// TestConversionDeadlock lets two holders of Shared both request Exclusive.
 func TestConversionDeadlock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := &Manager{}
 		r := Writer(5)
-		a, b := newClient(m, 51), newClient(m, 52)
-		a.now(t, r, Shared)
-		b.now(t, r, Shared)
-		wa := a.start(t.Context(), r, Exclusive, Forever)
-		wb := b.start(t.Context(), r, Exclusive, Forever)
-		require.ErrorIs(t, decided(wb), mserr.Deadlock(0, ""))
+		a, b := newTestClient(m, 51), newTestClient(m, 52)
+		a.mustLock(t, r, Shared)
+		b.mustLock(t, r, Shared)
+		wa := a.lockAsync(t.Context(), r, Exclusive, Forever)
+		wb := b.lockAsync(t.Context(), r, Exclusive, Forever)
+		require.ErrorIs(t, result(wb), mserr.Deadlock(0, ""))
 		m.ReleaseAll(b.Owner)
-		require.NoError(t, decided(wa))
+		require.NoError(t, result(wa))
 		m.ReleaseAll(a.Owner)
 	})
 }
 
-func TestOwnersOfOneSession(t *testing.T) {
+func TestOwnersOfOneClient(t *testing.T) {
 	m := &Manager{}
-	s := NewSession(51)
-	session, transaction := m.NewOwner(s, "SESSION"), m.NewOwner(s, "TRANSACTION")
+	c := NewClient(51)
+	session, transaction := m.NewOwner(c, "SESSION"), m.NewOwner(c, "TRANSACTION")
 	for _, o := range []*Owner{session, transaction} {
 		_, err := m.Lock(t.Context(), o, Writer(5), Exclusive, 0)
 		require.NoError(t, err)
 	}
 	m.ReleaseAll(transaction)
 	require.Equal(t, Exclusive, m.Held(session, Writer(5)))
-	m.Close(s)
+	m.Close(c)
 	require.Empty(t, m.res)
 }

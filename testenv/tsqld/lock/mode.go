@@ -5,33 +5,39 @@ import "strings"
 // Mode is the strength of a lock.
 type Mode uint8
 
-// The modes of sp_getapplock. Exclusive is that of a writer lock.
+// The modes of sp_getapplock. A writer lock is always Exclusive.
 const (
-	None Mode = iota // as by APPLOCK_MODE: not held
+	None Mode = iota // not held; APPLOCK_MODE returns NoLock
 	IntentShared
 	Shared
 	Update
 	IntentExclusive
-	SharedIntentExclusive // only as the sum of Shared and IntentExclusive
-	UpdateIntentExclusive // only as the sum of Update and IntentExclusive
+	SharedIntentExclusive // only as the join of Shared and IntentExclusive
+	UpdateIntentExclusive // only as the join of Update and IntentExclusive
 	Exclusive
 )
 
-// names are those of sp_getapplock and APPLOCK_MODE.
+// names are the names of the modes in sp_getapplock and APPLOCK_MODE.
 var names = [...]string{
-	None: "NoLock", IntentShared: "IntentShared", Shared: "Shared", Update: "Update", IntentExclusive: "IntentExclusive",
-	SharedIntentExclusive: "SharedIntentExclusive", UpdateIntentExclusive: "UpdateIntentExclusive", Exclusive: "Exclusive",
+	None:                  "NoLock",
+	IntentShared:          "IntentShared",
+	Shared:                "Shared",
+	Update:                "Update",
+	IntentExclusive:       "IntentExclusive",
+	SharedIntentExclusive: "SharedIntentExclusive",
+	UpdateIntentExclusive: "UpdateIntentExclusive",
+	Exclusive:             "Exclusive",
 }
 
-// String is the name that APPLOCK_MODE returns.
+// String returns the name that APPLOCK_MODE returns.
 func (m Mode) String() string { return names[m] }
 
-// Abbreviation is sys.dm_tran_locks.request_mode: S, X, IX...
+// Abbreviation returns the mode as sys.dm_tran_locks.request_mode shows it: S, X, IX and so on.
 func (m Mode) Abbreviation() string {
 	return [...]string{"NULL", "IS", "S", "U", "IX", "SIX", "UIX", "X"}[m]
 }
 
-// ParseMode reads @LockMode of sp_getapplock, which takes five of the modes.
+// ParseMode parses @LockMode of sp_getapplock, which accepts five of the modes.
 func ParseMode(s string) (Mode, bool) {
 	for _, m := range []Mode{IntentShared, Shared, Update, IntentExclusive, Exclusive} {
 		if strings.EqualFold(s, names[m]) {
@@ -41,7 +47,8 @@ func ParseMode(s string) (Mode, bool) {
 	return None, false
 }
 
-// compatible says which modes can be held side by side ("Lock Compatibility", transaction locking and row versioning guide).
+// compatible tells which modes two owners can hold at once. Source: "Lock Compatibility" in the
+// transaction locking and row versioning guide.
 var compatible = [...][8]bool{
 	None:                  {true, true, true, true, true, true, true, true},
 	IntentShared:          {true, true, true, true, true, true, true, false},
@@ -53,10 +60,10 @@ var compatible = [...][8]bool{
 	Exclusive:             {true, false, false, false, false, false, false, false},
 }
 
-// Compatible reports whether two owners can hold these modes of one resource.
+// Compatible reports whether two owners can hold one resource in the modes a and b at once.
 func Compatible(a, b Mode) bool { return compatible[a][b] }
 
-// join is the weakest mode that is at least as strong as both.
+// join returns the weakest mode that is at least as strong as a and b.
 func join(a, b Mode) Mode {
 	a, b = min(a, b), max(a, b)
 	switch {

@@ -1,7 +1,8 @@
-// Package meter keeps account of the memory that sessions use, of all of them together, and tells long computations that
-// their request is to end. Whoever is about to allocate what a client decides the size of takes it from a [Meter] first.
+// Package meter accounts for the memory that the sessions of a server use, and ends long computations
+// of requests that have been cancelled.
 //
-// What small values take is not counted: it is bounded by what is.
+// Code that allocates an amount of memory which a client controls calls a method of [Meter] first.
+// Values smaller than [Small] need not be counted.
 package meter
 
 import (
@@ -15,19 +16,21 @@ import (
 const (
 	// Small is the size in bytes below which a single value, row or message need not be counted.
 	Small = 4 << 10
-	// floor is what a session is always given, in bytes, so that those who need little are not refused when others have taken all.
+	// floor is the memory in bytes that every session gets even if the pool is exhausted, so that
+	// small requests still succeed then.
 	floor = 1 << 20
-	// DefaultLimit is the memory of all sessions of a server unless something else is asked for, in bytes.
+	// DefaultLimit is the default size of a Pool in bytes.
 	DefaultLimit = 1 << 30
 )
 
-// Pool is the memory of all sessions of a server. It is safe for concurrent use.
+// Pool is the memory that all sessions of a server share. It is safe for concurrent use.
 type Pool struct {
 	limit, share int64
 	used         atomic.Int64
 }
 
-// NewPool returns a pool of limit bytes, of which one session may have half; 0 or less means [DefaultLimit].
+// NewPool returns a pool of limit bytes. One session may use half of them. A limit of 0 or less means
+// [DefaultLimit].
 func NewPool(limit int64) *Pool {
 	if limit <= 0 {
 		limit = DefaultLimit
@@ -35,40 +38,41 @@ func NewPool(limit int64) *Pool {
 	return &Pool{limit: limit, share: limit / 2}
 }
 
-// Limit is the size of the pool in bytes.
+// Limit returns the size of the pool in bytes.
 func (p *Pool) Limit() int64 { return p.limit }
 
-// Used is how many bytes the sessions have.
+// Used returns the number of bytes that all sessions use.
 func (p *Pool) Used() int64 { return p.used.Load() }
 
-// Session returns the account of a new session, which must be closed.
+// Session returns the Meter of a new session. The caller must close the Meter.
 func (p *Pool) Session() *Meter { return &Meter{pool: p} }
 
-// Meter is the account of one session. Nil bounds and ends nothing. Hold, Drop, Used and Close may be called by any
-// goroutine, the other methods by the one that executes the session's request.
+// Meter is the account of one session. A nil Meter has no limits and never reports cancellation.
+// Hold, Drop, Used and Close are safe for concurrent use; the other methods are for the goroutine that
+// executes the session's request.
 type Meter struct {
 	pool *Pool
 
-	ctx     context.Context // of the request; nil between requests
-	scratch int64           // taken by Take
-	kept    int64           // taken by Keep
-	work    int             // since ctx was looked at last
+	ctx     context.Context // context of the request; nil between requests
+	scratch int64           // bytes reserved by Take
+	kept    int64           // bytes reserved by Keep
+	work    int             // steps since the last check of ctx
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	used   int64
-	peak   int64 // of used since the last request began
+	peak   int64 // maximum of used since the last End
 	closed bool
 }
 
-// Begin starts a request, which ends as ctx does.
+// Begin starts a request. Work and Err report the cancellation of ctx.
 func (m *Meter) Begin(ctx context.Context) {
 	if m != nil {
 		m.ctx = ctx
 	}
 }
 
-// End ends the request and gives back what it has taken. It returns the most that the session had at once since the last End, in
-// bytes.
+// End ends the request and releases the memory of Take and Keep. It returns the session's peak use
+// since the last End, in bytes.
 func (m *Meter) End() (peak int64) {
 	if m == nil {
 		return 0
@@ -81,7 +85,7 @@ func (m *Meter) End() (peak int64) {
 	return peak
 }
 
-// Used is how many bytes the session has.
+// Used returns the number of bytes that the session uses.
 func (m *Meter) Used() int64 {
 	if m == nil {
 		return 0
@@ -91,7 +95,7 @@ func (m *Meter) Used() int64 {
 	return m.used
 }
 
-// Hold takes n bytes until Drop gives them back. Error 701 where there are not so many.
+// Hold reserves n bytes until Drop releases them. The error is 701 if n bytes are not available.
 func (m *Meter) Hold(n int64) error {
 	if m == nil || n == 0 {
 		return nil
@@ -110,7 +114,7 @@ func (m *Meter) Hold(n int64) error {
 	return nil
 }
 
-// Drop gives back n bytes of Hold.
+// Drop releases n bytes that Hold reserved.
 func (m *Meter) Drop(n int64) {
 	if m == nil || n == 0 {
 		return
@@ -123,7 +127,7 @@ func (m *Meter) Drop(n int64) {
 	}
 }
 
-// Close gives everything back; nothing can be held any more.
+// Close releases all memory of the session. Hold, Take and Keep fail afterwards.
 func (m *Meter) Close() {
 	if m == nil {
 		return
@@ -136,7 +140,8 @@ func (m *Meter) Close() {
 	}
 }
 
-// Take takes n bytes until Release or the end of the request. Error 701 where there are not so many.
+// Take reserves n bytes until Release or the end of the request. The error is 701 if n bytes are not
+// available.
 func (m *Meter) Take(n int) error {
 	if m == nil {
 		return nil
@@ -148,7 +153,7 @@ func (m *Meter) Take(n int) error {
 	return nil
 }
 
-// Mark is what Release needs to give back what is taken from here on.
+// Mark returns a mark for Release: the amount that Take has reserved so far.
 func (m *Meter) Mark() int64 {
 	if m == nil {
 		return 0
@@ -156,7 +161,7 @@ func (m *Meter) Mark() int64 {
 	return m.scratch
 }
 
-// Release gives back what was taken since mark.
+// Release releases the bytes that Take has reserved since mark.
 func (m *Meter) Release(mark int64) {
 	if m != nil && m.scratch > mark {
 		m.Drop(m.scratch - mark)
@@ -164,7 +169,8 @@ func (m *Meter) Release(mark int64) {
 	}
 }
 
-// Keep takes n bytes, or gives them back when n is negative, until the end of the request and whatever is released before.
+// Keep reserves n bytes until the end of the request; Release does not affect them. A negative n
+// releases bytes that Keep reserved.
 func (m *Meter) Keep(n int) error {
 	if m == nil || n == 0 {
 		return nil
@@ -176,10 +182,12 @@ func (m *Meter) Keep(n int) error {
 	return nil
 }
 
-// quantum is how much work is done between two looks at the request's context: some tenths of a millisecond at most.
+// quantum is the number of steps between two checks of the request's context. It takes less than a
+// millisecond.
 const quantum = 1 << 15
 
-// Work takes note of n steps of a long computation, each of a few nanoseconds, and answers a [*Stopped] when the request is to end.
+// Work counts n steps of a long computation; a step takes a few nanoseconds. After each quantum of
+// steps it checks the request's context, and returns a [*Stopped] if the context is cancelled.
 func (m *Meter) Work(n int) error {
 	if m == nil {
 		return nil
@@ -191,7 +199,7 @@ func (m *Meter) Work(n int) error {
 	return m.Err()
 }
 
-// Err is a [*Stopped] when the request is to end, nil otherwise.
+// Err returns a [*Stopped] if the request's context is cancelled, otherwise nil.
 func (m *Meter) Err() error {
 	if m == nil || m.ctx == nil || m.ctx.Err() == nil {
 		return nil
@@ -199,7 +207,7 @@ func (m *Meter) Err() error {
 	return &Stopped{context.Cause(m.ctx)}
 }
 
-// Stopped says that a computation has ended because its request is to end.
+// Stopped is the error of a computation that ended because its request was cancelled.
 type Stopped struct{ Cause error }
 
 // Error returns the text of the cause.

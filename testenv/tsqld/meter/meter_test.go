@@ -17,21 +17,21 @@ func TestSessionsShareThePool(t *testing.T) {
 	p := NewPool(100 * mb)
 	a, b, c := p.Session(), p.Session(), p.Session()
 	require.NoError(t, a.Take(50*mb))
-	require.ErrorIs(t, a.Take(1), mserr.OutOfMemory(), "one session has half of it")
+	require.ErrorIs(t, a.Take(1), mserr.OutOfMemory(), "one session may use half of the pool")
 	require.NoError(t, b.Hold(49*mb))
 	require.ErrorIs(t, c.Take(2*mb), mserr.OutOfMemory())
-	require.NoError(t, c.Take(floor), "a little is there for everybody")
+	require.NoError(t, c.Take(floor), "each session gets floor bytes")
 	require.Equal(t, int64(100*mb), p.Used())
 	a.Close()
 	a.Close()
 	require.Equal(t, int64(50*mb), p.Used())
-	require.ErrorIs(t, a.Hold(1), mserr.OutOfMemory(), "nothing is held after the end")
+	require.ErrorIs(t, a.Hold(1), mserr.OutOfMemory(), "a closed meter reserves nothing")
 	b.Drop(49 * mb)
 	c.Close()
 	require.Zero(t, p.Used())
 }
 
-func TestWhatIsTakenEndsWithItsScope(t *testing.T) {
+func TestReleaseAndEnd(t *testing.T) {
 	t.Parallel()
 	p := NewPool(1 << 30)
 	m := p.Session()
@@ -42,33 +42,33 @@ func TestWhatIsTakenEndsWithItsScope(t *testing.T) {
 	require.NoError(t, m.Take(1000))
 	require.NoError(t, m.Keep(20))
 	m.Release(mark)
-	require.Equal(t, int64(127), m.Used(), "Release takes back what was taken, not what is kept")
+	require.Equal(t, int64(127), m.Used(), "Release affects Take, not Keep and Hold")
 	require.NoError(t, m.Keep(-5))
 	require.NoError(t, m.Take(-100))
 	require.Equal(t, int64(22), m.Used())
 	require.Equal(t, int64(1127), m.End())
-	require.Equal(t, int64(7), m.Used(), "the request is over, the session is not")
-	require.Equal(t, int64(7), m.End(), "the most since the last one")
+	require.Equal(t, int64(7), m.Used(), "End does not affect Hold")
+	require.Equal(t, int64(7), m.End(), "the peak since the last End")
 }
 
-func TestWorkHearsTheEnd(t *testing.T) {
+func TestWorkReportsCancellation(t *testing.T) {
 	t.Parallel()
-	why := errors.New("why")
+	cause := errors.New("cause")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	m := NewPool(0).Session()
 	m.Begin(ctx)
 	require.NoError(t, m.Work(2*quantum))
-	cancel(why)
-	require.NoError(t, m.Work(1), "a context is not looked at for each step")
+	cancel(cause)
+	require.NoError(t, m.Work(1), "the context is checked once a quantum only")
 	err := m.Work(quantum)
-	require.ErrorIs(t, err, why)
+	require.ErrorIs(t, err, cause)
 	var stopped *Stopped
 	require.ErrorAs(t, err, &stopped)
 	m.End()
-	require.NoError(t, m.Work(quantum), "between requests there is nothing to end")
+	require.NoError(t, m.Work(quantum), "there is no context between requests")
 }
 
-func TestNobodysMeter(t *testing.T) {
+func TestNilMeter(t *testing.T) {
 	t.Parallel()
 	var m *Meter
 	m.Begin(t.Context())
@@ -80,13 +80,13 @@ func TestNobodysMeter(t *testing.T) {
 	m.Close()
 }
 
-func TestMeterOfSeveralGoroutines(t *testing.T) {
+func TestConcurrentHold(t *testing.T) {
 	t.Parallel()
 	p := NewPool(1 << 20)
 	var wg sync.WaitGroup
 	for range 8 {
 		m := p.Session()
-		for range 2 { // the reader and the one that executes
+		for range 2 { // the goroutines that read and execute requests
 			wg.Go(func() {
 				for n := range int64(1000) {
 					if m.Hold(n) == nil {
