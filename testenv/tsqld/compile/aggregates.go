@@ -24,19 +24,19 @@ const (
 	keyForXML    = "xml"  // a forXML as JSON
 )
 
-// makers caches what resolveAggregate made, by key.
-var makers sync.Map
+// accumulatorMakers caches what resolveAggregate made, by key.
+var accumulatorMakers sync.Map
 
 // resolveAggregate finds what makes the accumulators of a key.
 func resolveAggregate(key string) (func() store.Accumulator, error) {
-	if f, ok := makers.Load(key); ok {
+	if f, ok := accumulatorMakers.Load(key); ok {
 		return f.(func() store.Accumulator), nil
 	}
 	f, err := makeAccumulator(key)
 	if err != nil {
 		return nil, err
 	}
-	makers.Store(key, f)
+	accumulatorMakers.Store(key, f)
 	return f, nil
 }
 
@@ -50,22 +50,22 @@ func makeAccumulator(key string) (func() store.Accumulator, error) {
 		if _, ok := fresh().(store.Inverter); ok {
 			return fresh, nil
 		}
-		return func() store.Accumulator { return &moving{fresh: fresh} }, nil
+		return func() store.Accumulator { return &frameAccumulator{newAccumulator: fresh} }, nil
 	}
 	word, rest, _ := strings.Cut(key, "|")
 	switch word {
 	case keyAggregate:
 		return builtinAccumulator(key)
 	case keySingle:
-		return func() store.Accumulator { return &single{} }, nil
+		return func() store.Accumulator { return &singleValue{} }, nil
 	case keyNth:
 		n, err := strconv.Atoi(rest)
 		if err != nil || n == 0 {
 			return nil, mserr.NotSupported("the aggregate key %s", key)
 		}
-		return func() store.Accumulator { return &nth{n: n} }, nil
+		return func() store.Accumulator { return &nthValue{n: n} }, nil
 	case keyRows:
-		return func() store.Accumulator { return &collector{} }, nil
+		return func() store.Accumulator { return &rowCollector{} }, nil
 	case keyForJSON:
 		return newJSONDocument(rest)
 	case keyForXML:
@@ -90,7 +90,7 @@ func builtinAccumulator(key string) (func() store.Accumulator, error) {
 		return nil, mserr.NotSupported("the aggregate %s", name)
 	}
 	return func() store.Accumulator {
-		a := &wrapped{acc: f.New(args, result)}
+		a := &builtinAggregate{acc: f.New(args, result)}
 		if distinct && len(args) > 0 {
 			a.typ, a.seen = args[0], map[string]bool{}
 		}
@@ -98,8 +98,8 @@ func builtinAccumulator(key string) (func() store.Accumulator, error) {
 	}, nil
 }
 
-// wrapped is an aggregate of package builtin, with DISTINCT.
-type wrapped struct {
+// builtinAggregate is an aggregate of package builtin, with DISTINCT.
+type builtinAggregate struct {
 	acc  builtin.Accumulator
 	typ  types.Type
 	seen map[string]bool // nil without DISTINCT
@@ -110,7 +110,7 @@ type wrapped struct {
 const entryBytes = 64
 
 // Step implements [store.Accumulator].
-func (w *wrapped) Step(args []types.Value) error {
+func (w *builtinAggregate) Step(args []types.Value) error {
 	if w.seen != nil && args[0] != nil {
 		k := types.Key(args[0], w.typ)
 		if w.seen[k] {
@@ -123,7 +123,7 @@ func (w *wrapped) Step(args []types.Value) error {
 }
 
 // Held implements [store.Holder].
-func (w *wrapped) Held() int {
+func (w *builtinAggregate) Held() int {
 	n := w.held
 	if h, ok := w.acc.(interface{ Held() int }); ok {
 		n += h.Held()
@@ -132,14 +132,14 @@ func (w *wrapped) Held() int {
 }
 
 // Value implements [store.Accumulator].
-func (w *wrapped) Value() (types.Value, error) { return w.acc.Result() }
+func (w *builtinAggregate) Value() (types.Value, error) { return w.acc.Result() }
 
-// moving is an aggregate over a window frame, computed anew when rows have left the frame.
-type moving struct {
-	fresh func() store.Accumulator
-	acc   store.Accumulator // nil: must be computed from rows
-	rows  [][]types.Value
-	held  int // bytes of rows
+// frameAccumulator is an aggregate over a window frame, computed anew when rows have left the frame.
+type frameAccumulator struct {
+	newAccumulator func() store.Accumulator
+	acc            store.Accumulator // nil: must be computed from rows
+	rows           [][]types.Value
+	held           int // bytes of rows
 }
 
 // rowBytes is about what a row takes in memory.
@@ -163,7 +163,7 @@ func valueBytes(v types.Value) int {
 }
 
 // Step implements [store.Accumulator].
-func (m *moving) Step(args []types.Value) error {
+func (m *frameAccumulator) Step(args []types.Value) error {
 	row := append([]types.Value(nil), args...)
 	m.rows = append(m.rows, row)
 	m.held += rowBytes(row)
@@ -174,7 +174,7 @@ func (m *moving) Step(args []types.Value) error {
 }
 
 // Held implements [store.Holder].
-func (m *moving) Held() int {
+func (m *frameAccumulator) Held() int {
 	n := m.held
 	if h, ok := m.acc.(store.Holder); ok {
 		n += h.Held()
@@ -183,15 +183,15 @@ func (m *moving) Held() int {
 }
 
 // Inverse implements [store.Inverter]: the oldest row leaves.
-func (m *moving) Inverse([]types.Value) error {
+func (m *frameAccumulator) Inverse([]types.Value) error {
 	m.held -= rowBytes(m.rows[0])
 	m.rows, m.acc = m.rows[1:], nil
 	return nil
 }
 
 // refill computes the aggregate of the rows in the frame.
-func (m *moving) refill() error {
-	m.acc = m.fresh()
+func (m *frameAccumulator) refill() error {
+	m.acc = m.newAccumulator()
 	for _, r := range m.rows {
 		if err := m.acc.Step(r); err != nil {
 			return err
@@ -201,7 +201,7 @@ func (m *moving) refill() error {
 }
 
 // Value implements [store.Accumulator].
-func (m *moving) Value() (types.Value, error) {
+func (m *frameAccumulator) Value() (types.Value, error) {
 	if m.acc == nil {
 		if err := m.refill(); err != nil {
 			return nil, err
@@ -210,14 +210,14 @@ func (m *moving) Value() (types.Value, error) {
 	return m.acc.Value()
 }
 
-// single is the value of a scalar subquery.
-type single struct {
+// singleValue is the value of a scalar subquery.
+type singleValue struct {
 	v    types.Value
 	seen bool
 }
 
 // Step implements [store.Accumulator]. Error 512.
-func (s *single) Step(args []types.Value) error {
+func (s *singleValue) Step(args []types.Value) error {
 	if s.seen {
 		return mserr.SubqueryRows()
 	}
@@ -226,20 +226,20 @@ func (s *single) Step(args []types.Value) error {
 }
 
 // Value implements [store.Accumulator].
-func (s *single) Value() (types.Value, error) { return s.v, nil }
+func (s *singleValue) Value() (types.Value, error) { return s.v, nil }
 
-// nth is the n-th value of a window frame that is not NULL, from its end if n is negative.
-type nth struct {
-	n      int
-	values []types.Value // that are not NULL
-	rows   []int         // of the values, counted from the first row ever
-	added  int           // rows
-	gone   int           // rows that have left the frame
-	held   int           // bytes of values
+// nthValue is the n-th value of a window frame that is not NULL, from its end if n is negative.
+type nthValue struct {
+	n       int
+	values  []types.Value // that are not NULL
+	rows    []int         // of the values, counted from the first row ever
+	added   int           // rows
+	removed int           // rows that have left the frame
+	held    int           // bytes of values
 }
 
 // Step implements [store.Accumulator].
-func (a *nth) Step(args []types.Value) error {
+func (a *nthValue) Step(args []types.Value) error {
 	if args[0] != nil {
 		a.values, a.rows = append(a.values, args[0]), append(a.rows, a.added)
 		a.held += valueBytes(args[0])
@@ -249,20 +249,20 @@ func (a *nth) Step(args []types.Value) error {
 }
 
 // Inverse implements [store.Inverter]: the oldest row leaves.
-func (a *nth) Inverse([]types.Value) error {
-	if len(a.rows) > 0 && a.rows[0] == a.gone {
+func (a *nthValue) Inverse([]types.Value) error {
+	if len(a.rows) > 0 && a.rows[0] == a.removed {
 		a.held -= valueBytes(a.values[0])
 		a.values, a.rows = a.values[1:], a.rows[1:]
 	}
-	a.gone++
+	a.removed++
 	return nil
 }
 
 // Held implements [store.Holder].
-func (a *nth) Held() int { return a.held + len(a.values)*entryBytes }
+func (a *nthValue) Held() int { return a.held + len(a.values)*entryBytes }
 
 // Value implements [store.Accumulator].
-func (a *nth) Value() (types.Value, error) {
+func (a *nthValue) Value() (types.Value, error) {
 	i := a.n - 1
 	if a.n < 0 {
 		i = len(a.values) + a.n
@@ -273,23 +273,23 @@ func (a *nth) Value() (types.Value, error) {
 	return a.values[i], nil
 }
 
-// collector makes the text of rows.
-type collector struct{ e rowEncoder }
+// rowCollector makes the text of rows.
+type rowCollector struct{ e rowEncoder }
 
 // Step implements [store.Accumulator].
-func (c *collector) Step(args []types.Value) error {
+func (c *rowCollector) Step(args []types.Value) error {
 	c.e.add(args)
 	return nil
 }
 
 // Held implements [store.Holder].
-func (c *collector) Held() int { return builderBytes(&c.e.b) }
+func (c *rowCollector) Held() int { return builderBytes(&c.e.b) }
 
 // builderBytes is what a text that is being made takes: it is copied when it grows.
 func builderBytes(b *strings.Builder) int { return 2 * b.Cap() }
 
 // Value implements [store.Accumulator].
-func (c *collector) Value() (types.Value, error) { return c.e.text(), nil }
+func (c *rowCollector) Value() (types.Value, error) { return c.e.text(), nil }
 
 // ceiling is how many of total rows a percentage is, rounded up.
 func ceiling(_ *meter.Meter, args []types.Value) (types.Value, error) {

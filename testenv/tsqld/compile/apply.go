@@ -47,20 +47,20 @@ func (b *binder) apply(ts *syntax.Join, left fromNode, l *level, start, middle i
 	if !ok || src.query == nil {
 		return nil, mserr.NotSupported("APPLY of a join whose parts depend on the left side")
 	}
-	if f, ok := merged(src, left, isOuter); ok {
+	if f, ok := mergeApply(src, left, isOuter); ok {
 		return f, nil
 	}
-	if f, ok := b.topRows(src, left, isOuter); ok {
+	if f, ok := b.applyTop(src, left, isOuter); ok {
 		return f, nil
 	}
 	src.lateral()
 	return &join{kind: kind, left: left, right: src}, nil
 }
 
-// merged joins a simple dependent subquery to the left side directly; ok is false if it is not simple enough.
-func merged(src *source, left fromNode, isOuter bool) (fromNode, bool) {
+// mergeApply joins a simple dependent subquery to the left side directly; ok is false if it is not simple enough.
+func mergeApply(src *source, left fromNode, isOuter bool) (fromNode, bool) {
 	q := src.query
-	if !q.plain() {
+	if !q.isPlain() {
 		return nil, false
 	}
 	c := q.core
@@ -114,9 +114,9 @@ func merged(src *source, left fromNode, isOuter bool) (fromNode, bool) {
 	return &join{kind: "JOIN", left: left, right: leaf, on: c.where}, true
 }
 
-// topRows joins the first rows of a table, CROSS APPLY (SELECT TOP (n) ... FROM t WHERE ... ORDER BY ...), to the left side: the table
+// applyTop joins the first rows of a table, CROSS APPLY (SELECT TOP (n) ... FROM t WHERE ... ORDER BY ...), to the left side: the table
 // itself is joined, and a correlated subquery says which of its rows. ok is false for other subqueries.
-func (b *binder) topRows(src *source, left fromNode, isOuter bool) (fromNode, bool) {
+func (b *binder) applyTop(src *source, left fromNode, isOuter bool) (fromNode, bool) {
 	q := src.query
 	if isOuter || left == nil || q.core == nil || q.limit == nil || q.percent || q.ties || q.document != documentNone || q.limit.traits&rowBound != 0 {
 		return nil, false
@@ -147,9 +147,9 @@ func (b *binder) topRows(src *source, left fromNode, isOuter bool) (fromNode, bo
 	rid := sourceColumn{typ: types.BigIntType, sql: "rowid", hidden: true}
 	table.cols, joined.cols = append(slices.Clone(table.cols), rid), append(slices.Clone(table.cols), rid)
 	which := *q
-	which.core = &core{from: table, where: c.where, items: []*node{column(table, len(table.cols)-1)}}
+	which.core = &core{from: table, where: c.where, items: []*node{columnNode(table, len(table.cols)-1)}}
 	which.cols = []outColumn{{typ: types.BigIntType}}
-	among := build(opInQuery, types.BitType, column(&joined, len(joined.cols)-1))
+	among := build(opInQuery, types.BitType, columnNode(&joined, len(joined.cols)-1))
 	among.sub, among.traits = &which, among.traits|hasSubquery|canFail
 	// SQLite must not read the joined table first, and ask for each of its rows and each on the left whether it is among them.
 	return &join{kind: "CROSS JOIN", left: left, right: &joined, on: among}, true
@@ -159,11 +159,11 @@ func (b *binder) topRows(src *source, left fromNode, isOuter bool) (fromNode, bo
 func (q *query) correlated() bool {
 	own := map[*source]bool{}
 	q.ownSources(own)
-	return q.namesOther(own)
+	return q.namesSourcesOutside(own)
 }
 
-// namesOther reports columns of sources outside a set.
-func (q *query) namesOther(own map[*source]bool) bool {
+// namesSourcesOutside reports columns of sources outside a set.
+func (q *query) namesSourcesOutside(own map[*source]bool) bool {
 	found := false
 	q.eachNode(func(n *node) {
 		n.walk(func(x *node) bool {
@@ -172,7 +172,7 @@ func (q *query) namesOther(own map[*source]bool) bool {
 			}
 			if x.sub != nil {
 				x.sub.ownSources(own)
-				found = found || x.sub.namesOther(own)
+				found = found || x.sub.namesSourcesOutside(own)
 			}
 			return !found
 		})

@@ -23,11 +23,11 @@ func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*node
 		if state.over {
 			return nil, mserr.WindowInWindow()
 		}
-	} else if err := state.nested(); err != nil {
+	} else if err := state.checkNested(); err != nil {
 		return nil, err
 	}
 	if strings.HasPrefix(f.Name, "GROUPING") {
-		if err := state.admit(); err != nil {
+		if err := state.checkAllowed(); err != nil {
 			return nil, err
 		}
 		return b.grouping(f, e, l)
@@ -41,7 +41,7 @@ func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*node
 		if state.named != nil {
 			owner = state.named // all its columns are outer references
 		}
-		if err := owner.agg.admit(); err != nil {
+		if err := owner.agg.checkAllowed(); err != nil {
 			return nil, err
 		}
 		owner.agg.found = true
@@ -76,8 +76,8 @@ func (l *level) aggregates() *aggregation {
 	return l.agg
 }
 
-// nested answers whether an aggregate may stand here, whatever rows it is of: 147, 130.
-func (a *aggregation) nested() error {
+// checkNested answers whether an aggregate may stand here, whatever rows it is of: 147, 130.
+func (a *aggregation) checkNested() error {
 	switch {
 	case a == nil:
 		return mserr.AggregateInWhere()
@@ -87,8 +87,8 @@ func (a *aggregation) nested() error {
 	return nil
 }
 
-// admit answers whether an aggregate of the rows of this SELECT may stand here: 147, 4101 and the like.
-func (a *aggregation) admit() error {
+// checkAllowed answers whether an aggregate of the rows of this SELECT may stand here: 147, 4101 and the like.
+func (a *aggregation) checkAllowed() error {
 	switch {
 	case a == nil, !a.allowed && a.refuse == nil: // in FROM
 		return mserr.AggregateInApply()
@@ -148,7 +148,7 @@ func makeAggregate(f *builtin.Func, e *syntax.FuncCall, args []*node) (*node, er
 	n := &node{op: opAgg, typ: t, null: true, agg: agg, traits: hasAgg | hasColumn | canFail}
 	for _, a := range args {
 		n.traits |= a.traits
-		n.label = n.label.firmer(a.label)
+		n.label = n.label.higher(a.label)
 	}
 	switch f.Name {
 	case "COUNT", "COUNT_BIG":
@@ -198,19 +198,19 @@ func windowArgs(name string, n *node) error {
 	args := n.agg.args
 	var err error
 	if name == "NTILE" {
-		args[0], err = implicitly(args[0], types.BigIntType)
+		args[0], err = convertImplicit(args[0], types.BigIntType)
 		return err
 	}
-	if args[0], err = implicitly(args[0], n.typ); err != nil {
+	if args[0], err = convertImplicit(args[0], n.typ); err != nil {
 		return err
 	}
 	if len(args) > 1 {
-		if args[1], err = implicitly(args[1], types.BigIntType); err != nil {
+		if args[1], err = convertImplicit(args[1], types.BigIntType); err != nil {
 			return err
 		}
 	}
 	if len(args) > 2 {
-		args[2], err = implicitly(args[2], n.typ)
+		args[2], err = convertImplicit(args[2], n.typ)
 	}
 	return err
 }

@@ -109,7 +109,7 @@ func (b *binder) logic(c *syntax.LogicCond, l *level) (*node, error) {
 
 // compare makes a comparison. Errors: those of types.CompareType, 468.
 func compare(op string, x, y *node) (*node, error) {
-	x, y, err := comparable2(x, y, operatorNames[op])
+	x, y, err := unifyOperands(x, y, operatorNames[op])
 	if err != nil {
 		return nil, err
 	}
@@ -142,8 +142,8 @@ func (b *binder) distinct(c *syntax.DistinctCond, l *level) (*node, error) {
 }
 
 // distinctFrom is x IS [NOT] DISTINCT FROM y.
-func distinctFrom(x, y *node, not bool) (*node, error) {
-	x, y, err := comparable2(x, y, "is distinct from")
+func distinctFrom(x, y *node, negate bool) (*node, error) {
+	x, y, err := unifyOperands(x, y, "is distinct from")
 	if err != nil {
 		return nil, err
 	}
@@ -154,13 +154,13 @@ func distinctFrom(x, y *node, not bool) (*node, error) {
 		}
 		both := and(isNull(x), isNull(y))
 		is := caseOf(types.BitType, []*node{both, same}, []*node{constant(int64(1), types.BitType), constant(int64(1), types.BitType), constant(int64(0), types.BitType)})
-		r := build(opCompare, types.BitType, is, constant(truth(not), types.BitType))
+		r := build(opCompare, types.BitType, is, constant(boolValue(negate), types.BitType))
 		r.name = "="
 		return r, nil
 	}
 	n := build(opDistinct, types.BitType, x, y)
 	n.name, n.null = "IS NOT", false
-	if not {
+	if negate {
 		n.name = "IS"
 	}
 	return n, nil
@@ -199,7 +199,7 @@ func (b *binder) like(c *syntax.LikeCond, l *level) (*node, error) {
 			if x.typ.ID == types.Image || x.typ.ID == types.XML || x.typ.ID == types.Variant {
 				return nil, mserr.InvalidArgumentType(x.typ.Name(), i+1, "like")
 			}
-			if xs[i], err = implicitly(x, types.VarCharOf(max(x.typ.DisplayLength(), 1))); err != nil {
+			if xs[i], err = convertImplicit(x, types.VarCharOf(max(x.typ.DisplayLength(), 1))); err != nil {
 				return nil, err
 			}
 		}
@@ -226,15 +226,15 @@ func (b *binder) inList(c *syntax.InCond, l *level) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	x, err := in(xs)
+	x, err := inValues(xs)
 	if err != nil {
 		return nil, err
 	}
 	return negated(x, c.Not), nil
 }
 
-// in makes "xs[0] IN (xs[1:])".
-func in(xs []*node) (*node, error) {
+// inValues makes "xs[0] IN (xs[1:])".
+func inValues(xs []*node) (*node, error) {
 	for _, y := range xs[1:] {
 		if _, err := types.CompareType(xs[0].typ, y.typ, "equal to"); err != nil {
 			return nil, err
@@ -249,15 +249,15 @@ func in(xs []*node) (*node, error) {
 		return nil, err
 	}
 	if !isNative(t) || t.ID == types.DateTimeOffset {
-		var any []*node
+		var comparisons []*node
 		for _, y := range xs[1:] {
 			e, err := compare("=", xs[0], y)
 			if err != nil {
 				return nil, err
 			}
-			any = append(any, e)
+			comparisons = append(comparisons, e)
 		}
-		return build(opOr, types.BitType, any...), nil
+		return build(opOr, types.BitType, comparisons...), nil
 	}
 	if t.IsCharacter() {
 		t = xs[0].typ
@@ -299,7 +299,7 @@ func (b *binder) inQuery(c *syntax.InCond, l *level) (*node, error) {
 // againstQuery compares a value with the rows of a subquery of one column.
 func againstQuery(op opcode, operator string, x *node, sub *query) (*node, error) {
 	y := &node{op: opField, typ: sub.cols[0].typ, label: sub.cols[0].label, null: true}
-	x, y, err := comparable2(x, y, operatorNames[operator])
+	x, y, err := unifyOperands(x, y, operatorNames[operator])
 	if err != nil {
 		return nil, err
 	}
@@ -351,5 +351,5 @@ func (b *binder) scalarSubquery(q *syntax.Query, l *level) (*node, error) {
 		return nil, mserr.SubqueryColumns()
 	}
 	c := sub.cols[0]
-	return &node{op: opScalar, typ: c.typ, null: true, label: c.label, sub: sub, one: sub.single(), traits: hasSubquery | canFail}, nil
+	return &node{op: opScalar, typ: c.typ, null: true, label: c.label, sub: sub, one: sub.isSingleRow(), traits: hasSubquery | canFail}, nil
 }

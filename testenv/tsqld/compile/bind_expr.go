@@ -12,7 +12,7 @@ import (
 
 // expr binds an expression.
 func (b *binder) expr(e syntax.Expr, l *level) (*node, error) {
-	n, err := b.bare(e, l)
+	n, err := b.exprWithoutLocale(e, l)
 	if err != nil || b.locale == (types.Locale{}) {
 		return n, err
 	}
@@ -29,8 +29,8 @@ func (b *binder) localized(n *node) *node {
 	return &r
 }
 
-// bare binds an expression without its locale.
-func (b *binder) bare(e syntax.Expr, l *level) (*node, error) {
+// exprWithoutLocale binds an expression without its locale.
+func (b *binder) exprWithoutLocale(e syntax.Expr, l *level) (*node, error) {
 	if err := b.charge(); err != nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (b *binder) bare(e syntax.Expr, l *level) (*node, error) {
 	case *syntax.Literal:
 		return b.literal(e)
 	case *syntax.ParenExpr:
-		return b.bare(e.X, l)
+		return b.exprWithoutLocale(e.X, l)
 	case *syntax.VarRef:
 		return b.variable(e.Name)
 	case *syntax.GlobalRef:
@@ -120,9 +120,9 @@ func literal(e *syntax.Literal) (*node, error) {
 	case syntax.BinaryLit:
 		return constant([]byte(e.Text), types.VarBinaryOf(len(e.Text))), nil
 	case syntax.MoneyLit:
-		return number("$"+e.Text, e.Text)
+		return numberLiteral("$"+e.Text, e.Text)
 	case syntax.IntLit, syntax.DecimalLit, syntax.FloatLit:
-		return number(e.Text, e.Text)
+		return numberLiteral(e.Text, e.Text)
 	case syntax.DateLit, syntax.TimeLit, syntax.TimestampLit:
 		return convert(constant(e.Text, types.VarCharOf(len(e.Text))), types.DateTimeType, types.NoStyle, false)
 	case syntax.GUIDLit:
@@ -131,8 +131,8 @@ func literal(e *syntax.Literal) (*node, error) {
 	return nil, mserr.Syntax(e.Text)
 }
 
-// number types a number; money is written with a sign in front.
-func number(text, amount string) (*node, error) {
+// numberLiteral types a number; money is written with a sign in front.
+func numberLiteral(text, amount string) (*node, error) {
 	if text != amount { // money
 		v, err := types.Convert(amount, types.VarCharMax, types.MoneyType, types.NoStyle)
 		return constant(v, types.MoneyType), err
@@ -184,7 +184,7 @@ func (b *binder) unary(e *syntax.UnaryExpr, l *level) (*node, error) {
 	if lit, ok := e.X.(*syntax.Literal); ok && e.Op == syntax.OpMinus {
 		switch lit.Kind {
 		case syntax.IntLit, syntax.DecimalLit, syntax.FloatLit:
-			return number("-"+lit.Text, "-"+lit.Text)
+			return numberLiteral("-"+lit.Text, "-"+lit.Text)
 		}
 	}
 	x, err := b.expr(e.X, l)
@@ -217,8 +217,8 @@ func fold(n *node, err error) (*node, error) {
 	}
 	m := foldPool.Session()
 	defer m.Close()
-	v, err := n.eval(folding{meter: m}, nil)
-	if err != nil || valueBytes(v) > maxFolded {
+	v, err := n.eval(constantFrame{meter: m}, nil)
+	if err != nil || valueBytes(v) > maxFoldedBytes {
 		return n, nil
 	}
 	c := constant(v, n.typ)
@@ -226,21 +226,21 @@ func fold(n *node, err error) (*node, error) {
 	return c, nil
 }
 
-// maxFolded is how long the value of a function of constants may be to be a constant itself, in bytes: a sql_variant of 8,000 is one. It is kept
+// maxFoldedBytes is how long the value of a function of constants may be to be a constant itself, in bytes: a sql_variant of 8,000 is one. It is kept
 // with the plan.
-const maxFolded = 32 << 10
+const maxFoldedBytes = 32 << 10
 
 // foldPool bounds what functions of constants take while a statement is compiled: each is given the least that a session has.
 var foldPool = meter.NewPool(1)
 
-// folding is the frame in which constants are computed: functions of them alone ask it for nothing but the meter.
-type folding struct {
+// constantFrame is the frame in which constants are computed: functions of them alone ask it for nothing but the meter.
+type constantFrame struct {
 	Frame
 	meter *meter.Meter
 }
 
 // Meter implements [Frame].
-func (f folding) Meter() *meter.Meter { return f.meter }
+func (f constantFrame) Meter() *meter.Meter { return f.meter }
 
 // arithOps maps the parser's operators.
 var arithOps = map[syntax.Op]types.Op{
@@ -282,7 +282,7 @@ func asDecimal(n, other *node) *node {
 // arith makes "x op y".
 func arith(op types.Op, x, y *node) (*node, error) {
 	x, y = asDecimal(x, y), asDecimal(y, x)
-	same, err := recode(x, y)
+	same, err := unifyCodePages(x, y)
 	if err != nil {
 		return nil, err
 	}
@@ -291,7 +291,7 @@ func arith(op types.Op, x, y *node) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	own := coercible
+	own := labelCoercible
 	if t.IsString() {
 		if t.Collation, own, err = combine(op.String(), x, y); err != nil {
 			return nil, err
@@ -300,10 +300,10 @@ func arith(op types.Op, x, y *node) (*node, error) {
 	if op == types.Add && t.IsString() {
 		tx, ty := types.OperandTypes(op, x.typ, y.typ, t)
 		if t.Length == types.Max || tx.Length != types.Max && ty.Length != types.Max && tx.Length+ty.Length <= t.Length {
-			if x, err = joined(x, tx); err != nil {
+			if x, err = convertOperand(x, tx); err != nil {
 				return nil, err
 			}
-			if y, err = joined(y, ty); err != nil {
+			if y, err = convertOperand(y, ty); err != nil {
 				return nil, err
 			}
 			return fold(build(opConcat, t, x, y).labeled(own), nil)
@@ -356,7 +356,7 @@ func (b *binder) caseExpr(e *syntax.CaseExpr, l *level) (*node, error) {
 
 // choose makes a CASE of conditions and one result more.
 func choose(conds, results []*node) (*node, error) {
-	if err := unconditional(append(results, conds...)); err != nil {
+	if err := refuseSequences(append(results, conds...)); err != nil {
 		return nil, err
 	}
 	allNull := true
@@ -427,7 +427,7 @@ func (b *binder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Expr, try
 	if err != nil {
 		return nil, err
 	}
-	if s, err = implicitly(s, types.IntType); err != nil {
+	if s, err = convertImplicit(s, types.IntType); err != nil {
 		return nil, err
 	}
 	if v, ok := s.val.(int64); ok && s.op == opConst {
@@ -438,7 +438,7 @@ func (b *binder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Expr, try
 		key = keyTryConvertBy
 	}
 	key = makeKey(key, typeKey(x.typ), typeKey(to))
-	if dated(x.typ, to) {
+	if dependsOnLocale(x.typ, to) {
 		key = localKey(x.locale, key)
 	}
 	n, err := call(key, to, x, s)

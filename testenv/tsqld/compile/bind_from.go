@@ -56,7 +56,7 @@ func (b *binder) tableSource(ts syntax.TableSource, l, outer *level) (fromNode, 
 		if err != nil {
 			return nil, err
 		}
-		if q, err = renamed(q, ts.Alias.Name, ts.Columns); err != nil {
+		if q, err = nameColumns(q, ts.Alias.Name, ts.Columns); err != nil {
 			return nil, err
 		}
 		src := q.source(b.alias("q"), ts.Alias.Name)
@@ -67,7 +67,7 @@ func (b *binder) tableSource(ts syntax.TableSource, l, outer *level) (fromNode, 
 		if err != nil {
 			return nil, err
 		}
-		if q, err = renamed(q, ts.Alias.Name, ts.Columns); err != nil {
+		if q, err = nameColumns(q, ts.Alias.Name, ts.Columns); err != nil {
 			return nil, err
 		}
 		src := q.source(b.alias("q"), ts.Alias.Name)
@@ -87,7 +87,7 @@ func (b *binder) tableSource(ts syntax.TableSource, l, outer *level) (fromNode, 
 	case *syntax.ParenTable:
 		return b.tableSource(ts.X, l, outer)
 	case *syntax.Join:
-		return b.joined(ts, l, outer)
+		return b.bindJoin(ts, l, outer)
 	case *syntax.Pivot:
 		return b.pivot(ts, l, outer)
 	case *syntax.Unpivot:
@@ -115,8 +115,8 @@ func (l *level) expose(src *source, aliased bool) error {
 	return nil
 }
 
-// renamed gives a derived table's columns their names. Errors: 8155 unnamed, 8156 twice, 8158 and 8159 counts.
-func renamed(q *query, alias string, names []syntax.Ident) (*query, error) {
+// nameColumns gives a derived table's columns their names. Errors: 8155 unnamed, 8156 twice, 8158 and 8159 counts.
+func nameColumns(q *query, alias string, names []syntax.Ident) (*query, error) {
 	r := *q
 	r.cols = append([]outColumn(nil), q.cols...)
 	switch {
@@ -220,7 +220,7 @@ func (b *binder) objectSource(name *syntax.ObjectName) (*source, error) {
 			return nil, mserr.InvalidObject(name.String())
 		}
 		src := b.tableOf(nil, t)
-		src.name, src.written = name.Last(), []string{name.Last()}
+		src.name, src.clientName = name.Last(), []string{name.Last()}
 		return src, nil
 	}
 	db, o, err := b.object(name)
@@ -229,12 +229,12 @@ func (b *binder) objectSource(name *syntax.ObjectName) (*source, error) {
 	}
 	switch o := o.(type) {
 	case *catalog.Table:
-		b.use(db, o, "SELECT")
+		b.needPermission(db, o, "SELECT")
 		src := b.tableOf(db, o)
-		src.written = b.written(name, src)
+		src.clientName = b.clientName(name, src)
 		return src, nil
 	case *catalog.View:
-		b.use(db, o, "SELECT")
+		b.needPermission(db, o, "SELECT")
 		return b.view(db, o)
 	case nil:
 		src, err := b.systemSource(db, name)
@@ -250,14 +250,14 @@ func (b *binder) tableOf(db *catalog.Database, t *catalog.Table) *source {
 	src := &source{alias: b.alias("t"), name: t.Name, base: t}
 	if db == nil {
 		src.table = "temp." + quote(t.SQLName)
-		b.local(t)
+		b.needLocal(t)
 	} else {
 		src.db, src.home = db.Name, db.ID
 		if s := db.SchemaByID(t.SchemaID); s != nil {
 			src.schema = s.Name
 		}
 		src.table = db.SQLName() + "." + quote(t.SQLName)
-		b.attach(db.ID)
+		b.needDatabase(db.ID)
 	}
 	b.tableColumns(src, db, t)
 	return src
@@ -267,7 +267,7 @@ func (b *binder) tableOf(db *catalog.Database, t *catalog.Table) *source {
 func (b *binder) tableColumns(src *source, db *catalog.Database, t *catalog.Table) {
 	src.cols = make([]sourceColumn, len(t.Columns))
 	for i, c := range t.Columns {
-		src.cols[i] = sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: implicit, sql: c.SQLName, base: c, owner: src}
+		src.cols[i] = sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: labelImplicit, sql: c.SQLName, base: c, owner: src}
 		if c.SQLName == "" {
 			src.cols[i].expand = func() (*node, error) { return b.formula(db, t, c, src) }
 		}
@@ -282,13 +282,13 @@ func (b *binder) formula(db *catalog.Database, t *catalog.Table, c *catalog.Colu
 	}
 	p := b.place
 	if db != nil {
-		p = b.inside(db, t)
+		p = b.moduleScope(db, t)
 	}
 	err = b.within(p, func() error {
 		if n, err = b.expr(e.(syntax.Expr), &level{sources: []*source{src}}); err != nil {
 			return err
 		}
-		n, err = implicitly(n, c.Type)
+		n, err = convertImplicit(n, c.Type)
 		return err
 	})
 	return n, err
@@ -348,7 +348,7 @@ func (c *Compiler) SystemColumns(db *catalog.Database, v *catalog.SystemView) ([
 func (b *binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *source {
 	src := &source{alias: b.alias("t"), name: t.Name, schema: t.Schema, db: db.Name}
 	if t.Empty() {
-		src.table = noRows(t)
+		src.table = emptyTableSQL(t)
 	} else {
 		temp := "sys_" + strconv.Itoa(db.ID) + "_" + catalog.Fold(t.Schema+"_"+t.Name)
 		if !slices.ContainsFunc(b.needs.System, func(s SystemRef) bool { return s.Temp == temp }) {
@@ -361,13 +361,13 @@ func (b *binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *sour
 		if ct.IsUnicode() { // names are in the collation of the database
 			ct.Collation = databaseCollation(db)
 		}
-		src.cols = append(src.cols, sourceColumn{name: c.Name, typ: ct, null: c.Nullable, label: implicit, sql: columnName(i)})
+		src.cols = append(src.cols, sourceColumn{name: c.Name, typ: ct, null: c.Nullable, label: labelImplicit, sql: columnName(i)})
 	}
 	return src
 }
 
-// noRows is the query that stands for a system table that is always empty: it needs no temporary table.
-func noRows(t *catalog.SystemTable) string {
+// emptyTableSQL is the query that stands for a system table that is always empty: it needs no temporary table.
+func emptyTableSQL(t *catalog.SystemTable) string {
 	var w strings.Builder
 	w.WriteString("(SELECT ")
 	for i, c := range t.Columns {
@@ -394,7 +394,7 @@ func (b *binder) view(db *catalog.Database, v *catalog.View) (*source, error) {
 	if s := db.SchemaByID(v.SchemaID); s != nil {
 		schema = s.Name
 	}
-	src, err := b.expandView(parsed.(*syntax.CreateViewStmt), v.Name, schema, db.Name, b.inside(db, v))
+	src, err := b.expandView(parsed.(*syntax.CreateViewStmt), v.Name, schema, db.Name, b.moduleScope(db, v))
 	if err != nil {
 		return nil, err
 	}
@@ -435,14 +435,14 @@ func (b *binder) expandView(st *syntax.CreateViewStmt, name, schema, db string, 
 		if err != nil {
 			return err
 		}
-		if q, err = renamed(q, name, st.Columns); err != nil {
+		if q, err = nameColumns(q, name, st.Columns); err != nil {
 			return err
 		}
 		src = q.source(b.alias("q"), name)
 		src.schema, src.db, src.lineage = schema, db, q.core
 		for i := range src.cols { // the columns of views are implicit, even those of COLLATE
-			if c := &src.cols[i]; c.label == explicit {
-				c.label = implicit
+			if c := &src.cols[i]; c.label == labelExplicit {
+				c.label = labelImplicit
 			}
 		}
 		return nil
@@ -523,8 +523,8 @@ var joinWords = map[syntax.JoinKind]string{
 	syntax.InnerJoin: "JOIN", syntax.CrossJoin: "JOIN", syntax.LeftJoin: "LEFT JOIN", syntax.RightJoin: "RIGHT JOIN", syntax.FullJoin: "FULL JOIN",
 }
 
-// joined binds a join.
-func (b *binder) joined(ts *syntax.Join, l, outer *level) (fromNode, error) {
+// bindJoin binds a join.
+func (b *binder) bindJoin(ts *syntax.Join, l, outer *level) (fromNode, error) {
 	start := len(l.sources)
 	left, err := b.tableSource(ts.Left, l, outer)
 	if err != nil {

@@ -102,7 +102,7 @@ func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l 
 		if err := f.CheckCount(len(nodes)); err != nil {
 			return nil, err
 		}
-		if err := unconditional(nodes); err != nil {
+		if err := refuseSequences(nodes); err != nil {
 			return nil, err
 		}
 		return lazy(b, nodes)
@@ -116,9 +116,9 @@ func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l 
 // callBuiltin makes the call of a scalar function over bound arguments. The hidden ones follow those that were written and
 // do not count.
 func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*node, error) {
-	args, err := b.spelled(f, args)
+	args, err := b.datesAsText(f, args)
 	if err == nil {
-		args, err = recode(args...)
+		args, err = unifyCodePages(args...)
 	}
 	if err != nil {
 		return nil, err
@@ -135,7 +135,7 @@ func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*n
 	if err != nil {
 		return nil, err
 	}
-	l := coercible
+	l := labelCoercible
 	if t.IsCharacter() || f.Collating {
 		coll, own, err := combine(strings.ToLower(f.Name), args...)
 		if err == nil && f.Collating {
@@ -193,8 +193,8 @@ func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*n
 	return fold(n, nil)
 }
 
-// spelled writes dates as texts, in the session's language, for a function that takes texts.
-func (b *binder) spelled(f *builtin.Func, args []*node) ([]*node, error) {
+// datesAsText writes dates as texts, in the session's language, for a function that takes texts.
+func (b *binder) datesAsText(f *builtin.Func, args []*node) ([]*node, error) {
 	if b.locale.Language == 0 || !f.Textual() {
 		return args, nil
 	}
@@ -248,7 +248,7 @@ func (b *binder) isNullCall(args []*node) (*node, error) {
 			t = types.IntType
 		}
 	}
-	l := coercible
+	l := labelCoercible
 	if t.IsCharacter() {
 		var err error
 		if t.Collation, l, err = combine("isnull", args...); err != nil {
@@ -256,7 +256,7 @@ func (b *binder) isNullCall(args []*node) (*node, error) {
 		}
 	}
 	for i, a := range args {
-		n, err := joined(a, t)
+		n, err := convertOperand(a, t)
 		if err != nil {
 			return nil, err
 		}
@@ -280,7 +280,7 @@ func (b *binder) nullIf(args []*node) (*node, error) {
 
 // choose binds CHOOSE.
 func (b *binder) choose(args []*node) (*node, error) {
-	index, err := implicitly(args[0], types.IntType)
+	index, err := convertImplicit(args[0], types.IntType)
 	if err != nil {
 		return nil, err
 	}
@@ -306,7 +306,7 @@ func (b *binder) userFunction(e *syntax.FuncCall, l *level) (*node, error) {
 	if e.Over != nil || e.Star || e.Distinct {
 		return nil, mserr.Syntax(e.Name.String())
 	}
-	b.use(db, f, "EXECUTE")
+	b.needPermission(db, f, "EXECUTE")
 	args, err := b.moduleArgs(db, f, e, l)
 	if err != nil {
 		return nil, err
@@ -340,7 +340,7 @@ func (b *binder) moduleArgs(db *catalog.Database, f *catalog.Function, e *syntax
 			n, err = b.expr(e.Args[i], l)
 		}
 		if err == nil {
-			n, err = implicitly(n, p.Type)
+			n, err = convertImplicit(n, p.Type)
 		}
 		if err != nil {
 			return nil, err
@@ -359,7 +359,7 @@ func (b *binder) paramDefault(db *catalog.Database, f *catalog.Function, p catal
 	if err != nil {
 		return nil, err
 	}
-	err = b.within(b.inside(db, f), func() error {
+	err = b.within(b.moduleScope(db, f), func() error {
 		n, err = b.expr(e, nil)
 		return err
 	})
@@ -374,7 +374,7 @@ func (b *binder) jsonObject(e *syntax.JSONObjectExpr, l *level) (*node, error) {
 		if err != nil {
 			return nil, err
 		}
-		if pair[0], err = implicitly(pair[0], types.NVarCharMax); err != nil {
+		if pair[0], err = convertImplicit(pair[0], types.NVarCharMax); err != nil {
 			return nil, err
 		}
 		args = append(args, pair...)

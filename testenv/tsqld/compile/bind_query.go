@@ -109,7 +109,7 @@ func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, u
 	if err := b.orderBy(q.OrderBy, r, l, s); err != nil {
 		return nil, err
 	}
-	if err := addKeys(s, q, r, l, use); err != nil {
+	if err := addBrowseKeys(s, q, r, l, use); err != nil {
 		return nil, err
 	}
 	if err := b.checkGrouping(r, l); err != nil {
@@ -121,13 +121,13 @@ func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, u
 	if err := checkSequences(r, l, use); err != nil {
 		return nil, err
 	}
-	c.items = onePerRow(c.items)
+	c.items = shareSequenceValues(c.items)
 	if c.sets != nil {
 		return groupingSets(r)
 	}
-	if c.distinct && r.isKeyed() {
+	if c.distinct && r.hasKeyedColumns() {
 		c.distinct = false
-		return r.unique(), nil
+		return r.distinctByKey(), nil
 	}
 	return r, nil
 }
@@ -149,7 +149,7 @@ func (b *binder) items(s *syntax.Select, r *query, l *level, use queryUse) error
 			if err != nil {
 				return err
 			}
-			r.add(n, shown(n, itemName(item)))
+			r.add(n, outColumnOf(n, itemName(item)))
 		case *syntax.SelectAssign:
 			if err := b.assign(item, r, l, use); err != nil {
 				return err
@@ -161,7 +161,7 @@ func (b *binder) items(s *syntax.Select, r *query, l *level, use queryUse) error
 	}
 	for i, n := range r.core.items {
 		if s.Distinct {
-			if err := decidedItem(n.label, "SELECT", i); err != nil {
+			if err := checkItemCollation(n.label, "SELECT", i); err != nil {
 				return err
 			}
 			if sortable(n.typ) != nil {
@@ -227,7 +227,7 @@ func (b *binder) star(item *syntax.SelectStar, r *query, l *level) error {
 			if err != nil {
 				return err
 			}
-			r.add(n, shown(n, src.cols[i].name))
+			r.add(n, outColumnOf(n, src.cols[i].name))
 		}
 	}
 	if !found {
@@ -254,7 +254,7 @@ func (b *binder) assign(item *syntax.SelectAssign, r *query, l *level, use query
 			return err
 		}
 	}
-	if n, err = implicitly(n, v.typ); err != nil {
+	if n, err = convertImplicit(n, v.typ); err != nil {
 		return err
 	}
 	*use.assigned = append(*use.assigned, assignment{item.Var, n})
@@ -318,7 +318,7 @@ func (b *binder) orderBy(items []*syntax.OrderItem, r *query, l *level, s *synta
 		if err := sortable(n.typ); err != nil {
 			return err
 		}
-		if err := decidedItem(n.label, "ORDER BY", i); err != nil {
+		if err := checkItemCollation(n.label, "ORDER BY", i); err != nil {
 			return err
 		}
 		if s.Distinct && r.itemOf(n) < 0 {
@@ -326,8 +326,8 @@ func (b *binder) orderBy(items []*syntax.OrderItem, r *query, l *level, s *synta
 		}
 		dup, again := false, false // another column may stand for the same expression
 		for _, o := range r.order {
-			if same(o.n, n) {
-				dup, again = true, again || o.n.meant() == n.meant()
+			if sameNode(o.n, n) {
+				dup, again = true, again || o.n.viaColumn() == n.viaColumn()
 			}
 		}
 		if n.op == opConst {
@@ -367,7 +367,7 @@ func (b *binder) orderItem(e syntax.Expr, i int, r *query, l *level) (*node, err
 				if !strings.EqualFold(c.name, e.Column()) {
 					continue
 				}
-				if found != nil && !same(found, r.core.items[k]) {
+				if found != nil && !sameNode(found, r.core.items[k]) {
 					return nil, mserr.AmbiguousColumn(e.Column())
 				}
 				found = r.core.items[k]
@@ -384,7 +384,7 @@ func (b *binder) orderItem(e syntax.Expr, i int, r *query, l *level) (*node, err
 	if n.isConst() && !namesColumn(e) {
 		return nil, mserr.OrderByConstant(i + 1)
 	}
-	if k := r.itemOf(n); k >= 0 && r.core.items[k].meant() == n.meant() {
+	if k := r.itemOf(n); k >= 0 && r.core.items[k].viaColumn() == n.viaColumn() {
 		return r.core.items[k], nil
 	}
 	return n, nil
@@ -404,7 +404,7 @@ func namesColumn(e syntax.Expr) bool {
 // itemOf is the index of the result column that is the same expression; -1 for none.
 func (q *query) itemOf(n *node) int {
 	for i, item := range q.core.items {
-		if same(item, n) {
+		if sameNode(item, n) {
 			return i
 		}
 	}
@@ -454,7 +454,7 @@ func (b *binder) topCount(top *syntax.Top, l *level) (*node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if n, err = implicitly(n, types.FloatType); err != nil {
+	if n, err = convertImplicit(n, types.FloatType); err != nil {
 		return nil, err
 	}
 	return fold(call(keyPercent+"|", types.FloatType, n))
@@ -469,7 +469,7 @@ func (b *binder) rowCount(what string, e syntax.Expr, l *level) (*node, error) {
 	if n.typ.ID != types.Null && !n.typ.IsInteger() && (what != "TOP" || !n.typ.IsNumber() || n.typ.IsApprox()) {
 		return nil, mserr.TopNotInteger()
 	}
-	if n, err = implicitly(n, types.BigIntType); err != nil {
+	if n, err = convertImplicit(n, types.BigIntType); err != nil {
 		return nil, err
 	}
 	return fold(call(makeKey(keyLimit, what), types.BigIntType, n))
@@ -518,7 +518,7 @@ func setOf(op string, x, y *query) (*query, error) {
 		if err != nil {
 			return nil, err
 		}
-		l := coercible
+		l := labelCoercible
 		if t.IsCharacter() {
 			if t.Collation, l, err = combine(op, xn, yn); err == nil && op != "UNION ALL" {
 				t.Collation, err = collationOf(op, xn, yn)
@@ -543,25 +543,25 @@ func setOf(op string, x, y *query) (*query, error) {
 		return nil, err
 	}
 	r.set = &setQuery{op, x, y}
-	if !r.isKeyed() {
+	if !r.hasKeyedColumns() {
 		return r, nil
 	}
 	switch op {
 	case "UNION":
 		r.set.op = "UNION ALL"
-		return r.unique(), nil
+		return r.distinctByKey(), nil
 	case "EXCEPT", "INTERSECT":
-		return without(x, y, op == "EXCEPT")
+		return exceptOrIntersect(x, y, op == "EXCEPT")
 	}
 	return r, nil
 }
 
-// without is EXCEPT, or else INTERSECT, of queries with the same types, by comparing rows.
-func without(x, y *query, except bool) (*query, error) {
+// exceptOrIntersect is EXCEPT, or else INTERSECT, of queries with the same types, by comparing rows.
+func exceptOrIntersect(x, y *query, except bool) (*query, error) {
 	xs, ys := x.source("qx", ""), y.source("qy", "")
 	other := selectAll(ys)
 	for i := range x.cols {
-		same, err := distinctFrom(column(xs, i), column(ys, i), true)
+		same, err := distinctFrom(columnNode(xs, i), columnNode(ys, i), true)
 		if err != nil {
 			return nil, err
 		}
@@ -570,16 +570,16 @@ func without(x, y *query, except bool) (*query, error) {
 	all := selectAll(xs)
 	found := &node{op: opExists, typ: types.BitType, sub: other, traits: hasSubquery | canFail}
 	all.core.where = negated(found, except)
-	return all.unique(), nil
+	return all.distinctByKey(), nil
 }
 
-// isKeyed reports a query with columns that are equal without being the same to SQLite: sql_variant and datetimeoffset.
-func (q *query) isKeyed() bool {
+// hasKeyedColumns reports a query with columns that are equal without being the same to SQLite: sql_variant and datetimeoffset.
+func (q *query) hasKeyedColumns() bool {
 	return slices.ContainsFunc(q.cols, func(c outColumn) bool { return c.typ.ID == types.Variant || c.typ.ID == types.DateTimeOffset })
 }
 
-// unique has each row of a query once: of rows that are equal, one. What orders and limits the rows is moved outside.
-func (q *query) unique() *query {
+// distinctByKey has each row of a query once: of rows that are equal, one. What orders and limits the rows is moved outside.
+func (q *query) distinctByKey() *query {
 	rows := *q
 	rows.order, rows.limit, rows.offset, rows.percent, rows.ties = nil, nil, nil, false, false
 	src := rows.source("q", "")
@@ -596,8 +596,8 @@ func (q *query) unique() *query {
 	return out
 }
 
-// is reports whether a node is the column that a qualified name stands for.
-func (n *node) is(e *syntax.ColumnRef) bool {
+// isColumn reports whether a node is the column that a qualified name stands for.
+func (n *node) isColumn(e *syntax.ColumnRef) bool {
 	last := len(e.Parts) - 1
 	return last > 0 && n.op == opCol && n.col >= 0 && n.src.matches(e.Parts[:last]) && strings.EqualFold(n.src.cols[n.col].name, e.Column())
 }
@@ -631,7 +631,7 @@ func (b *binder) setOrder(items []*syntax.OrderItem, r, first *query) error {
 			at = int(pos) - 1
 		case *syntax.ColumnRef:
 			for k, c := range r.cols {
-				if len(e.Parts) == 1 && strings.EqualFold(c.name, e.Column()) || first.core != nil && first.core.items[k].is(e) {
+				if len(e.Parts) == 1 && strings.EqualFold(c.name, e.Column()) || first.core != nil && first.core.items[k].isColumn(e) {
 					at = k
 					break
 				}
@@ -646,7 +646,7 @@ func (b *binder) setOrder(items []*syntax.OrderItem, r, first *query) error {
 		if err := sortable(r.cols[at].typ); err != nil {
 			return err
 		}
-		if err := decidedItem(r.cols[at].label, "ORDER BY", i); err != nil {
+		if err := checkItemCollation(r.cols[at].label, "ORDER BY", i); err != nil {
 			return err
 		}
 		n := &node{op: opField, typ: r.cols[at].typ, col: at}

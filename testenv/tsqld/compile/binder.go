@@ -28,9 +28,9 @@ type binder struct {
 	maxRecursion int
 	// locale is that of the session; the zero one in what is stored and in system views.
 	locale types.Locale
-	// skipping says that sources with READPAST are empty.
-	skipping bool
-	meter    *meter.Meter // of the session; nil for none
+	// emptyPast says that sources with READPAST are empty.
+	emptyPast bool
+	meter     *meter.Meter // of the session; nil for none
 }
 
 const (
@@ -67,7 +67,7 @@ func newBinder(scope Scope) (*binder, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.snapshot(db)
+	b.needSnapshot(db)
 	b.place = place{db: db, schemas: schemasFrom(scope.DefaultSchema()), owner: -1}
 	return b, nil
 }
@@ -80,8 +80,8 @@ func schemasFrom(schema string) []string {
 	return []string{schema, "dbo"}
 }
 
-// snapshot notes that a database was asked for names.
-func (b *binder) snapshot(db *catalog.Database) {
+// needSnapshot notes that a database was asked for names.
+func (b *binder) needSnapshot(db *catalog.Database) {
 	for _, s := range b.needs.Snapshots {
 		if s == db {
 			return
@@ -90,8 +90,8 @@ func (b *binder) snapshot(db *catalog.Database) {
 	b.needs.Snapshots = append(b.needs.Snapshots, db)
 }
 
-// attach notes that a database must be attached.
-func (b *binder) attach(id int) {
+// needDatabase notes that a database must be attached.
+func (b *binder) needDatabase(id int) {
 	if id != 0 && !b.dbs[id] {
 		b.dbs[id] = true
 		b.needs.Databases = append(b.needs.Databases, id)
@@ -104,8 +104,8 @@ func (b *binder) alias(prefix string) string {
 	return prefix + strconv.Itoa(b.next)
 }
 
-// use notes a permission that the session needs, unless the ownership chain covers it.
-func (b *binder) use(db *catalog.Database, o catalog.Object, permission string) {
+// needPermission notes a permission that the session needs, unless the ownership chain covers it.
+func (b *binder) needPermission(db *catalog.Database, o catalog.Object, permission string) {
 	if b.place.system || b.place.owner >= 0 && db == b.place.db && db.Owner(o) == b.place.owner {
 		return
 	}
@@ -117,8 +117,8 @@ func (b *binder) use(db *catalog.Database, o catalog.Object, permission string) 
 	b.needs.Uses = append(b.needs.Uses, Use{db, o, permission})
 }
 
-// local notes a temporary table or table variable.
-func (b *binder) local(t *catalog.Table) {
+// needLocal notes a temporary table or table variable.
+func (b *binder) needLocal(t *catalog.Table) {
 	for _, s := range b.needs.Local {
 		if s == t {
 			return
@@ -140,8 +140,8 @@ func (b *binder) within(p place, f func() error) error {
 	return err
 }
 
-// inside is the place of names in a module of a schema.
-func (b *binder) inside(db *catalog.Database, o catalog.Object) place {
+// moduleScope is the place of names in a module of a schema.
+func (b *binder) moduleScope(db *catalog.Database, o catalog.Object) place {
 	schema := ""
 	if s := db.SchemaByID(o.Head().SchemaID); s != nil {
 		schema = s.Name
@@ -171,7 +171,7 @@ func (b *binder) objectAt(server, database, schema, name string, hops int) (*cat
 		if db, err = b.scope.Database(database); err != nil {
 			return nil, nil, err
 		}
-		b.snapshot(db)
+		b.needSnapshot(db)
 	}
 	schemas := b.place.schemas
 	if schema != "" {

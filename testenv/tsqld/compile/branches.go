@@ -65,22 +65,22 @@ func prune(f fromNode, where []*node) (some bool) {
 		}
 		var conds []*node
 		for _, n := range where {
-			if n.isOver(src) {
+			if n.readsOnly(src) {
 				conds = append(conds, n)
 			}
 		}
 		if len(conds) == 0 {
 			continue
 		}
-		left, has := src.query.without(src, conds)
+		left, has := src.query.pruneBranches(src, conds)
 		src.query = left
 		some = some && has
 	}
 	return some
 }
 
-// isOver reports whether a condition names columns of a source and of no other, and no query.
-func (n *node) isOver(src *source) bool {
+// readsOnly reports whether a condition names columns of a source and of no other, and no query.
+func (n *node) readsOnly(src *source) bool {
 	over, others := false, n.traits&(hasSubquery|hasAgg|hasWindow|hasPerRow|hasLocal) != 0
 	n.walk(func(x *node) bool {
 		switch x.op {
@@ -95,9 +95,9 @@ func (n *node) isOver(src *source) bool {
 	return over && !others
 }
 
-// without is the query without the branches none of whose rows can fulfil conditions over it, which name its columns
+// pruneBranches is the query without the branches none of whose rows can fulfil conditions over it, which name its columns
 // as those of src. some is false if that leaves nothing; left is one of the branches then.
-func (q *query) without(src *source, conds []*node) (left *query, some bool) {
+func (q *query) pruneBranches(src *source, conds []*node) (left *query, some bool) {
 	if q.document != documentNone || q.recursive != nil {
 		return q, true
 	}
@@ -107,7 +107,7 @@ func (q *query) without(src *source, conds []*node) (left *query, some bool) {
 				return q, false
 			}
 		}
-		if q.plain() && !q.percent && !q.ties {
+		if q.isPlain() && !q.percent && !q.ties {
 			inner := make([]*node, len(conds))
 			for i, n := range conds {
 				inner[i] = n.replace(func(x *node) *node {
@@ -124,8 +124,8 @@ func (q *query) without(src *source, conds []*node) (left *query, some bool) {
 	if q.set == nil || q.set.op != "UNION ALL" || q.limit != nil || q.offset != nil || q.percent || q.ties || len(q.order) > 0 {
 		return q, true
 	}
-	x, someX := q.set.x.without(src, conds)
-	y, someY := q.set.y.without(src, conds)
+	x, someX := q.set.x.pruneBranches(src, conds)
+	y, someY := q.set.y.pruneBranches(src, conds)
 	switch {
 	case someX && someY:
 		r := *q
@@ -144,17 +144,17 @@ func (c *core) outcomes(n *node, src *source) outcomes {
 	case opAnd:
 		all := canBeTrue
 		for _, a := range n.args {
-			all = both(all, c.outcomes(a, src))
+			all = andOutcomes(all, c.outcomes(a, src))
 		}
 		return all
 	case opOr:
 		all := canBeTrue
 		for _, a := range n.args { // x OR y is NOT (NOT x AND NOT y)
-			all = both(all, opposite(c.outcomes(a, src)))
+			all = andOutcomes(all, notOutcomes(c.outcomes(a, src)))
 		}
-		return opposite(all)
+		return notOutcomes(all)
 	case opNot:
-		return opposite(c.outcomes(n.args[0], src))
+		return notOutcomes(c.outcomes(n.args[0], src))
 	}
 	n = n.replace(func(x *node) *node {
 		if x.op != opCol {
@@ -204,8 +204,8 @@ func (n *node) neverNull() bool {
 		n.src.cols[n.col].base != nil && n.src.cols[n.col].expand == nil
 }
 
-// both are the results of AND.
-func both(x, y outcomes) outcomes {
+// andOutcomes are the results of AND.
+func andOutcomes(x, y outcomes) outcomes {
 	r := (x | y) & canBeFalse
 	if x&canBeTrue != 0 {
 		r |= y & (canBeTrue | canBeUnknown)
@@ -216,8 +216,8 @@ func both(x, y outcomes) outcomes {
 	return r
 }
 
-// opposite are the results of NOT.
-func opposite(x outcomes) outcomes {
+// notOutcomes are the results of NOT.
+func notOutcomes(x outcomes) outcomes {
 	r := x & canBeUnknown
 	if x&canBeTrue != 0 {
 		r |= canBeFalse

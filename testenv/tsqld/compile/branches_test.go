@@ -32,7 +32,7 @@ INSERT INTO #copy SELECT run, name, no, started, kind, target FROM history
 `
 
 // plan is SQLite's plan of a query or change, and its SQL.
-func (b *bench) plan(text string) string {
+func (b *fixture) plan(text string) string {
 	batch, err := syntax.Parse(text, syntax.DefaultOptions)
 	require.NoError(b.t, err)
 	var st Statement
@@ -62,7 +62,7 @@ func (b *bench) plan(text string) string {
 
 // TestBranches compares a view of which branches are dropped with a table of its rows.
 func TestBranches(t *testing.T) {
-	b := newBench(t, history)
+	b := newFixture(t, history)
 	b.declare("@one", "int", "1")
 	b.declare("@null", "int", "NULL")
 	b.declare("@kind", "nvarchar(10)", "step")
@@ -112,7 +112,7 @@ func TestBranches(t *testing.T) {
 			require.Equal(t, c.branches, strings.Count(b.plan(columns+"history"+rest), " UNION ALL ")+1)
 		})
 	}
-	check(t, b, []struct{ sql, want string }{
+	checkQueries(t, b, []struct{ sql, want string }{
 		// The row that an outer join makes has no values; the branches with values must stay.
 		{"SELECT p.id, h.no FROM #picked p LEFT JOIN history h ON h.run = p.id AND h.kind = 'Step' WHERE h.no IS NULL", ""},
 		{"SELECT p.id, h.no FROM #picked p LEFT JOIN history h ON h.run = p.id AND h.no = 2 AND h.kind = 'Step' WHERE h.no IS NULL", "3|NULL"},
@@ -124,7 +124,7 @@ func TestBranches(t *testing.T) {
 
 // TestBranchOrder wants the order of an index where one branch is left.
 func TestBranchOrder(t *testing.T) {
-	b := newBench(t, history)
+	b := newFixture(t, history)
 	plan := b.plan("SELECT TOP (5) run, name, started FROM history WHERE no IS NULL AND kind = 'Run' ORDER BY started DESC")
 	require.NotContains(t, plan, "TEMP B-TREE")
 	require.NotContains(t, plan, "step")
@@ -134,7 +134,7 @@ func TestBranchOrder(t *testing.T) {
 
 // TestDrivenJoins wants small tables read first, and rows of others found by index.
 func TestDrivenJoins(t *testing.T) {
-	b := newBench(t, history)
+	b := newFixture(t, history)
 	for _, text := range []string{
 		"SELECT r.name FROM #picked p JOIN run r ON r.id = p.id",
 		"SELECT r.name FROM run r JOIN #picked p ON r.id = p.id",
@@ -163,7 +163,7 @@ func TestDrivenJoins(t *testing.T) {
 	// One table leads to the rows by their key; the other is looked up in, and not read for each of them.
 	twice := "UPDATE s SET s.target = N'x' FROM #picked f JOIN step s ON s.id = f.id JOIN #picked p ON p.id = s.run"
 	require.Equal(t, 1, strings.Count(b.plan(twice), "SCAN "), b.plan(twice))
-	check(t, b, []struct{ sql, want string }{
+	checkQueries(t, b, []struct{ sql, want string }{
 		{"SELECT r.name FROM #picked p JOIN run r ON r.id = p.id ORDER BY 1", "One; Three"},
 		{"SELECT r.id, r.name FROM #picked p JOIN run r ON r.id = p.id ORDER BY r.id DESC", "3|Three; 1|One"},
 		{"SELECT DISTINCT r.id FROM #picked p JOIN run r ON r.id = p.id ORDER BY r.id DESC", "3; 1"},
@@ -178,7 +178,7 @@ func TestDrivenJoins(t *testing.T) {
 // TestTopRowsAreLookedUp tells that the first rows of a table for each row on the left come by its index, and that nothing else reads
 // the table.
 func TestTopRowsAreLookedUp(t *testing.T) {
-	b := newBench(t, "CREATE TABLE dbo.child (id int NOT NULL PRIMARY KEY, parent int NOT NULL, at int NOT NULL, INDEX ix (parent, at)); CREATE TABLE #parent (id int NOT NULL PRIMARY KEY)")
+	b := newFixture(t, "CREATE TABLE dbo.child (id int NOT NULL PRIMARY KEY, parent int NOT NULL, at int NOT NULL, INDEX ix (parent, at)); CREATE TABLE #parent (id int NOT NULL PRIMARY KEY)")
 	plan := b.plan("SELECT p.id, c.id FROM #parent AS p CROSS APPLY (SELECT TOP (3) k.id, k.at FROM dbo.child AS k WHERE k.parent = p.id ORDER BY k.at, k.id) AS c WHERE c.at > 0")
 	require.Regexp(t, `(?s)^SCAN t1.*SEARCH \w+ USING INTEGER PRIMARY KEY \(rowid=\?\).*SEARCH \w+ USING COVERING INDEX \w+ \(c2=\?\)`, plan)
 	require.NotContains(t, plan, "TEMP B-TREE")

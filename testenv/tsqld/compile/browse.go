@@ -15,9 +15,9 @@ func (c *Compiler) Browse(q *syntax.Query, hints []*syntax.Option) (*Plan, error
 	return c.query(q, hints, true)
 }
 
-// written is the name of a table as clients are told it: as the statement has it, or in full where the statement names a
+// clientName is the name of a table as clients are told it: as the statement has it, or in full where the statement names a
 // view or function.
-func (b *binder) written(name *syntax.ObjectName, src *source) []string {
+func (b *binder) clientName(name *syntax.ObjectName, src *source) []string {
 	if b.place.owner >= 0 || b.place.system {
 		return []string{src.db, src.schema, src.base.Name}
 	}
@@ -28,8 +28,8 @@ func (b *binder) written(name *syntax.ObjectName, src *source) []string {
 	return parts
 }
 
-// shown is the result column that a node is, under a name.
-func shown(n *node, name string) outColumn {
+// outColumnOf is the result column that a node is, under a name.
+func outColumnOf(n *node, name string) outColumn {
 	c := outColumn{name: name, typ: n.typ, null: n.null, label: n.label, auto: baseColumn(n), expr: n.op != opCol || n.col < 0}
 	switch {
 	case c.auto != nil:
@@ -40,12 +40,12 @@ func shown(n *node, name string) outColumn {
 	return c
 }
 
-// told is what clients are told of a column's origin; nil when it has none.
-func (c *sourceColumn) told() *types.Origin {
-	if c == nil || c.owner == nil || len(c.owner.written) == 0 {
+// clientOrigin is what clients are told of a column's origin; nil when it has none.
+func (c *sourceColumn) clientOrigin() *types.Origin {
+	if c == nil || c.owner == nil || len(c.owner.clientName) == 0 {
 		return nil
 	}
-	return &types.Origin{Table: c.owner.written, Column: c.base.Name}
+	return &types.Origin{Table: c.owner.clientName, Column: c.base.Name}
 }
 
 // browseKey is the key by which rows of a table are told apart: the primary key, else a unique index over all rows; nil
@@ -70,13 +70,13 @@ func isKey(t *catalog.Table, c *catalog.Column) bool {
 	return key != nil && slices.ContainsFunc(key.Columns, func(k catalog.IndexColumn) bool { return k.ColumnID == c.ID })
 }
 
-// addKeys adds the columns of keys that a query in browse mode does not ask for. Rows that are grouped or made one have none.
-func addKeys(s *syntax.Select, q *syntax.Query, r *query, l *level, use queryUse) error {
+// addBrowseKeys adds the columns of keys that a query in browse mode does not ask for. Rows that are grouped or made one have none.
+func addBrowseKeys(s *syntax.Select, q *syntax.Query, r *query, l *level, use queryUse) error {
 	if !use.browse || s.Distinct || s.GroupBy != nil || l.agg.found || q.For != nil || intoName(q.Body) != nil || use.assigned != nil && len(*use.assigned) > 0 {
 		return nil
 	}
 	for _, src := range l.sources {
-		if src.base == nil || len(src.written) == 0 {
+		if src.base == nil || len(src.clientName) == 0 {
 			continue
 		}
 		for i := range src.cols {
@@ -88,7 +88,7 @@ func addKeys(s *syntax.Select, q *syntax.Query, r *query, l *level, use queryUse
 			if err != nil {
 				return err
 			}
-			added := shown(n, c.name)
+			added := outColumnOf(n, c.name)
 			added.hidden = true
 			r.add(n, added)
 		}
@@ -100,7 +100,7 @@ func addKeys(s *syntax.Select, q *syntax.Query, r *query, l *level, use queryUse
 func (q *query) browseColumns() []types.Column {
 	out := q.columnTypes()
 	for i, c := range q.cols {
-		o := c.origin.told()
+		o := c.origin.clientOrigin()
 		if o == nil {
 			o = &types.Origin{}
 		} else {

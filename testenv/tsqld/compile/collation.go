@@ -11,26 +11,26 @@ import (
 
 // label is how firmly a character value holds its collation ("Collation Precedence"). Labels compare with ==.
 type label struct {
-	firm     firmness
-	conflict *conflict // of undecided labels
+	precedence precedence
+	conflict   *conflict // of undecided labels
 }
 
-// firmness orders the labels: the greater one wins.
-type firmness uint8
+// precedence orders the labels: the greater one wins.
+type precedence uint8
 
 // What labels there are.
 const (
-	firmDefault   firmness = iota // coercible-default
-	firmImplicit                  // implicit
-	firmUndecided                 // no-collation: two columns of different collations were joined
-	firmExplicit                  // explicit
+	precedenceDefault  precedence = iota // coercible-default
+	precedenceImplicit                   // implicit
+	precedenceNone                       // no-collation: two columns of different collations were joined
+	precedenceExplicit                   // explicit
 )
 
 // Collation labels.
 var (
-	coercible = label{}                   // literals, variables, results of functions over them
-	implicit  = label{firm: firmImplicit} // columns
-	explicit  = label{firm: firmExplicit} // COLLATE
+	labelCoercible = label{}                               // literals, variables, results of functions over them
+	labelImplicit  = label{precedence: precedenceImplicit} // columns
+	labelExplicit  = label{precedence: precedenceExplicit} // COLLATE
 )
 
 // conflict is how a value came to have no collation.
@@ -39,12 +39,12 @@ type conflict struct {
 	operation string // in messages
 }
 
-// undecided reports a value without a collation: it may be passed on, but neither compared nor stored.
-func (l label) undecided() bool { return l.firm == firmUndecided }
+// hasConflict reports a value without a collation: it may be passed on, but neither compared nor stored.
+func (l label) hasConflict() bool { return l.precedence == precedenceNone }
 
-// firmer is the firmer of two labels.
-func (l label) firmer(other label) label {
-	if other.firm > l.firm {
+// higher is the firmer of two labels.
+func (l label) higher(other label) label {
+	if other.precedence > l.precedence {
 		return other
 	}
 	return l
@@ -55,17 +55,17 @@ func (l label) firmer(other label) label {
 // CI and coercible.
 func combine(operation string, nodes ...*node) (types.Collation, label, error) {
 	var best types.Collation
-	l, found := coercible, false
+	l, found := labelCoercible, false
 	for _, n := range nodes {
 		switch c := n.typ.Collation; {
 		case !n.typ.IsCharacter():
-		case !found || n.label.firm > l.firm:
+		case !found || n.label.precedence > l.precedence:
 			best, l, found = c, n.label, true
-		case n.label.firm < l.firm || c == best || l.firm == firmDefault:
-		case l.firm == firmExplicit:
+		case n.label.precedence < l.precedence || c == best || l.precedence == precedenceDefault:
+		case l.precedence == precedenceExplicit:
 			return 0, l, mserr.CollationConflict(c.String(), best.String(), operation)
-		case l.firm == firmImplicit:
-			l = label{firmUndecided, &conflict{c, best, operation}}
+		case l.precedence == precedenceImplicit:
+			l = label{precedenceNone, &conflict{c, best, operation}}
 		}
 	}
 	return best, l, nil
@@ -74,32 +74,32 @@ func combine(operation string, nodes ...*node) (types.Collation, label, error) {
 // collationOf decides by which collation an operation compares nodes. Error 468 when that is undecided.
 func collationOf(operation string, nodes ...*node) (types.Collation, error) {
 	c, l, err := combine(operation, nodes...)
-	if err == nil && l.undecided() {
+	if err == nil && l.hasConflict() {
 		err = mserr.CollationConflict(l.conflict.a.String(), l.conflict.b.String(), operation)
 	}
 	return c, err
 }
 
-// decided refuses a value without a collation where one is assigned. Error 457.
-func decided(n *node, to types.Type) error {
+// checkCollation refuses a value without a collation where one is assigned. Error 457.
+func checkCollation(n *node, to types.Type) error {
 	if c := n.label.conflict; c != nil && to.IsCharacter() && n.typ.IsCharacter() {
 		return mserr.UnresolvedCollation(n.typ.Name(), to.Name(), c.a.String(), c.b.String(), c.operation)
 	}
 	return nil
 }
 
-// decidedItem refuses a value without a collation as the i-th item (from 0) of a clause. Error 451.
-func decidedItem(n label, clause string, i int) error {
+// checkItemCollation refuses a value without a collation as the i-th item (from 0) of a clause. Error 451.
+func checkItemCollation(n label, clause string, i int) error {
 	if c := n.conflict; c != nil {
 		return mserr.CollationConflictColumn(c.a.String(), c.b.String(), c.operation, clause, i+1)
 	}
 	return nil
 }
 
-// decidedColumns is decidedItem for the columns that a query yields.
-func decidedColumns(q *query) error {
+// checkColumnCollations is decidedItem for the columns that a query yields.
+func checkColumnCollations(q *query) error {
 	for i, c := range q.cols {
-		if err := decidedItem(c.label, "SELECT", i); err != nil {
+		if err := checkItemCollation(c.label, "SELECT", i); err != nil {
 			return err
 		}
 	}
@@ -139,13 +139,13 @@ func (b *binder) collate(e *syntax.CollateExpr, l *level) (*node, error) {
 	if !x.typ.IsCharacter() {
 		return nil, mserr.New(447, 16, "Expression type %s is invalid for COLLATE clause.", typeName(x.typ))
 	}
-	if x, err = inPage(x, c); err != nil {
+	if x, err = toCodePage(x, c); err != nil {
 		return nil, err
 	}
 	t := x.typ
 	t.Collation = c
 	r := x.retyped(t)
-	r.label = explicit
+	r.label = labelExplicit
 	return r, nil
 }
 

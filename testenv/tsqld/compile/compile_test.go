@@ -18,8 +18,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// bench is a scope and frame over temporary tables of a real store.
-type bench struct {
+// fixture is a scope and frame over temporary tables of a real store.
+type fixture struct {
 	t      testing.TB
 	conn   *store.Conn
 	db     *catalog.Database
@@ -29,8 +29,8 @@ type bench struct {
 	ids    map[*catalog.Table]int64
 }
 
-// newBench opens a store and creates the tables of a script of CREATE TABLE and INSERT statements.
-func newBench(t testing.TB, script string) *bench {
+// newFixture opens a store and creates the tables of a script of CREATE TABLE and INSERT statements.
+func newFixture(t testing.TB, script string) *fixture {
 	ctx := context.Background()
 	st, err := store.Open(ctx, store.Config{Functions: Functions()})
 	require.NoError(t, err)
@@ -45,7 +45,7 @@ func newBench(t testing.TB, script string) *bench {
 	db, err := cat.CreateDatabase(ctx, "db", nil, catalog.Options{}, 0)
 	require.NoError(t, err)
 	require.NoError(t, conn.Use(ctx, db.ID))
-	b := &bench{t: t, conn: conn, db: db, tables: map[string]*catalog.Table{},
+	b := &fixture{t: t, conn: conn, db: db, tables: map[string]*catalog.Table{},
 		vars: map[string]types.Type{}, vals: map[string]types.Value{}, ids: map[*catalog.Table]int64{}}
 	conn.SetLocal(func(key string) (store.Func, error) {
 		if strings.HasPrefix(key, LocalRowVersion) {
@@ -57,26 +57,26 @@ func newBench(t testing.TB, script string) *bench {
 	return b
 }
 
-func (b *bench) Database(name string) (*catalog.Database, error) {
+func (b *fixture) Database(name string) (*catalog.Database, error) {
 	if name == "" || strings.EqualFold(name, b.db.Name) {
 		return b.db, nil
 	}
 	return nil, mserr.NoDatabase(name)
 }
-func (b *bench) DefaultSchema() string { return "dbo" }
-func (b *bench) Variable(name string) (types.Type, bool) {
+func (b *fixture) DefaultSchema() string { return "dbo" }
+func (b *fixture) Variable(name string) (types.Type, bool) {
 	t, ok := b.vars[catalog.Fold(name)]
 	return t, ok
 }
-func (b *bench) LocalTable(name string) *catalog.Table { return b.tables[catalog.Fold(name)] }
-func (b *bench) Cuts() bool                            { return false }
-func (b *bench) IdentityInsert(*catalog.Table) bool    { return false }
-func (b *bench) Locale() types.Locale                  { return types.Locale{} }
-func (b *bench) FunctionDepth() int                    { return 0 }
-func (b *bench) Meter() *meter.Meter                   { return nil }
+func (b *fixture) LocalTable(name string) *catalog.Table { return b.tables[catalog.Fold(name)] }
+func (b *fixture) Cuts() bool                            { return false }
+func (b *fixture) IdentityInsert(*catalog.Table) bool    { return false }
+func (b *fixture) Locale() types.Locale                  { return types.Locale{} }
+func (b *fixture) FunctionDepth() int                    { return 0 }
+func (b *fixture) Meter() *meter.Meter                   { return nil }
 
 // frame is the same as Frame; Variable has another signature there.
-type frame struct{ *bench }
+type frame struct{ *fixture }
 
 func (f frame) Variable(name string) types.Value { return f.vals[catalog.Fold(name)] }
 func (f frame) Env() builtin.Env                 { return nil }
@@ -86,7 +86,7 @@ func (f frame) Call(key string, _ []types.Value) (types.Value, error) {
 }
 
 // declare makes a variable.
-func (b *bench) declare(name, typ, value string) {
+func (b *fixture) declare(name, typ, value string) {
 	t, err := types.ParseType(typ)
 	require.NoError(b.t, err)
 	b.vars[name] = t
@@ -98,7 +98,7 @@ func (b *bench) declare(name, typ, value string) {
 }
 
 // run executes batches separated by GO and returns what they output: rows of queries, errors.
-func (b *bench) run(script string) string {
+func (b *fixture) run(script string) string {
 	var out strings.Builder
 	for text := range strings.SplitSeq(script, "\nGO\n") {
 		batch, err := syntax.Parse(text, syntax.DefaultOptions)
@@ -117,7 +117,7 @@ func (b *bench) run(script string) string {
 }
 
 // exec runs one statement.
-func (b *bench) exec(s syntax.Stmt) (string, error) {
+func (b *fixture) exec(s syntax.Stmt) (string, error) {
 	c := New(b)
 	switch s := s.(type) {
 	case *syntax.CreateTableStmt:
@@ -130,7 +130,7 @@ func (b *bench) exec(s syntax.Stmt) (string, error) {
 		}
 		b.edit(func(e *catalog.Edit) {
 			require.NoError(b.t, e.Put(&catalog.View{Header: catalog.Header{Name: s.Name.Last(), SchemaID: catalog.SchemaDBO, Kind: catalog.KindView},
-				Module: catalog.Module{Text: script(s), QuotedIdentifier: true}, Columns: cols}))
+				Module: catalog.Module{Text: sqlText(s), QuotedIdentifier: true}, Columns: cols}))
 		})
 		return "", nil
 	case *syntax.CreateFunctionStmt:
@@ -146,7 +146,7 @@ func (b *bench) exec(s syntax.Stmt) (string, error) {
 }
 
 // edit changes the database.
-func (b *bench) edit(f func(*catalog.Edit)) {
+func (b *fixture) edit(f func(*catalog.Edit)) {
 	e := b.db.Edit(0)
 	f(e)
 	db, err := e.Apply(context.Background(), b.conn)
@@ -155,15 +155,15 @@ func (b *bench) edit(f func(*catalog.Edit)) {
 }
 
 // createFunction creates an inline function.
-func (b *bench) createFunction(s *syntax.CreateFunctionStmt) error {
+func (b *fixture) createFunction(s *syntax.CreateFunctionStmt) error {
 	c := New(b)
-	f := &catalog.Function{Header: catalog.Header{Name: s.Name.Last(), SchemaID: catalog.SchemaDBO, Kind: catalog.KindInlineFunction}, Module: catalog.Module{Text: script(s), QuotedIdentifier: true}}
+	f := &catalog.Function{Header: catalog.Header{Name: s.Name.Last(), SchemaID: catalog.SchemaDBO, Kind: catalog.KindInlineFunction}, Module: catalog.Module{Text: sqlText(s), QuotedIdentifier: true}}
 	for _, p := range s.Params {
 		t, _, _, err := c.Type(p.Type)
 		if err != nil {
 			return err
 		}
-		f.Params = append(f.Params, catalog.Param{Name: p.Name, Type: t, HasDefault: p.Default != nil, Default: script(p.Default)})
+		f.Params = append(f.Params, catalog.Param{Name: p.Name, Type: t, HasDefault: p.Default != nil, Default: sqlText(p.Default)})
 	}
 	cols, err := c.View(f.Name, s.Query, nil, f.Params)
 	if err != nil {
@@ -175,7 +175,7 @@ func (b *bench) createFunction(s *syntax.CreateFunctionStmt) error {
 }
 
 // query runs a plan and prints its rows.
-func (b *bench) query(p *Plan) (string, error) {
+func (b *fixture) query(p *Plan) (string, error) {
 	args, err := p.Args(frame{b}, nil)
 	if err != nil {
 		return "", err
@@ -227,7 +227,7 @@ func show(v types.Value, t types.Type) string {
 }
 
 // create makes a temporary table.
-func (b *bench) create(s *syntax.CreateTableStmt) {
+func (b *fixture) create(s *syntax.CreateTableStmt) {
 	c := New(b)
 	name := s.Name.Last()
 	t := &catalog.Table{Header: catalog.Header{Name: name}}
@@ -242,7 +242,7 @@ func (b *bench) create(s *syntax.CreateTableStmt) {
 		t.Columns = append(t.Columns, col)
 		if d.Computed != nil {
 			catalog.Number(t)
-			text := script(d.Computed)
+			text := sqlText(d.Computed)
 			typ, null, sql, err := c.Formula(t, d.Computed)
 			require.NoError(b.t, err)
 			col.Type, col.Nullable, col.Computed = typ, null, true
@@ -260,7 +260,7 @@ func (b *bench) create(s *syntax.CreateTableStmt) {
 			col.Auto, col.Identity, col.Nullable = &catalog.Identity{Seed: 1, Increment: 1}, true, false
 		}
 		if d.Default != nil {
-			col.Default = &catalog.Default{Text: script(d.Default.Value)}
+			col.Default = &catalog.Default{Text: sqlText(d.Default.Value)}
 		}
 		for _, k := range d.Constraints {
 			if key, ok := k.(*syntax.KeyConstraint); ok {
@@ -282,7 +282,7 @@ func (b *bench) create(s *syntax.CreateTableStmt) {
 			catalog.Number(t)
 			sql, err := c.Filter(t, ix.Where)
 			require.NoError(b.t, err)
-			index.Filter, index.FilterSQL = script(ix.Where), sql
+			index.Filter, index.FilterSQL = sqlText(ix.Where), sql
 		}
 		t.Indexes = append(t.Indexes, index)
 	}
@@ -305,11 +305,11 @@ func (b *bench) create(s *syntax.CreateTableStmt) {
 	b.tables[catalog.Fold(name)] = t
 }
 
-// script is the text of an expression.
-func script(e syntax.Node) string { return syntax.Print(e) }
+// sqlText is the text of an expression.
+func sqlText(e syntax.Node) string { return syntax.Print(e) }
 
 // change runs a DML statement.
-func (b *bench) change(s syntax.Stmt) (string, error) {
+func (b *fixture) change(s syntax.Stmt) (string, error) {
 	c := New(b)
 	var d *DML
 	var err error
@@ -334,7 +334,7 @@ func (b *bench) change(s syntax.Stmt) (string, error) {
 }
 
 // apply runs a DML plan as the interpreter does.
-func (b *bench) apply(d *DML, row []types.Value) (string, error) {
+func (b *fixture) apply(d *DML, row []types.Value) (string, error) {
 	ctx := context.Background()
 	run := &Run{Row: row}
 	if d.Spool != nil {

@@ -13,8 +13,8 @@ import (
 // Compiler compiles the statements of one scope. It keeps nothing between calls. All errors are
 // *mserr.Error, without a line.
 type Compiler struct {
-	scope Scope
-	skips bool // sources with READPAST are empty
+	scope     Scope
+	emptyPast bool // sources with READPAST are empty
 }
 
 // New makes a compiler.
@@ -24,12 +24,12 @@ func New(scope Scope) *Compiler { return &Compiler{scope: scope} }
 func (c *Compiler) bind(hints []*syntax.Option, f func(*binder) error) error {
 	b, err := newBinder(c.scope)
 	if err == nil {
-		b.skipping, b.needs.Skips = c.skips, c.skips
+		b.emptyPast, b.needs.Skips = c.emptyPast, c.emptyPast
 		if err = b.hints(hints); err == nil {
 			err = f(b)
 		}
 	}
-	return asError(err)
+	return clientError(err)
 }
 
 // hints reads OPTION (...): MAXRECURSION has an effect, the rest is for an optimizer. Error 310.
@@ -64,7 +64,7 @@ func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (
 		if err != nil {
 			return err
 		}
-		if err := decidedColumns(r); err != nil {
+		if err := checkColumnCollations(r); err != nil {
 			return err
 		}
 		p = &Plan{}
@@ -79,13 +79,13 @@ func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (
 			p.Columns = r.columnTypes()
 		}
 		p.Chunks = r.document != documentNone && r.cols[0].typ.ID != types.XML
-		if err = p.render(b, r); err == nil && len(p.Past) > 0 && r.readsNothing() {
-			p.PastPlan = p.nothing(len(r.cols))
+		if err = p.render(b, r); err == nil && len(p.Past) > 0 && r.needsPastRows() {
+			p.PastPlan = p.emptyPlan(len(r.cols))
 		}
 		return err
 	})
-	if err == nil && p.PastPlan == nil && c.compilesPast(&p.Needs) {
-		p.PastPlan, err = c.skipping().query(q, hints, browse)
+	if err == nil && p.PastPlan == nil && c.needsPastPlan(&p.Needs) {
+		p.PastPlan, err = c.forEmptyPast().query(q, hints, browse)
 	}
 	return p, err
 }
@@ -176,7 +176,7 @@ func (p *Plan) assign(q *query, assigned []assignment) *query {
 				return x
 			}
 			for i, item := range c.items {
-				if same(item, x) {
+				if sameNode(item, x) {
 					return &node{op: opField, typ: x.typ, col: i}
 				}
 			}
@@ -212,16 +212,16 @@ func (c *Compiler) Scalar(e syntax.Expr, to types.Type) (s *Scalar, err error) {
 			return err
 		}
 		if to.ID != 0 {
-			if n, err = implicitly(n, to); err != nil {
+			if n, err = convertImplicit(n, to); err != nil {
 				return err
 			}
 		}
-		s, err = b.scalar(onePerRow([]*node{n})[0])
+		s, err = b.scalar(shareSequenceValues([]*node{n})[0])
 		return err
 	})
-	if err == nil && s.Plan != nil && c.compilesPast(&s.Plan.Needs) {
+	if err == nil && s.Plan != nil && c.needsPastPlan(&s.Plan.Needs) {
 		var past *Scalar
-		if past, err = c.skipping().Scalar(e, to); err == nil {
+		if past, err = c.forEmptyPast().Scalar(e, to); err == nil {
 			s.Plan.PastPlan = past.Plan
 		}
 	}
@@ -238,9 +238,9 @@ func (c *Compiler) Condition(e syntax.Cond) (s *Scalar, err error) {
 		s, err = b.scalar(n)
 		return err
 	})
-	if err == nil && s.Plan != nil && c.compilesPast(&s.Plan.Needs) {
+	if err == nil && s.Plan != nil && c.needsPastPlan(&s.Plan.Needs) {
 		var past *Scalar
-		if past, err = c.skipping().Condition(e); err == nil {
+		if past, err = c.forEmptyPast().Condition(e); err == nil {
 			s.Plan.PastPlan = past.Plan
 		}
 	}
@@ -293,10 +293,10 @@ func (c *Compiler) View(name string, q *syntax.Query, names []syntax.Ident, para
 				}
 			}
 		}
-		if err := decidedColumns(r); err != nil {
+		if err := checkColumnCollations(r); err != nil {
 			return err
 		}
-		if r, err = renamed(r, name, names); err != nil {
+		if r, err = nameColumns(r, name, names); err != nil {
 			return err
 		}
 		if err := (&Plan{}).render(b, r); err != nil {

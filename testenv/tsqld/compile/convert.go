@@ -14,16 +14,16 @@ func typeName(t types.Type) string {
 	return t.Name()
 }
 
-// implicitly converts a node to a type as an assignment does. Errors: 206, 257, 457.
-func implicitly(n *node, to types.Type) (*node, error) {
-	if err := decided(n, to); err != nil {
+// convertImplicit converts a node to a type as an assignment does. Errors: 206, 257, 457.
+func convertImplicit(n *node, to types.Type) (*node, error) {
+	if err := checkCollation(n, to); err != nil {
 		return nil, err
 	}
-	return joined(n, to)
+	return convertOperand(n, to)
 }
 
-// joined is implicitly for an operand of an operation whose result has the label that [combine] gives. Errors: 206, 257.
-func joined(n *node, to types.Type) (*node, error) {
+// convertOperand is implicitly for an operand of an operation whose result has the label that [combine] gives. Errors: 206, 257.
+func convertOperand(n *node, to types.Type) (*node, error) {
 	if n.typ == to {
 		return n, nil
 	}
@@ -46,7 +46,7 @@ func convert(n *node, to types.Type, style int, try bool) (*node, error) {
 	if style == types.NoStyle && sameForm(n.typ, to) {
 		return n.retyped(to), nil
 	}
-	if n.isConst() && !try && valueBytes(n.val) <= maxFolded {
+	if n.isConst() && !try && valueBytes(n.val) <= maxFoldedBytes {
 		if v, err := types.ConvertIn(n.val, n.typ, to, style, n.locale); err == nil {
 			r := constant(v, to)
 			r.label = n.label
@@ -61,7 +61,7 @@ func convert(n *node, to types.Type, style int, try bool) (*node, error) {
 		word = keyTryConvert
 	}
 	key := makeKey(word, typeKey(n.typ), typeKey(to), strconv.Itoa(style))
-	if dated(n.typ, to) {
+	if dependsOnLocale(n.typ, to) {
 		key = localKey(n.locale, key)
 	}
 	r, err := call(key, to, n)
@@ -76,8 +76,8 @@ func convert(n *node, to types.Type, style int, try bool) (*node, error) {
 	return r, nil
 }
 
-// dated reports whether a conversion reads or writes the text of a date, which depends on the locale.
-func dated(from, to types.Type) bool {
+// dependsOnLocale reports whether a conversion reads or writes the text of a date, which depends on the locale.
+func dependsOnLocale(from, to types.Type) bool {
 	return from.ID == types.Variant || to.IsTemporal() && from.IsCharacter() || from.IsTemporal() && to.IsCharacter()
 }
 
@@ -151,9 +151,9 @@ func integerRank(id types.ID) int {
 // integerDigits is how many decimal digits values of an integer type can have.
 func integerDigits(id types.ID) int { return [...]int{1, 3, 5, 10, 19}[integerRank(id)] }
 
-// recode gives texts of char and varchar that meet the code page of the collation that wins, so that lengths count
+// unifyCodePages gives texts of char and varchar that meet the code page of the collation that wins, so that lengths count
 // the same bytes. A conflict of collations is left to others.
-func recode(nodes ...*node) ([]*node, error) {
+func unifyCodePages(nodes ...*node) ([]*node, error) {
 	pages := 0
 	for i, n := range nodes {
 		if i > 0 && n.typ.Collation.CodePage() != nodes[0].typ.Collation.CodePage() {
@@ -169,16 +169,16 @@ func recode(nodes ...*node) ([]*node, error) {
 	}
 	out := make([]*node, len(nodes))
 	for i, n := range nodes {
-		if out[i], err = inPage(n, c); err != nil {
+		if out[i], err = toCodePage(n, c); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// inPage converts a text of char or varchar to the code page of a collation; other values stay. A character of code
+// toCodePage converts a text of char or varchar to the code page of a collation; other values stay. A character of code
 // page 1252 takes up to three bytes of UTF-8.
-func inPage(n *node, c types.Collation) (*node, error) {
+func toCodePage(n *node, c types.Collation) (*node, error) {
 	t := n.typ
 	if !t.IsCharacter() || t.IsUnicode() || t.IsLOB() || t.Collation.CodePage() == c.CodePage() {
 		return n, nil
@@ -192,9 +192,9 @@ func inPage(n *node, c types.Collation) (*node, error) {
 
 // unify converts nodes to their common type; the label is that of the operation's result.
 func unify(operation string, nodes []*node) (types.Type, label, error) {
-	same, err := recode(nodes...)
+	same, err := unifyCodePages(nodes...)
 	if err != nil {
-		return types.Type{}, coercible, err
+		return types.Type{}, labelCoercible, err
 	}
 	copy(nodes, same)
 	ts := make([]types.Type, len(nodes))
@@ -202,7 +202,7 @@ func unify(operation string, nodes []*node) (types.Type, label, error) {
 		ts[i] = n.typ
 	}
 	t, err := types.Common(ts...)
-	l := coercible
+	l := labelCoercible
 	if err == nil && t.IsCharacter() {
 		t.Collation, l, err = combine(operation, nodes...)
 	}
@@ -210,15 +210,15 @@ func unify(operation string, nodes []*node) (types.Type, label, error) {
 		if err != nil {
 			return t, l, err
 		}
-		nodes[i], err = joined(nodes[i], t)
+		nodes[i], err = convertOperand(nodes[i], t)
 	}
 	return t, l, err
 }
 
-// comparable2 converts the operands of a comparison; operator is its name in messages. The collation by
+// unifyOperands converts the operands of a comparison; operator is its name in messages. The collation by
 // which texts compare is that of the first node's type afterwards.
-func comparable2(x, y *node, operator string) (*node, *node, error) {
-	same, err := recode(x, y)
+func unifyOperands(x, y *node, operator string) (*node, *node, error) {
+	same, err := unifyCodePages(x, y)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -232,9 +232,9 @@ func comparable2(x, y *node, operator string) (*node, *node, error) {
 			return nil, nil, err
 		}
 	}
-	if x, err = joined(x, t); err != nil {
+	if x, err = convertOperand(x, t); err != nil {
 		return nil, nil, err
 	}
-	y, err = joined(y, t)
+	y, err = convertOperand(y, t)
 	return x, y, err
 }

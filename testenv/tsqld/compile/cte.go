@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -65,7 +66,7 @@ func (b *binder) cte(s *cteScope) (src *source, err error) {
 		} else {
 			b.place.ctes = s.parent // it does not see itself
 			if q, err = b.query(s.def.Query, nil, queryUse{}); err == nil {
-				q, err = renamed(q, name, s.def.Columns)
+				q, err = nameColumns(q, name, s.def.Columns)
 			}
 		}
 		if err != nil {
@@ -86,16 +87,16 @@ func recursive(c *syntax.CTE) (anchors, steps []syntax.QueryBody) {
 		if !ok {
 			break
 		}
-		if s.Kind != syntax.UnionAll && !names(s.Y, c.Name.Name) {
+		if s.Kind != syntax.UnionAll && !queryNamesTable(s.Y, c.Name.Name) {
 			break
 		}
 		members = append([]syntax.QueryBody{s.X, s.Y}, members[1:]...)
-		if !names(s.X, c.Name.Name) {
+		if !queryNamesTable(s.X, c.Name.Name) {
 			break
 		}
 	}
 	for _, m := range members {
-		if names(m, c.Name.Name) {
+		if queryNamesTable(m, c.Name.Name) {
 			steps = append(steps, m)
 		} else {
 			anchors = append(anchors, m)
@@ -104,14 +105,14 @@ func recursive(c *syntax.CTE) (anchors, steps []syntax.QueryBody) {
 	return anchors, steps
 }
 
-// names reports whether a query names a table of one part in its FROM clauses.
-func names(body syntax.QueryBody, name string) bool {
+// queryNamesTable reports whether a query names a table of one part in its FROM clauses.
+func queryNamesTable(body syntax.QueryBody, name string) bool {
 	switch q := unparen(body).(type) {
 	case *syntax.SetOp:
-		return names(q.X, name) || names(q.Y, name)
+		return queryNamesTable(q.X, name) || queryNamesTable(q.Y, name)
 	case *syntax.Select:
 		for _, f := range q.From {
-			if fromNames(f, name) {
+			if fromNamesTable(f, name) {
 				return true
 			}
 		}
@@ -119,21 +120,21 @@ func names(body syntax.QueryBody, name string) bool {
 	return false
 }
 
-// fromNames is names for an item of FROM.
-func fromNames(ts syntax.TableSource, name string) bool {
+// fromNamesTable is names for an item of FROM.
+func fromNamesTable(ts syntax.TableSource, name string) bool {
 	switch ts := ts.(type) {
 	case *syntax.TableName:
 		return len(ts.Name.Parts) == 1 && strings.EqualFold(ts.Name.Last(), name)
 	case *syntax.DerivedTable:
-		return names(ts.Query.Body, name)
+		return queryNamesTable(ts.Query.Body, name)
 	case *syntax.ParenTable:
-		return fromNames(ts.X, name)
+		return fromNamesTable(ts.X, name)
 	case *syntax.Join:
-		return fromNames(ts.Left, name) || fromNames(ts.Right, name)
+		return fromNamesTable(ts.Left, name) || fromNamesTable(ts.Right, name)
 	case *syntax.Pivot:
-		return fromNames(ts.Source, name)
+		return fromNamesTable(ts.Source, name)
 	case *syntax.Unpivot:
-		return fromNames(ts.Source, name)
+		return fromNamesTable(ts.Source, name)
 	}
 	return false
 }
@@ -158,7 +159,7 @@ func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 			return nil, err
 		}
 	}
-	anchor, err := renamed(anchor, name, s.def.Columns)
+	anchor, err := nameColumns(anchor, name, s.def.Columns)
 	if err != nil {
 		return nil, err
 	}
@@ -240,12 +241,12 @@ func (b *binder) recursiveStep(name string, body syntax.QueryBody, rec *recursio
 
 // next adds the level to a recursive member: that of the row it comes from and one more, checked against the limit.
 func (r *recursion) next(q *query, from *source) (*query, error) {
-	lvl, err := arith(types.Add, column(from, len(from.cols)-1), constant(int64(1), types.IntType))
+	lvl, err := arith(types.Add, columnNode(from, len(from.cols)-1), constant(int64(1), types.IntType))
 	if err != nil {
 		return nil, err
 	}
 	if r.limit > 0 {
-		if lvl, err = call(makeKey(keyRecursion, itoa(r.limit)), types.IntType, lvl); err != nil {
+		if lvl, err = call(makeKey(keyRecursion, strconv.Itoa(r.limit)), types.IntType, lvl); err != nil {
 			return nil, err
 		}
 	}

@@ -24,7 +24,7 @@ func (c *Compiler) Delete(s *syntax.DeleteStmt) (d *DML, err error) {
 		if err != nil {
 			return err
 		}
-		d.Nothing = joinsNothing(m.src) || fromNothing(m.from, where)
+		d.Nothing = joinNeedsPastRows(m.src) || fromNeedsPastRows(m.from, where)
 		var returned *query
 		if s.Output != nil && s.OutputInto == nil && !m.ordered() {
 			returned = b.returning(m.target, s.Output, map[string]func(*catalog.Column) bool{"deleted": always})
@@ -60,7 +60,7 @@ func (c *Compiler) Delete(s *syntax.DeleteStmt) (d *DML, err error) {
 		return err
 	})
 	if err == nil {
-		err = c.past(d, func(c *Compiler) (*DML, error) { return c.Delete(s) })
+		err = c.addPastPlan(d, func(c *Compiler) (*DML, error) { return c.Delete(s) })
 	}
 	return d, err
 }
@@ -79,7 +79,7 @@ func (m *modification) deleteSpooled(d *DML, s *syntax.DeleteStmt, where *node) 
 	if err != nil {
 		return err
 	}
-	st, err := sp.fill(q, m.several)
+	st, err := sp.fill(q, m.repeated)
 	if err != nil {
 		return err
 	}

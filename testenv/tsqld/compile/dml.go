@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"strconv"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
@@ -31,8 +32,8 @@ func (t target) sql() string {
 	return t.db.SQLName() + "." + quote(t.table.SQLName)
 }
 
-// label is the table's three-part name in messages.
-func (t target) label() string {
+// displayName is the table's three-part name in messages.
+func (t target) displayName() string {
 	if t.db == nil {
 		if strings.HasPrefix(t.table.Name, "@") {
 			return t.table.Name
@@ -42,8 +43,8 @@ func (t target) label() string {
 	return t.db.Name + "." + t.db.QualifiedName(t.table)
 }
 
-// plain is the table's name without its schema, as most messages have it.
-func (t target) plain() string { return t.table.Name }
+// shortName is the table's name without its schema, as most messages have it.
+func (t target) shortName() string { return t.table.Name }
 
 // newDML starts a plan.
 func newDML(kind string, t target) *DML {
@@ -58,7 +59,7 @@ func (b *binder) tableTarget(ts syntax.TableSource, permission string) (target, 
 		if t == nil {
 			return target{}, mserr.UndeclaredTableVariable(ts.Name)
 		}
-		b.local(t)
+		b.needLocal(t)
 		return target{table: t}, nil
 	case *syntax.TableName:
 		if strings.HasPrefix(ts.Name.Last(), "#") {
@@ -66,7 +67,7 @@ func (b *binder) tableTarget(ts syntax.TableSource, permission string) (target, 
 			if t == nil {
 				return target{}, mserr.InvalidObject(ts.Name.String())
 			}
-			b.local(t)
+			b.needLocal(t)
 			return target{table: t}, nil
 		}
 		db, o, err := b.object(ts.Name)
@@ -75,8 +76,8 @@ func (b *binder) tableTarget(ts syntax.TableSource, permission string) (target, 
 		}
 		switch o := o.(type) {
 		case *catalog.Table:
-			b.use(db, o, permission)
-			b.attach(db.ID)
+			b.needPermission(db, o, permission)
+			b.needDatabase(db.ID)
 			return target{db, o}, nil
 		case *catalog.View:
 			return target{}, mserr.NotSupported("%s into the view %s", permission, o.Name)
@@ -104,7 +105,7 @@ func (b *binder) rowIDValue(t target, statement string, c *catalog.Column, n *no
 	if !n.null || t.table.RowIDColumn() != c {
 		return n, nil
 	}
-	return call(makeKey(keyNotNull, statement, keyText(t.label()), keyText(c.Name)), c.Type, n)
+	return call(makeKey(keyNotNull, statement, keyText(t.displayName()), keyText(c.Name)), c.Type, n)
 }
 
 // valueOrDefault is a value for a column that has a default, which a NULL stands for.
@@ -130,25 +131,25 @@ func (b *binder) columnValue(t target, c *catalog.Column, n *node) (*node, error
 		}
 	}
 	n = b.localized(n)
-	err := decided(n, c.Type)
+	err := checkCollation(n, c.Type)
 	switch {
 	case err != nil:
 	case n.isNullConst() || n.typ.ID == types.Null || sameForm(n.typ, c.Type):
 		n, err = convert(n, c.Type, types.NoStyle, false)
-	case cuttable(n.typ, c.Type):
+	case mayTruncate(n.typ, c.Type):
 		if b.scope.Cuts() || n.isConst() && !types.Cuts(n.val, n.typ, c.Type) {
 			n, err = convert(n, c.Type, types.NoStyle, false)
 			break
 		}
-		n, err = call(makeKey(keyStore, typeKey(n.typ), typeKey(c.Type), keyText(t.label()), keyText(c.Name)), c.Type, n)
+		n, err = call(makeKey(keyStore, typeKey(n.typ), typeKey(c.Type), keyText(t.displayName()), keyText(c.Name)), c.Type, n)
 	default:
 		n, err = convert(n, c.Type, types.NoStyle, false)
 	}
 	return n, err
 }
 
-// cuttable reports whether storing a value of one type in another may lose characters or bytes.
-func cuttable(from, to types.Type) bool {
+// mayTruncate reports whether storing a value of one type in another may lose characters or bytes.
+func mayTruncate(from, to types.Type) bool {
 	return from.IsCharacter() && to.IsString() && to.Length != types.Max || (from.IsBinary() || from.ID == types.Image) && to.IsBinary() && to.Length != types.Max
 }
 
@@ -163,7 +164,7 @@ func (b *binder) defaultValue(t target, statement string, c *catalog.Column) (n 
 	}
 	p := b.place
 	if t.db != nil {
-		p = b.inside(t.db, t.table)
+		p = b.moduleScope(t.db, t.table)
 	}
 	err = b.within(p, func() error {
 		n, err = b.expr(e.(syntax.Expr), nil)
@@ -177,11 +178,11 @@ func (b *binder) defaultValue(t target, statement string, c *catalog.Column) (n 
 
 // newRowVersion is the value of a rowversion column.
 func newRowVersion(t target) *node {
-	return &node{op: opLocal, typ: types.Type{ID: types.RowVersion}, key: LocalRowVersion + itoa(t.home()), traits: hasLocal | hasPerRow}
+	return &node{op: opLocal, typ: types.Type{ID: types.RowVersion}, key: LocalRowVersion + strconv.Itoa(t.home()), traits: hasLocal | hasPerRow}
 }
 
-// held reports whether SQLite holds a column that statements fill: not a computed one.
-func held(c *catalog.Column) bool { return c.Formula == nil }
+// isStored reports whether SQLite holds a column that statements fill: not a computed one.
+func isStored(c *catalog.Column) bool { return c.Formula == nil }
 
 // spool is the temporary table of a plan while it is compiled: column i holds exprs[i].
 type spool struct {
@@ -198,13 +199,13 @@ func (s *spool) capture(n *node) *node {
 		return n
 	}
 	for i, e := range s.exprs {
-		if same(e, n) && e.typ == n.typ && n.traits&(hasPerRow|hasLocal) == 0 {
-			return column(s.src, i)
+		if sameNode(e, n) && e.typ == n.typ && n.traits&(hasPerRow|hasLocal) == 0 {
+			return columnNode(s.src, i)
 		}
 	}
 	s.exprs = append(s.exprs, n)
-	s.src.cols = append(s.src.cols, sourceColumn{typ: n.typ, null: n.null, label: n.label, sql: "s" + itoa(len(s.exprs))})
-	return column(s.src, len(s.exprs)-1)
+	s.src.cols = append(s.src.cols, sourceColumn{typ: n.typ, null: n.null, label: n.label, sql: "s" + strconv.Itoa(len(s.exprs))})
+	return columnNode(s.src, len(s.exprs)-1)
 }
 
 // captureColumns replaces the columns in an expression by those of the spool.
@@ -222,7 +223,7 @@ const rowNumber = "n"
 
 // finish names the spool by its shape, which statements share, and sets the plan's statements that empty it.
 func (s *spool) finish(b *binder, d *DML) {
-	name := "sp" + itoa(b.scope.FunctionDepth()) + "_" + itoa(len(s.exprs))
+	name := "sp" + strconv.Itoa(b.scope.FunctionDepth()) + "_" + strconv.Itoa(len(s.exprs))
 	s.src.table = "temp." + name
 	ddl := "CREATE TEMP TABLE IF NOT EXISTS " + name + "(" + rowNumber + " INTEGER PRIMARY KEY"
 	for _, c := range s.src.cols {
@@ -282,7 +283,7 @@ func (s *spool) fill(q *query, once bool) (Statement, error) {
 func (b *binder) pseudo(name string, t target, value func(c *catalog.Column) (*node, error)) *source {
 	src := &source{name: name}
 	for _, c := range t.table.Columns {
-		sc := sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: implicit, base: c}
+		sc := sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: labelImplicit, base: c}
 		sc.expand = func() (*node, error) {
 			if c.Formula != nil {
 				return b.formula(t.db, t.table, c, src)
@@ -296,7 +297,7 @@ func (b *binder) pseudo(name string, t target, value func(c *catalog.Column) (*n
 			}
 			r := *n
 			if r.typ.IsCharacter() {
-				r.label = implicit
+				r.label = labelImplicit
 			}
 			return &r, nil
 		}
@@ -379,7 +380,7 @@ func (o *outputs) emit(b *binder, d *DML) error {
 		if err != nil {
 			return err
 		}
-		if err := t.takesOutput(); err != nil {
+		if err := t.checkOutputInto(); err != nil {
 			return err
 		}
 		d.Into, d.IntoDatabase = t.table, t.home()
@@ -400,8 +401,8 @@ func (o *outputs) emit(b *binder, d *DML) error {
 	return nil
 }
 
-// takesOutput refuses targets of OUTPUT INTO that have constraints which the rows would have to be held against. Errors: 332, 333.
-func (t target) takesOutput() error {
+// checkOutputInto refuses targets of OUTPUT INTO that have constraints which the rows would have to be held against. Errors: 332, 333.
+func (t target) checkOutputInto() error {
 	for _, k := range t.table.Checks {
 		if !k.Disabled {
 			return mserr.OutputIntoChecked(t.table.Name, k.Name)
@@ -459,7 +460,7 @@ func (o *outputs) insert(b *binder, t target) (Statement, *IdentityNeed, error) 
 // Check lowers a condition on the columns of one table for a CHECK constraint: SQLite text over the table's own columns,
 // without parameters. Errors: 1046 subqueries, and whatever else cannot stand there.
 func (c *Compiler) Check(table *catalog.Table, e syntax.Cond) (sql string, err error) {
-	return c.condition(table, e, &renderer{static: true, each: true})
+	return c.condition(table, e, &renderer{static: true, constraint: true})
 }
 
 // Filter does the same for an index's WHERE, in the form that conditions of queries have: SQLite compares the two.

@@ -13,11 +13,11 @@ import (
 // change is a script and what it outputs; rows that queries in it return, errors.
 type change struct{ script, want string }
 
-// changes runs scripts, each on fresh tables.
-func changes(t *testing.T, schema string, cases []change) {
+// checkChanges runs scripts, each on fresh tables.
+func checkChanges(t *testing.T, schema string, cases []change) {
 	for _, c := range cases {
 		t.Run(c.script, func(t *testing.T) {
-			b := newBench(t, schema)
+			b := newFixture(t, schema)
 			b.declare("@a", "int", "1")
 			b.declare("@s", "nvarchar(50)", "")
 			require.Equal(t, c.want, b.run(c.script))
@@ -35,7 +35,7 @@ INSERT INTO #src VALUES (1, N'A', 10), (2, NULL, 20), (2, N'B2', 21), (9, N'z', 
 `
 
 func TestInsert(t *testing.T) {
-	changes(t, queue, []change{
+	checkChanges(t, queue, []change{
 		{"SELECT id, name, state, n, twice, ver FROM #q WHERE id = 2", "2|b|new|2|4|0x0000000000000007\n"},
 		{"INSERT INTO #q (name, n) SELECT name, n FROM #src WHERE name IS NOT NULL ORDER BY n DESC; SELECT id, name, n FROM #q WHERE id > 3 ORDER BY id", "4|z|90\n5|B2|21\n6|A|10\n"},
 		{"INSERT INTO #q (name) OUTPUT inserted.id, inserted.name, inserted.twice, INSERTED.state VALUES (N'x'), (N'y')", "4|x|4|new\n5|y|4|new\n"},
@@ -56,7 +56,7 @@ func TestInsert(t *testing.T) {
 }
 
 func TestUpdate(t *testing.T) {
-	changes(t, queue, []change{
+	checkChanges(t, queue, []change{
 		{"UPDATE #q SET n = n + 1, name = UPPER(name) WHERE id > 1; SELECT id, name, n, twice FROM #q", "1|a|2|4\n2|B|3|6\n3|C|3|6\n"},
 		{"UPDATE q SET n = s.n FROM #q q JOIN #src s ON s.id = q.id WHERE s.name IS NOT NULL; SELECT id, n FROM #q", "1|10\n2|21\n3|2\n"},
 		{"UPDATE #q SET n += 5 FROM #src s WHERE s.id = #q.id AND s.n = 10; SELECT id, n FROM #q", "1|7\n2|2\n3|2\n"},
@@ -78,7 +78,7 @@ func TestUpdate(t *testing.T) {
 }
 
 func TestDelete(t *testing.T) {
-	changes(t, queue, []change{
+	checkChanges(t, queue, []change{
 		{"DELETE FROM #q WHERE id = 2; SELECT id FROM #q", "1\n3\n"},
 		{"DELETE q FROM #q q WHERE EXISTS (SELECT * FROM #src s WHERE s.id = q.id); SELECT id FROM #q", "3\n"},
 		{"DELETE #q OUTPUT deleted.id, deleted.twice FROM #src s WHERE s.id = #q.id", "1|4\n2|4\n"},
@@ -90,7 +90,7 @@ func TestDelete(t *testing.T) {
 }
 
 func TestMerge(t *testing.T) {
-	changes(t, queue, []change{
+	checkChanges(t, queue, []change{
 		{`MERGE #q AS t USING (SELECT id, MAX(n) AS n FROM #src GROUP BY id) AS s ON t.id = s.id
 			WHEN MATCHED AND s.n > 20 THEN UPDATE SET n = s.n
 			WHEN NOT MATCHED THEN INSERT (name, n) VALUES (N'new', s.n)
@@ -104,7 +104,7 @@ func TestMerge(t *testing.T) {
 }
 
 func TestInsertRows(t *testing.T) {
-	b := newBench(t, queue)
+	b := newFixture(t, queue)
 	d, err := New(b).InsertRows(parseTarget("#src"), Rows{Names: []string{"n", "name"}, Columns: []types.Column{{Type: types.VarCharOf(5)}, {Type: types.NVarCharOf(3)}}})
 	require.NoError(t, err)
 	_, err = b.apply(d, []types.Value{"77", "abc"})
@@ -113,7 +113,7 @@ func TestInsertRows(t *testing.T) {
 }
 
 func TestDuplicateKey(t *testing.T) {
-	b := newBench(t, "CREATE TABLE #k (id int PRIMARY KEY, pos int UNIQUE); INSERT INTO #k VALUES (1, 1), (2, 2)")
+	b := newFixture(t, "CREATE TABLE #k (id int PRIMARY KEY, pos int UNIQUE); INSERT INTO #k VALUES (1, 1), (2, 2)")
 	batch, err := syntax.Parse("UPDATE #k SET pos = pos / pos", syntax.DefaultOptions)
 	require.NoError(t, err)
 	_, err = b.exec(batch.Stmts[0])
@@ -124,7 +124,7 @@ func TestDuplicateKey(t *testing.T) {
 
 // TestOutputIntoFirst tells which changes fill the target of OUTPUT INTO from the join itself, and which by way of a spool.
 func TestOutputIntoFirst(t *testing.T) {
-	b := newBench(t, `CREATE TABLE #t (id int PRIMARY KEY, grp int, code varchar(5), n int, CHECK (n < 100));
+	b := newFixture(t, `CREATE TABLE #t (id int PRIMARY KEY, grp int, code varchar(5), n int, CHECK (n < 100));
 CREATE TABLE #k (id int PRIMARY KEY, a int, b int, code varchar(5) UNIQUE, f int, INDEX ab UNIQUE (a, b), INDEX f UNIQUE (f) WHERE f > 0);
 CREATE TABLE #log (id int, n int);
 CREATE TABLE #count (no int IDENTITY, id int);
@@ -182,7 +182,7 @@ CREATE TABLE #t (no int IDENTITY PRIMARY KEY, x nvarchar(5));
 CREATE TABLE #d (no decimal(20, 0) IDENTITY, x nvarchar(5));
 `
 	const all = "; SELECT no, x FROM #t ORDER BY no"
-	changes(t, tables, []change{
+	checkChanges(t, tables, []change{
 		{"INSERT INTO #t SELECT name FROM #v ORDER BY name" + all, "1|a\n2|b\n3|c\n4|d\n"},
 		{"INSERT INTO #t SELECT name FROM #v ORDER BY grp DESC, name" + all, "1|b\n2|d\n3|a\n4|c\n"},
 		{"INSERT INTO #t SELECT name FROM #v ORDER BY @a * id DESC" + all, "1|a\n2|b\n3|c\n4|d\n"},

@@ -11,9 +11,9 @@ import (
 // both, it is as glad to read the whole table and to look every row up in the variable. SQL Server takes table variables and
 // new temporary tables for small; so does this package: it makes lookups from the table into them impossible.
 
-// driven is the SELECT with the join conditions so written that temporary tables are read first and lead to
+// withDrivingTables is the SELECT with the join conditions so written that temporary tables are read first and lead to
 // rows of tables by the indexes of those.
-func driven(c *core) *core {
+func withDrivingTables(c *core) *core {
 	sources, on := preserved(c.from)
 	if len(sources) < 2 || !slices.ContainsFunc(sources, (*source).isSmall) {
 		return c
@@ -43,20 +43,20 @@ func driven(c *core) *core {
 			if x.src.isSmall() && !y.src.isSmall() && y.isIndexed() && !slices.Contains(exact, y.src) && (y.isRowID() || !slices.Contains(keyed, y.src)) {
 				r := *n
 				r.args = slices.Clone(n.args)
-				r.args[i] = build(opBare, x.typ, x)
+				r.args[i] = build(opNoIndex, x.typ, x)
 				return &r
 			}
 		}
 		return n
 	}
 	r := *c
-	r.from, r.where = drivenJoin(c.from, rewrite), eachConjunct(c.where, rewrite)
+	r.from, r.where = rewriteJoins(c.from, rewrite), eachConjunct(c.where, rewrite)
 	return &r
 }
 
-// leading is the column of a table that is read first which an expression is the same as in every row, nil if there is none: driven
+// drivingColumn is the column of a table that is read first which an expression is the same as in every row, nil if there is none: driven
 // has hidden from SQLite that the rows come in the order of the one when they are read in that of the other.
-func (c *core) leading(n *node) *node {
+func (c *core) drivingColumn(n *node) *node {
 	if n.op != opCol || n.typ.Storage() != "INTEGER" || c.distinct || c.grouped {
 		return nil
 	}
@@ -66,7 +66,7 @@ func (c *core) leading(n *node) *node {
 			continue
 		}
 		for i, x := range cond.args {
-			if x.op == opBare && x.typ == n.typ && same(cond.args[1-i], n) {
+			if x.op == opNoIndex && x.typ == n.typ && sameNode(cond.args[1-i], n) {
 				return x.args[0]
 			}
 		}
@@ -74,16 +74,16 @@ func (c *core) leading(n *node) *node {
 	return nil
 }
 
-// drivenJoin applies rewrite to the conditions of the inner joins that preserved enters.
-func drivenJoin(f fromNode, rewrite func(*node) *node) fromNode {
+// rewriteJoins applies rewrite to the conditions of the inner joins that preserved enters.
+func rewriteJoins(f fromNode, rewrite func(*node) *node) fromNode {
 	j, ok := f.(*join)
 	if !ok || j.kind != "JOIN" && j.kind != "LEFT JOIN" {
 		return f
 	}
 	r := *j
-	r.left = drivenJoin(j.left, rewrite)
+	r.left = rewriteJoins(j.left, rewrite)
 	if j.kind == "JOIN" {
-		r.right, r.on = drivenJoin(j.right, rewrite), eachConjunct(j.on, rewrite)
+		r.right, r.on = rewriteJoins(j.right, rewrite), eachConjunct(j.on, rewrite)
 	}
 	return &r
 }
@@ -128,7 +128,7 @@ func (n *node) isRowID() bool {
 
 // tableColumn is the table and column that a column is, be it seen through a plain derived table; nil for others.
 func (n *node) tableColumn() (*catalog.Table, *catalog.Column) {
-	for n.op == opCol && n.col >= 0 && n.src.query != nil && n.src.query.plain() {
+	for n.op == opCol && n.col >= 0 && n.src.query != nil && n.src.query.isPlain() {
 		n = n.src.query.core.items[n.col]
 	}
 	if n.op != opCol || n.col < 0 || n.src.base == nil {

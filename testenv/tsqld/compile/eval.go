@@ -21,7 +21,7 @@ func (n *node) eval(f Frame, row []types.Value) (types.Value, error) {
 	case opField:
 		return row[n.col], nil
 	case opRun:
-		if f, ok := f.(running); ok && f.run != nil {
+		if f, ok := f.(runFrame); ok && f.run != nil {
 			return n.run(f.run), nil
 		}
 		return nil, errNeedsSQL
@@ -36,10 +36,10 @@ func (n *node) eval(f Frame, row []types.Value) (types.Value, error) {
 		if v == nil || err != nil {
 			return nil, err
 		}
-		return truth(v == int64(0)), nil
+		return boolValue(v == int64(0)), nil
 	case opIsNull:
 		v, err := n.args[0].eval(f, row)
-		return truth(v == nil), err
+		return boolValue(v == nil), err
 	case opIn:
 		return n.evalIn(f, row)
 	case opCase:
@@ -137,7 +137,7 @@ func (n *node) evalOperator(f Frame, row []types.Value) (types.Value, error) {
 		return x + y, nil
 	case opDistinct:
 		same := types.Compare(a, b, t) == 0
-		return truth(same == (n.name == "IS")), nil
+		return boolValue(same == (n.name == "IS")), nil
 	}
 	return compareValues(n.name, a, b, t), nil
 }
@@ -190,8 +190,8 @@ func (n *node) evalIn(f Frame, row []types.Value) (types.Value, error) {
 	return int64(0), nil
 }
 
-// asError gives every error of this package's entry points the form that clients get, but for the end of the request.
-func asError(err error) error {
+// clientError gives every error of this package's entry points the form that clients get, but for the end of the request.
+func clientError(err error) error {
 	var e *mserr.Error
 	var stopped *meter.Stopped
 	if err == nil || errors.As(err, &e) || errors.As(err, &stopped) {

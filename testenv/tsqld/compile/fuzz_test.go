@@ -27,7 +27,7 @@ func FuzzSelect(f *testing.F) {
 	} {
 		f.Add(s)
 	}
-	b := newBench(f, tables)
+	b := newFixture(f, tables)
 	b.declare("@n", "int", "2")
 	b.declare("@s", "nvarchar(max)", "[]")
 	f.Fuzz(func(t *testing.T, text string) {
@@ -92,7 +92,7 @@ func FuzzKey(f *testing.F) {
 
 func TestRows(t *testing.T) {
 	rows := [][]types.Value{{nil, int64(-5), 1.25, "a\"b\\c\n\x01é", []byte{0, 255}}, {"nul\x00", "bad\xff", "", []byte{}, int64(1)}}
-	b := newBench(t, "")
+	b := newFixture(t, "")
 	for _, sql := range []string{
 		"SELECT c1, c2, c3, c4, c5 FROM rowset('decode', ?1)",
 		"SELECT fn('col|0', c1), fn('col|1', c1), fn('col|2', c1), fn('col|3', c1), fn('col|4', c1) FROM rowset('packed|decode', ?1)",

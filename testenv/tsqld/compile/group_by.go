@@ -56,11 +56,11 @@ func (b *binder) groupItem(item *syntax.GroupItem, c *core, l *level) ([][]int, 
 		if err := sortable(n.typ); err != nil {
 			return nil, err
 		}
-		if err := decidedItem(n.label, "GROUP BY", len(c.group)); err != nil {
+		if err := checkItemCollation(n.label, "GROUP BY", len(c.group)); err != nil {
 			return nil, err
 		}
 		for i, g := range c.group {
-			if same(g, n) {
+			if sameNode(g, n) {
 				return [][]int{{i}}, nil
 			}
 		}
@@ -247,10 +247,10 @@ func groupingSets(r *query) (*query, error) {
 	src := all.source("q", "")
 	out := &query{core: &core{from: src}, limit: r.limit, offset: r.offset, percent: r.percent, ties: r.ties}
 	for i := range r.cols {
-		out.add(column(src, i), outColumn{name: cols[i].name, typ: src.cols[i].typ, null: true, label: cols[i].label})
+		out.add(columnNode(src, i), outColumn{name: cols[i].name, typ: src.cols[i].typ, null: true, label: cols[i].label})
 	}
 	for _, o := range order {
-		out.order = append(out.order, orderTerm{column(src, o.n.col), o.desc})
+		out.order = append(out.order, orderTerm{columnNode(src, o.n.col), o.desc})
 	}
 	return out, nil
 }

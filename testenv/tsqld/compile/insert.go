@@ -2,6 +2,7 @@ package compile
 
 import (
 	"slices"
+	"strconv"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -32,10 +33,10 @@ func (b *binder) insertColumnsOf(t target, names []syntax.Ident, values int, exp
 	ins.explicit = ins.identity != nil && explicit
 	version := t.table.RowVersionColumn()
 	for _, c := range t.table.Columns {
-		if held(c) {
+		if isStored(c) {
 			ins.columns = append(ins.columns, c)
 		}
-		if names == nil && held(c) && (c != ins.identity || ins.explicit) && c != version {
+		if names == nil && isStored(c) && (c != ins.identity || ins.explicit) && c != version {
 			ins.listed = append(ins.listed, c)
 		}
 	}
@@ -49,10 +50,10 @@ func (b *binder) insertColumnsOf(t target, names []syntax.Ident, values int, exp
 			}
 		}
 		if ins.explicit {
-			return nil, mserr.IdentityColumnList(t.plain())
+			return nil, mserr.IdentityColumnList(t.shortName())
 		}
 		if ins.identity != nil && !ins.explicit && values == len(ins.listed)+1 {
-			return nil, mserr.IdentityColumnList(t.plain())
+			return nil, mserr.IdentityColumnList(t.shortName())
 		}
 		return ins, nil
 	}
@@ -66,12 +67,12 @@ func (b *binder) insertColumnsOf(t target, names []syntax.Ident, values int, exp
 		case c.Formula != nil:
 			return nil, mserr.NotModifiable(c.Name)
 		case c == ins.identity && !ins.explicit:
-			return nil, mserr.IdentityInsertOff(t.plain())
+			return nil, mserr.IdentityInsertOff(t.shortName())
 		}
 		ins.listed = append(ins.listed, c)
 	}
 	if ins.explicit && !ins.given(ins.identity) {
-		return nil, mserr.IdentityValueRequired(t.plain())
+		return nil, mserr.IdentityValueRequired(t.shortName())
 	}
 	return ins, nil
 }
@@ -130,7 +131,7 @@ func (ins *insertion) row(b *binder, statement string, given []*node, identity *
 		default:
 			n, err = b.storeValue(ins.t, statement, c, given[at])
 			if err == nil && c == ins.identity {
-				n = noted(n)
+				n = reportIdentity(n)
 			}
 		}
 		if err != nil {
@@ -138,7 +139,7 @@ func (ins *insertion) row(b *binder, statement string, given []*node, identity *
 		}
 		out[i] = n
 	}
-	return onePerRow(out), nil
+	return shareSequenceValues(out), nil
 }
 
 // head writes INSERT INTO t(columns).
@@ -163,8 +164,8 @@ func (ins *insertion) tail(r *renderer, d *DML) {
 			continue
 		}
 		d.IgnoreDups = true
-		for _, target := range ins.t.table.Conflicts(ix) {
-			r.WriteString(" ON CONFLICT " + target + " DO NOTHING")
+		for _, conflictTarget := range ins.t.table.Conflicts(ix) {
+			r.WriteString(" ON CONFLICT " + conflictTarget + " DO NOTHING")
 		}
 	}
 }
@@ -204,20 +205,20 @@ func (ins *insertion) identityFrom(number string, first func(*Run) types.Value) 
 	base := &node{op: opRun, typ: types.BigIntType, traits: hasRun, run: first}
 	n := build(opSQL, types.BigIntType, base)
 	n.traits |= hasColumn
-	n.name = " + (" + number + " - 1) * " + itoa(int(ins.identity.Auto.Increment))
+	n.name = " + (" + number + " - 1) * " + strconv.Itoa(int(ins.identity.Auto.Increment))
 	return fromIdentity(n, ins.identity)
 }
 
-// noted is an identity value that the statement gives, of which the interpreter takes note when it is computed.
-func noted(n *node) *node {
+// reportIdentity is an identity value that the statement gives, of which the interpreter takes note when it is computed.
+func reportIdentity(n *node) *node {
 	r := build(opLocal, n.typ, n)
 	r.key = LocalIdentity
 	r.traits |= r.own()
 	return r
 }
 
-// need says how many identity values the statement takes; rows is -1 for as many as it inserts.
-func (ins *insertion) need(d *DML, rows int) {
+// noteIdentity says how many identity values the statement takes; rows is -1 for as many as it inserts.
+func (ins *insertion) noteIdentity(d *DML, rows int) {
 	if ins.generates() {
 		d.Identity = &IdentityNeed{Column: ins.identity, Identity: *ins.identity.Auto, Rows: rows}
 	} else if ins.identity != nil && ins.explicit {
@@ -244,7 +245,7 @@ func (c *Compiler) Insert(s *syntax.InsertStmt) (d *DML, err error) {
 		case *syntax.InsertQuery:
 			var q *query
 			if q, err = b.query(src.Query, nil, queryUse{ordered: true}); err == nil {
-				d.Nothing = q.readsNothing()
+				d.Nothing = q.needsPastRows()
 				err = b.insertRowsOf(d, t, s, q)
 			}
 		default:
@@ -254,7 +255,7 @@ func (c *Compiler) Insert(s *syntax.InsertStmt) (d *DML, err error) {
 		return err
 	})
 	if err == nil {
-		err = c.past(d, func(c *Compiler) (*DML, error) { return c.Insert(s) })
+		err = c.addPastPlan(d, func(c *Compiler) (*DML, error) { return c.Insert(s) })
 	}
 	return d, err
 }
@@ -270,7 +271,7 @@ func (c *Compiler) SelectInto(q *syntax.Query, hints []*syntax.Option, database 
 		t := target{table: table}
 		if database != 0 {
 			t.db = &catalog.Database{ID: database, Name: b.place.db.Name}
-			b.attach(database)
+			b.needDatabase(database)
 		}
 		d = newDML("INSERT", t)
 		names := []syntax.Ident{}
@@ -364,7 +365,7 @@ func (b *binder) insertValues(d *DML, t target, s *syntax.InsertStmt, rows [][]s
 		r.tuple(row)
 	}
 	ins.tail(r, d)
-	ins.need(d, len(given))
+	ins.noteIdentity(d, len(given))
 	return d.emitChange(r, returned)
 }
 
@@ -401,8 +402,8 @@ func (b *binder) spoolValues(d *DML, ins *insertion, s *syntax.InsertStmt, given
 			continue
 		}
 		sp.exprs = append(sp.exprs, rows[0][i])
-		sp.src.cols = append(sp.src.cols, sourceColumn{typ: c.Type, null: c.Nullable, label: implicit, sql: "s" + itoa(len(sp.exprs))})
-		held[c] = column(sp.src, len(sp.exprs)-1)
+		sp.src.cols = append(sp.src.cols, sourceColumn{typ: c.Type, null: c.Nullable, label: labelImplicit, sql: "s" + strconv.Itoa(len(sp.exprs))})
+		held[c] = columnNode(sp.src, len(sp.exprs)-1)
 	}
 	out, err := b.insertOutput(ins, s.OutputInto, s.Output, sp, held)
 	if err != nil {
@@ -460,7 +461,7 @@ func (b *binder) insertFromSpool(d *DML, ins *insertion, sp *spool, held map[*ca
 	q.core.where = alwaysTrue
 	r.query(q)
 	ins.tail(r, d)
-	ins.need(d, -1)
+	ins.noteIdentity(d, -1)
 	if err := d.emitChange(r, returned); err != nil || returned != nil {
 		return err
 	}
@@ -557,7 +558,7 @@ func (b *binder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, i
 	f.core = &c
 	r.query(&f)
 	ins.tail(r, d)
-	ins.need(d, -1)
+	ins.noteIdentity(d, -1)
 	if d.Identity != nil {
 		d.Identity.Counted = true
 	}
@@ -651,7 +652,7 @@ func (c *Compiler) InsertRows(ts syntax.TableSource, rows Rows) (d *DML, err err
 		r.WriteString("VALUES ")
 		r.tuple(row)
 		ins.tail(r, d)
-		ins.need(d, 1)
+		ins.noteIdentity(d, 1)
 		st, err := r.statement()
 		d.Apply = []Statement{st}
 		d.Needs = b.needs

@@ -212,28 +212,28 @@ func makeScalar(key string) (store.Func, error) {
 	switch parts[0] {
 	case keyConvert, keyTryConvert:
 		from, to, style := r.typ(), r.typ(), r.number()
-		convert := types.ConvertIn
+		convertValue := types.ConvertIn
 		if parts[0] == keyTryConvert {
-			convert = types.TryConvert
+			convertValue = types.TryConvert
 		}
 		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
-			return convert(args[0], from, to, style, in)
+			return convertValue(args[0], from, to, style, in)
 		}
 		if to.ID == types.XML && from.ID != types.XML {
 			f = xmlFunc(f, from, style)
 		}
 	case keyConvertBy, keyTryConvertBy:
 		from, to := r.typ(), r.typ()
-		convert := types.ConvertIn
+		convertValue := types.ConvertIn
 		if parts[0] == keyTryConvertBy {
-			convert = types.TryConvert
+			convertValue = types.TryConvert
 		}
 		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			style, ok := args[1].(int64)
 			if !ok {
 				return nil, nil
 			}
-			return convert(args[0], from, to, int(style), in)
+			return convertValue(args[0], from, to, int(style), in)
 		}
 	case keyCeiling:
 		f = ceiling
@@ -375,7 +375,7 @@ func likeFunc(c types.Collation, padded bool) store.Func {
 				ok, err = l.p.Match(m, trimmed)
 			}
 		}
-		return truth(ok), err
+		return boolValue(ok), err
 	}
 }
 
@@ -383,7 +383,7 @@ func likeFunc(c types.Collation, padded bool) store.Func {
 func xmlFunc(f store.Func, from types.Type, style int) store.Func {
 	return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 		n := valueBytes(args[0])
-		if n <= maxFolded {
+		if n <= maxFoldedBytes {
 			return f(m, args)
 		}
 		if err := m.Take(3 * n); err != nil { // the text, and what is made of it, which grows
@@ -419,8 +419,8 @@ func limitFunc(what string) store.Func {
 	}
 }
 
-// truth is a condition's value as a bit.
-func truth(b bool) types.Value {
+// boolValue is a condition's value as a bit.
+func boolValue(b bool) types.Value {
 	if b {
 		return int64(1)
 	}
@@ -432,7 +432,7 @@ func compareValues(op string, a, b types.Value, t types.Type) types.Value {
 	if a == nil || b == nil {
 		return nil
 	}
-	return truth(holds(op, types.Compare(a, b, t)))
+	return boolValue(holds(op, types.Compare(a, b, t)))
 }
 
 // holds answers whether an operator holds for the outcome of a comparison.

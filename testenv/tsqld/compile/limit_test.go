@@ -8,7 +8,7 @@ import (
 
 // TestLimitIsNoParameter keeps SQLite from preparing statements with TOP (@n) anew each time that they run.
 func TestLimitIsNoParameter(t *testing.T) {
-	b := newBench(t, "CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY); INSERT INTO dbo.t VALUES (1), (2), (3)")
+	b := newFixture(t, "CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY); INSERT INTO dbo.t VALUES (1), (2), (3)")
 	b.declare("@n", "int", "2")
 	require.NotContains(t, b.plan("SELECT TOP (@n) id FROM dbo.t ORDER BY id"), "LIMIT ?")
 	require.NotContains(t, b.plan("SELECT id FROM dbo.t ORDER BY id OFFSET @n ROWS FETCH NEXT @n ROWS ONLY"), "LIMIT ?")
@@ -17,7 +17,7 @@ func TestLimitIsNoParameter(t *testing.T) {
 
 // TestJoinOnFalse keeps outer joins from reading a table of which their condition lets no row fit.
 func TestJoinOnFalse(t *testing.T) {
-	b := newBench(t, "CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY); INSERT INTO dbo.t VALUES (1), (2), (3)")
+	b := newFixture(t, "CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY); INSERT INTO dbo.t VALUES (1), (2), (3)")
 	b.declare("@n", "int", "2")
 	gate := ".rowid >= CASE WHEN ?1 THEN"
 	require.Contains(t, b.plan("SELECT v.x, t.id FROM (VALUES (1)) v(x) LEFT JOIN dbo.t t ON 1 = 0"), gate)

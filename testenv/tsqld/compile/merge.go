@@ -1,6 +1,8 @@
 package compile
 
 import (
+	"strconv"
+
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
@@ -16,8 +18,8 @@ type branch struct {
 	row    map[*catalog.Column]*node // MergeInsert
 }
 
-// merging is a MERGE while it is compiled.
-type merging struct {
+// mergeBuilder is a MERGE while it is compiled.
+type mergeBuilder struct {
 	*modification
 	branches []*branch
 	ins      *insertion
@@ -38,22 +40,22 @@ func (c *Compiler) Merge(s *syntax.MergeStmt) (d *DML, err error) {
 			return err
 		}
 		d = newDML("MERGE", m.target)
-		d.Nothing = joinsNothing(m.from)
+		d.Nothing = joinNeedsPastRows(m.from)
 		err = m.compile(d, s)
 		d.Needs = b.needs
 		return err
 	})
 	if err == nil {
-		err = c.past(d, func(c *Compiler) (*DML, error) { return c.Merge(s) })
+		err = c.addPastPlan(d, func(c *Compiler) (*DML, error) { return c.Merge(s) })
 	}
 	return d, err
 }
 
 // mergeSources binds target and source, the source with a column that tells whether there is a row.
-func (b *binder) mergeSources(s *syntax.MergeStmt) (*merging, error) {
+func (b *binder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
 	m := &modification{b: b, l: &level{agg: &aggregation{refuse: mserr.AggregateInOn()}}}
 	var err error
-	if m.src, err = b.changedSource(s.Target); err != nil {
+	if m.src, err = b.targetSource(s.Target); err != nil {
 		return nil, err
 	}
 	if err := m.l.expose(m.src, true); err != nil {
@@ -72,7 +74,7 @@ func (b *binder) mergeSources(s *syntax.MergeStmt) (*merging, error) {
 	if err != nil {
 		return nil, err
 	}
-	mark, err := b.marked(f, in, m.l)
+	mark, err := b.addMatchColumn(f, in, m.l)
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +106,7 @@ func (b *binder) mergeSources(s *syntax.MergeStmt) (*merging, error) {
 	}
 	m.from = j
 	b.useMerge(m.db, m.table, s.Whens)
-	mg := &merging{modification: m}
+	mg := &mergeBuilder{modification: m}
 	return mg, mg.bindBranches(s.Whens, mark)
 }
 
@@ -116,18 +118,18 @@ func (b *binder) useMerge(db *catalog.Database, t *catalog.Table, whens []*synta
 	for _, w := range whens {
 		switch w.Action {
 		case syntax.MergeUpdate:
-			b.use(db, t, "UPDATE")
+			b.needPermission(db, t, "UPDATE")
 		case syntax.MergeDelete:
-			b.use(db, t, "DELETE")
+			b.needPermission(db, t, "DELETE")
 		case syntax.MergeInsert:
-			b.use(db, t, "INSERT")
+			b.needPermission(db, t, "INSERT")
 		}
 	}
 }
 
-// marked wraps the source of MERGE into a derived table with one column more, which is NULL where an outer join
+// addMatchColumn wraps the source of MERGE into a derived table with one column more, which is NULL where an outer join
 // has no row, and adds it to l. It returns that column.
-func (b *binder) marked(f fromNode, in, l *level) (*node, error) {
+func (b *binder) addMatchColumn(f fromNode, in, l *level) (*node, error) {
 	if len(in.sources) != 1 {
 		return nil, mserr.NotSupported("MERGE whose source is a join; use a derived table")
 	}
@@ -150,12 +152,12 @@ func (b *binder) marked(f fromNode, in, l *level) (*node, error) {
 	if err := l.expose(src, true); err != nil {
 		return nil, err
 	}
-	return column(src, len(src.cols)-1), nil
+	return columnNode(src, len(src.cols)-1), nil
 }
 
-// sees is the level of a WHEN clause: where only the source or only the target has a row, the other one's columns
+// branchLevel is the level of a WHEN clause: where only the source or only the target has a row, the other one's columns
 // cannot be named, so that a name that both have is not ambiguous.
-func (m *merging) sees(match syntax.MergeMatch) *level {
+func (m *mergeBuilder) branchLevel(match syntax.MergeMatch) *level {
 	l := *m.l
 	switch match {
 	case syntax.NotMatchedByTarget:
@@ -167,7 +169,7 @@ func (m *merging) sees(match syntax.MergeMatch) *level {
 }
 
 // bindBranches binds the WHEN clauses.
-func (m *merging) bindBranches(whens []*syntax.MergeWhen, mark *node) error {
+func (m *mergeBuilder) bindBranches(whens []*syntax.MergeWhen, mark *node) error {
 	for _, w := range whens {
 		br := &branch{action: w.Action}
 		noTarget, noSource := isNull(m.modification.rid), isNull(mark)
@@ -181,7 +183,7 @@ func (m *merging) bindBranches(whens []*syntax.MergeWhen, mark *node) error {
 			state = noSource
 		}
 		br.cond = state
-		l := m.sees(w.Match)
+		l := m.branchLevel(w.Match)
 		if w.And != nil {
 			m.l.agg.refuse = mserr.AggregateInWhere()
 			n, err := m.b.cond(w.And, l)
@@ -206,7 +208,7 @@ func (m *merging) bindBranches(whens []*syntax.MergeWhen, mark *node) error {
 }
 
 // bindUpdate binds UPDATE SET of a branch.
-func (m *merging) bindUpdate(br *branch, w *syntax.MergeWhen, l *level) error {
+func (m *mergeBuilder) bindUpdate(br *branch, w *syntax.MergeWhen, l *level) error {
 	values, assigned, err := m.sets(w.Sets, l)
 	if err != nil {
 		return err
@@ -222,7 +224,7 @@ func (m *merging) bindUpdate(br *branch, w *syntax.MergeWhen, l *level) error {
 }
 
 // bindInsert binds INSERT of a branch. Errors: 109, 110, 213 and those of INSERT.
-func (m *merging) bindInsert(br *branch, w *syntax.MergeWhen, l *level) error {
+func (m *mergeBuilder) bindInsert(br *branch, w *syntax.MergeWhen, l *level) error {
 	names := w.Columns
 	if w.Values == nil {
 		names = []syntax.Ident{}
@@ -263,15 +265,15 @@ func (m *merging) bindInsert(br *branch, w *syntax.MergeWhen, l *level) error {
 	return nil
 }
 
-// chosen is the value that a column has in the branches that have one for it: a CASE over the branches' numbers.
-func (m *merging) chosen(t types.Type, value func(*branch) *node, otherwise *node) *node {
+// branchValue is the value that a column has in the branches that have one for it: a CASE over the branches' numbers.
+func (m *mergeBuilder) branchValue(t types.Type, value func(*branch) *node, otherwise *node) *node {
 	var conds, results []*node
 	for i, br := range m.branches {
 		v := value(br)
 		if v == nil {
 			continue
 		}
-		conds = append(conds, m.is(i))
+		conds = append(conds, m.branchApplies(i))
 		results = append(results, v)
 	}
 	if len(conds) == 0 {
@@ -281,7 +283,7 @@ func (m *merging) chosen(t types.Type, value func(*branch) *node, otherwise *nod
 }
 
 // number is the CASE that finds the branch of a row. Inserts get the lowest numbers, so that the spool has their rows first.
-func (m *merging) number() *node {
+func (m *mergeBuilder) number() *node {
 	var conds, results []*node
 	for i, br := range m.branches {
 		conds = append(conds, br.cond)
@@ -291,21 +293,21 @@ func (m *merging) number() *node {
 }
 
 // rank is the number of a branch in the spool.
-func (m *merging) rank(i int) int {
+func (m *mergeBuilder) rank(i int) int {
 	if m.branches[i].action == syntax.MergeInsert {
 		return i
 	}
 	return i + len(m.branches)
 }
 
-// is is the condition that the i-th branch applies, over the spool's source rows.
-func (m *merging) is(i int) *node {
+// branchApplies is the condition that the i-th branch applies, over the spool's source rows.
+func (m *mergeBuilder) branchApplies(i int) *node {
 	n, _ := compare("=", m.action, constant(int64(m.rank(i)), types.IntType))
 	return n
 }
 
-// acts is the condition over the spool that the branch of a row has an action; nil if there is no such branch.
-func (m *merging) acts(action syntax.MergeAction) *node {
+// actionIs is the condition over the spool that the branch of a row has an action; nil if there is no such branch.
+func (m *mergeBuilder) actionIs(action syntax.MergeAction) *node {
 	list := []*node{m.action}
 	for i, br := range m.branches {
 		if br.action == action {
@@ -319,7 +321,7 @@ func (m *merging) acts(action syntax.MergeAction) *node {
 }
 
 // compile writes the plan. The values of all branches are captured; which counts is chosen when the spool is read.
-func (m *merging) compile(d *DML, s *syntax.MergeStmt) error {
+func (m *mergeBuilder) compile(d *DML, s *syntax.MergeStmt) error {
 	m.sp = m.b.newSpool()
 	m.rid = m.sp.capture(m.modification.rid)
 	number := m.number()
@@ -328,7 +330,7 @@ func (m *merging) compile(d *DML, s *syntax.MergeStmt) error {
 	fresh := map[*catalog.Column]*node{}
 	inserted := map[*catalog.Column]*node{}
 	for _, c := range m.table.Columns {
-		if !held(c) {
+		if !isStored(c) {
 			continue
 		}
 		isSet := false
@@ -340,7 +342,7 @@ func (m *merging) compile(d *DML, s *syntax.MergeStmt) error {
 			if err != nil {
 				return err
 			}
-			fresh[c] = m.chosen(c.Type, func(br *branch) *node { return m.guarded(br, br.sets[c]) }, old)
+			fresh[c] = m.branchValue(c.Type, func(br *branch) *node { return m.captureGuarded(br, br.sets[c]) }, old)
 			values = append(values, setting{c, fresh[c]})
 		}
 		if m.ins == nil {
@@ -354,7 +356,7 @@ func (m *merging) compile(d *DML, s *syntax.MergeStmt) error {
 			inserted[c] = identity
 			continue
 		}
-		inserted[c] = m.chosen(c.Type, func(br *branch) *node { return m.guarded(br, br.row[c]) }, nullOf(c.Type))
+		inserted[c] = m.branchValue(c.Type, func(br *branch) *node { return m.captureGuarded(br, br.row[c]) }, nullOf(c.Type))
 	}
 	out, err := m.output(s, fresh, inserted)
 	if err != nil {
@@ -374,8 +376,8 @@ func (m *merging) compile(d *DML, s *syntax.MergeStmt) error {
 	return m.apply(d, values, fresh, inserted, out)
 }
 
-// guarded captures the value of a branch, computed only where the branch applies; nil stays nil.
-func (m *merging) guarded(br *branch, n *node) *node {
+// captureGuarded captures the value of a branch, computed only where the branch applies; nil stays nil.
+func (m *mergeBuilder) captureGuarded(br *branch, n *node) *node {
 	if n == nil {
 		return nil
 	}
@@ -386,8 +388,8 @@ func (m *merging) guarded(br *branch, n *node) *node {
 }
 
 // output binds OUTPUT, with $action.
-func (m *merging) output(s *syntax.MergeStmt, fresh, inserted map[*catalog.Column]*node) (*outputs, error) {
-	isInsert, isDelete := m.acts(syntax.MergeInsert), m.acts(syntax.MergeDelete)
+func (m *mergeBuilder) output(s *syntax.MergeStmt, fresh, inserted map[*catalog.Column]*node) (*outputs, error) {
+	isInsert, isDelete := m.actionIs(syntax.MergeInsert), m.actionIs(syntax.MergeDelete)
 	pick := func(t types.Type, cond, yes, no *node) *node {
 		if cond == nil {
 			return no
@@ -427,11 +429,11 @@ func (m *merging) output(s *syntax.MergeStmt, fresh, inserted map[*catalog.Colum
 }
 
 // apply adds the statements that change the target. Error 8672 when a row of the target would be changed twice.
-func (m *merging) apply(d *DML, values []setting, fresh, inserted map[*catalog.Column]*node, out *outputs) error {
-	isUpdate, isDelete, isInsert := m.acts(syntax.MergeUpdate), m.acts(syntax.MergeDelete), m.acts(syntax.MergeInsert)
+func (m *mergeBuilder) apply(d *DML, values []setting, fresh, inserted map[*catalog.Column]*node, out *outputs) error {
+	isUpdate, isDelete, isInsert := m.actionIs(syntax.MergeUpdate), m.actionIs(syntax.MergeDelete), m.actionIs(syntax.MergeInsert)
 	if isUpdate != nil || isDelete != nil {
 		e := mserr.MergeTwice()
-		d.Apply = append(d.Apply, Statement{SQL: "SELECT fn(" + store.Literal(makeKey(keyRaise, itoa(int(e.Number)), itoa(int(e.Class)), keyText(e.Message))) +
+		d.Apply = append(d.Apply, Statement{SQL: "SELECT fn(" + store.Literal(makeKey(keyRaise, strconv.Itoa(int(e.Number)), strconv.Itoa(int(e.Class)), keyText(e.Message))) +
 			") FROM " + m.sp.src.table + " WHERE s1 IS NOT NULL GROUP BY s1 HAVING count(*) > 1"})
 	}
 	if isDelete != nil {
@@ -459,7 +461,7 @@ func (m *merging) apply(d *DML, values []setting, fresh, inserted map[*catalog.C
 		return err
 	}
 	d.Apply = append(d.Apply, st)
-	m.ins.need(d, -1)
+	m.ins.noteIdentity(d, -1)
 	if d.Identity != nil {
 		d.Identity.Step = len(d.Apply)
 	}

@@ -26,9 +26,9 @@ CREATE FUNCTION twice (@x int) RETURNS TABLE AS RETURN (SELECT @x * 2 AS y)
 `
 
 func TestModules(t *testing.T) {
-	b := newBench(t, shop)
+	b := newFixture(t, shop)
 	b.declare("@id", "int", "1")
-	check(t, b, []struct{ sql, want string }{
+	checkQueries(t, b, []struct{ sql, want string }{
 		{"SELECT * FROM boss ORDER BY id", "1|Ann; 2|Bob"},
 		{"SELECT b.name, y.n FROM db.dbo.boss b LEFT JOIN young y ON y.id = b.id ORDER BY 1", "Ann|NULL; Bob|Bob"},
 		{"SELECT dbo.boss.name FROM dbo.boss WHERE dbo.boss.id = 2", "Bob"},
@@ -51,7 +51,7 @@ func TestModules(t *testing.T) {
 
 // TestIndexUse holds the plans of SQLite against the indexes that SQL Server would seek.
 func TestIndexUse(t *testing.T) {
-	b := newBench(t, shop)
+	b := newFixture(t, shop)
 	b.declare("@id", "int", "1")
 	b.declare("@small", "smallint", "1")
 	b.declare("@name", "nvarchar(4000)", "Bob")
@@ -111,7 +111,7 @@ func TestIndexUse(t *testing.T) {
 
 // SQLite would make the list of an IN in a constraint anew for each row: a table and a row for each element.
 func TestConstraintsMakeNoLists(t *testing.T) {
-	b := newBench(t, `CREATE TABLE room (id int, state varchar(10), CHECK (state IN ('new', 'old', 'gone') OR id NOT IN (1, 2, 3)));`)
+	b := newFixture(t, `CREATE TABLE room (id int, state varchar(10), CHECK (state IN ('new', 'old', 'gone') OR id NOT IN (1, 2, 3)));`)
 	table := b.db.Tables()[0].SQLName
 	rows, err := b.conn.Query(context.Background(), "EXPLAIN INSERT INTO "+table+" SELECT 1, 'new'", nil)
 	require.NoError(t, err)

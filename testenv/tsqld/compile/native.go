@@ -81,20 +81,20 @@ func (r *renderer) nativeArith(n *node, op string) bool {
 	if word == "" {
 		return false
 	}
-	if n.typ.ID == types.BigInt && word != " * " && (isRowNumber(x) && isSmall(y) || isSmall(x) && isRowNumber(y)) {
+	if n.typ.ID == types.BigInt && word != " * " && (isRowNumber(x) && isSmallInt(y) || isSmallInt(x) && isRowNumber(y)) {
 		r.operator(word, x, y)
 		return true
 	}
 	low, high, ok := integerRange(n.typ)
-	if !ok || !isSmall(x) || !isSmall(y) || !r.isPlain(x) || !r.isPlain(y) {
+	if !ok || !isSmallInt(x) || !isSmallInt(y) || !r.isPlain(x) || !r.isPlain(y) {
 		return false
 	}
 	r.guarded(n, low, high, func() { r.operator(word, x, y) })
 	return true
 }
 
-// isSmall reports an integer below bigint.
-func isSmall(n *node) bool {
+// isSmallInt reports an integer below bigint.
+func isSmallInt(n *node) bool {
 	_, _, ok := integerRange(n.typ)
 	return ok || n.typ.ID == types.Bit
 }
@@ -187,7 +187,7 @@ func isTicks(n *node) bool { return n.typ.ID == types.DateTime2 && n.typ.Scale =
 func (r *renderer) nativeDateAdd(n *node) bool {
 	length, ok := tickPart(n)
 	count, at := n.args[1], n.args[2]
-	if !ok || !isTicks(at) || !isTicks(n) || !isSmall(count) || !r.isPlain(count) || !r.isPlain(at) {
+	if !ok || !isTicks(at) || !isTicks(n) || !isSmallInt(count) || !r.isPlain(count) || !r.isPlain(at) {
 		return false
 	}
 	r.guarded(n, 0, types.MaxTicks, func() {

@@ -41,7 +41,7 @@ const (
 	opGrouping                   // GROUPING or GROUPING_ID of args; gone after binding
 	opSQL                        // args[0], if there is one, followed by the text name, in parentheses
 	opField                      // a column of the row given to eval: col
-	opBare                       // args[0], a column, so that no index on it is used
+	opNoIndex                    // args[0], a column, so that no index on it is used
 	opRowset                     // a function of rows: key, args; only as the rowset of a source
 )
 
@@ -119,8 +119,8 @@ type orderTerm struct {
 	desc bool
 }
 
-// meant is the column by whose name the statement means the expression, if a source shows it so; else nil.
-func (n *node) meant() *sourceColumn {
+// viaColumn is the column by whose name the statement means the expression, if a source shows it so; else nil.
+func (n *node) viaColumn() *sourceColumn {
 	for ; n != nil; n = n.of {
 		if n.via != nil {
 			return n.via
@@ -150,7 +150,7 @@ func build(op opcode, t types.Type, args ...*node) *node {
 		n.traits |= a.traits
 		n.null = n.null || a.null
 		if t.IsCharacter() && a.typ.IsCharacter() {
-			n.label = n.label.firmer(a.label)
+			n.label = n.label.higher(a.label)
 		}
 	}
 	return n
@@ -176,12 +176,12 @@ func call(key string, t types.Type, args ...*node) (*node, error) {
 	return n, nil
 }
 
-// column makes a reference to a column of a source.
-func column(src *source, i int) *node {
+// columnNode makes a reference to a column of a source.
+func columnNode(src *source, i int) *node {
 	c := &src.cols[i]
 	n := &node{op: opCol, typ: c.typ, null: c.null, src: src, col: i, traits: hasColumn, label: c.label}
-	if c.typ.IsCharacter() && n.label == coercible {
-		n.label = implicit
+	if c.typ.IsCharacter() && n.label == labelCoercible {
+		n.label = labelImplicit
 	}
 	return n
 }
@@ -233,12 +233,12 @@ func (n *node) walk(visit func(*node) bool) {
 		a.walk(visit)
 	}
 	if n.agg != nil {
-		n.agg.each(func(a *node) { a.walk(visit) })
+		n.agg.eachOperand(func(a *node) { a.walk(visit) })
 	}
 }
 
-// each visits the direct operands of an aggregate.
-func (a *aggregate) each(visit func(*node)) {
+// eachOperand visits the direct operands of an aggregate.
+func (a *aggregate) eachOperand(visit func(*node)) {
 	for _, x := range a.args {
 		visit(x)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// once are the traits of what may not be computed a second time: it might come out otherwise.
-const once = hasSubquery | hasAgg | hasWindow | hasPerRow | hasLocal | hasEnv
+// notRepeatable are the traits of what may not be computed a second time: it might come out otherwise.
+const notRepeatable = hasSubquery | hasAgg | hasWindow | hasPerRow | hasLocal | hasEnv
 
 // outputInto is OUTPUT ... INTO without a spool: what goes there is known before the change, and inserted first, by the same
 // join that then changes the rows. That holds where a row of the target comes once, where all that is read is tables that the
@@ -25,7 +25,7 @@ func (m *modification) outputInto(d *DML, clause *syntax.Output, values []settin
 		return false
 	}
 	t, err := m.b.tableTarget(clause.Into, "INSERT")
-	if err != nil || t.db != nil || t.table.IdentityColumn() != nil || t.takesOutput() != nil {
+	if err != nil || t.db != nil || t.table.IdentityColumn() != nil || t.checkOutputInto() != nil {
 		return false
 	}
 	for _, src := range sources {
@@ -38,7 +38,7 @@ func (m *modification) outputInto(d *DML, clause *syntax.Output, values []settin
 		return false
 	}
 	for _, n := range slices.Concat(repeatable, on, q.core.items) {
-		if n != nil && n.traits&once != 0 {
+		if n != nil && n.traits&notRepeatable != 0 {
 			return false
 		}
 	}
@@ -60,7 +60,7 @@ func (m *modification) matchesOnce(where *node) bool {
 	for again := true; again; {
 		again = false
 		for _, src := range sources {
-			if !slices.Contains(found, src) && src.isFoundBy(found, conds) {
+			if !slices.Contains(found, src) && src.isUniqueFor(found, conds) {
 				found, again = append(found, src), true
 			}
 		}
@@ -68,24 +68,24 @@ func (m *modification) matchesOnce(where *node) bool {
 	return len(found) == len(m.l.sources)
 }
 
-// isFoundBy reports whether conditions leave a table one row at most for rows of others.
-func (s *source) isFoundBy(others []*source, conds []*node) bool {
+// isUniqueFor reports whether conditions leave a table one row at most for rows of others.
+func (s *source) isUniqueFor(others []*source, conds []*node) bool {
 	return s.base != nil && slices.ContainsFunc(s.base.Indexes, func(ix *catalog.Index) bool {
 		return ix.Unique && !ix.Disabled && ix.Filter == "" && !slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool {
-			return !slices.ContainsFunc(conds, func(n *node) bool { return n.fixes(s, k.ColumnID, others) })
+			return !slices.ContainsFunc(conds, func(n *node) bool { return n.determines(s, k.ColumnID, others) })
 		})
 	})
 }
 
-// fixes reports whether a condition says what a column of a source is, by rows of others. Texts are left out, which may be compared
+// determines reports whether a condition says what a column of a source is, by rows of others. Texts are left out, which may be compared
 // by another collation than that of an index.
-func (n *node) fixes(s *source, column int, others []*source) bool {
+func (n *node) determines(s *source, column int, others []*source) bool {
 	if n.op != opCompare || n.name != "=" {
 		return false
 	}
 	for i, x := range n.args {
 		y := n.args[1-i]
-		if x.op != opCol || x.src != s || x.col < 0 || s.cols[x.col].base == nil || s.cols[x.col].base.ID != column || y.traits&once != 0 {
+		if x.op != opCol || x.src != s || x.col < 0 || s.cols[x.col].base == nil || s.cols[x.col].base.ID != column || y.traits&notRepeatable != 0 {
 			continue
 		}
 		if x.typ.Storage() != "INTEGER" && x.typ.ID != types.UniqueIdentifier {

@@ -35,7 +35,7 @@ func (b *binder) pivot(ts *syntax.Pivot, l, outer *level) (fromNode, error) {
 			if err != nil {
 				return nil, err
 			}
-			if src.cols[i].hidden || same(n, spread) || mentions(arg, n) {
+			if src.cols[i].hidden || sameNode(n, spread) || mentions(arg, n) {
 				continue
 			}
 			q.core.group = append(q.core.group, n)
@@ -43,7 +43,7 @@ func (b *binder) pivot(ts *syntax.Pivot, l, outer *level) (fromNode, error) {
 		}
 	}
 	for _, v := range ts.Values {
-		want, err := implicitly(constant(v.Name, types.NVarCharOf(types.Units(v.Name))), spread.typ)
+		want, err := convertImplicit(constant(v.Name, types.NVarCharOf(types.Units(v.Name))), spread.typ)
 		if err != nil {
 			return nil, err
 		}
@@ -59,7 +59,7 @@ func (b *binder) pivot(ts *syntax.Pivot, l, outer *level) (fromNode, error) {
 		}
 		q.add(n, outColumn{name: v.Name, typ: n.typ, null: true, label: n.label})
 	}
-	if q, err = renamed(q, ts.Alias.Name, nil); err != nil {
+	if q, err = nameColumns(q, ts.Alias.Name, nil); err != nil {
 		return nil, err
 	}
 	src := q.source(b.alias("q"), ts.Alias.Name)
@@ -70,7 +70,7 @@ func (b *binder) pivot(ts *syntax.Pivot, l, outer *level) (fromNode, error) {
 func mentions(n, part *node) bool {
 	found := false
 	n.walk(func(x *node) bool {
-		found = found || same(x, part)
+		found = found || sameNode(x, part)
 		return !found
 	})
 	return found
@@ -132,7 +132,7 @@ func (b *binder) unpivot(ts *syntax.Unpivot, l, outer *level) (fromNode, error) 
 // containsSame reports whether a node is among others.
 func containsSame(nodes []*node, n *node) bool {
 	for _, x := range nodes {
-		if same(x, n) {
+		if sameNode(x, n) {
 			return true
 		}
 	}

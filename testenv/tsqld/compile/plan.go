@@ -47,13 +47,13 @@ type Param struct {
 // Value computes the parameter. Errors are those of the expression.
 func (p *Param) Value(f Frame, run *Run) (types.Value, error) {
 	if p.node.traits&hasRun != 0 {
-		f = running{f, run}
+		f = runFrame{f, run}
 	}
 	return p.node.eval(f, nil)
 }
 
-// running is a frame during the execution of a DML plan.
-type running struct {
+// runFrame is a frame during the execution of a DML plan.
+type runFrame struct {
 	Frame
 	run *Run
 }
@@ -74,8 +74,8 @@ type Needs struct {
 	// Locks says that the statement asked for locks (UPDLOCK, XLOCK, TABLOCKX, HOLDLOCK, SERIALIZABLE, REPEATABLEREAD).
 	Locks bool
 	// Past are the databases with tables that the statement reads WITH (READPAST): it does not wait for their locks.
-	Past   []int
-	strict bool // a source without READPAST asks for locks
+	Past       []int
+	otherLocks bool // a source without READPAST asks for locks
 	// Skips says that the sources with READPAST are empty in this plan, which takes no locks to read.
 	Skips bool
 	// Sequences says that the statement draws from sequences, which writes to their databases.
@@ -152,6 +152,3 @@ type Scalar struct {
 
 // Value evaluates an expression that needs no SQLite (Plan is nil).
 func (s *Scalar) Value(f Frame) (types.Value, error) { return s.node.eval(f, nil) }
-
-// Const reports whether the expression is a literal or a bare NULL.
-func (s *Scalar) Const() bool { return s.Plan == nil && s.node.op == opConst }

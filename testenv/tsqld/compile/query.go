@@ -103,8 +103,8 @@ type recursion struct {
 	limit  int // MAXRECURSION, 0 for none
 }
 
-// single reports whether a query has at most one row for certain.
-func (q *query) single() bool {
+// isSingleRow reports whether a query has at most one row for certain.
+func (q *query) isSingleRow() bool {
 	if q.document != documentNone {
 		return true
 	}
@@ -117,8 +117,8 @@ func (q *query) single() bool {
 	return c != nil && (c.from == nil || c.grouped && len(c.group) == 0 && c.sets == nil)
 }
 
-// plain reports whether a query is a SELECT without anything that counts, sorts or groups rows.
-func (q *query) plain() bool {
+// isPlain reports whether a query is a SELECT without anything that counts, sorts or groups rows.
+func (q *query) isPlain() bool {
 	c := q.core
 	if c == nil || c.distinct || c.grouped || c.having != nil || q.limit != nil || q.offset != nil || len(q.order) > 0 || q.document != documentNone {
 		return false
@@ -144,7 +144,7 @@ func (q *query) source(alias, name string) *source {
 func selectAll(src *source) *query {
 	q := &query{core: &core{from: src}}
 	for i, c := range src.cols {
-		q.core.items = append(q.core.items, column(src, i))
+		q.core.items = append(q.core.items, columnNode(src, i))
 		q.cols = append(q.cols, outColumn{name: c.name, typ: c.typ, null: c.null, label: c.label})
 	}
 	return q
@@ -167,7 +167,7 @@ func (q *query) converted(ts []types.Type) (*query, error) {
 	c.items = append([]*node(nil), c.items...)
 	r.cols = append([]outColumn(nil), r.cols...)
 	for i := range r.cols {
-		n, err := joined(c.items[i], ts[i])
+		n, err := convertOperand(c.items[i], ts[i])
 		if err != nil {
 			return nil, err
 		}
@@ -192,7 +192,7 @@ func (q *query) columnTypes() []types.Column {
 			out[i].Computed = a.base.Formula != nil
 		}
 		if t.ID == types.Text || t.ID == types.NText || t.ID == types.Image {
-			out[i].Origin = c.origin.told()
+			out[i].Origin = c.origin.clientOrigin()
 		}
 	}
 	return out

@@ -19,7 +19,7 @@ func (b *binder) readPast(src *source) {
 	if src.base == nil || src.home == 0 {
 		return
 	}
-	src.past, src.void = true, b.skipping
+	src.past, src.empty = true, b.emptyPast
 	if !slices.Contains(b.needs.Past, src.home) {
 		b.needs.Past = append(b.needs.Past, src.home)
 	}
@@ -53,17 +53,17 @@ func (b *binder) readPastFrom(f fromNode) {
 	}
 }
 
-// readsNothing reports whether a query has no rows when its sources with READPAST have none.
-func (q *query) readsNothing() bool {
+// needsPastRows reports whether a query has no rows when its sources with READPAST have none.
+func (q *query) needsPastRows() bool {
 	switch {
 	case q.document != documentNone:
 		return false
 	case q.recursive != nil:
-		return q.recursive.anchor.readsNothing()
+		return q.recursive.anchor.needsPastRows()
 	case q.set != nil && strings.HasPrefix(q.set.op, "UNION"):
-		return q.set.x.readsNothing() && q.set.y.readsNothing()
+		return q.set.x.needsPastRows() && q.set.y.needsPastRows()
 	case q.set != nil:
-		return q.set.x.readsNothing() || q.set.op == "INTERSECT" && q.set.y.readsNothing()
+		return q.set.x.needsPastRows() || q.set.op == "INTERSECT" && q.set.y.needsPastRows()
 	case q.core == nil:
 		return false
 	}
@@ -71,53 +71,53 @@ func (q *query) readsNothing() bool {
 	if c.sets != nil || len(c.group) == 0 && (c.grouped || c.having != nil) {
 		return false // one row over no rows
 	}
-	return fromNothing(c.from, c.where)
+	return fromNeedsPastRows(c.from, c.where)
 }
 
-// fromNothing is readsNothing for FROM and WHERE.
-func fromNothing(f fromNode, where *node) bool {
-	if f != nil && joinsNothing(f) {
+// fromNeedsPastRows is readsNothing for FROM and WHERE.
+func fromNeedsPastRows(f fromNode, where *node) bool {
+	if f != nil && joinNeedsPastRows(f) {
 		return true
 	}
 	for _, n := range conjuncts(where) {
-		if (n.op == opExists || n.op == opInQuery) && n.sub.readsNothing() {
+		if (n.op == opExists || n.op == opInQuery) && n.sub.needsPastRows() {
 			return true
 		}
 	}
 	return false
 }
 
-// joinsNothing is readsNothing for an item of FROM.
-func joinsNothing(f fromNode) bool {
+// joinNeedsPastRows is readsNothing for an item of FROM.
+func joinNeedsPastRows(f fromNode) bool {
 	switch f := f.(type) {
 	case *source:
-		return f.past || f.query != nil && f.query.readsNothing()
+		return f.past || f.query != nil && f.query.needsPastRows()
 	case *join:
 		switch f.kind {
 		case "JOIN", "CROSS JOIN":
-			return joinsNothing(f.left) || joinsNothing(f.right)
+			return joinNeedsPastRows(f.left) || joinNeedsPastRows(f.right)
 		case "LEFT JOIN":
-			return joinsNothing(f.left)
+			return joinNeedsPastRows(f.left)
 		case "RIGHT JOIN":
-			return joinsNothing(f.right)
+			return joinNeedsPastRows(f.right)
 		case "FULL JOIN":
-			return joinsNothing(f.left) && joinsNothing(f.right)
+			return joinNeedsPastRows(f.left) && joinNeedsPastRows(f.right)
 		}
 	}
 	return false
 }
 
-// skipping is the compiler of plans whose sources with READPAST are empty.
-func (c *Compiler) skipping() *Compiler { return &Compiler{scope: c.scope, skips: true} }
+// forEmptyPast is the compiler of plans whose sources with READPAST are empty.
+func (c *Compiler) forEmptyPast() *Compiler { return &Compiler{scope: c.scope, emptyPast: true} }
 
-// compilesPast reports whether a second plan is wanted: a source has READPAST, and no other one asks for locks, which the second plan
+// needsPastPlan reports whether a second plan is wanted: a source has READPAST, and no other one asks for locks, which the second plan
 // would not take.
-func (c *Compiler) compilesPast(n *Needs) bool {
-	return !c.skips && len(n.Past) > 0 && !n.strict
+func (c *Compiler) needsPastPlan(n *Needs) bool {
+	return !c.emptyPast && len(n.Past) > 0 && !n.otherLocks
 }
 
-// nothing is a plan like p without rows. It touches no database.
-func (p *Plan) nothing(columns int) *Plan {
+// emptyPlan is a plan like p without rows. It touches no database.
+func (p *Plan) emptyPlan(columns int) *Plan {
 	return &Plan{
 		Statement: Statement{SQL: "SELECT NULL" + strings.Repeat(", NULL", columns-1) + " WHERE 0"},
 		Needs:     Needs{Uses: p.Uses, Skips: true},
@@ -125,18 +125,18 @@ func (p *Plan) nothing(columns int) *Plan {
 	}
 }
 
-// past compiles a change of temporary tables or table variables again for when the sources with READPAST have no rows; others have to
+// addPastPlan compiles a change of temporary tables or table variables again for when the sources with READPAST have no rows; others have to
 // wait until they may write.
-func (c *Compiler) past(d *DML, again func(*Compiler) (*DML, error)) (err error) {
-	if d.Nothing || d.Database != 0 || d.IntoDatabase != 0 || !c.compilesPast(&d.Needs) {
+func (c *Compiler) addPastPlan(d *DML, again func(*Compiler) (*DML, error)) (err error) {
+	if d.Nothing || d.Database != 0 || d.IntoDatabase != 0 || !c.needsPastPlan(&d.Needs) {
 		return nil
 	}
-	d.PastPlan, err = again(c.skipping())
+	d.PastPlan, err = again(c.forEmptyPast())
 	return err
 }
 
 // noteLock notes that a source asks for locks.
 func (b *binder) noteLock(past bool) {
-	b.needs.Locks = !b.skipping
-	b.needs.strict = b.needs.strict || !past
+	b.needs.Locks = !b.emptyPast
+	b.needs.otherLocks = b.needs.otherLocks || !past
 }

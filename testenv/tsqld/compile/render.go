@@ -14,9 +14,6 @@ import (
 // quote makes a SQLite identifier.
 func quote(name string) string { return store.Quote(name) }
 
-// itoa is strconv.Itoa.
-func itoa(n int) string { return strconv.Itoa(n) }
-
 // columnName is the name of the i-th column of a derived table.
 func columnName(i int) string { return "c" + strconv.Itoa(i+1) }
 
@@ -33,10 +30,10 @@ type renderer struct {
 	nodes  []*node // that the params came from
 	// static refuses parameters: the SQL becomes part of a schema.
 	static bool
-	// each says that the SQL is a constraint: SQLite makes the list of an IN anew for each row there.
-	each bool
-	// whole says that SQLite must not flatten UNION ALL: beside a RIGHT or FULL JOIN it loses rows. A LIMIT keeps it from that.
-	whole bool
+	// constraint says that the SQL is a constraint: SQLite makes the list of an IN anew for each row there.
+	constraint bool
+	// keepUnions says that SQLite must not flatten UNION ALL: beside a RIGHT or FULL JOIN it loses rows. A LIMIT keeps it from that.
+	keepUnions bool
 	// lazy counts enclosing places that are perhaps not evaluated.
 	lazy int
 	err  error
@@ -61,7 +58,7 @@ func (r *renderer) param(n *node) {
 		return
 	}
 	for i, p := range r.nodes {
-		if same(p, n) {
+		if sameNode(p, n) {
 			r.ref(i)
 			return
 		}
@@ -136,7 +133,7 @@ func (r *renderer) node(n *node) {
 	case opPerRow, opLocal:
 		r.call("fnv", n)
 	case opEnv:
-		if r.static && !r.each { // a CHECK sees the session that changes the row, an index none
+		if r.static && !r.constraint { // a CHECK sees the session that changes the row, an index none
 			r.fail(errNotDeterministic)
 		}
 		r.call("fnv", n)
@@ -167,7 +164,7 @@ func (r *renderer) node(n *node) {
 		r.node(n.args[0])
 		r.WriteString(" IS NULL)")
 	case opIn:
-		if r.each && n.args[0].op == opCol {
+		if r.constraint && n.args[0].op == opCol {
 			r.equals(n.args[0], n.args[1:])
 			return
 		}
@@ -195,7 +192,7 @@ func (r *renderer) node(n *node) {
 		r.subquery(n)
 	case opField:
 		r.WriteString(columnName(n.col))
-	case opBare:
+	case opNoIndex:
 		r.WriteByte('+')
 		r.node(n.args[0])
 	default:

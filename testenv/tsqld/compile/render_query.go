@@ -1,9 +1,9 @@
 package compile
 
 import (
-	"strings"
-
 	"math"
+	"strconv"
+	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -38,10 +38,10 @@ func (r *renderer) derived(q *query) { r.query(q) }
 
 // core writes SELECT ... HAVING and ORDER BY.
 func (r *renderer) core(q *query) {
-	c := driven(q.core)
-	saved, whole := r.lazy, r.whole
-	r.whole = r.whole || hasRightJoin(c.from)
-	defer func() { r.whole = whole }()
+	c := withDrivingTables(q.core)
+	saved, whole := r.lazy, r.keepUnions
+	r.keepUnions = r.keepUnions || hasRightJoin(c.from)
+	defer func() { r.keepUnions = whole }()
 	r.WriteString("SELECT ")
 	if c.distinct {
 		r.WriteString("DISTINCT ")
@@ -106,13 +106,13 @@ func (r *renderer) coreOrder(q *query, c *core) {
 		if i > 0 {
 			r.WriteString(", ")
 		}
-		if n := c.leading(o.n); n != nil {
+		if n := c.drivingColumn(o.n); n != nil {
 			r.order([]orderTerm{{n, o.desc}})
 			continue
 		}
 		at := -1
 		for k, n := range q.core.items {
-			if n == o.n || same(n, o.n) {
+			if n == o.n || sameNode(n, o.n) {
 				at = k
 				break
 			}
@@ -121,7 +121,7 @@ func (r *renderer) coreOrder(q *query, c *core) {
 			r.order([]orderTerm{o})
 			continue
 		}
-		r.WriteString(itoa(at + 1))
+		r.WriteString(strconv.Itoa(at + 1))
 		if c := o.n.typ.CollationName(); c != "" {
 			r.WriteString(" COLLATE " + c)
 		}
@@ -288,12 +288,12 @@ func markFields(order []orderTerm) []orderTerm {
 	return out
 }
 
-// maxChain is the number of SELECTs after which a chain of UNION ALL is wrapped into one, because SQLite takes at most
+// maxUnionChain is the number of SELECTs after which a chain of UNION ALL is wrapped into one, because SQLite takes at most
 // SQLITE_MAX_COMPOUND_SELECT (500) in a row.
-const maxChain = 400
+const maxUnionChain = 400
 
-// chained counts the SELECTs of a chain of UNION ALL.
-func chained(q *query) int {
+// chainLength counts the SELECTs of a chain of UNION ALL.
+func chainLength(q *query) int {
 	n := 1
 	for q.set != nil && q.set.op == "UNION ALL" {
 		q = q.set.x
@@ -306,7 +306,7 @@ func chained(q *query) int {
 // behind a LIMIT: when SQLite flattens a UNION ALL with one, the other operands' conditions hold where they are unknown.
 func (r *renderer) operand(q *query, all bool, op string, isLeft bool) {
 	simple := q.document == documentNone && !q.percent && !q.ties && q.limit == nil && q.offset == nil && len(q.order) == 0
-	if simple && q.set != nil && isLeft && all && q.set.op == "UNION ALL" && chained(q)%maxChain != 0 {
+	if simple && q.set != nil && isLeft && all && q.set.op == "UNION ALL" && chainLength(q)%maxUnionChain != 0 {
 		r.query(q)
 		return
 	}
@@ -373,7 +373,7 @@ func (r *renderer) from(f fromNode, nested bool) {
 		switch {
 		case f.on != nil:
 			r.WriteString(" ON ")
-			r.gate(f)
+			r.constantJoinGuard(f)
 			r.node(f.on)
 		case f.kind != "JOIN":
 			r.WriteString(" ON 1")
@@ -381,10 +381,10 @@ func (r *renderer) from(f fromNode, nested bool) {
 	}
 }
 
-// gate writes what the condition of an outer join says without rows in front of it, as a range of the joined table's rowids, which
+// constantJoinGuard writes what the condition of an outer join says without rows in front of it, as a range of the joined table's rowids, which
 // is empty where it does not hold: SQLite would read the whole table to find out that no row of it fits. Entity Framework inserts
 // by MERGE ... ON 1 = 0.
-func (r *renderer) gate(j *join) {
+func (r *renderer) constantJoinGuard(j *join) {
 	t, ok := j.right.(*source)
 	if !ok || j.kind != "LEFT JOIN" || t.base == nil || t.query != nil || t.rowset != nil {
 		return
@@ -400,7 +400,7 @@ func (r *renderer) gate(j *join) {
 	}
 	r.WriteString(t.alias + ".rowid >= CASE WHEN ")
 	r.node(and(fixed...))
-	r.WriteString(" THEN " + itoa(math.MinInt64) + " END AND ")
+	r.WriteString(" THEN " + strconv.Itoa(math.MinInt64) + " END AND ")
 }
 
 // hasRightJoin reports a RIGHT or FULL JOIN in FROM, or in a derived table there, which SQLite may flatten.
@@ -420,13 +420,13 @@ func (r *renderer) source(s *source) {
 	case s.query != nil:
 		r.WriteByte('(')
 		r.derived(s.query)
-		if r.whole && s.query.set != nil && s.query.limit == nil && s.query.offset == nil {
+		if r.keepUnions && s.query.set != nil && s.query.limit == nil && s.query.offset == nil {
 			r.WriteString(" LIMIT -1")
 		}
 		r.WriteByte(')')
 	case s.rowset != nil:
 		r.rowset(s)
-	case s.void:
+	case s.empty:
 		r.WriteString("(SELECT rowid AS rowid, * FROM " + s.table + " WHERE 0)")
 	default:
 		r.WriteString(s.table)

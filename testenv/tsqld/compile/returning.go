@@ -19,7 +19,7 @@ func (b *binder) returning(t target, clause *syntax.Output, seen map[string]func
 	at := map[*catalog.Column]int{}
 	for _, c := range t.table.Columns {
 		at[c] = len(row.cols)
-		row.cols = append(row.cols, sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: implicit, sql: c.SQLName})
+		row.cols = append(row.cols, sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: labelImplicit, sql: c.SQLName})
 	}
 	l := &level{agg: &aggregation{refuse: mserr.AggregateInOutput()}, noSubquery: true}
 	for name, has := range seen {
@@ -27,7 +27,7 @@ func (b *binder) returning(t target, clause *syntax.Output, seen map[string]func
 			if !has(c) {
 				return nil, errNotReturned
 			}
-			return column(row, at[c]), nil
+			return columnNode(row, at[c]), nil
 		}))
 	}
 	q := &query{core: &core{}}

@@ -65,7 +65,7 @@ func (s *source) fields() {
 			continue
 		}
 		c.expand = func() (*node, error) {
-			n, err := call(makeKey(keyField, itoa(i)), c.typ, &node{op: opCol, typ: types.NVarCharMax, null: true, src: s, col: packedColumn, traits: hasColumn})
+			n, err := call(makeKey(keyField, strconv.Itoa(i)), c.typ, &node{op: opCol, typ: types.NVarCharMax, null: true, src: s, col: packedColumn, traits: hasColumn})
 			if err != nil {
 				return nil, err
 			}
@@ -435,14 +435,14 @@ func (b *binder) openJSON(ts *syntax.OpenJSON, outer *level) (*source, error) {
 		return nil, err
 	}
 	for i, a := range args {
-		if args[i], err = implicitly(a, types.NVarCharMax); err != nil {
+		if args[i], err = convertImplicit(a, types.NVarCharMax); err != nil {
 			return nil, err
 		}
 	}
 	src := &source{alias: b.alias("j"), name: ts.Alias.Name}
 	key := []string{keyRowset, "OPENJSON"}
 	for _, c := range builtin.OpenJSONColumns {
-		src.cols = append(src.cols, sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: implicit})
+		src.cols = append(src.cols, sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: labelImplicit})
 	}
 	if ts.Columns != nil {
 		key[1], src.cols = "OPENJSONWITH", nil
@@ -467,7 +467,7 @@ func (b *binder) openJSON(ts *syntax.OpenJSON, outer *level) (*source, error) {
 				asJSON = "1"
 			}
 			key = append(key, keyText(c.Name.Name), typeKey(t), keyText(path), asJSON)
-			src.cols = append(src.cols, sourceColumn{name: c.Name.Name, typ: t, null: true, label: implicit})
+			src.cols = append(src.cols, sourceColumn{name: c.Name.Name, typ: t, null: true, label: labelImplicit})
 		}
 	}
 	src.rowset, err = rowset(makeKey(key...), args...)
@@ -542,11 +542,11 @@ func (b *binder) splitSource(e *syntax.FuncCall, outer *level) (*source, error) 
 		ordinal = v == int64(1)
 	}
 	for i := range args[:2] {
-		if args[i], err = implicitly(args[i], types.NVarCharMax); err != nil {
+		if args[i], err = convertImplicit(args[i], types.NVarCharMax); err != nil {
 			return nil, err
 		}
 	}
-	src := &source{alias: b.alias("j"), cols: []sourceColumn{{name: "value", typ: t, label: implicit}}}
+	src := &source{alias: b.alias("j"), cols: []sourceColumn{{name: "value", typ: t, label: labelImplicit}}}
 	if ordinal {
 		src.cols = append(src.cols, sourceColumn{name: "ordinal", typ: types.BigIntType})
 	}
@@ -598,7 +598,7 @@ func (b *binder) userTable(e *syntax.FuncCall, outer *level) (*source, error) {
 	if !ok || f.Kind == catalog.KindScalarFunction {
 		return nil, mserr.InvalidObject(e.Name.String())
 	}
-	b.use(db, f, "SELECT")
+	b.needPermission(db, f, "SELECT")
 	args, err := b.moduleArgs(db, f, e, outer)
 	if err != nil {
 		return nil, err
@@ -608,10 +608,10 @@ func (b *binder) userTable(e *syntax.FuncCall, outer *level) (*source, error) {
 	}
 	src := &source{alias: b.alias("j")}
 	for _, c := range f.Columns {
-		src.cols = append(src.cols, sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: implicit})
+		src.cols = append(src.cols, sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: labelImplicit})
 	}
 	n := build(opLocal, types.NVarCharMax, args...)
-	n.key = LocalTableFunction + itoa(db.ID) + "|" + itoa(int(f.ObjectID))
+	n.key = LocalTableFunction + strconv.Itoa(db.ID) + "|" + strconv.Itoa(int(f.ObjectID))
 	n.traits |= hasLocal | canFail
 	src.rowset = n
 	src.fields()
@@ -685,7 +685,7 @@ func (b *binder) inline(db *catalog.Database, f *catalog.Function, args []*node)
 	if !ok {
 		return nil, mserr.NotSupported("the function %s", f.Name)
 	}
-	p := b.inside(db, f)
+	p := b.moduleScope(db, f)
 	p.params = map[string]*node{}
 	for i, param := range f.Params {
 		p.params[catalog.Fold(param.Name)] = args[i]
@@ -695,7 +695,7 @@ func (b *binder) inline(db *catalog.Database, f *catalog.Function, args []*node)
 		if err != nil {
 			return err
 		}
-		if q, err = renamed(q, f.Name, nil); err != nil {
+		if q, err = nameColumns(q, f.Name, nil); err != nil {
 			return err
 		}
 		src = q.source(b.alias("q"), f.Name)

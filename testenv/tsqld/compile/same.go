@@ -9,10 +9,10 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// same reports whether two nodes are the same expression: the same operations on the same columns, variables and constants, with
+// sameNode reports whether two nodes are the same expression: the same operations on the same columns, variables and constants, with
 // the same types, collations included. Constants are the same only byte for byte: texts that a collation finds equal differ
 // where they are results. A function that gives another value at each place is the same only as itself.
-func same(a, b *node) bool {
+func sameNode(a, b *node) bool {
 	if a == b {
 		return true
 	}
@@ -32,7 +32,7 @@ func same(a, b *node) bool {
 // sameOrRetyped reports whether n is the expression g, perhaps taken for another type or collation.
 func sameOrRetyped(g, n *node) bool {
 	for ; n != nil; n = n.of {
-		if same(g, n) {
+		if sameNode(g, n) {
 			return true
 		}
 	}
@@ -40,7 +40,7 @@ func sameOrRetyped(g, n *node) bool {
 }
 
 // sameNodes is same over lists.
-func sameNodes(a, b []*node) bool { return slices.EqualFunc(a, b, same) }
+func sameNodes(a, b []*node) bool { return slices.EqualFunc(a, b, sameNode) }
 
 // sameAggregate is same over aggregates and window functions.
 func sameAggregate(a, b *aggregate) bool {
@@ -57,7 +57,7 @@ func sameAggregate(a, b *aggregate) bool {
 
 // sameOrder is same over the items of an ORDER BY.
 func sameOrder(a, b []orderTerm) bool {
-	return slices.EqualFunc(a, b, func(x, y orderTerm) bool { return x.desc == y.desc && same(x.n, y.n) })
+	return slices.EqualFunc(a, b, func(x, y orderTerm) bool { return x.desc == y.desc && sameNode(x.n, y.n) })
 }
 
 // identical reports whether two values are the same bit for bit.

@@ -17,8 +17,8 @@ INSERT INTO #item (id, name, price, kind, made, flag) VALUES
 INSERT INTO #sale (item, n, at) VALUES (1, 10, '2024-03-01 10:00:00.123'), (1, 5, '2024-03-02'), (3, 100, NULL), (9, 1, '2024-03-03');
 `
 
-// check runs queries and compares their output.
-func check(t *testing.T, b *bench, cases []struct{ sql, want string }) {
+// checkQueries runs queries and compares their output.
+func checkQueries(t *testing.T, b *fixture, cases []struct{ sql, want string }) {
 	for _, c := range cases {
 		t.Run(c.sql, func(t *testing.T) {
 			b.t = t
@@ -28,13 +28,13 @@ func check(t *testing.T, b *bench, cases []struct{ sql, want string }) {
 }
 
 func TestExpressions(t *testing.T) {
-	b := newBench(t, "")
+	b := newFixture(t, "")
 	b.declare("@i", "int", "7")
 	b.declare("@null", "int", "NULL")
 	b.declare("@s", "nvarchar(20)", "Hello ")
 	b.declare("@d", "datetime2(7)", "2024-05-06 07:08:09.1234567")
 	b.declare("@big", "bigint", "9223372036854775807")
-	check(t, b, []struct{ sql, want string }{
+	checkQueries(t, b, []struct{ sql, want string }{
 		{"SELECT 1", "1"},
 		{"SELECT 7 / 2, -7 / 2, 7 % 3, 7.0 / 2, 7e0 / 2", "3|-3|1|3.500000|3.5"},
 		{"SELECT 2147483647 + 1", "error 8115: Arithmetic overflow error converting expression to data type int."},
@@ -80,10 +80,10 @@ func TestExpressions(t *testing.T) {
 }
 
 func TestSelect(t *testing.T) {
-	b := newBench(t, tables)
+	b := newFixture(t, tables)
 	b.declare("@n", "int", "2")
 	b.declare("@name", "nvarchar(20)", "APPLE")
-	check(t, b, []struct{ sql, want string }{
+	checkQueries(t, b, []struct{ sql, want string }{
 		{"SELECT id, name FROM #item WHERE name = @name", "1|Apple"},
 		{"SELECT * FROM #item WHERE id = 1", "1|Apple|1.50|fruit|2024-01-05|1"},
 		{"SELECT i.* FROM #item i WHERE i.price > 1 ORDER BY i.price DESC", "2|pear|2.25|fruit|2024-02-01|0; 1|Apple|1.50|fruit|2024-01-05|1"},

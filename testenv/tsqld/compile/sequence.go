@@ -25,16 +25,16 @@ func (b *binder) nextValue(e *syntax.NextValueExpr) (*node, error) {
 	if !ok {
 		return nil, mserr.NotSequence(e.Sequence.String())
 	}
-	b.use(db, s, "UPDATE")
-	b.attach(db.ID)
+	b.needPermission(db, s, "UPDATE")
+	b.needDatabase(db.ID)
 	b.needs.Sequences = true
 	return &node{op: opLocal, typ: s.Type, key: LocalSequence + strconv.Itoa(db.ID) + "|" + strconv.Itoa(int(s.ObjectID)), traits: hasLocal | hasPerRow | canFail | hasSequence}, nil
 }
 
-// onePerRow makes all references to one sequence among the expressions of a row give the same value ("NEXT VALUE FOR"): each is told
+// shareSequenceValues makes all references to one sequence among the expressions of a row give the same value ("NEXT VALUE FOR"): each is told
 // how many there are, so that the interpreter draws anew when all have had theirs. SQLite may compute them in any order,
 // but none is left out: they cannot stand in conditions.
-func onePerRow(row []*node) []*node {
+func shareSequenceValues(row []*node) []*node {
 	places := map[string]int{}
 	for _, n := range row {
 		if n == nil || n.traits&hasSequence == 0 {
@@ -49,14 +49,14 @@ func onePerRow(row []*node) []*node {
 	}
 	for _, n := range places {
 		if n > 1 {
-			return sharing(row, places)
+			return withReferenceCounts(row, places)
 		}
 	}
 	return row
 }
 
-// sharing writes the number of places into the references to sequences.
-func sharing(row []*node, places map[string]int) []*node {
+// withReferenceCounts writes the number of places into the references to sequences.
+func withReferenceCounts(row []*node, places map[string]int) []*node {
 	out := make([]*node, len(row))
 	for i, n := range row {
 		out[i] = n.replace(func(x *node) *node {
@@ -111,8 +111,8 @@ func checkSequences(r *query, l *level, use queryUse) error {
 	return nil
 }
 
-// unconditional refuses NEXT VALUE FOR among the arguments of CASE and its kin. Error 11741.
-func unconditional(args []*node) error {
+// refuseSequences refuses NEXT VALUE FOR among the arguments of CASE and its kin. Error 11741.
+func refuseSequences(args []*node) error {
 	for _, a := range args {
 		if a.traits&hasSequence != 0 {
 			return mserr.SequenceConditional()

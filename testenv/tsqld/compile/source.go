@@ -22,13 +22,13 @@ type source struct {
 	query  *query // a derived table
 	rowset *node  // a rowset, or what yields the text of rows: see asRowset
 
-	base    *catalog.Table // the table, where there is one
-	written []string       // the table's name as clients are told it
-	view    *catalog.View  // the view, where it is one
-	home    int            // its database, 0 for temporary ones
-	used    bool           // a column was resolved
-	past    bool           // WITH (READPAST)
-	void    bool           // shows no rows: see [binder.readPast]
+	base       *catalog.Table // the table, where there is one
+	clientName []string       // the table's name as clients are told it
+	view       *catalog.View  // the view, where it is one
+	home       int            // its database, 0 for temporary ones
+	used       bool           // a column was resolved
+	past       bool           // WITH (READPAST)
+	empty      bool           // shows no rows: see [binder.readPast]
 	// lineage is the SELECT behind a view, CTE or derived table through which rows may be changed; nil otherwise.
 	lineage *core
 }
@@ -109,7 +109,7 @@ func (s *source) resolve(i int) (*node, error) {
 	s.used = true
 	expand := s.cols[i].expand
 	if expand == nil {
-		return column(s, i), nil
+		return columnNode(s, i), nil
 	}
 	n, err := expand()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 
 // TestSystemViews compiles a query over each system table and view, and lets SQLite check the result.
 func TestSystemViews(t *testing.T) {
-	b := newBench(t, "")
+	b := newFixture(t, "")
 	for _, name := range catalog.SystemNames() {
 		if strings.HasPrefix(name, "dbo.") || strings.HasPrefix(name, "msdb.") {
 			continue // of master and msdb only

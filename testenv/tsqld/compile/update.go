@@ -18,8 +18,8 @@ type modification struct {
 	src  *source // of the target's rows: its table, or a derived table through which it is changed
 	rid  *node   // SQLite's rowid of a row of src
 	from fromNode
-	// several says that rows of the target may come several times.
-	several bool
+	// repeated says that rows of the target may come several times.
+	repeated bool
 	// direct says that src is the table itself and the only thing in from, so that SQLite's own UPDATE and DELETE will do.
 	direct bool
 }
@@ -27,16 +27,16 @@ type modification struct {
 // modify binds the target and FROM of UPDATE or DELETE. columns are the names of those that are set, by which the
 // table behind a view or CTE over several tables is found.
 func (b *binder) modify(ts syntax.TableSource, from []syntax.TableSource, permission string, columns []string) (*modification, error) {
-	m := &modification{b: b, l: &level{agg: &aggregation{refuse: mserr.AggregateInSet()}}, several: len(from) > 0}
+	m := &modification{b: b, l: &level{agg: &aggregation{refuse: mserr.AggregateInSet()}}, repeated: len(from) > 0}
 	var err error
 	if m.from, err = b.from(from, m.l); err != nil {
 		return nil, err
 	}
-	if m.src, err = b.named(ts, m.l); err != nil {
+	if m.src, err = b.targetInFrom(ts, m.l); err != nil {
 		return nil, err
 	}
 	if m.src == nil {
-		if m.src, err = b.changedSource(ts); err != nil {
+		if m.src, err = b.targetSource(ts); err != nil {
 			return nil, err
 		}
 		if err := m.l.expose(m.src, false); err != nil {
@@ -55,7 +55,7 @@ func (b *binder) modify(ts syntax.TableSource, from []syntax.TableSource, permis
 		return nil, err
 	}
 	if m.db != nil {
-		b.use(m.db, m.table, permission)
+		b.needPermission(m.db, m.table, permission)
 	}
 	return m, nil
 }
@@ -73,8 +73,8 @@ func (b *binder) databaseOf(src *source) (*catalog.Database, error) {
 	return nil, nil
 }
 
-// changedSource binds the target of a data change that is not in FROM.
-func (b *binder) changedSource(ts syntax.TableSource) (*source, error) {
+// targetSource binds the target of a data change that is not in FROM.
+func (b *binder) targetSource(ts syntax.TableSource) (*source, error) {
 	switch ts := ts.(type) {
 	case *syntax.TableVar:
 		return b.tableVar(ts)
@@ -84,9 +84,9 @@ func (b *binder) changedSource(ts syntax.TableSource) (*source, error) {
 	return nil, mserr.NotSupported("a data change of this kind of table (%T)", ts)
 }
 
-// named finds the target among the sources of FROM: by alias, else as the only use of the same table. It is
+// targetInFrom finds the target among the sources of FROM: by alias, else as the only use of the same table. It is
 // nil when FROM does not name it.
-func (b *binder) named(ts syntax.TableSource, l *level) (*source, error) {
+func (b *binder) targetInFrom(ts syntax.TableSource, l *level) (*source, error) {
 	if len(l.sources) == 0 {
 		return nil, nil
 	}
@@ -108,13 +108,13 @@ func (b *binder) named(ts syntax.TableSource, l *level) (*source, error) {
 		if err != nil {
 			return nil, err
 		}
-		return sole(l, func(src *source) bool { return src.is(o) && src.home == db.ID })
+		return onlyMatch(l, func(src *source) bool { return src.isObject(o) && src.home == db.ID })
 	}
 	if src := l.exposed(name); src != nil {
 		return src, nil
 	}
 	t := b.localTable(name)
-	return sole(l, func(src *source) bool { return t != nil && src.base == t })
+	return onlyMatch(l, func(src *source) bool { return t != nil && src.base == t })
 }
 
 // ownName is the name of the table or view that a source is, whatever it is called in FROM.
@@ -128,8 +128,8 @@ func (s *source) ownName() string {
 	return s.name
 }
 
-// is reports whether a source is a table or view; nil is none.
-func (s *source) is(o catalog.Object) bool {
+// isObject reports whether a source is a table or view; nil is none.
+func (s *source) isObject(o catalog.Object) bool {
 	switch o := o.(type) {
 	case *catalog.Table:
 		return s.base == o
@@ -139,8 +139,8 @@ func (s *source) is(o catalog.Object) bool {
 	return false
 }
 
-// sole is the only source that fits; nil for none. Error 8154 for several.
-func sole(l *level, fits func(*source) bool) (*source, error) {
+// onlyMatch is the only source that fits; nil for none. Error 8154 for several.
+func onlyMatch(l *level, fits func(*source) bool) (*source, error) {
 	var found *source
 	for _, src := range l.sources {
 		if !fits(src) {
@@ -159,7 +159,7 @@ func sole(l *level, fits func(*source) bool) (*source, error) {
 func (b *binder) rowID(src *source, columns []string, permission string) (base *source, rid *node, err error) {
 	if src.base != nil && src.table != "" {
 		src.cols = append(src.cols, sourceColumn{typ: types.BigIntType, sql: "rowid", hidden: true})
-		return src, column(src, len(src.cols)-1), nil
+		return src, columnNode(src, len(src.cols)-1), nil
 	}
 	c := src.lineage
 	if src.query == nil || c == nil {
@@ -201,7 +201,7 @@ func (b *binder) rowID(src *source, columns []string, permission string) (base *
 	q.cols = append(append([]outColumn(nil), q.cols...), outColumn{typ: types.BigIntType, null: true})
 	src.query = &q
 	src.cols = append(src.cols, sourceColumn{typ: types.BigIntType, sql: columnName(len(c.items) - 1), hidden: true, null: true})
-	return base, column(src, len(src.cols)-1), nil
+	return base, columnNode(src, len(src.cols)-1), nil
 }
 
 // baseOf is the column of the target behind a column of src; nil if the name is unknown.
@@ -246,7 +246,7 @@ func (m *modification) old(c *catalog.Column) (*node, error) {
 		if t.cols[i].base != c {
 			continue
 		}
-		same := build(opCompare, types.BitType, column(t, len(t.cols)-1), m.rid)
+		same := build(opCompare, types.BitType, columnNode(t, len(t.cols)-1), m.rid)
 		same.name = "="
 		n, err := t.resolve(i)
 		if err != nil {
@@ -254,7 +254,7 @@ func (m *modification) old(c *catalog.Column) (*node, error) {
 		}
 		q := &query{core: &core{from: t, where: same}}
 		q.add(n, outColumn{typ: n.typ, null: true})
-		return &node{op: opScalar, typ: n.typ, null: true, label: implicit, sub: q, one: true, traits: hasSubquery}, nil
+		return &node{op: opScalar, typ: n.typ, null: true, label: labelImplicit, sub: q, one: true, traits: hasSubquery}, nil
 	}
 	return nil, mserr.InvalidColumn(c.Name)
 }
@@ -314,22 +314,22 @@ func (m *modification) sets(clauses []*syntax.SetClause, l *level) (values []set
 			if err != nil {
 				return nil, nil, err
 			}
-			x, err := implicitly(n, v.typ)
+			x, err := convertImplicit(n, v.typ)
 			if err != nil {
 				return nil, nil, err
 			}
 			assigned = append(assigned, assignment{s.Var, x})
 		}
 	}
-	shareSettings(values, assigned)
+	shareSettingValues(values, assigned)
 	if c := m.table.RowVersionColumn(); c != nil && len(values) > 0 {
 		values = append(values, setting{c, newRowVersion(m.target)})
 	}
 	return values, assigned, nil
 }
 
-// shareSettings is onePerRow over the values and assignments of a SET clause.
-func shareSettings(values []setting, assigned []assignment) {
+// shareSettingValues is onePerRow over the values and assignments of a SET clause.
+func shareSettingValues(values []setting, assigned []assignment) {
 	row := make([]*node, 0, len(values)+len(assigned))
 	for _, v := range values {
 		row = append(row, v.n)
@@ -337,7 +337,7 @@ func shareSettings(values []setting, assigned []assignment) {
 	for _, a := range assigned {
 		row = append(row, a.n)
 	}
-	row = onePerRow(row)
+	row = shareSequenceValues(row)
 	for i := range values {
 		values[i].n = row[i]
 	}
@@ -431,7 +431,7 @@ func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 		if err != nil {
 			return err
 		}
-		d.Nothing = joinsNothing(m.src) || fromNothing(m.from, where)
+		d.Nothing = joinNeedsPastRows(m.src) || fromNeedsPastRows(m.from, where)
 		var returned *query
 		if s.Output != nil && s.OutputInto == nil && !m.ordered() {
 			isSet := func(c *catalog.Column) bool {
@@ -440,14 +440,14 @@ func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 			returned = b.returning(m.target, s.Output, map[string]func(*catalog.Column) bool{
 				"inserted": always, "deleted": func(c *catalog.Column) bool { return !isSet(c) }})
 		}
-		spooled := s.Output != nil && returned == nil || s.OutputInto != nil || len(assigned) > 0 || len(m.shifted(values)) > 0
-		if s.OutputInto != nil && s.Output == nil && s.Top == nil && len(assigned) == 0 && len(m.shifted(values)) == 0 {
+		spooled := s.Output != nil && returned == nil || s.OutputInto != nil || len(assigned) > 0 || len(m.rekeyed(values)) > 0
+		if s.OutputInto != nil && s.Output == nil && s.Top == nil && len(assigned) == 0 && len(m.rekeyed(values)) == 0 {
 			spooled = !m.updateInto(d, s.OutputInto, values, where)
 		}
 		switch {
 		case spooled:
 			err = m.updateSpooled(d, s, values, assigned, where)
-		case m.direct && s.Top == nil && !readsBack(values):
+		case m.direct && s.Top == nil && !readsTarget(values):
 			err = m.updateDirect(d, values, where, returned)
 		default:
 			err = m.updateFrom(d, s, values, where, returned)
@@ -456,7 +456,7 @@ func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 		return err
 	})
 	if err == nil {
-		err = c.past(d, func(c *Compiler) (*DML, error) { return c.Update(s) })
+		err = c.addPastPlan(d, func(c *Compiler) (*DML, error) { return c.Update(s) })
 	}
 	return d, err
 }
@@ -492,9 +492,9 @@ func (m *modification) updateJoined(d *DML, values []setting, where *node, retur
 	if m.src.table == "" {
 		return false, nil
 	}
-	c := driven(&core{from: m.from, where: where})
-	rest, conds, found := m.apart(c.from)
-	if !found || dependent(rest) || rest == nil && readsBack(values) {
+	c := withDrivingTables(&core{from: m.from, where: where})
+	rest, conds, found := m.splitTarget(c.from)
+	if !found || isDependent(rest) || rest == nil && readsTarget(values) {
 		return false, nil
 	}
 	r := &renderer{}
@@ -510,14 +510,14 @@ func (m *modification) updateJoined(d *DML, values []setting, where *node, retur
 	return true, d.emitChange(r, returned)
 }
 
-// readsBack reports whether a value comes from a query, which SQLite's plain UPDATE would let see the rows that it has changed
+// readsTarget reports whether a value comes from a query, which SQLite's plain UPDATE would let see the rows that it has changed
 // already. With FROM it computes all values first.
-func readsBack(values []setting) bool {
+func readsTarget(values []setting) bool {
 	return slices.ContainsFunc(values, func(v setting) bool { return v.n.traits&(hasSubquery|hasLocal) != 0 })
 }
 
-// apart takes the target out of inner joins: what is left of them, and the conditions that are to hold.
-func (m *modification) apart(f fromNode) (rest fromNode, conds []*node, found bool) {
+// splitTarget takes the target out of inner joins: what is left of them, and the conditions that are to hold.
+func (m *modification) splitTarget(f fromNode) (rest fromNode, conds []*node, found bool) {
 	j, ok := f.(*join)
 	switch {
 	case !ok && f == fromNode(m.src):
@@ -525,8 +525,8 @@ func (m *modification) apart(f fromNode) (rest fromNode, conds []*node, found bo
 	case !ok || j.kind != "JOIN":
 		return f, nil, false
 	}
-	left, conds, inLeft := m.apart(j.left)
-	right, more, inRight := m.apart(j.right)
+	left, conds, inLeft := m.splitTarget(j.left)
+	right, more, inRight := m.splitTarget(j.right)
 	switch {
 	case !inLeft && !inRight:
 		return f, nil, false
@@ -540,11 +540,11 @@ func (m *modification) apart(f fromNode) (rest fromNode, conds []*node, found bo
 	return rest, append(append(conds, more...), j.on), true
 }
 
-// dependent reports whether the rows of a source depend on others.
-func dependent(f fromNode) bool {
+// isDependent reports whether the rows of a source depend on others.
+func isDependent(f fromNode) bool {
 	switch f := f.(type) {
 	case *join:
-		return dependent(f.left) || dependent(f.right)
+		return isDependent(f.left) || isDependent(f.right)
 	case *source:
 		return f.rowset != nil && f.rowset.traits&rowBound != 0
 	}
@@ -618,7 +618,7 @@ func (m *modification) updateSpooled(d *DML, s *syntax.UpdateStmt, values []sett
 	if err != nil {
 		return err
 	}
-	st, err := sp.fill(q, m.several)
+	st, err := sp.fill(q, m.repeated)
 	if err != nil {
 		return err
 	}
@@ -683,8 +683,8 @@ func (m *modification) applyUpdate(d *DML, sp *spool, rid *node, values []settin
 		return err
 	}
 	row := func(r *renderer) { r.node(rid) }
-	if shifted := m.shifted(values); len(shifted) > 0 {
-		away := func(r *renderer, c *catalog.Column) { r.WriteString(outOfTheWay(c, sp.src.alias+"."+rowNumber)) }
+	if shifted := m.rekeyed(values); len(shifted) > 0 {
+		away := func(r *renderer, c *catalog.Column) { r.WriteString(temporaryKey(c, sp.src.alias+"."+rowNumber)) }
 		if err := write(shifted, away, row); err != nil {
 			return err
 		}
@@ -697,10 +697,10 @@ func (m *modification) applyUpdate(d *DML, sp *spool, rid *node, values []settin
 	return write(values, func(r *renderer, c *catalog.Column) { r.node(fresh[c]) }, row)
 }
 
-// shifted are the settings of key columns by which rows might take each other's place, as in SET id = id + 1. SQL Server
+// rekeyed are the settings of key columns by which rows might take each other's place, as in SET id = id + 1. SQL Server
 // checks unique keys when all rows are changed, SQLite row by row; so such columns get values first
 // that no row has. It is none where a constraint would not let them: then SQLite may report a duplicate key that SQL Server would not.
-func (m *modification) shifted(values []setting) []setting {
+func (m *modification) rekeyed(values []setting) []setting {
 	var out []setting
 	for _, v := range values {
 		if v.n.traits&hasColumn != 0 && m.isKey(v.c) && !m.isConstrained(v.c) {
@@ -745,8 +745,8 @@ func (m *modification) isConstrained(c *catalog.Column) bool {
 	return false
 }
 
-// outOfTheWay is a value of the column's storage class for the row of a number, far from all that tables hold.
-func outOfTheWay(c *catalog.Column, number string) string {
+// temporaryKey is a value of the column's storage class for the row of a number, far from all that tables hold.
+func temporaryKey(c *catalog.Column, number string) string {
 	switch c.Type.Storage() {
 	case "REAL":
 		return "(-1e300 * (1 + " + number + "))"
@@ -781,7 +781,7 @@ func (s *spool) assign(d *DML, values []setting, assigned []assignment) (assign 
 				return c
 			}
 			for i, y := range yield {
-				if same(y, c) {
+				if sameNode(y, c) {
 					return &node{op: opField, typ: x.typ, col: i}
 				}
 			}
