@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
@@ -86,12 +87,12 @@ func TestStopRequestForAScriptThatHearsNothing(t *testing.T) {
 				require.NoError(t, err)
 				tools := f.Tools(t, f.store)
 				if tc.login == "robot" {
-					set, err := targets.NewCredentialSet(targets.LoginCredential(targets.DefaultCredential, "robot", "Only-4-tests", "*"))
+					set, err := mssql.NewCredentialSet(mssql.LoginCredential(targets.DefaultCredential, "robot", "Only-4-tests", "*"))
 					require.NoError(t, err)
-					servers, err := targets.NewServers(targets.Config{Credentials: set, Encrypt: "disable", Dialer: f.Server.Dialer()})
+					servers, err := mssql.NewServers(mssql.Config{Credentials: set, Encrypt: "disable", Dialer: f.Server.Dialer()})
 					require.NoError(t, err)
 					defer servers.Close()
-					tools.Runner = targets.NewRunner(servers, targets.Limits{})
+					tools.Runner = mssql.NewRunner(servers, targets.Limits{})
 				}
 				hosting, err := agent.New(agent.Config{MaxConcurrentTargets: 1, Grace: -1}, f.store, tools, nil, zaptest.NewLogger(t))
 				require.NoError(t, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -28,7 +29,7 @@ func TestLeastPrivilege(t *testing.T) {
 			env.CreateDatabase(t, name)
 		}
 		grant := func(login, role string, databases ...[]string) {
-			sections, err := controldb.Grants(controldb.GrantRequest{Login: login, Role: role, Ledger: targets.LedgerTable()})
+			sections, err := controldb.Grants(controldb.GrantRequest{Login: login, Role: role, Ledger: mssql.LedgerTable()})
 			require.NoError(t, err)
 			require.Len(t, sections, len(databases))
 			for i, s := range sections {
@@ -44,12 +45,12 @@ func TestLeastPrivilege(t *testing.T) {
 		require.Error(t, err, "the login of the targets has no user in the control database")
 
 		store := env.OpenControlAs(t, f.control, agentLogin, password)
-		credentials, err := targets.NewCredentialSet(targets.LoginCredential(targets.DefaultCredential, targetLogin, password, "*"))
+		credentials, err := mssql.NewCredentialSet(mssql.LoginCredential(targets.DefaultCredential, targetLogin, password, "*"))
 		require.NoError(t, err)
 		servers := env.ServersWith(t, credentials)
 		instance, err := store.Instance(t.Context())
 		require.NoError(t, err)
-		hosting, err := agent.New(agent.Config{}, store, agent.Tools{Runner: targets.NewRunner(servers, targets.Limits{}), Resolver: targets.NewResolver(servers, instance)}, nil, zaptest.NewLogger(t))
+		hosting, err := agent.New(agent.Config{}, store, agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, instance)}, nil, zaptest.NewLogger(t))
 		require.NoError(t, err)
 		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 		ended := make(chan error, 1)

@@ -9,7 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
@@ -22,7 +22,7 @@ import (
 
 // hostileNetwork leads to hostile servers by their names, and to the healthy one by any other.
 type hostileNetwork struct {
-	mssql.HostDialer
+	mssqldb.HostDialer
 	servers map[string]*hostile.Server
 }
 
@@ -53,7 +53,7 @@ func TestHostileFleet(t *testing.T) {
 			t.Cleanup(s.Close)
 			network.servers[fmt.Sprintf("h%d", i)] = s
 		}
-		f := newFixture(t, testenv.Embedded(t, testenv.Options{Dialer: func(inner mssql.HostDialer) mssql.HostDialer {
+		f := newFixture(t, testenv.Embedded(t, testenv.Options{Dialer: func(inner mssqldb.HostDialer) mssqldb.HostDialer {
 			network.HostDialer = inner
 			return network
 		}}), healthy)

@@ -10,13 +10,13 @@ import (
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/controldb"
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // Tools are what the agent reaches targets with. They are safe for concurrent use, and outlive the agent.
 type Tools struct {
-	Runner   *targets.Runner
-	Resolver *targets.Resolver
+	Runner   *mssql.Runner
+	Resolver *mssql.Resolver
 }
 
 // Hosting builds, watches, starts, stops and restarts the parts of an agent (JobHosting in the design).

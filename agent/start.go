@@ -9,7 +9,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/controldb"
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // Await calls try until it succeeds. An error that passes by itself, such as a control database that does not answer, is logged and
@@ -44,5 +44,5 @@ func passes(err error) bool {
 	case errors.Is(err, controldb.ErrUnreachable):
 		return true
 	}
-	return targets.Classify(err).Class.Retryable()
+	return mssql.Classify(err).Class.Retryable()
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // taskHost is the fixed pool of workers (JobTaskHost in the design): each takes a task from the queue, carries it out
@@ -19,8 +20,8 @@ import (
 type taskHost struct {
 	store    *controldb.Store
 	comm     *communicator
-	runner   *targets.Runner
-	resolver *targets.Resolver
+	runner   *mssql.Runner
+	resolver *mssql.Resolver
 	commands *commandCache
 	cfg      Config
 	hurry    <-chan struct{}
@@ -142,9 +143,9 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 	if task.Upkeep {
 		return h.upkeep(ctx, task, script)
 	}
-	a := targets.Attempt{
-		Target: task.Target, Credential: task.CredentialName, Script: script,
-		Variables: targets.RunVariables{
+	a := mssql.Attempt{
+		Attempt: targets.Attempt{Target: task.Target, Credential: task.CredentialName, Command: script},
+		Variables: mssql.RunVariables{
 			JobName: task.JobName, JobID: task.JobID, JobVersion: task.JobVersion,
 			StepID: task.StepID, StepName: task.StepName,
 			JobExecutionID: task.JobExecutionID, JobExecutionCreateTime: task.ExecutionCreateTime,
@@ -152,13 +153,13 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 		}.Variables(),
 	}
 	if out := task.Output; out != nil {
-		a.Output = &targets.Output{
+		a.Output = &mssql.Output{
 			Server: out.Server, Database: out.Database, Schema: out.Schema, Table: out.Table, Credential: out.Credential,
 			ExecutionID: task.TargetExecutionID,
 		}
 	}
 	if task.AtMostOnce {
-		a.Once = &targets.Once{ExecutionID: task.TargetExecutionID, JobExecutionID: task.JobExecutionID, StepID: task.StepID}
+		a.Once = &mssql.Once{ExecutionID: task.TargetExecutionID, JobExecutionID: task.JobExecutionID, StepID: task.StepID}
 	}
 	res := h.runner.Run(ctx, a)
 	fields := append(taskFields(task), zap.String(keyOutcome, string(res.Outcome)), zap.Duration(keyElapsed, res.Elapsed))
@@ -177,11 +178,11 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 // unreached says whether err, which ended an attempt before anything was sent, is that a server did not answer or let nobody in:
 // a job of whose targets none could be reached for days has its schedules disabled.
 func unreached(err error) bool {
-	var output *targets.OutputError
+	var output *mssql.OutputError
 	if errors.As(err, &output) {
 		return false // another server
 	}
-	switch targets.Classify(err).Class {
+	switch mssql.Classify(err).Class {
 	case targets.ClassTransient, targets.ClassTimeout, targets.ClassLostConnection, targets.ClassAuth, targets.ClassConfig:
 		return true
 	}
@@ -197,7 +198,7 @@ func (h *taskHost) resolve(ctx context.Context, task controldb.Task) report {
 	}
 	r := &controldb.Resolution{Attempt: task.Attempt, Targets: list, Elapsed: time.Since(started)}
 	if err != nil {
-		c := targets.Classify(err)
+		c := mssql.Classify(err)
 		r.Failure = err.Error()
 		r.Error = targets.ErrorDetail{Number: c.Number, Text: err.Error(), Class: c.Class}
 		r.Unreached = unreached(err)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // purgeBatch is how many runs one call of an upkeep gives up for deletion. A stop request, the step's time limit and the end of the
@@ -42,7 +43,7 @@ func (h *taskHost) upkeep(ctx context.Context, task controldb.Task, name string)
 		return notSent(task, "the agent stopped, and another one goes on")
 	default:
 		out.Outcome, out.Message = targets.Failed, fmt.Sprintf("%v. Executions purged before: %d.", err, purged)
-		out.Error = targets.ErrorDetail{Number: targets.Classify(err).Number}
+		out.Error = targets.ErrorDetail{Number: mssql.Classify(err).Number}
 	}
 	h.log.Info("upkeep ended", append(taskFields(task), zap.String(keyOutcome, string(out.Outcome)), zap.Int(keyCount, purged),
 		zap.Duration(keyElapsed, out.Elapsed))...)

@@ -14,6 +14,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -42,14 +43,14 @@ func (f *fixture) bareAgent(t *testing.T, cfg agent.Config) (stop func()) {
 	require.NoError(t, err)
 	store := f.OpenControlAs(t, f.control, login, password)
 
-	credentials, err := targets.NewCredentialSet()
+	credentials, err := mssql.NewCredentialSet()
 	require.NoError(t, err)
-	servers, err := targets.NewServers(targets.Config{Credentials: credentials, Dialer: noTargets{t}})
+	servers, err := mssql.NewServers(mssql.Config{Credentials: credentials, Dialer: noTargets{t}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
 	instance, err := store.Instance(t.Context())
 	require.NoError(t, err)
-	tools := agent.Tools{Runner: targets.NewRunner(servers, targets.Limits{}), Resolver: targets.NewResolver(servers, instance)}
+	tools := agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, instance)}
 	hosting, err := agent.New(cfg, store, tools, nil, zaptest.NewLogger(t))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))

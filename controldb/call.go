@@ -8,7 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/jmoiron/sqlx"
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
 // call collects the arguments of a procedure by name. Those that are not added are not sent.
@@ -23,7 +23,7 @@ func newCall(proc string) *call { return &call{proc: proc} }
 func (c *call) in(name string, value any) *call {
 	switch v := value.(type) {
 	case uuid.UUID:
-		value = mssql.UniqueIdentifier(v)
+		value = mssqldb.UniqueIdentifier(v)
 	case time.Time:
 		value = datetime2(v)
 	}
@@ -176,7 +176,7 @@ func (g *nullGUID) Scan(src any) error {
 		g.UUID = uuid.Nil
 		return nil
 	}
-	var u mssql.UniqueIdentifier
+	var u mssqldb.UniqueIdentifier
 	if err := u.Scan(src); err != nil {
 		return err
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
@@ -25,7 +25,7 @@ func TestCallLimitEndsACallThatIsNeverAnswered(t *testing.T) {
 			}
 			return fault.None
 		})
-		connector, err := targets.NewConnector(env.DSN(name), network)
+		connector, err := mssql.NewConnector(env.DSN(name), network)
 		require.NoError(t, err)
 		store, err := controldb.New(controldb.Config{Connector: connector, ServerName: env.ServerName})
 		require.NoError(t, err)

@@ -5,7 +5,7 @@ import (
 	"strconv"
 	"testing"
 
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
 	sqlfs "github.com/jobagent/jobagent/sql"
@@ -40,19 +40,19 @@ func TestConditionsAreThoseThatAreThrown(t *testing.T) {
 }
 
 func TestTranslate(t *testing.T) {
-	err := translate("stop job", mssql.Error{Number: 50111, Message: "The job execution x does not exist."})
+	err := translate("stop job", mssqldb.Error{Number: 50111, Message: "The job execution x does not exist."})
 	require.ErrorIs(t, err, ErrExecutionNotFound)
 	require.Equal(t, KindNotFound, KindOf(err))
 	require.Equal(t, int32(50111), NumberOf(err))
 	require.EqualError(t, err, "stop job: The job execution x does not exist.")
 
-	err = translate("connect", mssql.Error{Number: 18456, Message: "Login failed for user 'sa'."})
+	err = translate("connect", mssqldb.Error{Number: 18456, Message: "Login failed for user 'sa'."})
 	require.ErrorIs(t, err, ErrLoginFailed)
 	require.Equal(t, KindNone, KindOf(err))
 
-	require.ErrorIs(t, translate("x", mssql.Error{Number: 2812, Message: "Could not find stored procedure"}), ErrNotInstalled)
+	require.ErrorIs(t, translate("x", mssqldb.Error{Number: 2812, Message: "Could not find stored procedure"}), ErrNotInstalled)
 
-	both := mssql.Error{Number: 3902, Message: "no transaction", All: []mssql.Error{{Number: 50201, Message: "ended"}, {Number: 3902}}}
+	both := mssqldb.Error{Number: 3902, Message: "no transaction", All: []mssqldb.Error{{Number: 50201, Message: "ended"}, {Number: 3902}}}
 	require.ErrorIs(t, translate("x", both), ErrTermEnded)
 
 	version := &SchemaVersionError{Have: 1, Want: 2}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
@@ -89,7 +89,7 @@ FROM (
     FROM jobs.job_execution_reruns AS v
     WHERE v.rerun_of = @p1
 ) AS r
-ORDER BY r.create_time, r.job_execution_id;`, mssql.UniqueIdentifier(id))
+ORDER BY r.create_time, r.job_execution_id;`, mssqldb.UniqueIdentifier(id))
 	if err != nil {
 		return nil, err
 	}
@@ -149,7 +149,7 @@ func (s *Store) MarkUnknown(ctx context.Context, id uuid.UUID, rows []Execution)
 	err := s.selectAll(ctx, "list unknown outcomes", &list, `SELECT o.step_id, o.target_id
 FROM jobs.job_execution_outcomes AS o
 WHERE o.job_execution_id = @p1
-    AND o.outcome_unknown = 1;`, mssql.UniqueIdentifier(id))
+    AND o.outcome_unknown = 1;`, mssqldb.UniqueIdentifier(id))
 	if err != nil {
 		return err
 	}
@@ -222,7 +222,7 @@ func (s *Store) Executions(ctx context.Context, f ExecutionFilter) ([]Execution,
 		return fmt.Sprintf("@p%d", len(args))
 	}
 	if f.ID != uuid.Nil {
-		where = append(where, "job_execution_id = "+arg(mssql.UniqueIdentifier(f.ID)))
+		where = append(where, "job_execution_id = "+arg(mssqldb.UniqueIdentifier(f.ID)))
 	}
 	if f.JobName != "" {
 		where = append(where, "job_name = "+arg(f.JobName))
@@ -306,7 +306,7 @@ func (s *Store) ExecutionMessages(ctx context.Context, id uuid.UUID) ([]Executio
     message, row_count
 FROM jobs.job_execution_messages
 WHERE job_execution_id = @p1
-ORDER BY step_id, target_server_name, target_database_name, attempt_start_time, attempt, ordinal;`, mssql.UniqueIdentifier(id))
+ORDER BY step_id, target_server_name, target_database_name, attempt_start_time, attempt, ordinal;`, mssqldb.UniqueIdentifier(id))
 	if err != nil {
 		return nil, err
 	}

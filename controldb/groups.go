@@ -4,7 +4,7 @@ import (
 	"context"
 
 	"github.com/google/uuid"
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 
 	"github.com/jobagent/jobagent/targets"
 )
@@ -12,7 +12,7 @@ import (
 // AddTargetGroup creates an empty target group and returns its id. It returns [ErrGroupExists] when the name
 // is taken.
 func (s *Store) AddTargetGroup(ctx context.Context, name string) (uuid.UUID, error) {
-	var id mssql.UniqueIdentifier
+	var id mssqldb.UniqueIdentifier
 	c := newCall("jobs.sp_add_target_group").in("target_group_name", name).out("target_group_id", &id)
 	err := s.exec(ctx, "add target group", c)
 	return uuid.UUID(id), err
@@ -25,7 +25,7 @@ func (s *Store) DeleteTargetGroup(ctx context.Context, name string) error {
 
 // AddTargetGroupMember adds a member and returns its target id. The member's ID is not looked at.
 func (s *Store) AddTargetGroupMember(ctx context.Context, group string, m targets.Member) (uuid.UUID, error) {
-	var id mssql.UniqueIdentifier
+	var id mssqldb.UniqueIdentifier
 	c := newCall("jobs.sp_add_target_group_member").in("target_group_name", group).
 		optText("membership_type", string(m.Membership)).in("target_type", string(m.Kind)).
 		optText("refresh_credential_name", m.RefreshCredential).optText("server_name", m.Server).

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
 // JobSpec is the argument of AddJob: the parameters of jobs.sp_add_job. A nil field is not sent.
@@ -22,7 +22,7 @@ type JobSpec struct {
 
 // AddJob creates a job without steps and returns its id. It returns [ErrJobExists] when the name is taken.
 func (s *Store) AddJob(ctx context.Context, spec JobSpec) (uuid.UUID, error) {
-	var id mssql.UniqueIdentifier
+	var id mssqldb.UniqueIdentifier
 	c := newCall("jobs.sp_add_job").in("job_name", spec.Name)
 	opt(c, "description", spec.Description)
 	opt(c, "enabled", spec.Enabled)

@@ -6,7 +6,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
 // errnumDeadlock is SQL Server's error for the victim of a deadlock. The victim's transaction was rolled back, so the call did nothing.
@@ -49,6 +49,6 @@ func (s *Store) retry(ctx context.Context, op string, do func() (again bool, err
 
 // isDeadlock reports an error of the victim of a deadlock.
 func isDeadlock(err error) bool {
-	var e mssql.Error
+	var e mssqldb.Error
 	return errors.As(err, &e) && e.Number == errnumDeadlock
 }

@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"testing"
 
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
@@ -48,7 +48,7 @@ func (c *control) exec(t *testing.T, query string, args ...any) {
 func (c *control) fails(t *testing.T, number int32, query string, args ...any) string {
 	t.Helper()
 	_, err := c.db.ExecContext(t.Context(), query, args...)
-	var e mssql.Error
+	var e mssqldb.Error
 	require.Error(t, err, query)
 	require.True(t, errors.As(err, &e), "%v", err)
 	require.Equal(t, number, e.Number, "%s: %s", query, e.Message)

@@ -6,13 +6,13 @@ import (
 	"fmt"
 	"strings"
 
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 var (
-	// ErrUnreachable means that no server answered, or none that proved who it is (a *targets.EncryptionError): the agent waits for it.
+	// ErrUnreachable means that no server answered, or none that proved who it is (a *mssql.EncryptionError): the agent waits for it.
 	ErrUnreachable = errors.New("the control database's server cannot be reached")
 	// ErrLoginFailed means that the server refused the login (18456), or the login this database (4060, 916).
 	ErrLoginFailed = errors.New("the control database's server refused the login")
@@ -102,10 +102,10 @@ func NumberOf(err error) int32 {
 
 // sqlError finds the server's error in a chain. When a call was answered with several, one that our
 // procedures threw decides, else the last.
-func sqlError(err error) (mssql.Error, bool) {
-	var e mssql.Error
+func sqlError(err error) (mssqldb.Error, bool) {
+	var e mssqldb.Error
 	if !errors.As(err, &e) {
-		return mssql.Error{}, false
+		return mssqldb.Error{}, false
 	}
 	for _, one := range e.All {
 		if _, ours := conditions[one.Number]; ours {
@@ -149,7 +149,7 @@ func translate(op string, err error) error {
 		}
 		return &callError{op: op, cause: err, text: fmt.Sprintf("%s (error %d%s)", e.Message, e.Number, where)}
 	}
-	var encryption *targets.EncryptionError
+	var encryption *mssql.EncryptionError
 	if errors.As(err, &encryption) {
 		return &callError{op: op, sentinel: ErrUnreachable, cause: err, text: err.Error()}
 	}

@@ -11,18 +11,19 @@ import (
 	"time"
 
 	"github.com/jmoiron/sqlx"
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/msdsn"
 
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // Config says how the control database is reached.
 type Config struct {
-	// DSN is a connection string, as targets.ParseDSN reads it. It is not needed with Connector.
+	// DSN is a connection string, as mssql.ParseDSN reads it. It is not needed with Connector.
 	DSN string
 	// Dialer replaces the network for a DSN; nil: TCP.
-	Dialer mssql.HostDialer
+	Dialer mssqldb.HostDialer
 	// Connector makes connections instead of DSN, for callers that have one already.
 	Connector driver.Connector
 	// ServerName is the control server's name as an agent's configuration for targets spells it: the
@@ -64,7 +65,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 func New(cfg Config) (*Store, error) {
 	connector, serverName := cfg.Connector, cfg.ServerName
 	if connector == nil {
-		dsn, err := targets.ParseDSN(cfg.DSN)
+		dsn, err := mssql.ParseDSN(cfg.DSN)
 		if err != nil {
 			return nil, fmt.Errorf("read the connection string of the control database: %w", err)
 		}
@@ -133,7 +134,7 @@ func (s *Store) Ping(ctx context.Context) error {
 func (s *Store) ServerName() string { return s.serverName }
 
 // Instance asks the control database what it calls itself: what a resolver must not take for a target.
-func (s *Store) Instance(ctx context.Context) (targets.Instance, error) {
+func (s *Store) Instance(ctx context.Context) (mssql.Instance, error) {
 	var row struct {
 		Server   nullText `db:"server_name"`
 		Database string   `db:"database_name"`
@@ -143,13 +144,13 @@ func (s *Store) Instance(ctx context.Context) (targets.Instance, error) {
     COALESCE(@@SERVERNAME, CAST(SERVERPROPERTY('ServerName') AS nvarchar(256)), N'') AS server_name, -- the first is NULL after sp_dropserver
     DB_NAME() AS database_name,
     (SELECT MAX(CONVERT(nvarchar(36), d.service_broker_guid)) FROM sys.databases AS d WHERE d.name = DB_NAME()) AS database_guid;`); err != nil {
-		return targets.Instance{}, translate("ask for the control database's name", err)
+		return mssql.Instance{}, translate("ask for the control database's name", err)
 	}
-	return targets.Instance{Server: string(row.Server), Database: row.Database, GUID: string(row.GUID)}, nil
+	return mssql.Instance{Server: string(row.Server), Database: row.Database, GUID: string(row.GUID)}, nil
 }
 
 // unreachable says whether err means that no server answered.
 func unreachable(err error) bool {
 	var netErr net.Error
-	return errors.As(err, &netErr) || errors.Is(err, driver.ErrBadConn) || targets.Classify(err).Class == targets.ClassLostConnection
+	return errors.As(err, &netErr) || errors.Is(err, driver.ErrBadConn) || mssql.Classify(err).Class == targets.ClassLostConnection
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // A server that takes a connection and ends it in mid-login, as one does that is being stopped, cannot be reached; what the driver says of it
@@ -44,7 +44,7 @@ func TestServerThatCutsTheLoginIsUnreachable(t *testing.T) {
 			})
 			defer serving.Wait()
 			defer listener.Close()
-			connector, err := targets.NewConnector("sqlserver://sa:x@"+listener.Addr().String()+"?encrypt=true&trustservercertificate=true", nil)
+			connector, err := mssql.NewConnector("sqlserver://sa:x@"+listener.Addr().String()+"?encrypt=true&trustservercertificate=true", nil)
 			require.NoError(t, err)
 			_, err = controldb.Open(t.Context(), controldb.Config{Connector: connector, ServerName: "s"})
 			require.ErrorIs(t, err, controldb.ErrUnreachable)

@@ -1,13 +1,14 @@
-// Package targets is where a step runs: it resolves the members of a target group into databases,
-// connects to them, runs a script in batches, collects messages and rows, cancels, and says what an
-// error means.
+// Package targets holds what every kind of target shares: the members of a target group, a [Target],
+// an [Attempt], its [Result], and the classes of errors. Each kind has a package below this one that
+// runs a step's command; package mssql runs T-SQL scripts on databases.
 //
-// Vocabulary. A [Member] is a row of a target group: a database, or something that stands for many
-// databases (a server, an elastic pool, a shard map), included or excluded. A [Target] is one database
-// that a step runs on. [Resolve] turns members into targets. [Runner.Run] makes one attempt of a script
-// on one target and says how it ended: a [Result], never an error.
+// A [Member] is a row of a target group: a database, or a server, elastic pool or shard map that
+// stands for many databases, included or excluded. A kind's resolver turns members into targets. A
+// kind's runner makes one attempt of a command on one target and returns a [Result], never an error.
 //
-// What a newcomer gets wrong: that an attempt which ended with an error had no effect. A script that
-// was sent may have done anything; only [NotSent] promises that nothing ran, and [Unknown] says that
-// nobody can tell (invariant I8).
+// Common mistakes:
+//
+//   - To assume that a failed attempt had no effect. A command that was sent may have done anything.
+//     Only [NotSent] promises that nothing ran, and [Unknown] means that the outcome cannot be known
+//     (invariant I8).
 package targets

@@ -34,21 +34,23 @@ func NewTarget(server, database, pool string) Target {
 
 // TargetID is the name-based UUID (RFC 9562, version 5) of a database.
 func TargetID(server, database string) uuid.UUID {
-	return uuid.NewSHA1(targetNamespace, []byte(databaseKey(server, database)))
+	return uuid.NewSHA1(targetNamespace, []byte(DatabaseKey(server, database)))
 }
 
-// databaseKey is the same for names of the same database.
-func databaseKey(server, database string) string { return serverKey(server) + "\x00" + fold(database) }
+// DatabaseKey is the same for names of the same database.
+func DatabaseKey(server, database string) string {
+	return ServerKey(server) + "\x00" + FoldName(database)
+}
 
-// serverKey is the same for names of a server that differ in case, or in saying what is meant anyway:
+// ServerKey is the same for names of a server that differ in case, or in saying what is meant anyway:
 // the protocol tcp and the port 1433.
-func serverKey(server string) string {
-	return strings.TrimSuffix(strings.TrimPrefix(fold(server), "tcp:"), ",1433")
+func ServerKey(server string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(FoldName(server), "tcp:"), ",1433")
 }
 
-// fold makes names comparable: server and database names are compared without regard to case, as SQL
+// FoldName makes names comparable: server and database names are compared without regard to case, as SQL
 // Server's default collations and DNS do.
-func fold(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
+func FoldName(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
 // MembershipType says whether a member adds databases or takes them away.
 type MembershipType string

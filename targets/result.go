@@ -1,6 +1,9 @@
 package targets
 
-import "time"
+import (
+	"fmt"
+	"time"
+)
 
 // Outcome is how one attempt ended.
 type Outcome string
@@ -71,6 +74,21 @@ type ErrorDetail struct {
 	Text string
 	// Class says what kind of error it is, and so who should act.
 	Class Class
+}
+
+// String is the error as a query window shows it, in one line; empty for the zero value.
+func (d ErrorDetail) String() string {
+	if d.Number == 0 {
+		return d.Text
+	}
+	text := fmt.Sprintf("Msg %d, Level %d, State %d", d.Number, d.Severity, d.State)
+	if d.Procedure != "" {
+		text += ", Procedure " + d.Procedure
+	}
+	if d.Line > 0 {
+		text += fmt.Sprintf(", Line %d", d.Line)
+	}
+	return text + ": " + d.Text
 }
 
 // Result is what became of one attempt.

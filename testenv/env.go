@@ -16,12 +16,13 @@ import (
 	"testing"
 	"time"
 
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/invariant"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 	"github.com/jobagent/jobagent/testenv/tsqld/tds/strict"
@@ -50,9 +51,9 @@ type Env struct {
 	// Server is the embedded server; nil for a real one.
 	Server *tsqld.Server
 
-	text   string      // connection string, without a database
-	dsn    targets.DSN // the same, read; its login may be another
-	dialer mssql.HostDialer
+	text   string    // connection string, without a database
+	dsn    mssql.DSN // the same, read; its login may be another
+	dialer mssqldb.HostDialer
 	has    map[Capability]bool
 }
 
@@ -63,7 +64,7 @@ type Options struct {
 	// Fault is asked at each of the server's points; see tsqld.Config.
 	Fault func(tsqld.Point) error
 	// Dialer wraps the in-memory dialer, for faults of the network; nil: as it is.
-	Dialer func(mssql.HostDialer) mssql.HostDialer
+	Dialer func(mssqldb.HostDialer) mssqldb.HostDialer
 }
 
 // password is sa's on embedded servers; they are reachable from their own process only.
@@ -101,12 +102,12 @@ func Embedded(t testing.TB, opts Options) *Env {
 		defer mu.Unlock()
 		ended = true
 	})
-	var dialer mssql.HostDialer = server.Dialer()
+	var dialer mssqldb.HostDialer = server.Dialer()
 	if opts.Dialer != nil {
 		dialer = opts.Dialer(dialer)
 	}
 	const text = "sqlserver://sa:" + password + "@tsqld?encrypt=disable"
-	dsn, err := targets.ParseDSN(text)
+	dsn, err := mssql.ParseDSN(text)
 	require.NoError(t, err)
 	return &Env{Name: "embedded", ServerName: "tsqld", Server: server, text: text, dsn: dsn, dialer: dialer}
 }
@@ -129,7 +130,7 @@ func External(t testing.TB) *Env {
 // At is the real server of a connection string, with no capability.
 func At(t testing.TB, dsn string) *Env {
 	t.Helper()
-	parsed, err := targets.ParseDSN(dsn)
+	parsed, err := mssql.ParseDSN(dsn)
 	require.NoError(t, err, "a test server's connection string")
 	params := parsed.Params
 	name := params.Host
@@ -206,7 +207,7 @@ func (e *Env) DSN(database string) string {
 }
 
 // Connector makes connections to a database.
-func (e *Env) Connector(t testing.TB, database string) *targets.Connector {
+func (e *Env) Connector(t testing.TB, database string) *mssql.Connector {
 	t.Helper()
 	d := e.dsn
 	d.Params.Database = database
@@ -313,21 +314,21 @@ func (e *Env) DBAs(t testing.TB, database, user, password string) *sql.DB {
 
 // Servers makes what reaches the server's databases as targets, with the server's own login as the default credential, and closes it
 // when the test ends.
-func (e *Env) Servers(t testing.TB) *targets.Servers {
+func (e *Env) Servers(t testing.TB) *mssql.Servers {
 	t.Helper()
-	credentials, err := targets.NewCredentialSet(targets.LoginCredential(targets.DefaultCredential, e.dsn.Params.User, e.dsn.Params.Password, "*"))
+	credentials, err := mssql.NewCredentialSet(mssql.LoginCredential(targets.DefaultCredential, e.dsn.Params.User, e.dsn.Params.Password, "*"))
 	require.NoError(t, err)
 	return e.ServersWith(t, credentials)
 }
 
 // ServersWith is Servers with other credentials.
-func (e *Env) ServersWith(t testing.TB, credentials *targets.CredentialSet) *targets.Servers {
+func (e *Env) ServersWith(t testing.TB, credentials *mssql.CredentialSet) *mssql.Servers {
 	t.Helper()
 	encrypt := "true"
 	if e.Server != nil {
 		encrypt = "disable"
 	}
-	servers, err := targets.NewServers(targets.Config{
+	servers, err := mssql.NewServers(mssql.Config{
 		Credentials: credentials, Encrypt: encrypt, TrustServerCertificate: true, Dialer: e.dialer,
 	})
 	require.NoError(t, err)
@@ -341,7 +342,7 @@ func (e *Env) Tools(t testing.TB, store *controldb.Store) agent.Tools {
 	servers := e.Servers(t)
 	instance, err := store.Instance(t.Context())
 	require.NoError(t, err)
-	return agent.Tools{Runner: targets.NewRunner(servers, targets.Limits{}), Resolver: targets.NewResolver(servers, instance)}
+	return agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, instance)}
 }
 
 // CheckInvariants fails the test for each violation of an invariant of the design in a control database.

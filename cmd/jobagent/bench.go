@@ -16,7 +16,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/spf13/cobra"
 	"go.uber.org/zap"
 
@@ -24,6 +24,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // benchFormat is the value of -o for bench: those of the other commands, and csv.
@@ -169,8 +170,8 @@ type benchServer struct {
 	// serverName is the server in target groups.
 	serverName string
 
-	dsn     targets.DSN // without a database
-	prefix  string      // of the names of databases
+	dsn     mssql.DSN // without a database
+	prefix  string    // of the names of databases
 	closers []func() error
 }
 
@@ -233,7 +234,7 @@ func (s *benchServer) startEmbedded(ctx context.Context) error {
 	}
 	s.serverName = server.serverName()
 	s.prefix = "bench_"
-	if s.dsn, err = targets.ParseDSN(server.dsn("master")); err != nil {
+	if s.dsn, err = mssql.ParseDSN(server.dsn("master")); err != nil {
 		return err
 	}
 	return s.createDatabase(ctx, s.prefix+"control")
@@ -245,7 +246,7 @@ func (s *benchServer) useServer(ctx context.Context, dsn string) error {
 	if err != nil {
 		return err
 	}
-	if s.dsn, err = targets.ParseDSN(dsn); err != nil {
+	if s.dsn, err = mssql.ParseDSN(dsn); err != nil {
 		return &usageError{err}
 	}
 	params := s.dsn.Params
@@ -269,10 +270,10 @@ func (s *benchServer) close() error {
 }
 
 // connector is the driver's own for a database.
-func (s *benchServer) connector(database string) *mssql.Connector {
+func (s *benchServer) connector(database string) *mssqldb.Connector {
 	params := s.dsn.Params
 	params.Database = database
-	return mssql.NewConnectorConfig(params)
+	return mssqldb.NewConnectorConfig(params)
 }
 
 // open opens a pool on a database.
@@ -348,7 +349,7 @@ func (s *benchServer) waitEnd(ctx context.Context, id uuid.UUID, failed <-chan e
 		var ended sql.NullTime
 		err := s.control.QueryRowContext(ctx, `SELECT e.is_active, e.lifecycle, e.create_time, e.end_time
 FROM jobs_internal.job_executions AS e
-WHERE e.job_execution_id = @id;`, sql.Named("id", mssql.UniqueIdentifier(id))).Scan(&active, &run.lifecycle, &created, &ended)
+WHERE e.job_execution_id = @id;`, sql.Named("id", mssqldb.UniqueIdentifier(id))).Scan(&active, &run.lifecycle, &created, &ended)
 		if err != nil {
 			return run, fmt.Errorf("look at the run: %w", err)
 		}

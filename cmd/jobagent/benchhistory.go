@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/controldb"
@@ -291,7 +291,7 @@ var historyQueries = []historyQuery{
 
 // measureHistory measures queries over the history, and deletes of it.
 func (s *benchServer) measureHistory(ctx context.Context, rounds int, f *historyFigures) error {
-	var run mssql.UniqueIdentifier
+	var run mssqldb.UniqueIdentifier
 	err := s.control.QueryRowContext(ctx, "SELECT TOP (1) e.job_execution_id FROM jobs_internal.job_executions AS e WHERE e.lifecycle = N'Failed' ORDER BY e.start_time DESC;").Scan(&run)
 	if err != nil {
 		return fmt.Errorf("choose a run: %w", err)

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/agent"
@@ -150,7 +150,7 @@ func (s *benchServer) readStops(ctx context.Context, id uuid.UUID, ofTargets, of
 	rows, err := s.control.QueryContext(ctx, `SELECT e.stop_requested_at, e.end_time, t.end_time, t.lifecycle
 FROM jobs_internal.job_executions AS e
 INNER JOIN jobs_internal.target_executions AS t ON t.execution_id = e.execution_id
-WHERE e.job_execution_id = @id;`, sql.Named("id", mssql.UniqueIdentifier(id)))
+WHERE e.job_execution_id = @id;`, sql.Named("id", mssqldb.UniqueIdentifier(id)))
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the times: %w", err)
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // Environment variables that the command reads.
@@ -56,12 +56,12 @@ type encryptionConfig struct {
 }
 
 // encryption are the settings of encryption for targets.
-func (c fileConfig) encryption() targets.Config {
-	reach := targets.Config{
+func (c fileConfig) encryption() mssql.Config {
+	reach := mssql.Config{
 		Encrypt: c.Targets.Encrypt, TrustServerCertificate: c.Targets.TrustServerCertificate, CertificateSHA256: c.Targets.CertificateSHA256,
 	}
 	for _, one := range c.Targets.Servers {
-		reach.Servers = append(reach.Servers, targets.ServerEncryption(one))
+		reach.Servers = append(reach.Servers, mssql.ServerEncryption(one))
 	}
 	return reach
 }

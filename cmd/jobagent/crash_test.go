@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
@@ -477,7 +477,7 @@ WHERE j.name = @p1;`
 	for _, id := range c.started {
 		var n int
 		require.NoError(t, control.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobs_internal.job_executions WHERE job_execution_id = @p1;",
-			mssql.UniqueIdentifier(id)).Scan(&n))
+			mssqldb.UniqueIdentifier(id)).Scan(&n))
 		require.Equal(t, 1, n, "run %s was acknowledged, and is lost", id)
 	}
 	var unsuccessful int

@@ -11,7 +11,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	sqlfs "github.com/jobagent/jobagent/sql"
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // newDBCommand makes `jobagent db`.
@@ -95,7 +95,7 @@ func (a *app) deployed(ctx context.Context, store *controldb.Store, more map[str
 
 // newDBGrantsCommand makes `jobagent db grants`.
 func newDBGrantsCommand(a *app) *cobra.Command {
-	r := controldb.GrantRequest{Ledger: targets.LedgerTable()}
+	r := controldb.GrantRequest{Ledger: mssql.LedgerTable()}
 	cmd := &cobra.Command{
 		Use: "grants", Short: "Print T-SQL that gives a login what a role needs, and no more", Args: cobra.NoArgs,
 		Long: `Prints T-SQL, each statement with its reason, and sends nothing. The roles jobs_agent (an agent's own login), jobs_admin, jobs_author,

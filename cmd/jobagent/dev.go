@@ -12,7 +12,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // envSAPassword is the environment variable that holds sa's password for `jobagent dev`.
@@ -192,15 +192,15 @@ func (a *app) printReady(server *embedded) error {
 			ControlDatabase   string `json:"control_database"`
 			Certificate       string `json:"certificate"` // its file
 			CertificateSHA256 string `json:"certificate_sha256"`
-		}{server.address, controlDatabase, server.certificateFile, targets.CertificatePin(server.certificate)})
+		}{server.address, controlDatabase, server.certificateFile, mssql.CertificatePin(server.certificate)})
 	}
 	_, err := fmt.Fprintf(a.stdout, "ready %s\n", server.url(controlDatabase))
 	return err
 }
 
 // configuredCredentials are the credentials of the configuration file.
-func configuredCredentials(cfg fileConfig) ([]targets.Credential, error) {
-	var list []targets.Credential
+func configuredCredentials(cfg fileConfig) ([]mssql.Credential, error) {
+	var list []mssql.Credential
 	for _, c := range cfg.Credentials {
 		credential, err := c.credential()
 		if err != nil {

@@ -24,6 +24,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/invariant"
 )
 
@@ -150,7 +151,7 @@ func (p *devProcess) dsn(database string) string {
 // open opens a pool on a database.
 func (p *devProcess) open(t *testing.T, database string) *sql.DB {
 	t.Helper()
-	connector, err := targets.NewConnector(p.dsn(database), nil)
+	connector, err := mssql.NewConnector(p.dsn(database), nil)
 	require.NoError(t, err)
 	db := sql.OpenDB(connector)
 	t.Cleanup(func() { db.Close() })

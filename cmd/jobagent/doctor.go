@@ -15,6 +15,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // findingView is a finding as -o json shows it.
@@ -129,13 +130,13 @@ func (a *app) examineEncryption() ([]controldb.Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	servers, err := targets.NewServers(cfg.encryption())
+	servers, err := mssql.NewServers(cfg.encryption())
 	if err != nil {
 		return nil, &usageError{err}
 	}
 	defer servers.Close()
 	var found []controldb.Finding
-	for what, list := range map[string][]targets.Weakness{"the control database's server": dsn.Weaknesses(), "targets": servers.Weaknesses()} {
+	for what, list := range map[string][]mssql.Weakness{"the control database's server": dsn.Weaknesses(), "targets": servers.Weaknesses()} {
 		for _, w := range list {
 			found = append(found, controldb.Finding{
 				Code: codeEncryption, Severity: controldb.SeverityWarning, Found: fmt.Sprintf("%s for %s (%s)", w.Setting, what, w.Servers), Why: w.Text, Command: mendEncryption(w),
@@ -154,7 +155,7 @@ func (a *app) examineEncryption() ([]controldb.Finding, error) {
 }
 
 // mendEncryption is what to do about a weak setting.
-func mendEncryption(w targets.Weakness) string {
+func mendEncryption(w mssql.Weakness) string {
 	if w.Setting == "encrypt=disable" {
 		return "give the server a certificate, and take " + w.Setting + " out"
 	}
@@ -206,7 +207,7 @@ func (a *app) examineCredentials(ctx context.Context, store *controldb.Store) ([
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
-		case err != nil && (targets.Classify(err).Class == targets.ClassAuth || targets.Classify(err).Number == cannotOpenDatabase):
+		case err != nil && (mssql.Classify(err).Class == targets.ClassAuth || mssql.Classify(err).Number == cannotOpenDatabase):
 		case err != nil:
 			found = append(found, controldb.Finding{Code: codeCredential, Severity: controldb.SeverityOK,
 				Found: fmt.Sprintf("not seen: whether credential %q can enter the control database: %v", name, err)})
@@ -277,7 +278,7 @@ func probeTargets(ctx context.Context, tools agent.Tools, credential string, lis
 			defer func() { <-room }()
 			limited, cancel := context.WithTimeout(ctx, probeLimit)
 			defer cancel()
-			results[i] = tools.Runner.Run(limited, targets.Attempt{Target: target, Credential: credential, Script: probeText})
+			results[i] = tools.Runner.Run(limited, mssql.Attempt{Attempt: targets.Attempt{Target: target, Credential: credential, Command: probeText}})
 		})
 	}
 	running.Wait()
@@ -300,7 +301,7 @@ func probeTargets(ctx context.Context, tools agent.Tools, credential string, lis
 }
 
 // mendTarget is what to do about an error of a target's server.
-func mendTarget(err error) string { return mendClass(targets.Classify(err).Class) }
+func mendTarget(err error) string { return mendClass(mssql.Classify(err).Class) }
 
 // mendClass is what to do about a kind of error.
 func mendClass(class targets.Class) string {

@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // mendVisitor is T-SQL that keeps a login out of a database.
-func mendVisitor(v targets.Visitor, database string) string {
+func mendVisitor(v mssql.Visitor, database string) string {
 	switch {
 	case v.SysAdmin:
 		return fmt.Sprintf("ALTER SERVER ROLE sysadmin DROP MEMBER %s; -- or use another login for targets", quoted(v.Login))

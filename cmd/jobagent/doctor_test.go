@@ -13,7 +13,7 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/controldb"
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // TestDoctorExitCodes: 0 when all is well, 6 where a deployment is refused, 7 for a warning; a read-only target is one.
@@ -83,7 +83,7 @@ func TestDoctorTriesCredentials(t *testing.T) {
 	require.NoError(t, err)
 	t.Setenv("JOBAGENT_TEST_PASSWORD", password)
 	t.Setenv(envConfig, "")
-	pin := targets.CertificatePin(server.certificate)
+	pin := mssql.CertificatePin(server.certificate)
 	doctor := func(settings string, user string) []findingView {
 		text := fmt.Sprintf(`{"targets": {"certificate_sha256": [%q]%s}, "credentials": [{"name": "c", "servers": ["127.0.0.1"], "user": %q, "secret": "env:JOBAGENT_TEST_PASSWORD"},
 			{"name": "elsewhere", "servers": ["*.example.com"], "user": "sa", "secret": "env:JOBAGENT_TEST_PASSWORD"}]}`, pin, settings, user)

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
@@ -65,14 +65,14 @@ func TestDevLogsRefusedLogins(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 5 {
 		wg.Go(func() {
-			var e mssql.Error
+			var e mssqldb.Error
 			err := ping(t, server.address, "sa", fmt.Sprintf("Canary-%d", i), "disable")
 			assert.ErrorAs(t, err, &e)
 			assert.EqualValues(t, 18456, e.Number)
 		})
 	}
 	wg.Wait()
-	var locked mssql.Error
+	var locked mssqldb.Error
 	require.ErrorAs(t, ping(t, server.address, "sa", password, "disable"), &locked)
 	require.EqualValues(t, 18486, locked.Number)
 	require.Equal(t, 6, logs.Len())
@@ -94,7 +94,7 @@ func TestDevLogsRefusedLogins(t *testing.T) {
 			break
 		}
 	}
-	var e mssql.Error
+	var e mssqldb.Error
 	require.ErrorAs(t, err, &e)
 	require.EqualValues(t, 17809, e.Number)
 }

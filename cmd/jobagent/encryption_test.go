@@ -18,7 +18,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/mitm"
 )
 
@@ -52,7 +52,7 @@ func TestCommandsAgainstManInTheMiddle(t *testing.T) {
 	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", canary, "true", zap.NewNop())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.close()) })
-	pin := targets.CertificatePin(server.certificate)
+	pin := mssql.CertificatePin(server.certificate)
 	for _, mode := range []mitm.Mode{mitm.Pass, mitm.End, mitm.Deny, mitm.Lie, mitm.Silent} {
 		for parameters, code := range map[string]int{
 			"":                            exitConnection,
@@ -161,7 +161,7 @@ func TestDocumentedConnectionStrings(t *testing.T) {
 	tried := 0
 	for _, text := range found {
 		if !strings.Contains(text, "127.0.0.1:1433") {
-			dsn, err := targets.ParseDSN(text)
+			dsn, err := mssql.ParseDSN(text)
 			require.NoError(t, err, text)
 			require.False(t, dsn.Encryption.Plain() || dsn.Encryption.Unverified(), text)
 			continue
@@ -215,7 +215,7 @@ func TestDoctorFindsWeakEncryption(t *testing.T) {
 	}
 	pinned := server.dsn(controlDatabase)
 	require.Equal(t, []findingView{{Code: codeEncryption, Severity: controldb.SeverityOK, Found: "connections are encrypted, and servers are verified"}}, findings("--dsn", pinned))
-	trusting := strings.Replace(pinned, "certificate_sha256="+targets.CertificatePin(server.certificate), "TrustServerCertificate=true", 1)
+	trusting := strings.Replace(pinned, "certificate_sha256="+mssql.CertificatePin(server.certificate), "TrustServerCertificate=true", 1)
 	var found []string
 	for _, f := range findings("--dsn", trusting, "--config", path) {
 		require.Equal(t, controldb.SeverityWarning, f.Severity)
@@ -238,7 +238,7 @@ func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 	defer master.Close()
 	_, err = master.ExecContext(t.Context(), "CREATE DATABASE tenant;")
 	require.NoError(t, err)
-	pin := targets.KeyPin(server.certificate)
+	pin := mssql.KeyPin(server.certificate)
 	type object map[string]any
 	for name, c := range map[string]struct {
 		mode   mitm.Mode

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/msdsn"
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/jobs/importer"
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 func newImportSQLAgentCommand(a *app) *cobra.Command {
@@ -59,10 +59,10 @@ or by its name of Windows (SELECT CURRENT_TIMEZONE_ID() from SQL Server 2022 on)
 }
 
 // agentServer is the server of the connection string, with another database.
-func (a *app) agentServer(database string) (targets.DSN, error) {
+func (a *app) agentServer(database string) (mssql.DSN, error) {
 	text, err := a.controlDSN()
 	if err != nil {
-		return targets.DSN{}, err
+		return mssql.DSN{}, err
 	}
 	dsn, err := a.parseDSN(text)
 	dsn.Params.Database = database
@@ -81,7 +81,7 @@ func dsnServer(p msdsn.Config) string {
 }
 
 // readAgentJobs reads all jobs, or those of the names.
-func readAgentJobs(ctx context.Context, dsn targets.DSN, names []string) ([]importer.AgentJob, error) {
+func readAgentJobs(ctx context.Context, dsn mssql.DSN, names []string) ([]importer.AgentJob, error) {
 	params := dsn.Params
 	db := sql.OpenDB(dsn.Connector(nil))
 	defer db.Close()
@@ -90,7 +90,7 @@ func readAgentJobs(ctx context.Context, dsn targets.DSN, names []string) ([]impo
 	}
 	all, err := agentJobs(ctx, db)
 	if err != nil {
-		var refused mssql.Error
+		var refused mssqldb.Error
 		if errors.As(err, &refused) && refused.Number == noSuchObject {
 			return nil, &exitError{exitNotFound, fmt.Errorf("the database %s of %s holds no SQL Server Agent (%w); --database names another", params.Database, dsnServer(params), err)}
 		}
@@ -128,7 +128,7 @@ func agentJobs(ctx context.Context, db *sql.DB) ([]importer.AgentJob, error) {
 		{"sysalerts", true, []string{"job_id", "name"}},
 	} {
 		rows, err := readAgentTable(ctx, db, t.name, t.needed)
-		var refused mssql.Error
+		var refused mssqldb.Error
 		if t.optional && errors.As(err, &refused) && refused.Number == noSuchObject {
 			continue
 		} else if err != nil {

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
@@ -203,7 +203,7 @@ func (l *ledger) written(database string) map[ledgerRow]int {
 	for rows.Next() {
 		var (
 			r   ledgerRow
-			run mssql.UniqueIdentifier
+			run mssqldb.UniqueIdentifier
 			n   int
 		)
 		require.NoError(l.t, rows.Scan(&run, &r.source, &r.part, &n))
@@ -229,7 +229,7 @@ WHERE j.is_system = 0;`)
 	for rows.Next() {
 		var (
 			t             ledgerTarget
-			run, internal mssql.UniqueIdentifier
+			run, internal mssqldb.UniqueIdentifier
 		)
 		require.NoError(l.t, rows.Scan(&run, &t.database, &internal, &t.job, &t.lifecycle, &t.attempts, &t.unclean))
 		t.run, t.internalID = uuid.UUID(run), uuid.UUID(internal)
@@ -251,7 +251,7 @@ func (l *ledger) audit() {
 	for _, id := range l.started {
 		var n int
 		require.NoError(t, control.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobs_internal.job_executions WHERE job_execution_id = @p1;",
-			mssql.UniqueIdentifier(id)).Scan(&n))
+			mssqldb.UniqueIdentifier(id)).Scan(&n))
 		if n != 1 {
 			t.Errorf("lost: the start of run %s was acknowledged, and the control database has %d of it", id, n)
 		}

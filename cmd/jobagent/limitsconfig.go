@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // limitsConfig bounds what one target may send: see targets.AnswerLimits, which has the defaults.
@@ -25,8 +25,8 @@ type limitsConfig struct {
 }
 
 // limits gives them to package targets.
-func (l limitsConfig) limits() targets.AnswerLimits {
-	return targets.AnswerLimits{
+func (l limitsConfig) limits() mssql.AnswerLimits {
+	return mssql.AnswerLimits{
 		ValueBytes: int64(l.ValueBytes), RowBytes: int64(l.RowBytes), OutputBytes: int64(l.OutputBytes), MessageBytes: int64(l.MessageBytes),
 		Messages: l.Messages, ResultSets: l.ResultSets, AnswerBytes: int64(l.AnswerBytes), BufferBytes: int64(l.BufferBytes),
 	}

@@ -19,7 +19,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 var locksLog = flag.Bool("locks.log", false, "TestLocksOfProcesses waits until the agent has logged who holds the lock of passes (11 s)")
@@ -48,7 +48,7 @@ func TestLocksOfProcesses(t *testing.T) {
 		require.NoError(t, err)
 	}
 	connect := func(user string) func(batch string) error {
-		connector, err := targets.NewConnector(asLogin(t, p.dsn(controlDatabase), user, password), nil)
+		connector, err := mssql.NewConnector(asLogin(t, p.dsn(controlDatabase), user, password), nil)
 		require.NoError(t, err)
 		db := sql.OpenDB(connector)
 		t.Cleanup(func() { db.Close() })

@@ -6,7 +6,7 @@ import (
 	"runtime/debug"
 	"testing"
 
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 )
@@ -48,7 +48,7 @@ func TestMaxMemoryReachesTheServer(t *testing.T) {
 	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT LEN(REPLICATE(CAST('a' AS varchar(max)), 4000000))").Scan(&n))
 	require.Equal(t, 4000000, n)
 	err = db.QueryRowContext(t.Context(), "SELECT LEN(REPLICATE(CAST('a' AS varchar(max)), 40000000))").Scan(&n)
-	var m mssql.Error
+	var m mssqldb.Error
 	require.ErrorAs(t, err, &m)
 	require.Equal(t, int32(701), m.Number)
 }

@@ -16,7 +16,7 @@ import (
 	"go.uber.org/zap/zapcore"
 
 	"github.com/jobagent/jobagent/controldb"
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // app is what the commands of one invocation share.
@@ -31,7 +31,7 @@ type app struct {
 
 	config     fileConfig
 	configRead bool
-	warned     []targets.Weakness
+	warned     []mssql.Weakness
 	target     targetFlags // of the commands that have them
 }
 
@@ -144,8 +144,8 @@ func (a *app) controlDSN() (string, error) {
 }
 
 // parseDSN reads a connection string that somebody gave, and warns, once, of what is weak about its encryption.
-func (a *app) parseDSN(text string) (targets.DSN, error) {
-	dsn, err := targets.ParseDSN(text)
+func (a *app) parseDSN(text string) (mssql.DSN, error) {
+	dsn, err := mssql.ParseDSN(text)
 	if err != nil {
 		return dsn, &usageError{err}
 	}
@@ -153,17 +153,17 @@ func (a *app) parseDSN(text string) (targets.DSN, error) {
 }
 
 // parsedControlDSN is controlDSN, read by parseDSN.
-func (a *app) parsedControlDSN() (targets.DSN, error) {
+func (a *app) parsedControlDSN() (mssql.DSN, error) {
 	text, err := a.controlDSN()
 	if err != nil {
-		return targets.DSN{}, err
+		return mssql.DSN{}, err
 	}
 	return a.parseDSN(text)
 }
 
 // warnWeak logs settings of encryption that leave a connection open to who is in its way, each once.
-func (a *app) warnWeak(list []targets.Weakness) error {
-	list = slices.DeleteFunc(list, func(w targets.Weakness) bool { return slices.Contains(a.warned, w) })
+func (a *app) warnWeak(list []mssql.Weakness) error {
+	list = slices.DeleteFunc(list, func(w mssql.Weakness) bool { return slices.Contains(a.warned, w) })
 	if len(list) == 0 {
 		return nil
 	}

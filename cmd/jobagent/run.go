@@ -13,7 +13,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // newRunCommand makes `jobagent run`.
@@ -96,7 +96,7 @@ func (a *app) checkSettings() error {
 	if err != nil {
 		return err
 	}
-	_, err = a.credentials(cfg, &targets.Config{})
+	_, err = a.credentials(cfg, &mssql.Config{})
 	return err
 }
 

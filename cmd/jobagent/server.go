@@ -16,12 +16,12 @@ import (
 	"strings"
 	"time"
 
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
@@ -35,18 +35,18 @@ const shutdownTime = 10 * time.Second
 type embedded struct {
 	server   *tsqld.Server
 	listener net.Listener
-	serving  chan struct{}    // closed when Serve has ended
-	serveErr error            // why; once serving is closed
-	address  string           // host:port
-	password string           // of sa
-	encrypt  string           // as in a connection string
-	dialer   mssql.HostDialer // how the control database is reached; nil: TCP
+	serving  chan struct{}      // closed when Serve has ended
+	serveErr error              // why; once serving is closed
+	address  string             // host:port
+	password string             // of sa
+	encrypt  string             // as in a connection string
+	dialer   mssqldb.HostDialer // how the control database is reached; nil: TCP
 	store    *controldb.Store
 
 	certificate     *x509.Certificate
-	certificateFile string         // that holds it, for clients; empty: none
-	reach           targets.Config // encryption of targets on other servers
-	targetPassword  string         // of targetLogin
+	certificateFile string       // that holds it, for clients; empty: none
+	reach           mssql.Config // encryption of targets on other servers
+	targetPassword  string       // of targetLogin
 }
 
 // embeddedOption changes how an embedded server is made.
@@ -199,7 +199,7 @@ func keptCertificate(dir string, listen string) (*tls.Certificate, error) {
 func (e *embedded) dsn(database string) string {
 	q := url.Values{"database": {database}, "encrypt": {e.encrypt}}
 	if e.encrypt != "disable" {
-		q.Set("certificate_sha256", targets.CertificatePin(e.certificate))
+		q.Set("certificate_sha256", mssql.CertificatePin(e.certificate))
 	}
 	return (&url.URL{Scheme: "sqlserver", User: url.UserPassword("sa", e.password), Host: e.address, RawQuery: q.Encode()}).String()
 }
@@ -215,7 +215,7 @@ func (e *embedded) url(database string) *url.URL {
 
 // open opens a pool on a database of the server.
 func (e *embedded) open(database string) (*sql.DB, error) {
-	connector, err := targets.NewConnector(e.dsn(database), e.dialer)
+	connector, err := mssql.NewConnector(e.dsn(database), e.dialer)
 	if err != nil {
 		return nil, err
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // memberView is a member as -o json shows it; names as in the view jobs.target_group_members.
@@ -116,7 +117,7 @@ func newTargetGroupResolveCommand(a *app) *cobra.Command {
 				resolved, err := tools.Resolver.Resolve(cmd.Context(), list)
 				if err != nil {
 					err = fmt.Errorf("resolve target group %q: %w", args[0], err)
-					switch targets.Classify(err).Class {
+					switch mssql.Classify(err).Class {
 					case targets.ClassAuth, targets.ClassLostConnection, targets.ClassTimeout, targets.ClassTransient:
 						return &exitError{exitConnection, err}
 					case targets.ClassConfig:

@@ -12,9 +12,10 @@ import (
 	"path/filepath"
 	"slices"
 
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 // targetLogin is the login under which the embedded server's own agent runs scripts: db_owner in every database but those of the system and
@@ -34,8 +35,8 @@ var targetLoginText string
 
 // prepareDatabases makes the control database and the login for targets, before clients are let in: nobody sees a control database with that
 // login in it.
-func (e *embedded) prepareDatabases(ctx context.Context, dialer mssql.HostDialer) error {
-	connector, err := targets.NewConnector(e.dsn("master"), dialer)
+func (e *embedded) prepareDatabases(ctx context.Context, dialer mssqldb.HostDialer) error {
+	connector, err := mssql.NewConnector(e.dsn("master"), dialer)
 	if err != nil {
 		return err
 	}
@@ -113,10 +114,10 @@ func (e *embedded) ownNames() []string {
 
 // openServers makes what reaches the server's databases as targets: the login for targets is the default credential, on this server only;
 // further ones come from the configuration file.
-func (e *embedded) openServers(ctx context.Context, further ...targets.Credential) (*targets.Servers, error) {
+func (e *embedded) openServers(ctx context.Context, further ...mssql.Credential) (*mssql.Servers, error) {
 	own := e.ownNames()
-	credentials, err := targets.NewCredentialSet(append([]targets.Credential{
-		targets.LoginCredential(targets.DefaultCredential, targetLogin, e.targetPassword, own...),
+	credentials, err := mssql.NewCredentialSet(append([]mssql.Credential{
+		mssql.LoginCredential(targets.DefaultCredential, targetLogin, e.targetPassword, own...),
 	}, further...)...)
 	if err != nil {
 		return nil, &usageError{err}
@@ -126,7 +127,7 @@ func (e *embedded) openServers(ctx context.Context, further ...targets.Credentia
 		return nil, err
 	}
 	reach.Credentials, reach.Servers = credentials, append(e.ownEncryption(own), e.reach.Servers...)
-	servers, err := targets.NewServers(reach)
+	servers, err := mssql.NewServers(reach)
 	if err != nil {
 		return nil, &usageError{err}
 	}
@@ -134,11 +135,11 @@ func (e *embedded) openServers(ctx context.Context, further ...targets.Credentia
 }
 
 // ownEncryption is how the server is reached as a target: by its certificate.
-func (e *embedded) ownEncryption(names []string) (list []targets.ServerEncryption) {
+func (e *embedded) ownEncryption(names []string) (list []mssql.ServerEncryption) {
 	for _, name := range names {
-		self := targets.ServerEncryption{Match: name, Encrypt: e.encrypt}
+		self := mssql.ServerEncryption{Match: name, Encrypt: e.encrypt}
 		if e.encrypt != "disable" {
-			self.CertificateSHA256 = []string{targets.CertificatePin(e.certificate)}
+			self.CertificateSHA256 = []string{mssql.CertificatePin(e.certificate)}
 		}
 		list = append(list, self)
 	}
@@ -165,7 +166,7 @@ func (e *embedded) writeConfig(dir string) error {
 	}
 	names := e.ownNames()
 	for _, name := range names {
-		cfg.Targets.Servers = append(cfg.Targets.Servers, encryption{name, []string{targets.CertificatePin(e.certificate)}})
+		cfg.Targets.Servers = append(cfg.Targets.Servers, encryption{name, []string{mssql.CertificatePin(e.certificate)}})
 	}
 	cfg.Targets.DefaultCredential = targetLogin
 	cfg.Credentials = []credentialConfig{{Name: targetLogin, Servers: names, User: targetLogin, Secret: "file:" + filepath.Join(dir, targetPasswordFile)}}

@@ -15,7 +15,8 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
-	"github.com/jobagent/jobagent/targets/azure"
+	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/targets/mssql/azure"
 )
 
 // targetFlags are the flags that give targets a credential: one of the configuration file, or one without a file.
@@ -38,7 +39,7 @@ func (f *targetFlags) add(cmd *cobra.Command) {
 }
 
 // login is the credential that the flags make; nil when they make none.
-func (f *targetFlags) login() (*targets.Credential, error) {
+func (f *targetFlags) login() (*mssql.Credential, error) {
 	switch {
 	case f.user == "" && f.secret == "" && len(f.servers) == 0:
 		return nil, nil
@@ -49,8 +50,8 @@ func (f *targetFlags) login() (*targets.Credential, error) {
 	case len(f.servers) == 0:
 		return nil, usagef("--target-user needs --target-servers: the servers that the login may be sent to")
 	}
-	return &targets.Credential{
-		Name: targets.DefaultCredential, Servers: f.servers, Kind: targets.KindSQLLogin, User: f.user, Secret: cmp.Or(f.secret, "env:"+envTargetPassword),
+	return &mssql.Credential{
+		Name: targets.DefaultCredential, Servers: f.servers, Kind: mssql.KindSQLLogin, User: f.user, Secret: cmp.Or(f.secret, "env:"+envTargetPassword),
 	}, nil
 }
 
@@ -69,10 +70,10 @@ func (a *app) openTools(ctx context.Context, store *controldb.Store) (agent.Tool
 }
 
 // openServers makes what reaches targets' servers, and says with which settings.
-func (a *app) openServers(ctx context.Context, store *controldb.Store) (*targets.Servers, targets.Config, error) {
+func (a *app) openServers(ctx context.Context, store *controldb.Store) (*mssql.Servers, mssql.Config, error) {
 	cfg, err := a.fileConfig()
 	if err != nil {
-		return nil, targets.Config{}, err
+		return nil, mssql.Config{}, err
 	}
 	reach := cfg.encryption()
 	reach.LoginTimeout, reach.Entra = time.Duration(cfg.Targets.ConnectTimeout), azure.Connector
@@ -84,7 +85,7 @@ func (a *app) openServers(ctx context.Context, store *controldb.Store) (*targets
 		return nil, reach, err
 	}
 	reach.AllowControlDatabase = cfg.Targets.AllowControlDatabase
-	servers, err := targets.NewServers(reach)
+	servers, err := mssql.NewServers(reach)
 	if err != nil {
 		return nil, reach, &usageError{err}
 	}
@@ -95,31 +96,31 @@ func (a *app) openServers(ctx context.Context, store *controldb.Store) (*targets
 }
 
 // newTools makes an agent's tools over servers.
-func newTools(ctx context.Context, store *controldb.Store, servers *targets.Servers) (agent.Tools, error) {
+func newTools(ctx context.Context, store *controldb.Store, servers *mssql.Servers) (agent.Tools, error) {
 	control, err := store.Instance(ctx)
 	if err != nil {
 		return agent.Tools{}, err
 	}
-	return agent.Tools{Runner: targets.NewRunner(servers, targets.Limits{}), Resolver: targets.NewResolver(servers, control)}, nil
+	return agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, control)}, nil
 }
 
 // credentialKinds are the spellings of a credential's kind in the configuration file.
-var credentialKinds = map[string]targets.CredentialKind{
-	"": targets.KindSQLLogin, "sql-login": targets.KindSQLLogin, "managed-identity": targets.KindManagedIdentity,
-	"service-principal": targets.KindServicePrincipal, "default-azure": targets.KindDefault,
+var credentialKinds = map[string]mssql.CredentialKind{
+	"": mssql.KindSQLLogin, "sql-login": mssql.KindSQLLogin, "managed-identity": mssql.KindManagedIdentity,
+	"service-principal": mssql.KindServicePrincipal, "default-azure": mssql.KindDefault,
 }
 
 // credential turns an entry of the configuration file into a credential.
-func (c credentialConfig) credential() (targets.Credential, error) {
+func (c credentialConfig) credential() (mssql.Credential, error) {
 	kind, ok := credentialKinds[strings.ToLower(c.Kind)]
 	if !ok {
-		return targets.Credential{}, usagef("credential %q: kind %q is none of sql-login, managed-identity, service-principal, default-azure", c.Name, c.Kind)
+		return mssql.Credential{}, usagef("credential %q: kind %q is none of sql-login, managed-identity, service-principal, default-azure", c.Name, c.Kind)
 	}
 	user := c.User
-	if kind == targets.KindServicePrincipal && c.TenantID != "" {
+	if kind == mssql.KindServicePrincipal && c.TenantID != "" {
 		user += "@" + c.TenantID
 	}
-	return targets.Credential{Name: c.Name, Servers: c.Servers, Kind: kind, User: user, Secret: c.Secret}, nil
+	return mssql.Credential{Name: c.Name, Servers: c.Servers, Kind: kind, User: user, Secret: c.Secret}, nil
 }
 
 // isDefaultName says whether name is that of the default credential.
@@ -127,12 +128,12 @@ func isDefaultName(name string) bool { return strings.EqualFold(name, targets.De
 
 // credentials makes the set of named credentials. Where the flags make one, reach gets the encryption that the connection string asks for, for
 // the control database's server, unless the configuration file has its own.
-func (a *app) credentials(cfg fileConfig, reach *targets.Config) (*targets.CredentialSet, error) {
+func (a *app) credentials(cfg fileConfig, reach *mssql.Config) (*mssql.CredentialSet, error) {
 	list, err := configuredCredentials(cfg)
 	if err != nil {
 		return nil, err
 	}
-	isDefault := func(c targets.Credential) bool { return isDefaultName(c.Name) }
+	isDefault := func(c mssql.Credential) bool { return isDefaultName(c.Name) }
 	login, err := a.target.login()
 	if err != nil {
 		return nil, err
@@ -145,7 +146,7 @@ func (a *app) credentials(cfg fileConfig, reach *targets.Config) (*targets.Crede
 		reach.Servers = append(reach.Servers, own...) // last: what the configuration file says of the server counts before
 		list = append(slices.DeleteFunc(list, isDefault), *login)
 	} else if name := cmp.Or(a.target.credential, cfg.Targets.DefaultCredential); name != "" && !isDefaultName(name) {
-		i := slices.IndexFunc(list, func(c targets.Credential) bool { return strings.EqualFold(c.Name, name) })
+		i := slices.IndexFunc(list, func(c mssql.Credential) bool { return strings.EqualFold(c.Name, name) })
 		if i < 0 {
 			source := "targets.default_credential"
 			if a.target.credential != "" {
@@ -157,7 +158,7 @@ func (a *app) credentials(cfg fileConfig, reach *targets.Config) (*targets.Crede
 		fallback.Name = targets.DefaultCredential
 		list = append(slices.DeleteFunc(list, isDefault), fallback)
 	}
-	set, err := targets.NewCredentialSet(list...)
+	set, err := mssql.NewCredentialSet(list...)
 	if err != nil {
 		return nil, &usageError{err}
 	}
@@ -170,14 +171,14 @@ var encryptWords = map[msdsn.Encryption]string{
 }
 
 // controlEncryption is the encryption that the control database's connection string asks for, for its server.
-func (a *app) controlEncryption() ([]targets.ServerEncryption, error) {
+func (a *app) controlEncryption() ([]mssql.ServerEncryption, error) {
 	dsn, err := a.parsedControlDSN()
 	if err != nil {
 		return nil, err
 	}
-	var encryption []targets.ServerEncryption
+	var encryption []mssql.ServerEncryption
 	for _, name := range serverNames(dsn.Params) {
-		encryption = append(encryption, targets.ServerEncryption{
+		encryption = append(encryption, mssql.ServerEncryption{
 			Match: name, Encrypt: encryptWords[dsn.Params.Encryption], TrustServerCertificate: dsn.Params.TrustServerCertificate, CertificateSHA256: dsn.Encryption.Pins(),
 		})
 	}

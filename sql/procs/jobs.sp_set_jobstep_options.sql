@@ -8,7 +8,7 @@
 --   @on_unknown_outcome  What follows an attempt of which nobody can say what became of it (the agent died, the connection
 --                        was lost after the script was sent): Retry, by the step's retry policy, or Fail.
 --   @at_most_once        1: the script runs in one transaction with a row in the target's table jobagent.executed_scripts,
---                        so that no attempt runs it again once it has committed. targets/DESIGN.md says what that asks of
+--                        so that no attempt runs it again once it has committed. targets/mssql/DESIGN.md says what that asks of
 --                        scripts and permissions.
 --   @job_version         Receives the job's new version.
 -- Called by: anybody with the role jobs_author.

@@ -6,12 +6,12 @@ import (
 	"sync"
 	"syscall"
 
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
 // Network is a mssql.HostDialer whose connections fail as told. It is safe for concurrent use.
 type Network struct {
-	inner mssql.HostDialer
+	inner mssqldb.HostDialer
 	// plan decides on each request; nil: all are carried out.
 	plan func(Call) Kind
 
@@ -25,7 +25,7 @@ type Network struct {
 
 // NewNetwork wraps a dialer. plan is asked once for each request, before its first byte is sent, by one goroutine at a time;
 // nil carries all of them out.
-func NewNetwork(inner mssql.HostDialer, plan func(Call) Kind) *Network {
+func NewNetwork(inner mssqldb.HostDialer, plan func(Call) Kind) *Network {
 	return &Network{inner: inner, plan: plan, conns: map[*conn]struct{}{}}
 }
 

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
@@ -28,7 +28,7 @@ func open(t *testing.T, plan func(fault.Call) fault.Kind) (faulty *sql.DB, sound
 	_, err = sound.ExecContext(t.Context(), "CREATE PROCEDURE dbo.write_one @i INT AS INSERT INTO dbo.t (i) VALUES (@i);")
 	require.NoError(t, err)
 	network = fault.NewNetwork(env.Server.Dialer(), plan)
-	connector, err := targets.NewConnector(env.DSN("d"), network)
+	connector, err := mssql.NewConnector(env.DSN("d"), network)
 	require.NoError(t, err)
 	faulty = sql.OpenDB(connector)
 	faulty.SetMaxOpenConns(1)

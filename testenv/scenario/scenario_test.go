@@ -19,6 +19,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/script"
 )
@@ -123,26 +124,26 @@ func (f *fleet) startAgent(t *testing.T) {
 	// The default credential stands for the managed identity.
 	params, err := msdsn.Parse(f.control.DSN("master"))
 	require.NoError(t, err)
-	list := []targets.Credential{targets.LoginCredential(targets.DefaultCredential, params.User, params.Password, "*")}
+	list := []mssql.Credential{mssql.LoginCredential(targets.DefaultCredential, params.User, params.Password, "*")}
 	for _, name := range jobCredentials {
-		list = append(list, targets.LoginCredential(name, jobLogin, jobPassword, "*.database.windows.net"))
+		list = append(list, mssql.LoginCredential(name, jobLogin, jobPassword, "*.database.windows.net"))
 	}
 	for _, name := range refreshCredentials {
-		list = append(list, targets.LoginCredential(name, refreshLogin, refreshPassword, "*.database.windows.net"))
+		list = append(list, mssql.LoginCredential(name, refreshLogin, refreshPassword, "*.database.windows.net"))
 	}
-	credentials, err := targets.NewCredentialSet(list...)
+	credentials, err := mssql.NewCredentialSet(list...)
 	require.NoError(t, err)
 	encrypt := "disable"
 	if f.control.Server == nil {
 		encrypt = "true"
 	}
 	// Azure lets jobs run on the job database, and write to it.
-	servers, err := targets.NewServers(targets.Config{Credentials: credentials, Encrypt: encrypt, TrustServerCertificate: true, Dialer: f, AllowControlDatabase: true})
+	servers, err := mssql.NewServers(mssql.Config{Credentials: credentials, Encrypt: encrypt, TrustServerCertificate: true, Dialer: f, AllowControlDatabase: true})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
 	instance, err := f.store.Instance(t.Context())
 	require.NoError(t, err)
-	tools := agent.Tools{Runner: targets.NewRunner(servers, targets.Limits{}), Resolver: targets.NewResolver(servers, instance)}
+	tools := agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, instance)}
 	hosting, err := agent.New(agent.Config{}, f.store, tools, nil, zap.NewNop())
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
 // letters maps the driver's names of types to the letters of columns.
@@ -56,7 +56,7 @@ func format(v any, typeName string) (string, error) {
 	case []byte:
 		switch letters[typeName] {
 		case 'G':
-			var id mssql.UniqueIdentifier
+			var id mssqldb.UniqueIdentifier
 			if err := id.Scan(v); err != nil {
 				return "", err
 			}

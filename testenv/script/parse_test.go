@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 )
 
@@ -126,16 +126,16 @@ func TestJudge(t *testing.T) {
 	require.NoError(t, err)
 	succeeds, fails, twice := s.records[0], s.records[1], s.records[2]
 	same := func(s string) string { return s }
-	job, other := mssql.Error{Number: 50001, Message: "a job"}, mssql.Error{Number: 50001, Message: "a step"}
+	job, other := mssqldb.Error{Number: 50001, Message: "a job"}, mssqldb.Error{Number: 50001, Message: "a step"}
 	require.Empty(t, succeeds.judge(nil, same))
 	require.Contains(t, succeeds.judge(job, same), "Msg 50001")
 	require.Empty(t, fails.judge(job, same))
 	require.Contains(t, fails.judge(nil, same), "succeeded")
 	require.Contains(t, fails.judge(other, same), "does not match")
-	require.Contains(t, fails.judge(mssql.Error{Number: 1}, same), "was expected")
+	require.Contains(t, fails.judge(mssqldb.Error{Number: 1}, same), "was expected")
 	require.Contains(t, fails.judge(errors.New("connection lost"), same), "connection lost")
-	require.Empty(t, twice.judge(mssql.Error{Number: 2, All: []mssql.Error{{Number: 1}, {Number: 2}}}, same))
-	require.NotEmpty(t, twice.judge(mssql.Error{Number: 2}, same))
+	require.Empty(t, twice.judge(mssqldb.Error{Number: 2, All: []mssqldb.Error{{Number: 1}, {Number: 2}}}, same))
+	require.NotEmpty(t, twice.judge(mssqldb.Error{Number: 2}, same))
 }
 
 // FuzzParse holds that parsing never panics, and that a rewrite of nothing changes nothing but line ends.

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/testenv"
@@ -258,7 +258,7 @@ OR (SELECT COUNT(*) FROM jobs_internal.job_executions AS e WHERE e.schedule_id =
 							continue
 						}
 						failed++
-						var e mssql.Error
+						var e mssqldb.Error
 						require.True(t, errors.As(err, &e), "%v", err)
 						require.Equal(t, c.loser, e.Number, "%v", err)
 					}

@@ -14,14 +14,14 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap/zaptest"
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 )
 
@@ -34,7 +34,7 @@ const (
 var matrixRoles = []string{"jobs_reader", "jobs_operator", "jobs_author", "jobs_admin", "jobs_agent", ""}
 
 // login makes a login with a user in a database that is a member of one role, if it is not empty, and returns a connector with it.
-func login(t *testing.T, env *testenv.Env, database, role string) *targets.Connector {
+func login(t *testing.T, env *testenv.Env, database, role string) *mssql.Connector {
 	t.Helper()
 	name, password := role+"_"+rand.Text()[:8], "Pw1-"+rand.Text()
 	master := env.DB(t, "master")
@@ -52,10 +52,10 @@ func login(t *testing.T, env *testenv.Env, database, role string) *targets.Conne
 	}
 	_, err = env.DB(t, database).ExecContext(t.Context(), fmt.Sprintf("CREATE USER [%[1]s] FOR LOGIN [%[1]s]; %[2]s", name, member))
 	require.NoError(t, err)
-	dsn, err := targets.ParseDSN(env.DSN(database))
+	dsn, err := mssql.ParseDSN(env.DSN(database))
 	require.NoError(t, err)
 	dsn.Params.User, dsn.Params.Password = name, password
-	var dialer mssql.HostDialer
+	var dialer mssqldb.HostDialer
 	if env.Server != nil {
 		dialer = env.Server.Dialer()
 	}
@@ -68,7 +68,7 @@ func number(t *testing.T, err error) int32 {
 	if err == nil {
 		return 0
 	}
-	var e mssql.Error
+	var e mssqldb.Error
 	require.True(t, errors.As(err, &e), "%v", err)
 	return e.Number
 }
@@ -197,7 +197,7 @@ EXEC jobs.sp_add_jobstep N'j', @command = N'PRINT N''hello'';', @target_group_na
 		ended := make(chan error, 1)
 		go func() { ended <- hosting.Run(ctx) }()
 
-		var id mssql.UniqueIdentifier
+		var id mssqldb.UniqueIdentifier
 		_, err = operator.ExecContext(t.Context(), "jobs.sp_start_job", sql.Named("job_name", "j"), sql.Named("job_execution_id", sql.Out{Dest: &id}))
 		require.NoError(t, err)
 		<-time.After(10 * time.Second)

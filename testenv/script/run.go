@@ -13,10 +13,10 @@ import (
 	"testing"
 	"time"
 
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 var (
@@ -157,7 +157,7 @@ func (r *run) replace(text string) string {
 
 // exec runs the batches of a text up to the first that fails.
 func (r *run) exec(ctx context.Context, text string) error {
-	list, err := targets.SplitBatches(text)
+	list, err := mssql.SplitBatches(text)
 	if err != nil {
 		return err
 	}
@@ -180,7 +180,7 @@ type resultSet struct {
 // query runs the batches of a text and reads their result sets.
 func (r *run) query(ctx context.Context, text string) ([]resultSet, error) {
 	var sets []resultSet
-	list, err := targets.SplitBatches(text)
+	list, err := mssql.SplitBatches(text)
 	if err != nil {
 		return nil, err
 	}
@@ -267,15 +267,15 @@ func (r *record) judge(err error, replace func(string) string) string {
 }
 
 // serverErrors are the errors of a server in an error, in the order in which they were sent.
-func serverErrors(err error) []mssql.Error {
-	var e mssql.Error
+func serverErrors(err error) []mssqldb.Error {
+	var e mssqldb.Error
 	if !errors.As(err, &e) {
 		return nil
 	}
 	if len(e.All) > 0 {
 		return e.All
 	}
-	return []mssql.Error{e}
+	return []mssqldb.Error{e}
 }
 
 // describe writes an error with all that the server said.

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 )
 
@@ -44,7 +44,7 @@ func AuditLedgers(t testing.TB, a *Audit, control *sql.DB, targets map[string]*s
 		require.NoError(t, err)
 		for rows.Next() {
 			var (
-				run     mssql.UniqueIdentifier
+				run     mssqldb.UniqueIdentifier
 				step, n int
 			)
 			require.NoError(t, rows.Scan(&run, &step, &n))
@@ -62,7 +62,7 @@ INNER JOIN jobs_internal.job_steps AS d ON d.job_id = e.job_id AND d.version = e
 	require.NoError(t, err)
 	for rows.Next() {
 		var (
-			run       mssql.UniqueIdentifier
+			run       mssqldb.UniqueIdentifier
 			key       workKey
 			lifecycle string
 			attempts  int

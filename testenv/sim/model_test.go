@@ -16,6 +16,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/invariant"
 	"github.com/jobagent/jobagent/testenv/oracle"
 	"github.com/jobagent/jobagent/testenv/tsqld"
@@ -550,8 +551,8 @@ func TestModel(t *testing.T) {
 	server, err := tsqld.New(tsqld.Config{SAPassword: password, Now: clock.Now})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close(context.WithoutCancel(t.Context()))) })
-	connector := func(t require.TestingT, database string) *targets.Connector {
-		c, err := targets.NewConnector("sqlserver://sa:"+password+"@tsqld?encrypt=disable&database="+database, server.Dialer())
+	connector := func(t require.TestingT, database string) *mssql.Connector {
+		c, err := mssql.NewConnector("sqlserver://sa:"+password+"@tsqld?encrypt=disable&database="+database, server.Dialer())
 		require.NoError(t, err)
 		return c
 	}

@@ -15,7 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/jobagent/jobagent/controldb"
-	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/invariant"
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
@@ -433,8 +433,8 @@ func TestScheduleModel(t *testing.T) {
 	server, err := tsqld.New(tsqld.Config{SAPassword: password})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, server.Close(context.WithoutCancel(t.Context()))) })
-	connector := func(database string) *targets.Connector {
-		c, err := targets.NewConnector("sqlserver://sa:"+password+"@tsqld?encrypt=disable&database="+database, server.Dialer())
+	connector := func(database string) *mssql.Connector {
+		c, err := mssql.NewConnector("sqlserver://sa:"+password+"@tsqld?encrypt=disable&database="+database, server.Dialer())
 		require.NoError(t, err)
 		return c
 	}

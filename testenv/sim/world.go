@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/microsoft/go-mssqldb/msdsn"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
@@ -18,6 +18,7 @@ import (
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv"
 	"github.com/jobagent/jobagent/testenv/fault"
 )
@@ -137,7 +138,7 @@ func (w *World) Ledger(t testing.TB, database string, run uuid.UUID, step int) (
 	t.Helper()
 	db := w.DB(t, database)
 	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM dbo.ledger WHERE run = @p1 AND step = @p2;",
-		mssql.UniqueIdentifier(run), step).Scan(&n))
+		mssqldb.UniqueIdentifier(run), step).Scan(&n))
 	return n
 }
 
@@ -174,22 +175,22 @@ func (w *World) StartAgent(t testing.TB, cfg agent.Config, plan func(fault.Call)
 	a := &Agent{ended: make(chan struct{})}
 	a.Control = fault.NewNetwork(w.Server.Dialer(), plan)
 	a.Targets = fault.NewNetwork(w.Server.Dialer(), nil)
-	connector, err := targets.NewConnector(w.DSN(w.Control), a.Control)
+	connector, err := mssql.NewConnector(w.DSN(w.Control), a.Control)
 	require.NoError(t, err)
 	store, err := controldb.New(controldb.Config{Connector: connector, ServerName: w.ServerName})
 	require.NoError(t, err)
 	params, err := msdsn.Parse(w.DSN("master"))
 	require.NoError(t, err)
-	credentials, err := targets.NewCredentialSet(targets.LoginCredential(targets.DefaultCredential, params.User, params.Password, "*"))
+	credentials, err := mssql.NewCredentialSet(mssql.LoginCredential(targets.DefaultCredential, params.User, params.Password, "*"))
 	require.NoError(t, err)
-	servers, err := targets.NewServers(targets.Config{Credentials: credentials, Encrypt: "disable", Dialer: a.Targets})
+	servers, err := mssql.NewServers(mssql.Config{Credentials: credentials, Encrypt: "disable", Dialer: a.Targets})
 	require.NoError(t, err)
 	instance, err := w.Store.Instance(t.Context())
 	require.NoError(t, err)
 	var core zapcore.Core
 	core, a.Logs = observer.New(zapcore.InfoLevel)
 	w.logs = append(w.logs, a.Logs)
-	tools := agent.Tools{Runner: targets.NewRunner(servers, targets.Limits{}), Resolver: targets.NewResolver(servers, instance)}
+	tools := agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, instance)}
 	hosting, err := agent.New(cfg, store, tools, nil, zap.New(core))
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))

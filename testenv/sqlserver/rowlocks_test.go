@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	mssql "github.com/microsoft/go-mssqldb"
+	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 	"go.uber.org/zap"
@@ -229,7 +229,7 @@ func percentInNames(t *testing.T, f *fixture) {
 	f.group(t, "g", "nothing")
 	f.job(t, "j", "SELECT 1;", "g")
 	_, err := f.db.ExecContext(t.Context(), "EXEC jobs.sp_update_jobstep @job_name = N'j', @step_name = @p1, @command = N'SELECT 1;';", name)
-	var e mssql.Error
+	var e mssqldb.Error
 	require.True(t, errors.As(err, &e), "%v", err)
 	require.Equal(t, int32(50104), e.Number)
 	require.Contains(t, e.Message, name)

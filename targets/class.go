@@ -1,0 +1,119 @@
+package targets
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+)
+
+// Class is what kind of thing an error is. Every class is retried by the step's policy, as Azure does;
+// the class is for people and for the agent's own waits.
+type Class string
+
+// The classes. The zero value is none.
+const (
+	// ClassTransient errors pass by themselves: a failover, a throttled or overloaded server.
+	ClassTransient Class = "Transient"
+	// ClassDeadlock: the statement was the victim of a deadlock; it can be sent again at once.
+	ClassDeadlock Class = "Deadlock"
+	// ClassTimeout: something took too long: a lock, a connection, a query.
+	ClassTimeout Class = "Timeout"
+	// ClassLostConnection: the network or the server ended the connection.
+	ClassLostConnection Class = "LostConnection"
+	// ClassAuth: a login, user or permission is wrong; somebody must change it.
+	ClassAuth Class = "Auth"
+	// ClassConfig: a name or setting of the agent's configuration is wrong; nothing was sent.
+	ClassConfig Class = "Config"
+	// ClassStopped: the attempt was ended on purpose, by somebody or by the agent.
+	ClassStopped Class = "Stopped"
+	// ClassPermanent is every other error: most likely the script's.
+	ClassPermanent Class = "Permanent"
+)
+
+// Retryable says whether the same thing may succeed later without anybody changing anything.
+func (c Class) Retryable() bool {
+	switch c {
+	case ClassTransient, ClassDeadlock, ClassTimeout, ClassLostConnection:
+		return true
+	default:
+		return false
+	}
+}
+
+// Classification is the class of an error, with the reason.
+type Classification struct {
+	// Class is never empty for an error.
+	Class Class
+	// Number is the server's error number; 0 when the error did not come from a server.
+	Number int32
+	// Reason says in a few words what the error means; empty when that is not known.
+	Reason string
+	// Source is the document that the number's meaning is from; empty for other errors.
+	Source string
+}
+
+// ClassifyCause classifies the errors that the agent itself ended or refused an attempt with: its
+// configuration, a time limit, a stop request. It returns false for every other error.
+func ClassifyCause(err error) (Classification, bool) {
+	var config *ConfigError
+	switch {
+	case errors.As(err, &config):
+		return Classification{Class: ClassConfig, Reason: "the agent's configuration does not allow it"}, true
+	case errors.Is(err, ErrTimeout):
+		return Classification{Class: ClassTimeout, Reason: "the step's time limit passed"}, true
+	case errors.Is(err, ErrStopRequested), errors.Is(err, context.Canceled):
+		return Classification{Class: ClassStopped, Reason: "ended on purpose"}, true
+	default:
+		return Classification{}, false
+	}
+}
+
+// ClassifyNetwork classifies the errors of TLS, the name service and the network. Every other error
+// is permanent.
+func ClassifyNetwork(err error) Classification {
+	var (
+		authority x509.UnknownAuthorityError
+		host      x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		verify    *tls.CertificateVerificationError
+		dns       *net.DNSError
+		network   net.Error
+	)
+	switch {
+	case errors.As(err, &authority), errors.As(err, &host), errors.As(err, &invalid), errors.As(err, &verify):
+		return Classification{Class: ClassConfig, Reason: "the server's certificate is not trusted"}
+	case errors.As(err, &dns) && dns.IsNotFound:
+		return Classification{Class: ClassConfig, Reason: "the server's name is not known"}
+	case errors.As(err, &dns):
+		return Classification{Class: ClassTransient, Reason: "the name service did not answer"}
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &network) && network.Timeout():
+		return Classification{Class: ClassTimeout, Reason: "no answer in time"}
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return Classification{Class: ClassLostConnection, Reason: "the server refused the connection: nothing listens there"}
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, net.ErrClosed),
+		errors.Is(err, io.ErrClosedPipe), errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE),
+		errors.As(err, &network):
+		return Classification{Class: ClassLostConnection, Reason: "the connection was lost"}
+	default:
+		return Classification{Class: ClassPermanent}
+	}
+}
+
+// String is for people: class, number and reason.
+func (c Classification) String() string {
+	var b strings.Builder
+	b.WriteString(string(c.Class))
+	if c.Number != 0 {
+		fmt.Fprintf(&b, " (%d)", c.Number)
+	}
+	if c.Reason != "" {
+		b.WriteString(": " + c.Reason)
+	}
+	return b.String()
+}

@@ -1,0 +1,225 @@
+package mssql
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql/driver"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// How a script is stopped. When the attempt's context ends, the driver sends an attention, and the server's acknowledgment
+// (DONE with DONE_ATTN) says that the request has ended; a question on the same connection proves that the session is free. Without
+// an answer the connection is discarded, and a second one looks whether the session is gone, which it is soon when the server
+// has noticed; what is still there after killAfter is ended with KILL.
+const (
+	// ackWait is how long a canceled session may take to come to its end before its connection is cut. SqlClient gives a server 5 s
+	// to answer an attention, too; a server that is merely slow has got the attention by then and is looked at on a second connection.
+	ackWait = 5 * time.Second
+	// answerWait is how long a session that acknowledged may take to answer a trivial question.
+	answerWait = 2 * time.Second
+	// killAfter is how long a session may outlive its connection before KILL.
+	killAfter = 3 * time.Second
+	// endLimit bounds all that is done on the second connection: a frozen server must not hold a worker.
+	endLimit = 15 * time.Second
+	// endLogin bounds its login. It is the shorter one, so that a login without an answer is what the message names.
+	endLogin = 10 * time.Second
+	// firstLook and lastLook are the shortest and the longest time between two looks at the session.
+	firstLook, lastLook = 50 * time.Millisecond, time.Second
+)
+
+// ending is what is known of the request that an attempt has canceled.
+type ending struct {
+	// verified means that the server has ended it.
+	verified bool
+	// text says how, or why it is not known; after a semicolon, without a full stop.
+	text string
+}
+
+// newToken makes what tells a session of an attempt from all others: it is part of its program_name, as the job step is in SQL Server
+// Agent's. Session ids are used again, and login times are the server's to know; a token found costs no question while all is well.
+func newToken() string {
+	var b [8]byte
+	_, _ = rand.Read(b[:]) // never fails (documented)
+	return hex.EncodeToString(b[:])
+}
+
+// programName is what the server shows of a session with a token: at most 128 characters (sys.dm_exec_sessions).
+func programName(app, token string) string {
+	const most = 128
+	name := []rune(app)
+	return string(name[:min(len(name), most-1-len(token))]) + " " + token
+}
+
+// confirmEnd finds out whether the server has ended the request of a canceled attempt, and sees to it that it does. acknowledged says that
+// the driver has read the server's acknowledgment. It closes the session when it does not answer.
+func (t *attempt) confirmEnd(ctx context.Context, s *session, acknowledged bool) ending {
+	ctx = context.WithoutCancel(ctx) // it has ended: that is why we are here
+	if acknowledged {
+		id, err := s.answers(ctx)
+		if err == nil {
+			t.spid = id
+			return ending{true, "the script was canceled on the server"}
+		}
+	}
+	t.spid = s.spid()
+	s.discard()
+	const cut = "the server did not confirm in time that it canceled the script, and the connection was cut; "
+	limited, cancel := context.WithTimeoutCause(ctx, endLimit, fmt.Errorf("no end within %s", endLimit))
+	defer cancel()
+	killed, err := t.endSession(limited, s.token)
+	session := "the session"
+	if t.spid != 0 {
+		session = fmt.Sprintf("session %d", t.spid)
+	}
+	switch {
+	case err != nil:
+		return ending{false, cut + "whether " + session + " has ended is not known: " + err.Error()}
+	case killed:
+		return ending{true, cut + session + " was ended with KILL"}
+	default:
+		return ending{true, cut + session + " has ended"}
+	}
+}
+
+// answers asks a session that is said to be free for its id, for at most answerWait.
+func (s *session) answers(ctx context.Context) (id int, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWait)
+	defer cancel()
+	defer cutAfter(ctx, s.wire, 0)()
+	return s.number(ctx, "SELECT @@SPID")
+}
+
+// endSession looks, on a second connection, for the session with a token until it is gone, and kills it after killAfter. The error says why
+// it is not known to be gone.
+func (t *attempt) endSession(ctx context.Context, token string) (killed bool, err error) {
+	login, cancel := context.WithTimeoutCause(ctx, endLogin, errLoginTimeout)
+	defer cancel()
+	second, err := t.servers.open(login, t.Target.Server, t.Target.Database, t.Credential, "")
+	if err != nil {
+		return false, endOr(ctx, err)
+	}
+	defer second.close()
+	defer cutAfter(ctx, second.wire, 0)()
+	var refused error
+	there := false // it was there to be seen: when it is not any more, it is gone
+	began := time.Now()
+	for wait := firstLook; ; wait = min(2*wait, lastLook) {
+		seen, err := second.look(ctx, token)
+		switch {
+		case err != nil:
+			return killed, endOr(ctx, fmt.Errorf("look at it: %w", err))
+		case seen.id != 0:
+			t.spid, there = seen.id, true
+		case !seen.others && !there:
+			return killed, errors.New("the login may not see other sessions; grant it VIEW SERVER STATE " +
+				"(SQL Server 2022 and later: VIEW SERVER PERFORMANCE STATE, Azure SQL Database: VIEW DATABASE STATE)")
+		default:
+			return killed, nil
+		}
+		if time.Since(began) >= killAfter && !killed && refused == nil {
+			if refused = second.kill(ctx, token); refused == nil {
+				killed, wait = true, firstLook
+			}
+		}
+		timer := time.NewTimer(wait)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+			switch {
+			case refused != nil:
+				return false, fmt.Errorf("it is still there, and KILL was refused: %w; grant the login ALTER ANY CONNECTION "+
+					"(Azure SQL Database: KILL DATABASE CONNECTION), or end it by hand", refused)
+			case killed:
+				return true, errors.New("it is still there after KILL, rolling back or out of the server's reach")
+			}
+			return false, context.Cause(ctx)
+		}
+	}
+}
+
+// sighting is what a second connection sees of a session.
+type sighting struct {
+	id     int  // its session id; 0: it is not there, or not to be seen
+	others bool // whether the login sees sessions of others
+}
+
+// look looks for the session with a token. Who lacks VIEW SERVER STATE sees only what is its own, and would take any other session for gone
+// (https://learn.microsoft.com/sql/relational-databases/system-dynamic-management-views/sys-dm-exec-sessions-transact-sql, "Permissions");
+// which permission it takes depends on product, version and service objective, so the rows themselves are asked first: sessions of other
+// logins, which the server's own are on SQL Server. (A script's EXECUTE AS may have made its session one of another login's.)
+func (s *session) look(ctx context.Context, token string) (seen sighting, err error) {
+	var row [2]driver.Value
+	err = s.row(ctx, `SELECT
+    (SELECT MAX(CONVERT(INT, s.session_id)) FROM sys.dm_exec_sessions AS s WHERE `+hasToken(token)+`),
+    CASE
+        WHEN EXISTS (SELECT 1 FROM sys.dm_exec_sessions AS s WHERE s.original_login_name <> ORIGINAL_LOGIN()) THEN 1
+        WHEN HAS_PERMS_BY_NAME(NULL, NULL, N'VIEW SERVER STATE') = 1 THEN 1
+        ELSE 0
+    END;`, row[:])
+	if err != nil {
+		return seen, err
+	}
+	if id, ok := row[0].(int64); ok {
+		seen.id = int(id)
+	}
+	others, _ := row[1].(int64)
+	seen.others = others == 1
+	return seen, nil
+}
+
+// kill ends the session with a token, if it is still there. KILL takes no variable, and no condition: the id is looked up in the same batch, so
+// that one which was given to somebody else meanwhile is not hit. It needs ALTER ANY CONNECTION, on Azure SQL Database KILL DATABASE
+// CONNECTION (https://learn.microsoft.com/sql/t-sql/language-elements/kill-transact-sql, "Permissions").
+func (s *session) kill(ctx context.Context, token string) error {
+	err := s.exec(ctx, `DECLARE @kill NVARCHAR(20) = (
+    SELECT N'KILL ' + CONVERT(NVARCHAR(11), MAX(s.session_id)) FROM sys.dm_exec_sessions AS s WHERE `+hasToken(token)+`
+);
+IF @kill IS NOT NULL
+    EXECUTE (@kill);`)
+	if e, ok := asServerError(err); ok && e.Number == noSuchSession {
+		return nil // it ended in between
+	}
+	return err
+}
+
+// noSuchSession is "Process ID %d is not an active process ID."
+const noSuchSession = 6106
+
+// hasToken is the condition on a row s of sys.dm_exec_sessions. A token is hexadecimal digits.
+func hasToken(token string) string {
+	return "s.program_name LIKE N'% " + token + "' AND s.session_id <> @@SPID"
+}
+
+// endText says how a script that was stopped came to its end, as a sentence's second half.
+func (t *attempt) endText() string {
+	if !t.sent {
+		return "the script had not been sent."
+	}
+	return strings.TrimSuffix(t.ending.text, ".") + "."
+}
+
+// cutAfter cuts the wire when the session has not come to its end within grace after ctx ended. The returned function calls it off.
+func cutAfter(ctx context.Context, w *wire, grace time.Duration) func() {
+	if w == nil {
+		return func() {}
+	}
+	done := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		timer := time.NewTimer(grace)
+		defer timer.Stop()
+		select {
+		case <-done:
+		case <-timer.C:
+			w.abort()
+		}
+	})
+	return func() {
+		close(done)
+		stop()
+	}
+}

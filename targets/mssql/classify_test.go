@@ -1,0 +1,86 @@
+package mssql
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"syscall"
+	"testing"
+
+	mssqldb "github.com/microsoft/go-mssqldb"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/targets"
+)
+
+func TestNumbersAreOrderedAndComplete(t *testing.T) {
+	t.Parallel()
+	require.True(t, slices.IsSortedFunc(numbers, func(a, b numberRow) int { return int(a.number - b.number) }))
+	require.Len(t, numberIndex, len(numbers), "a number stands twice")
+	for _, row := range numbers {
+		require.NotEmpty(t, row.class, row.number)
+		require.NotEmpty(t, row.reason, row.number)
+		require.NotEmpty(t, row.source, row.number)
+		got := Classify(fmt.Errorf("run: %w", mssqldb.Error{Number: row.number}))
+		require.Equal(t, targets.Classification{Class: row.class, Number: row.number, Reason: row.reason, Source: row.source}, got)
+	}
+}
+
+// The numbers that the documentation of transient errors names.
+func TestDocumentedTransientNumbers(t *testing.T) {
+	t.Parallel()
+	for _, n := range []int32{926, 4060, 4221, 40197, 40501, 40613, 49918, 49919, 49920, 10928, 10929, 40020, 40143, 40166, 40540} {
+		require.Equal(t, targets.ClassTransient, ClassifyNumber(n).Class, n)
+	}
+	require.Equal(t, targets.ClassDeadlock, ClassifyNumber(1205).Class)
+	require.Equal(t, targets.ClassTimeout, ClassifyNumber(1222).Class)
+	require.Equal(t, targets.ClassAuth, ClassifyNumber(18456).Class)
+	for _, n := range []int32{64, 233, 10053, 10054, 10060} {
+		require.Equal(t, targets.ClassLostConnection, ClassifyNumber(n).Class, n)
+	}
+	require.Equal(t, targets.Classification{Class: targets.ClassPermanent, Number: 50000}, ClassifyNumber(50000))
+}
+
+func TestClassify(t *testing.T) {
+	t.Parallel()
+	cases := map[string]struct {
+		err  error
+		want targets.Class
+	}{
+		"Nil":           {nil, ""},
+		"Unknown":       {errors.New("x"), targets.ClassPermanent},
+		"Script":        {&ScriptError{Line: 1, Err: io.EOF}, targets.ClassPermanent},
+		"Config":        {&targets.MemberError{Err: &targets.ConfigError{Subject: "x", Err: io.EOF}}, targets.ClassConfig},
+		"Lost":          {fmt.Errorf("x: %w", errConnectionLost), targets.ClassLostConnection},
+		"EOF":           {fmt.Errorf("x: %w", io.EOF), targets.ClassLostConnection},
+		"Reset":         {&net.OpError{Op: "read", Err: syscall.ECONNRESET}, targets.ClassLostConnection},
+		"Refused":       {&net.OpError{Op: "dial", Err: syscall.ECONNREFUSED}, targets.ClassLostConnection},
+		"Stream":        {mssqldb.StreamError{InnerError: io.EOF}, targets.ClassLostConnection},
+		"Deadline":      {fmt.Errorf("x: %w", errLoginTimeout), targets.ClassTimeout},
+		"Context":       {context.DeadlineExceeded, targets.ClassTimeout},
+		"StepLimit":     {targets.ErrTimeout, targets.ClassTimeout},
+		"Stopped":       {fmt.Errorf("x: %w", targets.ErrStopRequested), targets.ClassStopped},
+		"NameUnknown":   {&net.DNSError{IsNotFound: true}, targets.ClassConfig},
+		"NameService":   {&net.DNSError{IsTemporary: true}, targets.ClassTransient},
+		"Certificate":   {x509.UnknownAuthorityError{}, targets.ClassConfig},
+		"FlatHandshake": {errors.New("TLS Handshake failed: tls: failed to verify certificate: x509: certificate signed by unknown authority"), targets.ClassConfig},
+		"CutHandshake":  {errors.New("TLS Handshake failed: cannot read handshake packet: EOF"), targets.ClassLostConnection},
+		"Accompanied":   {mssqldb.Error{Number: 3621, All: []mssqldb.Error{{Number: 1205}, {Number: 3621}}}, targets.ClassDeadlock},
+		"FirstDecides":  {mssqldb.Error{Number: 1222, All: []mssqldb.Error{{Number: 1205}, {Number: 1222}}}, targets.ClassTimeout},
+		"OfTheDriver":   {mssqldb.Error{Message: "server does not have an active transaction"}, targets.ClassPermanent},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			require.Equal(t, c.want, Classify(c.err).Class)
+		})
+	}
+	require.Equal(t, "Deadlock (1205): chosen as the victim of a deadlock", ClassifyNumber(1205).String())
+	require.Equal(t, "Permanent", Classify(errors.New("x")).String())
+	require.True(t, targets.ClassDeadlock.Retryable())
+	require.False(t, targets.ClassAuth.Retryable())
+}

@@ -1,0 +1,220 @@
+package mssql
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	mssqldb "github.com/microsoft/go-mssqldb"
+	"github.com/microsoft/go-mssqldb/msdsn"
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/targets"
+)
+
+// hole is a server that takes everything and never answers.
+type hole struct{ dialed chan string }
+
+func (hole) HostName() string { return "" }
+
+func (h hole) DialContext(_ context.Context, _, addr string) (net.Conn, error) {
+	client, server := net.Pipe()
+	go func() {
+		_, _ = io.Copy(io.Discard, server)
+		_ = server.Close()
+	}()
+	if h.dialed != nil {
+		h.dialed <- addr
+	}
+	return client, nil
+}
+
+func TestLoginEndsWithItsContext(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		c, err := NewConnector("sqlserver://sa:hunter2@x?encrypt=disable", hole{})
+		require.NoError(t, err)
+
+		ctx, cancel := context.WithCancelCause(t.Context())
+		time.AfterFunc(3*time.Second, func() { cancel(targets.ErrStopRequested) })
+		start := time.Now()
+		_, err = c.Connect(ctx)
+		require.ErrorIs(t, err, targets.ErrStopRequested)
+		require.Equal(t, 3*time.Second, time.Since(start))
+
+		start = time.Now()
+		_, err = c.Connect(t.Context())
+		require.ErrorIs(t, err, errLoginTimeout)
+		require.Equal(t, DefaultLoginTimeout, time.Since(start))
+		require.Equal(t, targets.ClassTimeout, Classify(err).Class)
+		synctest.Wait()
+	})
+}
+
+func TestNewConnectorKeepsSecrets(t *testing.T) {
+	t.Parallel()
+	for _, dsn := range []string{"sqlserver://sa:hunter2@x:port", "sqlserver://sa:hunter2@x?encrypt=maybe", "server=x;port=hunter2", "odbc:password={hunter2"} {
+		_, err := NewConnector(dsn, nil)
+		var config *targets.ConfigError
+		require.ErrorAs(t, err, &config, dsn)
+		require.NotContains(t, err.Error(), "hunter2")
+	}
+}
+
+func TestRedact(t *testing.T) {
+	t.Parallel()
+	for dsn, want := range map[string]string{
+		"sqlserver://sa:hunter2@host:1433/inst?database=d&app+name=x":  `server=host\inst,1433;database=d;user id=sa;password=***`,
+		`server=host\inst;user id=sa;password="hunter2;x=hunter2"`:     `server=host\inst;user id=sa;password=***`,
+		"odbc:server=host;user id=sa;password={hunter2;}}};database=d": "server=host;database=d;user id=sa;password=***",
+		"sqlserver://host":                          "server=host",
+		"sqlserver://sa:hunter2@x:no":               "***",
+		"server=x;port=hunter2":                     "***",
+		"sqlserver://x?password=hunter2&user+id=sa": "server=x;user id=sa;password=***",
+	} {
+		got := Redact(dsn)
+		require.Equal(t, want, got, dsn)
+		require.NotContains(t, got, "hunter2")
+	}
+}
+
+func testServers(t *testing.T, cfg Config, credentials ...Credential) *Servers {
+	t.Helper()
+	set, err := NewCredentialSet(credentials...)
+	require.NoError(t, err)
+	cfg.Credentials = set
+	s, err := NewServers(cfg)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, s.Close()) })
+	return s
+}
+
+// Server names lead to the addresses that SqlClient would take.
+func TestServerNames(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		dialed := make(chan string, 1)
+		s := testServers(t, Config{Encrypt: "disable", Dialer: hole{dialed}, LoginTimeout: time.Second}, LoginCredential("default", "sa", "pw", "*"))
+		for name, want := range map[string]string{
+			"host":            "host:1433",
+			"host,1444":       "host:1444",
+			"tcp:host,1444":   "host:1444",
+			"tcp:host":        "host:1433",
+			"10.0.0.7,99":     "10.0.0.7:99",
+			" h.example.com ": "h.example.com:1433",
+			`host\inst,1500`:  "host:1500",
+			".":               "localhost:1433",
+			"(local)":         "localhost:1433",
+		} {
+			_, err := s.open(t.Context(), name, "d", "", "")
+			require.ErrorIs(t, err, errLoginTimeout, name)
+			require.Equal(t, want, <-dialed, name)
+		}
+		for _, name := range []string{"", " ", "a;password=x", "a'b", "a=b", "a\nb"} {
+			_, err := s.open(t.Context(), name, "d", "", "")
+			var config *targets.ConfigError
+			require.ErrorAs(t, err, &config, "%q", name)
+			require.Empty(t, dialed)
+		}
+		synctest.Wait()
+	})
+}
+
+// A credential that is missing or not allowed is never sent: nothing is even dialed.
+func TestCredentialIsNotSentElsewhere(t *testing.T) {
+	t.Parallel()
+	dialed := make(chan string, 1)
+	s := testServers(t, Config{Dialer: hole{dialed}},
+		LoginCredential("default", "sa", "pw", "good*"), Credential{Name: "mi", Servers: []string{"*"}, Kind: KindManagedIdentity},
+		Credential{Name: "unset", Servers: []string{"*"}, Kind: KindSQLLogin, User: "u", Secret: "env:JOBAGENT_TEST_UNSET"})
+	for credential, want := range map[string]string{
+		"":      `credential "default": it may not be used on server "bad"`,
+		"other": "no such credential",
+		"mi":    "no support for ManagedIdentity",
+		"unset": "JOBAGENT_TEST_UNSET is not set",
+	} {
+		res := NewRunner(s, targets.Limits{}).Run(t.Context(), Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("bad", "d", ""), Credential: credential, Command: "SELECT 1"}})
+		require.Equal(t, targets.Failed, res.Outcome)
+		require.False(t, res.Sent)
+		require.Equal(t, targets.ClassConfig, res.Error.Class)
+		require.Contains(t, res.Summary, want)
+		_, err := s.pool("bad", "d", credential, false)
+		require.ErrorContains(t, err, want)
+	}
+	require.Empty(t, dialed)
+}
+
+func TestEntraLogin(t *testing.T) {
+	t.Parallel()
+	var got EntraLogin
+	s := testServers(t, Config{AppName: "x", Entra: func(l EntraLogin) (*mssqldb.Connector, error) {
+		got = l
+		if l.User == "bad" {
+			return nil, errors.New("bad user")
+		}
+		return mssqldb.NewConnectorConfig(l.Params), nil
+	}}, Credential{Name: "default", Servers: []string{"*"}, Kind: KindManagedIdentity, User: "client"},
+		Credential{Name: "bad", Servers: []string{"*"}, Kind: KindManagedIdentity, User: "bad"})
+	_, err := s.Connector("h,1444", "d", "")
+	require.NoError(t, err)
+	require.Equal(t, KindManagedIdentity, got.Kind)
+	require.Equal(t, "client", got.User)
+	require.Equal(t, "d", got.Params.Database)
+	require.Equal(t, uint64(1444), got.Params.Port)
+	require.Equal(t, msdsn.Encryption(msdsn.EncryptionDisabled), got.Params.Encryption, "the channel encrypts")
+	require.Empty(t, got.Params.User+got.Params.Password)
+	_, err = s.Connector("h", "d", "bad")
+	require.ErrorContains(t, err, `credential "bad": bad user`)
+}
+
+func TestNewServersChecks(t *testing.T) {
+	t.Parallel()
+	_, err := NewServers(Config{Encrypt: "maybe"})
+	require.ErrorContains(t, err, `"maybe"`)
+	_, err = NewServers(Config{LoginTimeout: -1})
+	require.Error(t, err)
+	s, err := NewServers(Config{})
+	require.NoError(t, err)
+	require.NoError(t, s.Close())
+	_, err = s.Connector("h", "d", "")
+	require.ErrorContains(t, err, "give the agent --target-credential NAME")
+}
+
+func TestPoolsAreShared(t *testing.T) {
+	t.Parallel()
+	s := testServers(t, Config{Dialer: hole{}}, LoginCredential("default", "sa", "pw", "*"))
+	a, err := s.pool("H", "D", "", false)
+	require.NoError(t, err)
+	b, err := s.pool("h", "d", "", false)
+	require.NoError(t, err)
+	require.Same(t, a, b)
+	require.NoError(t, s.Close())
+	_, err = s.pool("h", "d", "", false)
+	require.ErrorContains(t, err, "closed")
+}
+
+// A script with a fault in it is not sent, and a stopped attempt is not either.
+func TestRunWithoutServer(t *testing.T) {
+	t.Parallel()
+	s := testServers(t, Config{Dialer: hole{}, Encrypt: "disable"}, LoginCredential("default", "sa", "pw", "*"))
+	res := NewRunner(s, targets.Limits{}).Run(t.Context(), Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("h", "d", ""), Command: "SELECT 1\nGO x"}})
+	require.Equal(t, targets.Failed, res.Outcome)
+	require.Equal(t, targets.ClassPermanent, res.Error.Class)
+	require.Contains(t, res.Summary, "script line 2")
+
+	for cause, want := range map[error]targets.Outcome{
+		targets.ErrStopRequested: targets.Canceled, targets.ErrTimeout: targets.TimedOut, errors.New("agent stopping"): targets.NotSent,
+	} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		cancel(cause)
+		res := NewRunner(s, targets.Limits{}).Run(ctx, Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("h", "d", ""), Command: "SELECT 1"}})
+		require.Equal(t, want, res.Outcome, cause)
+		require.ErrorIs(t, res.Err, cause)
+		require.False(t, res.Sent)
+		require.NotEmpty(t, res.Summary)
+	}
+}

@@ -1,0 +1,148 @@
+package mssql
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/targets"
+)
+
+func TestCredentialValidate(t *testing.T) {
+	t.Parallel()
+	good := Credential{Name: "c", Servers: []string{"*"}, Kind: KindSQLLogin, User: "u", Secret: "env:X"}
+	require.NoError(t, good.Validate())
+	require.NoError(t, LoginCredential("c", "u", "p", "*").Validate())
+	require.NoError(t, Credential{Name: "c", Servers: []string{"*"}, Kind: KindManagedIdentity}.Validate())
+	require.NoError(t, Credential{Name: "c", Servers: []string{"*"}, Kind: KindDefault}.Validate())
+	cases := map[string]struct {
+		change func(*Credential)
+		want   string
+	}{
+		"NoName":         {func(c *Credential) { c.Name = " " }, "a name is needed"},
+		"NoServers":      {func(c *Credential) { c.Servers = nil }, "servers"},
+		"EmptyPattern":   {func(c *Credential) { c.Servers = []string{""} }, "empty server pattern"},
+		"PatternForm":    {func(c *Credential) { c.Servers = []string{"host:1433"} }, `server pattern "host:1433": invalid server name: want host`},
+		"NoKind":         {func(c *Credential) { c.Kind = "" }, "one of"},
+		"NoUser":         {func(c *Credential) { c.User = "" }, "user"},
+		"NoSecret":       {func(c *Credential) { c.Secret = "" }, "env:NAME"},
+		"SecretByValue":  {func(c *Credential) { c.Secret = "hunter2" }, "not the secret itself"},
+		"EmptyReference": {func(c *Credential) { c.Secret = "env:" }, "not the secret itself"},
+		"IdentitySecret": {func(c *Credential) { c.Kind = KindManagedIdentity }, "has no secret"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			bad := good
+			c.change(&bad)
+			err := bad.Validate()
+			var config *targets.ConfigError
+			require.ErrorAs(t, err, &config)
+			require.ErrorContains(t, err, c.want)
+			require.NotContains(t, err.Error(), "hunter2")
+		})
+	}
+}
+
+func TestCredentialSetFor(t *testing.T) {
+	t.Parallel()
+	set, err := NewCredentialSet(
+		Credential{Name: "Job", Servers: []string{"db*.example.com", `win\inst`}, Kind: KindSQLLogin, User: "u", Secret: "env:X"},
+		Credential{Name: "default", Servers: []string{"*"}, Kind: KindDefault},
+		Credential{Name: "suffix", Servers: []string{"*.example.com", "one,1433", "two,1500", `*\sql*`}, Kind: KindDefault},
+	)
+	require.NoError(t, err)
+	require.Equal(t, []string{"Job", "default", "suffix"}, set.Names())
+	for server, allowed := range map[string]bool{
+		"a.example.com": true, `a.example.com\x`: true, "a.example.com,1500": true,
+		// An instance's or a port's text is not a host's.
+		`evil.attacker.net\x.example.com`: false, `evil.attacker.net,1433\x.example.com`: false, "evil.attacker.net,.example.com": false,
+		"one": true, "one,1433": true, "one,1434": false, "two": false, "two,1500": true,
+		`any\sqlexpress`: true, `any\x\sql`: false, `sql\any`: false,
+	} {
+		_, err := set.For("suffix", server)
+		require.Equal(t, allowed, err == nil, server)
+	}
+	for server, allowed := range map[string]bool{
+		"db1.example.com": true, "DB2.Example.COM": true, "tcp:db1.example.com,1433": true, `db1.example.com\x`: true,
+		"db1.example.com.evil.org": false, "xdb1.example.com": false, "example.com": false,
+		`win\inst`: true, `WIN\INST`: true, `win\other`: false, "win": false, "": false,
+	} {
+		c, err := set.For("job", server)
+		if allowed {
+			require.NoError(t, err, server)
+			require.Equal(t, "Job", c.Name)
+			continue
+		}
+		var config *targets.ConfigError
+		require.ErrorAs(t, err, &config, server)
+		require.Equal(t, Credential{}, c)
+	}
+	c, err := set.For("", "anything")
+	require.NoError(t, err)
+	require.Equal(t, "default", c.Name)
+	_, err = set.For("refresh", "anything")
+	require.ErrorContains(t, err, `credential "refresh"`)
+	_, err = (*CredentialSet)(nil).For("", "x")
+	require.ErrorContains(t, err, `credential "default"`)
+
+	_, err = NewCredentialSet(LoginCredential("a", "u", "p", "*"), LoginCredential("A", "u", "p", "*"), Credential{Name: "b"})
+	require.ErrorContains(t, err, "used twice")
+	require.ErrorContains(t, err, `credential "b"`)
+}
+
+func TestGlobMatch(t *testing.T) {
+	t.Parallel()
+	for pattern, names := range map[string]map[string]bool{
+		"*":     {"": true, "x": true},
+		"a*":    {"a": true, "ab": true, "ba": false},
+		"*a":    {"a": true, "ba": true, "ab": false},
+		"a*a":   {"a": false, "aa": true, "aba": true},
+		"a*b*c": {"abc": true, "axxbyyc": true, "acb": false, "ac": false, "abbc": true},
+		"a**c":  {"ac": true, "abc": true},
+		"":      {"": true, "x": false},
+		"?":     {"?": true, "x": false},
+	} {
+		for name, want := range names {
+			require.Equal(t, want, globMatch(pattern, name), "%q on %q", pattern, name)
+		}
+	}
+}
+
+func TestSecretIsReadWhenNeeded(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "secret")
+	c := Credential{Name: "c", Kind: KindSQLLogin, Secret: "file:" + file}
+	_, err := c.secret()
+	require.ErrorIs(t, err, os.ErrNotExist)
+	for text, want := range map[string]string{"p w\n": "p w", "p\r\n": "p", "p\n\n": "p\n", " p ": " p "} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		got, err := c.secret()
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+	require.NoError(t, os.WriteFile(file, []byte("\n"), 0o600))
+	_, err = c.secret()
+	require.ErrorContains(t, err, "empty")
+
+	c.Secret = "env:JOBAGENT_TEST_SECRET"
+	_, err = c.secret()
+	require.ErrorContains(t, err, "JOBAGENT_TEST_SECRET is not set")
+	t.Setenv("JOBAGENT_TEST_SECRET", "pw")
+	got, err := c.secret()
+	require.NoError(t, err)
+	require.Equal(t, "pw", got)
+}
+
+// No way of printing shows a password.
+func TestCredentialNeverShowsItsPassword(t *testing.T) {
+	t.Parallel()
+	c := LoginCredential("c", "u", "hunter2", "*")
+	set, err := NewCredentialSet(c)
+	require.NoError(t, err)
+	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%+v %#v", c, c), fmt.Sprintf("%+v %#v", set, set), fmt.Sprintf("%+v", *set)} {
+		require.NotContains(t, text, "hunter2")
+	}
+}

@@ -1,0 +1,176 @@
+package mssql
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	mssqldb "github.com/microsoft/go-mssqldb"
+	"github.com/microsoft/go-mssqldb/msdsn"
+
+	"github.com/jobagent/jobagent/targets"
+)
+
+// pinParameter is the parameter of a connection string that pins the server's certificate. It is ours; go-mssqldb passes it over.
+const pinParameter = "certificate_sha256"
+
+// DSN is a connection string that was read: where to, as whom, and how encrypted.
+type DSN struct {
+	// Params are the driver's settings, which encrypt in the same way.
+	Params msdsn.Config
+	// Encryption is what encrypt, TrustServerCertificate, certificate, serverCertificate, hostNameInCertificate, tlsmin and
+	// certificate_sha256 ask for.
+	Encryption Encryption
+}
+
+// ParseDSN reads a connection string in any form that go-mssqldb reads (URL, ADO, ODBC), with other defaults: where encrypt is absent,
+// it is true and the certificate is verified; the login-only encryption of encrypt=false is refused. The error is a *ConfigError that
+// holds nothing of the string but names of its parameters: it may hold a password.
+func ParseDSN(text string) (DSN, error) {
+	p, err := msdsn.Parse(text)
+	// The driver's own error is about a part that was not read here, or has a better text here.
+	encryption, ours := parseEncryption(p.Parameters)
+	if ours != nil {
+		return DSN{}, &targets.ConfigError{Subject: "connection string", Err: ours}
+	}
+	if err != nil {
+		return DSN{}, &targets.ConfigError{Subject: "connection string", Err: errors.New("it cannot be read; " +
+			"its form is sqlserver://user:password@host:port?database=name")}
+	}
+	p.Host = bareHost(p.Host)
+	return DSN{Params: encryption.driver(p), Encryption: encryption}, nil
+}
+
+// bareHost takes the brackets off an IPv6 address. The driver leaves them where no port follows, and then dials a name with brackets.
+func bareHost(host string) string {
+	if inner, ok := strings.CutPrefix(host, "["); ok {
+		if inner, ok := strings.CutSuffix(inner, "]"); ok {
+			return inner
+		}
+	}
+	return host
+}
+
+// Connector makes the connector of the string. A nil dialer means TCP.
+func (d DSN) Connector(dialer mssqldb.HostDialer) *Connector {
+	if d.needsDriverTLS() {
+		return wrapConnector(mssqldb.NewConnectorConfig(d.Encryption.driver(d.Params)), nil, dialer)
+	}
+	return wrapConnector(mssqldb.NewConnectorConfig(withoutTLS(d.Params)), &d.Encryption, dialer)
+}
+
+// driver are the driver's settings p, with which it encrypts as e says itself.
+func (e Encryption) driver(p msdsn.Config) msdsn.Config {
+	switch e.mode {
+	case encryptDisable:
+		return withoutTLS(p)
+	case encryptStrict:
+		p.Encryption = msdsn.EncryptionStrict
+	default:
+		p.Encryption = msdsn.EncryptionRequired
+	}
+	p.TLSConfig, p.TrustServerCertificate = e.tlsConfig(p.Host), e.Unverified()
+	p.HostInCertificateProvided = e.hostName != "" // else a server that redirects changes the name
+	return p
+}
+
+// needsDriverTLS says whether the driver itself must end TLS: integrated authentication with channel binding ("epa enabled") proves to the
+// server over which TLS connection the login comes, and the driver takes that from its own.
+func (d DSN) needsDriverTLS() bool {
+	_, named := d.Params.Parameters["authenticator"]
+	integrated := named || d.Params.User == "" || strings.Contains(d.Params.User, `\`)
+	return d.Params.EpaEnabled && integrated && d.Encryption.mode != encryptDisable
+}
+
+// withoutTLS are the driver's settings for a connection under which a channel does what encryption there is.
+func withoutTLS(p msdsn.Config) msdsn.Config {
+	p.Encryption, p.TLSConfig, p.TrustServerCertificate, p.EpaEnabled = msdsn.EncryptionDisabled, nil, false, false
+	return p
+}
+
+// parseEncryption reads the parameters about encryption; their names are in lower case. The error repeats no value.
+func parseEncryption(params map[string]string) (e Encryption, err error) {
+	if word, given := params[msdsn.Encrypt]; given {
+		if word == "" {
+			word = "nothing"
+		}
+		if e.mode, err = parseEncrypt(word); err != nil {
+			return e, fmt.Errorf("encrypt: %w", err)
+		}
+	}
+	if word, given := params[msdsn.TrustServerCertificate]; given {
+		if e.trust, err = parseYesNo(word); err != nil {
+			return e, fmt.Errorf("TrustServerCertificate: %w", err)
+		}
+	}
+	if text, given := params[pinParameter]; given {
+		parts := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+		if e.pins, err = parsePins(parts...); err == nil && len(parts) == 0 {
+			_, err = parsePins("")
+		}
+		if err != nil {
+			return e, fmt.Errorf("%s: %w", pinParameter, err)
+		}
+	}
+	if path := params[msdsn.ServerCertificate]; path != "" {
+		exact, err := readCertificates(path)
+		if err != nil {
+			return e, fmt.Errorf("serverCertificate cannot be read: %w", pathless(err))
+		}
+		pins, err := parsePins(CertificatePin(exact[0]))
+		if err != nil {
+			return e, err
+		}
+		e.pins = append(e.pins, pins...)
+	}
+	if path := params[msdsn.Certificate]; path != "" {
+		if len(e.pins) > 0 {
+			return e, fmt.Errorf("certificate names an authority, and a pinned certificate needs none: take certificate out, or %s and serverCertificate", pinParameter)
+		}
+		list, err := readCertificates(path)
+		if err != nil {
+			return e, fmt.Errorf("certificate cannot be read: %w", pathless(err))
+		}
+		e.authorities = x509.NewCertPool()
+		for _, c := range list {
+			e.authorities.AddCert(c)
+		}
+	}
+	e.hostName = params[msdsn.HostNameInCertificate]
+	switch params[msdsn.TLSMin] {
+	case "", "1.2":
+	case "1.3":
+		e.minVersion = tls.VersionTLS13
+	default:
+		return e, errors.New("tlsmin: 1.2 or 1.3 is needed")
+	}
+	return e, e.validate()
+}
+
+// parseYesNo reads a boolean as go-mssqldb does. The error does not repeat the word.
+func parseYesNo(word string) (bool, error) {
+	switch strings.ToLower(word) {
+	case "yes":
+		return true, nil
+	case "no":
+		return false, nil
+	}
+	v, err := strconv.ParseBool(word)
+	if err != nil {
+		return false, errors.New("true or false is needed")
+	}
+	return v, nil
+}
+
+// pathless takes the path off an error of the file system: it is a part of the connection string.
+func pathless(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}

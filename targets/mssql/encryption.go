@@ -1,0 +1,323 @@
+package mssql
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/hex"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/microsoft/go-mssqldb/msdsn"
+)
+
+// Encryption is how a connection is encrypted, and how its server proves who it is. The zero value encrypts everything, and verifies the
+// server's certificate against the machine's authorities and the host's name. [ParseDSN] and [Config] make others.
+type Encryption struct {
+	mode        encryptMode
+	trust       bool           // any certificate will do
+	pins        []pin          // one of them must match, and nothing else is asked
+	hostName    string         // that the certificate must have; empty: the host's that is dialed
+	authorities *x509.CertPool // nil: the machine's
+	minVersion  uint16         // of TLS; 0: 1.2
+}
+
+// encryptMode says when TLS begins.
+type encryptMode string
+
+const (
+	// encryptTrue is TLS in PRELOGIN packets, for the login and all that follows.
+	encryptTrue encryptMode = ""
+	// encryptStrict is TLS from the first byte (TDS 8.0).
+	encryptStrict encryptMode = "strict"
+	// encryptDisable is no TLS at all.
+	encryptDisable encryptMode = "disable"
+)
+
+// errLoginOnly refuses go-mssqldb's encrypt=false and its synonyms. It repeats nothing of what was written.
+var errLoginOnly = errors.New("false (optional, no) encrypts the login only, and sends everything after it in clear: " +
+	"write true (or leave it out), strict, or disable for no encryption at all")
+
+// parseEncrypt reads a word for a mode, as go-mssqldb spells them. Empty means true. The error does not repeat the word.
+func parseEncrypt(word string) (encryptMode, error) {
+	switch strings.ToLower(word) {
+	case "", "true", "mandatory", "yes", "1", "t":
+		return encryptTrue, nil
+	case "strict":
+		return encryptStrict, nil
+	case "disable":
+		return encryptDisable, nil
+	case "false", "optional", "no", "0", "f":
+		return "", errLoginOnly
+	}
+	return "", errors.New("true, strict or disable is needed")
+}
+
+// Plain says whether nothing is encrypted, because disable was written out.
+func (e Encryption) Plain() bool { return e.mode == encryptDisable }
+
+// Unverified says whether connections are encrypted, but with whoever answers: any certificate is accepted. strict accepts none that
+// is not verified.
+func (e Encryption) Unverified() bool { return e.mode == encryptTrue && e.trust && len(e.pins) == 0 }
+
+// Weakness is a setting of encryption that leaves a connection open to who is in its way.
+type Weakness struct {
+	// Servers says which servers it is for: a name or a pattern.
+	Servers string
+	// Setting is what was written.
+	Setting string
+	// Text says what may happen, and what would be better, in a few words.
+	Text string
+}
+
+// Weaknesses lists what is weak about connections to a server: nothing, or one thing. That nothing is encrypted does not count where it does not
+// leave the machine.
+func (d DSN) Weaknesses() []Weakness {
+	if d.Encryption.Plain() && isLoopback(d.Params.Host) {
+		return nil
+	}
+	return d.Encryption.weaknesses(dsnHost(d.Params))
+}
+
+// isLoopback says whether a host is this machine by its loopback address or its name.
+func isLoopback(host string) bool {
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
+}
+
+func (e Encryption) weaknesses(servers string) []Weakness {
+	switch {
+	case e.Plain():
+		return []Weakness{{servers, "encrypt=disable", "nothing is encrypted: who is in the way reads the password and all data"}}
+	case e.Unverified():
+		return []Weakness{{servers, "TrustServerCertificate=true", "any certificate is accepted: who is in the way reads the password and all data; pin the certificate with " +
+			pinParameter + " instead"}}
+	}
+	return nil
+}
+
+// dsnHost is the server of a connection string as people write it.
+func dsnHost(p msdsn.Config) string {
+	switch {
+	case p.Instance != "":
+		return p.Host + `\` + p.Instance
+	case p.Port != 0:
+		return net.JoinHostPort(p.Host, strconv.FormatUint(p.Port, 10))
+	}
+	return p.Host
+}
+
+// Pins are the SHA-256 of the certificates or public keys that are pinned, in hexadecimal digits.
+func (e Encryption) Pins() []string {
+	var list []string
+	for _, p := range e.pins {
+		list = append(list, p.String())
+	}
+	return list
+}
+
+// validate says what contradicts itself.
+func (e Encryption) validate() error {
+	switch {
+	case e.mode == encryptDisable && len(e.pins) > 0:
+		return errors.New("a certificate that is pinned, and no encryption: take the pin out, or encrypt=disable")
+	case e.trust && len(e.pins) > 0:
+		return errors.New("a certificate that is pinned, and trust in any certificate: take one of both out")
+	}
+	return nil
+}
+
+// pin is the SHA-256 of a certificate (of its DER form), or of the SubjectPublicKeyInfo in it, which stays when the certificate is
+// renewed with the same key.
+type pin [sha256.Size]byte
+
+// String is the pin in hexadecimal digits. It is no secret.
+func (p pin) String() string { return hex.EncodeToString(p[:]) }
+
+// parsePins reads pins: each 64 hexadecimal digits, with colons between them or without. The error repeats nothing.
+func parsePins(texts ...string) ([]pin, error) {
+	var pins []pin
+	for _, text := range texts {
+		b, err := hex.DecodeString(strings.ReplaceAll(strings.TrimSpace(text), ":", ""))
+		if err != nil || len(b) != sha256.Size {
+			return nil, errors.New("the SHA-256 of a certificate or of its public key is needed: 64 hexadecimal digits, with colons or without")
+		}
+		pins = append(pins, pin(b))
+	}
+	return pins, nil
+}
+
+// CertificatePin is the SHA-256 of a certificate as certificate_sha256 takes it.
+func CertificatePin(c *x509.Certificate) string { return pin(sha256.Sum256(c.Raw)).String() }
+
+// KeyPin is the SHA-256 of a certificate's SubjectPublicKeyInfo as certificate_sha256 takes it.
+func KeyPin(c *x509.Certificate) string {
+	return pin(sha256.Sum256(c.RawSubjectPublicKeyInfo)).String()
+}
+
+// pinError is a server whose certificate none of the pins matches.
+type pinError struct{ seen *x509.Certificate }
+
+func (e *pinError) Error() string {
+	return fmt.Sprintf("its certificate has the SHA-256 %s, and the public key in it %s", CertificatePin(e.seen), KeyPin(e.seen))
+}
+
+// tlsConfig is what a connection to host is made with.
+func (e Encryption) tlsConfig(host string) *tls.Config {
+	cfg := &tls.Config{
+		ServerName: host,
+		RootCAs:    e.authorities,
+		MinVersion: max(e.minVersion, tls.VersionTLS12),
+		// SQL Server expects a TDS packet in one record (https://github.com/microsoft/go-mssqldb/issues/166).
+		DynamicRecordSizingDisabled: true,
+	}
+	if e.hostName != "" {
+		cfg.ServerName = e.hostName
+	}
+	if e.mode == encryptStrict {
+		cfg.NextProtos = []string{"tds/8.0"} // MS-TDS 2.1
+	}
+	switch {
+	case len(e.pins) > 0:
+		cfg.InsecureSkipVerify = true // the pin says more
+		cfg.VerifyConnection = func(s tls.ConnectionState) error {
+			leaf := s.PeerCertificates[0]
+			if slices.Contains(e.pins, sha256.Sum256(leaf.Raw)) || slices.Contains(e.pins, sha256.Sum256(leaf.RawSubjectPublicKeyInfo)) {
+				return nil
+			}
+			return &pinError{leaf}
+		}
+	case e.Unverified():
+		cfg.InsecureSkipVerify = true
+	}
+	return cfg
+}
+
+// EncryptionError says that a connection was not made because it would not have been encrypted as it must be, or because the server did
+// not prove who it is. No login was sent. Its text is one line that says what to do, and holds no secret.
+type EncryptionError struct {
+	// Server is the host as it was dialed, with its port.
+	Server string
+	// Err is why: an error of crypto/x509 or crypto/tls where there is one.
+	Err  error
+	text string
+}
+
+func (e *EncryptionError) Error() string { return e.text }
+
+// Unwrap gives the reason.
+func (e *EncryptionError) Unwrap() error { return e.Err }
+
+// The reasons of an [EncryptionError] that are no error of crypto/x509 or crypto/tls.
+var (
+	errNoEncryption     = errors.New("the server does not encrypt")
+	errMustEncrypt      = errors.New("the server insists on encryption")
+	errPreloginAnswer   = errors.New("the server's answer to PRELOGIN is malformed")
+	errDriverOutOfOrder = errors.New("the driver did not begin with PRELOGIN")
+)
+
+// refusal makes the error of a connection to server (host:port) that was not made.
+func (e Encryption) refusal(server string, err error) *EncryptionError {
+	host, _, splitErr := net.SplitHostPort(server)
+	if splitErr != nil {
+		host = server
+	}
+	if e.hostName != "" {
+		host = e.hostName
+	}
+	var (
+		seen      string
+		verify    *tls.CertificateVerificationError
+		authority x509.UnknownAuthorityError
+		name      x509.HostnameError
+		invalid   x509.CertificateInvalidError
+		pinned    *pinError
+		noTLS     tls.RecordHeaderError
+	)
+	if errors.As(err, &verify) && len(verify.UnverifiedCertificates) > 0 {
+		seen = CertificatePin(verify.UnverifiedCertificates[0])
+	}
+	const orPin = "or, after you have compared the hash with the server's, pin the certificate with certificate_sha256"
+	var text string
+	switch {
+	case errors.Is(err, errNoEncryption):
+		text = fmt.Sprintf("%s does not encrypt, or somebody in between says so; nothing was sent: give the server a certificate "+
+			"(encrypt=disable would send everything in clear, the password too)", server)
+	case errors.Is(err, errMustEncrypt):
+		text = fmt.Sprintf("%s insists on encryption: take encrypt=disable out", server)
+	case errors.As(err, &pinned):
+		text = fmt.Sprintf("the server at %s is not the one whose certificate is pinned: %v; neither is in certificate_sha256. Either its certificate was "+
+			"renewed, which its administrator can tell, or it is another server", server, pinned)
+	case errors.As(err, &authority):
+		text = fmt.Sprintf("the certificate of %s (SHA-256 %s) is signed by nobody whom this machine trusts: install the authority's certificate on this machine, "+orPin, server, seen)
+	case errors.As(err, &name):
+		text = fmt.Sprintf("the certificate of %s (SHA-256 %s) is not for the name %s but for %s: use such a name (a connection string may say it as hostNameInCertificate), "+orPin,
+			server, seen, host, certificateNames(name.Certificate))
+	case errors.As(err, &invalid):
+		text = fmt.Sprintf("the certificate of %s (SHA-256 %s) is not valid: %v: have it renewed on the server, "+orPin, server, seen, invalid)
+	case strings.Contains(err.Error(), "negative serial number"): // SQL Server's own certificates have had such numbers, and Go reads none
+		text = fmt.Sprintf("the certificate of %s cannot be read, because its serial number is negative, as in certificates that SQL Server 2017 and 2019 make for themselves: give the "+
+			"server another, or start the agent with GODEBUG=x509negativeserial=1 in its environment", server)
+	case errors.As(err, &noTLS):
+		text = fmt.Sprintf("%s does not speak TLS: what it sends is something else (does it know encrypt=strict, which takes SQL Server 2022 or Azure?)", server)
+	default:
+		text = fmt.Sprintf("the TLS handshake with %s failed: %v", server, err)
+	}
+	return &EncryptionError{Server: server, Err: err, text: text}
+}
+
+// certificateNames are the names that a certificate is for, at most five.
+func certificateNames(c *x509.Certificate) string {
+	var names []string
+	for _, ip := range c.IPAddresses {
+		names = append(names, ip.String())
+	}
+	names = append(slices.Clone(c.DNSNames), names...)
+	switch {
+	case len(names) == 0:
+		return "none (it has no subject alternative name)"
+	case len(names) > 5:
+		return strings.Join(names[:5], ", ") + ", …"
+	}
+	return strings.Join(names, ", ")
+}
+
+// readCertificates reads the certificates of a file: .pem (all of them) or .der (one), as go-mssqldb does.
+func readCertificates(path string) ([]*x509.Certificate, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var list []*x509.Certificate
+	switch strings.ToLower(filepath.Ext(path)) {
+	case ".der":
+		one, err := x509.ParseCertificate(text)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, one)
+	case ".pem":
+		for block, rest := pem.Decode(text); block != nil; block, rest = pem.Decode(rest) {
+			if block.Type != "CERTIFICATE" {
+				continue
+			}
+			one, err := x509.ParseCertificate(block.Bytes)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, one)
+		}
+	default:
+		return nil, errors.New("its name must end in .pem or .der")
+	}
+	if len(list) == 0 {
+		return nil, errors.New("it holds no certificate")
+	}
+	return list, nil
+}

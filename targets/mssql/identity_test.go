@@ -1,0 +1,137 @@
+package mssql_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/testenv/tsqld"
+)
+
+// newGuardFixture adds the control database "control", another agent's "foreign", and logins to a server:
+// owner owns d and out, and has nothing elsewhere; reader can also enter control; deputy may give logins other passwords.
+func newGuardFixture(t *testing.T) (f *fixture, control mssql.Instance) {
+	t.Helper()
+	f = newFixture(t, tsqld.Config{})
+	f.exec(t, "master", "CREATE DATABASE control; CREATE DATABASE foreign_control; CREATE LOGIN owner WITH PASSWORD = 'Pa55word'; "+
+		"CREATE LOGIN reader WITH PASSWORD = 'Pa55word'; CREATE LOGIN deputy WITH PASSWORD = 'Pa55word'; ALTER SERVER ROLE securityadmin ADD MEMBER deputy;")
+	for _, database := range []string{"d", "out"} {
+		for _, user := range []string{"owner", "reader", "deputy"} {
+			f.exec(t, database, "CREATE USER "+user+" FOR LOGIN "+user+"; ALTER ROLE db_owner ADD MEMBER "+user+";")
+		}
+	}
+	f.exec(t, "control", "CREATE USER reader FOR LOGIN reader;") // without any right
+	f.exec(t, "foreign_control", "CREATE SCHEMA jobs;")
+	f.exec(t, "foreign_control", "CREATE VIEW jobs.jobstep_options AS SELECT 1 AS a;")
+	f.exec(t, "foreign_control", "CREATE USER owner FOR LOGIN owner; GRANT SELECT ON jobs.jobstep_options TO owner;")
+	about := f.query(t, "control", "SELECT CONCAT(@@SERVERNAME, '|', (SELECT service_broker_guid FROM sys.databases WHERE name = DB_NAME()))")[0]
+	server, guid, _ := cut(about)
+	return f, mssql.Instance{Server: server, Database: "Control", GUID: guid}
+}
+
+func cut(s string) (before, after string, found bool) {
+	for i := range s {
+		if s[i] == '|' {
+			return s[:i], s[i+1:], true
+		}
+	}
+	return s, "", false
+}
+
+// Nothing of an author runs where it has rights on a control database, by whatever name it was reached, and whatever the server was called when
+// the agent started.
+func TestControlDatabaseIsNoTarget(t *testing.T) {
+	t.Parallel()
+	f, control := newGuardFixture(t)
+	elsewhere := control // after a failover the server has another name
+	elsewhere.Server = "before"
+	unrelated := mssql.Instance{Server: "other", Database: "control", GUID: "11111111-1111-1111-1111-111111111111"}
+	unknown := mssql.Instance{Server: "other", Database: "control"}
+	login := func(user string) mssql.Credential {
+		if user == "sa" {
+			return mssql.LoginCredential("c", "sa", "secret", "*")
+		}
+		return mssql.LoginCredential("c", user, "Pa55word", "*")
+	}
+	for name, c := range map[string]struct {
+		control        mssql.Instance
+		user, database string
+		want           string // of the refusal; "": runs
+	}{
+		"Tenant":              {control, "owner", "d", ""},
+		"TenantElsewhere":     {elsewhere, "owner", "d", ""},
+		"ItsName":             {control, "sa", "control", "it is the control database"},
+		"ItsNameInAnotherWay": {control, "reader", "CONTROL", "it is the control database"},
+		"ItsGUID":             {elsewhere, "sa", "control", "it is the control database"},
+		"AnotherAgents":       {control, "owner", "foreign_control", "a control database of jobagent is installed in it"},
+		"NobodysAgent":        {mssql.Instance{}, "owner", "foreign_control", "a control database of jobagent is installed in it"},
+		"Master":              {control, "owner", "master", "has the control database"},
+		"MasterElsewhere":     {elsewhere, "owner", "master", "has the control database"},
+		"Tempdb":              {control, "owner", "tempdb", "has the control database"},
+		"MasterOfAnother":     {unrelated, "owner", "master", ""},
+		"Sysadmin":            {control, "sa", "d", "its login can enter the control database [Control]"},
+		"SysadminElsewhere":   {elsewhere, "sa", "d", "its login can enter the control database [Control]"},
+		"SysadminOfAnother":   {unrelated, "sa", "d", ""},
+		"UserWithoutRights":   {control, "reader", "d", "its login can enter the control database [Control]"},
+		"SecurityAdmin":       {control, "deputy", "d", "its login can enter the control database [Control]"},
+		"Namesake":            {unrelated, "reader", "d", ""},
+		"NamesakeUnknown":     {unknown, "reader", "d", ""},
+		"NoControlDatabase":   {mssql.Instance{}, "sa", "control", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for _, encrypt := range []string{"disable", "true"} {
+				for _, allow := range []bool{false, true} {
+					set, err := mssql.NewCredentialSet(login(c.user))
+					require.NoError(t, err)
+					servers, err := mssql.NewServers(mssql.Config{
+						Credentials: set, Encrypt: encrypt, TrustServerCertificate: true, Dialer: f.server.Dialer(), Control: c.control, AllowControlDatabase: allow,
+					})
+					require.NoError(t, err)
+					defer func() { require.NoError(t, servers.Close()) }()
+					runner := mssql.NewRunner(servers, targets.Limits{})
+					for range 2 { // the second time it may be remembered
+						res := runner.Run(t.Context(), mssql.Attempt{Attempt: targets.Attempt{Target: targets.NewTarget("alias", c.database, ""), Credential: "c", Command: "PRINT N'ran';"}})
+						if c.want == "" || allow {
+							require.Equal(t, targets.Succeeded, res.Outcome, res.Summary)
+							require.NotZero(t, res.SPID)
+							continue
+						}
+						require.Equal(t, targets.Failed, res.Outcome)
+						require.False(t, res.Sent)
+						require.Empty(t, res.Messages)
+						require.Equal(t, targets.ClassConfig, res.Error.Class)
+						require.Contains(t, res.Summary, c.want)
+						require.Contains(t, res.Summary, "targets.allow_control_database")
+					}
+				}
+			}
+		})
+	}
+}
+
+// An author's result set is not written into a control database either: the table's name is the author's.
+func TestControlDatabaseTakesNoOutput(t *testing.T) {
+	t.Parallel()
+	f, control := newGuardFixture(t)
+	f.exec(t, "control", "CREATE TABLE dbo.terms (internal_execution_id UNIQUEIDENTIFIER, a INT);")
+	set, err := mssql.NewCredentialSet(mssql.LoginCredential("default", "owner", "Pa55word", "*"), mssql.LoginCredential("writer", "sa", "secret", "*"))
+	require.NoError(t, err)
+	servers, err := mssql.NewServers(mssql.Config{Credentials: set, Encrypt: "disable", Dialer: f.server.Dialer(), Control: control})
+	require.NoError(t, err)
+	defer func() { require.NoError(t, servers.Close()) }()
+	write := func(database, credential string) targets.Result {
+		return mssql.NewRunner(servers, targets.Limits{}).Run(t.Context(), mssql.Attempt{
+			Attempt: targets.Attempt{Target: targets.NewTarget("s", "d", ""), Command: "SELECT 1 AS a"},
+			Output:  &mssql.Output{Server: "alias", Database: database, Schema: "dbo", Table: "terms", Credential: credential},
+		})
+	}
+	res := write("control", "writer")
+	require.Equal(t, targets.Failed, res.Outcome)
+	require.Contains(t, res.Summary, "it is the control database")
+	require.Equal(t, []string{"0"}, f.query(t, "control", "SELECT COUNT(*) FROM dbo.terms"))
+	require.Contains(t, write("out", "writer").Summary, "its login can enter the control database")
+	require.Equal(t, targets.Succeeded, write("out", "").Outcome)
+}

@@ -1,0 +1,132 @@
+package mssql
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/targets"
+)
+
+const (
+	// listLimit is how long one member may take. A resolution has no time limit of its own, and a server that does not answer must not
+	// hold a worker.
+	listLimit = 2 * time.Minute
+	// maxListed is "Databases per instance of SQL Server" of its capacity specifications.
+	maxListed = 32_767
+	// maxListedBytes bounds the names in a list.
+	maxListedBytes = 4 << 20
+	// maxName is how many characters a name may have (sysname).
+	maxName = 128
+)
+
+// errListTimeout is the cause of a list that took too long.
+var errListTimeout = fmt.Errorf("no list within %s: %w", listLimit, context.DeadlineExceeded)
+
+// listing gathers a list from a server that may not mean well.
+type listing struct {
+	found []targets.Target
+	bytes int
+}
+
+// add adds a database; the error says why it, or the list, is not plausible.
+func (l *listing) add(t targets.Target) error {
+	for _, name := range []string{t.Server, t.Database, t.ElasticPool} {
+		if n := utf8.RuneCountInString(name); n > maxName {
+			return fmt.Errorf("list the databases: the server answers with a name of %d characters, where %d are the most", n, maxName)
+		}
+		l.bytes += len(name)
+	}
+	if len(l.found) == maxListed || l.bytes > maxListedBytes {
+		return fmt.Errorf("list the databases: the server answers with more than %d databases, or names of more than %d bytes", maxListed, maxListedBytes)
+	}
+	l.found = append(l.found, t)
+	return nil
+}
+
+// listServer lists the online user databases of a server, or those of them in an elastic pool.
+func (r *Resolver) listServer(ctx context.Context, m targets.Member) ([]targets.Target, error) {
+	db, release, err := r.servers.lend(ctx, m.Server, "master", m.RefreshCredential)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s/master: %w", m.Server, err)
+	}
+	defer release()
+	var edition int
+	var self string
+	if err := db.QueryRowContext(ctx, aboutServer).Scan(&edition, &self); err != nil {
+		return nil, fmt.Errorf("connect to %s/master: %w", m.Server, err)
+	}
+	query := userDatabases
+	if edition == engineAzureDatabase {
+		query = azureDatabases
+	} else if m.Kind == targets.SQLElasticPool {
+		return nil, fmt.Errorf("elastic pools exist on Azure SQL Database only; server %s is of engine edition %d", m.Server, edition)
+	}
+	rows, err := db.QueryContext(ctx, query)
+	if err != nil {
+		return nil, fmt.Errorf("list the databases: %w", err)
+	}
+	defer rows.Close()
+	var list listing
+	for rows.Next() {
+		var name string
+		var pool, guid sql.NullString
+		if err := rows.Scan(&name, &pool, &guid); err != nil {
+			return nil, fmt.Errorf("list the databases: %w", err)
+		}
+		isControl := r.control.is(self, name, guid.String)
+		inPool := m.Kind != targets.SQLElasticPool || targets.FoldName(pool.String) == targets.FoldName(m.ElasticPool)
+		if !isControl && inPool {
+			if err := list.add(targets.Target{Server: strings.TrimSpace(m.Server), Database: name, ElasticPool: pool.String}); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list the databases: %w", err)
+	}
+	return list.found, nil
+}
+
+// listShardMap lists the databases of a shard map, from the tables of its shard map manager: the
+// elastic database client library keeps them in the schema __ShardManagement.
+func (r *Resolver) listShardMap(ctx context.Context, m targets.Member) ([]targets.Target, error) {
+	db, release, err := r.servers.lend(ctx, m.Server, m.Database, m.RefreshCredential)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s/%s: %w", m.Server, m.Database, err)
+	}
+	defer release()
+	var maps int
+	if err := db.QueryRowContext(ctx, shardMap, sql.Named("name", m.ShardMap)).Scan(&maps); err != nil {
+		return nil, fmt.Errorf("look for the shard map: %w", err)
+	}
+	if maps == 0 {
+		return nil, fmt.Errorf("the shard map manager %s/%s has no shard map %q", m.Server, m.Database, m.ShardMap)
+	}
+	rows, err := db.QueryContext(ctx, shards, sql.Named("name", m.ShardMap))
+	if err != nil {
+		return nil, fmt.Errorf("list the shards: %w", err)
+	}
+	defer rows.Close()
+	var list listing
+	for rows.Next() {
+		var server, database string
+		var port int
+		if err := rows.Scan(&server, &port, &database); err != nil {
+			return nil, fmt.Errorf("list the shards: %w", err)
+		}
+		if port != 0 {
+			server = fmt.Sprintf("%s,%d", server, port)
+		}
+		if err := list.add(targets.Target{Server: server, Database: database}); err != nil {
+			return nil, err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, fmt.Errorf("list the shards: %w", err)
+	}
+	return list.found, nil
+}

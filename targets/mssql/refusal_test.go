@@ -1,0 +1,78 @@
+package mssql
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A login that does not see databases is not trusted where it can enter one of the control database's name.
+func TestRefusalWithoutSight(t *testing.T) {
+	t.Parallel()
+	control := Instance{Server: "before", Database: "control", GUID: "11111111-1111-1111-1111-111111111111"}
+	for _, c := range []struct {
+		database string
+		mayEnter bool
+		has      bool
+		seen     bool
+		want     string
+	}{
+		{"d", true, false, false, "GRANT VIEW ANY DATABASE"},
+		{"d", true, false, true, ""},
+		{"d", true, true, true, "can enter the control database"},
+		{"d", false, true, true, ""},
+		{"master", false, false, false, ""},
+		{"master", false, true, true, "has the control database"},
+		{"CONTROL", false, false, false, ""},
+		{"CONTROL", false, true, true, "is the control database"},
+	} {
+		got, err := control.refusal(identity{server: "now", database: c.database, mayEnter: c.mayEnter}, func() (has, seen bool, err error) { return c.has, c.seen, nil })
+		require.NoError(t, err)
+		if c.want == "" {
+			require.Empty(t, got, c)
+			continue
+		}
+		require.Contains(t, got, c.want, c)
+	}
+}
+
+// The guid of master and model, zeros, identifies nothing.
+func TestInstanceGUID(t *testing.T) {
+	t.Parallel()
+	require.False(t, Instance{Database: "a", GUID: noGUID}.hasGUID(noGUID))
+	require.False(t, Instance{Database: "a"}.hasGUID(""))
+	require.True(t, Instance{Database: "a", GUID: "1111111A-1111-1111-1111-111111111111"}.hasGUID("1111111a-1111-1111-1111-111111111111"))
+}
+
+// A database that was copied from the control database, or both from one, is another one.
+func TestInstanceIs(t *testing.T) {
+	t.Parallel()
+	control := Instance{Server: "before", Database: "control", GUID: "11111111-1111-1111-1111-111111111111"}
+	require.True(t, control.is("BEFORE", "Control", ""))
+	require.True(t, control.is("now", "control", control.GUID))
+	require.False(t, control.is("now", "control", "22222222-2222-2222-2222-222222222222"))
+	require.False(t, control.is("before", "tenant", control.GUID))
+	require.False(t, Instance{}.is("", "", ""))
+}
+
+// A pass is good for a while, for the same address, database and credential.
+func TestPasses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		var p passes
+		k := passKey{"10.0.0.1:1433", "s", "d", "c"}
+		require.False(t, p.has(k))
+		p.add(k)
+		require.True(t, p.has(k))
+		require.False(t, p.has(passKey{"10.0.0.2:1433", "s", "d", "c"}))
+		time.Sleep(passTime)
+		require.False(t, p.has(k))
+		for i := range maxPasses + 1 {
+			p.add(passKey{server: string(rune('a' + i))})
+		}
+		require.LessOrEqual(t, len(p.since), maxPasses)
+		require.True(t, p.has(passKey{server: "a"}))
+	})
+}

@@ -1,0 +1,194 @@
+package mssql
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/jobagent/jobagent/targets"
+)
+
+// ListFunc lists the databases behind a member that stands for many: a server, a pool or a shard map.
+// It is asked for included and for excluded members.
+type ListFunc func(ctx context.Context, m targets.Member) ([]targets.Target, error)
+
+// listsAtOnce is how many members are listed at the same moment. Each takes a connection to a server.
+const listsAtOnce = 8
+
+// Resolve turns the members of a target group into the databases that they stand for: what is included,
+// less what is excluded, each database once, sorted by server and database. The result depends on the
+// members' order in nothing but the spelling of a server's name that is spelled in several ways (the
+// first in order of sorting is taken). No databases is a valid answer.
+//
+// A member that cannot be listed fails the whole: a script must not run on part of a group because a
+// server was down, and not at all on a database that somebody wanted to be excluded. The errors are
+// *MemberError, joined.
+func Resolve(ctx context.Context, members []targets.Member, list ListFunc) ([]targets.Target, error) {
+	var errs []error
+	for _, m := range members {
+		if err := m.Validate(); err != nil {
+			errs = append(errs, err)
+		}
+	}
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	included, err := listAll(ctx, members, list, func(m targets.Member) bool { return m.Membership != targets.Exclude })
+	if err != nil {
+		return nil, err
+	}
+	found := make(map[string]targets.Target)
+	hosts := make(map[string]bool) // servers with an included database
+	for _, t := range included {
+		key := targets.DatabaseKey(t.Server, t.Database)
+		hosts[targets.ServerKey(t.Server)] = true
+		if old, dup := found[key]; dup {
+			t = merge(old, t)
+		}
+		found[key] = t
+	}
+	excluded, err := listAll(ctx, members, list, func(m targets.Member) bool {
+		// An excluded server needs no list, and a pool on a server without targets takes nothing away.
+		return m.Membership == targets.Exclude && m.Kind != targets.SQLServer && (m.Kind != targets.SQLElasticPool || hosts[targets.ServerKey(m.Server)])
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range excluded {
+		delete(found, targets.DatabaseKey(t.Server, t.Database))
+	}
+	for _, m := range members {
+		if m.Membership == targets.Exclude && m.Kind == targets.SQLServer {
+			for key, t := range found {
+				if targets.ServerKey(t.Server) == targets.ServerKey(m.Server) {
+					delete(found, key)
+				}
+			}
+		}
+	}
+	result := make([]targets.Target, 0, len(found))
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		t := found[key]
+		result = append(result, targets.NewTarget(t.Server, t.Database, t.ElasticPool))
+	}
+	return result, nil
+}
+
+// merge makes one target of two that are the same database. The pool of the one that knows it is kept.
+func merge(a, b targets.Target) targets.Target {
+	first := a
+	if cmp.Or(cmp.Compare(b.Server, a.Server), cmp.Compare(b.Database, a.Database), cmp.Compare(b.ElasticPool, a.ElasticPool)) < 0 {
+		first = b
+	}
+	first.ElasticPool = cmp.Or(first.ElasticPool, a.ElasticPool, b.ElasticPool)
+	return first
+}
+
+// listAll lists the chosen members, several at a time, and returns the databases in the members' order.
+func listAll(ctx context.Context, members []targets.Member, list ListFunc, chosen func(targets.Member) bool) ([]targets.Target, error) {
+	lists := make([][]targets.Target, len(members))
+	errs := make([]error, len(members))
+	places := make(chan struct{}, listsAtOnce)
+	var wg sync.WaitGroup
+	for i, m := range members {
+		if !chosen(m) {
+			continue
+		}
+		if m.Kind == targets.SQLDatabase {
+			lists[i] = []targets.Target{{Server: strings.TrimSpace(m.Server), Database: strings.TrimSpace(m.Database)}}
+			continue
+		}
+		places <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-places }()
+			if ctx.Err() != nil {
+				errs[i] = &targets.MemberError{Member: m, Err: context.Cause(ctx)}
+				return
+			}
+			var err error
+			if lists[i], err = list(ctx, m); err != nil {
+				errs[i] = &targets.MemberError{Member: m, Err: endOr(ctx, err)}
+			}
+		})
+	}
+	wg.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return nil, err
+	}
+	return slices.Concat(lists...), nil
+}
+
+// Resolver resolves target groups by asking the servers.
+type Resolver struct {
+	servers *Servers
+	control Instance
+}
+
+// NewResolver makes a resolver. control is the control database, which no server or pool member stands
+// for (decision 3); its zero value: there is none.
+func NewResolver(servers *Servers, control Instance) *Resolver {
+	return &Resolver{servers: servers, control: control}
+}
+
+// Resolve resolves the members; see the function Resolve.
+func (r *Resolver) Resolve(ctx context.Context, members []targets.Member) ([]targets.Target, error) {
+	return Resolve(ctx, members, r.list)
+}
+
+// list is the ListFunc.
+func (r *Resolver) list(ctx context.Context, m targets.Member) ([]targets.Target, error) {
+	ctx, cancel := context.WithTimeoutCause(ctx, listLimit, errListTimeout)
+	defer cancel()
+	list, err := r.listOf(ctx, m)
+	if err != nil {
+		return nil, endOr(ctx, err)
+	}
+	return list, nil
+}
+
+// listOf lists the databases of a member.
+func (r *Resolver) listOf(ctx context.Context, m targets.Member) ([]targets.Target, error) {
+	switch m.Kind {
+	case targets.SQLServer, targets.SQLElasticPool:
+		return r.listServer(ctx, m)
+	case targets.SQLShardMap:
+		return r.listShardMap(ctx, m)
+	default:
+		return nil, fmt.Errorf("a %s is not a list of databases", m.Kind)
+	}
+}
+
+// engineAzureDatabase is SERVERPROPERTY('EngineEdition') of Azure SQL Database.
+const engineAzureDatabase = 5
+
+// The queries that list databases, run in master. A snapshot (source_database_id) is no database of
+// its own. sys.database_service_objectives exists on Azure SQL Database only.
+const (
+	// @@SERVERNAME is NULL between sp_dropserver and sp_addserver.
+	aboutServer = `SELECT CAST(SERVERPROPERTY('EngineEdition') AS int), COALESCE(@@SERVERNAME, CAST(SERVERPROPERTY('ServerName') AS nvarchar(256)), N'');`
+
+	userDatabases = `SELECT d.name, CAST(NULL AS nvarchar(128)) AS elastic_pool_name, CONVERT(nvarchar(36), d.service_broker_guid) AS guid
+FROM sys.databases AS d
+WHERE d.state = 0 AND d.source_database_id IS NULL AND d.name NOT IN (N'master', N'tempdb', N'model', N'msdb')
+ORDER BY d.name;`
+
+	azureDatabases = `SELECT d.name, o.elastic_pool_name, CONVERT(nvarchar(36), d.service_broker_guid) AS guid
+FROM sys.databases AS d
+LEFT OUTER JOIN sys.database_service_objectives AS o ON o.database_id = d.database_id
+WHERE d.state = 0 AND d.name NOT IN (N'master', N'tempdb', N'model', N'msdb')
+ORDER BY d.name;`
+
+	shardMap = `SELECT COUNT(*) FROM __ShardManagement.ShardMapsGlobal WHERE Name = @name;`
+
+	// shards lists the databases of a shard map. Port 0 is the default port.
+	shards = `SELECT s.ServerName, s.Port, s.DatabaseName
+FROM __ShardManagement.ShardsGlobal AS s
+INNER JOIN __ShardManagement.ShardMapsGlobal AS m ON m.ShardMapId = s.ShardMapId
+WHERE m.Name = @name AND s.Readable = 1
+ORDER BY s.ServerName, s.DatabaseName;`
+)

@@ -1,0 +1,127 @@
+package mssql
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/targets"
+)
+
+// world is what servers, pools and shard maps hold, for a ListFunc.
+type world map[string][]targets.Target
+
+func (w world) list(_ context.Context, m targets.Member) ([]targets.Target, error) {
+	found, ok := w[m.Server+"/"+m.ElasticPool+m.ShardMap]
+	if !ok {
+		return nil, errors.New("no such server")
+	}
+	return found, nil
+}
+
+func testWorld() world {
+	return world{
+		"a/":      {{Server: "a", Database: "x", ElasticPool: "p1"}, {Server: "a", Database: "y", ElasticPool: "p2"}, {Server: "a", Database: "z"}},
+		"a/p1":    {{Server: "a", Database: "x", ElasticPool: "p1"}},
+		"a/p2":    {{Server: "a", Database: "y", ElasticPool: "p2"}},
+		"b/":      {{Server: "b", Database: "X"}, {Server: "b", Database: "w"}},
+		"a/map":   {{Server: "b,1444", Database: "s1"}, {Server: "a", Database: "x"}},
+		"empty/":  nil,
+		"empty/p": nil,
+	}
+}
+
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	server := func(name string) targets.Member { return targets.Member{Kind: targets.SQLServer, Server: name} }
+	database := func(s, d string) targets.Member {
+		return targets.Member{Kind: targets.SQLDatabase, Server: s, Database: d}
+	}
+	pool := func(s, p string) targets.Member {
+		return targets.Member{Kind: targets.SQLElasticPool, Server: s, ElasticPool: p}
+	}
+	shardMap := targets.Member{Kind: targets.SQLShardMap, Server: "a", Database: "smm", ShardMap: "map"}
+	not := func(m targets.Member) targets.Member { m.Membership = targets.Exclude; return m }
+	cases := map[string]struct {
+		members []targets.Member
+		want    []string
+	}{
+		"None":                 {nil, []string{}},
+		"Server":               {[]targets.Member{server("a")}, []string{"a/x p1", "a/y p2", "a/z "}},
+		"Pool":                 {[]targets.Member{pool("a", "p2")}, []string{"a/y p2"}},
+		"ShardMap":             {[]targets.Member{shardMap}, []string{"a/x ", "b,1444/s1 "}},
+		"Databases":            {[]targets.Member{database("b", "master"), database("a", "gone")}, []string{"a/gone ", "b/master "}},
+		"ServerLessDatabase":   {[]targets.Member{not(database("A", "X")), server("a")}, []string{"a/y p2", "a/z "}},
+		"ServerLessPool":       {[]targets.Member{server("a"), not(pool("a", "p1"))}, []string{"a/y p2", "a/z "}},
+		"AllLessServer":        {[]targets.Member{server("a"), server("b"), not(server("A"))}, []string{"b/w ", "b/X "}},
+		"ServerLessShardMap":   {[]targets.Member{server("a"), not(shardMap)}, []string{"a/y p2", "a/z "}},
+		"NamedAndExcluded":     {[]targets.Member{database("a", "x"), not(database("a", "x")), database("a", "x")}, []string{}},
+		"ExcludedElsewhere":    {[]targets.Member{database("a", "x"), not(database("server1", "MappingDB"))}, []string{"a/x "}},
+		"ExcludedPoolUnlisted": {[]targets.Member{database("a", "x"), not(pool("down", "p"))}, []string{"a/x "}},
+		"NamedInExcludedPool":  {[]targets.Member{database("a", "x"), not(pool("a", "p1"))}, []string{}},
+		"Duplicates":           {[]targets.Member{server("a"), database("A", "Z"), pool("a", "p1"), database("a", "z")}, []string{"a/x p1", "a/y p2", "A/Z "}},
+		"SameServerName":       {[]targets.Member{server("a"), database("tcp:a,1433", "z")}, []string{"a/x p1", "a/y p2", "a/z "}},
+		"PoolIsKept":           {[]targets.Member{database("A", "X"), server("a")}, []string{"A/X p1", "a/y p2", "a/z "}},
+		"Empty":                {[]targets.Member{server("empty")}, []string{}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for range 5 { // in any order
+				members := slices.Clone(c.members)
+				rand.Shuffle(len(members), func(i, j int) { members[i], members[j] = members[j], members[i] })
+				found, err := Resolve(t.Context(), members, testWorld().list)
+				require.NoError(t, err)
+				got := []string{}
+				for _, target := range found {
+					require.Equal(t, targets.TargetID(target.Server, target.Database), target.ID)
+					got = append(got, target.String()+" "+target.ElasticPool)
+				}
+				require.Equal(t, c.want, got)
+			}
+		})
+	}
+}
+
+func TestResolveErrors(t *testing.T) {
+	t.Parallel()
+	down := targets.Member{Kind: targets.SQLServer, Server: "down"}
+	_, err := Resolve(t.Context(), []targets.Member{{Kind: targets.SQLServer, Server: "a"}, down, {Kind: targets.SQLServer, Server: "gone"}}, testWorld().list)
+	var member *targets.MemberError
+	require.ErrorAs(t, err, &member)
+	require.Equal(t, down, member.Member)
+	require.ErrorContains(t, err, "SqlServer down")
+	require.ErrorContains(t, err, "SqlServer gone")
+
+	_, err = Resolve(t.Context(), []targets.Member{{Kind: targets.SQLServer, Server: "a"}, {Membership: targets.Exclude, Kind: targets.SQLElasticPool, Server: "a", ElasticPool: "gone"}}, testWorld().list)
+	require.ErrorContains(t, err, "excluded SqlElasticPool a/gone")
+
+	_, err = Resolve(t.Context(), []targets.Member{{Kind: targets.SQLDatabase, Server: "a"}, {Kind: "TargetGroup", Server: "a"}}, testWorld().list)
+	require.ErrorContains(t, err, "database name is needed")
+	require.ErrorContains(t, err, "TargetGroup")
+
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(targets.ErrStopRequested)
+	_, err = Resolve(ctx, []targets.Member{down}, testWorld().list)
+	require.ErrorIs(t, err, targets.ErrStopRequested)
+}
+
+func TestResolveManyMembers(t *testing.T) {
+	t.Parallel()
+	var members []targets.Member
+	for i := range 300 {
+		members = append(members, targets.Member{Kind: targets.SQLServer, Server: fmt.Sprintf("s%03d", i)})
+	}
+	found, err := Resolve(t.Context(), members, func(_ context.Context, m targets.Member) ([]targets.Target, error) {
+		return []targets.Target{{Server: m.Server, Database: "d"}, {Server: m.Server, Database: "c"}}, nil
+	})
+	require.NoError(t, err)
+	require.Len(t, found, 600)
+	require.Equal(t, "s000/c", found[0].String())
+	require.Equal(t, "s299/d", found[599].String())
+}

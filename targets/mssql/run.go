@@ -1,0 +1,390 @@
+package mssql
+
+import (
+	"cmp"
+	"context"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/golang-sql/sqlexp"
+	mssqldb "github.com/microsoft/go-mssqldb"
+
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql/internal/tdsguard"
+)
+
+// Runner runs scripts on targets. Safe for concurrent use.
+type Runner struct {
+	servers *Servers
+	limits  targets.Limits
+}
+
+// NewRunner makes a runner. It does not take over servers: who opened them closes them.
+func NewRunner(servers *Servers, limits targets.Limits) *Runner {
+	return &Runner{servers: servers, limits: limits.WithDefaults()}
+}
+
+// Attempt is one try of a step's script, its Command, on one target.
+type Attempt struct {
+	targets.Attempt
+	// Variables are replaced in the script; nil: none.
+	Variables Variables
+	// Output is where the first result set goes; nil: nowhere, it is read and dropped.
+	Output *Output
+	// Once makes the script run at most once over all its attempts; nil: each attempt runs it.
+	Once *Once
+}
+
+// Run makes the attempt and says how it ended. It always returns, soon after ctx ended at the latest (see cancel.go),
+// and leaves no session and no goroutine behind. The cause of ctx decides how an interrupted attempt
+// ends: ErrStopRequested makes it Canceled if the server is known to have ended the script, ErrTimeout or
+// context.DeadlineExceeded TimedOut, anything else Unknown, or NotSent when the script had not been sent.
+func (r *Runner) Run(ctx context.Context, a Attempt) targets.Result {
+	start := time.Now()
+	t := &attempt{Attempt: a, servers: r.servers, messages: &collector{limits: r.limits}}
+	err := t.run(ctx)
+	res := t.result(ctx, err)
+	res.Elapsed = time.Since(start)
+	return res
+}
+
+// attempt is an Attempt under way.
+type attempt struct {
+	Attempt
+	servers  *Servers
+	messages *collector
+
+	spid int
+	sent bool
+	// ending is what is known of a script that was canceled; zero while none was.
+	ending ending
+
+	hadResultSet bool
+	written      int64 // rows in the output table
+	// recognised means that an earlier attempt had run the script to its end, and this one did not send it.
+	recognised bool
+	// leftOpen is the remark about transactions that the script did not end; empty: none.
+	leftOpen string
+}
+
+// opensTransaction finds scripts that may leave a transaction open; others are not asked, to save a round trip.
+var opensTransaction = regexp.MustCompile(`(?i)\bBEGIN\s+(DISTRIBUTED\s+)?TRAN|\bIMPLICIT_TRANSACTIONS\b`)
+
+// run does it. The error is nil only when all batches ran without an error of severity 11 or more and
+// the output was written.
+func (t *attempt) run(ctx context.Context) error {
+	batches, err := SplitBatches(t.Command)
+	if err != nil {
+		return err
+	}
+	s, err := t.servers.open(ctx, t.Target.Server, t.Target.Database, t.Credential, newToken())
+	if err != nil {
+		return endOr(ctx, err)
+	}
+	defer s.close()
+	defer func() { t.messages.drop(s.wire.takenOut()) }()
+	if t.spid, err = t.admit(ctx, s); err != nil {
+		return endOr(ctx, err)
+	}
+	if t.spid == 0 {
+		t.spid = s.spid()
+	}
+	if t.spid == 0 { // the packets are encrypted: one question more
+		stop := cutAfter(ctx, s.wire, ackWait)
+		t.spid, err = s.number(ctx, "SELECT @@SPID")
+		stop()
+		if err != nil {
+			return endOr(ctx, fmt.Errorf("ask %s for the session id: %w", t.Target.Server, err))
+		}
+	}
+	if t.Once != nil {
+		if t.recognised, err = t.beginOnce(ctx, s); err != nil || t.recognised {
+			return err
+		}
+	}
+	for _, b := range batches {
+		text := Expand(b.Text, t.Variables)
+		for range b.Count {
+			if err := t.batch(ctx, s, text, b.Line); err != nil {
+				return err
+			}
+		}
+	}
+	if t.Once != nil {
+		return t.commitOnce(ctx, s)
+	}
+	if opensTransaction.MatchString(t.Command) {
+		t.noteOpenTransactions(ctx, s)
+	}
+	return nil
+}
+
+// admit is that of the servers, which ends with ctx.
+func (t *attempt) admit(ctx context.Context, s *session) (spid int, err error) {
+	defer cutAfter(ctx, s.wire, ackWait)()
+	return t.servers.admit(ctx, s, t.Target.Server, t.Target.Database, t.Credential)
+}
+
+// noteOpenTransactions remarks on transactions that the script did not end: the server rolls them back when the session ends, which
+// looks like success otherwise. That the server does not answer changes nothing about the script.
+func (t *attempt) noteOpenTransactions(ctx context.Context, s *session) {
+	defer cutAfter(ctx, s.wire, ackWait)()
+	if n, err := s.openTransactions(ctx); err == nil && n > 0 {
+		t.leftOpen = "The script left a transaction open (@@TRANCOUNT " + strconv.Itoa(n) + "): its changes since BEGIN TRANSACTION were rolled back."
+		t.messages.remark(t.leftOpen)
+	}
+}
+
+// endOr is the cause of ctx when it has ended, for then err is only what followed from that; else err.
+func endOr(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// batch sends one batch and reads everything that the server answers. When the answer did not come to
+// its end, the error is the context's cause if that has ended, else what happened to the connection.
+// When it did, it is the first error of severity 11 or more, else what happened to the output.
+func (t *attempt) batch(ctx context.Context, s *session, text string, line int) error {
+	before, _ := s.wire.state()
+	stop := cutAfter(ctx, s.wire, ackWait)
+	defer stop()
+
+	if ctx.Err() != nil {
+		t.ending = ending{true, "it had come between two batches, and the rest was not sent"}
+		return context.Cause(ctx)
+	}
+	rows := tdsguard.NoRows // nobody reads them
+	if t.Output != nil && !t.hadResultSet {
+		rows = tdsguard.KeptRows
+	}
+	s.wire.setRows(rows)
+	var queue sqlexp.ReturnMessage
+	// With a blank in front, the driver never takes a batch of one word for a procedure's name.
+	answer, err := s.query(ctx, " "+text, &queue)
+	if after, _ := s.wire.state(); after > before {
+		t.sent = true
+	}
+	if err != nil {
+		if ctx.Err() != nil && t.sent {
+			t.ending = t.confirmEnd(ctx, s, false)
+		}
+		return endOr(ctx, fmt.Errorf("send the script: %w: %w", errConnectionLost, err))
+	}
+	p := startPump(&queue, t.messages, line)
+	outputErr, err := t.takeOutput(ctx, answer, p, s.wire)
+	for err == nil {
+		err = answer.Next(nil) // all result sets in one go, their rows unseen
+	}
+	s.finish(answer)
+	p.stop()
+
+	_, broken := s.wire.state()
+	var exceeded *tdsguard.Exceeded
+	switch {
+	case errors.Is(err, io.EOF) && broken == nil && p.err == nil:
+		return cmp.Or(t.messages.failure(), outputErr)
+	case ctx.Err() != nil:
+		t.ending = t.confirmEnd(ctx, s, broken == nil && errors.Is(err, ctx.Err()))
+		return context.Cause(ctx)
+	case errors.As(broken, &exceeded):
+		if t.ending = (ending{true, "the script was canceled on the server"}); !s.wire.cancel(ackWait) {
+			t.ending = t.confirmEnd(ctx, s, false)
+		}
+		return &limitError{exceeded}
+	case t.messages.failure() != nil:
+		return t.messages.failure() // the attempt has failed, whatever else the script did
+	default:
+		return fmt.Errorf("%w while the script ran: %w", errConnectionLost, cmp.Or(broken, p.err, err))
+	}
+}
+
+// takeOutput writes the first result set of the script to the output table, if there is one, and
+// leaves the rest of the answer to be read. The second error says why nothing can be read any more.
+func (t *attempt) takeOutput(ctx context.Context, answer driver.Rows, p *pump, w *wire) (outputErr, readErr error) {
+	if t.Output == nil || t.hadResultSet {
+		return nil, nil
+	}
+	set, err := newResultSet(answer, w)
+	if set == nil {
+		return err, ctx.Err() // an answer that breaks off looks to the driver as one without result sets
+	}
+	t.hadResultSet = true
+	outputErr = t.writeOutput(ctx, set, p)
+	w.setRows(tdsguard.NoRows)
+	for set.next() {
+		continue // what was not written, if anything
+	}
+	return outputErr, set.err
+}
+
+// pump takes the messages of one batch out of the driver's queue while the rows are read: the driver
+// stops reading the network when its queue of 15 is full.
+type pump struct {
+	queue *sqlexp.ReturnMessage
+	done  chan struct{}
+	err   error // not a server's; readable after stop
+	sets  int   // result sets; likewise
+}
+
+// pumpMark is put into the queue by ourselves: all messages before it have been taken when it comes out.
+type pumpMark struct{ reached chan struct{} }
+
+// pumpEnd is the last mark.
+type pumpEnd struct{}
+
+func startPump(queue *sqlexp.ReturnMessage, to *collector, line int) *pump {
+	p := &pump{queue: queue, done: make(chan struct{})}
+	go func() {
+		defer close(p.done)
+		for {
+			switch m := queue.Message(context.Background()).(type) {
+			case sqlexp.MsgNotice:
+				if info, ok := m.Message.(mssqldb.Error); ok {
+					to.server(info, line)
+				}
+			case sqlexp.MsgError:
+				var e mssqldb.Error
+				if errors.As(m.Error, &e) {
+					to.server(e, line)
+				} else if p.err == nil {
+					p.err = m.Error
+				}
+			case sqlexp.MsgNext:
+				p.sets++
+			case sqlexp.MsgRowsAffected:
+				to.affected(m.Count)
+			case pumpMark:
+				close(m.reached)
+			case pumpEnd:
+				return
+			}
+		}
+	}()
+	return p
+}
+
+// sync waits until the messages that the driver has queued so far are with the collector.
+func (p *pump) sync() {
+	mark := pumpMark{reached: make(chan struct{})}
+	_ = sqlexp.ReturnMessageEnqueue(context.Background(), p.queue, mark)
+	<-mark.reached
+}
+
+// stop ends the pump after what is queued.
+func (p *pump) stop() {
+	_ = sqlexp.ReturnMessageEnqueue(context.Background(), p.queue, pumpEnd{})
+	<-p.done
+}
+
+// result puts together what became of the attempt. err is run's.
+func (t *attempt) result(ctx context.Context, err error) targets.Result {
+	c := t.messages
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	res := targets.Result{
+		Err: err, Messages: c.kept, MessagesDropped: c.dropped, RowsAffected: c.rows,
+		RowsWritten: t.written, SPID: t.spid, Sent: t.sent,
+	}
+	var limit *limitError
+	interrupted := err != nil && ctx.Err() != nil && errors.Is(err, context.Cause(ctx))
+	cause := context.Cause(ctx)
+	switch {
+	case err == nil:
+		res.Outcome = targets.Succeeded
+		res.Summary = strings.TrimSpace(t.leftOpen + " " + t.successText())
+	case interrupted && errors.Is(cause, targets.ErrStopRequested) && t.sent && !t.ending.verified:
+		res.Outcome = targets.Unknown
+		res.Summary = "The run was stopped, but the script may go on: " + t.endText()
+	case interrupted && errors.Is(cause, targets.ErrStopRequested):
+		res.Outcome = targets.Canceled
+		res.Summary = "The run was stopped; " + t.endText()
+	case interrupted && (errors.Is(cause, targets.ErrTimeout) || errors.Is(cause, context.DeadlineExceeded)):
+		res.Outcome = targets.TimedOut
+		res.Summary = "The step's time limit passed; " + t.endText()
+	case errors.As(err, &limit):
+		// Failed means that the server has ended the script; an error that it had reported before decides as well (I8).
+		if res.Outcome = targets.Failed; !t.ending.verified && c.firstError == nil {
+			res.Outcome = targets.Unknown
+		}
+		res.Summary = "The target sent more than the agent takes; " + t.endText()
+	case c.firstError != nil:
+		res.Outcome = targets.Failed
+		res.Err = *c.firstError
+	case interrupted && !t.sent:
+		res.Outcome = targets.NotSent
+		res.Summary = fmt.Sprintf("The agent let go of the attempt (%v) before the script was sent.", cause)
+	case interrupted:
+		res.Outcome = targets.Unknown
+		res.Summary = fmt.Sprintf("The agent let go of the attempt (%v) while the script ran, and its outcome on the target is unknown; %s", cause, t.endText())
+	case t.sent && errors.Is(err, errConnectionLost):
+		res.Outcome = targets.Unknown
+		res.Summary = "The connection was lost after the script was sent: its outcome on the target is unknown. " + err.Error()
+	default:
+		res.Outcome = targets.Failed
+	}
+	switch {
+	case res.Outcome == targets.Succeeded:
+	case c.firstError != nil && (res.Outcome == targets.Canceled || res.Outcome == targets.TimedOut):
+		res.Error = describe(*c.lastError)
+	default:
+		res.Error = describe(res.Err)
+	}
+	if interrupted && res.Error.Number == 0 && res.Outcome != targets.TimedOut {
+		res.Error.Class = targets.ClassStopped
+	}
+	if res.Summary == "" && err != nil {
+		res.Summary = res.Error.String()
+	} else if limit != nil {
+		res.Summary += " " + limit.Error()
+	} else if res.Error.Number != 0 && res.Outcome != targets.Failed {
+		res.Summary += " " + res.Error.String()
+	}
+	return res
+}
+
+// successText is what there is to say of a success beyond that it is one.
+func (t *attempt) successText() string {
+	switch {
+	case t.recognised:
+		return "An earlier attempt had run the script and committed: it was not run again."
+	case t.Output == nil:
+		return ""
+	case !t.hadResultSet:
+		return "The script returned no result set: nothing was written to " + t.Output.name() + "."
+	case t.written == 1:
+		return "1 row was written to " + t.Output.name() + "."
+	default:
+		return fmt.Sprintf("%d rows were written to %s.", t.written, t.Output.name())
+	}
+}
+
+// describe takes an error apart.
+func describe(err error) targets.ErrorDetail {
+	d := targets.ErrorDetail{Class: Classify(err).Class}
+	var output *OutputError
+	var once *onceError
+	if errors.As(err, &output) || errors.As(err, &once) {
+		if e, ok := asServerError(err); ok {
+			d.Number, d.Severity, d.State = e.Number, e.Class, e.State // its line is in a statement of ours
+		}
+		d.Text = err.Error()
+		return d
+	}
+	if e, ok := asServerError(err); ok {
+		d.Number, d.Severity, d.State, d.Line, d.Procedure = e.Number, e.Class, e.State, e.LineNo, e.ProcName
+		d.Text = e.Message
+		return d
+	}
+	if err != nil {
+		d.Text = err.Error()
+	}
+	return d
+}

@@ -1,0 +1,345 @@
+package mssql
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Batch is a part of a script between two GO lines.
+type Batch struct {
+	// Text is what is sent; never blank.
+	Text string
+	// Line is the number, from 1, that the batch's first line has in the script.
+	Line int
+	// Count is how often it runs: 1, or what followed GO.
+	Count int
+}
+
+// regionKind says what a piece of T-SQL is to the scanner.
+type regionKind uint8
+
+const (
+	regionCode         regionKind = iota // everything that is not one of the others
+	regionString                         // '…', with '' for a quote; N'…' is code N and a string
+	regionQuotedName                     // "…", with "" for a quote
+	regionBracketName                    // […], with ]] for a bracket
+	regionLineComment                    // -- up to, not including, the line feed
+	regionBlockComment                   // /* … */, which nests in T-SQL
+)
+
+// region is a piece of a script, delimiters included: text[start:end].
+type region struct {
+	kind       regionKind
+	start, end int
+}
+
+// nextRegion finds the region that starts at pos, which must be the start of one (0, or the end of
+// another). What is not closed goes on to the end of the text, as it does for the server. The regions
+// of a text are together the text. It looks at each byte once or twice: every delimiter is ASCII, so
+// UTF-8 needs no decoding.
+func nextRegion(text string, pos int) region {
+	switch c := text[pos]; {
+	case c == '\'':
+		return region{regionString, pos, endOfQuoted(text, pos, '\'')}
+	case c == '"':
+		return region{regionQuotedName, pos, endOfQuoted(text, pos, '"')}
+	case c == '[':
+		return region{regionBracketName, pos, endOfQuoted(text, pos, ']')}
+	case strings.HasPrefix(text[pos:], "--"):
+		end := strings.IndexByte(text[pos:], '\n')
+		if end < 0 {
+			return region{regionLineComment, pos, len(text)}
+		}
+		return region{regionLineComment, pos, pos + end}
+	case strings.HasPrefix(text[pos:], "/*"):
+		return region{regionBlockComment, pos, endOfBlockComment(text, pos)}
+	}
+	end := pos + 1
+	for ; end < len(text); end++ {
+		c := text[end]
+		if c == '\'' || c == '"' || c == '[' {
+			break
+		}
+		if (c == '-' || c == '/') && end+1 < len(text) && (c == '-' && text[end+1] == '-' || c == '/' && text[end+1] == '*') {
+			break
+		}
+	}
+	return region{regionCode, pos, end}
+}
+
+// endOfQuoted finds the end of what the delimiter at pos opens; a doubled closing delimiter is part of it.
+func endOfQuoted(text string, pos int, closing byte) int {
+	for i := pos + 1; ; {
+		n := strings.IndexByte(text[i:], closing)
+		if n < 0 {
+			return len(text)
+		}
+		i += n + 1
+		if i >= len(text) || text[i] != closing {
+			return i
+		}
+		i++
+	}
+}
+
+// endOfBlockComment finds the end of the comment that starts at pos, with the comments inside it.
+func endOfBlockComment(text string, pos int) int {
+	depth := 0
+	for i := pos; i+1 < len(text); {
+		switch {
+		case text[i] == '/' && text[i+1] == '*':
+			depth++
+			i += 2
+		case text[i] == '*' && text[i+1] == '/':
+			depth--
+			i += 2
+			if depth == 0 {
+				return i
+			}
+		default:
+			i++
+		}
+	}
+	return len(text)
+}
+
+// SplitBatches cuts a script at its GO lines, as sqlcmd and Management Studio do: GO stands alone on
+// its line, in any case, with an optional count and an optional comment; in strings, quoted names and
+// comments it means nothing. Blank batches are left out. The error is a *ScriptError: something else
+// follows GO on its line.
+func SplitBatches(script string) ([]Batch, error) {
+	script = strings.TrimPrefix(script, "\uFEFF") // a file's byte order mark
+	var batches []Batch
+	start, line, counted := 0, 1, 0 // of the current batch; lines are counted up to the offset counted
+	add := func(end, count int) {
+		text := script[start:end]
+		if strings.TrimSpace(text) == "" {
+			return
+		}
+		batches = append(batches, Batch{Text: text, Line: line, Count: count})
+	}
+	for pos := 0; pos < len(script); {
+		r := nextRegion(script, pos)
+		pos = r.end
+		if r.kind != regionCode {
+			continue
+		}
+		// A GO line starts in code: at the start of the script, or after a line feed of this region.
+		for at := r.start; at < r.end; {
+			if lineStart := at == 0 || script[at-1] == '\n'; lineStart || onlyBlankBefore(script, at) {
+				if end, count, found, err := goLine(script, at); err != nil {
+					return nil, &ScriptError{Line: line + strings.Count(script[counted:at], "\n"), Err: err}
+				} else if found {
+					add(lineBegin(script, at), count)
+					line += strings.Count(script[counted:end], "\n")
+					start, counted = end, end
+					at, pos = end, max(pos, end)
+					if end >= r.end {
+						break
+					}
+					continue
+				}
+			}
+			n := strings.IndexByte(script[at:r.end], '\n')
+			if n < 0 {
+				break
+			}
+			at += n + 1
+		}
+	}
+	add(len(script), 1)
+	return batches, nil
+}
+
+// lineBegin is the offset of the first byte of the line that holds the offset at.
+func lineBegin(text string, at int) int { return strings.LastIndexByte(text[:at], '\n') + 1 }
+
+// onlyBlankBefore says whether nothing but blanks stands between the line's start and at.
+func onlyBlankBefore(text string, at int) bool {
+	for i := at - 1; i >= 0 && text[i] != '\n'; i-- {
+		if !isBlank(text[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// isBlank is a blank inside a line. The carriage return counts, since Windows ends lines with it.
+func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f' }
+
+// isNameByte says whether c may go on a name that GO started; all of non-ASCII may.
+func isNameByte(c byte) bool {
+	return c == '_' || c == '@' || c == '#' || c == '$' || c >= 0x80 ||
+		c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
+}
+
+// goLine looks for a GO line at the offset at, with blanks before GO allowed. end is the offset after
+// its line feed.
+func goLine(text string, at int) (end, count int, found bool, err error) {
+	i := at
+	for i < len(text) && isBlank(text[i]) {
+		i++
+	}
+	if i+2 > len(text) || !strings.EqualFold(text[i:i+2], "go") || i+2 < len(text) && isNameByte(text[i+2]) {
+		return 0, 0, false, nil
+	}
+	i += 2
+	end = len(text)
+	if n := strings.IndexByte(text[i:], '\n'); n >= 0 {
+		end = i + n + 1
+	}
+	rest := strings.TrimSpace(text[i:end])
+	number := rest
+	if n := strings.IndexFunc(rest, func(r rune) bool { return r < '0' || r > '9' }); n >= 0 {
+		number = rest[:n]
+	}
+	tail := strings.TrimSpace(rest[len(number):])
+	comment := strings.HasPrefix(tail, "--") ||
+		strings.HasPrefix(tail, "/*") && endOfBlockComment(tail, 0) == len(tail) && strings.HasSuffix(tail, "*/")
+	if tail != "" && !comment {
+		return 0, 0, false, fmt.Errorf("GO is followed by %q: only a number of repetitions may stand on its line", clip(rest, 40))
+	}
+	count = 1
+	if number != "" {
+		count, err = strconv.Atoi(number)
+		if err != nil || count < 1 || count > math.MaxInt32 {
+			return 0, 0, false, fmt.Errorf("GO %s: the number of repetitions must be 1 to %d", clip(number, 40), math.MaxInt32)
+		}
+	}
+	return end, count, true, nil
+}
+
+// clip shortens s to at most n bytes for an error text, at a character's border.
+func clip(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n] + "…"
+}
+
+// Value is what a script variable stands for. The zero value is an empty string.
+type Value struct {
+	text   string // bare, unescaped
+	quote  bool   // as a literal: in quotes
+	prefix string // as a literal: N before the quote
+}
+
+// StringValue becomes N'…'.
+func StringValue(s string) Value { return Value{text: s, quote: true, prefix: "N"} }
+
+// IntValue becomes an integer literal.
+func IntValue(n int) Value { return Value{text: strconv.Itoa(n)} }
+
+// GUIDValue becomes '…' in upper case, as SQL Server writes a uniqueidentifier.
+func GUIDValue(id uuid.UUID) Value { return Value{text: strings.ToUpper(id.String()), quote: true} }
+
+// TimeValue becomes '2026-01-31T22:00:00.0000000' in UTC: a form that datetime2 reads the same way
+// under every SET DATEFORMAT and SET LANGUAGE.
+func TimeValue(t time.Time) Value {
+	return Value{text: t.UTC().Format("2006-01-02T15:04:05.0000000"), quote: true}
+}
+
+// literal is the value as a complete T-SQL expression.
+func (v Value) literal() string {
+	if !v.quote {
+		if v.text == "" {
+			return "N''"
+		}
+		return v.text
+	}
+	return v.prefix + "'" + strings.ReplaceAll(v.text, "'", "''") + "'"
+}
+
+// Variables are the script variables by lower-case name.
+type Variables map[string]Value
+
+// RunVariables are the values behind the documented variables.
+type RunVariables struct {
+	JobName                string
+	JobID                  uuid.UUID
+	JobVersion             int
+	StepID                 int
+	StepName               string
+	JobExecutionID         uuid.UUID // of the root
+	JobExecutionCreateTime time.Time
+	TargetGroupName        string
+}
+
+// Variables gives them the names that Azure documents.
+func (r RunVariables) Variables() Variables {
+	return Variables{
+		"job_name":                  StringValue(r.JobName),
+		"job_id":                    GUIDValue(r.JobID),
+		"job_version":               IntValue(r.JobVersion),
+		"step_id":                   IntValue(r.StepID),
+		"step_name":                 StringValue(r.StepName),
+		"job_execution_id":          GUIDValue(r.JobExecutionID),
+		"job_execution_create_time": TimeValue(r.JobExecutionCreateTime),
+		"target_group_name":         StringValue(r.TargetGroupName),
+	}
+}
+
+// Expand replaces $(name) by the variable's value (decision 13): in code by a complete literal; in a
+// string, a bracketed or a double-quoted name by the bare text with the closing delimiter doubled, so
+// that no value can leave its place. Comments and unknown names stay as they are. Names are compared
+// without regard to case. The text must be one batch: it is scanned from its start as code.
+func Expand(text string, vars Variables) string {
+	if len(vars) == 0 || !strings.Contains(text, "$(") {
+		return text
+	}
+	var b strings.Builder
+	b.Grow(len(text) + 256)
+	for pos := 0; pos < len(text); {
+		r := nextRegion(text, pos)
+		pos = r.end
+		piece := text[r.start:r.end]
+		switch r.kind {
+		case regionLineComment, regionBlockComment:
+			b.WriteString(piece)
+		case regionString:
+			expandInto(&b, piece, vars, func(v Value) string { return strings.ReplaceAll(v.text, "'", "''") })
+		case regionQuotedName:
+			expandInto(&b, piece, vars, func(v Value) string { return strings.ReplaceAll(v.text, `"`, `""`) })
+		case regionBracketName:
+			expandInto(&b, piece, vars, func(v Value) string { return strings.ReplaceAll(v.text, "]", "]]") })
+		default:
+			expandInto(&b, piece, vars, Value.literal)
+		}
+	}
+	return b.String()
+}
+
+// expandInto writes piece to b with its variables replaced by what render makes of them.
+func expandInto(b *strings.Builder, piece string, vars Variables, render func(Value) string) {
+	for {
+		at := strings.Index(piece, "$(")
+		if at < 0 {
+			b.WriteString(piece)
+			return
+		}
+		end := at + 2
+		for end < len(piece) && isNameByte(piece[end]) {
+			end++
+		}
+		v, known := Value{}, false
+		if end < len(piece) && piece[end] == ')' {
+			v, known = vars[strings.ToLower(piece[at+2:end])]
+		}
+		if !known {
+			b.WriteString(piece[:at+2])
+			piece = piece[at+2:]
+			continue
+		}
+		b.WriteString(piece[:at])
+		b.WriteString(render(v))
+		piece = piece[end+1:]
+	}
+}
