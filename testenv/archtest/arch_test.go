@@ -44,6 +44,7 @@ var allowed = map[string][]string{
 	"cmd/jobagent":              {"sql", "jobs/...", "targets/...", "controldb", "agent", "testenv/...", "cmd/jobagent/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...", "github.com/google/uuid", "github.com/mattn/go-isatty", "github.com/microsoft/go-mssqldb/..."},
 	"testenv":                   {"sql", "jobs/...", "targets/...", "controldb", "agent", "testenv/...", "github.com/stretchr/testify/...", "go.uber.org/goleak", "go.uber.org/zap/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	"testenv/oracle":            {"jobs"},
+	"testenv/script":            {"targets/mssql", "github.com/golang-sql/sqlexp", "github.com/microsoft/go-mssqldb/...", "github.com/stretchr/testify/..."},
 	"testenv/tsqld":             {"testenv/tsqld/..."},
 	"testenv/tsqld/mserr":       {},
 	"testenv/tsqld/types":       {"testenv/tsqld/mserr", "golang.org/x/text/..."},

@@ -173,13 +173,13 @@ func TestScenarios(t *testing.T) {
 func (f *fleet) play(t *testing.T, path string) {
 	t.Helper()
 	f.startAgent(t)
-	script.Run(t, path, f.control.Name, func(t testing.TB, session string) *sql.DB {
+	script.Run(t, path, f.control.Name, func(t testing.TB, session string) script.Session {
 		server, database, ok := strings.Cut(session, "/")
 		if !ok {
-			return f.control.DB(t, controlDatabase)
+			return script.Connect(t, f.control.DB(t, controlDatabase))
 		}
 		require.Contains(t, f.servers, server)
-		return f.servers[server].DB(t, database)
+		return script.Connect(t, f.servers[server].DB(t, database))
 	})
 	f.control.CheckInvariants(t, controlDatabase, false)
 	if text, err := os.ReadFile(path); err == nil && !strings.Contains(string(text), "UPDATE jobs_internal") { // it makes history older

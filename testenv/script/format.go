@@ -10,24 +10,24 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
-// letters maps the driver's names of types to the letters of columns.
+// letters maps the names of types to the letters of columns.
 var letters = map[string]byte{
-	"BIT": 'I', "TINYINT": 'I', "SMALLINT": 'I', "INT": 'I', "BIGINT": 'I',
-	"REAL": 'R', "FLOAT": 'R', "DECIMAL": 'R', "MONEY": 'R', "SMALLMONEY": 'R',
-	"CHAR": 'T', "VARCHAR": 'T', "TEXT": 'T', "NCHAR": 'T', "NVARCHAR": 'T', "NTEXT": 'T', "XML": 'T',
-	"DATE": 'D', "TIME": 'D', "DATETIME": 'D', "DATETIME2": 'D', "SMALLDATETIME": 'D', "DATETIMEOFFSET": 'D',
-	"UNIQUEIDENTIFIER": 'G', "BINARY": 'B', "VARBINARY": 'B', "IMAGE": 'B', "SQL_VARIANT": 'V',
+	"bit": 'I', "tinyint": 'I', "smallint": 'I', "int": 'I', "bigint": 'I',
+	"real": 'R', "float": 'R', "decimal": 'R', "money": 'R', "smallmoney": 'R',
+	"char": 'T', "varchar": 'T', "text": 'T', "nchar": 'T', "nvarchar": 'T', "ntext": 'T', "xml": 'T',
+	"date": 'D', "time": 'D', "datetime": 'D', "datetime2": 'D', "smalldatetime": 'D', "datetimeoffset": 'D',
+	"uniqueidentifier": 'G', "binary": 'B', "varbinary": 'B', "image": 'B', "sql_variant": 'V',
 }
 
-// layouts are how dates and times are written, by the driver's names of their types.
+// layouts are the layouts of dates and times, by the driver's names of their types.
 var layouts = map[string]string{
 	"DATE": "2006-01-02", "TIME": "15:04:05.9999999", "DATETIMEOFFSET": "2006-01-02T15:04:05.9999999Z07:00",
 }
 
-// escapes are the characters that a value may not have as they are.
+// escapes maps the characters that a value cannot contain to their escaped form.
 var escapes = strings.NewReplacer(`\`, `\\`, "\n", `\n`, "\r", `\r`, "\t", `\t`, "|", `\|`)
 
-// format writes a value of a column whose type the driver calls typeName.
+// format formats a value of a column. typeName is the driver's name of the column's type.
 func format(v any, typeName string) (string, error) {
 	switch v := v.(type) {
 	case nil:
@@ -46,7 +46,7 @@ func format(v any, typeName string) (string, error) {
 		}
 		return strconv.FormatFloat(v, 'g', -1, bits), nil
 	case string:
-		return formatText(v), nil
+		return Escape(v), nil
 	case time.Time:
 		layout, ok := layouts[typeName]
 		if !ok {
@@ -54,7 +54,7 @@ func format(v any, typeName string) (string, error) {
 		}
 		return v.Format(layout), nil
 	case []byte:
-		switch letters[typeName] {
+		switch letters[strings.ToLower(typeName)] {
 		case 'G':
 			var id mssqldb.UniqueIdentifier
 			if err := id.Scan(v); err != nil {
@@ -62,7 +62,7 @@ func format(v any, typeName string) (string, error) {
 			}
 			return id.String(), nil
 		case 'R', 'T':
-			return formatText(string(v)), nil
+			return Escape(string(v)), nil
 		default:
 			return "0x" + strings.ToUpper(hex.EncodeToString(v)), nil
 		}
@@ -71,8 +71,8 @@ func format(v any, typeName string) (string, error) {
 	}
 }
 
-// formatText escapes a text.
-func formatText(s string) string {
+// Escape returns a text as scripts contain it.
+func Escape(s string) string {
 	if s == "" {
 		return "(empty)"
 	}

@@ -18,14 +18,14 @@ const defaultSession = "default"
 
 // Script is a parsed script.
 type Script struct {
-	// Verified is what the first line says: "no", or a server's version and a date.
+	// Verified is the value of the first line: "no", or a server's version and a date.
 	Verified string
 
 	lines   []string // of the text, without line ends
 	records []record
 }
 
-// recordKind says what a record is.
+// recordKind is the kind of a record.
 type recordKind string
 
 // The kinds, in their spelling in scripts.
@@ -33,6 +33,7 @@ const (
 	kindSetup     recordKind = "setup"
 	kindStatement recordKind = "statement"
 	kindQuery     recordKind = "query"
+	kindBatch     recordKind = "batch"
 	kindLet       recordKind = "let"
 	kindSubtest   recordKind = "subtest"
 	kindSession   recordKind = "session"
@@ -41,7 +42,7 @@ const (
 // record is one record. Which fields are set depends on its kind.
 type record struct {
 	kind recordKind
-	line int      // of the record's first line, from 1
+	line int      // number of the record's first line, from 1
 	sql  string   // empty for subtest and session
 	name string   // of a subtest or session
 	vars []string // of a let, without $
@@ -49,10 +50,11 @@ type record struct {
 	errors  []int32 // of a statement that must fail: the numbers of all its errors
 	message string  // regular expression, before its variables are replaced; "" is any text
 
-	sets     []string // of a query: the letters of each result set
-	sorted   bool     // rowsort
-	expected [][]string
-	// from and to are the indexes of the first expected line and of the one after the last; 0 when the query has no divider.
+	sets     []string   // of a query: the letters of each result set
+	sorted   bool       // rowsort
+	expected [][]string // lines of each result set; of a batch, the transcript is the only one
+	// from and to are the indexes of the first expected line and of the line after the last one. They are 0 if the record has no
+	// divider.
 	from, to int
 
 	only, skip string // servers; "" is none
@@ -67,7 +69,7 @@ func Parse(text string) (*Script, error) {
 	s := &Script{lines: strings.Split(strings.TrimSuffix(text, "\n"), "\n")}
 	verified, ok := strings.CutPrefix(s.lines[0], verifiedHeader)
 	if s.Verified = strings.TrimSpace(verified); !ok || s.Verified == "" {
-		return nil, fmt.Errorf("line 1: %q is needed", verifiedHeader+"no")
+		return nil, fmt.Errorf("invalid first line %q: want %q", s.lines[0], verifiedHeader+"no")
 	}
 	var only, skip string
 	for i := 1; i < len(s.lines); {
@@ -90,7 +92,7 @@ func Parse(text string) (*Script, error) {
 			i++
 			continue
 		}
-		if err := r.head(line, fields); err != nil {
+		if err := r.parseHead(line, fields); err != nil {
 			return nil, fmt.Errorf("line %d: %w", r.line, err)
 		}
 		r.only, r.skip, only, skip = only, skip, "", ""
@@ -107,8 +109,8 @@ func Parse(text string) (*Script, error) {
 			return nil, fmt.Errorf("line %d: the record has no SQL", r.line)
 		}
 		if i < len(s.lines) && s.lines[i] == divider {
-			if r.kind != kindQuery {
-				return nil, fmt.Errorf("line %d: only a query returns what is looked at", i+1)
+			if r.kind != kindQuery && r.kind != kindBatch {
+				return nil, fmt.Errorf("line %d: only a query or a batch has expected rows", i+1)
 			}
 			i++
 			r.from = i
@@ -123,8 +125,9 @@ func Parse(text string) (*Script, error) {
 				i++
 			}
 			r.to = i
-			if len(r.expected) != len(r.sets) {
-				return nil, fmt.Errorf("line %d: the query has letters for %d result sets, and rows for %d", r.line, len(r.sets), len(r.expected))
+			if r.kind == kindQuery && len(r.expected) != len(r.sets) {
+				return nil, fmt.Errorf("line %d: the query has letters for %d result sets, and rows for %d",
+					r.line, len(r.sets), len(r.expected))
 			}
 		}
 		s.records = append(s.records, r)
@@ -138,14 +141,14 @@ func Parse(text string) (*Script, error) {
 // variableName is a variable in a let.
 var variableName = regexp.MustCompile(`^\$[A-Za-z_][A-Za-z0-9_]*$`)
 
-// head reads a record's first line.
-func (r *record) head(line string, fields []string) error {
+// parseHead parses a record's first line.
+func (r *record) parseHead(line string, fields []string) error {
 	r.kind = recordKind(fields[0])
 	arguments := fields[1:]
 	switch r.kind {
-	case kindSetup:
+	case kindSetup, kindBatch:
 		if len(arguments) > 0 {
-			return fmt.Errorf("setup has no arguments")
+			return fmt.Errorf("%s takes no arguments", r.kind)
 		}
 	case kindSubtest, kindSession:
 		if len(arguments) != 1 {
@@ -158,31 +161,31 @@ func (r *record) head(line string, fields []string) error {
 		}
 		for _, a := range arguments {
 			if !variableName.MatchString(a) {
-				return fmt.Errorf("%q is no variable", a)
+				return fmt.Errorf("invalid variable %q: want $ and a name", a)
 			}
 			r.vars = append(r.vars, a[1:])
 		}
 	case kindStatement:
-		return r.outcome(line, arguments)
+		return r.parseOutcome(line, arguments)
 	case kindQuery:
 		if len(arguments) == 0 || len(arguments) > 2 || len(arguments) == 2 && arguments[1] != "rowsort" {
-			return fmt.Errorf("query needs the letters of its columns, and perhaps rowsort")
+			return fmt.Errorf("query needs the letters of its columns, and takes the option rowsort")
 		}
 		r.sorted = len(arguments) == 2
 		r.sets = strings.Split(arguments[0], ",")
 		for _, set := range r.sets {
 			if set == "" || strings.Trim(set, kinds) != "" {
-				return fmt.Errorf("the letters of a result set are %s: %q", kinds, set)
+				return fmt.Errorf("invalid letters %q of a result set: want %s", set, kinds)
 			}
 		}
 	default:
-		return fmt.Errorf("%q is no record", fields[0])
+		return fmt.Errorf("invalid record %q: want setup, statement, query, batch, let, subtest or session", fields[0])
 	}
 	return nil
 }
 
-// outcome reads what a statement must come to.
-func (r *record) outcome(line string, arguments []string) error {
+// parseOutcome parses the expected outcome of a statement.
+func (r *record) parseOutcome(line string, arguments []string) error {
 	if len(arguments) == 1 && arguments[0] == "ok" {
 		return nil
 	}
@@ -192,7 +195,7 @@ func (r *record) outcome(line string, arguments []string) error {
 	for number := range strings.SplitSeq(arguments[1], ",") {
 		n, err := strconv.ParseInt(number, 10, 32)
 		if err != nil || n <= 0 {
-			return fmt.Errorf("%q is no error number", number)
+			return fmt.Errorf("invalid error number %q", number)
 		}
 		r.errors = append(r.errors, int32(n))
 	}
@@ -205,4 +208,15 @@ func (r *record) outcome(line string, arguments []string) error {
 		}
 	}
 	return nil
+}
+
+// Batches returns the SQL of all batch records.
+func (s *Script) Batches() []string {
+	var out []string
+	for _, r := range s.records {
+		if r.kind == kindBatch {
+			out = append(out, r.sql)
+		}
+	}
+	return out
 }

@@ -1,11 +1,9 @@
 package script
 
 import (
-	"errors"
 	"testing"
 	"time"
 
-	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 )
 
@@ -59,19 +57,19 @@ func TestParse(t *testing.T) {
 
 func TestParseErrors(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"no header":            {"setup\nSELECT 1;\n", "line 1"},
-		"unknown record":       {"# verified: no\nselect 1\n", `"select" is no record`},
+		"no header":            {"setup\nSELECT 1;\n", "invalid first line"},
+		"unknown record":       {"# verified: no\nselect 1\n", `invalid record "select"`},
 		"no sql":               {"# verified: no\nsetup\n\n", "no SQL"},
-		"arguments of setup":   {"# verified: no\nsetup x\nSELECT 1;\n", "no arguments"},
+		"arguments of setup":   {"# verified: no\nsetup x\nSELECT 1;\n", "takes no arguments"},
 		"statement of nothing": {"# verified: no\nstatement\nSELECT 1;\n", "ok, or error"},
 		"error without number": {"# verified: no\nstatement error\nSELECT 1;\n", "ok, or error"},
-		"error with a word":    {"# verified: no\nstatement error x\nSELECT 1;\n", "no error number"},
+		"error with a word":    {"# verified: no\nstatement error x\nSELECT 1;\n", `invalid error number "x"`},
 		"bad regexp":           {"# verified: no\nstatement error 1 (\nSELECT 1;\n", "error parsing regexp"},
-		"bad letters":          {"# verified: no\nquery X\nSELECT 1;\n", "the letters of a result set"},
-		"bad option":           {"# verified: no\nquery I sorted\nSELECT 1;\n", "perhaps rowsort"},
+		"bad letters":          {"# verified: no\nquery X\nSELECT 1;\n", `invalid letters "X"`},
+		"bad option":           {"# verified: no\nquery I sorted\nSELECT 1;\n", "takes the option rowsort"},
 		"let without variable": {"# verified: no\nlet\nSELECT 1;\n", "needs a variable"},
-		"let of a word":        {"# verified: no\nlet a\nSELECT 1;\n", "no variable"},
-		"rows of a statement":  {"# verified: no\nsetup\nSELECT 1;\n----\n1\n", "only a query"},
+		"let of a word":        {"# verified: no\nlet a\nSELECT 1;\n", `invalid variable "a"`},
+		"rows of a statement":  {"# verified: no\nsetup\nSELECT 1;\n----\n1\n", "only a query or a batch"},
 		"too few result sets":  {"# verified: no\nquery I,I\nSELECT 1;\n----\n1\n", "2 result sets, and rows for 1"},
 		"session without name": {"# verified: no\nsession\n", "needs one name"},
 		"dangling skipif":      {"# verified: no\nskipif embedded\n", "no record follows"},
@@ -81,6 +79,15 @@ func TestParseErrors(t *testing.T) {
 			require.ErrorContains(t, err, c.want)
 		})
 	}
+}
+
+func TestParseBatch(t *testing.T) {
+	s, err := Parse("# verified: no\nbatch\nPRINT 'a';\nPRINT 'b';\n----\nprint: a\nprint: b\n\nbatch\nDECLARE @i int;\n----\n")
+	require.NoError(t, err)
+	require.Len(t, s.records, 2)
+	require.Equal(t, [][]string{{"print: a", "print: b"}}, s.records[0].expected)
+	require.Equal(t, [][]string{nil}, s.records[1].expected)
+	require.Equal(t, []string{"PRINT 'a';\nPRINT 'b';", "DECLARE @i int;"}, s.Batches())
 }
 
 func TestRewriteKeepsTheRest(t *testing.T) {
@@ -121,21 +128,22 @@ func TestFormat(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestJudge(t *testing.T) {
+func TestCheck(t *testing.T) {
 	s, err := Parse("# verified: no\nstatement ok\nX\n\nstatement error 50001 job\nX\n\nstatement error 1,2\nX\n")
 	require.NoError(t, err)
 	succeeds, fails, twice := s.records[0], s.records[1], s.records[2]
-	same := func(s string) string { return s }
-	job, other := mssqldb.Error{Number: 50001, Message: "a job"}, mssqldb.Error{Number: 50001, Message: "a step"}
-	require.Empty(t, succeeds.judge(nil, same))
-	require.Contains(t, succeeds.judge(job, same), "Msg 50001")
-	require.Empty(t, fails.judge(job, same))
-	require.Contains(t, fails.judge(nil, same), "succeeded")
-	require.Contains(t, fails.judge(other, same), "does not match")
-	require.Contains(t, fails.judge(mssqldb.Error{Number: 1}, same), "was expected")
-	require.Contains(t, fails.judge(errors.New("connection lost"), same), "connection lost")
-	require.Empty(t, twice.judge(mssqldb.Error{Number: 2, All: []mssqldb.Error{{Number: 1}, {Number: 2}}}, same))
-	require.NotEmpty(t, twice.judge(mssqldb.Error{Number: 2}, same))
+	check := func(r record, failed ...Message) error {
+		return r.check(failed, func(s string) string { return s })
+	}
+	job, step := Message{Number: 50001, Text: "a job"}, Message{Number: 50001, Text: "a step"}
+	require.NoError(t, check(succeeds))
+	require.ErrorContains(t, check(succeeds, job), "Msg 50001")
+	require.NoError(t, check(fails, job))
+	require.ErrorContains(t, check(fails), "succeeded, want error [50001]")
+	require.ErrorContains(t, check(fails, step), "does not match job")
+	require.ErrorContains(t, check(fails, Message{Number: 1}), "want error [50001]")
+	require.NoError(t, check(twice, Message{Number: 1}, Message{Number: 2}))
+	require.Error(t, check(twice, Message{Number: 2}))
 }
 
 // FuzzParse holds that parsing never panics, and that a rewrite of nothing changes nothing but line ends.

@@ -1,7 +1,6 @@
 package script_test
 
 import (
-	"database/sql"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -36,7 +35,7 @@ func runAll(t *testing.T, pattern string) {
 					env = testenv.Embedded(t, testenv.Options{}) // so that nothing is left of the script before
 				}
 				_, database := env.Control(t)
-				script.Run(t, path, env.Name, func(t testing.TB, _ string) *sql.DB { return env.DB(t, database) })
+				script.Run(t, path, env.Name, func(t testing.TB, _ string) script.Session { return script.Connect(t, env.DB(t, database)) })
 				env.CheckInvariants(t, database, false)
 			})
 		}

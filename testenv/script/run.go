@@ -2,7 +2,6 @@ package script
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"flag"
 	"fmt"
@@ -13,32 +12,34 @@ import (
 	"testing"
 	"time"
 
-	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
 var (
-	rewrite         = flag.Bool("rewrite", false, "write what queries return over what their scripts expect")
+	rewrite         = flag.Bool("rewrite", false, "replace the expectations of queries and batches by what they return")
 	rewriteVerified = flag.Bool("rewrite-verified", false, "write the version of a real server into the scripts that pass on it")
 )
 
-// embedded is the name of the server that proves nothing about SQL Server.
+// embedded is the name of the embedded server. Its runs do not verify a script.
 const embedded = "embedded"
 
-// Run runs a script. server is the server's name in skipif and onlyif. open opens the pool of a session, of which the session takes
-// one connection; it closes the pool when the test ends.
-func Run(t *testing.T, path, server string, open func(t testing.TB, session string) *sql.DB) {
+// Run runs a script. server is the server's name in skipif and onlyif. open opens a session; Run closes it when the test ends.
+func Run(t *testing.T, path, server string, open func(t testing.TB, session string) Session) {
 	t.Helper()
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	s, err := Parse(string(text))
 	require.NoError(t, err, path)
 	if s.Verified == "no" {
-		t.Logf("%s: its expectations have not been seen to hold on SQL Server", path)
+		t.Logf("%s: not verified on SQL Server", path)
 	}
-	r := &run{path: path, server: server, open: open, script: s, sessions: map[string]*sql.Conn{}, vars: map[string]string{}}
+	r := &run{
+		path: path, server: server, open: open, script: s, session: defaultSession,
+		sessions: map[string]Session{}, vars: map[string]string{}, rewritten: map[int][][]string{},
+	}
+	defer r.close(t)
 	r.all(t)
 	if *rewrite && len(r.rewritten) > 0 {
 		require.NoError(t, os.WriteFile(path, []byte(s.rewrite(r.rewritten)), 0o644))
@@ -51,11 +52,12 @@ func Run(t *testing.T, path, server string, open func(t testing.TB, session stri
 // run is one run of a script.
 type run struct {
 	path, server string
-	open         func(testing.TB, string) *sql.DB
+	open         func(testing.TB, string) Session
 	script       *Script
 
-	session   *sql.Conn
-	sessions  map[string]*sql.Conn
+	whole     testing.TB // the test of the whole script; its subtests share the sessions
+	session   string     // the current session's name
+	sessions  map[string]Session
 	vars      map[string]string
 	rewritten map[int][][]string // rows by the index of the record
 }
@@ -63,10 +65,10 @@ type run struct {
 // all runs every record.
 func (r *run) all(t *testing.T) {
 	t.Helper()
-	r.use(t, defaultSession)
+	r.whole = t
 	for i := 0; i < len(r.script.records); {
 		if r.script.records[i].kind != kindSubtest {
-			r.record(t, t, i)
+			r.record(t, i)
 			i++
 			continue
 		}
@@ -76,76 +78,67 @@ func (r *run) all(t *testing.T) {
 		}
 		t.Run(r.script.records[i].name, func(sub *testing.T) {
 			for ; i+1 < end; i++ {
-				r.record(sub, t, i+1)
+				r.record(sub, i+1)
 			}
 		})
 		i = end
 	}
 }
 
-// use makes a session the current one. Its connection lasts as long as the whole script: subtests share it.
-func (r *run) use(t testing.TB, name string) {
-	t.Helper()
-	if r.sessions[name] == nil {
-		c, err := r.open(t, name).Conn(context.WithoutCancel(t.Context()))
-		require.NoError(t, err)
-		t.Cleanup(func() {
-			if err := c.Close(); err != nil && !errors.Is(err, sql.ErrConnDone) {
-				t.Errorf("close session %s: %v", name, err)
-			}
-		})
-		r.sessions[name] = c
+// close closes the sessions.
+func (r *run) close(t testing.TB) {
+	for name, session := range r.sessions {
+		if err := session.Close(); err != nil {
+			t.Errorf("close session %s: %v", name, err)
+		}
 	}
-	r.session = r.sessions[name]
 }
 
-// record runs one record within the subtest t of the script's test whole.
-func (r *run) record(t, whole testing.TB, index int) {
+// record runs one record within the subtest t.
+func (r *run) record(t testing.TB, index int) {
 	rec := &r.script.records[index]
 	if rec.skip == r.server || rec.only != "" && rec.only != r.server {
 		return
 	}
-	at := fmt.Sprintf("%s:%d", r.path, rec.line)
 	if rec.kind == kindSession {
-		r.use(whole, rec.name)
+		r.session = rec.name
 		return
 	}
+	at := fmt.Sprintf("%s:%d", r.path, rec.line)
 	text := r.replace(rec.sql)
-	switch rec.kind {
-	case kindSetup:
-		if err := r.exec(t.Context(), text); err != nil {
-			t.Fatalf("%s: %s", at, describe(err))
-		}
-	case kindStatement:
-		err := r.exec(t.Context(), text)
-		if complaint := rec.judge(err, r.replace); complaint != "" {
-			t.Errorf("%s: %s\n%s", at, complaint, text)
-		}
-	case kindLet:
-		sets, err := r.query(t.Context(), text)
+	if rec.kind == kindBatch {
+		result, err := r.runBatch(t.Context(), text)
 		if err != nil {
-			t.Fatalf("%s: %s", at, describe(err))
+			result.Line("session ended: " + err.Error())
 		}
+		r.compareTranscript(t, at, index, result.String())
+		return
+	}
+	sets, failed, err := r.runText(t.Context(), text)
+	if err == nil {
+		err = rec.check(failed, r.replace)
+	}
+	switch {
+	case err != nil && (rec.kind == kindSetup || rec.kind == kindLet):
+		t.Fatalf("%s: %v\n%s", at, err, text)
+	case err != nil:
+		t.Errorf("%s: %v\n%s", at, err, text)
+	case rec.kind == kindLet:
 		if len(sets) != 1 || len(sets[0].rows) != 1 || len(sets[0].rows[0]) != len(rec.vars) {
 			t.Fatalf("%s: let needs one row of %d values; got %v", at, len(rec.vars), sets)
 		}
 		for i, name := range rec.vars {
 			r.vars[name] = sets[0].rows[0][i]
 		}
-	case kindQuery:
-		sets, err := r.query(t.Context(), text)
-		if err != nil {
-			t.Errorf("%s: %s\n%s", at, describe(err), text)
-			return
-		}
-		r.compare(t, at, index, sets)
+	case rec.kind == kindQuery:
+		r.compareSets(t, at, index, sets)
 	}
 }
 
-// variable is a possible variable in a text.
+// variable matches a possible variable in a text.
 var variable = regexp.MustCompile(`\$[A-Za-z_][A-Za-z0-9_]*`)
 
-// replace puts the values of variables into a text.
+// replace replaces the variables in a text by their values.
 func (r *run) replace(text string) string {
 	return variable.ReplaceAllStringFunc(text, func(name string) string {
 		if value, ok := r.vars[name[1:]]; ok {
@@ -155,158 +148,88 @@ func (r *run) replace(text string) string {
 	})
 }
 
-// exec runs the batches of a text up to the first that fails.
-func (r *run) exec(ctx context.Context, text string) error {
+// runBatch runs a batch on the current session, which it opens on first use. A session that has ended is closed, and opened
+// again on its next use.
+func (r *run) runBatch(ctx context.Context, batch string) (*Result, error) {
+	session := r.sessions[r.session]
+	if session == nil {
+		session = r.open(r.whole, r.session)
+		r.sessions[r.session] = session
+	}
+	result, err := session.Run(ctx, batch)
+	if err != nil {
+		delete(r.sessions, r.session)
+		if closeErr := session.Close(); closeErr != nil {
+			r.whole.Errorf("close session %s: %v", r.session, closeErr)
+		}
+	}
+	return result, err
+}
+
+// runText runs the batches of a text up to the first one with errors. It returns all result sets, and the errors of the server.
+func (r *run) runText(ctx context.Context, text string) (sets []resultSet, failed []Message, err error) {
 	list, err := mssql.SplitBatches(text)
 	if err != nil {
-		return err
+		return nil, nil, err
 	}
 	for _, batch := range list {
 		for range batch.Count {
-			if _, err := r.session.ExecContext(ctx, batch.Text); err != nil {
-				return err
+			result, err := r.runBatch(ctx, batch.Text)
+			sets = append(sets, result.sets...)
+			if err != nil || len(result.errors) > 0 {
+				return sets, result.errors, err
 			}
 		}
+	}
+	return sets, nil, nil
+}
+
+// check compares the errors of the server with those that a record expects. replace replaces variables by their values.
+func (r *record) check(failed []Message, replace func(string) string) error {
+	numbers := make([]int32, len(failed))
+	texts := make([]string, len(failed))
+	for i, m := range failed {
+		numbers[i], texts[i] = m.Number, m.String()
+	}
+	got := strings.Join(texts, "; ")
+	switch {
+	case len(r.errors) == 0 && len(failed) > 0:
+		return errors.New(got)
+	case len(failed) == 0 && len(r.errors) > 0:
+		return fmt.Errorf("succeeded, want error %v", r.errors)
+	case !slices.Equal(numbers, r.errors):
+		return fmt.Errorf("want error %v, got %s", r.errors, got)
+	case len(failed) == 0:
+		return nil
+	}
+	pattern := replace(r.message)
+	matched, err := regexp.MatchString(pattern, failed[0].Text)
+	if err != nil {
+		return err
+	}
+	if !matched {
+		return fmt.Errorf("the text does not match %s: %s", pattern, got)
 	}
 	return nil
 }
 
-// resultSet is what a query returned, in the form of scripts.
-type resultSet struct {
-	letters string
-	rows    [][]string
-}
-
-// query runs the batches of a text and reads their result sets.
-func (r *run) query(ctx context.Context, text string) ([]resultSet, error) {
-	var sets []resultSet
-	list, err := mssql.SplitBatches(text)
-	if err != nil {
-		return nil, err
-	}
-	for _, batch := range list {
-		for range batch.Count {
-			more, err := r.queryBatch(ctx, batch.Text)
-			if err != nil {
-				return nil, err
-			}
-			sets = append(sets, more...)
-		}
-	}
-	return sets, nil
-}
-
-func (r *run) queryBatch(ctx context.Context, batch string) (sets []resultSet, err error) {
-	rows, err := r.session.QueryContext(ctx, batch)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for more := true; more; more = rows.NextResultSet() {
-		types, err := rows.ColumnTypes()
-		if err != nil {
-			return nil, err
-		}
-		if len(types) == 0 {
-			continue // a statement that returns no rows
-		}
-		var set resultSet
-		for _, ct := range types {
-			letter, ok := letters[ct.DatabaseTypeName()]
-			if !ok {
-				return nil, fmt.Errorf("column %q has the type %q, for which there is no letter", ct.Name(), ct.DatabaseTypeName())
-			}
-			set.letters += string(letter)
-		}
-		values := make([]any, len(types))
-		places := make([]any, len(types))
-		for i := range values {
-			places[i] = &values[i]
-		}
-		for rows.Next() {
-			if err := rows.Scan(places...); err != nil {
-				return nil, err
-			}
-			row := make([]string, len(values))
-			for i, v := range values {
-				if row[i], err = format(v, types[i].DatabaseTypeName()); err != nil {
-					return nil, fmt.Errorf("column %q: %w", types[i].Name(), err)
-				}
-			}
-			set.rows = append(set.rows, row)
-		}
-		sets = append(sets, set)
-	}
-	return sets, rows.Err()
-}
-
-// judge says what is wrong with the end of a statement; "" is nothing. replace puts the values of variables into a text.
-func (r *record) judge(err error, replace func(string) string) string {
-	if len(r.errors) == 0 {
-		if err != nil {
-			return describe(err)
-		}
-		return ""
-	}
-	if err == nil {
-		return fmt.Sprintf("succeeded; error %d was expected", r.errors[0])
-	}
-	list := serverErrors(err)
-	numbers := make([]int32, len(list))
-	for i, e := range list {
-		numbers[i] = e.Number
-	}
-	if !slices.Equal(numbers, r.errors) {
-		return fmt.Sprintf("error %v was expected: %s", r.errors, describe(err))
-	}
-	pattern := replace(r.message)
-	if ok, bad := regexp.MatchString(pattern, list[0].Message); !ok || bad != nil {
-		return fmt.Sprintf("the text does not match %s: %s", pattern, describe(err))
-	}
-	return ""
-}
-
-// serverErrors are the errors of a server in an error, in the order in which they were sent.
-func serverErrors(err error) []mssqldb.Error {
-	var e mssqldb.Error
-	if !errors.As(err, &e) {
-		return nil
-	}
-	if len(e.All) > 0 {
-		return e.All
-	}
-	return []mssqldb.Error{e}
-}
-
-// describe writes an error with all that the server said.
-func describe(err error) string {
-	list := serverErrors(err)
-	if len(list) == 0 {
-		return err.Error()
-	}
-	var b strings.Builder
-	for i, e := range list {
-		if i > 0 {
-			b.WriteString("; ")
-		}
-		fmt.Fprintf(&b, "Msg %d, Level %d, State %d, Procedure %q, Line %d: %s", e.Number, e.Class, e.State, e.ProcName, e.LineNo, e.Message)
-	}
-	return b.String()
-}
-
-// anyValue is the expected value that all but NULL match.
+// anyValue is the expected value that matches every value but NULL.
 const anyValue = "<any>"
 
-// compare compares what a query returned with what was expected; with -rewrite, it notes what is to be written instead.
-func (r *run) compare(t testing.TB, at string, index int, sets []resultSet) {
+// compareSets compares the result sets of a query with the expected ones; with -rewrite, a difference is noted to be written.
+func (r *run) compareSets(t testing.TB, at string, index int, sets []resultSet) {
 	t.Helper()
 	rec := &r.script.records[index]
 	got := make([]string, len(sets))
 	for i, set := range sets {
-		got[i] = set.letters
+		var err error
+		if got[i], err = set.letters(); err != nil {
+			t.Errorf("%s: %v", at, err)
+			return
+		}
 	}
 	if !slices.Equal(got, rec.sets) {
-		t.Errorf("%s: the columns are %s; %s was expected", at, strings.Join(got, ","), strings.Join(rec.sets, ","))
+		t.Errorf("%s: the columns are %s, want %s", at, strings.Join(got, ","), strings.Join(rec.sets, ","))
 		return
 	}
 	actual := make([][]string, len(sets))
@@ -318,24 +241,33 @@ func (r *run) compare(t testing.TB, at string, index int, sets []resultSet) {
 			slices.Sort(actual[i])
 		}
 	}
-	if rec.from > 0 && r.matches(rec, sets, actual) {
-		return
-	}
-	if *rewrite {
-		if r.rewritten == nil {
-			r.rewritten = map[int][][]string{}
-		}
+	switch {
+	case rec.from > 0 && r.matches(rec, sets, actual):
+	case *rewrite:
 		r.rewritten[index] = r.withVariables(sets, rec.sorted)
-		return
-	}
-	if rec.from == 0 {
+	case rec.from == 0:
 		t.Errorf("%s: the query has no expected rows; it returned\n%s", at, join(actual))
-		return
+	default:
+		t.Errorf("%s:\n%s\nwant:\n%s\ngot:\n%s", at, r.replace(rec.sql), r.replace(join(rec.expected)), join(actual))
 	}
-	t.Errorf("%s:\n%s\nexpected:\n%s\ngot:\n%s", at, r.replace(rec.sql), r.replace(join(rec.expected)), join(actual))
 }
 
-// join puts result sets together as they stand in a script.
+// compareTranscript compares the transcript of a batch with the expected one; with -rewrite, a difference is noted to be written.
+func (r *run) compareTranscript(t testing.TB, at string, index int, got string) {
+	t.Helper()
+	rec := &r.script.records[index]
+	got = strings.TrimSuffix(got, "\n")
+	want := r.replace(join(rec.expected))
+	switch {
+	case rec.from > 0 && got == want:
+	case *rewrite:
+		r.rewritten[index] = [][]string{strings.Split(got, "\n")}
+	default:
+		t.Errorf("%s:\n%s\nwant:\n%s\ngot:\n%s", at, r.replace(rec.sql), want, got)
+	}
+}
+
+// join joins result sets in the form of scripts.
 func join(sets [][]string) string {
 	parts := make([]string, len(sets))
 	for i, rows := range sets {
@@ -344,7 +276,7 @@ func join(sets [][]string) string {
 	return strings.Join(parts, "\n"+divider+"\n")
 }
 
-// matches says whether the rows are as expected.
+// matches reports whether the rows are the expected ones.
 func (r *run) matches(rec *record, sets []resultSet, actual [][]string) bool {
 	for i, rows := range rec.expected {
 		if len(rows) != len(actual[i]) {
@@ -374,7 +306,7 @@ func matchesRow(want, got []string) bool {
 	return slices.EqualFunc(want, got, func(w, g string) bool { return w == g || w == anyValue && g != "NULL" })
 }
 
-// withVariables writes rows with the names of variables in place of their values.
+// withVariables returns the rows with the names of variables in place of their values.
 func (r *run) withVariables(sets []resultSet, sorted bool) [][]string {
 	out := make([][]string, len(sets))
 	for i, set := range sets {
@@ -396,11 +328,14 @@ func (r *run) withVariables(sets []resultSet, sorted bool) [][]string {
 	return out
 }
 
-// verify writes the server's version into the script's first line.
+// verify writes the server's version and the date into the script's first line.
 func (r *run) verify(t *testing.T) {
 	t.Helper()
-	var version string
-	require.NoError(t, r.session.QueryRowContext(t.Context(), "SELECT CONVERT(NVARCHAR(128), SERVERPROPERTY('ProductVersion'));").Scan(&version))
+	r.session = defaultSession
+	result, err := r.runBatch(t.Context(), "SELECT CONVERT(NVARCHAR(128), SERVERPROPERTY('ProductVersion')) AS version;")
+	require.NoError(t, err)
+	require.Empty(t, result.errors)
+	version := result.sets[0].rows[0][0]
 	text, err := os.ReadFile(r.path)
 	require.NoError(t, err)
 	_, rest, _ := strings.Cut(string(text), "\n")

@@ -1,7 +1,6 @@
 package script
 
 import (
-	"database/sql"
 	"os"
 	"path/filepath"
 	"testing"
@@ -97,7 +96,7 @@ THROW 50001, N'it is $name', 1;
 	path := filepath.Join(t.TempDir(), "script.txt")
 	require.NoError(t, os.WriteFile(path, []byte(before), 0o600))
 	env := testenv.Embedded(t, testenv.Options{})
-	open := func(t testing.TB, _ string) *sql.DB { return env.DB(t, "master") }
+	open := func(t testing.TB, _ string) Session { return Connect(t, env.DB(t, "master")) }
 	old := *rewrite
 	defer func() { *rewrite = old }()
 

@@ -23,17 +23,17 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// scriptEngine makes sessions that understand a handful of words instead of T-SQL.
-type scriptEngine struct {
+// fakeEngine opens sessions that run a few commands instead of T-SQL.
+type fakeEngine struct {
 	opened  atomic.Int64 // sessions
 	started chan string  // when set, gets the text of each batch before it runs
 	ended   chan error   // when set, gets the cause of each wait that ended
 
 	mu   sync.Mutex
-	last *scriptSession // the newest session
+	last *fakeSession // the newest session
 }
 
-func (e *scriptEngine) open(_ context.Context, l login) (session, error) {
+func (e *fakeEngine) open(_ context.Context, l login) (session, error) {
 	if l.Password != "secret" {
 		return nil, mserr.New(18456, 14, "Login failed for user '%s'.", l.User)
 	}
@@ -41,18 +41,18 @@ func (e *scriptEngine) open(_ context.Context, l login) (session, error) {
 		return nil, mserr.CannotOpenDatabase(l.Database)
 	}
 	e.opened.Add(1)
-	s := &scriptSession{e: e, login: l, db: "master"}
+	s := &fakeSession{e: e, login: l, db: "master"}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.last = s
 	return s, nil
 }
 
-func (e *scriptEngine) close() error { return nil }
+func (e *fakeEngine) close() error { return nil }
 
-// scriptSession is one scripted session.
-type scriptSession struct {
-	e       *scriptEngine
+// fakeSession is a session of the fake engine. It runs the commands of Batch.
+type fakeSession struct {
+	e       *fakeEngine
 	login   login
 	db      string
 	tran    uint64
@@ -61,11 +61,11 @@ type scriptSession struct {
 	loaded  [][]types.Value
 }
 
-func (s *scriptSession) SPID() int          { return 77 }
-func (s *scriptSession) Descriptor() uint64 { return s.tran }
-func (s *scriptSession) Database() string   { return s.db }
+func (s *fakeSession) SPID() int          { return 77 }
+func (s *fakeSession) Descriptor() uint64 { return s.tran }
+func (s *fakeSession) Database() string   { return s.db }
 
-func (s *scriptSession) Close() error {
+func (s *fakeSession) Close() error {
 	s.e.opened.Add(-1)
 	if s.fragile {
 		panic("scripted end")
@@ -86,7 +86,7 @@ func intRows(sink exec.Sink, inProc bool, vals ...int64) error {
 	return sink.Done(exec.Done{Rows: int64(len(vals)), Count: true, Command: exec.CommandSelect, InProc: inProc})
 }
 
-func (s *scriptSession) Batch(ctx context.Context, text string, sink exec.Sink) error {
+func (s *fakeSession) Batch(ctx context.Context, text string, sink exec.Sink) error {
 	if s.e.started != nil {
 		s.e.started <- text
 	}
@@ -163,7 +163,7 @@ func (s *scriptSession) Batch(ctx context.Context, text string, sink exec.Sink) 
 }
 
 // rows sends n rows with a wide column.
-func (s *scriptSession) rows(ctx context.Context, sink exec.Sink, n int64) error {
+func (s *fakeSession) rows(ctx context.Context, sink exec.Sink, n int64) error {
 	pad := strings.Repeat("x", 1000)
 	if err := sink.Columns([]types.Column{{Name: "n", Type: types.Type{ID: types.BigInt}}, {Name: "pad", Type: types.VarCharOf(1000)}}); err != nil {
 		return err
@@ -180,7 +180,7 @@ func (s *scriptSession) rows(ctx context.Context, sink exec.Sink, n int64) error
 }
 
 // Call echoes: a row of all parameters' values, and every OUTPUT parameter as it came.
-func (s *scriptSession) Call(_ context.Context, call exec.Call, sink exec.Sink) error {
+func (s *fakeSession) Call(_ context.Context, call exec.Call, sink exec.Sink) error {
 	params := call.Params
 	if call.Proc == "sp_executesql" {
 		params = params[min(2, len(params)):]
@@ -221,7 +221,7 @@ func (s *scriptSession) Call(_ context.Context, call exec.Call, sink exec.Sink) 
 	return sink.Done(exec.Done{EndProc: true})
 }
 
-func (s *scriptSession) Bulk(_ context.Context, load exec.BulkLoad, sink exec.Sink) error {
+func (s *fakeSession) Bulk(_ context.Context, load exec.BulkLoad, sink exec.Sink) error {
 	for {
 		row, err := load.Next()
 		if err == io.EOF {
@@ -234,35 +234,35 @@ func (s *scriptSession) Bulk(_ context.Context, load exec.BulkLoad, sink exec.Si
 	}
 }
 
-func (s *scriptSession) Begin(_ context.Context, _ exec.Isolation, _ string, sink exec.Sink) error {
+func (s *fakeSession) Begin(_ context.Context, _ exec.Isolation, _ string, sink exec.Sink) error {
 	s.tran = 0x100000001
 	return sink.EnvChange(exec.EnvChange{Kind: exec.EnvBeginTran, Descriptor: s.tran})
 }
 
-func (s *scriptSession) Commit(_ context.Context, sink exec.Sink) error {
+func (s *fakeSession) Commit(_ context.Context, sink exec.Sink) error {
 	old := s.tran
 	s.tran = 0
 	return sink.EnvChange(exec.EnvChange{Kind: exec.EnvCommitTran, Descriptor: old})
 }
 
-func (s *scriptSession) Rollback(_ context.Context, _ string, sink exec.Sink) error {
+func (s *fakeSession) Rollback(_ context.Context, _ string, sink exec.Sink) error {
 	old := s.tran
 	s.tran = 0
 	return sink.EnvChange(exec.EnvChange{Kind: exec.EnvRollbackTran, Descriptor: old})
 }
 
-func (s *scriptSession) Save(context.Context, string, exec.Sink) error { return nil }
+func (s *fakeSession) Save(context.Context, string, exec.Sink) error { return nil }
 
-func (s *scriptSession) Reset(_ context.Context, sink exec.Sink, _ bool) error {
+func (s *fakeSession) Reset(_ context.Context, sink exec.Sink, _ bool) error {
 	s.resets++
 	s.tran = 0
 	return sink.EnvChange(exec.EnvChange{Kind: exec.EnvResetAck})
 }
 
-// fixture is a server over a scripted engine, closed at the test's end.
+// fixture is a server over a fake engine. The test closes it at its end.
 type fixture struct {
 	*Server
-	engine *scriptEngine
+	engine *fakeEngine
 }
 
 // newFixture starts a server.
@@ -277,7 +277,7 @@ func newFixture(t *testing.T, cfg Config) *fixture {
 	if cfg.Record == nil {
 		cfg.Record = strict.Watch(t)
 	}
-	e := &scriptEngine{}
+	e := &fakeEngine{}
 	f := &fixture{Server: newServer(cfg, e), engine: e}
 	t.Cleanup(func() {
 		ctx, cancel := context.WithCancel(context.Background())

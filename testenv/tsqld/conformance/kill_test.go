@@ -24,7 +24,7 @@ func pool(t *testing.T, srv *tsqld.Server, database string) *sql.DB {
 	return db
 }
 
-// server starts a server with the database work.
+// server starts a server.
 func server(t *testing.T) *tsqld.Server {
 	t.Helper()
 	srv, err := tsqld.New(tsqld.Config{SAPassword: "secret", Record: strict.Watch(t)})

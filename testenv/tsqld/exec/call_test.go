@@ -173,7 +173,7 @@ func TestDeadlock(t *testing.T) {
 	go func() {
 		var r recorder
 		if err := a.Batch(context.Background(), "INSERT INTO d2.dbo.t VALUES (2); COMMIT; SELECT COUNT(*) n FROM d2.dbo.t", &r); err != nil {
-			r.b.WriteString(err.Error())
+			r.b.Line(err.Error())
 		}
 		done <- r.b.String()
 	}()

@@ -1,69 +1,73 @@
 package syntax
 
 import (
+	"context"
 	"errors"
-	"flag"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/testenv/script"
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-var update = flag.Bool("update", false, "write the expectations in testdata anew")
+// parserSession is a script session that parses its batches and runs nothing.
+type parserSession struct {
+	parse func(source string) (printed string, err error)
+}
 
-// The lines of testdata that part a source from its expectation, and cases from each other.
-const (
-	answerLine = "\n----\n"
-	caseLine   = "\n====\n"
-)
+// Run implements script.Session. The result is the printed batch or the error of the parser.
+func (s parserSession) Run(_ context.Context, batch string) (*script.Result, error) {
+	var r script.Result
+	printed, err := s.parse(batch)
+	var e *mserr.Error
+	switch {
+	case err == nil:
+		r.Line(printed)
+	case errors.As(err, &e):
+		r.Message(script.Message{Number: e.Number, Level: e.Class, State: e.State, Line: int32(e.Line), Text: e.Message})
+	default:
+		return &r, err
+	}
+	return &r, nil
+}
 
-// forCases runs answer on every case of the files that match pattern and compares.
-func forCases(t *testing.T, pattern string, answer func(t *testing.T, src string) string) {
+// Close implements script.Session.
+func (parserSession) Close() error { return nil }
+
+// runScripts runs the scripts that match pattern.
+func runScripts(t *testing.T, pattern string, parse func(t testing.TB, source string) (string, error)) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			text, err := os.ReadFile(file)
-			require.NoError(t, err)
-			cases := strings.Split(strings.TrimSuffix(string(text), "\n"), caseLine)
-			for i, c := range cases {
-				src, want, _ := strings.Cut(c+"\n", answerLine)
-				src = strings.TrimSuffix(src, "\n")
-				got := answer(t, src)
-				cases[i] = src + answerLine + got
-				if !*update {
-					require.Equal(t, strings.TrimSuffix(want, "\n"), got, src)
-				}
-			}
-			if *update {
-				require.NoError(t, os.WriteFile(file, []byte(strings.Join(cases, caseLine)+"\n"), 0o644))
-			}
+			script.Run(t, file, "embedded", func(t testing.TB, _ string) script.Session {
+				return parserSession{func(source string) (string, error) { return parse(t, source) }}
+			})
 		})
 	}
 }
 
-// TestParse compares the canonical text of what is parsed.
+// TestParse compares the canonical text of parsed batches with the expected text.
 func TestParse(t *testing.T) {
 	t.Parallel()
-	forCases(t, "testdata/parse/*.txt", func(t *testing.T, src string) string {
-		b, err := Parse(src, DefaultOptions)
-		require.NoError(t, err, src)
+	runScripts(t, "testdata/parse/*.txt", func(t testing.TB, source string) (string, error) {
+		b, err := Parse(source, DefaultOptions)
+		require.NoError(t, err, source)
 		requireFixpoint(t, b)
 		requireExtents(t, b)
-		return Print(b)
+		return Print(b), nil
 	})
 }
 
 // requireExtents checks that statements lie in the source, in order, with a position for each node.
-func requireExtents(t *testing.T, b *Batch) {
+func requireExtents(t testing.TB, b *Batch) {
 	t.Helper()
 	end := 0
 	for _, s := range b.Stmts {
@@ -78,15 +82,13 @@ func requireExtents(t *testing.T, b *Batch) {
 	})
 }
 
-// TestErrors compares numbers, lines and texts of errors.
+// TestErrors compares the errors of the parser with the expected ones.
 func TestErrors(t *testing.T) {
 	t.Parallel()
-	forCases(t, "testdata/errors/*.txt", func(t *testing.T, src string) string {
-		_, err := Parse(src, DefaultOptions)
-		require.Error(t, err, src)
-		var e *mserr.Error
-		require.ErrorAs(t, err, &e)
-		return strconv.Itoa(int(e.Number)) + " line " + strconv.Itoa(int(e.Line)) + ": " + e.Message
+	runScripts(t, "testdata/errors/*.txt", func(t testing.TB, source string) (string, error) {
+		_, err := Parse(source, DefaultOptions)
+		require.Error(t, err, source)
+		return "", err
 	})
 }
 
@@ -289,9 +291,10 @@ func FuzzParse(f *testing.F) {
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(f, err)
-		for _, c := range strings.Split(string(text), caseLine) {
-			src, _, _ := strings.Cut(c, answerLine)
-			f.Add(src)
+		s, err := script.Parse(string(text))
+		require.NoError(f, err, file)
+		for _, batch := range s.Batches() {
+			f.Add(batch)
 		}
 	}
 	f.Fuzz(func(t *testing.T, src string) {

@@ -37,7 +37,7 @@ func TestOwnSQL(t *testing.T) {
 }
 
 // requireFixpoint checks that printing b and parsing that prints to the same text.
-func requireFixpoint(t *testing.T, b *Batch) {
+func requireFixpoint(t testing.TB, b *Batch) {
 	t.Helper()
 	text := Print(b)
 	again, err := Parse(text, DefaultOptions)
