@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/jobagent/jobagent/targets/mssql"
+	"github.com/jobagent/jobagent/targets/secretref"
 )
 
 // Environment variables that the command reads.
@@ -129,7 +130,7 @@ func (c fileConfig) secretFiles(path string) (files []string) {
 		files = append(files, path)
 	}
 	for _, ref := range refs {
-		if file, ok := strings.CutPrefix(ref, "file:"); ok && !slices.Contains(files, file) {
+		if file, ok := secretref.File(ref); ok && !slices.Contains(files, file) {
 			files = append(files, file)
 		}
 	}
@@ -145,24 +146,16 @@ func readableByOthers(path string) (mode fs.FileMode, others bool) {
 	return info.Mode().Perm(), info.Mode().Perm()&0o044 != 0
 }
 
-// resolveReference returns what "env:NAME" or "file:PATH" points to, and any other text as it is. The error names the
-// reference, never its content.
-func resolveReference(ref string) (string, error) {
-	if name, ok := strings.CutPrefix(ref, "env:"); ok {
-		v, set := os.LookupEnv(name)
-		if !set {
-			return "", usagef("environment variable %s is not set (it is referred to as %s)", name, ref)
-		}
-		return v, nil
+// resolveReference returns the text that "env:NAME" or "file:PATH" refers to, and any other text as it is.
+func resolveReference(text string) (string, error) {
+	if !secretref.IsReference(text) {
+		return text, nil
 	}
-	if path, ok := strings.CutPrefix(ref, "file:"); ok && !strings.HasPrefix(path, "//") {
-		b, err := os.ReadFile(path)
-		if err != nil {
-			return "", usagef("read %s: %w", ref, err)
-		}
-		return strings.TrimRight(string(b), "\r\n"), nil
+	value, err := secretref.Read(text)
+	if err != nil {
+		return "", usagef("connection string %s: %w", text, err)
 	}
-	return ref, nil
+	return strings.TrimSpace(value), nil
 }
 
 // tierTargets is how many targets Azure's capacity tiers run at once; decision 32.

@@ -3,11 +3,11 @@ package mssql
 import (
 	"errors"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 
 	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/secretref"
 )
 
 // CredentialKind says how a credential proves itself.
@@ -92,7 +92,7 @@ func (c Credential) Validate() error {
 		errs = append(errs, errors.New("a secret is needed: env:NAME or file:PATH"))
 	case c.Secret != "" && !needsSecret && c.Kind != "":
 		errs = append(errs, fmt.Errorf("a %s has no secret", c.Kind))
-	case c.Secret != "" && !isSecretReference(c.Secret):
+	case c.Secret != "" && !secretref.IsReference(c.Secret):
 		// The text is not repeated: it may be the secret itself.
 		errs = append(errs, errors.New("the secret must be a reference, env:NAME or file:PATH, not the secret itself"))
 	}
@@ -102,44 +102,16 @@ func (c Credential) Validate() error {
 	return &targets.ConfigError{Subject: fmt.Sprintf("credential %q", c.Name), Err: errors.Join(errs...)}
 }
 
-// isSecretReference says whether s has the form of a reference.
-func isSecretReference(s string) bool {
-	for _, scheme := range []string{"env:", "file:"} {
-		if rest, ok := strings.CutPrefix(s, scheme); ok {
-			return strings.TrimSpace(rest) != ""
-		}
-	}
-	return false
-}
-
-// secret reads what the reference points to. One line feed at a file's end is not part of it.
+// secret returns the password or the client secret.
 func (c Credential) secret() (string, error) {
 	if c.password != nil {
 		return c.password(), nil
 	}
-	if name, ok := strings.CutPrefix(c.Secret, "env:"); ok {
-		if value, set := os.LookupEnv(name); set && value != "" {
-			return value, nil
-		}
-		return "", c.secretError(fmt.Errorf("the environment variable %s is not set", name))
+	secret, err := secretref.Read(c.Secret)
+	if err != nil {
+		return "", &targets.ConfigError{Subject: fmt.Sprintf("credential %q", c.Name), Err: err}
 	}
-	if name, ok := strings.CutPrefix(c.Secret, "file:"); ok {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			return "", c.secretError(fmt.Errorf("read its secret: %w", err))
-		}
-		value := strings.TrimSuffix(strings.TrimSuffix(string(text), "\n"), "\r")
-		if value == "" {
-			return "", c.secretError(fmt.Errorf("the file %s is empty", name))
-		}
-		return value, nil
-	}
-	return "", c.secretError(errors.New("its secret is no reference: env:NAME or file:PATH is needed"))
-}
-
-// secretError makes the error of a secret that cannot be read.
-func (c Credential) secretError(err error) error {
-	return &targets.ConfigError{Subject: fmt.Sprintf("credential %q", c.Name), Err: err}
+	return secret, nil
 }
 
 // String never shows the secret's place, so that a credential may be printed.

@@ -36,7 +36,7 @@ var allowed = map[string][]string{
 	"jobs/tsql":                      {},
 	// One package a kind of target below the root; none imports another kind.
 	"targets":                   {"github.com/google/uuid"},
-	"targets/mssql":             {"jobs/...", "targets", "targets/mssql/...", "github.com/microsoft/go-mssqldb/...", "github.com/golang-sql/sqlexp", "github.com/google/uuid"},
+	"targets/mssql":             {"jobs/...", "targets", "targets/secretref", "targets/mssql/...", "github.com/microsoft/go-mssqldb/...", "github.com/golang-sql/sqlexp", "github.com/google/uuid"},
 	"targets/mssql/azure":       {"targets", "targets/mssql", "github.com/microsoft/go-mssqldb/...", "github.com/Azure/azure-sdk-for-go/sdk/..."},
 	"targets/mssql/internal":    {},
 	"controldb":                 {"sql", "jobs/...", "targets", "targets/mssql", "controldb/...", "github.com/jmoiron/sqlx", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},

@@ -1,0 +1,70 @@
+package secretref
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestIsReference(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"env:NAME": true, "file:/run/secret": true, "file:///run/secret": true, "file:C:\\secret": true,
+		"": false, "env:": false, "file: ": false, "hunter2": false, "ENV:NAME": false, "environment:NAME": false,
+		"sqlserver://sa:pw@host": false, "server=host;password=file:x": false,
+	} {
+		require.Equal(t, want, IsReference(text), text)
+	}
+}
+
+func TestReadFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "secret")
+	_, err := Read("file:" + path)
+	require.ErrorIs(t, err, os.ErrNotExist)
+	for text, want := range map[string]string{"p w\n": "p w", "p\r\n": "p", "p\n\n": "p\n", " p ": " p "} {
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		got, err := Read("file:" + path)
+		require.NoError(t, err)
+		require.Equal(t, want, got, "%q", text)
+	}
+	for _, empty := range []string{"", "\n", "\r\n"} {
+		require.NoError(t, os.WriteFile(path, []byte(empty), 0o600))
+		_, err = Read("file:" + path)
+		require.EqualError(t, err, "the file "+path+" is empty")
+	}
+}
+
+func TestReadEnvironment(t *testing.T) {
+	_, err := Read("env:JOBAGENT_TEST_SECRET")
+	require.EqualError(t, err, "the environment variable JOBAGENT_TEST_SECRET is not set")
+	t.Setenv("JOBAGENT_TEST_SECRET", "")
+	_, err = Read("env:JOBAGENT_TEST_SECRET")
+	require.EqualError(t, err, "the environment variable JOBAGENT_TEST_SECRET is not set")
+	t.Setenv("JOBAGENT_TEST_SECRET", "p w")
+	got, err := Read("env:JOBAGENT_TEST_SECRET")
+	require.NoError(t, err)
+	require.Equal(t, "p w", got)
+}
+
+// A text that is not a reference may be the secret itself.
+func TestInvalidReferenceIsNotRepeated(t *testing.T) {
+	t.Parallel()
+	_, err := Read("hunter2")
+	require.ErrorIs(t, err, ErrInvalid)
+	require.NotContains(t, err.Error(), "hunter2")
+}
+
+func TestFile(t *testing.T) {
+	t.Parallel()
+	path, ok := File("file:a/b")
+	require.True(t, ok)
+	require.Equal(t, "a/b", path)
+	_, ok = File("env:NAME")
+	require.False(t, ok)
+}
