@@ -52,7 +52,3 @@ func TestModuleBodyIgnoresTheVerb(t *testing.T) {
 		require.Equal(t, moduleBody("-- x\r\nCREATE OR ALTER VIEW a AS SELECT 1;\r\n"), moduleBody(kept))
 	}
 }
-
-func TestQuoteName(t *testing.T) {
-	require.Equal(t, "[jobs_internal].[a]]b]", quoteName("jobs_internal.a]b"))
-}

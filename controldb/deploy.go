@@ -12,6 +12,7 @@ import (
 
 	"github.com/jmoiron/sqlx"
 
+	"github.com/jobagent/jobagent/jobs/tsql"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
@@ -131,7 +132,7 @@ func (s *Store) migrate(ctx context.Context) error {
 				if known[key] {
 					continue
 				}
-				if err := run(ctx, tx, d.Name, fmt.Sprintf("DROP %s IF EXISTS %s;", d.Kind, quoteName(d.Name))); err != nil {
+				if err := run(ctx, tx, d.Name, fmt.Sprintf("DROP %s IF EXISTS %s;", d.Kind, tsql.Name(strings.Split(d.Name, ".")...))); err != nil {
 					return err
 				}
 			}
@@ -495,13 +496,4 @@ func transact(ctx context.Context, conn *sqlx.Conn, f func(*sqlx.Tx) error) erro
 		return translate("commit the deployment", err)
 	}
 	return nil
-}
-
-// quoteName quotes each part of a name for T-SQL.
-func quoteName(name string) string {
-	parts := strings.Split(name, ".")
-	for i, p := range parts {
-		parts[i] = "[" + strings.ReplaceAll(p, "]", "]]") + "]"
-	}
-	return strings.Join(parts, ".")
 }

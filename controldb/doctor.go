@@ -4,7 +4,6 @@ import (
 	"context"
 	"embed"
 	"fmt"
-	"strings"
 
 	"github.com/jmoiron/sqlx"
 )
@@ -215,12 +214,6 @@ func isDenied(number int32) bool {
 func good(code, format string, args ...any) Finding {
 	return Finding{Code: code, Severity: SeverityOK, Found: fmt.Sprintf(format, args...)}
 }
-
-// literal quotes a text for T-SQL.
-func literal(text string) string { return "N'" + strings.ReplaceAll(text, "'", "''") + "'" }
-
-// brackets quotes a name of one part for T-SQL.
-func brackets(name string) string { return "[" + strings.ReplaceAll(name, "]", "]]") + "]" }
 
 // plural is "1 object" or "2 objects".
 func plural(n int, noun string) string {

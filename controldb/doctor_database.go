@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/jmoiron/sqlx"
+
+	"github.com/jobagent/jobagent/jobs/tsql"
 )
 
 // databaseFacts is the row of doctor/database.sql.
@@ -110,7 +112,7 @@ func (f databaseFacts) judgeName() Finding {
 
 func (f databaseFacts) judgeState() Finding {
 	const code = CodeState
-	name := brackets(f.Name)
+	name := tsql.Name(f.Name)
 	switch {
 	case f.ReadOnly:
 		return Finding{Code: code, Severity: SeverityError, Found: "database " + name + " is read-only",
@@ -135,7 +137,7 @@ func (f databaseFacts) judgeLevel() Finding {
 	current := 10 * f.major()
 	if f.CompatibilityLevel < leastLevel {
 		return Finding{Code: CodeCompatibility, Severity: SeverityError,
-			Found: fmt.Sprintf("the compatibility level of database %s is %d", brackets(f.Name), f.CompatibilityLevel),
+			Found: fmt.Sprintf("the compatibility level of database %s is %d", tsql.Name(f.Name), f.CompatibilityLevel),
 			Why:   fmt.Sprintf("OPENJSON and STRING_SPLIT need level %d or above", leastLevel),
 			SQL:   f.alter(fmt.Sprintf("COMPATIBILITY_LEVEL = %d", max(current, leastLevel)))}
 	}
@@ -285,7 +287,7 @@ func tryDeployment(ctx context.Context, conn *sqlx.Conn) (Finding, error) {
 		server.Message = server.All[0].Message // the others follow from the first
 	}
 	user, err := currentUser(ctx, conn)
-	return Finding{Code: CodeDeployRights, Severity: SeverityError, Found: fmt.Sprintf("user %s may not create what the schema consists of: %s", brackets(user), server.Message),
+	return Finding{Code: CodeDeployRights, Severity: SeverityError, Found: fmt.Sprintf("user %s may not create what the schema consists of: %s", tsql.Name(user), server.Message),
 		Why: "a deployment creates schemas, tables, views, procedures and roles",
 		SQL: mendRole("db_owner", user)}, err
 }
@@ -293,7 +295,7 @@ func tryDeployment(ctx context.Context, conn *sqlx.Conn) (Finding, error) {
 // notOwner is the finding about a login that may not deploy because it is no member of db_owner.
 func notOwner(ctx context.Context, conn *sqlx.Conn) (Finding, error) {
 	user, err := currentUser(ctx, conn)
-	return Finding{Code: CodeDeployRights, Severity: SeverityError, Found: fmt.Sprintf("user %s may not create what the schema consists of: it is no member of db_owner", brackets(user)),
+	return Finding{Code: CodeDeployRights, Severity: SeverityError, Found: fmt.Sprintf("user %s may not create what the schema consists of: it is no member of db_owner", tsql.Name(user)),
 		Why: "a deployment creates schemas, tables, views, procedures and roles that belong to dbo",
 		SQL: mendRole("db_owner", user)}, err
 }

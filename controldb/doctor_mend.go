@@ -3,6 +3,8 @@ package controldb
 import (
 	"fmt"
 	"strings"
+
+	"github.com/jobagent/jobagent/jobs/tsql"
 )
 
 // The T-SQL of findings. It is for people; this program never sends it.
@@ -24,12 +26,12 @@ func statementOf(file string) string {
 
 // mendDatabase changes the database: what is SET …, MODIFY FILE … or COLLATE ….
 func mendDatabase(database, what string) string {
-	return fmt.Sprintf("ALTER DATABASE %s %s;", brackets(database), what)
+	return fmt.Sprintf("ALTER DATABASE %s %s;", tsql.Name(database), what)
 }
 
 // mendServerName gives the server its name.
 func mendServerName(name string) string {
-	return fmt.Sprintf("EXECUTE master.sys.sp_addserver @server = %s, @local = 'local';", literal(name))
+	return fmt.Sprintf("EXECUTE master.sys.sp_addserver @server = %s, @local = 'local';", tsql.Literal(name))
 }
 
 // mendSession ends a session.
@@ -37,11 +39,11 @@ func mendSession(id int) string { return fmt.Sprintf("KILL %d;", id) }
 
 // mendRole adds a user to a role.
 func mendRole(role, user string) string {
-	return fmt.Sprintf("ALTER ROLE %s ADD MEMBER %s;", role, brackets(user))
+	return fmt.Sprintf("ALTER ROLE %s ADD MEMBER %s;", role, tsql.Name(user))
 }
 
 // mendEmptySchema drops a schema that holds nothing.
-func mendEmptySchema(schema string) string { return fmt.Sprintf("DROP SCHEMA %s;", brackets(schema)) }
+func mendEmptySchema(schema string) string { return fmt.Sprintf("DROP SCHEMA %s;", tsql.Name(schema)) }
 
 // mendForeign takes an object of somebody else out of our schemas; name is quoted. A trigger goes with its table, so it can only be dropped.
 func mendForeign(kind, name string) string {
@@ -79,7 +81,7 @@ func mendEscalation(table, option string) string {
 
 // mendLog backs the log up, to a file in the server's folder for backups.
 func mendLog(database string) string {
-	return fmt.Sprintf("BACKUP LOG %s TO DISK = %s;", brackets(database), literal(database+".trn"))
+	return fmt.Sprintf("BACKUP LOG %s TO DISK = %s;", tsql.Name(database), tsql.Literal(database+".trn"))
 }
 
 // mendSetting takes a stored setting back.

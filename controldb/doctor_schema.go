@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/jobagent/jobagent/jobs/tsql"
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
@@ -342,7 +343,7 @@ func checkForeign(ctx context.Context, e *examination) ([]Finding, error) {
 		if p.Name == "" || known[strings.ToLower(p.Schema+"."+p.Name)] {
 			continue
 		}
-		name := brackets(p.Schema) + "." + brackets(p.Name)
+		name := tsql.Name(p.Schema, p.Name)
 		f := Finding{Code: CodeForeign, Severity: SeverityWarning, Found: fmt.Sprintf("%s is in our schema and not ours (%s)", name, strings.ToLower(strings.ReplaceAll(p.Kind, "_", " "))),
 			Why: "a later version may need the name, and the roles of jobagent have rights on the whole schema jobs",
 			SQL: mendForeign(p.Kind, name)}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/jobagent/jobagent/jobs/tsql"
 )
 
 // attempts are what an agent's login must be able to do. Each call is refused for its arguments, or does nothing, so that trying it
@@ -62,9 +64,9 @@ func checkRights(ctx context.Context, e *examination) ([]Finding, error) {
 		}
 	}
 	if len(refused) == 0 {
-		return []Finding{good(CodeRights, "user %s may do all that an agent does (%d calls tried)", brackets(user), len(attempts))}, nil
+		return []Finding{good(CodeRights, "user %s may do all that an agent does (%d calls tried)", tsql.Name(user), len(attempts))}, nil
 	}
-	return []Finding{{Code: CodeRights, Severity: SeverityError, Found: fmt.Sprintf("user %s may not use %s (%s)", brackets(user), plural(len(refused), "object"), firstNames(refused)),
+	return []Finding{{Code: CodeRights, Severity: SeverityError, Found: fmt.Sprintf("user %s may not use %s (%s)", tsql.Name(user), plural(len(refused), "object"), firstNames(refused)),
 		Why: "an agent with this login fails", SQL: mendRole("jobs_agent", user)}}, nil
 }
 
@@ -136,7 +138,7 @@ func judgeFiles(d databaseFacts, files []fileFacts) []Finding {
 	var found []Finding
 	var data int64
 	modify := func(f fileFacts, what string) string {
-		return mendDatabase(d.Name, fmt.Sprintf("MODIFY FILE (NAME = %s, %s)", literal(f.Name), what))
+		return mendDatabase(d.Name, fmt.Sprintf("MODIFY FILE (NAME = %s, %s)", tsql.Literal(f.Name), what))
 	}
 	for _, f := range files {
 		if f.Type == "ROWS" {
@@ -222,11 +224,11 @@ func checkSettings(ctx context.Context, e *examination) ([]Finding, error) {
 		remove := mendSetting(r.Name)
 		switch {
 		case !r.Default.Valid:
-			found = append(found, Finding{Code: CodeSettings, Severity: SeverityWarning, Found: fmt.Sprintf("there is no setting %s", literal(r.Name)),
+			found = append(found, Finding{Code: CodeSettings, Severity: SeverityWarning, Found: fmt.Sprintf("there is no setting %s", tsql.Literal(r.Name)),
 				Why: "nobody reads it: the name may be misspelt", SQL: remove})
 		case !r.Used:
 			found = append(found, Finding{Code: CodeSettings, Severity: SeverityWarning,
-				Found: fmt.Sprintf("setting %s is %s, and only whole numbers from %d to %d are used", r.Name, literal(r.Stored), r.Lowest.Int64, r.Highest.Int64),
+				Found: fmt.Sprintf("setting %s is %s, and only whole numbers from %d to %d are used", r.Name, tsql.Literal(r.Stored), r.Lowest.Int64, r.Highest.Int64),
 				Why:   fmt.Sprintf("the default %d holds instead", r.Default.Int64), SQL: remove})
 		}
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/jobagent/jobagent/jobs/tsql"
 )
 
 // GrantRoles are the roles that [Grants] knows: those of the control database, and "target" for logins with which steps run.
@@ -103,7 +105,7 @@ const (
 
 // login makes the login.
 func (r GrantRequest) login(t *grantText) {
-	name := brackets(r.Login)
+	name := tsql.Name(r.Login)
 	if r.Entra {
 		t.add("A login of Microsoft Entra ID: no password is stored anywhere.", "CREATE LOGIN "+name+" FROM EXTERNAL PROVIDER;")
 		return
@@ -117,18 +119,18 @@ func (r GrantRequest) login(t *grantText) {
 
 // state lets the login see other sessions of the server.
 func (r GrantRequest) state() string {
-	name := brackets(r.Login)
+	name := tsql.Name(r.Login)
 	if r.Platform == PlatformManagedInstance {
 		return "GRANT VIEW SERVER STATE TO " + name + ";"
 	}
 	// The permission came with SQL Server 2022, whose parser only reads it.
 	return "IF CAST(SERVERPROPERTY(N'ProductMajorVersion') AS INT) >= 16\n    EXECUTE (" +
-		literal("GRANT VIEW SERVER PERFORMANCE STATE TO "+name+";") + ");\nELSE\n    GRANT VIEW SERVER STATE TO " + name + ";"
+		tsql.Literal("GRANT VIEW SERVER PERFORMANCE STATE TO "+name+";") + ");\nELSE\n    GRANT VIEW SERVER STATE TO " + name + ";"
 }
 
 // control is what a role of the control database takes.
 func (r GrantRequest) control() []GrantSection {
-	name := brackets(r.Login)
+	name := tsql.Name(r.Login)
 	var server, database grantText
 	r.login(&server)
 	if r.Role == "jobs_agent" && r.Platform != PlatformAzureDatabase {
@@ -155,7 +157,7 @@ var grantReasons = map[string]string{
 
 // target is what a login needs with which steps run.
 func (r GrantRequest) target() []GrantSection {
-	name := brackets(r.Login)
+	name := tsql.Name(r.Login)
 	azure := r.Platform == PlatformAzureDatabase
 	var server, database, output grantText
 	r.login(&server)
@@ -185,7 +187,7 @@ func (r GrantRequest) target() []GrantSection {
 		"GRANT SELECT, INSERT, UPDATE, DELETE ON OBJECT::jobagent.executed_scripts TO "+name+";")
 	database.optional("What the scripts of the jobs do; nobody but you knows. For instance:", "GRANT SELECT, INSERT, UPDATE, DELETE ON SCHEMA::dbo TO "+name+";")
 
-	output.add("The login's user, unless this is a target database, too.", "IF DATABASE_PRINCIPAL_ID("+literal(r.Login)+") IS NULL\n    CREATE USER "+name+" FOR LOGIN "+name+";")
+	output.add("The login's user, unless this is a target database, too.", "IF DATABASE_PRINCIPAL_ID("+tsql.Literal(r.Login)+") IS NULL\n    CREATE USER "+name+" FOR LOGIN "+name+";")
 	output.add("Output tables: the agent makes a table that is missing, with its index, in the schema that the step names.",
 		"GRANT CREATE TABLE TO "+name+";\nGRANT ALTER ON SCHEMA::dbo TO "+name+";")
 	output.add("Output tables: it replaces the rows of an attempt by those of the next one. Without the two grants above, tables must be there; then\n"+

@@ -14,6 +14,7 @@ import (
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -294,7 +295,7 @@ func probeTargets(ctx context.Context, tools agent.Tools, credential string, lis
 				Why: "a run fails there", Command: mendClass(r.Error.Class)})
 		case readOnly:
 			found = append(found, controldb.Finding{Code: codeTargetWriting, Severity: controldb.SeverityWarning, Found: fmt.Sprintf("%s is read-only", list[i]),
-				Why: "scripts that change something fail there (error 3906)", SQL: fmt.Sprintf("ALTER DATABASE %s SET READ_WRITE WITH NO_WAIT; -- on server %s", quoted(list[i].Database), list[i].Server)})
+				Why: "scripts that change something fail there (error 3906)", SQL: fmt.Sprintf("ALTER DATABASE %s SET READ_WRITE WITH NO_WAIT; -- on server %s", tsql.Name(list[i].Database), list[i].Server)})
 		}
 	}
 	return found, nil
@@ -315,6 +316,3 @@ func mendClass(class targets.Class) string {
 	}
 	return "see the error's text"
 }
-
-// quoted quotes a name of one part for T-SQL.
-func quoted(name string) string { return "[" + strings.ReplaceAll(name, "]", "]]") + "]" }

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
@@ -10,12 +11,12 @@ import (
 func mendVisitor(v mssql.Visitor, database string) string {
 	switch {
 	case v.SysAdmin:
-		return fmt.Sprintf("ALTER SERVER ROLE sysadmin DROP MEMBER %s; -- or use another login for targets", quoted(v.Login))
+		return fmt.Sprintf("ALTER SERVER ROLE sysadmin DROP MEMBER %s; -- or use another login for targets", tsql.Name(v.Login))
 	case v.User == "dbo":
-		return fmt.Sprintf("ALTER AUTHORIZATION ON DATABASE::%s TO sa; -- it owns the database", quoted(database))
+		return fmt.Sprintf("ALTER AUTHORIZATION ON DATABASE::%s TO sa; -- it owns the database", tsql.Name(database))
 	case v.User == "guest":
-		return fmt.Sprintf("USE %s; REVOKE CONNECT FROM guest;", quoted(database))
+		return fmt.Sprintf("USE %s; REVOKE CONNECT FROM guest;", tsql.Name(database))
 	default:
-		return fmt.Sprintf("USE %s; DROP USER %s;", quoted(database), quoted(v.User))
+		return fmt.Sprintf("USE %s; DROP USER %s;", tsql.Name(database), tsql.Name(v.User))
 	}
 }

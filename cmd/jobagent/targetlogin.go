@@ -14,6 +14,7 @@ import (
 
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/targets/mssql"
 )
@@ -67,7 +68,7 @@ func (e *embedded) prepareDatabases(ctx context.Context, dialer mssqldb.HostDial
 		return fmt.Errorf("list the databases: %w", err)
 	}
 	for _, name := range names {
-		if _, err := conn.ExecContext(ctx, "USE "+quoted(name)+";\n"+targetLoginText, sql.Named("is_control", name == controlDatabase)); err != nil {
+		if _, err := conn.ExecContext(ctx, "USE "+tsql.Name(name)+";\n"+targetLoginText, sql.Named("is_control", name == controlDatabase)); err != nil {
 			return fmt.Errorf("make the user of targets in database %q: %w", name, err)
 		}
 	}

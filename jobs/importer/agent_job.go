@@ -5,6 +5,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/jobagent/jobagent/jobs/tsql"
 )
 
 // AgentJob is a job of SQL Server Agent: a row of msdb.dbo.sysjobs with what belongs to it
@@ -246,5 +248,5 @@ func (r *Result) agentStep(job *Job, s AgentStep) Step {
 
 // agentStandIn is a command that fails with a message.
 func agentStandIn(message string) string {
-	return "THROW 50000, N'" + strings.ReplaceAll(message, "'", "''") + "', 1;"
+	return "THROW 50000, " + tsql.Literal(message) + ", 1;"
 }

@@ -16,6 +16,15 @@ import (
 // Literal returns s as a Unicode string literal.
 func Literal(s string) string { return "N'" + strings.ReplaceAll(s, "'", "''") + "'" }
 
+// Name returns a name of one or more parts, such as schema and table, each in brackets.
+func Name(parts ...string) string {
+	quoted := make([]string, len(parts))
+	for i, part := range parts {
+		quoted[i] = "[" + strings.ReplaceAll(part, "]", "]]") + "]"
+	}
+	return strings.Join(quoted, ".")
+}
+
 // Comment returns text as comments of one line each, each after prefix. No part of text ends a
 // comment or is replaced by a client.
 func Comment(prefix, text string) string {

@@ -31,3 +31,9 @@ func TestCommentStaysComment(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "--   one\n--   two $ (x)\n", Comment("  ", "one\r\ntwo $(x)"))
 }
+
+func TestName(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "[jobs_internal].[a]]b]", Name("jobs_internal", "a]b"))
+	require.Equal(t, "[it's]", Name("it's"))
+}

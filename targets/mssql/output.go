@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	mssqldb "github.com/microsoft/go-mssqldb"
 
+	"github.com/jobagent/jobagent/jobs/tsql"
 	"github.com/jobagent/jobagent/targets"
 )
 
@@ -33,7 +34,7 @@ type Output struct {
 func (o *Output) name() string { return o.Server + "/" + o.Database + " " + o.table() }
 
 // table is the quoted name.
-func (o *Output) table() string { return quoteName(o.schema()) + "." + quoteName(o.Table) }
+func (o *Output) table() string { return tsql.Name(o.schema(), o.Table) }
 
 func (o *Output) schema() string {
 	if o.Schema == "" {
@@ -52,9 +53,6 @@ func (o *Output) index() string {
 	table := []rune(o.Table)
 	return "IX_" + string(table[:min(len(table), 128-len("IX_")-len(suffix))]) + suffix
 }
-
-// quoteName puts a name into brackets.
-func quoteName(name string) string { return "[" + strings.ReplaceAll(name, "]", "]]") + "]" }
 
 // staging is the session's own table that takes the rows while they come: nobody waits for a lock on
 // the output table while a script runs, and the rows are replaced in one short transaction.
@@ -297,9 +295,9 @@ const (
 // create makes the table and its index in one transaction, so that nobody sees one without the other.
 // When another target was faster, that is as good.
 func (w *outputWriter) create(ctx context.Context) error {
-	definition := []string{quoteName(executionColumn) + " uniqueidentifier NOT NULL"}
+	definition := []string{tsql.Name(executionColumn) + " uniqueidentifier NOT NULL"}
 	for _, c := range w.columns {
-		definition = append(definition, quoteName(c.name)+" "+c.typ+" NULL")
+		definition = append(definition, tsql.Name(c.name)+" "+c.typ+" NULL")
 	}
 	tx, err := w.conn.BeginTx(ctx, nil)
 	if err != nil {
@@ -307,7 +305,7 @@ func (w *outputWriter) create(ctx context.Context) error {
 	}
 	_, err = tx.ExecContext(ctx, "CREATE TABLE "+w.output.table()+" ("+strings.Join(definition, ", ")+");")
 	if err == nil {
-		_, err = tx.ExecContext(ctx, "CREATE NONCLUSTERED INDEX "+quoteName(w.output.index())+" ON "+w.output.table()+" ("+quoteName(executionColumn)+");")
+		_, err = tx.ExecContext(ctx, "CREATE NONCLUSTERED INDEX "+tsql.Name(w.output.index())+" ON "+w.output.table()+" ("+tsql.Name(executionColumn)+");")
 	}
 	if err == nil {
 		err = tx.Commit()
@@ -343,7 +341,7 @@ func (w *outputWriter) match(found []tableColumn) error {
 	for _, c := range w.columns {
 		own, ok := byName[targets.FoldName(c.name)]
 		if !ok {
-			missing = append(missing, quoteName(c.name))
+			missing = append(missing, tsql.Name(c.name))
 			continue
 		}
 		w.target = append(w.target, own.name)
@@ -371,7 +369,7 @@ WHERE i.object_id = OBJECT_ID(@table) AND c.name = @column;`,
 	}
 	if n == 0 {
 		messages.remark(fmt.Sprintf("The output table %s has no index on %s: replacing rows reads the whole table. "+
-			"Make it with CREATE NONCLUSTERED INDEX %s.", w.output.name(), executionColumn, quoteName(w.output.index())))
+			"Make it with CREATE NONCLUSTERED INDEX %s.", w.output.name(), executionColumn, tsql.Name(w.output.index())))
 	}
 	return nil
 }
@@ -413,9 +411,9 @@ func (w *outputWriter) load(ctx context.Context, set *resultSet) error {
 
 // replace puts the rows into the output table in the place of what an earlier attempt wrote.
 func (w *outputWriter) replace(ctx context.Context) (int64, error) {
-	names, values := []string{quoteName(executionColumn)}, []string{"@id"}
+	names, values := []string{tsql.Name(executionColumn)}, []string{"@id"}
 	for i, c := range w.columns {
-		names = append(names, quoteName(w.target[i]))
+		names = append(names, tsql.Name(w.target[i]))
 		value := fmt.Sprintf("c%d", i)
 		if c.stage != c.typ && !c.coded {
 			value = fmt.Sprintf("CAST(c%d AS %s)", i, c.typ)
@@ -428,7 +426,7 @@ func (w *outputWriter) replace(ctx context.Context) (int64, error) {
 		return 0, fmt.Errorf("replace the rows: %w", err)
 	}
 	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
-	if _, err := tx.ExecContext(ctx, "DELETE FROM "+w.output.table()+" WHERE "+quoteName(executionColumn)+" = @id;", id); err != nil {
+	if _, err := tx.ExecContext(ctx, "DELETE FROM "+w.output.table()+" WHERE "+tsql.Name(executionColumn)+" = @id;", id); err != nil {
 		return 0, fmt.Errorf("delete the rows of an earlier attempt: %w", err)
 	}
 	done, err := tx.ExecContext(ctx, "INSERT INTO "+w.output.table()+" ("+strings.Join(names, ", ")+") SELECT "+
