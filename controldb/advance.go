@@ -7,18 +7,14 @@ import (
 	"time"
 )
 
-// AdvanceStatus says whether executions move on.
+// AdvanceStatus is the row of the view jobs_internal.advance_status: whether passes advance
+// executions.
 type AdvanceStatus struct {
-	// LastAdvancedAt is when a pass of any agent has last moved executions on, give or take a second.
-	LastAdvancedAt time.Time
-	// SkippedSince is since when executions are active, an agent is alive, and yet no pass has moved them on, if that is ten seconds
-	// or more; zero: all is well.
-	SkippedSince time.Time
-}
-
-// querier is a connection, or a pool of them.
-type querier interface {
-	SelectContext(ctx context.Context, dest any, query string, args ...any) error
+	// LastAdvancedAt is when a pass of any agent last advanced executions, to within a second.
+	LastAdvancedAt time.Time `db:"last_advanced_at"`
+	// SkippedSince is set when executions are active and an agent is live, yet no pass has advanced
+	// executions for ten seconds or more; it is the time since when. Zero otherwise.
+	SkippedSince time.Time `db:"skipped_since"`
 }
 
 // AdvanceStatus reads the view jobs_internal.advance_status.
@@ -32,24 +28,23 @@ func (s *Store) AdvanceStatus(ctx context.Context) (AdvanceStatus, error) {
 	return status, nil
 }
 
-// readAdvanceStatus is AdvanceStatus without translation of errors.
-func readAdvanceStatus(ctx context.Context, db querier) (AdvanceStatus, error) {
-	var rows []struct {
-		Last    nullTime `db:"last_advanced_at"`
-		Skipped nullTime `db:"skipped_since"`
-	}
-	err := db.SelectContext(ctx, &rows, "SELECT last_advanced_at, skipped_since FROM jobs_internal.advance_status;")
+// readAdvanceStatus is AdvanceStatus without translation of errors. The view has no row in a
+// database whose row of advance_state is missing.
+func readAdvanceStatus(ctx context.Context, db queryer) (AdvanceStatus, error) {
+	rows, err := selectRows[AdvanceStatus](ctx, db, "SELECT last_advanced_at, skipped_since FROM jobs_internal.advance_status;")
 	if err != nil || len(rows) == 0 {
 		return AdvanceStatus{}, err
 	}
-	return AdvanceStatus{LastAdvancedAt: rows[0].Last.Time, SkippedSince: rows[0].Skipped.Time}, nil
+	return rows[0], nil
 }
 
-// LockHolder is a session that holds the application lock of passes.
+// LockHolder is a session that holds the application lock of passes (jobagent.advance).
 type LockHolder struct {
-	SessionID int
+	SessionID int `db:"session_id"`
 	// Login, Program and Host are empty when the login may not see other sessions.
-	Login, Program, Host string
+	Login   string `db:"login_name"`
+	Program string `db:"program_name"`
+	Host    string `db:"host_name"`
 }
 
 // String is for logs and people.
@@ -75,15 +70,9 @@ func (s *Store) AdvanceLockHolders(ctx context.Context) (holders []LockHolder, v
 }
 
 // readLockHolders is AdvanceLockHolders without translation of errors.
-func readLockHolders(ctx context.Context, db querier) (holders []LockHolder, visible bool, err error) {
-	var rows []struct {
-		SessionID int      `db:"session_id"`
-		Login     nullText `db:"login_name"`
-		Program   nullText `db:"program_name"`
-		Host      nullText `db:"host_name"`
-	}
+func readLockHolders(ctx context.Context, db queryer) (holders []LockHolder, visible bool, err error) {
 	// The description is principal:[name]:(hash); [[] is a bracket for LIKE.
-	err = db.SelectContext(ctx, &rows, `SELECT DISTINCT l.request_session_id AS session_id, s.login_name, s.program_name, s.host_name
+	holders, err = selectRows[LockHolder](ctx, db, `SELECT DISTINCT l.request_session_id AS session_id, s.login_name, s.program_name, s.host_name
 FROM sys.dm_tran_locks AS l
 LEFT JOIN sys.dm_exec_sessions AS s ON s.session_id = l.request_session_id
 WHERE l.resource_type = N'APPLICATION'
@@ -96,9 +85,6 @@ ORDER BY session_id;`)
 	}
 	if err != nil {
 		return nil, false, err
-	}
-	for _, r := range rows {
-		holders = append(holders, LockHolder{r.SessionID, string(r.Login), string(r.Program), string(r.Host)})
 	}
 	return holders, true, nil
 }

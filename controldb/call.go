@@ -125,82 +125,9 @@ func (s *Store) queryOnce(ctx context.Context, op string, c *call, sets []func(*
 	return nil
 }
 
-// into makes a reader of rows that appends each, scanned into a T, to *list.
-func into[T any](list *[]T) func(*sqlx.Rows) error {
-	return func(rows *sqlx.Rows) error {
-		var row T
-		if err := rows.StructScan(&row); err != nil {
-			return err
-		}
-		*list = append(*list, row)
-		return nil
-	}
-}
-
-// selectAll runs a SELECT over a view and scans all rows into dest, a pointer to a slice.
-func (s *Store) selectAll(ctx context.Context, op string, dest any, query string, args ...any) error {
-	ctx, cancel := s.bounded(ctx)
-	defer cancel()
-	if err := s.db.SelectContext(ctx, dest, query, args...); err != nil {
-		return translateCall(ctx, op, err)
-	}
-	return nil
-}
-
 // datetime2 is an instant as text in UTC with all seven digits: SQL Server converts it to DATETIME2(7)
 // without loss, also below the year 1753.
 func datetime2(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.0000000") }
-
-// nullTime reads a DATETIME2 that may be NULL; NULL is the zero time.
-type nullTime struct{ time.Time }
-
-// Scan implements sql.Scanner.
-func (t *nullTime) Scan(src any) error {
-	switch v := src.(type) {
-	case nil:
-		t.Time = time.Time{}
-	case time.Time:
-		t.Time = v.UTC()
-	default:
-		return fmt.Errorf("an instant cannot be read from %T", src)
-	}
-	return nil
-}
-
-// nullGUID reads a UNIQUEIDENTIFIER that may be NULL; NULL is uuid.Nil.
-type nullGUID struct{ uuid.UUID }
-
-// Scan implements sql.Scanner.
-func (g *nullGUID) Scan(src any) error {
-	if src == nil {
-		g.UUID = uuid.Nil
-		return nil
-	}
-	var u mssqldb.UniqueIdentifier
-	if err := u.Scan(src); err != nil {
-		return err
-	}
-	g.UUID = uuid.UUID(u)
-	return nil
-}
-
-// nullText reads a text that may be NULL; NULL is empty.
-type nullText string
-
-// Scan implements sql.Scanner.
-func (s *nullText) Scan(src any) error {
-	switch v := src.(type) {
-	case nil:
-		*s = ""
-	case string:
-		*s = nullText(v)
-	case []byte:
-		*s = nullText(v)
-	default:
-		return fmt.Errorf("a text cannot be read from %T", src)
-	}
-	return nil
-}
 
 // seconds is a duration in whole seconds, rounded up, at least 1.
 func seconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }

@@ -19,11 +19,13 @@ import (
 // deployLockTimeout is how long a deployment waits for another one to end, in milliseconds.
 const deployLockTimeout = 60_000
 
-// SchemaVersion is the version that this program was built with, a migration number; 0 is the first release.
+// SchemaVersion returns the schema version of this program: the number of its latest migration, or 0
+// for the first release. It panics if the embedded migrations cannot be read, which means a broken
+// build.
 func SchemaVersion() int {
 	migrations, err := sqlfs.Migrations()
 	if err != nil {
-		return 0 // a broken build; a test of the package sqlfs excludes it
+		panic(fmt.Sprintf("read the embedded migrations: %v", err))
 	}
 	return len(migrations)
 }
@@ -91,10 +93,9 @@ func (s *Store) migrate(ctx context.Context) error {
 		if have > len(migrations) {
 			return &SchemaVersionError{Have: have, Want: len(migrations)}
 		}
-		var newest int
-		if err := conn.GetContext(ctx, &newest, `SELECT newest FROM jobs_internal.agent_protocols;`); err == nil && newest > AgentProtocol {
-			return fmt.Errorf("%w: a newer jobagent has deployed its procedures: use that one", ErrSchemaVersion)
-		} // an error means that the view is missing: it is restored below
+		if err := checkNotNewer(ctx, conn); err != nil {
+			return err
+		}
 		if _, err := checkDeployment(ctx, conn, false); err != nil {
 			return err
 		}
@@ -139,6 +140,20 @@ func (s *Store) migrate(ctx context.Context) error {
 			return record(ctx, tx, objects, nil)
 		})
 	})
+}
+
+// checkNotNewer returns [ErrSchemaVersion] if a newer program has deployed its procedures. A missing
+// view is no error: release 0 lacks it, and the deployment restores it. Every other error is
+// returned, because a deployment over a newer one would take its procedures back.
+func checkNotNewer(ctx context.Context, conn *sqlx.Conn) error {
+	newest, err := selectOne[int](ctx, conn, `SELECT newest FROM jobs_internal.agent_protocols;`)
+	switch {
+	case err == nil && newest > AgentProtocol:
+		return fmt.Errorf("%w: a newer jobagent has deployed its procedures: use the newer program", ErrSchemaVersion)
+	case NumberOf(err) == numInvalidObjectName:
+		return nil
+	}
+	return translate("read the agent protocols of the control schema", err)
 }
 
 // Comparison is what Compare found.
@@ -193,12 +208,11 @@ func (s *Store) Verify(ctx context.Context) error {
 func compareObjects(ctx context.Context, conn *sqlx.Conn, objects []sqlfs.Object, deployed map[string]deployedObject) (Comparison, error) {
 	const op = "verify the control schema"
 	var c Comparison
-	var sees sql.NullBool
-	err := conn.GetContext(ctx, &sees, `SELECT CAST(HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'VIEW DEFINITION') AS BIT);`)
+	sees, err := seesDefinitions(ctx, conn)
 	if err != nil {
 		return c, translate(op, err)
 	}
-	if !sees.Bool {
+	if !sees {
 		for _, o := range objects {
 			if d, ok := deployed[strings.ToLower(o.Name)]; o.Kind.IsCode() && !ok {
 				c.Missing = append(c.Missing, o.Name)
@@ -208,12 +222,11 @@ func compareObjects(ctx context.Context, conn *sqlx.Conn, objects []sqlfs.Object
 		}
 		return c, nil
 	}
-	var present []struct {
-		Name       string   `db:"name"`
-		Definition nullText `db:"definition"`
-		Options    bool     `db:"has_options"` // those that our modules have
-	}
-	err = conn.SelectContext(ctx, &present, `SELECT CONCAT(s.name, N'.', o.name) AS name, m.definition,
+	present, err := selectRows[struct {
+		Name       string `db:"name"`
+		Definition string `db:"definition"`
+		Options    bool   `db:"has_options"` // QUOTED_IDENTIFIER and ANSI_NULLS are on
+	}](ctx, conn, `SELECT CONCAT(s.name, N'.', o.name) AS name, m.definition,
     CAST(CASE WHEN m.uses_quoted_identifier = 0 OR m.uses_ansi_nulls = 0 THEN 0 ELSE 1 END AS BIT) AS has_options
 FROM sys.objects AS o
 INNER JOIN sys.schemas AS s ON s.schema_id = o.schema_id
@@ -238,7 +251,7 @@ WHERE p.type = 'R'
 	for _, p := range present {
 		key := strings.ToLower(p.Name)
 		names[key] = p.Name
-		definitions[key] = string(p.Definition)
+		definitions[key] = p.Definition
 		otherOptions[key] = !p.Options
 	}
 	for _, o := range objects {
@@ -258,6 +271,13 @@ WHERE p.type = 'R'
 	}
 	slices.Sort(c.Extra)
 	return c, nil
+}
+
+// seesDefinitions reports whether the login sees the definitions of objects on which it has no
+// permission. Without VIEW DEFINITION, such objects seem to be missing.
+func seesDefinitions(ctx context.Context, conn *sqlx.Conn) (bool, error) {
+	n, err := selectOne[int](ctx, conn, `SELECT HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'VIEW DEFINITION');`)
+	return n == 1, err
 }
 
 // moduleHead is what a module's definition begins with, up to the word that says its kind.
@@ -390,8 +410,8 @@ type deployedMigration struct {
 
 // deployedObjects reads what was deployed, by name in lower case.
 func deployedObjects(ctx context.Context, conn *sqlx.Conn) (map[string]deployedObject, error) {
-	var rows []deployedObject
-	if err := conn.SelectContext(ctx, &rows, `SELECT name, kind, sha256 FROM jobs_internal.code_objects;`); err != nil {
+	rows, err := selectRows[deployedObject](ctx, conn, `SELECT name, kind, sha256 FROM jobs_internal.code_objects;`)
+	if err != nil {
 		return nil, translate("read what was deployed", err)
 	}
 	byName := make(map[string]deployedObject, len(rows))

@@ -63,6 +63,22 @@ func TestDeployment(t *testing.T) {
 	})
 }
 
+// TestMigrateChecksTheDeployedProtocol: only a missing view means that no newer program has deployed.
+func TestMigrateChecksTheDeployedProtocol(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		ctx := t.Context()
+		c.exec(t, `DROP VIEW jobs_internal.agent_protocols;`)
+		require.NoError(t, c.Migrate(ctx), "a missing view is restored")
+		require.NoError(t, c.Verify(ctx))
+
+		c.exec(t, `ALTER VIEW jobs_internal.agent_protocols AS SELECT 1 AS oldest, CAST(N'x' AS INT) AS newest;`)
+		require.Equal(t, int32(245), controldb.NumberOf(c.Migrate(ctx)), "an unreadable view is an error")
+		c.exec(t, `ALTER VIEW jobs_internal.agent_protocols AS SELECT 1 AS oldest, 99 AS newest;`)
+		require.ErrorIs(t, c.Migrate(ctx), controldb.ErrSchemaVersion)
+		require.Equal(t, 99, get[int](t, c, `SELECT newest FROM jobs_internal.agent_protocols`), "nothing was deployed")
+	})
+}
+
 func TestInstallTwiceAtOnce(t *testing.T) {
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		store := env.OpenControl(t, env.CreateDatabase(t, "control"))

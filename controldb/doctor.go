@@ -144,11 +144,9 @@ func (s *Store) Examine(ctx context.Context) ([]Finding, error) {
 	if err := run([]check{{CodeClock, checkClock, false}, {CodeSpace, checkFiles, false}, {CodeLogSpace, checkLog, false}}); err != nil {
 		return nil, err
 	}
-	var sees nullText
-	if err := conn.GetContext(ctx, &sees, `SELECT CAST(HAS_PERMS_BY_NAME(DB_NAME(), N'DATABASE', N'VIEW DEFINITION') AS NVARCHAR(1));`); err != nil {
+	if e.sees, err = seesDefinitions(ctx, conn); err != nil {
 		return nil, translate(op, err)
 	}
-	e.sees = sees == "1"
 	return found, run(checks)
 }
 

@@ -14,25 +14,25 @@ import (
 
 // databaseFacts is the row of doctor/database.sql.
 type databaseFacts struct {
-	EngineEdition      int      `db:"engine_edition"`
-	Edition            nullText `db:"edition"`
-	ProductVersion     nullText `db:"product_version"`
-	MachineName        nullText `db:"machine_name"`
-	ServerName         nullText `db:"server_name"`
-	Name               string   `db:"database_name"`
-	CompatibilityLevel int      `db:"compatibility_level"`
-	RowVersions        bool     `db:"is_read_committed_snapshot_on"`
-	Collation          nullText `db:"collation_name"`
-	TempdbCollation    nullText `db:"tempdb_collation_name"`
-	UserAccess         nullText `db:"user_access_desc"`
-	ReadOnly           bool     `db:"is_read_only"`
-	Updateability      nullText `db:"updateability"`
-	State              nullText `db:"state_desc"`
-	RecoveryModel      nullText `db:"recovery_model_desc"`
-	LogReuseWait       nullText `db:"log_reuse_wait_desc"`
-	Durability         nullText `db:"delayed_durability_desc"`
-	AutoClose          bool     `db:"is_auto_close_on"`
-	AutoShrink         bool     `db:"is_auto_shrink_on"`
+	EngineEdition      int    `db:"engine_edition"`
+	Edition            string `db:"edition"`
+	ProductVersion     string `db:"product_version"`
+	MachineName        string `db:"machine_name"`
+	ServerName         string `db:"server_name"`
+	Name               string `db:"database_name"`
+	CompatibilityLevel int    `db:"compatibility_level"`
+	RowVersions        bool   `db:"is_read_committed_snapshot_on"`
+	Collation          string `db:"collation_name"`
+	TempdbCollation    string `db:"tempdb_collation_name"`
+	UserAccess         string `db:"user_access_desc"`
+	ReadOnly           bool   `db:"is_read_only"`
+	Updateability      string `db:"updateability"`
+	State              string `db:"state_desc"`
+	RecoveryModel      string `db:"recovery_model_desc"`
+	LogReuseWait       string `db:"log_reuse_wait_desc"`
+	Durability         string `db:"delayed_durability_desc"`
+	AutoClose          bool   `db:"is_auto_close_on"`
+	AutoShrink         bool   `db:"is_auto_shrink_on"`
 }
 
 // Values of SERVERPROPERTY('EngineEdition')
@@ -53,9 +53,7 @@ const (
 
 // readDatabase reads the facts about the database of a connection.
 func readDatabase(ctx context.Context, conn *sqlx.Conn) (databaseFacts, error) {
-	var f databaseFacts
-	err := conn.GetContext(ctx, &f, doctorText("database"))
-	return f, err
+	return selectOne[databaseFacts](ctx, conn, doctorText("database"))
 }
 
 // major is the server's version, as 16 for SQL Server 2022; 0: unknown, or a service whose number says nothing.
@@ -64,7 +62,7 @@ func (f databaseFacts) major() int {
 	case editionAzureDatabase, editionManagedInstance, editionFabric:
 		return 0
 	}
-	text, _, _ := strings.Cut(string(f.ProductVersion), ".")
+	text, _, _ := strings.Cut(f.ProductVersion, ".")
 	n, err := strconv.Atoi(text)
 	if err != nil {
 		return 0
@@ -107,7 +105,7 @@ func (f databaseFacts) judgeName() Finding {
 	}
 	return Finding{Code: CodeServerName, Severity: SeverityWarning, Found: "@@SERVERNAME is NULL",
 		Why: "the agent cannot tell whether a target server is the control database's own server; the name shows after a restart of the server",
-		SQL: mendServerName(string(f.MachineName))}
+		SQL: mendServerName(f.MachineName)}
 }
 
 func (f databaseFacts) judgeState() Finding {
@@ -246,9 +244,7 @@ type schemaObject struct {
 }
 
 func readObjects(ctx context.Context, conn *sqlx.Conn) ([]schemaObject, error) {
-	var list []schemaObject
-	err := conn.SelectContext(ctx, &list, doctorText("objects"))
-	return list, err
+	return selectRows[schemaObject](ctx, conn, doctorText("objects"))
 }
 
 // judgeTaken is about schemas of our names in a database that does not have our schema.

@@ -43,7 +43,9 @@ func mendRole(role, user string) string {
 }
 
 // mendEmptySchema drops a schema that holds nothing.
-func mendEmptySchema(schema string) string { return fmt.Sprintf("DROP SCHEMA %s;", tsql.Name(schema)) }
+func mendEmptySchema(schema string) string {
+	return fmt.Sprintf("DROP SCHEMA %s;", tsql.Name(schema))
+}
 
 // mendForeign takes an object of somebody else out of our schemas; name is quoted. A trigger goes with its table, so it can only be dropped.
 func mendForeign(kind, name string) string {

@@ -165,8 +165,8 @@ func checkSchema(ctx context.Context, e *examination) ([]Finding, error) {
 
 // checkModuleOptions looks at the options that the server keeps with a module.
 func checkModuleOptions(ctx context.Context, e *examination) ([]Finding, error) {
-	var names []string
-	if err := e.conn.SelectContext(ctx, &names, doctorText("module_options")); err != nil {
+	names, err := selectRows[string](ctx, e.conn, doctorText("module_options"))
+	if err != nil {
 		return nil, err
 	}
 	if len(names) == 0 {
@@ -211,17 +211,17 @@ func checkIndexes(ctx context.Context, e *examination) ([]Finding, error) {
 
 // readIndexes reads the indexes by table and name, in lower case.
 func readIndexes(ctx context.Context, e *examination) (map[string]index, error) {
-	var rows []struct {
-		Table      string   `db:"table_name"`
-		Name       string   `db:"index_name"`
-		Unique     bool     `db:"is_unique"`
-		Disabled   bool     `db:"is_disabled"`
-		Filter     nullText `db:"filter_definition"`
-		Column     string   `db:"column_name"`
-		Descending bool     `db:"is_descending_key"`
-		Included   bool     `db:"is_included_column"`
-	}
-	if err := e.conn.SelectContext(ctx, &rows, doctorText("indexes")); err != nil {
+	rows, err := selectRows[struct {
+		Table      string `db:"table_name"`
+		Name       string `db:"index_name"`
+		Unique     bool   `db:"is_unique"`
+		Disabled   bool   `db:"is_disabled"`
+		Filter     string `db:"filter_definition"`
+		Column     string `db:"column_name"`
+		Descending bool   `db:"is_descending_key"`
+		Included   bool   `db:"is_included_column"`
+	}](ctx, e.conn, doctorText("indexes"))
+	if err != nil {
 		return nil, err
 	}
 	all := map[string]index{}
@@ -230,7 +230,7 @@ func readIndexes(ctx context.Context, e *examination) (map[string]index, error) 
 		key := strings.ToLower(r.Table + "." + r.Name)
 		x, ok := all[key]
 		if !ok {
-			x = index{table: r.Table, name: r.Name, unique: r.Unique, disabled: r.Disabled, filter: plainFilter(string(r.Filter))}
+			x = index{table: r.Table, name: r.Name, unique: r.Unique, disabled: r.Disabled, filter: plainFilter(r.Filter)}
 		}
 		column := strings.ToLower(r.Column)
 		if r.Included {
@@ -257,11 +257,11 @@ func checkLockEscalation(ctx context.Context, e *examination) ([]Finding, error)
 	if err != nil {
 		return nil, err
 	}
-	var rows []struct {
+	rows, err := selectRows[struct {
 		Table      string `db:"table_name"`
 		Escalation string `db:"lock_escalation_desc"`
-	}
-	if err := e.conn.SelectContext(ctx, &rows, doctorText("tables")); err != nil {
+	}](ctx, e.conn, doctorText("tables"))
+	if err != nil {
 		return nil, err
 	}
 	var found []Finding
@@ -281,12 +281,12 @@ func checkLockEscalation(ctx context.Context, e *examination) ([]Finding, error)
 // checkCollations looks for columns whose collation is neither declared nor the database's: comparing them with table variables and
 // OPENJSON's columns fails (error 468).
 func checkCollations(ctx context.Context, e *examination) ([]Finding, error) {
-	var rows []struct {
+	rows, err := selectRows[struct {
 		Table     string `db:"table_name"`
 		Column    string `db:"column_name"`
 		Collation string `db:"collation_name"`
-	}
-	if err := e.conn.SelectContext(ctx, &rows, doctorText("collations")); err != nil {
+	}](ctx, e.conn, doctorText("collations"))
+	if err != nil {
 		return nil, err
 	}
 	var names []string

@@ -125,8 +125,8 @@ const (
 )
 
 func checkFiles(ctx context.Context, e *examination) ([]Finding, error) {
-	var files []fileFacts
-	if err := e.conn.SelectContext(ctx, &files, doctorText("files")); err != nil {
+	files, err := selectRows[fileFacts](ctx, e.conn, doctorText("files"))
+	if err != nil {
 		return nil, err
 	}
 	return judgeFiles(e.database, files), nil
@@ -178,8 +178,8 @@ type logFacts struct {
 }
 
 func checkLog(ctx context.Context, e *examination) ([]Finding, error) {
-	var l logFacts
-	if err := e.conn.GetContext(ctx, &l, doctorText("log")); err != nil {
+	l, err := selectOne[logFacts](ctx, e.conn, doctorText("log"))
+	if err != nil {
 		return nil, err
 	}
 	return []Finding{judgeLog(e.database, l)}, nil
@@ -188,7 +188,7 @@ func checkLog(ctx context.Context, e *examination) ([]Finding, error) {
 // judgeLog is about a log that fills up because something keeps it from being reused.
 func judgeLog(d databaseFacts, l logFacts) Finding {
 	const mb = 1 << 20
-	wait := string(d.LogReuseWait)
+	wait := d.LogReuseWait
 	if l.Total == 0 || l.Used*100 < l.Total*logPercent || wait == "NOTHING" || wait == "CHECKPOINT" || wait == "" {
 		return good(CodeLogSpace, "the log uses %d of %d MB", l.Used/mb, l.Total/mb)
 	}
@@ -208,15 +208,15 @@ func checkSettings(ctx context.Context, e *examination) ([]Finding, error) {
 	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
 		return nil, nil
 	}
-	var rows []struct {
+	rows, err := selectRows[struct {
 		Name    string        `db:"name"`
 		Stored  string        `db:"stored_value"`
 		Default sql.NullInt64 `db:"default_value"`
 		Lowest  sql.NullInt64 `db:"lowest"`
 		Highest sql.NullInt64 `db:"highest"`
 		Used    bool          `db:"is_used"`
-	}
-	if err := e.conn.SelectContext(ctx, &rows, doctorText("settings")); err != nil {
+	}](ctx, e.conn, doctorText("settings"))
+	if err != nil {
 		return nil, err
 	}
 	var found []Finding
@@ -246,25 +246,25 @@ func checkHistory(ctx context.Context, e *examination) ([]Finding, error) {
 	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
 		return nil, nil
 	}
-	var h struct {
-		Oldest       nullTime `db:"oldest"`
-		OldestPurged nullTime `db:"oldest_purged"`
-		Targets      int64    `db:"target_executions"`
-		Retention    int      `db:"retention_days"`
-		Now          nullTime `db:"now"`
-	}
-	if err := e.conn.GetContext(ctx, &h, doctorText("history")); err != nil {
+	h, err := selectOne[struct {
+		Oldest       time.Time `db:"oldest"`
+		OldestPurged time.Time `db:"oldest_purged"`
+		Targets      int64     `db:"target_executions"`
+		Retention    int       `db:"retention_days"`
+		Now          time.Time `db:"now"`
+	}](ctx, e.conn, doctorText("history"))
+	if err != nil {
 		return nil, err
 	}
 	kept := time.Duration(h.Retention) * 24 * time.Hour
-	switch age := h.Now.Sub(h.Oldest.Time); {
+	switch age := h.Now.Sub(h.Oldest); {
 	case !h.Oldest.IsZero() && age > kept+purgeDelay:
 		return []Finding{{Code: CodeHistory, Severity: SeverityWarning,
 			Found: fmt.Sprintf("the oldest finished run ended %d days ago, and history is kept for %d days (%d target executions in all)", int(age.Hours()/24), h.Retention, h.Targets),
 			Why:   "the system job jobagent$history_retention does not run, or fails: the database grows for ever",
 			SQL:   mendHistory}}, nil
-	case !h.OldestPurged.IsZero() && h.Now.Sub(h.OldestPurged.Time) > purgeDelay:
-		return []Finding{{Code: CodeHistory, Severity: SeverityWarning, Found: fmt.Sprintf("runs that were purged %d days ago still have their rows", int(h.Now.Sub(h.OldestPurged.Time).Hours()/24)),
+	case !h.OldestPurged.IsZero() && h.Now.Sub(h.OldestPurged) > purgeDelay:
+		return []Finding{{Code: CodeHistory, Severity: SeverityWarning, Found: fmt.Sprintf("runs that were purged %d days ago still have their rows", int(h.Now.Sub(h.OldestPurged).Hours()/24)),
 			Why: "no agent deletes them: the database grows for ever",
 			SQL: mendLeftovers}}, nil
 	}
@@ -311,17 +311,16 @@ func checkAgents(ctx context.Context, e *examination) ([]Finding, error) {
 	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
 		return nil, nil
 	}
-	var rows []struct {
-		Host    string   `db:"host_name"`
-		Version string   `db:"version"`
-		Term    int64    `db:"term_id"`
-		Expires nullTime `db:"expires_at"`
-		Ended   nullTime `db:"ended_at"`
-		Live    bool     `db:"is_live"`
-		Held    int      `db:"held_tasks"`
-		Now     nullTime `db:"now"`
-	}
-	err := e.conn.SelectContext(ctx, &rows, `SELECT host_name, version, term_id, expires_at, ended_at, is_live, held_tasks, SYSUTCDATETIME() AS now
+	rows, err := selectRows[struct {
+		Host    string    `db:"host_name"`
+		Version string    `db:"version"`
+		Term    int64     `db:"term_id"`
+		Expires time.Time `db:"expires_at"`
+		Ended   time.Time `db:"ended_at"`
+		Live    bool      `db:"is_live"`
+		Held    int       `db:"held_tasks"`
+		Now     time.Time `db:"now"`
+	}](ctx, e.conn, `SELECT host_name, version, term_id, expires_at, ended_at, is_live, held_tasks, SYSUTCDATETIME() AS now
 FROM jobs_internal.agent_status
 ORDER BY term_id;`)
 	if err != nil {
@@ -336,7 +335,7 @@ ORDER BY term_id;`)
 			if !slices.Contains(versions, r.Version) {
 				versions = append(versions, r.Version)
 			}
-		case r.Ended.IsZero() && r.Now.Sub(r.Expires.Time) > termDelay:
+		case r.Ended.IsZero() && r.Now.Sub(r.Expires) > termDelay:
 			lost = append(lost, fmt.Sprintf("%d on %s", r.Term, r.Host))
 			held += r.Held
 		}

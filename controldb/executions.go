@@ -65,21 +65,17 @@ func (s *Store) RerunExecution(ctx context.Context, req RerunRequest) (uuid.UUID
 
 // ExecutionRerun is a row of the view jobs.job_execution_reruns.
 type ExecutionRerun struct {
-	ID uuid.UUID
+	ID uuid.UUID `db:"job_execution_id"`
 	// Origin is nil once it has been purged.
-	Origin uuid.UUID
-	// Only holds the final states of targets that the rerun is restricted to.
-	Only string
+	Origin uuid.UUID `db:"rerun_of"`
+	// Only holds the final states of the targets that the rerun includes.
+	Only string `db:"only_states"`
 }
 
-// ExecutionReruns lists the reruns that a run is part of: itself, if it is one, and those of it, oldest first.
+// ExecutionReruns lists the reruns that a run is part of: the run itself, if it is a rerun, and the
+// reruns of it, oldest first.
 func (s *Store) ExecutionReruns(ctx context.Context, id uuid.UUID) ([]ExecutionRerun, error) {
-	var rows []struct {
-		ID     nullGUID `db:"job_execution_id"`
-		Origin nullGUID `db:"rerun_of"`
-		Only   string   `db:"only_states"`
-	}
-	err := s.selectAll(ctx, "list reruns", &rows, `SELECT r.job_execution_id, r.rerun_of, r.only_states
+	return selectAll[ExecutionRerun](ctx, s, "list reruns", `SELECT r.job_execution_id, r.rerun_of, r.only_states
 FROM (
     SELECT v.job_execution_id, v.rerun_of, v.only_states, v.create_time
     FROM jobs.job_execution_reruns AS v
@@ -90,14 +86,6 @@ FROM (
     WHERE v.rerun_of = @p1
 ) AS r
 ORDER BY r.create_time, r.job_execution_id;`, mssqldb.UniqueIdentifier(id))
-	if err != nil {
-		return nil, err
-	}
-	list := make([]ExecutionRerun, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, ExecutionRerun{ID: r.ID.UUID, Origin: r.Origin.UUID, Only: r.Only})
-	}
-	return list, nil
 }
 
 // PurgeRequest is the argument of PurgeHistory. Exactly one of JobName and JobID is needed.
@@ -117,52 +105,54 @@ func (s *Store) PurgeHistory(ctx context.Context, req PurgeRequest) error {
 	return s.exec(ctx, "purge history", c.optTime("oldest_date", req.Oldest))
 }
 
-// Execution is a row of the view jobs.job_executions: a run (StepID nil), one of its steps (TargetType
-// "TargetGroup"), or a step on one database (TargetType "SqlDatabase").
+// Execution is a row of the view jobs.job_executions: a run (StepID nil), one of its steps
+// (TargetType "TargetGroup"), or a step on one database (TargetType "SqlDatabase").
 type Execution struct {
-	ID         uuid.UUID
-	JobName    string
-	JobID      uuid.UUID
-	JobVersion int
-	StepID     *int
-	Active     bool
-	Lifecycle  jobs.Lifecycle
+	ID         uuid.UUID      `db:"job_execution_id"`
+	JobName    string         `db:"job_name"`
+	JobID      uuid.UUID      `db:"job_id"`
+	JobVersion int            `db:"job_version"`
+	StepID     *int           `db:"step_id"`
+	Active     bool           `db:"is_active"`
+	Lifecycle  jobs.Lifecycle `db:"lifecycle"`
 	// Times are zero when the view has NULL.
-	CreateTime, StartTime, EndTime time.Time
-	Attempts                       int
-	AttemptStart, NextAttempt      time.Time
-	LastMessage                    string
-	TargetType                     string
-	TargetID                       uuid.UUID
-	TargetGroup                    string
-	Server, Database               string
-	// OutcomeUnknown says of a target that nobody can say whether the script ran; only [Store.MarkUnknown] sets it.
-	OutcomeUnknown bool
+	CreateTime   time.Time `db:"create_time"`
+	StartTime    time.Time `db:"start_time"`
+	EndTime      time.Time `db:"end_time"`
+	Attempts     int       `db:"current_attempts"`
+	AttemptStart time.Time `db:"current_attempt_start_time"`
+	NextAttempt  time.Time `db:"next_attempt_start_time"`
+	LastMessage  string    `db:"last_message"`
+	TargetType   string    `db:"target_type"`
+	TargetID     uuid.UUID `db:"target_id"`
+	TargetGroup  string    `db:"target_group_name"`
+	Server       string    `db:"target_server_name"`
+	Database     string    `db:"target_database_name"`
+	// OutcomeUnknown is true for a target when it is unknown whether the script ran. Only
+	// [Store.MarkUnknown] sets it.
+	OutcomeUnknown bool `db:"-"`
 }
 
-// MarkUnknown sets OutcomeUnknown of the targets among rows, which are those of the run id: one more round trip.
+// MarkUnknown sets OutcomeUnknown of the targets among rows, which are rows of the run id. It costs
+// one more round trip.
 func (s *Store) MarkUnknown(ctx context.Context, id uuid.UUID, rows []Execution) error {
-	var list []struct {
-		StepID   int      `db:"step_id"`
-		TargetID nullGUID `db:"target_id"`
+	type stepTarget struct {
+		Step   int       `db:"step_id"`
+		Target uuid.UUID `db:"target_id"`
 	}
-	err := s.selectAll(ctx, "list unknown outcomes", &list, `SELECT o.step_id, o.target_id
+	list, err := selectAll[stepTarget](ctx, s, "list unknown outcomes", `SELECT o.step_id, o.target_id
 FROM jobs.job_execution_outcomes AS o
 WHERE o.job_execution_id = @p1
     AND o.outcome_unknown = 1;`, mssqldb.UniqueIdentifier(id))
 	if err != nil {
 		return err
 	}
-	type place struct {
-		step   int
-		target uuid.UUID
-	}
-	unknown := make(map[place]bool, len(list))
-	for _, r := range list {
-		unknown[place{r.StepID, r.TargetID.UUID}] = true
+	unknown := make(map[stepTarget]bool, len(list))
+	for _, t := range list {
+		unknown[t] = true
 	}
 	for i, e := range rows {
-		rows[i].OutcomeUnknown = e.StepID != nil && e.TargetType == "SqlDatabase" && unknown[place{*e.StepID, e.TargetID}]
+		rows[i].OutcomeUnknown = e.StepID != nil && e.TargetType == "SqlDatabase" && unknown[stepTarget{*e.StepID, e.TargetID}]
 	}
 	return nil
 }
@@ -186,91 +176,42 @@ type ExecutionFilter struct {
 	Limit int
 }
 
-// executionRow scans an Execution.
-type executionRow struct {
-	ID           nullGUID `db:"job_execution_id"`
-	JobName      string   `db:"job_name"`
-	JobID        nullGUID `db:"job_id"`
-	JobVersion   int      `db:"job_version"`
-	StepID       *int     `db:"step_id"`
-	Active       bool     `db:"is_active"`
-	Lifecycle    string   `db:"lifecycle"`
-	CreateTime   nullTime `db:"create_time"`
-	StartTime    nullTime `db:"start_time"`
-	EndTime      nullTime `db:"end_time"`
-	Attempts     int      `db:"current_attempts"`
-	AttemptStart nullTime `db:"current_attempt_start_time"`
-	NextAttempt  nullTime `db:"next_attempt_start_time"`
-	LastMessage  nullText `db:"last_message"`
-	TargetType   nullText `db:"target_type"`
-	TargetID     nullGUID `db:"target_id"`
-	TargetGroup  nullText `db:"target_group_name"`
-	Server       nullText `db:"target_server_name"`
-	Database     nullText `db:"target_database_name"`
-}
-
 // Executions lists rows of jobs.job_executions: latest runs first, and within a run the root, then steps and
 // their targets in order.
 func (s *Store) Executions(ctx context.Context, f ExecutionFilter) ([]Execution, error) {
-	var where []string
-	args := []any{f.Limit}
-	if f.Limit <= 0 {
-		args[0] = 1_000_000
-	}
-	arg := func(v any) string {
-		args = append(args, v)
-		return fmt.Sprintf("@p%d", len(args))
-	}
+	w := newFilter(f.Limit)
 	if f.ID != uuid.Nil {
-		where = append(where, "job_execution_id = "+arg(mssqldb.UniqueIdentifier(f.ID)))
+		w.add("job_execution_id = %s", mssqldb.UniqueIdentifier(f.ID))
 	}
 	if f.JobName != "" {
-		where = append(where, "job_name = "+arg(f.JobName))
+		w.add("job_name = %s", f.JobName)
 	}
 	if f.RootsOnly {
-		where = append(where, "step_id IS NULL")
+		w.add("step_id IS NULL")
 	}
 	if f.ActiveOnly {
-		where = append(where, "is_active = 1")
+		w.add("is_active = 1")
 	}
 	if len(f.Lifecycles) > 0 {
-		var names []string
+		var names []any
 		for _, l := range f.Lifecycles {
-			names = append(names, arg(string(l)))
+			names = append(names, string(l))
 		}
-		where = append(where, "lifecycle IN ("+strings.Join(names, ", ")+")")
+		w.add("lifecycle IN (%s"+strings.Repeat(", %s", len(names)-1)+")", names...)
 	}
 	query := `SELECT TOP (@p1) job_execution_id, job_name, job_id, job_version, step_id, is_active, lifecycle,
     create_time, start_time, end_time, current_attempts, current_attempt_start_time, next_attempt_start_time,
     last_message, target_type, target_id, target_group_name, target_server_name, target_database_name
-FROM jobs.job_executions`
-	if len(where) > 0 {
-		query += "\nWHERE " + strings.Join(where, "\n    AND ")
-	}
-	query += "\nORDER BY "
-	if f.ID == uuid.Nil && f.RootsOnly {
+FROM jobs.job_executions` + w.text() + "\nORDER BY "
+	switch {
+	case f.ID == uuid.Nil && f.RootsOnly:
 		query += "create_time DESC, job_execution_id;"
-	} else if f.ID == uuid.Nil {
+	case f.ID == uuid.Nil:
 		query += "create_time DESC, job_execution_id, step_id, target_server_name, target_database_name;"
-	} else {
+	default:
 		query += "step_id, target_server_name, target_database_name;"
 	}
-	var rows []executionRow
-	if err := s.selectAll(ctx, "list executions", &rows, query, args...); err != nil {
-		return nil, err
-	}
-	list := make([]Execution, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, Execution{
-			ID: r.ID.UUID, JobName: r.JobName, JobID: r.JobID.UUID, JobVersion: r.JobVersion, StepID: r.StepID,
-			Active: r.Active, Lifecycle: jobs.Lifecycle(r.Lifecycle),
-			CreateTime: r.CreateTime.Time, StartTime: r.StartTime.Time, EndTime: r.EndTime.Time,
-			Attempts: r.Attempts, AttemptStart: r.AttemptStart.Time, NextAttempt: r.NextAttempt.Time,
-			LastMessage: string(r.LastMessage), TargetType: string(r.TargetType), TargetID: r.TargetID.UUID,
-			TargetGroup: string(r.TargetGroup), Server: string(r.Server), Database: string(r.Database),
-		})
-	}
-	return list, nil
+	return selectAll[Execution](ctx, s, "list executions", query, w.args...)
 }
 
 // ExecutionMessage is a row of the view jobs.job_execution_messages.
@@ -285,23 +226,22 @@ type ExecutionMessage struct {
 
 // ExecutionMessages lists what the attempts of a run said: by step, target, attempt, and in order.
 func (s *Store) ExecutionMessages(ctx context.Context, id uuid.UUID) ([]ExecutionMessage, error) {
-	var rows []struct {
-		StepID       int      `db:"step_id"`
-		Server       nullText `db:"target_server_name"`
-		Database     nullText `db:"target_database_name"`
-		Attempt      int      `db:"attempt"`
-		AttemptStart nullTime `db:"attempt_start_time"`
-		Ordinal      int      `db:"ordinal"`
-		Kind         string   `db:"message_kind"`
-		Number       int32    `db:"message_number"`
-		Severity     uint8    `db:"severity"`
-		State        uint8    `db:"state"`
-		Line         int32    `db:"line_number"`
-		Procedure    nullText `db:"procedure_name"`
-		Text         nullText `db:"message"`
-		Rows         *int64   `db:"row_count"`
-	}
-	err := s.selectAll(ctx, "list messages", &rows, `SELECT step_id, target_server_name, target_database_name, attempt,
+	rows, err := selectAll[struct {
+		StepID       int                 `db:"step_id"`
+		Server       string              `db:"target_server_name"`
+		Database     string              `db:"target_database_name"`
+		Attempt      int                 `db:"attempt"`
+		AttemptStart time.Time           `db:"attempt_start_time"`
+		Ordinal      int                 `db:"ordinal"`
+		Kind         targets.MessageKind `db:"message_kind"`
+		Number       int32               `db:"message_number"`
+		Severity     uint8               `db:"severity"`
+		State        uint8               `db:"state"`
+		Line         int32               `db:"line_number"`
+		Procedure    string              `db:"procedure_name"`
+		Text         string              `db:"message"`
+		Rows         int64               `db:"row_count"`
+	}](ctx, s, "list messages", `SELECT step_id, target_server_name, target_database_name, attempt,
     attempt_start_time, ordinal, message_kind, message_number, severity, state, line_number, procedure_name,
     message, row_count
 FROM jobs.job_execution_messages
@@ -312,18 +252,13 @@ ORDER BY step_id, target_server_name, target_database_name, attempt_start_time, 
 	}
 	list := make([]ExecutionMessage, 0, len(rows))
 	for _, r := range rows {
-		m := ExecutionMessage{
-			StepID: r.StepID, Server: string(r.Server), Database: string(r.Database), Attempt: r.Attempt, Ordinal: r.Ordinal,
-			AttemptStart: r.AttemptStart.Time,
+		list = append(list, ExecutionMessage{
+			StepID: r.StepID, Server: r.Server, Database: r.Database, Attempt: r.Attempt, Ordinal: r.Ordinal, AttemptStart: r.AttemptStart,
 			Message: targets.Message{
-				Kind: targets.MessageKind(r.Kind), Number: r.Number, Severity: r.Severity, State: r.State, Line: r.Line,
-				Procedure: string(r.Procedure), Text: string(r.Text),
+				Kind: r.Kind, Number: r.Number, Severity: r.Severity, State: r.State, Line: r.Line,
+				Procedure: r.Procedure, Text: r.Text, Rows: r.Rows,
 			},
-		}
-		if r.Rows != nil {
-			m.Message.Rows = *r.Rows
-		}
-		list = append(list, m)
+		})
 	}
 	return list, nil
 }

@@ -43,34 +43,21 @@ func (s *Store) DeleteTargetGroupMember(ctx context.Context, group string, targe
 
 // TargetGroup is a row of the view jobs.target_groups.
 type TargetGroup struct {
-	ID   uuid.UUID
-	Name string
+	ID   uuid.UUID `db:"target_group_id"`
+	Name string    `db:"target_group_name"`
 }
 
 // TargetGroups lists the target groups by name; a name that is not empty restricts the list to it.
 func (s *Store) TargetGroups(ctx context.Context, name string) ([]TargetGroup, error) {
-	var rows []struct {
-		Name string   `db:"target_group_name"`
-		ID   nullGUID `db:"target_group_id"`
-	}
-	err := s.selectAll(ctx, "list target groups", &rows, `SELECT target_group_name, target_group_id
+	return selectAll[TargetGroup](ctx, s, "list target groups", `SELECT target_group_name, target_group_id
 FROM jobs.target_groups
 WHERE @p1 = N'' OR target_group_name = @p1
 ORDER BY target_group_name;`, name)
-	if err != nil {
-		return nil, err
-	}
-	groups := make([]TargetGroup, 0, len(rows))
-	for _, r := range rows {
-		groups = append(groups, TargetGroup{ID: r.ID.UUID, Name: r.Name})
-	}
-	return groups, nil
 }
 
 // TargetGroupMembers lists the members of a target group, Includes first. A group that does not exist has none.
 func (s *Store) TargetGroupMembers(ctx context.Context, group string) ([]targets.Member, error) {
-	var rows []memberRow
-	err := s.selectAll(ctx, "list target group members", &rows, `SELECT membership_type, target_type, target_id,
+	rows, err := selectAll[memberRow](ctx, s, "list target group members", `SELECT membership_type, target_type, target_id,
     refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name
 FROM jobs.target_group_member_details
 WHERE target_group_name = @p1

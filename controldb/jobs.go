@@ -105,6 +105,15 @@ func (o *OutputSpec) args(c *call) {
 	opt(c, "output_table_name", o.Table)
 }
 
+// attemptArgs adds the parameters of retries and of the time limit.
+func attemptArgs(c *call, initialInterval, maximumInterval *int, multiplier *float64, attempts, timeout *int) {
+	opt(c, "initial_retry_interval_seconds", initialInterval)
+	opt(c, "maximum_retry_interval_seconds", maximumInterval)
+	opt(c, "retry_interval_backoff_multiplier", multiplier)
+	opt(c, "retry_attempts", attempts)
+	opt(c, "step_timeout_seconds", timeout)
+}
+
 // StepAdded says where a step was added.
 type StepAdded struct {
 	// StepID is its position, and JobVersion the version that it came with.
@@ -114,9 +123,9 @@ type StepAdded struct {
 // AddJobStep adds a step, which makes a new version of the job.
 func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error) {
 	var version int64
-	var stepID sql.NullInt64
+	stepID := sql.NullInt64{Valid: spec.StepID != nil}
 	if spec.StepID != nil {
-		stepID = sql.NullInt64{Int64: int64(*spec.StepID), Valid: true}
+		stepID.Int64 = int64(*spec.StepID)
 	}
 	c := newCall("jobs.sp_add_jobstep").in("job_name", spec.JobName)
 	c.out("step_id", &stepID)
@@ -124,11 +133,7 @@ func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error
 	c.in("command", spec.Command)
 	opt(c, "credential_name", spec.Credential)
 	c.in("target_group_name", spec.TargetGroup)
-	opt(c, "initial_retry_interval_seconds", spec.InitialRetryInterval)
-	opt(c, "maximum_retry_interval_seconds", spec.MaximumRetryInterval)
-	opt(c, "retry_interval_backoff_multiplier", spec.RetryIntervalMultiplier)
-	opt(c, "retry_attempts", spec.RetryAttempts)
-	opt(c, "step_timeout_seconds", spec.Timeout)
+	attemptArgs(c, spec.InitialRetryInterval, spec.MaximumRetryInterval, spec.RetryIntervalMultiplier, spec.RetryAttempts, spec.Timeout)
 	spec.Output.args(c)
 	opt(c, "max_parallelism", spec.MaxParallelism)
 	c.out("job_version", &version)
@@ -169,11 +174,7 @@ func (s *Store) UpdateJobStep(ctx context.Context, u StepUpdate) (int, error) {
 	opt(c, "command", u.Command)
 	opt(c, "credential_name", u.Credential)
 	opt(c, "target_group_name", u.TargetGroup)
-	opt(c, "initial_retry_interval_seconds", u.InitialRetryInterval)
-	opt(c, "maximum_retry_interval_seconds", u.MaximumRetryInterval)
-	opt(c, "retry_interval_backoff_multiplier", u.RetryIntervalMultiplier)
-	opt(c, "retry_attempts", u.RetryAttempts)
-	opt(c, "step_timeout_seconds", u.Timeout)
+	attemptArgs(c, u.InitialRetryInterval, u.MaximumRetryInterval, u.RetryIntervalMultiplier, u.RetryAttempts, u.Timeout)
 	u.Output.args(c)
 	opt(c, "max_parallelism", u.MaxParallelism)
 	c.out("job_version", &version)
@@ -207,32 +208,18 @@ func (s *Store) SetJobStepOptions(ctx context.Context, o StepOptions) (int, erro
 
 // StepOption is a row of the view jobs.jobstep_options.
 type StepOption struct {
-	StepID           int
-	StepName         string
-	OnUnknownOutcome string
-	AtMostOnce       bool
+	StepID           int    `db:"step_id"`
+	StepName         string `db:"step_name"`
+	OnUnknownOutcome string `db:"on_unknown_outcome"`
+	AtMostOnce       bool   `db:"at_most_once"`
 }
 
 // JobStepOptions lists the options of the steps of a job's current version, in order.
 func (s *Store) JobStepOptions(ctx context.Context, jobName string) ([]StepOption, error) {
-	var rows []struct {
-		StepID           int    `db:"step_id"`
-		StepName         string `db:"step_name"`
-		OnUnknownOutcome string `db:"on_unknown_outcome"`
-		AtMostOnce       bool   `db:"at_most_once"`
-	}
-	err := s.selectAll(ctx, "list job step options", &rows, `SELECT step_id, step_name, on_unknown_outcome, at_most_once
+	return selectAll[StepOption](ctx, s, "list job step options", `SELECT step_id, step_name, on_unknown_outcome, at_most_once
 FROM jobs.jobstep_options
 WHERE job_name = @p1 AND is_current = 1
 ORDER BY step_id;`, jobName)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]StepOption, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, StepOption(r))
-	}
-	return list, nil
 }
 
 // DeleteJobStep deletes a step, named by id or by name, and returns the new version of the job.
@@ -248,103 +235,47 @@ func (s *Store) DeleteJobStep(ctx context.Context, jobName string, stepID *int, 
 
 // Job is a row of the view jobs.jobs.
 type Job struct {
-	ID            uuid.UUID
-	Name          string
-	Version       int
-	Description   string
-	Enabled       bool
-	IntervalType  string
-	IntervalCount int
-	Start, End    time.Time
+	ID            uuid.UUID `db:"job_id"`
+	Name          string    `db:"job_name"`
+	Version       int       `db:"job_version"`
+	Description   string    `db:"description"`
+	Enabled       bool      `db:"enabled"`
+	IntervalType  string    `db:"schedule_interval_type"`
+	IntervalCount int       `db:"schedule_interval_count"`
+	Start         time.Time `db:"schedule_start_time"`
+	End           time.Time `db:"schedule_end_time"`
 }
 
 // Jobs lists the jobs by name; a name that is not empty restricts the list to it.
 func (s *Store) Jobs(ctx context.Context, name string) ([]Job, error) {
-	var rows []struct {
-		Name          string   `db:"job_name"`
-		ID            nullGUID `db:"job_id"`
-		Version       int      `db:"job_version"`
-		Description   nullText `db:"description"`
-		Enabled       bool     `db:"enabled"`
-		IntervalType  string   `db:"schedule_interval_type"`
-		IntervalCount int      `db:"schedule_interval_count"`
-		Start         nullTime `db:"schedule_start_time"`
-		End           nullTime `db:"schedule_end_time"`
-	}
-	err := s.selectAll(ctx, "list jobs", &rows, `SELECT job_name, job_id, job_version, description, enabled,
+	return selectAll[Job](ctx, s, "list jobs", `SELECT job_name, job_id, job_version, description, enabled,
     schedule_interval_type, schedule_interval_count, schedule_start_time, schedule_end_time
 FROM jobs.jobs
 WHERE @p1 = N'' OR job_name = @p1
 ORDER BY job_name;`, name)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Job, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, Job{
-			ID: r.ID.UUID, Name: r.Name, Version: r.Version, Description: string(r.Description), Enabled: r.Enabled,
-			IntervalType: r.IntervalType, IntervalCount: r.IntervalCount, Start: r.Start.Time, End: r.End.Time,
-		})
-	}
-	return list, nil
-}
-
-// JobVersions lists the versions of a job, oldest first.
-func (s *Store) JobVersions(ctx context.Context, name string) ([]int, error) {
-	var versions []int
-	err := s.selectAll(ctx, "list job versions", &versions,
-		`SELECT job_version FROM jobs.job_versions WHERE job_name = @p1 ORDER BY job_version;`, name)
-	return versions, err
 }
 
 // JobStep is a row of the view jobs.jobsteps or jobs.jobstep_versions.
 type JobStep struct {
-	JobName                 string
-	JobID                   uuid.UUID
-	JobVersion              int
-	StepID                  int
-	StepName                string
-	CommandType             string
-	CommandSource           string
-	Command                 string
-	Credential              string
-	TargetGroup             string
-	TargetGroupID           uuid.UUID
-	InitialRetryInterval    int // seconds
-	MaximumRetryInterval    int // seconds
-	RetryIntervalMultiplier float64
-	RetryAttempts           int
-	Timeout                 int // seconds
-	OutputType              string
-	Output                  Output
-	MaxParallelism          *int // nil: no limit
-}
-
-// jobStepRow scans a JobStep.
-type jobStepRow struct {
-	JobName        string   `db:"job_name"`
-	JobID          nullGUID `db:"job_id"`
-	JobVersion     int      `db:"job_version"`
-	StepID         int      `db:"step_id"`
-	StepName       string   `db:"step_name"`
-	CommandType    string   `db:"command_type"`
-	CommandSource  string   `db:"command_source"`
-	Command        string   `db:"command"`
-	Credential     nullText `db:"credential_name"`
-	TargetGroup    string   `db:"target_group_name"`
-	TargetGroupID  nullGUID `db:"target_group_id"`
-	InitialRetry   int      `db:"initial_retry_interval_seconds"`
-	MaximumRetry   int      `db:"maximum_retry_interval_seconds"`
-	Multiplier     float64  `db:"retry_interval_backoff_multiplier"`
-	RetryAttempts  int      `db:"retry_attempts"`
-	Timeout        int      `db:"step_timeout_seconds"`
-	OutputType     nullText `db:"output_type"`
-	OutCredential  nullText `db:"output_credential_name"`
-	OutServer      nullText `db:"output_server_name"`
-	OutDatabase    nullText `db:"output_database_name"`
-	OutSchema      nullText `db:"output_schema_name"`
-	OutTable       nullText `db:"output_table_name"`
-	MaxParallelism *int     `db:"max_parallelism"`
+	JobName                 string    `db:"job_name"`
+	JobID                   uuid.UUID `db:"job_id"`
+	JobVersion              int       `db:"job_version"`
+	StepID                  int       `db:"step_id"`
+	StepName                string    `db:"step_name"`
+	CommandType             string    `db:"command_type"`
+	CommandSource           string    `db:"command_source"`
+	Command                 string    `db:"command"`
+	Credential              string    `db:"credential_name"`
+	TargetGroup             string    `db:"target_group_name"`
+	TargetGroupID           uuid.UUID `db:"target_group_id"`
+	InitialRetryInterval    int       `db:"initial_retry_interval_seconds"`
+	MaximumRetryInterval    int       `db:"maximum_retry_interval_seconds"`
+	RetryIntervalMultiplier float64   `db:"retry_interval_backoff_multiplier"`
+	RetryAttempts           int       `db:"retry_attempts"`
+	Timeout                 int       `db:"step_timeout_seconds"` // seconds
+	OutputType              string    `db:"output_type"`
+	Output
+	MaxParallelism *int `db:"max_parallelism"` // nil: no limit
 }
 
 const jobStepColumns = `job_name, job_id, job_version, step_id, step_name, command_type, command_source, command,
@@ -356,33 +287,12 @@ const jobStepColumns = `job_name, job_id, job_version, step_id, step_name, comma
 // JobSteps lists the steps of a job's version in order; a nil version means the current one. A job that does
 // not exist has none.
 func (s *Store) JobSteps(ctx context.Context, jobName string, version *int) ([]JobStep, error) {
-	var rows []jobStepRow
-	var err error
+	const op = "list job steps"
 	if version == nil {
-		err = s.selectAll(ctx, "list job steps", &rows,
+		return selectAll[JobStep](ctx, s, op,
 			`SELECT `+jobStepColumns+` FROM jobs.jobsteps WHERE job_name = @p1 ORDER BY step_id;`, jobName)
-	} else {
-		err = s.selectAll(ctx, "list job steps", &rows,
-			`SELECT `+jobStepColumns+` FROM jobs.jobstep_versions WHERE job_name = @p1 AND job_version = @p2 ORDER BY step_id;`,
-			jobName, *version)
 	}
-	if err != nil {
-		return nil, err
-	}
-	steps := make([]JobStep, 0, len(rows))
-	for _, r := range rows {
-		steps = append(steps, JobStep{
-			JobName: r.JobName, JobID: r.JobID.UUID, JobVersion: r.JobVersion, StepID: r.StepID, StepName: r.StepName,
-			CommandType: r.CommandType, CommandSource: r.CommandSource, Command: r.Command, Credential: string(r.Credential),
-			TargetGroup: r.TargetGroup, TargetGroupID: r.TargetGroupID.UUID,
-			InitialRetryInterval: r.InitialRetry, MaximumRetryInterval: r.MaximumRetry, RetryIntervalMultiplier: r.Multiplier,
-			RetryAttempts: r.RetryAttempts, Timeout: r.Timeout, OutputType: string(r.OutputType),
-			Output: Output{
-				Credential: string(r.OutCredential), Server: string(r.OutServer), Database: string(r.OutDatabase),
-				Schema: string(r.OutSchema), Table: string(r.OutTable),
-			},
-			MaxParallelism: r.MaxParallelism,
-		})
-	}
-	return steps, nil
+	return selectAll[JobStep](ctx, s, op,
+		`SELECT `+jobStepColumns+` FROM jobs.jobstep_versions WHERE job_name = @p1 AND job_version = @p2 ORDER BY step_id;`,
+		jobName, *version)
 }

@@ -18,17 +18,20 @@ const (
 
 // Limit is a row of the view jobs.limits: how many targets may run at once.
 type Limit struct {
-	Scope LimitScope
-	// Name is that of the job, server, pool or credential; "*" stands for all that have no limit of their own, each by
-	// itself, and "(default)" for the agents' default credential.
-	Name string
-	// Server is an elastic pool's; empty for pools of this name on any server, and for other scopes.
-	Server string
+	Scope LimitScope `db:"scope"`
+	// Name is that of the job, server, pool or credential. "*" stands for all that have no limit of
+	// their own, each counted by itself, and "(default)" for the agents' default credential.
+	Name string `db:"name"`
+	// Server is the elastic pool's server. It is empty for pools of this name on any server, and for
+	// other scopes.
+	Server string `db:"server_name"`
 	// Max is the limit.
-	Max int
-	// Running and Waiting are the targets that the limit counts now, and those under it that could start. SetLimit ignores them.
-	Running, Waiting int
-	UpdatedAt        time.Time
+	Max int `db:"max_concurrent_targets"`
+	// Running is how many targets the limit counts now, and Waiting how many more could start if it
+	// allowed them to. SetLimit ignores both.
+	Running   int       `db:"running"`
+	Waiting   int       `db:"waiting"`
+	UpdatedAt time.Time `db:"updated_at"`
 }
 
 // SetLimit sets a limit, or changes the one that there is.
@@ -47,27 +50,7 @@ func limitCall(l Limit) *call {
 
 // Limits lists all limits, by scope and name.
 func (s *Store) Limits(ctx context.Context) ([]Limit, error) {
-	var rows []struct {
-		Scope     string   `db:"scope"`
-		Name      string   `db:"name"`
-		Server    nullText `db:"server_name"`
-		Max       int      `db:"max_concurrent_targets"`
-		Running   int      `db:"running"`
-		Waiting   int      `db:"waiting"`
-		UpdatedAt nullTime `db:"updated_at"`
-	}
-	err := s.selectAll(ctx, "list limits", &rows, `SELECT scope, name, server_name, max_concurrent_targets, running, waiting, updated_at
+	return selectAll[Limit](ctx, s, "list limits", `SELECT scope, name, server_name, max_concurrent_targets, running, waiting, updated_at
 FROM jobs.limits
 ORDER BY scope, name, server_name;`)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Limit, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, Limit{
-			Scope: LimitScope(r.Scope), Name: r.Name, Server: string(r.Server), Max: r.Max, Running: r.Running, Waiting: r.Waiting,
-			UpdatedAt: r.UpdatedAt.Time,
-		})
-	}
-	return list, nil
 }

@@ -2,7 +2,6 @@ package controldb
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -26,13 +25,18 @@ type ScheduleSpec struct {
 func (s *Store) AddSchedule(ctx context.Context, spec ScheduleSpec) (ScheduleID, error) {
 	var id int64
 	c := newCall("jobs.sp_add_schedule").in("job_name", spec.JobName).in("schedule_name", spec.Name).in("kind", spec.Kind).in("spec", spec.Spec)
-	opt(c, "time_zone", spec.TimeZone)
-	opt(c, "catch_up", spec.CatchUp)
-	opt(c, "overlap", spec.Overlap)
-	opt(c, "pause_on_failure", spec.PauseOnFailure)
-	opt(c, "enabled", spec.Enabled)
+	schedulePolicyArgs(c, spec.TimeZone, spec.CatchUp, spec.Overlap, spec.PauseOnFailure, spec.Enabled)
 	err := s.exec(ctx, "add schedule", c.out("schedule_id", &id))
 	return ScheduleID(id), err
+}
+
+// schedulePolicyArgs adds the parameters of a schedule beside its name, kind and text.
+func schedulePolicyArgs(c *call, timeZone, catchUp, overlap *string, pauseOnFailure, enabled *bool) {
+	opt(c, "time_zone", timeZone)
+	opt(c, "catch_up", catchUp)
+	opt(c, "overlap", overlap)
+	opt(c, "pause_on_failure", pauseOnFailure)
+	opt(c, "enabled", enabled)
 }
 
 // ScheduleUpdate is the argument of UpdateSchedule: the parameters of jobs.sp_update_schedule. A nil field stays as it is; an
@@ -49,11 +53,7 @@ func (s *Store) UpdateSchedule(ctx context.Context, u ScheduleUpdate) error {
 	opt(c, "new_name", u.NewName)
 	opt(c, "kind", u.Kind)
 	opt(c, "spec", u.Spec)
-	opt(c, "time_zone", u.TimeZone)
-	opt(c, "catch_up", u.CatchUp)
-	opt(c, "overlap", u.Overlap)
-	opt(c, "pause_on_failure", u.PauseOnFailure)
-	opt(c, "enabled", u.Enabled)
+	schedulePolicyArgs(c, u.TimeZone, u.CatchUp, u.Overlap, u.PauseOnFailure, u.Enabled)
 	return s.exec(ctx, "update schedule", c)
 }
 
@@ -97,43 +97,53 @@ func (s *Store) CancelBackfill(ctx context.Context, id BackfillID) error {
 
 // Schedule is a row of the view jobs.schedules.
 type Schedule struct {
-	JobName string
+	JobName string `db:"job_name"`
 	// Name is empty for the schedule that the job's own definition holds.
-	Name     string
-	ID       ScheduleID
-	Kind     string
-	Spec     string
-	TimeZone string
-	Enabled  bool
-	// State is Enabled, Disabled, Completed or Faulted, and Reason why.
-	State, Reason    string
-	CatchUp, Overlap string
-	PauseOnFailure   bool
-	// Paused says whether it is paused; the others, who paused or resumed it last, when, and the note.
-	Paused    bool
-	PausedBy  string
-	PausedAt  time.Time
-	PauseNote string
+	Name     string     `db:"schedule_name"`
+	ID       ScheduleID `db:"schedule_id"`
+	Kind     string     `db:"kind"`
+	Spec     string     `db:"spec"`
+	TimeZone string     `db:"time_zone"`
+	Enabled  bool       `db:"enabled"`
+	// State is Enabled, Disabled, Completed or Faulted. Reason explains the state.
+	State          string `db:"state"`
+	Reason         string `db:"reason"`
+	CatchUp        string `db:"catch_up"`
+	Overlap        string `db:"overlap"`
+	PauseOnFailure bool   `db:"pause_on_failure"`
+	// Paused is true while the schedule is paused. PausedBy, PausedAt and PauseNote describe the latest
+	// pause or resumption.
+	Paused    bool      `db:"paused"`
+	PausedBy  string    `db:"paused_by"`
+	PausedAt  time.Time `db:"paused_at"`
+	PauseNote string    `db:"pause_note"`
 	// NextDue and LastDue are zero when there are none.
-	NextDue, LastDue time.Time
-	// Upcoming are the next instants as of the latest validation or run.
-	Upcoming                                             []time.Time
-	Executions, Failures, Faults                         int64
-	SkippedByOverlap, SkippedByCatchUp, SkippedOtherwise int64
-	// Buffered instants wait for an earlier run to end.
-	Buffered      int64
-	LastExecution uuid.UUID
-	LastLifecycle string
-	ValidatedTime time.Time // zero: not since it was changed
-	// Engine is what has computed its instants: program and time zone data.
-	Engine string
-	// ValidationErrors is {"errors": [{path, value, message}]}; nil: nothing is wrong.
-	ValidationErrors json.RawMessage
-	Warnings         []string
-	CreatedTime      time.Time
-	UpdatedTime      time.Time
-	// DefinedTime is when kind or text last changed: what is said relative to now counts from there.
-	DefinedTime time.Time
+	NextDue time.Time `db:"next_due_time"`
+	LastDue time.Time `db:"last_due_time"`
+	// Upcoming are the next instants, as of the latest validation or run.
+	Upcoming         []time.Time `db:"upcoming"`
+	Executions       int64       `db:"executions"`
+	Failures         int64       `db:"failures"`
+	Faults           int64       `db:"faults"`
+	SkippedByOverlap int64       `db:"skipped_by_overlap"`
+	SkippedByCatchUp int64       `db:"skipped_by_catch_up"`
+	SkippedOtherwise int64       `db:"skipped_otherwise"`
+	// Buffered is the number of instants that wait for an earlier run to end.
+	Buffered      int64     `db:"buffered"`
+	LastExecution uuid.UUID `db:"last_job_execution_id"`
+	LastLifecycle string    `db:"last_lifecycle"`
+	// ValidatedTime is zero when the schedule has not been validated since it was changed.
+	ValidatedTime time.Time `db:"validated_time"`
+	// Engine is the program and time zone data that computed its instants.
+	Engine string `db:"engine"`
+	// ValidationErrors is {"errors": [{path, value, message}]}; nil means that the schedule is valid.
+	ValidationErrors json.RawMessage `db:"validation_errors"`
+	Warnings         []string        `db:"warnings"`
+	CreatedTime      time.Time       `db:"created_time"`
+	UpdatedTime      time.Time       `db:"updated_time"`
+	// DefinedTime is when kind or text was last changed. Times in the text that are relative to now
+	// count from it.
+	DefinedTime time.Time `db:"defined_time"`
 }
 
 // ScheduleFilter restricts Schedules. The zero value means all rows.
@@ -148,7 +158,10 @@ type ScheduleFilter struct {
 	Limit int
 }
 
-// filter collects the conditions of a query over a view.
+// defaultLimit is the number of rows that a list without a limit returns.
+const defaultLimit = 1_000_000
+
+// filter collects the conditions of a query over a view. Its first argument is the limit of rows.
 type filter struct {
 	where []string
 	args  []any
@@ -156,18 +169,35 @@ type filter struct {
 
 func newFilter(limit int) *filter {
 	if limit <= 0 {
-		limit = 1_000_000
+		limit = defaultLimit
 	}
 	return &filter{args: []any{limit}}
 }
 
-// add adds a condition, in which %s stands for the value's parameter.
-func (f *filter) add(condition string, value any) {
-	f.args = append(f.args, value)
-	f.where = append(f.where, fmt.Sprintf(condition, fmt.Sprintf("@p%d", len(f.args))))
+// newScheduleFilter returns a filter by job, unless job is empty, and by schedule, unless name is
+// nil.
+func newScheduleFilter(limit int, job string, name *string) *filter {
+	w := newFilter(limit)
+	if job != "" {
+		w.add("job_name = %s", job)
+	}
+	if name != nil {
+		w.add("schedule_name = %s", *name)
+	}
+	return w
 }
 
-// text is the WHERE clause.
+// add adds a condition. Each %s in it is replaced by the parameter of the next value.
+func (f *filter) add(condition string, values ...any) {
+	names := make([]any, 0, len(values))
+	for _, v := range values {
+		f.args = append(f.args, v)
+		names = append(names, fmt.Sprintf("@p%d", len(f.args)))
+	}
+	f.where = append(f.where, fmt.Sprintf(condition, names...))
+}
+
+// text returns the WHERE clause; it is empty without conditions.
 func (f *filter) text() string {
 	if len(f.where) == 0 {
 		return ""
@@ -175,113 +205,41 @@ func (f *filter) text() string {
 	return "\nWHERE " + strings.Join(f.where, "\n    AND ")
 }
 
-// Schedules lists rows of jobs.schedules by the names of their jobs and their own.
+// Schedules lists rows of jobs.schedules, by job name and schedule name.
 func (s *Store) Schedules(ctx context.Context, f ScheduleFilter) ([]Schedule, error) {
-	w := newFilter(f.Limit)
-	if f.JobName != "" {
-		w.add("job_name = %s", f.JobName)
-	}
-	if f.Name != nil {
-		w.add("schedule_name = %s", *f.Name)
-	}
+	w := newScheduleFilter(f.Limit, f.JobName, f.Name)
 	if f.NamedOnly {
 		w.add("schedule_name <> %s", "")
 	}
 	if f.State != "" {
 		w.add("state = %s", f.State)
 	}
-	var rows []struct {
-		JobName          string     `db:"job_name"`
-		Name             string     `db:"schedule_name"`
-		ID               ScheduleID `db:"schedule_id"`
-		Kind             string     `db:"kind"`
-		Spec             nullText   `db:"spec"`
-		TimeZone         nullText   `db:"time_zone"`
-		Enabled          bool       `db:"enabled"`
-		State            string     `db:"state"`
-		Reason           nullText   `db:"reason"`
-		CatchUp          nullText   `db:"catch_up"`
-		Overlap          string     `db:"overlap"`
-		PauseOnFailure   bool       `db:"pause_on_failure"`
-		Paused           bool       `db:"paused"`
-		PausedBy         nullText   `db:"paused_by"`
-		PausedAt         nullTime   `db:"paused_at"`
-		PauseNote        nullText   `db:"pause_note"`
-		NextDue          nullTime   `db:"next_due_time"`
-		LastDue          nullTime   `db:"last_due_time"`
-		Upcoming         nullText   `db:"upcoming"`
-		Executions       int64      `db:"executions"`
-		Failures         int64      `db:"failures"`
-		Faults           int64      `db:"faults"`
-		SkippedByOverlap int64      `db:"skipped_by_overlap"`
-		SkippedByCatchUp int64      `db:"skipped_by_catch_up"`
-		SkippedOtherwise int64      `db:"skipped_otherwise"`
-		Buffered         int64      `db:"buffered"`
-		LastExecution    nullGUID   `db:"last_job_execution_id"`
-		LastLifecycle    nullText   `db:"last_lifecycle"`
-		ValidatedTime    nullTime   `db:"validated_time"`
-		Engine           nullText   `db:"engine"`
-		ValidationErrors nullText   `db:"validation_errors"`
-		Warnings         nullText   `db:"warnings"`
-		CreatedTime      nullTime   `db:"created_time"`
-		UpdatedTime      nullTime   `db:"updated_time"`
-		DefinedTime      nullTime   `db:"defined_time"`
-	}
-	err := s.selectAll(ctx, "list schedules", &rows, `SELECT TOP (@p1) job_name, schedule_name, schedule_id, kind, spec, time_zone, enabled,
-    state, reason, catch_up, overlap, pause_on_failure, paused, paused_by, paused_at, pause_note, next_due_time, last_due_time,
-    upcoming, executions, failures, faults, skipped_by_overlap, skipped_by_catch_up, skipped_otherwise, buffered,
+	return selectAll[Schedule](ctx, s, "list schedules", `SELECT TOP (@p1) job_name, schedule_name, schedule_id, kind, spec,
+    time_zone, enabled, state, reason, catch_up, overlap, pause_on_failure, paused, paused_by, paused_at, pause_note, next_due_time,
+    last_due_time, upcoming, executions, failures, faults, skipped_by_overlap, skipped_by_catch_up, skipped_otherwise, buffered,
     last_job_execution_id, last_lifecycle, validated_time, engine, validation_errors, warnings, created_time, updated_time, defined_time
 FROM jobs.schedules`+w.text()+`
 ORDER BY job_name, schedule_name;`, w.args...)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Schedule, 0, len(rows))
-	for _, r := range rows {
-		d := Schedule{
-			JobName: r.JobName, Name: r.Name, ID: r.ID, Kind: r.Kind, Spec: string(r.Spec), TimeZone: string(r.TimeZone), Enabled: r.Enabled,
-			State: r.State, Reason: string(r.Reason), CatchUp: string(r.CatchUp), Overlap: r.Overlap, PauseOnFailure: r.PauseOnFailure,
-			Paused: r.Paused, PausedBy: string(r.PausedBy), PausedAt: r.PausedAt.Time, PauseNote: string(r.PauseNote),
-			NextDue: r.NextDue.Time, LastDue: r.LastDue.Time, Executions: r.Executions, Failures: r.Failures, Faults: r.Faults,
-			SkippedByOverlap: r.SkippedByOverlap, SkippedByCatchUp: r.SkippedByCatchUp, SkippedOtherwise: r.SkippedOtherwise, Buffered: r.Buffered,
-			LastExecution: r.LastExecution.UUID, LastLifecycle: string(r.LastLifecycle), ValidatedTime: r.ValidatedTime.Time, Engine: string(r.Engine),
-			CreatedTime: r.CreatedTime.Time, UpdatedTime: r.UpdatedTime.Time, DefinedTime: r.DefinedTime.Time,
-		}
-		if r.ValidationErrors != "" {
-			d.ValidationErrors = json.RawMessage(r.ValidationErrors)
-		}
-		if err := jsonInto(string(r.Upcoming), &d.Upcoming); err != nil {
-			return nil, fmt.Errorf("list schedules: read the upcoming instants of schedule %d: %w", r.ID, err)
-		}
-		if err := jsonInto(string(r.Warnings), &d.Warnings); err != nil {
-			return nil, fmt.Errorf("list schedules: read the warnings of schedule %d: %w", r.ID, err)
-		}
-		list = append(list, d)
-	}
-	return list, nil
-}
-
-// jsonInto reads a JSON text that may be empty.
-func jsonInto(text string, dest any) error {
-	if text == "" {
-		return nil
-	}
-	return json.Unmarshal([]byte(text), dest)
 }
 
 // ScheduleSkip is a row of the view jobs.schedule_skips.
 type ScheduleSkip struct {
-	JobName string
-	// Name is empty for the schedule that the job's own definition holds; Deleted says that the schedule is gone.
-	Name     string
-	Deleted  bool
-	Schedule ScheduleID
+	JobName string `db:"job_name"`
+	// Name is empty for the schedule that the job's own definition holds. Deleted is true when the
+	// schedule no longer exists; then Name is empty, too.
+	Name     string     `db:"schedule_name"`
+	Deleted  bool       `db:"is_deleted"`
+	Schedule ScheduleID `db:"schedule_id"`
 	// DueAt is the first of Count instants.
-	DueAt         time.Time
-	Count         int
-	Cause, Reason string
-	RecordedTime  time.Time
+	DueAt        time.Time `db:"due_time"`
+	Count        int       `db:"skipped"`
+	Cause        string    `db:"cause"`
+	Reason       string    `db:"reason"`
+	RecordedTime time.Time `db:"recorded_time"`
 }
+
+// isDeleted is the column of ScheduleSkip.Deleted.
+const isDeleted = "CAST(CASE WHEN schedule_name IS NULL THEN 1 ELSE 0 END AS BIT) AS is_deleted"
 
 // SkipFilter restricts ScheduleSkips. The zero value means all rows.
 type SkipFilter struct {
@@ -296,160 +254,48 @@ type SkipFilter struct {
 
 // ScheduleSkips lists rows of jobs.schedule_skips, latest first.
 func (s *Store) ScheduleSkips(ctx context.Context, f SkipFilter) ([]ScheduleSkip, error) {
-	w := newFilter(f.Limit)
-	if f.JobName != "" {
-		w.add("job_name = %s", f.JobName)
-	}
-	if f.Name != nil {
-		w.add("schedule_name = %s", *f.Name)
-	}
+	w := newScheduleFilter(f.Limit, f.JobName, f.Name)
 	if f.Cause != "" {
 		w.add("cause = %s", f.Cause)
 	}
 	if !f.Since.IsZero() {
 		w.add("due_time >= %s", datetime2(f.Since))
 	}
-	var rows []struct {
-		JobName  string         `db:"job_name"`
-		Name     sql.NullString `db:"schedule_name"`
-		Schedule ScheduleID     `db:"schedule_id"`
-		DueAt    nullTime       `db:"due_time"`
-		Count    int            `db:"skipped"`
-		Cause    string         `db:"cause"`
-		Reason   string         `db:"reason"`
-		Recorded nullTime       `db:"recorded_time"`
-	}
-	err := s.selectAll(ctx, "list skipped instants", &rows, `SELECT TOP (@p1) job_name, schedule_name, schedule_id, due_time, skipped, cause, reason, recorded_time
+	return selectAll[ScheduleSkip](ctx, s, "list skipped instants", `SELECT TOP (@p1) job_name, schedule_name, `+isDeleted+`,
+    schedule_id, due_time, skipped, cause, reason, recorded_time
 FROM jobs.schedule_skips`+w.text()+`
 ORDER BY due_time DESC, schedule_id;`, w.args...)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]ScheduleSkip, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, ScheduleSkip{
-			JobName: r.JobName, Name: r.Name.String, Deleted: !r.Name.Valid, Schedule: r.Schedule, DueAt: r.DueAt.Time, Count: r.Count,
-			Cause: r.Cause, Reason: r.Reason, RecordedTime: r.Recorded.Time,
-		})
-	}
-	return list, nil
-}
-
-// ScheduleExecution is a row of the view jobs.schedule_executions: a run that a schedule has started.
-type ScheduleExecution struct {
-	JobName string
-	// Name is empty for the schedule that the job's own definition holds; Deleted says that the schedule is gone.
-	Name     string
-	Deleted  bool
-	Schedule ScheduleID
-	// DueAt is the due instant that the run stands for.
-	DueAt time.Time
-	// Backfill asked for the run; 0: the schedule itself.
-	Backfill  BackfillID
-	Execution uuid.UUID
-	Lifecycle string
-	Active    bool
-	// StartTime and EndTime are zero when they are not known yet.
-	CreateTime, StartTime, EndTime time.Time
-}
-
-// ScheduleExecutions lists rows of jobs.schedule_executions, latest due instants first; an empty job and a nil name mean all, limit
-// 0 means 1000000.
-func (s *Store) ScheduleExecutions(ctx context.Context, job string, name *string, limit int) ([]ScheduleExecution, error) {
-	w := newFilter(limit)
-	if job != "" {
-		w.add("job_name = %s", job)
-	}
-	if name != nil {
-		w.add("schedule_name = %s", *name)
-	}
-	var rows []struct {
-		JobName   string         `db:"job_name"`
-		Name      sql.NullString `db:"schedule_name"`
-		Schedule  ScheduleID     `db:"schedule_id"`
-		DueAt     nullTime       `db:"due_time"`
-		Backfill  sql.NullInt64  `db:"backfill_id"`
-		Execution nullGUID       `db:"job_execution_id"`
-		Lifecycle string         `db:"lifecycle"`
-		Active    bool           `db:"is_active"`
-		Create    nullTime       `db:"create_time"`
-		Start     nullTime       `db:"start_time"`
-		End       nullTime       `db:"end_time"`
-	}
-	err := s.selectAll(ctx, "list runs of schedules", &rows, `SELECT TOP (@p1) job_name, schedule_name, schedule_id, due_time, backfill_id, job_execution_id, lifecycle, is_active,
-    create_time, start_time, end_time
-FROM jobs.schedule_executions`+w.text()+`
-ORDER BY due_time DESC, schedule_id;`, w.args...)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]ScheduleExecution, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, ScheduleExecution{
-			JobName: r.JobName, Name: r.Name.String, Deleted: !r.Name.Valid, Schedule: r.Schedule, DueAt: r.DueAt.Time, Backfill: BackfillID(r.Backfill.Int64),
-			Execution: r.Execution.UUID, Lifecycle: r.Lifecycle, Active: r.Active, CreateTime: r.Create.Time, StartTime: r.Start.Time, EndTime: r.End.Time,
-		})
-	}
-	return list, nil
 }
 
 // Backfill is a row of the view jobs.schedule_backfills.
 type Backfill struct {
-	JobName, Name string
-	ID            BackfillID
-	// State is Open, Completed, Canceled or Faulted, and Reason why.
-	State, Reason string
-	From, To      time.Time
-	// NextAt is the next instant to look at; zero: it has not begun, or has ended.
-	NextAt                     time.Time
-	Overlap                    string
-	Started, Buffered, Skipped int64
-	RequestedBy                string
-	RequestedTime, EndTime     time.Time
+	JobName string     `db:"job_name"`
+	Name    string     `db:"schedule_name"`
+	ID      BackfillID `db:"backfill_id"`
+	// State is Open, Completed, Canceled or Faulted. Reason explains the state.
+	State  string    `db:"state"`
+	Reason string    `db:"reason"`
+	From   time.Time `db:"from_time"`
+	To     time.Time `db:"to_time"`
+	// NextAt is the next instant to handle; zero means that the backfill has not begun, or has ended.
+	NextAt        time.Time `db:"next_time"`
+	Overlap       string    `db:"overlap"`
+	Started       int64     `db:"started"`
+	Buffered      int64     `db:"buffered"`
+	Skipped       int64     `db:"skipped"`
+	RequestedBy   string    `db:"requested_by"`
+	RequestedTime time.Time `db:"requested_time"`
+	EndTime       time.Time `db:"end_time"`
 }
 
-// Backfills lists rows of jobs.schedule_backfills, latest first; an empty job and a nil name mean all, limit 0 means 1000000.
+// Backfills lists rows of jobs.schedule_backfills, latest first. An empty job and a nil name mean
+// all; limit 0 means 1000000.
 func (s *Store) Backfills(ctx context.Context, job string, name *string, limit int) ([]Backfill, error) {
-	w := newFilter(limit)
-	if job != "" {
-		w.add("job_name = %s", job)
-	}
-	if name != nil {
-		w.add("schedule_name = %s", *name)
-	}
-	var rows []struct {
-		JobName     string     `db:"job_name"`
-		Name        string     `db:"schedule_name"`
-		ID          BackfillID `db:"backfill_id"`
-		State       string     `db:"state"`
-		Reason      nullText   `db:"reason"`
-		From        nullTime   `db:"from_time"`
-		To          nullTime   `db:"to_time"`
-		NextAt      nullTime   `db:"next_time"`
-		Overlap     string     `db:"overlap"`
-		Started     int64      `db:"started"`
-		Buffered    int64      `db:"buffered"`
-		Skipped     int64      `db:"skipped"`
-		RequestedBy string     `db:"requested_by"`
-		Requested   nullTime   `db:"requested_time"`
-		End         nullTime   `db:"end_time"`
-	}
-	err := s.selectAll(ctx, "list backfills", &rows, `SELECT TOP (@p1) job_name, schedule_name, backfill_id, state, reason, from_time, to_time, next_time, overlap,
-    started, buffered, skipped, requested_by, requested_time, end_time
+	w := newScheduleFilter(limit, job, name)
+	return selectAll[Backfill](ctx, s, "list backfills", `SELECT TOP (@p1) job_name, schedule_name, backfill_id, state, reason, from_time,
+    to_time, next_time, overlap, started, buffered, skipped, requested_by, requested_time, end_time
 FROM jobs.schedule_backfills`+w.text()+`
 ORDER BY backfill_id DESC;`, w.args...)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Backfill, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, Backfill{
-			JobName: r.JobName, Name: r.Name, ID: r.ID, State: r.State, Reason: string(r.Reason), From: r.From.Time, To: r.To.Time,
-			NextAt: r.NextAt.Time, Overlap: r.Overlap, Started: r.Started, Buffered: r.Buffered, Skipped: r.Skipped,
-			RequestedBy: r.RequestedBy, RequestedTime: r.Requested.Time, EndTime: r.End.Time,
-		})
-	}
-	return list, nil
 }
 
 // AddCalendar adds a calendar. It returns [ErrCalendarExists] when the name is taken.
@@ -469,8 +315,10 @@ func (s *Store) DeleteCalendar(ctx context.Context, name string) error {
 
 // Calendar is a row of the view jobs.calendars.
 type Calendar struct {
-	Name, Spec               string
-	CreatedTime, UpdatedTime time.Time
+	Name        string    `db:"calendar_name"`
+	Spec        string    `db:"spec"`
+	CreatedTime time.Time `db:"created_time"`
+	UpdatedTime time.Time `db:"updated_time"`
 }
 
 // Calendars lists the calendar of a name, or all when it is empty, by name.
@@ -479,21 +327,7 @@ func (s *Store) Calendars(ctx context.Context, name string) ([]Calendar, error) 
 	if name != "" {
 		w.add("calendar_name = %s", name)
 	}
-	var rows []struct {
-		Name    string   `db:"calendar_name"`
-		Spec    string   `db:"spec"`
-		Created nullTime `db:"created_time"`
-		Updated nullTime `db:"updated_time"`
-	}
-	err := s.selectAll(ctx, "list calendars", &rows, `SELECT TOP (@p1) calendar_name, spec, created_time, updated_time
+	return selectAll[Calendar](ctx, s, "list calendars", `SELECT TOP (@p1) calendar_name, spec, created_time, updated_time
 FROM jobs.calendars`+w.text()+`
 ORDER BY calendar_name;`, w.args...)
-	if err != nil {
-		return nil, err
-	}
-	list := make([]Calendar, 0, len(rows))
-	for _, r := range rows {
-		list = append(list, Calendar{Name: r.Name, Spec: r.Spec, CreatedTime: r.Created.Time, UpdatedTime: r.Updated.Time})
-	}
-	return list, nil
 }

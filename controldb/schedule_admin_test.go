@@ -2,6 +2,8 @@ package controldb_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -100,12 +102,9 @@ func TestNamedSchedule(t *testing.T) {
 		require.Equal(t, later.Add(2*time.Hour), s.LastDue)
 		require.Equal(t, []int64{2, 7, 0, 0}, []int64{s.Executions, s.SkippedByCatchUp, s.SkippedByOverlap, s.SkippedOtherwise})
 
-		started, err := c.ScheduleExecutions(ctx, "j", ptr("nightly"), 1)
-		require.NoError(t, err)
-		require.Equal(t, []controldb.ScheduleExecution{{
-			JobName: "j", Name: "nightly", Schedule: id, DueAt: later.Add(time.Hour), Execution: fired[1].JobExecutionID, Lifecycle: "Created", Active: true,
-			CreateTime: started[0].CreateTime,
-		}}, started)
+		require.Equal(t, []string{fmt.Sprintf("j|nightly|%d|NULL|Created|true|%s", id, strings.ToUpper(fired[1].JobExecutionID.String()))},
+			c.rows(t, `SELECT TOP (1) job_name, schedule_name, schedule_id, backfill_id, lifecycle, is_active, CONVERT(NVARCHAR(36), job_execution_id)
+FROM jobs.schedule_executions WHERE due_time = @p1`, later.Add(time.Hour)))
 
 		skips, err := c.ScheduleSkips(ctx, controldb.SkipFilter{JobName: "j", Name: ptr("nightly"), Cause: "CatchUp", Since: due, Limit: 1})
 		require.NoError(t, err)

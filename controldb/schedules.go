@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jmoiron/sqlx"
 )
 
 // ScheduleID identifies a schedule.
@@ -17,59 +16,67 @@ type ScheduleID int64
 // BackfillID identifies a backfill; 0: none.
 type BackfillID int64
 
-// DueSchedule is what agents need to know of a schedule to compute its due instants.
+// DueSchedule is the definition and state of a schedule, from which an agent computes due instants.
 type DueSchedule struct {
-	ID      ScheduleID
-	JobID   uuid.UUID
-	JobName string
+	ID      ScheduleID `db:"schedule_id"`
+	JobID   uuid.UUID  `db:"job_id"`
+	JobName string     `db:"job_name"`
 	// Name is empty for the schedule that the job's own definition holds.
-	Name string
-	Kind string
-	// Spec is the definition's text; empty for the schedule of jobs.sp_add_job, which has the following fields instead.
-	Spec string
+	Name string `db:"schedule_name"`
+	Kind string `db:"kind"`
+	// Spec is the definition's text. It is empty for the schedule of jobs.sp_add_job, which has
+	// IntervalType, IntervalCount, Start, End and Anchor instead.
+	Spec string `db:"spec"`
 	// IntervalType is Once, Minutes, Hours, Days, Weeks or Months.
-	IntervalType  string
-	IntervalCount int
+	IntervalType  string `db:"interval_type"`
+	IntervalCount int    `db:"interval_count"`
 	// Start and End bound the due instants.
-	Start, End time.Time
-	// Anchor is where the grid of due instants begins: Start, or the moment of activation when Start is
-	// the year 1 (decision 10).
-	Anchor time.Time
-	// TimeZone is an IANA name; empty: what Spec says, else the kind's default. "UTC" for the schedule of jobs.sp_add_job.
-	TimeZone string
-	// DueAt is the stored due instant; zero: none is known.
-	DueAt time.Time
-	// LastDueAt is the latest instant that was handled; zero: none.
-	LastDueAt time.Time
-	// FireAt is when DueAt is to be handled: DueAt and the jitter.
-	FireAt time.Time
-	// CatchUp is the policy for missed runs; empty: what Spec says, else the default.
-	CatchUp string
+	Start time.Time `db:"start_time"`
+	End   time.Time `db:"end_time"`
+	// Anchor is the origin of the grid of due instants: Start, or the time of activation when Start is
+	// in the year 1 (decision 10).
+	Anchor time.Time `db:"anchor_at"`
+	// TimeZone is an IANA name. If empty, the zone in Spec applies, or else the kind's default. It is
+	// "UTC" for the schedule of jobs.sp_add_job.
+	TimeZone string `db:"time_zone"`
+	// DueAt is the stored due instant; zero means that none is stored.
+	DueAt time.Time `db:"next_due_at"`
+	// LastDueAt is the latest instant that was handled; zero means none.
+	LastDueAt time.Time `db:"last_due_at"`
+	// FireAt is when DueAt is handled: DueAt plus the jitter.
+	FireAt time.Time `db:"next_fire_at"`
+	// CatchUp is the policy for missed runs. If empty, the policy in Spec applies, or else the default.
+	CatchUp string `db:"catch_up"`
 	// Overlap is the policy that FireSchedules applies.
-	Overlap string
-	// Defined is when Kind and Spec were given, and Activated when the definition or activation changed last: what was due
-	// before that is dropped (D-P7).
-	Defined, Activated time.Time
-	// LastStarted is when its latest run was made; zero: none was.
-	LastStarted time.Time
-	// Executions counts the runs that it has started since Kind or Spec changed: what a count in Spec counts (D-P3).
-	Executions int64
-	// Revision is the definition's; verdicts and firings name the one that they were computed from.
-	Revision int
-	// Engine is what gave the stored verdict; empty: there was none.
-	Engine string
+	Overlap string `db:"overlap"`
+	// Defined is when Kind and Spec were set. Activated is when the definition was last changed or
+	// activated; instants due before it are dropped (D-P7).
+	Defined   time.Time `db:"defined_at"`
+	Activated time.Time `db:"activated_at"`
+	// LastStarted is when its latest run was created; zero means none.
+	LastStarted time.Time `db:"last_started_at"`
+	// Executions is the number of runs started since Kind or Spec changed. A count in Spec is compared
+	// with it (D-P3).
+	Executions int64 `db:"executions"`
+	// Revision is the definition's. A Verdict and a Firing name the revision from which they were
+	// computed.
+	Revision int `db:"revision"`
+	// Engine is the program and zone data that computed the stored verdict; empty means that there
+	// was none.
+	Engine string `db:"engine"`
 }
 
 // OpenBackfill is a request to run the due instants of a past range now.
 type OpenBackfill struct {
-	ID BackfillID
+	ID BackfillID `db:"backfill_id"`
 	// From and To are the first and the last instant of the range.
-	From, To time.Time
-	// NextAt is the next instant to look at; zero: nothing was looked at yet.
-	NextAt time.Time
+	From time.Time `db:"from_at"`
+	To   time.Time `db:"to_at"`
+	// NextAt is the next instant to handle; zero means that the backfill has not begun.
+	NextAt time.Time `db:"next_at"`
 	// Overlap is the policy of its runs.
-	Overlap  string
-	Schedule DueSchedule
+	Overlap  string      `db:"backfill_overlap"`
+	Schedule DueSchedule `db:"-"`
 }
 
 // CalendarText is a calendar as it is stored.
@@ -101,88 +108,34 @@ type DueSchedules struct {
 	Calendars []CalendarText
 }
 
-// scheduleRow scans a DueSchedule.
-type scheduleRow struct {
-	ID            ScheduleID `db:"schedule_id"`
-	JobID         nullGUID   `db:"job_id"`
-	JobName       string     `db:"job_name"`
-	Name          string     `db:"schedule_name"`
-	Kind          string     `db:"kind"`
-	Spec          nullText   `db:"spec"`
-	IntervalType  nullText   `db:"interval_type"`
-	IntervalCount *int       `db:"interval_count"`
-	Start         nullTime   `db:"start_time"`
-	End           nullTime   `db:"end_time"`
-	Anchor        nullTime   `db:"anchor_at"`
-	TimeZone      nullText   `db:"time_zone"`
-	DueAt         nullTime   `db:"next_due_at"`
-	LastDueAt     nullTime   `db:"last_due_at"`
-	FireAt        nullTime   `db:"next_fire_at"`
-	CatchUp       nullText   `db:"catch_up"`
-	Overlap       string     `db:"overlap"`
-	Defined       nullTime   `db:"defined_at"`
-	Activated     nullTime   `db:"activated_at"`
-	LastStarted   nullTime   `db:"last_started_at"`
-	Executions    int64      `db:"executions"`
-	Revision      int        `db:"revision"`
-	Engine        nullText   `db:"engine"`
-}
-
-func (r scheduleRow) schedule() DueSchedule {
-	d := DueSchedule{
-		ID: r.ID, JobID: r.JobID.UUID, JobName: r.JobName, Name: r.Name, Kind: r.Kind, Spec: string(r.Spec),
-		IntervalType: string(r.IntervalType), Start: r.Start.Time, End: r.End.Time, Anchor: r.Anchor.Time,
-		TimeZone: string(r.TimeZone), DueAt: r.DueAt.Time, LastDueAt: r.LastDueAt.Time, FireAt: r.FireAt.Time,
-		CatchUp: string(r.CatchUp), Overlap: r.Overlap, Defined: r.Defined.Time, Activated: r.Activated.Time,
-		LastStarted: r.LastStarted.Time, Executions: r.Executions, Revision: r.Revision, Engine: string(r.Engine),
-	}
-	if r.IntervalCount != nil {
-		d.IntervalCount = *r.IntervalCount
-	}
-	return d
-}
-
-// backfillRow scans an OpenBackfill.
+// backfillRow is a row of due_schedules' fourth result set: a backfill and its schedule.
 type backfillRow struct {
-	Backfill BackfillID `db:"backfill_id"`
-	From     nullTime   `db:"from_at"`
-	To       nullTime   `db:"to_at"`
-	NextAt   nullTime   `db:"next_at"`
-	Policy   string     `db:"backfill_overlap"`
-	scheduleRow
+	OpenBackfill
+	DueSchedule
 }
 
 // DueSchedules lists what is to be done about schedules: at most limit of each list, and none of otherKinds, which the caller
 // cannot read. It changes nothing: FireSchedules and RecordVerdicts do.
 func (s *Store) DueSchedules(ctx context.Context, limit int, otherKinds ...string) (DueSchedules, error) {
 	var (
-		res                                     DueSchedules
-		minInterval                             int64
-		now, nextFire, lastWorked, workingSince nullTime
-		due, unjudged                           []scheduleRow
-		backfills                               []backfillRow
+		res         DueSchedules
+		minInterval int64 // seconds
+		backfills   []backfillRow
 	)
 	call := newCall("jobs_internal.due_schedules").in("max", int64(limit))
 	if len(otherKinds) > 0 {
 		call.in("other_kinds", strings.Join(otherKinds, ","))
 	}
 	err := s.query(ctx, "list due schedules", call,
-		scanOne(&now, &nextFire, &lastWorked, &workingSince, &minInterval), into(&due), into(&unjudged), into(&backfills), into(&res.Calendars))
+		scanOne(&res.Now, &res.NextFireAt, &res.LastWorkedAt, &res.WorkingSince, &minInterval),
+		into(&res.Schedules), into(&res.Unjudged), into(&backfills), into(&res.Calendars))
 	if err != nil {
 		return DueSchedules{}, err
 	}
 	res.MinInterval = time.Duration(minInterval) * time.Second
-	res.Now, res.NextFireAt, res.LastWorkedAt, res.WorkingSince = now.Time, nextFire.Time, lastWorked.Time, workingSince.Time
-	for _, r := range due {
-		res.Schedules = append(res.Schedules, r.schedule())
-	}
-	for _, r := range unjudged {
-		res.Unjudged = append(res.Unjudged, r.schedule())
-	}
 	for _, r := range backfills {
-		res.Backfills = append(res.Backfills, OpenBackfill{
-			ID: r.Backfill, From: r.From.Time, To: r.To.Time, NextAt: r.NextAt.Time, Overlap: r.Policy, Schedule: r.schedule(),
-		})
+		r.OpenBackfill.Schedule = r.DueSchedule
+		res.Backfills = append(res.Backfills, r.OpenBackfill)
 	}
 	return res, nil
 }
@@ -220,14 +173,15 @@ const (
 
 // RecordedVerdict is what became of a verdict.
 type RecordedVerdict struct {
-	Schedule     ScheduleID
-	JobName      string
-	ScheduleName string
-	Result       string
+	Schedule     ScheduleID `db:"schedule_id"`
+	JobName      string     `db:"job_name"`
+	ScheduleName string     `db:"schedule_name"`
+	Result       string     `db:"result"`
 	// State is Enabled, Disabled, Completed or Faulted; empty unless Result is VerdictRecorded.
-	State string
+	State string `db:"state"`
 	// OldDueAt is the due instant that was stored before, and NextDueAt the one that is now; zero: none.
-	OldDueAt, NextDueAt time.Time
+	OldDueAt  time.Time `db:"old_due_at"`
+	NextDueAt time.Time `db:"next_due_at"`
 }
 
 // verdictJSON is the form of a verdict in record_verdicts' argument.
@@ -263,19 +217,7 @@ func (s *Store) RecordVerdicts(ctx context.Context, term TermID, verdicts []Verd
 	var recorded []RecordedVerdict
 	err = s.query(ctx, "record verdicts",
 		newCall("jobs_internal.record_verdicts").in("term_id", int64(term)).in("verdicts", string(text)),
-		func(rows *sqlx.Rows) error {
-			var (
-				r                RecordedVerdict
-				job, name, state nullText
-				old, next        nullTime
-			)
-			if err := rows.Scan(&r.Schedule, &job, &name, &r.Result, &state, &old, &next); err != nil {
-				return err
-			}
-			r.JobName, r.ScheduleName, r.State, r.OldDueAt, r.NextDueAt = string(job), string(name), string(state), old.Time, next.Time
-			recorded = append(recorded, r)
-			return nil
-		})
+		into(&recorded))
 	return recorded, err
 }
 
@@ -354,14 +296,14 @@ const (
 
 // FiredExecution is what became of an instant of Firing.Runs, or of a firing without any that is stale, locked or only skips.
 type FiredExecution struct {
-	Schedule ScheduleID
-	JobName  string
+	Schedule ScheduleID `db:"schedule_id"`
+	JobName  string     `db:"job_name"`
 	// JobExecutionID is nil unless Result is FiredStarted.
-	JobExecutionID uuid.UUID
-	DueAt          time.Time
-	Result         string
-	// Reason says why it was skipped.
-	Reason string
+	JobExecutionID uuid.UUID `db:"job_execution_id"`
+	DueAt          time.Time `db:"due_at"`
+	Result         string    `db:"result"`
+	// Reason is why the instant was skipped.
+	Reason string `db:"reason"`
 }
 
 // firingJSON is the form of a firing in fire_schedules' argument.
@@ -441,19 +383,6 @@ func (s *Store) FireSchedules(ctx context.Context, term TermID, firings []Firing
 	var fired []FiredExecution
 	err = s.query(ctx, "fire schedules",
 		newCall("jobs_internal.fire_schedules").in("term_id", int64(term)).in("firings", string(text)),
-		func(rows *sqlx.Rows) error {
-			var (
-				f            FiredExecution
-				name, reason nullText
-				execution    nullGUID
-				dueAt        nullTime
-			)
-			if err := rows.Scan(&f.Schedule, &name, &execution, &dueAt, &f.Result, &reason); err != nil {
-				return err
-			}
-			f.JobName, f.JobExecutionID, f.DueAt, f.Reason = string(name), execution.UUID, dueAt.Time, string(reason)
-			fired = append(fired, f)
-			return nil
-		})
+		into(&fired))
 	return fired, err
 }

@@ -135,18 +135,18 @@ func (s *Store) ServerName() string { return s.serverName }
 
 // Instance asks the control database what it calls itself: what a resolver must not take for a target.
 func (s *Store) Instance(ctx context.Context) (mssql.Instance, error) {
-	var row struct {
-		Server   nullText `db:"server_name"`
-		Database string   `db:"database_name"`
-		GUID     nullText `db:"database_guid"`
-	}
-	if err := s.db.GetContext(ctx, &row, `SELECT
+	row, err := selectOne[struct {
+		Server   string `db:"server_name"`
+		Database string `db:"database_name"`
+		GUID     string `db:"database_guid"`
+	}](ctx, s.db, `SELECT
     COALESCE(@@SERVERNAME, CAST(SERVERPROPERTY('ServerName') AS nvarchar(256)), N'') AS server_name, -- the first is NULL after sp_dropserver
     DB_NAME() AS database_name,
-    (SELECT MAX(CONVERT(nvarchar(36), d.service_broker_guid)) FROM sys.databases AS d WHERE d.name = DB_NAME()) AS database_guid;`); err != nil {
+    (SELECT MAX(CONVERT(nvarchar(36), d.service_broker_guid)) FROM sys.databases AS d WHERE d.name = DB_NAME()) AS database_guid;`)
+	if err != nil {
 		return mssql.Instance{}, translate("ask for the control database's name", err)
 	}
-	return mssql.Instance{Server: string(row.Server), Database: row.Database, GUID: string(row.GUID)}, nil
+	return mssql.Instance{Server: row.Server, Database: row.Database, GUID: row.GUID}, nil
 }
 
 // unreachable says whether err means that no server answered.

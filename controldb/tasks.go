@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jmoiron/sqlx"
 
 	"github.com/jobagent/jobagent/targets"
 )
@@ -35,9 +34,13 @@ const UpkeepPurgeHistory = "PurgeHistory"
 // Output is where the first result set of a step's command goes.
 type Output struct {
 	// Credential is empty when the step names none.
-	Credential string
-	// Server, Database, Schema and Table are never empty.
-	Server, Database, Schema, Table string
+	Credential string `db:"output_credential_name"`
+	// Server, Database, Schema and Table are not empty in a [Task]; a [JobStep] without output has
+	// none of them.
+	Server   string `db:"output_server_name"`
+	Database string `db:"output_database_name"`
+	Schema   string `db:"output_schema_name"`
+	Table    string `db:"output_table_name"`
 }
 
 // Task is one claimed attempt or resolution, with everything that is needed to carry it out but the
@@ -100,9 +103,9 @@ func (d Digest) String() string { return fmt.Sprintf("%d tasks, sum %d", d.Count
 
 // CancelSignal asks for the end of a task that the caller's term holds.
 type CancelSignal struct {
-	Task TaskID
-	// Reason is for people: who asked.
-	Reason string
+	Task TaskID `db:"task_id"`
+	// Reason names the login that requested the stop, as a sentence for logs and messages.
+	Reason string `db:"reason"`
 }
 
 // PassRequest is one pass of a controller.
@@ -143,13 +146,11 @@ type PassResult struct {
 // It returns [ErrTermEnded] when the term has ended.
 func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 	var (
-		res      PassResult
-		now      nullTime
-		nextWake nullTime
-		agoMS    *int64
-		steps    []taskStepRow
-		tasks    []taskRow
-		members  []memberRow
+		res     PassResult
+		agoMS   int64
+		steps   []taskStepRow
+		tasks   []taskRow
+		members []memberRow
 	)
 	c := newCall("jobs_internal.controller_pass").in("term_id", int64(req.Term)).
 		in("max_tasks", int64(req.MaxTasks)).in("max_concurrent_targets", int64(req.MaxConcurrentTargets))
@@ -157,21 +158,12 @@ func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 		c.in("last_task_id", int64(*req.LastTask))
 	}
 	err := s.query(ctx, "make a pass", c,
-		scanOne(&now, &nextWake, &res.Held.Count, &res.Held.Sum, &res.CleanupDue, &res.AdvanceSkipped, &agoMS),
-		into(&steps), into(&tasks), into(&members),
-		func(rows *sqlx.Rows) error {
-			var signal CancelSignal
-			if err := rows.Scan(&signal.Task, &signal.Reason); err != nil {
-				return err
-			}
-			res.Cancels = append(res.Cancels, signal)
-			return nil
-		})
+		scanOne(&res.Now, &res.NextWake, &res.Held.Count, &res.Held.Sum, &res.CleanupDue, &res.AdvanceSkipped, &agoMS),
+		into(&steps), into(&tasks), into(&members), into(&res.Cancels))
 	if err != nil {
 		return PassResult{}, err
 	}
-	res.Now, res.NextWake = now.Time, nextWake.Time
-	res.AdvancedAgo = time.Duration(orZero(agoMS)) * time.Millisecond
+	res.AdvancedAgo = time.Duration(agoMS) * time.Millisecond
 	byTask := map[TaskID][]targets.Member{}
 	for _, m := range members {
 		byTask[m.Task] = append(byTask[m.Task], m.member())
@@ -189,87 +181,80 @@ func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 	return res, nil
 }
 
-// taskStepRow is a row of controller_pass's second result set: what the tasks of a step have in common.
+// taskStepRow is a row of controller_pass's second result set: the columns that all tasks of a step
+// have in common.
 type taskStepRow struct {
-	StepExecutionID     int64    `db:"step_execution_id"`
-	JobID               nullGUID `db:"job_id"`
-	JobName             string   `db:"job_name"`
-	JobVersion          int      `db:"job_version"`
-	JobExecutionID      nullGUID `db:"job_execution_id"`
-	ExecutionCreateTime nullTime `db:"job_execution_create_time"`
-	StepID              int      `db:"step_id"`
-	StepName            string   `db:"step_name"`
-	TargetGroupName     string   `db:"target_group_name"`
-	CommandID           int64    `db:"command_id"`
-	CredentialName      nullText `db:"credential_name"`
-	AtMostOnce          bool     `db:"at_most_once"`
-	OutputType          nullText `db:"output_type"`
-	OutputCredential    nullText `db:"output_credential_name"`
-	OutputServer        nullText `db:"output_server_name"`
-	OutputDatabase      nullText `db:"output_database_name"`
-	OutputSchema        nullText `db:"output_schema_name"`
-	OutputTable         nullText `db:"output_table_name"`
-	CommandType         nullText `db:"command_type"`
+	StepExecutionID     int64     `db:"step_execution_id"`
+	JobID               uuid.UUID `db:"job_id"`
+	JobName             string    `db:"job_name"`
+	JobVersion          int       `db:"job_version"`
+	JobExecutionID      uuid.UUID `db:"job_execution_id"`
+	ExecutionCreateTime time.Time `db:"job_execution_create_time"`
+	StepID              int       `db:"step_id"`
+	StepName            string    `db:"step_name"`
+	TargetGroupName     string    `db:"target_group_name"`
+	CommandID           int64     `db:"command_id"`
+	CommandType         string    `db:"command_type"`
+	CredentialName      string    `db:"credential_name"`
+	AtMostOnce          bool      `db:"at_most_once"`
+	OutputType          string    `db:"output_type"`
+	Output
 }
 
-// taskRow is a row of its third one.
+// taskRow is a row of controller_pass's third result set: a claimed task.
 type taskRow struct {
-	TaskID            TaskID   `db:"task_id"`
-	Kind              TaskKind `db:"kind"`
-	Attempt           int      `db:"attempt"`
-	StepExecutionID   int64    `db:"step_execution_id"`
-	TargetID          nullGUID `db:"target_id"`
-	ServerName        nullText `db:"server_name"`
-	DatabaseName      nullText `db:"database_name"`
-	ElasticPoolName   nullText `db:"elastic_pool_name"`
-	TargetExecutionID nullGUID `db:"target_execution_id"`
-	TimeoutMS         *int64   `db:"timeout_ms"`
+	TaskID            TaskID    `db:"task_id"`
+	Kind              TaskKind  `db:"kind"`
+	Attempt           int       `db:"attempt"`
+	StepExecutionID   int64     `db:"step_execution_id"`
+	TargetID          uuid.UUID `db:"target_id"`
+	ServerName        string    `db:"server_name"`
+	DatabaseName      string    `db:"database_name"`
+	ElasticPoolName   string    `db:"elastic_pool_name"`
+	TargetExecutionID uuid.UUID `db:"target_execution_id"`
+	TimeoutMS         int64     `db:"timeout_ms"` // 0: no time limit
 }
 
-// task joins both.
+// task returns the task of the step s.
 func (r taskRow) task(s taskStepRow) Task {
 	t := Task{
 		ID: r.TaskID, Kind: r.Kind, Attempt: r.Attempt,
-		JobID: s.JobID.UUID, JobName: s.JobName, JobVersion: s.JobVersion,
-		JobExecutionID: s.JobExecutionID.UUID, ExecutionCreateTime: s.ExecutionCreateTime.Time,
+		JobID: s.JobID, JobName: s.JobName, JobVersion: s.JobVersion,
+		JobExecutionID: s.JobExecutionID, ExecutionCreateTime: s.ExecutionCreateTime,
 		StepID: s.StepID, StepName: s.StepName, TargetGroupName: s.TargetGroupName,
-		CommandID: s.CommandID, Upkeep: s.CommandType == commandTypeUpkeep, CredentialName: string(s.CredentialName),
+		CommandID: s.CommandID, Upkeep: s.CommandType == commandTypeUpkeep, CredentialName: s.CredentialName,
 		Target: targets.Target{
-			ID: r.TargetID.UUID, Server: string(r.ServerName), Database: string(r.DatabaseName), ElasticPool: string(r.ElasticPoolName),
+			ID: r.TargetID, Server: r.ServerName, Database: r.DatabaseName, ElasticPool: r.ElasticPoolName,
 		},
-		TargetExecutionID: r.TargetExecutionID.UUID,
+		TargetExecutionID: r.TargetExecutionID,
+		Timeout:           time.Duration(r.TimeoutMS) * time.Millisecond,
 		AtMostOnce:        s.AtMostOnce && r.Kind == TaskRun,
 	}
-	if r.TimeoutMS != nil {
-		t.Timeout = time.Duration(*r.TimeoutMS) * time.Millisecond
-	}
 	if s.OutputType != "" && r.Kind == TaskRun {
-		t.Output = &Output{
-			Credential: string(s.OutputCredential), Server: string(s.OutputServer), Database: string(s.OutputDatabase),
-			Schema: string(s.OutputSchema), Table: string(s.OutputTable),
-		}
+		t.Output = &s.Output
 	}
 	return t
 }
 
-// memberRow is a row of its fourth one.
+// memberRow is a row of controller_pass's fourth result set, a member of the target group of a
+// claimed resolution, or a row of the view jobs.target_group_member_details.
 type memberRow struct {
-	Task              TaskID   `db:"task_id"`
-	TargetID          nullGUID `db:"target_id"`
-	MembershipType    string   `db:"membership_type"`
-	TargetType        string   `db:"target_type"`
-	RefreshCredential nullText `db:"refresh_credential_name"`
-	ServerName        nullText `db:"server_name"`
-	DatabaseName      nullText `db:"database_name"`
-	ElasticPoolName   nullText `db:"elastic_pool_name"`
-	ShardMapName      nullText `db:"shard_map_name"`
+	Task              TaskID    `db:"task_id"` // 0 for the view
+	TargetID          uuid.UUID `db:"target_id"`
+	MembershipType    string    `db:"membership_type"`
+	TargetType        string    `db:"target_type"`
+	RefreshCredential string    `db:"refresh_credential_name"`
+	ServerName        string    `db:"server_name"`
+	DatabaseName      string    `db:"database_name"`
+	ElasticPoolName   string    `db:"elastic_pool_name"`
+	ShardMapName      string    `db:"shard_map_name"`
 }
 
 func (r memberRow) member() targets.Member {
 	return targets.Member{
-		ID: r.TargetID.UUID, Membership: targets.MembershipType(r.MembershipType), Kind: targets.MemberKind(r.TargetType),
-		Server: string(r.ServerName), Database: string(r.DatabaseName), ElasticPool: string(r.ElasticPoolName),
-		ShardMap: string(r.ShardMapName), RefreshCredential: string(r.RefreshCredential),
+		ID: r.TargetID, Membership: targets.MembershipType(r.MembershipType), Kind: targets.MemberKind(r.TargetType),
+		Server: r.ServerName, Database: r.DatabaseName, ElasticPool: r.ElasticPoolName,
+		ShardMap: r.ShardMapName, RefreshCredential: r.RefreshCredential,
 	}
 }
 
@@ -307,8 +292,8 @@ type Outcome struct {
 
 // Refusal is an outcome that was not accepted (I4).
 type Refusal struct {
-	Task   TaskID
-	Reason string
+	Task   TaskID `db:"task_id"`
+	Reason string `db:"reason"`
 }
 
 // outcomeJSON is the form of an outcome in complete_tasks' argument.
@@ -387,17 +372,7 @@ func (s *Store) CompleteTasks(ctx context.Context, term TermID, outcomes []Outco
 	var refusals []Refusal
 	err = s.query(ctx, "complete tasks",
 		newCall("jobs_internal.complete_tasks").in("term_id", int64(term)).in("outcomes", string(text)),
-		func(rows *sqlx.Rows) error {
-			var (
-				id     TaskID
-				reason string
-			)
-			if err := rows.Scan(&id, &reason); err != nil {
-				return err
-			}
-			refusals = append(refusals, Refusal{Task: id, Reason: reason})
-			return nil
-		})
+		into(&refusals))
 	return refusals, err
 }
 

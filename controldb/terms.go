@@ -3,11 +3,9 @@ package controldb
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/jmoiron/sqlx"
 )
 
 // AgentProtocol is what agents of this program take for granted about the procedures that they call: see the view
@@ -30,8 +28,8 @@ type Agent struct {
 // Term is one life of an agent.
 type Term struct {
 	// ID names the term in every later call.
-	ID TermID
-	// AgentID is whose it is.
+	ID TermID `db:"term_id"`
+	// AgentID is the agent that holds the term.
 	AgentID uuid.UUID
 	// TTL is how long it lasts after its start and each renewal.
 	TTL time.Duration
@@ -40,20 +38,16 @@ type Term struct {
 // StartTerm registers a term that lasts for ttl (whole seconds, rounded up). A former term of the same
 // agent ends, and what it held is handed over. It returns [ErrSchemaVersion] when the schema does not understand this program's agents.
 func (s *Store) StartTerm(ctx context.Context, a Agent, ttl time.Duration) (Term, error) {
-	var rows []struct {
-		TermID    int64    `db:"term_id"`
-		StartedAt nullTime `db:"started_at"`
-		ExpiresAt nullTime `db:"expires_at"`
-	}
+	var terms []Term
 	c := newCall("jobs_internal.start_term").in("agent_id", a.ID).in("host_name", a.Host).in("version", a.Version).
 		in("ttl_seconds", seconds(ttl)).in("max_concurrent_targets", int64(a.MaxConcurrentTargets)).in("protocol", int64(AgentProtocol))
-	if err := s.query(ctx, "start a term", c, into(&rows)); err != nil {
+	if err := s.query(ctx, "start a term", c, into(&terms)); err != nil {
 		return Term{}, err
 	}
-	if len(rows) != 1 {
-		return Term{}, fmt.Errorf("start a term: %d rows came back instead of 1", len(rows))
+	if len(terms) != 1 {
+		return Term{}, fmt.Errorf("start a term: got %d rows, want 1", len(terms))
 	}
-	return Term{ID: TermID(rows[0].TermID), AgentID: a.ID, TTL: time.Duration(seconds(ttl)) * time.Second}, nil
+	return Term{ID: terms[0].ID, AgentID: a.ID, TTL: time.Duration(seconds(ttl)) * time.Second}, nil
 }
 
 // RenewTerm makes a term last for ttl from the database's now. It returns [ErrTermEnded] when it has ended
@@ -70,60 +64,40 @@ func (s *Store) EndTerm(ctx context.Context, id TermID) error {
 
 // AgentStatus is a row of the view jobs_internal.agent_status: an agent and its latest term.
 type AgentStatus struct {
-	AgentID              uuid.UUID
-	Host, Version        string
-	MaxConcurrentTargets int
-	Term                 TermID
-	StartedAt, ExpiresAt time.Time
-	// EndedAt is zero while the term lasts; EndReason says why it ended.
-	EndedAt   time.Time
-	EndReason string
-	// Live says whether the term had neither ended nor expired when the view was read.
-	Live bool
-	// Tasks is how many tasks the term holds.
-	Tasks int
+	AgentID              uuid.UUID `db:"agent_id"`
+	Host                 string    `db:"host_name"`
+	Version              string    `db:"version"`
+	MaxConcurrentTargets int       `db:"max_concurrent_targets"`
+	Term                 TermID    `db:"term_id"`
+	StartedAt            time.Time `db:"started_at"`
+	ExpiresAt            time.Time `db:"expires_at"`
+	// EndedAt is zero while the term lasts; EndReason is the reason of its end.
+	EndedAt   time.Time `db:"ended_at"`
+	EndReason string    `db:"end_reason"`
+	// Live is true if the term had neither ended nor expired when the view was read.
+	Live bool `db:"is_live"`
+	// Tasks is the number of tasks that the term holds.
+	Tasks int `db:"held_tasks"`
 }
 
-// Agents lists all agents that the control database knows, latest first.
+// Agents lists all agents that are recorded in the control database, latest term first.
 func (s *Store) Agents(ctx context.Context) ([]AgentStatus, error) {
-	var rows []struct {
-		AgentID   nullGUID `db:"agent_id"`
-		Host      string   `db:"host_name"`
-		Version   string   `db:"version"`
-		Max       int      `db:"max_concurrent_targets"`
-		TermID    int64    `db:"term_id"`
-		StartedAt nullTime `db:"started_at"`
-		ExpiresAt nullTime `db:"expires_at"`
-		EndedAt   nullTime `db:"ended_at"`
-		EndReason nullText `db:"end_reason"`
-		Live      bool     `db:"is_live"`
-		Held      int      `db:"held_tasks"`
-	}
-	err := s.selectAll(ctx, "list agents", &rows, `SELECT agent_id, host_name, version, max_concurrent_targets,
+	return selectAll[AgentStatus](ctx, s, "list agents", `SELECT agent_id, host_name, version, max_concurrent_targets,
     term_id, started_at, expires_at, ended_at, end_reason, is_live, held_tasks
 FROM jobs_internal.agent_status
 ORDER BY started_at DESC, term_id DESC;`)
-	if err != nil {
-		return nil, err
-	}
-	agents := make([]AgentStatus, 0, len(rows))
-	for _, r := range rows {
-		agents = append(agents, AgentStatus{
-			AgentID: r.AgentID.UUID, Host: r.Host, Version: r.Version, MaxConcurrentTargets: r.Max, Term: TermID(r.TermID),
-			StartedAt: r.StartedAt.Time, ExpiresAt: r.ExpiresAt.Time, EndedAt: r.EndedAt.Time,
-			EndReason: string(r.EndReason), Live: r.Live, Tasks: r.Held,
-		})
-	}
-	return agents, nil
 }
 
-// LiveAgents is how many agents are alive. Unlike Agents, it is for every role that may read.
+// LiveAgents returns the number of live agents. Unlike Agents, it needs only the role jobs_reader.
 func (s *Store) LiveAgents(ctx context.Context) (int, error) {
-	var counts []int
-	if err := s.selectAll(ctx, "count live agents", &counts, "SELECT live_agents FROM jobs.live_agents;"); err != nil {
-		return 0, err
+	const op = "count live agents"
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	n, err := selectOne[int](ctx, s.db, "SELECT live_agents FROM jobs.live_agents;")
+	if err != nil {
+		return 0, translateCall(ctx, op, err)
 	}
-	return counts[0], nil
+	return n, nil
 }
 
 // EnsureSystemJobs creates the system jobs and restores those that were edited.
@@ -146,21 +120,4 @@ func (s *Store) DeleteLeftovers(ctx context.Context) (deleted int, remaining boo
 	c := newCall("jobs_internal.delete_leftovers").out("deleted", &deleted).out("remaining", &remaining)
 	err = s.exec(ctx, "delete what was purged", c)
 	return deleted, remaining, err
-}
-
-// scanOne reads the only row of a result set into the first columns' destinations. A later schema may have more columns, and an earlier
-// one of the same protocol fewer: what is missing keeps its zero value.
-func scanOne(dest ...any) func(*sqlx.Rows) error {
-	return func(rows *sqlx.Rows) error {
-		columns, err := rows.Columns()
-		if err != nil {
-			return err
-		}
-		all := slices.Clone(dest)
-		for len(all) < len(columns) {
-			all = append(all, new(any))
-		}
-		all = all[:len(columns)]
-		return rows.Scan(all...)
-	}
 }

@@ -126,3 +126,14 @@ func TestTwoTermsClaimDifferentTasks(t *testing.T) {
 		require.Equal(t, []controldb.Refusal{{Task: first.Tasks[0].ID, Reason: "another term held the task"}}, refusals)
 	})
 }
+
+func TestLiveAgentsNeedsOneRow(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		n, err := c.LiveAgents(t.Context())
+		require.NoError(t, err)
+		require.Zero(t, n)
+		c.exec(t, `ALTER VIEW jobs.live_agents AS SELECT 0 AS live_agents WHERE 1 = 0;`)
+		_, err = c.LiveAgents(t.Context())
+		require.EqualError(t, err, "count live agents: got 0 rows, want 1")
+	})
+}

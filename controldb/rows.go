@@ -1,0 +1,175 @@
+package controldb
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/jmoiron/sqlx"
+	"github.com/jmoiron/sqlx/reflectx"
+	mssqldb "github.com/microsoft/go-mssqldb"
+)
+
+// queryer is a connection, or a pool of connections.
+type queryer interface {
+	QueryxContext(ctx context.Context, query string, args ...any) (*sqlx.Rows, error)
+}
+
+// selectRows runs a query and scans each row into a T, as scanRow does. Without rows, the list is
+// empty and not nil.
+func selectRows[T any](ctx context.Context, db queryer, query string, args ...any) ([]T, error) {
+	rows, err := db.QueryxContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	list := []T{}
+	scan := into(&list)
+	for rows.Next() {
+		if err := scan(rows); err != nil {
+			return nil, err
+		}
+	}
+	return list, rows.Err()
+}
+
+// selectOne is selectRows for a query with exactly one row.
+func selectOne[T any](ctx context.Context, db queryer, query string, args ...any) (T, error) {
+	list, err := selectRows[T](ctx, db, query, args...)
+	if err == nil && len(list) != 1 {
+		err = fmt.Errorf("got %d rows, want 1", len(list))
+	}
+	if err != nil {
+		var zero T
+		return zero, err
+	}
+	return list[0], nil
+}
+
+// selectAll runs a SELECT over a view within the call limit; see selectRows.
+func selectAll[T any](ctx context.Context, s *Store, op, query string, args ...any) ([]T, error) {
+	ctx, cancel := s.bounded(ctx)
+	defer cancel()
+	list, err := selectRows[T](ctx, s.db, query, args...)
+	if err != nil {
+		return nil, translateCall(ctx, op, err)
+	}
+	return list, nil
+}
+
+// into returns a function that scans the current row into a T and appends it to *list.
+func into[T any](list *[]T) func(*sqlx.Rows) error {
+	return func(rows *sqlx.Rows) error {
+		var row T
+		if err := scanRow(rows, &row); err != nil {
+			return err
+		}
+		*list = append(*list, row)
+		return nil
+	}
+}
+
+// scanOne returns a function that scans the only row of a result set into dest, column by column.
+// A later schema may have more columns, and an earlier one of the same protocol fewer; a missing
+// column leaves its destination unchanged.
+func scanOne(dest ...any) func(*sqlx.Rows) error {
+	return func(rows *sqlx.Rows) error {
+		columns, err := rows.Columns()
+		if err != nil {
+			return err
+		}
+		all := make([]any, len(columns))
+		for i := range all {
+			all[i] = new(any)
+			if i < len(dest) {
+				all[i] = nullable(dest[i])
+			}
+		}
+		return rows.Scan(all...)
+	}
+}
+
+// scanRow scans the current row into the fields of *dest whose db tags are the columns' names, or
+// into *dest itself when it is a scalar. A column without a field is skipped: it belongs to a later
+// schema. See nullable for NULL.
+func scanRow(rows *sqlx.Rows, dest any) error {
+	value := reflect.ValueOf(dest).Elem()
+	if d := nullable(dest); d != dest || value.Kind() != reflect.Struct {
+		return rows.Scan(d)
+	}
+	columns, err := rows.Columns()
+	if err != nil {
+		return err
+	}
+	all := make([]any, len(columns))
+	for i, path := range rows.Mapper.TraversalsByName(value.Type(), columns) {
+		all[i] = new(any)
+		if len(path) > 0 {
+			all[i] = nullable(reflectx.FieldByIndexes(value, path).Addr().Interface())
+		}
+	}
+	return rows.Scan(all...)
+}
+
+// nullable returns a destination for rows.Scan that stores a column in *dest, and the zero value
+// for NULL. Types that it does not know are left to database/sql, which refuses NULL except for
+// pointers.
+func nullable(dest any) any {
+	switch d := dest.(type) {
+	case *uuid.UUID:
+		return guidColumn{d}
+	case *time.Time:
+		return nullColumn[time.Time]{d}
+	case *string:
+		return nullColumn[string]{d}
+	case *int:
+		return nullColumn[int]{d}
+	case *int64:
+		return nullColumn[int64]{d}
+	case *TermID:
+		return nullColumn[TermID]{d}
+	case *BackfillID:
+		return nullColumn[BackfillID]{d}
+	case *json.RawMessage, *[]string, *[]time.Time:
+		return jsonColumn{d}
+	}
+	return dest
+}
+
+// nullColumn scans a column into *dest; NULL is the zero value.
+type nullColumn[T any] struct{ dest *T }
+
+// Scan implements sql.Scanner.
+func (c nullColumn[T]) Scan(src any) error {
+	var value sql.Null[T]
+	err := value.Scan(src)
+	*c.dest = value.V
+	return err
+}
+
+// guidColumn scans a UNIQUEIDENTIFIER into *dest; NULL is uuid.Nil.
+type guidColumn struct{ dest *uuid.UUID }
+
+// Scan implements sql.Scanner.
+func (c guidColumn) Scan(src any) error {
+	var value mssqldb.NullUniqueIdentifier
+	err := value.Scan(src)
+	*c.dest = uuid.UUID(value.UUID)
+	return err
+}
+
+// jsonColumn scans a JSON text into what dest points to. NULL and the empty text leave it unchanged.
+type jsonColumn struct{ dest any }
+
+// Scan implements sql.Scanner.
+func (c jsonColumn) Scan(src any) error {
+	var text sql.Null[string]
+	if err := text.Scan(src); err != nil || text.V == "" {
+		return err
+	}
+	return json.Unmarshal([]byte(text.V), c.dest)
+}

@@ -1,0 +1,47 @@
+package controldb
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+func TestNullableStoresZeroValues(t *testing.T) {
+	scan := func(dest, src any) {
+		t.Helper()
+		require.NoError(t, nullable(dest).(interface{ Scan(any) error }).Scan(src))
+	}
+	text, id, at, n, term := "x", uuid.New(), time.Now(), 3, TermID(4)
+	for _, dest := range []any{&text, &id, &at, &n, &term} {
+		scan(dest, nil)
+	}
+	require.Empty(t, text)
+	require.Equal(t, uuid.Nil, id)
+	require.True(t, at.IsZero())
+	require.Zero(t, n)
+	require.Zero(t, term)
+
+	var list []string
+	var raw json.RawMessage
+	scan(&list, nil)
+	scan(&raw, "")
+	require.Nil(t, list)
+	require.Nil(t, raw)
+	scan(&list, `["a", "b"]`)
+	scan(&raw, []byte(`{"errors": []}`))
+	require.Equal(t, []string{"a", "b"}, list)
+	require.JSONEq(t, `{"errors": []}`, string(raw))
+
+	scan(&text, "y")
+	scan(&term, int64(5))
+	scan(&id, []byte{0x33, 0x22, 0x11, 0x00, 0x55, 0x44, 0x77, 0x66, 0x88, 0x99, 0xAA, 0xBB, 0xCC, 0xDD, 0xEE, 0xFF})
+	require.Equal(t, "y", text)
+	require.Equal(t, TermID(5), term)
+	require.Equal(t, uuid.MustParse("00112233-4455-6677-8899-aabbccddeeff"), id, "the byte order of UNIQUEIDENTIFIER")
+
+	kind := TaskRun
+	require.Same(t, &kind, nullable(&kind), "columns of other types are NOT NULL")
+}
