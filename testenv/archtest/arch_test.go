@@ -39,7 +39,7 @@ var allowed = map[string][]string{
 	"targets/mssql":             {"jobs/...", "targets", "targets/secretref", "targets/mssql/...", "github.com/microsoft/go-mssqldb/...", "github.com/golang-sql/sqlexp", "github.com/google/uuid"},
 	"targets/mssql/azure":       {"targets", "targets/mssql", "github.com/microsoft/go-mssqldb/...", "github.com/Azure/azure-sdk-for-go/sdk/..."},
 	"targets/mssql/internal":    {},
-	"controldb":                 {"sql", "jobs/...", "targets", "targets/mssql", "controldb/...", "github.com/jmoiron/sqlx", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
+	"controldb":                 {"sql", "jobs/...", "targets", "targets/mssql", "controldb/...", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	"agent":                     {"jobs/...", "targets", "targets/mssql", "controldb", "agent/...", "go.uber.org/zap/...", "github.com/google/uuid"},
 	"cmd/jobagent":              {"sql", "jobs/...", "targets/...", "controldb", "agent", "testenv/...", "cmd/jobagent/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...", "github.com/google/uuid", "github.com/mattn/go-isatty", "github.com/microsoft/go-mssqldb/..."},
 	"testenv":                   {"sql", "jobs/...", "targets/...", "controldb", "agent", "testenv/...", "github.com/stretchr/testify/...", "go.uber.org/goleak", "go.uber.org/zap/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
