@@ -212,7 +212,8 @@ func (b *binder) localTable(name string) *catalog.Table {
 	return b.scope.LocalTable(name)
 }
 
-// objectSource binds the name of an object as a source. Error 208.
+// objectSource binds the name of an object as a source. Error 208 for a name that is not found, 216 for a table-valued
+// function without parentheses.
 func (b *binder) objectSource(name *syntax.ObjectName) (*source, error) {
 	if strings.HasPrefix(name.Last(), "#") {
 		t := b.localTable(name.Last())
@@ -236,6 +237,10 @@ func (b *binder) objectSource(name *syntax.ObjectName) (*source, error) {
 	case *catalog.View:
 		b.needPermission(db, o, "SELECT")
 		return b.view(db, o)
+	case *catalog.Function:
+		if o.Kind != catalog.KindScalarFunction {
+			return nil, mserr.NoFunctionArguments(name.String())
+		}
 	case nil:
 		src, err := b.systemSource(db, name)
 		if src != nil || err != nil {

@@ -65,6 +65,9 @@ func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l 
 		}
 		return b.aggregate(f, e, l)
 	}
+	if f.Name == "NEWSEQUENTIALID" && !b.inDefault {
+		return nil, mserr.NewSequentialID()
+	}
 	if e != nil {
 		switch {
 		case e.Over != nil:

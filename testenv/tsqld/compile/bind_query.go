@@ -460,7 +460,7 @@ func (b *binder) topCount(top *syntax.Top, l *level) (*node, error) {
 	return fold(call(keyPercent+"|", types.FloatType, n))
 }
 
-// rowCount binds the number of TOP, OFFSET or FETCH. Error 1060 for a type that is no integer.
+// rowCount binds the number of TOP, OFFSET or FETCH. Error 1060 for a type other than an integer, 127 for a negative constant of TOP.
 func (b *binder) rowCount(what string, e syntax.Expr, l *level) (*node, error) {
 	n, err := b.expr(e, outerOf(l))
 	if err != nil {
@@ -471,6 +471,9 @@ func (b *binder) rowCount(what string, e syntax.Expr, l *level) (*node, error) {
 	}
 	if n, err = convertImplicit(n, types.BigIntType); err != nil {
 		return nil, err
+	}
+	if count, ok := n.val.(int64); ok && what == "TOP" && n.op == opConst && count < 0 {
+		return nil, mserr.NegativeTop()
 	}
 	return fold(call(makeKey(keyLimit, what), types.BigIntType, n))
 }

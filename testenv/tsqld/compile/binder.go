@@ -26,6 +26,8 @@ type binder struct {
 	depth int // expansions that contain each other
 	// maxRecursion is OPTION (MAXRECURSION n), 0 for no limit.
 	maxRecursion int
+	// inDefault says that a column's default is bound, the only place of NEWSEQUENTIALID.
+	inDefault bool
 	// locale is that of the session; the zero one in what is stored and in system views.
 	locale types.Locale
 	// emptyPast says that sources with READPAST are empty.

@@ -71,7 +71,9 @@ func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (
 		if p.Into, err = b.into(q, r); err != nil {
 			return err
 		}
-		if len(assigned) > 0 {
+		if len(assigned) > 0 && p.Into != nil {
+			return mserr.SelectIntoAssigns()
+		} else if len(assigned) > 0 {
 			r = p.assign(r, assigned)
 		} else if browse && p.Into == nil {
 			p.Columns = r.browseColumns()
@@ -99,8 +101,11 @@ func (p *Plan) render(b *binder, q *query) (err error) {
 	return err
 }
 
-// into finds the target of SELECT ... INTO; nil without one.
+// into finds the target of SELECT ... INTO; nil without one. Error 196 for an INTO in a later query of a set operation.
 func (b *binder) into(q *syntax.Query, r *query) (*Into, error) {
+	if intoLater(q.Body) {
+		return nil, mserr.SelectIntoPlace()
+	}
 	name := intoName(q.Body)
 	if name == nil {
 		return nil, nil
@@ -145,6 +150,12 @@ func intoName(body syntax.QueryBody) *syntax.ObjectName {
 			return nil
 		}
 	}
+}
+
+// intoLater reports an INTO in a query of a set operation that is not the first one.
+func intoLater(body syntax.QueryBody) bool {
+	s, ok := unparen(body).(*syntax.SetOp)
+	return ok && (intoName(s.Y) != nil || intoLater(s.X) || intoLater(s.Y))
 }
 
 // assign prepares SELECT @a = ...: the query yields what does not depend on the variables that it assigns;

@@ -1,6 +1,7 @@
 package compile
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -37,7 +38,7 @@ func (b *binder) with(ctes []*syntax.CTE) error {
 	for i, c := range ctes {
 		for _, other := range ctes[:i] {
 			if strings.EqualFold(other.Name.Name, c.Name.Name) {
-				return mserr.New(239, 16, "Duplicate common table expression name '%s' was specified.", c.Name.Name)
+				return mserr.DuplicateCTE(c.Name.Name)
 			}
 		}
 		s := &cteScope{parent: b.place.ctes, def: c}
@@ -139,12 +140,16 @@ func fromNamesTable(ts syntax.TableSource, name string) bool {
 	return false
 }
 
-// recursiveCTE binds a recursive CTE. A column more counts the levels for MAXRECURSION. Errors: 252 no
-// anchor, 240 types that differ between anchor and recursive part.
+// recursiveCTE binds a recursive CTE. A column more counts the levels for MAXRECURSION. Errors: 240 for types that
+// differ between anchor and recursive part, 246 without an anchor, 252 without UNION ALL.
 func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*query, error) {
 	name := s.def.Name.Name
-	if len(anchors) == 0 {
-		return nil, mserr.New(252, 16, "Recursive common table expression '%s' does not contain a top-level UNION ALL operator.", name)
+	set, ok := unparen(s.def.Query.Body).(*syntax.SetOp)
+	switch {
+	case !ok || set.Kind != syntax.UnionAll:
+		return nil, mserr.RecursiveUnionAll(name)
+	case len(anchors) == 0:
+		return nil, mserr.NoAnchor(name)
 	}
 	b.place.ctes = s.parent
 	var anchor *query
@@ -208,12 +213,16 @@ func (b *binder) recursiveStep(name string, body syntax.QueryBody, rec *recursio
 		return nil, err
 	}
 	switch {
-	case q.core == nil || q.core.distinct:
-		return nil, mserr.NotSupported("DISTINCT and set operations in the recursive part of a common table expression")
+	case q.core == nil:
+		return nil, mserr.NotSupported("set operations in the recursive part of a common table expression")
+	case q.core.distinct:
+		return nil, mserr.RecursiveDistinct(name)
 	case q.limit != nil:
-		return nil, mserr.New(460, 16, "The TOP or OFFSET operator is not allowed in the recursive part of a recursive common table expression '%s'.", name)
+		return nil, mserr.RecursiveTop(name)
+	case outerJoined(body):
+		return nil, mserr.RecursiveOuterJoin(name)
 	case q.core.grouped:
-		return nil, mserr.New(467, 16, "GROUP BY, HAVING, or aggregate functions are not allowed in the recursive part of a recursive common table expression '%s'.", name)
+		return nil, mserr.RecursiveGroupBy(name)
 	case len(q.cols) != len(anchor.cols):
 		return nil, mserr.SetOperationCount()
 	}
@@ -231,12 +240,41 @@ func (b *binder) recursiveStep(name string, body syntax.QueryBody, rec *recursio
 	}
 	own := map[*source]bool{}
 	fromSources(q.core.from, own)
+	var self *source
 	for src := range own {
-		if src.table == rec.src.alias {
-			return rec.next(q, src)
+		if src.table != rec.src.alias {
+			continue
 		}
+		if self != nil {
+			return nil, mserr.RecursiveTwice(name)
+		}
+		self = src
 	}
-	return nil, mserr.NotSupported("a recursive reference that is not directly in FROM")
+	if self == nil {
+		return nil, mserr.NotSupported("a recursive reference that is not directly in FROM")
+	}
+	return rec.next(q, self)
+}
+
+// outerJoined reports an outer join in the FROM clause of a SELECT.
+func outerJoined(body syntax.QueryBody) bool {
+	s, ok := unparen(body).(*syntax.Select)
+	return ok && slices.ContainsFunc(s.From, hasOuterJoin)
+}
+
+// hasOuterJoin is outerJoined for an item of FROM; derived tables are not searched.
+func hasOuterJoin(ts syntax.TableSource) bool {
+	switch ts := ts.(type) {
+	case *syntax.ParenTable:
+		return hasOuterJoin(ts.X)
+	case *syntax.Join:
+		switch ts.Kind {
+		case syntax.LeftJoin, syntax.RightJoin, syntax.FullJoin, syntax.OuterApply:
+			return true
+		}
+		return hasOuterJoin(ts.Left) || hasOuterJoin(ts.Right)
+	}
+	return false
 }
 
 // next adds the level to a recursive member: that of the row it comes from and one more, checked against the limit.

@@ -167,7 +167,9 @@ func (b *binder) defaultValue(t target, statement string, c *catalog.Column) (n 
 		p = b.moduleScope(t.db, t.table)
 	}
 	err = b.within(p, func() error {
+		b.inDefault = true
 		n, err = b.expr(e.(syntax.Expr), nil)
+		b.inDefault = false
 		return err
 	})
 	if err != nil {

@@ -244,7 +244,10 @@ func (c *Compiler) Insert(s *syntax.InsertStmt) (d *DML, err error) {
 			err = b.insertValues(d, t, s, [][]syntax.Expr{{}})
 		case *syntax.InsertQuery:
 			var q *query
-			if q, err = b.query(src.Query, nil, queryUse{ordered: true}); err == nil {
+			var assigned []assignment
+			if q, err = b.query(src.Query, nil, queryUse{ordered: true, assigned: &assigned}); err == nil && len(assigned) > 0 {
+				err = mserr.InsertAssigns()
+			} else if err == nil {
 				d.Nothing = q.needsPastRows()
 				err = b.insertRowsOf(d, t, s, q)
 			}

@@ -594,6 +594,10 @@ func (b *binder) userTable(e *syntax.FuncCall, outer *level) (*source, error) {
 	if err != nil {
 		return nil, err
 	}
+	switch o.(type) {
+	case *catalog.Table, *catalog.View:
+		return nil, mserr.NotAFunction(e.Name.String())
+	}
 	f, ok := o.(*catalog.Function)
 	if !ok || f.Kind == catalog.KindScalarFunction {
 		return nil, mserr.InvalidObject(e.Name.String())

@@ -93,7 +93,7 @@ func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
 func (r *run) returnStmt(st *syntax.ReturnStmt) error {
 	if st.Value == nil {
 		if r.f.kind == functionFrame && r.f.unit.scalar() {
-			return mserr.New(455, 16, "The last statement included within a function must be a return statement.")
+			return mserr.FunctionWithoutReturn()
 		}
 		return nil
 	}

@@ -198,7 +198,7 @@ func (r *run) definitionError(verb string, d *catalog.Database, t *catalog.Table
 		if ix == nil {
 			return ce
 		}
-		return mserr.New(1505, 16, "The CREATE UNIQUE INDEX statement terminated because a duplicate key was found for the object name '%s' and the index name '%s'. The duplicate key value is %s.", objectLabel(d, t), ix.Name, r.duplicateKey(d, t, ix))
+		return mserr.DuplicateIndexKey(objectLabel(d, t), ix.Name, r.duplicateKey(d, t, ix))
 	}
 	return r.constraintMessage(verb, d, t, ce)
 }

@@ -262,7 +262,11 @@ func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint)
 	if c.Type.ID == types.RowVersion {
 		return preceded(mserr.New(1755, 16, "Defaults cannot be created on columns of data type timestamp. Table '%s', column '%s'.", b.label, c.Name), mserr.ConstraintNotCreated())
 	}
-	if !plainNewSequential(def.Value) {
+	if plainNewSequential(def.Value) {
+		if c.Type.ID != types.UniqueIdentifier {
+			return mserr.NewSequentialID()
+		}
+	} else {
 		if _, err := b.r.compiler().Scalar(def.Value, c.Type); err != nil {
 			return err
 		}

@@ -22,7 +22,7 @@ func (r *run) createDatabase(st *syntax.CreateDatabaseStmt) error {
 	s := r.s
 	switch {
 	case s.tran.level > 0:
-		return mserr.NotInTransaction("CREATE DATABASE")
+		return mserr.DatabaseNotInTransaction("CREATE DATABASE")
 	case st.CopyOf != nil:
 		return mserr.NotSupported("CREATE DATABASE AS COPY OF")
 	case st.ForAttach:
@@ -135,7 +135,7 @@ func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 		return mserr.New(5011, 14, "User does not have permission to alter database '%s', the database does not exist, or the database is not in a state that allows access checks.", st.Name.Name)
 	}
 	if s.tran.level > 0 {
-		return mserr.NotInTransaction("ALTER DATABASE")
+		return mserr.DatabaseNotInTransaction("ALTER DATABASE")
 	}
 	switch {
 	case st.Files != "":

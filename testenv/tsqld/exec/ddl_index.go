@@ -62,7 +62,7 @@ func (r *run) changeTable(n *syntax.ObjectName, verb string, missing error, fn f
 
 // createIndex is CREATE INDEX.
 func (r *run) createIndex(st *syntax.CreateIndexStmt) error {
-	missing := mserr.New(1088, 16, "Cannot find the object \"%s\" because it does not exist or you do not have permissions.", st.Table.String())
+	missing := mserr.NoObjectOrPermission(st.Table.String())
 	return r.changeTable(st.Table, "CREATE INDEX", missing, func(b *builder) error {
 		if dropExisting(st.Def.Options) {
 			for i, ix := range b.t.Indexes {
@@ -91,7 +91,7 @@ func dropExisting(opts []*syntax.Option) bool {
 
 // alterIndex is ALTER INDEX. Rebuilding has no effect but to enable a disabled index.
 func (r *run) alterIndex(st *syntax.AlterIndexStmt) error {
-	missing := mserr.New(1088, 16, "Cannot find the object \"%s\" because it does not exist or you do not have permissions.", st.Table.String())
+	missing := mserr.NoObjectOrPermission(st.Table.String())
 	return r.changeTable(st.Table, "ALTER INDEX", missing, func(b *builder) error {
 		if err := r.s.refuseIndexes("ALTER INDEX", b.t); err != nil {
 			return err

@@ -251,6 +251,11 @@ func (r *run) createFunction(st *syntax.CreateFunctionStmt) error {
 	if err != nil {
 		return inModule(err, st.Name)
 	}
+	for _, p := range st.Params {
+		if p.Output {
+			return inModule(at(mserr.OutputNotDeclared(), p), st.Name)
+		}
+	}
 	fn := &catalog.Function{Params: params, ReturnsNullOnNull: st.Options.ReturnsNull, DefaultSchema: r.s.defaultSchema()}
 	copyModule(&fn.Module, m)
 	switch {
@@ -312,7 +317,7 @@ func (r *run) checkFunction(st *syntax.CreateFunctionStmt, fn *catalog.Function)
 				bad = at(mserr.SideEffect("BEGIN TRY"), s)
 			case *syntax.SelectStmt:
 				if returnsRows(s) {
-					bad = at(mserr.New(444, 16, "Select statements included within a function cannot return data to a client."), s)
+					bad = at(mserr.SelectInFunction(), s)
 				}
 				return false
 			case *syntax.ExecStmt:
@@ -330,7 +335,7 @@ func (r *run) checkFunction(st *syntax.CreateFunctionStmt, fn *catalog.Function)
 		return bad
 	}
 	if len(st.Body) == 0 || !endsInReturn(st.Body[len(st.Body)-1]) {
-		return mserr.New(455, 16, "The last statement included within a function must be a return statement.")
+		return mserr.FunctionWithoutReturn()
 	}
 	return nil
 }

@@ -234,6 +234,11 @@ func (r *run) call(name *syntax.ObjectName, args []callArg) (result, error) {
 		if o.Kind == catalog.KindScalarFunction {
 			return r.callFunctionByExec(d, o, args)
 		}
+		return result{}, mserr.NotProcedure(o.Name, "table valued function")
+	case *catalog.Table:
+		return result{}, mserr.NotProcedure(o.Name, "table")
+	case *catalog.View:
+		return result{}, mserr.NotProcedure(o.Name, "view")
 	case nil:
 		if hasSystemPrefix(name) {
 			return result{}, mserr.NotSupported("the system procedure %s", name.Last())

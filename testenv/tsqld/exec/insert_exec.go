@@ -18,7 +18,7 @@ func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 		return mserr.InsertExecNested()
 	}
 	if st.Output != nil || st.OutputInto != nil {
-		return mserr.NotSupported("OUTPUT of INSERT ... EXEC")
+		return mserr.OutputInInsertExec()
 	}
 	if st.Top != nil {
 		return mserr.NotSupported("INSERT TOP ... EXEC")

@@ -240,7 +240,11 @@ func (r *run) resolve(f *frame) *varTypes {
 			vt.decls = append(vt.decls, resolvedType{})
 			continue
 		}
-		vt.decls = append(vt.decls, r.resolveType(d.Type))
+		t := r.resolveType(d.Type)
+		if t.err == nil && t.typ.IsLOB() {
+			t.err = mserr.LOBVariable()
+		}
+		vt.decls = append(vt.decls, t)
 	}
 	r.f = outer
 	u.mu.Lock()

@@ -72,7 +72,7 @@ func (r *run) selectStmt(st *syntax.SelectStmt) error {
 		return r.drawing(&p.Needs, func() error { return r.assign(p) })
 	}
 	if r.inFunction {
-		return mserr.New(444, 16, "Select statements included within a function cannot return data to a client.")
+		return mserr.SelectInFunction()
 	}
 	if r.s.opts.implicitTransactions && r.s.tran.level == 0 && len(p.Databases) > 0 {
 		r.s.start("")

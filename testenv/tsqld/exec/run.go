@@ -389,7 +389,7 @@ func (r *run) nested() bool { return r.f.kind != batchFrame }
 // columns starts a result set.
 func (r *run) columns(cols []types.Column) error {
 	if r.inFunction {
-		return mserr.New(444, 16, "Select statements included within a function cannot return data to a client.")
+		return mserr.SelectInFunction()
 	}
 	r.open = true
 	r.sets++

@@ -101,7 +101,10 @@ func (r *run) setValue(st *syntax.SetValueStmt) error {
 		if err != nil {
 			return err
 		}
-		n, _ := v.(int64)
+		n, ok := v.(int64)
+		if st.Option == "ROWCOUNT" && (!ok || n < 0) {
+			return mserr.InvalidRowCount()
+		}
 		return s.setNumber(st.Option, n)
 	case "CONTEXT_INFO":
 		v, err := r.value(st.Value, types.VarBinaryOf(128))
@@ -157,7 +160,7 @@ func (s *Session) setNumber(option string, n int64) error {
 		}
 		s.opts.lockTimeout = int(n)
 	case "ROWCOUNT":
-		s.opts.rowCount = max(n, 0)
+		s.opts.rowCount = n
 	case "DATEFIRST":
 		if n < 1 || n > 7 {
 			return mserr.New(2742, 16, "SET DATEFIRST %d is out of range.", n)

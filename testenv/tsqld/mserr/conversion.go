@@ -84,11 +84,6 @@ func InvalidStyle(style int, from string) *Error {
 	return New(281, 16, "%d is not a valid style number when converting from %s to a character string.", style, from)
 }
 
-// StyleMismatch is error 9807: a text that does not follow CONVERT's style.
-func StyleMismatch(style int) *Error {
-	return New(9807, 16, "The input character string does not follow style %d, either change the input character string or use a different style.", style)
-}
-
 // StyleNotSupported is error 9809.
 func StyleNotSupported(style int, from, to string) *Error {
 	return New(9809, 16, "The style %d is not supported for conversions from %s to %s.", style, from, to)
@@ -107,11 +102,6 @@ func SmallDateTimeConversion() *Error {
 // IncompatibleTypes is error 402; operator is "add", "equal to", "greater than", "'='" and the like.
 func IncompatibleTypes(a, b, operator string) *Error {
 	return New(402, 16, "The data types %s and %s are incompatible in the %s operator.", a, b, operator)
-}
-
-// InvalidOperator is error 403; operator is a name such as "add".
-func InvalidOperator(operator, name string) *Error {
-	return New(403, 16, "Invalid operator for data type. Operator equals %s, type equals %s.", operator, name)
 }
 
 // OrderByConstant is error 408; n counts from 1.
@@ -269,11 +259,6 @@ func AggregateStrings(function string) *Error {
 	return New(9829, 16, "%s aggregation result exceeded the limit of 8000 bytes. Use LOB types to avoid result truncation.", function)
 }
 
-// NullAggregate is warning 8153, an informational message.
-func NullAggregate() *Error {
-	return New(8153, 10, "Warning: Null value is eliminated by an aggregate or other SET operation.")
-}
-
 // TranslateLengths is error 9828.
 func TranslateLengths() *Error {
 	return New(9828, 16, "The second and third arguments of the TRANSLATE built-in function must contain an equal number of characters.")
@@ -319,11 +304,6 @@ func JSONProperty() *Error {
 // JSONText is error 13609; position counts UTF-16 units from 0.
 func JSONText(character string, position int) *Error {
 	return New(13609, 16, "JSON text is not properly formatted. Unexpected character '%s' is found at position %d.", character, position).WithState(4)
-}
-
-// JSONArgument is error 13610; n counts from 1.
-func JSONArgument(n int, function string) *Error {
-	return New(13610, 16, "The argument %d of the \"%s\" must be a string literal.", n, function).WithState(2)
 }
 
 // JSONScalar is error 13623: a strict path of JSON_VALUE ends at an object, array or too long value.

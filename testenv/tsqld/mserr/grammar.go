@@ -15,11 +15,6 @@ func SyntaxWith() *Error {
 	return New(319, 15, "Incorrect syntax near the keyword 'with'. If this statement is a common table expression, an xmlnamespaces clause or a change tracking context clause, the previous statement must be terminated with a semicolon.")
 }
 
-// SyntaxExpected is error 1035: what should have come is known.
-func SyntaxExpected(token, expected string) *Error {
-	return New(1035, 15, "Incorrect syntax near '%s', expected '%s'.", token, expected)
-}
-
 // TooManyTables is error 106; most is the number of tables that one query can have.
 func TooManyTables(most int) *Error {
 	return New(106, 16, "Too many table names in the query. The maximum allowable is %d.", most)
@@ -173,11 +168,6 @@ func BadWaitForTime(text string) *Error {
 	return New(148, 15, "Incorrect time syntax in time string '%s' used with WAITFOR.", text)
 }
 
-// NotAllowedIn is error 154: what is not allowed in where.
-func NotAllowedIn(what, where string) *Error {
-	return New(154, 15, "%s is not allowed in %s.", what, where)
-}
-
 // UnknownOption is error 155; kind names the family: "SET", "CURSOR", "datepart"...
 func UnknownOption(option, kind string) *Error {
 	return New(155, 15, "'%s' is not a recognized %s option.", option, kind)
@@ -246,11 +236,6 @@ func NotRecognized(name, kind string) *Error {
 // InsertAssigns is error 199.
 func InsertAssigns() *Error {
 	return New(199, 15, "An INSERT statement cannot contain a SELECT statement that assigns values to a variable.")
-}
-
-// InvalidIdentifier is error 203.
-func InvalidIdentifier(name string) *Error {
-	return New(203, 16, "The name '%s' is not a valid identifier.", name)
 }
 
 // SetOperationCount is error 205.
@@ -382,25 +367,9 @@ func OffsetWithTop() *Error {
 	return New(10741, 15, "A TOP can not be used in the same query or sub-query as a OFFSET.")
 }
 
-// QueryInWaitFor is error 101: a query where WAITFOR wants a time.
-func QueryInWaitFor() *Error { return New(101, 15, "Query not allowed in Wait for.") }
-
-// BadWaitForValue is error 149: a time of WAITFOR that does not exist.
-func BadWaitForValue(text string) *Error {
-	return New(149, 15, "Time value '%s' used with WAITFOR is not a valid value. Check date/time syntax.", text)
-}
-
-// InvalidUsage is error 153.
-func InvalidUsage(option, statement string) *Error {
-	return New(153, 15, "Invalid usage of the option %s in the %s statement.", option, statement)
-}
-
 // NegativeTop is error 127.
-func NegativeTop() *Error { return New(127, 15, "A TOP N value may not be negative.") }
-
-// DefaultOfVariable is error 139.
-func DefaultOfVariable() *Error {
-	return New(139, 15, "Cannot assign a default value to a local variable.")
+func NegativeTop() *Error {
+	return New(127, 15, "A TOP N or FETCH rowcount value may not be negative.")
 }
 
 // SelectIntoAssigns is error 194.
@@ -433,13 +402,24 @@ func RecursiveTwice(query string) *Error {
 	return New(253, 16, "Recursive member of a common table expression '%s' has multiple recursive references.", query)
 }
 
-// RecursiveClause is one of the errors 460 to 467: what is not allowed in the recursive part.
-func RecursiveClause(what, query string) *Error {
-	number := map[string]int32{"DISTINCT operator is": 460, "TOP operator is": 461, "Outer join is": 462, "GROUP BY, HAVING, or aggregate functions are": 467}[what]
-	if number == 0 {
-		number = 466
-	}
-	return New(number, 16, "%s not allowed in the recursive part of a recursive common table expression '%s'.", what, query)
+// RecursiveDistinct is error 460.
+func RecursiveDistinct(query string) *Error {
+	return New(460, 16, "DISTINCT operator is not allowed in the recursive part of a recursive common table expression '%s'.", query)
+}
+
+// RecursiveTop is error 461.
+func RecursiveTop(query string) *Error {
+	return New(461, 16, "The TOP or OFFSET operator is not allowed in the recursive part of a recursive common table expression '%s'.", query)
+}
+
+// RecursiveOuterJoin is error 462.
+func RecursiveOuterJoin(query string) *Error {
+	return New(462, 16, "Outer join is not allowed in the recursive part of a recursive common table expression '%s'.", query)
+}
+
+// RecursiveGroupBy is error 467.
+func RecursiveGroupBy(query string) *Error {
+	return New(467, 16, "GROUP BY, HAVING, or aggregate functions are not allowed in the recursive part of a recursive common table expression '%s'.", query)
 }
 
 // NotAFunction is error 215: arguments behind the name of a table.
@@ -450,11 +430,6 @@ func NotAFunction(name string) *Error {
 // NoFunctionArguments is error 216: a table-valued function without parentheses.
 func NoFunctionArguments(name string) *Error {
 	return New(216, 16, "Parameters were not supplied for the function '%s'.", name)
-}
-
-// TriggerTables is error 286: a change of INSERTED or DELETED.
-func TriggerTables() *Error {
-	return New(286, 16, "The logical tables INSERTED and DELETED cannot be updated.")
 }
 
 // SelectInFunction is error 444.
@@ -475,9 +450,4 @@ func OutputInInsertExec() *Error {
 // InvalidRowCount is error 507.
 func InvalidRowCount() *Error {
 	return New(507, 16, "Invalid argument for SET ROWCOUNT. Must be a non-null non-negative integer.")
-}
-
-// NotComparable is error 249: a type in a clause (GROUP BY, ORDER BY, DISTINCT...) that needs comparison.
-func NotComparable(name, clause string) *Error {
-	return New(249, 16, "The type \"%s\" is not comparable. It cannot be used in the %s clause.", name, clause)
 }

@@ -72,19 +72,9 @@ func OutputIntoChecked(table, constraint string) *Error {
 	return New(333, 16, "The target table '%s' of the OUTPUT INTO clause cannot have any enabled check constraints or any enabled rules. Found check constraint or rule '%s'.", table, constraint)
 }
 
-// OutputWithTriggers is error 334.
-func OutputWithTriggers(table string) *Error {
-	return New(334, 16, "The target table '%s' of the DML statement cannot have any enabled triggers if the statement contains an OUTPUT clause without INTO clause.", table)
-}
-
 // ReadOnlyRequired is error 352.
 func ReadOnlyRequired(parameter string) *Error {
 	return New(352, 15, "The table-valued parameter \"%s\" must be declared with the READONLY option.", parameter)
-}
-
-// InvalidOption is error 487.
-func InvalidOption(statement string) *Error {
-	return New(487, 16, "An invalid option was specified for the statement \"%s\".", statement)
 }
 
 // NullInsert is error 515; table is its three-part name, statement is INSERT or UPDATE.
@@ -208,11 +198,6 @@ func WrongDrop(statement, name, kind, use string) *Error {
 // SystemDrop is error 3708.
 func SystemDrop(verb, kind, name string) *Error {
 	return New(3708, 16, "Cannot %s the %s '%s' because it is a system %s.", verb, kind, name, kind)
-}
-
-// DefaultBound is error 3716.
-func DefaultBound(name string) *Error {
-	return New(3716, 16, "The default '%s' cannot be dropped because it is bound to one or more columns.", name)
 }
 
 // ConstraintIndex is error 3723; constraint is PRIMARY KEY or UNIQUE KEY.
@@ -355,11 +340,6 @@ func IdentityInsertElsewhere(on, table string) *Error {
 	return New(8107, 16, "IDENTITY_INSERT is already ON for table '%s'. Cannot perform SET operation for table '%s'.", on, table)
 }
 
-// SelectIntoIdentity is error 8108.
-func SelectIntoIdentity(table, column string) *Error {
-	return New(8108, 16, "Cannot add identity column, using the SELECT INTO statement, to table '%s', which already has column '%s' that inherits the identity property.", table, column)
-}
-
 // MultiplePrimaryKeys is error 8110.
 func MultiplePrimaryKeys(table string) *Error {
 	return New(8110, 16, "Cannot add multiple PRIMARY KEY constraints to table '%s'.", table)
@@ -400,11 +380,6 @@ func NullableIdentity(column, table string) *Error {
 	return New(8147, 16, "Could not create IDENTITY attribute on nullable column '%s', table '%s'.", column, table)
 }
 
-// DuplicateColumnConstraint is error 8148.
-func DuplicateColumnConstraint(constraint, column, table string) *Error {
-	return New(8148, 16, "More than one column %s constraint specified for column '%s', table '%s'.", constraint, column, table)
-}
-
 // UnnamedColumn is error 8155; n counts from 1.
 func UnnamedColumn(n int, object string) *Error {
 	return New(8155, 16, "No column name was specified for column %d of '%s'.", n, object).WithState(2)
@@ -428,11 +403,6 @@ func FewerColumnsThanListed(object string) *Error {
 // MergeTwice is error 8672.
 func MergeTwice() *Error {
 	return New(8672, 16, "The MERGE statement attempted to UPDATE or DELETE the same row more than once. This happens when a target row matches more than one source row. A MERGE statement cannot UPDATE/DELETE the same row of the target table multiple times. Refine the ON clause to ensure a target row matches at most one source row, or use the GROUP BY clause to group the source rows.")
-}
-
-// MutualOrdering is error 8711.
-func MutualOrdering() *Error {
-	return New(8711, 16, "Multiple ordered aggregate functions in the same scope have mutually incompatible orderings.")
 }
 
 // DuplicateIndexKey is error 1505; key is in parentheses.
@@ -485,19 +455,9 @@ func DefaultExists() *Error {
 	return New(1781, 16, "Column already has a DEFAULT bound to it.")
 }
 
-// ForeignKeyCycle is error 1785.
-func ForeignKeyCycle(constraint, table string) *Error {
-	return New(1785, 16, "Introducing FOREIGN KEY constraint '%s' on table '%s' may cause cycles or multiple cascade paths. Specify ON DELETE NO ACTION or ON UPDATE NO ACTION, or modify other FOREIGN KEY constraints.", constraint, table)
-}
-
 // DatabaseExists is error 1801.
 func DatabaseExists(name string) *Error {
 	return New(1801, 16, "Database '%s' already exists. Choose a different database name.", name).WithState(3)
-}
-
-// CreateDatabaseFailed is error 1802.
-func CreateDatabaseFailed() *Error {
-	return New(1802, 16, "CREATE DATABASE failed. Some file names listed could not be created. Check related errors.").WithState(4)
 }
 
 // ClusteredExists is error 1902; kind is table or view.

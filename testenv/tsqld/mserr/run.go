@@ -47,7 +47,7 @@ func FunctionsOnly() *Error {
 	return New(557, 16, "Only functions and some extended stored procedures can be executed from within a function.")
 }
 
-// NotInTransaction is error 574; statement is CREATE DATABASE and the like.
+// NotInTransaction is error 574; statement is DROP DATABASE and the like.
 func NotInTransaction(statement string) *Error {
 	return New(574, 16, "%s statement cannot be used inside a user transaction.", statement)
 }
@@ -60,11 +60,6 @@ func DatabaseNotInTransaction(statement string) *Error {
 // InsertExecNested is error 8164.
 func InsertExecNested() *Error {
 	return New(8164, 16, "An INSERT EXEC statement cannot be nested.")
-}
-
-// SessionKilled is error 596.
-func SessionKilled() *Error {
-	return New(596, 21, "Cannot continue the execution because the session is in the kill state.")
 }
 
 // SaveWithoutTransaction is error 628.
@@ -97,11 +92,6 @@ func SeverityPermission(maximum int) *Error {
 	return New(2754, 16, "Error severity levels greater than %d can only be specified by members of the sysadmin role, using the WITH LOG option.", maximum)
 }
 
-// InvalidState is error 2756.
-func InvalidState(value, from, to int64) *Error {
-	return New(2756, 16, "Invalid value %d for state. Valid range is from %d to %d.", value, from, to)
-}
-
 // SubstitutionType is error 2786; n counts from 1.
 func SubstitutionType(n int) *Error {
 	return New(2786, 16, "The data type of substitution parameter %d does not match the expected type of the format specification.", n)
@@ -115,11 +105,6 @@ func InvalidFormat(format string) *Error {
 // NoProcedure is error 2812.
 func NoProcedure(name string) *Error {
 	return New(2812, 16, "Could not find stored procedure '%s'.", name).WithState(62)
-}
-
-// BatchAborted is error 3609.
-func BatchAborted() *Error {
-	return New(3609, 16, "The transaction ended in the trigger. The batch has been aborted.")
 }
 
 // StatementTerminated is error 3621, an informational message after an error that undid its statement.
@@ -166,11 +151,6 @@ func Uncommittable() *Error {
 // UncommittableSavepoint is error 3931.
 func UncommittableSavepoint() *Error {
 	return New(3931, 16, "The current transaction cannot be committed and cannot be rolled back to a savepoint. Roll back the entire transaction.")
-}
-
-// RoutineTransactionCount is error 3992.
-func RoutineTransactionCount(before, after int, routine string) *Error {
-	return New(3992, 16, "Transaction count has been changed from %d to %d inside of user defined routine, trigger or aggregate \"%s\". This is not allowed and user transaction will be rolled back. Change application logic to enforce strict transaction nesting.", before, after, routine)
 }
 
 // UncommittableAtEnd is error 3998.
@@ -268,11 +248,6 @@ func TooDeep() *Error {
 	return New(8631, 17, "Internal error: Server stack limit has been reached. Please look for potentially deep nesting in your query, and try to simplify it.")
 }
 
-// CursorArgument is error 16902.
-func CursorArgument(procedure, parameter string) *Error {
-	return New(16902, 16, "%s: The value of the parameter %s is invalid.", procedure, parameter)
-}
-
 // CursorOpen is error 16905.
 func CursorOpen() *Error {
 	return New(16905, 16, "The cursor is already open.")
@@ -306,16 +281,6 @@ func CursorNotOpen() *Error {
 // FetchVariables is error 16924.
 func FetchVariables() *Error {
 	return New(16924, 16, "Cursorfetch: The number of variables declared in the INTO list must match that of selected columns.")
-}
-
-// CursorReadOnly is error 16929.
-func CursorReadOnly() *Error {
-	return New(16929, 16, "The cursor is READ ONLY.")
-}
-
-// NotInFetchBuffer is error 16930.
-func NotInFetchBuffer() *Error {
-	return New(16930, 16, "The requested row is not in the fetch buffer.")
 }
 
 // NoCursorAllocated is error 16950.
@@ -377,14 +342,4 @@ func ApplockNotHeld(principal, resource string) *Error {
 // NeedsTransaction is error 3918.
 func NeedsTransaction() *Error {
 	return New(3918, 16, "The statement or function must be executed in the context of a user transaction.")
-}
-
-// StatementNotSupported is error 40510.
-func StatementNotSupported(statement string) *Error {
-	return New(40510, 16, "Statement '%s' is not supported in this version of SQL Server.", statement)
-}
-
-// InsufficientResources is error 49918.
-func InsufficientResources() *Error {
-	return New(49918, 16, "Cannot process request. Not enough resources to process request. Please retry your request later.")
 }

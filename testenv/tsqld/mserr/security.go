@@ -7,24 +7,9 @@ func ObjectPermission(permission, object, database, schema string) *Error {
 	return New(229, 14, "The %s permission was denied on the object '%s', database '%s', schema '%s'.", permission, object, database, schema).WithState(5)
 }
 
-// ColumnPermission is error 230.
-func ColumnPermission(permission, column, object, database, schema string) *Error {
-	return New(230, 14, "The %s permission was denied on the column '%s' of the object '%s', database '%s', schema '%s'.", permission, column, object, database, schema)
-}
-
 // DatabasePermission is error 262.
 func DatabasePermission(permission, database string) *Error {
 	return New(262, 14, "%s permission denied in database '%s'.", permission, database)
-}
-
-// NoPermission is error 297.
-func NoPermission() *Error {
-	return New(297, 16, "The user does not have permission to perform this action.").WithState(5)
-}
-
-// SecurablePermission is error 300.
-func SecurablePermission(permission, object, database string) *Error {
-	return New(300, 14, "%s permission was denied on object '%s', database '%s'.", permission, object, database)
 }
 
 // NoDatabase is error 911.
@@ -122,11 +107,6 @@ func ActionPermission() *Error {
 	return New(15247, 16, "User does not have permission to perform this action.")
 }
 
-// NoWindowsPrincipal is error 15401.
-func NoWindowsPrincipal(name string) *Error {
-	return New(15401, 16, "Windows NT user or group '%s' not found. Check the name again.", name)
-}
-
 // ImpersonateLogin is error 15406.
 func ImpersonateLogin(name string) *Error {
 	return New(15406, 16, "Cannot execute as the server principal because the principal \"%s\" does not exist, this type of principal cannot be impersonated, or you do not have permission.", name)
@@ -140,9 +120,4 @@ func LoginInUse(name string) *Error {
 // ImpersonateUser is error 15517.
 func ImpersonateUser(name string) *Error {
 	return New(15517, 16, "Cannot execute as the database principal because the principal \"%s\" does not exist, this type of principal cannot be impersonated, or you do not have permission.", name)
-}
-
-// NoUse is error 40508; Azure SQL Database only.
-func NoUse() *Error {
-	return New(40508, 16, "USE statement is not supported to switch between databases. Use a new connection to connect to a different database.")
 }
