@@ -84,7 +84,6 @@ type wireClient struct {
 	*rawClient
 	results []*strict.Result
 	returns []any
-	kept    []types.Value // values for the next requests, as the server holds them
 }
 
 // newWireClient starts a server and logs in.

@@ -2,7 +2,6 @@ package builtin
 
 import (
 	"math"
-	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
@@ -181,6 +180,3 @@ func eachText(f func(string) string) evalFunc {
 		return fit(f(s), result), nil
 	}
 }
-
-// lower is the function's name as errors have it.
-func lower(name string) string { return strings.ToLower(name) }

@@ -1,6 +1,7 @@
 package builtin
 
 import (
+	"math/big"
 	"strings"
 	"testing"
 
@@ -47,7 +48,7 @@ func (fakeEnv) Identity(scope bool) types.Value {
 	if scope {
 		return nil
 	}
-	return IdentityValue(42)
+	return identityValue(42)
 }
 func (fakeEnv) TranCount() int                  { return 1 }
 func (fakeEnv) XactState() int                  { return -1 }
@@ -114,7 +115,7 @@ func (fakeEnv) TypeByName(_, name string) (int32, types.Type, bool) {
 }
 func (fakeEnv) TypeByID(id int32) (string, bool) { return "phone", id == 257 }
 func (fakeEnv) IdentCurrent(_, table string) (types.Value, types.Value, types.Value, bool) {
-	return IdentityValue(7), IdentityValue(1), IdentityValue(2), table == "items"
+	return identityValue(7), identityValue(1), identityValue(2), table == "items"
 }
 func (fakeEnv) DefaultSchema() string                { return "dbo" }
 func (fakeEnv) UserByName(name string) (int32, bool) { return 5, name == "" || name == "ann" }
@@ -187,4 +188,10 @@ func TestTable(t *testing.T) {
 	_, ok := Lookup("GetDate")
 	require.True(t, ok)
 	require.NotEmpty(t, Names())
+}
+
+// identityValue is an identity as a decimal(38,0).
+func identityValue(n int64) types.Value {
+	v, _ := types.DecimalValue(big.NewInt(n), identityType)
+	return v
 }

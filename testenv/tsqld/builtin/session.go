@@ -1,7 +1,6 @@
 package builtin
 
 import (
-	"math/big"
 	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
@@ -107,13 +106,6 @@ func evalIdentity(scope bool) evalFunc {
 	return func(env Env, _ []types.Type, _ types.Type, _ []types.Value) (types.Value, error) {
 		return env.Identity(scope), nil
 	}
-}
-
-// IdentityValue makes the value of @@IDENTITY, SCOPE_IDENTITY and IDENT_CURRENT (a decimal(38,0))
-// of an identity.
-func IdentityValue(n int64) types.Value {
-	v, _ := types.DecimalValue(big.NewInt(n), identityType)
-	return v
 }
 
 // evalIdent answers about the identity column of a table: 0 the last value, 1 the seed, 2 the increment.

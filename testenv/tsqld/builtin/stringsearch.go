@@ -111,34 +111,7 @@ func evalPatIndex(m *meter.Meter, ts []types.Type, _ types.Type, args []types.Va
 	return int64(ts[1].Collation.Chars(s[:at]) + 1), nil
 }
 
-// Like reports whether s matches a LIKE pattern: % any text, _ one character, [abc], [a-z] and
-// [^...] a class. escape is the ESCAPE text, "" for none; it must be one character (error 506).
-// Trailing blanks count, as they do for nchar and nvarchar; see [LikePadded].
-func Like(s, pattern, escape string, c types.Collation) (bool, error) {
-	p, err := CompileLike(pattern, escape, c)
-	if err != nil {
-		return false, err
-	}
-	return p.Match(nil, s)
-}
-
-// LikePadded is Like for char and varchar, where trailing blanks of the text do not prevent a match.
-func LikePadded(s, pattern, escape string, c types.Collation) (bool, error) {
-	p, err := CompileLike(pattern, escape, c)
-	if err != nil {
-		return false, err
-	}
-	if ok, err := p.Match(nil, s); ok || err != nil {
-		return ok, err
-	}
-	trimmed := types.TrimBlanks(s)
-	if len(trimmed) == len(s) {
-		return false, nil
-	}
-	return p.Match(nil, trimmed)
-}
-
-// CompileLike reads a pattern once for many matches. Error 506 as in [Like].
+// CompileLike reads a pattern once for many matches. Error 506 for an escape of several characters.
 func CompileLike(pattern, escape string, c types.Collation) (*Pattern, error) {
 	var esc rune
 	if escape != "" {

@@ -27,11 +27,10 @@ const (
 
 // Features that a client can ask for (MS-TDS 2.2.6.4, FeatureExt).
 const (
-	FeatureSessionRecovery  uint8 = 0x01
-	FeatureFedAuth          uint8 = 0x02
-	FeatureColumnEncryption uint8 = 0x04
-	FeatureUTF8             uint8 = 0x0A
-	featureEnd              uint8 = 0xFF
+	FeatureSessionRecovery uint8 = 0x01
+	FeatureFedAuth         uint8 = 0x02
+	FeatureUTF8            uint8 = 0x0A
+	featureEnd             uint8 = 0xFF
 )
 
 // Login is a LOGIN7 message. [Login.TooLong] tells whether one of its texts is longer than it may be.

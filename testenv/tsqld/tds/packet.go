@@ -204,9 +204,6 @@ func (m *MessageWriter) EndWith(s Status) error {
 	return m.err
 }
 
-// Pending returns how many bytes of payload wait to be sent.
-func (m *MessageWriter) Pending() int { return len(m.buf) - HeaderSize }
-
 // send writes the buffer as one packet.
 func (m *MessageWriter) send(s Status) {
 	appendHeader(m.buf[:0], Header{Type: m.typ, Status: s, Length: len(m.buf), SPID: m.spid, ID: m.id})

@@ -40,7 +40,6 @@ const (
 	preloginInstance   = 0x02
 	preloginThreadID   = 0x03
 	preloginMARS       = 0x04
-	preloginTraceID    = 0x05
 	preloginEnd        = 0xFF
 )
 

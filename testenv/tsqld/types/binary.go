@@ -67,9 +67,6 @@ func ParseBinaryLiteral(s string) ([]byte, error) {
 	return b, nil
 }
 
-// FormatBinary prints bytes as a literal: 0x and upper-case digits.
-func FormatBinary(b []byte) string { return "0x" + strings.ToUpper(hex.EncodeToString(b)) }
-
 // numberBytes is the big-endian form of integers, money and floats, and the form of decimals: precision,
 // scale, 0, 1 for a positive sign, then little-endian words of 4 bytes.
 func numberBytes(v Value, from Type) []byte {

@@ -54,12 +54,3 @@ func StringLiteral(s string, national bool) (Type, Value) {
 	s = narrow(s, CI)
 	return VarCharOf(Units(s)), s
 }
-
-// BinaryLiteral types 0x…; error 102 for anything else.
-func BinaryLiteral(text string) (Type, Value, error) {
-	b, err := ParseBinaryLiteral(text)
-	if err != nil {
-		return Type{}, nil, err
-	}
-	return VarBinaryOf(len(b)), b, nil
-}

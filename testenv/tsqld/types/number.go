@@ -199,15 +199,6 @@ func toDecimal(v Value, from, to Type) (Value, error) {
 	return nil, mserr.ArithmeticOverflow(runtimeName(from), "numeric").WithState(6)
 }
 
-// plainFloat prints a float without an exponent, with as many digits as it takes to read it back.
-func plainFloat(f float64, id ID) string {
-	bits := 64
-	if id == Real {
-		bits = 32
-	}
-	return strconv.FormatFloat(f, 'f', -1, bits)
-}
-
 // toMoney rounds to four digits.
 func toMoney(v Value, from, to Type) (Value, error) {
 	lo, hi := moneyRange(to.ID)

@@ -26,6 +26,9 @@ func packets(payload []byte, size int) [][]byte {
 	}
 }
 
+// commandSelect is the command of a SELECT in the DONE token.
+const commandSelect = 0xC1
+
 // Parts of answers, as a server sends them to a client of TDS 7.4.
 var (
 	loginAck = []byte{tokenLoginAck, 12, 0, 1, 0x74, 0, 0, 4, 1, 'S', 0, 16, 0, 3, 0xE8}

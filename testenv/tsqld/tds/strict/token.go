@@ -36,9 +36,6 @@ const (
 	doneFatal      = 0x0100
 )
 
-// commandSelect is the command of a SELECT; SqlClient counts the rows of no other as results.
-const commandSelect = 0xC1
-
 // Result is a result set that was read.
 type Result struct {
 	Columns []Column
