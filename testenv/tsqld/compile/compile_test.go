@@ -217,7 +217,7 @@ func show(v types.Value, t types.Type) string {
 		return "NULL"
 	}
 	if b, ok := v.([]byte); ok && t.ID != types.UniqueIdentifier && t.ID != types.DateTimeOffset && t.ID != types.Variant {
-		return types.FormatBinary(b)
+		return fmt.Sprintf("0x%X", b)
 	}
 	s, err := types.Convert(v, t, types.NVarCharMax, types.NoStyle)
 	if err != nil {

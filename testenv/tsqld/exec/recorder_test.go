@@ -46,7 +46,7 @@ func show(v types.Value, t types.Type) string {
 		return "NULL"
 	}
 	if t.IsBinary() || t.ID == types.Image || t.ID == types.RowVersion {
-		return types.FormatBinary(v.([]byte))
+		return fmt.Sprintf("0x%X", v.([]byte))
 	}
 	s, err := types.Convert(v, t, types.NVarCharMax, 121*b2i(t.IsTemporal()))
 	if err != nil {
