@@ -247,7 +247,7 @@ func (s *benchServer) useServer(ctx context.Context, dsn string) error {
 		return err
 	}
 	if s.dsn, err = mssql.ParseDSN(dsn); err != nil {
-		return &usageError{err}
+		return usage(err)
 	}
 	params := s.dsn.Params
 	s.serverName = cmp.Or(slices.MaxFunc(serverNames(params), func(x, y string) int { return len(x) - len(y) }), params.Host)
@@ -255,7 +255,7 @@ func (s *benchServer) useServer(ctx context.Context, dsn string) error {
 	master := s.open("master")
 	defer master.Close()
 	if err := master.QueryRowContext(ctx, "SELECT CAST(SERVERPROPERTY('ProductVersion') AS NVARCHAR(128));").Scan(&s.report.Server); err != nil {
-		return &exitError{exitConnection, fmt.Errorf("connect to the server: %w", err)}
+		return exitWith(exitConnection, fmt.Errorf("connect to the server: %w", err))
 	}
 	return s.createDatabase(ctx, s.prefix+"control")
 }

@@ -155,7 +155,7 @@ func (a *app) demo(ctx context.Context, databases int, memory memorySize) (err e
 }
 
 // say tells people what happens; programs are not interested.
-func (a *app) say(format string, args ...any) {
+func (a *printer) say(format string, args ...any) {
 	if a.output != formatJSON {
 		fmt.Fprintf(a.stdout, format+"\n", args...)
 	}

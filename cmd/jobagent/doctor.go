@@ -79,7 +79,7 @@ The exit code is 0 when all is well and 7 when there is a warning or an error.`,
 				return err
 			}
 			if controldb.Worst(found) != controldb.SeverityOK {
-				return &exitError{code: exitRunFailed}
+				return exitWith(exitRunFailed, nil)
 			}
 			return nil
 		},
@@ -133,7 +133,7 @@ func (a *app) examineEncryption() ([]controldb.Finding, error) {
 	}
 	servers, err := mssql.NewServers(cfg.encryption())
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, usage(err)
 	}
 	defer servers.Close()
 	var found []controldb.Finding

@@ -114,7 +114,7 @@ func readRun(ctx context.Context, store *controldb.Store, id uuid.UUID) ([]contr
 		return nil, err
 	}
 	if len(rows) == 0 {
-		return nil, &exitError{exitNotFound, fmt.Errorf("execution %s does not exist; jobagent execution list shows the latest", id)}
+		return nil, exitWith(exitNotFound, fmt.Errorf("execution %s does not exist; jobagent execution list shows the latest", id))
 	}
 	return rows, nil
 }
@@ -339,7 +339,7 @@ func (a *app) watch(ctx context.Context, store *controldb.Store, id uuid.UUID) e
 	if root.Lifecycle == jobs.Succeeded || root.Lifecycle == jobs.SucceededWithSkipped {
 		return nil
 	}
-	return &exitError{exitRunFailed, fmt.Errorf("run %s of job %s ended as %s; see jobagent execution errors %s", id, root.JobName, root.Lifecycle, id)}
+	return exitWith(exitRunFailed, fmt.Errorf("run %s of job %s ended as %s; see jobagent execution errors %s", id, root.JobName, root.Lifecycle, id))
 }
 
 // follow waits for the end of a run and returns its rows, the root first. It shows progress where stderr is a terminal.

@@ -29,6 +29,9 @@ type usageError struct{ err error }
 func (e *usageError) Error() string { return e.err.Error() }
 func (e *usageError) Unwrap() error { return e.err }
 
+// usage marks err as a mistake in the command line or in the input.
+func usage(err error) error { return &usageError{err} }
+
 // usagef makes a usageError.
 func usagef(format string, args ...any) error { return &usageError{fmt.Errorf(format, args...)} }
 
@@ -45,6 +48,9 @@ func (e *exitError) Error() string {
 	return e.err.Error()
 }
 func (e *exitError) Unwrap() error { return e.err }
+
+// exitWith ends the command with a code of its own. A nil err prints nothing.
+func exitWith(code int, err error) error { return &exitError{code, err} }
 
 // exitCode maps an error to the exit code that a user's script sees.
 func exitCode(err error) int {

@@ -69,7 +69,7 @@ func runScript(t *testing.T, db *sql.DB, script string) (failures []error) {
 	conn, err := db.Conn(t.Context())
 	require.NoError(t, err)
 	defer conn.Close()
-	for _, batch := range naiveBatches(script) {
+	for _, batch := range scriptBatches(script) {
 		if _, err := conn.ExecContext(context.WithoutCancel(t.Context()), batch); err != nil {
 			failures = append(failures, err)
 		}

@@ -86,13 +86,13 @@ func readAgentJobs(ctx context.Context, dsn mssql.DSN, names []string) ([]import
 	db := sql.OpenDB(dsn.Connector(nil))
 	defer db.Close()
 	if err := db.PingContext(ctx); err != nil {
-		return nil, &exitError{exitConnection, fmt.Errorf("connect to %s, database %s: %w", dsnServer(params), params.Database, err)}
+		return nil, exitWith(exitConnection, fmt.Errorf("connect to %s, database %s: %w", dsnServer(params), params.Database, err))
 	}
 	all, err := agentJobs(ctx, db)
 	if err != nil {
 		var refused mssqldb.Error
 		if errors.As(err, &refused) && refused.Number == noSuchObject {
-			return nil, &exitError{exitNotFound, fmt.Errorf("the database %s of %s holds no SQL Server Agent (%w); --database names another", params.Database, dsnServer(params), err)}
+			return nil, exitWith(exitNotFound, fmt.Errorf("the database %s of %s holds no SQL Server Agent (%w); --database names another", params.Database, dsnServer(params), err))
 		}
 		return nil, fmt.Errorf("read the jobs of SQL Server Agent: %w", err)
 	}
@@ -101,7 +101,7 @@ func readAgentJobs(ctx context.Context, dsn mssql.DSN, names []string) ([]import
 	})
 	for _, n := range names {
 		if !slices.ContainsFunc(list, func(j importer.AgentJob) bool { return strings.EqualFold(n, j.Name) }) {
-			return nil, &exitError{exitNotFound, fmt.Errorf("SQL Server Agent on %s has no job %q", dsnServer(params), n)}
+			return nil, exitWith(exitNotFound, fmt.Errorf("SQL Server Agent on %s has no job %q", dsnServer(params), n))
 		}
 	}
 	return list, nil

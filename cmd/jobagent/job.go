@@ -108,7 +108,7 @@ func findJob(ctx context.Context, store *controldb.Store, name string) (controld
 		return controldb.Job{}, err
 	}
 	if len(list) == 0 {
-		return controldb.Job{}, &exitError{exitNotFound, fmt.Errorf("job %q does not exist; jobagent job list shows what does", name)}
+		return controldb.Job{}, exitWith(exitNotFound, fmt.Errorf("job %q does not exist; jobagent job list shows what does", name))
 	}
 	return list[0], nil
 }

@@ -17,7 +17,7 @@ func main() {
 
 // run executes one command line and returns the exit code. It prints an error once, as one line on stderr.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	root := newRootCommand(&app{stdin: stdin, stdout: stdout, stderr: stderr})
+	root := newRootCommand(&app{printer: printer{stdout: stdout, stderr: stderr}, stdin: stdin})
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)

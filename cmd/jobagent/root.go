@@ -19,14 +19,19 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
+// printer is where and how the commands of one invocation print.
+type printer struct {
+	stdout, stderr io.Writer
+	output         outputFormat // --output
+}
+
 // app is what the commands of one invocation share.
 type app struct {
-	stdin          io.Reader
-	stdout, stderr io.Writer
+	printer
+	stdin io.Reader
 
 	dsn        string // --dsn
 	configPath string // --config
-	output     outputFormat
 	logLevel   string
 
 	config     fileConfig
@@ -147,7 +152,7 @@ func (a *app) controlDSN() (string, error) {
 func (a *app) parseDSN(text string) (mssql.DSN, error) {
 	dsn, err := mssql.ParseDSN(text)
 	if err != nil {
-		return dsn, &usageError{err}
+		return dsn, usage(err)
 	}
 	return dsn, a.warnWeak(dsn.Weaknesses())
 }
@@ -189,7 +194,7 @@ func (a *app) openStore(ctx context.Context) (*controldb.Store, error) {
 	}
 	store, err := controldb.Open(ctx, controldb.Config{DSN: dsn})
 	if err != nil && !errors.Is(err, controldb.ErrUnreachable) && !errors.Is(err, controldb.ErrLoginFailed) {
-		return nil, &usageError{err}
+		return nil, usage(err)
 	}
 	if err != nil {
 		return nil, err
@@ -231,7 +236,7 @@ func (a *app) logger() (*zap.Logger, error) {
 }
 
 // emit prints v as JSON, or calls the printer of the table.
-func (a *app) emit(v any, asTable func(io.Writer) error) error {
+func (a *printer) emit(v any, asTable func(io.Writer) error) error {
 	if a.output == formatJSON {
 		return writeJSON(a.stdout, v)
 	}
@@ -239,7 +244,7 @@ func (a *app) emit(v any, asTable func(io.Writer) error) error {
 }
 
 // done says that something was done: a line for people, an object for programs.
-func (a *app) done(v any, format string, args ...any) error {
+func (a *printer) done(v any, format string, args ...any) error {
 	return a.emit(v, func(w io.Writer) error {
 		_, err := fmt.Fprintf(w, format+"\n", args...)
 		return err

@@ -160,7 +160,7 @@ func runAgent(ctx context.Context, cfg agent.Config, store *controldb.Store, too
 	}()
 	hosting, err := agent.New(cfg, store, tools, hurry, log)
 	if err != nil {
-		return &usageError{err}
+		return usage(err)
 	}
 	return hosting.Run(ctx)
 }

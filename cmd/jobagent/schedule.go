@@ -78,7 +78,7 @@ func (a *app) previewSchedule(kind schedule.Kind, spec []byte, o schedule.Previe
 			return err
 		}
 		if !ok {
-			return &exitError{code: exitUsage}
+			return exitWith(exitUsage, nil)
 		}
 		return nil
 	}
@@ -89,9 +89,9 @@ func (a *app) previewSchedule(kind schedule.Kind, spec []byte, o schedule.Previe
 		for _, f := range faulty.Faults {
 			fmt.Fprintf(a.stderr, "error: %s\n", oneLine(f.String()))
 		}
-		return &exitError{code: exitUsage}
+		return exitWith(exitUsage, nil)
 	case err != nil:
-		return &usageError{err}
+		return usage(err)
 	}
 	if len(p.Due) == 0 {
 		return a.warn(p.Warnings)
@@ -118,7 +118,7 @@ func (a *app) previewSchedule(kind schedule.Kind, spec []byte, o schedule.Previe
 }
 
 // warn prints warnings.
-func (a *app) warn(warnings []string) error {
+func (a *printer) warn(warnings []string) error {
 	for _, w := range warnings {
 		if _, err := fmt.Fprintf(a.stderr, "warning: %s\n", oneLine(w)); err != nil {
 			return err

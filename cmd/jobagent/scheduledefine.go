@@ -150,12 +150,12 @@ func (a *app) faulty(err error) error {
 		if err := writeJSON(a.stdout, schedule.ErrorJSON(err)); err != nil {
 			return err
 		}
-		return &exitError{code: exitUsage}
+		return exitWith(exitUsage, nil)
 	}
 	for _, f := range all.Faults {
 		fmt.Fprintf(a.stderr, "error: %s\n", oneLine(f.String()))
 	}
-	return &exitError{code: exitUsage}
+	return exitWith(exitUsage, nil)
 }
 
 // definedView is what schedule add and update print with -o json.
@@ -234,7 +234,7 @@ func (a *app) defined(ctx context.Context, store *controldb.Store, v definedView
 		return nil
 	})
 	if err == nil && row.State == "Faulted" {
-		err = &exitError{exitFailure, fmt.Errorf("the agent finds the schedule faulty, and it will not run: %s; jobagent schedule show %s %s lists all faults", row.Reason, v.Job, v.Name)}
+		err = exitWith(exitFailure, fmt.Errorf("the agent finds the schedule faulty, and it will not run: %s; jobagent schedule show %s %s lists all faults", row.Reason, v.Job, v.Name))
 	}
 	return err
 }
@@ -301,7 +301,7 @@ func findSchedule(ctx context.Context, store *controldb.Store, job, name string)
 		if _, err := findJob(ctx, store, job); err != nil {
 			return controldb.Schedule{}, err
 		}
-		return controldb.Schedule{}, &exitError{exitNotFound, fmt.Errorf("job %q has no schedule %q; jobagent schedule list --job shows what it has", job, name)}
+		return controldb.Schedule{}, exitWith(exitNotFound, fmt.Errorf("job %q has no schedule %q; jobagent schedule list --job shows what it has", job, name))
 	}
 	return list[0], nil
 }

@@ -111,7 +111,7 @@ func schedulesOf(ctx context.Context, store *controldb.Store, args []string) ([]
 		return list, err
 	}
 	if list, err = store.Schedules(ctx, controldb.ScheduleFilter{Name: &args[0], NamedOnly: true}); err == nil && len(list) == 0 {
-		err = &exitError{exitNotFound, fmt.Errorf("neither a job nor a schedule is named %q; jobagent schedule list shows what there is", args[0])}
+		err = exitWith(exitNotFound, fmt.Errorf("neither a job nor a schedule is named %q; jobagent schedule list shows what there is", args[0]))
 	}
 	return list, err
 }

@@ -92,7 +92,7 @@ UPDATE jobs_internal.schedules SET defined_at = '2026-03-04T05:06:07.8' WHERE na
 	other, err := server.open("second")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, other.Close()) })
-	for _, batch := range naiveBatches(text) {
+	for _, batch := range scriptBatches(text) {
 		_, err := other.ExecContext(context.WithoutCancel(ctx), batch)
 		require.NoError(t, err, batch)
 	}
@@ -112,19 +112,4 @@ UPDATE jobs_internal.schedules SET defined_at = '2026-03-04T05:06:07.8' WHERE na
 	require.Equal(t, []controldb.StepOption{
 		{StepID: 1, StepName: "JobStep", OnUnknownOutcome: "Retry"}, {StepID: 2, StepName: "two", OnUnknownOutcome: "Fail", AtMostOnce: true},
 	}, options)
-}
-
-// naiveBatches divides a script at lines that begin with GO.
-func naiveBatches(script string) []string {
-	var batches []string
-	var b strings.Builder
-	for line := range strings.Lines(script) {
-		if f := strings.Fields(line); len(f) > 0 && strings.EqualFold(f[0], "GO") {
-			batches = append(batches, b.String())
-			b.Reset()
-			continue
-		}
-		b.WriteString(line)
-	}
-	return batches
 }

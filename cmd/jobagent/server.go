@@ -92,7 +92,7 @@ func logLoginFailure(log *zap.Logger) func(tsqld.LoginFailure) {
 func startEmbedded(ctx context.Context, dir, listen, password, encrypt string, log *zap.Logger, options ...embeddedOption) (*embedded, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", listen)
 	if err != nil {
-		return nil, &exitError{exitConnection, fmt.Errorf("listen on %s (choose another address with --listen): %w", listen, err)}
+		return nil, exitWith(exitConnection, fmt.Errorf("listen on %s (choose another address with --listen): %w", listen, err))
 	}
 	cfg := embeddedConfig{Config: tsqld.Config{
 		Dir: dir, SAPassword: password, RequireTLS: beyondLoopback(listener.Addr()),
@@ -236,7 +236,7 @@ func (e *embedded) wait(ctx context.Context, agentFailed <-chan error) error {
 	case err := <-agentFailed:
 		return err
 	case <-e.serving:
-		return &exitError{exitConnection, fmt.Errorf("the embedded server no longer listens on %s: %w", e.address, e.serveErr)}
+		return exitWith(exitConnection, fmt.Errorf("the embedded server no longer listens on %s: %w", e.address, e.serveErr))
 	}
 }
 

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -250,12 +249,4 @@ func newStepDeleteCommand(a *app) *cobra.Command {
 // indent puts prefix before each line of text.
 func indent(text, prefix string) string {
 	return prefix + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n"+prefix)
-}
-
-// plural is "1 row", "2 rows".
-func plural(n int, noun string) string {
-	if n == 1 {
-		return fmt.Sprintf("1 %s", noun)
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

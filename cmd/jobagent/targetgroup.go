@@ -68,7 +68,7 @@ func members(ctx context.Context, store *controldb.Store, group string) ([]targe
 		return nil, err
 	}
 	if len(groups) == 0 {
-		return nil, &exitError{exitNotFound, fmt.Errorf("target group %q does not exist; jobagent target-group list shows what does", group)}
+		return nil, exitWith(exitNotFound, fmt.Errorf("target group %q does not exist; jobagent target-group list shows what does", group))
 	}
 	return store.TargetGroupMembers(ctx, group)
 }
@@ -119,9 +119,9 @@ func newTargetGroupResolveCommand(a *app) *cobra.Command {
 					err = fmt.Errorf("resolve target group %q: %w", args[0], err)
 					switch mssql.Classify(err).Class {
 					case targets.ClassAuth, targets.ClassLostConnection, targets.ClassTimeout, targets.ClassTransient:
-						return &exitError{exitConnection, err}
+						return exitWith(exitConnection, err)
 					case targets.ClassConfig:
-						return &usageError{err}
+						return usage(err)
 					}
 					return err
 				}
@@ -204,7 +204,7 @@ func newTargetGroupAddCommand(a *app) *cobra.Command {
 				m.Membership = targets.Exclude
 			}
 			if err := m.Validate(); err != nil {
-				return &usageError{err}
+				return usage(err)
 			}
 			return a.withStore(cmd.Context(), func(store *controldb.Store) error {
 				id, err := store.AddTargetGroupMember(cmd.Context(), args[0], m)

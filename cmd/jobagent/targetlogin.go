@@ -121,7 +121,7 @@ func (e *embedded) openServers(ctx context.Context, further ...mssql.Credential)
 		mssql.LoginCredential(targets.DefaultCredential, targetLogin, e.targetPassword, own...),
 	}, further...)...)
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, usage(err)
 	}
 	reach := e.reach
 	if reach.Control, err = e.store.Instance(ctx); err != nil {
@@ -130,7 +130,7 @@ func (e *embedded) openServers(ctx context.Context, further ...mssql.Credential)
 	reach.Credentials, reach.Servers = credentials, append(e.ownEncryption(own), e.reach.Servers...)
 	servers, err := mssql.NewServers(reach)
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, usage(err)
 	}
 	return servers, nil
 }

@@ -87,7 +87,7 @@ func (a *app) openServers(ctx context.Context, store *controldb.Store) (*mssql.S
 	reach.AllowControlDatabase = cfg.Targets.AllowControlDatabase
 	servers, err := mssql.NewServers(reach)
 	if err != nil {
-		return nil, reach, &usageError{err}
+		return nil, reach, usage(err)
 	}
 	if err := a.warnWeak(servers.Weaknesses()); err != nil {
 		return nil, reach, errors.Join(err, servers.Close())
@@ -160,7 +160,7 @@ func (a *app) credentials(cfg fileConfig, reach *mssql.Config) (*mssql.Credentia
 	}
 	set, err := mssql.NewCredentialSet(list...)
 	if err != nil {
-		return nil, &usageError{err}
+		return nil, usage(err)
 	}
 	return set, nil
 }
