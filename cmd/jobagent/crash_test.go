@@ -25,6 +25,9 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/fault"
@@ -109,16 +112,16 @@ func newCrash(t *testing.T, seed uint64, server *devProcess) *crash {
 // writeConfig writes the agents' configuration. On a server that is not ours the login of the connection string makes everything, and is that
 // of the targets, too.
 func (c *crash) writeConfig() {
-	cfg := fileConfig{Credentials: []credentialConfig{{
-		Name: targetLogin, Servers: []string{"*"}, User: targetLogin, Secret: "file:" + filepath.Join(c.data, targetPasswordFile),
+	cfg := config.File{Credentials: []config.Credential{{
+		Name: embedded.TargetLogin, Servers: []string{"*"}, User: embedded.TargetLogin, Secret: "file:" + filepath.Join(c.data, embedded.TargetPasswordFile),
 	}}}
 	if c.server.external() {
 		password, _ := c.server.base.User.Password()
-		c.t.Setenv(envTargetPassword, password)
-		cfg.Credentials[0].User, cfg.Credentials[0].Secret = c.server.base.User.Username(), "env:"+envTargetPassword
+		c.t.Setenv(connect.EnvTargetPassword, password)
+		cfg.Credentials[0].User, cfg.Credentials[0].Secret = c.server.base.User.Username(), "env:"+connect.EnvTargetPassword
 		cfg.Targets.AllowControlDatabase = true
 	}
-	cfg.Targets.DefaultCredential, cfg.Targets.TrustServerCertificate = targetLogin, true
+	cfg.Targets.DefaultCredential, cfg.Targets.TrustServerCertificate = embedded.TargetLogin, true
 	text, err := json.Marshal(map[string]any{
 		"targets": map[string]any{
 			"default_credential": cfg.Targets.DefaultCredential, "trust_server_certificate": cfg.Targets.TrustServerCertificate,
@@ -253,7 +256,7 @@ func (c *crash) startAgent(i int) {
 	defer log.Close()
 	cmd := exec.Command(os.Args[0], "run", "--lease", crashLease.String(), "--grace", "1s", "--max-concurrent-targets", "8",
 		"--config", filepath.Join(c.dir, "config.json"))
-	cmd.Env = append(os.Environ(), envBeCommand+"=1", envDSN+"="+strings.Replace(c.server.dsn(controlDatabase), c.server.address, c.proxies[i].Address(), 1))
+	cmd.Env = append(os.Environ(), envBeCommand+"=1", config.EnvDSN+"="+strings.Replace(c.server.dsn(embedded.ControlDatabase), c.server.address, c.proxies[i].Address(), 1))
 	cmd.Stderr = log
 	require.NoError(c.t, cmd.Start())
 	a := &crashAgent{cmd: cmd, ended: make(chan struct{})}
@@ -356,7 +359,7 @@ func (c *crash) event() {
 		}
 		ctx, cancel := context.WithTimeout(c.t.Context(), 10*time.Second)
 		defer cancel()
-		if err := deploy(ctx, c.server.open(c.t, controlDatabase)); err == nil {
+		if err := deploy(ctx, c.server.open(c.t, embedded.ControlDatabase)); err == nil {
 			c.counts["procedures deployed"]++
 		} else {
 			c.t.Logf("a deployment failed: %v", err)
@@ -371,7 +374,7 @@ func TestFrozenAgentLosesItsWorkAndRejoins(t *testing.T) {
 	store := c.server.store(t)
 	names := c.define(store)
 	c.startAgents(1)
-	control := c.server.open(t, controlDatabase)
+	control := c.server.open(t, embedded.ControlDatabase)
 	// held counts the tasks of the agent's first term: the server's own agent, which has a term too, is the older one.
 	held := func() (n int) {
 		require.NoError(t, control.QueryRowContext(t.Context(), `
@@ -446,7 +449,7 @@ func (c *crash) settle(store *controldb.Store) {
 // audit checks the invariants, the ledgers, the schedule, and that every run whose start was acknowledged is there.
 func (c *crash) audit(names []string) {
 	t := c.t
-	control := c.server.open(t, controlDatabase)
+	control := c.server.open(t, embedded.ControlDatabase)
 	found, err := invariant.Find(t.Context(), control, true)
 	require.NoError(t, err)
 	for _, v := range found {

@@ -21,6 +21,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/dev"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
@@ -46,7 +48,7 @@ type devProcess struct {
 func startDev(t *testing.T, dir, listen string) *devProcess {
 	t.Helper()
 	p := &devProcess{cmd: exec.Command(os.Args[0], "dev", "--listen", listen, "--data", dir, "-o", "json"), log: &bytes.Buffer{}}
-	p.cmd.Env = append(os.Environ(), envBeCommand+"=1", envSAPassword+"="+devPassword)
+	p.cmd.Env = append(os.Environ(), envBeCommand+"=1", dev.EnvSAPassword+"="+devPassword)
 	p.cmd.Stderr = p.log
 	stdout, err := p.cmd.StdoutPipe()
 	require.NoError(t, err)
@@ -64,7 +66,7 @@ func startDev(t *testing.T, dir, listen string) *devProcess {
 		Pin             string `json:"certificate_sha256"`
 	}
 	require.NoError(t, json.Unmarshal(line, &ready))
-	require.Equal(t, controlDatabase, ready.ControlDatabase)
+	require.Equal(t, embedded.ControlDatabase, ready.ControlDatabase)
 	require.FileExists(t, ready.Certificate)
 	p.address, p.pin = ready.Address, ready.Pin
 	go io.Copy(io.Discard, stdout) //nolint:errcheck // ends with the process
@@ -97,11 +99,11 @@ func externalServer(t *testing.T) *devProcess {
 	}
 	p := &devProcess{address: base.Host, base: base, prefix: "crash_" + rand.Text()[:8] + "_"}
 	master := p.open(t, "master")
-	p.create(t, master, p.prefix+controlDatabase)
-	installer, err := controldb.Open(t.Context(), controldb.Config{DSN: p.dsn(controlDatabase)})
+	p.create(t, master, p.prefix+embedded.ControlDatabase)
+	installer, err := controldb.Open(t.Context(), controldb.Config{DSN: p.dsn(embedded.ControlDatabase)})
 	require.NoError(t, err)
 	require.NoError(t, errors.Join(installer.Install(t.Context()), installer.Close()))
-	setSnapshot(t, master, p.prefix+controlDatabase) // an installation may have turned it on
+	setSnapshot(t, master, p.prefix+embedded.ControlDatabase) // an installation may have turned it on
 	return p
 }
 
@@ -136,7 +138,7 @@ func (p *devProcess) create(t *testing.T, master *sql.DB, name string) {
 // dsn is the connection string of a database.
 func (p *devProcess) dsn(database string) string {
 	if p.external() {
-		if database == controlDatabase {
+		if database == embedded.ControlDatabase {
 			database = p.prefix + database
 		}
 		u := *p.base
@@ -161,7 +163,7 @@ func (p *devProcess) open(t *testing.T, database string) *sql.DB {
 // store opens the control database.
 func (p *devProcess) store(t *testing.T) *controldb.Store {
 	t.Helper()
-	store, err := controldb.Open(t.Context(), controldb.Config{DSN: p.dsn(controlDatabase)})
+	store, err := controldb.Open(t.Context(), controldb.Config{DSN: p.dsn(embedded.ControlDatabase)})
 	require.NoError(t, err)
 	t.Cleanup(func() { store.Close() })
 	return store
@@ -215,7 +217,7 @@ func TestDevSurvivesKill(t *testing.T) {
 	rows, err := store.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
 	require.NoError(t, err)
 	require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
-	found, err := invariant.Find(t.Context(), p.open(t, controlDatabase), true)
+	found, err := invariant.Find(t.Context(), p.open(t, embedded.ControlDatabase), true)
 	require.NoError(t, err)
 	require.Empty(t, found)
 	for i := range n {

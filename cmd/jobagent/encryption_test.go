@@ -17,6 +17,15 @@ import (
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/dev"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/doctor"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets/mssql"
 	"github.com/jobagent/jobagent/testenv/mitm"
@@ -46,42 +55,42 @@ func newImpostor(t *testing.T, mode mitm.Mode, address string) *mitm.Proxy {
 // Whole commands: who is in the way of the control database learns its password only where somebody wrote that it be sent in clear, or to
 // whoever answers.
 func TestCommandsAgainstManInTheMiddle(t *testing.T) {
-	t.Setenv(envDSN, "")
-	t.Setenv(envConfig, "")
+	t.Setenv(config.EnvDSN, "")
+	t.Setenv(config.EnvConfig, "")
 	const canary = "Canary-0f-the-wire"
-	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", canary, "true", zap.NewNop())
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", canary, "true", zap.NewNop())
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.close()) })
-	pin := mssql.CertificatePin(server.certificate)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	pin := mssql.CertificatePin(server.Certificate)
 	for _, mode := range []mitm.Mode{mitm.Pass, mitm.End, mitm.Deny, mitm.Lie, mitm.Silent} {
 		for parameters, code := range map[string]int{
-			"":                            exitConnection,
-			"encrypt=true":                exitConnection,
-			"encrypt=strict":              exitConnection,
-			"certificate_sha256=" + pin:   exitConnection,
-			"encrypt=false":               exitUsage,
-			"encrypt=optional":            exitUsage,
-			"TrustServerCertificate=true": exitConnection,
-			"encrypt=disable":             exitOK,
-			"encrypt=strict&certificate_sha256=" + pin: exitConnection,
+			"":                            exit.CodeConnection,
+			"encrypt=true":                exit.CodeConnection,
+			"encrypt=strict":              exit.CodeConnection,
+			"certificate_sha256=" + pin:   exit.CodeConnection,
+			"encrypt=false":               exit.CodeUsage,
+			"encrypt=optional":            exit.CodeUsage,
+			"TrustServerCertificate=true": exit.CodeConnection,
+			"encrypt=disable":             exit.CodeOK,
+			"encrypt=strict&certificate_sha256=" + pin: exit.CodeConnection,
 		} {
-			proxy := newImpostor(t, mode, server.address)
+			proxy := newImpostor(t, mode, server.Address)
 			seen := parameters == "encrypt=disable" || parameters == "TrustServerCertificate=true" && mode == mitm.End
 			switch {
 			case parameters == "TrustServerCertificate=true" && (mode == mitm.End || mode == mitm.Pass),
 				strings.Contains(parameters, pin) && mode == mitm.Pass,
 				strings.Contains(parameters, "strict&") && mode != mitm.End: // there is no PRELOGIN to be changed
-				code = exitOK
+				code = exit.CodeOK
 			case parameters == "encrypt=disable" && mode == mitm.Silent:
-				code, seen = exitConnection, false
+				code, seen = exit.CodeConnection, false
 			}
-			dsn := (&url.URL{Scheme: "sqlserver", User: url.UserPassword("sa", canary), Host: proxy.Address(), RawQuery: "database=" + controlDatabase + "&" + parameters}).String()
+			dsn := (&url.URL{Scheme: "sqlserver", User: url.UserPassword("sa", canary), Host: proxy.Address(), RawQuery: "database=" + embedded.ControlDatabase + "&" + parameters}).String()
 			for _, line := range [][]string{{"job", "list"}, {"import", "sql-agent", "--database", "standin", "--time-zone", "UTC"}} {
 				name := fmt.Sprint(mode, " ", parameters, " ", line)
 				var stdout, stderr strings.Builder
-				got := run(t.Context(), append(line, "--dsn", dsn), strings.NewReader(""), &stdout, &stderr)
-				if code == exitOK && line[0] == "import" {
-					require.NotEqual(t, exitOK, got, name) // there is no database of this name
+				got := cli.Run(t.Context(), append(line, "--dsn", dsn), strings.NewReader(""), &stdout, &stderr)
+				if code == exit.CodeOK && line[0] == "import" {
+					require.NotEqual(t, exit.CodeOK, got, name) // there is no database of this name
 					require.Contains(t, stderr.String(), "standin", name)
 				} else {
 					require.Equal(t, code, got, "%s: %s", name, stderr.String())
@@ -103,12 +112,12 @@ func TestCommandsAgainstManInTheMiddle(t *testing.T) {
 
 // An agent waits for a server that proves who it is, says why, and begins when it does.
 func TestAgentWaitsForTheRightServer(t *testing.T) {
-	t.Setenv(envDSN, "")
-	t.Setenv(envConfig, "")
+	t.Setenv(config.EnvDSN, "")
+	t.Setenv(config.EnvConfig, "")
 	const canary = "Canary-0f-the-wire"
-	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", canary, "true", zap.NewNop())
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", canary, "true", zap.NewNop())
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.close()) })
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	for name, c := range map[string]struct {
 		mode mitm.Mode
 		want string
@@ -117,11 +126,11 @@ func TestAgentWaitsForTheRightServer(t *testing.T) {
 		"NoEncryption":   {mitm.Deny, "does not encrypt, or somebody in between says so"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			proxy := newImpostor(t, c.mode, server.address)
+			proxy := newImpostor(t, c.mode, server.Address)
 			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 			defer cancel()
 			stderr := &watchedLog{until: 2, what: "cannot be used yet", reached: cancel}
-			require.Equal(t, exitOK, run(ctx, []string{"run", "--dsn", "sqlserver://sa:" + canary + "@" + proxy.Address() + "?database=" + controlDatabase}, strings.NewReader(""), &strings.Builder{}, stderr))
+			require.Equal(t, exit.CodeOK, cli.Run(ctx, []string{"run", "--dsn", "sqlserver://sa:" + canary + "@" + proxy.Address() + "?database=" + embedded.ControlDatabase}, strings.NewReader(""), &strings.Builder{}, stderr))
 			require.Contains(t, stderr.text.String(), c.want)
 			require.Equal(t, 2, stderr.seen, stderr.text.String())
 			require.NotContains(t, stderr.text.String(), canary)
@@ -148,15 +157,15 @@ func (l *watchedLog) Write(p []byte) (int, error) {
 
 // What the README and the commands' own texts tell people to type is encrypted and verified, and works.
 func TestDocumentedConnectionStrings(t *testing.T) {
-	t.Setenv(envDSN, "")
-	t.Setenv(envConfig, "")
+	t.Setenv(config.EnvDSN, "")
+	t.Setenv(config.EnvConfig, "")
 	readme, err := os.ReadFile("../../README.md")
 	require.NoError(t, err)
-	demo, err := os.ReadFile("demo.go")
+	demo, err := os.ReadFile("internal/demo/demo.go")
 	require.NoError(t, err)
 	t.Chdir(t.TempDir())
-	dev := startDev(t, "devdata", "127.0.0.1:0")
-	found := regexp.MustCompile(`sqlserver://[^' …]+`).FindAllString(strings.ReplaceAll(string(readme)+string(demo), "%s", controlDatabase), -1)
+	server := startDev(t, "devdata", "127.0.0.1:0")
+	found := regexp.MustCompile(`sqlserver://[^' …]+`).FindAllString(strings.ReplaceAll(string(readme)+string(demo), "%s", embedded.ControlDatabase), -1)
 	require.GreaterOrEqual(t, len(found), 3)
 	tried := 0
 	for _, text := range found {
@@ -167,78 +176,78 @@ func TestDocumentedConnectionStrings(t *testing.T) {
 			continue
 		}
 		tried++
-		dsn := strings.NewReplacer("127.0.0.1:1433", dev.address, "Play-w1th-it", devPassword).Replace(text)
+		dsn := strings.NewReplacer("127.0.0.1:1433", server.address, "Play-w1th-it", devPassword).Replace(text)
 		var stderr strings.Builder
-		require.Equal(t, exitOK, run(t.Context(), []string{"job", "list", "--dsn", dsn}, strings.NewReader(""), &strings.Builder{}, &stderr), stderr.String())
+		require.Equal(t, exit.CodeOK, cli.Run(t.Context(), []string{"job", "list", "--dsn", dsn}, strings.NewReader(""), &strings.Builder{}, &stderr), stderr.String())
 		require.Empty(t, stderr.String())
-		proxy := newImpostor(t, mitm.End, dev.address)
-		dsn = strings.Replace(dsn, dev.address, proxy.Address(), 1)
-		require.Equal(t, exitConnection, run(t.Context(), []string{"job", "list", "--dsn", dsn}, strings.NewReader(""), &strings.Builder{}, &stderr), text)
+		proxy := newImpostor(t, mitm.End, server.address)
+		dsn = strings.Replace(dsn, server.address, proxy.Address(), 1)
+		require.Equal(t, exit.CodeConnection, cli.Run(t.Context(), []string{"job", "list", "--dsn", dsn}, strings.NewReader(""), &strings.Builder{}, &stderr), text)
 		require.False(t, proxy.Saw(devPassword))
 	}
 	require.Equal(t, 2, tried)
 
 	// The certificate is the same after a restart, which a client that has read it need not notice.
-	before, err := os.ReadFile(filepath.Join("devdata", certificateFile))
+	before, err := os.ReadFile(filepath.Join("devdata", dev.CertificateFile))
 	require.NoError(t, err)
-	dev.kill()
+	server.kill()
 	again := startDev(t, "devdata", "127.0.0.1:0")
-	require.Equal(t, dev.pin, again.pin)
-	after, err := os.ReadFile(filepath.Join("devdata", certificateFile))
+	require.Equal(t, server.pin, again.pin)
+	after, err := os.ReadFile(filepath.Join("devdata", dev.CertificateFile))
 	require.NoError(t, err)
 	require.Equal(t, before, after)
-	info, err := os.Stat(filepath.Join("devdata", keyFile))
+	info, err := os.Stat(filepath.Join("devdata", dev.KeyFile))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
 
 // doctor finds settings that leave a connection open.
 func TestDoctorFindsWeakEncryption(t *testing.T) {
-	t.Setenv(envDSN, "")
-	t.Setenv(envConfig, "")
-	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", randomPassword(), "true", zap.NewNop())
+	t.Setenv(config.EnvDSN, "")
+	t.Setenv(config.EnvConfig, "")
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "true", zap.NewNop())
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.close()) })
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	path := filepath.Join(t.TempDir(), "config.json")
 	require.NoError(t, os.WriteFile(path, []byte(`{"targets": {"servers": [{"match": "lab*", "encrypt": "disable"}, {"match": "x", "trust_server_certificate": true}]}}`), 0o600))
-	findings := func(args ...string) (list []findingView) {
+	findings := func(args ...string) (list []output.Finding) {
 		var stdout, stderr strings.Builder
-		_ = run(t.Context(), append([]string{"doctor", "-o", "json"}, args...), strings.NewReader(""), &stdout, &stderr)
-		var all []findingView
+		_ = cli.Run(t.Context(), append([]string{"doctor", "-o", "json"}, args...), strings.NewReader(""), &stdout, &stderr)
+		var all []output.Finding
 		require.NoError(t, json.Unmarshal([]byte(stdout.String()), &all), stderr.String())
 		for _, f := range all {
-			if f.Code == codeEncryption {
+			if f.Code == doctor.CodeEncryption {
 				list = append(list, f)
 			}
 		}
 		return list
 	}
-	pinned := server.dsn(controlDatabase)
-	require.Equal(t, []findingView{{Code: codeEncryption, Severity: controldb.SeverityOK, Found: "connections are encrypted, and servers are verified"}}, findings("--dsn", pinned))
-	trusting := strings.Replace(pinned, "certificate_sha256="+mssql.CertificatePin(server.certificate), "TrustServerCertificate=true", 1)
+	pinned := server.DSN(embedded.ControlDatabase)
+	require.Equal(t, []output.Finding{{Code: doctor.CodeEncryption, Severity: controldb.SeverityOK, Found: "connections are encrypted, and servers are verified"}}, findings("--dsn", pinned))
+	trusting := strings.Replace(pinned, "certificate_sha256="+mssql.CertificatePin(server.Certificate), "TrustServerCertificate=true", 1)
 	var found []string
 	for _, f := range findings("--dsn", trusting, "--config", path) {
 		require.Equal(t, controldb.SeverityWarning, f.Severity)
 		require.NotEmpty(t, f.Command)
 		found = append(found, f.Found)
 	}
-	require.Equal(t, []string{"TrustServerCertificate=true for targets (x)", "TrustServerCertificate=true for the control database's server (" + server.address + ")",
+	require.Equal(t, []string{"TrustServerCertificate=true for targets (x)", "TrustServerCertificate=true for the control database's server (" + server.Address + ")",
 		"encrypt=disable for targets (lab*)"}, found)
 }
 
 // The configuration's encryption of targets reaches them: the general one, and that of some servers.
 func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
-	t.Setenv(envDSN, "")
+	t.Setenv(config.EnvDSN, "")
 	const canary = "Canary-0f-the-wire"
-	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", randomPassword(), "true", zap.NewNop(), func(cfg *embeddedConfig) { cfg.targetPassword = canary })
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "true", zap.NewNop(), func(cfg *embedded.Config) { cfg.TargetPassword = canary })
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.close()) })
-	master, err := server.open("master")
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	master, err := server.Open("master")
 	require.NoError(t, err)
 	defer master.Close()
 	_, err = master.ExecContext(t.Context(), "CREATE DATABASE tenant;")
 	require.NoError(t, err)
-	pin := mssql.KeyPin(server.certificate)
+	pin := mssql.KeyPin(server.Certificate)
 	type object map[string]any
 	for name, c := range map[string]struct {
 		mode   mitm.Mode
@@ -259,7 +268,7 @@ func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 		"DisabledInWay": {mitm.Deny, object{"encrypt": "disable"}, "", `"server":"*","setting":"encrypt=disable"`, true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			proxy := newImpostor(t, c.mode, server.address)
+			proxy := newImpostor(t, c.mode, server.Address)
 			host, port, err := net.SplitHostPort(proxy.Address())
 			require.NoError(t, err)
 			group := "g" + name
@@ -267,19 +276,19 @@ func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 				{"target-group", "create", group}, {"target-group", "add", group, "--server", host + "," + port, "--database", "tenant"},
 			} {
 				var stderr strings.Builder
-				require.Equal(t, exitOK, run(t.Context(), append(line, "--dsn", server.dsn(controlDatabase)), strings.NewReader(""), &strings.Builder{}, &stderr), stderr.String())
+				require.Equal(t, exit.CodeOK, cli.Run(t.Context(), append(line, "--dsn", server.DSN(embedded.ControlDatabase)), strings.NewReader(""), &strings.Builder{}, &stderr), stderr.String())
 			}
 			reach := object{"default_credential": "c"}
 			for k, v := range c.reach {
 				reach[k] = v
 			}
 			t.Setenv("JOBAGENT_TEST_CANARY", canary)
-			text, err := json.Marshal(object{"targets": reach, "credentials": []object{{"name": "c", "servers": []string{"*"}, "user": targetLogin, "secret": "env:JOBAGENT_TEST_CANARY"}}})
+			text, err := json.Marshal(object{"targets": reach, "credentials": []object{{"name": "c", "servers": []string{"*"}, "user": embedded.TargetLogin, "secret": "env:JOBAGENT_TEST_CANARY"}}})
 			require.NoError(t, err)
 			path := filepath.Join(t.TempDir(), "config.json")
 			require.NoError(t, os.WriteFile(path, text, 0o600))
 			var stdout, stderr strings.Builder
-			_ = run(t.Context(), []string{"doctor", "--targets", group, "--dsn", server.dsn(controlDatabase), "--config", path}, strings.NewReader(""), &stdout, &stderr)
+			_ = cli.Run(t.Context(), []string{"doctor", "--targets", group, "--dsn", server.DSN(embedded.ControlDatabase), "--config", path}, strings.NewReader(""), &stdout, &stderr)
 			if c.want == "" {
 				require.Contains(t, stdout.String(), "has 1 databases now, and all can be reached", stderr.String())
 			} else {
@@ -304,36 +313,36 @@ func TestEncryptionOfTargetsByConfiguration(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "config.json")
 		require.NoError(t, os.WriteFile(path, []byte(`{"targets": `+bad+`}`), 0o600))
 		var stderr strings.Builder
-		line := []string{"doctor", "--targets", "gDefault", "--dsn", server.dsn(controlDatabase), "--config", path}
-		require.Equal(t, exitUsage, run(t.Context(), line, strings.NewReader(""), &strings.Builder{}, &stderr), bad)
+		line := []string{"doctor", "--targets", "gDefault", "--dsn", server.DSN(embedded.ControlDatabase), "--config", path}
+		require.Equal(t, exit.CodeUsage, cli.Run(t.Context(), line, strings.NewReader(""), &strings.Builder{}, &stderr), bad)
 		require.Contains(t, stderr.String(), want)
 	}
 }
 
 // The control database, and an agent's targets, over TDS 8.0.
 func TestStrictEverywhere(t *testing.T) {
-	t.Setenv(envDSN, "")
-	t.Setenv(envConfig, "")
-	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", randomPassword(), "strict", zap.NewNop())
+	t.Setenv(config.EnvDSN, "")
+	t.Setenv(config.EnvConfig, "")
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "strict", zap.NewNop())
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.close()) })
-	servers, err := server.openServers(t.Context())
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	servers, err := server.OpenServers(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
-	tools, err := newTools(t.Context(), server.store, servers)
+	tools, err := connect.NewTools(t.Context(), server.Store, servers)
 	require.NoError(t, err)
-	stop, _ := background(t.Context(), agent.Config{Grace: -1}, server.store, tools, zap.NewNop())
+	stop, _ := daemon.Start(t.Context(), agent.Config{Grace: -1}, server.Store, tools, zap.NewNop())
 	t.Cleanup(func() { require.NoError(t, stop()) })
-	master, err := server.open("master")
+	master, err := server.Open("master")
 	require.NoError(t, err)
 	defer master.Close()
 	_, err = master.ExecContext(t.Context(), "CREATE DATABASE tenant;")
 	require.NoError(t, err)
 	for _, line := range [][]string{
-		{"target-group", "create", "g"}, {"target-group", "add", "g", "--server", server.serverName(), "--database", "tenant"},
+		{"target-group", "create", "g"}, {"target-group", "add", "g", "--server", server.ServerName(), "--database", "tenant"},
 		{"job", "create", "j"}, {"step", "add", "j", "--target-group", "g", "--command", "SELECT 1 AS n"}, {"job", "start", "j", "--wait"},
 	} {
 		var stderr strings.Builder
-		require.Equal(t, exitOK, run(t.Context(), append(line, "--dsn", server.dsn(controlDatabase)), strings.NewReader(""), &strings.Builder{}, &stderr), "%v: %s", line, stderr.String())
+		require.Equal(t, exit.CodeOK, cli.Run(t.Context(), append(line, "--dsn", server.DSN(embedded.ControlDatabase)), strings.NewReader(""), &strings.Builder{}, &stderr), "%v: %s", line, stderr.String())
 	}
 }

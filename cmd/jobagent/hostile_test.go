@@ -19,6 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/hostile"
@@ -61,26 +63,26 @@ func TestHostileProcesses(t *testing.T) {
 		t.Skip("-hostile.processes is not set")
 	}
 	const healthy, limit = 40, 5
-	server, err := startEmbedded(t.Context(), "", fmt.Sprintf("127.0.0.1:%d", *hostilePort), "Play-w1th-it", "disable", zap.NewNop())
+	server, err := embedded.Start(t.Context(), "", fmt.Sprintf("127.0.0.1:%d", *hostilePort), "Play-w1th-it", "disable", zap.NewNop())
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.close()) })
-	master, err := server.open("master")
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	master, err := server.Open("master")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, master.Close()) })
 
-	comma := strings.Replace(server.address, ":", ",", 1)
+	comma := strings.Replace(server.Address, ":", ",", 1)
 	dir := t.TempDir()
 	secret := filepath.Join(dir, "secret")
 	require.NoError(t, os.WriteFile(secret, []byte("Play-w1th-it"), 0o600))
-	config, err := json.Marshal(map[string]any{
+	text, err := json.Marshal(map[string]any{
 		"targets":     map[string]any{"encrypt": "disable", "connect_timeout": "6s", "default_credential": "job", "allow_control_database": true},
 		"credentials": []map[string]any{{"name": "job", "servers": []string{"*"}, "user": "sa", "secret": "file:" + secret}},
 	})
 	require.NoError(t, err)
 	file := filepath.Join(dir, "config.json")
-	require.NoError(t, os.WriteFile(file, config, 0o600))
+	require.NoError(t, os.WriteFile(file, text, 0o600))
 	agent := &agentProcess{cmd: exec.Command(os.Args[0], "run", "--config", file, "--grace", "1s")}
-	agent.cmd.Env = append(os.Environ(), envBeCommand+"=1", envDSN+"="+server.dsn(controlDatabase))
+	agent.cmd.Env = append(os.Environ(), envBeCommand+"=1", config.EnvDSN+"="+server.DSN(embedded.ControlDatabase))
 	agent.cmd.Stderr = &agent.log
 	require.NoError(t, agent.cmd.Start())
 	t.Cleanup(func() {
@@ -89,13 +91,13 @@ func TestHostileProcesses(t *testing.T) {
 	})
 
 	define := func(group, job string, output bool, members ...targets.Member) {
-		_, err := server.store.AddTargetGroup(t.Context(), group)
+		_, err := server.Store.AddTargetGroup(t.Context(), group)
 		require.NoError(t, err)
 		for _, m := range members {
-			_, err := server.store.AddTargetGroupMember(t.Context(), group, m)
+			_, err := server.Store.AddTargetGroupMember(t.Context(), group, m)
 			require.NoError(t, err)
 		}
-		_, err = server.store.AddJob(t.Context(), controldb.JobSpec{Name: job})
+		_, err = server.Store.AddJob(t.Context(), controldb.JobSpec{Name: job})
 		require.NoError(t, err)
 		seconds, none := limit, 0
 		step := controldb.StepSpec{JobName: job, Command: "/* EXEC script */ SELECT 1 AS a;", TargetGroup: group, Timeout: &seconds, RetryAttempts: &none}
@@ -103,17 +105,17 @@ func TestHostileProcesses(t *testing.T) {
 			kind, host, database, table := "SqlDatabase", comma, "out", "t"
 			step.Output = &controldb.OutputSpec{Type: &kind, Server: &host, Database: &database, Table: &table}
 		}
-		_, err = server.store.AddJobStep(t.Context(), step)
+		_, err = server.Store.AddJobStep(t.Context(), step)
 		require.NoError(t, err)
 	}
 	// run runs a job, and returns its targets' rows, how long it took, and the most memory that the agent had meanwhile.
 	run := func(job string) (rows []controldb.Execution, took time.Duration, most int64) {
 		start := time.Now()
-		id, err := server.store.StartJob(t.Context(), job, uuid.Nil)
+		id, err := server.Store.StartJob(t.Context(), job, uuid.Nil)
 		require.NoError(t, err)
 		for tick := time.NewTicker(100 * time.Millisecond); ; <-tick.C {
 			most = max(most, agent.resident(t))
-			rows, err = server.store.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
+			rows, err = server.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
 			require.NoError(t, err)
 			if !rows[0].Active {
 				tick.Stop()
@@ -191,7 +193,7 @@ func TestHostileProcesses(t *testing.T) {
 		t.Logf("%-60s %-10s %7.1fs %8d  %v", job, rows[0].Lifecycle, took.Seconds(), most>>20, states)
 		require.Less(t, most, int64(maxResident), job)
 	}
-	control, err := server.open(controlDatabase)
+	control, err := server.Open(embedded.ControlDatabase)
 	require.NoError(t, err)
 	defer control.Close()
 	var terms int

@@ -17,6 +17,7 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/invariant"
@@ -242,7 +243,7 @@ WHERE j.is_system = 0;`)
 // audit holds the ledgers against the control database.
 func (l *ledger) audit() {
 	t := l.t
-	control := l.server.open(t, controlDatabase)
+	control := l.server.open(t, embedded.ControlDatabase)
 	found, err := invariant.Find(t.Context(), control, true)
 	require.NoError(t, err)
 	for _, v := range found {

@@ -17,6 +17,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/zap"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets/mssql"
@@ -38,7 +42,7 @@ func asLogin(t *testing.T, dsn, user, password string) string {
 func TestLocksOfProcesses(t *testing.T) {
 	const password = "Only-4-locks"
 	p := startDev(t, t.TempDir(), "127.0.0.1:0")
-	control, store := p.open(t, controlDatabase), p.store(t)
+	control, store := p.open(t, embedded.ControlDatabase), p.store(t)
 	for _, batch := range []string{
 		"CREATE LOGIN nobody WITH PASSWORD = N'" + password + "'; CREATE LOGIN mate WITH PASSWORD = N'" + password + "';",
 		"CREATE USER nobody FOR LOGIN nobody; CREATE USER mate FOR LOGIN mate; ALTER ROLE jobs_agent ADD MEMBER mate;",
@@ -48,7 +52,7 @@ func TestLocksOfProcesses(t *testing.T) {
 		require.NoError(t, err)
 	}
 	connect := func(user string) func(batch string) error {
-		connector, err := mssql.NewConnector(asLogin(t, p.dsn(controlDatabase), user, password), nil)
+		connector, err := mssql.NewConnector(asLogin(t, p.dsn(embedded.ControlDatabase), user, password), nil)
 		require.NoError(t, err)
 		db := sql.OpenDB(connector)
 		t.Cleanup(func() { db.Close() })
@@ -95,22 +99,22 @@ func TestLocksOfProcesses(t *testing.T) {
 	}
 	require.Equal(t, jobs.Created, lifecycle(id))
 	command := func(dsn string, line ...string) (stdout, stderr string) {
-		t.Setenv(envDSN, dsn)
+		t.Setenv(config.EnvDSN, dsn)
 		var out, errs strings.Builder
-		require.Equal(t, exitOK, run(t.Context(), line, strings.NewReader(""), &out, &errs), errs.String())
+		require.Equal(t, exit.CodeOK, cli.Run(t.Context(), line, strings.NewReader(""), &out, &errs), errs.String())
 		return out.String(), errs.String()
 	}
-	_, warning := command(p.dsn(controlDatabase), "agent", "status")
+	_, warning := command(p.dsn(embedded.ControlDatabase), "agent", "status")
 	require.Regexp(t, `^warning: no pass of an agent has moved executions on since \S+ The application lock jobagent.advance is held by: session \d+ of login mate, program "[^"]+" on host "[^"]*"\.\n$`, warning)
-	explained, _ := command(p.dsn(controlDatabase), "execution", "explain", id.String())
+	explained, _ := command(p.dsn(embedded.ControlDatabase), "execution", "explain", id.String())
 	require.Contains(t, explained, "No pass of an agent has moved executions on since")
 	require.Contains(t, explained, "of login mate")
-	_, warning = command(asLogin(t, p.dsn(controlDatabase), "mate", password), "agent", "status")
+	_, warning = command(asLogin(t, p.dsn(embedded.ControlDatabase), "mate", password), "agent", "status")
 	require.Contains(t, warning, "not visible to this login without the right VIEW SERVER STATE")
 
 	require.NoError(t, mate("EXECUTE sp_releaseapplock "+resource+";"))
 	eventually(t, 20*time.Second, "the run ends", func() bool { return lifecycle(id) == jobs.Succeeded })
-	_, warning = command(p.dsn(controlDatabase), "agent", "status")
+	_, warning = command(p.dsn(embedded.ControlDatabase), "agent", "status")
 	require.Empty(t, warning)
 	if *locksLog {
 		require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
@@ -125,14 +129,14 @@ func TestLocksOfProcesses(t *testing.T) {
 // history. No author's job can run on the control database by it.
 func TestRetentionByAProcessWithoutCredentials(t *testing.T) {
 	const password = "Only-4-agents"
-	owner := randomPassword()
-	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", owner, "disable", zap.NewNop())
+	owner := embedded.RandomPassword()
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", owner, "disable", zap.NewNop())
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.close()) })
-	db, err := server.open(controlDatabase)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	db, err := server.Open(embedded.ControlDatabase)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, db.Close()) })
-	u := server.url(controlDatabase)
+	u := server.URL(embedded.ControlDatabase)
 	u.User = url.UserPassword("sa", owner)
 	store, err := controldb.Open(t.Context(), controldb.Config{DSN: u.String()})
 	require.NoError(t, err)
@@ -144,13 +148,13 @@ func TestRetentionByAProcessWithoutCredentials(t *testing.T) {
 		require.NoError(t, err)
 	}
 	_, err = db.ExecContext(t.Context(), "EXECUTE jobs.sp_add_target_group N'control'; EXECUTE jobs.sp_add_target_group_member N'control', @target_type = N'SqlDatabase', @server_name = N'"+
-		strings.Replace(u.Host, ":", ",", 1)+"', @database_name = N'"+controlDatabase+"'; EXECUTE jobs.sp_add_job N'evil'; EXECUTE jobs.sp_add_jobstep N'evil', @command = N'CREATE TABLE dbo.evil (i INT);', "+
+		strings.Replace(u.Host, ":", ",", 1)+"', @database_name = N'"+embedded.ControlDatabase+"'; EXECUTE jobs.sp_add_job N'evil'; EXECUTE jobs.sp_add_jobstep N'evil', @command = N'CREATE TABLE dbo.evil (i INT);', "+
 		"@target_group_name = N'control', @retry_attempts = 0; EXECUTE jobs.sp_start_job N'evil';")
 	require.NoError(t, err)
 
 	var log bytes.Buffer
 	cmd := exec.Command(os.Args[0], "run", "--grace", "1s")
-	cmd.Env = append(os.Environ(), envBeCommand+"=1", envDSN+"="+asLogin(t, u.String(), "low agent", password))
+	cmd.Env = append(os.Environ(), envBeCommand+"=1", config.EnvDSN+"="+asLogin(t, u.String(), "low agent", password))
 	cmd.Stderr = &log
 	require.NoError(t, cmd.Start())
 	t.Cleanup(func() {

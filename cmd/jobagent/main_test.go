@@ -11,9 +11,14 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
 	"go.uber.org/zap"
 
 	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 )
 
 // envBeCommand makes the test binary behave as the command jobagent: tests that kill a process start themselves so.
@@ -24,32 +29,45 @@ func TestMain(m *testing.M) {
 	if os.Getenv(envBeCommand) != "" {
 		main()
 	}
-	testscript.Main(m, map[string]func(){
+	testscript.Main(leakChecker{m}, map[string]func(){
 		"jobagent": func() {
-			os.Exit(run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+			os.Exit(cli.Run(context.Background(), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 		},
 	})
+}
+
+// leakChecker runs the tests, and fails when they leave goroutines behind.
+type leakChecker struct{ *testing.M }
+
+// Run implements testscript.TestingM.
+func (c leakChecker) Run() int {
+	code := c.M.Run()
+	if err := goleak.Find(); err != nil && code == 0 {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	return code
 }
 
 // TestScripts runs the commands as a user's shell does, against an embedded server with an agent that all scripts share. Each
 // script has the server's address in $SERVER, a connection string in $JOBAGENT_DSN, and names that are its own by $WORK's last part.
 func TestScripts(t *testing.T) {
-	server, err := startEmbedded(t.Context(), "", "127.0.0.1:0", randomPassword(), "disable", zap.NewNop())
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
 	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, server.close()) })
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
 	data := t.TempDir() // as that of `jobagent dev`
-	require.NoError(t, replaceFile(filepath.Join(data, targetPasswordFile), []byte(server.targetPassword)))
-	require.NoError(t, server.writeConfig(data))
-	servers, err := server.openServers(t.Context())
+	require.NoError(t, embedded.ReplaceFile(filepath.Join(data, embedded.TargetPasswordFile), []byte(server.TargetPassword)))
+	require.NoError(t, server.WriteConfig(data))
+	servers, err := server.OpenServers(t.Context())
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
-	tools, err := newTools(t.Context(), server.store, servers)
+	tools, err := connect.NewTools(t.Context(), server.Store, servers)
 	require.NoError(t, err)
-	stop, _ := background(t.Context(), agent.Config{Grace: -1}, server.store, tools, zap.NewNop())
+	stop, _ := daemon.Start(t.Context(), agent.Config{Grace: -1}, server.Store, tools, zap.NewNop())
 	t.Cleanup(func() { require.NoError(t, stop()) })
 
 	var number atomic.Int64
-	master, err := server.open("master")
+	master, err := server.Open("master")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, master.Close()) })
 	testscript.Run(t, testscript.Params{
@@ -60,11 +78,11 @@ func TestScripts(t *testing.T) {
 			if _, err := master.ExecContext(t.Context(), "CREATE DATABASE "+database+"; CREATE DATABASE "+tenant+";"); err != nil {
 				return err
 			}
-			env.Setenv("JOBAGENT_DSN", server.dsn(controlDatabase))
-			env.Setenv("JOBAGENT_CONFIG", filepath.Join(data, configFile))
-			env.Setenv("EMPTY_DSN", server.dsn(database))
-			env.Setenv("WRONG_PASSWORD_DSN", strings.Replace(server.dsn(controlDatabase), server.password, "wrong", 1))
-			env.Setenv("SERVER", server.serverName())
+			env.Setenv("JOBAGENT_DSN", server.DSN(embedded.ControlDatabase))
+			env.Setenv("JOBAGENT_CONFIG", filepath.Join(data, embedded.ConfigFile))
+			env.Setenv("EMPTY_DSN", server.DSN(database))
+			env.Setenv("WRONG_PASSWORD_DSN", strings.Replace(server.DSN(embedded.ControlDatabase), server.Password, "wrong", 1))
+			env.Setenv("SERVER", server.ServerName())
 			env.Setenv("DATABASE", database)
 			env.Setenv("TENANT", tenant)
 			return nil

@@ -24,6 +24,9 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/dev"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/targets"
 )
@@ -71,18 +74,18 @@ type secretsHouse struct {
 	dir     string
 	data    string
 	secrets map[string]string
-	written map[string]*output // what processes wrote, by the process's name
+	written map[string]*processOutput // what processes wrote, by the process's name
 	address string
 }
 
-// output keeps what a process writes.
-type output struct {
+// processOutput keeps what a process writes.
+type processOutput struct {
 	mu   sync.Mutex
 	text []byte
 }
 
 // Write implements io.Writer.
-func (o *output) Write(p []byte) (int, error) {
+func (o *processOutput) Write(p []byte) (int, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.text = append(o.text, p...)
@@ -90,7 +93,7 @@ func (o *output) Write(p []byte) (int, error) {
 }
 
 // String is what was written so far.
-func (o *output) String() string {
+func (o *processOutput) String() string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return string(o.text)
@@ -100,7 +103,7 @@ func (o *output) String() string {
 func (h *secretsHouse) start(name string, env []string, args ...string) *exec.Cmd {
 	cmd := exec.Command(os.Args[0], append([]string{"--log-level", "debug"}, args...)...)
 	cmd.Env = append(append(os.Environ(), envBeCommand+"=1"), env...)
-	out := &output{}
+	out := &processOutput{}
 	h.written[name] = out
 	cmd.Stdout, cmd.Stderr = out, out
 	require.NoError(h.t, cmd.Start())
@@ -118,15 +121,15 @@ func (h *secretsHouse) dsn(user, password, database string) string {
 // No secret is written down: not in a log at level debug, an output, a trace of all goroutines, nor in any file of the server. Runs go well and
 // fail in every way that concerns a credential meanwhile.
 func TestSecretsAreWrittenNowhere(t *testing.T) {
-	h := &secretsHouse{t: t, dir: t.TempDir(), data: t.TempDir(), written: map[string]*output{}, secrets: map[string]string{}}
+	h := &secretsHouse{t: t, dir: t.TempDir(), data: t.TempDir(), written: map[string]*processOutput{}, secrets: map[string]string{}}
 	for _, name := range []string{"sa", "agent", "env", "file", "wrong", "scoped"} {
 		h.secrets[name] = canary(name)
 	}
 	config, environment := h.configure()
 	// dev's own agent may get any of the tasks, and so needs the same credentials.
-	dev := h.start("dev", append(environment, envSAPassword+"="+h.secrets["sa"]), "dev", "--listen", "127.0.0.1:0", "--data", h.data, "-o", "json", "--config", config)
+	dev := h.start("dev", append(environment, dev.EnvSAPassword+"="+h.secrets["sa"]), "dev", "--listen", "127.0.0.1:0", "--data", h.data, "-o", "json", "--config", config)
 	h.address = h.readyAddress()
-	control, err := sql.Open("sqlserver", h.dsn("sa", h.secrets["sa"], controlDatabase))
+	control, err := sql.Open("sqlserver", h.dsn("sa", h.secrets["sa"], embedded.ControlDatabase))
 	require.NoError(t, err)
 	defer control.Close()
 	for _, batch := range []string{
@@ -139,7 +142,7 @@ func TestSecretsAreWrittenNowhere(t *testing.T) {
 		_, err := control.ExecContext(t.Context(), batch)
 		require.NoError(t, err, "a batch that makes logins")
 	}
-	agent := h.start("agent", append(environment, "AGENT_DSN="+h.dsn("agent", h.secrets["agent"], controlDatabase)), "run", "--config", config)
+	agent := h.start("agent", append(environment, "AGENT_DSN="+h.dsn("agent", h.secrets["agent"], embedded.ControlDatabase)), "run", "--config", config)
 	h.runJobs()
 	h.failCommands()
 	// A trace of all goroutines, while connections are open.
@@ -206,7 +209,7 @@ func (h *secretsHouse) configure() (path string, environment []string) {
 // runJobs runs a job for each way in which a credential matters, until all have ended.
 func (h *secretsHouse) runJobs() {
 	t := h.t
-	store, err := controldb.Open(t.Context(), controldb.Config{DSN: h.dsn("sa", h.secrets["sa"], controlDatabase)})
+	store, err := controldb.Open(t.Context(), controldb.Config{DSN: h.dsn("sa", h.secrets["sa"], embedded.ControlDatabase)})
 	require.NoError(t, err)
 	defer store.Close()
 	server := strings.Replace(h.address, ":", ",", 1)
@@ -259,7 +262,7 @@ func (h *secretsHouse) runJobs() {
 func (h *secretsHouse) failCommands() {
 	secret := h.secrets["wrong"]
 	for i, dsn := range []string{
-		h.dsn("sa", secret, controlDatabase),
+		h.dsn("sa", secret, embedded.ControlDatabase),
 		h.dsn("sa", h.secrets["sa"], "no such database"),
 		"sqlserver://sa:" + secret + "@" + h.address + ":99999?database=x",
 		"sqlserver://sa:" + secret + "@[::1?database=x",
@@ -275,11 +278,11 @@ func (h *secretsHouse) failCommands() {
 			name := fmt.Sprintf("%s with connection string %d", strings.Join(args, " "), i)
 			ctx, cancel := context.WithTimeout(h.t.Context(), 30*time.Second)
 			cmd := exec.CommandContext(ctx, os.Args[0], append([]string{"--log-level", "debug"}, args...)...)
-			cmd.Env = append(os.Environ(), envBeCommand+"=1", envDSN+"="+dsn)
+			cmd.Env = append(os.Environ(), envBeCommand+"=1", config.EnvDSN+"="+dsn)
 			out, err := cmd.CombinedOutput()
 			cancel()
 			require.Error(h.t, err, name)
-			h.written[name] = &output{text: out}
+			h.written[name] = &processOutput{text: out}
 		}
 	}
 }

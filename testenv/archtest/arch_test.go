@@ -17,6 +17,9 @@ import (
 
 const module = "github.com/jobagent/jobagent"
 
+// commandRoom is the folder of the packages of the command jobagent.
+const commandRoom = "cmd/jobagent/internal/"
+
 // allowed is the import table of the design, section 3: for each package (by the longest prefix that
 // matches) the packages outside the standard library that its non-test files may import. An entry
 // that ends in "/..." stands for a whole subtree.
@@ -35,13 +38,47 @@ var allowed = map[string][]string{
 	"jobs/importer":                  {"jobs/internal/...", "jobs/schedule", "jobs/tsql"},
 	"jobs/tsql":                      {},
 	// One package a kind of target below the root; none imports another kind.
-	"targets":                   {"github.com/google/uuid"},
-	"targets/mssql":             {"jobs/...", "targets", "targets/secretref", "targets/mssql/...", "github.com/microsoft/go-mssqldb/...", "github.com/golang-sql/sqlexp", "github.com/google/uuid"},
-	"targets/mssql/azure":       {"targets", "targets/mssql", "github.com/microsoft/go-mssqldb/...", "github.com/Azure/azure-sdk-for-go/sdk/..."},
-	"targets/mssql/internal":    {},
-	"controldb":                 {"sql", "jobs/...", "targets", "targets/mssql", "controldb/...", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
-	"agent":                     {"jobs/...", "targets", "targets/mssql", "controldb", "agent/...", "go.uber.org/zap/...", "github.com/google/uuid"},
-	"cmd/jobagent":              {"sql", "jobs/...", "targets/...", "controldb", "agent", "testenv/...", "cmd/jobagent/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...", "github.com/google/uuid", "github.com/mattn/go-isatty", "github.com/microsoft/go-mssqldb/..."},
+	"targets":                {"github.com/google/uuid"},
+	"targets/mssql":          {"jobs/...", "targets", "targets/secretref", "targets/mssql/...", "github.com/microsoft/go-mssqldb/...", "github.com/golang-sql/sqlexp", "github.com/google/uuid"},
+	"targets/mssql/azure":    {"targets", "targets/mssql", "github.com/microsoft/go-mssqldb/...", "github.com/Azure/azure-sdk-for-go/sdk/..."},
+	"targets/mssql/internal": {},
+	"controldb":              {"sql", "jobs/...", "targets", "targets/mssql", "controldb/...", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
+	"agent":                  {"jobs/...", "targets", "targets/mssql", "controldb", "agent/...", "go.uber.org/zap/...", "github.com/google/uuid"},
+
+	// The command. Data flows from cli through its groups of commands to connect, and from there down; no group imports another one.
+	"cmd/jobagent":            {commandRoom + "cli"},
+	commandRoom + "buildinfo": {},
+	commandRoom + "clitest":   {},
+	commandRoom + "output":    {"jobs/...", "targets/...", "controldb", "github.com/google/uuid", "github.com/mattn/go-isatty"},
+	commandRoom + "exit":      {commandRoom + "output", "controldb"},
+	commandRoom + "command":   {commandRoom + "exit", "github.com/spf13/cobra"},
+	commandRoom + "config":    {commandRoom + "exit", "targets/..."},
+	commandRoom + "lookup":    {commandRoom + "exit", "controldb", "targets/..."},
+	commandRoom + "daemon":    {commandRoom + "exit", "agent", "controldb", "go.uber.org/zap/..."},
+	commandRoom + "connect": {
+		commandRoom + "config", commandRoom + "exit", commandRoom + "output", "agent", "controldb", "targets/...",
+		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
+	},
+	commandRoom + "runs": {
+		commandRoom + "connect", commandRoom + "exit", commandRoom + "output", "controldb", "jobs", "targets/...", "github.com/google/uuid",
+	},
+	commandRoom + "embedded": {
+		commandRoom + "config", commandRoom + "exit", "controldb", "jobs/tsql", "targets/...", "testenv/tsqld/...",
+		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
+	},
+	commandRoom + "cli": {
+		commandRoom + "...", "sql", "jobs/...", "targets/...", "controldb", "agent", "testenv/tsqld/...", "github.com/google/uuid",
+		"github.com/microsoft/go-mssqldb/...", "github.com/spf13/cobra/...", "go.uber.org/zap/...",
+	},
+	commandRoom + "demo": {
+		commandRoom + "...", "jobs/...", "targets/...", "controldb", "agent", "github.com/google/uuid", "github.com/spf13/cobra/...",
+		"go.uber.org/zap/...",
+	},
+	commandRoom + "bench": {
+		commandRoom + "...", "jobs/...", "targets/...", "controldb", "agent", "github.com/google/uuid", "github.com/spf13/cobra/...",
+		"github.com/microsoft/go-mssqldb/...", "go.uber.org/zap/...",
+	},
+
 	"testenv":                   {"sql", "jobs/...", "targets/...", "controldb", "agent", "testenv/...", "github.com/stretchr/testify/...", "go.uber.org/goleak", "go.uber.org/zap/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	"testenv/oracle":            {"jobs"},
 	"testenv/script":            {"targets/mssql", "github.com/golang-sql/sqlexp", "github.com/microsoft/go-mssqldb/...", "github.com/stretchr/testify/..."},
@@ -108,6 +145,19 @@ func matches(entry, path string) bool {
 		return path == tree || strings.HasPrefix(path, tree+"/")
 	}
 	return path == entry
+}
+
+// A group of commands, a package below cli, imports no other one: what groups share is in the packages below them.
+func TestCommandGroupsImportNoOther(t *testing.T) {
+	t.Parallel()
+	groups := module + "/" + commandRoom + "cli/"
+	for _, p := range goList(t, "./"+commandRoom+"cli/...") {
+		for _, imp := range p.Imports {
+			if strings.HasPrefix(p.ImportPath, groups) && strings.HasPrefix(imp, strings.TrimSuffix(groups, "/")) {
+				t.Errorf("%s may not import %s", p.ImportPath, imp)
+			}
+		}
+	}
 }
 
 func TestImportsFollowTheTable(t *testing.T) {

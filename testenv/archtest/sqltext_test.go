@@ -151,7 +151,7 @@ func textsOf(t *testing.T, fset *token.FileSet, files []*ast.File) []sqlText {
 }
 
 // printed are files whose texts are for people: what `jobagent job script`, `jobagent doctor` and `jobagent db grants` print. Tests of cmd/jobagent and controldb run them.
-var printed = []string{"cmd/jobagent/script.go", "cmd/jobagent/scriptschedule.go", "cmd/jobagent/doctor_mend.go", "controldb/doctor_mend.go", "controldb/grants.go"}
+var printed = []string{commandRoom + "cli/script/script.go", commandRoom + "cli/script/schedule.go", commandRoom + "cli/doctor/mend.go", "controldb/doctor_mend.go", "controldb/grants.go"}
 
 // envRecorded names the folder of texts that tests have sent, and takes those of the product: testenv.Recorder says how they come there.
 const envRecorded = "JOBAGENT_RECORDED_SQL"
@@ -182,7 +182,7 @@ func TestSQLTexts(t *testing.T) {
 		name := fmt.Sprintf("%s.%d.%d.sql", strings.ReplaceAll(s.file, "/", "."), s.line, n)
 		require.NoError(t, os.WriteFile(filepath.Join(product, name), []byte(text+"\n"), 0o644))
 		kind := "control"
-		if strings.HasPrefix(s.file, "targets/") || s.file == "cmd/jobagent/demo.go" { // the demo reads what its jobs have written
+		if strings.HasPrefix(s.file, "targets/") || strings.HasPrefix(s.file, commandRoom+"demo/") { // the demo reads what its jobs have written
 			kind = "target"
 		}
 		lists[kind] = append(lists[kind], name)

@@ -1,0 +1,29 @@
+package bench
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+)
+
+// bench is what the commands of `jobagent bench` share.
+type bench struct {
+	*connect.App
+	format format
+}
+
+// NewCommand makes `jobagent bench`.
+func NewCommand(a *connect.App) *cobra.Command {
+	b := &bench{App: a, format: format(output.FormatTable)}
+	cmd := command.NewGroup("bench", "Measure the agent, beside what the bare driver does in the same run",
+		newFanoutCommand(b), newControlCommand(b), newLagCommand(b), newIdleCommand(b), newStopCommand(b), newHistoryCommand(b),
+		newCleanupCommand(b))
+	cmd.Long = `Measure the agent, beside what the bare driver does in the same run. Everything runs in this process, on an embedded server over
+loopback TCP that keeps nothing. With --dsn it is a server of yours instead, whose login must be allowed to create databases: a
+control database and targets of new names, which are dropped at the end. Only the flag counts, not ` + config.EnvDSN + `.`
+	cmd.PersistentFlags().VarP(&b.format, "output", "o", "output `format`: table, json or csv")
+	return cmd
+}

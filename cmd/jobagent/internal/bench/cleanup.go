@@ -1,0 +1,174 @@
+package bench
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// cleanup are the parameters of `jobagent bench cleanup`.
+type cleanup struct {
+	runs, targets, batch int
+}
+
+// newCleanupCommand makes `jobagent bench cleanup`.
+func newCleanupCommand(b *bench) *cobra.Command {
+	c := cleanup{}
+	cmd := &cobra.Command{
+		Use: "cleanup", Short: "How long passes of other jobs take while a deleted job's history goes",
+		Long: `Run a job on many targets several times, then delete the job. While its rows are deleted, as agents do it, claim the tasks of another job
+and complete them, with no work in between. Each pass is measured, and each pass of as many tasks without a deletion before.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case c.runs < 1 || c.runs > 1000:
+				return exit.Usagef("--runs %d: must be 1 to 1000", c.runs)
+			case c.targets < 1 || c.targets > 100_000:
+				return exit.Usagef("--targets %d: must be 1 to 100000", c.targets)
+			case c.batch < 1 || c.batch > 10_000:
+				return exit.Usagef("--batch %d: must be 1 to 10000", c.batch)
+			}
+			return b.cleanup(cmd.Context(), c)
+		},
+	}
+	cmd.Flags().IntVar(&c.runs, "runs", 5, "runs of the job that is deleted")
+	cmd.Flags().IntVar(&c.targets, "targets", 10_000, "targets of each run")
+	cmd.Flags().IntVar(&c.batch, "batch", 20, "tasks that a pass of the other job claims")
+	return cmd
+}
+
+// cleanup is `jobagent bench cleanup`.
+func (b *bench) cleanup(ctx context.Context, c cleanup) (err error) {
+	const deleted, other = "bench control", "bench other"
+	s, err := b.startBench(ctx, "cleanup", 4)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	database := s.prefix + "target"
+	if err := s.createDatabase(ctx, database); err != nil {
+		return err
+	}
+	if err := s.group(ctx, "bench cleanup", database); err != nil {
+		return err
+	}
+	for _, name := range []string{deleted, other} {
+		if err := s.job(ctx, controldb.JobSpec{Name: name}, "bench cleanup", "SELECT 1;"); err != nil {
+			return err
+		}
+	}
+	for range c.runs {
+		if _, err := s.noopTasks(ctx, control{tasks: c.targets, batch: 1000, connections: 1}, database); err != nil {
+			return err
+		}
+	}
+
+	quiet, err := s.passes(ctx, other, database, c, nil)
+	if err != nil {
+		return err
+	}
+	if err := s.store.DeleteJob(ctx, deleted, false); err != nil {
+		return err
+	}
+	gone := make(chan struct{})
+	var rows int
+	var took time.Duration
+	var cleanErr error
+	var cleaner sync.WaitGroup
+	cleaner.Go(func() {
+		defer close(gone)
+		rows, took, cleanErr = s.deleteLeftovers(ctx)
+	})
+	busy, err := s.passes(ctx, other, database, c, gone)
+	cleaner.Wait()
+	if err := errors.Join(err, cleanErr); err != nil {
+		return err
+	}
+	s.report.add("runs", float64(c.runs), "", "")
+	s.report.add("targets", float64(c.targets), "", "")
+	s.report.add("rows_deleted", float64(rows), "", "")
+	s.report.add("deletion_seconds", took.Seconds(), "s", "")
+	s.report.add("passes", float64(len(busy)), "", "")
+	s.report.add("pass_before_p50", milliseconds(percentile(quiet, 0.5)), "ms", "")
+	s.report.add("pass_before_p99", milliseconds(percentile(quiet, 0.99)), "ms", "")
+	s.report.add("pass_p50", milliseconds(percentile(busy, 0.5)), "ms", "< 50")
+	s.report.add("pass_p99", milliseconds(percentile(busy, 0.99)), "ms", "")
+	return b.print(s.report)
+}
+
+// passes claims and completes tasks of a job until gone is closed (nil: until the run has ended), and answers how long each pass took,
+// shortest first.
+func (s *installation) passes(ctx context.Context, job, database string, c cleanup, gone <-chan struct{}) ([]time.Duration, error) {
+	var list []time.Duration
+	for {
+		if _, err := s.queue(ctx, job, database, max(c.batch, min(c.targets, 1000))); err != nil {
+			return nil, err
+		}
+		term, err := s.startTerm(ctx, c.batch)
+		if err != nil {
+			return nil, err
+		}
+		for {
+			began := time.Now()
+			pass, err := s.store.Pass(ctx, controldb.PassRequest{Term: term.ID, MaxTasks: c.batch, MaxConcurrentTargets: c.batch})
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, time.Since(began))
+			if len(pass.Tasks) == 0 {
+				break
+			}
+			outcomes := make([]controldb.Outcome, 0, len(pass.Tasks))
+			for _, task := range pass.Tasks {
+				outcomes = append(outcomes, controldb.Outcome{Task: task.ID, Attempt: task.Attempt, Outcome: targets.Succeeded})
+			}
+			refused, err := s.store.CompleteTasks(ctx, term.ID, outcomes)
+			if err != nil {
+				return nil, err
+			}
+			if len(refused) > 0 {
+				return nil, fmt.Errorf("outcome of task %d was refused: %s", refused[0].Task, refused[0].Reason)
+			}
+		}
+		if err := s.store.EndTerm(ctx, term.ID); err != nil {
+			return nil, err
+		}
+		select {
+		case <-gone:
+			slices.Sort(list)
+			return list, nil
+		default:
+			if gone == nil {
+				slices.Sort(list)
+				return list, nil
+			}
+		}
+	}
+}
+
+// deleteLeftovers deletes as an agent does, and answers how many rows went and how long that took.
+func (s *installation) deleteLeftovers(ctx context.Context) (rows int, took time.Duration, err error) {
+	began := time.Now()
+	for {
+		n, remaining, err := s.store.DeleteLeftovers(ctx)
+		if err != nil {
+			return rows, time.Since(began), err
+		}
+		rows += n
+		if !remaining {
+			return rows, time.Since(began), nil
+		}
+		if err := wait(ctx, 100*time.Millisecond, nil); err != nil { // as agents do between two calls
+			return rows, time.Since(began), err
+		}
+	}
+}

@@ -1,0 +1,419 @@
+package bench
+
+import (
+	"context"
+	"database/sql"
+	_ "embed"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	mssqldb "github.com/microsoft/go-mssqldb"
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+)
+
+//go:embed history.sql
+var fillHistory string
+
+// What fillHistory makes.
+const (
+	HistoryRowsOfRun = 10   // rows of jobs.job_executions
+	historyBatch     = 1000 // most runs in one call
+	historyJobs      = 10   // jobs whose runs these are
+	historyAge       = 40 * 24 * time.Hour
+)
+
+// historyPage is how many rows the measured queries show, and how many runs one purge deletes.
+const historyPage = 20
+
+// historyReads is how many times as often as purges the short calls are measured: they take some 0.1 ms, which is what noise is made of.
+const historyReads = 30
+
+// HistoryFirst is how many runs the short history has: enough for a page of each job and for the purges.
+const HistoryFirst = 2 * historyJobs * historyPage
+
+// history are the parameters of `jobagent bench history`.
+type history struct {
+	executions, rounds int
+}
+
+// newHistoryCommand makes `jobagent bench history`.
+func newHistoryCommand(b *bench) *cobra.Command {
+	h := history{}
+	cmd := &cobra.Command{
+		Use: "history", Short: "How much slower a long history makes the agent, the monitoring queries and the purge",
+		Long: fmt.Sprintf(`Measure starting and moving runs with an empty history, queries and purges with one of %d finished runs; fill the history up to
+the number of rows of jobs.job_executions that is asked for; measure the same again. Figures are medians, in milliseconds.`, HistoryFirst),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			switch {
+			case h.executions < HistoryFirst*HistoryRowsOfRun || h.executions > 100_000_000:
+				return exit.Usagef("--executions %d: must be %d to 100000000", h.executions, HistoryFirst*HistoryRowsOfRun)
+			case h.rounds < 1 || h.rounds >= HistoryFirst/historyPage:
+				return exit.Usagef("--rounds %d: must be 1 to %d", h.rounds, HistoryFirst/historyPage-1)
+			}
+			return b.history(cmd.Context(), h)
+		},
+	}
+	cmd.Flags().IntVar(&h.executions, "executions", 1_000_000, "rows of jobs.job_executions that the long history has")
+	cmd.Flags().IntVar(&h.rounds, "rounds", 10, "purges; runs are measured 3 times as often, and all else 30 times")
+	return cmd
+}
+
+// historyFigures are medians by name, and the names in the order of measuring.
+type historyFigures struct {
+	names  []string
+	values map[string]time.Duration
+}
+
+// note keeps the median of durations.
+func (f *historyFigures) note(name string, list []time.Duration) {
+	slices.Sort(list)
+	f.names = append(f.names, name)
+	f.values[name] = percentile(list, 0.5)
+}
+
+// history is `jobagent bench history`.
+func (b *bench) history(ctx context.Context, h history) (err error) {
+	s, err := b.startBench(ctx, "history", 0)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	database := s.prefix + "target"
+	if err := s.createDatabase(ctx, database); err != nil {
+		return err
+	}
+	if err := s.group(ctx, "bench history", database); err != nil {
+		return err
+	}
+	for i := range historyJobs {
+		spec := controldb.JobSpec{Name: historyJob(i)}
+		if err := s.job(ctx, spec, "bench history", "SELECT 1;"); err != nil {
+			return err
+		}
+		second := "second"
+		if _, err := s.store.AddJobStep(ctx, controldb.StepSpec{JobName: spec.Name, StepName: &second, Command: "SELECT 2;", TargetGroup: "bench history"}); err != nil {
+			return err
+		}
+	}
+	warm := historyFigures{values: map[string]time.Duration{}}
+	if err := s.measureRuns(ctx, database, 3, &warm); err != nil {
+		return err
+	}
+	short := historyFigures{values: map[string]time.Duration{}}
+	if err := s.measureRuns(ctx, database, 3*h.rounds, &short); err != nil {
+		return err
+	}
+	runs := h.executions / HistoryRowsOfRun
+	fill := historyFill{oldest: time.Now().UTC().Add(-historyAge), spacing: min(historyAge/time.Duration(runs+1), 30*time.Minute)}
+	if fill.term, err = s.endedTerm(ctx); err != nil {
+		return err
+	}
+	if err := s.fill(ctx, fill, 0, HistoryFirst); err != nil {
+		return err
+	}
+	if err := s.measureHistory(ctx, h.rounds, &short); err != nil {
+		return err
+	}
+	began := time.Now()
+	if err := s.fill(ctx, fill, HistoryFirst, runs+(h.rounds+1)*(historyPage+1)); err != nil { // in place of what was purged
+		return err
+	}
+	s.report.add("fill", time.Since(began).Seconds(), "s", "")
+	var rows int
+	if err := s.control.QueryRowContext(ctx, "SELECT COUNT(*) FROM jobs.job_executions;").Scan(&rows); err != nil {
+		return fmt.Errorf("count the history: %w", err)
+	}
+	s.report.add("executions", float64(rows), "", "")
+	long := historyFigures{values: map[string]time.Duration{}}
+	if err := s.measureRuns(ctx, database, 3, &warm); err != nil {
+		return err
+	}
+	if err := s.measureRuns(ctx, database, 3*h.rounds, &long); err != nil {
+		return err
+	}
+	if err := s.measureHistory(ctx, h.rounds, &long); err != nil {
+		return err
+	}
+	for _, name := range short.names {
+		s.report.add(name+"_short", milliseconds(short.values[name]), "ms", "")
+		s.report.add(name+"_long", milliseconds(long.values[name]), "ms", "")
+		s.report.add(name+"_ratio", float64(long.values[name])/float64(max(short.values[name], 1)), "", "<= 2")
+	}
+	return b.print(s.report)
+}
+
+// historyJob is the name of a job that has a history.
+func historyJob(i int) string { return fmt.Sprintf("bench history %d", i) }
+
+// historyFill says what fillHistory makes of a run's number.
+type historyFill struct {
+	oldest  time.Time
+	spacing time.Duration
+	term    controldb.TermID
+}
+
+// historyTerm starts a term of the agent of this bench: one for all, so that the list of agents stays as long as it is.
+func (s *installation) historyTerm(ctx context.Context) (controldb.Term, error) {
+	who := controldb.Agent{ID: uuid.NewSHA1(uuid.Nil, []byte("bench history")), Host: "bench", Version: buildinfo.Version(), MaxConcurrentTargets: 1}
+	return s.store.StartTerm(ctx, who, time.Hour)
+}
+
+// endedTerm makes a term that has ended.
+func (s *installation) endedTerm(ctx context.Context) (controldb.TermID, error) {
+	term, err := s.historyTerm(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return term.ID, s.store.EndTerm(ctx, term.ID)
+}
+
+// fill adds the runs from one number up to another, which is not included.
+func (s *installation) fill(ctx context.Context, f historyFill, from, to int) error {
+	for ; from < to; from += historyBatch {
+		_, err := s.control.ExecContext(ctx, fillHistory, sql.Named("first", from), sql.Named("count", min(historyBatch, to-from)),
+			sql.Named("oldest", f.oldest), sql.Named("spacing", f.spacing.Milliseconds()), sql.Named("jobs", "bench history"),
+			sql.Named("term_id", int64(f.term)))
+		if err != nil {
+			return fmt.Errorf("fill the history: %w", err)
+		}
+	}
+	return nil
+}
+
+// HistoryCalls are what measureRuns measures: a pass without anything to do, the start of a run and the pass that claims its
+// resolution, a pass that claims a target, an outcome, a pass in which the next step begins, and the one in which the run ends.
+var HistoryCalls = [...]string{"pass_idle", "start_to_claim", "pass_claiming", "complete", "pass_next_step", "pass_ending"}
+
+// measureRuns takes runs of one target from start to end by hand, and measures the calls that an agent makes.
+func (s *installation) measureRuns(ctx context.Context, database string, rounds int, f *historyFigures) error {
+	term, err := s.historyTerm(ctx)
+	if err != nil {
+		return err
+	}
+	pass := controldb.PassRequest{Term: term.ID, MaxTasks: 1, MaxConcurrentTargets: 1}
+	took := map[string][]time.Duration{}
+	timed := func(name string, call func() error) error {
+		began := time.Now()
+		err := call()
+		took[name] = append(took[name], time.Since(began))
+		return err
+	}
+	for range rounds {
+		if err := timed(HistoryCalls[0], func() error { _, err := s.store.Pass(ctx, pass); return err }); err != nil {
+			return err
+		}
+		var task controldb.Task
+		var err error
+		claim := func() error { task, err = s.claim(ctx, pass); return err }
+		err = timed(HistoryCalls[1], func() error {
+			if _, err := s.store.StartJob(ctx, historyJob(historyJobs-1), uuid.Nil); err != nil {
+				return err
+			}
+			return claim()
+		})
+		if err != nil {
+			return err
+		}
+		for step := range 2 {
+			if step > 0 {
+				if err := timed(HistoryCalls[4], claim); err != nil { // the first step ends, the second one begins
+					return err
+				}
+			}
+			id, err := uuid.NewRandom()
+			if err != nil {
+				return err
+			}
+			list := []targets.Target{{ID: id, Server: s.serverName, Database: database}}
+			if err := s.store.CompleteResolution(ctx, term.ID, task.ID, controldb.Resolution{Attempt: task.Attempt, Targets: list}); err != nil {
+				return err
+			}
+			if err := timed(HistoryCalls[2], claim); err != nil {
+				return err
+			}
+			err = timed(HistoryCalls[3], func() error {
+				refused, err := s.store.CompleteTasks(ctx, term.ID, []controldb.Outcome{{Task: task.ID, Attempt: task.Attempt, Outcome: targets.Succeeded}})
+				if len(refused) > 0 {
+					return fmt.Errorf("outcome of task %d was refused: %s", refused[0].Task, refused[0].Reason)
+				}
+				return err
+			})
+			if err != nil {
+				return err
+			}
+		}
+		if err := timed(HistoryCalls[5], func() error { _, err := s.store.Pass(ctx, pass); return err }); err != nil {
+			return err
+		}
+	}
+	for _, name := range HistoryCalls {
+		f.note(name, took[name])
+	}
+	return s.store.EndTerm(ctx, term.ID)
+}
+
+// claim passes until there is a task; a pass that made the step may not have claimed its resolution yet.
+func (s *installation) claim(ctx context.Context, pass controldb.PassRequest) (controldb.Task, error) {
+	for range 3 {
+		result, err := s.store.Pass(ctx, pass)
+		if err != nil {
+			return controldb.Task{}, err
+		}
+		if len(result.Tasks) > 0 {
+			return result.Tasks[0], nil
+		}
+	}
+	return controldb.Task{}, errors.New("a run that was started offers no task")
+}
+
+// historyQuery is a query for monitoring, as the documentation has them.
+type historyQuery struct {
+	name, text string
+}
+
+// historyQueries have the parameters @job, a job's name, @run, a run's id, and @page, how many rows to show.
+var historyQueries = []historyQuery{
+	{"query_runs_of_job", "SELECT TOP (@page) * FROM jobs.job_executions WHERE job_name = @job AND step_id IS NULL ORDER BY start_time DESC;"},
+	{"query_runs", "SELECT TOP (@page) * FROM jobs.job_executions WHERE step_id IS NULL ORDER BY start_time DESC;"},
+	{"query_active", "SELECT * FROM jobs.job_executions WHERE is_active = 1 ORDER BY start_time DESC;"},
+	{"query_active_of_job", "SELECT * FROM jobs.job_executions WHERE is_active = 1 AND job_name = @job ORDER BY start_time DESC;"},
+	{"query_run", "SELECT * FROM jobs.job_executions WHERE job_execution_id = @run ORDER BY step_id, target_database_name;"},
+	{"query_top", "SELECT TOP (@page) * FROM jobs.job_executions;"},
+	{"query_messages_of_run", "SELECT * FROM jobs.job_execution_messages WHERE job_execution_id = @run;"},
+}
+
+// measureHistory measures queries over the history, and deletes of it.
+func (s *installation) measureHistory(ctx context.Context, rounds int, f *historyFigures) error {
+	var run mssqldb.UniqueIdentifier
+	err := s.control.QueryRowContext(ctx, "SELECT TOP (1) e.job_execution_id FROM jobs_internal.job_executions AS e WHERE e.lifecycle = N'Failed' ORDER BY e.start_time DESC;").Scan(&run)
+	if err != nil {
+		return fmt.Errorf("choose a run: %w", err)
+	}
+	job := historyJob(0)
+	active, err := s.store.StartJob(ctx, job, uuid.Nil)
+	if err != nil {
+		return err
+	}
+	for _, q := range historyQueries {
+		call := func() error {
+			rows, err := s.control.QueryContext(ctx, q.text, sql.Named("job", job), sql.Named("run", run), sql.Named("page", historyPage))
+			if err != nil {
+				return err
+			}
+			defer rows.Close()
+			for rows.Next() {
+			}
+			return rows.Err()
+		}
+		if err := f.repeat(q.name, historyReads*rounds, call); err != nil {
+			return err
+		}
+	}
+	for _, q := range []struct {
+		name   string
+		filter controldb.ExecutionFilter
+	}{
+		{"list_runs_of_job", controldb.ExecutionFilter{JobName: job, RootsOnly: true, Limit: historyPage}},
+		{"list_runs", controldb.ExecutionFilter{RootsOnly: true, Limit: historyPage}},
+		{"list_active", controldb.ExecutionFilter{ActiveOnly: true, Limit: historyPage}},
+		{"list_active_of_job", controldb.ExecutionFilter{JobName: job, ActiveOnly: true, Limit: historyPage}},
+		{"list_run", controldb.ExecutionFilter{ID: uuid.UUID(run)}},
+	} {
+		if err := f.repeat(q.name, historyReads*rounds, func() error { _, err := s.store.Executions(ctx, q.filter); return err }); err != nil {
+			return err
+		}
+	}
+	if err := s.store.StopJob(ctx, active); err != nil {
+		return err
+	}
+	if err := s.measureManagement(ctx, rounds, f); err != nil {
+		return err
+	}
+	if err := s.measureJobPurge(ctx, historyJob(1), rounds, f); err != nil {
+		return err
+	}
+	return f.repeat("purge", rounds, func() error {
+		_, err := s.control.ExecContext(ctx, "EXECUTE jobs_internal.purge_history @batch_size = @page, @retention_days = 30;", sql.Named("page", historyPage))
+		return err
+	})
+}
+
+// measureManagement measures what agents and people do beside runs.
+func (s *installation) measureManagement(ctx context.Context, rounds int, f *historyFigures) error {
+	for _, m := range []struct {
+		name string
+		call func() error
+	}{
+		{"term", func() error { _, err := s.endedTerm(ctx); return err }},
+		{"due_schedules", func() error { _, err := s.store.DueSchedules(ctx, historyPage); return err }},
+		{"list_jobs", func() error { _, err := s.store.Jobs(ctx, ""); return err }},
+		{"list_agents", func() error { _, err := s.store.Agents(ctx); return err }},
+		{"add_and_delete_job", func() error {
+			const name = "bench history, for a moment" // which has no history itself
+			if err := s.job(ctx, controldb.JobSpec{Name: name}, "bench history", "SELECT 1;"); err != nil {
+				return err
+			}
+			return s.store.DeleteJob(ctx, name, false)
+		}},
+	} {
+		if err := f.repeat(m.name, historyReads*rounds, m.call); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// measureJobPurge measures deleting the oldest run of a job.
+func (s *installation) measureJobPurge(ctx context.Context, job string, rounds int, f *historyFigures) error {
+	rows, err := s.control.QueryContext(ctx, `SELECT TOP (@n) e.create_time FROM jobs.job_executions AS e
+WHERE e.job_name = @job AND e.step_id IS NULL ORDER BY e.create_time;`, sql.Named("n", rounds+2), sql.Named("job", job))
+	if err != nil {
+		return fmt.Errorf("find the oldest runs: %w", err)
+	}
+	defer rows.Close()
+	var made []time.Time
+	for rows.Next() {
+		var at time.Time
+		if err := rows.Scan(&at); err != nil {
+			return fmt.Errorf("find the oldest runs: %w", err)
+		}
+		made = append(made, at)
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("find the oldest runs: %w", err)
+	}
+	if len(made) < rounds+2 {
+		return fmt.Errorf("the job %q has %d runs left, too few to purge", job, len(made))
+	}
+	made = made[1:]
+	return f.repeat("purge_of_job", rounds, func() error {
+		oldest := made[0]
+		made = made[1:]
+		return s.store.PurgeHistory(ctx, controldb.PurgeRequest{JobName: job, Oldest: oldest})
+	})
+}
+
+// repeat measures a call, after having made it once.
+func (f *historyFigures) repeat(name string, rounds int, call func() error) error {
+	list := make([]time.Duration, 0, rounds)
+	for i := range rounds + 1 {
+		began := time.Now()
+		if err := call(); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if i > 0 {
+			list = append(list, time.Since(began))
+		}
+	}
+	f.note(name, list)
+	return nil
+}

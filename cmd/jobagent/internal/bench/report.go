@@ -1,0 +1,126 @@
+package bench
+
+import (
+	"encoding/csv"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+)
+
+// format is the value of -o for bench: those of the other commands, and csv.
+type format string
+
+// formatCSV is a line with the names of the columns, then one line per figure.
+const formatCSV format = "csv"
+
+// Set implements pflag.Value.
+func (f *format) Set(s string) error {
+	switch v := format(strings.ToLower(s)); v {
+	case format(output.FormatTable), format(output.FormatJSON), formatCSV:
+		*f = v
+		return nil
+	}
+	return fmt.Errorf("invalid output format %q: want table, json or csv", s)
+}
+
+// String implements pflag.Value.
+func (f *format) String() string { return string(*f) }
+
+// Type implements pflag.Value.
+func (f *format) Type() string { return "table|json|csv" }
+
+// figure is one measured number.
+type figure struct {
+	Name  string  `json:"name"`
+	Value float64 `json:"value"`
+	Unit  string  `json:"unit"`
+	// Bar is what the design asks for: "" nothing, else a comparison such as ">= 0.9".
+	Bar string `json:"bar,omitempty"`
+}
+
+// Report is what a bench prints.
+type Report struct {
+	Bench   string   `json:"bench"`
+	Server  string   `json:"server"` // embedded, or the version of a real one
+	Cores   int      `json:"cores"`
+	Figures []figure `json:"figures"`
+}
+
+// add appends a figure.
+func (r *Report) add(name string, value float64, unit, bar string) {
+	r.Figures = append(r.Figures, figure{name, value, unit, bar})
+}
+
+// spread appends the median, the 99th percentile and the largest of durations, in milliseconds. bar is for the percentile.
+func (r *Report) spread(name string, list []time.Duration, bar string) {
+	slices.Sort(list)
+	for _, f := range []struct {
+		suffix string
+		share  float64
+		bar    string
+	}{{"p50", 0.50, ""}, {"p99", 0.99, bar}, {"max", 1, ""}} {
+		r.add(name+"_"+f.suffix, milliseconds(percentile(list, f.share)), "ms", f.bar)
+	}
+}
+
+// percentile is the smallest of sorted durations that at least this share of them does not exceed; 0 of none.
+func percentile(sorted []time.Duration, share float64) time.Duration {
+	if len(sorted) == 0 {
+		return 0
+	}
+	i := int(float64(len(sorted))*share+0.999999) - 1
+	return sorted[min(max(i, 0), len(sorted)-1)]
+}
+
+// median is the middle one of numbers, which it sorts.
+func median(list []float64) float64 {
+	slices.Sort(list)
+	return list[len(list)/2]
+}
+
+// milliseconds is a duration as a number of them.
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// print writes a report in the format that was asked for.
+func (b *bench) print(r *Report) error {
+	r.Cores = runtime.NumCPU()
+	switch b.format {
+	case format(output.FormatJSON):
+		return output.WriteJSON(b.Stdout, r)
+	case formatCSV:
+		return r.writeCSV(b.Stdout)
+	}
+	fmt.Fprintf(b.Stdout, "bench %s, server %s, %d cores\n", r.Bench, r.Server, r.Cores)
+	t := output.NewTable("FIGURE", "VALUE", "UNIT", "BAR")
+	for _, f := range r.Figures {
+		t.Add(f.Name, strconv.FormatFloat(f.Value, 'f', decimals(f.Value), 64), f.Unit, f.Bar)
+	}
+	return t.Write(b.Stdout)
+}
+
+// decimals is how many digits after the point people want to see.
+func decimals(v float64) int {
+	switch {
+	case v == float64(int64(v)) || v >= 1000:
+		return 0
+	case v >= 10:
+		return 1
+	}
+	return 3
+}
+
+// writeCSV writes a report as comma-separated values (RFC 4180).
+func (r *Report) writeCSV(w io.Writer) error {
+	c := csv.NewWriter(w)
+	rows := [][]string{{"bench", "server", "cores", "name", "value", "unit", "bar"}}
+	for _, f := range r.Figures {
+		rows = append(rows, []string{r.Bench, r.Server, strconv.Itoa(r.Cores), f.Name, strconv.FormatFloat(f.Value, 'g', -1, 64), f.Unit, f.Bar})
+	}
+	return c.WriteAll(rows) // flushes
+}

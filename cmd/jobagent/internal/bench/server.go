@@ -1,0 +1,240 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	mssqldb "github.com/microsoft/go-mssqldb"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
+)
+
+// installation is a server to measure on, with a control database of its own.
+type installation struct {
+	report *Report
+	// store is the control database as the agent uses it; wire counts its round trips.
+	store *controldb.Store
+	wire  *roundTrips
+	// control is a pool of its own on the control database, for what is not measured.
+	control *sql.DB
+	tools   agent.Tools
+	// serverName is the server in target groups.
+	serverName string
+
+	DSN     mssql.DSN // without a database
+	prefix  string    // of the names of databases
+	closers []func() error
+}
+
+// startBench makes a server to measure on. connections is how many the control database's pool may have; 0: as usual.
+func (b *bench) startBench(ctx context.Context, name string, connections int) (s *installation, err error) {
+	s = &installation{report: &Report{Bench: name, Server: "embedded"}, wire: &roundTrips{}}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.close())
+		}
+	}()
+	if b.DSN == "" {
+		err = s.startEmbedded(ctx)
+	} else {
+		err = s.useServer(ctx, b.DSN)
+	}
+	if err != nil {
+		return nil, err
+	}
+	s.control = s.open(s.prefix + "control")
+	s.closers = append(s.closers, s.control.Close)
+	dsn := s.DSN
+	dsn.Params.Database = s.prefix + "control"
+	s.store, err = controldb.New(controldb.Config{
+		Connector: dsn.Connector(countingDialer{s.wire}), ServerName: s.serverName, MaxConns: connections,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.closers = append(s.closers, s.store.Close)
+	if err := s.store.Install(ctx); err != nil {
+		return nil, err
+	}
+	if b.DSN == "" {
+		return s, nil
+	}
+	tools, closeTools, err := b.OpenTools(ctx, s.store)
+	if err != nil {
+		return nil, err
+	}
+	s.tools = tools
+	s.closers = append(s.closers, func() error { closeTools(); return nil })
+	return s, nil
+}
+
+// startEmbedded starts the embedded server.
+func (s *installation) startEmbedded(ctx context.Context) error {
+	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, server.Close)
+	servers, err := server.OpenServers(ctx)
+	if err != nil {
+		return err
+	}
+	s.closers = append(s.closers, servers.Close)
+	if s.tools, err = connect.NewTools(ctx, server.Store, servers); err != nil {
+		return err
+	}
+	s.serverName = server.ServerName()
+	s.prefix = "bench_"
+	if s.DSN, err = mssql.ParseDSN(server.DSN("master")); err != nil {
+		return err
+	}
+	return s.createDatabase(ctx, s.prefix+"control")
+}
+
+// useServer prepares a real server.
+func (s *installation) useServer(ctx context.Context, dsn string) error {
+	dsn, err := config.Resolve(dsn)
+	if err != nil {
+		return err
+	}
+	if s.DSN, err = mssql.ParseDSN(dsn); err != nil {
+		return exit.Usage(err)
+	}
+	params := s.DSN.Params
+	s.serverName = cmp.Or(slices.MaxFunc(connect.ServerNames(params), func(x, y string) int { return len(x) - len(y) }), params.Host)
+	s.prefix = "jobagent_bench_" + strings.ToLower(rand.Text()[:8]) + "_"
+	master := s.open("master")
+	defer master.Close()
+	if err := master.QueryRowContext(ctx, "SELECT CAST(SERVERPROPERTY('ProductVersion') AS NVARCHAR(128));").Scan(&s.report.Server); err != nil {
+		return exit.With(exit.CodeConnection, fmt.Errorf("connect to the server: %w", err))
+	}
+	return s.createDatabase(ctx, s.prefix+"control")
+}
+
+// close undoes everything, last things first.
+func (s *installation) close() error {
+	var errs []error
+	for _, undo := range slices.Backward(s.closers) {
+		errs = append(errs, undo())
+	}
+	return errors.Join(errs...)
+}
+
+// connector is the driver's own for a database.
+func (s *installation) connector(database string) *mssqldb.Connector {
+	params := s.DSN.Params
+	params.Database = database
+	return mssqldb.NewConnectorConfig(params)
+}
+
+// open opens a pool on a database.
+func (s *installation) open(database string) *sql.DB { return sql.OpenDB(s.connector(database)) }
+
+// createDatabase makes a database. close drops it on a real server; the embedded one keeps nothing.
+func (s *installation) createDatabase(ctx context.Context, name string) error {
+	master := s.open("master")
+	defer master.Close()
+	if _, err := master.ExecContext(ctx, "CREATE DATABASE ["+name+"];"); err != nil {
+		return fmt.Errorf("create the database %s: %w", name, err)
+	}
+	if s.report.Server == "embedded" {
+		return nil
+	}
+	s.closers = append(s.closers, func() error {
+		master := s.open("master")
+		defer master.Close()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		_, err := master.ExecContext(ctx, "DROP DATABASE IF EXISTS ["+name+"];")
+		return err
+	})
+	return nil
+}
+
+// startAgent runs an agent on the control database.
+func (b *bench) startAgent(ctx context.Context, s *installation, cfg agent.Config) (stop func() error, failed <-chan error, err error) {
+	log := zap.NewNop()
+	if b.LogLevel == "debug" {
+		if log, err = b.Logger(); err != nil {
+			return nil, nil, err
+		}
+	}
+	cfg.Version, cfg.Grace = buildinfo.Version(), -1
+	stop, failed = daemon.Start(ctx, cfg, s.store, s.tools, log)
+	return stop, failed, nil
+}
+
+// job makes a job of one step over a group of databases of the server.
+func (s *installation) job(ctx context.Context, spec controldb.JobSpec, group, command string) error {
+	if _, err := s.store.AddJob(ctx, spec); err != nil {
+		return err
+	}
+	_, err := s.store.AddJobStep(ctx, controldb.StepSpec{JobName: spec.Name, Command: command, TargetGroup: group})
+	return err
+}
+
+// group makes a target group of databases of the server.
+func (s *installation) group(ctx context.Context, name string, databases ...string) error {
+	if _, err := s.store.AddTargetGroup(ctx, name); err != nil {
+		return err
+	}
+	for _, database := range databases {
+		if _, err := s.store.AddTargetGroupMember(ctx, name, targets.Member{
+			Membership: targets.Include, Kind: targets.SQLDatabase, Server: s.serverName, Database: database,
+		}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pollInterval is how often a bench looks whether a run has ended, on connections that are not counted.
+const pollInterval = 100 * time.Millisecond
+
+// waitEnd waits for the end of a run. It answers how it ended, and how long it took by the database's clock.
+func (s *installation) waitEnd(ctx context.Context, id uuid.UUID, failed <-chan error) (finishedRun, error) {
+	for {
+		var active bool
+		var run finishedRun
+		var created time.Time
+		var ended sql.NullTime
+		err := s.control.QueryRowContext(ctx, `SELECT e.is_active, e.lifecycle, e.create_time, e.end_time
+FROM jobs_internal.job_executions AS e
+WHERE e.job_execution_id = @id;`, sql.Named("id", mssqldb.UniqueIdentifier(id))).Scan(&active, &run.lifecycle, &created, &ended)
+		if err != nil {
+			return run, fmt.Errorf("look at the run: %w", err)
+		}
+		if !active {
+			run.elapsed = ended.Time.Sub(created)
+			return run, nil
+		}
+		if err := wait(ctx, pollInterval, failed); err != nil {
+			return run, err
+		}
+	}
+}
+
+// finishedRun is a run that has ended.
+type finishedRun struct {
+	lifecycle jobs.Lifecycle
+	elapsed   time.Duration
+}

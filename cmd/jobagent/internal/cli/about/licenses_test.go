@@ -1,0 +1,114 @@
+package about
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// go test ./cmd/jobagent/internal/cli/about -run TestThirdPartyNotices -licenses.write writes the file anew.
+var writeLicenses = flag.Bool("licenses.write", false, "TestThirdPartyNotices writes THIRD_PARTY_NOTICES in place of comparing it")
+
+// licensedSystems are the operating systems for which the binary is built; each links other packages.
+var licensedSystems = []string{"linux", "darwin", "windows"}
+
+// licenceFile matches the names of files that hold a licence or a notice.
+var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([-.].*)?$`)
+
+// permissive matches the texts of licences that allow a binary to be passed on with no more than the text itself.
+var permissive = regexp.MustCompile(`Redistribution and use in source and binary forms|Permission is hereby granted, free of charge|Apache License\s+Version 2\.0`)
+
+// The embedded notices are those of the modules that the binary links, no more and no less, and each licence is a permissive one.
+func TestThirdPartyNotices(t *testing.T) {
+	modules := map[string]string{} // directories by path@version
+	for _, system := range licensedSystems {
+		for _, m := range linkedModules(t, system) {
+			modules[m.Path+" "+m.Version] = m.Dir
+		}
+	}
+	names := make([]string, 0, len(modules))
+	for name := range modules {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	var b bytes.Buffer
+	b.WriteString("jobagent contains the Go runtime and library and the modules below. Their licences follow.\n")
+	for _, name := range names {
+		if strings.HasPrefix(name, "golang.org/x/sys ") { // its licence is Go's own; distributions leave that out of GOROOT
+			appendLicences(t, &b, "The Go runtime and standard library", modules[name])
+		}
+	}
+	for _, name := range names {
+		appendLicences(t, &b, name, modules[name])
+	}
+	if *writeLicenses {
+		require.NoError(t, os.WriteFile("THIRD_PARTY_NOTICES", b.Bytes(), 0o644))
+		return
+	}
+	if b.String() != thirdPartyNotices {
+		t.Error("THIRD_PARTY_NOTICES is out of date: run go test ./cmd/jobagent/internal/cli/about -run TestThirdPartyNotices -licenses.write")
+	}
+}
+
+// linkedModule is what go list says of a module.
+type linkedModule struct{ Path, Version, Dir string }
+
+// linkedModules are the modules whose packages the binary contains on an operating system, but for the main one.
+func linkedModules(t *testing.T, system string) []linkedModule {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-json=Module", "github.com/jobagent/jobagent/cmd/jobagent")
+	cmd.Env = append(os.Environ(), "GOOS="+system, "GOARCH=amd64", "CGO_ENABLED=0")
+	var stderr strings.Builder
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	require.NoError(t, err, stderr.String())
+	var list []linkedModule
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p struct {
+			Module *struct {
+				linkedModule
+				Main bool
+			}
+		}
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return list
+		}
+		require.NoError(t, err)
+		if p.Module != nil && !p.Module.Main {
+			list = append(list, p.Module.linkedModule)
+		}
+	}
+}
+
+// appendLicences writes the licence files in a module's directory, of which there must be a permissive one.
+func appendLicences(t *testing.T, b *bytes.Buffer, name, dir string) {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	require.NoError(t, err, name)
+	found := false
+	for _, e := range entries {
+		if e.IsDir() || !licenceFile.MatchString(e.Name()) {
+			continue
+		}
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		require.NoError(t, err)
+		found = found || permissive.Match(text)
+		fmt.Fprintf(b, "\n%s\n%s: %s\n\n%s\n", strings.Repeat("=", 80), name, e.Name(), strings.TrimSpace(strings.ReplaceAll(string(text), "\r\n", "\n")))
+	}
+	if !found {
+		t.Errorf("%s: no permissive licence in %s", name, dir)
+	}
+}

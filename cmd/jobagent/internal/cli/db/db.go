@@ -1,0 +1,144 @@
+package db
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+	sqlfs "github.com/jobagent/jobagent/sql"
+	"github.com/jobagent/jobagent/targets/mssql"
+)
+
+// NewCommand makes `jobagent db`.
+func NewCommand(a *connect.App) *cobra.Command {
+	return command.NewGroup("db", "Install, verify and migrate the control database",
+		newInstallCommand(a), newVerifyCommand(a), newMigrateCommand(a), newDescribeCommand(a), newGrantsCommand(a))
+}
+
+func newInstallCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "install", Short: "Install the control schema in an existing database; safe to repeat", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			store, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			if err := store.Install(cmd.Context()); err != nil {
+				return err
+			}
+			return deployed(cmd.Context(), a, store, nil, "the control schema (version %d) is installed", controldb.SchemaVersion())
+		},
+	}
+}
+
+func newMigrateCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "migrate", Short: "Bring the control schema to this binary's version", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			store, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			if err := store.Migrate(cmd.Context()); err != nil {
+				return err
+			}
+			return deployed(cmd.Context(), a, store, nil, "the control schema is at version %d", controldb.SchemaVersion())
+		},
+	}
+}
+
+func newVerifyCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "verify", Short: "Compare the control schema with this binary; changes nothing", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			store, err := a.OpenStore(cmd.Context())
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			if err := store.Verify(cmd.Context()); err != nil {
+				return err
+			}
+			return deployed(cmd.Context(), a, store, map[string]any{"differences": []string{}}, "the control schema is version %d, and as it should be", controldb.SchemaVersion())
+		},
+	}
+}
+
+// deployed says that a deployment is done or as it should be. What about the database hurts all the same stands on stderr, and as "warnings"
+// in the object for programs.
+func deployed(ctx context.Context, a *connect.App, store *controldb.Store, more map[string]any, format string, args ...any) error {
+	found, err := store.ExamineDatabase(ctx)
+	if err != nil {
+		return err
+	}
+	warnings := []output.Finding{}
+	for _, f := range found {
+		if f.Severity == controldb.SeverityOK {
+			continue
+		}
+		warnings = append(warnings, output.NewFinding(f))
+		if a.Format != output.FormatJSON {
+			fmt.Fprintf(a.Stderr, "%s: %s: %s; to mend it: %s\n", f.Severity, f.Found, f.Why, output.OneLine(f.Mend()))
+		}
+	}
+	v := map[string]any{"schema_version": controldb.SchemaVersion(), "warnings": warnings}
+	maps.Copy(v, more)
+	return a.Done(v, format, args...)
+}
+
+// newGrantsCommand makes `jobagent db grants`.
+func newGrantsCommand(a *connect.App) *cobra.Command {
+	r := controldb.GrantRequest{Ledger: mssql.LedgerTable()}
+	cmd := &cobra.Command{
+		Use: "grants", Short: "Print T-SQL that gives a login what a role needs, and no more", Args: cobra.NoArgs,
+		Long: `Prints T-SQL, each statement with its reason, and sends nothing. The roles jobs_agent (an agent's own login), jobs_admin, jobs_author,
+jobs_operator and jobs_reader are those of the control database. The role target is for logins with which steps run: one of these must have no
+rights in the control database.`,
+		RunE: func(*cobra.Command, []string) error {
+			sections, err := controldb.Grants(r)
+			if err != nil {
+				return exit.Usagef("%w", err)
+			}
+			return a.Emit(sections, func(w io.Writer) error {
+				for i, s := range sections {
+					if _, err := fmt.Fprintf(w, "-- %d. Run this %s.\n%s\n", i+1, s.Where, s.SQL); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		},
+	}
+	cmd.Flags().StringVar(&r.Login, "login", "", "`NAME` of the login (needed)")
+	cmd.Flags().StringVar(&r.Role, "role", "", "`ROLE`: "+strings.Join(controldb.GrantRoles, ", ")+" (needed)")
+	cmd.Flags().StringVar(&r.Platform, "platform", controldb.PlatformSQLServer, "`PLATFORM`: "+strings.Join(controldb.Platforms, ", "))
+	cmd.Flags().BoolVar(&r.Entra, "entra", false, "make a login of Microsoft Entra ID, without a password")
+	return cmd
+}
+
+func newDescribeCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "describe", Short: "Print the reference of procedures and views, made from the SQL files' comments", Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			reference, err := sqlfs.Reference()
+			if err != nil {
+				return err
+			}
+			return a.Emit(map[string]string{"markdown": reference}, func(w io.Writer) error {
+				_, err := fmt.Fprint(w, reference)
+				return err
+			})
+		},
+	}
+}

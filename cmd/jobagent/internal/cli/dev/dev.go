@@ -1,0 +1,206 @@
+package dev
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/targets/mssql"
+)
+
+// EnvSAPassword is the environment variable that holds sa's password for `jobagent dev`.
+const EnvSAPassword = "JOBAGENT_SA_PASSWORD"
+
+// Files in the data directory of `jobagent dev`, beside the databases.
+const (
+	passwordFile    = "sa-password" // only when the password was made up
+	agentIDFile     = "agent-id"
+	CertificateFile = "server-certificate.pem"
+	KeyFile         = "server-key.pem" // of the certificate
+)
+
+// NewCommand makes `jobagent dev`.
+func NewCommand(a *connect.App) *cobra.Command {
+	var listen, data, password string
+	var door devDoor
+	var memory embedded.MemorySize
+	cmd := &cobra.Command{
+		Use: "dev", Short: "Run an embedded server with a control database and an agent, to develop against",
+		Long: `Run an embedded server with a control database named ` + embedded.ControlDatabase + ` and an agent, until a signal ends it. Any client that speaks
+TDS can connect as sa and call jobs.sp_*.
+
+The password of sa is that of ` + EnvSAPassword + `, or of the file ` + passwordFile + ` in the data directory, which is made when there is none.
+--sa-password gives it, too, but every user of the machine can read it in the list of processes. Without --data nothing is kept.
+
+The server's certificate is made once, and is in ` + CertificateFile + ` of the data directory: a client that is given it, as by the parameter
+serverCertificate of the connection string that is printed, talks to this server and no other.
+
+Jobs run under the login ` + embedded.TargetLogin + `, which is db_owner in all databases but the control database and those of the system, and
+has another password at each start. Its credential for commands and agents beside this one is in the file ` + embedded.ConfigFile + ` of the data
+directory: --config DIR/` + embedded.ConfigFile + `.
+
+Refused logins are logged, and their answers are delayed. A login with five failures from an address is locked out from that
+address, for one second first and for up to five minutes in the end; from other addresses it is not. All loopback addresses count as
+one.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if door.maxConnections < 1 || door.maxConnections > mostConnections {
+				return exit.Usagef("--max-connections %d: must be 1 to %d", door.maxConnections, mostConnections)
+			}
+			if err := memory.Check(); err != nil {
+				return err
+			}
+			door.tlsGiven = cmd.Flags().Changed(flagRequireTLS)
+			return dev(cmd.Context(), a, listen, data, password, door, memory)
+		},
+	}
+	cmd.Flags().StringVar(&listen, "listen", "127.0.0.1:1433", "address to listen on; loopback unless told otherwise")
+	cmd.Flags().StringVar(&data, "data", "", "`directory` of the databases; made when it is missing (default: a temporary one)")
+	cmd.Flags().StringVar(&password, "sa-password", "", "password of the login sa, for all users of the machine to read; "+EnvSAPassword+" keeps it from them")
+	cmd.Flags().IntVar(&door.maxConnections, "max-connections", 1000, "how many clients may be logged in at once")
+	embedded.AddMemoryFlag(cmd, &memory)
+	cmd.Flags().BoolVar(&door.requireTLS, flagRequireTLS, false, "refuse clients that do not use TLS (default: true if --listen is not a loopback address)")
+	return cmd
+}
+
+// flagRequireTLS is the flag of that name.
+const flagRequireTLS = "require-tls"
+
+// mostConnections is SQL Server's limit of user connections.
+const mostConnections = 32767
+
+// devDoor says whom `jobagent dev` lets in.
+type devDoor struct {
+	maxConnections int
+	requireTLS     bool
+	tlsGiven       bool // requireTLS was written out
+}
+
+// option makes it an option of the server.
+func (d devDoor) option(cfg *embedded.Config) {
+	cfg.InProcess = true
+	cfg.MaxConnections = d.maxConnections
+	if d.tlsGiven {
+		cfg.RequireTLS = d.requireTLS
+	}
+}
+
+// dev is `jobagent dev`.
+func dev(ctx context.Context, a *connect.App, listen, data, password string, door devDoor, memory embedded.MemorySize) (err error) {
+	log, err := a.Logger()
+	if err != nil {
+		return err
+	}
+	if data == "" {
+		if data, err = os.MkdirTemp("", "jobagent-dev-"); err != nil {
+			return fmt.Errorf("make a directory for the data: %w", err)
+		}
+		defer os.RemoveAll(data)
+	} else if err := os.MkdirAll(data, 0o700); err != nil {
+		return exit.Usagef("data directory: %w", err)
+	}
+	if password == "" {
+		password = os.Getenv(EnvSAPassword)
+	}
+	if password == "" {
+		if password, err = keptText(data, passwordFile, embedded.RandomPassword); err != nil {
+			return fmt.Errorf("keep the password of sa: %w", err)
+		}
+		log.Info("password of sa is in a file", zap.String("file", filepath.Join(data, passwordFile)))
+	}
+	idText, err := keptText(data, agentIDFile, uuid.NewString)
+	if err != nil {
+		return fmt.Errorf("keep the agent's id: %w", err)
+	}
+	agentID, err := uuid.Parse(idText)
+	if err != nil {
+		return exit.Usagef("%s holds no GUID; delete it", filepath.Join(data, agentIDFile))
+	}
+
+	targetPassword := embedded.RandomPassword()
+	if err := embedded.ReplaceFile(filepath.Join(data, embedded.TargetPasswordFile), []byte(targetPassword+"\n")); err != nil {
+		return fmt.Errorf("keep the password of %s: %w", embedded.TargetLogin, err)
+	}
+	certificate, err := keptCertificate(data, listen)
+	if err != nil {
+		return fmt.Errorf("keep the server's certificate: %w", err)
+	}
+	shown, err := filepath.Abs(filepath.Join(data, CertificateFile))
+	if err != nil {
+		return err
+	}
+	server, err := embedded.Start(ctx, filepath.Join(data, "databases"), listen, password, "true", log, door.option, memory.Option, func(cfg *embedded.Config) {
+		cfg.Certificate, cfg.CertificateFile, cfg.TargetPassword = certificate, shown, targetPassword
+	})
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := server.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	cfg, err := a.Config()
+	if err != nil {
+		return err
+	}
+	server.Reach = cfg.Encryption()
+	server.Reach.AllowControlDatabase = cfg.Targets.AllowControlDatabase
+	further, err := config.Credentials(cfg)
+	if err != nil {
+		return err
+	}
+	if err := server.WriteConfig(data); err != nil {
+		return fmt.Errorf("write %s: %w", embedded.ConfigFile, err)
+	}
+	servers, err := server.OpenServers(ctx, further...)
+	if err != nil {
+		return err
+	}
+	defer servers.Close()
+	if err := a.WarnWeak(servers.Weaknesses()); err != nil {
+		return err
+	}
+	tools, err := connect.NewTools(ctx, server.Store, servers)
+	if err != nil {
+		return err
+	}
+	stopAgent, agentFailed := daemon.Start(ctx, agent.Config{AgentID: agentID, Version: buildinfo.Version()}, server.Store, tools, log)
+	defer func() {
+		if stopErr := stopAgent(); err == nil {
+			err = stopErr
+		}
+	}()
+	if err := printReady(a, server); err != nil {
+		return err
+	}
+	return server.Wait(ctx, agentFailed)
+}
+
+// printReady prints the line that says where the server is.
+func printReady(a *connect.App, server *embedded.Server) error {
+	if a.Format == output.FormatJSON {
+		return json.NewEncoder(a.Stdout).Encode(struct {
+			Address           string `json:"address"`
+			ControlDatabase   string `json:"control_database"`
+			Certificate       string `json:"certificate"` // its file
+			CertificateSHA256 string `json:"certificate_sha256"`
+		}{server.Address, embedded.ControlDatabase, server.CertificateFile, mssql.CertificatePin(server.Certificate)})
+	}
+	_, err := fmt.Fprintf(a.Stdout, "ready %s\n", server.URL(embedded.ControlDatabase))
+	return err
+}

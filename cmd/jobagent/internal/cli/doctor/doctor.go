@@ -1,0 +1,146 @@
+package doctor
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets/mssql"
+)
+
+// NewCommand makes `jobagent doctor`.
+func NewCommand(a *connect.App) *cobra.Command {
+	var group, credential string
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "Look for what would hurt in the control database, and say how to mend it; changes nothing",
+		Long: `Look for what would hurt in the control database, and say how to mend it. Nothing is changed.
+
+Server, database, schema, clocks, space, history and agents are looked at, and each right that an agent needs is tried with the
+login of the connection string: run it with the agent's configuration. Credentials of targets are tried on the control database, which must
+not let them in. With --targets, the databases of a target group are
+reached from this machine as well, with the credentials of the configuration.
+
+The exit code is 0 when all is well and 7 when there is a warning or an error.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			ctx := cmd.Context()
+			store, err := a.OpenStore(ctx)
+			if err != nil {
+				return err
+			}
+			defer store.Close()
+			found, err := store.Examine(ctx)
+			if err != nil {
+				return err
+			}
+			encryption, err := examineEncryption(a)
+			if err != nil {
+				return err
+			}
+			found = append(found, encryption...)
+			more, err := examineCredentials(ctx, a, store)
+			if err != nil {
+				return err
+			}
+			found = append(found, more...)
+			if group != "" {
+				more, err := examineTargets(ctx, a, store, group, credential)
+				if err != nil {
+					return err
+				}
+				found = append(found, more...)
+			}
+			if err := emitFindings(a, found); err != nil {
+				return err
+			}
+			if controldb.Worst(found) != controldb.SeverityOK {
+				return exit.With(exit.CodeRunFailed, nil)
+			}
+			return nil
+		},
+	}
+	a.Target.Add(cmd)
+	cmd.Flags().StringVar(&group, "targets", "", "target `group` whose databases are reached, too")
+	cmd.Flags().StringVar(&credential, "credential", "", "with --targets: credential that the steps name (default: the configuration's default)")
+	return cmd
+}
+
+// emitFindings prints all findings as a table, and then how to mend those that hurt.
+func emitFindings(a *connect.App, found []controldb.Finding) error {
+	views := make([]output.Finding, 0, len(found))
+	for _, f := range found {
+		views = append(views, output.NewFinding(f))
+	}
+	return a.Emit(views, func(w io.Writer) error {
+		t := output.NewTable("SEVERITY", "MATTER", "FOUND")
+		for _, f := range found {
+			t.Add(f.Severity, f.Code, f.Found)
+		}
+		if err := t.Write(w); err != nil {
+			return err
+		}
+		for _, f := range found {
+			if f.Severity == controldb.SeverityOK {
+				continue
+			}
+			mend := strings.ReplaceAll(f.Mend(), "\n", "\n    ")
+			if _, err := fmt.Fprintf(w, "\n%s: %s: %s\n    %s\n", f.Severity, f.Found, f.Why, mend); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// CodeEncryption is the code of findings about encryption.
+const CodeEncryption = "encryption"
+
+// examineEncryption looks for settings of encryption that leave a connection open to who is in its way: those of the control database, and
+// those of targets in the configuration file.
+func examineEncryption(a *connect.App) ([]controldb.Finding, error) {
+	dsn, err := a.ParsedControlDSN()
+	if err != nil {
+		return nil, err
+	}
+	cfg, err := a.Config()
+	if err != nil {
+		return nil, err
+	}
+	servers, err := mssql.NewServers(cfg.Encryption())
+	if err != nil {
+		return nil, exit.Usage(err)
+	}
+	defer servers.Close()
+	var found []controldb.Finding
+	for what, list := range map[string][]mssql.Weakness{"the control database's server": dsn.Weaknesses(), "targets": servers.Weaknesses()} {
+		for _, w := range list {
+			found = append(found, controldb.Finding{
+				Code: CodeEncryption, Severity: controldb.SeverityWarning, Found: fmt.Sprintf("%s for %s (%s)", w.Setting, what, w.Servers), Why: w.Text, Command: mendEncryption(w),
+			})
+		}
+	}
+	slices.SortFunc(found, func(x, y controldb.Finding) int { return strings.Compare(x.Found, y.Found) })
+	if len(found) > 0 {
+		return found, nil
+	}
+	ok := "connections are encrypted, and servers are verified"
+	if dsn.Encryption.Plain() {
+		ok = "connections to the control database are not encrypted, and do not leave this machine; those to targets are encrypted, and servers are verified"
+	}
+	return []controldb.Finding{{Code: CodeEncryption, Severity: controldb.SeverityOK, Found: ok}}, nil
+}
+
+// mendEncryption is what to do about a weak setting.
+func mendEncryption(w mssql.Weakness) string {
+	if w.Setting == "encrypt=disable" {
+		return "give the server a certificate, and take " + w.Setting + " out"
+	}
+	return "pin the server's certificate (README, Encryption), or have the machine trust its authority, and take " + w.Setting + " out"
+}

@@ -1,0 +1,124 @@
+package doctor_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/doctor"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets/mssql"
+)
+
+// TestDoctorExitCodes: 0 when all is well, 6 where a deployment is refused, 7 for a warning; a read-only target is one.
+func TestDoctorExitCodes(t *testing.T) {
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	master, err := server.Open("master")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, master.Close()) })
+	batch := func(text string) {
+		_, err := master.ExecContext(t.Context(), text)
+		require.NoError(t, err, text)
+	}
+	command := func(database string, line ...string) (code int, stdout, stderr string) {
+		var out, errs strings.Builder
+		code = cli.Run(t.Context(), append(line, "--dsn", server.DSN(database)), strings.NewReader(""), &out, &errs)
+		return code, out.String(), errs.String()
+	}
+
+	batch(`CREATE DATABASE old;`)
+	batch(`ALTER DATABASE old SET COMPATIBILITY_LEVEL = 110;`)
+	code, _, stderr := command("old", "db", "install")
+	require.Equal(t, exit.CodeConflict, code)
+	require.Equal(t, "error: the database is not fit for the control schema: the compatibility level of database [old] is 110: "+
+		"OPENJSON and STRING_SPLIT need level 130 or above; to mend it: ALTER DATABASE [old] SET COMPATIBILITY_LEVEL = 160;\n", stderr)
+	batch(`ALTER DATABASE old SET COMPATIBILITY_LEVEL = 160;`)
+	batch(`ALTER DATABASE old SET AUTO_CLOSE ON;`)
+	code, stdout, stderr := command("old", "db", "install")
+	require.Equal(t, exit.CodeOK, code, stderr)
+	require.Contains(t, stdout, "is installed")
+	require.Contains(t, stderr, "warning: AUTO_CLOSE is on: ")
+	require.Contains(t, stderr, "to mend it: ALTER DATABASE [old] SET AUTO_CLOSE OFF;")
+
+	code, stdout, _ = command("old", "doctor", "-o", "json")
+	require.Equal(t, exit.CodeRunFailed, code)
+	var views []output.Finding
+	require.NoError(t, json.Unmarshal([]byte(stdout), &views))
+	require.Greater(t, len(views), 20)
+
+	batch(`CREATE DATABASE frozen;`)
+	batch(`ALTER DATABASE frozen SET READ_ONLY;`)
+	for _, line := range [][]string{
+		{"target-group", "create", "g"},
+		{"target-group", "add", "g", "--server", server.ServerName(), "--database", "frozen"},
+	} {
+		code, _, stderr := command(embedded.ControlDatabase, line...)
+		require.Equal(t, exit.CodeOK, code, stderr)
+	}
+	t.Setenv(connect.EnvTargetPassword, server.TargetPassword)
+	code, stdout, stderr = command(embedded.ControlDatabase, "doctor", "--targets", "g", "--target-user", embedded.TargetLogin, "--target-servers", "127.0.0.1")
+	require.Equal(t, exit.CodeRunFailed, code, stderr)
+	require.Regexp(t, `(?m)^warning +target-writing +.*/frozen is read-only$`, stdout)
+}
+
+// TestDoctorTriesCredentials: a credential of targets that the control database lets in is an error, with the T-SQL that mends it; a warning where
+// the configuration allows that.
+func TestDoctorTriesCredentials(t *testing.T) {
+	password := embedded.RandomPassword()
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", password, "true", zap.NewNop(), func(cfg *embedded.Config) { cfg.TargetPassword = password })
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	control, err := server.Open(embedded.ControlDatabase)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, control.Close()) })
+	_, err = control.ExecContext(t.Context(), "CREATE LOGIN visitor WITH PASSWORD = '"+password+"'; CREATE USER [a guest] FOR LOGIN visitor;")
+	require.NoError(t, err)
+	t.Setenv("JOBAGENT_TEST_PASSWORD", password)
+	t.Setenv(config.EnvConfig, "")
+	pin := mssql.CertificatePin(server.Certificate)
+	doctor := func(settings string, user string) []output.Finding {
+		text := fmt.Sprintf(`{"targets": {"certificate_sha256": [%q]%s}, "credentials": [{"name": "c", "servers": ["127.0.0.1"], "user": %q, "secret": "env:JOBAGENT_TEST_PASSWORD"},
+			{"name": "elsewhere", "servers": ["*.example.com"], "user": "sa", "secret": "env:JOBAGENT_TEST_PASSWORD"}]}`, pin, settings, user)
+		path := filepath.Join(t.TempDir(), "config.json")
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		var out, errs strings.Builder
+		_ = cli.Run(t.Context(), []string{"doctor", "-o", "json", "--dsn", server.DSN(embedded.ControlDatabase), "--config", path}, strings.NewReader(""), &out, &errs)
+		var views []output.Finding
+		require.NoError(t, json.Unmarshal([]byte(out.String()), &views), errs.String())
+		return slices.DeleteFunc(views, func(v output.Finding) bool { return v.Code != doctor.CodeCredential })
+	}
+	for _, c := range []struct {
+		settings, user string
+		severity       controldb.Severity
+		found, sql     string
+	}{
+		{"", "sa", controldb.SeverityError, `credential "c" (login sa) can enter the control database`, "ALTER SERVER ROLE sysadmin DROP MEMBER [sa]; -- or use another login for targets"},
+		{"", "visitor", controldb.SeverityError, `credential "c" (login visitor) can enter the control database`, "USE [jobagent]; DROP USER [a guest];"},
+		{`, "allow_control_database": true`, "visitor", controldb.SeverityWarning, `credential "c" (login visitor) can enter the control database`, "USE [jobagent]; DROP USER [a guest];"},
+		{`, "default_credential": "c"`, embedded.TargetLogin, controldb.SeverityOK, "no credential of targets can enter the control database", ""},
+		{"", embedded.TargetLogin, controldb.SeverityOK, "this configuration has no default credential of targets: steps and members that name none fail; give --target-credential NAME, " +
+			"or --target-user LOGIN with --target-secret and --target-servers, or set targets.default_credential", ""},
+		{"", "nobody", controldb.SeverityOK, "this configuration has no default credential", ""},
+	} {
+		views := doctor(c.settings, c.user)
+		require.Len(t, views, 1)
+		require.Equal(t, c.severity, views[0].Severity)
+		require.Contains(t, views[0].Found, c.found)
+		require.Equal(t, c.sql, views[0].SQL)
+	}
+}

@@ -1,0 +1,173 @@
+package doctor
+
+import (
+	"context"
+	_ "embed"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/tsql"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
+)
+
+// The codes of findings about targets.
+const (
+	codeTargets       = "targets"
+	codeTargetLogin   = "target-login"
+	CodeCredential    = "target-credential"
+	codeTargetWriting = "target-writing"
+)
+
+const (
+	// probesAtOnce bounds how many targets are reached at the same moment.
+	probesAtOnce = 16
+	// probeLimit bounds the login and the question to one target.
+	probeLimit = time.Minute
+)
+
+// probeText is what is run on targets.
+//
+//go:embed probe.sql
+var probeText string
+
+// cannotOpenDatabase is "Cannot open database \"%.*ls\" requested by the login. The login failed.".
+const cannotOpenDatabase = 4060
+
+// examineCredentials looks for credentials of targets with which a script would have rights on the control database, by trying each that may be
+// sent to its server.
+func examineCredentials(ctx context.Context, a *connect.App, store *controldb.Store) ([]controldb.Finding, error) {
+	servers, reach, err := a.OpenServers(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	defer servers.Close()
+	dsn, err := a.ParsedControlDSN()
+	if err != nil {
+		return nil, err
+	}
+	var found []controldb.Finding
+	server := connect.ServerNames(dsn.Params)[0]
+	for _, name := range reach.Credentials.Names() {
+		if _, err := reach.Credentials.For(name, server); err != nil {
+			continue // it is never sent there
+		}
+		v, err := servers.Visit(ctx, server, reach.Control.Database, name)
+		switch {
+		case ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil && (mssql.Classify(err).Class == targets.ClassAuth || mssql.Classify(err).Number == cannotOpenDatabase):
+		case err != nil:
+			found = append(found, controldb.Finding{Code: CodeCredential, Severity: controldb.SeverityOK,
+				Found: fmt.Sprintf("not seen: whether credential %q can enter the control database: %v", name, err)})
+		default:
+			f := controldb.Finding{Code: CodeCredential, Severity: controldb.SeverityError, SQL: mendVisitor(v, reach.Control.Database),
+				Found: fmt.Sprintf("credential %q (login %s) can enter the control database", name, v.Login),
+				Why:   "a script could end the agent's term and rewrite history, so that the agent refuses all targets of this server with it"}
+			if reach.AllowControlDatabase {
+				f.Severity, f.Why = controldb.SeverityWarning, "a script can end the agent's term and rewrite history: targets.allow_control_database is true"
+			}
+			found = append(found, f)
+		}
+	}
+	if len(found) > 0 {
+		return found, nil
+	}
+	found = []controldb.Finding{{Code: CodeCredential, Severity: controldb.SeverityOK, Found: "no credential of targets can enter the control database"}}
+	if !slices.ContainsFunc(reach.Credentials.Names(), config.IsDefaultName) {
+		found[0].Found = "this configuration has no default credential of targets: steps and members that name none fail; " +
+			"give --target-credential NAME, or --target-user LOGIN with --target-secret and --target-servers, or set targets.default_credential"
+	}
+	return found, nil
+}
+
+// examineTargets resolves a target group and tries each database as a run would: one login, one batch that changes nothing.
+func examineTargets(ctx context.Context, a *connect.App, store *controldb.Store, group, credential string) ([]controldb.Finding, error) {
+	list, err := lookup.Members(ctx, store, group)
+	if err != nil {
+		return nil, err
+	}
+	tools, closeTools, err := a.OpenTools(ctx, store)
+	if err != nil {
+		return nil, err
+	}
+	defer closeTools()
+	resolved, err := tools.Resolver.Resolve(ctx, list)
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	if err != nil {
+		return []controldb.Finding{{Code: codeTargets, Severity: controldb.SeverityError, Found: fmt.Sprintf("target group %q cannot be resolved: %v", group, err),
+			Why: "runs of its steps fail before they reach any database", Command: mendTarget(err)}}, nil
+	}
+	probed, err := probeTargets(ctx, tools, credential, resolved)
+	if err != nil {
+		return nil, err
+	}
+	failed := slices.ContainsFunc(probed, func(f controldb.Finding) bool { return f.Code == codeTargetLogin })
+	summary := controldb.Finding{Code: codeTargets, Severity: controldb.SeverityOK, Found: fmt.Sprintf("target group %q has %d databases now", group, len(resolved))}
+	if !failed && len(resolved) > 0 {
+		summary.Found += ", and all can be reached"
+	}
+	if len(resolved) == 0 {
+		summary.Severity, summary.Why = controldb.SeverityWarning, "a step on it succeeds without doing anything"
+		summary.Command = fmt.Sprintf("jobagent target-group add %q --server NAME", group)
+	}
+	return append([]controldb.Finding{summary}, probed...), nil
+}
+
+// probeTargets tries all targets, some at once, and returns what is wrong in their order. It returns when every attempt has ended.
+func probeTargets(ctx context.Context, tools agent.Tools, credential string, list []targets.Target) ([]controldb.Finding, error) {
+	results := make([]targets.Result, len(list))
+	room := make(chan struct{}, probesAtOnce)
+	var running sync.WaitGroup
+	for i, target := range list {
+		room <- struct{}{}
+		running.Go(func() {
+			defer func() { <-room }()
+			limited, cancel := context.WithTimeout(ctx, probeLimit)
+			defer cancel()
+			results[i] = tools.Runner.Run(limited, mssql.Attempt{Attempt: targets.Attempt{Target: target, Credential: credential, Command: probeText}})
+		})
+	}
+	running.Wait()
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	var found []controldb.Finding
+	for i, r := range results {
+		readOnly := slices.ContainsFunc(r.Messages, func(m targets.Message) bool { return m.Kind == targets.KindInfo && m.Text == "read-only" })
+		switch {
+		case r.Outcome != targets.Succeeded:
+			found = append(found, controldb.Finding{Code: codeTargetLogin, Severity: controldb.SeverityError, Found: fmt.Sprintf("%s: %s", list[i], r.Summary),
+				Why: "a run fails there", Command: mendClass(r.Error.Class)})
+		case readOnly:
+			found = append(found, controldb.Finding{Code: codeTargetWriting, Severity: controldb.SeverityWarning, Found: fmt.Sprintf("%s is read-only", list[i]),
+				Why: "scripts that change something fail there (error 3906)", SQL: fmt.Sprintf("ALTER DATABASE %s SET READ_WRITE WITH NO_WAIT; -- on server %s", tsql.Name(list[i].Database), list[i].Server)})
+		}
+	}
+	return found, nil
+}
+
+// mendTarget is what to do about an error of a target's server.
+func mendTarget(err error) string { return mendClass(mssql.Classify(err).Class) }
+
+// mendClass is what to do about a kind of error.
+func mendClass(class targets.Class) string {
+	switch class {
+	case targets.ClassAuth:
+		return "check the credential in the configuration, and that the login has a user in the database"
+	case targets.ClassConfig:
+		return "mend the configuration file, or the target group"
+	case targets.ClassLostConnection, targets.ClassTimeout, targets.ClassTransient:
+		return "check that the server runs, its name, its port, and the firewall between this machine and the server"
+	}
+	return "see the error's text"
+}

@@ -1,0 +1,145 @@
+package execution
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// viewExplanation turns an explanation into what is shown.
+func viewExplanation(e controldb.Explanation) output.Explanation {
+	v := output.Explanation{
+		ID: e.ID, JobName: e.JobName, JobVersion: e.JobVersion, Lifecycle: e.Lifecycle, Active: e.Active,
+		CreateTime: output.Optional(e.CreateTime), StartTime: output.Optional(e.StartTime), EndTime: output.Optional(e.EndTime),
+		StopRequestedAt: output.Optional(e.StopRequestedAt), StopRequestedBy: e.StopRequestedBy,
+		Agents: e.Agents, Workers: e.Workers, Busy: e.Busy, Explanation: e.Text, AdvanceSkipped: output.Optional(e.AdvanceSkippedSince),
+		Waits: []output.Wait{}, Totals: []output.WaitTotal{}, Ends: []output.Ending{},
+	}
+	for _, w := range e.Waits {
+		agent := ""
+		if w.AgentID != uuid.Nil {
+			agent = w.AgentID.String()
+		}
+		v.Waits = append(v.Waits, output.Wait{
+			StepID:       w.StepID,
+			Server:       w.Server,
+			Database:     w.Database,
+			Lifecycle:    w.Lifecycle,
+			WaitsFor:     w.For,
+			Explanation:  w.Text,
+			Attempts:     w.Attempts,
+			Position:     w.Position,
+			Since:        output.Optional(w.Since),
+			Until:        output.Optional(w.Until),
+			LimitScope:   w.LimitScope,
+			LimitRunning: w.LimitRunning,
+			LimitMax:     w.LimitMax,
+			AgentID:      agent,
+			Host:         w.Host,
+			Term:         int64(w.Term),
+			SessionID:    w.SessionID,
+		})
+	}
+	for _, t := range e.Totals {
+		v.Totals = append(v.Totals, output.WaitTotal{StepID: t.StepID, WaitsFor: t.For, Total: t.Total})
+	}
+	for _, x := range e.Ends {
+		v.Ends = append(v.Ends, output.Ending{
+			StepID:      x.StepID,
+			Lifecycle:   x.Lifecycle,
+			ErrorNumber: x.ErrorNumber,
+			Total:       x.Total,
+			Unknown:     x.OutcomeUnknown,
+			Decides:     x.Decides,
+			Server:      x.Server,
+			Database:    x.Database,
+			Message:     x.Message,
+		})
+	}
+	return v
+}
+
+func newExplainCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "explain EXECUTION_ID", Short: "Say what each row of a run waits for, or why the run ended as it did", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := parseExecutionID(args[0])
+			if err != nil {
+				return err
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				e, err := store.ExplainExecution(cmd.Context(), id)
+				if err != nil {
+					return err
+				}
+				v := viewExplanation(e)
+				if v.AdvanceSkipped != nil {
+					v.AdvanceLock = store.DescribeAdvanceLock(cmd.Context())
+				}
+				return a.Emit(v, func(w io.Writer) error { return printExplanation(w, v) })
+			})
+		},
+	}
+}
+
+// printExplanation shows an explanation for people: a sentence, what waits, how many, and how the rest ended.
+func printExplanation(w io.Writer, e output.Explanation) error {
+	fmt.Fprintf(w, "%s (version %d)  %s\n  %s\n", e.JobName, e.JobVersion, e.Lifecycle, output.Shorten(e.Explanation, 400))
+	if e.Active {
+		fmt.Fprintf(w, "  %d agents alive, %d of their %d workers busy\n", e.Agents, e.Busy, e.Workers)
+	}
+	if e.AdvanceLock != "" {
+		fmt.Fprintf(w, "  the application lock jobagent.advance is held by: %s\n", e.AdvanceLock)
+	}
+	if len(e.Waits) > 0 {
+		fmt.Fprintln(w)
+		t := output.NewTable("STEP", "TARGET", "LIFECYCLE", "WAITS FOR", "SINCE", "WHY")
+		for _, x := range e.Waits {
+			target := x.Server
+			if x.Database != "" {
+				target += "/" + x.Database
+			}
+			t.Add(x.StepID, target, x.Lifecycle, x.WaitsFor, x.Since, output.Shorten(x.Explanation, 200))
+		}
+		if err := t.Write(w); err != nil {
+			return err
+		}
+	}
+	if len(e.Totals) > 0 {
+		fmt.Fprintln(w)
+		t := output.NewTable("STEP", "TARGETS WAIT FOR", "TOTAL")
+		for _, x := range e.Totals {
+			t.Add(x.StepID, x.WaitsFor, x.Total)
+		}
+		if err := t.Write(w); err != nil {
+			return err
+		}
+	}
+	if len(e.Ends) == 0 {
+		return nil
+	}
+	fmt.Fprintln(w)
+	t := output.NewTable("STEP", "ENDED AS", "ERROR", "TARGETS", "DECIDES", "FIRST", "MESSAGE")
+	for _, x := range e.Ends {
+		number := ""
+		if x.ErrorNumber != nil {
+			number = fmt.Sprint(*x.ErrorNumber)
+		}
+		first := x.Server
+		if x.Database != "" {
+			first += "/" + x.Database
+		}
+		ended := string(x.Lifecycle)
+		if x.Unknown {
+			ended += " (outcome unknown)"
+		}
+		t.Add(x.StepID, ended, number, x.Total, x.Decides, first, output.Shorten(x.Message, 200))
+	}
+	return t.Write(w)
+}

@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+)
+
+// TestMistakesEndWithTheUsageCode runs command lines that are wrong before any server is asked: each is exit code 2, says one line on
+// stderr and nothing on stdout.
+func TestMistakesEndWithTheUsageCode(t *testing.T) {
+	t.Setenv(config.EnvDSN, "")
+	t.Setenv(config.EnvConfig, "")
+	for _, line := range []string{
+		"nonsense",
+		"job nonsense",
+		"job list",
+		"job start",
+		"job list -o yaml",
+		"job list --dsn file:/nonexistent",
+		"run --dsn file:/nonexistent",
+		"run --dsn env:JOBAGENT_TEST_UNSET",
+		"run --dsn sqlserver://u:p@h:port",
+		"run --dsn sqlserver://u:p@h?database=jobs --target-user u",
+		"run --dsn sqlserver://u:p@h?database=jobs --target-credential c",
+		"job list --dsn sqlserver://u:p@h?database=master",
+		"step add j",
+		"step add j --target-group g",
+		"target-group add g",
+		"target-group remove g abc",
+		"schedule preview",
+		"execution show",
+		"execution show abc",
+		"execution show 00000000-0000-0000-0000-000000000000",
+		"execution errors 00000000-0000-0000-0000-000000000000",
+		"execution watch 00000000-0000-0000-0000-000000000000",
+	} {
+		t.Run(line, func(t *testing.T) {
+			var stdout, stderr strings.Builder
+			code := Run(t.Context(), strings.Fields(line), strings.NewReader(""), &stdout, &stderr)
+			require.Equal(t, exit.CodeUsage, code, stderr.String())
+			require.Empty(t, stdout.String())
+			require.Regexp(t, `^error: [^\n]+\n$`, stderr.String())
+		})
+	}
+}

@@ -1,0 +1,52 @@
+package history
+
+import (
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// NewCommand makes `jobagent history`.
+func NewCommand(a *connect.App) *cobra.Command {
+	return command.NewGroup("history", "Look after the history of runs", newPurgeCommand(a))
+}
+
+func newPurgeCommand(a *connect.App) *cobra.Command {
+	var before string
+	cmd := &cobra.Command{
+		Use: "purge JOB|JOB_ID", Short: "Delete the history of a job; active runs stay",
+		Long: "Delete the history of a job; active runs stay. History older than the retention time (45 days by default) goes\nby itself.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req := controldb.PurgeRequest{JobName: args[0]}
+			if id, err := uuid.Parse(args[0]); err == nil {
+				req = controldb.PurgeRequest{JobID: id}
+			}
+			if before != "" {
+				t, err := command.ParseTime(before)
+				if err != nil {
+					return exit.Usagef("--before: %w", err)
+				}
+				req.Oldest = t
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.PurgeHistory(cmd.Context(), req); err != nil {
+					return err
+				}
+				what := "all of it"
+				if !req.Oldest.IsZero() {
+					what = "what is older than " + req.Oldest.Format(time.RFC3339)
+				}
+				return a.Done(map[string]any{"job": args[0]}, "purged the history of %s: %s", args[0], what)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&before, "before", "", "only what is older than this time")
+	return cmd
+}

@@ -1,0 +1,110 @@
+package imports
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/jobs/importer"
+)
+
+// NewCommand makes `jobagent import`.
+func NewCommand(a *connect.App) *cobra.Command {
+	cmd := command.NewGroup("import", "Write the T-SQL that creates jobs of other systems here",
+		newAzureCommand(a), newSAPCommand(a), newSQLAgentCommand(a))
+	cmd.Long = `Write the T-SQL that creates jobs of other systems here. The script goes to standard output, and a report of everything that
+could not be carried over to standard error; nothing is changed. Run the script in the control database: each job is created
+whole or not at all. Actions other than T-SQL (HTTP calls, queues, CmdExec, PowerShell ...) become steps to be written.`
+	return cmd
+}
+
+// importFlags are the flags of every import.
+type importFlags struct {
+	report, group string
+}
+
+func (f *importFlags) add(cmd *cobra.Command, groupDefault string) {
+	cmd.Flags().StringVar(&f.report, "report", "", "`file` for the report, instead of standard error")
+	cmd.Flags().StringVar(&f.group, "target-group", "", "target group of the steps (default: "+groupDefault+")")
+}
+
+func newAzureCommand(a *connect.App) *cobra.Command {
+	return newFileCommand(a, "azure-scheduler FILE|-", "Import jobs of Azure Scheduler from JSON",
+		"Import jobs of Azure Scheduler from JSON: a job, a list, the answer of a listing, job collections or a template.", importer.AzureScheduler)
+}
+
+func newSAPCommand(a *connect.App) *cobra.Command {
+	return newFileCommand(a, "sap FILE|-", "Import jobs of SAP Job Scheduling Service from JSON",
+		"Import jobs of SAP Job Scheduling Service from JSON: a job, a list or the answer of a listing. Fetch jobs with displaySchedules=true.", importer.SAP)
+}
+
+// newFileCommand makes the import of a JSON file.
+func newFileCommand(a *connect.App, use, short, long string, read func([]byte, importer.Options) (*importer.Result, error)) *cobra.Command {
+	var f importFlags
+	cmd := &cobra.Command{
+		Use: use, Short: short, Long: long, Args: cobra.ExactArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			text, err := command.ReadFile(args[0], a.Stdin)
+			if err != nil {
+				return err
+			}
+			r, err := read(text, importer.Options{Now: time.Now().UTC(), TargetGroup: f.group})
+			if err != nil {
+				return exit.Usagef("%s: %w", args[0], err)
+			}
+			return imported(a, r, f)
+		},
+	}
+	f.add(cmd, "imported")
+	return cmd
+}
+
+// imported prints the script and the report.
+func imported(a *connect.App, r *importer.Result, f importFlags) (err error) {
+	report := output.ImportReport{Jobs: len(r.Jobs), Lost: r.Count(importer.Lost), Changed: r.Count(importer.Changed), Findings: r.Findings}
+	if report.Findings == nil {
+		report.Findings = []importer.Finding{}
+	}
+	report.Steps, report.ToWrite, report.Schedules = r.Totals()
+	out := a.Stderr
+	if f.report != "" {
+		file, err := os.Create(f.report)
+		if err != nil {
+			return exit.Usagef("--report: %w", err)
+		}
+		out = file
+		defer func() {
+			if closing := file.Close(); err == nil {
+				err = closing
+			}
+		}()
+	}
+	if a.Format == output.FormatJSON {
+		if f.report != "" {
+			if err := output.WriteJSON(out, report); err != nil {
+				return err
+			}
+		}
+		return output.WriteJSON(a.Stdout, struct {
+			Script string              `json:"script"`
+			Report output.ImportReport `json:"report"`
+		}{r.Script(), report})
+	}
+	if _, err := io.WriteString(a.Stdout, r.Script()); err != nil {
+		return err
+	}
+	for _, finding := range r.Findings {
+		if _, err := fmt.Fprintln(out, output.OneLine(finding.String())); err != nil {
+			return err
+		}
+	}
+	_, err = fmt.Fprintf(out, "%s; %d things not carried over, %d changed\n", r.Summary(), report.Lost, report.Changed)
+	return err
+}

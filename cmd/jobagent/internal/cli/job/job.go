@@ -1,0 +1,300 @@
+package job
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// viewJob turns a row into what is shown.
+func viewJob(j controldb.Job) output.Job {
+	return output.Job{
+		Name:          j.Name,
+		ID:            j.ID,
+		Version:       j.Version,
+		Description:   j.Description,
+		Enabled:       j.Enabled,
+		IntervalType:  j.IntervalType,
+		IntervalCount: j.IntervalCount,
+		Start:         j.Start,
+		End:           j.End,
+		Steps:         nil,
+	}
+}
+
+// viewStep turns a row into what is shown.
+func viewStep(s controldb.JobStep) output.Step {
+	return output.Step{
+		ID:                   s.StepID,
+		Name:                 s.StepName,
+		Command:              s.Command,
+		Credential:           s.Credential,
+		TargetGroup:          s.TargetGroup,
+		InitialRetryInterval: s.InitialRetryInterval,
+		MaximumRetryInterval: s.MaximumRetryInterval,
+		Multiplier:           s.RetryIntervalMultiplier,
+		RetryAttempts:        s.RetryAttempts,
+		Timeout:              s.Timeout,
+		OutputType:           s.OutputType,
+		OutputCredential:     s.Output.Credential,
+		OutputServer:         s.Output.Server,
+		OutputDatabase:       s.Output.Database,
+		OutputSchema:         s.Output.Schema,
+		OutputTable:          s.Output.Table,
+		MaxParallelism:       s.MaxParallelism,
+	}
+}
+
+// schedule is the job's schedule in words.
+func schedule(j output.Job) string {
+	if j.IntervalType == "Once" {
+		return "once"
+	}
+	return fmt.Sprintf("every %d %s", j.IntervalCount, j.IntervalType)
+}
+
+// NewCommand makes `jobagent job`.
+func NewCommand(a *connect.App) *cobra.Command {
+	return command.NewGroup("job", "Define, list, start and stop jobs",
+		newListCommand(a), newShowCommand(a), newCreateCommand(a), newUpdateCommand(a), newDeleteCommand(a),
+		newStartCommand(a), newStopCommand(a))
+}
+
+func newListCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List all jobs", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				list, err := store.Jobs(cmd.Context(), "")
+				if err != nil {
+					return err
+				}
+				views := make([]output.Job, 0, len(list))
+				for _, j := range list {
+					views = append(views, viewJob(j))
+				}
+				return a.Emit(views, func(w io.Writer) error {
+					t := output.NewTable("NAME", "VERSION", "ENABLED", "SCHEDULE", "DESCRIPTION")
+					for _, j := range views {
+						t.Add(j.Name, j.Version, j.Enabled, schedule(j), output.Shorten(j.Description, 60))
+					}
+					return t.Write(w)
+				})
+			})
+		},
+	}
+}
+
+func newShowCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show a job with its steps", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				job, err := lookup.Job(cmd.Context(), store, args[0])
+				if err != nil {
+					return err
+				}
+				steps, err := store.JobSteps(cmd.Context(), job.Name, nil)
+				if err != nil {
+					return err
+				}
+				v := viewJob(job)
+				for _, s := range steps {
+					v.Steps = append(v.Steps, viewStep(s))
+				}
+				return a.Emit(v, func(w io.Writer) error { return printJob(w, v) })
+			})
+		},
+	}
+}
+
+// printJob shows a job for people.
+func printJob(w io.Writer, j output.Job) error {
+	enabled := "disabled: runs only when it is started"
+	if j.Enabled {
+		enabled = "enabled, " + schedule(j)
+	}
+	fmt.Fprintf(w, "%s (version %d, %s)\n", j.Name, j.Version, enabled)
+	if j.Description != "" {
+		fmt.Fprintf(w, "%s\n", j.Description)
+	}
+	fmt.Fprintf(w, "id %s\n", j.ID)
+	for _, s := range j.Steps {
+		fmt.Fprintf(w, "\nstep %d: %s, on target group %s\n", s.ID, s.Name, s.TargetGroup)
+		fmt.Fprintf(w, "  retry attempts %d, waiting %d s to %d s (times %g), time limit %d s\n", s.RetryAttempts, s.InitialRetryInterval, s.MaximumRetryInterval, s.Multiplier, s.Timeout)
+		if s.OutputTable != "" {
+			fmt.Fprintf(w, "  output to %s/%s %s.%s\n", s.OutputServer, s.OutputDatabase, s.OutputSchema, s.OutputTable)
+		}
+		if _, err := fmt.Fprintf(w, "%s\n", output.Indent(s.Command, "  | ")); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// jobFlags are the flags of job create and update.
+type jobFlags struct {
+	description, interval, start, end string
+	count                             int
+	enabled                           bool
+}
+
+// add declares the flags.
+func (f *jobFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.description, "description", "", "free text, at most 512 characters")
+	cmd.Flags().BoolVar(&f.enabled, "enabled", false, "let the schedule run the job")
+	cmd.Flags().StringVar(&f.interval, "interval-type", "", "Once, Minutes, Hours, Days, Weeks or Months")
+	cmd.Flags().IntVar(&f.count, "interval-count", 0, "intervals between two runs")
+	cmd.Flags().StringVar(&f.start, "start-time", "", "no run before this time (RFC 3339, or YYYY-MM-DD HH:MM in UTC)")
+	cmd.Flags().StringVar(&f.end, "end-time", "", "no run after this time")
+}
+
+func newCreateCommand(a *connect.App) *cobra.Command {
+	var f jobFlags
+	cmd := &cobra.Command{
+		Use: "create NAME", Short: "Create a job without steps", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			start, err := command.GivenTime(cmd, "start-time", f.start)
+			if err != nil {
+				return err
+			}
+			end, err := command.GivenTime(cmd, "end-time", f.end)
+			if err != nil {
+				return err
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				id, err := store.AddJob(cmd.Context(), controldb.JobSpec{
+					Name: args[0], Description: command.Given(cmd, "description", f.description), Enabled: command.Given(cmd, "enabled", f.enabled),
+					IntervalType: command.Given(cmd, "interval-type", f.interval), IntervalCount: command.Given(cmd, "interval-count", f.count), Start: start, End: end,
+				})
+				if err != nil {
+					return err
+				}
+				return a.Done(map[string]any{"job_name": args[0], "job_id": id}, "created job %s (%s)", args[0], id)
+			})
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func newUpdateCommand(a *connect.App) *cobra.Command {
+	var f jobFlags
+	var newName string
+	cmd := &cobra.Command{
+		Use: "update NAME", Short: "Change what is given of a job; the rest stays as it is", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			start, err := command.GivenTime(cmd, "start-time", f.start)
+			if err != nil {
+				return err
+			}
+			end, err := command.GivenTime(cmd, "end-time", f.end)
+			if err != nil {
+				return err
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				err := store.UpdateJob(cmd.Context(), controldb.JobUpdate{
+					Name: args[0], NewName: command.Given(cmd, "new-name", newName), Description: command.Given(cmd, "description", f.description),
+					Enabled: command.Given(cmd, "enabled", f.enabled), IntervalType: command.Given(cmd, "interval-type", f.interval),
+					IntervalCount: command.Given(cmd, "interval-count", f.count), Start: start, End: end,
+				})
+				if err != nil {
+					return err
+				}
+				return a.Done(map[string]any{"job_name": args[0]}, "updated job %s", args[0])
+			})
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&newName, "new-name", "", "rename the job")
+	return cmd
+}
+
+func newDeleteCommand(a *connect.App) *cobra.Command {
+	var force bool
+	cmd := &cobra.Command{
+		Use: "delete NAME", Short: "Delete a job, its steps and its history", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.DeleteJob(cmd.Context(), args[0], force); err != nil {
+					return err
+				}
+				return a.Done(map[string]any{"job_name": args[0]}, "deleted job %s", args[0])
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&force, "force", false, "cancel what runs first")
+	return cmd
+}
+
+func newStartCommand(a *connect.App) *cobra.Command {
+	var wait bool
+	var id string
+	cmd := &cobra.Command{
+		Use: "start NAME", Short: "Start a run of a job's current version", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			var wanted uuid.UUID
+			if id != "" {
+				var err error
+				if wanted, err = uuid.Parse(id); err != nil {
+					return exit.Usagef("--execution-id %q is no GUID", id)
+				}
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				run, err := store.StartJob(cmd.Context(), args[0], wanted)
+				if err != nil {
+					return err
+				}
+				if !wait {
+					return a.Done(map[string]any{"job_name": args[0], "job_execution_id": run}, "started %s\nwatch it: jobagent execution watch %s", run, run)
+				}
+				return runs.Watch(cmd.Context(), a, store, run)
+			})
+		},
+	}
+	cmd.Flags().BoolVar(&wait, "wait", false, fmt.Sprintf("wait for the end of the run; exit with %d if it does not succeed", exit.CodeRunFailed))
+	cmd.Flags().StringVar(&id, "execution-id", "", "`GUID` for the run; starting it twice starts it once")
+	return cmd
+}
+
+func newStopCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "stop NAME|EXECUTION_ID", Short: "Ask for the end of a run, or of all active runs of a job", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				var runs []uuid.UUID
+				if id, err := uuid.Parse(args[0]); err == nil {
+					runs = []uuid.UUID{id}
+				} else {
+					job, err := lookup.Job(cmd.Context(), store, args[0])
+					if err != nil {
+						return err
+					}
+					active, err := store.Executions(cmd.Context(), controldb.ExecutionFilter{JobName: job.Name, RootsOnly: true, ActiveOnly: true})
+					if err != nil {
+						return err
+					}
+					for _, e := range active {
+						runs = append(runs, e.ID)
+					}
+				}
+				for _, id := range runs {
+					if err := store.StopJob(cmd.Context(), id); err != nil {
+						return err
+					}
+				}
+				return a.Done(map[string]any{"stopped": runs}, "asked %d run(s) to stop", len(runs))
+			})
+		},
+	}
+}

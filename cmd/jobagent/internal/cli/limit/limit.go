@@ -1,0 +1,105 @@
+package limit
+
+import (
+	"io"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// NewCommand makes `jobagent limit`.
+func NewCommand(a *connect.App) *cobra.Command {
+	cmd := command.NewGroup("limit", "Limit how many targets run at once, over all runs and agents",
+		newSetCommand(a), newListCommand(a), newRemoveCommand(a))
+	cmd.Long = `Limit how many targets run at once, over all runs and agents.
+
+A limit is one of a scope: Job, Server, ElasticPool or Credential. A target starts when all limits that it is under have room.
+The name * stands for every job, server, pool or credential that has no limit of its own, each by itself; (default) for the
+agents' default credential.`
+	return cmd
+}
+
+func newSetCommand(a *connect.App) *cobra.Command {
+	var server string
+	cmd := &cobra.Command{
+		Use: "set SCOPE NAME MAX", Short: "Set a limit: Job, Server, ElasticPool or Credential", Args: cobra.ExactArgs(3),
+		Example: "  jobagent limit set Server sql1.example.com 10\n  jobagent limit set Server '*' 25\n  jobagent limit set ElasticPool pool1 5 --server sql1.example.com",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			number, err := strconv.Atoi(args[2])
+			if err != nil || number < 1 {
+				return exit.Usagef("limit %q: must be a number of 1 or more; jobagent limit remove takes a limit away", args[2])
+			}
+			l := controldb.Limit{Scope: controldb.LimitScope(args[0]), Name: args[1], Server: server, Max: number}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.SetLimit(cmd.Context(), l); err != nil {
+					return err
+				}
+				return a.Done(viewLimit(l), "%s %s: at most %d targets at once", l.Scope, l.Name, l.Max)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&server, "server", "", "ElasticPool: the pool's server (default: any, each by itself)")
+	return cmd
+}
+
+func newRemoveCommand(a *connect.App) *cobra.Command {
+	var server string
+	cmd := &cobra.Command{
+		Use: "remove SCOPE NAME", Short: "Take a limit away", Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			l := controldb.Limit{Scope: controldb.LimitScope(args[0]), Name: args[1], Server: server}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.RemoveLimit(cmd.Context(), l); err != nil {
+					return err
+				}
+				return a.Done(map[string]string{"scope": args[0], "name": args[1], "server_name": server}, "removed the limit of %s %s", l.Scope, l.Name)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&server, "server", "", "ElasticPool: the pool's server, if the limit names one")
+	return cmd
+}
+
+func newListCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List the limits, with the targets that run and wait under each", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				list, err := store.Limits(cmd.Context())
+				if err != nil {
+					return err
+				}
+				views := make([]output.Limit, 0, len(list))
+				for _, l := range list {
+					views = append(views, viewLimit(l))
+				}
+				return a.Emit(views, func(w io.Writer) error {
+					t := output.NewTable("SCOPE", "NAME", "SERVER", "LIMIT", "RUNNING", "WAITING")
+					for _, l := range views {
+						t.Add(l.Scope, l.Name, l.Server, l.Max, l.Running, l.Waiting)
+					}
+					return t.Write(w)
+				})
+			})
+		},
+	}
+}
+
+// viewLimit is a limit as it is shown.
+func viewLimit(l controldb.Limit) output.Limit {
+	return output.Limit{
+		Scope:     l.Scope,
+		Name:      l.Name,
+		Server:    l.Server,
+		Max:       l.Max,
+		Running:   l.Running,
+		Waiting:   l.Waiting,
+		UpdatedAt: output.Optional(l.UpdatedAt),
+	}
+}

@@ -1,0 +1,95 @@
+package cli
+
+import (
+	"context"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/bench"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/about"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/agent"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/db"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/dev"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/doctor"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/execution"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/history"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/imports"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/job"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/limit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/run"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/schedule"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/script"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/step"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli/targetgroup"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/demo"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+)
+
+// Run executes one command line and returns the exit code. It prints an error once, as one line on stderr.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRootCommand(&connect.App{Printer: output.Printer{Stdout: stdout, Stderr: stderr}, Stdin: stdin})
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return exit.Report(stderr, root.ExecuteContext(ctx))
+}
+
+// newRootCommand builds the whole tree of commands.
+func newRootCommand(a *connect.App) *cobra.Command {
+	a.Format = output.FormatTable
+	root := &cobra.Command{
+		Use:   "jobagent",
+		Short: "Run T-SQL across many SQL Server databases, on schedule",
+		Long: `jobagent runs T-SQL across many SQL Server databases: on schedule, in parallel, with retries, time limits,
+cancellation and a history. It works with the procedures and views of Azure SQL Elastic Jobs.
+
+Try it without a server:   jobagent demo
+A server to play with:     jobagent dev --data ./devdata
+With your own SQL Server:  jobagent db install && jobagent run`,
+		SilenceUsage:  true,
+		SilenceErrors: true,
+		Args:          cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return cmd.Help()
+		},
+	}
+	flags := root.PersistentFlags()
+	flags.StringVar(&a.DSN, "dsn", "", "connection string of the control database: `env:NAME|file:PATH`, or the text itself, which every user of this machine can read in the list of processes; encrypted and verified unless it says otherwise (default: "+config.EnvDSN+", then the configuration file)")
+	flags.StringVar(&a.ConfigPath, "config", "", "configuration file (default: "+config.EnvConfig+")")
+	flags.VarP(&a.Format, "output", "o", "output `format`: table or json")
+	flags.StringVar(&a.LogLevel, "log-level", "info", "least severe log entries to write to stderr: debug, info, warn, error")
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return exit.Usagef("%w; see %s --help", err, cmd.CommandPath())
+	})
+	root.AddCommand(
+		demo.NewCommand(a), dev.NewCommand(a), run.NewCommand(a), db.NewCommand(a), doctor.NewCommand(a), agent.NewCommand(a),
+		job.NewCommand(a), step.NewCommand(a), targetgroup.NewCommand(a), execution.NewCommand(a), limit.NewCommand(a), history.NewCommand(a), script.NewCommand(a), schedule.NewCommand(a), schedule.NewCalendarCommand(a), imports.NewCommand(a),
+		bench.NewCommand(a), about.NewVersionCommand(a), about.NewLicensesCommand(a),
+	)
+	markUsageErrors(root)
+	return root
+}
+
+// markUsageErrors makes cobra's complaints about arguments, missing flags and unknown commands usage errors, here and below.
+func markUsageErrors(cmd *cobra.Command) {
+	if check := cmd.Args; check != nil {
+		cmd.Args = func(cmd *cobra.Command, args []string) error {
+			err := check(cmd, args)
+			if err == nil {
+				err = cmd.ValidateRequiredFlags() // cobra would do so later, with an error that nothing tells from others
+			}
+			if err != nil {
+				return exit.Usagef("%w; see %s --help", err, cmd.CommandPath())
+			}
+			return nil
+		}
+	}
+	for _, sub := range cmd.Commands() {
+		markUsageErrors(sub)
+	}
+}

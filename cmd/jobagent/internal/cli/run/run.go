@@ -1,0 +1,136 @@
+package run
+
+import (
+	"context"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets/mssql"
+)
+
+// NewCommand makes `jobagent run`.
+func NewCommand(a *connect.App) *cobra.Command {
+	var concurrency, id string
+	var lease, grace time.Duration
+	cmd := &cobra.Command{
+		Use: "run", Short: "Run the agent until a signal ends it",
+		Long: `Run the agent until a signal ends it. Any number of agents may share a control database.
+
+The first SIGINT or SIGTERM stops claiming and lets running scripts go on for the grace period; the second
+cancels them at once.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			cfg, err := agentConfig(a, cmd, id, concurrency, lease, grace)
+			if err != nil {
+				return err
+			}
+			file, err := a.Config()
+			if err != nil {
+				return err
+			}
+			file.Limits.BoundHeap(cfg.MaxConcurrentTargets)
+			log, err := a.Logger()
+			if err != nil {
+				return err
+			}
+			return run(cmd.Context(), a, cfg, log)
+		},
+	}
+	a.Target.Add(cmd)
+	cmd.Flags().StringVar(&concurrency, "max-concurrent-targets", "", "targets at the same moment: a number, or JA100, JA200, JA400, JA800 (default 100)")
+	cmd.Flags().StringVar(&id, "agent-id", "", "`GUID` of the agent, to keep its name over restarts (default: a new one)")
+	cmd.Flags().DurationVar(&lease, "lease", 0, "how long a term lasts without renewal (default 30s)")
+	cmd.Flags().DurationVar(&grace, "grace", 0, "how long running scripts may go on when the agent stops (default 30s)")
+	return cmd
+}
+
+// run is `jobagent run`. It waits for a control database that is away, but not for settings that somebody has to mend.
+func run(ctx context.Context, a *connect.App, cfg agent.Config, log *zap.Logger) error {
+	if err := checkSettings(a); err != nil {
+		return err
+	}
+	var store *controldb.Store
+	var tools agent.Tools
+	var closeTools func()
+	err := agent.Await(ctx, log, func(ctx context.Context) (err error) {
+		if store, err = a.OpenStore(ctx); err != nil {
+			return err
+		}
+		if _, err = store.CheckAgent(ctx); err == nil {
+			tools, closeTools, err = a.OpenTools(ctx, store)
+		}
+		if err != nil {
+			_ = store.Close() // the reason why it cannot be used says more
+		}
+		return err
+	})
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return nil // told to stop before it had begun
+	case err != nil:
+		return err
+	}
+	defer store.Close()
+	defer closeTools()
+	return daemon.Run(ctx, cfg, store, tools, log)
+}
+
+// checkSettings reads the connection string and the credentials of targets as they will be read, and connects to nothing.
+func checkSettings(a *connect.App) error {
+	dsn, err := a.ControlDSN()
+	if err != nil {
+		return err
+	}
+	if _, err := a.ParseDSN(dsn); err != nil {
+		return err
+	}
+	cfg, err := a.Config()
+	if err != nil {
+		return err
+	}
+	_, err = a.Credentials(cfg, &mssql.Config{})
+	return err
+}
+
+// agentConfig puts the agent's configuration together: flags win over the file.
+func agentConfig(a *connect.App, cmd *cobra.Command, id, concurrency string, lease, grace time.Duration) (agent.Config, error) {
+	file, err := a.Config()
+	if err != nil {
+		return agent.Config{}, err
+	}
+	cfg := agent.Config{Version: buildinfo.Version(), Lease: time.Duration(file.Agent.Lease), Grace: time.Duration(file.Agent.Grace)}
+	if !cmd.Flags().Changed("agent-id") {
+		id = file.Agent.ID
+	}
+	if id != "" {
+		if cfg.AgentID, err = uuid.Parse(id); err != nil {
+			return cfg, exit.Usagef("agent id %q is no GUID", id)
+		}
+	}
+	if !cmd.Flags().Changed("max-concurrent-targets") {
+		concurrency = file.Agent.MaxConcurrentTargets
+	}
+	if cfg.MaxConcurrentTargets, err = config.ParseConcurrency(concurrency); err != nil {
+		return cfg, err
+	}
+	if cmd.Flags().Changed("lease") {
+		cfg.Lease = lease
+	}
+	if cmd.Flags().Changed("grace") {
+		cfg.Grace = grace
+		if grace == 0 {
+			cfg.Grace = -1
+		}
+	}
+	return cfg, nil
+}

@@ -1,0 +1,73 @@
+package schedule
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+func newBackfillCommand(a *connect.App) *cobra.Command {
+	var from, to, overlap string
+	cmd := &cobra.Command{
+		Use: "backfill JOB [NAME]", Short: "Run what a schedule would have run in a past range", Args: cobra.RangeArgs(1, 2),
+		Long: `Run what a schedule would have run in a past range, both ends included, except where an instant has a run already. Each run
+keeps its due instant. Without --overlap the runs take place one after the other, whatever the policy of the schedule is; while they do,
+the schedule's own instants meet an earlier run, and its policy says what becomes of them.
+Without NAME it is the schedule of the job's own definition.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			req := controldb.BackfillRequest{JobName: args[0], Name: optionalName(args), Overlap: overlap}
+			for _, end := range []struct {
+				flag, text string
+				dest       *time.Time
+			}{{"from", from, &req.From}, {"to", to, &req.To}} {
+				t, err := command.ParseTime(end.text)
+				if err != nil {
+					return exit.Usagef("--%s: %w", end.flag, err)
+				}
+				*end.dest = t
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				id, err := store.BackfillSchedule(cmd.Context(), req)
+				if err != nil {
+					return err
+				}
+				return a.Done(map[string]any{"job_name": req.JobName, "schedule_name": req.Name, "backfill_id": id},
+					"an agent will backfill %s from %s to %s (backfill %d); jobagent schedule show tells how far it is, jobagent schedule cancel-backfill %d ends it",
+					scheduleWords(req.JobName, req.Name), req.From.Format(time.RFC3339), req.To.Format(time.RFC3339), id, id)
+			})
+		},
+	}
+	cmd.Flags().StringVar(&from, "from", "", "first instant (RFC 3339, or YYYY-MM-DD HH:MM in UTC)")
+	cmd.Flags().StringVar(&to, "to", "", "last instant")
+	cmd.Flags().StringVar(&overlap, "overlap", "", "policy for these runs (default BufferAll, one after the other): "+strings.Join(overlaps, ", "))
+	cobra.CheckErr(cmd.MarkFlagRequired("from"))
+	cobra.CheckErr(cmd.MarkFlagRequired("to"))
+	return cmd
+}
+
+func newCancelBackfillCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "cancel-backfill ID", Short: "End a backfill; the runs that it has started go on", Args: cobra.ExactArgs(1),
+		Long: `End a backfill: no more of its instants become runs, and those that wait for an earlier run are recorded as skipped. The runs that it
+has started go on; jobagent job stop ends them. jobagent schedule show lists the backfills of a schedule.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := strconv.ParseInt(args[0], 10, 64)
+			if err != nil || id < 1 {
+				return exit.Usagef("backfill %q: a number is needed, as jobagent schedule show lists it", args[0])
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.CancelBackfill(cmd.Context(), controldb.BackfillID(id)); err != nil {
+					return err
+				}
+				return a.Done(map[string]any{"backfill_id": id}, "canceled backfill %d", id)
+			})
+		},
+	}
+}

@@ -1,0 +1,97 @@
+package schedule
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/schedule"
+)
+
+// NewCalendarCommand makes `jobagent calendar`.
+func NewCalendarCommand(a *connect.App) *cobra.Command {
+	cmd := command.NewGroup("calendar", "Define calendars of times at which schedules do not run",
+		newCalendarChangeCommand(a, "add", "Add a calendar", "added", (*controldb.Store).AddCalendar),
+		newCalendarChangeCommand(a, "update", "Change a calendar, and with it every schedule that names it", "updated", (*controldb.Store).UpdateCalendar),
+		newCalendarDeleteCommand(a), newCalendarListCommand(a))
+	cmd.Long = `Define calendars of times at which schedules do not run. A schedule names them in its definition:
+  {"cron": "0 * * * *", "blackouts": {"mode": "skip", "calendars": ["holidays"]}}
+A calendar is a JSON object of dates, weekly windows and a recurrence rule, each of them optional:
+  {"timeZone": "Europe/Berlin", "dates": ["2026-12-24/2026-12-26"], "weekly": [{"day": "sunday", "from": "22:00", "to": "24:00"}]}`
+	return cmd
+}
+
+// newCalendarChangeCommand makes `jobagent calendar add` and `update`.
+func newCalendarChangeCommand(a *connect.App, use, short, done string, change func(*controldb.Store, context.Context, string, string) error) *cobra.Command {
+	var file string
+	cmd := &cobra.Command{
+		Use: use + " NAME --spec FILE|-", Short: short, Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			spec, err := command.ReadFile(file, a.Stdin)
+			if err != nil {
+				return err
+			}
+			if _, err := schedule.ParseCalendar(spec); err != nil {
+				return faulty(a, err)
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := change(store, cmd.Context(), args[0], string(spec)); err != nil {
+					return err
+				}
+				return a.Done(map[string]any{"calendar_name": args[0]}, "%s calendar %s", done, args[0])
+			})
+		},
+	}
+	cmd.Flags().StringVar(&file, "spec", "", "`file` that holds the calendar; - for standard input")
+	cobra.CheckErr(cmd.MarkFlagRequired("spec"))
+	return cmd
+}
+
+func newCalendarDeleteCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "delete NAME", Short: "Delete a calendar that no schedule names", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.DeleteCalendar(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+				return a.Done(map[string]any{"calendar_name": args[0]}, "deleted calendar %s", args[0])
+			})
+		},
+	}
+}
+
+func newCalendarListCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List all calendars", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				list, err := store.Calendars(cmd.Context(), "")
+				if err != nil {
+					return err
+				}
+				views := make([]output.Calendar, 0, len(list))
+				for _, c := range list {
+					v := output.Calendar{Name: c.Name, Spec: json.RawMessage(c.Spec), Created: output.Optional(c.CreatedTime), Updated: output.Optional(c.UpdatedTime)}
+					if !json.Valid(v.Spec) { // the procedure does not let such a text in
+						v.Spec = nil
+					}
+					views = append(views, v)
+				}
+				return a.Emit(views, func(w io.Writer) error {
+					t := output.NewTable("CALENDAR", "UPDATED", "DEFINITION")
+					for _, v := range views {
+						t.Add(v.Name, v.Updated, output.Shorten(string(v.Spec), 100))
+					}
+					return t.Write(w)
+				})
+			})
+		},
+	}
+}

@@ -1,0 +1,83 @@
+package schedule
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+func newDeleteCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "delete JOB NAME", Short: "Delete a schedule; what it started goes on", Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.DeleteSchedule(cmd.Context(), args[0], args[1]); err != nil {
+					return err
+				}
+				return a.Done(map[string]any{"job_name": args[0], "schedule_name": args[1]}, "deleted schedule %s of job %s", args[1], args[0])
+			})
+		},
+	}
+}
+
+// optionalName is a schedule's name: without one, that of the job's own definition is meant.
+func optionalName(args []string) string {
+	if len(args) > 1 {
+		return args[1]
+	}
+	return ""
+}
+
+// scheduleWords are a schedule in a sentence.
+func scheduleWords(job, name string) string {
+	if name == "" {
+		return "the schedule of job " + job
+	}
+	return fmt.Sprintf("schedule %s of job %s", name, job)
+}
+
+func newEnableCommand(a *connect.App, use string, enabled bool) *cobra.Command {
+	short := "Let a schedule run its job; what was due before is dropped"
+	if !enabled {
+		short = "Keep a schedule from running its job"
+	}
+	return &cobra.Command{
+		Use: use + " JOB [NAME]", Short: short, Args: cobra.RangeArgs(1, 2),
+		Long: short + ". Without NAME it is the schedule of the job's own definition.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				name := optionalName(args)
+				if err := store.EnableSchedule(cmd.Context(), args[0], name, enabled); err != nil {
+					return err
+				}
+				return a.Done(map[string]any{"job_name": args[0], "schedule_name": name, "enabled": enabled}, "%sd %s", use, scheduleWords(args[0], name))
+			})
+		},
+	}
+}
+
+func newPauseCommand(a *connect.App, use string, paused bool) *cobra.Command {
+	short := "Pause a schedule, with a note for others"
+	if !paused {
+		short = "Resume a paused schedule; what was due meanwhile is dropped"
+	}
+	var note string
+	cmd := &cobra.Command{
+		Use: use + " JOB [NAME]", Short: short, Args: cobra.RangeArgs(1, 2),
+		Long: short + ". Without NAME it is the schedule of the job's own definition.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				name := optionalName(args)
+				if err := store.PauseSchedule(cmd.Context(), args[0], name, paused, note); err != nil {
+					return err
+				}
+				return a.Done(map[string]any{"job_name": args[0], "schedule_name": name, "paused": paused}, "%sd %s", use, scheduleWords(args[0], name))
+			})
+		},
+	}
+	cmd.Flags().StringVar(&note, "note", "", "why, for others to read")
+	return cmd
+}

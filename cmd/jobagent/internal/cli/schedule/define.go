@@ -1,0 +1,373 @@
+package schedule
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/schedule"
+)
+
+// verdictWait is how long --wait waits for an agent's verdict: new schedules are judged within a second.
+const verdictWait = 5 * time.Second
+
+// definitionFlags are the flags of schedule add and update.
+type definitionFlags struct {
+	kind, file, zone, catchUp, overlap string
+	lines                              map[schedule.Kind]*string // the text of a kind of one line
+	pauseOnFailure, enabled, wait      bool
+}
+
+// lineKinds are the kinds whose text may be given on the command line, by a flag that names the kind: nothing guesses it (D-E3).
+var lineKinds = []struct {
+	kind    schedule.Kind
+	example string
+}{
+	{schedule.KindCron5, "'0 2 * * *'"}, {schedule.KindCron6, "'0 0 2 * * *'"}, {schedule.KindQuartz, "'0 0 2 ? * MON-FRI'"}, {schedule.KindRRule, "'FREQ=DAILY;BYHOUR=2'"},
+}
+
+// overlaps are the policies of @overlap.
+var overlaps = []string{"Skip", "BufferOne", "BufferAll", "CancelOther", "TerminateOther", "AllowAll", "Elastic"}
+
+func (f *definitionFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.kind, "kind", "", fmt.Sprintf("kind of the definition: %s", kindList()))
+	flags.StringVar(&f.file, "spec", "", "`file` that holds the definition; - for standard input")
+	f.lines = map[schedule.Kind]*string{}
+	for _, l := range lineKinds {
+		f.lines[l.kind] = flags.String(string(l.kind), "", fmt.Sprintf("definition of the kind %s, such as %s, instead of --kind and --spec", l.kind, l.example))
+	}
+	flags.StringVar(&f.zone, "time-zone", "", "time zone (IANA name), if the definition does not say it (default UTC)")
+	flags.StringVar(&f.catchUp, "catch-up", "", "what happens to missed runs: last, none, all, window:DURATION or sap-20min")
+	flags.StringVar(&f.overlap, "overlap", "", "what happens while an earlier run is active: "+strings.Join(overlaps, ", "))
+	flags.BoolVar(&f.pauseOnFailure, "pause-on-failure", false, "pause the schedule when a run of it fails")
+	flags.BoolVar(&f.enabled, "enabled", true, "let the schedule run the job")
+	flags.BoolVar(&f.wait, "wait", false, fmt.Sprintf("wait for the agent's verdict, at most %s", verdictWait))
+}
+
+func kindList() string {
+	var names []string
+	for _, k := range schedule.Kinds() {
+		names = append(names, string(k))
+	}
+	return strings.Join(names, ", ")
+}
+
+// definition reads kind and text; given says whether there are any.
+func (f *definitionFlags) definition(cmd *cobra.Command, stdin io.Reader) (kind schedule.Kind, spec string, given bool, err error) {
+	var named []string
+	for _, l := range lineKinds {
+		if cmd.Flags().Changed(string(l.kind)) {
+			kind, spec = l.kind, *f.lines[l.kind]
+			named = append(named, "--"+string(l.kind))
+		}
+	}
+	if cmd.Flags().Changed("kind") || f.file != "" {
+		named = append(named, "--kind with --spec")
+	}
+	switch {
+	case len(named) == 0:
+		return "", "", false, nil
+	case len(named) > 1:
+		return "", "", false, exit.Usagef("%s exclude each other", strings.Join(named, " and "))
+	case f.kind == "" && f.file == "":
+		return kind, spec, true, nil
+	case f.kind == "" || f.file == "":
+		return "", "", false, exit.Usagef("--kind and --spec belong together")
+	}
+	text, err := command.ReadFile(f.file, stdin)
+	return schedule.Kind(f.kind), string(text), true, err
+}
+
+// checked is a definition that was read here, before the database has it.
+type checked struct {
+	zone *time.Location
+	due  []time.Time
+	more bool
+	plan *schedule.Plan
+}
+
+// check reads a definition as an agent will, which was made at a moment. The error is a *schedule.Error with every fault.
+func check(ctx context.Context, a *connect.App, store *controldb.Store, kind schedule.Kind, spec, zone, catchUp, overlap string, made, now time.Time) (checked, error) {
+	var faults []schedule.Fault
+	merge := func(err error) {
+		var all *schedule.Error
+		if errors.As(err, &all) {
+			faults = append(faults, all.Faults...)
+		}
+	}
+	o := schedule.Options{Zone: zone, Created: made}
+	if made.Before(now) {
+		o.Activated = now
+	}
+	if strings.Contains(spec, "blackouts") {
+		list, err := store.Calendars(ctx, "")
+		if err != nil {
+			return checked{}, err
+		}
+		texts := map[string]string{}
+		for _, c := range list {
+			texts[c.Name] = c.Spec
+		}
+		o.Calendars, o.BrokenCalendars = schedule.ReadCalendars(texts)
+	}
+	plan, err := schedule.Parse(kind, []byte(spec), o)
+	merge(err)
+	_, err = schedule.ParseCatchUp(catchUp)
+	merge(err)
+	if overlap != "" && !slices.ContainsFunc(overlaps, func(o string) bool { return strings.EqualFold(o, overlap) }) {
+		faults = append(faults, schedule.Fault{Path: "overlap", Value: strconv.Quote(overlap), Allowed: "one of " + strings.Join(overlaps, ", "), Nearest: schedule.Nearest(overlap, overlaps)})
+	}
+	if len(faults) > 0 {
+		return checked{}, &schedule.Error{Faults: faults}
+	}
+	c := checked{zone: plan.Zone, plan: plan}
+	// An instant equal to now is still to come. One more than is shown, to see whether there is more.
+	c.due = schedule.Preview(plan, now.Truncate(time.Second).Add(-time.Nanosecond), 6)
+	if c.more = len(c.due) > 5; c.more {
+		c.due = c.due[:5]
+	}
+	return c, nil
+}
+
+// faulty prints every fault of a definition: on stdout as JSON, else a line each on stderr.
+func faulty(a *connect.App, err error) error {
+	var all *schedule.Error
+	if !errors.As(err, &all) {
+		return err
+	}
+	if a.Format == output.FormatJSON {
+		if err := output.WriteJSON(a.Stdout, schedule.ErrorJSON(err)); err != nil {
+			return err
+		}
+		return exit.With(exit.CodeUsage, nil)
+	}
+	for _, f := range all.Faults {
+		fmt.Fprintf(a.Stderr, "error: %s\n", output.OneLine(f.String()))
+	}
+	return exit.With(exit.CodeUsage, nil)
+}
+
+// defined prints what a definition will do (D-E4), after it was stored. Of a schedule that is disabled or paused it says what would be, if
+// the definition is new, and else nothing.
+func defined(ctx context.Context, a *connect.App, store *controldb.Store, v output.DefinedSchedule, c *checked, verb string, isNew, wait bool) error {
+	row, waited, err := verdict(ctx, a, store, v.Job, v.Name, wait)
+	if err != nil {
+		return err
+	}
+	v.State, v.Reason = row.State, row.Reason
+	idle := ""
+	switch {
+	case !row.Enabled:
+		idle = "It is disabled: nothing is due until jobagent schedule enable"
+	case row.Paused:
+		idle = "It is paused: nothing is due until jobagent schedule resume"
+	}
+	v.Due = []string{}
+	if c != nil {
+		v.Zone, v.Warnings = c.zone.String(), c.plan.Warnings
+		switch {
+		case idle != "" && isNew:
+			idle += ", which would give"
+		case idle != "":
+			c = nil
+		case row.State == "Faulted":
+			c = nil
+		case !row.ValidatedTime.IsZero(): // what the agent says is what will be
+			c.due, c.more = row.Upcoming[:min(len(row.Upcoming), 5)], len(row.Upcoming) > 5
+		}
+	}
+	if c != nil {
+		for _, at := range c.due {
+			v.Due = append(v.Due, at.Format(time.RFC3339))
+			v.DueLocal = append(v.DueLocal, at.In(c.zone).Format(time.RFC3339))
+		}
+	}
+	err = a.Emit(v, func(w io.Writer) error {
+		fmt.Fprintf(w, "%s schedule %s of job %s\n", verb, v.Name, v.Job)
+		switch {
+		case idle != "" && c != nil:
+			fmt.Fprintln(w, idle+":")
+		case idle != "":
+			fmt.Fprintln(w, idle+".")
+		}
+		if c != nil && len(c.due) == 0 {
+			fmt.Fprintln(w, "Nothing is due.")
+		} else if c != nil {
+			if err := printDue(w, c.due, c.zone); err != nil {
+				return err
+			}
+			if !c.more {
+				fmt.Fprintln(w, "Nothing is due after that.")
+			}
+		}
+		if err := a.Warn(v.Warnings); err != nil {
+			return err
+		}
+		if waited != "" {
+			fmt.Fprintln(w, waited)
+		}
+		return nil
+	})
+	if err == nil && row.State == "Faulted" {
+		err = exit.With(exit.CodeFailure, fmt.Errorf("the agent finds the schedule faulty, and it will not run: %s; jobagent schedule show %s %s lists all faults", row.Reason, v.Job, v.Name))
+	}
+	return err
+}
+
+// printDue lists instants in UTC and in a zone.
+func printDue(w io.Writer, due []time.Time, zone *time.Location) error {
+	name := zone.String()
+	if name == "" { // a fixed offset
+		name = time.Unix(0, 0).In(zone).Format("-07:00")
+	}
+	t := output.NewTable("DUE (UTC)", "IN "+name)
+	for _, at := range due {
+		t.Add(at.UTC().Format(time.RFC3339), at.In(zone).Format(time.RFC3339))
+	}
+	return t.Write(w)
+}
+
+// verdict reads a schedule's row, after waiting for an agent to judge it if that is wanted and one is alive; said is what came of it.
+func verdict(ctx context.Context, a *connect.App, store *controldb.Store, job, name string, wait bool) (row controldb.Schedule, said string, err error) {
+	if row, err = lookup.Schedule(ctx, store, job, name); err != nil || !wait {
+		return row, "", err
+	}
+	if alive, known := lookup.AgentAlive(ctx, store); known && !alive {
+		return row, "No agent is alive: the schedule waits for one to validate it (jobagent run).", nil
+	}
+	interrupted := ctx
+	ctx, cancel := context.WithTimeout(ctx, verdictWait)
+	defer cancel()
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for row.ValidatedTime.IsZero() {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			if err := interrupted.Err(); err != nil {
+				return row, "", err
+			}
+			return row, fmt.Sprintf("No agent has judged the schedule within %s; jobagent schedule explain says more.", verdictWait), nil
+		}
+		next, err := lookup.Schedule(ctx, store, job, name)
+		switch {
+		case err == nil:
+			row = next
+		case ctx.Err() == nil:
+			return row, "", err
+		}
+	}
+	return row, fmt.Sprintf("An agent has judged it: %s.", row.State), nil
+}
+
+func newAddCommand(a *connect.App) *cobra.Command {
+	var f definitionFlags
+	cmd := &cobra.Command{
+		Use: "add JOB NAME", Short: "Add a schedule to a job, and show when it is due",
+		Long: fmt.Sprintf(`Add a schedule to a job, and show the next five instants at which it is due, in UTC and in its zone.
+
+  jobagent schedule add 'nightly index' weekdays --cron5 '0 2 * * 1-5' --time-zone Europe/Berlin
+  jobagent schedule add 'nightly index' month-end --kind azure-scheduler --spec month-end.json
+
+A faulty definition is not stored: the command exits with %d and lists all of its faults at once.`, exit.CodeUsage),
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kind, spec, ok, err := f.definition(cmd, a.Stdin)
+			if err != nil {
+				return err
+			}
+			if !ok {
+				return exit.Usagef("a definition is needed: --kind with --spec, or one of --cron5, --cron6, --quartz, --rrule")
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				now := time.Now().UTC()
+				c, err := check(cmd.Context(), a, store, kind, spec, f.zone, f.catchUp, f.overlap, now, now)
+				if err != nil {
+					return faulty(a, err)
+				}
+				id, err := store.AddSchedule(cmd.Context(), controldb.ScheduleSpec{
+					JobName: args[0], Name: args[1], Kind: string(kind), Spec: spec, TimeZone: command.Given(cmd, "time-zone", f.zone), CatchUp: command.Given(cmd, "catch-up", f.catchUp),
+					Overlap: command.Given(cmd, "overlap", f.overlap), PauseOnFailure: command.Given(cmd, "pause-on-failure", f.pauseOnFailure), Enabled: command.Given(cmd, "enabled", f.enabled),
+				})
+				if err != nil {
+					return err
+				}
+				return defined(cmd.Context(), a, store, output.DefinedSchedule{Job: args[0], Name: args[1], ID: int64(id)}, &c, "added", true, f.wait)
+			})
+		},
+	}
+	f.add(cmd)
+	return cmd
+}
+
+func newUpdateCommand(a *connect.App) *cobra.Command {
+	var f definitionFlags
+	var newName string
+	cmd := &cobra.Command{
+		Use: "update JOB NAME", Short: "Change what is given of a schedule; the rest stays as it is",
+		Long: `Change what is given of a schedule; the rest stays as it is. What was due before the change and did not run is dropped. --time-zone '',
+--catch-up '' and --overlap '' return to the default. The schedule of the job's own definition is changed by jobagent job update.`,
+		Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			kind, spec, ok, err := f.definition(cmd, a.Stdin)
+			if err != nil {
+				return err
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				old, err := lookup.Schedule(cmd.Context(), store, args[0], args[1])
+				if err != nil {
+					return err
+				}
+				u := controldb.ScheduleUpdate{
+					JobName: args[0], Name: args[1], NewName: command.Given(cmd, "new-name", newName), TimeZone: command.Given(cmd, "time-zone", f.zone),
+					CatchUp: command.Given(cmd, "catch-up", f.catchUp), Overlap: command.Given(cmd, "overlap", f.overlap),
+					PauseOnFailure: command.Given(cmd, "pause-on-failure", f.pauseOnFailure), Enabled: command.Given(cmd, "enabled", f.enabled),
+				}
+				now := time.Now().UTC()
+				made := now
+				if ok {
+					k := string(kind)
+					u.Kind, u.Spec = &k, &spec
+				}
+				if !ok || string(kind) == old.Kind && spec == old.Spec {
+					kind, spec, made = schedule.Kind(old.Kind), old.Spec, old.DefinedTime
+				}
+				zone := f.zone
+				if u.TimeZone == nil {
+					zone = lookup.GivenZone(old)
+				}
+				var c *checked
+				result, err := check(cmd.Context(), a, store, kind, spec, zone, f.catchUp, f.overlap, made, now)
+				switch {
+				case err == nil:
+					c = &result
+				case ok || u.TimeZone != nil || u.CatchUp != nil || u.Overlap != nil:
+					return faulty(a, err)
+				}
+				if err := store.UpdateSchedule(cmd.Context(), u); err != nil {
+					return err
+				}
+				name := cmp.Or(newName, args[1])
+				return defined(cmd.Context(), a, store, output.DefinedSchedule{Job: args[0], Name: name, ID: int64(old.ID)}, c, "updated", ok || u.TimeZone != nil, f.wait)
+			})
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&newName, "new-name", "", "rename the schedule")
+	return cmd
+}

@@ -1,0 +1,234 @@
+package schedule
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+func newExplainCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "explain JOB [NAME]", Short: "Say when a schedule runs next, why it did not run last time, and in which zone", Args: cobra.RangeArgs(1, 2),
+		Long: `Say when a schedule runs next, why it did not run last time, and in which zone. Without NAME all schedules of the job are explained; where
+no job has the name, all schedules that have it.`,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				list, err := explained(cmd.Context(), store, args)
+				if err != nil {
+					return err
+				}
+				if len(args) > 1 {
+					return a.Emit(list[0], func(w io.Writer) error { return printScheduleExplanation(w, list[0]) })
+				}
+				return a.Emit(list, func(w io.Writer) error {
+					for i, e := range list {
+						if i > 0 {
+							fmt.Fprintln(w)
+						}
+						if err := printScheduleExplanation(w, e); err != nil {
+							return err
+						}
+					}
+					return nil
+				})
+			})
+		},
+	}
+}
+
+// explained explains the schedule of two arguments, all of the job of one, or else all of that name.
+func explained(ctx context.Context, store *controldb.Store, args []string) ([]output.ScheduleExplanation, error) {
+	list, err := schedulesOf(ctx, store, args)
+	if err != nil {
+		return nil, err
+	}
+	alive, known := lookup.AgentAlive(ctx, store)
+	explanations := make([]output.ScheduleExplanation, 0, len(list))
+	for _, s := range list {
+		steps, err := store.JobSteps(ctx, s.JobName, nil)
+		if err != nil {
+			return nil, err
+		}
+		e, err := explain(ctx, store, s, len(steps) > 0, alive || !known)
+		if err != nil {
+			return nil, err
+		}
+		explanations = append(explanations, e)
+	}
+	return explanations, nil
+}
+
+// schedulesOf finds what is to be explained.
+func schedulesOf(ctx context.Context, store *controldb.Store, args []string) ([]controldb.Schedule, error) {
+	if len(args) > 1 {
+		s, err := lookup.Schedule(ctx, store, args[0], args[1])
+		return []controldb.Schedule{s}, err
+	}
+	list, err := store.Schedules(ctx, controldb.ScheduleFilter{JobName: args[0]})
+	if err != nil || len(list) > 0 {
+		return list, err
+	}
+	if list, err = store.Schedules(ctx, controldb.ScheduleFilter{Name: &args[0], NamedOnly: true}); err == nil && len(list) == 0 {
+		err = exit.With(exit.CodeNotFound, fmt.Errorf("neither a job nor a schedule is named %q; jobagent schedule list shows what there is", args[0]))
+	}
+	return list, err
+}
+
+// shownSkips is how many skipped instants are shown.
+const shownSkips = 5
+
+// explain collects what is to be said of a schedule.
+func explain(ctx context.Context, store *controldb.Store, s controldb.Schedule, hasSteps, agentAlive bool) (output.ScheduleExplanation, error) {
+	zone := zoneOf(s.TimeZone)
+	e := output.ScheduleExplanation{Job: s.JobName, Name: s.Name, State: s.State, Zone: output.OrDefault(s.TimeZone, "UTC"), NextDue: output.Optional(s.NextDue), Obstacles: []string{}, Skipped: []output.Skip{}}
+	if e.NextDue != nil {
+		e.NextDueLocal = s.NextDue.In(zone).Format(time.RFC3339)
+	}
+	say := func(format string, args ...any) { e.Obstacles = append(e.Obstacles, fmt.Sprintf(format, args...)) }
+	runs := s.State == "Enabled"
+	if s.Paused {
+		runs = false
+		text := "it is paused"
+		if s.PausedBy != "" {
+			text = fmt.Sprintf("%s paused it at %s", s.PausedBy, s.PausedAt.UTC().Format(time.RFC3339))
+		}
+		if s.PauseNote != "" {
+			text += ": " + s.PauseNote
+		}
+		say("%s; jobagent schedule resume lets it go on", text)
+	}
+	switch {
+	case s.State == "Faulted":
+		for _, f := range faultTexts(s.ValidationErrors) {
+			say("its definition is faulty: %s", f)
+		}
+		say("jobagent schedule update corrects it")
+	case s.State == "Completed":
+		say("nothing is due any more: %s", output.OrDefault(s.Reason, "its end or its count is reached"))
+	case !s.Enabled && s.Paused:
+		say("it is disabled, too; jobagent schedule enable lets it run")
+	case !s.Enabled:
+		reason := "it is disabled"
+		if !s.ValidatedTime.IsZero() && s.Reason != "" {
+			reason = strings.TrimSuffix(s.Reason, ".")
+		}
+		say("%s; jobagent schedule enable lets it run", reason)
+	case s.State != "Enabled" && s.Reason != "" && !s.Paused:
+		say("%s", s.Reason)
+	case s.ValidatedTime.IsZero() && s.Name != "":
+		runs = false
+		if !s.Paused {
+			say("%s", output.OrDefault(s.Reason, "no agent has judged its definition yet"))
+		}
+	}
+	if !hasSteps {
+		runs = false
+		say("the job has no steps: what comes due is recorded as skipped; jobagent step add adds one")
+	}
+	if !agentAlive {
+		runs = false
+		say("no agent is alive: what comes due waits for one (jobagent run), and is treated as missed then (catch-up %s)", output.OrDefault(s.CatchUp, "as defined, else last"))
+	}
+	if s.Buffered > 0 {
+		say("waiting for an earlier run to end: %d", s.Buffered)
+	}
+	e.WillRun = runs && e.NextDue != nil
+	if err := history(ctx, &e, store, s); err != nil {
+		return e, err
+	}
+	if len(e.Active) > 0 && s.Overlap == "Skip" {
+		say("a run is active; what comes due before it ends is skipped (overlap Skip)")
+	}
+	return e, nil
+}
+
+// history adds the latest run and what was skipped.
+func history(ctx context.Context, e *output.ScheduleExplanation, store *controldb.Store, s controldb.Schedule) error {
+	e.LastDue = output.Optional(s.LastDue)
+	var lastRun time.Time
+	if v := viewSchedule(s); v.LastExecution != nil {
+		e.LastRun = &output.ScheduleRun{ID: v.LastExecution.String(), Lifecycle: v.LastLifecycle}
+		rows, err := store.Executions(ctx, controldb.ExecutionFilter{ID: *v.LastExecution, RootsOnly: true})
+		if err != nil {
+			return err
+		}
+		if len(rows) > 0 { // it may have been purged
+			e.LastRun.Message = rows[0].LastMessage
+			lastRun = rows[0].CreateTime
+			if rows[0].Active {
+				e.Active = append(e.Active, rows[0].CreateTime)
+			}
+		}
+	}
+	skips, err := store.ScheduleSkips(ctx, controldb.SkipFilter{JobName: s.JobName, Name: &s.Name, Limit: shownSkips})
+	if err != nil {
+		return err
+	}
+	for _, k := range skips {
+		e.Skipped = append(e.Skipped, output.Skip{
+			DueTime:  k.DueAt,
+			Skipped:  k.Count,
+			Cause:    k.Cause,
+			Reason:   k.Reason,
+			Recorded: k.RecordedTime,
+		})
+	}
+	// What a backfill has left out lies before what the schedule itself had to do last, and says nothing about that.
+	last := s.LastDue
+	if last.IsZero() {
+		last = s.CreatedTime.Truncate(time.Second)
+	}
+	if known := e.LastRun == nil || !lastRun.IsZero(); known && len(skips) > 0 && skips[0].RecordedTime.After(lastRun) &&
+		(skips[0].Count > 1 || !skips[0].DueAt.Before(last)) {
+		e.NotRun = skips[0].Reason
+	}
+	return nil
+}
+
+// printScheduleExplanation says it for people.
+func printScheduleExplanation(w io.Writer, e output.ScheduleExplanation) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of job %s: %s, in the zone %s\n", scheduleTitle(e.Name), e.Job, e.State, e.Zone)
+	switch {
+	case e.NextDue == nil:
+		b.WriteString("next: nothing is due\n")
+	case e.WillRun:
+		fmt.Fprintf(&b, "next: %s, which is %s there\n", e.NextDue.UTC().Format(time.RFC3339), e.NextDueLocal)
+	default:
+		fmt.Fprintf(&b, "next: due at %s, which is %s there, but it will not run as things stand\n", e.NextDue.UTC().Format(time.RFC3339), e.NextDueLocal)
+	}
+	for _, o := range e.Obstacles {
+		fmt.Fprintf(&b, "  %s\n", output.OneLine(o))
+	}
+	if e.NotRun != "" {
+		fmt.Fprintf(&b, "last time it did not run: %s\n", output.OneLine(e.NotRun))
+	}
+	if e.LastRun != nil {
+		fmt.Fprintf(&b, "last run: %s %s", e.LastRun.ID, e.LastRun.Lifecycle)
+		if e.LastRun.Message != "" {
+			fmt.Fprintf(&b, ": %s", output.Shorten(e.LastRun.Message, 160))
+		}
+		b.WriteString("\n")
+	} else {
+		b.WriteString("last run: none\n")
+	}
+	for _, k := range e.Skipped {
+		fmt.Fprintf(&b, "skipped: %s", k.DueTime.UTC().Format(time.RFC3339))
+		if k.Skipped > 1 {
+			fmt.Fprintf(&b, " and %d more", k.Skipped-1)
+		}
+		fmt.Fprintf(&b, " (%s): %s\n", k.Cause, output.OneLine(k.Reason))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}

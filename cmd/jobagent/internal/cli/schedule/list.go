@@ -1,0 +1,213 @@
+package schedule
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/schedule"
+)
+
+// viewSchedule turns a row into what is shown.
+func viewSchedule(s controldb.Schedule) output.Schedule {
+	v := output.Schedule{
+		Job: s.JobName, Name: s.Name, ID: int64(s.ID), Kind: s.Kind, Spec: s.Spec, TimeZone: s.TimeZone, Enabled: s.Enabled, State: s.State, Reason: s.Reason,
+		CatchUp: s.CatchUp, Overlap: s.Overlap, PauseOnFailure: s.PauseOnFailure, Paused: s.Paused, PausedBy: s.PausedBy, PausedAt: output.Optional(s.PausedAt),
+		PauseNote: s.PauseNote, NextDue: output.Optional(s.NextDue), LastDue: output.Optional(s.LastDue), Upcoming: s.Upcoming, Executions: s.Executions, Failures: s.Failures,
+		Faults: s.Faults, SkippedByOverlap: s.SkippedByOverlap, SkippedByCatchUp: s.SkippedByCatchUp, SkippedOtherwise: s.SkippedOtherwise, Buffered: s.Buffered,
+		LastLifecycle: s.LastLifecycle, Validated: output.Optional(s.ValidatedTime), Errors: s.ValidationErrors, Warnings: s.Warnings, Created: output.Optional(s.CreatedTime),
+		Updated: output.Optional(s.UpdatedTime),
+	}
+	if s.LastExecution != uuid.Nil {
+		v.LastExecution = &s.LastExecution
+	}
+	return v
+}
+
+// viewBackfill turns a row into what is shown.
+func viewBackfill(b controldb.Backfill) output.Backfill {
+	return output.Backfill{
+		ID:          int64(b.ID),
+		State:       b.State,
+		Reason:      b.Reason,
+		From:        b.From,
+		To:          b.To,
+		Next:        output.Optional(b.NextAt),
+		Overlap:     b.Overlap,
+		Started:     b.Started,
+		Buffered:    b.Buffered,
+		Skipped:     b.Skipped,
+		RequestedBy: b.RequestedBy,
+		Requested:   b.RequestedTime,
+	}
+}
+
+// scheduleTitle is a schedule's name in a table; that of the job's own definition has none.
+func scheduleTitle(name string) string {
+	if name == "" {
+		return "(the job's own)"
+	}
+	return name
+}
+
+func newListCommand(a *connect.App) *cobra.Command {
+	var f controldb.ScheduleFilter
+	cmd := &cobra.Command{
+		Use: "list", Short: "List schedules with their states and next due times", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			states := []string{"Enabled", "Disabled", "Completed", "Faulted"}
+			if f.State != "" {
+				state := ""
+				for _, s := range states {
+					if strings.EqualFold(s, f.State) {
+						state = s
+					}
+				}
+				if state == "" {
+					return exit.Usagef("--state %q: one of %s is needed", f.State, strings.Join(states, ", "))
+				}
+				f.State = state
+			}
+			if f.Limit < 1 {
+				return exit.Usagef("--limit %d: must be 1 or more", f.Limit)
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				list, err := store.Schedules(cmd.Context(), f)
+				if err != nil {
+					return err
+				}
+				views := make([]output.Schedule, 0, len(list))
+				for _, s := range list {
+					views = append(views, viewSchedule(s))
+				}
+				return a.Emit(views, func(w io.Writer) error {
+					t := output.NewTable("JOB", "SCHEDULE", "KIND", "STATE", "NEXT DUE (UTC)", "ZONE", "LAST DUE (UTC)", "RUNS", "LAST RUN", "REASON")
+					for _, v := range views {
+						t.Add(v.Job, scheduleTitle(v.Name), v.Kind, v.State, v.NextDue, v.TimeZone, v.LastDue, v.Executions, v.LastLifecycle, output.Shorten(v.Reason, 60))
+					}
+					return t.Write(w)
+				})
+			})
+		},
+	}
+	cmd.Flags().StringVar(&f.JobName, "job", "", "only schedules of this job")
+	cmd.Flags().StringVar(&f.State, "state", "", "only schedules in this state: Enabled, Disabled, Completed or Faulted")
+	cmd.Flags().BoolVar(&f.NamedOnly, "named", false, "leave out the schedules of the jobs' own definitions")
+	cmd.Flags().IntVar(&f.Limit, "limit", 1000, "most schedules to list")
+	return cmd
+}
+
+// shownBackfills is how many backfills are shown with a schedule.
+const shownBackfills = 5
+
+func newShowCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "show JOB [NAME]", Short: "Show a schedule: its definition, state, counters, next instants and backfills", Args: cobra.RangeArgs(1, 2),
+		Long: "Show a schedule: its definition, state, counters, next instants and backfills. Without NAME it is the schedule of the job's own definition.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				name := optionalName(args)
+				s, err := lookup.Schedule(cmd.Context(), store, args[0], name)
+				if err != nil {
+					return err
+				}
+				backfills, err := store.Backfills(cmd.Context(), s.JobName, &name, shownBackfills)
+				if err != nil {
+					return err
+				}
+				v := viewSchedule(s)
+				for _, b := range backfills {
+					v.Backfills = append(v.Backfills, viewBackfill(b))
+				}
+				return a.Emit(v, func(w io.Writer) error { return printSchedule(w, v) })
+			})
+		},
+	}
+}
+
+// printSchedule shows a schedule for people.
+func printSchedule(w io.Writer, v output.Schedule) error {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of job %s: %s", scheduleTitle(v.Name), v.Job, v.State)
+	if v.Reason != "" {
+		fmt.Fprintf(&b, ": %s", output.OneLine(v.Reason))
+	}
+	fmt.Fprintf(&b, "\nkind %s, zone %s, overlap %s, catch-up %s", v.Kind, output.OrDefault(v.TimeZone, "UTC"), v.Overlap, output.OrDefault(v.CatchUp, "as defined, else last"))
+	if v.PauseOnFailure {
+		b.WriteString(", pauses on failure")
+	}
+	b.WriteString("\n")
+	if v.Spec != "" {
+		fmt.Fprintf(&b, "%s\n", output.Indent(strings.TrimSpace(v.Spec), "  | "))
+	}
+	fmt.Fprintf(&b, "runs %d (%d failed, %d failed attempts), skipped: %d by overlap, %d missed, %d otherwise; waiting %d\n", v.Executions, v.Faults, v.Failures,
+		v.SkippedByOverlap, v.SkippedByCatchUp, v.SkippedOtherwise, v.Buffered)
+	if v.LastDue != nil {
+		fmt.Fprintf(&b, "last due %s", v.LastDue.UTC().Format(time.RFC3339))
+		if v.LastExecution != nil {
+			fmt.Fprintf(&b, ", last run %s %s", v.LastExecution, v.LastLifecycle)
+		}
+		b.WriteString("\n")
+	}
+	for _, f := range faultTexts(v.Errors) {
+		fmt.Fprintf(&b, "fault: %s\n", output.OneLine(f))
+	}
+	for _, text := range v.Warnings {
+		fmt.Fprintf(&b, "warning: %s\n", output.OneLine(text))
+	}
+	for _, f := range v.Backfills {
+		fmt.Fprintf(&b, "backfill %d from %s to %s: %s, %d started, %d waiting, %d skipped", f.ID, f.From.UTC().Format(time.RFC3339), f.To.UTC().Format(time.RFC3339), f.State,
+			f.Started, f.Buffered, f.Skipped)
+		if f.Reason != "" {
+			fmt.Fprintf(&b, ": %s", output.OneLine(f.Reason))
+		}
+		b.WriteString("\n")
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return err
+	}
+	if len(v.Upcoming) == 0 {
+		return nil
+	}
+	return printDue(w, v.Upcoming, zoneOf(v.TimeZone))
+}
+
+// zoneOf is the zone of a name that an agent has stored: IANA's, or an offset such as -08:00. UTC when neither is known here.
+func zoneOf(name string) *time.Location {
+	if zone, err := schedule.LoadZone(name); err == nil {
+		return zone
+	}
+	if t, err := time.Parse("-07:00", name); err == nil {
+		_, offset := t.Zone()
+		return time.FixedZone(name, offset)
+	}
+	return time.UTC
+}
+
+// faultTexts are the faults of a verdict, a sentence each.
+func faultTexts(verdict json.RawMessage) []string {
+	var v struct {
+		Errors []struct {
+			Path, Message string
+			Value         json.RawMessage
+		}
+	}
+	if len(verdict) == 0 || json.Unmarshal(verdict, &v) != nil {
+		return nil
+	}
+	var texts []string
+	for _, e := range v.Errors {
+		texts = append(texts, strings.TrimSpace(fmt.Sprintf("%s is %s: %s", e.Path, e.Value, e.Message)))
+	}
+	return texts
+}

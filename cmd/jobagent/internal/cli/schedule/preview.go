@@ -1,0 +1,96 @@
+package schedule
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/jobs/schedule"
+)
+
+func newPreviewCommand(a *connect.App) *cobra.Command {
+	var kind, file string
+	var o schedule.PreviewOptions
+	cmd := &cobra.Command{
+		Use: "preview --kind KIND --spec FILE|-", Short: "List when a schedule is due; needs no database",
+		Long: fmt.Sprintf(`List when a schedule is due; needs no database. Kinds: %v.
+
+A faulty schedule exits with %d, and all of its faults are listed at once: with -o json on stdout, as {"errors": [...]}.`,
+			schedule.Kinds(), exit.CodeUsage),
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if o.Count < 1 || o.Count > 10000 {
+				return exit.Usagef("--count %d: must be 1 to 10000", o.Count)
+			}
+			spec, err := command.ReadFile(file, a.Stdin)
+			if err != nil {
+				return err
+			}
+			o.Now = time.Now().UTC()
+			return previewSchedule(a, schedule.Kind(kind), spec, o)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&kind, "kind", "", "kind of the schedule")
+	flags.StringVar(&file, "spec", "", "`file` that holds the definition; - for standard input")
+	flags.StringVar(&o.Start, "start", "", "planned start, if the definition does not say it")
+	flags.StringVar(&o.After, "after", "", "list what is due after this time (default: from the start)")
+	flags.StringVar(&o.Zone, "zone", "", "time zone (IANA name), if the definition does not say it (default UTC)")
+	flags.IntVar(&o.Count, "count", 5, "most instants to list")
+	cobra.CheckErr(cmd.MarkFlagRequired("kind"))
+	cobra.CheckErr(cmd.MarkFlagRequired("spec"))
+	return cmd
+}
+
+// previewSchedule prints due instants, or every fault of the definition.
+func previewSchedule(a *connect.App, kind schedule.Kind, spec []byte, o schedule.PreviewOptions) error {
+	if a.Format == output.FormatJSON {
+		text, ok := schedule.PreviewJSON(kind, spec, o)
+		if _, err := fmt.Fprintf(a.Stdout, "%s\n", text); err != nil {
+			return err
+		}
+		if !ok {
+			return exit.With(exit.CodeUsage, nil)
+		}
+		return nil
+	}
+	p, err := schedule.PreviewSpec(kind, spec, o)
+	var faulty *schedule.Error
+	switch {
+	case errors.As(err, &faulty):
+		for _, f := range faulty.Faults {
+			fmt.Fprintf(a.Stderr, "error: %s\n", output.OneLine(f.String()))
+		}
+		return exit.With(exit.CodeUsage, nil)
+	case err != nil:
+		return exit.Usage(err)
+	}
+	if len(p.Due) == 0 {
+		return a.Warn(p.Warnings)
+	}
+	titles := []string{"DUE (UTC)", "IN " + p.Zone.String()}
+	if len(p.Started) > 0 {
+		titles = append(titles, "STARTED (UTC)")
+	}
+	t := output.NewTable(titles...)
+	for i, due := range p.Due {
+		cells := []any{due.UTC().Format(time.RFC3339), due.In(p.Zone).Format(time.RFC3339)}
+		if i < len(p.Started) {
+			cells = append(cells, p.Started[i].UTC().Format(time.RFC3339))
+		}
+		t.Add(cells...)
+	}
+	if err := t.Write(a.Stdout); err != nil {
+		return err
+	}
+	if p.Exhausted {
+		fmt.Fprintln(a.Stdout, "Nothing is due after that.")
+	}
+	return a.Warn(p.Warnings)
+}

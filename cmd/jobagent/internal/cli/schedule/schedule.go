@@ -1,0 +1,17 @@
+package schedule
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+)
+
+// NewCommand makes `jobagent schedule`.
+func NewCommand(a *connect.App) *cobra.Command {
+	return command.NewGroup("schedule", "Define, look at, pause and backfill the schedules of jobs",
+		newAddCommand(a), newUpdateCommand(a), newDeleteCommand(a), newListCommand(a), newShowCommand(a),
+		newEnableCommand(a, "enable", true), newEnableCommand(a, "disable", false),
+		newPauseCommand(a, "pause", true), newPauseCommand(a, "resume", false),
+		newBackfillCommand(a), newCancelBackfillCommand(a), newExplainCommand(a), newPreviewCommand(a))
+}

@@ -1,0 +1,119 @@
+package script
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs/tsql"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// NewCommand makes `jobagent script`.
+func NewCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "script JOB", Short: "Print the T-SQL that recreates a job with its target groups and schedules",
+		Long: "Print the T-SQL that recreates a job with its target groups and schedules, for a repository or another control database. The script\ncalls the public procedures only, and runs on Azure Elastic Jobs as well.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				text, err := scriptJob(cmd.Context(), store, args[0])
+				if err != nil {
+					return err
+				}
+				return a.Done(map[string]string{"job_name": args[0], "script": text}, "%s", strings.TrimRight(text, "\n"))
+			})
+		},
+	}
+}
+
+// scriptJob writes the T-SQL that recreates a job. Target groups that exist where it runs are left as they are.
+func scriptJob(ctx context.Context, store *controldb.Store, name string) (string, error) {
+	job, err := lookup.Job(ctx, store, name)
+	if err != nil {
+		return "", err
+	}
+	steps, err := store.JobSteps(ctx, job.Name, nil)
+	if err != nil {
+		return "", err
+	}
+	options, err := store.JobStepOptions(ctx, job.Name)
+	if err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	var groups []string
+	for _, s := range steps {
+		if slices.Contains(groups, s.TargetGroup) {
+			continue
+		}
+		groups = append(groups, s.TargetGroup)
+		list, err := store.TargetGroupMembers(ctx, s.TargetGroup)
+		if err != nil {
+			return "", err
+		}
+		fmt.Fprintf(&b, "IF NOT EXISTS (SELECT 1 FROM jobs.target_groups WHERE target_group_name = %s)\nBEGIN\n", tsql.Literal(s.TargetGroup))
+		fmt.Fprintf(&b, "    EXEC jobs.sp_add_target_group @target_group_name = %s;\n", tsql.Literal(s.TargetGroup))
+		for _, m := range list {
+			call := tsql.NewCall("jobs.sp_add_target_group_member").Text("target_group_name", s.TargetGroup)
+			if m.Membership == targets.Exclude {
+				call.Text("membership_type", string(m.Membership))
+			}
+			call.Text("target_type", string(m.Kind)).Optional("refresh_credential_name", m.RefreshCredential).Optional("server_name", m.Server).
+				Optional("database_name", m.Database).Optional("elastic_pool_name", m.ElasticPool).Optional("shard_map_name", m.ShardMap)
+			b.WriteString(output.Indent(call.String(), "    ") + "\n")
+		}
+		b.WriteString("END;\nGO\n\n")
+	}
+	call := tsql.NewCall("jobs.sp_add_job").Text("job_name", job.Name).Optional("description", job.Description)
+	call.Text("schedule_interval_type", job.IntervalType).Number("schedule_interval_count", job.IntervalCount)
+	if job.Start.Year() > 1 {
+		call.Text("schedule_start_time", job.Start.UTC().Format("2006-01-02 15:04:05.0000000"))
+	}
+	if job.End.Year() < 9999 {
+		call.Text("schedule_end_time", job.End.UTC().Format("2006-01-02 15:04:05.0000000"))
+	}
+	b.WriteString(call.String() + "\nGO\n")
+	for _, s := range steps {
+		call := tsql.NewCall("jobs.sp_add_jobstep").Text("job_name", job.Name).Text("step_name", s.StepName)
+		call.LongText("command", "command", s.Command)
+		call.
+			Optional("credential_name", s.Credential).Text("target_group_name", s.TargetGroup).
+			Number("initial_retry_interval_seconds", s.InitialRetryInterval).Number("maximum_retry_interval_seconds", s.MaximumRetryInterval)
+		call.Raw("retry_interval_backoff_multiplier", strconv.FormatFloat(s.RetryIntervalMultiplier, 'g', -1, 32))
+		call.Number("retry_attempts", s.RetryAttempts).Number("step_timeout_seconds", s.Timeout).
+			Optional("output_type", s.OutputType).Optional("output_credential_name", s.Output.Credential).
+			Optional("output_server_name", s.Output.Server).Optional("output_database_name", s.Output.Database).
+			Optional("output_schema_name", s.Output.Schema).Optional("output_table_name", s.Output.Table)
+		if s.MaxParallelism != nil {
+			call.Number("max_parallelism", *s.MaxParallelism)
+		}
+		b.WriteString("\n" + call.String() + "\nGO\n")
+	}
+	for _, o := range options {
+		if o.OnUnknownOutcome == "Retry" && !o.AtMostOnce {
+			continue
+		}
+		call := tsql.NewCall("jobs.sp_set_jobstep_options").Text("job_name", job.Name).Text("step_name", o.StepName).
+			Text("on_unknown_outcome", o.OnUnknownOutcome).Bit("at_most_once", o.AtMostOnce)
+		b.WriteString("\nIF OBJECT_ID(N'jobs.sp_set_jobstep_options') IS NULL\n    PRINT N'This server has no options of steps: at_most_once and on_unknown_outcome are not set.';\nELSE\n")
+		b.WriteString(call.String() + "\nGO\n")
+	}
+	schedules, err := scriptSchedules(ctx, store, job.Name)
+	if err != nil {
+		return "", err
+	}
+	b.WriteString(schedules)
+	if job.Enabled { // last: a run that is due at once finds all steps
+		b.WriteString("\n" + tsql.NewCall("jobs.sp_update_job").Text("job_name", job.Name).Number("enabled", 1).String() + "\nGO\n")
+	}
+	return b.String(), nil
+}

@@ -1,0 +1,117 @@
+package script
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/clitest"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// TestScriptRecreatesAJob runs the output of jobagent script as a client does that divides batches at every line with GO, even in
+// strings, on a second control database, and scripts the job there again.
+func TestScriptRecreatesAJob(t *testing.T) {
+	ctx := t.Context()
+	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	first := server.Store
+	master, err := server.Open("master")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, master.Close()) })
+	_, err = master.ExecContext(ctx, "CREATE DATABASE second;")
+	require.NoError(t, err)
+	second, err := controldb.Open(ctx, controldb.Config{DSN: server.DSN("second")})
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, second.Close()) })
+	require.NoError(t, second.Install(ctx))
+
+	seed, err := server.Open(embedded.ControlDatabase)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, seed.Close()) })
+	command := "PRINT 'it''s $(job_name)';\r\nGO\r\nprint $(step_id)\n\tgo 2\n-- GO\nGOTO x; x:\n" + strings.Repeat("-- é日😀\n", 2000)
+	_, err = seed.ExecContext(ctx, `
+EXEC jobs.sp_add_target_group N'all of it''s';
+EXEC jobs.sp_add_target_group_member N'all of it''s', @target_type = N'SqlServer', @server_name = N's';
+EXEC jobs.sp_add_target_group_member N'all of it''s', N'Exclude', N'SqlDatabase', @server_name = N's', @database_name = N'd';
+EXEC jobs.sp_add_job N'it''s [j]', @description = N'a
+b', @enabled = 1, @schedule_interval_type = N'Days', @schedule_interval_count = 3, @schedule_start_time = '2990-01-02 03:04:05';
+EXEC jobs.sp_add_jobstep N'it''s [j]', @command = @p1, @target_group_name = N'all of it''s', @retry_interval_backoff_multiplier = 1.5;
+EXEC jobs.sp_add_jobstep N'it''s [j]', @step_name = N'two', @command = N'SELECT 1 AS a;', @target_group_name = N'all of it''s', @credential_name = N'c',
+    @output_type = N'SqlDatabase', @output_server_name = N's', @output_database_name = N'd', @output_table_name = N't', @max_parallelism = 4;
+EXEC jobs.sp_set_jobstep_options N'it''s [j]', 2, @on_unknown_outcome = N'Fail', @at_most_once = 1;`, command)
+	require.NoError(t, err)
+	_, err = seed.ExecContext(ctx, `
+EXEC jobs.sp_add_calendar N'it''s a holiday', N'{"dates": ["2026-12-24"]}';
+EXEC jobs.sp_add_calendar N'a "b" \	', N'{"dates": ["2026-12-24"]}';
+EXEC jobs.sp_add_schedule N'it''s [j]', N'escaped', N'cron5', N'{"cron": "0 1 * * *", "blackouts": {"calendars": "\u0061 \"b\" \\\t"}}';
+EXEC jobs.sp_add_calendar N'unused', N'{"dates": ["2026-12-24"]}';
+EXEC jobs.sp_add_schedule N'it''s [j]', N'it''s one', N'cron5', N'{"cron": "0 1 * * *", "blackouts": {"calendars": ["it''s a holiday"]}}',
+    @time_zone = N'Europe/Berlin', @catch_up = N'none', @overlap = N'bufferone', @pause_on_failure = 1;
+EXEC jobs.sp_add_schedule N'it''s [j]', N'two', N'rrule', N'DTSTART;TZID=Europe/Berlin:20260101T000000
+RRULE:FREQ=DAILY', @enabled = 0;
+EXEC jobs.sp_pause_schedule N'it''s [j]', N'two', 1, N'why
+not';`)
+	require.NoError(t, err)
+
+	// One that has run does not run once more because it is created anew.
+	_, err = seed.ExecContext(ctx, `
+EXEC jobs.sp_add_schedule N'it''s [j]', N'done', N'sap', N'{"time": "2026-01-01T00:00:00Z"}';
+UPDATE jobs_internal.schedules SET state = N'Completed', awaits_verdict = 0, validated_at = SYSUTCDATETIME() WHERE name = N'done';`)
+	require.NoError(t, err)
+	done, err := scriptJob(ctx, first, "it's [j]")
+	require.NoError(t, err)
+	require.Regexp(t, `-- It is Completed [^\n]*\nEXEC jobs.sp_add_schedule[^;]*'done'[^;]*@enabled = 0;`, done)
+	_, err = seed.ExecContext(ctx, "EXEC jobs.sp_delete_schedule N'it''s [j]', N'done';")
+	require.NoError(t, err)
+
+	// What was said relative to when it was given is the instant that it meant, and so is what depends on that only in part (D-S14).
+	_, err = seed.ExecContext(ctx, `
+EXEC jobs.sp_add_schedule N'it''s [j]', N'later', N'sap', N'{"description": "it''s \u00e9", "time": "2 hours from now"}';
+EXEC jobs.sp_add_schedule N'it''s [j]', N'noon', N'sap', N'{"time": {"date": "12:30", "format": "HH:mm"}, "endTime": "2990-01-01"}', @time_zone = N'Asia/Tokyo';
+EXEC jobs.sp_add_schedule N'it''s [j]', N'fixed', N'sap', N'{"time": {"date": "2990-01-02 12:30", "format": "YYYY-MM-DD HH:mm"}}';
+UPDATE jobs_internal.schedules SET defined_at = '2026-03-04T05:06:07.8' WHERE name IN (N'later', N'noon', N'fixed');`)
+	require.NoError(t, err)
+	relative, err := scriptJob(ctx, first, "it's [j]")
+	require.NoError(t, err)
+	require.Contains(t, relative, `N'{"description": "it''s é", "time": "2026-03-04T07:06:07Z"}'`)
+	require.Contains(t, relative, `N'{"time": "2026-03-04T03:30:00Z", "endTime": "2990-01-01"}'`)
+	require.Contains(t, relative, `N'{"time": {"date": "2990-01-02 12:30", "format": "YYYY-MM-DD HH:mm"}}'`)
+	_, err = seed.ExecContext(ctx, "EXEC jobs.sp_delete_schedule N'it''s [j]', N'later'; EXEC jobs.sp_delete_schedule N'it''s [j]', N'noon'; EXEC jobs.sp_delete_schedule N'it''s [j]', N'fixed';")
+	require.NoError(t, err)
+
+	text, err := scriptJob(ctx, first, "it's [j]")
+	require.NoError(t, err)
+	require.Contains(t, text, "sp_add_calendar\n    @calendar_name = N'a \"b\" \\\t'", "however the text spells the name")
+	require.NotContains(t, text, "$(")
+	require.NotContains(t, text, "unused")
+	require.Greater(t, strings.Index(text, "@enabled = 1"), strings.Index(text, "N'two'"), "it is enabled when its steps are there")
+	other, err := server.Open("second")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, other.Close()) })
+	for _, batch := range clitest.Batches(text) {
+		_, err := other.ExecContext(context.WithoutCancel(ctx), batch)
+		require.NoError(t, err, batch)
+	}
+	again, err := scriptJob(ctx, second, "it's [j]")
+	require.NoError(t, err)
+	require.Equal(t, text, again)
+	schedules, err := second.Schedules(ctx, controldb.ScheduleFilter{NamedOnly: true})
+	require.NoError(t, err)
+	require.Len(t, schedules, 3)
+	require.True(t, schedules[2].Paused)
+	require.Equal(t, "why\nnot", schedules[2].PauseNote)
+	steps, err := second.JobSteps(ctx, "it's [j]", nil)
+	require.NoError(t, err)
+	require.Equal(t, command, steps[0].Command)
+	options, err := second.JobStepOptions(ctx, "it's [j]")
+	require.NoError(t, err)
+	require.Equal(t, []controldb.StepOption{
+		{StepID: 1, StepName: "JobStep", OnUnknownOutcome: "Retry"}, {StepID: 2, StepName: "two", OnUnknownOutcome: "Fail", AtMostOnce: true},
+	}, options)
+}

@@ -1,0 +1,49 @@
+package cli
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+)
+
+// A configuration that others may read, or a secret's file, draws a warning; what the owner alone may read does not, nor a file without secrets.
+func TestReadableSecretsAreWarnedOf(t *testing.T) {
+	t.Setenv(config.EnvDSN, "")
+	t.Setenv(config.EnvConfig, "")
+	dir := t.TempDir()
+	secret, config := filepath.Join(dir, "secret"), filepath.Join(dir, "config.json")
+	for name, c := range map[string]struct {
+		text               string
+		configMode, secret os.FileMode
+		want               []string
+	}{
+		"Private":    {`{"dsn": "file:SECRET"}`, 0o600, 0o400, nil},
+		"Config":     {`{"dsn": "file:SECRET"}`, 0o644, 0o600, []string{`"file":"CONFIG","mode":"-rw-r--r--"`}},
+		"Group":      {`{"dsn": "file:SECRET"}`, 0o640, 0o600, []string{`"file":"CONFIG","mode":"-rw-r-----"`}},
+		"Secret":     {`{"dsn": "env:NONE", "credentials": [{"name": "c", "secret": "file:SECRET"}]}`, 0o600, 0o604, []string{`"file":"SECRET","mode":"-rw----r--"`}},
+		"Both":       {`{"credentials": [{"name": "c", "secret": "file:SECRET"}]}`, 0o644, 0o644, []string{"CONFIG", "SECRET"}},
+		"NoSecrets":  {`{"targets": {"encrypt": "strict"}}`, 0o644, 0o644, nil},
+		"NoSuchFile": {`{"dsn": "file:SECRET.none"}`, 0o600, 0o644, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			real := strings.NewReplacer("SECRET", secret, "CONFIG", config)
+			require.NoError(t, os.WriteFile(secret, []byte("no connection string"), 0o600))
+			require.NoError(t, os.WriteFile(config, []byte(real.Replace(c.text)), 0o600))
+			require.NoError(t, os.Chmod(secret, c.secret))
+			require.NoError(t, os.Chmod(config, c.configMode))
+			var stdout, stderr strings.Builder
+			require.Equal(t, exit.CodeUsage, Run(t.Context(), []string{"job", "list", "--config", config}, strings.NewReader(""), &stdout, &stderr))
+			require.Equal(t, len(c.want), strings.Count(stderr.String(), "others may read a file that holds secrets"), stderr.String())
+			for _, w := range c.want {
+				require.Contains(t, stderr.String(), real.Replace(w))
+			}
+			require.NoError(t, os.Chmod(secret, 0o600))
+		})
+	}
+}

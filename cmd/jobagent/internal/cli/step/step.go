@@ -1,0 +1,244 @@
+package step
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+// NewCommand makes `jobagent step`.
+func NewCommand(a *connect.App) *cobra.Command {
+	return command.NewGroup("step", "Add, change and delete the steps of a job; each change makes a new version",
+		newAddCommand(a), newUpdateCommand(a), newOptionsCommand(a), newDeleteCommand(a))
+}
+
+// stepFlags are the flags of step add and update.
+type stepFlags struct {
+	name, command, file, credential, group                                                    string
+	initialRetry, maximumRetry, retries, timeout, parallelism                                 int
+	multiplier                                                                                float64
+	outputType, outputCredential, outputServer, outputDatabase, outputSchema, outputTableName string
+}
+
+// add declares the flags.
+func (f *stepFlags) add(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.command, "command", "", "the T-SQL script")
+	flags.StringVar(&f.file, "file", "", "file that holds the script; - for standard input")
+	flags.StringVar(&f.group, "target-group", "", "target group on whose databases the step runs")
+	flags.StringVar(&f.credential, "credential", "", "credential of the agent's configuration to log in with")
+	flags.IntVar(&f.initialRetry, "initial-retry-interval", 1, "seconds before the first retry")
+	flags.IntVar(&f.maximumRetry, "maximum-retry-interval", 120, "most seconds between two retries")
+	flags.Float64Var(&f.multiplier, "retry-interval-multiplier", 2, "factor from one wait to the next")
+	flags.IntVar(&f.retries, "retry-attempts", 10, "retries after the first attempt")
+	flags.IntVar(&f.timeout, "timeout", 43200, "seconds that the step may take on one target, retries included")
+	flags.IntVar(&f.parallelism, "max-parallelism", 0, "most databases of one elastic pool (or server) at once; -1 takes the limit away")
+	flags.StringVar(&f.outputType, "output-type", "", "SqlDatabase, when the first result set goes to a table; '' takes the output away")
+	flags.StringVar(&f.outputServer, "output-server", "", "server of the output table")
+	flags.StringVar(&f.outputDatabase, "output-database", "", "database of the output table")
+	flags.StringVar(&f.outputSchema, "output-schema", "", "schema of the output table")
+	flags.StringVar(&f.outputTableName, "output-table", "", "output table; created when it is missing")
+	flags.StringVar(&f.outputCredential, "output-credential", "", "credential to write the output with")
+}
+
+// script returns the script that --command or --file gives; nil: neither was given.
+func (f *stepFlags) script(cmd *cobra.Command, stdin io.Reader) (*string, error) {
+	switch {
+	case cmd.Flags().Changed("command") && f.file != "":
+		return nil, exit.Usagef("--command and --file exclude each other")
+	case f.file == "":
+		return command.Given(cmd, "command", f.command), nil
+	}
+	var text []byte
+	var err error
+	if f.file == "-" {
+		text, err = io.ReadAll(stdin)
+	} else {
+		text, err = os.ReadFile(f.file)
+	}
+	if err != nil {
+		return nil, exit.Usagef("read the script: %w", err)
+	}
+	s := strings.TrimPrefix(string(text), "\ufeff")
+	return &s, nil
+}
+
+// outputSpec returns what is given of the output; nil: nothing. Without a type, a table means SqlDatabase; in a new step, anything
+// does, so that the procedure can say what is missing.
+func (f *stepFlags) outputSpec(cmd *cobra.Command, newStep bool) *controldb.OutputSpec {
+	o := &controldb.OutputSpec{
+		Type: command.Given(cmd, "output-type", f.outputType), Credential: command.Given(cmd, "output-credential", f.outputCredential),
+		Server: command.Given(cmd, "output-server", f.outputServer), Database: command.Given(cmd, "output-database", f.outputDatabase),
+		Schema: command.Given(cmd, "output-schema", f.outputSchema), Table: command.Given(cmd, "output-table", f.outputTableName),
+	}
+	if *o == (controldb.OutputSpec{}) {
+		return nil
+	}
+	if o.Type == nil && (newStep || o.Table != nil && *o.Table != "") {
+		kind := "SqlDatabase"
+		o.Type = &kind
+	}
+	return o
+}
+
+func newAddCommand(a *connect.App) *cobra.Command {
+	var f stepFlags
+	var at int
+	cmd := &cobra.Command{
+		Use: "add JOB", Short: "Add a step to a job", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			script, err := f.script(cmd, a.Stdin)
+			if err != nil {
+				return err
+			}
+			if script == nil {
+				return exit.Usagef("a step needs a script: give --command or --file")
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				added, err := store.AddJobStep(cmd.Context(), controldb.StepSpec{
+					JobName: args[0], StepID: command.Given(cmd, "step-id", at), StepName: command.Given(cmd, "name", f.name), Command: *script,
+					Credential: command.Given(cmd, "credential", f.credential), TargetGroup: f.group,
+					InitialRetryInterval: command.Given(cmd, "initial-retry-interval", f.initialRetry), MaximumRetryInterval: command.Given(cmd, "maximum-retry-interval", f.maximumRetry),
+					RetryIntervalMultiplier: command.Given(cmd, "retry-interval-multiplier", f.multiplier), RetryAttempts: command.Given(cmd, "retry-attempts", f.retries),
+					Timeout: command.Given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd, true), MaxParallelism: command.Given(cmd, "max-parallelism", f.parallelism),
+				})
+				if err != nil {
+					return err
+				}
+				return a.Done(map[string]any{"job_name": args[0], "step_id": added.StepID, "job_version": added.JobVersion},
+					"added step %d; job %s is at version %d", added.StepID, args[0], added.JobVersion)
+			})
+		},
+	}
+	f.add(cmd)
+	cmd.Flags().StringVar(&f.name, "name", "", "name of the step (default for a job's first step: JobStep)")
+	cmd.Flags().IntVar(&at, "step-id", 0, "position, from 1; later steps move up (default: last)")
+	cobra.CheckErr(cmd.MarkFlagRequired("target-group"))
+	return cmd
+}
+
+// stepSelector are the flags that name a step.
+type stepSelector struct {
+	id   int
+	name string
+}
+
+// add declares the flags.
+func (s *stepSelector) add(cmd *cobra.Command) {
+	cmd.Flags().IntVar(&s.id, "step-id", 0, "the step's position, from 1")
+	cmd.Flags().StringVar(&s.name, "step-name", "", "the step's name")
+}
+
+func newUpdateCommand(a *connect.App) *cobra.Command {
+	var f stepFlags
+	var which stepSelector
+	var newID int
+	cmd := &cobra.Command{
+		Use: "update JOB", Short: "Change what is given of a step; the rest stays as it is", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			script, err := f.script(cmd, a.Stdin)
+			if err != nil {
+				return err
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				v, err := store.UpdateJobStep(cmd.Context(), controldb.StepUpdate{
+					JobName: args[0], StepID: command.Given(cmd, "step-id", which.id), StepName: command.Given(cmd, "step-name", which.name),
+					NewID: command.Given(cmd, "new-id", newID), NewName: command.Given(cmd, "new-name", f.name), Command: script,
+					Credential: command.Given(cmd, "credential", f.credential), TargetGroup: command.Given(cmd, "target-group", f.group),
+					InitialRetryInterval: command.Given(cmd, "initial-retry-interval", f.initialRetry), MaximumRetryInterval: command.Given(cmd, "maximum-retry-interval", f.maximumRetry),
+					RetryIntervalMultiplier: command.Given(cmd, "retry-interval-multiplier", f.multiplier), RetryAttempts: command.Given(cmd, "retry-attempts", f.retries),
+					Timeout: command.Given(cmd, "timeout", f.timeout), Output: f.outputSpec(cmd, false), MaxParallelism: command.Given(cmd, "max-parallelism", f.parallelism),
+				})
+				if err != nil {
+					return err
+				}
+				return a.Done(map[string]any{"job_name": args[0], "job_version": v}, "job %s is at version %d", args[0], v)
+			})
+		},
+	}
+	f.add(cmd)
+	which.add(cmd)
+	cmd.Flags().IntVar(&newID, "new-id", 0, "move the step to this position")
+	cmd.Flags().StringVar(&f.name, "new-name", "", "rename the step")
+	return cmd
+}
+
+func newOptionsCommand(a *connect.App) *cobra.Command {
+	var which stepSelector
+	var onUnknown string
+	var atMostOnce bool
+	cmd := &cobra.Command{
+		Use: "options JOB", Short: "Set options of a step that Azure does not have; without any, show those of all steps", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			o := controldb.StepOptions{
+				JobName: args[0], StepID: command.Given(cmd, "step-id", which.id), StepName: command.Given(cmd, "step-name", which.name),
+				OnUnknownOutcome: command.Given(cmd, "on-unknown-outcome", onUnknown), AtMostOnce: command.Given(cmd, "at-most-once", atMostOnce),
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if o == (controldb.StepOptions{JobName: args[0]}) {
+					return showStepOptions(cmd.Context(), a, store, args[0])
+				}
+				v, err := store.SetJobStepOptions(cmd.Context(), o)
+				if err != nil {
+					return err
+				}
+				return a.Done(map[string]any{"job_name": args[0], "job_version": v}, "job %s is at version %d", args[0], v)
+			})
+		},
+	}
+	which.add(cmd)
+	cmd.Flags().StringVar(&onUnknown, "on-unknown-outcome", "Retry", "`WHAT` follows an attempt of which nobody can say what became of it: Retry or Fail")
+	cmd.Flags().BoolVar(&atMostOnce, "at-most-once", false, "run the script in one transaction with a row of jobagent.executed_scripts in the target, by which a later attempt sees that it has committed")
+	return cmd
+}
+
+// showStepOptions lists the options of a job's steps.
+func showStepOptions(ctx context.Context, a *connect.App, store *controldb.Store, name string) error {
+	job, err := lookup.Job(ctx, store, name)
+	if err != nil {
+		return err
+	}
+	options, err := store.JobStepOptions(ctx, job.Name)
+	if err != nil {
+		return err
+	}
+	views := make([]output.StepOptions, 0, len(options))
+	for _, o := range options {
+		views = append(views, output.StepOptions(o))
+	}
+	return a.Emit(views, func(w io.Writer) error {
+		t := output.NewTable("STEP", "NAME", "ON UNKNOWN OUTCOME", "AT MOST ONCE")
+		for _, o := range views {
+			t.Add(o.StepID, o.StepName, o.OnUnknownOutcome, o.AtMostOnce)
+		}
+		return t.Write(w)
+	})
+}
+
+func newDeleteCommand(a *connect.App) *cobra.Command {
+	var which stepSelector
+	cmd := &cobra.Command{
+		Use: "delete JOB", Short: "Delete a step; later steps move down", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				v, err := store.DeleteJobStep(cmd.Context(), args[0], command.Given(cmd, "step-id", which.id), command.Given(cmd, "step-name", which.name))
+				if err != nil {
+					return err
+				}
+				return a.Done(map[string]any{"job_name": args[0], "job_version": v}, "job %s is at version %d", args[0], v)
+			})
+		},
+	}
+	which.add(cmd)
+	return cmd
+}

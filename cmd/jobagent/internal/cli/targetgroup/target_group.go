@@ -1,0 +1,234 @@
+package targetgroup
+
+import (
+	"fmt"
+	"io"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/lookup"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
+)
+
+// NewCommand makes `jobagent target-group`.
+func NewCommand(a *connect.App) *cobra.Command {
+	return command.NewGroup("target-group", "Define target groups, and see which databases they stand for",
+		newListCommand(a), newShowCommand(a), newResolveCommand(a),
+		newCreateCommand(a), newDeleteCommand(a), newAddCommand(a), newRemoveCommand(a))
+}
+
+func newListCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "list", Short: "List all target groups", Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				groups, err := store.TargetGroups(cmd.Context(), "")
+				if err != nil {
+					return err
+				}
+				type view struct {
+					Name string    `json:"target_group_name"`
+					ID   uuid.UUID `json:"target_group_id"`
+				}
+				views := make([]view, 0, len(groups))
+				for _, g := range groups {
+					views = append(views, view{g.Name, g.ID})
+				}
+				return a.Emit(views, func(w io.Writer) error {
+					t := output.NewTable("NAME", "ID")
+					for _, g := range views {
+						t.Add(g.Name, g.ID)
+					}
+					return t.Write(w)
+				})
+			})
+		},
+	}
+}
+
+func newShowCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "show NAME", Short: "Show the members of a target group", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				list, err := lookup.Members(cmd.Context(), store, args[0])
+				if err != nil {
+					return err
+				}
+				views := make([]output.Member, 0, len(list))
+				for _, m := range list {
+					views = append(views, output.Member{
+						Membership:        m.Membership,
+						Kind:              m.Kind,
+						ID:                m.ID,
+						Server:            m.Server,
+						Database:          m.Database,
+						ElasticPool:       m.ElasticPool,
+						ShardMap:          m.ShardMap,
+						RefreshCredential: m.RefreshCredential,
+					})
+				}
+				return a.Emit(map[string]any{"target_group_name": args[0], "members": views}, func(w io.Writer) error {
+					t := output.NewTable("MEMBERSHIP", "TYPE", "SERVER", "DATABASE", "POOL", "SHARD MAP", "REFRESH CREDENTIAL", "TARGET ID")
+					for _, m := range views {
+						t.Add(m.Membership, m.Kind, m.Server, m.Database, m.ElasticPool, m.ShardMap, m.RefreshCredential, m.ID)
+					}
+					return t.Write(w)
+				})
+			})
+		},
+	}
+}
+
+func newResolveCommand(a *connect.App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use: "resolve NAME", Short: "List the databases that a run would see now",
+		Long: "List the databases that a run would see now. The servers are asked from this machine, with the credentials of\nthis configuration, as the agent would.",
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				list, err := lookup.Members(cmd.Context(), store, args[0])
+				if err != nil {
+					return err
+				}
+				tools, closeTools, err := a.OpenTools(cmd.Context(), store)
+				if err != nil {
+					return err
+				}
+				defer closeTools()
+				resolved, err := tools.Resolver.Resolve(cmd.Context(), list)
+				if err != nil {
+					err = fmt.Errorf("resolve target group %q: %w", args[0], err)
+					switch mssql.Classify(err).Class {
+					case targets.ClassAuth, targets.ClassLostConnection, targets.ClassTimeout, targets.ClassTransient:
+						return exit.With(exit.CodeConnection, err)
+					case targets.ClassConfig:
+						return exit.Usage(err)
+					}
+					return err
+				}
+				type view struct {
+					Server      string    `json:"server_name"`
+					Database    string    `json:"database_name"`
+					ElasticPool string    `json:"elastic_pool_name,omitempty"`
+					ID          uuid.UUID `json:"target_id"`
+				}
+				views := make([]view, 0, len(resolved))
+				for _, r := range resolved {
+					views = append(views, view{r.Server, r.Database, r.ElasticPool, r.ID})
+				}
+				return a.Emit(views, func(w io.Writer) error {
+					t := output.NewTable("SERVER", "DATABASE", "POOL")
+					for _, v := range views {
+						t.Add(v.Server, v.Database, v.ElasticPool)
+					}
+					return t.Write(w)
+				})
+			})
+		},
+	}
+	a.Target.Add(cmd)
+	return cmd
+}
+
+func newCreateCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "create NAME", Short: "Create an empty target group", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				id, err := store.AddTargetGroup(cmd.Context(), args[0])
+				if err != nil {
+					return err
+				}
+				return a.Done(map[string]any{"target_group_name": args[0], "target_group_id": id}, "created target group %s (%s)", args[0], id)
+			})
+		},
+	}
+}
+
+func newDeleteCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "delete NAME", Short: "Delete a target group that no job uses", Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.DeleteTargetGroup(cmd.Context(), args[0]); err != nil {
+					return err
+				}
+				return a.Done(map[string]any{"target_group_name": args[0]}, "deleted target group %s", args[0])
+			})
+		},
+	}
+}
+
+func newAddCommand(a *connect.App) *cobra.Command {
+	var m targets.Member
+	var exclude bool
+	cmd := &cobra.Command{
+		Use: "add NAME", Short: "Add a member to a target group",
+		Long: `Add a member to a target group. What the member stands for follows from what is given:
+  --server                            all user databases of a server
+  --server --database                 one database
+  --server --elastic-pool             all databases of an Azure SQL elastic pool
+  --server --database --shard-map     the databases of a shard map's shards`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			m.Kind = targets.SQLServer
+			switch {
+			case m.ShardMap != "":
+				m.Kind = targets.SQLShardMap
+			case m.ElasticPool != "":
+				m.Kind = targets.SQLElasticPool
+			case m.Database != "":
+				m.Kind = targets.SQLDatabase
+			}
+			m.Membership = targets.Include
+			if exclude {
+				m.Membership = targets.Exclude
+			}
+			if err := m.Validate(); err != nil {
+				return exit.Usage(err)
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				id, err := store.AddTargetGroupMember(cmd.Context(), args[0], m)
+				if err != nil {
+					return err
+				}
+				return a.Done(map[string]any{"target_group_name": args[0], "target_id": id}, "added %s (%s)", m, id)
+			})
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&m.Server, "server", "", "server name: host, host\\instance or host,port")
+	flags.StringVar(&m.Database, "database", "", "database name")
+	flags.StringVar(&m.ElasticPool, "elastic-pool", "", "elastic pool name")
+	flags.StringVar(&m.ShardMap, "shard-map", "", "shard map name")
+	flags.StringVar(&m.RefreshCredential, "refresh-credential", "", "credential of the agent's configuration that lists the databases")
+	flags.BoolVar(&exclude, "exclude", false, "take away instead of adding; wins over every include")
+	cobra.CheckErr(cmd.MarkFlagRequired("server"))
+	return cmd
+}
+
+func newRemoveCommand(a *connect.App) *cobra.Command {
+	return &cobra.Command{
+		Use: "remove NAME TARGET_ID", Short: "Remove a member, named by its target id (see target-group show)", Args: cobra.ExactArgs(2),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			id, err := uuid.Parse(args[1])
+			if err != nil {
+				return exit.Usagef("target id %q is no GUID; jobagent target-group show %q lists them", args[1], args[0])
+			}
+			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if err := store.DeleteTargetGroupMember(cmd.Context(), args[0], id); err != nil {
+					return err
+				}
+				return a.Done(map[string]any{"target_group_name": args[0], "target_id": id}, "removed %s from target group %s", id, args[0])
+			})
+		},
+	}
+}

@@ -1,0 +1,75 @@
+package targetgroup_test
+
+import (
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+)
+
+// TestResolveOfAServerThatIsDown: a group with a server that nobody can reach is a matter of the connection, not of the group.
+func TestResolveOfAServerThatIsDown(t *testing.T) {
+	password := embedded.RandomPassword()
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", password, "disable", zap.NewNop())
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, server.Close()) })
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	down := strings.Replace(listener.Addr().String(), ":", ",", 1)
+	require.NoError(t, listener.Close())
+	dsn := server.URL(embedded.ControlDatabase)
+	dsn.User = url.UserPassword("sa", password)
+	for _, line := range [][]string{
+		{"target-group", "create", "g"},
+		{"target-group", "add", "g", "--server", down},
+	} {
+		var out strings.Builder
+		require.Equal(t, exit.CodeOK, cli.Run(t.Context(), append(line, "--dsn", dsn.String()), strings.NewReader(""), &out, &out), out.String())
+	}
+	// The login of the control database goes to no target.
+	resolve := func(args ...string) (code int, output string) {
+		var out strings.Builder
+		code = cli.Run(t.Context(), append([]string{"target-group", "resolve", "g", "--dsn", dsn.String()}, args...), strings.NewReader(""), &out, &out)
+		return code, out.String()
+	}
+	code, out := resolve()
+	require.Equal(t, exit.CodeUsage, code, out)
+	require.Contains(t, out, "give the agent --target-credential NAME, or --target-user LOGIN with --target-secret and --target-servers")
+	t.Setenv("JOBAGENT_TEST_PASSWORD", password)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--target-user", "sa"}, "--target-user needs --target-servers"},
+		{[]string{"--target-servers", "*"}, "--target-secret and --target-servers need --target-user"},
+		{[]string{"--target-user", "sa", "--target-servers", "*", "--target-secret", "hunter2"}, "must be a reference"},
+		{[]string{"--target-user", "sa", "--target-servers", "*"}, "JOBAGENT_TARGET_PASSWORD is not set"},
+		{[]string{"--target-user", "sa", "--target-servers", server.ServerName(), "--target-secret", "env:JOBAGENT_TEST_PASSWORD"}, "may not be used on server"},
+		{[]string{"--target-credential", "c"}, `--target-credential names "c", which is none of the credentials`},
+		{[]string{"--target-credential", "c", "--target-user", "sa", "--target-servers", "*"}, "exclude each other"},
+	} {
+		code, out := resolve(c.args...)
+		require.Equal(t, exit.CodeUsage, code, out)
+		require.Contains(t, out, c.want)
+		require.NotContains(t, out, "hunter2")
+	}
+	code, out = resolve("--target-user", "sa", "--target-servers", "127.0.0.1", "--target-secret", "env:JOBAGENT_TEST_PASSWORD")
+	require.Equal(t, exit.CodeConnection, code, out)
+
+	config := filepath.Join(t.TempDir(), "config.json")
+	require.NoError(t, os.WriteFile(config, []byte(`{"targets": {"default_credential": "c"}, "credentials": [{"name": "c", "servers": ["127.0.0.1"], "user": "sa", "secret": "env:JOBAGENT_TEST_PASSWORD"}]}`), 0o600))
+	for _, args := range [][]string{{"--config", config}, {"--config", config, "--target-credential", "C"}} {
+		code, out = resolve(args...)
+		require.Equal(t, exit.CodeConnection, code, out)
+		require.Regexp(t, `^error: resolve target group "g": .*refused.*\n$`, out)
+	}
+}

@@ -1,0 +1,54 @@
+package config
+
+import (
+	"strings"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/targets"
+	"github.com/jobagent/jobagent/targets/mssql"
+)
+
+// Credential is one named credential. Secrets are references, never values (I9).
+type Credential struct {
+	Name     string   `json:"name"`
+	Servers  []string `json:"servers"`   // server names or patterns ("*.example.com") on which it may be used
+	Kind     string   `json:"kind"`      // sql-login (default), managed-identity, service-principal, default-azure
+	User     string   `json:"user"`      // login, or client id
+	Secret   string   `json:"secret"`    // "env:NAME" or "file:PATH"
+	TenantID string   `json:"tenant_id"` // of a service principal
+}
+
+// Credentials are the credentials of the configuration file.
+func Credentials(cfg File) ([]mssql.Credential, error) {
+	var list []mssql.Credential
+	for _, c := range cfg.Credentials {
+		credential, err := c.credential()
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, credential)
+	}
+	return list, nil
+}
+
+// credentialKinds are the spellings of a credential's kind in the configuration file.
+var credentialKinds = map[string]mssql.CredentialKind{
+	"": mssql.KindSQLLogin, "sql-login": mssql.KindSQLLogin, "managed-identity": mssql.KindManagedIdentity,
+	"service-principal": mssql.KindServicePrincipal, "default-azure": mssql.KindDefault,
+}
+
+// credential turns an entry of the configuration file into a credential.
+func (c Credential) credential() (mssql.Credential, error) {
+	kind, ok := credentialKinds[strings.ToLower(c.Kind)]
+	if !ok {
+		return mssql.Credential{}, exit.Usagef("credential %q: kind %q is none of sql-login, managed-identity, service-principal, default-azure", c.Name, c.Kind)
+	}
+	user := c.User
+	if kind == mssql.KindServicePrincipal && c.TenantID != "" {
+		user += "@" + c.TenantID
+	}
+	return mssql.Credential{Name: c.Name, Servers: c.Servers, Kind: kind, User: user, Secret: c.Secret}, nil
+}
+
+// IsDefaultName says whether name is that of the default credential.
+func IsDefaultName(name string) bool { return strings.EqualFold(name, targets.DefaultCredential) }

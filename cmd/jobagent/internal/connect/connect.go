@@ -1,0 +1,166 @@
+package connect
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets/mssql"
+)
+
+// App is what the commands of one invocation share.
+type App struct {
+	output.Printer
+	Stdin io.Reader
+
+	DSN        string // --dsn
+	ConfigPath string // --config
+	LogLevel   string
+
+	config     config.File
+	configRead bool
+	warned     []mssql.Weakness
+	Target     targetFlags // of the commands that have them
+}
+
+// Config reads the configuration file once.
+func (a *App) Config() (config.File, error) {
+	if a.configRead {
+		return a.config, nil
+	}
+	cfg, err := config.Read(a.ConfigPath)
+	if err != nil {
+		return cfg, err
+	}
+	a.config, a.configRead = cfg, true
+	return cfg, a.warnReadable(cfg.SecretFiles(cmp.Or(a.ConfigPath, os.Getenv(config.EnvConfig))))
+}
+
+// warnReadable logs which files with secrets others may read.
+func (a *App) warnReadable(files []string) error {
+	for _, file := range files {
+		mode, others := config.ReadableByOthers(file)
+		if !others {
+			continue
+		}
+		log, err := a.Logger()
+		if err != nil {
+			return err
+		}
+		log.Warn("others may read a file that holds secrets or says where they are: chmod 600", zap.String("file", file), zap.Stringer("mode", mode))
+	}
+	return nil
+}
+
+// ControlDSN is the control database's connection string: from the flag, the environment or the file.
+func (a *App) ControlDSN() (string, error) {
+	cfg, err := a.Config()
+	if err != nil {
+		return "", err
+	}
+	for _, source := range []string{a.DSN, os.Getenv(config.EnvDSN), cfg.DSN} {
+		if source != "" {
+			return config.Resolve(source)
+		}
+	}
+	return "", exit.Usagef("no control database: give --dsn, set %s, or name it in a configuration file (try `jobagent dev` for a server to play with)", config.EnvDSN)
+}
+
+// ParseDSN reads a connection string that somebody gave, and warns, once, of what is weak about its encryption.
+func (a *App) ParseDSN(text string) (mssql.DSN, error) {
+	dsn, err := mssql.ParseDSN(text)
+	if err != nil {
+		return dsn, exit.Usage(err)
+	}
+	return dsn, a.WarnWeak(dsn.Weaknesses())
+}
+
+// ParsedControlDSN is controlDSN, read by parseDSN.
+func (a *App) ParsedControlDSN() (mssql.DSN, error) {
+	text, err := a.ControlDSN()
+	if err != nil {
+		return mssql.DSN{}, err
+	}
+	return a.ParseDSN(text)
+}
+
+// WarnWeak logs settings of encryption that leave a connection open to who is in its way, each once.
+func (a *App) WarnWeak(list []mssql.Weakness) error {
+	list = slices.DeleteFunc(list, func(w mssql.Weakness) bool { return slices.Contains(a.warned, w) })
+	if len(list) == 0 {
+		return nil
+	}
+	log, err := a.Logger()
+	if err != nil {
+		return err
+	}
+	a.warned = append(a.warned, list...)
+	for _, w := range list {
+		log.Warn("connections are not safe from who is in their way", zap.String("server", w.Servers), zap.String("setting", w.Setting), zap.String("reason", w.Text))
+	}
+	return nil
+}
+
+// OpenStore connects to the control database. It does not look at the schema.
+func (a *App) OpenStore(ctx context.Context) (*controldb.Store, error) {
+	dsn, err := a.ControlDSN()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := a.ParseDSN(dsn); err != nil {
+		return nil, err
+	}
+	store, err := controldb.Open(ctx, controldb.Config{DSN: dsn})
+	if err != nil && !errors.Is(err, controldb.ErrUnreachable) && !errors.Is(err, controldb.ErrLoginFailed) {
+		return nil, exit.Usage(err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return store.WithDeadlockRetries(func(op string, wait time.Duration) {
+		fmt.Fprintf(a.Stderr, "%s: victim of a deadlock (error 1205), nothing was changed; trying again in %s\n", op, wait.Round(time.Millisecond))
+	}), nil
+}
+
+// WithStore runs fn with an open control database whose schema is the one that this binary knows, or of a release that works with it. A login that may not read its version,
+// as one with the role jobs_reader only, goes on with what is public.
+func (a *App) WithStore(ctx context.Context, fn func(*controldb.Store) error) error {
+	store, err := a.OpenStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	if _, err := store.CheckAgent(ctx); err != nil && !errors.Is(err, controldb.ErrVersionHidden) {
+		return err
+	}
+	return fn(store)
+}
+
+// Logger makes the log: structured, on stderr; lines for people on a terminal, JSON otherwise.
+func (a *App) Logger() (*zap.Logger, error) {
+	level, err := zapcore.ParseLevel(a.LogLevel)
+	if err != nil {
+		return nil, exit.Usagef("log level %q: debug, info, warn or error is needed", a.LogLevel)
+	}
+	enc := zap.NewProductionEncoderConfig()
+	enc.EncodeTime = zapcore.ISO8601TimeEncoder
+	enc.EncodeDuration = zapcore.StringDurationEncoder
+	encoder := zapcore.NewJSONEncoder(enc)
+	if output.IsTerminal(a.Stderr) {
+		enc.EncodeLevel = zapcore.CapitalColorLevelEncoder
+		encoder = zapcore.NewConsoleEncoder(enc)
+	}
+	return zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(a.Stderr)), level)), nil
+}

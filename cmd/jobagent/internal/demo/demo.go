@@ -1,0 +1,248 @@
+package demo
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/buildinfo"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/runs"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+)
+
+// The demo's cast: which tenant has which part. Tenants are numbered from 1.
+const (
+	demoExcluded    = 2 // taken away from the target group
+	demoMaintenance = 3 // fails its first attempt
+	demoBroken      = 4 // fails for good
+	demoMinimum     = 5
+	demoMaximum     = 2000
+)
+
+// Names in the demo.
+const (
+	demoJob   = "Add order totals"
+	demoGroup = "All tenants"
+	demoTable = "TenantRevenue"
+	// demoReports is the database of the table: no job writes into the control database.
+	demoReports = "Reports"
+)
+
+// NewCommand makes `jobagent demo`.
+func NewCommand(a *connect.App) *cobra.Command {
+	var databases int
+	var memory embedded.MemorySize
+	cmd := &cobra.Command{
+		Use: "demo", Short: "Watch a T-SQL job run across many databases, on an embedded server",
+		Long: `Watch a T-SQL job run across many databases. The demo starts an embedded server, makes tenant databases with data, a control
+database and an agent, and defines a job by the public procedures: step 1 changes the schema of each tenant and fills the new
+column, step 2 collects a report from all tenants into one table. One tenant is excluded, one fails its first attempt and passes
+on the retry, one fails for good. Nothing is kept.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if databases < demoMinimum || databases > demoMaximum {
+				return exit.Usagef("--databases %d: must be %d to %d", databases, demoMinimum, demoMaximum)
+			}
+			if err := memory.Check(); err != nil {
+				return err
+			}
+			return demo(cmd.Context(), a, databases, memory)
+		},
+	}
+	cmd.Flags().IntVar(&databases, "databases", 24, "how many tenant databases to make")
+	embedded.AddMemoryFlag(cmd, &memory)
+	return cmd
+}
+
+// demo is `jobagent demo`.
+func demo(ctx context.Context, a *connect.App, databases int, memory embedded.MemorySize) (err error) {
+	log := zap.NewNop()
+	if a.LogLevel == "debug" {
+		if log, err = a.Logger(); err != nil {
+			return err
+		}
+	}
+	began := time.Now()
+	a.Say("Starting an embedded server ...")
+	server, err := embedded.Start(ctx, "", "127.0.0.1:0", embedded.RandomPassword(), "disable", log, memory.Option)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if closeErr := server.Close(); err == nil {
+			err = closeErr
+		}
+	}()
+	a.Say("Making %d tenant databases on %s ...", databases, server.ServerName())
+	if err := makeTenants(ctx, server, databases); err != nil {
+		return err
+	}
+	if err := makeReports(ctx, server); err != nil {
+		return fmt.Errorf("make the database %s: %w", demoReports, err)
+	}
+
+	servers, err := server.OpenServers(ctx)
+	if err != nil {
+		return err
+	}
+	defer servers.Close()
+	tools, err := connect.NewTools(ctx, server.Store, servers)
+	if err != nil {
+		return err
+	}
+	stopAgent, _ := daemon.Start(ctx, agent.Config{Version: buildinfo.Version(), Grace: -1}, server.Store, tools, log)
+	defer func() {
+		if stopErr := stopAgent(); err == nil {
+			err = stopErr
+		}
+	}()
+
+	a.Say("Defining the job %q by jobs.sp_add_target_group, sp_add_job, sp_add_jobstep ...", demoJob)
+	if err := defineDemo(ctx, server); err != nil {
+		return err
+	}
+	started := time.Now()
+	id, err := server.Store.StartJob(ctx, demoJob, uuid.Nil)
+	if err != nil {
+		return err
+	}
+	rows, err := runs.Follow(ctx, a, server.Store, id)
+	if err != nil {
+		return err
+	}
+	result := summarize(id, rows)
+	result.ElapsedMS = time.Since(started).Milliseconds()
+
+	if a.Format == output.FormatJSON {
+		return json.NewEncoder(a.Stdout).Encode(result)
+	}
+	return showDemo(ctx, a, server, rows, result, time.Since(began))
+}
+
+// severity orders lifecycles from harmless to bad, for the one that counts for a database.
+var severity = map[jobs.Lifecycle]int{jobs.Succeeded: 1, jobs.Skipped: 2, jobs.Canceled: 3, jobs.TimedOut: 4, jobs.Failed: 5}
+
+// summarize counts databases by the worst that happened to them.
+func summarize(id uuid.UUID, rows []controldb.Execution) output.DemoRun {
+	r := output.DemoRun{ID: id, Lifecycle: rows[0].Lifecycle}
+	worst := map[string]jobs.Lifecycle{}
+	for _, e := range rows {
+		if e.TargetType != "SqlDatabase" {
+			continue
+		}
+		r.Attempts += e.Attempts
+		if key := e.Server + "/" + e.Database; severity[e.Lifecycle] > severity[worst[key]] {
+			worst[key] = e.Lifecycle
+		}
+	}
+	r.Targets.Total = len(worst)
+	for _, l := range worst {
+		switch l {
+		case jobs.Succeeded:
+			r.Targets.Succeeded++
+		case jobs.Skipped:
+			r.Targets.Skipped++
+		case jobs.Canceled:
+			r.Targets.Canceled++
+		case jobs.TimedOut:
+			r.Targets.TimedOut++
+		default:
+			r.Targets.Failed++
+		}
+	}
+	return r
+}
+
+// showDemo prints what came out, for people.
+func showDemo(ctx context.Context, a *connect.App, server *embedded.Server, rows []controldb.Execution, result output.DemoRun, elapsed time.Duration) error {
+	a.Say("\nThe run, as jobs.job_executions tells it:\n")
+	if err := runs.PrintTree(a.Stdout, abridged(rows), nil); err != nil {
+		return err
+	}
+	for _, g := range runs.GroupErrors(rows) {
+		a.Say("\nFailed in step %d on %s:\n  %s", g.StepID, g.Targets[0], output.OneLine(g.Message))
+	}
+	db, err := server.Open(demoReports)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	a.Say("\nWhat step 2 collected in %s.dbo.%s, first rows:\n", demoReports, demoTable)
+	if err := printRows(ctx, a.Stdout, db); err != nil {
+		return err
+	}
+	a.Say("\nThe run is %s, as it should be with one tenant whose data is bad. It took %s: %d databases, %d succeeded, %d failed, %d attempts. Set-up and all: %s.", result.Lifecycle,
+		(time.Duration(result.ElapsedMS) * time.Millisecond).Round(10*time.Millisecond), result.Targets.Total, result.Targets.Succeeded, result.Targets.Failed,
+		result.Attempts, elapsed.Round(100*time.Millisecond))
+	a.Say(`
+Excluded from the group: %s. Retried and passed: %s. Bad data: %s.
+
+Go on with a server that stays up and keeps its data (go install ./cmd/jobagent makes the command):
+  JOBAGENT_SA_PASSWORD='Play-w1th-it' jobagent dev --data ./devdata
+  export JOBAGENT_DSN='sqlserver://sa:Play-w1th-it@127.0.0.1:1433?database=%s&serverCertificate=devdata/server-certificate.pem'
+  jobagent job list
+or with your own SQL Server:
+  export JOBAGENT_DSN='sqlserver://USER:PASSWORD@HOST?database=DATABASE'
+  jobagent db install
+  JOBAGENT_TARGET_PASSWORD=... jobagent run --target-user LOGIN --target-servers '*.example.com'`, tenantName(demoExcluded), tenantName(demoMaintenance), tenantName(demoBroken), embedded.ControlDatabase)
+	return nil
+}
+
+// abridged leaves out all but the first few targets of each step that have nothing to tell.
+func abridged(rows []controldb.Execution) []controldb.Execution {
+	const quiet = 4 // uneventful targets shown of each step
+	var kept []controldb.Execution
+	shown := 0
+	for _, e := range rows {
+		if e.TargetType != "SqlDatabase" {
+			shown = 0
+			kept = append(kept, e)
+			continue
+		}
+		if e.Lifecycle != jobs.Succeeded || e.Attempts > 1 {
+			kept = append(kept, e)
+			continue
+		}
+		if shown++; shown <= quiet {
+			kept = append(kept, e)
+		}
+	}
+	return kept
+}
+
+// printRows shows the first rows of the collected table.
+func printRows(ctx context.Context, w io.Writer, db *sql.DB) (err error) {
+	rows, err := db.QueryContext(ctx, "SELECT TOP (8) tenant, country, orders, revenue FROM dbo."+demoTable+" ORDER BY tenant, country;")
+	if err != nil {
+		return fmt.Errorf("read the collected rows: %w", err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	t := output.NewTable("TENANT", "COUNTRY", "ORDERS", "REVENUE")
+	for rows.Next() {
+		var tenant, country, revenue string
+		var orders int
+		if err := rows.Scan(&tenant, &country, &orders, &revenue); err != nil {
+			return fmt.Errorf("read the collected rows: %w", err)
+		}
+		t.Add(tenant, country, orders, revenue)
+	}
+	if err := rows.Err(); err != nil {
+		return fmt.Errorf("read the collected rows: %w", err)
+	}
+	return t.Write(w)
+}

@@ -1,0 +1,38 @@
+package demo_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+)
+
+func TestDemo(t *testing.T) {
+	t.Parallel()
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exit.CodeOK, cli.Run(t.Context(), []string{"demo", "--databases", "8", "-o", "json"}, nil, &stdout, &stderr), stderr.String())
+	lines := strings.Split(strings.TrimSpace(stdout.String()), "\n")
+	var got output.DemoRun
+	require.NoError(t, json.Unmarshal([]byte(lines[len(lines)-1]), &got))
+	require.Equal(t, "Failed", string(got.Lifecycle))
+	require.Equal(t, 7, got.Targets.Total)
+	require.Equal(t, 6, got.Targets.Succeeded)
+	require.Equal(t, 1, got.Targets.Failed)
+	require.Equal(t, 7+1+7+2, got.Attempts, "step 1 with one retry, step 2 with two retries of the broken tenant")
+	require.NotZero(t, got.ElapsedMS)
+}
+
+func TestDemoForPeople(t *testing.T) {
+	t.Parallel()
+	var stdout, stderr bytes.Buffer
+	require.Equal(t, exit.CodeOK, cli.Run(t.Context(), []string{"demo", "--databases", "6"}, nil, &stdout, &stderr), stderr.String())
+	for _, part := range []string{"Tenant0004", "245", "n/a", "after 2 attempts", "TENANT", "jobagent dev"} {
+		require.Contains(t, stdout.String(), part)
+	}
+}

@@ -1,0 +1,86 @@
+package embedded
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/testenv/tsqld/meter"
+)
+
+// MemorySize is a flag: a number of bytes, or one of KB, MB or GB, which are powers of 1,024 as SQL Server's are.
+type MemorySize int64
+
+// memoryUnits are the units of a memorySize, the largest first.
+var memoryUnits = []struct {
+	name string
+	size int64
+}{{"GB", 1 << 30}, {"MB", 1 << 20}, {"KB", 1 << 10}, {"B", 1}}
+
+// String implements [pflag.Value].
+func (b *MemorySize) String() string {
+	for _, u := range memoryUnits {
+		if n := int64(*b); n >= u.size && n%u.size == 0 {
+			return strconv.FormatInt(n/u.size, 10) + u.name
+		}
+	}
+	return strconv.FormatInt(int64(*b), 10)
+}
+
+// Set implements [pflag.Value].
+func (b *MemorySize) Set(text string) error {
+	number, unit := strings.ToUpper(strings.TrimSpace(text)), int64(1)
+	for _, u := range memoryUnits {
+		if rest, ok := strings.CutSuffix(number, u.name); ok {
+			number, unit = strings.TrimSpace(rest), u.size
+			break
+		}
+	}
+	n, err := strconv.ParseInt(number, 10, 64)
+	if err != nil || n < 0 || n > math.MaxInt64/unit {
+		return fmt.Errorf("want a number of bytes, or one with KB, MB or GB behind it, such as 512MB")
+	}
+	*b = MemorySize(n * unit)
+	return nil
+}
+
+// Type implements [pflag.Value].
+func (*MemorySize) Type() string { return "size" }
+
+const (
+	// flagMaxMemory is the flag of that name.
+	flagMaxMemory = "max-memory"
+	// leastMemory is what the control database's own procedures are sure to work with, in bytes.
+	leastMemory = 64 << 20
+	// processMemory is what the process takes beside what its embedded server's sessions are counted for, in bytes: caches, plans, the agent.
+	processMemory = 256 << 20
+)
+
+// AddMemoryFlag adds the flag --max-memory.
+func AddMemoryFlag(cmd *cobra.Command, size *MemorySize) {
+	*size = meter.DefaultLimit
+	cmd.Flags().Var(size, flagMaxMemory, "memory of all sessions of the embedded server, such as 512MB; one may have half of it, and beyond that its statements fail (error 701)")
+}
+
+// Check refuses a size that is too small to work with.
+func (b MemorySize) Check() error {
+	if b < leastMemory {
+		return exit.Usagef("--%s %s: must be %dMB at least", flagMaxMemory, b.String(), leastMemory>>20)
+	}
+	return nil
+}
+
+// Option makes it an option of the server. It also tells the collector of garbage to work harder before the process becomes much larger
+// than that, unless GOMEMLIMIT says something else.
+func (b MemorySize) Option(cfg *Config) {
+	cfg.MaxMemory = int64(b)
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(int64(b) + processMemory)
+	}
+}

@@ -1,0 +1,56 @@
+package runs
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+)
+
+// GroupErrors collects the targets that did not succeed by step and message, most frequent first. Names of the target are taken out of
+// the message, so that the same error on many targets is one.
+func GroupErrors(rows []controldb.Execution) []output.ErrorGroup {
+	type key struct {
+		step           int
+		state, message string
+	}
+	groups := map[key]*output.ErrorGroup{}
+	var order []*output.ErrorGroup
+	resolved := map[int]bool{} // steps that have targets: what went wrong is told by these
+	for _, e := range rows {
+		if e.TargetType == "SqlDatabase" {
+			resolved[*e.StepID] = true
+		}
+	}
+	for _, e := range rows {
+		bad := e.Lifecycle == jobs.Failed || e.Lifecycle == jobs.TimedOut || e.Lifecycle == jobs.Canceled || e.Lifecycle == jobs.WaitingForRetry
+		if e.TargetType == "" || !bad || e.TargetType == "TargetGroup" && resolved[*e.StepID] {
+			continue
+		}
+		target, message := e.TargetGroup, e.LastMessage
+		if e.TargetType == "SqlDatabase" {
+			target = e.Server + "/" + e.Database
+			message = strings.NewReplacer("'"+e.Database+"'", "'…'", "'"+e.Server+"'", "'…'").Replace(message)
+		}
+		k := key{*e.StepID, string(e.Lifecycle), message}
+		g := groups[k]
+		if g == nil {
+			g = &output.ErrorGroup{StepID: k.step, State: k.state, Message: message}
+			groups[k] = g
+			order = append(order, g)
+		}
+		g.Count++
+		g.Targets = append(g.Targets, target)
+	}
+	slices.SortStableFunc(order, func(x, y *output.ErrorGroup) int {
+		return cmp.Or(cmp.Compare(x.StepID, y.StepID), -cmp.Compare(x.Count, y.Count))
+	})
+	list := make([]output.ErrorGroup, 0, len(order))
+	for _, g := range order {
+		list = append(list, *g)
+	}
+	return list
+}

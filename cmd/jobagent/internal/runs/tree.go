@@ -1,0 +1,85 @@
+package runs
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
+	"github.com/jobagent/jobagent/targets"
+)
+
+// PrintTree shows a run for people.
+func PrintTree(w io.Writer, rows []controldb.Execution, messages []controldb.ExecutionMessage) error {
+	type place struct {
+		step             int
+		server, database string
+	}
+	said := map[place][]controldb.ExecutionMessage{}
+	for _, m := range messages {
+		p := place{m.StepID, m.Server, m.Database}
+		said[p] = append(said[p], m)
+	}
+	var b strings.Builder
+	for _, e := range rows {
+		switch {
+		case e.IsRoot():
+			fmt.Fprintf(&b, "%s (version %d)  %s%s\n", e.JobName, e.JobVersion, e.Lifecycle, took(e))
+			fmt.Fprintf(&b, "  %s\n", output.Shorten(e.LastMessage, 160))
+		case e.TargetType == "TargetGroup":
+			fmt.Fprintf(&b, "├─ step %d on %s  %s%s\n", *e.StepID, e.TargetGroup, e.Lifecycle, took(e))
+			if e.Lifecycle != jobs.Succeeded && e.LastMessage != "" {
+				fmt.Fprintf(&b, "│    %s\n", output.Shorten(e.LastMessage, 160))
+			}
+		default:
+			unknown := ""
+			if e.OutcomeUnknown {
+				unknown = ", outcome unknown"
+			}
+			fmt.Fprintf(&b, "│  ├─ %s/%s  %s%s%s\n", e.Server, e.Database, e.Lifecycle, unknown, attempts(e))
+			if e.Lifecycle != jobs.Succeeded && e.LastMessage != "" {
+				fmt.Fprintf(&b, "│  │    %s\n", output.Shorten(e.LastMessage, 400))
+			}
+			for _, m := range said[place{*e.StepID, e.Server, e.Database}] {
+				fmt.Fprintf(&b, "│  │    [%d] %s\n", m.Attempt, output.Shorten(messageText(m.Message), 400))
+			}
+		}
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// messageText is a message as a query window shows it.
+func messageText(m targets.Message) string {
+	switch m.Kind {
+	case targets.KindRows:
+		return fmt.Sprintf("(%d rows affected)", m.Rows)
+	case targets.KindError:
+		at := ""
+		if m.Procedure != "" {
+			at = "procedure " + m.Procedure + ", "
+		}
+		return fmt.Sprintf("Msg %d, Level %d, State %d, %sLine %d: %s", m.Number, m.Severity, m.State, at, m.Line, m.Text)
+	default:
+		return m.Text
+	}
+}
+
+// attempts says how often it was tried, where that was more than once, and how long it took.
+func attempts(e controldb.Execution) string {
+	if e.Attempts > 1 {
+		return fmt.Sprintf(" after %d attempts%s", e.Attempts, took(e))
+	}
+	return took(e)
+}
+
+// took is how long an execution took, in brackets; nothing while it runs.
+func took(e controldb.Execution) string {
+	if e.StartTime.IsZero() || e.EndTime.IsZero() {
+		return ""
+	}
+	return fmt.Sprintf(" (%s)", e.EndTime.Sub(e.StartTime).Round(time.Millisecond))
+}
