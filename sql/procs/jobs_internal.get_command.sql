@@ -2,7 +2,7 @@
 --
 -- Parameters:
 --   @command_id  Which command.
--- Called by: agent/taskhost.go, once per command and agent.
+-- Called by: agent/task_host.go, once per command and agent.
 -- Locks:     nothing.
 -- Returns:   one row: command (see jobs_internal.step_commands).
 -- Throws:

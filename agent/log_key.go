@@ -21,7 +21,6 @@ const (
 	keyCount       = "count"
 	keyElapsed     = "elapsed"
 	keyRetryIn     = "retry_in"
-	keyExpiresAt   = "expires_at"
 	keyDueAt       = "due_at"
 	keyOldDueAt    = "old_due_at"
 	keySchedule    = "schedule_name"
