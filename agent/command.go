@@ -7,18 +7,19 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// cachedCommandBytes bounds the command texts that an agent keeps; a script has at most some megabytes.
+// cachedCommandBytes bounds the total length of cached command texts. One script has at most some
+// megabytes.
 const cachedCommandBytes = 32 << 20
 
-// commandCache keeps the texts of commands, which never change once they have an id. A fan-out over thousands
-// of targets reads its script once. Safe for concurrent use.
+// commandCache caches the texts of commands by their IDs. The text of an ID never changes. With the
+// cache, an agent reads a script once for thousands of targets. It is safe for concurrent use.
 type commandCache struct {
 	store *controldb.Store
 
 	mu    sync.Mutex
 	texts map[int64]string
 	bytes int
-	// loading holds, for each id that is being read, a channel that is closed when it has been.
+	// loading holds a channel for each ID that is being read; it is closed after the read.
 	loading map[int64]chan struct{}
 }
 
@@ -26,7 +27,8 @@ func newCommandCache(store *controldb.Store) *commandCache {
 	return &commandCache{store: store, texts: map[int64]string{}, loading: map[int64]chan struct{}{}}
 }
 
-// get returns a command's text. Workers that want the same one wait for a single call; each gives up when its own ctx ends.
+// get returns the text of a command. Concurrent calls for one ID share a single read; each returns early
+// when its own ctx is done.
 func (c *commandCache) get(ctx context.Context, id int64) (string, error) {
 	for {
 		c.mu.Lock()
@@ -44,25 +46,30 @@ func (c *commandCache) get(ctx context.Context, id int64) (string, error) {
 			return c.load(ctx, id, wait)
 		}
 		select {
-		case <-wait: // it is there now, unless the other call did not succeed
+		case <-wait: // the text is cached now, unless the other call failed
 		case <-ctx.Done():
 			return "", context.Cause(ctx)
 		}
 	}
 }
 
-// load reads a text and keeps it.
+// load reads a text and caches it. It closes done, even after a panic: calls that wait for this read
+// then read for themselves.
 func (c *commandCache) load(ctx context.Context, id int64, done chan struct{}) (string, error) {
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.loading, id)
+		close(done)
+	}()
 	text, err := c.store.Command(ctx, id)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.loading, id)
-	close(done)
 	if err != nil {
 		return "", err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.bytes+len(text) > cachedCommandBytes {
-		clear(c.texts) // rare, and the next reader of each loads it again
+		clear(c.texts) // rare; each text is read again at its next use
 		c.bytes = 0
 	}
 	c.texts[id] = text

@@ -1,0 +1,22 @@
+package agent
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// A worker that panics while it reads a command must not block later tasks of the same step.
+func TestCommandCacheAfterPanic(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		cache := newCommandCache(nil) // each read panics
+		require.Panics(t, func() { _, _ = cache.get(t.Context(), 1) })
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.Panics(t, func() { _, _ = cache.get(ctx, 1) }, "the second call reads for itself")
+	})
+}
