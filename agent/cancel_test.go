@@ -126,19 +126,19 @@ func TestStopRequestForAScriptThatHearsNothing(t *testing.T) {
 func TestStoppingAgentCancelsWhatOutlastsItsGrace(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
-		hurry bool // a second signal comes after 3 s
+		skip  bool // a second signal comes after 3 s
 		least time.Duration
 		most  time.Duration
 	}{
 		{"grace over", false, 20 * time.Second, 24 * time.Second},
-		{"told to hurry", true, 3 * time.Second, 7 * time.Second},
+		{"grace skipped", true, 3 * time.Second, 7 * time.Second},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, env *testenv.Env) {
 				f := newFixture(t, env, 3)
 				f.job(t, "long", []string{"WAITFOR DELAY '00:01:00';"}, retries(3, 1))
-				hurry := make(chan struct{})
-				hosting, err := agent.New(agent.Config{Grace: 20 * time.Second}, f.store, f.Tools(t, f.store), hurry, zaptest.NewLogger(t))
+				skipGrace := make(chan struct{})
+				hosting, err := agent.New(agent.Config{Grace: 20 * time.Second}, f.store, f.Tools(t, f.store), skipGrace, zaptest.NewLogger(t))
 				require.NoError(t, err)
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
@@ -148,9 +148,9 @@ func TestStoppingAgentCancelsWhatOutlastsItsGrace(t *testing.T) {
 
 				cancel()
 				told := time.Now()
-				if tc.hurry {
+				if tc.skip {
 					<-time.After(3 * time.Second)
-					close(hurry)
+					close(skipGrace)
 				}
 				require.NoError(t, <-ended)
 				took := time.Since(told)

@@ -10,56 +10,59 @@ import (
 	"github.com/google/uuid"
 )
 
-// Config is what an agent can be told. The zero value of each field means its default.
+// Config configures an agent. The zero value of each field means its default.
 type Config struct {
-	// AgentID identifies the agent in the control database; a new one is made by default. An agent that
-	// starts again under its old id ends what is left of its former term at once.
+	// AgentID identifies the agent in the control database. The default is a new ID. An agent that
+	// restarts with its old ID ends its former term at once.
 	AgentID uuid.UUID
-	// Host is the machine's name, for people who read the tables. Default: the operating system's host name.
+	// Host is the machine's name, for display. Default: the operating system's host name.
 	Host string
-	// Version is the program's version, for people who read the tables.
+	// Version is the program's version, for display.
 	Version string
 
-	// MaxConcurrentTargets is how many targets the agent runs a script on at the same moment, the number
-	// behind Azure's JA100 to JA800. Default 100.
+	// MaxConcurrentTargets is the number of workers: on so many targets the agent runs scripts at the
+	// same time. The limit corresponds to Azure's JA100 to JA800. Default 100.
 	MaxConcurrentTargets int
-	// Prefetch is the most tasks beyond the free workers that are claimed, so that a worker which becomes free does not wait for a
-	// round trip. How many are is what workers finish in some 0.1 s. Default: MaxConcurrentTargets.
+	// Prefetch is the largest number of tasks that are claimed beyond the idle workers, so that a worker
+	// need not wait for a round trip. The actual number is what the workers finish in some 0.1 s.
+	// Default: MaxConcurrentTargets.
 	Prefetch int
 	// OutcomeBuffer is how many outcomes may wait for the control database before claiming stops.
 	// Default: ten times MaxConcurrentTargets.
 	OutcomeBuffer int
 
-	// Lease is how long a term lasts without renewal; work of a dead agent is handed over after at most
-	// two of it. Default 30 s, at least 1 s.
+	// Lease is how long a term lasts without renewal. The tasks of an agent that was killed are handed to
+	// another agent after at most two leases. Default 30 s, at least 1 s.
 	Lease time.Duration
-	// PollActive is how soon the next pass follows one while something moves, unless there is a reason for one, and how
-	// long an outcome waits for others to be handed over with. While nothing is under way any more, passes follow each other
-	// twice as fast for two seconds. Default 50 ms.
+	// PollActive is the time between passes while tasks are claimed, canceled or delivered, unless a pass
+	// is requested earlier. An outcome waits as long for others of its batch. While no task is held,
+	// passes follow each other twice as fast for two seconds. Default 50 ms.
 	PollActive time.Duration
-	// PollIdle is how soon the next pass follows one while nothing does: how long a run that somebody starts, and a stop
-	// request, waits at most. New schedules are looked for, and drift under load, at three times the interval. Default 300 ms.
+	// PollIdle is the time between passes of an idle agent. A new run and a stop request wait for at most
+	// this time. New schedules, and drift under load, are polled at three times the interval.
+	// Default 300 ms.
 	PollIdle time.Duration
-	// MissedAfter is how late a scheduled run may be begun and still be on time; later than that it was missed, and the
-	// schedule's catch-up policy decides on it. Default 60 s, as for Quartz with a database.
+	// MissedAfter is how late a scheduled run may start and still count as on time. A later instant was
+	// missed, and the schedule's catch-up policy applies. Default 60 s, like Quartz with a database.
 	MissedAfter time.Duration
-	// Grace is how long a stopping agent lets running scripts go on before it cancels them. Default 30 s;
-	// negative: none.
+	// Grace is how long a stopping agent waits for running scripts before it cancels them. Default 30 s;
+	// a negative value means no grace period.
 	Grace time.Duration
 }
 
-// rarely is how often what few changes concern is looked at.
-func (c Config) rarely() time.Duration { return 3 * c.PollIdle }
+// slowPollInterval is how often state that changes rarely is polled: new schedules, and drift under
+// load.
+func (c Config) slowPollInterval() time.Duration { return 3 * c.PollIdle }
 
-// patience is how long a claimed task waits for a worker before it is handed back.
-func (c Config) patience() time.Duration { return 10 * c.PollIdle }
+// claimTimeout is how long workers may take no task before the queued ones are returned.
+func (c Config) claimTimeout() time.Duration { return 10 * c.PollIdle }
 
-// withDefaults fills in what is not set.
+// withDefaults returns c with defaults for fields that are not set.
 func (c Config) withDefaults() (Config, error) {
 	if c.AgentID == uuid.Nil {
 		id, err := uuid.NewRandom()
 		if err != nil {
-			return c, fmt.Errorf("make an agent id: %w", err)
+			return c, fmt.Errorf("create an agent ID: %w", err)
 		}
 		c.AgentID = id
 	}
@@ -81,20 +84,22 @@ func (c Config) withDefaults() (Config, error) {
 	return c, c.validate()
 }
 
-// validate names every field that is out of range, and its value.
+// validate returns an error for every field that is out of range.
 func (c Config) validate() error {
 	var errs []error
 	check := func(ok bool, field string, value any, rule string) {
 		if !ok {
-			errs = append(errs, fmt.Errorf("%s is %v: must be %s", field, value, rule))
+			errs = append(errs, fmt.Errorf("invalid %s %v: want %s", field, value, rule))
 		}
 	}
-	check(c.MaxConcurrentTargets >= 1 && c.MaxConcurrentTargets <= 10000, "max concurrent targets", c.MaxConcurrentTargets, "1 to 10000")
+	check(c.MaxConcurrentTargets >= 1 && c.MaxConcurrentTargets <= 10000,
+		"max concurrent targets", c.MaxConcurrentTargets, "1 to 10000")
 	check(c.Prefetch >= 1 && c.Prefetch <= 10000, "prefetch", c.Prefetch, "1 to 10000")
 	check(c.OutcomeBuffer >= c.MaxConcurrentTargets, "outcome buffer", c.OutcomeBuffer, "at least max concurrent targets")
 	check(c.Lease >= time.Second && c.Lease <= time.Hour, "lease", c.Lease, "1s to 1h")
-	check(c.PollActive > 0 && c.PollActive <= c.PollIdle, "active poll interval", c.PollActive, "above 0 and at most the idle one")
-	check(c.MissedAfter > 0, "time after which a run was missed", c.MissedAfter, "above 0")
+	check(c.PollActive > 0 && c.PollActive <= c.PollIdle,
+		"active poll interval", c.PollActive, "more than 0 and at most the idle poll interval")
+	check(c.MissedAfter > 0, "missed-after time", c.MissedAfter, "more than 0")
 	check(c.PollIdle <= c.Lease/3, "idle poll interval", c.PollIdle, "at most a third of the lease")
 	return errors.Join(errs...)
 }

@@ -21,7 +21,11 @@ func TestConfigDefaultsAreValid(t *testing.T) {
 func TestConfigNamesEveryFault(t *testing.T) {
 	t.Parallel()
 	_, err := Config{MaxConcurrentTargets: -1, Lease: time.Millisecond, PollActive: time.Minute}.withDefaults()
-	for _, part := range []string{"max concurrent targets is -1", "lease is 1ms", "active poll interval is 1m0s"} {
+	for _, part := range []string{
+		"invalid max concurrent targets -1: want 1 to 10000",
+		"invalid lease 1ms: want 1s to 1h",
+		"invalid active poll interval 1m0s: want",
+	} {
 		require.ErrorContains(t, err, part)
 	}
 }

@@ -11,51 +11,59 @@ import (
 
 	"github.com/jobagent/jobagent/agent/internal/backoff"
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/targets"
 )
 
-// controller makes passes: one call that advances every execution that can move, claims tasks for free workers,
-// and tells which tasks must be canceled. After each it compares what the database says this term holds with what memory says.
+// controller makes passes. A pass is one call that advances every execution that can move, claims
+// tasks for idle workers, and returns the tasks that must be canceled. After a pass the controller
+// compares the tasks that the control database says this term holds with those in the registry.
 type controller struct {
 	store *controldb.Store
 	term  controldb.Term
 	comm  *communicator
 	cfg   Config
 	log   *zap.Logger
-	// cleanup asks the cleaner to delete what was purged. Size 1.
+	// cleanup wakes the cleaner. Size 1.
 	cleanup chan<- struct{}
 	watch   *advanceWatch
 
-	// lastTask is the highest task id that a pass has handed over. The next pass repeats claims above it: their answer was lost.
+	// lastTask is the highest task ID that a pass has returned. The next pass returns claims above it
+	// again, because their answer was lost.
 	lastTask   controldb.TaskID
-	activeAt   time.Time // when something last moved; zero: nothing ever has
-	deliveries uint64    // how many deliveries had begun at the last pass
-	comparedAt time.Time // when a pass could last be compared
+	activeAt   time.Time // when a task was last claimed, canceled or delivered; zero: never
+	deliveries uint64    // deliveries that had begun at the last pass
+	comparedAt time.Time // when the digests were last compared
 	mismatches int       // comparisons in a row that found a difference
 }
 
-// alertTime is how long after the last thing that moved passes follow each other as if something were going on: runs that people and
-// programs start often come one after the other. While a long script runs and nothing else happens, passes are as rare as those of an
-// idle agent: a stop request and a new run wait for one at most PollIdle.
-const alertTime = 2 * time.Second
+// activeTime is how long passes follow each other at the active poll interval after the last
+// activity (a claim, a cancel signal or a delivery), because people and programs often start several
+// runs one after the other. While a long script runs and nothing else happens, the idle poll
+// interval applies; a stop request and a new run then wait for at most one of it.
+const activeTime = 2 * time.Second
 
-// driftPasses is how many comparisons in a row must differ before it is called drift.
+// driftPasses is how many comparisons in a row must differ before the difference counts as drift.
 const driftPasses = 2
 
-func newController(store *controldb.Store, term controldb.Term, comm *communicator, cleanup chan<- struct{}, cfg Config, log *zap.Logger) *controller {
+func newController(
+	store *controldb.Store, term controldb.Term, comm *communicator, cleanup chan<- struct{}, cfg Config, log *zap.Logger,
+) *controller {
 	log = log.With(zap.String(keyService, "controller"))
 	return &controller{
-		store: store, term: term, comm: comm, cleanup: cleanup, watch: newAdvanceWatch(store, log), cfg: cfg, log: log, comparedAt: time.Now(),
+		store: store, term: term, comm: comm, cleanup: cleanup, watch: newAdvanceWatch(store, log),
+		cfg: cfg, log: log, comparedAt: time.Now(),
 	}
 }
 
 func (c *controller) name() string { return "controller" }
 
-// run passes until ctx is done. It returns [ErrDrift] or [ErrTermLost] when the core must start afresh.
+// run makes passes until ctx is done. It returns [ErrDrift] or [ErrTermLost] if the core must be
+// restarted.
 func (c *controller) run(ctx context.Context, ready func()) error {
 	ready()
 	retry := backoff.Exponential{Min: 100 * time.Millisecond, Max: 10 * time.Second}
 	var delay time.Duration
-	for sleep(ctx, delay, c.comm.nudge) {
+	for sleep(ctx, delay, c.comm.queue.wake) {
 		next, err := c.runOnce(ctx)
 		switch {
 		case err == nil:
@@ -68,8 +76,8 @@ func (c *controller) run(ctx context.Context, ready func()) error {
 		case ctx.Err() != nil:
 		default:
 			delay = retry.Next()
-			c.log.Warn("pass did not succeed", zap.Error(err), zap.Duration(keyRetryIn, delay))
-			// A nudge must not cut the wait short: the database is what is missing.
+			c.log.Warn("pass failed", zap.Error(err), zap.Duration(keyRetryIn, delay))
+			// wake must not cut this wait short: the cause is the control database.
 			if !sleep(ctx, delay, nil) {
 				return nil
 			}
@@ -79,27 +87,30 @@ func (c *controller) run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// runOnce makes one pass. It returns how long to wait for the next one if nothing happens before.
+// runOnce makes one pass. It returns how long to wait before the next one unless a pass is requested.
 func (c *controller) runOnce(ctx context.Context) (time.Duration, error) {
-	// Under load reports move during every pass, and none could be compared; then, now and again, delivery waits for a pass.
-	if time.Since(c.comparedAt) >= c.cfg.rarely() {
+	// Under load a delivery overlaps every pass, so that none could be compared. Therefore delivery is
+	// paused for one pass from time to time.
+	if time.Since(c.comparedAt) >= c.cfg.slowPollInterval() {
 		waiting, cancel := context.WithTimeout(ctx, c.cfg.PollIdle)
 		defer cancel()
-		if resume, err := c.comm.pauseDelivery(waiting); err == nil {
+		if resume, err := c.comm.outbox.pause(waiting); err == nil {
 			defer resume()
-			return c.pass(ctx, c.comm.sure)
+			return c.pass(ctx, c.comm.outbox.answered)
 		}
-		// A delivery on a connection that has fallen silent must not hold up stop requests until it is given up.
+		// A delivery whose connection is silent must not hold up stop requests: make the pass without
+		// a comparison.
 	}
-	begun, quiet := c.comm.deliveryMark()
+	begun, quiet := c.comm.outbox.mark()
 	return c.pass(ctx, func() bool {
-		now, stillQuiet := c.comm.deliveryMark()
-		return quiet && stillQuiet && now == begun
+		begunNow, quietNow := c.comm.outbox.mark()
+		return quiet && quietNow && begunNow == begun
 	})
 }
 
-// pass makes the call and acts on its answer. comparable says, after the call, whether no report moved meanwhile.
-func (c *controller) pass(ctx context.Context, comparable func() bool) (time.Duration, error) {
+// pass makes the call and applies its answer. After the call, undisturbed reports whether no delivery
+// overlapped the pass, so that the digests may be compared.
+func (c *controller) pass(ctx context.Context, undisturbed func() bool) (time.Duration, error) {
 	c.comm.returnIdle()
 	free := c.comm.free()
 	asked := time.Now()
@@ -110,31 +121,32 @@ func (c *controller) pass(ctx context.Context, comparable func() bool) (time.Dur
 		return 0, err
 	}
 	if res.CleanupDue {
-		signal(c.cleanup)
+		notify(c.cleanup)
 	}
 	for _, task := range res.Tasks {
 		c.lastTask = max(c.lastTask, task.ID)
 	}
 	full := len(res.Tasks) > 0 && len(res.Tasks) == free
 	c.comm.accept(res.Tasks, asked, free)
-	for _, signal := range res.Cancels {
-		c.comm.cancelTask(signal.Task, cancelCause(signal))
+	for _, stop := range res.Cancels {
+		c.cancel(stop)
 	}
 	c.watch.note(ctx, res)
-	if comparable() {
-		if err := c.compare(ctx, res.Held); err != nil {
+	inMemory := c.comm.registry.digest() // before undisturbed: a delivery that begins now must not be compared
+	if undisturbed() {
+		if err := c.compare(ctx, inMemory, res.Held); err != nil {
 			return 0, err
 		}
 	}
-	deliveries, _ := c.comm.deliveryMark()
+	deliveries, _ := c.comm.outbox.mark()
 	if len(res.Tasks) > 0 || len(res.Cancels) > 0 || deliveries != c.deliveries {
 		c.activeAt, c.deliveries = time.Now(), deliveries
 	}
 	switch {
 	case full && c.comm.low():
 		return 0, nil // there may be more
-	case c.activeAt.IsZero() || time.Since(c.activeAt) >= alertTime:
-	case c.comm.held().Count == 0:
+	case c.activeAt.IsZero() || time.Since(c.activeAt) >= activeTime:
+	case c.comm.registry.count() == 0:
 		return c.cfg.PollActive / 2, nil
 	default:
 		return c.cfg.PollActive, nil
@@ -146,10 +158,18 @@ func (c *controller) pass(ctx context.Context, comparable func() bool) (time.Dur
 	return idle, nil
 }
 
-// compare holds the database's digest against memory's. A difference that lasts is drift (design section 6).
-func (c *controller) compare(ctx context.Context, inDatabase controldb.Digest) error {
+// cancel cancels a task whose run was stopped. Only the first of the repeated signals for a task is
+// logged.
+func (c *controller) cancel(stop controldb.CancelSignal) {
+	if c.comm.registry.cancel(stop.Task, targets.ErrStopRequested) {
+		c.log.Info("canceling task", zap.Int64(keyTaskID, int64(stop.Task)), zap.String(keyCause, stop.Reason))
+	}
+}
+
+// compare compares the digests of memory and control database. A difference in [driftPasses]
+// comparisons in a row is drift (design section 6).
+func (c *controller) compare(ctx context.Context, inMemory, inDatabase controldb.Digest) error {
 	c.comparedAt = time.Now()
-	inMemory := c.comm.held()
 	if inMemory == inDatabase {
 		c.mismatches = 0
 		return nil
@@ -160,7 +180,7 @@ func (c *controller) compare(ctx context.Context, inDatabase controldb.Digest) e
 	}
 	fields := []zap.Field{zap.Stringer(keyInMemory, inMemory), zap.Stringer(keyInDatabase, inDatabase)}
 	if diff, err := c.difference(ctx); err != nil {
-		fields = append(fields, zap.Error(err)) // the digests must do
+		fields = append(fields, zap.Error(err)) // the log has the digests only
 	} else {
 		fields = append(fields, zap.Int64s(keyOnlyInMemory, diff.onlyInMemory), zap.Int64s(keyOnlyInDatabase, diff.onlyInDatabase),
 			zap.Int64s(keyOtherAttempt, diff.otherAttempt))
@@ -169,13 +189,14 @@ func (c *controller) compare(ctx context.Context, inDatabase controldb.Digest) e
 	return ErrDrift
 }
 
-// drift lists task ids by how memory and database differ on them.
+// drift lists the IDs of tasks on which memory and control database differ, by kind of difference.
 type drift struct{ onlyInMemory, onlyInDatabase, otherAttempt []int64 }
 
-// listedDrift bounds each list of a drift, for the log's sake.
+// listedDrift bounds each list of a drift, to keep the log entry short.
 const listedDrift = 20
 
-// difference asks the database for all tasks that it says this term holds, and compares each with memory's.
+// difference reads all tasks that the control database says this term holds, and compares them with
+// the registry.
 func (c *controller) difference(ctx context.Context) (drift, error) {
 	var none controldb.TaskID
 	res, err := c.store.Pass(ctx, controldb.PassRequest{
@@ -190,7 +211,7 @@ func (c *controller) difference(ctx context.Context) (drift, error) {
 			*list = append(*list, int64(id))
 		}
 	}
-	inMemory := c.comm.attempts()
+	inMemory := c.comm.registry.attempts()
 	for _, task := range res.Tasks {
 		attempt, ok := inMemory[task.ID]
 		switch {

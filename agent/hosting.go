@@ -13,44 +13,48 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// Tools are what the agent reaches targets with. They are safe for concurrent use, and outlive the agent.
+// Tools connect to targets. They are safe for concurrent use, and must stay open until the agent has
+// stopped.
 type Tools struct {
 	Runner   *mssql.Runner
 	Resolver *mssql.Resolver
 }
 
-// Hosting builds, watches, starts, stops and restarts the parts of an agent (JobHosting in the design).
+// Hosting builds, starts, watches, restarts and stops the parts of an agent (JobHosting in the design).
 type Hosting struct {
 	cfg   Config
 	store *controldb.Store
 	tools Tools
 	log   *zap.Logger
-	// hurry, once closed, cuts the grace of a stopping agent short.
-	hurry <-chan struct{}
+	// skipGrace, once closed, ends the grace period of a stopping agent.
+	skipGrace <-chan struct{}
 }
 
-// callLimit is how long a call to the control database may take. No procedure comes near it; it is for connections that have fallen
-// silent, which the operating system notices after many minutes, if at all.
+// callLimit bounds a call to the control database. No procedure takes nearly as long; the limit is for
+// silent connections, which the operating system detects after many minutes, if at all.
 const callLimit = time.Minute
 
-// New makes an agent over an open control database and tools for the targets; both stay the caller's
-// to close. hurry, once closed, makes a stopping agent cancel what runs without waiting for [Config].Grace;
-// nil: never. It returns an error if cfg is out of range.
-func New(cfg Config, store *controldb.Store, tools Tools, hurry <-chan struct{}, log *zap.Logger) (*Hosting, error) {
+// New returns an agent over an open control database and tools for the targets. The caller closes both
+// after the agent has stopped. Once skipGrace is closed, a stopping agent cancels running scripts
+// without waiting for [Config].Grace; nil means that it always waits. New returns an error if cfg is
+// out of range.
+func New(cfg Config, store *controldb.Store, tools Tools, skipGrace <-chan struct{}, log *zap.Logger) (*Hosting, error) {
 	cfg, err := cfg.withDefaults()
 	if err != nil {
 		return nil, fmt.Errorf("agent configuration: %w", err)
 	}
 	return &Hosting{
-		cfg: cfg, store: store.WithCallLimit(callLimit), tools: tools, hurry: hurry,
+		cfg: cfg, store: store.WithCallLimit(callLimit), tools: tools, skipGrace: skipGrace,
 		log: log.With(zap.Stringer(keyAgentID, cfg.AgentID)),
 	}, nil
 }
 
-// Run works until ctx is done, and returns nil after a clean stop. It returns an error at once if the control
-// database cannot be used as it is: it refuses the login, the schema is not installed or of a version that does not understand
-// the agent. A control database that is away is waited for (see [Await]). Once the agent has started, all such conditions, lost terms and
-// drift are waited out: the core starts afresh under a new term.
+// Run runs the agent until ctx is done, and returns nil after a clean stop.
+//
+// Run waits for a control database that cannot be reached yet (see [Await]). It returns an error at
+// once if the control database refuses the login, has no control schema, or has one of a version that
+// does not support this agent. After the start, Run returns no error: the core is restarted under a new
+// term, with a growing delay.
 //
 // Run must be called once.
 func (h *Hosting) Run(ctx context.Context) error {
@@ -61,12 +65,12 @@ func (h *Hosting) Run(ctx context.Context) error {
 	})
 	if err != nil {
 		if ctx.Err() != nil {
-			return nil // told to stop before it had begun
+			return nil // stopped before the start
 		}
 		return err
 	}
 	if other != nil {
-		h.log.Warn("the control schema is of another release, which understands this agent", zap.Error(other))
+		h.log.Warn("the control schema is of another release, which supports this agent", zap.Error(other))
 	}
 	h.log.Info("agent started", zap.String(keyVersion, h.cfg.Version))
 	defer h.log.Info("agent stopped")
@@ -76,20 +80,20 @@ func (h *Hosting) Run(ctx context.Context) error {
 		started := time.Now()
 		err := h.runCore(ctx)
 		if ctx.Err() != nil {
-			return nil // what went wrong while stopping has been logged where it happened
+			return nil // errors of the stop have been logged
 		}
 		if time.Since(started) > time.Minute {
 			retry.Reset()
 		}
 		delay := retry.Next()
-		h.log.Warn("core ended and starts afresh", zap.Error(err), zap.Duration(keyRetryIn, delay))
+		h.log.Warn("core failed, restarting", zap.Error(err), zap.Duration(keyRetryIn, delay))
 		if !sleep(ctx, delay, nil) {
 			return nil
 		}
 	}
 }
 
-// runCore takes a term and runs all parts under it until ctx is done or one of them cannot go on.
+// runCore starts a term and runs all parts under it until ctx is done or one of them fails.
 func (h *Hosting) runCore(ctx context.Context) error {
 	asked := time.Now()
 	term, err := h.startTerm(ctx)
@@ -99,18 +103,18 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	log := h.log.With(zap.Int64(keyTermID, int64(term.ID)))
 	log.Info("term started")
 
-	termCtx, lose := context.WithCancelCause(context.WithoutCancel(ctx))
-	defer lose(ErrStopping)
+	termCtx, cancelTerm := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer cancelTerm(ErrStopping)
 	comm := newCommunicator(h.store, term.ID, termCtx, h.cfg, log)
-	clean := newCleaner(h.store, log)
+	cleaner := newCleaner(h.store, log)
 	err = supervise(ctx,
-		newLease(h.store, term, asked, lose, log),
+		newLease(h.store, term, asked, cancelTerm, log),
 		comm,
-		newTaskHost(h.store, h.tools, comm, h.cfg, h.hurry, log),
+		newTaskHost(h.store, term.ID, comm, h.tools, h.cfg, h.skipGrace, log),
 		newMaintainer(h.store, log),
-		clean,
-		newScheduler(h.store, term, comm, h.cfg, log),
-		newController(h.store, term, comm, clean.wake, h.cfg, log),
+		cleaner,
+		newScheduler(h.store, term, comm.queue.wake, h.cfg, log),
+		newController(h.store, term, comm, cleaner.wake, h.cfg, log),
 	)
 	if cause := context.Cause(termCtx); errors.Is(cause, ErrTermLost) && !errors.Is(err, ErrTermLost) {
 		err = errors.Join(err, cause)
@@ -118,7 +122,8 @@ func (h *Hosting) runCore(ctx context.Context) error {
 	return err
 }
 
-// startTerm asks for a term, for at most the length of one: an answer that comes later is worth nothing.
+// startTerm starts a term. The call may take at most the length of a lease, because a later answer
+// would be for a term that has expired.
 func (h *Hosting) startTerm(ctx context.Context) (controldb.Term, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.cfg.Lease)
 	defer cancel()

@@ -3,43 +3,45 @@ package agent
 import "time"
 
 const (
-	// paceSpan is the time by which a pace counts.
+	// paceSpan is the length of the spans in which a pace counts.
 	paceSpan = 250 * time.Millisecond
-	// paceAhead is how far it looks ahead: for as long as fetching more takes, and some. It is also the least time that a pace is
-	// taken from.
+	// paceAhead is how far ahead a pace predicts: a little longer than a claim takes. A shorter count
+	// predicts no more than it has counted.
 	paceAhead = 100 * time.Millisecond
-	// paceLeast is how many must have ended for a pace: fewer that happen to end together promise nothing.
-	paceLeast = 3
+	// paceMinimum is the smallest count that predicts anything: two tasks may end together by chance.
+	paceMinimum = 3
 )
 
-// pace counts what workers have finished lately. The zero value has counted nothing.
+// pace predicts from the tasks that workers have finished lately how many they will finish soon. The
+// zero value has counted nothing.
 type pace struct {
 	began         time.Time // of the current span
-	current, last int       // finished in it, and in the one before
+	current, last int       // tasks finished in the current span and in the one before
 }
 
-// add counts one more.
+// add counts one finished task.
 func (p *pace) add(now time.Time) {
-	p.turn(now)
+	p.advance(now)
 	p.current++
 }
 
-// soon is how many more the workers will finish within paceAhead if they go on like in the last one or two spans.
-func (p *pace) soon(now time.Time) int {
-	p.turn(now)
+// ahead returns how many tasks the workers will finish within paceAhead at the pace of the last one
+// or two spans.
+func (p *pace) ahead(now time.Time) int {
+	p.advance(now)
 	n, counted := p.current, now.Sub(p.began)
 	if p.last > 0 {
 		n += p.last
 		counted += paceSpan
 	}
-	if n < paceLeast {
+	if n < paceMinimum {
 		return 0
 	}
 	return int(time.Duration(n) * paceAhead / max(counted, paceAhead))
 }
 
-// turn begins a new span when the current one is over.
-func (p *pace) turn(now time.Time) {
+// advance begins a new span if the current one is over.
+func (p *pace) advance(now time.Time) {
 	switch age := now.Sub(p.began); {
 	case age < paceSpan:
 	case age < 2*paceSpan:

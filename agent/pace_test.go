@@ -15,16 +15,16 @@ func TestPace(t *testing.T) {
 	t.Run("short scripts", func(t *testing.T) {
 		t.Parallel()
 		var p pace
-		require.Zero(t, p.soon(at(0)))
+		require.Zero(t, p.ahead(at(0)))
 		for ms := range 1000 {
 			p.add(at(ms))
 			switch {
 			case ms < 2:
-				require.Zero(t, p.soon(at(ms)), ms)
+				require.Zero(t, p.ahead(at(ms)), ms)
 			case ms < 100:
-				require.Equal(t, ms+1, p.soon(at(ms)), "a beginning promises no more than it has brought")
+				require.Equal(t, ms+1, p.ahead(at(ms)), "a beginning promises no more than it has brought")
 			default:
-				require.InDelta(t, 100, p.soon(at(ms)), 2, "one a millisecond, at %d ms", ms)
+				require.InDelta(t, 100, p.ahead(at(ms)), 2, "one a millisecond, at %d ms", ms)
 			}
 		}
 	})
@@ -34,7 +34,7 @@ func TestPace(t *testing.T) {
 		for ms := 0; ms < 10_000; ms += 200 {
 			p.add(at(ms))
 			p.add(at(ms))
-			require.LessOrEqual(t, p.soon(at(ms)), 2, "ten a second, in pairs, at %d ms", ms)
+			require.LessOrEqual(t, p.ahead(at(ms)), 2, "ten a second, in pairs, at %d ms", ms)
 		}
 	})
 	t.Run("an end", func(t *testing.T) {
@@ -43,11 +43,11 @@ func TestPace(t *testing.T) {
 		for range 500 {
 			p.add(at(0))
 		}
-		require.Equal(t, 500, p.soon(at(0)))
-		require.Equal(t, 142, p.soon(at(350)))
-		require.Zero(t, p.soon(at(500)), "all that is long ago")
+		require.Equal(t, 500, p.ahead(at(0)))
+		require.Equal(t, 142, p.ahead(at(350)))
+		require.Zero(t, p.ahead(at(500)), "all that is long ago")
 		p.add(at(700))
 		p.add(at(700))
-		require.Zero(t, p.soon(at(700)), "two that end together promise nothing")
+		require.Zero(t, p.ahead(at(700)), "two that end together promise nothing")
 	})
 }

@@ -16,32 +16,42 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule/firing"
 )
 
-// schedulesPerCall bounds how many schedules one round handles; what is left is handled in the next, at once.
+// schedulesPerCall bounds how many schedules one round handles. The next round follows at once if there
+// are more.
 const schedulesPerCall = 500
 
-// runsPerCall bounds how many runs one round makes, but for one schedule's, so that the call ends in good time even after an outage
-// that many schedules have to catch up on.
+// runsPerCall bounds how many runs one round creates, so that the call is short even after an outage that
+// many schedules have to catch up on. A round exceeds the bound by the runs of at most one schedule.
 const runsPerCall = 1000
 
-// scheduler turns due instants into executions. It never asks whether "now" matches a schedule: the database
-// stores the next due instant, and creating its execution and moving it on is one transaction (I2, I10). T-SQL cannot compute
-// a recurrence, so the scheduler also says when new and changed schedules are due, or what is wrong with them: its verdict.
+// scheduler creates executions at due instants. It never asks whether the current time matches a
+// schedule: the control database stores the next due instant, and one transaction creates the execution
+// and stores the following instant (I2, I10).
+//
+// T-SQL cannot compute a recurrence. Therefore the scheduler also validates new and changed schedules:
+// the result, a verdict, is the next due instant or the list of errors.
 type scheduler struct {
 	store *controldb.Store
 	term  controldb.Term
-	comm  *communicator
 	cfg   Config
 	log   *zap.Logger
+	// wakeController asks the controller for a pass. Size 1.
+	wakeController chan<- struct{}
 
-	// rechecked: all schedules that other engines have judged wait for a verdict, or have one since this term began.
+	// rechecked is set once every schedule that another engine has validated is marked for a new
+	// verdict.
 	rechecked bool
-	// otherKinds are the kinds that this agent does not know, and does not ask for again.
-	otherKinds []string
+	// unknownKinds are the kinds of schedules that this agent does not support. It does not read
+	// schedules of these kinds again.
+	unknownKinds []string
 }
 
-func newScheduler(store *controldb.Store, term controldb.Term, comm *communicator, cfg Config, log *zap.Logger) *scheduler {
+func newScheduler(
+	store *controldb.Store, term controldb.Term, wakeController chan<- struct{}, cfg Config, log *zap.Logger,
+) *scheduler {
 	return &scheduler{
-		store: store, term: term, comm: comm, cfg: cfg, log: log.With(zap.String(keyService, "scheduler")),
+		store: store, term: term, wakeController: wakeController, cfg: cfg,
+		log: log.With(zap.String(keyService, "scheduler")),
 	}
 }
 
@@ -71,9 +81,9 @@ func (s *scheduler) run(ctx context.Context, ready func()) error {
 	return nil
 }
 
-// runOnce handles what is due and what waits for a verdict, and returns how long to wait: until the next stored due instant,
-// but at most the idle interval, since schedules may be added meanwhile, and nobody should wait for the verdict on one
-// for longer than a second.
+// runOnce handles the due schedules and the schedules that wait for a verdict. It returns how long to
+// wait before the next round: until the next stored due instant, but at most the slow poll interval,
+// because schedules may be added at any time, and should be validated within a second.
 func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 	if !s.rechecked {
 		n, remaining, err := s.store.RecheckSchedules(ctx, s.term.ID, schedule.Engine())
@@ -82,44 +92,48 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 		}
 		s.rechecked = !remaining
 		if n > 0 {
-			s.log.Info("due instants are computed again by other rules", zap.Int(keyCount, n), zap.String(keyEngine, schedule.Engine()))
+			s.log.Info("recomputing due instants because the schedule engine has changed", zap.Int(keyCount, n), zap.String(keyEngine, schedule.Engine()))
 		}
 	}
-	due, err := s.store.DueSchedules(ctx, schedulesPerCall, s.otherKinds...)
+	due, err := s.store.DueSchedules(ctx, schedulesPerCall, s.unknownKinds...)
 	if err != nil {
 		return 0, err
 	}
-	named := readCalendars(due.Calendars)
-	judged, err := s.judge(ctx, due, named)
+	calendars := readCalendars(due.Calendars)
+	validated, err := s.validate(ctx, due, calendars)
 	if err != nil {
 		return 0, err
 	}
-	fired, err := s.fire(ctx, due, named)
+	fired, err := s.fire(ctx, due, calendars)
 	if err != nil {
 		return 0, err
 	}
-	if judged || fired {
+	if validated || fired {
 		return 0, nil
 	}
-	most := s.cfg.rarely()
-	wait := most - rand.N(most/5+1) // so that the loops of several agents drift apart
+	longest := s.cfg.slowPollInterval()
+	wait := longest - rand.N(longest/5+1) // random, so that several agents do not run in step
 	if !due.NextFireAt.IsZero() {
-		// The instant itself may have come meanwhile; never less than a millisecond, or a clock that runs late would spin.
+		// The instant may have passed already. Wait a millisecond at least: without it, the loop would
+		// spin while the database's clock is behind.
 		wait = min(wait, max(time.Millisecond, due.NextFireAt.Sub(due.Now)))
 	}
 	return wait, nil
 }
 
-// judge gives verdicts on the schedules that wait for one. more: there is more to do at once.
-func (s *scheduler) judge(ctx context.Context, due controldb.DueSchedules, named firing.Calendars) (more bool, err error) {
+// validate records verdicts on the schedules that wait for one. more means that the next round should
+// follow at once.
+func (s *scheduler) validate(
+	ctx context.Context, due controldb.DueSchedules, calendars firing.Calendars,
+) (more bool, err error) {
 	var verdicts []controldb.Verdict
 	for _, sched := range due.Unjudged {
 		d := definitionOf(sched)
 		d.MinInterval = due.MinInterval
-		v, err := firing.Judge(d, named, due.Now)
+		v, err := firing.Judge(d, calendars, due.Now)
 		if err != nil {
-			s.leave(sched, err)
-			more = true // what it can read may have had no place in the list
+			s.skipKind(sched, err)
+			more = true // the list may have had no room for other schedules
 			continue
 		}
 		verdict := controldb.Verdict{
@@ -139,13 +153,14 @@ func (s *scheduler) judge(ctx context.Context, due controldb.DueSchedules, named
 		if r.Result != controldb.VerdictRecorded {
 			continue
 		}
-		more = true // what it is due at may have come
+		more = true // the schedule may be due now
 		fields := []zap.Field{
-			zap.String(keyJobName, r.JobName), zap.String(keySchedule, r.ScheduleName), zap.String(keyState, r.State), zap.Time(keyDueAt, r.NextDueAt),
+			zap.String(keyJobName, r.JobName), zap.String(keySchedule, r.ScheduleName),
+			zap.String(keyState, r.State), zap.Time(keyDueAt, r.NextDueAt),
 		}
 		switch {
 		case !r.OldDueAt.IsZero() && !r.OldDueAt.Equal(r.NextDueAt):
-			s.log.Info("schedule is due at another instant by other rules", append(fields, zap.Time(keyOldDueAt, r.OldDueAt))...)
+			s.log.Info("schedule is due at another instant because the schedule engine has changed", append(fields, zap.Time(keyOldDueAt, r.OldDueAt))...)
 		case r.OldDueAt.IsZero():
 			s.log.Info("schedule validated", fields...)
 		}
@@ -153,20 +168,24 @@ func (s *scheduler) judge(ctx context.Context, due controldb.DueSchedules, named
 	return more, nil
 }
 
-// fire handles due instants and backfills. more: there is more to do at once.
-func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named firing.Calendars) (more bool, err error) {
-	at := firing.Round{Now: due.Now, WorkingSince: due.WorkingSince, LastWorked: due.LastWorkedAt, MissedAfter: s.cfg.MissedAfter}
+// fire handles due instants and backfills. more means that the next round should follow at once.
+func (s *scheduler) fire(
+	ctx context.Context, due controldb.DueSchedules, calendars firing.Calendars,
+) (more bool, err error) {
+	round := firing.Round{
+		Now: due.Now, WorkingSince: due.WorkingSince, LastWorked: due.LastWorkedAt, MissedAfter: s.cfg.MissedAfter,
+	}
 	var firings []controldb.Firing
-	again := map[controldb.ScheduleID]bool{} // schedules that will be due at once when the firing has been carried out
+	again := map[controldb.ScheduleID]bool{} // schedules that are due again after this round
 	runs, locked := 0, 0
 	for _, sched := range due.Schedules {
 		if runs >= runsPerCall {
 			more = true
 			break
 		}
-		d, err := firing.Decide(definitionOf(sched), named, at)
+		d, err := firing.Decide(definitionOf(sched), calendars, round)
 		if err != nil {
-			s.leave(sched, err)
+			s.skipKind(sched, err)
 			more = true
 			continue
 		}
@@ -193,10 +212,10 @@ func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named 
 			from = b.NextAt
 		}
 		f := controldb.Firing{Schedule: b.Schedule.ID, Revision: b.Schedule.Revision, Backfill: b.ID, DueAt: b.NextAt}
-		f.Runs, f.NextDueAt, err = firing.Backfill(definitionOf(b.Schedule), named, from, b.To)
+		f.Runs, f.NextDueAt, err = firing.Backfill(definitionOf(b.Schedule), calendars, from, b.To)
 		switch {
 		case errors.Is(err, firing.ErrUnknownKind):
-			s.leave(b.Schedule, err)
+			s.skipKind(b.Schedule, err)
 			more = true
 			continue
 		case err != nil:
@@ -218,37 +237,37 @@ func (s *scheduler) fire(ctx context.Context, due controldb.DueSchedules, named 
 	for _, f := range fired {
 		switch f.Result {
 		case controldb.FiredStale:
-			continue // another agent was faster
+			continue // another agent has handled it
 		case controldb.FiredLocked:
-			delete(again, f.Schedule) // it is due again in the next round, which need not come at once
+			delete(again, f.Schedule) // the schedule stays due, but need not be retried at once
 			locked++
-			s.log.Debug("schedule is left: another transaction holds it", zap.String(keyJobName, f.JobName), zap.Time(keyDueAt, f.DueAt))
+			s.log.Debug("schedule skipped: another transaction has locked it", zap.String(keyJobName, f.JobName), zap.Time(keyDueAt, f.DueAt))
 			continue
 		case controldb.FiredStarted:
-			signal(s.comm.nudge)
+			notify(s.wakeController)
 		}
 		fields := []zap.Field{zap.String(keyJobName, f.JobName), zap.Time(keyDueAt, f.DueAt), zap.String(keyOutcome, f.Result)}
-		if f.JobExecutionID != uuid.Nil { // which a skipped instant has not
+		if f.JobExecutionID != uuid.Nil { // nil for a skipped instant
 			fields = append(fields, zap.Stringer(keyExecutionID, f.JobExecutionID))
 		}
 		s.log.Info("schedule fired", fields...)
 	}
-	// A list that is full of what others hold would be the same at once.
+	// If all listed schedules are locked, the next list would be the same now.
 	full := len(due.Schedules) == schedulesPerCall || len(due.Backfills) == schedulesPerCall
 	return more || len(again) > 0 || full && locked < len(firings), nil
 }
 
-// leave leaves the schedules of a kind to other agents, and says so once: nothing of them is lost, they stay due.
-func (s *scheduler) leave(sched controldb.DueSchedule, err error) {
-	if slices.Contains(s.otherKinds, sched.Kind) {
+// skipKind leaves all schedules of a kind to other agents and logs it once. The schedules stay due.
+func (s *scheduler) skipKind(sched controldb.DueSchedule, err error) {
+	if slices.Contains(s.unknownKinds, sched.Kind) {
 		return
 	}
-	s.otherKinds = append(s.otherKinds, sched.Kind)
-	s.log.Warn("schedules of a kind wait for another agent, the first of them is this one", zap.String(keyJobName, sched.JobName),
+	s.unknownKinds = append(s.unknownKinds, sched.Kind)
+	s.log.Warn("schedules of an unsupported kind wait for another agent, such as this one", zap.String(keyJobName, sched.JobName),
 		zap.String(keySchedule, sched.Name), zap.Error(err))
 }
 
-// readCalendars parses the calendars of the database, once for all schedules of a round.
+// readCalendars parses the calendars of the control database, once for all schedules of a round.
 func readCalendars(list []controldb.CalendarText) firing.Calendars {
 	texts := map[string]string{}
 	for _, c := range list {
@@ -257,14 +276,16 @@ func readCalendars(list []controldb.CalendarText) firing.Calendars {
 	return firing.ReadCalendars(texts)
 }
 
-// definitionOf is a stored schedule as far as its instants depend on it.
+// definitionOf returns the part of a stored schedule on which its due instants depend.
 func definitionOf(d controldb.DueSchedule) firing.Definition {
 	out := firing.Definition{
-		ID: int64(d.ID), Kind: d.Kind, Spec: d.Spec, Zone: d.TimeZone, CatchUp: d.CatchUp, Defined: d.Defined, Activated: d.Activated,
-		Due: d.DueAt, LastDue: d.LastDueAt, Executions: d.Executions,
+		ID: int64(d.ID), Kind: d.Kind, Spec: d.Spec, Zone: d.TimeZone, CatchUp: d.CatchUp,
+		Defined: d.Defined, Activated: d.Activated, Due: d.DueAt, LastDue: d.LastDueAt, Executions: d.Executions,
 	}
 	if d.Name == "" {
-		out.Job = &schedule.Elastic{Interval: schedule.Interval(d.IntervalType), Count: d.IntervalCount, Start: d.Anchor, End: d.End}
+		out.Job = &schedule.Elastic{
+			Interval: schedule.Interval(d.IntervalType), Count: d.IntervalCount, Start: d.Anchor, End: d.End,
+		}
 	}
 	return out
 }

@@ -15,30 +15,36 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// taskHost is the fixed pool of workers (JobTaskHost in the design): each takes a task from the queue, carries it out
-// under the task's own context, and hands the report back.
+// taskHost is the fixed pool of workers (JobTaskHost in the design). Each worker takes a task from the
+// queue, carries it out under the task's own context, and hands a report to the outbox.
 type taskHost struct {
 	store    *controldb.Store
+	termID   controldb.TermID
 	comm     *communicator
 	runner   *mssql.Runner
 	resolver *mssql.Resolver
 	commands *commandCache
 	cfg      Config
-	hurry    <-chan struct{}
-	log      *zap.Logger
+	// skipGrace, once closed, ends the grace period of a stopping agent.
+	skipGrace <-chan struct{}
+	log       *zap.Logger
 }
 
-func newTaskHost(store *controldb.Store, tools Tools, comm *communicator, cfg Config, hurry <-chan struct{}, log *zap.Logger) *taskHost {
+func newTaskHost(
+	store *controldb.Store, termID controldb.TermID, comm *communicator, tools Tools,
+	cfg Config, skipGrace <-chan struct{}, log *zap.Logger,
+) *taskHost {
 	return &taskHost{
-		store: store, comm: comm, runner: tools.Runner, resolver: tools.Resolver, commands: newCommandCache(store), cfg: cfg, hurry: hurry,
-		log: log.With(zap.String(keyService, "taskHost")),
+		store: store, termID: termID, comm: comm,
+		runner: tools.Runner, resolver: tools.Resolver, commands: newCommandCache(store),
+		cfg: cfg, skipGrace: skipGrace, log: log.With(zap.String(keyService, "taskHost")),
 	}
 }
 
 func (h *taskHost) name() string { return "taskHost" }
 
-// run works until ctx is done; then it hands back what nobody has begun, and waits for what runs: for the grace
-// period, and then until the canceled scripts have ended.
+// run carries out tasks until ctx is done. Then it waits for running tasks: for the grace period, and
+// after that until the canceled scripts have ended. Queued tasks are returned last.
 func (h *taskHost) run(ctx context.Context, ready func()) error {
 	var workers sync.WaitGroup
 	for range h.cfg.MaxConcurrentTargets {
@@ -48,7 +54,7 @@ func (h *taskHost) run(ctx context.Context, ready func()) error {
 	<-ctx.Done()
 
 	idle := make(chan struct{})
-	go func() { // ends when the workers do, which this function waits for
+	go func() { // ends with the workers, for which run waits
 		workers.Wait()
 		close(idle)
 	}()
@@ -58,36 +64,36 @@ func (h *taskHost) run(ctx context.Context, ready func()) error {
 		select {
 		case <-idle:
 		case <-grace.C:
-			h.log.Warn("grace is over, canceling what still runs")
-		case <-h.hurry:
-			h.log.Warn("told to hurry, canceling what still runs")
-		case <-h.comm.termCtx.Done():
+			h.log.Warn("grace period over, canceling running tasks")
+		case <-h.skipGrace:
+			h.log.Warn("grace period skipped, canceling running tasks")
+		case <-h.comm.registry.termCtx.Done():
 		}
 	}
-	h.comm.cancelAll(ErrStopping)
+	h.comm.registry.cancelAll(ErrStopping)
 	<-idle
 	h.returnQueued()
 	return nil
 }
 
-// work is one worker's life.
+// work is the loop of one worker.
 func (h *taskHost) work(ctx context.Context) {
 	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-		case e := <-h.comm.queue:
-			h.comm.take(e)
+		case e := <-h.comm.queue.tasks:
+			h.comm.take()
 			h.comm.done(e, h.carryOut(e))
 		}
 	}
 }
 
-// returnQueued hands back tasks that no worker has taken; nothing of them was sent.
+// returnQueued returns the tasks that no worker has taken. Nothing was sent to their targets.
 func (h *taskHost) returnQueued() {
 	for {
 		select {
-		case e := <-h.comm.queue:
-			h.comm.take(e)
+		case e := <-h.comm.queue.tasks:
+			h.comm.take()
 			h.comm.done(e, notSent(e.task, "the agent stopped before the attempt began"))
 		default:
 			return
@@ -95,12 +101,15 @@ func (h *taskHost) returnQueued() {
 	}
 }
 
-// notSent is the report on a task of which nothing was sent: it goes back uncounted.
-func notSent(task controldb.Task, why string) report {
-	return report{task: task.ID, outcome: controldb.Outcome{Task: task.ID, Attempt: task.Attempt, Outcome: targets.NotSent, Message: why}}
+// notSent returns the report on a task of which nothing was sent: the task goes back to the control
+// database, and the attempt does not count.
+func notSent(task controldb.Task, reason string) report {
+	return report{task: task.ID, outcome: controldb.Outcome{
+		Task: task.ID, Attempt: task.Attempt, Outcome: targets.NotSent, Message: reason,
+	}}
 }
 
-// carryOut does what a task asks for. A panic is that task's failure, and nobody else's.
+// carryOut carries out a task and returns its report. A panic fails this task only.
 func (h *taskHost) carryOut(e *entry) (r report) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -126,16 +135,17 @@ func (h *taskHost) carryOut(e *entry) (r report) {
 	return h.attempt(ctx, e.task)
 }
 
-// attempt runs a step's script on one target.
+// attempt runs the script of a step on one target.
 func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 	script, err := h.commands.get(ctx, task.CommandID)
 	if err != nil {
 		if ctx.Err() != nil {
 			return h.unsent(ctx, task)
 		}
-		h.log.Warn("could not read the command of a task, handing it back", append(taskFields(task), zap.Error(err))...)
-		// Not at once: the task is claimed again as soon as it is back, and nothing else may hold the loop up.
-		if !sleep(ctx, h.cfg.rarely(), nil) {
+		h.log.Warn("could not read the command of a task, returning the task", append(taskFields(task), zap.Error(err))...)
+		// Wait first. The task is claimed again as soon as it is returned, and without the wait that loop
+		// would not pause.
+		if !sleep(ctx, h.cfg.slowPollInterval(), nil) {
 			return h.unsent(ctx, task)
 		}
 		return notSent(task, "the agent could not read the command from the control database")
@@ -175,12 +185,13 @@ func (h *taskHost) attempt(ctx context.Context, task controldb.Task) report {
 	}}
 }
 
-// unreached says whether err, which ended an attempt before anything was sent, is that a server did not answer or let nobody in:
-// a job of whose targets none could be reached for days has its schedules disabled.
+// unreached reports whether err means that a server did not answer or refused the login. err ended an
+// attempt before anything was sent. The schedules of a job are disabled when none of its targets could
+// be reached for days.
 func unreached(err error) bool {
 	var output *mssql.OutputError
 	if errors.As(err, &output) {
-		return false // another server
+		return false // the error of the output's server, not of the target
 	}
 	switch mssql.Classify(err).Class {
 	case targets.ClassTransient, targets.ClassTimeout, targets.ClassLostConnection, targets.ClassAuth, targets.ClassConfig:
@@ -189,7 +200,7 @@ func unreached(err error) bool {
 	return false
 }
 
-// resolve turns a target group into databases.
+// resolve lists the databases of a target group.
 func (h *taskHost) resolve(ctx context.Context, task controldb.Task) report {
 	started := time.Now()
 	list, err := h.resolver.Resolve(ctx, task.Members)
@@ -206,7 +217,8 @@ func (h *taskHost) resolve(ctx context.Context, task controldb.Task) report {
 	return report{task: task.ID, resolution: r}
 }
 
-// unsent reports a task whose context ended before anything was sent, by the cause.
+// unsent returns the report on a task whose context ended before anything was sent. The cause decides
+// the outcome.
 func (h *taskHost) unsent(ctx context.Context, task controldb.Task) report {
 	r := notSent(task, "")
 	r.outcome.Unsent = true
@@ -221,7 +233,7 @@ func (h *taskHost) unsent(ctx context.Context, task controldb.Task) report {
 	return r
 }
 
-// taskFields are what every log line about a task says.
+// taskFields returns the fields of every log entry about a task.
 func taskFields(t controldb.Task) []zap.Field {
 	return []zap.Field{
 		zap.Int64(keyTaskID, int64(t.ID)), zap.String(keyJobName, t.JobName), zap.Int(keyJobVersion, t.JobVersion),

@@ -13,21 +13,22 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// purgeBatch is how many runs one call of an upkeep gives up for deletion. A stop request, the step's time limit and the end of the
-// term are heard between two calls, and during one.
+// purgeBatch is how many runs one call marks for deletion. A stop request, the step's time limit and the
+// end of the term take effect between two calls and during a call.
 const purgeBatch = 100
 
-// upkeep carries out work of the agent's own on the control database: the task of a system job. It goes through the agent's
-// connection to the control database and through procedures that name the term; no credential of a target is used, and no text is run.
+// upkeep carries out the task of a system job: work of the agent itself on the control database. It calls
+// procedures that take the term, over the agent's own connection. It uses no credential of a target and
+// runs no script.
 //
-// What a call has done stays done, and the next call goes on from there. So an attempt that the agent has to let go of is handed
-// back uncounted, as if nothing had been sent.
+// Each call commits its work, and the next call continues from there. Therefore an attempt that the
+// agent abandons is returned uncounted, as if nothing had been sent.
 func (h *taskHost) upkeep(ctx context.Context, task controldb.Task, name string) report {
 	started := time.Now()
 	out := controldb.Outcome{Task: task.ID, Attempt: task.Attempt}
 	if name != controldb.UpkeepPurgeHistory {
 		out.Outcome = targets.Failed
-		out.Message = fmt.Sprintf("This agent does not know the upkeep %q: upgrade the agent.", name)
+		out.Message = fmt.Sprintf("Unknown upkeep %q: upgrade the agent.", name)
 		return report{task: task.ID, outcome: out}
 	}
 	purged, err := h.purge(ctx)
@@ -40,7 +41,7 @@ func (h *taskHost) upkeep(ctx context.Context, task controldb.Task, name string)
 	case errors.Is(cause, targets.ErrTimeout):
 		out.Outcome, out.Message = targets.TimedOut, fmt.Sprintf("The step's time limit passed. Executions purged before: %d.", purged)
 	case cause != nil, errors.Is(err, controldb.ErrTermEnded):
-		return notSent(task, "the agent stopped, and another one goes on")
+		return notSent(task, "the agent stopped; another agent continues")
 	default:
 		out.Outcome, out.Message = targets.Failed, fmt.Sprintf("%v. Executions purged before: %d.", err, purged)
 		out.Error = targets.ErrorDetail{Number: mssql.Classify(err).Number}
@@ -50,15 +51,15 @@ func (h *taskHost) upkeep(ctx context.Context, task controldb.Task, name string)
 	return report{task: task.ID, outcome: out}
 }
 
-// purge deletes history until nothing is left that is older than the retention time, or until ctx is done. It returns how many runs
-// were purged.
+// purge deletes runs that are older than the retention time, until none is left or ctx is done. It
+// returns the number of purged runs.
 func (h *taskHost) purge(ctx context.Context) (int, error) {
 	total := 0
 	for {
 		if ctx.Err() != nil {
 			return total, context.Cause(ctx)
 		}
-		n, err := h.store.PurgeBatch(ctx, h.comm.termID, purgeBatch)
+		n, err := h.store.PurgeBatch(ctx, h.termID, purgeBatch)
 		total += n
 		if err != nil || n == 0 {
 			return total, err
@@ -66,8 +67,8 @@ func (h *taskHost) purge(ctx context.Context) (int, error) {
 	}
 }
 
-// database is the only target of an upkeep: the control database, by the name that the task's one member has. It is for display;
-// nothing is connected to.
+// database returns the only target of an upkeep: the control database, by the name of the task's one
+// member. The target is for display; the agent does not connect to it.
 func (h *taskHost) database(task controldb.Task) report {
 	r := &controldb.Resolution{Attempt: task.Attempt, Targets: make([]targets.Target, 0, len(task.Members))}
 	for _, m := range task.Members {

@@ -400,7 +400,7 @@ WHERE k.ended_at IS NULL AND k.term_id = (SELECT MIN(t.term_id) FROM jobs_intern
 	})
 	require.NoError(t, process.Signal(syscall.SIGCONT))
 	eventually(t, 2*crashLease, "it has a new term", func() bool { return c.logged("term started") == 2 })
-	require.Equal(t, 1, c.logged("core ended and starts afresh"))
+	require.Equal(t, 1, c.logged("core failed, restarting"))
 	c.endSchedules(store)
 	c.settle(store)
 	c.audit(names)

@@ -119,9 +119,9 @@ func TestLocksOfProcesses(t *testing.T) {
 	if *locksLog {
 		require.NoError(t, p.cmd.Process.Signal(syscall.SIGTERM))
 		require.NoError(t, p.cmd.Wait(), p.log.String())
-		require.Contains(t, p.log.String(), "no pass of any agent moves executions on")
+		require.Contains(t, p.log.String(), "no agent can advance executions")
 		require.Contains(t, p.log.String(), "of login mate")
-		require.Contains(t, p.log.String(), "executions move on again")
+		require.Contains(t, p.log.String(), "executions advance again")
 	}
 }
 

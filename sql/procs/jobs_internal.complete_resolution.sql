@@ -17,7 +17,7 @@
 --   @elapsed_ms    How long it took, by the agent's clock.
 --   @unreached     1: the error was that a server could not be reached, or refused the login.
 --   @now           Tests only.
--- Called by: agent/communicator.go, once per resolution.
+-- Called by: agent/outbox.go, once per resolution.
 -- Locks:     the job's row (U), so that two runs of it see each other's targets, unless another transaction holds it; the
 --            targets of other runs (S), the task, the step (X).
 -- Returns:   0.

@@ -5,7 +5,7 @@
 --   @term_id   Whose tasks.
 --   @outcomes  JSON array; see jobs_internal.settle_outcomes.
 --   @now       Tests only.
--- Called by: agent/communicator.go, once per batch of outcomes.
+-- Called by: agent/outbox.go, once per batch of outcomes.
 -- Locks:     the tasks (X), then their targets (X), then steps (X).
 -- Returns:   one row per outcome that was refused: task_id, reason.
 -- Throws:

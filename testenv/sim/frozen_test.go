@@ -60,7 +60,7 @@ func TestSilentAgentLosesItsWorkAndRejoins(t *testing.T) {
 				require.Equal(t, jobs.Succeeded, root.Lifecycle, root.LastMessage)
 				require.Len(t, second.Logs.FilterMessage("term started").All(), 1)
 				require.Len(t, first.Logs.FilterMessage("term started").All(), 2, "the first one has rejoined")
-				require.NotEmpty(t, first.Logs.FilterMessage("core ended and starts afresh").All())
+				require.NotEmpty(t, first.Logs.FilterMessage("core failed, restarting").All())
 				rows, err := w.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: id})
 				require.NoError(t, err)
 				for _, e := range rows {

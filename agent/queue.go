@@ -1,0 +1,176 @@
+package agent
+
+import (
+	"sync"
+	"time"
+)
+
+// queue holds the claimed tasks that no worker has taken yet. It counts tasks and workers, and from
+// the counts it decides how many tasks to claim and when another pass is worth its call.
+//
+// Concurrency: tasks and wake are channels and need no lock; mu guards the counts. No method blocks
+// or takes another lock while it holds mu; the values that free needs of the registry and the
+// outbox are arguments for this reason. The controller is the only sender of tasks. A send never
+// blocks: the capacity of tasks is the most that free allows to be queued (I7).
+type queue struct {
+	cfg   Config
+	tasks chan *entry
+	// wake has a value when the controller should make a pass now. Size 1.
+	wake chan struct{}
+
+	mu            sync.Mutex
+	queued        int       // tasks in the channel, or about to be sent
+	running       int       // tasks that workers carry out
+	pace          pace      // of the workers
+	takenAt       time.Time // when a worker last took a task, or the first task was queued
+	backlog       bool      // the last pass that could claim got all that it asked for: there may be more
+	passRequested bool      // requestPass was called since the last answer to a pass
+}
+
+// load is the state of the registry and the outbox that limits claims.
+type load struct {
+	held       int  // tasks in the registry
+	outboxFull bool // claiming stops until the outbox has been delivered
+}
+
+func newQueue(cfg Config) *queue {
+	return &queue{
+		cfg:   cfg,
+		tasks: make(chan *entry, cfg.MaxConcurrentTargets+cfg.Prefetch),
+		wake:  make(chan struct{}, 1),
+	}
+}
+
+// notify sends to a channel of size 1 unless a value waits in it already.
+func notify(ch chan<- struct{}) {
+	select {
+	case ch <- struct{}{}:
+	default:
+	}
+}
+
+// free returns how many tasks may be claimed now: one for each idle worker, and the prefetch (I7).
+func (q *queue) free(l load) int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.freeLocked(l)
+}
+
+// freeLocked is free; q.mu must be held. A term holds at most two tasks per worker; controller_pass
+// has the same limit.
+func (q *queue) freeLocked(l load) int {
+	if l.outboxFull {
+		return 0
+	}
+	workers := q.cfg.MaxConcurrentTargets
+	return max(0, min(workers+q.prefetchLocked()-q.queued-q.running, 2*workers-l.held))
+}
+
+// prefetchLocked returns how many tasks may be queued beyond the idle workers: as many as the
+// workers are about to finish at their pace, and none while long scripts keep all workers busy. A
+// queued task uses up its time limit, and another agent may have an idle worker for it. q.mu must be
+// held.
+func (q *queue) prefetchLocked() int { return min(q.cfg.Prefetch, q.pace.ahead(time.Now())) }
+
+// lowLocked reports whether the queue is nearly empty. q.mu must be held.
+func (q *queue) lowLocked() bool { return q.queued <= q.prefetchLocked()/4 }
+
+// needsTasksLocked reports whether the queue is nearly empty although there may be more tasks to
+// claim, and no pass has been requested yet. q.mu must be held.
+func (q *queue) needsTasksLocked() bool { return q.backlog && !q.passRequested && q.lowLocked() }
+
+// requestPassLocked asks the controller for a pass. q.mu must be held.
+func (q *queue) requestPassLocked() {
+	q.passRequested = true
+	notify(q.wake)
+}
+
+// answered records that a pass was answered: it asked for so many tasks and claimed so many.
+func (q *queue) answered(asked, claimed int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.passRequested = false
+	if asked > 0 {
+		q.backlog = claimed >= asked
+	}
+	if q.queued == 0 {
+		q.takenAt = time.Now()
+	}
+}
+
+// push queues a task.
+func (q *queue) push(e *entry) {
+	q.mu.Lock()
+	q.queued++
+	q.mu.Unlock()
+	q.tasks <- e
+}
+
+// take records that a task has left the channel. It reports whether the queue needs more tasks.
+func (q *queue) take() (needsTasks bool) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.takenAt = time.Now()
+	q.queued--
+	q.running++
+	return q.needsTasksLocked()
+}
+
+// requestTasks asks for a pass if the queue still needs tasks and some may be claimed.
+func (q *queue) requestTasks(l load) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if q.needsTasksLocked() && q.freeLocked(l) > 0 {
+		q.requestPassLocked()
+	}
+}
+
+// delivered asks for a pass after a delivery, since parents of the delivered tasks may have ended.
+// While the queue has enough of a backlog, no pass is needed: take asks for one in time.
+func (q *queue) delivered() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if !q.backlog || q.lowLocked() {
+		q.requestPassLocked()
+	}
+}
+
+// finish records that a task which was taken has been reported.
+func (q *queue) finish() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.running--
+}
+
+// countPace counts a task that a worker has carried out.
+func (q *queue) countPace() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.pace.add(time.Now())
+}
+
+// low reports whether the queue is nearly empty and tasks may be claimed.
+func (q *queue) low(l load) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.lowLocked() && q.freeLocked(l) > 0
+}
+
+// idle returns how many tasks are queued if no worker has taken one for the claim timeout, and 0
+// otherwise.
+func (q *queue) idle() int {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if time.Since(q.takenAt) < q.cfg.claimTimeout() {
+		return 0
+	}
+	return q.queued
+}
+
+// awaitsDelivery reports whether a delivery should not wait for more reports: no task is queued or
+// running, or the queue needs tasks, for which delivered reports make room.
+func (q *queue) awaitsDelivery() bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.queued+q.running == 0 || q.needsTasksLocked()
+}
