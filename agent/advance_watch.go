@@ -11,32 +11,34 @@ import (
 )
 
 const (
-	// skippedLong is how long no pass of any agent may have moved executions on until it is logged.
-	skippedLong = 10 * time.Second
-	// holderTime bounds the call that asks who holds the lock of passes: passes wait for it.
-	holderTime = 2 * time.Second
+	// stallLimit is how long no pass of any agent may advance executions before it is logged.
+	stallLimit = 10 * time.Second
+	// holderTimeout bounds the call that reads the holder of the lock: the next pass waits for it.
+	holderTimeout = 2 * time.Second
 )
 
-// advanceWatch notices that passes move nothing on because another session holds their application lock, and logs it: after
-// [skippedLong], again with growing distances, and when executions move on again. Times are of the process's clock (I5).
+// advanceWatch detects that passes advance no executions because another session holds their
+// application lock. It logs this after [stallLimit], again at growing intervals, and when executions
+// advance again. All times are of the process's clock (I5).
 type advanceWatch struct {
 	store *controldb.Store
 	log   *zap.Logger
 
-	// since is when this agent's first skipped pass in a row was, or when another agent's pass has moved executions on after that;
-	// zero: the last pass did, or had nothing to.
+	// since is the time of the first of this agent's skipped passes in a row, or the last time at which
+	// another agent's pass has advanced executions, whichever is later. It is zero if the last pass was
+	// not skipped.
 	since time.Time
-	// warnAt is when it is logged next; logged says that it has been.
+	// warnAt is when to log next; logged is set once it has been logged.
 	warnAt time.Time
 	logged bool
 	delay  backoff.Exponential
 }
 
 func newAdvanceWatch(store *controldb.Store, log *zap.Logger) *advanceWatch {
-	return &advanceWatch{store: store, log: log, delay: backoff.Exponential{Min: skippedLong, Max: 10 * time.Minute}}
+	return &advanceWatch{store: store, log: log, delay: backoff.Exponential{Min: stallLimit, Max: 10 * time.Minute}}
 }
 
-// note takes the answer of a pass.
+// note records the answer of a pass.
 func (w *advanceWatch) note(ctx context.Context, res controldb.PassResult) {
 	now := time.Now()
 	before := w.since
@@ -51,9 +53,9 @@ func (w *advanceWatch) note(ctx context.Context, res controldb.PassResult) {
 	} else {
 		w.since = time.Time{}
 	}
-	if w.since.IsZero() || now.Sub(w.since) < skippedLong {
+	if w.since.IsZero() || now.Sub(w.since) < stallLimit {
 		if w.logged {
-			w.log.Info("executions move on again", zap.Duration(keySkippedFor, now.Sub(before)))
+			w.log.Info("executions advance again", zap.Duration(keySkippedFor, now.Sub(before)))
 		}
 		w.logged, w.warnAt = false, time.Time{}
 		w.delay.Reset()
@@ -62,10 +64,10 @@ func (w *advanceWatch) note(ctx context.Context, res controldb.PassResult) {
 	if now.Before(w.warnAt) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(ctx, holderTime)
+	ctx, cancel := context.WithTimeout(ctx, holderTimeout)
 	defer cancel()
 	delay := w.delay.Next()
 	w.logged, w.warnAt = true, now.Add(delay)
-	w.log.Warn("no pass of any agent moves executions on: another session holds the application lock jobagent.advance",
+	w.log.Warn("no agent can advance executions: another session holds the application lock jobagent.advance",
 		zap.String(keyLockHolder, w.store.DescribeAdvanceLock(ctx)), zap.Duration(keySkippedFor, now.Sub(w.since)), zap.Duration(keyRetryIn, delay))
 }

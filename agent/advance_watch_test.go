@@ -45,7 +45,7 @@ func TestSkippedPassesAreLogged(t *testing.T) {
 		}
 		rows := f.ended(t, f.start(t, "j"), 5*time.Minute)
 		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
-		require.Empty(t, about("no pass of any agent"))
+		require.Empty(t, about("no agent can advance executions"))
 
 		_, err := env.DB(t, "master").ExecContext(t.Context(), "CREATE LOGIN eve WITH PASSWORD = 'Pw1-of-eve';")
 		require.NoError(t, err)
@@ -57,22 +57,22 @@ func TestSkippedPassesAreLogged(t *testing.T) {
 		require.NoError(t, err)
 		id := f.start(t, "j")
 		<-time.After(9 * time.Second)
-		require.Empty(t, about("no pass of any agent"))
+		require.Empty(t, about("no agent can advance executions"))
 		<-time.After(3 * time.Minute)
 		require.Equal(t, "Created", string(f.run(t, id)[0].Lifecycle))
-		warnings := about("no pass of any agent")
+		warnings := about("no agent can advance executions")
 		require.Greater(t, len(warnings), 4)
 		require.Less(t, len(warnings), 14, "they become rarer")
 		for _, w := range warnings {
 			require.Contains(t, w["lock_holder"], "of login eve, program")
 		}
-		require.Empty(t, about("executions move on again"))
+		require.Empty(t, about("executions advance again"))
 		_, err = conn.ExecContext(t.Context(), "EXECUTE sp_releaseapplock @Resource = N'jobagent.advance', @LockOwner = N'Session', @DbPrincipal = N'jobs_agent';")
 		require.NoError(t, err)
 		require.NoError(t, conn.Close())
 		require.NoError(t, f.store.StopJob(t.Context(), id))
 		f.until(t, id, 10*time.Second, func(rows []controldb.Execution) bool { return !rows[0].Active })
 		<-time.After(time.Second)
-		require.Len(t, about("executions move on again"), 2)
+		require.Len(t, about("executions advance again"), 2)
 	})
 }

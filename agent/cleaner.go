@@ -11,19 +11,19 @@ import (
 )
 
 const (
-	// cleanupPause is how long the cleaner waits between two calls, so that passes and outcomes come first.
+	// cleanupPause is the time between two calls, which leaves room for passes and outcomes.
 	cleanupPause = 100 * time.Millisecond
-	// cleanupInterval is how long the cleaner waits after a call that has deleted nothing: another agent is at it, or an active
-	// rerun keeps what is left.
+	// cleanupInterval is the time between two rounds of calls. A round ends when a call deletes nothing:
+	// nothing is left, another agent is deleting, or an active rerun needs the remaining rows.
 	cleanupInterval = 15 * time.Second
 )
 
-// cleaner deletes the rows of purged executions and deleted jobs, in batches that are transactions of their own. It never does so
-// within a pass: one that deletes is one that nothing else can go on in.
+// cleaner deletes the rows of purged executions and deleted jobs in batches. Each batch is a transaction
+// of its own, and none is part of a pass, because deletes would block the rest of the pass.
 type cleaner struct {
 	store *controldb.Store
 	log   *zap.Logger
-	// wake has a value when a pass has said that there is something to delete. Size 1.
+	// wake has a value when a pass has found rows to delete. Size 1.
 	wake chan struct{}
 }
 
@@ -33,7 +33,8 @@ func newCleaner(store *controldb.Store, log *zap.Logger) *cleaner {
 
 func (c *cleaner) name() string { return "cleaner" }
 
-// run deletes, whenever a pass asks for it, until ctx is done. That it cannot is never a reason to stop running jobs.
+// run deletes rows, whenever wake has a value, until ctx is done. It retries after every error, because
+// the other services can work without the cleaner.
 func (c *cleaner) run(ctx context.Context, ready func()) error {
 	ready()
 	retry := backoff.Exponential{Min: time.Second, Max: time.Minute}
@@ -50,7 +51,8 @@ func (c *cleaner) run(ctx context.Context, ready func()) error {
 	}
 }
 
-// deleteAll calls until nothing is left that can be deleted now, and returns how long to wait before it is tried again.
+// deleteAll deletes batches until no row can be deleted now. It returns how long to wait before the next
+// round.
 func (c *cleaner) deleteAll(ctx context.Context, retry *backoff.Exponential) time.Duration {
 	total := 0
 	for {
@@ -61,7 +63,7 @@ func (c *cleaner) deleteAll(ctx context.Context, retry *backoff.Exponential) tim
 			return 0
 		case err != nil:
 			delay := retry.Next()
-			c.log.Warn("could not delete what was purged", zap.Error(err), zap.Int(keyCount, total), zap.Duration(keyRetryIn, delay))
+			c.log.Warn("could not delete rows of purged executions", zap.Error(err), zap.Int(keyCount, total), zap.Duration(keyRetryIn, delay))
 			return delay
 		}
 		retry.Reset()

@@ -1,18 +1,22 @@
-// Package agent is the daemon: it creates the executions that are due, claims tasks, runs them on their targets, and
-// writes every outcome back. The control database is the only truth (I1); everything here may be dropped at any instant.
+// Package agent is the daemon. It creates the executions that are due, claims tasks, runs them on their
+// targets, and writes every outcome to the control database. The control database is the only truth
+// (I1); the agent's memory is a cache and may be dropped at any instant.
 //
-// Its parts, in the order in which they start (they stop in reverse), bear the names of the design:
+// These are its services, in the order in which they start. They stop in reverse order.
 //
-//	lease         holds the agent's term and gives it back last
-//	communicator  task queue, cancel functions, outcomes on their way to the database
-//	taskHost      JobTaskHost: the pool of workers
-//	maintainer    system jobs
-//	scheduler     due instants become executions
-//	controller    the pass: advance, claim, cancel signals, drift
+//	lease         renews the agent's term; ends it last
+//	communicator  registry of tasks, queue for workers, outbox of reports
+//	taskHost      the pool of workers (JobTaskHost in the design)
+//	maintainer    the system jobs
+//	cleaner       deletes rows of purged executions
+//	scheduler     creates executions at due instants
+//	controller    makes passes: advances executions, claims tasks, cancels tasks, detects drift
 //
-// [Hosting] runs them under one term, the core, and starts the core afresh when a part fails, the term is lost, or
-// memory and database drift apart. See DESIGN.md for who owns which row when, and for the failure table.
+// [Hosting] runs all services under one term. Together they are the core. Hosting restarts the core if
+// a service fails, if the term is lost, or if memory and database drift apart. DESIGN.md says which part
+// owns which row, and has a table of failures.
 //
-// What a newcomer gets wrong: a task's context does not derive from the services' contexts but from the term's. A service
-// that is told to stop lets running scripts go on for the grace period; a lost term ends them at once.
+// Common mistakes: deriving a task's context from the context of a service. It derives from the context
+// of the term. When a service is stopped, running scripts continue for the grace period; when the term
+// is lost, they are canceled at once.
 package agent

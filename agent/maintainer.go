@@ -10,11 +10,10 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// maintenanceInterval is how often the system jobs are looked after.
+// maintenanceInterval is the time between two checks of the system jobs.
 const maintenanceInterval = 10 * time.Minute
 
-// maintainer keeps the system jobs (history retention at least) as they should be: it creates them, and restores them
-// when somebody has edited them.
+// maintainer creates the system jobs, such as history retention, and restores them after edits.
 type maintainer struct {
 	store *controldb.Store
 	log   *zap.Logger
@@ -26,7 +25,8 @@ func newMaintainer(store *controldb.Store, log *zap.Logger) *maintainer {
 
 func (m *maintainer) name() string { return "maintainer" }
 
-// run looks after the system jobs until ctx is done. That it cannot is never a reason to stop running jobs.
+// run checks the system jobs until ctx is done. It retries after every error, because the other services
+// can work without system jobs.
 func (m *maintainer) run(ctx context.Context, ready func()) error {
 	ready()
 	retry := backoff.Exponential{Min: time.Second, Max: time.Minute}
@@ -40,7 +40,7 @@ func (m *maintainer) run(ctx context.Context, ready func()) error {
 		case ctx.Err() != nil:
 		default:
 			delay = retry.Next()
-			m.log.Warn("could not look after the system jobs", zap.Error(err), zap.Duration(keyRetryIn, delay))
+			m.log.Warn("could not check the system jobs", zap.Error(err), zap.Duration(keyRetryIn, delay))
 		}
 	}
 	return nil

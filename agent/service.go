@@ -13,16 +13,16 @@ type service interface {
 	// name identifies the service in logs and errors.
 	name() string
 
-	// run works until ctx is done, then returns nil. It returns an error only if the service cannot
-	// go on. It calls ready once, when the services started after it may rely on it.
+	// run works until ctx is done, and then returns nil. It returns an error only if the service
+	// cannot continue. It calls ready once, when later services may depend on this one.
 	//
 	// run returns only after every goroutine that it started has returned.
 	run(ctx context.Context, ready func()) error
 }
 
-// supervise starts services one after the other, each once the one before it is ready, and stops them
-// in reverse order when ctx is done or one of them returns. It returns the errors of the services, joined,
-// or nil after a clean stop.
+// supervise starts services in order, each after the previous one is ready. When ctx is done or a
+// service returns, supervise stops the services in reverse order. It returns the joined errors of the
+// services, or nil after a clean stop.
 func supervise(ctx context.Context, services ...service) error {
 	type running struct {
 		cancel context.CancelCauseFunc
@@ -32,11 +32,11 @@ func supervise(ctx context.Context, services ...service) error {
 		first  error
 		ended  = make(chan error, len(services)) // one slot each: a send never blocks
 		up     []running
-		broken bool // a service returned, cleanly or not, before it was told to
+		broken bool // a service returned before it was stopped, with or without an error
 	)
 start:
 	for _, s := range services {
-		// Not derived from ctx's cancellation: the reverse order below decides who stops when.
+		// The service's context does not end with ctx: services stop one after the other, below.
 		sctx, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 		r := running{cancel: cancel, done: make(chan struct{})}
 		up = append(up, r)
@@ -75,8 +75,8 @@ start:
 	return first
 }
 
-// runService turns a panic into an error, so that one service cannot take the process down before the
-// others have stopped in order. A service that returns nil before its ctx is done has broken its promise.
+// runService runs a service and turns a panic into an error, so that the other services can stop in
+// order. It is an error for a service to return nil before its ctx is done.
 func runService(ctx context.Context, s service, ready func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -87,12 +87,13 @@ func runService(ctx context.Context, s service, ready func()) (err error) {
 		return fmt.Errorf("%s: %w", s.name(), err)
 	}
 	if ctx.Err() == nil {
-		return fmt.Errorf("%s: ended without being told to", s.name())
+		return fmt.Errorf("%s: returned before it was stopped", s.name())
 	}
 	return nil
 }
 
-// sleep waits for d, or less if ctx ends or wake has a value (nil: never). It returns false once ctx is done.
+// sleep waits for d, or until ctx is done or wake has a value. A nil wake never has one. sleep returns
+// false if ctx is done.
 func sleep(ctx context.Context, d time.Duration, wake <-chan struct{}) bool {
 	if d <= 0 {
 		return ctx.Err() == nil

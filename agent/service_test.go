@@ -30,7 +30,7 @@ func (j *journal) all() []string {
 	return slices.Clone(j.events)
 }
 
-// scripted is a service whose end a test decides.
+// scripted is a service that ends as a test demands.
 type scripted struct {
 	label   string
 	journal *journal
@@ -80,7 +80,7 @@ func TestSuperviseStartsInOrderAndStopsInReverse(t *testing.T) {
 			check: func(t *testing.T, err error) { require.ErrorContains(t, err, "b: panic: boom") }},
 		"ServiceEndsEarly": {b: scripted{after: time.Hour}, cancel: 24 * time.Hour,
 			want:  []string{"start a", "start b", "start c", "stop b", "stop c", "stop a"},
-			check: func(t *testing.T, err error) { require.ErrorContains(t, err, "ended without being told to") }},
+			check: func(t *testing.T, err error) { require.ErrorContains(t, err, "returned before it was stopped") }},
 		"NeverReady": {b: scripted{unready: true}, cancel: time.Hour,
 			want:  []string{"start a", "start b", "stop b", "stop a"},
 			check: func(t *testing.T, err error) { require.NoError(t, err) }},

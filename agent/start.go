@@ -12,9 +12,10 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// Await calls try until it succeeds. An error that passes by itself, such as a control database that does not answer, is logged and
-// waited out, with growing waits of up to 15 s: an agent that is started together with its database's machine must come up without anybody's
-// help. Every other error is returned at once, as it is. When ctx ends, Await returns its cause.
+// Await calls try until it succeeds. It retries after an error that may go away without intervention,
+// such as a control database that does not answer, and logs it; the delay grows up to 15 s. So an agent
+// that starts together with the machine of its control database needs no help. Await returns any other
+// error at once, unchanged. When ctx is done, it returns the cause of ctx.
 func Await(ctx context.Context, log *zap.Logger, try func(context.Context) error) error {
 	retry := backoff.Exponential{Min: 100 * time.Millisecond, Max: 15 * time.Second}
 	for {
@@ -24,7 +25,7 @@ func Await(ctx context.Context, log *zap.Logger, try func(context.Context) error
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case !passes(err):
+		case !transient(err):
 			return err
 		}
 		delay := retry.Next()
@@ -35,9 +36,10 @@ func Await(ctx context.Context, log *zap.Logger, try func(context.Context) error
 	}
 }
 
-// passes says whether an error of the control database may go away without anybody doing anything. A refused login counts as one that does
-// not, and so does a database that the login cannot open (4060): at the start of an agent that is a wrong name much more often than a failover.
-func passes(err error) bool {
+// transient reports whether an error of the control database may go away without intervention. A
+// refused login does not count as transient, nor does a database that the login cannot open (error
+// 4060): at the start of an agent a wrong name is much more likely than a failover.
+func transient(err error) bool {
 	switch {
 	case errors.Is(err, controldb.ErrLoginFailed), errors.Is(err, controldb.ErrNotInstalled), errors.Is(err, controldb.ErrSchemaVersion):
 		return false

@@ -1,4 +1,4 @@
-// Package backoff computes how long to wait after repeated errors.
+// Package backoff computes delays after repeated errors.
 package backoff
 
 import (
@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Exponential doubles a delay from Min to Max with each call of Next, and takes a random part of it
-// ("equal jitter": half fixed, half random), so that agents which lost the same server do not come
-// back to it in step. The zero value is not usable; it is not safe for concurrent use.
+// Exponential doubles a delay from Min to Max with each call of Next. Half of the delay is fixed and half
+// is random ("equal jitter"), so that agents which lost the same server do not retry in step. The zero
+// value is not usable. Exponential is not safe for concurrent use.
 type Exponential struct {
 	Min, Max time.Duration
 	failures int
@@ -24,13 +24,10 @@ func (b *Exponential) Next() time.Duration {
 	return d/2 + rand.N(d/2+1)
 }
 
-// Reset makes the next delay the smallest again; called after a success.
+// Reset makes the next delay the smallest again. Call it after a success.
 func (b *Exponential) Reset() { b.failures = 0 }
 
-// Failures is how often Next was called since the last Reset.
-func (b *Exponential) Failures() int { return b.failures }
-
-// Jittered returns d, give or take a tenth, so that the loops of several agents drift apart.
+// Jittered returns d plus or minus up to a tenth, so that the loops of several agents do not run in step.
 func Jittered(d time.Duration) time.Duration {
 	return d - d/10 + rand.N(d/5+1)
 }

@@ -16,7 +16,6 @@ func TestExponentialGrowsToItsMaximumAndStartsAgain(t *testing.T) {
 		require.GreaterOrEqual(t, got, want/2, "delay %d", i)
 		require.LessOrEqual(t, got, want+1, "delay %d", i)
 	}
-	require.Equal(t, 8, b.Failures())
 	b.Reset()
 	require.LessOrEqual(t, b.Next(), 100*time.Millisecond)
 }
