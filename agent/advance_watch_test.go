@@ -1,7 +1,6 @@
 package agent_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 	"time"
@@ -17,23 +16,18 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// TestSkippedPassesAreLogged: a session with the role jobs_agent holds the lock of passes. Both agents say so after ten seconds and again, with
-// growing distances, and that executions move on when it is released. While agents keep each other from advancing, they say nothing.
+// A session with the role jobs_agent holds the lock of passes. Both agents log it after ten seconds and
+// again, at growing intervals, and they log that executions advance again after its release. Agents that
+// skip passes because of each other log nothing.
 func TestSkippedPassesAreLogged(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.job(t, "j", []string{"WAITFOR DELAY '00:00:30';"})
+		f.AddJob(t, "j", []string{"WAITFOR DELAY '00:00:30';"})
 		core, logs := observer.New(zapcore.InfoLevel)
 		for range 2 {
-			hosting, err := agent.New(agent.Config{}, f.store, f.Tools(t, f.store), nil, zap.New(core))
+			hosting, err := agent.New(agent.Config{}, f.Store, f.Tools(t, f.Store), nil, zap.New(core))
 			require.NoError(t, err)
-			ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-			ended := make(chan error, 1)
-			go func() { ended <- hosting.Run(ctx) }()
-			t.Cleanup(func() {
-				cancel()
-				require.NoError(t, <-ended)
-			})
+			testenv.RunAgent(t, hosting)
 		}
 		about := func(text string) (list []map[string]any) {
 			for _, e := range logs.All() {
@@ -43,26 +37,26 @@ func TestSkippedPassesAreLogged(t *testing.T) {
 			}
 			return list
 		}
-		rows := f.ended(t, f.start(t, "j"), 5*time.Minute)
+		rows := f.ended(t, f.Start(t, "j"), 5*time.Minute)
 		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
 		require.Empty(t, about("no agent can advance executions"))
 
 		_, err := env.DB(t, "master").ExecContext(t.Context(), "CREATE LOGIN eve WITH PASSWORD = 'Pw1-of-eve';")
 		require.NoError(t, err)
-		_, err = env.DB(t, f.control).ExecContext(t.Context(), "CREATE USER eve FOR LOGIN eve; ALTER ROLE jobs_agent ADD MEMBER eve;")
+		_, err = env.DB(t, f.Control).ExecContext(t.Context(), "CREATE USER eve FOR LOGIN eve; ALTER ROLE jobs_agent ADD MEMBER eve;")
 		require.NoError(t, err)
-		conn, err := env.DBAs(t, f.control, "eve", "Pw1-of-eve").Conn(t.Context())
+		conn, err := env.DBAs(t, f.Control, "eve", "Pw1-of-eve").Conn(t.Context())
 		require.NoError(t, err)
 		_, err = conn.ExecContext(t.Context(), "EXECUTE sp_getapplock @Resource = N'jobagent.advance', @LockMode = N'Exclusive', @LockOwner = N'Session', @DbPrincipal = N'jobs_agent';")
 		require.NoError(t, err)
-		id := f.start(t, "j")
+		id := f.Start(t, "j")
 		<-time.After(9 * time.Second)
 		require.Empty(t, about("no agent can advance executions"))
 		<-time.After(3 * time.Minute)
-		require.Equal(t, "Created", string(f.run(t, id)[0].Lifecycle))
+		require.Equal(t, "Created", string(f.Run(t, id)[0].Lifecycle))
 		warnings := about("no agent can advance executions")
 		require.Greater(t, len(warnings), 4)
-		require.Less(t, len(warnings), 14, "they become rarer")
+		require.Less(t, len(warnings), 14, "at growing intervals")
 		for _, w := range warnings {
 			require.Contains(t, w["lock_holder"], "of login eve, program")
 		}
@@ -70,7 +64,7 @@ func TestSkippedPassesAreLogged(t *testing.T) {
 		_, err = conn.ExecContext(t.Context(), "EXECUTE sp_releaseapplock @Resource = N'jobagent.advance', @LockOwner = N'Session', @DbPrincipal = N'jobs_agent';")
 		require.NoError(t, err)
 		require.NoError(t, conn.Close())
-		require.NoError(t, f.store.StopJob(t.Context(), id))
+		require.NoError(t, f.Store.StopJob(t.Context(), id))
 		f.until(t, id, 10*time.Second, func(rows []controldb.Execution) bool { return !rows[0].Active })
 		<-time.After(time.Second)
 		require.Len(t, about("executions advance again"), 2)

@@ -21,8 +21,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// underWay waits until n targets of a run are in progress.
-func (f *fixture) underWay(t *testing.T, id uuid.UUID, n int) {
+// inProgress waits until n targets of a run are in progress.
+func (f *fixture) inProgress(t *testing.T, id uuid.UUID, n int) {
 	t.Helper()
 	f.until(t, id, time.Minute, func(rows []controldb.Execution) bool {
 		running := 0
@@ -35,7 +35,7 @@ func (f *fixture) underWay(t *testing.T, id uuid.UUID, n int) {
 	})
 }
 
-// sessionsRunning counts requests that run on the server, but for the one that asks.
+// sessionsRunning counts the other requests that run on the server.
 func (f *fixture) sessionsRunning(t *testing.T) (n int) {
 	t.Helper()
 	require.NoError(t, f.DB(t, "master").QueryRowContext(t.Context(), "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE session_id <> @@SPID;").Scan(&n))
@@ -46,10 +46,10 @@ func TestStopRequestEndsAHundredScriptsWithinTwoSeconds(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 100)
 		f.startAgent(t, agent.Config{})
-		f.job(t, "endless", []string{"WAITFOR DELAY '01:00:00';"})
-		id := f.start(t, "endless")
-		f.underWay(t, id, 100)
-		require.NoError(t, f.store.StopJob(t.Context(), id))
+		f.AddJob(t, "endless", []string{"WAITFOR DELAY '01:00:00';"})
+		id := f.Start(t, "endless")
+		f.inProgress(t, id, 100)
+		require.NoError(t, f.Store.StopJob(t.Context(), id))
 		asked := time.Now()
 		rows := f.ended(t, id, time.Minute)
 		require.Less(t, time.Since(asked), 2*time.Second)
@@ -64,11 +64,12 @@ func TestStopRequestEndsAHundredScriptsWithinTwoSeconds(t *testing.T) {
 	})
 }
 
-// A script that hears no attention is ended with KILL; the target's message says so. One login may not use KILL: what became of
-// its script is unknown (I8), the run is Canceled all the same, and no worker is kept.
-func TestStopRequestForAScriptThatHearsNothing(t *testing.T) {
+// A script that does not respond to attention is ended with KILL, and the target's message says so. One
+// login has no permission for KILL: the outcome of its script is unknown (I8), the run is Canceled
+// nevertheless, and the worker becomes free.
+func TestStopRequestForAnUnresponsiveScript(t *testing.T) {
 	for _, tc := range []struct {
-		name, login, outcome, says string
+		name, login, outcome, message string
 	}{
 		{"KILL", "sa", "Canceled", "was ended with KILL"},
 		{"no permission", "robot", "Unknown", "grant it VIEW SERVER STATE"},
@@ -76,8 +77,8 @@ func TestStopRequestForAScriptThatHearsNothing(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				f := newFixture(t, testenv.Embedded(t, testenv.Options{Fault: func(p tsqld.Point) error {
-					if p.Kind == tsqld.OnAttention && strings.Contains(p.Request, "deaf") {
-						return errors.New("deaf")
+					if p.Kind == tsqld.OnAttention && strings.Contains(p.Request, "unresponsive") {
+						return errors.New("unresponsive")
 					}
 					return nil
 				}}), 1)
@@ -85,7 +86,7 @@ func TestStopRequestForAScriptThatHearsNothing(t *testing.T) {
 				require.NoError(t, err)
 				_, err = f.DB(t, "db1").ExecContext(t.Context(), "CREATE USER robot;")
 				require.NoError(t, err)
-				tools := f.Tools(t, f.store)
+				tools := f.Tools(t, f.Store)
 				if tc.login == "robot" {
 					set, err := mssql.NewCredentialSet(mssql.LoginCredential(targets.DefaultCredential, "robot", "Only-4-tests", "*"))
 					require.NoError(t, err)
@@ -94,36 +95,32 @@ func TestStopRequestForAScriptThatHearsNothing(t *testing.T) {
 					defer servers.Close()
 					tools.Runner = mssql.NewRunner(servers, targets.Limits{})
 				}
-				hosting, err := agent.New(agent.Config{MaxConcurrentTargets: 1, Grace: -1}, f.store, tools, nil, zaptest.NewLogger(t))
+				hosting, err := agent.New(agent.Config{MaxConcurrentTargets: 1, Grace: -1}, f.Store, tools, nil, zaptest.NewLogger(t))
 				require.NoError(t, err)
-				ctx, cancel := context.WithCancel(t.Context())
-				ended := make(chan error, 1)
-				go func() { ended <- hosting.Run(ctx) }()
+				stop := testenv.RunAgent(t, hosting)
 
-				f.job(t, "deaf", []string{"/* deaf */ WAITFOR DELAY '01:00:00';"}, retries(5, 1))
-				f.job(t, "next", []string{"SELECT 1;"})
-				id := f.start(t, "deaf")
-				f.underWay(t, id, 1)
-				require.NoError(t, f.store.StopJob(t.Context(), id))
+				f.AddJob(t, "unresponsive", []string{"/* unresponsive */ WAITFOR DELAY '01:00:00';"}, retries(5, 1))
+				f.AddJob(t, "next", []string{"SELECT 1;"})
+				id := f.Start(t, "unresponsive")
+				f.inProgress(t, id, 1)
+				require.NoError(t, f.Store.StopJob(t.Context(), id))
 				rows := f.ended(t, id, 25*time.Second)
 				require.Equal(t, jobs.Canceled, rows[0].Lifecycle)
-				said := rows[len(rows)-1].LastMessage
-				require.Contains(t, said, tc.says)
+				require.Contains(t, rows[len(rows)-1].LastMessage, tc.message)
 				var outcome string
-				require.NoError(t, f.DB(t, f.control).QueryRowContext(t.Context(),
+				require.NoError(t, f.DB(t, f.Control).QueryRowContext(t.Context(),
 					"SELECT outcome FROM jobs_internal.task_executions WHERE target_execution_id IS NOT NULL;").Scan(&outcome))
 				require.Equal(t, tc.outcome, outcome)
-				require.Equal(t, jobs.Succeeded, f.ended(t, f.start(t, "next"), time.Minute)[0].Lifecycle, "its only worker is free")
-				cancel()
-				require.NoError(t, <-ended)
+				require.Equal(t, jobs.Succeeded, f.ended(t, f.Start(t, "next"), time.Minute)[0].Lifecycle, "its only worker is free")
+				stop()
 			})
 		})
 	}
 }
 
-// What still runs when the grace of a stopping agent is over is canceled on the server; its outcome is unknown (I8), and another
-// agent tries again (decision 31).
-func TestStoppingAgentCancelsWhatOutlastsItsGrace(t *testing.T) {
+// A script that still runs when the grace period of a stopping agent is over is canceled on the server.
+// Its outcome is unknown (I8), and another agent retries it (decision 31).
+func TestStoppingAgentCancelsScriptsAfterItsGrace(t *testing.T) {
 	for _, tc := range []struct {
 		name  string
 		skip  bool // a second signal comes after 3 s
@@ -136,28 +133,28 @@ func TestStoppingAgentCancelsWhatOutlastsItsGrace(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, env *testenv.Env) {
 				f := newFixture(t, env, 3)
-				f.job(t, "long", []string{"WAITFOR DELAY '00:01:00';"}, retries(3, 1))
+				f.AddJob(t, "long", []string{"WAITFOR DELAY '00:01:00';"}, retries(3, 1))
 				skipGrace := make(chan struct{})
-				hosting, err := agent.New(agent.Config{Grace: 20 * time.Second}, f.store, f.Tools(t, f.store), skipGrace, zaptest.NewLogger(t))
+				hosting, err := agent.New(agent.Config{Grace: 20 * time.Second}, f.Store, f.Tools(t, f.Store), skipGrace, zaptest.NewLogger(t))
 				require.NoError(t, err)
 				ctx, cancel := context.WithCancel(t.Context())
 				ended := make(chan error, 1)
 				go func() { ended <- hosting.Run(ctx) }()
-				id := f.start(t, "long")
-				f.underWay(t, id, 3)
+				id := f.Start(t, "long")
+				f.inProgress(t, id, 3)
 
 				cancel()
-				told := time.Now()
+				canceled := time.Now()
 				if tc.skip {
 					<-time.After(3 * time.Second)
 					close(skipGrace)
 				}
 				require.NoError(t, <-ended)
-				took := time.Since(told)
+				took := time.Since(canceled)
 				require.GreaterOrEqual(t, took, tc.least)
 				require.Less(t, took, tc.most)
 				require.Zero(t, f.sessionsRunning(t), "the scripts have ended on the server")
-				for _, e := range f.run(t, id) {
+				for _, e := range f.Run(t, id) {
 					if e.TargetType == "SqlDatabase" {
 						require.Equal(t, jobs.WaitingForRetry, e.Lifecycle, e.LastMessage)
 						require.Contains(t, e.LastMessage, "unknown")

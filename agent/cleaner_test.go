@@ -16,16 +16,16 @@ import (
 func TestLeftoversAreDeleted(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 3)
-		db := env.DB(t, f.control)
+		db := env.DB(t, f.Control)
 		count := func(table string) (n int) {
 			require.NoError(t, db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobs_internal."+table+";").Scan(&n))
 			return n
 		}
-		f.job(t, "fails", []string{"IF DB_NAME() = N'db1' BEGIN WAITFOR DELAY '00:05:00'; THROW 50000, N'no', 1; END;"}, retries(0, 1))
+		f.AddJob(t, "fails", []string{"IF DB_NAME() = N'db1' BEGIN WAITFOR DELAY '00:05:00'; THROW 50000, N'no', 1; END;"}, retries(0, 1))
 		f.startAgent(t, agent.Config{})
-		origin := f.start(t, "fails")
+		origin := f.Start(t, "fails")
 		f.ended(t, origin, 10*time.Minute)
-		rerun, err := f.store.RerunExecution(t.Context(), controldb.RerunRequest{Origin: origin})
+		rerun, err := f.Store.RerunExecution(t.Context(), controldb.RerunRequest{Origin: origin})
 		require.NoError(t, err)
 		// As a purge does that is killed after its first statement.
 		_, err = db.ExecContext(t.Context(), "UPDATE jobs_internal.job_executions SET purged_at = SYSUTCDATETIME() WHERE job_execution_id = @p1;", origin.String())
@@ -35,7 +35,7 @@ func TestLeftoversAreDeleted(t *testing.T) {
 		f.ended(t, rerun, 10*time.Minute)
 		<-time.After(time.Minute)
 		require.Equal(t, []int{1, 1, 1}, []int{count("job_executions"), count("step_executions"), count("target_executions")})
-		f.job(t, "goes on", []string{"SELECT 1;"})
-		f.ended(t, f.start(t, "goes on"), time.Minute)
+		f.AddJob(t, "goes on", []string{"SELECT 1;"})
+		f.ended(t, f.Start(t, "goes on"), time.Minute)
 	})
 }

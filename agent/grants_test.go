@@ -1,7 +1,6 @@
 package agent_test
 
 import (
-	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -18,12 +17,12 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// TestLeastPrivilege: an agent and a login for targets that hold exactly what `jobagent db grants` prints do everything that there is: they list
-// a server's databases, run scripts, at most once, too, write output tables, cancel, and purge history. The names are of the worst kind.
+// An agent and a login for targets that have exactly the rights which `jobagent db grants` prints can do
+// everything: list a server's databases, run scripts, also at most once, write output tables, cancel, and
+// purge history. The names of the logins need quoting.
 func TestLeastPrivilege(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
-		f := &fixture{Env: env}
-		f.store, f.control = env.Control(t)
+		f := newFixture(t, env, 0)
 		const agentLogin, targetLogin, password = "agent]; DROP TABLE x; --", "o'target]", "Pw1-of-least-privilege"
 		for _, name := range []string{"tenant", "results"} {
 			env.CreateDatabase(t, name)
@@ -39,67 +38,62 @@ func TestLeastPrivilege(t *testing.T) {
 				}
 			}
 		}
-		grant(agentLogin, "jobs_agent", []string{"master"}, []string{f.control})
+		grant(agentLogin, "jobs_agent", []string{"master"}, []string{f.Control})
 		grant(targetLogin, controldb.GrantTarget, []string{"master"}, []string{"tenant", "results"}, []string{"results"})
-		_, err := env.DBAs(t, f.control, targetLogin, password).ExecContext(t.Context(), "SELECT 1;")
+		_, err := env.DBAs(t, f.Control, targetLogin, password).ExecContext(t.Context(), "SELECT 1;")
 		require.Error(t, err, "the login of the targets has no user in the control database")
 
-		store := env.OpenControlAs(t, f.control, agentLogin, password)
+		store := env.OpenControlAs(t, f.Control, agentLogin, password)
 		credentials, err := mssql.NewCredentialSet(mssql.LoginCredential(targets.DefaultCredential, targetLogin, password, "*"))
 		require.NoError(t, err)
 		servers := env.ServersWith(t, credentials)
 		instance, err := store.Instance(t.Context())
 		require.NoError(t, err)
-		hosting, err := agent.New(agent.Config{}, store, agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, instance)}, nil, zaptest.NewLogger(t))
+		tools := agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, instance)}
+		hosting, err := agent.New(agent.Config{}, store, tools, nil, zaptest.NewLogger(t))
 		require.NoError(t, err)
-		ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-		ended := make(chan error, 1)
-		go func() { ended <- hosting.Run(ctx) }()
-		t.Cleanup(func() {
-			cancel()
-			require.NoError(t, <-ended)
-		})
+		testenv.RunAgent(t, hosting)
 
-		_, err = f.store.AddTargetGroup(t.Context(), "all")
+		_, err = f.Store.AddTargetGroupMember(t.Context(), testenv.Group, targets.Member{
+			Membership: targets.Include, Kind: targets.SQLServer, Server: env.ServerName,
+		})
 		require.NoError(t, err)
-		_, err = f.store.AddTargetGroupMember(t.Context(), "all", targets.Member{Membership: targets.Include, Kind: targets.SQLServer, Server: env.ServerName})
-		require.NoError(t, err)
-		// Twice: into a table that is made, and into one that is there.
-		f.job(t, "j", []string{"SELECT DB_NAME() AS name, USER_NAME() AS who;", "SELECT DB_NAME() AS name, USER_NAME() AS who;"}, retries(0, 1), func(s *controldb.StepSpec) {
+		// The first step creates the output table, the second one appends to it.
+		f.AddJob(t, "j", []string{"SELECT DB_NAME() AS name, USER_NAME() AS who;", "SELECT DB_NAME() AS name, USER_NAME() AS who;"}, retries(0, 1), func(s *controldb.StepSpec) {
 			s.Output = &controldb.OutputSpec{Type: ptr("SqlDatabase"), Server: &env.ServerName, Database: ptr("results"), Table: ptr("found")}
 		})
-		f.job(t, "once", []string{"DECLARE @n INT = (SELECT COUNT(*) FROM jobagent.executed_scripts);"}, retries(0, 1))
-		_, err = env.DB(t, f.control).ExecContext(t.Context(), "EXEC jobs.sp_set_jobstep_options N'once', 1, @at_most_once = 1;")
+		f.AddJob(t, "once", []string{"DECLARE @n INT = (SELECT COUNT(*) FROM jobagent.executed_scripts);"}, retries(0, 1))
+		_, err = env.DB(t, f.Control).ExecContext(t.Context(), "EXEC jobs.sp_set_jobstep_options N'once', 1, @at_most_once = 1;")
 		require.NoError(t, err)
-		f.job(t, "endless", []string{"WAITFOR DELAY '10:00:00';"}, retries(0, 1))
+		f.AddJob(t, "endless", []string{"WAITFOR DELAY '10:00:00';"}, retries(0, 1))
 		for _, job := range []string{"j", "once"} {
-			rows := f.ended(t, f.start(t, job), time.Minute)
+			rows := f.ended(t, f.Start(t, job), time.Minute)
 			require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, "%s: %+v", job, rows)
-			require.Len(t, lifecycles(rows, 1), 2, "the control database is none of the targets")
+			require.Len(t, lifecycles(rows, 1), 2, "the control database is not one of the targets")
 		}
 		var n int
 		require.NoError(t, env.DB(t, "results").QueryRowContext(t.Context(), "SELECT COUNT(*) FROM dbo.found WHERE who = @p1;", targetLogin).Scan(&n))
 		require.Equal(t, 4, n)
-		id := f.start(t, "endless")
+		id := f.Start(t, "endless")
 		<-time.After(5 * time.Second)
-		require.NoError(t, f.store.StopJob(t.Context(), id))
+		require.NoError(t, f.Store.StopJob(t.Context(), id))
 		require.Equal(t, jobs.Canceled, f.ended(t, id, 30*time.Second)[0].Lifecycle)
 
-		// What a cancellation does that is not heard.
+		// The agent's steps to end a script that does not respond to a cancellation.
 		victim, err := env.DB(t, "tenant").Conn(t.Context())
 		require.NoError(t, err)
 		var session int
 		require.NoError(t, victim.QueryRowContext(t.Context(), "SELECT @@SPID;").Scan(&session))
 		target := env.DBAs(t, "tenant", targetLogin, password)
 		require.NoError(t, target.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM sys.dm_exec_sessions WHERE session_id = @p1;", session).Scan(&n))
-		require.Equal(t, 1, n, "it sees the session")
+		require.Equal(t, 1, n, "the login sees the session")
 		_, err = target.ExecContext(t.Context(), fmt.Sprintf("KILL %d;", session))
 		require.NoError(t, err)
 		_ = victim.Close()
 
-		_, err = env.DB(t, f.control).ExecContext(t.Context(), "UPDATE e SET e.end_time = DATEADD(DAY, -46, e.end_time), e.start_time = DATEADD(DAY, -46, e.start_time), e.create_time = DATEADD(DAY, -46, e.create_time) FROM jobs_internal.job_executions AS e;")
+		_, err = env.DB(t, f.Control).ExecContext(t.Context(), "UPDATE e SET e.end_time = DATEADD(DAY, -46, e.end_time), e.start_time = DATEADD(DAY, -46, e.start_time), e.create_time = DATEADD(DAY, -46, e.create_time) FROM jobs_internal.job_executions AS e;")
 		require.NoError(t, err)
-		rows := f.run(t, f.start(t, retention))
+		rows := f.Run(t, f.Start(t, retention))
 		rows = f.until(t, rows[0].ID, time.Minute, func(rows []controldb.Execution) bool { return !rows[0].Active })
 		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
 		require.Contains(t, rows[2].LastMessage, "Executions purged: 3.")

@@ -58,12 +58,12 @@ func TestHostileFleet(t *testing.T) {
 			return network
 		}}), healthy)
 		for name := range network.servers {
-			_, err := f.store.AddTargetGroupMember(t.Context(), "all", targets.Member{Membership: targets.Include, Kind: targets.SQLDatabase, Server: name, Database: "d"})
+			_, err := f.Store.AddTargetGroupMember(t.Context(), "all", targets.Member{Membership: targets.Include, Kind: targets.SQLDatabase, Server: name, Database: "d"})
 			require.NoError(t, err)
 		}
 		f.startAgent(t, agent.Config{MaxConcurrentTargets: healthy + len(modes)})
-		f.job(t, "fleet", []string{"/* EXEC script */ SELECT 1 AS a;"}, timeout(limit), retries(0, 1))
-		id := f.start(t, "fleet")
+		f.AddJob(t, "fleet", []string{"/* EXEC script */ SELECT 1 AS a;"}, timeout(limit), retries(0, 1))
+		id := f.Start(t, "fleet")
 		most := uint64(0)
 		rows := f.until(t, id, time.Minute, func(rows []controldb.Execution) bool {
 			most = max(most, liveBytes())
@@ -85,9 +85,9 @@ func TestHostileFleet(t *testing.T) {
 		}
 		require.Equal(t, healthy+len(modes), ended)
 		var terms int
-		require.NoError(t, f.DB(t, f.control).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobs_internal.terms;").Scan(&terms))
+		require.NoError(t, f.DB(t, f.Control).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobs_internal.terms;").Scan(&terms))
 		require.Equal(t, 1, terms, "the agent has not lost its term")
 		require.Less(t, most, uint64(200<<20), "with the embedded server, in one process")
-		f.CheckInvariants(t, f.control, false)
+		f.CheckInvariants(t, f.Control, false)
 	})
 }

@@ -17,24 +17,24 @@ import (
 func TestTwoAgentsShareALimit(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 12)
-		require.NoError(t, f.store.SetLimit(t.Context(), controldb.Limit{Scope: controldb.LimitServer, Name: "*", Max: 3}))
-		f.job(t, "wide", []string{"WAITFOR DELAY '00:00:10';"})
-		_, err := f.store.AddTargetGroup(t.Context(), "one")
+		require.NoError(t, f.Store.SetLimit(t.Context(), controldb.Limit{Scope: controldb.LimitServer, Name: "*", Max: 3}))
+		f.AddJob(t, "wide", []string{"WAITFOR DELAY '00:00:10';"})
+		_, err := f.Store.AddTargetGroup(t.Context(), "one")
 		require.NoError(t, err)
-		list, err := f.store.TargetGroupMembers(t.Context(), "all")
+		list, err := f.Store.TargetGroupMembers(t.Context(), "all")
 		require.NoError(t, err)
-		_, err = f.store.AddTargetGroupMember(t.Context(), "one", list[0])
+		_, err = f.Store.AddTargetGroupMember(t.Context(), "one", list[0])
 		require.NoError(t, err)
-		f.job(t, "small", []string{"WAITFOR DELAY '00:00:10';"}, func(s *controldb.StepSpec) { s.TargetGroup = "one" })
+		f.AddJob(t, "small", []string{"WAITFOR DELAY '00:00:10';"}, func(s *controldb.StepSpec) { s.TargetGroup = "one" })
 		f.startAgent(t, agent.Config{MaxConcurrentTargets: 8})
 		f.startAgent(t, agent.Config{MaxConcurrentTargets: 8})
 
-		wide := f.start(t, "wide")
+		wide := f.Start(t, "wide")
 		most, looks := 0, 0
 		small := wide
 		rows := f.until(t, wide, 5*time.Minute, func(rows []controldb.Execution) bool {
 			if looks++; looks%50 == 1 {
-				f.CheckInvariants(t, f.control, false)
+				f.CheckInvariants(t, f.Control, false)
 			}
 			running := 0
 			for _, l := range lifecycles(rows, 1) {
@@ -44,7 +44,7 @@ func TestTwoAgentsShareALimit(t *testing.T) {
 			}
 			require.LessOrEqual(t, running, 3)
 			if most = max(most, running); running == 3 && small == wide {
-				small = f.start(t, "small")
+				small = f.Start(t, "small")
 			}
 			return !rows[0].Active
 		})

@@ -16,18 +16,18 @@ func TestScheduleThatIsTooFastIsFaulted(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.startAgent(t, agent.Config{})
-		f.job(t, "j", []string{"SELECT 1;"})
+		f.AddJob(t, "j", []string{"SELECT 1;"})
 		add := func(name, spec string) {
-			_, err := f.store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: name, Kind: "cron5", Spec: spec})
+			_, err := f.Store.AddSchedule(t.Context(), controldb.ScheduleSpec{JobName: "j", Name: name, Kind: "cron5", Spec: spec})
 			require.NoError(t, err)
 			<-time.After(2 * time.Second)
 		}
 		add("before", "*/4 * * * *")
-		_, err := env.DB(t, f.control).ExecContext(t.Context(), "INSERT INTO jobs_internal.settings (name, value) VALUES (N'schedule_min_interval_seconds', N'300');")
+		_, err := env.DB(t, f.Control).ExecContext(t.Context(), "INSERT INTO jobs_internal.settings (name, value) VALUES (N'schedule_min_interval_seconds', N'300');")
 		require.NoError(t, err)
 		add("slow", "*/5 * * * *")
 		add("fast", "*/4 * * * *")
-		list, err := f.store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: "j", NamedOnly: true})
+		list, err := f.Store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: "j", NamedOnly: true})
 		require.NoError(t, err)
 		states := map[string]string{}
 		for _, s := range list {

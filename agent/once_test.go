@@ -45,12 +45,12 @@ func TestAnswerLostAfterCommit(t *testing.T) {
 				db := env.DB(t, "db1")
 				_, err := db.ExecContext(t.Context(), "CREATE TABLE dbo.effects (step INT);")
 				require.NoError(t, err)
-				f.job(t, "j", []string{"INSERT INTO dbo.effects (step)\nVALUES ($(step_id));"}, retries(3, 1))
+				f.AddJob(t, "j", []string{"INSERT INTO dbo.effects (step)\nVALUES ($(step_id));"}, retries(3, 1))
 				c.options.JobName = "j"
-				_, err = f.store.SetJobStepOptions(t.Context(), c.options)
+				_, err = f.Store.SetJobStepOptions(t.Context(), c.options)
 				require.NoError(t, err)
 				f.startAgent(t, agent.Config{})
-				rows := f.ended(t, f.start(t, "j"), time.Minute)
+				rows := f.ended(t, f.Start(t, "j"), time.Minute)
 				require.Equal(t, c.lifecycle, rows[0].Lifecycle, rows[0].LastMessage)
 				require.NotZero(t, lost.Load(), "the answer was lost")
 				require.Equal(t, c.attempts, rows[2].Attempts)
@@ -78,15 +78,15 @@ func TestRerunKnowsWhatHasCommitted(t *testing.T) {
 		db := env.DB(t, "db1")
 		_, err := db.ExecContext(t.Context(), "CREATE TABLE dbo.effects (step INT);")
 		require.NoError(t, err)
-		f.job(t, "j", []string{"INSERT INTO dbo.effects (step)\nVALUES ($(step_id));"}, retries(0, 1))
+		f.AddJob(t, "j", []string{"INSERT INTO dbo.effects (step)\nVALUES ($(step_id));"}, retries(0, 1))
 		yes := true
-		_, err = f.store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: "j", AtMostOnce: &yes})
+		_, err = f.Store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: "j", AtMostOnce: &yes})
 		require.NoError(t, err)
 		f.startAgent(t, agent.Config{})
-		origin := f.start(t, "j")
+		origin := f.Start(t, "j")
 		require.Equal(t, jobs.Failed, f.ended(t, origin, time.Minute)[0].Lifecycle)
 
-		id, err := f.store.RerunExecution(t.Context(), controldb.RerunRequest{Origin: origin, Only: "Unknown"})
+		id, err := f.Store.RerunExecution(t.Context(), controldb.RerunRequest{Origin: origin, Only: "Unknown"})
 		require.NoError(t, err)
 		rows := f.ended(t, id, time.Minute)
 		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
@@ -120,13 +120,13 @@ func TestAtMostOnceWhateverBreaks(t *testing.T) {
 				_, err := env.DB(t, name).ExecContext(t.Context(), "CREATE TABLE dbo.effects (part INT);")
 				require.NoError(t, err)
 			}
-			f.job(t, "j", []string{"INSERT INTO dbo.effects (part) VALUES (1);\nSELECT part FROM dbo.effects;\nGO\nINSERT INTO dbo.effects (part) VALUES (2);"}, retries(1, 1))
+			f.AddJob(t, "j", []string{"INSERT INTO dbo.effects (part) VALUES (1);\nSELECT part FROM dbo.effects;\nGO\nINSERT INTO dbo.effects (part) VALUES (2);"}, retries(1, 1))
 			yes := true
-			_, err := f.store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: "j", AtMostOnce: &yes})
+			_, err := f.Store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: "j", AtMostOnce: &yes})
 			require.NoError(t, err)
 			armed.Store(true)
 			f.startAgent(t, agent.Config{MaxConcurrentTargets: 1})
-			rows := f.ended(t, f.start(t, "j"), time.Minute)
+			rows := f.ended(t, f.Start(t, "j"), time.Minute)
 			require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, "point %d: %s", n, rows[0].LastMessage)
 			for _, e := range rows {
 				if strings.Contains(e.LastMessage, "it was not run again") {

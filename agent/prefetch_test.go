@@ -16,9 +16,9 @@ import (
 func TestLongScriptsAreNotClaimedAhead(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 5)
-		f.job(t, "long", []string{"WAITFOR DELAY '00:05:00';"}, timeout(320))
+		f.AddJob(t, "long", []string{"WAITFOR DELAY '00:05:00';"}, timeout(320))
 		f.startAgent(t, agent.Config{MaxConcurrentTargets: 2, PollIdle: time.Second})
-		rows := f.ended(t, f.start(t, "long"), time.Hour)
+		rows := f.ended(t, f.Start(t, "long"), time.Hour)
 		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, rows[0].LastMessage)
 		require.Less(t, rows[0].EndTime.Sub(rows[0].StartTime), 15*time.Minute+2*time.Second, "three rounds of five minutes")
 	})
@@ -29,15 +29,15 @@ func TestClaimedAheadOfLongScriptsGoesBack(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		const n = 20
 		f := newFixture(t, env, n)
-		f.job(t, "mixed", []string{"IF DB_NAME() >= N'db3' WAITFOR DELAY '00:05:00';"}, timeout(320))
+		f.AddJob(t, "mixed", []string{"IF DB_NAME() >= N'db3' WAITFOR DELAY '00:05:00';"}, timeout(320))
 		f.startAgent(t, agent.Config{MaxConcurrentTargets: 4, PollIdle: time.Second})
-		rows := f.ended(t, f.start(t, "mixed"), 3*time.Hour)
+		rows := f.ended(t, f.Start(t, "mixed"), 3*time.Hour)
 		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, rows[0].LastMessage)
 		for _, e := range rows[2:] {
 			require.Equal(t, 1, e.Attempts, e.Database)
 		}
 		var returned int
-		require.NoError(t, env.DB(t, f.control).QueryRowContext(t.Context(),
+		require.NoError(t, env.DB(t, f.Control).QueryRowContext(t.Context(),
 			"SELECT COUNT(*) FROM jobs_internal.task_executions AS k WHERE k.outcome = N'Returned';").Scan(&returned))
 		require.Positive(t, returned)
 	})

@@ -21,30 +21,30 @@ func TestScheduleOfTargetsThatCannotBeReachedIsDisabled(t *testing.T) {
 		_, err := env.DB(t, "master").ExecContext(t.Context(), "DROP DATABASE db1;")
 		require.NoError(t, err)
 		group := func(name string, m targets.Member) {
-			_, err := f.store.AddTargetGroup(t.Context(), name)
+			_, err := f.Store.AddTargetGroup(t.Context(), name)
 			require.NoError(t, err)
 			m.Membership = targets.Include
-			_, err = f.store.AddTargetGroupMember(t.Context(), name, m)
+			_, err = f.Store.AddTargetGroupMember(t.Context(), name, m)
 			require.NoError(t, err)
 		}
 		group("here", targets.Member{Kind: targets.SQLDatabase, Server: env.ServerName, Database: "here"})
 		group("refused", targets.Member{Kind: targets.SQLServer, Server: env.ServerName, RefreshCredential: "unknown to the agent"})
-		_, err = env.DB(t, f.control).ExecContext(t.Context(), "INSERT INTO jobs_internal.settings (name, value) VALUES (N'unreachable_days', N'0');")
+		_, err = env.DB(t, f.Control).ExecContext(t.Context(), "INSERT INTO jobs_internal.settings (name, value) VALUES (N'unreachable_days', N'0');")
 		require.NoError(t, err)
 		on := func(name string) func(*controldb.StepSpec) {
 			return func(s *controldb.StepSpec) { s.TargetGroup = name }
 		}
-		f.job(t, "gone", []string{"SELECT 1;"}, retries(0, 1))
-		f.job(t, "wrong", []string{"SELECT 1 / 0;"}, retries(0, 1), on("here"))
-		f.job(t, "unresolved", []string{"SELECT 1;"}, retries(0, 1), on("refused"))
+		f.AddJob(t, "gone", []string{"SELECT 1;"}, retries(0, 1))
+		f.AddJob(t, "wrong", []string{"SELECT 1 / 0;"}, retries(0, 1), on("here"))
+		f.AddJob(t, "unresolved", []string{"SELECT 1;"}, retries(0, 1), on("refused"))
 		f.startAgent(t, agent.Config{})
 		enabled, kind, count := true, "Minutes", 1
 		for _, job := range []string{"gone", "wrong", "unresolved"} {
-			require.NoError(t, f.store.UpdateJob(t.Context(), controldb.JobUpdate{Name: job, Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
+			require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: job, Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
 		}
 		<-time.After(3*time.Minute + 30*time.Second)
 		for job, want := range map[string]bool{"gone": false, "wrong": true, "unresolved": false} {
-			list, err := f.store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: job})
+			list, err := f.Store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: job})
 			require.NoError(t, err)
 			require.Equal(t, want, list[0].Enabled, "%s: %s", job, list[0].Reason)
 			require.Equal(t, "Failed", list[0].LastLifecycle, job)
@@ -63,17 +63,17 @@ func TestScheduleOfTargetsThatCannotBeReachedIsDisabled(t *testing.T) {
 func TestUnknownStaysUnknown(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 2)
-		f.job(t, "j", []string{"IF OBJECT_ID(N'dbo.marker') IS NULL BEGIN CREATE TABLE dbo.marker (i INT); WAITFOR DELAY '00:10:00'; END; THROW 50000, N'no', 1;"}, retries(1, 120))
+		f.AddJob(t, "j", []string{"IF OBJECT_ID(N'dbo.marker') IS NULL BEGIN CREATE TABLE dbo.marker (i INT); WAITFOR DELAY '00:10:00'; END; THROW 50000, N'no', 1;"}, retries(1, 120))
 		f.startAgent(t, agent.Config{})
-		id := f.start(t, "j")
+		id := f.Start(t, "j")
 		<-time.After(5 * time.Second)
-		_, err := env.DB(t, f.control).ExecContext(t.Context(), "DECLARE @term_id BIGINT = (SELECT MAX(t.term_id) FROM jobs_internal.terms AS t); EXECUTE jobs_internal.end_term @term_id = @term_id;")
+		_, err := env.DB(t, f.Control).ExecContext(t.Context(), "DECLARE @term_id BIGINT = (SELECT MAX(t.term_id) FROM jobs_internal.terms AS t); EXECUTE jobs_internal.end_term @term_id = @term_id;")
 		require.NoError(t, err)
 		<-time.After(time.Minute)
 		_, err = env.DB(t, "master").ExecContext(t.Context(), "DROP DATABASE db1;")
 		require.NoError(t, err)
 		rows := f.ended(t, id, 5*time.Minute)
-		require.NoError(t, f.store.MarkUnknown(t.Context(), id, rows))
+		require.NoError(t, f.Store.MarkUnknown(t.Context(), id, rows))
 		unknown := map[string]bool{}
 		for _, e := range rows {
 			require.Equal(t, "Failed", string(e.Lifecycle))

@@ -16,23 +16,23 @@ func TestScheduleOfAJobGoesOnByItsGridAfterAPause(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.startAgent(t, agent.Config{})
-		f.job(t, "j", []string{"SELECT 1;"})
+		f.AddJob(t, "j", []string{"SELECT 1;"})
 		began := time.Now().UTC().Truncate(time.Second)
 		enabled, kind, count := true, "Minutes", 15
-		require.NoError(t, f.store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
+		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
 		<-time.After(7 * time.Minute)
-		require.NoError(t, f.store.PauseSchedule(t.Context(), "j", "", true, "for a while"))
+		require.NoError(t, f.Store.PauseSchedule(t.Context(), "j", "", true, "for a while"))
 		<-time.After(30 * time.Minute)
-		require.NoError(t, f.store.PauseSchedule(t.Context(), "j", "", false, ""))
+		require.NoError(t, f.Store.PauseSchedule(t.Context(), "j", "", false, ""))
 		<-time.After(30 * time.Minute)
-		runs, err := f.store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "j", RootsOnly: true})
+		runs, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "j", RootsOnly: true})
 		require.NoError(t, err)
 		var at []int
 		for _, e := range runs {
 			at = append(at, int(e.CreateTime.Sub(began).Round(time.Minute)/time.Minute))
 		}
 		require.Equal(t, []int{60, 45, 0}, at, "minutes")
-		f.CheckInvariants(t, f.control, false)
-		f.CheckHistory(t, f.control)
+		f.CheckInvariants(t, f.Control, false)
+		f.CheckHistory(t, f.Control)
 	})
 }

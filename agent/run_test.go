@@ -23,8 +23,8 @@ func TestTwoStepsRunOneAfterTheOtherOnAllTargets(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 5)
 		f.startAgent(t, agent.Config{})
-		f.job(t, "two steps", []string{"CREATE TABLE dbo.a (i INT);", "INSERT INTO dbo.a (i) VALUES ($(step_id));"})
-		rows := f.ended(t, f.start(t, "two steps"), time.Minute)
+		f.AddJob(t, "two steps", []string{"CREATE TABLE dbo.a (i INT);", "INSERT INTO dbo.a (i) VALUES ($(step_id));"})
+		rows := f.ended(t, f.Start(t, "two steps"), time.Minute)
 		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
 		require.Equal(t, "Job execution succeeded.", rows[0].LastMessage)
 		require.Len(t, rows, 1+2*(1+5))
@@ -41,11 +41,11 @@ func TestFailedAttemptIsRetriedAfterItsWait(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 2)
 		f.startAgent(t, agent.Config{})
-		f.job(t, "flaky", []string{`
+		f.AddJob(t, "flaky", []string{`
 IF OBJECT_ID(N'dbo.tries') IS NULL CREATE TABLE dbo.tries (at DATETIME2);
 INSERT INTO dbo.tries (at) VALUES (SYSUTCDATETIME());
 IF (SELECT COUNT(*) FROM dbo.tries) < 4 THROW 50001, N'not yet', 1;`}, retries(5, 60))
-		rows := f.ended(t, f.start(t, "flaky"), time.Hour)
+		rows := f.ended(t, f.Start(t, "flaky"), time.Hour)
 		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
 		for _, e := range rows[2:] {
 			require.Equal(t, 4, e.Attempts)
@@ -61,8 +61,8 @@ func TestStepThatFailsStopsTheRunAfterItsOtherTargets(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 3)
 		f.startAgent(t, agent.Config{})
-		f.job(t, "partly", []string{"\nIF DB_NAME() = N'db2'\n    SELECT 1/0;", "SELECT 1;"}, retries(1, 1))
-		rows := f.ended(t, f.start(t, "partly"), time.Minute)
+		f.AddJob(t, "partly", []string{"\nIF DB_NAME() = N'db2'\n    SELECT 1/0;", "SELECT 1;"}, retries(1, 1))
+		rows := f.ended(t, f.Start(t, "partly"), time.Minute)
 		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
 		require.Equal(t, map[string]jobs.Lifecycle{"db1": jobs.Succeeded, "db2": jobs.Failed, "db3": jobs.Succeeded}, lifecycles(rows, 1))
 		require.Empty(t, lifecycles(rows, 2), "later steps do not start (decision 7)")
@@ -81,9 +81,9 @@ func TestTimeLimitCancelsTheScriptWithoutRetry(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 2)
 		f.startAgent(t, agent.Config{})
-		f.job(t, "slow", []string{"WAITFOR DELAY '02:00:00';"}, timeout(30), retries(5, 1))
+		f.AddJob(t, "slow", []string{"WAITFOR DELAY '02:00:00';"}, timeout(30), retries(5, 1))
 		started := time.Now()
-		rows := f.ended(t, f.start(t, "slow"), time.Hour)
+		rows := f.ended(t, f.Start(t, "slow"), time.Hour)
 		require.Less(t, time.Since(started), 45*time.Second)
 		require.Equal(t, jobs.TimedOut, rows[0].Lifecycle)
 		require.Equal(t, map[string]jobs.Lifecycle{"db1": jobs.TimedOut, "db2": jobs.TimedOut}, lifecycles(rows, 1))
@@ -97,8 +97,8 @@ func TestStopRequestEndsRunningScripts(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 10)
 		f.startAgent(t, agent.Config{MaxConcurrentTargets: 4})
-		f.job(t, "endless", []string{"WAITFOR DELAY '01:00:00';", "SELECT 1;"})
-		id := f.start(t, "endless")
+		f.AddJob(t, "endless", []string{"WAITFOR DELAY '01:00:00';", "SELECT 1;"})
+		id := f.Start(t, "endless")
 		f.until(t, id, time.Minute, func(rows []controldb.Execution) bool {
 			running := 0
 			for _, l := range lifecycles(rows, 1) {
@@ -108,7 +108,7 @@ func TestStopRequestEndsRunningScripts(t *testing.T) {
 			}
 			return running >= 4
 		})
-		require.NoError(t, f.store.StopJob(t.Context(), id))
+		require.NoError(t, f.Store.StopJob(t.Context(), id))
 		asked := time.Now()
 		rows := f.ended(t, id, time.Minute)
 		require.Less(t, time.Since(asked), 2*time.Second)
@@ -124,8 +124,8 @@ func TestGroupWithoutDatabasesSucceeds(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 0)
 		f.startAgent(t, agent.Config{})
-		f.job(t, "nothing", []string{"SELECT 1;"})
-		rows := f.ended(t, f.start(t, "nothing"), time.Minute)
+		f.AddJob(t, "nothing", []string{"SELECT 1;"})
+		rows := f.ended(t, f.Start(t, "nothing"), time.Minute)
 		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
 		require.Contains(t, rows[1].LastMessage, "no databases")
 	})
@@ -137,8 +137,8 @@ func TestTargetThatDoesNotExistFailsWithItsReason(t *testing.T) {
 		_, err := env.DB(t, "master").ExecContext(t.Context(), "DROP DATABASE db1;")
 		require.NoError(t, err)
 		f.startAgent(t, agent.Config{})
-		f.job(t, "gone", []string{"SELECT 1;"}, retries(0, 1))
-		rows := f.ended(t, f.start(t, "gone"), time.Minute)
+		f.AddJob(t, "gone", []string{"SELECT 1;"}, retries(0, 1))
+		rows := f.ended(t, f.Start(t, "gone"), time.Minute)
 		require.Equal(t, jobs.Failed, rows[0].Lifecycle)
 		require.Contains(t, rows[2].LastMessage, "db1")
 	})
@@ -148,8 +148,8 @@ func TestAgentThatStopsHandsUnsentWorkBackAndAnotherGoesOn(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 8)
 		stop := f.startAgent(t, agent.Config{MaxConcurrentTargets: 2, Grace: time.Minute})
-		f.job(t, "handed over", []string{"WAITFOR DELAY '00:00:10';"})
-		id := f.start(t, "handed over")
+		f.AddJob(t, "handed over", []string{"WAITFOR DELAY '00:00:10';"})
+		id := f.Start(t, "handed over")
 		f.until(t, id, time.Minute, func(rows []controldb.Execution) bool {
 			for _, l := range lifecycles(rows, 1) {
 				if l == jobs.InProgress {
@@ -172,10 +172,10 @@ func TestOverlappingRunSkipsBusyTargets(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 2)
 		f.startAgent(t, agent.Config{})
-		f.job(t, "overlap", []string{"WAITFOR DELAY '00:00:30';"})
-		first := f.start(t, "overlap")
+		f.AddJob(t, "overlap", []string{"WAITFOR DELAY '00:00:30';"})
+		first := f.Start(t, "overlap")
 		f.until(t, first, time.Minute, func(rows []controldb.Execution) bool { return len(lifecycles(rows, 1)) == 2 })
-		rows := f.ended(t, f.start(t, "overlap"), 20*time.Second)
+		rows := f.ended(t, f.Start(t, "overlap"), 20*time.Second)
 		require.Equal(t, jobs.SucceededWithSkipped, rows[0].Lifecycle)
 		require.Equal(t, map[string]jobs.Lifecycle{"db1": jobs.Skipped, "db2": jobs.Skipped}, lifecycles(rows, 1))
 		require.Equal(t, jobs.Succeeded, f.ended(t, first, time.Minute)[0].Lifecycle)
@@ -186,14 +186,14 @@ func TestScheduleFiresOnItsGridAndOnceDisablesItself(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.startAgent(t, agent.Config{})
-		f.job(t, "every quarter", []string{"SELECT 1;"})
-		f.job(t, "one time", []string{"SELECT 1;"})
+		f.AddJob(t, "every quarter", []string{"SELECT 1;"})
+		f.AddJob(t, "one time", []string{"SELECT 1;"})
 		enabled, kind, count := true, "Minutes", 15
-		require.NoError(t, f.store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "every quarter", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
-		require.NoError(t, f.store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "one time", Enabled: &enabled}))
+		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "every quarter", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
+		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "one time", Enabled: &enabled}))
 		<-time.After(4*time.Hour + time.Minute) // in the bubble: at once
 
-		runs, err := f.store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "every quarter", RootsOnly: true})
+		runs, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "every quarter", RootsOnly: true})
 		require.NoError(t, err)
 		require.Len(t, runs, 1+4*4, "due at once, then every 15 minutes")
 		for i, e := range runs {
@@ -202,12 +202,12 @@ func TestScheduleFiresOnItsGridAndOnceDisablesItself(t *testing.T) {
 				require.InDelta(t, 15*60, runs[i-1].CreateTime.Sub(e.CreateTime).Seconds(), 2)
 			}
 		}
-		runs, err = f.store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "one time", RootsOnly: true})
+		runs, err = f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "one time", RootsOnly: true})
 		require.NoError(t, err)
 		require.Len(t, runs, 1)
-		once, err := f.store.Jobs(t.Context(), "one time")
+		once, err := f.Store.Jobs(t.Context(), "one time")
 		require.NoError(t, err)
 		require.False(t, once[0].Enabled, "Once fires one time, then enabled returns to 0 (decision 12)")
-		f.CheckInvariants(t, f.control, false)
+		f.CheckInvariants(t, f.Control, false)
 	})
 }

@@ -28,7 +28,7 @@ func (f *fixture) schedule(t *testing.T, job, kind, spec string, options ...func
 	for _, option := range options {
 		option(&s)
 	}
-	id, err := f.store.AddSchedule(t.Context(), s)
+	id, err := f.Store.AddSchedule(t.Context(), s)
 	require.NoError(t, err)
 	return id
 }
@@ -45,7 +45,7 @@ func catchUp(policy string) func(*controldb.ScheduleSpec) {
 func (f *fixture) shown(t *testing.T, job string) controldb.Schedule {
 	t.Helper()
 	name := "s"
-	list, err := f.store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: job, Name: &name})
+	list, err := f.Store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: job, Name: &name})
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	return list[0]
@@ -58,7 +58,7 @@ func clockOf(at time.Time) string { return at.UTC().Format("15:04:05") }
 // not Succeeded.
 func (f *fixture) made(t *testing.T, job string) []string {
 	t.Helper()
-	rows, err := f.DB(t, f.control).QueryContext(t.Context(), `SELECT e.due_at, e.create_time, e.lifecycle
+	rows, err := f.DB(t, f.Control).QueryContext(t.Context(), `SELECT e.due_at, e.create_time, e.lifecycle
 FROM jobs_internal.job_executions AS e
 INNER JOIN jobs_internal.jobs AS j ON j.job_id = e.job_id
 WHERE j.name = @p1 AND e.due_at IS NOT NULL
@@ -100,7 +100,7 @@ func (f *fixture) dues(t *testing.T, job string) []string {
 // skips lists what was recorded as skipped: first instant, number if more than one, cause.
 func (f *fixture) skips(t *testing.T, job string) []string {
 	t.Helper()
-	rows, err := f.store.ScheduleSkips(t.Context(), controldb.SkipFilter{JobName: job})
+	rows, err := f.Store.ScheduleSkips(t.Context(), controldb.SkipFilter{JobName: job})
 	require.NoError(t, err)
 	slices.Reverse(rows)
 	list := []string{}
@@ -128,7 +128,7 @@ func TestScheduleIsValidatedWithinASecond(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.startAgent(t, agent.Config{})
-		f.job(t, "j", []string{"SELECT 1;"})
+		f.AddJob(t, "j", []string{"SELECT 1;"})
 		zone := "Europe/Berlin"
 		at(t, "00:00:10")
 		f.schedule(t, "j", "cron5", "30 4 * * *", func(s *controldb.ScheduleSpec) { s.TimeZone = &zone })
@@ -145,7 +145,7 @@ func TestScheduleIsValidatedWithinASecond(t *testing.T) {
 
 		// A change is validated, too.
 		wrong := "30 4 * * * *"
-		require.NoError(t, f.store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Spec: &wrong}))
+		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Spec: &wrong}))
 		require.Zero(t, f.shown(t, "j").NextDue)
 		<-time.After(time.Second)
 		s = f.shown(t, "j")
@@ -158,7 +158,7 @@ func TestScheduleIsValidatedWithinASecond(t *testing.T) {
 func TestFaultedScheduleNeverRuns(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.job(t, "j", []string{"SELECT 1;"})
+		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "sap", `{"cron": "* * * 10:12 */30 0", "jitter": "soon", "timeZone": "Berlin"}`)
 		f.startAgent(t, quiet)
 		at(t, "03:00:00")
@@ -175,12 +175,12 @@ func TestFaultedScheduleNeverRuns(t *testing.T) {
 func TestScheduleOfUnknownKindIsLeftToOtherAgents(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.job(t, "j", []string{"SELECT 1;"})
-		f.job(t, "known", []string{"SELECT 1;"})
+		f.AddJob(t, "j", []string{"SELECT 1;"})
+		f.AddJob(t, "known", []string{"SELECT 1;"})
 		id := f.schedule(t, "j", "cron5", "*/10 * * * *")
 		f.schedule(t, "known", "cron5", "*/10 * * * *")
 		// As a newer version's procedures would store it.
-		_, err := f.DB(t, f.control).ExecContext(t.Context(), "UPDATE jobs_internal.schedules SET kind = N'moon' WHERE schedule_id = @p1;", int64(id))
+		_, err := f.DB(t, f.Control).ExecContext(t.Context(), "UPDATE jobs_internal.schedules SET kind = N'moon' WHERE schedule_id = @p1;", int64(id))
 		require.NoError(t, err)
 		f.startAgent(t, quiet)
 		at(t, "00:25:00")
@@ -191,7 +191,7 @@ func TestScheduleOfUnknownKindIsLeftToOtherAgents(t *testing.T) {
 		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00"}, f.dues(t, "known"), "the others go on")
 
 		// A newer agent has given a verdict, and this one finds it due.
-		_, err = f.DB(t, f.control).ExecContext(t.Context(), `UPDATE jobs_internal.schedules
+		_, err = f.DB(t, f.Control).ExecContext(t.Context(), `UPDATE jobs_internal.schedules
 SET awaits_verdict = 0, next_due_at = DATEADD(MINUTE, 5, SYSUTCDATETIME()), next_fire_at = DATEADD(MINUTE, 5, SYSUTCDATETIME()) WHERE schedule_id = @p1;`, int64(id))
 		require.NoError(t, err)
 		at(t, "00:45:00")
@@ -207,12 +207,12 @@ func TestCatchUpAfterAnOutageOfAllAgents(t *testing.T) {
 		f := newFixture(t, env, 1)
 		policies := []string{"last", "none", "all", "window:12m", "sap-20min"}
 		for _, policy := range policies {
-			f.job(t, policy, []string{"SELECT 1;"})
+			f.AddJob(t, policy, []string{"SELECT 1;"})
 			f.schedule(t, policy, "cron5", "*/5 * * * *", catchUp(policy), overlap("AllowAll"))
 		}
-		f.job(t, "own", []string{"SELECT 1;"})
+		f.AddJob(t, "own", []string{"SELECT 1;"})
 		enabled, kind, count := true, "Minutes", 5
-		require.NoError(t, f.store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "own", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
+		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "own", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
 		stop := f.startAgent(t, quiet)
 		at(t, "00:07:00")
 		stop()
@@ -242,7 +242,7 @@ func TestCatchUpAfterAnOutageOfAllAgents(t *testing.T) {
 		}
 		require.Contains(t, f.made(t, "last"), "00:35:00 (00:36)", "it keeps its due instant")
 		require.EqualValues(t, 7, f.shown(t, "last").SkippedByCatchUp)
-		f.CheckInvariants(t, f.control, false)
+		f.CheckInvariants(t, f.Control, false)
 	})
 }
 
@@ -251,7 +251,7 @@ func TestOverlapPolicies(t *testing.T) {
 		f := newFixture(t, env, 1)
 		policies := []string{"Skip", "BufferOne", "BufferAll", "CancelOther", "TerminateOther", "AllowAll", "Elastic"}
 		for _, policy := range policies {
-			f.job(t, policy, []string{"WAITFOR DELAY '00:24:55';"})
+			f.AddJob(t, policy, []string{"WAITFOR DELAY '00:24:55';"})
 			f.schedule(t, policy, "cron5", "*/10 * * * *", overlap(policy))
 		}
 		f.startAgent(t, quiet)
@@ -300,10 +300,10 @@ func TestOverlapPolicies(t *testing.T) {
 		}
 		require.EqualValues(t, 4, f.shown(t, "Skip").SkippedByOverlap)
 		require.EqualValues(t, 4, f.shown(t, "BufferAll").Buffered)
-		f.CheckInvariants(t, f.control, false)
+		f.CheckInvariants(t, f.Control, false)
 
 		// What waits is not lost when the schedule is disabled.
-		require.NoError(t, f.store.EnableSchedule(t.Context(), "BufferAll", "s", false))
+		require.NoError(t, f.Store.EnableSchedule(t.Context(), "BufferAll", "s", false))
 		require.Equal(t, []string{"00:30:00 Disabled", "00:40:00 Disabled", "00:50:00 Disabled", "01:00:00 Disabled"}, f.skips(t, "BufferAll"))
 	})
 }
@@ -311,7 +311,7 @@ func TestOverlapPolicies(t *testing.T) {
 func TestScheduleIsPausedByAFailure(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.job(t, "j", []string{"IF DATEPART(MINUTE, SYSUTCDATETIME()) = 20 THROW 50001, N'no luck', 1;"}, retries(0, 1))
+		f.AddJob(t, "j", []string{"IF DATEPART(MINUTE, SYSUTCDATETIME()) = 20 THROW 50001, N'no luck', 1;"}, retries(0, 1))
 		f.schedule(t, "j", "cron5", "*/10 * * * *", func(s *controldb.ScheduleSpec) { yes := true; s.PauseOnFailure = &yes })
 		f.startAgent(t, quiet)
 		at(t, "01:00:30")
@@ -323,7 +323,7 @@ func TestScheduleIsPausedByAFailure(t *testing.T) {
 		require.EqualValues(t, 1, s.Faults)
 
 		// What was due while it was paused is dropped (D-P7).
-		require.NoError(t, f.store.PauseSchedule(t.Context(), "j", "s", false, "luck is back"))
+		require.NoError(t, f.Store.PauseSchedule(t.Context(), "j", "s", false, "luck is back"))
 		at(t, "01:11:00")
 		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00 (Failed)", "01:10:00"}, f.made(t, "j"))
 		require.Empty(t, f.skips(t, "j"))
@@ -333,7 +333,7 @@ func TestScheduleIsPausedByAFailure(t *testing.T) {
 func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.job(t, "j", []string{"WAITFOR DELAY '00:01:00';"})
+		f.AddJob(t, "j", []string{"WAITFOR DELAY '00:01:00';"})
 		at(t, "12:30:00")
 		f.schedule(t, "j", "cron5", "0 * * * *", overlap("Skip"))
 		f.startAgent(t, quiet)
@@ -343,7 +343,7 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 			return at
 		}
 		<-time.After(time.Second)
-		_, err := f.store.BackfillSchedule(t.Context(), controldb.BackfillRequest{JobName: "j", Name: "s", From: day("09:00:00"), To: day("12:00:00")})
+		_, err := f.Store.BackfillSchedule(t.Context(), controldb.BackfillRequest{JobName: "j", Name: "s", From: day("09:00:00"), To: day("12:00:00")})
 		require.NoError(t, err)
 		at(t, "13:05:00")
 		got := f.made(t, "j")
@@ -352,23 +352,23 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 			require.True(t, strings.HasPrefix(got[i], fmt.Sprintf("%s (12:3%d", due, i)), "one after the other, though the schedule's policy is Skip: %s", got[i])
 		}
 		require.Equal(t, "13:00:00", got[4], "the schedule itself goes on")
-		list, err := f.store.Backfills(t.Context(), "j", nil, 0)
+		list, err := f.Store.Backfills(t.Context(), "j", nil, 0)
 		require.NoError(t, err)
 		require.Len(t, list, 1)
 		require.Equal(t, "Completed", list[0].State)
 
 		// Many instants, all at once; those that have a run already get no second one.
 		quick := "SELECT 1;"
-		_, err = f.store.UpdateJobStep(t.Context(), controldb.StepUpdate{JobName: "j", StepID: ptr(1), Command: &quick})
+		_, err = f.Store.UpdateJobStep(t.Context(), controldb.StepUpdate{JobName: "j", StepID: ptr(1), Command: &quick})
 		require.NoError(t, err)
-		_, err = f.store.BackfillSchedule(t.Context(), controldb.BackfillRequest{
+		_, err = f.Store.BackfillSchedule(t.Context(), controldb.BackfillRequest{
 			JobName: "j", Name: "s", From: day("10:00:00").AddDate(0, 0, -10), To: day("13:00:00"), Overlap: "AllowAll",
 		})
 		require.NoError(t, err)
 		at(t, "13:20:00")
 		require.Len(t, f.made(t, "j"), 10*24+4)
 		require.Empty(t, f.skips(t, "j"))
-		f.CheckInvariants(t, f.control, false)
+		f.CheckInvariants(t, f.Control, false)
 	})
 }
 
@@ -376,15 +376,15 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 func TestBackfillHandsOutAsManyInstantsAsAreUnderWay(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.job(t, "j", []string{"WAITFOR DELAY '00:00:10';"})
+		f.AddJob(t, "j", []string{"WAITFOR DELAY '00:00:10';"})
 		f.schedule(t, "j", "cron5", "* * * * *", func(s *controldb.ScheduleSpec) { s.Enabled = ptr(false) })
 		f.startAgent(t, quiet)
 		at(t, "04:00:00")
 		from := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
-		_, err := f.store.BackfillSchedule(t.Context(), controldb.BackfillRequest{JobName: "j", Name: "s", From: from, To: from.Add(229 * time.Minute)})
+		_, err := f.Store.BackfillSchedule(t.Context(), controldb.BackfillRequest{JobName: "j", Name: "s", From: from, To: from.Add(229 * time.Minute)})
 		require.NoError(t, err)
 		backfill := func() controldb.Backfill {
-			list, err := f.store.Backfills(t.Context(), "j", nil, 0)
+			list, err := f.Store.Backfills(t.Context(), "j", nil, 0)
 			require.NoError(t, err)
 			require.Len(t, list, 1)
 			return list[0]
@@ -400,14 +400,14 @@ func TestBackfillHandsOutAsManyInstantsAsAreUnderWay(t *testing.T) {
 		require.Zero(t, b.Buffered)
 		require.Len(t, f.made(t, "j"), 230)
 		require.Empty(t, f.skips(t, "j"))
-		f.CheckInvariants(t, f.control, false)
+		f.CheckInvariants(t, f.Control, false)
 	})
 }
 
 func TestJitterSpreadsRunsAndKeepsTheirInstants(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.job(t, "j", []string{"SELECT 1;"})
+		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "cron5", `{"cron": "*/10 * * * *", "jitter": "5m"}`)
 		f.startAgent(t, quiet)
 		at(t, "05:59:00")
@@ -430,14 +430,14 @@ func TestJitterSpreadsRunsAndKeepsTheirInstants(t *testing.T) {
 func TestChangingAScheduleWhileItIsDue(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.job(t, "j", []string{"SELECT 1;"})
+		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "cron5", "*/10 * * * *")
 		stop := f.startAgent(t, quiet)
 		at(t, "00:05:00")
 		stop()
 		at(t, "00:15:00") // 00:10 is due, and nobody has seen it
 		spec := "*/7 * * * *"
-		require.NoError(t, f.store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Spec: &spec}))
+		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Spec: &spec}))
 		at(t, "00:16:00")
 		f.startAgent(t, quiet)
 		at(t, "00:30:00")
@@ -446,10 +446,10 @@ func TestChangingAScheduleWhileItIsDue(t *testing.T) {
 
 		// At the very moment at which it is due.
 		at(t, "00:35:00")
-		require.NoError(t, f.store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Kind: ptr("cron6"), Spec: ptr("0 */5 * * * *")}))
+		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Kind: ptr("cron6"), Spec: ptr("0 */5 * * * *")}))
 		at(t, "00:41:00")
 		require.Equal(t, []string{"00:00:00", "00:21:00", "00:28:00", "00:35:00", "00:40:00"}, f.dues(t, "j"), "once")
-		f.CheckInvariants(t, f.control, false)
+		f.CheckInvariants(t, f.Control, false)
 	})
 }
 
@@ -458,17 +458,17 @@ func ptr[T any](v T) *T { return &v }
 func TestRelativeTextCountsFromWhenItWasGiven(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.job(t, "j", []string{"SELECT 1;"})
+		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "sap", `{"time": "20 minutes from now"}`)
 		f.startAgent(t, quiet)
 		at(t, "00:10:00")
-		require.NoError(t, f.store.EnableSchedule(t.Context(), "j", "s", false))
+		require.NoError(t, f.Store.EnableSchedule(t.Context(), "j", "s", false))
 		at(t, "00:12:00")
-		require.NoError(t, f.store.EnableSchedule(t.Context(), "j", "s", true))
+		require.NoError(t, f.Store.EnableSchedule(t.Context(), "j", "s", true))
 		at(t, "01:00:00")
 		require.Equal(t, []string{"00:20:00"}, f.dues(t, "j"), "D-S14")
 		require.Equal(t, "Completed", f.shown(t, "j").State)
-		require.NoError(t, f.store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Spec: ptr(`{"time": "in 30 minutes"}`)}))
+		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Spec: ptr(`{"time": "in 30 minutes"}`)}))
 		at(t, "02:00:00")
 		require.Equal(t, []string{"00:20:00", "01:30:00"}, f.dues(t, "j"), "a new text counts from the change")
 	})
@@ -477,9 +477,9 @@ func TestRelativeTextCountsFromWhenItWasGiven(t *testing.T) {
 func TestCountCountsRunsThatWereStarted(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.job(t, "j", []string{"SELECT 1;"})
+		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "sap", `{"cron": "* * * * * */10 0", "count": 5}`, overlap("Skip"))
-		f.job(t, "slow", []string{"WAITFOR DELAY '00:15:00';"})
+		f.AddJob(t, "slow", []string{"WAITFOR DELAY '00:15:00';"})
 		f.schedule(t, "slow", "sap", `{"cron": "* * * * * */10 0", "count": 3}`, overlap("Skip"))
 		stop := f.startAgent(t, quiet)
 		at(t, "00:05:00")
@@ -496,14 +496,14 @@ func TestCountCountsRunsThatWereStarted(t *testing.T) {
 		require.Len(t, f.dues(t, "slow"), 3)
 		require.NotEmpty(t, f.skips(t, "slow"))
 		require.Equal(t, "Completed", f.shown(t, "slow").State)
-		f.CheckInvariants(t, f.control, false)
+		f.CheckInvariants(t, f.Control, false)
 	})
 }
 
 func TestRepeatIntervalCountsFromTheStartOfTheRunBefore(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.job(t, "j", []string{"SELECT 1;"})
+		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "sap", `{"repeatInterval": "10 minutes"}`)
 		stop := f.startAgent(t, quiet)
 		at(t, "00:15:00")
@@ -514,9 +514,9 @@ func TestRepeatIntervalCountsFromTheStartOfTheRunBefore(t *testing.T) {
 		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00 (00:34)", "00:44:17", "00:54:17"}, f.made(t, "j"))
 		require.Empty(t, f.skips(t, "j"))
 		// Switched on after its planned start it runs at once (b.3).
-		require.NoError(t, f.store.PauseSchedule(t.Context(), "j", "s", true, ""))
+		require.NoError(t, f.Store.PauseSchedule(t.Context(), "j", "s", true, ""))
 		at(t, "01:30:30")
-		require.NoError(t, f.store.PauseSchedule(t.Context(), "j", "s", false, ""))
+		require.NoError(t, f.Store.PauseSchedule(t.Context(), "j", "s", false, ""))
 		at(t, "01:41:00")
 		again := f.dues(t, "j")[5:]
 		require.Len(t, again, 2)
@@ -533,7 +533,7 @@ func TestOneTimeScheduleCompletesItself(t *testing.T) {
 			{"elastic", `{"schedule_interval_type": "Once", "schedule_start_time": "2000-01-01T00:10:00"}`},
 		} {
 			job := fmt.Sprint("j", i)
-			f.job(t, job, []string{"SELECT 1;"})
+			f.AddJob(t, job, []string{"SELECT 1;"})
 			f.schedule(t, job, spec.kind, spec.text)
 		}
 		f.startAgent(t, quiet)
@@ -552,18 +552,18 @@ func TestCalendarsOfTheDatabase(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.startAgent(t, quiet)
-		require.NoError(t, f.store.AddCalendar(t.Context(), "lunch", `{"weekly": [{"day": "saturday", "from": "02:00", "to": "03:00"}]}`))
-		f.job(t, "j", []string{"SELECT 1;"})
+		require.NoError(t, f.Store.AddCalendar(t.Context(), "lunch", `{"weekly": [{"day": "saturday", "from": "02:00", "to": "03:00"}]}`))
+		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "cron5", `{"cron": "*/30 0-4 * * *", "blackouts": {"calendars": ["lunch"]}}`)
 		at(t, "01:35:00")
 		require.Equal(t, "03:00:00", clockOf(f.shown(t, "j").NextDue))
 		// A longer lunch: the stored instant is computed again.
-		require.NoError(t, f.store.UpdateCalendar(t.Context(), "lunch", `{"weekly": [{"day": "saturday", "from": "02:00", "to": "04:00"}]}`))
+		require.NoError(t, f.Store.UpdateCalendar(t.Context(), "lunch", `{"weekly": [{"day": "saturday", "from": "02:00", "to": "04:00"}]}`))
 		at(t, "01:36:00")
 		require.Equal(t, "04:00:00", clockOf(f.shown(t, "j").NextDue))
 		at(t, "05:00:00")
 		require.Equal(t, []string{"00:00:00", "00:30:00", "01:00:00", "01:30:00", "04:00:00", "04:30:00"}, f.dues(t, "j"))
-		require.NoError(t, f.store.UpdateCalendar(t.Context(), "lunch", `{"weekly": 7}`))
+		require.NoError(t, f.Store.UpdateCalendar(t.Context(), "lunch", `{"weekly": 7}`))
 		at(t, "05:01:00")
 		s := f.shown(t, "j")
 		require.Equal(t, "Faulted", s.State)
@@ -575,7 +575,7 @@ func TestOtherRulesOfZonesMoveStoredInstants(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		for _, zone := range []string{"Asia/Tokyo", "UTC"} {
-			f.job(t, zone, []string{"SELECT 1;"})
+			f.AddJob(t, zone, []string{"SELECT 1;"})
 			f.schedule(t, zone, "cron5", "0 12 * * *", func(s *controldb.ScheduleSpec) { s.TimeZone = &zone })
 		}
 		stop := f.startAgent(t, quiet)
@@ -583,7 +583,7 @@ func TestOtherRulesOfZonesMoveStoredInstants(t *testing.T) {
 		require.Equal(t, "03:00:00", clockOf(f.shown(t, "Asia/Tokyo").NextDue))
 		stop()
 		// As an agent with older zone data would have left them.
-		_, err := f.DB(t, f.control).ExecContext(t.Context(), `UPDATE jobs_internal.schedules
+		_, err := f.DB(t, f.Control).ExecContext(t.Context(), `UPDATE jobs_internal.schedules
 SET engine = N'old', next_due_at = DATEADD(HOUR, 1, next_due_at), next_fire_at = DATEADD(HOUR, 1, next_fire_at) WHERE name = N's';`)
 		require.NoError(t, err)
 		f.startAgent(t, quiet)
@@ -599,11 +599,11 @@ func TestOtherEngineReadsEverythingAgain(t *testing.T) {
 		for job, text := range map[string][2]string{
 			"kept": {"sap", `{"repeatInterval": "7 minutes"}`}, "jitter": {"cron5", `{"cron": "0 12 * * *", "jitter": "PT1H"}`}, "refused": {"cron5", "0 12 * * *"},
 		} {
-			f.job(t, job, []string{"SELECT 1;"})
+			f.AddJob(t, job, []string{"SELECT 1;"})
 			f.schedule(t, job, text[0], text[1])
 		}
 		fire := func() (at time.Time) {
-			require.NoError(t, f.DB(t, f.control).QueryRowContext(t.Context(), "SELECT s.next_fire_at FROM jobs_internal.schedules AS s WHERE s.spec LIKE N'%jitter%';").Scan(&at))
+			require.NoError(t, f.DB(t, f.Control).QueryRowContext(t.Context(), "SELECT s.next_fire_at FROM jobs_internal.schedules AS s WHERE s.spec LIKE N'%jitter%';").Scan(&at))
 			return at
 		}
 		stop := f.startAgent(t, quiet)
@@ -612,7 +612,7 @@ func TestOtherEngineReadsEverythingAgain(t *testing.T) {
 		require.Equal(t, "00:14:00", clockOf(f.shown(t, "kept").NextDue))
 		stop()
 		// The second one is a text that an earlier program has let pass.
-		_, err := f.DB(t, f.control).ExecContext(t.Context(), `UPDATE jobs_internal.schedules SET engine = N'old' WHERE name = N's';
+		_, err := f.DB(t, f.Control).ExecContext(t.Context(), `UPDATE jobs_internal.schedules SET engine = N'old' WHERE name = N's';
 UPDATE jobs_internal.schedules SET spec = N'0 24 * * *' WHERE spec = N'0 12 * * *';`)
 		require.NoError(t, err)
 		f.startAgent(t, quiet)
@@ -626,9 +626,9 @@ UPDATE jobs_internal.schedules SET spec = N'0 24 * * *' WHERE spec = N'0 12 * * 
 func TestManyOfAnUnknownKindHideNothing(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.job(t, "j", []string{"SELECT 1;"})
+		f.AddJob(t, "j", []string{"SELECT 1;"})
 		// 500 due ones and 500 that wait for a verdict, as a newer version's procedures would store them: as many as a list holds.
-		_, err := f.DB(t, f.control).ExecContext(t.Context(), `WITH d AS (SELECT v.n FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS v (n))
+		_, err := f.DB(t, f.Control).ExecContext(t.Context(), `WITH d AS (SELECT v.n FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS v (n))
 INSERT INTO jobs_internal.schedules (job_id, name, kind, spec, overlap, enabled, state, awaits_verdict, next_due_at, next_fire_at)
 SELECT j.job_id, CONCAT(N'm', 100 * a.n + 10 * b.n + c.n), CASE WHEN c.n < 5 THEN N'moon' ELSE N'tide' END, N'full', N'AllowAll', 1, N'Enabled',
     c.n % 2, CASE WHEN c.n % 2 = 0 THEN '1999-12-31' END, CASE WHEN c.n % 2 = 0 THEN '1999-12-31' END
@@ -638,7 +638,7 @@ CROSS JOIN d AS b
 CROSS JOIN d AS c
 WHERE j.name = N'j';`)
 		require.NoError(t, err)
-		f.job(t, "known", []string{"SELECT 1;"})
+		f.AddJob(t, "known", []string{"SELECT 1;"})
 		f.schedule(t, "known", "cron5", "*/10 * * * *")
 		f.startAgent(t, quiet)
 		at(t, "00:00:02")
@@ -657,7 +657,7 @@ func TestTwoAgentsRaceForEachInstant(t *testing.T) {
 		f.startAgent(t, quiet)
 		for i := range 20 {
 			job := fmt.Sprint("j", i)
-			f.job(t, job, []string{"SELECT 1;"})
+			f.AddJob(t, job, []string{"SELECT 1;"})
 			f.schedule(t, job, "cron6", "*/30 * * * * *")
 		}
 		at(t, "00:10:20")
@@ -665,19 +665,19 @@ func TestTwoAgentsRaceForEachInstant(t *testing.T) {
 			require.Len(t, f.made(t, fmt.Sprint("j", i)), 21)
 			require.Empty(t, f.skips(t, fmt.Sprint("j", i)))
 		}
-		f.CheckInvariants(t, f.control, false)
+		f.CheckInvariants(t, f.Control, false)
 	})
 }
 
 func TestMoreIsMissedThanFitsIntoOneCall(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.job(t, "named", []string{"SELECT 1;"})
+		f.AddJob(t, "named", []string{"SELECT 1;"})
 		f.schedule(t, "named", "cron5", "* * * * *")
-		f.job(t, "own", []string{"SELECT 1;"})
+		f.AddJob(t, "own", []string{"SELECT 1;"})
 		enabled, kind, count := true, "Minutes", 1
-		require.NoError(t, f.store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "own", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
-		f.job(t, "all", nil) // without steps: its instants are recorded, which is cheap
+		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "own", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
+		f.AddJob(t, "all", nil) // without steps: its instants are recorded, which is cheap
 		for i := range 13 {
 			f.schedule(t, "all", "cron5", "0 * * * *", catchUp("all"), func(s *controldb.ScheduleSpec) { s.Name = fmt.Sprint("s", i) })
 		}
@@ -689,7 +689,7 @@ func TestMoreIsMissedThanFitsIntoOneCall(t *testing.T) {
 		<-time.After(90 * time.Second)
 		const instants = 8*24*60 + 3 // from the first minute to the present one
 		answered := func(job string) (n int) {
-			rows, err := f.store.ScheduleSkips(t.Context(), controldb.SkipFilter{JobName: job})
+			rows, err := f.Store.ScheduleSkips(t.Context(), controldb.SkipFilter{JobName: job})
 			require.NoError(t, err)
 			for _, k := range rows {
 				n += k.Count
@@ -700,7 +700,7 @@ func TestMoreIsMissedThanFitsIntoOneCall(t *testing.T) {
 		require.Equal(t, instants, answered("own"))
 		require.Subset(t, f.skips(t, "named"), []string{"00:01:00 x 10000 CatchUp", "22:41:00 x 1519 CatchUp"}, "as many as one call looks at, and the rest")
 		require.Equal(t, 13*(8*24+1), answered("all"))
-		f.CheckInvariants(t, f.control, false)
+		f.CheckInvariants(t, f.Control, false)
 	})
 }
 
@@ -710,8 +710,8 @@ func TestManySchedulesDueAtTheSameSecond(t *testing.T) {
 	number := *many
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.job(t, "j", []string{"SELECT 1;"})
-		_, err := f.DB(t, f.control).ExecContext(t.Context(), `WITH d AS (SELECT v.n FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS v (n))
+		f.AddJob(t, "j", []string{"SELECT 1;"})
+		_, err := f.DB(t, f.Control).ExecContext(t.Context(), `WITH d AS (SELECT v.n FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS v (n))
 INSERT INTO jobs_internal.schedules (job_id, name, kind, spec, overlap, enabled, state, awaits_verdict, created_at, activated_at, updated_at)
 SELECT j.job_id, CONCAT(N's', 1000 * a.n + 100 * b.n + 10 * c.n + e.n), N'cron5', N'0 1 * * *', N'AllowAll', 1, N'Enabled', 1, SYSUTCDATETIME(), SYSUTCDATETIME(), SYSUTCDATETIME()
 FROM jobs_internal.jobs AS j
@@ -724,7 +724,7 @@ WHERE a.n < @p1 AND j.name = N'j';`, number/1000)
 		f.startAgent(t, quiet)
 		at(t, "00:59:00")
 		var waiting int
-		require.NoError(t, f.DB(t, f.control).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobs_internal.schedules WHERE awaits_verdict = 1;").Scan(&waiting))
+		require.NoError(t, f.DB(t, f.Control).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobs_internal.schedules WHERE awaits_verdict = 1;").Scan(&waiting))
 		require.Zero(t, waiting)
 		at(t, "01:30:00")
 		got := f.made(t, "j")

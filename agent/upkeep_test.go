@@ -39,9 +39,9 @@ func (f *fixture) bareAgent(t *testing.T, cfg agent.Config) (stop func()) {
 	const login, password = "bare", "Pw1-of-the-bare-agent"
 	_, err := f.DB(t, "master").ExecContext(t.Context(), fmt.Sprintf("CREATE LOGIN %s WITH PASSWORD = '%s';", login, password))
 	require.NoError(t, err)
-	_, err = f.DB(t, f.control).ExecContext(t.Context(), fmt.Sprintf("CREATE USER %[1]s FOR LOGIN %[1]s; ALTER ROLE jobs_agent ADD MEMBER %[1]s;", login))
+	_, err = f.DB(t, f.Control).ExecContext(t.Context(), fmt.Sprintf("CREATE USER %[1]s FOR LOGIN %[1]s; ALTER ROLE jobs_agent ADD MEMBER %[1]s;", login))
 	require.NoError(t, err)
-	store := f.OpenControlAs(t, f.control, login, password)
+	store := f.OpenControlAs(t, f.Control, login, password)
 
 	credentials, err := mssql.NewCredentialSet()
 	require.NoError(t, err)
@@ -53,19 +53,7 @@ func (f *fixture) bareAgent(t *testing.T, cfg agent.Config) (stop func()) {
 	tools := agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, instance)}
 	hosting, err := agent.New(cfg, store, tools, nil, zaptest.NewLogger(t))
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	ended := make(chan error, 1)
-	go func() { ended <- hosting.Run(ctx) }()
-	stopped := false
-	stop = func() {
-		if !stopped {
-			stopped = true
-			cancel()
-			require.NoError(t, <-ended)
-		}
-	}
-	t.Cleanup(stop)
-	return stop
+	return testenv.RunAgent(t, hosting)
 }
 
 // TestUpkeepNeedsNoCredential: history is purged, in several batches, by an agent that can do nothing but be an agent. The job is
@@ -73,8 +61,8 @@ func (f *fixture) bareAgent(t *testing.T, cfg agent.Config) (stop func()) {
 func TestUpkeepNeedsNoCredential(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 0)
-		f.job(t, "old", []string{"SELECT 1;"})
-		_, err := env.DB(t, f.control).ExecContext(t.Context(), `
+		f.AddJob(t, "old", []string{"SELECT 1;"})
+		_, err := env.DB(t, f.Control).ExecContext(t.Context(), `
 INSERT INTO jobs_internal.job_executions (job_execution_id, job_id, job_version, lifecycle, is_active, create_time, end_time, stop_requested_at)
 SELECT NEWID(), j.job_id, 1, N'Canceled', 0, d.at, d.at, d.at
 FROM jobs_internal.jobs AS j
@@ -84,28 +72,28 @@ WHERE j.name = N'old';`)
 		require.NoError(t, err)
 		stop := f.bareAgent(t, agent.Config{})
 		<-time.After(time.Second)
-		rows := f.ended(t, f.start(t, retention), time.Minute)
+		rows := f.ended(t, f.Start(t, retention), time.Minute)
 		require.Len(t, rows, 3)
 		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, "%+v", rows)
-		require.Equal(t, []string{"(control database)", f.control}, []string{rows[1].TargetGroup, rows[2].Database})
+		require.Equal(t, []string{"(control database)", f.Control}, []string{rows[1].TargetGroup, rows[2].Database})
 		require.Contains(t, rows[2].LastMessage, "Executions purged: 230.")
-		left, err := f.store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "old"})
+		left, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "old"})
 		require.NoError(t, err)
 		require.Len(t, left, 20)
 
-		_, err = f.store.UpdateJobStep(t.Context(), controldb.StepUpdate{JobName: retention, Command: ptr("DROP TABLE x;")})
+		_, err = f.Store.UpdateJobStep(t.Context(), controldb.StepUpdate{JobName: retention, Command: ptr("DROP TABLE x;")})
 		require.ErrorContains(t, err, "its steps are the agents' own")
 
-		_, err = env.DB(t, f.control).ExecContext(t.Context(), `
+		_, err = env.DB(t, f.Control).ExecContext(t.Context(), `
 UPDATE s SET s.next_due_at = SYSUTCDATETIME(), s.next_fire_at = SYSUTCDATETIME() FROM jobs_internal.schedules AS s INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id WHERE j.is_system = 1;`)
 		require.NoError(t, err)
 		<-time.After(10 * time.Second)
-		runs, err := f.store.Executions(t.Context(), controldb.ExecutionFilter{JobName: retention})
+		runs, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: retention})
 		require.NoError(t, err)
 		require.Len(t, runs, 6, "its schedule starts it")
 		require.Equal(t, jobs.Succeeded, runs[0].Lifecycle)
 		stop()
-		f.CheckInvariants(t, f.control, true)
+		f.CheckInvariants(t, f.Control, true)
 	})
 }
 
@@ -126,35 +114,35 @@ AS
     SET @deleted = 0;`
 	for name, test := range map[string]func(t *testing.T, f *fixture, stop func()) []controldb.Execution{
 		"stop request": func(t *testing.T, f *fixture, _ func()) []controldb.Execution {
-			id := f.start(t, retention)
+			id := f.Start(t, retention)
 			<-time.After(35 * time.Second)
-			require.NoError(t, f.store.StopJob(t.Context(), id))
+			require.NoError(t, f.Store.StopJob(t.Context(), id))
 			rows := f.ended(t, id, 5*time.Second)
 			require.Contains(t, rows[2].LastMessage, "Canceled. Executions purged before: 3.")
 			return rows
 		},
 		"time limit": func(t *testing.T, f *fixture, _ func()) []controldb.Execution {
-			_, err := f.DB(t, f.control).ExecContext(t.Context(), `UPDATE s SET s.step_timeout_seconds = 25 FROM jobs_internal.job_steps AS s WHERE s.target_group_name = N'(control database)';`)
+			_, err := f.DB(t, f.Control).ExecContext(t.Context(), `UPDATE s SET s.step_timeout_seconds = 25 FROM jobs_internal.job_steps AS s WHERE s.target_group_name = N'(control database)';`)
 			require.NoError(t, err)
-			rows := f.ended(t, f.start(t, retention), 30*time.Second)
+			rows := f.ended(t, f.Start(t, retention), 30*time.Second)
 			require.Contains(t, rows[2].LastMessage, "The step's time limit passed. Executions purged before: 2.")
 			return rows
 		},
 		"stopping agent": func(t *testing.T, f *fixture, stop func()) []controldb.Execution {
-			id := f.start(t, retention)
+			id := f.Start(t, retention)
 			<-time.After(15 * time.Second)
 			stop()
-			rows := f.run(t, id)
+			rows := f.Run(t, id)
 			require.Equal(t, []any{jobs.Created, 0}, []any{rows[2].Lifecycle, rows[2].Attempts}, "handed back")
-			_, err := f.DB(t, f.control).ExecContext(t.Context(), quickly)
+			_, err := f.DB(t, f.Control).ExecContext(t.Context(), quickly)
 			require.NoError(t, err)
 			f.startAgent(t, agent.Config{})
 			return f.ended(t, id, 10*time.Second)
 		},
 		"lost term": func(t *testing.T, f *fixture, _ func()) []controldb.Execution {
-			id := f.start(t, retention)
+			id := f.Start(t, retention)
 			<-time.After(15 * time.Second)
-			db := f.DB(t, f.control)
+			db := f.DB(t, f.Control)
 			_, err := db.ExecContext(t.Context(), quickly)
 			require.NoError(t, err)
 			_, err = db.ExecContext(t.Context(), `DECLARE @term_id BIGINT = (SELECT MAX(t.term_id) FROM jobs_internal.terms AS t); EXECUTE jobs_internal.end_term @term_id = @term_id;`)
@@ -167,8 +155,8 @@ AS
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T, env *testenv.Env) {
 				f := newFixture(t, env, 0)
-				require.NoError(t, f.store.EnsureSystemJobs(t.Context()))
-				_, err := env.DB(t, f.control).ExecContext(t.Context(), slowly)
+				require.NoError(t, f.Store.EnsureSystemJobs(t.Context()))
+				_, err := env.DB(t, f.Control).ExecContext(t.Context(), slowly)
 				require.NoError(t, err)
 				stop := f.startAgent(t, agent.Config{Grace: time.Second})
 				rows := test(t, f, stop)

@@ -146,13 +146,7 @@ func (f *fleet) startAgent(t *testing.T) {
 	tools := agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, instance)}
 	hosting, err := agent.New(agent.Config{}, f.store, tools, nil, zap.NewNop())
 	require.NoError(t, err)
-	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
-	ended := make(chan error, 1)
-	go func() { ended <- hosting.Run(ctx) }()
-	t.Cleanup(func() {
-		cancel()
-		require.NoError(t, <-ended)
-	})
+	testenv.RunAgent(t, hosting)
 }
 
 // TestScenarios runs every scenario.

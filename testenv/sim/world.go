@@ -23,24 +23,15 @@ import (
 	"github.com/jobagent/jobagent/testenv/fault"
 )
 
-// Group is the target group that holds all of a world's target databases.
-const Group = "all"
-
-// World is a control database and target databases db1, db2, … on an embedded server. Each target has a table dbo.ledger to
-// which steps write what they do.
+// World is an installed control database with target databases db1, db2, … on an embedded server. Each
+// target has a table dbo.ledger, to which steps write a row for each execution of their script.
 type World struct {
-	*testenv.Env
-	// Store reaches the control database over a network that never fails.
-	Store *controldb.Store
-	// Control is the control database's name.
-	Control string
-	// Targets are the names of the target databases.
-	Targets []string
+	*testenv.Installation
 
 	logs []*observer.ObservedLogs // of all agents that were ever started
 }
 
-// CreateLedger makes the table to which [WriteLedger] writes.
+// CreateLedger creates the table to which [WriteLedger] writes.
 const CreateLedger = `CREATE TABLE dbo.ledger (
     id   INT IDENTITY PRIMARY KEY,
     run  UNIQUEIDENTIFIER NOT NULL,
@@ -49,61 +40,29 @@ const CreateLedger = `CREATE TABLE dbo.ledger (
     at   DATETIME2 NOT NULL DEFAULT SYSUTCDATETIME()
 );`
 
-// NewWorld makes a world with n targets; the test's end closes it. It must be made in the bubble that uses it.
+// NewWorld creates a world with n targets. It is closed when the test ends. Call NewWorld in the synctest
+// bubble that uses the world.
 func NewWorld(t testing.TB, n int) *World {
 	t.Helper()
-	w := &World{Env: testenv.Embedded(t, testenv.Options{})}
-	w.Store, w.Control = w.Env.Control(t)
-	_, err := w.Store.AddTargetGroup(t.Context(), Group)
-	require.NoError(t, err)
-	for i := range n {
-		name := w.CreateDatabase(t, fmt.Sprintf("db%d", i+1))
-		w.Targets = append(w.Targets, name)
+	w := &World{Installation: testenv.Embedded(t, testenv.Options{}).Install(t, n)}
+	for _, name := range w.Targets {
 		_, err := w.DB(t, name).ExecContext(t.Context(), CreateLedger)
-		require.NoError(t, err)
-		_, err = w.Store.AddTargetGroupMember(t.Context(), Group, targets.Member{
-			Membership: targets.Include, Kind: targets.SQLDatabase, Server: w.ServerName, Database: name,
-		})
 		require.NoError(t, err)
 	}
 	return w
 }
 
-// WriteLedger is a script that writes one row to the ledger of its target.
+// WriteLedger is a script that inserts one row into the ledger of its target.
 const WriteLedger = `INSERT INTO dbo.ledger (run, step) VALUES ($(job_execution_id), $(step_id));`
 
-// AddJob makes a job with one step per script, each on all targets, and options for each step.
-func (w *World) AddJob(t testing.TB, name string, scripts []string, options ...func(*controldb.StepSpec)) {
-	t.Helper()
-	_, err := w.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
-	require.NoError(t, err)
-	for i, script := range scripts {
-		stepName := fmt.Sprintf("step %d", i+1)
-		spec := controldb.StepSpec{JobName: name, StepName: &stepName, Command: script, TargetGroup: Group}
-		for _, option := range options {
-			option(&spec)
-		}
-		_, err := w.Store.AddJobStep(t.Context(), spec)
-		require.NoError(t, err)
-	}
-}
-
-// Retries makes a step's attempts be repeated so often, so many seconds apart.
+// Retries sets how often an attempt is retried, and the constant wait in seconds.
 func Retries(attempts, seconds int) func(*controldb.StepSpec) {
 	return func(s *controldb.StepSpec) {
 		s.RetryAttempts, s.InitialRetryInterval, s.MaximumRetryInterval = &attempts, &seconds, &seconds
 	}
 }
 
-// Start starts a run of a job.
-func (w *World) Start(t testing.TB, job string) uuid.UUID {
-	t.Helper()
-	id, err := w.Store.StartJob(t.Context(), job, uuid.Nil)
-	require.NoError(t, err)
-	return id
-}
-
-// Root reads the row of a run itself.
+// Root reads the root execution of a run.
 func (w *World) Root(t testing.TB, id uuid.UUID) controldb.Execution {
 	t.Helper()
 	rows, err := w.Store.Executions(t.Context(), controldb.ExecutionFilter{ID: id, RootsOnly: true})
@@ -112,8 +71,9 @@ func (w *World) Root(t testing.TB, id uuid.UUID) controldb.Execution {
 	return rows[0]
 }
 
-// Ended waits for the end of a run, for at most limit of virtual time, and reads its row. It says false, and writes the run's rows
-// to the test's log, when the run has not ended. The functions are called before each look.
+// Ended waits until a run has ended, for at most limit of virtual time, and returns its root execution.
+// If the run has not ended, Ended returns false and logs all executions of the run. It calls every before
+// each poll.
 func (w *World) Ended(t testing.TB, id uuid.UUID, limit time.Duration, every ...func()) (controldb.Execution, bool) {
 	t.Helper()
 	for deadline := time.Now().Add(limit); ; <-time.After(250 * time.Millisecond) {
@@ -133,7 +93,7 @@ func (w *World) Ended(t testing.TB, id uuid.UUID, limit time.Duration, every ...
 	}
 }
 
-// Ledger counts the rows that a run's step wrote into a target.
+// Ledger counts the rows that a step of a run has inserted into the ledger of a target.
 func (w *World) Ledger(t testing.TB, database string, run uuid.UUID, step int) (n int) {
 	t.Helper()
 	db := w.DB(t, database)
@@ -142,7 +102,8 @@ func (w *World) Ledger(t testing.TB, database string, run uuid.UUID, step int) (
 	return n
 }
 
-// Check checks all invariants, in the control database and in what agents have logged. atRest: nothing is active any more.
+// Check checks all invariants, in the control database and in the logs of all agents. atRest means that
+// no execution is active.
 func (w *World) Check(t testing.TB, atRest bool) {
 	t.Helper()
 	var logs []string
@@ -157,19 +118,20 @@ func (w *World) Check(t testing.TB, atRest bool) {
 
 // Agent is a running agent of a world.
 type Agent struct {
-	// Control is its network to the control database, Targets the one to everything else.
+	// Control is the agent's network to the control database, Targets its network to targets.
 	Control, Targets *fault.Network
-	// Logs are what it has logged at info and above.
+	// Logs are the agent's log entries of level info and above.
 	Logs *observer.ObservedLogs
 
-	cancel context.CancelFunc
-	ended  chan struct{} // closed when it has
-	close  func()
-	err    error // of Run; read it only after ended
-	gone   bool
+	cancel  context.CancelFunc
+	ended   chan struct{} // closed when Run has returned
+	close   func()
+	err     error // of Run; read it only after ended
+	stopped bool
 }
 
-// StartAgent starts an agent whose requests to the control database fail as plan says; nil: none does. The test's end stops it.
+// StartAgent starts an agent. plan chooses the calls to the control database that fail; nil means that none
+// does. The agent is stopped when the test ends.
 func (w *World) StartAgent(t testing.TB, cfg agent.Config, plan func(fault.Call) fault.Kind) *Agent {
 	t.Helper()
 	a := &Agent{ended: make(chan struct{})}
@@ -195,7 +157,7 @@ func (w *World) StartAgent(t testing.TB, cfg agent.Config, plan func(fault.Call)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	a.cancel = cancel
-	a.close = func() { _ = errors.Join(servers.Close(), store.Close()) } // of connections that may be broken
+	a.close = func() { _ = errors.Join(servers.Close(), store.Close()) } // errors of broken connections are expected
 	go func() {                                                          // Stop waits for it
 		defer close(a.ended)
 		a.err = hosting.Run(ctx)
@@ -204,10 +166,10 @@ func (w *World) StartAgent(t testing.TB, cfg agent.Config, plan func(fault.Call)
 	return a
 }
 
-// Stop stops the agent in order, waits for it, and returns its error; again: the same error at once.
+// Stop stops the agent, waits for it, and returns its error. A second call returns the same error at once.
 func (a *Agent) Stop() error {
-	if !a.gone {
-		a.gone = true
+	if !a.stopped {
+		a.stopped = true
 		a.cancel()
 		<-a.ended
 		a.close()
@@ -215,7 +177,8 @@ func (a *Agent) Stop() error {
 	return a.err
 }
 
-// Ended says whether the agent has ended by itself, as one does whose control database cannot be used as it is.
+// Ended reports whether the agent has ended without being stopped, for example because its control
+// database has no control schema.
 func (a *Agent) Ended() bool {
 	select {
 	case <-a.ended:
@@ -225,7 +188,8 @@ func (a *Agent) Ended() bool {
 	}
 }
 
-// Kill ends the agent as kill -9 does: nothing that it says is heard any more, and its sessions end. It does not wait; Stop does.
+// Kill ends the agent like kill -9: its connections are cut, and its sessions end. It does not wait for the
+// agent; Stop does.
 func (a *Agent) Kill() {
 	a.Control.Cut()
 	a.Targets.Cut()
