@@ -13,21 +13,21 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Keys of aggregates.
+// The keys of aggregates, with their fields.
 const (
 	keyAggregate = "g"    // name|result|1 for DISTINCT|argument types...
-	keySingle    = "one"  // the only value; error 512 for a second one
-	keyNth       = "nth"  // n: the n-th value that is not NULL, from the end if n is negative
-	keyRows      = "rows" // EncodeRows of all arguments
-	keyWindow    = "w:"   // in front of another key: rows may be taken back
-	keyForJSON   = "json" // a forJSON as JSON
-	keyForXML    = "xml"  // a forXML as JSON
+	keySingle    = "one"  // the only value; error 512 for a second value
+	keyNth       = "nth"  // n: the n-th value that is not NULL, counted from the end if n is negative
+	keyRows      = "rows" // all arguments, encoded by EncodeRows
+	keyWindow    = "w:"   // prefix of another key: rows may be removed again
+	keyForJSON   = "json" // a forJSON in JSON
+	keyForXML    = "xml"  // a forXML in JSON
 )
 
-// accumulatorMakers caches what resolveAggregate made, by key.
+// accumulatorMakers caches the results of resolveAggregate by key.
 var accumulatorMakers sync.Map
 
-// resolveAggregate finds what makes the accumulators of a key.
+// resolveAggregate returns the constructor of the accumulators of a key.
 func resolveAggregate(key string) (func() store.Accumulator, error) {
 	if f, ok := accumulatorMakers.Load(key); ok {
 		return f.(func() store.Accumulator), nil
@@ -40,7 +40,7 @@ func resolveAggregate(key string) (func() store.Accumulator, error) {
 	return f, nil
 }
 
-// makeAccumulator builds the maker of a key.
+// makeAccumulator builds the constructor of a key.
 func makeAccumulator(key string) (func() store.Accumulator, error) {
 	if rest, ok := strings.CutPrefix(key, keyWindow); ok {
 		fresh, err := makeAccumulator(rest)
@@ -74,7 +74,7 @@ func makeAccumulator(key string) (func() store.Accumulator, error) {
 	return nil, mserr.NotSupported("the aggregate key %s", word)
 }
 
-// builtinAccumulator wraps an aggregate of package builtin.
+// builtinAccumulator returns the constructor of an aggregate of package builtin.
 func builtinAccumulator(key string) (func() store.Accumulator, error) {
 	r := &keyReader{key: key, part: strings.Split(key, "|")[1:]}
 	name, result, distinct := r.next(), r.typ(), r.next() == "1"
@@ -98,15 +98,15 @@ func builtinAccumulator(key string) (func() store.Accumulator, error) {
 	}, nil
 }
 
-// builtinAggregate is an aggregate of package builtin, with DISTINCT.
+// builtinAggregate is an aggregate of package builtin. It implements DISTINCT.
 type builtinAggregate struct {
 	acc  builtin.Accumulator
 	typ  types.Type
 	seen map[string]bool // nil without DISTINCT
-	held int             // bytes of seen
+	held int             // size of seen in bytes
 }
 
-// entryBytes is about what an entry of a map or an element of a list takes beside its text, in bytes.
+// entryBytes is the approximate overhead of a map entry or list element, without its text.
 const entryBytes = 64
 
 // Step implements [store.Accumulator].
@@ -134,15 +134,16 @@ func (w *builtinAggregate) Held() int {
 // Value implements [store.Accumulator].
 func (w *builtinAggregate) Value() (types.Value, error) { return w.acc.Result() }
 
-// frameAccumulator is an aggregate over a window frame, computed anew when rows have left the frame.
+// frameAccumulator is an aggregate over a window frame. It is recomputed after rows have left the
+// frame.
 type frameAccumulator struct {
 	newAccumulator func() store.Accumulator
-	acc            store.Accumulator // nil: must be computed from rows
+	acc            store.Accumulator // nil: must be recomputed from rows
 	rows           [][]types.Value
-	held           int // bytes of rows
+	held           int // size of rows in bytes
 }
 
-// rowBytes is about what a row takes in memory.
+// rowBytes returns the approximate memory size of a row.
 func rowBytes(row []types.Value) int {
 	n := entryBytes
 	for _, v := range row {
@@ -151,7 +152,7 @@ func rowBytes(row []types.Value) int {
 	return n
 }
 
-// valueBytes is how long a text or binary value is.
+// valueBytes returns the length of a text or binary value in bytes, and 0 for other values.
 func valueBytes(v types.Value) int {
 	switch v := v.(type) {
 	case string:
@@ -189,7 +190,7 @@ func (m *frameAccumulator) Inverse([]types.Value) error {
 	return nil
 }
 
-// refill computes the aggregate of the rows in the frame.
+// refill recomputes the aggregate from the rows in the frame.
 func (m *frameAccumulator) refill() error {
 	m.acc = m.newAccumulator()
 	for _, r := range m.rows {
@@ -210,7 +211,7 @@ func (m *frameAccumulator) Value() (types.Value, error) {
 	return m.acc.Value()
 }
 
-// singleValue is the value of a scalar subquery.
+// singleValue is the accumulator of a scalar subquery's value.
 type singleValue struct {
 	v    types.Value
 	seen bool
@@ -228,14 +229,15 @@ func (s *singleValue) Step(args []types.Value) error {
 // Value implements [store.Accumulator].
 func (s *singleValue) Value() (types.Value, error) { return s.v, nil }
 
-// nthValue is the n-th value of a window frame that is not NULL, from its end if n is negative.
+// nthValue is the accumulator of the n-th value of a window frame that is not NULL, counted from the
+// end if n is negative.
 type nthValue struct {
 	n       int
-	values  []types.Value // that are not NULL
-	rows    []int         // of the values, counted from the first row ever
-	added   int           // rows
-	removed int           // rows that have left the frame
-	held    int           // bytes of values
+	values  []types.Value // the values that are not NULL
+	rows    []int         // row number of each value, counted from the first row of all
+	added   int           // number of rows added
+	removed int           // number of rows that have left the frame
+	held    int           // size of values in bytes
 }
 
 // Step implements [store.Accumulator].
@@ -273,7 +275,7 @@ func (a *nthValue) Value() (types.Value, error) {
 	return a.values[i], nil
 }
 
-// rowCollector makes the text of rows.
+// rowCollector encodes its rows as one text.
 type rowCollector struct{ e rowEncoder }
 
 // Step implements [store.Accumulator].
@@ -285,13 +287,14 @@ func (c *rowCollector) Step(args []types.Value) error {
 // Held implements [store.Holder].
 func (c *rowCollector) Held() int { return builderBytes(&c.e.b) }
 
-// builderBytes is what a text that is being made takes: it is copied when it grows.
+// builderBytes returns the memory of a text under construction. The text is copied when it grows,
+// so it counts twice.
 func builderBytes(b *strings.Builder) int { return 2 * b.Cap() }
 
 // Value implements [store.Accumulator].
 func (c *rowCollector) Value() (types.Value, error) { return c.e.text(), nil }
 
-// ceiling is how many of total rows a percentage is, rounded up.
+// ceiling returns a percentage of total rows, rounded up.
 func ceiling(_ *meter.Meter, args []types.Value) (types.Value, error) {
 	total, _ := args[0].(int64)
 	p, _ := args[1].(float64)

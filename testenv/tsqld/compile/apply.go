@@ -8,9 +8,10 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// apply binds CROSS APPLY and OUTER APPLY. SQLite has no lateral subqueries; so a right side that depends on the
-// left one is merged into the query if it is simple enough, and so is the TOP of a table. Else it is made into a text of rows by a
-// correlated subquery, which becomes rows again.
+// apply binds CROSS APPLY and OUTER APPLY. SQLite has no lateral subqueries. A right side that
+// depends on the left side is merged into the query if it is simple enough, or joined if it is the
+// TOP of a table. Otherwise a correlated subquery encodes its rows as a text, and a rowset decodes
+// them.
 func (b *binder) apply(ts *syntax.Join, left fromNode, l *level, start, middle int) (fromNode, error) {
 	isOuter := ts.Kind == syntax.OuterApply
 	lefts := l.sources[start:middle]
@@ -57,7 +58,8 @@ func (b *binder) apply(ts *syntax.Join, left fromNode, l *level, start, middle i
 	return &join{kind: kind, left: left, right: src}, nil
 }
 
-// mergeApply joins a simple dependent subquery to the left side directly; ok is false if it is not simple enough.
+// mergeApply joins a simple dependent subquery directly to the left side. ok is false if the
+// subquery is not simple enough.
 func mergeApply(src *source, left fromNode, isOuter bool) (fromNode, bool) {
 	q := src.query
 	if !q.isPlain() {
@@ -69,7 +71,7 @@ func mergeApply(src *source, left fromNode, isOuter bool) (fromNode, bool) {
 	fromSources(c.from, own)
 	for _, n := range c.items {
 		if n.traits&hasPerRow != 0 {
-			return nil, false // it must be computed once, however often its column is named
+			return nil, false // the value must be computed once per row, however often its column is named
 		}
 		columns, mine := false, false
 		n.walk(func(x *node) bool {
@@ -77,7 +79,7 @@ func mergeApply(src *source, left fromNode, isOuter bool) (fromNode, bool) {
 			return true
 		})
 		if columns && !mine {
-			return nil, false // SQLite would take an aggregate of the column for one of the outer query
+			return nil, false // SQLite would attribute an aggregate of the column to the outer query
 		}
 	}
 	bind := func() {
@@ -114,8 +116,9 @@ func mergeApply(src *source, left fromNode, isOuter bool) (fromNode, bool) {
 	return &join{kind: "JOIN", left: left, right: leaf, on: c.where}, true
 }
 
-// applyTop joins the first rows of a table, CROSS APPLY (SELECT TOP (n) ... FROM t WHERE ... ORDER BY ...), to the left side: the table
-// itself is joined, and a correlated subquery says which of its rows. ok is false for other subqueries.
+// applyTop joins the first rows of a table, CROSS APPLY (SELECT TOP (n) ... FROM t WHERE ... ORDER
+// BY ...), to the left side: it joins the table itself and selects its rows by a correlated
+// subquery. ok is false for other subqueries.
 func (b *binder) applyTop(src *source, left fromNode, isOuter bool) (fromNode, bool) {
 	q := src.query
 	if isOuter || left == nil || q.core == nil || q.limit == nil || q.percent || q.ties || q.document != documentNone || q.limit.traits&rowBound != 0 {
@@ -151,18 +154,19 @@ func (b *binder) applyTop(src *source, left fromNode, isOuter bool) (fromNode, b
 	which.cols = []outColumn{{typ: types.BigIntType}}
 	among := build(opInQuery, types.BitType, columnNode(&joined, len(joined.cols)-1))
 	among.sub, among.traits = &which, among.traits|hasSubquery|canFail
-	// SQLite must not read the joined table first, and ask for each of its rows and each on the left whether it is among them.
+	// CROSS JOIN keeps SQLite from reading the joined table first and testing each of its rows
+	// against each row on the left.
 	return &join{kind: "CROSS JOIN", left: left, right: &joined, on: among}, true
 }
 
-// correlated reports whether a query names sources that are not its own.
+// correlated reports whether a query names sources outside itself.
 func (q *query) correlated() bool {
 	own := map[*source]bool{}
 	q.ownSources(own)
 	return q.namesSourcesOutside(own)
 }
 
-// namesSourcesOutside reports columns of sources outside a set.
+// namesSourcesOutside reports whether the query names columns of sources that are not in own.
 func (q *query) namesSourcesOutside(own map[*source]bool) bool {
 	found := false
 	q.eachNode(func(n *node) {
@@ -214,7 +218,7 @@ func fromSources(f fromNode, own map[*source]bool) {
 	}
 }
 
-// lateral turns a derived table into rows of a text that a correlated subquery makes.
+// lateral replaces a derived table by a rowset that decodes the result of a correlated subquery.
 func (s *source) lateral() {
 	q := s.query
 	s.query = nil
@@ -222,7 +226,7 @@ func (s *source) lateral() {
 	s.fields()
 }
 
-// asRows is the query whose only row is the text of all rows of q.
+// asRows returns a query with one row: the encoded rows of q.
 func (q *query) asRows() *query {
 	return &query{inner: q, document: documentRows, documentKey: keyRows, cols: []outColumn{{typ: types.NVarCharMax, null: true}}}
 }

@@ -39,7 +39,7 @@ func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*node
 	owner := l
 	if e.Over == nil {
 		if state.named != nil {
-			owner = state.named // all its columns are outer references
+			owner = state.named // all columns of its arguments are outer references
 		}
 		if err := owner.agg.checkAllowed(); err != nil {
 			return nil, err
@@ -68,7 +68,7 @@ func (b *binder) aggregate(f *builtin.Func, e *syntax.FuncCall, l *level) (*node
 	return b.over(f, n, e, l, state)
 }
 
-// aggregates is the state of aggregation at a level; nil where there is no SELECT.
+// aggregates returns the aggregation state of a level, or nil outside a SELECT.
 func (l *level) aggregates() *aggregation {
 	if l == nil {
 		return nil
@@ -76,7 +76,7 @@ func (l *level) aggregates() *aggregation {
 	return l.agg
 }
 
-// checkNested answers whether an aggregate may stand here, whatever rows it is of: 147, 130.
+// checkNested returns an error if no aggregate of any SELECT is allowed here: 147 or 130.
 func (a *aggregation) checkNested() error {
 	switch {
 	case a == nil:
@@ -87,7 +87,8 @@ func (a *aggregation) checkNested() error {
 	return nil
 }
 
-// checkAllowed answers whether an aggregate of the rows of this SELECT may stand here: 147, 4101 and the like.
+// checkAllowed returns an error if an aggregate of this SELECT's rows is not allowed here: 147,
+// 4101 and others.
 func (a *aggregation) checkAllowed() error {
 	switch {
 	case a == nil, !a.allowed && a.refuse == nil: // in FROM
@@ -98,7 +99,8 @@ func (a *aggregation) checkAllowed() error {
 	return nil
 }
 
-// aggregateArgs binds the arguments, in which no further aggregate may stand unless the function is a window function.
+// aggregateArgs binds the arguments. They must not contain another aggregate unless the function is
+// a window function.
 func (b *binder) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *level, state *aggregation) ([]*node, error) {
 	if e.Over != nil {
 		state.over = true
@@ -125,7 +127,8 @@ func (b *binder) aggregateArgs(f *builtin.Func, e *syntax.FuncCall, l *level, st
 	return args, err
 }
 
-// makeAggregate chooses how an aggregate is computed: natively where SQLite is exact.
+// makeAggregate returns the node of an aggregate. SQLite's own function is used where it returns
+// exactly SQL Server's result.
 func makeAggregate(f *builtin.Func, e *syntax.FuncCall, args []*node) (*node, error) {
 	ts := make([]types.Type, len(args))
 	consts := make([]types.Value, len(args))
@@ -193,7 +196,7 @@ func makeAggregate(f *builtin.Func, e *syntax.FuncCall, args []*node) (*node, er
 	return n, err
 }
 
-// windowArgs fits the further arguments of LAG, LEAD and NTILE.
+// windowArgs converts the arguments of NTILE, LAG, LEAD, FIRST_VALUE and LAST_VALUE.
 func windowArgs(name string, n *node) error {
 	args := n.agg.args
 	var err error
@@ -215,7 +218,7 @@ func windowArgs(name string, n *node) error {
 	return err
 }
 
-// over makes a window function of an aggregate. Error 4112.
+// over turns an aggregate into a window function. Error 4112 for a missing ORDER BY.
 func (b *binder) over(f *builtin.Func, n *node, e *syntax.FuncCall, l *level, state *aggregation) (*node, error) {
 	spec, err := l.windowSpec(e.Over)
 	if err != nil {
@@ -247,8 +250,8 @@ func (b *binder) over(f *builtin.Func, n *node, e *syntax.FuncCall, l *level, st
 	return n, nil
 }
 
-// ignoringNulls makes FIRST_VALUE, LAST_VALUE, LAG or LEAD skip NULLs, which SQLite does not: the value wanted is the n-th from
-// either end of the frame.
+// ignoringNulls implements IGNORE NULLS of FIRST_VALUE, LAST_VALUE, LAG and LEAD, which SQLite
+// lacks: the result is the n-th value that is not NULL, counted from one end of the frame.
 func ignoringNulls(f *builtin.Func, n *node) (*node, error) {
 	args, w := n.agg.args, n.agg.window
 	offset := int64(1)
@@ -274,10 +277,10 @@ func ignoringNulls(f *builtin.Func, n *node) (*node, error) {
 	if len(args) < 3 {
 		return n, nil
 	}
-	return coalesceOf(n.typ, n, args[2]), nil // a value that is found is not NULL
+	return coalesceOf(n.typ, n, args[2]), nil // a value that is found is never NULL
 }
 
-// windowSpec resolves the names of a WINDOW clause.
+// windowSpec resolves the name of a window defined by the WINDOW clause.
 func (l *level) windowSpec(o *syntax.Over) (*syntax.Over, error) {
 	if o.Window.Name == "" {
 		return o, nil
@@ -304,7 +307,8 @@ func (l *level) windowSpec(o *syntax.Over) (*syntax.Over, error) {
 	return nil, mserr.New(5362, 15, "Window %s is undefined.", o.Window.Name)
 }
 
-// windowOrder binds the ORDER BY of a window or of WITHIN GROUP, in which positions mean nothing (5308).
+// windowOrder binds the ORDER BY of a window or of WITHIN GROUP. Column positions are not allowed
+// there (error 5308).
 func (b *binder) windowOrder(items []*syntax.OrderItem, l *level) ([]orderTerm, error) {
 	out := make([]orderTerm, len(items))
 	for i, item := range items {
@@ -323,7 +327,7 @@ func (b *binder) windowOrder(items []*syntax.OrderItem, l *level) ([]orderTerm, 
 	return out, nil
 }
 
-// sortable refuses the types that have no order here. Error 306.
+// sortable returns error 306 for types that cannot be sorted.
 func sortable(t types.Type) error {
 	if t.ID != types.Null && t.ID != types.Variant && !t.Comparable() {
 		return mserr.LOBCompare()
@@ -331,7 +335,7 @@ func sortable(t types.Type) error {
 	return nil
 }
 
-// frame writes ROWS and RANGE.
+// frame returns the SQL of ROWS or RANGE.
 func (b *binder) frame(f *syntax.Frame) (string, error) {
 	if f == nil {
 		return "", nil
@@ -353,7 +357,7 @@ func (b *binder) frame(f *syntax.Frame) (string, error) {
 	return word + " BETWEEN " + from + " AND " + to, nil
 }
 
-// bound writes one end of a frame. Error 4194: RANGE with a number.
+// bound returns the SQL of one end of a frame. Error 4194 for RANGE with a number.
 func bound(f syntax.FrameBound, rows bool) (string, error) {
 	switch f.Kind {
 	case syntax.UnboundedPreceding:
@@ -376,7 +380,8 @@ func bound(f syntax.FrameBound, rows bool) (string, error) {
 	return lit.Text + " FOLLOWING", nil
 }
 
-// grouping binds GROUPING and GROUPING_ID: numbers that depend on the grouping set. Error 8161.
+// grouping binds GROUPING and GROUPING_ID, whose values depend on the grouping set. Error 8161 for
+// an argument that is not a group expression.
 func (b *binder) grouping(f *builtin.Func, e *syntax.FuncCall, l *level) (*node, error) {
 	state := l.aggregates()
 	state.inside = true

@@ -8,12 +8,12 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// compareOps are SQLite's comparison operators.
+// compareOps maps the parser's comparison operators to SQLite's.
 var compareOps = map[syntax.Op]string{
 	syntax.OpEQ: "=", syntax.OpNE: "<>", syntax.OpLT: "<", syntax.OpLE: "<=", syntax.OpGT: ">", syntax.OpGE: ">=",
 }
 
-// operatorNames are the operators' names in messages.
+// operatorNames are the names of the comparison operators in error messages.
 var operatorNames = map[string]string{
 	"=": "equal to", "<>": "not equal to", "<": "less than", "<=": "less than or equal to", ">": "greater than", ">=": "greater than or equal to",
 }
@@ -71,7 +71,7 @@ func (b *binder) cond(c syntax.Cond, l *level) (*node, error) {
 	return nil, mserr.NotSupported("this kind of condition (%T)", c)
 }
 
-// negated is n or NOT n.
+// negated returns n, or NOT n if isNot is set.
 func negated(n *node, isNot bool) *node {
 	if isNot {
 		return not(n)
@@ -79,7 +79,7 @@ func negated(n *node, isNot bool) *node {
 	return n
 }
 
-// logic binds AND and OR. Chains lean to the left and become one node.
+// logic binds AND and OR. A chain of one operator is a left-deep tree; it becomes one node.
 func (b *binder) logic(c *syntax.LogicCond, l *level) (*node, error) {
 	op := opAnd
 	if c.Op == syntax.OpOr {
@@ -107,7 +107,7 @@ func (b *binder) logic(c *syntax.LogicCond, l *level) (*node, error) {
 	return build(op, types.BitType, args...), nil
 }
 
-// compare makes a comparison. Errors: those of types.CompareType, 468.
+// compare returns a comparison of two nodes. Errors: those of types.CompareType, and 468.
 func compare(op string, x, y *node) (*node, error) {
 	x, y, err := unifyOperands(x, y, operatorNames[op])
 	if err != nil {
@@ -126,8 +126,9 @@ func compare(op string, x, y *node) (*node, error) {
 	return n, nil
 }
 
-// isNative reports whether SQLite compares values of a type as SQL Server does, with the collation of the
-// type. Bytes of different lengths count as continued by zeros there, and a variant holds its type.
+// isNative reports whether SQLite compares values of a type as SQL Server does, given the type's
+// collation. It does not for binary values, which SQL Server pads with zeros to the same length,
+// nor for sql_variant, whose values contain their type.
 func isNative(t types.Type) bool {
 	return t.ID != types.VarBinary && t.ID != types.Variant && t.ID != types.Image
 }
@@ -141,7 +142,7 @@ func (b *binder) distinct(c *syntax.DistinctCond, l *level) (*node, error) {
 	return distinctFrom(xs[0], xs[1], c.Not)
 }
 
-// distinctFrom is x IS [NOT] DISTINCT FROM y.
+// distinctFrom returns x IS [NOT] DISTINCT FROM y.
 func distinctFrom(x, y *node, negate bool) (*node, error) {
 	x, y, err := unifyOperands(x, y, "is distinct from")
 	if err != nil {
@@ -166,7 +167,7 @@ func distinctFrom(x, y *node, negate bool) (*node, error) {
 	return n, nil
 }
 
-// between is x >= low AND x <= high.
+// between binds BETWEEN as x >= low AND x <= high.
 func (b *binder) between(c *syntax.BetweenCond, l *level) (*node, error) {
 	xs, err := b.exprs([]syntax.Expr{c.X, c.Low, c.High}, l)
 	if err != nil {
@@ -183,7 +184,7 @@ func (b *binder) between(c *syntax.BetweenCond, l *level) (*node, error) {
 	return negated(and(low, high), c.Not), nil
 }
 
-// like binds LIKE. Operands that are no texts become texts.
+// like binds LIKE. Operands of other types are converted to character types.
 func (b *binder) like(c *syntax.LikeCond, l *level) (*node, error) {
 	list := []syntax.Expr{c.X, c.Pattern}
 	if c.Escape != nil {
@@ -220,7 +221,7 @@ func (b *binder) like(c *syntax.LikeCond, l *level) (*node, error) {
 	return negated(n, c.Not), nil
 }
 
-// inList binds IN over expressions, all of which are converted to one type.
+// inList binds IN with a list of expressions, which are converted to one type.
 func (b *binder) inList(c *syntax.InCond, l *level) (*node, error) {
 	xs, err := b.exprs(append([]syntax.Expr{c.X}, c.List...), l)
 	if err != nil {
@@ -233,7 +234,7 @@ func (b *binder) inList(c *syntax.InCond, l *level) (*node, error) {
 	return negated(x, c.Not), nil
 }
 
-// inValues makes "xs[0] IN (xs[1:])".
+// inValues returns "xs[0] IN (xs[1:])".
 func inValues(xs []*node) (*node, error) {
 	for _, y := range xs[1:] {
 		if _, err := types.CompareType(xs[0].typ, y.typ, "equal to"); err != nil {
@@ -267,7 +268,7 @@ func inValues(xs []*node) (*node, error) {
 	return build(opIn, types.BitType, xs...), nil
 }
 
-// oneColumn binds the subquery of IN, ANY and ALL. Error 116.
+// oneColumn binds the subquery of IN, ANY and ALL. Error 116 if the subquery has several columns.
 func (b *binder) oneColumn(q *syntax.Query, l *level) (*query, error) {
 	sub, err := b.subquery(q, l, false)
 	if err != nil {
@@ -341,7 +342,7 @@ func (b *binder) quantified(c *syntax.QuantifiedCond, l *level) (*node, error) {
 	return againstQuery(opAny, op, x, sub)
 }
 
-// scalarSubquery binds a subquery that is a value. Error 116.
+// scalarSubquery binds a subquery used as a value. Error 116 if the subquery has several columns.
 func (b *binder) scalarSubquery(q *syntax.Query, l *level) (*node, error) {
 	sub, err := b.subquery(q, l, false)
 	if err != nil {

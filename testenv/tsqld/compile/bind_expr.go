@@ -19,7 +19,7 @@ func (b *binder) expr(e syntax.Expr, l *level) (*node, error) {
 	return b.localized(n), nil
 }
 
-// localized is a node that is converted in the session's locale.
+// localized returns a node whose conversions use the session's locale.
 func (b *binder) localized(n *node) *node {
 	if n.locale == b.locale || b.place.system {
 		return n
@@ -29,7 +29,7 @@ func (b *binder) localized(n *node) *node {
 	return &r
 }
 
-// exprWithoutLocale binds an expression without its locale.
+// exprWithoutLocale binds an expression without setting its locale.
 func (b *binder) exprWithoutLocale(e syntax.Expr, l *level) (*node, error) {
 	if err := b.charge(); err != nil {
 		return nil, err
@@ -87,7 +87,7 @@ func (b *binder) exprWithoutLocale(e syntax.Expr, l *level) (*node, error) {
 	return nil, mserr.NotSupported("this kind of expression (%T)", e)
 }
 
-// exprs binds a list.
+// exprs binds a list of expressions.
 func (b *binder) exprs(list []syntax.Expr, l *level) ([]*node, error) {
 	out := make([]*node, len(list))
 	for i, e := range list {
@@ -100,7 +100,7 @@ func (b *binder) exprs(list []syntax.Expr, l *level) ([]*node, error) {
 	return out, nil
 }
 
-// literal types a constant in the current database.
+// literal binds a literal in the current database, whose collation character literals have.
 func (b *binder) literal(e *syntax.Literal) (*node, error) {
 	n, err := literal(e)
 	if err == nil && n.typ.IsCharacter() {
@@ -109,7 +109,7 @@ func (b *binder) literal(e *syntax.Literal) (*node, error) {
 	return n, err
 }
 
-// literal types a constant.
+// literal returns the node of a literal.
 func literal(e *syntax.Literal) (*node, error) {
 	switch e.Kind {
 	case syntax.NullLit:
@@ -131,7 +131,8 @@ func literal(e *syntax.Literal) (*node, error) {
 	return nil, mserr.Syntax(e.Text)
 }
 
-// numberLiteral types a number; money is written with a sign in front.
+// numberLiteral returns the node of a number. For money, text is amount with a currency sign in
+// front.
 func numberLiteral(text, amount string) (*node, error) {
 	if text != amount { // money
 		v, err := types.Convert(amount, types.VarCharMax, types.MoneyType, types.NoStyle)
@@ -179,7 +180,7 @@ func (b *binder) pseudoColumn(e *syntax.PseudoColumn, l *level) (*node, error) {
 	return nil, mserr.InvalidColumn(e.Name)
 }
 
-// unary binds +x, -x and ~x. A minus belongs to the number behind it.
+// unary binds +x, -x and ~x. A minus before a number literal becomes part of the number.
 func (b *binder) unary(e *syntax.UnaryExpr, l *level) (*node, error) {
 	if lit, ok := e.X.(*syntax.Literal); ok && e.Op == syntax.OpMinus {
 		switch lit.Kind {
@@ -205,7 +206,8 @@ func (b *binder) unary(e *syntax.UnaryExpr, l *level) (*node, error) {
 	return fold(call(makeKey(keyBitNot, typeKey(x.typ)), t, x))
 }
 
-// fold computes a function of constants at once, unless that fails: then the error belongs to the execution.
+// fold evaluates a function of constants. If the evaluation fails, the function stays, and
+// execution reports the error.
 func fold(n *node, err error) (*node, error) {
 	if err != nil || n.op != opCall && n.op != opConcat || isJSON(n) {
 		return n, err
@@ -226,14 +228,16 @@ func fold(n *node, err error) (*node, error) {
 	return c, nil
 }
 
-// maxFoldedBytes is how long the value of a function of constants may be to be a constant itself, in bytes: a sql_variant of 8,000 is one. It is kept
-// with the plan.
+// maxFoldedBytes is the maximum size of a folded constant. Plans keep their constants in memory.
+// The limit has room for a sql_variant, which has at most 8,000 bytes.
 const maxFoldedBytes = 32 << 10
 
-// foldPool bounds what functions of constants take while a statement is compiled: each is given the least that a session has.
+// foldPool bounds the memory of folding one function. Each evaluation gets the minimum of a
+// session.
 var foldPool = meter.NewPool(1)
 
-// constantFrame is the frame in which constants are computed: functions of them alone ask it for nothing but the meter.
+// constantFrame is the frame in which constants are folded. Functions of constants use only its
+// meter.
 type constantFrame struct {
 	Frame
 	meter *meter.Meter
@@ -242,13 +246,14 @@ type constantFrame struct {
 // Meter implements [Frame].
 func (f constantFrame) Meter() *meter.Meter { return f.meter }
 
-// arithOps maps the parser's operators.
+// arithOps maps the parser's arithmetic operators.
 var arithOps = map[syntax.Op]types.Op{
 	syntax.OpAdd: types.Add, syntax.OpSub: types.Sub, syntax.OpMul: types.Mul, syntax.OpDiv: types.Div,
 	syntax.OpMod: types.Mod, syntax.OpBitAnd: types.BitAnd, syntax.OpBitOr: types.BitOr, syntax.OpBitXor: types.BitXor,
 }
 
-// binary binds arithmetic and concatenation. Long chains lean to the left and are bound without recursion.
+// binary binds arithmetic and concatenation. Long chains are left-deep trees and are bound without
+// recursion.
 func (b *binder) binary(e *syntax.BinaryExpr, l *level) (*node, error) {
 	chain := []*syntax.BinaryExpr{e}
 	for {
@@ -268,8 +273,9 @@ func (b *binder) binary(e *syntax.BinaryExpr, l *level) (*node, error) {
 	return n, err
 }
 
-// asDecimal is an integer constant as a decimal of just its digits, which is how arithmetic with a decimal
-// takes it ("Precision, scale, and length"); other nodes stay.
+// asDecimal converts an integer constant to a decimal of the minimal precision if the other operand
+// is a decimal, as arithmetic requires ("Precision, scale, and length"). Other nodes are returned
+// unchanged.
 func asDecimal(n, other *node) *node {
 	v, ok := n.val.(int64)
 	if n.op != opConst || !ok || !n.typ.IsInteger() || n.typ.ID == types.Bit || other.typ.ID != types.Decimal {
@@ -279,7 +285,7 @@ func asDecimal(n, other *node) *node {
 	return constant(v, types.Type{ID: types.Decimal, Precision: uint8(digits), Numeric: true})
 }
 
-// arith makes "x op y".
+// arith returns "x op y".
 func arith(op types.Op, x, y *node) (*node, error) {
 	x, y = asDecimal(x, y), asDecimal(y, x)
 	same, err := unifyCodePages(x, y)
@@ -354,7 +360,7 @@ func (b *binder) caseExpr(e *syntax.CaseExpr, l *level) (*node, error) {
 	return choose(conds, append(results, last))
 }
 
-// choose makes a CASE of conditions and one result more.
+// choose returns a CASE. results has one element more than conds, the value of ELSE.
 func choose(conds, results []*node) (*node, error) {
 	if err := refuseSequences(append(results, conds...)); err != nil {
 		return nil, err
@@ -373,7 +379,7 @@ func choose(conds, results []*node) (*node, error) {
 	return caseOf(t, conds, results).labeled(l), nil
 }
 
-// caseOf is choose for results that are of one type already.
+// caseOf returns a CASE whose results all have type t already.
 func caseOf(t types.Type, conds, results []*node) *node {
 	args := make([]*node, 0, 2*len(results)-1)
 	null := false
@@ -418,7 +424,7 @@ func (b *binder) cast(e syntax.Expr, ref *syntax.TypeRef, style syntax.Expr, try
 		}
 	}
 	if to.IsCharacter() && x.typ.IsCharacter() {
-		to.Collation = x.typ.Collation // typeOf has given it that of the database
+		to.Collation = x.typ.Collation // typeOf has set the collation of the database
 	}
 	if style == nil {
 		return convert(x, to, types.NoStyle, try)

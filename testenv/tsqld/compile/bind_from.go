@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// from binds a FROM clause; its sources become those of the level. It is nil without one.
+// from binds a FROM clause and adds its sources to the level. It returns nil for no FROM clause.
 func (b *binder) from(list []syntax.TableSource, l *level) (fromNode, error) {
 	var all fromNode
 	for _, ts := range list {
@@ -24,7 +24,7 @@ func (b *binder) from(list []syntax.TableSource, l *level) (fromNode, error) {
 	return all, nil
 }
 
-// cross joins two items of FROM without a condition; nil ones are nothing.
+// cross joins two items of FROM without a condition. Either may be nil.
 func cross(x, y fromNode) fromNode {
 	switch {
 	case x == nil:
@@ -35,8 +35,8 @@ func cross(x, y fromNode) fromNode {
 	return &join{kind: "JOIN", left: x, right: y}
 }
 
-// tableSource binds an item of FROM and adds its sources to l. outer is what subqueries and arguments in
-// it see: the query around, and under APPLY the items to the left.
+// tableSource binds an item of FROM and adds its sources to l. Subqueries and arguments in the item
+// are resolved in outer: the enclosing query, and for APPLY the items to the left.
 func (b *binder) tableSource(ts syntax.TableSource, l, outer *level) (fromNode, error) {
 	switch ts := ts.(type) {
 	case *syntax.TableName:
@@ -96,7 +96,7 @@ func (b *binder) tableSource(ts syntax.TableSource, l, outer *level) (fromNode, 
 	return nil, mserr.NotSupported("this kind of table source (%T)", ts)
 }
 
-// expose adds a source to a level. Errors: 1011 an alias twice, 1013 a table twice.
+// expose adds a source to a level. Errors: 1011 for a duplicate alias, 1013 for a duplicate table.
 func (l *level) expose(src *source, aliased bool) error {
 	if src.name != "" {
 		for _, other := range l.sources {
@@ -115,7 +115,8 @@ func (l *level) expose(src *source, aliased bool) error {
 	return nil
 }
 
-// nameColumns gives a derived table's columns their names. Errors: 8155 unnamed, 8156 twice, 8158 and 8159 counts.
+// nameColumns sets the column names of a derived table. Errors: 8155 unnamed column, 8156 duplicate
+// name, 8158 and 8159 wrong number of names.
 func nameColumns(q *query, alias string, names []syntax.Ident) (*query, error) {
 	r := *q
 	r.cols = append([]outColumn(nil), q.cols...)
@@ -143,10 +144,10 @@ func nameColumns(q *query, alias string, names []syntax.Ident) (*query, error) {
 	return &r, nil
 }
 
-// lockHints are the table hints that ask for locks.
+// lockHints are the table hints that request locks.
 var lockHints = map[string]bool{"UPDLOCK": true, "XLOCK": true, "TABLOCKX": true, "HOLDLOCK": true, "SERIALIZABLE": true, "REPEATABLEREAD": true}
 
-// tableName binds a name in FROM: a common table expression, a table, a view, a system view. Error 208.
+// tableName binds a name in FROM: a common table expression, table, view or system view. Error 208.
 func (b *binder) tableName(ts *syntax.TableName) (*source, error) {
 	name := ts.Name
 	var src *source
@@ -177,7 +178,8 @@ func (b *binder) tableName(ts *syntax.TableName) (*source, error) {
 	return src, nil
 }
 
-// indexHint checks that the indexes of INDEX(...) exist; SQLite chooses by itself. Error 308.
+// indexHint checks that the indexes of INDEX(...) exist; otherwise the hint is ignored, because
+// SQLite chooses its indexes. Error 308.
 func (b *binder) indexHint(h *syntax.TableHint, src *source) error {
 	if h.Name != "INDEX" || src.base == nil {
 		return nil
@@ -190,7 +192,7 @@ func (b *binder) indexHint(h *syntax.TableHint, src *source) error {
 	return nil
 }
 
-// tableVar binds a table variable. Error 1087.
+// tableVar binds a table variable. Error 1087 for an undeclared one.
 func (b *binder) tableVar(ts *syntax.TableVar) (*source, error) {
 	t := b.localTable(ts.Name)
 	if t == nil {
@@ -204,7 +206,8 @@ func (b *binder) tableVar(ts *syntax.TableVar) (*source, error) {
 	return src, nil
 }
 
-// localTable finds a temporary table or table variable; not inside views and functions being expanded.
+// localTable returns a temporary table or table variable, or nil. Views and functions cannot name
+// one.
 func (b *binder) localTable(name string) *catalog.Table {
 	if b.place.owner >= 0 || b.place.system {
 		return nil
@@ -212,8 +215,8 @@ func (b *binder) localTable(name string) *catalog.Table {
 	return b.scope.LocalTable(name)
 }
 
-// objectSource binds the name of an object as a source. Error 208 for a name that is not found, 216 for a table-valued
-// function without parentheses.
+// objectSource binds the name of a table, view or system view as a source. Errors: 208 for an unknown
+// name, 216 for a table-valued function without parentheses.
 func (b *binder) objectSource(name *syntax.ObjectName) (*source, error) {
 	if strings.HasPrefix(name.Last(), "#") {
 		t := b.localTable(name.Last())
@@ -250,7 +253,7 @@ func (b *binder) objectSource(name *syntax.ObjectName) (*source, error) {
 	return nil, mserr.InvalidObject(name.String())
 }
 
-// tableOf makes the source of a table; db is nil for temporary ones.
+// tableOf returns the source of a table. db is nil for temporary tables.
 func (b *binder) tableOf(db *catalog.Database, t *catalog.Table) *source {
 	src := &source{alias: b.alias("t"), name: t.Name, base: t}
 	if db == nil {
@@ -268,7 +271,7 @@ func (b *binder) tableOf(db *catalog.Database, t *catalog.Table) *source {
 	return src
 }
 
-// tableColumns fills in the columns of a table.
+// tableColumns adds the columns of a table to its source.
 func (b *binder) tableColumns(src *source, db *catalog.Database, t *catalog.Table) {
 	src.cols = make([]sourceColumn, len(t.Columns))
 	for i, c := range t.Columns {
@@ -279,7 +282,7 @@ func (b *binder) tableColumns(src *source, db *catalog.Database, t *catalog.Tabl
 	}
 }
 
-// formula binds the expression of a computed column over a source of its table.
+// formula binds the expression of a computed column over the source of its table.
 func (b *binder) formula(db *catalog.Database, t *catalog.Table, c *catalog.Column, src *source) (n *node, err error) {
 	e, err := c.Formula.Memo.Get(func() (any, error) { return syntax.ParseExpr(c.Formula.Text, syntax.DefaultOptions) })
 	if err != nil {
@@ -299,7 +302,7 @@ func (b *binder) formula(db *catalog.Database, t *catalog.Table, c *catalog.Colu
 	return n, err
 }
 
-// systemSource binds a system table or view; nil if the name is none.
+// systemSource binds a system table or view. It returns nil if there is none of that name.
 func (b *binder) systemSource(db *catalog.Database, name *syntax.ObjectName) (*source, error) {
 	schema := catalog.SystemSchema(db, name.Schema(), name.Last())
 	if schema == "" && b.place.system {
@@ -327,7 +330,8 @@ func (b *binder) systemView(db *catalog.Database, v *catalog.SystemView) (*sourc
 	return b.expandView(parsed.(*syntax.CreateViewStmt), v.Name, v.Schema, db.Name, place{db: db, schemas: []string{"sys"}, owner: 0, system: true})
 }
 
-// SystemColumns are the columns of a system view that is written in T-SQL, as sys.system_columns shows them.
+// SystemColumns returns the columns of a system view that is defined in T-SQL, as
+// sys.system_columns lists them.
 func (c *Compiler) SystemColumns(db *catalog.Database, v *catalog.SystemView) ([]types.Column, error) {
 	cols, err := v.Shape.Get(func() (any, error) {
 		var cols []types.Column
@@ -349,7 +353,7 @@ func (c *Compiler) SystemColumns(db *catalog.Database, v *catalog.SystemView) ([
 	return cols.([]types.Column), nil
 }
 
-// systemTable makes the source of a row set of the server.
+// systemTable returns the source of a row set of the server.
 func (b *binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *source {
 	src := &source{alias: b.alias("t"), name: t.Name, schema: t.Schema, db: db.Name}
 	if t.Empty() {
@@ -363,7 +367,7 @@ func (b *binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *sour
 	}
 	for i, c := range t.Columns {
 		ct := c.Type
-		if ct.IsUnicode() { // names are in the collation of the database
+		if ct.IsUnicode() { // names have the collation of the database
 			ct.Collation = databaseCollation(db)
 		}
 		src.cols = append(src.cols, sourceColumn{name: c.Name, typ: ct, null: c.Nullable, label: labelImplicit, sql: columnName(i)})
@@ -371,7 +375,8 @@ func (b *binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *sour
 	return src
 }
 
-// emptyTableSQL is the query that stands for a system table that is always empty: it needs no temporary table.
+// emptyTableSQL returns a query in place of a system table that is always empty, which saves
+// creating a temporary table.
 func emptyTableSQL(t *catalog.SystemTable) string {
 	var w strings.Builder
 	w.WriteString("(SELECT ")
@@ -389,7 +394,7 @@ func emptyTableSQL(t *catalog.SystemTable) string {
 	return w.String()
 }
 
-// view expands a view.
+// view expands a view of a database.
 func (b *binder) view(db *catalog.Database, v *catalog.View) (*source, error) {
 	parsed, err := v.Memo.Get(func() (any, error) { return parseView(v.Text, v.QuotedIdentifier) })
 	if err != nil {
@@ -405,7 +410,8 @@ func (b *binder) view(db *catalog.Database, v *catalog.View) (*source, error) {
 	}
 	switch visible := visibleColumns(src); {
 	case visible > len(v.Columns) && len(v.Columns) > 0:
-		// The table behind a SELECT * has got columns since: the view has those that it was created with.
+		// A SELECT * of the view returns more columns than when the view was created, because its
+		// table was altered since. The new columns are hidden.
 		n := 0
 		for i := range src.cols {
 			if src.cols[i].hidden {
@@ -445,7 +451,7 @@ func (b *binder) expandView(st *syntax.CreateViewStmt, name, schema, db string, 
 		}
 		src = q.source(b.alias("q"), name)
 		src.schema, src.db, src.lineage = schema, db, q.core
-		for i := range src.cols { // the columns of views are implicit, even those of COLLATE
+		for i := range src.cols { // view columns have an implicit label, even where the view uses COLLATE
 			if c := &src.cols[i]; c.label == labelExplicit {
 				c.label = labelImplicit
 			}
@@ -455,7 +461,7 @@ func (b *binder) expandView(st *syntax.CreateViewStmt, name, schema, db string, 
 	return src, err
 }
 
-// parseView parses the text of a view.
+// parseView parses the text of a CREATE VIEW.
 func parseView(text string, quoted bool) (*syntax.CreateViewStmt, error) {
 	batch, err := syntax.Parse(text, syntax.Options{QuotedIdentifier: quoted})
 	if err != nil {
@@ -466,10 +472,10 @@ func parseView(text string, quoted bool) (*syntax.CreateViewStmt, error) {
 			return v, nil
 		}
 	}
-	return nil, mserr.NotSupported("the text of a view that holds no CREATE VIEW")
+	return nil, mserr.NotSupported("a view whose text has no CREATE VIEW")
 }
 
-// values binds a table constructor. Error 10709.
+// values binds a table value constructor. Error 10709 for rows of different lengths.
 func (b *binder) values(rows [][]syntax.Expr, outer *level) (*query, error) {
 	var bound [][]*node
 	for _, row := range rows {
@@ -485,7 +491,8 @@ func (b *binder) values(rows [][]syntax.Expr, outer *level) (*query, error) {
 	return valuesQuery(bound)
 }
 
-// valuesQuery makes a query of rows: a UNION ALL of SELECTs with the columns' common types.
+// valuesQuery returns a query of the given rows: a UNION ALL of SELECTs with the common types of
+// the columns.
 func valuesQuery(rows [][]*node) (*query, error) {
 	for i := range rows[0] {
 		column := make([]*node, len(rows))
@@ -509,8 +516,8 @@ func valuesQuery(rows [][]*node) (*query, error) {
 	return unionAll(parts), nil
 }
 
-// unionAll joins queries of the same types, as a balanced tree: SQLite limits how many terms may follow
-// each other.
+// unionAll combines queries of the same types in a balanced tree, because SQLite limits the number
+// of terms in a compound SELECT.
 func unionAll(parts []*query) *query {
 	if len(parts) == 1 {
 		return parts[0]
@@ -523,7 +530,8 @@ func unionAll(parts []*query) *query {
 	return r
 }
 
-// joinWords are SQLite's joins. A cross join is written as JOIN, because CROSS JOIN would fix the order in which SQLite reads.
+// joinWords maps joins to SQLite's keywords. A cross join is written as JOIN, because SQLite's
+// CROSS JOIN fixes the order of the tables.
 var joinWords = map[syntax.JoinKind]string{
 	syntax.InnerJoin: "JOIN", syntax.CrossJoin: "JOIN", syntax.LeftJoin: "LEFT JOIN", syntax.RightJoin: "RIGHT JOIN", syntax.FullJoin: "FULL JOIN",
 }
@@ -545,13 +553,13 @@ func (b *binder) bindJoin(ts *syntax.Join, l, outer *level) (fromNode, error) {
 	}
 	j := &join{kind: joinWords[ts.Kind], left: left, right: right}
 	if ts.On != nil {
-		// Only what the join joins can be named in its condition.
+		// The condition may only name the joined sources.
 		on := &level{parent: l.parent, sources: l.sources[start:], agg: &aggregation{refuse: mserr.AggregateInOn()}}
 		if j.on, err = b.cond(ts.On, on); err != nil {
 			return nil, err
 		}
 	}
-	if left == nil || right == nil { // rows that need no table of SQLite: see apply
+	if left == nil || right == nil { // a side without a SQLite table: see apply
 		if j.kind == "JOIN" && j.on == nil {
 			return cross(left, right), nil
 		}
@@ -566,7 +574,7 @@ func (b *binder) bindJoin(ts *syntax.Join, l, outer *level) (fromNode, error) {
 	return j, nil
 }
 
-// orOneRow is the source of one row without columns where there is none.
+// orOneRow returns f, or for nil a source of one row without columns.
 func orOneRow(f fromNode) fromNode {
 	if f != nil {
 		return f
@@ -574,7 +582,7 @@ func orOneRow(f fromNode) fromNode {
 	return &source{alias: "one", query: &query{core: &core{items: []*node{constant(int64(1), types.IntType)}}, cols: []outColumn{{typ: types.IntType}}}}
 }
 
-// allowNull notes that a source may be on the side of an outer join that has no row.
+// allowNull marks a source as the side of an outer join that may have no row.
 func (s *source) allowNull() {
 	for i := range s.cols {
 		s.cols[i].null = true

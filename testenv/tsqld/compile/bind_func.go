@@ -13,7 +13,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// funcCall binds a call in any of its forms.
+// funcCall binds a function call: built-in, system or user-defined.
 func (b *binder) funcCall(e *syntax.FuncCall, l *level) (*node, error) {
 	if len(e.Name.Parts) > 1 {
 		if strings.EqualFold(e.Name.Schema(), "sys") && e.Name.Database() == "" {
@@ -30,11 +30,13 @@ func (b *binder) funcCall(e *syntax.FuncCall, l *level) (*node, error) {
 	return b.builtin(e.Name.Last(), e.Args, e, l)
 }
 
-// isSystemName reports the name of a function of the schema sys, which calls must qualify.
+// isSystemName reports whether a function belongs to schema sys and must be called with a qualified
+// name.
 func isSystemName(name string) bool { return len(name) > 3 && strings.EqualFold(name[:3], "fn_") }
 
-// systemFunction reports a function that SQL Server has as an object of a system database, called with the name of the
-// database: master.sys.fn_varbintohexstr, which is in dbo as well, and msdb.dbo.fn_syspolicy_is_automation_enabled.
+// systemFunction reports whether n is a function in a system database, called with the database
+// name: master.sys.fn_varbintohexstr, which dbo has as well, and
+// msdb.dbo.fn_syspolicy_is_automation_enabled.
 func systemFunction(n *syntax.ObjectName) bool {
 	if _, ok := builtin.Lookup(n.Last()); !ok || !isSystemName(n.Last()) {
 		return false
@@ -45,7 +47,7 @@ func systemFunction(n *syntax.ObjectName) bool {
 	return strings.EqualFold(n.Schema(), "sys") || strings.EqualFold(n.Database(), "master")
 }
 
-// lazyFuncs are built-in functions of which not all arguments are evaluated.
+// lazyFuncs are the built-in functions that do not evaluate all arguments.
 var lazyFuncs = map[string]func(*binder, []*node) (*node, error){
 	"COALESCE": (*binder).coalesce,
 	"NULLIF":   (*binder).nullIf,
@@ -53,7 +55,8 @@ var lazyFuncs = map[string]func(*binder, []*node) (*node, error){
 	"CHOOSE":   (*binder).choose,
 }
 
-// builtin binds a built-in function by name; call has the rest of its syntax, nil for plain ones.
+// builtin binds a built-in function by name. e has the other clauses of the call; it is nil for a
+// call without FuncCall syntax, such as @@ROWCOUNT.
 func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l *level) (*node, error) {
 	f, ok := builtin.Lookup(name)
 	if !ok {
@@ -116,8 +119,8 @@ func (b *binder) builtin(name string, args []syntax.Expr, e *syntax.FuncCall, l 
 	return b.callBuiltin(f, nodes, hidden...)
 }
 
-// callBuiltin makes the call of a scalar function over bound arguments. The hidden ones follow those that were written and
-// do not count.
+// callBuiltin returns the call of a scalar function with bound arguments. hidden arguments follow
+// those of the statement and are not counted.
 func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*node, error) {
 	args, err := b.datesAsText(f, args)
 	if err == nil {
@@ -196,7 +199,7 @@ func (b *binder) callBuiltin(f *builtin.Func, args []*node, hidden ...*node) (*n
 	return fold(n, nil)
 }
 
-// datesAsText writes dates as texts, in the session's language, for a function that takes texts.
+// datesAsText converts dates to texts in the session's language, for a function that takes texts.
 func (b *binder) datesAsText(f *builtin.Func, args []*node) ([]*node, error) {
 	if b.locale.Language == 0 || !f.Textual() {
 		return args, nil
@@ -214,10 +217,10 @@ func (b *binder) datesAsText(f *builtin.Func, args []*node) ([]*node, error) {
 	return out, nil
 }
 
-// anyCharacter reports whether there is a character type.
+// anyCharacter reports whether one of the types is a character type.
 func anyCharacter(ts []types.Type) bool { return slices.ContainsFunc(ts, types.Type.IsCharacter) }
 
-// coalesce binds COALESCE. Error 4127 for NULL constants only.
+// coalesce binds COALESCE. Error 4127 if all arguments are NULL constants.
 func (b *binder) coalesce(args []*node) (*node, error) {
 	allNull := true
 	for _, a := range args {
@@ -233,7 +236,7 @@ func (b *binder) coalesce(args []*node) (*node, error) {
 	return coalesceOf(t, args...).labeled(l), nil
 }
 
-// coalesceOf is the first of arguments of one type that is not NULL.
+// coalesceOf returns COALESCE over arguments that all have type t.
 func coalesceOf(t types.Type, args ...*node) *node {
 	n := build(opCoalesce, t, args...)
 	n.null = true
@@ -243,7 +246,7 @@ func coalesceOf(t types.Type, args ...*node) *node {
 	return n
 }
 
-// isNullCall binds ISNULL, whose type is that of the first argument.
+// isNullCall binds ISNULL. The result has the type of the first argument.
 func (b *binder) isNullCall(args []*node) (*node, error) {
 	t := args[0].typ
 	if t.ID == types.Null {
@@ -268,7 +271,7 @@ func (b *binder) isNullCall(args []*node) (*node, error) {
 	return coalesceOf(t, args...).labeled(l), nil
 }
 
-// nullIf binds NULLIF. Error 4151 for a NULL constant in front.
+// nullIf binds NULLIF. Error 4151 if the first argument is a NULL constant.
 func (b *binder) nullIf(args []*node) (*node, error) {
 	if args[0].typ.ID == types.Null {
 		return nil, mserr.NullIfNull()
@@ -296,7 +299,8 @@ func (b *binder) choose(args []*node) (*node, error) {
 	return choose(conds, append(append([]*node(nil), args[1:]...), nullOf(types.NullType)))
 }
 
-// userFunction binds a call of a scalar user-defined function. Errors: 4121 unknown, 313 and 8144 wrong number of arguments.
+// userFunction binds a call of a scalar user-defined function. Errors: 4121 unknown function, 313
+// and 8144 wrong number of arguments.
 func (b *binder) userFunction(e *syntax.FuncCall, l *level) (*node, error) {
 	db, o, err := b.object(e.Name)
 	if err != nil && !errors.Is(err, mserr.InvalidObject("")) {
@@ -321,8 +325,9 @@ func (b *binder) userFunction(e *syntax.FuncCall, l *level) (*node, error) {
 	return n, nil
 }
 
-// moduleArgs binds the arguments of a user-defined function in the types of its parameters. DEFAULT stands
-// for the parameter's default. Errors: 313 too few, 8144 too many.
+// moduleArgs binds the arguments of a user-defined function and converts them to the types of its
+// parameters. DEFAULT stands for the parameter's default. Errors: 313 too few, 8144 too many
+// arguments.
 func (b *binder) moduleArgs(db *catalog.Database, f *catalog.Function, e *syntax.FuncCall, l *level) ([]*node, error) {
 	switch {
 	case len(e.Args) < len(f.Params):
@@ -353,7 +358,7 @@ func (b *binder) moduleArgs(db *catalog.Database, f *catalog.Function, e *syntax
 	return args, nil
 }
 
-// paramDefault binds the default of a parameter. Error 313 if it has none.
+// paramDefault binds the default value of a parameter. Error 313 if the parameter has none.
 func (b *binder) paramDefault(db *catalog.Database, f *catalog.Function, p catalog.Param) (n *node, err error) {
 	if !p.HasDefault {
 		return nil, mserr.TooFewArguments(f.Name)
@@ -394,7 +399,8 @@ func (b *binder) jsonArray(e *syntax.JSONArrayExpr, l *level) (*node, error) {
 	return jsonCall(keyJSONArray, !e.NullOnNull, args)
 }
 
-// jsonCall makes the call of a JSON constructor, whose key has the types of the arguments; those that are JSON already are marked.
+// jsonCall returns the call of a JSON constructor. Its key lists the types of the arguments and
+// marks arguments that are JSON already.
 func jsonCall(key string, absent bool, args []*node) (*node, error) {
 	parts := []string{key, "0"}
 	if absent {
@@ -414,5 +420,5 @@ func jsonCall(key string, absent bool, args []*node) (*node, error) {
 	return n, err
 }
 
-// rawMark in front of a type in a key says that the text is JSON and is not to be quoted.
+// rawMark before a type in a key marks a text that is JSON and must not be quoted.
 const rawMark = "!"

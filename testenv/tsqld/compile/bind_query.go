@@ -9,13 +9,13 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// queryUse says what a query is for, as far as its rules depend on it.
+// queryUse describes the place of a query, where a rule depends on the place.
 type queryUse struct {
-	exists   bool // EXISTS: the select list does not matter
-	top      bool // a statement of its own: ORDER BY needs no TOP, and assignments may stand there
+	exists   bool // EXISTS: the select list is ignored
+	top      bool // a statement: ORDER BY needs no TOP, and assignments are allowed
 	set      bool // an operand of a set operation
-	browse   bool // the columns of keys are added to those asked for
-	ordered  bool // the order of rows is kept although it is no statement: INSERT ... SELECT
+	browse   bool // browse mode: key columns are added
+	ordered  bool // the order of rows is kept although the query is not a statement: INSERT ... SELECT
 	assigned *[]assignment
 }
 
@@ -25,7 +25,7 @@ type assignment struct {
 	n        *node
 }
 
-// subquery binds a query that stands in an expression. Error 1046 where none may stand.
+// subquery binds a query in an expression. Error 1046 where subqueries are not allowed.
 func (b *binder) subquery(q *syntax.Query, l *level, exists bool) (*query, error) {
 	for at := l; at != nil; at = at.parent {
 		if at.noSubquery {
@@ -63,7 +63,7 @@ func (b *binder) query(q *syntax.Query, parent *level, use queryUse) (*query, er
 	return b.document(r, q.For)
 }
 
-// unparen takes parentheses off.
+// unparen removes parentheses around a query.
 func unparen(body syntax.QueryBody) syntax.QueryBody {
 	for {
 		p, ok := body.(*syntax.ParenQuery)
@@ -74,7 +74,7 @@ func unparen(body syntax.QueryBody) syntax.QueryBody {
 	}
 }
 
-// selectQuery binds one SELECT with the ORDER BY and OFFSET that belong to it.
+// selectQuery binds one SELECT with the ORDER BY and OFFSET of its query.
 func (b *binder) selectQuery(s *syntax.Select, q *syntax.Query, parent *level, use queryUse) (*query, error) {
 	l := &level{parent: parent, agg: &aggregation{grouped: s.GroupBy != nil}, windows: s.Windows}
 	c := &core{distinct: s.Distinct}
@@ -178,7 +178,7 @@ func (q *query) add(n *node, c outColumn) {
 	q.cols = append(q.cols, c)
 }
 
-// baseColumn is the column of a table that a node is; nil for expressions.
+// baseColumn returns the table column that a node reads, or nil if the node is an expression.
 func baseColumn(n *node) *sourceColumn {
 	if n.op == opCol && n.col >= 0 && n.src.cols[n.col].base != nil {
 		return &n.src.cols[n.col]
@@ -186,7 +186,8 @@ func baseColumn(n *node) *sourceColumn {
 	return nil
 }
 
-// itemName is the name of a result column: the alias, or that of the column that it is, perhaps in parentheses.
+// itemName returns the name of a result column: the alias, or the name of the selected column,
+// which may be in parentheses.
 func itemName(item *syntax.SelectExpr) string {
 	if item.Alias.Name != "" {
 		return item.Alias.Name
@@ -208,7 +209,7 @@ func itemName(item *syntax.SelectExpr) string {
 	return ""
 }
 
-// star expands * and t.*. Errors: 263 without FROM, 107 for an unknown prefix.
+// star expands * and t.*. Errors: 263 without FROM, 107 for an unknown qualifier.
 func (b *binder) star(item *syntax.SelectStar, r *query, l *level) error {
 	if len(l.sources) == 0 && len(item.Qualifier) == 0 {
 		return mserr.NoTable()
@@ -262,7 +263,7 @@ func (b *binder) assign(item *syntax.SelectAssign, r *query, l *level, use query
 	return nil
 }
 
-// eachNode visits the expressions of a query, those of derived tables included.
+// eachNode visits the expressions of a query and of its derived tables.
 func (q *query) eachNode(visit func(*node)) {
 	if q == nil {
 		return
@@ -308,7 +309,8 @@ func eachFrom(f fromNode, visit func(*node)) {
 	}
 }
 
-// orderBy binds ORDER BY of a SELECT: positions, aliases, expressions. Errors: 108, 145, 408.
+// orderBy binds the ORDER BY of a SELECT: positions, aliases and expressions. Errors: 108, 145,
+// 408.
 func (b *binder) orderBy(items []*syntax.OrderItem, r *query, l *level, s *syntax.Select) error {
 	for i, item := range items {
 		n, err := b.orderItem(item.X, i, r, l)
@@ -324,14 +326,14 @@ func (b *binder) orderBy(items []*syntax.OrderItem, r *query, l *level, s *synta
 		if s.Distinct && r.itemOf(n) < 0 {
 			return mserr.OrderByDistinct()
 		}
-		dup, again := false, false // another column may stand for the same expression
+		dup, again := false, false // two columns may stand for the same expression
 		for _, o := range r.order {
 			if sameNode(o.n, n) {
 				dup, again = true, again || o.n.viaColumn() == n.viaColumn()
 			}
 		}
 		if n.op == opConst {
-			continue // all rows are alike in it, and SQLite would take an integer for a position
+			continue // a constant does not order rows, and SQLite would read an integer as a position
 		}
 		if dup {
 			if n.op == opCol && again {
@@ -390,7 +392,8 @@ func (b *binder) orderItem(e syntax.Expr, i int, r *query, l *level) (*node, err
 	return n, nil
 }
 
-// namesColumn reports a column in an expression, which may stand for a constant.
+// namesColumn reports whether an expression names a column. A derived table's column may be a
+// constant.
 func namesColumn(e syntax.Expr) bool {
 	found := false
 	syntax.Inspect(e, func(n syntax.Node) bool {
@@ -401,7 +404,7 @@ func namesColumn(e syntax.Expr) bool {
 	return found
 }
 
-// itemOf is the index of the result column that is the same expression; -1 for none.
+// itemOf returns the index of the result column with the same expression, or -1.
 func (q *query) itemOf(n *node) int {
 	for i, item := range q.core.items {
 		if sameNode(item, n) {
@@ -411,7 +414,8 @@ func (q *query) itemOf(n *node) int {
 	return -1
 }
 
-// limits binds TOP, OFFSET and FETCH. Errors: 1033 ORDER BY without them inside, 1062 ties without ORDER BY, 10741.
+// limits binds TOP, OFFSET and FETCH. Errors: 1033 for an ORDER BY without them in a subquery, 1062
+// for WITH TIES without ORDER BY, 10741 for TOP with OFFSET.
 func (b *binder) limits(top *syntax.Top, q *syntax.Query, r *query, l *level, use queryUse) error {
 	if len(q.OrderBy) > 0 && top == nil && q.Offset == nil && q.For == nil && !use.top && !use.ordered {
 		return mserr.OrderByWithoutTop()
@@ -445,7 +449,7 @@ func (b *binder) limits(top *syntax.Top, q *syntax.Query, r *query, l *level, us
 	return err
 }
 
-// topCount binds the number of TOP.
+// topCount binds the row count of TOP.
 func (b *binder) topCount(top *syntax.Top, l *level) (*node, error) {
 	if !top.Percent {
 		return b.rowCount("TOP", top.Count, l)
@@ -460,7 +464,8 @@ func (b *binder) topCount(top *syntax.Top, l *level) (*node, error) {
 	return fold(call(keyPercent+"|", types.FloatType, n))
 }
 
-// rowCount binds the number of TOP, OFFSET or FETCH. Error 1060 for a type other than an integer, 127 for a negative constant of TOP.
+// rowCount binds the row count of TOP, OFFSET or FETCH. Errors: 1060 for a type other than an integer,
+// 127 for a negative constant of TOP.
 func (b *binder) rowCount(what string, e syntax.Expr, l *level) (*node, error) {
 	n, err := b.expr(e, outerOf(l))
 	if err != nil {
@@ -478,7 +483,7 @@ func (b *binder) rowCount(what string, e syntax.Expr, l *level) (*node, error) {
 	return fold(call(makeKey(keyLimit, what), types.BigIntType, n))
 }
 
-// outerOf is the level outside a SELECT, whose own columns TOP does not see.
+// outerOf returns the level outside a SELECT: TOP cannot name the columns of its own SELECT.
 func outerOf(l *level) *level {
 	if l == nil {
 		return nil
@@ -507,7 +512,7 @@ func (b *binder) setQuery(s *syntax.SetOp, q *syntax.Query, parent *level, use q
 	return r, b.limits(nil, q, r, &level{parent: parent}, use)
 }
 
-// setOf makes a set operation, unifying the columns' types.
+// setOf returns a set operation and converts the columns to common types.
 func setOf(op string, x, y *query) (*query, error) {
 	if len(x.cols) != len(y.cols) {
 		return nil, mserr.SetOperationCount()
@@ -559,7 +564,8 @@ func setOf(op string, x, y *query) (*query, error) {
 	return r, nil
 }
 
-// exceptOrIntersect is EXCEPT, or else INTERSECT, of queries with the same types, by comparing rows.
+// exceptOrIntersect implements EXCEPT, or INTERSECT, by comparing rows. The queries have the same
+// types.
 func exceptOrIntersect(x, y *query, except bool) (*query, error) {
 	xs, ys := x.source("qx", ""), y.source("qy", "")
 	other := selectAll(ys)
@@ -576,12 +582,14 @@ func exceptOrIntersect(x, y *query, except bool) (*query, error) {
 	return all.distinctByKey(), nil
 }
 
-// hasKeyedColumns reports a query with columns that are equal without being the same to SQLite: sql_variant and datetimeoffset.
+// hasKeyedColumns reports whether a query has columns of sql_variant or datetimeoffset, whose equal
+// values may differ in SQLite's representation.
 func (q *query) hasKeyedColumns() bool {
 	return slices.ContainsFunc(q.cols, func(c outColumn) bool { return c.typ.ID == types.Variant || c.typ.ID == types.DateTimeOffset })
 }
 
-// distinctByKey has each row of a query once: of rows that are equal, one. What orders and limits the rows is moved outside.
+// distinctByKey returns a query with one row of each group of equal rows. The order and limits of q
+// move to the outer query.
 func (q *query) distinctByKey() *query {
 	rows := *q
 	rows.order, rows.limit, rows.offset, rows.percent, rows.ties = nil, nil, nil, false, false
@@ -590,7 +598,7 @@ func (q *query) distinctByKey() *query {
 	out.core.group, out.core.grouped = slices.Clone(out.core.items), true
 	out.limit, out.offset, out.percent, out.ties = q.limit, q.offset, q.percent, q.ties
 	for _, o := range q.order {
-		at := o.n.col // of a set operation
+		at := o.n.col // for a set operation
 		if q.core != nil {
 			at = q.itemOf(o.n)
 		}
@@ -599,13 +607,13 @@ func (q *query) distinctByKey() *query {
 	return out
 }
 
-// isColumn reports whether a node is the column that a qualified name stands for.
+// isColumn reports whether a node is the column with a qualified name.
 func (n *node) isColumn(e *syntax.ColumnRef) bool {
 	last := len(e.Parts) - 1
 	return last > 0 && n.op == opCol && n.col >= 0 && n.src.matches(e.Parts[:last]) && strings.EqualFold(n.src.cols[n.col].name, e.Column())
 }
 
-// first is the leftmost SELECT of a set operation.
+// first returns the leftmost SELECT of a set operation.
 func (q *query) first() *query {
 	for q.set != nil {
 		q = q.set.x
@@ -613,8 +621,8 @@ func (q *query) first() *query {
 	return q
 }
 
-// setOrder binds the ORDER BY of a set operation: names and positions of result columns only, and columns that the first SELECT
-// has as they are.
+// setOrder binds the ORDER BY of a set operation: names and positions of result columns, and
+// qualified columns that the first SELECT returns unchanged.
 func (b *binder) setOrder(items []*syntax.OrderItem, r, first *query) error {
 	for i, item := range items {
 		at := -1

@@ -12,8 +12,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// maxExpansion bounds views, functions and common table expressions that are made of each other (SQL
-// Server: 32 levels of views).
+// maxExpansion is the maximum nesting depth of views, functions and common table expressions. SQL
+// Server's limit for views is 32.
 const maxExpansion = 32
 
 // binder binds one statement.
@@ -21,29 +21,31 @@ type binder struct {
 	scope Scope
 	needs Needs
 	dbs   map[int]bool
-	next  int // aliases given out
+	next  int // number of the last alias
 	place place
-	depth int // expansions that contain each other
-	// maxRecursion is OPTION (MAXRECURSION n), 0 for no limit.
+	depth int // current nesting depth of expansions
+	// maxRecursion is the limit of OPTION (MAXRECURSION n); 0 means no limit.
 	maxRecursion int
-	// inDefault says that a column's default is bound, the only place of NEWSEQUENTIALID.
+	// inDefault is set while a column default is bound, the only place that allows NEWSEQUENTIALID.
 	inDefault bool
-	// locale is that of the session; the zero one in what is stored and in system views.
+	// locale is the session's locale. It is zero inside system views and in SQL stored in a schema.
 	locale types.Locale
-	// emptyPast says that sources with READPAST are empty.
+	// emptyPast makes sources with READPAST empty tables.
 	emptyPast bool
-	meter     *meter.Meter // of the session; nil for none
+	meter     *meter.Meter // of the session; may be nil
 }
 
 const (
-	// nodeBytes is about what an expression or condition takes while its statement is compiled: its node, and its text.
+	// nodeBytes is the approximate memory of one expression or condition during compilation: the
+	// node and its SQL text.
 	nodeBytes = 512
-	// nodeWork is what it costs to be compiled, in steps of [meter.Meter.Work].
+	// nodeWork is the cost of compiling one expression or condition, in steps of
+	// [meter.Meter.Work].
 	nodeWork = 400
 )
 
-// charge takes what an expression or condition is going to take from the session's account. Error 701, or the cause when the
-// request is to end.
+// charge charges the session's meter for one expression or condition. Error 701 when the session is
+// out of memory, or the cause of cancellation when the request was cancelled.
 func (b *binder) charge() error {
 	if err := b.meter.Work(nodeWork); err != nil {
 		return err
@@ -51,18 +53,19 @@ func (b *binder) charge() error {
 	return b.meter.Take(nodeBytes)
 }
 
-// place is where names are looked up: it changes inside views and functions.
+// place is the context of name resolution. It changes inside views and functions.
 type place struct {
-	db      *catalog.Database // nil: the scope's current one
-	schemas []string          // for names without a schema, in order
+	db      *catalog.Database // nil: the current database of the scope
+	schemas []string          // searched in this order for names without a schema
 	params  map[string]*node  // parameters of the inline function being expanded, by folded name
 	ctes    *cteScope
-	// owner is the principal whose objects need no further permission in db; -1 for none.
+	// owner is the principal whose objects in db need no further permission (ownership chaining);
+	// -1 for none.
 	owner  int
-	system bool // inside a system view: row sets of the server may be named
+	system bool // inside a system view, which may name the server's row sets
 }
 
-// newBinder makes the binder of a statement in its session's scope.
+// newBinder returns a binder for one statement, whose names are resolved in the current database.
 func newBinder(scope Scope) (*binder, error) {
 	b := &binder{scope: scope, dbs: map[int]bool{}, maxRecursion: 100, locale: scope.Locale(), meter: scope.Meter()}
 	db, err := scope.Database("")
@@ -74,7 +77,7 @@ func newBinder(scope Scope) (*binder, error) {
 	return b, nil
 }
 
-// schemasFrom is the search path of names without a schema.
+// schemasFrom returns the schemas that are searched for a name without a schema.
 func schemasFrom(schema string) []string {
 	if schema == "" || strings.EqualFold(schema, "dbo") {
 		return []string{"dbo"}
@@ -82,7 +85,7 @@ func schemasFrom(schema string) []string {
 	return []string{schema, "dbo"}
 }
 
-// needSnapshot notes that a database was asked for names.
+// needSnapshot records a database in which names were looked up.
 func (b *binder) needSnapshot(db *catalog.Database) {
 	for _, s := range b.needs.Snapshots {
 		if s == db {
@@ -92,7 +95,7 @@ func (b *binder) needSnapshot(db *catalog.Database) {
 	b.needs.Snapshots = append(b.needs.Snapshots, db)
 }
 
-// needDatabase notes that a database must be attached.
+// needDatabase records a database that must be attached before the statement runs.
 func (b *binder) needDatabase(id int) {
 	if id != 0 && !b.dbs[id] {
 		b.dbs[id] = true
@@ -100,13 +103,14 @@ func (b *binder) needDatabase(id int) {
 	}
 }
 
-// alias makes a name that is unique in the statement.
+// alias returns a new table alias, unique in the statement.
 func (b *binder) alias(prefix string) string {
 	b.next++
 	return prefix + strconv.Itoa(b.next)
 }
 
-// needPermission notes a permission that the session needs, unless the ownership chain covers it.
+// needPermission records a permission that the session needs, unless the ownership chain covers the
+// object.
 func (b *binder) needPermission(db *catalog.Database, o catalog.Object, permission string) {
 	if b.place.system || b.place.owner >= 0 && db == b.place.db && db.Owner(o) == b.place.owner {
 		return
@@ -119,7 +123,7 @@ func (b *binder) needPermission(db *catalog.Database, o catalog.Object, permissi
 	b.needs.Uses = append(b.needs.Uses, Use{db, o, permission})
 }
 
-// needLocal notes a temporary table or table variable.
+// needLocal records a temporary table or table variable that the statement uses.
 func (b *binder) needLocal(t *catalog.Table) {
 	for _, s := range b.needs.Local {
 		if s == t {
@@ -129,7 +133,8 @@ func (b *binder) needLocal(t *catalog.Table) {
 	b.needs.Local = append(b.needs.Local, t)
 }
 
-// within runs f with another place for names, as inside a view. Error 217 when expansions nest too deeply.
+// within calls f with another place for name resolution, for example that of a view. Error 217 when
+// expansions nest too deeply.
 func (b *binder) within(p place, f func() error) error {
 	if b.depth++; b.depth > maxExpansion {
 		return mserr.NestingLevel(maxExpansion)
@@ -142,7 +147,7 @@ func (b *binder) within(p place, f func() error) error {
 	return err
 }
 
-// moduleScope is the place of names in a module of a schema.
+// moduleScope returns the place in which the names inside a view or function are resolved.
 func (b *binder) moduleScope(db *catalog.Database, o catalog.Object) place {
 	schema := ""
 	if s := db.SchemaByID(o.Head().SchemaID); s != nil {
@@ -151,9 +156,9 @@ func (b *binder) moduleScope(db *catalog.Database, o catalog.Object) place {
 	return place{db: db, schemas: schemasFrom(schema), owner: db.Owner(o)}
 }
 
-// object finds what a name stands for, synonyms followed. A nil object means that there is none; the
-// database is then that in which it was looked for. Errors are those of the database name; one that does not exist
-// makes the whole name invalid (208), as in SQL Server.
+// object resolves the name of an object and follows synonyms. If the object does not exist, it
+// returns the database searched and a nil object. Errors are those of resolving the database; a
+// database that does not exist makes the whole name invalid (error 208), as in SQL Server.
 func (b *binder) object(name *syntax.ObjectName) (*catalog.Database, catalog.Object, error) {
 	db, o, err := b.objectAt(name.Server(), name.Database(), name.Schema(), name.Last(), 0)
 	if errors.Is(err, mserr.NoDatabase("")) {
@@ -162,7 +167,7 @@ func (b *binder) object(name *syntax.ObjectName) (*catalog.Database, catalog.Obj
 	return db, o, err
 }
 
-// objectAt is object by the parts of a name.
+// objectAt resolves an object by the parts of its name. hops counts the synonyms followed so far.
 func (b *binder) objectAt(server, database, schema, name string, hops int) (*catalog.Database, catalog.Object, error) {
 	if server != "" {
 		return nil, nil, mserr.NoServer(server)
@@ -201,7 +206,7 @@ func (b *binder) objectAt(server, database, schema, name string, hops int) (*cat
 	return db, nil, nil
 }
 
-// variable is the node of a variable or parameter. Error 137.
+// variable returns the node of a variable or parameter. Error 137 for an undeclared one.
 func (b *binder) variable(name string) (*node, error) {
 	if n, ok := b.place.params[catalog.Fold(name)]; ok {
 		return n, nil
@@ -214,7 +219,8 @@ func (b *binder) variable(name string) (*node, error) {
 	return nil, mserr.UndeclaredVariable(name)
 }
 
-// typeOf resolves a type as written. defaults is types.Named or types.NamedForCast.
+// typeOf resolves a type as written. defaults is types.Named or types.NamedForCast: the two differ
+// in the length of a type without a length.
 func (b *binder) typeOf(ref *syntax.TypeRef, defaults func(string, ...int) (types.Type, error)) (types.Type, error) {
 	t, _, table, err := b.anyType(ref, defaults)
 	if err == nil && table != nil {

@@ -2,15 +2,16 @@ package compile
 
 import "slices"
 
-// A condition on a UNION ALL can rule out all rows of one of its branches: step_id IS NULL does where the branch
-// has a column there that is never NULL, kind = 'a' where it has the constant 'b'. SQL Server's optimizer drops
-// such branches ("contradiction detection"). SQLite does not, and would read and sort them; and only what is
-// left alone can give its rows in the order of an index.
+// A condition on a UNION ALL can exclude all rows of one of its branches. step_id IS NULL does so
+// for a branch whose step_id is a column that is never NULL; kind = 'a' does so for a branch whose
+// kind is the constant 'b'. SQL Server's optimizer drops such branches ("contradiction detection").
+// SQLite would read and sort them. Dropping them here also lets the only remaining branch return
+// its rows in the order of an index.
 
-// outcomes is a set of results that a condition may have.
+// outcomes is a set of possible results of a condition.
 type outcomes uint8
 
-// The results of a condition.
+// The possible results of a condition.
 const (
 	canBeTrue outcomes = 1 << iota
 	canBeFalse
@@ -18,7 +19,7 @@ const (
 	anyOutcome = canBeTrue | canBeFalse | canBeUnknown
 )
 
-// conjuncts are the conditions that must all be true for a condition to be; none for nil.
+// conjuncts splits a condition into the operands of its ANDs. The result for nil is empty.
 func conjuncts(n *node) []*node {
 	switch {
 	case n == nil:
@@ -33,8 +34,9 @@ func conjuncts(n *node) []*node {
 	return []*node{n}
 }
 
-// preserved are the sources of an item of FROM that no outer join gives rows without values, and the conditions of the
-// inner joins among them: what the query's WHERE says of such a source holds for its rows alone.
+// preserved returns the sources of an item of FROM that no outer join extends with NULL rows, and
+// the conditions of the inner joins among these sources. A condition of the query's WHERE on such a
+// source therefore holds for the source's own rows.
 func preserved(f fromNode) (sources []*source, on []*node) {
 	switch f := f.(type) {
 	case *source:
@@ -52,9 +54,9 @@ func preserved(f fromNode) (sources []*source, on []*node) {
 	return nil, nil
 }
 
-// prune drops branches of the UNION ALLs in a FROM clause, those of derived tables and views included, that the
-// conditions rule out. The sources' queries are exchanged; they belong to this FROM alone. some is false if no row can
-// fulfil the conditions.
+// prune drops the branches of UNION ALLs in a FROM clause, including those of derived tables and
+// views, that the conditions exclude. It replaces the queries of the sources, which belong to this
+// FROM alone. some is false if no row can satisfy the conditions.
 func prune(f fromNode, where []*node) (some bool) {
 	some = true
 	sources, on := preserved(f)
@@ -79,7 +81,8 @@ func prune(f fromNode, where []*node) (some bool) {
 	return some
 }
 
-// readsOnly reports whether a condition names columns of a source and of no other, and no query.
+// readsOnly reports whether a condition reads columns of one source, and no other source or
+// subquery.
 func (n *node) readsOnly(src *source) bool {
 	over, others := false, n.traits&(hasSubquery|hasAgg|hasWindow|hasPerRow|hasLocal) != 0
 	n.walk(func(x *node) bool {
@@ -95,8 +98,9 @@ func (n *node) readsOnly(src *source) bool {
 	return over && !others
 }
 
-// pruneBranches is the query without the branches none of whose rows can fulfil conditions over it, which name its columns
-// as those of src. some is false if that leaves nothing; left is one of the branches then.
+// pruneBranches returns the query without the branches whose rows cannot satisfy conds. The
+// conditions name the query's columns as those of src. If no branch is left, some is false and left
+// is any one of the branches.
 func (q *query) pruneBranches(src *source, conds []*node) (left *query, some bool) {
 	if q.document != documentNone || q.recursive != nil {
 		return q, true
@@ -137,8 +141,8 @@ func (q *query) pruneBranches(src *source, conds []*node) (left *query, some boo
 	return y, someY
 }
 
-// outcomes are the results that a condition over src may have for the rows of a SELECT that is what src stands for.
-// It may contain more than occur, never less.
+// outcomes returns the possible results of a condition on src for the rows of the SELECT behind
+// src. The result may include impossible results, but never omits a possible one.
 func (c *core) outcomes(n *node, src *source) outcomes {
 	switch n.op {
 	case opAnd:
@@ -198,13 +202,14 @@ func (c *core) outcomes(n *node, src *source) outcomes {
 	return anyOutcome
 }
 
-// neverNull reports whether a node is a column that holds no NULL, or a constant.
+// neverNull reports whether a node is a constant other than NULL or a column that does not allow
+// NULL.
 func (n *node) neverNull() bool {
 	return n.isConst() || n.op == opCol && n.col >= 0 && !n.src.cols[n.col].null && n.src.base != nil &&
 		n.src.cols[n.col].base != nil && n.src.cols[n.col].expand == nil
 }
 
-// andOutcomes are the results of AND.
+// andOutcomes returns the possible results of AND.
 func andOutcomes(x, y outcomes) outcomes {
 	r := (x | y) & canBeFalse
 	if x&canBeTrue != 0 {
@@ -216,7 +221,7 @@ func andOutcomes(x, y outcomes) outcomes {
 	return r
 }
 
-// notOutcomes are the results of NOT.
+// notOutcomes returns the possible results of NOT.
 func notOutcomes(x outcomes) outcomes {
 	r := x & canBeUnknown
 	if x&canBeTrue != 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// history is a view of runs and their steps, and a copy of its rows.
+// history has a view of runs and their steps, and a table with a copy of the view's rows.
 const history = `
 CREATE TABLE run (id int NOT NULL PRIMARY KEY, name nvarchar(20) NOT NULL, started date NULL, INDEX ix_started (started))
 CREATE TABLE step (id int NOT NULL PRIMARY KEY, run int NOT NULL, no int NOT NULL, target varchar(10) COLLATE Latin1_General_BIN2 NULL, INDEX ix_run (run))
@@ -31,7 +31,7 @@ CREATE TABLE #copy (run int, name nvarchar(20), no int, started date, kind nvarc
 INSERT INTO #copy SELECT run, name, no, started, kind, target FROM history
 `
 
-// plan is SQLite's plan of a query or change, and its SQL.
+// plan returns SQLite's plan of a query or change, followed by its SQL.
 func (b *fixture) plan(text string) string {
 	batch, err := syntax.Parse(text, syntax.DefaultOptions)
 	require.NoError(b.t, err)
@@ -60,15 +60,16 @@ func (b *fixture) plan(text string) string {
 	return plan + st.SQL
 }
 
-// TestBranches compares a view of which branches are dropped with a table of its rows.
-func TestBranches(t *testing.T) {
+// TestPruneBranches compares queries on a view with pruned branches and the same queries on a copy of
+// its rows.
+func TestPruneBranches(t *testing.T) {
 	b := newFixture(t, history)
 	b.declare("@one", "int", "1")
 	b.declare("@null", "int", "NULL")
 	b.declare("@kind", "nvarchar(10)", "step")
 	for _, c := range []struct {
 		where    string
-		branches int // that are left
+		branches int // number of branches left
 	}{
 		{"no IS NULL", 2},
 		{"no IS NOT NULL", 2},
@@ -113,7 +114,7 @@ func TestBranches(t *testing.T) {
 		})
 	}
 	checkQueries(t, b, []struct{ sql, want string }{
-		// The row that an outer join makes has no values; the branches with values must stay.
+		// An outer join's row without a match has no values; the branches with values must stay.
 		{"SELECT p.id, h.no FROM #picked p LEFT JOIN history h ON h.run = p.id AND h.kind = 'Step' WHERE h.no IS NULL", ""},
 		{"SELECT p.id, h.no FROM #picked p LEFT JOIN history h ON h.run = p.id AND h.no = 2 AND h.kind = 'Step' WHERE h.no IS NULL", "3|NULL"},
 		{"SELECT p.id, h.target FROM history h JOIN #picked p ON p.id = h.run AND h.kind = 'Step' ORDER BY 1, 2", "1|NULL; 1|a; 3|A"},
@@ -122,8 +123,8 @@ func TestBranches(t *testing.T) {
 	})
 }
 
-// TestBranchOrder wants the order of an index where one branch is left.
-func TestBranchOrder(t *testing.T) {
+// TestPrunedBranchKeepsIndexOrder expects that the only branch left is read in the order of an index.
+func TestPrunedBranchKeepsIndexOrder(t *testing.T) {
 	b := newFixture(t, history)
 	plan := b.plan("SELECT TOP (5) run, name, started FROM history WHERE no IS NULL AND kind = 'Run' ORDER BY started DESC")
 	require.NotContains(t, plan, "TEMP B-TREE")
@@ -132,8 +133,9 @@ func TestBranchOrder(t *testing.T) {
 	require.NotRegexp(t, `SCAN t`, plan, "conditions reach every branch")
 }
 
-// TestDrivenJoins wants small tables read first, and rows of others found by index.
-func TestDrivenJoins(t *testing.T) {
+// TestSmallTablesDriveJoins expects that SQLite reads small tables first and finds rows of other tables by
+// index.
+func TestSmallTablesDriveJoins(t *testing.T) {
 	b := newFixture(t, history)
 	for _, text := range []string{
 		"SELECT r.name FROM #picked p JOIN run r ON r.id = p.id",
@@ -160,7 +162,7 @@ func TestDrivenJoins(t *testing.T) {
 	} {
 		require.NotContains(t, b.plan(text), "TEMP B-TREE", "the order in which the small table is read is that of the other's key")
 	}
-	// One table leads to the rows by their key; the other is looked up in, and not read for each of them.
+	// One small table drives the join; the other is searched by index, not scanned for each row.
 	twice := "UPDATE s SET s.target = N'x' FROM #picked f JOIN step s ON s.id = f.id JOIN #picked p ON p.id = s.run"
 	require.Equal(t, 1, strings.Count(b.plan(twice), "SCAN "), b.plan(twice))
 	checkQueries(t, b, []struct{ sql, want string }{
@@ -175,9 +177,9 @@ func TestDrivenJoins(t *testing.T) {
 	})
 }
 
-// TestTopRowsAreLookedUp tells that the first rows of a table for each row on the left come by its index, and that nothing else reads
-// the table.
-func TestTopRowsAreLookedUp(t *testing.T) {
+// TestApplyTopUsesIndex expects that CROSS APPLY (SELECT TOP ...) finds the rows of each left row
+// by index and reads nothing else from the table.
+func TestApplyTopUsesIndex(t *testing.T) {
 	b := newFixture(t, "CREATE TABLE dbo.child (id int NOT NULL PRIMARY KEY, parent int NOT NULL, at int NOT NULL, INDEX ix (parent, at)); CREATE TABLE #parent (id int NOT NULL PRIMARY KEY)")
 	plan := b.plan("SELECT p.id, c.id FROM #parent AS p CROSS APPLY (SELECT TOP (3) k.id, k.at FROM dbo.child AS k WHERE k.parent = p.id ORDER BY k.at, k.id) AS c WHERE c.at > 0")
 	require.Regexp(t, `(?s)^SCAN t1.*SEARCH \w+ USING INTEGER PRIMARY KEY \(rowid=\?\).*SEARCH \w+ USING COVERING INDEX \w+ \(c2=\?\)`, plan)

@@ -8,15 +8,16 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Browse compiles a query for browse mode (SET NO_BROWSETABLE ON), in which clients are told of every column where it
-// comes from, and get the columns of the tables' keys, too: those that the query does not ask for stand hidden at the
-// end. The documentation of FOR BROWSE and of CommandBehavior.KeyInfo tells what it is for.
+// Browse compiles a query for browse mode (SET NO_BROWSETABLE ON). In browse mode clients get the
+// origin of each column, and also the key columns of the tables: key columns that the query does
+// not select are added at the end as hidden columns. See the documentation of FOR BROWSE and of
+// CommandBehavior.KeyInfo.
 func (c *Compiler) Browse(q *syntax.Query, hints []*syntax.Option) (*Plan, error) {
 	return c.query(q, hints, true)
 }
 
-// clientName is the name of a table as clients are told it: as the statement has it, or in full where the statement names a
-// view or function.
+// clientName returns the name of a table as reported to clients: as written in the statement, or
+// the full name if the statement names a view or function.
 func (b *binder) clientName(name *syntax.ObjectName, src *source) []string {
 	if b.place.owner >= 0 || b.place.system {
 		return []string{src.db, src.schema, src.base.Name}
@@ -28,7 +29,7 @@ func (b *binder) clientName(name *syntax.ObjectName, src *source) []string {
 	return parts
 }
 
-// outColumnOf is the result column that a node is, under a name.
+// outColumnOf returns the result column of a node, with a name.
 func outColumnOf(n *node, name string) outColumn {
 	c := outColumn{name: name, typ: n.typ, null: n.null, label: n.label, auto: baseColumn(n), expr: n.op != opCol || n.col < 0}
 	switch {
@@ -40,7 +41,7 @@ func outColumnOf(n *node, name string) outColumn {
 	return c
 }
 
-// clientOrigin is what clients are told of a column's origin; nil when it has none.
+// clientOrigin returns the origin of a column as reported to clients, or nil.
 func (c *sourceColumn) clientOrigin() *types.Origin {
 	if c == nil || c.owner == nil || len(c.owner.clientName) == 0 {
 		return nil
@@ -48,8 +49,8 @@ func (c *sourceColumn) clientOrigin() *types.Origin {
 	return &types.Origin{Table: c.owner.clientName, Column: c.base.Name}
 }
 
-// browseKey is the key by which rows of a table are told apart: the primary key, else a unique index over all rows; nil
-// when there is none.
+// browseKey returns the index that identifies the rows of a table: the primary key, or a unique
+// index without a filter; nil if there is none.
 func browseKey(t *catalog.Table) *catalog.Index {
 	var key *catalog.Index
 	for _, x := range t.Indexes {
@@ -64,13 +65,14 @@ func browseKey(t *catalog.Table) *catalog.Index {
 	return key
 }
 
-// isKey reports columns of the key of their table.
+// isKey reports whether a column is part of its table's browse key.
 func isKey(t *catalog.Table, c *catalog.Column) bool {
 	key := browseKey(t)
 	return key != nil && slices.ContainsFunc(key.Columns, func(k catalog.IndexColumn) bool { return k.ColumnID == c.ID })
 }
 
-// addBrowseKeys adds the columns of keys that a query in browse mode does not ask for. Rows that are grouped or made one have none.
+// addBrowseKeys adds the key columns that a query in browse mode does not select. A query with
+// DISTINCT, groups or a document has no key columns.
 func addBrowseKeys(s *syntax.Select, q *syntax.Query, r *query, l *level, use queryUse) error {
 	if !use.browse || s.Distinct || s.GroupBy != nil || l.agg.found || q.For != nil || intoName(q.Body) != nil || use.assigned != nil && len(*use.assigned) > 0 {
 		return nil
@@ -96,7 +98,7 @@ func addBrowseKeys(s *syntax.Select, q *syntax.Query, r *query, l *level, use qu
 	return nil
 }
 
-// browseColumns are the result columns as clients see them in browse mode.
+// browseColumns returns the result columns as sent to clients in browse mode.
 func (q *query) browseColumns() []types.Column {
 	out := q.columnTypes()
 	for i, c := range q.cols {

@@ -9,20 +9,21 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// label is how firmly a character value holds its collation ("Collation Precedence"). Labels compare with ==.
+// label is the collation label of a character value ("Collation Precedence"). Labels compare with
+// ==.
 type label struct {
 	precedence precedence
-	conflict   *conflict // of undecided labels
+	conflict   *conflict // set for values without a collation
 }
 
-// precedence orders the labels: the greater one wins.
+// precedence orders the labels: the higher one determines the collation of a result.
 type precedence uint8
 
-// What labels there are.
+// The labels of SQL Server.
 const (
 	precedenceDefault  precedence = iota // coercible-default
 	precedenceImplicit                   // implicit
-	precedenceNone                       // no-collation: two columns of different collations were joined
+	precedenceNone                       // no-collation: the operands have different implicit collations
 	precedenceExplicit                   // explicit
 )
 
@@ -33,16 +34,17 @@ var (
 	labelExplicit  = label{precedence: precedenceExplicit} // COLLATE
 )
 
-// conflict is how a value came to have no collation.
+// conflict is the reason why a value has no collation.
 type conflict struct {
 	a, b      types.Collation
-	operation string // in messages
+	operation string // name in messages
 }
 
-// hasConflict reports a value without a collation: it may be passed on, but neither compared nor stored.
+// hasConflict reports whether a value has no collation. Such a value can be selected, but not
+// compared or stored.
 func (l label) hasConflict() bool { return l.precedence == precedenceNone }
 
-// higher is the firmer of two labels.
+// higher returns the label with the higher precedence.
 func (l label) higher(other label) label {
 	if other.precedence > l.precedence {
 		return other
@@ -50,9 +52,9 @@ func (l label) higher(other label) label {
 	return l
 }
 
-// combine decides which collation and label the result of an operation over nodes has. Error 468 when two explicit collations
-// differ; two implicit ones that differ leave the result without a collation. Without a node of a character type the collation is
-// CI and coercible.
+// combine returns the collation and label of the result of an operation. Error 468 if two explicit
+// collations differ. If two implicit collations differ, the result has no collation. Without
+// operands of character types the result is CI with label coercible-default.
 func combine(operation string, nodes ...*node) (types.Collation, label, error) {
 	var best types.Collation
 	l, found := labelCoercible, false
@@ -71,7 +73,8 @@ func combine(operation string, nodes ...*node) (types.Collation, label, error) {
 	return best, l, nil
 }
 
-// collationOf decides by which collation an operation compares nodes. Error 468 when that is undecided.
+// collationOf returns the collation in which an operation compares its operands. Error 468 if there
+// is none.
 func collationOf(operation string, nodes ...*node) (types.Collation, error) {
 	c, l, err := combine(operation, nodes...)
 	if err == nil && l.hasConflict() {
@@ -80,7 +83,7 @@ func collationOf(operation string, nodes ...*node) (types.Collation, error) {
 	return c, err
 }
 
-// checkCollation refuses a value without a collation where one is assigned. Error 457.
+// checkCollation returns error 457 if a value without a collation is assigned to a character type.
 func checkCollation(n *node, to types.Type) error {
 	if c := n.label.conflict; c != nil && to.IsCharacter() && n.typ.IsCharacter() {
 		return mserr.UnresolvedCollation(n.typ.Name(), to.Name(), c.a.String(), c.b.String(), c.operation)
@@ -88,7 +91,7 @@ func checkCollation(n *node, to types.Type) error {
 	return nil
 }
 
-// checkItemCollation refuses a value without a collation as the i-th item (from 0) of a clause. Error 451.
+// checkItemCollation returns error 451 if the i-th item (from 0) of a clause has no collation.
 func checkItemCollation(n label, clause string, i int) error {
 	if c := n.conflict; c != nil {
 		return mserr.CollationConflictColumn(c.a.String(), c.b.String(), c.operation, clause, i+1)
@@ -96,7 +99,7 @@ func checkItemCollation(n label, clause string, i int) error {
 	return nil
 }
 
-// checkColumnCollations is decidedItem for the columns that a query yields.
+// checkColumnCollations calls checkItemCollation for each result column of a query.
 func checkColumnCollations(q *query) error {
 	for i, c := range q.cols {
 		if err := checkItemCollation(c.label, "SELECT", i); err != nil {
@@ -106,7 +109,7 @@ func checkColumnCollations(q *query) error {
 	return nil
 }
 
-// databaseCollation is the collation of a database.
+// databaseCollation returns the collation of a database.
 func databaseCollation(db *catalog.Database) types.Collation {
 	if db == nil || db.Options.Collation == "" || db.Options.Collation == catalog.DefaultCollation {
 		return types.CI
@@ -115,7 +118,8 @@ func databaseCollation(db *catalog.Database) types.Collation {
 	return c
 }
 
-// ofDatabase is a type with the collation that literals, variables and results of functions have in the current database.
+// ofDatabase returns a type with the collation that literals, variables and function results have
+// in the current database.
 func (b *binder) ofDatabase(t types.Type) types.Type {
 	if t.IsCharacter() {
 		t.Collation = databaseCollation(b.place.db)
@@ -149,7 +153,7 @@ func (b *binder) collate(e *syntax.CollateExpr, l *level) (*node, error) {
 	return r, nil
 }
 
-// collationNamed finds a collation by the name that COLLATE has. Error 448.
+// collationNamed returns the collation of a COLLATE clause. Error 448 for an unknown name.
 func (b *binder) collationNamed(name string) (types.Collation, error) {
 	if strings.EqualFold(name, "database_default") {
 		return databaseCollation(b.place.db), nil

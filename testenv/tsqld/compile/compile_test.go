@@ -75,7 +75,8 @@ func (b *fixture) Locale() types.Locale                  { return types.Locale{}
 func (b *fixture) FunctionDepth() int                    { return 0 }
 func (b *fixture) Meter() *meter.Meter                   { return nil }
 
-// frame is the same as Frame; Variable has another signature there.
+// frame implements Frame for a fixture. It is a type of its own because Frame.Variable and
+// Scope.Variable have different signatures.
 type frame struct{ *fixture }
 
 func (f frame) Variable(name string) types.Value { return f.vals[catalog.Fold(name)] }
@@ -85,7 +86,7 @@ func (f frame) Call(key string, _ []types.Value) (types.Value, error) {
 	return nil, mserr.NotSupported("the function %s", key)
 }
 
-// declare makes a variable.
+// declare declares a variable.
 func (b *fixture) declare(name, typ, value string) {
 	t, err := types.ParseType(typ)
 	require.NoError(b.t, err)
@@ -97,7 +98,7 @@ func (b *fixture) declare(name, typ, value string) {
 	}
 }
 
-// run executes batches separated by GO and returns what they output: rows of queries, errors.
+// run executes batches separated by GO and returns their output: rows of queries, and errors.
 func (b *fixture) run(script string) string {
 	var out strings.Builder
 	for text := range strings.SplitSeq(script, "\nGO\n") {
@@ -226,7 +227,7 @@ func show(v types.Value, t types.Type) string {
 	return fmt.Sprint(s)
 }
 
-// create makes a temporary table.
+// create creates a table from a CREATE TABLE statement.
 func (b *fixture) create(s *syntax.CreateTableStmt) {
 	c := New(b)
 	name := s.Name.Last()
@@ -305,7 +306,7 @@ func (b *fixture) create(s *syntax.CreateTableStmt) {
 	b.tables[catalog.Fold(name)] = t
 }
 
-// sqlText is the text of an expression.
+// sqlText returns the text of a node.
 func sqlText(e syntax.Node) string { return syntax.Print(e) }
 
 // change runs a DML statement.
@@ -421,7 +422,7 @@ func (b *fixture) apply(d *DML, row []types.Value) (string, error) {
 	return out, steps(d.Finish)
 }
 
-// parseTarget makes the node of a table's name.
+// parseTarget returns the node of a table name.
 func parseTarget(name string) syntax.TableSource {
 	n, err := syntax.ParseName(name)
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Compiler compiles the statements of one scope. It keeps nothing between calls. All errors are
-// *mserr.Error, without a line.
+// Compiler compiles the statements of one scope. A Compiler keeps no state between calls. All
+// errors are *mserr.Error without a line number.
 type Compiler struct {
 	scope     Scope
-	emptyPast bool // sources with READPAST are empty
+	emptyPast bool // sources with READPAST are compiled as empty tables
 }
 
-// New makes a compiler.
+// New returns a compiler for the statements of a scope.
 func New(scope Scope) *Compiler { return &Compiler{scope: scope} }
 
-// bind runs f with a fresh binder.
+// bind calls f with a new binder that has read the hints of OPTION.
 func (c *Compiler) bind(hints []*syntax.Option, f func(*binder) error) error {
 	b, err := newBinder(c.scope)
 	if err == nil {
@@ -32,7 +32,8 @@ func (c *Compiler) bind(hints []*syntax.Option, f func(*binder) error) error {
 	return clientError(err)
 }
 
-// hints reads OPTION (...): MAXRECURSION has an effect, the rest is for an optimizer. Error 310.
+// hints reads OPTION (...). Only MAXRECURSION has an effect; all other hints are for SQL Server's
+// optimizer and are ignored. Error 310 for a MAXRECURSION out of range.
 func (b *binder) hints(hints []*syntax.Option) error {
 	for _, h := range hints {
 		if h.Name != "MAXRECURSION" {
@@ -56,7 +57,7 @@ func (c *Compiler) Select(q *syntax.Query, hints []*syntax.Option) (*Plan, error
 	return c.query(q, hints, false)
 }
 
-// query is Select, and Browse for browse mode.
+// query implements Select, and Browse if browse is set.
 func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (p *Plan, err error) {
 	err = c.bind(hints, func(b *binder) error {
 		var assigned []assignment
@@ -92,7 +93,7 @@ func (c *Compiler) query(q *syntax.Query, hints []*syntax.Option, browse bool) (
 	return p, err
 }
 
-// render writes a plan's query.
+// render writes the SQL of a plan's query.
 func (p *Plan) render(b *binder, q *query) (err error) {
 	r := &renderer{}
 	r.query(q)
@@ -101,7 +102,8 @@ func (p *Plan) render(b *binder, q *query) (err error) {
 	return err
 }
 
-// into finds the target of SELECT ... INTO; nil without one. Error 196 for an INTO in a later query of a set operation.
+// into resolves the target of SELECT ... INTO; it returns nil for a query without INTO. Error 196 for
+// an INTO in a later query of a set operation.
 func (b *binder) into(q *syntax.Query, r *query) (*Into, error) {
 	if intoLater(q.Body) {
 		return nil, mserr.SelectIntoPlace()
@@ -138,7 +140,7 @@ func (b *binder) into(q *syntax.Query, r *query) (*Into, error) {
 	return into, nil
 }
 
-// intoName is the INTO of a query's first SELECT; nil for none.
+// intoName returns the INTO target of a query's first SELECT, or nil.
 func intoName(body syntax.QueryBody) *syntax.ObjectName {
 	for {
 		switch q := unparen(body).(type) {
@@ -152,14 +154,15 @@ func intoName(body syntax.QueryBody) *syntax.ObjectName {
 	}
 }
 
-// intoLater reports an INTO in a query of a set operation that is not the first one.
+// intoLater reports whether a query of a set operation other than the first one has an INTO.
 func intoLater(body syntax.QueryBody) bool {
 	s, ok := unparen(body).(*syntax.SetOp)
 	return ok && (intoName(s.Y) != nil || intoLater(s.X) || intoLater(s.Y))
 }
 
-// assign prepares SELECT @a = ...: the query yields what does not depend on the variables that it assigns;
-// the rest is computed from the row by [Assign.Value], so that every row sees the assignments of those before.
+// assign prepares SELECT @a = ...: the query computes the operands that do not depend on the
+// assigned variables, and [Assign.Value] computes the rest from each row. Each row therefore sees
+// the assignments of the rows before it.
 func (p *Plan) assign(q *query, assigned []assignment) *query {
 	names := map[string]bool{}
 	for _, a := range assigned {
@@ -169,7 +172,7 @@ func (p *Plan) assign(q *query, assigned []assignment) *query {
 	c := *q.core
 	r.core, c.items, r.cols = &c, nil, nil
 	if c.distinct {
-		// Rows are compared as they are: everything is computed by the query.
+		// DISTINCT compares whole rows, so the query has to compute all items.
 		names = nil
 		c.items = q.core.items
 		r.cols = q.cols
@@ -197,14 +200,15 @@ func (p *Plan) assign(q *query, assigned []assignment) *query {
 		})
 		p.Assign = append(p.Assign, Assign{Variable: a.variable, Type: a.n.typ, node: n})
 	}
-	if len(c.items) == 0 { // the row itself still counts
+	if len(c.items) == 0 { // the query must still return one row per assignment
 		c.items = append(c.items, constant(int64(1), types.IntType))
 		r.cols = append(r.cols, outColumn{typ: types.IntType})
 	}
 	return &r
 }
 
-// readsAny reports whether a node reads one of the variables (by folded name), outside subqueries.
+// readsAny reports whether a node outside subqueries reads one of the variables. The keys of names
+// are folded variable names.
 func (n *node) readsAny(names map[string]bool) bool {
 	found := false
 	n.walk(func(x *node) bool {
@@ -214,8 +218,9 @@ func (n *node) readsAny(names map[string]bool) bool {
 	return found
 }
 
-// Scalar compiles an expression, converted implicitly to a type; the zero type keeps its own. Character and
-// binary values are cut to the length of the type, as in an assignment to a variable.
+// Scalar compiles an expression and converts it implicitly to a type; the zero type leaves the
+// expression's own type. Character and binary values are cut to the length of the type, as in an
+// assignment to a variable.
 func (c *Compiler) Scalar(e syntax.Expr, to types.Type) (s *Scalar, err error) {
 	err = c.bind(nil, func(b *binder) error {
 		n, err := b.expr(e, nil)
@@ -239,7 +244,7 @@ func (c *Compiler) Scalar(e syntax.Expr, to types.Type) (s *Scalar, err error) {
 	return s, err
 }
 
-// Condition compiles the condition of IF and WHILE; its value is int64 1 or 0, or nil for unknown.
+// Condition compiles the condition of IF and WHILE. Its value is int64 1 or 0, or nil for unknown.
 func (c *Compiler) Condition(e syntax.Cond) (s *Scalar, err error) {
 	err = c.bind(nil, func(b *binder) error {
 		n, err := b.cond(e, nil)
@@ -258,7 +263,7 @@ func (c *Compiler) Condition(e syntax.Cond) (s *Scalar, err error) {
 	return s, err
 }
 
-// scalar makes the plan of an expression if it needs one.
+// scalar wraps a bound expression. It adds a plan only to expressions that contain subqueries.
 func (b *binder) scalar(n *node) (*Scalar, error) {
 	t := n.typ
 	if t.ID == types.Null {
@@ -275,8 +280,9 @@ func (b *binder) scalar(n *node) (*Scalar, error) {
 	return s, s.Plan.render(b, q)
 }
 
-// Type resolves a type as written: a system type, an alias type (second result), or a table type (third result, with
-// the zero type). Lengths that are missing mean what they mean in a declaration.
+// Type resolves a type as written. The result is a system type, an alias type (also in the second
+// result) or a table type (the third result; the first is then zero). Missing lengths have the
+// defaults of a declaration.
 func (c *Compiler) Type(ref *syntax.TypeRef) (t types.Type, alias *catalog.AliasType, table *catalog.TableType, err error) {
 	err = c.bind(nil, func(b *binder) error {
 		t, alias, table, err = b.anyType(ref, types.Named)
@@ -285,8 +291,9 @@ func (c *Compiler) Type(ref *syntax.TypeRef) (t types.Type, alias *catalog.Alias
 	return t, alias, table, err
 }
 
-// View binds the query of a view or inline function and answers its columns, for CREATE VIEW and CREATE
-// FUNCTION; names are those of the view's column list, nil without one. Parameters are those of the function.
+// View binds the query of a view or inline function and returns its columns, for CREATE VIEW and
+// CREATE FUNCTION. names is the view's column list, nil if the statement has none; params are the
+// parameters of the function.
 func (c *Compiler) View(name string, q *syntax.Query, names []syntax.Ident, params []catalog.Param) (cols []types.Column, err error) {
 	err = c.bind(nil, func(b *binder) error {
 		b.place.params = map[string]*node{}

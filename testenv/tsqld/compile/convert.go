@@ -6,7 +6,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// typeName is a type's name as messages have it; that of a bare NULL is NULL.
+// typeName returns the name of a type for messages; a bare NULL has the type name NULL.
 func typeName(t types.Type) string {
 	if t.ID == types.Null {
 		return "NULL"
@@ -22,7 +22,8 @@ func convertImplicit(n *node, to types.Type) (*node, error) {
 	return convertOperand(n, to)
 }
 
-// convertOperand is implicitly for an operand of an operation whose result has the label that [combine] gives. Errors: 206, 257.
+// convertOperand converts an operand implicitly. Unlike convertImplicit it accepts a value without
+// a collation, because [combine] decides the label of the operation's result. Errors: 206, 257.
 func convertOperand(n *node, to types.Type) (*node, error) {
 	if n.typ == to {
 		return n, nil
@@ -35,7 +36,8 @@ func convertOperand(n *node, to types.Type) (*node, error) {
 	return convert(n, to, types.NoStyle, false)
 }
 
-// convert makes a conversion; constants are converted at once if that succeeds.
+// convert returns the conversion of a node. A constant is converted at once if the conversion
+// succeeds.
 func convert(n *node, to types.Type, style int, try bool) (*node, error) {
 	if n.isNullConst() {
 		return nullOf(to), nil
@@ -76,12 +78,13 @@ func convert(n *node, to types.Type, style int, try bool) (*node, error) {
 	return r, nil
 }
 
-// dependsOnLocale reports whether a conversion reads or writes the text of a date, which depends on the locale.
+// dependsOnLocale reports whether a conversion reads or writes the text of a date, whose form
+// depends on the locale.
 func dependsOnLocale(from, to types.Type) bool {
 	return from.ID == types.Variant || to.IsTemporal() && from.IsCharacter() || from.IsTemporal() && to.IsCharacter()
 }
 
-// sameForm reports whether every value of from is, as it is, a value of to.
+// sameForm reports whether every value of from is a valid value of to without conversion.
 func sameForm(from, to types.Type) bool {
 	if from == to {
 		return true
@@ -113,8 +116,8 @@ func sameForm(from, to types.Type) bool {
 	return false
 }
 
-// sameText is sameForm for character types: neither cutting nor padding, nor the loss of characters that a
-// code page lacks.
+// sameText is sameForm for character types. It is false if the conversion truncates, pads, or loses
+// characters that the code page lacks.
 func sameText(from, to types.Type) bool {
 	if to.IsLOB() != from.IsLOB() && to.IsLOB() {
 		return false
@@ -128,12 +131,12 @@ func sameText(from, to types.Type) bool {
 	return longEnough(from, to)
 }
 
-// longEnough reports whether to holds everything that from can.
+// longEnough reports whether to has room for every value of from.
 func longEnough(from, to types.Type) bool {
 	return to.Length == types.Max || !from.IsLOB() && from.Length != types.Max && from.Length <= to.Length
 }
 
-// integerRank orders the integer types by range.
+// integerRank returns the position of an integer type in the order of their ranges.
 func integerRank(id types.ID) int {
 	switch id {
 	case types.Bit:
@@ -148,11 +151,11 @@ func integerRank(id types.ID) int {
 	return 4
 }
 
-// integerDigits is how many decimal digits values of an integer type can have.
+// integerDigits returns the maximum number of decimal digits of an integer type.
 func integerDigits(id types.ID) int { return [...]int{1, 3, 5, 10, 19}[integerRank(id)] }
 
-// unifyCodePages gives texts of char and varchar that meet the code page of the collation that wins, so that lengths count
-// the same bytes. A conflict of collations is left to others.
+// unifyCodePages converts char and varchar operands to the code page of the resulting collation, so
+// that their lengths count the same bytes. It leaves collation conflicts to its callers.
 func unifyCodePages(nodes ...*node) ([]*node, error) {
 	pages := 0
 	for i, n := range nodes {
@@ -176,8 +179,8 @@ func unifyCodePages(nodes ...*node) ([]*node, error) {
 	return out, nil
 }
 
-// toCodePage converts a text of char or varchar to the code page of a collation; other values stay. A character of code
-// page 1252 takes up to three bytes of UTF-8.
+// toCodePage converts a char or varchar value to the code page of a collation and returns other
+// values unchanged. A character of code page 1252 takes up to three bytes in UTF-8.
 func toCodePage(n *node, c types.Collation) (*node, error) {
 	t := n.typ
 	if !t.IsCharacter() || t.IsUnicode() || t.IsLOB() || t.Collation.CodePage() == c.CodePage() {
@@ -190,7 +193,8 @@ func toCodePage(n *node, c types.Collation) (*node, error) {
 	return convert(n, t, types.NoStyle, false)
 }
 
-// unify converts nodes to their common type; the label is that of the operation's result.
+// unify converts nodes in place to their common type and returns that type and the label of the
+// result.
 func unify(operation string, nodes []*node) (types.Type, label, error) {
 	same, err := unifyCodePages(nodes...)
 	if err != nil {
@@ -215,8 +219,8 @@ func unify(operation string, nodes []*node) (types.Type, label, error) {
 	return t, l, err
 }
 
-// unifyOperands converts the operands of a comparison; operator is its name in messages. The collation by
-// which texts compare is that of the first node's type afterwards.
+// unifyOperands converts the operands of a comparison to a common type. operator is the name of the
+// operator in messages. The type of the first result has the collation of the comparison.
 func unifyOperands(x, y *node, operator string) (*node, *node, error) {
 	same, err := unifyCodePages(x, y)
 	if err != nil {

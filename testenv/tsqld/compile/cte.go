@@ -10,17 +10,18 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// cteScope is a common table expression and those before it. A CTE is expanded where it is named, as SQL
-// Server does.
+// cteScope is a common table expression, linked to those declared before it. A CTE is expanded at
+// each reference, as in SQL Server.
 type cteScope struct {
 	parent *cteScope
 	def    *syntax.CTE
-	place  place // where its names are looked up
-	// self is set while the recursive members of the expression are bound: its own rows.
+	place  place // the place in which its names are resolved
+	// self is set while the recursive members are bound; it is the source of the expression's own
+	// rows.
 	self *source
 }
 
-// find looks for a CTE by name; nil if there is none, or the name has several parts.
+// find returns the CTE with a name, or nil if there is none or the name has several parts.
 func (s *cteScope) find(name *syntax.ObjectName) *cteScope {
 	if len(name.Parts) > 1 {
 		return nil
@@ -33,7 +34,7 @@ func (s *cteScope) find(name *syntax.ObjectName) *cteScope {
 	return nil
 }
 
-// with declares the CTEs of a WITH clause. Error 239 for a name twice.
+// with declares the CTEs of a WITH clause. Error 239 for a duplicate name.
 func (b *binder) with(ctes []*syntax.CTE) error {
 	for i, c := range ctes {
 		for _, other := range ctes[:i] {
@@ -49,11 +50,11 @@ func (b *binder) with(ctes []*syntax.CTE) error {
 	return nil
 }
 
-// cte makes the source of a reference to a CTE.
+// cte returns the source of a reference to a CTE.
 func (b *binder) cte(s *cteScope) (src *source, err error) {
 	name := s.def.Name.Name
 	if s.self != nil {
-		// A recursive member names the expression: the same rows under another alias.
+		// A reference in a recursive member: the rows of the expression under another alias.
 		r := *s.self
 		r.alias, r.cols = b.alias("r"), append([]sourceColumn(nil), s.self.cols...)
 		r.table = s.self.alias
@@ -65,7 +66,7 @@ func (b *binder) cte(s *cteScope) (src *source, err error) {
 		if anchors, steps := recursive(s.def); len(steps) > 0 {
 			q, err = b.recursiveCTE(s, anchors, steps)
 		} else {
-			b.place.ctes = s.parent // it does not see itself
+			b.place.ctes = s.parent // a CTE that is not recursive cannot name itself
 			if q, err = b.query(s.def.Query, nil, queryUse{}); err == nil {
 				q, err = nameColumns(q, name, s.def.Columns)
 			}
@@ -80,7 +81,8 @@ func (b *binder) cte(s *cteScope) (src *source, err error) {
 	return src, err
 }
 
-// recursive splits the UNION ALL of a CTE into members that do not name it and members that do.
+// recursive splits the UNION ALL of a CTE into the members that do not name the CTE and those that
+// do.
 func recursive(c *syntax.CTE) (anchors, steps []syntax.QueryBody) {
 	members := []syntax.QueryBody{c.Query.Body}
 	for {
@@ -106,7 +108,7 @@ func recursive(c *syntax.CTE) (anchors, steps []syntax.QueryBody) {
 	return anchors, steps
 }
 
-// queryNamesTable reports whether a query names a table of one part in its FROM clauses.
+// queryNamesTable reports whether the FROM clauses of a query contain a table name of one part.
 func queryNamesTable(body syntax.QueryBody, name string) bool {
 	switch q := unparen(body).(type) {
 	case *syntax.SetOp:
@@ -121,7 +123,7 @@ func queryNamesTable(body syntax.QueryBody, name string) bool {
 	return false
 }
 
-// fromNamesTable is names for an item of FROM.
+// fromNamesTable is queryNamesTable for an item of FROM.
 func fromNamesTable(ts syntax.TableSource, name string) bool {
 	switch ts := ts.(type) {
 	case *syntax.TableName:
@@ -140,8 +142,9 @@ func fromNamesTable(ts syntax.TableSource, name string) bool {
 	return false
 }
 
-// recursiveCTE binds a recursive CTE. A column more counts the levels for MAXRECURSION. Errors: 240 for types that
-// differ between anchor and recursive part, 246 without an anchor, 252 without UNION ALL.
+// recursiveCTE binds a recursive CTE. An additional column counts the levels for MAXRECURSION.
+// Errors: 240 for types that differ between the anchor and the recursive part, 246 without an
+// anchor, 252 without UNION ALL.
 func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*query, error) {
 	name := s.def.Name.Name
 	set, ok := unparen(s.def.Query.Body).(*syntax.SetOp)
@@ -203,7 +206,7 @@ func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 	return r, nil
 }
 
-// levelColumn is the column that counts the levels of a recursion.
+// levelColumn is the name of the column that counts the levels of a recursion.
 const levelColumn = "lvl"
 
 // recursiveStep binds one recursive member.
@@ -256,13 +259,14 @@ func (b *binder) recursiveStep(name string, body syntax.QueryBody, rec *recursio
 	return rec.next(q, self)
 }
 
-// outerJoined reports an outer join in the FROM clause of a SELECT.
+// outerJoined reports whether the FROM clause of a SELECT has an outer join.
 func outerJoined(body syntax.QueryBody) bool {
 	s, ok := unparen(body).(*syntax.Select)
 	return ok && slices.ContainsFunc(s.From, hasOuterJoin)
 }
 
-// hasOuterJoin is outerJoined for an item of FROM; derived tables are not searched.
+// hasOuterJoin reports whether an item of FROM has an outer join. It does not search derived
+// tables.
 func hasOuterJoin(ts syntax.TableSource) bool {
 	switch ts := ts.(type) {
 	case *syntax.ParenTable:
@@ -277,7 +281,8 @@ func hasOuterJoin(ts syntax.TableSource) bool {
 	return false
 }
 
-// next adds the level to a recursive member: that of the row it comes from and one more, checked against the limit.
+// next adds the level to a recursive member: one more than the level of the row in from, checked
+// against the limit.
 func (r *recursion) next(q *query, from *source) (*query, error) {
 	lvl, err := arith(types.Add, columnNode(from, len(from.cols)-1), constant(int64(1), types.IntType))
 	if err != nil {
@@ -291,7 +296,7 @@ func (r *recursion) next(q *query, from *source) (*query, error) {
 	return q.withLevel(lvl), nil
 }
 
-// withLevel is the query with a level column behind the others.
+// withLevel returns the query with a level column added at the end.
 func (q *query) withLevel(lvl *node) *query {
 	r := *q
 	if q.core == nil || q.core.distinct || q.limit != nil || q.core.grouped {

@@ -6,7 +6,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// Delete compiles a DELETE, WHERE CURRENT OF excepted.
+// Delete compiles a DELETE without WHERE CURRENT OF.
 func (c *Compiler) Delete(s *syntax.DeleteStmt) (d *DML, err error) {
 	err = c.bind(s.Hints, func(b *binder) error {
 		if s.CurrentOf != nil {
@@ -65,7 +65,7 @@ func (c *Compiler) Delete(s *syntax.DeleteStmt) (d *DML, err error) {
 	return d, err
 }
 
-// deleteSpooled is a DELETE with OUTPUT.
+// deleteSpooled compiles a DELETE with OUTPUT through a spool.
 func (m *modification) deleteSpooled(d *DML, s *syntax.DeleteStmt, where *node) error {
 	sp := m.b.newSpool()
 	rid := sp.capture(m.rid)
@@ -90,7 +90,8 @@ func (m *modification) deleteSpooled(d *DML, s *syntax.DeleteStmt, where *node) 
 	return out.emit(m.b, d)
 }
 
-// applyDelete adds the statement that deletes the rows of the spool; only restricts it to some.
+// applyDelete adds the statement that deletes the rows listed in the spool. only, if not nil,
+// restricts it to some of these rows.
 func (m *modification) applyDelete(d *DML, sp *spool, rid *node, only *node) error {
 	r := &renderer{}
 	r.WriteString("DELETE FROM " + m.sql() + " WHERE rowid IN (")

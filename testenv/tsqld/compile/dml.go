@@ -16,7 +16,7 @@ type target struct {
 	table *catalog.Table
 }
 
-// home is the id of the target's database, 0 for temporary tables.
+// home returns the id of the target's database, 0 for temporary tables.
 func (t target) home() int {
 	if t.db == nil {
 		return 0
@@ -24,7 +24,7 @@ func (t target) home() int {
 	return t.db.ID
 }
 
-// sql is SQLite's name of the table.
+// sql returns SQLite's name of the table.
 func (t target) sql() string {
 	if t.db == nil {
 		return "temp." + quote(t.table.SQLName)
@@ -32,7 +32,7 @@ func (t target) sql() string {
 	return t.db.SQLName() + "." + quote(t.table.SQLName)
 }
 
-// displayName is the table's three-part name in messages.
+// displayName returns the table's three-part name for messages.
 func (t target) displayName() string {
 	if t.db == nil {
 		if strings.HasPrefix(t.table.Name, "@") {
@@ -43,15 +43,16 @@ func (t target) displayName() string {
 	return t.db.Name + "." + t.db.QualifiedName(t.table)
 }
 
-// shortName is the table's name without its schema, as most messages have it.
+// shortName returns the table's name without its schema, for messages.
 func (t target) shortName() string { return t.table.Name }
 
-// newDML starts a plan.
+// newDML returns a plan with its target set.
 func newDML(kind string, t target) *DML {
 	return &DML{Kind: kind, Database: t.home(), Target: t.table}
 }
 
-// tableTarget finds the table that a name in INSERT stands for. Error 208; views are refused.
+// tableTarget resolves the table of an INSERT. Error 208 for an unknown name; views are not
+// supported.
 func (b *binder) tableTarget(ts syntax.TableSource, permission string) (target, error) {
 	switch ts := ts.(type) {
 	case *syntax.TableVar:
@@ -90,8 +91,8 @@ func (b *binder) tableTarget(ts syntax.TableSource, permission string) (target, 
 	return target{}, mserr.NotSupported("%s into this kind of table", permission)
 }
 
-// storeValue converts a value for a column, and checks what SQLite would not: the length of texts and bytes, and
-// NULL in the rowid, for which SQLite would make up a number.
+// storeValue converts a value for a column and adds the checks that SQLite lacks: the length of
+// character and binary values, and NULL in the rowid, which SQLite would replace by a number.
 func (b *binder) storeValue(t target, statement string, c *catalog.Column, n *node) (*node, error) {
 	n, err := b.columnValue(t, c, n)
 	if err != nil {
@@ -100,7 +101,7 @@ func (b *binder) storeValue(t target, statement string, c *catalog.Column, n *no
 	return b.rowIDValue(t, statement, c, n)
 }
 
-// rowIDValue refuses NULL in the rowid.
+// rowIDValue adds a check that the value of the rowid column is not NULL.
 func (b *binder) rowIDValue(t target, statement string, c *catalog.Column, n *node) (*node, error) {
 	if !n.null || t.table.RowIDColumn() != c {
 		return n, nil
@@ -108,7 +109,7 @@ func (b *binder) rowIDValue(t target, statement string, c *catalog.Column, n *no
 	return call(makeKey(keyNotNull, statement, keyText(t.displayName()), keyText(c.Name)), c.Type, n)
 }
 
-// valueOrDefault is a value for a column that has a default, which a NULL stands for.
+// valueOrDefault converts a value for a column with a default; NULL stands for the default.
 func (b *binder) valueOrDefault(t target, statement string, c *catalog.Column, n *node) (*node, error) {
 	n, err := b.columnValue(t, c, n)
 	if err != nil {
@@ -123,7 +124,7 @@ func (b *binder) valueOrDefault(t target, statement string, c *catalog.Column, n
 	return b.rowIDValue(t, statement, c, r)
 }
 
-// columnValue converts a value for a column, and checks the length of texts and bytes.
+// columnValue converts a value for a column and checks the length of character and binary values.
 func (b *binder) columnValue(t target, c *catalog.Column, n *node) (*node, error) {
 	if n.typ.ID != types.Null {
 		if err := types.CheckImplicit(n.typ, c.Type); err != nil {
@@ -153,7 +154,8 @@ func mayTruncate(from, to types.Type) bool {
 	return from.IsCharacter() && to.IsString() && to.Length != types.Max || (from.IsBinary() || from.ID == types.Image) && to.IsBinary() && to.Length != types.Max
 }
 
-// defaultValue is a column's default, NULL without one; what the server fills is given by filled.
+// defaultValue returns the default of a column, or NULL if the column has none. Identity and
+// rowversion columns are filled by [insertion.row].
 func (b *binder) defaultValue(t target, statement string, c *catalog.Column) (n *node, err error) {
 	if c.Default == nil {
 		return b.storeValue(t, statement, c, nullOf(types.NullType))
@@ -178,24 +180,26 @@ func (b *binder) defaultValue(t target, statement string, c *catalog.Column) (n 
 	return b.storeValue(t, statement, c, n)
 }
 
-// newRowVersion is the value of a rowversion column.
+// newRowVersion returns the new value of a rowversion column.
 func newRowVersion(t target) *node {
 	return &node{op: opLocal, typ: types.Type{ID: types.RowVersion}, key: LocalRowVersion + strconv.Itoa(t.home()), traits: hasLocal | hasPerRow}
 }
 
-// isStored reports whether SQLite holds a column that statements fill: not a computed one.
+// isStored reports whether SQLite stores a column that statements fill, which excludes computed
+// columns.
 func isStored(c *catalog.Column) bool { return c.Formula == nil }
 
-// spool is the temporary table of a plan while it is compiled: column i holds exprs[i].
+// spool is the temporary table of a plan during compilation. Column i stores the value of exprs[i].
 type spool struct {
 	src   *source
 	exprs []*node
 }
 
-// newSpool starts a spool.
+// newSpool returns an empty spool.
 func (b *binder) newSpool() *spool { return &spool{src: &source{alias: b.alias("s")}} }
 
-// capture makes the spool hold an expression and returns its column.
+// capture adds an expression to the spool and returns its column. An expression that is already in
+// the spool is not added again.
 func (s *spool) capture(n *node) *node {
 	if n.op == opConst || n.op == opRun {
 		return n
@@ -210,7 +214,7 @@ func (s *spool) capture(n *node) *node {
 	return columnNode(s.src, len(s.exprs)-1)
 }
 
-// captureColumns replaces the columns in an expression by those of the spool.
+// captureColumns replaces the columns in an expression by columns of the spool.
 func (s *spool) captureColumns(n *node) *node {
 	return n.replace(func(x *node) *node {
 		if x.op == opCol && x.src != s.src {
@@ -220,10 +224,11 @@ func (s *spool) captureColumns(n *node) *node {
 	})
 }
 
-// rowNumber is the column of the spool that numbers its rows from 1.
+// rowNumber is the spool's column that numbers the rows from 1.
 const rowNumber = "n"
 
-// finish names the spool by its shape, which statements share, and sets the plan's statements that empty it.
+// finish names the spool by its shape, so that statements share spools, and adds the statements
+// that empty it.
 func (s *spool) finish(b *binder, d *DML) {
 	name := "sp" + strconv.Itoa(b.scope.FunctionDepth()) + "_" + strconv.Itoa(len(s.exprs))
 	s.src.table = "temp." + name
@@ -237,7 +242,7 @@ func (s *spool) finish(b *binder, d *DML) {
 	d.Finish = []Statement{empty}
 }
 
-// into starts the INSERT into the spool.
+// into writes the INSERT INTO of the spool.
 func (s *spool) into(r *renderer) {
 	r.WriteString("INSERT INTO " + s.src.table + "(")
 	for i, c := range s.src.cols {
@@ -252,8 +257,8 @@ func (s *spool) into(r *renderer) {
 	r.WriteString(") ")
 }
 
-// fill is the statement that fills the spool from a query: q's FROM and what belongs to it, the spool's expressions as
-// its select list. With once, rows whose first column is the same count once.
+// fill returns the statement that fills the spool from the rows of q; the select list is the
+// spool's expressions. With once, of several rows with the same first column only one is inserted.
 func (s *spool) fill(q *query, once bool) (Statement, error) {
 	r := &renderer{}
 	s.into(r)
@@ -281,7 +286,8 @@ func (s *spool) fill(q *query, once bool) (Statement, error) {
 	return r.statement()
 }
 
-// pseudo makes one of the tables inserted and deleted: value yields the node of a column, nil for NULL.
+// pseudo returns the table inserted or deleted. value returns the node of a column, or nil for
+// NULL.
 func (b *binder) pseudo(name string, t target, value func(c *catalog.Column) (*node, error)) *source {
 	src := &source{name: name}
 	for _, c := range t.table.Columns {
@@ -308,8 +314,9 @@ func (b *binder) pseudo(name string, t target, value func(c *catalog.Column) (*n
 	return src
 }
 
-// output binds the OUTPUT clauses of a statement over its spool: columns of sources other than inserted and
-// deleted are captured. It must run before the spool is finished; emit writes the statements afterwards.
+// output binds the OUTPUT clauses of a statement over its spool, and captures the columns of
+// sources other than inserted and deleted. It must be called before the spool is finished;
+// [outputs.emit] writes the statements afterwards.
 func (b *binder) output(into, client *syntax.Output, l *level, s *spool) (*outputs, error) {
 	o := &outputs{spool: s}
 	for _, clause := range []*syntax.Output{into, client} {
@@ -334,7 +341,7 @@ func (b *binder) output(into, client *syntax.Output, l *level, s *spool) (*outpu
 	return o, nil
 }
 
-// outputQuery binds the items of an OUTPUT clause. Error 10702.
+// outputQuery binds the items of an OUTPUT clause. Error 10702 for subqueries.
 func (b *binder) outputQuery(clause *syntax.Output, l *level) (*query, error) {
 	q := &query{core: &core{}}
 	inner := &level{sources: l.sources, agg: &aggregation{refuse: mserr.AggregateInOutput()}}
@@ -363,7 +370,7 @@ func (b *binder) outputQuery(clause *syntax.Output, l *level) (*query, error) {
 	return q, nil
 }
 
-// number is the node of the spool's row number.
+// number returns the node of the spool's row number.
 func (s *spool) number() *node {
 	return &node{op: opCol, typ: types.BigIntType, src: &source{alias: s.src.alias, cols: []sourceColumn{{sql: rowNumber, typ: types.BigIntType}}}, traits: hasColumn}
 }
@@ -403,7 +410,8 @@ func (o *outputs) emit(b *binder, d *DML) error {
 	return nil
 }
 
-// checkOutputInto refuses targets of OUTPUT INTO that have constraints which the rows would have to be held against. Errors: 332, 333.
+// checkOutputInto refuses targets of OUTPUT INTO with CHECK or foreign key constraints. Errors:
+// 332, 333.
 func (t target) checkOutputInto() error {
 	for _, k := range t.table.Checks {
 		if !k.Disabled {
@@ -426,8 +434,8 @@ func (t target) checkOutputInto() error {
 	return nil
 }
 
-// insert is the statement that inserts the rows of OUTPUT INTO into its target, and what it needs of identity values; nil for
-// nothing.
+// insert returns the statement that inserts the rows of OUTPUT INTO into its target, and its need
+// of identity values, if any.
 func (o *outputs) insert(b *binder, t target) (Statement, *IdentityNeed, error) {
 	q, names := o.into, o.clause.IntoColumns
 	ins, err := b.insertColumns(t, names, len(q.cols))
@@ -459,18 +467,20 @@ func (o *outputs) insert(b *binder, t target) (Statement, *IdentityNeed, error) 
 	return st, need, err
 }
 
-// Check lowers a condition on the columns of one table for a CHECK constraint: SQLite text over the table's own columns,
-// without parameters. Errors: 1046 subqueries, and whatever else cannot stand there.
+// Check compiles a condition on the columns of one table for a CHECK constraint: SQLite text over
+// the table's columns, without parameters. Errors: 1046 for subqueries, and those of other
+// expressions that a constraint cannot contain.
 func (c *Compiler) Check(table *catalog.Table, e syntax.Cond) (sql string, err error) {
 	return c.condition(table, e, &renderer{static: true, constraint: true})
 }
 
-// Filter does the same for an index's WHERE, in the form that conditions of queries have: SQLite compares the two.
+// Filter compiles the WHERE of an index in the form that conditions in queries have, because SQLite
+// compares the two texts to decide whether a query can use the index.
 func (c *Compiler) Filter(table *catalog.Table, e syntax.Cond) (sql string, err error) {
 	return c.condition(table, e, &renderer{static: true})
 }
 
-// condition lowers a condition on the columns of one table.
+// condition compiles a condition on the columns of one table.
 func (c *Compiler) condition(table *catalog.Table, e syntax.Cond, r *renderer) (sql string, err error) {
 	err = c.bind(nil, func(b *binder) error {
 		src := &source{name: table.Name, base: table}
@@ -487,8 +497,9 @@ func (c *Compiler) condition(table *catalog.Table, e syntax.Cond, r *renderer) (
 	return sql, err
 }
 
-// Formula lowers the expression of a computed column. sql is the text for a generated column, "" if it
-// is not deterministic and must be expanded where the column is used. Error 1759 for a computed column over another one.
+// Formula compiles the expression of a computed column. sql is the text for a generated column; it
+// is "" for an expression that is not deterministic and must be expanded where the column is used.
+// Error 1759 for a computed column that reads another one.
 func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, nullable bool, sql string, err error) {
 	err = c.bind(nil, func(b *binder) error {
 		src := &source{name: table.Name, base: table}
@@ -522,8 +533,8 @@ func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, n
 	return t, nullable, sql, err
 }
 
-// Truncate compiles TRUNCATE TABLE; resetting the identity counter is the interpreter's affair. Error 4712 and the
-// permission (ALTER) are, too.
+// Truncate compiles TRUNCATE TABLE. The interpreter resets the identity counter and raises error
+// 4712 and the error for a missing ALTER permission.
 func (c *Compiler) Truncate(s *syntax.TruncateStmt) (d *DML, err error) {
 	err = c.bind(nil, func(b *binder) error {
 		t, err := b.tableTarget(&syntax.TableName{Name: s.Table}, "ALTER")

@@ -10,10 +10,10 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// change is a script and what it outputs; rows that queries in it return, errors.
+// change is a script with its expected output: rows of queries, and errors.
 type change struct{ script, want string }
 
-// checkChanges runs scripts, each on fresh tables.
+// checkChanges runs each script on new tables and compares its output.
 func checkChanges(t *testing.T, schema string, cases []change) {
 	for _, c := range cases {
 		t.Run(c.script, func(t *testing.T) {
@@ -122,7 +122,8 @@ func TestDuplicateKey(t *testing.T) {
 	require.Equal(t, store.Unique, ce.Kind)
 }
 
-// TestOutputIntoFirst tells which changes fill the target of OUTPUT INTO from the join itself, and which by way of a spool.
+// TestOutputIntoFirst checks which statements fill the target of OUTPUT INTO before the change, and
+// which use a spool.
 func TestOutputIntoFirst(t *testing.T) {
 	b := newFixture(t, `CREATE TABLE #t (id int PRIMARY KEY, grp int, code varchar(5), n int, CHECK (n < 100));
 CREATE TABLE #k (id int PRIMARY KEY, a int, b int, code varchar(5) UNIQUE, f int, INDEX ab UNIQUE (a, b), INDEX f UNIQUE (f) WHERE f > 0);
@@ -171,8 +172,9 @@ CREATE TABLE dbo.log (id int);`)
 	}
 }
 
-// TestInsertCounts numbers the rows of INSERT ... SELECT in their order, however SQLite comes by them.
-func TestInsertCounts(t *testing.T) {
+// TestInsertSelectIdentityOrder expects that INSERT ... SELECT numbers the rows in the order of the query,
+// whatever order SQLite reads them in.
+func TestInsertSelectIdentityOrder(t *testing.T) {
 	const tables = `
 CREATE TABLE #v (id int PRIMARY KEY, grp int, name nvarchar(5));
 INSERT INTO #v VALUES (1, 2, N'd'), (2, 1, N'c'), (3, 2, N'b'), (4, 1, N'a');

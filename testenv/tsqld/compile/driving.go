@@ -7,19 +7,20 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// SQLite knows nothing of how many rows tables have. In a join of a table variable with a table on the keys of
-// both, it is as glad to read the whole table and to look every row up in the variable. SQL Server takes table variables and
-// new temporary tables for small; so does this package: it makes lookups from the table into them impossible.
+// SQLite has no statistics on the number of rows. In a join of a table variable with a table on the
+// keys of both, it may as well read the whole table and look up each row in the variable. SQL
+// Server assumes that table variables and new temporary tables are small. This package does the
+// same: it prevents lookups from a table into them.
 
-// withDrivingTables is the SELECT with the join conditions so written that temporary tables are read first and lead to
-// rows of tables by the indexes of those.
+// withDrivingTables returns the SELECT with join conditions rewritten so that temporary tables
+// drive the join: SQLite reads them first and finds the rows of other tables by index.
 func withDrivingTables(c *core) *core {
 	sources, on := preserved(c.from)
 	if len(sources) < 2 || !slices.ContainsFunc(sources, (*source).isSmall) {
 		return c
 	}
-	var exact []*source // tables whose rows are found by values that no row gives
-	var keyed []*source // tables of which a small one names each row by its key
+	var exact []*source // tables whose rows are found by values from outside the join
+	var keyed []*source // tables whose key a small table supplies
 	for _, n := range append(conjuncts(c.where), on...) {
 		if n.op != opCompare || n.name != "=" {
 			continue
@@ -54,8 +55,9 @@ func withDrivingTables(c *core) *core {
 	return &r
 }
 
-// drivingColumn is the column of a table that is read first which an expression is the same as in every row, nil if there is none: driven
-// has hidden from SQLite that the rows come in the order of the one when they are read in that of the other.
+// drivingColumn returns the column of a driving table that equals an expression in every row, or
+// nil. withDrivingTables hides this equality from SQLite, so ORDER BY must name the driving column
+// for SQLite to recognise the order in which it reads the rows.
 func (c *core) drivingColumn(n *node) *node {
 	if n.op != opCol || n.typ.Storage() != "INTEGER" || c.distinct || c.grouped {
 		return nil
@@ -74,7 +76,7 @@ func (c *core) drivingColumn(n *node) *node {
 	return nil
 }
 
-// rewriteJoins applies rewrite to the conditions of the inner joins that preserved enters.
+// rewriteJoins applies rewrite to the conditions of the inner joins that preserved visits.
 func rewriteJoins(f fromNode, rewrite func(*node) *node) fromNode {
 	j, ok := f.(*join)
 	if !ok || j.kind != "JOIN" && j.kind != "LEFT JOIN" {
@@ -88,7 +90,7 @@ func rewriteJoins(f fromNode, rewrite func(*node) *node) fromNode {
 	return &r
 }
 
-// eachConjunct applies rewrite to the conditions that make up a condition.
+// eachConjunct applies rewrite to the operands of a condition's ANDs.
 func eachConjunct(n *node, rewrite func(*node) *node) *node {
 	if n == nil || n.op != opAnd {
 		if n == nil {
@@ -103,7 +105,8 @@ func eachConjunct(n *node, rewrite func(*node) *node) *node {
 	return build(opAnd, types.BitType, args...)
 }
 
-// isSmall reports whether a source is a temporary table or table variable, or a derived table that reads one.
+// isSmall reports whether a source is a temporary table, a table variable, or a derived table that
+// reads one.
 func (s *source) isSmall() bool {
 	if s.query != nil && s.query.core != nil {
 		inner, _ := preserved(s.query.core.from)
@@ -112,7 +115,8 @@ func (s *source) isSmall() bool {
 	return s.base != nil && s.home == 0 && s.table != ""
 }
 
-// isIndexed reports whether a column is the first one of an index of a table, be it seen through a plain derived table.
+// isIndexed reports whether a column is the first column of an index of its table. The column may
+// be that of a plain derived table.
 func (n *node) isIndexed() bool {
 	t, c := n.tableColumn()
 	return c != nil && (c == t.RowIDColumn() || slices.ContainsFunc(t.Indexes, func(ix *catalog.Index) bool {
@@ -120,13 +124,14 @@ func (n *node) isIndexed() bool {
 	}))
 }
 
-// isRowID reports whether a column is the one by which SQLite finds the rows of a table.
+// isRowID reports whether a column is the alias of its table's rowid.
 func (n *node) isRowID() bool {
 	t, c := n.tableColumn()
 	return c != nil && c == t.RowIDColumn()
 }
 
-// tableColumn is the table and column that a column is, be it seen through a plain derived table; nil for others.
+// tableColumn returns the table and column that a node reads, possibly through plain derived
+// tables, or nil.
 func (n *node) tableColumn() (*catalog.Table, *catalog.Column) {
 	for n.op == opCol && n.col >= 0 && n.src.query != nil && n.src.query.isPlain() {
 		n = n.src.query.core.items[n.col]

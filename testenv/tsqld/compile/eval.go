@@ -8,10 +8,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// errNeedsSQL is returned by eval for nodes that only SQLite can compute; binding keeps them away from it.
-var errNeedsSQL = errors.New("compile: a node that needs rows was evaluated without them")
+// errNeedsSQL is returned by eval for nodes that only SQLite can compute. The binder never passes
+// such nodes to eval.
+var errNeedsSQL = errors.New("compile: evaluate expression: needs SQLite")
 
-// eval computes a node without SQLite. row holds the values of opField nodes.
+// eval evaluates a node without SQLite. row holds the values of opField nodes.
 func (n *node) eval(f Frame, row []types.Value) (types.Value, error) {
 	switch n.op {
 	case opConst:
@@ -64,7 +65,7 @@ func (n *node) eval(f Frame, row []types.Value) (types.Value, error) {
 	return nil, errNeedsSQL
 }
 
-// evalAll computes the arguments.
+// evalAll evaluates the arguments.
 func (n *node) evalAll(f Frame, row []types.Value) ([]types.Value, error) {
 	args := make([]types.Value, len(n.args))
 	for i, a := range n.args {
@@ -77,7 +78,7 @@ func (n *node) evalAll(f Frame, row []types.Value) ([]types.Value, error) {
 	return args, nil
 }
 
-// evalCall computes functions.
+// evalCall evaluates a function call.
 func (n *node) evalCall(f Frame, row []types.Value) (types.Value, error) {
 	args, err := n.evalAll(f, row)
 	if err != nil {
@@ -96,7 +97,8 @@ func (n *node) evalCall(f Frame, row []types.Value) (types.Value, error) {
 	return n.fn(meterOf(f), args)
 }
 
-// meterOf is the account of a frame, nil of none: constants are computed without one.
+// meterOf returns the meter of a frame. It returns nil for a nil frame, in which constants are
+// evaluated.
 func meterOf(f Frame) *meter.Meter {
 	if f == nil {
 		return nil
@@ -104,7 +106,7 @@ func meterOf(f Frame) *meter.Meter {
 	return f.Meter()
 }
 
-// evalOperator computes what SQLite does by operators of its own.
+// evalOperator evaluates operators that SQL renders as SQLite operators.
 func (n *node) evalOperator(f Frame, row []types.Value) (types.Value, error) {
 	args, err := n.evalAll(f, row)
 	if err != nil {
@@ -142,7 +144,7 @@ func (n *node) evalOperator(f Frame, row []types.Value) (types.Value, error) {
 	return compareValues(n.name, a, b, t), nil
 }
 
-// evalLogic computes AND and OR in three values, as little as needed.
+// evalLogic evaluates AND and OR in three-valued logic and stops at the first decisive operand.
 func (n *node) evalLogic(f Frame, row []types.Value) (types.Value, error) {
 	decisive := int64(0)
 	if n.op == opOr {
@@ -166,7 +168,7 @@ func (n *node) evalLogic(f Frame, row []types.Value) (types.Value, error) {
 	return 1 - decisive, nil
 }
 
-// evalIn computes IN over a list.
+// evalIn evaluates IN with a list.
 func (n *node) evalIn(f Frame, row []types.Value) (types.Value, error) {
 	x, err := n.args[0].eval(f, row)
 	if x == nil || err != nil {
@@ -190,7 +192,8 @@ func (n *node) evalIn(f Frame, row []types.Value) (types.Value, error) {
 	return int64(0), nil
 }
 
-// clientError gives every error of this package's entry points the form that clients get, but for the end of the request.
+// clientError converts an error of this package's exported functions to a *mserr.Error. It leaves a
+// cancelled request (*meter.Stopped) unchanged.
 func clientError(err error) error {
 	var e *mserr.Error
 	var stopped *meter.Stopped

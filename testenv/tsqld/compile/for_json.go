@@ -12,13 +12,13 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Names of the single columns of FOR JSON and FOR XML.
+// The names of the only column of FOR JSON and FOR XML, as in SQL Server.
 const (
 	nameOfJSON = "JSON_F52E2B61-18A1-11d1-B105-00805F49916B"
 	nameOfXML  = "XML_F52E2B61-18A1-11d1-B105-00805F49916B"
 )
 
-// forJSON is what the aggregate of FOR JSON needs to know.
+// forJSON is the specification of a FOR JSON clause; its JSON is part of the aggregate's key.
 type forJSON struct {
 	Columns   []documentColumn
 	Root      string `json:",omitempty"`
@@ -31,7 +31,7 @@ type forJSON struct {
 type documentColumn struct {
 	Name string
 	Type string // types.Type.Key
-	Raw  bool   `json:",omitempty"` // the text is JSON (or XML) already
+	Raw  bool   `json:",omitempty"` // the text is JSON or XML already
 }
 
 // document binds FOR JSON and FOR XML.
@@ -79,7 +79,7 @@ func (b *binder) document(q *query, f *syntax.ForClause) (*query, error) {
 			return nil, mserr.JSONUnnamed()
 		}
 	}
-	if f.Mode != "PATH" { // only PATH gives dots a meaning
+	if f.Mode != "PATH" { // dots are separators in PATH mode only
 		for i := range columns {
 			columns[i].Name = strings.ReplaceAll(columns[i].Name, ".", "\x00")
 		}
@@ -95,14 +95,15 @@ func (b *binder) document(q *query, f *syntax.ForClause) (*query, error) {
 		cols: []outColumn{{name: nameOfJSON, typ: types.NVarCharMax, null: true}}}, nil
 }
 
-// jsonNode is an object of the documents to make: members in the order of the columns.
+// jsonNode is a member of the objects to write; members are in the order of the columns.
 type jsonNode struct {
 	name    string
 	column  int // -1 for an object
 	members []*jsonNode
 }
 
-// jsonTree builds the shape of the objects from the columns' dotted names. Error 13601 when names conflict.
+// jsonTree builds the structure of the objects from the dotted column names. Error 13601 for
+// conflicting names.
 func jsonTree(columns []documentColumn) (*jsonNode, error) {
 	root := &jsonNode{column: -1}
 	for i, c := range columns {
@@ -142,7 +143,7 @@ type jsonDocument struct {
 	n    int
 }
 
-// newJSONDocument reads the key of FOR JSON.
+// newJSONDocument returns the constructor of the accumulators for a FOR JSON key.
 func newJSONDocument(key string) (func() store.Accumulator, error) {
 	spec := &forJSON{}
 	if err := json.Unmarshal([]byte(key), spec); err != nil {
@@ -159,7 +160,7 @@ func newJSONDocument(key string) (func() store.Accumulator, error) {
 	return func() store.Accumulator { return &jsonDocument{spec: spec, tree: tree, ts: ts} }, nil
 }
 
-// columnTypes reads the types of the columns.
+// columnTypes parses the types of the columns.
 func columnTypes(columns []documentColumn) ([]types.Type, error) {
 	ts := make([]types.Type, len(columns))
 	for i, c := range columns {
@@ -190,7 +191,7 @@ func (d *jsonDocument) Step(args []types.Value) error {
 	return nil
 }
 
-// object writes an object; some is false if it has no members.
+// object returns the text of an object; some is false if the object has no members.
 func (d *jsonDocument) object(at *jsonNode, row []types.Value) (text string, some bool, err error) {
 	var b strings.Builder
 	b.WriteByte('{')
@@ -240,7 +241,7 @@ func (d *jsonDocument) Value() (types.Value, error) {
 	return s, nil
 }
 
-// jsonFunc is the closure of JSON_OBJECT and JSON_ARRAY.
+// jsonFunc returns the function of a JSON_OBJECT or JSON_ARRAY key.
 func jsonFunc(isObject bool, r *keyReader) store.Func {
 	absent := r.next() == "1"
 	var ts []types.Type

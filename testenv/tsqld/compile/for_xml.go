@@ -11,12 +11,13 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// forXML is what the aggregate of FOR XML PATH and RAW needs to know.
+// forXML is the specification of a FOR XML PATH or RAW clause; its JSON is part of the aggregate's
+// key.
 type forXML struct {
 	Columns  []documentColumn
-	Element  string // of a row; "" for none
-	Root     string // "" for none
-	Elements bool   // columns are elements, not attributes
+	Element  string // name of a row's element; "" for none
+	Root     string // name of the root element; "" for none
+	Elements bool   // columns become elements instead of attributes
 	Nil      bool   // ELEMENTS XSINIL
 }
 
@@ -69,7 +70,7 @@ type xmlDocument struct {
 	b    strings.Builder
 }
 
-// newXMLDocument reads the key of FOR XML.
+// newXMLDocument returns the constructor of the accumulators for a FOR XML key.
 func newXMLDocument(key string) (func() store.Accumulator, error) {
 	spec := &forXML{}
 	if err := json.Unmarshal([]byte(key), spec); err != nil {
@@ -82,13 +83,13 @@ func newXMLDocument(key string) (func() store.Accumulator, error) {
 	return func() store.Accumulator { return &xmlDocument{spec: spec, ts: ts} }, nil
 }
 
-// xmlEscaper writes text for an element or attribute as SQL Server does.
+// xmlEscaper escapes the text of an element as SQL Server does.
 var xmlEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", "&#x0D;")
 
-// xmlAttribute is xmlEscaper within quotes.
+// xmlAttribute escapes the text of an attribute as SQL Server does.
 var xmlAttribute = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\"", "&quot;", "\r", "&#x0D;", "\n", "&#x0A;", "\t", "&#x09;")
 
-// value is a column's value as text.
+// value returns the text of a column's value.
 func (d *xmlDocument) value(v types.Value, i int) (string, error) {
 	t := d.ts[i]
 	switch {
@@ -171,7 +172,7 @@ func (d *xmlDocument) Step(args []types.Value) error {
 	return nil
 }
 
-// row writes a row's element.
+// row writes the element of a row.
 func (d *xmlDocument) row(attributes, body string) {
 	e := d.spec.Element
 	switch {
@@ -184,7 +185,8 @@ func (d *xmlDocument) row(attributes, body string) {
 	}
 }
 
-// namespace declares xsi where it is used and no root does it.
+// namespace returns the declaration of xsi for a row element, if the row uses it and no root
+// element declares it.
 func (d *xmlDocument) namespace() string {
 	if d.spec.Nil && d.spec.Root == "" {
 		return xsi
@@ -192,7 +194,7 @@ func (d *xmlDocument) namespace() string {
 	return ""
 }
 
-// xsi is the declaration of the namespace of xsi:nil.
+// xsi declares the namespace of xsi:nil.
 const xsi = ` xmlns:xsi="http://www.w3.org/2001/XMLSchema-instance"`
 
 // Held implements [store.Holder].

@@ -13,7 +13,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// FuzzSelect compiles any query that parses: it must not panic, and SQLite must understand what comes out.
+// FuzzSelect compiles any query that parses. The compiler must not panic, and SQLite must accept
+// the SQL.
 func FuzzSelect(f *testing.F) {
 	for _, s := range []string{
 		"SELECT TOP 3 WITH TIES id, name FROM #item ORDER BY kind",
@@ -60,7 +61,7 @@ func FuzzSelect(f *testing.F) {
 	})
 }
 
-// FuzzField reads rows that nobody has written.
+// FuzzField decodes arbitrary texts as rows.
 func FuzzField(f *testing.F) {
 	f.Add("i1:5s3:abcn0:", 1)
 	f.Add("b2:ffx", 0)
@@ -75,7 +76,7 @@ func FuzzField(f *testing.F) {
 	})
 }
 
-// FuzzKey resolves any key.
+// FuzzKey resolves arbitrary keys.
 func FuzzKey(f *testing.F) {
 	for _, k := range []string{"c|int|varchar(10)|-1", "f|LEN|int|nvarchar(20)", "rs|OPENJSONWITH|a|int|$.a|0", "g|SUM|int|1|int", "w:json|{}", "jo|0|!nvarchar(max)|int"} {
 		f.Add(k)
@@ -90,7 +91,7 @@ func FuzzKey(f *testing.F) {
 	})
 }
 
-func TestRows(t *testing.T) {
+func TestEncodeRows(t *testing.T) {
 	rows := [][]types.Value{{nil, int64(-5), 1.25, "a\"b\\c\n\x01é", []byte{0, 255}}, {"nul\x00", "bad\xff", "", []byte{}, int64(1)}}
 	b := newFixture(t, "")
 	for _, sql := range []string{

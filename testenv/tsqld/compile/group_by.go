@@ -7,7 +7,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// groupBy binds GROUP BY. Errors: 144 aggregates and subqueries, 164 constants.
+// groupBy binds GROUP BY. Errors: 144 for aggregates and subqueries, 164 for constants.
 func (b *binder) groupBy(g *syntax.GroupBy, c *core, l *level) error {
 	if g == nil {
 		return nil
@@ -39,7 +39,7 @@ func (b *binder) groupBy(g *syntax.GroupBy, c *core, l *level) error {
 	return nil
 }
 
-// groupItem binds an element of GROUP BY and answers the grouping sets that it stands for.
+// groupItem binds an element of GROUP BY and returns its grouping sets.
 func (b *binder) groupItem(item *syntax.GroupItem, c *core, l *level) ([][]int, error) {
 	if item.Kind == syntax.GroupPlain {
 		n, err := b.expr(item.X, l)
@@ -47,7 +47,7 @@ func (b *binder) groupItem(item *syntax.GroupItem, c *core, l *level) ([][]int, 
 			return nil, err
 		}
 		switch {
-		case n.via != nil: // what the column of a derived table stands for may be anything
+		case n.via != nil: // a column of a derived table may stand for any expression
 		case n.traits&hasSubquery != 0:
 			return nil, mserr.AggregateInGroupBy()
 		case n.traits&hasColumn == 0:
@@ -115,7 +115,8 @@ func (b *binder) groupItem(item *syntax.GroupItem, c *core, l *level) ([][]int, 
 	return all, nil
 }
 
-// checkGrouping refuses columns that are neither grouped nor inside an aggregate: 8120 in the select list, 8121 in HAVING, 8127 in ORDER BY.
+// checkGrouping refuses columns that are neither grouped nor inside an aggregate: error 8120 in the
+// select list, 8121 in HAVING, 8127 in ORDER BY.
 func (b *binder) checkGrouping(r *query, l *level) error {
 	c := r.core
 	c.grouped = c.grouped || l.agg.found || c.having != nil
@@ -144,7 +145,7 @@ func (b *binder) checkGrouping(r *query, l *level) error {
 	return nil
 }
 
-// qualified is a column's name with that of its source, as messages have it.
+// qualified returns a column's name with the name of its source, for messages.
 func (n *node) qualified() string {
 	name := n.src.cols[n.col].name
 	if n.src.name != "" {
@@ -156,7 +157,7 @@ func (n *node) qualified() string {
 	return name
 }
 
-// ungrouped finds a column of the given sources that stands outside aggregates and group expressions; nil for none.
+// ungrouped returns a column of the given sources outside aggregates and group expressions, or nil.
 func (c *core) ungrouped(n *node, mine map[*source]bool) *node {
 	var bad *node
 	n.walk(func(x *node) bool {
@@ -184,7 +185,7 @@ func (c *core) ungrouped(n *node, mine map[*source]bool) *node {
 	return bad
 }
 
-// ungroupedIn is ungrouped for what a subquery names of the outer query.
+// ungroupedIn returns an ungrouped column of the outer query that a subquery names, or nil.
 func (c *core) ungroupedIn(q *query, mine map[*source]bool) *node {
 	var bad *node
 	q.eachNode(func(n *node) {
@@ -195,7 +196,7 @@ func (c *core) ungroupedIn(q *query, mine map[*source]bool) *node {
 	return bad
 }
 
-// groupingSets turns ROLLUP, CUBE and GROUPING SETS into a UNION ALL of plain groupings.
+// groupingSets rewrites ROLLUP, CUBE and GROUPING SETS as a UNION ALL of plain groupings.
 func groupingSets(r *query) (*query, error) {
 	c := r.core
 	items := append([]*node(nil), c.items...)
@@ -255,7 +256,8 @@ func groupingSets(r *query) (*query, error) {
 	return out, nil
 }
 
-// forSet is what stands for a node in the grouping set with the given group expressions; nil where it stays.
+// forSet returns the replacement of a node in the grouping set with the given group expressions, or
+// nil if the node stays.
 func (c *core) forSet(n *node, in map[int]bool) *node {
 	if n.op == opGrouping {
 		id := int64(0)

@@ -11,23 +11,24 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// insertion is the part of an INSERT that does not depend on where the rows come from.
+// insertion is the part of an INSERT that does not depend on the source of the rows.
 type insertion struct {
 	t        target
-	listed   []*catalog.Column // that the statement gives values for
-	columns  []*catalog.Column // that SQLite is given values for
-	identity *catalog.Column   // nil: the table has none
+	listed   []*catalog.Column // columns for which the statement has values
+	columns  []*catalog.Column // columns that the SQL INSERT lists
+	identity *catalog.Column   // nil if the table has none
 	explicit bool              // IDENTITY_INSERT is ON
 	list     bool              // the statement has a column list
-	defaults bool              // a NULL that is given means the column's default, if it has one
+	defaults bool              // NULL in the rows means the column's default, if there is one
 }
 
-// insertColumns resolves the column list; names is nil without one, values is how many values a row has. Errors: 207, 264, 271, 273, 544, 545, 8101.
+// insertColumns resolves the column list. names is nil if the statement has none; values is the
+// number of values in a row. Errors: 207, 264, 271, 273, 544, 545, 8101.
 func (b *binder) insertColumns(t target, names []syntax.Ident, values int) (*insertion, error) {
 	return b.insertColumnsOf(t, names, values, b.scope.IdentityInsert(t.table))
 }
 
-// insertColumnsOf is insertColumns; explicit says that identity values are given.
+// insertColumnsOf implements insertColumns. explicit is set if the statement gives identity values.
 func (b *binder) insertColumnsOf(t target, names []syntax.Ident, values int, explicit bool) (*insertion, error) {
 	ins := &insertion{t: t, identity: t.table.IdentityColumn(), list: names != nil}
 	ins.explicit = ins.identity != nil && explicit
@@ -41,7 +42,7 @@ func (b *binder) insertColumnsOf(t target, names []syntax.Ident, values int, exp
 		}
 	}
 	if names == nil {
-		if values == len(ins.listed)+1 && version != nil { // DEFAULT stands for the rowversion
+		if values == len(ins.listed)+1 && version != nil { // DEFAULT in place of the rowversion
 			ins.listed = nil
 			for _, c := range ins.columns {
 				if c != ins.identity || ins.explicit {
@@ -77,7 +78,7 @@ func (b *binder) insertColumnsOf(t target, names []syntax.Ident, values int, exp
 	return ins, nil
 }
 
-// given reports whether the statement gives values for a column.
+// given reports whether the statement has values for a column.
 func (ins *insertion) given(c *catalog.Column) bool {
 	for _, x := range ins.listed {
 		if x == c {
@@ -87,7 +88,8 @@ func (ins *insertion) given(c *catalog.Column) bool {
 	return false
 }
 
-// check compares the number of values with that of the columns. Errors: 213 without a list, 120 and 121 otherwise.
+// check compares the number of values with the number of columns. Errors: 213 without a column
+// list, 120 and 121 with one.
 func (ins *insertion) check(list bool, values int) error {
 	switch {
 	case values == len(ins.listed):
@@ -100,11 +102,11 @@ func (ins *insertion) check(list bool, values int) error {
 	return mserr.SelectMoreThanInsert()
 }
 
-// generates reports whether the server makes identity values.
+// generates reports whether the server generates the identity values.
 func (ins *insertion) generates() bool { return ins.identity != nil && !ins.given(ins.identity) }
 
-// row makes the values of all columns of a row from those given (nil ones mean DEFAULT); identity is the node of the
-// identity value.
+// row returns the values of all columns of a row. given are the values of the statement, nil for
+// DEFAULT; identity is the node of a generated identity value.
 func (ins *insertion) row(b *binder, statement string, given []*node, identity *node) ([]*node, error) {
 	out := make([]*node, len(ins.columns))
 	for i, c := range ins.columns {
@@ -157,7 +159,7 @@ func (ins *insertion) head(r *renderer) {
 	r.WriteString(") ")
 }
 
-// tail writes what makes duplicates be ignored.
+// tail writes the ON CONFLICT clauses of indexes that ignore duplicates.
 func (ins *insertion) tail(r *renderer, d *DML) {
 	for _, ix := range ins.t.table.Indexes {
 		if !ix.IgnoreDups || ix.Disabled {
@@ -175,10 +177,11 @@ func (ins *insertion) ignoresDups() bool {
 	return slices.ContainsFunc(ins.t.table.Indexes, func(ix *catalog.Index) bool { return ix.IgnoreDups && !ix.Disabled })
 }
 
-// errIgnoredOutput is the refusal of OUTPUT where it would show rows that are left out.
+// errIgnoredOutput refuses an OUTPUT clause that would return rows that the statement skips.
 var errIgnoredOutput = mserr.NotSupported("this OUTPUT clause of an INSERT into a table with IGNORE_DUP_KEY = ON")
 
-// runIdentity is the identity value of the i-th row of a statement with a known number of rows.
+// runIdentity returns the identity value of the i-th row of a statement with a known number of
+// rows.
 func (ins *insertion) runIdentity(i int) (*node, error) {
 	step := ins.identity.Auto.Increment * int64(i)
 	n := &node{op: opRun, typ: types.BigIntType, traits: hasRun, run: func(r *Run) types.Value { return r.Identity + step }}
@@ -195,12 +198,13 @@ func fromIdentity(n *node, c *catalog.Column) (*node, error) {
 	return convert(n, c.Type, types.NoStyle, false)
 }
 
-// countedIdentity is the identity value of a row by its number, a SQL text.
+// countedIdentity returns the identity value of a row. number is SQL for the row's number, from 1.
 func (ins *insertion) countedIdentity(number string) (*node, error) {
 	return ins.identityFrom(number, func(r *Run) types.Value { return r.Identity })
 }
 
-// identityFrom is the identity value of a row by its number, a SQL text, where first tells that of the first row.
+// identityFrom returns the identity value of a row. number is SQL for the row's number, from 1;
+// first returns the value of the first row.
 func (ins *insertion) identityFrom(number string, first func(*Run) types.Value) (*node, error) {
 	base := &node{op: opRun, typ: types.BigIntType, traits: hasRun, run: first}
 	n := build(opSQL, types.BigIntType, base)
@@ -209,7 +213,8 @@ func (ins *insertion) identityFrom(number string, first func(*Run) types.Value) 
 	return fromIdentity(n, ins.identity)
 }
 
-// reportIdentity is an identity value that the statement gives, of which the interpreter takes note when it is computed.
+// reportIdentity wraps an explicit identity value in a call that reports the value to the
+// interpreter.
 func reportIdentity(n *node) *node {
 	r := build(opLocal, n.typ, n)
 	r.key = LocalIdentity
@@ -217,7 +222,8 @@ func reportIdentity(n *node) *node {
 	return r
 }
 
-// noteIdentity says how many identity values the statement takes; rows is -1 for as many as it inserts.
+// noteIdentity records how many identity values the statement takes. rows is -1 for one per
+// inserted row.
 func (ins *insertion) noteIdentity(d *DML, rows int) {
 	if ins.generates() {
 		d.Identity = &IdentityNeed{Column: ins.identity, Identity: *ins.identity.Auto, Rows: rows}
@@ -226,7 +232,7 @@ func (ins *insertion) noteIdentity(d *DML, rows int) {
 	}
 }
 
-// Insert compiles an INSERT, the one with EXEC excepted; see [Compiler.InsertRows].
+// Insert compiles an INSERT other than INSERT … EXEC, for which see [Compiler.InsertRows].
 func (c *Compiler) Insert(s *syntax.InsertStmt) (d *DML, err error) {
 	err = c.bind(s.Hints, func(b *binder) error {
 		if err := b.with(s.With); err != nil {
@@ -263,8 +269,9 @@ func (c *Compiler) Insert(s *syntax.InsertStmt) (d *DML, err error) {
 	return d, err
 }
 
-// SelectInto compiles a SELECT … INTO whose table has been created from the columns of [Compiler.Select]'s
-// plan: the INSERT into it. database is that of the table, 0 for a temporary one.
+// SelectInto compiles the INSERT of a SELECT … INTO, after the table has been created from the
+// columns of
+// [Compiler.Select]'s plan. database is the database of the table, 0 for a temporary one.
 func (c *Compiler) SelectInto(q *syntax.Query, hints []*syntax.Option, database int, table *catalog.Table) (d *DML, err error) {
 	err = c.bind(hints, func(b *binder) error {
 		r, err := b.query(q, nil, queryUse{top: true})
@@ -294,7 +301,8 @@ func (c *Compiler) SelectInto(q *syntax.Query, hints []*syntax.Option, database 
 	return d, err
 }
 
-// insertValues compiles VALUES and DEFAULT VALUES. Errors: 109, 110, 213 for the number of values, 10709.
+// insertValues compiles INSERT with VALUES and DEFAULT VALUES. Errors: 109, 110 and 213 for a wrong
+// number of values, 10709 for rows of different lengths.
 func (b *binder) insertValues(d *DML, t target, s *syntax.InsertStmt, rows [][]syntax.Expr) error {
 	if s.Top != nil {
 		return mserr.NotSupported("INSERT TOP ... VALUES")
@@ -382,7 +390,7 @@ func (r *renderer) tuple(row []*node) {
 	r.WriteByte(')')
 }
 
-// spoolValues compiles VALUES with OUTPUT.
+// spoolValues compiles INSERT ... VALUES with OUTPUT.
 func (b *binder) spoolValues(d *DML, ins *insertion, s *syntax.InsertStmt, given [][]*node) error {
 	sp := b.newSpool()
 	identity, err := ins.spoolIdentity(sp)
@@ -397,7 +405,8 @@ func (b *binder) spoolValues(d *DML, ins *insertion, s *syntax.InsertStmt, given
 		}
 		rows = append(rows, row)
 	}
-	// The spool has a column for each that is filled; its expressions are those of the first row.
+	// The spool has one column for each filled column of the target. Its expressions are those of
+	// the first row.
 	held := map[*catalog.Column]*node{}
 	for i, c := range ins.columns {
 		if c == ins.identity && ins.generates() {
@@ -436,7 +445,8 @@ func (b *binder) spoolValues(d *DML, ins *insertion, s *syntax.InsertStmt, given
 	return b.insertFromSpool(d, ins, sp, held, out, nil)
 }
 
-// spoolIdentity is the identity value of a row of the spool; nil if the server makes none.
+// spoolIdentity returns the identity value of a row of the spool, or nil if the server generates
+// none.
 func (ins *insertion) spoolIdentity(sp *spool) (*node, error) {
 	if !ins.generates() {
 		return nil, nil
@@ -444,13 +454,14 @@ func (ins *insertion) spoolIdentity(sp *spool) (*node, error) {
 	return ins.countedIdentity(sp.src.alias + "." + rowNumber)
 }
 
-// insertOutput binds OUTPUT of an INSERT.
+// insertOutput binds the OUTPUT clauses of an INSERT.
 func (b *binder) insertOutput(ins *insertion, into, client *syntax.Output, sp *spool, held map[*catalog.Column]*node) (*outputs, error) {
 	inserted := b.pseudo("inserted", ins.t, func(c *catalog.Column) (*node, error) { return held[c], nil })
 	return b.output(into, client, &level{sources: []*source{inserted}}, sp)
 }
 
-// insertFromSpool adds the statement that inserts the rows of a filled spool, and those of OUTPUT.
+// insertFromSpool adds the statement that inserts the rows of a filled spool, and the statements of
+// OUTPUT.
 func (b *binder) insertFromSpool(d *DML, ins *insertion, sp *spool, held map[*catalog.Column]*node, out *outputs, returned *query) error {
 	q := &query{core: &core{from: sp.src}, order: []orderTerm{{n: sp.number()}}}
 	for _, c := range ins.columns {
@@ -471,7 +482,8 @@ func (b *binder) insertFromSpool(d *DML, ins *insertion, sp *spool, held map[*ca
 	return out.emit(b, d)
 }
 
-// alwaysTrue is a condition that holds; INSERT ... SELECT ... ON CONFLICT needs a WHERE to be understood.
+// alwaysTrue is a true condition. SQLite's parser requires a WHERE in INSERT ... SELECT ... ON
+// CONFLICT.
 var alwaysTrue = constant(int64(1), types.BitType)
 
 // insertRowsOf compiles INSERT ... SELECT.
@@ -486,16 +498,18 @@ func (b *binder) insertRowsOf(d *DML, t target, s *syntax.InsertStmt, q *query) 
 	return b.insertFrom(d, ins, q, s.Top, s.OutputInto, s.Output)
 }
 
-// wrapped is a query over the rows of another, in their order, which computes for each what it adds to it.
+// wrapped returns a query over the rows of q, in their order. Expressions added to the outer query
+// are evaluated in that order.
 func (b *binder) wrapped(q *query) *query {
 	if len(q.order) == 0 && q.limit == nil && q.offset == nil {
 		return selectAll(q.source(b.alias("q"), ""))
 	}
 	o := *q
-	if q.percent || q.ties { // whose text does not end with LIMIT
+	if q.percent || q.ties { // the SQL of these does not end with LIMIT
 		o = *selectAll(q.source(b.alias("q"), ""))
 	}
-	// OFFSET keeps SQLite from making one SELECT of the two, which would compute everything before it sorts.
+	// OFFSET keeps SQLite from merging the two SELECTs, which would evaluate all expressions before
+	// the sort.
 	if o.limit == nil {
 		o.limit = constant(int64(-1), types.BigIntType)
 	}
@@ -530,7 +544,7 @@ func (b *binder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, i
 		}
 		return b.spoolRows(d, ins, q, into, client, nil)
 	}
-	if ins.ignoresDups() { // how many rows were tried has to be known
+	if ins.ignoresDups() { // the number of rows tried must be known
 		return b.spoolRows(d, ins, q, nil, nil, returned)
 	}
 	var identity *node
@@ -568,7 +582,8 @@ func (b *binder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, i
 	return d.emitChange(r, returned)
 }
 
-// spoolRows compiles the INSERT of a query's rows with OUTPUT by way of the spool, or with returned, what RETURNING yields.
+// spoolRows compiles an INSERT ... SELECT with a spool. OUTPUT is read from the spool, or, if
+// returned is set, from RETURNING.
 func (b *binder) spoolRows(d *DML, ins *insertion, q *query, into, client *syntax.Output, returned *query) error {
 	sp := b.newSpool()
 	identity, err := ins.spoolIdentity(sp)
@@ -598,20 +613,20 @@ func (b *binder) spoolRows(d *DML, ins *insertion, q *query, into, client *synta
 	return b.insertFromSpool(d, ins, sp, held, out, returned)
 }
 
-// Rows says what the rows of [Compiler.InsertRows] are like.
+// Rows describes the rows of [Compiler.InsertRows].
 type Rows struct {
-	// Names are the columns of the target; nil means all that can be inserted.
+	// Names are the columns of the target to fill; nil means all columns that can be inserted.
 	Names []string
-	// Columns are the types of the rows' values.
+	// Columns are the types of the values in a row.
 	Columns []types.Column
-	// Bulk says that the rows are those of a bulk load: an identity column among Names gets the values of the rows.
+	// Bulk is set for a bulk load: an identity column among Names gets its values from the rows.
 	Bulk bool
-	// Defaults says that NULL means the default of a column that has one.
+	// Defaults is set if NULL means the column's default, where there is one.
 	Defaults bool
 }
 
-// InsertRows compiles an INSERT whose rows come from elsewhere (INSERT … EXEC, bulk loads). The statement takes one
-// row, whose values are those of [Run.Row].
+// InsertRows compiles an INSERT whose rows come from the interpreter (INSERT … EXEC, bulk loads).
+// The statement inserts one row, the values of [Run.Row].
 func (c *Compiler) InsertRows(ts syntax.TableSource, rows Rows) (d *DML, err error) {
 	names, columns := rows.Names, rows.Columns
 	err = c.bind(nil, func(b *binder) error {

@@ -2,14 +2,17 @@ package compile
 
 import "strings"
 
-// jsonKeys are the functions whose results are JSON.
+// jsonKeys are the prefixes of the keys of functions that return JSON.
 var jsonKeys = []string{keyBuiltin + "|JSON_QUERY|", keyBuiltin + "|JSON_MODIFY|", keyJSONObject + "|", keyJSONArray + "|"}
 
-// isJSON reports whether a node yields JSON text, which FOR JSON, JSON_MODIFY, JSON_OBJECT and JSON_ARRAY put into their documents as it
-// is: what JSON_QUERY, JSON_MODIFY, JSON_OBJECT, JSON_ARRAY and FOR JSON have made ("JSON_MODIFY (Transact-SQL)"). With
-// WITHOUT_ARRAY_WRAPPER the text of FOR JSON need not be JSON, and counts as any text. It depends on the expression that is left when constant
-// conditions are decided and derived tables are merged, not on what a row holds: a CASE that is decided by a value, ISNULL, a variable
-// and a column of a table or set operation are any text.
+// isJSON reports whether a node yields JSON text, which FOR JSON, JSON_MODIFY, JSON_OBJECT and
+// JSON_ARRAY insert into their documents unquoted ("JSON_MODIFY (Transact-SQL)"). These are the
+// results of JSON_QUERY, JSON_MODIFY, JSON_OBJECT, JSON_ARRAY and FOR JSON; with
+// WITHOUT_ARRAY_WRAPPER the text of FOR JSON need not be JSON and is quoted.
+//
+// The answer depends on the expression that is left after constant conditions are decided and
+// derived tables are merged, not on the value in a row. ISNULL, variables, columns of tables and
+// set operations, and a CASE whose conditions depend on values, yield plain text.
 func isJSON(n *node) bool {
 	switch n.op {
 	case opCall:

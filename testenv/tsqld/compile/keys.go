@@ -14,24 +14,24 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Keys of pure functions. A key is one of these words and its fields, separated by '|'; types are written by
-// types.Type.Key, names are escaped by keyText. Keys are part of what files contain (CHECK
-// constraints, generated columns): their meaning must not change.
+// The keys of pure functions. A key is one of these words and its fields, separated by '|'; types
+// are written by types.Type.Key, names are escaped by keyText. Keys are stored in database files
+// (CHECK constraints, generated columns), so the meaning of a key must never change.
 const (
 	keyConvert      = "c"    // from|to|style
 	keyTryConvert   = "tc"   // from|to|style
 	keyConvertBy    = "cs"   // from|to; arguments: value, style
-	keyTryConvertBy = "tcs"  // the same
-	keyStore        = "st"   // from|to|table|column: implicit conversion into a column, error 2628 where it would cut
+	keyTryConvertBy = "tcs"  // as keyConvertBy
+	keyStore        = "st"   // from|to|table|column: implicit conversion into a column; error 2628 instead of truncation
 	keyNotNull      = "nn"   // statement|table|column: error 515 for NULL
 	keyArith        = "a"    // operator number|left type|right type|result type
 	keyNegate       = "neg"  // type|result
 	keyBitNot       = "bn"   // type
 	keyLocale       = "loc"  // language|date order|another key
 	keyBuiltin      = "f"    // name|result|argument types...
-	keyEnv          = "env"  // the same, of a function of the session
+	keyEnv          = "env"  // as keyBuiltin, for a function of the session
 	keyCompare      = "cmp"  // operator|type
-	keyLike         = "like" // collation|1 if trailing blanks of the text may be left out; arguments: text, pattern, optional escape
+	keyLike         = "like" // collation|1 to ignore trailing blanks of the text; arguments: text, pattern, optional escape
 	keyRecursion    = "rec"  // limit; argument: level
 	keyLimit        = "lim"  // TOP, OFFSET or FETCH; argument: bigint
 	keyField        = "col"  // index of a field; argument: row made by encodeFields
@@ -40,13 +40,13 @@ const (
 	keySumInt       = "sumint" // type; error 8115 for a sum outside it
 	keyCeiling      = "ceil"   // arguments: total, percentage
 	keyJSONObject   = "jo"     // 1 for ABSENT ON NULL|types...
-	keyJSONArray    = "ja"     // the same
+	keyJSONArray    = "ja"     // as keyJSONObject
 )
 
 // makeKey joins the parts of a key.
 func makeKey(parts ...string) string { return strings.Join(parts, "|") }
 
-// localKey is the key of a function that works in a locale.
+// localKey returns the key of a function that works in a locale.
 func localKey(l types.Locale, key string) string {
 	if l == (types.Locale{}) {
 		return key
@@ -70,14 +70,14 @@ func keyUntext(s string) string {
 	return strings.NewReplacer("%25", "%", "%7C", "|").Replace(s)
 }
 
-// Functions returns the resolver of all keys that the compiler makes, for store.Config. A process
-// needs only one; it may be shared by stores.
+// Functions returns the resolver of all keys that the compiler generates, for store.Config. One
+// resolver can be shared by several stores.
 func Functions() *store.Functions {
 	return &store.Functions{Scalar: resolveScalar, Aggregate: resolveAggregate, Rows: resolveRows}
 }
 
-// EnvFunc finds a function of the session by its key, bound to an environment; nil for keys of other
-// kinds. It is what the interpreter's function of store.Conn.SetLocal asks first.
+// EnvFunc returns the function of the session with a key, bound to an environment, or nil for keys
+// of other kinds. The resolver passed to store.Conn.SetLocal must call it first.
 func EnvFunc(env builtin.Env, key string) (store.Func, error) {
 	if !strings.HasPrefix(key, keyEnv+"|") {
 		return nil, nil
@@ -91,16 +91,17 @@ func EnvFunc(env builtin.Env, key string) (store.Func, error) {
 	}, nil
 }
 
-// scalars caches what resolveScalar made, by key; scalarCount is about how many there are.
+// scalars caches the results of resolveScalar by key; scalarCount is the approximate number of
+// entries.
 var (
 	scalars     sync.Map
 	scalarCount atomic.Int64
 )
 
-// maxCachedScalars bounds the cache against statements that are never seen again.
+// maxCachedScalars bounds the cache, because keys of statements that never run again would fill it.
 const maxCachedScalars = 20_000
 
-// resolveScalar finds the closure of a pure or per-row function.
+// resolveScalar returns the function of a pure or per-row key.
 func resolveScalar(key string) (store.Func, error) {
 	if f, ok := scalars.Load(key); ok {
 		return f.(store.Func), nil
@@ -117,14 +118,14 @@ func resolveScalar(key string) (store.Func, error) {
 	return f, nil
 }
 
-// keyReader takes a key apart. The first problem sticks.
+// keyReader reads the fields of a key. It keeps the first error.
 type keyReader struct {
 	key  string
 	part []string
 	err  error
 }
 
-// next is the next field.
+// next returns the next field.
 func (r *keyReader) next() string {
 	if len(r.part) == 0 {
 		r.fail()
@@ -135,10 +136,10 @@ func (r *keyReader) next() string {
 	return s
 }
 
-// text is the next field, a name.
+// text returns the next field as a name.
 func (r *keyReader) text() string { return keyUntext(r.next()) }
 
-// typ is the next field, a type.
+// typ returns the next field as a type.
 func (r *keyReader) typ() types.Type {
 	s := r.next()
 	if s == "" {
@@ -151,7 +152,7 @@ func (r *keyReader) typ() types.Type {
 	return t
 }
 
-// number is the next field, a number.
+// number returns the next field as a number.
 func (r *keyReader) number() int {
 	n, err := strconv.Atoi(r.next())
 	if err != nil {
@@ -167,7 +168,7 @@ func (r *keyReader) fail() {
 	}
 }
 
-// typeKey writes a type into a key; the type of a bare NULL is empty.
+// typeKey returns the form of a type in keys; it is empty for the type of a bare NULL.
 func typeKey(t types.Type) string {
 	if t.ID == types.Null {
 		return ""
@@ -175,7 +176,7 @@ func typeKey(t types.Type) string {
 	return t.Key()
 }
 
-// parseBuiltin reads the fields of keyBuiltin and keyEnv, the word included.
+// parseBuiltin parses a key of keyBuiltin or keyEnv, including the word.
 func parseBuiltin(parts []string) (f *builtin.Func, argTypes []types.Type, result types.Type, err error) {
 	r := &keyReader{key: strings.Join(parts, "|"), part: parts[1:]}
 	name := r.next()
@@ -193,7 +194,7 @@ func parseBuiltin(parts []string) (f *builtin.Func, argTypes []types.Type, resul
 	return f, argTypes, result, nil
 }
 
-// makeScalar builds the closure of a key.
+// makeScalar builds the function of a key.
 func makeScalar(key string) (store.Func, error) {
 	parts := strings.Split(key, "|")
 	r := &keyReader{key: key, part: parts[1:]}
@@ -316,13 +317,14 @@ func makeScalar(key string) (store.Func, error) {
 	return f, nil
 }
 
-// StoreSQL is SQL that converts a value of type from, given as SQL, as an assignment to a column does; table and column are for
-// error 2628.
+// StoreSQL returns SQL that converts value, itself SQL of type from, as an assignment to a column
+// of type to does. table and column are for error 2628.
 func StoreSQL(from, to types.Type, table, column, value string) string {
 	return "fn(" + store.Literal(makeKey(keyStore, typeKey(from), typeKey(to), keyText(table), keyText(column))) + ", " + value + ")"
 }
 
-// storeFunc converts a value into a column of a table, without cutting texts and bytes.
+// storeFunc returns the function that converts a value for a column. It reports error 2628 instead
+// of truncating.
 func storeFunc(from, to types.Type, table, col string) store.Func {
 	return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 		v := args[0]
@@ -338,7 +340,8 @@ func storeFunc(from, to types.Type, table, col string) store.Func {
 	}
 }
 
-// likeFunc matches LIKE patterns. A pattern is usually the same for all rows, so the last one is kept ready.
+// likeFunc returns the function of LIKE. Most statements use one pattern for all rows, so the
+// function keeps the last compiled pattern.
 func likeFunc(c types.Collation, padded bool) store.Func {
 	type compiled struct {
 		pattern, escape string
@@ -379,14 +382,15 @@ func likeFunc(c types.Collation, padded bool) store.Func {
 	}
 }
 
-// xmlFunc is a conversion to xml that is done by f, and by parsing where the value is long.
+// xmlFunc returns a conversion to xml: by f for short values, and by a parser that charges the
+// meter for long ones.
 func xmlFunc(f store.Func, from types.Type, style int) store.Func {
 	return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 		n := valueBytes(args[0])
 		if n <= maxFoldedBytes {
 			return f(m, args)
 		}
-		if err := m.Take(3 * n); err != nil { // the text, and what is made of it, which grows
+		if err := m.Take(3 * n); err != nil { // the text, and the growing result
 			return nil, err
 		}
 		v, err := types.ToXML(args[0], from, style, func() error { return m.Work(xmlWork) })
@@ -394,16 +398,17 @@ func xmlFunc(f store.Func, from types.Type, style int) store.Func {
 			return nil, stopped
 		}
 		if err != nil {
-			return f(m, args) // once more, for what it makes of the error
+			return f(m, args) // f reports the error of an invalid text
 		}
 		return v, nil
 	}
 }
 
-// xmlWork is what it costs to parse a piece of a text as xml, in steps of [meter.Meter.Work].
+// xmlWork is the cost of parsing one piece of a text as xml, in steps of [meter.Meter.Work].
 const xmlWork = 1 << 15
 
-// limitFunc checks the number of TOP, OFFSET and FETCH. NULL is refused as SQL Server does.
+// limitFunc returns the function that checks the row count of TOP, OFFSET and FETCH. NULL is
+// refused, as in SQL Server.
 func limitFunc(what string) store.Func {
 	return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 		n, ok := args[0].(int64)
@@ -419,7 +424,7 @@ func limitFunc(what string) store.Func {
 	}
 }
 
-// boolValue is a condition's value as a bit.
+// boolValue returns the bit value of a condition.
 func boolValue(b bool) types.Value {
 	if b {
 		return int64(1)
@@ -427,7 +432,7 @@ func boolValue(b bool) types.Value {
 	return int64(0)
 }
 
-// compareValues is "a op b" as a condition; NULL is unknown.
+// compareValues returns the value of the condition "a op b"; NULL is unknown.
 func compareValues(op string, a, b types.Value, t types.Type) types.Value {
 	if a == nil || b == nil {
 		return nil
@@ -435,7 +440,7 @@ func compareValues(op string, a, b types.Value, t types.Type) types.Value {
 	return boolValue(holds(op, types.Compare(a, b, t)))
 }
 
-// holds answers whether an operator holds for the outcome of a comparison.
+// holds reports whether an operator is true for the result c of a comparison.
 func holds(op string, c int) bool {
 	switch op {
 	case "=":

@@ -6,8 +6,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLimitIsNoParameter keeps SQLite from preparing statements with TOP (@n) anew each time that they run.
-func TestLimitIsNoParameter(t *testing.T) {
+// TestLimitIsNotBareParameter expects that LIMIT is not a bare parameter, for which SQLite would prepare
+// the statement again at each run.
+func TestLimitIsNotBareParameter(t *testing.T) {
 	b := newFixture(t, "CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY); INSERT INTO dbo.t VALUES (1), (2), (3)")
 	b.declare("@n", "int", "2")
 	require.NotContains(t, b.plan("SELECT TOP (@n) id FROM dbo.t ORDER BY id"), "LIMIT ?")
@@ -15,13 +16,14 @@ func TestLimitIsNoParameter(t *testing.T) {
 	require.Contains(t, b.plan("SELECT TOP (2) id FROM dbo.t ORDER BY id"), "LIMIT 2")
 }
 
-// TestJoinOnFalse keeps outer joins from reading a table of which their condition lets no row fit.
-func TestJoinOnFalse(t *testing.T) {
+// TestConstantJoinGuard expects that an outer join does not read a table if the constant part of its
+// condition is false.
+func TestConstantJoinGuard(t *testing.T) {
 	b := newFixture(t, "CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY); INSERT INTO dbo.t VALUES (1), (2), (3)")
 	b.declare("@n", "int", "2")
-	gate := ".rowid >= CASE WHEN ?1 THEN"
-	require.Contains(t, b.plan("SELECT v.x, t.id FROM (VALUES (1)) v(x) LEFT JOIN dbo.t t ON 1 = 0"), gate)
-	require.Contains(t, b.plan("SELECT v.x, t.id FROM (VALUES (1)) v(x) LEFT JOIN dbo.t t ON t.id = v.x AND @n > 3"), gate)
+	guard := ".rowid >= CASE WHEN ?1 THEN"
+	require.Contains(t, b.plan("SELECT v.x, t.id FROM (VALUES (1)) v(x) LEFT JOIN dbo.t t ON 1 = 0"), guard)
+	require.Contains(t, b.plan("SELECT v.x, t.id FROM (VALUES (1)) v(x) LEFT JOIN dbo.t t ON t.id = v.x AND @n > 3"), guard)
 	require.NotContains(t, b.plan("SELECT v.x, t.id FROM (VALUES (1)) v(x) LEFT JOIN dbo.t t ON t.id = v.x"), ".rowid")
 	require.NotContains(t, b.plan("SELECT v.x, t.id FROM (VALUES (1)) v(x) LEFT JOIN dbo.t t ON t.id = @n"), ".rowid")
 }

@@ -18,18 +18,18 @@ type branch struct {
 	row    map[*catalog.Column]*node // MergeInsert
 }
 
-// mergeBuilder is a MERGE while it is compiled.
+// mergeBuilder is a MERGE during compilation.
 type mergeBuilder struct {
 	*modification
 	branches []*branch
 	ins      *insertion
 	sp       *spool
-	rid      *node // in the spool
-	action   *node // in the spool: the number of a branch
+	rid      *node // column of the spool: the rowid of the target's row
+	action   *node // column of the spool: the number of the row's branch
 }
 
-// Merge compiles a MERGE: the rows of source and target that belong together go into the spool with the number
-// of the branch that applies, and three statements apply them.
+// Merge compiles a MERGE. The joined rows of source and target are stored in the spool with the
+// number of the branch that applies to each. Up to three statements then apply the branches.
 func (c *Compiler) Merge(s *syntax.MergeStmt) (d *DML, err error) {
 	err = c.bind(s.Hints, func(b *binder) error {
 		if err := b.with(s.With); err != nil {
@@ -51,7 +51,8 @@ func (c *Compiler) Merge(s *syntax.MergeStmt) (d *DML, err error) {
 	return d, err
 }
 
-// mergeSources binds target and source, the source with a column that tells whether there is a row.
+// mergeSources binds the target and the source. The source gets a column that is NULL where the
+// join has no source row.
 func (b *binder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
 	m := &modification{b: b, l: &level{agg: &aggregation{refuse: mserr.AggregateInOn()}}}
 	var err error
@@ -110,7 +111,7 @@ func (b *binder) mergeSources(s *syntax.MergeStmt) (*mergeBuilder, error) {
 	return mg, mg.bindBranches(s.Whens, mark)
 }
 
-// useMerge notes the permissions that the branches of MERGE need on the target.
+// useMerge records the permissions on the target that the branches of MERGE need.
 func (b *binder) useMerge(db *catalog.Database, t *catalog.Table, whens []*syntax.MergeWhen) {
 	if db == nil {
 		return
@@ -127,8 +128,9 @@ func (b *binder) useMerge(db *catalog.Database, t *catalog.Table, whens []*synta
 	}
 }
 
-// addMatchColumn wraps the source of MERGE into a derived table with one column more, which is NULL where an outer join
-// has no row, and adds it to l. It returns that column.
+// addMatchColumn wraps the source of MERGE in a derived table with an additional column, which is
+// NULL where an outer join has no source row. It adds the derived table to l and returns the
+// column.
 func (b *binder) addMatchColumn(f fromNode, in, l *level) (*node, error) {
 	if len(in.sources) != 1 {
 		return nil, mserr.NotSupported("MERGE whose source is a join; use a derived table")
@@ -155,8 +157,8 @@ func (b *binder) addMatchColumn(f fromNode, in, l *level) (*node, error) {
 	return columnNode(src, len(src.cols)-1), nil
 }
 
-// branchLevel is the level of a WHEN clause: where only the source or only the target has a row, the other one's columns
-// cannot be named, so that a name that both have is not ambiguous.
+// branchLevel returns the level of a WHEN clause. If only the source or only the target has a row,
+// the columns of the other are not visible, so that a column name of both is not ambiguous.
 func (m *mergeBuilder) branchLevel(match syntax.MergeMatch) *level {
 	l := *m.l
 	switch match {
@@ -207,7 +209,7 @@ func (m *mergeBuilder) bindBranches(whens []*syntax.MergeWhen, mark *node) error
 	return nil
 }
 
-// bindUpdate binds UPDATE SET of a branch.
+// bindUpdate binds the UPDATE SET of a branch.
 func (m *mergeBuilder) bindUpdate(br *branch, w *syntax.MergeWhen, l *level) error {
 	values, assigned, err := m.sets(w.Sets, l)
 	if err != nil {
@@ -223,7 +225,7 @@ func (m *mergeBuilder) bindUpdate(br *branch, w *syntax.MergeWhen, l *level) err
 	return nil
 }
 
-// bindInsert binds INSERT of a branch. Errors: 109, 110, 213 and those of INSERT.
+// bindInsert binds the INSERT of a branch. Errors: 109, 110, 213 and those of INSERT.
 func (m *mergeBuilder) bindInsert(br *branch, w *syntax.MergeWhen, l *level) error {
 	names := w.Columns
 	if w.Values == nil {
@@ -265,7 +267,8 @@ func (m *mergeBuilder) bindInsert(br *branch, w *syntax.MergeWhen, l *level) err
 	return nil
 }
 
-// branchValue is the value that a column has in the branches that have one for it: a CASE over the branches' numbers.
+// branchValue returns the value of a column as a CASE over the branches that set it; otherwise is
+// the value for the other branches.
 func (m *mergeBuilder) branchValue(t types.Type, value func(*branch) *node, otherwise *node) *node {
 	var conds, results []*node
 	for i, br := range m.branches {
@@ -282,7 +285,8 @@ func (m *mergeBuilder) branchValue(t types.Type, value func(*branch) *node, othe
 	return caseOf(t, conds, append(results, otherwise))
 }
 
-// number is the CASE that finds the branch of a row. Inserts get the lowest numbers, so that the spool has their rows first.
+// number returns the CASE that computes the branch number of a row. The branches that insert have
+// the lowest numbers, so their rows come first in the spool.
 func (m *mergeBuilder) number() *node {
 	var conds, results []*node
 	for i, br := range m.branches {
@@ -292,7 +296,7 @@ func (m *mergeBuilder) number() *node {
 	return caseOf(types.IntType, conds, append(results, nullOf(types.IntType)))
 }
 
-// rank is the number of a branch in the spool.
+// rank returns the number of the i-th branch in the spool.
 func (m *mergeBuilder) rank(i int) int {
 	if m.branches[i].action == syntax.MergeInsert {
 		return i
@@ -300,13 +304,14 @@ func (m *mergeBuilder) rank(i int) int {
 	return i + len(m.branches)
 }
 
-// branchApplies is the condition that the i-th branch applies, over the spool's source rows.
+// branchApplies returns the condition, over the spool, that the i-th branch applies to a row.
 func (m *mergeBuilder) branchApplies(i int) *node {
 	n, _ := compare("=", m.action, constant(int64(m.rank(i)), types.IntType))
 	return n
 }
 
-// actionIs is the condition over the spool that the branch of a row has an action; nil if there is no such branch.
+// actionIs returns the condition, over the spool, that the branch of a row has an action, or nil if
+// no branch has it.
 func (m *mergeBuilder) actionIs(action syntax.MergeAction) *node {
 	list := []*node{m.action}
 	for i, br := range m.branches {
@@ -320,7 +325,8 @@ func (m *mergeBuilder) actionIs(action syntax.MergeAction) *node {
 	return build(opIn, types.BitType, list...)
 }
 
-// compile writes the plan. The values of all branches are captured; which counts is chosen when the spool is read.
+// compile writes the plan. The spool captures the values of all branches; the statements that read
+// the spool select those of the branch that applies.
 func (m *mergeBuilder) compile(d *DML, s *syntax.MergeStmt) error {
 	m.sp = m.b.newSpool()
 	m.rid = m.sp.capture(m.modification.rid)
@@ -376,7 +382,8 @@ func (m *mergeBuilder) compile(d *DML, s *syntax.MergeStmt) error {
 	return m.apply(d, values, fresh, inserted, out)
 }
 
-// captureGuarded captures the value of a branch, computed only where the branch applies; nil stays nil.
+// captureGuarded captures a value of a branch, computed only where the branch applies. It returns
+// nil for nil.
 func (m *mergeBuilder) captureGuarded(br *branch, n *node) *node {
 	if n == nil {
 		return nil
@@ -387,7 +394,7 @@ func (m *mergeBuilder) captureGuarded(br *branch, n *node) *node {
 	return m.sp.capture(caseOf(n.typ, []*node{br.cond}, []*node{n, nullOf(n.typ)}))
 }
 
-// output binds OUTPUT, with $action.
+// output binds the OUTPUT clauses, including $action.
 func (m *mergeBuilder) output(s *syntax.MergeStmt, fresh, inserted map[*catalog.Column]*node) (*outputs, error) {
 	isInsert, isDelete := m.actionIs(syntax.MergeInsert), m.actionIs(syntax.MergeDelete)
 	pick := func(t types.Type, cond, yes, no *node) *node {
@@ -428,7 +435,8 @@ func (m *mergeBuilder) output(s *syntax.MergeStmt, fresh, inserted map[*catalog.
 	return m.b.output(s.OutputInto, s.Output, m.outputLevel(after, before, action), m.sp)
 }
 
-// apply adds the statements that change the target. Error 8672 when a row of the target would be changed twice.
+// apply adds the statements that change the target. Error 8672 if one of its rows would be changed
+// twice.
 func (m *mergeBuilder) apply(d *DML, values []setting, fresh, inserted map[*catalog.Column]*node, out *outputs) error {
 	isUpdate, isDelete, isInsert := m.actionIs(syntax.MergeUpdate), m.actionIs(syntax.MergeDelete), m.actionIs(syntax.MergeInsert)
 	if isUpdate != nil || isDelete != nil {

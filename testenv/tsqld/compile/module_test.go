@@ -49,7 +49,7 @@ func TestModules(t *testing.T) {
 	})
 }
 
-// TestIndexUse holds the plans of SQLite against the indexes that SQL Server would seek.
+// TestIndexUse expects that SQLite seeks the indexes that SQL Server would seek.
 func TestIndexUse(t *testing.T) {
 	b := newFixture(t, shop)
 	b.declare("@id", "int", "1")
@@ -109,8 +109,9 @@ func TestIndexUse(t *testing.T) {
 	}
 }
 
-// SQLite would make the list of an IN in a constraint anew for each row: a table and a row for each element.
-func TestConstraintsMakeNoLists(t *testing.T) {
+// TestConstraintsBuildNoLists expects that a constraint has no IN list, which SQLite would build in
+// a temporary table for each row.
+func TestConstraintsBuildNoLists(t *testing.T) {
 	b := newFixture(t, `CREATE TABLE room (id int, state varchar(10), CHECK (state IN ('new', 'old', 'gone') OR id NOT IN (1, 2, 3)));`)
 	table := b.db.Tables()[0].SQLName
 	rows, err := b.conn.Query(context.Background(), "EXPLAIN INSERT INTO "+table+" SELECT 1, 'new'", nil)

@@ -9,10 +9,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// native writes a call as what SQLite computes by itself, if that is the same for every value that the arguments can have, and
-// reports whether it did. A closure costs several hundred nanoseconds a row, which is more than most of these need in all.
-// Where only an error tells the two apart, the closure stays for the values that are one. What becomes part of a schema is
-// left alone: files hold it.
+// native writes a call as SQLite's own operators or functions if these return the same result for
+// all possible arguments, and reports whether it did. A call of fn costs several hundred
+// nanoseconds a row, more than most of these operations themselves. Where the two differ only in an
+// error, fn is called for the values that cause the error. SQL stored in a schema is left
+// unchanged, because database files contain it.
 func (r *renderer) native(n *node) bool {
 	if r.static {
 		return false
@@ -35,7 +36,8 @@ func (r *renderer) native(n *node) bool {
 	case keyConvert:
 		return r.nativeConvert(n)
 	case keyNotNull:
-		// SQLite computes calls of fn over constants beforehand, where they would always fail; those of fnv it does not.
+		// SQLite evaluates fn of constants before the first row, and the call would always fail. It
+		// does not do so for fnv.
 		r.WriteString("coalesce(")
 		r.node(n.args[0])
 		r.WriteString(", fnv(" + store.Literal(n.key) + ", NULL))")
@@ -44,12 +46,14 @@ func (r *renderer) native(n *node) bool {
 	return false
 }
 
-// isPlain reports whether an argument may be written several times: a column, a constant or a parameter.
+// isPlain reports whether an argument may be written several times: a column, a constant or a
+// parameter.
 func (r *renderer) isPlain(n *node) bool {
 	return n.op == opCol || n.op == opConst || n.op == opVar || n.op == opRun || r.hoisted(n)
 }
 
-// guarded writes a value, or the call where the value lies outside a range. A value that is NULL stays so.
+// guarded writes a value, or the call of n's function where the value is outside a range. NULL
+// stays NULL.
 func (r *renderer) guarded(n *node, low, high int64, value func()) {
 	r.WriteString("CASE WHEN ")
 	value()
@@ -60,7 +64,8 @@ func (r *renderer) guarded(n *node, low, high int64, value func()) {
 	r.WriteString(" END")
 }
 
-// integerRange is what an integer type below bigint holds; ok is false for others.
+// integerRange returns the range of an integer type smaller than bigint; ok is false for other
+// types.
 func integerRange(t types.Type) (low, high int64, ok bool) {
 	switch t.ID {
 	case types.TinyInt:
@@ -73,8 +78,9 @@ func integerRange(t types.Type) (low, high int64, ok bool) {
 	return 0, 0, false
 }
 
-// nativeArith writes sums, differences and products of integers. SQLite computes in 64 bits, which hold the result for
-// operands below bigint. A number of rows is far from overflowing a bigint with them.
+// nativeArith writes sums, differences and products of integers. SQLite computes in 64 bits, enough
+// for the result of operands smaller than bigint. A row number as bigint operand is too small to
+// overflow.
 func (r *renderer) nativeArith(n *node, op string) bool {
 	word := map[string]string{strconv.Itoa(int(types.Add)): " + ", strconv.Itoa(int(types.Sub)): " - ", strconv.Itoa(int(types.Mul)): " * "}[op]
 	x, y := n.args[0], n.args[1]
@@ -93,13 +99,13 @@ func (r *renderer) nativeArith(n *node, op string) bool {
 	return true
 }
 
-// isSmallInt reports an integer below bigint.
+// isSmallInt reports whether a node is an integer smaller than bigint.
 func isSmallInt(n *node) bool {
 	_, _, ok := integerRange(n.typ)
 	return ok || n.typ.ID == types.Bit
 }
 
-// isRowNumber reports a window function that counts rows.
+// isRowNumber reports whether a node is a window function that counts rows.
 func isRowNumber(n *node) bool {
 	if n.op != opWindow || n.agg.wrap != "" {
 		return false
@@ -111,7 +117,7 @@ func isRowNumber(n *node) bool {
 	return false
 }
 
-// nativeConvert writes conversions among integers, and of integers to texts that are long enough.
+// nativeConvert writes conversions between integers, and of integers to texts that are long enough.
 func (r *renderer) nativeConvert(n *node) bool {
 	x := n.args[0]
 	if !x.typ.IsInteger() || !strings.HasSuffix(n.key, "|"+strconv.Itoa(types.NoStyle)) {
@@ -140,8 +146,8 @@ func (r *renderer) nativeConvert(n *node) bool {
 	return true
 }
 
-// nativeConcat writes CONCAT of texts and integers whose result is not cut: its type has the length of all arguments, except
-// that it ends at the largest one.
+// nativeConcat writes CONCAT of texts and integers if the result is not truncated. The length of
+// the result type is the sum of the arguments' lengths, up to the maximum of 8000 bytes.
 func (r *renderer) nativeConcat(n *node) bool {
 	largest, length := 8000, 0
 	if n.typ.IsUnicode() {
@@ -153,7 +159,7 @@ func (r *renderer) nativeConcat(n *node) bool {
 		case a.typ.IsInteger():
 			length += a.typ.DisplayLength()
 		case a.typ.IsCharacter() && !a.typ.IsLOB():
-			length += a.typ.Length // of no matter for (max), whose result is (max)
+			length += a.typ.Length // irrelevant for (max), because the result is (max)
 		default:
 			return false
 		}
@@ -167,23 +173,25 @@ func (r *renderer) nativeConcat(n *node) bool {
 	return true
 }
 
-// ticks are the parts of a date that have the same length always, in units of 100 nanoseconds.
+// ticks are the lengths of the date parts with a fixed length, in units of 100 nanoseconds.
 var ticks = map[string]int64{
 	"day": types.TicksPerDay, "hour": 60 * types.TicksPerMinute, "minute": types.TicksPerMinute,
 	"second": types.TicksPerMinute / 60, "millisecond": types.TicksPerMinute / 60_000,
 }
 
-// tickPart is the length of the part that a date function names; ok is false for others.
+// tickPart returns the length of the date part named by the first argument; ok is false for parts
+// without a fixed length.
 func tickPart(n *node) (length int64, ok bool) {
 	word, _ := n.args[0].val.(string)
 	length, ok = ticks[word]
 	return length, ok
 }
 
-// isTicks reports a datetime2 as SQLite holds it: the number of units of 100 nanoseconds since the year 1.
+// isTicks reports whether a node is a datetime2(7). SQLite stores it as the number of units of 100
+// nanoseconds since the year 1.
 func isTicks(n *node) bool { return n.typ.ID == types.DateTime2 && n.typ.Scale == 7 }
 
-// nativeDateAdd writes DATEADD of whole parts of fixed length.
+// nativeDateAdd writes DATEADD of date parts with a fixed length.
 func (r *renderer) nativeDateAdd(n *node) bool {
 	length, ok := tickPart(n)
 	count, at := n.args[1], n.args[2]
@@ -200,7 +208,7 @@ func (r *renderer) nativeDateAdd(n *node) bool {
 	return true
 }
 
-// nativeDateDiff writes DATEDIFF_BIG, which counts the borders between parts.
+// nativeDateDiff writes DATEDIFF_BIG, which counts the boundaries between date parts.
 func (r *renderer) nativeDateDiff(n *node) bool {
 	length, ok := tickPart(n)
 	if !ok || !isTicks(n.args[1]) || !isTicks(n.args[2]) {

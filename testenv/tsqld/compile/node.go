@@ -10,7 +10,8 @@ import (
 // opcode is the kind of a node.
 type opcode uint8
 
-// The kinds of nodes. Conditions are nodes of type bit whose values are 1, 0 and NULL (unknown).
+// The kinds of nodes, with the fields that each uses. Conditions are nodes of type bit with the
+// values 1, 0 and NULL (unknown).
 const (
 	opConst    opcode = iota + 1 // val
 	opVar                        // a variable: name
@@ -20,16 +21,16 @@ const (
 	opPerRow                     // a function evaluated for each row: key, args
 	opEnv                        // a function of the session: key, args
 	opLocal                      // a function of the interpreter: key, args
-	opConcat                     // args[0] || args[1], nothing to cut
+	opConcat                     // args[0] || args[1], where the result needs no truncation
 	opReal                       // an integer as a float
-	opCompare                    // args[0] name args[1], of the same type
-	opDistinct                   // args[0] IS [NOT] DISTINCT FROM args[1]: name is IS or IS NOT (SQLite's, which mean the opposite)
-	opAnd                        // all of args
-	opOr                         // any of args
-	opNot                        // args[0]
+	opCompare                    // args[0] name args[1], both of the same type
+	opDistinct                   // args[0] IS [NOT] DISTINCT FROM args[1]; name is SQLite's IS (not distinct) or IS NOT (distinct)
+	opAnd                        // args joined by AND
+	opOr                         // args joined by OR
+	opNot                        // NOT args[0]
 	opIsNull                     // args[0] IS NULL
-	opIn                         // args[0] among args[1:]
-	opCase                       // cond, value, cond, value... else
+	opIn                         // args[0] IN (args[1:])
+	opCase                       // CASE: condition, value, condition, value, ..., value of ELSE
 	opCoalesce                   // the first of args that is not NULL
 	opScalar                     // a scalar subquery: sub
 	opExists                     // EXISTS (sub)
@@ -38,58 +39,59 @@ const (
 	opAny                        // args[0] name ANY (sub)
 	opAgg                        // an aggregate: agg
 	opWindow                     // a window function: agg with window
-	opGrouping                   // GROUPING or GROUPING_ID of args; gone after binding
-	opSQL                        // args[0], if there is one, followed by the text name, in parentheses
+	opGrouping                   // GROUPING or GROUPING_ID of args; binding replaces it
+	opSQL                        // SQL text in parentheses: args[0], if present, then name
 	opField                      // a column of the row given to eval: col
-	opNoIndex                    // args[0], a column, so that no index on it is used
-	opRowset                     // a function of rows: key, args; only as the rowset of a source
+	opNoIndex                    // args[0], a column, written so that SQLite uses no index on it
+	opRowset                     // a table-valued function: key, args; only as the rowset of a source
 )
 
-// traits say what a node contains, itself included.
+// traits describe the contents of a node, including the node itself.
 type traits uint16
 
 // The traits.
 const (
 	hasColumn   traits = 1 << iota // a column of any source
 	hasSubquery                    // a query
-	hasAgg                         // an aggregate of the query to which the node belongs
+	hasAgg                         // an aggregate of the query that contains the node
 	hasWindow                      // a window function
-	hasPerRow                      // something that differs from row to row
-	hasLocal                       // a function that the interpreter runs
+	hasPerRow                      // a value that differs from row to row
+	hasLocal                       // a function of the interpreter
 	hasEnv                         // a function of the session
 	hasVar                         // a variable
 	hasRun                         // a value of the execution
-	canFail                        // a function that may give an error
+	canFail                        // a function that may return an error
 	hasSequence                    // NEXT VALUE FOR
-	perPlace                       // a function that gives another value at each place where it stands (RAND)
+	perPlace                       // a function that returns a different value at each place in a statement (RAND)
 )
 
-// rowBound are the traits that keep a node from being computed before the statement.
+// rowBound are the traits of nodes that cannot be computed before the statement runs.
 const rowBound = hasColumn | hasSubquery | hasAgg | hasWindow | hasPerRow
 
-// node is a bound expression. Nodes are immutable once built, and may be shared.
+// node is a bound expression. Nodes are immutable once built and may be shared.
 type node struct {
 	op     opcode
 	typ    types.Type
-	null   bool // may be NULL
+	null   bool // the value may be NULL
 	label  label
 	traits traits
 	args   []*node
 	val    types.Value
 	name   string // variable or operator
-	key    string // of a function
+	key    string // the key of a function
 	fn     store.Func
 	src    *source
 	col    int
 	sub    *query
 	agg    *aggregate
 	run    func(*Run) types.Value
-	one    bool // opScalar: the query cannot give several rows
-	// locale is that in which the node is converted; the zero one unless the session has another.
+	one    bool // opScalar: the query returns at most one row
+	// locale is the locale of the node's conversions; zero unless the session has another.
 	locale types.Locale
-	// of is the expression that this node takes for another type or collation; nil for nodes of their own.
+	// of is the original expression of a node that was retyped; nil for other nodes.
 	of *node
-	// via is the column by whose name the statement means the expression, where a source shows it in place of a column of its own.
+	// via is the column that the statement names, if a derived table or view replaces that column
+	// by this expression; otherwise nil.
 	via *sourceColumn
 }
 
@@ -102,11 +104,11 @@ type aggregate struct {
 	args     []*node
 	order    []orderTerm // WITHIN GROUP
 	window   *window     // nil for a plain aggregate
-	wrap     string      // key of a function over the result; "" for none
-	outer    bool        // of the rows of an outer query
+	wrap     string      // key of a function applied to the result; "" for none
+	outer    bool        // an aggregate of an outer query's rows
 }
 
-// window is what stands behind OVER.
+// window is an OVER clause.
 type window struct {
 	partition []*node
 	order     []orderTerm
@@ -119,7 +121,7 @@ type orderTerm struct {
 	desc bool
 }
 
-// viaColumn is the column by whose name the statement means the expression, if a source shows it so; else nil.
+// viaColumn returns the column by which the statement names the expression, or nil.
 func (n *node) viaColumn() *sourceColumn {
 	for ; n != nil; n = n.of {
 		if n.via != nil {
@@ -129,21 +131,22 @@ func (n *node) viaColumn() *sourceColumn {
 	return nil
 }
 
-// constant makes a literal.
+// constant returns a literal.
 func constant(v types.Value, t types.Type) *node {
 	return &node{op: opConst, typ: t, val: v, null: v == nil}
 }
 
-// nullOf is a NULL of a type.
+// nullOf returns a NULL of a type.
 func nullOf(t types.Type) *node { return constant(nil, t) }
 
-// isConst reports a literal that is not NULL.
+// isConst reports whether a node is a literal that is not NULL.
 func (n *node) isConst() bool { return n.op == opConst && n.val != nil }
 
-// isNullConst reports a literal NULL.
+// isNullConst reports whether a node is a literal NULL.
 func (n *node) isNullConst() bool { return n.op == opConst && n.val == nil }
 
-// build makes a node over arguments, whose traits it inherits. It may be NULL when an argument may.
+// build returns a node over arguments and inherits their traits. The result may be NULL if an
+// argument may be NULL.
 func build(op opcode, t types.Type, args ...*node) *node {
 	n := &node{op: op, typ: t, args: args}
 	for _, a := range args {
@@ -156,7 +159,7 @@ func build(op opcode, t types.Type, args ...*node) *node {
 	return n
 }
 
-// labeled gives a new node of a character type its label.
+// labeled sets the collation label of a new node of a character type.
 func (n *node) labeled(l label) *node {
 	if n.typ.IsCharacter() {
 		n.label = l
@@ -164,7 +167,7 @@ func (n *node) labeled(l label) *node {
 	return n
 }
 
-// call makes a pure function of a key that this package resolves.
+// call returns a call of the pure function with a key of this package.
 func call(key string, t types.Type, args ...*node) (*node, error) {
 	fn, err := resolveScalar(key)
 	if err != nil {
@@ -176,7 +179,7 @@ func call(key string, t types.Type, args ...*node) (*node, error) {
 	return n, nil
 }
 
-// columnNode makes a reference to a column of a source.
+// columnNode returns a reference to a column of a source.
 func columnNode(src *source, i int) *node {
 	c := &src.cols[i]
 	n := &node{op: opCol, typ: c.typ, null: c.null, src: src, col: i, traits: hasColumn, label: c.label}
@@ -186,7 +189,8 @@ func columnNode(src *source, i int) *node {
 	return n
 }
 
-// retyped is a node taken for another type, in which its values are the same.
+// retyped returns a copy of a node with another type. The values must be valid in that type
+// unchanged.
 func (n *node) retyped(t types.Type) *node {
 	r := *n
 	r.typ, r.of = t, n
@@ -196,7 +200,7 @@ func (n *node) retyped(t types.Type) *node {
 // not negates a condition.
 func not(n *node) *node { return build(opNot, types.BitType, n) }
 
-// and joins conditions; nil ones are left out, and nil is the result of none.
+// and joins conditions with AND and ignores nil ones. The result is nil if all are nil.
 func and(conds ...*node) *node {
 	var args []*node
 	for _, c := range conds {
@@ -217,14 +221,15 @@ func and(conds ...*node) *node {
 	return build(opAnd, types.BitType, args...)
 }
 
-// isNull is IS NULL.
+// isNull returns the condition "n IS NULL".
 func isNull(n *node) *node {
 	r := build(opIsNull, types.BitType, n)
 	r.null = false
 	return r
 }
 
-// walk visits a node and what it contains, queries excluded, until visit returns false for a branch.
+// walk visits a node and its operands, but not subqueries. It does not descend into a node for
+// which visit returns false.
 func (n *node) walk(visit func(*node) bool) {
 	if n == nil || !visit(n) {
 		return
@@ -255,8 +260,8 @@ func (a *aggregate) eachOperand(visit func(*node)) {
 	}
 }
 
-// replace copies a node with parts exchanged: swap returns what stands for a node, or nil to go on into it.
-// Queries are not entered.
+// replace returns a copy of a node with parts replaced. swap returns the replacement of a node, or
+// nil to descend into the node. Subqueries are not visited.
 func (n *node) replace(swap func(*node) *node) *node {
 	if n == nil {
 		return nil
@@ -297,7 +302,7 @@ func (n *node) replace(swap func(*node) *node) *node {
 	return &c
 }
 
-// replaceOrder is replace over the items of an ORDER BY.
+// replaceOrder applies replace to the items of an ORDER BY.
 func replaceOrder(order []orderTerm, swap func(*node) *node) []orderTerm {
 	out := make([]orderTerm, len(order))
 	for i, o := range order {
@@ -306,7 +311,7 @@ func replaceOrder(order []orderTerm, swap func(*node) *node) []orderTerm {
 	return out
 }
 
-// own are the traits that a node has by itself, not through its arguments.
+// own returns the traits of the node itself, without those of its arguments.
 func (n *node) own() traits {
 	switch n.op {
 	case opCol, opSQL:

@@ -8,13 +8,16 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// notRepeatable are the traits of what may not be computed a second time: it might come out otherwise.
+// notRepeatable are the traits of nodes that must not be computed twice, because the second result
+// might differ.
 const notRepeatable = hasSubquery | hasAgg | hasWindow | hasPerRow | hasLocal | hasEnv
 
-// outputInto is OUTPUT ... INTO without a spool: what goes there is known before the change, and inserted first, by the same
-// join that then changes the rows. That holds where a row of the target comes once, where all that is read is tables that the
-// first statement leaves alone, and where nothing changes by being computed twice. It reports whether it does; the spool is
-// for the rest, errors included. pseudo are inserted and deleted.
+// outputInto compiles OUTPUT ... INTO without a spool, and reports whether it could. The rows of
+// OUTPUT are inserted before the change, by the same join that then changes the target. This
+// requires that the join returns each row of the target once, that the first statement changes no
+// table which the second one reads, and that every value may be computed twice. For all other
+// statements, including those with errors, the caller uses the spool. pseudo are the sources
+// inserted and deleted.
 func (m *modification) outputInto(d *DML, clause *syntax.Output, values []setting, where *node, pseudo ...*source) bool {
 	repeatable := []*node{where}
 	for _, v := range values {
@@ -51,8 +54,8 @@ func (m *modification) outputInto(d *DML, clause *syntax.Output, values []settin
 	return true
 }
 
-// matchesOnce reports whether FROM and WHERE have each row of the target once at most: starting there, each table is joined by all
-// columns of a unique key.
+// matchesOnce reports whether FROM and WHERE return each row of the target at most once: starting
+// from the target, each other table is joined by all columns of a unique key.
 func (m *modification) matchesOnce(where *node) bool {
 	sources, on := preserved(m.from)
 	conds := append(conjuncts(where), on...)
@@ -68,7 +71,8 @@ func (m *modification) matchesOnce(where *node) bool {
 	return len(found) == len(m.l.sources)
 }
 
-// isUniqueFor reports whether conditions leave a table one row at most for rows of others.
+// isUniqueFor reports whether conditions select at most one row of the source for each row of
+// others.
 func (s *source) isUniqueFor(others []*source, conds []*node) bool {
 	return s.base != nil && slices.ContainsFunc(s.base.Indexes, func(ix *catalog.Index) bool {
 		return ix.Unique && !ix.Disabled && ix.Filter == "" && !slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool {
@@ -77,8 +81,8 @@ func (s *source) isUniqueFor(others []*source, conds []*node) bool {
 	})
 }
 
-// determines reports whether a condition says what a column of a source is, by rows of others. Texts are left out, which may be compared
-// by another collation than that of an index.
+// determines reports whether a condition fixes the value of a source's column by rows of others.
+// Texts do not count, because the comparison may use another collation than the index.
 func (n *node) determines(s *source, column int, others []*source) bool {
 	if n.op != opCompare || n.name != "=" {
 		return false

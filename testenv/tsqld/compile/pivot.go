@@ -9,7 +9,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// pivot binds PIVOT: a grouping by the columns that are not named, with one aggregate per value.
+// pivot binds PIVOT: a grouping by the columns that the clause does not name, with one aggregate
+// per value.
 func (b *binder) pivot(ts *syntax.Pivot, l, outer *level) (fromNode, error) {
 	in := &level{parent: outer, agg: &aggregation{allowed: true}}
 	f, err := b.tableSource(ts.Source, in, outer)
@@ -129,7 +130,7 @@ func (b *binder) unpivot(ts *syntax.Unpivot, l, outer *level) (fromNode, error) 
 	return src, l.expose(src, true)
 }
 
-// containsSame reports whether a node is among others.
+// containsSame reports whether a node is the same expression as one of others.
 func containsSame(nodes []*node, n *node) bool {
 	for _, x := range nodes {
 		if sameNode(x, n) {

@@ -5,13 +5,13 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Statement is one SQLite statement and where its parameters ?1, ?2... come from.
+// Statement is one SQLite statement with its parameters ?1, ?2 and so on.
 type Statement struct {
 	SQL    string
 	Params []Param
 }
 
-// Args evaluates the parameters. run gives what belongs to the execution of a DML plan and may be nil
+// Args evaluates the parameters. run holds the values of one execution of a DML plan and may be nil
 // for queries.
 func (s *Statement) Args(f Frame, run *Run) ([]types.Value, error) {
 	if len(s.Params) == 0 {
@@ -28,23 +28,25 @@ func (s *Statement) Args(f Frame, run *Run) ([]types.Value, error) {
 	return args, nil
 }
 
-// Run is what the interpreter knows about one execution of a DML plan.
+// Run holds the values that the interpreter supplies for one execution of a DML plan.
 type Run struct {
 	// Identity is the identity value of the first row to insert; see [DML.Identity].
 	Identity int64
-	// IntoIdentity is that of the first row that OUTPUT INTO inserts; see [DML.IntoIdentity].
+	// IntoIdentity is the identity value of the first row that OUTPUT INTO inserts; see
+	// [DML.IntoIdentity].
 	IntoIdentity int64
 	// Row is the row to insert; see [Compiler.InsertRows].
 	Row []types.Value
 }
 
-// Param is a parameter of a Statement: an expression without rows, or a value of the execution.
+// Param is a parameter of a Statement: an expression that reads no rows, or a value of the
+// execution.
 type Param struct {
 	Type types.Type
 	node *node
 }
 
-// Value computes the parameter. Errors are those of the expression.
+// Value evaluates the parameter. Errors are those of the expression.
 func (p *Param) Value(f Frame, run *Run) (types.Value, error) {
 	if p.node.traits&hasRun != 0 {
 		f = runFrame{f, run}
@@ -52,39 +54,45 @@ func (p *Param) Value(f Frame, run *Run) (types.Value, error) {
 	return p.node.eval(f, nil)
 }
 
-// runFrame is a frame during the execution of a DML plan.
+// runFrame is the frame of one execution of a DML plan.
 type runFrame struct {
 	Frame
 	run *Run
 }
 
-// Needs is what must be in place before the statements of a plan run.
+// Needs lists the preconditions of running a plan's statements.
 type Needs struct {
-	// Databases are those to attach, by id, and the snapshots by which they were bound. The current
-	// database is among Snapshots even when it is not attached, since names were looked up there.
+	// Databases are the ids of the databases to attach. Snapshots are the catalog snapshots in
+	// which names were resolved; the current database is always among them, even when it is not
+	// attached.
 	Databases []int
 	Snapshots []*catalog.Database
-	// Local are the temporary tables and table variables that were bound.
+	// Local lists the temporary tables and table variables that the statement uses.
 	Local []*catalog.Table
-	// System are the system row sets to materialise as temporary tables.
+	// System lists the system row sets to materialise as temporary tables.
 	System []SystemRef
-	// Uses are the securables whose permissions the session needs. Objects reached through a view or
-	// function of the same owner are not among them.
+	// Uses lists the permissions that the session needs. Objects reached through a view or function
+	// of the same owner are not listed.
 	Uses []Use
-	// Locks says that the statement asked for locks (UPDLOCK, XLOCK, TABLOCKX, HOLDLOCK, SERIALIZABLE, REPEATABLEREAD).
+	// Locks is set if the statement asked for locks (UPDLOCK, XLOCK, TABLOCKX, HOLDLOCK,
+	// SERIALIZABLE, REPEATABLEREAD).
 	Locks bool
-	// Past are the databases with tables that the statement reads WITH (READPAST): it does not wait for their locks.
+	// Past lists the databases whose tables the statement reads WITH (READPAST); the statement does
+	// not wait for locks of these databases.
 	Past       []int
 	otherLocks bool // a source without READPAST asks for locks
-	// Skips says that the sources with READPAST are empty in this plan, which takes no locks to read.
+	// Skips is set in a plan whose sources with READPAST are empty; such a plan takes no locks to
+	// read.
 	Skips bool
-	// Sequences says that the statement draws from sequences, which writes to their databases.
+	// Sequences is set if the statement takes values from sequences, which writes to their
+	// databases.
 	Sequences bool
-	// Volatile says that compiling again may give another plan although nothing of the above has changed.
+	// Volatile is set if compiling again may give another plan although nothing listed above has
+	// changed.
 	Volatile bool
 }
 
-// SystemRef is a system row set of a database, which SQL knows as the temporary table Temp.
+// SystemRef is a system row set of a database. SQL refers to it as the temporary table Temp.
 type SystemRef struct {
 	Database *catalog.Database
 	Table    *catalog.SystemTable
@@ -102,28 +110,31 @@ type Use struct {
 type Plan struct {
 	Statement
 	Needs
-	// Columns are the result columns, which SQL yields in this order. Empty for a query that assigns.
+	// Columns are the result columns, in the order of the SQL's columns. Empty for a query that
+	// assigns variables.
 	Columns []types.Column
-	// Assign is set for SELECT @a = …: no rows go to the client; Assign is called for each.
+	// Assign is set for SELECT @a = …. Such a query returns no rows to the client; each row is
+	// passed to every Assign in order.
 	Assign []Assign
-	// Into is set for SELECT … INTO: the interpreter makes the table from Columns, then compiles the
-	// query again by [Compiler.SelectInto].
+	// Into is set for SELECT … INTO: the interpreter creates the table from Columns, then
+	// compiles the query again with [Compiler.SelectInto].
 	Into *Into
-	// Chunks says that the single text column is the document of FOR JSON or FOR XML, which goes to the client
-	// in rows of 2033 characters. A NULL document (no rows) is no row at all.
+	// Chunks is set if the only column is the document of FOR JSON or FOR XML, which is sent to the
+	// client in rows of 2033 characters. A NULL document (no rows) is sent as no row.
 	Chunks bool
-	// PastPlan is what to run when the locks of Past cannot be had; nil when the statement has to wait.
+	// PastPlan is the plan to run when the locks of Past are not available; nil if the statement
+	// has to wait for them.
 	PastPlan *Plan
 }
 
 // Into is the target of SELECT … INTO.
 type Into struct {
-	Database *catalog.Database // nil: a temporary table
+	Database *catalog.Database // nil for a temporary table
 	Schema   string
 	Name     string
-	// Identity is the IDENTITY property that a column inherits, by column; nil for none.
+	// Identity holds, for each column, the IDENTITY property that it inherits, or nil.
 	Identity []*catalog.Identity
-	// Nullable columns are marked in Plan.Columns.
+	// Whether a column allows NULL is in Plan.Columns.
 }
 
 // Assign is one assignment of a SELECT @a = ….
@@ -133,8 +144,8 @@ type Assign struct {
 	node     *node
 }
 
-// Value computes what to assign from a row of the plan; the frame must show the assignments already
-// made for this row and those before. The result is in the variable's type.
+// Value computes the new value of the variable from a row of the plan, in the variable's type. The
+// frame must already hold the assignments of earlier rows and of earlier variables of this row.
 func (a *Assign) Value(f Frame, row []types.Value) (types.Value, error) {
 	return a.node.eval(f, row)
 }
@@ -142,13 +153,14 @@ func (a *Assign) Value(f Frame, row []types.Value) (types.Value, error) {
 // Scalar is a compiled scalar expression or condition.
 type Scalar struct {
 	Type types.Type
-	// Plan is set when the expression needs SQLite: its value is the first column of the only row.
+	// Plan is set if the expression needs SQLite: its value is the first column of the only row.
 	Plan *Plan
-	// Uses and Snapshots are those of [Needs] where Plan is nil: a call of a function needs permission, too.
+	// Uses and Snapshots are those of [Needs], for an expression without a Plan. A function call
+	// also needs permission.
 	Uses      []Use
 	Snapshots []*catalog.Database
 	node      *node
 }
 
-// Value evaluates an expression that needs no SQLite (Plan is nil).
+// Value evaluates an expression that does not need SQLite (Plan is nil).
 func (s *Scalar) Value(f Frame) (types.Value, error) { return s.node.eval(f, nil) }

@@ -4,27 +4,27 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// query is a bound query: exactly one of core, set, recursive and inner is set.
+// query is a bound query. Exactly one of core, set, recursive and inner is set.
 type query struct {
 	core      *core
 	set       *setQuery
 	recursive *recursion
-	inner     *query // of a document: the rows that become one text
+	inner     *query // for a document: the query whose rows are aggregated
 
 	cols []outColumn
 
 	order   []orderTerm
-	limit   *node // rows; with percent a float
+	limit   *node // number of rows, or a float with percent
 	offset  *node
 	percent bool
 	ties    bool
 
 	document    documentKind
-	documentKey string // of the aggregate that makes the document
-	isWrapped   bool   // the document of FOR JSON is an array or object, whatever the rows
+	documentKey string // key of the aggregate that builds the document
+	isWrapped   bool   // FOR JSON returns an array or object for any rows
 }
 
-// documentKind says what FOR makes of the rows.
+// documentKind is the kind of document that a query's rows are aggregated to.
 type documentKind uint8
 
 // Documents.
@@ -32,7 +32,7 @@ const (
 	documentNone documentKind = iota
 	documentJSON
 	documentXML
-	documentRows // the text of rows: see EncodeRows
+	documentRows // rows encoded by EncodeRows
 )
 
 // outColumn is a result column.
@@ -41,10 +41,10 @@ type outColumn struct {
 	typ   types.Type
 	null  bool
 	label label
-	auto  *sourceColumn // the column of a table that it is, for SELECT INTO; nil for others
-	// origin is auto, or the column of a table that a derived table shows.
+	auto  *sourceColumn // the table column selected, for SELECT INTO; otherwise nil
+	// origin is auto, or the table column behind the column of a derived table.
 	origin *sourceColumn
-	expr   bool // an expression, which no client can write to
+	expr   bool // an expression, which clients cannot update
 	hidden bool // added for browse mode
 }
 
@@ -55,12 +55,12 @@ type core struct {
 	from     fromNode // nil without FROM
 	where    *node
 	group    []*node
-	sets     [][]int // grouping sets as indexes into group; nil for a plain GROUP BY
-	grouped  bool    // GROUP BY, or an aggregate
+	sets     [][]int // grouping sets, as indexes into group; nil for a plain GROUP BY
+	grouped  bool    // the query has GROUP BY or an aggregate
 	having   *node
 }
 
-// aggregates reports whether the select list has an aggregate.
+// aggregates reports whether the select list contains an aggregate.
 func (c *core) aggregates() bool {
 	for _, n := range c.items {
 		if n.traits&hasAgg != 0 {
@@ -70,8 +70,8 @@ func (c *core) aggregates() bool {
 	return false
 }
 
-// isBareGroup reports whether all rows are one group without an aggregate in the select list, as with GROUP BY () or HAVING alone: SQLite
-// must be shown one there.
+// isBareGroup reports whether all rows form one group but the select list has no aggregate, as with
+// GROUP BY () or HAVING alone. SQLite groups only if the select list has an aggregate.
 func (c *core) isBareGroup() bool {
 	return len(c.group) == 0 && (c.grouped || c.having != nil) && !c.aggregates()
 }
@@ -84,9 +84,9 @@ func (*join) isFrom()   {}
 
 // join joins two items of FROM.
 type join struct {
-	kind        string // SQLite's words
+	kind        string // SQLite's keywords
 	left, right fromNode
-	on          *node // nil: always
+	on          *node // nil for a join without a condition
 }
 
 // setQuery is a set operation over queries with the same types.
@@ -97,13 +97,13 @@ type setQuery struct {
 
 // recursion is a recursive common table expression.
 type recursion struct {
-	src    *source // the expression's own rows, as its recursive members see them
+	src    *source // the rows of the expression, as its recursive members see them
 	anchor *query
 	steps  []*query
 	limit  int // MAXRECURSION, 0 for none
 }
 
-// isSingleRow reports whether a query has at most one row for certain.
+// isSingleRow reports whether a query certainly returns at most one row.
 func (q *query) isSingleRow() bool {
 	if q.document != documentNone {
 		return true
@@ -117,7 +117,7 @@ func (q *query) isSingleRow() bool {
 	return c != nil && (c.from == nil || c.grouped && len(c.group) == 0 && c.sets == nil)
 }
 
-// isPlain reports whether a query is a SELECT without anything that counts, sorts or groups rows.
+// isPlain reports whether a query is a SELECT that does not limit, sort or group rows.
 func (q *query) isPlain() bool {
 	c := q.core
 	if c == nil || c.distinct || c.grouped || c.having != nil || q.limit != nil || q.offset != nil || len(q.order) > 0 || q.document != documentNone {
@@ -131,7 +131,7 @@ func (q *query) isPlain() bool {
 	return true
 }
 
-// source makes a derived table of a query.
+// source returns a derived table over the query.
 func (q *query) source(alias, name string) *source {
 	src := &source{alias: alias, name: name, query: q}
 	for i, c := range q.cols {
@@ -140,7 +140,7 @@ func (q *query) source(alias, name string) *source {
 	return src
 }
 
-// selectAll is SELECT * over a source, hidden columns included.
+// selectAll returns SELECT * over a source, including hidden columns.
 func selectAll(src *source) *query {
 	q := &query{core: &core{from: src}}
 	for i, c := range src.cols {
@@ -150,7 +150,7 @@ func selectAll(src *source) *query {
 	return q
 }
 
-// converted is the query with columns converted implicitly to other types.
+// converted returns the query with its columns converted implicitly to other types.
 func (q *query) converted(ts []types.Type) (*query, error) {
 	same := true
 	for i, c := range q.cols {
@@ -178,7 +178,7 @@ func (q *query) converted(ts []types.Type) (*query, error) {
 	return &r, nil
 }
 
-// columnTypes are the result columns as clients see them.
+// columnTypes returns the result columns as sent to clients.
 func (q *query) columnTypes() []types.Column {
 	out := make([]types.Column, len(q.cols))
 	for i, c := range q.cols {

@@ -5,12 +5,14 @@ import (
 	"strings"
 )
 
-// READPAST skips rows that other sessions have locked. Locks here are those of whole databases, so that a source with READPAST has all its
-// rows or none. What a statement does when it has none is known when it is compiled: nothing at all, where no row is left
-// (readsNothing), or what a second plan says, in which the source is empty.
+// READPAST skips rows that other sessions have locked. This server locks whole databases, so a
+// source with READPAST returns all its rows or none. The result without these rows is known at
+// compile time: either the statement has no rows to return or change (needsPastRows), or a second
+// plan is compiled in which the source is empty.
 
-// readPast notes that a source of FROM has READPAST, which applies to all tables of a view or common table expression, too. Temporary
-// tables and table variables belong to the session alone.
+// readPast marks a source of FROM as READPAST. The hint applies to all tables of a view or common
+// table expression. It has no effect on temporary tables and table variables, which no other
+// session can lock.
 func (b *binder) readPast(src *source) {
 	if src.query != nil {
 		b.readPastQuery(src.query)
@@ -25,7 +27,8 @@ func (b *binder) readPast(src *source) {
 	}
 }
 
-// readPastQuery is readPast for the tables of a query; not for those of subqueries in its expressions.
+// readPastQuery applies readPast to the tables of a query, but not to those of subqueries in its
+// expressions.
 func (b *binder) readPastQuery(q *query) {
 	switch {
 	case q == nil:
@@ -42,7 +45,7 @@ func (b *binder) readPastQuery(q *query) {
 	}
 }
 
-// readPastFrom is readPast for an item of FROM.
+// readPastFrom applies readPast to an item of FROM.
 func (b *binder) readPastFrom(f fromNode) {
 	switch f := f.(type) {
 	case *source:
@@ -53,7 +56,7 @@ func (b *binder) readPastFrom(f fromNode) {
 	}
 }
 
-// needsPastRows reports whether a query has no rows when its sources with READPAST have none.
+// needsPastRows reports whether a query has no rows when its sources with READPAST are empty.
 func (q *query) needsPastRows() bool {
 	switch {
 	case q.document != documentNone:
@@ -69,12 +72,12 @@ func (q *query) needsPastRows() bool {
 	}
 	c := q.core
 	if c.sets != nil || len(c.group) == 0 && (c.grouped || c.having != nil) {
-		return false // one row over no rows
+		return false // an aggregate without groups returns one row
 	}
 	return fromNeedsPastRows(c.from, c.where)
 }
 
-// fromNeedsPastRows is readsNothing for FROM and WHERE.
+// fromNeedsPastRows is needsPastRows for FROM and WHERE.
 func fromNeedsPastRows(f fromNode, where *node) bool {
 	if f != nil && joinNeedsPastRows(f) {
 		return true
@@ -87,7 +90,7 @@ func fromNeedsPastRows(f fromNode, where *node) bool {
 	return false
 }
 
-// joinNeedsPastRows is readsNothing for an item of FROM.
+// joinNeedsPastRows is needsPastRows for an item of FROM.
 func joinNeedsPastRows(f fromNode) bool {
 	switch f := f.(type) {
 	case *source:
@@ -107,16 +110,16 @@ func joinNeedsPastRows(f fromNode) bool {
 	return false
 }
 
-// forEmptyPast is the compiler of plans whose sources with READPAST are empty.
+// forEmptyPast returns a compiler of plans in which sources with READPAST are empty.
 func (c *Compiler) forEmptyPast() *Compiler { return &Compiler{scope: c.scope, emptyPast: true} }
 
-// needsPastPlan reports whether a second plan is wanted: a source has READPAST, and no other one asks for locks, which the second plan
-// would not take.
+// needsPastPlan reports whether a second plan is needed: a source has READPAST, and no other source
+// asks for locks, which the second plan would not take.
 func (c *Compiler) needsPastPlan(n *Needs) bool {
 	return !c.emptyPast && len(n.Past) > 0 && !n.otherLocks
 }
 
-// emptyPlan is a plan like p without rows. It touches no database.
+// emptyPlan returns a plan like p that returns no rows and reads no database.
 func (p *Plan) emptyPlan(columns int) *Plan {
 	return &Plan{
 		Statement: Statement{SQL: "SELECT NULL" + strings.Repeat(", NULL", columns-1) + " WHERE 0"},
@@ -125,8 +128,8 @@ func (p *Plan) emptyPlan(columns int) *Plan {
 	}
 }
 
-// addPastPlan compiles a change of temporary tables or table variables again for when the sources with READPAST have no rows; others have to
-// wait until they may write.
+// addPastPlan compiles the second plan of a statement that changes temporary tables or table
+// variables. Statements that change other tables always wait for the lock to write.
 func (c *Compiler) addPastPlan(d *DML, again func(*Compiler) (*DML, error)) (err error) {
 	if d.Nothing || d.Database != 0 || d.IntoDatabase != 0 || !c.needsPastPlan(&d.Needs) {
 		return nil
@@ -135,7 +138,7 @@ func (c *Compiler) addPastPlan(d *DML, again func(*Compiler) (*DML, error)) (err
 	return err
 }
 
-// noteLock notes that a source asks for locks.
+// noteLock records that a source asks for locks.
 func (b *binder) noteLock(past bool) {
 	b.needs.Locks = !b.emptyPast
 	b.needs.otherLocks = b.needs.otherLocks || !past

@@ -11,30 +11,32 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// quote makes a SQLite identifier.
+// quote returns a SQLite identifier.
 func quote(name string) string { return store.Quote(name) }
 
-// columnName is the name of the i-th column of a derived table.
+// columnName returns the name of the i-th column of a derived table.
 func columnName(i int) string { return "c" + strconv.Itoa(i+1) }
 
-// packedColumn as the column of a node is the only column of a packed rowset.
+// packedColumn is the column index of the only column of a packed rowset.
 const packedColumn = -1
 
-// maxInlineText is how long a text may be to stand in SQL as a literal; longer ones become parameters.
+// maxInlineText is the maximum length of a text literal in SQL; longer texts become parameters.
 const maxInlineText = 200
 
 // renderer writes SQL.
 type renderer struct {
 	strings.Builder
 	params []Param
-	nodes  []*node // that the params came from
-	// static refuses parameters: the SQL becomes part of a schema.
+	nodes  []*node // the nodes of params
+	// static refuses parameters, because the SQL is stored in a schema.
 	static bool
-	// constraint says that the SQL is a constraint: SQLite makes the list of an IN anew for each row there.
+	// constraint is set for the SQL of a CHECK constraint, in which SQLite builds the list of an IN
+	// anew for each row.
 	constraint bool
-	// keepUnions says that SQLite must not flatten UNION ALL: beside a RIGHT or FULL JOIN it loses rows. A LIMIT keeps it from that.
+	// keepUnions keeps SQLite from flattening a UNION ALL, by a LIMIT: flattened beside a RIGHT or
+	// FULL JOIN, a UNION ALL loses rows.
 	keepUnions bool
-	// lazy counts enclosing places that are perhaps not evaluated.
+	// lazy counts the enclosing expressions whose operands may not be evaluated.
 	lazy int
 	err  error
 }
@@ -46,12 +48,12 @@ func (r *renderer) fail(err error) {
 	}
 }
 
-// statement ends the rendering.
+// statement returns the rendered statement and the first error.
 func (r *renderer) statement() (Statement, error) {
 	return Statement{SQL: r.String(), Params: r.params}, r.err
 }
 
-// param writes a parameter for a node, sharing those of equal nodes.
+// param writes a parameter. Equal nodes share one.
 func (r *renderer) param(n *node) {
 	if r.static {
 		r.fail(mserr.NotSupported("variables and session functions in a schema"))
@@ -68,7 +70,7 @@ func (r *renderer) param(n *node) {
 	r.ref(len(r.nodes) - 1)
 }
 
-// ref writes the i-th parameter.
+// ref writes a reference to the i-th parameter.
 func (r *renderer) ref(i int) {
 	r.WriteByte('?')
 	r.WriteString(strconv.Itoa(i + 1))
@@ -104,8 +106,8 @@ func (r *renderer) literal(n *node) {
 	}
 }
 
-// hoisted reports whether a node is computed before the statement and becomes a parameter. Where perhaps
-// nothing is evaluated, only what cannot fail is.
+// hoisted reports whether a node is computed before the statement and becomes a parameter. A node
+// that may fail is not hoisted from a place that may not be evaluated.
 func (r *renderer) hoisted(n *node) bool {
 	if r.static || n.traits&rowBound != 0 || n.op == opConst {
 		return false
@@ -133,7 +135,7 @@ func (r *renderer) node(n *node) {
 	case opPerRow, opLocal:
 		r.call("fnv", n)
 	case opEnv:
-		if r.static && !r.constraint { // a CHECK sees the session that changes the row, an index none
+		if r.static && !r.constraint { // a CHECK runs in the session that changes the row, an index has no session
 			r.fail(errNotDeterministic)
 		}
 		r.call("fnv", n)
@@ -150,7 +152,7 @@ func (r *renderer) node(n *node) {
 	case opOr:
 		r.logic(" OR ", n.args)
 	case opNot:
-		if n.args[0].op == opIsNull { // the form in which SQLite knows the condition of partial indexes
+		if n.args[0].op == opIsNull { // SQLite matches this form with the conditions of partial indexes
 			r.WriteByte('(')
 			r.node(n.args[0].args[0])
 			r.WriteString(" IS NOT NULL)")
@@ -200,10 +202,10 @@ func (r *renderer) node(n *node) {
 	}
 }
 
-// errNotDeterministic is the refusal of session functions in a schema.
+// errNotDeterministic refuses functions of the session in an index.
 var errNotDeterministic error = mserr.NotSupported("functions of the session in an index")
 
-// column writes a reference to a column.
+// column writes a column reference.
 func (r *renderer) column(n *node) {
 	if n.src.alias != "" {
 		r.WriteString(n.src.alias)
@@ -216,7 +218,7 @@ func (r *renderer) column(n *node) {
 	r.WriteString(n.src.cols[n.col].sql)
 }
 
-// list writes expressions separated by commas.
+// list writes expressions, separated by commas.
 func (r *renderer) list(nodes []*node) {
 	for i, n := range nodes {
 		if i > 0 {
@@ -250,7 +252,7 @@ func (r *renderer) operator(op string, args ...*node) {
 	r.WriteByte(')')
 }
 
-// logic writes AND and OR: what stands behind the first operand is perhaps not evaluated.
+// logic writes AND and OR. The operands after the first may not be evaluated.
 func (r *renderer) logic(op string, args []*node) {
 	r.WriteByte('(')
 	for i, a := range args {
@@ -266,7 +268,8 @@ func (r *renderer) logic(op string, args []*node) {
 	r.WriteByte(')')
 }
 
-// sortKey is what SQLite compares in place of a column; it goes with the collation that collated names on the other side.
+// sortKey returns the SQL that SQLite compares in place of the column name. The other side of the
+// comparison is written by collated, which sets the collation.
 func sortKey(t types.Type, name string) string {
 	switch t.ID {
 	case types.DateTimeOffset: // the instant is in front, the offset behind
@@ -277,7 +280,7 @@ func sortKey(t types.Type, name string) string {
 	return name
 }
 
-// collated writes an expression with its collation, where texts compare.
+// collated writes an expression in the form that SQLite compares, with its collation.
 func (r *renderer) collated(n *node) {
 	if n.typ.ID == types.DateTimeOffset { // the instant is in front, the offset behind
 		r.WriteString("substr(")
@@ -349,7 +352,7 @@ func (r *renderer) caseOf(n *node) {
 	r.WriteString(" END")
 }
 
-// coalesce writes COALESCE; SQLite wants two arguments.
+// coalesce writes COALESCE. SQLite's coalesce requires two arguments.
 func (r *renderer) coalesce(n *node) {
 	if len(n.args) == 1 {
 		r.node(n.args[0])
@@ -370,7 +373,7 @@ func (r *renderer) coalesce(n *node) {
 // aggregate writes an aggregate or window function.
 func (r *renderer) aggregate(n *node) {
 	a := n.agg
-	if a.outer { // SQLite takes aggregates of outer queries in a select list only
+	if a.outer { // SQLite allows aggregates of outer queries in a select list only
 		r.WriteString("(SELECT ")
 		defer r.WriteByte(')')
 	}
@@ -444,7 +447,7 @@ func (r *renderer) order(terms []orderTerm) {
 		if i > 0 {
 			r.WriteString(", ")
 		}
-		if o.n.traits&rowBound == 0 { // a position is not meant
+		if o.n.traits&rowBound == 0 { // SQLite would read an integer as a position
 			r.WriteString("+")
 		}
 		r.collated(o.n)
@@ -454,7 +457,7 @@ func (r *renderer) order(terms []orderTerm) {
 	}
 }
 
-// subquery writes the conditions and values that are made of queries.
+// subquery writes the conditions and values that contain a query.
 func (r *renderer) subquery(n *node) {
 	saved := r.lazy
 	defer func() { r.lazy = saved }()
@@ -490,8 +493,8 @@ func (r *renderer) subquery(n *node) {
 	}
 }
 
-// quantified writes ANY and ALL: decided by one row for which the comparison holds (ANY) or fails (ALL), else
-// unknown if it is unknown for a row.
+// quantified writes ANY and ALL. The result is decided by one row for which the comparison is true
+// (ANY) or false (ALL). Otherwise it is unknown if the comparison is unknown for a row.
 func (r *renderer) quantified(n *node) {
 	decisive, otherwise, is := "1", "0", "IS TRUE"
 	if n.op == opAll {

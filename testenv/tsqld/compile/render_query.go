@@ -33,7 +33,7 @@ func (r *renderer) query(q *query) {
 	}
 }
 
-// derived writes a query so that it can stand in parentheses in FROM.
+// derived writes a query inside the parentheses of a FROM item.
 func (r *renderer) derived(q *query) { r.query(q) }
 
 // core writes SELECT ... HAVING and ORDER BY.
@@ -46,7 +46,7 @@ func (r *renderer) core(q *query) {
 	if c.distinct {
 		r.WriteString("DISTINCT ")
 	}
-	// Rows may be few or none: what fails is not computed beforehand.
+	// A FROM may return no rows, so items that may fail are not evaluated in advance.
 	if c.from != nil {
 		r.lazy++
 	}
@@ -83,7 +83,7 @@ func (r *renderer) core(q *query) {
 			if i > 0 {
 				r.WriteString(", ")
 			}
-			if g.traits&rowBound == 0 { // all rows are one group, if there are any; an integer would be a position
+			if g.traits&rowBound == 0 { // a constant puts all rows in one group; an integer would be a position
 				r.WriteString("NULL")
 				continue
 			}
@@ -100,7 +100,8 @@ func (r *renderer) core(q *query) {
 	}
 }
 
-// coreOrder writes ORDER BY; what is a result column is named by position, so that it is computed once. c is the SELECT as it is written.
+// coreOrder writes ORDER BY. It names result columns by position, so that SQLite computes them
+// once. c is the SELECT as rewritten by withDrivingTables.
 func (r *renderer) coreOrder(q *query, c *core) {
 	for i, o := range q.order {
 		if i > 0 {
@@ -117,7 +118,7 @@ func (r *renderer) coreOrder(q *query, c *core) {
 				break
 			}
 		}
-		if t := o.n.typ.ID; at < 0 || t == types.DateTimeOffset || t == types.Variant { // these sort by keys
+		if t := o.n.typ.ID; at < 0 || t == types.DateTimeOffset || t == types.Variant { // these types sort by sortKey
 			r.order([]orderTerm{o})
 			continue
 		}
@@ -137,7 +138,8 @@ func (r *renderer) limit(q *query) {
 	case q.limit != nil:
 		r.WriteString(" LIMIT ")
 		if q.limit.op != opConst {
-			// SQLite plans by the value of a bare parameter, and prepares the statement anew whenever it is bound.
+			// SQLite plans by the value of a bare parameter and would prepare the statement again
+			// at each binding.
 			r.WriteByte('+')
 		}
 		r.node(q.limit)
@@ -150,7 +152,8 @@ func (r *renderer) limit(q *query) {
 	}
 }
 
-// namesColumns reports whether a number of rows depends on columns, which SQLite does not know in LIMIT and OFFSET.
+// namesColumns reports whether a row count depends on columns, which SQLite refuses in LIMIT and
+// OFFSET.
 func (n *node) namesColumns() bool {
 	found := false
 	n.walk(func(x *node) bool {
@@ -160,8 +163,9 @@ func (n *node) namesColumns() bool {
 	return found
 }
 
-// ranked writes what LIMIT cannot say, TOP ... PERCENT, WITH TIES, and numbers of rows that depend on columns of outer queries: the
-// rows are numbered (ties alike) and counted first.
+// ranked writes row limits that LIMIT cannot express: TOP ... PERCENT, WITH TIES, and row counts
+// that depend on columns of outer queries. The rows are first numbered (ties get the same number)
+// and counted.
 func (r *renderer) ranked(q *query) {
 	inner := *q
 	inner.limit, inner.offset, inner.percent, inner.ties, inner.order = nil, nil, false, false, nil
@@ -213,7 +217,7 @@ func (r *renderer) ranked(q *query) {
 	r.WriteString(") AS rn, count(*) OVER () AS total FROM (")
 	r.query(&inner)
 	r.WriteString(")) WHERE ")
-	r.lazy++ // without rows nothing is compared
+	r.lazy++ // without rows the comparison is not evaluated
 	if q.offset != nil {
 		r.WriteString("rk > ")
 		r.node(q.offset)
@@ -239,8 +243,8 @@ func (r *renderer) ranked(q *query) {
 	r.WriteString(" ORDER BY rn")
 }
 
-// mostRows bounds TOP (column of an outer table) for all rows of that table at once, so that a long list is read no further than any
-// of them wants; nil where that is not known.
+// mostRows returns an upper bound of TOP (column of an outer table) over all rows of that table, so
+// that the sorted list is read no further than necessary. It returns nil if there is no such bound.
 func (q *query) mostRows() *node {
 	n := q.limit
 	if n != nil && n.op == opCall && strings.HasPrefix(n.key, keyLimit+"|") {
@@ -252,10 +256,12 @@ func (q *query) mostRows() *node {
 	return &node{op: opSQL, typ: n.typ, traits: hasSubquery, name: "SELECT coalesce(max(" + n.src.cols[n.col].sql + "), 0) FROM " + n.src.table}
 }
 
-// set writes a set operation. An operand that SQLite would read differently becomes a derived table.
+// set writes a set operation. An operand that SQLite would parse differently becomes a derived
+// table.
 func (r *renderer) set(q *query) {
 	if len(q.order) > 0 {
-		// Sorting outside, by expressions: SQLite takes only result columns here.
+		// SQLite's ORDER BY of a compound SELECT allows result columns only, so the outer query
+		// sorts.
 		inner := *q
 		inner.order, inner.limit, inner.offset = nil, nil, nil
 		r.WriteString("SELECT * FROM (")
@@ -277,7 +283,8 @@ func (r *renderer) set(q *query) {
 	r.operand(q.set.y, q.set.op == "UNION ALL", q.set.op, false)
 }
 
-// markFields gives result columns the trait of columns, so that they are not taken for positions.
+// markFields adds the trait of columns to result columns, so that the renderer does not write them
+// as positions.
 func markFields(order []orderTerm) []orderTerm {
 	out := make([]orderTerm, len(order))
 	for i, o := range order {
@@ -288,11 +295,11 @@ func markFields(order []orderTerm) []orderTerm {
 	return out
 }
 
-// maxUnionChain is the number of SELECTs after which a chain of UNION ALL is wrapped into one, because SQLite takes at most
-// SQLITE_MAX_COMPOUND_SELECT (500) in a row.
+// maxUnionChain is the number of SELECTs after which a chain of UNION ALL is wrapped in a SELECT.
+// SQLite allows at most SQLITE_MAX_COMPOUND_SELECT (500) terms.
 const maxUnionChain = 400
 
-// chainLength counts the SELECTs of a chain of UNION ALL.
+// chainLength returns the number of SELECTs in a chain of UNION ALL.
 func chainLength(q *query) int {
 	n := 1
 	for q.set != nil && q.set.op == "UNION ALL" {
@@ -302,8 +309,9 @@ func chainLength(q *query) int {
 	return n
 }
 
-// operand writes an operand of a set operation. Texts carry their collation where rows are compared. A RIGHT or FULL JOIN stands
-// behind a LIMIT: when SQLite flattens a UNION ALL with one, the other operands' conditions hold where they are unknown.
+// operand writes an operand of a set operation. Texts get their collation where rows are compared.
+// A SELECT with a RIGHT or FULL JOIN is wrapped with a LIMIT: if SQLite flattens a UNION ALL that
+// contains one, conditions of the other operands hold where they are unknown.
 func (r *renderer) operand(q *query, all bool, op string, isLeft bool) {
 	simple := q.document == documentNone && !q.percent && !q.ties && q.limit == nil && q.offset == nil && len(q.order) == 0
 	if simple && q.set != nil && isLeft && all && q.set.op == "UNION ALL" && chainLength(q)%maxUnionChain != 0 {
@@ -334,7 +342,7 @@ func (r *renderer) operand(q *query, all bool, op string, isLeft bool) {
 	r.WriteByte(')')
 }
 
-// recursive writes a recursive common table expression as a derived table of its own.
+// recursive writes a recursive common table expression as a derived table.
 func (r *renderer) recursive(q *query) {
 	rec := q.recursive
 	r.WriteString("SELECT ")
@@ -357,7 +365,8 @@ func (r *renderer) recursive(q *query) {
 	r.WriteString(") SELECT * FROM " + rec.src.alias + ")")
 }
 
-// from writes an item of FROM; a join on the right side of a join stands in parentheses.
+// from writes an item of FROM. nested puts a join in parentheses, on the right side of another
+// join.
 func (r *renderer) from(f fromNode, nested bool) {
 	switch f := f.(type) {
 	case *source:
@@ -381,9 +390,10 @@ func (r *renderer) from(f fromNode, nested bool) {
 	}
 }
 
-// constantJoinGuard writes what the condition of an outer join says without rows in front of it, as a range of the joined table's rowids, which
-// is empty where it does not hold: SQLite would read the whole table to find out that no row of it fits. Entity Framework inserts
-// by MERGE ... ON 1 = 0.
+// constantJoinGuard writes the constant part of an outer join's condition as a range of the joined
+// table's rowids, which is empty if the constant part is not true. Without the range, SQLite would
+// read the whole table to find that no row matches. Entity Framework inserts with MERGE ... ON 1 =
+// 0.
 func (r *renderer) constantJoinGuard(j *join) {
 	t, ok := j.right.(*source)
 	if !ok || j.kind != "LEFT JOIN" || t.base == nil || t.query != nil || t.rowset != nil {
@@ -403,7 +413,8 @@ func (r *renderer) constantJoinGuard(j *join) {
 	r.WriteString(" THEN " + strconv.Itoa(math.MinInt64) + " END AND ")
 }
 
-// hasRightJoin reports a RIGHT or FULL JOIN in FROM, or in a derived table there, which SQLite may flatten.
+// hasRightJoin reports whether FROM contains a RIGHT or FULL JOIN, possibly in a derived table,
+// which SQLite may flatten.
 func hasRightJoin(f fromNode) bool {
 	switch f := f.(type) {
 	case *join:

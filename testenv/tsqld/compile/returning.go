@@ -8,12 +8,14 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// errNotReturned says that SQLite's RETURNING cannot yield a value: it sees the changed row only.
-var errNotReturned = errors.New("compile: not a value of the changed row")
+// errNotReturned is returned for a value that SQLite's RETURNING lacks: RETURNING reads the changed
+// row only.
+var errNotReturned = errors.New("compile: RETURNING cannot yield this value")
 
-// returning binds an OUTPUT clause as SQLite's RETURNING, which saves the spool: all items must be made of the
-// row as it is after the change (before a DELETE). seen reports whether a column of inserted or deleted has that
-// value there. It returns nil where OUTPUT needs the spool, be it to report an error.
+// returning binds an OUTPUT clause as SQLite's RETURNING, which saves the spool. All items must be
+// expressions over the row after the change (for DELETE, before the change). seen reports, for
+// inserted and deleted, whether that row has the value of a column. returning returns nil if OUTPUT
+// needs the spool or has an error, which the spool's path then reports.
 func (b *binder) returning(t target, clause *syntax.Output, seen map[string]func(c *catalog.Column) bool) *query {
 	row := &source{name: t.table.Name}
 	at := map[*catalog.Column]int{}
@@ -50,7 +52,7 @@ func (b *binder) returning(t target, clause *syntax.Output, seen map[string]func
 	return q
 }
 
-// emitReturning ends a statement by RETURNING and makes it the plan's Output.
+// emitReturning appends RETURNING to a statement and makes the statement the plan's Output.
 func (d *DML) emitReturning(r *renderer, q *query) error {
 	r.WriteString(" RETURNING ")
 	r.lazy++
@@ -61,7 +63,7 @@ func (d *DML) emitReturning(r *renderer, q *query) error {
 	return err
 }
 
-// emitChange ends a statement: by RETURNING where there is OUTPUT, q being nil otherwise.
+// emitChange ends a statement that changes the target, with RETURNING if q is not nil.
 func (d *DML) emitChange(r *renderer, q *query) error {
 	if q != nil {
 		return d.emitReturning(r, q)
@@ -71,5 +73,5 @@ func (d *DML) emitChange(r *renderer, q *query) error {
 	return err
 }
 
-// always is a column's presence in the row that RETURNING sees, whichever the column.
+// always is a presence test for returning that accepts every column.
 func always(*catalog.Column) bool { return true }

@@ -18,14 +18,15 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Keys of rowsets.
+// The keys of rowsets.
 const (
-	keyRowset = "rs"     // name|...: the rows of a function
-	keyDecode = "decode" // the rows of a text that EncodeRows made
-	keyPacked = "packed" // in front of another key and '|': each row as one field, for more columns than rowset(...) has
+	keyRowset = "rs"     // name|...: the rows of a table-valued function
+	keyDecode = "decode" // the rows of a text encoded by EncodeRows
+	keyPacked = "packed" // prefix of another key, with '|': each row as one field, for more columns than rowset(...) has
 )
 
-// rowset makes a function of rows. The node is no expression: see [renderer.rowset].
+// rowset returns the call of a table-valued function. The node is not an expression: see
+// [renderer.rowset].
 func rowset(key string, args ...*node) (*node, error) {
 	if _, err := resolveRows(key); err != nil {
 		return nil, err
@@ -36,7 +37,8 @@ func rowset(key string, args ...*node) (*node, error) {
 	return n, nil
 }
 
-// rowset writes a function of rows. What is no such function yields the text of rows.
+// rowset writes the call of a table-valued function. For any other node it writes a function that
+// decodes the node's value.
 func (r *renderer) rowset(s *source) {
 	key, args := keyDecode, []*node{s.rowset}
 	if s.rowset.op == opRowset {
@@ -53,10 +55,10 @@ func (r *renderer) rowset(s *source) {
 	r.WriteByte(')')
 }
 
-// isPacked reports a source of more columns than rowset(...) has.
+// isPacked reports whether a source has more columns than rowset(...).
 func (s *source) isPacked() bool { return len(s.cols) > store.RowsetColumns }
 
-// fields makes the columns of a source those of rowset(...).
+// fields maps the columns of a source to those of rowset(...).
 func (s *source) fields() {
 	for i := range s.cols {
 		c := &s.cols[i]
@@ -76,7 +78,7 @@ func (s *source) fields() {
 	}
 }
 
-// resolveRows finds what makes the rows of a key.
+// resolveRows returns the function of a rowset key.
 func resolveRows(key string) (store.RowsFunc, error) {
 	if rest, ok := strings.CutPrefix(key, keyPacked+"|"); ok {
 		f, err := resolveRows(rest)
@@ -112,7 +114,8 @@ func resolveRows(key string) (store.RowsFunc, error) {
 	return f, nil
 }
 
-// EncodeRows makes the text by which rows pass through SQLite. It is the result of [LocalTableFunction].
+// EncodeRows encodes rows as one text, in which they pass through SQLite. [LocalTableFunction]
+// returns such a text.
 func EncodeRows(rows [][]types.Value) string {
 	e := rowEncoder{}
 	for _, r := range rows {
@@ -121,7 +124,7 @@ func EncodeRows(rows [][]types.Value) string {
 	return e.text()
 }
 
-// rowEncoder collects rows: for each the number of its fields and a semicolon, then the fields.
+// rowEncoder encodes rows: for each row the number of its fields, a semicolon, then the fields.
 type rowEncoder struct{ b strings.Builder }
 
 // add appends a row.
@@ -131,10 +134,10 @@ func (e *rowEncoder) add(row []types.Value) {
 	encodeFields(&e.b, row)
 }
 
-// text is what was collected.
+// text returns the encoded rows.
 func (e *rowEncoder) text() string { return e.b.String() }
 
-// decodeRows is the inverse of EncodeRows.
+// decodeRows decodes the rows encoded by EncodeRows.
 func decodeRows(m *meter.Meter, s string) ([][]types.Value, error) {
 	var rows [][]types.Value
 	for s != "" {
@@ -150,7 +153,7 @@ func decodeRows(m *meter.Meter, s string) ([][]types.Value, error) {
 				return nil, err
 			}
 		}
-		if err := m.Take(entryBytes + n*entryBytes/2); err != nil { // the texts are parts of s
+		if err := m.Take(entryBytes + n*entryBytes/2); err != nil { // the texts share the memory of s
 			return nil, err
 		}
 		if err := m.Work(entryBytes * n); err != nil {
@@ -161,15 +164,15 @@ func decodeRows(m *meter.Meter, s string) ([][]types.Value, error) {
 	return rows, nil
 }
 
-// encodeFields writes the values of a row.
+// encodeFields encodes the values of a row.
 func encodeFields(b *strings.Builder, row []types.Value) {
 	for _, v := range row {
 		encodeField(b, v)
 	}
 }
 
-// encodeField writes a value: a letter for its Go type, its length in bytes, a colon and its text. Texts
-// that SQLite might change (NUL, invalid UTF-8) go in hexadecimal.
+// encodeField encodes a value: a letter for its Go type, its length in bytes, a colon and its text.
+// Texts that SQLite might change (NUL, invalid UTF-8) are encoded in hexadecimal.
 func encodeField(b *strings.Builder, v types.Value) {
 	tag, s := byte('n'), ""
 	switch v := v.(type) {
@@ -191,7 +194,7 @@ func encodeField(b *strings.Builder, v types.Value) {
 	b.WriteString(s)
 }
 
-// decodeField reads the i-th value of an encoded row; NULL of a NULL row.
+// decodeField returns the i-th value of an encoded row; the values of a NULL row are NULL.
 func decodeField(row types.Value, i int) (types.Value, error) {
 	s, ok := row.(string)
 	if !ok {
@@ -206,7 +209,7 @@ func decodeField(row types.Value, i int) (types.Value, error) {
 	}
 }
 
-// cutField reads the first value of a text, and answers what stands behind it.
+// cutField decodes the first value of a text and returns the rest of the text.
 func cutField(s string) (v types.Value, rest string, err error) {
 	colon := strings.IndexByte(s, ':')
 	if colon < 2 {
@@ -220,7 +223,7 @@ func cutField(s string) (v types.Value, rest string, err error) {
 	return v, s[colon+1+n:], err
 }
 
-// decodeValue reads one value.
+// decodeValue decodes one value.
 func decodeValue(tag byte, s string) (types.Value, error) {
 	switch tag {
 	case 'n':
@@ -246,10 +249,10 @@ func decodeValue(tag byte, s string) (types.Value, error) {
 	return nil, errRow
 }
 
-// errRow is the answer to a row that encodeField did not make.
-var errRow error = mserr.NotSupported("a row of an unknown form")
+// errRow is the error for a row that was not encoded by encodeField.
+var errRow error = mserr.NotSupported("a row in an unknown encoding")
 
-// packedRows puts the values of each row into one.
+// packedRows encodes the values of each row as one value.
 type packedRows struct{ store.RowSource }
 
 // Next implements [store.RowSource].
@@ -282,7 +285,7 @@ func rowsOf(m *meter.Meter, seq iter.Seq2[[]types.Value, error]) (store.RowSourc
 	return store.ListedRows(rows), nil
 }
 
-// rowsFunc is the function of a key of keyRowset.
+// rowsFunc returns the function of a key of keyRowset.
 func rowsFunc(r *keyReader) store.RowsFunc {
 	switch name := r.next(); name {
 	case "OPENJSON":
@@ -315,7 +318,7 @@ func rowsFunc(r *keyReader) store.RowsFunc {
 	return nil
 }
 
-// jsonArguments are the text and path of OPENJSON; ok is false when one is NULL.
+// jsonArguments returns the text and path of OPENJSON; ok is false if one is NULL.
 func jsonArguments(args []types.Value) (s, path string, ok bool) {
 	s, ok = args[0].(string)
 	if ok && len(args) > 1 {
@@ -324,7 +327,7 @@ func jsonArguments(args []types.Value) (s, path string, ok bool) {
 	return s, path, ok
 }
 
-// stringSplit is STRING_SPLIT: the parts and their numbers.
+// stringSplit implements STRING_SPLIT: it returns the parts and their ordinals.
 func stringSplit(m *meter.Meter, args []types.Value) (store.RowSource, error) {
 	s, ok := args[0].(string)
 	if !ok {
@@ -339,12 +342,12 @@ func stringSplit(m *meter.Meter, args []types.Value) (store.RowSource, error) {
 	return r, nil
 }
 
-// splitRows cuts a text as its parts are read.
+// splitRows splits a text while its rows are read.
 type splitRows struct {
 	m         *meter.Meter
 	text, sep string
 	rest      string
-	n         int64 // of parts so far; -1 behind the last one
+	n         int64 // number of parts returned; -1 after the last one
 	row       [2]types.Value
 }
 
@@ -368,7 +371,7 @@ func (r *splitRows) Next() ([]types.Value, error) {
 	return r.row[:], nil
 }
 
-// series is GENERATE_SERIES(start, stop, step). Error 4199 for a step of zero.
+// series implements GENERATE_SERIES(start, stop, step). Error 4199 for a step of zero.
 func series(args []types.Value, t types.Type) (store.RowSource, error) {
 	for _, a := range args {
 		if a == nil {
@@ -390,12 +393,13 @@ func series(args []types.Value, t types.Type) (store.RowSource, error) {
 	return &seriesRows{start: args[0], stop: args[1], step: args[2], typ: t, sum: sum, sign: sign, next: args[0]}, nil
 }
 
-// seriesRows computes the rows of GENERATE_SERIES as they are read, so that a series may be as long as its type allows.
+// seriesRows computes the rows of GENERATE_SERIES while they are read, so a long series needs no
+// memory.
 type seriesRows struct {
 	start, stop, step types.Value
-	typ, sum          types.Type  // of the values, and of the sum of two of them
-	sign              int         // of step
-	next              types.Value // nil behind the type's last value
+	typ, sum          types.Type  // type of the values, and of the sum of two values
+	sign              int         // sign of step
+	next              types.Value // nil after the last value of the type
 	row               [1]types.Value
 }
 
@@ -412,7 +416,7 @@ func (s *seriesRows) Next() ([]types.Value, error) {
 	return s.row[:], nil
 }
 
-// after returns the value behind v, nil when the type has none.
+// after returns the value that follows v, or nil if the type has none.
 func (s *seriesRows) after(v types.Value) types.Value {
 	next, err := types.Arith(types.Add, v, s.typ, s.step, s.typ, s.sum)
 	if err != nil {
@@ -475,7 +479,7 @@ func (b *binder) openJSON(ts *syntax.OpenJSON, outer *level) (*source, error) {
 	return src, err
 }
 
-// tableFunc binds a table-valued function: a built-in one, an inline or a multi-statement one. Error 208.
+// tableFunc binds a table-valued function: built-in, inline or multi-statement. Error 208.
 func (b *binder) tableFunc(ts *syntax.TableFunc, outer *level) (*source, error) {
 	e := ts.Call
 	var src *source
@@ -622,8 +626,9 @@ func (b *binder) userTable(e *syntax.FuncCall, outer *level) (*source, error) {
 	return src, nil
 }
 
-// systemTableFunction binds a table-valued function of the server; nil if the name is none. Those that begin with fn_ are found without
-// their schema (documentation: sys.fn_listextendedproperty), the dynamic management functions with it only.
+// systemTableFunction binds a table-valued function of the server, or returns nil if there is none
+// of that name. Functions that begin with fn_ are found without their schema (documentation of
+// sys.fn_listextendedproperty), dynamic management functions only with it.
 func (b *binder) systemTableFunction(e *syntax.FuncCall, outer *level) (*source, error) {
 	schema, name := catalog.Fold(e.Name.Schema()), catalog.Fold(e.Name.Last())
 	if schema != "sys" && schema != "" || !(strings.HasPrefix(name, "fn_") || schema == "sys" && strings.HasPrefix(name, "dm_")) {
@@ -644,10 +649,10 @@ func (b *binder) systemTableFunction(e *syntax.FuncCall, outer *level) (*source,
 	return b.inline(db, f, args)
 }
 
-// systemFunctions holds the functions of the server that were used, by folded name.
+// systemFunctions caches the server's functions by folded name.
 var systemFunctions sync.Map
 
-// systemRows finds a table-valued function of the server; nil if there is none.
+// systemRows returns the table-valued function of the server with a name, or nil.
 func systemRows(name string) (*catalog.Function, error) {
 	key := catalog.Fold(name)
 	if f, ok := systemFunctions.Load(key); ok {
@@ -679,7 +684,7 @@ func systemRows(name string) (*catalog.Function, error) {
 	return f, nil
 }
 
-// inline expands an inline table-valued function, its parameters replaced by the arguments.
+// inline expands an inline table-valued function and replaces its parameters by the arguments.
 func (b *binder) inline(db *catalog.Database, f *catalog.Function, args []*node) (src *source, err error) {
 	parsed, err := f.Memo.Get(func() (any, error) { return parseFunction(f.Text, f.QuotedIdentifier) })
 	if err != nil {
@@ -708,7 +713,7 @@ func (b *binder) inline(db *catalog.Database, f *catalog.Function, args []*node)
 	return src, err
 }
 
-// parseFunction parses the text of a function.
+// parseFunction parses the text of a CREATE FUNCTION.
 func parseFunction(text string, quoted bool) (*syntax.CreateFunctionStmt, error) {
 	batch, err := syntax.Parse(text, syntax.Options{QuotedIdentifier: quoted})
 	if err != nil {
@@ -719,5 +724,5 @@ func parseFunction(text string, quoted bool) (*syntax.CreateFunctionStmt, error)
 			return f, nil
 		}
 	}
-	return nil, mserr.NotSupported("the text of a function that holds no CREATE FUNCTION")
+	return nil, mserr.NotSupported("a function whose text has no CREATE FUNCTION")
 }

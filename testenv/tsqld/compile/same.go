@@ -9,9 +9,10 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// sameNode reports whether two nodes are the same expression: the same operations on the same columns, variables and constants, with
-// the same types, collations included. Constants are the same only byte for byte: texts that a collation finds equal differ
-// where they are results. A function that gives another value at each place is the same only as itself.
+// sameNode reports whether two nodes are the same expression: the same operations on the same
+// columns, variables and constants, with the same types and collations. Constants must be equal
+// byte for byte, because texts that a collation considers equal differ as results. A function that
+// returns a different value at each place is the same only as itself.
 func sameNode(a, b *node) bool {
 	if a == b {
 		return true
@@ -29,7 +30,7 @@ func sameNode(a, b *node) bool {
 	return sameNodes(a.args, b.args) && sameAggregate(a.agg, b.agg)
 }
 
-// sameOrRetyped reports whether n is the expression g, perhaps taken for another type or collation.
+// sameOrRetyped reports whether n is the expression g, possibly retyped.
 func sameOrRetyped(g, n *node) bool {
 	for ; n != nil; n = n.of {
 		if sameNode(g, n) {
@@ -39,10 +40,10 @@ func sameOrRetyped(g, n *node) bool {
 	return false
 }
 
-// sameNodes is same over lists.
+// sameNodes applies sameNode to lists.
 func sameNodes(a, b []*node) bool { return slices.EqualFunc(a, b, sameNode) }
 
-// sameAggregate is same over aggregates and window functions.
+// sameAggregate applies sameNode to aggregates and window functions.
 func sameAggregate(a, b *aggregate) bool {
 	if a == b {
 		return true
@@ -55,12 +56,12 @@ func sameAggregate(a, b *aggregate) bool {
 	return v == nil || v.frame == w.frame && sameNodes(v.partition, w.partition) && sameOrder(v.order, w.order)
 }
 
-// sameOrder is same over the items of an ORDER BY.
+// sameOrder applies sameNode to the items of an ORDER BY.
 func sameOrder(a, b []orderTerm) bool {
 	return slices.EqualFunc(a, b, func(x, y orderTerm) bool { return x.desc == y.desc && sameNode(x.n, y.n) })
 }
 
-// identical reports whether two values are the same bit for bit.
+// identical reports whether two values are equal bit for bit.
 func identical(a, b types.Value) bool {
 	switch x := a.(type) {
 	case float64:

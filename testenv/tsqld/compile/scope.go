@@ -7,58 +7,67 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Scope is what a statement sees of its session when it is compiled. The interpreter implements it.
+// Scope is the compiler's view of a session. The interpreter implements it.
 type Scope interface {
-	// Database finds a database by name, "" being the current one. Errors: 911 unknown, 916 no access.
+	// Database returns a database by name; "" is the current database. Errors: 911 unknown, 916 no
+	// access.
 	Database(name string) (*catalog.Database, error)
-	// DefaultSchema is where names without a schema are looked up first (before dbo): the schema of the
-	// running procedure, in a batch the default schema of the user.
+	// DefaultSchema returns the schema that is searched before dbo for names without a schema: the
+	// schema of the running procedure, or in a batch the user's default schema.
 	DefaultSchema() string
-	// Variable is the type of a scalar variable or parameter; name has its '@' and any case.
+	// Variable returns the type of a scalar variable or parameter. name includes the '@' and may
+	// have any case.
 	Variable(name string) (types.Type, bool)
-	// LocalTable is a temporary table (#x, ##x) or table variable (@x) by name in any case; nil if there is
-	// none. Its SQLName is a table in SQLite's temp schema.
+	// LocalTable returns a temporary table (#x, ##x) or table variable (@x) by its name in any
+	// case, or nil. The table's SQLName is a table in SQLite's temp schema.
 	LocalTable(name string) *catalog.Table
 	// IdentityInsert reports whether IDENTITY_INSERT is ON for a table.
 	IdentityInsert(t *catalog.Table) bool
-	// Locale is the language and the date order of the session.
+	// Locale returns the session's language and date order.
 	Locale() types.Locale
-	// Cuts tells whether texts and bytes that are too long for their column are cut (SET ANSI_WARNINGS OFF).
+	// Cuts reports whether character and binary values that are too long for their column are
+	// truncated (SET ANSI_WARNINGS OFF).
 	Cuts() bool
-	// Meter is the account of the session, nil for none: what is compiled is taken from it.
+	// Meter returns the session's meter, which is charged for compilation; it may be nil.
 	Meter() *meter.Meter
-	// FunctionDepth is how many user-defined functions are running, so that statements of a function do not
-	// use the spools of the statement that calls it.
+	// FunctionDepth returns the number of running user-defined functions. Statements of a function
+	// use other spools than the statement that called it.
 	FunctionDepth() int
 }
 
-// Frame is what expressions see of their session when they are evaluated. The interpreter implements it.
+// Frame is the view that expressions have of a session at run time. The interpreter implements it.
 type Frame interface {
-	// Variable is the value of a variable; name is as the statement wrote it.
+	// Variable returns the value of a variable. name is spelled as in the statement.
 	Variable(name string) types.Value
-	// Env serves the session's built-in functions.
+	// Env returns the environment of the session's built-in functions.
 	Env() builtin.Env
-	// Meter is the account of the session, nil for none.
+	// Meter returns the session's meter; it may be nil.
 	Meter() *meter.Meter
-	// Call computes a function that only the interpreter knows: see the Local constants.
+	// Call computes a function that only the interpreter can compute; its keys are the Local
+	// constants.
 	Call(key string, args []types.Value) (types.Value, error)
 }
 
-// Keys of functions that belong to the interpreter begin with one of these, followed by fields separated
-// by '|'. They reach it through [Frame.Call], or as keys of SQLite's fnv for which the interpreter's
-// function of store.Conn.SetLocal must answer (asking [EnvFunc] first).
+// The keys of the interpreter's functions begin with one of these constants, followed by fields
+// separated by '|'. Such a function is called through [Frame.Call], or by SQLite as fnv; the
+// interpreter registers a resolver for the latter with store.Conn.SetLocal, which must call
+// [EnvFunc] first.
 const (
-	// LocalFunction calls a scalar function: udf|<database id>|<object id>. Arguments are in the types of the
-	// parameters, defaults filled in; nil stands for NULL.
+	// LocalFunction calls a scalar function: udf|<database id>|<object id>. The arguments have the
+	// types of the parameters, with defaults filled in; nil is NULL.
 	LocalFunction = "udf|"
-	// LocalTableFunction runs a multi-statement table-valued function: tvf|<database id>|<object id>. The result
-	// is [EncodeRows] of its rows.
+	// LocalTableFunction runs a multi-statement table-valued function: tvf|<database id>|<object
+	// id>. The result is its rows, encoded by [EncodeRows].
 	LocalTableFunction = "tvf|"
-	// LocalSequence is NEXT VALUE FOR: seq|<database id>|<object id>, followed by |<n> where each row has n references to the
-	// sequence, all of which get one value. The result has the sequence's type.
+	// LocalSequence is NEXT VALUE FOR: seq|<database id>|<object id>, followed by |<n> where each
+	// row refers to the sequence n times. All n references of a row get the same value. The result
+	// has the sequence's type.
 	LocalSequence = "seq|"
-	// LocalIdentity is its argument, an identity value that a statement inserts explicitly; see [DML.IdentityGiven].
+	// LocalIdentity returns its argument, an identity value that a statement inserts explicitly;
+	// see
+	// [DML.IdentityGiven].
 	LocalIdentity = "given identity"
-	// LocalRowVersion is a new rowversion (8 bytes) of a database: rv|<database id>, 0 for tempdb.
+	// LocalRowVersion returns a new rowversion (8 bytes) of a database: rv|<database id>, 0 for
+	// tempdb.
 	LocalRowVersion = "rv|"
 )

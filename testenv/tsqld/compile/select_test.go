@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// tables is a small shop.
+// tables has the tables of a small shop.
 const tables = `
 CREATE TABLE #item (id int PRIMARY KEY, name nvarchar(20) NOT NULL, price decimal(10,2), kind varchar(10), made date, flag bit);
 CREATE TABLE #sale (id int IDENTITY PRIMARY KEY, item int, n int, at datetime2(3));
@@ -147,7 +147,7 @@ func TestSelect(t *testing.T) {
 		{"SELECT MAX(at) FROM #sale", "2024-03-03 00:00:00.000"},
 		{"SELECT a.id FROM #item a WHERE a.price = (SELECT MAX(b.price) FROM #item b WHERE b.kind = a.kind) ORDER BY a.id", "2; 3"},
 		{"SELECT i.id, x.id FROM #item i CROSS APPLY (SELECT TOP (i.id) s.id FROM #sale s ORDER BY s.id DESC) x WHERE i.id < 3 ORDER BY 1, 2", "1|4; 2|3; 2|4"},
-		// The first rows of a table for each row, and in the same words what cannot be had as such.
+		// TOP in APPLY: the forms that become a join, and similar forms that do not.
 		{"SELECT i.id, x.id, x.d FROM #item i CROSS APPLY (SELECT TOP (@n) s.id, s.n + i.id AS d FROM #sale s WHERE s.item = i.id OR s.id = 3 ORDER BY s.n DESC) x ORDER BY 1, 3", "1|1|11; 1|3|101; 2|3|102; 3|3|103; 4|3|104"},
 		{"SELECT i.id, x.n FROM #item i CROSS APPLY (SELECT s.n, s.id FROM #sale s WHERE s.item = i.id ORDER BY s.n DESC OFFSET 1 ROWS FETCH NEXT 1 ROWS ONLY) x WHERE x.id > 0", "1|5"},
 		{"SELECT i.id, x.n FROM #item i CROSS APPLY (SELECT TOP (0) s.n FROM #sale s WHERE s.item = i.id) x", ""},

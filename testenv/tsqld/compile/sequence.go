@@ -9,7 +9,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// nextValue binds NEXT VALUE FOR. Error 208, 11726.
+// nextValue binds NEXT VALUE FOR. Errors: 208 for an unknown name, 11726 for an object that is not
+// a sequence.
 func (b *binder) nextValue(e *syntax.NextValueExpr) (*node, error) {
 	if e.Over != nil {
 		return nil, mserr.NotSupported("NEXT VALUE FOR ... OVER")
@@ -31,9 +32,10 @@ func (b *binder) nextValue(e *syntax.NextValueExpr) (*node, error) {
 	return &node{op: opLocal, typ: s.Type, key: LocalSequence + strconv.Itoa(db.ID) + "|" + strconv.Itoa(int(s.ObjectID)), traits: hasLocal | hasPerRow | canFail | hasSequence}, nil
 }
 
-// shareSequenceValues makes all references to one sequence among the expressions of a row give the same value ("NEXT VALUE FOR"): each is told
-// how many there are, so that the interpreter draws anew when all have had theirs. SQLite may compute them in any order,
-// but none is left out: they cannot stand in conditions.
+// shareSequenceValues makes all references to one sequence among the expressions of a row return
+// the same value ("NEXT VALUE FOR"). Each reference gets the number of references, so that the
+// interpreter takes a new value when all of them have been computed. SQLite may compute them in any
+// order, but computes all of them, because they are not allowed in conditions.
 func shareSequenceValues(row []*node) []*node {
 	places := map[string]int{}
 	for _, n := range row {
@@ -55,7 +57,7 @@ func shareSequenceValues(row []*node) []*node {
 	return row
 }
 
-// withReferenceCounts writes the number of places into the references to sequences.
+// withReferenceCounts adds the number of references to the keys of the references to sequences.
 func withReferenceCounts(row []*node, places map[string]int) []*node {
 	out := make([]*node, len(row))
 	for i, n := range row {
@@ -71,15 +73,16 @@ func withReferenceCounts(row []*node, places map[string]int) []*node {
 	return out
 }
 
-// isSequence reports a NEXT VALUE FOR.
+// isSequence reports whether a node is a NEXT VALUE FOR.
 func (n *node) isSequence() bool { return n.op == opLocal && strings.HasPrefix(n.key, LocalSequence) }
 
-// sequence is the key of a NEXT VALUE FOR without the number of places.
+// sequence returns the key of a NEXT VALUE FOR without the number of references.
 func (n *node) sequence() string {
 	return strings.Join(strings.SplitN(n.key, "|", 4)[:3], "|")
 }
 
-// checkSequences refuses NEXT VALUE FOR where it cannot stand in a SELECT. Errors: 11719, 11720, 11721, 11723, 11739.
+// checkSequences returns an error for a NEXT VALUE FOR at a place in a SELECT where it is not
+// allowed. Errors: 11719, 11720, 11721, 11723, 11739.
 func checkSequences(r *query, l *level, use queryUse) error {
 	c := r.core
 	for _, n := range append([]*node{c.where, c.having, r.limit, r.offset}, c.group...) {
@@ -111,7 +114,8 @@ func checkSequences(r *query, l *level, use queryUse) error {
 	return nil
 }
 
-// refuseSequences refuses NEXT VALUE FOR among the arguments of CASE and its kin. Error 11741.
+// refuseSequences returns error 11741 for a NEXT VALUE FOR among the arguments of CASE and similar
+// functions.
 func refuseSequences(args []*node) error {
 	for _, a := range args {
 		if a.traits&hasSequence != 0 {

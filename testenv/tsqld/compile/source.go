@@ -9,27 +9,29 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// source is something that yields rows under a name: an item of FROM, or inserted and deleted of OUTPUT.
+// source is a named set of rows: an item of FROM, or inserted and deleted of OUTPUT.
 type source struct {
-	alias string // in SQLite; "" for columns without qualifier (CHECK constraints)
-	name  string // by which columns are qualified: the alias, or the table's name
-	// db and schema are those by which a table without alias may be qualified, too.
+	alias string // alias in the SQL; "" for columns without a qualifier (CHECK constraints)
+	name  string // qualifier of its columns: the alias, or the table's name
+	// db and schema may also qualify the name of a table without an alias.
 	db, schema string
 	cols       []sourceColumn
 
-	// What it is; exactly one is set, or none for rows that SQLite has otherwise (spools, pseudo-tables).
-	table  string // SQLite's name with its schema
+	// Exactly one of these is set, or none for rows that SQLite provides otherwise (spools,
+	// inserted and deleted).
+	table  string // SQLite's table name, with its schema
 	query  *query // a derived table
-	rowset *node  // a rowset, or what yields the text of rows: see asRowset
+	rowset *node  // a table-valued function, or an expression that returns encoded rows
 
-	base       *catalog.Table // the table, where there is one
-	clientName []string       // the table's name as clients are told it
-	view       *catalog.View  // the view, where it is one
-	home       int            // its database, 0 for temporary ones
-	used       bool           // a column was resolved
+	base       *catalog.Table // the table, if the source is one
+	clientName []string       // the table's name as reported to clients
+	view       *catalog.View  // the view, if the source is one
+	home       int            // id of its database, 0 for temporary tables
+	used       bool           // a column of the source was resolved
 	past       bool           // WITH (READPAST)
-	empty      bool           // shows no rows: see [binder.readPast]
-	// lineage is the SELECT behind a view, CTE or derived table through which rows may be changed; nil otherwise.
+	empty      bool           // has no rows: see [binder.readPast]
+	// lineage is the SELECT of a view, CTE or derived table through which rows can be changed; nil
+	// otherwise.
 	lineage *core
 }
 
@@ -42,22 +44,23 @@ type sourceColumn struct {
 	sql    string // SQLite's column name
 	hidden bool   // cannot be named and is not part of *
 	base   *catalog.Column
-	owner  *source       // the source of a table, with base
-	origin *sourceColumn // of a derived table: the column of a table that it shows; nil for others
-	expr   bool          // of a derived table: an expression
-	// expand yields the expression for a computed column that SQLite does not hold, or for a column that is an
-	// expression over other sources; nil for ordinary columns.
+	owner  *source       // the source that is the table of base
+	origin *sourceColumn // for a derived table: the table column behind it, or nil
+	expr   bool          // for a derived table: the column is an expression
+	// expand returns the expression of a column that SQLite does not store: a computed column, or
+	// an expression over other sources. It is nil for ordinary columns.
 	expand func() (*node, error)
 }
 
-// level is one level of name resolution: the sources of a SELECT. Names that are not found are looked up
-// in the parent.
+// level is one level of name resolution: the sources of a SELECT. Names that are not found are
+// looked up in the parent.
 type level struct {
 	parent  *level
 	sources []*source
-	// agg says whether aggregates may stand at this place, and collects that there were some.
+	// agg says whether aggregates are allowed here, and records those found; nil outside a SELECT.
 	agg *aggregation
-	// noSubquery and noColumns refuse what cannot stand in CHECK constraints, VALUES and the like.
+	// noSubquery and noColumns refuse subqueries and columns in CHECK constraints, VALUES and the
+	// like.
 	noSubquery bool
 	noColumns  bool
 	windows    []*syntax.WindowDef
@@ -65,18 +68,19 @@ type level struct {
 
 // aggregation is the state of aggregates and window functions of one SELECT.
 type aggregation struct {
-	allowed bool  // aggregates may stand here
-	refuse  error // what to answer otherwise
-	windows bool  // window functions may stand here
-	inside  bool  // within an aggregate's arguments
-	over    bool  // within a window function
-	found   bool  // there was an aggregate
-	grouped bool  // there is a GROUP BY
-	// named is the innermost SELECT whose columns the aggregate that is being bound has named so far; nil for none.
+	allowed bool  // aggregates are allowed here
+	refuse  error // the error if aggregates are not allowed
+	windows bool  // window functions are allowed here
+	inside  bool  // inside the arguments of an aggregate
+	over    bool  // inside a window function
+	found   bool  // the SELECT has an aggregate
+	grouped bool  // the SELECT has a GROUP BY
+	// named is the innermost SELECT whose columns the current aggregate has named so far; nil for
+	// none.
 	named *level
 }
 
-// columnByName finds a column by name; -1 for none, -2 for several.
+// columnByName returns the index of a column; -1 if there is none, -2 if the name is ambiguous.
 func (s *source) columnByName(name string) int {
 	found := -1
 	for i := range s.cols {
@@ -104,7 +108,7 @@ func (s *source) matches(q []syntax.Ident) bool {
 	return len(q) == 2 || q[len(q)-3].Name == "" || strings.EqualFold(q[len(q)-3].Name, s.db)
 }
 
-// resolve is the node of a column of a source.
+// resolve returns the node of a column of a source.
 func (s *source) resolve(i int) (*node, error) {
 	s.used = true
 	expand := s.cols[i].expand
@@ -165,7 +169,8 @@ func (l *level) find(parts []syntax.Ident) (*node, error) {
 	return nil, mserr.Unbound(dotted(parts))
 }
 
-// name notes that an expression of this level names a column of itself or of an outer one.
+// name records that an expression of this level names a column of the level at, which is l or an
+// outer level.
 func (l *level) name(at *level) {
 	if l.agg == nil || !l.agg.inside {
 		return
@@ -180,7 +185,8 @@ func (l *level) name(at *level) {
 	}
 }
 
-// unqualified looks for a name among the sources of one level; a nil source means that there is none.
+// unqualified looks up a name without a qualifier among the sources of one level. It returns a nil
+// source if there is none.
 func (l *level) unqualified(name string) (*source, int, error) {
 	var in *source
 	at := -1
@@ -195,7 +201,7 @@ func (l *level) unqualified(name string) (*source, int, error) {
 	return in, at, nil
 }
 
-// exposed finds a source by the name by which columns are qualified; nil for none.
+// exposed returns the source with an exposed name (the qualifier of its columns), or nil.
 func (l *level) exposed(name string) *source {
 	for _, src := range l.sources {
 		if strings.EqualFold(src.name, name) {

@@ -11,12 +11,13 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// TestSystemViews compiles a query over each system table and view, and lets SQLite check the result.
+// TestSystemViews compiles a query over each system table and view, and expects SQLite to accept
+// it.
 func TestSystemViews(t *testing.T) {
 	b := newFixture(t, "")
 	for _, name := range catalog.SystemNames() {
 		if strings.HasPrefix(name, "dbo.") || strings.HasPrefix(name, "msdb.") {
-			continue // of master and msdb only
+			continue // exists in master or msdb only
 		}
 		t.Run(name, func(t *testing.T) {
 			batch, err := syntax.Parse("SELECT * FROM "+name, syntax.DefaultOptions)

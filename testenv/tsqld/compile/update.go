@@ -10,22 +10,23 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// modification is an UPDATE, DELETE or MERGE while it is compiled.
+// modification is an UPDATE, DELETE or MERGE during compilation.
 type modification struct {
 	target
 	b    *binder
 	l    *level
-	src  *source // of the target's rows: its table, or a derived table through which it is changed
-	rid  *node   // SQLite's rowid of a row of src
+	src  *source // the target's rows: its table, or a derived table through which the table is changed
+	rid  *node   // the rowid of a row of src
 	from fromNode
-	// repeated says that rows of the target may come several times.
+	// repeated is set if from may return a row of the target several times.
 	repeated bool
-	// direct says that src is the table itself and the only thing in from, so that SQLite's own UPDATE and DELETE will do.
+	// direct is set if src is the table itself and the only source in from, so that a plain UPDATE
+	// or DELETE of SQLite is sufficient.
 	direct bool
 }
 
-// modify binds the target and FROM of UPDATE or DELETE. columns are the names of those that are set, by which the
-// table behind a view or CTE over several tables is found.
+// modify binds the target and FROM of UPDATE or DELETE. columns are the names of the columns to
+// set; in a view or CTE over several tables, they determine the table to change.
 func (b *binder) modify(ts syntax.TableSource, from []syntax.TableSource, permission string, columns []string) (*modification, error) {
 	m := &modification{b: b, l: &level{agg: &aggregation{refuse: mserr.AggregateInSet()}}, repeated: len(from) > 0}
 	var err error
@@ -60,7 +61,7 @@ func (b *binder) modify(ts syntax.TableSource, from []syntax.TableSource, permis
 	return m, nil
 }
 
-// databaseOf finds the database of a base source; nil for temporary tables.
+// databaseOf returns the database of a table's source, or nil for a temporary table.
 func (b *binder) databaseOf(src *source) (*catalog.Database, error) {
 	for _, db := range b.needs.Snapshots {
 		if src.home != 0 && db.ID == src.home {
@@ -73,7 +74,7 @@ func (b *binder) databaseOf(src *source) (*catalog.Database, error) {
 	return nil, nil
 }
 
-// targetSource binds the target of a data change that is not in FROM.
+// targetSource binds the target of a data change that FROM does not name.
 func (b *binder) targetSource(ts syntax.TableSource) (*source, error) {
 	switch ts := ts.(type) {
 	case *syntax.TableVar:
@@ -84,8 +85,8 @@ func (b *binder) targetSource(ts syntax.TableSource) (*source, error) {
 	return nil, mserr.NotSupported("a data change of this kind of table (%T)", ts)
 }
 
-// targetInFrom finds the target among the sources of FROM: by alias, else as the only use of the same table. It is
-// nil when FROM does not name it.
+// targetInFrom returns the target among the sources of FROM: the source with that alias, or the
+// only use of that table. It returns nil if FROM does not name the target.
 func (b *binder) targetInFrom(ts syntax.TableSource, l *level) (*source, error) {
 	if len(l.sources) == 0 {
 		return nil, nil
@@ -117,7 +118,7 @@ func (b *binder) targetInFrom(ts syntax.TableSource, l *level) (*source, error) 
 	return onlyMatch(l, func(src *source) bool { return t != nil && src.base == t })
 }
 
-// ownName is the name of the table or view that a source is, whatever it is called in FROM.
+// ownName returns the name of the table or view of a source, without regard to aliases.
 func (s *source) ownName() string {
 	switch {
 	case s.base != nil:
@@ -128,7 +129,7 @@ func (s *source) ownName() string {
 	return s.name
 }
 
-// isObject reports whether a source is a table or view; nil is none.
+// isObject reports whether a source is a table or view. It is false for a nil object.
 func (s *source) isObject(o catalog.Object) bool {
 	switch o := o.(type) {
 	case *catalog.Table:
@@ -139,7 +140,7 @@ func (s *source) isObject(o catalog.Object) bool {
 	return false
 }
 
-// onlyMatch is the only source that fits; nil for none. Error 8154 for several.
+// onlyMatch returns the only source for which fits is true, or nil. Error 8154 for several.
 func onlyMatch(l *level, fits func(*source) bool) (*source, error) {
 	var found *source
 	for _, src := range l.sources {
@@ -154,8 +155,9 @@ func onlyMatch(l *level, fits func(*source) bool) (*source, error) {
 	return found, nil
 }
 
-// rowID makes the rowid of the table behind a source available: a table's own, or through a derived table (a
-// view, a CTE) that shows the rows of one table as they are. base is the source of the table itself. Errors: 4403, 4405, 4406.
+// rowID adds the rowid of the table behind a source to the source's columns. The source is a table,
+// or a derived table (view, CTE) that shows the rows of one table unchanged. base is the source of
+// that table. Errors: 4403, 4405, 4406.
 func (b *binder) rowID(src *source, columns []string, permission string) (base *source, rid *node, err error) {
 	if src.base != nil && src.table != "" {
 		src.cols = append(src.cols, sourceColumn{typ: types.BigIntType, sql: "rowid", hidden: true})
@@ -204,10 +206,10 @@ func (b *binder) rowID(src *source, columns []string, permission string) (base *
 	return base, columnNode(src, len(src.cols)-1), nil
 }
 
-// baseOf is the column of the target behind a column of src; nil if the name is unknown.
+// baseOf returns the target's column behind a column of src, or nil if the name is unknown.
 func (m *modification) baseOf(name string) *catalog.Column { return baseIn(m.src, name) }
 
-// baseIn follows a column through derived tables.
+// baseIn returns the table column behind a column, possibly through derived tables, or nil.
 func baseIn(src *source, name string) *catalog.Column {
 	i := src.columnByName(name)
 	if i < 0 {
@@ -226,7 +228,7 @@ func baseIn(src *source, name string) *catalog.Column {
 	return baseIn(n.src, n.src.cols[n.col].name)
 }
 
-// old is the node of the present value of a column of the target.
+// old returns the node of the current value of a column of the target.
 func (m *modification) old(c *catalog.Column) (*node, error) {
 	for i := range m.src.cols {
 		if m.src.cols[i].base == c {
@@ -238,7 +240,7 @@ func (m *modification) old(c *catalog.Column) (*node, error) {
 			return m.src.resolve(i)
 		}
 	}
-	// A column that the view or CTE does not show: read it from the table.
+	// The view or CTE does not show the column: read it from the table.
 	t := &source{alias: m.b.alias("t"), base: m.table, table: m.sql()}
 	m.b.tableColumns(t, m.db, m.table)
 	t.cols = append(t.cols, sourceColumn{typ: types.BigIntType, sql: "rowid", hidden: true})
@@ -259,16 +261,18 @@ func (m *modification) old(c *catalog.Column) (*node, error) {
 	return nil, mserr.InvalidColumn(c.Name)
 }
 
-// ordered reports whether the rows come in an order (TOP ... ORDER BY in a CTE), in which OUTPUT yields them then.
+// ordered reports whether the rows have an order (TOP ... ORDER BY in a CTE), in which OUTPUT then
+// returns them.
 func (m *modification) ordered() bool { return m.src.query != nil && len(m.src.query.order) > 0 }
 
-// setting is a column's new value.
+// setting is the new value of a column.
 type setting struct {
 	c *catalog.Column
 	n *node
 }
 
-// sets binds SET: the columns' values, and assignments to variables. Errors: 207, 264, 271, 272, 8102.
+// sets binds SET: the values of columns, and assignments to variables. Errors: 207, 264, 271, 272,
+// 8102.
 func (m *modification) sets(clauses []*syntax.SetClause, l *level) (values []setting, assigned []assignment, err error) {
 	for _, s := range clauses {
 		if s.Write != nil {
@@ -328,7 +332,7 @@ func (m *modification) sets(clauses []*syntax.SetClause, l *level) (values []set
 	return values, assigned, nil
 }
 
-// shareSettingValues is onePerRow over the values and assignments of a SET clause.
+// shareSettingValues applies shareSequenceValues to the values and assignments of a SET clause.
 func shareSettingValues(values []setting, assigned []assignment) {
 	row := make([]*node, 0, len(values)+len(assigned))
 	for _, v := range values {
@@ -372,7 +376,7 @@ func (m *modification) setColumn(ref *syntax.ColumnRef, before []setting) (*cata
 	return c, nil
 }
 
-// setNames are the names of the columns that are set.
+// setNames returns the names of the columns that SET clauses assign.
 func setNames(clauses []*syntax.SetClause) []string {
 	var out []string
 	for _, s := range clauses {
@@ -392,7 +396,7 @@ func (m *modification) where(c syntax.Cond) (*node, error) {
 	return m.b.cond(c, m.l)
 }
 
-// rows is the query for the rows to change, without a select list.
+// rows returns the query for the rows to change, without a select list.
 func (m *modification) rows(where *node, top *syntax.Top) (*query, error) {
 	q := &query{core: &core{from: m.from, where: where}}
 	if top == nil {
@@ -409,7 +413,7 @@ func (m *modification) rows(where *node, top *syntax.Top) (*query, error) {
 	return q, err
 }
 
-// Update compiles an UPDATE, WHERE CURRENT OF excepted.
+// Update compiles an UPDATE without WHERE CURRENT OF.
 func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 	err = c.bind(s.Hints, func(b *binder) error {
 		if s.CurrentOf != nil {
@@ -461,7 +465,7 @@ func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 	return d, err
 }
 
-// updateDirect is SQLite's plain UPDATE.
+// updateDirect compiles a plain UPDATE of SQLite.
 func (m *modification) updateDirect(d *DML, values []setting, where *node, returned *query) error {
 	r := &renderer{}
 	m.renderSet(r, values)
@@ -472,7 +476,7 @@ func (m *modification) updateDirect(d *DML, values []setting, where *node, retur
 	return d.emitChange(r, returned)
 }
 
-// renderSet writes UPDATE and SET with the values as they are.
+// renderSet writes UPDATE and SET with the values as expressions.
 func (m *modification) renderSet(r *renderer, values []setting) {
 	r.WriteString("UPDATE " + m.sql() + " AS " + m.src.alias + " SET ")
 	for i, v := range values {
@@ -486,8 +490,9 @@ func (m *modification) renderSet(r *renderer, values []setting) {
 	}
 }
 
-// updateJoined updates the target where FROM joins it, so that each row is looked up once: in SQLite, the target is one of the
-// tables of FROM without being named there. It reports whether that is possible: for inner joins with the table itself.
+// updateJoined compiles an UPDATE ... FROM of SQLite, which finds each row of the target once.
+// SQLite's FROM does not name the target itself. updateJoined reports whether it could: it requires
+// inner joins with the table itself.
 func (m *modification) updateJoined(d *DML, values []setting, where *node, returned *query) (bool, error) {
 	if m.src.table == "" {
 		return false, nil
@@ -510,13 +515,14 @@ func (m *modification) updateJoined(d *DML, values []setting, where *node, retur
 	return true, d.emitChange(r, returned)
 }
 
-// readsTarget reports whether a value comes from a query, which SQLite's plain UPDATE would let see the rows that it has changed
-// already. With FROM it computes all values first.
+// readsTarget reports whether a value comes from a query. SQLite's plain UPDATE would let the query
+// see rows that it has changed already; UPDATE with FROM computes all values first.
 func readsTarget(values []setting) bool {
 	return slices.ContainsFunc(values, func(v setting) bool { return v.n.traits&(hasSubquery|hasLocal) != 0 })
 }
 
-// splitTarget takes the target out of inner joins: what is left of them, and the conditions that are to hold.
+// splitTarget removes the target from inner joins. It returns the remaining joins and the
+// conditions that must hold.
 func (m *modification) splitTarget(f fromNode) (rest fromNode, conds []*node, found bool) {
 	j, ok := f.(*join)
 	switch {
@@ -540,7 +546,7 @@ func (m *modification) splitTarget(f fromNode) (rest fromNode, conds []*node, fo
 	return rest, append(append(conds, more...), j.on), true
 }
 
-// isDependent reports whether the rows of a source depend on others.
+// isDependent reports whether the rows of a source depend on other sources.
 func isDependent(f fromNode) bool {
 	switch f := f.(type) {
 	case *join:
@@ -551,7 +557,7 @@ func isDependent(f fromNode) bool {
 	return false
 }
 
-// updateFrom updates from a subquery of rowids and new values.
+// updateFrom compiles an UPDATE from a subquery of rowids and new values.
 func (m *modification) updateFrom(d *DML, s *syntax.UpdateStmt, values []setting, where *node, returned *query) error {
 	if s.Top == nil {
 		if done, err := m.updateJoined(d, values, where, returned); done || err != nil {
@@ -580,7 +586,7 @@ func (m *modification) updateFrom(d *DML, s *syntax.UpdateStmt, values []setting
 	return d.emitChange(r, returned)
 }
 
-// updateInto is outputInto of an UPDATE.
+// updateInto is outputInto for an UPDATE.
 func (m *modification) updateInto(d *DML, clause *syntax.Output, values []setting, where *node) bool {
 	inserted := m.b.pseudo("inserted", m.target, func(c *catalog.Column) (*node, error) {
 		for _, v := range values {
@@ -593,7 +599,7 @@ func (m *modification) updateInto(d *DML, clause *syntax.Output, values []settin
 	return m.outputInto(d, clause, values, where, inserted, m.b.pseudo("deleted", m.target, m.old))
 }
 
-// updateSpooled is an UPDATE with OUTPUT or assignments.
+// updateSpooled compiles an UPDATE with OUTPUT or assignments through a spool.
 func (m *modification) updateSpooled(d *DML, s *syntax.UpdateStmt, values []setting, assigned []assignment, where *node) error {
 	sp := m.b.newSpool()
 	rid := sp.capture(m.rid)
@@ -637,7 +643,7 @@ func (m *modification) updateSpooled(d *DML, s *syntax.UpdateStmt, values []sett
 	return out.emit(m.b, d)
 }
 
-// captured is the old value of a column in the spool.
+// captured returns the spool's column for the old value of a column.
 func (m *modification) captured(sp *spool, c *catalog.Column) (*node, error) {
 	n, err := m.old(c)
 	if err != nil {
@@ -646,7 +652,7 @@ func (m *modification) captured(sp *spool, c *catalog.Column) (*node, error) {
 	return sp.capture(n), nil
 }
 
-// outputLevel is what OUTPUT sees: inserted, deleted, and the other sources of FROM.
+// outputLevel returns the level of OUTPUT: inserted, deleted, and the other sources of FROM.
 func (m *modification) outputLevel(pseudo ...*source) *level {
 	l := &level{sources: pseudo}
 	for _, src := range m.l.sources {
@@ -657,7 +663,8 @@ func (m *modification) outputLevel(pseudo ...*source) *level {
 	return l
 }
 
-// applyUpdate adds the statement that updates the target from the spool; only restricts it to some rows of the spool.
+// applyUpdate adds the statement that updates the target from the spool. only, if not nil,
+// restricts it to some rows of the spool.
 func (m *modification) applyUpdate(d *DML, sp *spool, rid *node, values []setting, fresh map[*catalog.Column]*node, only *node) error {
 	if len(values) == 0 {
 		return nil
@@ -697,9 +704,11 @@ func (m *modification) applyUpdate(d *DML, sp *spool, rid *node, values []settin
 	return write(values, func(r *renderer, c *catalog.Column) { r.node(fresh[c]) }, row)
 }
 
-// rekeyed are the settings of key columns by which rows might take each other's place, as in SET id = id + 1. SQL Server
-// checks unique keys when all rows are changed, SQLite row by row; so such columns get values first
-// that no row has. It is none where a constraint would not let them: then SQLite may report a duplicate key that SQL Server would not.
+// rekeyed returns the settings of key columns that may exchange values between rows, as in SET id =
+// id + 1. SQL Server checks unique keys after all rows are changed, SQLite after each row;
+// therefore such columns first get temporary values that no row has. A column whose constraints may
+// refuse the temporary values is left out; for such a column SQLite may report a duplicate key that
+// SQL Server would not report.
 func (m *modification) rekeyed(values []setting) []setting {
 	var out []setting
 	for _, v := range values {
@@ -722,7 +731,8 @@ func (m *modification) isKey(c *catalog.Column) bool {
 	return false
 }
 
-// isConstrained reports whether a foreign key has to do with a column, or the table has CHECK constraints.
+// isConstrained reports whether a column is part of a foreign key, or the table has CHECK
+// constraints.
 func (m *modification) isConstrained(c *catalog.Column) bool {
 	if len(m.table.Checks) > 0 {
 		return true
@@ -745,7 +755,8 @@ func (m *modification) isConstrained(c *catalog.Column) bool {
 	return false
 }
 
-// temporaryKey is a value of the column's storage class for the row of a number, far from all that tables hold.
+// temporaryKey returns SQL for a value in the column's storage class, unique for each row number
+// and far from the values in real tables.
 func temporaryKey(c *catalog.Column, number string) string {
 	switch c.Type.Storage() {
 	case "REAL":
@@ -761,8 +772,8 @@ func temporaryKey(c *catalog.Column, number string) string {
 	return "(-9000000000000000000 + " + number + ")"
 }
 
-// assign prepares the assignments of UPDATE ... SET @v = x: what to compute from a row, and the columns that
-// the row must have.
+// assign prepares the assignments of UPDATE ... SET @v = x: the expressions to evaluate for each
+// row, and the columns that the row must have.
 func (s *spool) assign(d *DML, values []setting, assigned []assignment) (assign []Assign, yield []*node) {
 	names := map[string]bool{}
 	for _, a := range assigned {

@@ -1,0 +1,62 @@
+package compile
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
+)
+
+// TestDocExample binds and renders the SELECT of doc.go and expects the tree and the SQL shown there.
+func TestDocExample(t *testing.T) {
+	const text = "SELECT name, price / 2 AS half FROM item WHERE price >= @min + 1 AND name <> N''"
+	f := newFixture(t, "CREATE TABLE dbo.item (id int NOT NULL PRIMARY KEY, name nvarchar(20) NOT NULL, price int NULL)")
+	f.declare("@min", "smallint", "1")
+	batch, err := syntax.Parse(text, syntax.DefaultOptions)
+	require.NoError(t, err)
+	selected := batch.Stmts[0].(*syntax.SelectStmt).Query
+
+	b, err := newBinder(f)
+	require.NoError(t, err)
+	q, err := b.query(selected, nil, queryUse{top: true})
+	require.NoError(t, err)
+	tree := &treePrinter{}
+	for i, n := range q.core.items {
+		tree.node(fmt.Sprintf("item %d: ", i+1), n, 0)
+	}
+	tree.node("where: ", q.core.where, 0)
+	p, err := New(f).Select(selected, nil)
+	require.NoError(t, err)
+	sql := strings.ReplaceAll(p.SQL, " FROM", "\nFROM")
+	sql = strings.ReplaceAll(sql, " WHERE", "\nWHERE")
+
+	source, err := os.ReadFile("doc.go")
+	require.NoError(t, err)
+	doc := strings.ReplaceAll(string(source), "//\t", "")
+	doc = strings.ReplaceAll(doc, "// ", "")
+	for _, part := range []string{text, tree.String(), sql} {
+		require.Contains(t, doc, strings.TrimSpace(part)+"\n")
+	}
+}
+
+// treePrinter draws expressions, one node a line.
+type treePrinter struct{ strings.Builder }
+
+// node draws a node and its arguments.
+func (p *treePrinter) node(prefix string, n *node, depth int) {
+	detail := map[opcode]string{
+		opConst: fmt.Sprintf("constant %#v", n.val), opVar: "variable " + n.name, opCall: "call " + n.key,
+		opCompare: "compare " + n.name, opAnd: "and",
+	}[n.op]
+	if n.op == opCol {
+		detail = "column " + n.src.alias + "." + n.src.cols[n.col].name
+	}
+	fmt.Fprintf(p, "%s%s%s (%s)\n", strings.Repeat("  ", depth), prefix, detail, n.typ)
+	for _, a := range n.args {
+		p.node("", a, depth+1)
+	}
+}
