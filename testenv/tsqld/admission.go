@@ -11,14 +11,14 @@ import (
 
 // How many connections there may be that have not logged in; see [admission].
 const (
-	mostPending      = 256
-	mostOfAddress    = 192
-	patience         = 500 * time.Millisecond // with a client that has sent nothing yet, or not enough, while others wait
-	patienceAtLogin  = 2 * time.Second        // with one that has sent its first message and owes the next one
-	patienceInAll    = 5 * time.Second        // with one that has not logged in
-	defaultMostUsers = 1000
+	maxPending           = 256
+	maxPendingPerAddress = 192
+	idleLimit            = 500 * time.Millisecond // with a client that has sent nothing yet, or not enough, while others wait
+	loginIdleLimit       = 2 * time.Second        // with one that has sent its first message and owes the next one
+	pendingLimit         = 5 * time.Second        // with one that has not logged in
+	defaultMaxUsers      = 1000
 	// mostConnections is SQL Server's limit (documentation: user connections).
-	mostConnections = 32767
+	maxConnections = 32767
 )
 
 // errDropped ends a connection that has not logged in, in favour of others.
@@ -28,17 +28,17 @@ var errDropped = errors.New("dropped before its login, as others wait for room")
 // the latter, those that keep the server waiting make room for new ones, first those of the address that has most of them; so a client that
 // logs in at once is let in although another one keeps opening connections and says nothing. It is safe for concurrent use.
 type admission struct {
-	users int // how many may have logged in
+	maxUsers int // how many may have logged in
 
-	mu      sync.Mutex
-	inside  int
-	pending map[*visitor]struct{}
-	of      map[string]int // pending ones by address
-	freed   chan struct{}  // closed when one of them leaves; nil while nobody waits for that
+	mu        sync.Mutex
+	loggedIn  int
+	pending   map[*pendingConn]struct{}
+	byAddress map[string]int // pending ones by address
+	roomFreed chan struct{}  // closed when one of them leaves; nil while nobody waits for that
 }
 
 // visitor is a connection that has not logged in.
-type visitor struct {
+type pendingConn struct {
 	address string
 	since   time.Time    // when it was let in; guarded by admission.mu
 	waiting atomic.Int64 // since when the client sends nothing, in nanoseconds since 1970; 0 while it is not waited for
@@ -51,15 +51,15 @@ type visitor struct {
 // newAdmission makes an admission for a number of users; 0 is the default.
 func newAdmission(users int) *admission {
 	if users <= 0 {
-		users = defaultMostUsers
+		users = defaultMaxUsers
 	}
-	return &admission{users: min(users, mostConnections), pending: map[*visitor]struct{}{}, of: map[string]int{}}
+	return &admission{maxUsers: min(users, maxConnections), pending: map[*pendingConn]struct{}{}, byAddress: map[string]int{}}
 }
 
 // enter counts a connection that has not logged in; it waits for room, and returns false when ctx or closing ends first.
-func (a *admission) enter(ctx context.Context, closing <-chan struct{}, v *visitor) bool {
+func (a *admission) admit(ctx context.Context, closing <-chan struct{}, p *pendingConn) bool {
 	for {
-		freed, wait, victim := a.try(v)
+		freed, wait, victim := a.tryAdmit(p)
 		if victim != nil {
 			victim.drop(errDropped)
 		}
@@ -86,115 +86,115 @@ func (a *admission) enter(ctx context.Context, closing <-chan struct{}, v *visit
 
 // try lets a visitor in if there is room, perhaps in place of another one, which it returns. Else it returns what to wait for, and for how long
 // at most.
-func (a *admission) try(v *visitor) (freed <-chan struct{}, wait time.Duration, victim *visitor) {
+func (a *admission) tryAdmit(p *pendingConn) (freed <-chan struct{}, wait time.Duration, victim *pendingConn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	crowded := a.of[v.address] >= mostOfAddress
-	if crowded || len(a.pending) >= mostPending {
-		from := v.address
+	crowded := a.byAddress[p.address] >= maxPendingPerAddress
+	if crowded || len(a.pending) >= maxPending {
+		from := p.address
 		if !crowded {
-			for address, n := range a.of {
-				if n > a.of[from] {
+			for address, n := range a.byAddress {
+				if n > a.byAddress[from] {
 					from = address
 				}
 			}
 		}
 		if victim, wait = a.slowest(from); wait > 0 {
-			if a.freed == nil {
-				a.freed = make(chan struct{})
+			if a.roomFreed == nil {
+				a.roomFreed = make(chan struct{})
 			}
-			return a.freed, wait, nil
+			return a.roomFreed, wait, nil
 		}
-		a.remove(victim)
+		a.removeLocked(victim)
 	}
-	v.in = true
-	v.since = time.Now()
-	a.pending[v] = struct{}{}
-	a.of[v.address]++
+	p.in = true
+	p.since = time.Now()
+	a.pending[p] = struct{}{}
+	a.byAddress[p.address]++
 	return nil, 0, victim
 }
 
 // slowest is the visitor of an address with whom patience ends first, and when. a.mu must be held.
-func (a *admission) slowest(address string) (*visitor, time.Duration) {
-	var slowest *visitor
+func (a *admission) slowest(address string) (*pendingConn, time.Duration) {
+	var slowest *pendingConn
 	least := time.Duration(1<<63 - 1)
 	now := time.Now()
-	for v := range a.pending {
-		if v.address != address {
+	for p := range a.pending {
+		if p.address != address {
 			continue
 		}
-		left := patienceInAll - now.Sub(v.since)
-		if waiting := v.waiting.Load(); waiting != 0 {
-			enough := patience
-			if v.begun.Load() {
-				enough = patienceAtLogin
+		left := pendingLimit - now.Sub(p.since)
+		if waiting := p.waiting.Load(); waiting != 0 {
+			enough := idleLimit
+			if p.begun.Load() {
+				enough = loginIdleLimit
 			}
 			left = min(left, enough-now.Sub(time.Unix(0, waiting)))
 		} else {
-			left = min(left, patience) // it may begin to keep us waiting
+			left = min(left, idleLimit) // it may begin to keep us waiting
 		}
 		if left < least {
-			slowest, least = v, left
+			slowest, least = p, left
 		}
 	}
 	return slowest, least
 }
 
 // remove counts a visitor no more. a.mu must be held.
-func (a *admission) remove(v *visitor) {
-	if v == nil || !v.in {
+func (a *admission) removeLocked(p *pendingConn) {
+	if p == nil || !p.in {
 		return
 	}
-	v.in = false
-	delete(a.pending, v)
-	if a.of[v.address]--; a.of[v.address] == 0 {
-		delete(a.of, v.address)
+	p.in = false
+	delete(a.pending, p)
+	if a.byAddress[p.address]--; a.byAddress[p.address] == 0 {
+		delete(a.byAddress, p.address)
 	}
-	if a.freed != nil {
-		close(a.freed)
-		a.freed = nil
+	if a.roomFreed != nil {
+		close(a.roomFreed)
+		a.roomFreed = nil
 	}
 }
 
 // leave counts a visitor no more: it has logged in, or ended.
-func (a *admission) leave(v *visitor) {
-	v.done.Store(true)
+func (a *admission) remove(p *pendingConn) {
+	p.done.Store(true)
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.remove(v)
+	a.removeLocked(p)
 }
 
 // admit counts a user; false when there are too many.
-func (a *admission) admit() bool {
+func (a *admission) addUser() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.inside >= a.users {
+	if a.loggedIn >= a.maxUsers {
 		return false
 	}
-	a.inside++
+	a.loggedIn++
 	return true
 }
 
 // dismiss counts a user no more.
-func (a *admission) dismiss() {
+func (a *admission) removeUser() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.inside--
+	a.loggedIn--
 }
 
 // metered is the reading side of a connection; it notes for how long the client has sent nothing, until the login has succeeded.
-type metered struct {
+type idleMeter struct {
 	net.Conn
-	v *visitor
+	pending *pendingConn
 }
 
 // Read implements [net.Conn].
-func (m metered) Read(p []byte) (int, error) {
-	if m.v.done.Load() {
+func (m idleMeter) Read(p []byte) (int, error) {
+	if m.pending.done.Load() {
 		return m.Conn.Read(p)
 	}
-	m.v.waiting.Store(time.Now().UnixNano())
+	m.pending.waiting.Store(time.Now().UnixNano())
 	n, err := m.Conn.Read(p)
-	m.v.waiting.Store(0)
+	m.pending.waiting.Store(0)
 	return n, err
 }

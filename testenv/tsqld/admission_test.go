@@ -70,20 +70,20 @@ func TestHalfOpenConnections(t *testing.T) {
 				f.admission.mu.Lock()
 				pending := len(f.admission.pending)
 				f.admission.mu.Unlock()
-				require.LessOrEqual(t, pending, mostPending)
-				require.GreaterOrEqual(t, pending, mostOfAddress)
+				require.LessOrEqual(t, pending, maxPending)
+				require.GreaterOrEqual(t, pending, maxPendingPerAddress)
 				start := time.Now()
 				require.Zero(t, logInFrom(t, f, "192.0.2.99", "sa", "secret"))
 				// All others came before the user: in the worst case the user waits for them.
-				require.LessOrEqual(t, time.Since(start), (silent/mostOfAddress+1)*patience)
+				require.LessOrEqual(t, time.Since(start), (silent/maxPendingPerAddress+1)*idleLimit)
 				time.Sleep(time.Hour)
 				synctest.Wait()
 				require.Empty(t, f.admission.pending)
-				require.Empty(t, f.admission.of)
-				require.Zero(t, f.admission.inside)
+				require.Empty(t, f.admission.byAddress)
+				require.Zero(t, f.admission.loggedIn)
 				mu.Lock()
 				defer mu.Unlock()
-				require.GreaterOrEqual(t, dropped, silent-mostPending)
+				require.GreaterOrEqual(t, dropped, silent-maxPending)
 			})
 		})
 	}
@@ -93,21 +93,21 @@ func TestHalfOpenConnections(t *testing.T) {
 func TestSlowLoginsMakeRoom(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, Config{})
-		for range mostOfAddress {
+		for range maxPendingPerAddress {
 			c := connectFrom(t, f, "192.0.2.1")
 			go func() {
 				for {
 					if _, err := c.conn.Write([]byte{0x12}); err != nil {
 						return
 					}
-					time.Sleep(patience / 2)
+					time.Sleep(idleLimit / 2)
 				}
 			}()
 		}
-		time.Sleep(patience)
+		time.Sleep(idleLimit)
 		start := time.Now()
 		require.Zero(t, logInFrom(t, f, "192.0.2.1", "sa", "secret"))
-		require.LessOrEqual(t, time.Since(start), patienceInAll)
+		require.LessOrEqual(t, time.Since(start), pendingLimit)
 		time.Sleep(loginTime)
 		synctest.Wait()
 	})
@@ -119,15 +119,15 @@ func TestBurstOfLogins(t *testing.T) {
 		f := newFixture(t, Config{})
 		db := f.dial(t, "encrypt=disable")
 		var wg sync.WaitGroup
-		errs := make(chan error, 3*mostOfAddress)
-		for range 3 * mostOfAddress {
+		errs := make(chan error, 3*maxPendingPerAddress)
+		for range 3 * maxPendingPerAddress {
 			wg.Go(func() {
 				_, err := db.Conn(t.Context())
 				errs <- err
 			})
 		}
 		wg.Wait()
-		for range 3 * mostOfAddress {
+		for range 3 * maxPendingPerAddress {
 			require.NoError(t, <-errs)
 		}
 	})
@@ -139,10 +139,10 @@ func TestClientsThatHaveBegunHaveMoreTime(t *testing.T) {
 		f := newFixture(t, Config{})
 		begun := connectFrom(t, f, "192.0.2.1")
 		begun.send(tds.PacketPrelogin, tds.AppendPrelogin(nil, &tds.Prelogin{Encryption: tds.EncryptNotSupported}))
-		for range 2 * mostOfAddress {
+		for range 2 * maxPendingPerAddress {
 			connectFrom(t, f, "192.0.2.1")
 		}
-		time.Sleep(patienceAtLogin - time.Millisecond)
+		time.Sleep(loginIdleLimit - time.Millisecond)
 		_, _, err := tds.ReadMessage(begun.conn, 4096)
 		require.NoError(t, err)
 		begun.send(tds.PacketLogin7, tds.AppendLogin(nil, &tds.Login{Asked: tds.Version74, User: "sa", Password: "secret"}))

@@ -38,7 +38,7 @@ func many(s string, n int) string {
 }
 
 // crossed is a product of catalog views, of more rows than anybody can wait for.
-const crossed = "sys.all_columns AS a CROSS JOIN sys.all_columns AS b CROSS JOIN sys.all_columns AS c"
+const hugeProduct = "sys.all_columns AS a CROSS JOIN sys.all_columns AS b CROSS JOIN sys.all_columns AS c"
 
 // attacks are those of the review (H6, H7 and its figures), and their kin.
 func attacks() []attack {
@@ -58,18 +58,18 @@ func attacks() []attack {
 		{name: "split and joined", first: true, text: "SELECT LEN(STRING_AGG(CAST(a.value AS varchar(max)), 'xxxxxxxx')) FROM STRING_SPLIT(" + many(",", 30_000_000) + ", ',') AS a"},
 		{name: "recursion", first: true, text: "WITH r AS (SELECT CAST('a' AS varchar(max)) AS a UNION ALL SELECT a + a FROM r) SELECT MAX(LEN(a)) FROM r OPTION (MAXRECURSION 0)"},
 		{name: "endless recursion", text: "WITH r AS (SELECT 1 AS a UNION ALL SELECT a FROM r) SELECT MAX(a) FROM r OPTION (MAXRECURSION 0)"},
-		{name: "for xml", first: true, text: "SELECT a.name FROM " + crossed + " FOR XML PATH"},
-		{name: "for json", first: true, text: "SELECT a.name FROM " + crossed + " FOR JSON PATH"},
-		{name: "string_agg", first: true, text: "SELECT LEN(STRING_AGG(CAST(a.name AS varchar(max)), ',')) FROM " + crossed},
-		{name: "count distinct", text: "SELECT COUNT(DISTINCT a.name + b.name + c.name) FROM " + crossed},
-		{name: "group by", text: "SELECT TOP (1) a.name, b.name, COUNT(*) FROM " + crossed + " GROUP BY a.name, b.name"},
-		{name: "row_number", text: "SELECT MAX(n) FROM (SELECT ROW_NUMBER() OVER (ORDER BY a.name, b.name, c.name) AS n FROM " + crossed + ") AS t"},
-		{name: "order by", first: true, text: "SELECT TOP (1) a.name + b.name AS x FROM " + crossed + " ORDER BY x, c.name"},
-		{name: "into", first: true, text: "SELECT a.name AS x, b.name AS y INTO #t FROM " + crossed},
+		{name: "for xml", first: true, text: "SELECT a.name FROM " + hugeProduct + " FOR XML PATH"},
+		{name: "for json", first: true, text: "SELECT a.name FROM " + hugeProduct + " FOR JSON PATH"},
+		{name: "string_agg", first: true, text: "SELECT LEN(STRING_AGG(CAST(a.name AS varchar(max)), ',')) FROM " + hugeProduct},
+		{name: "count distinct", text: "SELECT COUNT(DISTINCT a.name + b.name + c.name) FROM " + hugeProduct},
+		{name: "group by", text: "SELECT TOP (1) a.name, b.name, COUNT(*) FROM " + hugeProduct + " GROUP BY a.name, b.name"},
+		{name: "row_number", text: "SELECT MAX(n) FROM (SELECT ROW_NUMBER() OVER (ORDER BY a.name, b.name, c.name) AS n FROM " + hugeProduct + ") AS t"},
+		{name: "order by", first: true, text: "SELECT TOP (1) a.name + b.name AS x FROM " + hugeProduct + " ORDER BY x, c.name"},
+		{name: "into", first: true, text: "SELECT a.name AS x, b.name AS y INTO #t FROM " + hugeProduct},
 		{name: "table variable", text: "DECLARE @t TABLE (a varchar(8000)); WHILE 1=1 INSERT @t SELECT REPLICATE('a', 8000) FROM sys.all_columns"},
-		{name: "cursor", first: true, text: "DECLARE k CURSOR STATIC FOR SELECT a.name FROM " + crossed + "; OPEN k"},
-		{name: "insert exec", first: true, text: "CREATE TABLE #t (a sysname); INSERT #t EXEC ('SELECT a.name FROM " + crossed + "')"},
-		{name: "output", text: "CREATE TABLE #t (a int); INSERT #t (a) OUTPUT inserted.a SELECT a.column_id FROM " + crossed},
+		{name: "cursor", first: true, text: "DECLARE k CURSOR STATIC FOR SELECT a.name FROM " + hugeProduct + "; OPEN k"},
+		{name: "insert exec", first: true, text: "CREATE TABLE #t (a sysname); INSERT #t EXEC ('SELECT a.name FROM " + hugeProduct + "')"},
+		{name: "output", text: "CREATE TABLE #t (a int); INSERT #t (a) OUTPUT inserted.a SELECT a.column_id FROM " + hugeProduct},
 		{name: "openjson", first: true, text: "SELECT COUNT(*) FROM OPENJSON('[' + " + many("1,", 8_000_000) + " + '1]')"},
 		{name: "xml", first: true, text: "SELECT CAST(" + many("<a/>", 5_000_000) + " AS xml)"},
 		{name: "like", first: true, text: "DECLARE @n int = 0; WHILE 1=1 SELECT @n += 1 WHERE " + many("a", 1_000_000) + " LIKE '%" + strings.Repeat("a_", 1000) + "b%'"},
@@ -86,7 +86,7 @@ func attacks() []attack {
 		{name: "statements", text: strings.Repeat("SELECT 1\n", 300_000)},
 		{name: "in", text: "SELECT 1 WHERE 1 IN (2" + strings.Repeat(",2", 300_000) + ")"},
 		{name: "dynamic", text: "DECLARE @x nvarchar(max) = N'SELECT 1 WHERE 1=0', @n int = 0; WHILE 1=1 BEGIN SET @n += 1; SET @x += CONCAT(N' OR 1=', @n); EXEC (@x) END"},
-		{name: "write in a transaction", first: true, text: "CREATE TABLE #t (a int); BEGIN TRAN; INSERT #t SELECT a.column_id FROM " + crossed},
+		{name: "write in a transaction", first: true, text: "CREATE TABLE #t (a int); BEGIN TRAN; INSERT #t SELECT a.column_id FROM " + hugeProduct},
 	}
 }
 
@@ -115,7 +115,7 @@ const (
 	attackMemory = 192 << 20
 	// attackPatience is when an attack counts as one that does not end. It is far above what is promised, for machines that have other
 	// things to do.
-	attackPatience = 20 * time.Second
+	attackTimeout = 20 * time.Second
 )
 
 // attackTime is how long an attack goes on before it is ended.
@@ -133,8 +133,8 @@ type attacked struct {
 	sa *sql.DB
 }
 
-// newAttacked starts a server.
-func newAttacked(t *testing.T) *attacked {
+// newAttackedServer starts a server.
+func newAttackedServer(t *testing.T) *attacked {
 	t.Helper()
 	s, err := New(Config{SAPassword: "secret", MaxMemory: attackMemory, OnPanic: func(v any, stack []byte) { t.Errorf("panic: %v\n%s", v, stack) }})
 	require.NoError(t, err)
@@ -191,16 +191,16 @@ func inTime(t *testing.T, what string, f func()) {
 	}()
 	select {
 	case <-done:
-	case <-time.After(attackPatience):
+	case <-time.After(attackTimeout):
 		buf := make([]byte, 1<<20)
-		t.Fatalf("%s: still not after %v\n%s", what, attackPatience, buf[:runtime.Stack(buf, true)])
+		t.Fatalf("%s: still not after %v\n%s", what, attackTimeout, buf[:runtime.Stack(buf, true)])
 	}
 }
 
 // TestAttacksEndByAttention checks that every attack hears an attention, that its session can be used afterwards, and that another one
 // is answered meanwhile.
 func TestAttacksEndByAttention(t *testing.T) {
-	s := newAttacked(t)
+	s := newAttackedServer(t)
 	for _, a := range chosen(1, 0) {
 		t.Run(a.name, func(t *testing.T) {
 			conn, _ := s.bob()
@@ -254,7 +254,7 @@ func TestAttacksEndByKill(t *testing.T) {
 
 // testEnds runs attacks and ends each of them.
 func testEnds(t *testing.T, list []attack, end func(s *attacked, cut func(), spid int)) {
-	s := newAttacked(t)
+	s := newAttackedServer(t)
 	for _, a := range list {
 		t.Run(a.name, func(t *testing.T) {
 			c := newAttackClient(t, s)
@@ -273,7 +273,7 @@ func testEnds(t *testing.T, list []attack, end func(s *attacked, cut func(), spi
 // TestAttacksTakeNoMemory checks that attacks, one after the other and two at once, leave the heap within the server's limit, and
 // give it back.
 func TestAttacksTakeNoMemory(t *testing.T) {
-	s := newAttacked(t)
+	s := newAttackedServer(t)
 	defer debug.SetMemoryLimit(debug.SetMemoryLimit(2 * attackMemory))
 	list := chosen(3, 0)
 	for i, a := range list {
@@ -398,7 +398,7 @@ func (c *attackClient) close() { c.conn.Close() }
 // TestMessagesThatNeverEndTakeNoMemory checks that what is sent and not ended is a part of the session's memory, whatever the size of its
 // packets; that too much of it is answered when it has ended, and that the session goes on.
 func TestMessagesThatNeverEndTakeNoMemory(t *testing.T) {
-	s := newAttacked(t)
+	s := newAttackedServer(t)
 	before := s.engine.(instance).Pool().Used()
 	c := newAttackClient(t, s)
 	packet := func(eom bool, payload []byte) {

@@ -49,7 +49,7 @@ type conn struct {
 
 	version  tds.Version
 	login    login
-	session  session
+	session  interpreter
 	meter    *meter.Meter // of session; nil for none. The reader uses it, too
 	replying bool         // an answer was begun and not ended
 	bulk     string       // text of the last batch, for the bulk load that it may announce
@@ -58,14 +58,14 @@ type conn struct {
 	attentions chan struct{} // from the reader: look at attention; room for one
 	readerDone chan struct{}
 	killed     chan struct{} // closed by KILL
-	visitor    *visitor      // as what it waits for its login; set before it is served
+	pending    *pendingConn  // as what it waits for its login; set before it is served
 	admitted   bool          // it is counted as one that has logged in
 
 	mu            sync.Mutex              // guards what follows
 	attention     bool                    // one waits for its acknowledgment
 	cancelRequest context.CancelCauseFunc // nil while no request runs
 	running       *request                // nil while none runs, and before it was understood
-	deaf          bool                    // the running request ends with KILL only: a fault
+	unresponsive  bool                    // the running request ends with KILL only: a fault
 }
 
 // message is a request as it arrives.
@@ -77,7 +77,7 @@ type message struct {
 	refused error       // why payload was thrown away, and what else comes
 	stream  chan []byte // payloads of a bulk load as they arrive; nil for other messages
 	err     error       // why stream was closed before the end of the message; set before that
-	broken  bool        // the stream was closed so; used by the reader's goroutine only
+	aborted bool        // the stream was closed so; used by the reader's goroutine only
 }
 
 // add appends a packet's payload, or notes that the session must not have so much memory.
@@ -145,8 +145,8 @@ func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
 		killed:     make(chan struct{}),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(ctx)
-	c.visitor = &visitor{address: addressKey(nc.RemoteAddr()), drop: c.cancel}
-	c.in = bufio.NewReaderSize(metered{nc, c.visitor}, readBuffer)
+	c.pending = &pendingConn{address: addressKey(nc.RemoteAddr()), drop: c.cancel}
+	c.in = bufio.NewReaderSize(idleMeter{nc, c.pending}, readBuffer)
 	c.src = c.in
 	c.out = tds.NewMessageWriter(nc, tds.DefaultPacketSize)
 	if record := s.cfg.Record; record != nil {
@@ -156,8 +156,8 @@ func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
 }
 
 // enter waits until there is room for a connection that has not logged in. If that does not happen, the connection is closed.
-func (c *conn) enter() bool {
-	if c.srv.admission.enter(c.ctx, c.srv.closing, c.visitor) {
+func (c *conn) admit() bool {
+	if c.srv.admission.admit(c.ctx, c.srv.closing, c.pending) {
 		return true
 	}
 	c.cancel(ErrServerClosed)
@@ -166,10 +166,10 @@ func (c *conn) enter() bool {
 }
 
 // leave gives the connection's place to others.
-func (c *conn) leave() {
-	c.srv.admission.leave(c.visitor)
+func (c *conn) release() {
+	c.srv.admission.remove(c.pending)
 	if c.admitted {
-		c.srv.admission.dismiss()
+		c.srv.admission.removeUser()
 	}
 }
 
@@ -188,7 +188,7 @@ func (c *conn) serve() (err error) {
 		if reading {
 			<-c.readerDone
 		}
-		err = orderly(errors.Join(err, c.closeSession()))
+		err = ignoreOrderlyEnd(errors.Join(err, c.closeSession()))
 	}()
 	if err := c.logIn(); err != nil {
 		if cause := context.Cause(c.ctx); cause != nil {
@@ -205,7 +205,7 @@ func (c *conn) serve() (err error) {
 	reading = true
 	go func() {
 		defer close(c.readerDone)
-		c.cancel(fmt.Errorf("%w: %w", ErrClientGone, c.readSafely()))
+		c.cancel(fmt.Errorf("%w: %w", ErrClientGone, c.readRecovered()))
 	}()
 	for {
 		select {
@@ -224,7 +224,7 @@ func (c *conn) serve() (err error) {
 			err = c.handle(m)
 			m.drain()
 		case <-c.attentions:
-			err = c.attendIdle()
+			err = c.handleIdleAttention()
 		}
 		if errors.Is(err, errFatal) {
 			err = errors.Join(err, c.closeSession()) // what it holds is free before the client has gone
@@ -250,7 +250,7 @@ func (c *conn) closeSession() (err error) {
 		return nil
 	}
 	c.session = nil
-	defer c.rescue(&err)
+	defer c.recoverTo(&err)
 	if err := s.Close(); err != nil {
 		return fmt.Errorf("close session: %w", err)
 	}
@@ -258,7 +258,7 @@ func (c *conn) closeSession() (err error) {
 }
 
 // rescue turns a panic into an error, and tells the server's owner. It must be deferred.
-func (c *conn) rescue(err *error) {
+func (c *conn) recoverTo(err *error) {
 	if v := recover(); v != nil {
 		c.srv.panicked(v)
 		*err = fmt.Errorf("%w: panic: %v", errFatal, v)
@@ -271,22 +271,22 @@ func (c *conn) panicked(v any) error {
 	c.srv.panicked(v)
 	err := errors.Join(fmt.Errorf("%w: panic: %v", errFatal, v), c.closeSession())
 	if c.version != 0 {
-		err = errors.Join(err, c.lastWord())
+		err = errors.Join(err, c.sendPanicError())
 	}
 	return err
 }
 
 // lastWord tells the client that a panic has ended the session. What was being sent may be in disorder, and writing may
 // panic once more.
-func (c *conn) lastWord() (err error) {
-	defer c.rescue(&err)
+func (c *conn) sendPanicError() (err error) {
+	defer c.recoverTo(&err)
 	if err := c.nc.SetWriteDeadline(time.Now().Add(lingerTime)); err != nil {
 		return nil // it is closed
 	}
 	if !c.replying {
 		c.beginReply()
 	}
-	m := mserr.New(596, 21, "Cannot continue the execution because the session is in the kill state.")
+	m := mserr.SessionKilled()
 	if c.sendFatal(m) == nil {
 		c.linger()
 	}
@@ -322,8 +322,8 @@ func (c *conn) linger() {
 }
 
 // readSafely is read; a panic ends this connection and no other.
-func (c *conn) readSafely() (err error) {
-	defer c.rescue(&err)
+func (c *conn) readRecovered() (err error) {
+	defer c.recoverTo(&err)
 	return c.read()
 }
 
@@ -337,17 +337,17 @@ func (c *conn) read() error {
 			err = &tds.FormatError{What: fmt.Sprintf("packet of type %#02x inside a message of type %#02x", byte(h.Type), byte(m.typ))}
 		}
 		if err != nil {
-			m.breakOff(err)
+			m.abort(err)
 			return err
 		}
 		if h.Type == tds.PacketAttention {
 			// Clients may send it in the middle of a message, which is then void.
-			m.breakOff(ErrAttention)
+			m.abort(ErrAttention)
 			if m != nil {
 				m.drop(c.meter)
 			}
 			m = nil
-			c.attend()
+			c.handleAttention()
 			continue
 		}
 		if m == nil {
@@ -355,16 +355,16 @@ func (c *conn) read() error {
 			if h.Type == tds.PacketBulkLoad {
 				m.stream = make(chan []byte, bulkBacklog)
 				if err := c.deliver(m); err != nil {
-					m.breakOff(err)
+					m.abort(err)
 					return err
 				}
 			}
 		}
 		ignored := h.Status&tds.StatusIgnore != 0
 		switch {
-		case m.broken: // the rest of what was broken off
+		case m.aborted: // the rest of what was broken off
 		case m.stream != nil && ignored:
-			m.breakOff(errIgnored)
+			m.abort(errIgnored)
 		case m.stream != nil:
 			select {
 			case m.stream <- payload:
@@ -391,9 +391,9 @@ func (c *conn) read() error {
 }
 
 // breakOff ends the stream of a bulk load with an error; it does nothing to other messages and to nil.
-func (m *message) breakOff(err error) {
-	if m != nil && m.stream != nil && !m.broken {
-		m.err, m.broken = err, true
+func (m *message) abort(err error) {
+	if m != nil && m.stream != nil && !m.aborted {
+		m.err, m.aborted = err, true
 		close(m.stream)
 	}
 }
@@ -431,14 +431,14 @@ func (c *conn) record(h tds.Header, payload []byte, err error) {
 }
 
 // attend notes an attention, cancels the running request and wakes the executing goroutine.
-func (c *conn) attend() {
+func (c *conn) handleAttention() {
 	c.mu.Lock()
 	r := c.running
 	c.mu.Unlock()
-	deaf := r != nil && c.fault(c.ctx, OnAttention, r, 0) != nil
+	unresponsive := r != nil && c.fault(c.ctx, OnAttention, r, 0) != nil
 	c.mu.Lock()
-	if deaf && c.running == r {
-		c.deaf = true
+	if unresponsive && c.running == r {
+		c.unresponsive = true
 		c.mu.Unlock()
 		return
 	}
@@ -454,17 +454,17 @@ func (c *conn) attend() {
 }
 
 // attended tells whether an attention waits.
-func (c *conn) attended() bool {
+func (c *conn) attentionPending() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.attention
 }
 
 // begin makes the context of a request, which is canceled already when an attention waits.
-func (c *conn) begin() (context.Context, context.CancelCauseFunc) {
+func (c *conn) beginRequest() (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	if c.srv.cfg.Fault != nil {
-		ctx, cancel = c.deafenable()
+		ctx, cancel = c.detachedContext()
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -476,13 +476,13 @@ func (c *conn) begin() (context.Context, context.CancelCauseFunc) {
 }
 
 // deafenable makes the context of a request that outlives the client when [OnAttention] says so.
-func (c *conn) deafenable() (context.Context, context.CancelCauseFunc) {
+func (c *conn) detachedContext() (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.ctx))
 	stop := context.AfterFunc(c.ctx, func() {
 		c.mu.Lock()
-		deaf := c.deaf
+		unresponsive := c.unresponsive
 		c.mu.Unlock()
-		if cause := context.Cause(c.ctx); !deaf || !errors.Is(cause, ErrClientGone) {
+		if cause := context.Cause(c.ctx); !unresponsive || !errors.Is(cause, ErrClientGone) {
 			cancel(cause)
 		}
 	})
@@ -493,18 +493,18 @@ func (c *conn) deafenable() (context.Context, context.CancelCauseFunc) {
 }
 
 // end closes the request for attentions and takes the one that waits, to be acknowledged by the caller.
-func (c *conn) end() bool {
+func (c *conn) endRequest() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.cancelRequest, c.running, c.deaf = nil, nil, false
+	c.cancelRequest, c.running, c.unresponsive = nil, nil, false
 	waiting := c.attention
 	c.attention = false
 	return waiting
 }
 
 // attendIdle answers an attention that came when no request ran; a request that waits is void.
-func (c *conn) attendIdle() error {
-	if !c.attended() {
+func (c *conn) handleIdleAttention() error {
+	if !c.attentionPending() {
 		return nil // acknowledged together with the request that it ended; what waits now came after it
 	}
 	void := false
@@ -515,7 +515,7 @@ func (c *conn) attendIdle() error {
 		void = true
 	default:
 	}
-	c.end()
+	c.endRequest()
 	if void {
 		c.beginReply()
 		if err := c.sendDone(tds.DoneError, 0); err != nil {

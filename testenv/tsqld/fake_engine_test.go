@@ -33,7 +33,7 @@ type fakeEngine struct {
 	last *fakeSession // the newest session
 }
 
-func (e *fakeEngine) open(_ context.Context, l login) (session, error) {
+func (e *fakeEngine) open(_ context.Context, l login) (interpreter, error) {
 	if l.Password != "secret" {
 		return nil, mserr.New(18456, 14, "Login failed for user '%s'.", l.User)
 	}

@@ -13,7 +13,7 @@ import (
 )
 
 // newWhole starts a whole server, closed at the test's end.
-func newWhole(t *testing.T, cfg Config) *fixture {
+func newRealServer(t *testing.T, cfg Config) *fixture {
 	t.Helper()
 	cfg.SAPassword = "secret"
 	if cfg.OnPanic == nil {
@@ -36,7 +36,7 @@ func newWhole(t *testing.T, cfg Config) *fixture {
 func TestCommitOnAFullDisk(t *testing.T) {
 	t.Parallel()
 	var full atomic.Bool
-	f := newWhole(t, Config{Fault: func(p Point) error {
+	f := newRealServer(t, Config{Fault: func(p Point) error {
 		if p.Kind == BeforeCommit && full.Load() {
 			return errors.New("no space left")
 		}

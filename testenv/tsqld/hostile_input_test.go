@@ -58,7 +58,7 @@ const (
 )
 
 // stronghold is a server that hostile inputs are sent to.
-type stronghold struct {
+type hostileServer struct {
 	*Server
 	panics  atomic.Int64
 	mu      sync.Mutex
@@ -66,9 +66,9 @@ type stronghold struct {
 	healthy *sql.DB
 }
 
-// newStronghold starts a server with a user, a table for bulk loads and no brake, which would make the inputs wait.
-func newStronghold(tb testing.TB) *stronghold {
-	s := &stronghold{}
+// newHostileServer starts a server with a user, a table for bulk loads and no brake, which would make the inputs wait.
+func newHostileServer(tb testing.TB) *hostileServer {
+	s := &hostileServer{}
 	server, err := New(Config{SAPassword: "secret", OnPanic: func(v any, stack []byte) {
 		s.panics.Add(1)
 		s.mu.Lock()
@@ -76,7 +76,7 @@ func newStronghold(tb testing.TB) *stronghold {
 		s.last = fmt.Sprintf("%v\n%s", v, stack)
 	}})
 	require.NoError(tb, err)
-	server.brake = nil
+	server.lockout = nil
 	s.Server = server
 	connector, err := mssql.NewConnector("sqlserver://sa:secret@tsqld?encrypt=disable")
 	require.NoError(tb, err)
@@ -99,7 +99,7 @@ func newStronghold(tb testing.TB) *stronghold {
 
 // check fails when the server has panicked, or does not answer a healthy client. It gives the logins their passwords back, which a mutated
 // login can change.
-func (s *stronghold) check() error {
+func (s *hostileServer) check() error {
 	if n := s.panics.Load(); n > 0 {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -147,7 +147,7 @@ func (c *handshakeConn) Read(p []byte) (int, error) {
 }
 
 // before sends an input before the login.
-func (s *stronghold) before(intro uint8, data []byte) error {
+func (s *hostileServer) before(intro uint8, data []byte) error {
 	conn, err := s.Dialer().DialContext(context.Background(), "", "")
 	if err != nil {
 		return err
@@ -193,7 +193,7 @@ func (s *stronghold) before(intro uint8, data []byte) error {
 }
 
 // after logs in and sends an input.
-func (s *stronghold) after(form uint8, data []byte) error {
+func (s *hostileServer) after(form uint8, data []byte) error {
 	conn, err := s.Dialer().DialContext(context.Background(), "", "")
 	if err != nil {
 		return err
@@ -306,7 +306,7 @@ func (d *tapDialer) DialContext(ctx context.Context, network, addr string) (net.
 }
 
 // recorded are the bytes that the driver sends, one stream a connection: logins of all kinds, and what can follow one.
-func recorded(tb testing.TB, s *stronghold) (logins, streams [][]byte) {
+func recorded(tb testing.TB, s *hostileServer) (logins, streams [][]byte) {
 	dial := func(options string) (*sql.DB, *tapDialer) {
 		connector, err := mssql.NewConnector("sqlserver://intruder:secret@tsqld?" + options)
 		require.NoError(tb, err)
@@ -604,7 +604,7 @@ func measure() usage {
 }
 
 // settled waits until the connections of the inputs have ended, and measures.
-func (s *stronghold) settled(tb testing.TB) usage {
+func (s *hostileServer) settled(tb testing.TB) usage {
 	s.healthy.SetMaxIdleConns(0)
 	defer s.healthy.SetMaxIdleConns(2)
 	require.Eventually(tb, func() bool {
@@ -618,10 +618,10 @@ func (s *stronghold) settled(tb testing.TB) usage {
 // TestHostileBytes sends mutated logins and requests. The server must survive all of them without a panic, go on answering others, and
 // use as much of everything as before. A failure names the input: the seed and its number make the same bytes again.
 func TestHostileBytes(t *testing.T) {
-	s := newStronghold(t)
+	s := newHostileServer(t)
 	logins, streams := recorded(t, s)
 	t.Run("before login", func(t *testing.T) {
-		s.siege(t, func(r *rand.Rand) (uint8, []byte) {
+		s.sendAll(t, func(r *rand.Rand) (uint8, []byte) {
 			intro := uint8(introNone)
 			switch n := r.IntN(20); {
 			case n == 0:
@@ -640,7 +640,7 @@ func TestHostileBytes(t *testing.T) {
 		}, s.before)
 	})
 	t.Run("after login", func(t *testing.T) {
-		s.siege(t, func(r *rand.Rand) (uint8, []byte) {
+		s.sendAll(t, func(r *rand.Rand) (uint8, []byte) {
 			b := mutate(r, streams)
 			form := uint8(asStream)
 			if n := r.IntN(10); n < 4 && len(b) > tds.HeaderSize {
@@ -659,7 +659,7 @@ func TestHostileBytes(t *testing.T) {
 }
 
 // siege sends the inputs of one kind.
-func (s *stronghold) siege(t *testing.T, input func(*rand.Rand) (uint8, []byte), play func(uint8, []byte) error) {
+func (s *hostileServer) sendAll(t *testing.T, input func(*rand.Rand) (uint8, []byte), play func(uint8, []byte) error) {
 	for i := range 100 { // what is made once is made before the first measurement
 		form, data := input(rand.New(rand.NewPCG(*hostileSeed, uint64(1)<<63+uint64(i))))
 		_ = play(form, data)
@@ -704,7 +704,7 @@ func (s *stronghold) siege(t *testing.T, input func(*rand.Rand) (uint8, []byte),
 }
 
 func FuzzBeforeLogin(f *testing.F) {
-	s := newStronghold(f)
+	s := newHostileServer(f)
 	logins, _ := recorded(f, s)
 	for _, b := range logins {
 		f.Add(uint8(introNone), b)
@@ -721,7 +721,7 @@ func FuzzBeforeLogin(f *testing.F) {
 }
 
 func FuzzAfterLogin(f *testing.F) {
-	s := newStronghold(f)
+	s := newHostileServer(f)
 	_, streams := recorded(f, s)
 	for _, b := range streams {
 		f.Add(uint8(asStream), b)

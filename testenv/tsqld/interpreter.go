@@ -12,7 +12,7 @@ import (
 // Errors of statements go through the sink. An error that a method returns ends the connection: the
 // client is gone, or the interpreter met an error of severity 20 or more and has told the client, or
 // the context ended. After an attention any error is taken for the end of the canceled request.
-type session interface {
+type interpreter interface {
 	Batch(ctx context.Context, text string, sink exec.Sink) error
 	Call(ctx context.Context, call exec.Call, sink exec.Sink) error
 	Bulk(ctx context.Context, load exec.BulkLoad, sink exec.Sink) error
@@ -50,7 +50,7 @@ type login struct {
 
 // engine makes sessions. A login that fails is a *mserr.Error for the client.
 type engine interface {
-	open(ctx context.Context, l login) (session, error)
+	open(ctx context.Context, l login) (interpreter, error)
 	close() error
 }
 

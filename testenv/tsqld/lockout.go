@@ -13,18 +13,18 @@ import (
 
 // How password guessing is slowed down; see [brake].
 const (
-	freeFailures  = 5               // of a login from an address, before it is locked out from there
-	freeOfAddress = 50              // of an address, whatever the logins, before it is locked out
-	freeOfLogin   = 50              // of a login, from wherever, before its checks are slowed down
-	firstLock     = time.Second     // doubles with each further failure
-	longestLock   = 5 * time.Minute // of a login from an address
-	longestShut   = time.Minute     // of an address
-	firstDelay    = 100 * time.Millisecond
-	longestDelay  = 2 * time.Second  // of an answer; doubles from firstDelay on with each failure
-	forgetAfter   = 15 * time.Minute // failures of a login from an address are forgotten when none was added for so long
-	forgiveOne    = 30 * time.Second // a failure of an address, or of a login, is forgiven so often
-	mostEntries   = 10000            // of each of the three tables
-	knownFor      = 7 * 24 * time.Hour
+	failuresBeforeLock        = 5               // of a login from an address, before it is locked out from there
+	failuresBeforeAddressLock = 50              // of an address, whatever the logins, before it is locked out
+	failuresBeforeDelay       = 50              // of a login, from wherever, before its checks are slowed down
+	firstLock                 = time.Second     // doubles with each further failure
+	longestLock               = 5 * time.Minute // of a login from an address
+	longestAddressLock        = time.Minute     // of an address
+	firstDelay                = 100 * time.Millisecond
+	longestDelay              = 2 * time.Second  // of an answer; doubles from firstDelay on with each failure
+	forgetAfter               = 15 * time.Minute // failures of a login from an address are forgotten when none was added for so long
+	forgiveInterval           = 30 * time.Second // a failure of an address, or of a login, is forgiven so often
+	maxEntries                = 10000            // of each of the three tables
+	knownFor                  = 7 * 24 * time.Hour
 )
 
 // brake counts failed logins, and says who has to wait and who is locked out. There are three counts:
@@ -38,18 +38,18 @@ const (
 // Who is locked out is refused before the password is looked at, whether the login exists or not, and such an
 // attempt does not count. The loopback addresses are one address like any other. A brake is safe for concurrent use; a nil one
 // lets everybody try.
-type brake struct {
+type lockout struct {
 	mu        sync.Mutex
-	pairs     map[pair]*tally
-	addresses map[string]*tally
-	logins    map[string]*tally
+	pairs     map[pair]*failureCount
+	addresses map[string]*failureCount
+	logins    map[string]*failureCount
 }
 
 // pair is a login from an address.
 type pair struct{ address, login string }
 
 // tally is what a brake knows of a pair, an address or a login.
-type tally struct {
+type failureCount struct {
 	failures int
 	last     time.Time // when failures changed, or of the last success
 	until    time.Time // locked out until then
@@ -57,8 +57,8 @@ type tally struct {
 }
 
 // newBrake makes a brake that knows of no failure.
-func newBrake() *brake {
-	return &brake{pairs: map[pair]*tally{}, addresses: map[string]*tally{}, logins: map[string]*tally{}}
+func newLockout() *lockout {
+	return &lockout{pairs: map[pair]*failureCount{}, addresses: map[string]*failureCount{}, logins: map[string]*failureCount{}}
 }
 
 // addressKey is what an address counts as: a network of /64 for IPv6, which one machine has to itself; all loopback addresses are one.
@@ -80,7 +80,7 @@ func addressKey(a net.Addr) string {
 
 // check says before a password is looked at whether the login is locked out from the address, and if it is not, how long its
 // check has to wait.
-func (b *brake) check(address net.Addr, login string) (locked bool, wait time.Duration) {
+func (b *lockout) check(address net.Addr, login string) (locked bool, wait time.Duration) {
 	if b == nil {
 		return
 	}
@@ -98,7 +98,7 @@ func (b *brake) check(address net.Addr, login string) (locked bool, wait time.Du
 	if a := b.addresses[p.address]; a != nil && now.Before(a.until) {
 		return true, 0
 	}
-	if l := b.logins[p.login]; l != nil && l.forgive(now) > freeOfLogin {
+	if l := b.logins[p.login]; l != nil && l.forgive(now) > failuresBeforeDelay {
 		return false, longestDelay
 	}
 	return false, 0
@@ -106,7 +106,7 @@ func (b *brake) check(address net.Addr, login string) (locked bool, wait time.Du
 
 // failed counts a failed login. delay is how long its answer has to wait, lock for how long the login is locked out from the
 // address, 0 if it is not.
-func (b *brake) failed(address net.Addr, login string) (delay, lock time.Duration) {
+func (b *lockout) failed(address net.Addr, login string) (delay, lock time.Duration) {
 	if b == nil {
 		return
 	}
@@ -120,26 +120,26 @@ func (b *brake) failed(address net.Addr, login string) (delay, lock time.Duratio
 	}
 	t.failures, t.last = t.failures+1, now
 	delay = doubled(firstDelay, t.failures-1, longestDelay)
-	if t.failures >= freeFailures {
-		lock = doubled(firstLock, t.failures-freeFailures, longestLock)
+	if t.failures >= failuresBeforeLock {
+		lock = doubled(firstLock, t.failures-failuresBeforeLock, longestLock)
 		t.until = now.Add(delay + lock) // it begins when the client has the answer
 	}
 	a := entry(b.addresses, p.address, now)
-	if a.forgive(now); a.failures >= freeOfAddress {
-		shut := doubled(firstLock, a.failures-freeOfAddress, longestShut)
+	if a.forgive(now); a.failures >= failuresBeforeAddressLock {
+		shut := doubled(firstLock, a.failures-failuresBeforeAddressLock, longestAddressLock)
 		a.until = now.Add(delay + shut)
 		lock = max(lock, shut)
 	}
 	a.failures++
 	l := entry(b.logins, p.login, now)
 	l.forgive(now)
-	l.failures = min(l.failures+1, 2*freeOfLogin)
+	l.failures = min(l.failures+1, 2*failuresBeforeDelay)
 	return delay, lock
 }
 
 // succeeded forgets the failures of a login from an address; those of the address and of the login stay, since whoever has a login
 // could wipe out guesses at others with it.
-func (b *brake) succeeded(address net.Addr, login string) {
+func (b *lockout) succeeded(address net.Addr, login string) {
 	if b == nil {
 		return
 	}
@@ -148,13 +148,13 @@ func (b *brake) succeeded(address net.Addr, login string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	t := entry(b.pairs, p, now)
-	*t = tally{last: now, known: true}
+	*t = failureCount{last: now, known: true}
 }
 
 // forgive takes away the failures that time has made up for, and returns how many are left.
-func (t *tally) forgive(now time.Time) int {
-	n := int(now.Sub(t.last) / forgiveOne)
-	if t.last = t.last.Add(time.Duration(n) * forgiveOne); n >= t.failures {
+func (t *failureCount) forgive(now time.Time) int {
+	n := int(now.Sub(t.last) / forgiveInterval)
+	if t.last = t.last.Add(time.Duration(n) * forgiveInterval); n >= t.failures {
 		t.failures = 0
 	} else {
 		t.failures -= n
@@ -163,12 +163,12 @@ func (t *tally) forgive(now time.Time) int {
 }
 
 // stale reports a tally that says nothing any more.
-func (t *tally) stale(now time.Time) bool {
+func (t *failureCount) stale(now time.Time) bool {
 	age := now.Sub(t.last)
 	if t.known {
 		return age > knownFor
 	}
-	return age > max(forgetAfter, time.Duration(t.failures)*forgiveOne) && now.After(t.until)
+	return age > max(forgetAfter, time.Duration(t.failures)*forgiveInterval) && now.After(t.until)
 }
 
 // doubled is d doubled n times, at most limit.
@@ -181,14 +181,14 @@ func doubled(d time.Duration, n int, limit time.Duration) time.Duration {
 
 // entry finds or makes the tally of a key. Of too many tallies those that are stale go, and if that is not enough those
 // that have not changed for longest; those of logins that have logged in go last.
-func entry[K comparable](table map[K]*tally, key K, now time.Time) *tally {
+func entry[K comparable](table map[K]*failureCount, key K, now time.Time) *failureCount {
 	if t := table[key]; t != nil {
 		return t
 	}
-	if len(table) >= mostEntries {
+	if len(table) >= maxEntries {
 		type row struct {
 			key K
-			*tally
+			*failureCount
 		}
 		var rows []row
 		for k, t := range table {
@@ -207,11 +207,11 @@ func entry[K comparable](table map[K]*tally, key K, now time.Time) *tally {
 			}
 			return cmp.Compare(x.last.UnixNano(), y.last.UnixNano())
 		})
-		for _, r := range rows[:max(0, len(table)-mostEntries*3/4)] {
+		for _, r := range rows[:max(0, len(table)-maxEntries*3/4)] {
 			delete(table, r.key)
 		}
 	}
-	t := &tally{last: now}
+	t := &failureCount{last: now}
 	table[key] = t
 	return t
 }
@@ -238,7 +238,7 @@ const (
 )
 
 // reporter hands failed logins to the server's owner, not too many of them.
-type reporter struct {
+type failureReporter struct {
 	tell func(LoginFailure)
 
 	mu         sync.Mutex
@@ -251,7 +251,7 @@ type reporter struct {
 }
 
 // report reports a failure, or counts it.
-func (r *reporter) report(f LoginFailure) {
+func (r *failureReporter) report(f LoginFailure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -275,7 +275,7 @@ func (r *reporter) report(f LoginFailure) {
 }
 
 // take returns the number of suppressed failures, which will be reported, and stops the timer that would do so. r.mu must be held.
-func (r *reporter) take() int {
+func (r *failureReporter) take() int {
 	n := r.suppressed
 	r.suppressed = 0
 	if r.rest != nil && r.rest.Stop() {
@@ -286,7 +286,7 @@ func (r *reporter) take() int {
 }
 
 // flush reports the number of suppressed failures. It runs as r.rest.
-func (r *reporter) flush() {
+func (r *failureReporter) flush() {
 	defer r.running.Done()
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -298,7 +298,7 @@ func (r *reporter) flush() {
 }
 
 // close reports what was suppressed and ends the reports.
-func (r *reporter) close() {
+func (r *failureReporter) close() {
 	r.mu.Lock()
 	r.closed = true
 	if n := r.take(); n > 0 {

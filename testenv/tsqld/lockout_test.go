@@ -54,7 +54,7 @@ func logInFrom(t *testing.T, f *fixture, ip, user, password string) int32 {
 func TestGuessesAreSlowedDownAndLockedOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []LoginFailure
-		f := newWhole(t, Config{OnLoginFailed: func(l LoginFailure) { told = append(told, l) }})
+		f := newRealServer(t, Config{OnLoginFailed: func(l LoginFailure) { told = append(told, l) }})
 		const guesser, owner = "127.0.0.1", "192.0.2.7"
 		start := time.Now()
 		require.EqualValues(t, 18456, logInFrom(t, f, guesser, "SA", "wrong-0"))
@@ -79,7 +79,7 @@ func TestGuessesAreSlowedDownAndLockedOut(t *testing.T) {
 		require.EqualValues(t, 18486, logInFrom(t, f, "::1", "sa", "secret"))
 		require.Zero(t, logInFrom(t, f, owner, "sa", "secret"))
 		// Logins that do not exist are locked out in the same way.
-		for range freeFailures {
+		for range failuresBeforeLock {
 			require.EqualValues(t, 18456, logInFrom(t, f, guesser, "nobody", "wrong-2"))
 		}
 		require.EqualValues(t, 18486, logInFrom(t, f, guesser, "nobody", "wrong-2"))
@@ -98,7 +98,7 @@ func TestGuessesAreSlowedDownAndLockedOut(t *testing.T) {
 			}
 		}
 		require.Equal(t, LoginFailure{Login: "SA", Address: from(guesser), Reason: "wrong password"}, told[0])
-		require.Equal(t, 1+300+3+freeFailures+1+1, reported, "each failure is reported or counted")
+		require.Equal(t, 1+300+3+failuresBeforeLock+1+1, reported, "each failure is reported or counted")
 		require.Less(t, len(told), 200)
 	})
 }
@@ -106,7 +106,7 @@ func TestGuessesAreSlowedDownAndLockedOut(t *testing.T) {
 // Many logins from one address lock that address out, but for those that have logged in from there.
 func TestGuessesAtManyLogins(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		f := newWhole(t, Config{})
+		f := newRealServer(t, Config{})
 		const guesser = "2001:db8::1"
 		require.Zero(t, logInFrom(t, f, guesser, "sa", "secret"))
 		shut := 0
@@ -127,7 +127,7 @@ func TestGuessesAtManyLogins(t *testing.T) {
 // Guesses at one login from many addresses slow its checks down, and never keep its owner out.
 func TestGuessesFromManyAddresses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBrake()
+		b := newLockout()
 		for i := range 500 {
 			locked, _ := b.check(from(fmt.Sprintf("10.0.%d.%d", i/250, i%250)), "sa")
 			require.False(t, locked)
@@ -148,7 +148,7 @@ func TestGuessesFromManyAddresses(t *testing.T) {
 // A program with a wrong password that tries again and again locks itself out, and nobody else at its address.
 func TestOneWrongProgramLocksOutItself(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBrake()
+		b := newLockout()
 		for range 24 * 60 {
 			time.Sleep(time.Minute)
 			if locked, _ := b.check(from("127.0.0.1"), "app"); !locked {
@@ -161,20 +161,20 @@ func TestOneWrongProgramLocksOutItself(t *testing.T) {
 }
 
 // What a brake remembers is bounded, and those who have logged in are forgotten last.
-func TestBrakeForgets(t *testing.T) {
+func TestLockoutForgets(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBrake()
+		b := newLockout()
 		b.succeeded(from("192.0.2.7"), "sa")
-		for i := range 3 * mostEntries {
+		for i := range 3 * maxEntries {
 			time.Sleep(time.Millisecond)
 			b.failed(from(fmt.Sprintf("10.%d.%d.%d", i>>16, i>>8&255, i&255)), fmt.Sprintf("user%d", i))
 		}
-		require.LessOrEqual(t, len(b.pairs), mostEntries)
-		require.LessOrEqual(t, len(b.addresses), mostEntries)
-		require.LessOrEqual(t, len(b.logins), mostEntries)
+		require.LessOrEqual(t, len(b.pairs), maxEntries)
+		require.LessOrEqual(t, len(b.addresses), maxEntries)
+		require.LessOrEqual(t, len(b.logins), maxEntries)
 		require.True(t, b.pairs[pair{"192.0.2.7", "sa"}].known)
 		time.Sleep(24 * time.Hour)
-		for i := range mostEntries {
+		for i := range maxEntries {
 			b.failed(from("10.0.0.1"), fmt.Sprintf("other%d", i))
 		}
 		require.Len(t, b.addresses, 1)
@@ -184,7 +184,7 @@ func TestBrakeForgets(t *testing.T) {
 func TestReportsOfFailuresAreFew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []LoginFailure
-		r := reporter{tell: func(f LoginFailure) { told = append(told, f) }}
+		r := failureReporter{tell: func(f LoginFailure) { told = append(told, f) }}
 		reports := func() []LoginFailure {
 			r.mu.Lock() // under which they are told
 			defer r.mu.Unlock()

@@ -63,14 +63,14 @@ func (c *conn) logIn() error {
 	if err := c.open(l); err != nil {
 		return err
 	}
-	c.srv.admission.leave(c.visitor)
+	c.srv.admission.remove(c.pending)
 	if s, ok := c.session.(identified); ok {
 		c.out.SetSPID(uint16(s.SPID()))
 	}
 	if err := c.nc.SetDeadline(time.Time{}); err != nil {
 		return fmt.Errorf("end login's limit: %w", err)
 	}
-	return c.welcome(l, size)
+	return c.sendLoginAck(l, size)
 }
 
 // readLogin reads the message after PRELOGIN. With login-only encryption some clients encrypt no more
@@ -107,7 +107,7 @@ const (
 func (c *conn) open(l *tds.Login) error {
 	defer func() { c.login.Password, c.login.NewPassword = "", "" }()
 	if err := c.fault(c.ctx, BeforeLogin, nil, 0); err != nil {
-		return c.refuseFor(err)
+		return c.refuseError(err)
 	}
 	remote := c.nc.RemoteAddr()
 	switch {
@@ -126,28 +126,28 @@ func (c *conn) open(l *tds.Login) error {
 	case l.AttachFile != "":
 		return c.refuse(mserr.NotSupported("attaching a database file at login"))
 	}
-	locked, wait := c.srv.brake.check(remote, l.User)
+	locked, wait := c.srv.lockout.check(remote, l.User)
 	if locked {
 		// Whether the login exists, and whether the password is right, was not looked at: the text tells nothing of that.
 		c.refused(LoginFailure{Login: l.User, Reason: reasonLocked})
-		c.pause(longestDelay)
+		c.sleep(longestDelay)
 		return c.refuse(mserr.New(18486, 14, "Login failed for user '%s' because the account is currently locked out. The system administrator can unlock it.", l.User))
 	}
-	c.pause(wait)
-	if !c.srv.admission.admit() {
+	c.sleep(wait)
+	if !c.srv.admission.addUser() {
 		c.refused(LoginFailure{Login: l.User, Reason: reasonFull})
 		return c.refuse(mserr.New(17809, fatalClass, "Could not connect because the maximum number of '%d' user connections has already been reached. "+
-			"The system administrator can use sp_configure to increase the maximum value. The connection has been closed.", c.srv.admission.users))
+			"The system administrator can use sp_configure to increase the maximum value. The connection has been closed.", c.srv.admission.maxUsers))
 	}
 	s, err := c.srv.engine.open(c.ctx, c.login)
 	if err == nil {
 		c.admitted, c.session = true, s
-		c.srv.brake.succeeded(remote, l.User)
+		c.srv.lockout.succeeded(remote, l.User)
 		return nil
 	}
-	c.srv.admission.dismiss()
+	c.srv.admission.removeUser()
 	c.failedLogin(l.User, err)
-	return c.refuseFor(err)
+	return c.refuseError(err)
 }
 
 // failedLogin notes why a login failed, and waits if it was for its name or password.
@@ -162,10 +162,10 @@ func (c *conn) failedLogin(user string, err error) {
 	}
 	var delay time.Duration
 	if m.Number == 18456 {
-		delay, f.Locked = c.srv.brake.failed(c.nc.RemoteAddr(), user)
+		delay, f.Locked = c.srv.lockout.failed(c.nc.RemoteAddr(), user)
 	}
 	c.refused(f)
-	c.pause(delay)
+	c.sleep(delay)
 }
 
 // refused reports a login that was refused.
@@ -175,7 +175,7 @@ func (c *conn) refused(f LoginFailure) {
 }
 
 // pause waits, unless the connection or the server ends.
-func (c *conn) pause(d time.Duration) {
+func (c *conn) sleep(d time.Duration) {
 	if d <= 0 {
 		return
 	}
@@ -189,7 +189,7 @@ func (c *conn) pause(d time.Duration) {
 }
 
 // refuseFor ends the login with an error that is for the client, or without a word.
-func (c *conn) refuseFor(err error) error {
+func (c *conn) refuseError(err error) error {
 	var m *mserr.Error
 	if errors.As(err, &m) {
 		return c.refuse(m)
@@ -244,7 +244,7 @@ func (c *conn) negotiate() (plain bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("%w: read prelogin: %w", ErrClientGone, err)
 	}
-	c.visitor.begun.Store(true)
+	c.pending.begun.Store(true)
 	if h.Type != tds.PacketPrelogin {
 		return false, &tds.FormatError{What: fmt.Sprintf("packet of type %#02x instead of a prelogin", byte(h.Type))}
 	}
@@ -275,7 +275,7 @@ func (c *conn) negotiate() (plain bool, err error) {
 	return !strict && answer.Encryption == tds.EncryptOff, nil
 }
 
-// startTLS runs the handshake, bare (strict) or inside PRELOGIN packets.
+// startTLS runs the handshake, bare (strict) or users  PRELOGIN packets.
 func (c *conn) startTLS(strict bool) error {
 	cfg, err := c.srv.tlsConfig(strict)
 	if err != nil {
@@ -294,7 +294,7 @@ func (c *conn) startTLS(strict bool) error {
 }
 
 // welcome sends the answer to a login that succeeded, in SQL Server's order.
-func (c *conn) welcome(l *tds.Login, size int) error {
+func (c *conn) sendLoginAck(l *tds.Login, size int) error {
 	database := c.session.Database()
 	asked := l.PacketSize
 	if asked == 0 {

@@ -32,7 +32,7 @@ func TestPanicsEndOneSession(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var armed atomic.Bool
 				stacks := make(chan string, 10)
-				f := newWhole(t, Config{
+				f := newRealServer(t, Config{
 					OnPanic: func(_ any, stack []byte) { stacks <- string(stack) },
 					Fault: func(p Point) error {
 						if armed.Load() && p.Kind == c.kind && (strings.Contains(p.Request, "marked") || p.Kind == BeforeCommit || p.Kind == BeforeLogin) {
@@ -114,7 +114,7 @@ func TestPanicsAtTheEnd(t *testing.T) {
 		}
 		for range reportBurst + 1 { // the last one is reported by a timer
 			require.EqualValues(t, 18456, logInFrom(t, f, "192.0.2.1", "sa", "wrong"))
-			f.brake = newBrake()
+			f.lockout = newLockout()
 		}
 		time.Sleep(2 * reportRest)
 		synctest.Wait()
@@ -125,6 +125,6 @@ func TestPanicsAtTheEnd(t *testing.T) {
 		require.Contains(t, told, "in OnEnd")
 		require.Zero(t, f.engine.opened.Load())
 		require.Empty(t, f.conns)
-		require.Zero(t, f.admission.inside)
+		require.Zero(t, f.admission.loggedIn)
 	})
 }

@@ -21,7 +21,7 @@ type request struct {
 
 // handle executes a message and answers it. An error ends the connection.
 func (c *conn) handle(m *message) error {
-	ctx, cancel := c.begin()
+	ctx, cancel := c.beginRequest()
 	defer cancel(nil)
 	defer m.drop(c.meter)
 	s := &sink{c: c, ctx: ctx}
@@ -33,7 +33,7 @@ func (c *conn) handle(m *message) error {
 	if m.stream != nil {
 		m.drain() // a bulk load is answered when it has arrived whole
 	}
-	attention := c.end()
+	attention := c.endRequest()
 	switch {
 	case c.ctx.Err() != nil:
 		return context.Cause(c.ctx)
@@ -44,19 +44,19 @@ func (c *conn) handle(m *message) error {
 	case attention:
 		// Two messages, as SQL Server sends them: the answer as far as it got, then the acknowledgment.
 		var cut tds.DoneStatus
-		if s.dropped || err != nil || ctx.Err() != nil {
+		if s.discarding || err != nil || ctx.Err() != nil {
 			cut = tds.DoneError
 		}
 		if err := s.finish(cut); err != nil {
 			return err
 		}
 		return c.acknowledge()
-	case err == nil, errors.Is(err, errCut):
+	case err == nil, errors.Is(err, errRequestCut):
 		return s.finish(0)
 	}
 	// The connection ends, and the client is to know why.
 	if !s.fatal {
-		text := mserr.New(596, 21, "Cannot continue the execution because the session is in the kill state.")
+		text := mserr.SessionKilled()
 		if bad := (*tds.FormatError)(nil); errors.As(err, &bad) {
 			text = mserr.New(4002, fatalClass, "The incoming tabular data stream (TDS) protocol stream is incorrect. %s", bad.What)
 		} else if !errors.Is(err, exec.ErrKilled) {
@@ -102,7 +102,7 @@ func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 			return c.refuseRequest(err, s)
 		}
 	}
-	r, err := c.understand(m)
+	r, err := c.decode(m)
 	if err != nil {
 		return c.refuseRequest(err, s)
 	}
@@ -155,16 +155,16 @@ func (c *conn) refuseRequest(err error, s *sink) error {
 }
 
 // understand decodes a message.
-func (c *conn) understand(m *message) (*request, error) {
+func (c *conn) decode(m *message) (*request, error) {
 	switch m.typ {
 	case tds.PacketBatch:
-		return c.understandBatch(m)
+		return c.decodeBatch(m)
 	case tds.PacketRPC:
-		return c.understandRPC(m)
+		return c.decodeRPC(m)
 	case tds.PacketTransaction:
-		return c.understandTransaction(m)
+		return c.decodeTransaction(m)
 	case tds.PacketBulkLoad:
-		return c.understandBulk(m)
+		return c.decodeBulk(m)
 	default:
 		return nil, &tds.FormatError{What: fmt.Sprintf("message of type %#02x after the login", byte(m.typ))}
 	}
@@ -172,7 +172,7 @@ func (c *conn) understand(m *message) (*request, error) {
 
 // understandBatch decodes a batch. Its text is kept, as it may be the INSERT BULK statement that
 // announces the rows of the next message.
-func (c *conn) understandBatch(m *message) (*request, error) {
+func (c *conn) decodeBatch(m *message) (*request, error) {
 	b, err := tds.ReadBatch(m.payload, c.version)
 	if err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func (c *conn) understandBatch(m *message) (*request, error) {
 }
 
 // understandRPC decodes an RPC message; its calls run one after another, even when one has failed.
-func (c *conn) understandRPC(m *message) (*request, error) {
+func (c *conn) decodeRPC(m *message) (*request, error) {
 	headers, rpcs, err := tds.ReadRPC(m.payload, c.version)
 	if err != nil {
 		return nil, err
@@ -223,7 +223,7 @@ func (c *conn) understandRPC(m *message) (*request, error) {
 }
 
 // understandTransaction decodes a transaction manager request.
-func (c *conn) understandTransaction(m *message) (*request, error) {
+func (c *conn) decodeTransaction(m *message) (*request, error) {
 	t, err := tds.ReadTransaction(m.payload, c.version)
 	if err != nil {
 		return nil, err
@@ -233,7 +233,7 @@ func (c *conn) understandTransaction(m *message) (*request, error) {
 		if err := how(); err != nil || !t.BeginAfter {
 			return err
 		}
-		if s.erred {
+		if s.errorSent {
 			return nil
 		}
 		return c.session.Begin(ctx, exec.Isolation(t.NewIsolation), t.NewName, s)
@@ -260,7 +260,7 @@ func (c *conn) understandTransaction(m *message) (*request, error) {
 }
 
 // understandBulk prepares a bulk load, whose columns and rows are read while it runs.
-func (c *conn) understandBulk(m *message) (*request, error) {
+func (c *conn) decodeBulk(m *message) (*request, error) {
 	statement := c.bulk
 	c.bulk = ""
 	r := &request{text: statement}

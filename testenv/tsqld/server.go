@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 )
 
@@ -67,9 +68,9 @@ type Server struct {
 	engine      engine
 	certificate func() (tls.Certificate, error) // made once, when first needed
 	ids         atomic.Uint64                   // of connections
-	brake       *brake
+	lockout     *lockout
 	admission   *admission
-	failures    *reporter
+	failures    *failureReporter
 	closing     chan struct{}  // closed when Close begins
 	wg          sync.WaitGroup // one per connection and per Serve
 
@@ -77,6 +78,20 @@ type Server struct {
 	closed    bool
 	listeners map[net.Listener]struct{}
 	conns     map[*conn]struct{}
+}
+
+// New opens the databases of cfg.Dir, creating the system databases where they are missing, and
+// returns a server that is ready for connections. The caller closes it.
+func New(cfg Config) (*Server, error) {
+	engineConfig := exec.Config{Dir: cfg.Dir, SAPassword: cfg.SAPassword, Now: cfg.Now, OnWait: cfg.OnWait, OnError: cfg.OnError, MaxMemory: cfg.MaxMemory}
+	if cfg.Fault != nil {
+		engineConfig.CommitFault = func() error { return cfg.Fault(Point{Kind: BeforeCommit, Context: context.Background()}) }
+	}
+	in, err := exec.New(engineConfig)
+	if err != nil {
+		return nil, fmt.Errorf("open databases: %w", err)
+	}
+	return newServer(cfg, instance{in}), nil
 }
 
 // newServer makes a server over an engine, which it owns from then on.
@@ -90,13 +105,13 @@ func newServer(cfg Config, e engine) *Server {
 			}
 			return NewCertificate(cfg.Hosts)
 		}),
-		brake:     newBrake(),
+		lockout:   newLockout(),
 		admission: newAdmission(cfg.MaxConnections),
 		closing:   make(chan struct{}),
 		listeners: make(map[net.Listener]struct{}),
 		conns:     make(map[*conn]struct{}),
 	}
-	s.failures = &reporter{tell: s.loginFailed}
+	s.failures = &failureReporter{tell: s.loginFailed}
 	return s
 }
 
@@ -114,7 +129,7 @@ func (s *Server) loginFailed(f LoginFailure) {
 }
 
 // enter counts a goroutine of the server, unless the server is closed.
-func (s *Server) enter() bool {
+func (s *Server) track() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
@@ -126,8 +141,8 @@ func (s *Server) enter() bool {
 
 // acceptWait and acceptWaitMost are the first and the longest wait before a connection is accepted again after an error.
 const (
-	acceptWait     = 5 * time.Millisecond
-	acceptWaitMost = time.Second
+	acceptWait    = 5 * time.Millisecond
+	maxAcceptWait = time.Second
 )
 
 // Serve accepts connections until the server is closed, and then returns [ErrServerClosed]. It closes
@@ -135,7 +150,7 @@ const (
 // again, as net/http does; only a listener that somebody else has closed ends it.
 func (s *Server) Serve(l net.Listener) error {
 	defer l.Close()
-	if !s.enter() {
+	if !s.track() {
 		return ErrServerClosed
 	}
 	defer s.wg.Done()
@@ -169,16 +184,16 @@ func (s *Server) Serve(l net.Listener) error {
 			case <-s.closing:
 			}
 			timer.Stop()
-			retry = min(2*retry, acceptWaitMost)
+			retry = min(2*retry, maxAcceptWait)
 			continue
 		}
 		retry = acceptWait
 		c := newConn(context.Background(), s, nc)
-		if !c.enter() {
+		if !c.admit() {
 			return ErrServerClosed
 		}
-		if !s.enter() {
-			c.leave()
+		if !s.track() {
+			c.release()
 			nc.Close()
 			return ErrServerClosed
 		}
@@ -194,12 +209,12 @@ func (s *Server) Serve(l net.Listener) error {
 // session is freed. A context that ends breaks the connection off. While there are too many connections that have
 // not logged in, it waits.
 func (s *Server) ServeConn(ctx context.Context, nc net.Conn) {
-	if !s.enter() {
+	if !s.track() {
 		nc.Close()
 		return
 	}
 	defer s.wg.Done()
-	if c := newConn(ctx, s, nc); c.enter() {
+	if c := newConn(ctx, s, nc); c.admit() {
 		s.serve(c)
 	}
 }
@@ -212,7 +227,7 @@ func (s *Server) serve(c *conn) {
 			s.panicked(v)
 		}
 	}()
-	defer c.leave()
+	defer c.release()
 	s.mu.Lock()
 	s.conns[c] = struct{}{}
 	s.mu.Unlock()
@@ -291,13 +306,13 @@ func (d Dialer) DialContext(ctx context.Context, _, _ string) (net.Conn, error) 
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if !d.s.enter() {
+	if !d.s.track() {
 		return nil, &net.OpError{Op: "dial", Net: "pipe", Addr: pipeAddr(pipeHost), Err: ErrServerClosed}
 	}
 	client, server := newPipe("client", pipeHost)
 	go func() {
 		defer d.s.wg.Done()
-		if c := newConn(context.WithoutCancel(ctx), d.s, server); c.enter() {
+		if c := newConn(context.WithoutCancel(ctx), d.s, server); c.admit() {
 			d.s.serve(c)
 		}
 	}()
@@ -312,7 +327,7 @@ func (s *Server) report(err error) {
 }
 
 // orderly turns the ways in which a connection ends as it should into nil.
-func orderly(err error) error {
+func ignoreOrderlyEnd(err error) error {
 	if errors.Is(err, ErrClientGone) && errors.Is(err, errEOF) {
 		return nil
 	}

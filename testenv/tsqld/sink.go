@@ -23,16 +23,16 @@ type sink struct {
 	req *request
 	rpc bool // statements end with DONEINPROC, calls with DONEPROC
 
-	buf     []byte          // scratch for one token
-	enc     *tds.RowEncoder // of the current result set
-	held    done            // the DONE that was held back
-	holds   bool
-	erred   bool // an error was sent since the last DONE
-	fatal   bool // an error that ends the connection was sent
-	ended   bool // the current call has its DONEPROC
-	reset   bool // a reset was acknowledged
-	dropped bool // an attention was seen
-	rows    int64
+	buf        []byte          // scratch for one token
+	enc        *tds.RowEncoder // of the current result set
+	pending    done            // the DONE that was held back
+	hasPending bool
+	errorSent  bool // an error was sent since the last DONE
+	fatal      bool // an error that ends the connection was sent
+	ended      bool // the current call has its DONEPROC
+	reset      bool // a reset was acknowledged
+	discarding bool // an attention was seen
+	rows       int64
 }
 
 // done is a DONE token without its protocol version.
@@ -45,7 +45,7 @@ type done struct {
 
 // write sends a token after the DONE that was held back.
 func (s *sink) write(token []byte) error {
-	if err := s.release(); err != nil {
+	if err := s.flushDone(); err != nil {
 		return err
 	}
 	return s.raw(token)
@@ -54,23 +54,23 @@ func (s *sink) write(token []byte) error {
 // raw sends a token. An error of the connection is [ErrClientGone].
 func (s *sink) raw(token []byte) error {
 	if _, err := s.c.out.Write(token); err != nil {
-		return s.gone(err)
+		return s.clientGone(err)
 	}
 	return nil
 }
 
 // gone wraps an error of the connection.
-func (s *sink) gone(err error) error {
+func (s *sink) clientGone(err error) error {
 	return fmt.Errorf("%w: %w", ErrClientGone, err)
 }
 
 // release sends the DONE that was held back, as one that is followed by more.
-func (s *sink) release() error {
-	if !s.holds {
+func (s *sink) flushDone() error {
+	if !s.hasPending {
 		return nil
 	}
-	s.holds = false
-	return s.raw(s.done(s.held, tds.DoneMore))
+	s.hasPending = false
+	return s.raw(s.done(s.pending, tds.DoneMore))
 }
 
 // done encodes a DONE with further status bits, into the scratch.
@@ -80,16 +80,16 @@ func (s *sink) done(d done, more tds.DoneStatus) []byte {
 }
 
 // drops tells whether output is to be dropped, because the client wants no more of it.
-func (s *sink) drops() bool {
-	if !s.dropped {
-		s.dropped = s.c.attended()
+func (s *sink) discards() bool {
+	if !s.discarding {
+		s.discarding = s.c.attentionPending()
 	}
-	return s.dropped
+	return s.discarding
 }
 
 // Columns implements [exec.Sink].
 func (s *sink) Columns(cols []types.Column) error {
-	if s.drops() {
+	if s.discards() {
 		return nil
 	}
 	enc, err := tds.NewRowEncoder(append([]types.Column(nil), cols...), s.c.version)
@@ -102,7 +102,7 @@ func (s *sink) Columns(cols []types.Column) error {
 
 // Row implements [exec.Sink].
 func (s *sink) Row(vals []types.Value) error {
-	if s.drops() {
+	if s.discards() {
 		return nil
 	}
 	if s.enc == nil {
@@ -123,39 +123,39 @@ func (s *sink) Row(vals []types.Value) error {
 // Done implements [exec.Sink].
 func (s *sink) Done(d exec.Done) error {
 	s.enc = nil
-	if s.drops() {
+	if s.discards() {
 		return nil
 	}
-	if err := s.release(); err != nil {
+	if err := s.flushDone(); err != nil {
 		return err
 	}
-	s.held = done{kind: tds.DoneBatch, command: uint16(d.Command)}
+	s.pending = done{kind: tds.DoneBatch, command: uint16(d.Command)}
 	switch {
 	case d.EndProc:
-		s.held.kind = tds.DoneProc
+		s.pending.kind = tds.DoneProc
 		s.ended = true
 	case d.InProc || s.rpc:
-		s.held.kind = tds.DoneInProc
+		s.pending.kind = tds.DoneInProc
 	}
 	if d.Count {
-		s.held.status |= tds.DoneCount
-		s.held.rows = d.Rows
+		s.pending.status |= tds.DoneCount
+		s.pending.rows = d.Rows
 	}
 	if d.Error {
-		s.held.status |= tds.DoneError
-		s.erred = false
+		s.pending.status |= tds.DoneError
+		s.errorSent = false
 	}
-	s.holds = true
+	s.hasPending = true
 	return nil
 }
 
 // Message implements [exec.Sink].
 func (s *sink) Message(m *mserr.Error) error {
-	if s.drops() {
+	if s.discards() {
 		return nil
 	}
 	if m.Class > 10 {
-		s.erred = true
+		s.errorSent = true
 	}
 	if m.Class == 10 { // documentation of error severities: 10 becomes 0 before it is returned
 		c := *m
@@ -167,7 +167,7 @@ func (s *sink) Message(m *mserr.Error) error {
 
 // ReturnStatus implements [exec.Sink].
 func (s *sink) ReturnStatus(code int32) error {
-	if s.drops() {
+	if s.discards() {
 		return nil
 	}
 	return s.write(tds.AppendReturnStatus(nil, code))
@@ -175,7 +175,7 @@ func (s *sink) ReturnStatus(code int32) error {
 
 // ReturnValue implements [exec.Sink].
 func (s *sink) ReturnValue(ordinal int, name string, t types.Type, v types.Value) error {
-	if s.drops() {
+	if s.discards() {
 		return nil
 	}
 	b, err := tds.AppendReturnValue(nil, ordinal, name, t, v, s.c.version)
@@ -208,14 +208,14 @@ func (s *sink) EnvChange(e exec.EnvChange) error {
 
 // Flush sends what was produced so far to the client. The interpreter calls it after RAISERROR WITH NOWAIT.
 func (s *sink) Flush() error {
-	if s.drops() {
+	if s.discards() {
 		return nil
 	}
-	if err := s.release(); err != nil {
+	if err := s.flushDone(); err != nil {
 		return err
 	}
 	if err := s.c.out.Flush(); err != nil {
-		return s.gone(err)
+		return s.clientGone(err)
 	}
 	return nil
 }
@@ -244,28 +244,28 @@ func (s *sink) fault(kind PointKind) error {
 	if m.Class >= fatalClass {
 		return fmt.Errorf("%w: %w", errFatal, err)
 	}
-	return errCut
+	return errRequestCut
 }
 
 // errCut ends the request at a fault that was sent as an error; the connection goes on.
-var errCut = errors.New("request cut by a fault")
+var errRequestCut = errors.New("request cut by a fault")
 
 // endCall makes sure that a call has its DONEPROC.
 func (s *sink) endCall() error {
-	if s.ended || s.drops() {
+	if s.ended || s.discards() {
 		return nil
 	}
-	if err := s.release(); err != nil {
+	if err := s.flushDone(); err != nil {
 		return err
 	}
-	s.held, s.holds = done{kind: tds.DoneProc, status: s.errorStatus(), command: uint16(exec.CommandExecute)}, true
+	s.pending, s.hasPending = done{kind: tds.DoneProc, status: s.errorStatus(), command: uint16(exec.CommandExecute)}, true
 	return nil
 }
 
 // errorStatus returns the error bit when an error was sent that no DONE has told of.
 func (s *sink) errorStatus() tds.DoneStatus {
-	if s.erred {
-		s.erred = false
+	if s.errorSent {
+		s.errorSent = false
 		return tds.DoneError
 	}
 	return 0
@@ -273,23 +273,23 @@ func (s *sink) errorStatus() tds.DoneStatus {
 
 // finish sends the final DONE with further status bits and ends the message.
 func (s *sink) finish(more tds.DoneStatus) error {
-	if more != 0 || s.erred || s.holds && s.held.kind == tds.DoneInProc {
-		if err := s.release(); err != nil {
+	if more != 0 || s.errorSent || s.hasPending && s.pending.kind == tds.DoneInProc {
+		if err := s.flushDone(); err != nil {
 			return err
 		}
 	}
-	if !s.holds {
-		s.held = done{kind: tds.DoneBatch, status: s.errorStatus()}
+	if !s.hasPending {
+		s.pending = done{kind: tds.DoneBatch, status: s.errorStatus()}
 		if s.rpc && more == 0 {
-			s.held.kind = tds.DoneProc
+			s.pending.kind = tds.DoneProc
 		}
 	}
-	s.holds = false
-	if err := s.raw(s.done(s.held, more)); err != nil {
+	s.hasPending = false
+	if err := s.raw(s.done(s.pending, more)); err != nil {
 		return err
 	}
 	if err := s.c.endReply(); err != nil {
-		return s.gone(err)
+		return s.clientGone(err)
 	}
 	return nil
 }

@@ -343,3 +343,8 @@ func ApplockNotHeld(principal, resource string) *Error {
 func NeedsTransaction() *Error {
 	return New(3918, 16, "The statement or function must be executed in the context of a user transaction.")
 }
+
+// SessionKilled is error 596.
+func SessionKilled() *Error {
+	return New(596, 21, "Cannot continue the execution because the session is in the kill state.")
+}
