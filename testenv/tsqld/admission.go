@@ -9,46 +9,48 @@ import (
 	"time"
 )
 
-// How many connections there may be that have not logged in; see [admission].
+// Limits of connections that have not logged in; see [admission].
 const (
 	maxPending           = 256
 	maxPendingPerAddress = 192
-	idleLimit            = 500 * time.Millisecond // with a client that has sent nothing yet, or not enough, while others wait
-	loginIdleLimit       = 2 * time.Second        // with one that has sent its first message and owes the next one
-	pendingLimit         = 5 * time.Second        // with one that has not logged in
+	idleLimit            = 500 * time.Millisecond // for a client that sends nothing, before its first complete message
+	loginIdleLimit       = 2 * time.Second        // for a client that sends nothing, after its first message
+	pendingLimit         = 5 * time.Second        // for the whole login
 	defaultMaxUsers      = 1000
 	// mostConnections is SQL Server's limit (documentation: user connections).
 	maxConnections = 32767
 )
 
-// errDropped ends a connection that has not logged in, in favour of others.
+// errDropped ends a connection that has not logged in and makes room for another one.
 var errDropped = errors.New("dropped before its login, as others wait for room")
 
-// admission bounds connections: those that have logged in, and those that have not, the latter of each address too. When there are too many of
-// the latter, those that keep the server waiting make room for new ones, first those of the address that has most of them; so a client that
-// logs in at once is let in although another one keeps opening connections and says nothing. It is safe for concurrent use.
+// admission limits the number of logged-in connections, and the number of pending connections,
+// those that have not logged in, in total and for each client address. If there are too many
+// pending connections, idle ones are dropped in favour of new ones, first those of the address with
+// the most pending connections. So a client that logs in promptly gets in, although another client
+// keeps opening connections and sends nothing. An admission is safe for concurrent use.
 type admission struct {
-	maxUsers int // how many may have logged in
+	maxUsers int // limit of loggedIn
 
 	mu        sync.Mutex
 	loggedIn  int
 	pending   map[*pendingConn]struct{}
-	byAddress map[string]int // pending ones by address
-	roomFreed chan struct{}  // closed when one of them leaves; nil while nobody waits for that
+	byAddress map[string]int // number of pending connections
+	roomFreed chan struct{}  // closed when a pending connection is removed; nil while no goroutine waits
 }
 
-// visitor is a connection that has not logged in.
+// pendingConn is a connection that has not logged in.
 type pendingConn struct {
 	address string
-	since   time.Time    // when it was let in; guarded by admission.mu
-	waiting atomic.Int64 // since when the client sends nothing, in nanoseconds since 1970; 0 while it is not waited for
-	begun   atomic.Bool  // its first message has come
+	since   time.Time    // when it was admitted; guarded by admission.mu
+	waiting atomic.Int64 // start of the running read, in nanoseconds since 1970; 0 while none runs
+	begun   atomic.Bool  // its first message has arrived
 	done    atomic.Bool  // it has logged in, or ended
-	drop    func(error)  // ends the connection, to make room
+	drop    func(error)  // ends the connection
 	in      bool         // it is counted; guarded by admission.mu
 }
 
-// newAdmission makes an admission for a number of users; 0 is the default.
+// newAdmission makes an admission with a limit of logged-in connections; 0 is the default.
 func newAdmission(users int) *admission {
 	if users <= 0 {
 		users = defaultMaxUsers
@@ -56,7 +58,8 @@ func newAdmission(users int) *admission {
 	return &admission{maxUsers: min(users, maxConnections), pending: map[*pendingConn]struct{}{}, byAddress: map[string]int{}}
 }
 
-// enter counts a connection that has not logged in; it waits for room, and returns false when ctx or closing ends first.
+// admit adds a pending connection. It waits for room, and returns false if ctx or closing ends
+// first.
 func (a *admission) admit(ctx context.Context, closing <-chan struct{}, p *pendingConn) bool {
 	for {
 		freed, wait, victim := a.tryAdmit(p)
@@ -84,8 +87,9 @@ func (a *admission) admit(ctx context.Context, closing <-chan struct{}, p *pendi
 	}
 }
 
-// try lets a visitor in if there is room, perhaps in place of another one, which it returns. Else it returns what to wait for, and for how long
-// at most.
+// tryAdmit adds a pending connection if there is room, perhaps in place of victim, which the caller
+// must drop. Without room it returns a channel that is closed when there may be room, and how long
+// to wait for it at most.
 func (a *admission) tryAdmit(p *pendingConn) (freed <-chan struct{}, wait time.Duration, victim *pendingConn) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -114,7 +118,8 @@ func (a *admission) tryAdmit(p *pendingConn) (freed <-chan struct{}, wait time.D
 	return nil, 0, victim
 }
 
-// slowest is the visitor of an address with whom patience ends first, and when. a.mu must be held.
+// slowest returns the pending connection of an address that reaches its time limit first, and the
+// time until then. a.mu must be held.
 func (a *admission) slowest(address string) (*pendingConn, time.Duration) {
 	var slowest *pendingConn
 	least := time.Duration(1<<63 - 1)
@@ -131,7 +136,7 @@ func (a *admission) slowest(address string) (*pendingConn, time.Duration) {
 			}
 			left = min(left, enough-now.Sub(time.Unix(0, waiting)))
 		} else {
-			left = min(left, idleLimit) // it may begin to keep us waiting
+			left = min(left, idleLimit) // it may become idle now
 		}
 		if left < least {
 			slowest, least = p, left
@@ -140,7 +145,7 @@ func (a *admission) slowest(address string) (*pendingConn, time.Duration) {
 	return slowest, least
 }
 
-// remove counts a visitor no more. a.mu must be held.
+// removeLocked removes a pending connection. a.mu must be held.
 func (a *admission) removeLocked(p *pendingConn) {
 	if p == nil || !p.in {
 		return
@@ -156,7 +161,7 @@ func (a *admission) removeLocked(p *pendingConn) {
 	}
 }
 
-// leave counts a visitor no more: it has logged in, or ended.
+// remove removes a pending connection that has logged in or ended.
 func (a *admission) remove(p *pendingConn) {
 	p.done.Store(true)
 	a.mu.Lock()
@@ -164,7 +169,7 @@ func (a *admission) remove(p *pendingConn) {
 	a.removeLocked(p)
 }
 
-// admit counts a user; false when there are too many.
+// addUser counts a logged-in connection. It returns false if there are too many.
 func (a *admission) addUser() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -175,14 +180,15 @@ func (a *admission) addUser() bool {
 	return true
 }
 
-// dismiss counts a user no more.
+// removeUser undoes addUser.
 func (a *admission) removeUser() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.loggedIn--
 }
 
-// metered is the reading side of a connection; it notes for how long the client has sent nothing, until the login has succeeded.
+// idleMeter is the reading side of a connection. Until the login has succeeded it records how long
+// the client has sent nothing.
 type idleMeter struct {
 	net.Conn
 	pending *pendingConn

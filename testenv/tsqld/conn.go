@@ -16,26 +16,28 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
-// errEOF is the orderly end of a connection: the client closed it between two messages.
+// errEOF is the error of a connection that the client closed between two messages.
 var errEOF = io.EOF
 
 const (
 	// readBuffer is the size of a connection's read buffer in bytes.
 	readBuffer = 16 << 10
-	// maxMessage bounds a message that is held in memory, in bytes.
+	// maxMessage is the largest message, in bytes, that is held in memory.
 	maxMessage = 512 << 20
-	// uncounted is the size in bytes up to which a message is no part of what the session's memory is bounded by.
+	// uncounted is the size, in bytes, up to which a message does not count against the session's
+	// memory limit.
 	uncounted = 64 << 10
-	// bulkBacklog is how many packets of a bulk load wait for the interpreter.
+	// bulkBacklog is how many packets of a bulk load are buffered for the interpreter.
 	bulkBacklog = 256
-	// lingerTime bounds the wait for the client to close after the server's last word, so that the word
-	// is not lost by a reset of the connection.
+	// lingerTime is how long the server waits for the client to close the connection after a final
+	// error. Without the wait, a reset of the connection can destroy the error on its way.
 	lingerTime = 2 * time.Second
-	// pipelineTime bounds how long a client's third request waits for the first one to end.
+	// pipelineTime is how long a client's third request waits for the end of the first one.
 	pipelineTime = 5 * time.Second
 )
 
-// conn is one connection. Except where noted, fields belong to the goroutine that executes.
+// conn is one connection. A comment marks the fields that the reading goroutine uses too; all
+// others belong to the goroutine that executes requests.
 type conn struct {
 	srv    *Server
 	id     uint64
@@ -44,43 +46,44 @@ type conn struct {
 	cancel context.CancelCauseFunc
 
 	in  *bufio.Reader // plain bytes of the connection
-	src io.Reader     // where packets come from: in, or TLS; the reader's after login
+	src io.Reader     // source of packets: in, or TLS; used by the reading goroutine after the login
 	out *tds.MessageWriter
 
 	version  tds.Version
 	login    login
 	session  interpreter
-	meter    *meter.Meter // of session; nil for none. The reader uses it, too
-	replying bool         // an answer was begun and not ended
-	bulk     string       // text of the last batch, for the bulk load that it may announce
+	meter    *meter.Meter // the session's; nil for none; used by the reading goroutine too
+	replying bool         // an answer has begun and not ended
+	bulk     string       // text of the last batch, which may be the INSERT BULK of the next message
 
-	requests   chan *message // from the reader; room for one
-	attentions chan struct{} // from the reader: look at attention; room for one
+	requests   chan *message // from the reading goroutine; holds one
+	attentions chan struct{} // from the reading goroutine: an attention has arrived
 	readerDone chan struct{}
 	killed     chan struct{} // closed by KILL
-	pending    *pendingConn  // as what it waits for its login; set before it is served
-	admitted   bool          // it is counted as one that has logged in
+	pending    *pendingConn  // its entry in srv.admission until the login
+	admitted   bool          // counted by srv.admission as logged in
 
 	mu            sync.Mutex              // guards what follows
-	attention     bool                    // one waits for its acknowledgment
+	attention     bool                    // an attention has arrived and is not acknowledged
 	cancelRequest context.CancelCauseFunc // nil while no request runs
-	running       *request                // nil while none runs, and before it was understood
-	unresponsive  bool                    // the running request ends with KILL only: a fault
+	running       *request                // nil while no request runs or before it is decoded
+	unresponsive  bool                    // only KILL can end the running request; see [OnAttention]
 }
 
-// message is a request as it arrives.
+// message is a request as it arrives from the network.
 type message struct {
 	typ     tds.PacketType
-	status  tds.Status  // of the first packet, and StatusIgnore of the last
-	payload []byte      // of the packets that have come
-	held    int64       // of the session's memory, for payload
-	refused error       // why payload was thrown away, and what else comes
+	status  tds.Status  // of the first packet; and StatusIgnore of the last one
+	payload []byte      // of the packets so far
+	held    int64       // bytes of the session's memory that payload takes
+	refused error       // why payload was discarded; the rest of the message is discarded too
 	stream  chan []byte // payloads of a bulk load as they arrive; nil for other messages
-	err     error       // why stream was closed before the end of the message; set before that
-	aborted bool        // the stream was closed so; used by the reader's goroutine only
+	err     error       // why stream was closed before the end of the message; set before the close
+	aborted bool        // stream was closed early; used by the reading goroutine only
 }
 
-// add appends a packet's payload, or notes that the session must not have so much memory.
+// add appends a packet's payload. If the session's memory does not suffice, it sets m.refused
+// instead.
 func (m *message) add(packet []byte, mem *meter.Meter) {
 	if m.refused != nil {
 		return
@@ -108,13 +111,13 @@ func (m *message) add(packet []byte, mem *meter.Meter) {
 	m.payload = append(m.payload, packet...)
 }
 
-// drop forgets the payload.
+// drop releases the payload.
 func (m *message) drop(mem *meter.Meter) {
 	mem.Drop(m.held)
 	m.payload, m.held = nil, 0
 }
 
-// next is the stream of a bulk load for package tds.
+// next returns the next payload of a bulk load; it is the source of a [tds.BulkReader].
 func (m *message) next() ([]byte, error) {
 	piece, ok := <-m.stream
 	if ok {
@@ -126,10 +129,10 @@ func (m *message) next() ([]byte, error) {
 	return nil, io.EOF
 }
 
-// drain waits until the reader has seen the end of the message.
+// drain waits until the reading goroutine has received the whole message.
 func (m *message) drain() {
 	if m.stream != nil {
-		for range m.stream { // only the end is of interest
+		for range m.stream {
 		}
 	}
 }
@@ -155,7 +158,8 @@ func newConn(ctx context.Context, s *Server, nc net.Conn) *conn {
 	return c
 }
 
-// enter waits until there is room for a connection that has not logged in. If that does not happen, the connection is closed.
+// admit waits until there is room for one more connection without login. If the connection or the
+// server ends first, admit closes the connection and returns false.
 func (c *conn) admit() bool {
 	if c.srv.admission.admit(c.ctx, c.srv.closing, c.pending) {
 		return true
@@ -165,7 +169,7 @@ func (c *conn) admit() bool {
 	return false
 }
 
-// leave gives the connection's place to others.
+// release removes the connection from the counts of srv.admission.
 func (c *conn) release() {
 	c.srv.admission.remove(c.pending)
 	if c.admitted {
@@ -173,7 +177,7 @@ func (c *conn) release() {
 	}
 }
 
-// serve runs the connection from its first byte to its last and returns why it ended, nil for an
+// serve runs the connection from its first byte to its last, and returns why it ended; nil is an
 // orderly end.
 func (c *conn) serve() (err error) {
 	unblock := context.AfterFunc(c.ctx, func() { c.nc.Close() })
@@ -219,7 +223,7 @@ func (c *conn) serve() (err error) {
 		case <-c.srv.closing:
 			return ErrServerClosed
 		case <-c.killed:
-			return exec.ErrKilled // while idle: nothing can be said, the socket is closed
+			return exec.ErrKilled // idle: there is no answer that could carry an error
 		case m := <-c.requests:
 			err = c.handle(m)
 			m.drain()
@@ -227,7 +231,7 @@ func (c *conn) serve() (err error) {
 			err = c.handleIdleAttention()
 		}
 		if errors.Is(err, errFatal) {
-			err = errors.Join(err, c.closeSession()) // what it holds is free before the client has gone
+			err = errors.Join(err, c.closeSession()) // Release the session's locks before the client has gone.
 			c.linger()
 		}
 		if err != nil {
@@ -236,14 +240,14 @@ func (c *conn) serve() (err error) {
 	}
 }
 
-// kill ends the connection: at once when it is idle, else after the running request, whose client gets a short time to
-// take the rest of its answer.
+// kill ends the connection: an idle one at once, another one after its running request. The client
+// of that request gets a short time to read the rest of the answer.
 func (c *conn) kill() {
 	close(c.killed)
-	_ = c.nc.SetDeadline(time.Now().Add(lingerTime)) // fails when it is closed, which is what is wanted
+	_ = c.nc.SetDeadline(time.Now().Add(lingerTime)) // fails only on a closed connection
 }
 
-// closeSession closes the session unless that was done.
+// closeSession closes the session unless it is closed already.
 func (c *conn) closeSession() (err error) {
 	s := c.session
 	if s == nil {
@@ -257,7 +261,7 @@ func (c *conn) closeSession() (err error) {
 	return nil
 }
 
-// rescue turns a panic into an error, and tells the server's owner. It must be deferred.
+// recoverTo reports a panic and stores it in err. It must be deferred.
 func (c *conn) recoverTo(err *error) {
 	if v := recover(); v != nil {
 		c.srv.panicked(v)
@@ -265,8 +269,8 @@ func (c *conn) recoverTo(err *error) {
 	}
 }
 
-// panicked tells the server's owner of a panic of the executing goroutine, frees what the session holds, and tells the
-// client. It must be called by the deferred function that recovers.
+// panicked reports a panic of the executing goroutine, closes the session and sends an error to the
+// client. The deferred function that recovers must call it.
 func (c *conn) panicked(v any) error {
 	c.srv.panicked(v)
 	err := errors.Join(fmt.Errorf("%w: panic: %v", errFatal, v), c.closeSession())
@@ -276,12 +280,12 @@ func (c *conn) panicked(v any) error {
 	return err
 }
 
-// lastWord tells the client that a panic has ended the session. What was being sent may be in disorder, and writing may
-// panic once more.
+// sendPanicError sends error 596 after a panic. The state of the writer is unknown, so writing may
+// panic again.
 func (c *conn) sendPanicError() (err error) {
 	defer c.recoverTo(&err)
 	if err := c.nc.SetWriteDeadline(time.Now().Add(lingerTime)); err != nil {
-		return nil // it is closed
+		return nil // the connection is closed
 	}
 	if !c.replying {
 		c.beginReply()
@@ -293,7 +297,8 @@ func (c *conn) sendPanicError() (err error) {
 	return nil
 }
 
-// linger waits until the client has closed, or a short time, after the last word was sent.
+// linger waits after a final error until the client has closed the connection, for at most
+// lingerTime.
 func (c *conn) linger() {
 	if half, ok := c.nc.(interface{ CloseWrite() error }); ok {
 		if half.CloseWrite() != nil {
@@ -311,7 +316,7 @@ func (c *conn) linger() {
 			return
 		case <-c.srv.closing:
 			return
-		case m := <-c.requests: // the reader must get to the end of what the client has sent
+		case m := <-c.requests: // take requests, so that the reading goroutine can reach the client's end
 			stream = m.stream
 		case _, ok := <-stream:
 			if !ok {
@@ -321,15 +326,16 @@ func (c *conn) linger() {
 	}
 }
 
-// readSafely is read; a panic ends this connection and no other.
+// readRecovered calls read. A panic becomes an error and ends this connection only.
 func (c *conn) readRecovered() (err error) {
 	defer c.recoverTo(&err)
 	return c.read()
 }
 
-// read takes packets off the connection until it ends, and returns why. It runs in the reader's goroutine.
+// read reads packets until the connection ends, and returns why it ended. It runs in the reading
+// goroutine.
 func (c *conn) read() error {
-	var m *message // being received
+	var m *message // the message being received
 	for {
 		h, payload, err := tds.ReadPacket(c.src)
 		c.record(h, payload, err)
@@ -341,7 +347,7 @@ func (c *conn) read() error {
 			return err
 		}
 		if h.Type == tds.PacketAttention {
-			// Clients may send it in the middle of a message, which is then void.
+			// Clients may send an attention in the middle of a message, which is void then.
 			m.abort(ErrAttention)
 			if m != nil {
 				m.drop(c.meter)
@@ -362,7 +368,7 @@ func (c *conn) read() error {
 		}
 		ignored := h.Status&tds.StatusIgnore != 0
 		switch {
-		case m.aborted: // the rest of what was broken off
+		case m.aborted: // the rest of an aborted bulk load
 		case m.stream != nil && ignored:
 			m.abort(errIgnored)
 		case m.stream != nil:
@@ -390,7 +396,7 @@ func (c *conn) read() error {
 	}
 }
 
-// breakOff ends the stream of a bulk load with an error; it does nothing to other messages and to nil.
+// abort closes the stream of a bulk load with an error. It ignores other messages and nil.
 func (m *message) abort(err error) {
 	if m != nil && m.stream != nil && !m.aborted {
 		m.err, m.aborted = err, true
@@ -398,8 +404,10 @@ func (m *message) abort(err error) {
 	}
 }
 
-// deliver hands a message over, once the one before it was taken. A client may send one request before it has read the answer to
-// another one, which none does. While a third one waits, nobody would see that the client is gone; so it must not wait for long.
+// deliver passes a message to the executing goroutine. It waits while the channel holds an earlier
+// message, for at most pipelineTime: during the wait nothing reads the connection, so the end of
+// the client would go unnoticed. Drivers never send a second request before they have read the
+// answer to the first one.
 func (c *conn) deliver(m *message) error {
 	select {
 	case c.requests <- m:
@@ -418,7 +426,7 @@ func (c *conn) deliver(m *message) error {
 	}
 }
 
-// record shows a packet of the client to Config.Record.
+// record passes a packet from the client to Config.Record.
 func (c *conn) record(h tds.Header, payload []byte, err error) {
 	f := c.srv.cfg.Record
 	if f == nil || err != nil {
@@ -430,7 +438,8 @@ func (c *conn) record(h tds.Header, payload []byte, err error) {
 	f(c.id, true, tds.AppendPacket(nil, h, payload))
 }
 
-// attend notes an attention, cancels the running request and wakes the executing goroutine.
+// handleAttention cancels the running request and wakes the executing goroutine. It runs in the
+// reading goroutine.
 func (c *conn) handleAttention() {
 	c.mu.Lock()
 	r := c.running
@@ -453,14 +462,15 @@ func (c *conn) handleAttention() {
 	}
 }
 
-// attended tells whether an attention waits.
+// attentionPending reports whether an attention has arrived and is not acknowledged.
 func (c *conn) attentionPending() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.attention
 }
 
-// begin makes the context of a request, which is canceled already when an attention waits.
+// beginRequest makes the context of a request. The context is canceled from the start if an
+// attention is pending.
 func (c *conn) beginRequest() (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(c.ctx)
 	if c.srv.cfg.Fault != nil {
@@ -475,7 +485,8 @@ func (c *conn) beginRequest() (context.Context, context.CancelCauseFunc) {
 	return ctx, cancel
 }
 
-// deafenable makes the context of a request that outlives the client when [OnAttention] says so.
+// detachedContext makes the context of a request. It outlives the client if [OnAttention] makes the
+// request unresponsive.
 func (c *conn) detachedContext() (context.Context, context.CancelCauseFunc) {
 	ctx, cancel := context.WithCancelCause(context.WithoutCancel(c.ctx))
 	stop := context.AfterFunc(c.ctx, func() {
@@ -492,7 +503,8 @@ func (c *conn) detachedContext() (context.Context, context.CancelCauseFunc) {
 	}
 }
 
-// end closes the request for attentions and takes the one that waits, to be acknowledged by the caller.
+// endRequest ends the request's registration for attentions. It reports whether an attention is
+// pending, which the caller must acknowledge.
 func (c *conn) endRequest() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -502,10 +514,11 @@ func (c *conn) endRequest() bool {
 	return waiting
 }
 
-// attendIdle answers an attention that came when no request ran; a request that waits is void.
+// handleIdleAttention answers an attention that arrived while no request ran. A request that waits
+// in c.requests is void.
 func (c *conn) handleIdleAttention() error {
 	if !c.attentionPending() {
-		return nil // acknowledged together with the request that it ended; what waits now came after it
+		return nil // acknowledged with the request that it canceled; c.requests holds a later one
 	}
 	void := false
 	select {
@@ -525,13 +538,13 @@ func (c *conn) handleIdleAttention() error {
 	return c.acknowledge()
 }
 
-// acknowledge sends the message that acknowledges an attention.
+// acknowledge sends the acknowledgment of an attention, a message of its own.
 func (c *conn) acknowledge() error {
 	c.beginReply()
 	return c.sendDone(tds.DoneAttention, tds.CommandAttention)
 }
 
-// sendDone sends a lone DONE and ends the message.
+// sendDone sends a DONE token and ends the message.
 func (c *conn) sendDone(status tds.DoneStatus, command uint16) error {
 	if _, err := c.out.Write(tds.AppendDone(nil, tds.DoneBatch, status, command, 0, c.version)); err != nil {
 		return err
@@ -545,13 +558,14 @@ func (c *conn) beginReply() {
 	c.out.Begin(tds.PacketReply)
 }
 
-// endReply sends the rest of the answer.
+// endReply sends the rest of the answer and ends the message.
 func (c *conn) endReply() error {
 	c.replying = false
 	return c.out.End()
 }
 
-// sendFatal sends an error and a DONE that ends the connection. It does not begin the message.
+// sendFatal sends an error and a DONE with the fatal bit, and ends the message. The caller has
+// begun it.
 func (c *conn) sendFatal(m *mserr.Error) error {
 	if _, err := c.out.Write(tds.AppendMessage(nil, m, pipeHost, c.version)); err != nil {
 		return err

@@ -6,10 +6,10 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 )
 
-// Wait is a statement that waits for another session.
+// Wait describes a statement that waits for another session.
 type Wait = exec.Wait
 
-// instance is the interpreter as the engine of a server.
+// instance is the engine of a real server.
 type instance struct{ *exec.Instance }
 
 // open implements engine.

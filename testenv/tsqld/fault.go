@@ -6,30 +6,33 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/exec"
 )
 
-// PointKind is a place at which [Config.Fault] is asked.
+// PointKind is the place of a [Point].
 type PointKind uint8
 
 // The places.
 const (
-	// BeforeLogin: the client has sent its login, nothing was checked yet.
+	// BeforeLogin: the client has sent its login, and nothing has been checked.
 	BeforeLogin PointKind = iota + 1
-	// BeforeStatement: a request has arrived whole and nothing of it was executed.
+	// BeforeStatement: a request has arrived completely, and nothing of it has been executed.
 	BeforeStatement
-	// AfterCommitBeforeReply: a request has ended with no transaction open, so that all it did is
-	// durable, and the end of the answer was not sent. This is the one that finds double execution.
+	// AfterCommitBeforeReply: a request has ended without an open transaction, so its changes are
+	// durable, and the end of the answer has not been sent. A fault here reveals clients that
+	// execute twice.
 	AfterCommitBeforeReply
 	// MidRow: a row is about to be sent.
 	MidRow
-	// OnAttention: the client wants the running request canceled. Any error makes the request deaf: it goes on, the
-	// attention is never acknowledged, and the end of the connection does not end the request either; only KILL does. So
-	// does SQL Server with requests that wait outside of its reach: extended procedures, linked servers, stuck I/O.
+	// OnAttention: the client cancels the running request. Any error makes the request
+	// unresponsive: it continues, the attention is never acknowledged, and the request does not end
+	// with the connection either; only KILL ends it. SQL Server has such requests where it waits
+	// for something outside of its control: extended procedures, linked servers, stuck I/O.
 	OnAttention
-	// BeforeCommit: a transaction is about to become durable, of a session or of the server itself. Nothing else of the point is
-	// set. Any error stands for a full disk: the transaction is rolled back (1105).
+	// BeforeCommit: a transaction of a session or of the server itself is about to become durable.
+	// The point's other fields are not set. Any error acts as a full disk: the transaction is
+	// rolled back (1105).
 	BeforeCommit
 )
 
-// String names the place.
+// String returns the name of the place.
 func (k PointKind) String() string {
 	switch k {
 	case BeforeLogin:
@@ -49,23 +52,24 @@ func (k PointKind) String() string {
 	}
 }
 
-// Point is where and for whom a fault may happen.
+// Point describes where, and in which request, a fault may happen.
 //
-// The answer nil goes on. A *mserr.Error is sent to the client instead of going on: at BeforeLogin the
-// login fails with it, at BeforeStatement the request; elsewhere the answer is cut there, and the
-// connection ends when the class is 20 or more. [ErrClose] and every other error drop the connection
-// without a word. To stall, wait for Context and return its cause.
+// If Config.Fault returns nil, nothing happens. A *mserr.Error is sent to the client: at
+// BeforeLogin the login fails with it, and at BeforeStatement the request; elsewhere the answer
+// ends there. The connection ends if the error's class is 20 or more. [ErrClose] and every other
+// error close the connection without an answer. To stall the request, wait for Context and return
+// its cause.
 type Point struct {
 	Kind    PointKind
 	Context context.Context // of the request, or of the connection before there is one
 	User    string
 	App     string     // application name that the client gave
-	Request string     // a batch's text, a called procedure's name, or the name of a transaction manager request
-	Call    *exec.Call // the call, when the request is one; must not be changed
-	Row     int64      // rows of the request sent so far
+	Request string     // application name of the client
+	Call    *exec.Call // text of a batch, name of a called procedure, or name of a transaction manager request
+	Row     int64      // set if the request is a call; must not be changed
 }
 
-// fault asks [Config.Fault].
+// fault calls Config.Fault.
 func (c *conn) fault(ctx context.Context, kind PointKind, r *request, row int64) error {
 	f := c.srv.cfg.Fault
 	if f == nil {
@@ -74,7 +78,7 @@ func (c *conn) fault(ctx context.Context, kind PointKind, r *request, row int64)
 	return f(c.point(ctx, kind, r, row))
 }
 
-// point describes where a fault may happen.
+// point makes the Point of a place.
 func (c *conn) point(ctx context.Context, kind PointKind, r *request, row int64) Point {
 	p := Point{Kind: kind, Context: ctx, User: c.login.User, App: c.login.App, Row: row}
 	if r != nil {

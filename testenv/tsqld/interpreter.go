@@ -7,11 +7,12 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
 )
 
-// session is what a connection needs of the interpreter. *exec.Session is one; tests script their own.
+// interpreter executes the requests of a connection. [exec.Session] implements it; tests have a
+// fake.
 //
-// Errors of statements go through the sink. An error that a method returns ends the connection: the
-// client is gone, or the interpreter met an error of severity 20 or more and has told the client, or
-// the context ended. After an attention any error is taken for the end of the canceled request.
+// Errors of statements go to the sink. An error that a method returns ends the connection: the
+// client is gone, the context has ended, or the interpreter has sent an error of severity 20 or
+// more. After an attention, every returned error is taken for the end of the canceled request.
 type interpreter interface {
 	Batch(ctx context.Context, text string, sink exec.Sink) error
 	Call(ctx context.Context, call exec.Call, sink exec.Sink) error
@@ -23,42 +24,46 @@ type interpreter interface {
 	Rollback(ctx context.Context, name string, sink exec.Sink) error
 	Save(ctx context.Context, name string, sink exec.Sink) error
 
-	// Reset brings the session back to its state after login, before a request; keepTransaction leaves
-	// an open transaction alone.
+	// Reset restores the state after the login, before a request. With keepTransaction an open
+	// transaction stays.
 	Reset(ctx context.Context, sink exec.Sink, keepTransaction bool) error
-	// Descriptor is that of the open transaction, 0 without one.
+	// Descriptor returns the descriptor of the open transaction, 0 without one.
 	Descriptor() uint64
-	// Database is the current database.
+	// Database returns the name of the current database.
 	Database() string
-	// Close rolls back what is open and frees the session. It is called once, when no request runs.
+	// Close rolls back an open transaction and frees the session. It is called once, while no
+	// request runs.
 	Close() error
 }
 
-// login is what a client said of itself.
+// login is the content of a LOGIN7 message.
 type login struct {
 	User, Password string
-	Database       string // empty leaves it to the login
+	Database       string // "" for the login's default database
 	App, Host      string
 	Library        string // client library's name
 	PID            int    // of the client's process
 	Version        uint32 // of TDS, as the server speaks it
 	PacketSize     int    // granted, in bytes
 	Encrypted      bool
-	NewPassword    string // empty keeps the password
+	NewPassword    string // "" to keep the password
 	ReadOnlyIntent bool
 }
 
-// engine makes sessions. A login that fails is a *mserr.Error for the client.
+// engine opens sessions. The error of a failed login is a *mserr.Error, which is sent to the
+// client.
 type engine interface {
 	open(ctx context.Context, l login) (interpreter, error)
 	close() error
 }
 
-// killable is a session that others can end. OnKill sets what tells the connection of it.
+// killable is an interpreter that another session can end. OnKill sets the function that notifies
+// the connection.
 type killable interface{ OnKill(f func()) }
 
-// accounted is a session whose memory is bounded; messages for it are a part of that.
+// accounted is an interpreter with a memory limit, which covers messages too.
 type accounted interface{ Meter() *meter.Meter }
 
-// identified is a session that knows its number (@@SPID), which goes into the headers of its packets.
+// identified is an interpreter with a session number (@@SPID), which the headers of its packets
+// carry.
 type identified interface{ SPID() int }

@@ -11,33 +11,32 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 )
 
-// How password guessing is slowed down; see [brake].
+// Limits against password guessing; see [lockout].
 const (
-	failuresBeforeLock        = 5               // of a login from an address, before it is locked out from there
-	failuresBeforeAddressLock = 50              // of an address, whatever the logins, before it is locked out
-	failuresBeforeDelay       = 50              // of a login, from wherever, before its checks are slowed down
+	failuresBeforeLock        = 5               // of a login from an address, before the pair is locked out
+	failuresBeforeAddressLock = 50              // of an address, over all logins, before the address is locked out
+	failuresBeforeDelay       = 50              // of a login, over all addresses, before its checks are delayed
 	firstLock                 = time.Second     // doubles with each further failure
 	longestLock               = 5 * time.Minute // of a login from an address
 	longestAddressLock        = time.Minute     // of an address
 	firstDelay                = 100 * time.Millisecond
-	longestDelay              = 2 * time.Second  // of an answer; doubles from firstDelay on with each failure
-	forgetAfter               = 15 * time.Minute // failures of a login from an address are forgotten when none was added for so long
-	forgiveInterval           = 30 * time.Second // a failure of an address, or of a login, is forgiven so often
+	longestDelay              = 2 * time.Second  // of an answer; each failure doubles the delay, from firstDelay on
+	forgetAfter               = 15 * time.Minute // the failures of a login from an address expire this long after the last one
+	forgiveInterval           = 30 * time.Second // one failure of an address, or of a login, expires each interval
 	maxEntries                = 10000            // of each of the three tables
 	knownFor                  = 7 * 24 * time.Hour
 )
 
-// brake counts failed logins, and says who has to wait and who is locked out. There are three counts:
+// lockout counts failed logins, and decides which logins are delayed or refused. It has three
+// counts:
 //
-//   - a login from an address: after freeFailures the login is locked out from that address, for longer with each further failure. A
-//     login that was locked out from one address can log in from all others, the login sa included.
-//   - an address, whatever the logins: locked out in the same way, which ends guesses at many logins. Logins that have
-//     logged in from there before are spared, so that somebody who shares the address cannot lock them out in this way.
-//   - a login, from wherever: checks of its password are slowed down, never refused.
+//   - of a login from an address: after failuresBeforeLock failures the login is locked out from that address, for longer with each further failure. The same login, sa included, can still log in from every other address.
+//   - of an address, over all logins: the address is locked out in the same way, which ends guesses at many logins. Logins that have logged in from the address before are exempt, so that an attacker behind the same address cannot lock them out.
+//   - of a login, over all addresses: checks of its password are delayed, never refused.
 //
-// Who is locked out is refused before the password is looked at, whether the login exists or not, and such an
-// attempt does not count. The loopback addresses are one address like any other. A brake is safe for concurrent use; a nil one
-// lets everybody try.
+// A locked-out attempt is refused before the password is checked, whether the login exists or not,
+// and does not count as a failure. All loopback addresses count as one. A lockout is safe for
+// concurrent use; a nil lockout permits every attempt.
 type lockout struct {
 	mu        sync.Mutex
 	pairs     map[pair]*failureCount
@@ -48,20 +47,21 @@ type lockout struct {
 // pair is a login from an address.
 type pair struct{ address, login string }
 
-// tally is what a brake knows of a pair, an address or a login.
+// failureCount counts the failures of a pair, an address or a login.
 type failureCount struct {
 	failures int
-	last     time.Time // when failures changed, or of the last success
-	until    time.Time // locked out until then
+	last     time.Time // time of the last change of failures, or of the last success
+	until    time.Time // end of the lockout
 	known    bool      // the pair has logged in
 }
 
-// newBrake makes a brake that knows of no failure.
+// newLockout makes a lockout without failures.
 func newLockout() *lockout {
 	return &lockout{pairs: map[pair]*failureCount{}, addresses: map[string]*failureCount{}, logins: map[string]*failureCount{}}
 }
 
-// addressKey is what an address counts as: a network of /64 for IPv6, which one machine has to itself; all loopback addresses are one.
+// addressKey is the key of an address in the counts. An IPv6 address counts as its /64 network,
+// which usually belongs to one machine. All loopback addresses have one key.
 func addressKey(a net.Addr) string {
 	at, err := netip.ParseAddrPort(a.String())
 	if err != nil {
@@ -72,14 +72,14 @@ func addressKey(a net.Addr) string {
 	case ip.IsLoopback():
 		return "loopback"
 	case ip.Is6():
-		network, _ := ip.Prefix(64) // 64 bits are always there
+		network, _ := ip.Prefix(64)
 		return network.String()
 	}
 	return ip.String()
 }
 
-// check says before a password is looked at whether the login is locked out from the address, and if it is not, how long its
-// check has to wait.
+// check reports, before a password is checked, whether the login is locked out from the address. If
+// it is not, wait is the delay of the check.
 func (b *lockout) check(address net.Addr, login string) (locked bool, wait time.Duration) {
 	if b == nil {
 		return
@@ -104,8 +104,8 @@ func (b *lockout) check(address net.Addr, login string) (locked bool, wait time.
 	return false, 0
 }
 
-// failed counts a failed login. delay is how long its answer has to wait, lock for how long the login is locked out from the
-// address, 0 if it is not.
+// failed counts a failed login. delay is the delay of its answer. lock is how long the login is
+// locked out from the address, 0 if it is not.
 func (b *lockout) failed(address net.Addr, login string) (delay, lock time.Duration) {
 	if b == nil {
 		return
@@ -122,7 +122,7 @@ func (b *lockout) failed(address net.Addr, login string) (delay, lock time.Durat
 	delay = doubled(firstDelay, t.failures-1, longestDelay)
 	if t.failures >= failuresBeforeLock {
 		lock = doubled(firstLock, t.failures-failuresBeforeLock, longestLock)
-		t.until = now.Add(delay + lock) // it begins when the client has the answer
+		t.until = now.Add(delay + lock) // the lockout begins when the client has the answer
 	}
 	a := entry(b.addresses, p.address, now)
 	if a.forgive(now); a.failures >= failuresBeforeAddressLock {
@@ -137,8 +137,8 @@ func (b *lockout) failed(address net.Addr, login string) (delay, lock time.Durat
 	return delay, lock
 }
 
-// succeeded forgets the failures of a login from an address; those of the address and of the login stay, since whoever has a login
-// could wipe out guesses at others with it.
+// succeeded clears the failures of a login from an address. The counts of the address and of the
+// login stay: otherwise the owner of one login could clear the guesses at others by logging in.
 func (b *lockout) succeeded(address net.Addr, login string) {
 	if b == nil {
 		return
@@ -151,7 +151,7 @@ func (b *lockout) succeeded(address net.Addr, login string) {
 	*t = failureCount{last: now, known: true}
 }
 
-// forgive takes away the failures that time has made up for, and returns how many are left.
+// forgive removes the failures that have expired, and returns how many are left.
 func (t *failureCount) forgive(now time.Time) int {
 	n := int(now.Sub(t.last) / forgiveInterval)
 	if t.last = t.last.Add(time.Duration(n) * forgiveInterval); n >= t.failures {
@@ -162,7 +162,7 @@ func (t *failureCount) forgive(now time.Time) int {
 	return t.failures
 }
 
-// stale reports a tally that says nothing any more.
+// stale reports whether a count no longer has any effect.
 func (t *failureCount) stale(now time.Time) bool {
 	age := now.Sub(t.last)
 	if t.known {
@@ -179,8 +179,9 @@ func doubled(d time.Duration, n int, limit time.Duration) time.Duration {
 	return min(d, limit)
 }
 
-// entry finds or makes the tally of a key. Of too many tallies those that are stale go, and if that is not enough those
-// that have not changed for longest; those of logins that have logged in go last.
+// entry finds or makes the count of a key. A full table loses its stale counts, and if that is not
+// enough, the counts that are unchanged for longest. Counts of pairs that have logged in are
+// removed last.
 func entry[K comparable](table map[K]*failureCount, key K, now time.Time) *failureCount {
 	if t := table[key]; t != nil {
 		return t
@@ -218,39 +219,40 @@ func entry[K comparable](table map[K]*failureCount, key K, now time.Time) *failu
 
 // LoginFailure is a login that was refused. It holds no password.
 type LoginFailure struct {
-	// Login is the name as the client sent it, of at most 128 characters. It may hold anything, also what was meant
-	// to be the password.
+	// Login is the name as the client sent it, at most 128 characters. It may hold anything, even a
+	// mistyped password.
 	Login   string
 	Address net.Addr // of the client; nil when only Suppressed is set
-	Reason  string   // why; the client is not told
-	// Locked is for how long the login, or the address, is locked out; 0 if it is not.
+	Reason  string   // the reason, which the client does not see
+	// Locked is how long the login, or the address, is locked out; 0 if it is not.
 	Locked time.Duration
-	// Suppressed is how many failures were not reported before this one, because there were too many.
+	// Suppressed is how many failures before this one were not reported, because there were too
+	// many.
 	Suppressed int
 }
 
-// How many failed logins are reported: a burst, and one each reportEvery. The number of the others is reported
-// after reportRest at the latest.
+// Limits of the reports of failed logins: a burst, and after it one report each reportEvery. The
+// number of suppressed failures is reported at most reportRest later.
 const (
 	reportBurst = 20
 	reportEvery = 5 * time.Second
 	reportRest  = time.Minute
 )
 
-// reporter hands failed logins to the server's owner, not too many of them.
+// failureReporter passes failed logins to a function, at a limited rate.
 type failureReporter struct {
 	tell func(LoginFailure)
 
 	mu         sync.Mutex
-	spent      int       // of reportBurst
-	since      time.Time // when spent was last brought up to date
+	spent      int       // the part of reportBurst in use
+	since      time.Time // the last update of spent
 	suppressed int
-	rest       *time.Timer // reports the number of suppressed ones; nil while there are none
+	rest       *time.Timer // timer that calls flush; nil while there are no suppressed failures
 	closed     bool
-	running    sync.WaitGroup // one for rest
+	running    sync.WaitGroup // one for the timer
 }
 
-// report reports a failure, or counts it.
+// report reports a failure, or counts it as suppressed.
 func (r *failureReporter) report(f LoginFailure) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -274,7 +276,8 @@ func (r *failureReporter) report(f LoginFailure) {
 	r.tell(f)
 }
 
-// take returns the number of suppressed failures, which will be reported, and stops the timer that would do so. r.mu must be held.
+// take resets the number of suppressed failures and returns it; the caller reports it. It stops the
+// timer. r.mu must be held.
 func (r *failureReporter) take() int {
 	n := r.suppressed
 	r.suppressed = 0
@@ -285,7 +288,7 @@ func (r *failureReporter) take() int {
 	return n
 }
 
-// flush reports the number of suppressed failures. It runs as r.rest.
+// flush reports the number of suppressed failures. The timer calls it.
 func (r *failureReporter) flush() {
 	defer r.running.Done()
 	r.mu.Lock()
@@ -297,7 +300,7 @@ func (r *failureReporter) flush() {
 	}
 }
 
-// close reports what was suppressed and ends the reports.
+// close reports the number of suppressed failures and stops further reports.
 func (r *failureReporter) close() {
 	r.mu.Lock()
 	r.closed = true

@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// loginTime bounds everything before the login's answer.
+	// loginTime is the time limit from the first byte to the answer of the login.
 	loginTime = 30 * time.Second
-	// maxLogin bounds a PRELOGIN or LOGIN7 message in bytes (MS-TDS 2.2.6.4: 128K - 1).
+	// maxLogin is the largest PRELOGIN or LOGIN7 message in bytes (MS-TDS 2.2.6.4: 128K - 1).
 	maxLogin = 128 << 10
-	// language is that of every session.
+	// language is the language of every session.
 	language = "us_english"
 )
 
-// productVersion is SQL Server 2022's, in the form of LOGINACK.
+// productVersion is that of SQL Server 2022, in the form of LOGINACK.
 var productVersion = [4]byte{16, 0, 0x03, 0xE8}
 
-// logIn takes the connection from its first byte to an open session.
+// logIn performs the login, from the first byte to an open session.
 func (c *conn) logIn() error {
 	if err := c.nc.SetDeadline(time.Now().Add(loginTime)); err != nil {
 		return fmt.Errorf("limit login: %w", err)
@@ -39,7 +39,7 @@ func (c *conn) logIn() error {
 	if err != nil {
 		return fmt.Errorf("%w: read login: %w", ErrClientGone, err)
 	}
-	if plain { // only the login was encrypted, if anything was
+	if plain { // only the login was encrypted, if anything
 		c.src = c.in
 		c.out.SetWriter(c.nc)
 	}
@@ -49,7 +49,7 @@ func (c *conn) logIn() error {
 	}
 	l, err := tds.ReadLogin(payload)
 	if errors.Is(err, tds.ErrVersion) {
-		c.version = tds.Version71 // whose tokens an older client is most likely to read
+		c.version = tds.Version71 // an older client is most likely to read this version's tokens
 		return c.refuse(mserr.NotSupported("a TDS version before 7.1"))
 	}
 	if err != nil {
@@ -73,8 +73,8 @@ func (c *conn) logIn() error {
 	return c.sendLoginAck(l, size)
 }
 
-// readLogin reads the message after PRELOGIN. With login-only encryption some clients encrypt no more
-// than its first packet.
+// readLogin reads the message after PRELOGIN. With login-only encryption some clients encrypt only
+// its first packet.
 func (c *conn) readLogin(plain bool) (tds.Header, []byte, error) {
 	first, payload, err := tds.ReadPacket(c.src)
 	for h := first; err == nil && !h.EOM(); {
@@ -95,7 +95,7 @@ func (c *conn) readLogin(plain bool) (tds.Header, []byte, error) {
 	return first, payload, err
 }
 
-// Why a login was refused, for [LoginFailure]; the interpreter has further ones.
+// Reasons of [LoginFailure] for refused logins; the interpreter has others.
 const (
 	reasonPlain  = "the client does not encrypt, and the server requires that"
 	reasonLong   = "a name or password of the login is longer than 128 characters"
@@ -103,7 +103,7 @@ const (
 	reasonFull   = "too many connections"
 )
 
-// open checks the login and opens the session. A refusal has been sent when an error comes back.
+// open checks the login and opens the session. If it returns an error, the refusal has been sent.
 func (c *conn) open(l *tds.Login) error {
 	defer func() { c.login.Password, c.login.NewPassword = "", "" }()
 	if err := c.fault(c.ctx, BeforeLogin, nil, 0); err != nil {
@@ -128,7 +128,8 @@ func (c *conn) open(l *tds.Login) error {
 	}
 	locked, wait := c.srv.lockout.check(remote, l.User)
 	if locked {
-		// Whether the login exists, and whether the password is right, was not looked at: the text tells nothing of that.
+		// The error does not reveal whether the login exists and whether the password is right:
+		// neither was checked.
 		c.refused(LoginFailure{Login: l.User, Reason: reasonLocked})
 		c.sleep(longestDelay)
 		return c.refuse(mserr.New(18486, 14, "Login failed for user '%s' because the account is currently locked out. The system administrator can unlock it.", l.User))
@@ -150,7 +151,7 @@ func (c *conn) open(l *tds.Login) error {
 	return c.refuseError(err)
 }
 
-// failedLogin notes why a login failed, and waits if it was for its name or password.
+// failedLogin reports a failed login, and delays its answer if the name or the password was wrong.
 func (c *conn) failedLogin(user string, err error) {
 	m := (*mserr.Error)(nil)
 	if !errors.As(err, &m) {
@@ -174,7 +175,7 @@ func (c *conn) refused(f LoginFailure) {
 	c.srv.failures.report(f)
 }
 
-// pause waits, unless the connection or the server ends.
+// sleep waits until d has passed, or the connection or the server ends.
 func (c *conn) sleep(d time.Duration) {
 	if d <= 0 {
 		return
@@ -188,7 +189,8 @@ func (c *conn) sleep(d time.Duration) {
 	}
 }
 
-// refuseFor ends the login with an error that is for the client, or without a word.
+// refuseError ends the login. It sends the client a *mserr.Error as it is and hides every other
+// error.
 func (c *conn) refuseError(err error) error {
 	var m *mserr.Error
 	if errors.As(err, &m) {
@@ -201,8 +203,8 @@ func (c *conn) refuseError(err error) error {
 	return errors.Join(err, c.refuse(mserr.Internal()))
 }
 
-// refuse sends the error and waits for the client to go. A database that cannot be opened is followed by 18456, as
-// SQL Server and its clients have it.
+// refuse sends the error and waits for the client to close the connection. Error 18456 follows the
+// errors of a database that cannot be opened, as SQL Server sends and clients expect it.
 func (c *conn) refuse(m *mserr.Error) error {
 	err := error(m)
 	b := tds.AppendMessage(nil, m, pipeHost, c.version)
@@ -215,7 +217,7 @@ func (c *conn) refuse(m *mserr.Error) error {
 	if werr := c.sendDone(tds.DoneError, 0); werr != nil {
 		return werr
 	}
-	// Nobody reads the connection yet; the client's close is the only thing still to come.
+	// No goroutine reads the connection yet, and the client has nothing to send but its close.
 	if half, ok := c.nc.(interface{ CloseWrite() error }); ok && half.CloseWrite() == nil {
 		if c.nc.SetReadDeadline(time.Now().Add(lingerTime)) == nil {
 			_, _ = io.Copy(io.Discard, io.LimitReader(c.in, maxLogin))
@@ -224,8 +226,8 @@ func (c *conn) refuse(m *mserr.Error) error {
 	return fmt.Errorf("login refused: %w", err)
 }
 
-// negotiate answers PRELOGIN and starts TLS. Afterwards c.src and c.out are where the login comes from
-// and its answer goes to; plain tells that what follows the login is not encrypted.
+// negotiate answers PRELOGIN and starts TLS. Afterwards c.src is the source of the login and c.out
+// takes its answer. plain reports that nothing after the login is encrypted.
 func (c *conn) negotiate() (plain bool, err error) {
 	first, err := c.in.Peek(1)
 	if err != nil {
@@ -237,7 +239,7 @@ func (c *conn) negotiate() (plain bool, err error) {
 			return false, err
 		}
 	} else if tds.PacketType(first[0]) != tds.PacketPrelogin {
-		return true, nil // PRELOGIN may be left out; what else it is, logIn sees
+		return true, nil // a client may omit PRELOGIN; logIn checks the type
 	}
 	h, payload, err := tds.ReadMessage(c.src, maxLogin)
 	c.record(h, payload, err)
@@ -275,13 +277,13 @@ func (c *conn) negotiate() (plain bool, err error) {
 	return !strict && answer.Encryption == tds.EncryptOff, nil
 }
 
-// startTLS runs the handshake, bare (strict) or users  PRELOGIN packets.
+// startTLS performs the handshake, bare (strict) or inside PRELOGIN packets.
 func (c *conn) startTLS(strict bool) error {
 	cfg, err := c.srv.tlsConfig(strict)
 	if err != nil {
 		return err
 	}
-	// How much room the client has is not known yet.
+	// The client's packet size is not known yet.
 	under := &tlsTransport{Conn: c.nc, in: c.in, out: tds.NewMessageWriter(c.nc, tds.MinPacketSize), wrapped: !strict}
 	t := tls.Server(under, cfg)
 	if err := t.HandshakeContext(c.ctx); err != nil {
@@ -293,7 +295,7 @@ func (c *conn) startTLS(strict bool) error {
 	return nil
 }
 
-// welcome sends the answer to a login that succeeded, in SQL Server's order.
+// sendLoginAck sends the answer to a successful login, in SQL Server's order.
 func (c *conn) sendLoginAck(l *tds.Login, size int) error {
 	database := c.session.Database()
 	asked := l.PacketSize
@@ -311,7 +313,8 @@ func (c *conn) sendLoginAck(l *tds.Login, size int) error {
 		b = tds.AppendFeatureExtAck(b, l.Features)
 	}
 	b = tds.AppendPacketSizeChange(b, size, asked)
-	// The new size holds after this message; a client that asked for a smaller one may have no room for more already.
+	// The new size is valid after this message. A client that asked for a smaller size may already
+	// have a smaller buffer.
 	c.out.SetPacketSize(min(size, tds.DefaultPacketSize))
 	if _, err := c.out.Write(b); err != nil {
 		return err
@@ -321,7 +324,7 @@ func (c *conn) sendLoginAck(l *tds.Login, size int) error {
 	return err
 }
 
-// info makes an informational message (class 0).
+// info makes an informational message, of class 0.
 func info(number int32, state uint8, format string, args ...any) *mserr.Error {
 	m := mserr.New(number, 0, format, args...)
 	m.State, m.Line = state, 1

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// pipeBuffer is how many bytes one direction of a pipe holds before its writer waits: about what a
-// socket's buffers hold.
+// pipeBuffer is how many bytes one direction of a pipe holds before its writer blocks, about as
+// many as a socket's buffers.
 const pipeBuffer = 64 << 10
 
 // pipeAddr is the address of an end of a pipe.
@@ -18,25 +18,25 @@ type pipeAddr string
 // Network returns "pipe".
 func (pipeAddr) Network() string { return "pipe" }
 
-// String returns the end's name.
+// String returns the name of the end.
 func (a pipeAddr) String() string { return string(a) }
 
-// pipeHalf is one direction of a pipe. All waiting is on a condition variable, which is durably
+// pipeHalf is one direction of a pipe. It blocks on a condition variable only, which is durably
 // blocking in a synctest bubble.
 type pipeHalf struct {
 	mu   sync.Mutex
 	cond sync.Cond
 	buf  []byte
-	// ended: the writer will write no more. gone: the reader will read no more.
+	// ended: the writer has closed its end. gone: the reader has closed its end.
 	ended, gone    bool
 	reader, writer deadline
 }
 
-// deadline is a time limit of one side of a half. Guarded by the half's mutex.
+// deadline is the time limit of one side of a pipeHalf. The mutex of the pipeHalf guards it.
 type deadline struct {
 	expired bool
 	timer   *time.Timer // nil without a limit
-	serial  int         // counts settings, so that a timer that fires late is recognised
+	serial  int         // number of changes; a timer that fires late has an older number
 }
 
 func newPipeHalf() *pipeHalf {
@@ -45,7 +45,7 @@ func newPipeHalf() *pipeHalf {
 	return h
 }
 
-// set starts a time limit; the zero time ends it.
+// set sets a time limit; the zero time removes it.
 func (h *pipeHalf) set(d *deadline, t time.Time) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -74,7 +74,7 @@ func (h *pipeHalf) set(d *deadline, t time.Time) {
 	h.cond.Broadcast()
 }
 
-// read takes what is there, and waits while nothing is.
+// read reads the available bytes, and blocks while there are none.
 func (h *pipeHalf) read(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -98,7 +98,7 @@ func (h *pipeHalf) read(p []byte) (int, error) {
 	}
 }
 
-// write adds all of p, and waits while there is no room.
+// write writes all of p, and blocks while the buffer is full.
 func (h *pipeHalf) write(p []byte) (int, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -124,7 +124,7 @@ func (h *pipeHalf) write(p []byte) (int, error) {
 	}
 }
 
-// end tells the reader that there is no more.
+// end marks the end of the data.
 func (h *pipeHalf) end() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -132,7 +132,7 @@ func (h *pipeHalf) end() {
 	h.cond.Broadcast()
 }
 
-// abandon tells the writer that nobody reads any more.
+// abandon discards the buffer; later writes fail.
 func (h *pipeHalf) abandon() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -140,8 +140,8 @@ func (h *pipeHalf) abandon() {
 	h.cond.Broadcast()
 }
 
-// pipeConn is one end of a buffered in-memory connection. As with a socket, what was written before a
-// close can still be read by the other side.
+// pipeConn is one end of a buffered in-memory connection. As with a socket, the other end can still
+// read the bytes that were written before a close.
 type pipeConn struct {
 	in, out       *pipeHalf
 	local, remote pipeAddr
@@ -170,7 +170,8 @@ func (c *pipeConn) Close() error {
 	return nil
 }
 
-// CloseWrite ends the direction away from this end; the other side reads io.EOF after what was written.
+// CloseWrite ends the direction from this end to the other; the other end reads the remaining bytes
+// and then io.EOF.
 func (c *pipeConn) CloseWrite() error {
 	c.out.end()
 	return nil

@@ -10,16 +10,16 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/tds"
 )
 
-// request is a message that was understood: what to run, and how to speak of it.
+// request is a decoded message.
 type request struct {
-	text string     // for faults
-	call *exec.Call // when it is a remote procedure call
+	text string     // what [Point.Request] shows
+	call *exec.Call // set for a remote procedure call
 	tran *tds.Headers
 	rpc  bool
 	run  func(ctx context.Context, s *sink) error
 }
 
-// handle executes a message and answers it. An error ends the connection.
+// handle executes a message and answers it. A non-nil error ends the connection.
 func (c *conn) handle(m *message) error {
 	ctx, cancel := c.beginRequest()
 	defer cancel(nil)
@@ -31,7 +31,7 @@ func (c *conn) handle(m *message) error {
 		err = c.beforeReply(s)
 	}
 	if m.stream != nil {
-		m.drain() // a bulk load is answered when it has arrived whole
+		m.drain() // a bulk load is answered after its last packet
 	}
 	attention := c.endRequest()
 	switch {
@@ -42,7 +42,7 @@ func (c *conn) handle(m *message) error {
 	case errors.Is(err, errIgnored):
 		return s.finish(tds.DoneError)
 	case attention:
-		// Two messages, as SQL Server sends them: the answer as far as it got, then the acknowledgment.
+		// SQL Server sends two messages: the answer as far as it got, and the acknowledgment.
 		var cut tds.DoneStatus
 		if s.discarding || err != nil || ctx.Err() != nil {
 			cut = tds.DoneError
@@ -54,7 +54,7 @@ func (c *conn) handle(m *message) error {
 	case err == nil, errors.Is(err, errRequestCut):
 		return s.finish(0)
 	}
-	// The connection ends, and the client is to know why.
+	// The error ends the connection. Tell the client why.
 	if !s.fatal {
 		text := mserr.SessionKilled()
 		if bad := (*tds.FormatError)(nil); errors.As(err, &bad) {
@@ -75,7 +75,7 @@ func (c *conn) handle(m *message) error {
 	return fmt.Errorf("%w: %w", errFatal, err)
 }
 
-// beforeReply asks for the fault that loses an answer.
+// beforeReply calls the fault that loses an answer after a commit.
 func (c *conn) beforeReply(s *sink) error {
 	if s.req == nil || c.session.Descriptor() != 0 {
 		return nil
@@ -83,13 +83,14 @@ func (c *conn) beforeReply(s *sink) error {
 	return s.fault(AfterCommitBeforeReply)
 }
 
-// decodedSize is how much more than a message what is decoded from it takes.
+// decodedSize estimates the memory of a decoded message, as a multiple of the message's size.
 const decodedSize = 2
 
-// maxBulkText is how long the statement of a bulk load may be, in bytes: far longer than one with 1,024 columns.
+// maxBulkText is the longest INSERT BULK statement in bytes, far longer than one with 1,024
+// columns.
 const maxBulkText = 1 << 20
 
-// execute runs a message. Errors for the client have been sent when it returns nil.
+// execute runs a message. If it returns nil, errors of the request have been sent.
 func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 	if m.status&tds.StatusIgnore != 0 {
 		return errIgnored
@@ -107,13 +108,13 @@ func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 		return c.refuseRequest(err, s)
 	}
 	if m.typ == tds.PacketBatch {
-		m.drop(c.meter) // its text is a copy
+		m.drop(c.meter) // the batch's text is a copy
 	}
 	s.req, s.rpc = r, r.rpc
 	c.mu.Lock()
 	c.running = r
 	c.mu.Unlock()
-	if ctx.Err() != nil { // an attention was faster
+	if ctx.Err() != nil { // an attention arrived before the request started
 		return nil
 	}
 	reset := m.status&(tds.StatusReset|tds.StatusResetKeepingTran) != 0
@@ -128,7 +129,7 @@ func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 		}
 		c.bulk = ""
 	}
-	// A reset may just have ended the transaction that the client names.
+	// The client may name the transaction that the reset has just ended.
 	if !reset && r.tran != nil && r.tran.HasTran && r.tran.Descriptor != c.session.Descriptor() {
 		return s.Message(mserr.New(3989, 16, "New request is not allowed to start because it should come with valid transaction descriptor."))
 	}
@@ -138,8 +139,8 @@ func (c *conn) execute(ctx context.Context, m *message, s *sink) error {
 	return r.run(ctx, s)
 }
 
-// refuseRequest answers a message that cannot be run. A value that its type does not allow leaves the
-// connection alone; a message that does not follow the protocol ends it.
+// refuseRequest answers a message that cannot be run. A value outside its type's range is an error
+// of the request only. A message that violates the protocol ends the connection.
 func (c *conn) refuseRequest(err error, s *sink) error {
 	var bad *tds.ValueError
 	var m *mserr.Error
@@ -154,7 +155,7 @@ func (c *conn) refuseRequest(err error, s *sink) error {
 	}
 }
 
-// understand decodes a message.
+// decode decodes a message.
 func (c *conn) decode(m *message) (*request, error) {
 	switch m.typ {
 	case tds.PacketBatch:
@@ -170,8 +171,8 @@ func (c *conn) decode(m *message) (*request, error) {
 	}
 }
 
-// understandBatch decodes a batch. Its text is kept, as it may be the INSERT BULK statement that
-// announces the rows of the next message.
+// decodeBatch decodes a batch. It keeps the text, because the text may be the INSERT BULK statement
+// for the rows in the next message.
 func (c *conn) decodeBatch(m *message) (*request, error) {
 	b, err := tds.ReadBatch(m.payload, c.version)
 	if err != nil {
@@ -190,7 +191,7 @@ func (c *conn) decodeBatch(m *message) (*request, error) {
 	return r, nil
 }
 
-// understandRPC decodes an RPC message; its calls run one after another, even when one has failed.
+// decodeRPC decodes an RPC message. Its calls run one after another, even after a failed one.
 func (c *conn) decodeRPC(m *message) (*request, error) {
 	headers, rpcs, err := tds.ReadRPC(m.payload, c.version)
 	if err != nil {
@@ -222,7 +223,7 @@ func (c *conn) decodeRPC(m *message) (*request, error) {
 	return r, nil
 }
 
-// understandTransaction decodes a transaction manager request.
+// decodeTransaction decodes a transaction manager request.
 func (c *conn) decodeTransaction(m *message) (*request, error) {
 	t, err := tds.ReadTransaction(m.payload, c.version)
 	if err != nil {
@@ -259,7 +260,7 @@ func (c *conn) decodeTransaction(m *message) (*request, error) {
 	return r, nil
 }
 
-// understandBulk prepares a bulk load, whose columns and rows are read while it runs.
+// decodeBulk prepares a bulk load. Its columns and rows are read while it runs.
 func (c *conn) decodeBulk(m *message) (*request, error) {
 	statement := c.bulk
 	c.bulk = ""
@@ -274,7 +275,7 @@ func (c *conn) decodeBulk(m *message) (*request, error) {
 		}
 		err = c.session.Bulk(ctx, exec.BulkLoad{Statement: statement, Columns: rows.Columns(), Next: rows.Next}, s)
 		if bad := (*tds.ValueError)(nil); errors.As(err, &bad) {
-			return c.refuseRequest(err, s) // of one row: the stream itself is in order
+			return c.refuseRequest(err, s) // an error of one row; the stream itself follows the protocol
 		}
 		return err
 	}

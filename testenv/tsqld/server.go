@@ -18,47 +18,52 @@ import (
 // pipeHost is the host name of the in-memory connections, and the server's name.
 const pipeHost = "tsqld"
 
-// Config is what a server is made from. The zero value is a server with a temporary directory, an empty
+// Config configures a server. The zero value is a server with a temporary directory, an empty
 // password for sa and the process's clock.
 type Config struct {
-	Dir        string           // directory of the databases; "" is a temporary one (in memory where possible), removed by Close
-	SAPassword string           // of the login sa
+	Dir        string           // directory of the databases; "" is a temporary one (in memory where possible), which Close removes
+	SAPassword string           // password of the login sa
 	Now        func() time.Time // clock of the T-SQL functions; nil is time.Now
-	Hosts      []string         // further host names and addresses for the certificate
-	// Certificate is what clients are shown; nil: a self-signed one is made when it is first needed.
+	Hosts      []string         // further host names and addresses in the certificate
+	// Certificate is the server's certificate. If it is nil, the server makes a self-signed one
+	// when it first needs one.
 	Certificate *tls.Certificate
-	// MaxConnections bounds the connections that have logged in; 0 means 1,000, and there are never more than 32,767. Those
-	// that have not logged in are bounded apart, to 256.
+	// MaxConnections limits the logged-in connections; 0 means 1,000, and the limit is never above
+	// 32,767. Connections that have not logged in have a limit of their own, 256.
 	MaxConnections int
-	// RequireTLS turns away clients that do not encrypt the whole connection. A client that leaves PRELOGIN out has sent
-	// its password by then.
+	// RequireTLS refuses clients that do not encrypt the whole connection. A client that omits
+	// PRELOGIN has already sent its password when the server refuses it.
 	RequireTLS bool
-	// MaxMemory bounds what all sessions together take for what clients decide the size of, in bytes: values, rows, messages, texts.
-	// One session may have half of it. What needs more is answered by error 701. 0 means [meter.DefaultLimit].
+	// MaxMemory limits the memory, in bytes, for values, rows, messages and texts whose size
+	// clients decide. All sessions share the limit, and one session may use half of it. A request
+	// that needs more fails with error 701. 0 means [meter.DefaultLimit].
 	MaxMemory int64
 
-	// OnPanic is told of a panic inside a connection, with its stack. The client gets an error of
-	// severity 20 and the connection ends; the server goes on.
+	// OnPanic is called after a panic inside a connection, with the stack. The client gets an error
+	// of severity 20 and its connection ends; the server continues.
 	OnPanic func(value any, stack []byte)
-	// OnEnd is told that a connection ended, and why; nil when the client closed it in order. The error
-	// never contains a password or a statement's text.
+	// OnEnd is called when a connection has ended, with the reason; err is nil when the client
+	// closed the connection in order. The error never contains a password or the text of a
+	// statement.
 	OnEnd func(remote net.Addr, err error)
-	// OnLoginFailed is told of logins that were refused: of no more than 20 at once and 12 a minute after that,
-	// and of how many others there were. It is never called twice at the same time.
+	// OnLoginFailed is called for refused logins: for at most 20 at once and 12 a minute after
+	// that. Further failures are only counted, see [LoginFailure]. Calls never overlap.
 	OnLoginFailed func(LoginFailure)
-	// OnAcceptError is told that a connection could not be accepted. The server tries again.
+	// OnAcceptError is called when a connection cannot be accepted. The server tries again.
 	OnAcceptError func(err error)
-	// OnWait is told of a statement that has waited some seconds for another session, and for whom.
+	// OnWait is called when a statement has waited for some seconds for another session; the
+	// argument names both.
 	OnWait func(Wait)
-	// OnError is told of an error of which a client is told no more than that there was one: a defect, a
-	// damaged file, a full disk at login. It may hold the beginning of a statement as SQLite was given it,
-	// which has no values.
+	// OnError is called for errors whose cause clients do not see: a defect, a damaged file, a full
+	// disk at login. The error may hold the beginning of a statement in SQLite's dialect, which
+	// contains no values.
 	OnError func(err error)
-	// Fault is asked at every [Point] whether something goes wrong there. It may be called by several
-	// connections at once.
+	// Fault is called at every [Point] and decides whether a fault happens there. Several
+	// connections may call it at once.
 	Fault func(Point) error
-	// Record is given every packet as it would be without TLS, header included; fromClient tells the
-	// direction and id the connection. The payload of a login is zeroed. It must not keep the slice.
+	// Record is called with every packet, header included, as it is without TLS. id names the
+	// connection, and fromClient tells the direction. The payload of a login is zeroed. Record must
+	// not keep the slice.
 	Record func(id uint64, fromClient bool, packet []byte)
 }
 
@@ -66,8 +71,8 @@ type Config struct {
 type Server struct {
 	cfg         Config
 	engine      engine
-	certificate func() (tls.Certificate, error) // made once, when first needed
-	ids         atomic.Uint64                   // of connections
+	certificate func() (tls.Certificate, error) // made once, at its first use
+	ids         atomic.Uint64                   // the last connection's id
 	lockout     *lockout
 	admission   *admission
 	failures    *failureReporter
@@ -80,8 +85,8 @@ type Server struct {
 	conns     map[*conn]struct{}
 }
 
-// New opens the databases of cfg.Dir, creating the system databases where they are missing, and
-// returns a server that is ready for connections. The caller closes it.
+// New opens the databases of cfg.Dir, creates missing system databases, and returns a server that
+// is ready for connections. The caller must close the server.
 func New(cfg Config) (*Server, error) {
 	engineConfig := exec.Config{Dir: cfg.Dir, SAPassword: cfg.SAPassword, Now: cfg.Now, OnWait: cfg.OnWait, OnError: cfg.OnError, MaxMemory: cfg.MaxMemory}
 	if cfg.Fault != nil {
@@ -94,7 +99,7 @@ func New(cfg Config) (*Server, error) {
 	return newServer(cfg, instance{in}), nil
 }
 
-// newServer makes a server over an engine, which it owns from then on.
+// newServer makes a server over an engine. The server owns the engine and closes it.
 func newServer(cfg Config, e engine) *Server {
 	s := &Server{
 		cfg:    cfg,
@@ -115,7 +120,7 @@ func newServer(cfg Config, e engine) *Server {
 	return s
 }
 
-// loginFailed tells the server's owner of a failed login.
+// loginFailed passes a failed login to Config.OnLoginFailed.
 func (s *Server) loginFailed(f LoginFailure) {
 	if s.cfg.OnLoginFailed == nil {
 		return
@@ -128,7 +133,7 @@ func (s *Server) loginFailed(f LoginFailure) {
 	s.cfg.OnLoginFailed(f)
 }
 
-// enter counts a goroutine of the server, unless the server is closed.
+// track adds a goroutine to s.wg. It returns false if the server is closed.
 func (s *Server) track() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,15 +144,16 @@ func (s *Server) track() bool {
 	return true
 }
 
-// acceptWait and acceptWaitMost are the first and the longest wait before a connection is accepted again after an error.
+// acceptWait and maxAcceptWait are the first and the longest delay before the next attempt after an
+// error of Accept.
 const (
 	acceptWait    = 5 * time.Millisecond
 	maxAcceptWait = time.Second
 )
 
-// Serve accepts connections until the server is closed, and then returns [ErrServerClosed]. It closes
-// the listener. When a connection cannot be accepted, for want of file descriptors for example, it tries
-// again, as net/http does; only a listener that somebody else has closed ends it.
+// Serve accepts connections until the server is closed, and then returns [ErrServerClosed]. It
+// closes the listener. After an error of Accept, such as too few file descriptors, it tries again,
+// as net/http does. It returns the error only if the listener was closed by other code.
 func (s *Server) Serve(l net.Listener) error {
 	defer l.Close()
 	if !s.track() {
@@ -156,7 +162,7 @@ func (s *Server) Serve(l net.Listener) error {
 	defer s.wg.Done()
 	s.mu.Lock()
 	s.listeners[l] = struct{}{}
-	closed := s.closed // Close may have come in between, and not have seen the listener
+	closed := s.closed // Close may have run before the listener was added, and has not closed it then.
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
@@ -206,8 +212,8 @@ func (s *Server) Serve(l net.Listener) error {
 }
 
 // ServeConn serves one connection and closes it. It returns when the connection has ended and its
-// session is freed. A context that ends breaks the connection off. While there are too many connections that have
-// not logged in, it waits.
+// session is closed. The end of ctx aborts the connection. ServeConn waits while there are too many
+// connections that have not logged in.
 func (s *Server) ServeConn(ctx context.Context, nc net.Conn) {
 	if !s.track() {
 		nc.Close()
@@ -219,8 +225,8 @@ func (s *Server) ServeConn(ctx context.Context, nc net.Conn) {
 	}
 }
 
-// serve runs a connection that has entered. Whatever panics here, in the server or in a function of the
-// configuration, ends this connection and no other.
+// serve runs an admitted connection. A panic in the server or in a function of Config ends this
+// connection and no other.
 func (s *Server) serve(c *conn) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -240,7 +246,7 @@ func (s *Server) serve(c *conn) {
 	}
 }
 
-// panicked tells the server's owner of a panic. It must be called by the deferred function that recovers.
+// panicked reports a panic to Config.OnPanic. The deferred function that recovers must call it.
 func (s *Server) panicked(v any) {
 	if s.cfg.OnPanic == nil {
 		return
@@ -249,13 +255,13 @@ func (s *Server) panicked(v any) {
 	if p, ok := v.(*store.Panic); ok {
 		v, stack = p.Value, p.Stack
 	}
-	defer func() { _ = recover() }() // of the owner's function: there is nobody left to tell
+	defer func() { _ = recover() }() // A panic of OnPanic itself cannot be reported.
 	s.cfg.OnPanic(v, stack)
 }
 
-// Close stops accepting, ends idle connections, lets running requests finish until ctx ends, and
-// cancels the rest. It returns when every goroutine has ended and the databases are closed; the error is
-// that of closing them. Later calls return nil at once.
+// Close stops accepting connections, ends idle connections, lets running requests finish until ctx
+// ends, and cancels the rest. It returns when every goroutine has ended and the databases are
+// closed; the error is that of closing the databases. Later calls return nil at once.
 func (s *Server) Close(ctx context.Context) error {
 	s.mu.Lock()
 	if s.closed {
@@ -291,17 +297,17 @@ func (s *Server) Close(ctx context.Context) error {
 	return nil
 }
 
-// Dialer opens in-memory connections to a server. It can be go-mssqldb's Connector.Dialer, with any
-// host in the DSN: as it has a host name, the driver does not resolve one.
+// Dialer opens in-memory connections to a server. It can be the Dialer of go-mssqldb's Connector,
+// with any host in the DSN: the driver does not resolve the host, because Dialer has a host name.
 type Dialer struct{ s *Server }
 
 // Dialer returns a dialer for the server. It is safe for concurrent use.
 func (s *Server) Dialer() Dialer { return Dialer{s} }
 
-// HostName returns the name that clients use for the server.
+// HostName returns the server's host name, as go-mssqldb's HostDialer.
 func (d Dialer) HostName() string { return pipeHost }
 
-// DialContext opens a connection; network and address do not matter. The connection outlives ctx.
+// DialContext opens a connection; it ignores network and address. The connection outlives ctx.
 func (d Dialer) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -319,14 +325,15 @@ func (d Dialer) DialContext(ctx context.Context, _, _ string) (net.Conn, error) 
 	return client, nil
 }
 
-// report tells the server's owner of an error that clients are not told the cause of.
+// report passes an error whose cause clients do not see to Config.OnError.
 func (s *Server) report(err error) {
 	if s.cfg.OnError != nil {
 		s.cfg.OnError(err)
 	}
 }
 
-// orderly turns the ways in which a connection ends as it should into nil.
+// ignoreOrderlyEnd returns nil for the error of a connection that the client closed between two
+// messages.
 func ignoreOrderlyEnd(err error) error {
 	if errors.Is(err, ErrClientGone) && errors.Is(err, errEOF) {
 		return nil

@@ -11,31 +11,31 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// fatalClass is the severity from which on an error ends the connection.
+// fatalClass is the lowest severity that ends the connection.
 const fatalClass = 20
 
-// sink turns what the interpreter produces into tokens. The last DONE is held back until it is known
-// whether more follows. After an attention everything is dropped but what changes the client's picture
-// of its session. It belongs to one request.
+// sink writes the interpreter's output as tokens. It delays each DONE until it is known whether
+// more tokens follow. After an attention it discards all output except changes of the session's
+// environment. A sink belongs to one request.
 type sink struct {
 	c   *conn
 	ctx context.Context // of the request
 	req *request
-	rpc bool // statements end with DONEINPROC, calls with DONEPROC
+	rpc bool // statements end with DONEINPROC and calls with DONEPROC
 
-	buf        []byte          // scratch for one token
+	buf        []byte          // buffer for one token
 	enc        *tds.RowEncoder // of the current result set
-	pending    done            // the DONE that was held back
+	pending    done            // the delayed DONE
 	hasPending bool
-	errorSent  bool // an error was sent since the last DONE
-	fatal      bool // an error that ends the connection was sent
+	errorSent  bool // an error was sent after the last DONE
+	fatal      bool // an error of severity 20 or more was sent
 	ended      bool // the current call has its DONEPROC
 	reset      bool // a reset was acknowledged
-	discarding bool // an attention was seen
+	discarding bool // an attention has arrived
 	rows       int64
 }
 
-// done is a DONE token without its protocol version.
+// done is a DONE token, independent of the protocol version.
 type done struct {
 	kind    tds.DoneKind
 	status  tds.DoneStatus
@@ -43,7 +43,7 @@ type done struct {
 	rows    int64
 }
 
-// write sends a token after the DONE that was held back.
+// write sends the delayed DONE and a token.
 func (s *sink) write(token []byte) error {
 	if err := s.flushDone(); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (s *sink) write(token []byte) error {
 	return s.raw(token)
 }
 
-// raw sends a token. An error of the connection is [ErrClientGone].
+// raw sends a token. An error of the connection becomes [ErrClientGone].
 func (s *sink) raw(token []byte) error {
 	if _, err := s.c.out.Write(token); err != nil {
 		return s.clientGone(err)
@@ -59,12 +59,12 @@ func (s *sink) raw(token []byte) error {
 	return nil
 }
 
-// gone wraps an error of the connection.
+// clientGone wraps an error of the connection.
 func (s *sink) clientGone(err error) error {
 	return fmt.Errorf("%w: %w", ErrClientGone, err)
 }
 
-// release sends the DONE that was held back, as one that is followed by more.
+// flushDone sends the delayed DONE, with the bit that more tokens follow.
 func (s *sink) flushDone() error {
 	if !s.hasPending {
 		return nil
@@ -73,13 +73,13 @@ func (s *sink) flushDone() error {
 	return s.raw(s.done(s.pending, tds.DoneMore))
 }
 
-// done encodes a DONE with further status bits, into the scratch.
+// done encodes a DONE with further status bits into s.buf.
 func (s *sink) done(d done, more tds.DoneStatus) []byte {
 	s.buf = tds.AppendDone(s.buf[:0], d.kind, d.status|more, d.command, d.rows, s.c.version)
 	return s.buf
 }
 
-// drops tells whether output is to be dropped, because the client wants no more of it.
+// discards reports whether output is discarded because of an attention.
 func (s *sink) discards() bool {
 	if !s.discarding {
 		s.discarding = s.c.attentionPending()
@@ -149,7 +149,7 @@ func (s *sink) Done(d exec.Done) error {
 	return nil
 }
 
-// Message implements [exec.Sink].
+// Severity 10 is sent as 0 (documentation of error severities).
 func (s *sink) Message(m *mserr.Error) error {
 	if s.discards() {
 		return nil
@@ -185,7 +185,7 @@ func (s *sink) ReturnValue(ordinal int, name string, t types.Type, v types.Value
 	return s.write(b)
 }
 
-// EnvChange implements [exec.Sink]. It is sent even after an attention.
+// EnvChange implements [exec.Sink]. It sends the change even after an attention.
 func (s *sink) EnvChange(e exec.EnvChange) error {
 	var b []byte
 	switch e.Kind {
@@ -206,7 +206,8 @@ func (s *sink) EnvChange(e exec.EnvChange) error {
 	return s.write(b)
 }
 
-// Flush sends what was produced so far to the client. The interpreter calls it after RAISERROR WITH NOWAIT.
+// Flush sends the output so far to the client. The interpreter calls it after RAISERROR WITH
+// NOWAIT.
 func (s *sink) Flush() error {
 	if s.discards() {
 		return nil
@@ -220,8 +221,8 @@ func (s *sink) Flush() error {
 	return nil
 }
 
-// defect tells the client of an answer that cannot be encoded, which is a defect of the server, and
-// ends the connection: a row that is left out would be a wrong answer.
+// defect sends an error for output that cannot be encoded, and ends the connection. Such output is
+// a defect of the server. To leave the row out would be a wrong answer.
 func (s *sink) defect(err error) error {
 	m := mserr.New(3624, fatalClass, "tsqld: an answer cannot be sent: %v", err)
 	s.fatal = true
@@ -231,7 +232,8 @@ func (s *sink) defect(err error) error {
 	return fmt.Errorf("%w: %w", errFatal, err)
 }
 
-// fault asks for a fault, and sends the error that is one. The request ends with whatever comes back.
+// fault calls Config.Fault and sends the error that it returns. The request ends with the error of
+// fault.
 func (s *sink) fault(kind PointKind) error {
 	err := s.c.fault(s.ctx, kind, s.req, s.rows)
 	var m *mserr.Error
@@ -247,10 +249,10 @@ func (s *sink) fault(kind PointKind) error {
 	return errRequestCut
 }
 
-// errCut ends the request at a fault that was sent as an error; the connection goes on.
+// errRequestCut ends a request after a fault was sent as an error. The connection continues.
 var errRequestCut = errors.New("request cut by a fault")
 
-// endCall makes sure that a call has its DONEPROC.
+// endCall adds the DONEPROC of a call if the interpreter has sent none.
 func (s *sink) endCall() error {
 	if s.ended || s.discards() {
 		return nil
@@ -262,7 +264,7 @@ func (s *sink) endCall() error {
 	return nil
 }
 
-// errorStatus returns the error bit when an error was sent that no DONE has told of.
+// errorStatus returns the error bit if an error was sent after the last DONE.
 func (s *sink) errorStatus() tds.DoneStatus {
 	if s.errorSent {
 		s.errorSent = false
@@ -271,7 +273,7 @@ func (s *sink) errorStatus() tds.DoneStatus {
 	return 0
 }
 
-// finish sends the final DONE with further status bits and ends the message.
+// finish sends the final DONE with further status bits, and ends the message.
 func (s *sink) finish(more tds.DoneStatus) error {
 	if more != 0 || s.errorSent || s.hasPending && s.pending.kind == tds.DoneInProc {
 		if err := s.flushDone(); err != nil {

@@ -21,8 +21,8 @@ import (
 // alpnTDS8 is the protocol name of TDS 8.0 in the TLS handshake (MS-TDS 2.1).
 const alpnTDS8 = "tds/8.0"
 
-// NewCertificate makes a self-signed certificate for localhost, the loopback addresses and the hosts
-// given. It is valid for any clock that a test may run on.
+// NewCertificate makes a self-signed certificate for localhost, the loopback addresses and the
+// given hosts. Its validity, from 1990 to 2120, covers the clocks of tests.
 func NewCertificate(hosts []string) (tls.Certificate, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -34,7 +34,7 @@ func NewCertificate(hosts []string) (tls.Certificate, error) {
 	}
 	template := &x509.Certificate{
 		SerialNumber:          serial,
-		Subject:               pkix.Name{CommonName: "SSL_Self_Signed_Fallback"}, // SQL Server's own name for such a certificate
+		Subject:               pkix.Name{CommonName: "SSL_Self_Signed_Fallback"}, // SQL Server's own name for a self-signed certificate
 		NotBefore:             time.Date(1990, 1, 1, 0, 0, 0, 0, time.UTC),
 		NotAfter:              time.Date(2120, 1, 1, 0, 0, 0, 0, time.UTC),
 		KeyUsage:              x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign,
@@ -58,9 +58,9 @@ func NewCertificate(hosts []string) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, nil
 }
 
-// tlsConfig returns the server's TLS settings. Inside TDS 7 the handshake travels in PRELOGIN packets,
-// and with login-only encryption plain packets follow it: TLS 1.3, which sends records of its own after
-// the handshake, cannot be used there, nor can session tickets.
+// tlsConfig returns the server's TLS settings. In TDS 7 the handshake is carried in PRELOGIN
+// packets, and with login-only encryption plain packets follow the login. That rules out TLS 1.3
+// and session tickets, which send records after the handshake.
 func (s *Server) tlsConfig(strict bool) (*tls.Config, error) {
 	cert, err := s.certificate()
 	if err != nil {
@@ -80,7 +80,7 @@ func (s *Server) tlsConfig(strict bool) (*tls.Config, error) {
 	return cfg, nil
 }
 
-// Certificate returns the server's certificate, for clients that are to check it.
+// Certificate returns the server's certificate, for clients that verify it.
 func (s *Server) Certificate() (*x509.Certificate, error) {
 	cert, err := s.certificate()
 	if err != nil {
@@ -92,17 +92,17 @@ func (s *Server) Certificate() (*x509.Certificate, error) {
 // recordHeader is the size of the header of a TLS record: type, version, length.
 const recordHeader = 5
 
-// tlsTransport is the connection under TLS. While wrapped, what TLS says is carried in PRELOGIN
-// packets (MS-TDS 2.2.6.5, 3.3.5.2). Later a read never goes beyond the current record, so that plain
-// packets that follow the login stay in the buffer.
+// tlsTransport is the connection under TLS. While wrapped is set, TLS records are carried in
+// PRELOGIN packets (MS-TDS 2.2.6.5, 3.3.5.2). Later, a read never goes beyond the current record,
+// so that plain packets after the login stay in the buffer.
 type tlsTransport struct {
 	net.Conn
 	in      *bufio.Reader
 	out     *tds.MessageWriter
 	wrapped bool
-	packet  []byte // rest of the payload of the packet being read, while wrapped
-	header  []byte // rest of the header of the record being read
-	body    int    // bytes of the record that follow the header
+	packet  []byte // while wrapped, the rest of the payload of the current packet
+	header  []byte // rest of the header of the current record
+	body    int    // remaining bytes of the current record after its header
 }
 
 // Read implements [net.Conn].
