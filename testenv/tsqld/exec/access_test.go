@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRollbackOfOthers: ALTER DATABASE ... SET with each way to end the others' transactions, beside a session that is idle in a transaction, one that
-// runs a statement in one, one that is idle without one, and none ("ALTER DATABASE SET options", WITH <termination>).
+// TestRollbackOfOthers executes ALTER DATABASE ... SET with each termination clause beside another
+// session: idle in a transaction, executing a statement in a transaction, idle without a
+// transaction, or absent ("ALTER DATABASE SET options", WITH <termination>).
 func TestRollbackOfOthers(t *testing.T) {
 	for _, state := range []string{"SINGLE_USER", "RESTRICTED_USER", "OFFLINE"} {
 		for _, other := range []struct{ name, text string }{
@@ -31,7 +32,8 @@ func TestRollbackOfOthers(t *testing.T) {
 	}
 }
 
-// rollbackOthers is one case of TestRollbackOfOthers; other is what the other session runs, "" for none.
+// rollbackOthers is one case of TestRollbackOfOthers. other is the batch of the other session, ""
+// for none.
 func rollbackOthers(t *testing.T, state, other, with string, after time.Duration) {
 	inst, err := New(Config{Dir: t.TempDir(), SAPassword: "secret"})
 	require.NoError(t, err)
@@ -62,7 +64,7 @@ func rollbackOthers(t *testing.T, state, other, with string, after time.Duration
 			defer close(done)
 			run(o, other)
 		}()
-		go func() { // as a connection does
+		go func() { // as the connection does
 			defer close(closed)
 			<-killed
 			<-done

@@ -10,7 +10,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// discard is a Sink that forgets everything.
+// discard is a Sink that discards everything.
 type discard struct{}
 
 func (discard) Columns([]types.Column) error                           { return nil }

@@ -10,7 +10,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// origins notes what a client is told of the origin of columns.
+// origins is a Sink that records the origins of columns.
 type origins struct {
 	recorder
 	list []string
@@ -37,8 +37,9 @@ func (o *origins) Columns(cols []types.Column) error {
 	return o.recorder.Columns(cols)
 }
 
-// TestBrowse shows what SqlDataAdapter and SqlCommandBuilder stand on (CommandBehavior.KeyInfo): the table and column behind
-// each result column, and the columns of keys that were not asked for.
+// TestBrowse checks the metadata that SqlDataAdapter and SqlCommandBuilder need
+// (CommandBehavior.KeyInfo): the table and column of each result column, and hidden columns for
+// keys.
 func TestBrowse(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	must(t, s, "CREATE TABLE t (id int IDENTITY PRIMARY KEY, a int, b AS a + 1); INSERT t (a) VALUES (5)")
@@ -72,7 +73,7 @@ func TestBrowse(t *testing.T) {
 		rows, _, _ = strings.Cut(rows, "(")
 		require.Equal(t, c.rows, strings.TrimSpace(rows), c.query)
 	}
-	// What does not go to the client has no hidden columns.
+	// Results that do not go to the client have no hidden columns.
 	must(t, s, "SET NO_BROWSETABLE ON")
 	require.Equal(t, "(1)\n", must(t, s, "SELECT a INTO w FROM t"))
 	require.Equal(t, "(1)\n", must(t, s, "INSERT w EXEC ('SELECT a FROM t')"))

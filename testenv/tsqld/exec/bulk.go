@@ -11,24 +11,24 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// bulkTarget is an INSERT BULK statement that was understood: the table and what is to be done with its rows.
+// bulkTarget is a parsed INSERT BULK statement: the table and the options for its rows.
 type bulkTarget struct {
 	statement *syntax.InsertBulkStmt
-	keepNulls bool // NULL is stored where the column has a default
-	check     bool // CHECK and foreign key constraints hold
-	fire      bool // triggers fire
+	keepNulls bool // store NULL in columns with a default
+	check     bool // check CHECK and foreign key constraints
+	fire      bool // fire triggers
 }
 
-// Bulk loads the rows of an INSERT BULK. See Batch for what an error means.
+// Bulk loads the rows of an INSERT BULK. For errors see Batch.
 func (s *Session) Bulk(ctx context.Context, load BulkLoad, sink Sink) error {
 	return s.serve(ctx, sink, "BULK INSERT", func(r *run) error {
 		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.defaultSchema(), owner: -1, line: 1}
-		return r.within(f, func() error { return r.settle(nil, r.bulk(load)) })
+		return r.inFrame(f, func() error { return r.settle(nil, r.bulk(load)) })
 	})
 }
 
-// announceBulk is INSERT BULK as a statement: the rows follow in a request of their own.
-func (r *run) announceBulk(st *syntax.InsertBulkStmt) error {
+// prepareBulk executes the statement INSERT BULK. The rows follow in a request of their own.
+func (r *run) prepareBulk(st *syntax.InsertBulkStmt) error {
 	target, err := newBulkTarget(st)
 	if err != nil {
 		return err
@@ -40,8 +40,8 @@ func (r *run) announceBulk(st *syntax.InsertBulkStmt) error {
 	return nil
 }
 
-// newBulkTarget reads the options of INSERT BULK. Those about the size of batches and the order of the rows are hints;
-// the lock of TABLOCK is the one that every statement takes here.
+// newBulkTarget parses the options of INSERT BULK. Batch sizes and row order are hints. TABLOCK has
+// no effect, because every statement locks the database.
 func newBulkTarget(st *syntax.InsertBulkStmt) (*bulkTarget, error) {
 	t := &bulkTarget{statement: st}
 	for _, o := range st.Options {
@@ -60,7 +60,7 @@ func newBulkTarget(st *syntax.InsertBulkStmt) (*bulkTarget, error) {
 	return t, nil
 }
 
-// findBulkTable checks that there is a table of the name. Error 208.
+// findBulkTable returns error 208 if there is no table with the name.
 func (r *run) findBulkTable(name *syntax.ObjectName) error {
 	if r.localTable(name.Last()) != nil {
 		return nil
@@ -72,7 +72,7 @@ func (r *run) findBulkTable(name *syntax.ObjectName) error {
 	return err
 }
 
-// bulk is the body of Bulk.
+// bulk executes the request of Bulk.
 func (r *run) bulk(load BulkLoad) error {
 	target := r.s.bulk
 	r.s.bulk = nil
@@ -102,7 +102,7 @@ func (r *run) bulk(load BulkLoad) error {
 	return r.done(n, CommandBulkInsert)
 }
 
-// load inserts the rows of a bulk load, all or none.
+// load inserts the rows of a bulk load atomically.
 func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 	st := target.statement
 	rows := compile.Rows{Names: make([]string, len(load.Columns)), Columns: load.Columns, Bulk: true, Defaults: !target.keepNulls}
@@ -116,14 +116,14 @@ func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 	if err != nil {
 		return 0, compileFailure(err)
 	}
-	refuse := r.refuseWrite
+	refuse := r.checkTargetWrite
 	if target.fire {
-		refuse = r.refuse
+		refuse = r.checkTarget
 	}
 	if err := refuse(dml); err != nil {
 		return 0, err
 	}
-	unchecked := !target.check && constrained(dml.Target)
+	unchecked := !target.check && hasConstraints(dml.Target)
 	do := func() error {
 		if !unchecked {
 			n, err = r.applyRows(dml, load.Next)
@@ -135,7 +135,7 @@ func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 		})
 	}
 	if dml.Database == 0 {
-		err = r.drawing(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
+		err = r.withSequences(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
 		return n, err
 	}
 	d := r.s.databaseByID(dml.Database)
@@ -146,20 +146,20 @@ func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 		if err := do(); err != nil || !unchecked {
 			return err
 		}
-		return r.distrust(d, dml.Target.ObjectID)
+		return r.markUntrusted(d, dml.Target.ObjectID)
 	})
 	return n, err
 }
 
-// constrained reports whether rows of a table have to meet CHECK or foreign key constraints.
-func constrained(t *catalog.Table) bool {
+// hasConstraints reports whether a table has enabled CHECK or foreign key constraints.
+func hasConstraints(t *catalog.Table) bool {
 	return slices.ContainsFunc(t.Checks, func(c *catalog.Check) bool { return !c.Disabled }) ||
 		slices.ContainsFunc(t.ForeignKeys, func(f *catalog.ForeignKey) bool { return !f.Disabled })
 }
 
-// distrust marks the constraints of a table that rows may now violate (documentation of BULK INSERT, CHECK_CONSTRAINTS:
-// without it "the constraint on the table is marked as not-trusted").
-func (r *run) distrust(d *catalog.Database, table int32) error {
+// markUntrusted marks the constraints of a table that rows may now violate (documentation of BULK
+// INSERT, CHECK_CONSTRAINTS: without it "the constraint on the table is marked as not-trusted").
+func (r *run) markUntrusted(d *catalog.Database, table int32) error {
 	return r.edit(d, func(e *catalog.Edit) error {
 		t := e.Database().TableByID(table).Clone()
 		for _, c := range t.Checks {

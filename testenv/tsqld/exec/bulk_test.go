@@ -9,17 +9,17 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// loads returns a function that runs a bulk load and returns what it sent.
+// loads returns a function that executes a bulk load and returns its output.
 func loads(t *testing.T, s *Session) func(statement string, cols []types.Column, rows ...[]types.Value) string {
 	return func(statement string, cols []types.Column, rows ...[]types.Value) string {
 		t.Helper()
 		var r recorder
-		require.NoError(t, s.Bulk(context.Background(), BulkLoad{Statement: statement, Columns: cols, Next: slicesOf(rows)}, &r))
+		require.NoError(t, s.Bulk(context.Background(), BulkLoad{Statement: statement, Columns: cols, Next: rowIterator(rows)}, &r))
 		return r.b.String()
 	}
 }
 
-// intCols are columns of type int.
+// intCols returns columns of type int.
 func intCols(names ...string) []types.Column {
 	cols := make([]types.Column, len(names))
 	for i, n := range names {
@@ -39,7 +39,8 @@ func TestBulk(t *testing.T) {
 	require.Equal(t, "[id int not null, name nvarchar(5), n int not null]\n1 | a | 1\n2 | b | 2\n(2)\n", must(t, s, "SELECT * FROM t ORDER BY id"))
 }
 
-// Without KEEP_NULLS a NULL becomes the default of its column (documentation: "Keep nulls or default values during bulk import").
+// TestBulkKeepNulls: without KEEP_NULLS a NULL becomes the default of its column (documentation:
+// "Keep nulls or default values during bulk import").
 func TestBulkKeepNulls(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	load := loads(t, s)
@@ -53,7 +54,8 @@ func TestBulkKeepNulls(t *testing.T) {
 	require.Equal(t, "[id int not null, a int, b int not null, c int]\n7 | 5 | -2147483648 | NULL\n8 | 1 | 2 | 3\n9 | NULL | 4 | NULL\n(3)\n", must(t, s, "SELECT * FROM t ORDER BY id"))
 }
 
-// Without CHECK_CONSTRAINTS the constraints are not looked at, and are not trusted afterwards (documentation of BULK INSERT).
+// TestBulkWithoutConstraints: without CHECK_CONSTRAINTS the constraints are not checked, and are
+// not trusted afterwards (documentation of BULK INSERT).
 func TestBulkWithoutConstraints(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	load := loads(t, s)
@@ -77,7 +79,8 @@ CREATE TABLE t (id int PRIMARY KEY, p int CONSTRAINT fk REFERENCES parent, n int
 	require.Equal(t, "(1)\n", load("INSERT BULK #t (id int, p int, n int)", cols, []types.Value{int64(2), int64(2), int64(0)}))
 }
 
-// Without FIRE_TRIGGERS no trigger fires, so that a table with triggers can be loaded.
+// TestBulkTriggers: without FIRE_TRIGGERS no trigger fires, so that a table with triggers can be
+// loaded.
 func TestBulkTriggers(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	load := loads(t, s)
@@ -108,7 +111,8 @@ func TestBulkOptions(t *testing.T) {
 	require.Contains(t, sends(t, s, "INSERT BULK nope (a int)"), "Msg 208")
 }
 
-// Loading past constraints or triggers needs ALTER (documentation of bcp, "Permissions").
+// TestBulkPermissions: a load without constraints or triggers needs ALTER (documentation of bcp,
+// "Permissions").
 func TestBulkPermissions(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	load := loads(t, s)
@@ -117,7 +121,8 @@ func TestBulkPermissions(t *testing.T) {
 	require.Equal(t, "(1)\n", load("INSERT BULK t (a int) WITH (CHECK_CONSTRAINTS)", intCols("a"), []types.Value{int64(1)}))
 }
 
-// SqlBulkCopy sends xml as nvarchar(max) with a byte order mark, which is no part of the document.
+// TestBulkXML: SqlBulkCopy sends xml as nvarchar(max) with a byte order mark, which is not part of
+// the document.
 func TestBulkXML(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	must(t, s, "CREATE TABLE t (x xml)")

@@ -3,7 +3,6 @@ package exec
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
 	"github.com/jobagent/jobagent/testenv/tsqld/meter"
@@ -13,18 +12,19 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// rootUnit is the unit of requests that have no text.
+// rootUnit is the unit of requests without text.
 var rootUnit = &unit{}
 
-// Call runs a remote procedure call. See Batch for what an error means.
+// Call executes a remote procedure call. For errors see Batch.
 func (s *Session) Call(ctx context.Context, call Call, sink Sink) error {
 	return s.serveText(ctx, sink, "EXECUTE", call.text(), func(r *run) error {
 		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.defaultSchema(), owner: -1, line: 1}
-		return r.within(f, func() error { return r.settle(nil, r.remote(call)) })
+		return r.inFrame(f, func() error { return r.settle(nil, r.remoteCall(call)) })
 	})
 }
 
-// text is what the call runs, as sys.dm_exec_sql_text shows it: the statement of sp_executesql, "" for other procedures.
+// text returns the text of the call for sys.dm_exec_sql_text: the statement of sp_executesql, ""
+// for other procedures.
 func (c Call) text() string {
 	if len(c.Params) == 0 || !equalNames(c.Proc, "sp_executesql") {
 		return ""
@@ -33,8 +33,8 @@ func (c Call) text() string {
 	return text
 }
 
-// remote is the body of Call.
-func (r *run) remote(call Call) error {
+// remoteCall executes a call and sends its outputs.
+func (r *run) remoteCall(call Call) error {
 	name := splitName(call.Proc)
 	args := make([]callArg, len(call.Params))
 	for i, p := range call.Params {
@@ -43,8 +43,8 @@ func (r *run) remote(call Call) error {
 			args[i].sent = &sentTable{typeName: p.TypeName, columns: p.Columns, rows: p.Rows}
 		}
 		if p.Output {
-			// The client gets the type that it declared, whatever the procedure calls it. The zero type adopts
-			// that of the parameter.
+			// The client gets the type that it declared, whatever type the procedure declares. A
+			// zero type is replaced by the type of the parameter.
 			args[i].target = &variable{name: p.Name, typ: p.Type, val: p.Value}
 		}
 	}
@@ -53,10 +53,10 @@ func (r *run) remote(call Call) error {
 		if settled := r.settle(nil, err); settled != nil {
 			return settled
 		}
-		return gone(r.out.Done(Done{EndProc: true, Command: CommandExecute, Error: true}))
+		return sinkFailure(r.out.Done(Done{EndProc: true, Command: CommandExecute, Error: true}))
 	}
 	code, _ := status.val.(int64)
-	if err := gone(r.out.ReturnStatus(int32(code))); err != nil {
+	if err := sinkFailure(r.out.ReturnStatus(int32(code))); err != nil {
 		return err
 	}
 	for i := range args {
@@ -68,21 +68,21 @@ func (r *run) remote(call Call) error {
 		if typ.ID == 0 {
 			typ = args[i].typ
 		}
-		if err := gone(r.out.ReturnValue(i, args[i].name, typ, t.val)); err != nil {
+		if err := sinkFailure(r.out.ReturnValue(i, args[i].name, typ, t.val)); err != nil {
 			return err
 		}
 	}
-	return gone(r.out.Done(Done{EndProc: true, Command: CommandExecute}))
+	return sinkFailure(r.out.Done(Done{EndProc: true, Command: CommandExecute}))
 }
 
-// sentTable is a table-valued parameter as a client sent it.
+// sentTable is a table-valued parameter from a client.
 type sentTable struct {
 	typeName string
 	columns  []types.Column
 	rows     [][]types.Value
 }
 
-// bindSent makes the table of a table-valued parameter from the rows that a client sent.
+// bindSent creates the table of a table-valued parameter from the rows of a client.
 func (r *run) bindSent(name string, tt *catalog.TableType, t *catalog.Table, sent *sentTable) error {
 	if len(sent.columns) > 0 && len(sent.columns) != len(tt.Table.Columns) {
 		return mserr.New(500, 16, "Trying to pass a table-valued parameter with %d column(s) where the corresponding user-defined table type requires %d column(s).", len(sent.columns), len(tt.Table.Columns))
@@ -143,7 +143,8 @@ func (r *run) defaultValue(c *catalog.Column) (types.Value, error) {
 	return r.value(e, c.Type)
 }
 
-// sentValue converts a value of a client to a column's type; character and binary data that does not fit is an error.
+// sentValue converts a client's value to the type of a column. Character and binary data that does
+// not fit is an error.
 func (r *run) sentValue(v types.Value, from types.Type, c *catalog.Column) (types.Value, error) {
 	if v == nil || from == c.Type {
 		return v, nil
@@ -157,12 +158,12 @@ func (r *run) sentValue(v types.Value, from types.Type, c *catalog.Column) (type
 	return r.s.assign(v, from, c.Type)
 }
 
-// prepared is a statement prepared by sp_prepare.
+// prepared is a statement of sp_prepare.
 type prepared struct {
 	text, params string
 }
 
-// executeSQL is sp_executesql @stmt, @params, values....
+// executeSQL executes sp_executesql @stmt, @params, values....
 func (r *run) executeSQL(args []callArg) (int32, error) {
 	text, params, rest, err := r.textAndParams("sp_executesql", args, 0, 1)
 	if err != nil {
@@ -171,8 +172,8 @@ func (r *run) executeSQL(args []callArg) (int32, error) {
 	return r.dynamic(text, params, rest)
 }
 
-// textAndParams takes the statement and the declaration of its parameters out of the arguments of a system
-// procedure; the others remain.
+// textAndParams extracts the statement and the declaration of its parameters from the arguments of
+// a system procedure. rest has the other arguments.
 func (r *run) textAndParams(proc string, args []callArg, textAt, paramsAt int) (text, params string, rest []callArg, err error) {
 	sawText := false
 	for i := range args {
@@ -197,7 +198,7 @@ func (r *run) textAndParams(proc string, args []callArg, textAt, paramsAt int) (
 	return text, params, rest, nil
 }
 
-// textArgument is an argument that must be Unicode text, as SQL Server insists.
+// textArgument returns the value of an argument that must be Unicode text.
 func textArgument(proc, name string, a callArg) (string, error) {
 	if a.val == nil {
 		return "", nil
@@ -209,7 +210,7 @@ func textArgument(proc, name string, a callArg) (string, error) {
 	return s, nil
 }
 
-// prepare is sp_prepare @handle OUTPUT, @params, @stmt, @options.
+// prepareStatement executes sp_prepare @handle OUTPUT, @params, @stmt, @options.
 func (r *run) prepareStatement(args []callArg) (int32, error) {
 	if len(args) < 3 {
 		return 0, mserr.MissingParameter("sp_prepare", "@stmt")
@@ -229,7 +230,7 @@ func (r *run) prepareStatement(args []callArg) (int32, error) {
 	return 0, nil
 }
 
-// setHandle gives a handle back through an OUTPUT argument.
+// setHandle returns a handle through an OUTPUT argument.
 func (r *run) setHandle(a *callArg, handle int64) {
 	if a.target == nil {
 		return
@@ -240,7 +241,7 @@ func (r *run) setHandle(a *callArg, handle int64) {
 	a.target.val = handle
 }
 
-// newHandle keeps a prepared statement.
+// newHandle stores a prepared statement and returns its handle.
 func (s *Session) newHandle(text, params string) (int64, error) {
 	s.nextHandle++
 	if s.handles == nil {
@@ -254,7 +255,7 @@ func (s *Session) newHandle(text, params string) (int64, error) {
 	return s.nextHandle, nil
 }
 
-// dropHandle forgets a prepared statement, if there is one.
+// dropHandle removes a prepared statement, if it exists.
 func (s *Session) dropHandle(handle int64) {
 	if p := s.handles[handle]; p != nil {
 		s.meter.Drop(p.size())
@@ -262,7 +263,7 @@ func (s *Session) dropHandle(handle int64) {
 	}
 }
 
-// executePrepared is sp_execute @handle, values....
+// executePrepared executes sp_execute @handle, values....
 func (r *run) executePrepared(args []callArg) (int32, error) {
 	if len(args) == 0 {
 		return 0, mserr.MissingParameter("sp_execute", "@handle")
@@ -275,7 +276,7 @@ func (r *run) executePrepared(args []callArg) (int32, error) {
 	return r.dynamic(p.text, p.params, args[1:])
 }
 
-// prepareAndExecute is sp_prepexec @handle OUTPUT, @params, @stmt, values....
+// prepareAndExecute executes sp_prepexec @handle OUTPUT, @params, @stmt, values....
 func (r *run) prepareAndExecute(args []callArg) (int32, error) {
 	if len(args) < 3 {
 		return 0, mserr.MissingParameter("sp_prepexec", "@stmt")
@@ -299,7 +300,7 @@ func (r *run) prepareAndExecute(args []callArg) (int32, error) {
 	return r.dynamic(text, params, args[3:])
 }
 
-// unprepare is sp_unprepare @handle.
+// unprepare executes sp_unprepare @handle.
 func (r *run) unprepare(args []callArg) (int32, error) {
 	if len(args) == 0 {
 		return 0, mserr.MissingParameter("sp_unprepare", "@handle")
@@ -312,7 +313,7 @@ func (r *run) unprepare(args []callArg) (int32, error) {
 	return 0, nil
 }
 
-// collect runs do and keeps the rows of its result sets in memory, for INSERT ... EXEC.
+// collect calls do and collects the rows of its result sets, for INSERT ... EXEC.
 func (r *run) collect(do func() error) (*collector, error) {
 	c := &collector{sink: r.out, meter: r.s.meter}
 	outer := r.out
@@ -322,22 +323,22 @@ func (r *run) collect(do func() error) (*collector, error) {
 	return c, err
 }
 
-// collector is a Sink that keeps rows and passes messages on.
+// collector is a Sink that collects rows and forwards messages.
 type collector struct {
 	sink  Sink
 	meter *meter.Meter
-	sets  []collected
+	sets  []resultSet
 }
 
-// collected is one result set.
-type collected struct {
+// resultSet is one collected result set.
+type resultSet struct {
 	cols []types.Column
 	rows [][]types.Value
 }
 
 // Columns implements [Sink].
 func (c *collector) Columns(cols []types.Column) error {
-	c.sets = append(c.sets, collected{cols: append([]types.Column(nil), cols...)})
+	c.sets = append(c.sets, resultSet{cols: append([]types.Column(nil), cols...)})
 	return nil
 }
 
@@ -363,8 +364,3 @@ func (c *collector) ReturnValue(int, string, types.Type, types.Value) error { re
 
 // EnvChange implements [Sink].
 func (c *collector) EnvChange(e EnvChange) error { return c.sink.EnvChange(e) }
-
-// unsupportedProcedure is the answer to a system procedure that the server knows by name only.
-func unsupportedProcedure(name string) error {
-	return mserr.NotSupported("the system procedure %s", strings.ToLower(name))
-}

@@ -14,7 +14,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// must runs a batch that may not fail, and returns what it sent.
+// must executes a batch without errors and returns its output.
 func must(t *testing.T, s *Session, text string) string {
 	t.Helper()
 	var r recorder
@@ -23,7 +23,7 @@ func must(t *testing.T, s *Session, text string) string {
 	return r.b.String()
 }
 
-// sends runs a batch and returns what it sent.
+// sends executes a batch and returns its output.
 func sends(t *testing.T, s *Session, text string) string {
 	t.Helper()
 	var r recorder
@@ -105,7 +105,7 @@ func TestTransactionRequests(t *testing.T) {
 	require.Contains(t, r.b.String(), "Msg 3902")
 }
 
-// errAttention is the cause with which the tests cancel a request.
+// errAttention is the cancellation cause of the tests.
 var errAttention = errors.New("attention")
 
 func TestAttention(t *testing.T) {
@@ -154,14 +154,14 @@ func (c *cancelingSink) Row([]types.Value) error {
 
 func TestClientGone(t *testing.T) {
 	s := workSession(t, newInstance(t))
-	err := s.Batch(context.Background(), "BEGIN TRY SELECT 1 END TRY BEGIN CATCH PRINT 'no' END CATCH", &goneSink{})
+	err := s.Batch(context.Background(), "BEGIN TRY SELECT 1 END TRY BEGIN CATCH PRINT 'no' END CATCH", &disconnectedSink{})
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 }
 
-// goneSink is a client that has gone.
-type goneSink struct{ recorder }
+// disconnectedSink is a Sink whose client has disconnected.
+type disconnectedSink struct{ recorder }
 
-func (*goneSink) Columns([]types.Column) error { return io.ErrClosedPipe }
+func (*disconnectedSink) Columns([]types.Column) error { return io.ErrClosedPipe }
 
 func TestDeadlock(t *testing.T) {
 	inst := newInstance(t)
@@ -177,7 +177,7 @@ func TestDeadlock(t *testing.T) {
 		}
 		done <- r.b.String()
 	}()
-	for !waits(inst, a) {
+	for !isWaiting(inst, a) {
 		select {
 		case got := <-done:
 			t.Fatal(got)
@@ -194,7 +194,7 @@ func TestKill(t *testing.T) {
 	s := workSession(t, inst)
 	victim := openSession(t, inst, Login{User: "sa", Password: "secret", Database: "work"})
 	done := make(chan error, 1)
-	go func() { // as a connection does
+	go func() { // as the connection does
 		err := victim.Batch(context.Background(), "WAITFOR DELAY '00:05:00'", &recorder{})
 		done <- errors.Join(err, victim.Close())
 	}()
@@ -217,7 +217,8 @@ func TestReset(t *testing.T) {
 	require.Equal(t, "[d nvarchar(128), n int, k sql_variant, o int]\nwork | 0 | NULL | NULL\n(1)\n", must(t, s, "SELECT DB_NAME() d, @@TRANCOUNT n, SESSION_CONTEXT(N'k') k, OBJECT_ID('tempdb..#t') o"))
 }
 
-// The isolation level outlives a reset. (KB 3025845: SQL Server 2014 reset it until its CU6; no other version does.)
+// TestResetKeepsTheIsolationLevel: a reset keeps the isolation level. (KB 3025845: only SQL Server
+// 2014 before CU6 reset it.)
 func TestResetKeepsTheIsolationLevel(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	must(t, s, "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; SET ANSI_WARNINGS OFF")
@@ -255,7 +256,8 @@ func TestPersistence(t *testing.T) {
 	require.Equal(t, "[id int not null, c int]\n1 | 2\n2 | 4\n(2)\nreturn 0\n", must(t, s, "EXEC p"))
 }
 
-// sp_help describes a table, a procedure and all objects; the dates of creation differ from run to run.
+// TestHelp: sp_help describes a table, a procedure and all objects. The creation dates differ
+// between runs.
 func TestHelp(t *testing.T) {
 	inst := newInstance(t)
 	s := openSession(t, inst, Login{User: "sa", Password: "secret", Database: "work"})
@@ -299,7 +301,7 @@ return 0
 	require.Contains(t, all, "[User_type nvarchar(128)")
 }
 
-// Extended properties are kept with the database.
+// TestPropertiesAreKept: extended properties are stored with the database.
 func TestPropertiesAreKept(t *testing.T) {
 	cfg := Config{Dir: t.TempDir(), SAPassword: "secret"}
 	answer := func(text string) string {
@@ -316,8 +318,8 @@ func TestPropertiesAreKept(t *testing.T) {
 	require.Contains(t, answer("SELECT name, value, SQL_VARIANT_PROPERTY(value, 'BaseType') FROM kept.sys.extended_properties"), "Caption | 17 | int\n")
 }
 
-// waits reports whether a session waits for a lock.
-func waits(inst *Instance, s *Session) bool {
+// isWaiting reports whether a session waits for a lock.
+func isWaiting(inst *Instance, s *Session) bool {
 	_, ok := inst.locks.Waiting(s.locks)
 	return ok
 }

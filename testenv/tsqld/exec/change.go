@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// change is INSERT, UPDATE, DELETE and MERGE.
+// change executes INSERT, UPDATE, DELETE and MERGE.
 func (r *run) change(st syntax.Stmt) error {
 	if r.s.opts.rowCount > 0 {
 		return mserr.NotSupported("SET ROWCOUNT for statements that change data")
@@ -32,7 +32,7 @@ func (r *run) change(st syntax.Stmt) error {
 	return r.done(n, commandOf(st))
 }
 
-// changePlan compiles a statement, or finds its plan.
+// changePlan returns the cached plan of a statement, or compiles the statement.
 func (r *run) changePlan(st syntax.Stmt) (*compile.DML, error) {
 	key := planKey{node: st, kind: planChange}
 	if p := r.f.unit.find(r, key); p != nil {
@@ -64,9 +64,9 @@ func (r *run) changePlan(st syntax.Stmt) (*compile.DML, error) {
 	return dml, nil
 }
 
-// changeBy runs a plan as a statement of its own; row is bound by plans of InsertRows.
+// changeBy executes a plan as an atomic statement. row has the values for a plan of InsertRows.
 func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error) {
-	if err := r.refuse(dml); err != nil {
+	if err := r.checkTarget(dml); err != nil {
 		return 0, err
 	}
 	do := func() error {
@@ -74,29 +74,29 @@ func (r *run) changeBy(dml *compile.DML, row []types.Value) (n int64, err error)
 		return err
 	}
 	if dml.Database == 0 && dml.IntoDatabase == 0 {
-		err = r.drawing(&dml.Needs, func() error { return r.changeLocal(dml, do) })
+		err = r.withSequences(&dml.Needs, func() error { return r.changeLocal(dml, do) })
 	} else {
-		err = r.atomicPast(dml.Databases, r.past(dml), several(dml), do)
+		err = r.atomicPast(dml.Databases, r.past(dml), isMultiStatement(dml), do)
 	}
 	switch {
 	case !errors.Is(err, errSkipped):
 		return n, err
 	case dml.Nothing:
-		return 0, r.changeNothing(dml)
+		return 0, r.changeNoRows(dml)
 	}
 	return r.changeBy(dml.PastPlan, row)
 }
 
-// past are the databases whose locks a plan does not wait for.
+// past returns the databases for whose locks a plan does not wait (READPAST).
 func (r *run) past(dml *compile.DML) []int {
-	if dml.Nothing || dml.PastPlan != nil && r.ofVariable(dml) {
+	if dml.Nothing || dml.PastPlan != nil && r.changesTableVar(dml) {
 		return dml.Past
 	}
 	return nil
 }
 
-// changeNothing is what a statement does that finds no rows because of READPAST.
-func (r *run) changeNothing(dml *compile.DML) error {
+// changeNoRows executes a statement that finds no rows because of READPAST.
+func (r *run) changeNoRows(dml *compile.DML) error {
 	if err := r.permit(dml.Uses); err != nil {
 		return err
 	}
@@ -106,14 +106,14 @@ func (r *run) changeNothing(dml *compile.DML) error {
 	return r.columns(dml.Output.Columns)
 }
 
-// several reports whether a plan runs more than one SQLite statement that changes something.
-func several(dml *compile.DML) bool {
+// isMultiStatement reports whether a plan needs more than one SQLite statement for its changes.
+func isMultiStatement(dml *compile.DML) bool {
 	return len(dml.Prepare)+len(dml.Apply) > 1 || dml.Identity != nil || dml.IdentityGiven || dml.Output != nil && !dml.OutputRows
 }
 
-// refuse answers what a plan's target does not allow.
-func (r *run) refuse(dml *compile.DML) error {
-	if err := r.refuseWrite(dml); err != nil {
+// checkTarget returns an error if the targets of a plan do not allow the statement.
+func (r *run) checkTarget(dml *compile.DML) error {
+	if err := r.checkTargetWrite(dml); err != nil {
 		return err
 	}
 	for _, t := range []struct {
@@ -132,8 +132,8 @@ func (r *run) refuse(dml *compile.DML) error {
 	return nil
 }
 
-// refuseWrite is refuse for a statement that fires no triggers.
-func (r *run) refuseWrite(dml *compile.DML) error {
+// checkTargetWrite is checkTarget for a statement that fires no triggers.
+func (r *run) checkTargetWrite(dml *compile.DML) error {
 	for _, t := range []struct {
 		table *catalog.Table
 		id    int
@@ -141,7 +141,7 @@ func (r *run) refuseWrite(dml *compile.DML) error {
 		if t.table == nil {
 			continue
 		}
-		if err := r.s.refuseIndexes(dml.Kind, t.table); err != nil {
+		if err := r.s.checkIndexOptions(dml.Kind, t.table); err != nil {
 			return err
 		}
 		if tv := r.f.tableVar(t.table.Name); tv != nil && tv.table == t.table && tv.readOnly {
@@ -161,30 +161,31 @@ func (r *run) refuseWrite(dml *compile.DML) error {
 	return nil
 }
 
-// ofVariable reports whether a plan changes a table variable outside SQLite's transaction.
-func (r *run) ofVariable(dml *compile.DML) bool {
+// changesTableVar reports whether a plan changes a table variable outside a SQLite transaction.
+func (r *run) changesTableVar(dml *compile.DML) bool {
 	return !r.s.tran.begun && dml.Target != nil && strings.HasPrefix(dml.Target.Name, "@")
 }
 
-// changeLocal runs a change of temporary tables or table variables only. It needs no lock. Outside a SQLite
-// transaction one is opened for plans of several statements.
+// changeLocal executes a change of temporary tables or table variables only. The change needs no
+// lock. If no SQLite transaction is open, a plan of several statements runs in its own transaction.
 func (r *run) changeLocal(dml *compile.DML, do func() error) error {
 	s := r.s
 	if len(dml.Databases) > 0 {
-		if err := s.reading(r.ctx, &dml.Needs, r.f.unit, len(r.past(dml)) > 0, !r.ofVariable(dml)); err != nil {
+		if err := s.beginRead(r.ctx, &dml.Needs, r.f.unit, len(r.past(dml)) > 0, !r.changesTableVar(dml)); err != nil {
 			return err
 		}
 	}
-	if r.ofVariable(dml) {
-		return r.localSave(several(dml), do)
+	if r.changesTableVar(dml) {
+		return r.localTransaction(isMultiStatement(dml), do)
 	}
-	return r.localChangeOf(several(dml), do)
+	return r.localChangeOf(isMultiStatement(dml), do)
 }
 
-// localChange runs a change of temporary tables so that all of it happens or nothing, as part of an open transaction.
+// localChange calls do, which changes temporary tables, atomically and as part of the open
+// transaction.
 func (r *run) localChange(do func() error) error { return r.localChangeOf(true, do) }
 
-// localChangeOf is localChange; several says that do runs more than one SQLite statement.
+// localChangeOf is localChange. several tells whether do runs more than one SQLite statement.
 func (r *run) localChangeOf(several bool, do func() error) error {
 	s := r.s
 	if s.tran.level > 0 || s.tran.begun {
@@ -193,11 +194,11 @@ func (r *run) localChangeOf(several bool, do func() error) error {
 		}
 		return r.atomic(nil, several, do)
 	}
-	return r.localSave(several, do)
+	return r.localTransaction(several, do)
 }
 
-// localSave runs do as a SQLite transaction of its own, unless one is open.
-func (r *run) localSave(several bool, do func() error) error {
+// localTransaction calls do in a SQLite transaction of its own, unless one is open.
+func (r *run) localTransaction(several bool, do func() error) error {
 	if !several || r.s.conn.InTransaction() {
 		return do()
 	}
@@ -210,7 +211,7 @@ func (r *run) localSave(several bool, do func() error) error {
 	return r.s.conn.Commit()
 }
 
-// apply runs the statements of a plan and answers how many rows it changed.
+// apply runs the SQLite statements of a plan and returns the number of changed rows.
 func (r *run) apply(dml *compile.DML, row []types.Value) (int64, error) {
 	s := r.s
 	if err := r.permit(dml.Uses); err != nil {
@@ -232,34 +233,36 @@ func (r *run) apply(dml *compile.DML, row []types.Value) (int64, error) {
 		}
 	}
 	if dml.IdentityGiven {
-		defer func(was givenIdentity) { r.given = was }(r.given)
-		r.given = givenIdentity{}
+		defer func(was explicitIdentity) { r.explicit = was }(r.explicit)
+		r.explicit = explicitIdentity{}
 	}
 	rt := &compile.Run{Row: row}
 	if dml.IntoFirst {
-		if err := s.conn.Savepoint(r.ctx, intoSave); err != nil {
+		if err := s.conn.Savepoint(r.ctx, intoSavepoint); err != nil {
 			return 0, err
 		}
 	}
 	n, err := r.changeRows(dml, rt)
 	if err != nil {
-		err = errors.Join(r.violation(dml, rt, r.conflict(dml, err)), r.finishSpool(dml, rt))
+		err = errors.Join(r.violation(dml, rt, r.updateConflict(dml, err)), r.finishSpool(dml, rt))
 		if dml.IntoFirst && s.conn.InTransaction() {
-			err = errors.Join(err, s.conn.RollbackTo(intoSave), s.conn.ReleaseSavepoint(intoSave))
+			err = errors.Join(err, s.conn.RollbackTo(intoSavepoint), s.conn.ReleaseSavepoint(intoSavepoint))
 		}
 		return 0, err
 	}
 	if dml.IntoFirst {
-		return n, s.conn.ReleaseSavepoint(intoSave)
+		return n, s.conn.ReleaseSavepoint(intoSavepoint)
 	}
 	return n, r.finishSpool(dml, rt)
 }
 
-// intoSave is the savepoint of a plan that fills OUTPUT INTO's target first. What a transaction's end leaves in table variables is
-// what they hold then; so the rows of a statement that fails have to be gone before.
-const intoSave = "into"
+// intoSavepoint is the savepoint of a plan that fills the target of OUTPUT INTO first. The rows of
+// a failed statement must be removed from a table variable before the transaction ends, because the
+// end of a transaction does not change table variables.
+const intoSavepoint = "into"
 
-// finishSpool empties the spool after a statement. After an error the rollback usually has done so already.
+// finishSpool empties the spool after a statement. After an error the rollback has usually emptied
+// it already.
 func (r *run) finishSpool(dml *compile.DML, rt *compile.Run) error {
 	for i := range dml.Finish {
 		if _, err := r.step(&dml.Finish[i], rt); err != nil {
@@ -269,7 +272,7 @@ func (r *run) finishSpool(dml *compile.DML, rt *compile.Run) error {
 	return nil
 }
 
-// changeRows is the middle part of apply.
+// changeRows runs the SQLite statements of apply that change rows.
 func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error) {
 	n = -1
 	inserted := int64(0)
@@ -289,7 +292,7 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 			end := r.s.conn.Count(rt.Identity, dml.Identity.Increment)
 			defer func() {
 				if given := end(); err != nil && given > 0 {
-					err = errors.Join(err, r.take(dml, rt, given)) // what a statement has used is gone, also when it fails
+					err = errors.Join(err, r.useIdentity(dml, rt, given)) // a failed statement uses up its identity values, too
 				}
 			}()
 		}
@@ -316,7 +319,7 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 				inserted = k
 			}
 			if dml.IntoIdentity != nil && i == dml.IntoStep {
-				if err := r.settleInto(dml, rt, k); err != nil {
+				if err := r.storeIntoIdentity(dml, rt, k); err != nil {
 					return 0, err
 				}
 			}
@@ -329,18 +332,18 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 		inserted = n
 	}
 	if tried = max(tried, int64(dml.Tried)); dml.IgnoreDups && n < tried {
-		inserted = tried // rows that are left out have used their identity values
+		inserted = tried // rows that are left out have used identity values
 		if err := r.ignoredDuplicates(); err != nil {
 			return 0, err
 		}
 	}
 	if dml.Identity != nil {
-		if err := r.settleIdentity(dml, rt, inserted); err != nil {
+		if err := r.storeLastIdentity(dml, rt, inserted); err != nil {
 			return 0, err
 		}
 	}
 	if dml.IdentityGiven && n > 0 {
-		if err := r.settleGiven(dml); err != nil {
+		if err := r.storeExplicitIdentity(dml); err != nil {
 			return 0, err
 		}
 	}
@@ -357,7 +360,8 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 	return n, nil
 }
 
-// ignoredDuplicates sends what an INSERT says that has left out rows because of IGNORE_DUP_KEY.
+// ignoredDuplicates sends the message of an INSERT that has left out rows because of
+// IGNORE_DUP_KEY.
 func (r *run) ignoredDuplicates() error {
 	return r.info(mserr.New(3604, 0, "Duplicate key was ignored."))
 }
@@ -371,8 +375,8 @@ func (r *run) step(st *compile.Statement, rt *compile.Run) (int64, error) {
 	return r.s.conn.Exec(r.ctx, st.SQL, args)
 }
 
-// outputRows sends the rows of OUTPUT. They are collected first: nothing may reach the client from a statement
-// that fails in the end.
+// outputRows sends the rows of OUTPUT. The rows are collected first, because a statement that fails
+// later must not send any.
 func (r *run) outputRows(dml *compile.DML, rt *compile.Run) (int64, error) {
 	args, err := dml.Output.Args(r, rt)
 	if err != nil {
@@ -401,14 +405,14 @@ func (r *run) outputRows(dml *compile.DML, rt *compile.Run) (int64, error) {
 		return 0, err
 	}
 	for _, row := range all {
-		if err := gone(r.out.Row(row)); err != nil {
+		if err := sinkFailure(r.out.Row(row)); err != nil {
 			return 0, err
 		}
 	}
 	return int64(len(all)), nil
 }
 
-// assignFrom runs the assignments of UPDATE ... SET @v = x.
+// assignFrom executes the assignments of UPDATE ... SET @v = x.
 func (r *run) assignFrom(dml *compile.DML, rt *compile.Run) error {
 	args, err := dml.AssignFrom.Args(r, rt)
 	if err != nil {

@@ -7,14 +7,15 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// check finds what SQL Server finds before the first statement of a batch or module runs: variables that
-// are declared twice (134) or used before their declaration (137, 1087). It collects the declarations.
+// check finds the errors that SQL Server reports before the first statement of a batch or module
+// runs: variables declared twice (134) or used before their declaration (137, 1087). It also
+// collects the declarations.
 func (u *unit) check(m *meter.Meter) error {
 	c := checker{unit: u, meter: m, known: map[string]bool{}}
 	for _, p := range u.params {
 		key := catalog.Fold(p.Name)
 		if c.known[key] {
-			return at(mserr.DuplicateVariable(p.Name), p)
+			return atNode(mserr.DuplicateVariable(p.Name), p)
 		}
 		c.known[key] = true
 	}
@@ -30,24 +31,24 @@ func (u *unit) check(m *meter.Meter) error {
 	return nil
 }
 
-// at gives an error the line of a node.
-func at(e *mserr.Error, n syntax.Node) *mserr.Error {
+// atNode sets the line of an error to the line of a node.
+func atNode(e *mserr.Error, n syntax.Node) *mserr.Error {
 	e.Line = n.Pos().Line
 	return e
 }
 
-// nodeWork is what a node of a tree costs to be looked at, in steps of [meter.Meter.Work].
+// nodeWork is the cost of visiting a node, in steps of [meter.Meter.Work].
 const nodeWork = 100
 
-// checker walks over a unit in source order.
+// checker visits the nodes of a unit in source order.
 type checker struct {
 	unit  *unit
 	meter *meter.Meter
-	known map[string]bool // folded names of variables
+	known map[string]bool // folded names of declared variables
 	err   error
 }
 
-// visit looks at one node; it returns whether to go on with its children.
+// visit checks one node and reports whether to visit its children.
 func (c *checker) visit(n syntax.Node) bool {
 	if c.err != nil || n == nil {
 		return false
@@ -57,7 +58,7 @@ func (c *checker) visit(n syntax.Node) bool {
 	}
 	switch n := n.(type) {
 	case *syntax.CreateProcedureStmt, *syntax.CreateFunctionStmt, *syntax.CreateViewStmt, *syntax.CreateTriggerStmt:
-		return false // a unit of its own
+		return false // a separate unit
 	case *syntax.DeclareStmt:
 		for _, d := range n.Vars {
 			if d.Init != nil {
@@ -70,7 +71,7 @@ func (c *checker) visit(n syntax.Node) bool {
 		c.use(n, n.Name)
 	case *syntax.TableVar:
 		if !c.known[catalog.Fold(n.Name)] {
-			c.err = at(mserr.UndeclaredTableVariable(n.Name), n)
+			c.err = atNode(mserr.UndeclaredTableVariable(n.Name), n)
 		}
 	case *syntax.SetVarStmt:
 		c.use(n, n.Name)
@@ -100,7 +101,7 @@ func (c *checker) declare(d *syntax.VarDecl) {
 		return
 	}
 	if c.known[key] {
-		c.err = at(mserr.DuplicateVariable(d.Name), d)
+		c.err = atNode(mserr.DuplicateVariable(d.Name), d)
 		return
 	}
 	c.known[key] = true
@@ -111,9 +112,9 @@ func (c *checker) declare(d *syntax.VarDecl) {
 	c.unit.decls = append(c.unit.decls, d)
 }
 
-// use checks the name of a variable; "" is none.
+// use checks that a variable is declared. An empty name means no variable.
 func (c *checker) use(n syntax.Node, name string) {
 	if name != "" && c.err == nil && !c.known[catalog.Fold(name)] {
-		c.err = at(mserr.UndeclaredVariable(name), n)
+		c.err = atNode(mserr.UndeclaredVariable(name), n)
 	}
 }

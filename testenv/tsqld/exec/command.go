@@ -2,12 +2,12 @@ package exec
 
 import "github.com/jobagent/jobagent/testenv/tsqld/syntax"
 
-// Command is the kind of the statement that a [Done] ends. MS-TDS 2.2.7.6 leaves its values to the server; those of SQL
-// Server are known by its clients: SqlClient counts statements by them, and mssql-jdbc tells by them which statements
-// have a count of rows. 0 is a statement that none of them tells apart.
+// Command is the kind of the statement that a [Done] ends. MS-TDS 2.2.7.6 leaves the values to the
+// server, but clients rely on those of SQL Server: SqlClient counts statements by Command, and
+// mssql-jdbc uses it to decide which statements have a row count. 0 is any other statement.
 type Command uint16
 
-// The commands that clients tell apart.
+// The commands that clients distinguish.
 const (
 	CommandSelect     Command = 0xC1
 	CommandSelectInto Command = 0xC2
@@ -19,14 +19,14 @@ const (
 	CommandMerge      Command = 0x117
 )
 
-// dropCommands are those of DROP by the kind of object.
+// dropCommands maps the kind of object of a DROP to its command.
 var dropCommands = map[string]Command{
 	"TABLE": 0xC7, "DATABASE": 0xCC, "VIEW": 0xD0, "PROCEDURE": 0xDF, "TRIGGER": 0xE1, "FUNCTION": 0xB3, "SCHEMA": 0xB0, "DEFAULT": 0xEE,
 	"RULE": 0xED, "STATISTICS": 0x100, "TYPE": 0x110, "USER": 0x13D, "ROLE": 0x141, "APPLICATION ROLE": 0x144, "LOGIN": 0x147,
 	"SYNONYM": 0x149, "CREDENTIAL": 0x19A, "MASTER KEY": 0x19C,
 }
 
-// byVerb chooses between the command of CREATE and that of ALTER.
+// byVerb returns create or alter, according to the verb of a statement.
 func byVerb(v syntax.Verb, create, alter Command) Command {
 	if v == syntax.Alter {
 		return alter
@@ -34,7 +34,7 @@ func byVerb(v syntax.Verb, create, alter Command) Command {
 	return create
 }
 
-// commandOf is the command of a statement.
+// commandOf returns the command of a statement.
 func commandOf(st syntax.Stmt) Command {
 	switch st := st.(type) {
 	case *syntax.SelectStmt:

@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ends notes the ends of statements.
+// ends is a Sink that records the ends of statements.
 type ends struct {
 	recorder
 	list []string
@@ -24,8 +24,8 @@ func (e *ends) Done(d Done) error {
 	return nil
 }
 
-// TestCommands holds the commands and counts of DONE against what SqlClient (TdsEnums) and mssql-jdbc (StreamDone) know of
-// SQL Server's, and the effect of SET NOCOUNT on them.
+// TestCommands checks the commands and counts of DONE that SqlClient (TdsEnums) and mssql-jdbc
+// (StreamDone) expect, and the effect of SET NOCOUNT on them.
 func TestCommands(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	for _, c := range []struct{ batch, want string }{
@@ -42,7 +42,7 @@ func TestCommands(t *testing.T) {
 		{"DECLARE @i int; SELECT @i = id FROM t; SET @i = 1", "0xc1 0x0"},
 		{"IF 1 = 1 DELETE t WHERE id = 1", "0x0 0xc4 1 rows"},
 		{"SET NOCOUNT ON; DELETE t; SELECT 1; SET NOCOUNT OFF", "0x0 0xc4 0xc1 0x0"},
-		{"INSERT t (id) VALUES (1), (1)", "0xc3"}, // 2627
+		{"INSERT t (id) VALUES (1), (1)", "0xc3"}, // error 2627
 		{"CREATE PROCEDURE p AS SELECT 1", "0xde"},
 		{"EXEC p", "0xc1 1 rows 0xe0"},
 		{"DROP PROCEDURE p; DROP INDEX i ON t; DROP TABLE t", "0xdf 0xc9 0xc7"},
@@ -57,7 +57,7 @@ func TestCommands(t *testing.T) {
 	require.Equal(t, "0xe0", e.list[len(e.list)-1])
 }
 
-// procEnds notes where procedures end.
+// procEnds is a Sink that records the ends of procedures.
 type procEnds struct {
 	recorder
 	list []string
@@ -75,7 +75,8 @@ func (e *procEnds) Done(d Done) error {
 	return nil
 }
 
-// TestEndsOfExecute: a DONEPROC follows the DONEINPROC of what EXECUTE ran (MS-TDS 2.2.7.7), however that ended.
+// TestEndsOfExecute: a DONEPROC follows the DONEINPROC of nested statements (MS-TDS 2.2.7.7), even
+// after an error.
 func TestEndsOfExecute(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	must(t, s, "CREATE PROCEDURE fails AS SET XACT_ABORT OFF; THROW 50001, 'no', 1")

@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestCompat holds COMPAT.md against the tests: a row that says "full" names what shows it, and what a row names exists.
+// TestCompat compares COMPAT.md with the tests: each row with "full" names a test, and the named
+// tests exist.
 func TestCompat(t *testing.T) {
 	text, err := os.ReadFile("../COMPAT.md")
 	require.NoError(t, err)
@@ -34,8 +35,8 @@ func TestCompat(t *testing.T) {
 		}
 		rows++
 		shown := strings.TrimSpace(m[4])
-		require.False(t, m[2] == "full" && shown == "", "nothing shows %q", m[1])
-		require.False(t, m[2] == "partial" && strings.TrimSpace(m[3]) == "", "%q does not say what is missing", m[1])
+		require.False(t, m[2] == "full" && shown == "", "%q is full and names no test", m[1])
+		require.False(t, m[2] == "partial" && strings.TrimSpace(m[3]) == "", "%q is partial and does not name the missing part", m[1])
 		for name := range strings.SplitSeq(shown, ",") {
 			switch name = strings.TrimSpace(name); {
 			case name == "":

@@ -13,16 +13,18 @@ import (
 // advancedOption is the configuration_id of "show advanced options".
 const advancedOption = 518
 
-// effectless are the options of sp_configure whose value nobody can observe but by asking for it: memory, processors, locks
-// in memory, full-text search, backups. They can be set; the others cannot, unless to the value that they have.
-var effectless = map[int64]bool{
+// noEffectOptions are the options of sp_configure without an observable effect here: memory,
+// processors, locks, full-text search, backups. Their values can be changed. All other options only
+// accept their current value.
+var noEffectOptions = map[int64]bool{
 	101: true, 106: true, 107: true, 109: true, 503: true, 505: true, advancedOption: true, 1505: true, 1517: true, 1519: true, 1520: true, 1531: true, 1532: true, 1535: true,
 	1536: true, 1537: true, 1538: true, 1539: true, 1540: true, 1541: true, 1543: true, 1544: true, 1546: true, 1549: true, 1550: true, 1551: true, 1555: true, 1556: true,
 	1557: true, 1563: true, 1564: true, 1565: true, 1566: true, 1567: true, 1568: true, 1569: true, 1570: true, 1579: true, 1581: true, 1582: true, 1583: true, 1584: true,
 	1585: true, 1589: true, 1591: true, 1592: true, 1598: true, 1602: true, 16387: true,
 }
 
-// configure is sp_configure @configname, @configvalue. Values are kept until the server ends.
+// configure executes sp_configure @configname, @configvalue. New values last until the server
+// stops.
 func (r *run) configure(a arguments) (int32, error) {
 	in := r.s.inst
 	options := slices.SortedFunc(slices.Values(catalog.Configurations), func(x, y catalog.Configuration) int {
@@ -37,7 +39,7 @@ func (r *run) configure(a arguments) (int32, error) {
 		}
 		return r.showOptions(options)
 	}
-	options = matching(options, name)
+	options = matchOptions(options, name)
 	switch len(options) {
 	case 0:
 		return 1, mserr.NoConfiguration(name)
@@ -45,7 +47,7 @@ func (r *run) configure(a arguments) (int32, error) {
 	default:
 		m := mserr.AmbiguousConfiguration(name)
 		m.Line, m.Proc = 1, "sp_configure"
-		if err := gone(r.out.Message(m)); err != nil {
+		if err := sinkFailure(r.out.Message(m)); err != nil {
 			return 1, err
 		}
 		return r.showOptions(options)
@@ -61,7 +63,7 @@ func (r *run) configure(a arguments) (int32, error) {
 		return 1, mserr.ActionPermission()
 	case value < c.Minimum && value != c.Value || value > c.Maximum:
 		return 1, mserr.InvalidConfiguration(value, c.Name)
-	case value != now.Configured && !effectless[c.ID]:
+	case value != now.Configured && !noEffectOptions[c.ID]:
 		return 1, mserr.NotSupported("sp_configure '%s', %d", c.Name, value)
 	}
 	in.mu.Lock()
@@ -75,8 +77,8 @@ func (r *run) configure(a arguments) (int32, error) {
 	return 0, r.info(m)
 }
 
-// matching are the options that a name or a part of it stands for.
-func matching(options []catalog.Configuration, name string) []catalog.Configuration {
+// matchOptions returns the options with a name, or else the options whose names contain it.
+func matchOptions(options []catalog.Configuration, name string) []catalog.Configuration {
 	var out []catalog.Configuration
 	for _, c := range options {
 		if strings.EqualFold(c.Name, name) {
@@ -89,7 +91,7 @@ func matching(options []catalog.Configuration, name string) []catalog.Configurat
 	return out
 }
 
-// showOptions sends options as sp_configure shows them.
+// showOptions sends options in the format of sp_configure.
 func (r *run) showOptions(options []catalog.Configuration) (int32, error) {
 	var rows [][]types.Value
 	for _, c := range options {
@@ -102,7 +104,8 @@ func (r *run) showOptions(options []catalog.Configuration) (int32, error) {
 	}, rows)
 }
 
-// reconfigure is RECONFIGURE: what was configured takes effect, but for options that wait for the next start.
+// reconfigure executes RECONFIGURE. Configured values take effect, except for options that need a
+// restart.
 func (r *run) reconfigure() error {
 	if !r.s.sysadmin() {
 		return mserr.New(5812, 14, "You do not have permission to run the RECONFIGURE statement.")
@@ -118,7 +121,7 @@ func (r *run) reconfigure() error {
 	return nil
 }
 
-// setting is the value of an option.
+// setting returns the value of an option.
 func (in *Instance) setting(id int64) catalog.Setting {
 	in.mu.Lock()
 	defer in.mu.Unlock()

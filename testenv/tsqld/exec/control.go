@@ -11,10 +11,10 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// equalNames compares identifiers.
+// equalNames reports whether two identifiers are equal.
 func equalNames(a, b string) bool { return a == b || catalog.Fold(a) == catalog.Fold(b) }
 
-// ifStmt is IF. After an error in the condition neither branch runs.
+// ifStmt executes IF. After an error in the condition no branch runs.
 func (r *run) ifStmt(st *syntax.IfStmt) (ctl, error) {
 	if r.seek != "" {
 		if holdsLabel(st.Then, r.seek) {
@@ -22,7 +22,7 @@ func (r *run) ifStmt(st *syntax.IfStmt) (ctl, error) {
 		}
 		return r.stmt(st.Else)
 	}
-	if r.idle() {
+	if r.executionDisabled() {
 		return ctl{}, nil
 	}
 	ok, err := r.condition(st.Cond)
@@ -30,7 +30,7 @@ func (r *run) ifStmt(st *syntax.IfStmt) (ctl, error) {
 		return ctl{}, r.settle(st, err)
 	}
 	r.s.rowCount, r.s.lastError = 0, 0
-	if err := r.endPlain(0); err != nil {
+	if err := r.endWithoutCount(0); err != nil {
 		return ctl{}, err
 	}
 	switch {
@@ -42,12 +42,13 @@ func (r *run) ifStmt(st *syntax.IfStmt) (ctl, error) {
 	return ctl{}, nil
 }
 
-// idle reports SET NOEXEC ON and SET PARSEONLY ON, under which conditions are not evaluated.
-func (r *run) idle() bool { return r.s.opts.noExec || r.s.opts.parseOnly }
+// executionDisabled reports whether SET NOEXEC or SET PARSEONLY is ON. Conditions are not evaluated
+// then.
+func (r *run) executionDisabled() bool { return r.s.opts.noExec || r.s.opts.parseOnly }
 
-// whileStmt is WHILE.
+// whileStmt executes WHILE.
 func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
-	if r.idle() {
+	if r.executionDisabled() {
 		return ctl{}, nil
 	}
 	for {
@@ -56,13 +57,13 @@ func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
 				return ctl{}, err
 			}
 			r.f.line = st.Pos().Line
-			r.now, r.drawn = 0, nil
+			r.now, r.sequenceValues = 0, nil
 			ok, err := r.condition(st.Cond)
 			if err != nil {
 				return ctl{}, r.settle(st, err)
 			}
 			r.s.rowCount, r.s.lastError = 0, 0
-			if err := r.endPlain(0); err != nil {
+			if err := r.endWithoutCount(0); err != nil {
 				return ctl{}, err
 			}
 			if !ok {
@@ -74,13 +75,13 @@ func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
 			return c, err
 		}
 		switch c.kind {
-		case breaks:
+		case ctlBreak:
 			return ctl{}, nil
-		case returns:
+		case ctlReturn:
 			return c, nil
-		case jumps:
-			// A GOTO out of the body ends the loop; one within it was handled by the body's list,
-			// unless the body is a single statement.
+		case ctlGoto:
+			// A GOTO to a label outside the body ends the loop. The list of the body handles a GOTO
+			// inside it, unless the body is a single statement.
 			if !holdsLabel(st.Body, c.label) {
 				return c, nil
 			}
@@ -89,7 +90,7 @@ func (r *run) whileStmt(st *syntax.WhileStmt) (ctl, error) {
 	}
 }
 
-// returnStmt is RETURN.
+// returnStmt executes RETURN.
 func (r *run) returnStmt(st *syntax.ReturnStmt) error {
 	if st.Value == nil {
 		if r.f.kind == functionFrame && r.f.unit.scalar() {
@@ -119,7 +120,8 @@ func (r *run) returnStmt(st *syntax.ReturnStmt) error {
 	return mserr.ReturnWithValue()
 }
 
-// waitFor is WAITFOR. The time passes on the clock of package time, and ends early with the request.
+// waitFor executes WAITFOR. It uses the clock of package time and ends early if the request is
+// canceled.
 func (r *run) waitFor(st *syntax.WaitForStmt) error {
 	v, t, err := r.eval(st.Value)
 	if err != nil {
@@ -163,8 +165,9 @@ func (r *run) waitFor(st *syntax.WaitForStmt) error {
 	}
 }
 
-// parseDelay reads the time of WAITFOR, at most 24 hours, in the forms in which datetime has one without a date: hh, hh:mm, hh:mm:ss with
-// a fraction behind a point or milliseconds behind a colon, and mm:ss.fff, which a fraction tells from hh:mm.
+// parseDelay parses the time of WAITFOR, at most 24 hours. It accepts the formats of a datetime
+// without a date: hh, hh:mm, hh:mm:ss with a fraction after a point or milliseconds after a colon,
+// and mm:ss.fff. The fraction distinguishes mm:ss.fff from hh:mm.
 func parseDelay(s string) (time.Duration, bool) {
 	parts := strings.Split(strings.TrimSpace(s), ":")
 	switch {

@@ -15,22 +15,22 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// counterKey is the identity column of a table, or a sequence.
+// counterKey identifies the identity column of a table, or a sequence.
 type counterKey struct {
 	database int   // 0 for temporary tables
-	session  int   // of temporary tables
+	session  int   // session ID for temporary tables
 	object   int32 // negative for temporary tables
 }
 
-// counter is the last value that was given out. It runs ahead of what is stored when a transaction is
-// rolled back, because values are used up all the same; after a restart the stored one counts.
+// counter is the last value that was used. A rollback does not return used values, so that the
+// counter in memory may be ahead of the stored one. After a restart the stored counter is valid.
 type counter struct {
 	last int64
-	used bool     // last was given out; false before the first value
-	wide *big.Int // in place of last, of a sequence that has left 64 bits; nil for others
+	used bool     // false before the first value
+	wide *big.Int // last value of a sequence that exceeds 64 bits; otherwise nil
 }
 
-// sequenceCounter is the counter of a sequence.
+// sequenceCounter returns the counter of a sequence.
 func sequenceCounter(v *big.Int, used bool) counter {
 	if v.IsInt64() {
 		return counter{last: v.Int64(), used: used}
@@ -38,7 +38,7 @@ func sequenceCounter(v *big.Int, used bool) counter {
 	return counter{wide: v, used: used}
 }
 
-// value is the last value.
+// value returns the last value.
 func (c counter) value() *big.Int {
 	if c.wide != nil {
 		return c.wide
@@ -46,7 +46,7 @@ func (c counter) value() *big.Int {
 	return big.NewInt(c.last)
 }
 
-// counterOf returns a copy of a counter, loading it from the file on first use.
+// counterOf returns a copy of a counter. On first use it loads the counter from the file.
 func (s *Session) counterOf(ctx context.Context, key counterKey, load string) (counter, error) {
 	s.inst.mu.Lock()
 	c := s.inst.counters[key]
@@ -75,14 +75,14 @@ func (i *Instance) setCounter(key counterKey, c counter) {
 	i.counters[key] = &c
 }
 
-// resetCounter forgets a counter: its object is new, or gone.
+// resetCounter removes a counter after its object was created or dropped.
 func (i *Instance) resetCounter(key counterKey) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	delete(i.counters, key)
 }
 
-// identityKey is the key of a table's identity column.
+// identityKey returns the key of a table's identity column.
 func (s *Session) identityKey(database int, t *catalog.Table) counterKey {
 	if database == 0 {
 		return counterKey{session: s.id, object: t.ObjectID}
@@ -90,12 +90,13 @@ func (s *Session) identityKey(database int, t *catalog.Table) counterKey {
 	return counterKey{database: database, object: t.ObjectID}
 }
 
-// identityLoad is the query for a stored identity value.
+// identityLoad returns the query for a stored identity value.
 func identityLoad(database int) string {
 	return fmt.Sprintf("SELECT last, 1 FROM %s.%s WHERE object_id = ?1", catalog.SQLName(database), catalog.IdentityTable)
 }
 
-// reserve finds the first identity value for a statement; prepared is the row count of its Prepare.
+// reserve sets the first identity value of a statement. prepared is the row count of its Prepare
+// step.
 func (r *run) reserve(dml *compile.DML, rt *compile.Run, prepared int64) error {
 	need := dml.Identity
 	key := r.s.identityKey(dml.Database, dml.Target)
@@ -112,13 +113,13 @@ func (r *run) reserve(dml *compile.DML, rt *compile.Run, prepared int64) error {
 		rows = prepared
 	}
 	if rows > 0 {
-		return r.take(dml, rt, rows)
+		return r.useIdentity(dml, rt, rows)
 	}
 	return nil
 }
 
-// take uses up identity values.
-func (r *run) take(dml *compile.DML, rt *compile.Run, rows int64) error {
+// useIdentity marks identity values as used.
+func (r *run) useIdentity(dml *compile.DML, rt *compile.Run, rows int64) error {
 	need := dml.Identity
 	last := rt.Identity + (rows-1)*need.Increment
 	if low, high := integerRange(need.Column.Type); last < low || last > high {
@@ -128,7 +129,7 @@ func (r *run) take(dml *compile.DML, rt *compile.Run, rows int64) error {
 	return nil
 }
 
-// reserveInto finds the first identity value for the rows of OUTPUT INTO.
+// reserveInto sets the first identity value for the rows of OUTPUT INTO.
 func (r *run) reserveInto(dml *compile.DML, rt *compile.Run) error {
 	c, err := r.s.counterOf(r.ctx, r.s.identityKey(dml.IntoDatabase, dml.Into), identityLoad(dml.IntoDatabase))
 	if err != nil {
@@ -141,8 +142,9 @@ func (r *run) reserveInto(dml *compile.DML, rt *compile.Run) error {
 	return nil
 }
 
-// settleInto uses up the identity values of n rows of OUTPUT INTO. SCOPE_IDENTITY() stays that of the target.
-func (r *run) settleInto(dml *compile.DML, rt *compile.Run, n int64) error {
+// storeIntoIdentity marks the identity values of n rows of OUTPUT INTO as used. SCOPE_IDENTITY()
+// keeps the value of the target.
+func (r *run) storeIntoIdentity(dml *compile.DML, rt *compile.Run, n int64) error {
 	if n <= 0 {
 		return nil
 	}
@@ -155,7 +157,7 @@ func (r *run) settleInto(dml *compile.DML, rt *compile.Run, n int64) error {
 	return r.storeIdentity(dml.IntoDatabase, dml.Into, last)
 }
 
-// integerRange is the range of an identity column's type.
+// integerRange returns the range of an identity column's type.
 func integerRange(t types.Type) (low, high int64) {
 	switch t.ID {
 	case types.TinyInt:
@@ -173,15 +175,15 @@ func integerRange(t types.Type) (low, high int64) {
 	return math.MinInt64, math.MaxInt64
 }
 
-// settleIdentity stores the last identity value after n rows were inserted, and makes it that of the session and
-// scope.
-func (r *run) settleIdentity(dml *compile.DML, rt *compile.Run, n int64) error {
+// storeLastIdentity stores the last identity value after n rows were inserted, and sets @@IDENTITY
+// and SCOPE_IDENTITY().
+func (r *run) storeLastIdentity(dml *compile.DML, rt *compile.Run, n int64) error {
 	if n <= 0 {
 		return nil
 	}
 	need := dml.Identity
 	if need.Rows < 0 && (len(dml.Prepare) == 0 || need.Step > 0) {
-		if err := r.take(dml, rt, n); err != nil {
+		if err := r.useIdentity(dml, rt, n); err != nil {
 			return err
 		}
 	}
@@ -190,13 +192,13 @@ func (r *run) settleIdentity(dml *compile.DML, rt *compile.Run, n int64) error {
 	return r.storeIdentity(dml.Database, dml.Target, last)
 }
 
-// setIdentity sets @@IDENTITY and SCOPE_IDENTITY(); table variables count, too.
+// setIdentity sets @@IDENTITY and SCOPE_IDENTITY(). Table variables count, too.
 func (r *run) setIdentity(last int64) {
 	v := types.Value(strconv.FormatInt(last, 10)) // decimal(38,0)
 	r.s.lastIdentity, r.f.identity = v, v
 }
 
-// storeIdentity writes the last identity value of a table into its database.
+// storeIdentity writes the last identity value of a table to its database.
 func (r *run) storeIdentity(database int, t *catalog.Table, last int64) error {
 	if database == 0 {
 		return nil
@@ -206,33 +208,33 @@ func (r *run) storeIdentity(database int, t *catalog.Table, last int64) error {
 	return err
 }
 
-// givenIdentity are the identity values that a statement inserts under IDENTITY_INSERT.
-type givenIdentity struct {
+// explicitIdentity holds the identity values that a statement inserts under IDENTITY_INSERT.
+type explicitIdentity struct {
 	any             bool
 	last, low, high int64
 }
 
-// noteIdentity is called for each of them, in the order of the rows.
-func (r *run) noteIdentity(v types.Value) (types.Value, error) {
+// recordIdentity records one explicit identity value. It is called in the order of the rows.
+func (r *run) recordIdentity(v types.Value) (types.Value, error) {
 	n, ok := v.(int64)
 	if !ok {
-		if v == nil { // which the column refuses
+		if v == nil { // the column rejects NULL later
 			return nil, nil
 		}
 		return nil, mserr.NotSupported("IDENTITY_INSERT into a column of more than 18 digits")
 	}
-	g := &r.given
+	g := &r.explicit
 	if !g.any {
-		*g = givenIdentity{any: true, low: n, high: n}
+		*g = explicitIdentity{any: true, low: n, high: n}
 	}
 	g.last, g.low, g.high = n, min(g.low, n), max(g.high, n)
 	return v, nil
 }
 
-// settleGiven makes the last value that a statement has given that of @@IDENTITY and SCOPE_IDENTITY(), and the counter follow those that are
-// beyond it.
-func (r *run) settleGiven(dml *compile.DML) error {
-	g := r.given
+// storeExplicitIdentity sets @@IDENTITY and SCOPE_IDENTITY() to the last explicit value of a
+// statement. It advances the counter to the furthest explicit value if that is beyond the counter.
+func (r *run) storeExplicitIdentity(dml *compile.DML) error {
+	g := r.explicit
 	if !g.any {
 		return nil
 	}
@@ -254,7 +256,7 @@ func (r *run) settleGiven(dml *compile.DML) error {
 	return r.storeIdentity(dml.Database, dml.Target, furthest)
 }
 
-// nextSequence is NEXT VALUE FOR.
+// nextSequence evaluates NEXT VALUE FOR.
 func (r *run) nextSequence(database int, object int32) (types.Value, error) {
 	s := r.s
 	d := s.databaseByID(database)
@@ -286,7 +288,7 @@ func (r *run) nextSequence(database int, object int32) (types.Value, error) {
 	return q.Value(v)
 }
 
-// drawSequence takes the next value of a sequence and stores it.
+// drawSequence returns the next value of a sequence and stores it.
 func (r *run) drawSequence(d *catalog.Database, q *catalog.Sequence) (*big.Int, error) {
 	key := counterKey{database: d.ID, object: q.ObjectID}
 	c, err := r.s.counterOf(r.ctx, key, fmt.Sprintf("SELECT current, used FROM %s.%s WHERE object_id = ?1", d.SQLName(), catalog.SequenceTable))
@@ -312,17 +314,18 @@ func (r *run) drawSequence(d *catalog.Database, q *catalog.Sequence) (*big.Int, 
 	return v, err
 }
 
-// versionBlock is how many rowversions are reserved at once.
+// versionBlock is the number of rowversions that are reserved at once.
 const versionBlock = 1000
 
-// rowVersions gives out the rowversions of one database. Only who holds its writer lock asks for them.
+// rowVersions issues the rowversions of one database. The caller must hold the database's writer
+// lock.
 type rowVersions struct {
 	mu    sync.Mutex
-	last  uint64 // given out
-	limit uint64 // reserved in the file
+	last  uint64 // last issued value
+	limit uint64 // last reserved value, as stored in the file
 }
 
-// versionsOf finds the rowversions of a database.
+// versionsOf returns the rowversions of a database.
 func (i *Instance) versionsOf(database int) *rowVersions {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -334,7 +337,8 @@ func (i *Instance) versionsOf(database int) *rowVersions {
 	return v
 }
 
-// forgetVersions makes the next rowversion of databases reserve anew, because a rollback may have undone the reservation.
+// forgetVersions ends the current reservations of rowversions of databases, because a rollback may
+// have undone them.
 func (i *Instance) forgetVersions(databases map[int]bool) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -347,7 +351,7 @@ func (i *Instance) forgetVersions(databases map[int]bool) {
 	}
 }
 
-// nextRowVersion is a new rowversion: eight bytes, big-endian.
+// nextRowVersion returns a new rowversion: eight bytes, big-endian.
 func (r *run) nextRowVersion(database int) (types.Value, error) {
 	v := r.s.inst.versionsOf(database)
 	v.mu.Lock()
@@ -361,7 +365,7 @@ func (r *run) nextRowVersion(database int) (types.Value, error) {
 	return binary.BigEndian.AppendUint64(nil, v.last), nil
 }
 
-// reserveVersions reserves a block in the file.
+// reserveVersions reserves a block of rowversions in the file.
 func (r *run) reserveVersions(v *rowVersions, database int) error {
 	if database == 0 {
 		v.limit = v.last + versionBlock

@@ -9,12 +9,12 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// cursor is a cursor. All of them are static: OPEN reads the whole result, and later changes to the tables are
-// not seen. That is what STATIC and INSENSITIVE promise, and allowed for FAST_FORWARD.
+// cursor is a cursor. Cursors are static: OPEN reads the whole result, and later changes of the
+// tables are not visible. STATIC and INSENSITIVE require this; FAST_FORWARD allows it.
 type cursor struct {
 	def    *syntax.CursorDef
-	node   syntax.Node // for the plan
-	home   *frame      // activation that declared it: its variables are read when it is opened; nil once that has ended
+	node   syntax.Node // key of the plan
+	home   *frame      // frame of the declaration, whose variables OPEN reads; nil after its end
 	unit   *unit
 	scroll bool
 	global bool
@@ -22,13 +22,13 @@ type cursor struct {
 	open bool
 	cols []types.Column
 	rows [][]types.Value
-	pos  int   // of the current row, from 1; 0 before the first, len(rows)+1 behind the last
-	held int64 // what rows take, of the session's meter
+	pos  int   // current row, from 1; 0 before the first row, len(rows)+1 after the last
+	size int64 // size of rows as counted by the session's meter
 }
 
-// define makes a cursor of its definition.
+// newCursor returns a cursor with a definition.
 func (r *run) newCursor(node syntax.Node, def *syntax.CursorDef) (*cursor, error) {
-	if x, y := conflict(def); x != "" {
+	if x, y := conflictingOptions(def); x != "" {
 		return nil, compileFailure(mserr.CursorOptions(x, y))
 	}
 	switch {
@@ -40,13 +40,15 @@ func (r *run) newCursor(node syntax.Node, def *syntax.CursorDef) (*cursor, error
 		return nil, mserr.NotSupported("a %s cursor", def.Kind)
 	}
 	c := &cursor{def: def, node: node, home: r.f, unit: r.f.unit}
-	// DECLARE CURSOR: forward-only unless SCROLL or one of the kinds that scroll was named.
+	// Documentation of DECLARE CURSOR: a cursor is forward-only without SCROLL and without a kind
+	// that scrolls.
 	c.scroll = def.Scroll || def.Kind == "STATIC" && !def.ForwardOnly
 	return c, nil
 }
 
-// conflict finds two options that exclude each other ("DECLARE CURSOR"); empty for none.
-func conflict(def *syntax.CursorDef) (x, y string) {
+// conflictingOptions returns two options that exclude each other, or empty strings (documentation:
+// DECLARE CURSOR).
+func conflictingOptions(def *syntax.CursorDef) (x, y string) {
 	fast := def.Kind == "FAST_FORWARD"
 	switch {
 	case def.Scroll && def.ForwardOnly:
@@ -65,14 +67,14 @@ func conflict(def *syntax.CursorDef) (x, y string) {
 	return "", ""
 }
 
-// declareCursor is DECLARE name CURSOR.
+// declareCursor executes DECLARE name CURSOR.
 func (r *run) declareCursor(st *syntax.DeclareCursorStmt) error {
 	r.s.rowCount = 0
 	c, err := r.newCursor(st, st.Cursor)
 	if err != nil {
 		return err
 	}
-	// The database option CURSOR_DEFAULT is GLOBAL unless it was changed.
+	// The database option CURSOR_DEFAULT is always GLOBAL here.
 	c.global = st.Cursor.Scope != "LOCAL"
 	key := catalog.Fold(st.Name.Name)
 	m := &r.f.cursors
@@ -89,7 +91,7 @@ func (r *run) declareCursor(st *syntax.DeclareCursorStmt) error {
 	return nil
 }
 
-// setCursor is SET @c = CURSOR ....
+// setCursor executes SET @c = CURSOR ....
 func (r *run) setCursor(st *syntax.SetVarStmt) error {
 	v := r.f.variable(st.Name)
 	if v == nil || !v.isCur {
@@ -103,7 +105,7 @@ func (r *run) setCursor(st *syntax.SetVarStmt) error {
 	return nil
 }
 
-// assignCursor is SET @c = other cursor.
+// assignCursor executes SET @c = other cursor.
 func (r *run) assignCursor(v *variable, st *syntax.SetVarStmt) error {
 	switch e := st.Value.(type) {
 	case *syntax.VarRef:
@@ -124,7 +126,7 @@ func (r *run) assignCursor(v *variable, st *syntax.SetVarStmt) error {
 	return compileFailure(mserr.TypeClash("variable", "cursor"))
 }
 
-// findCursor finds a cursor by reference.
+// findCursor returns the cursor of a reference.
 func (r *run) findCursor(ref *syntax.CursorRef) (*cursor, error) {
 	if strings.HasPrefix(ref.Name, "@") {
 		v := r.f.variable(ref.Name)
@@ -145,7 +147,7 @@ func (r *run) findCursor(ref *syntax.CursorRef) (*cursor, error) {
 	return nil, mserr.NoCursor(ref.Name)
 }
 
-// openCursor is OPEN.
+// openCursor executes OPEN.
 func (r *run) openCursor(st *syntax.OpenStmt) error {
 	r.s.rowCount = 0
 	c, err := r.findCursor(st.Cursor)
@@ -157,7 +159,8 @@ func (r *run) openCursor(st *syntax.OpenStmt) error {
 	}
 	outer := r.f
 	if c.home != r.f && c.unit != r.f.unit {
-		// A global cursor of another batch: its query is compiled here, without variables of its home.
+		// A global cursor of another batch: its query is compiled for this frame, with the
+		// variables of the declaring frame if that is still active.
 		r.f = &frame{parent: outer, kind: outer.kind, unit: c.unit, level: outer.level, schema: outer.schema, owner: outer.owner, nest: outer.nest, line: outer.line}
 		if c.home != nil {
 			r.f.vars, r.f.tables = c.home.vars, c.home.tables
@@ -173,18 +176,18 @@ func (r *run) openCursor(st *syntax.OpenStmt) error {
 		return err
 	}
 	defer rows.Close()
-	r.s.empty(c)
+	r.s.clearRows(c)
 	for rows.Next() {
-		n := int64(rowOverhead + len(rows.Row())*valueOverhead + weight(rows.Row()...))
+		n := int64(rowOverhead + len(rows.Row())*valueOverhead + payloadSize(rows.Row()...))
 		if err := r.s.meter.Hold(n); err != nil {
-			r.s.empty(c)
+			r.s.clearRows(c)
 			return err
 		}
-		c.held += n
+		c.size += n
 		c.rows = append(c.rows, append([]types.Value(nil), rows.Row()...))
 	}
 	if err := rows.Err(); err != nil {
-		r.s.empty(c)
+		r.s.clearRows(c)
 		return err
 	}
 	c.cols, c.pos, c.open = p.Columns, 0, true
@@ -192,7 +195,7 @@ func (r *run) openCursor(st *syntax.OpenStmt) error {
 	return rows.Close()
 }
 
-// fetch is FETCH.
+// fetch executes FETCH.
 func (r *run) fetch(st *syntax.FetchStmt) error {
 	s := r.s
 	s.rowCount = 0
@@ -221,7 +224,7 @@ func (r *run) fetch(st *syntax.FetchStmt) error {
 		n := int64(0)
 		if found {
 			n = 1
-			if err := gone(r.out.Row(c.rows[c.pos-1])); err != nil {
+			if err := sinkFailure(r.out.Row(c.rows[c.pos-1])); err != nil {
 				return err
 			}
 		}
@@ -250,13 +253,13 @@ func (r *run) fetch(st *syntax.FetchStmt) error {
 	return nil
 }
 
-// fetchNames are the directions as in messages.
+// fetchNames are the names of the directions in messages.
 var fetchNames = map[syntax.FetchDirection]string{
 	syntax.FetchNext: "Next", syntax.FetchPrior: "Prior", syntax.FetchFirst: "First", syntax.FetchLast: "Last",
 	syntax.FetchAbsolute: "Absolute", syntax.FetchRelative: "Relative",
 }
 
-// move moves a cursor to the row that FETCH wants.
+// move moves a cursor to the row of a FETCH.
 func (r *run) move(c *cursor, st *syntax.FetchStmt) error {
 	if st.Direction != syntax.FetchNext && !c.scroll {
 		return mserr.FetchType(fetchNames[st.Direction])
@@ -290,7 +293,7 @@ func (r *run) move(c *cursor, st *syntax.FetchStmt) error {
 	return nil
 }
 
-// closeCursor is CLOSE.
+// closeCursor executes CLOSE.
 func (r *run) closeCursor(st *syntax.CloseStmt) error {
 	r.s.rowCount = 0
 	c, err := r.findCursor(st.Cursor)
@@ -301,19 +304,19 @@ func (r *run) closeCursor(st *syntax.CloseStmt) error {
 		return mserr.CursorNotOpen()
 	}
 	c.open = false
-	r.s.empty(c)
+	r.s.clearRows(c)
 	return nil
 }
 
-// deallocate is DEALLOCATE.
+// deallocate executes DEALLOCATE.
 func (r *run) deallocate(st *syntax.DeallocateStmt) error {
 	r.s.rowCount = 0
 	c, err := r.findCursor(st.Cursor)
 	if err != nil {
 		return err
 	}
-	if !r.s.shared(c, r.f) {
-		r.s.empty(c)
+	if !r.s.isShared(c, r.f) {
+		r.s.clearRows(c)
 	}
 	if strings.HasPrefix(st.Cursor.Name, "@") {
 		r.f.variable(st.Cursor.Name).cursor = nil
@@ -328,19 +331,20 @@ func (r *run) deallocate(st *syntax.DeallocateStmt) error {
 	return nil
 }
 
-// closeCursorsOnEnd closes global cursors at the end of a transaction under CURSOR_CLOSE_ON_COMMIT. Static cursors
-// survive a ROLLBACK otherwise.
+// closeCursorsOnEnd closes global cursors at the end of a transaction under CURSOR_CLOSE_ON_COMMIT.
+// Without that option static cursors stay open, even after ROLLBACK.
 func (s *Session) closeCursorsOnEnd() {
 	if !s.opts.cursorCloseOnCommit {
 		return
 	}
 	for _, c := range s.cursors {
 		c.open = false
-		s.empty(c)
+		s.clearRows(c)
 	}
 }
 
-// cursorStatus is CURSOR_STATUS: 1 open with rows, 0 open and empty, -1 closed, -2 a variable without a cursor, -3 none.
+// cursorStatus evaluates CURSOR_STATUS: 1 for an open cursor with rows, 0 for an open empty one, -1
+// for a closed one, -2 for a variable without a cursor, -3 for no cursor.
 func (r *run) cursorStatus(scope, name string) int {
 	var c *cursor
 	switch strings.ToLower(scope) {

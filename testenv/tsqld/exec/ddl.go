@@ -12,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// define runs a statement that changes definitions.
+// define executes a statement that changes definitions.
 func (r *run) define(st syntax.Stmt) error {
 	switch st := st.(type) {
 	case *syntax.CreateTableStmt:
@@ -60,7 +60,7 @@ func (r *run) define(st syntax.Stmt) error {
 	case *syntax.CredentialStmt:
 		return r.credential(st)
 	case *syntax.MasterKeyStmt:
-		return nil // there is nothing to protect: secrets are not kept
+		return nil // secrets are not stored, so there is nothing to encrypt
 	case *syntax.PermissionStmt:
 		return r.permission(st)
 	case *syntax.AlterAuthorizationStmt:
@@ -73,7 +73,8 @@ func (r *run) define(st syntax.Stmt) error {
 	return mserr.NotSupported("%s", statementName(st))
 }
 
-// statementName is what a statement is called in messages, taken from its type's name: "CREATE TABLE".
+// statementName returns the name of a statement for messages: its first two words, such as "CREATE
+// TABLE".
 func statementName(st syntax.Stmt) string {
 	text := syntax.Print(st)
 	words := strings.Fields(strings.ToUpper(text))
@@ -83,10 +84,11 @@ func statementName(st syntax.Stmt) string {
 	return strings.TrimRight(strings.Join(words, " "), "(;,")
 }
 
-// datetime is the statement's time as create_date and modify_date have it.
+// datetime returns the time of the statement, rounded for create_date and modify_date.
 func (r *run) datetime() int64 { return types.RoundDateTime(env{r}.Now()) }
 
-// edit changes definitions of a database, inside the open SQLite transaction. fn gets the database as it is now.
+// edit changes definitions of a database inside the open SQLite transaction. fn gets the current
+// version of the database.
 func (r *run) edit(d *catalog.Database, fn func(e *catalog.Edit) error) error {
 	s := r.s
 	now := s.databaseByID(d.ID)
@@ -108,8 +110,8 @@ func (r *run) edit(d *catalog.Database, fn func(e *catalog.Edit) error) error {
 	return nil
 }
 
-// alter runs fn as a statement that changes definitions of a database: with its writer lock held, on
-// the database as it is then.
+// alter calls fn as a statement that changes definitions of a database. fn runs with the writer
+// lock held and gets the current version of the database.
 func (r *run) alter(d *catalog.Database, fn func(d *catalog.Database, e *catalog.Edit) error) error {
 	if d.Options.ReadOnly {
 		return mserr.ReadOnlyDatabase(d.Name)
@@ -119,7 +121,7 @@ func (r *run) alter(d *catalog.Database, fn func(d *catalog.Database, e *catalog
 	})
 }
 
-// target finds where an object is created: the database and the name of an existing schema.
+// target returns the database and the existing schema in which a statement creates an object.
 func (r *run) target(n *syntax.ObjectName) (*catalog.Database, string, error) {
 	d, err := r.place(n)
 	if err != nil {
@@ -138,7 +140,7 @@ func (r *run) target(n *syntax.ObjectName) (*catalog.Database, string, error) {
 	return d, sc.Name, nil
 }
 
-// moduleTarget is target for modules, whose name must not tell the database.
+// moduleTarget is target for modules, whose name must not contain a database.
 func (r *run) moduleTarget(n *syntax.ObjectName, statement string) (*catalog.Database, string, error) {
 	if n.Database() != "" {
 		return nil, "", mserr.DatabaseNotAllowed(statement)
@@ -166,12 +168,12 @@ func (r *run) mayAlter(d *catalog.Database, o catalog.Object) bool {
 		r.s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassSchema, Major: h.SchemaID})
 }
 
-// preceded is an error of two messages, of which only the last can be caught: 1776 and 1750.
+// preceded returns an error of two messages, such as 1776 and 1750. CATCH sees only the last one.
 func preceded(first, last *mserr.Error) error {
 	return &failure{err: last, before: first}
 }
 
-// definitionError turns a constraint error of SQLite that comes from changing a table into a message.
+// definitionError returns the message for a constraint error of SQLite during a change of a table.
 func (r *run) definitionError(verb string, d *catalog.Database, t *catalog.Table, err error) error {
 	var ce *store.ConstraintError
 	if !errors.As(err, &ce) {
@@ -203,7 +205,7 @@ func (r *run) definitionError(verb string, d *catalog.Database, t *catalog.Table
 	return r.constraintMessage(verb, d, t, ce)
 }
 
-// dbcc is DBCC: CHECKIDENT, and commands that have nothing to do here.
+// dbcc executes DBCC: CHECKIDENT, USEROPTIONS, and commands without an effect here.
 func (r *run) dbcc(st *syntax.DBCCStmt) error {
 	switch st.Command {
 	case "CHECKIDENT":
@@ -214,7 +216,7 @@ func (r *run) dbcc(st *syntax.DBCCStmt) error {
 		if st.Command == "CHECKCONSTRAINTS" {
 			return mserr.NotSupported("DBCC CHECKCONSTRAINTS")
 		}
-		if option(st.Options, "NO_INFOMSGS") != nil {
+		if findOption(st.Options, "NO_INFOMSGS") != nil {
 			return nil
 		}
 		return r.info(mserr.New(2528, 0, "DBCC execution completed. If DBCC printed error messages, contact your system administrator."))
@@ -222,7 +224,7 @@ func (r *run) dbcc(st *syntax.DBCCStmt) error {
 	return mserr.NotSupported("DBCC %s", st.Command)
 }
 
-// checkIdent is DBCC CHECKIDENT (table [, NORESEED | RESEED [, value]]).
+// checkIdent executes DBCC CHECKIDENT (table [, NORESEED | RESEED [, value]]).
 func (r *run) checkIdent(st *syntax.DBCCStmt) error {
 	if len(st.Args) == 0 {
 		return mserr.New(2560, 16, "Parameter 1 is incorrect for this DBCC statement.")
@@ -269,8 +271,8 @@ func (r *run) checkIdent(st *syntax.DBCCStmt) error {
 			return err
 		}
 		seed, _ := v.(int64)
-		// A table that never had rows uses the new value itself, others the value after it
-		// (documentation: DBCC CHECKIDENT, "RESEED, new_reseed_value").
+		// The next row of a table that never had rows gets the new value itself. Otherwise it gets
+		// the value after the new one (documentation: DBCC CHECKIDENT, "RESEED, new_reseed_value").
 		fresh := counter{last: seed, used: true}
 		if !c.used {
 			fresh.last -= col.Auto.Increment
@@ -287,7 +289,7 @@ func (r *run) checkIdent(st *syntax.DBCCStmt) error {
 	return r.atomic([]int{database}, true, do)
 }
 
-// wordOf is the text of an argument that may be a word, a name or a string.
+// wordOf returns the text of an argument that is a word, a name or a string.
 func wordOf(e syntax.Expr) string {
 	switch e := e.(type) {
 	case *syntax.Literal:

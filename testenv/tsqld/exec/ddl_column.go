@@ -12,22 +12,23 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// builder turns the syntax of a table into its definition.
+// builder creates the definition of a table from its syntax.
 type builder struct {
 	r     *run
-	d     *catalog.Database // where types, foreign keys and names are looked up
+	d     *catalog.Database // database for the lookup of types, names and referenced tables
 	e     *catalog.Edit     // nil for temporary tables, table variables and table types
 	t     *catalog.Table
-	sc    string // schema, for names of constraints; "" where they are not kept apart
-	label string // the table's name as in messages
+	sc    string // schema of the constraints; "" if their names need not be unique
+	label string // name of the table in messages
 	names map[string]bool
-	// nullGiven are the columns that were declared NULL in so many words.
+	// nullGiven holds the columns with an explicit NULL.
 	nullGiven map[*catalog.Column]bool
-	// uniqueClustered says that a UNIQUE constraint of the definition is CLUSTERED, so that its primary key is not unless it says so.
+	// uniqueClustered is set if a UNIQUE constraint of the definition is CLUSTERED. The primary key
+	// is then clustered only if it says so.
 	uniqueClustered bool
 }
 
-// newID is an object id for a constraint.
+// newID returns an object ID for a constraint.
 func (b *builder) newID() int32 {
 	if b.e != nil {
 		return b.e.NewID()
@@ -35,10 +36,10 @@ func (b *builder) newID() int32 {
 	return newLocalID()
 }
 
-// constraintSQL is the name of a CHECK constraint in SQLite.
+// constraintSQL returns the name of a CHECK constraint in SQLite.
 func constraintSQL(id int32) string { return fmt.Sprintf("k%d", id) }
 
-// name settles the name of a constraint: the one that was given, or one made up.
+// name returns the name of a constraint: the given one, or a generated one.
 func (b *builder) name(given syntax.Ident, prefix, column string, id int32) (name string, system bool, err error) {
 	if given.Name == "" {
 		return catalog.SystemName(prefix, b.t.Name, column, id), true, nil
@@ -54,14 +55,14 @@ func (b *builder) name(given syntax.Ident, prefix, column string, id int32) (nam
 	return given.Name, false, nil
 }
 
-// define adds everything that a table's parentheses hold.
+// define adds all columns, constraints and indexes of a table definition.
 func (b *builder) define(def *syntax.TableDef) error {
 	for _, c := range def.Columns {
 		if err := b.column(c); err != nil {
 			return err
 		}
 	}
-	// Computed columns refer to others, so all types are known first.
+	// Computed columns refer to other columns, so that all types must be known first.
 	for _, c := range def.Columns {
 		if c.Computed != nil {
 			if err := b.formula(b.t.Column(c.Name.Name), c); err != nil {
@@ -100,13 +101,13 @@ func (b *builder) define(def *syntax.TableDef) error {
 	return nil
 }
 
-// isUniqueClustered reports UNIQUE CLUSTERED.
+// isUniqueClustered reports whether a constraint is UNIQUE CLUSTERED.
 func isUniqueClustered(k syntax.Constraint) bool {
 	key, ok := k.(*syntax.KeyConstraint)
 	return ok && !key.Primary && key.Clustering == syntax.Clustered
 }
 
-// column adds a column, without constraints.
+// column adds a column without its constraints.
 func (b *builder) column(def *syntax.ColumnDef) error {
 	if b.t.Column(def.Name.Name) != nil {
 		return mserr.DuplicateColumn(def.Name.Name, b.label)
@@ -144,7 +145,7 @@ func (b *builder) column(def *syntax.ColumnDef) error {
 func (b *builder) columnType(c *catalog.Column, def *syntax.ColumnDef) error {
 	ref := def.Type
 	if ref == nil {
-		// A column called timestamp needs no type.
+		// A column with the name timestamp needs no type.
 		ref = &syntax.TypeRef{Name: &syntax.ObjectName{Parts: []syntax.Ident{{Name: "timestamp"}}}}
 	}
 	t, alias, table, err := b.r.compiler().Type(ref)
@@ -189,7 +190,7 @@ func (b *builder) columnType(c *catalog.Column, def *syntax.ColumnDef) error {
 	return nil
 }
 
-// nullability decides whether a column allows NULL.
+// nullability determines whether a column allows NULL.
 func (b *builder) nullability(c *catalog.Column, def *syntax.ColumnDef) error {
 	switch {
 	case def.Null == syntax.NotNull:
@@ -207,7 +208,7 @@ func (b *builder) nullability(c *catalog.Column, def *syntax.ColumnDef) error {
 		c.Nullable = false
 	case def.Identity != nil, c.Type.ID == types.RowVersion:
 		c.Nullable = false
-	case c.UserTypeID != 0 && !equalNames(def.Type.Name.Last(), "sysname"): // the alias type said so
+	case c.UserTypeID != 0 && !equalNames(def.Type.Name.Last(), "sysname"): // as in the alias type
 	case def.Type != nil && equalNames(def.Type.Name.Last(), "sysname"):
 		c.Nullable = false
 	default:
@@ -219,7 +220,7 @@ func (b *builder) nullability(c *catalog.Column, def *syntax.ColumnDef) error {
 	return nil
 }
 
-// isPrimary reports PRIMARY KEY written on the column.
+// isPrimary reports whether a column definition contains PRIMARY KEY.
 func isPrimary(def *syntax.ColumnDef) bool {
 	for _, k := range def.Constraints {
 		if key, ok := k.(*syntax.KeyConstraint); ok && key.Primary {
@@ -280,21 +281,16 @@ func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint)
 	return nil
 }
 
-// plainNewSequential reports NEWSEQUENTIALID(), which is allowed in a default only.
+// plainNewSequential reports whether an expression is NEWSEQUENTIALID(), which is allowed only in
+// defaults.
 func plainNewSequential(e syntax.Expr) bool {
-	for {
-		p, ok := e.(*syntax.ParenExpr)
-		if !ok {
-			break
-		}
-		e = p.X
-	}
-	f, ok := e.(*syntax.FuncCall)
+	f, ok := unparen(e).(*syntax.FuncCall)
 	return ok && f.Name != nil && equalNames(f.Name.Last(), "NEWSEQUENTIALID")
 }
 
-// mayOverflow reports whether an expression of a type computes or converts, which makes a computed column nullable whatever it is
-// made of: "possible underflows or overflows also produce NULL results" (documentation of computed columns).
+// mayOverflow reports whether an expression computes a number or converts. A computed column with
+// such an expression is nullable even if its operands are not: "possible underflows or overflows
+// also produce NULL results" (documentation of computed columns).
 func mayOverflow(e syntax.Expr, t types.Type) bool {
 	switch e := e.(type) {
 	case *syntax.ParenExpr:

@@ -11,7 +11,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// constraint adds a constraint; column is the column that it was written on, "" for one of the table.
+// constraint adds a constraint. column is the name of the column of a column constraint, "" for a
+// table constraint.
 func (b *builder) constraint(k syntax.Constraint, column string) error {
 	switch k := k.(type) {
 	case *syntax.KeyConstraint:
@@ -30,7 +31,7 @@ func (b *builder) constraint(k syntax.Constraint, column string) error {
 	return mserr.NotSupported("this constraint")
 }
 
-// indexColumns resolves the columns of a key or index. Column ids are given out first where they are missing.
+// indexColumns resolves the columns of a key or index. It first assigns missing column IDs.
 func (b *builder) indexColumns(list []*syntax.IndexColumn, column, kind string) ([]catalog.IndexColumn, error) {
 	catalog.Number(b.t)
 	if len(list) == 0 && column != "" {
@@ -66,7 +67,7 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 	}
 	cols, err := b.indexColumns(k.Columns, column, "constraint")
 	if err != nil {
-		return fails(err)
+		return constraintFailed(err)
 	}
 	prefix := "UQ"
 	if k.Primary {
@@ -106,10 +107,11 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 	return nil
 }
 
-// explicitNull reports a column that was declared NULL in so many words; a primary key makes others NOT NULL.
+// explicitNull reports whether a column has an explicit NULL. A primary key makes other nullable
+// columns NOT NULL.
 func (b *builder) explicitNull(c *catalog.Column) bool { return b.nullGiven[c] }
 
-// clustered is the clustered index of the table; nil if it has none.
+// clustered returns the clustered index of the table, or nil.
 func (b *builder) clustered() *catalog.Index {
 	for _, ix := range b.t.Indexes {
 		if ix.Clustered {
@@ -119,8 +121,8 @@ func (b *builder) clustered() *catalog.Index {
 	return nil
 }
 
-// fails adds message 1750 to an error of a constraint.
-func fails(err error) error {
+// fails adds message 1750 to the error of a constraint.
+func constraintFailed(err error) error {
 	return preceded(asMessage(err), mserr.ConstraintNotCreated())
 }
 
@@ -150,7 +152,7 @@ func (b *builder) check(k *syntax.CheckConstraint, column string) error {
 	return nil
 }
 
-// columnsOf are the columns of a table that an expression or condition names.
+// columnsOf returns the columns of a table that an expression or condition contains.
 func columnsOf(t *catalog.Table, n syntax.Node) []*catalog.Column {
 	var out []*catalog.Column
 	syntax.Inspect(n, func(n syntax.Node) bool {
@@ -168,7 +170,7 @@ func columnsOf(t *catalog.Table, n syntax.Node) []*catalog.Column {
 func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) error {
 	if b.e == nil {
 		if strings.HasPrefix(b.t.Name, "#") {
-			// SQL Server ignores foreign keys of temporary tables, and says so.
+			// SQL Server ignores foreign keys of temporary tables and sends this message.
 			return b.r.info(mserr.New(1766, 0, "Skipping FOREIGN KEY constraint '%s' definition for temporary table. FOREIGN KEY constraints are not enforced on local or global temporary tables.", k.Name.Name))
 		}
 		return mserr.SyntaxKeyword("FOREIGN")
@@ -187,7 +189,7 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 	for _, id := range own {
 		c := b.t.Column(id.Name)
 		if c == nil {
-			return fails(mserr.ForeignKeyOwnColumn(name, id.Name, b.label))
+			return constraintFailed(mserr.ForeignKeyOwnColumn(name, id.Name, b.label))
 		}
 		fk.Columns = append(fk.Columns, c.ID)
 	}
@@ -196,7 +198,7 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 		return err
 	}
 	if err := b.referencedColumns(k, fk, ref); err != nil {
-		return fails(err)
+		return constraintFailed(err)
 	}
 	if ref != b.t {
 		fk.Referenced = ref.ObjectID
@@ -205,7 +207,8 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 	return nil
 }
 
-// referenced finds the table that a foreign key refers to, which may be the one that is being made.
+// referenced returns the table to which a foreign key refers. It may be the table that is being
+// created.
 func (b *builder) referenced(k *syntax.ForeignKeyConstraint, name string) (*catalog.Table, error) {
 	n := k.RefTable
 	if n.Database() != "" && !equalNames(n.Database(), b.d.Name) {
@@ -223,7 +226,7 @@ func (b *builder) referenced(k *syntax.ForeignKeyConstraint, name string) (*cata
 		t = b.d.Table("dbo", n.Last())
 	}
 	if t == nil {
-		return nil, fails(mserr.ForeignKeyTable(name, n.String()))
+		return nil, constraintFailed(mserr.ForeignKeyTable(name, n.String()))
 	}
 	if !b.r.s.may(b.d, "REFERENCES", catalog.Securable{Class: catalog.ClassObject, Major: int(t.ObjectID)}) {
 		return nil, permissionDenied(b.d, t, "REFERENCES")
@@ -231,7 +234,8 @@ func (b *builder) referenced(k *syntax.ForeignKeyConstraint, name string) (*cata
 	return t, nil
 }
 
-// referencedColumns resolves the columns that a foreign key refers to, and finds the key that they are.
+// referencedColumns resolves the columns to which a foreign key refers, and finds their unique
+// index.
 func (b *builder) referencedColumns(k *syntax.ForeignKeyConstraint, fk *catalog.ForeignKey, ref *catalog.Table) error {
 	if len(k.RefColumns) == 0 {
 		pk := ref.PrimaryKey()
@@ -276,12 +280,12 @@ func (b *builder) referencedColumns(k *syntax.ForeignKeyConstraint, fk *catalog.
 	return nil
 }
 
-// hasKey reports a key of a table that is being made, whose index has no id yet.
+// hasKey reports whether a table has a unique index over columns. A new index has no ID yet.
 func (b *builder) hasKey(ref *catalog.Table, columns []int) bool {
 	return slices.ContainsFunc(ref.Indexes, func(ix *catalog.Index) bool { return ix.Unique && ix.Filter == "" && sameColumns(ix, columns) })
 }
 
-// sameColumns reports whether an index is over just these columns, in any order.
+// sameColumns reports whether an index has exactly these columns, in any order.
 func sameColumns(ix *catalog.Index, columns []int) bool {
 	if len(ix.Columns) != len(columns) {
 		return false
@@ -294,7 +298,7 @@ func sameColumns(ix *catalog.Index, columns []int) bool {
 	return true
 }
 
-// index adds an index that stands in the table's definition.
+// index adds an index of the table definition.
 func (b *builder) index(def *syntax.IndexDef, column string) error {
 	ix, err := b.newIndex(def, column)
 	if err != nil {
@@ -304,7 +308,7 @@ func (b *builder) index(def *syntax.IndexDef, column string) error {
 	return nil
 }
 
-// newIndex makes the definition of an index.
+// newIndex returns the definition of an index.
 func (b *builder) newIndex(def *syntax.IndexDef, column string) (*catalog.Index, error) {
 	if def.Columnstore {
 		return nil, mserr.NotSupported("columnstore indexes")
@@ -347,7 +351,7 @@ func (b *builder) newIndex(def *syntax.IndexDef, column string) (*catalog.Index,
 	return ix, indexOptions(ix, def.Options)
 }
 
-// indexOptions reads the options of an index; those about storage have no meaning here.
+// indexOptions sets the options of an index. Options about storage have no effect.
 func indexOptions(ix *catalog.Index, opts []*syntax.Option) error {
 	for _, o := range opts {
 		on := false

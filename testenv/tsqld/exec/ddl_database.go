@@ -11,13 +11,13 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// filesIgnored says what becomes of the files that CREATE DATABASE names. Scripts of SMO and DacFx, and those of Microsoft's samples, name
-// files in every CREATE DATABASE; so they cannot be refused.
+// filesIgnored is the message about ignored files of CREATE DATABASE. CREATE DATABASE with files is
+// not an error, because scripts of SMO, DacFx and Microsoft's samples always name files.
 func filesIgnored() *mserr.Error {
 	return mserr.New(0, 0, "tsqld: The files that CREATE DATABASE names are not made. The embedded server keeps each database in a file of its own in its data directory.")
 }
 
-// createDatabase is CREATE DATABASE. Editions have no meaning here and are ignored, as are files, which the client is told.
+// createDatabase executes CREATE DATABASE. It ignores editions, and files with a message.
 func (r *run) createDatabase(st *syntax.CreateDatabaseStmt) error {
 	s := r.s
 	switch {
@@ -59,7 +59,8 @@ func (r *run) createDatabase(st *syntax.CreateDatabaseStmt) error {
 	return nil
 }
 
-// elasticPool reads SERVICE_OBJECTIVE = ELASTIC_POOL (name = pool), "" for other objectives.
+// elasticPool returns the pool of SERVICE_OBJECTIVE = ELASTIC_POOL (name = pool), "" for other
+// objectives.
 func elasticPool(o *syntax.Option) string {
 	for _, sub := range o.Sub {
 		if sub.Name == "NAME" && sub.Value != nil {
@@ -69,7 +70,7 @@ func elasticPool(o *syntax.Option) string {
 	return ""
 }
 
-// serverRole reports membership in sysadmin or another fixed server role.
+// serverRole reports whether the session is a member of sysadmin or of another fixed server role.
 func (s *Session) serverRole(name string) bool {
 	is, _ := env{&run{s: s}}.IsServerRoleMember(name, "")
 	return is && s.login.contained == 0
@@ -80,7 +81,7 @@ func (s *Session) ownsDatabase(d *catalog.Database) bool {
 	return s.sysadmin() || s.may(d, "CONTROL", catalog.Securable{Class: catalog.ClassDatabase})
 }
 
-// dropDatabase is DROP DATABASE.
+// dropDatabase executes DROP DATABASE.
 func (r *run) dropDatabase(st *syntax.DropStmt, name string) error {
 	s := r.s
 	if s.tran.level > 0 {
@@ -95,7 +96,7 @@ func (r *run) dropDatabase(st *syntax.DropStmt, name string) error {
 	case d.ID <= catalog.DatabaseMSDB:
 		return mserr.SystemDrop("drop", "database", d.Name)
 	}
-	release, ok := s.reserve(r.ctx, d.ID) // so that nobody comes in between
+	release, ok := s.reserve(r.ctx, d.ID) // no other session may enter the database from here on
 	if !ok {
 		return mserr.DatabaseInUse(d.Name)
 	}
@@ -103,7 +104,7 @@ func (r *run) dropDatabase(st *syntax.DropStmt, name string) error {
 	if s.dbID == d.ID || len(s.inst.users(d.ID, s)) > 0 {
 		return mserr.DatabaseInUse(d.Name)
 	}
-	// Nobody is writing to it once its writer lock is held.
+	// With the writer lock held, no other session writes to the database.
 	if err := s.lockWriter(r.ctx, d.ID); err != nil {
 		return err
 	}
@@ -112,7 +113,7 @@ func (r *run) dropDatabase(st *syntax.DropStmt, name string) error {
 	return s.inst.catalog.DropDatabase(d)
 }
 
-// forgetDatabase drops what is remembered about a database in memory.
+// forgetDatabase discards the cached data about a database.
 func (i *Instance) forgetDatabase(id int) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -124,11 +125,11 @@ func (i *Instance) forgetDatabase(id int) {
 	delete(i.versions, id)
 }
 
-// alterDatabase is ALTER DATABASE.
+// alterDatabase executes ALTER DATABASE.
 func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 	s := r.s
 	if st.Scoped {
-		return nil // database scoped configuration tunes a query processor that is not here
+		return nil // database scoped configurations tune a query processor that does not exist here
 	}
 	d := s.database(st.Name.Name)
 	if d == nil || !s.ownsDatabase(d) {
@@ -156,13 +157,14 @@ func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 	return r.alterOptions(d, st)
 }
 
-// alterOptions is ALTER DATABASE ... SET and MODIFY. Options that nothing here reads are kept as text.
+// alterOptions executes ALTER DATABASE ... SET and MODIFY. Options without a meaning here are
+// stored as text.
 func (r *run) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) error {
 	s := r.s
-	if d.ID <= catalog.DatabaseMSDB && slices.ContainsFunc(st.Set, func(o *syntax.Option) bool { return needsDatabaseAlone[o.Name] }) {
+	if d.ID <= catalog.DatabaseMSDB && slices.ContainsFunc(st.Set, func(o *syntax.Option) bool { return exclusiveOptions[o.Name] }) {
 		return mserr.OptionNotSettable(st.Set[0].Name, d.Name)
 	}
-	if d.Options.SingleUser && s.inst.occupied(d.ID, s) {
+	if d.Options.SingleUser && s.inst.hasOther(d.ID, s) {
 		return alterFailed(mserr.New(5064, 16, "Changes to the state or options of database '%s' cannot be made at this time. The database is in single-user mode, and a user is currently connected to it.", d.Name))
 	}
 	do := func(now *catalog.Database, e *catalog.Edit) error {
@@ -180,7 +182,7 @@ func (r *run) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) er
 		e.SetOptions(opts)
 		return nil
 	}
-	if needsAlone(d, st.Set) || st.Termination != "" && st.Termination != "NO_WAIT" {
+	if needsExclusive(d, st.Set) || st.Termination != "" && st.Termination != "NO_WAIT" {
 		return r.exclusively(d, st, func() error { return r.applyOptions(d, do) })
 	}
 	return r.applyOptions(d, do)
@@ -189,7 +191,7 @@ func (r *run) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) er
 // applyOptions changes the options of a database.
 func (r *run) applyOptions(d *catalog.Database, do func(now *catalog.Database, e *catalog.Edit) error) error {
 	if d.Options.ReadOnly {
-		// Only this statement may write to a read-only database.
+		// This is the only statement that may write to a read-only database.
 		return r.atomic([]int{d.ID}, true, func() error {
 			return r.edit(d, func(e *catalog.Edit) error { return do(e.Database(), e) })
 		})

@@ -20,7 +20,7 @@ var dropKinds = map[string][]catalog.Kind{
 	"SYNONYM":   {catalog.KindSynonym},
 }
 
-// drop is DROP.
+// drop executes DROP.
 func (r *run) drop(st *syntax.DropStmt) error {
 	switch st.Kind {
 	case "MASTER KEY":
@@ -36,7 +36,7 @@ func (r *run) drop(st *syntax.DropStmt) error {
 	return nil
 }
 
-// dropOne drops one thing.
+// dropOne drops one object.
 func (r *run) dropOne(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	if kinds, ok := dropKinds[st.Kind]; ok {
 		return r.dropObject(st, n, kinds)
@@ -82,7 +82,7 @@ func (r *run) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds []cata
 			break
 		}
 	}
-	missing := mserr.CannotDrop("drop", word, n.String())
+	notFound := mserr.CannotDrop("drop", word, n.String())
 	if o != nil && !slices.Contains(kinds, o.Head().Kind) {
 		if st.IfExists {
 			o = nil
@@ -94,7 +94,7 @@ func (r *run) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds []cata
 		if st.IfExists && o == nil {
 			return nil
 		}
-		return missing
+		return notFound
 	}
 	id := o.Head().ObjectID
 	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
@@ -103,7 +103,7 @@ func (r *run) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds []cata
 			if st.IfExists {
 				return nil
 			}
-			return missing
+			return notFound
 		}
 		if t, ok := o.(*catalog.Table); ok {
 			for _, other := range d.Tables() {
@@ -128,7 +128,7 @@ func (r *run) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds []cata
 	})
 }
 
-// dropStatement is what drops a kind of object.
+// dropStatement returns the word after DROP for a kind of object.
 func dropStatement(k catalog.Kind) string {
 	for s, kinds := range dropKinds {
 		if slices.Contains(kinds, k) {
@@ -138,7 +138,7 @@ func dropStatement(k catalog.Kind) string {
 	return ""
 }
 
-// kindName is a kind of object in words.
+// kindName returns the name of a kind of object.
 func kindName(k catalog.Kind) string { return strings.ToLower(dropStatement(k)) }
 
 // dropTemp drops a temporary table.
@@ -195,7 +195,7 @@ func (r *run) dropType(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	return mserr.New(218, 16, "Could not find the type '%s'. Either it does not exist or you do not have the necessary permission.", n.String())
 }
 
-// typeUser is the name of something that uses a user-defined type; "" if nothing does.
+// typeUser returns the name of an object that uses a user-defined type, or "".
 func typeUser(d *catalog.Database, userType int) string {
 	for o := range d.Objects() {
 		var params []catalog.Param

@@ -9,8 +9,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// changeTable changes a table, permanent or temporary, by a function over a builder of its copy.
-func (r *run) changeTable(n *syntax.ObjectName, verb string, missing error, fn func(b *builder) error) error {
+// changeTable calls fn to change the definition of a permanent or temporary table. notFound is the
+// error if the table does not exist or may not be changed.
+func (r *run) changeTable(n *syntax.ObjectName, verb string, notFound error, fn func(b *builder) error) error {
 	s := r.s
 	if old := s.temps[catalog.Fold(n.Last())]; old != nil {
 		b := &builder{r: r, d: s.databaseByID(s.dbID), t: old.Clone(), label: old.Name}
@@ -19,7 +20,7 @@ func (r *run) changeTable(n *syntax.ObjectName, verb string, missing error, fn f
 		}
 		catalog.Number(b.t)
 		err := r.localChange(func() error {
-			rows, err := s.oldRows(r.ctx, old, b.t, nil)
+			rows, err := s.convertedRows(r.ctx, old, b.t, nil)
 			if err != nil {
 				return err
 			}
@@ -40,15 +41,15 @@ func (r *run) changeTable(n *syntax.ObjectName, verb string, missing error, fn f
 		if _, isView := o.(*catalog.View); isView {
 			return mserr.NotSupported("indexed views")
 		}
-		return missing
+		return notFound
 	}
 	if !r.mayAlter(d, t) {
-		return missing
+		return notFound
 	}
 	err = r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
 		old := d.TableByID(t.ObjectID)
 		if old == nil {
-			return missing
+			return notFound
 		}
 		b := &builder{r: r, d: d, e: e, t: old.Clone(), sc: d.SchemaByID(old.SchemaID).Name, label: d.QualifiedName(old)}
 		if err := fn(b); err != nil {
@@ -60,10 +61,10 @@ func (r *run) changeTable(n *syntax.ObjectName, verb string, missing error, fn f
 	return r.definitionError(verb, d, t, err)
 }
 
-// createIndex is CREATE INDEX.
+// createIndex executes CREATE INDEX.
 func (r *run) createIndex(st *syntax.CreateIndexStmt) error {
-	missing := mserr.NoObjectOrPermission(st.Table.String())
-	return r.changeTable(st.Table, "CREATE INDEX", missing, func(b *builder) error {
+	notFound := mserr.NoObjectOrPermission(st.Table.String())
+	return r.changeTable(st.Table, "CREATE INDEX", notFound, func(b *builder) error {
 		if dropExisting(st.Def.Options) {
 			for i, ix := range b.t.Indexes {
 				if ix.Key == nil && equalNames(ix.Name, st.Def.Name.Name) {
@@ -75,11 +76,11 @@ func (r *run) createIndex(st *syntax.CreateIndexStmt) error {
 		if err := b.index(st.Def, ""); err != nil {
 			return err
 		}
-		return r.s.refuseIndexes("CREATE INDEX", b.t)
+		return r.s.checkIndexOptions("CREATE INDEX", b.t)
 	})
 }
 
-// dropExisting reports the index option DROP_EXISTING = ON.
+// dropExisting reports whether the options contain DROP_EXISTING = ON.
 func dropExisting(opts []*syntax.Option) bool {
 	for _, o := range opts {
 		if k, ok := o.Value.(*syntax.Keyword); ok && o.Name == "DROP_EXISTING" && strings.EqualFold(k.Name, "ON") {
@@ -89,11 +90,11 @@ func dropExisting(opts []*syntax.Option) bool {
 	return false
 }
 
-// alterIndex is ALTER INDEX. Rebuilding has no effect but to enable a disabled index.
+// alterIndex executes ALTER INDEX. REBUILD only enables disabled indexes.
 func (r *run) alterIndex(st *syntax.AlterIndexStmt) error {
-	missing := mserr.NoObjectOrPermission(st.Table.String())
-	return r.changeTable(st.Table, "ALTER INDEX", missing, func(b *builder) error {
-		if err := r.s.refuseIndexes("ALTER INDEX", b.t); err != nil {
+	notFound := mserr.NoObjectOrPermission(st.Table.String())
+	return r.changeTable(st.Table, "ALTER INDEX", notFound, func(b *builder) error {
+		if err := r.s.checkIndexOptions("ALTER INDEX", b.t); err != nil {
 			return err
 		}
 		found := false
@@ -129,8 +130,8 @@ func (r *run) alterIndex(st *syntax.AlterIndexStmt) error {
 	})
 }
 
-// alteredOptions reads the options of ALTER INDEX. Error 1979: duplicates in a constraint are ignored by CREATE TABLE, ADD CONSTRAINT and
-// ALTER TABLE ... REBUILD only.
+// alteredOptions sets the options of ALTER INDEX. Error 1979: only CREATE TABLE, ADD CONSTRAINT and
+// ALTER TABLE ... REBUILD can set IGNORE_DUP_KEY of a constraint.
 func alteredOptions(ix *catalog.Index, opts []*syntax.Option) error {
 	if ix.Key != nil && slices.ContainsFunc(opts, func(o *syntax.Option) bool { return o.Name == "IGNORE_DUP_KEY" }) {
 		return mserr.New(1979, 16, "Cannot use index option ignore_dup_key to alter index '%s' as it enforces a primary or unique constraint.", ix.Name)
@@ -138,7 +139,7 @@ func alteredOptions(ix *catalog.Index, opts []*syntax.Option) error {
 	return indexOptions(ix, opts)
 }
 
-// rebuildTable is ALTER TABLE ... REBUILD, whose options are those of the clustered index.
+// rebuildTable executes ALTER TABLE ... REBUILD. Its options apply to the clustered index.
 func (b *builder) rebuildTable(a *syntax.AlterRebuild) error {
 	ix := b.clustered()
 	if ix == nil {
@@ -154,7 +155,7 @@ func (b *builder) rebuildTable(a *syntax.AlterRebuild) error {
 	return indexOptions(ix, a.Options)
 }
 
-// dropIndex is DROP INDEX.
+// dropIndex executes DROP INDEX.
 func (r *run) dropIndex(st *syntax.DropIndexStmt) error {
 	for _, item := range st.Items {
 		for _, o := range item.Options {
@@ -165,8 +166,8 @@ func (r *run) dropIndex(st *syntax.DropIndexStmt) error {
 			}
 		}
 		full := item.Table.String() + "." + item.Index.Name
-		missing := mserr.CannotDrop("drop", "index", full)
-		missing.State = 7
+		notFound := mserr.CannotDrop("drop", "index", full)
+		notFound.State = 7
 		if st.IfExists {
 			o, _, err := r.object(item.Table)
 			if err != nil {
@@ -176,7 +177,7 @@ func (r *run) dropIndex(st *syntax.DropIndexStmt) error {
 				continue
 			}
 		}
-		err := r.changeTable(item.Table, "DROP INDEX", missing, func(b *builder) error {
+		err := r.changeTable(item.Table, "DROP INDEX", notFound, func(b *builder) error {
 			for i, ix := range b.t.Indexes {
 				if !equalNames(ix.Name, item.Index.Name) {
 					continue
@@ -197,7 +198,7 @@ func (r *run) dropIndex(st *syntax.DropIndexStmt) error {
 			if st.IfExists {
 				return nil
 			}
-			return missing
+			return notFound
 		})
 		if err != nil {
 			return err

@@ -9,9 +9,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// moduleText is the text of a module as sys.sql_modules keeps it: the whole batch, so that lines count from its start. SQL Server
-// writes CREATE for ALTER, and takes the words OR and ALTER out of CREATE OR ALTER; what stands between the words stays, so
-// that three blanks follow CREATE (https://sqlquantumleap.com/2018/01/09/t-sql-create-or-alter-part-1).
+// moduleText returns the text of a module for sys.sql_modules. It is the text of the whole batch,
+// so that line numbers count from the start of the batch. Like SQL Server it replaces ALTER by
+// CREATE, and removes the words OR and ALTER from CREATE OR ALTER. The text between the words
+// stays, so that three blanks follow CREATE
+// (https://sqlquantumleap.com/2018/01/09/t-sql-create-or-alter-part-1).
 func (r *run) moduleText(st syntax.Stmt, verb syntax.Verb) string {
 	text := r.f.unit.text
 	if verb == syntax.Create {
@@ -36,10 +38,10 @@ func (r *run) moduleText(st syntax.Stmt, verb syntax.Verb) string {
 	return kept.String() + rest
 }
 
-// isLetter reports an ASCII letter.
+// isLetter reports whether a character is an ASCII letter.
 func isLetter(c rune) bool { return 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// skipBlank is the length of the blanks and comments at the start of a text.
+// skipBlank returns the length of the blanks and comments at the start of a text.
 func skipBlank(s string) int {
 	i := 0
 	for i < len(s) {
@@ -65,7 +67,7 @@ func skipBlank(s string) int {
 	return i
 }
 
-// module makes what all modules have.
+// module returns the properties that all kinds of modules share.
 func (r *run) module(st syntax.Stmt, verb syntax.Verb, o *syntax.ModuleOptions) (*catalog.Module, error) {
 	if o.NativeCompiled {
 		return nil, mserr.NotSupported("NATIVE_COMPILATION")
@@ -102,7 +104,7 @@ func (r *run) params(list []*syntax.Param) ([]catalog.Param, error) {
 		}
 		t, alias, table, err := r.compiler().Type(p.Type)
 		if err != nil {
-			return nil, at(asMessage(err), p)
+			return nil, atNode(asMessage(err), p)
 		}
 		c := catalog.Param{Name: p.Name, Type: t, Output: p.Output, ReadOnly: p.ReadOnly, Nullable: true}
 		if alias != nil {
@@ -111,17 +113,17 @@ func (r *run) params(list []*syntax.Param) ([]catalog.Param, error) {
 		if table != nil {
 			c.TableTypeID, c.UserTypeID = table.ObjectID, table.UserTypeID
 			if !p.ReadOnly {
-				return nil, at(mserr.ReadOnlyRequired(p.Name), p)
+				return nil, atNode(mserr.ReadOnlyRequired(p.Name), p)
 			}
 		} else if p.ReadOnly {
-			return nil, at(mserr.New(346, 15, "The parameter \"%s\" can not be declared READONLY since it is not a table-valued parameter.", p.Name), p)
+			return nil, atNode(mserr.New(346, 15, "The parameter \"%s\" can not be declared READONLY since it is not a table-valued parameter.", p.Name), p)
 		}
 		if p.Default != nil {
 			c.HasDefault, c.Default = true, syntax.Print(p.Default)
 		}
 		for _, o := range out {
 			if equalNames(o.Name, p.Name) {
-				return nil, at(mserr.DuplicateVariable(p.Name), list[i])
+				return nil, atNode(mserr.DuplicateVariable(p.Name), list[i])
 			}
 		}
 		out = append(out, c)
@@ -129,9 +131,9 @@ func (r *run) params(list []*syntax.Param) ([]catalog.Param, error) {
 	return out, nil
 }
 
-// putModule creates or replaces a module: it checks permissions and what is there under the name. make gets the
-// header to use and returns the object.
-func (r *run) putModule(n *syntax.ObjectName, verb syntax.Verb, permission string, fits func(catalog.Object) bool, make func(h catalog.Header) (catalog.Object, error)) error {
+// putModule creates or replaces a module. It checks the permissions and the existing object. build
+// gets the header of the module and returns the module.
+func (r *run) putModule(n *syntax.ObjectName, verb syntax.Verb, permission string, fits func(catalog.Object) bool, build func(h catalog.Header) (catalog.Object, error)) error {
 	d, schema, err := r.moduleTarget(n, permission)
 	if err != nil {
 		return err
@@ -158,7 +160,7 @@ func (r *run) putModule(n *syntax.ObjectName, verb syntax.Verb, permission strin
 		if old != nil {
 			h = *old.Head()
 		}
-		o, err := make(h)
+		o, err := build(h)
 		if err != nil {
 			return err
 		}
@@ -166,7 +168,7 @@ func (r *run) putModule(n *syntax.ObjectName, verb syntax.Verb, permission strin
 	})
 }
 
-// createProcedure is CREATE, ALTER and CREATE OR ALTER PROCEDURE.
+// createProcedure executes CREATE, ALTER and CREATE OR ALTER PROCEDURE.
 func (r *run) createProcedure(st *syntax.CreateProcedureStmt) error {
 	if st.Number > 1 {
 		return mserr.NotSupported("numbered procedures")
@@ -176,7 +178,7 @@ func (r *run) createProcedure(st *syntax.CreateProcedureStmt) error {
 	}
 	u := &unit{body: st.Body, params: st.Params}
 	if err := u.check(nil); err != nil {
-		return inModule(err, st.Name)
+		return withModuleName(err, st.Name)
 	}
 	m, err := r.module(st, st.Verb, &st.Options)
 	if err != nil {
@@ -184,7 +186,7 @@ func (r *run) createProcedure(st *syntax.CreateProcedureStmt) error {
 	}
 	params, err := r.params(st.Params)
 	if err != nil {
-		return inModule(err, st.Name)
+		return withModuleName(err, st.Name)
 	}
 	if isTempProcedure(st.Name.Last()) {
 		return r.createTempProcedure(st, m, params)
@@ -198,20 +200,20 @@ func (r *run) createProcedure(st *syntax.CreateProcedureStmt) error {
 	})
 }
 
-// copyModule copies everything but what is remembered.
+// copyModule copies a module without its cached unit.
 func copyModule(to, from *catalog.Module) {
 	to.Text, to.AnsiNulls, to.QuotedIdentifier, to.SchemaBound, to.Encrypted = from.Text, from.AnsiNulls, from.QuotedIdentifier, from.SchemaBound, from.Encrypted
 	to.ExecuteAs, to.ExecuteAsID = from.ExecuteAs, from.ExecuteAsID
 }
 
-// inModule puts the name of the module into an error of its text.
-func inModule(err error, n *syntax.ObjectName) error {
+// withModuleName adds the name of a module to an error in its text.
+func withModuleName(err error, n *syntax.ObjectName) error {
 	e := asMessage(err)
 	e.Proc = n.Last()
 	return e
 }
 
-// createView is CREATE, ALTER and CREATE OR ALTER VIEW.
+// createView executes CREATE, ALTER and CREATE OR ALTER VIEW.
 func (r *run) createView(st *syntax.CreateViewStmt) error {
 	if st.CheckOption {
 		return mserr.NotSupported("WITH CHECK OPTION")
@@ -222,15 +224,15 @@ func (r *run) createView(st *syntax.CreateViewStmt) error {
 	}
 	if m.SchemaBound {
 		if err := checkBinding(st); err != nil {
-			return compileFailure(inModule(err, st.Name))
+			return compileFailure(withModuleName(err, st.Name))
 		}
 	}
 	cols, err := r.compiler().View(st.Name.Last(), st.Query, st.Columns, nil)
 	if err != nil {
-		return compileFailure(inModule(err, st.Name))
+		return compileFailure(withModuleName(err, st.Name))
 	}
 	if len(cols) > mserr.MostColumns {
-		return compileFailure(inModule(mserr.TooManyViewColumns(cols[mserr.MostColumns].Name, st.Name.Last()), st.Name))
+		return compileFailure(withModuleName(mserr.TooManyViewColumns(cols[mserr.MostColumns].Name, st.Name.Last()), st.Name))
 	}
 	fits := func(o catalog.Object) bool { return o.Head().Kind == catalog.KindView }
 	return r.putModule(st.Name, st.Verb, "CREATE VIEW", fits, func(h catalog.Header) (catalog.Object, error) {
@@ -241,7 +243,7 @@ func (r *run) createView(st *syntax.CreateViewStmt) error {
 	})
 }
 
-// createFunction is CREATE, ALTER and CREATE OR ALTER FUNCTION.
+// createFunction executes CREATE, ALTER and CREATE OR ALTER FUNCTION.
 func (r *run) createFunction(st *syntax.CreateFunctionStmt) error {
 	m, err := r.module(st, st.Verb, &st.Options)
 	if err != nil {
@@ -249,11 +251,11 @@ func (r *run) createFunction(st *syntax.CreateFunctionStmt) error {
 	}
 	params, err := r.params(st.Params)
 	if err != nil {
-		return inModule(err, st.Name)
+		return withModuleName(err, st.Name)
 	}
 	for _, p := range st.Params {
 		if p.Output {
-			return inModule(at(mserr.OutputNotDeclared(), p), st.Name)
+			return withModuleName(atNode(mserr.OutputNotDeclared(), p), st.Name)
 		}
 	}
 	fn := &catalog.Function{Params: params, ReturnsNullOnNull: st.Options.ReturnsNull, DefaultSchema: r.s.defaultSchema()}
@@ -266,7 +268,7 @@ func (r *run) createFunction(st *syntax.CreateFunctionStmt) error {
 			err = mserr.New(2733, 16, "The %s data type is invalid for return values.", t.Name())
 		}
 		if err != nil {
-			return inModule(err, st.Name)
+			return withModuleName(err, st.Name)
 		}
 		if fn.Returns = t; alias != nil {
 			fn.Returns = alias.Type
@@ -274,19 +276,19 @@ func (r *run) createFunction(st *syntax.CreateFunctionStmt) error {
 	case st.Query != nil:
 		fn.Kind = catalog.KindInlineFunction
 		if fn.Columns, err = r.compiler().View(st.Name.Last(), st.Query, nil, params); err != nil {
-			return compileFailure(inModule(err, st.Name))
+			return compileFailure(withModuleName(err, st.Name))
 		}
 	default:
 		fn.Kind = catalog.KindTableFunction
 		fn.ReturnVariable = st.TableVar
 		if fn.Table, err = r.localDefinition(st.TableVar, st.Table); err != nil {
-			return inModule(err, st.Name)
+			return withModuleName(err, st.Name)
 		}
 		fn.Columns = fn.Table.Shape()
 	}
 	if st.Query == nil {
 		if err := r.checkFunction(st, fn); err != nil {
-			return inModule(err, st.Name)
+			return withModuleName(err, st.Name)
 		}
 	}
 	fits := func(o catalog.Object) bool { return o.Head().Kind == fn.Kind }
@@ -297,7 +299,8 @@ func (r *run) createFunction(st *syntax.CreateFunctionStmt) error {
 	})
 }
 
-// checkFunction finds statements that a function must not have, and a missing RETURN.
+// checkFunction returns an error for statements that are not allowed in functions, and for a
+// notFound RETURN.
 func (r *run) checkFunction(st *syntax.CreateFunctionStmt, fn *catalog.Function) error {
 	u := &unit{body: st.Body, params: st.Params, returns: fn.Returns, table: st.TableVar != "", tableVar: st.TableVar}
 	if err := u.check(nil); err != nil {
@@ -314,17 +317,17 @@ func (r *run) checkFunction(st *syntax.CreateFunctionStmt, fn *catalog.Function)
 			case *syntax.BlockStmt, *syntax.IfStmt, *syntax.WhileStmt, *syntax.ReturnStmt, *syntax.BreakStmt, *syntax.ContinueStmt, *syntax.LabelStmt, *syntax.GotoStmt:
 				return true
 			case *syntax.TryStmt:
-				bad = at(mserr.SideEffect("BEGIN TRY"), s)
+				bad = atNode(mserr.SideEffect("BEGIN TRY"), s)
 			case *syntax.SelectStmt:
 				if returnsRows(s) {
-					bad = at(mserr.SelectInFunction(), s)
+					bad = atNode(mserr.SelectInFunction(), s)
 				}
 				return false
 			case *syntax.ExecStmt:
-				return false // a function or extended procedure may be called; decided when it runs
+				return false // functions and extended procedures are allowed; checked when the statement runs
 			default:
 				if err := allowedInFunction(s); err != nil {
-					bad = at(asMessage(err), s)
+					bad = atNode(asMessage(err), s)
 				}
 				return false
 			}
@@ -340,7 +343,7 @@ func (r *run) checkFunction(st *syntax.CreateFunctionStmt, fn *catalog.Function)
 	return nil
 }
 
-// endsInReturn reports RETURN, possibly inside a block.
+// endsInReturn reports whether a statement is RETURN or a block that ends in RETURN.
 func endsInReturn(st syntax.Stmt) bool {
 	switch st := st.(type) {
 	case *syntax.ReturnStmt:
@@ -351,7 +354,7 @@ func endsInReturn(st syntax.Stmt) bool {
 	return false
 }
 
-// returnsRows reports a SELECT that would send rows to the client, not one that assigns.
+// returnsRows reports whether a SELECT sends rows to the client instead of assigning variables.
 func returnsRows(st *syntax.SelectStmt) bool {
 	sel, ok := st.Query.Body.(*syntax.Select)
 	if !ok {
@@ -365,7 +368,8 @@ func returnsRows(st *syntax.SelectStmt) bool {
 	return true
 }
 
-// createTrigger is CREATE TRIGGER. The trigger is kept, and statements that would fire it are refused.
+// createTrigger executes CREATE TRIGGER. The trigger is stored, but statements that would fire it
+// fail.
 func (r *run) createTrigger(st *syntax.CreateTriggerStmt) error {
 	if st.Table == nil {
 		return mserr.NotSupported("DDL triggers")
@@ -405,7 +409,7 @@ func (r *run) createTrigger(st *syntax.CreateTriggerStmt) error {
 	})
 }
 
-// switchTriggers is ENABLE and DISABLE TRIGGER of ALTER TABLE.
+// switchTriggers executes ENABLE and DISABLE TRIGGER of ALTER TABLE.
 func switchTriggers(t *catalog.Table, names []syntax.Ident, enable bool) error {
 	for _, n := range names {
 		found := false
@@ -426,7 +430,7 @@ func switchTriggers(t *catalog.Table, names []syntax.Ident, enable bool) error {
 	return nil
 }
 
-// switchTrigger is ENABLE and DISABLE TRIGGER as a statement.
+// switchTrigger executes the statements ENABLE TRIGGER and DISABLE TRIGGER.
 func (r *run) switchTrigger(st *syntax.TriggerStmt) error {
 	if st.Table == nil {
 		return mserr.NotSupported("DDL triggers")
@@ -440,7 +444,7 @@ func (r *run) switchTrigger(st *syntax.TriggerStmt) error {
 	})
 }
 
-// refreshModule is sp_refreshview and sp_refreshsqlmodule: it binds a view again.
+// refreshModule executes sp_refreshview and sp_refreshsqlmodule: it binds a view again.
 func (r *run) refreshModule(a arguments) (int32, error) {
 	name := a.text("viewname")
 	if name == "" {
@@ -453,7 +457,7 @@ func (r *run) refreshModule(a arguments) (int32, error) {
 	v, ok := o.(*catalog.View)
 	if !ok {
 		if o != nil && moduleOf(o) != nil {
-			return 0, nil // other modules are bound when they run
+			return 0, nil // other modules are bound at execution
 		}
 		return 1, mserr.NoSuchProcObject(name, d.Name)
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// createType is CREATE TYPE.
+// createType executes CREATE TYPE.
 func (r *run) createType(st *syntax.CreateTypeStmt) error {
 	d, schema, err := r.moduleTarget(st.Name, "CREATE TYPE")
 	if err != nil {
@@ -46,7 +46,7 @@ func (r *run) createType(st *syntax.CreateTypeStmt) error {
 	})
 }
 
-// createSynonym is CREATE SYNONYM.
+// createSynonym executes CREATE SYNONYM.
 func (r *run) createSynonym(st *syntax.CreateSynonymStmt) error {
 	d, schema, err := r.moduleTarget(st.Name, "CREATE SYNONYM")
 	if err != nil {
@@ -73,7 +73,7 @@ func (r *run) createSynonym(st *syntax.CreateSynonymStmt) error {
 	})
 }
 
-// createSchema is CREATE SCHEMA.
+// createSchema executes CREATE SCHEMA.
 func (r *run) createSchema(st *syntax.CreateSchemaStmt) error {
 	s := r.s
 	d := s.databaseByID(s.dbID)
@@ -113,7 +113,7 @@ func (r *run) createSchema(st *syntax.CreateSchemaStmt) error {
 	return nil
 }
 
-// alterSchema is ALTER SCHEMA ... TRANSFER.
+// alterSchema executes ALTER SCHEMA ... TRANSFER.
 func (r *run) alterSchema(st *syntax.AlterSchemaStmt) error {
 	if st.Class == "TYPE" {
 		return mserr.NotSupported("ALTER SCHEMA TRANSFER of a type")
@@ -137,7 +137,7 @@ func (r *run) alterSchema(st *syntax.AlterSchemaStmt) error {
 	})
 }
 
-// moveObject changes the header of an object: its schema or name.
+// moveObject changes the schema, name or owner in the header of an object.
 func (r *run) moveObject(e *catalog.Edit, o catalog.Object, change func(h *catalog.Header)) error {
 	switch o := o.(type) {
 	case *catalog.Table:
@@ -172,7 +172,7 @@ func (r *run) moveObject(e *catalog.Edit, o catalog.Object, change func(h *catal
 	return mserr.NotSupported("moving this kind of object")
 }
 
-// sequence is CREATE and ALTER SEQUENCE.
+// sequence executes CREATE and ALTER SEQUENCE.
 func (r *run) sequence(st *syntax.SequenceStmt) error {
 	if st.Verb == syntax.Alter {
 		return r.alterSequence(st)
@@ -226,7 +226,7 @@ func (r *run) sequence(st *syntax.SequenceStmt) error {
 	})
 }
 
-// sequenceRange is what a sequence of a type may give.
+// sequenceRange returns the range of a sequence of a type.
 func sequenceRange(t types.Type) (low, high *big.Int) {
 	if t.ID == types.Decimal {
 		high = new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(t.Precision)), nil)
@@ -237,7 +237,7 @@ func sequenceRange(t types.Type) (low, high *big.Int) {
 	return big.NewInt(from), big.NewInt(to)
 }
 
-// sequenceNumber reads a number of CREATE and ALTER SEQUENCE.
+// sequenceNumber parses a number of CREATE and ALTER SEQUENCE.
 func sequenceNumber(text string) (*big.Int, error) {
 	n, ok := new(big.Int).SetString(text, 10)
 	if !ok || len(strings.TrimLeft(text, "+-")) > 38 {
@@ -246,7 +246,7 @@ func sequenceNumber(text string) (*big.Int, error) {
 	return n, nil
 }
 
-// sequenceBounds reads the options that CREATE and ALTER SEQUENCE share.
+// sequenceBounds sets the options that CREATE and ALTER SEQUENCE share.
 func sequenceBounds(q *catalog.Sequence, st *syntax.SequenceStmt) error {
 	low, high := sequenceRange(q.Type)
 	for _, o := range []struct {
@@ -299,7 +299,7 @@ func sequenceBounds(q *catalog.Sequence, st *syntax.SequenceStmt) error {
 	return nil
 }
 
-// alterSequence is ALTER SEQUENCE.
+// alterSequence executes ALTER SEQUENCE.
 func (r *run) alterSequence(st *syntax.SequenceStmt) error {
 	o, d, err := r.object(st.Name)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// allOn is what GRANT ALL means on each kind of object (documentation: GRANT, "ALL").
+// allOn are the permissions of GRANT ALL for each kind of object (documentation: GRANT, "ALL").
 var allOn = map[catalog.Kind][]string{
 	catalog.KindTable:          {"SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES"},
 	catalog.KindView:           {"SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES"},
@@ -19,10 +19,10 @@ var allOn = map[catalog.Kind][]string{
 	catalog.KindTableFunction:  {"SELECT", "REFERENCES"},
 }
 
-// allOnDatabase is what GRANT ALL means on a database.
+// allOnDatabase are the permissions of GRANT ALL on a database.
 var allOnDatabase = []string{"BACKUP DATABASE", "BACKUP LOG", "CREATE DATABASE", "CREATE DEFAULT", "CREATE FUNCTION", "CREATE PROCEDURE", "CREATE RULE", "CREATE TABLE", "CREATE VIEW"}
 
-// objectPermissions, schemaPermissions and so on are the permissions that exist on each class of securable here.
+// The supported permissions on each class of securable.
 var (
 	objectPermissions    = []string{"SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES", "EXECUTE", "ALTER", "CONTROL", "TAKE OWNERSHIP", "VIEW DEFINITION", "VIEW CHANGE TRACKING", "UNMASK"}
 	schemaPermissions    = append([]string{"CREATE SEQUENCE"}, objectPermissions...)
@@ -30,7 +30,7 @@ var (
 	principalPermissions = []string{"IMPERSONATE", "ALTER", "CONTROL", "VIEW DEFINITION", "TAKE OWNERSHIP"}
 )
 
-// permission is GRANT, DENY and REVOKE.
+// permission executes GRANT, DENY and REVOKE.
 func (r *run) permission(st *syntax.PermissionStmt) error {
 	s := r.s
 	if st.As.Name != "" {
@@ -66,10 +66,10 @@ func (r *run) permission(st *syntax.PermissionStmt) error {
 	})
 }
 
-// serverPermissions are the permissions on the server that logins can be granted here.
+// serverPermissions are the supported permissions on the server that can be granted to logins.
 var serverPermissions = []string{"VIEW SERVER STATE", "VIEW SERVER PERFORMANCE STATE", "VIEW ANY DATABASE", "ALTER ANY CONNECTION"}
 
-// serverPermission is GRANT and REVOKE of permissions on the server.
+// serverPermission executes GRANT and REVOKE of permissions on the server.
 // https://learn.microsoft.com/sql/t-sql/statements/grant-server-permissions-transact-sql
 func (r *run) serverPermission(st *syntax.PermissionStmt) error {
 	s := r.s
@@ -105,7 +105,8 @@ func (r *run) serverPermission(st *syntax.PermissionStmt) error {
 	})
 }
 
-// rolePermissions are the permissions on the server of fixed server roles, and of public, as far as there is something here that they are about
+// rolePermissions are the supported permissions on the server of the fixed server roles and of
+// public
 // (https://learn.microsoft.com/sql/relational-databases/security/authentication-access/server-level-roles).
 var rolePermissions = map[string][]string{
 	"public":        {"CONNECT SQL", "VIEW ANY DATABASE"},
@@ -113,7 +114,8 @@ var rolePermissions = map[string][]string{
 	"securityadmin": {"ALTER ANY LOGIN"},
 }
 
-// mayServer reports whether the session has a permission on the server. VIEW SERVER STATE includes VIEW SERVER PERFORMANCE STATE
+// mayServer reports whether the session has a permission on the server. VIEW SERVER STATE implies
+// VIEW SERVER PERFORMANCE STATE
 // (https://learn.microsoft.com/sql/relational-databases/security/permissions-database-engine).
 func (s *Session) mayServer(permission string) bool {
 	if s.sysadmin() {
@@ -132,7 +134,7 @@ func (s *Session) mayServer(permission string) bool {
 		permission == "VIEW SERVER PERFORMANCE STATE" && slices.Contains(l.Permissions, "VIEW SERVER STATE"))
 }
 
-// securableName is the name behind ON, for messages.
+// securableName returns the name after ON for messages.
 func securableName(st *syntax.PermissionStmt) string {
 	if st.On == nil {
 		return "database"
@@ -140,7 +142,7 @@ func securableName(st *syntax.PermissionStmt) string {
 	return st.On.Last()
 }
 
-// securable resolves what stands behind ON; kind is that of an object.
+// securable resolves the securable after ON and the kind of an object.
 func (r *run) securable(d *catalog.Database, st *syntax.PermissionStmt) (catalog.Securable, catalog.Kind, error) {
 	if st.On == nil {
 		return catalog.Securable{Class: catalog.ClassDatabase}, "", nil
@@ -188,12 +190,12 @@ func (r *run) securable(d *catalog.Database, st *syntax.PermissionStmt) (catalog
 	return catalog.Securable{}, "", mserr.NotSupported("%s ON %s", st.Action, st.Class)
 }
 
-// mayGrant reports whether the session may give permissions on a securable.
+// mayGrant reports whether the session may grant permissions on a securable.
 func (r *run) mayGrant(d *catalog.Database, on catalog.Securable) bool {
 	return r.s.may(d, "CONTROL", on) || r.s.may(d, "CONTROL", catalog.Securable{Class: catalog.ClassDatabase})
 }
 
-// setPermission applies one permission for one principal.
+// setPermission grants, denies or revokes one permission for one principal.
 func (r *run) setPermission(e *catalog.Edit, st *syntax.PermissionStmt, perm *syntax.Permission, grantee int, on catalog.Securable, kind catalog.Kind) error {
 	names := []string{perm.Name}
 	if perm.Name == "ALL" || perm.Name == "ALL PRIVILEGES" {

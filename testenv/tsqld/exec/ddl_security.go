@@ -11,16 +11,16 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// master is the database that holds logins.
+// master returns the database that stores logins.
 func (s *Session) master() *catalog.Database { return s.databaseByID(catalog.DatabaseMaster) }
 
-// findLogin finds a login as this session sees it.
+// findLogin returns the login with a name, or nil.
 func (s *Session) findLogin(name string) *catalog.Login {
 	return s.inst.catalog.Snapshot().Login(name)
 }
 
-// option finds an option by name; nil if it was not written.
-func option(opts []*syntax.Option, name string) *syntax.Option {
+// findOption returns the option with a name, or nil.
+func findOption(opts []*syntax.Option, name string) *syntax.Option {
 	for _, o := range opts {
 		if o.Name == name {
 			return o
@@ -29,9 +29,9 @@ func option(opts []*syntax.Option, name string) *syntax.Option {
 	return nil
 }
 
-// optionName is the identifier that an option is set to; "" without it.
+// optionName returns the value of an option that is an identifier, or "".
 func optionName(opts []*syntax.Option, name string) string {
-	o := option(opts, name)
+	o := findOption(opts, name)
 	if o == nil || o.Value == nil {
 		return ""
 	}
@@ -41,7 +41,7 @@ func optionName(opts []*syntax.Option, name string) string {
 	return wordOf(o.Value)
 }
 
-// secret is the password of a CREATE LOGIN or USER.
+// secret evaluates the password of a login or user.
 func (r *run) secret(e syntax.Expr) (string, error) {
 	v, err := r.value(e, types.NVarCharMax)
 	if err != nil {
@@ -54,10 +54,11 @@ func (r *run) secret(e syntax.Expr) (string, error) {
 	return s, nil
 }
 
-// MaxPassword is how long a password may be, in UTF-16 code units: no LOGIN7 holds a longer one (MS-TDS 2.2.6.4).
+// MaxPassword is the maximum length of a password, in UTF-16 code units. LOGIN7 cannot carry a
+// longer one (MS-TDS 2.2.6.4).
 const MaxPassword = 128
 
-// login is CREATE and ALTER LOGIN.
+// login executes CREATE and ALTER LOGIN.
 func (r *run) login(st *syntax.LoginStmt) error {
 	s := r.s
 	switch {
@@ -86,7 +87,7 @@ func (r *run) login(st *syntax.LoginStmt) error {
 				return mserr.SyntaxKeyword("LOGIN")
 			}
 			l = &catalog.Login{Name: st.Name.Name, DefaultDatabase: "master"}
-			if o := option(st.Options, "SID"); o != nil {
+			if o := findOption(st.Options, "SID"); o != nil {
 				v, err := r.value(o.Value, types.VarBinaryOf(85))
 				if err != nil {
 					return err
@@ -151,7 +152,7 @@ func (r *run) login(st *syntax.LoginStmt) error {
 	})
 }
 
-// dropLogin is DROP LOGIN.
+// dropLogin executes DROP LOGIN.
 func (r *run) dropLogin(st *syntax.DropStmt, name string) error {
 	s := r.s
 	l := s.findLogin(name)
@@ -180,7 +181,7 @@ func (r *run) dropLogin(st *syntax.DropStmt, name string) error {
 	})
 }
 
-// user is CREATE and ALTER USER.
+// user executes CREATE and ALTER USER.
 func (r *run) user(st *syntax.UserStmt) error {
 	s := r.s
 	if st.From != "" {
@@ -245,7 +246,7 @@ func (r *run) user(st *syntax.UserStmt) error {
 	})
 }
 
-// linkLogin gives a user the security id of a login.
+// linkLogin sets the security ID of a user to that of a login.
 func (r *run) linkLogin(d *catalog.Database, p *catalog.Principal, name string) error {
 	l := r.s.findLogin(name)
 	if l == nil {
@@ -258,7 +259,7 @@ func (r *run) linkLogin(d *catalog.Database, p *catalog.Principal, name string) 
 	return nil
 }
 
-// dropPrincipal is DROP USER and DROP ROLE.
+// dropPrincipal executes DROP USER and DROP ROLE.
 func (r *run) dropPrincipal(st *syntax.DropStmt, name string) error {
 	s := r.s
 	d := s.databaseByID(s.dbID)
@@ -293,7 +294,7 @@ func (r *run) dropPrincipal(st *syntax.DropStmt, name string) error {
 	})
 }
 
-// role is CREATE and ALTER ROLE.
+// role executes CREATE and ALTER ROLE.
 func (r *run) role(st *syntax.RoleStmt) error {
 	s := r.s
 	if st.Server {
@@ -341,7 +342,7 @@ func (r *run) role(st *syntax.RoleStmt) error {
 	})
 }
 
-// member puts a principal into a role or takes it out.
+// member adds a principal to a role or removes it.
 func (r *run) member(d *catalog.Database, role *catalog.Principal, name string, add bool) error {
 	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
 		p := d.Principal(name)
@@ -367,7 +368,7 @@ func (r *run) member(d *catalog.Database, role *catalog.Principal, name string, 
 	})
 }
 
-// serverRole is ALTER SERVER ROLE.
+// serverRole executes ALTER SERVER ROLE.
 func (r *run) serverRole(st *syntax.RoleStmt) error {
 	s := r.s
 	name := catalog.Fold(st.Name.Name)
@@ -377,10 +378,10 @@ func (r *run) serverRole(st *syntax.RoleStmt) error {
 	if !slices.Contains(serverRoles, name) || !s.sysadmin() {
 		return mserr.CannotFind("alter", "server role", st.Name.Name)
 	}
-	who := st.AddMember.Name + st.DropMember.Name
-	l := s.findLogin(who)
+	member := st.AddMember.Name + st.DropMember.Name
+	l := s.findLogin(member)
 	if l == nil {
-		return mserr.CannotFind("add", "principal", who)
+		return mserr.CannotFind("add", "principal", member)
 	}
 	return r.alter(s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
 		c := l.Clone()
@@ -392,13 +393,13 @@ func (r *run) serverRole(st *syntax.RoleStmt) error {
 	})
 }
 
-// addRoleMember is sp_addrolemember.
+// addRoleMember executes sp_addrolemember.
 func (r *run) addRoleMember(a arguments) (int32, error) { return r.memberProc(a, true) }
 
-// dropRoleMember is sp_droprolemember.
+// dropRoleMember executes sp_droprolemember.
 func (r *run) dropRoleMember(a arguments) (int32, error) { return r.memberProc(a, false) }
 
-// memberProc is the body of both.
+// memberProc executes sp_addrolemember and sp_droprolemember.
 func (r *run) memberProc(a arguments, add bool) (int32, error) {
 	d := r.s.databaseByID(r.s.dbID)
 	role := d.Principal(a.text("rolename"))
@@ -408,7 +409,7 @@ func (r *run) memberProc(a arguments, add bool) (int32, error) {
 	return 0, r.member(d, role, a.text("membername"), add)
 }
 
-// credential is CREATE and ALTER DATABASE SCOPED CREDENTIAL. The secret is read and forgotten.
+// credential executes CREATE and ALTER DATABASE SCOPED CREDENTIAL. The secret is not stored.
 func (r *run) credential(st *syntax.CredentialStmt) error {
 	s := r.s
 	if !st.Scoped {
@@ -440,7 +441,7 @@ func (r *run) credential(st *syntax.CredentialStmt) error {
 	})
 }
 
-// dropCredential is DROP DATABASE SCOPED CREDENTIAL.
+// dropCredential executes DROP DATABASE SCOPED CREDENTIAL.
 func (r *run) dropCredential(st *syntax.DropStmt, name string) error {
 	s := r.s
 	d := s.databaseByID(s.dbID)
@@ -457,7 +458,7 @@ func (r *run) dropCredential(st *syntax.DropStmt, name string) error {
 	})
 }
 
-// alterAuthorization is ALTER AUTHORIZATION.
+// alterAuthorization executes ALTER AUTHORIZATION.
 func (r *run) alterAuthorization(st *syntax.AlterAuthorizationStmt) error {
 	s := r.s
 	name := st.Name.Last()

@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// createTable is CREATE TABLE.
+// createTable executes CREATE TABLE.
 func (r *run) createTable(st *syntax.CreateTableStmt) error {
 	if err := tableOptions(st.Options); err != nil {
 		return err
@@ -42,7 +42,7 @@ func (r *run) createTable(st *syntax.CreateTableStmt) error {
 		if len(t.Columns) == 0 {
 			return mserr.Syntax(")")
 		}
-		if err := r.s.refuseIndexes("CREATE TABLE", t); err != nil {
+		if err := r.s.checkIndexOptions("CREATE TABLE", t); err != nil {
 			return err
 		}
 		e.AddTable(t)
@@ -51,7 +51,7 @@ func (r *run) createTable(st *syntax.CreateTableStmt) error {
 	})
 }
 
-// tableOptions refuses what CREATE TABLE ... WITH asks for and the server does not do.
+// tableOptions returns an error for unsupported options of CREATE TABLE ... WITH.
 func tableOptions(opts []*syntax.Option) error {
 	for _, o := range opts {
 		switch o.Name {
@@ -63,7 +63,7 @@ func tableOptions(opts []*syntax.Option) error {
 	return nil
 }
 
-// createTempTable is CREATE TABLE #name.
+// createTempTable executes CREATE TABLE #name.
 func (r *run) createTempTable(st *syntax.CreateTableStmt, name string) error {
 	s := r.s
 	if r.inFunction {
@@ -76,13 +76,13 @@ func (r *run) createTempTable(st *syntax.CreateTableStmt, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := s.refuseIndexes("CREATE TABLE", t); err != nil {
+	if err := s.checkIndexOptions("CREATE TABLE", t); err != nil {
 		return err
 	}
 	return r.localChange(func() error { return s.createTemp(r.ctx, t) })
 }
 
-// localDefinition makes the definition of a temporary table or table variable.
+// localDefinition returns the definition of a temporary table or table variable.
 func (r *run) localDefinition(name string, def *syntax.TableDef) (*catalog.Table, error) {
 	d := r.s.databaseByID(r.s.dbID)
 	t := &catalog.Table{
@@ -102,7 +102,7 @@ func (r *run) localDefinition(name string, def *syntax.TableDef) (*catalog.Table
 	return t, nil
 }
 
-// alterTable is ALTER TABLE.
+// alterTable executes ALTER TABLE.
 func (r *run) alterTable(st *syntax.AlterTableStmt) error {
 	name := st.Table.Last()
 	if strings.HasPrefix(name, "#") {
@@ -136,11 +136,11 @@ func (r *run) alterTable(st *syntax.AlterTableStmt) error {
 	return r.definitionError("ALTER TABLE", d, t, err)
 }
 
-// alterAction changes b.t as an action says, and answers what new or changed columns hold.
+// alterAction applies an action to b.t. It returns the values of new and changed columns.
 func (r *run) alterAction(b *builder, old *catalog.Table, action syntax.AlterTableAction) (map[int]catalog.Fill, error) {
 	switch action.(type) {
 	case *syntax.AlterAdd, *syntax.AlterDrop, *syntax.AlterColumn:
-		if err := r.s.refuseIndexes("ALTER TABLE", old); err != nil {
+		if err := r.s.checkIndexOptions("ALTER TABLE", old); err != nil {
 			return nil, err
 		}
 	}
@@ -165,8 +165,8 @@ func (r *run) alterAction(b *builder, old *catalog.Table, action syntax.AlterTab
 	return nil, mserr.NotSupported("this ALTER TABLE")
 }
 
-// alterTemp is ALTER TABLE of a temporary table: only adding columns that may be NULL and dropping nothing else but
-// constraints is rare enough in practice that the table is made anew with its rows.
+// alterTemp executes ALTER TABLE on a temporary table. It creates the table again and copies the
+// rows, whatever the action is. That is slow, but ALTER TABLE on temporary tables is rare.
 func (r *run) alterTemp(st *syntax.AlterTableStmt, name string) error {
 	s := r.s
 	old := s.temps[catalog.Fold(name)]
@@ -182,7 +182,7 @@ func (r *run) alterTemp(st *syntax.AlterTableStmt, name string) error {
 	t.ObjectID = old.ObjectID
 	catalog.Number(t)
 	err = r.localChange(func() error {
-		rows, err := s.oldRows(r.ctx, old, t, fill)
+		rows, err := s.convertedRows(r.ctx, old, t, fill)
 		if err != nil {
 			return err
 		}
@@ -195,7 +195,7 @@ func (r *run) alterTemp(st *syntax.AlterTableStmt, name string) error {
 	return r.definitionError("ALTER TABLE", nil, t, err)
 }
 
-// addItems is ALTER TABLE ... ADD.
+// addItems executes ALTER TABLE ... ADD.
 func (r *run) addItems(b *builder, old *catalog.Table, a *syntax.AlterAdd) (map[int]catalog.Fill, error) {
 	before := len(b.t.Columns)
 	checks, keys := len(b.t.Checks), len(b.t.ForeignKeys)
@@ -224,7 +224,7 @@ func (r *run) addItems(b *builder, old *catalog.Table, a *syntax.AlterAdd) (map[
 	return fill, nil
 }
 
-// withValues reports DEFAULT ... WITH VALUES on a new column.
+// withValues reports whether a new column has DEFAULT ... WITH VALUES.
 func withValues(def *syntax.TableDef, column string) bool {
 	for _, c := range def.Columns {
 		if equalNames(c.Name.Name, column) && c.Default != nil {
@@ -234,7 +234,7 @@ func withValues(def *syntax.TableDef, column string) bool {
 	return false
 }
 
-// fillNew says what a new column holds in the rows that exist.
+// fillNew returns the value of a new column in existing rows.
 func (r *run) fillNew(b *builder, old *catalog.Table, c *catalog.Column, withValues bool) (catalog.Fill, error) {
 	switch {
 	case c.Formula != nil:
@@ -286,7 +286,7 @@ func (r *run) fillNew(b *builder, old *catalog.Table, c *catalog.Column, withVal
 	return catalog.Fill{}, nil
 }
 
-// unparen takes the parentheses off an expression.
+// unparen removes the parentheses around an expression.
 func unparen(e syntax.Expr) syntax.Expr {
 	for {
 		p, ok := e.(*syntax.ParenExpr)
@@ -297,7 +297,7 @@ func unparen(e syntax.Expr) syntax.Expr {
 	}
 }
 
-// sqlTable is the name of a table's SQLite table.
+// sqlTable returns the qualified name of a table in SQLite.
 func sqlTable(d *catalog.Database, t *catalog.Table) string {
 	schema := "temp."
 	if !t.Temporary {
@@ -315,7 +315,7 @@ func (r *run) countRows(d *catalog.Database, t *catalog.Table) (int64, error) {
 	return row[0].(int64), nil
 }
 
-// dropItems is ALTER TABLE ... DROP.
+// dropItems executes ALTER TABLE ... DROP.
 func (r *run) dropItems(b *builder, a *syntax.AlterDrop) error {
 	for _, item := range a.Items {
 		var err error
@@ -331,7 +331,7 @@ func (r *run) dropItems(b *builder, a *syntax.AlterDrop) error {
 	return nil
 }
 
-// dropColumn is DROP COLUMN.
+// dropColumn executes DROP COLUMN.
 func (b *builder) dropColumn(item *syntax.AlterDropItem) error {
 	const statement = "ALTER TABLE DROP COLUMN"
 	c := b.t.Column(item.Name.Name)
@@ -356,8 +356,9 @@ func (b *builder) dropColumn(item *syntax.AlterDropItem) error {
 	return nil
 }
 
-// dependents is error 5074 and 4922 if something needs a column as it is. Defaults and indexes do not mind that a column allows NULL
-// or grows longer ("ALTER TABLE", ALTER COLUMN); retyped says that they count.
+// dependents returns errors 5074 and 4922 if another object depends on a column. If a column only
+// becomes nullable or longer, defaults and indexes do not count ("ALTER TABLE", ALTER COLUMN); they
+// count if retyped is true.
 func (b *builder) dependents(c *catalog.Column, statement string, retyped bool) error {
 	blocked := func(kind, name string) error {
 		return preceded(mserr.DependentObject(kind, name, "column", c.Name), mserr.ColumnInUse(statement, c.Name))
@@ -395,7 +396,7 @@ func (b *builder) dependents(c *catalog.Column, statement string, retyped bool) 
 			}
 		}
 	}
-	if err := b.computedFrom(c, statement); err != nil || b.e == nil {
+	if err := b.computedDependents(c, statement); err != nil || b.e == nil {
 		return err
 	}
 	for _, t := range b.d.Tables() {
@@ -413,8 +414,8 @@ func (b *builder) dependents(c *catalog.Column, statement string, retyped bool) 
 	return nil
 }
 
-// computedFrom is error 5074 and 4922 if a computed column needs a column.
-func (b *builder) computedFrom(c *catalog.Column, statement string) error {
+// computedFrom returns errors 5074 and 4922 if a computed column depends on a column.
+func (b *builder) computedDependents(c *catalog.Column, statement string) error {
 	for _, o := range b.t.Columns {
 		if o.Formula != nil && o != c && b.mentions(o.Formula.Text, c) {
 			return preceded(mserr.DependentObject("column", o.Name, "column", c.Name), mserr.ColumnInUse(statement, c.Name))
@@ -423,7 +424,7 @@ func (b *builder) computedFrom(c *catalog.Column, statement string) error {
 	return nil
 }
 
-// indexWord is what an index is called in message 5074.
+// indexWord returns the word for an index in message 5074.
 func indexWord(ix *catalog.Index) string {
 	if ix.Key != nil {
 		return "object"
@@ -431,7 +432,7 @@ func indexWord(ix *catalog.Index) string {
 	return "index"
 }
 
-// mentions reports whether the text of a condition or expression names a column.
+// mentions reports whether the text of a condition or expression contains a column.
 func (b *builder) mentions(text string, c *catalog.Column) bool {
 	var n syntax.Node
 	if cond, err := syntax.ParseCond(text, syntax.DefaultOptions); err == nil {
@@ -449,7 +450,7 @@ func (b *builder) mentions(text string, c *catalog.Column) bool {
 	return false
 }
 
-// dropConstraint is DROP CONSTRAINT.
+// dropConstraint executes DROP CONSTRAINT.
 func (b *builder) dropConstraint(item *syntax.AlterDropItem) error {
 	name := item.Name.Name
 	for i, ix := range b.t.Indexes {
@@ -491,7 +492,7 @@ func (b *builder) dropConstraint(item *syntax.AlterDropItem) error {
 	return preceded(mserr.NotConstraint(name), mserr.DropConstraintFailed())
 }
 
-// referencing finds a foreign key that relies on an index.
+// referencing returns a foreign key that uses an index, and the table of the foreign key.
 func (b *builder) referencing(ix *catalog.Index) (*catalog.ForeignKey, *catalog.Table) {
 	if b.e == nil {
 		return nil, nil
@@ -509,7 +510,7 @@ func (b *builder) referencing(ix *catalog.Index) (*catalog.ForeignKey, *catalog.
 	return nil, nil
 }
 
-// alterColumn is ALTER COLUMN.
+// alterColumn executes ALTER COLUMN.
 func (r *run) alterColumn(b *builder, a *syntax.AlterColumn) (map[int]catalog.Fill, error) {
 	const statement = "ALTER TABLE ALTER COLUMN"
 	c := b.t.Column(a.Column.Name.Name)
@@ -548,7 +549,7 @@ func (r *run) alterColumn(b *builder, a *syntax.AlterColumn) (map[int]catalog.Fi
 		}
 	}
 	if !same {
-		if err := b.computedFrom(c, statement); err != nil {
+		if err := b.computedDependents(c, statement); err != nil {
 			return nil, err
 		}
 		if err := types.CheckImplicit(was.Type, fresh.Type); err != nil {
@@ -581,12 +582,13 @@ func (r *run) alterColumn(b *builder, a *syntax.AlterColumn) (map[int]catalog.Fi
 	old := b.t.Clone()
 	*old.ColumnByID(c.ID) = was
 	if was.Type.Storage() != c.Type.Storage() {
-		c.SQLName = "" // the catalog picks another one
+		c.SQLName = "" // the catalog chooses a new name
 	}
 	return map[int]catalog.Fill{c.ID: {SQL: compile.StoreSQL(was.Type, c.Type, fullLabel(b.d, old), c.Name, was.SQLName)}}, nil
 }
 
-// isVarying reports the types that may become longer without a change of what is stored.
+// isVarying reports whether columns of a type can become longer without a change of the stored
+// values.
 func isVarying(t types.Type) bool {
 	return t.ID == types.VarChar || t.ID == types.NVarChar || t.ID == types.VarBinary
 }
@@ -594,11 +596,11 @@ func isVarying(t types.Type) bool {
 // inPrimaryKey reports whether a column is in the primary key.
 func (b *builder) inPrimaryKey(c *catalog.Column) bool {
 	pk := b.t.PrimaryKey()
-	return pk != nil && sameOrContains(pk, c.ID)
+	return pk != nil && hasIndexColumn(pk, c.ID)
 }
 
-// sameOrContains reports whether a column is one of an index.
-func sameOrContains(ix *catalog.Index, id int) bool {
+// hasIndexColumn reports whether an index contains a column.
+func hasIndexColumn(ix *catalog.Index, id int) bool {
 	for _, ic := range ix.Columns {
 		if ic.ColumnID == id {
 			return true
@@ -607,7 +609,7 @@ func sameOrContains(ix *catalog.Index, id int) bool {
 	return false
 }
 
-// switchConstraints is [NO]CHECK CONSTRAINT.
+// switchConstraints executes [NO]CHECK CONSTRAINT.
 func (r *run) switchConstraints(b *builder, a *syntax.AlterCheck) error {
 	found := map[string]bool{}
 	wanted := func(name string) bool {
@@ -642,7 +644,7 @@ func (r *run) switchConstraints(b *builder, a *syntax.AlterCheck) error {
 	return nil
 }
 
-// truncate is TRUNCATE TABLE.
+// truncate executes TRUNCATE TABLE.
 func (r *run) truncate(st *syntax.TruncateStmt) error {
 	r.s.rowCount = 0
 	if t := r.s.temps[catalog.Fold(st.Table.Last())]; t != nil {
@@ -682,7 +684,7 @@ func (r *run) truncate(st *syntax.TruncateStmt) error {
 	})
 }
 
-// setTableOptions is ALTER TABLE ... SET.
+// setTableOptions executes ALTER TABLE ... SET.
 func setTableOptions(t *catalog.Table, options []*syntax.Option) error {
 	for _, o := range options {
 		if o.Name != "LOCK_ESCALATION" {

@@ -10,43 +10,46 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// definition writes the text of a DEFAULT, a CHECK, a computed column or the filter of an index as SQL Server keeps it in
-// sys.default_constraints, sys.check_constraints, sys.computed_columns and sys.indexes, where schema compare tools read it:
-// names in brackets, numbers in parentheses, other parentheses only where the precedence asks for them, built-in functions in
-// small letters, IN and BETWEEN as comparisons, CAST as CONVERT. SQL Server documents nothing of it; the forms are those of
-// published scripts and of tests that others run against SQL Server. The text means what the source meant.
+// definition writes the text of a DEFAULT, a CHECK, a computed column or an index filter in the
+// form in which SQL Server stores it. Schema compare tools read the text in
+// sys.default_constraints, sys.check_constraints, sys.computed_columns and sys.indexes. Names are
+// in brackets, numbers in parentheses, built-in functions in lower case. Other parentheses occur
+// only where the precedence requires them. IN and BETWEEN become comparisons, and CAST becomes
+// CONVERT. The form is not documented; it was derived from published scripts and from tests that
+// other projects run on SQL Server. The meaning of the text does not change.
 type definition struct {
 	b strings.Builder
-	t *catalog.Table // for the names of its columns as they were declared
-	// sequence completes the name of a sequence; nil keeps it as it was written.
+	t *catalog.Table // for the spelling of column names
+	// sequence returns the full name of a sequence; nil keeps names unchanged.
 	sequence func(*syntax.ObjectName) string
-	// filter is the filter of an index, in which IN stays IN.
+	// filter is true for an index filter, in which IN stays IN.
 	filter bool
 }
 
-// Precedences, from "Operator Precedence (Transact-SQL)": what binds less needs parentheses inside of what binds more.
+// Precedences, from "Operator Precedence (Transact-SQL)". An operand with a lower precedence than
+// its operator needs parentheses.
 const (
 	precOr = iota + 1
 	precAnd
 	precNot
 	precCompare
-	precAdd // also bit operators, as in T-SQL
+	precAdd // includes bit operators, as in T-SQL
 	precMul
 	precUnary
 	precPrimary
 )
 
-// definitionText is the text of an expression of a table, in parentheses.
+// definitionText returns the text of an expression of a table, in parentheses.
 func (b *builder) definitionText(n syntax.Node) string {
 	return definitionOf(n, b.t, b.sequenceName, false)
 }
 
-// filterText is the text of an index's WHERE, in parentheses.
+// filterText returns the text of an index filter, in parentheses.
 func (b *builder) filterText(c syntax.Cond) string {
 	return definitionOf(c, b.t, b.sequenceName, true)
 }
 
-// sequenceName is the full name of a sequence in brackets.
+// sequenceName returns the full name of a sequence in brackets.
 func (b *builder) sequenceName(n *syntax.ObjectName) string {
 	schema := n.Schema()
 	if schema == "" {
@@ -62,7 +65,7 @@ func (b *builder) sequenceName(n *syntax.ObjectName) string {
 	return name
 }
 
-// definitionOf writes an expression or condition in parentheses.
+// definitionOf returns the text of an expression or condition, in parentheses.
 func definitionOf(n syntax.Node, t *catalog.Table, sequence func(*syntax.ObjectName) string, filter bool) string {
 	d := definition{t: t, sequence: sequence, filter: filter}
 	d.w("(")
@@ -83,7 +86,7 @@ func (d *definition) w(parts ...string) {
 	}
 }
 
-// wrap writes what has a precedence, in parentheses where the surroundings bind more.
+// wrap calls write, in parentheses if the own precedence is lower than the outer one.
 func (d *definition) wrap(own, outer int, write func()) {
 	if own >= outer {
 		write()
@@ -94,7 +97,7 @@ func (d *definition) wrap(own, outer int, write func()) {
 	d.w(")")
 }
 
-// args writes values with commas between.
+// args writes values separated by commas.
 func (d *definition) args(list []syntax.Expr) {
 	for i, x := range list {
 		if i > 0 {
@@ -104,7 +107,7 @@ func (d *definition) args(list []syntax.Expr) {
 	}
 }
 
-// precedenceOf is the precedence of an operator of expressions.
+// precedenceOf returns the precedence of a binary operator.
 func precedenceOf(op syntax.Op) int {
 	switch op {
 	case syntax.OpMul, syntax.OpDiv, syntax.OpMod:
@@ -113,7 +116,7 @@ func precedenceOf(op syntax.Op) int {
 	return precAdd
 }
 
-// expr writes a value; outer is the precedence that it must have to stand without parentheses.
+// expr writes a value, in parentheses if its precedence is lower than outer.
 func (d *definition) expr(x syntax.Expr, outer int) {
 	switch x := unparen(x).(type) {
 	case *syntax.Literal:
@@ -151,7 +154,7 @@ func (d *definition) expr(x syntax.Expr, outer int) {
 	}
 }
 
-// callLike writes what looks like a call of a function.
+// callLike writes function calls and similar expressions.
 func (d *definition) callLike(x syntax.Expr) {
 	switch x := x.(type) {
 	case *syntax.FuncCall:
@@ -189,7 +192,7 @@ func (d *definition) callLike(x syntax.Expr) {
 	}
 }
 
-// column writes the name of a column as its table has it.
+// column writes the name of a column in the spelling of its table.
 func (d *definition) column(name string) {
 	if d.t != nil {
 		if c := d.t.Column(name); c != nil {
@@ -199,7 +202,7 @@ func (d *definition) column(name string) {
 	d.w(syntax.QuoteName(name))
 }
 
-// unary writes a sign or ~. Signs before a number become one with it.
+// unary writes a sign or ~. Signs before a number become part of the number.
 func (d *definition) unary(x *syntax.UnaryExpr, outer int) {
 	switch x.Op {
 	case syntax.OpBitNot:
@@ -224,7 +227,7 @@ func (d *definition) unary(x *syntax.UnaryExpr, outer int) {
 		}
 		in = unparen(u.X)
 	}
-	if l, ok := in.(*syntax.Literal); ok && isNumber(l) {
+	if l, ok := in.(*syntax.Literal); ok && isNumberLiteral(l) {
 		d.literal(l, sign)
 		return
 	}
@@ -234,10 +237,12 @@ func (d *definition) unary(x *syntax.UnaryExpr, outer int) {
 	})
 }
 
-// isNumber reports a constant that SQL Server shows in parentheses.
-func isNumber(l *syntax.Literal) bool { return l.Kind >= syntax.IntLit && l.Kind <= syntax.MoneyLit }
+// isNumber reports whether SQL Server encloses a constant in parentheses.
+func isNumberLiteral(l *syntax.Literal) bool {
+	return l.Kind >= syntax.IntLit && l.Kind <= syntax.MoneyLit
+}
 
-// literal writes a constant: numbers in parentheses, with their sign.
+// literal writes a constant. Numbers are in parentheses, together with their sign.
 func (d *definition) literal(l *syntax.Literal, sign string) {
 	text := l.Text
 	switch l.Kind {
@@ -261,7 +266,8 @@ func (d *definition) literal(l *syntax.Literal, sign string) {
 	d.w("(", sign, text, ")")
 }
 
-// floatText is a float constant with 16 decimals and an exponent of three digits: 1.5000000000000000e+000.
+// floatText formats a float constant with 16 decimals and an exponent of three digits:
+// 1.5000000000000000e+000.
 func floatText(text string) string {
 	f, err := strconv.ParseFloat(text, 64)
 	if err != nil {
@@ -272,7 +278,7 @@ func floatText(text string) string {
 	return s[:at] + strings.Repeat("0", max(3-len(s[at:]), 0)) + s[at:]
 }
 
-// typeRef is the name of a type in brackets, with its length.
+// typeRef returns the name of a type in brackets, with its length.
 func (d *definition) typeRef(ref *syntax.TypeRef) string {
 	parts := make([]string, len(ref.Name.Parts))
 	for i, p := range ref.Name.Parts {
@@ -309,12 +315,13 @@ func (d *definition) convert(ref *syntax.TypeRef, x, style syntax.Expr, try bool
 	d.w(")")
 }
 
-// noParens are the functions that SQL Server keeps in place of the words of the standard.
+// noParens are the functions with which SQL Server replaces keywords of the SQL standard.
 var noParens = map[string]string{
 	"CURRENT_TIMESTAMP": "getdate()", "CURRENT_USER": "user_name()", "SESSION_USER": "user_name()", "USER": "user_name()", "SYSTEM_USER": "suser_sname()",
 }
 
-// call writes the call of a function: built-in ones in small letters, others with their name in brackets.
+// call writes a function call. Built-in functions are in lower case, names of other functions in
+// brackets.
 func (d *definition) call(f *syntax.FuncCall) {
 	name := f.Name.Last()
 	own := len(f.Name.Parts) == 1
@@ -382,7 +389,7 @@ func (d *definition) caseExpr(x *syntax.CaseExpr) {
 	d.w(" end")
 }
 
-// cond writes a condition; outer is the precedence that it must have to stand without parentheses.
+// cond writes a condition, in parentheses if its precedence is lower than outer.
 func (d *definition) cond(c syntax.Cond, outer int) {
 	switch c := c.(type) {
 	case *syntax.ParenCond:
@@ -431,7 +438,7 @@ func (d *definition) cond(c syntax.Cond, outer int) {
 	}
 }
 
-// not writes NOT before what write writes.
+// not writes NOT and then calls write.
 func (d *definition) not(outer int, write func()) {
 	d.wrap(precNot, outer, func() {
 		d.w("NOT ")
@@ -439,7 +446,7 @@ func (d *definition) not(outer int, write func()) {
 	})
 }
 
-// negatable writes what has a precedence, behind NOT if it is negated.
+// negatable calls write, after NOT if negated is true. own is the precedence of the text.
 func (d *definition) negatable(negated bool, outer, own int, write func()) {
 	if negated {
 		d.not(outer, func() { d.wrap(own, precNot, write) })
@@ -455,7 +462,8 @@ func (d *definition) compare(x syntax.Expr, op string, y syntax.Expr) {
 	d.expr(y, precAdd)
 }
 
-// in writes IN (list): comparisons from the last value to the first, but in the filter of an index, which knows no OR.
+// in writes IN (list) as comparisons, from the last value to the first. In an index filter, which
+// does not allow OR, it stays IN.
 func (d *definition) in(c *syntax.InCond, outer int) {
 	switch {
 	case c.Query != nil:

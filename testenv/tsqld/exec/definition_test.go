@@ -10,7 +10,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// definitionTable is a table for the names of columns.
+// definitionTable returns a table that defines column names.
 func definitionTable() *catalog.Table {
 	t := &catalog.Table{}
 	for _, name := range []string{"a", "b", "Name", "Gender", "Day"} {
@@ -19,8 +19,9 @@ func definitionTable() *catalog.Table {
 	return t
 }
 
-// TestDefinitionOfExpressions holds the texts of defaults and computed columns against what SQL Server makes of them in
-// published scripts (AdventureWorks, WideWorldImporters, migrations of EF Core, the msdb tables of SQL Server).
+// TestDefinitionOfExpressions compares the texts of defaults and computed columns with those of SQL
+// Server in published scripts (AdventureWorks, WideWorldImporters, migrations of EF Core, the msdb
+// tables of SQL Server).
 func TestDefinitionOfExpressions(t *testing.T) {
 	for source, want := range map[string]string{
 		"1":                                "((1))",
@@ -77,11 +78,11 @@ func TestDefinitionOfExpressions(t *testing.T) {
 		require.Equal(t, want, got, source)
 		again, err := syntax.ParseExpr(got, syntax.DefaultOptions)
 		require.NoError(t, err, got)
-		require.Equal(t, want, definitionOf(again, definitionTable(), nil, false), "the text of the text")
+		require.Equal(t, want, definitionOf(again, definitionTable(), nil, false), "the definition of the definition")
 	}
 }
 
-// TestDefinitionOfConditions does the same for checks and filters.
+// TestDefinitionOfConditions compares the texts of checks and filters in the same way.
 func TestDefinitionOfConditions(t *testing.T) {
 	for _, c := range []struct {
 		source, want string

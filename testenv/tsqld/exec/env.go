@@ -11,13 +11,13 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// env is what built-in functions see of a run; the other half is in env_objects.go.
+// env is the view of a run for built-in functions. Its other methods are in env_objects.go and
+// env_security.go.
 type env struct{ r *run }
 
-// env must satisfy what the functions ask for.
 var _ builtin.Env = env{}
 
-// Now implements [builtin.Clock]: the time when the statement first asked for it.
+// Now implements [builtin.Clock]. All calls during a statement return the same time.
 func (e env) Now() int64 {
 	if e.r.now == 0 {
 		e.r.now = e.r.s.inst.ticks()
@@ -25,7 +25,7 @@ func (e env) Now() int64 {
 	return e.r.now
 }
 
-// LocalOffset implements [builtin.Clock]; the server's time zone is UTC, as Azure's.
+// LocalOffset implements [builtin.Clock]. The server's time zone is UTC, as in Azure.
 func (e env) LocalOffset() int { return 0 }
 
 // Random implements [builtin.Clock].
@@ -55,7 +55,7 @@ func (e env) OriginalLogin() string { return e.r.s.original.name }
 // ServerName implements [builtin.Connection].
 func (e env) ServerName() string { return e.r.s.inst.cfg.ServerName }
 
-// Version is what the server calls itself: the version of SQL Server whose T-SQL it follows.
+// The version of SQL Server that the server reports. It defines the supported dialect of T-SQL.
 const (
 	productVersion = "16.0.1000.6"
 	edition        = "Developer Edition (64-bit)"
@@ -226,7 +226,8 @@ func (e env) SessionContext(key string) types.Value {
 // ContextInfo implements [builtin.State].
 func (e env) ContextInfo() []byte { return e.r.s.opts.contextInfo }
 
-// applockOwner finds an owner of application locks and the resource; ok is false for unknown principals.
+// applockOwner returns the owner of application locks and the resource. ok is false for unknown
+// principals.
 func (e env) applockOwner(principal, resource, owner string) (*lock.Owner, lock.Resource, bool) {
 	s := e.r.s
 	d := s.databaseByID(s.dbID)

@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// db finds a database by id, 0 being the current one.
+// db returns the database with an ID. 0 means the current database.
 func (e env) db(id int) *catalog.Database {
 	if id == 0 {
 		id = e.r.s.dbID
@@ -73,7 +73,7 @@ func (e env) DatabaseProperty(database, property string) (types.Value, types.Typ
 		return text("MULTI_USER")
 	case "recovery":
 		return text(d.Recovery())
-	case "maxsizeinbytes": // of elastic pools and single databases in Azure
+	case "maxsizeinbytes": // for elastic pools and single databases in Azure
 		return nil, types.BigIntType, true
 	case "lastgoodcheckdbtime": // never
 		return int64(types.Days(1900, 1, 1)) * types.TicksPerDay, types.DateTimeType, true
@@ -115,7 +115,7 @@ func (e env) DatabaseProperty(database, property string) (types.Value, types.Typ
 	return nil, types.NullType, false
 }
 
-// optionProperties are the properties of DATABASEPROPERTYEX that show options with the values ON and OFF.
+// optionProperties maps properties of DATABASEPROPERTYEX to ON/OFF options.
 var optionProperties = map[string]string{
 	"isautocreatestatistics": "AUTO_CREATE_STATISTICS", "isautocreatestatisticsincremental": "AUTO_CREATE_STATISTICS_INCREMENTAL",
 	"isautoupdatestatistics": "AUTO_UPDATE_STATISTICS", "isautoclose": "AUTO_CLOSE", "isautoshrink": "AUTO_SHRINK", "isansinulldefault": "ANSI_NULL_DEFAULT",
@@ -124,7 +124,7 @@ var optionProperties = map[string]string{
 	"isquotedidentifiersenabled": "QUOTED_IDENTIFIER", "ismemoryoptimizedelevatetosnapshotenabled": "MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT",
 }
 
-// describe makes the view of an object that built-in functions have.
+// describe returns the properties of an object for built-in functions.
 func describe(d *catalog.Database, o catalog.Object) builtin.Object {
 	h := o.Head()
 	out := builtin.Object{ID: h.ObjectID, Name: h.Name, SchemaID: int32(h.SchemaID), Kind: string(h.Kind)}
@@ -134,7 +134,7 @@ func describe(d *catalog.Database, o catalog.Object) builtin.Object {
 	return out
 }
 
-// describeConstraint does so for a constraint.
+// describeConstraint returns the properties of a constraint for built-in functions.
 func describeConstraint(d *catalog.Database, c catalog.Constraint) builtin.Object {
 	out := builtin.Object{ID: c.ObjectID, Name: c.Name, Kind: string(c.Kind), Parent: c.Table}
 	if t := d.TableByID(c.Table); t != nil {
@@ -180,13 +180,13 @@ func (e env) ObjectByName(database, schema, name string) (builtin.Object, bool) 
 	return builtin.Object{}, false
 }
 
-// systemObject describes a system table or view.
+// systemObject returns the properties of a system table or view.
 func systemObject(id int32) (builtin.Object, bool) {
 	schema, name, ok := catalog.SystemObjectName(id)
 	return builtin.Object{ID: id, Name: name, Schema: schema, SchemaID: systemSchema(schema), Kind: "V"}, ok
 }
 
-// systemSchema is the id of a schema that holds system views.
+// systemSchema returns the ID of a schema with system views.
 func systemSchema(name string) int32 {
 	switch {
 	case equalNames(name, "sys"):
@@ -197,7 +197,8 @@ func systemSchema(name string) int32 {
 	return catalog.SchemaInformationSchema
 }
 
-// visible reports whether the session may see the definition of an object: whoever has some permission on it may.
+// visible reports whether the session may see the definition of an object, which any permission on
+// the object implies.
 func (e env) visible(d *catalog.Database, o catalog.Object) bool {
 	s := e.r.s
 	if s.sysadmin() || e.r.f.owner >= 0 {
@@ -214,7 +215,7 @@ func (e env) visible(d *catalog.Database, o catalog.Object) bool {
 
 // ObjectByID implements [builtin.Objects].
 func (e env) ObjectByID(database int, id int32) (builtin.Object, bool) {
-	if id <= firstLocalID { // they are objects of tempdb
+	if id <= firstLocalID { // objects of tempdb
 		if d := e.db(database); d == nil || d.ID != catalog.DatabaseTemp {
 			return builtin.Object{}, false
 		}
@@ -241,7 +242,7 @@ func (e env) ObjectByID(database int, id int32) (builtin.Object, bool) {
 	return builtin.Object{}, false
 }
 
-// moduleOf is the module part of an object; nil for objects without a text.
+// moduleOf returns the module part of an object, or nil for objects without a text.
 func moduleOf(o catalog.Object) *catalog.Module {
 	switch o := o.(type) {
 	case *catalog.View:
@@ -303,7 +304,7 @@ func (e env) Columns(database int, id int32) []builtin.Column {
 		}
 		v := catalog.FindSystemView(schema, name)
 		if d := e.db(database); d != nil && v != nil {
-			if cols, err := e.r.compiler().SystemColumns(d, v); err == nil { // the views are tested
+			if cols, err := e.r.compiler().SystemColumns(d, v); err == nil { // cannot fail: the views are tested
 				return shapeColumns(cols)
 			}
 		}
@@ -328,7 +329,7 @@ func (e env) Columns(database int, id int32) []builtin.Column {
 	return nil
 }
 
-// tableColumns describes the columns of a table.
+// tableColumns returns the columns of a table for built-in functions.
 func tableColumns(t *catalog.Table) []builtin.Column {
 	out := make([]builtin.Column, len(t.Columns))
 	for i, c := range t.Columns {
@@ -338,7 +339,7 @@ func tableColumns(t *catalog.Table) []builtin.Column {
 	return out
 }
 
-// shapeColumns describes result columns.
+// shapeColumns returns result columns for built-in functions.
 func shapeColumns(cols []types.Column) []builtin.Column {
 	out := make([]builtin.Column, len(cols))
 	for i, c := range cols {
@@ -347,7 +348,7 @@ func shapeColumns(cols []types.Column) []builtin.Column {
 	return out
 }
 
-// paramColumns describes parameters.
+// paramColumns returns parameters for built-in functions.
 func paramColumns(params []catalog.Param) []builtin.Column {
 	out := make([]builtin.Column, len(params))
 	for i, p := range params {
@@ -356,7 +357,7 @@ func paramColumns(params []catalog.Param) []builtin.Column {
 	return out
 }
 
-// table finds a table of the current database, or a temporary one.
+// table returns a table of the current database, or a temporary table.
 func (e env) table(id int32) *catalog.Table {
 	for _, t := range e.r.s.temps {
 		if t.ObjectID == id {
@@ -558,7 +559,7 @@ func (e env) ObjectFlag(id int32, property string) (int, bool) {
 	return 0, false
 }
 
-// triggersOn are the triggers of a table for a statement: insert, update or delete.
+// triggersOn returns the triggers of a table for insert, update or delete.
 func triggersOn(t *catalog.Table, verb string) []*catalog.Trigger {
 	var out []*catalog.Trigger
 	for _, tr := range t.Triggers {
@@ -569,7 +570,7 @@ func triggersOn(t *catalog.Table, verb string) []*catalog.Trigger {
 	return out
 }
 
-// constraintFlag answers the properties of OBJECTPROPERTY that constraints and triggers have.
+// constraintFlag returns the properties of OBJECTPROPERTY for constraints and triggers.
 func constraintFlag(d *catalog.Database, c catalog.Constraint, property string) (int, bool) {
 	flag := func(b bool) (int, bool) {
 		if b {
@@ -591,7 +592,7 @@ func constraintFlag(d *catalog.Database, c catalog.Constraint, property string) 
 			return flag(tr.InsteadOf)
 		case "execistriggerdisabled":
 			return flag(tr.Disabled)
-		case "execisansinullson", "execisquotedidenton", "isansinullson", "isquotedidenton": // triggers are created with both, see createTrigger
+		case "execisansinullson", "execisquotedidenton", "isansinullson", "isquotedidenton": // createTrigger requires both to be ON
 			return 1, true
 		case "execistriggernotforrepl", "isencrypted", "isschemabound", "execiswithnativecompilation", "execisfirstinserttrigger", "execisfirstupdatetrigger", "execisfirstdeletetrigger",
 			"execislastinserttrigger", "execislastupdatetrigger", "execislastdeletetrigger", "isdeterministic", "issystemverified":

@@ -84,18 +84,18 @@ func (e env) IsRoleMember(role, principal string) (is, known bool) {
 	if target == nil || !target.IsRole() {
 		return false, false
 	}
-	who := e.r.s.principal(d)
+	id := e.r.s.principal(d)
 	if principal != "" {
 		p := d.Principal(principal)
 		if p == nil {
 			return false, false
 		}
-		who = p.ID
+		id = p.ID
 	}
-	if who == catalog.PrincipalDBO {
+	if id == catalog.PrincipalDBO {
 		return !strings.HasPrefix(catalog.Fold(role), "db_deny"), true
 	}
-	return d.IsMember(who, target.ID), true
+	return d.IsMember(id, target.ID), true
 }
 
 // serverRoles are the fixed server roles.
@@ -122,7 +122,8 @@ func (e env) IsServerRoleMember(role, login string) (is, known bool) {
 	return role == "public" || l.SysAdmin() || slices.Contains(l.Roles, role), true
 }
 
-// LoginProperty implements [builtin.Security]. There is no password policy, so that nothing is locked, expired or counted.
+// LoginProperty implements [builtin.Security]. There is no password policy, so that logins are
+// never locked or expired.
 func (e env) LoginProperty(login, property string) (types.Value, types.Type, bool) {
 	l := e.r.s.inst.catalog.Snapshot().Login(login)
 	if l == nil || !e.r.s.sysadmin() && !equalNames(login, e.r.s.login.name) {
@@ -141,7 +142,7 @@ func (e env) LoginProperty(login, property string) (types.Value, types.Type, boo
 		return "us_english", sysname, true
 	case "passwordlastsettime":
 		return l.Modified, types.DateTimeType, true
-	case "passwordhash": // nobody is shown one
+	case "passwordhash": // never shown
 		return nil, types.VarBinaryOf(256), true
 	case "passwordhashalgorithm": // 2 is SHA-2
 		return int64(2), types.IntType, true
@@ -189,7 +190,7 @@ func (e env) HasPermission(securable, class, permission, column string) (has, kn
 		if err != nil {
 			return false, false
 		}
-		if o == nil { // everybody may read a system view
+		if o == nil { // every session may read system views
 			seen, ok := e.ObjectByName(name.Database(), name.Schema(), name.Last())
 			return permission == "SELECT" || permission == "VIEW DEFINITION", ok && seen.ID < 0
 		}
@@ -224,7 +225,7 @@ func (e env) HasPermission(securable, class, permission, column string) (has, kn
 	return false, false
 }
 
-// column finds a column of an object of the current database.
+// column returns the column of an object of the current database.
 func (e env) column(o catalog.Object, name string) (builtin.Column, bool) {
 	for _, c := range e.Columns(0, o.Head().ObjectID) {
 		if equalNames(c.Name, name) {

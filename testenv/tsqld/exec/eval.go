@@ -6,7 +6,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// compiler makes a compiler for the run's scope.
+// compiler returns a compiler for the run's scope.
 func (r *run) compiler() *compile.Compiler { return compile.New(scope{r}) }
 
 // eval evaluates an expression in its own type.
@@ -19,7 +19,7 @@ func (r *run) eval(e syntax.Expr) (types.Value, types.Type, error) {
 	return v, sc.Type, err
 }
 
-// value evaluates an expression and converts it implicitly to a type.
+// value evaluates an expression and converts the result implicitly to a type.
 func (r *run) value(e syntax.Expr, to types.Type) (types.Value, error) {
 	sc, err := r.scalar(e, to)
 	if err != nil {
@@ -28,7 +28,7 @@ func (r *run) value(e syntax.Expr, to types.Type) (types.Value, error) {
 	return r.scalarValue(sc)
 }
 
-// scalar compiles an expression, or finds its plan.
+// scalar returns the cached plan of an expression, or compiles the expression.
 func (r *run) scalar(e syntax.Expr, to types.Type) (*compile.Scalar, error) {
 	key := planKey{node: e, to: to, kind: planScalar}
 	if p := r.f.unit.find(r, key); p != nil {
@@ -42,7 +42,7 @@ func (r *run) scalar(e syntax.Expr, to types.Type) (*compile.Scalar, error) {
 	return sc, nil
 }
 
-// keepScalar remembers a compiled expression.
+// keepScalar caches a compiled expression.
 func (r *run) keepScalar(key planKey, sc *compile.Scalar) {
 	if sc.Plan != nil {
 		r.f.unit.keep(r, key, sc, &sc.Plan.Needs)
@@ -51,7 +51,7 @@ func (r *run) keepScalar(key planKey, sc *compile.Scalar) {
 	r.f.unit.keep(r, key, sc, nil)
 }
 
-// condition evaluates the condition of IF or WHILE; unknown is false.
+// condition evaluates the condition of IF or WHILE. Unknown counts as false.
 func (r *run) condition(c syntax.Cond) (bool, error) {
 	defer r.s.meter.Release(r.s.meter.Mark())
 	key := planKey{node: c, kind: planCondition}

@@ -11,26 +11,26 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// maxNesting is how deep procedures, functions and dynamic SQL may call each other (@@NESTLEVEL).
+// maxNesting is the maximum nesting level of procedures, functions and dynamic SQL (@@NESTLEVEL).
 const maxNesting = 32
 
 // callArg is an argument of a procedure.
 type callArg struct {
-	name      string // with '@'; "" by position
+	name      string // with '@'; "" if passed by position
 	typ       types.Type
 	val       types.Value
 	output    bool
 	isDefault bool
-	target    *variable  // gets the value of an OUTPUT parameter; nil for none
-	table     *tableVar  // of a table-valued parameter
-	sent      *sentTable // of one that a client sent
+	target    *variable  // receives the value of an OUTPUT parameter; may be nil
+	table     *tableVar  // a table-valued parameter
+	sent      *sentTable // a table-valued parameter from the client
 }
 
-// batch runs a unit as the batch of a request.
+// batch executes a unit as the batch of a request.
 func (r *run) batch(u *unit) error {
 	s := r.s
 	f := &frame{kind: batchFrame, unit: u, schema: s.defaultSchema(), owner: -1}
-	return r.within(f, func() error {
+	return r.inFrame(f, func() error {
 		if err := r.variables(f); err != nil {
 			return r.settle(nil, compileFailure(err))
 		}
@@ -39,8 +39,8 @@ func (r *run) batch(u *unit) error {
 	})
 }
 
-// within runs fn in a new activation and cleans up after it.
-func (r *run) within(f *frame, fn func() error) error {
+// inFrame calls fn in a new activation and cleans up after it.
+func (r *run) inFrame(f *frame, fn func() error) error {
 	s := r.s
 	f.parent, f.level = r.f, s.depth
 	f.temps, f.savedOpts = s.temps, s.opts
@@ -62,14 +62,15 @@ func (r *run) within(f *frame, fn func() error) error {
 	if s.dbID != database {
 		now, d := s.Database(), s.databaseByID(database)
 		s.dbID = database
-		if f.kind == dynamicFrame && d != nil { // USE in dynamic SQL ends with it
-			err = errors.Join(err, gone(r.out.EnvChange(EnvChange{Kind: EnvDatabase, New: d.Name, Old: now})))
+		if f.kind == dynamicFrame && d != nil { // the end of dynamic SQL reverts its USE
+			err = errors.Join(err, sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvDatabase, New: d.Name, Old: now})))
 		}
 	}
 	return err
 }
 
-// restoreOptions ends the SET statements of a procedure or dynamic batch. CONTEXT_INFO belongs to the session.
+// restoreOptions reverts the SET statements of a procedure or dynamic batch. CONTEXT_INFO is not
+// reverted.
 func (s *Session) restoreOptions(saved options) {
 	if s.opts.deadlockPriority != saved.deadlockPriority {
 		s.inst.locks.SetPriority(s.locks, saved.deadlockPriority)
@@ -79,18 +80,19 @@ func (s *Session) restoreOptions(saved options) {
 	s.opts.contextInfo = info
 }
 
-// dropFrame frees an activation's cursors, table variables, and unless it was a batch its temporary tables.
+// dropFrame releases an activation's cursors and table variables, and its temporary tables unless
+// it is a batch.
 func (r *run) dropFrame(f *frame) error {
 	s := r.s
 	var errs []error
-	s.emptyFrame(f)
+	s.releaseFrame(f)
 	for _, tv := range f.tables {
 		if tv.created {
 			errs = append(errs, s.dropVariable(context.WithoutCancel(r.ctx), tv.table))
 		}
 	}
 	if f.kind != batchFrame && len(s.temps) > 0 {
-		// What the activation dropped of its callers' stays dropped.
+		// Tables of a caller that the activation has dropped stay dropped.
 		keep := f.temps
 		for name := range f.temps {
 			if s.temps[name] == nil {
@@ -102,21 +104,21 @@ func (r *run) dropFrame(f *frame) error {
 	return errors.Join(errs...)
 }
 
-// execStmt is EXECUTE. In a batch it ends with a DONEPROC, which must follow the DONEINPROC of the statements that it ran
-// (MS-TDS 2.2.7.7), even when an error has ended them.
+// execStmt executes EXECUTE. In a batch it ends with a DONEPROC, which must follow the DONEINPROC
+// of the nested statements (MS-TDS 2.2.7.7) even after an error.
 func (r *run) execStmt(st *syntax.ExecStmt) error {
 	err := r.execute(st)
 	if r.f.kind != batchFrame || r.inserting || err != nil && !r.inProc {
 		return err
 	}
 	r.inProc = false
-	if end := gone(r.out.Done(Done{EndProc: true, Command: CommandExecute})); end != nil {
+	if end := sinkFailure(r.out.Done(Done{EndProc: true, Command: CommandExecute})); end != nil {
 		return errors.Join(err, end)
 	}
 	return err
 }
 
-// execute runs what EXECUTE names.
+// execute executes the module or text of EXECUTE.
 func (r *run) execute(st *syntax.ExecStmt) error {
 	if st.At.Name != "" {
 		return mserr.NotSupported("EXECUTE AT")
@@ -158,7 +160,7 @@ func (r *run) execute(st *syntax.ExecStmt) error {
 	}
 	if r.f.kind == batchFrame && !r.inserting {
 		n, _ := status.val.(int64)
-		return gone(r.out.ReturnStatus(int32(n)))
+		return sinkFailure(r.out.ReturnStatus(int32(n)))
 	}
 	return nil
 }
@@ -201,13 +203,13 @@ func (r *run) arguments(list []*syntax.ExecArg) ([]callArg, error) {
 	return args, nil
 }
 
-// result is what a procedure or function returned.
+// result is the return value of a procedure or function.
 type result struct {
 	val types.Value
 	typ types.Type
 }
 
-// statusOf makes the result of a procedure.
+// statusOf returns the result of a procedure with a return code.
 func statusOf(code int32) result { return result{int64(code), types.IntType} }
 
 // call calls a procedure or scalar function by name.
@@ -247,14 +249,14 @@ func (r *run) call(name *syntax.ObjectName, args []callArg) (result, error) {
 	return result{}, mserr.NoProcedure(name.String())
 }
 
-// hasSystemPrefix reports names of procedures that SQL Server ships.
+// hasSystemPrefix reports whether a name is that of a procedure that SQL Server ships.
 func hasSystemPrefix(n *syntax.ObjectName) bool {
 	last := catalog.Fold(n.Last())
 	schema := n.Schema()
 	return (schema == "" || equalNames(schema, "sys") || equalNames(schema, "dbo")) && (strings.HasPrefix(last, "sp_") || strings.HasPrefix(last, "xp_")) && systemNames[last]
 }
 
-// callProcedure runs a stored procedure.
+// callProcedure executes a stored procedure.
 func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []callArg) (int32, error) {
 	s := r.s
 	owner := d.Owner(p)
@@ -278,14 +280,14 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 	}
 	f := &frame{kind: procFrame, unit: u, name: p.Name, procID: p.ObjectID, schema: schema, owner: owner, nest: r.nesting() + 1}
 	before := s.tran.level
-	err = r.within(f, func() error {
+	err = r.inFrame(f, func() error {
 		s.dbID = d.ID
 		s.enterModule(&p.Module)
 		if err := s.moduleIdentity(d, &p.Module, owner, f); err != nil {
 			return err
 		}
 		if err := r.bind(f, p.Name, args); err != nil {
-			return inCall(err, p.Name)
+			return withProcName(err, p.Name)
 		}
 		if err := r.variables(f); err != nil {
 			return compileFailure(err)
@@ -302,13 +304,14 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 	if after := s.tran.level; after != before && !s.opts.xactAbort {
 		e := mserr.TransactionCount(before, after)
 		e.State = 2
-		return f.status, inCall(e, p.Name)
+		return f.status, withProcName(e, p.Name)
 	}
 	return f.status, nil
 }
 
-// inCall puts a procedure's name into an error of calling it; its line is 0 then.
-func inCall(err error, proc string) error {
+// withProcName adds the name of a procedure to an error of its call. The line of such an error is
+// 0.
+func withProcName(err error, proc string) error {
 	from := atRun
 	if f, ok := asFailure(err); ok {
 		if f.settled {
@@ -325,7 +328,7 @@ func inCall(err error, proc string) error {
 	return &failure{err: &c, from: from}
 }
 
-// nesting is @@NESTLEVEL.
+// nesting returns @@NESTLEVEL.
 func (r *run) nesting() int {
 	if r.f == nil {
 		return 0
@@ -333,7 +336,8 @@ func (r *run) nesting() int {
 	return r.f.nest
 }
 
-// endScope turns an error that ends no more than the activation f into none; the activation's status tells of it.
+// endScope handles an error that ends only the activation f: it sets the status of f and returns
+// nil. It returns other errors unchanged.
 func (r *run) endScope(f *frame, err error) error {
 	var fail *failure
 	if errors.As(err, &fail) && fail.settled && !fail.pending && fail.reach == endScope && fail.frame == f {
@@ -343,7 +347,7 @@ func (r *run) endScope(f *frame, err error) error {
 	return err
 }
 
-// bind gives an activation's parameters their values.
+// bind sets the parameters of an activation.
 func (r *run) bind(f *frame, proc string, args []callArg) error {
 	params := f.unit.params
 	resolved := r.resolve(f)
@@ -381,7 +385,7 @@ func (r *run) bind(f *frame, proc string, args []callArg) error {
 	}
 	for i, p := range params {
 		if err := resolved.params[i].err; err != nil {
-			return at(asMessage(err), p)
+			return atNode(asMessage(err), p)
 		}
 		if err := r.bindOne(f, proc, p, resolved.params[i], given[i]); err != nil {
 			return err
@@ -390,7 +394,7 @@ func (r *run) bind(f *frame, proc string, args []callArg) error {
 	return nil
 }
 
-// bindOne binds one parameter; a is nil when no argument was given.
+// bindOne binds one parameter; a is nil if there is no argument.
 func (r *run) bindOne(f *frame, proc string, p *syntax.Param, t resolvedType, a *callArg) error {
 	if t.table != nil {
 		return r.bindTable(f, p, t.table, a)
@@ -426,7 +430,8 @@ func (r *run) bindOne(f *frame, proc string, p *syntax.Param, t resolvedType, a 
 	return nil
 }
 
-// argumentError is what a failed conversion of an argument looks like: 8114 instead of 245 and its like.
+// argumentError returns the error for a failed conversion of an argument: 8114 in place of 245 and
+// similar errors.
 func argumentError(err error, from, to types.Type) error {
 	var e *mserr.Error
 	if errors.As(err, &e) && batchErrors[e.Number] {
@@ -435,7 +440,8 @@ func argumentError(err error, from, to types.Type) error {
 	return err
 }
 
-// bindTable binds a table-valued parameter: the callee sees the caller's table under its own name.
+// bindTable binds a table-valued parameter. The callee sees the caller's table under the name of
+// the parameter.
 func (r *run) bindTable(f *frame, p *syntax.Param, tt *catalog.TableType, a *callArg) error {
 	var source *catalog.Table
 	if a != nil && a.table != nil {
@@ -474,7 +480,7 @@ func (r *run) bindTable(f *frame, p *syntax.Param, tt *catalog.TableType, a *cal
 	return nil
 }
 
-// aliasShape is the definition of a caller's table under a parameter's name.
+// aliasShape returns the definition of a caller's table under the name of a parameter.
 func (r *run) aliasShape(p *syntax.Param, source *catalog.Table) (*catalog.Table, error) {
 	u := r.f.unit
 	key := shapeKey{node: p, source: source}
@@ -495,7 +501,7 @@ func (r *run) aliasShape(p *syntax.Param, source *catalog.Table) (*catalog.Table
 	return t, nil
 }
 
-// returnOutputs hands the values of OUTPUT parameters to the caller's variables.
+// returnOutputs assigns the values of OUTPUT parameters to the caller's variables.
 func (r *run) returnOutputs(f *frame, args []callArg) error {
 	for i := range args {
 		a := &args[i]
@@ -506,7 +512,7 @@ func (r *run) returnOutputs(f *frame, args []callArg) error {
 		if p == nil {
 			continue
 		}
-		if a.target.typ.ID == 0 { // of a remote call: it gets the parameter's type
+		if a.target.typ.ID == 0 { // a remote call: the variable gets the type of the parameter
 			a.target.typ = p.typ
 			if err := r.store(a.target, p.val); err != nil {
 				return err
@@ -524,7 +530,7 @@ func (r *run) returnOutputs(f *frame, args []callArg) error {
 	return nil
 }
 
-// parameter finds a parameter by name, or by position if the name is empty.
+// parameter returns the parameter with a name, or at a position if the name is empty.
 func (f *frame) parameter(name string, position int) *variable {
 	if name == "" {
 		if position >= len(f.unit.params) {
@@ -535,7 +541,7 @@ func (f *frame) parameter(name string, position int) *variable {
 	return f.variable(name)
 }
 
-// execText is EXEC ('text').
+// execText executes EXEC ('text').
 func (r *run) execText(st *syntax.ExecStmt) error {
 	v, err := r.value(st.Text, types.NVarCharMax)
 	if err != nil {
@@ -557,7 +563,8 @@ func (r *run) execText(st *syntax.ExecStmt) error {
 	return err
 }
 
-// dynamic runs a text as a batch of its own, with parameters as for sp_executesql. Errors in it end only it.
+// dynamic executes a text as a dynamic batch with parameters as in sp_executesql. Errors in the
+// text end only the dynamic batch.
 func (r *run) dynamic(text, params string, args []callArg) (int32, error) {
 	s := r.s
 	if r.nesting() >= maxNesting {
@@ -570,12 +577,12 @@ func (r *run) dynamic(text, params string, args []callArg) (int32, error) {
 	return r.dynamicUnit(u, text, params, args)
 }
 
-// dynamicUnit runs a parsed text.
+// dynamicUnit executes a parsed text.
 func (r *run) dynamicUnit(u *unit, text, params string, args []callArg) (int32, error) {
 	s := r.s
 	schema := s.defaultSchema()
 	f := &frame{kind: dynamicFrame, unit: u, schema: schema, owner: -1, nest: r.nesting() + 1}
-	err := r.within(f, func() error {
+	err := r.inFrame(f, func() error {
 		f.line = 1
 		if err := r.bindDynamic(f, text, params, args); err != nil {
 			return err
@@ -592,7 +599,8 @@ func (r *run) dynamicUnit(u *unit, text, params string, args []callArg) (int32, 
 	return f.status, r.returnOutputs(f, args)
 }
 
-// bindDynamic binds the parameters of sp_executesql, whose messages for missing ones differ.
+// bindDynamic binds the parameters of sp_executesql, which has a message of its own for missing
+// ones.
 func (r *run) bindDynamic(f *frame, text, params string, args []callArg) error {
 	if len(f.unit.params) == 0 && len(args) > 0 {
 		return mserr.TooManyProcArguments("sp_executesql")

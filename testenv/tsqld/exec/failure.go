@@ -8,29 +8,29 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 )
 
-// failure is an error of a statement on its way to whoever handles it: a CATCH block, the end of a
-// scope, or the end of the request.
+// failure is an error of a statement on its way to its handler: a CATCH block, the end of a scope,
+// or the end of the request.
 type failure struct {
 	err    *mserr.Error
-	before *mserr.Error // sent before err, and lost when err is caught; nil for none
+	before *mserr.Error // sent before err, and dropped if err is caught; may be nil
 	from   origin
-	frame  *frame // in which it occurred; nil until settled
+	frame  *frame // frame in which the error occurred; nil until settled
 
 	settled bool
-	pending bool   // a TRY block will catch it; nothing was sent
-	reach   effect // when not pending: the client was told, and this much ends
+	pending bool   // a TRY block will catch the error; nothing was sent
+	reach   effect // if not pending: the scope that ends; the client got the error
 }
 
-// Error returns the message's text.
+// Error returns the text of the message.
 func (f *failure) Error() string { return f.err.Error() }
 
 // Unwrap returns the message.
 func (f *failure) Unwrap() error { return f.err }
 
-// compileFailure marks an error that was found while a statement was compiled.
+// compileFailure marks an error as found while a statement was compiled.
 func compileFailure(err error) error { return originated(err, atCompile) }
 
-// originated marks where an error came from. Errors that are no messages pass unchanged.
+// originated adds an origin to an error. It returns errors without an *mserr.Error unchanged.
 func originated(err error, from origin) error {
 	var f *failure
 	if errors.As(err, &f) {
@@ -43,17 +43,18 @@ func originated(err error, from origin) error {
 	return &failure{err: e, from: from}
 }
 
-// isRefusal reports errors that say that this server does not do what a statement asks. SQL Server would have done it,
-// so that no statement after it may run as if it had been: a refusal reaches as far as an error of compilation.
-func isRefusal(e *mserr.Error) bool { return e.Number == 40517 || e.Number == 40510 }
+// isNotSupported reports whether an error says that this server does not support a feature. SQL
+// Server would have executed the statement, so no later statement may run as if it had been
+// executed: the error therefore ends the same scope as an error of compilation.
+func isNotSupported(e *mserr.Error) bool { return e.Number == 40517 || e.Number == 40510 }
 
-// message turns an error into what the client is told; nil for errors that end the request without a
-// message: the client is gone, the context has ended, or a failure that was told already. What only the
-// server's owner is to know, such as SQLite's own words, goes to Config.OnError.
+// message returns the message that the client gets for an error. It returns nil for errors that end
+// the request without a message: the client has disconnected, the context has ended, or the failure
+// was sent before. Details for the operator only, such as texts of SQLite, go to Config.OnError.
 func (r *run) message(err error) *mserr.Error {
 	var e *mserr.Error
 	if errors.As(err, &e) {
-		c := *e // constructors' results may be shared by caches
+		c := *e // caches may share the result of a constructor
 		return &c
 	}
 	var gone *sinkError
@@ -86,35 +87,37 @@ func (r *run) message(err error) *mserr.Error {
 	return mserr.Internal()
 }
 
-// report tells the server's owner of an error that clients are not told the cause of.
+// report passes an error to Config.OnError.
 func (i *Instance) report(err error) {
 	if i.cfg.OnError != nil {
 		i.cfg.OnError(err)
 	}
 }
 
-// limits are SQLite's texts about queries that are too big for it, and what SQL Server says of those that are too big for
-// SQL Server. The numbers are those of SQLite as it is built here (https://www.sqlite.org/limits.html).
+// limits maps SQLite's messages about queries that exceed its limits to the messages of SQL Server
+// for queries that exceed the limits of SQL Server. The numbers are those of this build of SQLite
+// (https://www.sqlite.org/limits.html).
 var limits = []struct {
 	text string
 	is   func() *mserr.Error
 }{
-	{"tables in a join", func() *mserr.Error { return mserr.TooManyTables(mostTables) }},
-	{"too many FROM clause terms", func() *mserr.Error { return mserr.TooManyTables(mostTables) }},
-	{"too many columns in result set", func() *mserr.Error { return mserr.TooManyElements(mostElements) }},
+	{"tables in a join", func() *mserr.Error { return mserr.TooManyTables(maxTables) }},
+	{"too many FROM clause terms", func() *mserr.Error { return mserr.TooManyTables(maxTables) }},
+	{"too many columns in result set", func() *mserr.Error { return mserr.TooManyElements(maxElements) }},
 	{"Expression tree is too large", mserr.TooDeep},
 	{"parser stack overflow", mserr.TooDeep},
 	{"Recursion limit", mserr.TooDeep},
 	{"too many ", mserr.InternalResources}, // terms in ORDER BY and GROUP BY, columns, arguments, variables
 }
 
-// Limits of SQLite: tables in one FROM, and columns of one select list.
+// Limits of SQLite: tables in one FROM clause, and columns in one select list.
 const (
-	mostTables   = 64
-	mostElements = 2000
+	maxTables   = 64
+	maxElements = 2000
 )
 
-// limitMessage is the message for a query that is too big for SQLite; nil for other errors.
+// limitMessage returns the message for a query that exceeds a limit of SQLite, or nil for other
+// errors.
 func limitMessage(se *store.Error) *mserr.Error {
 	if se.Code&0xff != sqliteError {
 		return nil
@@ -127,7 +130,7 @@ func limitMessage(se *store.Error) *mserr.Error {
 	return nil
 }
 
-// sinkError is an error of the Sink: the client is gone.
+// sinkError wraps an error of the Sink. It means that the client has disconnected.
 type sinkError struct{ err error }
 
 // Error returns the text of the Sink's error.
@@ -136,15 +139,15 @@ func (e *sinkError) Error() string { return e.err.Error() }
 // Unwrap returns the Sink's error.
 func (e *sinkError) Unwrap() error { return e.err }
 
-// gone wraps an error of the Sink, so that it ends the request.
-func gone(err error) error {
+// sinkFailure wraps an error of the Sink, so that the error ends the request.
+func sinkFailure(err error) error {
 	if err == nil {
 		return nil
 	}
 	return &sinkError{err}
 }
 
-// asFailure finds the failure in an error.
+// asFailure returns the failure that an error wraps, if any.
 func asFailure(err error) (*failure, bool) {
 	var f *failure
 	ok := errors.As(err, &f)

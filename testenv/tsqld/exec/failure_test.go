@@ -12,8 +12,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 )
 
-// What went wrong inside the server is for its owner: a client is told no more than that something did.
-func TestInternalErrorsSayNothing(t *testing.T) {
+// TestInternalErrorsHaveNoDetails: only the operator gets the details of an internal error.
+func TestInternalErrorsHaveNoDetails(t *testing.T) {
 	t.Parallel()
 	var told []error
 	inst, err := New(Config{SAPassword: "secret", OnError: func(err error) { told = append(told, err) }})
@@ -31,7 +31,7 @@ func TestInternalErrorsSayNothing(t *testing.T) {
 	for _, cause := range []error{unknown, errors.New("open /data/d7.sqlite: permission denied"), fmt.Errorf("read: %w", store.ErrCorrupt)} {
 		told = nil
 		var out recorder
-		require.NoError(t, s.serve(context.Background(), &out, "TEST", func(r *run) error { return r.manage(cause) }))
+		require.NoError(t, s.serve(context.Background(), &out, "TEST", func(r *run) error { return r.reportManagerError(cause) }))
 		require.Equal(t, "Msg 8630, Level 17, State 1, Line 1: "+mserr.Internal().Message+"\n(error)\n", out.b.String())
 		require.Equal(t, []error{cause}, told)
 	}

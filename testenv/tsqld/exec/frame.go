@@ -5,7 +5,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// frameKind tells activations apart.
+// frameKind distinguishes activations.
 type frameKind uint8
 
 const (
@@ -17,36 +17,35 @@ const (
 
 // frame is one activation of a unit.
 type frame struct {
-	parent *frame // the caller; nil for a request
+	parent *frame // frame of the caller; nil for a request
 	kind   frameKind
 	unit   *unit
-	level  int // depth of frames, from 0; part of the names of this frame's temporary objects
+	level  int // depth of frames, from 0; part of the SQLite names of the frame's temporary tables
 
-	name      string // of the module, as ERROR_PROCEDURE shows it; "" in batches
+	name      string // name of the module for ERROR_PROCEDURE; "" in batches
 	procID    int32
-	database  int    // id of the database in which names are resolved
 	schema    string // default schema for one-part names
-	owner     int    // principal that owns the module: the start of its ownership chain; -1 in batches
+	owner     int    // owner of the module, which starts its ownership chain; -1 in batches
 	nest      int    // @@NESTLEVEL
 	savedOpts options
 	vars      map[string]*variable
 	tables    map[string]*tableVar
-	temps     tempTables // temporary tables that its caller could see; restored at its end
+	temps     tempTables // temporary tables visible to the caller; restored at the end
 	cursors   map[string]*cursor
-	line      int32 // of the running statement
-	tries     int   // TRY blocks that are open in this frame
+	line      int32 // line of the current statement
+	tries     int   // open TRY blocks of this frame
 	identity  types.Value
 	status    int32       // return code of a procedure
-	result    types.Value // of a scalar function
+	result    types.Value // return value of a scalar function
 }
 
-// variable is a scalar or cursor variable. A parameter is one, too.
+// variable is a scalar variable, a cursor variable or a parameter.
 type variable struct {
-	name   string // with '@', as declared
+	name   string // as declared, with '@'
 	typ    types.Type
 	val    types.Value
-	cursor *cursor // of a cursor variable that is allocated
-	kept   int     // what val takes, of the session's meter
+	cursor *cursor // cursor of a cursor variable; nil if none is allocated
+	size   int     // size of val as counted by the session's meter
 	isCur  bool
 }
 
@@ -55,13 +54,13 @@ type tableVar struct {
 	name     string
 	table    *catalog.Table
 	readOnly bool // table-valued parameter
-	created  bool // its SQLite table exists
+	created  bool // the SQLite table exists
 }
 
-// variable finds a variable of the frame; nil if there is none.
+// variable returns the variable with a name, or nil.
 func (f *frame) variable(name string) *variable { return f.vars[catalog.Fold(name)] }
 
-// tableVar finds a table variable of the frame; nil if there is none.
+// tableVar returns the table variable with a name, or nil.
 func (f *frame) tableVar(name string) *tableVar { return f.tables[catalog.Fold(name)] }
 
 // declare adds a scalar variable.

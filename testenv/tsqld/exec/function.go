@@ -13,10 +13,10 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// attachLocal lets SQLite reach the session's own functions.
+// attachLocal connects SQLite to the session's own functions.
 func (s *Session) attachLocal() { s.conn.SetLocal(s.localFunction) }
 
-// localFunction finds a function of the session by its key; nil for keys of other kinds.
+// localFunction returns the function of the session with a key, or nil for other keys.
 func (s *Session) localFunction(key string) (store.Func, error) {
 	r := s.running
 	if r == nil {
@@ -27,7 +27,7 @@ func (s *Session) localFunction(key string) (store.Func, error) {
 	}
 	switch {
 	case key == compile.LocalIdentity:
-		return func(_ *meter.Meter, args []types.Value) (types.Value, error) { return r.noteIdentity(args[0]) }, nil
+		return func(_ *meter.Meter, args []types.Value) (types.Value, error) { return r.recordIdentity(args[0]) }, nil
 	case strings.HasPrefix(key, compile.LocalRowVersion):
 		id, err := strconv.Atoi(key[len(compile.LocalRowVersion):])
 		if err != nil {
@@ -48,7 +48,7 @@ func (s *Session) localFunction(key string) (store.Func, error) {
 	return nil, nil
 }
 
-// localKey reads prefix|database|object.
+// localKey parses prefix|database|object.
 func localKey(key, prefix string) (database int, object int32, err error) {
 	d, o, _ := strings.Cut(key[len(prefix):], "|")
 	database, err = strconv.Atoi(d)
@@ -63,7 +63,8 @@ func localKey(key, prefix string) (database int, object int32, err error) {
 	return database, object, nil
 }
 
-// functionUnit is the parsed form of a function with a body, kept with its definition.
+// functionUnit returns the unit of a function with a body. The definition of the function caches
+// it.
 func functionUnit(f *catalog.Function) (*unit, error) {
 	v, err := f.Memo.Get(func() (any, error) {
 		st, err := parseModule(&f.Module)
@@ -87,7 +88,7 @@ func functionUnit(f *catalog.Function) (*unit, error) {
 	return u, nil
 }
 
-// function finds a function by id.
+// function returns the function with an ID and its database.
 func (s *Session) function(database int, object int32) (*catalog.Database, *catalog.Function, error) {
 	d := s.databaseByID(database)
 	if d == nil {
@@ -100,7 +101,7 @@ func (s *Session) function(database int, object int32) (*catalog.Database, *cata
 	return d, f, nil
 }
 
-// enterFunction runs the body of a function in an activation of its own; result reads what it returned.
+// enterFunction executes the body of a function in a new activation. result reads the return value.
 func (r *run) enterFunction(d *catalog.Database, fn *catalog.Function, args []types.Value, result func(f *frame) error) error {
 	s := r.s
 	if r.nesting() >= maxNesting {
@@ -117,15 +118,16 @@ func (r *run) enterFunction(d *catalog.Database, fn *catalog.Function, args []ty
 	f := &frame{kind: functionFrame, unit: u, name: fn.Name, procID: fn.ObjectID, schema: schema, owner: d.Owner(fn), nest: r.nesting() + 1}
 	savedRows, savedError, savedNow, savedIn, savedTries := s.rowCount, s.lastError, r.now, r.inFunction, r.tries
 	s.functionDepth++
-	// A TRY block around the statement must not keep errors inside the function from ending it, so the
-	// whole function counts as one TRY block that is not the function's own.
+	// An error inside the function must end the function even if a TRY block surrounds the calling
+	// statement. Counting the function as a TRY block that does not belong to its frame has this
+	// effect.
 	r.inFunction = true
 	r.tries++
 	defer func() {
 		s.functionDepth--
 		s.rowCount, s.lastError, r.now, r.inFunction, r.tries = savedRows, savedError, savedNow, savedIn, savedTries
 	}()
-	err = r.within(f, func() error {
+	err = r.inFrame(f, func() error {
 		s.dbID = d.ID
 		s.enterModule(&fn.Module)
 		resolved := r.resolve(f)
@@ -162,8 +164,8 @@ func (r *run) enterFunction(d *catalog.Database, fn *catalog.Function, args []ty
 	return plainError(err)
 }
 
-// plainError takes a message out of the failure that carried it through a function, so that the calling
-// statement fails with it.
+// plainError returns the message in the failure of a function, so that the calling statement fails
+// with it.
 func plainError(err error) error {
 	if err == nil {
 		return nil
@@ -176,7 +178,7 @@ func plainError(err error) error {
 	return &c
 }
 
-// returnTable is the shape of a multi-statement function's result variable.
+// returnTable returns the definition of a multi-statement function's result variable.
 func (r *run) returnTable(fn *catalog.Function, f *frame) (*catalog.Table, error) {
 	u := f.unit
 	key := shapeKey{level: f.level}
@@ -221,7 +223,7 @@ func (r *run) scalarFunction(database int, object int32, args []types.Value) (ty
 	return v, err
 }
 
-// withDefaults copies arguments, and adds the defaults of parameters that were left out.
+// withDefaults returns a copy of the arguments with the defaults of omitted parameters.
 func (r *run) withDefaults(d *catalog.Database, fn *catalog.Function, args []types.Value) ([]types.Value, error) {
 	full := append([]types.Value(nil), args...)
 	for i := len(full); i < len(fn.Params); i++ {
@@ -241,7 +243,7 @@ func (r *run) withDefaults(d *catalog.Database, fn *catalog.Function, args []typ
 	return full, nil
 }
 
-// tableFunction runs a multi-statement table-valued function.
+// tableFunction calls a multi-statement table-valued function.
 func (r *run) tableFunction(database int, object int32, args []types.Value) (types.Value, error) {
 	d, fn, err := r.s.function(database, object)
 	if err != nil {
@@ -264,7 +266,7 @@ func (r *run) tableFunction(database int, object int32, args []types.Value) (typ
 	return out, err
 }
 
-// callFunctionByExec is EXEC @v = dbo.function args.
+// callFunctionByExec executes EXEC @v = dbo.function args.
 func (r *run) callFunctionByExec(d *catalog.Database, fn *catalog.Function, args []callArg) (result, error) {
 	if !r.s.may(d, "EXECUTE", catalog.Securable{Class: catalog.ClassObject, Major: int(fn.ObjectID)}) {
 		return result{}, permissionDenied(d, fn, "EXECUTE")
@@ -318,7 +320,7 @@ func (r *run) callFunctionByExec(d *catalog.Database, fn *catalog.Function, args
 	return result{v, fn.Returns}, err
 }
 
-// allowedInFunction refuses the statements that a function must not contain.
+// allowedInFunction returns an error for statements that are not allowed in functions.
 func allowedInFunction(st syntax.Stmt) error {
 	switch st := st.(type) {
 	case *syntax.SelectStmt, *syntax.DeclareStmt, *syntax.SetVarStmt, *syntax.DeclareCursorStmt, *syntax.OpenStmt, *syntax.FetchStmt, *syntax.CloseStmt, *syntax.DeallocateStmt:
@@ -337,7 +339,7 @@ func allowedInFunction(st syntax.Stmt) error {
 	return mserr.SideEffect(statementName(st))
 }
 
-// localTarget allows changes of table variables only.
+// localTarget returns an error unless the target of a change is a table variable.
 func localTarget(t syntax.TableSource, verb string) error {
 	if _, ok := t.(*syntax.TableVar); ok {
 		return nil

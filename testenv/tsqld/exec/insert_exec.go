@@ -10,8 +10,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// insertExec is INSERT ... EXEC. The procedure runs first, inside a transaction as in SQL Server (@@TRANCOUNT is at
-// least 1 there), and its rows are collected; then they are inserted.
+// insertExec executes INSERT ... EXEC. The procedure runs first, inside a transaction as in SQL
+// Server (@@TRANCOUNT is at least 1). Its rows are collected and inserted at the end.
 func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 	s := r.s
 	if r.inserting {
@@ -34,7 +34,7 @@ func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 			return err
 		}
 		for _, set := range c.sets {
-			n, err := r.insertRows(st.Target, compile.Rows{Names: identNames(st.Columns), Columns: set.cols}, slicesOf(set.rows))
+			n, err := r.insertRows(st.Target, compile.Rows{Names: identNames(st.Columns), Columns: set.cols}, rowIterator(set.rows))
 			if err != nil {
 				return err
 			}
@@ -44,9 +44,9 @@ func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 	}()
 	if own && s.tran.level > 0 {
 		if err != nil {
-			return errors.Join(err, s.undo())
+			return errors.Join(err, s.rollbackWork())
 		}
-		if err := s.keep(); err != nil {
+		if err := s.commitWork(); err != nil {
 			return err
 		}
 	}
@@ -56,7 +56,7 @@ func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 	return r.done(rows, CommandInsert)
 }
 
-// identNames are the names of identifiers; nil for none.
+// identNames returns the names of identifiers.
 func identNames(list []syntax.Ident) []string {
 	if list == nil {
 		return nil
@@ -68,8 +68,8 @@ func identNames(list []syntax.Ident) []string {
 	return out
 }
 
-// slicesOf yields rows one by one, then io.EOF.
-func slicesOf(rows [][]types.Value) func() ([]types.Value, error) {
+// rowIterator returns a function that returns the rows one by one, then io.EOF.
+func rowIterator(rows [][]types.Value) func() ([]types.Value, error) {
 	i := 0
 	return func() ([]types.Value, error) {
 		if i >= len(rows) {
@@ -80,13 +80,13 @@ func slicesOf(rows [][]types.Value) func() ([]types.Value, error) {
 	}
 }
 
-// insertRows inserts rows that come from elsewhere, all or none.
+// insertRows inserts rows of another source atomically.
 func (r *run) insertRows(target syntax.TableSource, rows compile.Rows, next func() ([]types.Value, error)) (int64, error) {
 	dml, err := r.compiler().InsertRows(target, rows)
 	if err != nil {
 		return 0, compileFailure(err)
 	}
-	if err := r.refuse(dml); err != nil {
+	if err := r.checkTarget(dml); err != nil {
 		return 0, err
 	}
 	n := int64(0)
@@ -95,14 +95,15 @@ func (r *run) insertRows(target syntax.TableSource, rows compile.Rows, next func
 		return err
 	}
 	if dml.Database == 0 {
-		err = r.drawing(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
+		err = r.withSequences(&dml.Needs, func() error { return r.changeLocalRows(dml, do) })
 	} else {
 		err = r.atomic(dml.Databases, true, do)
 	}
 	return n, err
 }
 
-// applyRows runs a plan of [compile.Compiler.InsertRows] for each row and answers how many rows it inserted.
+// applyRows executes a plan of [compile.Compiler.InsertRows] for each row and returns the number of
+// inserted rows.
 func (r *run) applyRows(dml *compile.DML, next func() ([]types.Value, error)) (n int64, err error) {
 	for tried := int64(0); ; tried++ {
 		if err := r.canceled(); err != nil {
@@ -129,7 +130,7 @@ func (r *run) applyRows(dml *compile.DML, next func() ([]types.Value, error)) (n
 // changeLocalRows is changeLocal for many rows.
 func (r *run) changeLocalRows(dml *compile.DML, do func() error) error {
 	if dml.Target != nil && dml.Target.Name[0] == '@' && !r.s.tran.begun {
-		return r.localSave(true, do)
+		return r.localTransaction(true, do)
 	}
 	return r.localChangeOf(true, do)
 }

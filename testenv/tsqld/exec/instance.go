@@ -16,55 +16,60 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Config says what an instance is like.
+// Config configures an Instance.
 type Config struct {
-	// Dir keeps the databases; empty means a temporary directory that Close removes.
+	// Dir is the directory of the databases. If Dir is empty, New creates a temporary directory and
+	// Close removes it.
 	Dir string
-	// SAPassword is the password of the login sa; without one nobody can log in as sa.
+	// SAPassword is the password of the login sa. If it is empty, sa cannot log in.
 	SAPassword string
 	// ServerName is @@SERVERNAME; empty means "tsqld".
 	ServerName string
-	// Now is the clock; nil means time.Now. It does not drive WAITFOR and time-outs, which use package time.
+	// Now is the clock; nil means time.Now. WAITFOR and timeouts use package time instead.
 	Now func() time.Time
-	// MaxMemory bounds what all sessions take together, in bytes; 0 means meter.DefaultLimit. One session may have half of it.
+	// MaxMemory limits the memory of all sessions together, in bytes; 0 means meter.DefaultLimit.
+	// One session may use half of it.
 	MaxMemory int64
-	// OnWait is told of a statement that has waited for another session's lock for lock.LongWait; nil for nobody.
+	// OnWait, if not nil, is called when a statement has waited lock.LongWait for the lock of
+	// another session.
 	OnWait func(w Wait)
-	// OnError is told of an error of which a client is told no more than that there was one: a defect, a damaged file. The error may
-	// hold the beginning of a statement as SQLite was given it, which has no values. Nil for nobody.
+	// OnError, if not nil, is called with an error whose details the client does not get: a defect
+	// of the server or a damaged file. The error may contain the beginning of a SQLite statement,
+	// but no values.
 	OnError func(err error)
-	// CommitFault is asked before each commit; an error stands for a full disk (1105). Nil for none.
+	// CommitFault, if not nil, is called before each commit. Its error simulates a full disk
+	// (1105).
 	CommitFault func() error
 }
 
-// Wait is a statement that waits for another session.
+// Wait describes a statement that waits for another session.
 type Wait struct {
 	SPID             int
 	Host, Program    string
 	Database         string
-	Application      string // the name of an application lock; "" for the right to write to the database
+	Application      string // name of an application lock; "" for the writer lock of the database
 	Waited           time.Duration
-	Blocker          int // the session that is in the way
+	Blocker          int // session ID of the blocking session
 	BlockerHost      string
 	BlockerProgram   string
-	BlockerIdleSince time.Time // when its last request ended; zero while one runs
+	BlockerIdleSince time.Time // end of the blocker's last request; zero while a request runs
 }
 
-// Login is what a client says of itself when it connects.
+// Login holds the client's data of a login request.
 type Login struct {
 	User, Password string
-	Database       string // empty: the login's default database
+	Database       string // "" means the login's default database
 	App, Host      string
-	Library        string // client library's name
-	PID            int    // of the client's process
-	Version        uint32 // of TDS, as the server speaks it
+	Library        string // name of the client library
+	PID            int    // of the client process
+	Version        uint32 // TDS version that the server speaks
 	PacketSize     int
 	ReadOnlyIntent bool
-	Encrypted      bool   // the whole connection, not only the login
-	NewPassword    string // replaces the password of a SQL login before the session opens; empty keeps it
+	Encrypted      bool   // true if the whole connection is encrypted, not only the login
+	NewPassword    string // new password of a SQL login; "" keeps the password
 }
 
-// firstSPID is the session id of the first session; smaller ones are SQL Server's own.
+// firstSPID is the first session ID of a client. SQL Server reserves the smaller ones for itself.
 const firstSPID = 51
 
 // Instance is a server without a network. Its methods are safe for concurrent use.
@@ -76,24 +81,25 @@ type Instance struct {
 	pool    *meter.Pool
 	units   unitCache
 	started time.Time
-	// check is catalog.CheckPassword; a test counts its calls.
+	// check is catalog.CheckPassword. A test replaces it to count the calls.
 	check func(hash []byte, password string) bool
 
 	mu       sync.Mutex
 	sessions map[int]*Session
-	counters map[counterKey]*counter // identities and sequences that were used
-	versions map[int]*rowVersions    // by database id
+	counters map[counterKey]*counter // last values of identity columns and sequences
+	versions map[int]*rowVersions    // by database ID
 	nextTran uint64
 	closed   bool
-	settings map[int64]catalog.Setting // options that sp_configure changed, by configuration_id
-	// procedures are those of the server in T-SQL that were called, by folded name.
+	settings map[int64]catalog.Setting // options that sp_configure has changed, by configuration_id
+	// procedures holds the system procedures written in T-SQL that were called, by folded name.
 	procedures map[string]*catalog.Procedure
-	// changing holds the databases that one session keeps others from entering, by database id.
-	changing  map[int]*Session
-	departure chan struct{} // closed when a session leaves a database; nil while nobody waits for that
+	// changing maps a database ID to the session that changes the state of the database. No other
+	// session may enter the database meanwhile.
+	changing map[int]*Session
+	leave    chan struct{} // closed when a session leaves a database; nil without waiters
 }
 
-// New opens the databases of an instance.
+// New opens an instance and its databases.
 func New(cfg Config) (*Instance, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
@@ -124,13 +130,13 @@ func New(cfg Config) (*Instance, error) {
 	return i, nil
 }
 
-// now is the instance's time in UTC.
+// now returns the current time in UTC.
 func (i *Instance) now() time.Time { return i.cfg.Now().UTC() }
 
-// ticks is the instance's time in ticks.
+// ticks returns the current time in ticks of 100 nanoseconds.
 func (i *Instance) ticks() int64 { return types.TicksOf(i.now()) }
 
-// Close closes the databases. All sessions must have been closed.
+// Close closes the databases. All sessions must be closed before.
 func (i *Instance) Close() error {
 	i.mu.Lock()
 	i.closed = true
@@ -143,10 +149,10 @@ func (i *Instance) Close() error {
 	return err
 }
 
-// LoginError is a login that was refused.
+// LoginError is the error of a rejected login.
 type LoginError struct {
-	Message *mserr.Error // for the client, to whom it does not tell more than SQL Server does
-	Reason  string       // for the server's owner
+	Message *mserr.Error // for the client; as vague as SQL Server's message
+	Reason  string       // for the operator of the server
 }
 
 // Error returns the message and the reason.
@@ -155,9 +161,10 @@ func (e *LoginError) Error() string { return e.Message.Error() + " (" + e.Reason
 // Unwrap returns the message.
 func (e *LoginError) Unwrap() error { return e.Message }
 
-// NewSession logs in. Errors: a *LoginError with 18456 for an unknown login or wrong password, 18488 for a password that
-// must be changed, 4060 and 4064 for a database that does not exist or that the login must not use. An unknown login
-// takes as long as a wrong password.
+// NewSession logs in. A *LoginError has number 18456 for an unknown login or a wrong password,
+// 18488 for a password that must be changed, and 4060 or 4064 for a database that does not exist or
+// that the login may not use. A login with an unknown name takes as long as a login with a wrong
+// password.
 func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 	snap := i.catalog.Snapshot()
 	s := &Session{inst: i, client: l, opts: defaultOptions(), ended: make(chan struct{})}
@@ -177,7 +184,7 @@ func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 		i.store.Release(conn)
 		return nil, mserr.New(6005, 14, "SHUTDOWN is in progress.")
 	}
-	if i.admits(s, s.dbID) != nil {
+	if i.checkAdmissionLocked(s, s.dbID) != nil {
 		i.mu.Unlock()
 		i.store.Release(conn)
 		return nil, cannotOpen(l, s.Database())
@@ -203,8 +210,8 @@ func (i *Instance) NewSession(ctx context.Context, l Login) (*Session, error) {
 	return s, nil
 }
 
-// authenticate checks the password and picks the database. It hashes the password exactly once, whether the login exists or not and
-// whether it may be used or not: the time that it takes tells nothing of that.
+// authenticate checks the password and chooses the database. It hashes the password exactly once in
+// every case, so that its duration does not reveal whether the login exists or may be used.
 func (s *Session) authenticate(snap *catalog.Snapshot, l Login) error {
 	login := snap.Login(l.User)
 	var user *catalog.Principal
@@ -256,7 +263,8 @@ func (s *Session) authenticate(snap *catalog.Snapshot, l Login) error {
 	return nil
 }
 
-// cannotOpen is the error of a login whose database cannot be opened: the one that was asked for, or the default one.
+// cannotOpen returns the error of a login whose database cannot be opened: 4064 for the default
+// database, 4060 for a requested one.
 func cannotOpen(l Login, database string) *mserr.Error {
 	if l.Database == "" {
 		return mserr.CannotOpenDefaultDatabase()
@@ -264,7 +272,7 @@ func cannotOpen(l Login, database string) *mserr.Error {
 	return mserr.CannotOpenDatabase(database)
 }
 
-// session finds an open session; nil if there is none.
+// session returns the open session with an ID, or nil.
 func (i *Instance) session(id int) *Session {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -282,5 +290,5 @@ func (i *Instance) allSessions() []*Session {
 	return out
 }
 
-// Pool is the memory of all sessions.
+// Pool returns the memory pool of all sessions.
 func (i *Instance) Pool() *meter.Pool { return i.pool }

@@ -8,11 +8,12 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// killWait bounds how long KILL waits for the other session's end. SQL Server's KILL does not wait at all; a session that
-// ends at once is gone for whoever looks next, and a session that rolls back or hangs keeps nobody.
+// killWait limits how long KILL waits for the end of the other session. SQL Server's KILL does not
+// wait. With the wait, a session that ends at once is gone before the next statement runs. The limit
+// bounds the delay caused by a session that rolls back or hangs.
 const killWait = time.Second
 
-// kill is KILL. It returns when the other session has ended, or after killWait.
+// kill executes KILL. It returns when the other session has ended, or after killWait.
 func (r *run) kill(st *syntax.KillStmt) error {
 	v, t, err := r.eval(st.Session)
 	if err != nil {
@@ -36,7 +37,7 @@ func (r *run) kill(st *syntax.KillStmt) error {
 	switch {
 	case other == nil:
 		return mserr.NoProcess(id)
-	case st.StatusOnly && other.dying():
+	case st.StatusOnly && other.isKilled():
 		return r.info(mserr.New(6109, 10, "SPID %d: transaction rollback in progress. Estimated rollback completion: 0%%. Estimated time remaining: 0 seconds.", id))
 	case st.StatusOnly:
 		return mserr.New(6120, 16, "Status report cannot be obtained. Rollback operation for Process ID %d is not in progress.", id)
@@ -68,8 +69,8 @@ func (r *run) endSessions(list []*Session) error {
 	return nil
 }
 
-// Kill ends the session's running request and refuses further ones; then it tells who owns the session to close it. It may
-// be called by any goroutine.
+// Kill cancels the current request of the session and makes further requests fail. Then it calls
+// the function of OnKill. Kill is safe for concurrent use.
 func (s *Session) Kill() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -85,8 +86,9 @@ func (s *Session) Kill() {
 	}
 }
 
-// OnKill sets what KILL calls after the running request was canceled: it must make the session's owner call Close soon, and
-// must not wait for that. A session that was killed already calls it at once.
+// OnKill sets the function that Kill calls after it has canceled the current request. The function
+// must make the owner of the session call Close soon, and must not block. If the session was killed
+// before, OnKill calls the function at once.
 func (s *Session) OnKill(f func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -96,31 +98,33 @@ func (s *Session) OnKill(f func()) {
 	}
 }
 
-// dying reports a session that was killed and has not ended.
-func (s *Session) dying() bool {
+// isKilled reports whether the session was killed.
+func (s *Session) isKilled() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.killed
 }
 
-// enter makes a database the session's current one as other sessions see it, if it may be used now.
+// enter checks that the session may use a database now, and publishes the database as the session's
+// current one.
 func (s *Session) enter(id int) error {
 	i := s.inst
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if err := i.admits(s, id); err != nil {
+	if err := i.checkAdmissionLocked(s, id); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	s.request.database = id
 	s.mu.Unlock()
-	i.announceDeparture()
+	i.signalLeave()
 	return nil
 }
 
-// admits answers why a session may not use a database now: it is changing its state, offline (942), or open to few (923, 924).
-// i.mu is held.
-func (i *Instance) admits(s *Session, id int) error {
+// checkAdmissionLocked returns an error if a session may not use a database now: the state of the
+// database is changing (952), the database is offline (942), or its access is restricted (923,
+// 924). i.mu must be held.
+func (i *Instance) checkAdmissionLocked(s *Session, id int) error {
 	d := s.databaseByID(id)
 	if d == nil {
 		return nil
@@ -132,21 +136,22 @@ func (i *Instance) admits(s *Session, id int) error {
 		return mserr.DatabaseOffline(d.Name)
 	case d.Options.RestrictedUser && !s.ownsDatabase(d) && !s.serverRole("dbcreator"):
 		return mserr.New(923, 14, "Database '%s' is in restricted mode. Only the database owner and members of the dbcreator and sysadmin roles can access it.", d.Name)
-	case d.Options.SingleUser && i.hasOther(id, s):
+	case d.Options.SingleUser && i.hasOtherLocked(id, s):
 		return mserr.New(924, 14, "Database '%s' is already open and can only have one user at a time.", d.Name)
 	}
 	return nil
 }
 
-// admission is admits for who does not hold i.mu.
-func (i *Instance) admission(s *Session, id int) error {
+// checkAdmission is checkAdmissionLocked for callers that do not hold i.mu.
+func (i *Instance) checkAdmission(s *Session, id int) error {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.admits(s, id)
+	return i.checkAdmissionLocked(s, id)
 }
 
-// hasOther reports whether a database is the current one of another session. i.mu is held.
-func (i *Instance) hasOther(id int, except *Session) bool {
+// hasOtherLocked reports whether a database is the current one of another session. i.mu must be
+// held.
+func (i *Instance) hasOtherLocked(id int, except *Session) bool {
 	for _, o := range i.sessions {
 		if o != except && o.current() == id {
 			return true
@@ -155,14 +160,15 @@ func (i *Instance) hasOther(id int, except *Session) bool {
 	return false
 }
 
-// occupied is hasOther for who does not hold i.mu.
-func (i *Instance) occupied(id int, except *Session) bool {
+// hasOther is hasOtherLocked for callers that do not hold i.mu.
+func (i *Instance) hasOther(id int, except *Session) bool {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	return i.hasOther(id, except)
+	return i.hasOtherLocked(id, except)
 }
 
-// users are the sessions but one that use a database: it is their current one, or a transaction of theirs has locked it or waits to.
+// users returns the other sessions that use a database: it is their current database, or they hold
+// or wait for its lock.
 func (i *Instance) users(id int, except *Session) []*Session {
 	var out []*Session
 	locked := map[int]bool{}
@@ -181,25 +187,26 @@ func (i *Instance) users(id int, except *Session) []*Session {
 	return out
 }
 
-// announceDeparture wakes those who wait for a session to leave a database. i.mu is held.
-func (i *Instance) announceDeparture() {
-	if i.departure != nil {
-		close(i.departure)
-		i.departure = nil
+// signalLeave wakes the goroutines that wait for a session to leave a database. i.mu must be held.
+func (i *Instance) signalLeave() {
+	if i.leave != nil {
+		close(i.leave)
+		i.leave = nil
 	}
 }
 
-// nextDeparture is closed when a session has left a database or ended.
-func (i *Instance) nextDeparture() <-chan struct{} {
+// nextLeave returns a channel that is closed when a session leaves a database or ends.
+func (i *Instance) nextLeave() <-chan struct{} {
 	i.mu.Lock()
 	defer i.mu.Unlock()
-	if i.departure == nil {
-		i.departure = make(chan struct{})
+	if i.leave == nil {
+		i.leave = make(chan struct{})
 	}
-	return i.departure
+	return i.leave
 }
 
-// reserve keeps all other sessions from entering a database until release is called; false when another session has done so.
+// reserve keeps other sessions from entering a database until release is called. ok is false if
+// another session has reserved the database.
 func (s *Session) reserve(ctx context.Context, id int) (release func(), ok bool) {
 	i := s.inst
 	i.mu.Lock()

@@ -16,11 +16,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// tempTables are the temporary tables that a session sees, by folded name. A tempTables is never
-// changed: whoever adds or drops one makes a new map, so that an old one can be restored.
+// tempTables maps folded names to the temporary tables that a session sees. A tempTables is
+// immutable: adding or dropping a table creates a new map, so that an old map can be restored.
 type tempTables map[string]*catalog.Table
 
-// with is the map with a table added or replaced.
+// with returns a copy of the map with a table added or replaced.
 func (t tempTables) with(name string, table *catalog.Table) tempTables {
 	c := maps.Clone(t)
 	if c == nil {
@@ -30,26 +30,27 @@ func (t tempTables) with(name string, table *catalog.Table) tempTables {
 	return c
 }
 
-// without is the map without a table.
+// without returns a copy of the map without a table.
 func (t tempTables) without(name string) tempTables {
 	c := maps.Clone(t)
 	delete(c, catalog.Fold(name))
 	return c
 }
 
-// localIDs gives temporary tables and table variables object ids, which are negative and below those of system views.
+// localIDs counts the object IDs of temporary tables and table variables. The IDs are negative and
+// below those of system views.
 var localIDs atomic.Int32
 
-// firstLocalID is above the ids that localIDs gives out, and below those of system objects.
+// firstLocalID is above the IDs of temporary tables and below those of system objects.
 const firstLocalID = -1_000_000
 
-// newLocalID is an object id for a temporary table.
+// newLocalID returns an object ID for a temporary table.
 func newLocalID() int32 { return firstLocalID - localIDs.Add(1) }
 
-// tempNumber is the number in the name of a temporary table in tempdb.
+// tempNumber returns the number in the name of a temporary table in tempdb.
 func tempNumber(t *catalog.Table) int32 { return firstLocalID - t.ObjectID }
 
-// createTemp makes a temporary table in SQLite and lets the session see it.
+// createTemp creates a temporary table in SQLite and adds it to the tables of the session.
 func (s *Session) createTemp(ctx context.Context, t *catalog.Table) error {
 	if err := s.createLocal(ctx, t); err != nil {
 		return err
@@ -58,9 +59,18 @@ func (s *Session) createTemp(ctx context.Context, t *catalog.Table) error {
 	return nil
 }
 
-// createLocal makes the SQLite table of a temporary table. One of the same name can only be a left-over that a rollback
-// brought back.
+// createLocal creates the SQLite table of a temporary table. It drops an existing table with the
+// same name, which can only be a leftover that a rollback has restored.
 func (s *Session) createLocal(ctx context.Context, t *catalog.Table) error {
+	if err := s.recreateTable(ctx, t); err != nil {
+		return err
+	}
+	s.inst.resetCounter(counterKey{session: s.id, object: t.ObjectID})
+	return nil
+}
+
+// recreateTable creates the SQLite table of a temporary table, in place of an existing one.
+func (s *Session) recreateTable(ctx context.Context, t *catalog.Table) error {
 	if _, err := s.conn.Exec(ctx, "DROP TABLE IF EXISTS temp."+store.Quote(t.SQLName), nil); err != nil {
 		return err
 	}
@@ -69,28 +79,28 @@ func (s *Session) createLocal(ctx context.Context, t *catalog.Table) error {
 			return err
 		}
 	}
-	s.inst.resetCounter(counterKey{session: s.id, object: t.ObjectID})
 	return nil
 }
 
-// maxLasting bounds the SQLite tables that a connection keeps for table variables.
-const maxLasting = 200
+// maxKeptVariables limits the number of SQLite tables that a connection keeps for table variables.
+const maxKeptVariables = 200
 
-// createVariable makes the empty SQLite table of a table variable, or takes the one that an earlier variable of the same
-// name, depth and shape has left: to make and to drop one invalidates every prepared statement of the connection.
+// createVariable creates the empty SQLite table of a table variable, or reuses the table of an
+// earlier variable with the same name, depth and shape. Reuse is faster, because creating or
+// dropping a table invalidates every prepared statement of the connection.
 func (s *Session) createVariable(ctx context.Context, t *catalog.Table) error {
 	s.inst.resetCounter(counterKey{session: s.id, object: t.ObjectID})
 	return s.ensureVariable(ctx, t)
 }
 
-// ensureVariable is createVariable without new identity values.
+// ensureVariable is createVariable without a reset of the identity values.
 func (s *Session) ensureVariable(ctx context.Context, t *catalog.Table) error {
 	quoted := "temp." + store.Quote(t.SQLName)
 	if !s.conn.HasTemp(t.SQLName) {
-		if s.conn.Temps() >= maxLasting {
+		if s.conn.Temps() >= maxKeptVariables {
 			return s.createLocal(ctx, t)
 		}
-		// What is there already is what a rollback brought back.
+		// An existing table is a leftover that a rollback has restored.
 		ddl := "DROP TABLE IF EXISTS " + quoted + ";" + strings.Join(catalog.CreateSQL("temp", t), ";")
 		return s.conn.EnsureTemp(ctx, t.SQLName, ddl)
 	}
@@ -99,15 +109,15 @@ func (s *Session) ensureVariable(ctx context.Context, t *catalog.Table) error {
 		s.conn.Remember(empty, nil)
 		return nil
 	}
-	_, err := s.conn.Exec(ctx, "DELETE FROM "+quoted, nil) // likewise
+	_, err := s.conn.Exec(ctx, "DELETE FROM "+quoted, nil) // rows that a rollback has restored
 	return err
 }
 
-// emptyVariable in front of the SQLite name of a table variable that nobody has is what the connection remembers while the table is
-// known to be empty: until a rollback, which may bring rows back.
+// emptyVariable is the prefix of a key under which the connection remembers that the kept table of
+// a dropped table variable is empty. A rollback, which may restore rows, clears the key.
 const emptyVariable = "empty variable "
 
-// dropVariable gives the SQLite table of a table variable back.
+// dropVariable releases the SQLite table of a table variable.
 func (s *Session) dropVariable(ctx context.Context, t *catalog.Table) error {
 	if !s.conn.HasTemp(t.SQLName) {
 		return s.dropLocal(ctx, t)
@@ -120,14 +130,15 @@ func (s *Session) dropVariable(ctx context.Context, t *catalog.Table) error {
 	return err
 }
 
-// dropLocal drops the SQLite table.
+// dropLocal drops the SQLite table of a temporary table.
 func (s *Session) dropLocal(ctx context.Context, t *catalog.Table) error {
 	s.inst.resetCounter(counterKey{session: s.id, object: t.ObjectID})
 	_, err := s.conn.Exec(ctx, "DROP TABLE IF EXISTS temp."+store.Quote(t.SQLName), nil)
 	return err
 }
 
-// dropTemps drops the temporary tables that are not among keep, and makes keep what the session sees.
+// dropTemps drops the temporary tables that are not in keep. The session then sees only the tables
+// in keep.
 func (s *Session) dropTemps(ctx context.Context, keep tempTables) error {
 	var errs []error
 	for name, t := range s.temps {
@@ -139,8 +150,9 @@ func (s *Session) dropTemps(ctx context.Context, keep tempTables) error {
 	return errors.Join(errs...)
 }
 
-// localName is the SQLite name of a temporary table or table variable. It is the same whenever the same
-// statement makes it at the same depth of calls, so that plans and prepared statements can be kept. It needs no quotes.
+// localName returns the SQLite name of a temporary table or table variable. The name depends only
+// on the name in T-SQL and the depth of calls, so that plans and prepared statements can be reused.
+// The name needs no quotes.
 func localName(name string, level int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "l%d", level)
@@ -154,8 +166,9 @@ func localName(name string, level int) string {
 	return b.String()
 }
 
-// variableName is the SQLite name of a table variable, once everything else of it is known. Unlike that of a temporary table it
-// tells the shape, because the SQLite table outlives the variable.
+// variableName returns the SQLite name of a table variable with a complete definition. Unlike the
+// name of a temporary table it contains a hash of the shape, because the SQLite table outlives the
+// variable.
 func variableName(t *catalog.Table, level int) string {
 	h := fnv.New64a()
 	for _, sql := range catalog.CreateSQL("temp", t) {
@@ -164,7 +177,8 @@ func variableName(t *catalog.Table, level int) string {
 	return fmt.Sprintf("%s_%016x", localName(t.Name, level), h.Sum64())
 }
 
-// shape finds or makes the definition of a temporary table or table variable that a statement declares.
+// shape returns the definition of a temporary table or table variable that a statement declares.
+// The unit caches the definition.
 func (r *run) shape(node syntax.Node, build func() (*catalog.Table, error)) (*catalog.Table, error) {
 	u := r.f.unit
 	key := shapeKey{node: node, level: r.f.level, db: r.s.databaseByID(r.s.dbID)}
@@ -187,7 +201,7 @@ func (r *run) shape(node syntax.Node, build func() (*catalog.Table, error)) (*ca
 	return t, nil
 }
 
-// variables makes the variables of an activation: all that the unit declares, NULL until they are assigned.
+// variables declares all variables of an activation's unit, with the value NULL.
 func (r *run) variables(f *frame) error {
 	u := f.unit
 	if len(u.decls) == 0 {
@@ -200,7 +214,7 @@ func (r *run) variables(f *frame) error {
 			f.declare(d.Name, types.Type{}, nil).isCur = true
 		case d.Table != nil:
 		case resolved.decls[i].err != nil:
-			return at(asMessage(resolved.decls[i].err), d)
+			return atNode(asMessage(resolved.decls[i].err), d)
 		case resolved.decls[i].table != nil:
 		default:
 			f.declare(d.Name, resolved.decls[i].typ, nil)
@@ -209,7 +223,7 @@ func (r *run) variables(f *frame) error {
 	return nil
 }
 
-// asMessage is an error that is known to be a message, as one that may be changed.
+// asMessage returns a copy of the *mserr.Error in err.
 func asMessage(err error) *mserr.Error {
 	var e *mserr.Error
 	if errors.As(err, &e) {
@@ -219,7 +233,7 @@ func asMessage(err error) *mserr.Error {
 	return mserr.Internal()
 }
 
-// resolve looks the types of a unit's parameters and variables up.
+// resolve returns the types of a unit's parameters and variables.
 func (r *run) resolve(f *frame) *varTypes {
 	u := f.unit
 	key := scopeKey{db: r.s.databaseByID(r.s.dbID), schema: f.schema}
@@ -256,7 +270,7 @@ func (r *run) resolve(f *frame) *varTypes {
 	return vt
 }
 
-// resolveType looks one type up.
+// resolveType looks up one type.
 func (r *run) resolveType(ref *syntax.TypeRef) resolvedType {
 	t, _, table, err := r.compiler().Type(ref)
 	if errors.Is(err, mserr.UnknownSystemType("")) {
@@ -265,7 +279,7 @@ func (r *run) resolveType(ref *syntax.TypeRef) resolvedType {
 	return resolvedType{t, table, err}
 }
 
-// declareStmt is DECLARE: it makes table variables and runs initialisers.
+// declareStmt executes DECLARE: it creates table variables and evaluates initializers.
 func (r *run) declareStmt(st *syntax.DeclareStmt) error {
 	for _, d := range st.Vars {
 		switch {
@@ -306,7 +320,7 @@ func (r *run) declareStmt(st *syntax.DeclareStmt) error {
 	return nil
 }
 
-// tableTypeOf is the table type of a declared variable; nil for a scalar.
+// tableTypeOf returns the table type of a declared variable, or nil for a scalar.
 func (f *frame) tableTypeOf(r *run, d *syntax.VarDecl) *catalog.TableType {
 	vt := r.resolve(f)
 	if i, ok := f.unit.declared[d]; ok {
@@ -315,7 +329,7 @@ func (f *frame) tableTypeOf(r *run, d *syntax.VarDecl) *catalog.TableType {
 	return nil
 }
 
-// copyShape makes the definition of a variable of a table type.
+// copyShape returns the definition of a variable of a table type.
 func copyShape(t *catalog.Table, name string, level int) *catalog.Table {
 	c := t.Clone()
 	c.Name, c.SQLName, c.Temporary, c.ObjectID = name, localName(name, level), true, newLocalID()
@@ -323,7 +337,8 @@ func copyShape(t *catalog.Table, name string, level int) *catalog.Table {
 	return c
 }
 
-// makeTableVar makes a table variable, unless it is there already: DECLARE in a loop does not empty it.
+// makeTableVar creates a table variable unless it exists: DECLARE in a loop does not empty the
+// variable.
 func (r *run) makeTableVar(name string, t *catalog.Table) error {
 	if r.f.tableVar(name) != nil {
 		return nil
@@ -338,8 +353,9 @@ func (r *run) makeTableVar(name string, t *catalog.Table) error {
 	return nil
 }
 
-// preserve runs a rollback, and gives table variables back what they held: they are no part of transactions.
-func (s *Session) preserve(rollback func() error) error {
+// preserveTableVars calls rollback and then restores the contents of table variables, which are not
+// part of transactions.
+func (s *Session) preserveTableVars(rollback func() error) error {
 	if !s.tran.begun {
 		return rollback()
 	}
@@ -369,7 +385,7 @@ func (s *Session) preserve(rollback func() error) error {
 	return err
 }
 
-// storedColumns are the SQLite columns of a table that are not generated.
+// storedColumns returns the SQLite columns of a table that are not generated.
 func storedColumns(t *catalog.Table) []string {
 	var cols []string
 	for _, c := range t.Columns {
@@ -380,38 +396,20 @@ func storedColumns(t *catalog.Table) []string {
 	return cols
 }
 
-// contents reads a temporary table.
+// contents reads the stored columns of a temporary table.
 func (s *Session) contents(ctx context.Context, t *catalog.Table) ([][]types.Value, error) {
-	rows, err := s.conn.Query(ctx, "SELECT "+strings.Join(storedColumns(t), ", ")+" FROM temp."+store.Quote(t.SQLName)+" ORDER BY rowid", nil)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out [][]types.Value
-	for rows.Next() {
-		row, err := copyRow(s.meter, rows.Row())
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, row)
-	}
-	return out, rows.Err()
+	return s.selectTemp(ctx, t, storedColumns(t), nil)
 }
 
-// restore makes a temporary table anew, of a shape that may have changed, and puts rows into it.
+// restore creates a temporary table again, possibly with a new shape, and inserts rows.
 func (s *Session) restore(ctx context.Context, t *catalog.Table, rows [][]types.Value) error {
-	if _, err := s.conn.Exec(ctx, "DROP TABLE IF EXISTS temp."+store.Quote(t.SQLName), nil); err != nil {
+	if err := s.recreateTable(ctx, t); err != nil {
 		return err
-	}
-	for _, sql := range catalog.CreateSQL("temp", t) {
-		if _, err := s.conn.Exec(ctx, sql, nil); err != nil {
-			return err
-		}
 	}
 	return s.fill(ctx, t, rows)
 }
 
-// fill inserts rows into a temporary table, as they are.
+// fill inserts rows into a temporary table unchanged.
 func (s *Session) fill(ctx context.Context, t *catalog.Table, rows [][]types.Value) error {
 	cols := storedColumns(t)
 	marks := make([]string, len(cols))
@@ -427,9 +425,9 @@ func (s *Session) fill(ctx context.Context, t *catalog.Table, rows [][]types.Val
 	return nil
 }
 
-// oldRows reads the rows of a temporary table as they are to be in a changed one: columns that fill names are
-// computed, new ones NULL, dropped ones left out.
-func (s *Session) oldRows(ctx context.Context, old, changed *catalog.Table, fill map[int]catalog.Fill) ([][]types.Value, error) {
+// convertedRows reads the rows of a temporary table in the shape of a changed table: columns in
+// fill are computed, new columns are NULL, dropped columns are left out.
+func (s *Session) convertedRows(ctx context.Context, old, changed *catalog.Table, fill map[int]catalog.Fill) ([][]types.Value, error) {
 	var exprs []string
 	var args []types.Value
 	for _, c := range changed.Columns {
@@ -452,23 +450,10 @@ func (s *Session) oldRows(ctx context.Context, old, changed *catalog.Table, fill
 			exprs = append(exprs, "NULL")
 		}
 	}
-	rows, err := s.conn.Query(ctx, "SELECT "+strings.Join(exprs, ", ")+" FROM temp."+store.Quote(old.SQLName)+" ORDER BY rowid", args)
-	if err != nil {
-		return nil, err
-	}
-	defer rows.Close()
-	var out [][]types.Value
-	for rows.Next() {
-		row, err := copyRow(s.meter, rows.Row())
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, row)
-	}
-	return out, rows.Err()
+	return s.selectTemp(ctx, old, exprs, args)
 }
 
-// allColumns reads all columns of a temporary table, computed ones included, in order.
+// allColumns reads all columns of a temporary table in order, including computed ones.
 func (s *Session) allColumns(ctx context.Context, t *catalog.Table) ([][]types.Value, error) {
 	var cols []string
 	for _, c := range t.Columns {
@@ -477,7 +462,15 @@ func (s *Session) allColumns(ctx context.Context, t *catalog.Table) ([][]types.V
 		}
 		cols = append(cols, store.Quote(c.SQLName))
 	}
-	rows, err := s.conn.Query(ctx, "SELECT "+strings.Join(cols, ", ")+" FROM temp."+store.Quote(t.SQLName)+" ORDER BY rowid", nil)
+	return s.selectTemp(ctx, t, cols, nil)
+}
+
+// selectTemp reads expressions over a temporary table, in the order of insertion.
+func (s *Session) selectTemp(
+	ctx context.Context, t *catalog.Table, exprs []string, args []types.Value,
+) ([][]types.Value, error) {
+	sql := "SELECT " + strings.Join(exprs, ", ") + " FROM temp." + store.Quote(t.SQLName) + " ORDER BY rowid"
+	rows, err := s.conn.Query(ctx, sql, args)
 	if err != nil {
 		return nil, err
 	}

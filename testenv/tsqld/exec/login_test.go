@@ -12,8 +12,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// A login that does not exist costs the server as much as a wrong password, and the client is told the same; only the
-// server's owner is told why.
+// TestUnknownLoginsCostAsMuchAsKnownOnes: a login with an unknown name takes as long as a wrong
+// password and gives the client the same error. Only the operator gets the reason.
 func TestUnknownLoginsCostAsMuchAsKnownOnes(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)

@@ -6,13 +6,14 @@ import (
 )
 
 const (
-	// rowOverhead and valueOverhead are about what a row and a value in it take beside texts and binaries, in bytes.
+	// rowOverhead and valueOverhead are the approximate sizes of a row and of a value in it,
+	// without texts and binaries, in bytes.
 	rowOverhead   = 64
 	valueOverhead = 24
 )
 
-// weight is the length of the texts and binaries among values, in bytes.
-func weight(vals ...types.Value) int {
+// payloadSize returns the total length of the texts and binaries among values, in bytes.
+func payloadSize(vals ...types.Value) int {
 	n := 0
 	for _, v := range vals {
 		switch v := v.(type) {
@@ -25,54 +26,55 @@ func weight(vals ...types.Value) int {
 	return n
 }
 
-// copyRow copies a row that is kept until the end of the statement. Error 701.
+// copyRow copies a row that is needed until the end of the statement. The error is 701.
 func copyRow(m *meter.Meter, row []types.Value) ([]types.Value, error) {
-	if err := m.Take(rowOverhead + len(row)*valueOverhead + weight(row...)); err != nil {
+	if err := m.Take(rowOverhead + len(row)*valueOverhead + payloadSize(row...)); err != nil {
 		return nil, err
 	}
 	return append([]types.Value(nil), row...), nil
 }
 
-// store gives a variable a value. Error 701.
+// store sets the value of a variable. The error is 701.
 func (r *run) store(x *variable, v types.Value) error {
-	n := weight(v)
+	n := payloadSize(v)
 	if n <= meter.Small {
 		n = 0
 	}
-	if n != x.kept {
-		if err := r.s.meter.Keep(n - x.kept); err != nil {
+	if n != x.size {
+		if err := r.s.meter.Keep(n - x.size); err != nil {
 			return err
 		}
-		x.kept = n
+		x.size = n
 	}
 	x.val = v
 	return nil
 }
 
-// emptyFrame gives back what the variables and cursors of an activation have taken.
-func (s *Session) emptyFrame(f *frame) {
+// releaseFrame releases the memory of an activation's variables and cursors.
+func (s *Session) releaseFrame(f *frame) {
 	for _, c := range f.cursors {
-		s.empty(c)
+		s.clearRows(c)
 	}
 	for _, x := range f.vars {
-		if x.kept > 0 {
-			_ = s.meter.Keep(-x.kept) // to give back cannot fail
-			x.kept = 0
+		if x.size > 0 {
+			_ = s.meter.Keep(-x.size) // releasing never fails
+			x.size = 0
 		}
-		if x.cursor != nil && !s.shared(x.cursor, nil) {
-			s.empty(x.cursor)
+		if x.cursor != nil && !s.isShared(x.cursor, nil) {
+			s.clearRows(x.cursor)
 		}
 	}
 }
 
-// empty forgets the rows of a cursor.
-func (s *Session) empty(c *cursor) {
-	s.meter.Drop(c.held)
-	c.rows, c.held = nil, 0
+// clearRows discards the rows of a cursor.
+func (s *Session) clearRows(c *cursor) {
+	s.meter.Drop(c.size)
+	c.rows, c.size = nil, 0
 }
 
-// shared reports whether a cursor has another name beside the one that is going: it is a global one, or one of an activation's.
-func (s *Session) shared(c *cursor, f *frame) bool {
+// isShared reports whether a cursor has a name beside the one that goes away. With a nil f only the
+// names of global cursors count; otherwise the cursors and cursor variables of f count, too.
+func (s *Session) isShared(c *cursor, f *frame) bool {
 	names := 0
 	for _, o := range s.cursors {
 		if o == c {
@@ -95,5 +97,5 @@ func (s *Session) shared(c *cursor, f *frame) bool {
 	return names > 1
 }
 
-// size is what a prepared statement takes, in bytes.
+// size returns the size of a prepared statement in bytes.
 func (p *prepared) size() int64 { return int64(len(p.text) + len(p.params)) }

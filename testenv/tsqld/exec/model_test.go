@@ -49,12 +49,12 @@ func TestDatabasesAreCopiesOfModel(t *testing.T) {
 	require.NoError(t, lina.Close())
 	_, err = inst.NewSession(t.Context(), Login{User: "lina", Password: "Pa55word!", Database: "before"})
 	require.ErrorContains(t, err, "before")
-	// model itself is not touched by what is done in a copy.
+	// Changes of a copy do not affect model.
 	must(t, s, "USE after; DROP VIEW dbo.v; USE model;")
 	require.Contains(t, must(t, s, "SELECT COUNT(*) AS x FROM dbo.v"), "2")
 	stop(inst, s)
 
-	// A process that ends in the middle of CREATE DATABASE leaves a copy that is nobody's.
+	// The end of the process during CREATE DATABASE leaves a file without a database.
 	model, err := os.ReadFile(filepath.Join(dir, "d3.sqlite"))
 	require.NoError(t, err)
 	left := filepath.Join(dir, "d99.sqlite")

@@ -6,7 +6,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// place finds the database that a name is in. Names of four parts are not supported.
+// place returns the database of a name. Names of four parts are not supported.
 func (r *run) place(n *syntax.ObjectName) (*catalog.Database, error) {
 	if n.Server() != "" {
 		return nil, mserr.NotSupported("the linked server %s", n.Server())
@@ -14,7 +14,8 @@ func (r *run) place(n *syntax.ObjectName) (*catalog.Database, error) {
 	return scope{r}.Database(n.Database())
 }
 
-// schemas lists where a name is looked up: its own schema, or the default one and dbo.
+// schemas returns the schemas in which a name is looked up: the schema of the name, or else the
+// default schema and dbo.
 func (r *run) schemas(d *catalog.Database, schema string) []string {
 	switch {
 	case schema != "":
@@ -25,9 +26,9 @@ func (r *run) schemas(d *catalog.Database, schema string) []string {
 	return []string{r.f.schema, "dbo"}
 }
 
-// object finds an object by name, with synonyms followed; nil if there is none.
+// object returns the object with a name and its database, or a nil object. It follows synonyms.
 func (r *run) object(n *syntax.ObjectName) (catalog.Object, *catalog.Database, error) {
-	const longestChain = 8 // SQL Server forbids synonyms of synonyms; this only ends cycles
+	const longestChain = 8 // SQL Server forbids synonyms of synonyms; the limit only ends cycles
 	for range longestChain {
 		d, err := r.place(n)
 		if err != nil {
@@ -48,7 +49,7 @@ func (r *run) object(n *syntax.ObjectName) (catalog.Object, *catalog.Database, e
 	return nil, nil, mserr.InvalidObject(n.String())
 }
 
-// splitName reads a name in a string, as system procedures are given it. A text that is no name is taken for the
+// splitName parses a name in a string argument of a system procedure. An invalid name becomes the
 // name of an object that does not exist.
 func splitName(text string) *syntax.ObjectName {
 	if n, err := syntax.ParseName(text); err == nil {

@@ -8,8 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestNative holds what SQLite computes by itself against the functions of packages builtin and types: over columns an
-// expression is the former, over variables the latter. Values, types and errors must be the same.
+// TestNative compares the expressions that SQLite computes with the functions of packages builtin
+// and types. SQLite computes expressions over columns, Go computes expressions over variables.
+// Values, types and errors must be the same.
 func TestNative(t *testing.T) {
 	inst := newInstance(t)
 	s := workSession(t, inst)
@@ -55,17 +56,18 @@ func TestNative(t *testing.T) {
 					over := func(x, y string) string { return strings.NewReplacer("{x}", x, "{y}", y).Replace(c.expr) }
 					want := sends(t, s, fmt.Sprintf("DECLARE @x %s = %s, @y %s = %s; SELECT %s AS r", c.x, x, c.y, y, over("@x", "@y")))
 					got := sends(t, s, fmt.Sprintf("SELECT %s AS r FROM dbo.v AS v", over("v.x", "v.y")))
-					require.Equal(t, nullable(want), nullable(got), "%s and %s", x, y)
+					require.Equal(t, withoutNullability(want), withoutNullability(got), "%s and %s", x, y)
 				}
 			}
 		})
 	}
 }
 
-// nullable leaves out what is known of NULL in a result, which differs between columns and variables.
-func nullable(s string) string { return strings.ReplaceAll(s, " not null", "") }
+// withoutNullability removes the nullability from a result, which differs between columns and
+// variables.
+func withoutNullability(s string) string { return strings.ReplaceAll(s, " not null", "") }
 
-// TestNativeRowNumber counts on from a column.
+// TestNativeRowNumber adds a column to a row number.
 func TestNativeRowNumber(t *testing.T) {
 	inst := newInstance(t)
 	s := workSession(t, inst)

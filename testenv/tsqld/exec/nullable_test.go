@@ -6,9 +6,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestColumnsThatAreNullAfterAll has queries whose columns come from what is never NULL, and are NULL nevertheless. The
-// recorder refuses a NULL in a column that is announced as not nullable: SqlClient would read a wrong value.
-func TestColumnsThatAreNullAfterAll(t *testing.T) {
+// TestNullableResultColumns has queries over columns that are NOT NULL whose results can be NULL
+// nevertheless. The recorder fails on a NULL in a column that is declared NOT NULL: SqlClient would
+// read a wrong value.
+func TestNullableResultColumns(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	must(t, s, "CREATE TABLE a (id int NOT NULL PRIMARY KEY, b bit NOT NULL); INSERT a VALUES (1, 1)")
 	must(t, s, "CREATE TABLE e (id int NOT NULL, f float NOT NULL)")

@@ -9,7 +9,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// options are the SET options of a session. A procedure's changes to them end with it.
+// options are the SET options of a session. The end of a procedure reverts its changes.
 type options struct {
 	ansiNulls            bool
 	ansiPadding          bool
@@ -31,25 +31,25 @@ type options struct {
 	fmtOnly              bool
 	browse               bool // NO_BROWSETABLE
 
-	rowCount         int64 // SET ROWCOUNT; 0: no limit
+	rowCount         int64 // SET ROWCOUNT; 0 means no limit
 	textSize         int   // bytes
-	dateFirst        int   // 1 Monday to 7 Sunday
+	dateFirst        int   // 1 is Monday, 7 is Sunday
 	locale           types.Locale
-	lockTimeout      int // milliseconds; -1: for ever
+	lockTimeout      int // milliseconds; -1 means no limit
 	deadlockPriority int // -10 to 10
 	isolation        syntax.Isolation
 	contextInfo      []byte
 	identityInsert   *identityInsert
 }
 
-// identityInsert is the one table of the session for which IDENTITY_INSERT is on.
+// identityInsert is the table for which IDENTITY_INSERT is ON. There is at most one in a session.
 type identityInsert struct {
 	database int
 	object   int32
-	name     string // as 8107 shows it
+	name     string // as in message 8107
 }
 
-// defaultOptions are those after login with a current driver.
+// defaultOptions returns the options after the login of a current driver.
 func defaultOptions() options {
 	return options{
 		ansiNulls: true, ansiPadding: true, ansiWarnings: true, ansiNullDefaultOn: true, arithAbort: true, concatNullYieldsNull: true, quotedIdentifier: true,
@@ -57,8 +57,8 @@ func defaultOptions() options {
 	}
 }
 
-// toggle is an option that is ON or OFF: where it is kept, its bit in @@OPTIONS, and the only value that the
-// server does, where it does but one.
+// toggle is an ON/OFF option: its field, its bit in @@OPTIONS, and the only supported value if not
+// both are supported.
 type toggle struct {
 	get  func(o *options) *bool
 	bit  int
@@ -70,10 +70,10 @@ var (
 	onlyOff = ptr(false)
 )
 
-// ptr makes a pointer to a copy of v.
+// ptr returns a pointer to a copy of v.
 func ptr[T any](v T) *T { return &v }
 
-// toggles are the ON/OFF options by name. The bits are those of the "user options" server option.
+// toggles are the ON/OFF options by name. The bits are those of the server option "user options".
 var toggles = map[string]toggle{
 	"ANSI_NULLS":                  {func(o *options) *bool { return &o.ansiNulls }, 32, onlyOn},
 	"ANSI_PADDING":                {func(o *options) *bool { return &o.ansiPadding }, 16, onlyOn},
@@ -106,7 +106,7 @@ var toggles = map[string]toggle{
 	"STATISTICS_INCREMENTAL_AUTO": {nil, 0, nil},
 }
 
-// setFlag is SET name ON|OFF.
+// setFlag executes SET name ON|OFF.
 func (o *options) setFlag(name string, on bool) error {
 	if name == "ANSI_DEFAULTS" {
 		for _, n := range []string{"ANSI_NULLS", "ANSI_NULL_DFLT_ON", "ANSI_PADDING", "ANSI_WARNINGS", "CURSOR_CLOSE_ON_COMMIT", "IMPLICIT_TRANSACTIONS", "QUOTED_IDENTIFIER"} {
@@ -127,7 +127,7 @@ func (o *options) setFlag(name string, on bool) error {
 		}
 		return mserr.NotSupported("SET %s %s", name, state)
 	}
-	// Arithmetic errors would give NULL then, also in what is known not to be NULL.
+	// With both OFF arithmetic errors would give NULL, even in columns that are NOT NULL.
 	if !on && (name == "ARITHABORT" && !o.ansiWarnings || name == "ANSI_WARNINGS" && !o.arithAbort) {
 		return mserr.NotSupported("SET ARITHABORT OFF together with SET ANSI_WARNINGS OFF")
 	}
@@ -143,10 +143,12 @@ func (o *options) setFlag(name string, on bool) error {
 	return nil
 }
 
-// wrongForIndexes are the options whose setting does not allow indexes on computed columns and filtered indexes to be made or changed, in
-// the order of message 1934; "" when all are right. ARITHABORT is never wrong: ANSI_WARNINGS ON implies ARITHABORT ON, and setFlag refuses both OFF
-// (https://learn.microsoft.com/sql/t-sql/statements/set-statements-transact-sql#considerations-when-you-use-the-set-statements). The other options
-// of that list have only the right setting here.
+// wrongForIndexes returns the options whose values do not allow changes of tables with indexes on
+// computed columns or filtered indexes, in the order of message 1934. It returns "" if there are
+// none. ARITHABORT is never wrong: ANSI_WARNINGS ON implies ARITHABORT ON, and setFlag does not
+// allow both to be OFF
+// (https://learn.microsoft.com/sql/t-sql/statements/set-statements-transact-sql#considerations-when-you-use-the-set-statements).
+// The other options of that list always have the right value here.
 func (o *options) wrongForIndexes() string {
 	if o.quotedIdentifier && o.ansiWarnings {
 		return ""
@@ -161,8 +163,9 @@ func (o *options) wrongForIndexes() string {
 	return strings.Join(names, ", ")
 }
 
-// refuseIndexes answers error 1934 when the options of the session do not allow verb for a table with its indexes.
-func (s *Session) refuseIndexes(verb string, t *catalog.Table) error {
+// checkIndexOptions returns error 1934 if the options of the session do not allow verb for a table
+// with its indexes.
+func (s *Session) checkIndexOptions(verb string, t *catalog.Table) error {
 	names := s.opts.wrongForIndexes()
 	if names == "" || !t.NeedsOptions() {
 		return nil
@@ -170,13 +173,14 @@ func (s *Session) refuseIndexes(verb string, t *catalog.Table) error {
 	return mserr.WrongOptions(verb, names)
 }
 
-// enterModule gives the session the options that were kept with a module; they end with its activation
+// enterModule sets the options that are stored with a module. They last until the end of the
+// module's activation
 // (https://learn.microsoft.com/sql/t-sql/statements/set-quoted-identifier-transact-sql).
 func (s *Session) enterModule(m *catalog.Module) {
 	s.opts.quotedIdentifier, s.opts.ansiNulls = m.QuotedIdentifier, m.AnsiNulls
 }
 
-// mask is @@OPTIONS.
+// mask returns @@OPTIONS.
 func (o *options) mask() int {
 	m := 0
 	for _, f := range toggles {
@@ -187,8 +191,8 @@ func (o *options) mask() int {
 	return m
 }
 
-// shown are the options as the views of sessions show them.
-func (o *options) shown() catalog.SessionOptions {
+// shown returns the options for the views of sessions.
+func (o *options) sessionOptions() catalog.SessionOptions {
 	return catalog.SessionOptions{
 		Isolation: int(o.isolation), LockTimeout: int64(o.lockTimeout), DeadlockPriority: o.deadlockPriority, TextSize: int64(o.textSize), DateFirst: o.dateFirst,
 		Language: types.LanguageOf(o.locale).Name, DateFormat: o.locale.Order.String(), ContextInfo: o.contextInfo, QuotedIdentifier: o.quotedIdentifier, ArithAbort: o.arithAbort,

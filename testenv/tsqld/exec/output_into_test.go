@@ -7,8 +7,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestOutputInto runs changes whose OUTPUT goes into a table variable twice: as they are, and with a condition that differs from
-// row to row in its WHERE, so that the rows go by way of a spool. Both must do the same.
+// TestOutputInto executes changes with OUTPUT into a table variable twice: unchanged, and with a
+// condition in WHERE that differs between rows, so that the rows go through a spool. Both must have
+// the same result.
 func TestOutputInto(t *testing.T) {
 	inst := newInstance(t)
 	s := workSession(t, inst)

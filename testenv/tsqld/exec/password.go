@@ -9,17 +9,17 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// changePassword gives the session's login another password, as LOGIN7 with fChangePassword asks for (MS-TDS 2.2.6.4,
-// OptionFlags3). The login has just proved that it knows the old one. The password passes no statement, so that
-// no cache keeps it.
+// changePassword sets a new password for the session's login, as requested by LOGIN7 with
+// fChangePassword (MS-TDS 2.2.6.4, OptionFlags3). The client has authenticated with the old
+// password. The password is not part of a statement, so that no cache stores it.
 func (s *Session) changePassword(ctx context.Context, password string) error {
 	if s.login.contained != 0 {
 		return mserr.NotSupported("changing the password of a contained user at login")
 	}
-	var out refusal
+	var out firstError
 	err := s.serve(ctx, &out, "ALTER LOGIN", func(r *run) error {
 		f := &frame{kind: batchFrame, unit: rootUnit, schema: s.defaultSchema(), owner: -1, line: 1}
-		return r.within(f, func() error {
+		return r.inFrame(f, func() error {
 			return r.settle(nil, r.alter(s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
 				old := s.findLogin(s.login.name)
 				if old == nil {
@@ -31,37 +31,37 @@ func (s *Session) changePassword(ctx context.Context, password string) error {
 			}))
 		})
 	})
-	if out.first != nil {
-		return errors.Join(out.first, err)
+	if out.err != nil {
+		return errors.Join(out.err, err)
 	}
 	return err
 }
 
-// refusal is a Sink that keeps the first error and nothing else.
-type refusal struct{ first *mserr.Error }
+// firstError is a Sink that keeps only the first error.
+type firstError struct{ err *mserr.Error }
 
 // Message implements [Sink].
-func (f *refusal) Message(m *mserr.Error) error {
-	if m.Class > 10 && f.first == nil {
-		f.first = m
+func (f *firstError) Message(m *mserr.Error) error {
+	if m.Class > 10 && f.err == nil {
+		f.err = m
 	}
 	return nil
 }
 
 // Columns implements [Sink].
-func (*refusal) Columns([]types.Column) error { return nil }
+func (*firstError) Columns([]types.Column) error { return nil }
 
 // Row implements [Sink].
-func (*refusal) Row([]types.Value) error { return nil }
+func (*firstError) Row([]types.Value) error { return nil }
 
 // Done implements [Sink].
-func (*refusal) Done(Done) error { return nil }
+func (*firstError) Done(Done) error { return nil }
 
 // ReturnStatus implements [Sink].
-func (*refusal) ReturnStatus(int32) error { return nil }
+func (*firstError) ReturnStatus(int32) error { return nil }
 
 // ReturnValue implements [Sink].
-func (*refusal) ReturnValue(int, string, types.Type, types.Value) error { return nil }
+func (*firstError) ReturnValue(int, string, types.Type, types.Value) error { return nil }
 
 // EnvChange implements [Sink].
-func (*refusal) EnvChange(EnvChange) error { return nil }
+func (*firstError) EnvChange(EnvChange) error { return nil }

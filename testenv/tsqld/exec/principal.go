@@ -10,26 +10,27 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// identity is as whom a session works: a login, or a user of one database.
+// identity is the identity of a session: a login, or a user of one database.
 type identity struct {
-	name     string // of the login, or of the user
-	sid      []byte // of the login; nil for a user without one
+	name     string // name of the login or of the user
+	sid      []byte // SID of the login; nil for a user without login
 	sysadmin bool
-	// contained is the database to which the identity is limited, 0 for a login: that of a contained user, of EXECUTE AS
-	// USER and of a module that runs as its owner. user is the principal there.
+	// contained is the ID of the database to which the identity is limited, 0 for a login.
+	// Contained users, EXECUTE AS USER and modules with EXECUTE AS OWNER have such identities. user
+	// is the principal in that database.
 	contained int
 	user      int
 }
 
-// impersonation is an EXECUTE AS that is in effect.
+// impersonation is an EXECUTE AS in effect.
 type impersonation struct {
 	before   identity
-	frame    *frame // the activation that it ends with; nil for the session
+	frame    *frame // activation whose end reverts the impersonation; nil for the session
 	noRevert bool
-	module   bool // of a module's EXECUTE AS clause: REVERT does not end it
+	module   bool // from the EXECUTE AS clause of a module: REVERT does not end it
 }
 
-// userIn is the database principal of an identity; ok is false without access.
+// userIn returns the database principal of an identity. ok is false without access to the database.
 func (id identity) userIn(d *catalog.Database) (principal int, ok bool) {
 	if id.contained != 0 {
 		if d.ID == id.contained {
@@ -50,10 +51,10 @@ func (id identity) userIn(d *catalog.Database) (principal int, ok bool) {
 	return 0, false
 }
 
-// sysadmin reports whether the session checks no permission at all.
+// sysadmin reports whether the session has all permissions.
 func (s *Session) sysadmin() bool { return s.login.sysadmin && s.login.contained == 0 }
 
-// principal is the session's user in a database; guest where it has none.
+// principal returns the session's user in a database, or guest.
 func (s *Session) principal(d *catalog.Database) int {
 	if p, ok := s.login.userIn(d); ok {
 		return p
@@ -61,7 +62,7 @@ func (s *Session) principal(d *catalog.Database) int {
 	return catalog.PrincipalGuest
 }
 
-// defaultSchema is that of the session's user in its current database.
+// defaultSchema returns the default schema of the session's user in the current database.
 func (s *Session) defaultSchema() string {
 	d := s.databaseByID(s.dbID)
 	if d == nil {
@@ -91,8 +92,8 @@ func (s *Session) mayDatabase(permission string) bool {
 	return d != nil && s.may(d, permission, catalog.Securable{Class: catalog.ClassDatabase})
 }
 
-// permit checks the permissions that a statement needs. Objects of the owner of the running module are not asked
-// about (ownership chaining).
+// permit checks the permissions that a statement needs. Objects of the owner of the current module
+// need none (ownership chaining).
 func (r *run) permit(uses []compile.Use) error {
 	s := r.s
 	if len(uses) == 0 || s.sysadmin() {
@@ -100,7 +101,7 @@ func (r *run) permit(uses []compile.Use) error {
 	}
 	for _, u := range uses {
 		if u.Object == nil || u.Object.Head().ObjectID < 0 {
-			continue // system views show what their reader may see
+			continue // system views filter their rows by permission
 		}
 		if r.f.owner >= 0 && u.Database.ID == s.dbID && u.Database.Owner(u.Object) == r.f.owner {
 			continue
@@ -113,7 +114,7 @@ func (r *run) permit(uses []compile.Use) error {
 	return nil
 }
 
-// permissionDenied is error 229.
+// permissionDenied returns error 229.
 func permissionDenied(d *catalog.Database, o catalog.Object, permission string) error {
 	h := o.Head()
 	schema := "dbo"
@@ -123,7 +124,7 @@ func permissionDenied(d *catalog.Database, o catalog.Object, permission string) 
 	return mserr.ObjectPermission(permission, h.Name, d.Name, schema)
 }
 
-// executeAs is EXECUTE AS as a statement. It ends with REVERT, or with the activation that it is in.
+// executeAs executes the statement EXECUTE AS. REVERT or the end of the activation reverts it.
 func (r *run) executeAs(st *syntax.ExecuteAsStmt) error {
 	s := r.s
 	if st.Cookie != "" {
@@ -150,7 +151,7 @@ func (r *run) executeAs(st *syntax.ExecuteAsStmt) error {
 	return nil
 }
 
-// identityOf finds whom to impersonate, and checks the permission to.
+// identityOf returns the identity of a login or user, and checks the permission to impersonate it.
 func (s *Session) identityOf(name string, login bool) (identity, error) {
 	if login {
 		l := s.inst.catalog.Snapshot().Login(name)
@@ -170,7 +171,7 @@ func (s *Session) identityOf(name string, login bool) (identity, error) {
 	return s.userIdentity(d, p), nil
 }
 
-// userIdentity is the identity of a user of a database.
+// userIdentity returns the identity of a user of a database.
 func (s *Session) userIdentity(d *catalog.Database, p *catalog.Principal) identity {
 	id := identity{name: p.Name, sid: p.SID, contained: d.ID, user: p.ID}
 	if l := s.inst.catalog.Snapshot().LoginBySID(p.SID); l != nil {
@@ -179,20 +180,21 @@ func (s *Session) userIdentity(d *catalog.Database, p *catalog.Principal) identi
 	return id
 }
 
-// impersonate puts an identity on top.
+// impersonate pushes an identity.
 func (s *Session) impersonate(i impersonation, id identity) {
 	s.impersonations = append(s.impersonations, i)
 	s.login = id
 }
 
-// popImpersonation takes the topmost identity off.
+// popImpersonation restores the identity before the last impersonation.
 func (s *Session) popImpersonation() {
 	last := len(s.impersonations) - 1
 	s.login = s.impersonations[last].before
 	s.impersonations = s.impersonations[:last]
 }
 
-// revert is REVERT; without an EXECUTE AS in the same activation it does nothing, as in SQL Server.
+// revert executes REVERT. Like in SQL Server it has no effect without an EXECUTE AS in the same
+// activation.
 func (r *run) revert(st *syntax.RevertStmt) error {
 	s := r.s
 	if st.Cookie != nil {
@@ -214,14 +216,14 @@ func (r *run) revert(st *syntax.RevertStmt) error {
 	return nil
 }
 
-// endImpersonations ends those of an activation.
+// endImpersonations reverts the impersonations of an activation.
 func (s *Session) endImpersonations(f *frame) {
 	for n := len(s.impersonations); n > 0 && s.impersonations[n-1].frame == f; n-- {
 		s.popImpersonation()
 	}
 }
 
-// moduleIdentity applies a module's EXECUTE AS clause to an activation.
+// moduleIdentity applies the EXECUTE AS clause of a module to an activation.
 func (s *Session) moduleIdentity(d *catalog.Database, m *catalog.Module, owner int, f *frame) error {
 	var p *catalog.Principal
 	switch m.ExecuteAs {

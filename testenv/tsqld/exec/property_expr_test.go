@@ -7,17 +7,17 @@ import (
 	"testing"
 )
 
-// variables are what expressions of TestExpressionsAreIndependent may name.
+// variables declares the variables for expressions of TestExpressionsAreIndependent.
 const variables = "DECLARE @i int = 5, @j int = NULL, @d decimal(9, 2) = 1.49, @s nvarchar(20) = N'Ab ', @t varchar(20) = 'aB', @w date = '20200229', @o bit = 1, @r float = 1.5, @m datetime2(3) = '2020-03-04T15:06:07';\n"
 
-// scope of the variables.
+// variableColumns describes the variables.
 var variableColumns = []column{
-	{name: "@i", kind: integer}, {name: "@j", kind: integer}, {name: "@d", kind: decimal}, {name: "@s", kind: text}, {name: "@w", kind: date}, {name: "@o", kind: bit}, {name: "@r", kind: float},
-	{name: "@t" + binaryCollation, kind: ordinal},
+	{name: "@i", kind: intKind}, {name: "@j", kind: intKind}, {name: "@d", kind: decimalKind}, {name: "@s", kind: textKind}, {name: "@w", kind: dateKind}, {name: "@o", kind: bitKind}, {name: "@r", kind: floatKind},
+	{name: "@t" + binaryCollation, kind: binaryTextKind},
 }
 
-// mutate changes an expression as little as could make it be taken for the former: the case of a literal, a blank behind it, a
-// collation, a type.
+// mutate makes a minimal change in an expression, so that the result could be mistaken for the
+// original: the case of a literal, a trailing blank, a collation or a type.
 func (g *generator) mutate(e string) string {
 	parts := strings.Split(e, "'")
 	for range 3 {
@@ -54,7 +54,7 @@ func (g *generator) mutate(e string) string {
 	return e
 }
 
-// special makes expressions whose value depends on the case or the blanks of a literal.
+// special returns an expression whose value depends on the case or the blanks of a literal.
 func (g *generator) special() string {
 	return g.pick("FORMAT(@m, 'MM')", "FORMAT(@m, 'mm')", "FORMAT(@m, 'HH')", "FORMAT(@m, 'hh')", "CONCAT(@s, N'-on')", "CONCAT(@s, N'-ON')", "@s + N'k'", "@s + N'K'",
 		"DATALENGTH(N'a')", "DATALENGTH(N'a ')", "DATALENGTH('a')", "HASHBYTES('MD5', 'a')", "HASHBYTES('MD5', 'A')", "HASHBYTES('MD5', N'a')", `JSON_VALUE('{"a":1,"A":2}', '$.a')`, `JSON_VALUE('{"a":1,"A":2}', '$.A')`,
@@ -64,8 +64,9 @@ func (g *generator) special() string {
 		"TRANSLATE(@t, 'ab', 'xy')", "TRANSLATE(@t, 'AB', 'xy')", "CASE WHEN 'a' LIKE 'a ' THEN 1 ELSE 0 END", "CASE WHEN 'a ' LIKE 'a' THEN 1 ELSE 0 END", "LEN('a ')", "LEN('a')", "'x'", "'X'", "N'x'", "'x '", "0x61", "@t"+binaryCollation+" + 'k'", "@t"+binaryCollation+" + 'K'")
 }
 
-// TestExpressionsAreIndependent compares a statement of several expressions with statements of one each: what is computed once must
-// be the same value, byte for byte, of the same type. The expressions are of constants and variables, and of columns.
+// TestExpressionsAreIndependent compares a statement of several expressions with statements of one
+// expression each. The values must be equal byte for byte and have the same types. The expressions
+// use constants and variables, or columns.
 func TestExpressionsAreIndependent(t *testing.T) {
 	s := propertySession(t)
 	randomly(t, s, func(i int, g *generator) {
@@ -77,7 +78,7 @@ func TestExpressionsAreIndependent(t *testing.T) {
 		for len(list) < 8 {
 			e := g.special()
 			if g.chance(60) {
-				e = g.expression(kind(g.IntN(kinds)), 2, scope, nil)
+				e = g.expression(kind(g.IntN(kindCount)), 2, scope, nil)
 			}
 			list = append(list, e)
 			for g.chance(70) && len(list) < 8 {
@@ -117,7 +118,7 @@ func TestExpressionsAreIndependent(t *testing.T) {
 	})
 }
 
-// numbered names expressions.
+// numbered appends a column name to each expression.
 func numbered(list []string) []string {
 	out := make([]string, len(list))
 	for i, e := range list {
@@ -126,8 +127,9 @@ func numbered(list []string) []string {
 	return out
 }
 
-// TestRandomChanges compares UPDATE, DELETE, INSERT and MERGE with queries that say beforehand what they leave behind. Their
-// subqueries read the table that is changed, so that a change that is seen too early shows.
+// TestRandomChanges compares the results of UPDATE, DELETE, INSERT and MERGE with queries that
+// compute the expected rows before. Subqueries of the changes read the changed table, which detects
+// changes that become visible too early.
 func TestRandomChanges(t *testing.T) {
 	s := propertySession(t)
 	randomly(t, s, func(i int, g *generator) {
@@ -165,7 +167,7 @@ func TestRandomChanges(t *testing.T) {
 			target = g.pick("a", "b")
 			left = "SELECT " + strings.Join(items, ", ") + " FROM {" + target + "} AS x"
 			change = "MERGE {" + target + "} AS x USING {" + target + "} AS y ON x.id = y.id WHEN MATCHED AND (" + where + ") THEN UPDATE SET " + c.name + " = " + value + ";"
-			if strings.Contains(where+value, "(SELECT") { // 5324 and the like: MERGE takes no subqueries there
+			if strings.Contains(where+value, "(SELECT") { // error 5324 and others: MERGE does not allow subqueries there
 				return
 			}
 		}
@@ -188,7 +190,7 @@ func TestRandomChanges(t *testing.T) {
 	})
 }
 
-// storedAs is the type of a column of the tables.
+// storedAs returns the type of a column of the tables.
 func storedAs(c column) string {
 	switch c.name {
 	case "d":

@@ -24,20 +24,20 @@ var (
 	propertyOnly  = flag.Int("exec.only", -1, "number of the one random statement to run")
 )
 
-// queriesPerFixture is the number of random statements after which the tables get other rows and indexes.
+// queriesPerFixture is the number of random statements between two changes of the rows and indexes.
 const queriesPerFixture = 100
 
-// statementLimit is how long a random statement may take, with or without rewrites; most take some milliseconds, and few read so many rows that
-// they are left out.
+// statementLimit is the time limit of a random statement, with or without rewrites. Most statements
+// take milliseconds; the few that read too many rows are skipped.
 const statementLimit = 3 * time.Second
 
-// answer is a Sink that keeps the rows of the last result set.
+// answer is a Sink that records the last result set.
 type answer struct {
 	recorder
 	rows  [][]string
 	types []string
 	err   *mserr.Error
-	late  bool // it took longer than statementLimit
+	late  bool // the statement took longer than statementLimit
 }
 
 func (a *answer) Columns(cols []types.Column) error {
@@ -65,14 +65,15 @@ func (a *answer) Message(m *mserr.Error) error {
 	return nil
 }
 
-// multiset returns the rows in an order of their own. Fuzzy texts are taken for what their collation takes them for.
+// multiset returns the rows in a canonical order. Fuzzy texts are replaced by a text that is equal
+// in their collation.
 func (a *answer) multiset(cols []column) []string {
 	out := make([]string, 0, len(a.rows))
 	for _, row := range a.rows {
 		for i, c := range cols {
-			if c.fuzzy && (c.kind == text || c.kind == ordinal) {
+			if c.fuzzy && (c.kind == textKind || c.kind == binaryTextKind) {
 				row[i] = strings.TrimRight(row[i], " ")
-				if c.kind == text {
+				if c.kind == textKind {
 					row[i] = strings.ToUpper(row[i])
 				}
 			}
@@ -83,7 +84,7 @@ func (a *answer) multiset(cols []column) []string {
 	return out
 }
 
-// asks runs a batch and returns its last result set.
+// asks executes a batch and returns its last result set.
 func asks(t *testing.T, s *Session, batch string) *answer {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), statementLimit)
@@ -96,7 +97,7 @@ func asks(t *testing.T, s *Session, batch string) *answer {
 	return &a
 }
 
-// fixture makes the tables of random queries, copies of them as temporary tables, and views and functions over them.
+// fixture creates the tables of random queries, and copies of them as temporary tables.
 func (g *generator) fixture(t *testing.T, s *Session) {
 	t.Helper()
 	var b strings.Builder
@@ -141,7 +142,7 @@ func (g *generator) fixture(t *testing.T, s *Session) {
 	must(t, s, b.String())
 }
 
-// sources are ways to read a table that must not matter.
+// sources are equivalent ways to read a table.
 var sources = map[string]func(table string) string{
 	"tables":               func(t string) string { return "dbo." + t },
 	"temporary tables":     func(t string) string { return "#" + t },
@@ -157,11 +158,11 @@ var sources = map[string]func(table string) string{
 	},
 }
 
-// wrappers are ways to run a query that must not matter.
+// wrappers are equivalent ways to execute a query.
 var wrappers = map[string]func(q generated) string{
 	"as it is":              func(q generated) string { return q.with + q.body },
 	"as a derived table":    func(q generated) string { return q.with + "SELECT * FROM (" + q.body + ") AS z" },
-	"as a table expression": func(q generated) string { return after(q.with) + "z AS (" + q.body + ") SELECT * FROM z" },
+	"as a table expression": func(q generated) string { return withList(q.with) + "z AS (" + q.body + ") SELECT * FROM z" },
 	"by APPLY": func(q generated) string {
 		return q.with + "SELECT z.* FROM (VALUES (1)) AS one (x) CROSS APPLY (" + q.body + ") AS z"
 	},
@@ -182,16 +183,16 @@ var wrappers = map[string]func(q generated) string{
 	},
 }
 
-// after begins or goes on with a list of common table expressions.
-func after(with string) string {
+// withList begins or continues a list of common table expressions.
+func withList(with string) string {
 	if with == "" {
 		return "WITH "
 	}
 	return strings.TrimSuffix(with, " ") + ", "
 }
 
-// names returns the sorted keys.
-func names[V any](m map[string]V) []string {
+// sortedKeys returns the sorted keys of a map.
+func sortedKeys[V any](m map[string]V) []string {
 	var out []string
 	for k := range m {
 		out = append(out, k)
@@ -219,8 +220,8 @@ func propertySession(t *testing.T) *Session {
 	return s
 }
 
-// randomly calls f with a generator for each random statement, over tables that change now and then. Each statement has a seed of its own,
-// so that one can be run again.
+// randomly calls f with a generator for each random statement. The tables change from time to time.
+// Each statement has its own seed, so that a single statement can be repeated.
 func randomly(t *testing.T, s *Session, f func(i int, g *generator)) {
 	t.Helper()
 	generatorFor := func(i int) *generator { return &generator{Rand: rand.New(rand.NewPCG(*propertySeed, uint64(i)))} }
@@ -236,8 +237,9 @@ func randomly(t *testing.T, s *Session, f func(i int, g *generator)) {
 	}
 }
 
-// TestRandomQueries runs random queries in ways that must not matter: over tables, copies of them, views and functions; as they are
-// and inside of other queries; with and without the rewrites of SQLite's optimizer. The rows must be the same.
+// TestRandomQueries executes random queries in equivalent ways: over tables, copies of them, views
+// and functions; unchanged and inside of other queries; with and without the rewrites of SQLite's
+// optimizer. The rows must be the same.
 func TestRandomQueries(t *testing.T) {
 	s := propertySession(t)
 	tables, late := sources["tables"], 0
@@ -274,7 +276,7 @@ func TestRandomQueries(t *testing.T) {
 		same("without some rewrites", plain)
 		require.NoError(t, s.conn.Without(0))
 		for range 2 {
-			from, as := names(sources)[g.IntN(len(sources))], names(wrappers)[g.IntN(len(wrappers))]
+			from, as := sortedKeys(sources)[g.IntN(len(sources))], sortedKeys(wrappers)[g.IntN(len(wrappers))]
 			same("over "+from+" "+as, wrappers[as](q.fill(sources[from])))
 		}
 	})

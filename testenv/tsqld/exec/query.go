@@ -14,8 +14,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// prepare puts in place what a plan needs: permissions, system row sets, attached databases, and under an
-// open SQLite transaction or with locks the writer locks. skip says that there is a plan for errSkipped.
+// prepare makes the requirements of a plan available: permissions, databases, locks and system row
+// sets. skip tells whether there is an alternative plan for errSkipped.
 func (r *run) prepare(n *compile.Needs, skip bool) error {
 	if err := r.permit(n.Uses); err != nil {
 		return err
@@ -24,7 +24,7 @@ func (r *run) prepare(n *compile.Needs, skip bool) error {
 		if err := r.s.snapshotAllowed(n.Databases); err != nil {
 			return err
 		}
-		if err := r.s.reading(r.ctx, n, r.f.unit, skip, false); err != nil {
+		if err := r.s.beginRead(r.ctx, n, r.f.unit, skip, false); err != nil {
 			return err
 		}
 	}
@@ -36,7 +36,7 @@ func (r *run) prepare(n *compile.Needs, skip bool) error {
 	return nil
 }
 
-// queryPlan compiles a query, or finds its plan.
+// queryPlan returns the cached plan of a query, or compiles the query.
 func (r *run) queryPlan(node syntax.Node, q *syntax.Query, hints []*syntax.Option) (*compile.Plan, error) {
 	key := planKey{node: node, kind: planQuery}
 	_, alone := node.(*syntax.SelectStmt)
@@ -59,7 +59,7 @@ func (r *run) queryPlan(node syntax.Node, q *syntax.Query, hints []*syntax.Optio
 	return p, nil
 }
 
-// selectStmt is SELECT as a statement.
+// selectStmt executes SELECT as a statement.
 func (r *run) selectStmt(st *syntax.SelectStmt) error {
 	p, err := r.queryPlan(st, st.Query, st.Hints)
 	if err != nil {
@@ -69,30 +69,32 @@ func (r *run) selectStmt(st *syntax.SelectStmt) error {
 	case p.Into != nil:
 		return r.selectInto(st, p)
 	case len(p.Assign) > 0:
-		return r.drawing(&p.Needs, func() error { return r.assign(p) })
+		return r.withSequences(&p.Needs, func() error { return r.assign(p) })
 	}
 	if r.inFunction {
 		return mserr.SelectInFunction()
 	}
 	if r.s.opts.implicitTransactions && r.s.tran.level == 0 && len(p.Databases) > 0 {
 		r.s.start("")
-		if err := r.announce(EnvBeginTran); err != nil {
+		if err := r.notifyTransaction(EnvBeginTran); err != nil {
 			return err
 		}
 	}
-	return r.drawing(&p.Needs, func() error { return r.sendRows(p) })
+	return r.withSequences(&p.Needs, func() error { return r.sendRows(p) })
 }
 
-// drawing runs a statement that changes nothing but temporary tables. What draws from sequences writes to their databases, so that
-// SQLite's transaction must be open before it starts.
-func (r *run) drawing(n *compile.Needs, do func() error) error {
+// withSequences calls do, which runs a statement that changes at most temporary tables. A statement
+// with NEXT VALUE FOR writes to the databases of its sequences, so that the SQLite transaction must
+// be open before the statement starts.
+func (r *run) withSequences(n *compile.Needs, do func() error) error {
 	if n.Sequences {
 		return r.atomic(n.Databases, false, do)
 	}
 	return do()
 }
 
-// readable prepares a plan. What it answers is the plan to run: that for when the sources with READPAST cannot be read, where they cannot.
+// readable prepares a plan and returns the plan to run. If the sources with READPAST cannot be read
+// now, that is the alternative plan.
 func (r *run) readable(p *compile.Plan) (*compile.Plan, error) {
 	skip := p.PastPlan != nil && (!r.s.tran.begun || len(p.PastPlan.Databases) == 0)
 	err := r.prepare(&p.Needs, skip)
@@ -103,7 +105,7 @@ func (r *run) readable(p *compile.Plan) (*compile.Plan, error) {
 	return p, err
 }
 
-// query runs a plan's SQL.
+// query executes the SQL of a plan.
 func (r *run) query(p *compile.Plan) (*store.Rows, error) {
 	p, err := r.readable(p)
 	if err != nil {
@@ -116,10 +118,11 @@ func (r *run) query(p *compile.Plan) (*store.Rows, error) {
 	return r.s.conn.Query(r.ctx, p.SQL, args)
 }
 
-// chunkSize is the length in which FOR JSON and FOR XML documents are sent, in characters.
+// chunkSize is the length of the pieces in which documents of FOR JSON and FOR XML are sent, in
+// characters.
 const chunkSize = 2033
 
-// sendRows runs a query and sends its rows to the client.
+// sendRows executes a query and sends its rows to the client.
 func (r *run) sendRows(p *compile.Plan) error {
 	if r.s.opts.fmtOnly {
 		if err := r.columns(p.Columns); err != nil {
@@ -132,7 +135,8 @@ func (r *run) sendRows(p *compile.Plan) error {
 		return err
 	}
 	defer rows.Close()
-	// The first row is computed before the columns are sent, so that an error in it leaves no empty result set behind.
+	// The first row is computed before the columns are sent, so that an error in the first row does
+	// not leave an empty result set.
 	more := rows.Next()
 	if !more && rows.Err() != nil {
 		return rows.Err()
@@ -170,20 +174,21 @@ func (r *run) sendRows(p *compile.Plan) error {
 // sendRow sends a row to the client.
 func (r *run) sendRow(row []types.Value) error {
 	mark := r.s.meter.Mark()
-	if n := weight(row...); n > meter.Small {
+	if n := payloadSize(row...); n > meter.Small {
 		if err := r.s.meter.Take(encodedSize * n); err != nil {
 			return err
 		}
 	}
-	err := gone(r.out.Row(row))
+	err := sinkFailure(r.out.Row(row))
 	r.s.meter.Release(mark)
 	return err
 }
 
-// encodedSize is how much more a value takes on its way to the client: as UTF-16, and in a buffer that has grown.
+// encodedSize is the factor between the size of a value and the memory for sending it: UTF-16 text
+// in a growing buffer.
 const encodedSize = 4
 
-// sendChunks sends a document in pieces; NULL is no row.
+// sendChunks sends a document in pieces. NULL gives no row.
 func (r *run) sendChunks(v types.Value) (int64, error) {
 	text, ok := v.(string)
 	if !ok {
@@ -196,7 +201,7 @@ func (r *run) sendChunks(v types.Value) (int64, error) {
 			_, size := utf8.DecodeRuneInString(text[cut:])
 			cut += size
 		}
-		if err := gone(r.out.Row([]types.Value{text[:cut]})); err != nil {
+		if err := sinkFailure(r.out.Row([]types.Value{text[:cut]})); err != nil {
 			return n, err
 		}
 		n++
@@ -206,7 +211,8 @@ func (r *run) sendChunks(v types.Value) (int64, error) {
 	}
 }
 
-// assign is SELECT @a = ...: the last row wins, and no row leaves the variables alone.
+// assign executes SELECT @a = .... The variables get the values of the last row. Without rows they
+// keep their values.
 func (r *run) assign(p *compile.Plan) error {
 	rows, err := r.query(p)
 	if err != nil {
@@ -233,7 +239,7 @@ func (r *run) assign(p *compile.Plan) error {
 	return nil
 }
 
-// assignRow assigns variables from one row.
+// assignRow assigns the values of one row to variables.
 func (r *run) assignRow(assign []compile.Assign, row []types.Value) error {
 	for i := range assign {
 		a := &assign[i]
@@ -250,7 +256,7 @@ func (r *run) assignRow(assign []compile.Assign, row []types.Value) error {
 	return nil
 }
 
-// selectInto is SELECT ... INTO: it makes the table, then inserts.
+// selectInto executes SELECT ... INTO: it creates the table, then inserts the rows.
 func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 	into := p.Into
 	t := &catalog.Table{Header: catalog.Header{Name: into.Name, Kind: catalog.KindTable}}
@@ -310,7 +316,7 @@ func (r *run) selectInto(st *syntax.SelectStmt, p *compile.Plan) error {
 	return r.done(n, CommandSelectInto)
 }
 
-// selectIntoTemp is SELECT ... INTO a temporary table.
+// selectIntoTemp executes SELECT ... INTO a temporary table.
 func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *compile.Needs) error {
 	s := r.s
 	if s.temps[catalog.Fold(t.Name)] != nil && !r.shadows(t.Name) {
@@ -326,11 +332,11 @@ func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *com
 	}
 	var n int64
 	if len(needs.Databases) > 0 {
-		if err := s.reading(r.ctx, needs, r.f.unit, false, true); err != nil {
+		if err := s.beginRead(r.ctx, needs, r.f.unit, false, true); err != nil {
 			return err
 		}
 	}
-	err = r.drawing(needs, func() error {
+	err = r.withSequences(needs, func() error {
 		return r.localChange(func() error {
 			if err := s.createTemp(r.ctx, t); err != nil {
 				return err
@@ -352,8 +358,8 @@ func (r *run) selectIntoTemp(st *syntax.SelectStmt, t *catalog.Table, needs *com
 	return r.done(n, CommandSelectInto)
 }
 
-// shadows reports whether the visible temporary table of a name belongs to a caller, so that this activation may
-// make one of its own.
+// shadows reports whether the visible temporary table with a name belongs to a caller. The current
+// activation may then create its own table with the same name.
 func (r *run) shadows(name string) bool {
 	key := catalog.Fold(name)
 	t := r.s.temps[key]

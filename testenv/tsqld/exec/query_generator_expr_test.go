@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// from makes FROM and returns the columns that it shows.
+// from returns a FROM clause and its columns.
 func (g *generator) from(depth int, outer []column) (string, []column) {
 	text, scope := g.source(depth, outer, nil)
 	for joins := 0; g.chance(45) && joins < max(1, min(depth, 2)) && len(scope) < 24; joins++ {
@@ -32,7 +32,7 @@ func (g *generator) from(depth int, outer []column) (string, []column) {
 	return " FROM " + text, scope
 }
 
-// join compares a column of each side.
+// join returns a comparison of a column of each side.
 func (g *generator) join(left, right []column) string {
 	for range 20 {
 		x := left[g.IntN(len(left))]
@@ -43,7 +43,7 @@ func (g *generator) join(left, right []column) string {
 	return g.pick("1 = 1", "1 = 0")
 }
 
-// source makes an item of FROM.
+// source returns an item of FROM and its columns.
 func (g *generator) source(depth int, outer, left []column) (string, []column) {
 	alias := g.alias()
 	switch {
@@ -64,7 +64,7 @@ func (g *generator) source(depth int, outer, left []column) (string, []column) {
 	return "{" + g.pick("a", "a", "a", "b", "b", "b", "h", "h", "e") + "} AS " + alias, qualified(alias)
 }
 
-// renamed gives the columns of a derived table its name.
+// renamed returns the columns of a derived table with an alias.
 func renamed(cols []column, alias string) []column {
 	out := make([]column, len(cols))
 	for i, c := range cols {
@@ -73,17 +73,17 @@ func renamed(cols []column, alias string) []column {
 	return out
 }
 
-// applied makes the right side of APPLY, which sees the left one.
+// applied returns the right side of APPLY, which may refer to the left side.
 func (g *generator) applied(depth int, outer, left []column) (string, []column) {
 	alias := g.alias()
-	if c, ok := g.columnOf(integer, left); ok && g.chance(20) {
-		return fmt.Sprintf("GENERATE_SERIES(1, ABS(%s) %% 4) AS %s", c.name, alias), []column{{alias + ".value", integer, false}}
+	if c, ok := g.columnOf(intKind, left); ok && g.chance(20) {
+		return fmt.Sprintf("GENERATE_SERIES(1, ABS(%s) %% 4) AS %s", c.name, alias), []column{{alias + ".value", intKind, false}}
 	}
-	if c, ok := g.columnOf(text, left); ok && g.chance(20) {
-		return fmt.Sprintf("STRING_SPLIT(%s, N'a') AS %s", c.use(), alias), []column{{alias + ".value", text, false}}
+	if c, ok := g.columnOf(textKind, left); ok && g.chance(20) {
+		return fmt.Sprintf("STRING_SPLIT(%s, N'a') AS %s", c.use(), alias), []column{{alias + ".value", textKind, false}}
 	}
-	if c, ok := g.columnOf(integer, left); ok && g.chance(20) {
-		return fmt.Sprintf("OPENJSON(CONCAT(N'[', ISNULL(%s, 0), N',1,null]')) WITH (v int '$') AS %s", c.name, alias), []column{{alias + ".v", integer, false}}
+	if c, ok := g.columnOf(intKind, left); ok && g.chance(20) {
+		return fmt.Sprintf("OPENJSON(CONCAT(N'[', ISNULL(%s, 0), N',1,null]')) WITH (v int '$') AS %s", c.name, alias), []column{{alias + ".v", intKind, false}}
 	}
 	q := g.query(max(1, depth-1), append(append([]column(nil), outer...), left...), 0)
 	return "(" + q.body + ") AS " + alias, renamed(q.cols, alias)
@@ -91,20 +91,20 @@ func (g *generator) applied(depth int, outer, left []column) (string, []column) 
 
 func (g *generator) operator() string { return g.pick("=", "=", "<>", "<", "<=", ">", ">=") }
 
-// literal makes a constant.
+// literal returns a constant.
 func (g *generator) literal(k kind) string {
 	l := literals[k]
 	v := l[g.IntN(len(l))]
-	if k == ordinal {
+	if k == binaryTextKind {
 		return v + binaryCollation
 	}
-	if k == date {
+	if k == dateKind {
 		return "CAST(" + v + " AS date)"
 	}
 	return v
 }
 
-// value is a literal or NULL.
+// value returns a literal or NULL.
 func (g *generator) value(k kind) string {
 	if g.chance(20) {
 		return "NULL"
@@ -112,16 +112,16 @@ func (g *generator) value(k kind) string {
 	return g.literal(k)
 }
 
-// cast gives an expression the type of its kind.
+// cast converts an expression to the type of its kind.
 func (g *generator) cast(k kind, e string) string {
 	s := "CAST(" + e + " AS " + castType[k] + ")"
-	if k == ordinal {
+	if k == binaryTextKind {
 		return s + binaryCollation
 	}
 	return s
 }
 
-// leaf makes the simplest expressions.
+// leaf returns an expression without operators.
 func (g *generator) leaf(k kind, scope, outer []column) string {
 	if c, ok := g.columnOf(k, outer); ok && g.chance(30) {
 		return c.use()
@@ -135,7 +135,7 @@ func (g *generator) leaf(k kind, scope, outer []column) string {
 	return g.cast(k, g.literal(k))
 }
 
-// expression makes an expression of a kind.
+// expression returns an expression of a kind.
 func (g *generator) expression(k kind, depth int, scope, outer []column) string {
 	if depth <= 0 || g.chance(35) {
 		return g.leaf(k, scope, outer)
@@ -158,7 +158,7 @@ func (g *generator) expression(k kind, depth int, scope, outer []column) string 
 	return g.call(k, sub)
 }
 
-// scalar makes a subquery of one row and one column.
+// scalar returns a subquery of one row and one column.
 func (g *generator) scalar(k kind, depth int, outer []column) string {
 	from, scope := g.from(min(depth-1, 1), outer)
 	if g.chance(70) {
@@ -171,61 +171,62 @@ func (g *generator) scalar(k kind, depth int, outer []column) string {
 	return "(SELECT TOP (1) " + g.leaf(k, scope, outer) + from + " ORDER BY " + g.total(scope) + ")"
 }
 
-// call makes functions and operators.
+// call returns a function call or an operation.
 func (g *generator) call(k kind, sub func(kind) string) string {
 	switch k {
-	case integer:
+	case intKind:
 		switch g.IntN(7) {
 		case 0:
 			return "(" + sub(k) + " % 1000 * " + sub(k) + " % 1000) % 1000"
 		case 1:
-			return "LEN(" + sub(text) + ")"
+			return "LEN(" + sub(textKind) + ")"
 		case 2:
-			return "DATEDIFF(day, " + sub(date) + ", " + sub(date) + ")"
+			return "DATEDIFF(day, " + sub(dateKind) + ", " + sub(dateKind) + ")"
 		case 3:
 			return sub(k) + " / NULLIF(" + sub(k) + ", 0)"
 		case 4:
-			return "CAST(" + sub(bit) + " AS int)"
+			return "CAST(" + sub(bitKind) + " AS int)"
 		case 5:
 			return "ABS(" + sub(k) + ")"
 		}
 		return "(" + sub(k) + " % 1000" + g.pick(" + ", " - ") + sub(k) + " % 1000) % 1000"
-	case decimal:
+	case decimalKind:
 		if g.chance(50) {
-			return "CAST(" + sub(integer) + " % 1000 AS decimal(14, 2))"
+			return "CAST(" + sub(intKind) + " % 1000 AS decimal(14, 2))"
 		}
 		return "CAST((" + sub(k) + " % 1000" + g.pick(" + ", " - ", " * ") + sub(k) + " % 1000) % 1000 AS decimal(14, 2))"
-	case text:
+	case textKind:
 		switch g.IntN(6) {
 		case 0:
 			return "UPPER(" + sub(k) + ")"
 		case 1:
 			return "SUBSTRING(" + sub(k) + ", 1, 2)"
 		case 2:
-			return "CAST(" + sub(integer) + " AS nvarchar(20))"
+			return "CAST(" + sub(intKind) + " AS nvarchar(20))"
 		case 3:
 			return "RTRIM(" + sub(k) + ")"
 		case 4:
 			return "CONCAT(" + sub(k) + ", " + g.cast(k, g.literal(k)) + ")"
 		}
 		return "LEFT(" + sub(k) + " + " + sub(k) + ", 9)"
-	case ordinal:
+	case binaryTextKind:
 		switch g.IntN(3) {
 		case 0:
 			return "LOWER(" + sub(k) + ")"
 		case 1:
-			return "CAST(" + sub(text) + " AS varchar(20))" + binaryCollation
+			return "CAST(" + sub(textKind) + " AS varchar(20))" + binaryCollation
 		}
 		return "LEFT(" + sub(k) + " + " + sub(k) + ", 9)"
-	case date:
-		return "DATEADD(" + g.pick("day", "month") + ", " + sub(integer) + " % 100, " + sub(k) + ")"
-	case bit:
-		return "CAST(" + sub(integer) + " AS bit)"
+	case dateKind:
+		return "DATEADD(" + g.pick("day", "month") + ", " + sub(intKind) + " % 100, " + sub(k) + ")"
+	case bitKind:
+		return "CAST(" + sub(intKind) + " AS bit)"
 	}
-	return "CAST(" + sub(integer) + " % 1000 AS float)"
+	return "CAST(" + sub(intKind) + " % 1000 AS float)"
 }
 
-// operandOf makes a side of a comparison: there a column stands as it is, so that indexes may serve.
+// operandOf returns an operand of a comparison. Columns are not enclosed in an expression, so that
+// indexes can be used.
 func (g *generator) operandOf(k kind, depth int, scope, outer []column) string {
 	if c, ok := g.columnOf(k, scope); ok && g.chance(60) {
 		return c.name
@@ -236,7 +237,7 @@ func (g *generator) operandOf(k kind, depth int, scope, outer []column) string {
 	return g.expression(k, depth, scope, outer)
 }
 
-// condition makes a condition.
+// condition returns a condition.
 func (g *generator) condition(depth int, scope, outer []column) string {
 	if depth > 0 && g.chance(25) {
 		x, y := g.condition(depth-1, scope, outer), g.condition(depth-1, scope, outer)
@@ -248,7 +249,7 @@ func (g *generator) condition(depth int, scope, outer []column) string {
 		}
 		return "NOT (" + x + ")"
 	}
-	k := kind(g.IntN(kinds))
+	k := kind(g.IntN(kindCount))
 	x := g.operandOf(k, depth-1, scope, outer)
 	not := g.pick("", " NOT")
 	if depth > 0 && g.chance(35) {
@@ -274,7 +275,7 @@ func (g *generator) condition(depth int, scope, outer []column) string {
 	case 2:
 		return x + not + " BETWEEN " + g.literal(k) + " AND " + g.operandOf(k, 0, scope, outer)
 	case 3:
-		if k == text || k == ordinal {
+		if k == textKind || k == binaryTextKind {
 			return x + not + " LIKE " + g.pick("'a%'", "'%b'", "'_'", "'[a-b]%'", "''")
 		}
 		return x + " IS" + not + " DISTINCT FROM " + g.operandOf(k, 0, scope, outer)
@@ -282,7 +283,7 @@ func (g *generator) condition(depth int, scope, outer []column) string {
 	return x + " " + g.operator() + " " + g.operandOf(k, depth-1, scope, outer)
 }
 
-// of makes a query of one column of a kind.
+// of returns a query with one column of a kind.
 func (g *generator) of(k kind, depth int, outer []column) string {
 	q := g.selectOf(depth, outer, []kind{k})
 	return q.body

@@ -7,45 +7,48 @@ import (
 	"strings"
 )
 
-// kind is what the query generator knows of a type: expressions of one kind can be compared and united.
+// kind classifies types for the query generator: expressions of one kind can be compared and
+// united.
 type kind int
 
 const (
-	integer kind = iota
-	decimal
-	text    // in the database's collation, which ignores case
-	ordinal // a text in a binary collation
-	date
-	bit
-	float
-	kinds = int(float) + 1
+	intKind kind = iota
+	decimalKind
+	textKind       // with the database's collation, which ignores case
+	binaryTextKind // text with a binary collation
+	dateKind
+	bitKind
+	floatKind
+	kindCount = int(floatKind) + 1
 )
 
-// castType is the type of NULLs and of results whose type would grow.
+// castType is the type of NULLs and of results whose type would become wider.
 var castType = map[kind]string{
-	integer: "int", decimal: "decimal(14, 2)", text: "nvarchar(20)", ordinal: "varchar(20)", date: "date", bit: "bit", float: "float",
+	intKind: "int", decimalKind: "decimal(14, 2)", textKind: "nvarchar(20)", binaryTextKind: "varchar(20)", dateKind: "date", bitKind: "bit", floatKind: "float",
 }
 
-// binaryCollation is the collation of kind ordinal.
+// binaryCollation is the collation of binaryTextKind.
 const binaryCollation = " COLLATE Latin1_General_BIN2"
 
-// column is a column that an expression may name.
+// column is a column for expressions.
 type column struct {
-	name string // with its source
+	name string // qualified with its source
 	kind kind
-	// fuzzy says that the value is one of several that the collation takes for equal, whichever the engine met: after DISTINCT,
-	// GROUP BY, MIN, UNION. Only what is equal for all of them is made of it.
+	// fuzzy tells that the value is an arbitrary one of several values that are equal in the
+	// collation: after DISTINCT, GROUP BY, MIN and UNION. Expressions over the column must have the
+	// same value for all of them.
 	fuzzy bool
 }
 
-// generated is a query. Its columns are named c0, c1...; names in braces stand for tables.
+// generated is a query. Its columns have the names c0, c1 and so on. Names in braces stand for
+// tables.
 type generated struct {
 	with string // common table expressions
 	body string
 	cols []column
 }
 
-// putTables replaces names of tables.
+// putTables replaces the names in braces.
 func putTables(s string, source func(table string) string) string {
 	for _, t := range randomTables {
 		s = strings.ReplaceAll(s, "{"+t+"}", source(t))
@@ -53,49 +56,52 @@ func putTables(s string, source func(table string) string) string {
 	return s
 }
 
-// randomTables are the tables of random queries: two with keys, one without, an empty one. All have the columns of randomColumns.
+// randomTables are the tables of random queries: two with keys, one without, one empty. All have
+// the columns randomColumns.
 var randomTables = []string{"a", "b", "h", "e"}
 
-// randomColumns are the columns of the tables, of which id is a key in a and b.
+// randomColumns are the columns of the tables; id is a key in a and b.
 var randomColumns = []column{
-	{name: "id", kind: integer}, {name: "k", kind: integer}, {name: "n", kind: integer}, {name: "d", kind: decimal}, {name: "s", kind: text},
-	{name: "t", kind: ordinal}, {name: "f", kind: text}, {name: "w", kind: date}, {name: "o", kind: bit}, {name: "r", kind: float},
+	{name: "id", kind: intKind}, {name: "k", kind: intKind}, {name: "n", kind: intKind}, {name: "d", kind: decimalKind}, {name: "s", kind: textKind},
+	{name: "t", kind: binaryTextKind}, {name: "f", kind: textKind}, {name: "w", kind: dateKind}, {name: "o", kind: bitKind}, {name: "r", kind: floatKind},
 }
 
 // columnTypes are the definitions of the tables' columns.
 const columnTypes = "id int NOT NULL, k int NULL, n int NOT NULL, d decimal(9, 2) NULL, s nvarchar(10) NULL, t varchar(10) COLLATE Latin1_General_BIN2 NULL, f char(4) NOT NULL, w date NULL, o bit NULL, r float NULL"
 
-// literals are the values of each kind, in the tables and in queries. Floats add up to the same in any order.
+// literals are the values of each kind in the tables and in queries. The sum of the floats does not
+// depend on their order.
 var literals = map[kind][]string{
-	integer: {"0", "1", "2", "3", "5", "-1", "7"},
-	decimal: {"0.00", "1.50", "-2.25", "3.10", "1.49"},
-	text:    {"N''", "N'a'", "N'A'", "N'a '", "N'b'", "N'B '", "N'ab'", "N'Ab'", "N'é'", "N'1'", "N' '"},
-	ordinal: {"''", "'a'", "'A'", "'a '", "'b'", "'ab'", "'aB'", "'2'"},
-	date:    {"'20200101'", "'20200229'", "'20191231'", "'20210615'"},
-	bit:     {"0", "1"},
-	float:   {"0.0E0", "1.5E0", "-0.25E0", "2E0"},
+	intKind:        {"0", "1", "2", "3", "5", "-1", "7"},
+	decimalKind:    {"0.00", "1.50", "-2.25", "3.10", "1.49"},
+	textKind:       {"N''", "N'a'", "N'A'", "N'a '", "N'b'", "N'B '", "N'ab'", "N'Ab'", "N'é'", "N'1'", "N' '"},
+	binaryTextKind: {"''", "'a'", "'A'", "'a '", "'b'", "'ab'", "'aB'", "'2'"},
+	dateKind:       {"'20200101'", "'20200229'", "'20191231'", "'20210615'"},
+	bitKind:        {"0", "1"},
+	floatKind:      {"0.0E0", "1.5E0", "-0.25E0", "2E0"},
 }
 
-// generator makes random queries that never fail and whose rows do not depend on the order in which they are made.
+// generator creates random queries that never fail and whose rows do not depend on the order of
+// evaluation.
 type generator struct {
 	*rand.Rand
 	aliases int
-	ctes    []generated // with their names in body
+	ctes    []generated // by their names in body
 }
 
-// chance is true in p of 100 cases.
+// chance returns true in p percent of its calls.
 func (g *generator) chance(p int) bool { return g.IntN(100) < p }
 
 // pick returns one of the choices.
 func (g *generator) pick(choices ...string) string { return choices[g.IntN(len(choices))] }
 
-// alias makes a name for a source.
+// alias returns a new name for a source.
 func (g *generator) alias() string {
 	g.aliases++
 	return fmt.Sprintf("x%d", g.aliases)
 }
 
-// statement makes a query with its common table expressions.
+// statement returns a query with its common table expressions.
 func (g *generator) statement() generated {
 	g.aliases, g.ctes = 0, nil
 	var with []string
@@ -121,13 +127,13 @@ func (g *generator) statement() generated {
 	return q
 }
 
-// fill puts the names of tables in by source.
+// fill replaces the names of tables by sources.
 func (q generated) fill(source func(table string) string) generated {
 	q.with, q.body = putTables(q.with, source), putTables(q.body, source)
 	return q
 }
 
-// recursive follows references of a table over two levels.
+// recursive returns a recursive query over references of a table, two levels deep.
 func (g *generator) recursive(name string) generated {
 	t, u := g.pick("a", "b"), g.pick("a", "b", "h")
 	return generated{
@@ -147,8 +153,8 @@ func qualified(alias string) []column {
 	return out
 }
 
-// query makes a SELECT or a set operation. depth bounds what is in it; outer are columns of enclosing queries; width is the number of
-// columns, any if 0.
+// query returns a SELECT or a set operation. depth limits the nesting, outer are the columns of
+// enclosing queries, and width is the number of columns; 0 means any number.
 func (g *generator) query(depth int, outer []column, width int) generated {
 	if depth <= 1 || !g.chance(18) {
 		return g.selectOf(depth, outer, g.kinds(width))
@@ -172,7 +178,7 @@ func (g *generator) query(depth int, outer []column, width int) generated {
 	return out
 }
 
-// operand makes a query an operand of a set operation: ORDER BY stands in derived tables only.
+// operand returns a query as an operand of a set operation. ORDER BY needs a derived table there.
 func operand(q generated) string {
 	if strings.Contains(q.body, "ORDER BY") {
 		return "SELECT * FROM (" + q.body + ") AS z"
@@ -180,19 +186,19 @@ func operand(q generated) string {
 	return q.body
 }
 
-// kinds returns the kinds of a query's columns.
+// kinds returns random kinds of columns.
 func (g *generator) kinds(width int) []kind {
 	if width == 0 {
 		width = 1 + g.IntN(4)
 	}
 	out := make([]kind, width)
 	for i := range out {
-		out[i] = kind(g.IntN(kinds))
+		out[i] = kind(g.IntN(kindCount))
 	}
 	return out
 }
 
-// selectOf makes a SELECT with columns of these kinds.
+// selectOf returns a SELECT with columns of the given kinds.
 func (g *generator) selectOf(depth int, outer []column, kinds []kind) generated {
 	if depth <= 0 && g.chance(50) {
 		return g.constant(outer, kinds)
@@ -228,7 +234,7 @@ func (g *generator) selectOf(depth int, outer []column, kinds []kind) generated 
 			var keys []string
 			for i := range kinds {
 				if slices.Contains(expressions[:i], expressions[i]) {
-					continue // 169: a column may be named once
+					continue // error 169: ORDER BY must not name a column twice
 				}
 				keys = append(keys, fmt.Sprintf("c%d%s", i, g.pick("", " DESC")))
 			}
@@ -247,12 +253,12 @@ func (g *generator) selectOf(depth int, outer []column, kinds []kind) generated 
 	return out
 }
 
-// offset skips rows.
+// offset returns a clause that skips rows.
 func (g *generator) offset() string {
 	return " OFFSET " + g.pick("0", "1", "2") + " ROWS" + g.pick("", " FETCH NEXT 2 ROWS ONLY", " FETCH NEXT 1 ROW ONLY")
 }
 
-// constant makes a SELECT without FROM, or from VALUES.
+// constant returns a SELECT without FROM, or from VALUES.
 func (g *generator) constant(outer []column, kinds []kind) generated {
 	out := generated{}
 	var items []string
@@ -264,14 +270,15 @@ func (g *generator) constant(outer []column, kinds []kind) generated {
 	return out
 }
 
-// total orders by everything that can be told of rows, so that what is cut off does not depend on how the query runs.
+// total returns an ORDER BY over all distinguishable properties of rows, so that a limit gives the
+// same rows however the query is executed.
 func (g *generator) total(scope []column) string {
 	var keys []string
 	for _, i := range g.Perm(len(scope)) {
 		c := scope[i]
 		direction := g.pick("", " DESC")
 		switch {
-		case c.kind == text || c.kind == ordinal:
+		case c.kind == textKind || c.kind == binaryTextKind:
 			e := c.use()
 			keys = append(keys, e+binaryCollation+direction, "DATALENGTH("+e+")")
 		default:
@@ -281,15 +288,15 @@ func (g *generator) total(scope []column) string {
 	return strings.Join(keys, ", ")
 }
 
-// use names a column where its value matters, not only what the collation says of it.
+// use returns a column for expressions that depend on its exact value, not only on its collation.
 func (c column) use() string {
-	if c.fuzzy && (c.kind == text || c.kind == ordinal) {
+	if c.fuzzy && (c.kind == textKind || c.kind == binaryTextKind) {
 		return "UPPER(RTRIM(" + c.name + "))"
 	}
 	return c.name
 }
 
-// grouped makes a query with GROUP BY and aggregates.
+// grouped returns a query with GROUP BY and aggregates.
 func (g *generator) grouped(depth int, rest string, scope, outer []column, kinds []kind) generated {
 	var keys []column
 	var names []string
@@ -302,7 +309,7 @@ func (g *generator) grouped(depth int, rest string, scope, outer []column, kinds
 	out := generated{}
 	var items []string
 	for i, k := range kinds {
-		e, fuzzy := g.aggregate(k, scope), k == text || k == ordinal
+		e, fuzzy := g.aggregate(k, scope), k == textKind || k == binaryTextKind
 		if len(keys) > 0 && g.chance(50) {
 			e, fuzzy = g.expression(k, depth-1, keys, outer), false
 		}
@@ -320,10 +327,10 @@ func (g *generator) grouped(depth int, rest string, scope, outer []column, kinds
 	return out
 }
 
-// kindsOrdered are the kinds before bit, which aggregates do not take.
-const kindsOrdered = int(date) + 1
+// kindsOrdered is the number of kinds that aggregates accept: those before bit.
+const kindsOrdered = int(dateKind) + 1
 
-// columnOf returns a column of a kind, or "".
+// columnOf returns a column of a kind, if there is one.
 func (g *generator) columnOf(k kind, scope []column) (column, bool) {
 	var of []column
 	for _, c := range scope {
@@ -337,7 +344,8 @@ func (g *generator) columnOf(k kind, scope []column) (column, bool) {
 	return of[g.IntN(len(of))], true
 }
 
-// argument makes what an aggregate takes: it names a column of its own query, and no query.
+// argument returns an argument of an aggregate: an expression over the columns of its own query,
+// without subqueries.
 func (g *generator) argument(k kind, scope []column) string {
 	c, ok := g.columnOf(k, scope)
 	if !ok {
@@ -351,17 +359,17 @@ func (g *generator) argument(k kind, scope []column) string {
 	return c.use()
 }
 
-// aggregate makes an aggregate of a kind.
+// aggregate returns an aggregate of a kind.
 func (g *generator) aggregate(k kind, scope []column) string {
 	distinct := g.pick("", "", "DISTINCT ")
-	any := kind(g.IntN(kinds))
+	other := kind(g.IntN(kindCount))
 	switch k {
-	case integer:
+	case intKind:
 		switch g.IntN(7) {
 		case 0:
 			return "COUNT(*)"
 		case 1:
-			return "COUNT(" + distinct + g.argument(any, scope) + ")"
+			return "COUNT(" + distinct + g.argument(other, scope) + ")"
 		case 2:
 			return "SUM(" + distinct + g.argument(k, scope) + ")"
 		case 3:
@@ -370,26 +378,26 @@ func (g *generator) aggregate(k kind, scope []column) string {
 			return "LEN(STRING_AGG(CAST(" + g.argument(k, scope) + " AS varchar(20)), '-'))"
 		}
 		return g.pick("MIN", "MAX") + "(" + g.argument(k, scope) + ")"
-	case decimal, float:
+	case decimalKind, floatKind:
 		return "CAST(" + g.pick("SUM", "MIN", "MAX") + "(" + distinct + g.argument(k, scope) + ") AS " + castType[k] + ")"
-	case bit:
+	case bitKind:
 		return "CAST(MAX(CAST(" + g.argument(k, scope) + " AS int)) AS bit)"
-	case text, ordinal:
+	case textKind, binaryTextKind:
 		return g.pick("MIN", "MAX") + "(" + g.normal(k, g.argument(k, scope)) + ")"
 	default:
 		return g.pick("MIN", "MAX") + "(" + g.argument(k, scope) + ")"
 	}
 }
 
-// normal is a text of which the collation knows no equal one that is written otherwise.
+// normal returns a text that has no other spelling in its collation.
 func (g *generator) normal(k kind, e string) string {
-	if k == text || k == ordinal {
+	if k == textKind || k == binaryTextKind {
 		return "UPPER(RTRIM(" + e + "))"
 	}
 	return e
 }
 
-// window makes a window function of a kind; the second result says whether its text is fuzzy.
+// window returns a window function of a kind, and whether its text is fuzzy.
 func (g *generator) window(k kind, scope []column) (string, bool) {
 	over := "OVER ("
 	if g.chance(60) {
@@ -397,9 +405,9 @@ func (g *generator) window(k kind, scope []column) (string, bool) {
 	}
 	by := "ORDER BY " + scope[g.IntN(len(scope))].name + g.pick("", " DESC")
 	switch {
-	case k == integer && g.chance(40):
+	case k == intKind && g.chance(40):
 		return g.pick("ROW_NUMBER()", "NTILE(2)") + " " + over + "ORDER BY " + g.total(scope) + ")", false
-	case k == integer && g.chance(40):
+	case k == intKind && g.chance(40):
 		return g.pick("RANK()", "DENSE_RANK()") + " " + over + by + ")", false
 	case g.chance(30):
 		frame := g.pick(" ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING", " ROWS UNBOUNDED PRECEDING", " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING")
@@ -407,11 +415,11 @@ func (g *generator) window(k kind, scope []column) (string, bool) {
 		return f + "(" + g.argument(k, scope) + ") " + over + "ORDER BY " + g.total(scope) + frame + ")", false
 	case g.chance(30):
 		return g.pick("LAG", "LEAD") + "(" + g.argument(k, scope) + g.pick("", ", 2") + ") " + over + "ORDER BY " + g.total(scope) + ")", false
-	case k == text || k == ordinal:
+	case k == textKind || k == binaryTextKind:
 		return "MAX(" + g.normal(k, g.argument(k, scope)) + ") " + over + ")", true
-	case k == bit:
+	case k == bitKind:
 		return "CAST(MAX(CAST(" + g.argument(k, scope) + " AS int)) " + over + g.pick("", by) + ") AS bit)", false
-	case k == date:
+	case k == dateKind:
 		return g.pick("MIN", "MAX") + "(" + g.argument(k, scope) + ") " + over + g.pick("", by) + ")", false
 	}
 	return "CAST(" + g.pick("SUM", "MIN", "MAX") + "(" + g.argument(k, scope) + ") " + over + g.pick("", by) + ") AS " + castType[k] + ")", false

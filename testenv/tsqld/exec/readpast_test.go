@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestQueueByReadPast: receivers that take messages from one table with READPAST, some of which keep their transactions open for a while or
-// roll them back, get each message once.
+// TestQueueByReadPast: several receivers take messages from one table with READPAST. Some keep
+// their transactions open for a while or roll them back. Each message is received exactly once.
 func TestQueueByReadPast(t *testing.T) {
 	inst, err := New(Config{Dir: t.TempDir(), SAPassword: "secret"})
 	require.NoError(t, err)

@@ -12,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// recorder is a Sink that records what it receives.
+// recorder is a Sink that records its calls.
 type recorder struct {
 	b    script.Result
 	cols []types.Column
@@ -96,7 +96,7 @@ func (r *recorder) EnvChange(c EnvChange) error {
 	return nil
 }
 
-// newInstance starts an instance with the database "work".
+// newInstance opens an instance with the database "work".
 func newInstance(t *testing.T) *Instance {
 	t.Helper()
 	inst, err := New(Config{SAPassword: "secret"})

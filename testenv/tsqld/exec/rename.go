@@ -8,7 +8,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// rename is sp_rename.
+// rename executes sp_rename.
 func (r *run) rename(a arguments) (int32, error) {
 	s := r.s
 	d := s.databaseByID(s.dbID)
@@ -79,7 +79,8 @@ func (r *run) rename(a arguments) (int32, error) {
 	return 0, r.info(mserr.RenameCaution())
 }
 
-// renameKind finds out what sp_rename means when it is not told: an object, else a column or index of a table.
+// renameKind determines the kind of the item if sp_rename does not get it: an object, or else a
+// column or index of a table.
 func (r *run) renameKind(d *catalog.Database, name string) string {
 	n := splitName(name)
 	if len(n.Parts) < 2 {
@@ -106,8 +107,8 @@ func (r *run) renameKind(d *catalog.Database, name string) string {
 	return "OBJECT"
 }
 
-// renameDependents refuses to rename a column whose name stands in the text of a check, computed column or
-// filtered index: SQL Server refuses that, too (15336).
+// renameDependents returns error 15336, as SQL Server does, if the text of a check, computed column
+// or filtered index contains the column to be renamed.
 func (b *builder) renameDependents(c *catalog.Column) error {
 	enforced := mserr.New(15336, 16, "Object '%s' cannot be renamed because the object participates in enforced dependencies.", b.label+"."+c.Name)
 	for _, k := range b.t.Checks {
@@ -128,7 +129,7 @@ func (b *builder) renameDependents(c *catalog.Column) error {
 	return nil
 }
 
-// renamePart renames a part of a table: name is [schema.]table.part.
+// renamePart renames a part of a table. name is [schema.]table.part.
 func (r *run) renamePart(d *catalog.Database, name, kind string, change func(b *builder, part string) error) error {
 	n := splitName(name)
 	if len(n.Parts) < 2 {

@@ -18,50 +18,50 @@ type run struct {
 	out Sink
 	f   *frame
 
-	tries int               // open TRY blocks in all frames
-	seek  string            // label that a GOTO is on its way to, while statements are entered to reach it; "" otherwise
-	open  bool              // a result set was started and not ended
-	ended int               // statements whose end was sent
-	sets  int               // result sets that were started
-	drawn map[string]*drawn // values of sequences that a row of the statement shares
-	now   int64             // the statement's time in ticks; 0 until asked for
-	given givenIdentity
+	tries          int                     // open TRY blocks in all frames
+	seek           string                  // target label of a GOTO in progress; "" otherwise
+	open           bool                    // a result set has started and not ended
+	ended          int                     // number of statements whose DONE was sent
+	sets           int                     // number of result sets that have started
+	sequenceValues map[string]*sharedValue // sequence values of the current row of the statement
+	now            int64                   // time of the statement in ticks; 0 until needed
+	explicit       explicitIdentity
 
-	setError   bool // RAISERROR WITH SETERROR: @@ERROR becomes 50000 although nothing failed
+	setError   bool // RAISERROR WITH SETERROR ran: @@ERROR becomes 50000 without an error
 	inserting  bool // inside INSERT ... EXEC
-	inProc     bool // a DONEINPROC was sent, and no DONEPROC after it
-	inFunction bool // inside a user-defined function: nothing may be sent or changed
+	inProc     bool // a DONEINPROC was sent without a DONEPROC after it
+	inFunction bool // inside a user-defined function, which must not send or change anything
 }
 
-// ctlKind says how a statement ended.
+// ctlKind tells how a statement ended.
 type ctlKind uint8
 
 const (
-	next ctlKind = iota
-	breaks
-	continues
-	returns
-	jumps
+	ctlNext ctlKind = iota
+	ctlBreak
+	ctlContinue
+	ctlReturn
+	ctlGoto
 )
 
-// ctl is how a statement ended, and for a GOTO where to.
+// ctl tells how a statement ended. For a GOTO it has the target label.
 type ctl struct {
 	kind  ctlKind
 	label string
 }
 
-// flusher is a Sink that holds output back and can be told to send it.
+// flusher is a Sink with a buffer.
 type flusher interface{ Flush() error }
 
-// flush sends what the Sink holds back.
+// flush sends the buffered output of the Sink.
 func (r *run) flush() error {
 	if f, ok := r.out.(flusher); ok {
-		return gone(f.Flush())
+		return sinkFailure(f.Flush())
 	}
 	return nil
 }
 
-// canceled returns the cause when the request's context has ended.
+// canceled returns the cancellation cause if the context of the request has ended.
 func (r *run) canceled() error {
 	if r.ctx.Err() != nil {
 		return context.Cause(r.ctx)
@@ -69,7 +69,7 @@ func (r *run) canceled() error {
 	return nil
 }
 
-// list runs statements one after the other.
+// list runs statements in order.
 func (r *run) list(stmts []syntax.Stmt) (ctl, error) {
 	i := 0
 	if r.seek != "" {
@@ -81,9 +81,9 @@ func (r *run) list(stmts []syntax.Stmt) (ctl, error) {
 			return c, err
 		}
 		switch c.kind {
-		case next:
+		case ctlNext:
 			i++
-		case jumps:
+		case ctlGoto:
 			j := findLabel(stmts, c.label)
 			if j < 0 {
 				return c, nil
@@ -96,7 +96,7 @@ func (r *run) list(stmts []syntax.Stmt) (ctl, error) {
 	return ctl{}, nil
 }
 
-// findLabel is the index of the statement that is or contains a label; -1 if none does.
+// findLabel returns the index of the statement that is or contains a label, or -1.
 func findLabel(stmts []syntax.Stmt, label string) int {
 	for i, st := range stmts {
 		if holdsLabel(st, label) {
@@ -106,7 +106,8 @@ func findLabel(stmts []syntax.Stmt, label string) int {
 	return -1
 }
 
-// holdsLabel reports whether a label can be reached by entering st. TRY and CATCH blocks cannot be entered.
+// holdsLabel reports whether GOTO can reach a label inside st. GOTO cannot enter TRY and CATCH
+// blocks.
 func holdsLabel(st syntax.Stmt, label string) bool {
 	switch st := st.(type) {
 	case *syntax.LabelStmt:
@@ -127,7 +128,7 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 		return ctl{}, err
 	}
 	r.f.line = st.Pos().Line
-	r.now, r.drawn = 0, nil
+	r.now, r.sequenceValues = 0, nil
 	switch st := st.(type) {
 	case *syntax.BlockStmt:
 		return r.list(st.Body)
@@ -143,13 +144,13 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 		}
 		return ctl{}, nil
 	case *syntax.BreakStmt:
-		return ctl{kind: breaks}, nil
+		return ctl{kind: ctlBreak}, nil
 	case *syntax.ContinueStmt:
-		return ctl{kind: continues}, nil
+		return ctl{kind: ctlContinue}, nil
 	case *syntax.GotoStmt:
-		return ctl{kind: jumps, label: st.Label}, nil
+		return ctl{kind: ctlGoto, label: st.Label}, nil
 	case *syntax.ReturnStmt:
-		return ctl{kind: returns}, r.settle(st, r.returnStmt(st))
+		return ctl{kind: ctlReturn}, r.settle(st, r.returnStmt(st))
 	}
 	if r.s.opts.noExec || r.s.opts.parseOnly {
 		if _, ok := st.(*syntax.SetOptionStmt); !ok {
@@ -160,22 +161,22 @@ func (r *run) stmt(st syntax.Stmt) (ctl, error) {
 	snap, sets, ended := s.inst.catalog.Snapshot(), r.sets, r.ended
 	mark := s.meter.Mark()
 	defer s.meter.Release(mark)
-	err := r.leaf(st)
-	if err != nil && r.overtaken(err, snap, sets) {
-		err = r.leaf(st)
+	err := r.simpleStmt(st)
+	if err != nil && r.definitionsChanged(err, snap, sets) {
+		err = r.simpleStmt(st)
 	}
-	if err != nil && s.tran.snapshot && missing(err) && s.inst.catalog.Snapshot() != s.tran.catalog {
+	if err != nil && s.tran.snapshot && isMissingObject(err) && s.inst.catalog.Snapshot() != s.tran.catalog {
 		err = mserr.SnapshotOfOldDefinition(s.databaseByID(s.dbID).Name)
 	}
-	if err == nil && r.ended == ended && !silent(st) {
-		err = r.endPlain(commandOf(st))
+	if err == nil && r.ended == ended && !sendsNoDone(st) {
+		err = r.endWithoutCount(commandOf(st))
 	}
 	return ctl{}, r.settle(st, err)
 }
 
-// silent reports statements after which no DONE is sent: declarations (MS-TDS 2.2.7.6), and EXECUTE, which ends with
-// what it ran.
-func silent(st syntax.Stmt) bool {
+// sendsNoDone reports whether no DONE follows a statement: a declaration (MS-TDS 2.2.7.6), or
+// EXECUTE, which sends a DONEPROC itself.
+func sendsNoDone(st syntax.Stmt) bool {
 	switch st.(type) {
 	case *syntax.DeclareStmt, *syntax.ExecStmt:
 		return true
@@ -183,32 +184,34 @@ func silent(st syntax.Stmt) bool {
 	return false
 }
 
-// endPlain ends a statement, or the condition of IF and WHILE, that returned no rows and counted none. Inside procedures
-// SET NOCOUNT ON leaves these ends out (documentation of SET NOCOUNT).
-func (r *run) endPlain(c Command) error {
+// endWithoutCount ends a statement without rows and without a count, or the condition of IF and
+// WHILE. With SET NOCOUNT ON no DONE is sent for it in procedures (documentation of SET NOCOUNT).
+func (r *run) endWithoutCount(c Command) error {
 	if r.inFunction || r.s.opts.noCount && r.nested() {
 		return nil
 	}
 	return r.end(Done{Command: c})
 }
 
-// overtaken reports an error that comes from another session's change of definitions between compiling and running a
-// statement outside of transactions, which nobody has seen anything of yet.
-func (r *run) overtaken(err error, snap *catalog.Snapshot, sets int) bool {
-	return !r.s.tran.begun && r.sets == sets && missing(err) && r.s.inst.catalog.Snapshot() != snap
+// definitionsChanged reports whether an error is the consequence of a change of definitions by
+// another session between compilation and execution of a statement. The statement can then be
+// repeated: it is outside a transaction and has sent nothing.
+func (r *run) definitionsChanged(err error, snap *catalog.Snapshot, sets int) bool {
+	return !r.s.tran.begun && r.sets == sets && isMissingObject(err) && r.s.inst.catalog.Snapshot() != snap
 }
 
-// missing reports an error of SQLite about a table or column that is not there.
-func missing(err error) bool {
+// isMissingObject reports whether an error of SQLite may be due to a missing table or column.
+func isMissingObject(err error) bool {
 	var se *store.Error
 	return errors.As(err, &se) && se.Code&0xff == sqliteError
 }
 
-// sqliteError is SQLite's code for a table or column that is not there, among other mistakes in SQL.
+// sqliteError is SQLite's code for a missing table or column, and for other errors in a statement's
+// text.
 const sqliteError = 1
 
-// leaf runs a statement that contains no other.
-func (r *run) leaf(st syntax.Stmt) error {
+// simpleStmt runs a statement that contains no other statement.
+func (r *run) simpleStmt(st syntax.Stmt) error {
 	if r.inFunction {
 		if err := allowedInFunction(st); err != nil {
 			return err
@@ -258,11 +261,11 @@ func (r *run) leaf(st syntax.Stmt) error {
 	s.rowCount = 0
 	switch st := st.(type) {
 	case *syntax.SetOptionStmt:
-		return r.announced(r.setOptions(st))
+		return r.published(r.setOptions(st))
 	case *syntax.SetValueStmt:
-		return r.announced(r.setValue(st))
+		return r.published(r.setValue(st))
 	case *syntax.SetIsolationStmt:
-		return r.announced(r.setIsolation(st))
+		return r.published(r.setIsolation(st))
 	case *syntax.SetIdentityInsertStmt:
 		return r.setIdentityInsert(st)
 	case *syntax.SetStatisticsStmt:
@@ -279,18 +282,18 @@ func (r *run) leaf(st syntax.Stmt) error {
 	case *syntax.KillStmt:
 		return r.kill(st)
 	case *syntax.CheckpointStmt:
-		return nil // nothing waits to be written
+		return nil // there are no delayed writes
 	case *syntax.ReconfigureStmt:
 		return r.reconfigure()
 	case *syntax.UnsupportedStmt:
 		return mserr.NotSupported("%s", st.What)
 	case *syntax.InsertBulkStmt:
-		return r.announceBulk(st)
+		return r.prepareBulk(st)
 	}
 	return r.define(st)
 }
 
-// settle decides what an error of a statement leads to: nil when the next statement runs.
+// settle decides the effect of an error of a statement. It returns nil if the next statement runs.
 func (r *run) settle(st syntax.Stmt, err error) error {
 	s := r.s
 	if err == nil {
@@ -308,7 +311,7 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 		}
 		f = &failure{err: e, from: atRun}
 	}
-	if isRefusal(f.err) && !f.settled {
+	if isNotSupported(f.err) && !f.settled {
 		f.from = atCompile
 	}
 	if f.settled {
@@ -317,7 +320,7 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 	}
 	f.settled, f.frame = true, r.f
 	if f.err.Line == 0 && f.err.Proc == "" {
-		c := *f.err // may be shared by a cache of plans
+		c := *f.err // a cache of plans may share the error
 		f.err = &c
 		c.Line, c.Proc = r.f.line, r.f.name
 	}
@@ -348,20 +351,20 @@ func (r *run) settle(st syntax.Stmt, err error) error {
 	return f
 }
 
-// report sends an error that nobody catches.
+// report sends an error that is not caught.
 func (r *run) report(st syntax.Stmt, f *failure) error {
 	if f.before != nil {
 		if err := r.info(f.before); err != nil {
 			return err
 		}
 	}
-	if err := gone(r.out.Message(f.err)); err != nil {
+	if err := sinkFailure(r.out.Message(f.err)); err != nil {
 		return err
 	}
-	if changesData(st) && f.from == atRun && terminated[f.err.Number] && f.reach == endStatement {
+	if changesData(st) && f.from == atRun && terminatedErrors[f.err.Number] && f.reach == endStatement {
 		end := mserr.StatementTerminated()
 		end.Line, end.Proc = f.err.Line, f.err.Proc
-		if err := gone(r.out.Message(end)); err != nil {
+		if err := sinkFailure(r.out.Message(end)); err != nil {
 			return err
 		}
 	}
@@ -374,7 +377,7 @@ func (r *run) report(st syntax.Stmt, f *failure) error {
 	return nil
 }
 
-// changesData reports statements after whose errors message 3621 is sent.
+// changesData reports whether message 3621 follows an error of a statement.
 func changesData(st syntax.Stmt) bool {
 	switch st.(type) {
 	case *syntax.InsertStmt, *syntax.UpdateStmt, *syntax.DeleteStmt, *syntax.MergeStmt:
@@ -383,7 +386,7 @@ func changesData(st syntax.Stmt) bool {
 	return false
 }
 
-// nested reports whether statements run in a procedure or dynamic batch.
+// nested reports whether the current frame is a procedure, a function or dynamic SQL.
 func (r *run) nested() bool { return r.f.kind != batchFrame }
 
 // columns starts a result set.
@@ -393,10 +396,10 @@ func (r *run) columns(cols []types.Column) error {
 	}
 	r.open = true
 	r.sets++
-	return gone(r.out.Columns(cols))
+	return sinkFailure(r.out.Columns(cols))
 }
 
-// endResult ends a result set that is open.
+// endResult ends the open result set, if any.
 func (r *run) endResult(d Done) error {
 	if !r.open {
 		return nil
@@ -404,7 +407,7 @@ func (r *run) endResult(d Done) error {
 	return r.end(d)
 }
 
-// done ends a statement that affected or returned n rows, and sets @@ROWCOUNT.
+// done ends a statement that returned or affected n rows, and sets @@ROWCOUNT.
 func (r *run) done(n int64, c Command) error {
 	r.s.rowCount = n
 	if r.inFunction {
@@ -414,21 +417,21 @@ func (r *run) done(n int64, c Command) error {
 	return r.end(Done{Rows: n, Count: !r.s.opts.noCount, Command: c})
 }
 
-// end tells of the end of a statement.
+// end sends the end of a statement.
 func (r *run) end(d Done) error {
 	r.open = false
 	r.ended++
 	d.InProc = r.nested()
 	r.inProc = r.inProc || d.InProc && !r.inserting
-	return gone(r.out.Done(d))
+	return sinkFailure(r.out.Done(d))
 }
 
-// info sends an informational message with the place of the running statement.
+// info sends an informational message. It adds the line and procedure of the current statement.
 func (r *run) info(m *mserr.Error) error {
 	if m.Line == 0 {
 		c := *m
 		m = &c
 		m.Line, m.Proc = r.f.line, r.f.name
 	}
-	return gone(r.out.Message(m))
+	return sinkFailure(r.out.Message(m))
 }

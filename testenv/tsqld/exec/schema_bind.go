@@ -6,7 +6,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// references collects the names of tables, views and functions in a statement.
+// references returns the names of tables, views and functions in a statement.
 func references(st syntax.Stmt) []*syntax.ObjectName {
 	var names []*syntax.ObjectName
 	syntax.Inspect(st, func(n syntax.Node) bool {
@@ -23,7 +23,7 @@ func references(st syntax.Stmt) []*syntax.ObjectName {
 	return names
 }
 
-// schemaBinder finds a view or function WITH SCHEMABINDING that reads an object, which must therefore stay; nil if there is none.
+// schemaBinder returns a view or function WITH SCHEMABINDING that depends on an object, or nil.
 func schemaBinder(d *catalog.Database, target catalog.Object) (catalog.Object, error) {
 	for o := range d.Objects() {
 		m := moduleOf(o)
@@ -43,9 +43,9 @@ func schemaBinder(d *catalog.Database, target catalog.Object) (catalog.Object, e
 	return nil, nil
 }
 
-// checkBinding refuses names that a module WITH SCHEMABINDING must not use: SQL Server wants two parts, so that the
-// meaning of a name depends on nobody's default schema (documentation of CREATE VIEW). Common table expressions
-// and local names have one.
+// checkBinding returns an error for names that are not allowed in a module WITH SCHEMABINDING. SQL
+// Server requires two-part names, so that the meaning of a name does not depend on a default schema
+// (documentation of CREATE VIEW). Common table expressions and local names have one part.
 func checkBinding(st *syntax.CreateViewStmt) error {
 	local := map[string]bool{}
 	syntax.Inspect(st, func(n syntax.Node) bool {
@@ -59,7 +59,7 @@ func checkBinding(st *syntax.CreateViewStmt) error {
 			continue
 		}
 		if n.Schema() == "" || n.Database() != "" {
-			return at(mserr.New(4512, 16, "Cannot schema bind view '%s' because name '%s' is invalid for schema binding. "+
+			return atNode(mserr.New(4512, 16, "Cannot schema bind view '%s' because name '%s' is invalid for schema binding. "+
 				"Names must be in two-part format and an object cannot reference itself.", st.Name.String(), n.String()).WithState(3), n)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// scope is what the compiler sees of a run.
+// scope is the compiler's view of a run.
 type scope struct{ r *run }
 
 // Database implements [compile.Scope].
@@ -26,7 +26,7 @@ func (c scope) Database(name string) (*catalog.Database, error) {
 	case d.ID == s.dbID:
 		return d, nil
 	}
-	if err := s.inst.admission(s, d.ID); err != nil {
+	if err := s.inst.checkAdmission(s, d.ID); err != nil {
 		return nil, err
 	}
 	if _, ok := s.login.userIn(d); !ok {
@@ -71,7 +71,7 @@ func (c scope) FunctionDepth() int { return c.r.s.functionDepth }
 // Meter implements [compile.Scope].
 func (c scope) Meter() *meter.Meter { return c.r.s.meter }
 
-// localTable finds a temporary table or table variable.
+// localTable returns the temporary table or table variable with a name, or nil.
 func (r *run) localTable(name string) *catalog.Table {
 	if strings.HasPrefix(name, "@") {
 		if tv := r.f.tableVar(name); tv != nil {
@@ -113,7 +113,7 @@ var (
 	_ compile.Frame = (*run)(nil)
 )
 
-// assign converts a value as an assignment does.
+// assign converts a value for an assignment.
 func (s *Session) assign(v types.Value, from, to types.Type) (types.Value, error) {
 	return types.ConvertIn(v, from, to, types.NoStyle, s.opts.locale)
 }

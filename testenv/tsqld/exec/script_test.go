@@ -37,7 +37,7 @@ func (c *scriptSession) Run(_ context.Context, batch string) (*script.Result, er
 
 // Close implements script.Session.
 func (c *scriptSession) Close() error {
-	if c.session.dying() {
+	if c.session.isKilled() {
 		return <-c.closed
 	}
 	return c.session.Close()

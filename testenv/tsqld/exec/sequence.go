@@ -11,13 +11,14 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// drawn is a value of a sequence that several places of a row share.
-type drawn struct {
-	v    types.Value
-	left int // places that have not had it
+// sharedValue is a sequence value that several NEXT VALUE FOR of one row share.
+type sharedValue struct {
+	v         types.Value
+	remaining int // number of NEXT VALUE FOR that have not read the value yet
 }
 
-// sequenceFunc is NEXT VALUE FOR by its key: see [compile.LocalSequence].
+// sequenceFunc returns the SQLite function of NEXT VALUE FOR for a key: see
+// [compile.LocalSequence].
 func (r *run) sequenceFunc(key string) (store.Func, error) {
 	places := 1
 	base := key
@@ -36,15 +37,15 @@ func (r *run) sequenceFunc(key string) (store.Func, error) {
 		return func(*meter.Meter, []types.Value) (types.Value, error) { return r.nextSequence(d, object) }, nil
 	}
 	return func(*meter.Meter, []types.Value) (types.Value, error) {
-		if shared := r.drawn[key]; shared != nil && shared.left > 0 {
-			shared.left--
+		if shared := r.sequenceValues[key]; shared != nil && shared.remaining > 0 {
+			shared.remaining--
 			return shared.v, nil
 		}
 		v, err := r.nextSequence(d, object)
-		if r.drawn == nil {
-			r.drawn = map[string]*drawn{}
+		if r.sequenceValues == nil {
+			r.sequenceValues = map[string]*sharedValue{}
 		}
-		r.drawn[key] = &drawn{v, places - 1}
+		r.sequenceValues[key] = &sharedValue{v, places - 1}
 		return v, err
 	}, nil
 }

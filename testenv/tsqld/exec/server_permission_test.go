@@ -9,8 +9,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Permissions on the server are granted to logins, in master, by sysadmins. VIEW SERVER STATE shows others' sessions and all locks, ALTER ANY
-// CONNECTION allows KILL; they can be taken back.
+// TestServerPermissions: sysadmins grant permissions on the server to logins, in master. VIEW
+// SERVER STATE shows other sessions and all locks, and ALTER ANY CONNECTION allows KILL. The
+// permissions can be revoked.
 func TestServerPermissions(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
@@ -48,6 +49,6 @@ func TestServerPermissions(t *testing.T) {
 	must(t, sa, "REVOKE VIEW SERVER STATE, ALTER ANY CONNECTION FROM ann;")
 	check(50000, 300, 6102)
 	for _, s := range []*Session{sa, ann, victim} {
-		_ = s.Close() // one was killed
+		_ = s.Close() // fails for the killed session
 	}
 }

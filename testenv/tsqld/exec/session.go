@@ -16,14 +16,15 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Session is what one connection works with. Its methods are called by one goroutine at a time, and not
-// after Close; only what is under mu may be touched by others.
+// Session is the state of one connection. Except for Kill and OnKill, its methods are for one
+// goroutine at a time and must not be called after Close. Other goroutines may access only the
+// fields guarded by mu.
 type Session struct {
 	inst           *Instance
 	id             int
 	client         Login
-	login          identity // as whom it runs now
-	original       identity // as whom it logged in
+	login          identity // effective identity
+	original       identity // identity at login
 	impersonations []impersonation
 
 	conn  *store.Conn
@@ -39,11 +40,11 @@ type Session struct {
 	tran        transaction
 	temps       tempTables
 	tempProcs   map[string]*tempProcedure // by folded name
-	cursors     map[string]*cursor        // global ones
+	cursors     map[string]*cursor        // global cursors
 	handles     map[int64]*prepared
 	nextHandle  int64
 	contextKeys map[string]contextValue
-	contextSize int // of keys and values, in bytes
+	contextSize int // size of keys and values, in bytes
 
 	rowCount      int64
 	lastError     int32
@@ -53,33 +54,33 @@ type Session struct {
 	caught        *mserr.Error
 	random        builtin.Generator
 	bulk          *bulkTarget
-	running       *run   // the running request
-	top           *frame // the innermost activation
-	depth         int    // frames that are active
+	running       *run   // current request
+	top           *frame // innermost activation
+	depth         int    // number of active frames
 	functionDepth int
-	names         int // counter for names of temporary objects
 
 	connected time.Time
 	ended     chan struct{} // closed by Close
 
 	mu      sync.Mutex
-	cancel  context.CancelCauseFunc // of the running request; nil when idle
+	cancel  context.CancelCauseFunc // cancels the current request; nil when idle
 	killed  bool
-	onKill  func() // see OnKill
+	onKill  func() // set by OnKill
 	request requestInfo
 }
 
-// requestInfo is what other sessions can see of the running request (sys.dm_exec_requests).
+// requestInfo is the part of a request that other sessions can see (sys.dm_exec_requests).
 type requestInfo struct {
 	active  bool
 	command string
-	text    string // of the batch or of sp_executesql, "" for other requests
+	text    string // text of the batch or of sp_executesql, "" for other requests
 	started time.Time
 	ended   time.Time
 	state
 }
 
-// state is what others can see of a session's state: as of the beginning or end of its last request, or its last SET.
+// state is the part of a session's state that other sessions can see. It is updated at the
+// beginning and end of each request and after each SET statement.
 type state struct {
 	database  int
 	tranCount int
@@ -89,25 +90,25 @@ type state struct {
 	options   options
 }
 
-// state is the session's present state.
+// state returns the current state of the session.
 func (s *Session) state() state {
 	return state{database: s.dbID, tranCount: s.tran.level, tranID: s.tran.id, tranName: s.tran.name, tranStart: s.tran.started, options: s.opts}
 }
 
-// announce shows others the session's present state.
-func (s *Session) announce() {
+// publishState makes the current state of the session visible to other sessions.
+func (s *Session) publishState() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.request.state = s.state()
 }
 
-// ErrKilled is the cause with which KILL ends a session's request.
+// ErrKilled is the cancellation cause of a request that KILL has ended.
 var ErrKilled = errors.New("session was killed")
 
-// SPID is the session's number (@@SPID).
+// SPID returns the session ID (@@SPID).
 func (s *Session) SPID() int { return s.id }
 
-// Database is the name of the current database.
+// Database returns the name of the current database.
 func (s *Session) Database() string {
 	if d := s.databaseByID(s.dbID); d != nil {
 		return d.Name
@@ -115,7 +116,7 @@ func (s *Session) Database() string {
 	return "master"
 }
 
-// Descriptor is the number of the open transaction, 0 without one.
+// Descriptor returns the descriptor of the open transaction, or 0.
 func (s *Session) Descriptor() uint64 {
 	if s.tran.level == 0 {
 		return 0
@@ -123,7 +124,8 @@ func (s *Session) Descriptor() uint64 {
 	return s.tran.id
 }
 
-// databaseByID finds a database as this session sees it: with its own uncommitted definitions.
+// databaseByID returns a database as this session sees it, with the uncommitted definitions of this
+// session.
 func (s *Session) databaseByID(id int) *catalog.Database {
 	if d := s.tran.drafts[id]; d != nil {
 		return d
@@ -131,7 +133,7 @@ func (s *Session) databaseByID(id int) *catalog.Database {
 	return s.inst.catalog.Snapshot().DatabaseByID(id)
 }
 
-// database finds a database by name, "" being the current one; nil if there is none.
+// database returns the database with a name, or nil. An empty name means the current database.
 func (s *Session) database(name string) *catalog.Database {
 	if name == "" {
 		return s.databaseByID(s.dbID)
@@ -148,8 +150,9 @@ func (s *Session) database(name string) *catalog.Database {
 	return d
 }
 
-// Batch runs a batch. Errors of statements go to the sink; the error it returns ends the connection: the
-// client is gone, the request was canceled, or an error of severity 20 was sent.
+// Batch executes a batch. Errors of statements go to the Sink. A returned error ends the
+// connection: the client has disconnected, the request was canceled, or an error of severity 20 was
+// sent.
 func (s *Session) Batch(ctx context.Context, text string, sink Sink) error {
 	return s.serveText(ctx, sink, "BATCH", text, func(r *run) error {
 		u, err := s.inst.units.batch(s.meter, text, s.opts.quotedIdentifier)
@@ -160,12 +163,13 @@ func (s *Session) Batch(ctx context.Context, text string, sink Sink) error {
 	})
 }
 
-// serve runs one request that has no text.
+// serve executes a request without text.
 func (s *Session) serve(ctx context.Context, sink Sink, command string, do func(r *run) error) error {
 	return s.serveText(ctx, sink, command, "", do)
 }
 
-// serveText runs one request: it makes the run and its context, and leaves the session in order at the end.
+// serveText executes one request: it creates the run and its context, and cleans up the session at
+// the end.
 func (s *Session) serveText(ctx context.Context, sink Sink, command, text string, do func(r *run) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -181,8 +185,8 @@ func (s *Session) serveText(ctx context.Context, sink Sink, command, text string
 	s.running = r
 	s.meter.Begin(ctx)
 	err := s.finish(r, do(r))
-	if s.meter.End() > s.inst.pool.Limit()/muchMemory {
-		debug.FreeOSMemory() // what it has left behind would stay until the heap has doubled
+	if s.meter.End() > s.inst.pool.Limit()/freeMemoryDivisor {
+		debug.FreeOSMemory() // otherwise the memory is not returned before the heap has doubled
 	}
 	s.running, s.top, s.depth, s.functionDepth = nil, nil, 0, 0
 	s.mu.Lock()
@@ -192,13 +196,14 @@ func (s *Session) serveText(ctx context.Context, sink Sink, command, text string
 	return err
 }
 
-// muchMemory is the part of the server's memory from which on a request's is given back to the system at its end.
-const muchMemory = 8
+// freeMemoryDivisor defines the memory use from which on a session returns memory to the operating
+// system: the size of the pool divided by freeMemoryDivisor.
+const freeMemoryDivisor = 8
 
-// Meter is the account of the session's memory.
+// Meter returns the memory account of the session.
 func (s *Session) Meter() *meter.Meter { return s.meter }
 
-// finish maps the end of a request to what its caller must know.
+// finish turns the error of a request into the error for the caller of the Session.
 func (s *Session) finish(r *run, err error) error {
 	var f *failure
 	var end error
@@ -210,8 +215,9 @@ func (s *Session) finish(r *run, err error) error {
 		}
 		err = nil
 	case r.ctx.Err() != nil:
-		// An attention leaves the transaction open unless XACT_ABORT is on, or SQLite had to be interrupted while it wrote: that
-		// rolls back all of it. KILL and a lost client end it when the session is closed.
+		// An attention leaves the transaction open, with two exceptions: XACT_ABORT is on, or
+		// SQLite was interrupted during a write, which rolls the whole transaction back. After KILL
+		// or a lost connection Close rolls back.
 		end = err
 		if s.tran.level > 0 && (s.opts.xactAbort || s.tran.begun && !s.conn.InTransaction()) {
 			end = errors.Join(end, s.rollback(r))
@@ -224,25 +230,25 @@ func (s *Session) finish(r *run, err error) error {
 		m := mserr.UncommittableAtEnd()
 		m.Line = 1
 		s.lastError = m.Number
-		end = errors.Join(gone(r.out.Message(m)), s.rollback(r), gone(r.out.Done(Done{Error: true})))
+		end = errors.Join(sinkFailure(r.out.Message(m)), s.rollback(r), sinkFailure(r.out.Done(Done{Error: true})))
 	}
 	return end
 }
 
-// reject reports a text that could not be parsed, of which nothing ran.
+// reject reports a text that could not be parsed. None of its statements ran.
 func (r *run) reject(err error) error {
 	m := r.message(err)
 	if m == nil {
 		return err
 	}
 	r.s.lastError = m.Number
-	return errors.Join(gone(r.out.Message(m)), gone(r.out.Done(Done{Error: true})))
+	return errors.Join(sinkFailure(r.out.Message(m)), sinkFailure(r.out.Done(Done{Error: true})))
 }
 
-// Reset brings the session back to its state after login, between requests. keepTransaction leaves an open
-// transaction alone.
+// Reset restores the state after login, between requests. With keepTransaction an open transaction
+// stays open.
 func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) error {
-	if s.dying() {
+	if s.isKilled() {
 		return ErrKilled
 	}
 	r := &run{s: s, ctx: ctx, out: sink}
@@ -257,11 +263,11 @@ func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) er
 	s.login = s.original
 	isolation := s.opts.isolation
 	s.opts = s.base
-	s.opts.isolation = isolation // sp_reset_connection keeps it (KB 3025845)
+	s.opts.isolation = isolation // sp_reset_connection keeps the isolation level (KB 3025845)
 	s.inst.locks.ReleaseAll(s.owner)
 	s.inst.locks.SetPriority(s.locks, 0)
 	for _, c := range s.cursors {
-		s.empty(c)
+		s.clearRows(c)
 	}
 	for _, p := range s.handles {
 		s.meter.Drop(p.size())
@@ -283,18 +289,18 @@ func (s *Session) Reset(ctx context.Context, sink Sink, keepTransaction bool) er
 	return sink.EnvChange(EnvChange{Kind: EnvResetAck})
 }
 
-// Close rolls back what is open and frees the session. It is called once.
-// Everything is freed even when a part of that panics.
+// Close rolls back the open transaction and releases the resources of the session. It must be
+// called once. A panic in one step does not prevent the other steps.
 func (s *Session) Close() error {
 	defer close(s.ended)
 	defer func() {
 		s.inst.mu.Lock()
 		defer s.inst.mu.Unlock()
 		delete(s.inst.sessions, s.id)
-		s.inst.announceDeparture()
+		s.inst.signalLeave()
 	}()
 	defer func() {
-		much := s.meter.Used() > s.inst.pool.Limit()/muchMemory
+		much := s.meter.Used() > s.inst.pool.Limit()/freeMemoryDivisor
 		s.meter.Close()
 		if much {
 			debug.FreeOSMemory()
@@ -302,5 +308,5 @@ func (s *Session) Close() error {
 	}()
 	defer s.inst.store.Release(s.conn)
 	defer s.inst.locks.Close(s.locks)
-	return s.abandon()
+	return s.rollbackOpen()
 }

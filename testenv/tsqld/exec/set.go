@@ -9,7 +9,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// setVar is SET @v = x and its compound forms.
+// setVar executes SET @v = x and its compound forms.
 func (r *run) setVar(st *syntax.SetVarStmt) error {
 	if st.Method != "" {
 		return mserr.NotSupported("the xml method %s", st.Method)
@@ -19,9 +19,6 @@ func (r *run) setVar(st *syntax.SetVarStmt) error {
 	}
 	v := r.f.variable(st.Name)
 	if v == nil {
-		if r.f.tableVar(st.Name) != nil {
-			return compileFailure(mserr.UndeclaredVariable(st.Name))
-		}
 		return compileFailure(mserr.UndeclaredVariable(st.Name))
 	}
 	if v.isCur {
@@ -33,7 +30,7 @@ func (r *run) setVar(st *syntax.SetVarStmt) error {
 	}
 	mark := r.s.meter.Mark()
 	val, err := r.value(e, v.typ)
-	r.s.meter.Release(mark) // from here on the variable has it
+	r.s.meter.Release(mark) // store accounts for the value from here on
 	if err != nil {
 		return err
 	}
@@ -44,7 +41,7 @@ func (r *run) setVar(st *syntax.SetVarStmt) error {
 	return nil
 }
 
-// compound is the expression "@v op x" of a compound assignment, which is made once per statement.
+// compound returns the expression "@v op x" of a compound assignment. The unit caches it.
 func (r *run) compound(st *syntax.SetVarStmt) syntax.Expr {
 	u := r.f.unit
 	u.mu.Lock()
@@ -60,30 +57,26 @@ func (r *run) compound(st *syntax.SetVarStmt) syntax.Expr {
 	return e
 }
 
-// announced shows others what a SET statement has changed.
-func (r *run) announced(err error) error {
-	r.s.announce()
+// published makes the change by a SET statement visible to other sessions. It returns err.
+func (r *run) published(err error) error {
+	r.s.publishState()
 	return err
 }
 
-// setOptions is SET option ON|OFF.
+// setOptions executes SET option ON|OFF.
 func (r *run) setOptions(st *syntax.SetOptionStmt) error {
 	s := r.s
 	inModule := r.f.kind == procFrame || r.f.kind == functionFrame
 	for _, name := range st.Options {
-		was := s.opts.implicitTransactions
 		if inModule && (name == "QUOTED_IDENTIFIER" || name == "ANSI_NULLS") {
-			continue // a module keeps the settings that it was created with
+			continue // a module keeps the settings of its creation
 		}
 		kept := s.opts
 		if err := s.opts.setFlag(name, st.On); err != nil {
 			return err
 		}
-		if inModule { // ANSI_DEFAULTS sets them, too
+		if inModule { // ANSI_DEFAULTS has changed them
 			s.opts.quotedIdentifier, s.opts.ansiNulls = kept.quotedIdentifier, kept.ansiNulls
-		}
-		if was && !s.opts.implicitTransactions && s.tran.level > 0 && name == "IMPLICIT_TRANSACTIONS" {
-			continue // the open transaction stays open
 		}
 	}
 	return nil
@@ -92,7 +85,7 @@ func (r *run) setOptions(st *syntax.SetOptionStmt) error {
 // deadlockWords are the named values of SET DEADLOCK_PRIORITY.
 var deadlockWords = map[string]int{"LOW": -5, "NORMAL": 0, "HIGH": 5}
 
-// setValue is SET option value.
+// setValue executes SET option value.
 func (r *run) setValue(st *syntax.SetValueStmt) error {
 	s := r.s
 	switch st.Option {
@@ -141,7 +134,7 @@ func (r *run) setValue(st *syntax.SetValueStmt) error {
 		}
 		old := types.LanguageOf(s.opts.locale).Name
 		s.opts.locale, s.opts.dateFirst = language.Locale(), language.FirstDay
-		if err := gone(r.out.EnvChange(EnvChange{Kind: EnvLanguage, New: language.Name, Old: old})); err != nil {
+		if err := sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvLanguage, New: language.Name, Old: old})); err != nil {
 			return err
 		}
 		return r.info(mserr.LanguageSetting(language.Name))
@@ -175,7 +168,7 @@ func (s *Session) setNumber(option string, n int64) error {
 	return nil
 }
 
-// setDeadlockPriority is SET DEADLOCK_PRIORITY.
+// setDeadlockPriority executes SET DEADLOCK_PRIORITY.
 func (r *run) setDeadlockPriority(st *syntax.SetValueStmt) error {
 	v, t, err := r.eval(st.Value)
 	if err != nil {
@@ -195,13 +188,13 @@ func (r *run) setDeadlockPriority(st *syntax.SetValueStmt) error {
 	return nil
 }
 
-// setIsolation is SET TRANSACTION ISOLATION LEVEL.
+// setIsolation executes SET TRANSACTION ISOLATION LEVEL.
 func (r *run) setIsolation(st *syntax.SetIsolationStmt) error {
 	r.s.opts.isolation = st.Level
 	return nil
 }
 
-// setIdentityInsert is SET IDENTITY_INSERT.
+// setIdentityInsert executes SET IDENTITY_INSERT.
 func (r *run) setIdentityInsert(st *syntax.SetIdentityInsertStmt) error {
 	s := r.s
 	var d *catalog.Database
@@ -244,7 +237,7 @@ func (r *run) setIdentityInsert(st *syntax.SetIdentityInsertStmt) error {
 	return nil
 }
 
-// use is USE.
+// use executes USE.
 func (r *run) use(name string) error {
 	s := r.s
 	if r.f.kind == procFrame || r.f.kind == functionFrame {
@@ -260,7 +253,7 @@ func (r *run) use(name string) error {
 	return r.switchTo(d)
 }
 
-// switchTo makes a database the current one and tells the client.
+// switchTo changes the current database and notifies the client.
 func (r *run) switchTo(d *catalog.Database) error {
 	s := r.s
 	old := s.Database()
@@ -269,7 +262,7 @@ func (r *run) switchTo(d *catalog.Database) error {
 	}
 	s.dbID = d.ID
 	r.f.schema = s.defaultSchema()
-	if err := gone(r.out.EnvChange(EnvChange{Kind: EnvDatabase, New: d.Name, Old: old})); err != nil {
+	if err := sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvDatabase, New: d.Name, Old: old})); err != nil {
 		return err
 	}
 	return r.info(mserr.DatabaseContext(d.Name))

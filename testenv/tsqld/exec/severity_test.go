@@ -10,14 +10,14 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// TestEffects checks the severity table itself, without running anything.
+// TestEffects checks the severity table without executing statements.
 func TestEffects(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		err     *mserr.Error
 		from    origin
 		off, on effect // without and with XACT_ABORT
-		dooms   bool   // a caught one dooms without XACT_ABORT
+		dooms   bool   // the error dooms the transaction when caught without XACT_ABORT
 	}{
 		{"Constraint", mserr.DuplicateKey("PRIMARY KEY", "k", "t", "(1)"), atRun, endStatement, endTransaction, false},
 		{"DivideByZero", mserr.DivideByZero(), atRun, endStatement, endTransaction, false},
@@ -43,7 +43,7 @@ func TestEffects(t *testing.T) {
 	}
 }
 
-// failing are statements that raise errors, one per kind of reach.
+// failing are statements that raise errors, one for each effect.
 var failing = []struct {
 	name, text string
 	number     int
@@ -72,8 +72,8 @@ var failing = []struct {
 	{"Recursion", "EXEC deep", 217, endTransaction, endTransaction},
 }
 
-// TestSeverity runs every kind of error in a procedure inside a transaction, with XACT_ABORT off and on, and looks
-// at what still runs and what became of the transaction.
+// TestSeverity raises every kind of error in a procedure inside a transaction, with XACT_ABORT OFF
+// and ON. It checks which statements still run and the state of the transaction.
 func TestSeverity(t *testing.T) {
 	inst := newInstance(t)
 	setup := workSession(t, inst)

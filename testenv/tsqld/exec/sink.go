@@ -5,52 +5,55 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Sink receives what a request produces, in the order in which a client must see it. The interpreter
-// owns the interface; the connection implements it. An error from a method means that the client is
-// gone: the interpreter stops the request and returns that error.
+// Sink receives the output of a request in the order in which the client must see it. The
+// interpreter owns the interface, and the connection implements it. An error from a method means
+// that the client has disconnected: the interpreter stops the request and returns the error.
 //
-// Slices passed to a method belong to the interpreter and may be reused after the call.
+// Slices passed to a method belong to the interpreter, which may reuse them after the call.
 type Sink interface {
-	// Columns starts a result set. Rows that follow belong to it until its Done.
+	// Columns starts a result set. The rows that follow belong to the result set until its Done.
 	Columns(cols []types.Column) error
 	// Row sends one row of the current result set, one value per column.
 	Row(vals []types.Value) error
 	// Done ends a statement.
 	Done(d Done) error
-	// Message sends an error (Class over 10) or an informational message (PRINT, RAISERROR up to 10).
+	// Message sends an error (Class over 10) or an informational message (PRINT, or RAISERROR with
+	// a severity up to 10).
 	Message(m *mserr.Error) error
 	// ReturnStatus sends the return code of a procedure.
 	ReturnStatus(code int32) error
-	// ReturnValue sends the final value of an OUTPUT parameter of an RPC request; ordinal counts the request's parameters from 0.
+	// ReturnValue sends the final value of an OUTPUT parameter of an RPC request. ordinal is the
+	// position of the parameter in the request, from 0.
 	ReturnValue(ordinal int, name string, t types.Type, v types.Value) error
-	// EnvChange tells the client about a change of its session.
+	// EnvChange reports a change of the session to the client.
 	EnvChange(c EnvChange) error
 }
 
-// Done ends one statement of a batch or procedure. The final DONE of a request is the connection's business.
+// Done ends one statement of a batch or procedure. The connection sends the final DONE of a
+// request.
 type Done struct {
 	Rows    int64   // rows affected or returned, when Count is set
-	Count   bool    // Rows is to be shown (not under SET NOCOUNT ON, not for statements without a count)
-	Error   bool    // the statement ended in an error (its Message was sent before)
+	Count   bool    // Rows is valid; false under SET NOCOUNT ON and for statements without a count
+	Error   bool    // the statement failed; its Message was sent before
 	InProc  bool    // inside a procedure or dynamic SQL: DONEINPROC instead of DONE
-	Command Command // the kind of statement (DONE's CurCmd)
+	Command Command // kind of the statement (CurCmd of DONE)
 	EndProc bool    // a procedure called by RPC has ended (DONEPROC)
 }
 
 // EnvKind is the kind of an [EnvChange].
 type EnvKind uint8
 
-// The changes that clients are told of (MS-TDS 2.2.7.9 ENVCHANGE).
+// The kinds of changes that clients are told about (MS-TDS 2.2.7.9 ENVCHANGE).
 const (
 	EnvDatabase     EnvKind = iota + 1 // type 1: New and Old are database names
 	EnvLanguage                        // type 2
 	EnvBeginTran                       // type 8: Descriptor is the new transaction
-	EnvCommitTran                      // type 9: Descriptor is the one that ended
+	EnvCommitTran                      // type 9: Descriptor is the transaction that ended
 	EnvRollbackTran                    // type 10
 	EnvResetAck                        // type 18: the connection was reset
 )
 
-// EnvChange is a change of the session that the client keeps track of.
+// EnvChange is a change of the session that clients track.
 type EnvChange struct {
 	Kind       EnvKind
 	New, Old   string // database or language
@@ -59,28 +62,30 @@ type EnvChange struct {
 
 // Param is one parameter of a remote procedure call.
 type Param struct {
-	Name    string // with its '@'; empty when passed by position
+	Name    string // with its '@'; "" if passed by position
 	Type    types.Type
 	Value   types.Value
 	Output  bool
-	Default bool // the caller asked for the parameter's default
-	// Rows and Columns are set for a table-valued parameter, and TypeName names its table type.
+	Default bool // the caller requested the parameter's default
+	// TypeName, Columns and Rows are set for a table-valued parameter. TypeName is the name of its
+	// table type.
 	TypeName string
 	Columns  []types.Column
 	Rows     [][]types.Value
 }
 
-// Call is a remote procedure call: a procedure by name (sp_executesql, sp_prepare and the other
-// well-known ones come under their names, not their numbers) and its parameters.
+// Call is a remote procedure call. Well-known procedures such as sp_executesql and sp_prepare are
+// given by name, not by number.
 type Call struct {
 	Proc   string
 	Params []Param
 }
 
-// Isolation is the level of a transaction that a client asked for by a transaction manager request; 0 keeps the session's.
+// Isolation is the isolation level of a transaction that a transaction manager request begins; 0
+// means the level of the session.
 type Isolation uint8
 
-// Isolation levels, numbered as in MS-TDS 2.2.6.9.
+// Isolation levels as in MS-TDS 2.2.6.9.
 const (
 	ReadUncommitted Isolation = iota + 1
 	ReadCommitted
@@ -89,9 +94,9 @@ const (
 	Snapshot
 )
 
-// BulkLoad is an INSERT BULK: where the rows go, and the rows themselves as they come off the wire.
+// BulkLoad is the data of an INSERT BULK: the statement and a stream of rows.
 type BulkLoad struct {
 	Statement string                        // the INSERT BULK statement that announced it
-	Columns   []types.Column                // as COLMETADATA of the stream gave them
-	Next      func() ([]types.Value, error) // the next row, io.EOF after the last
+	Columns   []types.Column                // from COLMETADATA of the stream
+	Next      func() ([]types.Value, error) // returns the next row, io.EOF after the last
 }

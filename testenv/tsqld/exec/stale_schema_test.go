@@ -2,9 +2,9 @@ package exec
 
 import "testing"
 
-// TestIndexComesBackAfterAnotherSessionDisabledIt: the session that enables an index has read the database's layout before another one
-// disabled it.
-func TestIndexComesBackAfterAnotherSessionDisabledIt(t *testing.T) {
+// TestEnableIndexDisabledByOtherSession: the session that enables an index has read the layout of
+// the database before another session disabled the index.
+func TestEnableIndexDisabledByOtherSession(t *testing.T) {
 	inst := newInstance(t)
 	a, b := workSession(t, inst), workSession(t, inst)
 	must(t, a, "CREATE TABLE t (id int PRIMARY KEY, n int); CREATE INDEX ix ON t (n)")

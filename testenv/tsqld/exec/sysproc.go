@@ -14,14 +14,14 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// systemProcedure is a procedure that the server has itself. One of raw, run and text is set.
+// systemProcedure is a procedure of the server itself. Exactly one of raw, run and text is set.
 type systemProcedure struct {
 	name string
-	// text is a procedure in T-SQL.
+	// text is a procedure written in T-SQL.
 	text *catalog.Procedure
-	// raw gets the arguments as they were given, for procedures whose parameters vary.
+	// raw gets the unchanged arguments. It is for procedures with a variable number of parameters.
 	raw func(r *run, args []callArg) (int32, error)
-	// run gets the arguments by parameter, converted to the parameters' types.
+	// run gets the arguments by parameter, converted to the types of the parameters.
 	params []systemParam
 	run    func(r *run, a arguments) (int32, error)
 }
@@ -30,29 +30,31 @@ type systemProcedure struct {
 type systemParam struct {
 	name     string // with '@'
 	typ      types.Type
-	optional bool // NULL when left out
+	optional bool // NULL if omitted
 }
 
-// arguments are the values of a system procedure's parameters, by name without '@' in lower case.
+// arguments holds the values of a system procedure's parameters. The keys are in lower case and
+// without '@'.
 type arguments map[string]types.Value
 
-// text is an argument as a string, "" for NULL.
+// text returns an argument as a string, "" for NULL.
 func (a arguments) text(name string) string {
 	s, _ := a[name].(string)
 	return s
 }
 
-// sysname is nvarchar(128).
+// sysname is the type nvarchar(128).
 var sysname = types.NVarCharOf(128)
 
 // systemProcedures are the procedures that exist in every database, by name.
 var systemProcedures map[string]*systemProcedure
 
-// systemNames are procedures of SQL Server that are known and not done; calling one says so instead of
-// claiming that it does not exist.
+// systemNames are the known procedures of SQL Server that are not supported here. A call fails with
+// a message that says so.
 var systemNames = map[string]bool{}
 
-// init fills the tables; a literal would refer to itself through the methods.
+// init fills the tables. A composite literal would be an initialization cycle, because the methods
+// refer to the table.
 func init() {
 	systemProcedures = map[string]*systemProcedure{}
 	for _, p := range []*systemProcedure{
@@ -110,8 +112,8 @@ func init() {
 	}
 }
 
-// findSystemProcedure finds a procedure of the server by its name; nil if there is none. SQL Server looks for
-// procedures whose name begins with sp_ in its own schema first.
+// findSystemProcedure returns the system procedure with a name, or nil. SQL Server looks up names
+// with the prefix sp_ in its own schema first.
 func (in *Instance) findSystemProcedure(n *syntax.ObjectName) *systemProcedure {
 	if s := n.Schema(); s != "" && !equalNames(s, "sys") && !equalNames(s, "dbo") {
 		return nil
@@ -126,8 +128,8 @@ func (in *Instance) findSystemProcedure(n *syntax.ObjectName) *systemProcedure {
 	return nil
 }
 
-// callSystemIn calls a system procedure by a name, in whose database it runs (documentation of EXECUTE and of
-// sp_executesql: EXEC db.sys.sp_executesql runs in db).
+// callSystemIn calls a system procedure. The procedure runs in the database of its qualified name
+// (documentation of EXECUTE and of sp_executesql: EXEC db.sys.sp_executesql runs in db).
 func (r *run) callSystemIn(name *syntax.ObjectName, p *systemProcedure, args []callArg) (int32, error) {
 	if name.Database() == "" && name.Server() == "" {
 		return r.callSystem(p, args)
@@ -152,7 +154,7 @@ func (r *run) callSystem(p *systemProcedure, args []callArg) (int32, error) {
 		return p.raw(r, args)
 	}
 	if p.text != nil {
-		if strings.HasPrefix(p.name, "xp_") { // extended procedures know no names of parameters
+		if strings.HasPrefix(p.name, "xp_") { // extended procedures ignore the names of parameters
 			args = slices.Clone(args)
 			for i := range args {
 				args[i].name = ""
@@ -177,7 +179,7 @@ func (r *run) callSystem(p *systemProcedure, args []callArg) (int32, error) {
 	return code, err
 }
 
-// bind gives the parameters their values.
+// bind converts the arguments to the parameters.
 func (p *systemProcedure) bind(s *Session, args []callArg) (arguments, error) {
 	vals := arguments{}
 	for i, a := range args {
@@ -221,20 +223,20 @@ func (p *systemProcedure) bind(s *Session, args []callArg) (arguments, error) {
 	return vals, nil
 }
 
-// key is the parameter's key in arguments.
+// key returns the parameter's key in arguments.
 func (p systemParam) key() string { return strings.ToLower(p.name[1:]) }
 
 // Return codes of sp_getapplock (documentation: sp_getapplock, "Return code values").
 const (
-	lockGranted   = 0
-	lockWaited    = 1
-	lockTimedOut  = -1
-	lockVictim    = -3
-	lockMisused   = -999
-	longestAppRes = 255 // characters of @Resource that count
+	lockGranted    = 0
+	lockWaited     = 1
+	lockTimedOut   = -1
+	lockVictim     = -3
+	lockMisused    = -999
+	maxAppLockName = 255 // number of significant characters of @Resource
 )
 
-// appLock reads the parameters that both procedures of application locks have.
+// appLock evaluates the parameters that sp_getapplock and sp_releaseapplock share.
 func (r *run) appLock(a arguments) (owner *lock.Owner, res lock.Resource, err error) {
 	s := r.s
 	d := s.databaseByID(s.dbID)
@@ -247,10 +249,10 @@ func (r *run) appLock(a arguments) (owner *lock.Owner, res lock.Resource, err er
 		return nil, res, mserr.New(1230, 16, "An invalid database principal was passed to %s.", "sp_getapplock")
 	}
 	name := a.text("resource")
-	if utf8.RuneCountInString(name) > longestAppRes {
-		name = string([]rune(name)[:longestAppRes])
+	if utf8.RuneCountInString(name) > maxAppLockName {
+		name = string([]rune(name)[:maxAppLockName])
 	}
-	if a["resource"] == nil { // an empty name is one
+	if a["resource"] == nil { // an empty name is valid
 		return nil, res, mserr.InvalidProcArgument("sys.xp_userlock")
 	}
 	res = lock.Resource{App: true, Database: s.dbID, Principal: p.ID, Name: name}
@@ -266,8 +268,8 @@ func (r *run) appLock(a arguments) (owner *lock.Owner, res lock.Resource, err er
 	return nil, res, mserr.InvalidProcArgument("sys.xp_userlock")
 }
 
-// misused reports an error of an application lock procedure, which returns -999 then.
-func (r *run) misused(proc string, err error) (int32, error) {
+// misused sends an error of a procedure for application locks. The procedure returns -999 then.
+func (r *run) appLockError(proc string, err error) (int32, error) {
 	var e *mserr.Error
 	if !errors.As(err, &e) {
 		return lockMisused, err
@@ -277,16 +279,16 @@ func (r *run) misused(proc string, err error) (int32, error) {
 	return lockMisused, r.settle(nil, &c)
 }
 
-// getAppLock is sp_getapplock.
+// getAppLock executes sp_getapplock.
 func (r *run) getAppLock(a arguments) (int32, error) {
 	const proc = "xp_userlock"
 	owner, res, err := r.appLock(a)
 	if err != nil {
-		return r.misused(proc, err)
+		return r.appLockError(proc, err)
 	}
 	mode, ok := lock.ParseMode(a.text("lockmode"))
 	if !ok {
-		return r.misused(proc, mserr.InvalidProcArgument("sys.xp_userlock"))
+		return r.appLockError(proc, mserr.InvalidProcArgument("sys.xp_userlock"))
 	}
 	timeout := r.s.lockTimeout()
 	if ms, ok := a["locktimeout"].(int64); ok {
@@ -294,7 +296,7 @@ func (r *run) getAppLock(a arguments) (int32, error) {
 		case ms == -1:
 			timeout = lock.Forever
 		case ms < -1:
-			return r.misused(proc, mserr.InvalidProcArgument("sys.xp_userlock"))
+			return r.appLockError(proc, mserr.InvalidProcArgument("sys.xp_userlock"))
 		default:
 			timeout = time.Duration(ms) * time.Millisecond
 		}
@@ -313,12 +315,12 @@ func (r *run) getAppLock(a arguments) (int32, error) {
 	return 0, err
 }
 
-// releaseAppLock is sp_releaseapplock.
+// releaseAppLock executes sp_releaseapplock.
 func (r *run) releaseAppLock(a arguments) (int32, error) {
 	const proc = "xp_userlock"
 	owner, res, err := r.appLock(a)
 	if err != nil {
-		return r.misused(proc, err)
+		return r.appLockError(proc, err)
 	}
 	err = r.s.inst.locks.Unlock(owner, res)
 	if errors.Is(err, lock.ErrNotHeld) {
@@ -326,7 +328,7 @@ func (r *run) releaseAppLock(a arguments) (int32, error) {
 		if a["dbprincipal"] != nil {
 			principal = a.text("dbprincipal")
 		}
-		return r.misused(proc, mserr.ApplockNotHeld(principal, res.Name))
+		return r.appLockError(proc, mserr.ApplockNotHeld(principal, res.Name))
 	}
 	return 0, err
 }
@@ -337,13 +339,14 @@ type contextValue struct {
 	readOnly bool
 }
 
-// maxContextKey is the longest key of SESSION_CONTEXT, in bytes of nvarchar.
+// maxContextKey is the maximum length of a key of SESSION_CONTEXT, in bytes of nvarchar.
 const maxContextKey = 256
 
-// maxContextSize bounds all keys and values of a session's context, in bytes (documentation of sp_set_session_context).
+// maxContextSize limits the size of all keys and values of a session's context, in bytes
+// (documentation of sp_set_session_context).
 const maxContextSize = 1 << 20
 
-// setSessionContext is sp_set_session_context.
+// setSessionContext executes sp_set_session_context.
 func (r *run) setSessionContext(a arguments) (int32, error) {
 	key, ok := a["key"].(string)
 	if !ok || key == "" || 2*utf8.RuneCountInString(key) > maxContextKey {
@@ -357,9 +360,9 @@ func (r *run) setSessionContext(a arguments) (int32, error) {
 	if s.contextKeys == nil {
 		s.contextKeys = map[string]contextValue{}
 	}
-	grow := len(folded) + weight(a["value"])
+	grow := len(folded) + payloadSize(a["value"])
 	if old, ok := s.contextKeys[folded]; ok {
-		grow = weight(a["value"]) - weight(old.val)
+		grow = payloadSize(a["value"]) - payloadSize(old.val)
 	}
 	if grow > 0 && s.contextSize+grow > maxContextSize {
 		return 1, mserr.SessionContextFull(key)
@@ -370,7 +373,7 @@ func (r *run) setSessionContext(a arguments) (int32, error) {
 	return 0, nil
 }
 
-// helpText is sp_helptext: the text of a module, a line a row.
+// helpText executes sp_helptext: it returns the text of a module, one row a line.
 func (r *run) helpText(a arguments) (int32, error) {
 	if a["columnname"] != nil {
 		return 1, mserr.NotSupported("sp_helptext of a column")
@@ -408,7 +411,7 @@ func (r *run) helpText(a arguments) (int32, error) {
 			}
 			line = line[len(piece):]
 			n++
-			if err := gone(r.out.Row([]types.Value{piece})); err != nil {
+			if err := sinkFailure(r.out.Row([]types.Value{piece})); err != nil {
 				return 1, err
 			}
 		}
@@ -416,8 +419,9 @@ func (r *run) helpText(a arguments) (int32, error) {
 	return 0, r.done(n, CommandSelect)
 }
 
-// readRegistry is and @rootkey, @key, @value_name, @value OUTPUT, 'no_output'. There is no
-// registry, so that no value is found: the variable keeps what it has, and a message says so unless 'no_output' is given.
+// readRegistry executes xp_regread and xp_instance_regread @rootkey, @key, @value_name, @value
+// OUTPUT, 'no_output'. There is no registry, so that no value is found: the variable keeps its
+// value, and a message is sent unless 'no_output' is given.
 func (r *run) readRegistry(args []callArg) (int32, error) {
 	if len(args) < 2 || len(args) > 5 {
 		return 1, mserr.New(22001, 16, "Error executing extended stored procedure: Invalid Parameter")
@@ -428,7 +432,7 @@ func (r *run) readRegistry(args []callArg) (int32, error) {
 	return 0, r.info(mserr.New(22001, 1, "RegQueryValueEx() returned error 2, 'The system cannot find the file specified.'"))
 }
 
-// recompile is sp_recompile: plans notice changes by themselves.
+// recompile executes sp_recompile. It has no effect, because plans detect changes of definitions.
 func (r *run) recompile(a arguments) (int32, error) {
 	name := a.text("objname")
 	o, d, err := r.object(splitName(name))

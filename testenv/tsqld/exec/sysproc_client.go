@@ -7,9 +7,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// clientProcedures are the procedures that Microsoft's SqlClient calls for itself: SqlBulkCopy asks for the collations
-// of the target, SqlCommandBuilder.DeriveParameters for the parameters of a procedure. Source: SqlBulkCopy.cs
-// and SqlCommand.cs of SqlClient.
+// clientProcedures returns the procedures that Microsoft's SqlClient calls by itself: SqlBulkCopy
+// reads the collations of the target, and SqlCommandBuilder.DeriveParameters the parameters of a
+// procedure. Source: SqlBulkCopy.cs and SqlCommand.cs of SqlClient.
 func clientProcedures() []*systemProcedure {
 	object := []systemParam{{"@object", types.NVarCharOf(4000), true}}
 	params := []systemParam{
@@ -31,15 +31,15 @@ func (r *run) sendAll(cols []types.Column, rows [][]types.Value) (int32, error) 
 		return 1, err
 	}
 	for _, row := range rows {
-		if err := gone(r.out.Row(row)); err != nil {
+		if err := sinkFailure(r.out.Row(row)); err != nil {
 			return 1, err
 		}
 	}
 	return 0, r.done(int64(len(rows)), CommandSelect)
 }
 
-// tableCollations is sp_tablecollations: a row for each column, with its collation as TDS sends it. A table that is not
-// there has no rows.
+// tableCollations executes sp_tablecollations: it returns a row for each column, with its collation
+// in the format of TDS. A missing table has no rows.
 func (r *run) tableCollations(a arguments) (int32, error) {
 	name := splitName(a.text("object"))
 	t := r.localTable(name.Last())
@@ -74,7 +74,7 @@ const (
 	paramReturn      = 4
 )
 
-// clientTypes are the numbers of our types in .NET (SqlDbType) and OLE DB (DBTYPE).
+// clientTypes maps types to their numbers in .NET (SqlDbType) and OLE DB (DBTYPE).
 var clientTypes = map[types.ID]struct{ managed, oledb int64 }{
 	types.Bit: {2, 11}, types.TinyInt: {20, 17}, types.SmallInt: {16, 2}, types.Int: {8, 3}, types.BigInt: {0, 20}, types.Decimal: {5, 131},
 	types.Money: {9, 6}, types.SmallMoney: {17, 6}, types.Real: {13, 4}, types.Float: {6, 5},
@@ -98,7 +98,7 @@ type procedureParam struct {
 	catalog.Param
 }
 
-// procedureParams100Managed is sp_procedure_params_100_managed.
+// procedureParams100Managed executes sp_procedure_params_100_managed.
 func (r *run) procedureParams100Managed(a arguments) (int32, error) {
 	return r.procedureParams(a, func(p procedureParam) []types.Value {
 		typeCatalog, typeSchema, typeName := r.paramType(p)
@@ -115,7 +115,8 @@ func (r *run) procedureParams100Managed(a arguments) (int32, error) {
 	})
 }
 
-// procedureParamsManaged is sp_procedure_params_managed, for clients that know no more than SQL Server 2005.
+// procedureParamsManaged executes sp_procedure_params_managed, which is for clients of SQL Server
+// 2005.
 func (r *run) procedureParamsManaged(a arguments) (int32, error) {
 	return r.procedureParams(a, func(p procedureParam) []types.Value {
 		_, _, typeName := r.paramType(p)
@@ -127,8 +128,8 @@ func (r *run) procedureParamsManaged(a arguments) (int32, error) {
 	})
 }
 
-// procedureParams sends a row for the return value of each procedure or scalar function of the name, and one for each
-// parameter: the common columns, then those of more.
+// procedureParams sends a row for the return value and for each parameter of the procedures and
+// scalar functions with a name. A row has the common columns followed by the columns of more.
 func (r *run) procedureParams(a arguments, more func(procedureParam) []types.Value, moreCols []types.Column) (int32, error) {
 	var rows [][]types.Value
 	for _, p := range r.findParams(a.text("procedure_name"), a.text("procedure_schema")) {
@@ -156,7 +157,7 @@ func (r *run) procedureParams(a arguments, more func(procedureParam) []types.Val
 	}, moreCols...), rows)
 }
 
-// bitOf is a bit.
+// bitOf returns a value of type bit.
 func bitOf(b bool) int64 {
 	if b {
 		return 1
@@ -164,7 +165,7 @@ func bitOf(b bool) int64 {
 	return 0
 }
 
-// findParams lists the parameters of procedures and scalar functions of a name that the session may know of.
+// findParams returns the parameters of the visible procedures and scalar functions with a name.
 func (r *run) findParams(name, schema string) []procedureParam {
 	d := r.s.databaseByID(r.s.dbID)
 	var out []procedureParam
@@ -200,7 +201,7 @@ func (r *run) findParams(name, schema string) []procedureParam {
 	return out
 }
 
-// paramType names the type of a parameter; only that of a table type has a database and a schema.
+// paramType returns the name of a parameter's type. Only table types have a database and a schema.
 func (r *run) paramType(p procedureParam) (database, schema, name types.Value) {
 	if p.TableTypeID == 0 {
 		return nil, nil, p.Type.Name()
@@ -216,7 +217,8 @@ func (r *run) paramType(p procedureParam) (database, schema, name types.Value) {
 	return d.Name, schema, tt.Name
 }
 
-// lengths are CHARACTER_MAXIMUM_LENGTH and CHARACTER_OCTET_LENGTH. SQL Server sends 0 for (max), as SqlClient knows.
+// lengths returns CHARACTER_MAXIMUM_LENGTH and CHARACTER_OCTET_LENGTH. Like SQL Server it returns 0
+// for (max).
 func lengths(p catalog.Param) (length, octets types.Value) {
 	t := p.Type
 	switch {
@@ -232,7 +234,7 @@ func lengths(p catalog.Param) (length, octets types.Value) {
 	return int64(t.Length), int64(t.MaxLength())
 }
 
-// digits are NUMERIC_PRECISION and NUMERIC_SCALE.
+// digits returns NUMERIC_PRECISION and NUMERIC_SCALE.
 func digits(t types.Type) (precision, scale types.Value) {
 	if !t.IsNumber() {
 		return nil, nil
@@ -244,7 +246,7 @@ func digits(t types.Type) (precision, scale types.Value) {
 	return precision, scale
 }
 
-// fractionalDigits is SS_DATETIME_PRECISION: the digits of a second's fraction.
+// fractionalDigits returns SS_DATETIME_PRECISION: the number of digits of fractional seconds.
 func fractionalDigits(t types.Type) types.Value {
 	switch t.ID {
 	case types.Time, types.DateTime2, types.DateTimeOffset:

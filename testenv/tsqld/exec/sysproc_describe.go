@@ -6,8 +6,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// describeFirst is sp_describe_first_result_set @tsql, @params, @browse_information_mode: the columns of the first query of a
-// batch. Nothing is run (documentation: sp_describe_first_result_set).
+// describeFirst executes sp_describe_first_result_set @tsql, @params, @browse_information_mode: it
+// returns the columns of the first query of a batch and executes nothing (documentation:
+// sp_describe_first_result_set).
 func (r *run) describeFirst(a arguments) (int32, error) {
 	if mode, _ := a["browse_information_mode"].(int64); mode != 0 {
 		return 1, mserr.NotSupported("sp_describe_first_result_set with @browse_information_mode = %d", mode)
@@ -45,7 +46,8 @@ func (r *run) describeFirst(a arguments) (int32, error) {
 	return r.sendAll(describeColumns, rows)
 }
 
-// describeQuery compiles a query of a batch and returns its columns; nil if it only assigns variables.
+// describeQuery compiles a query of a batch and returns its columns, or nil if the query only
+// assigns variables.
 func (r *run) describeQuery(whole *unit, q *syntax.SelectStmt, text, params string) ([]types.Column, error) {
 	u := &unit{text: text, params: whole.params, decls: whole.decls, body: []syntax.Stmt{q}}
 	args := make([]callArg, len(u.params))
@@ -57,7 +59,7 @@ func (r *run) describeQuery(whole *unit, q *syntax.SelectStmt, text, params stri
 	defer func() { r.s.opts.fmtOnly = saved }()
 	got, err := r.collect(func() error {
 		code, err := r.dynamicUnit(u, text, params, args)
-		if err == nil && code != 0 { // the error itself was sent
+		if err == nil && code != 0 { // the error was sent before
 			err = mserr.New(11501, 16, "The batch could not be analyzed because of compile errors.")
 		}
 		return err
@@ -87,7 +89,7 @@ var describeColumns = []types.Column{
 	{Name: "tds_collation_id", Type: types.IntType, Nullable: true}, {Name: "tds_collation_sort_id", Type: types.TinyIntType, Nullable: true},
 }
 
-// describedColumn is a row of sp_describe_first_result_set.
+// describedColumn returns a row of sp_describe_first_result_set.
 func describedColumn(ordinal int, c types.Column) []types.Value {
 	t := c.Type
 	var name, collation, wire, sort types.Value
@@ -105,7 +107,7 @@ func describedColumn(ordinal int, c types.Column) []types.Value {
 	}
 }
 
-// tdsType is the type of a column on the wire and its length there (MS-TDS 2.2.5.4).
+// tdsType returns the type of a column in TDS and its length (MS-TDS 2.2.5.4).
 func tdsType(c types.Column) (id, length int64) {
 	t := c.Type
 	length = int64(t.MaxLength())

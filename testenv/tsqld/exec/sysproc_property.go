@@ -8,10 +8,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// maxProperty is the size of the longest value of an extended property in bytes (documentation: sp_addextendedproperty).
+// maxProperty is the maximum size of an extended property in bytes (documentation:
+// sp_addextendedproperty).
 const maxProperty = 7500
 
-// propertyProcedures are the procedures of extended properties.
+// propertyProcedures returns the procedures for extended properties.
 func propertyProcedures() []*systemProcedure {
 	level := types.VarCharOf(128)
 	levels := []systemParam{
@@ -27,7 +28,7 @@ func propertyProcedures() []*systemProcedure {
 	}
 }
 
-// addProperty is sp_addextendedproperty.
+// addProperty executes sp_addextendedproperty.
 func (r *run) addProperty(a arguments) (int32, error) {
 	return r.property("sp_addextendedproperty", a, func(e *catalog.Edit, p catalog.Property, label string) error {
 		if e.Database().Property(p.Of, p.Name) != nil {
@@ -38,7 +39,7 @@ func (r *run) addProperty(a arguments) (int32, error) {
 	})
 }
 
-// updateProperty is sp_updateextendedproperty.
+// updateProperty executes sp_updateextendedproperty.
 func (r *run) updateProperty(a arguments) (int32, error) {
 	return r.property("sp_updateextendedproperty", a, func(e *catalog.Edit, p catalog.Property, label string) error {
 		if e.Database().Property(p.Of, p.Name) == nil {
@@ -49,7 +50,7 @@ func (r *run) updateProperty(a arguments) (int32, error) {
 	})
 }
 
-// dropProperty is sp_dropextendedproperty.
+// dropProperty executes sp_dropextendedproperty.
 func (r *run) dropProperty(a arguments) (int32, error) {
 	return r.property("sp_dropextendedproperty", a, func(e *catalog.Edit, p catalog.Property, label string) error {
 		if e.Database().Property(p.Of, p.Name) == nil {
@@ -60,7 +61,7 @@ func (r *run) dropProperty(a arguments) (int32, error) {
 	})
 }
 
-// property finds what the levels name and changes its properties.
+// property finds the owner of a property and calls change.
 func (r *run) property(proc string, a arguments, change func(e *catalog.Edit, p catalog.Property, label string) error) (int32, error) {
 	p := catalog.Property{Name: a.text("name")}
 	p.Value, _ = a["value"].([]byte)
@@ -95,9 +96,9 @@ func (r *run) property(proc string, a arguments, change func(e *catalog.Edit, p 
 	return 0, nil
 }
 
-// levels are the types and names by which the procedures of extended properties find something.
+// levels holds the types and names that identify the owner of an extended property.
 type levels struct {
-	types [3]string // in capitals; "" from the first level on that is not given
+	types [3]string // in upper case; "" from the first omitted level on
 	names [3]string
 }
 
@@ -108,8 +109,8 @@ var levelTypes = [3]string{
 	"|COLUMN|CONSTRAINT|EVENT NOTIFICATION|INDEX|PARAMETER|TRIGGER|",
 }
 
-// levelsOf reads the levels; ok is false if one has a type and no name or the other way round, an unknown type, or
-// stands below one that is not given.
+// levelsOf parses the levels. ok is false for a type without a name, a name without a type, an
+// unknown type, or a level below an omitted one.
 func levelsOf(a arguments) (l levels, ok bool) {
 	for i := range l.types {
 		n := string(rune('0' + i))
@@ -124,7 +125,7 @@ func levelsOf(a arguments) (l levels, ok bool) {
 	return l, true
 }
 
-// label is what messages call it.
+// label returns the name of the owner in messages.
 func (l levels) label() string {
 	if l.types[0] == "" {
 		return "object specified"
@@ -138,7 +139,8 @@ func (l levels) label() string {
 	return label
 }
 
-// propertyOwner finds what the levels name, and on what its permissions depend.
+// propertyOwner returns the owner that the levels identify, and the securable whose permissions
+// apply.
 func propertyOwner(d *catalog.Database, l levels) (of catalog.PropertyOwner, on catalog.Securable, ok bool) {
 	plain := func(c catalog.Class, major int) (catalog.PropertyOwner, catalog.Securable, bool) {
 		return catalog.PropertyOwner{Class: c, Major: major}, catalog.Securable{Class: c, Major: major}, true
@@ -147,7 +149,7 @@ func propertyOwner(d *catalog.Database, l levels) (of catalog.PropertyOwner, on 
 	case l.types[0] == "":
 		return plain(catalog.ClassDatabase, 0)
 	case l.types[1] != "":
-		if l.types[0] == "SCHEMA" || l.types[0] == "USER" { // "Schema vs. User": the schema of that name
+		if l.types[0] == "SCHEMA" || l.types[0] == "USER" { // "Schema vs. User": USER means the schema with that name
 			return propertyOwnerIn(d, l)
 		}
 	case l.types[0] == "SCHEMA":
@@ -166,7 +168,7 @@ func propertyOwner(d *catalog.Database, l levels) (of catalog.PropertyOwner, on 
 	return of, on, false
 }
 
-// typeOwner finds a user-defined type.
+// typeOwner returns a user-defined type as the owner of a property.
 func typeOwner(d *catalog.Database, schema, name string) (of catalog.PropertyOwner, on catalog.Securable, ok bool) {
 	id := 0
 	if a := d.AliasType(schema, name); a != nil {
@@ -181,13 +183,13 @@ func typeOwner(d *catalog.Database, schema, name string) (of catalog.PropertyOwn
 	return catalog.PropertyOwner{Class: catalog.ClassType, Major: id}, catalog.Securable{Class: catalog.ClassSchema, Major: s.ID}, true
 }
 
-// levelKinds are the kinds of objects of a type of level 1.
+// levelKinds maps a type of level 1 to kinds of objects.
 var levelKinds = map[string][]catalog.Kind{
 	"TABLE": {catalog.KindTable}, "VIEW": {catalog.KindView}, "PROCEDURE": {catalog.KindProcedure}, "SYNONYM": {catalog.KindSynonym}, "SEQUENCE": {catalog.KindSequence},
 	"FUNCTION": {catalog.KindScalarFunction, catalog.KindInlineFunction, catalog.KindTableFunction},
 }
 
-// propertyOwnerIn finds what is in a schema.
+// propertyOwnerIn returns an owner inside a schema.
 func propertyOwnerIn(d *catalog.Database, l levels) (of catalog.PropertyOwner, on catalog.Securable, ok bool) {
 	if l.types[1] == "TYPE" || l.types[1] == "TABLE_TYPE" {
 		of, on, ok = typeOwner(d, l.names[0], l.names[1])
@@ -222,7 +224,7 @@ func propertyOwnerIn(d *catalog.Database, l levels) (of catalog.PropertyOwner, o
 	return of, on, ok
 }
 
-// partOwner finds a part of an object.
+// partOwner returns a part of an object as the owner of a property.
 func partOwner(o catalog.Object, of catalog.PropertyOwner, kind, name string) (catalog.PropertyOwner, bool) {
 	t, _ := o.(*catalog.Table)
 	switch kind {
@@ -264,7 +266,7 @@ func partOwner(o catalog.Object, of catalog.PropertyOwner, kind, name string) (c
 	return of, of.Minor != 0
 }
 
-// moduleColumns are the columns of a view or table-valued function.
+// moduleColumns returns the columns of a view or table-valued function.
 func moduleColumns(o catalog.Object) []types.Column {
 	switch o := o.(type) {
 	case *catalog.View:
@@ -275,7 +277,7 @@ func moduleColumns(o catalog.Object) []types.Column {
 	return nil
 }
 
-// paramsOf are the parameters of a procedure or function.
+// paramsOf returns the parameters of a procedure or function.
 func paramsOf(o catalog.Object) []catalog.Param {
 	switch o := o.(type) {
 	case *catalog.Procedure:

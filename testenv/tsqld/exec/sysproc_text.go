@@ -8,13 +8,14 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// procedureFiles holds the server's procedures that are written in T-SQL over the system views, one a file that bears
-// the procedure's folded name. A file is read and parsed when its procedure is first called.
+// procedureFiles contains the system procedures that are written in T-SQL over the system views.
+// The name of each file is the folded name of its procedure. A file is read and parsed at the first
+// call of the procedure.
 //
 //go:embed sysprocs/*.sql
 var procedureFiles embed.FS
 
-// textProcedure finds a procedure of the server that is written in T-SQL; nil if there is none.
+// textProcedure returns the system procedure in T-SQL with a name, or nil.
 func (in *Instance) textProcedure(folded string) *catalog.Procedure {
 	if !strings.HasPrefix(folded, "sp_") && !strings.HasPrefix(folded, "xp_") {
 		return nil
@@ -26,7 +27,7 @@ func (in *Instance) textProcedure(folded string) *catalog.Procedure {
 	}
 	text, err := procedureFiles.ReadFile("sysprocs/" + folded + ".sql")
 	if err != nil {
-		return nil // there is no such file
+		return nil // there is no such procedure
 	}
 	p := &catalog.Procedure{
 		Header: catalog.Header{Name: folded, SchemaID: catalog.SchemaSys, Kind: catalog.KindProcedure},
@@ -39,8 +40,8 @@ func (in *Instance) textProcedure(folded string) *catalog.Procedure {
 	return p
 }
 
-// callText calls a procedure of the server that is written in T-SQL. It runs in the current database with the rights of
-// the caller; there is no ownership chain.
+// callText calls a system procedure that is written in T-SQL. The procedure runs in the current
+// database with the permissions of the caller, without an ownership chain.
 func (r *run) callText(p *catalog.Procedure, args []callArg) (int32, error) {
 	if r.nesting() >= maxNesting {
 		return 0, mserr.NestingLevel(maxNesting)
@@ -50,10 +51,10 @@ func (r *run) callText(p *catalog.Procedure, args []callArg) (int32, error) {
 		return 0, err
 	}
 	f := &frame{kind: procFrame, unit: u, name: p.Name, schema: r.s.defaultSchema(), owner: -1, nest: r.nesting() + 1}
-	err = r.within(f, func() error {
+	err = r.inFrame(f, func() error {
 		r.s.enterModule(&p.Module)
 		if err := r.bind(f, p.Name, args); err != nil {
-			return inCall(err, p.Name)
+			return withProcName(err, p.Name)
 		}
 		if err := r.variables(f); err != nil {
 			return compileFailure(err)

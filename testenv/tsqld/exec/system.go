@@ -21,7 +21,7 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 	if d == nil {
 		return mserr.NoDatabase(ref.Database.Name)
 	}
-	if err := s.reading(r.ctx, &compile.Needs{Databases: []int{d.ID}}, r.f.unit, false, false); err != nil {
+	if err := s.beginRead(r.ctx, &compile.Needs{Databases: []int{d.ID}}, r.f.unit, false, false); err != nil {
 		return err
 	}
 	e := &catalog.Env{
@@ -35,7 +35,7 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 		e.Temporary = s.temporary()
 		e.Database = d.WithTemporary(e.Temporary)
 	}
-	s.announce() // of itself, a session sees the present
+	s.publishState() // a session sees its own current state
 	e.Sessions = append(e.Sessions, s.describe())
 	for _, o := range s.inst.allSessions() {
 		if o != s {
@@ -54,7 +54,7 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 	return t.Materialize(r.ctx, e, ref.Temp)
 }
 
-// temporary lists the temporary tables that the session sees.
+// temporary returns the temporary tables of the session.
 func (s *Session) temporary() []catalog.TempTable {
 	var out []catalog.TempTable
 	for _, t := range s.temps {
@@ -69,8 +69,8 @@ func (s *Session) temporary() []catalog.TempTable {
 	return out
 }
 
-// describe is what the views of sessions show. It may be called by other sessions, so that it reads only what is under
-// mu or never changes.
+// describe returns the row of the session for system views. Other sessions may call it, so that it
+// only reads fields that are guarded by mu or never change.
 func (s *Session) describe() catalog.SessionRow {
 	s.mu.Lock()
 	q := s.request
@@ -85,7 +85,7 @@ func (s *Session) describe() catalog.SessionRow {
 		ID: s.id, LoginTime: types.RoundDateTime(types.TicksOf(s.connected)), Host: s.client.Host, Program: s.client.App,
 		Login: s.original.name, OriginalLogin: s.original.name, SID: s.original.sid, Status: "sleeping", DatabaseID: q.database,
 		Library: s.client.Library, PID: s.client.PID, Version: int64(s.client.Version),
-		OpenTransactions: q.tranCount, TransactionID: int64(q.tranID), Options: q.options.shown(), PacketSize: s.client.PacketSize,
+		OpenTransactions: q.tranCount, TransactionID: int64(q.tranID), Options: q.options.sessionOptions(), PacketSize: s.client.PacketSize,
 		Encrypted:        s.client.Encrypted,
 		LastRequestStart: datetime(q.started, types.TicksOf(q.started)), LastRequestEnd: datetime(q.ended, types.TicksOf(q.ended)),
 	}
@@ -107,7 +107,7 @@ func (s *Session) describe() catalog.SessionRow {
 	return out
 }
 
-// busy reports whether all of some sessions run a request.
+// busy reports whether all of the given sessions execute a request.
 func (i *Instance) busy(spids []int) bool {
 	for _, id := range spids {
 		s := i.session(id)
@@ -124,14 +124,14 @@ func (i *Instance) busy(spids []int) bool {
 	return true
 }
 
-// current is the database that a session works in, as other sessions may ask.
+// current returns the ID of the session's current database. Other sessions may call it.
 func (s *Session) current() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.request.database
 }
 
-// longWait tells the owner of the instance of a wait.
+// longWait passes a long wait to Config.OnWait.
 func (i *Instance) longWait(w lock.Wait) {
 	out := Wait{SPID: w.SPID, Application: w.Resource.Name, Waited: time.Since(w.Since), Blocker: w.Blocker}
 	if d := i.catalog.Snapshot().DatabaseByID(w.Resource.Database); d != nil {

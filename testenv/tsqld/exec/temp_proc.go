@@ -8,18 +8,20 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// tempProcedure is a local temporary procedure (#name). Only its session sees it, until it is dropped or the session
-// is reset or closed, whatever made it (documentation of CREATE PROCEDURE). It runs in the database in which it was
-// made, with the rights of whoever calls it.
+// tempProcedure is a local temporary procedure (#name). It is visible only to its session and
+// exists until it is dropped or the session is reset or closed (documentation of CREATE PROCEDURE).
+// It runs in the database in which it was created, with the permissions of the caller.
 type tempProcedure struct {
 	*catalog.Procedure
 	database int
 }
 
-// isTempProcedure reports names of local temporary procedures. Global ones (##name) are refused.
+// isTempProcedure reports whether a name is that of a temporary procedure. Global ones (##name) are
+// not supported.
 func isTempProcedure(name string) bool { return strings.HasPrefix(name, "#") }
 
-// createTempProcedure is CREATE, ALTER and CREATE OR ALTER PROCEDURE #name. A rollback does not take it back.
+// createTempProcedure executes CREATE, ALTER and CREATE OR ALTER PROCEDURE #name. A rollback does
+// not undo it.
 func (r *run) createTempProcedure(st *syntax.CreateProcedureStmt, m *catalog.Module, params []catalog.Param) error {
 	name := st.Name.Last()
 	if strings.HasPrefix(name, "##") {
@@ -46,7 +48,7 @@ func (r *run) createTempProcedure(st *syntax.CreateProcedureStmt, m *catalog.Mod
 	return nil
 }
 
-// callTempProcedure is EXECUTE #name.
+// callTempProcedure executes EXECUTE #name.
 func (r *run) callTempProcedure(name *syntax.ObjectName, args []callArg) (result, error) {
 	p := r.s.tempProcs[catalog.Fold(name.Last())]
 	if p == nil {
@@ -60,7 +62,7 @@ func (r *run) callTempProcedure(name *syntax.ObjectName, args []callArg) (result
 	return statusOf(code), err
 }
 
-// dropTempProcedure is DROP PROCEDURE #name.
+// dropTempProcedure executes DROP PROCEDURE #name.
 func (r *run) dropTempProcedure(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	key := catalog.Fold(n.Last())
 	if r.s.tempProcs[key] == nil && !st.IfExists {

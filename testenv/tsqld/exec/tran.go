@@ -17,46 +17,51 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// transaction is the session's transaction, explicit (level over 0) or that of one statement.
+// transaction is the session's transaction: an explicit one (level over 0) or that of a single
+// statement.
 //
-// BEGIN TRANSACTION only counts. The first statement that writes, or that asks for locks, enlists its
-// databases: it takes the writer lock of each and opens SQLite's transaction. From then on the lock of every
-// database that the session touches is taken, in shared mode for reads, so that SQLite never finds that
-// another session has written since its snapshot was taken. Reads before that see what is committed when
-// they run, as under READ_COMMITTED_SNAPSHOT. Under SNAPSHOT reads take no locks, and SQLite may find just that: error 3960.
+// BEGIN TRANSACTION only increments the level. The first statement that writes or requests locks
+// enlists its databases: it acquires the writer lock of each database and begins a SQLite
+// transaction. From then on the session locks every database that it uses, in shared mode for
+// reads, so that no other session can write to a database after SQLite has taken its snapshot.
+// Earlier reads see the data that is committed when they run, as under READ_COMMITTED_SNAPSHOT.
+// Under SNAPSHOT reads take no locks, and a write can fail because another session has written
+// since: error 3960.
 type transaction struct {
 	level   int    // @@TRANCOUNT
 	id      uint64 // descriptor; CURRENT_TRANSACTION_ID
-	name    string // of the outermost BEGIN TRANSACTION
+	name    string // name of the outermost BEGIN TRANSACTION
 	started time.Time
 	doomed  bool // XACT_STATE() = -1
 
-	begun  bool         // SQLite's transaction is open
-	held   map[int]bool // databases whose writer locks are held
+	begun  bool         // the SQLite transaction is open
+	held   map[int]bool // databases whose writer locks are held exclusively
 	shared map[int]bool // databases whose writer locks are held in shared mode
-	// snapshot says that SQLite's transaction began with a read under SNAPSHOT: databases that are not held are read as they were then.
+	// snapshot is set if the SQLite transaction began with a read under SNAPSHOT. Databases without
+	// an exclusive lock are then read as of that time.
 	snapshot bool
-	catalog  *catalog.Snapshot // the definitions when it began
-	readers  []*unit           // texts that took shared locks
+	catalog  *catalog.Snapshot // definitions at the begin of a snapshot transaction
+	readers  []*unit           // units that took shared locks
 	saves    []savepoint
-	drafts   map[int]*catalog.Database // definitions changed and not committed, by database id
-	temps    tempTables                // temporary tables when SQLite's transaction began
+	drafts   map[int]*catalog.Database // changed, uncommitted definitions by database ID
+	temps    tempTables                // temporary tables at the begin of the SQLite transaction
 	owner    *lock.Owner
-	nested   int // SQLite savepoints of statements that are open
+	nested   int // number of open SQLite savepoints of statements
 }
 
-// savepoint is a SAVE TRANSACTION. What it needs to restore is nil until the SQLite transaction begins.
+// savepoint is the state that SAVE TRANSACTION saves. The state is nil until the SQLite transaction
+// begins.
 type savepoint struct {
 	name   string
 	drafts map[int]*catalog.Database
 	temps  tempTables
 }
 
-// sqlName is the name of the i-th savepoint in SQLite.
+// sqlName returns the name of the i-th savepoint in SQLite.
 func sqlName(i int) string { return fmt.Sprintf("save%d", i) }
 
-// statementSave is the SQLite savepoint that makes one statement atomic.
-const statementSave = "statement"
+// statementSavepoint is the prefix of the SQLite savepoints that make single statements atomic.
+const statementSavepoint = "statement"
 
 // start begins a transaction at level 1.
 func (s *Session) start(name string) {
@@ -67,7 +72,7 @@ func (s *Session) start(name string) {
 	s.tran.level, s.tran.name, s.tran.doomed, s.tran.started = 1, name, false, s.inst.now()
 }
 
-// lockTimeout is SET LOCK_TIMEOUT as package lock wants it.
+// lockTimeout returns the value of SET LOCK_TIMEOUT for package lock.
 func (s *Session) lockTimeout() time.Duration {
 	if s.opts.lockTimeout < 0 {
 		return lock.Forever
@@ -75,34 +80,35 @@ func (s *Session) lockTimeout() time.Duration {
 	return time.Duration(s.opts.lockTimeout) * time.Millisecond
 }
 
-// enlist makes databases part of the SQLite transaction, which it begins if necessary.
+// enlist makes databases part of the SQLite transaction. It begins the transaction if necessary.
 func (s *Session) enlist(ctx context.Context, ids ...int) error { return s.enlistPast(ctx, ids, nil) }
 
-// errSkipped answers who does not want to wait for a writer lock: see [Session.lockPast].
+// errSkipped is the error of a READPAST statement that would have to wait for a writer lock: see
+// [Session.lockPast].
 var errSkipped = errors.New("another session writes")
 
-// enlistPast is enlist for a statement that does not wait for some of the databases, past.
+// enlistPast is enlist for a statement that does not wait for the databases in past.
 func (s *Session) enlistPast(ctx context.Context, ids, past []int) error {
 	if !s.tran.begun && len(ids) > 1 {
-		ids = slices.Sorted(slices.Values(ids)) // fewer deadlocks
+		ids = slices.Sorted(slices.Values(ids)) // a fixed order causes fewer deadlocks
 	}
 	for _, id := range ids {
 		if s.tran.held[id] {
 			continue
 		}
-		lock := s.lockWriter
+		acquire := s.lockWriter
 		if slices.Contains(past, id) {
-			lock = s.lockPast
+			acquire = s.lockPast
 		}
-		if err := lock(ctx, id); err != nil {
+		if err := acquire(ctx, id); err != nil {
 			return err
 		}
 	}
-	return s.open(ctx, ids)
+	return s.beginWork(ctx, ids)
 }
 
-// open opens SQLite's transaction, if it is not open, for databases.
-func (s *Session) open(ctx context.Context, ids []int) error {
+// beginWork attaches databases and begins the SQLite transaction, if it is not open.
+func (s *Session) beginWork(ctx context.Context, ids []int) error {
 	if err := s.conn.Use(ctx, ids...); err != nil {
 		return err
 	}
@@ -122,17 +128,19 @@ func (s *Session) open(ctx context.Context, ids []int) error {
 	return nil
 }
 
-// lockWriter takes the writer lock of a database for the transaction.
+// lockWriter acquires the writer lock of a database for the transaction.
 func (s *Session) lockWriter(ctx context.Context, id int) error {
 	return s.lockWithin(ctx, id, s.lockTimeout())
 }
 
-// pastGrace is how long READPAST waits for a session that runs a statement. In SQL Server two such sessions find rows of their own at the
-// same time; here the second one would find none at all, although the first one is done in a moment.
+// pastGrace is the time for which READPAST waits for a session that executes a statement. In SQL
+// Server two such sessions find different rows at the same time. Here the second session would find
+// no rows at all, although the first one usually finishes soon.
 const pastGrace = 50 * time.Millisecond
 
-// lockPast is lockWriter for READPAST: it answers errSkipped where lockWriter would wait for a session whose transaction is idle, or
-// for longer than pastGrace. Who holds locks already does not wait at all, and so is not the victim of a deadlock.
+// lockPast is lockWriter for READPAST. It returns errSkipped if lockWriter would wait for a session
+// with an idle transaction, or longer than pastGrace. A session that holds locks does not wait at
+// all, and so never becomes the victim of a deadlock.
 func (s *Session) lockPast(ctx context.Context, id int) error {
 	var grace time.Duration
 	if len(s.tran.held) == 0 && s.opts.lockTimeout != 0 && s.inst.busy(s.inst.locks.Holders(lock.Writer(id))) {
@@ -145,7 +153,7 @@ func (s *Session) lockPast(ctx context.Context, id int) error {
 	return err
 }
 
-// lockWithin takes the writer lock of a database for the transaction.
+// lockWithin acquires the writer lock of a database for the transaction within a timeout.
 func (s *Session) lockWithin(ctx context.Context, id int, timeout time.Duration) error {
 	if _, err := s.inst.locks.Lock(ctx, s.tran.owner, lock.Writer(id), lock.Exclusive, timeout); err != nil {
 		return err
@@ -162,10 +170,11 @@ func (s *Session) lockWithin(ctx context.Context, id int, timeout time.Duration)
 	return nil
 }
 
-// share takes the writer locks of databases in shared mode for the transaction: what it has read stays as it is, and others may read
-// in the same way. A write strengthens the lock. Two transactions that both want that are a deadlock; so a text whose transactions have
-// gone on to write takes the locks of a writer from then on.
-func (s *Session) share(ctx context.Context, ids []int, u *unit) error {
+// lockShared acquires the writer locks of databases in shared mode for the transaction. Data that
+// was read stays unchanged, and other sessions can read, too. A write converts the lock to
+// exclusive mode. Two transactions that convert the same lock deadlock; a unit whose transactions
+// have written after a shared lock therefore acquires exclusive locks from then on.
+func (s *Session) lockShared(ctx context.Context, ids []int, u *unit) error {
 	if u.writes.Load() {
 		return s.enlist(ctx, ids...)
 	}
@@ -188,9 +197,11 @@ func (s *Session) share(ctx context.Context, ids []int, u *unit) error {
 	return s.conn.Use(ctx, ids...)
 }
 
-// reading prepares a read of databases by the text u outside any statement transaction; skip says that there is a plan for errSkipped, and
-// within that the read is part of SQLite's transaction, which it may begin: nobody may write to what that has seen, or the transaction could not.
-func (s *Session) reading(ctx context.Context, n *compile.Needs, u *unit, skip, within bool) error {
+// beginRead prepares a read of databases by the unit u outside a statement transaction. skip tells
+// whether there is an alternative plan for errSkipped. within tells whether the read is part of a
+// SQLite transaction, which it may begin: the databases must then be locked, because the
+// transaction could not write after another session has written.
+func (s *Session) beginRead(ctx context.Context, n *compile.Needs, u *unit, skip, within bool) error {
 	var past []int
 	if skip {
 		past = n.Past
@@ -201,20 +212,21 @@ func (s *Session) reading(ctx context.Context, n *compile.Needs, u *unit, skip, 
 		if !s.tran.snapshot {
 			s.tran.snapshot, s.tran.catalog = true, s.inst.catalog.Snapshot()
 		}
-		return s.open(ctx, n.Databases)
+		return s.beginWork(ctx, n.Databases)
 	case n.Locks:
 		return s.enlistPast(ctx, n.Databases, past)
 	case within, s.tran.begun, s.opts.isolation >= syntax.RepeatableRead:
 		if len(past) > 0 {
 			return s.enlistPast(ctx, n.Databases, past)
 		}
-		return s.share(ctx, n.Databases, u)
+		return s.lockShared(ctx, n.Databases, u)
 	}
 	return s.conn.Use(ctx, n.Databases...)
 }
 
-// conflict makes error 3960 of SQLite's refusal to write to a database that another session has changed since the snapshot was taken.
-func (r *run) conflict(dml *compile.DML, err error) error {
+// updateConflict returns error 3960 in place of SQLite's error about a write to a database that
+// another session has changed since the snapshot was taken.
+func (r *run) updateConflict(dml *compile.DML, err error) error {
 	s := r.s
 	if !s.tran.snapshot || !errors.Is(err, store.ErrBusy) {
 		return err
@@ -234,8 +246,8 @@ func (r *run) conflict(dml *compile.DML, err error) error {
 	return mserr.UpdateConflict(name, d.Name)
 }
 
-// snapshotAllowed refuses the data of a database without ALLOW_SNAPSHOT_ISOLATION under SNAPSHOT. That of system
-// databases is there always.
+// snapshotAllowed returns an error for data of a database without ALLOW_SNAPSHOT_ISOLATION under
+// SNAPSHOT. System databases always allow it.
 func (s *Session) snapshotAllowed(ids []int) error {
 	if s.opts.isolation != syntax.Snapshot {
 		return nil
@@ -248,13 +260,14 @@ func (s *Session) snapshotAllowed(ids []int) error {
 	return nil
 }
 
-// atomic runs fn as one statement that writes to databases: all of it happens, or nothing. Outside a
-// transaction it is one of its own. several says that fn runs more than one SQLite statement.
+// atomic calls fn as one atomic statement that writes to databases. Without an open transaction it
+// uses a transaction of its own. several tells whether fn runs more than one SQLite statement.
 func (r *run) atomic(ids []int, several bool, fn func() error) error {
 	return r.atomicPast(ids, nil, several, fn)
 }
 
-// atomicPast is atomic for a statement that does not wait for some of the databases, past, but ends with errSkipped.
+// atomicPast is atomic for a statement that does not wait for the databases in past. It fails with
+// errSkipped instead.
 func (r *run) atomicPast(ids, past []int, several bool, fn func() error) error {
 	s := r.s
 	if s.tran.level > 0 && s.tran.doomed {
@@ -262,14 +275,14 @@ func (r *run) atomicPast(ids, past []int, several bool, fn func() error) error {
 	}
 	if s.tran.level == 0 && s.opts.implicitTransactions {
 		s.start("")
-		if err := r.announce(EnvBeginTran); err != nil {
+		if err := r.notifyTransaction(EnvBeginTran); err != nil {
 			return err
 		}
 	}
 	own := s.tran.level == 0 && !s.tran.begun
 	if err := s.enlistPast(r.ctx, ids, past); err != nil {
 		if own {
-			s.undo()
+			s.rollbackWork()
 		}
 		return err
 	}
@@ -278,14 +291,14 @@ func (r *run) atomicPast(ids, past []int, several bool, fn func() error) error {
 		err := fn()
 		s.conn.SetInterruptWrites(false)
 		if err != nil {
-			return errors.Join(err, s.undo())
+			return errors.Join(err, s.rollbackWork())
 		}
-		return s.keep()
+		return s.commitWork()
 	}
 	if !several {
-		return r.checkAlive(fn())
+		return r.checkTransaction(fn())
 	}
-	save := fmt.Sprintf("%s%d", statementSave, s.tran.nested)
+	save := fmt.Sprintf("%s%d", statementSavepoint, s.tran.nested)
 	if err := s.conn.Savepoint(r.ctx, save); err != nil {
 		return err
 	}
@@ -297,14 +310,15 @@ func (r *run) atomicPast(ids, past []int, several bool, fn func() error) error {
 		return s.conn.ReleaseSavepoint(save)
 	}
 	if !s.conn.InTransaction() {
-		return r.checkAlive(err)
+		return r.checkTransaction(err)
 	}
 	s.tran.drafts, s.temps = drafts, temps
-	return errors.Join(err, s.preserve(func() error { return s.conn.RollbackTo(save) }), s.conn.ReleaseSavepoint(save))
+	return errors.Join(err, s.preserveTableVars(func() error { return s.conn.RollbackTo(save) }), s.conn.ReleaseSavepoint(save))
 }
 
-// checkAlive notices that SQLite gave its transaction up by itself, which it does when the disk is full.
-func (r *run) checkAlive(err error) error {
+// checkTransaction dooms the transaction if SQLite has rolled it back by itself, as it does when
+// the disk is full.
+func (r *run) checkTransaction(err error) error {
 	s := r.s
 	if err == nil || !s.tran.begun || s.conn.InTransaction() {
 		return err
@@ -315,11 +329,11 @@ func (r *run) checkAlive(err error) error {
 	return err
 }
 
-// keep commits SQLite's transaction and publishes the definitions that it changed.
-func (s *Session) keep() error {
+// commitWork commits the SQLite transaction and publishes the definitions that it changed.
+func (s *Session) commitWork() error {
 	if s.tran.begun {
 		if err := s.conn.Commit(); err != nil {
-			return errors.Join(err, s.undo())
+			return errors.Join(err, s.rollbackWork())
 		}
 	}
 	var err error
@@ -330,72 +344,73 @@ func (s *Session) keep() error {
 	return err
 }
 
-// undo rolls SQLite's transaction back and forgets changed definitions.
-func (s *Session) undo() error {
+// rollbackWork rolls the SQLite transaction back and discards changed definitions.
+func (s *Session) rollbackWork() error {
 	var err error
 	if s.tran.begun {
 		s.temps = s.tran.temps
-		err = s.preserve(s.conn.Rollback)
+		err = s.preserveTableVars(s.conn.Rollback)
 		s.inst.forgetVersions(s.tran.held)
 	}
 	s.endTransaction()
 	return err
 }
 
-// endTransaction frees what the transaction held.
+// endTransaction releases the locks of the transaction and resets its state.
 func (s *Session) endTransaction() {
 	s.inst.locks.ReleaseAll(s.tran.owner)
 	s.tran = transaction{owner: s.tran.owner}
 }
 
-// rollback is ROLLBACK TRANSACTION: it ends the whole transaction, and tells the client.
+// rollback executes ROLLBACK TRANSACTION: it ends the whole transaction and notifies the client.
 func (s *Session) rollback(r *run) error {
 	id := s.tran.id
-	err := s.undo()
+	err := s.rollbackWork()
 	s.closeCursorsOnEnd()
-	return errors.Join(err, gone(r.out.EnvChange(EnvChange{Kind: EnvRollbackTran, Descriptor: id})))
+	return errors.Join(err, sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvRollbackTran, Descriptor: id})))
 }
 
-// commit ends one level of the transaction. When the outermost one cannot be committed, because the disk is full for example, the
-// transaction is rolled back, and the client is told: it sends the transaction's descriptor with its requests otherwise (error 3989).
+// commit ends one level of the transaction. If the outermost level cannot be committed, for example
+// because the disk is full, the transaction is rolled back and the client is notified. Without the
+// notification the client would go on to send the descriptor of the transaction (error 3989).
 func (s *Session) commit(r *run) error {
 	if s.tran.level > 1 {
 		s.tran.level--
 		return nil
 	}
 	id := s.tran.id
-	err := s.keep()
+	err := s.commitWork()
 	s.closeCursorsOnEnd()
 	if err != nil {
-		return errors.Join(err, gone(r.out.EnvChange(EnvChange{Kind: EnvRollbackTran, Descriptor: id})))
+		return errors.Join(err, sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvRollbackTran, Descriptor: id})))
 	}
-	return gone(r.out.EnvChange(EnvChange{Kind: EnvCommitTran, Descriptor: id}))
+	return sinkFailure(r.out.EnvChange(EnvChange{Kind: EnvCommitTran, Descriptor: id}))
 }
 
-// announce tells the client about the start of the transaction.
-func (r *run) announce(kind EnvKind) error {
-	return gone(r.out.EnvChange(EnvChange{Kind: kind, Descriptor: r.s.tran.id}))
+// notifyTransaction notifies the client of a change of the transaction.
+func (r *run) notifyTransaction(kind EnvKind) error {
+	return sinkFailure(r.out.EnvChange(EnvChange{Kind: kind, Descriptor: r.s.tran.id}))
 }
 
-// abandon ends an open transaction when the session closes.
-func (s *Session) abandon() error {
+// rollbackOpen rolls back the open transaction when the session closes.
+func (s *Session) rollbackOpen() error {
 	if s.tran.level > 0 || s.tran.begun {
-		return s.undo()
+		return s.rollbackWork()
 	}
 	return nil
 }
 
-// begin is BEGIN TRANSACTION.
+// begin executes BEGIN TRANSACTION.
 func (s *Session) begin(r *run, name string) error {
 	if s.tran.level > 0 {
 		s.tran.level++
 		return nil
 	}
 	s.start(name)
-	return r.announce(EnvBeginTran)
+	return r.notifyTransaction(EnvBeginTran)
 }
 
-// save is SAVE TRANSACTION.
+// save executes SAVE TRANSACTION.
 func (s *Session) save(ctx context.Context, name string) error {
 	if s.tran.level == 0 {
 		return mserr.SaveWithoutTransaction()
@@ -411,7 +426,7 @@ func (s *Session) save(ctx context.Context, name string) error {
 	return nil
 }
 
-// rollbackTo is ROLLBACK TRANSACTION savepoint.
+// rollbackTo executes ROLLBACK TRANSACTION savepoint.
 func (s *Session) rollbackTo(name string) error {
 	i := len(s.tran.saves) - 1
 	for i >= 0 && !equalNames(s.tran.saves[i].name, name) {
@@ -429,27 +444,27 @@ func (s *Session) rollbackTo(name string) error {
 		return nil
 	}
 	s.tran.drafts, s.temps = maps.Clone(sp.drafts), sp.temps
-	return s.preserve(func() error { return s.conn.RollbackTo(sqlName(i)) })
+	return s.preserveTableVars(func() error { return s.conn.RollbackTo(sqlName(i)) })
 }
 
-// tranName evaluates the name of a transaction or savepoint; "" without one. Names are cut to 32 characters,
-// as SQL Server does.
+// tranName evaluates the name of a transaction or savepoint. Without a name it returns "". Like SQL
+// Server it truncates names to 32 characters.
 func (r *run) tranName(e syntax.Expr) (string, error) {
 	if e == nil {
 		return "", nil
 	}
 	if l, ok := e.(*syntax.Literal); ok {
-		return cutName(l.Text), nil
+		return truncateName(l.Text), nil
 	}
 	v, err := r.value(e, types.NVarCharOf(128))
 	if err != nil || v == nil {
 		return "", err
 	}
-	return cutName(v.(string)), nil
+	return truncateName(v.(string)), nil
 }
 
-// cutName cuts the name of a transaction.
-func cutName(s string) string {
+// truncateName truncates the name of a transaction.
+func truncateName(s string) string {
 	const limit = 32
 	if r := []rune(s); len(r) > limit {
 		return string(r[:limit])
@@ -457,7 +472,7 @@ func cutName(s string) string {
 	return s
 }
 
-// beginTran is BEGIN TRANSACTION.
+// beginTran executes BEGIN TRANSACTION.
 func (r *run) beginTran(st *syntax.BeginTranStmt) error {
 	if st.Distributed {
 		return mserr.NotSupported("BEGIN DISTRIBUTED TRANSACTION")
@@ -470,7 +485,7 @@ func (r *run) beginTran(st *syntax.BeginTranStmt) error {
 	return r.s.begin(r, name)
 }
 
-// commitTran is COMMIT.
+// commitTran executes COMMIT.
 func (r *run) commitTran(*syntax.CommitStmt) error {
 	s := r.s
 	s.rowCount = 0
@@ -485,7 +500,7 @@ func (r *run) commitTran(*syntax.CommitStmt) error {
 	return s.commit(r)
 }
 
-// rollbackTran is ROLLBACK.
+// rollbackTran executes ROLLBACK.
 func (r *run) rollbackTran(st *syntax.RollbackStmt) error {
 	s := r.s
 	name, err := r.tranName(st.Name)
@@ -501,17 +516,17 @@ func (r *run) rollbackTran(st *syntax.RollbackStmt) error {
 	case name != "" && s.hasSavepoint(name):
 		return s.rollbackTo(name)
 	case name != "" && !equalNames(name, s.tran.name):
-		return s.rollbackTo(name) // no such savepoint: its error
+		return s.rollbackTo(name) // fails: there is no such savepoint
 	}
 	return s.rollback(r)
 }
 
-// hasSavepoint reports whether a name is that of a savepoint.
+// hasSavepoint reports whether there is a savepoint with a name.
 func (s *Session) hasSavepoint(name string) bool {
 	return slices.ContainsFunc(s.tran.saves, func(sp savepoint) bool { return equalNames(sp.name, name) })
 }
 
-// saveTran is SAVE TRANSACTION.
+// saveTran executes SAVE TRANSACTION.
 func (r *run) saveTran(st *syntax.SaveTranStmt) error {
 	name, err := r.tranName(st.Name)
 	if err != nil {
@@ -521,49 +536,51 @@ func (r *run) saveTran(st *syntax.SaveTranStmt) error {
 	return r.s.save(r.ctx, name)
 }
 
-// Begin is a transaction manager request: it begins a transaction, or another level of the open one.
+// Begin executes a transaction manager request: it begins a transaction, or another level of the
+// open transaction.
 func (s *Session) Begin(ctx context.Context, isolation Isolation, name string, sink Sink) error {
 	return s.serve(ctx, sink, "BEGIN TRANSACTION", func(r *run) error {
 		if isolation != 0 {
 			s.opts.isolation = syntax.Isolation(isolation)
 		}
-		return r.manage(s.begin(r, name))
+		return r.reportManagerError(s.begin(r, name))
 	})
 }
 
-// Commit is a transaction manager request.
+// Commit executes a transaction manager request.
 func (s *Session) Commit(ctx context.Context, sink Sink) error {
 	return s.serve(ctx, sink, "COMMIT TRANSACTION", func(r *run) error {
 		switch {
 		case s.tran.level == 0:
-			return r.manage(mserr.CommitWithoutBegin())
+			return r.reportManagerError(mserr.CommitWithoutBegin())
 		case s.tran.doomed:
-			return r.manage(mserr.Uncommittable())
+			return r.reportManagerError(mserr.Uncommittable())
 		}
-		return r.manage(s.commit(r))
+		return r.reportManagerError(s.commit(r))
 	})
 }
 
-// Rollback is a transaction manager request; name is a savepoint, empty for the whole transaction.
+// Rollback executes a transaction manager request. name is a savepoint; "" means the whole
+// transaction.
 func (s *Session) Rollback(ctx context.Context, name string, sink Sink) error {
 	return s.serve(ctx, sink, "ROLLBACK TRANSACTION", func(r *run) error {
 		switch {
 		case s.tran.level == 0:
-			return r.manage(mserr.RollbackWithoutBegin())
+			return r.reportManagerError(mserr.RollbackWithoutBegin())
 		case name != "" && (s.hasSavepoint(name) || !equalNames(name, s.tran.name)):
-			return r.manage(s.rollbackTo(name))
+			return r.reportManagerError(s.rollbackTo(name))
 		}
-		return r.manage(s.rollback(r))
+		return r.reportManagerError(s.rollback(r))
 	})
 }
 
-// Save is a transaction manager request.
+// Save executes a transaction manager request.
 func (s *Session) Save(ctx context.Context, name string, sink Sink) error {
-	return s.serve(ctx, sink, "SAVE TRANSACTION", func(r *run) error { return r.manage(s.save(ctx, name)) })
+	return s.serve(ctx, sink, "SAVE TRANSACTION", func(r *run) error { return r.reportManagerError(s.save(ctx, name)) })
 }
 
-// manage reports an error of a transaction manager request.
-func (r *run) manage(err error) error {
+// reportManagerError sends the error of a transaction manager request.
+func (r *run) reportManagerError(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -572,5 +589,5 @@ func (r *run) manage(err error) error {
 		return err
 	}
 	m.Line = 1
-	return errors.Join(gone(r.out.Message(m)), gone(r.out.Done(Done{Error: true})))
+	return errors.Join(sinkFailure(r.out.Message(m)), sinkFailure(r.out.Done(Done{Error: true})))
 }

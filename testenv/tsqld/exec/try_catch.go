@@ -10,7 +10,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// try is BEGIN TRY ... END CATCH.
+// try executes BEGIN TRY ... END CATCH.
 func (r *run) try(st *syntax.TryStmt) (ctl, error) {
 	r.tries++
 	r.f.tries++
@@ -29,13 +29,13 @@ func (r *run) try(st *syntax.TryStmt) (ctl, error) {
 	return c, err
 }
 
-// catches reports whether a failure that reaches the current frame ends here. Errors of compilation are not
-// seen by TRY blocks of the scope that they occurred in.
+// catches reports whether a failure that reaches the current frame ends here. TRY blocks do not
+// catch errors of compilation of their own scope.
 func (r *run) catches(f *failure) bool {
 	return f.pending && (f.from != atCompile || f.frame != r.f)
 }
 
-// throw is THROW.
+// throw executes THROW.
 func (r *run) throw(st *syntax.ThrowStmt) error {
 	if st.Number == nil {
 		if r.s.caught == nil {
@@ -68,10 +68,12 @@ func (r *run) throw(st *syntax.ThrowStmt) error {
 	return originated(e, atThrow)
 }
 
-// throwText is what becomes of a message of THROW. SQL Server gives it to the system's FormatMessage without arguments: %% is a
-// percent sign, and a text with a directive that wants an argument becomes one blank. Otherwise the sign is dropped. Neither is in the
-// page of THROW but for the doubling: https://learn.microsoft.com/sql/t-sql/language-elements/throw-transact-sql#arguments; the
-// rest was observed: https://sqlblog.org/2015/02/13/s1-fun-with-throw.
+// throwText returns the text that the client gets for a message of THROW. SQL Server passes the
+// message to the system's FormatMessage without arguments. %% becomes a percent sign, and a text
+// with a directive that needs an argument becomes one blank. Other percent signs are dropped. The
+// page of THROW documents only %%:
+// https://learn.microsoft.com/sql/t-sql/language-elements/throw-transact-sql#arguments. The rest
+// was observed: https://sqlblog.org/2015/02/13/s1-fun-with-throw.
 func throwText(message string) string {
 	if !strings.Contains(message, "%") {
 		return message
@@ -95,14 +97,14 @@ func throwText(message string) string {
 			return out.String()
 		case 'd', 'i', 'o', 's', 'u', 'x', 'X', '1', '2', '3', '4', '5', '6', '7', '8', '9':
 			return " "
-		default: // %% among them
+		default: // also for %%
 			out.WriteByte(c)
 		}
 	}
 	return out.String()
 }
 
-// clampState brings the state of THROW and RAISERROR into 0 to 255; negative ones become 1.
+// clampState limits the state of THROW and RAISERROR to 0 to 255; negative states become 1.
 func clampState(v types.Value) uint8 {
 	n, ok := v.(int64)
 	switch {
@@ -114,7 +116,7 @@ func clampState(v types.Value) uint8 {
 	return uint8(n)
 }
 
-// raiserror is RAISERROR.
+// raiserror executes RAISERROR.
 func (r *run) raiserror(st *syntax.RaiserrorStmt) error {
 	severity, err := r.value(st.Severity, types.IntType)
 	if err != nil {
@@ -129,7 +131,7 @@ func (r *run) raiserror(st *syntax.RaiserrorStmt) error {
 	if err != nil {
 		return err
 	}
-	if class == -1 { // documentation of RAISERROR: the severity that the message is defined with
+	if class == -1 { // documentation of RAISERROR: -1 means the severity in the definition of the message
 		class = int64(own)
 	}
 	class = min(max(class, 0), 25)
@@ -141,7 +143,8 @@ func (r *run) raiserror(st *syntax.RaiserrorStmt) error {
 	if class > 10 {
 		err = originated(e, atRaise)
 		if st.NoWait {
-			// The message is sent when the error settles, see report; what came before it goes now, also when it is caught.
+			// report sends the message later, unless the error is caught. The output before the
+			// message is sent now in both cases.
 			err = errors.Join(err, r.flush())
 		}
 		return err
@@ -158,7 +161,8 @@ func (r *run) raiserror(st *syntax.RaiserrorStmt) error {
 	return nil
 }
 
-// raisedText is the number and text of RAISERROR's message, and the severity that the message is defined with.
+// raisedText returns number and text of RAISERROR's message, and the severity in the definition of
+// the message.
 func (r *run) raisedText(st *syntax.RaiserrorStmt, class int64, state uint8) (number int32, text string, own uint8, err error) {
 	v, t, err := r.eval(st.Message)
 	if err != nil {
@@ -190,7 +194,7 @@ func (r *run) raisedText(st *syntax.RaiserrorStmt, class int64, state uint8) (nu
 	return 50000, text, 0, err
 }
 
-// print is PRINT.
+// print executes PRINT.
 func (r *run) print(st *syntax.PrintStmt) error {
 	v, err := r.value(st.X, types.NVarCharMax)
 	if err != nil {
@@ -199,7 +203,7 @@ func (r *run) print(st *syntax.PrintStmt) error {
 	r.s.rowCount = 0
 	text, _ := v.(string)
 	if text == "" {
-		text = " " // what clients of SQL Server see for an empty or NULL text
+		text = " " // SQL Server sends a blank for an empty or NULL text
 	}
 	if cut := []rune(text); len(cut) > printLimit {
 		text = string(cut[:printLimit])
@@ -207,5 +211,6 @@ func (r *run) print(st *syntax.PrintStmt) error {
 	return r.info(&mserr.Error{Message: text, State: 1})
 }
 
-// printLimit is the longest text of PRINT, in characters of nvarchar (documentation: PRINT, "Remarks").
+// printLimit is the maximum length of PRINT's text, in characters of nvarchar (documentation:
+// PRINT, "Remarks").
 const printLimit = 4000

@@ -14,18 +14,18 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// unit is a text that was parsed and checked, with what was found out about it while it ran. Units are
-// shared by all sessions; what is under mu is only a cache.
+// unit is a parsed and checked text together with cached results of its execution. All sessions
+// share units. The fields guarded by mu are only a cache.
 type unit struct {
-	text   string // of a batch; "" for modules
+	text   string // text of a batch; "" for modules
 	body   []syntax.Stmt
 	params []*syntax.Param
-	decls  []*syntax.VarDecl // variables, in order of declaration
-	// declared are the positions in decls.
+	decls  []*syntax.VarDecl // declared variables, in source order
+	// declared maps a declaration to its index in decls.
 	declared map[*syntax.VarDecl]int
-	returns  types.Type // of a scalar function, else zero
-	table    bool       // a multi-statement function
-	// tableVar is the name of its result variable, with '@'.
+	returns  types.Type // return type of a scalar function, otherwise zero
+	table    bool       // true for a multi-statement table-valued function
+	// tableVar is the name of the result variable of such a function, with '@'.
 	tableVar string
 
 	mu     sync.Mutex
@@ -33,9 +33,10 @@ type unit struct {
 	shapes map[shapeKey]*catalog.Table
 	scopes map[scopeKey]*varTypes
 
-	bytes atomic.Int64 // about what the unit takes, plans included
+	bytes atomic.Int64 // approximate size of the unit including plans
 
-	// writes says that a transaction in which the text took shared locks has written to the same database: see [Session.share].
+	// writes is set when a transaction in which the unit took shared locks has written to the same
+	// database: see [Session.lockShared].
 	writes atomic.Bool
 
 	compounds map[*syntax.SetVarStmt]syntax.Expr // see run.compound
@@ -44,14 +45,14 @@ type unit struct {
 // scalar reports whether the unit is the body of a scalar function.
 func (u *unit) scalar() bool { return u.returns.ID != 0 }
 
-// planKey finds the plans of a statement or expression.
+// planKey identifies the plans of a statement or expression.
 type planKey struct {
 	node syntax.Node
-	to   types.Type // an expression is converted to it
+	to   types.Type // target type of an expression
 	kind planKind
 }
 
-// planKind tells apart the plans that one node can have.
+// planKind distinguishes the plans of one node.
 type planKind uint8
 
 const (
@@ -59,50 +60,50 @@ const (
 	planScalar
 	planCondition
 	planChange
-	planRows   // of InsertRows
-	planBrowse // of a query in browse mode
+	planBrowse // query in browse mode
 )
 
-// maxVariants bounds the plans that are kept for one node, for sessions in different databases or with temporary
-// tables of different shapes.
+// maxVariants limits the number of plans of one node. Sessions in different databases, or with
+// temporary tables of different shapes, need different plans.
 const maxVariants = 8
 
-// cachedPlan is a plan with what it was made for.
+// cachedPlan is a plan together with the state on which it depends.
 type cachedPlan struct {
-	plan     any
-	snaps    []*catalog.Database
-	local    []*catalog.Table
-	database int
-	schema   string
-	identity *identityInsert
-	depth    int // of functions
-	locale   types.Locale
-	cuts     bool // ANSI_WARNINGS was OFF
+	plan      any
+	snaps     []*catalog.Database
+	local     []*catalog.Table
+	database  int
+	schema    string
+	identity  *identityInsert
+	depth     int // function depth
+	locale    types.Locale
+	truncates bool // compiled with ANSI_WARNINGS OFF
 }
 
-// shapeKey finds the definition of a temporary table or table variable that a statement makes, so that plans
-// over it can be shared.
+// shapeKey identifies the definition of a temporary table or table variable that a statement
+// creates. Executions that share the definition can share plans.
 type shapeKey struct {
 	node  syntax.Node
 	level int
-	db    *catalog.Database // in which its types were resolved
-	// source is the caller's table that a table-valued parameter stands for; nil otherwise.
+	db    *catalog.Database // database in which the types were resolved
+	// source is the caller's table behind a table-valued parameter, otherwise nil.
 	source *catalog.Table
 }
 
-// scopeKey finds the types of a unit's variables, which may be alias types of the database.
+// scopeKey identifies the types of a unit's variables. The types may be alias types of the
+// database.
 type scopeKey struct {
 	db     *catalog.Database
 	schema string
 }
 
-// varTypes are the resolved types of parameters and declared variables, by position.
+// varTypes holds the resolved types of parameters and declared variables, by position.
 type varTypes struct {
 	params []resolvedType
 	decls  []resolvedType
 }
 
-// resolvedType is a type name that was looked up.
+// resolvedType is the result of a lookup of a type name.
 type resolvedType struct {
 	typ   types.Type
 	table *catalog.TableType // set for a table type
@@ -110,26 +111,27 @@ type resolvedType struct {
 }
 
 const (
-	// maxUnits and maxUnitBytes bound the parsed batches that an instance keeps, with their plans.
+	// maxUnits and maxUnitBytes limit the cache of parsed batches of an instance, plans included.
 	maxUnits     = 2000
 	maxUnitBytes = 128 << 20
-	// maxKeptText is the longest text, in bytes, whose unit is kept.
+	// maxKeptText is the maximum length of a cached text, in bytes.
 	maxKeptText = 512 << 10
-	// maxPlans bounds the nodes of a unit whose plans are kept: longer texts than that run from one end to the other.
+	// maxPlans limits the number of nodes of a unit with cached plans. Statements of longer texts
+	// usually run only once.
 	maxPlans = 4096
-	// planBytes is about what a plan takes.
+	// planBytes is the approximate size of a plan.
 	planBytes = 3 << 10
 )
 
-// unitCache keeps parsed batches, least recently used last. The zero cache is ready for use.
+// unitCache holds parsed batches, most recently used first. The zero value is ready for use.
 type unitCache struct {
 	mu    sync.Mutex
 	byKey map[unitKey]*list.Element
-	order list.List // of *unitEntry
+	order list.List // *unitEntry values
 	bytes int64
 }
 
-// unitKey is a text with what its meaning depends on.
+// unitKey is a text together with the settings that change its meaning.
 type unitKey struct {
 	text, params string
 	quoted       bool
@@ -139,7 +141,7 @@ type unitKey struct {
 type unitEntry struct {
 	key   unitKey
 	unit  *unit
-	bytes int64 // of unit, as counted in the cache
+	bytes int64 // size of unit as counted in unitCache.bytes
 }
 
 // batch parses a batch.
@@ -147,18 +149,19 @@ func (c *unitCache) batch(m *meter.Meter, text string, quoted bool) (*unit, erro
 	return c.get(m, unitKey{text: text, quoted: quoted})
 }
 
-// dynamic parses a text with parameters declared as for sp_executesql.
+// dynamic parses a text with a declaration of parameters as in sp_executesql.
 func (c *unitCache) dynamic(m *meter.Meter, text, params string, quoted bool) (*unit, error) {
 	return c.get(m, unitKey{text: text, params: strings.TrimSpace(params), quoted: quoted})
 }
 
-// get finds or parses a unit. Texts with errors, and very long ones, are not kept; what those take is the session's, of m.
+// get returns the cached unit of a text, or parses the text. Texts with errors and very long texts
+// are not cached; m accounts for the memory of a unit that is not cached.
 func (c *unitCache) get(m *meter.Meter, key unitKey) (*unit, error) {
 	if len(key.text) <= maxKeptText {
 		c.mu.Lock()
 		if el, ok := c.byKey[key]; ok {
 			c.order.MoveToFront(el)
-			c.weigh(el.Value.(*unitEntry))
+			c.updateSize(el.Value.(*unitEntry))
 			c.mu.Unlock()
 			return el.Value.(*unitEntry).unit, nil
 		}
@@ -184,13 +187,13 @@ func (c *unitCache) get(m *meter.Meter, key unitKey) (*unit, error) {
 	}
 	e := &unitEntry{key: key, unit: u}
 	c.byKey[key] = c.order.PushFront(e)
-	c.weigh(e)
+	c.updateSize(e)
 	return u, nil
 }
 
-// weigh takes note of what a unit takes now, which its plans make more while it is used, and lets the oldest ones go when all of
-// them take too much. c.mu must be held.
-func (c *unitCache) weigh(e *unitEntry) {
+// updateSize updates the size of a unit, which grows with its plans, and evicts the least recently
+// used units while the cache is too large. c.mu must be held.
+func (c *unitCache) updateSize(e *unitEntry) {
 	now := e.unit.bytes.Load()
 	c.bytes += now - e.bytes
 	e.bytes = now
@@ -201,7 +204,7 @@ func (c *unitCache) weigh(e *unitEntry) {
 	}
 }
 
-// parseUnit parses a batch, with its parameters if it has any.
+// parseUnit parses a batch and its parameters.
 func parseUnit(m *meter.Meter, key unitKey) (*unit, error) {
 	opt := syntax.Options{QuotedIdentifier: key.quoted, Meter: m}
 	b, err := syntax.Parse(key.text, opt)
@@ -218,7 +221,7 @@ func parseUnit(m *meter.Meter, key unitKey) (*unit, error) {
 	return u, u.check(m)
 }
 
-// procedureUnit is the parsed form of a procedure, kept with its definition.
+// procedureUnit returns the unit of a procedure. The definition of the procedure caches it.
 func procedureUnit(p *catalog.Procedure) (*unit, error) {
 	v, err := p.Memo.Get(func() (any, error) {
 		st, err := parseModule(&p.Module)
@@ -238,7 +241,7 @@ func procedureUnit(p *catalog.Procedure) (*unit, error) {
 	return v.(*unit), nil
 }
 
-// parseModule parses the text of a module, which is its last statement.
+// parseModule parses the text of a module and returns its last statement, which defines the module.
 func parseModule(m *catalog.Module) (syntax.Stmt, error) {
 	b, err := syntax.Parse(m.Text, syntax.Options{QuotedIdentifier: m.QuotedIdentifier})
 	if err != nil {
@@ -250,7 +253,7 @@ func parseModule(m *catalog.Module) (syntax.Stmt, error) {
 	return b.Stmts[len(b.Stmts)-1], nil
 }
 
-// find returns a plan that fits the session's view; nil if there is none.
+// find returns a cached plan that fits the session's view, or nil.
 func (u *unit) find(r *run, key planKey) any {
 	u.mu.Lock()
 	variants := u.plans[key]
@@ -263,10 +266,10 @@ func (u *unit) find(r *run, key planKey) any {
 	return nil
 }
 
-// fits reports whether a plan made earlier, perhaps for another session, is right here and now.
+// fits reports whether a cached plan, which may come from another session, is valid for r now.
 func (p *cachedPlan) fits(r *run) bool {
 	s := r.s
-	if p.database != s.dbID || p.schema != r.f.schema || p.depth != s.functionDepth || p.locale != s.opts.locale || p.cuts == s.opts.ansiWarnings || !sameIdentityInsert(p.identity, s.opts.identityInsert) {
+	if p.database != s.dbID || p.schema != r.f.schema || p.depth != s.functionDepth || p.locale != s.opts.locale || p.truncates == s.opts.ansiWarnings || !sameIdentityInsert(p.identity, s.opts.identityInsert) {
 		return false
 	}
 	for _, d := range p.snaps {
@@ -282,14 +285,14 @@ func (p *cachedPlan) fits(r *run) bool {
 	return true
 }
 
-// sameIdentityInsert compares settings of IDENTITY_INSERT.
+// sameIdentityInsert reports whether two settings of IDENTITY_INSERT are equal.
 func sameIdentityInsert(a, b *identityInsert) bool {
 	return a == b || a != nil && b != nil && *a == *b
 }
 
-// keep remembers a plan.
+// keep caches a plan.
 func (u *unit) keep(r *run, key planKey, plan any, needs *compile.Needs) {
-	p := &cachedPlan{plan: plan, database: r.s.dbID, schema: r.f.schema, identity: r.s.opts.identityInsert, depth: r.s.functionDepth, locale: r.s.opts.locale, cuts: !r.s.opts.ansiWarnings}
+	p := &cachedPlan{plan: plan, database: r.s.dbID, schema: r.f.schema, identity: r.s.opts.identityInsert, depth: r.s.functionDepth, locale: r.s.opts.locale, truncates: !r.s.opts.ansiWarnings}
 	if needs != nil {
 		if needs.Volatile {
 			return
@@ -310,7 +313,7 @@ func (u *unit) keep(r *run, key planKey, plan any, needs *compile.Needs) {
 	u.bytes.Add(planBytes)
 	var variants []*cachedPlan
 	for _, old := range u.plans[key] {
-		// What was made for an older version of this database will not fit any more.
+		// Plans for an older version of this database will never fit again.
 		if old.database != p.database || len(old.snaps) == 0 || len(p.snaps) == 0 || old.snaps[0] == p.snaps[0] {
 			variants = append(variants, old)
 		}

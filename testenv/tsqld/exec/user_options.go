@@ -8,7 +8,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// isolationNames are the levels as DBCC USEROPTIONS shows them.
+// isolationNames are the isolation levels as DBCC USEROPTIONS shows them.
 var isolationNames = map[syntax.Isolation]string{
 	syntax.ReadUncommitted: "read uncommitted",
 	syntax.ReadCommitted:   "read committed",
@@ -17,7 +17,8 @@ var isolationNames = map[syntax.Isolation]string{
 	syntax.Snapshot:        "snapshot",
 }
 
-// userOptions is DBCC USEROPTIONS: the options of the session that are set, in the order of its documentation.
+// userOptions executes DBCC USEROPTIONS: it shows the options that are set, in the order of the
+// documentation.
 func (r *run) userOptions() error {
 	o := &r.s.opts
 	text := types.NVarCharOf(128)
@@ -47,7 +48,7 @@ func (r *run) userOptions() error {
 	}
 	rows = append(rows, [2]string{"isolation level", level})
 	for _, row := range rows {
-		if err := gone(r.out.Row([]types.Value{row[0], row[1]})); err != nil {
+		if err := sinkFailure(r.out.Row([]types.Value{row[0], row[1]})); err != nil {
 			return err
 		}
 	}

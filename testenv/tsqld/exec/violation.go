@@ -2,7 +2,6 @@ package exec
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// violation turns a constraint error of SQLite into SQL Server's message.
+// violation returns SQL Server's message for a constraint error of SQLite.
 func (r *run) violation(dml *compile.DML, rt *compile.Run, err error) error {
 	var ce *store.ConstraintError
 	if !errors.As(err, &ce) {
@@ -34,7 +33,8 @@ func (r *run) violation(dml *compile.DML, rt *compile.Run, err error) error {
 	return r.constraintMessage(dml.Kind, d, t, ce)
 }
 
-// constraintMessage is the message for a violated constraint of a table; d is nil for temporary tables.
+// constraintMessage returns the message for a violated constraint of a table. d is nil for
+// temporary tables.
 func (r *run) constraintMessage(verb string, d *catalog.Database, t *catalog.Table, ce *store.ConstraintError) error {
 	if t == nil {
 		return ce
@@ -49,14 +49,14 @@ func (r *run) constraintMessage(verb string, d *catalog.Database, t *catalog.Tab
 		if len(ce.Columns) > 0 {
 			if c := t.ColumnBySQLName(ce.Columns[0]); c != nil {
 				if verb == "ALTER TABLE" {
-					verb = "UPDATE" // as SQL Server puts it for ALTER COLUMN ... NOT NULL
+					verb = "UPDATE" // SQL Server's message for ALTER COLUMN ... NOT NULL says UPDATE
 				}
 				return mserr.NullInsert(c.Name, fullLabel(d, t), verb)
 			}
 		}
 	case store.Check:
 		for _, k := range t.Checks {
-			if ce.Constraint == fmt.Sprintf("k%d", k.ObjectID) {
+			if ce.Constraint == constraintSQL(k.ObjectID) {
 				column := ""
 				if c := t.ColumnByID(k.ColumnID); c != nil {
 					column = c.Name
@@ -68,18 +68,15 @@ func (r *run) constraintMessage(verb string, d *catalog.Database, t *catalog.Tab
 	return ce
 }
 
-// objectLabel is schema.table as in messages.
+// objectLabel returns schema.table for messages.
 func objectLabel(d *catalog.Database, t *catalog.Table) string {
-	switch {
-	case d != nil:
+	if d != nil {
 		return d.QualifiedName(t)
-	case strings.HasPrefix(t.Name, "@"):
-		return "dbo." + t.Name
 	}
 	return "dbo." + t.Name
 }
 
-// databaseLabel is the name of a database as in messages; temporary tables are in tempdb.
+// databaseLabel returns the name of a database for messages. Temporary tables are in tempdb.
 func databaseLabel(d *catalog.Database) string {
 	if d == nil {
 		return "tempdb"
@@ -87,7 +84,7 @@ func databaseLabel(d *catalog.Database) string {
 	return d.Name
 }
 
-// fullLabel is database.schema.table as in message 515.
+// fullLabel returns database.schema.table for message 515.
 func fullLabel(d *catalog.Database, t *catalog.Table) string {
 	if d == nil && strings.HasPrefix(t.Name, "@") {
 		return t.Name
@@ -95,7 +92,7 @@ func fullLabel(d *catalog.Database, t *catalog.Table) string {
 	return databaseLabel(d) + "." + objectLabel(d, t)
 }
 
-// uniqueMessage is message 2627 or 2601; key is the duplicate key value in parentheses.
+// uniqueMessage returns message 2627 or 2601. key is the duplicate key value in parentheses.
 func uniqueMessage(d *catalog.Database, t *catalog.Table, ix *catalog.Index, key string) error {
 	object := objectLabel(d, t)
 	if ix.Key == nil {
@@ -108,7 +105,7 @@ func uniqueMessage(d *catalog.Database, t *catalog.Table, ix *catalog.Index, key
 	return mserr.DuplicateKey(kind, ix.Key.Name, object, key)
 }
 
-// violatedIndex finds the index that a message of SQLite is about.
+// violatedIndex returns the index to which a message of SQLite refers.
 func violatedIndex(t *catalog.Table, ce *store.ConstraintError) *catalog.Index {
 	if ce.Constraint != "" {
 		for _, ix := range t.Indexes {
@@ -133,10 +130,10 @@ func violatedIndex(t *catalog.Table, ce *store.ConstraintError) *catalog.Index {
 	return nil
 }
 
-// unknownKey stands in messages for a duplicate key value that SQLite did not tell.
+// unknownKey replaces a duplicate key value that could not be determined.
 const unknownKey = "(unknown)"
 
-// keyColumns are the SQLite columns of an index.
+// keyColumns returns the SQLite columns and the types of an index.
 func keyColumns(t *catalog.Table, ix *catalog.Index) (cols []string, ts []types.Type) {
 	for _, ic := range ix.Columns {
 		c := t.ColumnByID(ic.ColumnID)
@@ -149,7 +146,7 @@ func keyColumns(t *catalog.Table, ix *catalog.Index) (cols []string, ts []types.
 	return cols, ts
 }
 
-// showKey formats a key value as in messages 2601, 2627 and 1505.
+// showKey formats a key value for messages 2601, 2627 and 1505.
 func showKey(row []types.Value, ts []types.Type) string {
 	parts := make([]string, len(ts))
 	for i, t := range ts {
@@ -166,7 +163,8 @@ func showKey(row []types.Value, ts []types.Type) string {
 	return "(" + strings.Join(parts, ", ") + ")"
 }
 
-// duplicateKey finds a key value that occurs twice in a table, after building a unique index on it has failed.
+// duplicateKey returns a key value that occurs twice in a table, after the creation of a unique
+// index has failed.
 func (r *run) duplicateKey(d *catalog.Database, t *catalog.Table, ix *catalog.Index) string {
 	cols, ts := keyColumns(t, ix)
 	if cols == nil || d != nil && r.s.conn.Use(r.ctx, d.ID) != nil {
@@ -180,10 +178,11 @@ func (r *run) duplicateKey(d *catalog.Database, t *catalog.Table, ix *catalog.In
 	return showKey(row, ts)
 }
 
-// shadow is the temporary table into which a failed INSERT is run once more, to find out which key was in its way.
+// shadow is the name of the temporary table into which insertedKey repeats a failed INSERT.
 const shadow = "shadow"
 
-// insertedKey finds the key value of which an INSERT would have made a second one.
+// insertedKey returns the duplicate key value of a failed INSERT. SQLite does not report the value,
+// so that the INSERT is repeated into a temporary table.
 func (r *run) insertedKey(dml *compile.DML, rt *compile.Run, d *catalog.Database, t *catalog.Table, ix *catalog.Index) string {
 	cols, ts := keyColumns(t, ix)
 	if cols == nil || t != dml.Target {
@@ -243,8 +242,8 @@ func (r *run) insertedKey(dml *compile.DML, rt *compile.Run, d *catalog.Database
 	return text
 }
 
-// foreignKeyMessage is message 547 for a foreign key. SQLite does not tell which one was violated, so the failed
-// statement runs once more with the check deferred.
+// foreignKeyMessage returns message 547 for a foreign key. SQLite does not report which key was
+// violated, so that the failed statement is repeated with a deferred check.
 func (r *run) foreignKeyMessage(dml *compile.DML, rt *compile.Run, d *catalog.Database, t *catalog.Table, ce error) error {
 	tables := []string{t.SQLName}
 	for _, o := range d.Tables() {
@@ -279,7 +278,8 @@ func (r *run) foreignKeyMessage(dml *compile.DML, rt *compile.Run, d *catalog.Da
 		if f == nil {
 			break
 		}
-		// A missing referenced row is told of the referenced table, a row that still refers of the referring one.
+		// The message names the referenced table if a referenced row is missing, and the
+		// referencing table if a row still refers to a deleted one.
 		kind, at, ids := "FOREIGN KEY", d.TableByID(f.Referenced), f.RefColumns
 		if o != t || dml.Kind == "DELETE" {
 			kind, at, ids = "REFERENCE", o, f.Columns

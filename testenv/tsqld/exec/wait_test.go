@@ -13,8 +13,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/lock"
 )
 
-// TestLongWait: a statement that waits for another session's transaction is told of after some seconds, with who holds it and since when
-// that session is idle; sys.dm_exec_requests shows the wait.
+// TestLongWait: a wait for another session's transaction is reported after some seconds, with the
+// blocking session and the time since which it is idle. sys.dm_exec_requests shows the wait.
 func TestLongWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []Wait
@@ -38,7 +38,7 @@ func TestLongWait(t *testing.T) {
 		run(waiter, "USE waits")
 		done := make(chan string)
 		go func() { done <- run(waiter, "INSERT dbo.t VALUES (2)") }()
-		<-time.After(lock.LongWait + time.Second) // of the bubble's clock
+		<-time.After(lock.LongWait + time.Second) // on the clock of the bubble
 		synctest.Wait()
 		require.Len(t, told, 1)
 		w := told[0]
