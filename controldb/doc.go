@@ -10,6 +10,6 @@
 // scans what comes back; a rule that is missing belongs into a procedure. An argument that is not given
 // (nil, or the zero value where a comment says so) is not sent, so that the procedure's default holds.
 //
-// Errors. A number that our T-SQL throws becomes one of this package's sentinels (errnum.go); the
+// Errors. A number that our T-SQL throws becomes one of this package's sentinels (error_numbers.go); the
 // driver's error stays in the chain. Nothing here logs, and no error holds a secret.
 package controldb

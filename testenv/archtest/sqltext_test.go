@@ -151,7 +151,7 @@ func textsOf(t *testing.T, fset *token.FileSet, files []*ast.File) []sqlText {
 }
 
 // printed are files whose texts are for people: what `jobagent job script`, `jobagent doctor` and `jobagent db grants` print. Tests of cmd/jobagent and controldb run them.
-var printed = []string{commandRoom + "cli/script/script.go", commandRoom + "cli/script/schedule.go", commandRoom + "cli/doctor/mend.go", "controldb/doctor_mend.go", "controldb/grants.go"}
+var printed = []string{commandRoom + "cli/script/script.go", commandRoom + "cli/script/schedule.go", commandRoom + "cli/doctor/mend.go", "controldb/doctor_fixes.go", "controldb/grants.go"}
 
 // envRecorded names the folder of texts that tests have sent, and takes those of the product: testenv.Recorder says how they come there.
 const envRecorded = "JOBAGENT_RECORDED_SQL"
