@@ -126,8 +126,8 @@ func (s *scheduler) runOnce(ctx context.Context) (time.Duration, error) {
 func (s *scheduler) validate(
 	ctx context.Context, due controldb.DueSchedules, calendars firing.Calendars,
 ) (more bool, err error) {
-	var verdicts []controldb.Verdict
-	for _, sched := range due.Unjudged {
+	var verdicts []controldb.Validation
+	for _, sched := range due.Unvalidated {
 		d := definitionOf(sched)
 		d.MinInterval = due.MinInterval
 		v, err := firing.Judge(d, calendars, due.Now)
@@ -136,7 +136,7 @@ func (s *scheduler) validate(
 			more = true // the list may have had no room for other schedules
 			continue
 		}
-		verdict := controldb.Verdict{
+		verdict := controldb.Validation{
 			Schedule: sched.ID, Revision: sched.Revision, SeenDueAt: sched.DueAt, Warnings: v.Warnings, Zone: v.Zone,
 			Engine: schedule.Engine(), NextDueAt: v.Next, NextFireAt: v.Fire, Upcoming: v.Upcoming,
 		}
@@ -145,12 +145,12 @@ func (s *scheduler) validate(
 		}
 		verdicts = append(verdicts, verdict)
 	}
-	recorded, err := s.store.RecordVerdicts(ctx, s.term.ID, verdicts)
+	recorded, err := s.store.RecordValidations(ctx, s.term.ID, verdicts)
 	if err != nil {
 		return false, err
 	}
 	for _, r := range recorded {
-		if r.Result != controldb.VerdictRecorded {
+		if r.Result != controldb.ValidationRecorded {
 			continue
 		}
 		more = true // the schedule may be due now

@@ -23,7 +23,7 @@ func (s *Store) AdvanceStatus(ctx context.Context) (AdvanceStatus, error) {
 	defer cancel()
 	status, err := readAdvanceStatus(ctx, s.db)
 	if err != nil {
-		return AdvanceStatus{}, translateCall(ctx, "read whether executions move on", err)
+		return AdvanceStatus{}, translateCall(ctx, "read the advance status", err)
 	}
 	return status, nil
 }
@@ -47,31 +47,32 @@ type LockHolder struct {
 	Host    string `db:"host_name"`
 }
 
-// String is for logs and people.
+// String describes the session for logs and messages.
 func (h LockHolder) String() string {
 	if h.Login == "" {
-		return fmt.Sprintf("session %d (its login and program are not visible without the right VIEW SERVER STATE)", h.SessionID)
+		return fmt.Sprintf("session %d (its login and program are not visible without the permission VIEW SERVER STATE)", h.SessionID)
 	}
 	return fmt.Sprintf("session %d of login %s, program %q on host %q", h.SessionID, h.Login, h.Program, h.Host)
 }
 
-// AdvanceLockHolders tells which sessions hold the application lock of passes. visible is false when the login may not see locks: that
-// takes the right VIEW SERVER STATE (VIEW SERVER PERFORMANCE STATE since SQL Server 2022, VIEW DATABASE STATE in Azure SQL Database;
+// AdvanceLockHolders lists the sessions that hold the application lock of passes. visible is false
+// when the login may not see locks, which needs VIEW SERVER STATE (since SQL Server 2022 VIEW
+// SERVER PERFORMANCE STATE; in Azure SQL Database VIEW DATABASE STATE;
 // https://learn.microsoft.com/sql/relational-databases/system-dynamic-management-views/sys-dm-tran-locks-transact-sql).
-// There is none when the lock was released meanwhile.
+// The list is empty when the lock has been released meanwhile.
 func (s *Store) AdvanceLockHolders(ctx context.Context) (holders []LockHolder, visible bool, err error) {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
 	holders, visible, err = readLockHolders(ctx, s.db)
 	if err != nil {
-		return nil, false, translateCall(ctx, "look who holds the lock of passes", err)
+		return nil, false, translateCall(ctx, "list the holders of the lock of passes", err)
 	}
 	return holders, visible, nil
 }
 
 // readLockHolders is AdvanceLockHolders without translation of errors.
 func readLockHolders(ctx context.Context, db queryer) (holders []LockHolder, visible bool, err error) {
-	// The description is principal:[name]:(hash); [[] is a bracket for LIKE.
+	// resource_description is principal:[name]:(hash); [[] matches a bracket in LIKE.
 	holders, err = selectRows[LockHolder](ctx, db, `SELECT DISTINCT l.request_session_id AS session_id, s.login_name, s.program_name, s.host_name
 FROM sys.dm_tran_locks AS l
 LEFT JOIN sys.dm_exec_sessions AS s ON s.session_id = l.request_session_id
@@ -89,7 +90,8 @@ ORDER BY session_id;`)
 	return holders, true, nil
 }
 
-// DescribeAdvanceLock says in a few words who holds the lock of passes, for logs and people. That this cannot be told is part of the answer.
+// DescribeAdvanceLock describes the sessions that hold the lock of passes, for logs and messages.
+// If they cannot be determined, the description says so.
 func (s *Store) DescribeAdvanceLock(ctx context.Context) string {
 	holders, visible, err := s.AdvanceLockHolders(ctx)
 	if err != nil {
@@ -98,13 +100,13 @@ func (s *Store) DescribeAdvanceLock(ctx context.Context) string {
 	return describeHolders(holders, visible)
 }
 
-// describeHolders says who holds the lock.
+// describeHolders returns a text about the holders of the lock.
 func describeHolders(holders []LockHolder, visible bool) string {
 	switch {
 	case !visible:
-		return "not visible to this login without the right VIEW SERVER STATE (VIEW DATABASE STATE in Azure SQL Database)"
+		return "not visible to this login without the permission VIEW SERVER STATE (VIEW DATABASE STATE in Azure SQL Database)"
 	case len(holders) == 0:
-		return "nobody at the moment"
+		return "no session at the moment"
 	}
 	list := make([]string, 0, len(holders))
 	for _, h := range holders {

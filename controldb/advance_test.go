@@ -33,8 +33,9 @@ SELECT @status;`, resource, principal).Scan(&status))
 	return release
 }
 
-// TestSkippedPasses: while a session that is no pass holds the lock of passes, everybody is told since when nothing moves, and who may
-// see it, who it is.
+// TestSkippedPasses: while a session that is not a pass holds the lock of passes, views and
+// messages report since when executions have not advanced. Logins with the permission also see the
+// session.
 func TestSkippedPasses(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.login(t, "holder_"+c.name, `ALTER ROLE jobs_agent ADD MEMBER [holder_`+c.name+`];`)
@@ -86,14 +87,14 @@ UPDATE t SET t.started_at = DATEADD(SECOND, -30, t.started_at) FROM jobs_interna
 		require.NoError(t, err)
 		require.Zero(t, status.SkippedSince)
 		require.WithinDuration(t, c.pass(t, term).Now, status.LastAdvancedAt, time.Minute)
-		require.Equal(t, "nobody at the moment", c.DescribeAdvanceLock(t.Context()))
+		require.Equal(t, "no session at the moment", c.DescribeAdvanceLock(t.Context()))
 	})
 }
 
-// TestLocksAreForThoseWhoNeedThem: whoever may connect could otherwise keep agents from deleting and owners from deploying. A lock of the
-// same name for another principal is another lock
+// TestLocksNeedMembership: without it, any user could keep agents from deleting rows and owners
+// from deploying. A lock of the same name for another principal is another lock
 // (https://learn.microsoft.com/sql/relational-databases/system-stored-procedures/sp-getapplock-transact-sql).
-func TestLocksAreForThoseWhoNeedThem(t *testing.T) {
+func TestLocksNeedMembership(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		author := c.login(t, "author_"+c.name, `ALTER ROLE jobs_author ADD MEMBER [author_`+c.name+`];`, `ALTER ROLE jobs_admin ADD MEMBER [author_`+c.name+`];`)
 		c.job(t, "j", nil)

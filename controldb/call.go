@@ -11,7 +11,8 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
-// call collects the arguments of a procedure by name. Those that are not added are not sent.
+// call is a procedure call with named arguments. Parameters without an argument are not sent, so
+// their defaults apply.
 type call struct {
 	proc string
 	args []any
@@ -39,7 +40,7 @@ func opt[T any](c *call, name string, value *T) *call {
 	return c
 }
 
-// optText adds a text unless it is empty.
+// optText adds a string unless it is empty.
 func (c *call) optText(name, value string) *call {
 	if value != "" {
 		c.in(name, value)
@@ -55,13 +56,13 @@ func (c *call) optTime(name string, t time.Time) *call {
 	return c
 }
 
-// out adds an OUTPUT parameter; dest holds the argument before and the answer after the call.
+// out adds an OUTPUT parameter. *dest is the argument before the call and the result after it.
 func (c *call) out(name string, dest any) *call {
 	c.args = append(c.args, sql.Named(name, sql.Out{Dest: dest, In: true}))
 	return c
 }
 
-// exec runs the procedure and drops its result sets.
+// exec runs the procedure and discards its result sets.
 func (s *Store) exec(ctx context.Context, op string, c *call) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
@@ -73,8 +74,8 @@ func (s *Store) exec(ctx context.Context, op string, c *call) error {
 	})
 }
 
-// query runs the procedure and gives each of its result sets to the next of sets. A result set that is
-// missing is an error: the schema is not what this program was built with.
+// query runs the procedure and passes each of its result sets to the next function of sets, row by
+// row. A missing result set is an error: the installed schema is not the one of this program.
 func (s *Store) query(ctx context.Context, op string, c *call, sets ...func(*sqlx.Rows) error) error {
 	ctx, cancel := s.bounded(ctx)
 	defer cancel()
@@ -87,25 +88,26 @@ func (s *Store) query(ctx context.Context, op string, c *call, sets ...func(*sql
 	}
 	return s.retry(ctx, op, func() (bool, error) {
 		err := s.queryOnce(ctx, op, c, sets)
-		return !read, err // rows that were handed over would be again
+		return !read, err // a retry would deliver the rows twice
 	})
 }
 
 // queryOnce is query without retries.
 func (s *Store) queryOnce(ctx context.Context, op string, c *call, sets []func(*sqlx.Rows) error) error {
-	rows, err := s.db.Unsafe().QueryxContext(ctx, c.proc, c.args...) // unsafe: columns of a later schema are passed over
+	rows, err := s.db.Unsafe().QueryxContext(ctx, c.proc, c.args...) // unsafe: a later schema may have more columns
 	if err != nil {
 		return translateCall(ctx, op, err)
 	}
 	defer rows.Close()
-	// Rows of its own for each result set: sqlx keeps the columns of the first one that it scanned.
+	// sqlx caches the columns of the first result set that it scans, so each result set gets a
+	// copy.
 	fresh := *rows
 	for i, set := range sets {
 		if i > 0 && !rows.NextResultSet() {
 			if err := rows.Err(); err != nil {
 				return translateCall(ctx, op, err)
 			}
-			return fmt.Errorf("%s: %s answered with %d result sets instead of %d", op, c.proc, i, len(sets))
+			return fmt.Errorf("%s: %s returned %d result sets, want %d", op, c.proc, i, len(sets))
 		}
 		scanner := fresh
 		for scanner.Next() {
@@ -125,9 +127,9 @@ func (s *Store) queryOnce(ctx context.Context, op string, c *call, sets []func(*
 	return nil
 }
 
-// datetime2 is an instant as text in UTC with all seven digits: SQL Server converts it to DATETIME2(7)
-// without loss, also below the year 1753.
+// datetime2 formats a time in UTC with seven fractional digits. SQL Server converts this text to
+// DATETIME2(7) without loss, also before the year 1753.
 func datetime2(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.0000000") }
 
-// seconds is a duration in whole seconds, rounded up, at least 1.
+// seconds returns d in whole seconds, rounded up, at least 1.
 func seconds(d time.Duration) int64 { return max(1, int64((d+time.Second-1)/time.Second)) }

@@ -16,7 +16,7 @@ import (
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
-// deployLockTimeout is how long a deployment waits for another one to end, in milliseconds.
+// deployLockTimeout is how long a deployment waits for another one, in milliseconds.
 const deployLockTimeout = 60_000
 
 // SchemaVersion returns the schema version of this program: the number of its latest migration, or 0
@@ -30,9 +30,11 @@ func SchemaVersion() int {
 	return len(migrations)
 }
 
-// Install creates the control schema in the database, in one transaction, and then turns READ_COMMITTED_SNAPSHOT on if nobody else uses
-// the database. In a database that holds the schema already it changes nothing; it then returns a *[SchemaVersionError] if the schema is not this
-// program's. A database or login that is not fit for it is an *[UnfitError], and nothing is changed.
+// Install creates the control schema in one transaction. It then turns READ_COMMITTED_SNAPSHOT on,
+// unless other sessions use the database. If the schema is installed already, Install changes
+// nothing; it returns a *[SchemaVersionError] if that schema is not the one of this program. If the
+// database or the login does not meet the requirements, Install changes nothing and returns an
+// *[UnfitError].
 func (s *Store) Install(ctx context.Context) error {
 	return s.retry(ctx, "install the control schema", func() (bool, error) { return true, s.install(ctx) })
 }
@@ -43,7 +45,7 @@ func (s *Store) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.locked(ctx, func(conn *sqlx.Conn) error {
+	return s.withDeployLock(ctx, func(conn *sqlx.Conn) error {
 		err := checkVersion(ctx, conn, objects, len(migrations))
 		if !errors.Is(err, ErrNotInstalled) {
 			return err
@@ -52,9 +54,9 @@ func (s *Store) install(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = transact(ctx, conn, func(tx *sqlx.Tx) error {
+		err = inTransaction(ctx, conn, func(tx *sqlx.Tx) error {
 			for _, o := range objects {
-				if err := run(ctx, tx, o.File, o.Text); err != nil {
+				if err := runBatch(ctx, tx, o.File, o.Text); err != nil {
 					return err
 				}
 			}
@@ -71,10 +73,14 @@ func (s *Store) install(ctx context.Context) error {
 	})
 }
 
-// Migrate brings an installed schema to this program's version: pending migrations, each in a transaction of
-// its own, then, in one, the procedures, views and roles whose text has changed or that are missing, and the
-// end of those that this program does not have any more. It returns [ErrNotInstalled] when there is no
-// schema, [ErrSchemaVersion] when it is newer than this program, and an *[UnfitError] when the database or the login is not fit for it.
+// Migrate upgrades an installed schema to this program's version. It applies pending migrations,
+// each in a transaction of its own. Then, in one transaction, it creates or replaces the
+// procedures, views and roles that are missing or have another text, and drops those that this
+// program no longer has.
+//
+// It returns [ErrNotInstalled] when there is no schema, [ErrSchemaVersion] when the schema is newer
+// than this program, and an *[UnfitError] when the database or the login does not meet the
+// requirements.
 func (s *Store) Migrate(ctx context.Context) error {
 	return s.retry(ctx, "migrate the control schema", func() (bool, error) { return true, s.migrate(ctx) })
 }
@@ -85,7 +91,7 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return s.locked(ctx, func(conn *sqlx.Conn) error {
+	return s.withDeployLock(ctx, func(conn *sqlx.Conn) error {
 		have, err := installedVersion(ctx, conn)
 		if err != nil {
 			return err
@@ -100,8 +106,8 @@ func (s *Store) migrate(ctx context.Context) error {
 			return err
 		}
 		for _, m := range migrations[have:] {
-			err := transact(ctx, conn, func(tx *sqlx.Tx) error {
-				if err := run(ctx, tx, "migrations/"+m.Name+".sql", m.Text); err != nil {
+			err := inTransaction(ctx, conn, func(tx *sqlx.Tx) error {
+				if err := runBatch(ctx, tx, "migrations/"+m.Name+".sql", m.Text); err != nil {
 					return err
 				}
 				return record(ctx, tx, nil, []deployedMigration{{Version: m.Version, Name: m.Name, SHA256: m.SHA256}})
@@ -118,14 +124,14 @@ func (s *Store) migrate(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		return transact(ctx, conn, func(tx *sqlx.Tx) error {
+		return inTransaction(ctx, conn, func(tx *sqlx.Tx) error {
 			known := map[string]bool{}
 			for _, o := range objects {
 				known[strings.ToLower(o.Name)] = true
 				if !o.Kind.IsCode() || !slices.Contains(differs.Changed, o.Name) && !slices.Contains(differs.Missing, o.Name) {
 					continue
 				}
-				if err := run(ctx, tx, o.File, o.Text); err != nil {
+				if err := runBatch(ctx, tx, o.File, o.Text); err != nil {
 					return err
 				}
 			}
@@ -133,7 +139,7 @@ func (s *Store) migrate(ctx context.Context) error {
 				if known[key] {
 					continue
 				}
-				if err := run(ctx, tx, d.Name, fmt.Sprintf("DROP %s IF EXISTS %s;", d.Kind, tsql.Name(strings.Split(d.Name, ".")...))); err != nil {
+				if err := runBatch(ctx, tx, d.Name, fmt.Sprintf("DROP %s IF EXISTS %s;", d.Kind, tsql.Name(strings.Split(d.Name, ".")...))); err != nil {
 					return err
 				}
 			}
@@ -156,18 +162,19 @@ func checkNotNewer(ctx context.Context, conn *sqlx.Conn) error {
 	return translate("read the agent protocols of the control schema", err)
 }
 
-// Comparison is what Compare found.
+// Comparison is the result of [Store.Compare].
 type Comparison struct {
-	// Version is the installed version, and Want this program's.
+	// Version is the installed version, and Want is this program's.
 	Version, Want int
-	// Missing names objects of this program that the database does not have, Changed those whose text is
-	// another or that were created with QUOTED_IDENTIFIER or ANSI_NULLS off, and Extra those in the two schemas that this program does not know. Extra objects do no harm.
+	// Missing are the objects of this program that the database lacks. Changed are those with
+	// another text, or created with QUOTED_IDENTIFIER or ANSI_NULLS off. Extra are the objects in
+	// the schemas jobs and jobs_internal that this program does not have; they do no harm.
 	Missing, Changed, Extra []string
 }
 
-// Compare compares the installed schema with this program's, object by object. It only reads. That something
-// differs is no error; that there is no schema is [ErrNotInstalled]. A login that may not see definitions
-// learns of missing and changed objects only what was recorded at the deployment.
+// Compare compares the installed schema with this program's, object by object. It only reads. A
+// difference is no error; a missing schema is [ErrNotInstalled]. For a login that may not see
+// definitions, Missing and Changed are derived from the record of the deployment alone.
 func (s *Store) Compare(ctx context.Context) (Comparison, error) {
 	objects, migrations, err := embedded()
 	if err != nil {
@@ -191,8 +198,9 @@ func (s *Store) Compare(ctx context.Context) (Comparison, error) {
 	return c, err
 }
 
-// Verify is nil when the installed schema is exactly this program's, extra objects aside. It returns
-// [ErrNotInstalled], or a *[SchemaVersionError] that names what differs. It only reads.
+// Verify returns nil when the installed schema is exactly this program's; extra objects are
+// ignored. It returns [ErrNotInstalled], or a *[SchemaVersionError] that lists the differences. It
+// only reads.
 func (s *Store) Verify(ctx context.Context) error {
 	c, err := s.Compare(ctx)
 	if err != nil {
@@ -204,7 +212,8 @@ func (s *Store) Verify(ctx context.Context) error {
 	return nil
 }
 
-// compareObjects finds what is missing, changed and extra; deployed is what was recorded, by name in lower case.
+// compareObjects finds missing, changed and extra objects. deployed is the record of the
+// deployment, by lower-case name.
 func compareObjects(ctx context.Context, conn *sqlx.Conn, objects []sqlfs.Object, deployed map[string]deployedObject) (Comparison, error) {
 	const op = "verify the control schema"
 	var c Comparison
@@ -280,11 +289,12 @@ func seesDefinitions(ctx context.Context, conn *sqlx.Conn) (bool, error) {
 	return n == 1, err
 }
 
-// moduleHead is what a module's definition begins with, up to the word that says its kind.
+// moduleHead matches the beginning of a module's definition, up to the keyword of its kind.
 var moduleHead = regexp.MustCompile(`(?mi)^[ \t]*(?:CREATE(?:\s+OR\s+ALTER)?|ALTER)\s+(PROCEDURE|VIEW)\b`)
 
-// moduleBody is a module's text from its kind, PROCEDURE or VIEW, on. What stands before it is not compared: SQL Server keeps
-// CREATE for CREATE OR ALTER, with the blanks that were around the words that it takes out.
+// moduleBody returns a module's text from the keyword PROCEDURE or VIEW on. The text before it is
+// not compared: SQL Server stores CREATE instead of CREATE OR ALTER and keeps the blanks around the
+// removed words.
 func moduleBody(text string) string {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	if m := moduleHead.FindStringSubmatchIndex(text); m != nil {
@@ -293,8 +303,9 @@ func moduleBody(text string) string {
 	return strings.TrimSpace(text)
 }
 
-// CheckVersion is nil when what was recorded at the deployment is this program's schema. It returns [ErrNotInstalled] or a
-// *[SchemaVersionError], or [ErrVersionHidden] for a login without the right to know. It is cheap: two small tables are read.
+// CheckVersion returns nil when the record of the deployment matches this program. It returns
+// [ErrNotInstalled], a *[SchemaVersionError], or [ErrVersionHidden] for a login that may not read the
+// record. It is cheap: it reads two small tables.
 func (s *Store) CheckVersion(ctx context.Context) error {
 	objects, migrations, err := embedded()
 	if err != nil {
@@ -310,9 +321,10 @@ func (s *Store) CheckVersion(ctx context.Context) error {
 	return checkVersion(ctx, conn, objects, len(migrations))
 }
 
-// CheckAgent says whether an agent of this program may work with the installed schema: one that understands its protocol, be it
-// the schema of this program or that of another release. Then other is what CheckVersion finds to differ, nil if nothing does. The errors
-// are those of CheckVersion, and [ErrSchemaVersion] when the schema does not understand the agent.
+// CheckAgent checks whether an agent of this program may work with the installed schema, which may
+// be the schema of another release: the schema must support the agent's protocol. other holds the
+// differences that CheckVersion finds, or nil. The errors are those of CheckVersion, and
+// [ErrSchemaVersion] when the schema does not support the protocol.
 func (s *Store) CheckAgent(ctx context.Context) (other *SchemaVersionError, err error) {
 	if err := s.CheckVersion(ctx); err == nil || !errors.As(err, &other) {
 		return nil, err
@@ -368,8 +380,9 @@ func checkVersion(ctx context.Context, conn *sqlx.Conn, objects []sqlfs.Object, 
 	return nil
 }
 
-// installedVersion reads the schema's version. Without a schema the error is ErrNotInstalled; when the login sees the views, but not
-// the table of versions, as one that only holds jobs_reader, it is ErrVersionHidden.
+// installedVersion reads the schema's version. Without a schema it returns ErrNotInstalled. It
+// returns ErrVersionHidden when the login sees the views but not the table of versions, such as a
+// login with only the role jobs_reader.
 func installedVersion(ctx context.Context, conn *sqlx.Conn) (int, error) {
 	const op = "read the version of the control schema"
 	var exists, hidden bool
@@ -408,7 +421,7 @@ type deployedMigration struct {
 	SHA256  string `json:"sha256"`
 }
 
-// deployedObjects reads what was deployed, by name in lower case.
+// deployedObjects reads the record of the deployed code objects, by lower-case name.
 func deployedObjects(ctx context.Context, conn *sqlx.Conn) (map[string]deployedObject, error) {
 	rows, err := selectRows[deployedObject](ctx, conn, `SELECT name, kind, sha256 FROM jobs_internal.code_objects;`)
 	if err != nil {
@@ -421,7 +434,8 @@ func deployedObjects(ctx context.Context, conn *sqlx.Conn) (map[string]deployedO
 	return byName, nil
 }
 
-// record writes what was deployed: the code objects among objects (nil: none are recorded) and migrations.
+// record writes the record of a deployment: migrations, and the code objects among objects. With
+// nil objects, the record of code objects stays as it is.
 func record(ctx context.Context, tx *sqlx.Tx, objects []sqlfs.Object, migrations []deployedMigration) error {
 	c := newCall("jobs_internal.record_deployment")
 	if objects != nil {
@@ -450,8 +464,8 @@ func record(ctx context.Context, tx *sqlx.Tx, objects []sqlfs.Object, migrations
 	return nil
 }
 
-// run sends one batch; the error names where it comes from, and the line.
-func run(ctx context.Context, tx *sqlx.Tx, file, text string) error {
+// runBatch sends one batch. The error names its file and line.
+func runBatch(ctx context.Context, tx *sqlx.Tx, file, text string) error {
 	if _, err := tx.ExecContext(ctx, text); err != nil {
 		where := file
 		if e, ok := sqlError(err); ok && e.LineNo > 0 {
@@ -462,14 +476,19 @@ func run(ctx context.Context, tx *sqlx.Tx, file, text string) error {
 	return nil
 }
 
-// numInvalidPrincipal is SQL Server's error for an application lock of a principal of which the caller is no member.
+// numInvalidPrincipal is SQL Server's error when the caller is not a member of the principal of an
+// application lock.
 const numInvalidPrincipal = 1230
 
-// locked runs f on a connection that holds the deployment's application lock, so that two deployments never
-// overlap. The lock is the session's, and it is released on the same connection. Only members of db_owner may take it
-// (https://learn.microsoft.com/sql/relational-databases/system-stored-procedures/sp-getapplock-transact-sql, @DbPrincipal): who deploys is
-// one, since what is made belongs to dbo, and nobody else can keep others from deploying.
-func (s *Store) locked(ctx context.Context, f func(*sqlx.Conn) error) error {
+// withDeployLock runs f on a connection that holds the application lock of deployments, so that two
+// deployments never overlap. The lock belongs to the session and is released on the same
+// connection.
+//
+// Only members of db_owner may take the lock
+// (https://learn.microsoft.com/sql/relational-databases/system-stored-procedures/sp-getapplock-transact-sql,
+// @DbPrincipal). A deployment needs that role anyway, because its objects belong to dbo, and no
+// other login can block deployments.
+func (s *Store) withDeployLock(ctx context.Context, f func(*sqlx.Conn) error) error {
 	const op = "take the deployment lock"
 	conn, err := s.db.Connx(ctx)
 	if err != nil {
@@ -481,7 +500,7 @@ func (s *Store) locked(ctx context.Context, f func(*sqlx.Conn) error) error {
 EXECUTE @status = sp_getapplock @Resource = N'jobagent.deploy', @LockMode = N'Exclusive', @LockOwner = N'Session', @LockTimeout = @p1, @DbPrincipal = N'db_owner';
 SELECT @status;`, deployLockTimeout)
 	if server, ok := sqlError(err); ok && server.Number == numInvalidPrincipal {
-		finding, err := notOwner(ctx, conn)
+		finding, err := notOwnerFinding(ctx, conn)
 		if err != nil {
 			return translate(op, err)
 		}
@@ -494,22 +513,22 @@ SELECT @status;`, deployLockTimeout)
 		return fmt.Errorf("%s: another deployment holds it (status %d): try again when it has ended", op, status)
 	}
 	err = f(conn)
-	_, unlockErr := conn.ExecContext(context.WithoutCancel(ctx),
+	_, releaseErr := conn.ExecContext(context.WithoutCancel(ctx),
 		`EXECUTE sp_releaseapplock @Resource = N'jobagent.deploy', @LockOwner = N'Session', @DbPrincipal = N'db_owner';`)
-	if err == nil && unlockErr != nil {
-		err = translate("release the deployment lock", unlockErr)
+	if err == nil && releaseErr != nil {
+		err = translate("release the deployment lock", releaseErr)
 	}
 	return err
 }
 
-// transact runs f in a transaction.
-func transact(ctx context.Context, conn *sqlx.Conn, f func(*sqlx.Tx) error) error {
+// inTransaction runs f in a transaction.
+func inTransaction(ctx context.Context, conn *sqlx.Conn, f func(*sqlx.Tx) error) error {
 	tx, err := conn.BeginTxx(ctx, nil)
 	if err != nil {
 		return translate("begin a transaction", err)
 	}
 	if err := f(tx); err != nil {
-		_ = tx.Rollback() // f's error says more; the server may have rolled back already
+		_ = tx.Rollback() // f's error is more useful, and the server may have rolled back already
 		return err
 	}
 	if err := tx.Commit(); err != nil {

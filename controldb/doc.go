@@ -1,15 +1,16 @@
-// Package controldb is Go's only door to the control database: it installs, migrates and verifies it,
-// and has one method for each procedure and view.
+// Package controldb is the only access to the control database from Go. It installs, migrates and
+// verifies the schema, and has one method for each procedure and view that Go code uses.
 //
-// Vocabulary. A term is one life of an agent; every write of task state names it. A task is one attempt
-// on one target, or one resolution of a target group; it is held by exactly one term. A pass is the one
-// hot call: it advances executions and claims tasks. See the package sqlfs (folder sql) for the tables
-// and procedures, and its DESIGN.md for their locking.
+// Vocabulary. A term is one period of work of an agent; every write of task state names its term. A
+// task is one attempt on one target, or one resolution of a target group; exactly one term holds it.
+// A pass is one call of the procedure controller_pass, which advances executions and claims tasks.
+// The package sqlfs (folder sql) has the tables and procedures, and its DESIGN.md their locking.
 //
-// What a newcomer gets wrong: nothing is decided here. A method sends its arguments to a procedure and
-// scans what comes back; a rule that is missing belongs into a procedure. An argument that is not given
-// (nil, or the zero value where a comment says so) is not sent, so that the procedure's default holds.
+// Common mistakes. Nothing is decided here: a method sends its arguments to a procedure and scans the
+// result, so a missing rule belongs in a procedure. An argument that is not given (nil, or the zero
+// value where a comment says so) is not sent, so the procedure's default applies.
 //
-// Errors. A number that our T-SQL throws becomes one of this package's sentinels (error_numbers.go); the
-// driver's error stays in the chain. Nothing here logs, and no error holds a secret.
+// Errors. A number that our T-SQL throws becomes one of this package's sentinels
+// (error_numbers.go); the driver's error stays in the chain. The package does not log, and no error
+// contains a secret.
 package controldb

@@ -8,34 +8,37 @@ import (
 	"github.com/jmoiron/sqlx"
 )
 
-// Severity says how much a finding hurts.
+// Severity is the severity of a finding.
 type Severity string
 
-// The severities. What the login may not see is SeverityOK, and its finding says so.
+// The severities. A finding about something that the login may not see has SeverityOK, and its text
+// says so.
 const (
 	SeverityOK      Severity = "ok"
-	SeverityWarning Severity = "warning" // works, but slower, later or less safely than it could
+	SeverityWarning Severity = "warning" // works, but slower, later or less safely than possible
 	SeverityError   Severity = "error"   // does not work
 )
 
-// Finding is what [Store.Examine] found out about one matter.
+// Finding is one result of [Store.Examine].
 type Finding struct {
-	// Code names the matter. Codes are part of the interface: they never change their meaning.
+	// Code identifies the subject of the finding. Codes are part of the public interface: they
+	// never change their meaning.
 	Code string
-	// Severity says how much it hurts.
+	// Severity is SeverityOK when nothing needs to be done.
 	Severity Severity
-	// Found is what is the case.
+	// Found is the observation.
 	Found string
-	// Why says what the harm is; empty when there is none.
+	// Why describes the harm; it is empty when there is none.
 	Why string
-	// SQL is the T-SQL that mends it, for the control database unless it says otherwise; empty where T-SQL cannot.
+	// SQL is the T-SQL that fixes the problem, to be run in the control database unless it says
+	// otherwise. It is empty where T-SQL cannot fix it.
 	SQL string
-	// Command is what mends it where SQL is empty: a command line, or what to do.
+	// Command is a command line or an instruction; it replaces an empty SQL.
 	Command string
 }
 
-// Mend is what mends the finding: SQL, else Command; empty when nothing needs to be mended.
-func (f Finding) Mend() string {
+// Fix returns SQL, or Command if SQL is empty. Both are empty when nothing needs to be fixed.
+func (f Finding) Fix() string {
 	if f.SQL != "" {
 		return f.SQL
 	}
@@ -74,11 +77,11 @@ const (
 //go:embed doctor/*.sql
 var doctorFiles embed.FS
 
-// doctorText is a statement of the folder doctor.
+// doctorText returns a statement of the folder doctor.
 func doctorText(name string) string {
 	text, err := doctorFiles.ReadFile("doctor/" + name + ".sql")
 	if err != nil {
-		panic(err) // the files are part of the program, and the names constants
+		panic(err) // the files are embedded, and the names are constants
 	}
 	return string(text)
 }
@@ -87,19 +90,20 @@ func doctorText(name string) string {
 type examination struct {
 	conn     *sqlx.Conn
 	database databaseFacts
-	// sees says whether the login sees the definitions of objects that it has no right on.
+	// sees is true if the login sees the definitions of objects on which it has no permission.
 	sees bool
 }
 
-// check answers one question, or a few that one query answers.
+// check examines one subject, or a few that one query covers.
 type check struct {
 	code string
 	run  func(context.Context, *examination) ([]Finding, error)
-	// definitions says that the check needs the right VIEW DEFINITION: without it, objects seem to be missing.
+	// definitions is true if the check needs VIEW DEFINITION. Without it, objects seem to be
+	// missing.
 	definitions bool
 }
 
-// checks are those that need an installed schema, in the order of the report.
+// checks are the checks that need an installed schema, in the order of the report.
 var checks = []check{
 	{CodeSchema, checkSchema, false},
 	{CodeModuleOptions, checkModuleOptions, true},
@@ -114,8 +118,9 @@ var checks = []check{
 	{CodeAdvance, checkAdvance, false},
 }
 
-// Examine looks for what would hurt in the control database: at the server, the database, the schema, the rights of the login and
-// what the agents do. It changes nothing. Each matter has at least one finding, good or bad. The error is about the connection only.
+// Examine looks for problems of the control database: the server, the database, the schema, the
+// permissions of the login, and the activity of agents. It changes nothing. Each subject has at
+// least one finding, good or bad. The error is about the connection only.
 func (s *Store) Examine(ctx context.Context) ([]Finding, error) {
 	const op = "examine the control database"
 	conn, err := s.db.Connx(ctx)
@@ -127,9 +132,9 @@ func (s *Store) Examine(ctx context.Context) ([]Finding, error) {
 	if e.database, err = readDatabase(ctx, conn); err != nil {
 		return nil, translate(op, err)
 	}
-	found := judgeDatabase(e.database)
+	found := databaseFindings(e.database)
 	if worst := Worst(found[:1]); worst == SeverityError {
-		return found, nil // the version is too old for every other question
+		return found, nil // other queries need a newer version
 	}
 	run := func(list []check) error {
 		for _, c := range list {
@@ -150,7 +155,8 @@ func (s *Store) Examine(ctx context.Context) ([]Finding, error) {
 	return found, run(checks)
 }
 
-// ExamineDatabase is the part of [Store.Examine] that a deployment depends on: server and database, but not the schema.
+// ExamineDatabase is the part of [Store.Examine] that a deployment depends on: the server and the
+// database, without the schema.
 func (s *Store) ExamineDatabase(ctx context.Context) ([]Finding, error) {
 	const op = "examine the control database"
 	conn, err := s.db.Connx(ctx)
@@ -162,10 +168,10 @@ func (s *Store) ExamineDatabase(ctx context.Context) ([]Finding, error) {
 	if err != nil {
 		return nil, translate(op, err)
 	}
-	return judgeDatabase(facts), nil
+	return databaseFindings(facts), nil
 }
 
-// Worst is the greatest severity among findings; SeverityOK without any.
+// Worst returns the highest severity among findings; SeverityOK without any.
 func Worst(findings []Finding) Severity {
 	worst := SeverityOK
 	for _, f := range findings {
@@ -176,10 +182,10 @@ func Worst(findings []Finding) Severity {
 	return worst
 }
 
-// answer makes a check. That the login may not see what it is about is a finding, and so is an error of the server.
+// answer runs a check. A missing permission is a finding, and so is any other error of the server.
 func (e *examination) answer(ctx context.Context, c check) ([]Finding, error) {
 	if c.definitions && !e.sees {
-		return []Finding{{Code: c.code, Severity: SeverityOK, Found: "not seen: the login lacks VIEW DEFINITION in the database"}}, nil
+		return []Finding{{Code: c.code, Severity: SeverityOK, Found: "not checked: the login lacks VIEW DEFINITION in the database"}}, nil
 	}
 	found, err := c.run(ctx, e)
 	if err == nil {
@@ -190,16 +196,17 @@ func (e *examination) answer(ctx context.Context, c check) ([]Finding, error) {
 	case !ok || ctx.Err() != nil:
 		return nil, err
 	case isDenied(server.Number):
-		return []Finding{{Code: c.code, Severity: SeverityOK, Found: fmt.Sprintf("not seen: %s (error %d)", server.Message, server.Number)}}, nil
+		return []Finding{{Code: c.code, Severity: SeverityOK, Found: fmt.Sprintf("not checked: %s (error %d)", server.Message, server.Number)}}, nil
 	}
 	return []Finding{{
 		Code: c.code, Severity: SeverityWarning, Found: fmt.Sprintf("the check ended with an error: %s (error %d)", server.Message, server.Number),
-		Why: "what it would have found is not known", Command: "mend the errors above, and run jobagent doctor again",
+		Why: "the result of the check is unknown", Command: "fix the errors above, then run jobagent doctor again",
 	}}, nil
 }
 
-// isDenied says whether an error of the server is about a missing right: 229 and 230 on an object or column, 262 in the database, 297
-// and 300 on the server, 371 in Azure SQL Database, 6004 and 15247 in general.
+// isDenied reports whether an error of the server means a missing permission: 229 and 230 on an
+// object or a column, 262 in the database, 297 and 300 on the server, 371 in Azure SQL Database,
+// 6004 and 15247 in general.
 func isDenied(number int32) bool {
 	switch number {
 	case 229, 230, 262, 297, 300, 371, 6004, 15247:
@@ -208,12 +215,12 @@ func isDenied(number int32) bool {
 	return false
 }
 
-// good is the finding of a matter that needs nothing.
+// good returns a finding that needs no action.
 func good(code, format string, args ...any) Finding {
 	return Finding{Code: code, Severity: SeverityOK, Found: fmt.Sprintf(format, args...)}
 }
 
-// plural is "1 object" or "2 objects".
+// plural returns "1 object" or "2 objects".
 func plural(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun

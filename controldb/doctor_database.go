@@ -47,16 +47,17 @@ const (
 )
 
 const (
-	leastMajorVersion = 14 // SQL Server 2017
-	leastLevel        = 130
+	minMajorVersion       = 14 // SQL Server 2017
+	minCompatibilityLevel = 130
 )
 
-// readDatabase reads the facts about the database of a connection.
+// readDatabase reads the properties of a connection's database and server.
 func readDatabase(ctx context.Context, conn *sqlx.Conn) (databaseFacts, error) {
 	return selectOne[databaseFacts](ctx, conn, doctorText("database"))
 }
 
-// major is the server's version, as 16 for SQL Server 2022; 0: unknown, or a service whose number says nothing.
+// major returns the server's major version, such as 16 for SQL Server 2022. It returns 0 if the
+// version is unknown, or for a service whose version number has no meaning.
 func (f databaseFacts) major() int {
 	switch f.EngineEdition {
 	case editionAzureDatabase, editionManagedInstance, editionFabric:
@@ -70,45 +71,46 @@ func (f databaseFacts) major() int {
 	return n
 }
 
-// alter is an ALTER DATABASE of the database.
+// alter returns an ALTER DATABASE … SET of the database.
 func (f databaseFacts) alter(set string) string {
-	return mendDatabase(f.Name, "SET "+set)
+	return fixDatabase(f.Name, "SET "+set)
 }
 
-// judgeDatabase says what the facts mean. The first finding is about the server's version.
-func judgeDatabase(f databaseFacts) []Finding {
+// databaseFindings returns a finding for each property. The first finding is about the server's
+// version.
+func databaseFindings(f databaseFacts) []Finding {
 	return []Finding{
-		f.judgeVersion(), f.judgeName(), f.judgeState(), f.judgeLevel(), f.judgeRowVersions(), f.judgeTempdb(), f.judgeRecovery(),
-		f.judgeDurability(),
-		f.judgeSwitch(CodeAutoClose, "AUTO_CLOSE", f.AutoClose, "the database is shut down when the last connection ends, and each next one waits until it has started"),
-		f.judgeSwitch(CodeAutoShrink, "AUTO_SHRINK", f.AutoShrink, "the server shrinks files that grow again, at times that nobody chooses"),
+		f.versionFinding(), f.nameFinding(), f.stateFinding(), f.compatibilityFinding(), f.rowVersionsFinding(), f.collationFinding(), f.recoveryFinding(),
+		f.durabilityFinding(),
+		f.optionFinding(CodeAutoClose, "AUTO_CLOSE", f.AutoClose, "the database shuts down when the last connection ends, and the next connection waits until it has started again"),
+		f.optionFinding(CodeAutoShrink, "AUTO_SHRINK", f.AutoShrink, "the server shrinks files that then grow again, at unpredictable times"),
 	}
 }
 
-func (f databaseFacts) judgeVersion() Finding {
+func (f databaseFacts) versionFinding() Finding {
 	found := fmt.Sprintf("version %s, %s", f.ProductVersion, f.Edition)
 	major := f.major()
 	switch {
 	case f.EngineEdition == editionSynapse || f.EngineEdition == editionServerless:
 		return Finding{Code: CodeServerVersion, Severity: SeverityError, Found: found,
 			Why: "Azure Synapse has no transactional tables", Command: "use SQL Server 2017 or newer, or Azure SQL Database"}
-	case major != 0 && major < leastMajorVersion:
+	case major != 0 && major < minMajorVersion:
 		return Finding{Code: CodeServerVersion, Severity: SeverityError, Found: found,
 			Why: "the procedures need SQL Server 2017 (version 14) or newer, or Azure SQL Database", Command: "use a newer server"}
 	}
 	return good(CodeServerVersion, "%s", found)
 }
 
-func (f databaseFacts) judgeName() Finding {
+func (f databaseFacts) nameFinding() Finding {
 	if f.ServerName != "" {
 		return good(CodeServerName, "@@SERVERNAME is %s", f.ServerName)
 	}
 	return Finding{Code: CodeServerName, Severity: SeverityWarning, Found: "@@SERVERNAME is NULL",
-		Why: "the agent cannot tell whether a target server is the control database's own server; the name shows after a restart of the server",
-		SQL: mendServerName(f.MachineName)}
+		Why: "the agent cannot tell whether a target server is the control database's own server; a new name takes effect after a restart of the server",
+		SQL: fixServerName(f.MachineName)}
 }
 
-func (f databaseFacts) judgeState() Finding {
+func (f databaseFacts) stateFinding() Finding {
 	const code = CodeState
 	name := tsql.Name(f.Name)
 	switch {
@@ -128,16 +130,16 @@ func (f databaseFacts) judgeState() Finding {
 		return Finding{Code: code, Severity: SeverityWarning, Found: "database " + name + " is in restricted-user mode",
 			Why: "only members of db_owner, dbcreator and sysadmin may connect", SQL: f.alter("MULTI_USER")}
 	}
-	return good(code, "database %s is online, for reading and writing, for all users", name)
+	return good(code, "database %s is online, writable and open to all users", name)
 }
 
-func (f databaseFacts) judgeLevel() Finding {
+func (f databaseFacts) compatibilityFinding() Finding {
 	current := 10 * f.major()
-	if f.CompatibilityLevel < leastLevel {
+	if f.CompatibilityLevel < minCompatibilityLevel {
 		return Finding{Code: CodeCompatibility, Severity: SeverityError,
 			Found: fmt.Sprintf("the compatibility level of database %s is %d", tsql.Name(f.Name), f.CompatibilityLevel),
-			Why:   fmt.Sprintf("OPENJSON and STRING_SPLIT need level %d or above", leastLevel),
-			SQL:   f.alter(fmt.Sprintf("COMPATIBILITY_LEVEL = %d", max(current, leastLevel)))}
+			Why:   fmt.Sprintf("OPENJSON and STRING_SPLIT need level %d or above", minCompatibilityLevel),
+			SQL:   f.alter(fmt.Sprintf("COMPATIBILITY_LEVEL = %d", max(current, minCompatibilityLevel)))}
 	}
 	if f.CompatibilityLevel < current {
 		ok := good(CodeCompatibility, "the compatibility level is %d; the server's own is %d, with better plans for table variables from 150 on", f.CompatibilityLevel, current)
@@ -147,33 +149,34 @@ func (f databaseFacts) judgeLevel() Finding {
 	return good(CodeCompatibility, "the compatibility level is %d", f.CompatibilityLevel)
 }
 
-func (f databaseFacts) judgeRowVersions() Finding {
+func (f databaseFacts) rowVersionsFinding() Finding {
 	if f.RowVersions {
 		return good(CodeRowVersions, "READ_COMMITTED_SNAPSHOT is on")
 	}
 	return Finding{Code: CodeRowVersions, Severity: SeverityWarning, Found: "READ_COMMITTED_SNAPSHOT is off",
 		Why: "readers wait for writers: a report delays agents and an open transaction delays reports, and agents repeat more passes after deadlocks; " +
-			"the statement ends the connections of everybody else in the database, and agents connect again",
+			"the statement closes all other connections to the database; agents reconnect",
 		SQL: f.alter("READ_COMMITTED_SNAPSHOT ON WITH ROLLBACK IMMEDIATE")}
 }
 
-// judgeTempdb is about collations. All are supported; what hurts are columns of another one (checkCollations). No procedure makes
-// a temporary table, and table variables have the collation of the database, so tempdb's does not matter.
-func (f databaseFacts) judgeTempdb() Finding {
+// collationFinding accepts every collation. Only a column with a collation other than the
+// database's is a problem (checkCollations). tempdb's collation does not matter: no procedure
+// creates a temporary table, and table variables have the collation of the database.
+func (f databaseFacts) collationFinding() Finding {
 	if f.TempdbCollation != "" && f.TempdbCollation != f.Collation {
-		return good(CodeCollation, "the database has %s; tempdb has %s, which does no harm", f.Collation, f.TempdbCollation)
+		return good(CodeCollation, "the database has %s; tempdb has %s, which is harmless", f.Collation, f.TempdbCollation)
 	}
 	return good(CodeCollation, "the database has %s", f.Collation)
 }
 
-func (f databaseFacts) judgeRecovery() Finding {
+func (f databaseFacts) recoveryFinding() Finding {
 	if f.RecoveryModel == "SIMPLE" {
 		return good(CodeRecovery, "the recovery model is SIMPLE: a restored database is as old as its last full or differential backup")
 	}
 	return good(CodeRecovery, "the recovery model is %s; the log waits for %s", f.RecoveryModel, f.LogReuseWait)
 }
 
-func (f databaseFacts) judgeDurability() Finding {
+func (f databaseFacts) durabilityFinding() Finding {
 	if f.Durability == "FORCED" {
 		return Finding{Code: CodeDurability, Severity: SeverityWarning, Found: "DELAYED_DURABILITY is FORCED",
 			Why: "a crash of the server may lose claims and outcomes that agents rely on, so that a script may run twice",
@@ -182,37 +185,39 @@ func (f databaseFacts) judgeDurability() Finding {
 	return good(CodeDurability, "commits are durable")
 }
 
-func (f databaseFacts) judgeSwitch(code, option string, on bool, why string) Finding {
+func (f databaseFacts) optionFinding(code, option string, on bool, why string) Finding {
 	if on {
 		return Finding{Code: code, Severity: SeverityWarning, Found: option + " is on", Why: why, SQL: f.alter(option + " OFF")}
 	}
 	return good(code, "%s is off", option)
 }
 
-// ErrUnfit means that the database, or the login, is not fit for a deployment. The error is an *[UnfitError].
+// ErrUnfit means that the database or the login does not meet the requirements of a deployment. The
+// error is an *[UnfitError].
 var ErrUnfit = errors.New("the database is not fit for the control schema")
 
-// UnfitError says why a deployment was refused. Nothing was changed.
+// UnfitError is the reason for a refused deployment. Nothing was changed.
 type UnfitError struct {
-	// Finding is what stands against it.
+	// Finding is the unmet requirement.
 	Finding Finding
 }
 
 func (e *UnfitError) Error() string {
-	return fmt.Sprintf("%v: %s: %s; to mend it: %s", ErrUnfit, e.Finding.Found, e.Finding.Why, strings.ReplaceAll(e.Finding.Mend(), "\n", " "))
+	return fmt.Sprintf("%v: %s: %s; to fix it: %s", ErrUnfit, e.Finding.Found, e.Finding.Why, strings.ReplaceAll(e.Finding.Fix(), "\n", " "))
 }
 
 // Is makes errors.Is(err, ErrUnfit) true.
 func (e *UnfitError) Is(target error) bool { return target == ErrUnfit }
 
-// checkDeployment refuses a deployment into a database that is not fit for it. It changes nothing. fresh says that the schemas are to be made.
+// checkDeployment returns an *UnfitError if the database does not meet the requirements of a
+// deployment. It changes nothing. With fresh, the schemas must not exist yet.
 func checkDeployment(ctx context.Context, conn *sqlx.Conn, fresh bool) (databaseFacts, error) {
 	const op = "check the database"
 	facts, err := readDatabase(ctx, conn)
 	if err != nil {
 		return facts, translate(op, err)
 	}
-	for _, f := range judgeDatabase(facts) {
+	for _, f := range databaseFindings(facts) {
 		if f.Severity == SeverityError {
 			return facts, &UnfitError{f}
 		}
@@ -223,7 +228,7 @@ func checkDeployment(ctx context.Context, conn *sqlx.Conn, fresh bool) (database
 			return facts, translate(op, err)
 		}
 		if len(objects) > 0 {
-			return facts, &UnfitError{judgeTaken(objects)}
+			return facts, &UnfitError{takenSchemasFinding(objects)}
 		}
 	}
 	found, err := tryDeployment(ctx, conn)
@@ -247,29 +252,29 @@ func readObjects(ctx context.Context, conn *sqlx.Conn) ([]schemaObject, error) {
 	return selectRows[schemaObject](ctx, conn, doctorText("objects"))
 }
 
-// judgeTaken is about schemas of our names in a database that does not have our schema.
-func judgeTaken(objects []schemaObject) Finding {
+// takenSchemasFinding is about a database without our schema that has schemas of the same names.
+func takenSchemasFinding(objects []schemaObject) Finding {
 	var schemas, names, drop []string
 	for _, o := range objects {
 		if o.Name == "" {
 			schemas = append(schemas, o.Schema)
-			drop = append(drop, mendEmptySchema(o.Schema))
+			drop = append(drop, fixEmptySchema(o.Schema))
 		} else {
 			names = append(names, o.Schema+"."+o.Name)
 		}
 	}
-	f := Finding{Code: CodeForeign, Severity: SeverityError, Found: "the database has the schema " + strings.Join(schemas, " and ") + " already, and jobagent has not made it"}
+	f := Finding{Code: CodeForeign, Severity: SeverityError, Found: "the database has the schema " + strings.Join(schemas, " and ") + " already, and jobagent did not create it"}
 	if len(names) == 0 {
-		f.Why, f.SQL = "a deployment makes the schemas jobs and jobs_internal", strings.Join(drop, "\n")
+		f.Why, f.SQL = "a deployment creates the schemas jobs and jobs_internal", strings.Join(drop, "\n")
 		return f
 	}
 	f.Found += fmt.Sprintf("; it holds %s (%s)", plural(len(names), "object"), firstNames(names))
-	f.Why = "the schemas belong to somebody else, such as Azure Elastic Jobs; a job database of that service cannot be shared"
-	f.SQL = mendTakenSchemas
+	f.Why = "the schemas belong to another product, such as Azure Elastic Jobs; a job database of that service cannot be shared"
+	f.SQL = fixTakenSchemas
 	return f
 }
 
-// tryDeployment tries to create what a deployment creates, in a transaction that is rolled back.
+// tryDeployment creates one object of each kind in a transaction that is rolled back.
 func tryDeployment(ctx context.Context, conn *sqlx.Conn) (Finding, error) {
 	_, err := conn.ExecContext(ctx, doctorText("deployment_rights"))
 	if err == nil {
@@ -280,32 +285,33 @@ func tryDeployment(ctx context.Context, conn *sqlx.Conn) (Finding, error) {
 		return Finding{}, err
 	}
 	if len(server.All) > 0 {
-		server.Message = server.All[0].Message // the others follow from the first
+		server.Message = server.All[0].Message // the other errors follow from the first
 	}
 	user, err := currentUser(ctx, conn)
-	return Finding{Code: CodeDeployRights, Severity: SeverityError, Found: fmt.Sprintf("user %s may not create what the schema consists of: %s", tsql.Name(user), server.Message),
+	return Finding{Code: CodeDeployRights, Severity: SeverityError, Found: fmt.Sprintf("user %s may not create the objects of the schema: %s", tsql.Name(user), server.Message),
 		Why: "a deployment creates schemas, tables, views, procedures and roles",
-		SQL: mendRole("db_owner", user)}, err
+		SQL: fixRole("db_owner", user)}, err
 }
 
-// notOwner is the finding about a login that may not deploy because it is no member of db_owner.
-func notOwner(ctx context.Context, conn *sqlx.Conn) (Finding, error) {
+// notOwnerFinding is about a login that may not deploy because it is not a member of db_owner.
+func notOwnerFinding(ctx context.Context, conn *sqlx.Conn) (Finding, error) {
 	user, err := currentUser(ctx, conn)
-	return Finding{Code: CodeDeployRights, Severity: SeverityError, Found: fmt.Sprintf("user %s may not create what the schema consists of: it is no member of db_owner", tsql.Name(user)),
+	return Finding{Code: CodeDeployRights, Severity: SeverityError, Found: fmt.Sprintf("user %s may not create the objects of the schema: it is not a member of db_owner", tsql.Name(user)),
 		Why: "a deployment creates schemas, tables, views, procedures and roles that belong to dbo",
-		SQL: mendRole("db_owner", user)}, err
+		SQL: fixRole("db_owner", user)}, err
 }
 
-// currentUser is the login's user in the database.
+// currentUser returns the login's user in the database.
 func currentUser(ctx context.Context, conn *sqlx.Conn) (string, error) {
 	var user string
 	err := conn.GetContext(ctx, &user, `SELECT USER_NAME();`)
 	return user, err
 }
 
-// turnOnRowVersions turns READ_COMMITTED_SNAPSHOT on if nobody else uses the database: NO_WAIT makes the statement fail otherwise,
-// at once (https://learn.microsoft.com/sql/t-sql/statements/alter-database-transact-sql-set-options). What the server refuses is left to
-// the finding about row versions.
+// turnOnRowVersions turns READ_COMMITTED_SNAPSHOT on, unless other sessions use the database: with
+// NO_WAIT the statement then fails at once
+// (https://learn.microsoft.com/sql/t-sql/statements/alter-database-transact-sql-set-options). An
+// error of the server is ignored, because Examine reports that the option is off.
 func turnOnRowVersions(ctx context.Context, conn *sqlx.Conn) error {
 	_, err := conn.ExecContext(ctx, `ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT ON WITH NO_WAIT;`)
 	if _, ok := sqlError(err); ok && ctx.Err() == nil {

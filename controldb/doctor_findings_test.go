@@ -11,11 +11,11 @@ import (
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
-// TestJudge is about states that the embedded server cannot be brought into.
-func TestJudge(t *testing.T) {
+// TestFindings covers states that the embedded server cannot be brought into.
+func TestFindings(t *testing.T) {
 	base := databaseFacts{EngineEdition: 3, ProductVersion: "15.0.4000.1", Edition: "Enterprise Edition", Name: "it]s", ServerName: "s", MachineName: "m'1",
 		CompatibilityLevel: 150, RowVersions: true, State: "ONLINE", Durability: "DISABLED", RecoveryModel: "FULL", LogReuseWait: "LOG_BACKUP"}
-	require.Equal(t, SeverityOK, Worst(judgeDatabase(base)))
+	require.Equal(t, SeverityOK, Worst(databaseFindings(base)))
 	with := func(change func(*databaseFacts)) databaseFacts {
 		f := base
 		change(&f)
@@ -25,7 +25,7 @@ func TestJudge(t *testing.T) {
 		facts     databaseFacts
 		code      string
 		severity  Severity
-		mend      string
+		fix       string
 		foundPart string
 	}{
 		{with(func(f *databaseFacts) { f.ProductVersion = "13.0.5000.1" }), CodeServerVersion, SeverityError, "use a newer server", "13.0.5000.1"},
@@ -40,23 +40,23 @@ func TestJudge(t *testing.T) {
 		{with(func(f *databaseFacts) { f.Durability = "FORCED" }), CodeDurability, SeverityWarning, "ALTER DATABASE [it]]s] SET DELAYED_DURABILITY = ALLOWED;", ""},
 	} {
 		var found []Finding
-		for _, f := range judgeDatabase(test.facts) {
+		for _, f := range databaseFindings(test.facts) {
 			if f.Code == test.code {
 				found = append(found, f)
 			}
 		}
 		require.Len(t, found, 1, test.code)
 		require.Equal(t, test.severity, found[0].Severity, "%+v", found[0])
-		require.Equal(t, test.mend, found[0].Mend())
+		require.Equal(t, test.fix, found[0].Fix())
 		require.Contains(t, found[0].Found, test.foundPart)
 	}
 }
 
 func TestJudgeClock(t *testing.T) {
-	require.Equal(t, SeverityOK, judgeClock(-4*time.Second, time.Millisecond).Severity)
-	require.Equal(t, SeverityOK, judgeClock(6*time.Second, 4*time.Second).Severity, "within what the round trip allows")
-	require.Contains(t, judgeClock(-time.Hour, time.Millisecond).Found, "the server's clock is 1h0m0s behind this machine's")
-	require.Contains(t, judgeClock(time.Minute, time.Millisecond).Found, "1m0s ahead of")
+	require.Equal(t, SeverityOK, clockFinding(-4*time.Second, time.Millisecond).Severity)
+	require.Equal(t, SeverityOK, clockFinding(6*time.Second, 4*time.Second).Severity, "within what the round trip allows")
+	require.Contains(t, clockFinding(-time.Hour, time.Millisecond).Found, "the server's clock is 1h0m0s behind this machine's")
+	require.Contains(t, clockFinding(time.Minute, time.Millisecond).Found, "1m0s ahead of")
 }
 
 func TestJudgeFilesAndLog(t *testing.T) {
@@ -66,31 +66,31 @@ func TestJudgeFilesAndLog(t *testing.T) {
 		change(&f)
 		return []fileFacts{f}
 	}
-	require.Equal(t, SeverityOK, Worst(judgeFiles(d, file(func(*fileFacts) {}))))
-	full := judgeFiles(d, file(func(f *fileFacts) { f.Growth = 0 }))
+	require.Equal(t, SeverityOK, Worst(fileFindings(d, file(func(*fileFacts) {}))))
+	full := fileFindings(d, file(func(f *fileFacts) { f.Growth = 0 }))
 	require.Equal(t, "file c_data uses 1950 of at most 2000 MB", full[0].Found)
 	require.Equal(t, "ALTER DATABASE [c] MODIFY FILE (NAME = N'c_data', MAXSIZE = UNLIMITED, FILEGROWTH = 256 MB);", full[0].SQL)
-	require.Equal(t, SeverityWarning, Worst(judgeFiles(d, file(func(f *fileFacts) { f.Max = 2100 * pagesPerMB }))))
-	percent := judgeFiles(d, file(func(f *fileFacts) { f.PercentGrowth, f.Growth = true, 10 }))
+	require.Equal(t, SeverityWarning, Worst(fileFindings(d, file(func(f *fileFacts) { f.Max = 2100 * pagesPerMB }))))
+	percent := fileFindings(d, file(func(f *fileFacts) { f.PercentGrowth, f.Growth = true, 10 }))
 	require.Equal(t, "ALTER DATABASE [c] MODIFY FILE (NAME = N'c_data', FILEGROWTH = 256 MB);", percent[0].SQL)
 	log := file(func(f *fileFacts) { f.Type, f.Max, f.Used = "LOG", unlimitedLog, sql.NullInt64{} })
-	require.Equal(t, SeverityOK, Worst(judgeFiles(d, log)), "a log of 2 TB at most")
+	require.Equal(t, SeverityOK, Worst(fileFindings(d, log)), "a log of 2 TB at most")
 	d.EngineEdition = editionExpress
-	require.Equal(t, SeverityWarning, Worst(judgeFiles(d, file(func(f *fileFacts) { f.Size = 9500 * pagesPerMB }))))
+	require.Equal(t, SeverityWarning, Worst(fileFindings(d, file(func(f *fileFacts) { f.Size = 9500 * pagesPerMB }))))
 
-	require.Equal(t, SeverityOK, judgeLog(d, logFacts{Total: 100 << 20, Used: 70 << 20}).Severity)
-	require.Equal(t, "BACKUP LOG [c] TO DISK = N'c.trn';", judgeLog(d, logFacts{Total: 100 << 20, Used: 90 << 20}).SQL)
+	require.Equal(t, SeverityOK, logFinding(d, logFacts{Total: 100 << 20, Used: 70 << 20}).Severity)
+	require.Equal(t, "BACKUP LOG [c] TO DISK = N'c.trn';", logFinding(d, logFacts{Total: 100 << 20, Used: 90 << 20}).SQL)
 	d.LogReuseWait = "NOTHING"
-	require.Equal(t, SeverityOK, judgeLog(d, logFacts{Total: 100 << 20, Used: 99 << 20}).Severity, "it is reused at the next checkpoint")
+	require.Equal(t, SeverityOK, logFinding(d, logFacts{Total: 100 << 20, Used: 99 << 20}).Severity, "it is reused at the next checkpoint")
 }
 
-// TestIsDenied: only missing rights are said to be such.
+// TestIsDenied: only errors about permissions count.
 func TestIsDenied(t *testing.T) {
 	require.True(t, isDenied(229))
 	require.False(t, isDenied(208))
 }
 
-// TestDeclarations: every index of a fresh install is declared as it is made, so that none goes unwatched.
+// TestDeclarations: the declared indexes are those of a fresh install.
 func TestDeclarations(t *testing.T) {
 	d, err := declarations()
 	require.NoError(t, err)

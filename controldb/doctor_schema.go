@@ -13,19 +13,19 @@ import (
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
-// index is an index as the schema's files declare it, or as the database has it.
+// index is an index, either as the schema's files declare it or as the database has it.
 type index struct {
 	table, name string
 	unique      bool
 	disabled    bool
 	keys        string // columns in order, as "a, b desc"
 	included    string // columns in the order of their names
-	filter      string // as plainFilter gives it
-	text        string // the statement that makes it, without the semicolon; of the files only
-	constraint  bool   // it belongs to a PRIMARY KEY or UNIQUE constraint; of the files only
+	filter      string // normalised by plainFilter
+	text        string // the CREATE or ALTER statement without the semicolon; only from the files
+	constraint  bool   // belongs to a PRIMARY KEY or UNIQUE constraint; only from the files
 }
 
-// same says whether two indexes do the same.
+// same reports whether two indexes are equivalent.
 func (x index) same(y index) bool {
 	return x.unique == y.unique && x.keys == y.keys && x.included == y.included && x.filter == y.filter
 }
@@ -37,13 +37,13 @@ var (
 	escalationDeclaration = regexp.MustCompile(`(?m)^ALTER TABLE ([\w.]+) SET \(LOCK_ESCALATION = (\w+)\);`)
 )
 
-// declared is what the schema's files say about tables beyond their names.
+// declared holds the indexes and options of tables in the schema's files.
 type declared struct {
 	indexes    []index
-	escalation map[string]string // table → option, of those that do not have the default
+	escalation map[string]string // table → option, of tables without the default
 }
 
-// declarations reads the schema's files once; a test compares them with what a fresh install makes.
+// declarations reads the schema's files once. A test compares the result with a fresh install.
 var declarations = sync.OnceValues(func() (declared, error) {
 	objects, err := sqlfs.Objects()
 	d := declared{escalation: map[string]string{}}
@@ -74,7 +74,7 @@ var declarations = sync.OnceValues(func() (declared, error) {
 	return d, err
 })
 
-// splitBefore cuts a text before each match.
+// splitBefore splits a text before each match.
 func splitBefore(text string, at *regexp.Regexp) []string {
 	var parts []string
 	begin := 0
@@ -85,7 +85,7 @@ func splitBefore(text string, at *regexp.Regexp) []string {
 	return append(parts, text[begin:])
 }
 
-// columnList is a list of columns in one spelling.
+// columnList returns a list of columns in a normalised form.
 func columnList(text string) string {
 	var columns []string
 	for c := range strings.SplitSeq(text, ",") {
@@ -96,13 +96,13 @@ func columnList(text string) string {
 	return strings.Join(columns, ", ")
 }
 
-// plainFilter is the predicate of a filtered index in one spelling. The server puts brackets around names, parentheses around constants and
-// the whole, and blanks where it likes.
+// plainFilter returns the predicate of a filtered index in a normalised form. The server adds
+// brackets around names, parentheses around constants and around the whole predicate, and blanks.
 func plainFilter(text string) string {
 	return strings.ToLower(strings.NewReplacer("[", "", "]", "", "(", "", ")", "", " ", "", "\n", "", "\r", "", "\t", "", "N'", "'").Replace(text))
 }
 
-// checkSchema compares version and modules.
+// checkSchema compares the version and the code objects.
 func checkSchema(ctx context.Context, e *examination) ([]Finding, error) {
 	objects, migrations, err := embedded()
 	if err != nil {
@@ -112,24 +112,24 @@ func checkSchema(ctx context.Context, e *examination) ([]Finding, error) {
 	version, err := installedVersion(ctx, e.conn)
 	switch {
 	case errors.Is(err, ErrVersionHidden):
-		return []Finding{good(code, "not seen: %v", err)}, nil
+		return []Finding{good(code, "not checked: %v", err)}, nil
 	case errors.Is(err, ErrNotInstalled):
 		taken, err := readObjects(ctx, e.conn)
 		if err != nil {
 			return nil, err
 		}
 		if len(taken) > 0 {
-			return []Finding{judgeTaken(taken)}, nil
+			return []Finding{takenSchemasFinding(taken)}, nil
 		}
-		return []Finding{{Code: code, Severity: SeverityError, Found: "the control schema is not installed", Why: "there is nothing that an agent could work with",
+		return []Finding{{Code: code, Severity: SeverityError, Found: "the control schema is not installed", Why: "agents cannot work without it",
 			Command: "jobagent db install"}}, nil
 	case err != nil:
 		return nil, err
 	}
 	want := len(migrations)
 	if version > want {
-		return []Finding{{Code: code, Severity: SeverityError, Found: fmt.Sprintf("the control schema has version %d and this program is made for %d", version, want),
-			Why: "this program does not know what has changed since", Command: "use a newer jobagent"}}, nil
+		return []Finding{{Code: code, Severity: SeverityError, Found: fmt.Sprintf("the control schema has version %d and this program needs %d", version, want),
+			Why: "this program does not know the later changes", Command: "use a newer jobagent"}}, nil
 	}
 	deployed, err := deployedObjects(ctx, e.conn)
 	if err != nil {
@@ -151,19 +151,19 @@ func checkSchema(ctx context.Context, e *examination) ([]Finding, error) {
 		f.Severity, f.Found = SeverityError, fmt.Sprintf("%s missing (%s)", plural(len(tables), "table"), firstNames(tables))
 		f.Why, f.Command = "a table is lost with its rows", "restore the database from a backup"
 	case version < want:
-		f.Found = fmt.Sprintf("the control schema has version %d and this program is made for %d", version, want)
+		f.Found = fmt.Sprintf("the control schema has version %d and this program needs %d", version, want)
 	case len(c.Missing) > 0:
 		f.Severity, f.Why = SeverityError, "calls of what is missing fail"
 		f.Found = fmt.Sprintf("%s missing (%s)", plural(len(c.Missing), "object"), firstNames(c.Missing))
 	case len(c.Changed) > 0:
 		f.Found = fmt.Sprintf("%s not as this program deploys them (%s)", plural(len(c.Changed), "object"), firstNames(c.Changed))
 	default:
-		f = good(code, "the control schema is version %d, and as it should be", version)
+		f = good(code, "the control schema is version %d, without differences", version)
 	}
 	return []Finding{f}, nil
 }
 
-// checkModuleOptions looks at the options that the server keeps with a module.
+// checkModuleOptions checks the SET options that the server stores with a module.
 func checkModuleOptions(ctx context.Context, e *examination) ([]Finding, error) {
 	names, err := selectRows[string](ctx, e.conn, doctorText("module_options"))
 	if err != nil {
@@ -188,19 +188,19 @@ func checkIndexes(ctx context.Context, e *examination) ([]Finding, error) {
 		return nil, err
 	}
 	var found []Finding
-	complain := func(x index, what, sql string) {
+	report := func(x index, what, sql string) {
 		found = append(found, Finding{Code: CodeIndexes, Severity: SeverityWarning, Found: fmt.Sprintf("index %s of %s %s", x.name, x.table, what),
-			Why: "every pass reads and locks the whole table instead, the more the longer the history", SQL: sql})
+			Why: "each pass reads and locks the whole table instead, which takes longer as the history grows", SQL: sql})
 	}
 	for _, w := range want.indexes {
 		h, ok := have[strings.ToLower(w.table+"."+w.name)]
 		switch {
 		case !ok:
-			complain(w, "is missing", mendIndex(w, false, false))
+			report(w, "is missing", fixIndex(w, false, false))
 		case !w.same(h):
-			complain(w, "is not as declared", mendIndex(w, true, false))
+			report(w, "is not as declared", fixIndex(w, true, false))
 		case h.disabled:
-			complain(w, "is disabled", mendIndex(w, true, true))
+			report(w, "is disabled", fixIndex(w, true, true))
 		}
 	}
 	if len(found) == 0 {
@@ -209,7 +209,7 @@ func checkIndexes(ctx context.Context, e *examination) ([]Finding, error) {
 	return found, nil
 }
 
-// readIndexes reads the indexes by table and name, in lower case.
+// readIndexes reads the indexes, by lower-case table and name.
 func readIndexes(ctx context.Context, e *examination) (map[string]index, error) {
 	rows, err := selectRows[struct {
 		Table      string `db:"table_name"`
@@ -251,7 +251,8 @@ func readIndexes(ctx context.Context, e *examination) (map[string]index, error) 
 	return all, nil
 }
 
-// checkLockEscalation compares the option of the tables in which one statement may lock thousands of rows.
+// checkLockEscalation checks the option of tables in which one statement may lock thousands of
+// rows.
 func checkLockEscalation(ctx context.Context, e *examination) ([]Finding, error) {
 	want, err := declarations()
 	if err != nil {
@@ -269,7 +270,7 @@ func checkLockEscalation(ctx context.Context, e *examination) ([]Finding, error)
 		if option := want.escalation[r.Table]; option != "" && option != r.Escalation {
 			found = append(found, Finding{Code: CodeLockEscalation, Severity: SeverityWarning, Found: fmt.Sprintf("LOCK_ESCALATION of %s is %s", r.Table, r.Escalation),
 				Why: "a statement that locks more than 5,000 rows locks the whole table, and READPAST does not skip that",
-				SQL: mendEscalation(r.Table, option)})
+				SQL: fixEscalation(r.Table, option)})
 		}
 	}
 	if len(found) == 0 {
@@ -278,8 +279,8 @@ func checkLockEscalation(ctx context.Context, e *examination) ([]Finding, error)
 	return found, nil
 }
 
-// checkCollations looks for columns whose collation is neither declared nor the database's: comparing them with table variables and
-// OPENJSON's columns fails (error 468).
+// checkCollations finds columns whose collation is neither declared nor the database's. Comparing
+// such a column with a table variable or with a column of OPENJSON fails with error 468.
 func checkCollations(ctx context.Context, e *examination) ([]Finding, error) {
 	rows, err := selectRows[struct {
 		Table     string `db:"table_name"`
@@ -296,14 +297,14 @@ func checkCollations(ctx context.Context, e *examination) ([]Finding, error) {
 		}
 	}
 	if len(names) == 0 {
-		return nil, nil // judgeTempdb has said what the collation is
+		return nil, nil // collationFinding has reported the collation
 	}
 	return []Finding{{Code: CodeCollation, Severity: SeverityError, Found: fmt.Sprintf("%s with another collation than the database's (%s)", plural(len(names), "column"), firstNames(names)),
 		Why: "procedures that compare them with texts of the database's collation fail (error 468)",
-		SQL: mendDatabase(e.database.Name, "COLLATE "+rows[0].Collation)}}, nil
+		SQL: fixDatabase(e.database.Name, "COLLATE "+rows[0].Collation)}}, nil
 }
 
-// declaresCollation says whether the schema's file gives a column a collation of its own.
+// declaresCollation reports whether the schema's file declares a collation for a column.
 func declaresCollation(table, column string) bool {
 	objects, err := sqlfs.Objects()
 	if err != nil {
@@ -318,7 +319,8 @@ func declaresCollation(table, column string) bool {
 	})
 }
 
-// checkForeign looks for what is in our schemas and not ours. A schema that is not installed is checkSchema's matter.
+// checkForeign finds foreign objects in our schemas. A schema that is not installed is reported by
+// checkSchema.
 func checkForeign(ctx context.Context, e *examination) ([]Finding, error) {
 	objects, _, err := embedded()
 	if err != nil {
@@ -344,16 +346,16 @@ func checkForeign(ctx context.Context, e *examination) ([]Finding, error) {
 			continue
 		}
 		name := tsql.Name(p.Schema, p.Name)
-		f := Finding{Code: CodeForeign, Severity: SeverityWarning, Found: fmt.Sprintf("%s is in our schema and not ours (%s)", name, strings.ToLower(strings.ReplaceAll(p.Kind, "_", " "))),
+		f := Finding{Code: CodeForeign, Severity: SeverityWarning, Found: fmt.Sprintf("%s is in the schema of jobagent but does not belong to it (%s)", name, strings.ToLower(strings.ReplaceAll(p.Kind, "_", " "))),
 			Why: "a later version may need the name, and the roles of jobagent have rights on the whole schema jobs",
-			SQL: mendForeign(p.Kind, name)}
+			SQL: fixForeign(p.Kind, name)}
 		if p.Kind == "SQL_TRIGGER" {
-			f.Why = "it runs within every transaction of agents, under locks that others wait for"
+			f.Why = "it runs inside the transactions of agents, under locks that other sessions wait for"
 		}
 		found = append(found, f)
 	}
 	if len(found) == 0 {
-		found = append(found, good(CodeForeign, "the schemas jobs and jobs_internal hold only what is ours"))
+		found = append(found, good(CodeForeign, "the schemas jobs and jobs_internal hold only objects of jobagent"))
 	}
 	return found, nil
 }

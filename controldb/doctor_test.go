@@ -10,7 +10,7 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// findings examines the database and returns what was found under a code.
+// findings examines the database and returns the findings of a code.
 func (c *control) findings(t *testing.T, code string) []controldb.Finding {
 	t.Helper()
 	store := c.Store
@@ -28,7 +28,8 @@ func (c *control) findings(t *testing.T, code string) []controldb.Finding {
 	return list
 }
 
-// TestExamineFresh: nothing is wrong with a fresh install but that no agent runs, and each matter has a finding.
+// TestExamineFresh: on a fresh install the only problem is that no agent runs, and each subject has
+// a finding.
 func TestExamineFresh(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		all, err := c.Examine(t.Context())
@@ -54,7 +55,8 @@ func TestExamineFresh(t *testing.T) {
 	})
 }
 
-// TestExamine makes each state that hurts, sees it reported, mends it by the T-SQL of the finding, and sees that it is gone.
+// TestExamine creates each problem, expects its finding, runs the T-SQL of the finding, and expects
+// that the problem is gone.
 func TestExamine(t *testing.T) {
 	for _, test := range []struct {
 		name, code string
@@ -85,7 +87,7 @@ func TestExamine(t *testing.T) {
 			make: []string{`ALTER TABLE jobs_internal.schedule_skips DROP CONSTRAINT UQ_schedule_skips_due_at;`}},
 		{name: "lock escalation", code: controldb.CodeLockEscalation, severity: controldb.SeverityWarning, found: "LOCK_ESCALATION of jobs_internal.task_executions is TABLE",
 			make: []string{`ALTER TABLE jobs_internal.task_executions SET (LOCK_ESCALATION = TABLE);`}},
-		{name: "foreign view", code: controldb.CodeForeign, severity: controldb.SeverityWarning, found: "[jobs_internal].[mine] is in our schema",
+		{name: "foreign view", code: controldb.CodeForeign, severity: controldb.SeverityWarning, found: "[jobs_internal].[mine] is in the schema of jobagent",
 			make: []string{`CREATE VIEW jobs_internal.mine AS SELECT 1 AS one;`}},
 		{name: "foreign trigger", code: controldb.CodeForeign, severity: controldb.SeverityWarning, found: "[jobs_internal].[watch]",
 			make: []string{`CREATE TRIGGER jobs_internal.watch ON jobs_internal.jobs AFTER INSERT AS SET NOCOUNT ON;`}},
@@ -100,7 +102,7 @@ func TestExamine(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			each(t, func(t *testing.T, c *control) {
-				c.Store = nil // a state may have ended connections: each examination has a new one
+				c.Store = nil // the state may have closed connections, so each examination opens a new one
 				for _, batch := range test.make {
 					c.fresh(t, batch)
 				}
@@ -115,7 +117,7 @@ func TestExamine(t *testing.T) {
 				require.Contains(t, bad[0].Found, test.found)
 				require.NotEmpty(t, bad[0].Why)
 				require.NotEmpty(t, bad[0].SQL)
-				c.mend(t, bad[0].SQL)
+				c.fix(t, bad[0].SQL)
 				require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, test.code)))
 			})
 		})
@@ -130,9 +132,9 @@ func (c *control) fresh(t *testing.T, text string) {
 	require.NoError(t, err, text)
 }
 
-// mend runs the T-SQL of a finding on a new connection. What must not wait for others in the database ends their connections here: the
-// test itself has left them.
-func (c *control) mend(t *testing.T, text string) {
+// fix runs the T-SQL of a finding on a new connection. Statements that must not wait for other
+// sessions close their connections, including the test's own.
+func (c *control) fix(t *testing.T, text string) {
 	t.Helper()
 	c.fresh(t, strings.Replace(text, "WITH NO_WAIT", "WITH ROLLBACK IMMEDIATE", 1))
 }
@@ -150,18 +152,18 @@ func TestExamineHistory(t *testing.T) {
 		found := c.findings(t, controldb.CodeHistory)
 		require.Equal(t, controldb.SeverityWarning, controldb.Worst(found))
 		require.Contains(t, found[0].Found, "ended 60 days ago, and history is kept for 45 days")
-		c.mend(t, found[0].SQL)
+		c.fix(t, found[0].SQL)
 		require.Equal(t, controldb.SeverityOK, controldb.Worst(c.findings(t, controldb.CodeHistory)))
 	})
 }
 
-// TestExamineAgents: agents that are alive, and one that died while nobody else was there.
+// TestExamineAgents: live agents, and one that died while no other agent was there.
 func TestExamineAgents(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		term := c.term(t)
 		require.Equal(t, controldb.SeverityOK, controldb.Worst(append(c.findings(t, controldb.CodeAgents), c.findings(t, controldb.CodeTerms)...)))
 		c.exec(t, `UPDATE jobs_internal.terms SET started_at = DATEADD(HOUR, -2, started_at), expires_at = DATEADD(HOUR, -2, expires_at) WHERE term_id = @p1;`, int64(term))
-		require.Equal(t, "no agent is alive", c.findings(t, controldb.CodeAgents)[0].Found)
+		require.Equal(t, "no live agent", c.findings(t, controldb.CodeAgents)[0].Found)
 		found := c.findings(t, controldb.CodeTerms)
 		require.Equal(t, controldb.SeverityWarning, found[0].Severity)
 		require.Contains(t, found[0].Found, "1 term expired")
@@ -171,7 +173,7 @@ func TestExamineAgents(t *testing.T) {
 	})
 }
 
-// TestExamineModules: what is not as this program deploys it, and modules with other options.
+// TestExamineModules: modules that differ from this program's, and modules with other options.
 func TestExamineModules(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.exec(t, `DROP VIEW jobs.job_versions;`)
@@ -200,7 +202,7 @@ func TestExamineModules(t *testing.T) {
 	})
 }
 
-// login makes a login with a user of the same name in the database and opens the database with it.
+// login creates a login with a user of the same name and opens the database with it.
 func (c *control) login(t *testing.T, name string, batches ...string) *controldb.Store {
 	t.Helper()
 	master := c.env.DB(t, "master")
@@ -213,7 +215,8 @@ func (c *control) login(t *testing.T, name string, batches ...string) *controldb
 	return c.env.OpenControlAs(t, c.name, name, "Only-4-tests")
 }
 
-// TestExamineRights: each right is tried with the login itself. What it may not see is said in one line.
+// TestExamineRights: permissions are tried with the login itself. Subjects that it may not see have
+// one finding.
 func TestExamineRights(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		low := &control{Store: c.login(t, "low_"+strings.ToLower(c.name), `ALTER ROLE jobs_reader ADD MEMBER [low_`+strings.ToLower(c.name)+`];`, `GRANT SELECT ON OBJECT::jobs_internal.schema_versions TO jobs_reader;`), env: c.env, name: c.name, db: c.db}
@@ -224,10 +227,10 @@ func TestExamineRights(t *testing.T) {
 		for _, code := range []string{controldb.CodeIndexes, controldb.CodeSettings, controldb.CodeHistory, controldb.CodeAgents} {
 			for _, f := range low.findings(t, code) {
 				require.Equal(t, controldb.SeverityOK, f.Severity)
-				require.Contains(t, f.Found, "not seen: ", f.Code)
+				require.Contains(t, f.Found, "not checked: ", f.Code)
 			}
 		}
-		c.mend(t, found[0].SQL)
+		c.fix(t, found[0].SQL)
 		require.Equal(t, controldb.SeverityOK, controldb.Worst(low.findings(t, controldb.CodeRights)))
 
 		c.exec(t, `REVOKE EXECUTE ON OBJECT::jobs_internal.fire_schedules FROM jobs_agent;`)
@@ -235,22 +238,22 @@ func TestExamineRights(t *testing.T) {
 	})
 }
 
-// TestRefusedDeployments: what stands against a deployment is said in one message, and nothing is changed.
+// TestRefusedDeployments: one message gives the reason and the fix, and nothing is changed.
 func TestRefusedDeployments(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		make    string
 		message string
-		mend    string // empty: the T-SQL in the message
+		fix     string // empty: the T-SQL in the message
 	}{
 		{"compatibility level", `ALTER DATABASE CURRENT SET COMPATIBILITY_LEVEL = 120;`,
-			"the compatibility level of database [control] is 120: OPENJSON and STRING_SPLIT need level 130 or above; to mend it: ALTER DATABASE [control] SET COMPATIBILITY_LEVEL = 160;", ""},
+			"the compatibility level of database [control] is 120: OPENJSON and STRING_SPLIT need level 130 or above; to fix it: ALTER DATABASE [control] SET COMPATIBILITY_LEVEL = 160;", ""},
 		{"read-only", `ALTER DATABASE CURRENT SET READ_ONLY WITH ROLLBACK IMMEDIATE;`,
-			"database [control] is read-only: nothing can be written; to mend it: ALTER DATABASE [control] SET READ_WRITE WITH NO_WAIT;", `ALTER DATABASE CURRENT SET READ_WRITE WITH ROLLBACK IMMEDIATE;`},
-		{"schema of somebody else", `EXECUTE (N'CREATE SCHEMA jobs;'); EXECUTE (N'CREATE TABLE jobs.jobs_of_azure (id INT);');`,
-			"the database has the schema jobs already, and jobagent has not made it; it holds 1 object (jobs.jobs_of_azure): the schemas belong to somebody else", `DROP TABLE jobs.jobs_of_azure; DROP SCHEMA jobs;`},
+			"database [control] is read-only: nothing can be written; to fix it: ALTER DATABASE [control] SET READ_WRITE WITH NO_WAIT;", `ALTER DATABASE CURRENT SET READ_WRITE WITH ROLLBACK IMMEDIATE;`},
+		{"schema of another product", `EXECUTE (N'CREATE SCHEMA jobs;'); EXECUTE (N'CREATE TABLE jobs.jobs_of_azure (id INT);');`,
+			"the database has the schema jobs already, and jobagent did not create it; it holds 1 object (jobs.jobs_of_azure): the schemas belong to another product", `DROP TABLE jobs.jobs_of_azure; DROP SCHEMA jobs;`},
 		{"empty schema of somebody else", `CREATE SCHEMA jobs_internal;`,
-			"the database has the schema jobs_internal already, and jobagent has not made it: a deployment makes the schemas jobs and jobs_internal; to mend it: DROP SCHEMA [jobs_internal];", ""},
+			"the database has the schema jobs_internal already, and jobagent did not create it: a deployment creates the schemas jobs and jobs_internal; to fix it: DROP SCHEMA [jobs_internal];", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			testenv.Each(t, func(t *testing.T, env *testenv.Env) {
@@ -264,18 +267,18 @@ func TestRefusedDeployments(t *testing.T) {
 				require.ErrorIs(t, err, controldb.ErrUnfit)
 				require.Contains(t, strings.ReplaceAll(err.Error(), "["+name+"]", "[control]"), test.message)
 				require.ErrorIs(t, store.CheckVersion(t.Context()), controldb.ErrNotInstalled, "nothing was changed")
-				text := test.mend
+				text := test.fix
 				if text == "" {
 					text = unfit.Finding.SQL
 				}
-				c.mend(t, text)
+				c.fix(t, text)
 				require.NoError(t, env.OpenControl(t, name).Install(t.Context()))
 
 				if strings.HasPrefix(test.name, "compat") || test.name == "read-only" {
 					c.fresh(t, `DROP VIEW jobs.job_versions;`)
 					c.fresh(t, test.make)
 					require.ErrorIs(t, env.OpenControl(t, name).Migrate(t.Context()), controldb.ErrUnfit)
-					c.mend(t, text)
+					c.fix(t, text)
 					require.NoError(t, env.OpenControl(t, name).Migrate(t.Context()))
 				}
 			})
@@ -283,7 +286,8 @@ func TestRefusedDeployments(t *testing.T) {
 	}
 }
 
-// TestRefusedWithoutRights: a login that may not create schemas is told so before anything is changed.
+// TestRefusedWithoutRights: a login that may not create schemas is refused before anything is
+// changed.
 func TestRefusedWithoutRights(t *testing.T) {
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		name := env.CreateDatabase(t, "control")
@@ -293,7 +297,7 @@ func TestRefusedWithoutRights(t *testing.T) {
 		err := store.Install(t.Context())
 		var unfit *controldb.UnfitError
 		require.ErrorAs(t, err, &unfit)
-		require.Contains(t, err.Error(), "user ["+user+"] may not create what the schema consists of: ")
+		require.Contains(t, err.Error(), "user ["+user+"] may not create the objects of the schema: ")
 		c.exec(t, unfit.Finding.SQL)
 		require.NoError(t, store.Install(t.Context()))
 		require.NoError(t, store.Verify(t.Context()))
@@ -301,7 +305,7 @@ func TestRefusedWithoutRights(t *testing.T) {
 	})
 }
 
-// TestInstallTurnsRowVersionsOn, but only where nobody else is connected.
+// TestInstallTurnsRowVersionsOn, but only while no other session is connected.
 func TestInstallTurnsRowVersionsOn(t *testing.T) {
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		const off = `ALTER DATABASE CURRENT SET READ_COMMITTED_SNAPSHOT OFF WITH ROLLBACK IMMEDIATE;`
@@ -336,8 +340,9 @@ func TestInstallTurnsRowVersionsOn(t *testing.T) {
 	})
 }
 
-// TestInstallUnderOtherCollations: the procedures are written for all collations. The embedded server has no Turkish ones; SQL Server's compiler
-// binds the schema under them (tsqlcheck bind --collation Turkish_CI_AS).
+// TestInstallUnderOtherCollations: the procedures work under every collation. The embedded server
+// has no Turkish collations; SQL Server's compiler binds the schema under them (tsqlcheck bind
+// --collation Turkish_CI_AS).
 func TestInstallUnderOtherCollations(t *testing.T) {
 	for _, collation := range []string{"Latin1_General_100_CS_AS", "Latin1_General_BIN2"} {
 		t.Run(collation, func(t *testing.T) {

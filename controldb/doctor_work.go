@@ -12,9 +12,9 @@ import (
 	"github.com/jobagent/jobagent/jobs/tsql"
 )
 
-// attempts are what an agent's login must be able to do. Each call is refused for its arguments, or does nothing, so that trying it
-// changes nothing and locks nothing for longer than the call.
-var attempts = []struct{ object, text string }{
+// agentCalls are the objects that an agent uses. Each call is refused because of its arguments or
+// does nothing, so it changes nothing and holds no lock after the call.
+var agentCalls = []struct{ object, text string }{
 	{"jobs_internal.start_term", `EXECUTE jobs_internal.start_term @agent_id = NULL, @host_name = NULL, @version = NULL, @ttl_seconds = NULL;`},
 	{"jobs_internal.renew_term", `EXECUTE jobs_internal.renew_term @term_id = NULL, @ttl_seconds = NULL;`},
 	{"jobs_internal.end_term", `EXECUTE jobs_internal.end_term @term_id = NULL;`},
@@ -36,7 +36,7 @@ var attempts = []struct{ object, text string }{
 	{"jobs_internal.agent_protocols", `SELECT TOP (0) p.oldest FROM jobs_internal.agent_protocols AS p;`},
 }
 
-// checkRights tries what an agent does.
+// checkRights tries the calls of an agent.
 func checkRights(ctx context.Context, e *examination) ([]Finding, error) {
 	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
 		return nil, nil
@@ -46,7 +46,7 @@ func checkRights(ctx context.Context, e *examination) ([]Finding, error) {
 		return nil, err
 	}
 	var refused []string
-	for _, a := range attempts {
+	for _, a := range agentCalls {
 		_, err := e.conn.ExecContext(ctx, a.text)
 		server, ok := sqlError(err)
 		switch {
@@ -56,53 +56,56 @@ func checkRights(ctx context.Context, e *examination) ([]Finding, error) {
 		case isDenied(server.Number):
 			refused = append(refused, a.object)
 		case conditions[server.Number].kind != KindNone:
-			// The procedure itself has refused the arguments: the login may call it.
+			// The procedure rejected the arguments, so the login may call it.
 		case server.Number == numMissingProcedure || server.Number == numInvalidObjectName:
-			// A missing object is checkSchema's matter.
+			// A missing object is reported by checkSchema.
 		default:
 			return nil, err
 		}
 	}
 	if len(refused) == 0 {
-		return []Finding{good(CodeRights, "user %s may do all that an agent does (%d calls tried)", tsql.Name(user), len(attempts))}, nil
+		return []Finding{good(CodeRights, "user %s may make all calls of an agent (%d calls tried)", tsql.Name(user), len(agentCalls))}, nil
 	}
 	return []Finding{{Code: CodeRights, Severity: SeverityError, Found: fmt.Sprintf("user %s may not use %s (%s)", tsql.Name(user), plural(len(refused), "object"), firstNames(refused)),
-		Why: "an agent with this login fails", SQL: mendRole("jobs_agent", user)}}, nil
+		Why: "an agent with this login fails", SQL: fixRole("jobs_agent", user)}}, nil
 }
 
-// checkClock compares this machine's clock with the server's. Of three answers that with the shortest round trip counts: the server has read its
-// clock within it, and half of it is the greatest error of the difference.
+// checkClock compares this machine's clock with the server's. Of three measurements, the one with
+// the shortest round trip counts: the server read its clock within that time, so half of it bounds
+// the error.
 func checkClock(ctx context.Context, e *examination) ([]Finding, error) {
-	var difference, trip time.Duration
+	var difference, shortest time.Duration
 	for i := range 3 {
-		var theirs time.Time
 		begin := time.Now()
-		if err := e.conn.GetContext(ctx, &theirs, `SELECT SYSUTCDATETIME();`); err != nil {
+		server, err := selectOne[time.Time](ctx, e.conn, `SELECT SYSUTCDATETIME();`)
+		if err != nil {
 			return nil, err
 		}
-		took := time.Since(begin)
-		if i == 0 || took < trip {
-			trip, difference = took, theirs.Sub(begin.Add(took/2))
+		roundTrip := time.Since(begin)
+		if i == 0 || roundTrip < shortest {
+			shortest, difference = roundTrip, server.Sub(begin.Add(roundTrip/2))
 		}
 	}
-	return []Finding{judgeClock(difference, trip)}, nil
+	return []Finding{clockFinding(difference, shortest)}, nil
 }
 
-// clockTolerance is what a clock may be off without harm for people who compare the agent's log with the history.
+// clockTolerance is the difference up to which the agent's log and the history can still be
+// compared.
 const clockTolerance = 5 * time.Second
 
-// judgeClock is about the server's clock less this machine's.
-func judgeClock(difference, trip time.Duration) Finding {
-	if difference.Abs() <= clockTolerance+trip/2 {
-		return good(CodeClock, "this machine's clock and the server's differ by less than %v", clockTolerance+(trip/2).Round(time.Millisecond))
+// clockFinding is about the server's clock minus this machine's. roundTrip is the duration of the
+// measurement.
+func clockFinding(difference, roundTrip time.Duration) Finding {
+	if difference.Abs() <= clockTolerance+roundTrip/2 {
+		return good(CodeClock, "this machine's clock and the server's differ by less than %v", clockTolerance+(roundTrip/2).Round(time.Millisecond))
 	}
-	way := "ahead of"
+	direction := "ahead of"
 	if difference < 0 {
-		way = "behind"
+		direction = "behind"
 	}
-	return Finding{Code: CodeClock, Severity: SeverityWarning, Found: fmt.Sprintf("the server's clock is %v %s this machine's", difference.Abs().Round(time.Second), way),
+	return Finding{Code: CodeClock, Severity: SeverityWarning, Found: fmt.Sprintf("the server's clock is %v %s this machine's", difference.Abs().Round(time.Second), direction),
 		Why:     "schedules go by the server's clock, and logs on this machine by its own: instants cannot be compared; tokens of Microsoft Entra ID may be refused",
-		Command: "set both clocks by NTP"}
+		Command: "synchronise both clocks with NTP"}
 }
 
 // fileFacts is a row of doctor/files.sql; sizes are in pages.
@@ -110,18 +113,18 @@ type fileFacts struct {
 	Name          string        `db:"name"`
 	Type          string        `db:"type_desc"`
 	Size          int64         `db:"size"`
-	Max           int64         `db:"max_size"` // -1: until the disk is full
+	Max           int64         `db:"max_size"` // -1: no limit but the disk
 	Growth        int64         `db:"growth"`   // 0: it does not grow
 	PercentGrowth bool          `db:"is_percent_growth"`
 	Used          sql.NullInt64 `db:"used"` // NULL for logs
 }
 
 const (
-	pagesPerMB    = 128
-	unlimitedLog  = 268435456 // max_size of a log that may grow to 2 TB
-	fullPercent   = 90
-	logPercent    = 80
-	expressDataMB = 10 << 10 // data of a database of SQL Server Express
+	pagesPerMB      = 128
+	unlimitedLog    = 268435456 // max_size of a log that may grow to 2 TB
+	fileFullPercent = 90
+	logFullPercent  = 80
+	expressDataMB   = 10 << 10 // limit of the data files in SQL Server Express
 )
 
 func checkFiles(ctx context.Context, e *examination) ([]Finding, error) {
@@ -129,16 +132,16 @@ func checkFiles(ctx context.Context, e *examination) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return judgeFiles(e.database, files), nil
+	return fileFindings(e.database, files), nil
 }
 
-// judgeFiles is about room in the files, and how they grow.
-func judgeFiles(d databaseFacts, files []fileFacts) []Finding {
+// fileFindings are about free space in the files and about their growth.
+func fileFindings(d databaseFacts, files []fileFacts) []Finding {
 	const code = CodeSpace
 	var found []Finding
 	var data int64
 	modify := func(f fileFacts, what string) string {
-		return mendDatabase(d.Name, fmt.Sprintf("MODIFY FILE (NAME = %s, %s)", tsql.Literal(f.Name), what))
+		return fixDatabase(d.Name, fmt.Sprintf("MODIFY FILE (NAME = %s, %s)", tsql.Literal(f.Name), what))
 	}
 	for _, f := range files {
 		if f.Type == "ROWS" {
@@ -153,15 +156,15 @@ func judgeFiles(d databaseFacts, files []fileFacts) []Finding {
 			used = f.Used.Int64
 		}
 		switch {
-		case capacity > 0 && capacity != unlimitedLog && (f.Type == "ROWS" || f.Growth != 0) && used*100 >= capacity*fullPercent:
+		case capacity > 0 && capacity != unlimitedLog && (f.Type == "ROWS" || f.Growth != 0) && used*100 >= capacity*fileFullPercent:
 			found = append(found, Finding{Code: code, Severity: SeverityWarning, Found: fmt.Sprintf("file %s uses %d of at most %d MB", f.Name, used/pagesPerMB, capacity/pagesPerMB),
 				Why: "when it is full, no run starts and no outcome is recorded (errors 1105 and 9002)", SQL: modify(f, "MAXSIZE = UNLIMITED, FILEGROWTH = 256 MB")})
 		case f.PercentGrowth && f.Size >= 1024*pagesPerMB:
 			found = append(found, Finding{Code: code, Severity: SeverityWarning, Found: fmt.Sprintf("file %s has %d MB and grows by %d percent", f.Name, f.Size/pagesPerMB, f.Growth),
-				Why: "each growth is longer than the one before, and everybody waits for it", SQL: modify(f, "FILEGROWTH = 256 MB")})
+				Why: "each growth takes longer than the one before, and all sessions wait for it", SQL: modify(f, "FILEGROWTH = 256 MB")})
 		}
 	}
-	if d.EngineEdition == editionExpress && data*100 >= expressDataMB*pagesPerMB*fullPercent {
+	if d.EngineEdition == editionExpress && data*100 >= expressDataMB*pagesPerMB*fileFullPercent {
 		found = append(found, Finding{Code: code, Severity: SeverityWarning, Found: fmt.Sprintf("the data files have %d of at most %d MB of SQL Server Express", data/pagesPerMB, expressDataMB),
 			Why: "when they are full, no run starts and no outcome is recorded (error 1827)", SQL: statementOf("shorten_history")})
 	}
@@ -182,28 +185,28 @@ func checkLog(ctx context.Context, e *examination) ([]Finding, error) {
 	if err != nil {
 		return nil, err
 	}
-	return []Finding{judgeLog(e.database, l)}, nil
+	return []Finding{logFinding(e.database, l)}, nil
 }
 
-// judgeLog is about a log that fills up because something keeps it from being reused.
-func judgeLog(d databaseFacts, l logFacts) Finding {
+// logFinding is about a log that fills up because it cannot be truncated.
+func logFinding(d databaseFacts, l logFacts) Finding {
 	const mb = 1 << 20
 	wait := d.LogReuseWait
-	if l.Total == 0 || l.Used*100 < l.Total*logPercent || wait == "NOTHING" || wait == "CHECKPOINT" || wait == "" {
+	if l.Total == 0 || l.Used*100 < l.Total*logFullPercent || wait == "NOTHING" || wait == "CHECKPOINT" || wait == "" {
 		return good(CodeLogSpace, "the log uses %d of %d MB", l.Used/mb, l.Total/mb)
 	}
 	f := Finding{Code: CodeLogSpace, Severity: SeverityWarning, Found: fmt.Sprintf("the log uses %d of %d MB and waits for %s", l.Used/mb, l.Total/mb, wait),
-		Why: "it grows until the disk is full, and then nothing works (error 9002)", Command: "find out what holds it: sys.databases.log_reuse_wait_desc"}
+		Why: "it grows until the disk is full; then every write fails (error 9002)", Command: "see sys.databases.log_reuse_wait_desc for the reason"}
 	switch wait {
 	case "LOG_BACKUP":
-		f.SQL = mendLog(d.Name)
+		f.SQL = fixLog(d.Name)
 	case "ACTIVE_TRANSACTION":
-		f.SQL = mendOpenTransaction
+		f.SQL = fixOpenTransaction
 	}
 	return f
 }
 
-// checkSettings looks for values that are out of range and for names that nobody reads.
+// checkSettings finds values that are out of range and names that no procedure reads.
 func checkSettings(ctx context.Context, e *examination) ([]Finding, error) {
 	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
 		return nil, nil
@@ -221,11 +224,11 @@ func checkSettings(ctx context.Context, e *examination) ([]Finding, error) {
 	}
 	var found []Finding
 	for _, r := range rows {
-		remove := mendSetting(r.Name)
+		remove := fixSetting(r.Name)
 		switch {
 		case !r.Default.Valid:
 			found = append(found, Finding{Code: CodeSettings, Severity: SeverityWarning, Found: fmt.Sprintf("there is no setting %s", tsql.Literal(r.Name)),
-				Why: "nobody reads it: the name may be misspelt", SQL: remove})
+				Why: "no procedure reads it; the name may be misspelled", SQL: remove})
 		case !r.Used:
 			found = append(found, Finding{Code: CodeSettings, Severity: SeverityWarning,
 				Found: fmt.Sprintf("setting %s is %s, and only whole numbers from %d to %d are used", r.Name, tsql.Literal(r.Stored), r.Lowest.Int64, r.Highest.Int64),
@@ -238,10 +241,10 @@ func checkSettings(ctx context.Context, e *examination) ([]Finding, error) {
 	return found, nil
 }
 
-// purgeDelay is how long after the retention history may be there still: the system job runs once a day.
+// purgeDelay is how long history may outlive the retention: the system job runs once a day.
 const purgeDelay = 48 * time.Hour
 
-// checkHistory looks whether the retention keeps up.
+// checkHistory checks that the retention keeps up.
 func checkHistory(ctx context.Context, e *examination) ([]Finding, error) {
 	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
 		return nil, nil
@@ -261,20 +264,20 @@ func checkHistory(ctx context.Context, e *examination) ([]Finding, error) {
 	case !h.Oldest.IsZero() && age > kept+purgeDelay:
 		return []Finding{{Code: CodeHistory, Severity: SeverityWarning,
 			Found: fmt.Sprintf("the oldest finished run ended %d days ago, and history is kept for %d days (%d target executions in all)", int(age.Hours()/24), h.Retention, h.Targets),
-			Why:   "the system job jobagent$history_retention does not run, or fails: the database grows for ever",
-			SQL:   mendHistory}}, nil
+			Why:   "the system job jobagent$history_retention does not run, or fails: the database grows without limit",
+			SQL:   fixHistory}}, nil
 	case !h.OldestPurged.IsZero() && h.Now.Sub(h.OldestPurged) > purgeDelay:
 		return []Finding{{Code: CodeHistory, Severity: SeverityWarning, Found: fmt.Sprintf("runs that were purged %d days ago still have their rows", int(h.Now.Sub(h.OldestPurged).Hours()/24)),
-			Why: "no agent deletes them: the database grows for ever",
-			SQL: mendLeftovers}}, nil
+			Why: "no agent deletes them: the database grows without limit",
+			SQL: fixLeftovers}}, nil
 	}
 	return []Finding{good(CodeHistory, "%d target executions; history is kept for %d days", h.Targets, h.Retention)}, nil
 }
 
-// termDelay is how long after its expiry a term may be without its end: any agent that is alive ends it within seconds.
+// termDelay is how long an expired term may lack its end: any live agent ends it within seconds.
 const termDelay = time.Minute
 
-// checkAdvance looks whether passes move executions on, and who keeps them from it.
+// checkAdvance checks that passes advance executions, and reports the sessions that prevent it.
 func checkAdvance(ctx context.Context, e *examination) ([]Finding, error) {
 	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
 		return nil, nil
@@ -284,29 +287,29 @@ func checkAdvance(ctx context.Context, e *examination) ([]Finding, error) {
 		return nil, err
 	}
 	if status.SkippedSince.IsZero() {
-		return []Finding{good(CodeAdvance, "passes of agents move executions on")}, nil
+		return []Finding{good(CodeAdvance, "passes of agents advance executions")}, nil
 	}
 	holders, visible, err := readLockHolders(ctx, e.conn)
 	if err != nil {
 		return nil, err
 	}
 	f := Finding{Code: CodeAdvance, Severity: SeverityError,
-		Found: fmt.Sprintf("no pass of an agent has moved executions on since %s; the application lock jobagent.advance is held by: %s",
+		Found: fmt.Sprintf("no pass of an agent has advanced executions since %s; the application lock jobagent.advance is held by: %s",
 			status.SkippedSince.Format(time.RFC3339), describeHolders(holders, visible)),
 		Why: "executions neither start nor end"}
 	if len(holders) == 0 {
-		f.Command = "jobagent doctor, with a login that has the right VIEW SERVER STATE, to see who holds the lock"
+		f.Command = "jobagent doctor, with a login that has the permission VIEW SERVER STATE, to see the session that holds the lock"
 		return []Finding{f}, nil
 	}
 	var kills []string
 	for _, h := range holders {
-		kills = append(kills, mendSession(h.SessionID))
+		kills = append(kills, fixSession(h.SessionID))
 	}
 	f.SQL = strings.Join(kills, "\n")
 	return []Finding{f}, nil
 }
 
-// checkAgents looks at the agents' latest terms.
+// checkAgents checks the agents' latest terms.
 func checkAgents(ctx context.Context, e *examination) ([]Finding, error) {
 	if _, err := installedVersion(ctx, e.conn); errors.Is(err, ErrNotInstalled) {
 		return nil, nil
@@ -342,13 +345,13 @@ ORDER BY term_id;`)
 	}
 	agents := good(CodeAgents, "%s alive, of version %s", plural(live, "agent"), strings.Join(versions, " and "))
 	if live == 0 {
-		agents = Finding{Code: CodeAgents, Severity: SeverityWarning, Found: "no agent is alive",
+		agents = Finding{Code: CodeAgents, Severity: SeverityWarning, Found: "no live agent",
 			Why: "no job runs, and no schedule fires", Command: "jobagent run"}
 	}
 	terms := good(CodeTerms, "no term has expired without an end")
 	if len(lost) > 0 {
 		terms = Finding{Code: CodeTerms, Severity: SeverityWarning, Found: fmt.Sprintf("%s expired and without an end (%s), with %s", plural(len(lost), "term"), firstNames(lost), plural(held, "task")),
-			Why: "nobody hands their tasks over: runs that wait for these do not go on", Command: "jobagent run"}
+			Why: "their tasks are not handed over, so runs that wait for them do not continue", Command: "jobagent run"}
 	}
 	return []Finding{agents, terms}, nil
 }

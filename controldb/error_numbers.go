@@ -2,24 +2,25 @@ package controldb
 
 import "errors"
 
-// Kind groups error numbers by what a caller may do about them.
+// Kind groups error numbers by the reaction that they allow.
 type Kind string
 
-// The kinds. KindNone is that of errors that none of our procedures has thrown.
+// The kinds. KindNone is the kind of errors that no procedure of ours throws.
 const (
 	KindNone     Kind = ""
-	KindInvalid  Kind = "invalid"   // an argument is wrong; nothing was done
-	KindNotFound Kind = "not found" // what was named does not exist
-	KindConflict Kind = "conflict"  // the state does not allow it: exists, is in use, is running
-	KindStale    Kind = "stale"     // the caller's term or task is not its own any more
+	KindInvalid  Kind = "invalid"   // an argument is invalid; nothing was done
+	KindNotFound Kind = "not found" // the named object does not exist
+	KindConflict Kind = "conflict"  // the state forbids it: the object exists, is in use, or is running
+	KindStale    Kind = "stale"     // the caller no longer holds the term or task
 )
 
-// The sentinels of errors that callers tell apart. Every error of a procedure wraps one of them or has
-// a kind (KindOf); the procedure's own message is always in the text.
+// The sentinels of errors that callers distinguish. Every error that a procedure throws wraps one
+// of them or has a kind (KindOf). Its text always contains the procedure's own message.
 var (
-	// ErrTermEnded means that the caller's term has ended or expired: it holds nothing any more.
+	// ErrTermEnded means that the caller's term has ended or expired; the caller holds no task.
 	ErrTermEnded = errors.New("the term has ended")
-	// ErrTaskNotHeld means that a task is not held by the caller's term, or has its outcome already.
+	// ErrTaskNotHeld means that the caller's term does not hold the task, or that the task has its
+	// outcome already.
 	ErrTaskNotHeld = errors.New("the task is not held by this term")
 	// ErrJobNotFound means that no job has this name or id.
 	ErrJobNotFound = errors.New("job not found")
@@ -27,13 +28,13 @@ var (
 	ErrJobExists = errors.New("job exists")
 	// ErrJobActive means that a job has active executions.
 	ErrJobActive = errors.New("job has active executions")
-	// ErrStepNotFound means that the job has no such step.
+	// ErrStepNotFound means that the job has no step of this id or name.
 	ErrStepNotFound = errors.New("job step not found")
 	// ErrGroupNotFound means that no target group has this name.
 	ErrGroupNotFound = errors.New("target group not found")
 	// ErrGroupExists means that a target group has this name already.
 	ErrGroupExists = errors.New("target group exists")
-	// ErrGroupInUse means that a job's current version, or a run that is active, uses the target group.
+	// ErrGroupInUse means that a job's current version or an active run uses the target group.
 	ErrGroupInUse = errors.New("target group is in use")
 	// ErrMemberNotFound means that the target group has no such member.
 	ErrMemberNotFound = errors.New("target group member not found")
@@ -51,19 +52,19 @@ var (
 	ErrCalendarExists = errors.New("calendar exists")
 )
 
-// condition is one error number.
+// condition describes one error number.
 type condition struct {
 	kind     Kind
-	sentinel error  // nil: only the kind tells
-	text     string // what it means, for the reference
+	sentinel error  // nil: callers have only the kind
+	text     string // for the reference
 }
 
-// conditions holds every number that a THROW in the folder sql may have. A test holds the two together.
+// conditions holds every number of a THROW in the folder sql; a test compares the two.
 var conditions = map[int32]condition{
 	50001: {KindInvalid, nil, "the job name is missing or empty"},
 	50002: {KindInvalid, nil, "the job name contains %"},
 	50003: {KindInvalid, nil, "the job name is reserved for system jobs"},
-	50004: {KindInvalid, nil, "the schedule interval type is none of Once, Minutes, Hours, Days, Weeks, Months"},
+	50004: {KindInvalid, nil, "the schedule interval type is invalid: want Once, Minutes, Hours, Days, Weeks or Months"},
 	50005: {KindInvalid, nil, "the schedule interval count is below 1"},
 	50006: {KindInvalid, nil, "the schedule ends before it starts"},
 	50007: {KindInvalid, nil, "the command type is not TSql"},
@@ -82,32 +83,32 @@ var conditions = map[int32]condition{
 	50020: {KindInvalid, nil, "the maximum parallelism is below 1"},
 	50021: {KindInvalid, nil, "neither step id nor step name is given"},
 	50022: {KindInvalid, nil, "the membership type is neither Include nor Exclude"},
-	50023: {KindInvalid, nil, "the target type is none of SqlServer, SqlElasticPool, SqlDatabase, SqlShardMap"},
+	50023: {KindInvalid, nil, "the target type is invalid: want SqlServer, SqlElasticPool, SqlDatabase or SqlShardMap"},
 	50024: {KindInvalid, nil, "a name that the target type needs is missing"},
-	50025: {KindInvalid, nil, "a name is given that does not belong to the target type"},
+	50025: {KindInvalid, nil, "a name is given that the target type does not use"},
 	50026: {KindInvalid, nil, "the target id is missing"},
-	50027: {KindInvalid, nil, "both or neither of job name and job id are given"},
+	50027: {KindInvalid, nil, "both job name and job id are given, or neither"},
 	50028: {KindInvalid, nil, "the job execution id is missing"},
 	50029: {KindInvalid, nil, "an argument of an internal procedure is missing or out of range"},
-	50030: {KindInvalid, nil, "step id and step name name different steps"},
-	50031: {KindInvalid, nil, "a state of targets that are to be run again is not known, or none is given"},
-	50032: {KindInvalid, nil, "what follows an unknown outcome is neither Retry nor Fail"},
+	50030: {KindInvalid, nil, "step id and step name refer to different steps"},
+	50031: {KindInvalid, nil, "a final state to run again is invalid, or none is given"},
+	50032: {KindInvalid, nil, "the reaction to an unknown outcome is neither Retry nor Fail"},
 	50033: {KindInvalid, nil, "no step option is given"},
-	50037: {KindInvalid, nil, "the scope of a limit is none of Job, Server, ElasticPool, Credential"},
-	50038: {KindInvalid, nil, "the name of what a limit is for is missing or empty"},
+	50037: {KindInvalid, nil, "the scope of a limit is invalid: want Job, Server, ElasticPool or Credential"},
+	50038: {KindInvalid, nil, "the name of the limited object is missing or empty"},
 	50039: {KindInvalid, nil, "a server name is given for a limit that is not an elastic pool's"},
 	50040: {KindInvalid, nil, "the limit is below 1"},
 	50046: {KindInvalid, nil, "the schedule name is NULL; an empty name means the schedule of jobs.sp_add_job"},
 	50047: {KindInvalid, nil, "the name of a new schedule, or the new name of a schedule, is missing or empty"},
-	50048: {KindInvalid, nil, "the schedule kind is not known"},
+	50048: {KindInvalid, nil, "the schedule kind is invalid"},
 	50049: {KindInvalid, nil, "the schedule text is missing or empty"},
-	50050: {KindInvalid, nil, "the overlap policy is none of the seven"},
+	50050: {KindInvalid, nil, "the overlap policy is invalid"},
 	50051: {KindInvalid, nil, "the range of the backfill is missing, or ends before it starts"},
 	50052: {KindInvalid, nil, "the range of the backfill ends in the future"},
 	50053: {KindInvalid, nil, "the calendar name is missing or empty"},
-	50054: {KindInvalid, nil, "the calendar text is no JSON object"},
-	50055: {KindInvalid, nil, "the setting is not known"},
-	50056: {KindInvalid, nil, "the value is out of the setting's range"},
+	50054: {KindInvalid, nil, "the calendar text is not a JSON object"},
+	50055: {KindInvalid, nil, "the setting does not exist"},
+	50056: {KindInvalid, nil, "the value is outside the setting's range"},
 	50100: {KindNotFound, ErrJobNotFound, "the job does not exist"},
 	50101: {KindConflict, ErrJobExists, "a job of this name exists already"},
 	50102: {KindConflict, ErrJobActive, "the job has active executions"},
@@ -122,12 +123,12 @@ var conditions = map[int32]condition{
 	50111: {KindNotFound, ErrExecutionNotFound, "the job execution does not exist"},
 	50112: {KindConflict, nil, "the job execution id belongs to an execution of another job"},
 	50113: {KindNotFound, nil, "the command does not exist"},
-	50114: {KindConflict, nil, "the job execution that is to be run again is active"},
-	50115: {KindConflict, nil, "nothing in the job execution ended in one of the wanted states"},
-	50116: {KindConflict, nil, "the job execution id belongs to an execution that is no rerun of this one"},
-	50117: {KindConflict, nil, "a target group that the rerun needs does not exist any more"},
+	50114: {KindConflict, nil, "the job execution to run again is active"},
+	50115: {KindConflict, nil, "nothing in the job execution ended in one of the given states"},
+	50116: {KindConflict, nil, "the job execution id belongs to an execution that is not a rerun of this one"},
+	50117: {KindConflict, nil, "a target group that the rerun needs no longer exists"},
 	50118: {KindConflict, nil, "the steps of a system job cannot be changed"},
-	50120: {KindNotFound, nil, "there is no such limit"},
+	50120: {KindNotFound, nil, "the limit does not exist"},
 	50125: {KindNotFound, ErrScheduleNotFound, "the schedule does not exist"},
 	50126: {KindConflict, ErrScheduleExists, "a schedule of this name exists already"},
 	50127: {KindConflict, nil, "the schedule is the one of jobs.sp_add_job"},
@@ -138,5 +139,5 @@ var conditions = map[int32]condition{
 	50132: {KindNotFound, ErrBackfillNotFound, "the backfill does not exist"},
 	50201: {KindStale, ErrTermEnded, "the term has ended or expired"},
 	50202: {KindStale, ErrTaskNotHeld, "the task is not held by this term, or has its outcome already"},
-	50300: {KindConflict, ErrSchemaVersion, "the schema does not understand the agent's protocol"},
+	50300: {KindConflict, ErrSchemaVersion, "the schema does not support the agent's protocol"},
 }

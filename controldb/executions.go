@@ -13,13 +13,13 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// StartJob starts a run of a job's current version and returns its id. An id that is not nil is used for the
-// run; if a run of this job has it already, nothing new starts (decision 21), so that a call whose answer was
-// lost can be repeated.
+// StartJob starts a run of a job's current version and returns its id. A non-nil id becomes the
+// run's id; if a run of this job has that id already, nothing new starts (decision 21). A caller
+// that lost the answer can therefore repeat the call.
 func (s *Store) StartJob(ctx context.Context, name string, id uuid.UUID) (uuid.UUID, error) {
 	if id == uuid.Nil {
-		// Made here because go-mssqldb 1.11 cannot send a NULL UNIQUEIDENTIFIER: it writes a length of 0 and
-		// 16 bytes all the same.
+		// The id is generated here because go-mssqldb 1.11 cannot send a NULL UNIQUEIDENTIFIER: it
+		// writes a length of 0, followed by 16 bytes.
 		var err error
 		if id, err = uuid.NewRandom(); err != nil {
 			return uuid.Nil, fmt.Errorf("start job: make an id: %w", err)
@@ -31,8 +31,8 @@ func (s *Store) StartJob(ctx context.Context, name string, id uuid.UUID) (uuid.U
 	return id, nil
 }
 
-// StopJob asks for the end of a run; it does not wait for it. Stopping a finished run has no effect. It
-// returns [ErrExecutionNotFound] when no run has this id.
+// StopJob requests the end of a run and does not wait for it. Stopping a finished run has no
+// effect. It returns [ErrExecutionNotFound] when no run has this id.
 func (s *Store) StopJob(ctx context.Context, id uuid.UUID) error {
 	return s.exec(ctx, "stop job", newCall("jobs.sp_stop_job").in("job_execution_id", id))
 }
@@ -41,18 +41,20 @@ func (s *Store) StopJob(ctx context.Context, id uuid.UUID) error {
 type RerunRequest struct {
 	// Origin is the run whose targets are run again. It must have ended.
 	Origin uuid.UUID
-	// Only holds the final states of targets that are run again: Failed, TimedOut, Canceled, Skipped, Unknown, divided by commas, in
-	// any case. Empty: all five.
+	// Only restricts the rerun to targets in these final states: Failed, TimedOut, Canceled,
+	// Skipped, Unknown, separated by commas, in any case. Empty means all five.
 	Only string
-	// ID is used for the new run; if a rerun of Origin has it already, nothing new starts. Nil: one is made.
+	// ID becomes the id of the new run. If a rerun of Origin has it already, nothing new starts. If
+	// nil, an id is generated.
 	ID uuid.UUID
 }
 
-// RerunExecution starts a run of the same version on what went wrong in a run that has ended, and returns its id.
+// RerunExecution starts a run of the same version on the targets of a finished run that did not
+// succeed, and returns its id.
 func (s *Store) RerunExecution(ctx context.Context, req RerunRequest) (uuid.UUID, error) {
 	if req.ID == uuid.Nil {
 		var err error
-		if req.ID, err = uuid.NewRandom(); err != nil { // made here for the reason that StartJob gives
+		if req.ID, err = uuid.NewRandom(); err != nil { // generated here for the reason given in StartJob
 			return uuid.Nil, fmt.Errorf("rerun execution: make an id: %w", err)
 		}
 	}
@@ -88,11 +90,11 @@ FROM (
 ORDER BY r.create_time, r.job_execution_id;`, mssqldb.UniqueIdentifier(id))
 }
 
-// PurgeRequest is the argument of PurgeHistory. Exactly one of JobName and JobID is needed.
+// PurgeRequest is the argument of PurgeHistory. Exactly one of JobName and JobID must be set.
 type PurgeRequest struct {
 	JobName string
 	JobID   uuid.UUID
-	// Oldest keeps what is not older; zero: everything goes, active runs excepted.
+	// Oldest is the end time of the oldest run to keep. Zero deletes all runs that are not active.
 	Oldest time.Time
 }
 
@@ -157,7 +159,7 @@ WHERE o.job_execution_id = @p1
 	return nil
 }
 
-// IsRoot says whether the row stands for the whole run.
+// IsRoot reports whether the row stands for the whole run.
 func (e Execution) IsRoot() bool { return e.StepID == nil }
 
 // ExecutionFilter restricts Executions. The zero value means all rows.
@@ -166,18 +168,18 @@ type ExecutionFilter struct {
 	ID uuid.UUID
 	// JobName restricts to one job.
 	JobName string
-	// RootsOnly leaves out steps and targets.
+	// RootsOnly excludes steps and targets.
 	RootsOnly bool
-	// ActiveOnly leaves out what is finished.
+	// ActiveOnly excludes finished rows.
 	ActiveOnly bool
-	// Lifecycles, if any, are those that are kept.
+	// Lifecycles restricts to these lifecycles; empty means all.
 	Lifecycles []jobs.Lifecycle
-	// Limit is the most rows that come back; 0 means 1000000.
+	// Limit is the maximum number of rows; 0 means 1000000.
 	Limit int
 }
 
-// Executions lists rows of jobs.job_executions: latest runs first, and within a run the root, then steps and
-// their targets in order.
+// Executions lists rows of jobs.job_executions: latest runs first. Within a run, the root comes
+// first, then the steps with their targets, in order.
 func (s *Store) Executions(ctx context.Context, f ExecutionFilter) ([]Execution, error) {
 	w := newFilter(f.Limit)
 	if f.ID != uuid.Nil {
@@ -224,7 +226,8 @@ type ExecutionMessage struct {
 	AttemptStart time.Time
 }
 
-// ExecutionMessages lists what the attempts of a run said: by step, target, attempt, and in order.
+// ExecutionMessages lists the messages of a run's attempts, by step, target and attempt, in the
+// order in which they were sent.
 func (s *Store) ExecutionMessages(ctx context.Context, id uuid.UUID) ([]ExecutionMessage, error) {
 	rows, err := selectAll[struct {
 		StepID       int                 `db:"step_id"`

@@ -97,8 +97,8 @@ type End struct {
 	Message  string `db:"last_message"`
 }
 
-// ExplainExecution says what each row of a run waits for, and why those ended that are final. It returns
-// [ErrExecutionNotFound] when no run has this id.
+// ExplainExecution explains what each unfinished row of a run waits for, and how the finished ones
+// ended. It returns [ErrExecutionNotFound] when no run has this id.
 func (s *Store) ExplainExecution(ctx context.Context, id uuid.UUID) (Explanation, error) {
 	const op = "explain the execution"
 	var (

@@ -9,15 +9,16 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-// TestGrantsRefuseWhatTheyDoNotKnow: each mistake is named. TestLeastPrivilege of package agent runs what is printed.
-func TestGrantsRefuseWhatTheyDoNotKnow(t *testing.T) {
+// TestGrantsRejectInvalidArguments: each mistake has its message. TestLeastPrivilege of package
+// agent runs the T-SQL.
+func TestGrantsRejectInvalidArguments(t *testing.T) {
 	for _, test := range []struct {
 		request controldb.GrantRequest
 		message string
 	}{
-		{controldb.GrantRequest{Role: "jobs_agent"}, "a login name of 1 to 128 characters is needed"},
-		{controldb.GrantRequest{Login: strings.Repeat("ä", 129), Role: "jobs_agent"}, "a login name of 1 to 128 characters is needed"},
-		{controldb.GrantRequest{Login: "a\nGO", Role: "jobs_agent"}, `login name "a\nGO" has control characters`},
+		{controldb.GrantRequest{Role: "jobs_agent"}, "invalid login name: want 1 to 128 characters"},
+		{controldb.GrantRequest{Login: strings.Repeat("ä", 129), Role: "jobs_agent"}, "invalid login name: want 1 to 128 characters"},
+		{controldb.GrantRequest{Login: "a\nGO", Role: "jobs_agent"}, `invalid login name "a\nGO": control characters are not allowed`},
 		{controldb.GrantRequest{Login: "a", Role: "db_owner"}, `invalid role "db_owner": want one of jobs_agent, jobs_admin, jobs_author, jobs_operator, jobs_reader, target`},
 		{controldb.GrantRequest{Login: "a", Role: "target", Platform: "oracle"}, `invalid platform "oracle": want one of sqlserver, azure-sql-database, managed-instance`},
 		{controldb.GrantRequest{Login: "a", Role: "target", Entra: true}, "logins of Microsoft Entra ID need --platform azure-sql-database or managed-instance"},
@@ -27,7 +28,8 @@ func TestGrantsRefuseWhatTheyDoNotKnow(t *testing.T) {
 	}
 }
 
-// TestGrantsByPlatform: logins of each kind, and the permissions that exist on each platform. Azure SQL Database has none on the server.
+// TestGrantsByPlatform: logins of each kind, and the permissions that exist on each platform. Azure
+// SQL Database has no server permissions.
 func TestGrantsByPlatform(t *testing.T) {
 	text := func(r controldb.GrantRequest) string {
 		sections, err := controldb.Grants(r)

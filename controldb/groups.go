@@ -23,7 +23,7 @@ func (s *Store) DeleteTargetGroup(ctx context.Context, name string) error {
 	return s.exec(ctx, "delete target group", newCall("jobs.sp_delete_target_group").in("target_group_name", name))
 }
 
-// AddTargetGroupMember adds a member and returns its target id. The member's ID is not looked at.
+// AddTargetGroupMember adds a member and returns its target id. The member's ID is ignored.
 func (s *Store) AddTargetGroupMember(ctx context.Context, group string, m targets.Member) (uuid.UUID, error) {
 	var id mssqldb.UniqueIdentifier
 	c := newCall("jobs.sp_add_target_group_member").in("target_group_name", group).
@@ -35,7 +35,8 @@ func (s *Store) AddTargetGroupMember(ctx context.Context, group string, m target
 	return uuid.UUID(id), err
 }
 
-// DeleteTargetGroupMember takes a member away. It returns [ErrMemberNotFound] when the group has none of this id.
+// DeleteTargetGroupMember removes a member. It returns [ErrMemberNotFound] when the group has no
+// member of this id.
 func (s *Store) DeleteTargetGroupMember(ctx context.Context, group string, targetID uuid.UUID) error {
 	return s.exec(ctx, "delete target group member",
 		newCall("jobs.sp_delete_target_group_member").in("target_group_name", group).in("target_id", targetID))
@@ -55,7 +56,8 @@ WHERE @p1 = N'' OR target_group_name = @p1
 ORDER BY target_group_name;`, name)
 }
 
-// TargetGroupMembers lists the members of a target group, Includes first. A group that does not exist has none.
+// TargetGroupMembers lists the members of a target group, Includes first. The list is empty for a
+// group that does not exist.
 func (s *Store) TargetGroupMembers(ctx context.Context, group string) ([]targets.Member, error) {
 	rows, err := selectAll[memberRow](ctx, s, "list target group members", `SELECT membership_type, target_type, target_id,
     refresh_credential_name, server_name, database_name, elastic_pool_name, shard_map_name

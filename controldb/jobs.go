@@ -20,7 +20,8 @@ type JobSpec struct {
 	Start, End    *time.Time
 }
 
-// AddJob creates a job without steps and returns its id. It returns [ErrJobExists] when the name is taken.
+// AddJob creates a job without steps and returns its id. It returns [ErrJobExists] when the name is
+// taken.
 func (s *Store) AddJob(ctx context.Context, spec JobSpec) (uuid.UUID, error) {
 	var id mssqldb.UniqueIdentifier
 	c := newCall("jobs.sp_add_job").in("job_name", spec.Name)
@@ -39,7 +40,8 @@ func scheduleArgs(c *call, kind *string, count *int, start, end *time.Time) {
 	opt(c, "schedule_end_time", end)
 }
 
-// JobUpdate is the argument of UpdateJob: the parameters of jobs.sp_update_job. A nil field stays as it is.
+// JobUpdate is the argument of UpdateJob: the parameters of jobs.sp_update_job. A nil field leaves
+// the value unchanged.
 type JobUpdate struct {
 	Name          string
 	NewName       *string
@@ -50,7 +52,7 @@ type JobUpdate struct {
 	Start, End    *time.Time
 }
 
-// UpdateJob changes what is given. It does not make a new version.
+// UpdateJob changes the given values. It does not create a new version of the job.
 func (s *Store) UpdateJob(ctx context.Context, u JobUpdate) error {
 	c := newCall("jobs.sp_update_job").in("job_name", u.Name)
 	opt(c, "new_name", u.NewName)
@@ -60,8 +62,8 @@ func (s *Store) UpdateJob(ctx context.Context, u JobUpdate) error {
 	return s.exec(ctx, "update job", c)
 }
 
-// DeleteJob deletes a job with its history. Without force it returns [ErrJobActive] while executions are
-// active; with force they are canceled.
+// DeleteJob deletes a job with its history. Without force it returns [ErrJobActive] while
+// executions are active; with force they are canceled.
 func (s *Store) DeleteJob(ctx context.Context, name string, force bool) error {
 	return s.exec(ctx, "delete job", newCall("jobs.sp_delete_job").in("job_name", name).in("force", force))
 }
@@ -83,7 +85,7 @@ type StepSpec struct {
 	MaxParallelism          *int
 }
 
-// OutputSpec is where a step's first result set goes. A nil field is not sent.
+// OutputSpec is the destination of a step's first result set. A nil field is not sent.
 type OutputSpec struct {
 	Type, Credential, Server, Database, Schema, Table *string
 	SubscriptionID                                    *uuid.UUID
@@ -114,13 +116,13 @@ func attemptArgs(c *call, initialInterval, maximumInterval *int, multiplier *flo
 	opt(c, "step_timeout_seconds", timeout)
 }
 
-// StepAdded says where a step was added.
+// StepAdded is the result of AddJobStep.
 type StepAdded struct {
-	// StepID is its position, and JobVersion the version that it came with.
+	// StepID is the position of the new step, and JobVersion the version that contains it.
 	StepID, JobVersion int
 }
 
-// AddJobStep adds a step, which makes a new version of the job.
+// AddJobStep adds a step, which creates a new version of the job.
 func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error) {
 	var version int64
 	stepID := sql.NullInt64{Valid: spec.StepID != nil}
@@ -143,8 +145,9 @@ func (s *Store) AddJobStep(ctx context.Context, spec StepSpec) (StepAdded, error
 	return StepAdded{StepID: int(stepID.Int64), JobVersion: int(version)}, nil
 }
 
-// StepUpdate is the argument of UpdateJobStep: the parameters of jobs.sp_update_jobstep. A nil field stays as
-// it is; an empty text in Output, and -1 in MaxParallelism, take the value away.
+// StepUpdate is the argument of UpdateJobStep: the parameters of jobs.sp_update_jobstep. A nil
+// field leaves the value unchanged. An empty text in Output, and -1 in MaxParallelism, remove the
+// value.
 type StepUpdate struct {
 	JobName                 string
 	StepID                  *int
@@ -163,7 +166,7 @@ type StepUpdate struct {
 	MaxParallelism          *int
 }
 
-// UpdateJobStep changes what is given of a step and returns the new version of the job.
+// UpdateJobStep changes the given values of a step and returns the new version of the job.
 func (s *Store) UpdateJobStep(ctx context.Context, u StepUpdate) (int, error) {
 	var version int64
 	c := newCall("jobs.sp_update_jobstep").in("job_name", u.JobName)
@@ -182,18 +185,19 @@ func (s *Store) UpdateJobStep(ctx context.Context, u StepUpdate) (int, error) {
 	return int(version), err
 }
 
-// StepOptions is the argument of SetJobStepOptions. A nil field stays as it is.
+// StepOptions is the argument of SetJobStepOptions. A nil field leaves the value unchanged.
 type StepOptions struct {
 	JobName  string
 	StepID   *int
 	StepName *string
-	// OnUnknownOutcome is Retry or Fail: what follows an attempt of which nobody can say what became of it.
+	// OnUnknownOutcome is Retry or Fail: the reaction to an attempt whose outcome is unknown.
 	OnUnknownOutcome *string
-	// AtMostOnce lets the script run in a transaction with a ledger row in the target.
+	// AtMostOnce runs the script in one transaction with a ledger row in the target.
 	AtMostOnce *bool
 }
 
-// SetJobStepOptions changes a step's options that Azure does not have, and returns the new version of the job.
+// SetJobStepOptions changes the step options that Azure does not have, and returns the new version
+// of the job.
 func (s *Store) SetJobStepOptions(ctx context.Context, o StepOptions) (int, error) {
 	var version int64
 	c := newCall("jobs.sp_set_jobstep_options").in("job_name", o.JobName)
@@ -284,8 +288,8 @@ const jobStepColumns = `job_name, job_id, job_version, step_id, step_name, comma
     output_type, output_credential_name, output_server_name, output_database_name, output_schema_name,
     output_table_name, max_parallelism`
 
-// JobSteps lists the steps of a job's version in order; a nil version means the current one. A job that does
-// not exist has none.
+// JobSteps lists the steps of a version of a job in order; a nil version means the current one. The
+// list is empty for a job that does not exist.
 func (s *Store) JobSteps(ctx context.Context, jobName string, version *int) ([]JobStep, error) {
 	const op = "list job steps"
 	if version == nil {

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// LimitScope says what a limit on concurrent targets is a limit of.
+// LimitScope is the kind of object whose concurrent targets are limited.
 type LimitScope string
 
 // The scopes of limits.
@@ -34,12 +34,12 @@ type Limit struct {
 	UpdatedAt time.Time `db:"updated_at"`
 }
 
-// SetLimit sets a limit, or changes the one that there is.
+// SetLimit creates or changes a limit.
 func (s *Store) SetLimit(ctx context.Context, l Limit) error {
 	return s.exec(ctx, "set the limit", limitCall(l).in("max_concurrent_targets", int64(l.Max)))
 }
 
-// RemoveLimit takes a limit away; only its scope, name and server count.
+// RemoveLimit removes a limit. Only its scope, name and server are used.
 func (s *Store) RemoveLimit(ctx context.Context, l Limit) error {
 	return s.exec(ctx, "remove the limit", limitCall(l))
 }

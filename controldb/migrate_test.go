@@ -18,7 +18,8 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// release0 makes a control database with the schema of release 0, commit ca79178, as its program installed it.
+// release0 creates a control database with the schema of release 0, commit ca79178, as its program
+// installed it.
 func release0(t *testing.T, env *testenv.Env) *control {
 	t.Helper()
 	z, err := zip.OpenReader("testdata/release0.zip")
@@ -60,7 +61,7 @@ func release0(t *testing.T, env *testenv.Env) *control {
 	return c
 }
 
-// term1 starts a term as an agent of protocol 1 does.
+// term1 starts a term like an agent of protocol 1.
 func (c *control) term1(t *testing.T) controldb.TermID {
 	t.Helper()
 	var id controldb.TermID
@@ -99,8 +100,8 @@ FROM (
 ORDER BY d.line;`)
 }
 
-// TestMigrateFromRelease0 migrates while runs are active and tasks are held: nothing is lost, every outcome is accepted, and the
-// schema is that of a fresh install.
+// TestMigrateFromRelease0 migrates while runs are active and tasks are held: nothing is lost, every
+// outcome is accepted, and the schema equals that of a fresh install.
 func TestMigrateFromRelease0(t *testing.T) {
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		ctx := t.Context()
@@ -127,7 +128,7 @@ func TestMigrateFromRelease0(t *testing.T) {
 		rerun := uuid.New()
 		c.exec(t, `DECLARE @id UNIQUEIDENTIFIER = @p2; EXECUTE jobs.sp_rerun_job_execution @job_execution_id = @p1, @new_job_execution_id = @id OUTPUT;`, done.String(), rerun.String())
 		c.exec(t, `EXECUTE jobs.sp_add_schedule @job_name = N'done', @schedule_name = N'nightly', @kind = N'cron5', @spec = N'0 3 * * *', @enabled = 1;`)
-		// One run of the retention waits to be resolved, and one for an agent.
+		// One run of the retention job waits for its resolution, and one for an agent.
 		waiting := c.start(t, retention)
 		upkeep := c.start(t, retention)
 		pass := c.passMax(t, term, 1)
@@ -195,7 +196,8 @@ ORDER BY create_time, job_execution_id, step_id, target_database_name;`
 	})
 }
 
-// TestMigrateEditedSystemJob: a version of the retention job that somebody has edited is replaced, with its group, when agents look after it.
+// TestMigrateEditedSystemJob: an edited version of the retention job is replaced, with its group,
+// when an agent restores the system jobs.
 func TestMigrateEditedSystemJob(t *testing.T) {
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		c := release0(t, env)
@@ -211,8 +213,8 @@ EXECUTE jobs.sp_update_jobstep @job_name = N'jobagent$history_retention', @step_
 	})
 }
 
-// TestMigrateUnknownOutcomes: targets of release 0 whose latest attempt's outcome is unknown say so after the migration, whether they have
-// ended or not; those whose next attempt told, do not.
+// TestMigrateUnknownOutcomes: after the migration, targets of release 0 have outcome_unknown set if
+// the outcome of their latest attempt is unknown, whether they have ended or not.
 func TestMigrateUnknownOutcomes(t *testing.T) {
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		c := release0(t, env)

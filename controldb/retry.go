@@ -9,26 +9,29 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
-// errnumDeadlock is SQL Server's error for the victim of a deadlock. The victim's transaction was rolled back, so the call did nothing.
+// errnumDeadlock is SQL Server's error for a deadlock victim. The victim's transaction was rolled
+// back, so the call had no effect.
 const errnumDeadlock = 1205
 
-// deadlockRetries is how often a call is tried again that was the victim of a deadlock.
+// deadlockRetries is how often a call is repeated after a deadlock.
 const deadlockRetries = 4
 
-// deadlockWait is the longest wait before the first retry. It doubles with each; the wait is random below that, so that those who
-// met in a deadlock do not meet again.
+// deadlockWait is the maximum backoff before the first retry. It doubles with each retry. The
+// actual wait is random between 0 and the maximum, so that the same calls do not collide again.
 const deadlockWait = 100 * time.Millisecond
 
-// WithDeadlockRetries returns a store on the same connections that calls procedures again, a few times, when they were the victim of
-// a deadlock (error 1205): all of them run in one transaction, so that nothing was done. notify is told of each retry: what was
-// tried, and how long it waits. Agents do without: their loops repeat calls anyway.
+// WithDeadlockRetries returns a store on the same connections that repeats a procedure call a few
+// times when it was a deadlock victim (error 1205). Each procedure is one transaction, so the
+// victim had no effect. notify is called before each retry with the operation and the wait. Agents
+// do not use it, because their loops repeat calls anyway.
 func (s *Store) WithDeadlockRetries(notify func(op string, wait time.Duration)) *Store {
 	with := *s
 	with.onDeadlock = notify
 	return &with
 }
 
-// retry calls do again while it is the victim of a deadlock, if the store does that and do says that it may be.
+// retry repeats do after a deadlock if the store retries deadlocks and do reports that it may be
+// repeated.
 func (s *Store) retry(ctx context.Context, op string, do func() (again bool, err error)) error {
 	for n := 0; ; n++ {
 		again, err := do()
@@ -47,7 +50,7 @@ func (s *Store) retry(ctx context.Context, op string, do func() (again bool, err
 	}
 }
 
-// isDeadlock reports an error of the victim of a deadlock.
+// isDeadlock reports whether err is the error of a deadlock victim.
 func isDeadlock(err error) bool {
 	var e mssqldb.Error
 	return errors.As(err, &e) && e.Number == errnumDeadlock

@@ -15,7 +15,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// A call that is the victim of a deadlock is made again a few times, and whoever calls is told; an agent's store leaves it to the agent.
+// A deadlock victim is repeated a few times, and each retry is reported. A store without retries
+// returns the error.
 func TestDeadlockVictimsTryAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var deadlocks atomic.Int64

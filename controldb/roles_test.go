@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRoles: each role can do what it is for and is refused (229: permission denied) the rest.
+// TestRoles: each role may do its work, and everything else is refused (229: permission denied).
 func TestRoles(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		c.job(t, "j", nil)

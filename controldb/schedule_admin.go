@@ -13,15 +13,16 @@ import (
 // ScheduleSpec is the argument of AddSchedule: the parameters of jobs.sp_add_schedule. A nil field is not sent.
 type ScheduleSpec struct {
 	JobName, Name string
-	// Kind is elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule, and Spec the text in its form.
+	// Kind is elastic, azure-scheduler, sap, cron5, cron6, quartz or rrule. Spec is the definition
+	// in that dialect.
 	Kind, Spec              string
 	TimeZone                *string
 	CatchUp, Overlap        *string
 	PauseOnFailure, Enabled *bool
 }
 
-// AddSchedule adds a schedule to a job. It returns [ErrJobNotFound], or [ErrScheduleExists] when the name is taken. The
-// text is judged by an agent: see Schedule.State.
+// AddSchedule adds a schedule to a job. It returns [ErrJobNotFound], or [ErrScheduleExists] when
+// the name is taken. An agent validates the text afterwards: see Schedule.State.
 func (s *Store) AddSchedule(ctx context.Context, spec ScheduleSpec) (ScheduleID, error) {
 	var id int64
 	c := newCall("jobs.sp_add_schedule").in("job_name", spec.JobName).in("schedule_name", spec.Name).in("kind", spec.Kind).in("spec", spec.Spec)
@@ -39,15 +40,16 @@ func schedulePolicyArgs(c *call, timeZone, catchUp, overlap *string, pauseOnFail
 	opt(c, "enabled", enabled)
 }
 
-// ScheduleUpdate is the argument of UpdateSchedule: the parameters of jobs.sp_update_schedule. A nil field stays as it is; an
-// empty TimeZone, CatchUp or Overlap is the default.
+// ScheduleUpdate is the argument of UpdateSchedule: the parameters of jobs.sp_update_schedule. A
+// nil field leaves the value unchanged. An empty TimeZone, CatchUp or Overlap selects the default.
 type ScheduleUpdate struct {
 	JobName, Name                                   string
 	NewName, Kind, Spec, TimeZone, CatchUp, Overlap *string
 	PauseOnFailure, Enabled                         *bool
 }
 
-// UpdateSchedule changes what is given. It returns [ErrScheduleNotFound], or [ErrScheduleExists] when the new name is taken.
+// UpdateSchedule changes the given values. It returns [ErrScheduleNotFound], or [ErrScheduleExists]
+// when the new name is taken.
 func (s *Store) UpdateSchedule(ctx context.Context, u ScheduleUpdate) error {
 	c := newCall("jobs.sp_update_schedule").in("job_name", u.JobName).in("schedule_name", u.Name)
 	opt(c, "new_name", u.NewName)
@@ -57,17 +59,18 @@ func (s *Store) UpdateSchedule(ctx context.Context, u ScheduleUpdate) error {
 	return s.exec(ctx, "update schedule", c)
 }
 
-// DeleteSchedule deletes a schedule; its runs go on.
+// DeleteSchedule deletes a schedule. Its active runs continue.
 func (s *Store) DeleteSchedule(ctx context.Context, job, name string) error {
 	return s.exec(ctx, "delete schedule", newCall("jobs.sp_delete_schedule").in("job_name", job).in("schedule_name", name))
 }
 
-// EnableSchedule enables or disables a schedule; an empty name is that of the job's own definition.
+// EnableSchedule enables or disables a schedule. An empty name means the job's own definition.
 func (s *Store) EnableSchedule(ctx context.Context, job, name string, enabled bool) error {
 	return s.exec(ctx, "enable schedule", newCall("jobs.sp_enable_schedule").in("job_name", job).in("schedule_name", name).in("enabled", enabled))
 }
 
-// PauseSchedule pauses or resumes a schedule, with a note for people; an empty name is that of the job's own definition.
+// PauseSchedule pauses or resumes a schedule and stores a note. An empty name means the job's own
+// definition.
 func (s *Store) PauseSchedule(ctx context.Context, job, name string, paused bool, note string) error {
 	return s.exec(ctx, "pause schedule",
 		newCall("jobs.sp_pause_schedule").in("job_name", job).in("schedule_name", name).in("paused", paused).optText("note", note))
@@ -76,13 +79,14 @@ func (s *Store) PauseSchedule(ctx context.Context, job, name string, paused bool
 // BackfillRequest is the argument of BackfillSchedule.
 type BackfillRequest struct {
 	JobName, Name string
-	// From and To are the first and the last instant of the range; To is not in the future.
+	// From and To are the first and the last instant of the range. To must not be in the future.
 	From, To time.Time
-	// Overlap is the policy of its runs, whatever that of the schedule is; empty: BufferAll, one after the other.
+	// Overlap is the policy of the backfill's runs, independent of the schedule's. Empty means
+	// BufferAll: one run after the other.
 	Overlap string
 }
 
-// BackfillSchedule asks for runs of a schedule's due instants in a past range.
+// BackfillSchedule requests runs for a schedule's due instants in a past range.
 func (s *Store) BackfillSchedule(ctx context.Context, req BackfillRequest) (BackfillID, error) {
 	var id int64
 	c := newCall("jobs.sp_backfill_schedule").in("job_name", req.JobName).in("schedule_name", req.Name).in("from", req.From).in("to", req.To)
@@ -90,7 +94,8 @@ func (s *Store) BackfillSchedule(ctx context.Context, req BackfillRequest) (Back
 	return BackfillID(id), err
 }
 
-// CancelBackfill ends a backfill; the runs that it has started go on. It returns [ErrBackfillNotFound] when there is none of this id.
+// CancelBackfill ends a backfill. Runs that it has started continue. It returns
+// [ErrBackfillNotFound] when no backfill has this id.
 func (s *Store) CancelBackfill(ctx context.Context, id BackfillID) error {
 	return s.exec(ctx, "cancel backfill", newCall("jobs.sp_cancel_backfill").in("backfill_id", int64(id)))
 }
@@ -149,10 +154,10 @@ type Schedule struct {
 // ScheduleFilter restricts Schedules. The zero value means all rows.
 type ScheduleFilter struct {
 	JobName string
-	// Name restricts to one name; a pointer, since an empty one is a name, too.
+	// Name restricts to one name. It is a pointer because the empty name is valid, too.
 	Name  *string
 	State string
-	// NamedOnly leaves out the schedules of the jobs' own definitions.
+	// NamedOnly excludes the schedules of the jobs' own definitions.
 	NamedOnly bool
 	// Limit is the most rows that come back; 0 means 1000000.
 	Limit int
@@ -246,7 +251,7 @@ type SkipFilter struct {
 	JobName string
 	Name    *string
 	Cause   string
-	// Since leaves out what was due earlier.
+	// Since excludes instants that were due before it.
 	Since time.Time
 	// Limit is the most rows that come back; 0 means 1000000.
 	Limit int
@@ -303,12 +308,13 @@ func (s *Store) AddCalendar(ctx context.Context, name, spec string) error {
 	return s.exec(ctx, "add calendar", newCall("jobs.sp_add_calendar").in("calendar_name", name).in("spec", spec))
 }
 
-// UpdateCalendar changes a calendar. It returns [ErrCalendarNotFound] when there is none of this name.
+// UpdateCalendar changes a calendar. It returns [ErrCalendarNotFound] when no calendar has this
+// name.
 func (s *Store) UpdateCalendar(ctx context.Context, name, spec string) error {
 	return s.exec(ctx, "update calendar", newCall("jobs.sp_update_calendar").in("calendar_name", name).in("spec", spec))
 }
 
-// DeleteCalendar deletes a calendar that no schedule names.
+// DeleteCalendar deletes a calendar. The procedure refuses while a schedule uses the calendar.
 func (s *Store) DeleteCalendar(ctx context.Context, name string) error {
 	return s.exec(ctx, "delete calendar", newCall("jobs.sp_delete_calendar").in("calendar_name", name))
 }

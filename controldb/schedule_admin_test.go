@@ -22,21 +22,22 @@ func (c *control) schedule(t *testing.T, job, name string) controldb.Schedule {
 	return list[0]
 }
 
-// judge gives a verdict on each schedule that waits for one: due at an instant, or faulted when that is zero.
-func (c *control) judge(t *testing.T, term controldb.TermID, due time.Time) []controldb.RecordedVerdict {
+// validate validates all schedules that wait for it: due at an instant, or faulted when that is
+// zero.
+func (c *control) validate(t *testing.T, term controldb.TermID, due time.Time) []controldb.RecordedValidation {
 	t.Helper()
-	var verdicts []controldb.Verdict
-	for _, s := range c.due(t).Unjudged {
-		v := controldb.Verdict{
+	var validations []controldb.Validation
+	for _, s := range c.due(t).Unvalidated {
+		v := controldb.Validation{
 			Schedule: s.ID, Revision: s.Revision, SeenDueAt: s.DueAt, Zone: "Europe/Berlin", Engine: "test 1", Warnings: []string{"read this"},
 			NextDueAt: due, NextFireAt: due.Add(time.Second), Upcoming: []time.Time{due, due.Add(time.Hour)},
 		}
 		if due.IsZero() {
 			v.Errors = map[string]any{"errors": []map[string]string{{"path": "hour", "value": "99", "message": "allowed is 0 to 23"}}}
 		}
-		verdicts = append(verdicts, v)
+		validations = append(validations, v)
 	}
-	recorded, err := c.RecordVerdicts(t.Context(), term, verdicts)
+	recorded, err := c.RecordValidations(t.Context(), term, validations)
 	require.NoError(t, err)
 	return recorded
 }
@@ -52,18 +53,18 @@ func TestNamedSchedule(t *testing.T) {
 			PauseOnFailure: ptr(true), Enabled: ptr(true),
 		})
 		require.NoError(t, err)
-		waiting := c.due(t).Unjudged
+		waiting := c.due(t).Unvalidated
 		require.Len(t, waiting, 1)
 		require.Equal(t, controldb.DueSchedule{
 			ID: id, JobID: waiting[0].JobID, JobName: "j", Name: "nightly", Kind: "cron5", Spec: "0 2 * * *", TimeZone: "Europe/Berlin", CatchUp: "all",
 			Overlap: "AllowAll", Start: waiting[0].Start, End: waiting[0].End, Defined: waiting[0].Defined, Activated: waiting[0].Defined, Revision: 2,
 		}, waiting[0])
 
-		recorded := c.judge(t, term, due)
-		require.Equal(t, []controldb.RecordedVerdict{{
-			Schedule: id, JobName: "j", ScheduleName: "nightly", Result: controldb.VerdictRecorded, State: "Enabled", NextDueAt: due,
+		recorded := c.validate(t, term, due)
+		require.Equal(t, []controldb.RecordedValidation{{
+			Schedule: id, JobName: "j", ScheduleName: "nightly", Result: controldb.ValidationRecorded, State: "Enabled", NextDueAt: due,
 		}}, recorded)
-		require.Empty(t, c.due(t).Unjudged)
+		require.Empty(t, c.due(t).Unvalidated)
 		require.Equal(t, due.Add(time.Second), c.due(t).NextFireAt)
 		s := c.schedule(t, "j", "nightly")
 		require.Equal(t, controldb.Schedule{
@@ -79,7 +80,7 @@ func TestNamedSchedule(t *testing.T) {
 		require.False(t, remaining)
 		require.Equal(t, 1, n)
 		later := due.Add(time.Hour)
-		recorded = c.judge(t, term, later)
+		recorded = c.validate(t, term, later)
 		require.Equal(t, due, recorded[0].OldDueAt)
 		require.Equal(t, later, recorded[0].NextDueAt)
 
@@ -117,7 +118,7 @@ FROM jobs.schedule_executions WHERE due_time = @p1`, later.Add(time.Hour)))
 			JobName: "j", Name: "nightly", NewName: ptr("hourly"), Kind: ptr("cron6"), Spec: ptr("0 99 * * * *"), TimeZone: ptr(""), CatchUp: ptr(""), Overlap: ptr(""),
 			PauseOnFailure: ptr(false), Enabled: ptr(true),
 		}))
-		require.Equal(t, "Faulted", c.judge(t, term, time.Time{})[0].State)
+		require.Equal(t, "Faulted", c.validate(t, term, time.Time{})[0].State)
 		s = c.schedule(t, "j", "hourly")
 		require.JSONEq(t, `{"errors": [{"path": "hour", "value": "99", "message": "allowed is 0 to 23"}]}`, string(s.ValidationErrors))
 		require.True(t, json.Valid(s.ValidationErrors))
@@ -151,7 +152,7 @@ func TestBackfill(t *testing.T) {
 		id, err := c.BackfillSchedule(ctx, controldb.BackfillRequest{JobName: "j", Name: "s", From: from, To: from.Add(2 * time.Hour), Overlap: "bufferall"})
 		require.NoError(t, err)
 		require.Empty(t, c.due(t).Backfills, "it waits for the verdict on the schedule")
-		c.judge(t, term, time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC))
+		c.validate(t, term, time.Date(2999, 1, 1, 0, 0, 0, 0, time.UTC))
 		open := c.due(t).Backfills
 		require.Len(t, open, 1)
 		require.Equal(t, controldb.OpenBackfill{ID: id, From: from, To: from.Add(2 * time.Hour), Overlap: "BufferAll", Schedule: open[0].Schedule}, open[0])
@@ -212,7 +213,7 @@ func TestCalendars(t *testing.T) {
 	})
 }
 
-// TestOutage: what is due before every term that lasts fell into a time without agents.
+// TestOutage: instants due before every current term fell into a period without agents.
 func TestOutage(t *testing.T) {
 	each(t, func(t *testing.T, c *control) {
 		ctx := t.Context()

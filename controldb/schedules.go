@@ -13,7 +13,7 @@ import (
 // ScheduleID identifies a schedule.
 type ScheduleID int64
 
-// BackfillID identifies a backfill; 0: none.
+// BackfillID identifies a backfill; 0 means none.
 type BackfillID int64
 
 // DueSchedule is the definition and state of a schedule, from which an agent computes due instants.
@@ -58,11 +58,11 @@ type DueSchedule struct {
 	// Executions is the number of runs started since Kind or Spec changed. A count in Spec is compared
 	// with it (D-P3).
 	Executions int64 `db:"executions"`
-	// Revision is the definition's. A Verdict and a Firing name the revision from which they were
-	// computed.
+	// Revision is the definition's. A Validation and a Firing name the revision from which they
+	// were computed.
 	Revision int `db:"revision"`
-	// Engine is the program and zone data that computed the stored verdict; empty means that there
-	// was none.
+	// Engine is the program and zone data that validated the schedule; empty means that it has not
+	// been validated.
 	Engine string `db:"engine"`
 }
 
@@ -89,22 +89,23 @@ type CalendarText struct {
 type DueSchedules struct {
 	// Now is the database's time.
 	Now time.Time
-	// NextFireAt is when the earliest schedule that is not due yet will be; zero: none is stored.
+	// NextFireAt is when the earliest schedule that is not due yet will be due; zero means none.
 	NextFireAt time.Time
-	// LastWorkedAt and WorkingSince bound the latest time in which no agent held a term. They are set only if something that
-	// is due lies before every present term; else both are zero: no agent was missing. LastWorkedAt alone is zero when there
-	// was no term before.
+	// LastWorkedAt and WorkingSince bound the latest period without any agent's term. They are set
+	// only if something became due before every current term began; otherwise both are zero,
+	// because no agent was missing. LastWorkedAt alone is zero when there was no earlier term.
 	LastWorkedAt, WorkingSince time.Time
-	// MinInterval is the shortest time that may lie between two instants of a schedule that is judged (D-S6); 0: any.
+	// MinInterval is the minimum interval between two instants of a schedule to validate (D-S6); 0
+	// means that any interval is valid.
 	MinInterval time.Duration
-	// Schedules are due, the one that has been for longest first.
+	// Schedules are the due schedules, longest overdue first.
 	Schedules []DueSchedule
-	// Unjudged are those that wait for a verdict. One that has a DueAt was judged before, by another engine or with another
-	// calendar, and goes on with that meanwhile.
-	Unjudged []DueSchedule
-	// Backfills are open, oldest first.
+	// Unvalidated are the schedules that wait for validation. One with a DueAt was validated
+	// before, by another engine or with another calendar, and keeps its due instant meanwhile.
+	Unvalidated []DueSchedule
+	// Backfills are the open backfills, oldest first.
 	Backfills []OpenBackfill
-	// Calendars are all there are, if a Spec of those above may name one.
+	// Calendars are all calendars, if a Spec above may refer to one; otherwise it is empty.
 	Calendars []CalendarText
 }
 
@@ -114,21 +115,22 @@ type backfillRow struct {
 	DueSchedule
 }
 
-// DueSchedules lists what is to be done about schedules: at most limit of each list, and none of otherKinds, which the caller
-// cannot read. It changes nothing: FireSchedules and RecordVerdicts do.
+// DueSchedules lists the work on schedules: at most limit entries of each list, and none of
+// otherKinds, which the caller does not support. It changes nothing; FireSchedules and
+// RecordValidations do.
 func (s *Store) DueSchedules(ctx context.Context, limit int, otherKinds ...string) (DueSchedules, error) {
 	var (
 		res         DueSchedules
 		minInterval int64 // seconds
 		backfills   []backfillRow
 	)
-	call := newCall("jobs_internal.due_schedules").in("max", int64(limit))
+	c := newCall("jobs_internal.due_schedules").in("max", int64(limit))
 	if len(otherKinds) > 0 {
-		call.in("other_kinds", strings.Join(otherKinds, ","))
+		c.in("other_kinds", strings.Join(otherKinds, ","))
 	}
-	err := s.query(ctx, "list due schedules", call,
+	err := s.query(ctx, "list due schedules", c,
 		scanOne(&res.Now, &res.NextFireAt, &res.LastWorkedAt, &res.WorkingSince, &minInterval),
-		into(&res.Schedules), into(&res.Unjudged), into(&backfills), into(&res.Calendars))
+		into(&res.Schedules), into(&res.Unvalidated), into(&backfills), into(&res.Calendars))
 	if err != nil {
 		return DueSchedules{}, err
 	}
@@ -140,52 +142,58 @@ func (s *Store) DueSchedules(ctx context.Context, limit int, otherKinds ...strin
 	return res, nil
 }
 
-// Verdict is what an agent has found out about a schedule.
-type Verdict struct {
+// Validation is the result of an agent's validation of a schedule.
+type Validation struct {
 	Schedule ScheduleID
-	// Revision and SeenDueAt (DueSchedule.DueAt) are those of the schedule that was judged; a verdict on anything else is
-	// ignored.
+	// Revision and SeenDueAt (DueSchedule.DueAt) are those of the validated schedule. If the
+	// schedule has another revision or due instant by now, the validation is ignored.
 	Revision  int
 	SeenDueAt time.Time
-	// Errors is everything that is wrong, as schedule.ErrorJSON gives it; nil: nothing. Then the rest is not looked at.
+	// Errors lists all faults in the form of schedule.ErrorJSON; nil means none. With errors, the
+	// following fields are ignored.
 	Errors any
-	// Warnings are sentences for people.
+	// Warnings are sentences for the owner of the schedule.
 	Warnings []string
-	// Zone is where its clock times are.
+	// Zone is the time zone of its clock times.
 	Zone string
-	// Engine says which program and zone data gave the verdict.
+	// Engine is the program and zone data that validated the schedule.
 	Engine string
-	// NextDueAt is zero when nothing is due any more. NextFireAt is NextDueAt and the jitter; zero: NextDueAt.
+	// NextDueAt is zero when no due instant is left. NextFireAt is NextDueAt plus the jitter; zero
+	// means NextDueAt.
 	NextDueAt, NextFireAt time.Time
 	// Upcoming are the next instants, at most ten, for people.
 	Upcoming []time.Time
 }
 
-// The values of RecordedVerdict.Result.
+// The values of RecordedValidation.Result.
 const (
-	// VerdictRecorded means that the verdict holds from now on.
-	VerdictRecorded = "Recorded"
-	// VerdictStale means that the schedule has changed, was judged by somebody else, or has moved on; nothing happened.
-	VerdictStale = "Stale"
-	// VerdictLocked means that another transaction holds the schedule or its job; nothing happened, and the verdict is asked for again.
-	VerdictLocked = "Locked"
+	// ValidationRecorded means that the result was stored.
+	ValidationRecorded = "Recorded"
+	// ValidationStale means that the schedule was changed, validated or fired meanwhile; nothing
+	// was stored.
+	ValidationStale = "Stale"
+	// ValidationLocked means that another transaction holds the schedule or its job. Nothing was
+	// stored, and the schedule still waits for validation.
+	ValidationLocked = "Locked"
 )
 
-// RecordedVerdict is what became of a verdict.
-type RecordedVerdict struct {
+// RecordedValidation tells whether a validation was stored.
+type RecordedValidation struct {
 	Schedule     ScheduleID `db:"schedule_id"`
 	JobName      string     `db:"job_name"`
 	ScheduleName string     `db:"schedule_name"`
 	Result       string     `db:"result"`
-	// State is Enabled, Disabled, Completed or Faulted; empty unless Result is VerdictRecorded.
+	// State is Enabled, Disabled, Completed or Faulted. It is empty unless Result is
+	// ValidationRecorded.
 	State string `db:"state"`
-	// OldDueAt is the due instant that was stored before, and NextDueAt the one that is now; zero: none.
+	// OldDueAt is the due instant that was stored before, and NextDueAt the one stored now; zero
+	// means none.
 	OldDueAt  time.Time `db:"old_due_at"`
 	NextDueAt time.Time `db:"next_due_at"`
 }
 
-// verdictJSON is the form of a verdict in record_verdicts' argument.
-type verdictJSON struct {
+// validationJSON is the form of a validation in the argument of record_verdicts.
+type validationJSON struct {
 	ScheduleID ScheduleID `json:"schedule_id"`
 	Revision   int        `json:"revision"`
 	SeenDueAt  *string    `json:"seen_due_at,omitempty"`
@@ -198,14 +206,16 @@ type verdictJSON struct {
 	Upcoming   []string   `json:"upcoming,omitempty"`
 }
 
-// RecordVerdicts stores what schedules that wait for a verdict got. It returns [ErrTermEnded] when the term has ended.
-func (s *Store) RecordVerdicts(ctx context.Context, term TermID, verdicts []Verdict) ([]RecordedVerdict, error) {
-	if len(verdicts) == 0 {
+// RecordValidations stores the results of validations. It returns [ErrTermEnded] when the term has
+// ended. The procedure is called record_verdicts, because agents of the previous release call it by
+// that name.
+func (s *Store) RecordValidations(ctx context.Context, term TermID, validations []Validation) ([]RecordedValidation, error) {
+	if len(validations) == 0 {
 		return nil, nil
 	}
-	list := make([]verdictJSON, 0, len(verdicts))
-	for _, v := range verdicts {
-		list = append(list, verdictJSON{
+	list := make([]validationJSON, 0, len(validations))
+	for _, v := range validations {
+		list = append(list, validationJSON{
 			ScheduleID: v.Schedule, Revision: v.Revision, SeenDueAt: optInstant(v.SeenDueAt), Errors: v.Errors, Warnings: v.Warnings,
 			Zone: v.Zone, Engine: v.Engine, NextDueAt: optInstant(v.NextDueAt), NextFireAt: optInstant(v.NextFireAt), Upcoming: upcoming(v.Upcoming),
 		})
@@ -214,68 +224,73 @@ func (s *Store) RecordVerdicts(ctx context.Context, term TermID, verdicts []Verd
 	if err != nil {
 		return nil, fmt.Errorf("record verdicts: write verdicts as JSON: %w", err)
 	}
-	var recorded []RecordedVerdict
+	var recorded []RecordedValidation
 	err = s.query(ctx, "record verdicts",
 		newCall("jobs_internal.record_verdicts").in("term_id", int64(term)).in("verdicts", string(text)),
 		into(&recorded))
 	return recorded, err
 }
 
-// RecheckSchedules lets schedules wait for a verdict again that another engine has judged, and returns how many: those whose
-// zone is not UTC, and those that are Faulted. They keep their due instants meanwhile (D-Z1).
+// RecheckSchedules requests a new validation of schedules that another engine has validated: those
+// in a zone other than UTC, and those that are Faulted. They keep their due instants meanwhile
+// (D-Z1). n is the number of these schedules.
 //
-// One call covers some thousand schedules, and leaves those that another transaction holds; remaining says that there are more.
+// One call covers some thousand schedules and skips those that another transaction holds; remaining
+// is true when more are left.
 func (s *Store) RecheckSchedules(ctx context.Context, term TermID, engine string) (n int, remaining bool, err error) {
 	err = s.query(ctx, "recheck schedules",
 		newCall("jobs_internal.recheck_schedules").in("term_id", int64(term)).in("engine", engine), scanOne(&n, &remaining))
 	return n, remaining, err
 }
 
-// The causes of a Skip that agents give. FireSchedules adds others of its own: see the view jobs.schedule_skips.
+// The causes of a Skip. FireSchedules records further causes of its own: see the view
+// jobs.schedule_skips.
 const (
-	// SkipCatchUp: missed, and not made up by the catch-up policy.
+	// SkipCatchUp means that the instant was missed and that the catch-up policy does not run it
+	// later.
 	SkipCatchUp = "CatchUp"
-	// SkipEnded: after the schedule's end.
+	// SkipEnded means that the instant is after the schedule's end.
 	SkipEnded = "Ended"
-	// SkipOther: anything else; Reason says it.
+	// SkipOther means any other cause; Reason describes it.
 	SkipOther = "Other"
 )
 
-// Skip records due instants that are not run (I10).
+// Skip is a sequence of due instants that are not run (I10).
 type Skip struct {
-	// DueAt is the first of them, and Count how many there are.
+	// DueAt is the first of these instants, and Count their number.
 	DueAt time.Time
 	Count int
-	// Cause is one of the constants; empty: SkipOther.
+	// Cause is one of the constants; empty means SkipOther.
 	Cause  string
 	Reason string
 }
 
-// Firing asks for the executions of due instants.
+// Firing requests executions for due instants.
 type Firing struct {
 	Schedule ScheduleID
-	// Revision is that of the schedule that was read; 0: it is not compared.
+	// Revision is the revision of the schedule that was read; 0 means that it is not compared.
 	Revision int
-	// Backfill is the backfill whose instants these are; 0: they are the schedule's own.
+	// Backfill is the backfill to which the instants belong; 0 means the schedule itself.
 	Backfill BackfillID
-	// DueAt is the instant as DueSchedules gave it (of a backfill OpenBackfill.NextAt); if the stored one differs, somebody was
-	// faster, and nothing happens.
+	// DueAt is the instant that DueSchedules returned (for a backfill OpenBackfill.NextAt). If the
+	// stored instant differs, another agent was faster, and nothing happens.
 	DueAt time.Time
-	// Runs are the instants to run, ascending. The overlap policy decides on each of them.
+	// Runs are the instants to run, in ascending order. The overlap policy decides on each of them.
 	Runs []time.Time
 	// Skips are instants from DueAt on that are not run.
 	Skips []Skip
-	// LastDueAt is the last instant that this firing deals with; zero: the latest of DueAt and Runs.
+	// LastDueAt is the last instant of this firing; zero means the latest of DueAt and Runs.
 	LastDueAt time.Time
-	// NextDueAt is the instant to store; zero: there are no more, and the schedule or the backfill is completed. NextFireAt is
-	// NextDueAt and the jitter; zero: NextDueAt. A backfill has no NextFireAt.
+	// NextDueAt is the next instant to store. Zero means that none is left, which completes the
+	// schedule or the backfill. NextFireAt is NextDueAt plus the jitter; zero means NextDueAt. A
+	// backfill has no NextFireAt.
 	NextDueAt, NextFireAt time.Time
 	// Upcoming are the next instants, at most ten, for people.
 	Upcoming []time.Time
-	// Limit is how many runs the schedule may start since its Kind or Spec changed; 0: any number. The run that uses it up is
-	// the last one, and completes the schedule (D-P3).
+	// Limit is the maximum number of runs since the schedule's Kind or Spec changed; 0 means no
+	// limit. The run that reaches it completes the schedule (D-P3).
 	Limit int64
-	// Error ends a backfill as Faulted: why it cannot go on.
+	// Error ends a backfill as Faulted and gives the reason.
 	Error string
 }
 
@@ -287,14 +302,15 @@ const (
 	FiredBuffered = "Buffered"
 	// FiredSkipped means that the instant was recorded as skipped, with its reason.
 	FiredSkipped = "Skipped"
-	// FiredStale means that somebody else had moved the schedule on; nothing happened.
+	// FiredStale means that another agent has fired the schedule already; nothing happened.
 	FiredStale = "Stale"
-	// FiredLocked means that another transaction holds the schedule, its job or a run that is to end; nothing happened, and the
-	// schedule is still due.
+	// FiredLocked means that another transaction holds the schedule, its job, or a run that the
+	// overlap policy would end. Nothing happened, and the schedule is still due.
 	FiredLocked = "Locked"
 )
 
-// FiredExecution is what became of an instant of Firing.Runs, or of a firing without any that is stale, locked or only skips.
+// FiredExecution is the result for one instant of Firing.Runs. A firing without such instants that
+// is stale or locked, or only skips, has one result, too.
 type FiredExecution struct {
 	Schedule ScheduleID `db:"schedule_id"`
 	JobName  string     `db:"job_name"`
@@ -306,7 +322,7 @@ type FiredExecution struct {
 	Reason string `db:"reason"`
 }
 
-// firingJSON is the form of a firing in fire_schedules' argument.
+// firingJSON is the form of a firing in the argument of fire_schedules.
 type firingJSON struct {
 	ScheduleID ScheduleID `json:"schedule_id"`
 	Revision   int        `json:"revision,omitempty"`
@@ -322,7 +338,7 @@ type firingJSON struct {
 	Error      string     `json:"error,omitempty"`
 }
 
-// skipJSON is the form of a Skip in it.
+// skipJSON is the form of a Skip in firingJSON.
 type skipJSON struct {
 	DueAt  string `json:"due_at"`
 	Count  int    `json:"count"`
@@ -330,7 +346,7 @@ type skipJSON struct {
 	Reason string `json:"reason"`
 }
 
-// optInstant is an instant for JSON; nil when it is zero.
+// optInstant formats an instant for JSON; zero is nil.
 func optInstant(t time.Time) *string {
 	if t.IsZero() {
 		return nil
@@ -339,7 +355,7 @@ func optInstant(t time.Time) *string {
 	return &text
 }
 
-// instants are instants for JSON; never nil.
+// instants formats instants for JSON. The result is never nil.
 func instants(list []time.Time) []string {
 	texts := make([]string, 0, len(list))
 	for _, t := range list {
@@ -348,7 +364,7 @@ func instants(list []time.Time) []string {
 	return texts
 }
 
-// upcoming are instants for people, as the view jobs.schedules shows them.
+// upcoming formats instants as the view jobs.schedules shows them.
 func upcoming(list []time.Time) []string {
 	texts := make([]string, 0, len(list))
 	for _, t := range list {
@@ -357,9 +373,10 @@ func upcoming(list []time.Time) []string {
 	return texts
 }
 
-// FireSchedules creates the executions of due instants and moves the schedules on, in one transaction. One
-// due instant of one schedule creates exactly one execution, whoever calls how often (I2). Of several firings of one schedule
-// only one is carried out; the others are stale. It returns [ErrTermEnded] when the term has ended.
+// FireSchedules creates the executions of due instants and stores the next due instants, in one
+// transaction. One due instant of one schedule creates exactly one execution, however often and by
+// whichever agent FireSchedules is called (I2). Of several firings of one schedule, one is carried
+// out; the others are stale. It returns [ErrTermEnded] when the term has ended.
 func (s *Store) FireSchedules(ctx context.Context, term TermID, firings []Firing) ([]FiredExecution, error) {
 	if len(firings) == 0 {
 		return nil, nil

@@ -17,7 +17,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// control is an installed control database: through the store, and by T-SQL.
+// control is an installed control database, with the store and a connection pool for T-SQL.
 type control struct {
 	*controldb.Store
 	env  *testenv.Env
@@ -25,7 +25,8 @@ type control struct {
 	db   *sql.DB
 }
 
-// each runs fn on a new control database on every server there is, and checks the invariants afterwards.
+// each runs fn on a new control database on every available server, and checks the invariants
+// afterwards.
 func each(t *testing.T, fn func(t *testing.T, c *control)) {
 	t.Helper()
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
@@ -63,7 +64,7 @@ func get[T any](t *testing.T, c *control, query string, args ...any) T {
 	return v
 }
 
-// rows reads a result as text: one line a row, values separated by "|", NULL as "NULL".
+// rows returns a result as text: one string a row, values separated by "|", NULL as "NULL".
 func (c *control) rows(t *testing.T, query string, args ...any) []string {
 	t.Helper()
 	list, err := readRows(t.Context(), c.db, query, args...)
@@ -109,5 +110,5 @@ func readRows(ctx context.Context, db *sql.DB, query string, args ...any) ([]str
 	return list, rows.Err()
 }
 
-// ptr is for optional fields.
+// ptr returns a pointer to v, for optional fields.
 func ptr[T any](v T) *T { return &v }

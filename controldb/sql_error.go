@@ -12,43 +12,47 @@ import (
 )
 
 var (
-	// ErrUnreachable means that no server answered, or none that proved who it is (a *mssql.EncryptionError): the agent waits for it.
+	// ErrUnreachable means that no server answered, or that the server could not prove its identity
+	// (an *mssql.EncryptionError). The agent keeps trying.
 	ErrUnreachable = errors.New("the control database's server cannot be reached")
-	// ErrLoginFailed means that the server refused the login (18456), or the login this database (4060, 916).
+	// ErrLoginFailed means that the server refused the login (18456), or its access to the database
+	// (4060, 916).
 	ErrLoginFailed = errors.New("the control database's server refused the login")
 	// ErrNotInstalled means that the database holds no control schema.
 	ErrNotInstalled = errors.New("the control schema is not installed")
-	// ErrVersionHidden means that there is a control schema whose version the login may not read: that takes the role
-	// jobs_agent. The public procedures and views work all the same, as far as the login's own roles allow.
+	// ErrVersionHidden means that the login may not read the version of the installed schema, which
+	// needs the role jobs_agent. The public procedures and views still work, as far as the login's
+	// own roles allow.
 	ErrVersionHidden = errors.New("the login has no permission")
-	// ErrSchemaVersion means that the installed schema is of another version than this program's.
-	// The error is a *[SchemaVersionError].
+	// ErrSchemaVersion means that the installed schema has another version than this program. The
+	// error is a *[SchemaVersionError].
 	ErrSchemaVersion = errors.New("the control schema is of another version")
 )
 
-// SchemaVersionError says which schema version is installed and which this program was built with.
+// SchemaVersionError describes the difference between the installed schema and this program's.
 type SchemaVersionError struct {
 	// Have and Want are migration numbers; 0 is the first release.
 	Have, Want int
-	// Missing and Changed name objects that are not there, or not as they should be, although the version is right.
+	// Missing and Changed name the objects that are missing or differ, although the version is
+	// right.
 	Missing, Changed []string
 }
 
 func (e *SchemaVersionError) Error() string {
 	switch {
 	case e.Have > e.Want:
-		return fmt.Sprintf("the control schema has version %d and this program is made for %d: use a newer jobagent", e.Have, e.Want)
+		return fmt.Sprintf("the control schema has version %d and this program needs %d: use a newer jobagent", e.Have, e.Want)
 	case e.Have < e.Want:
-		return fmt.Sprintf("the control schema has version %d and this program is made for %d: run \"jobagent db migrate\"", e.Have, e.Want)
+		return fmt.Sprintf("the control schema has version %d and this program needs %d: run \"jobagent db migrate\"", e.Have, e.Want)
 	}
 	var what []string
 	if n := len(e.Missing); n > 0 {
 		what = append(what, fmt.Sprintf("%d objects are missing (%s)", n, firstNames(e.Missing)))
 	}
 	if n := len(e.Changed); n > 0 {
-		what = append(what, fmt.Sprintf("%d objects are not those of this program (%s)", n, firstNames(e.Changed)))
+		what = append(what, fmt.Sprintf("%d objects differ from this program's (%s)", n, firstNames(e.Changed)))
 	}
-	return fmt.Sprintf("the control schema has version %d, as it should, but %s: run \"jobagent db migrate\"", e.Have, strings.Join(what, ", and "))
+	return fmt.Sprintf("the control schema has version %d, as expected, but %s: run \"jobagent db migrate\"", e.Have, strings.Join(what, ", and "))
 }
 
 // firstNames lists at most five names.
@@ -62,7 +66,7 @@ func firstNames(names []string) string {
 // Is makes errors.Is(err, ErrSchemaVersion) true.
 func (e *SchemaVersionError) Is(target error) bool { return target == ErrSchemaVersion }
 
-// callError is an error of a call: what was tried, what it means, and the driver's own error.
+// callError is an error of a call: the operation, the meaning, and the driver's error.
 type callError struct {
 	op       string
 	sentinel error // nil when it has none
@@ -72,7 +76,7 @@ type callError struct {
 
 func (e *callError) Error() string { return e.op + ": " + e.text }
 
-// Unwrap gives the sentinel and the cause.
+// Unwrap returns the sentinel, if any, and the cause.
 func (e *callError) Unwrap() []error {
 	if e.sentinel == nil {
 		return []error{e.cause}
@@ -89,10 +93,10 @@ const (
 	numInvalidObjectName = 208
 )
 
-// KindOf says what kind of error a procedure has thrown; KindNone for every other error.
+// KindOf returns the kind of an error that a procedure has thrown; KindNone for every other error.
 func KindOf(err error) Kind { return conditions[NumberOf(err)].kind }
 
-// NumberOf is the SQL Server error number in err's chain; 0: there is none.
+// NumberOf returns the SQL Server error number in err's chain; 0 means that there is none.
 func NumberOf(err error) int32 {
 	if e, ok := sqlError(err); ok {
 		return e.Number
@@ -100,8 +104,8 @@ func NumberOf(err error) int32 {
 	return 0
 }
 
-// sqlError finds the server's error in a chain. When a call was answered with several, one that our
-// procedures threw decides, else the last.
+// sqlError finds the server's error in a chain. If the server returned several errors, the first
+// one thrown by our procedures is used, or else the last error.
 func sqlError(err error) (mssqldb.Error, bool) {
 	var e mssqldb.Error
 	if !errors.As(err, &e) {
@@ -121,12 +125,13 @@ var errCallLimit = errors.New("no answer in time")
 // translateCall is translate for a call under ctx, whose limit may have been the reason.
 func translateCall(ctx context.Context, op string, err error) error {
 	if err != nil && context.Cause(ctx) == errCallLimit { //nolint:errorlint // the cause itself, never wrapped
-		return &callError{op: op, sentinel: ErrUnreachable, cause: err, text: fmt.Sprintf("%v; the connection was given up", errCallLimit)}
+		return &callError{op: op, sentinel: ErrUnreachable, cause: err, text: fmt.Sprintf("%v; the connection was abandoned", errCallLimit)}
 	}
 	return translate(op, err)
 }
 
-// translate wraps an error of a call: the sentinel of its number, one line of text, what to do next.
+// translate wraps an error of a call. It adds the sentinel of the error number, a one-line text,
+// and the next step.
 func translate(op string, err error) error {
 	if err == nil {
 		return nil

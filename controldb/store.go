@@ -18,16 +18,16 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// Config says how the control database is reached.
+// Config describes the connection to the control database.
 type Config struct {
 	// DSN is a connection string, as mssql.ParseDSN reads it. It is not needed with Connector.
 	DSN string
-	// Dialer replaces the network for a DSN; nil: TCP.
+	// Dialer replaces the network for a DSN; nil means TCP.
 	Dialer mssqldb.HostDialer
-	// Connector makes connections instead of DSN, for callers that have one already.
+	// Connector makes the connections instead of DSN.
 	Connector driver.Connector
-	// ServerName is the control server's name as an agent's configuration for targets spells it: the
-	// system jobs name it as their target. Empty: the DSN's server.
+	// ServerName is the control server's name in the spelling of target groups. Empty means the
+	// DSN's server.
 	ServerName string
 	// MaxConns bounds open connections; 0 means 16.
 	MaxConns int
@@ -38,15 +38,15 @@ type Store struct {
 	db         *sqlx.DB
 	serverName string
 	limit      time.Duration                       // of each call of a procedure or view; 0: only the context's
-	onDeadlock func(op string, wait time.Duration) // nil: the victim of a deadlock is not tried again
+	onDeadlock func(op string, wait time.Duration) // nil: calls are not repeated after a deadlock
 }
 
 // pingTimeout bounds the first connection of Open.
 const pingTimeout = 30 * time.Second
 
-// Open connects and checks that the server answers. It does not look whether the schema is installed;
-// CheckVersion does. The errors are [ErrUnreachable], [ErrLoginFailed], or about the configuration. Close
-// releases what it holds.
+// Open connects and checks that the server answers. It does not check the schema; CheckVersion
+// does. The errors are [ErrUnreachable], [ErrLoginFailed], or about the configuration. Close
+// releases the connections.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s, err := New(cfg)
 	if err != nil {
@@ -55,7 +55,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
 	if err := s.Ping(ctx); err != nil {
-		_ = s.Close() // the reason why it does not answer says more
+		_ = s.Close() // the error of Ping is more useful
 		return nil, err
 	}
 	return s, nil
@@ -92,8 +92,8 @@ func New(cfg Config) (*Store, error) {
 	return &Store{db: sqlx.NewDb(db, "sqlserver"), serverName: serverName}, nil
 }
 
-// dsnServerName is the server of a connection string in the spelling of target groups: host, host\instance
-// or host,port.
+// dsnServerName returns the server of a connection string in the spelling of target groups: host,
+// host\instance or host,port.
 func dsnServerName(p msdsn.Config) string {
 	name := p.Host
 	switch {
@@ -105,16 +105,18 @@ func dsnServerName(p msdsn.Config) string {
 	return name
 }
 
-// Close closes all connections. Calls under way end with an error.
+// Close closes all connections. Calls in progress end with an error.
 func (s *Store) Close() error { return s.db.Close() }
 
-// WithCallLimit is the same store for a caller that must not wait for ever on a connection which has fallen silent: each call
-// of a procedure or view (but those that deploy) ends after limit with [ErrUnreachable]. What the call did is unknown then. Closing either closes both.
+// WithCallLimit returns a store on the same connections whose calls of procedures and views end
+// after limit with [ErrUnreachable]; deployments are not limited. It protects the caller from a
+// connection that has stopped responding. Whether such a call had an effect is unknown. Closing
+// either store closes both.
 func (s *Store) WithCallLimit(limit time.Duration) *Store {
 	return &Store{db: s.db, serverName: s.serverName, limit: limit}
 }
 
-// bounded is ctx with the limit of a call.
+// bounded returns ctx with the limit of a call.
 func (s *Store) bounded(ctx context.Context) (context.Context, context.CancelFunc) {
 	if s.limit <= 0 {
 		return ctx, func() {}
@@ -130,10 +132,12 @@ func (s *Store) Ping(ctx context.Context) error {
 	return nil
 }
 
-// ServerName is the control server's name as target groups spell it; empty when nobody said.
+// ServerName returns the control server's name in the spelling of target groups; it is empty when
+// it is not configured.
 func (s *Store) ServerName() string { return s.serverName }
 
-// Instance asks the control database what it calls itself: what a resolver must not take for a target.
+// Instance returns the control database's own names, so that a resolver can exclude it from
+// targets.
 func (s *Store) Instance(ctx context.Context) (mssql.Instance, error) {
 	row, err := selectOne[struct {
 		Server   string `db:"server_name"`
@@ -149,7 +153,7 @@ func (s *Store) Instance(ctx context.Context) (mssql.Instance, error) {
 	return mssql.Instance{Server: row.Server, Database: row.Database, GUID: row.GUID}, nil
 }
 
-// unreachable says whether err means that no server answered.
+// unreachable reports whether err means that no server answered.
 func unreachable(err error) bool {
 	var netErr net.Error
 	return errors.As(err, &netErr) || errors.Is(err, driver.ErrBadConn) || mssql.Classify(err).Class == targets.ClassLostConnection

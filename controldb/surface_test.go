@@ -85,7 +85,7 @@ var publicViews = map[string]string{
 		", database_name nvarchar(128), elastic_pool_name nvarchar(128)",
 }
 
-// ownProcedures are the public procedures that Azure does not have.
+// ownProcedures are the public procedures beyond Azure's.
 var ownProcedures = []string{
 	"sp_rerun_job_execution",
 	"sp_set_jobstep_options",
@@ -96,7 +96,7 @@ var ownProcedures = []string{
 	"sp_add_calendar", "sp_update_calendar", "sp_delete_calendar",
 }
 
-// typeText puts a type together as declarations spell it.
+// typeText formats a type as in declarations.
 const typeText = `CONCAT(TYPE_NAME(x.user_type_id), CASE
     WHEN TYPE_NAME(x.user_type_id) = N'nvarchar' AND x.max_length = -1 THEN N'(max)'
     WHEN TYPE_NAME(x.user_type_id) = N'nvarchar' THEN CONCAT(N'(', x.max_length / 2, N')')

@@ -12,26 +12,27 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// TaskID identifies a task; numbers grow with time.
+// TaskID identifies a task. Ids increase over time.
 type TaskID int64
 
-// TaskKind says what is to be done.
+// TaskKind is the kind of a task.
 type TaskKind string
 
 const (
-	// TaskResolve turns the members of a step's target group into databases.
+	// TaskResolve resolves the members of a step's target group into databases.
 	TaskResolve TaskKind = "Resolve"
 	// TaskRun runs a step's command on one database.
 	TaskRun TaskKind = "Run"
 )
 
-// commandTypeUpkeep is how controller_pass spells that a step's command is an upkeep.
+// commandTypeUpkeep is controller_pass's command type of an upkeep step.
 const commandTypeUpkeep = "Upkeep"
 
-// UpkeepPurgeHistory is the upkeep that deletes history older than the retention time: [Store.PurgeBatch] until nothing is left.
+// UpkeepPurgeHistory is the upkeep that deletes history older than the retention: it repeats
+// [Store.PurgeBatch] until nothing is left.
 const UpkeepPurgeHistory = "PurgeHistory"
 
-// Output is where the first result set of a step's command goes.
+// Output is the destination of the first result set of a step's command.
 type Output struct {
 	// Credential is empty when the step names none.
 	Credential string `db:"output_credential_name"`
@@ -43,12 +44,12 @@ type Output struct {
 	Table    string `db:"output_table_name"`
 }
 
-// Task is one claimed attempt or resolution, with everything that is needed to carry it out but the
-// command's text (Store.Command).
+// Task is one claimed attempt or resolution. It holds everything that an agent needs to run it,
+// except the command's text (Store.Command).
 type Task struct {
 	ID   TaskID
 	Kind TaskKind
-	// Attempt is 1 for the first one.
+	// Attempt counts from 1.
 	Attempt int
 
 	JobID               uuid.UUID
@@ -59,91 +60,102 @@ type Task struct {
 	StepID              int
 	StepName            string
 	TargetGroupName     string
-	// CommandID is the argument of Store.Command; the same id has the same text for ever.
+	// CommandID is the argument of Store.Command. The same id always has the same text.
 	CommandID int64
-	// Upkeep says that the command's text is the name of work that the agent does by calls of its own on the control database, such as
-	// [UpkeepPurgeHistory], and no script. Then Members is the control database alone, by the name that its server gives itself.
+	// Upkeep means that the command is not a script but the name of work that the agent does by its
+	// own calls to the control database, such as [UpkeepPurgeHistory]. Then the only member is the
+	// control database, by the name that its server reports.
 	Upkeep bool
 	// CredentialName is empty when the step names none.
 	CredentialName string
 
-	// Target is where to run; zero for a TaskResolve.
+	// Target is the database to run on; zero for a TaskResolve.
 	Target targets.Target
-	// TargetExecutionID is the target execution's own id, the same for all attempts, and in reruns: what
-	// internal_execution_id is in output tables. Nil for a TaskResolve.
+	// TargetExecutionID is the id of the target execution. It is the same for all attempts and for
+	// reruns, and is written to output tables as internal_execution_id. It is nil for a
+	// TaskResolve.
 	TargetExecutionID uuid.UUID
-	// Timeout is what is left of the step's time limit on this target at the time of the claim; 0: none.
+	// Timeout is the rest of the step's time limit on this target at the time of the claim; 0 means
+	// no limit.
 	Timeout time.Duration
-	// Output is nil when the step writes none, and for a TaskResolve.
+	// Output is nil when the step writes no output, and for a TaskResolve.
 	Output *Output
-	// AtMostOnce asks for a ledger row in the target, in the script's own transaction; false for a TaskResolve.
+	// AtMostOnce requests a ledger row in the target, in the script's own transaction. It is false
+	// for a TaskResolve.
 	AtMostOnce bool
-	// Members are the target group's; only for a TaskResolve.
+	// Members are the members of the target group; only for a TaskResolve.
 	Members []targets.Member
 }
 
-// Digest is a fingerprint of the tasks that a term holds: their number, and a sum over their ids and attempts. Two
-// digests may be compared with ==.
+// Digest is a fingerprint of the tasks that a term holds: their number, and a sum over their ids
+// and attempts. Digests are comparable with ==.
 type Digest struct {
 	Count int
 	Sum   int64
 }
 
-// digestFactor weighs the attempts before a task's own; controller_pass has the same number.
+// digestFactor is the weight of each earlier attempt of a task. controller_pass uses the same
+// number.
 const digestFactor = 65537
 
-// Add counts a task in.
+// Add adds a task to the digest.
 func (d *Digest) Add(id TaskID, attempt int) {
 	d.Count++
 	d.Sum += int64(id) + digestFactor*int64(attempt-1)
 }
 
-// String is for logs.
+// String formats the digest for logs.
 func (d Digest) String() string { return fmt.Sprintf("%d tasks, sum %d", d.Count, d.Sum) }
 
-// CancelSignal asks for the end of a task that the caller's term holds.
+// CancelSignal requests the end of a task that the caller's term holds.
 type CancelSignal struct {
 	Task TaskID `db:"task_id"`
 	// Reason names the login that requested the stop, as a sentence for logs and messages.
 	Reason string `db:"reason"`
 }
 
-// PassRequest is one pass of a controller.
+// PassRequest is the argument of [Store.Pass].
 type PassRequest struct {
 	Term TermID
-	// MaxTasks is how many tasks may be claimed; 0 claims none.
+	// MaxTasks is the maximum number of tasks to claim; 0 claims none.
 	MaxTasks int
-	// MaxConcurrentTargets is the agent's limit; a term never holds more than twice as many tasks (a
-	// full prefetch), whatever MaxTasks says.
+	// MaxConcurrentTargets is the agent's limit. Whatever MaxTasks is, a term never holds more than
+	// twice this number of tasks (a full prefetch).
 	MaxConcurrentTargets int
-	// LastTask is the highest id that a pass has handed to this term's holder, 0 before the first: tasks above it whose
-	// answer was lost are handed out again. nil: only what this pass claims is handed out.
+	// LastTask is the highest task id that this term's agent has received from a pass, or 0 before
+	// the first. Claimed tasks above it are returned again, because the answer with them was lost.
+	// With nil, the pass returns only the tasks that it claims.
 	LastTask *TaskID
 }
 
-// PassResult is the answer.
+// PassResult is the result of [Store.Pass].
 type PassResult struct {
 	// Now is the database's time.
 	Now time.Time
-	// NextWake is when the next waiting attempt or time limit comes, in the database's time; zero: none
-	// is known.
+	// NextWake is the database's time of the next retry or time limit; zero means that none is
+	// known.
 	NextWake time.Time
-	// Held is what the term holds after the pass, the claimed tasks included.
+	// Held is the digest of the tasks that the term holds after the pass, including the claimed
+	// ones.
 	Held Digest
-	// CleanupDue says that rows of purged executions or deleted jobs wait for [Store.DeleteLeftovers].
+	// CleanupDue means that rows of purged executions or deleted jobs wait for
+	// [Store.DeleteLeftovers].
 	CleanupDue bool
-	// AdvanceSkipped says that somebody else held the lock of passes, so that this pass moved nothing on. AdvancedAgo is how long ago
-	// any pass did then, give or take a second; 0: just now.
+	// AdvanceSkipped means that another session held the lock of passes, so this pass advanced
+	// nothing. AdvancedAgo is then the time since any pass advanced, to within a second; 0 means
+	// just now.
 	AdvanceSkipped bool
 	AdvancedAgo    time.Duration
-	// Tasks were claimed by this pass, or by one whose answer was lost (PassRequest.LastTask); resolutions first.
+	// Tasks are the tasks claimed by this pass, and those of a pass whose answer was lost
+	// (PassRequest.LastTask). Resolutions come first.
 	Tasks []Task
-	// Cancels are signals for tasks that the term holds; a signal is repeated until the task ends.
+	// Cancels are requests for tasks that the term holds. A request is repeated until the task
+	// ends.
 	Cancels []CancelSignal
 }
 
-// Pass advances every execution that can move, claims tasks and tells which ones must end: one round trip.
-// It returns [ErrTermEnded] when the term has ended.
+// Pass advances every execution that can advance, claims tasks, and returns the tasks to cancel, in
+// one round trip. It returns [ErrTermEnded] when the term has ended.
 func (s *Store) Pass(ctx context.Context, req PassRequest) (PassResult, error) {
 	var (
 		res     PassResult
@@ -258,33 +270,36 @@ func (r memberRow) member() targets.Member {
 	}
 }
 
-// Command reads the text of a step's command. The same id has the same text for ever, so it may be cached.
+// Command reads the text of a step's command. The same id always has the same text, so the text may
+// be cached.
 func (s *Store) Command(ctx context.Context, id int64) (string, error) {
 	var text string
 	err := s.query(ctx, "read a command", newCall("jobs_internal.get_command").in("command_id", id), scanOne(&text))
 	return text, err
 }
 
-// Outcome is what became of a task.
+// Outcome is the outcome of a task.
 type Outcome struct {
 	Task TaskID
-	// Attempt must be the task's; an outcome for another attempt is refused.
+	// Attempt must be the task's current attempt; an outcome for another attempt is refused.
 	Attempt int
-	// Outcome decides: NotSent hands the task back uncounted; Failed and Unknown are retried by the
-	// step's policy; the others are final.
+	// Outcome determines what follows. NotSent returns the task without counting the attempt.
+	// Failed and Unknown are retried by the step's policy. The others are final.
 	Outcome targets.Outcome
-	// Message is for the column last_message. For Succeeded it may be empty: the procedure writes the
-	// documented text, and adds Message when there is one.
+	// Message is stored in the column last_message. For Succeeded it is optional: the procedure
+	// writes the documented text and appends Message.
 	Message string
-	// Error is the error that decided; zero: none.
+	// Error is the error that determined the outcome; zero means none.
 	Error targets.ErrorDetail
-	// Unreached says that nothing was sent, because there was no connection, or because the login was refused.
+	// Unreached means that nothing was sent, because there was no connection or the login was
+	// refused.
 	Unreached bool
-	// Unsent says that nothing of the script was sent, for whatever reason: if the outcome of the attempt before is unknown, it still is.
+	// Unsent means that no part of the script was sent, for any reason. If the outcome of the
+	// previous attempt is unknown, it stays unknown.
 	Unsent bool
-	// Messages are everything that was said, in order.
+	// Messages are the messages and row counts of the attempt, in order.
 	Messages []targets.Message
-	// RowsAffected, Elapsed and SPID are for people.
+	// RowsAffected, Elapsed and SPID are stored for diagnosis only.
 	RowsAffected int64
 	Elapsed      time.Duration
 	SPID         int
@@ -296,7 +311,7 @@ type Refusal struct {
 	Reason string `db:"reason"`
 }
 
-// outcomeJSON is the form of an outcome in complete_tasks' argument.
+// outcomeJSON is the form of an outcome in the argument of complete_tasks.
 type outcomeJSON struct {
 	TaskID         TaskID        `json:"task_id"`
 	Attempt        int           `json:"attempt"`
@@ -315,7 +330,7 @@ type outcomeJSON struct {
 	Messages       []messageJSON `json:"messages,omitempty"`
 }
 
-// messageJSON is the form of a message in it.
+// messageJSON is the form of a message in outcomeJSON.
 type messageJSON struct {
 	Ordinal   int                 `json:"ordinal"` // from 1
 	Kind      targets.MessageKind `json:"kind"`
@@ -328,7 +343,7 @@ type messageJSON struct {
 	Rows      *int64              `json:"rows,omitempty"`
 }
 
-// returned is how complete_tasks spells targets.NotSent.
+// returned is complete_tasks' spelling of targets.NotSent.
 const returned = "Returned"
 
 func (o Outcome) json() outcomeJSON {
@@ -354,9 +369,9 @@ func (o Outcome) json() outcomeJSON {
 	return j
 }
 
-// CompleteTasks hands outcomes over, in one transaction. It returns those that were refused because the
-// term does not hold the task any more; they must be forgotten. The error is [ErrTermEnded] when the term
-// has ended: then nothing was accepted.
+// CompleteTasks records outcomes in one transaction. It returns the outcomes that were refused
+// because the term no longer holds the task; the caller must discard them. When the term has ended,
+// nothing is recorded, and the error is [ErrTermEnded].
 func (s *Store) CompleteTasks(ctx context.Context, term TermID, outcomes []Outcome) ([]Refusal, error) {
 	if len(outcomes) == 0 {
 		return nil, nil
@@ -376,25 +391,25 @@ func (s *Store) CompleteTasks(ctx context.Context, term TermID, outcomes []Outco
 	return refusals, err
 }
 
-// Resolution answers a TaskResolve.
+// Resolution is the result of a TaskResolve.
 type Resolution struct {
-	// Attempt must be the task's.
+	// Attempt must be the task's current attempt.
 	Attempt int
-	// Targets are the databases, in order, each once; empty: the group resolved to none, which is
-	// success (decision 5).
+	// Targets are the databases in order, each once. An empty list means that the group has no
+	// databases, which is a success (decision 5).
 	Targets []targets.Target
-	// Failure says why the group could not be resolved; when not empty, Targets are ignored, and the
-	// step's retry policy decides (decision 6).
+	// Failure is the reason why the group could not be resolved. If it is not empty, Targets are
+	// ignored and the step's retry policy applies (decision 6).
 	Failure string
-	// Error is the server's error, if one was the reason.
+	// Error is the server's error behind Failure, if any.
 	Error targets.ErrorDetail
-	// Unreached says that Failure is that a server could not be reached, or refused the login.
+	// Unreached means that a server could not be reached or refused the login.
 	Unreached bool
-	// Elapsed is for people.
+	// Elapsed is stored for diagnosis only.
 	Elapsed time.Duration
 }
 
-// targetJSON is the form of a target in complete_resolution's argument.
+// targetJSON is the form of a target in the argument of complete_resolution.
 type targetJSON struct {
 	Ordinal         int       `json:"ordinal"`
 	TargetID        uuid.UUID `json:"target_id"`
@@ -403,9 +418,9 @@ type targetJSON struct {
 	ElasticPoolName string    `json:"elastic_pool_name,omitempty"`
 }
 
-// CompleteResolution freezes a step's target list (I3), or reports that it could not be made. The task
-// not being held by the term any more is no error: what was handed in is forgotten, as a refused outcome
-// is. The error is [ErrTermEnded] when the term has ended.
+// CompleteResolution freezes a step's target list (I3), or records that the resolution failed. If
+// the term no longer holds the task, the result is discarded without an error, as for a refused
+// outcome. When the term has ended, the error is [ErrTermEnded].
 func (s *Store) CompleteResolution(ctx context.Context, term TermID, task TaskID, r Resolution) error {
 	c := newCall("jobs_internal.complete_resolution").in("term_id", int64(term)).in("task_id", int64(task)).
 		in("attempt", int64(r.Attempt))

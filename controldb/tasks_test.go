@@ -36,7 +36,7 @@ func (c *control) passMax(t *testing.T, term controldb.TermID, maxTasks int) con
 	return res
 }
 
-// job makes a job with one step per option function, on a group "g" with one member.
+// job creates a job with one step per option function, on a group "g" with one member.
 func (c *control) job(t *testing.T, name string, steps ...func(*controldb.StepSpec)) {
 	t.Helper()
 	if get[int](t, c, `SELECT COUNT(*) FROM jobs.target_groups`) == 0 {
@@ -61,8 +61,8 @@ func (c *control) start(t *testing.T, job string) uuid.UUID {
 	return id
 }
 
-// resolve makes a pass, which must claim exactly one resolution, and answers it with databases of server s. A name
-// "pool/db" is a database in a pool.
+// resolve makes a pass, which must claim exactly one resolution, and completes it with databases of
+// server s. A name "pool/db" is a database in a pool.
 func (c *control) resolve(t *testing.T, term controldb.TermID, databases ...string) controldb.Task {
 	t.Helper()
 	res := c.pass(t, term)
@@ -81,7 +81,7 @@ func (c *control) resolve(t *testing.T, term controldb.TermID, databases ...stri
 	return task
 }
 
-// complete hands the same outcome over for all tasks; all must be accepted.
+// complete records the same outcome for all tasks; all must be accepted.
 func (c *control) complete(t *testing.T, term controldb.TermID, outcome targets.Outcome, message string, tasks ...controldb.Task) {
 	t.Helper()
 	var list []controldb.Outcome
@@ -93,7 +93,7 @@ func (c *control) complete(t *testing.T, term controldb.TermID, outcome targets.
 	require.Empty(t, refusals)
 }
 
-// lifecycles are the rows of a run: "root=…", "1=…" for a step, "1/db=…" for a target.
+// lifecycles lists the rows of a run: "root=…", "1=…" for a step, "1/db=…" for a target.
 func (c *control) lifecycles(t *testing.T, id uuid.UUID) string {
 	t.Helper()
 	rows, err := c.Executions(t.Context(), controldb.ExecutionFilter{ID: id})

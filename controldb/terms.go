@@ -8,35 +8,36 @@ import (
 	"github.com/google/uuid"
 )
 
-// AgentProtocol is what agents of this program take for granted about the procedures that they call: see the view
-// jobs_internal.agent_protocols, which says what the installed schema understands.
+// AgentProtocol is the version of the contract between agents and the procedures that they call.
+// The view jobs_internal.agent_protocols has the versions that the installed schema supports.
 const AgentProtocol = 2
 
-// TermID identifies a term; numbers grow with time.
+// TermID identifies a term. Ids increase over time.
 type TermID int64
 
-// Agent is what an agent says of itself when it starts a term.
+// Agent describes an agent when it starts a term.
 type Agent struct {
-	// ID stays the same over restarts, if the agent's owner wants it so.
+	// ID identifies the agent. It stays the same over restarts if it is configured.
 	ID uuid.UUID
-	// Host and Version are for people.
+	// Host and Version are for display.
 	Host, Version string
-	// MaxConcurrentTargets is the agent's limit, for the status view.
+	// MaxConcurrentTargets is the agent's limit, shown in agent_status.
 	MaxConcurrentTargets int
 }
 
-// Term is one life of an agent.
+// Term is one period of work of an agent, from its registration to its end or expiry.
 type Term struct {
-	// ID names the term in every later call.
+	// ID identifies the term in every later call.
 	ID TermID `db:"term_id"`
 	// AgentID is the agent that holds the term.
 	AgentID uuid.UUID
-	// TTL is how long it lasts after its start and each renewal.
+	// TTL is the time from the start or the latest renewal to the expiry.
 	TTL time.Duration
 }
 
-// StartTerm registers a term that lasts for ttl (whole seconds, rounded up). A former term of the same
-// agent ends, and what it held is handed over. It returns [ErrSchemaVersion] when the schema does not understand this program's agents.
+// StartTerm registers a term that lasts for ttl (rounded up to whole seconds). An earlier term of
+// the same agent ends, and its tasks are handed over. It returns [ErrSchemaVersion] when the schema
+// does not support this program's AgentProtocol.
 func (s *Store) StartTerm(ctx context.Context, a Agent, ttl time.Duration) (Term, error) {
 	var terms []Term
 	c := newCall("jobs_internal.start_term").in("agent_id", a.ID).in("host_name", a.Host).in("version", a.Version).
@@ -50,14 +51,15 @@ func (s *Store) StartTerm(ctx context.Context, a Agent, ttl time.Duration) (Term
 	return Term{ID: terms[0].ID, AgentID: a.ID, TTL: time.Duration(seconds(ttl)) * time.Second}, nil
 }
 
-// RenewTerm makes a term last for ttl from the database's now. It returns [ErrTermEnded] when it has ended
-// or expired; the caller then holds nothing.
+// RenewTerm extends a term to ttl from the database's current time. It returns [ErrTermEnded] when
+// the term has ended or expired; then the caller holds no task.
 func (s *Store) RenewTerm(ctx context.Context, id TermID, ttl time.Duration) error {
 	return s.exec(ctx, "renew the term", newCall("jobs_internal.renew_term").in("term_id", int64(id)).in("ttl_seconds", seconds(ttl)))
 }
 
-// EndTerm gives a term back. Tasks that it still holds are handed over as unknown. It returns [ErrTermEnded]
-// when the term had ended before.
+// EndTerm ends a term. Tasks that it still holds are handed over with an unknown outcome. It
+// returns
+// [ErrTermEnded] when the term had ended before.
 func (s *Store) EndTerm(ctx context.Context, id TermID) error {
 	return s.exec(ctx, "end the term", newCall("jobs_internal.end_term").in("term_id", int64(id)))
 }
@@ -105,17 +107,19 @@ func (s *Store) EnsureSystemJobs(ctx context.Context) error {
 	return s.exec(ctx, "ensure system jobs", newCall("jobs_internal.ensure_system_jobs"))
 }
 
-// PurgeBatch gives up to max runs that are older than the retention time for deletion, and deletes records and terms of that age. It
-// returns how many runs these were: nobody sees them any more. Call it until that is 0. It returns [ErrTermEnded] when the term has ended.
-func (s *Store) PurgeBatch(ctx context.Context, term TermID, max int) (int, error) {
+// PurgeBatch marks up to limit runs older than the retention as purged, and deletes records and
+// terms of that age. It returns the number of these runs, which the views no longer show. Call it
+// until it returns 0. It returns [ErrTermEnded] when the term has ended.
+func (s *Store) PurgeBatch(ctx context.Context, term TermID, limit int) (int, error) {
 	var deleted int
-	c := newCall("jobs_internal.purge_history").in("batch_size", int64(max)).in("term_id", int64(term)).out("deleted", &deleted)
+	c := newCall("jobs_internal.purge_history").in("batch_size", int64(limit)).in("term_id", int64(term)).out("deleted", &deleted)
 	err := s.exec(ctx, "purge history", c)
 	return deleted, err
 }
 
-// DeleteLeftovers deletes rows of purged executions and deleted jobs, in batches that are transactions of their own, and returns how many.
-// remaining is false when there are none that can be deleted now; with deleted 0 it means that another session is deleting.
+// DeleteLeftovers deletes rows of purged executions and deleted jobs in batches, each a transaction
+// of its own. It returns the number of deleted rows. remaining is false when no more rows can be
+// deleted now. remaining with deleted 0 means that another session is deleting.
 func (s *Store) DeleteLeftovers(ctx context.Context) (deleted int, remaining bool, err error) {
 	c := newCall("jobs_internal.delete_leftovers").out("deleted", &deleted).out("remaining", &remaining)
 	err = s.exec(ctx, "delete what was purged", c)

@@ -11,11 +11,11 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// A server that takes a connection and ends it in mid-login, as one does that is being stopped, cannot be reached; what the driver says of it
-// is no network error.
+// A server that closes the connection during the login, as a stopping server does, is unreachable.
+// The driver's error is no network error.
 func TestServerThatCutsTheLoginIsUnreachable(t *testing.T) {
 	t.Parallel()
-	// What a server answers to PRELOGIN: version, encryption is on (1), end of the list.
+	// the answer to PRELOGIN: version, encryption is on (1), end of the list
 	prelogin := []byte{
 		0x04, 0x01, 0x00, 0x1a, 0x00, 0x00, 0x01, 0x00, // header: 26 bytes
 		0x00, 0x00, 0x0b, 0x00, 0x06, // VERSION: 6 bytes at 11

@@ -105,12 +105,12 @@ func TestLocksOfProcesses(t *testing.T) {
 		return out.String(), errs.String()
 	}
 	_, warning := command(p.dsn(embedded.ControlDatabase), "agent", "status")
-	require.Regexp(t, `^warning: no pass of an agent has moved executions on since \S+ The application lock jobagent.advance is held by: session \d+ of login mate, program "[^"]+" on host "[^"]*"\.\n$`, warning)
+	require.Regexp(t, `^warning: no pass of an agent has advanced executions since \S+ The application lock jobagent.advance is held by: session \d+ of login mate, program "[^"]+" on host "[^"]*"\.\n$`, warning)
 	explained, _ := command(p.dsn(embedded.ControlDatabase), "execution", "explain", id.String())
 	require.Contains(t, explained, "No pass of an agent has moved executions on since")
 	require.Contains(t, explained, "of login mate")
 	_, warning = command(asLogin(t, p.dsn(embedded.ControlDatabase), "mate", password), "agent", "status")
-	require.Contains(t, warning, "not visible to this login without the right VIEW SERVER STATE")
+	require.Contains(t, warning, "not visible to this login without the permission VIEW SERVER STATE")
 
 	require.NoError(t, mate("EXECUTE sp_releaseapplock "+resource+";"))
 	eventually(t, 20*time.Second, "the run ends", func() bool { return lifecycle(id) == jobs.Succeeded })

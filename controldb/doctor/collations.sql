@@ -1,4 +1,4 @@
--- Columns whose collation is not that of the database.
+-- Columns with a collation other than the database's.
 SELECT CONCAT(s.name, N'.', t.name) AS table_name, c.name AS column_name, c.collation_name
 FROM sys.schemas AS s
 INNER JOIN sys.tables AS t ON t.schema_id = s.schema_id

@@ -1,4 +1,5 @@
--- What the server and the database are. In Azure SQL Database, DB_ID() may differ from sys.databases.database_id, so the name decides
+-- Properties of the server and the database. The database is found by name, because in Azure SQL Database DB_ID() may differ from
+-- sys.databases.database_id
 -- (https://learn.microsoft.com/sql/relational-databases/system-catalog-views/sys-databases-transact-sql).
 SELECT
     CAST(SERVERPROPERTY(N'EngineEdition') AS INT) AS engine_edition,

@@ -1,4 +1,4 @@
--- Tries everything that a deployment creates, and takes it back. Errors do not end the batch, so that the transaction always ends.
+-- Creates one object of each kind that a deployment creates, and rolls back. Errors do not end the batch, so the transaction always ends.
 SET XACT_ABORT OFF;
 BEGIN TRANSACTION;
 EXECUTE (N'CREATE SCHEMA [jobagent$probe] AUTHORIZATION dbo;');

@@ -1,4 +1,4 @@
--- The oldest finished run, and for how long history is kept.
+-- The oldest finished run, and the retention of history.
 SELECT
     (SELECT MIN(e.end_time) FROM jobs_internal.job_executions AS e WHERE e.is_active = 0 AND e.purged_at IS NULL) AS oldest,
     (SELECT MIN(e.purged_at) FROM jobs_internal.job_executions AS e WHERE e.is_active = 0 AND e.purged_at IS NOT NULL) AS oldest_purged,

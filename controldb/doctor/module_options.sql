@@ -1,4 +1,4 @@
--- Modules of the two schemas that were created with options other than ours.
+-- Modules of the two schemas that were created with QUOTED_IDENTIFIER or ANSI_NULLS off.
 SELECT CONCAT(s.name, N'.', o.name) AS name
 FROM sys.schemas AS s
 INNER JOIN sys.objects AS o ON o.schema_id = s.schema_id

@@ -1,2 +1,2 @@
--- Takes a stored setting back: its default holds then. For people; $(name) is the setting.
+-- Removes a stored setting, so that its default applies. For administrators; $(name) is the setting.
 EXECUTE jobs.sp_set_setting @name = N'$(name)';

@@ -1,4 +1,4 @@
--- Stored settings, with the range that is used; without a range: nobody reads them.
+-- Stored settings with their ranges. No procedure reads a setting without a range.
 SELECT
     s.name,
     s.value AS stored_value,

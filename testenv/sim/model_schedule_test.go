@@ -227,17 +227,17 @@ func (m *schedulesModel) any(t *rapid.T) *scheduleModel {
 func (m *schedulesModel) judge(t *rapid.T) {
 	due, err := m.store.DueSchedules(t.Context(), 1000)
 	require.NoError(t, err)
-	var verdicts []controldb.Verdict
-	for _, d := range due.Unjudged {
+	var verdicts []controldb.Validation
+	for _, d := range due.Unvalidated {
 		for _, s := range m.list {
 			if s.id == d.ID {
 				require.Equal(t, s.revision, d.Revision)
-				verdicts = append(verdicts, controldb.Verdict{Schedule: d.ID, Revision: d.Revision, SeenDueAt: d.DueAt, Zone: "UTC", Engine: "1", NextDueAt: instantOf(s.next)})
+				verdicts = append(verdicts, controldb.Validation{Schedule: d.ID, Revision: d.Revision, SeenDueAt: d.DueAt, Zone: "UTC", Engine: "1", NextDueAt: instantOf(s.next)})
 				s.judged = s.enabled && !s.paused
 			}
 		}
 	}
-	_, err = m.store.RecordVerdicts(t.Context(), m.term, verdicts)
+	_, err = m.store.RecordValidations(t.Context(), m.term, verdicts)
 	require.NoError(t, err)
 }
 

@@ -61,7 +61,7 @@ func warnOfSkippedPasses(ctx context.Context, a *connect.App, store *controldb.S
 	if err != nil || status.SkippedSince.IsZero() {
 		return err
 	}
-	_, err = fmt.Fprintf(a.Stderr, "warning: no pass of an agent has moved executions on since %s. The application lock jobagent.advance is held by: %s.\n",
+	_, err = fmt.Fprintf(a.Stderr, "warning: no pass of an agent has advanced executions since %s. The application lock jobagent.advance is held by: %s.\n",
 		status.SkippedSince.Format(time.RFC3339), store.DescribeAdvanceLock(ctx))
 	return err
 }

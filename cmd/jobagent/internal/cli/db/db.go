@@ -70,7 +70,7 @@ func newVerifyCommand(a *connect.App) *cobra.Command {
 			if err := store.Verify(cmd.Context()); err != nil {
 				return err
 			}
-			return deployed(cmd.Context(), a, store, map[string]any{"differences": []string{}}, "the control schema is version %d, and as it should be", controldb.SchemaVersion())
+			return deployed(cmd.Context(), a, store, map[string]any{"differences": []string{}}, "the control schema is version %d, without differences", controldb.SchemaVersion())
 		},
 	}
 }
@@ -89,7 +89,7 @@ func deployed(ctx context.Context, a *connect.App, store *controldb.Store, more 
 		}
 		warnings = append(warnings, output.NewFinding(f))
 		if a.Format != output.FormatJSON {
-			fmt.Fprintf(a.Stderr, "%s: %s: %s; to mend it: %s\n", f.Severity, f.Found, f.Why, output.OneLine(f.Mend()))
+			fmt.Fprintf(a.Stderr, "%s: %s: %s; to fix it: %s\n", f.Severity, f.Found, f.Why, output.OneLine(f.Fix()))
 		}
 	}
 	v := map[string]any{"schema_version": controldb.SchemaVersion(), "warnings": warnings}

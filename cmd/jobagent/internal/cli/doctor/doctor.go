@@ -90,7 +90,7 @@ func emitFindings(a *connect.App, found []controldb.Finding) error {
 			if f.Severity == controldb.SeverityOK {
 				continue
 			}
-			mend := strings.ReplaceAll(f.Mend(), "\n", "\n    ")
+			mend := strings.ReplaceAll(f.Fix(), "\n", "\n    ")
 			if _, err := fmt.Fprintf(w, "\n%s: %s: %s\n    %s\n", f.Severity, f.Found, f.Why, mend); err != nil {
 				return err
 			}

@@ -46,14 +46,14 @@ func TestDoctorExitCodes(t *testing.T) {
 	code, _, stderr := command("old", "db", "install")
 	require.Equal(t, exit.CodeConflict, code)
 	require.Equal(t, "error: the database is not fit for the control schema: the compatibility level of database [old] is 110: "+
-		"OPENJSON and STRING_SPLIT need level 130 or above; to mend it: ALTER DATABASE [old] SET COMPATIBILITY_LEVEL = 160;\n", stderr)
+		"OPENJSON and STRING_SPLIT need level 130 or above; to fix it: ALTER DATABASE [old] SET COMPATIBILITY_LEVEL = 160;\n", stderr)
 	batch(`ALTER DATABASE old SET COMPATIBILITY_LEVEL = 160;`)
 	batch(`ALTER DATABASE old SET AUTO_CLOSE ON;`)
 	code, stdout, stderr := command("old", "db", "install")
 	require.Equal(t, exit.CodeOK, code, stderr)
 	require.Contains(t, stdout, "is installed")
 	require.Contains(t, stderr, "warning: AUTO_CLOSE is on: ")
-	require.Contains(t, stderr, "to mend it: ALTER DATABASE [old] SET AUTO_CLOSE OFF;")
+	require.Contains(t, stderr, "to fix it: ALTER DATABASE [old] SET AUTO_CLOSE OFF;")
 
 	code, stdout, _ = command("old", "doctor", "-o", "json")
 	require.Equal(t, exit.CodeRunFailed, code)
