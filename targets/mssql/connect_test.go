@@ -142,7 +142,7 @@ func TestCredentialIsNotSentElsewhere(t *testing.T) {
 		require.False(t, res.Sent)
 		require.Equal(t, targets.ClassConfig, res.Error.Class)
 		require.Contains(t, res.Summary, want)
-		_, err := s.pool("bad", "d", credential, false)
+		_, _, err := s.lend(t.Context(), "bad", "d", credential)
 		require.ErrorContains(t, err, want)
 	}
 	require.Empty(t, dialed)
@@ -182,19 +182,6 @@ func TestNewServersChecks(t *testing.T) {
 	require.NoError(t, s.Close())
 	_, err = s.Connector("h", "d", "")
 	require.ErrorContains(t, err, "give the agent --target-credential NAME")
-}
-
-func TestPoolsAreShared(t *testing.T) {
-	t.Parallel()
-	s := testServers(t, Config{Dialer: hole{}}, LoginCredential("default", "sa", "pw", "*"))
-	a, err := s.pool("H", "D", "", false)
-	require.NoError(t, err)
-	b, err := s.pool("h", "d", "", false)
-	require.NoError(t, err)
-	require.Same(t, a, b)
-	require.NoError(t, s.Close())
-	_, err = s.pool("h", "d", "", false)
-	require.ErrorContains(t, err, "closed")
 }
 
 // A script with a fault in it is not sent, and a stopped attempt is not either.

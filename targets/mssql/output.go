@@ -85,11 +85,12 @@ func (t *attempt) writeOutput(ctx context.Context, set *resultSet, p *pump) (err
 	if err != nil {
 		return err
 	}
-	db, err := t.servers.pool(o.Server, o.Database, o.Credential, true)
+	pool, err := t.servers.acquire(o.Server, o.Database, o.Credential, true)
 	if err != nil {
 		return err
 	}
-	conn, err := db.Conn(ctx)
+	defer t.servers.release(pool)
+	conn, err := pool.db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}

@@ -12,26 +12,37 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// poolKey says which sessions are alike. All names are folded.
+// poolKey identifies a pool. All names are folded.
 type poolKey struct {
 	server, database, credential string
-	checked                      bool
+	// checked sessions are held against the control database at login (admit).
+	checked bool
+}
+
+// pool holds sessions for the agent's own statements on one database: listing databases and writing
+// output. These statements leave no state behind, and the driver resets a session before its next use.
+type pool struct {
+	key poolKey
+	db  *sql.DB
+
+	users  int         // acquired and not yet released; guarded by Servers.mu
+	unused *time.Timer // evicts the pool; nil or stopped while the pool has users
 }
 
 const (
 	// poolIdle is how many idle sessions a pool keeps: enough for a few steps that write to one output
-	// database at once; a thousand targets that do so open what they need and let go of it.
+	// database at once. A thousand targets that do so open further sessions and close them again.
 	poolIdle = 4
-	// poolIdleTime is how long an idle session is kept. A serverless database pauses only when nobody
-	// is connected, hence not for long.
+	// poolIdleTime is how long an idle session, and a pool without users, is kept. A serverless database
+	// pauses only when no session is connected, so that the time is short.
 	poolIdleTime = 30 * time.Second
 )
 
-// pool returns the shared pool for the agent's own statements on a database: listing databases and
-// writing output. They leave no state behind, and the driver resets a session before its next use. Each session of a checked pool is
-// held against the control database first (admit): the names in its statements are an author's.
-func (s *Servers) pool(server, database, credential string, checked bool) (*sql.DB, error) {
-	if _, err := s.Connector(server, database, credential); err != nil {
+// acquire returns the shared pool of a database; release gives it back. Nothing is dialed and no
+// secret is read before a session is needed. The sessions of a checked pool are for statements that
+// hold names of a job's author.
+func (s *Servers) acquire(server, database, credential string, checked bool) (*pool, error) {
+	if _, _, err := s.lookUp(server, credential); err != nil {
 		return nil, err
 	}
 	key := poolKey{targets.FoldName(server), targets.FoldName(database), targets.FoldName(credential), checked}
@@ -40,30 +51,74 @@ func (s *Servers) pool(server, database, credential string, checked bool) (*sql.
 	if s.closed {
 		return nil, errors.New("the agent's connections are closed")
 	}
-	db := s.pools[key]
-	if db == nil {
-		db = sql.OpenDB(&namedConnector{s, server, database, credential, checked})
-		db.SetMaxIdleConns(poolIdle)
-		db.SetConnMaxIdleTime(poolIdleTime)
-		s.pools[key] = db
+	p := s.pools[key]
+	if p == nil {
+		p = &pool{key: key, db: sql.OpenDB(&namedConnector{s, server, database, credential, checked})}
+		p.db.SetMaxIdleConns(poolIdle)
+		p.db.SetConnMaxIdleTime(poolIdleTime)
+		s.pools[key] = p
 	}
-	return db, nil
+	if p.unused != nil {
+		p.unused.Stop()
+	}
+	p.users++
+	return p, nil
 }
 
-// lend takes a session of a pool; release gives it back. It is cut soon after ctx ended, whatever the server does: the driver does not look at
-// a context while it writes.
-func (s *Servers) lend(ctx context.Context, server, database, credential string) (session *sql.Conn, release func(), err error) {
-	db, err := s.pool(server, database, credential, false)
+// release gives a pool back. A pool without users is evicted after poolIdleTime.
+func (s *Servers) release(p *pool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if p.users--; p.users == 0 && !s.closed {
+		p.unused = time.AfterFunc(poolIdleTime, func() { s.evict(p) })
+	}
+}
+
+// evict closes a pool that has no users, and forgets it.
+func (s *Servers) evict(p *pool) {
+	s.mu.Lock()
+	unused := p.users == 0 && s.pools[p.key] == p
+	if unused {
+		delete(s.pools, p.key)
+	}
+	s.mu.Unlock()
+	if unused {
+		_ = p.db.Close()
+	}
+}
+
+// Close ends all idle sessions.
+func (s *Servers) Close() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	var errs []error
+	for key, p := range s.pools {
+		if p.unused != nil {
+			p.unused.Stop()
+		}
+		errs = append(errs, p.db.Close())
+		delete(s.pools, key)
+	}
+	return errors.Join(errs...)
+}
+
+// lend takes a session of a pool; release gives it back. The session is cut soon after ctx ended,
+// whatever the server does, because the driver does not look at a context while it writes.
+func (s *Servers) lend(ctx context.Context, server, database, credential string) (conn *sql.Conn, release func(), err error) {
+	p, err := s.acquire(server, database, credential, false)
 	if err != nil {
 		return nil, nil, err
 	}
-	if session, err = db.Conn(ctx); err != nil {
+	if conn, err = p.db.Conn(ctx); err != nil {
+		s.release(p)
 		return nil, nil, err
 	}
-	stop := cutAfter(ctx, wireOf(session), ackWait)
-	return session, func() {
-		_ = session.Close()
+	stop := cutAfter(ctx, wireOf(conn), ackWait)
+	return conn, func() {
+		_ = conn.Close()
 		stop()
+		s.release(p)
 	}, nil
 }
 

@@ -2,8 +2,6 @@ package mssql
 
 import (
 	"cmp"
-	"database/sql"
-	"errors"
 	"fmt"
 	"sync"
 
@@ -27,7 +25,7 @@ type Servers struct {
 
 	mu     sync.Mutex
 	closed bool
-	pools  map[poolKey]*sql.DB
+	pools  map[poolKey]*pool
 }
 
 // serverEncryption is a ServerEncryption that was read.
@@ -51,7 +49,7 @@ func NewServers(cfg Config) (*Servers, error) {
 	if err := cfg.Limits.validate(); err != nil {
 		return nil, &targets.ConfigError{Subject: "limits", Err: err}
 	}
-	s := &Servers{cfg: cfg, budget: tdsguard.NewBudget(cfg.Limits.BufferBytes), pools: make(map[poolKey]*sql.DB)}
+	s := &Servers{cfg: cfg, budget: tdsguard.NewBudget(cfg.Limits.BufferBytes), pools: make(map[poolKey]*pool)}
 	var err error
 	if s.encryption, err = newEncryption("encryption of targets", cfg.Encrypt, cfg.TrustServerCertificate, cfg.CertificateSHA256); err != nil {
 		return nil, err
@@ -109,19 +107,6 @@ func (s *Servers) Weaknesses() []Weakness {
 	return append(list, s.encryption.weaknesses("*")...)
 }
 
-// Close ends all idle sessions.
-func (s *Servers) Close() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
-	var errs []error
-	for key, db := range s.pools {
-		errs = append(errs, db.Close())
-		delete(s.pools, key)
-	}
-	return errors.Join(errs...)
-}
-
 // Connector makes the connector for a database, without connecting. The server's name may have any
 // form that SqlClient knows: host, host\instance, host,port, and these after tcp: . An empty
 // credential means DefaultCredential. The error is a *ConfigError, and nothing was sent.
@@ -129,13 +114,20 @@ func (s *Servers) Connector(server, database, credential string) (*Connector, er
 	return s.connector(server, database, credential, s.cfg.AppName)
 }
 
-// connector is Connector for sessions whose program_name is app.
-func (s *Servers) connector(server, database, credential, app string) (*Connector, error) {
+// lookUp reads a server's name and finds the credential for it. No secret is read. The error is a
+// *targets.ConfigError.
+func (s *Servers) lookUp(server, credential string) (endpoint, Credential, error) {
 	e, err := parseEndpoint(server)
 	if err != nil {
-		return nil, &targets.ConfigError{Subject: fmt.Sprintf("server name %q", server), Err: err}
+		return endpoint{}, Credential{}, &targets.ConfigError{Subject: fmt.Sprintf("server name %q", server), Err: err}
 	}
 	c, err := s.cfg.Credentials.forEndpoint(credential, server, e)
+	return e, c, err
+}
+
+// connector is Connector for sessions whose program_name is app.
+func (s *Servers) connector(server, database, credential, app string) (*Connector, error) {
+	e, c, err := s.lookUp(server, credential)
 	if err != nil {
 		return nil, err
 	}
