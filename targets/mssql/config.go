@@ -57,6 +57,6 @@ type EntraLogin struct {
 	Kind CredentialKind
 	// User is the credential's.
 	User string
-	// Secret is the client secret itself; empty for kinds that have none. It must not be kept.
+	// Secret is the client secret itself; empty for kinds that have none. It is read anew for each login.
 	Secret string
 }

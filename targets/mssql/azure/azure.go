@@ -10,11 +10,13 @@ package azure
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
@@ -33,9 +35,33 @@ var workflows = map[mssql.CredentialKind]byte{
 	mssql.KindDefault:          mssqldb.FedAuthADALWorkflowPassword,
 }
 
-// Connector makes the driver's connector for a login; it is a mssql.Config.Entra. The error
-// holds no secret.
-func Connector(login mssql.EntraLogin) (*mssqldb.Connector, error) {
+// Logins logs in with credentials of Microsoft Entra ID. It keeps what gets the tokens of a credential,
+// which holds each token until shortly before it expires, so that a login does not cost a request
+// for a token. The zero value is ready. Safe for concurrent use.
+type Logins struct {
+	// transport sends requests for tokens; nil means HTTP. It is for tests.
+	transport policy.Transporter
+
+	mu    sync.Mutex
+	known map[loginKey]azcore.TokenCredential
+}
+
+// loginKey identifies a credential. A changed secret makes another one.
+type loginKey struct {
+	kind   mssql.CredentialKind
+	user   string
+	secret [sha256.Size]byte
+	cloud  string // the host that issues tokens
+	tenant string // of a service principal
+}
+
+// maxKnown bounds how many credentials are kept. A configuration has fewer, but a service principal
+// without a tenant gets one from each server, and a hostile server may name any.
+const maxKnown = 256
+
+// Connector makes the driver's connector for a login; it is a mssql.Config.Entra. The error holds no
+// secret.
+func (l *Logins) Connector(login mssql.EntraLogin) (*mssqldb.Connector, error) {
 	workflow, known := workflows[login.Kind]
 	if !known {
 		return nil, fmt.Errorf("%s is not a kind of Microsoft Entra ID", login.Kind)
@@ -43,9 +69,10 @@ func Connector(login mssql.EntraLogin) (*mssqldb.Connector, error) {
 	if client, _ := splitUser(login.User); login.Kind == mssql.KindServicePrincipal && (client == "" || login.Secret == "") {
 		return nil, errors.New("a service principal needs a client id as its user, and a secret")
 	}
-	return mssqldb.NewActiveDirectoryTokenConnector(login.Params, workflow, func(ctx context.Context, resource, authority string) (string, error) {
-		return token(ctx, login, resource, authority)
-	})
+	return mssqldb.NewActiveDirectoryTokenConnector(login.Params, workflow,
+		func(ctx context.Context, resource, authority string) (string, error) {
+			return l.token(ctx, login, resource, authority)
+		})
 }
 
 // splitUser divides the user of a service principal, client@tenant, into both. The tenant may be absent.
@@ -54,14 +81,14 @@ func splitUser(user string) (client, tenant string) {
 	return client, tenant
 }
 
-// token gets a token for the resource that a server has named. An error names what the server asked for; the libraries' own errors
-// hold no secret.
-func token(ctx context.Context, login mssql.EntraLogin, resource, authority string) (string, error) {
+// token gets a token for the resource that a server has named. An error names the resource or the
+// authority that the server named; the libraries' own errors hold no secret.
+func (l *Logins) token(ctx context.Context, login mssql.EntraLogin, resource, authority string) (string, error) {
 	of, tenant, err := cloudOf(resource, authority)
 	if err != nil {
 		return "", err
 	}
-	credential, err := credentialFor(login, of, tenant)
+	credential, err := l.credential(login, of, tenant)
 	if err != nil {
 		return "", fmt.Errorf("prepare the login of %s: %w", login.Kind, err)
 	}
@@ -109,10 +136,36 @@ func cloudOf(resource, authority string) (of cloud.Configuration, tenant string,
 	return sqlClouds[i].cloud, strings.Trim(u.Path, "/"), nil
 }
 
-// credentialFor makes what gets the tokens of a login. A service principal's own tenant comes before the server's.
-func credentialFor(login mssql.EntraLogin, of cloud.Configuration, tenant string) (azcore.TokenCredential, error) {
-	options := azcore.ClientOptions{Cloud: of}
-	switch client, own := splitUser(login.User); login.Kind {
+// credential returns what gets the tokens of a login. The tenant of a service principal comes before
+// the one that the server named; other kinds have no use for a tenant.
+func (l *Logins) credential(login mssql.EntraLogin, of cloud.Configuration, tenant string) (azcore.TokenCredential, error) {
+	client, own := splitUser(login.User)
+	if own != "" {
+		tenant = own
+	}
+	if login.Kind != mssql.KindServicePrincipal {
+		tenant = ""
+	}
+	key := loginKey{login.Kind, login.User, sha256.Sum256([]byte(login.Secret)), of.ActiveDirectoryAuthorityHost, tenant}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if c, ok := l.known[key]; ok {
+		return c, nil
+	}
+	c, err := newCredential(login, client, tenant, azcore.ClientOptions{Cloud: of, Transport: l.transport})
+	if err != nil {
+		return nil, err
+	}
+	if l.known == nil || len(l.known) == maxKnown {
+		l.known = map[loginKey]azcore.TokenCredential{}
+	}
+	l.known[key] = c
+	return c, nil
+}
+
+// newCredential makes what gets the tokens of a login.
+func newCredential(login mssql.EntraLogin, client, tenant string, options azcore.ClientOptions) (azcore.TokenCredential, error) {
+	switch login.Kind {
 	case mssql.KindManagedIdentity:
 		managed := &azidentity.ManagedIdentityCredentialOptions{}
 		if client != "" {
@@ -120,10 +173,8 @@ func credentialFor(login mssql.EntraLogin, of cloud.Configuration, tenant string
 		}
 		return azidentity.NewManagedIdentityCredential(managed)
 	case mssql.KindServicePrincipal:
-		if own != "" {
-			tenant = own
-		}
-		return azidentity.NewClientSecretCredential(tenant, client, login.Secret, &azidentity.ClientSecretCredentialOptions{ClientOptions: options})
+		return azidentity.NewClientSecretCredential(tenant, client, login.Secret,
+			&azidentity.ClientSecretCredentialOptions{ClientOptions: options})
 	default:
 		return azidentity.NewDefaultAzureCredential(&azidentity.DefaultAzureCredentialOptions{ClientOptions: options})
 	}

@@ -1,6 +1,11 @@
 package azure
 
 import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/cloud"
@@ -26,15 +31,15 @@ func TestConnector(t *testing.T) {
 		mssql.KindDefault:          {},
 	} {
 		login.Kind, login.Params = kind, params(t, "server=h;encrypt=disable")
-		c, err := Connector(login)
+		c, err := new(Logins).Connector(login)
 		require.NoError(t, err, kind)
 		require.NotNil(t, c)
 	}
-	_, err := Connector(mssql.EntraLogin{Kind: mssql.KindSQLLogin})
+	_, err := new(Logins).Connector(mssql.EntraLogin{Kind: mssql.KindSQLLogin})
 	require.ErrorContains(t, err, "SqlLogin")
 	for _, login := range []mssql.EntraLogin{{Secret: "hunter2"}, {User: "@tenant", Secret: "hunter2"}, {User: "client@tenant"}} {
 		login.Kind, login.Params = mssql.KindServicePrincipal, params(t, "server=h")
-		_, err = Connector(login)
+		_, err = new(Logins).Connector(login)
 		require.ErrorContains(t, err, "a service principal needs")
 		require.NotContains(t, err.Error(), "hunter2")
 	}
@@ -70,24 +75,81 @@ func TestTokensAreForDatabasesOnly(t *testing.T) {
 		{"https://database.windows.net/", "https://login.windows.net@evil.example/tenant", "none of Azure's"},
 		{"https://database.windows.net/", "", "none of Azure's"},
 	} {
-		_, err := token(t.Context(), mssql.EntraLogin{Kind: mssql.KindManagedIdentity}, bad.resource, bad.authority)
+		_, err := new(Logins).token(t.Context(), mssql.EntraLogin{Kind: mssql.KindManagedIdentity}, bad.resource, bad.authority)
 		require.ErrorContains(t, err, bad.want, "%+v", bad)
 	}
 }
 
-func TestCredentialFor(t *testing.T) {
+func TestCredential(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[mssql.CredentialKind]any{
 		mssql.KindManagedIdentity:  &azidentity.ManagedIdentityCredential{},
 		mssql.KindServicePrincipal: &azidentity.ClientSecretCredential{},
 		mssql.KindDefault:          &azidentity.DefaultAzureCredential{},
 	} {
-		c, err := credentialFor(mssql.EntraLogin{Kind: kind, User: "client@tenant", Secret: "hunter2"}, cloud.AzurePublic, "servers-tenant")
+		c, err := new(Logins).credential(mssql.EntraLogin{Kind: kind, User: "client@tenant", Secret: "hunter2"}, cloud.AzurePublic, "servers-tenant")
 		require.NoError(t, err, kind)
 		require.IsType(t, want, c)
 	}
 	// Without a tenant of its own, a principal's is what the server names, which must have the form of one.
-	_, err := credentialFor(mssql.EntraLogin{Kind: mssql.KindServicePrincipal, User: "client", Secret: "hunter2"}, cloud.AzurePublic, "a/../b")
+	_, err := new(Logins).credential(mssql.EntraLogin{Kind: mssql.KindServicePrincipal, User: "client", Secret: "hunter2"}, cloud.AzurePublic, "a/../b")
 	require.Error(t, err)
 	require.NotContains(t, err.Error(), "hunter2")
+}
+
+// authority issues tokens without a network, and counts them.
+type authority struct{ issued atomic.Int64 }
+
+func (a *authority) Do(r *http.Request) (*http.Response, error) {
+	const host = "https://login.microsoftonline.com/tenant"
+	var body string
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/discovery/instance"):
+		body = `{"tenant_discovery_endpoint": "` + host + `/v2.0/.well-known/openid-configuration", "metadata": [
+			{"preferred_network": "login.microsoftonline.com", "preferred_cache": "login.windows.net", "aliases": ["login.microsoftonline.com"]}]}`
+	case strings.HasSuffix(r.URL.Path, "/.well-known/openid-configuration"):
+		body = `{"issuer": "` + host + `/v2.0", "authorization_endpoint": "` + host + `/oauth2/v2.0/authorize",
+			"token_endpoint": "` + host + `/oauth2/v2.0/token"}`
+	case r.Method == http.MethodPost:
+		body = fmt.Sprintf(`{"token_type": "Bearer", "expires_in": 3600, "access_token": "token%d"}`, a.issued.Add(1))
+	default:
+		return nil, fmt.Errorf("unexpected request %s %s", r.Method, r.URL)
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(strings.NewReader(body)), Request: r,
+	}, nil
+}
+
+// A thousand targets with one service principal cost one request for a token, not a thousand.
+func TestLoginsShareAToken(t *testing.T) {
+	t.Parallel()
+	issuer := new(authority)
+	logins := &Logins{transport: issuer}
+	login := mssql.EntraLogin{Kind: mssql.KindServicePrincipal, User: "client@tenant", Secret: "hunter2"}
+	get := func() string {
+		text, err := logins.token(t.Context(), login, "https://database.windows.net/", "https://login.windows.net/any")
+		require.NoError(t, err)
+		return text
+	}
+	for range 20 {
+		require.Equal(t, "token1", get())
+	}
+	require.Equal(t, int64(1), issuer.issued.Load())
+
+	login.Secret = "changed"
+	require.Equal(t, "token2", get(), "a changed secret is used at once")
+	require.Equal(t, "token2", get())
+}
+
+// A hostile server may name any tenant for a principal that has none.
+func TestKnownCredentialsAreBounded(t *testing.T) {
+	t.Parallel()
+	logins := new(Logins)
+	login := mssql.EntraLogin{Kind: mssql.KindServicePrincipal, User: "client", Secret: "hunter2"}
+	for i := range 2 * maxKnown {
+		_, err := logins.credential(login, cloud.AzurePublic, fmt.Sprintf("tenant%d", i))
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(logins.known), maxKnown)
+	}
 }

@@ -78,7 +78,7 @@ func (a *App) OpenServers(ctx context.Context, store *controldb.Store) (*mssql.S
 		return nil, mssql.Config{}, err
 	}
 	reach := cfg.Encryption()
-	reach.LoginTimeout, reach.Entra = time.Duration(cfg.Targets.ConnectTimeout), azure.Connector
+	reach.LoginTimeout, reach.Entra = time.Duration(cfg.Targets.ConnectTimeout), new(azure.Logins).Connector
 	reach.Limits = cfg.Limits.Limits()
 	if reach.Credentials, err = a.Credentials(cfg, &reach); err != nil {
 		return nil, reach, err
