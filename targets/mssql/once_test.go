@@ -83,15 +83,15 @@ func TestOnceWithScriptsThatHaveTransactions(t *testing.T) {
 		after   string // what t holds then
 		second  string // what the second attempt, of a script without faults, says
 	}{
-		"Balanced":      {"BEGIN TRANSACTION; INSERT INTO t VALUES (1); COMMIT;", targets.Succeeded, "", "1", again},
-		"RolledBack":    {"BEGIN TRY\nINSERT INTO t VALUES (1);\nTHROW 50123, 'no', 1;\nEND TRY\nBEGIN CATCH\nIF @@TRANCOUNT > 0 ROLLBACK;\nTHROW;\nEND CATCH", targets.Failed, "Msg 50123", "0", ""},
-		"LeftOpen":      {"BEGIN TRANSACTION; INSERT INTO t VALUES (1);", targets.Failed, "the script left a transaction open", "0", ""},
-		"Committed":     {"INSERT INTO t VALUES (1);\nCOMMIT;\nINSERT INTO t VALUES (2);", targets.Failed, "the script ended the transaction", "2", "an earlier attempt ended the transaction"},
-		"RollbackGoOn":  {"ROLLBACK;\nINSERT INTO t VALUES (1);", targets.Failed, "the script ended the transaction", "1", "an earlier attempt ended the transaction"},
-		"RollbackBegin": {"ROLLBACK;\nINSERT INTO t VALUES (1);\nBEGIN TRANSACTION;", targets.Failed, "the script ended the transaction", "1", "an earlier attempt ended the transaction"},
-		"OtherDatabase": {"INSERT INTO t VALUES (1);\nUSE out;", targets.Succeeded, "", "1", again},
-		"CommitThrow":   {"INSERT INTO t VALUES (1);\nCOMMIT;\nTHROW 50123, 'no', 1;", targets.Failed, "Msg 50123", "1", "an earlier attempt ended the transaction"},
-		"AlterDatabase": {"INSERT INTO t VALUES (1);\nGO\nCREATE DATABASE other;", targets.Failed, "Msg 574", "0", ""},
+		"Balanced":       {"BEGIN TRANSACTION; INSERT INTO t VALUES (1); COMMIT;", targets.Succeeded, "", "1", again},
+		"RolledBack":     {"BEGIN TRY\nINSERT INTO t VALUES (1);\nTHROW 50123, 'no', 1;\nEND TRY\nBEGIN CATCH\nIF @@TRANCOUNT > 0 ROLLBACK;\nTHROW;\nEND CATCH", targets.Failed, "Msg 50123", "0", ""},
+		"LeftOpen":       {"BEGIN TRANSACTION; INSERT INTO t VALUES (1);", targets.Failed, "the script left a transaction open", "0", ""},
+		"Committed":      {"INSERT INTO t VALUES (1);\nCOMMIT;\nINSERT INTO t VALUES (2);", targets.Failed, "the script ended the transaction", "2", "an earlier attempt ended the transaction"},
+		"RollbackGoOn":   {"ROLLBACK;\nINSERT INTO t VALUES (1);", targets.Failed, "the script ended the transaction", "1", "an earlier attempt ended the transaction"},
+		"RollbackBegin":  {"ROLLBACK;\nINSERT INTO t VALUES (1);\nBEGIN TRANSACTION;", targets.Failed, "the script ended the transaction", "1", "an earlier attempt ended the transaction"},
+		"OtherDatabase":  {"INSERT INTO t VALUES (1);\nUSE out;", targets.Succeeded, "", "1", again},
+		"CommitThrow":    {"INSERT INTO t VALUES (1);\nCOMMIT;\nTHROW 50123, 'no', 1;", targets.Failed, "Msg 50123", "1", "an earlier attempt ended the transaction"},
+		"CreateDatabase": {"INSERT INTO t VALUES (1);\nGO\nCREATE DATABASE other;", targets.Failed, "Msg 226", "0", ""},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
