@@ -34,11 +34,11 @@ var chains = []struct{ head, link, tail string }{
 	{"(SELECT 1 FROM f(?)", " PIVOT (SUM(a) FOR b IN (c)) AS p", ")"},
 }
 
-// chained is a chain of n operators as a nest.
-func chained(i, n int) string { c := chains[i]; return c.head + strings.Repeat(c.link, n) + c.tail }
+// chainOf is a chain of n operators as a nest.
+func chainOf(i, n int) string { c := chains[i]; return c.head + strings.Repeat(c.link, n) + c.tail }
 
-// inside puts constructs into each other, the first one outermost.
-func inside(constructs []string) string {
+// nest puts constructs into each other, the first one outermost.
+func nest(constructs []string) string {
 	var head, tail []string
 	for _, c := range constructs {
 		h, t, _ := strings.Cut(c, "?")
@@ -88,18 +88,18 @@ func TestNestsAndChainsAreBoundedTogether(t *testing.T) {
 		return all
 	}
 	for _, n := range nests {
-		_, err := Parse(inside(repeat(30, n)), DefaultOptions)
+		_, err := Parse(nest(repeat(30, n)), DefaultOptions)
 		require.NoError(t, err, n)
-		requireBounded(t, inside(repeat(maxDepth, n)))
+		requireBounded(t, nest(repeat(maxDepth, n)))
 	}
 	for i := range chains {
-		_, err := Parse(inside([]string{chained(i, 1000)}), DefaultOptions)
+		_, err := Parse(nest([]string{chainOf(i, 1000)}), DefaultOptions)
 		require.NoError(t, err, chains[i].link)
-		_, err = Parse(inside(repeat(60, chained(i, 200))), DefaultOptions)
+		_, err = Parse(nest(repeat(60, chainOf(i, 200))), DefaultOptions)
 		require.ErrorIs(t, err, mserr.NestedTooDeeply(), chains[i].link)
 		for k := i % 6; k < len(nests); k += 6 {
 			n := nests[k]
-			_, err = Parse(inside(repeat(12, n, chained(i, 500))), DefaultOptions)
+			_, err = Parse(nest(repeat(12, n, chainOf(i, 500))), DefaultOptions)
 			require.ErrorIs(t, err, mserr.NestedTooDeeply(), "%s in %s", n, chains[i].link)
 		}
 	}
@@ -110,10 +110,10 @@ func TestNestsAndChainsAreBoundedTogether(t *testing.T) {
 			if r.IntN(2) == 0 {
 				tower = append(tower, nests[r.IntN(len(nests))])
 			} else {
-				tower = append(tower, chained(r.IntN(len(chains)), r.IntN(400)))
+				tower = append(tower, chainOf(r.IntN(len(chains)), r.IntN(400)))
 			}
 		}
-		requireBounded(t, inside(tower))
+		requireBounded(t, nest(tower))
 	}
 }
 
@@ -146,10 +146,10 @@ func FuzzDepth(f *testing.F) {
 			if k := int(program[i]) % (len(nests) + len(chains)); k < len(nests) {
 				tower = append(tower, nests[k])
 			} else {
-				tower = append(tower, chained(k-len(nests), 2*int(program[i+1])))
+				tower = append(tower, chainOf(k-len(nests), 2*int(program[i+1])))
 			}
 		}
-		b, err := Parse(inside(tower), DefaultOptions)
+		b, err := Parse(nest(tower), DefaultOptions)
 		if err != nil {
 			return // some towers are no T-SQL
 		}

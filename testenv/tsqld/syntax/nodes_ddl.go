@@ -167,7 +167,7 @@ type AlterTableStmt struct {
 // *[AlterRebuild] or *[AlterSwitch].
 type AlterTableAction interface {
 	Node
-	anAlterTableAction()
+	alterTableActionNode()
 }
 
 // CheckMode is WITH CHECK or WITH NOCHECK.
@@ -187,8 +187,8 @@ type AlterAdd struct {
 	Def  *TableDef
 }
 
-// anAlterTableAction marks actions.
-func (*AlterAdd) anAlterTableAction() {}
+// alterTableActionNode marks actions.
+func (*AlterAdd) alterTableActionNode() {}
 
 // AlterDrop is DROP COLUMN and DROP CONSTRAINT, in any mixture.
 type AlterDrop struct {
@@ -196,8 +196,8 @@ type AlterDrop struct {
 	Items []*AlterDropItem
 }
 
-// anAlterTableAction marks actions.
-func (*AlterDrop) anAlterTableAction() {}
+// alterTableActionNode marks actions.
+func (*AlterDrop) alterTableActionNode() {}
 
 // AlterDropItem is one thing to drop.
 type AlterDropItem struct {
@@ -215,8 +215,8 @@ type AlterColumn struct {
 	Drop   string     // DROP what, likewise
 }
 
-// anAlterTableAction marks actions.
-func (*AlterColumn) anAlterTableAction() {}
+// alterTableActionNode marks actions.
+func (*AlterColumn) alterTableActionNode() {}
 
 // AlterCheck is [WITH CHECK|NOCHECK] CHECK|NOCHECK CONSTRAINT ALL|names.
 type AlterCheck struct {
@@ -226,8 +226,8 @@ type AlterCheck struct {
 	Names  []Ident // empty for ALL
 }
 
-// anAlterTableAction marks actions.
-func (*AlterCheck) anAlterTableAction() {}
+// alterTableActionNode marks actions.
+func (*AlterCheck) alterTableActionNode() {}
 
 // AlterTrigger is ENABLE|DISABLE TRIGGER ALL|names.
 type AlterTrigger struct {
@@ -236,8 +236,8 @@ type AlterTrigger struct {
 	Names  []Ident // empty for ALL
 }
 
-// anAlterTableAction marks actions.
-func (*AlterTrigger) anAlterTableAction() {}
+// alterTableActionNode marks actions.
+func (*AlterTrigger) alterTableActionNode() {}
 
 // AlterSet is SET (options).
 type AlterSet struct {
@@ -245,8 +245,8 @@ type AlterSet struct {
 	Options []*Option
 }
 
-// anAlterTableAction marks actions.
-func (*AlterSet) anAlterTableAction() {}
+// alterTableActionNode marks actions.
+func (*AlterSet) alterTableActionNode() {}
 
 // AlterRebuild is REBUILD.
 type AlterRebuild struct {
@@ -255,8 +255,8 @@ type AlterRebuild struct {
 	Options   []*Option
 }
 
-// anAlterTableAction marks actions.
-func (*AlterRebuild) anAlterTableAction() {}
+// alterTableActionNode marks actions.
+func (*AlterRebuild) alterTableActionNode() {}
 
 // AlterSwitch is SWITCH [PARTITION n] TO table [PARTITION n].
 type AlterSwitch struct {
@@ -266,8 +266,8 @@ type AlterSwitch struct {
 	ToPartition Expr // nil if none
 }
 
-// anAlterTableAction marks actions.
-func (*AlterSwitch) anAlterTableAction() {}
+// alterTableActionNode marks actions.
+func (*AlterSwitch) alterTableActionNode() {}
 
 // TriggerStmt is ENABLE TRIGGER ... ON, DISABLE TRIGGER ... ON.
 type TriggerStmt struct {

@@ -16,7 +16,7 @@ type InsertStmt struct {
 // InsertSource is an *[InsertValues], *[InsertQuery], *[InsertExec] or *[InsertDefaults].
 type InsertSource interface {
 	Node
-	anInsertSource()
+	insertSourceNode()
 }
 
 // InsertValues is VALUES (...), (...).
@@ -25,8 +25,8 @@ type InsertValues struct {
 	Rows [][]Expr // *Default may stand in them
 }
 
-// anInsertSource marks sources.
-func (*InsertValues) anInsertSource() {}
+// insertSourceNode marks sources.
+func (*InsertValues) insertSourceNode() {}
 
 // InsertQuery is INSERT ... SELECT.
 type InsertQuery struct {
@@ -34,8 +34,8 @@ type InsertQuery struct {
 	Query *Query
 }
 
-// anInsertSource marks sources.
-func (*InsertQuery) anInsertSource() {}
+// insertSourceNode marks sources.
+func (*InsertQuery) insertSourceNode() {}
 
 // InsertExec is INSERT ... EXEC.
 type InsertExec struct {
@@ -43,14 +43,14 @@ type InsertExec struct {
 	Exec *ExecStmt
 }
 
-// anInsertSource marks sources.
-func (*InsertExec) anInsertSource() {}
+// insertSourceNode marks sources.
+func (*InsertExec) insertSourceNode() {}
 
 // InsertDefaults is DEFAULT VALUES.
 type InsertDefaults struct{ node }
 
-// anInsertSource marks sources.
-func (*InsertDefaults) anInsertSource() {}
+// insertSourceNode marks sources.
+func (*InsertDefaults) insertSourceNode() {}
 
 // Output is an OUTPUT clause.
 type Output struct {

@@ -3,26 +3,26 @@ package syntax
 // Expr is something with a value.
 type Expr interface {
 	Node
-	aExpr()
+	exprNode()
 }
 
 // Cond is something that is true, false or unknown: what may stand behind WHERE, ON, IF, WHEN.
 type Cond interface {
 	Node
-	aCond()
+	condNode()
 }
 
 // expr is embedded in every Expr.
 type expr struct{ node }
 
-// aExpr marks expressions.
-func (*expr) aExpr() {}
+// exprNode marks expressions.
+func (*expr) exprNode() {}
 
 // cond is embedded in every Cond.
 type cond struct{ node }
 
-// aCond marks conditions.
-func (*cond) aCond() {}
+// condNode marks conditions.
+func (*cond) condNode() {}
 
 // Ident is one name, without its quotes. A zero Ident (Name "") means that none was written.
 type Ident struct {

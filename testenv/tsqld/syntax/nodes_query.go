@@ -14,7 +14,7 @@ type Query struct {
 // QueryBody is a *[Select], *[SetOp] or *[ParenQuery].
 type QueryBody interface {
 	Node
-	aQueryBody()
+	queryBodyNode()
 }
 
 // CTE is a common table expression.
@@ -32,8 +32,8 @@ type SetOp struct {
 	X, Y QueryBody
 }
 
-// aQueryBody marks bodies of queries.
-func (*SetOp) aQueryBody() {}
+// queryBodyNode marks bodies of queries.
+func (*SetOp) queryBodyNode() {}
 
 // SetOpKind tells the set operations apart.
 type SetOpKind uint8
@@ -52,8 +52,8 @@ type ParenQuery struct {
 	X QueryBody
 }
 
-// aQueryBody marks bodies of queries.
-func (*ParenQuery) aQueryBody() {}
+// queryBodyNode marks bodies of queries.
+func (*ParenQuery) queryBodyNode() {}
 
 // Select is SELECT without ORDER BY.
 type Select struct {
@@ -69,8 +69,8 @@ type Select struct {
 	Windows  []*WindowDef
 }
 
-// aQueryBody marks bodies of queries.
-func (*Select) aQueryBody() {}
+// queryBodyNode marks bodies of queries.
+func (*Select) queryBodyNode() {}
 
 // Top is TOP of SELECT and of the data changes.
 type Top struct {
@@ -84,7 +84,7 @@ type Top struct {
 // SelectItem is a *[SelectStar], *[SelectExpr] or *[SelectAssign].
 type SelectItem interface {
 	Node
-	aSelectItem()
+	selectItemNode()
 }
 
 // SelectStar is * or t.*.
@@ -93,8 +93,8 @@ type SelectStar struct {
 	Qualifier []Ident // nil for a bare *
 }
 
-// aSelectItem marks select items.
-func (*SelectStar) aSelectItem() {}
+// selectItemNode marks select items.
+func (*SelectStar) selectItemNode() {}
 
 // SelectExpr is an expression with or without an alias; "a = expr" and "expr 'a'" are turned into this form.
 type SelectExpr struct {
@@ -103,8 +103,8 @@ type SelectExpr struct {
 	Alias Ident // zero if none
 }
 
-// aSelectItem marks select items.
-func (*SelectExpr) aSelectItem() {}
+// selectItemNode marks select items.
+func (*SelectExpr) selectItemNode() {}
 
 // SelectAssign is @v = expr, @v += expr in a select list.
 type SelectAssign struct {
@@ -114,8 +114,8 @@ type SelectAssign struct {
 	X   Expr
 }
 
-// aSelectItem marks select items.
-func (*SelectAssign) aSelectItem() {}
+// selectItemNode marks select items.
+func (*SelectAssign) selectItemNode() {}
 
 // GroupBy is the GROUP BY clause. A plain list is one GroupPlain item per expression.
 type GroupBy struct {
@@ -155,14 +155,14 @@ type WindowDef struct {
 // *[ValuesTable], *[Join], *[ParenTable], *[Pivot] or *[Unpivot].
 type TableSource interface {
 	Node
-	aTableSource()
+	tableSourceNode()
 }
 
 // table is embedded in every TableSource.
 type table struct{ node }
 
-// aTableSource marks table sources.
-func (*table) aTableSource() {}
+// tableSourceNode marks table sources.
+func (*table) tableSourceNode() {}
 
 // TableName is a table, view, synonym, CTE, or in a data change possibly the alias of a table in FROM.
 type TableName struct {

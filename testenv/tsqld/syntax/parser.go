@@ -40,8 +40,8 @@ func Parse(src string, opt Options) (*Batch, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	b.Bytes = len(src) + len(p.toks)*treeBytes
-	opt.Meter.Release(p.mark)
+	b.Bytes = len(src) + len(p.tokens)*treeBytes
+	opt.Meter.Release(p.meterMark)
 	return b, opt.Meter.Take(b.Bytes)
 }
 
@@ -52,7 +52,7 @@ func ParseExpr(src string, opt Options) (Expr, error) {
 		return nil, err
 	}
 	x := p.expr()
-	p.wantEOF()
+	p.expectEOF()
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -66,7 +66,7 @@ func ParseCond(src string, opt Options) (Cond, error) {
 		return nil, err
 	}
 	x := p.cond()
-	p.wantEOF()
+	p.expectEOF()
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -80,7 +80,7 @@ func ParseType(src string, opt Options) (*TypeRef, error) {
 		return nil, err
 	}
 	x := p.typeRef()
-	p.wantEOF()
+	p.expectEOF()
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -95,7 +95,7 @@ func ParseName(src string) (*ObjectName, error) {
 		return nil, err
 	}
 	x := p.objectName()
-	p.wantEOF()
+	p.expectEOF()
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -109,13 +109,13 @@ func ParseParams(src string, opt Options) ([]*Param, error) {
 		return nil, err
 	}
 	var ps []*Param
-	for p.tok().kind != tokEOF {
+	for p.current().kind != tokEOF {
 		ps = append(ps, p.param())
-		if !p.got(",") {
+		if !p.accept(",") {
 			break
 		}
 	}
-	p.wantEOF()
+	p.expectEOF()
 	if p.err != nil {
 		return nil, p.err
 	}
@@ -125,28 +125,28 @@ func ParseParams(src string, opt Options) ([]*Param, error) {
 // parser is the state of one parse. The first error sticks: it moves the parser to the end of the text, where nothing
 // matches any more, so that all functions come home by themselves; what they return is thrown away.
 type parser struct {
-	opt        Options
-	src        string
-	scanner    scanner
-	toks       []token // what was scanned, as far as anybody has looked ahead; the last one is tokEOF once all was
-	scanned    bool    // all was
-	i          int     // of the current token
-	mark       int64   // of the meter before the parse
-	err        error   // a *mserr.Error, what the meter has answered, or nil
-	depth      int     // levels of nesting around the current token
-	deepest    int     // depth of the deepest node of the operand that is being read, or was read last: see chain
-	loops      int     // WHILE statements around
-	terminated bool    // the previous statement ended with a semicolon, or there is none
-	labels     map[string]bool
-	gotos      []label
-	mergeAlias bool // USING is no alias
-	alone      bool // the batch may hold nothing behind the statement just read: a view or function
-	first      int  // index of the batch's first token that is no semicolon
+	opt          Options
+	src          string
+	scanner      scanner
+	tokens       []token // what was scanned, as far as anybody has looked ahead; the last one is tokEOF once all was
+	scanned      bool    // all was
+	pos          int     // of the current token
+	meterMark    int64   // of the meter before the parse
+	err          error   // a *mserr.Error, what the meter has answered, or nil
+	depth        int     // levels of nesting around the current token
+	deepest      int     // depth of the deepest node of the operand that is being read, or was read last: see chain
+	whileDepth   int     // WHILE statements around
+	terminated   bool    // the previous statement ended with a semicolon, or there is none
+	labels       map[string]bool
+	gotos        []label
+	mergeAlias   bool // USING is no alias
+	mustEndBatch bool // the batch may hold nothing behind the statement just read: a view or function
+	firstToken   int  // index of the batch's first token that is no semicolon
 
 	// What was found out about tokens far ahead, so that no place of the text is looked at again and again.
-	behind  []int32                  // for an opening parenthesis, the token behind its closing one: see matching
-	run     struct{ start, end int } // of opening parentheses: see parentheses
-	globals map[string][]int32       // functions of the system, by name: see declared
+	afterClosing []int32                  // for an opening parenthesis, the token behind its closing one: see matching
+	parenRun     struct{ start, end int } // of opening parentheses: see parentheses
+	globals      map[string][]int32       // functions of the system, by name: see declared
 }
 
 // label is a place where GOTO names a label.
@@ -156,8 +156,8 @@ type label struct {
 }
 
 const (
-	// someTokens is how many tokens are scanned at once.
-	someTokens = 256
+	// chunkTokens is how many tokens are scanned at once.
+	chunkTokens = 256
 	// treeBytes is what the nodes of a token take, in bytes. Measured: 20 to 130 in texts of one construct, 43 in procedures.
 	treeBytes = 130
 	// tokenWork is what a token costs to be scanned and parsed, in steps of [meter.Meter.Work].
@@ -166,42 +166,42 @@ const (
 
 // newParser begins to read src; its error is a *mserr.Error, or that of the meter.
 func newParser(src string, opt Options) (*parser, error) {
-	p := &parser{opt: opt, src: src, scanner: newScanner(src, opt.QuotedIdentifier), terminated: true, labels: map[string]bool{}, mark: opt.Meter.Mark()}
-	p.toks = make([]token, 0, min(len(src)/5+2, someTokens))
+	p := &parser{opt: opt, src: src, scanner: newScanner(src, opt.QuotedIdentifier), terminated: true, labels: map[string]bool{}, meterMark: opt.Meter.Mark()}
+	p.tokens = make([]token, 0, min(len(src)/5+2, chunkTokens))
 	p.fill(0)
 	return p, p.err
 }
 
 // fill scans until the token at index i is there, or the text is over.
 func (p *parser) fill(i int) {
-	for len(p.toks) <= i && !p.scanned {
-		p.scanSome()
+	for len(p.tokens) <= i && !p.scanned {
+		p.scanChunk()
 	}
 }
 
 // fillAll scans the rest of the text.
 func (p *parser) fillAll() {
 	for !p.scanned {
-		p.scanSome()
+		p.scanChunk()
 	}
 }
 
-// scanSome scans some tokens. After an error the text is over.
-func (p *parser) scanSome() {
+// scanChunk scans some tokens. After an error the text is over.
+func (p *parser) scanChunk() {
 	const size = int(unsafe.Sizeof(token{}))
-	err := p.opt.Meter.Work(someTokens * tokenWork)
+	err := p.opt.Meter.Work(chunkTokens * tokenWork)
 	if err == nil {
-		err = p.opt.Meter.Take(someTokens * (size + size/4 + treeBytes)) // a slice grows by a quarter
+		err = p.opt.Meter.Take(chunkTokens * (size + size/4 + treeBytes)) // a slice grows by a quarter
 	}
 	if err != nil {
 		p.end(err)
 		return
 	}
-	for range someTokens {
-		p.toks = append(p.toks, token{})
-		t := &p.toks[len(p.toks)-1]
+	for range chunkTokens {
+		p.tokens = append(p.tokens, token{})
+		t := &p.tokens[len(p.tokens)-1]
 		if err := p.scanner.scan(t); err != nil {
-			p.toks = p.toks[:len(p.toks)-1]
+			p.tokens = p.tokens[:len(p.tokens)-1]
 			p.end(err)
 			return
 		}
@@ -224,33 +224,33 @@ func (p *parser) end(err error) {
 		m.Line = p.scanner.line
 	}
 	p.err, p.scanned = err, true
-	p.toks = append(p.toks, token{at: p.scanner.pos(), end: int32(p.scanner.off)})
-	p.i = len(p.toks) - 1
+	p.tokens = append(p.tokens, token{at: p.scanner.pos(), end: int32(p.scanner.off)})
+	p.pos = len(p.tokens) - 1
 }
 
-// tok is the current token.
-func (p *parser) tok() *token { return &p.toks[p.i] }
+// current is the current token.
+func (p *parser) current() *token { return &p.tokens[p.pos] }
 
-// ahead is the token n places on, the last one if there are not so many.
-func (p *parser) ahead(n int) *token {
-	if p.i+n >= len(p.toks) {
-		p.fill(p.i + n)
-		return &p.toks[min(p.i+n, len(p.toks)-1)]
+// peek is the token n places on, the last one if there are not so many.
+func (p *parser) peek(n int) *token {
+	if p.pos+n >= len(p.tokens) {
+		p.fill(p.pos + n)
+		return &p.tokens[min(p.pos+n, len(p.tokens)-1)]
 	}
-	return &p.toks[p.i+n]
+	return &p.tokens[p.pos+n]
 }
 
-// last is the token before the current one.
-func (p *parser) last() *token { return &p.toks[max(p.i-1, 0)] }
+// previous is the token before the current one.
+func (p *parser) previous() *token { return &p.tokens[max(p.pos-1, 0)] }
 
 // next moves on and returns the token that was current.
 func (p *parser) next() *token {
-	t := p.tok()
-	if p.i+1 >= len(p.toks) {
-		p.fill(p.i + 1)
+	t := p.current()
+	if p.pos+1 >= len(p.tokens) {
+		p.fill(p.pos + 1)
 	}
-	if p.i < len(p.toks)-1 {
-		p.i++
+	if p.pos < len(p.tokens)-1 {
+		p.pos++
 	}
 	return t
 }
@@ -265,7 +265,7 @@ func (p *parser) skip(n int) {
 // at reports whether the next tokens are the given words and operators.
 func (p *parser) at(words ...string) bool {
 	for n, w := range words {
-		if !p.ahead(n).is(w) {
+		if !p.peek(n).is(w) {
 			return false
 		}
 	}
@@ -275,15 +275,15 @@ func (p *parser) at(words ...string) bool {
 // atAny reports whether the current token is one of words.
 func (p *parser) atAny(words ...string) bool {
 	for _, w := range words {
-		if p.tok().is(w) {
+		if p.current().is(w) {
 			return true
 		}
 	}
 	return false
 }
 
-// got takes the given words if all of them come next.
-func (p *parser) got(words ...string) bool {
+// accept takes the given words if all of them come next.
+func (p *parser) accept(words ...string) bool {
 	if !p.at(words...) {
 		return false
 	}
@@ -293,62 +293,62 @@ func (p *parser) got(words ...string) bool {
 	return true
 }
 
-// gotAny takes the current token if it is one of words, and returns it in capitals; "" otherwise.
-func (p *parser) gotAny(words ...string) string {
+// acceptAny takes the current token if it is one of words, and returns it in capitals; "" otherwise.
+func (p *parser) acceptAny(words ...string) string {
 	for _, w := range words {
-		if p.got(w) {
+		if p.accept(w) {
 			return w
 		}
 	}
 	return ""
 }
 
-// want takes the given words and fails where they do not come.
-func (p *parser) want(words ...string) {
+// expect takes the given words and fails where they do not come.
+func (p *parser) expect(words ...string) {
 	for _, w := range words {
-		if !p.got(w) {
+		if !p.accept(w) {
 			p.fail()
 			return
 		}
 	}
 }
 
-// wantAny is gotAny that fails when none comes.
-func (p *parser) wantAny(words ...string) string {
-	w := p.gotAny(words...)
+// expectAny is gotAny that fails when none comes.
+func (p *parser) expectAny(words ...string) string {
+	w := p.acceptAny(words...)
 	if w == "" {
 		p.fail()
 	}
 	return w
 }
 
-// wantEOF fails unless everything was read.
-func (p *parser) wantEOF() {
-	if p.tok().kind != tokEOF {
+// expectEOF fails unless everything was read.
+func (p *parser) expectEOF() {
+	if p.current().kind != tokEOF {
 		p.fail()
 	}
 }
 
 // fail reports a syntax error at the current token: 156 for keywords, else 102; at the end of the text the last token
 // is named.
-func (p *parser) fail() { p.failAt(p.tok()) }
+func (p *parser) fail() { p.failAt(p.current()) }
 
 // failAt reports a syntax error at t.
 func (p *parser) failAt(t *token) {
-	if t.kind == tokEOF && p.i > 0 {
-		t = p.last()
-		p.errorAt(t, mserr.Syntax(shown(t)))
+	if t.kind == tokEOF && p.pos > 0 {
+		t = p.previous()
+		p.errorAt(t, mserr.Syntax(tokenText(t)))
 		return
 	}
-	if t.kind == tokWord && reserved[t.up] {
+	if t.kind == tokWord && reserved[t.upper] {
 		p.errorAt(t, mserr.SyntaxKeyword(t.text))
 		return
 	}
-	p.errorAt(t, mserr.Syntax(shown(t)))
+	p.errorAt(t, mserr.Syntax(tokenText(t)))
 }
 
-// shown is what an error message says of a token; long strings are cut, as in SQL Server.
-func shown(t *token) string {
+// tokenText is what an error message says of a token; long strings are cut, as in SQL Server.
+func tokenText(t *token) string {
 	s := t.text
 	if t.kind == tokBinary {
 		s = "0x" + hexDigits(s)
@@ -382,12 +382,12 @@ func (p *parser) errorAt(t *token, e *mserr.Error) {
 }
 
 // reject answers a construct of [Rejections] at the current token.
-func (p *parser) reject(what string) { p.errorAt(p.tok(), mserr.NotSupported("%s", what)) }
+func (p *parser) reject(what string) { p.errorAt(p.current(), mserr.NotSupported("%s", what)) }
 
 // enter counts a level of nesting; every call that returns true is paired with leave.
 func (p *parser) enter() bool {
 	if p.depth >= maxDepth {
-		p.errorAt(p.tok(), mserr.NestedTooDeeply())
+		p.errorAt(p.current(), mserr.NestedTooDeeply())
 		return false
 	}
 	p.depth++
@@ -398,33 +398,33 @@ func (p *parser) enter() bool {
 // leave ends a level of nesting.
 func (p *parser) leave() { p.depth-- }
 
-// operand begins the first operand of what may be a chain of operators. Its result goes to operandEnd.
-func (p *parser) operand() (before int) {
+// beginChain begins the first operand of what may be a chain of operators. Its result goes to operandEnd.
+func (p *parser) beginChain() (before int) {
 	before, p.deepest = p.deepest, p.depth
 	return before
 }
 
-// chain takes note that an operator follows, whose node is put above all that was read since operand.
-func (p *parser) chain() {
+// addOperator takes note that an operator follows, whose node is put above all that was read since operand.
+func (p *parser) addOperator() {
 	if p.deepest++; p.deepest > maxTree {
-		p.errorAt(p.tok(), mserr.NestedTooDeeply())
+		p.errorAt(p.current(), mserr.NestedTooDeeply())
 	}
 }
 
-// operandEnd ends a chain that operand has begun.
-func (p *parser) operandEnd(before int) { p.deepest = max(p.deepest, before) }
+// endChain ends a chain that operand has begun.
+func (p *parser) endChain(before int) { p.deepest = max(p.deepest, before) }
 
-// here is the place of the current token as a node.
-func (p *parser) here() node { return node{p.tok().at} }
+// newNode is the place of the current token as a node.
+func (p *parser) newNode() node { return node{p.current().at} }
 
 // atIdent reports whether t may be a name.
 func atIdent(t *token) bool {
-	return t.kind == tokQuoted || t.kind == tokWord && !reserved[t.up]
+	return t.kind == tokQuoted || t.kind == tokWord && !reserved[t.upper]
 }
 
 // ident reads a name. Names that are empty in their brackets are error 1038.
 func (p *parser) ident() Ident {
-	t := p.tok()
+	t := p.current()
 	if !atIdent(t) {
 		p.fail()
 		return Ident{At: t.at}
@@ -439,12 +439,12 @@ func (p *parser) ident() Ident {
 
 // identList reads names in parentheses.
 func (p *parser) identList() []Ident {
-	p.want("(")
+	p.expect("(")
 	ids := []Ident{p.ident()}
-	for p.got(",") {
+	for p.accept(",") {
 		ids = append(ids, p.ident())
 	}
-	p.want(")")
+	p.expect(")")
 	return ids
 }
 
@@ -458,7 +458,7 @@ func (p *parser) optionalIdentList() []Ident {
 
 // principal reads the name of a user, role or login; PUBLIC is a keyword that may stand there.
 func (p *parser) principal() Ident {
-	if t := p.tok(); t.is("PUBLIC") {
+	if t := p.current(); t.is("PUBLIC") {
 		p.next()
 		return Ident{Name: t.text, At: t.at}
 	}
@@ -470,20 +470,20 @@ const maxShownParts = 64
 
 // parts reads a dotted name; parts in the middle may be empty.
 func (p *parser) parts(what string) []Ident {
-	start := p.tok()
+	start := p.current()
 	var ids []Ident
 	if p.at(".") { // ".t", "..t": the current schema or database
 		ids = append(ids, Ident{At: start.at})
 	} else {
 		ids = append(ids, p.ident())
 	}
-	for p.at(".") && !p.ahead(1).is("*") && p.ahead(1).kind != tokPseudo {
+	for p.at(".") && !p.peek(1).is("*") && p.peek(1).kind != tokPseudo {
 		if len(ids) == maxShownParts {
 			break
 		}
 		p.next()
 		if p.at(".") {
-			ids = append(ids, Ident{At: p.tok().at})
+			ids = append(ids, Ident{At: p.current().at})
 			continue
 		}
 		ids = append(ids, p.ident())
@@ -500,14 +500,14 @@ func (p *parser) parts(what string) []Ident {
 
 // objectName reads a name of up to four parts.
 func (p *parser) objectName() *ObjectName {
-	n := p.here()
+	n := p.newNode()
 	return &ObjectName{node: n, Parts: p.parts("object")}
 }
 
 // objectNames reads names separated by commas.
 func (p *parser) objectNames() []*ObjectName {
 	ns := []*ObjectName{p.objectName()}
-	for p.got(",") {
+	for p.accept(",") {
 		ns = append(ns, p.objectName())
 	}
 	return ns
@@ -515,28 +515,28 @@ func (p *parser) objectNames() []*ObjectName {
 
 // typeRef reads a type.
 func (p *parser) typeRef() *TypeRef {
-	t := &TypeRef{node: p.here()}
-	tok := p.tok()
+	t := &TypeRef{node: p.newNode()}
+	tok := p.current()
 	simple := func(name string) {
 		t.Name = &ObjectName{node: t.node, Parts: []Ident{{Name: name, At: tok.at}}}
 	}
 	switch {
-	case p.got("DOUBLE", "PRECISION"):
+	case p.accept("DOUBLE", "PRECISION"):
 		simple("float")
-	case p.got("NATIONAL"):
+	case p.accept("NATIONAL"):
 		switch {
-		case p.got("TEXT"):
+		case p.accept("TEXT"):
 			simple("ntext")
-		case p.gotAny("CHAR", "CHARACTER") == "":
+		case p.acceptAny("CHAR", "CHARACTER") == "":
 			p.fail()
-		case p.got("VARYING"):
+		case p.accept("VARYING"):
 			simple("nvarchar")
 		default:
 			simple("nchar")
 		}
-	case p.got("CHAR", "VARYING"), p.got("CHARACTER", "VARYING"):
+	case p.accept("CHAR", "VARYING"), p.accept("CHARACTER", "VARYING"):
 		simple("varchar")
-	case p.got("BINARY", "VARYING"):
+	case p.accept("BINARY", "VARYING"):
 		simple("varbinary")
 	case p.at("CHARACTER"):
 		p.next()
@@ -544,27 +544,27 @@ func (p *parser) typeRef() *TypeRef {
 	default:
 		t.Name = p.objectName()
 	}
-	if !p.got("(") {
+	if !p.accept("(") {
 		return t
 	}
 	switch {
-	case p.got("MAX"):
+	case p.accept("MAX"):
 		t.Max = true
-	case p.tok().kind != tokInt && strings.EqualFold(t.Name.Last(), "xml"):
+	case p.current().kind != tokInt && strings.EqualFold(t.Name.Last(), "xml"):
 		p.reject("a typed xml column")
 	default:
 		t.Args = append(t.Args, p.integer())
-		if p.got(",") {
+		if p.accept(",") {
 			t.Args = append(t.Args, p.integer())
 		}
 	}
-	p.want(")")
+	p.expect(")")
 	return t
 }
 
 // integer reads a small number without sign; what does not fit becomes too large for anything.
 func (p *parser) integer() int {
-	t := p.tok()
+	t := p.current()
 	if t.kind != tokInt {
 		p.fail()
 		return 0
@@ -582,12 +582,12 @@ func (p *parser) integer() int {
 // signedInteger reads an integer of any length with an optional sign; its text is returned.
 func (p *parser) signedInteger() string {
 	sign := ""
-	if p.got("-") {
+	if p.accept("-") {
 		sign = "-"
 	} else {
-		p.got("+")
+		p.accept("+")
 	}
-	t := p.tok()
+	t := p.current()
 	if t.kind != tokInt && t.kind != tokDecimal {
 		p.fail()
 		return ""

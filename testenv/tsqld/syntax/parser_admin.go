@@ -2,18 +2,18 @@ package syntax
 
 // backup reads BACKUP and RESTORE, which are recognised and not done.
 func (p *parser) backup() Stmt {
-	verb := p.next().up
+	verb := p.next().upper
 	what := verb + " "
 	switch {
 	case p.atAny("DATABASE", "LOG"):
-		what += p.next().up
-		if p.tok().kind == tokVar {
+		what += p.next().upper
+		if p.current().kind == tokVar {
 			p.next()
 		} else {
 			p.ident()
 		}
 	case verb == "RESTORE" && p.atAny("HEADERONLY", "FILELISTONLY", "VERIFYONLY", "LABELONLY", "REWINDONLY"):
-		what += p.next().up
+		what += p.next().upper
 	case p.at("CERTIFICATE"), p.at("MASTER", "KEY"), p.at("SERVICE", "MASTER", "KEY"), p.at("SYMMETRIC", "KEY"):
 		p.reject(what + p.words(false))
 		return nil
@@ -21,30 +21,30 @@ func (p *parser) backup() Stmt {
 		p.fail()
 		return nil
 	}
-	if p.gotAny("TO", "FROM") != "" {
+	if p.acceptAny("TO", "FROM") != "" {
 		for {
-			p.gotAny("DISK", "URL", "TAPE", "VIRTUAL_DEVICE")
-			p.got("=")
-			if p.tok().kind == tokVar || atIdent(p.tok()) {
+			p.acceptAny("DISK", "URL", "TAPE", "VIRTUAL_DEVICE")
+			p.accept("=")
+			if p.current().kind == tokVar || atIdent(p.current()) {
 				p.next()
 			} else {
 				p.secret()
 			}
-			if !p.got(",") {
+			if !p.accept(",") {
 				break
 			}
 		}
 	}
-	if p.got("WITH") {
+	if p.accept("WITH") {
 		for {
-			if p.got("MOVE") {
+			if p.accept("MOVE") {
 				p.secret()
-				p.want("TO")
+				p.expect("TO")
 				p.secret()
 			} else {
 				p.option(false)
 			}
-			if !p.got(",") {
+			if !p.accept(",") {
 				break
 			}
 		}
@@ -54,20 +54,20 @@ func (p *parser) backup() Stmt {
 
 // dbcc reads DBCC.
 func (p *parser) dbcc() Stmt {
-	p.want("DBCC")
-	t := p.tok()
+	p.expect("DBCC")
+	t := p.current()
 	if t.kind != tokWord {
 		p.fail()
 		return nil
 	}
 	p.next()
-	s := &DBCCStmt{Command: t.up}
-	if p.got("(") {
+	s := &DBCCStmt{Command: t.upper}
+	if p.accept("(") {
 		for p.err == nil && !p.at(")") {
-			switch t := p.tok(); {
+			switch t := p.current(); {
 			case atIdent(t), t.kind == tokWord && !t.is("NULL"):
-				e := expr{p.here()}
-				if atIdent(t) && p.ahead(1).is(".") {
+				e := expr{p.newNode()}
+				if atIdent(t) && p.peek(1).is(".") {
 					s.Args = append(s.Args, &ColumnRef{expr: e, Parts: p.parts("object")})
 				} else {
 					p.next()
@@ -76,13 +76,13 @@ func (p *parser) dbcc() Stmt {
 			default:
 				s.Args = append(s.Args, p.expr())
 			}
-			if !p.got(",") {
+			if !p.accept(",") {
 				break
 			}
 		}
-		p.want(")")
+		p.expect(")")
 	}
-	if p.got("WITH") {
+	if p.accept("WITH") {
 		s.Options = p.optionList(false)
 	}
 	return s
@@ -90,12 +90,12 @@ func (p *parser) dbcc() Stmt {
 
 // kill reads KILL.
 func (p *parser) kill() Stmt {
-	p.want("KILL")
+	p.expect("KILL")
 	if p.at("STATS", "JOB") || p.at("QUERY", "NOTIFICATION") {
-		p.reject("KILL " + p.tok().up)
+		p.reject("KILL " + p.current().upper)
 		return nil
 	}
 	s := &KillStmt{Session: p.expr()}
-	s.StatusOnly = p.got("WITH", "STATUSONLY")
+	s.StatusOnly = p.accept("WITH", "STATUSONLY")
 	return s
 }

@@ -2,9 +2,9 @@ package syntax
 
 // create reads CREATE.
 func (p *parser) create() Stmt {
-	start := p.i
-	p.want("CREATE")
-	if p.got("OR", "ALTER") {
+	start := p.pos
+	p.expect("CREATE")
+	if p.accept("OR", "ALTER") {
 		if s, ok := p.module(CreateOrAlter, start); ok {
 			return s
 		}
@@ -15,17 +15,17 @@ func (p *parser) create() Stmt {
 		return s
 	}
 	switch {
-	case p.got("TABLE"):
+	case p.accept("TABLE"):
 		return p.createTable()
 	case p.at("INDEX"), p.at("UNIQUE"), p.at("CLUSTERED"), p.at("NONCLUSTERED"), p.at("COLUMNSTORE"):
 		return p.createIndex()
-	case p.got("TYPE"):
+	case p.accept("TYPE"):
 		return p.createType()
-	case p.got("SEQUENCE"):
+	case p.accept("SEQUENCE"):
 		return p.sequence(Create)
-	case p.got("SYNONYM"):
+	case p.accept("SYNONYM"):
 		s := &CreateSynonymStmt{Name: p.objectName()}
-		p.want("FOR")
+		p.expect("FOR")
 		s.Target = p.objectName()
 		return s
 	case p.at("SCHEMA"):
@@ -33,21 +33,21 @@ func (p *parser) create() Stmt {
 	case p.at("DATABASE", "SCOPED", "CREDENTIAL"), p.at("CREDENTIAL"):
 		return p.credential(Create)
 	case p.at("DATABASE", "AUDIT"), p.at("DATABASE", "ENCRYPTION"):
-		p.reject("CREATE DATABASE " + p.ahead(1).up)
+		p.reject("CREATE DATABASE " + p.peek(1).upper)
 		return nil
 	case p.at("FULLTEXT", "CATALOG"), p.at("FULLTEXT", "INDEX"):
 		return p.fullText()
-	case p.got("DATABASE"):
+	case p.accept("DATABASE"):
 		return p.createDatabase()
-	case p.got("STATISTICS"):
+	case p.accept("STATISTICS"):
 		s := &CreateStatisticsStmt{Name: p.ident()}
-		p.want("ON")
+		p.expect("ON")
 		s.Table = p.objectName()
 		s.Columns = p.identList()
-		if p.got("WHERE") {
+		if p.accept("WHERE") {
 			s.Where = p.cond()
 		}
-		if p.got("WITH") {
+		if p.accept("WITH") {
 			s.Options = p.optionList(false)
 		}
 		return s
@@ -57,63 +57,63 @@ func (p *parser) create() Stmt {
 
 // fullText reads CREATE FULLTEXT CATALOG and INDEX, which scripts guard by FULLTEXTSERVICEPROPERTY: only running them is refused.
 func (p *parser) fullText() Stmt {
-	p.want("FULLTEXT")
-	what := p.wantAny("CATALOG", "INDEX")
+	p.expect("FULLTEXT")
+	what := p.expectAny("CATALOG", "INDEX")
 	s := &UnsupportedStmt{What: "CREATE FULLTEXT " + what}
 	if what == "CATALOG" {
 		p.ident()
-		if p.got("ON", "FILEGROUP") {
+		if p.accept("ON", "FILEGROUP") {
 			p.ident()
 		}
-		if p.got("IN", "PATH") {
+		if p.accept("IN", "PATH") {
 			p.secret()
 		}
-		if p.got("WITH") {
+		if p.accept("WITH") {
 			p.optionList(false)
 		}
-		p.got("AS", "DEFAULT")
-		if p.got("AUTHORIZATION") {
+		p.accept("AS", "DEFAULT")
+		if p.accept("AUTHORIZATION") {
 			p.ident()
 		}
 		return s
 	}
-	p.want("ON")
+	p.expect("ON")
 	p.objectName()
-	if p.got("(") {
+	if p.accept("(") {
 		for {
 			p.ident()
-			if p.got("TYPE", "COLUMN") {
+			if p.accept("TYPE", "COLUMN") {
 				p.ident()
 			}
-			if p.got("LANGUAGE") {
+			if p.accept("LANGUAGE") {
 				p.expr()
 			}
-			p.got("STATISTICAL_SEMANTICS")
-			if !p.got(",") {
+			p.accept("STATISTICAL_SEMANTICS")
+			if !p.accept(",") {
 				break
 			}
 		}
-		p.want(")")
+		p.expect(")")
 	}
-	p.want("KEY", "INDEX")
+	p.expect("KEY", "INDEX")
 	p.ident()
-	if p.got("ON") {
-		if p.got("(") {
+	if p.accept("ON") {
+		if p.accept("(") {
 			p.ident()
-			if p.got(",") {
-				p.got("FILEGROUP")
+			if p.accept(",") {
+				p.accept("FILEGROUP")
 				p.ident()
 			}
-			p.want(")")
+			p.expect(")")
 		} else {
 			p.ident()
 		}
 	}
-	if p.got("WITH") {
-		joined := p.got("(")
+	if p.accept("WITH") {
+		joined := p.accept("(")
 		p.optionList(false)
 		if joined {
-			p.want(")")
+			p.expect(")")
 		}
 	}
 	return s
@@ -129,8 +129,8 @@ var rejectedKinds = [][]string{
 	{"SERVICE"}, {"SPATIAL", "INDEX"}, {"SYMMETRIC", "KEY"}, {"WORKLOAD"}, {"XML", "INDEX"}, {"XML", "SCHEMA"},
 }
 
-// kind fails at an unknown kind of object behind verb, and refuses the known ones that are not supported.
-func (p *parser) kind(verb string) {
+// rejectKind fails at an unknown kind of object behind verb, and refuses the known ones that are not supported.
+func (p *parser) rejectKind(verb string) {
 	for _, words := range rejectedKinds {
 		if p.at(words...) {
 			what := verb
@@ -146,35 +146,35 @@ func (p *parser) kind(verb string) {
 
 // alter reads ALTER.
 func (p *parser) alter() Stmt {
-	start := p.i
-	p.want("ALTER")
+	start := p.pos
+	p.expect("ALTER")
 	if s, ok := p.module(Alter, start); ok {
 		return s
 	}
 	switch {
-	case p.got("TABLE"):
+	case p.accept("TABLE"):
 		return p.alterTable()
-	case p.got("INDEX"):
+	case p.accept("INDEX"):
 		return p.alterIndex()
-	case p.got("SEQUENCE"):
+	case p.accept("SEQUENCE"):
 		return p.sequence(Alter)
-	case p.got("SCHEMA"):
+	case p.accept("SCHEMA"):
 		s := &AlterSchemaStmt{Name: p.ident()}
-		p.want("TRANSFER")
-		if p.ahead(1).is("::") {
-			s.Class = p.wantAny("OBJECT", "TYPE")
-			p.want("::")
+		p.expect("TRANSFER")
+		if p.peek(1).is("::") {
+			s.Class = p.expectAny("OBJECT", "TYPE")
+			p.expect("::")
 		}
 		s.Object = p.objectName()
 		return s
 	case p.at("DATABASE", "SCOPED", "CREDENTIAL"), p.at("CREDENTIAL"):
 		return p.credential(Alter)
 	case p.at("DATABASE", "AUDIT"), p.at("DATABASE", "ENCRYPTION"):
-		p.reject("ALTER DATABASE " + p.ahead(1).up)
+		p.reject("ALTER DATABASE " + p.peek(1).upper)
 		return nil
-	case p.got("DATABASE"):
+	case p.accept("DATABASE"):
 		return p.alterDatabase()
-	case p.got("AUTHORIZATION"):
+	case p.accept("AUTHORIZATION"):
 		return p.alterAuthorization()
 	}
 	return p.security(Alter)
@@ -184,10 +184,10 @@ func (p *parser) alter() Stmt {
 func (p *parser) createType() Stmt {
 	s := &CreateTypeStmt{Name: p.objectName()}
 	switch {
-	case p.got("FROM"):
+	case p.accept("FROM"):
 		s.From = p.typeRef()
 		s.Null = p.nullSpec()
-	case p.got("AS", "TABLE"):
+	case p.accept("AS", "TABLE"):
 		s.Table = p.tableDef()
 		if p.at("WITH", "(") {
 			p.reject("a memory-optimized table type")
@@ -205,35 +205,35 @@ func (p *parser) sequence(verb Verb) Stmt {
 	s := &SequenceStmt{Verb: verb, Name: p.objectName()}
 	for p.err == nil {
 		switch {
-		case verb == Create && s.Type == nil && p.got("AS"):
+		case verb == Create && s.Type == nil && p.accept("AS"):
 			s.Type = p.typeRef()
-		case p.got("START", "WITH"):
+		case p.accept("START", "WITH"):
 			s.StartWith = p.signedInteger()
-		case verb == Alter && p.got("RESTART"):
+		case verb == Alter && p.accept("RESTART"):
 			s.Restart = true
-			if p.got("WITH") {
+			if p.accept("WITH") {
 				s.StartWith = p.signedInteger()
 			}
-		case p.got("INCREMENT", "BY"):
+		case p.accept("INCREMENT", "BY"):
 			s.Step = p.signedInteger()
-		case p.got("MINVALUE"):
+		case p.accept("MINVALUE"):
 			s.Min = p.signedInteger()
-		case p.got("MAXVALUE"):
+		case p.accept("MAXVALUE"):
 			s.Max = p.signedInteger()
-		case p.got("CYCLE"):
+		case p.accept("CYCLE"):
 			s.Cycle = true
-		case p.got("CACHE"):
+		case p.accept("CACHE"):
 			s.HasCache = true
-			if p.tok().kind == tokInt {
+			if p.current().kind == tokInt {
 				s.Cache = p.next().text
 			}
-		case p.got("NO", "MINVALUE"):
+		case p.accept("NO", "MINVALUE"):
 			s.NoMin = true
-		case p.got("NO", "MAXVALUE"):
+		case p.accept("NO", "MAXVALUE"):
 			s.NoMax = true
-		case p.got("NO", "CYCLE"):
+		case p.accept("NO", "CYCLE"):
 			s.NoCycle = true
-		case p.got("NO", "CACHE"):
+		case p.accept("NO", "CACHE"):
 			s.NoCache = true
 		default:
 			return s
@@ -245,23 +245,23 @@ func (p *parser) sequence(verb Verb) Stmt {
 // createSchema reads CREATE SCHEMA; it must come first in its batch.
 func (p *parser) createSchema(start int) Stmt {
 	p.firstInBatch(start, "CREATE SCHEMA")
-	p.want("SCHEMA")
+	p.expect("SCHEMA")
 	s := &CreateSchemaStmt{}
 	if !p.at("AUTHORIZATION") {
 		s.Name = p.ident()
 	}
-	if p.got("AUTHORIZATION") {
+	if p.accept("AUTHORIZATION") {
 		s.Authorization = p.principal()
 	}
 	for p.err == nil {
-		at := p.tok()
+		at := p.current()
 		var e Stmt
 		switch {
 		case p.at("CREATE", "TABLE"):
-			p.want("CREATE", "TABLE")
+			p.expect("CREATE", "TABLE")
 			e = p.createTable()
 		case p.at("CREATE", "VIEW"):
-			p.want("CREATE", "VIEW")
+			p.expect("CREATE", "VIEW")
 			e = p.view(Create)
 		case p.atAny("GRANT", "DENY", "REVOKE"):
 			e = p.permission()
@@ -269,7 +269,7 @@ func (p *parser) createSchema(start int) Stmt {
 			return s
 		}
 		if e != nil && p.err == nil {
-			e.setExtent(at.at, p.last().end)
+			e.setExtent(at.at, p.previous().end)
 			s.Elements = append(s.Elements, e)
 		}
 	}
@@ -281,20 +281,20 @@ func (p *parser) createDatabase() Stmt {
 	s := &CreateDatabaseStmt{Name: p.ident()}
 	for p.err == nil {
 		switch {
-		case p.got("CONTAINMENT", "="):
-			s.Containment = p.wantAny("NONE", "PARTIAL")
-		case p.got("COLLATE"):
+		case p.accept("CONTAINMENT", "="):
+			s.Containment = p.expectAny("NONE", "PARTIAL")
+		case p.accept("COLLATE"):
 			s.Collation = p.ident().Name
 		case p.at("ON"), p.at("LOG", "ON"):
 			s.Files = true
 			p.files()
-		case p.got("AS", "COPY", "OF"):
+		case p.accept("AS", "COPY", "OF"):
 			s.CopyOf = p.objectName()
-		case p.got("AS", "SNAPSHOT", "OF"):
+		case p.accept("AS", "SNAPSHOT", "OF"):
 			s.Snapshot = p.ident()
-		case p.got("FOR", "ATTACH"), p.got("FOR", "ATTACH_REBUILD_LOG"):
+		case p.accept("FOR", "ATTACH"), p.accept("FOR", "ATTACH_REBUILD_LOG"):
 			s.ForAttach = true
-		case p.got("WITH"):
+		case p.accept("WITH"):
 			s.Options = append(s.Options, p.optionList(false)...)
 		case p.at("("):
 			s.Options = append(s.Options, p.options(false)...)
@@ -307,18 +307,18 @@ func (p *parser) createDatabase() Stmt {
 
 // files passes ON ... and LOG ON ... of CREATE DATABASE: file specifications in parentheses, and filegroups.
 func (p *parser) files() {
-	p.got("LOG")
-	p.want("ON")
+	p.accept("LOG")
+	p.expect("ON")
 	for p.err == nil {
 		switch {
-		case p.got("PRIMARY"):
-		case p.got("FILEGROUP"):
+		case p.accept("PRIMARY"):
+		case p.accept("FILEGROUP"):
 			p.ident()
-			for p.gotAny("CONTAINS", "FILESTREAM", "MEMORY_OPTIMIZED_DATA", "DEFAULT") != "" {
+			for p.acceptAny("CONTAINS", "FILESTREAM", "MEMORY_OPTIMIZED_DATA", "DEFAULT") != "" {
 			}
 		}
 		p.fileSpec()
-		if !p.got(",") {
+		if !p.accept(",") {
 			return
 		}
 	}
@@ -331,66 +331,66 @@ func (p *parser) fileSpec() {
 		return
 	}
 	n := p.matching(0)
-	if p.ahead(n - 1).is(")") {
-		p.i += n
+	if p.peek(n - 1).is(")") {
+		p.pos += n
 		return
 	}
-	p.i += n
+	p.pos += n
 	p.fail()
 }
 
 // alterDatabase reads ALTER DATABASE behind DATABASE.
 func (p *parser) alterDatabase() Stmt {
 	s := &AlterDatabaseStmt{}
-	if p.got("SCOPED", "CONFIGURATION") {
+	if p.accept("SCOPED", "CONFIGURATION") {
 		s.Scoped = true
-		if p.got("FOR", "SECONDARY") {
+		if p.accept("FOR", "SECONDARY") {
 			p.reject("ALTER DATABASE SCOPED CONFIGURATION FOR SECONDARY")
 		}
-		if p.got("CLEAR") {
-			o := &Option{node: p.here(), Name: "CLEAR " + p.words(false)}
-			if p.tok().kind == tokBinary {
+		if p.accept("CLEAR") {
+			o := &Option{node: p.newNode(), Name: "CLEAR " + p.words(false)}
+			if p.current().kind == tokBinary {
 				o.Value = p.literal()
 			}
 			s.Set = []*Option{o}
 			return s
 		}
-		p.want("SET")
+		p.expect("SET")
 		s.Set = p.optionList(false)
 		return s
 	}
-	if !p.got("CURRENT") {
+	if !p.accept("CURRENT") {
 		s.Name = p.ident()
 	}
 	switch {
-	case p.got("SET"):
+	case p.accept("SET"):
 		s.Set = p.optionList(false)
 		switch {
-		case p.got("WITH", "ROLLBACK", "IMMEDIATE"):
+		case p.accept("WITH", "ROLLBACK", "IMMEDIATE"):
 			s.Termination = "ROLLBACK IMMEDIATE"
-		case p.got("WITH", "NO_WAIT"):
+		case p.accept("WITH", "NO_WAIT"):
 			s.Termination = "NO_WAIT"
-		case p.got("WITH", "ROLLBACK", "AFTER"):
+		case p.accept("WITH", "ROLLBACK", "AFTER"):
 			s.Termination = "ROLLBACK AFTER"
 			s.After = p.integer()
-			p.gotAny("SECONDS", "SECOND")
+			p.acceptAny("SECONDS", "SECOND")
 		}
-	case p.got("MODIFY", "NAME", "="):
+	case p.accept("MODIFY", "NAME", "="):
 		s.NewName = p.ident()
-	case p.got("COLLATE"):
+	case p.accept("COLLATE"):
 		s.Collation = p.ident().Name
 	case p.at("MODIFY", "("):
 		p.next()
 		s.Modify = p.options(false)
 	case p.atAny("ADD", "MODIFY", "REMOVE"):
-		s.Files = p.next().up
+		s.Files = p.next().upper
 		switch {
 		case p.at("LOG", "FILE"):
 			p.next()
 			p.next()
 			s.Files += " LOG FILE"
 		default:
-			s.Files += " " + p.wantAny("FILE", "FILEGROUP")
+			s.Files += " " + p.expectAny("FILE", "FILEGROUP")
 		}
 		if !p.at("(") {
 			p.ident()
@@ -398,10 +398,10 @@ func (p *parser) alterDatabase() Stmt {
 			return s
 		}
 		p.fileSpec()
-		for p.got(",") {
+		for p.accept(",") {
 			p.fileSpec()
 		}
-		if p.got("TO", "FILEGROUP") {
+		if p.accept("TO", "FILEGROUP") {
 			p.ident()
 		}
 	default:
@@ -412,14 +412,14 @@ func (p *parser) alterDatabase() Stmt {
 
 // updateStatistics reads UPDATE STATISTICS.
 func (p *parser) updateStatistics() Stmt {
-	p.want("UPDATE", "STATISTICS")
+	p.expect("UPDATE", "STATISTICS")
 	s := &UpdateStatisticsStmt{Table: p.objectName()}
 	if p.at("(") {
 		s.Names = p.identList()
-	} else if atIdent(p.tok()) {
+	} else if atIdent(p.current()) {
 		s.Names = []Ident{p.ident()}
 	}
-	if p.got("WITH") {
+	if p.accept("WITH") {
 		s.Options = p.optionList(false)
 	}
 	return s
@@ -437,15 +437,15 @@ var droppable = [][]string{
 
 // drop reads DROP.
 func (p *parser) drop() Stmt {
-	p.want("DROP")
-	if p.got("INDEX") {
+	p.expect("DROP")
+	if p.accept("INDEX") {
 		return p.dropIndex()
 	}
-	if p.got("MASTER", "KEY") {
+	if p.accept("MASTER", "KEY") {
 		return &DropStmt{Kind: "MASTER KEY"}
 	}
 	for _, words := range droppable {
-		if !p.got(words...) {
+		if !p.accept(words...) {
 			continue
 		}
 		s := &DropStmt{}
@@ -458,17 +458,17 @@ func (p *parser) drop() Stmt {
 		if s.Kind == "PROC" {
 			s.Kind = "PROCEDURE"
 		}
-		s.IfExists = p.got("IF", "EXISTS")
+		s.IfExists = p.accept("IF", "EXISTS")
 		s.Names = p.objectNames()
-		if s.Kind == "TRIGGER" && p.got("ON") {
-			s.OnDatabase = p.got("DATABASE")
+		if s.Kind == "TRIGGER" && p.accept("ON") {
+			s.OnDatabase = p.accept("DATABASE")
 			if !s.OnDatabase {
-				p.want("ALL", "SERVER")
+				p.expect("ALL", "SERVER")
 				s.OnServer = true
 			}
 		}
 		return s
 	}
-	p.kind("DROP")
+	p.rejectKind("DROP")
 	return nil
 }

@@ -4,12 +4,12 @@ import "github.com/jobagent/jobagent/testenv/tsqld/mserr"
 
 // target reads the table of a data change, without alias.
 func (p *parser) target() TableSource {
-	at := table{p.here()}
-	if p.tok().kind == tokVar {
+	at := table{p.newNode()}
+	if p.current().kind == tokVar {
 		return &TableVar{table: at, Name: p.variable()}
 	}
-	if w := p.tok(); rejectedTables[w.up] != "" && p.ahead(1).is("(") {
-		p.reject(rejectedTables[w.up])
+	if w := p.current(); rejectedTables[w.upper] != "" && p.peek(1).is("(") {
+		p.reject(rejectedTables[w.upper])
 		return nil
 	}
 	return &TableName{table: at, Name: p.objectName(), Hints: p.withHints()}
@@ -26,18 +26,18 @@ func (p *parser) withHints() []*TableHint {
 // outputs reads up to two OUTPUT clauses, one with INTO and one without.
 func (p *parser) outputs() (into, client *Output) {
 	for p.at("OUTPUT") && client == nil {
-		o := &Output{node: p.here()}
+		o := &Output{node: p.newNode()}
 		p.next()
 		o.Items = p.selectItems()
-		if !p.got("INTO") {
+		if !p.accept("INTO") {
 			client = o
 			continue
 		}
 		if into != nil {
 			p.fail()
 		}
-		at := table{p.here()}
-		if p.tok().kind == tokVar {
+		at := table{p.newNode()}
+		if p.current().kind == tokVar {
 			o.Into = &TableVar{table: at, Name: p.variable()}
 		} else {
 			o.Into = &TableName{table: at, Name: p.objectName()}
@@ -52,28 +52,28 @@ func (p *parser) outputs() (into, client *Output) {
 
 // insert reads INSERT.
 func (p *parser) insert(with []*CTE) Stmt {
-	p.want("INSERT")
+	p.expect("INSERT")
 	if p.at("BULK") {
 		return p.insertBulk()
 	}
 	s := &InsertStmt{With: with, Top: p.changeTop()}
-	p.got("INTO")
+	p.accept("INTO")
 	s.Target = p.target()
-	if p.at("(") && !p.ahead(1).is("SELECT") && !p.ahead(1).is("(") && !p.ahead(1).is("WITH") {
+	if p.at("(") && !p.peek(1).is("SELECT") && !p.peek(1).is("(") && !p.peek(1).is("WITH") {
 		s.Columns = p.identList()
 	}
 	s.OutputInto, s.Output = p.outputs()
-	n := p.here()
+	n := p.newNode()
 	switch {
 	case p.at("VALUES"):
 		s.Source = &InsertValues{node: n, Rows: p.insertRows()}
-	case p.got("DEFAULT", "VALUES"):
+	case p.accept("DEFAULT", "VALUES"):
 		s.Source = &InsertDefaults{n}
 	case p.atAny("EXEC", "EXECUTE"):
-		start := p.tok()
+		start := p.current()
 		p.next()
 		e := p.execTail()
-		e.setExtent(start.at, p.last().end)
+		e.setExtent(start.at, p.previous().end)
 		s.Source = &InsertExec{node: n, Exec: e}
 	case p.atAny("SELECT", "("):
 		s.Source = &InsertQuery{node: n, Query: p.query()}
@@ -89,7 +89,7 @@ const maxRows = 1000
 
 // insertRows reads the rows of INSERT ... VALUES and checks their number and lengths.
 func (p *parser) insertRows() [][]Expr {
-	start := p.tok()
+	start := p.current()
 	rows := p.values()
 	if len(rows) > maxRows {
 		p.errorAt(start, mserr.TooManyRowValues(maxRows))
@@ -104,21 +104,21 @@ func (p *parser) insertRows() [][]Expr {
 
 // insertBulk reads INSERT BULK behind INSERT.
 func (p *parser) insertBulk() Stmt {
-	p.want("BULK")
+	p.expect("BULK")
 	s := &InsertBulkStmt{Table: p.objectName()}
-	if p.got("(") {
+	if p.accept("(") {
 		for {
-			c := &BulkColumn{node: p.here(), Name: p.ident(), Type: p.typeRef()}
-			if p.got("COLLATE") {
+			c := &BulkColumn{node: p.newNode(), Name: p.ident(), Type: p.typeRef()}
+			if p.accept("COLLATE") {
 				c.Collation = p.ident().Name
 			}
 			c.Null = p.nullSpec()
 			s.Columns = append(s.Columns, c)
-			if !p.got(",") {
+			if !p.accept(",") {
 				break
 			}
 		}
-		p.want(")")
+		p.expect(")")
 	}
 	if p.at("WITH", "(") {
 		p.next()
@@ -129,39 +129,39 @@ func (p *parser) insertBulk() Stmt {
 
 // bulkOptions reads the options of INSERT BULK; ORDER has a list of columns with directions.
 func (p *parser) bulkOptions() []*Option {
-	p.want("(")
+	p.expect("(")
 	var list []*Option
 	for {
 		if p.at("ORDER", "(") {
-			o := &Option{node: p.here(), Name: "ORDER"}
+			o := &Option{node: p.newNode(), Name: "ORDER"}
 			p.next()
 			p.next()
 			for {
-				c := &Option{node: p.here(), Value: &ColumnRef{expr: expr{p.here()}, Parts: []Ident{p.ident()}}}
-				c.Name = p.gotAny("ASC", "DESC")
+				c := &Option{node: p.newNode(), Value: &ColumnRef{expr: expr{p.newNode()}, Parts: []Ident{p.ident()}}}
+				c.Name = p.acceptAny("ASC", "DESC")
 				o.Sub = append(o.Sub, c)
-				if !p.got(",") {
+				if !p.accept(",") {
 					break
 				}
 			}
-			p.want(")")
+			p.expect(")")
 			list = append(list, o)
 		} else {
 			list = append(list, p.option(false))
 		}
-		if !p.got(",") {
+		if !p.accept(",") {
 			break
 		}
 	}
-	p.want(")")
+	p.expect(")")
 	return list
 }
 
 // setClauses reads the assignments behind SET.
 func (p *parser) setClauses() []*SetClause {
-	p.want("SET")
+	p.expect("SET")
 	list := []*SetClause{p.setClause()}
-	for p.got(",") {
+	for p.accept(",") {
 		list = append(list, p.setClause())
 	}
 	return list
@@ -169,21 +169,21 @@ func (p *parser) setClauses() []*SetClause {
 
 // setClause reads one assignment.
 func (p *parser) setClause() *SetClause {
-	s := &SetClause{node: p.here()}
-	if p.tok().kind == tokVar {
+	s := &SetClause{node: p.newNode()}
+	if p.current().kind == tokVar {
 		s.Var = p.variable()
 		if s.Op = p.assign(); s.Op != OpNone || !p.columnAssigned() {
 			s.Value = p.expr()
 			return s
 		}
 	}
-	e := expr{p.here()}
+	e := expr{p.newNode()}
 	s.Column = &ColumnRef{expr: e, Parts: p.parts("column")}
 	if p.at("(") && len(s.Column.Parts) == 2 && upper(s.Column.Column()) == "WRITE" {
 		s.Column.Parts = s.Column.Parts[:1]
 		p.next()
 		s.Write = p.exprList()
-		p.want(")")
+		p.expect(")")
 		if len(s.Write) != 3 {
 			p.fail()
 		}
@@ -197,18 +197,18 @@ func (p *parser) setClause() *SetClause {
 // columnAssigned reports whether "column =" follows, as in SET @v = column = value.
 func (p *parser) columnAssigned() bool {
 	n := 0
-	for atIdent(p.ahead(n)) && p.ahead(n+1).is(".") {
+	for atIdent(p.peek(n)) && p.peek(n+1).is(".") {
 		n += 2
 	}
-	return atIdent(p.ahead(n)) && atAssign(p.ahead(n+1))
+	return atIdent(p.peek(n)) && atAssign(p.peek(n+1))
 }
 
 // where reads WHERE of UPDATE and DELETE.
 func (p *parser) where() (Cond, *CursorRef) {
-	if !p.got("WHERE") {
+	if !p.accept("WHERE") {
 		return nil, nil
 	}
-	if p.got("CURRENT", "OF") {
+	if p.accept("CURRENT", "OF") {
 		return nil, p.cursorRef()
 	}
 	return p.cond(), nil
@@ -216,11 +216,11 @@ func (p *parser) where() (Cond, *CursorRef) {
 
 // update reads UPDATE.
 func (p *parser) update(with []*CTE) Stmt {
-	p.want("UPDATE")
+	p.expect("UPDATE")
 	s := &UpdateStmt{With: with, Top: p.changeTop(), Target: p.target()}
 	s.Sets = p.setClauses()
 	s.OutputInto, s.Output = p.outputs()
-	if p.got("FROM") {
+	if p.accept("FROM") {
 		s.From = p.tableSources()
 	}
 	s.Where, s.CurrentOf = p.where()
@@ -228,14 +228,14 @@ func (p *parser) update(with []*CTE) Stmt {
 	return s
 }
 
-// delete reads DELETE.
-func (p *parser) delete(with []*CTE) Stmt {
-	p.want("DELETE")
+// deleteStmt reads DELETE.
+func (p *parser) deleteStmt(with []*CTE) Stmt {
+	p.expect("DELETE")
 	s := &DeleteStmt{With: with, Top: p.changeTop()}
-	p.got("FROM")
+	p.accept("FROM")
 	s.Target = p.target()
 	s.OutputInto, s.Output = p.outputs()
-	if p.got("FROM") {
+	if p.accept("FROM") {
 		s.From = p.tableSources()
 	}
 	s.Where, s.CurrentOf = p.where()
@@ -245,12 +245,12 @@ func (p *parser) delete(with []*CTE) Stmt {
 
 // merge reads MERGE with the semicolon that it must end with.
 func (p *parser) merge(with []*CTE) Stmt {
-	p.want("MERGE")
+	p.expect("MERGE")
 	s := &MergeStmt{With: with, Top: p.changeTop()}
-	p.got("INTO")
-	at := table{p.here()}
+	p.accept("INTO")
+	at := table{p.newNode()}
 	p.mergeAlias = true
-	if p.tok().kind == tokVar {
+	if p.current().kind == tokVar {
 		s.Target = &TableVar{table: at, Name: p.variable(), Alias: p.tableAlias()}
 	} else {
 		t := &TableName{table: at, Name: p.objectName(), Hints: p.withHints()}
@@ -258,9 +258,9 @@ func (p *parser) merge(with []*CTE) Stmt {
 		s.Target = t
 	}
 	p.mergeAlias = false
-	p.want("USING")
+	p.expect("USING")
 	s.Using = p.tableSource()
-	p.want("ON")
+	p.expect("ON")
 	s.On = p.cond()
 	if !p.at("WHEN") {
 		p.fail()
@@ -271,47 +271,47 @@ func (p *parser) merge(with []*CTE) Stmt {
 	s.OutputInto, s.Output = p.outputs()
 	s.Hints = p.queryHints()
 	if !p.at(";") && p.err == nil {
-		p.errorAt(p.last(), mserr.MergeSemicolon())
+		p.errorAt(p.previous(), mserr.MergeSemicolon())
 	}
 	return s
 }
 
 // mergeWhen reads a WHEN branch of MERGE.
 func (p *parser) mergeWhen() *MergeWhen {
-	w := &MergeWhen{node: p.here()}
-	p.want("WHEN")
-	not := p.got("NOT")
-	p.want("MATCHED")
+	w := &MergeWhen{node: p.newNode()}
+	p.expect("WHEN")
+	not := p.accept("NOT")
+	p.expect("MATCHED")
 	if not {
 		w.Match = NotMatchedByTarget
-		if p.got("BY", "SOURCE") {
+		if p.accept("BY", "SOURCE") {
 			w.Match = NotMatchedBySource
 		} else {
-			p.got("BY", "TARGET")
+			p.accept("BY", "TARGET")
 		}
 	}
-	if p.got("AND") {
+	if p.accept("AND") {
 		w.And = p.cond()
 	}
-	p.want("THEN")
+	p.expect("THEN")
 	switch {
-	case w.Match != NotMatchedByTarget && p.got("UPDATE"):
+	case w.Match != NotMatchedByTarget && p.accept("UPDATE"):
 		w.Action = MergeUpdate
 		w.Sets = p.setClauses()
-	case w.Match != NotMatchedByTarget && p.got("DELETE"):
+	case w.Match != NotMatchedByTarget && p.accept("DELETE"):
 		w.Action = MergeDelete
-	case w.Match == NotMatchedByTarget && p.got("INSERT"):
+	case w.Match == NotMatchedByTarget && p.accept("INSERT"):
 		w.Action = MergeInsert
 		w.Columns = p.optionalIdentList()
-		if p.got("DEFAULT", "VALUES") {
+		if p.accept("DEFAULT", "VALUES") {
 			return w
 		}
-		p.want("VALUES", "(")
+		p.expect("VALUES", "(")
 		w.Values = []Expr{p.exprOrDefault()}
-		for p.got(",") {
+		for p.accept(",") {
 			w.Values = append(w.Values, p.exprOrDefault())
 		}
-		p.want(")")
+		p.expect(")")
 	default:
 		p.fail()
 	}

@@ -4,7 +4,7 @@ import "github.com/jobagent/jobagent/testenv/tsqld/mserr"
 
 // implicitExec reads a batch that starts with a procedure's name.
 func (p *parser) implicitExec() Stmt {
-	if p.i != p.first || p.depth > 1 {
+	if p.pos != p.firstToken || p.depth > 1 {
 		p.fail()
 		return nil
 	}
@@ -17,7 +17,7 @@ func (p *parser) implicitExec() Stmt {
 
 // moduleNumber reads ;n behind a procedure's name.
 func (p *parser) moduleNumber(s *ExecStmt) {
-	if p.at(";") && p.ahead(1).kind == tokInt {
+	if p.at(";") && p.peek(1).kind == tokInt {
 		p.next()
 		s.Number = p.integer()
 	}
@@ -35,16 +35,16 @@ func (p *parser) execute() Stmt {
 // execTail reads what stands behind EXEC.
 func (p *parser) execTail() *ExecStmt {
 	s := &ExecStmt{}
-	t := p.tok()
+	t := p.current()
 	switch {
 	case p.at("("):
 		p.execText(s)
 		return s
-	case t.kind == tokVar && p.ahead(1).is("="):
+	case t.kind == tokVar && p.peek(1).is("="):
 		p.next()
 		p.next()
 		s.ReturnVar = t.text
-		if t = p.tok(); t.kind == tokVar {
+		if t = p.current(); t.kind == tokVar {
 			p.next()
 			s.ModuleVar = t.text
 		} else {
@@ -64,22 +64,22 @@ func (p *parser) execTail() *ExecStmt {
 
 // execText reads EXEC (text).
 func (p *parser) execText(s *ExecStmt) {
-	p.want("(")
+	p.expect("(")
 	s.Text = p.expr()
-	for p.got(",") {
+	for p.accept(",") {
 		s.TextArgs = append(s.TextArgs, p.execArg())
 	}
-	p.want(")")
-	if p.got("AS") {
-		s.AsLogin = p.wantAny("USER", "LOGIN") == "LOGIN"
-		p.want("=")
+	p.expect(")")
+	if p.accept("AS") {
+		s.AsLogin = p.expectAny("USER", "LOGIN") == "LOGIN"
+		p.expect("=")
 		if l := p.literal(); l != nil {
 			s.As = l.Text
 		} else {
 			p.fail()
 		}
 	}
-	if p.got("AT") {
+	if p.accept("AT") {
 		s.At = p.ident()
 	}
 	p.execWith(s)
@@ -87,9 +87,9 @@ func (p *parser) execText(s *ExecStmt) {
 
 // execArgs reads arguments; the list may be empty.
 func (p *parser) execArgs() []*ExecArg {
-	t := p.tok()
+	t := p.current()
 	_, constant := literalKinds[t.kind]
-	if !constant && t.kind != tokVar && t.kind != tokGlobal && !t.is("-") && !t.is("+") && !t.is("DEFAULT") && !t.is("NULL") && !(atIdent(t) && !p.ahead(1).is(":")) && !t.is("{") {
+	if !constant && t.kind != tokVar && t.kind != tokGlobal && !t.is("-") && !t.is("+") && !t.is("DEFAULT") && !t.is("NULL") && !(atIdent(t) && !p.peek(1).is(":")) && !t.is("{") {
 		return nil
 	}
 	var args []*ExecArg
@@ -98,10 +98,10 @@ func (p *parser) execArgs() []*ExecArg {
 		a := p.execArg()
 		args = append(args, a)
 		if a.Name == "" && named {
-			p.errorAt(p.last(), mserr.NamedThenPositional(len(args)))
+			p.errorAt(p.previous(), mserr.NamedThenPositional(len(args)))
 		}
 		named = named || a.Name != ""
-		if !p.got(",") {
+		if !p.accept(",") {
 			return args
 		}
 	}
@@ -109,24 +109,24 @@ func (p *parser) execArgs() []*ExecArg {
 
 // execArg reads one argument: constants, variables, DEFAULT and bare words only.
 func (p *parser) execArg() *ExecArg {
-	a := &ExecArg{node: p.here()}
-	if k := p.tok().kind; (k == tokVar || k == tokGlobal) && p.ahead(1).is("=") {
+	a := &ExecArg{node: p.newNode()}
+	if k := p.current().kind; (k == tokVar || k == tokGlobal) && p.peek(1).is("=") {
 		a.Name = p.next().text
 		p.next()
 	}
-	t := p.tok()
-	e := expr{p.here()}
+	t := p.current()
+	e := expr{p.newNode()}
 	switch {
 	case p.at("DEFAULT"):
 		a.Value = p.exprOrDefault()
-	case p.got("NULL"):
+	case p.accept("NULL"):
 		a.Value = &Literal{expr: e, Kind: NullLit}
 	case t.kind == tokVar:
 		p.next()
 		a.Value = &VarRef{expr: e, Name: t.text}
 	case t.kind == tokGlobal:
 		p.next()
-		a.Value = &GlobalRef{expr: e, Name: t.up}
+		a.Value = &GlobalRef{expr: e, Name: t.upper}
 	case p.atAny("-", "+"):
 		op := p.infix(unaryOps)
 		l := p.literal()
@@ -150,12 +150,12 @@ func (p *parser) execArg() *ExecArg {
 		}
 		a.Value = l
 	}
-	if p.gotAny("OUTPUT", "OUT") != "" {
+	if p.acceptAny("OUTPUT", "OUT") != "" {
 		a.Output = true
 		switch a.Value.(type) {
 		case *VarRef:
 		case *Literal, *UnaryExpr:
-			p.errorAt(p.last(), mserr.OutputOfConstant())
+			p.errorAt(p.previous(), mserr.OutputOfConstant())
 		}
 	}
 	return a
@@ -163,13 +163,13 @@ func (p *parser) execArg() *ExecArg {
 
 // execWith reads WITH RECOMPILE and WITH RESULT SETS.
 func (p *parser) execWith(s *ExecStmt) {
-	if !p.at("WITH") || !(p.ahead(1).is("RECOMPILE") || p.ahead(1).is("RESULT")) {
+	if !p.at("WITH") || !(p.peek(1).is("RECOMPILE") || p.peek(1).is("RESULT")) {
 		return
 	}
 	p.next()
 	for {
 		switch {
-		case p.got("RECOMPILE"):
+		case p.accept("RECOMPILE"):
 			s.Recompile = true
 		case p.at("RESULT", "SETS"):
 			s.ResultSets = p.resultSets()
@@ -177,7 +177,7 @@ func (p *parser) execWith(s *ExecStmt) {
 			p.fail()
 			return
 		}
-		if !p.got(",") {
+		if !p.accept(",") {
 			return
 		}
 	}
@@ -185,46 +185,46 @@ func (p *parser) execWith(s *ExecStmt) {
 
 // resultSets reads RESULT SETS.
 func (p *parser) resultSets() *ResultSets {
-	r := &ResultSets{node: p.here()}
-	p.want("RESULT", "SETS")
-	if r.Kind = p.gotAny("UNDEFINED", "NONE"); r.Kind != "" {
+	r := &ResultSets{node: p.newNode()}
+	p.expect("RESULT", "SETS")
+	if r.Kind = p.acceptAny("UNDEFINED", "NONE"); r.Kind != "" {
 		return r
 	}
-	p.want("(")
+	p.expect("(")
 	for {
 		if p.at("AS") {
 			p.reject("WITH RESULT SETS of objects and types")
 			return r
 		}
-		p.want("(")
+		p.expect("(")
 		var set []*ColumnDef
 		for {
-			c := &ColumnDef{node: p.here(), Name: p.ident(), Type: p.typeRef()}
-			if p.got("COLLATE") {
+			c := &ColumnDef{node: p.newNode(), Name: p.ident(), Type: p.typeRef()}
+			if p.accept("COLLATE") {
 				c.Collation = p.ident().Name
 			}
 			c.Null = p.nullSpec()
 			set = append(set, c)
-			if !p.got(",") {
+			if !p.accept(",") {
 				break
 			}
 		}
-		p.want(")")
+		p.expect(")")
 		r.Sets = append(r.Sets, set)
-		if !p.got(",") {
+		if !p.accept(",") {
 			break
 		}
 	}
-	p.want(")")
+	p.expect(")")
 	return r
 }
 
 // nullSpec reads NULL or NOT NULL if it comes.
 func (p *parser) nullSpec() NullSpec {
 	switch {
-	case p.got("NOT", "NULL"):
+	case p.accept("NOT", "NULL"):
 		return NotNull
-	case p.got("NULL"):
+	case p.accept("NULL"):
 		return NullAllowed
 	}
 	return NullUnspecified
@@ -232,20 +232,20 @@ func (p *parser) nullSpec() NullSpec {
 
 // executeAs reads EXECUTE AS behind EXECUTE.
 func (p *parser) executeAs() Stmt {
-	p.want("AS")
+	p.expect("AS")
 	s := &ExecuteAsStmt{}
-	if p.got("CALLER") {
+	if p.accept("CALLER") {
 		s.Caller = true
 	} else {
-		s.Login = p.wantAny("USER", "LOGIN") == "LOGIN"
-		p.want("=")
+		s.Login = p.expectAny("USER", "LOGIN") == "LOGIN"
+		p.expect("=")
 		s.Name = p.expr()
 	}
-	if p.got("WITH") {
-		if p.got("NO", "REVERT") {
+	if p.accept("WITH") {
+		if p.accept("NO", "REVERT") {
 			s.NoRevert = true
 		} else {
-			p.want("COOKIE", "INTO")
+			p.expect("COOKIE", "INTO")
 			s.Cookie = p.variable()
 		}
 	}

@@ -13,7 +13,7 @@ func (p *parser) expr() Expr {
 // exprList reads values separated by commas.
 func (p *parser) exprList() []Expr {
 	xs := []Expr{p.expr()}
-	for p.got(",") {
+	for p.accept(",") {
 		xs = append(xs, p.expr())
 	}
 	return xs
@@ -26,11 +26,11 @@ func (p *parser) cond() Cond { return p.toCond(p.or()) }
 func (p *parser) toCond(n Node) Cond {
 	c, ok := n.(Cond)
 	if !ok && p.err == nil {
-		t := p.tok()
+		t := p.current()
 		if t.kind == tokEOF {
-			t = p.last()
+			t = p.previous()
 		}
-		p.errorAt(t, mserr.NonBoolean(shown(t)))
+		p.errorAt(t, mserr.NonBoolean(tokenText(t)))
 	}
 	return c
 }
@@ -41,11 +41,11 @@ func (p *parser) or() Node {
 		return nil
 	}
 	defer p.leave()
-	before := p.operand()
-	defer p.operandEnd(before)
+	before := p.beginChain()
+	defer p.endChain(before)
 	x := p.and()
 	for p.at("OR") {
-		p.chain()
+		p.addOperator()
 		left := p.toCond(x)
 		p.next()
 		x = &LogicCond{cond: condAt(left), Op: OpOr, X: left, Y: p.toCond(p.and())}
@@ -55,11 +55,11 @@ func (p *parser) or() Node {
 
 // and reads operands of OR.
 func (p *parser) and() Node {
-	before := p.operand()
-	defer p.operandEnd(before)
+	before := p.beginChain()
+	defer p.endChain(before)
 	x := p.not()
 	for p.at("AND") {
-		p.chain()
+		p.addOperator()
 		left := p.toCond(x)
 		p.next()
 		x = &LogicCond{cond: condAt(left), Op: OpAnd, X: left, Y: p.toCond(p.not())}
@@ -90,7 +90,7 @@ func (p *parser) not() Node {
 			return nil
 		}
 		defer p.leave()
-		c := cond{p.here()}
+		c := cond{p.newNode()}
 		p.next()
 		return &NotCond{cond: c, X: p.toCond(p.not())}
 	}
@@ -104,7 +104,7 @@ var compareOps = map[string]Op{
 
 // comparison takes a comparison operator; OpNone if there is none. "> =" is ">=" to SQL Server, too.
 func (p *parser) comparison() Op {
-	t := p.tok()
+	t := p.current()
 	if t.kind != tokOp {
 		return OpNone
 	}
@@ -112,7 +112,7 @@ func (p *parser) comparison() Op {
 		a, b string
 		op   Op
 	}{{"<", "=", OpLE}, {">", "=", OpGE}, {"<", ">", OpNE}, {"!", "=", OpNE}, {"!", "<", OpGE}, {"!", ">", OpLE}} {
-		if p.got(pair.a, pair.b) {
+		if p.accept(pair.a, pair.b) {
 			return pair.op
 		}
 	}
@@ -125,17 +125,17 @@ func (p *parser) comparison() Op {
 
 // predicate reads a comparison and its like, or a bare value.
 func (p *parser) predicate() Node {
-	c := cond{p.here()}
+	c := cond{p.newNode()}
 	switch {
 	case p.at("EXISTS"):
 		p.next()
 		return &ExistsCond{cond: c, Query: p.parenQuery()}
-	case p.got("UPDATE", "("):
+	case p.accept("UPDATE", "("):
 		id := p.ident()
-		p.want(")")
+		p.expect(")")
 		return &UpdatedCond{cond: c, Column: id}
 	case p.at("CONTAINS"), p.at("FREETEXT"):
-		p.reject("the full-text predicate " + p.tok().up)
+		p.reject("the full-text predicate " + p.current().upper)
 		return nil
 	}
 	n := p.additive(true)
@@ -151,43 +151,43 @@ func (p *parser) predicate() Node {
 		}
 		return &CompareCond{cond: c, Op: op, X: x, Y: p.expr()}
 	}
-	if p.got("IS") {
-		not := p.got("NOT")
-		if p.got("DISTINCT", "FROM") {
+	if p.accept("IS") {
+		not := p.accept("NOT")
+		if p.accept("DISTINCT", "FROM") {
 			return &DistinctCond{cond: c, Not: not, X: x, Y: p.expr()}
 		}
-		p.want("NULL")
+		p.expect("NULL")
 		return &IsNullCond{cond: c, Not: not, X: x}
 	}
 	not := false
-	if p.at("NOT") && (p.ahead(1).is("LIKE") || p.ahead(1).is("BETWEEN") || p.ahead(1).is("IN")) {
+	if p.at("NOT") && (p.peek(1).is("LIKE") || p.peek(1).is("BETWEEN") || p.peek(1).is("IN")) {
 		p.next()
 		not = true
 	}
 	switch {
-	case p.got("LIKE"):
+	case p.accept("LIKE"):
 		l := &LikeCond{cond: c, Not: not, X: x, Pattern: p.expr()}
-		if p.got("ESCAPE") {
+		if p.accept("ESCAPE") {
 			l.Escape = p.expr()
-		} else if p.got("{", "ESCAPE") {
+		} else if p.accept("{", "ESCAPE") {
 			l.Escape = p.expr()
-			p.want("}")
+			p.expect("}")
 		}
 		return l
-	case p.got("BETWEEN"):
+	case p.accept("BETWEEN"):
 		b := &BetweenCond{cond: c, Not: not, X: x, Low: p.expr()}
-		p.want("AND")
+		p.expect("AND")
 		b.High = p.expr()
 		return b
-	case p.got("IN"):
+	case p.accept("IN"):
 		in := &InCond{cond: c, Not: not, X: x}
 		if p.at("(", "SELECT") || p.at("(", "WITH") {
 			in.Query = p.parenQuery()
 			return in
 		}
-		p.want("(")
+		p.expect("(")
 		in.List = p.exprList()
-		p.want(")")
+		p.expect(")")
 		if len(in.List) == 1 { // IN ((SELECT ...)) is a query, too
 			x := in.List[0]
 			for {
@@ -217,7 +217,7 @@ var shifts = map[string]string{"<<": "LEFT_SHIFT", ">>": "RIGHT_SHIFT"}
 
 // infix takes an operator of ops.
 func (p *parser) infix(ops map[string]Op) Op {
-	if t := p.tok(); t.kind == tokOp {
+	if t := p.current(); t.kind == tokOp {
 		if op, ok := ops[t.text]; ok {
 			p.next()
 			if op == OpBitOr && p.at("|") {
@@ -231,16 +231,16 @@ func (p *parser) infix(ops map[string]Op) Op {
 
 // additive reads a value. With either set, a condition in parentheses is read as well and returned.
 func (p *parser) additive(either bool) Node {
-	before := p.operand()
-	defer p.operandEnd(before)
+	before := p.beginChain()
+	defer p.endChain(before)
 	n := p.multiplicative(either)
 	for {
 		x, ok := n.(Expr)
 		if !ok {
 			return n
 		}
-		if name := shifts[p.tok().text]; name != "" && p.tok().kind == tokOp {
-			p.chain()
+		if name := shifts[p.current().text]; name != "" && p.current().kind == tokOp {
+			p.addOperator()
 			e := exprAt(x)
 			p.next()
 			y, _ := p.multiplicative(false).(Expr)
@@ -251,7 +251,7 @@ func (p *parser) additive(either bool) Node {
 		if op == OpNone {
 			return n
 		}
-		p.chain()
+		p.addOperator()
 		y, _ := p.multiplicative(false).(Expr)
 		n = &BinaryExpr{expr: exprAt(x), Op: op, X: x, Y: y}
 	}
@@ -259,8 +259,8 @@ func (p *parser) additive(either bool) Node {
 
 // multiplicative reads operands of + and its like.
 func (p *parser) multiplicative(either bool) Node {
-	before := p.operand()
-	defer p.operandEnd(before)
+	before := p.beginChain()
+	defer p.endChain(before)
 	n := p.unary(either)
 	for {
 		x, ok := n.(Expr)
@@ -271,7 +271,7 @@ func (p *parser) multiplicative(either bool) Node {
 		if op == OpNone {
 			return n
 		}
-		p.chain()
+		p.addOperator()
 		y, _ := p.unary(false).(Expr)
 		n = &BinaryExpr{expr: exprAt(x), Op: op, X: x, Y: y}
 	}
@@ -282,7 +282,7 @@ var unaryOps = map[string]Op{"+": OpPlus, "-": OpMinus, "~": OpBitNot}
 
 // unary reads a value with signs before and methods, COLLATE or AT TIME ZONE behind it.
 func (p *parser) unary(either bool) Node {
-	e := expr{p.here()}
+	e := expr{p.newNode()}
 	if op := p.infix(unaryOps); op != OpNone {
 		if !p.enter() {
 			return nil
@@ -291,8 +291,8 @@ func (p *parser) unary(either bool) Node {
 		x, _ := p.unary(false).(Expr)
 		return &UnaryExpr{expr: e, Op: op, X: x}
 	}
-	before := p.operand()
-	defer p.operandEnd(before)
+	before := p.beginChain()
+	defer p.endChain(before)
 	n := p.primary(either)
 	for {
 		x, ok := n.(Expr)
@@ -300,14 +300,14 @@ func (p *parser) unary(either bool) Node {
 			return n
 		}
 		switch {
-		case p.at(".") && atIdent(p.ahead(1)) && p.ahead(2).is("("):
-			p.chain()
+		case p.at(".") && atIdent(p.peek(1)) && p.peek(2).is("("):
+			p.addOperator()
 			n = p.method(x)
-		case p.got("COLLATE"):
-			p.chain()
+		case p.accept("COLLATE"):
+			p.addOperator()
 			n = &CollateExpr{expr: e, X: x, Collation: p.ident().Name}
-		case p.got("AT", "TIME", "ZONE"):
-			p.chain()
+		case p.accept("AT", "TIME", "ZONE"):
+			p.addOperator()
 			zone, _ := p.primary(false).(Expr)
 			n = &AtTimeZoneExpr{expr: e, X: x, Zone: zone}
 		default:
@@ -324,12 +324,12 @@ var literalKinds = map[tokenKind]LiteralKind{
 
 // literal takes a constant without sign; nil if there is none.
 func (p *parser) literal() *Literal {
-	t := p.tok()
+	t := p.current()
 	kind, ok := literalKinds[t.kind]
 	if !ok {
 		return nil
 	}
-	l := &Literal{expr: expr{p.here()}, Kind: kind, Text: t.text}
+	l := &Literal{expr: expr{p.newNode()}, Kind: kind, Text: t.text}
 	p.next()
 	return l
 }
@@ -343,21 +343,21 @@ func (p *parser) primary(either bool) Node {
 	if l := p.literal(); l != nil {
 		return l
 	}
-	t := p.tok()
-	e := expr{p.here()}
+	t := p.current()
+	e := expr{p.newNode()}
 	switch t.kind {
 	case tokVar:
 		p.next()
 		return &VarRef{expr: e, Name: t.text}
 	case tokGlobal:
 		p.next()
-		return &GlobalRef{expr: e, Name: t.up}
+		return &GlobalRef{expr: e, Name: t.upper}
 	case tokPseudo:
 		p.next()
-		if t.up == "$PARTITION" {
+		if t.upper == "$PARTITION" {
 			p.reject("$PARTITION")
 		}
-		return &PseudoColumn{expr: e, Name: t.up}
+		return &PseudoColumn{expr: e, Name: t.upper}
 	case tokQuoted:
 		return p.named()
 	case tokWord:
@@ -378,26 +378,26 @@ func (p *parser) primary(either bool) Node {
 
 // method reads .name(args) behind x.
 func (p *parser) method(x Expr) Expr {
-	p.want(".")
-	if !p.ahead(1).is("(") {
+	p.expect(".")
+	if !p.peek(1).is("(") {
 		p.reject("a property of a CLR type")
 	}
 	m := &MethodCall{expr: exprAt(x), X: x, Method: p.ident().Name}
-	p.want("(")
+	p.expect("(")
 	if !p.at(")") {
 		m.Args = p.exprList()
 	}
-	p.want(")")
+	p.expect(")")
 	return m
 }
 
 // parenthesised reads what stands in parentheses: a value, a subquery, and with either a condition.
 func (p *parser) parenthesised(either bool) Node {
-	at := p.here()
-	if p.ahead(1).is("SELECT") || p.ahead(1).is("WITH") {
+	at := p.newNode()
+	if p.peek(1).is("SELECT") || p.peek(1).is("WITH") {
 		return &SubqueryExpr{expr: expr{at}, Query: p.parenQuery()}
 	}
-	p.want("(")
+	p.expect("(")
 	var n Node
 	if either {
 		n = p.or()
@@ -405,7 +405,7 @@ func (p *parser) parenthesised(either bool) Node {
 		n = p.expr()
 	}
 	if c, ok := n.(Cond); ok {
-		p.want(")")
+		p.expect(")")
 		return &ParenCond{cond: cond{at}, X: c}
 	}
 	x, _ := n.(Expr)
@@ -414,19 +414,19 @@ func (p *parser) parenthesised(either bool) Node {
 		deepest := p.deepest
 		q := &Query{node: sub.node, Body: p.setOps(func() QueryBody { p.deepest = deepest; return left })}
 		p.queryTail(q)
-		p.want(")")
+		p.expect(")")
 		return &SubqueryExpr{expr: expr{at}, Query: q}
 	}
-	p.want(")")
+	p.expect(")")
 	return &ParenExpr{expr: expr{at}, X: x}
 }
 
 // wordPrimary reads an operand that starts with a bare word.
 func (p *parser) wordPrimary() Expr {
-	t := p.tok()
-	e := expr{p.here()}
-	call := p.ahead(1).is("(")
-	switch t.up {
+	t := p.current()
+	e := expr{p.newNode()}
+	call := p.peek(1).is("(")
+	switch t.upper {
 	case "NULL":
 		p.next()
 		return &Literal{expr: e, Kind: NullLit}
@@ -434,7 +434,7 @@ func (p *parser) wordPrimary() Expr {
 		return p.caseExpr()
 	case "CURRENT_TIMESTAMP", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER", "USER", "CURRENT_DATE", "CURRENT_TIME":
 		p.next()
-		if call && p.ahead(1).is(")") { // CURRENT_TIMESTAMP() is a call of ODBC's
+		if call && p.peek(1).is(")") { // CURRENT_TIMESTAMP() is a call of ODBC's
 			p.next()
 			p.next()
 		}
@@ -447,53 +447,53 @@ func (p *parser) wordPrimary() Expr {
 		return &PseudoColumn{expr: e, Name: "$ROWGUID"}
 	case "NEXT":
 		if p.at("NEXT", "VALUE", "FOR") {
-			p.got("NEXT", "VALUE", "FOR")
+			p.accept("NEXT", "VALUE", "FOR")
 			n := &NextValueExpr{expr: e, Sequence: p.objectName()}
 			n.Over = p.over()
 			return n
 		}
 	}
 	if call {
-		switch t.up {
+		switch t.upper {
 		case "CAST", "TRY_CAST":
 			p.next()
-			p.want("(")
-			c := &CastExpr{expr: e, Try: t.up == "TRY_CAST", X: p.expr()}
-			p.want("AS")
+			p.expect("(")
+			c := &CastExpr{expr: e, Try: t.upper == "TRY_CAST", X: p.expr()}
+			p.expect("AS")
 			c.Type = p.typeRef()
-			p.want(")")
+			p.expect(")")
 			return c
 		case "CONVERT", "TRY_CONVERT":
 			p.next()
-			p.want("(")
-			c := &ConvertExpr{expr: e, Try: t.up == "TRY_CONVERT", Type: p.typeRef()}
-			p.want(",")
+			p.expect("(")
+			c := &ConvertExpr{expr: e, Try: t.upper == "TRY_CONVERT", Type: p.typeRef()}
+			p.expect(",")
 			c.X = p.expr()
-			if p.got(",") {
+			if p.accept(",") {
 				c.Style = p.expr()
 			}
-			p.want(")")
+			p.expect(")")
 			return c
 		case "PARSE", "TRY_PARSE":
 			p.next()
-			p.want("(")
-			c := &ParseAsExpr{expr: e, Try: t.up == "TRY_PARSE", X: p.expr()}
-			p.want("AS")
+			p.expect("(")
+			c := &ParseAsExpr{expr: e, Try: t.upper == "TRY_PARSE", X: p.expr()}
+			p.expect("AS")
 			c.Type = p.typeRef()
-			if p.got("USING") {
+			if p.accept("USING") {
 				c.Culture = p.expr()
 			}
-			p.want(")")
+			p.expect(")")
 			return c
 		case "IIF":
 			p.next()
-			p.want("(")
+			p.expect("(")
 			c := &IIfExpr{expr: e, Cond: p.cond()}
-			p.want(",")
+			p.expect(",")
 			c.Then = p.expr()
-			p.want(",")
+			p.expect(",")
 			c.Else = p.expr()
-			p.want(")")
+			p.expect(")")
 			return c
 		case "TRIM":
 			return p.trim()
@@ -513,12 +513,12 @@ func (p *parser) wordPrimary() Expr {
 
 // keywordName is a name made of a keyword, in capitals.
 func keywordName(t *token) *ObjectName {
-	return &ObjectName{node: node{t.at}, Parts: []Ident{{Name: t.up, At: t.at}}}
+	return &ObjectName{node: node{t.at}, Parts: []Ident{{Name: t.upper, At: t.at}}}
 }
 
 // named reads a column or a call.
 func (p *parser) named() Expr {
-	e := expr{p.here()}
+	e := expr{p.newNode()}
 	parts := p.parts("column")
 	if p.at("(") {
 		return p.call(e, &ObjectName{node: e.node, Parts: parts})
@@ -528,9 +528,9 @@ func (p *parser) named() Expr {
 	}
 	if p.at(".") {
 		p.next()
-		if t := p.tok(); t.kind == tokPseudo {
+		if t := p.current(); t.kind == tokPseudo {
 			p.next()
-			return &PseudoColumn{expr: e, Qualifier: parts, Name: t.up}
+			return &PseudoColumn{expr: e, Qualifier: parts, Name: t.upper}
 		}
 		p.fail()
 	}
@@ -543,13 +543,13 @@ var datepartFunctions = wordSet("DATEADD DATEDIFF DATEDIFF_BIG DATENAME DATEPART
 // call reads the arguments of a function and what may stand behind them.
 func (p *parser) call(e expr, name *ObjectName) Expr {
 	f := &FuncCall{expr: e, Name: name}
-	p.want("(")
+	p.expect("(")
 	switch {
 	case p.at("*", ")"):
 		p.next()
 		f.Star = true
 	case len(name.Parts) == 1 && datepartFunctions[upper(name.Last())]:
-		t := p.tok()
+		t := p.current()
 		if t.kind != tokWord && t.kind != tokQuoted {
 			p.errorAt(t, mserr.InvalidParameter(1, lower(name.Last())))
 			return f
@@ -557,26 +557,26 @@ func (p *parser) call(e expr, name *ObjectName) Expr {
 		p.next()
 		f.Args = append(f.Args, &Keyword{expr: expr{node{t.at}}, Name: t.text})
 		if !p.at(")") {
-			p.want(",")
+			p.expect(",")
 			f.Args = append(f.Args, p.exprList()...)
 		}
 	case !p.at(")"):
-		if p.got("DISTINCT") {
+		if p.accept("DISTINCT") {
 			f.Distinct = true
 		} else {
-			p.got("ALL")
+			p.accept("ALL")
 		}
 		f.Args = append(f.Args, p.exprOrDefault())
-		for p.got(",") {
+		for p.accept(",") {
 			f.Args = append(f.Args, p.exprOrDefault())
 		}
 	}
 	p.nulls(f)
-	p.want(")")
-	if p.got("WITHIN", "GROUP") {
-		p.want("(", "ORDER", "BY")
+	p.expect(")")
+	if p.accept("WITHIN", "GROUP") {
+		p.expect("(", "ORDER", "BY")
 		f.WithinGroup = p.orderItems()
-		p.want(")")
+		p.expect(")")
 	}
 	p.nulls(f)
 	f.Over = p.over()
@@ -586,9 +586,9 @@ func (p *parser) call(e expr, name *ObjectName) Expr {
 // nulls reads IGNORE NULLS and RESPECT NULLS, which may stand inside the parentheses or behind them.
 func (p *parser) nulls(f *FuncCall) {
 	switch {
-	case p.got("IGNORE", "NULLS"):
+	case p.accept("IGNORE", "NULLS"):
 		f.Nulls = NullsIgnore
-	case p.got("RESPECT", "NULLS"):
+	case p.accept("RESPECT", "NULLS"):
 		f.Nulls = NullsRespect
 	}
 }
@@ -607,7 +607,7 @@ func lower(s string) string {
 // exprOrDefault reads a value or DEFAULT.
 func (p *parser) exprOrDefault() Expr {
 	if p.at("DEFAULT") {
-		d := &Default{expr{p.here()}}
+		d := &Default{expr{p.newNode()}}
 		p.next()
 		return d
 	}
@@ -616,8 +616,8 @@ func (p *parser) exprOrDefault() Expr {
 
 // caseExpr reads CASE.
 func (p *parser) caseExpr() Expr {
-	c := &CaseExpr{expr: expr{p.here()}}
-	p.want("CASE")
+	c := &CaseExpr{expr: expr{p.newNode()}}
+	p.expect("CASE")
 	if !p.at("WHEN") {
 		c.Operand = p.expr()
 	}
@@ -625,98 +625,98 @@ func (p *parser) caseExpr() Expr {
 		p.fail()
 	}
 	for p.at("WHEN") {
-		w := &When{node: p.here()}
+		w := &When{node: p.newNode()}
 		p.next()
 		if c.Operand != nil {
 			w.Value = p.expr()
 		} else {
 			w.Cond = p.cond()
 		}
-		p.want("THEN")
+		p.expect("THEN")
 		w.Then = p.expr()
 		c.Whens = append(c.Whens, w)
 	}
-	if p.got("ELSE") {
+	if p.accept("ELSE") {
 		c.Else = p.expr()
 	}
-	p.want("END")
+	p.expect("END")
 	return c
 }
 
 // trim reads TRIM in all forms.
 func (p *parser) trim() Expr {
-	t := p.tok()
-	e := expr{p.here()}
+	t := p.current()
+	e := expr{p.newNode()}
 	p.next()
-	p.want("(")
+	p.expect("(")
 	side := ""
-	if !p.ahead(1).is(")") && !p.ahead(1).is("FROM") {
-		side = p.gotAny("LEADING", "TRAILING", "BOTH")
+	if !p.peek(1).is(")") && !p.peek(1).is("FROM") {
+		side = p.acceptAny("LEADING", "TRAILING", "BOTH")
 	}
 	x := p.expr()
-	if !p.got("FROM") {
-		p.want(")")
+	if !p.accept("FROM") {
+		p.expect(")")
 		if side != "" {
 			p.fail()
 		}
 		return &FuncCall{expr: e, Name: &ObjectName{node: e.node, Parts: []Ident{{Name: t.text, At: t.at}}}, Args: []Expr{x}}
 	}
 	tr := &TrimExpr{expr: e, Side: side, Chars: x, X: p.expr()}
-	p.want(")")
+	p.expect(")")
 	return tr
 }
 
 // jsonObject reads JSON_OBJECT(key: value, ...).
 func (p *parser) jsonObject() Expr {
-	j := &JSONObjectExpr{expr: expr{p.here()}}
+	j := &JSONObjectExpr{expr: expr{p.newNode()}}
 	p.next()
-	p.want("(")
+	p.expect("(")
 	for !p.atAny(")", "ABSENT", "NULL") {
 		j.Keys = append(j.Keys, p.expr())
-		p.want(":")
+		p.expect(":")
 		j.Values = append(j.Values, p.expr())
-		if !p.got(",") {
+		if !p.accept(",") {
 			break
 		}
 	}
-	if p.got("ABSENT", "ON", "NULL") {
+	if p.accept("ABSENT", "ON", "NULL") {
 		j.AbsentOnNull = true
 	} else {
-		p.got("NULL", "ON", "NULL")
+		p.accept("NULL", "ON", "NULL")
 	}
-	p.want(")")
+	p.expect(")")
 	return j
 }
 
 // jsonArray reads JSON_ARRAY(value, ...).
 func (p *parser) jsonArray() Expr {
-	j := &JSONArrayExpr{expr: expr{p.here()}}
+	j := &JSONArrayExpr{expr: expr{p.newNode()}}
 	p.next()
-	p.want("(")
+	p.expect("(")
 	if !p.at(")") && !p.at("NULL", "ON") && !p.at("ABSENT", "ON") {
 		j.Items = p.exprList()
 	}
-	if p.got("NULL", "ON", "NULL") {
+	if p.accept("NULL", "ON", "NULL") {
 		j.NullOnNull = true
 	} else {
-		p.got("ABSENT", "ON", "NULL")
+		p.accept("ABSENT", "ON", "NULL")
 	}
-	p.want(")")
+	p.expect(")")
 	return j
 }
 
 // identityExpr reads IDENTITY(type, seed, increment).
 func (p *parser) identityExpr() Expr {
-	x := &IdentityExpr{expr: expr{p.here()}, Seed: "1", Increment: "1"}
+	x := &IdentityExpr{expr: expr{p.newNode()}, Seed: "1", Increment: "1"}
 	p.next()
-	p.want("(")
+	p.expect("(")
 	x.Type = p.typeRef()
-	if p.got(",") {
+	if p.accept(",") {
 		x.Seed = p.signedInteger()
-		p.want(",")
+		p.expect(",")
 		x.Increment = p.signedInteger()
 	}
-	p.want(")")
+	p.expect(")")
 	return x
 }
 
@@ -725,7 +725,7 @@ func (p *parser) over() *Over {
 	if !p.at("OVER") {
 		return nil
 	}
-	o := &Over{node: p.here()}
+	o := &Over{node: p.newNode()}
 	p.next()
 	if !p.at("(") {
 		o.Window = p.ident()
@@ -737,22 +737,22 @@ func (p *parser) over() *Over {
 
 // window reads the parentheses of OVER or of a window's definition into o.
 func (p *parser) window(o *Over) {
-	p.want("(")
-	if atIdent(p.tok()) && !p.at("PARTITION", "BY") && !p.at("ROWS") && !p.at("RANGE") {
+	p.expect("(")
+	if atIdent(p.current()) && !p.at("PARTITION", "BY") && !p.at("ROWS") && !p.at("RANGE") {
 		o.Window = p.ident()
 	}
-	if p.got("PARTITION", "BY") {
+	if p.accept("PARTITION", "BY") {
 		o.PartitionBy = p.exprList()
 	}
-	if p.got("ORDER", "BY") {
+	if p.accept("ORDER", "BY") {
 		o.OrderBy = p.orderItems()
 	}
 	if p.atAny("ROWS", "RANGE") {
-		f := &Frame{node: p.here(), Rows: p.at("ROWS")}
+		f := &Frame{node: p.newNode(), Rows: p.at("ROWS")}
 		p.next()
-		if p.got("BETWEEN") {
+		if p.accept("BETWEEN") {
 			f.From = p.frameBound()
-			p.want("AND")
+			p.expect("AND")
 			to := p.frameBound()
 			f.To = &to
 		} else {
@@ -760,21 +760,21 @@ func (p *parser) window(o *Over) {
 		}
 		o.Frame = f
 	}
-	p.want(")")
+	p.expect(")")
 }
 
 // frameBound reads an end of a frame.
 func (p *parser) frameBound() FrameBound {
 	switch {
-	case p.got("UNBOUNDED", "PRECEDING"):
+	case p.accept("UNBOUNDED", "PRECEDING"):
 		return FrameBound{Kind: UnboundedPreceding}
-	case p.got("UNBOUNDED", "FOLLOWING"):
+	case p.accept("UNBOUNDED", "FOLLOWING"):
 		return FrameBound{Kind: UnboundedFollowing}
-	case p.got("CURRENT", "ROW"):
+	case p.accept("CURRENT", "ROW"):
 		return FrameBound{Kind: CurrentRow}
 	}
 	b := FrameBound{Kind: Following, Offset: p.expr()}
-	if p.wantAny("PRECEDING", "FOLLOWING") == "PRECEDING" {
+	if p.expectAny("PRECEDING", "FOLLOWING") == "PRECEDING" {
 		b.Kind = Preceding
 	}
 	return b
@@ -784,14 +784,14 @@ func (p *parser) frameBound() FrameBound {
 func (p *parser) orderItems() []*OrderItem {
 	var items []*OrderItem
 	for {
-		o := &OrderItem{node: p.here(), X: p.expr()}
-		if p.got("DESC") {
+		o := &OrderItem{node: p.newNode(), X: p.expr()}
+		if p.accept("DESC") {
 			o.Desc = true
 		} else {
-			p.got("ASC")
+			p.accept("ASC")
 		}
 		items = append(items, o)
-		if !p.got(",") {
+		if !p.accept(",") {
 			return items
 		}
 	}

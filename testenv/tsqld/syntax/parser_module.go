@@ -4,8 +4,8 @@ import "github.com/jobagent/jobagent/testenv/tsqld/mserr"
 
 // firstInBatch answers 111 where a statement must come first in its batch and does not; start is its first token.
 func (p *parser) firstInBatch(start int, name string) {
-	if start != p.first || p.depth > 1 {
-		p.errorAt(&p.toks[start], mserr.NotFirstInBatch(name))
+	if start != p.firstToken || p.depth > 1 {
+		p.errorAt(&p.tokens[start], mserr.NotFirstInBatch(name))
 	}
 }
 
@@ -19,12 +19,12 @@ func (p *parser) module(verb Verb, start int) (Stmt, bool) {
 	case p.at("FUNCTION"):
 		p.firstInBatch(start, "CREATE FUNCTION")
 		p.next()
-		p.alone = true
+		p.mustEndBatch = true
 		return p.function(verb), true
 	case p.at("VIEW"):
 		p.firstInBatch(start, "CREATE VIEW")
 		p.next()
-		p.alone = true
+		p.mustEndBatch = true
 		return p.view(verb), true
 	case p.at("TRIGGER"):
 		p.firstInBatch(start, "CREATE TRIGGER")
@@ -36,23 +36,23 @@ func (p *parser) module(verb Verb, start int) (Stmt, bool) {
 
 // param reads a parameter.
 func (p *parser) param() *Param {
-	a := &Param{node: p.here(), Name: p.variable()}
-	p.got("AS")
-	if p.got("CURSOR") {
+	a := &Param{node: p.newNode(), Name: p.variable()}
+	p.accept("AS")
+	if p.accept("CURSOR") {
 		a.Type = &TypeRef{node: a.node, Name: &ObjectName{node: a.node, Parts: []Ident{{Name: "cursor", At: a.at}}}}
 	} else {
 		a.Type = p.typeRef()
 	}
-	a.Varying = p.got("VARYING")
+	a.Varying = p.accept("VARYING")
 	a.Null = p.nullSpec()
-	if p.got("=") {
+	if p.accept("=") {
 		a.Default = p.paramDefault()
 	}
 	for {
 		switch {
-		case p.gotAny("OUTPUT", "OUT") != "":
+		case p.acceptAny("OUTPUT", "OUT") != "":
 			a.Output = true
-		case p.got("READONLY"):
+		case p.accept("READONLY"):
 			a.ReadOnly = true
 		default:
 			return a
@@ -63,19 +63,19 @@ func (p *parser) param() *Param {
 // paramDefault reads a parameter's default: a constant, NULL, or a bare word, which is a string. It is no expression: nothing but a
 // minus before a number may stand beside it (documentation of CREATE PROCEDURE: "a constant or NULL").
 func (p *parser) paramDefault() Expr {
-	at := expr{p.here()}
-	if p.got("DEFAULT") { // SQL Server's grammar has it, its documentation does not: no value of its own
+	at := expr{p.newNode()}
+	if p.accept("DEFAULT") { // SQL Server's grammar has it, its documentation does not: no value of its own
 		return &Literal{expr: at, Kind: NullLit}
 	}
-	t := p.tok()
+	t := p.current()
 	switch {
 	case atIdent(t):
 		return p.wordOrExpr()
 	case t.kind == tokVar, t.kind == tokGlobal, p.at("NULL"), p.at("{"):
 		x, _ := p.primary(false).(Expr)
 		return x
-	case p.got("-"):
-		switch p.tok().kind {
+	case p.accept("-"):
+		switch p.current().kind {
 		case tokInt, tokDecimal, tokFloat, tokMoney:
 			return &UnaryExpr{expr: at, Op: OpMinus, X: p.literal()}
 		}
@@ -91,9 +91,9 @@ func (p *parser) paramDefault() Expr {
 // params reads parameters up to a token that no parameter starts with.
 func (p *parser) params() []*Param {
 	var list []*Param
-	for p.declared(); p.tok().kind == tokVar; p.declared() {
+	for p.markDeclared(); p.current().kind == tokVar; p.markDeclared() {
 		list = append(list, p.param())
-		if !p.at(",") || p.ahead(1).kind != tokVar && p.ahead(1).kind != tokGlobal {
+		if !p.at(",") || p.peek(1).kind != tokVar && p.peek(1).kind != tokGlobal {
 			break
 		}
 		p.next()
@@ -105,26 +105,26 @@ func (p *parser) params() []*Param {
 func (p *parser) moduleOptions(o *ModuleOptions) {
 	for {
 		switch {
-		case p.got("ENCRYPTION"):
+		case p.accept("ENCRYPTION"):
 			o.Encryption = true
-		case p.got("SCHEMABINDING"):
+		case p.accept("SCHEMABINDING"):
 			o.SchemaBinding = true
-		case p.got("RECOMPILE"):
+		case p.accept("RECOMPILE"):
 			o.Recompile = true
-		case p.got("VIEW_METADATA"):
+		case p.accept("VIEW_METADATA"):
 			o.ViewMetadata = true
-		case p.got("NATIVE_COMPILATION"):
+		case p.accept("NATIVE_COMPILATION"):
 			o.NativeCompiled = true
-		case p.got("RETURNS", "NULL", "ON", "NULL", "INPUT"):
+		case p.accept("RETURNS", "NULL", "ON", "NULL", "INPUT"):
 			o.ReturnsNull = true
-		case p.got("CALLED", "ON", "NULL", "INPUT"):
+		case p.accept("CALLED", "ON", "NULL", "INPUT"):
 			o.CalledOnNull = true
-		case p.got("INLINE", "="):
-			o.Inline = p.wantAny("ON", "OFF")
-		case p.atAny("EXEC", "EXECUTE") && p.ahead(1).is("AS"):
+		case p.accept("INLINE", "="):
+			o.Inline = p.expectAny("ON", "OFF")
+		case p.atAny("EXEC", "EXECUTE") && p.peek(1).is("AS"):
 			p.next()
 			p.next()
-			if w := p.gotAny("CALLER", "SELF", "OWNER"); w != "" {
+			if w := p.acceptAny("CALLER", "SELF", "OWNER"); w != "" {
 				o.ExecuteAs = w
 			} else if l := p.literal(); l != nil {
 				o.ExecuteAs, o.ExecuteAsIsQuote = l.Text, true
@@ -135,7 +135,7 @@ func (p *parser) moduleOptions(o *ModuleOptions) {
 			p.fail()
 			return
 		}
-		if !p.got(",") {
+		if !p.accept(",") {
 			return
 		}
 	}
@@ -145,7 +145,7 @@ func (p *parser) moduleOptions(o *ModuleOptions) {
 func (p *parser) body() []Stmt {
 	depth := p.depth
 	p.depth = 1
-	list := p.stmts(func() bool { return p.tok().kind == tokEOF })
+	list := p.stmts(func() bool { return p.current().kind == tokEOF })
 	p.depth = depth
 	return list
 }
@@ -153,22 +153,22 @@ func (p *parser) body() []Stmt {
 // procedure reads a procedure behind PROCEDURE.
 func (p *parser) procedure(verb Verb) Stmt {
 	s := &CreateProcedureStmt{Verb: verb, Name: p.objectName()}
-	if p.at(";") && p.ahead(1).kind == tokInt {
+	if p.at(";") && p.peek(1).kind == tokInt {
 		p.next()
 		s.Number = p.integer()
 	}
 	if p.at("(") {
 		p.next()
 		s.Params = p.params()
-		p.want(")")
+		p.expect(")")
 	} else {
 		s.Params = p.params()
 	}
-	if p.got("WITH") {
+	if p.accept("WITH") {
 		p.moduleOptions(&s.Options)
 	}
-	s.ForReplication = p.got("FOR", "REPLICATION")
-	p.want("AS")
+	s.ForReplication = p.accept("FOR", "REPLICATION")
+	p.expect("AS")
 	if p.at("EXTERNAL") {
 		p.reject("a procedure of an assembly (EXTERNAL NAME)")
 		return nil
@@ -180,32 +180,32 @@ func (p *parser) procedure(verb Verb) Stmt {
 // function reads a function behind FUNCTION.
 func (p *parser) function(verb Verb) Stmt {
 	s := &CreateFunctionStmt{Verb: verb, Name: p.objectName()}
-	p.want("(")
+	p.expect("(")
 	s.Params = p.params()
-	p.want(")", "RETURNS")
+	p.expect(")", "RETURNS")
 	inline := false
 	switch {
-	case p.tok().kind == tokVar:
+	case p.current().kind == tokVar:
 		s.TableVar = p.variable()
-		p.want("TABLE")
+		p.expect("TABLE")
 		s.Table = p.tableDef()
-	case p.got("TABLE"):
+	case p.accept("TABLE"):
 		inline = true
 	default:
 		s.Returns = p.typeRef()
 	}
-	if p.got("WITH") {
+	if p.accept("WITH") {
 		p.moduleOptions(&s.Options)
 	}
-	p.got("AS")
+	p.accept("AS")
 	if p.at("EXTERNAL") {
 		p.reject("a function of an assembly (EXTERNAL NAME)")
 		return nil
 	}
 	if inline {
-		p.want("RETURN")
-		if p.at("(") && (p.ahead(1).is("SELECT") || p.ahead(1).is("WITH")) { // ORDER BY and WITH may stand inside
-			at := p.here()
+		p.expect("RETURN")
+		if p.at("(") && (p.peek(1).is("SELECT") || p.peek(1).is("WITH")) { // ORDER BY and WITH may stand inside
+			at := p.newNode()
 			s.Query = p.parenQuery()
 			if q := s.Query; q != nil && q.With == nil && q.OrderBy == nil && q.For == nil {
 				q.Body = &ParenQuery{node: at, X: q.Body}
@@ -219,9 +219,9 @@ func (p *parser) function(verb Verb) Stmt {
 		p.reject("BEGIN ATOMIC")
 		return nil
 	}
-	p.want("BEGIN")
+	p.expect("BEGIN")
 	s.Body = p.stmts(func() bool { return p.at("END") })
-	p.want("END")
+	p.expect("END")
 	return s
 }
 
@@ -229,44 +229,44 @@ func (p *parser) function(verb Verb) Stmt {
 func (p *parser) view(verb Verb) Stmt {
 	s := &CreateViewStmt{Verb: verb, Name: p.objectName()}
 	s.Columns = p.optionalIdentList()
-	if p.got("WITH") {
+	if p.accept("WITH") {
 		p.moduleOptions(&s.Options)
 	}
-	p.want("AS")
+	p.expect("AS")
 	s.Query = p.query()
-	s.CheckOption = p.got("WITH", "CHECK", "OPTION")
+	s.CheckOption = p.accept("WITH", "CHECK", "OPTION")
 	return s
 }
 
 // createTrigger reads a trigger behind TRIGGER.
 func (p *parser) createTrigger(verb Verb) Stmt {
 	s := &CreateTriggerStmt{Verb: verb, Name: p.objectName()}
-	p.want("ON")
+	p.expect("ON")
 	p.triggerPlace(&s.Table, &s.OnDatabase, &s.OnServer)
-	if p.got("WITH") {
+	if p.accept("WITH") {
 		p.moduleOptions(&s.Options)
 	}
 	switch {
-	case p.got("INSTEAD", "OF"):
+	case p.accept("INSTEAD", "OF"):
 		s.InsteadOf = true
 	default:
-		p.wantAny("FOR", "AFTER")
+		p.expectAny("FOR", "AFTER")
 	}
 	for {
-		t := p.tok()
+		t := p.current()
 		if t.kind != tokWord {
 			p.fail()
 			return nil
 		}
 		p.next()
-		s.Events = append(s.Events, t.up)
-		if !p.got(",") {
+		s.Events = append(s.Events, t.upper)
+		if !p.accept(",") {
 			break
 		}
 	}
-	p.got("WITH", "APPEND")
-	s.NotForReplication = p.got("NOT", "FOR", "REPLICATION")
-	p.want("AS")
+	p.accept("WITH", "APPEND")
+	s.NotForReplication = p.accept("NOT", "FOR", "REPLICATION")
+	p.expect("AS")
 	if p.at("EXTERNAL") {
 		p.reject("a trigger of an assembly (EXTERNAL NAME)")
 		return nil
@@ -276,25 +276,25 @@ func (p *parser) createTrigger(verb Verb) Stmt {
 }
 
 // triggerPlace reads a table, DATABASE or ALL SERVER.
-func (p *parser) triggerPlace(table **ObjectName, database, server *bool) {
+func (p *parser) triggerPlace(on **ObjectName, database, server *bool) {
 	switch {
-	case p.got("DATABASE"):
+	case p.accept("DATABASE"):
 		*database = true
-	case p.got("ALL", "SERVER"):
+	case p.accept("ALL", "SERVER"):
 		*server = true
 	default:
-		*table = p.objectName()
+		*on = p.objectName()
 	}
 }
 
 // trigger reads ENABLE TRIGGER and DISABLE TRIGGER.
 func (p *parser) trigger() Stmt {
-	s := &TriggerStmt{Enable: p.next().up == "ENABLE"}
-	p.want("TRIGGER")
-	if !p.got("ALL") {
+	s := &TriggerStmt{Enable: p.next().upper == "ENABLE"}
+	p.expect("TRIGGER")
+	if !p.accept("ALL") {
 		s.Names = p.objectNames()
 	}
-	p.want("ON")
+	p.expect("ON")
 	p.triggerPlace(&s.Table, &s.OnDatabase, &s.OnServer)
 	return s
 }

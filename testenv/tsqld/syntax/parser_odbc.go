@@ -2,21 +2,21 @@ package syntax
 
 // odbc reads the escapes {fn f(x)}, {d '...'}, {t '...'}, {ts '...'} and {guid '...'} of ODBC.
 func (p *parser) odbc() Expr {
-	e := expr{p.here()}
-	p.want("{")
+	e := expr{p.newNode()}
+	p.expect("{")
 	kinds := map[string]LiteralKind{"D": DateLit, "T": TimeLit, "TS": TimestampLit, "GUID": GUIDLit}
 	t := p.next()
-	if kind, ok := kinds[t.up]; ok && p.tok().kind == tokString {
+	if kind, ok := kinds[t.upper]; ok && p.current().kind == tokString {
 		l := &Literal{expr: e, Kind: kind, Text: p.next().text}
-		p.want("}")
+		p.expect("}")
 		return l
 	}
-	if t.up != "FN" {
+	if t.upper != "FN" {
 		p.failAt(t)
 		return nil
 	}
 	x := p.odbcCall(e)
-	p.want("}")
+	p.expect("}")
 	if p.err != nil {
 		return nil
 	}
@@ -55,45 +55,45 @@ var odbcTypes = map[string]string{
 
 // odbcCall reads the call of {fn ...} and says it in T-SQL.
 func (p *parser) odbcCall(e expr) Expr {
-	t := p.tok()
-	name := t.up
-	if t.kind != tokWord || !p.ahead(1).is("(") {
+	t := p.current()
+	name := t.upper
+	if t.kind != tokWord || !p.peek(1).is("(") {
 		return p.odbcPlain(e)
 	}
-	ansi := name == "CONVERT" && odbcTypes[p.ahead(p.matching(1)-2).up] != ""
+	ansi := name == "CONVERT" && odbcTypes[p.peek(p.matching(1)-2).upper] != ""
 	part, dated := odbcParts[name]
 	switch {
 	case name == "EXTRACT":
 		p.skip(2)
 		what := p.next()
-		p.want("FROM")
+		p.expect("FROM")
 		x := p.expr()
-		p.want(")")
+		p.expect(")")
 		return odbcFunc(e, "DATEPART", &Keyword{expr: e, Name: what.text}, x)
 	case name == "POSITION":
 		p.skip(2)
 		x := p.expr()
-		p.want("IN")
+		p.expect("IN")
 		y := p.expr()
-		p.want(")")
+		p.expect(")")
 		return odbcFunc(e, "CHARINDEX", x, y)
 	case name == "TIMESTAMPADD", name == "TIMESTAMPDIFF":
 		p.skip(2)
 		interval := p.next()
-		if odbcIntervals[interval.up] == "" {
+		if odbcIntervals[interval.upper] == "" {
 			p.failAt(interval)
 			return nil
 		}
-		p.want(",")
-		args := append([]Expr{&Keyword{expr: e, Name: odbcIntervals[interval.up]}}, p.exprList()...)
-		p.want(")")
+		p.expect(",")
+		args := append([]Expr{&Keyword{expr: e, Name: odbcIntervals[interval.upper]}}, p.exprList()...)
+		p.expect(")")
 		return odbcFunc(e, map[string]string{"TIMESTAMPADD": "DATEADD", "TIMESTAMPDIFF": "DATEDIFF"}[name], args...)
 	case ansi:
 		p.skip(2)
 		x := p.expr()
-		p.want(",")
-		to := odbcTypes[p.next().up]
-		p.want(")")
+		p.expect(",")
+		to := odbcTypes[p.next().upper]
+		p.expect(")")
 		return odbcConvert(e, x, nil, to)
 	case name == "CURDATE", name == "CURRENT_DATE":
 		p.odbcArgs()
@@ -141,12 +141,12 @@ func (p *parser) odbcPlain(e expr) Expr {
 // odbcArgs reads a name and its arguments in parentheses.
 func (p *parser) odbcArgs() []Expr {
 	p.next()
-	p.want("(")
+	p.expect("(")
 	var args []Expr
 	if !p.at(")") {
 		args = p.exprList()
 	}
-	p.want(")")
+	p.expect(")")
 	return args
 }
 
@@ -163,52 +163,52 @@ func odbcConvert(e expr, x, style Expr, to string, length ...int) Expr {
 
 // outerJoinEscape reads {oj joins}, which is a source as it would be without the escape.
 func (p *parser) outerJoinEscape() TableSource {
-	at := table{p.here()}
-	p.want("{", "OJ")
+	at := table{p.newNode()}
+	p.expect("{", "OJ")
 	x := &ParenTable{table: at, X: p.tableSource()}
-	p.want("}")
+	p.expect("}")
 	return x
 }
 
 // callEscape reads {[@r =] call p[(args)]}, which is EXECUTE.
 func (p *parser) callEscape() Stmt {
-	p.want("{")
+	p.expect("{")
 	s := &ExecStmt{}
-	if p.tok().kind == tokVar {
+	if p.current().kind == tokVar {
 		s.ReturnVar = p.variable()
-		p.want("=")
+		p.expect("=")
 	}
-	p.want("CALL")
+	p.expect("CALL")
 	s.Module = p.objectName()
-	if p.got("(") {
+	if p.accept("(") {
 		if !p.at(")") {
 			s.Args = p.execArgs()
 		}
-		p.want(")")
+		p.expect(")")
 	}
-	p.want("}")
+	p.expect("}")
 	return s
 }
 
-// declared makes the tokens from here on that name a variable beginning with two at-signs those of a variable: DECLARE @@x
+// markDeclared makes the tokens from here on that name a variable beginning with two at-signs those of a variable: DECLARE @@x
 // makes it one, while an undeclared @@x is a function of the system.
-func (p *parser) declared() {
-	t := p.tok()
+func (p *parser) markDeclared() {
+	t := p.current()
 	if t.kind != tokGlobal {
 		return // the name of a variable, or declared before
 	}
 	if p.globals == nil {
 		p.fillAll()
 		p.globals = map[string][]int32{}
-		for i := range p.toks {
-			if t := &p.toks[i]; t.kind == tokGlobal {
-				p.globals[t.up] = append(p.globals[t.up], int32(i))
+		for i := range p.tokens {
+			if t := &p.tokens[i]; t.kind == tokGlobal {
+				p.globals[t.upper] = append(p.globals[t.upper], int32(i))
 			}
 		}
 	}
-	for _, i := range p.globals[t.up] {
-		if int(i) >= p.i {
-			p.toks[i].kind = tokVar
+	for _, i := range p.globals[t.upper] {
+		if int(i) >= p.pos {
+			p.tokens[i].kind = tokVar
 		}
 	}
 }

@@ -3,16 +3,16 @@ package syntax
 // options reads options in parentheses. With joined set, several words make one name (HASH JOIN); else the words behind
 // the first one are its value (RECOVERY SIMPLE).
 func (p *parser) options(joined bool) []*Option {
-	p.want("(")
+	p.expect("(")
 	list := p.optionList(joined)
-	p.want(")")
+	p.expect(")")
 	return list
 }
 
 // optionList reads options separated by commas.
 func (p *parser) optionList(joined bool) []*Option {
 	list := []*Option{p.option(joined)}
-	for p.got(",") {
+	for p.accept(",") {
 		list = append(list, p.option(joined))
 	}
 	return list
@@ -21,8 +21,8 @@ func (p *parser) optionList(joined bool) []*Option {
 // atWords reports whether a word comes that options consist of. Some reserved words belong to them; those that start
 // statements only among query hints, whose parentheses keep the next statement away.
 func (p *parser) atWords(hints bool) bool {
-	t := p.tok()
-	return t.kind == tokWord && (!reserved[t.up] || optionWords[t.up] || hints && hintWords[t.up])
+	t := p.current()
+	return t.kind == tokWord && (!reserved[t.upper] || optionWords[t.upper] || hints && hintWords[t.upper])
 }
 
 // The reserved words that may be part of an option or of a query hint.
@@ -39,19 +39,19 @@ func (p *parser) words(hints bool) string {
 		if s != "" {
 			s += " "
 		}
-		s += p.next().up
+		s += p.next().upper
 	}
 	return s
 }
 
 // option reads one option.
 func (p *parser) option(joined bool) *Option {
-	o := &Option{node: p.here()}
+	o := &Option{node: p.newNode()}
 	if !p.enter() {
 		return o
 	}
 	defer p.leave()
-	t := p.tok()
+	t := p.current()
 	switch {
 	case t.kind == tokVar:
 		p.next()
@@ -64,7 +64,7 @@ func (p *parser) option(joined bool) *Option {
 		if joined {
 			o.Name = p.words(joined)
 		} else {
-			o.Name = p.next().up
+			o.Name = p.next().upper
 		}
 	default:
 		o.Value = p.optionValue(joined)
@@ -73,7 +73,7 @@ func (p *parser) option(joined bool) *Option {
 		}
 		return o
 	}
-	if p.got("=") {
+	if p.accept("=") {
 		o.Equals = true
 		o.Value = p.optionValue(joined)
 	} else if p.valueFollows(joined) {
@@ -87,7 +87,7 @@ func (p *parser) option(joined bool) *Option {
 
 // valueFollows reports whether something comes that can be an option's value.
 func (p *parser) valueFollows(joined bool) bool {
-	t := p.tok()
+	t := p.current()
 	_, constant := literalKinds[t.kind]
 	return constant || t.kind == tokVar || t.kind == tokQuoted || t.is("-") || p.atWords(joined)
 }
@@ -95,10 +95,10 @@ func (p *parser) valueFollows(joined bool) bool {
 // optionValue reads a constant with an optional sign, a variable, a quoted name, or words. A constant with words behind it
 // (60 SECONDS) becomes one keyword.
 func (p *parser) optionValue(joined bool) Expr {
-	e := expr{p.here()}
-	t := p.tok()
+	e := expr{p.newNode()}
+	t := p.current()
 	switch {
-	case p.got("-"):
+	case p.accept("-"):
 		l := p.literal()
 		if l == nil {
 			p.fail()
@@ -110,11 +110,11 @@ func (p *parser) optionValue(joined bool) Expr {
 		return &VarRef{expr: e, Name: t.text}
 	case t.kind == tokQuoted:
 		return &ColumnRef{expr: e, Parts: p.parts("object")}
-	case t.kind == tokWord && t.up == "TABLE" && !joined: // LOCK_ESCALATION = TABLE
+	case t.kind == tokWord && t.upper == "TABLE" && !joined: // LOCK_ESCALATION = TABLE
 		p.next()
-		return &Keyword{expr: e, Name: t.up}
+		return &Keyword{expr: e, Name: t.upper}
 	case p.atWords(joined):
-		if p.ahead(1).is(".") { // INDEX(dbo.t), TABLE HINT(dbo.t, ...)
+		if p.peek(1).is(".") { // INDEX(dbo.t), TABLE HINT(dbo.t, ...)
 			return &ColumnRef{expr: e, Parts: p.parts("object")}
 		}
 		return &Keyword{expr: e, Name: p.words(joined)}

@@ -4,15 +4,15 @@ import "github.com/jobagent/jobagent/testenv/tsqld/mserr"
 
 // parenQuery reads a query in parentheses.
 func (p *parser) parenQuery() *Query {
-	p.want("(")
+	p.expect("(")
 	q := p.query()
-	p.want(")")
+	p.expect(")")
 	return q
 }
 
 // query reads a query with ORDER BY and FOR; WITH is read as well, though only some places allow it.
 func (p *parser) query() *Query {
-	q := &Query{node: p.here()}
+	q := &Query{node: p.newNode()}
 	if !p.enter() {
 		return q
 	}
@@ -27,19 +27,19 @@ func (p *parser) query() *Query {
 
 // with reads WITH and the common table expressions.
 func (p *parser) with() []*CTE {
-	p.want("WITH")
+	p.expect("WITH")
 	if p.at("XMLNAMESPACES") {
 		p.reject("WITH XMLNAMESPACES")
 		return nil
 	}
 	var list []*CTE
 	for {
-		c := &CTE{node: p.here(), Name: p.ident()}
+		c := &CTE{node: p.newNode(), Name: p.ident()}
 		c.Columns = p.optionalIdentList()
-		p.want("AS")
+		p.expect("AS")
 		c.Query = p.parenQuery()
 		list = append(list, c)
-		if !p.got(",") {
+		if !p.accept(",") {
 			return list
 		}
 	}
@@ -47,8 +47,8 @@ func (p *parser) with() []*CTE {
 
 // setOps reads an operand, by first, and UNION, EXCEPT and INTERSECT behind it; INTERSECT binds tighter.
 func (p *parser) setOps(first func() QueryBody) QueryBody {
-	before := p.operand()
-	defer p.operandEnd(before)
+	before := p.beginChain()
+	defer p.endChain(before)
 	x := p.intersections(first)
 	for {
 		s := &SetOp{X: x}
@@ -56,16 +56,16 @@ func (p *parser) setOps(first func() QueryBody) QueryBody {
 			s.at = x.Pos()
 		}
 		switch {
-		case p.got("UNION", "ALL"):
+		case p.accept("UNION", "ALL"):
 			s.Kind = UnionAll
-		case p.got("UNION"):
+		case p.accept("UNION"):
 			s.Kind = Union
-		case p.got("EXCEPT"):
+		case p.accept("EXCEPT"):
 			s.Kind = Except
 		default:
 			return x
 		}
-		p.chain()
+		p.addOperator()
 		s.Y = p.intersections(p.queryOperand)
 		x = s
 	}
@@ -73,11 +73,11 @@ func (p *parser) setOps(first func() QueryBody) QueryBody {
 
 // intersections reads an operand, by first, and INTERSECT behind it.
 func (p *parser) intersections(first func() QueryBody) QueryBody {
-	before := p.operand()
-	defer p.operandEnd(before)
+	before := p.beginChain()
+	defer p.endChain(before)
 	x := first()
-	for p.got("INTERSECT") {
-		p.chain()
+	for p.accept("INTERSECT") {
+		p.addOperator()
 		s := &SetOp{Kind: Intersect, X: x}
 		if x != nil {
 			s.at = x.Pos()
@@ -95,10 +95,10 @@ func (p *parser) queryOperand() QueryBody {
 			return nil
 		}
 		defer p.leave()
-		q := &ParenQuery{node: p.here()}
+		q := &ParenQuery{node: p.newNode()}
 		p.next()
 		q.X = p.setOps(p.queryOperand)
-		p.want(")")
+		p.expect(")")
 		return q
 	}
 	return p.selectBody()
@@ -106,66 +106,66 @@ func (p *parser) queryOperand() QueryBody {
 
 // queryTail reads ORDER BY, OFFSET, FETCH and FOR.
 func (p *parser) queryTail(q *Query) {
-	if p.got("ORDER", "BY") {
+	if p.accept("ORDER", "BY") {
 		q.OrderBy = p.orderItems()
-		if p.got("OFFSET") {
+		if p.accept("OFFSET") {
 			q.Offset = p.expr()
-			p.wantAny("ROWS", "ROW")
-			if p.got("FETCH") {
-				p.wantAny("NEXT", "FIRST")
+			p.expectAny("ROWS", "ROW")
+			if p.accept("FETCH") {
+				p.expectAny("NEXT", "FIRST")
 				q.Fetch = p.expr()
-				p.wantAny("ROWS", "ROW")
-				p.want("ONLY")
+				p.expectAny("ROWS", "ROW")
+				p.expect("ONLY")
 			}
 		}
 	}
-	if p.at("FOR") && (p.ahead(1).is("JSON") || p.ahead(1).is("XML") || p.ahead(1).is("BROWSE")) {
+	if p.at("FOR") && (p.peek(1).is("JSON") || p.peek(1).is("XML") || p.peek(1).is("BROWSE")) {
 		q.For = p.forClause()
 	}
 }
 
 // forClause reads FOR JSON, FOR XML and FOR BROWSE.
 func (p *parser) forClause() *ForClause {
-	f := &ForClause{node: p.here()}
-	p.want("FOR")
-	switch p.next().up {
+	f := &ForClause{node: p.newNode()}
+	p.expect("FOR")
+	switch p.next().upper {
 	case "BROWSE":
 		f.Kind = ForBrowse
 		return f
 	case "JSON":
 		f.Kind = ForJSON
-		f.Mode = p.wantAny("PATH", "AUTO")
+		f.Mode = p.expectAny("PATH", "AUTO")
 	case "XML":
 		f.Kind = ForXML
-		f.Mode = p.wantAny("PATH", "AUTO", "RAW", "EXPLICIT")
+		f.Mode = p.expectAny("PATH", "AUTO", "RAW", "EXPLICIT")
 		if p.at("(") {
 			p.next()
 			if f.Element = p.literal(); f.Element == nil {
 				p.fail()
 			}
-			p.want(")")
+			p.expect(")")
 		}
 	}
-	for p.got(",") {
-		o := &Option{node: p.here(), Name: p.next().up}
+	for p.accept(",") {
+		o := &Option{node: p.newNode(), Name: p.next().upper}
 		switch {
 		case o.Name == "ELEMENTS" && p.atAny("XSINIL", "ABSENT"), o.Name == "BINARY":
-			o.Name += " " + p.next().up
+			o.Name += " " + p.next().upper
 		}
-		if p.got("(") {
+		if p.accept("(") {
 			if l := p.literal(); l != nil {
 				o.Value = l
 			} else {
 				p.fail()
 			}
-			p.want(")")
+			p.expect(")")
 		}
 		known := forJSONOptions
 		if f.Kind == ForXML {
 			known = forXMLOptions
 		}
 		if !known[o.Name] {
-			p.failAt(p.last())
+			p.failAt(p.previous())
 		}
 		f.Options = append(f.Options, o)
 	}
@@ -183,8 +183,8 @@ var (
 
 // changeTop reads TOP of a statement that changes rows, which needs its parentheses ("TOP (Transact-SQL)").
 func (p *parser) changeTop() *Top {
-	if p.at("TOP") && !p.ahead(1).is("(") {
-		p.failAt(p.ahead(1))
+	if p.at("TOP") && !p.peek(1).is("(") {
+		p.failAt(p.peek(1))
 		return nil
 	}
 	return p.top()
@@ -195,62 +195,62 @@ func (p *parser) top() *Top {
 	if !p.at("TOP") {
 		return nil
 	}
-	t := &Top{node: p.here()}
+	t := &Top{node: p.newNode()}
 	p.next()
 	if p.at("(", "SELECT") {
 		t.Count = p.expr()
-	} else if p.got("(") {
+	} else if p.accept("(") {
 		t.Paren = true
 		t.Count = p.expr()
-		p.want(")")
+		p.expect(")")
 	} else if l := p.literal(); l != nil && (l.Kind == IntLit || l.Kind == DecimalLit || l.Kind == FloatLit) {
 		t.Count = l
 	} else {
 		p.fail()
 	}
-	t.Percent = p.got("PERCENT")
-	t.WithTies = p.got("WITH", "TIES")
+	t.Percent = p.accept("PERCENT")
+	t.WithTies = p.accept("WITH", "TIES")
 	return t
 }
 
 // selectBody reads SELECT up to HAVING and WINDOW.
 func (p *parser) selectBody() QueryBody {
-	s := &Select{node: p.here()}
-	p.want("SELECT")
-	if p.got("DISTINCT") {
+	s := &Select{node: p.newNode()}
+	p.expect("SELECT")
+	if p.accept("DISTINCT") {
 		s.Distinct = true
 	} else {
-		p.got("ALL")
+		p.accept("ALL")
 	}
 	s.Top = p.top()
 	s.Items = p.selectItems()
-	if p.got("INTO") {
+	if p.accept("INTO") {
 		s.Into = p.objectName()
-		if p.got("ON") {
+		if p.accept("ON") {
 			p.ident()
 		}
 	}
-	if p.got("FROM") {
+	if p.accept("FROM") {
 		s.From = p.tableSources()
 	}
-	if p.got("WHERE") {
+	if p.accept("WHERE") {
 		s.Where = p.cond()
 	}
 	if p.at("GROUP") {
 		s.GroupBy = p.groupBy()
 	}
-	if p.got("HAVING") {
+	if p.accept("HAVING") {
 		s.Having = p.cond()
 	}
 	if p.atWindow() {
 		p.next()
 		for {
-			w := &WindowDef{node: p.here(), Name: p.ident()}
-			p.want("AS")
-			w.Over = &Over{node: p.here()}
+			w := &WindowDef{node: p.newNode(), Name: p.ident()}
+			p.expect("AS")
+			w.Over = &Over{node: p.newNode()}
 			p.window(w.Over)
 			s.Windows = append(s.Windows, w)
-			if !p.got(",") {
+			if !p.accept(",") {
 				break
 			}
 		}
@@ -260,13 +260,13 @@ func (p *parser) selectBody() QueryBody {
 
 // atWindow reports whether the WINDOW clause comes; WINDOW is no reserved word.
 func (p *parser) atWindow() bool {
-	return p.at("WINDOW") && atIdent(p.ahead(1)) && p.ahead(2).is("AS") && p.ahead(3).is("(")
+	return p.at("WINDOW") && atIdent(p.peek(1)) && p.peek(2).is("AS") && p.peek(3).is("(")
 }
 
 // selectItems reads a select list.
 func (p *parser) selectItems() []SelectItem {
 	items := []SelectItem{p.selectItem()}
-	for p.got(",") {
+	for p.accept(",") {
 		items = append(items, p.selectItem())
 	}
 	return items
@@ -288,7 +288,7 @@ func atAssign(t *token) bool {
 
 // assign takes an assignment.
 func (p *parser) assign() Op {
-	if !atAssign(p.tok()) {
+	if !atAssign(p.current()) {
 		p.fail()
 		return OpNone
 	}
@@ -297,36 +297,36 @@ func (p *parser) assign() Op {
 
 // selectItem reads an item of a select list or of OUTPUT.
 func (p *parser) selectItem() SelectItem {
-	n := p.here()
-	t := p.tok()
-	if p.got("*") {
+	n := p.newNode()
+	t := p.current()
+	if p.accept("*") {
 		return &SelectStar{node: n}
 	}
-	if t.kind == tokVar && atAssign(p.ahead(1)) {
+	if t.kind == tokVar && atAssign(p.peek(1)) {
 		p.next()
 		op := p.assign()
 		return &SelectAssign{node: n, Var: t.text, Op: op, X: p.expr()}
 	}
-	if (atIdent(t) || t.kind == tokString || t.kind == tokNString) && p.ahead(1).is("=") {
+	if (atIdent(t) || t.kind == tokString || t.kind == tokNString) && p.peek(1).is("=") {
 		alias := p.alias()
-		p.want("=")
+		p.expect("=")
 		return &SelectExpr{node: n, Alias: alias, X: p.expr()}
 	}
 	if atIdent(t) { // t.*, s.t.*
 		k := 1
-		for p.ahead(k).is(".") && atIdent(p.ahead(k+1)) {
+		for p.peek(k).is(".") && atIdent(p.peek(k+1)) {
 			k += 2
 		}
-		if p.ahead(k).is(".") && p.ahead(k+1).is("*") {
+		if p.peek(k).is(".") && p.peek(k+1).is("*") {
 			q := p.parts("column")
-			p.want(".", "*")
+			p.expect(".", "*")
 			return &SelectStar{node: n, Qualifier: q}
 		}
 	}
 	item := &SelectExpr{node: n, X: p.expr()}
-	if p.got("AS") {
+	if p.accept("AS") {
 		item.Alias = p.alias()
-	} else if a := p.tok(); !p.atWindow() && !p.atLabel() && (atIdent(a) || a.kind == tokString || a.kind == tokNString) {
+	} else if a := p.current(); !p.atWindow() && !p.atLabel() && (atIdent(a) || a.kind == tokString || a.kind == tokNString) {
 		item.Alias = p.alias()
 	}
 	return item
@@ -334,7 +334,7 @@ func (p *parser) selectItem() SelectItem {
 
 // alias reads a column's alias, which may be a string.
 func (p *parser) alias() Ident {
-	t := p.tok()
+	t := p.current()
 	if t.kind == tokString || t.kind == tokNString {
 		if t.text == "" {
 			p.errorAt(t, mserr.MissingName())
@@ -347,19 +347,19 @@ func (p *parser) alias() Ident {
 
 // groupBy reads GROUP BY.
 func (p *parser) groupBy() *GroupBy {
-	g := &GroupBy{node: p.here()}
-	p.want("GROUP", "BY")
-	g.All = p.got("ALL")
+	g := &GroupBy{node: p.newNode()}
+	p.expect("GROUP", "BY")
+	g.All = p.accept("ALL")
 	for {
 		g.Items = append(g.Items, p.groupItem(false))
-		if !p.got(",") {
+		if !p.accept(",") {
 			break
 		}
 	}
-	if p.at("WITH") && (p.ahead(1).is("ROLLUP") || p.ahead(1).is("CUBE")) {
+	if p.at("WITH") && (p.peek(1).is("ROLLUP") || p.peek(1).is("CUBE")) {
 		p.next()
 		kind := GroupRollup
-		if p.next().up == "CUBE" {
+		if p.next().upper == "CUBE" {
 			kind = GroupCube
 		}
 		g.Items = []*GroupItem{{node: g.node, Kind: kind, Sub: g.Items}}
@@ -369,22 +369,22 @@ func (p *parser) groupBy() *GroupBy {
 
 // groupItem reads an element of GROUP BY; lists in parentheses are allowed inside of ROLLUP and its like.
 func (p *parser) groupItem(inside bool) *GroupItem {
-	g := &GroupItem{node: p.here()}
+	g := &GroupItem{node: p.newNode()}
 	if !p.enter() {
 		return g
 	}
 	defer p.leave()
 	switch {
-	case p.got("ROLLUP", "("):
+	case p.accept("ROLLUP", "("):
 		g.Kind = GroupRollup
-	case p.got("CUBE", "("):
+	case p.accept("CUBE", "("):
 		g.Kind = GroupCube
-	case p.got("GROUPING", "SETS", "("):
+	case p.accept("GROUPING", "SETS", "("):
 		g.Kind = GroupSets
 	case p.at("(", ")"), inside && p.at("(") && p.listFollows():
 		p.next()
 		g.Kind = GroupList
-		if p.got(")") {
+		if p.accept(")") {
 			return g
 		}
 	default:
@@ -393,59 +393,59 @@ func (p *parser) groupItem(inside bool) *GroupItem {
 	}
 	for {
 		g.Sub = append(g.Sub, p.groupItem(g.Kind != GroupList))
-		if !p.got(",") {
+		if !p.accept(",") {
 			break
 		}
 	}
-	p.want(")")
+	p.expect(")")
 	return g
 }
 
 // listFollows reports whether the parenthesis here holds a list or ends an element, so that it isn't the
 // beginning of an expression such as (a + b) * c.
 func (p *parser) listFollows() bool {
-	t := p.ahead(p.matching(0))
+	t := p.peek(p.matching(0))
 	return t.is(",") || t.is(")")
 }
 
 // matching is the distance to the token behind the parenthesis that matches the one n tokens on, or to the end of the text.
 func (p *parser) matching(n int) int {
-	if p.behind == nil {
+	if p.afterClosing == nil {
 		p.fillAll()
-		p.behind = make([]int32, len(p.toks))
+		p.afterClosing = make([]int32, len(p.tokens))
 		var open []int32
-		for i := range p.toks {
-			switch t := &p.toks[i]; {
+		for i := range p.tokens {
+			switch t := &p.tokens[i]; {
 			case t.is("("):
 				open = append(open, int32(i))
 			case t.is(")") && len(open) > 0:
-				p.behind[open[len(open)-1]] = int32(i + 1)
+				p.afterClosing[open[len(open)-1]] = int32(i + 1)
 				open = open[:len(open)-1]
 			}
 		}
 	}
-	if behind := int(p.behind[min(p.i+n, len(p.toks)-1)]); behind > 0 {
-		return behind - p.i
+	if behind := int(p.afterClosing[min(p.pos+n, len(p.tokens)-1)]); behind > 0 {
+		return behind - p.pos
 	}
-	return len(p.toks) - 1 - p.i
+	return len(p.tokens) - 1 - p.pos
 }
 
 // parentheses is the distance to the first token behind the current one that is no opening parenthesis.
 func (p *parser) parentheses() int {
-	if p.i >= p.run.end || p.i < p.run.start {
+	if p.pos >= p.parenRun.end || p.pos < p.parenRun.start {
 		n := 1
-		for p.ahead(n).is("(") {
+		for p.peek(n).is("(") {
 			n++
 		}
-		p.run.start, p.run.end = p.i, p.i+n
+		p.parenRun.start, p.parenRun.end = p.pos, p.pos+n
 	}
-	return p.run.end - p.i
+	return p.parenRun.end - p.pos
 }
 
 // tableSources reads what stands behind FROM.
 func (p *parser) tableSources() []TableSource {
 	list := []TableSource{p.tableSource()}
-	for p.got(",") {
+	for p.accept(",") {
 		list = append(list, p.tableSource())
 	}
 	return list
@@ -461,8 +461,8 @@ func (p *parser) joins(right bool) TableSource {
 		return nil
 	}
 	defer p.leave()
-	before := p.operand()
-	defer p.operandEnd(before)
+	before := p.beginChain()
+	defer p.endChain(before)
 	x := p.tableOperand()
 	for !right || !p.at("ON") {
 		j := &Join{Left: x}
@@ -470,21 +470,21 @@ func (p *parser) joins(right bool) TableSource {
 			j.at = x.Pos()
 		}
 		switch {
-		case p.got("CROSS", "JOIN"):
+		case p.accept("CROSS", "JOIN"):
 			j.Kind, j.Right = CrossJoin, p.tableOperand()
-		case p.got("CROSS", "APPLY"):
+		case p.accept("CROSS", "APPLY"):
 			j.Kind, j.Right = CrossApply, p.tableOperand()
-		case p.got("OUTER", "APPLY"):
+		case p.accept("OUTER", "APPLY"):
 			j.Kind, j.Right = OuterApply, p.tableOperand()
 		case p.atAny("JOIN", "INNER", "LEFT", "RIGHT", "FULL"):
 			p.joinKind(j)
 			j.Right = p.joins(true)
-			p.want("ON")
+			p.expect("ON")
 			j.On = p.cond()
 		default:
 			return x
 		}
-		p.chain()
+		p.addOperator()
 		x = j
 	}
 	return x
@@ -492,7 +492,7 @@ func (p *parser) joins(right bool) TableSource {
 
 // joinKind reads the words up to JOIN.
 func (p *parser) joinKind(j *Join) {
-	switch p.gotAny("INNER", "LEFT", "RIGHT", "FULL") {
+	switch p.acceptAny("INNER", "LEFT", "RIGHT", "FULL") {
 	case "LEFT":
 		j.Kind = LeftJoin
 	case "RIGHT":
@@ -501,18 +501,18 @@ func (p *parser) joinKind(j *Join) {
 		j.Kind = FullJoin
 	}
 	if j.Kind != InnerJoin {
-		p.got("OUTER")
+		p.accept("OUTER")
 	}
-	j.Hint = p.gotAny("LOOP", "HASH", "MERGE", "REMOTE")
-	p.want("JOIN")
+	j.Hint = p.acceptAny("LOOP", "HASH", "MERGE", "REMOTE")
+	p.expect("JOIN")
 }
 
 // tableAlias reads [AS] alias; zero if there is none.
 func (p *parser) tableAlias() Ident {
-	if p.got("AS") {
+	if p.accept("AS") {
 		return p.ident()
 	}
-	t := p.tok()
+	t := p.current()
 	if !atIdent(t) || p.atWindow() || p.atLabel() || p.mergeAlias && t.is("USING") {
 		return Ident{}
 	}
@@ -531,11 +531,11 @@ func (p *parser) tableOperand() TableSource {
 		return nil
 	}
 	defer p.leave()
-	before := p.operand()
-	defer p.operandEnd(before)
+	before := p.beginChain()
+	defer p.endChain(before)
 	x := p.tableAtom()
 	for p.atAny("PIVOT", "UNPIVOT") {
-		p.chain()
+		p.addOperator()
 		if p.at("PIVOT") {
 			x = p.pivot(x)
 		} else {
@@ -550,8 +550,8 @@ func (p *parser) tableOperand() TableSource {
 
 // tableAtom reads a table, function, subquery or joins in parentheses.
 func (p *parser) tableAtom() TableSource {
-	t := p.tok()
-	at := table{p.here()}
+	t := p.current()
+	at := table{p.newNode()}
 	switch {
 	case t.kind == tokVar:
 		p.next()
@@ -566,11 +566,11 @@ func (p *parser) tableAtom() TableSource {
 		return p.openJSON()
 	case p.at("{", "OJ"):
 		return p.outerJoinEscape()
-	case rejectedTables[t.up] != "" && p.ahead(1).is("("):
-		p.reject(rejectedTables[t.up])
+	case rejectedTables[t.upper] != "" && p.peek(1).is("("):
+		p.reject(rejectedTables[t.upper])
 		return nil
 	}
-	p.got("::")
+	p.accept("::")
 	name := p.objectName()
 	if p.at("(") && !p.atOldHints() {
 		f := &TableFunc{table: at}
@@ -602,54 +602,54 @@ var tableHintNames = wordSet(`NOLOCK READUNCOMMITTED READCOMMITTED READCOMMITTED
 
 // atOldHints reports whether a hint without WITH comes, which stands alone: t (NOLOCK).
 func (p *parser) atOldHints() bool {
-	return p.at("(") && p.ahead(1).kind == tokWord && tableHintNames[p.ahead(1).up] && p.ahead(2).is(")")
+	return p.at("(") && p.peek(1).kind == tokWord && tableHintNames[p.peek(1).upper] && p.peek(2).is(")")
 }
 
 // tableHints reads WITH (...) behind a table, and the old form without WITH.
 func (p *parser) tableHints() []*TableHint {
 	if p.at("HOLDLOCK") { // the one hint that needs no parentheses
-		h := &TableHint{node: p.here(), Name: p.next().up}
+		h := &TableHint{node: p.newNode(), Name: p.next().upper}
 		return []*TableHint{h}
 	}
 	if !p.at("WITH", "(") && !p.atOldHints() {
 		return nil
 	}
-	p.got("WITH")
-	p.want("(")
+	p.accept("WITH")
+	p.expect("(")
 	var hints []*TableHint
 	for p.err == nil && !p.at(")") {
-		t := p.tok()
-		if t.kind != tokWord || !tableHintNames[t.up] {
-			if t.kind == tokWord && !reserved[t.up] {
+		t := p.current()
+		if t.kind != tokWord || !tableHintNames[t.upper] {
+			if t.kind == tokWord && !reserved[t.upper] {
 				p.errorAt(t, mserr.NotRecognized(t.text, "table hints option"))
 			}
 			p.fail()
 			return nil
 		}
-		h := &TableHint{node: p.here(), Name: t.up}
+		h := &TableHint{node: p.newNode(), Name: t.upper}
 		p.next()
-		if p.got("=") {
+		if p.accept("=") {
 			h.Args = []Expr{p.expr()}
-		} else if p.got("(") {
+		} else if p.accept("(") {
 			h.Args = p.exprList()
-			p.want(")")
+			p.expect(")")
 		}
 		hints = append(hints, h)
-		p.got(",")
+		p.accept(",")
 	}
-	p.want(")")
+	p.expect(")")
 	return hints
 }
 
 // parenTable reads a derived table, VALUES, or joins in parentheses.
 func (p *parser) parenTable() TableSource {
-	at := table{p.here()}
-	next := p.ahead(1)
+	at := table{p.newNode()}
+	next := p.peek(1)
 	switch {
 	case next.is("VALUES"):
 		p.next()
 		v := &ValuesTable{table: at, Rows: p.values()}
-		p.want(")")
+		p.expect(")")
 		v.Alias = p.tableAlias()
 		v.Columns = p.optionalIdentList()
 		return v
@@ -666,33 +666,33 @@ func (p *parser) parenTable() TableSource {
 	}
 	p.next()
 	x := &ParenTable{table: at, X: p.tableSource()}
-	p.want(")")
+	p.expect(")")
 	return x
 }
 
 // parenthesisedQuery reports whether "((SELECT ...) ..." is a query rather than joins in parentheses.
 func (p *parser) parenthesisedQuery() bool {
 	n := p.parentheses()
-	if n == 1 || !p.ahead(n).is("SELECT") {
+	if n == 1 || !p.peek(n).is("SELECT") {
 		return false
 	}
-	behind := p.ahead(p.matching(1))
+	behind := p.peek(p.matching(1))
 	return behind.is(")") || behind.is("UNION") || behind.is("EXCEPT") || behind.is("INTERSECT")
 }
 
 // values reads VALUES (...), (...).
 func (p *parser) values() [][]Expr {
-	p.want("VALUES")
+	p.expect("VALUES")
 	var rows [][]Expr
 	for {
-		p.want("(")
+		p.expect("(")
 		row := []Expr{p.exprOrDefault()}
-		for p.got(",") {
+		for p.accept(",") {
 			row = append(row, p.exprOrDefault())
 		}
-		p.want(")")
+		p.expect(")")
 		rows = append(rows, row)
-		if !p.got(",") {
+		if !p.accept(",") {
 			return rows
 		}
 	}
@@ -700,29 +700,29 @@ func (p *parser) values() [][]Expr {
 
 // openJSON reads OPENJSON.
 func (p *parser) openJSON() TableSource {
-	o := &OpenJSON{table: table{p.here()}}
-	p.want("OPENJSON", "(")
+	o := &OpenJSON{table: table{p.newNode()}}
+	p.expect("OPENJSON", "(")
 	o.X = p.expr()
-	if p.got(",") {
+	if p.accept(",") {
 		o.Path = p.expr()
 	}
-	p.want(")")
-	if p.got("WITH", "(") {
+	p.expect(")")
+	if p.accept("WITH", "(") {
 		for {
-			c := &JSONColumn{node: p.here(), Name: p.ident(), Type: p.typeRef()}
-			if p.got("COLLATE") {
+			c := &JSONColumn{node: p.newNode(), Name: p.ident(), Type: p.typeRef()}
+			if p.accept("COLLATE") {
 				c.Collation = p.ident().Name
 			}
-			if k := p.tok().kind; k == tokString || k == tokNString {
+			if k := p.current().kind; k == tokString || k == tokNString {
 				c.Path = p.literal()
 			}
-			c.AsJSON = p.got("AS", "JSON")
+			c.AsJSON = p.accept("AS", "JSON")
 			o.Columns = append(o.Columns, c)
-			if !p.got(",") {
+			if !p.accept(",") {
 				break
 			}
 		}
-		p.want(")")
+		p.expect(")")
 	}
 	o.Alias = p.tableAlias()
 	return o
@@ -734,15 +734,15 @@ func (p *parser) pivot(x TableSource) TableSource {
 	if x != nil {
 		v.at = x.Pos()
 	}
-	p.want("PIVOT", "(")
-	e := expr{p.here()}
+	p.expect("PIVOT", "(")
+	e := expr{p.newNode()}
 	v.Aggregate, _ = p.call(e, p.objectName()).(*FuncCall)
-	p.want("FOR")
-	e = expr{p.here()}
+	p.expect("FOR")
+	e = expr{p.newNode()}
 	v.Column = &ColumnRef{expr: e, Parts: p.parts("column")}
-	p.want("IN")
+	p.expect("IN")
 	v.Values = p.identList()
-	p.want(")")
+	p.expect(")")
 	v.Alias = p.tableAlias()
 	if v.Alias.Name == "" {
 		p.fail()
@@ -756,19 +756,19 @@ func (p *parser) unpivot(x TableSource) TableSource {
 	if x != nil {
 		u.at = x.Pos()
 	}
-	p.want("UNPIVOT", "(")
+	p.expect("UNPIVOT", "(")
 	u.Value = p.ident()
-	p.want("FOR")
+	p.expect("FOR")
 	u.Column = p.ident()
-	p.want("IN", "(")
+	p.expect("IN", "(")
 	for {
-		e := expr{p.here()}
+		e := expr{p.newNode()}
 		u.Columns = append(u.Columns, &ColumnRef{expr: e, Parts: p.parts("column")})
-		if !p.got(",") {
+		if !p.accept(",") {
 			break
 		}
 	}
-	p.want(")", ")")
+	p.expect(")", ")")
 	u.Alias = p.tableAlias()
 	if u.Alias.Name == "" {
 		p.fail()
@@ -778,7 +778,7 @@ func (p *parser) unpivot(x TableSource) TableSource {
 
 // queryHints reads OPTION (...); nil if there is none.
 func (p *parser) queryHints() []*Option {
-	if !p.got("OPTION") {
+	if !p.accept("OPTION") {
 		return nil
 	}
 	return p.options(true)

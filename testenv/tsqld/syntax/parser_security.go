@@ -3,13 +3,13 @@ package syntax
 // security reads CREATE and ALTER of principals and keys behind the verb.
 func (p *parser) security(verb Verb) Stmt {
 	switch {
-	case p.got("LOGIN"):
+	case p.accept("LOGIN"):
 		return p.login(verb)
-	case p.got("USER"):
+	case p.accept("USER"):
 		return p.user(verb)
-	case p.got("ROLE"):
+	case p.accept("ROLE"):
 		return p.role(verb, false)
-	case p.got("SERVER", "ROLE"):
+	case p.accept("SERVER", "ROLE"):
 		return p.role(verb, true)
 	case p.at("MASTER", "KEY"):
 		if verb == Create {
@@ -21,9 +21,9 @@ func (p *parser) security(verb Verb) Stmt {
 		return nil
 	}
 	if verb == Create {
-		p.kind("CREATE")
+		p.rejectKind("CREATE")
 	} else {
-		p.kind("ALTER")
+		p.rejectKind("ALTER")
 	}
 	return nil
 }
@@ -41,38 +41,38 @@ func (p *parser) secret() Expr {
 func (p *parser) login(verb Verb) Stmt {
 	s := &LoginStmt{Verb: verb, Name: p.ident()}
 	switch {
-	case verb == Alter && p.got("ENABLE"):
+	case verb == Alter && p.accept("ENABLE"):
 		s.Enable = true
 		return s
-	case verb == Alter && p.got("DISABLE"):
+	case verb == Alter && p.accept("DISABLE"):
 		s.Disable = true
 		return s
-	case verb == Alter && p.got("ADD", "CREDENTIAL"):
+	case verb == Alter && p.accept("ADD", "CREDENTIAL"):
 		s.AddCredential = p.ident()
 		return s
-	case verb == Alter && p.got("DROP", "CREDENTIAL"):
+	case verb == Alter && p.accept("DROP", "CREDENTIAL"):
 		s.DropCredential = p.ident()
 		return s
-	case verb == Create && p.got("FROM"):
+	case verb == Create && p.accept("FROM"):
 		s.From, s.FromName = p.principalSource("WINDOWS")
-		if !p.got("WITH") {
+		if !p.accept("WITH") {
 			return s
 		}
 	default:
-		p.want("WITH")
+		p.expect("WITH")
 	}
 	for {
 		switch {
-		case p.got("PASSWORD", "="):
+		case p.accept("PASSWORD", "="):
 			s.Password = p.secret()
 			for {
-				if p.got("HASHED") {
+				if p.accept("HASHED") {
 					s.Hashed = true
-				} else if p.got("MUST_CHANGE") {
+				} else if p.accept("MUST_CHANGE") {
 					s.MustChange = true
-				} else if p.got("UNLOCK") {
+				} else if p.accept("UNLOCK") {
 					s.Unlock = true
-				} else if p.got("OLD_PASSWORD", "=") {
+				} else if p.accept("OLD_PASSWORD", "=") {
 					s.OldPassword = p.secret()
 				} else {
 					break
@@ -83,7 +83,7 @@ func (p *parser) login(verb Verb) Stmt {
 		default:
 			s.Options = append(s.Options, p.nameOption())
 		}
-		if !p.got(",") {
+		if !p.accept(",") {
 			return s
 		}
 	}
@@ -92,34 +92,34 @@ func (p *parser) login(verb Verb) Stmt {
 // principalSource reads what stands behind FROM of a login or user; more are sources beyond the common ones.
 func (p *parser) principalSource(more ...string) (string, Ident) {
 	switch {
-	case p.got("EXTERNAL", "PROVIDER"):
+	case p.accept("EXTERNAL", "PROVIDER"):
 		return "EXTERNAL PROVIDER", Ident{}
-	case p.got("CERTIFICATE"):
+	case p.accept("CERTIFICATE"):
 		return "CERTIFICATE", p.ident()
-	case p.got("ASYMMETRIC", "KEY"):
+	case p.accept("ASYMMETRIC", "KEY"):
 		return "ASYMMETRIC KEY", p.ident()
 	}
-	return p.wantAny(more...), Ident{}
+	return p.expectAny(more...), Ident{}
 }
 
 // nameOption reads "NAME = value" where the value may be a name: it becomes a column reference then.
 func (p *parser) nameOption() *Option {
-	o := &Option{node: p.here(), Equals: true}
-	t := p.tok()
+	o := &Option{node: p.newNode(), Equals: true}
+	t := p.current()
 	if t.kind != tokWord {
 		p.fail()
 		return o
 	}
 	p.next()
-	o.Name = t.up
-	p.want("=")
-	e := expr{p.here()}
+	o.Name = t.upper
+	p.expect("=")
+	e := expr{p.newNode()}
 	switch {
 	case p.atAny("ON", "OFF"):
-		o.Value = &Keyword{expr: e, Name: p.next().up}
-	case p.got("NULL"):
+		o.Value = &Keyword{expr: e, Name: p.next().upper}
+	case p.accept("NULL"):
 		o.Value = &Literal{expr: e, Kind: NullLit}
-	case atIdent(p.tok()):
+	case atIdent(p.current()):
 		o.Value = &ColumnRef{expr: e, Parts: []Ident{p.ident()}}
 	default:
 		o.Value = p.secret()
@@ -131,16 +131,16 @@ func (p *parser) nameOption() *Option {
 func (p *parser) user(verb Verb) Stmt {
 	s := &UserStmt{Verb: verb, Name: p.ident()}
 	switch {
-	case verb == Create && p.got("WITHOUT", "LOGIN"):
+	case verb == Create && p.accept("WITHOUT", "LOGIN"):
 		s.WithoutLogin = true
-	case verb == Create && (p.got("FOR") || p.got("FROM")):
-		if p.got("LOGIN") {
+	case verb == Create && (p.accept("FOR") || p.accept("FROM")):
+		if p.accept("LOGIN") {
 			s.Login = p.ident()
 		} else {
 			s.From, s.FromName = p.principalSource()
 		}
 	}
-	if !p.got("WITH") {
+	if !p.accept("WITH") {
 		if verb == Alter {
 			p.fail()
 		}
@@ -148,19 +148,19 @@ func (p *parser) user(verb Verb) Stmt {
 	}
 	for {
 		switch {
-		case p.got("PASSWORD", "="):
+		case p.accept("PASSWORD", "="):
 			s.Password = p.secret()
-			if p.got("OLD_PASSWORD", "=") {
+			if p.accept("OLD_PASSWORD", "=") {
 				s.OldPassword = p.secret()
 			}
 		case p.at("OLD_PASSWORD"):
 			p.fail()
-		case p.got("LOGIN", "="):
+		case p.accept("LOGIN", "="):
 			s.Login = p.ident()
 		default:
 			s.Options = append(s.Options, p.nameOption())
 		}
-		if !p.got(",") {
+		if !p.accept(",") {
 			return s
 		}
 	}
@@ -171,15 +171,15 @@ func (p *parser) role(verb Verb, server bool) Stmt {
 	s := &RoleStmt{Verb: verb, Server: server, Name: p.ident()}
 	switch {
 	case verb == Create:
-		if p.got("AUTHORIZATION") {
+		if p.accept("AUTHORIZATION") {
 			s.Authorization = p.principal()
 		}
-	case p.got("ADD", "MEMBER"):
+	case p.accept("ADD", "MEMBER"):
 		s.AddMember = p.principal()
-	case p.got("DROP", "MEMBER"):
+	case p.accept("DROP", "MEMBER"):
 		s.DropMember = p.principal()
 	default:
-		p.want("WITH", "NAME", "=")
+		p.expect("WITH", "NAME", "=")
 		s.NewName = p.ident()
 	}
 	return s
@@ -187,15 +187,15 @@ func (p *parser) role(verb Verb, server bool) Stmt {
 
 // credential reads a credential behind CREATE or ALTER.
 func (p *parser) credential(verb Verb) Stmt {
-	s := &CredentialStmt{Verb: verb, Scoped: p.got("DATABASE", "SCOPED")}
-	p.want("CREDENTIAL")
+	s := &CredentialStmt{Verb: verb, Scoped: p.accept("DATABASE", "SCOPED")}
+	p.expect("CREDENTIAL")
 	s.Name = p.ident()
-	p.want("WITH", "IDENTITY", "=")
+	p.expect("WITH", "IDENTITY", "=")
 	s.Identity = p.secret()
-	if p.got(",", "SECRET", "=") || p.got("SECRET", "=") {
+	if p.accept(",", "SECRET", "=") || p.accept("SECRET", "=") {
 		s.Secret = p.secret()
 	}
-	if p.got("FOR", "CRYPTOGRAPHIC", "PROVIDER") {
+	if p.accept("FOR", "CRYPTOGRAPHIC", "PROVIDER") {
 		s.Provider = p.ident()
 	}
 	return s
@@ -203,35 +203,35 @@ func (p *parser) credential(verb Verb) Stmt {
 
 // masterKey reads MASTER KEY and what is done with it.
 func (p *parser) masterKey(action string) Stmt {
-	p.want("MASTER", "KEY")
+	p.expect("MASTER", "KEY")
 	s := &MasterKeyStmt{Action: action}
 	switch action {
 	case "CREATE":
-		if p.got("ENCRYPTION", "BY", "PASSWORD", "=") {
+		if p.accept("ENCRYPTION", "BY", "PASSWORD", "=") {
 			s.Password = p.secret()
 		}
 	case "OPEN":
-		p.want("DECRYPTION", "BY", "PASSWORD", "=")
+		p.expect("DECRYPTION", "BY", "PASSWORD", "=")
 		s.Password = p.secret()
 	case "ALTER":
 		switch {
-		case p.got("FORCE", "REGENERATE"):
+		case p.accept("FORCE", "REGENERATE"):
 			s.Detail = "FORCE REGENERATE"
-		case p.got("REGENERATE"):
+		case p.accept("REGENERATE"):
 			s.Detail = "REGENERATE"
 		default:
-			s.Detail = p.wantAny("ADD", "DROP") + " ENCRYPTION BY "
-			p.want("ENCRYPTION", "BY")
-			if p.got("SERVICE", "MASTER", "KEY") {
+			s.Detail = p.expectAny("ADD", "DROP") + " ENCRYPTION BY "
+			p.expect("ENCRYPTION", "BY")
+			if p.accept("SERVICE", "MASTER", "KEY") {
 				s.Detail += "SERVICE MASTER KEY"
 				return s
 			}
 			s.Detail += "PASSWORD"
-			p.want("PASSWORD", "=")
+			p.expect("PASSWORD", "=")
 			s.Password = p.secret()
 			return s
 		}
-		p.want("WITH", "ENCRYPTION", "BY", "PASSWORD", "=")
+		p.expect("WITH", "ENCRYPTION", "BY", "PASSWORD", "=")
 		s.Password = p.secret()
 	}
 	return s
@@ -239,15 +239,15 @@ func (p *parser) masterKey(action string) Stmt {
 
 // permission reads GRANT, DENY and REVOKE.
 func (p *parser) permission() Stmt {
-	s := &PermissionStmt{Action: p.next().up}
-	s.GrantOptionFor = s.Action == "REVOKE" && p.got("GRANT", "OPTION", "FOR")
+	s := &PermissionStmt{Action: p.next().upper}
+	s.GrantOptionFor = s.Action == "REVOKE" && p.accept("GRANT", "OPTION", "FOR")
 	for {
-		perm := &Permission{node: p.here()}
-		for p.tok().kind == tokWord && !p.atAny("ON", "TO", "FROM") {
+		perm := &Permission{node: p.newNode()}
+		for p.current().kind == tokWord && !p.atAny("ON", "TO", "FROM") {
 			if perm.Name != "" {
 				perm.Name += " "
 			}
-			perm.Name += p.next().up
+			perm.Name += p.next().upper
 		}
 		if perm.Name == "" {
 			p.fail()
@@ -261,30 +261,30 @@ func (p *parser) permission() Stmt {
 		}
 		perm.Columns = p.optionalIdentList()
 		s.Permissions = append(s.Permissions, perm)
-		if !p.got(",") {
+		if !p.accept(",") {
 			break
 		}
 	}
-	if p.got("ON") {
+	if p.accept("ON") {
 		s.Class = p.securable()
 		s.On = p.securableName(s.Class)
 		s.Columns = p.optionalIdentList()
 	}
 	if s.Action == "REVOKE" {
-		p.wantAny("TO", "FROM")
+		p.expectAny("TO", "FROM")
 	} else {
-		p.want("TO")
+		p.expect("TO")
 	}
 	s.To = []Ident{p.principal()}
-	for p.got(",") {
+	for p.accept(",") {
 		s.To = append(s.To, p.principal())
 	}
 	if s.Action == "GRANT" {
-		s.WithGrantOption = p.got("WITH", "GRANT", "OPTION")
+		s.WithGrantOption = p.accept("WITH", "GRANT", "OPTION")
 	} else {
-		s.Cascade = p.got("CASCADE")
+		s.Cascade = p.accept("CASCADE")
 	}
-	if p.got("AS") {
+	if p.accept("AS") {
 		s.As = p.principal()
 	}
 	return s
@@ -293,15 +293,15 @@ func (p *parser) permission() Stmt {
 // securable reads the class before ::; "" if there is none.
 func (p *parser) securable() string {
 	n := 0
-	for p.ahead(n).kind == tokWord {
+	for p.peek(n).kind == tokWord {
 		n++
 	}
-	if n == 0 || !p.ahead(n).is("::") {
+	if n == 0 || !p.peek(n).is("::") {
 		return ""
 	}
-	class := p.next().up
+	class := p.next().upper
 	for !p.at("::") {
-		class += " " + p.next().up
+		class += " " + p.next().upper
 	}
 	p.next()
 	return class
@@ -310,7 +310,7 @@ func (p *parser) securable() string {
 // securableName reads the name of a securable; that of a role may be PUBLIC.
 func (p *parser) securableName(class string) *ObjectName {
 	if class == "ROLE" {
-		n := p.here()
+		n := p.newNode()
 		return &ObjectName{node: n, Parts: []Ident{p.principal()}}
 	}
 	return p.objectName()
@@ -318,11 +318,11 @@ func (p *parser) securableName(class string) *ObjectName {
 
 // alterAuthorization reads ALTER AUTHORIZATION behind AUTHORIZATION.
 func (p *parser) alterAuthorization() Stmt {
-	p.want("ON")
+	p.expect("ON")
 	s := &AlterAuthorizationStmt{Class: p.securable()}
 	s.Name = p.securableName(s.Class)
-	p.want("TO")
-	if p.got("SCHEMA", "OWNER") {
+	p.expect("TO")
+	if p.accept("SCHEMA", "OWNER") {
 		s.SchemaOwner = true
 		return s
 	}

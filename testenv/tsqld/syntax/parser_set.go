@@ -15,26 +15,26 @@ var valueOptions = wordSet(`CONTEXT_INFO DATEFIRST DATEFORMAT DEADLOCK_PRIORITY 
 // set reads SET.
 func (p *parser) set() Stmt {
 	p.next()
-	t := p.tok()
+	t := p.current()
 	switch {
 	case t.kind == tokVar:
 		return p.setVar()
 	case p.atAny("TRAN", "TRANSACTION"):
 		return p.setIsolation()
-	case p.got("IDENTITY_INSERT"):
+	case p.accept("IDENTITY_INSERT"):
 		s := &SetIdentityInsertStmt{Table: p.objectName()}
 		s.On = p.onOff()
 		return s
-	case p.got("STATISTICS"):
-		s := &SetStatisticsStmt{Options: []string{p.wantAny("IO", "TIME", "PROFILE", "XML")}}
-		for p.got(",") {
-			s.Options = append(s.Options, p.wantAny("IO", "TIME", "PROFILE", "XML"))
+	case p.accept("STATISTICS"):
+		s := &SetStatisticsStmt{Options: []string{p.expectAny("IO", "TIME", "PROFILE", "XML")}}
+		for p.accept(",") {
+			s.Options = append(s.Options, p.expectAny("IO", "TIME", "PROFILE", "XML"))
 		}
 		s.On = p.onOff()
 		return s
-	case p.got("OFFSETS"):
+	case p.accept("OFFSETS"):
 		for p.err == nil && !p.atAny("ON", "OFF") {
-			if p.tok().kind != tokWord && !p.at(",") {
+			if p.current().kind != tokWord && !p.at(",") {
 				p.fail()
 				return nil
 			}
@@ -42,29 +42,29 @@ func (p *parser) set() Stmt {
 		}
 		p.onOff()
 		return &UnsupportedStmt{What: "SET OFFSETS"}
-	case p.got("FIPS_FLAGGER"):
-		if p.gotAny("ON", "OFF") == "" {
+	case p.accept("FIPS_FLAGGER"):
+		if p.acceptAny("ON", "OFF") == "" {
 			p.wordOrExpr()
 		}
 		return &UnsupportedStmt{What: "SET FIPS_FLAGGER"}
-	case t.kind == tokWord && valueOptions[t.up]:
+	case t.kind == tokWord && valueOptions[t.upper]:
 		p.next()
-		return &SetValueStmt{Option: t.up, Value: p.wordOrExpr()}
+		return &SetValueStmt{Option: t.upper, Value: p.wordOrExpr()}
 	}
 	s := &SetOptionStmt{}
 	for {
-		t := p.tok()
-		if t.kind != tokWord || reserved[t.up] {
+		t := p.current()
+		if t.kind != tokWord || reserved[t.upper] {
 			p.fail()
 			return nil
 		}
-		if !onOffOptions[t.up] {
+		if !onOffOptions[t.upper] {
 			p.errorAt(t, mserr.NotRecognized(t.text, "SET option"))
 			return nil
 		}
 		p.next()
-		s.Options = append(s.Options, t.up)
-		if !p.got(",") {
+		s.Options = append(s.Options, t.upper)
+		if !p.accept(",") {
 			break
 		}
 	}
@@ -73,12 +73,12 @@ func (p *parser) set() Stmt {
 }
 
 // onOff reads ON or OFF.
-func (p *parser) onOff() bool { return p.wantAny("ON", "OFF") == "ON" }
+func (p *parser) onOff() bool { return p.expectAny("ON", "OFF") == "ON" }
 
 // wordOrExpr reads a value; a bare word is a string.
 func (p *parser) wordOrExpr() Expr {
-	if atIdent(p.tok()) {
-		e := expr{p.here()}
+	if atIdent(p.current()) {
+		e := expr{p.newNode()}
 		return &Literal{expr: e, Kind: StringLit, Text: p.ident().Name, Bare: true}
 	}
 	return p.expr()
@@ -90,20 +90,20 @@ func (p *parser) setVar() Stmt {
 	if p.at(".") {
 		p.next()
 		s.Method = p.ident().Name
-		if p.got("=") {
+		if p.accept("=") {
 			p.reject("assignment to a property")
 			return nil
 		}
-		p.want("(")
+		p.expect("(")
 		if !p.at(")") {
 			s.Args = p.exprList()
 		}
-		p.want(")")
+		p.expect(")")
 		return s
 	}
 	s.Op = p.assign()
 	if p.at("CURSOR") {
-		s.Cursor = &CursorDef{node: p.here()}
+		s.Cursor = &CursorDef{node: p.newNode()}
 		p.cursorDef(s.Cursor)
 		return s
 	}
@@ -113,19 +113,19 @@ func (p *parser) setVar() Stmt {
 
 // setIsolation reads SET TRANSACTION ISOLATION LEVEL.
 func (p *parser) setIsolation() Stmt {
-	p.wantAny("TRAN", "TRANSACTION") // TRAN is not documented here; Hangfire sends it
-	p.want("ISOLATION", "LEVEL")
+	p.expectAny("TRAN", "TRANSACTION") // TRAN is not documented here; Hangfire sends it
+	p.expect("ISOLATION", "LEVEL")
 	s := &SetIsolationStmt{}
 	switch {
-	case p.got("READ", "UNCOMMITTED"):
+	case p.accept("READ", "UNCOMMITTED"):
 		s.Level = ReadUncommitted
-	case p.got("READ", "COMMITTED"):
+	case p.accept("READ", "COMMITTED"):
 		s.Level = ReadCommitted
-	case p.got("REPEATABLE", "READ"):
+	case p.accept("REPEATABLE", "READ"):
 		s.Level = RepeatableRead
-	case p.got("SERIALIZABLE"):
+	case p.accept("SERIALIZABLE"):
 		s.Level = Serializable
-	case p.got("SNAPSHOT"):
+	case p.accept("SNAPSHOT"):
 		s.Level = Snapshot
 	default:
 		p.fail()

@@ -11,9 +11,9 @@ func (p *parser) batch() []Stmt {
 	for p.at(";") {
 		p.next()
 	}
-	p.first = p.i
-	list := p.stmts(func() bool { return p.tok().kind == tokEOF || p.alone })
-	p.wantEOF()
+	p.firstToken = p.pos
+	list := p.stmts(func() bool { return p.current().kind == tokEOF || p.mustEndBatch })
+	p.expectEOF()
 	return list
 }
 
@@ -22,10 +22,10 @@ func (p *parser) stmts(end func() bool) []Stmt {
 	var list []Stmt
 	p.terminated = true
 	for p.err == nil {
-		for p.got(";") {
+		for p.accept(";") {
 			p.terminated = true
 		}
-		if p.tok().kind == tokEOF || end() {
+		if p.current().kind == tokEOF || end() {
 			return list
 		}
 		s := p.stmt()
@@ -38,8 +38,8 @@ func (p *parser) stmts(end func() bool) []Stmt {
 	return list
 }
 
-// inner reads the one statement behind IF, ELSE and WHILE; it may start with WITH or THROW without a semicolon before.
-func (p *parser) inner() Stmt {
+// nestedStmt reads the one statement behind IF, ELSE and WHILE; it may start with WITH or THROW without a semicolon before.
+func (p *parser) nestedStmt() Stmt {
 	p.terminated = true
 	return p.stmt()
 }
@@ -50,12 +50,12 @@ func (p *parser) stmt() Stmt {
 		return nil
 	}
 	defer p.leave()
-	start := p.tok()
+	start := p.current()
 	s := p.statement()
 	if p.err != nil || s == nil {
 		return nil
 	}
-	s.setExtent(start.at, p.last().end)
+	s.setExtent(start.at, p.previous().end)
 	if u, ok := s.(*UnsupportedStmt); ok {
 		u.Text = p.src[s.Start():s.End()]
 	}
@@ -64,7 +64,7 @@ func (p *parser) stmt() Stmt {
 
 // statement reads a statement by its first words.
 func (p *parser) statement() Stmt {
-	t := p.tok()
+	t := p.current()
 	if t.kind == tokQuoted {
 		return p.implicitExec()
 	}
@@ -78,7 +78,7 @@ func (p *parser) statement() Stmt {
 		p.fail()
 		return nil
 	}
-	switch t.up {
+	switch t.upper {
 	case "SELECT":
 		return p.selectStmt()
 	case "WITH":
@@ -86,17 +86,17 @@ func (p *parser) statement() Stmt {
 	case "INSERT":
 		return p.insert(nil)
 	case "UPDATE":
-		if p.ahead(1).is("STATISTICS") {
+		if p.peek(1).is("STATISTICS") {
 			return p.updateStatistics()
 		}
 		return p.update(nil)
 	case "DELETE":
-		return p.delete(nil)
+		return p.deleteStmt(nil)
 	case "MERGE":
 		return p.merge(nil)
 	case "TRUNCATE":
 		p.next()
-		p.want("TABLE")
+		p.expect("TABLE")
 		s := &TruncateStmt{Table: p.objectName()}
 		if p.at("WITH", "(") {
 			p.reject("TRUNCATE TABLE with partitions")
@@ -120,13 +120,13 @@ func (p *parser) statement() Stmt {
 		return p.begin()
 	case "BREAK":
 		p.next()
-		if p.loops == 0 {
+		if p.whileDepth == 0 {
 			p.errorAt(t, mserr.BreakOutsideWhile())
 		}
 		return &BreakStmt{}
 	case "CONTINUE":
 		p.next()
-		if p.loops == 0 {
+		if p.whileDepth == 0 {
 			p.errorAt(t, mserr.ContinueOutsideWhile())
 		}
 		return &ContinueStmt{}
@@ -155,7 +155,7 @@ func (p *parser) statement() Stmt {
 			p.reject("WAITFOR of a queue")
 			return nil
 		}
-		s := &WaitForStmt{Time: p.wantAny("DELAY", "TIME") == "TIME"}
+		s := &WaitForStmt{Time: p.expectAny("DELAY", "TIME") == "TIME"}
 		s.Value = p.constantOrVariable(tokString, tokNString)
 		return s
 	case "COMMIT", "ROLLBACK", "SAVE":
@@ -168,8 +168,8 @@ func (p *parser) statement() Stmt {
 	case "REVERT":
 		p.next()
 		s := &RevertStmt{}
-		if p.got("WITH", "COOKIE") {
-			p.want("=")
+		if p.accept("WITH", "COOKIE") {
+			p.expect("=")
 			s.Cookie = p.expr()
 		}
 		return s
@@ -182,22 +182,22 @@ func (p *parser) statement() Stmt {
 	case "CHECKPOINT":
 		p.next()
 		s := &CheckpointStmt{}
-		if p.tok().kind == tokInt {
+		if p.current().kind == tokInt {
 			s.Duration = p.literal()
 		}
 		return s
 	case "RECONFIGURE":
 		p.next()
-		return &ReconfigureStmt{Override: p.got("WITH", "OVERRIDE")}
+		return &ReconfigureStmt{Override: p.accept("WITH", "OVERRIDE")}
 	case "KILL":
 		return p.kill()
 	case "SHUTDOWN":
 		p.next()
-		return &ShutdownStmt{NoWait: p.got("WITH", "NOWAIT")}
+		return &ShutdownStmt{NoWait: p.accept("WITH", "NOWAIT")}
 	case "SETUSER":
 		p.next()
 		p.literal()
-		p.got("WITH", "NORESET")
+		p.accept("WITH", "NORESET")
 		return &UnsupportedStmt{What: "SETUSER"}
 	case "LINENO":
 		p.next()
@@ -207,18 +207,18 @@ func (p *parser) statement() Stmt {
 		p.reject("BULK INSERT")
 		return nil
 	case "READTEXT", "WRITETEXT", "UPDATETEXT":
-		p.reject(t.up)
+		p.reject(t.upper)
 		return nil
 	case "THROW":
-		if n := p.ahead(1); p.throwFollows(n) {
+		if n := p.peek(1); p.throwFollows(n) {
 			return p.throw()
 		}
 	case "ENABLE", "DISABLE":
-		if p.ahead(1).is("TRIGGER") {
+		if p.peek(1).is("TRIGGER") {
 			return p.trigger()
 		}
 	}
-	if reserved[t.up] {
+	if reserved[t.upper] {
 		p.fail()
 		return nil
 	}
@@ -241,10 +241,10 @@ func (p *parser) throwFollows(n *token) bool {
 // semicolon.
 func (p *parser) withStmt() Stmt {
 	if !p.terminated {
-		p.errorAt(p.tok(), mserr.SyntaxWith())
+		p.errorAt(p.current(), mserr.SyntaxWith())
 		return nil
 	}
-	at := p.here()
+	at := p.newNode()
 	with := p.with()
 	switch {
 	case p.at("INSERT"):
@@ -252,7 +252,7 @@ func (p *parser) withStmt() Stmt {
 	case p.at("UPDATE"):
 		return p.update(with)
 	case p.at("DELETE"):
-		return p.delete(with)
+		return p.deleteStmt(with)
 	case p.at("MERGE"):
 		return p.merge(with)
 	case p.at("SELECT"), p.at("("):
@@ -268,15 +268,15 @@ func (p *parser) withStmt() Stmt {
 
 // atLabel reports whether a label comes: a name with its colon right behind it.
 func (p *parser) atLabel() bool {
-	t, n := p.tok(), p.ahead(1)
+	t, n := p.current(), p.peek(1)
 	return atIdent(t) && n.is(":") && n.at.Offset == t.end
 }
 
 // label reads "name:".
 func (p *parser) label() Stmt {
-	t := p.tok()
+	t := p.current()
 	id := p.ident()
-	p.want(":")
+	p.expect(":")
 	key := lower(id.Name)
 	if p.labels[key] {
 		p.errorAt(t, mserr.DuplicateLabel(id.Name))
@@ -298,20 +298,20 @@ func (p *parser) checkLabels() {
 
 // exprFollows reports whether a value comes, behind RETURN.
 func (p *parser) exprFollows() bool {
-	t := p.tok()
+	t := p.current()
 	switch t.kind {
 	case tokEOF:
 		return false
 	case tokWord:
-		if reserved[t.up] {
-			switch t.up {
+		if reserved[t.upper] {
+			switch t.upper {
 			case "NULL", "CASE", "COALESCE", "NULLIF", "CONVERT", "TRY_CONVERT", "LEFT", "RIGHT", "CURRENT_TIMESTAMP",
 				"CURRENT_USER", "SESSION_USER", "SYSTEM_USER", "USER":
 				return true
 			}
 			return false
 		}
-		n := p.ahead(1)
+		n := p.peek(1)
 		return n.is("(") || n.is(".")
 	case tokQuoted:
 		return true
@@ -325,12 +325,12 @@ func (p *parser) exprFollows() bool {
 func (p *parser) ifStmt() Stmt {
 	p.next()
 	s := &IfStmt{Cond: p.cond()}
-	s.Then = p.inner()
+	s.Then = p.nestedStmt()
 	if p.at(";", "ELSE") {
 		p.next()
 	}
-	if p.got("ELSE") {
-		s.Else = p.inner()
+	if p.accept("ELSE") {
+		s.Else = p.nestedStmt()
 	}
 	return s
 }
@@ -339,9 +339,9 @@ func (p *parser) ifStmt() Stmt {
 func (p *parser) whileStmt() Stmt {
 	p.next()
 	s := &WhileStmt{Cond: p.cond()}
-	p.loops++
-	s.Body = p.inner()
-	p.loops--
+	p.whileDepth++
+	s.Body = p.nestedStmt()
+	p.whileDepth--
 	return s
 }
 
@@ -357,7 +357,7 @@ func (p *parser) begin() Stmt {
 		p.next()
 		return p.beginTran(true)
 	case p.at("DIALOG"), p.at("CONVERSATION"):
-		p.reject("BEGIN " + p.tok().up)
+		p.reject("BEGIN " + p.current().upper)
 		return nil
 	case p.at("ATOMIC", "WITH"):
 		p.reject("BEGIN ATOMIC")
@@ -367,35 +367,35 @@ func (p *parser) begin() Stmt {
 	if len(s.Body) == 0 && p.err == nil {
 		p.fail() // SQL Server allows no empty block
 	}
-	p.want("END")
+	p.expect("END")
 	return s
 }
 
 // try reads TRY ... CATCH.
 func (p *parser) try() Stmt {
 	end := func() bool { return p.at("END") }
-	p.want("TRY")
+	p.expect("TRY")
 	s := &TryStmt{Try: p.stmts(end)}
 	if len(s.Try) == 0 && p.err == nil {
 		p.fail() // only the CATCH block may be empty
 	}
-	p.want("END", "TRY")
-	p.want("BEGIN", "CATCH")
+	p.expect("END", "TRY")
+	p.expect("BEGIN", "CATCH")
 	s.Catch = p.stmts(end)
-	p.want("END", "CATCH")
+	p.expect("END", "CATCH")
 	return s
 }
 
 // tranName reads the name of a transaction or savepoint; nil if there is none.
 func (p *parser) tranName() Expr {
 	const maxTranName = 32 // "BEGIN TRANSACTION"
-	t := p.tok()
-	e := expr{p.here()}
+	t := p.current()
+	e := expr{p.newNode()}
 	switch {
 	case t.kind == tokVar:
 		p.next()
 		return &VarRef{expr: e, Name: t.text}
-	case atIdent(t) && !p.ahead(1).is(":"):
+	case atIdent(t) && !p.peek(1).is(":"):
 		if name := []rune(t.text); len(name) > maxTranName { // variables are cut instead
 			p.errorAt(t, mserr.IdentifierTooLong(string(name[:maxTranName]), maxTranName))
 		}
@@ -406,9 +406,9 @@ func (p *parser) tranName() Expr {
 
 // beginTran reads BEGIN TRANSACTION behind BEGIN.
 func (p *parser) beginTran(distributed bool) Stmt {
-	p.wantAny("TRAN", "TRANSACTION")
+	p.expectAny("TRAN", "TRANSACTION")
 	s := &BeginTranStmt{Distributed: distributed, Name: p.tranName()}
-	if p.got("WITH", "MARK") {
+	if p.accept("WITH", "MARK") {
 		s.HasMark = true
 		if l := p.literal(); l != nil {
 			s.Mark = l
@@ -419,23 +419,23 @@ func (p *parser) beginTran(distributed bool) Stmt {
 
 // transaction reads COMMIT, ROLLBACK and SAVE.
 func (p *parser) transaction() Stmt {
-	verb := p.next().up
+	verb := p.next().upper
 	var name Expr
-	tran := p.gotAny("TRAN", "TRANSACTION") != ""
+	tran := p.acceptAny("TRAN", "TRANSACTION") != ""
 	switch {
 	case tran:
 		name = p.tranName()
 	case verb == "SAVE":
 		p.fail()
 	default:
-		p.got("WORK")
+		p.accept("WORK")
 	}
 	switch verb {
 	case "COMMIT":
 		s := &CommitStmt{Name: name}
-		if p.got("WITH", "(", "DELAYED_DURABILITY", "=") {
-			s.Durable = p.wantAny("ON", "OFF")
-			p.want(")")
+		if p.accept("WITH", "(", "DELAYED_DURABILITY", "=") {
+			s.Durable = p.expectAny("ON", "OFF")
+			p.expect(")")
 		}
 		return s
 	case "ROLLBACK":
@@ -451,22 +451,22 @@ func (p *parser) transaction() Stmt {
 func (p *parser) throw() Stmt {
 	p.next()
 	s := &ThrowStmt{}
-	t := p.tok()
+	t := p.current()
 	if t.kind != tokInt && t.kind != tokVar {
 		return s
 	}
 	s.Number = p.constantOrVariable(tokInt)
-	p.want(",")
+	p.expect(",")
 	s.Message = p.constantOrVariable(tokString, tokNString)
-	p.want(",")
+	p.expect(",")
 	s.State = p.constantOrVariable(tokInt)
 	return s
 }
 
 // constantOrVariable reads a constant of one of some kinds or a variable, where the grammar has no expression.
 func (p *parser) constantOrVariable(kinds ...tokenKind) Expr {
-	t := p.tok()
-	e := expr{p.here()}
+	t := p.current()
+	e := expr{p.newNode()}
 	switch {
 	case t.kind == tokVar:
 		p.next()
@@ -481,19 +481,19 @@ func (p *parser) constantOrVariable(kinds ...tokenKind) Expr {
 // raiserror reads RAISERROR.
 func (p *parser) raiserror() Stmt {
 	p.next()
-	p.want("(")
+	p.expect("(")
 	s := &RaiserrorStmt{Message: p.expr()}
-	p.want(",")
+	p.expect(",")
 	s.Severity = p.expr()
-	p.want(",")
+	p.expect(",")
 	s.State = p.expr()
-	for p.got(",") {
+	for p.accept(",") {
 		s.Args = append(s.Args, p.expr())
 	}
-	p.want(")")
-	if p.got("WITH") {
+	p.expect(")")
+	if p.accept("WITH") {
 		for {
-			switch p.wantAny("LOG", "NOWAIT", "SETERROR") {
+			switch p.expectAny("LOG", "NOWAIT", "SETERROR") {
 			case "LOG":
 				s.Log = true
 			case "NOWAIT":
@@ -501,7 +501,7 @@ func (p *parser) raiserror() Stmt {
 			case "SETERROR":
 				s.SetError = true
 			}
-			if !p.got(",") {
+			if !p.accept(",") {
 				break
 			}
 		}
@@ -511,7 +511,7 @@ func (p *parser) raiserror() Stmt {
 
 // variable reads the name of a variable.
 func (p *parser) variable() string {
-	t := p.tok()
+	t := p.current()
 	if t.kind != tokVar {
 		p.fail()
 		return ""
@@ -523,28 +523,28 @@ func (p *parser) variable() string {
 // declare reads DECLARE.
 func (p *parser) declare() Stmt {
 	p.next()
-	p.declared()
-	if p.tok().kind != tokVar {
+	p.markDeclared()
+	if p.current().kind != tokVar {
 		return p.declareCursor()
 	}
 	s := &DeclareStmt{}
 	for {
-		p.declared()
-		v := &VarDecl{node: p.here(), Name: p.variable()}
-		p.got("AS")
+		p.markDeclared()
+		v := &VarDecl{node: p.newNode(), Name: p.variable()}
+		p.accept("AS")
 		switch {
-		case p.got("TABLE"):
+		case p.accept("TABLE"):
 			v.Table = p.tableDef()
-		case p.got("CURSOR"):
+		case p.accept("CURSOR"):
 			v.Cursor = true
 		default:
 			v.Type = p.typeRef()
-			if p.got("=") {
+			if p.accept("=") {
 				v.Init = p.expr()
 			}
 		}
 		s.Vars = append(s.Vars, v)
-		if !p.got(",") {
+		if !p.accept(",") {
 			return s
 		}
 	}
@@ -553,9 +553,9 @@ func (p *parser) declare() Stmt {
 // declareCursor reads DECLARE name CURSOR.
 func (p *parser) declareCursor() Stmt {
 	s := &DeclareCursorStmt{Name: p.ident()}
-	c := &CursorDef{node: p.here()}
+	c := &CursorDef{node: p.newNode()}
 	for p.err == nil && !p.at("CURSOR") {
-		switch p.wantAny("INSENSITIVE", "SCROLL") {
+		switch p.expectAny("INSENSITIVE", "SCROLL") {
 		case "INSENSITIVE":
 			c.Insensitive = true
 		case "SCROLL":
@@ -569,20 +569,20 @@ func (p *parser) declareCursor() Stmt {
 
 // cursorDef reads CURSOR options FOR query.
 func (p *parser) cursorDef(c *CursorDef) {
-	p.want("CURSOR")
+	p.expect("CURSOR")
 	for p.err == nil && !p.at("FOR") {
 		t := p.next()
-		switch t.up {
+		switch t.upper {
 		case "LOCAL", "GLOBAL":
-			c.Scope = t.up
+			c.Scope = t.upper
 		case "FORWARD_ONLY":
 			c.ForwardOnly = true
 		case "SCROLL":
 			c.Scroll = true
 		case "STATIC", "KEYSET", "DYNAMIC", "FAST_FORWARD":
-			c.Kind = t.up
+			c.Kind = t.upper
 		case "READ_ONLY", "SCROLL_LOCKS", "OPTIMISTIC":
-			c.Concurrency = t.up
+			c.Concurrency = t.upper
 		case "TYPE_WARNING":
 			c.TypeWarning = true
 		default:
@@ -590,16 +590,16 @@ func (p *parser) cursorDef(c *CursorDef) {
 			return
 		}
 	}
-	p.want("FOR")
+	p.expect("FOR")
 	c.Query = p.query()
 	switch {
-	case p.got("FOR", "READ", "ONLY"), p.got("FOR", "READ_ONLY"):
+	case p.accept("FOR", "READ", "ONLY"), p.accept("FOR", "READ_ONLY"):
 		c.ReadOnly = true
-	case p.got("FOR", "UPDATE"):
+	case p.accept("FOR", "UPDATE"):
 		c.ForUpdate = true
-		if p.got("OF") {
+		if p.accept("OF") {
 			c.UpdateColumns = []Ident{p.ident()}
-			for p.got(",") {
+			for p.accept(",") {
 				c.UpdateColumns = append(c.UpdateColumns, p.ident())
 			}
 		}
@@ -609,12 +609,12 @@ func (p *parser) cursorDef(c *CursorDef) {
 
 // cursorRef reads a cursor's name.
 func (p *parser) cursorRef() *CursorRef {
-	c := &CursorRef{node: p.here()}
-	if p.tok().kind == tokVar {
+	c := &CursorRef{node: p.newNode()}
+	if p.current().kind == tokVar {
 		c.Name = p.next().text
 		return c
 	}
-	if p.at("GLOBAL") && atIdent(p.ahead(1)) {
+	if p.at("GLOBAL") && atIdent(p.peek(1)) {
 		p.next()
 		c.Global = true
 	}
@@ -624,7 +624,7 @@ func (p *parser) cursorRef() *CursorRef {
 
 // cursor reads OPEN, CLOSE, DEALLOCATE and FETCH, and the keys that are opened and closed.
 func (p *parser) cursor() Stmt {
-	verb := p.next().up
+	verb := p.next().upper
 	if verb != "FETCH" {
 		switch {
 		case p.at("SYMMETRIC", "KEY"):
@@ -632,21 +632,21 @@ func (p *parser) cursor() Stmt {
 			p.next()
 			p.ident()
 			if verb == "OPEN" {
-				p.want("DECRYPTION", "BY")
-				if p.wantAny("CERTIFICATE", "PASSWORD", "SYMMETRIC", "ASYMMETRIC") == "PASSWORD" {
-					p.want("=")
+				p.expect("DECRYPTION", "BY")
+				if p.expectAny("CERTIFICATE", "PASSWORD", "SYMMETRIC", "ASYMMETRIC") == "PASSWORD" {
+					p.expect("=")
 					p.literal()
 				} else {
-					p.got("KEY")
+					p.accept("KEY")
 					p.ident()
-					if p.got("WITH", "PASSWORD", "=") {
+					if p.accept("WITH", "PASSWORD", "=") {
 						p.literal()
 					}
 				}
 			}
 			return &UnsupportedStmt{What: verb + " SYMMETRIC KEY"}
 		case p.at("ALL", "SYMMETRIC"):
-			p.want("ALL", "SYMMETRIC", "KEYS")
+			p.expect("ALL", "SYMMETRIC", "KEYS")
 			return &UnsupportedStmt{What: verb + " ALL SYMMETRIC KEYS"}
 		case p.at("MASTER", "KEY"):
 			return p.masterKey(verb)
@@ -661,25 +661,25 @@ func (p *parser) cursor() Stmt {
 		return &DeallocateStmt{Cursor: p.cursorRef()}
 	}
 	s := &FetchStmt{}
-	if p.tok().kind == tokWord && !p.ahead(1).is("INTO") {
+	if p.current().kind == tokWord && !p.peek(1).is("INTO") {
 		direction, ok := map[string]FetchDirection{
 			"NEXT": FetchNext, "PRIOR": FetchPrior, "FIRST": FetchFirst, "LAST": FetchLast,
 			"ABSOLUTE": FetchAbsolute, "RELATIVE": FetchRelative,
-		}[p.tok().up]
+		}[p.current().upper]
 		if ok {
 			p.next()
 			s.Direction = direction
 			if direction >= FetchAbsolute {
 				s.Offset = p.expr()
 			}
-			p.want("FROM")
+			p.expect("FROM")
 		}
 	}
-	p.got("FROM")
+	p.accept("FROM")
 	s.Cursor = p.cursorRef()
-	if p.got("INTO") {
+	if p.accept("INTO") {
 		s.Into = []string{p.variable()}
-		for p.got(",") {
+		for p.accept(",") {
 			s.Into = append(s.Into, p.variable())
 		}
 	}

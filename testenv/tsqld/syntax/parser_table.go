@@ -2,15 +2,15 @@ package syntax
 
 // tableDef reads a table's definition in parentheses.
 func (p *parser) tableDef() *TableDef {
-	d := &TableDef{node: p.here()}
-	p.want("(")
+	d := &TableDef{node: p.newNode()}
+	p.expect("(")
 	for p.err == nil {
 		p.tableElement(d)
-		if !p.got(",") || p.at(")") { // a trailing comma is allowed
+		if !p.accept(",") || p.at(")") { // a trailing comma is allowed
 			break
 		}
 	}
-	p.want(")")
+	p.expect(")")
 	return d
 }
 
@@ -30,11 +30,11 @@ func (p *parser) tableElement(d *TableDef) {
 
 // columnDef reads a column.
 func (p *parser) columnDef() *ColumnDef {
-	c := &ColumnDef{node: p.here(), Name: p.ident()}
+	c := &ColumnDef{node: p.newNode(), Name: p.ident()}
 	switch {
-	case p.got("AS"):
+	case p.accept("AS"):
 		c.Computed = p.expr()
-		if p.got("PERSISTED") {
+		if p.accept("PERSISTED") {
 			c.Persisted = true
 			c.Null = p.nullSpec()
 		}
@@ -51,28 +51,28 @@ func (p *parser) columnDef() *ColumnDef {
 // columnOption reads one attribute of a column; false if there is none.
 func (p *parser) columnOption(c *ColumnDef) bool {
 	switch {
-	case p.got("COLLATE"):
+	case p.accept("COLLATE"):
 		c.Collation = p.ident().Name
 	case p.at("NULL"), p.at("NOT", "NULL"):
 		c.Null = p.nullSpec()
 	case p.at("IDENTITY"):
-		id := &IdentitySpec{node: p.here(), Seed: "1", Increment: "1"}
+		id := &IdentitySpec{node: p.newNode(), Seed: "1", Increment: "1"}
 		p.next()
-		if p.got("(") {
+		if p.accept("(") {
 			id.Seed = p.signedInteger()
-			p.want(",")
+			p.expect(",")
 			id.Increment = p.signedInteger()
-			p.want(")")
+			p.expect(")")
 		}
-		id.NotForReplication = p.got("NOT", "FOR", "REPLICATION")
+		id.NotForReplication = p.accept("NOT", "FOR", "REPLICATION")
 		c.Identity = id
-	case p.got("ROWGUIDCOL"):
+	case p.accept("ROWGUIDCOL"):
 		c.RowGUIDCol = true
-	case p.got("SPARSE"):
+	case p.accept("SPARSE"):
 		c.Sparse = true
-	case p.got("PERSISTED"):
+	case p.accept("PERSISTED"):
 		c.Persisted = true
-	case p.at("DEFAULT"), p.at("CONSTRAINT") && p.ahead(2).is("DEFAULT"):
+	case p.at("DEFAULT"), p.at("CONSTRAINT") && p.peek(2).is("DEFAULT"):
 		c.Default, _ = p.constraint(true).(*DefaultConstraint)
 	case p.atAny("CONSTRAINT", "PRIMARY", "UNIQUE", "FOREIGN", "REFERENCES", "CHECK"):
 		c.Constraints = append(c.Constraints, p.constraint(true))
@@ -96,14 +96,14 @@ func (p *parser) columnOption(c *ColumnDef) bool {
 
 // constraint reads a constraint; column says that it is written on a column.
 func (p *parser) constraint(column bool) Constraint {
-	c := constraint{node: p.here()}
-	if p.got("CONSTRAINT") {
+	c := constraint{node: p.newNode()}
+	if p.accept("CONSTRAINT") {
 		c.Name = p.ident()
 	}
 	switch {
 	case p.at("PRIMARY", "KEY"), p.at("UNIQUE"):
 		k := &KeyConstraint{constraint: c, Primary: p.at("PRIMARY")}
-		if p.next().up == "PRIMARY" {
+		if p.next().upper == "PRIMARY" {
 			p.next()
 		}
 		k.Clustering = p.clustering()
@@ -117,35 +117,35 @@ func (p *parser) constraint(column bool) Constraint {
 		return k
 	case p.at("CHECK"):
 		p.next()
-		k := &CheckConstraint{constraint: c, NotForReplication: p.got("NOT", "FOR", "REPLICATION")}
-		p.want("(")
+		k := &CheckConstraint{constraint: c, NotForReplication: p.accept("NOT", "FOR", "REPLICATION")}
+		p.expect("(")
 		k.Cond = p.cond()
-		p.want(")")
+		p.expect(")")
 		return k
 	case p.at("DEFAULT"):
 		p.next()
 		k := &DefaultConstraint{constraint: c, Value: p.expr()}
 		if !column {
-			p.want("FOR")
+			p.expect("FOR")
 			k.Column = p.ident()
 		}
-		k.WithValues = p.got("WITH", "VALUES")
+		k.WithValues = p.accept("WITH", "VALUES")
 		return k
 	}
 	k := &ForeignKeyConstraint{constraint: c}
-	if p.got("FOREIGN", "KEY") && (!column || p.at("(")) {
+	if p.accept("FOREIGN", "KEY") && (!column || p.at("(")) {
 		k.Columns = p.identList()
 	}
-	p.want("REFERENCES")
+	p.expect("REFERENCES")
 	k.RefTable = p.objectName()
 	k.RefColumns = p.optionalIdentList()
 	for {
 		switch {
-		case p.got("ON", "DELETE"):
+		case p.accept("ON", "DELETE"):
 			k.OnDelete = p.refAction()
-		case p.got("ON", "UPDATE"):
+		case p.accept("ON", "UPDATE"):
 			k.OnUpdate = p.refAction()
-		case p.got("NOT", "FOR", "REPLICATION"):
+		case p.accept("NOT", "FOR", "REPLICATION"):
 			k.NotForReplication = true
 		default:
 			return k
@@ -156,12 +156,12 @@ func (p *parser) constraint(column bool) Constraint {
 // refAction reads what a foreign key does.
 func (p *parser) refAction() RefAction {
 	switch {
-	case p.got("NO", "ACTION"):
-	case p.got("CASCADE"):
+	case p.accept("NO", "ACTION"):
+	case p.accept("CASCADE"):
 		return Cascade
-	case p.got("SET", "NULL"):
+	case p.accept("SET", "NULL"):
 		return SetNull
-	case p.got("SET", "DEFAULT"):
+	case p.accept("SET", "DEFAULT"):
 		return SetDefault
 	default:
 		p.fail()
@@ -174,7 +174,7 @@ func (p *parser) clustering() Clustering {
 	if p.at("NONCLUSTERED", "HASH") {
 		p.reject("a hash index")
 	}
-	switch p.gotAny("CLUSTERED", "NONCLUSTERED") {
+	switch p.acceptAny("CLUSTERED", "NONCLUSTERED") {
 	case "CLUSTERED":
 		return Clustered
 	case "NONCLUSTERED":
@@ -185,17 +185,17 @@ func (p *parser) clustering() Clustering {
 
 // indexColumns reads columns with their directions, in parentheses.
 func (p *parser) indexColumns() []*IndexColumn {
-	p.want("(")
+	p.expect("(")
 	var list []*IndexColumn
 	for {
-		c := &IndexColumn{node: p.here(), Name: p.ident()}
-		c.Desc = p.gotAny("ASC", "DESC") == "DESC"
+		c := &IndexColumn{node: p.newNode(), Name: p.ident()}
+		c.Desc = p.acceptAny("ASC", "DESC") == "DESC"
 		list = append(list, c)
-		if !p.got(",") {
+		if !p.accept(",") {
 			break
 		}
 	}
-	p.want(")")
+	p.expect(")")
 	return list
 }
 
@@ -208,22 +208,22 @@ func (p *parser) indexOptions() []*Option {
 		p.next()
 		return p.options(false)
 	}
-	if !p.at("WITH") || p.ahead(1).kind != tokWord || !oldIndexOptions[p.ahead(1).up] {
+	if !p.at("WITH") || p.peek(1).kind != tokWord || !oldIndexOptions[p.peek(1).upper] {
 		return nil
 	}
 	p.next()
 	var list []*Option
 	for {
-		o := &Option{node: p.here(), Name: p.tok().up, Equals: true}
+		o := &Option{node: p.newNode(), Name: p.current().upper, Equals: true}
 		p.next()
 		if o.Name == "FILLFACTOR" {
-			p.want("=")
+			p.expect("=")
 			o.Value = p.expr()
 		} else {
 			o.Value = &Keyword{expr: expr{o.node}, Name: "ON"}
 		}
 		list = append(list, o)
-		if !p.at(",") || !oldIndexOptions[p.ahead(1).up] { // a comma may belong to the columns of a table
+		if !p.at(",") || !oldIndexOptions[p.peek(1).upper] { // a comma may belong to the columns of a table
 			return list
 		}
 		p.next()
@@ -232,7 +232,7 @@ func (p *parser) indexOptions() []*Option {
 
 // filegroup reads ON name if it comes; ON scheme(column) is a partition scheme.
 func (p *parser) filegroup() Ident {
-	if !p.at("ON") || p.ahead(1).is("DELETE") || p.ahead(1).is("UPDATE") {
+	if !p.at("ON") || p.peek(1).is("DELETE") || p.peek(1).is("UPDATE") {
 		return Ident{}
 	}
 	p.next()
@@ -245,12 +245,12 @@ func (p *parser) filegroup() Ident {
 
 // inlineIndex reads INDEX inside a table definition.
 func (p *parser) inlineIndex(column bool) *IndexDef {
-	d := &IndexDef{node: p.here()}
-	p.want("INDEX")
+	d := &IndexDef{node: p.newNode()}
+	p.expect("INDEX")
 	d.Name = p.ident()
-	d.Unique = p.got("UNIQUE")
+	d.Unique = p.accept("UNIQUE")
 	d.Clustering = p.clustering()
-	d.Columnstore = p.got("COLUMNSTORE")
+	d.Columnstore = p.accept("COLUMNSTORE")
 	if p.at("(") {
 		d.Columns = p.indexColumns()
 	} else if !column && !d.Columnstore {
@@ -262,10 +262,10 @@ func (p *parser) inlineIndex(column bool) *IndexDef {
 
 // indexTail reads INCLUDE, WHERE, WITH and ON.
 func (p *parser) indexTail(d *IndexDef) {
-	if p.got("INCLUDE") {
+	if p.accept("INCLUDE") {
 		d.Include = p.identList()
 	}
-	if p.got("WHERE") {
+	if p.accept("WHERE") {
 		d.Where = p.cond()
 	}
 	d.Options = p.indexOptions()
@@ -279,7 +279,7 @@ func (p *parser) indexTail(d *IndexDef) {
 func (p *parser) createTable() Stmt {
 	s := &CreateTableStmt{Name: p.objectName()}
 	if p.at("AS") {
-		p.reject("CREATE TABLE AS " + p.ahead(1).text)
+		p.reject("CREATE TABLE AS " + p.peek(1).text)
 		return nil
 	}
 	s.Def = p.tableDef()
@@ -292,7 +292,7 @@ func (p *parser) createTable() Stmt {
 				p.next()
 				p.fail()
 			}
-		case p.got("TEXTIMAGE_ON"):
+		case p.accept("TEXTIMAGE_ON"):
 			s.TextImageOn = p.alias()
 		case p.at("FILESTREAM_ON"):
 			p.reject("FILESTREAM_ON")
@@ -308,14 +308,14 @@ func (p *parser) createTable() Stmt {
 
 // createIndex reads CREATE INDEX behind CREATE.
 func (p *parser) createIndex() Stmt {
-	d := &IndexDef{node: p.here()}
+	d := &IndexDef{node: p.newNode()}
 	s := &CreateIndexStmt{Def: d}
-	d.Unique = p.got("UNIQUE")
+	d.Unique = p.accept("UNIQUE")
 	d.Clustering = p.clustering()
-	d.Columnstore = p.got("COLUMNSTORE")
-	p.want("INDEX")
+	d.Columnstore = p.accept("COLUMNSTORE")
+	p.expect("INDEX")
 	d.Name = p.ident()
-	p.want("ON")
+	p.expect("ON")
 	s.Table = p.objectName()
 	if p.at("(") {
 		d.Columns = p.indexColumns()
@@ -329,12 +329,12 @@ func (p *parser) createIndex() Stmt {
 // alterIndex reads ALTER INDEX behind INDEX.
 func (p *parser) alterIndex() Stmt {
 	s := &AlterIndexStmt{}
-	if !p.got("ALL") {
+	if !p.accept("ALL") {
 		s.Name = p.ident()
 	}
-	p.want("ON")
+	p.expect("ON")
 	s.Table = p.objectName()
-	s.Action = p.wantAny("REBUILD", "REORGANIZE", "DISABLE", "SET", "RESUME", "PAUSE", "ABORT")
+	s.Action = p.expectAny("REBUILD", "REORGANIZE", "DISABLE", "SET", "RESUME", "PAUSE", "ABORT")
 	s.Partition = p.partition()
 	switch {
 	case s.Action == "SET":
@@ -348,12 +348,12 @@ func (p *parser) alterIndex() Stmt {
 
 // partition reads PARTITION = n or ALL; nil if there is none.
 func (p *parser) partition() Expr {
-	if !p.got("PARTITION") {
+	if !p.accept("PARTITION") {
 		return nil
 	}
-	p.want("=")
-	e := expr{p.here()}
-	if p.got("ALL") {
+	p.expect("=")
+	e := expr{p.newNode()}
+	if p.accept("ALL") {
 		return &Keyword{expr: e, Name: "ALL"}
 	}
 	return p.expr()
@@ -361,44 +361,44 @@ func (p *parser) partition() Expr {
 
 // dropIndexOptions reads (options) of DROP INDEX, MOVE TO filegroup among them.
 func (p *parser) dropIndexOptions() []*Option {
-	p.want("(")
+	p.expect("(")
 	var list []*Option
 	for {
-		o := &Option{node: p.here()}
+		o := &Option{node: p.newNode()}
 		switch {
-		case p.got("MOVE", "TO"):
+		case p.accept("MOVE", "TO"):
 			o.Name = "MOVE TO"
 			o.Value = &ColumnRef{expr: expr{o.node}, Parts: []Ident{p.alias()}}
 			if p.at("(") {
 				p.reject("a partition scheme")
 			}
-		case p.got("FILESTREAM_ON"):
+		case p.accept("FILESTREAM_ON"):
 			p.reject("FILESTREAM_ON")
 		default:
 			o = p.option(false)
 		}
 		list = append(list, o)
-		if !p.got(",") {
+		if !p.accept(",") {
 			break
 		}
 	}
-	p.want(")")
+	p.expect(")")
 	return list
 }
 
 // dropIndex reads DROP INDEX behind INDEX: "ix ON t" and the old "t.ix".
 func (p *parser) dropIndex() Stmt {
-	s := &DropIndexStmt{IfExists: p.got("IF", "EXISTS")}
+	s := &DropIndexStmt{IfExists: p.accept("IF", "EXISTS")}
 	for {
-		d := &DropIndexItem{node: p.here()}
+		d := &DropIndexItem{node: p.newNode()}
 		name := p.objectName()
-		if p.got("ON") {
+		if p.accept("ON") {
 			if len(name.Parts) > 1 {
-				p.failAt(p.last())
+				p.failAt(p.previous())
 			}
 			d.Index = name.Parts[0]
 			d.Table = p.objectName()
-			if p.got("WITH") {
+			if p.accept("WITH") {
 				d.Options = p.dropIndexOptions()
 			}
 		} else {
@@ -410,7 +410,7 @@ func (p *parser) dropIndex() Stmt {
 			d.Table = &ObjectName{node: name.node, Parts: name.Parts[:len(name.Parts)-1]}
 		}
 		s.Items = append(s.Items, d)
-		if !p.got(",") {
+		if !p.accept(",") {
 			return s
 		}
 	}
@@ -419,63 +419,63 @@ func (p *parser) dropIndex() Stmt {
 // alterTable reads ALTER TABLE behind TABLE.
 func (p *parser) alterTable() Stmt {
 	s := &AlterTableStmt{Table: p.objectName()}
-	n := p.here()
+	n := p.newNode()
 	mode := CheckDefault
 	switch {
-	case p.got("WITH", "CHECK"):
+	case p.accept("WITH", "CHECK"):
 		mode = WithCheck
-	case p.got("WITH", "NOCHECK"):
+	case p.accept("WITH", "NOCHECK"):
 		mode = WithNoCheck
 	}
 	switch {
-	case p.got("ADD"):
-		d := &TableDef{node: p.here()}
+	case p.accept("ADD"):
+		d := &TableDef{node: p.newNode()}
 		for p.err == nil {
 			if p.at("DEFAULT") || p.at("CONSTRAINT") {
 				d.Constraints = append(d.Constraints, p.constraint(false))
 			} else {
 				p.tableElement(d)
 			}
-			if !p.got(",") {
+			if !p.accept(",") {
 				break
 			}
 		}
 		s.Action = &AlterAdd{node: n, Mode: mode, Def: d}
 	case p.atAny("CHECK", "NOCHECK"):
-		a := &AlterCheck{node: n, Mode: mode, Enable: p.next().up == "CHECK"}
-		p.want("CONSTRAINT")
+		a := &AlterCheck{node: n, Mode: mode, Enable: p.next().upper == "CHECK"}
+		p.expect("CONSTRAINT")
 		a.Names = p.allOrIdents()
 		s.Action = a
 	case mode != CheckDefault:
 		p.fail()
-	case p.got("DROP"):
+	case p.accept("DROP"):
 		s.Action = p.alterDrop(n)
-	case p.got("ALTER", "COLUMN"):
+	case p.accept("ALTER", "COLUMN"):
 		s.Action = p.alterColumn(n)
-	case p.atAny("ENABLE", "DISABLE") && p.ahead(1).is("TRIGGER"):
-		a := &AlterTrigger{node: n, Enable: p.next().up == "ENABLE"}
-		p.want("TRIGGER")
+	case p.atAny("ENABLE", "DISABLE") && p.peek(1).is("TRIGGER"):
+		a := &AlterTrigger{node: n, Enable: p.next().upper == "ENABLE"}
+		p.expect("TRIGGER")
 		a.Names = p.allOrIdents()
 		s.Action = a
-	case p.atAny("ENABLE", "DISABLE") && p.ahead(1).is("CHANGE_TRACKING"):
+	case p.atAny("ENABLE", "DISABLE") && p.peek(1).is("CHANGE_TRACKING"):
 		p.reject("change tracking")
-	case p.got("SET"):
+	case p.accept("SET"):
 		s.Action = &AlterSet{node: n, Options: p.options(false)}
-	case p.got("REBUILD"):
+	case p.accept("REBUILD"):
 		a := &AlterRebuild{node: n, Partition: p.partition()}
 		if p.at("WITH", "(") {
 			p.next()
 			a.Options = p.options(false)
 		}
 		s.Action = a
-	case p.got("SWITCH"):
+	case p.accept("SWITCH"):
 		a := &AlterSwitch{node: n}
-		if p.got("PARTITION") {
+		if p.accept("PARTITION") {
 			a.Partition = p.expr()
 		}
-		p.want("TO")
+		p.expect("TO")
 		a.To = p.objectName()
-		if p.got("PARTITION") {
+		if p.accept("PARTITION") {
 			a.ToPartition = p.expr()
 		}
 		s.Action = a
@@ -487,11 +487,11 @@ func (p *parser) alterTable() Stmt {
 
 // allOrIdents reads ALL, as nil, or names.
 func (p *parser) allOrIdents() []Ident {
-	if p.got("ALL") {
+	if p.accept("ALL") {
 		return nil
 	}
 	ids := []Ident{p.ident()}
-	for p.got(",") {
+	for p.accept(",") {
 		ids = append(ids, p.ident())
 	}
 	return ids
@@ -502,12 +502,12 @@ func (p *parser) alterDrop(n node) AlterTableAction {
 	a := &AlterDrop{node: n}
 	column, exists := false, false
 	for {
-		i := &AlterDropItem{node: p.here()}
+		i := &AlterDropItem{node: p.newNode()}
 		switch {
-		case p.got("COLUMN"):
-			column, exists = true, p.got("IF", "EXISTS")
-		case p.got("CONSTRAINT"):
-			column, exists = false, p.got("IF", "EXISTS")
+		case p.accept("COLUMN"):
+			column, exists = true, p.accept("IF", "EXISTS")
+		case p.accept("CONSTRAINT"):
+			column, exists = false, p.accept("IF", "EXISTS")
 		case p.at("PERIOD", "FOR"):
 			p.reject("a system-versioned table")
 		}
@@ -517,7 +517,7 @@ func (p *parser) alterDrop(n node) AlterTableAction {
 			p.options(false)
 		}
 		a.Items = append(a.Items, i)
-		if !p.got(",") {
+		if !p.accept(",") {
 			return a
 		}
 	}
@@ -525,16 +525,16 @@ func (p *parser) alterDrop(n node) AlterTableAction {
 
 // alterColumn reads ALTER COLUMN behind COLUMN.
 func (p *parser) alterColumn(n node) AlterTableAction {
-	a := &AlterColumn{node: n, Column: &ColumnDef{node: p.here(), Name: p.ident()}}
-	if w := p.gotAny("ADD", "DROP"); w != "" {
+	a := &AlterColumn{node: n, Column: &ColumnDef{node: p.newNode(), Name: p.ident()}}
+	if w := p.acceptAny("ADD", "DROP"); w != "" {
 		what := ""
 		switch {
-		case p.got("NOT", "FOR", "REPLICATION"):
+		case p.accept("NOT", "FOR", "REPLICATION"):
 			what = "NOT FOR REPLICATION"
 		case p.at("MASKED"):
 			p.reject("a masked column (MASKED WITH)")
 		default:
-			what = p.wantAny("ROWGUIDCOL", "PERSISTED", "SPARSE", "HIDDEN")
+			what = p.expectAny("ROWGUIDCOL", "PERSISTED", "SPARSE", "HIDDEN")
 		}
 		if w == "ADD" {
 			a.Add = what
@@ -544,11 +544,11 @@ func (p *parser) alterColumn(n node) AlterTableAction {
 		return a
 	}
 	a.Column.Type = p.typeRef()
-	if p.got("COLLATE") {
+	if p.accept("COLLATE") {
 		a.Column.Collation = p.ident().Name
 	}
 	a.Column.Null = p.nullSpec()
-	a.Column.Sparse = p.got("SPARSE")
+	a.Column.Sparse = p.accept("SPARSE")
 	if p.at("WITH", "(") {
 		p.next()
 		p.options(false)

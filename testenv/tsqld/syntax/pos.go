@@ -37,8 +37,8 @@ func (s *stmt) End() int { return int(s.end) }
 // setExtent records where the statement lies; only the parser calls it.
 func (s *stmt) setExtent(at Pos, end int32) { s.at, s.end = at, end }
 
-// aStmt marks statements.
-func (s *stmt) aStmt() {}
+// stmtNode marks statements.
+func (s *stmt) stmtNode() {}
 
 // Stmt is a statement. Batch.Source[s.Start():s.End()] is its text.
 type Stmt interface {
@@ -46,7 +46,7 @@ type Stmt interface {
 	Start() int
 	End() int
 	setExtent(at Pos, end int32)
-	aStmt()
+	stmtNode()
 }
 
 // Batch is the tree of one batch.

@@ -19,9 +19,6 @@ func Print(n Node) string {
 // QuoteName puts name into brackets.
 func QuoteName(name string) string { return "[" + strings.ReplaceAll(name, "]", "]]") + "]" }
 
-// QuoteString makes a string literal of s, with N before it.
-func QuoteString(s string) string { return "N" + quoteString(s) }
-
 // quoteString puts s into quotes. A backslash before a line end would take both away, so that one that is meant gets
 // another one behind it.
 func quoteString(s string) string {
@@ -37,17 +34,17 @@ type printer struct {
 	indent int
 }
 
-// w writes text.
-func (w *printer) w(parts ...string) {
+// text writes text.
+func (w *printer) text(parts ...string) {
 	for _, s := range parts {
 		w.b.WriteString(s)
 	}
 }
 
-// when writes text if the condition holds.
-func (w *printer) when(ok bool, parts ...string) {
+// textIf writes text if the condition holds.
+func (w *printer) textIf(ok bool, parts ...string) {
 	if ok {
-		w.w(parts...)
+		w.text(parts...)
 	}
 }
 
@@ -59,21 +56,21 @@ func (w *printer) line() {
 	}
 }
 
-// list writes items with commas between.
-func list[T any](w *printer, items []T, write func(T)) {
+// writeList writes items with commas between.
+func writeList[T any](w *printer, items []T, write func(T)) {
 	for i, x := range items {
 		if i > 0 {
-			w.w(", ")
+			w.text(", ")
 		}
 		write(x)
 	}
 }
 
 // nodes writes nodes with commas between.
-func nodes[T Node](w *printer, items []T) { list(w, items, func(n T) { w.node(n) }) }
+func nodes[T Node](w *printer, items []T) { writeList(w, items, func(n T) { w.node(n) }) }
 
-// regular reports whether name is a name without quotes.
-func regular(name string) bool { return isWord(name) && !reserved[upper(name)] }
+// isRegular reports whether name is a name without quotes.
+func isRegular(name string) bool { return isWord(name) && !reserved[upper(name)] }
 
 // isWord reports whether the scanner reads s as one word.
 func isWord(name string) bool {
@@ -93,19 +90,19 @@ func identText(id Ident) string {
 	if id.Name == "" {
 		return ""
 	}
-	if id.Quoted || !regular(id.Name) {
+	if id.Quoted || !isRegular(id.Name) {
 		return QuoteName(id.Name)
 	}
 	return id.Name
 }
 
 // ident writes a name.
-func (w *printer) ident(id Ident) { w.w(identText(id)) }
+func (w *printer) ident(id Ident) { w.text(identText(id)) }
 
 // principal writes the name of a principal; PUBLIC stays a keyword.
 func (w *printer) principal(id Ident) {
 	if !id.Quoted && upper(id.Name) == "PUBLIC" {
-		w.w(id.Name)
+		w.text(id.Name)
 		return
 	}
 	w.ident(id)
@@ -114,16 +111,16 @@ func (w *printer) principal(id Ident) {
 // idents writes names in parentheses behind a blank, nothing if there are none.
 func (w *printer) idents(ids []Ident) {
 	if len(ids) > 0 {
-		w.w(" (")
-		list(w, ids, w.ident)
-		w.w(")")
+		w.text(" (")
+		writeList(w, ids, w.ident)
+		w.text(")")
 	}
 }
 
 // parts writes a dotted name.
 func (w *printer) parts(ids []Ident) {
 	for i, id := range ids {
-		w.when(i > 0, ".")
+		w.textIf(i > 0, ".")
 		w.ident(id)
 	}
 }
@@ -138,7 +135,7 @@ func (w *printer) name(n *ObjectName) {
 // keywordName writes a name whose only part may be a keyword without quotes: functions and types.
 func (w *printer) keywordName(n *ObjectName) {
 	if len(n.Parts) == 1 && !n.Parts[0].Quoted {
-		w.w(n.Parts[0].Name)
+		w.text(n.Parts[0].Name)
 		return
 	}
 	w.name(n)
@@ -149,11 +146,11 @@ func (w *printer) typeRef(t *TypeRef) {
 	w.keywordName(t.Name)
 	switch {
 	case t.Max:
-		w.w("(max)")
+		w.text("(max)")
 	case len(t.Args) > 0:
-		w.w("(")
-		list(w, t.Args, func(n int) { w.w(strconv.Itoa(n)) })
-		w.w(")")
+		w.text("(")
+		writeList(w, t.Args, func(n int) { w.text(strconv.Itoa(n)) })
+		w.text(")")
 	}
 }
 
@@ -190,7 +187,7 @@ func (w *printer) node(n Node) {
 		w.selectItem(n)
 	case *OrderItem:
 		w.expr(n.X)
-		w.when(n.Desc, " DESC")
+		w.textIf(n.Desc, " DESC")
 	case *Over:
 		w.over(n)
 	case *Option:

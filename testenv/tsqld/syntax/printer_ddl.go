@@ -4,98 +4,98 @@ import "strconv"
 
 // verb writes CREATE, ALTER or CREATE OR ALTER.
 func (w *printer) verb(v Verb) {
-	w.w(map[Verb]string{Create: "CREATE ", Alter: "ALTER ", CreateOrAlter: "CREATE OR ALTER "}[v])
+	w.text(map[Verb]string{Create: "CREATE ", Alter: "ALTER ", CreateOrAlter: "CREATE OR ALTER "}[v])
 }
 
 // ddl writes the definitions of tables, indexes and other objects.
 func (w *printer) ddl(s Stmt) {
 	switch s := s.(type) {
 	case *CreateTableStmt:
-		w.w("CREATE TABLE ")
+		w.text("CREATE TABLE ")
 		w.name(s.Name)
-		w.w(" ")
+		w.text(" ")
 		w.tableDef(s.Def)
 		w.named(" ON ", s.On)
 		w.named(" TEXTIMAGE_ON ", s.TextImageOn)
 		w.withOptions(s.Options)
 	case *AlterTableStmt:
-		w.w("ALTER TABLE ")
+		w.text("ALTER TABLE ")
 		w.name(s.Table)
-		w.w(" ")
+		w.text(" ")
 		w.alterAction(s.Action)
 	case *CreateIndexStmt:
 		w.createIndex(s)
 	case *AlterIndexStmt:
-		w.w("ALTER INDEX ")
-		w.when(s.Name.Name == "", "ALL")
+		w.text("ALTER INDEX ")
+		w.textIf(s.Name.Name == "", "ALL")
 		w.ident(s.Name)
-		w.w(" ON ")
+		w.text(" ON ")
 		w.name(s.Table)
-		w.w(" ", s.Action)
+		w.text(" ", s.Action)
 		w.optional(" PARTITION = ", s.Partition)
 		if s.Action == "SET" {
-			w.w(" (")
+			w.text(" (")
 			nodes(w, s.Options)
-			w.w(")")
+			w.text(")")
 			return
 		}
 		w.withOptions(s.Options)
 	case *DropIndexStmt:
-		w.w("DROP INDEX ")
-		w.when(s.IfExists, "IF EXISTS ")
+		w.text("DROP INDEX ")
+		w.textIf(s.IfExists, "IF EXISTS ")
 		nodes(w, s.Items)
 	case *DropStmt:
-		w.w("DROP ", s.Kind)
-		w.when(s.IfExists, " IF EXISTS")
-		w.when(len(s.Names) > 0, " ")
+		w.text("DROP ", s.Kind)
+		w.textIf(s.IfExists, " IF EXISTS")
+		w.textIf(len(s.Names) > 0, " ")
 		nodes(w, s.Names)
-		w.when(s.OnDatabase, " ON DATABASE")
-		w.when(s.OnServer, " ON ALL SERVER")
+		w.textIf(s.OnDatabase, " ON DATABASE")
+		w.textIf(s.OnServer, " ON ALL SERVER")
 	case *CreateFunctionStmt:
 		w.function(s)
 	case *CreateViewStmt:
 		w.verb(s.Verb)
-		w.w("VIEW ")
+		w.text("VIEW ")
 		w.name(s.Name)
 		w.idents(s.Columns)
 		w.moduleOptions(s.Options)
-		w.w(" AS ")
+		w.text(" AS ")
 		w.query(s.Query)
-		w.when(s.CheckOption, " WITH CHECK OPTION")
+		w.textIf(s.CheckOption, " WITH CHECK OPTION")
 	case *CreateTypeStmt:
-		w.w("CREATE TYPE ")
+		w.text("CREATE TYPE ")
 		w.name(s.Name)
 		if s.From != nil {
-			w.w(" FROM ")
+			w.text(" FROM ")
 			w.typeRef(s.From)
 			w.null(s.Null)
 			return
 		}
-		w.w(" AS TABLE ")
+		w.text(" AS TABLE ")
 		w.tableDef(s.Table)
 	case *SequenceStmt:
 		w.sequence(s)
 	case *CreateSynonymStmt:
-		w.w("CREATE SYNONYM ")
+		w.text("CREATE SYNONYM ")
 		w.name(s.Name)
-		w.w(" FOR ")
+		w.text(" FOR ")
 		w.name(s.Target)
 	case *CreateStatisticsStmt:
-		w.w("CREATE STATISTICS ")
+		w.text("CREATE STATISTICS ")
 		w.ident(s.Name)
-		w.w(" ON ")
+		w.text(" ON ")
 		w.name(s.Table)
 		w.idents(s.Columns)
 		w.where(s.Where, nil)
 		w.bareOptions(" WITH ", s.Options)
 	case *UpdateStatisticsStmt:
-		w.w("UPDATE STATISTICS ")
+		w.text("UPDATE STATISTICS ")
 		w.name(s.Table)
 		w.idents(s.Names)
 		w.bareOptions(" WITH ", s.Options)
 	case *TriggerStmt:
-		w.w(map[bool]string{true: "ENABLE TRIGGER ", false: "DISABLE TRIGGER "}[s.Enable])
-		w.when(len(s.Names) == 0, "ALL")
+		w.text(map[bool]string{true: "ENABLE TRIGGER ", false: "DISABLE TRIGGER "}[s.Enable])
+		w.textIf(len(s.Names) == 0, "ALL")
 		nodes(w, s.Names)
 		w.triggerPlace(s.Table, s.OnDatabase, s.OnServer)
 	default:
@@ -106,7 +106,7 @@ func (w *printer) ddl(s Stmt) {
 // named writes before and a name unless there is none.
 func (w *printer) named(before string, id Ident) {
 	if id.Name != "" {
-		w.w(before)
+		w.text(before)
 		w.ident(id)
 	}
 }
@@ -114,7 +114,7 @@ func (w *printer) named(before string, id Ident) {
 // bareOptions writes before and options without parentheses.
 func (w *printer) bareOptions(before string, list []*Option) {
 	if len(list) > 0 {
-		w.w(before)
+		w.text(before)
 		nodes(w, list)
 	}
 }
@@ -123,34 +123,34 @@ func (w *printer) bareOptions(before string, list []*Option) {
 func (w *printer) database(s Stmt) {
 	switch s := s.(type) {
 	case *CreateSchemaStmt:
-		w.w("CREATE SCHEMA")
+		w.text("CREATE SCHEMA")
 		w.named(" ", s.Name)
 		if s.Authorization.Name != "" {
-			w.w(" AUTHORIZATION ")
+			w.text(" AUTHORIZATION ")
 			w.principal(s.Authorization)
 		}
 		for _, e := range s.Elements {
-			w.w(" ")
+			w.text(" ")
 			w.simple(e)
 		}
 	case *AlterSchemaStmt:
-		w.w("ALTER SCHEMA ")
+		w.text("ALTER SCHEMA ")
 		w.ident(s.Name)
-		w.w(" TRANSFER ")
-		w.when(s.Class != "", s.Class, "::")
+		w.text(" TRANSFER ")
+		w.textIf(s.Class != "", s.Class, "::")
 		w.name(s.Object)
 	case *CreateDatabaseStmt:
-		w.w("CREATE DATABASE ")
+		w.text("CREATE DATABASE ")
 		w.ident(s.Name)
-		w.when(s.Containment != "", " CONTAINMENT = ", s.Containment)
-		w.when(s.Files, " ON ()")
-		w.when(s.Collation != "", " COLLATE ", s.Collation)
+		w.textIf(s.Containment != "", " CONTAINMENT = ", s.Containment)
+		w.textIf(s.Files, " ON ()")
+		w.textIf(s.Collation != "", " COLLATE ", s.Collation)
 		if s.CopyOf != nil {
-			w.w(" AS COPY OF ")
+			w.text(" AS COPY OF ")
 			w.name(s.CopyOf)
 		}
 		w.named(" AS SNAPSHOT OF ", s.Snapshot)
-		w.when(s.ForAttach, " FOR ATTACH")
+		w.textIf(s.ForAttach, " FOR ATTACH")
 		w.bareOptions(" WITH ", s.Options)
 	case *AlterDatabaseStmt:
 		w.alterDatabase(s)
@@ -161,45 +161,45 @@ func (w *printer) database(s Stmt) {
 
 // alterDatabase writes ALTER DATABASE.
 func (w *printer) alterDatabase(s *AlterDatabaseStmt) {
-	w.w("ALTER DATABASE ")
+	w.text("ALTER DATABASE ")
 	if s.Scoped {
-		w.w("SCOPED CONFIGURATION ")
-		w.when(len(s.Set) != 1 || len(s.Set[0].Name) < 6 || s.Set[0].Name[:6] != "CLEAR ", "SET ")
+		w.text("SCOPED CONFIGURATION ")
+		w.textIf(len(s.Set) != 1 || len(s.Set[0].Name) < 6 || s.Set[0].Name[:6] != "CLEAR ", "SET ")
 		nodes(w, s.Set)
 		return
 	}
-	w.when(s.Name.Name == "", "CURRENT")
+	w.textIf(s.Name.Name == "", "CURRENT")
 	w.ident(s.Name)
 	w.bareOptions(" SET ", s.Set)
 	if s.Termination != "" {
-		w.w(" WITH ", s.Termination)
+		w.text(" WITH ", s.Termination)
 		if s.Termination == "ROLLBACK AFTER" {
-			w.w(" ", strconv.Itoa(s.After))
+			w.text(" ", strconv.Itoa(s.After))
 		}
 	}
 	w.named(" MODIFY NAME = ", s.NewName)
-	w.when(s.Collation != "", " COLLATE ", s.Collation)
+	w.textIf(s.Collation != "", " COLLATE ", s.Collation)
 	if s.Modify != nil {
-		w.w(" MODIFY (")
+		w.text(" MODIFY (")
 		nodes(w, s.Modify)
-		w.w(")")
+		w.text(")")
 	}
-	w.when(s.Files != "", " ", s.Files, " ()")
+	w.textIf(s.Files != "", " ", s.Files, " ()")
 }
 
 // tableDef writes a table's definition in parentheses.
 func (w *printer) tableDef(d *TableDef) {
-	w.w("(")
+	w.text("(")
 	w.elements(d)
-	w.w(")")
+	w.text(")")
 }
 
 // elements writes columns, then constraints, then indexes.
 func (w *printer) elements(d *TableDef) {
 	nodes(w, d.Columns)
-	w.when(len(d.Columns) > 0 && len(d.Constraints) > 0, ", ")
+	w.textIf(len(d.Columns) > 0 && len(d.Constraints) > 0, ", ")
 	nodes(w, d.Constraints)
-	w.when(len(d.Columns)+len(d.Constraints) > 0 && len(d.Indexes) > 0, ", ")
+	w.textIf(len(d.Columns)+len(d.Constraints) > 0 && len(d.Indexes) > 0, ", ")
 	nodes(w, d.Indexes)
 }
 
@@ -207,123 +207,123 @@ func (w *printer) elements(d *TableDef) {
 func (w *printer) column(c *ColumnDef) {
 	w.ident(c.Name)
 	if c.Computed != nil {
-		w.w(" AS ")
+		w.text(" AS ")
 		w.expr(c.Computed)
-		w.when(c.Persisted, " PERSISTED")
+		w.textIf(c.Persisted, " PERSISTED")
 	} else if c.Type != nil {
-		w.w(" ")
+		w.text(" ")
 		w.typeRef(c.Type)
 	}
-	w.when(c.Collation != "", " COLLATE ", c.Collation)
-	w.when(c.Sparse, " SPARSE")
+	w.textIf(c.Collation != "", " COLLATE ", c.Collation)
+	w.textIf(c.Sparse, " SPARSE")
 	w.null(c.Null)
 	if c.Identity != nil {
-		w.w(" ")
+		w.text(" ")
 		w.identity(c.Identity)
 	}
-	w.when(c.RowGUIDCol, " ROWGUIDCOL")
+	w.textIf(c.RowGUIDCol, " ROWGUIDCOL")
 	if c.Default != nil {
-		w.w(" ")
+		w.text(" ")
 		w.constraint(c.Default)
 	}
 	for _, k := range c.Constraints {
-		w.w(" ")
+		w.text(" ")
 		w.constraint(k)
 	}
 	if c.Index != nil {
-		w.w(" ")
+		w.text(" ")
 		w.inlineIndex(c.Index)
 	}
 }
 
 // identity writes IDENTITY.
 func (w *printer) identity(i *IdentitySpec) {
-	w.w("IDENTITY(", i.Seed, ", ", i.Increment, ")")
-	w.when(i.NotForReplication, " NOT FOR REPLICATION")
+	w.text("IDENTITY(", i.Seed, ", ", i.Increment, ")")
+	w.textIf(i.NotForReplication, " NOT FOR REPLICATION")
 }
 
 // constraint writes a constraint.
 func (w *printer) constraint(c Constraint) {
 	if name := c.ConstraintName(); name.Name != "" {
-		w.w("CONSTRAINT ")
+		w.text("CONSTRAINT ")
 		w.ident(name)
-		w.w(" ")
+		w.text(" ")
 	}
 	switch c := c.(type) {
 	case *KeyConstraint:
-		w.w(map[bool]string{true: "PRIMARY KEY", false: "UNIQUE"}[c.Primary])
+		w.text(map[bool]string{true: "PRIMARY KEY", false: "UNIQUE"}[c.Primary])
 		w.clustering(" ", c.Clustering, "")
 		w.indexColumns(c.Columns)
 		w.withOptions(c.Options)
 		w.named(" ON ", c.On)
 	case *ForeignKeyConstraint:
 		if len(c.Columns) > 0 {
-			w.w("FOREIGN KEY")
+			w.text("FOREIGN KEY")
 			w.idents(c.Columns)
-			w.w(" ")
+			w.text(" ")
 		}
-		w.w("REFERENCES ")
+		w.text("REFERENCES ")
 		w.name(c.RefTable)
 		w.idents(c.RefColumns)
 		action := map[RefAction]string{Cascade: "CASCADE", SetNull: "SET NULL", SetDefault: "SET DEFAULT"}
-		w.when(c.OnDelete != NoAction, " ON DELETE ", action[c.OnDelete])
-		w.when(c.OnUpdate != NoAction, " ON UPDATE ", action[c.OnUpdate])
-		w.when(c.NotForReplication, " NOT FOR REPLICATION")
+		w.textIf(c.OnDelete != NoAction, " ON DELETE ", action[c.OnDelete])
+		w.textIf(c.OnUpdate != NoAction, " ON UPDATE ", action[c.OnUpdate])
+		w.textIf(c.NotForReplication, " NOT FOR REPLICATION")
 	case *CheckConstraint:
-		w.w("CHECK ")
-		w.when(c.NotForReplication, "NOT FOR REPLICATION ")
-		w.w("(")
+		w.text("CHECK ")
+		w.textIf(c.NotForReplication, "NOT FOR REPLICATION ")
+		w.text("(")
 		w.cond(c.Cond)
-		w.w(")")
+		w.text(")")
 	case *DefaultConstraint:
-		w.w("DEFAULT ")
+		w.text("DEFAULT ")
 		w.expr(c.Value)
 		w.named(" FOR ", c.Column)
-		w.when(c.WithValues, " WITH VALUES")
+		w.textIf(c.WithValues, " WITH VALUES")
 	}
 }
 
 // clustering writes CLUSTERED or NONCLUSTERED.
 func (w *printer) clustering(before string, c Clustering, behind string) {
-	w.when(c == Clustered, before, "CLUSTERED", behind)
-	w.when(c == NonClustered, before, "NONCLUSTERED", behind)
+	w.textIf(c == Clustered, before, "CLUSTERED", behind)
+	w.textIf(c == NonClustered, before, "NONCLUSTERED", behind)
 }
 
 // indexColumns writes columns in parentheses with a blank before them.
 func (w *printer) indexColumns(list []*IndexColumn) {
 	if len(list) > 0 {
-		w.w(" (")
+		w.text(" (")
 		nodes(w, list)
-		w.w(")")
+		w.text(")")
 	}
 }
 
 // indexColumn writes a column of a key or index.
 func (w *printer) indexColumn(c *IndexColumn) {
 	w.ident(c.Name)
-	w.when(c.Desc, " DESC")
+	w.textIf(c.Desc, " DESC")
 }
 
 // createIndex writes CREATE INDEX.
 func (w *printer) createIndex(s *CreateIndexStmt) {
-	w.w("CREATE ")
-	w.when(s.Def.Unique, "UNIQUE ")
+	w.text("CREATE ")
+	w.textIf(s.Def.Unique, "UNIQUE ")
 	w.clustering("", s.Def.Clustering, " ")
-	w.when(s.Def.Columnstore, "COLUMNSTORE ")
-	w.w("INDEX ")
+	w.textIf(s.Def.Columnstore, "COLUMNSTORE ")
+	w.text("INDEX ")
 	w.ident(s.Def.Name)
-	w.w(" ON ")
+	w.text(" ON ")
 	w.name(s.Table)
 	w.indexTail(s.Def)
 }
 
 // inlineIndex writes an index inside a table definition.
 func (w *printer) inlineIndex(d *IndexDef) {
-	w.w("INDEX ")
+	w.text("INDEX ")
 	w.ident(d.Name)
-	w.when(d.Unique, " UNIQUE")
+	w.textIf(d.Unique, " UNIQUE")
 	w.clustering(" ", d.Clustering, "")
-	w.when(d.Columnstore, " COLUMNSTORE")
+	w.textIf(d.Columnstore, " COLUMNSTORE")
 	w.indexTail(d)
 }
 
@@ -331,7 +331,7 @@ func (w *printer) inlineIndex(d *IndexDef) {
 func (w *printer) indexTail(d *IndexDef) {
 	w.indexColumns(d.Columns)
 	if len(d.Include) > 0 {
-		w.w(" INCLUDE")
+		w.text(" INCLUDE")
 		w.idents(d.Include)
 	}
 	w.where(d.Where, nil)
@@ -342,21 +342,21 @@ func (w *printer) indexTail(d *IndexDef) {
 // dropIndexItem writes an index to drop.
 func (w *printer) dropIndexItem(d *DropIndexItem) {
 	w.ident(d.Index)
-	w.w(" ON ")
+	w.text(" ON ")
 	w.name(d.Table)
 	w.withOptions(d.Options)
 }
 
 // mode writes WITH CHECK or WITH NOCHECK.
 func (w *printer) mode(m CheckMode) {
-	w.when(m == WithCheck, "WITH CHECK ")
-	w.when(m == WithNoCheck, "WITH NOCHECK ")
+	w.textIf(m == WithCheck, "WITH CHECK ")
+	w.textIf(m == WithNoCheck, "WITH NOCHECK ")
 }
 
 // allOr writes names, or ALL if there are none.
 func (w *printer) allOr(ids []Ident) {
-	w.when(len(ids) == 0, "ALL")
-	list(w, ids, w.ident)
+	w.textIf(len(ids) == 0, "ALL")
+	writeList(w, ids, w.ident)
 }
 
 // alterAction writes what ALTER TABLE does.
@@ -364,35 +364,35 @@ func (w *printer) alterAction(a AlterTableAction) {
 	switch a := a.(type) {
 	case *AlterAdd:
 		w.mode(a.Mode)
-		w.w("ADD ")
+		w.text("ADD ")
 		w.elements(a.Def)
 	case *AlterDrop:
-		w.w("DROP ")
+		w.text("DROP ")
 		nodes(w, a.Items)
 	case *AlterColumn:
-		w.w("ALTER COLUMN ")
+		w.text("ALTER COLUMN ")
 		w.column(a.Column)
-		w.when(a.Add != "", " ADD ", a.Add)
-		w.when(a.Drop != "", " DROP ", a.Drop)
+		w.textIf(a.Add != "", " ADD ", a.Add)
+		w.textIf(a.Drop != "", " DROP ", a.Drop)
 	case *AlterCheck:
 		w.mode(a.Mode)
-		w.w(map[bool]string{true: "CHECK CONSTRAINT ", false: "NOCHECK CONSTRAINT "}[a.Enable])
+		w.text(map[bool]string{true: "CHECK CONSTRAINT ", false: "NOCHECK CONSTRAINT "}[a.Enable])
 		w.allOr(a.Names)
 	case *AlterTrigger:
-		w.w(map[bool]string{true: "ENABLE TRIGGER ", false: "DISABLE TRIGGER "}[a.Enable])
+		w.text(map[bool]string{true: "ENABLE TRIGGER ", false: "DISABLE TRIGGER "}[a.Enable])
 		w.allOr(a.Names)
 	case *AlterSet:
-		w.w("SET (")
+		w.text("SET (")
 		nodes(w, a.Options)
-		w.w(")")
+		w.text(")")
 	case *AlterRebuild:
-		w.w("REBUILD")
+		w.text("REBUILD")
 		w.optional(" PARTITION = ", a.Partition)
 		w.withOptions(a.Options)
 	case *AlterSwitch:
-		w.w("SWITCH")
+		w.text("SWITCH")
 		w.optional(" PARTITION ", a.Partition)
-		w.w(" TO ")
+		w.text(" TO ")
 		w.name(a.To)
 		w.optional(" PARTITION ", a.ToPartition)
 	}
@@ -400,37 +400,37 @@ func (w *printer) alterAction(a AlterTableAction) {
 
 // dropItem writes a column or constraint to drop.
 func (w *printer) dropItem(i *AlterDropItem) {
-	w.w(map[bool]string{true: "COLUMN ", false: "CONSTRAINT "}[i.Column])
-	w.when(i.IfExists, "IF EXISTS ")
+	w.text(map[bool]string{true: "COLUMN ", false: "CONSTRAINT "}[i.Column])
+	w.textIf(i.IfExists, "IF EXISTS ")
 	w.ident(i.Name)
 }
 
 // sequence writes CREATE and ALTER SEQUENCE.
 func (w *printer) sequence(s *SequenceStmt) {
 	w.verb(s.Verb)
-	w.w("SEQUENCE ")
+	w.text("SEQUENCE ")
 	w.name(s.Name)
 	if s.Type != nil {
-		w.w(" AS ")
+		w.text(" AS ")
 		w.typeRef(s.Type)
 	}
 	switch {
 	case s.Restart:
-		w.w(" RESTART")
-		w.when(s.StartWith != "", " WITH ", s.StartWith)
+		w.text(" RESTART")
+		w.textIf(s.StartWith != "", " WITH ", s.StartWith)
 	case s.StartWith != "":
-		w.w(" START WITH ", s.StartWith)
+		w.text(" START WITH ", s.StartWith)
 	}
-	w.when(s.Step != "", " INCREMENT BY ", s.Step)
-	w.when(s.Min != "", " MINVALUE ", s.Min)
-	w.when(s.NoMin, " NO MINVALUE")
-	w.when(s.Max != "", " MAXVALUE ", s.Max)
-	w.when(s.NoMax, " NO MAXVALUE")
-	w.when(s.Cycle, " CYCLE")
-	w.when(s.NoCycle, " NO CYCLE")
-	w.when(s.HasCache, " CACHE")
-	w.when(s.Cache != "", " ", s.Cache)
-	w.when(s.NoCache, " NO CACHE")
+	w.textIf(s.Step != "", " INCREMENT BY ", s.Step)
+	w.textIf(s.Min != "", " MINVALUE ", s.Min)
+	w.textIf(s.NoMin, " NO MINVALUE")
+	w.textIf(s.Max != "", " MAXVALUE ", s.Max)
+	w.textIf(s.NoMax, " NO MAXVALUE")
+	w.textIf(s.Cycle, " CYCLE")
+	w.textIf(s.NoCycle, " NO CYCLE")
+	w.textIf(s.HasCache, " CACHE")
+	w.textIf(s.Cache != "", " ", s.Cache)
+	w.textIf(s.NoCache, " NO CACHE")
 }
 
 // moduleOptions writes WITH options with a blank before it.
@@ -456,85 +456,85 @@ func (w *printer) moduleOptions(o ModuleOptions) {
 		opts = append(opts, "EXECUTE AS "+o.ExecuteAs)
 	}
 	if opts != nil {
-		w.w(" WITH ")
-		list(w, opts, func(s string) { w.w(s) })
+		w.text(" WITH ")
+		writeList(w, opts, func(s string) { w.text(s) })
 	}
 }
 
 // param writes a parameter.
 func (w *printer) param(a *Param) {
-	w.w(a.Name, " ")
+	w.text(a.Name, " ")
 	w.typeRef(a.Type)
-	w.when(a.Varying, " VARYING")
+	w.textIf(a.Varying, " VARYING")
 	w.null(a.Null)
 	w.optional(" = ", a.Default)
-	w.when(a.Output, " OUTPUT")
-	w.when(a.ReadOnly, " READONLY")
+	w.textIf(a.Output, " OUTPUT")
+	w.textIf(a.ReadOnly, " READONLY")
 }
 
 // procedure writes a procedure.
 func (w *printer) procedure(s *CreateProcedureStmt) {
 	w.verb(s.Verb)
-	w.w("PROCEDURE ")
+	w.text("PROCEDURE ")
 	w.name(s.Name)
-	w.when(s.Number != 0, ";", strconv.Itoa(s.Number))
-	w.when(len(s.Params) > 0, " ")
+	w.textIf(s.Number != 0, ";", strconv.Itoa(s.Number))
+	w.textIf(len(s.Params) > 0, " ")
 	nodes(w, s.Params)
 	w.moduleOptions(s.Options)
-	w.when(s.ForReplication, " FOR REPLICATION")
-	w.w(" AS")
+	w.textIf(s.ForReplication, " FOR REPLICATION")
+	w.text(" AS")
 	w.stmts(s.Body)
 }
 
 // function writes a function.
 func (w *printer) function(s *CreateFunctionStmt) {
 	w.verb(s.Verb)
-	w.w("FUNCTION ")
+	w.text("FUNCTION ")
 	w.name(s.Name)
-	w.w("(")
+	w.text("(")
 	nodes(w, s.Params)
-	w.w(") RETURNS ")
+	w.text(") RETURNS ")
 	switch {
 	case s.Query != nil:
-		w.w("TABLE")
+		w.text("TABLE")
 	case s.TableVar != "":
-		w.w(s.TableVar, " TABLE ")
+		w.text(s.TableVar, " TABLE ")
 		w.tableDef(s.Table)
 	default:
 		w.typeRef(s.Returns)
 	}
 	w.moduleOptions(s.Options)
-	w.w(" AS")
+	w.text(" AS")
 	if s.Query != nil {
-		w.w(" RETURN ")
+		w.text(" RETURN ")
 		w.query(s.Query)
 		return
 	}
 	w.line()
-	w.w("BEGIN")
+	w.text("BEGIN")
 	w.stmts(s.Body)
 	w.line()
-	w.w("END")
+	w.text("END")
 }
 
 // createTrigger writes a trigger.
 func (w *printer) createTrigger(s *CreateTriggerStmt) {
 	w.verb(s.Verb)
-	w.w("TRIGGER ")
+	w.text("TRIGGER ")
 	w.name(s.Name)
 	w.triggerPlace(s.Table, s.OnDatabase, s.OnServer)
 	w.moduleOptions(s.Options)
-	w.w(map[bool]string{true: " INSTEAD OF ", false: " AFTER "}[s.InsteadOf])
-	list(w, s.Events, func(e string) { w.w(e) })
-	w.when(s.NotForReplication, " NOT FOR REPLICATION")
-	w.w(" AS")
+	w.text(map[bool]string{true: " INSTEAD OF ", false: " AFTER "}[s.InsteadOf])
+	writeList(w, s.Events, func(e string) { w.text(e) })
+	w.textIf(s.NotForReplication, " NOT FOR REPLICATION")
+	w.text(" AS")
 	w.stmts(s.Body)
 }
 
 // triggerPlace writes ON and where a trigger is.
-func (w *printer) triggerPlace(table *ObjectName, database, server bool) {
-	w.w(" ON ")
-	w.when(database, "DATABASE")
-	w.when(server, "ALL SERVER")
-	w.name(table)
+func (w *printer) triggerPlace(on *ObjectName, database, server bool) {
+	w.text(" ON ")
+	w.textIf(database, "DATABASE")
+	w.textIf(server, "ALL SERVER")
+	w.name(on)
 }

@@ -4,7 +4,7 @@ package syntax
 func (w *printer) outputs(into, client *Output) {
 	for _, o := range []*Output{into, client} {
 		if o != nil {
-			w.w(" ")
+			w.text(" ")
 			w.output(o)
 		}
 	}
@@ -12,10 +12,10 @@ func (w *printer) outputs(into, client *Output) {
 
 // output writes OUTPUT.
 func (w *printer) output(o *Output) {
-	w.w("OUTPUT ")
+	w.text("OUTPUT ")
 	nodes(w, o.Items)
 	if o.Into != nil {
-		w.w(" INTO ")
+		w.text(" INTO ")
 		w.table(o.Into)
 		w.idents(o.IntoColumns)
 	}
@@ -24,13 +24,13 @@ func (w *printer) output(o *Output) {
 // insert writes INSERT.
 func (w *printer) insert(s *InsertStmt) {
 	w.with(s.With)
-	w.w("INSERT ")
+	w.text("INSERT ")
 	w.top(s.Top)
-	w.w("INTO ")
+	w.text("INTO ")
 	w.table(s.Target)
 	w.idents(s.Columns)
 	w.outputs(s.OutputInto, s.Output)
-	w.w(" ")
+	w.text(" ")
 	w.insertSource(s.Source)
 	w.hints(s.Hints)
 }
@@ -45,27 +45,27 @@ func (w *printer) insertSource(s InsertSource) {
 	case *InsertExec:
 		w.exec(s.Exec)
 	case *InsertDefaults:
-		w.w("DEFAULT VALUES")
+		w.text("DEFAULT VALUES")
 	}
 }
 
 // setClauses writes SET.
 func (w *printer) setClauses(list []*SetClause) {
-	w.w("SET ")
+	w.text("SET ")
 	nodes(w, list)
 }
 
 // setClause writes an assignment.
 func (w *printer) setClause(s *SetClause) {
-	w.w(s.Var)
+	w.text(s.Var)
 	if s.Column != nil {
-		w.when(s.Var != "", " = ")
+		w.textIf(s.Var != "", " = ")
 		w.expr(s.Column)
 	}
 	if s.Write != nil {
-		w.w(".WRITE(")
+		w.text(".WRITE(")
 		w.exprs(s.Write)
-		w.w(")")
+		w.text(")")
 		return
 	}
 	w.assign(s.Op)
@@ -75,10 +75,10 @@ func (w *printer) setClause(s *SetClause) {
 // update writes UPDATE.
 func (w *printer) update(s *UpdateStmt) {
 	w.with(s.With)
-	w.w("UPDATE ")
+	w.text("UPDATE ")
 	w.top(s.Top)
 	w.table(s.Target)
-	w.w(" ")
+	w.text(" ")
 	w.setClauses(s.Sets)
 	w.outputs(s.OutputInto, s.Output)
 	w.from(s.From)
@@ -86,12 +86,12 @@ func (w *printer) update(s *UpdateStmt) {
 	w.hints(s.Hints)
 }
 
-// delete writes DELETE.
-func (w *printer) delete(s *DeleteStmt) {
+// deleteStmt writes DELETE.
+func (w *printer) deleteStmt(s *DeleteStmt) {
 	w.with(s.With)
-	w.w("DELETE ")
+	w.text("DELETE ")
 	w.top(s.Top)
-	w.w("FROM ")
+	w.text("FROM ")
 	w.table(s.Target)
 	w.outputs(s.OutputInto, s.Output)
 	w.from(s.From)
@@ -102,21 +102,21 @@ func (w *printer) delete(s *DeleteStmt) {
 // merge writes MERGE.
 func (w *printer) merge(s *MergeStmt) {
 	w.with(s.With)
-	w.w("MERGE ")
+	w.text("MERGE ")
 	w.top(s.Top)
-	w.w("INTO ")
+	w.text("INTO ")
 	if t, ok := s.Target.(*TableName); ok { // hints come before the alias here
 		w.table(&TableName{Name: t.Name, Hints: t.Hints})
 		w.as(t.Alias)
 	} else {
 		w.table(s.Target)
 	}
-	w.w(" USING ")
+	w.text(" USING ")
 	w.table(s.Using)
-	w.w(" ON ")
+	w.text(" ON ")
 	w.cond(s.On)
 	for _, m := range s.Whens {
-		w.w(" ")
+		w.text(" ")
 		w.mergeWhen(m)
 	}
 	w.outputs(s.OutputInto, s.Output)
@@ -125,72 +125,72 @@ func (w *printer) merge(s *MergeStmt) {
 
 // mergeWhen writes a branch of MERGE.
 func (w *printer) mergeWhen(m *MergeWhen) {
-	w.w(map[MergeMatch]string{
+	w.text(map[MergeMatch]string{
 		Matched: "WHEN MATCHED", NotMatchedByTarget: "WHEN NOT MATCHED BY TARGET", NotMatchedBySource: "WHEN NOT MATCHED BY SOURCE",
 	}[m.Match])
 	if m.And != nil {
-		w.w(" AND ")
+		w.text(" AND ")
 		w.cond(m.And)
 	}
-	w.w(" THEN ")
+	w.text(" THEN ")
 	switch m.Action {
 	case MergeUpdate:
-		w.w("UPDATE ")
+		w.text("UPDATE ")
 		w.setClauses(m.Sets)
 	case MergeDelete:
-		w.w("DELETE")
+		w.text("DELETE")
 	case MergeInsert:
-		w.w("INSERT")
+		w.text("INSERT")
 		w.idents(m.Columns)
 		if m.Values == nil {
-			w.w(" DEFAULT VALUES")
+			w.text(" DEFAULT VALUES")
 			return
 		}
-		w.w(" VALUES (")
+		w.text(" VALUES (")
 		w.exprs(m.Values)
-		w.w(")")
+		w.text(")")
 	}
 }
 
 // insertBulk writes INSERT BULK.
 func (w *printer) insertBulk(s *InsertBulkStmt) {
-	w.w("INSERT BULK ")
+	w.text("INSERT BULK ")
 	w.name(s.Table)
 	if s.Columns != nil {
-		w.w(" (")
+		w.text(" (")
 		nodes(w, s.Columns)
-		w.w(")")
+		w.text(")")
 	}
 	if s.Options == nil {
 		return
 	}
-	w.w(" WITH (")
-	list(w, s.Options, func(o *Option) {
+	w.text(" WITH (")
+	writeList(w, s.Options, func(o *Option) {
 		if o.Name != "ORDER" {
 			w.option(o)
 			return
 		}
-		w.w("ORDER (")
-		list(w, o.Sub, func(c *Option) {
+		w.text("ORDER (")
+		writeList(w, o.Sub, func(c *Option) {
 			w.expr(c.Value)
-			w.when(c.Name != "", " ", c.Name)
+			w.textIf(c.Name != "", " ", c.Name)
 		})
-		w.w(")")
+		w.text(")")
 	})
-	w.w(")")
+	w.text(")")
 }
 
 // bulkColumn writes a column of INSERT BULK.
 func (w *printer) bulkColumn(c *BulkColumn) {
 	w.ident(c.Name)
-	w.w(" ")
+	w.text(" ")
 	w.typeRef(c.Type)
-	w.when(c.Collation != "", " COLLATE ", c.Collation)
+	w.textIf(c.Collation != "", " COLLATE ", c.Collation)
 	w.null(c.Null)
 }
 
 // null writes NULL or NOT NULL with a blank before it.
 func (w *printer) null(n NullSpec) {
-	w.when(n == NotNull, " NOT NULL")
-	w.when(n == NullAllowed, " NULL")
+	w.textIf(n == NotNull, " NOT NULL")
+	w.textIf(n == NullAllowed, " NULL")
 }

@@ -11,10 +11,10 @@ var opText = map[Op]string{
 func (o Op) String() string { return opText[o] }
 
 // assign writes an assignment sign with blanks around.
-func (w *printer) assign(op Op) { w.w(" ", opText[op], "= ") }
+func (w *printer) assign(op Op) { w.text(" ", opText[op], "= ") }
 
 // exprs writes values with commas between.
-func (w *printer) exprs(xs []Expr) { list(w, xs, w.expr) }
+func (w *printer) exprs(xs []Expr) { writeList(w, xs, w.expr) }
 
 // expr writes a value; nothing for nil.
 func (w *printer) expr(x Expr) {
@@ -23,39 +23,39 @@ func (w *printer) expr(x Expr) {
 	case *Literal:
 		w.literal(x)
 	case *Default:
-		w.w("DEFAULT")
+		w.text("DEFAULT")
 	case *Keyword:
-		w.w(x.Name)
+		w.text(x.Name)
 	case *ColumnRef:
 		w.parts(x.Parts)
 	case *PseudoColumn:
 		w.parts(x.Qualifier)
-		w.when(len(x.Qualifier) > 0, ".")
-		w.w(x.Name)
+		w.textIf(len(x.Qualifier) > 0, ".")
+		w.text(x.Name)
 	case *VarRef:
-		w.w(x.Name)
+		w.text(x.Name)
 	case *GlobalRef:
-		w.w(x.Name)
+		w.text(x.Name)
 	case *UnaryExpr:
-		w.w(opText[x.Op])
+		w.text(opText[x.Op])
 		if u, ok := x.X.(*UnaryExpr); ok && u.Op == x.Op { // "--" would start a comment
-			w.w(" ")
+			w.text(" ")
 		}
 		w.expr(x.X)
 	case *BinaryExpr:
 		w.expr(x.X)
-		w.w(" ", opText[x.Op], " ")
+		w.text(" ", opText[x.Op], " ")
 		w.expr(x.Y)
 	case *ParenExpr:
-		w.w("(")
+		w.text("(")
 		w.expr(x.X)
-		w.w(")")
+		w.text(")")
 	case *CollateExpr:
 		w.expr(x.X)
-		w.w(" COLLATE ", x.Collation)
+		w.text(" COLLATE ", x.Collation)
 	case *AtTimeZoneExpr:
 		w.expr(x.X)
-		w.w(" AT TIME ZONE ")
+		w.text(" AT TIME ZONE ")
 		w.expr(x.Zone)
 	case *SubqueryExpr:
 		w.parenQuery(x.Query)
@@ -73,79 +73,79 @@ func (w *printer) callLike(x Expr) {
 	case *FuncCall:
 		w.call(x)
 	case *CastExpr:
-		w.w(try[x.Try], "CAST(")
+		w.text(try[x.Try], "CAST(")
 		w.expr(x.X)
-		w.w(" AS ")
+		w.text(" AS ")
 		w.typeRef(x.Type)
-		w.w(")")
+		w.text(")")
 	case *ConvertExpr:
-		w.w(try[x.Try], "CONVERT(")
+		w.text(try[x.Try], "CONVERT(")
 		w.typeRef(x.Type)
-		w.w(", ")
+		w.text(", ")
 		w.expr(x.X)
 		if x.Style != nil {
-			w.w(", ")
+			w.text(", ")
 			w.expr(x.Style)
 		}
-		w.w(")")
+		w.text(")")
 	case *ParseAsExpr:
-		w.w(try[x.Try], "PARSE(")
+		w.text(try[x.Try], "PARSE(")
 		w.expr(x.X)
-		w.w(" AS ")
+		w.text(" AS ")
 		w.typeRef(x.Type)
 		if x.Culture != nil {
-			w.w(" USING ")
+			w.text(" USING ")
 			w.expr(x.Culture)
 		}
-		w.w(")")
+		w.text(")")
 	case *IIfExpr:
-		w.w("IIF(")
+		w.text("IIF(")
 		w.cond(x.Cond)
-		w.w(", ")
+		w.text(", ")
 		w.expr(x.Then)
-		w.w(", ")
+		w.text(", ")
 		w.expr(x.Else)
-		w.w(")")
+		w.text(")")
 	case *MethodCall:
 		w.expr(x.X)
-		w.w(".")
+		w.text(".")
 		w.ident(Ident{Name: x.Method})
-		w.w("(")
+		w.text("(")
 		w.exprs(x.Args)
-		w.w(")")
+		w.text(")")
 	case *TrimExpr:
-		w.w("TRIM(")
-		w.when(x.Side != "", x.Side, " ")
+		w.text("TRIM(")
+		w.textIf(x.Side != "", x.Side, " ")
 		w.expr(x.Chars)
-		w.w(" FROM ")
+		w.text(" FROM ")
 		w.expr(x.X)
-		w.w(")")
+		w.text(")")
 	case *JSONObjectExpr:
-		w.w("JSON_OBJECT(")
+		w.text("JSON_OBJECT(")
 		for i := range x.Keys {
-			w.when(i > 0, ", ")
+			w.textIf(i > 0, ", ")
 			w.expr(x.Keys[i])
-			w.w(": ")
+			w.text(": ")
 			w.expr(x.Values[i])
 		}
-		w.when(x.AbsentOnNull, " ABSENT ON NULL")
-		w.w(")")
+		w.textIf(x.AbsentOnNull, " ABSENT ON NULL")
+		w.text(")")
 	case *JSONArrayExpr:
-		w.w("JSON_ARRAY(")
+		w.text("JSON_ARRAY(")
 		w.exprs(x.Items)
-		w.when(x.NullOnNull, " NULL ON NULL")
-		w.w(")")
+		w.textIf(x.NullOnNull, " NULL ON NULL")
+		w.text(")")
 	case *NextValueExpr:
-		w.w("NEXT VALUE FOR ")
+		w.text("NEXT VALUE FOR ")
 		w.name(x.Sequence)
 		if x.Over != nil {
-			w.w(" ")
+			w.text(" ")
 			w.over(x.Over)
 		}
 	case *IdentityExpr:
-		w.w("IDENTITY(")
+		w.text("IDENTITY(")
 		w.typeRef(x.Type)
-		w.w(", ", x.Seed, ", ", x.Increment, ")")
+		w.text(", ", x.Seed, ", ", x.Increment, ")")
 	}
 }
 
@@ -153,98 +153,98 @@ func (w *printer) callLike(x Expr) {
 func (w *printer) literal(l *Literal) {
 	switch l.Kind {
 	case NullLit:
-		w.w("NULL")
+		w.text("NULL")
 	case MoneyLit:
-		w.w("$", l.Text)
+		w.text("$", l.Text)
 	case StringLit:
 		if l.Bare {
 			w.ident(Ident{Name: l.Text})
 			return
 		}
-		w.w(quoteString(l.Text))
+		w.text(quoteString(l.Text))
 	case NStringLit:
-		w.w("N", quoteString(l.Text))
+		w.text("N", quoteString(l.Text))
 	case BinaryLit:
-		w.w("0x", hexDigits(l.Text))
+		w.text("0x", hexDigits(l.Text))
 	case DateLit:
-		w.w("{d ", quoteString(l.Text), "}")
+		w.text("{d ", quoteString(l.Text), "}")
 	case TimeLit:
-		w.w("{t ", quoteString(l.Text), "}")
+		w.text("{t ", quoteString(l.Text), "}")
 	case TimestampLit:
-		w.w("{ts ", quoteString(l.Text), "}")
+		w.text("{ts ", quoteString(l.Text), "}")
 	case GUIDLit:
-		w.w("{guid ", quoteString(l.Text), "}")
+		w.text("{guid ", quoteString(l.Text), "}")
 	default:
-		w.w(l.Text)
+		w.text(l.Text)
 	}
 }
 
 // call writes a function call.
 func (w *printer) call(f *FuncCall) {
-	w.when(f.ODBC, "{fn ")
+	w.textIf(f.ODBC, "{fn ")
 	w.keywordName(f.Name)
 	if f.NoParens {
-		w.when(f.ODBC, "}")
+		w.textIf(f.ODBC, "}")
 		return
 	}
-	w.w("(")
-	w.when(f.Distinct, "DISTINCT ")
-	w.when(f.Star, "*")
-	list(w, f.Args, func(x Expr) {
+	w.text("(")
+	w.textIf(f.Distinct, "DISTINCT ")
+	w.textIf(f.Star, "*")
+	writeList(w, f.Args, func(x Expr) {
 		if k, ok := x.(*Keyword); ok && !isWord(k.Name) { // a datepart in brackets
-			w.w(QuoteName(k.Name))
+			w.text(QuoteName(k.Name))
 			return
 		}
 		w.expr(x)
 	})
-	w.w(")")
+	w.text(")")
 	if f.WithinGroup != nil {
-		w.w(" WITHIN GROUP (ORDER BY ")
+		w.text(" WITHIN GROUP (ORDER BY ")
 		nodes(w, f.WithinGroup)
-		w.w(")")
+		w.text(")")
 	}
-	w.when(f.Nulls == NullsIgnore, " IGNORE NULLS")
-	w.when(f.Nulls == NullsRespect, " RESPECT NULLS")
+	w.textIf(f.Nulls == NullsIgnore, " IGNORE NULLS")
+	w.textIf(f.Nulls == NullsRespect, " RESPECT NULLS")
 	if f.Over != nil {
-		w.w(" ")
+		w.text(" ")
 		w.over(f.Over)
 	}
-	w.when(f.ODBC, "}")
+	w.textIf(f.ODBC, "}")
 }
 
 // caseExpr writes CASE.
 func (w *printer) caseExpr(x *CaseExpr) {
-	w.w("CASE")
+	w.text("CASE")
 	if x.Operand != nil {
-		w.w(" ")
+		w.text(" ")
 		w.expr(x.Operand)
 	}
 	for _, c := range x.Whens {
-		w.w(" ")
+		w.text(" ")
 		w.caseWhen(c)
 	}
 	if x.Else != nil {
-		w.w(" ELSE ")
+		w.text(" ELSE ")
 		w.expr(x.Else)
 	}
-	w.w(" END")
+	w.text(" END")
 }
 
 // caseWhen writes a branch of CASE.
 func (w *printer) caseWhen(c *When) {
-	w.w("WHEN ")
+	w.text("WHEN ")
 	if c.Cond != nil {
 		w.cond(c.Cond)
 	} else {
 		w.expr(c.Value)
 	}
-	w.w(" THEN ")
+	w.text(" THEN ")
 	w.expr(c.Then)
 }
 
 // over writes OVER.
 func (w *printer) over(o *Over) {
-	w.w("OVER ")
+	w.text("OVER ")
 	if o.Window.Name != "" && o.PartitionBy == nil && o.OrderBy == nil && o.Frame == nil {
 		w.ident(o.Window)
 		return
@@ -254,39 +254,39 @@ func (w *printer) over(o *Over) {
 
 // window writes the parentheses of OVER.
 func (w *printer) window(o *Over) {
-	w.w("(")
+	w.text("(")
 	sep := ""
 	if o.Window.Name != "" {
 		w.ident(o.Window)
 		sep = " "
 	}
 	if o.PartitionBy != nil {
-		w.w(sep, "PARTITION BY ")
+		w.text(sep, "PARTITION BY ")
 		w.exprs(o.PartitionBy)
 		sep = " "
 	}
 	if o.OrderBy != nil {
-		w.w(sep, "ORDER BY ")
+		w.text(sep, "ORDER BY ")
 		nodes(w, o.OrderBy)
 		sep = " "
 	}
 	if o.Frame != nil {
-		w.w(sep)
+		w.text(sep)
 		w.frame(o.Frame)
 	}
-	w.w(")")
+	w.text(")")
 }
 
 // frame writes ROWS or RANGE.
 func (w *printer) frame(f *Frame) {
-	w.w(map[bool]string{true: "ROWS ", false: "RANGE "}[f.Rows])
+	w.text(map[bool]string{true: "ROWS ", false: "RANGE "}[f.Rows])
 	if f.To == nil {
 		w.bound(f.From)
 		return
 	}
-	w.w("BETWEEN ")
+	w.text("BETWEEN ")
 	w.bound(f.From)
-	w.w(" AND ")
+	w.text(" AND ")
 	w.bound(*f.To)
 }
 
@@ -294,9 +294,9 @@ func (w *printer) frame(f *Frame) {
 func (w *printer) bound(b FrameBound) {
 	if b.Offset != nil {
 		w.expr(b.Offset)
-		w.w(" ")
+		w.text(" ")
 	}
-	w.w(map[BoundKind]string{
+	w.text(map[BoundKind]string{
 		UnboundedPreceding: "UNBOUNDED PRECEDING", Preceding: "PRECEDING", CurrentRow: "CURRENT ROW",
 		Following: "FOLLOWING", UnboundedFollowing: "UNBOUNDED FOLLOWING",
 	}[b.Kind])
@@ -308,67 +308,67 @@ func (w *printer) cond(c Cond) {
 	case nil:
 	case *CompareCond:
 		w.expr(c.X)
-		w.w(" ", opText[c.Op], " ")
+		w.text(" ", opText[c.Op], " ")
 		w.expr(c.Y)
 	case *QuantifiedCond:
 		w.expr(c.X)
-		w.w(" ", opText[c.Op], map[bool]string{true: " ALL ", false: " ANY "}[c.All])
+		w.text(" ", opText[c.Op], map[bool]string{true: " ALL ", false: " ANY "}[c.All])
 		w.parenQuery(c.Query)
 	case *LogicCond:
 		w.cond(c.X)
-		w.w(" ", opText[c.Op], " ")
+		w.text(" ", opText[c.Op], " ")
 		w.cond(c.Y)
 	case *NotCond:
-		w.w("NOT ")
+		w.text("NOT ")
 		w.cond(c.X)
 	case *ParenCond:
-		w.w("(")
+		w.text("(")
 		w.cond(c.X)
-		w.w(")")
+		w.text(")")
 	case *LikeCond:
 		w.expr(c.X)
-		w.when(c.Not, " NOT")
-		w.w(" LIKE ")
+		w.textIf(c.Not, " NOT")
+		w.text(" LIKE ")
 		w.expr(c.Pattern)
 		if c.Escape != nil {
-			w.w(" ESCAPE ")
+			w.text(" ESCAPE ")
 			w.expr(c.Escape)
 		}
 	case *BetweenCond:
 		w.expr(c.X)
-		w.when(c.Not, " NOT")
-		w.w(" BETWEEN ")
+		w.textIf(c.Not, " NOT")
+		w.text(" BETWEEN ")
 		w.expr(c.Low)
-		w.w(" AND ")
+		w.text(" AND ")
 		w.expr(c.High)
 	case *InCond:
 		w.expr(c.X)
-		w.when(c.Not, " NOT")
-		w.w(" IN ")
+		w.textIf(c.Not, " NOT")
+		w.text(" IN ")
 		if c.Query != nil {
 			w.parenQuery(c.Query)
 			return
 		}
-		w.w("(")
+		w.text("(")
 		w.exprs(c.List)
-		w.w(")")
+		w.text(")")
 	case *ExistsCond:
-		w.w("EXISTS ")
+		w.text("EXISTS ")
 		w.parenQuery(c.Query)
 	case *IsNullCond:
 		w.expr(c.X)
-		w.w(" IS ")
-		w.when(c.Not, "NOT ")
-		w.w("NULL")
+		w.text(" IS ")
+		w.textIf(c.Not, "NOT ")
+		w.text("NULL")
 	case *DistinctCond:
 		w.expr(c.X)
-		w.w(" IS ")
-		w.when(c.Not, "NOT ")
-		w.w("DISTINCT FROM ")
+		w.text(" IS ")
+		w.textIf(c.Not, "NOT ")
+		w.text("DISTINCT FROM ")
 		w.expr(c.Y)
 	case *UpdatedCond:
-		w.w("UPDATE(")
+		w.text("UPDATE(")
 		w.ident(c.Column)
-		w.w(")")
+		w.text(")")
 	}
 }

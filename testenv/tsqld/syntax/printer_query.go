@@ -2,17 +2,17 @@ package syntax
 
 // parenQuery writes a query in parentheses.
 func (w *printer) parenQuery(q *Query) {
-	w.w("(")
+	w.text("(")
 	w.query(q)
-	w.w(")")
+	w.text(")")
 }
 
 // with writes WITH and a blank behind it; nothing without common table expressions.
 func (w *printer) with(list []*CTE) {
 	if len(list) > 0 {
-		w.w("WITH ")
+		w.text("WITH ")
 		nodes(w, list)
-		w.w(" ")
+		w.text(" ")
 	}
 }
 
@@ -20,7 +20,7 @@ func (w *printer) with(list []*CTE) {
 func (w *printer) cte(c *CTE) {
 	w.ident(c.Name)
 	w.idents(c.Columns)
-	w.w(" AS ")
+	w.text(" AS ")
 	w.parenQuery(c.Query)
 }
 
@@ -32,21 +32,21 @@ func (w *printer) query(q *Query) {
 	w.with(q.With)
 	w.body(q.Body)
 	if len(q.OrderBy) > 0 {
-		w.w(" ORDER BY ")
+		w.text(" ORDER BY ")
 		nodes(w, q.OrderBy)
 	}
 	if q.Offset != nil {
-		w.w(" OFFSET ")
+		w.text(" OFFSET ")
 		w.expr(q.Offset)
-		w.w(" ROWS")
+		w.text(" ROWS")
 	}
 	if q.Fetch != nil {
-		w.w(" FETCH NEXT ")
+		w.text(" FETCH NEXT ")
 		w.expr(q.Fetch)
-		w.w(" ROWS ONLY")
+		w.text(" ROWS ONLY")
 	}
 	if q.For != nil {
-		w.w(" ")
+		w.text(" ")
 		w.forClause(q.For)
 	}
 }
@@ -55,12 +55,12 @@ func (w *printer) query(q *Query) {
 func (w *printer) body(b QueryBody) {
 	switch b := b.(type) {
 	case *ParenQuery:
-		w.w("(")
+		w.text("(")
 		w.body(b.X)
-		w.w(")")
+		w.text(")")
 	case *SetOp:
 		w.body(b.X)
-		w.w(map[SetOpKind]string{Union: " UNION ", UnionAll: " UNION ALL ", Except: " EXCEPT ", Intersect: " INTERSECT "}[b.Kind])
+		w.text(map[SetOpKind]string{Union: " UNION ", UnionAll: " UNION ALL ", Except: " EXCEPT ", Intersect: " INTERSECT "}[b.Kind])
 		w.body(b.Y)
 	case *Select:
 		w.selectBody(b)
@@ -69,26 +69,26 @@ func (w *printer) body(b QueryBody) {
 
 // selectBody writes SELECT.
 func (w *printer) selectBody(s *Select) {
-	w.w("SELECT ")
-	w.when(s.Distinct, "DISTINCT ")
+	w.text("SELECT ")
+	w.textIf(s.Distinct, "DISTINCT ")
 	w.top(s.Top)
 	nodes(w, s.Items)
 	if s.Into != nil {
-		w.w(" INTO ")
+		w.text(" INTO ")
 		w.name(s.Into)
 	}
 	w.from(s.From)
 	w.where(s.Where, nil)
 	if s.GroupBy != nil {
-		w.w(" ")
+		w.text(" ")
 		w.groupBy(s.GroupBy)
 	}
 	if s.Having != nil {
-		w.w(" HAVING ")
+		w.text(" HAVING ")
 		w.cond(s.Having)
 	}
 	if s.Windows != nil {
-		w.w(" WINDOW ")
+		w.text(" WINDOW ")
 		nodes(w, s.Windows)
 	}
 }
@@ -96,7 +96,7 @@ func (w *printer) selectBody(s *Select) {
 // from writes FROM with a blank before it.
 func (w *printer) from(list []TableSource) {
 	if len(list) > 0 {
-		w.w(" FROM ")
+		w.text(" FROM ")
 		nodes(w, list)
 	}
 }
@@ -104,11 +104,11 @@ func (w *printer) from(list []TableSource) {
 // where writes WHERE with a blank before it.
 func (w *printer) where(c Cond, current *CursorRef) {
 	if c != nil {
-		w.w(" WHERE ")
+		w.text(" WHERE ")
 		w.cond(c)
 	}
 	if current != nil {
-		w.w(" WHERE CURRENT OF ")
+		w.text(" WHERE CURRENT OF ")
 		w.cursorRef(current)
 	}
 }
@@ -116,7 +116,7 @@ func (w *printer) where(c Cond, current *CursorRef) {
 // windowDef writes a definition of the WINDOW clause.
 func (w *printer) windowDef(d *WindowDef) {
 	w.ident(d.Name)
-	w.w(" AS ")
+	w.text(" AS ")
 	w.window(d.Over)
 }
 
@@ -125,13 +125,13 @@ func (w *printer) top(t *Top) {
 	if t == nil {
 		return
 	}
-	w.w("TOP ")
-	w.when(t.Paren, "(")
+	w.text("TOP ")
+	w.textIf(t.Paren, "(")
 	w.expr(t.Count)
-	w.when(t.Paren, ")")
-	w.when(t.Percent, " PERCENT")
-	w.when(t.WithTies, " WITH TIES")
-	w.w(" ")
+	w.textIf(t.Paren, ")")
+	w.textIf(t.Percent, " PERCENT")
+	w.textIf(t.WithTies, " WITH TIES")
+	w.text(" ")
 }
 
 // selectItem writes an item of a select list.
@@ -139,10 +139,10 @@ func (w *printer) selectItem(i SelectItem) {
 	switch i := i.(type) {
 	case *SelectStar:
 		w.parts(i.Qualifier)
-		w.when(len(i.Qualifier) > 0, ".")
-		w.w("*")
+		w.textIf(len(i.Qualifier) > 0, ".")
+		w.text("*")
 	case *SelectAssign:
-		w.w(i.Var)
+		w.text(i.Var)
 		w.assign(i.Op)
 		w.expr(i.X)
 	case *SelectExpr:
@@ -154,15 +154,15 @@ func (w *printer) selectItem(i SelectItem) {
 // as writes AS alias with a blank before it; nothing without alias.
 func (w *printer) as(id Ident) {
 	if id.Name != "" {
-		w.w(" AS ")
+		w.text(" AS ")
 		w.ident(id)
 	}
 }
 
 // groupBy writes GROUP BY.
 func (w *printer) groupBy(g *GroupBy) {
-	w.w("GROUP BY ")
-	w.when(g.All, "ALL ")
+	w.text("GROUP BY ")
+	w.textIf(g.All, "ALL ")
 	nodes(w, g.Items)
 }
 
@@ -172,9 +172,9 @@ func (w *printer) groupItem(g *GroupItem) {
 		w.expr(g.X)
 		return
 	}
-	w.w(map[GroupKind]string{GroupList: "(", GroupRollup: "ROLLUP (", GroupCube: "CUBE (", GroupSets: "GROUPING SETS ("}[g.Kind])
+	w.text(map[GroupKind]string{GroupList: "(", GroupRollup: "ROLLUP (", GroupCube: "CUBE (", GroupSets: "GROUPING SETS ("}[g.Kind])
 	nodes(w, g.Sub)
-	w.w(")")
+	w.text(")")
 }
 
 // table writes a table source.
@@ -184,12 +184,12 @@ func (w *printer) table(t TableSource) {
 		w.name(t.Name)
 		w.as(t.Alias)
 		if len(t.Hints) > 0 {
-			w.w(" WITH (")
+			w.text(" WITH (")
 			nodes(w, t.Hints)
-			w.w(")")
+			w.text(")")
 		}
 	case *TableVar:
-		w.w(t.Name)
+		w.text(t.Name)
 		w.as(t.Alias)
 	case *TableFunc:
 		w.call(t.Call)
@@ -202,36 +202,36 @@ func (w *printer) table(t TableSource) {
 		w.as(t.Alias)
 		w.idents(t.Columns)
 	case *ValuesTable:
-		w.w("(")
+		w.text("(")
 		w.rows(t.Rows)
-		w.w(")")
+		w.text(")")
 		w.as(t.Alias)
 		w.idents(t.Columns)
 	case *Join:
 		w.join(t)
 	case *ParenTable:
-		w.w("(")
+		w.text("(")
 		w.table(t.X)
-		w.w(")")
+		w.text(")")
 	case *Pivot:
 		w.table(t.Source)
-		w.w(" PIVOT (")
+		w.text(" PIVOT (")
 		w.call(t.Aggregate)
-		w.w(" FOR ")
+		w.text(" FOR ")
 		w.expr(t.Column)
-		w.w(" IN")
+		w.text(" IN")
 		w.idents(t.Values)
-		w.w(")")
+		w.text(")")
 		w.as(t.Alias)
 	case *Unpivot:
 		w.table(t.Source)
-		w.w(" UNPIVOT (")
+		w.text(" UNPIVOT (")
 		w.ident(t.Value)
-		w.w(" FOR ")
+		w.text(" FOR ")
 		w.ident(t.Column)
-		w.w(" IN (")
+		w.text(" IN (")
 		nodes(w, t.Columns)
-		w.w("))")
+		w.text("))")
 		w.as(t.Alias)
 	}
 }
@@ -241,56 +241,56 @@ func (w *printer) join(j *Join) {
 	w.table(j.Left)
 	switch j.Kind {
 	case CrossJoin:
-		w.w(" CROSS JOIN ")
+		w.text(" CROSS JOIN ")
 	case CrossApply:
-		w.w(" CROSS APPLY ")
+		w.text(" CROSS APPLY ")
 	case OuterApply:
-		w.w(" OUTER APPLY ")
+		w.text(" OUTER APPLY ")
 	default:
-		w.w(map[JoinKind]string{InnerJoin: " INNER", LeftJoin: " LEFT", RightJoin: " RIGHT", FullJoin: " FULL"}[j.Kind])
-		w.when(j.Hint != "", " ", j.Hint)
-		w.w(" JOIN ")
+		w.text(map[JoinKind]string{InnerJoin: " INNER", LeftJoin: " LEFT", RightJoin: " RIGHT", FullJoin: " FULL"}[j.Kind])
+		w.textIf(j.Hint != "", " ", j.Hint)
+		w.text(" JOIN ")
 	}
 	w.table(j.Right)
 	if j.On != nil {
-		w.w(" ON ")
+		w.text(" ON ")
 		w.cond(j.On)
 	}
 }
 
 // tableHint writes a hint.
 func (w *printer) tableHint(h *TableHint) {
-	w.w(h.Name)
+	w.text(h.Name)
 	if h.Args != nil {
-		w.w("(")
+		w.text("(")
 		w.exprs(h.Args)
-		w.w(")")
+		w.text(")")
 	}
 }
 
 // rows writes VALUES.
 func (w *printer) rows(rows [][]Expr) {
-	w.w("VALUES ")
-	list(w, rows, func(r []Expr) {
-		w.w("(")
+	w.text("VALUES ")
+	writeList(w, rows, func(r []Expr) {
+		w.text("(")
 		w.exprs(r)
-		w.w(")")
+		w.text(")")
 	})
 }
 
 // openJSON writes OPENJSON.
 func (w *printer) openJSON(o *OpenJSON) {
-	w.w("OPENJSON(")
+	w.text("OPENJSON(")
 	w.expr(o.X)
 	if o.Path != nil {
-		w.w(", ")
+		w.text(", ")
 		w.expr(o.Path)
 	}
-	w.w(")")
+	w.text(")")
 	if o.Columns != nil {
-		w.w(" WITH (")
+		w.text(" WITH (")
 		nodes(w, o.Columns)
-		w.w(")")
+		w.text(")")
 	}
 	w.as(o.Alias)
 }
@@ -298,71 +298,71 @@ func (w *printer) openJSON(o *OpenJSON) {
 // jsonColumn writes a column of OPENJSON.
 func (w *printer) jsonColumn(c *JSONColumn) {
 	w.ident(c.Name)
-	w.w(" ")
+	w.text(" ")
 	w.typeRef(c.Type)
 	if c.Collation != "" {
-		w.w(" COLLATE " + c.Collation)
+		w.text(" COLLATE " + c.Collation)
 	}
 	if c.Path != nil {
-		w.w(" ")
+		w.text(" ")
 		w.literal(c.Path)
 	}
-	w.when(c.AsJSON, " AS JSON")
+	w.textIf(c.AsJSON, " AS JSON")
 }
 
 // forClause writes FOR JSON and FOR XML.
 func (w *printer) forClause(f *ForClause) {
 	if f.Kind == ForBrowse {
-		w.w("FOR BROWSE")
+		w.text("FOR BROWSE")
 		return
 	}
-	w.w(map[ForKind]string{ForJSON: "FOR JSON ", ForXML: "FOR XML "}[f.Kind], f.Mode)
+	w.text(map[ForKind]string{ForJSON: "FOR JSON ", ForXML: "FOR XML "}[f.Kind], f.Mode)
 	if f.Element != nil {
-		w.w(" (")
+		w.text(" (")
 		w.literal(f.Element)
-		w.w(")")
+		w.text(")")
 	}
 	for _, o := range f.Options {
-		w.w(", ", o.Name)
+		w.text(", ", o.Name)
 		if o.Value != nil {
-			w.w(" (")
+			w.text(" (")
 			w.expr(o.Value)
-			w.w(")")
+			w.text(")")
 		}
 	}
 }
 
 // option writes an option.
 func (w *printer) option(o *Option) {
-	w.w(o.Name)
+	w.text(o.Name)
 	switch {
 	case o.Equals:
-		w.w(" = ")
+		w.text(" = ")
 	case o.Name != "" && o.Value != nil:
-		w.w(" ")
+		w.text(" ")
 	}
 	w.expr(o.Value)
 	if o.Sub != nil {
-		w.w(" (")
+		w.text(" (")
 		nodes(w, o.Sub)
-		w.w(")")
+		w.text(")")
 	}
 }
 
 // withOptions writes WITH (options) with a blank before it.
 func (w *printer) withOptions(list []*Option) {
 	if len(list) > 0 {
-		w.w(" WITH (")
+		w.text(" WITH (")
 		nodes(w, list)
-		w.w(")")
+		w.text(")")
 	}
 }
 
 // hints writes OPTION (hints) with a blank before it.
 func (w *printer) hints(list []*Option) {
 	if len(list) > 0 {
-		w.w(" OPTION (")
+		w.text(" OPTION (")
 		nodes(w, list)
-		w.w(")")
+		w.text(")")
 	}
 }

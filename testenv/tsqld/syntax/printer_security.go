@@ -11,22 +11,22 @@ func (w *printer) security(s Stmt) {
 		w.user(s)
 	case *RoleStmt:
 		w.verb(s.Verb)
-		w.when(s.Server, "SERVER ")
-		w.w("ROLE ")
+		w.textIf(s.Server, "SERVER ")
+		w.text("ROLE ")
 		w.ident(s.Name)
 		for _, x := range []struct {
 			before string
 			id     Ident
 		}{{" AUTHORIZATION ", s.Authorization}, {" ADD MEMBER ", s.AddMember}, {" DROP MEMBER ", s.DropMember}, {" WITH NAME = ", s.NewName}} {
 			if x.id.Name != "" {
-				w.w(x.before)
+				w.text(x.before)
 				w.principal(x.id)
 			}
 		}
 	case *CredentialStmt:
 		w.verb(s.Verb)
-		w.when(s.Scoped, "DATABASE SCOPED ")
-		w.w("CREDENTIAL ")
+		w.textIf(s.Scoped, "DATABASE SCOPED ")
+		w.text("CREDENTIAL ")
 		w.ident(s.Name)
 		w.optional(" WITH IDENTITY = ", s.Identity)
 		w.optional(", SECRET = ", s.Secret)
@@ -36,10 +36,10 @@ func (w *printer) security(s Stmt) {
 	case *PermissionStmt:
 		w.permissions(s)
 	case *AlterAuthorizationStmt:
-		w.w("ALTER AUTHORIZATION ON ")
+		w.text("ALTER AUTHORIZATION ON ")
 		w.securable(s.Class, s.Name)
-		w.w(" TO ")
-		w.when(s.SchemaOwner, "SCHEMA OWNER")
+		w.text(" TO ")
+		w.textIf(s.SchemaOwner, "SCHEMA OWNER")
 		w.principal(s.Principal)
 	default:
 		w.admin(s)
@@ -50,55 +50,55 @@ func (w *printer) security(s Stmt) {
 func (w *printer) admin(s Stmt) {
 	switch s := s.(type) {
 	case *ExecuteAsStmt:
-		w.w("EXECUTE AS ")
+		w.text("EXECUTE AS ")
 		switch {
 		case s.Caller:
-			w.w("CALLER")
+			w.text("CALLER")
 		case s.Login:
-			w.w("LOGIN")
+			w.text("LOGIN")
 		default:
-			w.w("USER")
+			w.text("USER")
 		}
 		w.optional(" = ", s.Name)
-		w.when(s.NoRevert, " WITH NO REVERT")
-		w.when(s.Cookie != "", " WITH COOKIE INTO ", s.Cookie)
+		w.textIf(s.NoRevert, " WITH NO REVERT")
+		w.textIf(s.Cookie != "", " WITH COOKIE INTO ", s.Cookie)
 	case *RevertStmt:
-		w.w("REVERT")
+		w.text("REVERT")
 		w.optional(" WITH COOKIE = ", s.Cookie)
 	case *DBCCStmt:
-		w.w("DBCC ", s.Command)
+		w.text("DBCC ", s.Command)
 		if s.Args != nil {
-			w.w(" (")
-			list(w, s.Args, func(x Expr) {
+			w.text(" (")
+			writeList(w, s.Args, func(x Expr) {
 				if c, ok := x.(*ColumnRef); ok && len(c.Parts) == 1 && !c.Parts[0].Quoted { // words may be keywords
-					w.w(c.Parts[0].Name)
+					w.text(c.Parts[0].Name)
 					return
 				}
 				w.expr(x)
 			})
-			w.w(")")
+			w.text(")")
 		}
 		w.bareOptions(" WITH ", s.Options)
 	case *CheckpointStmt:
-		w.w("CHECKPOINT")
+		w.text("CHECKPOINT")
 		w.optional(" ", s.Duration)
 	case *ReconfigureStmt:
-		w.w("RECONFIGURE")
-		w.when(s.Override, " WITH OVERRIDE")
+		w.text("RECONFIGURE")
+		w.textIf(s.Override, " WITH OVERRIDE")
 	case *KillStmt:
-		w.w("KILL ")
+		w.text("KILL ")
 		w.expr(s.Session)
-		w.when(s.StatusOnly, " WITH STATUSONLY")
+		w.textIf(s.StatusOnly, " WITH STATUSONLY")
 	case *ShutdownStmt:
-		w.w("SHUTDOWN")
-		w.when(s.NoWait, " WITH NOWAIT")
+		w.text("SHUTDOWN")
+		w.textIf(s.NoWait, " WITH NOWAIT")
 	}
 }
 
 // withItems writes WITH and items that are there.
 func (w *printer) withItems(items []func()) {
 	for i, write := range items {
-		w.w(map[bool]string{true: " WITH ", false: ", "}[i == 0])
+		w.text(map[bool]string{true: " WITH ", false: ", "}[i == 0])
 		write()
 	}
 }
@@ -106,21 +106,21 @@ func (w *printer) withItems(items []func()) {
 // login writes CREATE and ALTER LOGIN.
 func (w *printer) login(s *LoginStmt) {
 	w.verb(s.Verb)
-	w.w("LOGIN ")
+	w.text("LOGIN ")
 	w.ident(s.Name)
-	w.when(s.Enable, " ENABLE")
-	w.when(s.Disable, " DISABLE")
+	w.textIf(s.Enable, " ENABLE")
+	w.textIf(s.Disable, " DISABLE")
 	w.named(" ADD CREDENTIAL ", s.AddCredential)
 	w.named(" DROP CREDENTIAL ", s.DropCredential)
-	w.when(s.From != "", " FROM ", s.From)
+	w.textIf(s.From != "", " FROM ", s.From)
 	w.named(" ", s.FromName)
 	var items []func()
 	if s.Password != nil {
 		items = append(items, func() {
 			w.optional("PASSWORD = ", s.Password)
-			w.when(s.Hashed, " HASHED")
-			w.when(s.MustChange, " MUST_CHANGE")
-			w.when(s.Unlock, " UNLOCK")
+			w.textIf(s.Hashed, " HASHED")
+			w.textIf(s.MustChange, " MUST_CHANGE")
+			w.textIf(s.Unlock, " UNLOCK")
 			w.optional(" OLD_PASSWORD = ", s.OldPassword)
 		})
 	}
@@ -138,13 +138,13 @@ func (w *printer) addOptions(items []func(), options []*Option) []func() {
 // user writes CREATE and ALTER USER.
 func (w *printer) user(s *UserStmt) {
 	w.verb(s.Verb)
-	w.w("USER ")
+	w.text("USER ")
 	w.ident(s.Name)
-	w.when(s.WithoutLogin, " WITHOUT LOGIN")
+	w.textIf(s.WithoutLogin, " WITHOUT LOGIN")
 	if s.Verb == Create {
 		w.named(" FOR LOGIN ", s.Login)
 	}
-	w.when(s.From != "", " FROM ", s.From)
+	w.textIf(s.From != "", " FROM ", s.From)
 	w.named(" ", s.FromName)
 	var items []func()
 	if s.Password != nil {
@@ -161,31 +161,31 @@ func (w *printer) user(s *UserStmt) {
 
 // masterKey writes statements about the master key.
 func (w *printer) masterKey(s *MasterKeyStmt) {
-	w.w(s.Action, " MASTER KEY")
-	w.when(s.Detail != "", " ", s.Detail)
+	w.text(s.Action, " MASTER KEY")
+	w.textIf(s.Detail != "", " ", s.Detail)
 	if s.Password == nil {
 		return
 	}
 	switch {
 	case s.Action == "OPEN":
-		w.w(" DECRYPTION BY PASSWORD")
+		w.text(" DECRYPTION BY PASSWORD")
 	case strings.HasSuffix(s.Detail, "REGENERATE"):
-		w.w(" WITH ENCRYPTION BY PASSWORD")
+		w.text(" WITH ENCRYPTION BY PASSWORD")
 	case s.Action == "CREATE":
-		w.w(" ENCRYPTION BY PASSWORD")
+		w.text(" ENCRYPTION BY PASSWORD")
 	}
 	w.optional(" = ", s.Password)
 }
 
 // permission writes a permission.
 func (w *printer) permission(p *Permission) {
-	w.w(p.Name)
+	w.text(p.Name)
 	w.idents(p.Columns)
 }
 
 // securable writes what a permission is on.
 func (w *printer) securable(class string, name *ObjectName) {
-	w.when(class != "", class, "::")
+	w.textIf(class != "", class, "::")
 	if class == "ROLE" && len(name.Parts) == 1 {
 		w.principal(name.Parts[0])
 		return
@@ -195,20 +195,20 @@ func (w *printer) securable(class string, name *ObjectName) {
 
 // permissions writes GRANT, DENY and REVOKE.
 func (w *printer) permissions(s *PermissionStmt) {
-	w.w(s.Action, " ")
-	w.when(s.GrantOptionFor, "GRANT OPTION FOR ")
+	w.text(s.Action, " ")
+	w.textIf(s.GrantOptionFor, "GRANT OPTION FOR ")
 	nodes(w, s.Permissions)
 	if s.On != nil {
-		w.w(" ON ")
+		w.text(" ON ")
 		w.securable(s.Class, s.On)
 		w.idents(s.Columns)
 	}
-	w.w(map[bool]string{true: " FROM ", false: " TO "}[s.Action == "REVOKE"])
-	list(w, s.To, w.principal)
-	w.when(s.WithGrantOption, " WITH GRANT OPTION")
-	w.when(s.Cascade, " CASCADE")
+	w.text(map[bool]string{true: " FROM ", false: " TO "}[s.Action == "REVOKE"])
+	writeList(w, s.To, w.principal)
+	w.textIf(s.WithGrantOption, " WITH GRANT OPTION")
+	w.textIf(s.Cascade, " CASCADE")
 	if s.As.Name != "" {
-		w.w(" AS ")
+		w.text(" AS ")
 		w.principal(s.As)
 	}
 }

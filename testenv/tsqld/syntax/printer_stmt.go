@@ -6,7 +6,7 @@ import "strconv"
 func (w *printer) stmt(s Stmt) {
 	if l, ok := s.(*LabelStmt); ok {
 		w.ident(Ident{Name: l.Label})
-		w.w(":")
+		w.text(":")
 		return
 	}
 	if s == nil {
@@ -14,36 +14,36 @@ func (w *printer) stmt(s Stmt) {
 	}
 	switch s := s.(type) {
 	case *IfStmt:
-		w.w("IF ")
+		w.text("IF ")
 		w.cond(s.Cond)
 		w.nested(s.Then)
 		if s.Else != nil {
 			w.line()
-			w.w("ELSE")
+			w.text("ELSE")
 			w.nested(s.Else)
 		}
 		return
 	case *WhileStmt:
-		w.w("WHILE ")
+		w.text("WHILE ")
 		w.cond(s.Cond)
 		w.nested(s.Body)
 		return
 	case *BlockStmt:
-		w.w("BEGIN")
+		w.text("BEGIN")
 		w.stmts(s.Body)
 		w.line()
-		w.w("END;")
+		w.text("END;")
 		return
 	case *TryStmt:
-		w.w("BEGIN TRY")
+		w.text("BEGIN TRY")
 		w.stmts(s.Try)
 		w.line()
-		w.w("END TRY")
+		w.text("END TRY")
 		w.line()
-		w.w("BEGIN CATCH")
+		w.text("BEGIN CATCH")
 		w.stmts(s.Catch)
 		w.line()
-		w.w("END CATCH;")
+		w.text("END CATCH;")
 		return
 	case *CreateProcedureStmt:
 		w.procedure(s)
@@ -53,7 +53,7 @@ func (w *printer) stmt(s Stmt) {
 		return
 	}
 	w.simple(s)
-	w.w(";")
+	w.text(";")
 }
 
 // nested writes the statement of IF, ELSE and WHILE: blocks at the same depth, others indented.
@@ -90,40 +90,40 @@ func (w *printer) simple(s Stmt) {
 	case *UpdateStmt:
 		w.update(s)
 	case *DeleteStmt:
-		w.delete(s)
+		w.deleteStmt(s)
 	case *MergeStmt:
 		w.merge(s)
 	case *TruncateStmt:
-		w.w("TRUNCATE TABLE ")
+		w.text("TRUNCATE TABLE ")
 		w.name(s.Table)
 	case *InsertBulkStmt:
 		w.insertBulk(s)
 	case *DeclareStmt:
-		w.w("DECLARE ")
+		w.text("DECLARE ")
 		nodes(w, s.Vars)
 	case *DeclareCursorStmt:
-		w.w("DECLARE ")
+		w.text("DECLARE ")
 		w.ident(s.Name)
-		w.when(s.Cursor.Insensitive, " INSENSITIVE")
-		w.w(" ")
+		w.textIf(s.Cursor.Insensitive, " INSENSITIVE")
+		w.text(" ")
 		w.cursorDef(s.Cursor)
 	case *BreakStmt:
-		w.w("BREAK")
+		w.text("BREAK")
 	case *ContinueStmt:
-		w.w("CONTINUE")
+		w.text("CONTINUE")
 	case *GotoStmt:
-		w.w("GOTO ")
+		w.text("GOTO ")
 		w.ident(Ident{Name: s.Label})
 	case *ReturnStmt:
-		w.w("RETURN")
+		w.text("RETURN")
 		w.optional(" ", s.Value)
 	case *PrintStmt:
-		w.w("PRINT ")
+		w.text("PRINT ")
 		w.expr(s.X)
 	case *ThrowStmt:
-		w.w("THROW")
+		w.text("THROW")
 		if s.Number != nil {
-			w.w(" ")
+			w.text(" ")
 			w.exprs([]Expr{s.Number, s.Message, s.State})
 		}
 	case *RaiserrorStmt:
@@ -131,13 +131,13 @@ func (w *printer) simple(s Stmt) {
 	case *ExecStmt:
 		w.exec(s)
 	case *WaitForStmt:
-		w.w("WAITFOR ", map[bool]string{true: "TIME ", false: "DELAY "}[s.Time])
+		w.text("WAITFOR ", map[bool]string{true: "TIME ", false: "DELAY "}[s.Time])
 		w.expr(s.Value)
 	case *UseStmt:
-		w.w("USE ")
+		w.text("USE ")
 		w.ident(s.Database)
 	case *UnsupportedStmt:
-		w.w(s.Text)
+		w.text(s.Text)
 	default:
 		w.control(s)
 	}
@@ -146,7 +146,7 @@ func (w *printer) simple(s Stmt) {
 // optional writes before and x unless x is nil.
 func (w *printer) optional(before string, x Expr) {
 	if x != nil {
-		w.w(before)
+		w.text(before)
 		w.expr(x)
 	}
 }
@@ -156,63 +156,63 @@ func (w *printer) control(s Stmt) {
 	onOff := map[bool]string{true: " ON", false: " OFF"}
 	switch s := s.(type) {
 	case *SetVarStmt:
-		w.w("SET ", s.Name)
+		w.text("SET ", s.Name)
 		switch {
 		case s.Method != "":
-			w.w(".")
+			w.text(".")
 			w.ident(Ident{Name: s.Method})
-			w.w("(")
+			w.text("(")
 			w.exprs(s.Args)
-			w.w(")")
+			w.text(")")
 		case s.Cursor != nil:
-			w.w(" = ")
+			w.text(" = ")
 			w.cursorDef(s.Cursor)
 		default:
 			w.assign(s.Op)
 			w.expr(s.Value)
 		}
 	case *SetOptionStmt:
-		w.w("SET ")
-		list(w, s.Options, func(o string) { w.w(o) })
-		w.w(onOff[s.On])
+		w.text("SET ")
+		writeList(w, s.Options, func(o string) { w.text(o) })
+		w.text(onOff[s.On])
 	case *SetStatisticsStmt:
-		w.w("SET STATISTICS ")
-		list(w, s.Options, func(o string) { w.w(o) })
-		w.w(onOff[s.On])
+		w.text("SET STATISTICS ")
+		writeList(w, s.Options, func(o string) { w.text(o) })
+		w.text(onOff[s.On])
 	case *SetValueStmt:
-		w.w("SET ", s.Option, " ")
+		w.text("SET ", s.Option, " ")
 		w.expr(s.Value)
 	case *SetIsolationStmt:
-		w.w("SET TRANSACTION ISOLATION LEVEL ", s.Level.String())
+		w.text("SET TRANSACTION ISOLATION LEVEL ", s.Level.String())
 	case *SetIdentityInsertStmt:
-		w.w("SET IDENTITY_INSERT ")
+		w.text("SET IDENTITY_INSERT ")
 		w.name(s.Table)
-		w.w(onOff[s.On])
+		w.text(onOff[s.On])
 	case *BeginTranStmt:
-		w.w("BEGIN ")
-		w.when(s.Distributed, "DISTRIBUTED ")
-		w.w("TRANSACTION")
+		w.text("BEGIN ")
+		w.textIf(s.Distributed, "DISTRIBUTED ")
+		w.text("TRANSACTION")
 		w.optional(" ", s.Name)
-		w.when(s.HasMark, " WITH MARK")
+		w.textIf(s.HasMark, " WITH MARK")
 		w.optional(" ", s.Mark)
 	case *CommitStmt:
-		w.w("COMMIT TRANSACTION")
+		w.text("COMMIT TRANSACTION")
 		w.optional(" ", s.Name)
-		w.when(s.Durable != "", " WITH (DELAYED_DURABILITY = ", s.Durable, ")")
+		w.textIf(s.Durable != "", " WITH (DELAYED_DURABILITY = ", s.Durable, ")")
 	case *RollbackStmt:
-		w.w("ROLLBACK TRANSACTION")
+		w.text("ROLLBACK TRANSACTION")
 		w.optional(" ", s.Name)
 	case *SaveTranStmt:
-		w.w("SAVE TRANSACTION")
+		w.text("SAVE TRANSACTION")
 		w.optional(" ", s.Name)
 	case *OpenStmt:
-		w.w("OPEN ")
+		w.text("OPEN ")
 		w.cursorRef(s.Cursor)
 	case *CloseStmt:
-		w.w("CLOSE ")
+		w.text("CLOSE ")
 		w.cursorRef(s.Cursor)
 	case *DeallocateStmt:
-		w.w("DEALLOCATE ")
+		w.text("DEALLOCATE ")
 		w.cursorRef(s.Cursor)
 	case *FetchStmt:
 		w.fetch(s)
@@ -231,28 +231,28 @@ func (l Isolation) String() string {
 
 // fetch writes FETCH.
 func (w *printer) fetch(s *FetchStmt) {
-	w.w("FETCH ", map[FetchDirection]string{
+	w.text("FETCH ", map[FetchDirection]string{
 		FetchNext: "NEXT", FetchPrior: "PRIOR", FetchFirst: "FIRST", FetchLast: "LAST",
 		FetchAbsolute: "ABSOLUTE", FetchRelative: "RELATIVE",
 	}[s.Direction])
 	w.optional(" ", s.Offset)
-	w.w(" FROM ")
+	w.text(" FROM ")
 	w.cursorRef(s.Cursor)
 	if len(s.Into) > 0 {
-		w.w(" INTO ")
-		list(w, s.Into, func(v string) { w.w(v) })
+		w.text(" INTO ")
+		writeList(w, s.Into, func(v string) { w.text(v) })
 	}
 }
 
 // varDecl writes a variable's declaration.
 func (w *printer) varDecl(v *VarDecl) {
-	w.w(v.Name, " ")
+	w.text(v.Name, " ")
 	switch {
 	case v.Table != nil:
-		w.w("TABLE ")
+		w.text("TABLE ")
 		w.tableDef(v.Table)
 	case v.Cursor:
-		w.w("CURSOR")
+		w.text("CURSOR")
 	default:
 		w.typeRef(v.Type)
 		w.optional(" = ", v.Init)
@@ -261,9 +261,9 @@ func (w *printer) varDecl(v *VarDecl) {
 
 // cursorRef writes a cursor's name.
 func (w *printer) cursorRef(c *CursorRef) {
-	w.when(c.Global, "GLOBAL ")
+	w.textIf(c.Global, "GLOBAL ")
 	if c.Name != "" && c.Name[0] == '@' {
-		w.w(c.Name)
+		w.text(c.Name)
 		return
 	}
 	w.ident(Ident{Name: c.Name, Quoted: upper(c.Name) == "GLOBAL"})
@@ -271,21 +271,21 @@ func (w *printer) cursorRef(c *CursorRef) {
 
 // cursorDef writes CURSOR and what follows; INSENSITIVE stands before it.
 func (w *printer) cursorDef(c *CursorDef) {
-	w.w("CURSOR")
-	w.when(c.Scope != "", " ", c.Scope)
-	w.when(c.ForwardOnly, " FORWARD_ONLY")
-	w.when(c.Scroll, " SCROLL")
-	w.when(c.Kind != "", " ", c.Kind)
-	w.when(c.Concurrency != "", " ", c.Concurrency)
-	w.when(c.TypeWarning, " TYPE_WARNING")
-	w.w(" FOR ")
+	w.text("CURSOR")
+	w.textIf(c.Scope != "", " ", c.Scope)
+	w.textIf(c.ForwardOnly, " FORWARD_ONLY")
+	w.textIf(c.Scroll, " SCROLL")
+	w.textIf(c.Kind != "", " ", c.Kind)
+	w.textIf(c.Concurrency != "", " ", c.Concurrency)
+	w.textIf(c.TypeWarning, " TYPE_WARNING")
+	w.text(" FOR ")
 	w.query(c.Query)
-	w.when(c.ReadOnly, " FOR READ ONLY")
+	w.textIf(c.ReadOnly, " FOR READ ONLY")
 	if c.ForUpdate {
-		w.w(" FOR UPDATE")
+		w.text(" FOR UPDATE")
 		if len(c.UpdateColumns) > 0 {
-			w.w(" OF ")
-			list(w, c.UpdateColumns, w.ident)
+			w.text(" OF ")
+			writeList(w, c.UpdateColumns, w.ident)
 		}
 	}
 	w.hints(c.Hints)
@@ -293,9 +293,9 @@ func (w *printer) cursorDef(c *CursorDef) {
 
 // raiserror writes RAISERROR.
 func (w *printer) raiserror(s *RaiserrorStmt) {
-	w.w("RAISERROR (")
+	w.text("RAISERROR (")
 	w.exprs(append([]Expr{s.Message, s.Severity, s.State}, s.Args...))
-	w.w(")")
+	w.text(")")
 	var with []string
 	if s.Log {
 		with = append(with, "LOG")
@@ -307,69 +307,69 @@ func (w *printer) raiserror(s *RaiserrorStmt) {
 		with = append(with, "SETERROR")
 	}
 	if with != nil {
-		w.w(" WITH ")
-		list(w, with, func(o string) { w.w(o) })
+		w.text(" WITH ")
+		writeList(w, with, func(o string) { w.text(o) })
 	}
 }
 
 // exec writes EXECUTE.
 func (w *printer) exec(s *ExecStmt) {
-	w.when(!s.Implicit, "EXECUTE ")
-	w.when(s.ReturnVar != "", s.ReturnVar, " = ")
+	w.textIf(!s.Implicit, "EXECUTE ")
+	w.textIf(s.ReturnVar != "", s.ReturnVar, " = ")
 	if s.Text != nil {
-		w.w("(")
+		w.text("(")
 		w.expr(s.Text)
 		for _, a := range s.TextArgs {
-			w.w(", ")
+			w.text(", ")
 			w.execArg(a)
 		}
-		w.w(")")
+		w.text(")")
 		if s.As != "" {
-			w.w(map[bool]string{true: " AS LOGIN = ", false: " AS USER = "}[s.AsLogin], quoteString(s.As))
+			w.text(map[bool]string{true: " AS LOGIN = ", false: " AS USER = "}[s.AsLogin], quoteString(s.As))
 		}
 		if s.At.Name != "" {
-			w.w(" AT ")
+			w.text(" AT ")
 			w.ident(s.At)
 		}
 	} else {
-		w.w(s.ModuleVar)
+		w.text(s.ModuleVar)
 		w.name(s.Module)
-		w.when(s.Number != 0, ";", strconv.Itoa(s.Number))
+		w.textIf(s.Number != 0, ";", strconv.Itoa(s.Number))
 		if len(s.Args) > 0 {
-			w.w(" ")
+			w.text(" ")
 			nodes(w, s.Args)
 		}
 	}
 	sep := " WITH "
 	if s.Recompile {
-		w.w(sep, "RECOMPILE")
+		w.text(sep, "RECOMPILE")
 		sep = ", "
 	}
 	if s.ResultSets != nil {
-		w.w(sep)
+		w.text(sep)
 		w.resultSets(s.ResultSets)
 	}
 }
 
 // execArg writes an argument.
 func (w *printer) execArg(a *ExecArg) {
-	w.when(a.Name != "", a.Name, " = ")
+	w.textIf(a.Name != "", a.Name, " = ")
 	w.expr(a.Value)
-	w.when(a.Output, " OUTPUT")
+	w.textIf(a.Output, " OUTPUT")
 }
 
 // resultSets writes RESULT SETS.
 func (w *printer) resultSets(r *ResultSets) {
-	w.w("RESULT SETS ")
+	w.text("RESULT SETS ")
 	if r.Kind != "" {
-		w.w(r.Kind)
+		w.text(r.Kind)
 		return
 	}
-	w.w("(")
-	list(w, r.Sets, func(set []*ColumnDef) {
-		w.w("(")
+	w.text("(")
+	writeList(w, r.Sets, func(set []*ColumnDef) {
+		w.text("(")
 		nodes(w, set)
-		w.w(")")
+		w.text(")")
 	})
-	w.w(")")
+	w.text(")")
 }

@@ -144,8 +144,8 @@ func (s *scanner) next(t *token) *mserr.Error {
 			t.kind = tokGlobal
 		}
 		err := s.word(t)
-		if t.kind == tokGlobal && !globals[t.up] { // a variable may be called so, too
-			t.kind, t.up = tokVar, ""
+		if t.kind == tokGlobal && !globals[t.upper] { // a variable may be called so, too
+			t.kind, t.upper = tokVar, ""
 		}
 		return err
 	case c == '$':
@@ -192,7 +192,7 @@ func (s *scanner) text(t *token, closing byte) *mserr.Error {
 			}
 			raw := s.src[start:i]
 			if !plain {
-				raw = undouble(raw, closing, t.kind != tokQuoted)
+				raw = unescape(raw, closing, t.kind != tokQuoted)
 			}
 			t.text = raw
 			s.advance(i + 1)
@@ -204,14 +204,14 @@ func (s *scanner) text(t *token, closing byte) *mserr.Error {
 			plain = false
 		}
 	}
-	return mserr.UnclosedQuote(cut(s.src[start:], maxShown))
+	return mserr.UnclosedQuote(truncate(s.src[start:], maxErrorText))
 }
 
-// maxShown is how many bytes of a text error 105 repeats; a message of TDS holds 65535 characters (MS-TDS 2.2.7.10).
-const maxShown = 1000
+// maxErrorText is how many bytes of a text error 105 repeats; a message of TDS holds 65535 characters (MS-TDS 2.2.7.10).
+const maxErrorText = 1000
 
-// cut shortens s to n bytes, not inside of a character.
-func cut(s string, n int) string {
+// truncate shortens s to n bytes, not inside of a character.
+func truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
 	}
@@ -221,8 +221,8 @@ func cut(s string, n int) string {
 	return s[:n]
 }
 
-// undouble makes one of doubled closing bytes, and takes line continuations away where continued is set.
-func undouble(raw string, closing byte, continued bool) string {
+// unescape makes one of doubled closing bytes, and takes line continuations away where continued is set.
+func unescape(raw string, closing byte, continued bool) string {
 	var b strings.Builder
 	b.Grow(len(raw))
 	for i := 0; i < len(raw); i++ {
@@ -269,7 +269,7 @@ func (s *scanner) word(t *token) *mserr.Error {
 	}
 	t.text = s.src[s.off:i]
 	if t.kind != tokVar {
-		t.up = upper(t.text)
+		t.upper = upper(t.text)
 	}
 	s.off = i
 	return checkIdentifier(t.text)

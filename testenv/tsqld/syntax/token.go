@@ -30,18 +30,18 @@ var globals = wordSet("@@CONNECTIONS @@CPU_BUSY @@CURSOR_ROWS @@DATEFIRST @@DBTS
 
 // token is a lexical element of a batch.
 type token struct {
-	kind tokenKind
-	at   Pos
-	end  int32  // offset behind it
-	text string // words and operators as written; strings, quoted names and binaries decoded
-	up   string // words in capitals; "" for other kinds
+	kind  tokenKind
+	at    Pos
+	end   int32  // offset behind it
+	text  string // words and operators as written; strings, quoted names and binaries decoded
+	upper string // words in capitals; "" for other kinds
 }
 
 // is reports whether the token is the bare word w (in capitals) or the operator w.
 func (t *token) is(w string) bool {
 	switch t.kind {
 	case tokWord:
-		return t.up == w
+		return t.upper == w
 	case tokOp:
 		return t.text == w
 	}
@@ -64,6 +64,3 @@ var reserved = wordSet(`ADD ALL ALTER AND ANY AS ASC AUTHORIZATION BACKUP BEGIN 
 	SESSION_USER SET SETUSER SHUTDOWN SOME STATISTICS SYSTEM_USER TABLE TABLESAMPLE TEXTSIZE THEN TO TOP TRAN
 	TRANSACTION TRIGGER TRUNCATE TRY_CONVERT TSEQUAL UNION UNIQUE UNPIVOT UPDATE UPDATETEXT USE USER VALUES
 	VARYING VIEW WAITFOR WHEN WHERE WHILE WITH WRITETEXT`)
-
-// IsReserved reports whether word, in any case, is a reserved keyword.
-func IsReserved(word string) bool { return reserved[upper(word)] }

@@ -40,7 +40,7 @@ func walkFields(v reflect.Value, pre func(Node) bool, post func(Node)) {
 	if !ok {
 		var list []int
 		for i := range t.NumField() {
-			if f := t.Field(i); (f.IsExported() || f.Anonymous) && leads(f.Type, 0) {
+			if f := t.Field(i); (f.IsExported() || f.Anonymous) && mayHoldNodes(f.Type, 0) {
 				list = append(list, i)
 			}
 		}
@@ -52,9 +52,9 @@ func walkFields(v reflect.Value, pre func(Node) bool, post func(Node)) {
 	}
 }
 
-// leads reports whether a value of type t may hold nodes. Names do not count; depth guards against types that hold
+// mayHoldNodes reports whether a value of type t may hold nodes. Names do not count; depth guards against types that hold
 // themselves, which do.
-func leads(t reflect.Type, depth int) bool {
+func mayHoldNodes(t reflect.Type, depth int) bool {
 	if t == reflect.TypeFor[Ident]() || t == reflect.TypeFor[Pos]() {
 		return false
 	}
@@ -62,10 +62,10 @@ func leads(t reflect.Type, depth int) bool {
 	case reflect.Interface, reflect.Pointer:
 		return t.Implements(nodeType)
 	case reflect.Slice:
-		return leads(t.Elem(), depth)
+		return mayHoldNodes(t.Elem(), depth)
 	case reflect.Struct:
 		for i := range t.NumField() {
-			if f := t.Field(i); f.IsExported() && depth < 4 && leads(f.Type, depth+1) {
+			if f := t.Field(i); f.IsExported() && depth < 4 && mayHoldNodes(f.Type, depth+1) {
 				return true
 			}
 		}
