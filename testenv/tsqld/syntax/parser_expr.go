@@ -454,61 +454,69 @@ func (p *parser) wordPrimary() Expr {
 		}
 	}
 	if call {
-		switch t.upper {
-		case "CAST", "TRY_CAST":
-			p.next()
-			p.expect("(")
-			c := &CastExpr{expr: e, Try: t.upper == "TRY_CAST", X: p.expr()}
-			p.expect("AS")
-			c.Type = p.typeRef()
-			p.expect(")")
-			return c
-		case "CONVERT", "TRY_CONVERT":
-			p.next()
-			p.expect("(")
-			c := &ConvertExpr{expr: e, Try: t.upper == "TRY_CONVERT", Type: p.typeRef()}
-			p.expect(",")
-			c.X = p.expr()
-			if p.accept(",") {
-				c.Style = p.expr()
-			}
-			p.expect(")")
-			return c
-		case "PARSE", "TRY_PARSE":
-			p.next()
-			p.expect("(")
-			c := &ParseAsExpr{expr: e, Try: t.upper == "TRY_PARSE", X: p.expr()}
-			p.expect("AS")
-			c.Type = p.typeRef()
-			if p.accept("USING") {
-				c.Culture = p.expr()
-			}
-			p.expect(")")
-			return c
-		case "IIF":
-			p.next()
-			p.expect("(")
-			c := &IIfExpr{expr: e, Cond: p.cond()}
-			p.expect(",")
-			c.Then = p.expr()
-			p.expect(",")
-			c.Else = p.expr()
-			p.expect(")")
-			return c
-		case "TRIM":
-			return p.trim()
-		case "JSON_OBJECT":
-			return p.jsonObject()
-		case "JSON_ARRAY":
-			return p.jsonArray()
-		case "IDENTITY":
-			return p.identityExpr()
-		case "COALESCE", "NULLIF", "LEFT", "RIGHT":
-			p.next()
-			return p.call(e, keywordName(t))
+		if x := p.keywordCall(e, t); x != nil {
+			return x
 		}
 	}
 	return p.named()
+}
+
+// keywordCall reads a call with a syntax of its own, whose first word is t; nil if t starts none.
+func (p *parser) keywordCall(e expr, t *token) Expr {
+	switch t.upper {
+	case "CAST", "TRY_CAST":
+		p.next()
+		p.expect("(")
+		c := &CastExpr{expr: e, Try: t.upper == "TRY_CAST", X: p.expr()}
+		p.expect("AS")
+		c.Type = p.typeRef()
+		p.expect(")")
+		return c
+	case "CONVERT", "TRY_CONVERT":
+		p.next()
+		p.expect("(")
+		c := &ConvertExpr{expr: e, Try: t.upper == "TRY_CONVERT", Type: p.typeRef()}
+		p.expect(",")
+		c.X = p.expr()
+		if p.accept(",") {
+			c.Style = p.expr()
+		}
+		p.expect(")")
+		return c
+	case "PARSE", "TRY_PARSE":
+		p.next()
+		p.expect("(")
+		c := &ParseAsExpr{expr: e, Try: t.upper == "TRY_PARSE", X: p.expr()}
+		p.expect("AS")
+		c.Type = p.typeRef()
+		if p.accept("USING") {
+			c.Culture = p.expr()
+		}
+		p.expect(")")
+		return c
+	case "IIF":
+		p.next()
+		p.expect("(")
+		c := &IIfExpr{expr: e, Cond: p.cond()}
+		p.expect(",")
+		c.Then = p.expr()
+		p.expect(",")
+		c.Else = p.expr()
+		p.expect(")")
+		return c
+	case "TRIM":
+		return p.trim()
+	case "JSON_OBJECT":
+		return p.jsonObject()
+	case "JSON_ARRAY":
+		return p.jsonArray()
+	case "IDENTITY":
+		return p.identityExpr()
+	case "COALESCE", "NULLIF", "LEFT", "RIGHT":
+		p.next()
+		return p.call(e, keywordName(t))
+	}
+	return nil
 }
 
 // keywordName is a name made of a keyword, in capitals.

@@ -62,109 +62,162 @@ func (p *parser) stmt() Stmt {
 	return s
 }
 
-// statement reads a statement by its first words.
+// statement reads a statement. Its first word decides which one.
 func (p *parser) statement() Stmt {
 	t := p.current()
-	if t.kind == tokQuoted {
+	switch {
+	case t.kind == tokQuoted:
 		return p.implicitExec()
-	}
-	if t.kind != tokWord {
-		if p.at("(") {
-			return p.selectStmt()
-		}
-		if p.at("{") {
-			return p.callEscape()
-		}
+	case p.at("("):
+		return p.selectStmt()
+	case p.at("{"):
+		return p.callEscape()
+	case t.kind != tokWord:
 		p.fail()
 		return nil
 	}
+	if s, ok := p.dataStmt(t); ok {
+		return s
+	}
+	if s, ok := p.controlStmt(t); ok {
+		return s
+	}
+	if s, ok := p.adminStmt(t); ok {
+		return s
+	}
+	switch {
+	case reserved[t.upper]:
+		p.fail()
+		return nil
+	case p.atLabel():
+		return p.label()
+	}
+	return p.implicitExec()
+}
+
+// dataStmt reads a statement that reads, changes or defines data; false if t starts no such statement.
+func (p *parser) dataStmt(t *token) (Stmt, bool) {
 	switch t.upper {
 	case "SELECT":
-		return p.selectStmt()
+		return p.selectStmt(), true
 	case "WITH":
-		return p.withStmt()
+		return p.withStmt(), true
 	case "INSERT":
-		return p.insert(nil)
+		return p.insert(nil), true
 	case "UPDATE":
 		if p.peek(1).is("STATISTICS") {
-			return p.updateStatistics()
+			return p.updateStatistics(), true
 		}
-		return p.update(nil)
+		return p.update(nil), true
 	case "DELETE":
-		return p.deleteStmt(nil)
+		return p.deleteStmt(nil), true
 	case "MERGE":
-		return p.merge(nil)
+		return p.merge(nil), true
 	case "TRUNCATE":
-		p.next()
-		p.expect("TABLE")
-		s := &TruncateStmt{Table: p.objectName()}
-		if p.at("WITH", "(") {
-			p.reject("TRUNCATE TABLE with partitions")
-		}
-		return s
+		return p.truncateTable(), true
 	case "CREATE":
-		return p.create()
+		return p.create(), true
 	case "ALTER":
-		return p.alter()
+		return p.alter(), true
 	case "DROP":
-		return p.drop()
+		return p.drop(), true
+	case "BULK":
+		p.reject("BULK INSERT")
+		return nil, true
+	case "READTEXT", "WRITETEXT", "UPDATETEXT":
+		p.reject(t.upper)
+		return nil, true
+	}
+	return nil, false
+}
+
+// truncateTable reads TRUNCATE TABLE.
+func (p *parser) truncateTable() Stmt {
+	p.expect("TRUNCATE", "TABLE")
+	s := &TruncateStmt{Table: p.objectName()}
+	if p.at("WITH", "(") {
+		p.reject("TRUNCATE TABLE with partitions")
+	}
+	return s
+}
+
+// controlStmt reads a statement of the procedural language; false if t starts no such statement.
+func (p *parser) controlStmt(t *token) (Stmt, bool) {
+	switch t.upper {
 	case "DECLARE":
-		return p.declare()
+		return p.declare(), true
 	case "SET":
-		return p.set()
+		return p.set(), true
 	case "IF":
-		return p.ifStmt()
+		return p.ifStmt(), true
 	case "WHILE":
-		return p.whileStmt()
+		return p.whileStmt(), true
 	case "BEGIN":
-		return p.begin()
+		return p.begin(), true
 	case "BREAK":
 		p.next()
 		if p.whileDepth == 0 {
 			p.errorAt(t, mserr.BreakOutsideWhile())
 		}
-		return &BreakStmt{}
+		return &BreakStmt{}, true
 	case "CONTINUE":
 		p.next()
 		if p.whileDepth == 0 {
 			p.errorAt(t, mserr.ContinueOutsideWhile())
 		}
-		return &ContinueStmt{}
+		return &ContinueStmt{}, true
 	case "GOTO":
 		p.next()
 		id := p.ident()
 		p.gotos = append(p.gotos, label{id.Name, t.at.Line})
-		return &GotoStmt{Label: id.Name}
+		return &GotoStmt{Label: id.Name}, true
 	case "RETURN":
 		p.next()
 		s := &ReturnStmt{}
 		if p.exprFollows() {
 			s.Value = p.expr()
 		}
-		return s
+		return s, true
 	case "PRINT":
 		p.next()
-		return &PrintStmt{X: p.expr()}
+		return &PrintStmt{X: p.expr()}, true
 	case "RAISERROR":
-		return p.raiserror()
-	case "EXEC", "EXECUTE":
-		return p.execute()
-	case "WAITFOR":
-		p.next()
-		if p.at("(") {
-			p.reject("WAITFOR of a queue")
-			return nil
+		return p.raiserror(), true
+	case "THROW":
+		if p.throwFollows(p.peek(1)) {
+			return p.throw(), true
 		}
-		s := &WaitForStmt{Time: p.expectAny("DELAY", "TIME") == "TIME"}
-		s.Value = p.constantOrVariable(tokString, tokNString)
-		return s
+	case "EXEC", "EXECUTE":
+		return p.execute(), true
+	case "WAITFOR":
+		return p.waitFor(), true
 	case "COMMIT", "ROLLBACK", "SAVE":
-		return p.transaction()
+		return p.transaction(), true
 	case "OPEN", "CLOSE", "DEALLOCATE", "FETCH":
-		return p.cursor()
+		return p.cursor(), true
+	}
+	return nil, false
+}
+
+// waitFor reads WAITFOR.
+func (p *parser) waitFor() Stmt {
+	p.next()
+	if p.at("(") {
+		p.reject("WAITFOR of a queue")
+		return nil
+	}
+	s := &WaitForStmt{Time: p.expectAny("DELAY", "TIME") == "TIME"}
+	s.Value = p.constantOrVariable(tokString, tokNString)
+	return s
+}
+
+// adminStmt reads a statement on the session, permissions or the server; false if t starts no such
+// statement.
+func (p *parser) adminStmt(t *token) (Stmt, bool) {
+	switch t.upper {
 	case "USE":
 		p.next()
-		return &UseStmt{Database: p.ident()}
+		return &UseStmt{Database: p.ident()}, true
 	case "REVERT":
 		p.next()
 		s := &RevertStmt{}
@@ -172,60 +225,43 @@ func (p *parser) statement() Stmt {
 			p.expect("=")
 			s.Cookie = p.expr()
 		}
-		return s
+		return s, true
 	case "GRANT", "DENY", "REVOKE":
-		return p.permission()
+		return p.permission(), true
 	case "BACKUP", "RESTORE":
-		return p.backup()
+		return p.backup(), true
 	case "DBCC":
-		return p.dbcc()
+		return p.dbcc(), true
 	case "CHECKPOINT":
 		p.next()
 		s := &CheckpointStmt{}
 		if p.current().kind == tokInt {
 			s.Duration = p.literal()
 		}
-		return s
+		return s, true
 	case "RECONFIGURE":
 		p.next()
-		return &ReconfigureStmt{Override: p.accept("WITH", "OVERRIDE")}
+		return &ReconfigureStmt{Override: p.accept("WITH", "OVERRIDE")}, true
 	case "KILL":
-		return p.kill()
+		return p.kill(), true
 	case "SHUTDOWN":
 		p.next()
-		return &ShutdownStmt{NoWait: p.accept("WITH", "NOWAIT")}
+		return &ShutdownStmt{NoWait: p.accept("WITH", "NOWAIT")}, true
 	case "SETUSER":
 		p.next()
 		p.literal()
 		p.accept("WITH", "NORESET")
-		return &UnsupportedStmt{What: "SETUSER"}
+		return &UnsupportedStmt{What: "SETUSER"}, true
 	case "LINENO":
 		p.next()
 		p.integer()
-		return &UnsupportedStmt{What: "LINENO"}
-	case "BULK":
-		p.reject("BULK INSERT")
-		return nil
-	case "READTEXT", "WRITETEXT", "UPDATETEXT":
-		p.reject(t.upper)
-		return nil
-	case "THROW":
-		if n := p.peek(1); p.throwFollows(n) {
-			return p.throw()
-		}
+		return &UnsupportedStmt{What: "LINENO"}, true
 	case "ENABLE", "DISABLE":
 		if p.peek(1).is("TRIGGER") {
-			return p.trigger()
+			return p.trigger(), true
 		}
 	}
-	if reserved[t.upper] {
-		p.fail()
-		return nil
-	}
-	if p.atLabel() {
-		return p.label()
-	}
-	return p.implicitExec()
+	return nil, false
 }
 
 // throwFollows reports whether THROW is the statement, n being the token behind it: THROW is no reserved word, and
