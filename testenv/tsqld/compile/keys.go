@@ -211,56 +211,15 @@ func makeScalar(key string) (store.Func, error) {
 	}
 	var f store.Func
 	switch parts[0] {
-	case keyConvert, keyTryConvert:
-		from, to, style := r.typ(), r.typ(), r.number()
-		convertValue := types.ConvertIn
-		if parts[0] == keyTryConvert {
-			convertValue = types.TryConvert
-		}
-		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
-			return convertValue(args[0], from, to, style, in)
-		}
-		if to.ID == types.XML && from.ID != types.XML {
-			f = xmlFunc(f, from, style)
-		}
-	case keyConvertBy, keyTryConvertBy:
-		from, to := r.typ(), r.typ()
-		convertValue := types.ConvertIn
-		if parts[0] == keyTryConvertBy {
-			convertValue = types.TryConvert
-		}
-		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
-			style, ok := args[1].(int64)
-			if !ok {
-				return nil, nil
-			}
-			return convertValue(args[0], from, to, int(style), in)
-		}
+	case keyConvert, keyTryConvert, keyConvertBy, keyTryConvertBy:
+		f = convertFunc(parts[0], r, in)
 	case keyCeiling:
 		f = ceiling
 	case keyJSONObject, keyJSONArray:
 		f = jsonFunc(parts[0] == keyJSONObject, r)
-	case keyStore:
-		f = storeFunc(r.typ(), r.typ(), r.text(), r.text())
-	case keyNotNull:
-		statement, table, col := r.next(), r.text(), r.text()
-		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
-			if args[0] == nil {
-				return nil, mserr.NullInsert(col, table, statement)
-			}
-			return args[0], nil
-		}
-	case keyArith:
-		op, a, b, result := types.Op(r.number()), r.typ(), r.typ(), r.typ()
-		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
-			return types.Arith(op, args[0], a, args[1], b, result)
-		}
-	case keyNegate:
-		t, result := r.typ(), r.typ()
-		f = func(m *meter.Meter, args []types.Value) (types.Value, error) { return types.Negate(args[0], t, result) }
-	case keyBitNot:
-		t := r.typ()
-		f = func(m *meter.Meter, args []types.Value) (types.Value, error) { return types.BitNot(args[0], t), nil }
+	case keyField:
+		i := r.number()
+		f = func(m *meter.Meter, args []types.Value) (types.Value, error) { return decodeField(args[0], i) }
 	case keyBuiltin:
 		fn, argTypes, result, err := parseBuiltin(parts)
 		if err != nil {
@@ -269,52 +228,115 @@ func makeScalar(key string) (store.Func, error) {
 		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			return fn.Call(m, env, argTypes, result, args)
 		}
+	default:
+		if f = operatorFunc(parts[0], r); f == nil {
+			f = checkFunc(parts[0], r)
+		}
+	}
+	switch {
+	case f == nil:
+		return nil, mserr.NotSupported("the function key %s", parts[0])
+	case r.err != nil:
+		return nil, r.err
+	}
+	return f, nil
+}
+
+// convertFunc returns the function of a conversion with the given word, in a locale.
+func convertFunc(word string, r *keyReader, in types.Locale) store.Func {
+	convertValue := types.ConvertIn
+	if word == keyTryConvert || word == keyTryConvertBy {
+		convertValue = types.TryConvert
+	}
+	from, to := r.typ(), r.typ()
+	if word == keyConvertBy || word == keyTryConvertBy {
+		return func(m *meter.Meter, args []types.Value) (types.Value, error) {
+			style, ok := args[1].(int64)
+			if !ok {
+				return nil, nil
+			}
+			return convertValue(args[0], from, to, int(style), in)
+		}
+	}
+	style := r.number()
+	f := func(m *meter.Meter, args []types.Value) (types.Value, error) {
+		return convertValue(args[0], from, to, style, in)
+	}
+	if to.ID == types.XML && from.ID != types.XML {
+		return xmlFunc(f, from, style)
+	}
+	return f
+}
+
+// operatorFunc returns the function of an operator, or nil for another word.
+func operatorFunc(word string, r *keyReader) store.Func {
+	switch word {
+	case keyArith:
+		op, a, b, result := types.Op(r.number()), r.typ(), r.typ(), r.typ()
+		return func(m *meter.Meter, args []types.Value) (types.Value, error) {
+			return types.Arith(op, args[0], a, args[1], b, result)
+		}
+	case keyNegate:
+		t, result := r.typ(), r.typ()
+		return func(m *meter.Meter, args []types.Value) (types.Value, error) { return types.Negate(args[0], t, result) }
+	case keyBitNot:
+		t := r.typ()
+		return func(m *meter.Meter, args []types.Value) (types.Value, error) { return types.BitNot(args[0], t), nil }
 	case keyCompare:
 		op, t := r.next(), r.typ()
-		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
+		return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			return compareValues(op, args[0], args[1], t), nil
 		}
 	case keyLike:
-		f = likeFunc(types.Collation(r.number()), r.number() == 1)
+		return likeFunc(types.Collation(r.number()), r.number() == 1)
+	}
+	return nil
+}
+
+// checkFunc returns the function that checks a value and returns it, or nil for another word.
+func checkFunc(word string, r *keyReader) store.Func {
+	switch word {
+	case keyStore:
+		return storeFunc(r.typ(), r.typ(), r.text(), r.text())
+	case keyNotNull:
+		statement, table, col := r.next(), r.text(), r.text()
+		return func(m *meter.Meter, args []types.Value) (types.Value, error) {
+			if args[0] == nil {
+				return nil, mserr.NullInsert(col, table, statement)
+			}
+			return args[0], nil
+		}
 	case keyRecursion:
 		limit := r.number()
-		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
+		return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			if n, _ := args[0].(int64); n > int64(limit) {
 				return nil, mserr.RecursionExhausted(limit)
 			}
 			return args[0], nil
 		}
 	case keyLimit:
-		f = limitFunc(r.next())
+		return limitFunc(r.next())
 	case keyPercent:
-		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
+		return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			p, _ := args[0].(float64)
 			if args[0] == nil || p < 0 || p > 100 {
 				return nil, mserr.New(1031, 15, "Percent values must be between 0 and 100.")
 			}
 			return p, nil
 		}
-	case keyField:
-		i := r.number()
-		f = func(m *meter.Meter, args []types.Value) (types.Value, error) { return decodeField(args[0], i) }
 	case keyRaise:
 		e := mserr.New(int32(r.number()), uint8(r.number()), "%s", r.text())
-		f = func(*meter.Meter, []types.Value) (types.Value, error) { return nil, e }
+		return func(*meter.Meter, []types.Value) (types.Value, error) { return nil, e }
 	case keySumInt:
 		t := r.typ()
-		f = func(m *meter.Meter, args []types.Value) (types.Value, error) {
+		return func(m *meter.Meter, args []types.Value) (types.Value, error) {
 			if n, ok := args[0].(int64); ok && !types.InRange(n, t) {
 				return nil, mserr.ArithmeticOverflow("expression", t.Name())
 			}
 			return args[0], nil
 		}
-	default:
-		return nil, mserr.NotSupported("the function key %s", parts[0])
 	}
-	if r.err != nil {
-		return nil, r.err
-	}
-	return f, nil
+	return nil
 }
 
 // StoreSQL returns SQL that converts value, itself SQL of type from, as an assignment to a column
