@@ -2,10 +2,10 @@ package catalog
 
 import "github.com/jobagent/jobagent/testenv/tsqld/types"
 
-// DefaultCollation is the collation of a database unless CREATE DATABASE names one.
+// DefaultCollation is the default collation of CREATE DATABASE.
 const DefaultCollation = "SQL_Latin1_General_CP1_CI_AS"
 
-// Ids from which those of users count up.
+// The first IDs of user-defined objects.
 const (
 	firstObject    = 1_000_001
 	firstSchema    = 5
@@ -15,7 +15,7 @@ const (
 	firstLogin     = 257
 )
 
-// fixedRoles are the fixed database roles by id.
+// fixedRoles are the fixed database roles by ID.
 var fixedRoles = []struct {
 	id   int
 	name string
@@ -25,13 +25,13 @@ var fixedRoles = []struct {
 	{RoleDataWriter, "db_datawriter"}, {RoleDenyDataReader, "db_denydatareader"}, {RoleDenyDataWriter, "db_denydatawriter"},
 }
 
-// epoch is the creation date that system databases and principals show: 2003-04-08 09:13:36.390.
+// epoch is the creation date of system databases and principals: 2003-04-08 09:13:36.390.
 const epoch = 631853972163900000
 
-// SAID is the security id of the login sa.
+// SAID is the security ID of the login sa.
 var SAID = []byte{1}
 
-// emptyDatabase is a database with what every database has.
+// emptyDatabase returns a database with the schemas, principals and roles that every database has.
 func emptyDatabase(id int, name string, now int64) *Database {
 	d := &Database{
 		ID: id, Name: name, Created: now, OwnerID: SAID,

@@ -14,9 +14,10 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/store"
 )
 
-// Snapshot is the instance at one moment. It is immutable.
+// Snapshot is the state of the instance at one moment. It is immutable. Snapshot is the state of
+// the instance at one moment. It is immutable.
 type Snapshot struct {
-	Version   int64 // grows with every publication
+	Version   int64 // increases with every publication
 	databases map[int]*Database
 	byName    map[string]*Database
 }
@@ -53,13 +54,14 @@ func (s *Snapshot) Logins() []*Login {
 // Catalog holds the current snapshot of an instance. It is safe for concurrent use.
 type Catalog struct {
 	store   *store.Store
-	mu      sync.Mutex // serialises publications
+	mu      sync.Mutex // serializes publications
 	current atomic.Pointer[Snapshot]
 	nextID  int // under mu
 }
 
-// Open loads the catalog of all databases of a store and makes the system databases that are missing. tempdb
-// starts empty. saPassword is the password of sa, whatever it was before; without one sa is disabled. now is a datetime.
+// Open loads the catalog of all databases of a store and creates missing system databases. tempdb
+// starts as a copy of model. saPassword replaces the password of sa; if it is empty, sa is
+// disabled. now is a datetime.
 func Open(ctx context.Context, st *store.Store, saPassword string, now int64) (*Catalog, error) {
 	cat := &Catalog{store: st, nextID: firstDatabase}
 	s := &Snapshot{Version: 1, databases: map[int]*Database{}, byName: map[string]*Database{}}
@@ -75,7 +77,7 @@ func Open(ctx context.Context, st *store.Store, saPassword string, now int64) (*
 		}
 		if id == DatabaseTemp || !ok {
 			if err := st.Drop(id); err != nil {
-				return nil, fmt.Errorf("drop what is left of database %d: %w", id, err)
+				return nil, fmt.Errorf("drop the uncommitted database %d: %w", id, err)
 			}
 			continue
 		}
@@ -84,7 +86,8 @@ func Open(ctx context.Context, st *store.Store, saPassword string, now int64) (*
 	}
 	for id, name := range map[int]string{DatabaseMaster: "master", DatabaseModel: "model", DatabaseMSDB: "msdb"} {
 		if d := s.databases[id]; d != nil {
-			// Earlier versions let system databases be renamed and taken offline, after which no login worked.
+			// Earlier versions allowed renaming system databases and taking them offline. No login
+			// was possible afterwards.
 			d.Name, d.Options.Offline = name, false
 		}
 		if s.databases[id] == nil {
@@ -106,7 +109,7 @@ func Open(ctx context.Context, st *store.Store, saPassword string, now int64) (*
 	s.databases[DatabaseMaster].setSA(saPassword)
 	for _, d := range s.databases {
 		if other := s.byName[Fold(d.Name)]; other != nil {
-			return nil, fmt.Errorf("databases %d and %d are both called %q", d.ID, other.ID, d.Name)
+			return nil, fmt.Errorf("databases %d and %d have the same name %q", d.ID, other.ID, d.Name)
 		}
 		s.byName[Fold(d.Name)] = d
 	}
@@ -114,7 +117,7 @@ func Open(ctx context.Context, st *store.Store, saPassword string, now int64) (*
 	return cat, nil
 }
 
-// setSA gives sa its password for this run; it is not stored.
+// setSA sets the password of sa for this process. The password is not stored.
 func (d *Database) setSA(password string) {
 	sa := d.logins["sa"]
 	if sa == nil {
@@ -126,12 +129,12 @@ func (d *Database) setSA(password string) {
 	d.logins["sa"] = sa
 }
 
-// Snapshot is the instance as committed.
+// Snapshot returns the committed state of the instance.
 func (c *Catalog) Snapshot() *Snapshot { return c.current.Load() }
 
-// Publish makes committed versions of databases visible to all. The caller still holds the writer locks of the
-// databases, so that nobody has published another version in between. A name that another database
-// took in the meantime is refused with error 1801.
+// Publish makes committed versions of databases visible to all sessions. The caller must still hold
+// the writer locks of the databases, so that no other version was published meanwhile. If another
+// database has taken a name meanwhile, the error is 1801.
 func (c *Catalog) Publish(dbs ...*Database) error {
 	if len(dbs) == 0 {
 		return nil
@@ -153,16 +156,18 @@ func (c *Catalog) Publish(dbs ...*Database) error {
 	return nil
 }
 
-// clone copies the current snapshot, to be changed; c.mu is held.
+// clone returns a copy of the current snapshot. c.mu must be held.
 func (c *Catalog) clone() *Snapshot {
 	old := c.current.Load()
 	return &Snapshot{Version: old.Version + 1, databases: maps.Clone(old.databases), byName: maps.Clone(old.byName)}
 }
 
-// CreateDatabase makes a database and publishes it. It has what is in model, users and permissions too, but for the options:
-// "When a CREATE DATABASE statement is issued, the first part of the database is created by copying in the contents of the model database",
-// https://learn.microsoft.com/sql/relational-databases/databases/model-database. It has a transaction of its own and takes no
-// lock: CREATE DATABASE is not allowed inside one. Error 1801 if the name is taken.
+// CreateDatabase creates and publishes a database. Except for the options it is a copy of model,
+// including users and permissions: "When a CREATE DATABASE statement is issued, the first part of
+// the database is created by copying in the contents of the model database"
+// (https://learn.microsoft.com/sql/relational-databases/databases/model-database). CREATE DATABASE
+// is not allowed in a transaction, so that CreateDatabase uses its own and takes no lock. If the
+// name is taken, the error is 1801.
 func (c *Catalog) CreateDatabase(ctx context.Context, name string, owner []byte, opts Options, now int64) (*Database, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -185,8 +190,8 @@ func (c *Catalog) CreateDatabase(ctx context.Context, name string, owner []byte,
 	return d, nil
 }
 
-// fromModel makes the file of a database, and what its catalog has before [Catalog.initialize]: that of model, if anything was ever
-// stored there.
+// fromModel creates the file of a database and returns its catalog before [Catalog.initialize].
+// Both are copies of model, if model was ever changed.
 func (c *Catalog) fromModel(ctx context.Context, model *Database, id int, now int64) (*Database, error) {
 	if model == nil || !model.stored {
 		return emptyDatabase(id, "", now), c.store.Create(id)
@@ -199,9 +204,9 @@ func (c *Catalog) fromModel(ctx context.Context, model *Database, id int, now in
 	if err := c.store.CreateCopy(ctx, conn, DatabaseModel, id); err != nil {
 		return nil, err
 	}
-	d, _, err := load(ctx, conn, id) // it has no row of its own yet
+	d, _, err := load(ctx, conn, id) // the copy has no row of its own yet
 	if err == nil && d == nil {
-		err = errors.New("model's file holds no catalog")
+		err = errors.New("the file of model has no catalog")
 	}
 	if err != nil {
 		return nil, errors.Join(err, c.store.Drop(id))
@@ -224,7 +229,7 @@ func (c *Catalog) initialize(ctx context.Context, d *Database, now int64) (*Data
 		return nil, err
 	}
 	e := d.Edit(now)
-	e.dirty[defKey{defDatabase, DatabaseModel}] = nil // of a copy of model
+	e.dirty[defKey{defDatabase, DatabaseModel}] = nil // the row of model in the copied file
 	dbo := e.db.principals[PrincipalDBO].Clone()
 	dbo.SID = d.OwnerID
 	e.PutPrincipal(dbo)
@@ -235,7 +240,7 @@ func (c *Catalog) initialize(ctx context.Context, d *Database, now int64) (*Data
 	return d, conn.Commit()
 }
 
-// DropDatabase removes a database and its file. No session may be using it.
+// DropDatabase removes a database and its file. No session may use the database.
 func (c *Catalog) DropDatabase(d *Database) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -19,9 +19,9 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-const now = 638000000000000000
+const testTime = 638000000000000000
 
-// fixture is a catalog over a store with a connection.
+// fixture is a catalog with a store and a connection.
 type fixture struct {
 	*testing.T
 	store *store.Store
@@ -29,17 +29,17 @@ type fixture struct {
 	conn  *store.Conn
 }
 
-// start opens a catalog in dir ("" for a temporary one), with the database "jobs".
-func start(t *testing.T, dir string) *fixture {
+// newFixture opens a catalog in dir ("" for a temporary one) and creates the database "jobs".
+func newFixture(t *testing.T, dir string) *fixture {
 	t.Helper()
 	f := &fixture{T: t}
 	var err error
 	f.store, err = store.Open(t.Context(), store.Config{Dir: dir})
 	require.NoError(t, err)
-	f.cat, err = Open(t.Context(), f.store, "secret", now)
+	f.cat, err = Open(t.Context(), f.store, "secret", testTime)
 	require.NoError(t, err)
 	if f.cat.Snapshot().Database("jobs") == nil {
-		_, err = f.cat.CreateDatabase(t.Context(), "jobs", SAID, Options{Collation: DefaultCollation}, now)
+		_, err = f.cat.CreateDatabase(t.Context(), "jobs", SAID, Options{Collation: DefaultCollation}, testTime)
 		require.NoError(t, err)
 	}
 	f.conn, err = f.store.Acquire(t.Context())
@@ -48,21 +48,21 @@ func start(t *testing.T, dir string) *fixture {
 	return f
 }
 
-// stop closes everything.
+// stop closes the connection and the store.
 func (f *fixture) stop() {
 	f.store.Release(f.conn)
 	require.NoError(f, f.store.Close())
 }
 
-// db is the current version of the database.
+// db returns the current version of the database.
 func (f *fixture) db() *Database { return f.cat.Snapshot().Database("JOBS") }
 
-// edit applies a change in a transaction and publishes it if it succeeds.
+// edit applies a change in a transaction and publishes it if there is no error.
 func (f *fixture) edit(change func(e *Edit) error) error {
 	f.Helper()
 	ctx := f.Context()
 	require.NoError(f, f.conn.Begin(ctx))
-	e := f.db().Edit(now)
+	e := f.db().Edit(testTime)
 	err := change(e)
 	var d *Database
 	if err == nil {
@@ -75,13 +75,13 @@ func (f *fixture) edit(change func(e *Edit) error) error {
 	return f.cat.Publish(d)
 }
 
-// exec runs SQLite statements.
+// exec executes SQLite statements.
 func (f *fixture) exec(sql string) error {
 	_, err := f.conn.Exec(f.Context(), sql, nil)
 	return err
 }
 
-// value is the first column of the first row.
+// value returns the first column of the first row.
 func (f *fixture) value(sql string) types.Value {
 	f.Helper()
 	row, err := f.conn.QueryRow(f.Context(), sql, nil)
@@ -90,20 +90,21 @@ func (f *fixture) value(sql string) types.Value {
 	return row[0]
 }
 
-// column makes a column.
-func column(name string, t types.Type, nullable bool) *Column {
+// newColumn returns a column.
+func newColumn(name string, t types.Type, nullable bool) *Column {
 	return &Column{Column: types.Column{Name: name, Type: t, Nullable: nullable}}
 }
 
-// parentTable is dbo.Parent(id int identity primary key, name nvarchar(20) unique, qty int check > 0 default 1).
+// parentTable returns dbo.Parent(id int identity primary key, name nvarchar(20) unique, qty int
+// check > 0 default 1).
 func parentTable() *Table {
-	id := column("id", types.IntType, false)
+	id := newColumn("id", types.IntType, false)
 	id.Auto, id.Identity = &Identity{1, 1}, true
-	qty := column("qty", types.IntType, false)
+	qty := newColumn("qty", types.IntType, false)
 	qty.Default = &Default{Name: "DF_qty", Text: "((1))"}
 	return &Table{
 		Header:  Header{Name: "Parent", SchemaID: SchemaDBO},
-		Columns: []*Column{id, column("name", types.NVarCharOf(20), true), qty},
+		Columns: []*Column{id, newColumn("name", types.NVarCharOf(20), true), qty},
 		Indexes: []*Index{
 			{Name: "PK_Parent", Unique: true, Clustered: true, Columns: []IndexColumn{{ColumnID: 1}}, Key: &Key{Name: "PK_Parent", Primary: true}},
 			{Name: "UQ_name", Unique: true, Columns: []IndexColumn{{ColumnID: 2}}, Key: &Key{Name: "UQ_name"}},
@@ -113,7 +114,7 @@ func parentTable() *Table {
 	}
 }
 
-// tables creates dbo.Parent and dbo.Child, which refers to it.
+// tables creates dbo.Parent, and dbo.Child with a foreign key to it.
 func (f *fixture) tables() {
 	f.Helper()
 	require.NoError(f, f.edit(func(e *Edit) error {
@@ -121,7 +122,7 @@ func (f *fixture) tables() {
 		e.AddTable(p)
 		e.AddTable(&Table{
 			Header:      Header{Name: "Child", SchemaID: SchemaDBO},
-			Columns:     []*Column{column("parent", types.IntType, true)},
+			Columns:     []*Column{newColumn("parent", types.IntType, true)},
 			ForeignKeys: []*ForeignKey{{Name: "FK_parent", Columns: []int{1}, Referenced: p.ObjectID, RefColumns: []int{1}, RefIndexID: 1, OnDelete: Cascade}},
 		})
 		return nil
@@ -129,7 +130,7 @@ func (f *fixture) tables() {
 }
 
 func TestTableLayout(t *testing.T) {
-	f := start(t, "")
+	f := newFixture(t, "")
 	defer f.stop()
 	f.tables()
 	p, c := f.db().Table("DBO", "PARENT"), f.db().Table("dbo", "child")
@@ -162,7 +163,7 @@ func TestTableLayout(t *testing.T) {
 }
 
 func TestRollbackForgets(t *testing.T) {
-	f := start(t, "")
+	f := newFixture(t, "")
 	defer f.stop()
 	before := f.db()
 	boom := errors.New("boom")
@@ -170,7 +171,7 @@ func TestRollbackForgets(t *testing.T) {
 		e.AddTable(parentTable())
 		d, err := e.Apply(t.Context(), f.conn)
 		require.NoError(t, err)
-		require.NotNil(t, d.Table("dbo", "Parent"), "the session sees it")
+		require.NotNil(t, d.Table("dbo", "Parent"), "the session sees its own uncommitted table")
 		return boom
 	})
 	require.ErrorIs(t, err, boom)
@@ -180,7 +181,7 @@ func TestRollbackForgets(t *testing.T) {
 }
 
 func TestAlterTable(t *testing.T) {
-	f := start(t, "")
+	f := newFixture(t, "")
 	defer f.stop()
 	f.tables()
 	p := f.db().Table("dbo", "Parent")
@@ -194,17 +195,17 @@ func TestAlterTable(t *testing.T) {
 			return e.ReplaceTable(c, fill)
 		})
 	}
-	// In place: a column that allows NULL, an index.
+	// Altered in place: a nullable column and an index.
 	root := f.value("SELECT rootpage FROM d5.sqlite_schema WHERE name = '" + p.SQLName + "'")
 	require.NoError(t, change(map[int]Fill{4: {SQL: "c1 + ?1", Args: []types.Value{int64(10)}}}, func(t *Table) {
-		t.Columns = append(t.Columns, column("extra", types.IntType, true))
+		t.Columns = append(t.Columns, newColumn("extra", types.IntType, true))
 		t.Indexes = append(t.Indexes, &Index{Name: "IX_extra", Columns: []IndexColumn{{ColumnID: 4}}})
 	}))
 	require.Equal(t, root, f.value("SELECT rootpage FROM d5.sqlite_schema WHERE name = '"+p.SQLName+"'"))
 	require.EqualValues(t, 17, f.value("SELECT c4 FROM "+name+" WHERE c1 = 7"))
 	require.EqualValues(t, 1, f.value("SELECT count(*) FROM d5.sqlite_schema WHERE name = 'i"+p.SQLName[1:]+"_4'"))
 
-	// Rebuilt: another type, NOT NULL, a dropped column; the child's foreign key survives.
+	// Rebuilt: another type, NOT NULL and a dropped column. The child's foreign key stays valid.
 	require.NoError(t, change(map[int]Fill{3: {SQL: "CAST(c3 AS TEXT) || ?1", Args: []types.Value{"!"}}}, func(t *Table) {
 		q := t.Column("qty")
 		q.Type, q.SQLName = types.NVarCharOf(10), "c3_2"
@@ -216,9 +217,9 @@ func TestAlterTable(t *testing.T) {
 	require.ErrorAs(t, f.exec("INSERT INTO d5."+f.db().Table("dbo", "Child").SQLName+" VALUES (8)"), &ce)
 	require.ErrorAs(t, f.exec("INSERT INTO "+name+" VALUES (9, 'b', '', NULL)"), &ce)
 	require.NoError(t, f.exec("DELETE FROM "+name+" WHERE c1 = 7"))
-	require.EqualValues(t, 1, f.value("SELECT count(*) FROM d5."+f.db().Table("dbo", "Child").SQLName), "cascaded")
+	require.EqualValues(t, 1, f.value("SELECT count(*) FROM d5."+f.db().Table("dbo", "Child").SQLName), "the update cascades to the child")
 
-	// What the rows violate is refused, and nothing has changed.
+	// A constraint that existing rows violate is an error and changes nothing.
 	before := f.db()
 	require.ErrorAs(t, change(nil, func(t *Table) {
 		t.Checks = append(t.Checks, &Check{Name: "CK_never", SQL: "c1 > 100"})
@@ -226,7 +227,7 @@ func TestAlterTable(t *testing.T) {
 	require.Equal(t, store.Check, ce.Kind)
 	require.Same(t, before, f.db())
 	require.EqualValues(t, 1, f.value("SELECT count(*) FROM "+name))
-	// Unless they are not to be checked.
+	// An untrusted constraint is not checked.
 	require.NoError(t, change(nil, func(t *Table) {
 		t.Checks = append(t.Checks, &Check{Name: "CK_never", SQL: "c1 > 100", NotTrusted: true})
 	}))
@@ -249,7 +250,7 @@ func TestAlterTable(t *testing.T) {
 
 func TestPersistence(t *testing.T) {
 	dir := t.TempDir()
-	f := start(t, dir)
+	f := newFixture(t, dir)
 	f.tables()
 	require.NoError(t, f.edit(func(e *Edit) error {
 		s := e.AddSchema("app", PrincipalDBO)
@@ -269,10 +270,10 @@ func TestPersistence(t *testing.T) {
 		o := e.Database().Options
 		o.ElasticPool = "pool1"
 		e.SetOptions(o)
-		return e.Put(&TableType{Header: Header{Name: "ids", SchemaID: s.ID, Kind: KindTableType}, Table: &Table{Columns: []*Column{column("id", types.IntType, false)}}})
+		return e.Put(&TableType{Header: Header{Name: "ids", SchemaID: s.ID, Kind: KindTableType}, Table: &Table{Columns: []*Column{newColumn("id", types.IntType, false)}}})
 	}))
 	// Logins are rows of master.
-	m := f.cat.Snapshot().DatabaseByID(DatabaseMaster).Edit(now)
+	m := f.cat.Snapshot().DatabaseByID(DatabaseMaster).Edit(testTime)
 	require.NoError(t, m.PutLogin(&Login{Name: "ann", SID: []byte{9}, PasswordHash: HashPassword("pw"), DefaultDatabase: "jobs"}))
 	require.NoError(t, f.conn.Use(t.Context(), DatabaseMaster))
 	d, err := m.Apply(t.Context(), f.conn)
@@ -281,10 +282,10 @@ func TestPersistence(t *testing.T) {
 
 	before := f.db()
 	copied := filepath.Join(t.TempDir(), "copy")
-	require.NoError(t, os.CopyFS(copied, os.DirFS(dir))) // what a killed process leaves
+	require.NoError(t, os.CopyFS(copied, os.DirFS(dir))) // the files of a killed process
 	f.stop()
 
-	f = start(t, copied)
+	f = newFixture(t, copied)
 	defer f.stop()
 	after := f.db()
 	require.Equal(t, before.Version, after.Version)
@@ -313,29 +314,29 @@ func TestPersistence(t *testing.T) {
 }
 
 func TestDatabases(t *testing.T) {
-	f := start(t, "")
+	f := newFixture(t, "")
 	defer f.stop()
-	_, err := f.cat.CreateDatabase(t.Context(), "JOBS", SAID, Options{}, now)
+	_, err := f.cat.CreateDatabase(t.Context(), "JOBS", SAID, Options{}, testTime)
 	require.ErrorIs(t, err, mserr.DatabaseExists(""))
-	d, err := f.cat.CreateDatabase(t.Context(), "other", SAID, Options{}, now)
+	d, err := f.cat.CreateDatabase(t.Context(), "other", SAID, Options{}, testTime)
 	require.NoError(t, err)
 	require.Equal(t, 6, d.ID)
 	require.NoError(t, f.conn.Use(t.Context(), d.ID))
-	e := d.Edit(now)
+	e := d.Edit(testTime)
 	e.Rename("jobs")
 	d, err = e.Apply(t.Context(), f.conn)
 	require.NoError(t, err)
 	require.ErrorIs(t, f.cat.Publish(d), mserr.DatabaseExists(""))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err = f.cat.CreateDatabase(ctx, "late", SAID, Options{}, now)
+	_, err = f.cat.CreateDatabase(ctx, "late", SAID, Options{}, testTime)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Nil(t, f.cat.Snapshot().Database("late"))
 }
 
 func TestPermissions(t *testing.T) {
-	d := emptyDatabase(5, "x", now)
-	e := d.Edit(now)
+	d := emptyDatabase(5, "x", testTime)
+	e := d.Edit(testTime)
 	s := e.AddSchema("app", PrincipalDBO)
 	user := &Principal{Name: "u", Type: "S"}
 	role := &Principal{Name: "r", Type: "R"}
@@ -347,7 +348,7 @@ func TestPermissions(t *testing.T) {
 	d = e.Database()
 	object, schema := Securable{ClassObject, int(p.ObjectID), 0}, Securable{ClassSchema, s.ID, 0}
 	grant := func(on Securable, name string, state byte) {
-		e := d.Edit(now)
+		e := d.Edit(testTime)
 		e.SetPermission(Permission{Securable: on, Grantee: role.ID, Name: name, State: state})
 		d = e.Database()
 	}
@@ -361,13 +362,13 @@ func TestPermissions(t *testing.T) {
 	grant(Securable{}, "ALTER", 'G')
 	require.Equal(t, Granted, d.Check(user.ID, "ALTER", object))
 	require.Equal(t, Granted, d.Check(user.ID, "CREATE TABLE", Securable{}))
-	e = d.Edit(now)
+	e = d.Edit(testTime)
 	e.AddMember(RoleDataReader, role.ID)
 	e.AddMember(RoleDenyDataWriter, user.ID)
 	d = e.Database()
 	require.Equal(t, Granted, d.Check(user.ID, "SELECT", object))
 	require.Equal(t, Denied, d.Check(user.ID, "INSERT", object))
-	e = d.Edit(now)
+	e = d.Edit(testTime)
 	e.AddMember(RoleOwner, user.ID)
 	require.Equal(t, Granted, e.Database().Check(user.ID, "INSERT", object))
 	e.DropPrincipal(role)
@@ -377,7 +378,7 @@ func TestPermissions(t *testing.T) {
 }
 
 func TestSystemTables(t *testing.T) {
-	f := start(t, "")
+	f := newFixture(t, "")
 	defer f.stop()
 	f.tables()
 	require.NoError(t, f.edit(func(e *Edit) error {
@@ -410,10 +411,10 @@ func TestSystemTables(t *testing.T) {
 	require.EqualValues(t, 7, f.value(`SELECT count(*) FROM "sys.objects" WHERE c2 > 0 AND c6 IN ('U ', 'PK', 'UQ', 'C ', 'F ', 'D ')`))
 	require.EqualValues(t, 4, f.value(`SELECT count(*) FROM "sys.columns" c JOIN "sys.tables" t ON t.c2 = c.c1`))
 	require.EqualValues(t, 2, f.value(`SELECT count(*) FROM "sys.tables"`))
-	require.EqualValues(t, 5, f.value(`SELECT count(*) FROM "sys.partitions"`)) // one is that of sqlite_schema
+	require.EqualValues(t, 5, f.value(`SELECT count(*) FROM "sys.partitions"`)) // including sqlite_schema
 
-	// A user without rights sees nothing; the table is filled again for him.
-	e := f.db().Edit(now)
+	// A user without permissions sees nothing: the table is filled again for the user.
+	e := f.db().Edit(testTime)
 	u := &Principal{Name: "u", Type: "S"}
 	e.PutPrincipal(u)
 	e.SetPermission(Permission{Securable: Securable{Class: ClassObject, Major: int(f.db().Table("dbo", "Child").ObjectID)}, Grantee: u.ID, Name: "SELECT", State: 'G'})
@@ -423,7 +424,7 @@ func TestSystemTables(t *testing.T) {
 }
 
 func TestForeignKeyAt(t *testing.T) {
-	f := start(t, "")
+	f := newFixture(t, "")
 	defer f.stop()
 	f.tables()
 	parent := f.db().Table("dbo", "Parent")
@@ -433,7 +434,7 @@ func TestForeignKeyAt(t *testing.T) {
 			keys = append(keys, &ForeignKey{Name: name, Columns: []int{len(keys) + 1}, Referenced: parent.ObjectID, RefColumns: []int{1}, RefIndexID: 1, Disabled: name == "FK_2"})
 		}
 		e.AddTable(&Table{Header: Header{Name: "Three", SchemaID: SchemaDBO}, ForeignKeys: keys,
-			Columns: []*Column{column("a", types.IntType, true), column("b", types.IntType, true), column("c", types.IntType, true)}})
+			Columns: []*Column{newColumn("a", types.IntType, true), newColumn("b", types.IntType, true), newColumn("c", types.IntType, true)}})
 		return nil
 	}))
 	three := f.db().Table("dbo", "Three")
@@ -443,8 +444,8 @@ func TestForeignKeyAt(t *testing.T) {
 			return f.exec("INSERT INTO d5." + three.SQLName + " VALUES " + values)
 		})
 		require.NoError(t, err)
-		require.Same(t, three, f.db().TableBySQLName(child))
-		require.Same(t, parent, f.db().TableBySQLName(up))
+		require.Equal(t, three.SQLName, child)
+		require.Equal(t, parent.SQLName, up)
 		require.Equal(t, want, three.ForeignKeyAt(index).Name)
 	}
 	require.NoError(t, f.conn.Rollback())
@@ -452,8 +453,8 @@ func TestForeignKeyAt(t *testing.T) {
 }
 
 func TestVersionsAreUsedOnce(t *testing.T) {
-	d := emptyDatabase(5, "x", now)
-	require.NotEqual(t, d.Edit(now).Database().Version, d.Edit(now).Database().Version)
+	d := emptyDatabase(5, "x", testTime)
+	require.NotEqual(t, d.Edit(testTime).Database().Version, d.Edit(testTime).Database().Version)
 }
 
 func TestSystemName(t *testing.T) {
@@ -466,7 +467,7 @@ func TestShift(t *testing.T) {
 	require.Equal(t, `?5 + '?1' || fn('a?', ?14)`, shift(`?2 + '?1' || fn('a?', ?11)`, 3))
 }
 
-// A damaged file gives an error, not a panic.
+// FuzzLoadRow: a damaged file gives an error, not a panic.
 func FuzzLoadRow(f *testing.F) {
 	f.Add(defObject+"U", `{"ObjectID":5,"Columns":[{"Name":"a","ID":1}],"Indexes":[{"ID":1,"Key":{"Primary":true}}]}`)
 	f.Add(defObject+"SO", `{"ObjectID":6,"Start":1}`)
@@ -474,11 +475,11 @@ func FuzzLoadRow(f *testing.F) {
 	f.Add(defMember, `[{"Role":1,"Member":2}]`)
 	f.Add(defLogin, `null`)
 	f.Fuzz(func(_ *testing.T, kind, body string) {
-		_ = emptyDatabase(5, "x", now).loadRow(kind, []byte(body))
+		_ = emptyDatabase(5, "x", testTime).loadRow(kind, []byte(body))
 	})
 }
 
-// What is no stored password is checked with as much work as one that is.
+// TestCheckPasswordTakesAsLongWithoutAHash: an invalid hash takes as long as a valid one.
 func TestCheckPasswordTakesAsLongWithoutAHash(t *testing.T) {
 	stored := HashPassword("pw")
 	password := strings.Repeat("x", 128)
@@ -494,5 +495,5 @@ func TestCheckPasswordTakesAsLongWithoutAHash(t *testing.T) {
 	for name, hash := range map[string][]byte{"none": nil, "cut": stored[:10], "another version": append([]byte{1, 0}, stored[2:]...)} {
 		require.Equal(t, want, work(hash), name)
 	}
-	require.False(t, CheckPassword(nobody, ""))
+	require.False(t, CheckPassword(dummyHash, ""))
 }

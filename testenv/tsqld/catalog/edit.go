@@ -13,15 +13,16 @@ import (
 )
 
 // Edit collects the changes of one statement to one database. The changes are visible in
-// [Edit.Database] at once, and reach SQLite by [Edit.Apply]. Objects that are given to an Edit belong to
-// the catalog from then on and must not be changed any more; to change one that is there, Clone it first.
+// [Edit.Database] at once; [Edit.Apply] writes them to SQLite. An object that is passed to an Edit
+// belongs to the catalog and must not be changed afterwards. To change an existing object, clone it
+// first.
 //
-// An Edit checks what would break the catalog itself. The rules of T-SQL, and their messages, are the
-// caller's business.
+// An Edit checks only the consistency of the catalog. The caller checks the rules of T-SQL and
+// returns their messages.
 type Edit struct {
 	db    *Database
 	now   int64
-	dirty map[defKey]any // rows to write; nil: to delete
+	dirty map[defKey]any // rows to write; a nil row is deleted
 	steps []step         // SQLite statements, in order
 }
 
@@ -29,7 +30,7 @@ type Edit struct {
 type step struct {
 	sql      string
 	args     []types.Value
-	violated error // when set, the statement is a query, and this the error if it finds a row
+	violated error // if set, the statement is a query, and violated is the error if the query returns a row
 }
 
 // defKey is the key of a row of sys_def.
@@ -52,7 +53,7 @@ const (
 	defLogin      = "login"
 )
 
-// Edit starts a change; now (a datetime) becomes the creation or modification date of what is touched.
+// Edit starts a change. now is a datetime: the creation or modification date of changed objects.
 func (d *Database) Edit(now int64) *Edit {
 	c := *d
 	c.Version = nextVersion()
@@ -71,23 +72,24 @@ func (d *Database) Edit(now int64) *Edit {
 	return &Edit{db: &c, now: now, dirty: map[defKey]any{}}
 }
 
-// lastVersion is the newest version that was given to any database of the process. Versions are never given
-// out twice, not even after a rollback, so that caches keyed by them cannot mix up two drafts.
+// lastVersion is the newest version of any database of the process. Versions are never reused, not
+// even after a rollback, so that caches keyed by versions cannot confuse two drafts.
 var lastVersion atomic.Int64
 
-// nextVersion gives out a version.
+// nextVersion returns a new version.
 func nextVersion() int64 { return lastVersion.Add(1) }
 
-// seenVersion takes note of a version that was read from a file.
+// seenVersion records a version that was read from a file.
 func seenVersion(v int64) {
 	for last := lastVersion.Load(); v > last && !lastVersion.CompareAndSwap(last, v); last = lastVersion.Load() {
 	}
 }
 
-// Database is the database as changed so far.
+// Database returns the database with the changes so far.
 func (e *Edit) Database() *Database { return e.db }
 
-// clone copies a definition deeply, by way of its stored form; what was remembered about it stays behind.
+// clone returns a deep copy of a definition, made through its stored form. Cached values are not
+// copied.
 func clone[T any](v *T) *T {
 	body, err := json.Marshal(v)
 	out := new(T)
@@ -101,37 +103,37 @@ func clone[T any](v *T) *T {
 	return out
 }
 
-// Clone copies the table deeply, to be changed and given to [Edit.ReplaceTable].
+// Clone returns a deep copy of the table for [Edit.ReplaceTable].
 func (t *Table) Clone() *Table { return clone(t) }
 
-// Clone copies the procedure deeply.
+// Clone returns a deep copy of the procedure.
 func (p *Procedure) Clone() *Procedure { return clone(p) }
 
-// Clone copies the view deeply.
+// Clone returns a deep copy of the view.
 func (v *View) Clone() *View { return clone(v) }
 
-// Clone copies the function deeply.
+// Clone returns a deep copy of the function.
 func (f *Function) Clone() *Function { return clone(f) }
 
-// Clone copies the sequence deeply.
+// Clone returns a deep copy of the sequence.
 func (s *Sequence) Clone() *Sequence { return clone(s) }
 
-// Clone copies the principal deeply.
+// Clone returns a deep copy of the principal.
 func (p *Principal) Clone() *Principal { return clone(p) }
 
-// Clone copies the login deeply.
+// Clone returns a deep copy of the login.
 func (l *Login) Clone() *Login { return clone(l) }
 
 // SetOptions replaces the database's options.
 func (e *Edit) SetOptions(o Options) { e.db.Options = o; e.describe() }
 
-// Rename gives the database another name. The catalog's [Catalog.Publish] refuses one that is taken.
+// Rename renames the database. [Catalog.Publish] fails if the name is taken.
 func (e *Edit) Rename(name string) { e.db.Name = name; e.describe() }
 
 // SetOwner makes a login the owner of the database.
 func (e *Edit) SetOwner(sid []byte) { e.db.OwnerID = sid; e.describe() }
 
-// describe marks the row about the database itself.
+// describe marks the row of the database itself as changed.
 func (e *Edit) describe() {
 	d := e.db
 	e.dirty[defKey{defDatabase, int64(d.ID)}] = databaseRow{Name: d.Name, Created: d.Created, OwnerID: d.OwnerID, Options: d.Options}
@@ -145,7 +147,7 @@ func (e *Edit) AddSchema(name string, owner int) *Schema {
 	return s
 }
 
-// SetSchemaOwner changes who owns a schema (ALTER AUTHORIZATION).
+// SetSchemaOwner changes the owner of a schema (ALTER AUTHORIZATION).
 func (e *Edit) SetSchemaOwner(s *Schema, owner int) { e.putSchema(&Schema{s.ID, s.Name, owner}) }
 
 // putSchema stores a schema.
@@ -154,7 +156,7 @@ func (e *Edit) putSchema(s *Schema) {
 	e.dirty[defKey{defSchema, int64(s.ID)}] = s
 }
 
-// DropSchema removes a schema and the permissions on it. It must hold no object.
+// DropSchema removes a schema and the permissions on it. The schema must be empty.
 func (e *Edit) DropSchema(s *Schema) error {
 	for o := range e.db.Objects() {
 		if o.Head().SchemaID == s.ID {
@@ -172,15 +174,16 @@ func (e *Edit) DropSchema(s *Schema) error {
 	return nil
 }
 
-// NewID gives out an object id, for constraints, defaults and triggers. Objects get theirs when they are put.
+// NewID returns an object ID for a constraint, default or trigger. Put assigns the IDs of objects.
 func (e *Edit) NewID() int32 {
 	id := e.db.next.Object
 	e.db.next.Object++
 	return id
 }
 
-// Put creates an object other than a table (ObjectID 0), or replaces the definition of the one with the same
-// ObjectID. Header.Created and Modified are set by it. An object of another schema or name than before is moved.
+// Put creates an object other than a table (ObjectID 0), or replaces the object with the same
+// ObjectID. It sets Header.Created and Header.Modified. If the schema or the name has changed, the
+// object is moved.
 func (e *Edit) Put(o Object) error {
 	if _, ok := o.(*Table); ok {
 		return fmt.Errorf("catalog: put table %q: use AddTable or ReplaceTable", o.Head().Name)
@@ -192,7 +195,7 @@ func (e *Edit) Put(o Object) error {
 	return nil
 }
 
-// put stores an object in the maps and marks its row.
+// put stores an object in the maps and marks its row as changed.
 func (e *Edit) put(o Object) {
 	h := o.Head()
 	if old := e.db.objects[h.ObjectID]; h.ObjectID != 0 && old != nil {
@@ -210,14 +213,14 @@ func (e *Edit) put(o Object) {
 	e.dirty[defKey{defObject + string(h.Kind), int64(h.ObjectID)}] = o
 }
 
-// newUserType gives out a user_type_id.
+// newUserType returns a new user_type_id.
 func (e *Edit) newUserType() int {
 	id := e.db.next.UserType
 	e.db.next.UserType++
 	return id
 }
 
-// link makes an object findable.
+// link adds an object and its constraints to the maps.
 func (d *Database) link(o Object) {
 	h := o.Head()
 	d.objects[h.ObjectID] = o
@@ -230,7 +233,7 @@ func (d *Database) link(o Object) {
 	}
 }
 
-// unlink is the opposite of link.
+// unlink removes an object and its constraints from the maps.
 func (e *Edit) unlink(o Object) {
 	h := o.Head()
 	delete(e.db.objects, h.ObjectID)
@@ -245,7 +248,7 @@ func (e *Edit) unlink(o Object) {
 	}
 }
 
-// keyOf is the key under which an object is found.
+// keyOf returns the key of an object in the map of names.
 func keyOf(o Object) objectKey {
 	h := o.Head()
 	if h.Kind == KindTableType {
@@ -254,7 +257,7 @@ func keyOf(o Object) objectKey {
 	return objectKey{h.SchemaID, Fold(h.Name)}
 }
 
-// Constraints lists what belongs to a table and has an object id.
+// Constraints returns the constraints, defaults and triggers of a table.
 func (t *Table) Constraints() []Constraint {
 	var out []Constraint
 	add := func(id int32, name string, kind Kind) {
@@ -286,7 +289,7 @@ func (t *Table) Constraints() []Constraint {
 	return out
 }
 
-// Drop removes an object and the permissions on it. Whether something depends on it is the caller's business.
+// Drop removes an object and the permissions on it. The caller checks for dependent objects.
 func (e *Edit) Drop(o Object) {
 	h := o.Head()
 	e.unlink(o)
@@ -321,7 +324,7 @@ func (e *Edit) DropAlias(a *AliasType) {
 	e.dirty[defKey{defAlias, int64(a.UserTypeID)}] = nil
 }
 
-// PutPrincipal creates a user or role (ID 0), or replaces the one with the same ID.
+// PutPrincipal creates a user or role (ID 0), or replaces the principal with the same ID.
 func (e *Edit) PutPrincipal(p *Principal) {
 	if p.ID == 0 && p.Name != "public" {
 		p.ID = e.db.next.Principal
@@ -341,14 +344,14 @@ func (e *Edit) DropPrincipal(p *Principal) {
 	e.revokeAll(func(r Permission) bool { return r.Grantee == p.ID || r.Class == ClassPrincipal && r.Major == p.ID })
 }
 
-// AddMember puts a member into a role; once is enough.
+// AddMember adds a member to a role, unless it is a member already.
 func (e *Edit) AddMember(role, member int) {
 	if m := (Membership{role, member}); !slices.Contains(e.db.members, m) {
 		e.setMembers(append(e.db.members, m))
 	}
 }
 
-// DropMember takes a member out of a role.
+// DropMember removes a member from a role.
 func (e *Edit) DropMember(role, member int) {
 	e.setMembers(slices.DeleteFunc(e.db.members, func(m Membership) bool { return m == Membership{role, member} }))
 }
@@ -359,17 +362,17 @@ func (e *Edit) setMembers(all []Membership) {
 	e.dirty[defKey{defMember, 0}] = all
 }
 
-// SetPermission grants or denies, which replaces what was granted or denied before.
+// SetPermission grants or denies a permission. It replaces an earlier grant or denial.
 func (e *Edit) SetPermission(p Permission) {
 	e.db.permissions = slices.DeleteFunc(e.db.permissions, p.sameAs)
 	e.db.permissions = append(e.db.permissions, p)
 	e.dirty[defKey{defPermission, 0}] = e.db.permissions
 }
 
-// Revoke takes back what was granted or denied on exactly this securable.
+// Revoke removes a grant or denial on exactly this securable.
 func (e *Edit) Revoke(p Permission) { e.revokeAll(p.sameAs) }
 
-// sameAs reports whether two rows are about the same permission on the same thing for the same principal.
+// sameAs reports whether two rows have the same permission, securable and principal.
 func (p Permission) sameAs(o Permission) bool {
 	return p.Securable == o.Securable && p.Grantee == o.Grantee && p.Name == o.Name
 }
@@ -383,7 +386,7 @@ func (e *Edit) revokeAll(match func(Permission) bool) {
 	}
 }
 
-// PutCredential creates or replaces a database-scoped credential; the id of a new one is given out here.
+// PutCredential creates or replaces a database-scoped credential. It assigns the ID of a new one.
 func (e *Edit) PutCredential(c *Credential) {
 	if c.ID == 0 {
 		for _, o := range e.db.credentials {
@@ -403,7 +406,7 @@ func (e *Edit) DropCredential(c *Credential) {
 	e.dirty[defKey{defCredential, int64(c.ID)}] = nil
 }
 
-// PutLogin creates (ID 0) or replaces a login; only the Edit of master may.
+// PutLogin creates a login (ID 0) or replaces it. The Edit must be one of master.
 func (e *Edit) PutLogin(l *Login) error {
 	if e.db.ID != DatabaseMaster {
 		return fmt.Errorf("catalog: login %q belongs in master", l.Name)
@@ -433,8 +436,9 @@ func (e *Edit) DropLogin(l *Login) {
 	e.dirty[defKey{defLogin, int64(l.ID)}] = nil
 }
 
-// SystemName makes a name up for a constraint that was given none, in SQL Server's manner:
-// PK__table__0123456789ABCDEF and CK__table__column__01234567, with the names cut to 8, 9 and 5 characters.
+// SystemName returns a name for a constraint without a name in the style of SQL Server:
+// PK__table__0123456789ABCDEF or CK__table__column__01234567. Table and column names are cut to 8,
+// or to 9 and 5 characters.
 func SystemName(prefix, table, column string, id int32) string {
 	cut := func(s string, n int) string {
 		r := []rune(s)
@@ -447,5 +451,5 @@ func SystemName(prefix, table, column string, id int32) string {
 	return prefix + "__" + cut(table, 9) + "__" + cut(column, 5) + "__" + tail[8:]
 }
 
-// tableName is the SQLite name of a table.
+// tableName returns the SQLite name of a table.
 func tableName(id int32) string { return "t" + strconv.Itoa(int(id)) }

@@ -9,18 +9,18 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Fill says what a column holds in the rows that a table had before a change: a SQLite expression over the
-// old columns, such as a conversion of the old column, or a parameter ?1, ?2... into Args.
+// Fill is the value of a column in existing rows after a change of the table. It is a SQLite
+// expression over the old columns, or a parameter ?1, ?2... in Args.
 type Fill struct {
 	SQL  string
 	Args []types.Value
 }
 
-// AddTable creates a table. What is zero is filled in: object ids, column and index ids, SQLite names;
-// names of constraints must be there ([SystemName]).
+// AddTable creates a table. It assigns missing object IDs, column and index IDs and SQLite names.
+// Constraints must have names ([SystemName]).
 func (e *Edit) AddTable(t *Table) {
 	t.Kind = KindTable
-	e.put(t) // gives the object id
+	e.put(t) // assigns the object ID
 	e.unlink(t)
 	t.SQLName = tableName(t.ObjectID)
 	e.complete(t)
@@ -34,7 +34,7 @@ func (e *Edit) AddTable(t *Table) {
 	}
 }
 
-// complete gives ids and SQLite names to whatever has none.
+// complete assigns missing IDs and SQLite names.
 func (e *Edit) complete(t *Table) {
 	Number(t)
 	for _, c := range t.Columns {
@@ -51,7 +51,7 @@ func (e *Edit) complete(t *Table) {
 		if f.ObjectID == 0 {
 			f.ObjectID, f.Created = e.NewID(), e.now
 		}
-		if f.Referenced == 0 { // to itself
+		if f.Referenced == 0 { // refers to its own table
 			f.Referenced = t.ObjectID
 		}
 	}
@@ -68,9 +68,9 @@ func (e *Edit) complete(t *Table) {
 	}
 }
 
-// Number gives column ids, index ids and SQLite column names to what has none, in the order in which it stands,
-// and decides which index is the rowid. It is for tables outside the catalog, too: temporary tables,
-// table variables, the tables of types and functions.
+// Number assigns missing column IDs, index IDs and SQLite column names in order, and decides which
+// index is the rowid. It is also for tables outside the catalog: temporary tables, table variables,
+// and the tables of types and functions.
 func Number(t *Table) {
 	for _, c := range t.Columns {
 		t.NextColumnID = max(t.NextColumnID, c.ID)
@@ -106,7 +106,8 @@ func Number(t *Table) {
 	slices.SortFunc(t.Indexes, func(a, b *Index) int { return a.ID - b.ID })
 }
 
-// isRowID reports whether a new table can do without an index for its primary key.
+// isRowID reports whether the primary key of a new table can be SQLite's rowid, which needs no
+// index.
 func isRowID(t *Table, ix *Index) bool {
 	if ix.Key == nil || !ix.Key.Primary || len(ix.Columns) != 1 {
 		return false
@@ -115,8 +116,9 @@ func isRowID(t *Table, ix *Index) bool {
 	return c != nil && !c.Nullable && c.Formula == nil && integerKey(c.Type)
 }
 
-// CreateSQL returns the SQLite statements that create a table outside the catalog as schema.SQLName (schema
-// being "temp"), which [Number] has seen. Foreign keys are left out, as SQL Server does for temporary tables.
+// CreateSQL returns the SQLite statements that create a table outside the catalog as
+// schema.SQLName. schema is "temp", and [Number] must have been called. Foreign keys are left out,
+// as in SQL Server for temporary tables.
 func CreateSQL(schema string, t *Table) []string {
 	bare := *t.withoutForeignKeys()
 	out := []string{createTable(schema+"."+store.Quote(t.SQLName), &bare, nil)}
@@ -126,12 +128,12 @@ func CreateSQL(schema string, t *Table) []string {
 	return out
 }
 
-// withoutForeignKeys is a shallow copy without foreign keys.
+// withoutForeignKeys returns a shallow copy without foreign keys.
 func (t *Table) withoutForeignKeys() *Table {
 	return &Table{Header: t.Header, Columns: t.Columns, Indexes: t.Indexes, Checks: t.Checks, SQLName: t.SQLName, Temporary: t.Temporary}
 }
 
-// createTable is the CREATE TABLE statement. lookup finds referenced tables.
+// createTable returns the CREATE TABLE statement. lookup returns referenced tables.
 func createTable(name string, t *Table, lookup func(int32) *Table) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "CREATE TABLE %s(", name)
@@ -140,7 +142,8 @@ func createTable(name string, t *Table, lookup func(int32) *Table) string {
 	return b.String()
 }
 
-// tableBody is what stands between the parentheses of CREATE TABLE: columns, checks and foreign keys.
+// tableBody returns the text between the parentheses of CREATE TABLE: columns, checks and foreign
+// keys.
 func tableBody(t *Table, lookup func(int32) *Table) string {
 	var parts []string
 	rowid := t.RowIDColumn()
@@ -149,7 +152,7 @@ func tableBody(t *Table, lookup func(int32) *Table) string {
 			parts = append(parts, columnSQL(c, c == rowid))
 		}
 	}
-	if len(parts) == 0 { // only computed columns that SQLite does not hold
+	if len(parts) == 0 { // only computed columns that are not stored in SQLite
 		parts = append(parts, "c0 INTEGER")
 	}
 	for _, c := range t.Checks {
@@ -171,12 +174,12 @@ func tableBody(t *Table, lookup func(int32) *Table) string {
 	return strings.Join(parts, ", ")
 }
 
-// String is the action in SQL, which is the same in SQLite.
+// String returns the action in SQL. SQLite uses the same words.
 func (a Action) String() string {
 	return [...]string{"NO ACTION", "CASCADE", "SET NULL", "SET DEFAULT"}[a]
 }
 
-// columnNames lists SQLite columns by id.
+// columnNames returns the SQLite columns with the given IDs as a list.
 func columnNames(t *Table, ids []int) string {
 	names := make([]string, len(ids))
 	for i, id := range ids {
@@ -185,7 +188,7 @@ func columnNames(t *Table, ids []int) string {
 	return strings.Join(names, ", ")
 }
 
-// columnSQL is the definition of one column.
+// columnSQL returns the definition of one column.
 func columnSQL(c *Column, rowid bool) string {
 	s := c.SQLName + " " + c.Type.Storage()
 	if rowid {
@@ -215,21 +218,22 @@ func (e *Edit) createIndex(t *Table, ix *Index) {
 	}
 }
 
-// nullsIndex is the tail of the name of the index that admits NULL once.
+// nullsIndex is the suffix of the index that allows only one NULL.
 const nullsIndex = "_n"
 
-// sqlIndex is one of the SQLite indexes that an index is made of.
+// sqlIndex is one of the SQLite indexes that implement an index.
 type sqlIndex struct {
-	suffix string // of its name
+	suffix string // of the name
 	keys   []string
 	desc   []bool
-	where  string // the condition of a partial index; "" for none
+	where  string // condition of a partial index; "" without one
 }
 
-// sqlIndexes are the SQLite indexes of an index: none for the rowid and for disabled indexes, two for unique ones with nullable
-// columns, because SQLite takes NULLs for different.
+// sqlIndexes returns the SQLite indexes of an index: none for the rowid and for disabled indexes,
+// two for unique indexes with nullable columns, because SQLite treats NULLs as different.
 //
-// Included columns are left out: SQLite has no notion of them, and as keys they would make every change of one move the entry.
+// Included columns are left out. SQLite does not support them, and as key columns they would move
+// the index entry on every change.
 func sqlIndexes(t *Table, ix *Index) []sqlIndex {
 	if ix.RowID || ix.Disabled {
 		return nil
@@ -288,7 +292,7 @@ func indexSQL(schema string, t *Table, ix *Index) []string {
 	return out
 }
 
-// Conflicts are the conflict targets by which SQLite knows a violation of a unique index: what stands between ON CONFLICT and DO.
+// Conflicts returns the conflict targets for a unique index: the texts between ON CONFLICT and DO.
 func (t *Table) Conflicts(ix *Index) []string {
 	if ix.RowID {
 		return []string{"(" + t.ColumnByID(ix.Columns[0].ColumnID).SQLName + ")"}
@@ -304,7 +308,7 @@ func (t *Table) Conflicts(ix *Index) []string {
 	return out
 }
 
-// collate names the collation of an expression over a column.
+// collate returns the COLLATE clause for an expression over a column.
 func collate(c *Column) string {
 	if col := c.Type.CollationName(); col != "" {
 		return " COLLATE " + col
@@ -312,7 +316,7 @@ func collate(c *Column) string {
 	return ""
 }
 
-// dropIndex appends the statements that drop what indexSQL creates.
+// dropIndex appends the statements that drop the indexes of indexSQL.
 func (e *Edit) dropIndex(t *Table, ix *Index) {
 	for _, sql := range indexSQL(e.db.SQLName(), t, ix) {
 		_, rest, _ := strings.Cut(sql, "INDEX ")
@@ -321,55 +325,57 @@ func (e *Edit) dropIndex(t *Table, ix *Index) {
 	}
 }
 
-// ReplaceTable changes a table to new, a changed Clone of it. SQLite's table is altered in place where
-// that is possible (columns added at the end that allow NULL, indexes), and rebuilt otherwise. fill gives the values of
-// columns in the rows that exist, by column id; a column that is in both tables keeps its values without one, a new one is NULL.
+// ReplaceTable replaces a table by a changed clone. If possible (nullable columns at the end,
+// indexes), SQLite's table is altered in place; otherwise it is rebuilt. fill has the values of
+// columns in existing rows, by column ID. Without a fill an existing column keeps its values, and a
+// new column is NULL.
 //
 // A column whose storage class changes gets a new SQLite name.
-func (e *Edit) ReplaceTable(new *Table, fill map[int]Fill) error {
-	old := e.db.TableByID(new.ObjectID)
+func (e *Edit) ReplaceTable(changed *Table, fill map[int]Fill) error {
+	old := e.db.TableByID(changed.ObjectID)
 	if old == nil {
-		return fmt.Errorf("catalog: replace table %q: no table with id %d", new.Name, new.ObjectID)
+		return fmt.Errorf("catalog: replace table %q: no table with id %d", changed.Name, changed.ObjectID)
 	}
-	e.complete(new)
-	e.put(new)
-	if old.IdentityColumn() == nil && new.IdentityColumn() != nil {
-		e.step("INSERT INTO "+e.db.SQLName()+"."+IdentityTable+"(object_id, last) VALUES (?1, NULL) ON CONFLICT DO NOTHING", int64(new.ObjectID))
+	e.complete(changed)
+	e.put(changed)
+	if old.IdentityColumn() == nil && changed.IdentityColumn() != nil {
+		e.step("INSERT INTO "+e.db.SQLName()+"."+IdentityTable+"(object_id, last) VALUES (?1, NULL) ON CONFLICT DO NOTHING", int64(changed.ObjectID))
 	}
-	before, after := tableBody(old, e.db.TableByID), tableBody(new, e.db.TableByID)
+	before, after := tableBody(old, e.db.TableByID), tableBody(changed, e.db.TableByID)
 	switch {
-	case before == after && len(fill) == 0, e.addColumns(old, new, fill):
-		e.replaceIndexes(old, new)
-		e.verifyTrusted(old, new)
+	case before == after && len(fill) == 0, e.addColumns(old, changed, fill):
+		e.replaceIndexes(old, changed)
+		e.verifyTrusted(old, changed)
 	default:
-		e.rebuild(old, new, fill)
+		e.rebuild(old, changed, fill)
 	}
 	return nil
 }
 
-// replaceIndexes drops and creates the indexes that differ.
-func (e *Edit) replaceIndexes(old, new *Table) {
+// replaceIndexes drops and creates the indexes that have changed.
+func (e *Edit) replaceIndexes(old, changed *Table) {
 	for _, ix := range old.Indexes {
-		if other := new.IndexByID(ix.ID); other == nil || !e.sameIndex(old, ix, new, other) {
+		if other := changed.IndexByID(ix.ID); other == nil || !e.sameIndex(old, ix, changed, other) {
 			e.dropIndex(old, ix)
 		}
 	}
-	for _, ix := range new.Indexes {
-		if other := old.IndexByID(ix.ID); other == nil || !e.sameIndex(old, other, new, ix) {
-			e.createIndex(new, ix)
+	for _, ix := range changed.Indexes {
+		if other := old.IndexByID(ix.ID); other == nil || !e.sameIndex(old, other, changed, ix) {
+			e.createIndex(changed, ix)
 		}
 	}
 }
 
-// sameIndex compares what SQLite knows of two indexes.
-func (e *Edit) sameIndex(old *Table, a *Index, new *Table, b *Index) bool {
-	return slices.Equal(indexSQL(e.db.SQLName(), old, a), indexSQL(e.db.SQLName(), new, b))
+// sameIndex reports whether two indexes are the same in SQLite.
+func (e *Edit) sameIndex(old *Table, a *Index, changed *Table, b *Index) bool {
+	return slices.Equal(indexSQL(e.db.SQLName(), old, a), indexSQL(e.db.SQLName(), changed, b))
 }
 
-// addColumns alters the table by ADD COLUMN if nothing else has changed and SQLite can; it reports whether it did.
-func (e *Edit) addColumns(old, new *Table, fill map[int]Fill) bool {
+// addColumns uses ALTER TABLE ADD COLUMN if the only changes are new columns that SQLite can add.
+// It reports whether it did.
+func (e *Edit) addColumns(old, changed *Table, fill map[int]Fill) bool {
 	var added []*Column
-	for _, c := range new.Columns {
+	for _, c := range changed.Columns {
 		if old.ColumnByID(c.ID) != nil {
 			continue
 		}
@@ -383,40 +389,41 @@ func (e *Edit) addColumns(old, new *Table, fill map[int]Fill) bool {
 			return false
 		}
 	}
-	without := new.withoutForeignKeys()
-	without.ForeignKeys = new.ForeignKeys
-	without.Columns = slices.DeleteFunc(slices.Clone(new.Columns), func(c *Column) bool { return slices.Contains(added, c) })
-	for _, f := range new.ForeignKeys {
+	without := changed.withoutForeignKeys()
+	without.ForeignKeys = changed.ForeignKeys
+	without.Columns = slices.DeleteFunc(slices.Clone(changed.Columns), func(c *Column) bool { return slices.Contains(added, c) })
+	for _, f := range changed.ForeignKeys {
 		for _, id := range f.Columns {
 			if without.ColumnByID(id) == nil {
 				return false
 			}
 		}
 	}
-	if !slices.Equal(new.Columns[:len(without.Columns)], without.Columns) || tableBody(without, e.db.TableByID) != tableBody(old, e.db.TableByID) {
+	if !slices.Equal(changed.Columns[:len(without.Columns)], without.Columns) || tableBody(without, e.db.TableByID) != tableBody(old, e.db.TableByID) {
 		return false
 	}
 	for _, c := range added {
 		if c.SQLName == "" {
 			continue
 		}
-		e.step("ALTER TABLE " + e.db.SQLName() + "." + new.SQLName + " ADD COLUMN " + columnSQL(c, false))
+		e.step("ALTER TABLE " + e.db.SQLName() + "." + changed.SQLName + " ADD COLUMN " + columnSQL(c, false))
 		if f, ok := fill[c.ID]; ok {
-			e.step("UPDATE "+e.db.SQLName()+"."+new.SQLName+" SET "+c.SQLName+" = "+f.SQL, f.Args...)
+			e.step("UPDATE "+e.db.SQLName()+"."+changed.SQLName+" SET "+c.SQLName+" = "+f.SQL, f.Args...)
 		}
 	}
 	return true
 }
 
-// rebuild copies the rows out, drops the table, creates it anew and copies them back, in one transaction.
-// Foreign keys of other tables are kept: while checks are deferred, SQLite counts the rows that lose their
-// parent when the table goes, and counts them back when it is filled again.
-func (e *Edit) rebuild(old, new *Table, fill map[int]Fill) {
+// rebuild copies the rows to a temporary table, creates the table again, and copies the rows back,
+// in one transaction. Foreign keys of other tables stay valid: with deferred checks SQLite counts
+// the rows that lose their parent when the table is dropped, and subtracts them when the rows are
+// inserted again.
+func (e *Edit) rebuild(old, changed *Table, fill map[int]Fill) {
 	db := e.db.SQLName()
-	copied := "temp.rebuild_" + new.SQLName
+	copied := "temp.rebuild_" + changed.SQLName
 	var exprs, targets []string
 	var args []types.Value
-	for _, c := range new.Columns {
+	for _, c := range changed.Columns {
 		if c.SQLName == "" || c.Formula != nil {
 			continue
 		}
@@ -439,7 +446,7 @@ func (e *Edit) rebuild(old, new *Table, fill map[int]Fill) {
 		holders[i] = fmt.Sprintf("%s AS x%d", exprs[i], i)
 		sources[i] = fmt.Sprintf("x%d", i)
 	}
-	untrusted := slices.ContainsFunc(new.Checks, func(c *Check) bool { return c.NotTrusted && !c.Disabled })
+	untrusted := slices.ContainsFunc(changed.Checks, func(c *Check) bool { return c.NotTrusted && !c.Disabled })
 	e.step("PRAGMA defer_foreign_keys=ON")
 	if untrusted {
 		e.step("PRAGMA ignore_check_constraints=ON")
@@ -447,56 +454,57 @@ func (e *Edit) rebuild(old, new *Table, fill map[int]Fill) {
 	hold := append([]string{"rowid AS r"}, holders...)
 	e.step(fmt.Sprintf("CREATE TABLE %s AS SELECT %s FROM %s.%s", copied, strings.Join(hold, ", "), db, old.SQLName), args...)
 	e.step("DROP TABLE " + db + "." + old.SQLName)
-	e.step(createTable(db+"."+new.SQLName, new, e.db.TableByID))
-	for _, ix := range new.Indexes {
-		if ix.Unique { // a foreign key needs it before its rows come
-			e.createIndex(new, ix)
+	e.step(createTable(db+"."+changed.SQLName, changed, e.db.TableByID))
+	for _, ix := range changed.Indexes {
+		if ix.Unique { // foreign keys need it before the rows are inserted
+			e.createIndex(changed, ix)
 		}
 	}
 	if len(targets) > 0 {
-		if new.RowIDColumn() == nil {
+		if changed.RowIDColumn() == nil {
 			targets, sources = append(targets, "rowid"), append(sources, "r")
 		}
-		e.step(fmt.Sprintf("INSERT INTO %s.%s(%s) SELECT %s FROM %s ORDER BY r", db, new.SQLName, strings.Join(targets, ", "), strings.Join(sources, ", "), copied))
+		e.step(fmt.Sprintf("INSERT INTO %s.%s(%s) SELECT %s FROM %s ORDER BY r", db, changed.SQLName, strings.Join(targets, ", "), strings.Join(sources, ", "), copied))
 	}
-	for _, ix := range new.Indexes {
+	for _, ix := range changed.Indexes {
 		if !ix.Unique {
-			e.createIndex(new, ix)
+			e.createIndex(changed, ix)
 		}
 	}
 	e.step("DROP TABLE " + copied)
 	if untrusted {
 		e.step("PRAGMA ignore_check_constraints=OFF")
-		for _, c := range new.Checks {
+		for _, c := range changed.Checks {
 			if !c.NotTrusted && !c.Disabled {
-				e.verify(new, c)
+				e.verify(changed, c)
 			}
 		}
 	}
-	for _, f := range new.ForeignKeys {
+	for _, f := range changed.ForeignKeys {
 		if !f.Disabled && !f.NotTrusted {
-			e.verifyForeignKey(new, f)
+			e.verifyForeignKey(changed, f)
 		}
 	}
 	e.step("PRAGMA defer_foreign_keys=OFF")
 }
 
-// verifyTrusted checks the existing rows against the constraints that become trusted: WITH CHECK CHECK CONSTRAINT.
-func (e *Edit) verifyTrusted(old, new *Table) {
-	for _, c := range new.Checks {
+// verifyTrusted checks existing rows against constraints that become trusted: WITH CHECK CHECK
+// CONSTRAINT.
+func (e *Edit) verifyTrusted(old, changed *Table) {
+	for _, c := range changed.Checks {
 		if c.NotTrusted || c.Disabled {
 			continue
 		}
 		if slices.ContainsFunc(old.Checks, func(o *Check) bool { return o.ObjectID == c.ObjectID && o.NotTrusted }) {
-			e.verify(new, c)
+			e.verify(changed, c)
 		}
 	}
-	for _, f := range new.ForeignKeys {
+	for _, f := range changed.ForeignKeys {
 		if f.NotTrusted || f.Disabled {
 			continue
 		}
 		if slices.ContainsFunc(old.ForeignKeys, func(o *ForeignKey) bool { return o.ObjectID == f.ObjectID && o.NotTrusted }) {
-			e.verifyForeignKey(new, f)
+			e.verifyForeignKey(changed, f)
 		}
 	}
 }
@@ -528,7 +536,7 @@ func (e *Edit) verifyForeignKey(t *Table, f *ForeignKey) {
 	})
 }
 
-// shift renumbers the parameters ?1, ?2... of an expression that follows n others.
+// shift renumbers the parameters ?1, ?2... of an expression that follows n other parameters.
 func shift(sql string, n int) string {
 	if n == 0 {
 		return sql

@@ -12,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Ids that are the same in every database (sys.schemas, sys.database_principals, sys.databases).
+// IDs that are the same in every database (sys.schemas, sys.database_principals, sys.databases).
 const (
 	SchemaDBO               = 1
 	SchemaGuest             = 2
@@ -25,7 +25,7 @@ const (
 	DatabaseMSDB   = 4
 )
 
-// Fold is the key under which a name is looked up: names compare without regard to case.
+// Fold returns the lookup key of a name. Names are case-insensitive.
 func Fold(name string) string {
 	for i := range len(name) {
 		if c := name[i]; 'A' <= c && c <= 'Z' || c >= 0x80 {
@@ -59,24 +59,25 @@ const (
 	KindExtendedProcedure Kind = "X"
 )
 
-// Header is what all objects have in common. Times are datetime values ([types.DateTime]: 100 ns ticks).
+// Header is the common part of all objects. Times are datetime values ([types.DateTime]: 100 ns
+// ticks).
 type Header struct {
 	ObjectID int32
 	SchemaID int
 	Name     string
 	Kind     Kind
-	OwnerID  int   // principal that owns it; 0 = the owner of its schema
+	OwnerID  int   // owning principal; 0 means the owner of the schema
 	Created  int64 // create_date
 	Modified int64 // modify_date
-	System   bool  // ships with the server (is_ms_shipped)
+	System   bool  // shipped with the server (is_ms_shipped)
 }
 
 // Head returns the header itself, so that every type that embeds it is an [Object].
 func (h *Header) Head() *Header { return h }
 
-// Object is anything that has a name in a schema and an object id: *Table, *View, *Procedure,
-// *Function, *TableType, *Sequence, *Synonym. Constraints and defaults belong to their table and are
-// found by [Database.Constraint].
+// Object is an object with a schema, a name and an object ID: *Table, *View, *Procedure, *Function,
+// *TableType, *Sequence or *Synonym. Constraints and defaults belong to their table;
+// [Database.Constraint] returns them.
 type Object interface{ Head() *Header }
 
 // Schema is a namespace of a database.
@@ -86,28 +87,29 @@ type Schema struct {
 	OwnerID int // principal
 }
 
-// Options are the settings of ALTER DATABASE ... SET that something reads; the rest are accepted and kept as text in Other.
+// Options are the settings of ALTER DATABASE ... SET. Settings without an effect here are stored as
+// text in Other.
 type Options struct {
-	Collation              string // name, SQL_Latin1_General_CP1_CI_AS unless CREATE DATABASE said otherwise
+	Collation              string // name; SQL_Latin1_General_CP1_CI_AS by default
 	CompatibilityLevel     int    // 160
-	ReadCommittedSnapshot  bool   // true, as in Azure; reading never waits either way
+	ReadCommittedSnapshot  bool   // true, as in Azure; reads never wait in either case
 	AllowSnapshotIsolation bool
 	ReadOnly               bool
-	SingleUser             bool // one session at a time (924)
-	RestrictedUser         bool // owners and members of dbcreator and sysadmin only (923)
-	Offline                bool // its sessions are refused with error 942
+	SingleUser             bool // only one session at a time (924)
+	RestrictedUser         bool // only for the owner and members of dbcreator and sysadmin (923)
+	Offline                bool // sessions get error 942
 	RecursiveTriggers      bool
 	AnsiNulls              bool
 	Trustworthy            bool
-	ElasticPool            string // shown by sys.database_service_objectives; set by tests
+	ElasticPool            string // shown in sys.database_service_objectives; set by tests
 	Other                  map[string]string
 }
 
-// Database is one version of one database. It is immutable: to change it, see [Edit].
+// Database is one version of one database. It is immutable; for changes see [Edit].
 type Database struct {
 	ID      int
 	Name    string
-	Version int64 // grows with every change and is never used twice; (ID, Version) keys caches of whatever depends on definitions
+	Version int64 // increases with every change and is never reused; (ID, Version) is a key for caches that depend on definitions
 	Created int64 // datetime
 	OwnerID []byte
 	Options Options
@@ -123,18 +125,18 @@ type Database struct {
 	permissions []Permission
 	properties  []Property
 	credentials map[string]*Credential
-	logins      map[string]*Login // of master only
+	logins      map[string]*Login // only in master
 	stored      bool              // the file has its system tables
 	next        counters
 }
 
-// objectKey finds an object by schema and name.
+// objectKey identifies an object by schema and name.
 type objectKey struct {
 	schema int
 	name   string // folded
 }
 
-// counters are the next free ids of a database; they never go back, so that no id is used twice.
+// counters are the next free IDs of a database. They never decrease, so that IDs are not reused.
 type counters struct {
 	Object    int32
 	Schema    int
@@ -143,7 +145,7 @@ type counters struct {
 	Login     int
 }
 
-// SQLName is the name under which sessions attach the database to SQLite: d<ID>.
+// SQLName returns the name under which sessions attach the database to SQLite: d<ID>.
 func (d *Database) SQLName() string { return SQLName(d.ID) }
 
 // Schema finds a schema by name; nil if there is none.
@@ -164,8 +166,8 @@ func (d *Database) Schemas() []*Schema {
 	return slices.SortedFunc(maps.Values(d.schemas), func(a, b *Schema) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// Object finds any object but a constraint by schema and name; nil if there is none. The schema's name
-// must not be empty: the caller knows the default schema of its user.
+// Object returns the object with a schema and a name, or nil. It does not return constraints. The
+// schema must not be empty: only the caller knows the default schema of its user.
 func (d *Database) Object(schema, name string) Object {
 	s := d.Schema(schema)
 	if s == nil {
@@ -174,10 +176,10 @@ func (d *Database) Object(schema, name string) Object {
 	return d.byName[objectKey{s.ID, Fold(name)}]
 }
 
-// ObjectByID finds an object by id; nil if there is none, or it is a constraint.
+// ObjectByID returns the object with an ID, or nil. It does not return constraints.
 func (d *Database) ObjectByID(id int32) Object { return d.objects[id] }
 
-// Objects yields all objects but constraints, by object id.
+// Objects yields all objects except constraints, ordered by object ID.
 func (d *Database) Objects() iter.Seq[Object] {
 	return func(yield func(Object) bool) {
 		for _, id := range slices.Sorted(maps.Keys(d.objects)) {
@@ -188,10 +190,10 @@ func (d *Database) Objects() iter.Seq[Object] {
 	}
 }
 
-// Tables returns the user tables by object id.
+// Tables returns the user tables, ordered by object ID.
 func (d *Database) Tables() []*Table { return pick[*Table](d) }
 
-// pick collects the objects of one Go type, by object id.
+// pick returns the objects of one Go type, ordered by object ID.
 func pick[T Object](d *Database) []T {
 	var out []T
 	for o := range d.Objects() {
@@ -202,40 +204,40 @@ func pick[T Object](d *Database) []T {
 	return out
 }
 
-// find returns the object of the wanted Go type, or its zero value.
+// find returns the object with a schema and a name if it has the Go type T, or else the zero value.
 func find[T Object](d *Database, schema, name string) T {
 	t, _ := d.Object(schema, name).(T)
 	return t
 }
 
-// Table finds a user table; nil if there is none of that name or it is something else.
+// Table returns a user table, or nil.
 func (d *Database) Table(schema, name string) *Table { return find[*Table](d, schema, name) }
 
-// TableByID finds a user table by object id; nil if there is none.
+// TableByID returns the user table with an object ID, or nil.
 func (d *Database) TableByID(id int32) *Table {
 	t, _ := d.objects[id].(*Table)
 	return t
 }
 
-// View finds a view; nil if there is none. System views are found by [SystemView].
+// View returns a user-defined view, or nil. For system views see [FindSystemView].
 func (d *Database) View(schema, name string) *View { return find[*View](d, schema, name) }
 
-// Procedure finds a stored procedure; nil if there is none.
+// Procedure returns a stored procedure, or nil.
 func (d *Database) Procedure(schema, name string) *Procedure {
 	return find[*Procedure](d, schema, name)
 }
 
-// Function finds a user-defined function of any kind; nil if there is none.
+// Function returns a user-defined function of any kind, or nil.
 func (d *Database) Function(schema, name string) *Function { return find[*Function](d, schema, name) }
 
-// Sequence finds a sequence; nil if there is none.
+// Sequence returns a sequence, or nil.
 func (d *Database) Sequence(schema, name string) *Sequence { return find[*Sequence](d, schema, name) }
 
-// Synonym finds a synonym; nil if there is none. Following it is the caller's business.
+// Synonym returns a synonym, or nil. The caller resolves the base object.
 func (d *Database) Synonym(schema, name string) *Synonym { return find[*Synonym](d, schema, name) }
 
-// TableType finds a user-defined table type; nil if there is none. Types live in a namespace of their
-// own: a table may have the same name.
+// TableType returns a user-defined table type, or nil. Types have a namespace of their own: a table
+// may have the same name.
 func (d *Database) TableType(schema, name string) *TableType {
 	s := d.Schema(schema)
 	if s == nil {
@@ -245,10 +247,11 @@ func (d *Database) TableType(schema, name string) *TableType {
 	return t
 }
 
-// typePrefix keeps the names of table types apart from those of objects; no identifier holds a NUL.
+// typePrefix separates the names of table types from those of objects. Identifiers cannot contain
+// NUL.
 const typePrefix = "\x00type:"
 
-// AliasType finds an alias type (CREATE TYPE ... FROM); nil if there is none.
+// AliasType returns an alias type (CREATE TYPE ... FROM), or nil.
 func (d *Database) AliasType(schema, name string) *AliasType {
 	s := d.Schema(schema)
 	if s == nil {
@@ -257,12 +260,12 @@ func (d *Database) AliasType(schema, name string) *AliasType {
 	return d.aliases[objectKey{s.ID, Fold(name)}]
 }
 
-// AliasTypes returns the alias types by user_type_id.
+// AliasTypes returns the alias types, ordered by user_type_id.
 func (d *Database) AliasTypes() []*AliasType {
 	return slices.SortedFunc(maps.Values(d.aliases), func(a, b *AliasType) int { return cmp.Compare(a.UserTypeID, b.UserTypeID) })
 }
 
-// QualifiedName is schema.name of an object of this database, as messages show it.
+// QualifiedName returns schema.name of an object of this database for messages.
 func (d *Database) QualifiedName(o Object) string {
 	h := o.Head()
 	if s := d.SchemaByID(h.SchemaID); s != nil {
@@ -271,8 +274,8 @@ func (d *Database) QualifiedName(o Object) string {
 	return h.Name
 }
 
-// Owner is the principal that owns an object: its own owner or that of its schema. Ownership chains
-// compare it.
+// Owner returns the principal that owns an object: the owner of the object itself or of its schema.
+// Ownership chains compare owners.
 func (d *Database) Owner(o Object) int {
 	h := o.Head()
 	if h.OwnerID != 0 {
@@ -284,7 +287,7 @@ func (d *Database) Owner(o Object) int {
 	return PrincipalDBO
 }
 
-// Credential is a database-scoped credential as far as the server keeps it: never its secret.
+// Credential is a database-scoped credential without its secret, which is not stored.
 type Credential struct {
 	ID       int
 	Name     string
@@ -301,17 +304,17 @@ func (d *Database) Credentials() []*Credential {
 	return slices.SortedFunc(maps.Values(d.credentials), func(a, b *Credential) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// Memo keeps one value derived from an immutable object, such as the parsed form of its text, so that it
-// is computed once for all sessions. The zero Memo is empty.
+// Memo caches one value derived from an immutable object, such as the parsed form of its text, for
+// all sessions. The zero Memo is empty.
 type Memo struct {
 	done atomic.Bool
 	mu   sync.Mutex
 	val  any
 }
 
-// Get returns the value, which make computes on the first call. An error is not kept: it may be that of the caller's request, which
-// has ended or has no memory.
-func (m *Memo) Get(make func() (any, error)) (any, error) {
+// Get returns the cached value. The first call computes it. Errors are not cached, because they may
+// be specific to a request that was canceled or has exceeded its memory.
+func (m *Memo) Get(compute func() (any, error)) (any, error) {
 	if m.done.Load() {
 		return m.val, nil
 	}
@@ -320,7 +323,7 @@ func (m *Memo) Get(make func() (any, error)) (any, error) {
 	if m.done.Load() {
 		return m.val, nil
 	}
-	v, err := make()
+	v, err := compute()
 	if err != nil {
 		return nil, err
 	}
@@ -333,8 +336,8 @@ func (m *Memo) Get(make func() (any, error)) (any, error) {
 type Param struct {
 	Name        string // with '@'
 	Type        types.Type
-	UserTypeID  int    // of an alias or table type, else 0
-	TableTypeID int32  // object id of the table type of a table-valued parameter, else 0
+	UserTypeID  int    // of an alias or table type, otherwise 0
+	TableTypeID int32  // object ID of the table type of a table-valued parameter, otherwise 0
 	Default     string // text of the default, "" when HasDefault is false
 	HasDefault  bool
 	Output      bool

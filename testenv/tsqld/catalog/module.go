@@ -7,27 +7,29 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Module is what views, procedures, functions and triggers have in common: a text that is parsed when it
-// is first used. The settings are those of the session that created it and hold whenever it runs.
+// Module is the common part of views, procedures, functions and triggers: a text that is parsed on
+// first use. The settings are those of the session that created the module. They apply whenever the
+// module runs.
 type Module struct {
-	Text             string // the whole CREATE statement as written, with ALTER and CREATE OR ALTER turned into CREATE
+	Text             string // whole CREATE statement; ALTER and CREATE OR ALTER are replaced by CREATE
 	AnsiNulls        bool
 	QuotedIdentifier bool
 	SchemaBound      bool
 	Encrypted        bool   // WITH ENCRYPTION: the text is not shown
 	ExecuteAs        string // "", "OWNER", "SELF" or a user name; CALLER is ""
-	ExecuteAsID      int    // principal that SELF meant at CREATE
-	Memo             Memo   `json:"-"` // exec or compile keeps the parsed form here
-	References       Memo   `json:"-"` // the names in the text
+	ExecuteAsID      int    // principal of SELF, as of the creation
+	Memo             Memo   `json:"-"` // parsed form, cached by exec or compile
+	References       Memo   `json:"-"` // cached names in the text
 }
 
-// View is a view of a user.
+// View is a user-defined view. View is a user-defined view.
 type View struct {
 	Header
 	Module
-	Columns     []types.Column // as bound when it was created or refreshed
+	Columns     []types.Column // as of the creation or the last refresh
 	CheckOption bool
-	// DefaultSchema is that of the user who created it, used for one-part names inside.
+	// DefaultSchema is the default schema of the creator. It is the schema of one-part names in the
+	// text.
 	DefaultSchema string
 }
 
@@ -40,27 +42,29 @@ type Procedure struct {
 	DefaultSchema string
 }
 
-// Function is a user-defined function; Header.Kind tells scalar, inline and multi-statement ones apart.
+// Function is a user-defined function. Header.Kind distinguishes scalar, inline and multi-statement
+// functions.
 type Function struct {
 	Header
 	Module
 	Params            []Param
 	Returns           types.Type     // of a scalar function
-	Columns           []types.Column // of a table-valued one
-	Table             *Table         // the return table of a multi-statement function: keys, checks, defaults
-	ReturnVariable    string         // its name, with '@'
+	Columns           []types.Column // of a table-valued function
+	Table             *Table         // return table of a multi-statement function, with keys, checks and defaults
+	ReturnVariable    string         // name of the return table, with '@'
 	ReturnsNullOnNull bool
 	DefaultSchema     string
 }
 
-// TableType is a user-defined table type. Its shape has keys and checks, but is no table that can be named.
+// TableType is a user-defined table type. Table has its columns, keys and checks, but is not an
+// object itself.
 type TableType struct {
 	Header
 	UserTypeID int
 	Table      *Table
 }
 
-// AliasType is CREATE TYPE name FROM base.
+// AliasType is an alias type: CREATE TYPE name FROM base.
 type AliasType struct {
 	UserTypeID int
 	SchemaID   int
@@ -70,20 +74,20 @@ type AliasType struct {
 	OwnerID    int
 }
 
-// Sequence is a sequence object; its current value is a row of SQLite (see [SequenceTable]).
+// Sequence is a sequence object. Its current value is a row in SQLite (see [SequenceTable]).
 type Sequence struct {
 	Header
 	Type       types.Type
 	UserTypeID int
-	Start      *big.Int // these four are shared and not modified; decimals have up to 38 digits
+	Start      *big.Int // these four are shared and immutable; decimals have up to 38 digits
 	Increment  *big.Int
 	Min, Max   *big.Int
 	Cycle      bool
-	Cache      int // 0: NO CACHE
+	Cache      int // 0 means NO CACHE
 }
 
-// StoredSequence is a value of a sequence as [SequenceTable] holds it: beyond 64 bits as the bytes of its digits, which SQLite does not
-// take for a number.
+// StoredSequence returns a value of a sequence as stored in [SequenceTable]. A value that exceeds
+// 64 bits is stored as the bytes of its digits, which SQLite does not treat as a number.
 func StoredSequence(v *big.Int) types.Value {
 	if v.IsInt64() {
 		return v.Int64()
@@ -104,7 +108,7 @@ func LoadedSequence(v types.Value) *big.Int {
 	return new(big.Int)
 }
 
-// Value is a number of the sequence in its type.
+// Value converts a number of the sequence to the sequence's type.
 func (s *Sequence) Value(n *big.Int) (types.Value, error) {
 	if s.Type.ID != types.Decimal {
 		return types.Convert(n.Int64(), types.BigIntType, s.Type, types.NoStyle)
@@ -116,21 +120,22 @@ func (s *Sequence) Value(n *big.Int) (types.Value, error) {
 	return v, nil
 }
 
-// Synonym is a synonym of a base object, which need not exist.
+// Synonym is a synonym of a base object. The base object need not exist.
 type Synonym struct {
 	Header
-	Base string // as written, of one to four parts
+	Base string // name of one to four parts, as written
 }
 
-// SystemTables of SQLite that exec reads and writes directly, in each database's file.
+// Tables of each SQLite file that exec reads and writes directly.
 const (
-	// IdentityTable holds sys_identity(object_id INTEGER PRIMARY KEY, last INTEGER): the last identity value given
-	// out, NULL before the first. As in SQL Server a value is used up even if its statement fails, but
-	// not if the server dies before the commit.
+	// IdentityTable is sys_identity(object_id INTEGER PRIMARY KEY, last INTEGER). last is the last
+	// identity value, NULL before the first. As in SQL Server a failed statement uses up its
+	// values. Values are not used up if the server dies before the commit.
 	IdentityTable = "sys_identity"
-	// SequenceTable holds sys_sequence(object_id INTEGER PRIMARY KEY, current ANY, used INTEGER): used is 0
-	// until the first NEXT VALUE FOR, which returns current itself.
+	// SequenceTable is sys_sequence(object_id INTEGER PRIMARY KEY, current ANY, used INTEGER). used
+	// is 0 until the first NEXT VALUE FOR, which returns current itself.
 	SequenceTable = "sys_sequence"
-	// MetaTable holds sys_meta(key TEXT PRIMARY KEY, value); the row 'rowversion' is @@DBTS as an integer.
+	// MetaTable is sys_meta(key TEXT PRIMARY KEY, value). The row 'rowversion' is @@DBTS as an
+	// integer.
 	MetaTable = "sys_meta"
 )

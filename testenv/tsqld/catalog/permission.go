@@ -5,24 +5,27 @@ import (
 	"strings"
 )
 
-// Access is the answer to a question about a permission.
+// Access is the result of a permission check.
 type Access uint8
 
-// Answers. Denied differs from NotGranted only in messages and in [Database.Check]'s arithmetic: both refuse.
+// The results of a permission check. Both NotGranted and Denied forbid the access; they differ only
+// in messages and inside [Database.Check].
 const (
 	NotGranted Access = iota
 	Granted
 	Denied
 )
 
-// implied lists, for a permission on an object, what on its schema and on its database includes it beside
-// the permission of the same name and CONTROL ("Permissions (Database Engine)", covering permissions).
+// implied lists, for a permission on an object, the other permissions on its schema and database
+// that include it. CONTROL and the permission with the same name always include it ("Permissions
+// (Database Engine)", covering permissions).
 var implied = map[string]struct{ schema, database []string }{
 	"ALTER":           {[]string{"ALTER"}, []string{"ALTER ANY SCHEMA", "ALTER"}},
 	"VIEW DEFINITION": {nil, []string{"VIEW ANY DEFINITION"}},
 }
 
-// byFixedRole lists what the fixed roles grant ("Database-level roles"): on data, and on the database itself.
+// byFixedRole lists the permissions of the fixed roles on all objects and on the database itself
+// ("Database-level roles").
 var byFixedRole = map[int]struct{ everywhere, database []string }{
 	RoleDataReader:     {everywhere: []string{"SELECT"}},
 	RoleDataWriter:     {everywhere: []string{"INSERT", "UPDATE", "DELETE"}},
@@ -32,13 +35,13 @@ var byFixedRole = map[int]struct{ everywhere, database []string }{
 	RoleBackupOperator: {database: []string{"BACKUP DATABASE", "BACKUP LOG", "CHECKPOINT"}},
 }
 
-// denying lists what the denying fixed roles take away.
+// denying lists the permissions that fixed roles deny.
 var denying = map[int][]string{
 	RoleDenyDataReader: {"SELECT"},
 	RoleDenyDataWriter: {"INSERT", "UPDATE", "DELETE"},
 }
 
-// Roles returns the roles of a principal, direct and indirect, public last; the principal itself is first.
+// Roles returns the principal itself, its direct and indirect roles, and public at the end.
 func (d *Database) Roles(principal int) []int {
 	all := []int{principal}
 	for i := 0; i < len(all); i++ {
@@ -54,14 +57,15 @@ func (d *Database) Roles(principal int) []int {
 	return all
 }
 
-// IsMember reports whether a principal is in a role, or is it.
+// IsMember reports whether a principal is a member of a role, or the role itself.
 func (d *Database) IsMember(principal, role int) bool {
 	return slices.Contains(d.Roles(principal), role)
 }
 
-// Check answers whether a principal has a permission on a securable: as dbo or member of db_owner, as owner,
-// by a fixed role, or by GRANT on it, its schema or the database. A DENY at any of these levels wins over
-// every GRANT, but not over dbo, db_owner and owners. Logins in sysadmin are dbo and not asked about.
+// Check reports whether a principal has a permission on a securable: as dbo, member of db_owner or
+// owner, by a fixed role, or by GRANT on the securable, its schema or the database. DENY on any of
+// these overrides GRANT, but not the access of dbo, db_owner and owners. Logins in sysadmin are
+// dbo; the caller handles them.
 func (d *Database) Check(principal int, permission string, on Securable) Access {
 	roles := d.Roles(principal)
 	if slices.Contains(roles, PrincipalDBO) || slices.Contains(roles, RoleOwner) {
@@ -92,7 +96,8 @@ func (d *Database) Check(principal int, permission string, on Securable) Access 
 	return access
 }
 
-// levels lists a securable and what contains it, from the inside out, and who owns it.
+// levels returns a securable followed by the securables that contain it, from the inside out, and
+// the owner.
 func (d *Database) levels(on Securable) (levels []Securable, owner int) {
 	levels = []Securable{on}
 	schema := 0
@@ -131,7 +136,8 @@ func (d *Database) levels(on Securable) (levels []Securable, owner int) {
 	return levels, owner
 }
 
-// covers reports whether holding one permission at a level includes another at it, or (outer) at a level inside.
+// covers reports whether the permission held on a level includes the permission asked on the same
+// level, or, with outer, on a level inside.
 func covers(held, asked string, level Class, outer bool) bool {
 	if held == asked || held == "CONTROL" {
 		return true
@@ -151,7 +157,7 @@ func covers(held, asked string, level Class, outer bool) bool {
 	return false
 }
 
-// fixedAccess is what fixed roles say.
+// fixedAccess returns the access that fixed roles give.
 func fixedAccess(roles []int, permission string, class Class) Access {
 	access := NotGranted
 	for _, r := range roles {

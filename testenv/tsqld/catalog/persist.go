@@ -12,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// formatVersion is that of the rows in sys_def; a file with another one is refused.
+// formatVersion is the format of the rows in sys_def. Files with other formats are not opened.
 const formatVersion = 1
 
 // Keys of sys_meta.
@@ -20,11 +20,11 @@ const (
 	metaFormat   = "format"
 	metaVersion  = "version"
 	metaCounters = "counters"
-	// MetaRowVersion is the row of [MetaTable] with the database's last rowversion (@@DBTS), an integer.
+	// MetaRowVersion is the key of the database's last rowversion (@@DBTS) in [MetaTable].
 	MetaRowVersion = "rowversion"
 )
 
-// databaseRow is the stored form of what a Database says about itself.
+// databaseRow is the stored form of a database's own properties.
 type databaseRow struct {
 	Name    string
 	Created int64
@@ -40,8 +40,8 @@ CREATE TABLE IF NOT EXISTS %[1]s.sys_identity(object_id INTEGER PRIMARY KEY, las
 CREATE TABLE IF NOT EXISTS %[1]s.sys_sequence(object_id INTEGER PRIMARY KEY, current ANY NOT NULL, used INTEGER NOT NULL) STRICT;
 INSERT INTO %[1]s.sys_meta(key, value) VALUES ('format', %[2]d), ('rowversion', 2000) ON CONFLICT DO NOTHING;`
 
-// Prepare makes sure that the file of a database has its system tables, inside the open transaction if there is one. Statements
-// that touch identities, sequences or rowversions of a database with objects need not ask for it.
+// Prepare creates the system tables in the file of a database if they are missing, in the open
+// transaction if there is one. A database with objects always has them.
 func (d *Database) Prepare(ctx context.Context, c *store.Conn) error {
 	if d.stored {
 		return nil
@@ -50,12 +50,13 @@ func (d *Database) Prepare(ctx context.Context, c *store.Conn) error {
 	return err
 }
 
-// Apply carries out the changes on the session's connection, which must have the database attached and, for
-// atomicity, a transaction or savepoint open. It returns the new version of the database, which the session
-// uses until it commits and publishes it, or rolls back and forgets it. The Edit is of no use afterwards.
+// Apply executes the changes on the session's connection. The database must be attached, and for
+// atomicity a transaction or savepoint must be open. Apply returns the new version of the database.
+// The session uses it until it commits and publishes it, or rolls back and discards it. The Edit
+// must not be used afterwards.
 //
-// Existing rows that violate a new constraint are reported as *[store.ConstraintError]; Constraint is
-// k<object id> then, for foreign keys too.
+// If existing rows violate a new constraint, the error is a *[store.ConstraintError]. Its
+// Constraint is k<object id>, also for foreign keys.
 func (e *Edit) Apply(ctx context.Context, c *store.Conn) (*Database, error) {
 	d := e.db
 	if err := d.Prepare(ctx, c); err != nil {
@@ -65,8 +66,9 @@ func (e *Edit) Apply(ctx context.Context, c *store.Conn) (*Database, error) {
 		e.describe()
 	}
 	if len(e.steps) > 0 {
-		// SQLite compiles CREATE and DROP by the layout that the connection read last, and does not look whether another connection
-		// has changed it: what is there no more "already exists". A statement that runs does look.
+		// SQLite compiles CREATE and DROP against the schema that the connection has read last, and
+		// does not detect a change by another connection: the result would be a wrong "already
+		// exists". A statement that reads does detect the change.
 		if _, err := c.QueryRow(ctx, "SELECT 1 FROM "+d.SQLName()+".sqlite_schema LIMIT 1", nil); err != nil {
 			return nil, err
 		}
@@ -129,8 +131,8 @@ func (e *Edit) write(ctx context.Context, c *store.Conn) error {
 	return err
 }
 
-// load reads a database from its file; ok is false if its creation was never committed. d is nil then unless the file is a copy of
-// another database's that has no row of its own yet.
+// load reads a database from its file. ok is false if the creation of the database was never
+// committed. d is nil then, unless the file is a copy of another database without a row of its own.
 func load(ctx context.Context, c *store.Conn, id int) (d *Database, ok bool, err error) {
 	if err := c.Use(ctx, id); err != nil {
 		return nil, false, err
@@ -166,7 +168,7 @@ func load(ctx context.Context, c *store.Conn, id int) (d *Database, ok bool, err
 	return d, ok, rows.Err()
 }
 
-// loadMeta reads the counters and checks the format; ok is false if nothing was ever stored.
+// loadMeta reads the counters and checks the format. ok is false if nothing was ever stored.
 func (d *Database) loadMeta(ctx context.Context, c *store.Conn) (ok bool, err error) {
 	rows, err := c.Query(ctx, "SELECT key, value FROM "+d.SQLName()+".sys_meta", nil)
 	if err != nil {
@@ -192,7 +194,7 @@ func (d *Database) loadMeta(ctx context.Context, c *store.Conn) (ok bool, err er
 	return ok, rows.Err()
 }
 
-// loadRow takes up one definition.
+// loadRow adds one stored definition.
 func (d *Database) loadRow(kind string, body []byte) error {
 	if object, ok := strings.CutPrefix(kind, defObject); ok {
 		return d.loadObject(Kind(object), body)
@@ -232,7 +234,7 @@ func (d *Database) loadRow(kind string, body []byte) error {
 	return fmt.Errorf("unknown kind %q", kind)
 }
 
-// loadObject takes up an object.
+// loadObject adds one stored object.
 func (d *Database) loadObject(kind Kind, body []byte) error {
 	var o Object
 	switch kind {
@@ -266,8 +268,9 @@ func (d *Database) loadObject(kind Kind, body []byte) error {
 	return nil
 }
 
-// nameCollations gives columns the collation of their name: earlier versions stored one of three for all names. One that
-// compares in another way than the file's SQLite table stays as it was.
+// nameCollations sets the collations of columns by name, because earlier versions stored one of
+// three collations for all names. A collation with a different order than that of the SQLite table
+// is not changed.
 func nameCollations(columns []*Column) {
 	for _, c := range columns {
 		if c.Collation == "" {
@@ -280,7 +283,7 @@ func nameCollations(columns []*Column) {
 	}
 }
 
-// decode reads a definition; the result is never nil.
+// decode parses a definition. The result is never nil.
 func decode[T any](body []byte) (*T, error) {
 	v := new(T)
 	return v, json.Unmarshal(body, v)

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Principal ids that are the same in every database (sys.database_principals).
+// Principal IDs that are the same in every database (sys.database_principals).
 const (
 	PrincipalPublic            = 0
 	PrincipalDBO               = 1
@@ -29,19 +29,19 @@ type Principal struct {
 	ID            int
 	Name          string
 	Type          string // sys.database_principals.type: S user, R role, E external user, X external group
-	SID           []byte // of its login; nil for roles and for users without login
-	DefaultSchema string // of a user; "dbo" unless given
+	SID           []byte // of the login; nil for roles and users without login
+	DefaultSchema string // of a user; "dbo" by default
 	OwnerID       int    // of a role
 	Fixed         bool   // fixed database role
-	PasswordHash  []byte // of a contained user, else nil; see [HashPassword]
+	PasswordHash  []byte // of a contained user, otherwise nil; see [HashPassword]
 	Created       int64
 	Modified      int64
 }
 
-// IsRole tells roles from users.
+// IsRole reports whether the principal is a role.
 func (p *Principal) IsRole() bool { return p.Type == "R" }
 
-// Membership says that a member belongs to a role.
+// Membership is the membership of a principal in a role.
 type Membership struct{ Role, Member int }
 
 // Principal finds a user or role by name; nil if there is none.
@@ -58,8 +58,8 @@ func (d *Database) Principal(name string) *Principal {
 // PrincipalByID finds a user or role by id; nil if there is none.
 func (d *Database) PrincipalByID(id int) *Principal { return d.principals[id] }
 
-// UserOf finds the user that belongs to a login; nil if the login has none here. The owner of a
-// database is dbo, which is the caller's business.
+// UserOf returns the user of a login, or nil. It does not consider that the owner of a database is
+// dbo.
 func (d *Database) UserOf(sid []byte) *Principal {
 	if len(sid) == 0 {
 		return nil
@@ -77,7 +77,7 @@ func (d *Database) Principals() []*Principal {
 	return slices.SortedFunc(maps.Values(d.principals), func(a, b *Principal) int { return cmp.Compare(a.ID, b.ID) })
 }
 
-// Memberships returns who belongs to what, in order of creation. Membership in public is not among it.
+// Memberships returns the memberships in order of creation, without those in public.
 func (d *Database) Memberships() []Membership { return d.members }
 
 // Permissions returns all granted and denied permissions, in order of creation.
@@ -86,25 +86,25 @@ func (d *Database) Permissions() []Permission { return d.permissions }
 // Class is the class of a securable (sys.database_permissions.class).
 type Class uint8
 
-// The classes on which permissions can be granted here, or which have extended properties.
+// The classes of securables and of owners of extended properties.
 const (
 	ClassDatabase   Class = 0
 	ClassObject     Class = 1
-	ClassParameter  Class = 2 // of extended properties only
+	ClassParameter  Class = 2 // extended properties only
 	ClassSchema     Class = 3
 	ClassPrincipal  Class = 4
 	ClassType       Class = 6
-	ClassIndex      Class = 7  // of extended properties only
-	ClassTypeColumn Class = 8  // of extended properties only
-	ClassDataSpace  Class = 20 // of extended properties only
+	ClassIndex      Class = 7  // extended properties only
+	ClassTypeColumn Class = 8  // extended properties only
+	ClassDataSpace  Class = 20 // extended properties only
 	ClassCredential Class = 29 // SYMMETRIC_KEYS is 24, ASYMMETRIC_KEY 26; database-scoped credentials are 29
 )
 
-// Securable is a thing on which a permission is asked or granted.
+// Securable is the target of a permission.
 type Securable struct {
 	Class Class
-	Major int // object, schema or principal id; 0 for the database
-	Minor int // column id; 0 for the whole object
+	Major int // object, schema or principal ID; 0 for the database
+	Minor int // column ID; 0 for the whole object
 }
 
 // Permission is a row of sys.database_permissions.
@@ -112,7 +112,7 @@ type Permission struct {
 	Securable
 	Grantee int
 	Grantor int
-	Name    string // in capitals: SELECT, EXECUTE, VIEW DEFINITION...
+	Name    string // in upper case: SELECT, EXECUTE, VIEW DEFINITION...
 	State   byte   // 'G' grant, 'W' grant with grant option, 'D' deny
 }
 
@@ -122,16 +122,16 @@ type Login struct {
 	Name            string
 	SID             []byte
 	PasswordHash    []byte // see [HashPassword]
-	MustChange      bool   // the password, at the next login
+	MustChange      bool   // the password must be changed at the next login
 	NoPolicy        bool   // CHECK_POLICY = OFF
 	Expiration      bool   // CHECK_EXPIRATION = ON
 	Disabled        bool
 	DefaultDatabase string
 	Roles           []string // fixed server roles: sysadmin, dbcreator, securityadmin...
-	Permissions     []string // of the server, that were granted: VIEW SERVER STATE...
+	Permissions     []string // granted permissions on the server: VIEW SERVER STATE...
 	Created         int64
 	Modified        int64
 }
 
-// SysAdmin reports membership in sysadmin, which checks no permission.
+// SysAdmin reports whether the login is a member of sysadmin, which has all permissions.
 func (l *Login) SysAdmin() bool { return slices.Contains(l.Roles, "sysadmin") }

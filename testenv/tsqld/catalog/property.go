@@ -5,26 +5,25 @@ import (
 	"strings"
 )
 
-// Property is an extended property (sys.extended_properties): a named value of the database or of something in it.
+// Property is an extended property (sys.extended_properties): a named value of the database or of
+// an object in it.
 type Property struct {
 	Of    PropertyOwner
 	Name  string
 	Value []byte // stored form of a sql_variant; nil for NULL
 }
 
-// PropertyOwner is what has extended properties.
+// PropertyOwner identifies the owner of an extended property.
 type PropertyOwner struct {
 	Class Class
-	// Major is an object id, schema_id, principal_id, user_type_id or data_space_id, as the class says; 0 of the database.
+	// Major is an object ID, schema_id, principal_id, user_type_id or data_space_id, depending on
+	// the class; 0 for the database.
 	Major int
-	// Minor is a column_id, parameter_id or index_id; 0 of what is no part of an object.
+	// Minor is a column_id, parameter_id or index_id; 0 for owners that are not part of an object.
 	Minor int
 }
 
-// Properties returns all extended properties, in order of creation.
-func (d *Database) Properties() []Property { return d.properties }
-
-// Property finds an extended property; nil if there is none.
+// Property returns the extended property of an owner with a name, or nil.
 func (d *Database) Property(of PropertyOwner, name string) *Property {
 	for i, p := range d.properties {
 		if p.Of == of && Fold(p.Name) == Fold(name) {
@@ -34,7 +33,7 @@ func (d *Database) Property(of PropertyOwner, name string) *Property {
 	return nil
 }
 
-// SetProperty adds an extended property, or replaces the value of the one with the same name.
+// SetProperty adds an extended property, or replaces the value of the existing one.
 func (e *Edit) SetProperty(p Property) {
 	if old := e.db.Property(p.Of, p.Name); old != nil {
 		p.Name = old.Name
@@ -47,28 +46,28 @@ func (e *Edit) SetProperty(p Property) {
 
 // DropProperty removes an extended property.
 func (e *Edit) DropProperty(of PropertyOwner, name string) {
-	e.setProperties(func(p Property) bool { return p.Of == of && Fold(p.Name) == Fold(name) })
+	e.deleteProperties(func(p Property) bool { return p.Of == of && Fold(p.Name) == Fold(name) })
 }
 
-// setProperties removes the properties for which drop holds.
-func (e *Edit) setProperties(drop func(Property) bool) {
+// deleteProperties removes the properties for which match is true.
+func (e *Edit) deleteProperties(match func(Property) bool) {
 	n := len(e.db.properties)
-	e.db.properties = slices.DeleteFunc(e.db.properties, drop)
+	e.db.properties = slices.DeleteFunc(e.db.properties, match)
 	if len(e.db.properties) != n {
 		e.dirty[defKey{defProperty, 0}] = e.db.properties
 	}
 }
 
-// dropOrphans removes the properties of what the Edit dropped. Ids are never given out twice, so that nothing new can
-// take them over.
+// dropOrphans removes the properties of dropped owners. IDs are not reused, so that new objects
+// cannot inherit properties.
 func (e *Edit) dropOrphans() {
-	e.setProperties(func(p Property) bool { return !e.db.has(p.Of) })
+	e.deleteProperties(func(p Property) bool { return !e.db.has(p.Of) })
 }
 
 // DataSpacePrimary is the data_space_id of the only filegroup.
 const DataSpacePrimary = 1
 
-// has reports whether something that can have properties exists.
+// has reports whether the owner of a property exists.
 func (d *Database) has(of PropertyOwner) bool {
 	switch of.Class {
 	case ClassDatabase:
@@ -81,7 +80,7 @@ func (d *Database) has(of PropertyOwner) bool {
 		return d.userType(of.Major)
 	case ClassTypeColumn:
 		t := d.tableTypeByID(of.Major)
-		return t != nil && t.Table.columnByID(of.Minor) != nil
+		return t != nil && t.Table.ColumnByID(of.Minor) != nil
 	case ClassDataSpace:
 		return of.Major == DataSpacePrimary
 	}
@@ -98,7 +97,7 @@ func (d *Database) has(of PropertyOwner) bool {
 		if of.Class == ClassIndex {
 			return slices.ContainsFunc(o.Indexes, func(ix *Index) bool { return ix.ID == of.Minor })
 		}
-		return o.columnByID(of.Minor) != nil
+		return o.ColumnByID(of.Minor) != nil
 	case *View:
 		return of.Minor <= len(o.Columns)
 	case *Procedure:
@@ -112,16 +111,6 @@ func (d *Database) has(of PropertyOwner) bool {
 	return false
 }
 
-// columnByID finds a column; nil if there is none.
-func (t *Table) columnByID(id int) *Column {
-	for _, c := range t.Columns {
-		if c.ID == id {
-			return c
-		}
-	}
-	return nil
-}
-
 // userType reports whether a user-defined type exists.
 func (d *Database) userType(id int) bool {
 	for _, a := range d.aliases {
@@ -132,7 +121,7 @@ func (d *Database) userType(id int) bool {
 	return d.tableTypeByID(id) != nil
 }
 
-// tableTypeByID finds a table type by its user_type_id; nil if there is none.
+// tableTypeByID returns the table type with a user_type_id, or nil.
 func (d *Database) tableTypeByID(id int) *TableType {
 	for _, o := range d.objects {
 		if t, ok := o.(*TableType); ok && t.UserTypeID == id {
@@ -173,7 +162,8 @@ func extendedProperties(env *Env) []row {
 	return out
 }
 
-// SystemFunction is an inline table-valued function of the server, in T-SQL over the system views.
+// SystemFunction returns the text of a table-valued system function, which is written in T-SQL over
+// the system views.
 func SystemFunction(name string) (text string, ok bool) {
 	b, err := functionFiles.ReadFile("sysfuncs/" + strings.ToLower(name) + ".sql")
 	return string(b), err == nil

@@ -13,14 +13,14 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// SystemTable is a system view whose rows the server computes from snapshots and running sessions.
-// Before a query that reads it, [SystemTable.Materialize] puts the rows into a temporary table.
+// SystemTable is a system view whose rows the server computes from snapshots and sessions. Before a
+// query reads it, [SystemTable.Materialize] writes the rows to a temporary table.
 type SystemTable struct {
 	ObjectID int32 // negative
 	Schema   string
 	Name     string
 	Columns  []types.Column
-	live     bool // depends on more than definitions: its rows are computed anew for each statement
+	live     bool // rows depend on more than definitions and are computed for each statement
 	rows     func(ctx context.Context, env *Env) ([]row, error)
 }
 
@@ -30,42 +30,43 @@ type SystemView struct {
 	Schema   string
 	Name     string
 	Text     string // CREATE VIEW
-	Memo     Memo   // its parsed form
-	Shape    Memo   // its columns
+	Memo     Memo   // parsed form
+	Shape    Memo   // columns
 }
 
-// Env is what system tables are computed from.
+// Env is the input for the rows of system tables.
 type Env struct {
 	Server    string // name of the instance
-	Started   int64  // when the instance started, a datetime
+	Started   int64  // start of the instance, a datetime
 	Snapshot  *Snapshot
-	Database  *Database // whose view is read; the session's own version of it
-	Principal int       // of the session in Database, for the visibility of metadata
+	Database  *Database // database of the view, in the session's own version
+	Principal int       // principal of the session in Database, for metadata visibility
 	SeeAll    bool      // the session is a sysadmin
-	// SeeSessions: the session has VIEW SERVER STATE, or since SQL Server 2022 VIEW SERVER PERFORMANCE STATE.
+	// SeeSessions is set if the session has VIEW SERVER STATE, or since SQL Server 2022 VIEW SERVER
+	// PERFORMANCE STATE.
 	SeeSessions bool
 	Login       *Login // of the session
 	Conn        *store.Conn
-	Sessions    []SessionRow // all of the instance; the session's own is first
+	Sessions    []SessionRow // all sessions of the instance; the session itself is first
 	Locks       []LockInfo
-	Settings    map[int64]Setting // options that differ from their defaults, by configuration_id
-	Temporary   []TempTable       // of the session, when Database is tempdb with them
-	// Path is the file of a database.
+	Settings    map[int64]Setting // options with values other than the defaults, by configuration_id
+	Temporary   []TempTable       // temporary tables of the session, if Database is tempdb with them
+	// Path returns the path of a database's file.
 	Path func(database int) string
-	// Shape yields the columns of a system view, which the compiler knows.
+	// Shape returns the columns of a system view. The compiler computes them.
 	Shape func(v *SystemView) ([]types.Column, error)
 }
 
-// SessionRow is a client session as sys.dm_exec_sessions, _requests and _connections show it. Times are
+// SessionRow is a session as shown in sys.dm_exec_sessions, _requests and _connections. Times are
 // datetime values.
 type SessionRow struct {
 	ID               int
 	LoginTime        int64
 	Host             string
 	Program          string
-	Library          string // client library's name
-	PID              int    // of the client's process
-	Version          int64  // of TDS
+	Library          string // name of the client library
+	PID              int    // of the client process
+	Version          int64  // TDS version
 	Login            string
 	OriginalLogin    string
 	SID              []byte
@@ -80,16 +81,16 @@ type SessionRow struct {
 	PacketSize       int
 	Encrypted        bool
 	ConnectionID     []byte // stored form of a uniqueidentifier
-	// Of the running request; Command is "" when there is none.
+	// The current request; Command is "" without one.
 	Command       string // SELECT, EXECUTE...
 	BlockedBy     int
 	WaitType      string
 	WaitTime      int64 // milliseconds
 	WaitResource  string
 	Elapsed       int64  // milliseconds
-	Text          string // of the running batch, or of sp_executesql
+	Text          string // text of the current batch or of sp_executesql
 	TransactionID int64
-	// TransactionName and TransactionStart, a datetime, are those of the open transaction.
+	// TransactionName and TransactionStart, a datetime, describe the open transaction.
 	TransactionName  string
 	TransactionStart int64
 }
@@ -103,7 +104,7 @@ type SessionOptions struct {
 	DateFirst        int
 	Language         string
 	DateFormat       string
-	ContextInfo      []byte // nil if none was set
+	ContextInfo      []byte // nil if not set
 	QuotedIdentifier bool
 	ArithAbort       bool
 	AnsiNullDefault  bool
@@ -115,10 +116,10 @@ type SessionOptions struct {
 	Implicit         bool // IMPLICIT_TRANSACTIONS
 }
 
-// LockInfo is a lock as sys.dm_tran_locks shows it.
+// LockInfo is a lock as shown in sys.dm_tran_locks.
 type LockInfo struct {
 	DatabaseID  int
-	App         bool   // an application lock; a database's writer lock otherwise
+	App         bool   // true for an application lock, false for a database's writer lock
 	Application string // name of an application lock
 	Principal   int
 	Mode        string // S, X...
@@ -127,15 +128,16 @@ type LockInfo struct {
 	Owner       string // SESSION or TRANSACTION
 }
 
-// row is a row of a system table by column name; what is missing is NULL, or zero in a column that is not nullable.
+// row is a row of a system table by column name. A missing value is NULL, or zero in a column that
+// is not nullable.
 type row map[string]types.Value
 
-// files holds the system views in T-SQL, and the list of the views that are always empty.
+// viewFiles contains the system views in T-SQL, and the list of the views that are always empty.
 //
 //go:embed sysviews/*.sql sysviews/absent.txt
-var files embed.FS
+var viewFiles embed.FS
 
-// functionFiles holds the table-valued functions of the server in T-SQL, by their folded names.
+// functionFiles contains the table-valued system functions in T-SQL by folded name.
 //
 //go:embed sysfuncs/*.sql
 var functionFiles embed.FS
@@ -146,28 +148,29 @@ type system struct {
 	names   []string          // folded, in order of object ids -1, -2...
 }
 
-// entry is a system table or view, whose declaration is read when it is first used: starting a server costs the names only.
+// entry is a system table or view. Its declaration is parsed on first use, so that a server starts
+// fast.
 type entry struct {
 	schema, name string
 	id           int32
-	declared     declaration // of a table; "" in name for a view
+	declared     declaration // declaration of a table; its name is "" for a view
 	once         sync.Once
 	table        *SystemTable
 	view         *SystemView
 }
 
-// isTable reports whether the rows are the server's, not those of a query.
+// isTable reports whether the server computes the rows itself, without a query.
 func (e *entry) isTable() bool { return e.declared.name != "" }
 
-// read makes the table or view of the entry.
+// read parses the declaration of the entry once.
 func (e *entry) read() *entry {
 	e.once.Do(func() {
 		if e.isTable() {
 			e.table = e.declared.table(e)
 			return
 		}
-		text, err := files.ReadFile("sysviews/" + e.schema + "." + e.name + ".sql")
-		if err != nil { // the name is that of an embedded file
+		text, err := viewFiles.ReadFile("sysviews/" + e.schema + "." + e.name + ".sql")
+		if err != nil { // cannot fail: the file is embedded
 			panic(err)
 		}
 		e.view = &SystemView{ObjectID: e.id, Schema: e.schema, Name: e.name, Text: string(text)}
@@ -175,13 +178,13 @@ func (e *entry) read() *entry {
 	return e
 }
 
-// loaded is the registry, once registry has been called.
+// loaded holds the registry after the first call of registry.
 var loaded struct {
 	once   sync.Once
 	system *system
 }
 
-// registry is filled on first use, from what the files of this package declare.
+// registry returns the registry. The first call fills it from the declarations in this package.
 func registry() *system {
 	loaded.once.Do(func() { loaded.system = loadSystem() })
 	return loaded.system
@@ -200,8 +203,8 @@ func loadSystem() *system {
 			add(d.name, d)
 		}
 	}
-	views, err := files.ReadDir("sysviews")
-	if err != nil { // the directory is embedded
+	views, err := viewFiles.ReadDir("sysviews")
+	if err != nil { // cannot fail: the directory is embedded
 		panic(err)
 	}
 	for _, f := range views {
@@ -216,10 +219,10 @@ func loadSystem() *system {
 	return s
 }
 
-// find finds an entry by schema and name; nil if there is none.
+// find returns the entry with a schema and a name, or nil.
 func (s *system) find(schema, name string) *entry { return s.entries[Fold(schema+"."+name)] }
 
-// FindSystemTable finds a system table by schema and name; nil if there is none.
+// FindSystemTable returns the system table with a schema and a name, or nil.
 func FindSystemTable(schema, name string) *SystemTable {
 	if e := registry().find(schema, name); e != nil {
 		return e.read().table
@@ -227,7 +230,7 @@ func FindSystemTable(schema, name string) *SystemTable {
 	return nil
 }
 
-// FindSystemView finds a system view that is written in T-SQL; nil if there is none.
+// FindSystemView returns the system view in T-SQL with a schema and a name, or nil.
 func FindSystemView(schema, name string) *SystemView {
 	if e := registry().find(schema, name); e != nil {
 		return e.read().view
@@ -235,9 +238,10 @@ func FindSystemView(schema, name string) *SystemView {
 	return nil
 }
 
-// SystemSchema is the schema of a system table or view that a query of a database names with the given schema, which may be
-// "". The compatibility views of sys, such as sysobjects, are found without a schema and in dbo as well ("Mapping system
-// tables to system views"); spt_values is in dbo, and in master only.
+// SystemSchema returns the schema of the system table or view to which a name in a query refers, or
+// "". schema is the schema in the query and may be "". The compatibility views of sys, such as
+// sysobjects, can be named without a schema and with dbo as well ("Mapping system tables to system
+// views"). spt_values exists only in dbo of master.
 func SystemSchema(db *Database, schema, name string) string {
 	folded := Fold(name)
 	switch Fold(schema) {
@@ -259,13 +263,14 @@ func SystemSchema(db *Database, schema, name string) string {
 	return ""
 }
 
-// msdbSchema stands for the schema dbo of msdb in the names of declarations, as dbo stands for that of master.
+// msdbSchema is the schema of objects in msdb.dbo in declarations. Declarations with the schema dbo
+// are objects of master.
 const msdbSchema = "msdb"
 
-// inCatalog reports a system table or view that every database has, and lists as its own.
+// inCatalog reports whether every database has the system table or view and lists it as its own.
 func (e *entry) inCatalog() bool { return e.schema != "dbo" && e.schema != msdbSchema }
 
-// SystemObjectID is the object id of a system table or view; 0 if there is none of that name.
+// SystemObjectID returns the object ID of a system table or view, or 0.
 func SystemObjectID(schema, name string) int32 {
 	if e := registry().find(schema, name); e != nil {
 		return e.id
@@ -273,7 +278,7 @@ func SystemObjectID(schema, name string) int32 {
 	return 0
 }
 
-// SystemObjectName is the opposite of SystemObjectID; ok is false if there is none.
+// SystemObjectName returns the schema and name of the system table or view with an object ID.
 func SystemObjectName(id int32) (schema, name string, ok bool) {
 	s := registry()
 	if id >= 0 || -int64(id) > int64(len(s.names)) {
@@ -283,22 +288,23 @@ func SystemObjectName(id int32) (schema, name string, ok bool) {
 	return e.schema, e.name, true
 }
 
-// SystemNames yields the folded schema.name of all system tables and views, in order.
+// SystemNames returns the folded schema.name of all system tables and views, in order. Tests of other
+// packages use it.
 func SystemNames() []string { return slices.Clone(registry().names) }
 
-// declaration is a system table as the files of this package write it down.
+// declaration is the source form of a system table in this package.
 type declaration struct {
 	name    string // schema.name
 	columns string // "name type, ...": a type followed by '?' is nullable
 	live    bool
-	rows    func(ctx context.Context, env *Env) ([]row, error) // nil: the view is always empty
+	rows    func(ctx context.Context, env *Env) ([]row, error) // nil if the view is always empty
 }
 
-// absentSets returns the views of features that do not exist here, which are empty as on a server that does not use
-// the feature. They are lines "schema.name: columns" of absent.txt.
+// absentSets returns the views of features that do not exist here. They are empty, as on a server
+// that does not use the feature. Their source is absent.txt, with lines "schema.name: columns".
 func absentSets() []declaration {
-	text, err := files.ReadFile("sysviews/absent.txt")
-	if err != nil { // the file is embedded
+	text, err := viewFiles.ReadFile("sysviews/absent.txt")
+	if err != nil { // cannot fail: the file is embedded
 		panic(err)
 	}
 	var out []declaration
@@ -311,7 +317,7 @@ func absentSets() []declaration {
 	return out
 }
 
-// table parses a declaration. A mistake in one shows in the tests, which read all, so it panics.
+// table parses a declaration. It panics on an invalid one; the tests parse all of them.
 func (d declaration) table(e *entry) *SystemTable {
 	t := &SystemTable{ObjectID: e.id, Schema: e.schema, Name: e.name, live: d.live, rows: d.rows}
 	depth, start := 0, 0
@@ -332,7 +338,7 @@ func (d declaration) table(e *entry) *SystemTable {
 	return t
 }
 
-// inherited stands for the columns that many views begin with.
+// inherited expands the names of column lists that several views share.
 var inherited = strings.NewReplacer("{object}", objectColumns, "{column}", columnColumns, "{index}", indexColumns, "{type}", typeColumns)
 
 // Empty reports whether the table never has rows.
@@ -360,7 +366,7 @@ func parseColumn(s string) types.Column {
 	return types.Column{Name: name, Type: t, Nullable: nullable}
 }
 
-// bit is a bool as T-SQL has it.
+// bit returns a bool as a value of type bit.
 func bit(b bool) int64 {
 	if b {
 		return 1
@@ -368,7 +374,7 @@ func bit(b bool) int64 {
 	return 0
 }
 
-// orNull is NULL for the zero value.
+// orNull returns NULL for the zero value.
 func orNull[T comparable](v T) types.Value {
 	var zero T
 	if v == zero {
@@ -383,16 +389,17 @@ func orNull[T comparable](v T) types.Value {
 	return v
 }
 
-// materialized is what a connection remembers of a filled temporary table.
+// materialized is the state on which the rows of a filled temporary table depend. The connection
+// remembers it.
 type materialized struct {
 	database, principal      int
 	version, instanceVersion int64
 	all                      bool
 }
 
-// Materialize makes the temporary table temp.<name> hold the rows of t as env sees them. The table is made once
-// per connection, with SQLite columns c1, c2... in the order of Columns; it is filled again only if
-// something that the rows depend on has changed.
+// Materialize fills the temporary table temp.<name> with the rows of t for env. The table is
+// created once for a connection, with SQLite columns c1, c2... in the order of Columns. It is
+// filled again only if the state on which the rows depend has changed.
 func (t *SystemTable) Materialize(ctx context.Context, env *Env, name string) error {
 	c := env.Conn
 	if err := c.EnsureTemp(ctx, name, t.createSQL(name)); err != nil {
@@ -428,7 +435,7 @@ func (t *SystemTable) Materialize(ctx context.Context, env *Env, name string) er
 	return nil
 }
 
-// createSQL is the statement that makes the temporary table.
+// createSQL returns the statement that creates the temporary table.
 func (t *SystemTable) createSQL(name string) string {
 	parts := make([]string, len(t.Columns))
 	for i, col := range t.Columns {
@@ -440,7 +447,7 @@ func (t *SystemTable) createSQL(name string) string {
 	return fmt.Sprintf("CREATE TEMP TABLE IF NOT EXISTS %s(%s) STRICT", store.Quote(name), strings.Join(parts, ", "))
 }
 
-// insertSQL is the statement that adds a row.
+// insertSQL returns the statement that inserts a row.
 func (t *SystemTable) insertSQL(name string) string {
 	marks := make([]string, len(t.Columns))
 	for i := range marks {
@@ -449,7 +456,7 @@ func (t *SystemTable) insertSQL(name string) string {
 	return fmt.Sprintf("INSERT INTO temp.%s VALUES (%s)", store.Quote(name), strings.Join(marks, ", "))
 }
 
-// values brings a row into the order of the columns.
+// values returns the values of a row in the order of the columns.
 func (t *SystemTable) values(r row) ([]types.Value, error) {
 	vals := make([]types.Value, len(t.Columns))
 	used := 0
@@ -459,7 +466,7 @@ func (t *SystemTable) values(r row) ([]types.Value, error) {
 			used++
 		}
 		if v == nil && !col.Nullable {
-			v = zero(col.Type)
+			v = zeroValue(col.Type)
 		}
 		if s, ok := v.(string); ok && col.Type.ID == types.Char {
 			v = types.Pad(s, col.Type.Length)
@@ -467,13 +474,13 @@ func (t *SystemTable) values(r row) ([]types.Value, error) {
 		vals[i] = v
 	}
 	if used != len(r) {
-		return nil, fmt.Errorf("catalog: a row of %s.%s has columns that the view has not: %v", t.Schema, t.Name, r)
+		return nil, fmt.Errorf("catalog: a row of %s.%s has columns that are not in the view: %v", t.Schema, t.Name, r)
 	}
 	return vals, nil
 }
 
-// zero is the value of a column that says nothing here, such as is_published.
-func zero(t types.Type) types.Value {
+// zeroValue returns the value of a column that has no meaning here, such as is_published.
+func zeroValue(t types.Type) types.Value {
 	switch t.Storage() {
 	case "TEXT":
 		return ""

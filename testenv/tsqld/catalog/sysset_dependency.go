@@ -7,7 +7,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// dependencySets returns the system tables about who refers to whom.
+// dependencySets returns the system tables about dependencies between objects.
 func dependencySets() []declaration {
 	return []declaration{
 		{name: "sys.sql_expression_dependencies", columns: "referencing_id int, referencing_minor_id int, referencing_class tinyint?, referencing_class_desc nvarchar(60)?, " +
@@ -20,12 +20,13 @@ func dependencySets() []declaration {
 // reference is the name of an object in a module or expression.
 type reference struct {
 	name     *syntax.ObjectName
-	function bool // a call: one part would be a built-in function
-	called   bool // of EXECUTE, whose names of one part are resolved by the schema of the caller
+	function bool // a function call: a name of one part is a built-in function
+	called   bool // a name in EXECUTE: the caller's schema applies to a name of one part
 }
 
-// referencesIn collects the names of tables, views, functions, procedures and sequences below a node, each once, and none
-// that is local: temporary objects, common table expressions, aliases, the tables of triggers.
+// referencesIn returns the names of tables, views, functions, procedures and sequences below a node
+// without duplicates. It leaves out local names: temporary objects, common table expressions,
+// aliases, and the tables of triggers.
 func referencesIn(root syntax.Node) []reference {
 	local := map[string]bool{"inserted": true, "deleted": true}
 	var found []reference
@@ -64,8 +65,8 @@ func referencesIn(root syntax.Node) []reference {
 	return out
 }
 
-// dependencies are the rows of sys.sql_expression_dependencies: what the texts of modules, constraints and computed columns name, whether
-// it exists or not. There are no rows for single columns.
+// dependencies are the rows of sys.sql_expression_dependencies: the names in modules, constraints
+// and computed columns, whether they exist or not. There are no rows for single columns.
 func dependencies(_ context.Context, env *Env) ([]row, error) {
 	d := env.Database
 	var out []row
@@ -93,7 +94,7 @@ func dependencies(_ context.Context, env *Env) ([]row, error) {
 			}
 			return referencesIn(e), nil
 		})
-		if err != nil { // a damaged definition, which its use reports
+		if err != nil { // damaged definition; its use reports the error
 			return nil
 		}
 		return refs.([]reference)
@@ -110,7 +111,7 @@ func dependencies(_ context.Context, env *Env) ([]row, error) {
 			}
 			return all, nil
 		})
-		if err != nil { // a damaged definition, which its use reports
+		if err != nil { // damaged definition; its use reports the error
 			return nil
 		}
 		return refs.([]reference)
@@ -145,8 +146,8 @@ func dependencies(_ context.Context, env *Env) ([]row, error) {
 	return out, nil
 }
 
-// dependency is what sys.sql_expression_dependencies says of a name, which is looked up in schema or dbo when it has none of
-// its own; nil for what is not an object of users.
+// dependency returns the row of sys.sql_expression_dependencies for a name, or nil if the name is
+// not that of a user object. A name without a schema is looked up in schema and in dbo.
 func (d *Database) dependency(r reference, schema string) row {
 	n := r.name
 	out := row{
@@ -169,7 +170,7 @@ func (d *Database) dependency(r reference, schema string) row {
 		o = d.Object("dbo", n.Last())
 	}
 	if o == nil && (SystemSchema(d, n.Schema(), n.Last()) != "" || r.called && (hasFolded(n.Last(), "sp_") || hasFolded(n.Last(), "xp_"))) {
-		return nil // objects of the server are not listed
+		return nil // system objects are not listed
 	}
 	if r.called && n.Schema() == "" {
 		out["is_caller_dependent"] = int64(1)
@@ -181,7 +182,7 @@ func (d *Database) dependency(r reference, schema string) row {
 	return out
 }
 
-// typeDependencies are the rows for the types of parameters that users have defined.
+// typeDependencies are the rows for parameters of user-defined types.
 func (d *Database) typeDependencies(id int32, params []Param) []row {
 	var out []row
 	seen := map[int]bool{}
@@ -207,5 +208,5 @@ func (d *Database) typeDependencies(id int32, params []Param) []row {
 	return out
 }
 
-// hasFolded reports a prefix, given in small letters, whatever the case of s.
+// hasFolded reports whether s has a prefix, ignoring the case of s. prefix must be in lower case.
 func hasFolded(s, prefix string) bool { return strings.HasPrefix(Fold(s), prefix) }

@@ -6,7 +6,7 @@ import (
 	"maps"
 )
 
-// indexColumns are those of sys.indexes.
+// indexColumns are the columns of sys.indexes.
 const indexColumns = "object_id int, name sysname?, index_id int, type tinyint, type_desc nvarchar(60)?, is_unique bit?, data_space_id int?, ignore_dup_key bit?, " +
 	"is_primary_key bit?, is_unique_constraint bit?, fill_factor tinyint, is_padded bit?, is_disabled bit?, is_hypothetical bit?, is_ignored_in_optimization bit?, " +
 	"allow_row_locks bit?, allow_page_locks bit?, has_filter bit?, filter_definition nvarchar(max)?, compression_delay int?, suppress_dup_key_messages bit?, " +
@@ -75,7 +75,7 @@ func indexSets() []declaration {
 	}
 }
 
-// indexed yields what has indexes: tables, and the shapes of table types.
+// indexed returns the tables with indexes, including the shapes of table types.
 func (env *Env) indexed() []*Table {
 	var out []*Table
 	for _, o := range env.objects() {
@@ -92,10 +92,11 @@ func (env *Env) indexed() []*Table {
 	return out
 }
 
-// TypeTableName is the generated name under which the table of a table type is listed in sys.all_objects.
+// TypeTableName returns the generated name of a table type's table in sys.all_objects.
 func TypeTableName(h *Header) string { return fmt.Sprintf("TT_%s_%08X", h.Name, uint32(h.ObjectID)) }
 
-// withHeap is the table's indexes, led by the heap (index 0) of a table without a clustered index.
+// withHeap returns the table's indexes. A table without a clustered index has the heap (index 0) as
+// the first one.
 func (t *Table) withHeap() []*Index {
 	if t.IndexByID(1) != nil {
 		return t.Indexes
@@ -141,7 +142,8 @@ func partitions(ctx context.Context, env *Env) ([]row, error) {
 				"rows": n[0], "data_compression_desc": "NONE", "xml_compression": int64(0), "xml_compression_desc": "OFF"})
 		}
 	}
-	// SQL Server shows its own tables in every database, so that a sum over partitions is never NULL. Here it is the table sqlite_schema.
+	// SQL Server shows its own tables in every database, so that a sum over partitions is never
+	// NULL. Here the table sqlite_schema has this role.
 	n, err := env.Conn.QueryRow(ctx, "SELECT count(*) FROM "+env.Database.SQLName()+".sqlite_schema", nil)
 	if err != nil {
 		return nil, err
@@ -151,5 +153,6 @@ func partitions(ctx context.Context, env *Env) ([]row, error) {
 		"rows": n[0], "data_compression_desc": "NONE", "xml_compression": int64(0), "xml_compression_desc": "OFF"}), nil
 }
 
-// schemaTable is the object id under which sys.partitions shows the table sqlite_schema: that of SQL Server's first system table.
+// schemaTable is the object ID of sqlite_schema in sys.partitions: the object ID of SQL Server's
+// first system table.
 const schemaTable = 3

@@ -9,7 +9,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// kindNames are sys.objects.type_desc.
+// kindNames maps a kind to sys.objects.type_desc.
 var kindNames = map[Kind]string{
 	KindTable: "USER_TABLE", KindView: "VIEW", KindProcedure: "SQL_STORED_PROCEDURE", KindScalarFunction: "SQL_SCALAR_FUNCTION",
 	KindInlineFunction: "SQL_INLINE_TABLE_VALUED_FUNCTION", KindTableFunction: "SQL_TABLE_VALUED_FUNCTION", KindTableType: "TYPE_TABLE",
@@ -18,14 +18,14 @@ var kindNames = map[Kind]string{
 	KindDefault: "DEFAULT_CONSTRAINT", KindSystemTable: "SYSTEM_TABLE", KindExtendedProcedure: "EXTENDED_STORED_PROCEDURE",
 }
 
-// Description is the long name of a kind: sys.objects.type_desc.
+// Description returns the long name of a kind: sys.objects.type_desc.
 func (k Kind) Description() string { return kindNames[k] }
 
-// objectColumns are what sys.objects and the views that extend it begin with.
+// objectColumns are the first columns of sys.objects and of the views that extend it.
 const objectColumns = "name sysname, object_id int, principal_id int?, schema_id int, parent_object_id int, type char(2)?, type_desc nvarchar(60)?, " +
 	"create_date datetime, modify_date datetime, is_ms_shipped bit, is_published bit, is_schema_published bit"
 
-// moduleColumns are those of sys.sql_modules.
+// moduleColumns are the columns of sys.sql_modules.
 const moduleColumns = "object_id int, definition nvarchar(max)?, uses_ansi_nulls bit?, uses_quoted_identifier bit?, is_schema_bound bit?, " +
 	"uses_database_collation bit?, is_recompiled bit?, null_on_null_input bit?, execute_as_principal_id int?, uses_native_compilation bit?, " +
 	"inline_type bit?, is_inlineable bit?"
@@ -75,14 +75,14 @@ func objectSets() []declaration {
 	}
 }
 
-// typeColumns are those of sys.types.
+// typeColumns are the columns of sys.types.
 const typeColumns = "name sysname, system_type_id tinyint, user_type_id int, schema_id int, principal_id int?, max_length smallint, precision tinyint, " +
 	"scale tinyint, collation_name sysname?, is_nullable bit?, is_user_defined bit, is_assembly_type bit, default_object_id int, rule_object_id int, is_table_type bit"
 
-// visible reports whether the session may know of an object ("Metadata visibility configuration"): it owns it,
-// or has some permission on it.
+// visible reports whether the session may see an object ("Metadata visibility configuration"): it
+// owns the object or has a permission on it.
 func (env *Env) visible(o Object) bool {
-	if t, ok := o.(*Table); env.SeeAll || ok && t.Temporary { // a session shows its own temporary tables only
+	if t, ok := o.(*Table); env.SeeAll || ok && t.Temporary { // only the session's own temporary tables are shown
 		return true
 	}
 	on := Securable{Class: ClassObject, Major: int(o.Head().ObjectID)}
@@ -99,12 +99,12 @@ func (env *Env) definition(o Object) bool {
 	return env.SeeAll || env.Database.Check(env.Principal, "VIEW DEFINITION", Securable{Class: ClassObject, Major: int(o.Head().ObjectID)}) == Granted
 }
 
-// objects yields the objects that the session may know of.
+// objects returns the objects that the session may see.
 func (env *Env) objects() []Object {
 	return slices.DeleteFunc(slices.Collect(env.Database.Objects()), func(o Object) bool { return !env.visible(o) })
 }
 
-// objectRow is what sys.objects says of an object.
+// objectRow returns the columns of sys.objects for an object.
 func objectRow(h *Header) row {
 	return row{
 		"name": h.Name, "object_id": int64(h.ObjectID), "principal_id": orNull(h.OwnerID), "schema_id": int64(h.SchemaID),
@@ -112,7 +112,7 @@ func objectRow(h *Header) row {
 	}
 }
 
-// childRow is what sys.objects says of a constraint.
+// childRow returns the columns of sys.objects for a constraint.
 func childRow(t *Table, c Constraint, created int64) row {
 	h := t.Header
 	h.Name, h.ObjectID, h.Kind, h.OwnerID, h.Created, h.Modified = c.Name, c.ObjectID, c.Kind, 0, created, created
@@ -121,8 +121,8 @@ func childRow(t *Table, c Constraint, created int64) row {
 	return r
 }
 
-// rowsOf makes the rows of a view that extends sys.objects: for every visible object of one Go type, what
-// extra returns, completed by the common columns.
+// rowsOf returns the rows function of a view that extends sys.objects. For every visible object of
+// one Go type it combines the rows of extra with the common columns.
 func rowsOf[T Object](extra func(env *Env, o T) []row) func(context.Context, *Env) ([]row, error) {
 	return func(_ context.Context, env *Env) ([]row, error) {
 		var out []row
@@ -177,7 +177,7 @@ func systemObjects(context.Context, *Env) ([]row, error) {
 	return out, nil
 }
 
-// systemModules are the rows of sys.system_sql_modules: the texts of those system views that have one.
+// systemModules are the rows of sys.system_sql_modules: the texts of the system views in T-SQL.
 func systemModules(context.Context, *Env) ([]row, error) {
 	var out []row
 	for _, full := range registry().names {
@@ -194,7 +194,7 @@ func systemModules(context.Context, *Env) ([]row, error) {
 	return out, nil
 }
 
-// created is the creation date of a constraint of t.
+// created returns the creation date of a constraint of t.
 func (t *Table) created(id int32) int64 {
 	for _, ix := range t.Indexes {
 		if ix.Key != nil && ix.Key.ObjectID == id {
@@ -222,7 +222,7 @@ func (t *Table) created(id int32) int64 {
 // variant packs a value for a sql_variant column.
 func variant(v types.Value, t types.Type) (types.Value, error) { return types.VariantPack(v, t) }
 
-// sequences are the rows of sys.sequences; the current values come from SQLite.
+// sequences are the rows of sys.sequences. The current values are read from SQLite.
 func sequences(ctx context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, o := range env.objects() {
@@ -266,7 +266,7 @@ func sequences(ctx context.Context, env *Env) ([]row, error) {
 	return out, nil
 }
 
-// scaled is a whole number as a value of t, which may be a decimal kept as text.
+// scaled returns an integer as a value of t, which may be a decimal stored as text.
 func scaled(n int64, t types.Type) types.Value {
 	if t.IsDecimalText() {
 		v, err := types.Convert(n, types.BigIntType, t, 0)
@@ -277,7 +277,7 @@ func scaled(n int64, t types.Type) types.Value {
 	return n
 }
 
-// moduleOf returns what an object has of a module; nil if it is none.
+// moduleOf returns the module part of an object, or nil.
 func moduleOf(o Object) *Module {
 	switch o := o.(type) {
 	case *View:
@@ -329,7 +329,7 @@ func modules(_ context.Context, env *Env) ([]row, error) {
 	return out, nil
 }
 
-// parameters are the rows of sys.parameters; the result of a scalar function is parameter 0.
+// parameters are the rows of sys.parameters. Parameter 0 is the result of a scalar function.
 func parameters(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	add := func(id int32, n int, p Param) {
@@ -395,7 +395,7 @@ func allTypes(_ context.Context, env *Env) ([]row, error) {
 	return out, nil
 }
 
-// collationOf is the collation_name of a type: that of the database, or NULL.
+// collationOf returns the collation_name of a type: that of the database, or NULL.
 func collationOf(d *Database, t types.Type) types.Value {
 	if t.IsCharacter() {
 		return d.Options.Collation
@@ -403,7 +403,7 @@ func collationOf(d *Database, t types.Type) types.Value {
 	return nil
 }
 
-// tableTypeRow is what sys.types says of a table type.
+// tableTypeRow returns the row of sys.types for a table type.
 func tableTypeRow(tt *TableType) row {
 	return row{
 		"name": tt.Name, "system_type_id": int64(tableSystemType), "user_type_id": int64(tt.UserTypeID), "schema_id": int64(tt.SchemaID),

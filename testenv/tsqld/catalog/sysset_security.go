@@ -95,26 +95,26 @@ func securitySets() []declaration {
 	}
 }
 
-// principalColumns are those of sys.server_principals.
+// principalColumns are the columns of sys.server_principals.
 const principalColumns = "name sysname, principal_id int, sid varbinary(85)?, type char(1), type_desc nvarchar(60)?, is_disabled bit?, create_date datetime, modify_date datetime, " +
 	"default_database_name sysname?, default_language_name sysname?, credential_id int?, owning_principal_id int?, is_fixed_role bit"
 
-// ServerRoles are the fixed server roles, public aside, by principal id from 3.
+// ServerRoles are the fixed server roles except public, by principal ID from 3.
 var ServerRoles = []string{"sysadmin", "securityadmin", "serveradmin", "setupadmin", "processadmin", "diskadmin", "dbcreator", "bulkadmin"}
 
-// principalTypes are type_desc of sys.database_principals.
+// principalTypes maps type to type_desc of sys.database_principals.
 var principalTypes = map[string]string{"S": "SQL_USER", "R": "DATABASE_ROLE", "E": "EXTERNAL_USER", "X": "EXTERNAL_GROUP"}
 
-// classNames are class_desc of sys.database_permissions.
+// classNames maps a class to class_desc of sys.database_permissions.
 var classNames = map[Class]string{
 	ClassDatabase: "DATABASE", ClassObject: "OBJECT_OR_COLUMN", ClassSchema: "SCHEMA", ClassPrincipal: "DATABASE_PRINCIPAL", ClassType: "TYPE",
 	ClassCredential: "DATABASE_SCOPED_CREDENTIAL",
 }
 
-// stateNames are state_desc of sys.database_permissions.
+// stateNames maps a state to state_desc of sys.database_permissions.
 var stateNames = map[byte]string{'G': "GRANT", 'W': "GRANT_WITH_GRANT_OPTION", 'D': "DENY"}
 
-// permissionCodes are the four-letter codes of sys.database_permissions.type.
+// permissionCodes maps permissions to the four-letter codes of sys.database_permissions.type.
 var permissionCodes = map[string]string{
 	"ALTER": "AL", "ALTER ANY ROLE": "ALRL", "ALTER ANY SCHEMA": "ALSM", "ALTER ANY USER": "ALUS", "BACKUP DATABASE": "BADB", "BACKUP LOG": "BALO", "CHECKPOINT": "CP",
 	"CONNECT": "CO", "CONTROL": "CL", "CREATE FUNCTION": "CRFN", "CREATE PROCEDURE": "CRPR", "CREATE ROLE": "CRRL", "CREATE SCHEMA": "CRSM", "CREATE SEQUENCE": "CRSO",
@@ -123,10 +123,10 @@ var permissionCodes = map[string]string{
 	"VIEW ANY DEFINITION": "VWAD", "VIEW CHANGE TRACKING": "VWCT", "VIEW DATABASE STATE": "VWDS", "VIEW DEFINITION": "VW",
 }
 
-// PermissionCode is the code of a permission; "" for one that is not known, which GRANT refuses.
+// PermissionCode returns the code of a permission, or "" for an unknown one, which GRANT rejects.
 func PermissionCode(name string) string { return permissionCodes[name] }
 
-// logins yields the logins that the session may know of: all for a sysadmin, else sa and its own.
+// logins returns the logins that the session may see: all for a sysadmin, otherwise sa and its own.
 func (env *Env) logins() []*Login {
 	var out []*Login
 	for _, l := range env.Snapshot.Logins() {
@@ -137,7 +137,7 @@ func (env *Env) logins() []*Login {
 	return out
 }
 
-// loginRow is what sys.server_principals says of a login.
+// loginRow returns the row of sys.server_principals for a login.
 func loginRow(l *Login) row {
 	return row{
 		"name": l.Name, "principal_id": int64(l.ID), "sid": l.SID, "type": "S", "type_desc": "SQL_LOGIN", "is_disabled": bit(l.Disabled), "create_date": l.Created,

@@ -43,7 +43,7 @@ func serverSets() []declaration {
 			var out []row
 			for _, d := range env.Snapshot.Databases() {
 				if d.ID != env.Database.ID && env.Database.ID != DatabaseMaster {
-					continue // a user database shows itself only
+					continue // a user database shows only itself
 				}
 				r := row{"database_id": int64(d.ID), "edition": "GeneralPurpose", "service_objective": "GP_Gen5_2", "elastic_pool_name": orNull(d.Options.ElasticPool)}
 				if d.Options.ElasticPool != "" {
@@ -81,7 +81,7 @@ func serverSets() []declaration {
 			"is_local bit, is_enlisted bit, is_bound bit, open_transaction_count int", live: true, rows: transactions},
 		{name: "sys.spt_transactions", columns: "session_id int, transaction_id bigint, name nvarchar(32), begin_time datetime", live: true, rows: func(_ context.Context, env *Env) ([]row, error) {
 			var out []row
-			for _, s := range env.others() {
+			for _, s := range env.visibleSessions() {
 				if s.OpenTransactions > 0 {
 					out = append(out, row{"session_id": int64(s.ID), "transaction_id": s.TransactionID, "name": s.TransactionName, "begin_time": s.TransactionStart})
 				}
@@ -90,7 +90,7 @@ func serverSets() []declaration {
 		}},
 		{name: "sys.spt_sql_texts", columns: "sql_handle varbinary(64), text nvarchar(max)", live: true, rows: func(_ context.Context, env *Env) ([]row, error) {
 			var out []row
-			for _, s := range env.others() {
+			for _, s := range env.visibleSessions() {
 				if s.Command != "" && s.Text != "" {
 					out = append(out, row{"sql_handle": sqlHandle(s.Text), "text": s.Text})
 				}
@@ -100,7 +100,7 @@ func serverSets() []declaration {
 	}
 }
 
-// databaseInfo is a row of sys.databases.
+// databaseInfo returns a row of sys.databases.
 func databaseInfo(d *Database) row {
 	o := d.Options
 	access, accessName := int64(0), "MULTI_USER"
@@ -147,10 +147,10 @@ func databaseInfo(d *Database) row {
 	return r
 }
 
-// recoveryModels are the values of recovery_model.
+// recoveryModels maps recovery models to the values of recovery_model.
 var recoveryModels = map[string]int64{"FULL": 1, "BULK_LOGGED": 2, "SIMPLE": 3}
 
-// optionColumns are the columns of sys.databases that show options with the values ON and OFF, which nothing here reads.
+// optionColumns are the columns of sys.databases for ON/OFF options without an effect here.
 var optionColumns = map[string]string{
 	"AUTO_CLOSE": "is_auto_close_on", "AUTO_SHRINK": "is_auto_shrink_on", "AUTO_CREATE_STATISTICS": "is_auto_create_stats_on",
 	"AUTO_CREATE_STATISTICS_INCREMENTAL": "is_auto_create_stats_incremental_on", "AUTO_UPDATE_STATISTICS": "is_auto_update_stats_on",
@@ -161,10 +161,10 @@ var optionColumns = map[string]string{
 	"MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT": "is_memory_optimized_elevate_to_snapshot_on",
 }
 
-// onByDefault are those of optionColumns that are ON unless ALTER DATABASE says otherwise.
+// onByDefault are the options of optionColumns that are ON by default.
 var onByDefault = map[string]bool{"AUTO_CREATE_STATISTICS": true, "AUTO_UPDATE_STATISTICS": true}
 
-// On reports whether an option with the values ON and OFF, which nothing here reads, is ON.
+// On reports whether an ON/OFF option without an effect here is ON.
 func (d *Database) On(option string) bool {
 	if v, ok := d.Options.Other[option]; ok {
 		return v != "OFF"
@@ -172,7 +172,7 @@ func (d *Database) On(option string) bool {
 	return onByDefault[option]
 }
 
-// Recovery is the recovery model: FULL, SIMPLE or BULK_LOGGED.
+// Recovery returns the recovery model: FULL, SIMPLE or BULK_LOGGED.
 func (d *Database) Recovery() string {
 	switch v := d.Options.Other["RECOVERY"]; {
 	case v != "":
@@ -183,15 +183,17 @@ func (d *Database) Recovery() string {
 	return "FULL"
 }
 
-// others yields the sessions that the session may see: without VIEW SERVER STATE only itself.
-func (env *Env) others() []SessionRow {
+// visibleSessions returns the sessions that the session may see. Without VIEW SERVER STATE that is
+// only itself.
+func (env *Env) visibleSessions() []SessionRow {
 	if env.SeeAll || env.SeeSessions || len(env.Sessions) == 0 {
 		return env.Sessions
 	}
 	return env.Sessions[:1]
 }
 
-// options are columns of dm_exec_sessions and dm_exec_requests about the session and its SET options.
+// options returns the columns of dm_exec_sessions and dm_exec_requests about the session and its
+// SET options.
 func options(s SessionRow) row {
 	o := s.Options
 	defaults := o.AnsiNulls && o.AnsiNullDefault && o.AnsiPadding && o.AnsiWarnings && o.CursorClose && o.Implicit && o.QuotedIdentifier
@@ -208,7 +210,8 @@ func options(s SessionRow) row {
 	return r
 }
 
-// interfaceName is what client_interface_name has room for: 32 characters, as documented.
+// interfaceName truncates the name of a client library to client_interface_name: 32 characters, as
+// documented.
 func interfaceName(library string) string {
 	units := utf16.Encode([]rune(library))
 	return string(utf16.Decode(units[:min(len(units), 32)]))
@@ -217,7 +220,7 @@ func interfaceName(library string) string {
 // sessions are the rows of sys.dm_exec_sessions.
 func sessions(_ context.Context, env *Env) ([]row, error) {
 	var out []row
-	for _, s := range env.others() {
+	for _, s := range env.visibleSessions() {
 		r := options(s)
 		for col, v := range map[string]types.Value{
 			"login_time": s.LoginTime, "host_name": s.Host, "program_name": s.Program, "client_interface_name": interfaceName(s.Library), "host_process_id": int64(s.PID),
@@ -235,7 +238,7 @@ func sessions(_ context.Context, env *Env) ([]row, error) {
 // connections are the rows of sys.dm_exec_connections.
 func connections(_ context.Context, env *Env) ([]row, error) {
 	var out []row
-	for _, s := range env.others() {
+	for _, s := range env.visibleSessions() {
 		r := row{
 			"session_id": int64(s.ID), "most_recent_session_id": int64(s.ID), "connect_time": s.LoginTime, "net_transport": "TCP", "protocol_type": "TSQL", "protocol_version": s.Version,
 			"endpoint_id": int64(4), "encrypt_option": "FALSE", "auth_scheme": "SQL", "net_packet_size": int64(s.PacketSize), "client_net_address": s.Address,
@@ -249,10 +252,10 @@ func connections(_ context.Context, env *Env) ([]row, error) {
 	return out, nil
 }
 
-// requests are the rows of sys.dm_exec_requests: of the sessions that run something.
+// requests are the rows of sys.dm_exec_requests: one for each session that executes a request.
 func requests(_ context.Context, env *Env) ([]row, error) {
 	var out []row
-	for _, s := range env.others() {
+	for _, s := range env.visibleSessions() {
 		if s.Command == "" {
 			continue
 		}
@@ -271,16 +274,17 @@ func requests(_ context.Context, env *Env) ([]row, error) {
 	return out, nil
 }
 
-// sqlHandle names a text: the same one has the same handle.
+// sqlHandle returns the handle of a text. Equal texts have equal handles.
 func sqlHandle(text string) []byte {
 	sum := sha256.Sum256([]byte(text))
 	return append([]byte{2, 0, 0, 0}, sum[:]...)
 }
 
-// transactions are the rows of sys.dm_tran_session_transactions: of the sessions with an open transaction.
+// transactions are the rows of sys.dm_tran_session_transactions: one for each session with an open
+// transaction.
 func transactions(_ context.Context, env *Env) ([]row, error) {
 	var out []row
-	for _, s := range env.others() {
+	for _, s := range env.visibleSessions() {
 		if s.OpenTransactions == 0 {
 			continue
 		}
@@ -292,7 +296,7 @@ func transactions(_ context.Context, env *Env) ([]row, error) {
 	return out, nil
 }
 
-// lockRows are the rows of sys.dm_tran_locks, for which it takes a permission to see any.
+// lockRows are the rows of sys.dm_tran_locks. Without a permission there are no rows.
 func lockRows(_ context.Context, env *Env) ([]row, error) {
 	if !env.SeeAll && !env.SeeSessions {
 		return nil, mserr.New(300, 14, "VIEW SERVER PERFORMANCE STATE permission was denied on object 'server', database 'master'.")
@@ -315,8 +319,8 @@ func lockRows(_ context.Context, env *Env) ([]row, error) {
 	return out, nil
 }
 
-// applicationResource is resource_description of an application lock: principal id, the first 32 characters
-// of the name, and a hash of the whole.
+// applicationResource returns resource_description of an application lock: the principal ID, the
+// first 32 characters of the name, and a hash of the whole name.
 func applicationResource(l LockInfo) string {
 	hash := uint32(2166136261)
 	for i := range len(l.Application) {
@@ -326,7 +330,7 @@ func applicationResource(l LockInfo) string {
 	return formatResource(l.Principal, string(name[:min(len(name), 32)]), hash)
 }
 
-// formatResource prints principal:[name]:(hash).
+// formatResource formats principal:[name]:(hash).
 func formatResource(principal int, name string, hash uint32) string {
 	return fmt.Sprintf("%d:[%s]:(%08x)", principal, name, hash)
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// settingSets returns the system tables about the configuration of the instance and the machine that it runs on.
+// settingSets returns the system tables about the configuration of the instance and its machine.
 func settingSets() []declaration {
 	return []declaration{
 		{name: "sys.configurations", columns: "configuration_id int, name nvarchar(35), value sql_variant?, minimum sql_variant?, maximum sql_variant?, value_in_use sql_variant?, " +
@@ -40,7 +40,7 @@ func settingSets() []declaration {
 			return out, nil
 		}},
 		{name: "sys.dm_os_host_info", columns: "host_platform nvarchar(256), host_distribution nvarchar(256), host_release nvarchar(256), host_service_pack_level nvarchar(256), " +
-			"host_sku int?, os_language_version int, host_architecture nvarchar(256)", live: true, rows: one(func(*Env) row {
+			"host_sku int?, os_language_version int, host_architecture nvarchar(256)", live: true, rows: singleRow(func(*Env) row {
 			platform, distribution, release := hostSystem()
 			return row{"host_platform": platform, "host_distribution": distribution, "host_release": release, "host_service_pack_level": "", "host_architecture": architecture()}
 		})},
@@ -50,7 +50,7 @@ func settingSets() []declaration {
 			"sqlserver_start_time datetime, affinity_type int, affinity_type_desc nvarchar(60), process_kernel_time_ms bigint, process_user_time_ms bigint, time_source int, " +
 			"time_source_desc nvarchar(60), virtual_machine_type int, virtual_machine_type_desc nvarchar(60), softnuma_configuration int, softnuma_configuration_desc nvarchar(60), " +
 			"process_physical_affinity nvarchar(3072), sql_memory_model int, sql_memory_model_desc nvarchar(120), socket_count int, cores_per_socket int, numa_node_count int, " +
-			"container_type int, container_type_desc nvarchar(60)", live: true, rows: one(func(env *Env) row {
+			"container_type int, container_type_desc nvarchar(60)", live: true, rows: singleRow(func(env *Env) row {
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
 			cpus := int64(runtime.NumCPU())
@@ -64,7 +64,7 @@ func settingSets() []declaration {
 		})},
 		{name: "sys.dm_os_process_memory", columns: "physical_memory_in_use_kb bigint, large_page_allocations_kb bigint, locked_page_allocations_kb bigint, total_virtual_address_space_kb bigint, " +
 			"virtual_address_space_reserved_kb bigint, virtual_address_space_committed_kb bigint, virtual_address_space_available_kb bigint, page_fault_count bigint, " +
-			"memory_utilization_percentage int, available_commit_limit_kb bigint, process_physical_memory_low bit, process_virtual_memory_low bit", live: true, rows: one(func(*Env) row {
+			"memory_utilization_percentage int, available_commit_limit_kb bigint, process_physical_memory_low bit, process_virtual_memory_low bit", live: true, rows: singleRow(func(*Env) row {
 			var m runtime.MemStats
 			runtime.ReadMemStats(&m)
 			return row{
@@ -81,12 +81,12 @@ func settingSets() []declaration {
 			}
 			return out, nil
 		}},
-		{name: "sys.endpoints", columns: endpointColumns, rows: one(func(*Env) row { return endpoint })},
-		{name: "sys.tcp_endpoints", columns: endpointColumns + ", port int, is_dynamic_port bit, ip_address nvarchar(45)?", rows: one(func(*Env) row { return endpoint })},
+		{name: "sys.endpoints", columns: endpointColumns, rows: singleRow(func(*Env) row { return endpoint })},
+		{name: "sys.tcp_endpoints", columns: endpointColumns + ", port int, is_dynamic_port bit, ip_address nvarchar(45)?", rows: singleRow(func(*Env) row { return endpoint })},
 		{name: "sys.servers", columns: "server_id int, name sysname, product sysname, provider sysname, data_source nvarchar(4000)?, location nvarchar(4000)?, provider_string nvarchar(4000)?, " +
 			"catalog sysname?, connect_timeout int?, query_timeout int?, is_linked bit, is_remote_login_enabled bit, is_rpc_out_enabled bit, is_data_access_enabled bit, " +
 			"is_collation_compatible bit, uses_remote_collation bit, collation_name sysname?, lazy_schema_validation bit, is_system bit, is_publisher bit, is_subscriber bit?, " +
-			"is_distributor bit?, is_nonsql_subscriber bit?, is_remote_proc_transaction_promotion_enabled bit?, modify_date datetime, is_rda_server bit?", rows: one(func(env *Env) row {
+			"is_distributor bit?, is_nonsql_subscriber bit?, is_remote_proc_transaction_promotion_enabled bit?, modify_date datetime, is_rda_server bit?", rows: singleRow(func(env *Env) row {
 			return row{
 				"name": env.Server, "product": "SQL Server", "provider": "SQLNCLI", "data_source": env.Server, "connect_timeout": int64(0), "query_timeout": int64(0),
 				"is_remote_login_enabled": int64(1), "is_rpc_out_enabled": int64(1), "uses_remote_collation": int64(1), "is_subscriber": int64(0), "is_distributor": int64(0),
@@ -98,22 +98,22 @@ func settingSets() []declaration {
 	}
 }
 
-// endpointColumns are those of sys.endpoints.
+// endpointColumns are the columns of sys.endpoints.
 const endpointColumns = "name sysname, endpoint_id int, principal_id int?, protocol tinyint, protocol_desc nvarchar(60)?, type tinyint, type_desc nvarchar(60)?, state tinyint?, " +
 	"state_desc nvarchar(60)?, is_admin_endpoint bit"
 
-// endpoint is the only endpoint, to which sys.dm_exec_connections refers.
+// endpoint is the only endpoint. sys.dm_exec_connections refers to it.
 var endpoint = row{
 	"name": "TSQL Default TCP", "endpoint_id": int64(4), "principal_id": int64(1), "protocol": int64(2), "protocol_desc": "TCP", "type": int64(2), "type_desc": "TSQL",
 	"state": int64(0), "state_desc": "STARTED",
 }
 
-// one makes the rows of a system table with one row.
-func one(make func(env *Env) row) func(context.Context, *Env) ([]row, error) {
-	return func(_ context.Context, env *Env) ([]row, error) { return []row{make(env)}, nil }
+// singleRow returns the rows function of a system table with one row.
+func singleRow(makeRow func(env *Env) row) func(context.Context, *Env) ([]row, error) {
+	return func(_ context.Context, env *Env) ([]row, error) { return []row{makeRow(env)}, nil }
 }
 
-// hostSystem names the operating system as sys.dm_os_host_info does: on Linux after /etc/os-release.
+// hostSystem returns the operating system for sys.dm_os_host_info; on Linux from /etc/os-release.
 func hostSystem() (platform, distribution, release string) {
 	switch runtime.GOOS {
 	case "windows":
@@ -140,7 +140,7 @@ func hostSystem() (platform, distribution, release string) {
 	return platform, distribution, release
 }
 
-// architecture is host_architecture: X64 or ARM64.
+// architecture returns host_architecture: X64 or ARM64.
 func architecture() string {
 	if runtime.GOARCH == "amd64" {
 		return "X64"
@@ -148,7 +148,7 @@ func architecture() string {
 	return strings.ToUpper(runtime.GOARCH)
 }
 
-// physicalMemory is the memory of the machine in KB, 0 where /proc does not tell it.
+// physicalMemory returns the memory of the machine in KB, or 0 without /proc.
 func physicalMemory() int64 {
 	text, err := os.ReadFile("/proc/meminfo")
 	if err != nil { // Linux only
@@ -166,8 +166,8 @@ func physicalMemory() int64 {
 	return 0
 }
 
-// numberRows are the rows of master.dbo.spt_values that scripts read: the numbers 0 to 2047 with the byte and the bit that
-// stand for them (type P), the page size (type E), and the words for yes and no (type B).
+// numberRows are the rows of master.dbo.spt_values that scripts read: the numbers 0 to 2047 with
+// their byte and bit (type P), the page size (type E), and the words for yes and no (type B).
 func numberRows(context.Context, *Env) ([]row, error) {
 	var out []row
 	add := func(kind string, number int64, name, low, high types.Value) {
@@ -185,17 +185,17 @@ func numberRows(context.Context, *Env) ([]row, error) {
 	return out, nil
 }
 
-// Configuration is a server configuration option. Nothing here reads the value of any.
+// Configuration is a server configuration option. Its value has no effect here.
 type Configuration struct {
 	ID                      int64
 	Name                    string
 	Value, Minimum, Maximum int64
 	Description             string
 	Advanced                bool
-	Restart                 bool // a change takes effect at the next start (is_dynamic = 0)
+	Restart                 bool // a change takes effect after a restart (is_dynamic = 0)
 }
 
-// Setting is the value of an option of sp_configure, before and after RECONFIGURE.
+// Setting is the value of an option of sp_configure before and after RECONFIGURE.
 type Setting struct{ Configured, Running int64 }
 
 // Configurations are the rows of sys.configurations: the options of SQL Server 2022 with their defaults, by

@@ -9,8 +9,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// spaceSets returns the system tables about the pages of tables and indexes, which sp_spaceused and sys.dm_db_index_physical_stats show.
-// They are not SQL Server's.
+// spaceSets returns the system tables about the pages of tables and indexes for sp_spaceused and
+// sys.dm_db_index_physical_stats. SQL Server does not have them.
 func spaceSets() []declaration {
 	return []declaration{
 		{name: "sys.spt_space_used", columns: "object_id int, data_pages bigint, index_pages bigint", live: true, rows: spaceUsed},
@@ -18,8 +18,8 @@ func spaceSets() []declaration {
 	}
 }
 
-// spaceUsed counts the pages of the tables that the session may know of, in the file as the session sees it.
-// SQLite's dbstat reads the whole file for that.
+// spaceUsed counts the pages of the visible tables in the file as the session sees it. SQLite's
+// dbstat reads the whole file for this.
 func spaceUsed(ctx context.Context, env *Env) ([]row, error) {
 	used := map[int32]*[2]int64{}
 	rows, err := env.Conn.Query(ctx, fmt.Sprintf(
@@ -55,7 +55,8 @@ func spaceUsed(ctx context.Context, env *Env) ([]row, error) {
 	return out, nil
 }
 
-// indexPages counts the pages and levels of indexes, in the file as the session sees it. A heap or clustered index is the table of SQLite.
+// indexPages counts the pages and levels of indexes in the file as the session sees it. A heap or
+// clustered index is the SQLite table itself.
 func indexPages(ctx context.Context, env *Env) ([]row, error) {
 	type use struct{ pages, depth int64 }
 	used := map[string]use{}

@@ -11,20 +11,21 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// fileColumns are those of sys.database_files; sys.master_files has the database before them.
+// fileColumns are the columns of sys.database_files. sys.master_files has the database as an
+// additional first column.
 const fileColumns = "file_id int, file_guid uniqueidentifier?, type tinyint, type_desc nvarchar(60)?, data_space_id int, name sysname, physical_name nvarchar(260), state tinyint?, " +
 	"state_desc nvarchar(60)?, size int, max_size int, growth int, is_media_read_only bit, is_read_only bit, is_sparse bit, is_percent_growth bit, is_name_reserved bit, " +
 	"is_persistent_log_buffer bit, create_lsn numeric(25,0)?, drop_lsn numeric(25,0)?, read_only_lsn numeric(25,0)?, read_write_lsn numeric(25,0)?, " +
 	"differential_base_lsn numeric(25,0)?, differential_base_guid uniqueidentifier?, differential_base_time datetime?, redo_start_lsn numeric(25,0)?, " +
 	"redo_start_fork_guid uniqueidentifier?, redo_target_lsn numeric(25,0)?, redo_target_fork_guid uniqueidentifier?, backup_lsn numeric(25,0)?"
 
-// storageSets returns the system tables about files, filegroups and what databases are set to.
+// storageSets returns the system tables about files, filegroups and settings of databases.
 func storageSets() []declaration {
 	const space = "name sysname, data_space_id int, type char(2), type_desc nvarchar(60)?, is_default bit?, is_system bit?"
 	primary := row{"name": "PRIMARY", "data_space_id": int64(1), "type": "FG", "type_desc": "ROWS_FILEGROUP", "is_default": int64(1), "is_system": int64(0)}
 	return []declaration{
-		{name: "sys.data_spaces", columns: space, rows: one(func(*Env) row { return primary })},
-		{name: "sys.filegroups", columns: space + ", filegroup_guid uniqueidentifier?, log_filegroup_id int?, is_read_only bit?, is_autogrow_all_files bit?", rows: one(func(*Env) row {
+		{name: "sys.data_spaces", columns: space, rows: singleRow(func(*Env) row { return primary })},
+		{name: "sys.filegroups", columns: space + ", filegroup_guid uniqueidentifier?, log_filegroup_id int?, is_read_only bit?, is_autogrow_all_files bit?", rows: singleRow(func(*Env) row {
 			r := maps.Clone(primary)
 			r["is_read_only"], r["is_autogrow_all_files"] = int64(0), int64(0)
 			return r
@@ -48,7 +49,7 @@ func storageSets() []declaration {
 			rows: eachDatabase(func(*Database) row { return row{} })},
 		{name: "sys.database_recovery_status", columns: "database_id int, database_guid uniqueidentifier?, family_guid uniqueidentifier?, last_log_backup_lsn numeric(25,0)?, " +
 			"recovery_fork_guid uniqueidentifier?, first_recovery_fork_guid uniqueidentifier?, fork_point_lsn numeric(25,0)?", rows: eachDatabase(func(d *Database) row {
-			// No database is restored here, so that it is its own family and fork.
+			// Databases are never restored here, so that each is its own family and recovery fork.
 			id := d.guid("database")
 			return row{"database_guid": id, "family_guid": id, "recovery_fork_guid": id, "first_recovery_fork_guid": nil}
 		})},
@@ -59,7 +60,7 @@ func storageSets() []declaration {
 			"stale_query_threshold_days bigint?, max_plans_per_query bigint?, query_capture_mode smallint, query_capture_mode_desc nvarchar(60)?, " +
 			"capture_policy_execution_count int?, capture_policy_total_compile_cpu_time_ms bigint?, capture_policy_total_execution_cpu_time_ms bigint?, " +
 			"capture_policy_stale_threshold_hours int?, size_based_cleanup_mode smallint, size_based_cleanup_mode_desc nvarchar(60)?, wait_stats_capture_mode smallint, " +
-			"wait_stats_capture_mode_desc nvarchar(60)?, actual_state_additional_info nvarchar(4000)?", rows: one(func(*Env) row {
+			"wait_stats_capture_mode_desc nvarchar(60)?, actual_state_additional_info nvarchar(4000)?", rows: singleRow(func(*Env) row {
 			return row{
 				"desired_state_desc": "OFF", "actual_state_desc": "OFF", "readonly_reason": int64(0), "current_storage_size_mb": int64(0), "flush_interval_seconds": int64(900),
 				"interval_length_minutes": int64(60), "max_storage_size_mb": int64(1000), "stale_query_threshold_days": int64(30), "max_plans_per_query": int64(200),
@@ -68,7 +69,7 @@ func storageSets() []declaration {
 			}
 		})},
 		{name: "sys.database_scoped_configurations", columns: "configuration_id int, name nvarchar(60), value sql_variant?, value_for_secondary sql_variant?, is_value_default bit?", rows: scopedConfigurations},
-		{name: "sys.xml_schema_collections", columns: "xml_collection_id int, schema_id int, principal_id int?, name sysname, create_date datetime, modify_date datetime", rows: one(func(*Env) row {
+		{name: "sys.xml_schema_collections", columns: "xml_collection_id int, schema_id int, principal_id int?, name sysname, create_date datetime, modify_date datetime", rows: singleRow(func(*Env) row {
 			return row{"xml_collection_id": int64(1), "schema_id": int64(SchemaSys), "name": "sys", "create_date": int64(epoch), "modify_date": int64(epoch)}
 		})},
 		{name: "sys.stats_columns", columns: "object_id int, stats_id int, stats_column_id int, column_id int", rows: func(_ context.Context, env *Env) ([]row, error) {
@@ -97,15 +98,15 @@ func storageSets() []declaration {
 	}
 }
 
-// triggerEvents are the types of sys.trigger_events.
+// triggerEvents maps events to the types of sys.trigger_events.
 var triggerEvents = map[string]int64{"INSERT": 1, "UPDATE": 2, "DELETE": 3}
 
-// eachDatabase makes the rows of a system table with one row for each database.
-func eachDatabase(make func(d *Database) row) func(context.Context, *Env) ([]row, error) {
+// eachDatabase returns the rows function of a system table with one row for each database.
+func eachDatabase(makeRow func(d *Database) row) func(context.Context, *Env) ([]row, error) {
 	return func(_ context.Context, env *Env) ([]row, error) {
 		var out []row
 		for _, d := range env.Snapshot.Databases() {
-			r := make(d)
+			r := makeRow(d)
 			r["database_id"] = int64(d.ID)
 			out = append(out, r)
 		}
@@ -113,24 +114,26 @@ func eachDatabase(make func(d *Database) row) func(context.Context, *Env) ([]row
 	}
 }
 
-// guid identifies a database for a purpose, in the form in which uniqueidentifiers are stored: the same for its life.
+// guid returns an ID of a database for a purpose, in the stored form of a uniqueidentifier. It
+// never changes.
 func (d *Database) guid(purpose string) []byte {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%s %d %d", purpose, d.ID, d.Created))
 	return sum[:16]
 }
 
-// pageSize is that of SQL Server, in which sizes of files are given.
+// pageSize is the page size of SQL Server, the unit of file sizes.
 const pageSize = 8192
 
-// File is a file of a database as sys.database_files shows it.
+// File is a file of a database as shown in sys.database_files.
 type File struct {
 	Name  string
 	Path  string
 	Log   bool
-	Pages int64 // its size
+	Pages int64 // size
 }
 
-// Files are the two files of a database, whose SQLite file is given: that file and its write-ahead log.
+// Files returns the two files of a database: the SQLite file with the given path and its
+// write-ahead log.
 func (d *Database) Files(path string) [2]File {
 	name, logName := d.Name, d.Name+"_log"
 	switch d.ID {
@@ -143,12 +146,12 @@ func (d *Database) Files(path string) [2]File {
 	case DatabaseMSDB:
 		name, logName = "MSDBData", "MSDBLog"
 	}
-	if full, err := filepath.Abs(path); err == nil { // no error unless the working directory is gone
+	if full, err := filepath.Abs(path); err == nil { // fails only if the working directory does not exist
 		path = full
 	}
 	files := [2]File{{Name: name, Path: path}, {Name: logName, Path: path + "-wal", Log: true}}
 	for i := range files {
-		if info, err := os.Stat(files[i].Path); err == nil { // a log is made by the first change
+		if info, err := os.Stat(files[i].Path); err == nil { // the log does not exist before the first change
 			files[i].Pages = (info.Size() + pageSize - 1) / pageSize
 		}
 	}
@@ -171,8 +174,9 @@ func (env *Env) files(d *Database) []row {
 	return out
 }
 
-// scopedConfigurations are the rows of sys.database_scoped_configurations: the defaults of SQL Server 2022, since nothing here
-// reads any. Documentation: "ALTER DATABASE SCOPED CONFIGURATION".
+// scopedConfigurations are the rows of sys.database_scoped_configurations: the defaults of SQL
+// Server 2022, because they have no effect here. Documentation: "ALTER DATABASE SCOPED
+// CONFIGURATION".
 func scopedConfigurations(context.Context, *Env) ([]row, error) {
 	var out []row
 	for _, c := range []struct {

@@ -7,7 +7,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// columnColumns are those of sys.all_columns and sys.columns.
+// columnColumns are the columns of sys.all_columns and sys.columns.
 const columnColumns = "object_id int, name sysname?, column_id int, system_type_id tinyint, user_type_id int, max_length smallint, precision tinyint, scale tinyint, " +
 	"collation_name sysname?, is_nullable bit?, is_ansi_padded bit, is_rowguidcol bit, is_identity bit, is_computed bit, is_filestream bit, " +
 	"is_replicated bit?, is_non_sql_subscribed bit?, is_merge_published bit?, is_dts_replicated bit?, is_xml_document bit, xml_collection_id int, " +
@@ -40,7 +40,7 @@ func tableSets() []declaration {
 					"ledger_type": int64(0), "ledger_type_desc": "NON_LEDGER_TABLE", "is_dropped_ledger_table": int64(0),
 				}}
 			})},
-		{name: "sys.columns", columns: columnColumns, rows: columns},
+		{name: "sys.columns", columns: columnColumns, rows: columnRows},
 		{name: "sys.system_columns", columns: columnColumns, rows: systemColumns},
 		{name: "sys.identity_columns", columns: columnColumns + ", seed_value sql_variant?, increment_value sql_variant?, last_value sql_variant?, is_not_for_replication bit?",
 			live: true, rows: identityColumns},
@@ -136,12 +136,12 @@ func tableSets() []declaration {
 	}
 }
 
-// Description is delete_referential_action_desc.
+// Description returns delete_referential_action_desc.
 func (a Action) Description() string {
 	return [...]string{"NO_ACTION", "CASCADE", "SET_NULL", "SET_DEFAULT"}[a]
 }
 
-// tables yields the tables that the session may know of.
+// tables returns the tables that the session may see.
 func (env *Env) tables() []*Table {
 	var out []*Table
 	for _, o := range env.objects() {
@@ -152,7 +152,7 @@ func (env *Env) tables() []*Table {
 	return out
 }
 
-// typeRow is what all views say about the type of a column.
+// typeRow returns the columns about the type of a column that all views share.
 func typeRow(t types.Type, user int) row {
 	if user == 0 {
 		user = t.UserTypeID()
@@ -163,7 +163,7 @@ func typeRow(t types.Type, user int) row {
 	}
 }
 
-// columnRow is what sys.columns says of a table's column.
+// columnRow returns the row of sys.columns for a column of a table.
 func columnRow(d *Database, object int32, c *Column) row {
 	r := typeRow(c.Type, c.UserTypeID)
 	maps.Copy(r, row{
@@ -183,7 +183,7 @@ func columnRow(d *Database, object int32, c *Column) row {
 	return r
 }
 
-// shapeRows is what sys.columns says of the columns of a view or function.
+// shapeRows returns the rows of sys.columns for a view or function.
 func shapeRows(d *Database, object int32, cols []types.Column) []row {
 	out := make([]row, len(cols))
 	for i, c := range cols {
@@ -192,8 +192,8 @@ func shapeRows(d *Database, object int32, cols []types.Column) []row {
 	return out
 }
 
-// columns are the rows of sys.columns: of tables, views, functions and table types.
-func columns(_ context.Context, env *Env) ([]row, error) {
+// columnRows are the rows of sys.columns: columns of tables, views, functions and table types.
+func columnRows(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, o := range env.objects() {
 		switch o := o.(type) {
@@ -214,7 +214,7 @@ func columns(_ context.Context, env *Env) ([]row, error) {
 	return out, nil
 }
 
-// systemColumns are the rows of sys.system_columns: of the system views.
+// systemColumns are the rows of sys.system_columns: columns of the system views.
 func systemColumns(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, full := range registry().names {
@@ -235,7 +235,7 @@ func systemColumns(_ context.Context, env *Env) ([]row, error) {
 	return out, nil
 }
 
-// identityColumns are the rows of sys.identity_columns; the last value comes from SQLite.
+// identityColumns are the rows of sys.identity_columns. The last value is read from SQLite.
 func identityColumns(ctx context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, t := range env.tables() {

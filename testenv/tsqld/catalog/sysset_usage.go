@@ -6,15 +6,16 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// usageSets returns the system table about the columns that views name, which INFORMATION_SCHEMA.VIEW_COLUMN_USAGE shows. It is
-// not one of SQL Server's.
+// usageSets returns the system table about the columns in views for
+// INFORMATION_SCHEMA.VIEW_COLUMN_USAGE. SQL Server does not have it.
 func usageSets() []declaration {
 	return []declaration{
 		{name: "sys.spt_view_columns", columns: "view_id int, object_id int, name sysname", rows: viewColumns},
 	}
 }
 
-// viewColumns are the columns of tables and views that the queries of views name anywhere, each once for a view.
+// viewColumns are the columns of tables and views that occur in the queries of views, without
+// duplicates.
 func viewColumns(_ context.Context, env *Env) ([]row, error) {
 	var out []row
 	for _, v := range pick[*View](env.Database) {
@@ -23,7 +24,7 @@ func viewColumns(_ context.Context, env *Env) ([]row, error) {
 		}
 		b, err := syntax.Parse(v.Text, syntax.Options{QuotedIdentifier: v.QuotedIdentifier})
 		if err != nil {
-			continue // a damaged definition, which its use reports
+			continue // damaged definition; its use reports the error
 		}
 		u := usage{db: env.Database, schema: v.DefaultSchema, ctes: map[string]bool{}, seen: map[usedColumn]bool{}}
 		for _, st := range b.Stmts {
@@ -36,12 +37,12 @@ func viewColumns(_ context.Context, env *Env) ([]row, error) {
 	return out, nil
 }
 
-// usage collects the columns that a query names.
+// usage collects the columns that occur in a query.
 type usage struct {
 	db     *Database
-	schema string // of names without one
+	schema string // schema of names without one
 	ctes   map[string]bool
-	scopes [][]usedSource // of the query blocks around the current one; the innermost is last
+	scopes [][]usedSource // sources of the enclosing query blocks; the innermost is last
 	seen   map[usedColumn]bool
 	found  []usedColumn
 }
@@ -52,15 +53,15 @@ type usedColumn struct {
 	name   string
 }
 
-// usedSource is what a query block reads.
+// usedSource is a source of a query block.
 type usedSource struct {
 	alias   string            // folded
-	object  int32             // 0 for derived tables and the like
-	columns map[string]string // names by folded names; nil for derived tables and the like
-	order   []string          // the names in their order
+	object  int32             // 0 for derived tables and similar sources
+	columns map[string]string // names by folded name; nil for derived tables and similar sources
+	order   []string          // names in order
 }
 
-// walk visits a node and what is below it.
+// walk visits a node and its descendants.
 func (u *usage) walk(root syntax.Node) {
 	syntax.Walk(root, func(n syntax.Node) bool {
 		switch n := n.(type) {
@@ -81,7 +82,7 @@ func (u *usage) walk(root syntax.Node) {
 	})
 }
 
-// sources are what a FROM clause reads.
+// sources returns the sources of a FROM clause.
 func (u *usage) sources(from []syntax.TableSource) []usedSource {
 	var out []usedSource
 	for _, f := range from {
@@ -107,7 +108,7 @@ func (u *usage) sources(from []syntax.TableSource) []usedSource {
 	return out
 }
 
-// source is a table or view of FROM.
+// source returns a table or view of FROM.
 func (u *usage) source(n *syntax.TableName) usedSource {
 	s := usedSource{alias: Fold(n.Alias.Name)}
 	if s.alias == "" {
@@ -142,7 +143,7 @@ func (u *usage) source(n *syntax.TableName) usedSource {
 	return s
 }
 
-// add remembers a column.
+// add records a column.
 func (u *usage) add(s usedSource, name string) {
 	c := usedColumn{s.object, name}
 	if s.object != 0 && !u.seen[c] {
@@ -151,7 +152,7 @@ func (u *usage) add(s usedSource, name string) {
 	}
 }
 
-// star is * or t.* of the innermost query block.
+// star records the columns of * or t.* in the innermost query block.
 func (u *usage) star(n *syntax.SelectStar) {
 	if len(u.scopes) == 0 {
 		return
@@ -166,8 +167,9 @@ func (u *usage) star(n *syntax.SelectStar) {
 	}
 }
 
-// column finds what a name means: a column of the innermost query block that has one of that name. A block that reads a derived
-// table is taken to have it, if none of its tables has.
+// column resolves a name to a column of the innermost query block with such a column. If no table
+// of a block has the column and the block reads a derived table, the column is assumed to be one of
+// the derived table.
 func (u *usage) column(n *syntax.ColumnRef) {
 	name, qualifier := Fold(n.Column()), ""
 	if len(n.Parts) > 1 {

@@ -11,7 +11,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// systemViews are the system views in T-SQL by name.
+// systemViews returns the system views in T-SQL by name.
 func systemViews() map[string]*SystemView {
 	views := map[string]*SystemView{}
 	for name, e := range registry().entries {
@@ -22,7 +22,8 @@ func systemViews() map[string]*SystemView {
 	return views
 }
 
-// Every view parses, and is called what its file is called. That it binds is tested in package compile.
+// TestSystemViewsParse: every view parses and has the name of its file. Package compile tests the
+// binding.
 func TestSystemViewsParse(t *testing.T) {
 	for name, v := range systemViews() {
 		b, err := syntax.Parse(v.Text, syntax.DefaultOptions)
@@ -32,7 +33,8 @@ func TestSystemViewsParse(t *testing.T) {
 	}
 }
 
-// TestDocumentedColumns compares the columns of system tables with a list from the documentation: each is there, with its type.
+// TestDocumentedColumns compares the columns of system tables with a list from the documentation.
+// Each column must exist and have the documented type.
 func TestDocumentedColumns(t *testing.T) {
 	text, err := os.ReadFile("testdata/documented.txt")
 	require.NoError(t, err)

@@ -3,29 +3,29 @@ package catalog
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// SQLName is the SQLite alias of the database with the given id.
+// SQLName returns the SQLite alias of a database.
 func SQLName(databaseID int) string { return "d" + strconv.Itoa(databaseID) }
 
-// Table is a user table, a temporary table, the shape of a table variable or of a table type.
+// Table is a user table, a temporary table, or the shape of a table variable or table type.
 type Table struct {
 	Header
-	Columns      []*Column // in order of column_id, which has gaps where columns were dropped
-	Indexes      []*Index  // by IndexID, those of keys included
+	Columns      []*Column // by column_id; dropped columns leave gaps
+	Indexes      []*Index  // by ID, including the indexes of keys
 	ForeignKeys  []*ForeignKey
 	Checks       []*Check
 	Triggers     []*Trigger
 	NextColumnID int
 	NextIndexID  int
-	// LockEscalation is what ALTER TABLE SET (LOCK_ESCALATION) said: 0 TABLE, 1 DISABLE, 2 AUTO. There are no row locks that
-	// could escalate, so it is shown in sys.tables and has no other effect.
+	// LockEscalation is the value of ALTER TABLE SET (LOCK_ESCALATION): 0 TABLE, 1 DISABLE, 2 AUTO.
+	// Only sys.tables shows it: there are no row locks that could escalate.
 	LockEscalation int
-	// SQLName is the SQLite table without its schema, a name that needs no quotes. It is t<ObjectID> in a
-	// database; exec chooses it for temporary tables and table variables, which live in SQLite's temp schema.
+	// SQLName is the name of the SQLite table without its schema. It needs no quotes. In a database
+	// it is t<ObjectID>. For temporary tables and table variables, which are in SQLite's temp
+	// schema, exec chooses the name.
 	SQLName   string
 	Temporary bool
 	Memo      Memo `json:"-"`
@@ -33,11 +33,11 @@ type Table struct {
 
 // Column is a column of a table.
 type Column struct {
-	types.Column        // as clients see it; Identity and Computed agree with the fields below
+	types.Column        // for clients; Identity and Computed agree with the fields below
 	ID           int    // column_id, from 1
-	SQLName      string // SQLite column: c<ID>, or c<ID>_<n> after its storage class changed; "" for a computed column that SQLite does not hold
+	SQLName      string // SQLite column: c<ID>, or c<ID>_<n> after a change of its storage class; "" for a computed column that is not stored in SQLite
 	Collation    string // collation_name of character types, "" for others
-	UserTypeID   int    // of an alias type, sysname being 256; 0 for a system type
+	UserTypeID   int    // of an alias type (256 for sysname); 0 for a system type
 	Auto         *Identity
 	Default      *Default
 	Formula      *Formula
@@ -45,8 +45,8 @@ type Column struct {
 	Sparse       bool
 }
 
-// Identity is IDENTITY(Seed, Increment). Decimal columns have whole numbers only, so int64 is enough for
-// all values that SQLite's counters can reach.
+// Identity is IDENTITY(Seed, Increment). Identity columns of type decimal hold integers, and int64
+// covers all values that SQLite's counters can reach.
 type Identity struct {
 	Seed, Increment int64
 }
@@ -55,45 +55,45 @@ type Identity struct {
 type Default struct {
 	ObjectID   int32
 	Name       string
-	System     bool   // SQL Server made up the name
-	Text       string // as sys.default_constraints shows it, in parentheses
+	System     bool   // the name was generated
+	Text       string // as in sys.default_constraints, in parentheses
 	Created    int64
 	Memo       Memo `json:"-"`
-	References Memo `json:"-"` // the names in the text
+	References Memo `json:"-"` // cached names in the text
 }
 
-// Formula makes a column computed.
+// Formula is the expression of a computed column.
 type Formula struct {
-	Text      string // as sys.computed_columns shows it, in parentheses
+	Text      string // as in sys.computed_columns, in parentheses
 	Persisted bool
-	// SQL is the lowered expression of a generated SQLite column; "" when the expression is expanded
-	// where the column is used, because it is not deterministic.
+	// SQL is the expression of a generated column in SQLite. It is "" for an expression that is not
+	// deterministic; such an expression is evaluated where the column is used.
 	SQL        string
 	Memo       Memo `json:"-"`
-	References Memo `json:"-"` // the names in the text
+	References Memo `json:"-"` // cached names in the text
 }
 
 // Index is an index, including those that implement PRIMARY KEY and UNIQUE.
 type Index struct {
-	ID         int // index_id: 1 clustered, 2 and up the others
+	ID         int // index_id: 1 for the clustered index, 2 and up for others
 	Name       string
 	Unique     bool
 	Clustered  bool
 	Disabled   bool
 	Columns    []IndexColumn
-	Included   []int  // column ids
-	Filter     string // text of WHERE, in parentheses; "" without
-	FilterSQL  string // lowered text
+	Included   []int  // column IDs
+	Filter     string // text of WHERE, in parentheses; "" without WHERE
+	FilterSQL  string // filter in SQLite's SQL
 	IgnoreDups bool   // IGNORE_DUP_KEY = ON
 	FillFactor int
-	// Options that nothing reads but the catalog views.
+	// Options that only the catalog views show.
 	Padded      bool // PAD_INDEX
 	NoRowLocks  bool // ALLOW_ROW_LOCKS = OFF
 	NoPageLocks bool // ALLOW_PAGE_LOCKS = OFF
 	NoRecompute bool // STATISTICS_NORECOMPUTE
 	Sequential  bool // OPTIMIZE_FOR_SEQUENTIAL_KEY
-	Key         *Key // set when it implements a constraint
-	// RowID says that the index is the SQLite rowid (INTEGER PRIMARY KEY) and no SQLite index exists.
+	Key         *Key // set if the index implements a constraint
+	// RowID is set if the index is SQLite's rowid (INTEGER PRIMARY KEY), without a SQLite index.
 	RowID bool
 }
 
@@ -106,16 +106,16 @@ type IndexColumn struct {
 // Key is a PRIMARY KEY or UNIQUE constraint.
 type Key struct {
 	ObjectID int32
-	Name     string // the same as that of the index
+	Name     string // name of the index
 	Primary  bool
-	System   bool // SQL Server made up the name
+	System   bool // the name was generated
 	Created  int64
 }
 
-// Action is what a foreign key does when the referenced row goes or changes.
+// Action is the action of a foreign key when the referenced row is deleted or updated.
 type Action uint8
 
-// Actions, numbered as sys.foreign_keys.delete_referential_action.
+// Actions as in sys.foreign_keys.delete_referential_action.
 const (
 	NoAction Action = iota
 	Cascade
@@ -123,15 +123,15 @@ const (
 	SetDefault
 )
 
-// ForeignKey is a FOREIGN KEY constraint; both tables are in the same database.
+// ForeignKey is a FOREIGN KEY constraint. Both tables are in the same database.
 type ForeignKey struct {
 	ObjectID   int32
 	Name       string
 	System     bool
-	Columns    []int // column ids of this table
-	Referenced int32 // object id
-	RefColumns []int // column ids of the referenced table
-	RefIndexID int   // key_index_id: the unique index that it relies on
+	Columns    []int // column IDs of this table
+	Referenced int32 // object ID
+	RefColumns []int // column IDs of the referenced table
+	RefIndexID int   // key_index_id: the referenced unique index
 	OnDelete   Action
 	OnUpdate   Action
 	Disabled   bool // NOCHECK CONSTRAINT
@@ -144,17 +144,17 @@ type Check struct {
 	ObjectID   int32
 	Name       string
 	System     bool
-	ColumnID   int    // parent_column_id of a constraint written on one column, else 0
-	Text       string // as sys.check_constraints shows it, in parentheses
-	SQL        string // lowered text; SQLite evaluates it
+	ColumnID   int    // parent_column_id of a column constraint, otherwise 0
+	Text       string // as in sys.check_constraints, in parentheses
+	SQL        string // condition in SQLite's SQL
 	Disabled   bool
 	NotTrusted bool
 	Created    int64
 	Memo       Memo `json:"-"`
-	References Memo `json:"-"` // the names in the text
+	References Memo `json:"-"` // cached names in the text
 }
 
-// Trigger is a DML trigger. The server keeps its definition and refuses statements that would fire it.
+// Trigger is a DML trigger. The server stores its definition; statements that would fire it fail.
 type Trigger struct {
 	ObjectID  int32
 	Name      string
@@ -167,15 +167,16 @@ type Trigger struct {
 	Modified  int64
 }
 
-// Constraint is a constraint of a table as found by name or id.
+// Constraint identifies a constraint of a table.
 type Constraint struct {
-	Table    int32 // object id
+	Table    int32 // object ID
 	ObjectID int32
 	Name     string
 	Kind     Kind // KindPrimaryKey, KindUnique, KindForeignKey, KindCheck, KindDefault or KindTrigger
 }
 
-// Constraint finds a constraint or trigger, which share the namespace of objects; ok is false if there is none.
+// Constraint returns the constraint or trigger with a schema and a name. Constraints and objects
+// share a namespace.
 func (d *Database) Constraint(schema, name string) (Constraint, bool) {
 	s := d.Schema(schema)
 	if s == nil {
@@ -185,14 +186,14 @@ func (d *Database) Constraint(schema, name string) (Constraint, bool) {
 	return c, ok
 }
 
-// ConstraintByID finds a constraint by object id, for messages about violations.
+// ConstraintByID returns the constraint with an object ID, for messages about violations.
 func (d *Database) ConstraintByID(id int32) (Constraint, bool) {
 	c, ok := d.constraints[id]
 	return c, ok
 }
 
-// Taken reports whether a name is in use by an object or constraint of a schema, so that CREATE must
-// answer 2714.
+// Taken reports whether an object or constraint of a schema has a name. CREATE fails with error
+// 2714 then.
 func (d *Database) Taken(schema, name string) bool {
 	_, constraint := d.Constraint(schema, name)
 	return constraint || d.Object(schema, name) != nil
@@ -219,7 +220,7 @@ func (t *Table) ColumnByID(id int) *Column {
 	return nil
 }
 
-// ColumnBySQLName finds a column by the name that SQLite's messages use; nil if there is none.
+// ColumnBySQLName returns the column with a name in SQLite's messages, or nil.
 func (t *Table) ColumnBySQLName(name string) *Column {
 	for _, c := range t.Columns {
 		if c.SQLName == name {
@@ -229,7 +230,7 @@ func (t *Table) ColumnBySQLName(name string) *Column {
 	return nil
 }
 
-// IdentityColumn is the column with IDENTITY; nil if there is none.
+// IdentityColumn returns the column with IDENTITY, or nil.
 func (t *Table) IdentityColumn() *Column {
 	for _, c := range t.Columns {
 		if c.Auto != nil {
@@ -239,7 +240,7 @@ func (t *Table) IdentityColumn() *Column {
 	return nil
 }
 
-// RowVersionColumn is the rowversion column; nil if there is none.
+// RowVersionColumn returns the rowversion column, or nil.
 func (t *Table) RowVersionColumn() *Column {
 	for _, c := range t.Columns {
 		if c.Type.ID == types.RowVersion {
@@ -249,7 +250,7 @@ func (t *Table) RowVersionColumn() *Column {
 	return nil
 }
 
-// PrimaryKey is the index of the primary key; nil if there is none.
+// PrimaryKey returns the index of the primary key, or nil.
 func (t *Table) PrimaryKey() *Index {
 	for _, ix := range t.Indexes {
 		if ix.Key != nil && ix.Key.Primary {
@@ -259,8 +260,8 @@ func (t *Table) PrimaryKey() *Index {
 	return nil
 }
 
-// RowIDColumn is the column that is SQLite's rowid, or nil. SQLite would make up a value where NULL is
-// inserted into it, so that inserting statements must check for NULL themselves.
+// RowIDColumn returns the column that is SQLite's rowid, or nil. SQLite replaces a NULL in this
+// column by a generated value, so that INSERT statements must check for NULL themselves.
 func (t *Table) RowIDColumn() *Column {
 	for _, ix := range t.Indexes {
 		if ix.RowID {
@@ -291,7 +292,7 @@ func (t *Table) IndexByID(id int) *Index {
 	return nil
 }
 
-// SQLIndex is the name of the SQLite index of ix; "" when the rowid does its work.
+// SQLIndex returns the name of the SQLite index of ix, or "" if ix is the rowid.
 func (t *Table) SQLIndex(ix *Index) string {
 	if ix.RowID {
 		return ""
@@ -302,8 +303,8 @@ func (t *Table) SQLIndex(ix *Index) string {
 	return fmt.Sprintf("i_%s_%d", t.SQLName, ix.ID)
 }
 
-// ForeignKeyAt is the foreign key that SQLite knows under a number, as [store.Conn.FindForeignKey] returns it:
-// SQLite numbers those of a table from the last one; nil if there is none.
+// ForeignKeyAt returns the foreign key with an index of [store.Conn.FindForeignKey], or nil. SQLite
+// numbers the foreign keys of a table from the last to the first.
 func (t *Table) ForeignKeyAt(index int) *ForeignKey {
 	for i := len(t.ForeignKeys) - 1; i >= 0; i-- {
 		if t.ForeignKeys[i].Disabled {
@@ -317,21 +318,9 @@ func (t *Table) ForeignKeyAt(index int) *ForeignKey {
 	return nil
 }
 
-// TableBySQLName finds the table that SQLite calls t<object id>; nil if there is none.
-func (d *Database) TableBySQLName(name string) *Table {
-	digits, ok := strings.CutPrefix(name, "t")
-	if !ok {
-		return nil
-	}
-	id, err := strconv.ParseInt(digits, 10, 32)
-	if err != nil {
-		return nil
-	}
-	return d.TableByID(int32(id))
-}
-
-// NeedsOptions reports an index on a computed column or a filtered one, whose keys depend on SET options: statements that change the table
-// need the right ones (error 1934).
+// NeedsOptions reports whether the table has an index on a computed column or a filtered index.
+// Their keys depend on SET options, so that statements that change the table need the right options
+// (error 1934).
 func (t *Table) NeedsOptions() bool {
 	for _, ix := range t.Indexes {
 		if ix.Disabled {

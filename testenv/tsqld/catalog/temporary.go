@@ -8,32 +8,32 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// TempTable is a temporary table as the views of tempdb show it.
+// TempTable is a temporary table as shown in the views of tempdb.
 type TempTable struct {
 	Table    *Table
-	Number   int32       // of the table, from 1, for names and object ids
-	Identity types.Value // the identity value given last, an int64; nil before the first
+	Number   int32       // number of the table, from 1, for names and object IDs
+	Identity types.Value // last identity value, an int64; nil before the first
 }
 
-// Lengths of the name of a temporary table in tempdb: that of the name in characters, and of the number at its end.
+// Lengths of the name of a temporary table in tempdb and of the number at its end, in characters.
 const (
 	tempNameLength   = 128
 	tempNumberLength = 12
 )
 
-// TempName is the name of a temporary table in tempdb: filled up with underscores, with a number at the end
-// (documentation of CREATE TABLE, "Temporary tables").
+// TempName returns the name of a temporary table in tempdb: padded with underscores and followed by
+// a number (documentation of CREATE TABLE, "Temporary tables").
 func TempName(name string, number int32) string {
 	return name + strings.Repeat("_", max(tempNameLength-tempNumberLength-len([]rune(name)), 0)) + fmt.Sprintf("%0*X", tempNumberLength, number)
 }
 
-// Object ids of the constraints of temporary tables, which have none in their definitions.
+// Object IDs of the constraints of temporary tables, whose definitions do not have them.
 const (
 	firstTempConstraint = -1_500_000_000
-	tempConstraints     = 200 // a table
+	tempConstraints     = 200 // for each table
 )
 
-// WithTemporary is tempdb with the temporary tables of a session among its own objects.
+// WithTemporary returns tempdb with the temporary tables of a session.
 func (d *Database) WithTemporary(tables []TempTable) *Database {
 	if len(tables) == 0 {
 		return d
@@ -70,7 +70,7 @@ func (d *Database) WithTemporary(tables []TempTable) *Database {
 	return &c
 }
 
-// rowSource is where SQLite keeps the rows of a table.
+// rowSource returns the SQLite table with the rows of a table.
 func (env *Env) rowSource(t *Table) string {
 	if t.Temporary {
 		return "temp." + t.SQLName
@@ -78,7 +78,7 @@ func (env *Env) rowSource(t *Table) string {
 	return env.Database.SQLName() + "." + t.SQLName
 }
 
-// lastIdentity is the identity value that a temporary table gave last.
+// lastIdentity returns the last identity value of a temporary table.
 func (env *Env) lastIdentity(t *Table) types.Value {
 	for _, temp := range env.Temporary {
 		if temp.Table.ObjectID == t.ObjectID {

@@ -235,7 +235,7 @@ func withValues(def *syntax.TableDef, column string) bool {
 }
 
 // fillNew returns the value of a new column in existing rows.
-func (r *run) fillNew(b *builder, old *catalog.Table, c *catalog.Column, withValues bool) (catalog.Fill, error) {
+func (r *run) fillNew(b *builder, old *catalog.Table, c *catalog.Column, applyDefault bool) (catalog.Fill, error) {
 	switch {
 	case c.Formula != nil:
 		return catalog.Fill{}, nil
@@ -258,7 +258,7 @@ func (r *run) fillNew(b *builder, old *catalog.Table, c *catalog.Column, withVal
 		return catalog.Fill{SQL: "?1 + (row_number() OVER () - 1) * ?2", Args: []types.Value{c.Auto.Seed, c.Auto.Increment}}, nil
 	case c.Type.ID == types.RowVersion:
 		return catalog.Fill{SQL: "fnv('rv|" + strings.TrimPrefix(b.d.SQLName(), "d") + "')"}, nil
-	case c.Default != nil && (!c.Nullable || withValues):
+	case c.Default != nil && (!c.Nullable || applyDefault):
 		e, err := syntax.ParseExpr(c.Default.Text, syntax.DefaultOptions)
 		if err != nil {
 			return catalog.Fill{}, err

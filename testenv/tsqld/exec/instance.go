@@ -231,7 +231,7 @@ func (s *Session) authenticate(snap *catalog.Snapshot, l Login) error {
 	right := s.inst.check(hash, l.Password)
 	switch {
 	case login == nil && (user == nil || len(hash) == 0):
-		return &LoginError{mserr.LoginFailed(l.User), "no login of that name"}
+		return &LoginError{mserr.LoginFailed(l.User), "unknown login"}
 	case !right:
 		return &LoginError{mserr.LoginFailed(l.User), "wrong password"}
 	case login == nil:

@@ -30,17 +30,17 @@ func TestUnknownLoginsCostAsMuchAsKnownOnes(t *testing.T) {
 		login  Login
 		reason string
 	}{
-		"unknown":                   {Login{User: "nobody"}, "no login of that name"},
-		"unknown, with a database":  {Login{User: "nobody", Database: "c"}, "no login of that name"},
-		"unknown, and its database": {Login{User: "nobody", Database: "none"}, "no login of that name"},
+		"unknown":                   {Login{User: "nobody"}, "unknown login"},
+		"unknown, with a database":  {Login{User: "nobody", Database: "c"}, "unknown login"},
+		"unknown, and its database": {Login{User: "nobody", Database: "none"}, "unknown login"},
 		"sa":                        {Login{User: "sa"}, "wrong password"},
 		"known":                     {Login{User: "ann"}, "wrong password"},
 		"known, with a database":    {Login{User: "ann", Database: "c"}, "wrong password"},
 		"disabled":                  {Login{User: "stopped"}, "wrong password"},
 		"disabled, right":           {Login{User: "stopped", Password: "Right-1"}, "the login is disabled"},
 		"contained":                 {Login{User: "guest1", Database: "c"}, "wrong password"},
-		"without login":             {Login{User: "bare", Database: "c"}, "no login of that name"},
-		"a role":                    {Login{User: "r", Database: "c"}, "no login of that name"},
+		"without login":             {Login{User: "bare", Database: "c"}, "unknown login"},
+		"a role":                    {Login{User: "r", Database: "c"}, "unknown login"},
 	} {
 		calls = 0
 		if c.login.Password == "" {

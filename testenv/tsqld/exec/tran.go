@@ -85,7 +85,7 @@ func (s *Session) enlist(ctx context.Context, ids ...int) error { return s.enlis
 
 // errSkipped is the error of a READPAST statement that would have to wait for a writer lock: see
 // [Session.lockPast].
-var errSkipped = errors.New("another session writes")
+var errSkipped = errors.New("statement would wait for another session")
 
 // enlistPast is enlist for a statement that does not wait for the databases in past.
 func (s *Session) enlistPast(ctx context.Context, ids, past []int) error {

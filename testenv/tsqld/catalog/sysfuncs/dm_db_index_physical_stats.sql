@@ -1,8 +1,9 @@
 CREATE FUNCTION sys.dm_db_index_physical_stats(@database_id smallint = NULL, @object_id int = NULL, @index_id int = NULL, @partition_number int = NULL, @mode nvarchar(20) = NULL)
 RETURNS TABLE
 AS
--- Documentation: sys.dm_db_index_physical_stats. There is one row for an index, of its leaf level. Columns that SQL Server fills only in the modes SAMPLED and DETAILED are
--- NULL, except the number of rows; SQLite keeps no other numbers about fragmentation, so that these are NULL too.
+-- Documentation: sys.dm_db_index_physical_stats. Each index has one row, for its leaf level. The columns
+-- of the modes SAMPLED and DETAILED are NULL, except the number of rows. The columns about fragmentation are NULL,
+-- because SQLite does not measure it.
 RETURN (
     SELECT CAST(DB_ID() AS smallint) AS database_id, p.object_id, p.index_id, p.partition_number,
         CAST(CASE p.index_id WHEN 0 THEN 'HEAP' WHEN 1 THEN 'CLUSTERED INDEX' ELSE 'NONCLUSTERED INDEX' END AS nvarchar(60)) AS index_type_desc, CAST('IN_ROW_DATA' AS nvarchar(60)) AS alloc_unit_type_desc,

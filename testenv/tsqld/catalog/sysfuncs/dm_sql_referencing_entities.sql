@@ -1,7 +1,8 @@
 CREATE FUNCTION sys.dm_sql_referencing_entities(@name nvarchar(517), @class nvarchar(60))
 RETURNS TABLE
 AS
--- Documentation: sys.dm_sql_referencing_entities. A name that EXECUTE resolves by its caller is taken to be any of that name.
+-- Documentation: sys.dm_sql_referencing_entities. A caller-dependent name in EXECUTE matches every
+-- object with that name.
 RETURN (
     SELECT CAST(SCHEMA_NAME(o.schema_id) AS sysname) AS referencing_schema_name, o.name AS referencing_entity_name, o.object_id AS referencing_id, d.referencing_class, d.referencing_class_desc,
         CAST(MAX(CAST(d.is_caller_dependent AS int)) AS bit) AS is_caller_dependent

@@ -2,7 +2,8 @@ CREATE FUNCTION sys.fn_listextendedproperty(@name sysname = NULL, @level0type va
     @level1type varchar(128) = NULL, @level1name sysname = NULL, @level2type varchar(128) = NULL, @level2name sysname = NULL)
 RETURNS TABLE
 AS
--- Documentation: sys.fn_listextendedproperty. A name that is NULL stands for all of its type, at the last level that is given.
+-- Documentation: sys.fn_listextendedproperty. A NULL name at the last given level matches all
+-- objects of its type.
 RETURN (
     SELECT CAST(COALESCE(p.level2type, p.level1type, p.level0type) AS sysname) AS objtype, CAST(COALESCE(p.level2name, p.level1name, p.level0name) AS sysname) AS objname, p.name, p.value
     FROM sys.spt_extended_properties AS p

@@ -1,5 +1,5 @@
 CREATE VIEW sys.spt_columns_odbc_view AS
--- The columns of tables, views and table-valued functions as sp_columns and its variants show them.
+-- The columns of tables, views and table-valued functions for sp_columns and its variants.
 SELECT o.object_id, CAST(DB_NAME() AS sysname) AS TABLE_QUALIFIER, CAST(SCHEMA_NAME(o.schema_id) AS sysname) AS TABLE_OWNER, o.name AS TABLE_NAME, c.name AS COLUMN_NAME,
     t.data_type, t.data_type_2, t.data_type_28,
     CAST(CASE WHEN t.is_identity = 0 THEN t.type_name WHEN t.system_type_id IN (106, 108) THEN t.type_name + N'() identity' ELSE t.type_name + N' identity' END AS sysname) AS TYPE_NAME,

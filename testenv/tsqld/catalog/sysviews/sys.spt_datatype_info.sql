@@ -1,6 +1,7 @@
 CREATE VIEW sys.spt_datatype_info AS
--- The types as ODBC names them (documentation: sp_datatype_info; ODBC, SQLGetTypeInfo). data_type is of ODBC 3, data_type_2 of ODBC 2,
--- data_type_28 what clients older than SQL Server 2008 are told. length is the transfer size, NULL where it depends on the column.
+-- The types of ODBC (documentation: sp_datatype_info; ODBC, SQLGetTypeInfo). data_type is for ODBC 3, data_type_2 for
+-- ODBC 2, data_type_28 for clients older than SQL Server 2008. length is the transfer size, NULL if it depends on the
+-- column.
 SELECT system_type_id, name, data_type, data_type_2, data_type_28, precision, precision_2, length, literal_prefix, literal_suffix, create_params, nullable, searchable,
     is_unsigned, is_money, auto_increment, minimum_scale, maximum_scale, sql_data_type, sql_datetime_sub, radix, usertype, ss_type, ss_type_null
 FROM (VALUES

@@ -1,5 +1,6 @@
 CREATE VIEW sys.spt_extended_properties AS
--- The extended properties by the types and names of the levels of what has them (documentation: sp_addextendedproperty).
+-- The extended properties with the types and names of the levels of their owners (documentation:
+-- sp_addextendedproperty).
 SELECT p.name, p.value, CAST(NULL AS varchar(128)) AS level0type, CAST(NULL AS sysname) AS level0name, CAST(NULL AS varchar(128)) AS level1type, CAST(NULL AS sysname) AS level1name,
     CAST(NULL AS varchar(128)) AS level2type, CAST(NULL AS sysname) AS level2name
 FROM sys.extended_properties AS p

@@ -1,6 +1,6 @@
 CREATE VIEW sys.spt_typed_odbc_view AS
--- What ODBC tells of every column and parameter that has a type: object_id with the column's id, or with the parameter's as a negative number.
--- The size of a column of unlimited length is 0 (documentation: SQL Server Native Client, "Large value types").
+-- The ODBC properties of all columns and parameters, by object_id and the ID of the column or the negated ID of the
+-- parameter. The size of a column of unlimited length is 0 (documentation: SQL Server Native Client, "Large value types").
 SELECT x.object_id, x.ordinal, x.name, x.is_nullable, x.is_identity, x.type_name,
     d.data_type, d.data_type_2, CASE WHEN x.max_length = -1 AND d.system_type_id = 167 THEN -1 WHEN x.max_length = -1 AND d.system_type_id = 231 THEN -10
         WHEN x.max_length = -1 AND d.system_type_id = 165 THEN -4 ELSE d.data_type_28 END AS data_type_28,

@@ -1,6 +1,7 @@
 CREATE PROCEDURE sys.sp_column_privileges @table_name sysname, @table_owner sysname = NULL, @table_qualifier sysname = NULL, @column_name nvarchar(384) = NULL
 AS
--- Documentation: sp_column_privileges; ODBC, SQLColumnPrivileges. What is granted on a table is granted on its columns; the owner has all without a grant.
+-- Documentation: sp_column_privileges; ODBC, SQLColumnPrivileges. A grant on a table
+-- applies to its columns. The owner has all permissions without a grant.
 IF @table_qualifier <> DB_NAME()
 BEGIN
     RAISERROR(15250, -1, -1);

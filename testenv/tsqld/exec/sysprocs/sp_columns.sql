@@ -1,8 +1,8 @@
 CREATE PROCEDURE sys.sp_columns
     @table_name nvarchar(384), @table_owner nvarchar(384) = NULL, @table_qualifier sysname = NULL, @column_name nvarchar(384) = NULL, @ODBCVer int = 2, @fUsePattern bit = 1
 AS
--- Documentation: sp_columns; ODBC, SQLColumns. Clients older than SQL Server 2005 are told of no type that they
--- do not know: the new dates are nvarchar, and what has no limit is text, ntext or image.
+-- Documentation: sp_columns; ODBC, SQLColumns. For clients older than SQL Server 2005, newer types
+-- are replaced: the date types of 2008 by nvarchar, and types without a limit by text, ntext or image.
 IF @table_qualifier <> DB_NAME()
 BEGIN
     IF @table_qualifier = N''

@@ -1,7 +1,8 @@
 CREATE PROCEDURE sys.sp_columns_100
     @table_name nvarchar(384), @table_owner nvarchar(384) = NULL, @table_qualifier sysname = NULL, @column_name nvarchar(384) = NULL, @NameScope int = 0, @ODBCVer int = 2, @fUsePattern bit = 1
 AS
--- Documentation: sp_columns; ODBC, SQLColumns. @NameScope is 0 for tables and views, the only scope that has columns here.
+-- Documentation: sp_columns; ODBC, SQLColumns. @NameScope is 0 for tables and views, the only scope
+-- with columns here.
 IF @table_qualifier <> DB_NAME()
 BEGIN
     IF @table_qualifier = N''

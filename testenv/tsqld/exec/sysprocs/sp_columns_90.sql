@@ -1,7 +1,7 @@
 CREATE PROCEDURE sys.sp_columns_90
     @table_name nvarchar(384), @table_owner nvarchar(384) = NULL, @table_qualifier sysname = NULL, @column_name nvarchar(384) = NULL, @ODBCVer int = 2, @fUsePattern bit = 1
 AS
--- Documentation: sp_columns; ODBC, SQLColumns. For clients of SQL Server 2005, which does not know the new dates.
+-- Documentation: sp_columns; ODBC, SQLColumns. For clients of SQL Server 2005, which does not have the date types of 2008.
 IF @table_qualifier <> DB_NAME()
 BEGIN
     IF @table_qualifier = N''

@@ -1,8 +1,9 @@
 CREATE PROCEDURE sys.sp_columns_managed
     @Catalog sysname = NULL, @Owner sysname = NULL, @Table sysname = NULL, @Column sysname = NULL, @SchemaType int = 0
 AS
--- SqlConnection.GetSchema: @SchemaType is 0 for its collection Columns, 1 for AllColumns, 2 for ColumnSetColumns
--- (documentation: SQL Server schema collections). Columns leaves out the sparse columns of a table with a column set; there are no column sets.
+-- SqlConnection.GetSchema: @SchemaType is 0 for the collection Columns, 1 for AllColumns, 2 for ColumnSetColumns
+-- (documentation: SQL Server schema collections). In SQL Server, Columns leaves out the sparse columns of tables with a
+-- column set. There are no column sets here.
 SELECT i.TABLE_CATALOG, i.TABLE_SCHEMA, i.TABLE_NAME, i.COLUMN_NAME, i.ORDINAL_POSITION, i.COLUMN_DEFAULT, i.IS_NULLABLE, i.DATA_TYPE, i.CHARACTER_MAXIMUM_LENGTH, i.CHARACTER_OCTET_LENGTH,
     i.NUMERIC_PRECISION, i.NUMERIC_PRECISION_RADIX, i.NUMERIC_SCALE, i.DATETIME_PRECISION, i.CHARACTER_SET_CATALOG, i.CHARACTER_SET_SCHEMA, i.CHARACTER_SET_NAME, i.COLLATION_CATALOG,
     CAST(c.is_sparse AS bit) AS IS_SPARSE, CAST(c.is_column_set AS bit) AS IS_COLUMN_SET, CAST(c.is_filestream AS bit) AS IS_FILESTREAM

@@ -1,6 +1,7 @@
 CREATE PROCEDURE sys.sp_datatype_info @data_type int = 0, @ODBCVer tinyint = 2
 AS
--- Documentation: sp_datatype_info; ODBC, SQLGetTypeInfo. Clients older than SQL Server 2005 are told of no type that they do not know.
+-- Documentation: sp_datatype_info; ODBC, SQLGetTypeInfo. For clients older than
+-- SQL Server 2005, newer types are left out.
 SELECT CAST(TYPE_NAME AS sysname) AS TYPE_NAME, CAST(DATA_TYPE AS smallint) AS DATA_TYPE, CAST(PRECISION AS int) AS PRECISION, CAST(literal_prefix AS varchar(32)) AS LITERAL_PREFIX,
     CAST(literal_suffix AS varchar(32)) AS LITERAL_SUFFIX, CAST(create_params AS varchar(32)) AS CREATE_PARAMS, CAST(nullable AS smallint) AS NULLABLE,
     CAST(CASE WHEN searchable IN (1, 3) AND system_type_id IN (35, 99, 167, 175, 231, 239) AND N'a' COLLATE DATABASE_DEFAULT <> N'A' COLLATE DATABASE_DEFAULT OR system_type_id = 241 THEN 1 ELSE 0 END AS smallint) AS CASE_SENSITIVE,

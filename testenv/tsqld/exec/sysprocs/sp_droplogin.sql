@@ -1,6 +1,6 @@
 CREATE PROCEDURE sys.sp_droplogin @loginame sysname
 AS
--- Documentation: sp_droplogin, which stands for DROP LOGIN.
+-- Documentation: sp_droplogin: equivalent to DROP LOGIN.
 DECLARE @text nvarchar(max) = N'DROP LOGIN ' + QUOTENAME(@loginame);
 EXEC (@text);
 RETURN @@ERROR;

@@ -1,6 +1,6 @@
 CREATE PROCEDURE sys.sp_droprole @rolename sysname
 AS
--- Documentation: sp_droprole, which stands for DROP ROLE.
+-- Documentation: sp_droprole: equivalent to DROP ROLE.
 DECLARE @text nvarchar(max) = N'DROP ROLE ' + QUOTENAME(@rolename);
 EXEC (@text);
 RETURN @@ERROR;

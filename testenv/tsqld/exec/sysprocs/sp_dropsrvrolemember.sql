@@ -1,6 +1,6 @@
 CREATE PROCEDURE sys.sp_dropsrvrolemember @loginame sysname, @rolename sysname
 AS
--- Documentation: sp_dropsrvrolemember, which stands for ALTER SERVER ROLE.
+-- Documentation: sp_dropsrvrolemember: equivalent to ALTER SERVER ROLE.
 DECLARE @text nvarchar(max) = N'ALTER SERVER ROLE ' + QUOTENAME(@rolename) + N' DROP MEMBER ' + QUOTENAME(@loginame);
 EXEC (@text);
 RETURN @@ERROR;

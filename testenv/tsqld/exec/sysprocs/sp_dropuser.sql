@@ -1,6 +1,6 @@
 CREATE PROCEDURE sys.sp_dropuser @name_in_db sysname
 AS
--- Documentation: sp_dropuser, which stands for DROP USER.
+-- Documentation: sp_dropuser: equivalent to DROP USER.
 DECLARE @text nvarchar(max) = N'DROP USER ' + QUOTENAME(@name_in_db);
 EXEC (@text);
 RETURN @@ERROR;

@@ -1,6 +1,6 @@
 CREATE PROCEDURE sys.sp_help @objname nvarchar(776) = NULL
 AS
--- Documentation: sp_help. Objects are of the current database.
+-- Documentation: sp_help. Only objects of the current database are found.
 SET NOCOUNT ON;
 IF @objname IS NULL
 BEGIN

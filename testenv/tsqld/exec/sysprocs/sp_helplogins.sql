@@ -1,6 +1,6 @@
 CREATE PROCEDURE sys.sp_helplogins @LoginNamePattern sysname = NULL
 AS
--- Documentation: sp_helplogins. The second result set is about the users of all databases that the caller may use.
+-- Documentation: sp_helplogins. The second result set has the users in all databases that the caller may use.
 SET NOCOUNT ON;
 IF @LoginNamePattern IS NOT NULL AND NOT EXISTS (SELECT * FROM sys.server_principals WHERE name = @LoginNamePattern AND type = 'S')
 BEGIN

@@ -1,6 +1,6 @@
 CREATE PROCEDURE sys.sp_helpsrvrole @srvrolename sysname = NULL
 AS
--- Documentation: sp_helpsrvrole. The descriptions are those of the page.
+-- Documentation: sp_helpsrvrole. The descriptions are those of the documentation.
 IF @srvrolename IS NOT NULL AND NOT EXISTS (SELECT * FROM sys.server_principals WHERE name = @srvrolename AND type = 'R')
 BEGIN
     RAISERROR(15409, -1, -1, @srvrolename);

@@ -1,6 +1,6 @@
 CREATE PROCEDURE sys.sp_helpuser @name_in_db sysname = NULL
 AS
--- Documentation: sp_helpuser. Of a role, its members.
+-- Documentation: sp_helpuser. For a role it returns the members.
 IF EXISTS (SELECT * FROM sys.database_principals WHERE name = @name_in_db AND type = 'R')
 BEGIN
     SELECT CAST(r.name AS sysname) AS Role_name, r.principal_id AS Role_id, CAST(u.name AS sysname) AS Users_in_role, u.principal_id AS Userid

@@ -1,6 +1,7 @@
 CREATE PROCEDURE sys.sp_indexcolumns_managed @Catalog sysname = NULL, @Owner sysname = NULL, @Table sysname = NULL, @ConstraintName sysname = NULL, @Column sysname = NULL
 AS
--- SqlConnection.GetSchema, its collection IndexColumns (documentation: SQL Server schema collections). KeyType is the number of the column's type.
+-- For the collection IndexColumns of SqlConnection.GetSchema (documentation: SQL Server schema collections). KeyType is
+-- the number of the column's type.
 SELECT CAST(DB_NAME() AS sysname) AS constraint_catalog, s.name AS constraint_schema, i.name AS constraint_name, CAST(DB_NAME() AS sysname) AS table_catalog, s.name AS table_schema,
     t.name AS table_name, c.name AS column_name, CAST(x.key_ordinal AS int) AS ordinal_position, c.system_type_id AS KeyType, i.name AS index_name
 FROM sys.indexes AS i

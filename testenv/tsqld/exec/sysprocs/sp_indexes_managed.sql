@@ -1,6 +1,6 @@
 CREATE PROCEDURE sys.sp_indexes_managed @Catalog sysname = NULL, @Owner sysname = NULL, @Table sysname = NULL, @Name sysname = NULL
 AS
--- SqlConnection.GetSchema, its collection Indexes (documentation: SQL Server schema collections).
+-- For the collection Indexes of SqlConnection.GetSchema (documentation: SQL Server schema collections).
 SELECT CAST(DB_NAME() AS sysname) AS constraint_catalog, s.name AS constraint_schema, i.name AS constraint_name, CAST(DB_NAME() AS sysname) AS table_catalog, s.name AS table_schema,
     t.name AS table_name, i.name AS index_name, i.type_desc
 FROM sys.indexes AS i

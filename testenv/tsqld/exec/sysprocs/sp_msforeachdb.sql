@@ -1,7 +1,8 @@
 CREATE PROCEDURE sys.sp_MSforeachdb
     @command1 nvarchar(2000), @replacechar nchar(1) = N'?', @command2 nvarchar(2000) = NULL, @command3 nvarchar(2000) = NULL, @precommand nvarchar(2000) = NULL, @postcommand nvarchar(2000) = NULL
 AS
--- Undocumented, and widely used: runs up to three commands for each database that the caller may use; @replacechar stands for its name.
+-- Undocumented but widely used: executes up to three commands for each database that the caller may use. @replacechar is
+-- replaced by the name of the database.
 DECLARE @names TABLE (position int IDENTITY PRIMARY KEY, name nvarchar(517) NOT NULL);
 DECLARE @position int = 1, @name nvarchar(517), @text nvarchar(max);
 SET NOCOUNT ON;

@@ -1,6 +1,6 @@
 CREATE PROCEDURE sys.sp_revokedbaccess @name_in_db sysname
 AS
--- Documentation: sp_revokedbaccess, which stands for DROP USER.
+-- Documentation: sp_revokedbaccess: equivalent to DROP USER.
 DECLARE @text nvarchar(max) = N'DROP USER ' + QUOTENAME(@name_in_db);
 EXEC (@text);
 RETURN @@ERROR;

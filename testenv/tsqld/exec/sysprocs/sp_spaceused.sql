@@ -1,6 +1,6 @@
 CREATE PROCEDURE sys.sp_spaceused @objname nvarchar(776) = NULL, @updateusage varchar(5) = 'false', @mode varchar(11) = 'ALL', @oneresultset bit = 0, @include_total_xtp_storage bit = 0
 AS
--- Documentation: sp_spaceused. The numbers are always current, whatever @updateusage says; no table has space in reserve.
+-- Documentation: sp_spaceused. The numbers are always current, regardless of @updateusage. Tables have no reserved space.
 SET NOCOUNT ON;
 DECLARE @id int, @database sysname = DB_NAME(), @data bigint, @index bigint, @size bigint, @log bigint;
 IF @objname IS NOT NULL

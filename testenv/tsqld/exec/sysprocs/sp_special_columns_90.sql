@@ -23,7 +23,7 @@ BEGIN
     RETURN 1;
 END
 DECLARE @id int = OBJECT_ID(CASE WHEN @table_owner IS NULL THEN QUOTENAME(@table_name) ELSE QUOTENAME(@table_owner) + N'.' + QUOTENAME(@table_name) END);
--- The best way to name a row is the primary key, else the unique index of the fewest columns that has no filter.
+-- The best row identifier is the primary key, or else the unfiltered unique index with the fewest columns.
 DECLARE @index int = (
     SELECT TOP (1) i.index_id
     FROM sys.indexes AS i

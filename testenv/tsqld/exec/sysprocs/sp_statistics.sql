@@ -1,7 +1,8 @@
 CREATE PROCEDURE sys.sp_statistics
     @table_name sysname, @table_owner sysname = NULL, @table_qualifier sysname = NULL, @index_name sysname = N'%', @is_unique char(1) = 'N', @accuracy char(1) = 'Q'
 AS
--- Documentation: sp_statistics; ODBC, SQLStatistics. The numbers are always current, whatever @accuracy asks for; pages are not known.
+-- Documentation: sp_statistics; ODBC, SQLStatistics. The numbers are always current, regardless of @accuracy.
+-- The number of pages is unknown.
 IF @table_qualifier <> DB_NAME()
 BEGIN
     RAISERROR(15250, -1, -1);

@@ -1,6 +1,7 @@
 CREATE PROCEDURE sys.sp_stored_procedures @sp_name nvarchar(390) = NULL, @sp_owner nvarchar(384) = NULL, @sp_qualifier sysname = NULL, @fUsePattern bit = 1
 AS
--- Documentation: sp_stored_procedures; ODBC, SQLProcedures. A number follows the name: 1 for a procedure, 0 for a function.
+-- Documentation: sp_stored_procedures; ODBC, SQLProcedures. The name has a suffix: 1 for a
+-- procedure, 0 for a function.
 IF @sp_qualifier <> DB_NAME()
 BEGIN
     IF @sp_qualifier = N''

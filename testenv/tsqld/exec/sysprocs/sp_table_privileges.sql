@@ -1,6 +1,7 @@
 CREATE PROCEDURE sys.sp_table_privileges @table_name nvarchar(384), @table_owner nvarchar(384) = NULL, @table_qualifier sysname = NULL, @fUsePattern bit = 1
 AS
--- Documentation: sp_table_privileges; ODBC, SQLTablePrivileges. The owner of a table has all of them without a grant.
+-- Documentation: sp_table_privileges; ODBC, SQLTablePrivileges. The owner of a table has all permissions
+-- without a grant.
 IF @table_qualifier <> DB_NAME()
 BEGIN
     RAISERROR(15250, -1, -1);

@@ -1,7 +1,8 @@
 CREATE PROCEDURE sys.sp_tables
     @table_name nvarchar(384) = NULL, @table_owner nvarchar(384) = NULL, @table_qualifier sysname = NULL, @table_type varchar(100) = NULL, @fUsePattern bit = 1
 AS
--- Documentation: sp_tables; ODBC, SQLTables, which lists databases, schemas or types when one argument is '%' and the others are empty.
+-- Documentation: sp_tables; ODBC, SQLTables. It lists databases, schemas or types if one argument is '%' and the others
+-- are empty.
 IF @table_qualifier = N'%' AND @table_owner = N'' AND @table_name = N''
     SELECT CAST(name AS sysname) AS TABLE_QUALIFIER, CAST(NULL AS sysname) AS TABLE_OWNER, CAST(NULL AS sysname) AS TABLE_NAME, CAST(NULL AS varchar(32)) AS TABLE_TYPE, CAST(NULL AS varchar(254)) AS REMARKS
     FROM sys.databases

@@ -1,6 +1,7 @@
 CREATE PROCEDURE sys.sp_who @loginame sysname = NULL
 AS
--- Documentation: sp_who. @loginame is a login, a session or 'active', which leaves out sessions that wait for a command.
+-- Documentation: sp_who. @loginame is a login, a session ID, or 'active'. 'active' leaves out sessions that wait for
+-- a command.
 DECLARE @spid int = TRY_CONVERT(int, @loginame);
 IF @loginame IS NOT NULL AND @spid IS NULL AND @loginame <> N'active' AND SUSER_ID(@loginame) IS NULL
 BEGIN

@@ -1,6 +1,6 @@
 CREATE PROCEDURE sys.sp_who2 @loginame sysname = NULL
 AS
--- As sp_who, with what sp_who has no room for. CPU time and reads are not measured.
+-- Like sp_who, with additional columns. CPU time and reads are not measured.
 SET NOCOUNT ON;
 DECLARE @spid int = TRY_CONVERT(int, @loginame);
 IF @loginame IS NOT NULL AND @spid IS NULL AND @loginame <> N'active' AND SUSER_ID(@loginame) IS NULL

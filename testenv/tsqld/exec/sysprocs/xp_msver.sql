@@ -1,6 +1,6 @@
 CREATE PROCEDURE sys.xp_msver @optname sysname = NULL, @option2 sysname = NULL, @option3 sysname = NULL, @option4 sysname = NULL, @option5 sysname = NULL, @option6 sysname = NULL, @option7 sysname = NULL, @option8 sysname = NULL, @option9 sysname = NULL, @option10 sysname = NULL, @option11 sysname = NULL, @option12 sysname = NULL, @option13 sysname = NULL, @option14 sysname = NULL, @option15 sysname = NULL, @option16 sysname = NULL, @option17 sysname = NULL, @option18 sysname = NULL, @option19 sysname = NULL, @option20 sysname = NULL
 AS
--- Documentation: xp_msver. DacFx asks for several options at once, all under the name @optname.
+-- Documentation: xp_msver. DacFx requests several options at once, all with the name @optname.
 SELECT v.[Index], CAST(v.Name AS nvarchar(128)) AS Name, v.Internal_Value, CAST(v.Character_Value AS nvarchar(1024)) AS Character_Value
 FROM sys.dm_os_sys_info AS i
 CROSS APPLY (VALUES
