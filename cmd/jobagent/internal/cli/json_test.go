@@ -1,0 +1,192 @@
+package cli_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/agent"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/config"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+)
+
+var writeJSON = flag.Bool("json.write", false, "TestJSONOutput writes testdata/json.golden instead of comparing it")
+
+// jsonCommands run one after the other with -o json. A tilde is a blank within an argument, SERVER the embedded server's name in
+// target groups, GUIDn the nth GUID that was printed, and RUNn an execution ID that the test chooses. "stop" stops the agent.
+const jsonCommands = `
+version
+db install
+db verify
+db migrate
+db grants --login a --role jobs_reader
+target-group create g
+target-group add g --server SERVER --database tenant
+target-group add g --server SERVER --database missing --exclude
+target-group show g
+target-group list
+target-group resolve g
+target-group remove g GUID3
+job create j --description text
+job create k --interval-type Hours --interval-count 2 --start-time 2030-01-01 --end-time 2031-01-01
+job update k --enabled=false
+step add j --command PRINT~1; --target-group g --max-parallelism 2
+step add j --command PRINT~2; --target-group g --name second --output-type= --credential c
+step add j --command PRINT~1; --target-group g --name third
+step delete j --step-name third
+step update j --step-id 1 --timeout 60
+step options j
+step options j --step-id 1 --at-most-once
+job list
+job show j
+step delete j --step-name second
+limit set Job j 5
+limit set ElasticPool p 5 --server s
+limit remove ElasticPool p --server s
+job start j --wait --execution-id RUN1
+limit list
+execution list
+execution show RUN1 --messages
+execution watch RUN1
+execution errors RUN1
+execution explain RUN1
+job create f
+step add f --command RAISERROR('no',16,1); --target-group g --retry-attempts 0
+job start f --execution-id RUN2 --wait
+execution errors RUN2
+execution explain RUN2
+execution rerun RUN2 --execution-id RUN3
+execution watch RUN3
+execution show RUN2
+execution show RUN3 --messages
+execution show RUN5
+job start k
+job start j --execution-id RUN4
+execution watch RUN4
+job stop k
+calendar add c --spec CALENDAR
+calendar update c --spec CALENDAR
+calendar list
+schedule preview --kind cron5 --spec CRON --after 2030-01-01T00:00:00Z --count 2
+schedule preview --kind cron5 --spec CALENDAR
+schedule add j s --cron5 0~0~1~1~* --time-zone Europe/Berlin --wait
+schedule add j bad --cron5 61~*~*~*~*
+schedule update j s --overlap AllAll
+schedule update j s --overlap AllowAll --wait
+schedule list --job j
+stop
+schedule disable j s
+schedule enable j s
+schedule pause j s --note why
+schedule explain j s
+schedule explain j
+schedule resume j s
+schedule backfill j s --from 2020-01-01 --to 2020-01-02
+schedule show j s
+schedule cancel-backfill 1
+schedule delete j s
+calendar delete c
+script k
+history purge j --before 2020-01-01
+job stop RUN1
+job delete k
+target-group create empty
+target-group delete empty
+import azure-scheduler AZURE
+agent status
+`
+
+var (
+	guid    = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+	instant = regexp.MustCompile(`\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)`)
+	// prose are the values that differ between machines, and sentences, which may be reworded.
+	prose = regexp.MustCompile(
+		`("(?:host_name|version|(?:last_)?message|reason|end_reason|explanation|where|sql|script|description)": ?)"(?:[^"\\]|\\.)*"`)
+	obstacles = regexp.MustCompile(`(?s)("obstacles": \[).*?(\n *\])`)
+)
+
+// The JSON of every command that needs no server of its own keeps its shape, byte for byte. GUIDs, instants, names of machines and
+// sentences are replaced.
+func TestJSONOutput(t *testing.T) {
+	t.Setenv(config.EnvConfig, "")
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, server.Close()) }()
+	servers, err := server.OpenServers(t.Context())
+	require.NoError(t, err)
+	defer servers.Close()
+	tools, err := connect.NewTools(t.Context(), server.Store, servers)
+	require.NoError(t, err)
+	stop, _ := daemon.Start(t.Context(), agent.Config{Grace: -1}, server.Store, tools, zap.NewNop())
+	master, err := server.Open("master")
+	require.NoError(t, err)
+	defer master.Close()
+	_, err = master.ExecContext(t.Context(), "CREATE DATABASE tenant;")
+	require.NoError(t, err)
+
+	dir := t.TempDir()
+	t.Setenv(config.EnvDSN, server.DSN(embedded.ControlDatabase))
+	require.NoError(t, server.WriteConfig(dir))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, embedded.TargetPasswordFile), []byte(server.TargetPassword), 0o600))
+	t.Setenv(config.EnvConfig, filepath.Join(dir, embedded.ConfigFile))
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+		return path
+	}
+	words := strings.NewReplacer(
+		"~", " ", "SERVER", server.ServerName(), "RUN", "00000000-0000-4000-8000-00000000000",
+		"CALENDAR", file("calendar", `{"dates": ["2030-12-24"]}`), "CRON", file("cron", "0 2 * * *"),
+		"AZURE", file("azure", `[{"id": "/x/jobs/a", "properties": {"action": {"type": "http", "request": {"uri": "http://x", "method": "GET"}}}}]`))
+
+	var b strings.Builder
+	var guids []string
+	for _, line := range strings.Split(strings.TrimSpace(jsonCommands), "\n") {
+		if line == "stop" {
+			require.NoError(t, stop())
+			continue
+		}
+		var args []string
+		for word := range strings.FieldsSeq(line) {
+			if n, ok := strings.CutPrefix(word, "GUID"); ok {
+				i, err := strconv.Atoi(n)
+				require.NoError(t, err)
+				word = guids[i-1]
+			}
+			args = append(args, words.Replace(word))
+		}
+		var stdout, stderr strings.Builder
+		code := cli.Run(t.Context(), append(args, "-o", "json"), strings.NewReader(""), &stdout, &stderr)
+		text := guid.ReplaceAllStringFunc(stdout.String(), func(id string) string {
+			if !slices.Contains(guids, id) {
+				guids = append(guids, id)
+			}
+			return fmt.Sprintf("GUID%d", slices.Index(guids, id)+1)
+		})
+		text = strings.ReplaceAll(instant.ReplaceAllString(text, "TIME"), server.ServerName(), "SERVER")
+		text = obstacles.ReplaceAllString(prose.ReplaceAllString(text, `$1"…"`), `$1 … $2`)
+		fmt.Fprintf(&b, "> %s\n%s", line, text)
+		if code != 0 {
+			fmt.Fprintf(&b, "exit code %d\n", code)
+		}
+	}
+	golden := filepath.Join("testdata", "json.golden")
+	if *writeJSON {
+		require.NoError(t, os.WriteFile(golden, []byte(b.String()), 0o644))
+	}
+	want, err := os.ReadFile(golden)
+	require.NoError(t, err)
+	require.Equal(t, string(want), b.String())
+}
