@@ -8,9 +8,9 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/cmd/jobagent/internal/bench"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/cli"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
 
 // runBench runs a bench with tiny sizes and answers what it printed.
@@ -24,7 +24,7 @@ func runBench(t *testing.T, args ...string) string {
 // figures reads a report that was printed as JSON.
 func figures(t *testing.T, text string) map[string]float64 {
 	t.Helper()
-	var report bench.Report
+	var report output.Bench
 	require.NoError(t, json.Unmarshal([]byte(text), &report))
 	require.Equal(t, "embedded", report.Server)
 	require.Positive(t, report.Cores)

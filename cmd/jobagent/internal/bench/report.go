@@ -35,30 +35,16 @@ func (f *format) String() string { return string(*f) }
 // Type implements pflag.Value.
 func (f *format) Type() string { return "table|json|csv" }
 
-// figure is one measured number.
-type figure struct {
-	Name  string  `json:"name"`
-	Value float64 `json:"value"`
-	Unit  string  `json:"unit"`
-	// Bar is what the design asks for: "" nothing, else a comparison such as ">= 0.9".
-	Bar string `json:"bar,omitempty"`
-}
-
-// Report is what a bench prints.
-type Report struct {
-	Bench   string   `json:"bench"`
-	Server  string   `json:"server"` // embedded, or the version of a real one
-	Cores   int      `json:"cores"`
-	Figures []figure `json:"figures"`
-}
+// report is what a benchmark prints.
+type report struct{ output.Bench }
 
 // add appends a figure.
-func (r *Report) add(name string, value float64, unit, bar string) {
-	r.Figures = append(r.Figures, figure{name, value, unit, bar})
+func (r *report) add(name string, value float64, unit, bar string) {
+	r.Figures = append(r.Figures, output.Figure{Name: name, Value: value, Unit: unit, Bar: bar})
 }
 
 // spread appends the median, the 99th percentile and the largest of durations, in milliseconds. bar is for the percentile.
-func (r *Report) spread(name string, list []time.Duration, bar string) {
+func (r *report) spread(name string, list []time.Duration, bar string) {
 	slices.Sort(list)
 	for _, f := range []struct {
 		suffix string
@@ -88,7 +74,7 @@ func median(list []float64) float64 {
 func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
 
 // print writes a report in the format that was asked for.
-func (b *bench) print(r *Report) error {
+func (b *bench) print(r *report) error {
 	r.Cores = runtime.NumCPU()
 	switch b.format {
 	case format(output.FormatJSON):
@@ -96,7 +82,7 @@ func (b *bench) print(r *Report) error {
 	case formatCSV:
 		return r.writeCSV(b.Stdout)
 	}
-	fmt.Fprintf(b.Stdout, "bench %s, server %s, %d cores\n", r.Bench, r.Server, r.Cores)
+	fmt.Fprintf(b.Stdout, "bench %s, server %s, %d cores\n", r.Bench.Bench, r.Server, r.Cores)
 	t := output.NewTable("FIGURE", "VALUE", "UNIT", "BAR")
 	for _, f := range r.Figures {
 		t.Add(f.Name, strconv.FormatFloat(f.Value, 'f', decimals(f.Value), 64), f.Unit, f.Bar)
@@ -116,11 +102,11 @@ func decimals(v float64) int {
 }
 
 // writeCSV writes a report as comma-separated values (RFC 4180).
-func (r *Report) writeCSV(w io.Writer) error {
+func (r *report) writeCSV(w io.Writer) error {
 	c := csv.NewWriter(w)
 	rows := [][]string{{"bench", "server", "cores", "name", "value", "unit", "bar"}}
 	for _, f := range r.Figures {
-		rows = append(rows, []string{r.Bench, r.Server, strconv.Itoa(r.Cores), f.Name, strconv.FormatFloat(f.Value, 'g', -1, 64), f.Unit, f.Bar})
+		rows = append(rows, []string{r.Bench.Bench, r.Server, strconv.Itoa(r.Cores), f.Name, strconv.FormatFloat(f.Value, 'g', -1, 64), f.Unit, f.Bar})
 	}
 	return c.WriteAll(rows) // flushes
 }

@@ -22,6 +22,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
@@ -30,7 +31,7 @@ import (
 
 // installation is a server to measure on, with a control database of its own.
 type installation struct {
-	report *Report
+	report *report
 	// store is the control database as the agent uses it; wire counts its round trips.
 	store *controldb.Store
 	wire  *roundTrips
@@ -47,7 +48,7 @@ type installation struct {
 
 // startBench makes a server to measure on. connections is how many the control database's pool may have; 0: as usual.
 func (b *bench) startBench(ctx context.Context, name string, connections int) (s *installation, err error) {
-	s = &installation{report: &Report{Bench: name, Server: "embedded"}, wire: &roundTrips{}}
+	s = &installation{report: &report{output.Bench{Bench: name, Server: "embedded"}}, wire: &roundTrips{}}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, s.close())

@@ -1,10 +1,13 @@
 package cli_test
 
 import (
+	"bytes"
+	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,6 +23,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/daemon"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 )
 
 var writeJSON = flag.Bool("json.write", false, "TestJSONOutput writes testdata/json.golden instead of comparing it")
@@ -169,6 +173,9 @@ func TestJSONOutput(t *testing.T) {
 		}
 		var stdout, stderr strings.Builder
 		code := cli.Run(t.Context(), append(args, "-o", "json"), strings.NewReader(""), &stdout, &stderr)
+		if stdout.Len() > 0 {
+			requireShape(t, args, stdout.String())
+		}
 		text := guid.ReplaceAllStringFunc(stdout.String(), func(id string) string {
 			if !slices.Contains(guids, id) {
 				guids = append(guids, id)
@@ -189,4 +196,32 @@ func TestJSONOutput(t *testing.T) {
 	want, err := os.ReadFile(golden)
 	require.NoError(t, err)
 	require.Equal(t, string(want), b.String())
+}
+
+// requireShape fails unless output.Shapes has a shape of the command that text has, field for field.
+func requireShape(t *testing.T, args []string, text string) {
+	t.Helper()
+	tried := 0
+	for _, shape := range output.Shapes {
+		name := strings.Fields(shape.Command)
+		refusal := name[0] == "schedule,"
+		if n := min(len(name), 2); !refusal && (len(args) < n || !slices.Equal(name[:n], args[:n])) {
+			continue
+		}
+		tried++
+		value := reflect.New(reflect.TypeOf(shape.Value))
+		decoder := json.NewDecoder(strings.NewReader(text))
+		decoder.DisallowUnknownFields()
+		if decoder.Decode(value.Interface()) != nil {
+			continue
+		}
+		var again, got, want bytes.Buffer
+		require.NoError(t, output.WriteJSON(&again, value.Interface()))
+		require.NoError(t, json.Compact(&want, again.Bytes()))
+		require.NoError(t, json.Compact(&got, []byte(text)))
+		if strings.TrimSpace(got.String()) == strings.TrimSpace(want.String()) {
+			return
+		}
+	}
+	t.Errorf("jobagent %s prints none of the %d shapes that output.Shapes has for it:\n%s", strings.Join(args, " "), tried, text)
 }

@@ -8,7 +8,20 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 )
 
-// Execution is a row of jobs.job_executions as -o json shows it.
+// Executions are the rows of a run that has ended, the run itself first.
+type Executions struct {
+	Executions []Execution `json:"executions"`
+}
+
+// Run is a run with all its rows, the run itself first.
+type Run struct {
+	Executions []Execution `json:"executions"`
+	Messages   *[]Message  `json:"messages,omitempty"` // with --messages only
+	Reruns     []Rerun     `json:"reruns,omitempty"`   // reruns of this run, and the run that this one repeats
+}
+
+// Execution is a run, a step of it (with step_id), or a target of a step (with target_database_name). Its fields are those of the view
+// jobs.job_executions.
 type Execution struct {
 	ID           uuid.UUID      `json:"job_execution_id"`
 	JobName      string         `json:"job_name"`
@@ -24,40 +37,53 @@ type Execution struct {
 	AttemptStart *time.Time     `json:"current_attempt_start_time,omitempty"`
 	NextAttempt  *time.Time     `json:"next_attempt_start_time,omitempty"`
 	LastMessage  string         `json:"last_message"`
-	TargetType   string         `json:"target_type,omitempty"`
+	TargetType   string         `json:"target_type,omitempty"` // TargetGroup or SqlDatabase
 	TargetGroup  string         `json:"target_group_name,omitempty"`
 	Server       string         `json:"target_server_name,omitempty"`
 	Database     string         `json:"target_database_name,omitempty"`
-	Unknown      bool           `json:"outcome_unknown,omitempty"`
+	Unknown      bool           `json:"outcome_unknown,omitempty"` // whether the script ran is not known
 }
 
-// Message is a row of jobs.job_execution_messages as -o json shows it.
+// Message is a message of an attempt. Its fields are those of the view jobs.job_execution_messages.
 type Message struct {
 	StepID    int    `json:"step_id"`
 	Server    string `json:"target_server_name,omitempty"`
 	Database  string `json:"target_database_name,omitempty"`
 	Attempt   int    `json:"attempt"`
-	Ordinal   int    `json:"ordinal"`
-	Kind      string `json:"message_kind"`
+	Ordinal   int    `json:"ordinal"`      // position within the attempt, from 1
+	Kind      string `json:"message_kind"` // Info, Error, Rows or Agent
 	Number    int32  `json:"message_number,omitempty"`
 	Severity  uint8  `json:"severity,omitempty"`
 	State     uint8  `json:"state,omitempty"`
 	Line      int32  `json:"line_number,omitempty"`
 	Procedure string `json:"procedure_name,omitempty"`
 	Text      string `json:"message,omitempty"`
-	Rows      int64  `json:"row_count,omitempty"`
+	Rows      int64  `json:"row_count,omitempty"` // of the kind Rows
 }
 
-// ErrorGroup is one error and where it occurred.
+// StartedRerun is a rerun that was started.
+type StartedRerun struct {
+	ID     uuid.UUID `json:"job_execution_id"`
+	Origin uuid.UUID `json:"rerun_of"`
+}
+
+// Rerun links a run with the run that it repeats. Its fields are those of the view jobs.job_execution_reruns.
+type Rerun struct {
+	ID     uuid.UUID  `json:"job_execution_id"`
+	Origin *uuid.UUID `json:"rerun_of,omitempty"` // absent after the run was purged
+	Only   string     `json:"only_states"`        // final states of the targets that ran again
+}
+
+// ErrorGroup is one error, and the targets of a step on which it occurred.
 type ErrorGroup struct {
 	StepID  int      `json:"step_id"`
 	State   string   `json:"lifecycle"`
-	Message string   `json:"message"`
+	Message string   `json:"message"` // without the names of server and database
 	Count   int      `json:"count"`
-	Targets []string `json:"targets"`
+	Targets []string `json:"targets"` // server/database
 }
 
-// Explanation is an explanation as -o json shows it.
+// Explanation tells why a run waits, or why it ended as it did.
 type Explanation struct {
 	ID              uuid.UUID      `json:"job_execution_id"`
 	JobName         string         `json:"job_name"`
@@ -70,17 +96,17 @@ type Explanation struct {
 	StopRequestedAt *time.Time     `json:"stop_requested_at,omitempty"`
 	StopRequestedBy string         `json:"stop_requested_by,omitempty"`
 	Agents          int            `json:"live_agents"`
-	Workers         int            `json:"workers"`
+	Workers         int            `json:"workers"` // of all live agents
 	Busy            int            `json:"busy_workers"`
 	Explanation     string         `json:"explanation"`
-	AdvanceSkipped  *time.Time     `json:"advance_skipped_since,omitempty"`
-	AdvanceLock     string         `json:"advance_lock_holder,omitempty"`
+	AdvanceSkipped  *time.Time     `json:"advance_skipped_since,omitempty"` // since when no agent could advance executions
+	AdvanceLock     string         `json:"advance_lock_holder,omitempty"`   // the session that prevents it
 	Waits           []Wait         `json:"waits"`
 	Totals          []WaitTotal    `json:"totals"`
-	Ends            []Ending       `json:"ends"`
+	Ends            []EndTotal     `json:"ends"`
 }
 
-// Wait is a row that is not final.
+// Wait is a step or target that has not ended, and its reason.
 type Wait struct {
 	StepID       *int           `json:"step_id,omitempty"`
 	Server       string         `json:"server_name,omitempty"`
@@ -89,41 +115,34 @@ type Wait struct {
 	WaitsFor     string         `json:"waits_for"`
 	Explanation  string         `json:"explanation"`
 	Attempts     int            `json:"attempts,omitempty"`
-	Position     int64          `json:"position,omitempty"`
+	Position     int64          `json:"position,omitempty"` // in the queue of targets, from 1
 	Since        *time.Time     `json:"since,omitempty"`
 	Until        *time.Time     `json:"until_time,omitempty"`
-	LimitScope   string         `json:"limit_scope,omitempty"`
+	LimitScope   string         `json:"limit_scope,omitempty"` // of the limit that holds the target back
 	LimitRunning int            `json:"limit_running,omitempty"`
 	LimitMax     int            `json:"max_concurrent_targets,omitempty"`
-	AgentID      string         `json:"agent_id,omitempty"`
+	AgentID      string         `json:"agent_id,omitempty"` // the agent that has claimed the target
 	Host         string         `json:"host_name,omitempty"`
 	Term         int64          `json:"term_id,omitempty"`
-	SessionID    int            `json:"session_id,omitempty"`
+	SessionID    int            `json:"session_id,omitempty"` // the agent's session on the target's server
 }
 
-// WaitTotal counts the targets of a step that wait for the same.
+// WaitTotal counts the targets of a step that wait for the same reason.
 type WaitTotal struct {
 	StepID   int    `json:"step_id"`
 	WaitsFor string `json:"waits_for"`
 	Total    int    `json:"total"`
 }
 
-// Ending is how targets of a step ended.
-type Ending struct {
+// EndTotal counts the targets of a step that ended in the same way.
+type EndTotal struct {
 	StepID      int            `json:"step_id"`
 	Lifecycle   jobs.Lifecycle `json:"lifecycle"`
 	ErrorNumber *int32         `json:"error_number,omitempty"`
 	Total       int            `json:"total"`
-	Unknown     bool           `json:"outcome_unknown"`
-	Decides     bool           `json:"decides"`
+	Unknown     bool           `json:"outcome_unknown"` // whether the script ran is not known
+	Decides     bool           `json:"decides"`         // the run ended as it did because of these
 	Server      string         `json:"server_name,omitempty"`
-	Database    string         `json:"database_name,omitempty"`
+	Database    string         `json:"database_name,omitempty"` // of the first of these targets
 	Message     string         `json:"last_message,omitempty"`
-}
-
-// Rerun is a row of jobs.job_execution_reruns as -o json shows it.
-type Rerun struct {
-	ID     uuid.UUID  `json:"job_execution_id"`
-	Origin *uuid.UUID `json:"rerun_of,omitempty"` // nil once it has been purged
-	Only   string     `json:"only_states"`
 }

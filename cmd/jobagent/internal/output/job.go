@@ -6,21 +6,21 @@ import (
 	"github.com/google/uuid"
 )
 
-// Job is a job as -o json shows it; names as in the view jobs.jobs.
+// Job is a job. Its fields are those of the view jobs.jobs.
 type Job struct {
 	Name          string    `json:"job_name"`
 	ID            uuid.UUID `json:"job_id"`
-	Version       int       `json:"job_version"`
+	Version       int       `json:"job_version"` // 0: the job has no steps
 	Description   string    `json:"description"`
 	Enabled       bool      `json:"enabled"`
-	IntervalType  string    `json:"schedule_interval_type"`
+	IntervalType  string    `json:"schedule_interval_type"` // Once, Minutes, Hours, Days, Weeks or Months
 	IntervalCount int       `json:"schedule_interval_count"`
 	Start         time.Time `json:"schedule_start_time"`
 	End           time.Time `json:"schedule_end_time"`
-	Steps         []Step    `json:"steps,omitempty"`
+	Steps         []Step    `json:"steps,omitempty"` // of job show only
 }
 
-// Step is a step as -o json shows it; names as in the view jobs.jobsteps.
+// Step is a step of a job. Its fields are those of the view jobs.jobsteps.
 type Step struct {
 	ID                   int     `json:"step_id"`
 	Name                 string  `json:"step_name"`
@@ -41,10 +41,56 @@ type Step struct {
 	MaxParallelism       *int    `json:"max_parallelism,omitempty"`
 }
 
-// StepOptions is a row of jobs.jobstep_options as -o json shows it.
+// StepOptions are the options of a step that Azure Elastic Jobs does not have. Its fields are those of the view jobs.jobstep_options.
 type StepOptions struct {
 	StepID           int    `json:"step_id"`
 	StepName         string `json:"step_name"`
-	OnUnknownOutcome string `json:"on_unknown_outcome"`
+	OnUnknownOutcome string `json:"on_unknown_outcome"` // Retry or Fail
 	AtMostOnce       bool   `json:"at_most_once"`
+}
+
+// CreatedJob is a job that was created.
+type CreatedJob struct {
+	ID   uuid.UUID `json:"job_id"`
+	Name string    `json:"job_name"`
+}
+
+// JobName names a job that was updated or deleted.
+type JobName struct {
+	Name string `json:"job_name"`
+}
+
+// JobVersion is a job's version after a change.
+type JobVersion struct {
+	Job     string `json:"job_name"`
+	Version int    `json:"job_version"`
+}
+
+// AddedStep is a step that was added, with the job's version after it.
+type AddedStep struct {
+	Job     string `json:"job_name"`
+	Version int    `json:"job_version"`
+	StepID  int    `json:"step_id"`
+}
+
+// StartedJob is a run that was started.
+type StartedJob struct {
+	ID  uuid.UUID `json:"job_execution_id"`
+	Job string    `json:"job_name"`
+}
+
+// StoppedRuns lists the runs that were asked to stop.
+type StoppedRuns struct {
+	Stopped []uuid.UUID `json:"stopped"` // null: the job had no active run
+}
+
+// PurgedHistory names the job whose history was deleted.
+type PurgedHistory struct {
+	Job string `json:"job"` // name or ID, as in the argument
+}
+
+// Script is the T-SQL that recreates a job.
+type Script struct {
+	Job    string `json:"job_name"`
+	Script string `json:"script"`
 }

@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Calendar is a row of jobs.calendars as -o json shows it.
+// Calendar is a calendar. Its fields are those of the view jobs.calendars.
 type Calendar struct {
 	Name    string          `json:"calendar_name"`
 	Spec    json.RawMessage `json:"spec"`
@@ -15,38 +15,59 @@ type Calendar struct {
 	Updated *time.Time      `json:"updated_time,omitempty"`
 }
 
-// DefinedSchedule is what schedule add and update print with -o json.
+// CalendarName names a calendar that was added, updated or deleted.
+type CalendarName struct {
+	Name string `json:"calendar_name"`
+}
+
+// SchedulePreview lists the instants at which a schedule is due. It is printed on one line.
+type SchedulePreview struct {
+	Due       []string `json:"due"`               // in UTC
+	Exhausted bool     `json:"exhausted"`         // nothing is due after the last instant
+	Started   []string `json:"started,omitempty"` // when the agent would start the runs, if not when they are due
+	Warnings  []string `json:"warnings,omitempty"`
+}
+
+// DefinitionErrors lists all errors of a definition that was refused; the exit code is 2.
+type DefinitionErrors struct {
+	Errors []DefinitionError `json:"errors"`
+}
+
+// DefinitionError is one error of a definition.
+type DefinitionError struct {
+	Path    string          `json:"path"` // of the element in the definition
+	Value   json.RawMessage `json:"value"`
+	Message string          `json:"message"`
+}
+
+// DefinedSchedule is a schedule that was added or updated, with the next instants at which it is due.
 type DefinedSchedule struct {
 	Job      string   `json:"job_name"`
 	Name     string   `json:"schedule_name"`
 	ID       int64    `json:"schedule_id,omitempty"`
 	Zone     string   `json:"time_zone,omitempty"`
-	Due      []string `json:"due"`
-	DueLocal []string `json:"due_local,omitempty"`
+	Due      []string `json:"due"`                 // in UTC
+	DueLocal []string `json:"due_local,omitempty"` // the same in the schedule's zone
 	Warnings []string `json:"warnings,omitempty"`
-	// State and Reason are those that the database has; with --wait after the agent's verdict.
-	State  string `json:"state,omitempty"`
-	Reason string `json:"reason,omitempty"`
+	State    string   `json:"state,omitempty"` // with --wait: after an agent's validation
+	Reason   string   `json:"reason,omitempty"`
 }
 
-// ScheduleExplanation is what schedule explain prints with -o json.
+// ScheduleExplanation tells when a schedule runs next, and why it did not run last time.
 type ScheduleExplanation struct {
-	Job   string `json:"job_name"`
-	Name  string `json:"schedule_name"`
-	State string `json:"state"`
-	Zone  string `json:"time_zone"`
-	// NextDue is when it is due next, and NextDueLocal the same in its zone.
-	NextDue      *time.Time `json:"next_due_time,omitempty"`
-	NextDueLocal string     `json:"next_due_local,omitempty"`
-	// WillRun says whether that becomes a run as things stand, and Obstacles what is in the way or should be known.
-	WillRun   bool     `json:"will_run"`
-	Obstacles []string `json:"obstacles"`
-	// LastDue is the last instant that was handled, and NotRun why it did not become a run; empty when it did.
-	LastDue *time.Time   `json:"last_due_time,omitempty"`
-	NotRun  string       `json:"last_not_run_because,omitempty"`
-	LastRun *ScheduleRun `json:"last_run,omitempty"`
-	Skipped []Skip       `json:"skipped"`
-	Active  []time.Time  `json:"active_runs_created,omitempty"`
+	Job          string       `json:"job_name"`
+	Name         string       `json:"schedule_name"` // empty: the schedule of the job's own definition
+	State        string       `json:"state"`
+	Zone         string       `json:"time_zone"`
+	NextDue      *time.Time   `json:"next_due_time,omitempty"`
+	NextDueLocal string       `json:"next_due_local,omitempty"`       // the same in the schedule's zone
+	WillRun      bool         `json:"will_run"`                       // a run starts at next_due_time unless something changes
+	Obstacles    []string     `json:"obstacles"`                      // reasons against the next run, and remarks
+	LastDue      *time.Time   `json:"last_due_time,omitempty"`        // the last instant that was handled
+	NotRun       string       `json:"last_not_run_because,omitempty"` // why no run started at last_due_time
+	LastRun      *ScheduleRun `json:"last_run,omitempty"`
+	Skipped      []Skip       `json:"skipped"`
+	Active       []time.Time  `json:"active_runs_created,omitempty"`
 }
 
 // ScheduleRun is the latest run of a schedule.
@@ -56,25 +77,25 @@ type ScheduleRun struct {
 	Message   string `json:"last_message,omitempty"`
 }
 
-// Skip is a row of jobs.schedule_skips.
+// Skip is an instant at which no run started, or a range of them. Its fields are those of the view jobs.schedule_skips.
 type Skip struct {
 	DueTime  time.Time `json:"due_time"`
-	Skipped  int       `json:"skipped"`
+	Skipped  int       `json:"skipped"` // number of instants
 	Cause    string    `json:"cause"`
 	Reason   string    `json:"reason"`
 	Recorded time.Time `json:"recorded_time"`
 }
 
-// Schedule is a row of jobs.schedules as -o json shows it; names as in the view.
+// Schedule is a schedule. Its fields are those of the view jobs.schedules.
 type Schedule struct {
 	Job              string          `json:"job_name"`
-	Name             string          `json:"schedule_name"`
+	Name             string          `json:"schedule_name"` // empty: the schedule of the job's own definition
 	ID               int64           `json:"schedule_id"`
 	Kind             string          `json:"kind"`
 	Spec             string          `json:"spec,omitempty"`
 	TimeZone         string          `json:"time_zone,omitempty"`
 	Enabled          bool            `json:"enabled"`
-	State            string          `json:"state"`
+	State            string          `json:"state"` // Enabled, Disabled, Completed or Faulted
 	Reason           string          `json:"reason,omitempty"`
 	CatchUp          string          `json:"catch_up,omitempty"`
 	Overlap          string          `json:"overlap"`
@@ -85,36 +106,68 @@ type Schedule struct {
 	PauseNote        string          `json:"pause_note,omitempty"`
 	NextDue          *time.Time      `json:"next_due_time,omitempty"`
 	LastDue          *time.Time      `json:"last_due_time,omitempty"`
-	Upcoming         []time.Time     `json:"upcoming,omitempty"`
-	Executions       int64           `json:"executions"`
-	Failures         int64           `json:"failures"`
-	Faults           int64           `json:"faults"`
+	Upcoming         []time.Time     `json:"upcoming,omitempty"` // the next instants
+	Executions       int64           `json:"executions"`         // runs
+	Failures         int64           `json:"failures"`           // failed attempts
+	Faults           int64           `json:"faults"`             // failed runs
 	SkippedByOverlap int64           `json:"skipped_by_overlap"`
 	SkippedByCatchUp int64           `json:"skipped_by_catch_up"`
 	SkippedOtherwise int64           `json:"skipped_otherwise"`
-	Buffered         int64           `json:"buffered"`
+	Buffered         int64           `json:"buffered"` // instants that wait for an earlier run to end
 	LastExecution    *uuid.UUID      `json:"last_job_execution_id,omitempty"`
 	LastLifecycle    string          `json:"last_lifecycle,omitempty"`
-	Validated        *time.Time      `json:"validated_time,omitempty"`
-	Errors           json.RawMessage `json:"validation_errors,omitempty"`
+	Validated        *time.Time      `json:"validated_time,omitempty"`    // absent: no agent has validated the definition yet
+	Errors           json.RawMessage `json:"validation_errors,omitempty"` // as of DefinitionErrors
 	Warnings         []string        `json:"warnings,omitempty"`
 	Created          *time.Time      `json:"created_time,omitempty"`
 	Updated          *time.Time      `json:"updated_time,omitempty"`
-	Backfills        []Backfill      `json:"backfills,omitempty"`
+	Backfills        []Backfill      `json:"backfills,omitempty"` // of schedule show only
 }
 
-// Backfill is a row of jobs.schedule_backfills as -o json shows it.
+// Backfill is a backfill of a schedule. Its fields are those of the view jobs.schedule_backfills.
 type Backfill struct {
 	ID          int64      `json:"backfill_id"`
 	State       string     `json:"state"`
 	Reason      string     `json:"reason,omitempty"`
 	From        time.Time  `json:"from_time"`
 	To          time.Time  `json:"to_time"`
-	Next        *time.Time `json:"next_time,omitempty"`
+	Next        *time.Time `json:"next_time,omitempty"` // the next instant that becomes a run
 	Overlap     string     `json:"overlap"`
-	Started     int64      `json:"started"`
-	Buffered    int64      `json:"buffered"`
+	Started     int64      `json:"started"`  // runs
+	Buffered    int64      `json:"buffered"` // instants that wait for an earlier run to end
 	Skipped     int64      `json:"skipped"`
 	RequestedBy string     `json:"requested_by"`
 	Requested   time.Time  `json:"requested_time"`
+}
+
+// ScheduleName names a schedule that was deleted.
+type ScheduleName struct {
+	Job  string `json:"job_name"`
+	Name string `json:"schedule_name"`
+}
+
+// EnabledSchedule is a schedule that was enabled or disabled.
+type EnabledSchedule struct {
+	Enabled bool   `json:"enabled"`
+	Job     string `json:"job_name"`
+	Name    string `json:"schedule_name"`
+}
+
+// PausedSchedule is a schedule that was paused or resumed.
+type PausedSchedule struct {
+	Job    string `json:"job_name"`
+	Paused bool   `json:"paused"`
+	Name   string `json:"schedule_name"`
+}
+
+// RequestedBackfill is a backfill that was requested.
+type RequestedBackfill struct {
+	ID   int64  `json:"backfill_id"`
+	Job  string `json:"job_name"`
+	Name string `json:"schedule_name"`
+}
+
+// CanceledBackfill names a backfill that was canceled.
+type CanceledBackfill struct {
+	ID int64 `json:"backfill_id"`
 }

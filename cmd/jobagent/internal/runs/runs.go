@@ -77,7 +77,7 @@ func Watch(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.
 	for _, e := range rows {
 		views = append(views, View(e))
 	}
-	if err := a.Emit(map[string]any{"executions": views}, func(w io.Writer) error { return PrintTree(w, rows, nil) }); err != nil {
+	if err := a.Emit(output.Executions{Executions: views}, func(w io.Writer) error { return PrintTree(w, rows, nil) }); err != nil {
 		return err
 	}
 	if root.Lifecycle == jobs.Succeeded || root.Lifecycle == jobs.SucceededWithSkipped {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -36,7 +35,13 @@ func newInstallCommand(a *connect.App) *cobra.Command {
 			if err := store.Install(cmd.Context()); err != nil {
 				return err
 			}
-			return deployed(cmd.Context(), a, store, nil, "the control schema (version %d) is installed", controldb.SchemaVersion())
+			warnings, err := databaseWarnings(cmd.Context(), a, store)
+			if err != nil {
+				return err
+			}
+			version := controldb.SchemaVersion()
+			v := output.Deployment{SchemaVersion: version, Warnings: warnings}
+			return a.Done(v, "the control schema (version %d) is installed", version)
 		},
 	}
 }
@@ -53,7 +58,13 @@ func newMigrateCommand(a *connect.App) *cobra.Command {
 			if err := store.Migrate(cmd.Context()); err != nil {
 				return err
 			}
-			return deployed(cmd.Context(), a, store, nil, "the control schema is at version %d", controldb.SchemaVersion())
+			warnings, err := databaseWarnings(cmd.Context(), a, store)
+			if err != nil {
+				return err
+			}
+			version := controldb.SchemaVersion()
+			v := output.Deployment{SchemaVersion: version, Warnings: warnings}
+			return a.Done(v, "the control schema is at version %d", version)
 		},
 	}
 }
@@ -70,17 +81,22 @@ func newVerifyCommand(a *connect.App) *cobra.Command {
 			if err := store.Verify(cmd.Context()); err != nil {
 				return err
 			}
-			return deployed(cmd.Context(), a, store, map[string]any{"differences": []string{}}, "the control schema is version %d, without differences", controldb.SchemaVersion())
+			warnings, err := databaseWarnings(cmd.Context(), a, store)
+			if err != nil {
+				return err
+			}
+			version := controldb.SchemaVersion()
+			v := output.Verification{Differences: []string{}, SchemaVersion: version, Warnings: warnings}
+			return a.Done(v, "the control schema is version %d, without differences", version)
 		},
 	}
 }
 
-// deployed says that a deployment is done or as it should be. What about the database hurts all the same stands on stderr, and as "warnings"
-// in the object for programs.
-func deployed(ctx context.Context, a *connect.App, store *controldb.Store, more map[string]any, format string, args ...any) error {
+// databaseWarnings returns the findings about the database that are not OK. Without -o json, each is also written to stderr.
+func databaseWarnings(ctx context.Context, a *connect.App, store *controldb.Store) ([]output.Finding, error) {
 	found, err := store.ExamineDatabase(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	warnings := []output.Finding{}
 	for _, f := range found {
@@ -92,9 +108,7 @@ func deployed(ctx context.Context, a *connect.App, store *controldb.Store, more 
 			fmt.Fprintf(a.Stderr, "%s: %s: %s; to fix it: %s\n", f.Severity, f.Found, f.Why, output.OneLine(f.Fix()))
 		}
 	}
-	v := map[string]any{"schema_version": controldb.SchemaVersion(), "warnings": warnings}
-	maps.Copy(v, more)
-	return a.Done(v, format, args...)
+	return warnings, nil
 }
 
 // newGrantsCommand makes `jobagent db grants`.
@@ -110,7 +124,11 @@ rights in the control database.`,
 			if err != nil {
 				return exit.Usagef("%w", err)
 			}
-			return a.Emit(sections, func(w io.Writer) error {
+			views := make([]output.GrantSection, 0, len(sections))
+			for _, s := range sections {
+				views = append(views, output.GrantSection(s))
+			}
+			return a.Emit(views, func(w io.Writer) error {
 				for i, s := range sections {
 					if _, err := fmt.Fprintf(w, "-- %d. Run this %s.\n%s\n", i+1, s.Where, s.SQL); err != nil {
 						return err
@@ -135,7 +153,7 @@ func newDescribeCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.Emit(map[string]string{"markdown": reference}, func(w io.Writer) error {
+			return a.Emit(output.Reference{Markdown: reference}, func(w io.Writer) error {
 				_, err := fmt.Fprint(w, reference)
 				return err
 			})

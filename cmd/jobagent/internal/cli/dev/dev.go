@@ -194,12 +194,10 @@ func dev(ctx context.Context, a *connect.App, listen, data, password string, doo
 // printReady prints the line that says where the server is.
 func printReady(a *connect.App, server *embedded.Server) error {
 	if a.Format == output.FormatJSON {
-		return json.NewEncoder(a.Stdout).Encode(struct {
-			Address           string `json:"address"`
-			ControlDatabase   string `json:"control_database"`
-			Certificate       string `json:"certificate"` // its file
-			CertificateSHA256 string `json:"certificate_sha256"`
-		}{server.Address, embedded.ControlDatabase, server.CertificateFile, mssql.CertificatePin(server.Certificate)})
+		return json.NewEncoder(a.Stdout).Encode(output.Ready{
+			Address: server.Address, ControlDatabase: embedded.ControlDatabase,
+			Certificate: server.CertificateFile, CertificateSHA256: mssql.CertificatePin(server.Certificate),
+		})
 	}
 	_, err := fmt.Fprintf(a.Stdout, "ready %s\n", server.URL(embedded.ControlDatabase))
 	return err

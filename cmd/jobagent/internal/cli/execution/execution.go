@@ -109,7 +109,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 				for _, e := range rows {
 					views = append(views, runs.View(e))
 				}
-				out := map[string]any{"executions": views}
+				out := output.Run{Executions: views}
 				if withMessages {
 					list := make([]output.Message, 0, len(messages))
 					for _, m := range messages {
@@ -129,10 +129,10 @@ func newShowCommand(a *connect.App) *cobra.Command {
 							Rows:      m.Message.Rows,
 						})
 					}
-					out["messages"] = list
+					out.Messages = &list
 				}
 				if len(reruns) > 0 {
-					out["reruns"] = viewReruns(reruns)
+					out.Reruns = viewReruns(reruns)
 				}
 				return a.Emit(out, func(w io.Writer) error {
 					if err := printReruns(w, id, reruns); err != nil {

@@ -19,7 +19,7 @@ func viewExplanation(e controldb.Explanation) output.Explanation {
 		CreateTime: output.Optional(e.CreateTime), StartTime: output.Optional(e.StartTime), EndTime: output.Optional(e.EndTime),
 		StopRequestedAt: output.Optional(e.StopRequestedAt), StopRequestedBy: e.StopRequestedBy,
 		Agents: e.Agents, Workers: e.Workers, Busy: e.Busy, Explanation: e.Text, AdvanceSkipped: output.Optional(e.AdvanceSkippedSince),
-		Waits: []output.Wait{}, Totals: []output.WaitTotal{}, Ends: []output.Ending{},
+		Waits: []output.Wait{}, Totals: []output.WaitTotal{}, Ends: []output.EndTotal{},
 	}
 	for _, w := range e.Waits {
 		agent := ""
@@ -50,7 +50,7 @@ func viewExplanation(e controldb.Explanation) output.Explanation {
 		v.Totals = append(v.Totals, output.WaitTotal{StepID: t.StepID, WaitsFor: t.For, Total: t.Total})
 	}
 	for _, x := range e.Ends {
-		v.Ends = append(v.Ends, output.Ending{
+		v.Ends = append(v.Ends, output.EndTotal{
 			StepID:      x.StepID,
 			Lifecycle:   x.Lifecycle,
 			ErrorNumber: x.ErrorNumber,

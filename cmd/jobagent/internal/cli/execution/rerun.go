@@ -45,7 +45,7 @@ states are those of which it is known. "jobagent execution show" tells them apar
 					return err
 				}
 				if !wait {
-					return a.Done(map[string]any{"rerun_of": req.Origin, "job_execution_id": run}, "started %s, a rerun of %s\nwatch it: jobagent execution watch %s", run, req.Origin, run)
+					return a.Done(output.StartedRerun{ID: run, Origin: req.Origin}, "started %s, a rerun of %s\nwatch it: jobagent execution watch %s", run, req.Origin, run)
 				}
 				return runs.Watch(cmd.Context(), a, store, run)
 			})

@@ -9,6 +9,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -43,7 +44,7 @@ func newPurgeCommand(a *connect.App) *cobra.Command {
 				if !req.Oldest.IsZero() {
 					what = "what is older than " + req.Oldest.Format(time.RFC3339)
 				}
-				return a.Done(map[string]any{"job": args[0]}, "purged the history of %s: %s", args[0], what)
+				return a.Done(output.PurgedHistory{Job: args[0]}, "purged the history of %s: %s", args[0], what)
 			})
 		},
 	}

@@ -68,9 +68,9 @@ func newFileCommand(a *connect.App, use, short, long string, read func([]byte, i
 
 // imported prints the script and the report.
 func imported(a *connect.App, r *importer.Result, f importFlags) (err error) {
-	report := output.ImportReport{Jobs: len(r.Jobs), Lost: r.Count(importer.Lost), Changed: r.Count(importer.Changed), Findings: r.Findings}
-	if report.Findings == nil {
-		report.Findings = []importer.Finding{}
+	report := output.ImportReport{Jobs: len(r.Jobs), Lost: r.Count(importer.Lost), Changed: r.Count(importer.Changed), Findings: []output.ImportFinding{}}
+	for _, f := range r.Findings {
+		report.Findings = append(report.Findings, output.ImportFinding(f))
 	}
 	report.Steps, report.ToWrite, report.Schedules = r.Totals()
 	out := a.Stderr
@@ -92,10 +92,7 @@ func imported(a *connect.App, r *importer.Result, f importFlags) (err error) {
 				return err
 			}
 		}
-		return output.WriteJSON(a.Stdout, struct {
-			Script string              `json:"script"`
-			Report output.ImportReport `json:"report"`
-		}{r.Script(), report})
+		return output.WriteJSON(a.Stdout, output.Import{Script: r.Script(), Report: report})
 	}
 	if _, err := io.WriteString(a.Stdout, r.Script()); err != nil {
 		return err

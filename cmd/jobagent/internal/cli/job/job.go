@@ -180,7 +180,7 @@ func newCreateCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Done(map[string]any{"job_name": args[0], "job_id": id}, "created job %s (%s)", args[0], id)
+				return a.Done(output.CreatedJob{ID: id, Name: args[0]}, "created job %s (%s)", args[0], id)
 			})
 		},
 	}
@@ -211,7 +211,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Done(map[string]any{"job_name": args[0]}, "updated job %s", args[0])
+				return a.Done(output.JobName{Name: args[0]}, "updated job %s", args[0])
 			})
 		},
 	}
@@ -229,7 +229,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 				if err := store.DeleteJob(cmd.Context(), args[0], force); err != nil {
 					return err
 				}
-				return a.Done(map[string]any{"job_name": args[0]}, "deleted job %s", args[0])
+				return a.Done(output.JobName{Name: args[0]}, "deleted job %s", args[0])
 			})
 		},
 	}
@@ -256,7 +256,7 @@ func newStartCommand(a *connect.App) *cobra.Command {
 					return err
 				}
 				if !wait {
-					return a.Done(map[string]any{"job_name": args[0], "job_execution_id": run}, "started %s\nwatch it: jobagent execution watch %s", run, run)
+					return a.Done(output.StartedJob{ID: run, Job: args[0]}, "started %s\nwatch it: jobagent execution watch %s", run, run)
 				}
 				return runs.Watch(cmd.Context(), a, store, run)
 			})
@@ -293,7 +293,7 @@ func newStopCommand(a *connect.App) *cobra.Command {
 						return err
 					}
 				}
-				return a.Done(map[string]any{"stopped": runs}, "asked %d run(s) to stop", len(runs))
+				return a.Done(output.StoppedRuns{Stopped: runs}, "asked %d run(s) to stop", len(runs))
 			})
 		},
 	}

@@ -58,7 +58,7 @@ func newRemoveCommand(a *connect.App) *cobra.Command {
 				if err := store.RemoveLimit(cmd.Context(), l); err != nil {
 					return err
 				}
-				return a.Done(map[string]string{"scope": args[0], "name": args[1], "server_name": server}, "removed the limit of %s %s", l.Scope, l.Name)
+				return a.Done(output.RemovedLimit{Name: args[1], Scope: args[0], Server: server}, "removed the limit of %s %s", l.Scope, l.Name)
 			})
 		},
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/command"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/exit"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -38,7 +39,7 @@ Without NAME it is the schedule of the job's own definition.`,
 				if err != nil {
 					return err
 				}
-				return a.Done(map[string]any{"job_name": req.JobName, "schedule_name": req.Name, "backfill_id": id},
+				return a.Done(output.RequestedBackfill{ID: int64(id), Job: req.JobName, Name: req.Name},
 					"an agent will backfill %s from %s to %s (backfill %d); jobagent schedule show tells how far it is, jobagent schedule cancel-backfill %d ends it",
 					scheduleWords(req.JobName, req.Name), req.From.Format(time.RFC3339), req.To.Format(time.RFC3339), id, id)
 			})
@@ -66,7 +67,7 @@ has started go on; jobagent job stop ends them. jobagent schedule show lists the
 				if err := store.CancelBackfill(cmd.Context(), controldb.BackfillID(id)); err != nil {
 					return err
 				}
-				return a.Done(map[string]any{"backfill_id": id}, "canceled backfill %d", id)
+				return a.Done(output.CanceledBackfill{ID: id}, "canceled backfill %d", id)
 			})
 		},
 	}

@@ -44,7 +44,7 @@ func newCalendarChangeCommand(a *connect.App, use, short, done string, change fu
 				if err := change(store, cmd.Context(), args[0], string(spec)); err != nil {
 					return err
 				}
-				return a.Done(map[string]any{"calendar_name": args[0]}, "%s calendar %s", done, args[0])
+				return a.Done(output.CalendarName{Name: args[0]}, "%s calendar %s", done, args[0])
 			})
 		},
 	}
@@ -61,7 +61,7 @@ func newCalendarDeleteCommand(a *connect.App) *cobra.Command {
 				if err := store.DeleteCalendar(cmd.Context(), args[0]); err != nil {
 					return err
 				}
-				return a.Done(map[string]any{"calendar_name": args[0]}, "deleted calendar %s", args[0])
+				return a.Done(output.CalendarName{Name: args[0]}, "deleted calendar %s", args[0])
 			})
 		},
 	}

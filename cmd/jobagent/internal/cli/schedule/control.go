@@ -6,6 +6,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/jobagent/jobagent/cmd/jobagent/internal/connect"
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
 	"github.com/jobagent/jobagent/controldb"
 )
 
@@ -17,7 +18,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 				if err := store.DeleteSchedule(cmd.Context(), args[0], args[1]); err != nil {
 					return err
 				}
-				return a.Done(map[string]any{"job_name": args[0], "schedule_name": args[1]}, "deleted schedule %s of job %s", args[1], args[0])
+				return a.Done(output.ScheduleName{Job: args[0], Name: args[1]}, "deleted schedule %s of job %s", args[1], args[0])
 			})
 		},
 	}
@@ -53,7 +54,7 @@ func newEnableCommand(a *connect.App, use string, enabled bool) *cobra.Command {
 				if err := store.EnableSchedule(cmd.Context(), args[0], name, enabled); err != nil {
 					return err
 				}
-				return a.Done(map[string]any{"job_name": args[0], "schedule_name": name, "enabled": enabled}, "%sd %s", use, scheduleWords(args[0], name))
+				return a.Done(output.EnabledSchedule{Enabled: enabled, Job: args[0], Name: name}, "%sd %s", use, scheduleWords(args[0], name))
 			})
 		},
 	}
@@ -74,7 +75,7 @@ func newPauseCommand(a *connect.App, use string, paused bool) *cobra.Command {
 				if err := store.PauseSchedule(cmd.Context(), args[0], name, paused, note); err != nil {
 					return err
 				}
-				return a.Done(map[string]any{"job_name": args[0], "schedule_name": name, "paused": paused}, "%sd %s", use, scheduleWords(args[0], name))
+				return a.Done(output.PausedSchedule{Job: args[0], Paused: paused, Name: name}, "%sd %s", use, scheduleWords(args[0], name))
 			})
 		},
 	}

@@ -29,7 +29,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Done(map[string]string{"job_name": args[0], "script": text}, "%s", strings.TrimRight(text, "\n"))
+				return a.Done(output.Script{Job: args[0], Script: text}, "%s", strings.TrimRight(text, "\n"))
 			})
 		},
 	}

@@ -115,7 +115,7 @@ func newAddCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Done(map[string]any{"job_name": args[0], "step_id": added.StepID, "job_version": added.JobVersion},
+				return a.Done(output.AddedStep{Job: args[0], Version: added.JobVersion, StepID: added.StepID},
 					"added step %d; job %s is at version %d", added.StepID, args[0], added.JobVersion)
 			})
 		},
@@ -162,7 +162,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Done(map[string]any{"job_name": args[0], "job_version": v}, "job %s is at version %d", args[0], v)
+				return a.Done(output.JobVersion{Job: args[0], Version: v}, "job %s is at version %d", args[0], v)
 			})
 		},
 	}
@@ -192,7 +192,7 @@ func newOptionsCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Done(map[string]any{"job_name": args[0], "job_version": v}, "job %s is at version %d", args[0], v)
+				return a.Done(output.JobVersion{Job: args[0], Version: v}, "job %s is at version %d", args[0], v)
 			})
 		},
 	}
@@ -235,7 +235,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Done(map[string]any{"job_name": args[0], "job_version": v}, "job %s is at version %d", args[0], v)
+				return a.Done(output.JobVersion{Job: args[0], Version: v}, "job %s is at version %d", args[0], v)
 			})
 		},
 	}

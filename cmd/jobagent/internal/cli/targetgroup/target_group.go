@@ -33,13 +33,9 @@ func newListCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				type view struct {
-					Name string    `json:"target_group_name"`
-					ID   uuid.UUID `json:"target_group_id"`
-				}
-				views := make([]view, 0, len(groups))
+				views := make([]output.TargetGroup, 0, len(groups))
 				for _, g := range groups {
-					views = append(views, view{g.Name, g.ID})
+					views = append(views, output.TargetGroup{Name: g.Name, ID: g.ID})
 				}
 				return a.Emit(views, func(w io.Writer) error {
 					t := output.NewTable("NAME", "ID")
@@ -75,7 +71,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 						RefreshCredential: m.RefreshCredential,
 					})
 				}
-				return a.Emit(map[string]any{"target_group_name": args[0], "members": views}, func(w io.Writer) error {
+				return a.Emit(output.TargetGroupMembers{Members: views, Group: args[0]}, func(w io.Writer) error {
 					t := output.NewTable("MEMBERSHIP", "TYPE", "SERVER", "DATABASE", "POOL", "SHARD MAP", "REFRESH CREDENTIAL", "TARGET ID")
 					for _, m := range views {
 						t.Add(m.Membership, m.Kind, m.Server, m.Database, m.ElasticPool, m.ShardMap, m.RefreshCredential, m.ID)
@@ -114,15 +110,9 @@ func newResolveCommand(a *connect.App) *cobra.Command {
 					}
 					return err
 				}
-				type view struct {
-					Server      string    `json:"server_name"`
-					Database    string    `json:"database_name"`
-					ElasticPool string    `json:"elastic_pool_name,omitempty"`
-					ID          uuid.UUID `json:"target_id"`
-				}
-				views := make([]view, 0, len(resolved))
+				views := make([]output.Target, 0, len(resolved))
 				for _, r := range resolved {
-					views = append(views, view{r.Server, r.Database, r.ElasticPool, r.ID})
+					views = append(views, output.Target{Server: r.Server, Database: r.Database, ElasticPool: r.ElasticPool, ID: r.ID})
 				}
 				return a.Emit(views, func(w io.Writer) error {
 					t := output.NewTable("SERVER", "DATABASE", "POOL")
@@ -147,7 +137,7 @@ func newCreateCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Done(map[string]any{"target_group_name": args[0], "target_group_id": id}, "created target group %s (%s)", args[0], id)
+				return a.Done(output.CreatedTargetGroup{ID: id, Name: args[0]}, "created target group %s (%s)", args[0], id)
 			})
 		},
 	}
@@ -161,7 +151,7 @@ func newDeleteCommand(a *connect.App) *cobra.Command {
 				if err := store.DeleteTargetGroup(cmd.Context(), args[0]); err != nil {
 					return err
 				}
-				return a.Done(map[string]any{"target_group_name": args[0]}, "deleted target group %s", args[0])
+				return a.Done(output.TargetGroupName{Name: args[0]}, "deleted target group %s", args[0])
 			})
 		},
 	}
@@ -200,7 +190,7 @@ func newAddCommand(a *connect.App) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.Done(map[string]any{"target_group_name": args[0], "target_id": id}, "added %s (%s)", m, id)
+				return a.Done(output.ChangedMember{Group: args[0], ID: id}, "added %s (%s)", m, id)
 			})
 		},
 	}
@@ -227,7 +217,7 @@ func newRemoveCommand(a *connect.App) *cobra.Command {
 				if err := store.DeleteTargetGroupMember(cmd.Context(), args[0], id); err != nil {
 					return err
 				}
-				return a.Done(map[string]any{"target_group_name": args[0], "target_id": id}, "removed %s from target group %s", id, args[0])
+				return a.Done(output.ChangedMember{Group: args[0], ID: id}, "removed %s from target group %s", id, args[0])
 			})
 		},
 	}

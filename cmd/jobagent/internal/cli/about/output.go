@@ -1,0 +1,14 @@
+package about
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/output"
+)
+
+// NewOutputTopic makes the help topic `jobagent help output`.
+func NewOutputTopic() *cobra.Command {
+	return &cobra.Command{
+		Use: "output", Short: "The JSON that each command prints with -o json", Long: output.ShapesText,
+	}
+}

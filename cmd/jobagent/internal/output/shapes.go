@@ -1,0 +1,81 @@
+package output
+
+import _ "embed"
+
+// Shape tells what a command prints with -o json: one value of the type of Value. A slice stands for an array.
+type Shape struct {
+	Command string
+	Value   any
+}
+
+// Shapes are the shapes of all commands that print JSON, in the order of their names.
+var Shapes = []Shape{
+	{"agent status", []Agent{}},
+	{"bench", Bench{}},
+	{"calendar add", CalendarName{}},
+	{"calendar delete", CalendarName{}},
+	{"calendar list", []Calendar{}},
+	{"calendar update", CalendarName{}},
+	{"db describe", Reference{}},
+	{"db grants", []GrantSection{}},
+	{"db install", Deployment{}},
+	{"db migrate", Deployment{}},
+	{"db verify", Verification{}},
+	{"demo", DemoRun{}},
+	{"dev", Ready{}},
+	{"doctor", []Finding{}},
+	{"execution errors", []ErrorGroup{}},
+	{"execution explain", Explanation{}},
+	{"execution list", []Execution{}},
+	{"execution rerun", StartedRerun{}},
+	{"execution rerun --wait", Executions{}},
+	{"execution show", Run{}},
+	{"execution watch", Executions{}},
+	{"history purge", PurgedHistory{}},
+	{"import", Import{}},
+	{"job create", CreatedJob{}},
+	{"job delete", JobName{}},
+	{"job list", []Job{}},
+	{"job show", Job{}},
+	{"job start", StartedJob{}},
+	{"job start --wait", Executions{}},
+	{"job stop", StoppedRuns{}},
+	{"job update", JobName{}},
+	{"limit list", []Limit{}},
+	{"limit remove", RemovedLimit{}},
+	{"limit set", Limit{}},
+	{"schedule add", DefinedSchedule{}},
+	{"schedule backfill", RequestedBackfill{}},
+	{"schedule cancel-backfill", CanceledBackfill{}},
+	{"schedule delete", ScheduleName{}},
+	{"schedule disable", EnabledSchedule{}},
+	{"schedule enable", EnabledSchedule{}},
+	{"schedule explain JOB", []ScheduleExplanation{}},
+	{"schedule explain JOB NAME", ScheduleExplanation{}},
+	{"schedule list", []Schedule{}},
+	{"schedule pause", PausedSchedule{}},
+	{"schedule preview", SchedulePreview{}},
+	{"schedule resume", PausedSchedule{}},
+	{"schedule show", Schedule{}},
+	{"schedule update", DefinedSchedule{}},
+	{"schedule, calendar (refused definition)", DefinitionErrors{}},
+	{"script", Script{}},
+	{"step add", AddedStep{}},
+	{"step delete", JobVersion{}},
+	{"step options", []StepOptions{}},
+	{"step options (set)", JobVersion{}},
+	{"step update", JobVersion{}},
+	{"target-group add", ChangedMember{}},
+	{"target-group create", CreatedTargetGroup{}},
+	{"target-group delete", TargetGroupName{}},
+	{"target-group list", []TargetGroup{}},
+	{"target-group remove", ChangedMember{}},
+	{"target-group resolve", []Target{}},
+	{"target-group show", TargetGroupMembers{}},
+	{"version", Version{}},
+}
+
+// ShapesText describes the shapes. TestShapesText generates it from Shapes, the types, and the comments of their source.
+//
+//go:embed shapes.txt
+var ShapesText string

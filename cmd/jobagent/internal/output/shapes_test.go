@@ -1,0 +1,151 @@
+package output
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+)
+
+var writeShapes = flag.Bool("shapes.write", false, "TestShapesText writes shapes.txt instead of comparing it")
+
+// describer writes the text of jobagent help output.
+type describer struct {
+	t       *testing.T
+	objects []reflect.Type // the structs that were used
+	specs   map[string]*ast.TypeSpec
+	docs    map[string]*ast.CommentGroup
+}
+
+// typeName is the type of a value in the text. A struct is described below under its name.
+func (d *describer) typeName(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[uuid.UUID]():
+		return "GUID"
+	case t == reflect.TypeFor[time.Time]():
+		return "time"
+	case t == reflect.TypeFor[json.RawMessage]():
+		return "any"
+	}
+	switch t.Kind() {
+	case reflect.Pointer:
+		return d.typeName(t.Elem())
+	case reflect.Slice:
+		return "array of " + d.typeName(t.Elem())
+	case reflect.String:
+		return "string"
+	case reflect.Bool:
+		return "boolean"
+	case reflect.Int, reflect.Int32, reflect.Int64, reflect.Uint8, reflect.Float64:
+		return "number"
+	case reflect.Struct:
+		if !slices.Contains(d.objects, t) {
+			d.objects = append(d.objects, t)
+		}
+		return t.Name()
+	}
+	d.t.Fatalf("type %s has no JSON type", t)
+	return ""
+}
+
+// readSource reads the declarations of the package's types.
+func (d *describer) readSource() {
+	names, err := filepath.Glob("*.go")
+	require.NoError(d.t, err)
+	for _, name := range names {
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, parser.ParseComments)
+		require.NoError(d.t, err)
+		for _, decl := range file.Decls {
+			g, ok := decl.(*ast.GenDecl)
+			if !ok || g.Tok != token.TYPE {
+				continue
+			}
+			for _, s := range g.Specs {
+				spec := s.(*ast.TypeSpec)
+				d.specs[spec.Name.Name], d.docs[spec.Name.Name] = spec, g.Doc
+			}
+		}
+	}
+}
+
+// text describes all shapes: the commands, and then each object that they print.
+func (d *describer) text() string {
+	var b strings.Builder
+	b.WriteString(`With -o json, a command prints one JSON value on stdout. Errors and warnings go to stderr.
+A field with a question mark is absent when it has no value. A time is text in the form of RFC 3339.
+Later versions may add fields; they do not rename or remove any.
+
+Commands:
+`)
+	for _, s := range Shapes {
+		fmt.Fprintf(&b, "  %-38s  %s\n", s.Command, d.typeName(reflect.TypeOf(s.Value)))
+	}
+	for i := 0; i < len(d.objects); i++ { // an object's fields may add further objects
+		for j := range d.objects[i].NumField() {
+			d.typeName(d.objects[i].Field(j).Type)
+		}
+	}
+	slices.SortFunc(d.objects, func(x, y reflect.Type) int { return strings.Compare(x.Name(), y.Name()) })
+	for _, t := range d.objects {
+		b.WriteString("\n" + d.object(t))
+	}
+	return b.String()
+}
+
+// object describes an object: a sentence, and a line for each field.
+func (d *describer) object(t reflect.Type) string {
+	spec := d.specs[t.Name()]
+	require.NotNil(d.t, spec, t.String())
+	var names, types, comments []string
+	for i, field := range spec.Type.(*ast.StructType).Fields.List {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		require.NotEmpty(d.t, name, "%s.%s", t, f.Name)
+		if options == "omitempty" {
+			name += "?"
+		}
+		names, types = append(names, name), append(types, d.typeName(f.Type))
+		comments = append(comments, strings.TrimSpace(field.Comment.Text()))
+	}
+	var b strings.Builder
+	b.WriteString(d.docs[t.Name()].Text())
+	for i := range names {
+		line := fmt.Sprintf("  %-*s  %-*s  %s", width(names), names[i], width(types), types[i], comments[i])
+		fmt.Fprintln(&b, strings.TrimRight(line, " "))
+	}
+	return b.String()
+}
+
+// width is the length of the longest text.
+func width(texts []string) (n int) {
+	for _, text := range texts {
+		n = max(n, len(text))
+	}
+	return n
+}
+
+// The text of jobagent help output describes the types. go test ./cmd/jobagent/internal/output -run TestShapesText -shapes.write
+// generates it again.
+func TestShapesText(t *testing.T) {
+	t.Parallel()
+	d := &describer{t: t, specs: map[string]*ast.TypeSpec{}, docs: map[string]*ast.CommentGroup{}}
+	d.readSource()
+	text := d.text()
+	if *writeShapes {
+		require.NoError(t, os.WriteFile("shapes.txt", []byte(text), 0o644))
+		return
+	}
+	require.Equal(t, text, ShapesText, "shapes.txt is out of date: run the test with -shapes.write")
+}

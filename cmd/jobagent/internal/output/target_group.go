@@ -1,0 +1,56 @@
+package output
+
+import (
+	"github.com/google/uuid"
+
+	"github.com/jobagent/jobagent/targets"
+)
+
+// TargetGroup is a target group.
+type TargetGroup struct {
+	Name string    `json:"target_group_name"`
+	ID   uuid.UUID `json:"target_group_id"`
+}
+
+// CreatedTargetGroup is a target group that was created.
+type CreatedTargetGroup struct {
+	ID   uuid.UUID `json:"target_group_id"`
+	Name string    `json:"target_group_name"`
+}
+
+// TargetGroupName names a target group that was deleted.
+type TargetGroupName struct {
+	Name string `json:"target_group_name"`
+}
+
+// ChangedMember names a member that was added or removed.
+type ChangedMember struct {
+	Group string    `json:"target_group_name"`
+	ID    uuid.UUID `json:"target_id"`
+}
+
+// TargetGroupMembers is a target group with its members.
+type TargetGroupMembers struct {
+	Members []Member `json:"members"`
+	Group   string   `json:"target_group_name"`
+}
+
+// Member is a member of a target group. Its fields are those of the view jobs.target_group_members.
+type Member struct {
+	Membership        targets.MembershipType `json:"membership_type"` // Include or Exclude
+	Kind              targets.MemberKind     `json:"target_type"`
+	ID                uuid.UUID              `json:"target_id"`
+	Server            string                 `json:"server_name"`
+	Database          string                 `json:"database_name,omitempty"`
+	ElasticPool       string                 `json:"elastic_pool_name,omitempty"`
+	ShardMap          string                 `json:"shard_map_name,omitempty"`
+	RefreshCredential string                 `json:"refresh_credential_name,omitempty"`
+}
+
+// Target is a database on which a step would run.
+type Target struct {
+	Server      string    `json:"server_name"`
+	Database    string    `json:"database_name"`
+	ElasticPool string    `json:"elastic_pool_name,omitempty"`
+	ID          uuid.UUID `json:"target_id"`
+}
