@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/jobagent/jobagent/controldb"
+	"github.com/jobagent/jobagent/jobs"
 	"github.com/jobagent/jobagent/targets"
 	"github.com/jobagent/jobagent/testenv/oracle"
 )
@@ -438,5 +439,35 @@ func TestTurns(t *testing.T) {
 		res = c.passMax(t, term, 2)
 		require.Len(t, res.Tasks, 2)
 		require.ElementsMatch(t, []string{"narrow", "wide"}, []string{res.Tasks[0].JobName, res.Tasks[1].JobName}, "the narrow job goes first")
+	})
+}
+
+func TestRunProgress(t *testing.T) {
+	each(t, func(t *testing.T, c *control) {
+		c.job(t, "j", func(s *controldb.StepSpec) { s.RetryAttempts = ptr(0) })
+		c.job(t, "other", nil)
+		term := c.term(t)
+		id := c.start(t, "j")
+		progress := func(want controldb.RunProgress) {
+			t.Helper()
+			got, err := c.RunProgress(t.Context(), id)
+			require.NoError(t, err)
+			require.Equal(t, want, got)
+		}
+		progress(controldb.RunProgress{JobName: "j", Active: true, Lifecycle: jobs.Created})
+		c.resolve(t, term, "a", "b", "c")
+		tasks := c.pass(t, term).Tasks
+		require.Len(t, tasks, 3)
+		c.complete(t, term, targets.Failed, "no", tasks[0])
+		c.complete(t, term, targets.Succeeded, "yes", tasks[1])
+		progress(controldb.RunProgress{
+			JobName: "j", Active: true, Lifecycle: jobs.WaitingForChildJobExecutions, Targets: 3, ActiveTargets: 1, FailedTargets: 1,
+		})
+		c.complete(t, term, targets.Succeeded, "yes", tasks[2])
+		c.pass(t, term)
+		progress(controldb.RunProgress{JobName: "j", Lifecycle: jobs.Failed, Targets: 3, FailedTargets: 1})
+
+		_, err := c.RunProgress(t.Context(), uuid.New())
+		require.ErrorIs(t, err, controldb.ErrExecutionNotFound)
 	})
 }

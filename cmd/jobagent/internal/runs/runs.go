@@ -2,6 +2,7 @@ package runs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -26,41 +27,29 @@ func View(e controldb.Execution) output.Execution {
 }
 
 // Read reads all rows of a run that must exist.
-func Read(ctx context.Context, store *controldb.Store, id uuid.UUID) ([]controldb.Execution, error) {
+func Read(ctx context.Context, store reader, id uuid.UUID) ([]controldb.Execution, error) {
 	rows, err := store.Executions(ctx, controldb.ExecutionFilter{ID: id})
 	if err != nil {
 		return nil, err
 	}
 	if len(rows) == 0 {
-		return nil, exit.With(exit.CodeNotFound, fmt.Errorf("execution %s does not exist; jobagent execution list shows the latest", id))
+		return nil, notFound(id)
 	}
 	return rows, nil
 }
 
-// watchInterval is how often a watched run is looked at.
-const watchInterval = 500 * time.Millisecond
+// notFound is the error of a run that does not exist.
+func notFound(id uuid.UUID) error {
+	return exit.With(exit.CodeNotFound, fmt.Errorf("execution %s does not exist; jobagent execution list shows the latest", id))
+}
 
-// progress counts the target rows of a run.
-type progress struct{ total, active, failed, other int }
+// pollInterval is how often the progress of a followed run is read.
+const pollInterval = 500 * time.Millisecond
 
-// count adds the targets of rows up.
-func count(rows []controldb.Execution) progress {
-	var p progress
-	for _, e := range rows {
-		if e.TargetType != "SqlDatabase" {
-			continue
-		}
-		p.total++
-		switch {
-		case e.Active:
-			p.active++
-		case e.Lifecycle == jobs.Failed || e.Lifecycle == jobs.TimedOut:
-			p.failed++
-		case e.Lifecycle != jobs.Succeeded:
-			p.other++
-		}
-	}
-	return p
+// reader reads runs; a [controldb.Store] is one.
+type reader interface {
+	RunProgress(ctx context.Context, id uuid.UUID) (controldb.RunProgress, error)
+	Executions(ctx context.Context, filter controldb.ExecutionFilter) ([]controldb.Execution, error)
 }
 
 // Watch follows a run to its end, on a terminal with a line of progress, and prints its tree.
@@ -86,26 +75,37 @@ func Watch(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.
 	return exit.With(exit.CodeRunFailed, fmt.Errorf("run %s of job %s ended as %s; see jobagent execution errors %s", id, root.JobName, root.Lifecycle, id))
 }
 
-// Follow waits for the end of a run and returns its rows, the root first. It shows progress where stderr is a terminal.
+// Follow waits for the end of a run and returns its rows, the run itself first. When stderr is a terminal, it shows the progress there.
 func Follow(ctx context.Context, a *connect.App, store *controldb.Store, id uuid.UUID) ([]controldb.Execution, error) {
-	live := output.IsTerminal(a.Stderr)
-	tick := time.NewTicker(watchInterval)
+	var show io.Writer
+	if output.IsTerminal(a.Stderr) {
+		show = a.Stderr
+	}
+	return follow(ctx, show, store, id)
+}
+
+// follow is Follow; a nil show shows nothing. The rows of the targets, of which there may be many, are read once, after the end.
+func follow(ctx context.Context, show io.Writer, store reader, id uuid.UUID) ([]controldb.Execution, error) {
+	const clearLine = "\r\x1b[K"
+	tick := time.NewTicker(pollInterval)
 	defer tick.Stop()
 	for {
-		rows, err := Read(ctx, store, id)
-		if err != nil {
+		p, err := store.RunProgress(ctx, id)
+		switch {
+		case errors.Is(err, controldb.ErrExecutionNotFound):
+			return nil, notFound(id)
+		case err != nil:
 			return nil, err
 		}
-		root := rows[0]
-		if live {
-			p := count(rows)
-			fmt.Fprintf(a.Stderr, "\r\x1b[K%s  %s: %d of %d targets done, %d failed", root.JobName, root.Lifecycle, p.total-p.active, p.total, p.failed)
+		if show != nil {
+			fmt.Fprintf(show, "%s%s  %s: %d of %d targets done, %d failed",
+				clearLine, p.JobName, p.Lifecycle, p.Targets-p.ActiveTargets, p.Targets, p.FailedTargets)
 		}
-		if !root.Active {
-			if live {
-				fmt.Fprint(a.Stderr, "\r\x1b[K")
+		if !p.Active {
+			if show != nil {
+				fmt.Fprint(show, clearLine)
 			}
-			return rows, nil
+			return Read(ctx, store, id)
 		}
 		select {
 		case <-ctx.Done():
