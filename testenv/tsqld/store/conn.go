@@ -44,7 +44,7 @@ type Conn struct {
 	counter *counter
 
 	panicked *Panic // of a function that SQLite called in the running statement
-	spoiled  bool   // a function has panicked: nobody else is to use the connection
+	unusable bool   // a function has panicked: nobody else is to use the connection
 
 	spools map[string]bool // temporary tables of EnsureTemp; true once they outlive a rollback
 	values map[string]any  // see Remember
@@ -86,10 +86,10 @@ func openConn(s *Store) (*Conn, error) {
 	if c.db, err = handle(c.dc, "db"); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	if c.tls, err = thread(c.dc); err != nil {
+	if c.tls, err = tlsOf(c.dc); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
-	c.own(true)
+	c.setOwner(true)
 	if err := c.Without(0); err != nil {
 		return nil, errors.Join(err, c.close())
 	}
@@ -123,7 +123,7 @@ func handle(obj any, field string) (uintptr, error) {
 }
 
 // thread reads what stands for a thread in the driver's calls of SQLite, whose mutexes know it.
-func thread(dc driver.Conn) (*libc.TLS, error) {
+func tlsOf(dc driver.Conn) (*libc.TLS, error) {
 	v := reflect.ValueOf(dc)
 	if v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Struct {
 		if f := v.Elem().FieldByName("tls"); f.IsValid() && f.Type() == reflect.TypeFor[*libc.TLS]() {
@@ -139,7 +139,7 @@ func thread(dc driver.Conn) (*libc.TLS, error) {
 func (c *Conn) Use(ctx context.Context, ids ...int) error {
 	for i, id := range ids {
 		if n := len(c.attached); n > 0 && c.attached[n-1].id == id && c.attached[n-1].configured {
-			if in, ok := c.store.incarnation(id); ok && in.generation == c.attached[n-1].generation {
+			if in, ok := c.store.fileState(id); ok && in.generation == c.attached[n-1].generation {
 				continue // the usual case: one database all the time
 			}
 		}
@@ -152,7 +152,7 @@ func (c *Conn) Use(ctx context.Context, ids ...int) error {
 
 // use attaches one database and makes it the most recently used; keep must stay attached.
 func (c *Conn) use(ctx context.Context, id int, keep []int) error {
-	in, ok := c.store.incarnation(id)
+	in, ok := c.store.fileState(id)
 	gen := in.generation
 	if !ok {
 		return fmt.Errorf("database %d: %w", id, os.ErrNotExist)
@@ -193,7 +193,7 @@ func (c *Conn) configure(ctx context.Context, id int, fresh bool) error {
 	if fresh {
 		switch _, err := c.Exec(ctx, "PRAGMA "+alias(id)+".journal_mode=WAL", nil); {
 		case err == nil:
-			c.store.settled(id)
+			c.store.markReady(id)
 		case !errors.Is(err, ErrBusy): // another connection uses the new file; the next one will try again
 			return err
 		}
@@ -236,7 +236,7 @@ func (c *Conn) detach(ctx context.Context, i int) error {
 }
 
 // detachUnknown lets go of databases that were dropped. The caller owns c and holds the store's lock.
-func (c *Conn) detachUnknown(known map[int]incarnation) error {
+func (c *Conn) detachUnknown(known map[int]fileState) error {
 	for i := len(c.attached) - 1; i >= 0; i-- {
 		a := c.attached[i]
 		if in, ok := known[a.id]; !ok || in.generation != a.generation {
@@ -448,7 +448,7 @@ func (c *Conn) close() error {
 		errs = append(errs, c.rows[len(c.rows)-1].Close())
 	}
 	errs = append(errs, c.stmts.closeAll(), c.dc.Close())
-	c.own(false)
+	c.setOwner(false)
 	c.slot.free()
 	return errors.Join(errs...)
 }

@@ -17,7 +17,7 @@ const (
 	temporaryName = "tsqld-"
 	ownerName     = "owner"
 	// ownerless is the age from which a temporary directory without an owner's file is left over: its process died before it made one.
-	ownerless = time.Hour
+	orphanAge = time.Hour
 )
 
 // clearOnce holds the removal of leftovers to once a process: it is for those that were killed, and they are few.
@@ -77,7 +77,7 @@ func clearLeftovers(root string) {
 			_ = os.RemoveAll(dir)
 			_ = owner.Close()
 		case os.IsNotExist(err):
-			if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > ownerless {
+			if info, err := os.Stat(dir); err == nil && time.Since(info.ModTime()) > orphanAge {
 				_ = os.RemoveAll(dir)
 			}
 		}

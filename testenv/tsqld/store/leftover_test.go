@@ -31,7 +31,7 @@ func TestLeftoversOfKilledProcessesAreRemoved(t *testing.T) {
 	require.NoError(t, err)
 	young := makeDir("young", false)
 	old := makeDir("old", false)
-	long := time.Now().Add(-2 * ownerless)
+	long := time.Now().Add(-2 * orphanAge)
 	require.NoError(t, os.Chtimes(old, long, long))
 
 	clearLeftovers(root)

@@ -145,7 +145,7 @@ func owner(tls *libc.TLS) *Conn {
 }
 
 // own makes the connection the one that calls SQLite as its tls, or takes that back.
-func (c *Conn) own(on bool) {
+func (c *Conn) setOwner(on bool) {
 	a := &allocator
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -13,7 +13,7 @@ const (
 	// unsound are the rewrites that give wrong rows. Count-of-view turns count(*) over a UNION ALL into a sum of one
 	// count per branch, after SQLite has noted which subqueries name columns of outer queries; it does not note it of the new ones, and
 	// each of them is computed once for all outer rows.
-	unsound = lib.SQLITE_CountOfView
+	wrongRewrites = lib.SQLITE_CountOfView
 	// AllRewrites are the bits of everything that SQLite knows to do without.
 	AllRewrites uint32 = lib.SQLITE_AllOpts
 )
@@ -21,7 +21,7 @@ const (
 // Without turns rewrites of SQLite's optimizer off, besides those that are always off, and forgets the statements that were prepared
 // with them. Tests compare what queries answer with and without; 0 turns them on again.
 func (c *Conn) Without(rewrites uint32) error {
-	list := libc.NewVaList(c.db, rewrites|unsound)
+	list := libc.NewVaList(c.db, rewrites|wrongRewrites)
 	if list == 0 {
 		return errNoMemory
 	}

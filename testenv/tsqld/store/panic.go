@@ -39,7 +39,7 @@ func (c *Conn) catch(err *error) {
 func (c *Conn) rethrow(err error) error {
 	if p := c.panicked; p != nil {
 		c.panicked = nil
-		c.spoiled = true
+		c.unusable = true
 		panic(p)
 	}
 	return err

@@ -14,16 +14,16 @@ import (
 //	}
 //	err := rows.Err()
 type Rows struct {
-	conn   *Conn
-	stmt   *stmt
-	ctx    context.Context
-	gently bool // see [Conn.enter]
-	ahead  bool // the statement stands on a row that Next has not read yet
-	over   bool // there are no more
-	row    []types.Value
-	held   int // what row takes, of the meter
-	err    error
-	closed bool
+	conn           *Conn
+	stmt           *stmt
+	ctx            context.Context
+	deferInterrupt bool // see [Conn.enter]
+	ahead          bool // the statement stands on a row that Next has not read yet
+	over           bool // there are no more
+	row            []types.Value
+	held           int // what row takes, of the meter
+	err            error
+	closed         bool
 }
 
 // Next moves to the next row. It returns false at the end and after an error, which Err tells apart, and
@@ -39,10 +39,10 @@ func (r *Rows) Next() bool {
 	c := r.conn
 	more, err := r.ahead, error(nil)
 	if !more && !r.over {
-		if err = c.enter(r.gently); err == nil {
+		if err = c.beginStep(r.deferInterrupt); err == nil {
 			more, err = c.step(r.stmt)
 		}
-		c.leave()
+		c.endStep()
 	}
 	if more {
 		r.ahead = false

@@ -194,7 +194,7 @@ func (r *rowsetCursor) Filter(n int, _ string, vals []vtab.Value) error {
 			}
 			r.held += n
 		}
-		args[i] = own(v)
+		args[i] = copied(v)
 	}
 	before := c.meter.Mark()
 	r.rows, err = fn(c.meter, args[1:])

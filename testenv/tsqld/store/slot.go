@@ -162,13 +162,13 @@ func (c *Conn) push(args []driver.Value) ([]types.Value, error) {
 				return nil, err
 			}
 		}
-		c.args = append(c.args, own(a))
+		c.args = append(c.args, copied(a))
 	}
 	return c.args[base:len(c.args):len(c.args)], nil
 }
 
 // own copies what refers to SQLite's memory.
-func own(v driver.Value) types.Value {
+func copied(v driver.Value) types.Value {
 	switch x := v.(type) {
 	case string:
 		return strings.Clone(x)
@@ -203,11 +203,11 @@ func (a *aggregate) prepare(args []driver.Value) ([]types.Value, error) {
 		if !ok {
 			return nil, a.conn.remember(errNoKey)
 		}
-		make, err := a.conn.store.functions.aggregate(key)
+		newAccumulator, err := a.conn.store.functions.aggregate(key)
 		if err != nil {
 			return nil, a.conn.remember(err)
 		}
-		a.acc = make()
+		a.acc = newAccumulator()
 	}
 	return a.conn.push(args[1:])
 }

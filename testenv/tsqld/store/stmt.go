@@ -163,12 +163,12 @@ func (c *Conn) Exec(ctx context.Context, sql string, args []types.Value) (int64,
 	if s.multi {
 		run = c.script
 	}
-	gently := !s.reads && !c.interruptWrites && c.InTransaction()
+	deferInterrupt := !s.reads && !c.interruptWrites && c.InTransaction()
 	n := int64(0)
-	if err = c.enter(gently); err == nil {
+	if err = c.beginStep(deferInterrupt); err == nil {
 		n, err = run(s, args)
 	}
-	c.leave()
+	c.endStep()
 	if err != nil {
 		err = c.fail(err, sql)
 		c.stmts.drop(s)
@@ -194,14 +194,14 @@ func (c *Conn) Query(ctx context.Context, sql string, args []types.Value) (*Rows
 		c.stmts.drop(s)
 		return nil, errNoQuery
 	}
-	r := &Rows{conn: c, stmt: s, ctx: ctx, gently: !s.reads && !c.interruptWrites && c.InTransaction()}
-	if err = c.enter(r.gently); err == nil {
+	r := &Rows{conn: c, stmt: s, ctx: ctx, deferInterrupt: !s.reads && !c.interruptWrites && c.InTransaction()}
+	if err = c.beginStep(r.deferInterrupt); err == nil {
 		err = c.bind(s, args)
 	}
 	if err == nil {
 		r.ahead, err = c.step(s) // so that most errors come before the first row
 	}
-	c.leave()
+	c.endStep()
 	if err != nil {
 		err = c.fail(err, sql)
 		_ = c.reset(s) // which reports the same

@@ -41,11 +41,11 @@ type Store struct {
 	functions *Functions
 	idleLimit int
 	fault     func() error // Config.CommitFault
-	guard     *Conn        // holds the lock of a named directory; nil for a temporary one
+	lockConn  *Conn        // holds the lock of a named directory; nil for a temporary one
 	owner     *os.File     // holds the lock of a temporary one; nil for a named one
 
 	mu     sync.Mutex
-	known  map[int]incarnation // by database id
+	known  map[int]fileState // by database id
 	gen    int
 	idle   []*Conn
 	open   int
@@ -53,7 +53,7 @@ type Store struct {
 }
 
 // incarnation tells a database from an earlier one with the same id.
-type incarnation struct {
+type fileState struct {
 	generation int
 	fresh      bool // the file may not exist yet, or not be in WAL mode
 }
@@ -63,7 +63,7 @@ var ErrInUse = errors.New("directory is in use by another server")
 
 // Open opens the files in cfg.Dir. One directory can be open once at a time, over all processes.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
-	s := &Store{dir: cfg.Dir, functions: cfg.Functions, idleLimit: cfg.Idle, fault: cfg.CommitFault, known: map[int]incarnation{}}
+	s := &Store{dir: cfg.Dir, functions: cfg.Functions, idleLimit: cfg.Idle, fault: cfg.CommitFault, known: map[int]fileState{}}
 	if s.idleLimit == 0 {
 		s.idleLimit = defaultIdle
 	}
@@ -89,17 +89,17 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	}
 	entries, err := os.ReadDir(cfg.Dir)
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("read directory: %w", err), s.guard.close())
+		return nil, errors.Join(fmt.Errorf("read directory: %w", err), s.lockConn.close())
 	}
 	for _, e := range entries {
 		if id, ok := fileID(e.Name()); ok {
-			s.known[id] = incarnation{}
+			s.known[id] = fileState{}
 		}
 		base, _, _ := strings.Cut(e.Name(), suffix)
 		if _, ok := fileID(base + suffix); ok || e.Name() == guardFile {
 			// Earlier versions left the mode to SQLite, which lets everybody read.
 			if err := os.Chmod(filepath.Join(cfg.Dir, e.Name()), fileMode); err != nil {
-				return nil, errors.Join(fmt.Errorf("keep others from reading the database: %w", err), s.guard.close())
+				return nil, errors.Join(fmt.Errorf("keep others from reading the database: %w", err), s.lockConn.close())
 			}
 		}
 	}
@@ -163,7 +163,7 @@ func (s *Store) lockDirectory(ctx context.Context) error {
 		}
 		return errors.Join(err, c.close())
 	}
-	s.guard = c
+	s.lockConn = c
 	return nil
 }
 
@@ -201,7 +201,7 @@ func (s *Store) Create(id int) error {
 		return fmt.Errorf("create database %d: %w", id, err)
 	}
 	s.gen++
-	s.known[id] = incarnation{generation: s.gen, fresh: true}
+	s.known[id] = fileState{generation: s.gen, fresh: true}
 	return nil
 }
 
@@ -226,7 +226,7 @@ func (s *Store) CreateCopy(ctx context.Context, c *Conn, from, to int) error {
 }
 
 // settled notes that the file of a database is in WAL mode.
-func (s *Store) settled(id int) {
+func (s *Store) markReady(id int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if in, ok := s.known[id]; ok {
@@ -254,7 +254,7 @@ func (s *Store) Drop(id int) error {
 }
 
 // incarnation answers whether a database exists, and which of its incarnations.
-func (s *Store) incarnation(id int) (incarnation, bool) {
+func (s *Store) fileState(id int) (fileState, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	in, ok := s.known[id]
@@ -296,7 +296,7 @@ func (s *Store) Acquire(ctx context.Context) (*Conn, error) {
 // objects are dropped. A connection that cannot be cleaned is closed.
 func (s *Store) Release(c *Conn) {
 	s.mu.Lock()
-	if s.closed || c.spoiled || len(s.idle) >= s.idleLimit { // nobody will use it again: no need to clean it
+	if s.closed || c.unusable || len(s.idle) >= s.idleLimit { // nobody will use it again: no need to clean it
 		s.open--
 		s.mu.Unlock()
 		c.closeQuietly()
@@ -338,8 +338,8 @@ func (s *Store) Close() error {
 	if open > 0 {
 		errs = append(errs, fmt.Errorf("%d connections are still in use", open))
 	}
-	if s.guard != nil {
-		errs = append(errs, s.guard.close())
+	if s.lockConn != nil {
+		errs = append(errs, s.lockConn.close())
 	}
 	if s.temporary {
 		errs = append(errs, s.owner.Close(), os.RemoveAll(s.dir))

@@ -20,9 +20,9 @@ type watch struct {
 	quit     chan struct{} // closed to end cancel
 	finished chan struct{} // closed by cancel
 
-	mu      sync.Mutex
-	running bool // a statement is being stepped
-	gently  bool // it writes in a transaction: SQLite would roll all of that back
+	mu             sync.Mutex
+	running        bool // a statement is being stepped
+	deferInterrupt bool // it writes in a transaction: SQLite would roll all of that back
 }
 
 const (
@@ -30,7 +30,7 @@ const (
 	retryInterrupt = time.Millisecond
 	// gentleTime is how long a statement that writes in a transaction is given to end by itself: most of them do, or
 	// call a function that ends them and nothing else.
-	gentleTime = 100 * time.Millisecond
+	interruptDelay = 100 * time.Millisecond
 )
 
 // follow makes c watch ctx; it answers the cause if ctx is done already.
@@ -71,7 +71,7 @@ func (w *watch) cancel() {
 	defer close(w.finished)
 	w.canceled.Store(true)
 	begun := time.Now()
-	for w.interrupt(time.Since(begun) >= gentleTime) {
+	for w.interrupt(time.Since(begun) >= interruptDelay) {
 		select {
 		case <-time.After(retryInterrupt):
 		case <-w.quit:
@@ -88,7 +88,7 @@ func (w *watch) interrupt(force bool) bool {
 	if !w.running {
 		return false
 	}
-	if w.gently && !force {
+	if w.deferInterrupt && !force {
 		return true
 	}
 	lib.Xsqlite3_interrupt(nil, w.conn.db)
@@ -97,9 +97,9 @@ func (w *watch) interrupt(force bool) bool {
 
 // enter marks the start of a step; gently says that it writes in a transaction that goes on after it. leave must be called at its end.
 // It answers the cause when the context has ended since follow looked at it: then the interrupt has come, and gone, before the step.
-func (c *Conn) enter(gently bool) error {
+func (c *Conn) beginStep(deferInterrupt bool) error {
 	c.cause = nil
-	c.watch.run(true, gently)
+	c.watch.run(true, deferInterrupt)
 	if w := c.watch; w != nil && w.canceled.Load() {
 		return context.Cause(w.ctx)
 	}
@@ -107,14 +107,14 @@ func (c *Conn) enter(gently bool) error {
 }
 
 // leave marks the end of a step.
-func (c *Conn) leave() { c.watch.run(false, false) }
+func (c *Conn) endStep() { c.watch.run(false, false) }
 
 // run says whether a statement is being stepped.
-func (w *watch) run(running, gently bool) {
+func (w *watch) run(running, deferInterrupt bool) {
 	if w == nil {
 		return
 	}
 	w.mu.Lock()
-	w.running, w.gently = running, gently
+	w.running, w.deferInterrupt = running, deferInterrupt
 	w.mu.Unlock()
 }
