@@ -10,14 +10,15 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// collation is a comparison as SQLite calls it (https://www.sqlite.org/c3ref/create_collation.html): two texts by length and address.
+// collation is a comparison in SQLite's form (https://www.sqlite.org/c3ref/create_collation.html):
+// two texts by length and address.
 type collation = func(_ *libc.TLS, _ uintptr, na int32, a uintptr, nb int32, b uintptr) int32
 
-// Comparisons are registered here and not with the driver, which copies both texts twice and takes a lock of the whole process
-// for each comparison: 250 ns instead of 20. All are functions without captured variables, which the garbage collector does not
-// move or free.
+// The comparisons are registered here and not with the driver, which copies both texts twice and
+// takes a process-wide lock for each comparison: 250 ns instead of 20. All of them are functions
+// without captured variables, which the garbage collector neither moves nor frees.
 var (
-	// compareText compares by the collation whose number SQLite hands over.
+	// compareText compares by the collation whose number SQLite passes.
 	compareText collation = func(_ *libc.TLS, number uintptr, na int32, a uintptr, nb int32, b uintptr) int32 {
 		return int32(types.Collate(text(a, na), text(b, nb), types.Collation(number)))
 	}
@@ -32,12 +33,13 @@ var (
 // sqliteCollations are the comparisons of texts, made once.
 var sqliteCollations = types.SQLiteCollations()
 
-// text is n bytes of SQLite's memory at p, for as long as the comparison lasts.
+// text returns n bytes of SQLite's memory at p. The text is valid during the comparison only.
 func text(p uintptr, n int32) string {
 	return unsafe.String(*(**byte)(unsafe.Pointer(&p)), n)
 }
 
-// addCollations makes the collations that SQL texts may name known to a connection; SQLite's own RTRIM is the binary one.
+// addCollations registers the collations that SQL texts may name. SQLite's own RTRIM is the binary
+// one.
 func (c *Conn) addCollations() error {
 	for name, number := range sqliteCollations {
 		if err := c.addCollation(name, &compareText, number); err != nil {
@@ -50,7 +52,7 @@ func (c *Conn) addCollations() error {
 	return c.addCollation(types.CollationDecimal, &compareDecimals, 0)
 }
 
-// addCollation makes one known; compare gets the number at each call.
+// addCollation registers a collation; compare gets the number at each call.
 func (c *Conn) addCollation(name string, compare *collation, number types.Collation) error {
 	p, err := libc.CString(name)
 	if err != nil {

@@ -24,15 +24,15 @@ type Conn struct {
 	slot  *slot
 	dc    driver.Conn
 	db    uintptr   // sqlite3*
-	tls   *libc.TLS // as which SQLite is called here, by the driver too
+	tls   *libc.TLS // SQLite's thread handle, which the driver uses too
 
 	attached []attachment // least recently used first
 	stmts    stmtCache
-	rows     []*Rows // open ones
+	rows     []*Rows // open results
 
-	meter  *meter.Meter    // of the session; nil for none
-	blocks int64           // large blocks of SQLite's memory, in bytes, which are a part of what meter has
-	funcs  map[string]Func // functions that were used here, by key
+	meter  *meter.Meter    // the session's; nil for none
+	blocks int64           // large blocks of SQLite's memory in bytes, taken from meter
+	funcs  map[string]Func // functions that this connection has used, by key
 	local  func(key string) (Func, error)
 	args   []types.Value // stack of arguments of running functions
 	cause  error         // first error of a function during the running step
@@ -43,34 +43,36 @@ type Conn struct {
 
 	counter *counter
 
-	panicked *Panic // of a function that SQLite called in the running statement
-	unusable bool   // a function has panicked: nobody else is to use the connection
+	panicked *Panic // panic of a function that SQLite called in the running statement
+	unusable bool   // a function has panicked: the connection must not be reused
 
-	spools map[string]bool // temporary tables of EnsureTemp; true once they outlive a rollback
+	spools map[string]bool // temporary tables of EnsureTemp; true if the table survives a rollback
 	values map[string]any  // see Remember
 }
 
 // attachment is a database that is attached as d<id>.
 type attachment struct {
 	id, generation int
-	configured     bool // its PRAGMAs are set; they cannot be inside a transaction
+	configured     bool // its PRAGMAs are set, which is impossible inside a transaction
 }
 
 const (
-	// MaxAttached is how many databases a connection can see at once (SQLite's limit as built).
+	// MaxAttached is how many databases a connection can see at once (the limit of this build of
+	// SQLite).
 	MaxAttached = 10
-	// cacheKiB bounds SQLite's page cache per connection and database. It grows with the pages that are used: small databases
-	// never fill it. A transaction that changes more pages than it holds writes them to disk one by one.
+	// cacheKiB limits SQLite's page cache per connection and database. The cache grows with use, so
+	// small databases never fill it. A transaction that changes more pages than fit writes them to
+	// disk one by one.
 	cacheKiB = 8192
-	// tempCacheKiB bounds what temporary tables, and sorts and lists that SQLite makes by the way, take in memory per connection
-	// before they go to a file.
+	// tempCacheKiB limits the memory per connection for temporary tables, and for the sorts and
+	// lists that SQLite builds. Beyond it, they go to a file.
 	tempCacheKiB = 8192
 )
 
 // alias is the schema name of an attached database.
 func alias(id int) string { return "d" + strconv.Itoa(id) }
 
-// openConn opens a connection with nothing attached.
+// openConn opens a connection without attached databases.
 func openConn(s *Store) (*Conn, error) {
 	c := &Conn{store: s, funcs: map[string]Func{}, spools: map[string]bool{}}
 	slot, err := takeSlot(c)
@@ -107,8 +109,9 @@ func openConn(s *Store) (*Conn, error) {
 	return c, nil
 }
 
-// handle reads a C pointer that the driver keeps in an unexported field of one of its objects: there is no other way to
-// interrupt a statement without starting a goroutine for each, to ask whether it writes, or to step it as cheaply as [Conn.read] says.
+// handle reads a C pointer from an unexported field of one of the driver's objects. The driver has
+// no other way to interrupt a statement without a goroutine for each, to ask whether a statement
+// writes, or to step it as cheaply as [Conn.read] does.
 func handle(obj any, field string) (uintptr, error) {
 	v := reflect.ValueOf(obj)
 	if v.Kind() == reflect.Pointer {
@@ -122,7 +125,8 @@ func handle(obj any, field string) (uintptr, error) {
 	return 0, fmt.Errorf("%T of the sqlite driver has no field %q: a version of it that is not known here", obj, field)
 }
 
-// thread reads what stands for a thread in the driver's calls of SQLite, whose mutexes know it.
+// tlsOf reads the thread handle of the driver's calls of SQLite, which identifies the connection to
+// SQLite's mutexes.
 func tlsOf(dc driver.Conn) (*libc.TLS, error) {
 	v := reflect.ValueOf(dc)
 	if v.Kind() == reflect.Pointer && v.Elem().Kind() == reflect.Struct {
@@ -133,14 +137,14 @@ func tlsOf(dc driver.Conn) (*libc.TLS, error) {
 	return nil, fmt.Errorf("%T of the sqlite driver has no field \"tls\": a version of it that is not known here", dc)
 }
 
-// Use attaches databases as d<id>, all of them at once for the next statement. Inside a transaction it
-// works too; databases that the transaction has touched stay attached. The ids must be known to the store
-// (errors.Is(err, os.ErrNotExist) otherwise).
+// Use attaches databases as d<id>, all of them at once for the next statement. It works inside a
+// transaction too: databases that the transaction has touched stay attached. The store must know
+// the ids, otherwise the error matches os.ErrNotExist.
 func (c *Conn) Use(ctx context.Context, ids ...int) error {
 	for i, id := range ids {
 		if n := len(c.attached); n > 0 && c.attached[n-1].id == id && c.attached[n-1].configured {
 			if in, ok := c.store.fileState(id); ok && in.generation == c.attached[n-1].generation {
-				continue // the usual case: one database all the time
+				continue // the usual case: the same database as before
 			}
 		}
 		if err := c.use(ctx, id, ids[:i]); err != nil {
@@ -150,7 +154,8 @@ func (c *Conn) Use(ctx context.Context, ids ...int) error {
 	return nil
 }
 
-// use attaches one database and makes it the most recently used; keep must stay attached.
+// use attaches one database and makes it the most recently used one. The databases in keep must
+// stay attached.
 func (c *Conn) use(ctx context.Context, id int, keep []int) error {
 	in, ok := c.store.fileState(id)
 	gen := in.generation
@@ -164,7 +169,7 @@ func (c *Conn) use(ctx context.Context, id int, keep []int) error {
 		a = c.attached[i]
 		c.attached = slices.Delete(c.attached, i, i+1)
 	default:
-		if i >= 0 { // dropped and created anew
+		if i >= 0 { // dropped and created again
 			if err := c.detach(ctx, i); err != nil {
 				return err
 			}
@@ -188,13 +193,14 @@ func (c *Conn) use(ctx context.Context, id int, keep []int) error {
 	return err
 }
 
-// configure sets what SQLite keeps per connection and database, and the journal mode of a fresh file.
+// configure sets SQLite's settings per connection and database, and the journal mode of a fresh
+// file.
 func (c *Conn) configure(ctx context.Context, id int, fresh bool) error {
 	if fresh {
 		switch _, err := c.Exec(ctx, "PRAGMA "+alias(id)+".journal_mode=WAL", nil); {
 		case err == nil:
 			c.store.markReady(id)
-		case !errors.Is(err, ErrBusy): // another connection uses the new file; the next one will try again
+		case !errors.Is(err, ErrBusy): // another connection uses the new file; the next Use tries again
 			return err
 		}
 	}
@@ -209,7 +215,7 @@ func (c *Conn) configure(ctx context.Context, id int, fresh bool) error {
 	return err
 }
 
-// evict detaches the least recently used database that can be spared.
+// evict detaches the least recently used database that is not in keep.
 func (c *Conn) evict(ctx context.Context, keep []int) error {
 	var last error
 	for i := range c.attached {
@@ -235,7 +241,7 @@ func (c *Conn) detach(ctx context.Context, i int) error {
 	return nil
 }
 
-// detachUnknown lets go of databases that were dropped. The caller owns c and holds the store's lock.
+// detachUnknown detaches databases that were dropped. The caller owns c and holds the store's lock.
 func (c *Conn) detachUnknown(known map[int]fileState) error {
 	for i := len(c.attached) - 1; i >= 0; i-- {
 		a := c.attached[i]
@@ -248,26 +254,28 @@ func (c *Conn) detachUnknown(known map[int]fileState) error {
 	return nil
 }
 
-// SetLocal gives fnv functions that belong to the session: find is asked before the store's [Functions] and
-// returns nil for keys that it does not know. Nil takes it away, as Release does.
+// SetLocal sets the session's own functions of fnv. find is called before the store's [Functions],
+// and returns nil for keys that it does not know. Nil removes them, as Release does.
 func (c *Conn) SetLocal(find func(key string) (Func, error)) { c.local = find }
 
-// SetMeter sets the account that functions and values of the session are taken from. Nil takes it away, as Release does.
+// SetMeter sets the account that pays for the functions and values of the session. Nil removes it,
+// as Release does.
 func (c *Conn) SetMeter(m *meter.Meter) {
 	c.meter.Drop(c.blocks)
-	m.Drop(-c.blocks) // they are there already
+	m.Drop(-c.blocks) // the blocks exist already
 	c.meter = m
 }
 
-// SetInterruptWrites says whether canceling interrupts writing statements at once although that rolls the
-// whole transaction back; else they are given a short time to end by themselves. It suits a transaction that ends with its statement; Release sets it to false.
+// SetInterruptWrites decides whether canceling interrupts a writing statement at once, which rolls
+// back the whole transaction. Otherwise the statement gets a short time to end first. Set it for
+// transactions that end with their statement. Release sets it to false.
 func (c *Conn) SetInterruptWrites(on bool) { c.interruptWrites = on }
 
-// InTransaction reports whether a transaction is open. It is false again after an error that made SQLite
-// roll back by itself (disk full, an interrupted write).
+// InTransaction reports whether a transaction is open. After an error that made SQLite roll back by
+// itself (disk full, an interrupted write) it returns false.
 func (c *Conn) InTransaction() bool { return c.inTransaction }
 
-// Begin starts a transaction, which locks nothing before its first read or write.
+// Begin starts a transaction. It takes no lock before its first read or write.
 func (c *Conn) Begin(ctx context.Context) error {
 	_, err := c.Exec(ctx, "BEGIN", nil)
 	if err == nil {
@@ -293,7 +301,7 @@ func (c *Conn) Commit() error {
 	return nil
 }
 
-// Rollback undoes the transaction; without one it does nothing. Open rows become invalid.
+// Rollback undoes the transaction; without one it does nothing. Open results become invalid.
 func (c *Conn) Rollback() error {
 	defer c.forget()
 	if !c.inTransaction {
@@ -306,7 +314,8 @@ func (c *Conn) Rollback() error {
 	return err
 }
 
-// checkTransaction finds out whether SQLite has rolled back by itself: only then can a new transaction begin.
+// checkTransaction checks whether SQLite has rolled back by itself: only then a new transaction can
+// begin.
 func (c *Conn) checkTransaction() {
 	s, err := c.prepare("BEGIN")
 	if err != nil {
@@ -324,7 +333,7 @@ func (c *Conn) checkTransaction() {
 	}
 }
 
-// Savepoint sets a savepoint, by which one statement or more of a transaction can be undone.
+// Savepoint sets a savepoint, to which RollbackTo can return.
 func (c *Conn) Savepoint(ctx context.Context, name string) error {
 	if !c.inTransaction {
 		return errNoTransaction
@@ -333,23 +342,23 @@ func (c *Conn) Savepoint(ctx context.Context, name string) error {
 	return err
 }
 
-// errNoTransaction answers a savepoint outside a transaction.
+// errNoTransaction is the error of a savepoint outside a transaction.
 var errNoTransaction = errors.New("sqlite: savepoint without a transaction")
 
-// ReleaseSavepoint forgets a savepoint and keeps what happened since.
+// ReleaseSavepoint removes a savepoint and keeps the changes since.
 func (c *Conn) ReleaseSavepoint(name string) error {
 	_, err := c.Exec(context.Background(), "RELEASE "+Quote(name), nil)
 	return err
 }
 
-// RollbackTo undoes what happened since a savepoint, which stays.
+// RollbackTo undoes the changes since a savepoint. The savepoint stays.
 func (c *Conn) RollbackTo(name string) error {
 	defer c.forget()
 	_, err := c.Exec(context.Background(), "ROLLBACK TO "+Quote(name), nil)
 	return err
 }
 
-// forget drops what was remembered about objects that a rollback has undone.
+// forget removes the remembered values of objects that a rollback has undone.
 func (c *Conn) forget() {
 	for name, lasting := range c.spools {
 		if !lasting {
@@ -359,9 +368,9 @@ func (c *Conn) forget() {
 	clear(c.values)
 }
 
-// EnsureTemp runs ddl, which must create the temporary table called name whether it exists or not,
-// once per connection, so that prepared statements over it stay valid. The table outlives the session:
-// Release empties it, but does not drop it. name must identify the table's shape.
+// EnsureTemp runs ddl once per connection. ddl must create the temporary table called name, and
+// succeed if the table exists. The table outlives the session, so that prepared statements on it
+// stay valid; Release empties it but does not drop it. name must identify the table's shape.
 func (c *Conn) EnsureTemp(ctx context.Context, name, ddl string) error {
 	if _, ok := c.spools[name]; ok {
 		return nil
@@ -373,17 +382,17 @@ func (c *Conn) EnsureTemp(ctx context.Context, name, ddl string) error {
 	return nil
 }
 
-// HasTemp reports whether a table of EnsureTemp is there.
+// HasTemp reports whether EnsureTemp has created a table.
 func (c *Conn) HasTemp(name string) bool {
 	_, ok := c.spools[name]
 	return ok
 }
 
-// Temps is how many tables of EnsureTemp the connection has.
+// Temps returns the number of tables that EnsureTemp has created.
 func (c *Conn) Temps() int { return len(c.spools) }
 
-// Remember keeps a value with the connection until the next rollback or Release, such as the version of
-// a temporary table's contents.
+// Remember keeps a value with the connection until the next rollback or Release, for example the
+// version of a temporary table's content.
 func (c *Conn) Remember(key string, v any) {
 	if c.values == nil {
 		c.values = map[string]any{}
@@ -391,10 +400,10 @@ func (c *Conn) Remember(key string, v any) {
 	c.values[key] = v
 }
 
-// Recall returns what Remember kept, or nil.
+// Recall returns the value that Remember kept, or nil.
 func (c *Conn) Recall(key string) any { return c.values[key] }
 
-// clean makes a released connection as good as new.
+// clean resets a released connection to the state of a new one.
 func (c *Conn) clean() error {
 	ctx := context.Background()
 	for len(c.rows) > 0 {
@@ -421,7 +430,8 @@ func (c *Conn) clean() error {
 	return nil
 }
 
-// temporaryObjects returns the statements that drop the session's temporary tables and empty the lasting ones.
+// temporaryObjects returns the statements that drop the session's temporary tables and empty those
+// of EnsureTemp.
 func (c *Conn) temporaryObjects(ctx context.Context) ([]string, error) {
 	rows, err := c.Query(ctx, "SELECT type, name FROM temp.sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite\\_%' ESCAPE '\\'", nil)
 	if err != nil {
@@ -440,7 +450,7 @@ func (c *Conn) temporaryObjects(ctx context.Context) ([]string, error) {
 	return out, rows.Err()
 }
 
-// close closes the connection and gives its slot back.
+// close closes the connection and frees its slot.
 func (c *Conn) close() error {
 	c.unwatch()
 	var errs []error
@@ -453,7 +463,7 @@ func (c *Conn) close() error {
 	return errors.Join(errs...)
 }
 
-// closeQuietly closes a connection that is not needed any more; nothing depends on how that ends.
+// closeQuietly closes a connection that is no longer needed, and ignores errors.
 func (c *Conn) closeQuietly() {
 	if c.InTransaction() {
 		_ = c.Rollback()
@@ -461,11 +471,12 @@ func (c *Conn) closeQuietly() {
 	_ = c.close()
 }
 
-// FindForeignKey finds out which foreign key a statement violates after it failed with a [ConstraintError]
-// of kind ForeignKey, which SQLite does not tell. again must run the failed statement anew, inside the open
-// transaction; whatever it does is undone. parent is the referenced table, child the referencing one whose
-// foreign key number index (in the order of PRAGMA foreign_key_list) is violated. tables are those of
-// the database that the statement changed, or that refer to them. child is "" if the statement does not fail again.
+// FindForeignKey finds the foreign key that a statement violates, after it failed with a
+// [ConstraintError] of kind ForeignKey; SQLite does not report the key. again must run the failed
+// statement once more, inside the open transaction; FindForeignKey undoes its changes. tables are
+// the changed tables of the database, or those that refer to them. parent is the referenced table.
+// child is the referencing table, and index the number of its violated key, in the order of PRAGMA
+// foreign_key_list. child is "" if the statement does not fail again.
 func (c *Conn) FindForeignKey(ctx context.Context, id int, tables []string, again func() error) (child, parent string, index int, err error) {
 	const point = "find foreign key"
 	if err := c.Savepoint(ctx, point); err != nil {
@@ -494,8 +505,8 @@ func (c *Conn) FindForeignKey(ctx context.Context, id int, tables []string, agai
 	return "", "", 0, nil
 }
 
-// Quote makes a SQLite identifier of any name.
+// Quote returns a name as a SQLite identifier.
 func Quote(name string) string { return `"` + strings.ReplaceAll(name, `"`, `""`) + `"` }
 
-// Literal makes a SQLite string literal, for DDL that cannot have parameters.
+// Literal returns a SQLite string literal, for DDL, which cannot have parameters.
 func Literal(text string) string { return "'" + strings.ReplaceAll(text, "'", "''") + "'" }

@@ -9,7 +9,7 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// What can be wrong with SQLite beneath an *[Error]; ask by errors.Is.
+// The kinds of an *[Error], for errors.Is.
 var (
 	ErrBusy     = errors.New("database is busy") // another connection holds SQLite's lock
 	ErrFull     = errors.New("database or disk is full")
@@ -18,15 +18,15 @@ var (
 	ErrTooBig   = errors.New("value is too big") // over SQLite's limit of 1,000,000,000 bytes
 	ErrReadOnly = errors.New("database is read-only")
 	ErrIO       = errors.New("disk error")
-	// ErrManyDatabases is more than [MaxAttached] databases in one transaction or statement.
+	// ErrManyDatabases reports more than [MaxAttached] databases in one transaction or statement.
 	ErrManyDatabases = fmt.Errorf("more than %d databases in one transaction or statement", MaxAttached)
 )
 
-// Error is an error of SQLite that is no constraint violation.
+// Error is an error of SQLite other than a constraint violation.
 type Error struct {
 	Code    int    // extended result code of SQLite
 	Message string // SQLite's text
-	SQL     string // the start of the statement; it holds no values
+	SQL     string // the start of the statement, which holds no values
 	kind    error
 }
 
@@ -41,7 +41,7 @@ func (e *Error) Error() string {
 // Unwrap returns one of the Err variables, or nil.
 func (e *Error) Unwrap() error { return e.kind }
 
-// ConstraintKind says which kind of constraint was violated.
+// ConstraintKind is the kind of a violated constraint.
 type ConstraintKind uint8
 
 // The kinds of constraints. A violated primary key is Unique.
@@ -50,29 +50,31 @@ const (
 	NotNull
 	Check
 	ForeignKey
-	Datatype // a value of the wrong storage class for a STRICT table; a mistake of whoever made the SQL
+	Datatype // a value of the wrong storage class for a STRICT table, a defect of the generated SQL
 	Raised   // RAISE in a trigger
 )
 
-// ConstraintError is a violated constraint, in SQLite's names. The statement was undone; the transaction goes on.
+// ConstraintError is a violated constraint, with SQLite's names. The statement is undone; the
+// transaction continues.
 type ConstraintError struct {
 	Kind    ConstraintKind
-	Table   string   // t<object id>, "" where SQLite does not tell
+	Table   string   // t<object id>; "" if SQLite does not report it
 	Columns []string // of Unique and NotNull
 	// Constraint is the name of a CHECK constraint, or of a unique index over expressions. For a
 	// foreign key it is empty: see [Conn.FindForeignKey].
 	Constraint string
 }
 
-// Error names the constraint.
+// Error returns the names of the constraint.
 func (e *ConstraintError) Error() string {
 	return fmt.Sprintf("constraint of kind %d violated: table %q columns %q constraint %q", e.Kind, e.Table, e.Columns, e.Constraint)
 }
 
-// longestSQL is how much of a statement an Error shows.
+// longestSQL is how much of a statement an Error holds, in bytes.
 const longestSQL = 400
 
-// code is the extended result code of an error of SQLite, and its text; ok is false for other errors.
+// code returns the extended result code and the text of an error of SQLite; ok is false for other
+// errors.
 func code(err error) (code int, msg string, ok bool) {
 	var step *stepError
 	if errors.As(err, &step) {
@@ -85,7 +87,7 @@ func code(err error) (code int, msg string, ok bool) {
 	return 0, "", false
 }
 
-// convert makes a typed error of one of SQLite.
+// convert turns an error of SQLite into a typed error.
 func convert(err error, sql string) error {
 	code, msg, ok := code(err)
 	if !ok {
@@ -117,8 +119,8 @@ func convert(err error, sql string) error {
 	return e
 }
 
-// constraintError reads names off a message such as
-// "constraint failed: UNIQUE constraint failed: t5.c1, t5.c2".
+// constraintError parses the names in a message such as "constraint failed: UNIQUE constraint
+// failed: t5.c1, t5.c2".
 func constraintError(code int, msg string) error {
 	e := &ConstraintError{}
 	switch code {
@@ -159,8 +161,8 @@ func constraintError(code int, msg string) error {
 	return e
 }
 
-// mayRollBack reports the errors after which SQLite may have rolled back the transaction ("Response To
-// Errors Within A Transaction" of its documentation).
+// mayRollBack reports the errors after which SQLite may have rolled back the transaction (SQLite's
+// documentation, "Response To Errors Within A Transaction").
 func mayRollBack(err error) bool {
 	code, _, _ := code(err)
 	switch code & 0xff {

@@ -9,35 +9,35 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Func computes a function from its arguments, the key excluded. args belong to the caller and are
-// overwritten after the call; the values in them may be kept. m is the account of the session: what takes long asks it
-// whether to go on, and what may become larger than its arguments is taken from it; nil for none.
+// Func computes a function from its arguments, without the key. The caller overwrites args after
+// the call; the values in args may be kept. m is the account of the session, nil for none: long
+// computations ask it whether to continue, and results larger than the arguments are taken from it.
 type Func func(m *meter.Meter, args []types.Value) (types.Value, error)
 
-// Accumulator collects the rows of one group or window. Values may be kept, the slice may not.
+// Accumulator collects the rows of one group or window. It may keep values but not the slice.
 type Accumulator interface {
 	// Step adds a row; args are those after the key.
 	Step(args []types.Value) error
-	// Value is the result so far. It may be called again after further steps.
+	// Value returns the result so far. It may be called again after further steps.
 	Value() (types.Value, error)
 }
 
-// Holder is an Accumulator that keeps what it is given.
+// Holder is an Accumulator that keeps its arguments.
 type Holder interface {
 	Accumulator
-	// Held is about how many bytes it keeps.
+	// Held returns about how many bytes the Accumulator keeps.
 	Held() int
 }
 
-// Inverter is an Accumulator that can take a row back, which window frames with a moving start need.
+// Inverter is an Accumulator that can remove a row, as window frames with a moving start require.
 type Inverter interface {
 	Accumulator
 	Inverse(args []types.Value) error
 }
 
-// Functions resolves the keys of fn, fnv, agg and rowset. Keys are self-describing texts that the compiler makes, so
-// that SQL kept in a file still works after a restart. The fields may be nil; results are cached for as
-// long as the Functions live. The fields must not be changed after the first use.
+// Functions resolves the keys of fn, fnv, agg and rowset. Keys are self-describing texts made by
+// the compiler, so that SQL in a file still works after a restart. The fields may be nil, and must
+// not change after the first use. Results are cached for the lifetime of the Functions.
 type Functions struct {
 	Scalar    func(key string) (Func, error)
 	Aggregate func(key string) (func() Accumulator, error)
@@ -49,7 +49,7 @@ type Functions struct {
 	rowsets    map[string]RowsFunc
 }
 
-// unknownKey is the error for a key that nobody resolves.
+// unknownKey is the error for a key that cannot be resolved.
 func unknownKey(key string) error {
 	name, _, _ := strings.Cut(key, "|")
 	return mserr.NotSupported("the function %s", name)
@@ -70,7 +70,7 @@ func (f *Functions) rowset(key string) (RowsFunc, error) {
 	return resolve(f, &f.rowsets, f.Rows, key)
 }
 
-// resolve looks a key up in a cache, and asks find on a miss.
+// resolve looks a key up in a cache, and calls find on a miss.
 func resolve[T any](f *Functions, cache *map[string]T, find func(string) (T, error), key string) (T, error) {
 	f.mu.RLock()
 	fn, ok := (*cache)[key]

@@ -13,11 +13,12 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// killDir names the directory in which TestKilledWriter writes when it is run as a child.
+// killDir is the environment variable with the directory of TestKilledWriter's child process.
 const killDir = "TSQLD_STORE_KILL_DIR"
 
-// TestKilledWriter runs itself as a process that commits numbers and prints each after its commit, kills it,
-// and expects to find every number that was printed, and none without its neighbour in the same transaction.
+// TestKilledWriter starts itself as a process that commits pairs of numbers and prints each pair
+// after its commit, and kills that process. Every printed number must be there, and no number
+// without its partner from the same transaction.
 func TestKilledWriter(t *testing.T) {
 	if dir := os.Getenv(killDir); dir != "" {
 		writeUntilKilled(t, dir)
@@ -53,7 +54,7 @@ func TestKilledWriter(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// writeUntilKilled is the child.
+// writeUntilKilled is the child process.
 func writeUntilKilled(t *testing.T, dir string) {
 	s, err := Open(t.Context(), Config{Dir: dir})
 	require.NoError(t, err)

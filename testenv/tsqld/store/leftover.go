@@ -9,28 +9,31 @@ import (
 	"time"
 )
 
-// A temporary directory outlives a process that was killed, and where it is in memory it takes memory from everybody. So each holds a
-// file that its process has locked, which the system unlocks when the process dies; the next process that makes one removes
-// those of the dead.
+// A killed process leaves its temporary directory behind, and a directory in memory takes memory
+// from all processes. So each temporary directory holds a file that its process has locked. The
+// system removes the lock when the process ends, and the next process that makes a temporary
+// directory removes the directories without a lock.
 
 const (
 	temporaryName = "tsqld-"
 	ownerName     = "owner"
-	// ownerless is the age from which a temporary directory without an owner's file is left over: its process died before it made one.
+	// orphanAge is the age from which a temporary directory without an owner's file is a leftover:
+	// its process was killed before it made the file.
 	orphanAge = time.Hour
 )
 
-// clearOnce holds the removal of leftovers to once a process: it is for those that were killed, and they are few.
+// clearOnce limits the removal of leftovers to once per process.
 var clearOnce sync.Once
 
-// makeTemporary makes a temporary directory and takes possession of it, until the file is closed.
+// makeTemporary makes a temporary directory. The process owns it until the file is closed.
 func makeTemporary() (dir string, owner *os.File, err error) {
 	root := cmp.Or(temporaryRoot(), os.TempDir())
 	defer clearOnce.Do(func() { clearLeftovers(root) })
 	return makeIn(root)
 }
 
-// makeIn is makeTemporary under root. Between the making of a directory's file and its lock another process may take it for left over.
+// makeIn is makeTemporary under root. It retries, because another process may remove the directory
+// before its owner's file is locked.
 func makeIn(root string) (dir string, owner *os.File, err error) {
 	for range 10 {
 		if dir, owner, err = makeOwned(root); err == nil {
@@ -40,7 +43,8 @@ func makeIn(root string) (dir string, owner *os.File, err error) {
 	return dir, owner, err
 }
 
-// makeOwned makes a temporary directory under root, unless another process removes it before it is ours.
+// makeOwned makes a temporary directory under root, and fails if another process removes it before
+// the lock is taken.
 func makeOwned(root string) (dir string, owner *os.File, err error) {
 	if dir, err = os.MkdirTemp(root, temporaryName); err != nil {
 		return "", nil, err
@@ -64,7 +68,8 @@ func makeOwned(root string) (dir string, owner *os.File, err error) {
 	return dir, owner, nil
 }
 
-// clearLeftovers removes the temporary directories of processes that have died. What cannot be removed is somebody else's.
+// clearLeftovers removes the temporary directories of processes that have ended. It ignores
+// directories that it may not remove.
 func clearLeftovers(root string) {
 	dirs, err := filepath.Glob(filepath.Join(root, temporaryName+"*"))
 	if err != nil {

@@ -55,7 +55,7 @@ func TestTemporaryDirectoryIsHeldWhileItsStoreIsOpen(t *testing.T) {
 	require.NoDirExists(t, s.dir)
 }
 
-// Processes make and clear directories at the same time: what has been made is held, and stays.
+// Processes make and clear directories at the same time: a directory with an owner stays.
 func TestDirectoriesAreMadeWhileOthersClear(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

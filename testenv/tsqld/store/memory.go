@@ -10,12 +10,13 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// SQLite has one limit of its memory for the whole process, at which it fails whoever asks next. So its allocator is replaced by one
-// that counts: large blocks, of which values, rows, statements and sorts are made, are the session's on whose connection they
-// are asked for, and are refused where the session has no room for them. Small blocks are the caches of pages, which are bounded by
-// their number, and what every connection needs.
+// SQLite's own memory limit covers the whole process, and fails whichever connection allocates
+// next. So its allocator is replaced by one that counts. Large blocks hold values, rows, statements
+// and sorts: each counts against the session whose connection allocates it, and is refused if the
+// session has no room. Small blocks are not counted: they are page caches, which are limited by
+// their number, and the base memory of each connection.
 
-// largeBlock is the size in bytes from which on a block is counted.
+// largeBlock is the smallest counted block in bytes.
 const largeBlock = 32 << 10
 
 // memMethods is sqlite3_mem_methods.
@@ -23,7 +24,7 @@ type memMethods struct {
 	malloc, free, realloc, size, roundup, init, shutdown, data uintptr
 }
 
-// allocator is SQLite's own one, and who has connections.
+// allocator is SQLite's own allocator, and the connections by thread handle.
 var allocator struct {
 	once sync.Once
 	err  error
@@ -33,7 +34,7 @@ var allocator struct {
 	conns map[*libc.TLS]*Conn
 }
 
-// countMemory replaces SQLite's allocator, once for the process, before its first use.
+// countMemory replaces SQLite's allocator, once for the process and before SQLite's first use.
 func countMemory() error {
 	a := &allocator
 	a.once.Do(func() {
@@ -65,7 +66,7 @@ func countMemory() error {
 	return a.err
 }
 
-// functionPointer is what stands for a function in SQLite's structures. f must not be a closure.
+// functionPointer returns a function in the form of SQLite's structures. f must not be a closure.
 func functionPointer(f any) uintptr {
 	type words [2]uintptr
 	return (*words)(unsafe.Pointer(&f))[1]
@@ -115,7 +116,7 @@ func countedRealloc(tls *libc.TLS, p uintptr, n int32) uintptr {
 		old = 0
 	}
 	c := owner(tls)
-	if !c.grow(int(n)) { // there are both while one is copied
+	if !c.grow(int(n)) { // both blocks exist during the copy
 		return 0
 	}
 	q := realloc(tls, p, n)
@@ -131,12 +132,13 @@ func countedRealloc(tls *libc.TLS, p uintptr, n int32) uintptr {
 	return q
 }
 
-// blockSize is the size of a block.
+// blockSize returns the size of a block.
 func blockSize(tls *libc.TLS, p uintptr) int {
 	return int(function[func(*libc.TLS, uintptr) int32](&allocator.own.size)(tls, p))
 }
 
-// owner is the connection that calls SQLite as tls; nil for none, while one is opened for example.
+// owner returns the connection of a thread handle; nil for none, for example while a connection is
+// opened.
 func owner(tls *libc.TLS) *Conn {
 	a := &allocator
 	a.mu.RLock()
@@ -144,7 +146,7 @@ func owner(tls *libc.TLS) *Conn {
 	return a.conns[tls]
 }
 
-// own makes the connection the one that calls SQLite as its tls, or takes that back.
+// setOwner registers or removes the connection as the owner of its thread handle.
 func (c *Conn) setOwner(on bool) {
 	a := &allocator
 	a.mu.Lock()
@@ -156,7 +158,7 @@ func (c *Conn) setOwner(on bool) {
 	}
 }
 
-// grow counts n bytes of SQLite's, and reports whether the session may have them.
+// grow takes n bytes from the session's account. It returns false if there is no room.
 func (c *Conn) grow(n int) bool {
 	if c == nil {
 		return true
@@ -168,7 +170,7 @@ func (c *Conn) grow(n int) bool {
 	return true
 }
 
-// shrink takes n bytes back that grow has counted.
+// shrink returns n bytes to the session's account.
 func (c *Conn) shrink(n int) {
 	if c != nil {
 		c.blocks -= int64(n)

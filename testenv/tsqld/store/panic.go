@@ -9,17 +9,18 @@ import (
 	"modernc.org/sqlite/vtab"
 )
 
-// Panic is a panic in a function that SQLite called. It must not unwind SQLite, which would keep its mutexes and be left in the middle of
-// a statement: the function answers an error instead, the statement ends, and the panic goes on with a *Panic as its value.
+// Panic is a panic in a function that SQLite called. A panic must not unwind SQLite, which would
+// keep its mutexes and stay in the middle of a statement. So the function returns an error instead,
+// and after the end of the statement the panic continues with a *Panic as its value.
 type Panic struct {
-	Value any    // of the panic
-	Stack []byte // of the function
+	Value any    // value of the panic
+	Stack []byte // stack of the function
 }
 
-// Error tells the value.
+// Error returns the value of the panic as a text.
 func (p *Panic) Error() string { return fmt.Sprintf("panic in a function of sqlite: %v", p.Value) }
 
-// catch turns a panic into an error. It must be deferred by what SQLite calls.
+// catch turns a panic into an error. The functions that SQLite calls must defer it.
 func (c *Conn) catch(err *error) {
 	v := recover()
 	if v == nil {
@@ -35,7 +36,8 @@ func (c *Conn) catch(err *error) {
 	*err = c.panicked
 }
 
-// rethrow lets a panic go on that catch has caught, now that the statement has ended, and else returns err.
+// rethrow continues the panic that catch has caught, after the end of the statement. Without one it
+// returns err.
 func (c *Conn) rethrow(err error) error {
 	if p := c.panicked; p != nil {
 		c.panicked = nil
@@ -45,7 +47,7 @@ func (c *Conn) rethrow(err error) error {
 	return err
 }
 
-// guardedAggregate is an aggregate that SQLite may call.
+// guardedAggregate is an aggregate whose panics do not reach SQLite.
 type guardedAggregate struct{ a *aggregate }
 
 // Step implements [sqlite.AggregateFunction].
@@ -68,12 +70,12 @@ func (g guardedAggregate) WindowValue(ctx *sqlite.FunctionContext) (v driver.Val
 
 // Final implements [sqlite.AggregateFunction].
 func (g guardedAggregate) Final(ctx *sqlite.FunctionContext) {
-	var err error // nobody is there to take it, but rethrow
+	var err error // Final cannot return an error; rethrow reports it
 	defer g.a.conn.catch(&err)
 	g.a.Final(ctx)
 }
 
-// guardedCursor is a cursor that SQLite may call.
+// guardedCursor is a cursor whose panics do not reach SQLite.
 type guardedCursor struct{ *rowsetCursor }
 
 // Filter implements [vtab.Cursor].

@@ -18,8 +18,8 @@ func (panicking) Value() (types.Value, error)  { return nil, nil }
 func (panicking) Next() ([]types.Value, error) { panic("in next") }
 func (panicking) Rewind()                      {}
 
-// A panic in a function that SQLite calls passes through the store, which is in order afterwards; the connection is used by nobody
-// else.
+// A panic in a function that SQLite calls passes through the store. The store works afterwards, and
+// the connection is not reused.
 func TestPanicsInFunctions(t *testing.T) {
 	t.Parallel()
 	s, err := Open(context.Background(), Config{Functions: &Functions{

@@ -17,17 +17,17 @@ type Rows struct {
 	conn           *Conn
 	stmt           *stmt
 	ctx            context.Context
-	deferInterrupt bool // see [Conn.enter]
-	ahead          bool // the statement stands on a row that Next has not read yet
-	over           bool // there are no more
+	deferInterrupt bool // see [Conn.beginStep]
+	ahead          bool // the statement is on a row that Next has not returned
+	over           bool // there are no more rows
 	row            []types.Value
-	held           int // what row takes, of the meter
+	held           int // bytes of row, taken from the meter
 	err            error
 	closed         bool
 }
 
-// Next moves to the next row. It returns false at the end and after an error, which Err tells apart, and
-// has closed the rows then.
+// Next moves to the next row. At the end and after an error it closes the rows and returns false;
+// Err tells the two apart.
 func (r *Rows) Next() bool {
 	if r.closed {
 		return false
@@ -61,15 +61,16 @@ func (r *Rows) Next() bool {
 	return true
 }
 
-// forget gives back what the row before takes. Who keeps its values takes them anew.
+// forget returns the memory of the previous row to the meter. A caller that keeps its values must
+// take memory for them.
 func (r *Rows) forget() {
 	if r.held > 0 {
-		_ = r.conn.meter.Take(-r.held) // to give back cannot fail
+		_ = r.conn.meter.Take(-r.held) // returning memory cannot fail
 		r.held = 0
 	}
 }
 
-// end closes the rows with an error, or none.
+// end closes the rows, with an error or nil.
 func (r *Rows) end(err error) {
 	r.err = err
 	if cerr := r.Close(); r.err == nil {
@@ -77,13 +78,13 @@ func (r *Rows) end(err error) {
 	}
 }
 
-// Row returns the current row. The slice is overwritten by Next, the values in it stay.
+// Row returns the current row. Next overwrites the slice; the values in it stay valid.
 func (r *Rows) Row() []types.Value { return r.row }
 
-// Err is the error that ended Next, nil after the last row.
+// Err returns the error that ended Next, nil after the last row.
 func (r *Rows) Err() error { return r.err }
 
-// Close ends the query early; closing twice does nothing.
+// Close ends the query early. Closing twice does nothing.
 func (r *Rows) Close() error {
 	if r.closed {
 		return nil
@@ -94,7 +95,7 @@ func (r *Rows) Close() error {
 	c.rows = slices.DeleteFunc(c.rows, func(o *Rows) bool { return o == r })
 	err := c.reset(r.stmt)
 	if r.err != nil {
-		err = nil // the statement reports once more what has been reported
+		err = nil // reset repeats an error that Next has returned
 	}
 	if perr := c.stmts.put(r.stmt); err == nil {
 		err = perr

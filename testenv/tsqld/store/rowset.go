@@ -11,23 +11,22 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// RowsFunc makes the rows of a rowset. args belong to the caller and are overwritten after the call; the values
-// in them may be kept.
-// m is the account of the session, nil for none; the rows may go on using it.
+// RowsFunc makes the rows of a rowset. The caller overwrites args after the call; the values in
+// args may be kept. m is the account of the session, nil for none; the rows may use it too.
 type RowsFunc func(m *meter.Meter, args []types.Value) (RowSource, error)
 
-// RowSource makes the rows of a rowset, which are read one after the other.
+// RowSource produces the rows of a rowset one by one.
 type RowSource interface {
 	// Next returns the next row, and nil after the last one. The row is valid until the next call.
 	Next() ([]types.Value, error)
-	// Rewind goes back before the first row.
+	// Rewind returns to the position before the first row.
 	Rewind()
 }
 
-// ListedRows returns rows that are in memory.
+// ListedRows returns a source of rows that are in memory.
 func ListedRows(rows [][]types.Value) RowSource { return &listedRows{all: rows, rest: rows} }
 
-// listedRows is a list of rows and what follows the row that was read last.
+// listedRows is a list of rows and the rest after the last row that was read.
 type listedRows struct{ all, rest [][]types.Value }
 
 // Next implements [RowSource].
@@ -44,21 +43,23 @@ func (l *listedRows) Next() ([]types.Value, error) {
 func (l *listedRows) Rewind() { l.rest = l.all }
 
 const (
-	// RowsetColumns is how many columns rowset(...) has, c1, c2 and so on.
+	// RowsetColumns is the number of columns of rowset(...): c1, c2 and so on.
 	RowsetColumns = 64
-	// RowsetArgs is how many arguments may follow its key.
+	// RowsetArgs is how many arguments can follow the key.
 	RowsetArgs = 4
 )
 
-// createRowset makes the table-valued function rowset(key, ...) on a connection: the rows that the [RowsFunc] of a key makes. The
-// driver knows no functions of that kind, but takes any virtual table with hidden columns for one.
+// createRowset creates the table-valued function rowset(key, ...) on a connection; its rows come
+// from the [RowsFunc] of the key. The driver has no table-valued functions, but SQLite treats each
+// virtual table with hidden columns as one.
 const createRowset = "CREATE VIRTUAL TABLE IF NOT EXISTS main.rowset USING rowset"
 
-// rowsetName is the table's name among those of EnsureTemp, which it is in all but its schema: it is made when the first statement
-// wants it, since most connections never do, and is gone when the transaction is rolled back in which that was.
+// rowsetName is the table's name among those of EnsureTemp, although the table is in another
+// schema. It is created for the first statement that reads it, because most connections never do. A
+// rollback of that transaction removes it.
 const rowsetName = "rowset"
 
-// ensureRowset makes rowset(...) before a statement that reads it.
+// ensureRowset creates rowset(...) before a statement that reads it.
 func (c *Conn) ensureRowset(s *stmt) error {
 	if !s.rowset || c.HasTemp(rowsetName) {
 		return nil
@@ -76,7 +77,7 @@ func (c *Conn) ensureRowset(s *stmt) error {
 	return nil
 }
 
-// rowsetSchema declares its columns. They have no type, so that SQLite converts nothing.
+// rowsetSchema declares the columns. They have no type, so SQLite converts nothing.
 var rowsetSchema = func() string {
 	var b strings.Builder
 	b.WriteString("CREATE TABLE x(")
@@ -110,8 +111,8 @@ func (rowsetModule) VolatileArgs() bool { return true }
 // rowsetTable is the virtual table on a connection.
 type rowsetTable struct{ slot *slot }
 
-// BestIndex implements [vtab.Table]: the key and the arguments must be known. An order of joins in which they are not costs so
-// much that SQLite finds another.
+// BestIndex implements [vtab.Table]. The key and the arguments must be known: a join order without
+// them gets such a high cost that SQLite chooses another one.
 func (t rowsetTable) BestIndex(info *vtab.IndexInfo) error {
 	usable := true
 	args := 0
@@ -150,20 +151,21 @@ func (rowsetTable) Disconnect() error { return nil }
 // Destroy implements [vtab.Table].
 func (rowsetTable) Destroy() error { return nil }
 
-// rowsetCursor is one reading of rows.
+// rowsetCursor reads rows once.
 type rowsetCursor struct {
 	slot *slot
-	args []types.Value // that the rows were made from, the key included
-	rows RowSource     // nil before they were made
+	args []types.Value // arguments of the rows, the key included
+	rows RowSource     // nil before the first read
 	row  []types.Value // nil after the last row
 	at   int64
-	held int // what args take, of the meter
+	held int // bytes of args, taken from the meter
 }
 
-// errRowset means that SQL was made without a key, or that SQLite read the rows before their arguments.
+// errRowset reports SQL without a key, or a plan that reads the rows before their arguments.
 var errRowset = errors.New("a rowset is read without its arguments")
 
-// Filter implements [vtab.Cursor]. The inner side of a join is read for each row of the outer one, mostly with the same arguments.
+// Filter implements [vtab.Cursor]. The inner side of a join is read for each row of the outer side,
+// usually with the same arguments.
 func (r *rowsetCursor) Filter(n int, _ string, vals []vtab.Value) error {
 	c := r.slot.conn
 	if c.watch != nil && c.watch.canceled.Load() {
@@ -184,7 +186,7 @@ func (r *rowsetCursor) Filter(n int, _ string, vals []vtab.Value) error {
 	if err != nil {
 		return c.remember(err)
 	}
-	_ = c.meter.Take(-r.held) // to give back cannot fail
+	_ = c.meter.Take(-r.held) // returning memory cannot fail
 	r.args, r.rows, r.held = nil, nil, 0
 	args := make([]types.Value, len(vals))
 	for i, v := range vals {
@@ -222,7 +224,7 @@ func (r *rowsetCursor) read() error {
 	return nil
 }
 
-// isSame reports whether the rows at hand are those of the arguments.
+// isSame reports whether the current rows are those of the arguments.
 func (r *rowsetCursor) isSame(vals []vtab.Value) bool {
 	if len(r.args) != len(vals) {
 		return false
@@ -260,7 +262,7 @@ func (r *rowsetCursor) Rowid() (int64, error) { return r.at, nil }
 
 // Close implements [vtab.Cursor].
 func (r *rowsetCursor) Close() error {
-	_ = r.slot.conn.meter.Take(-r.held) // to give back cannot fail
+	_ = r.slot.conn.meter.Take(-r.held) // returning memory cannot fail
 	r.args, r.rows, r.held = nil, nil, 0
 	return nil
 }

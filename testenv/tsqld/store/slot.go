@@ -14,21 +14,22 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// slot is a SQLite driver whose functions know the connection that they run on. The driver library keeps
-// what is registered on a driver for as long as the process lives, and gives a function no way to tell its
-// connection; so each open connection has a slot to itself, and slots are used again and again.
+// slot is a SQLite driver whose functions know their connection. The driver library keeps the
+// functions that are registered on a driver for the lifetime of the process, and does not tell a
+// function which connection calls it. So each open connection has a slot of its own, and slots are
+// reused.
 type slot struct {
 	driver sqlite.Driver
-	conn   *Conn // who has it
+	conn   *Conn // the connection that uses the slot
 }
 
-// slots are those in nobody's hands. The list is global because what a slot registers is.
+// slots is the list of free slots. It is global because the registration of a slot is.
 var slots struct {
 	mu   sync.Mutex
 	free []*slot
 }
 
-// takeSlot returns a free slot, or makes one.
+// takeSlot returns a free slot or a new one.
 func takeSlot(c *Conn) (*slot, error) {
 	slots.mu.Lock()
 	defer slots.mu.Unlock()
@@ -42,7 +43,7 @@ func takeSlot(c *Conn) (*slot, error) {
 	return s, s.register()
 }
 
-// free gives a slot back; its connection must be closed.
+// free returns a slot to the list. Its connection must be closed.
 func (s *slot) free() {
 	slots.mu.Lock()
 	defer slots.mu.Unlock()
@@ -50,7 +51,7 @@ func (s *slot) free() {
 	slots.free = append(slots.free, s)
 }
 
-// register tells the driver about the functions of this package.
+// register registers the functions of this package with the driver.
 func (s *slot) register() error {
 	errs := []error{
 		s.driver.RegisterFunction("fn", &sqlite.FunctionImpl{
@@ -78,10 +79,10 @@ func (s *slot) register() error {
 	return errors.Join(errs...)
 }
 
-// errStopped ends a statement whose context is done; the caller sees the context's cause instead.
+// errStopped ends a statement whose context is done. The caller gets the context's cause instead.
 var errStopped = errors.New("interrupted")
 
-// call runs the closure that args[0] names. local says that the session's own functions come first.
+// call runs the function whose key is args[0]. With local, the session's own functions come first.
 func (c *Conn) call(args []driver.Value, local bool) (driver.Value, error) {
 	if c.watch != nil && c.watch.canceled.Load() {
 		return nil, errStopped
@@ -111,7 +112,7 @@ func (c *Conn) call(args []driver.Value, local bool) (driver.Value, error) {
 	return v, nil
 }
 
-// size is how long a text or binary value is.
+// size returns the length of a text or binary value.
 func size(v driver.Value) int {
 	switch x := v.(type) {
 	case string:
@@ -122,10 +123,10 @@ func size(v driver.Value) int {
 	return 0
 }
 
-// errNoKey means that SQL was made without a key, which is a mistake of its maker.
+// errNoKey reports SQL without a key, a defect of the generated SQL.
 var errNoKey = errors.New("function is called without a key")
 
-// keyOf is the first argument, as a view of SQLite's memory.
+// keyOf returns the first argument, as a view of SQLite's memory.
 func keyOf(args []driver.Value) (string, bool) {
 	if len(args) == 0 {
 		return "", false
@@ -134,7 +135,8 @@ func keyOf(args []driver.Value) (string, bool) {
 	return key, ok
 }
 
-// resolve finds the closure of a key, in the connection's own table first, which needs no lock.
+// resolve finds the function of a key. It searches the connection's own table first, which needs no
+// lock.
 func (c *Conn) resolve(key string, local bool) (Func, error) {
 	if local && c.local != nil {
 		fn, err := c.local(strings.Clone(key))
@@ -153,7 +155,8 @@ func (c *Conn) resolve(key string, local bool) (Func, error) {
 	return fn, nil
 }
 
-// push copies arguments out of SQLite's memory onto the stack of arguments, which grows while a closure runs SQL itself.
+// push copies arguments out of SQLite's memory to the stack of arguments. The stack grows while a
+// function runs SQL itself.
 func (c *Conn) push(args []driver.Value) ([]types.Value, error) {
 	base := len(c.args)
 	for _, a := range args {
@@ -167,7 +170,7 @@ func (c *Conn) push(args []driver.Value) ([]types.Value, error) {
 	return c.args[base:len(c.args):len(c.args)], nil
 }
 
-// own copies what refers to SQLite's memory.
+// copied returns a copy of a value that is in SQLite's memory.
 func copied(v driver.Value) types.Value {
 	switch x := v.(type) {
 	case string:
@@ -178,7 +181,7 @@ func copied(v driver.Value) types.Value {
 	return v
 }
 
-// remember keeps the first error of a statement, because SQLite passes on nothing but its text.
+// remember keeps the first error of a statement, because SQLite passes on only its text.
 func (c *Conn) remember(err error) error {
 	if c.cause == nil {
 		c.cause = err
@@ -186,11 +189,12 @@ func (c *Conn) remember(err error) error {
 	return err
 }
 
-// aggregate is one evaluation of agg; its Accumulator is made when the first row tells the key.
+// aggregate is one evaluation of agg. Its Accumulator is made at the first row, which passes the
+// key.
 type aggregate struct {
 	conn *Conn
 	acc  Accumulator
-	held int // of acc, taken from the meter
+	held int // bytes of acc, taken from the meter
 }
 
 // prepare makes the accumulator and copies the arguments.
@@ -212,10 +216,10 @@ func (a *aggregate) prepare(args []driver.Value) ([]types.Value, error) {
 	return a.conn.push(args[1:])
 }
 
-// heldStep is by how much an accumulator may grow before the meter is told.
+// heldStep is how many bytes an accumulator grows between two updates of the meter.
 const heldStep = 64 << 10
 
-// account tells the meter what the accumulator keeps.
+// account takes the growth of the accumulator from the meter.
 func (a *aggregate) account() error {
 	h, ok := a.acc.(Holder)
 	if !ok {
@@ -251,7 +255,7 @@ func (a *aggregate) Step(_ *sqlite.FunctionContext, args []driver.Value) error {
 	return err
 }
 
-// WindowInverse takes the oldest row back.
+// WindowInverse removes the oldest row.
 func (a *aggregate) WindowInverse(_ *sqlite.FunctionContext, args []driver.Value) error {
 	inv, ok := a.acc.(Inverter)
 	if !ok {
@@ -273,7 +277,7 @@ func (a *aggregate) WindowInverse(_ *sqlite.FunctionContext, args []driver.Value
 	return err
 }
 
-// WindowValue is the result so far, NULL before the first row.
+// WindowValue returns the result so far, NULL before the first row.
 func (a *aggregate) WindowValue(*sqlite.FunctionContext) (driver.Value, error) {
 	if a.acc == nil {
 		return nil, nil
@@ -287,6 +291,6 @@ func (a *aggregate) WindowValue(*sqlite.FunctionContext) (driver.Value, error) {
 
 // Final ends the evaluation.
 func (a *aggregate) Final(*sqlite.FunctionContext) {
-	_ = a.conn.meter.Take(-a.held) // to give back cannot fail
+	_ = a.conn.meter.Take(-a.held) // returning memory cannot fail
 	a.acc, a.held = nil, 0
 }

@@ -7,10 +7,11 @@ import (
 	"os"
 )
 
-// freeBytes is the room left in the file system of path; 0 because this system has no memory directory.
+// freeBytes returns 0: this system has no directory in memory.
 func freeBytes(string) uint64 { return 0 }
 
-// lockFile opens a file. This system has no lock that ends with its process, so that no other process's file can be had.
+// lockFile opens a file. This system has no lock that ends with its process, so no leftover can be
+// recognised.
 func lockFile(path string, flags int) (*os.File, error) {
 	if flags&os.O_CREATE == 0 {
 		return nil, errors.ErrUnsupported

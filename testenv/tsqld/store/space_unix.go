@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// freeBytes is the room left in the file system of path; 0 if it cannot be told.
+// freeBytes returns the free space in the file system of path; 0 if it is unknown.
 func freeBytes(path string) uint64 {
 	var st syscall.Statfs_t
 	if err := syscall.Statfs(path, &st); err != nil {
@@ -17,7 +17,8 @@ func freeBytes(path string) uint64 {
 	return st.Bavail * uint64(st.Bsize)
 }
 
-// lockFile opens a file and locks it for this process; it does not wait for another one's lock.
+// lockFile opens a file and locks it for this process. It does not wait for the lock of another
+// process.
 func lockFile(path string, flags int) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDWR|flags, 0o600)
 	if err != nil {

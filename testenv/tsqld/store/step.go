@@ -11,14 +11,16 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// Prepared statements are bound, stepped and read by SQLite's own calls. The driver's objects for that ask for the name and the
-// declared type of each column whenever a statement starts, and take SQLite's mutex four times for each value of a row: for rows
-// of 27 columns that is a tenth of all that the server does. What the driver is for is preparing, functions and virtual tables.
+// Prepared statements are bound, stepped and read by direct calls of SQLite. The driver's objects
+// for that query the name and the declared type of each column whenever a statement starts, and
+// take SQLite's mutex four times for each value of a row: for rows of 27 columns that is a tenth of
+// the server's whole work. The driver still prepares statements and provides functions and virtual
+// tables.
 
 // stepError is an error of SQLite in a statement that is stepped here.
 type stepError struct {
 	code int    // extended result code
-	msg  string // as the driver words it
+	msg  string // the driver's wording
 }
 
 // Error returns SQLite's text.
@@ -33,7 +35,7 @@ func (c *Conn) stepError(rc int32) error {
 	return &stepError{code: int(rc), msg: msg}
 }
 
-// bind gives a statement its arguments, in memory that is freed by reset.
+// bind binds the arguments of a statement, in memory that reset frees.
 func (c *Conn) bind(s *stmt, args []types.Value) error {
 	if len(args) < s.params {
 		return fmt.Errorf("missing argument with index %d", len(args)+1)
@@ -41,7 +43,7 @@ func (c *Conn) bind(s *stmt, args []types.Value) error {
 	for i, a := range args[:s.params] {
 		n, rc := int32(i+1), int32(lib.SQLITE_OK)
 		switch a := a.(type) {
-		case nil: // as reset has left it
+		case nil: // reset has cleared the bindings
 		case int64:
 			rc = lib.Xsqlite3_bind_int64(c.tls, s.p, n, a)
 		case float64:
@@ -85,11 +87,11 @@ func (c *Conn) bind(s *stmt, args []types.Value) error {
 	return nil
 }
 
-// longestValue keeps lengths within SQLite's int; its own limit is lower.
+// longestValue keeps lengths within SQLite's int. SQLite's own limit is lower.
 const longestValue = 1<<31 - 2
 
-// memory allocates n bytes, which reset frees; 0 if there are none. One more is
-// taken: SQLite allocates nothing for none, and a text or blob at 0 is NULL.
+// memory allocates n bytes, which reset frees; 0 if there is no memory. It allocates one byte more:
+// SQLite allocates nothing for 0 bytes, and a text or blob at address 0 is NULL.
 func (s *stmt) memory(c *Conn, n int) uintptr {
 	p := lib.Xsqlite3_malloc64(c.tls, uint64(n)+1)
 	if p != 0 {
@@ -98,7 +100,7 @@ func (s *stmt) memory(c *Conn, n int) uintptr {
 	return p
 }
 
-// view is n bytes of SQLite's memory at p, for as long as SQLite leaves them alone.
+// view returns n bytes of SQLite's memory at p, valid until SQLite changes them.
 func view(p uintptr, n int) []byte {
 	return unsafe.Slice(*(**byte)(unsafe.Pointer(&p)), n)
 }
@@ -115,7 +117,8 @@ func (c *Conn) step(s *stmt) (row bool, err error) {
 	}
 }
 
-// reset ends a statement, so that it can be run again. Its error, if there is one, is that of the last step once more.
+// reset ends a statement, so that it can run again. Its error, if any, repeats that of the last
+// step.
 func (c *Conn) reset(s *stmt) error {
 	rc := lib.Xsqlite3_reset(c.tls, s.p)
 	if s.params > 0 {
@@ -131,7 +134,7 @@ func (c *Conn) reset(s *stmt) error {
 	return nil
 }
 
-// run runs a statement to its end and answers how many rows it changed.
+// run runs a statement to its end and returns how many rows it changed.
 func (c *Conn) run(s *stmt, args []types.Value) (int64, error) {
 	err := c.bind(s, args)
 	for more := err == nil; more; {
@@ -144,13 +147,14 @@ func (c *Conn) run(s *stmt, args []types.Value) (int64, error) {
 	return changed, err
 }
 
-// read copies the row that a statement stands on into row. What is as in the row before is left there: most columns of most
-// results hold the same again and again.
+// read copies the current row of a statement into row. A value that equals the one of the previous
+// row is left in place: most columns of most results repeat.
 //
-// SQLite gives out the values of a row with its mutex taken and released for each. They stand one after the other in memory, and
-// nobody else uses the connection; so it is asked for the first one and, once, for the distance.
+// SQLite takes and releases its mutex for each value of a row. The values are adjacent in memory,
+// and no other goroutine uses the connection. So read asks SQLite for the first value and, once,
+// for the distance of two values.
 //
-// Long values are taken from the meter; how much that is is added to held.
+// Long values are taken from the meter; read adds their size to held.
 func (c *Conn) read(s *stmt, row []types.Value, held *int) error {
 	if len(row) == 0 {
 		return nil
@@ -170,7 +174,7 @@ func (c *Conn) read(s *stmt, row []types.Value, held *int) error {
 			row[i] = lib.Xsqlite3_value_double(c.tls, v)
 		case lib.SQLITE_NULL:
 			row[i] = nil
-		default: // as a blob, so that SQLite does not put a zero byte behind a text
+		default: // read as a blob, because SQLite appends a zero byte to a text
 			p := lib.Xsqlite3_value_blob(c.tls, v)
 			n := int(lib.Xsqlite3_value_bytes(c.tls, v))
 			if p == 0 && n > 0 {

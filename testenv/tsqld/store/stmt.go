@@ -12,22 +12,22 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// maxStmts bounds the prepared statements that a connection keeps.
+// maxStmts is how many prepared statements a connection keeps.
 const maxStmts = 256
 
 // stmt is a prepared statement.
 type stmt struct {
 	ds     driver.Stmt
 	sql    string
-	reads  bool // it writes nothing, so that interrupting it harms nothing
-	multi  bool // several statements, or none: the driver runs them
-	busy   bool // in somebody's hands, while the cache knows it
+	reads  bool // it writes nothing, so an interrupt is harmless
+	multi  bool // several statements or none; the driver runs them
+	busy   bool // in use, while the cache knows it
 	rowset bool // it reads rowset(...)
 
 	p         uintptr // sqlite3_stmt*, 0 for several
-	params    int     // the greatest number of a parameter
+	params    int     // the highest number of a parameter
 	columns   int
-	stride    uintptr   // how far the values of a row are apart; 0: not known yet
+	stride    uintptr   // distance of two values of a row; 0 until it is known
 	allocated []uintptr // memory of the arguments
 }
 
@@ -37,7 +37,7 @@ type stmtCache struct {
 	order list.List // of *stmt
 }
 
-// take hands out the statement of a text; nil if there is none, or it is in somebody's hands already.
+// take returns the statement of a text; nil if there is none or it is in use.
 func (sc *stmtCache) take(sql string) *stmt {
 	el, ok := sc.bySQL[sql]
 	if !ok || el.Value.(*stmt).busy {
@@ -49,7 +49,8 @@ func (sc *stmtCache) take(sql string) *stmt {
 	return s
 }
 
-// put takes a statement back. A second one of the same text, and the oldest of too many, are closed.
+// put returns a statement to the cache. A second statement of the same text is closed, and so is
+// the oldest of too many.
 func (sc *stmtCache) put(s *stmt) error {
 	if sc.bySQL == nil {
 		sc.bySQL = map[string]*list.Element{}
@@ -74,7 +75,8 @@ func (sc *stmtCache) put(s *stmt) error {
 	return nil
 }
 
-// drop takes a statement back after an error, which is reported instead of whatever happens here.
+// drop returns a statement to the cache after an error. The caller reports that error, so errors of
+// drop are ignored.
 func (sc *stmtCache) drop(s *stmt) { _ = sc.put(s) }
 
 // closeAll empties the cache.
@@ -88,7 +90,7 @@ func (sc *stmtCache) closeAll() error {
 	return errors.Join(errs...)
 }
 
-// prepare returns a statement, which the caller owns until it puts it back.
+// prepare returns a statement. The caller owns it until put.
 func (c *Conn) prepare(sql string) (*stmt, error) {
 	if s := c.stmts.take(sql); s != nil {
 		if err := c.ensureRowset(s); err != nil {
@@ -101,7 +103,7 @@ func (c *Conn) prepare(sql string) (*stmt, error) {
 	if err := c.ensureRowset(s); err != nil {
 		return nil, err
 	}
-	c.cause = nil // constant calls of functions run while SQLite prepares
+	c.cause = nil // SQLite calls functions of constants during the preparation
 	ds, err := c.dc.Prepare(sql)
 	if err != nil {
 		return nil, c.rethrow(c.fail(err, sql))
@@ -118,8 +120,8 @@ func (c *Conn) prepare(sql string) (*stmt, error) {
 	return s, nil
 }
 
-// fail picks the error that a caller should see: that of a function, the cause of the canceled
-// context, or SQLite's.
+// fail picks the error for the caller: that of a function, the cause of the canceled context, or
+// SQLite's.
 func (c *Conn) fail(err error, sql string) error {
 	if c.inTransaction && mayRollBack(err) {
 		cause := c.cause
@@ -148,9 +150,9 @@ func (c *Conn) script(s *stmt, args []types.Value) (int64, error) {
 	return res.RowsAffected()
 }
 
-// Exec runs one or several statements and answers how many rows the last INSERT, UPDATE or DELETE among them
-// changed, those of triggers and foreign keys excluded; for other statements the number means nothing.
-// Parameters are ?1, ?2 and so on; their values are those of package types.
+// Exec runs one or several statements. It returns how many rows the last INSERT, UPDATE or DELETE
+// among them changed, without those of triggers and foreign keys; for other statements the number
+// has no meaning. Parameters are ?1, ?2 and so on; their values are those of package types.
 func (c *Conn) Exec(ctx context.Context, sql string, args []types.Value) (int64, error) {
 	if err := c.follow(ctx); err != nil {
 		return 0, err
@@ -180,8 +182,8 @@ func (c *Conn) Exec(ctx context.Context, sql string, args []types.Value) (int64,
 	return n, nil
 }
 
-// Query runs one statement and returns its rows, which must be closed. Rows come as they are asked for;
-// the connection can be used for other things in between.
+// Query runs one statement and returns its rows, which the caller must close. Rows are produced on
+// demand; between them the connection can run other statements.
 func (c *Conn) Query(ctx context.Context, sql string, args []types.Value) (*Rows, error) {
 	if err := c.follow(ctx); err != nil {
 		return nil, err
@@ -199,12 +201,12 @@ func (c *Conn) Query(ctx context.Context, sql string, args []types.Value) (*Rows
 		err = c.bind(s, args)
 	}
 	if err == nil {
-		r.ahead, err = c.step(s) // so that most errors come before the first row
+		r.ahead, err = c.step(s) // step now, so that most errors come before the first row
 	}
 	c.endStep()
 	if err != nil {
 		err = c.fail(err, sql)
-		_ = c.reset(s) // which reports the same
+		_ = c.reset(s) // repeats the error of step
 		c.stmts.drop(s)
 		return nil, c.rethrow(err)
 	}
@@ -214,7 +216,7 @@ func (c *Conn) Query(ctx context.Context, sql string, args []types.Value) (*Rows
 	return r, nil
 }
 
-// errNoQuery answers a query that is not one statement, which is a mistake of its maker.
+// errNoQuery reports a query that is not one statement, a defect of the generated SQL.
 var errNoQuery = errors.New("sqlite: a query must be one statement")
 
 // QueryRow runs a statement and returns its first row, or nil if there is none.

@@ -12,26 +12,26 @@ import (
 	"sync"
 )
 
-// Config says where a store keeps its files.
+// Config configures a store.
 type Config struct {
-	// Dir holds the files; it is created when missing. Empty means a temporary directory, in memory where the system
-	// has a place for that, which Close removes.
+	// Dir holds the files; Open creates it if it is missing. "" means a temporary directory, in
+	// memory where the system has a place for that, which Close removes.
 	Dir string
 	// Functions resolves the keys of fn, fnv and agg. Nil means that no key is known.
 	Functions *Functions
 	// Idle is how many released connections are kept for reuse; 0 means 8.
 	Idle int
-	// CommitFault is asked before each commit of a transaction; an error keeps SQLite from it and stands for a full disk ([ErrFull]).
-	// Nil for none.
+	// CommitFault is called before each commit; nil for none. An error prevents the commit and acts
+	// as a full disk ([ErrFull]).
 	CommitFault func() error
 }
 
 const (
 	suffix        = ".sqlite"
 	guardFile     = "instance.lock"
-	fileMode      = 0o600 // of all files: the databases hold what others may not read
+	fileMode      = 0o600 // mode of all files: only the owner may read the databases
 	defaultIdle   = 8
-	minimumShared = 256 << 20 // bytes that must be free in /dev/shm to use it
+	minimumShared = 256 << 20 // free bytes that /dev/shm must have to be used
 )
 
 // Store is a set of SQLite files and the connections to them. Its methods are safe for concurrent use.
@@ -52,16 +52,18 @@ type Store struct {
 	closed bool
 }
 
-// incarnation tells a database from an earlier one with the same id.
+// fileState describes the file of a database. The generation distinguishes the database from an
+// earlier one with the same id.
 type fileState struct {
 	generation int
-	fresh      bool // the file may not exist yet, or not be in WAL mode
+	fresh      bool // the file may be missing or not in WAL mode
 }
 
-// ErrInUse is returned by Open when another server has the directory open.
+// ErrInUse is returned by Open if another server has the directory open.
 var ErrInUse = errors.New("directory is in use by another server")
 
-// Open opens the files in cfg.Dir. One directory can be open once at a time, over all processes.
+// Open opens the files in cfg.Dir. Only one process at a time can have a directory open, and only
+// once.
 func Open(ctx context.Context, cfg Config) (*Store, error) {
 	s := &Store{dir: cfg.Dir, functions: cfg.Functions, idleLimit: cfg.Idle, fault: cfg.CommitFault, known: map[int]fileState{}}
 	if s.idleLimit == 0 {
@@ -97,7 +99,7 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 		}
 		base, _, _ := strings.Cut(e.Name(), suffix)
 		if _, ok := fileID(base + suffix); ok || e.Name() == guardFile {
-			// Earlier versions left the mode to SQLite, which lets everybody read.
+			// Earlier versions left the mode to SQLite, which lets all users read.
 			if err := os.Chmod(filepath.Join(cfg.Dir, e.Name()), fileMode); err != nil {
 				return nil, errors.Join(fmt.Errorf("keep others from reading the database: %w", err), s.lockConn.close())
 			}
@@ -106,7 +108,8 @@ func Open(ctx context.Context, cfg Config) (*Store, error) {
 	return s, nil
 }
 
-// temporaryRoot is a directory in memory if the system has one with enough room, else "" (the default).
+// temporaryRoot returns a directory in memory with enough room, or "" (the default) if there is
+// none.
 func temporaryRoot() string {
 	const shm = "/dev/shm"
 	if info, err := os.Stat(shm); err != nil || !info.IsDir() || freeBytes(shm) < minimumShared {
@@ -122,7 +125,7 @@ func temporaryRoot() string {
 	return shm
 }
 
-// fileID reads the database id off a file name d<id>.sqlite.
+// fileID parses the database id in a file name d<id>.sqlite.
 func fileID(name string) (int, bool) {
 	digits, ok := strings.CutSuffix(name, suffix)
 	if !ok {
@@ -136,7 +139,8 @@ func fileID(name string) (int, bool) {
 	return id, err == nil && id > 0
 }
 
-// lockDirectory takes a SQLite lock on a file of its own, which the system releases when the process dies.
+// lockDirectory takes a SQLite lock on a file of its own. The system releases the lock when the
+// process ends.
 func (s *Store) lockDirectory(ctx context.Context) error {
 	lock := filepath.Join(s.dir, guardFile)
 	f, err := os.OpenFile(lock, os.O_WRONLY|os.O_CREATE, fileMode)
@@ -167,7 +171,7 @@ func (s *Store) lockDirectory(ctx context.Context) error {
 	return nil
 }
 
-// Path is the file of a database.
+// Path returns the path of a database's file.
 func (s *Store) Path(id int) string {
 	return filepath.Join(s.dir, "d"+strconv.Itoa(id)+suffix)
 }
@@ -184,15 +188,16 @@ func (s *Store) IDs() []int {
 	return ids
 }
 
-// Create makes an empty database; it fails with os.ErrExist if there is one. The file appears when a
-// connection uses the database first, which should be outside a transaction.
+// Create makes an empty database. It fails with os.ErrExist if there is one. The file is created at
+// the first use of the database, which should be outside a transaction.
 func (s *Store) Create(id int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if _, exists := s.known[id]; exists {
 		return fmt.Errorf("create database %d: %w", id, os.ErrExist)
 	}
-	// SQLite gives its further files of the database the mode of this one (https://www.sqlite.org/tempfiles.html says which those are).
+	// SQLite creates the other files of the database with this file's mode
+	// (https://www.sqlite.org/tempfiles.html lists them).
 	f, err := os.OpenFile(s.Path(id), os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err == nil {
 		err = f.Close()
@@ -205,13 +210,13 @@ func (s *Store) Create(id int) error {
 	return nil
 }
 
-// CreateCopy adds a database with what is committed in another one, which c reads; c must not be in a transaction. The error matches
-// os.ErrExist if there is one of the id.
+// CreateCopy adds a database with the committed content of another one, which c reads. c must not
+// be in a transaction. The error matches os.ErrExist if the id exists.
 func (s *Store) CreateCopy(ctx context.Context, c *Conn, from, to int) error {
 	if err := c.Use(ctx, from); err != nil {
 		return err
 	}
-	for len(c.attached) >= MaxAttached { // VACUUM attaches one
+	for len(c.attached) >= MaxAttached { // VACUUM INTO attaches one more
 		if err := c.evict(ctx, []int{from}); err != nil {
 			return err
 		}
@@ -225,7 +230,7 @@ func (s *Store) CreateCopy(ctx context.Context, c *Conn, from, to int) error {
 	return nil
 }
 
-// settled notes that the file of a database is in WAL mode.
+// markReady records that the file of a database is in WAL mode.
 func (s *Store) markReady(id int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -235,8 +240,9 @@ func (s *Store) markReady(id int) {
 	}
 }
 
-// Drop removes the files of a database, which must not be in use by a session. Connections that still have
-// it attached let go of it when they are used or released next. Dropping what does not exist is no error.
+// Drop removes the files of a database, which no session may use. Connections with the database
+// attached detach it when they are used or released next. Dropping a missing database is not an
+// error.
 func (s *Store) Drop(id int) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -253,7 +259,7 @@ func (s *Store) Drop(id int) error {
 	return errors.Join(errs...)
 }
 
-// incarnation answers whether a database exists, and which of its incarnations.
+// fileState returns the state of a database's file, and whether the database exists.
 func (s *Store) fileState(id int) (fileState, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -264,8 +270,8 @@ func (s *Store) fileState(id int) (fileState, bool) {
 // ErrClosed is returned by Acquire after Close.
 var ErrClosed = errors.New("store is closed")
 
-// Acquire hands out a connection, a pooled one if there is any. The caller must give it to Release, and
-// use it from one goroutine at a time.
+// Acquire returns a connection, a pooled one if there is any. The caller must use it from one
+// goroutine at a time, and Release it.
 func (s *Store) Acquire(ctx context.Context) (*Conn, error) {
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
@@ -292,11 +298,11 @@ func (s *Store) Acquire(ctx context.Context) (*Conn, error) {
 	return c, err
 }
 
-// Release takes a connection back: open rows are closed, an open transaction is rolled back, temporary
-// objects are dropped. A connection that cannot be cleaned is closed.
+// Release takes a connection back: it closes open results, rolls back an open transaction and drops
+// temporary objects. It closes a connection that cannot be cleaned.
 func (s *Store) Release(c *Conn) {
 	s.mu.Lock()
-	if s.closed || c.unusable || len(s.idle) >= s.idleLimit { // nobody will use it again: no need to clean it
+	if s.closed || c.unusable || len(s.idle) >= s.idleLimit { // the connection is not reused and needs no cleaning
 		s.open--
 		s.mu.Unlock()
 		c.closeQuietly()
@@ -319,8 +325,8 @@ func (s *Store) Release(c *Conn) {
 	}
 }
 
-// Close closes all idle connections and removes a temporary directory. All connections must have been
-// released; those that were not are named in the error and closed when they are.
+// Close closes all idle connections and removes a temporary directory. All connections must be
+// released before. The error names those that are not; Release closes them.
 func (s *Store) Close() error {
 	s.mu.Lock()
 	if s.closed {

@@ -37,7 +37,7 @@ func (s *sum) Step(args []types.Value) error {
 func (s *sum) Value() (types.Value, error)      { return s.n, nil }
 func (s *sum) Inverse(args []types.Value) error { s.n -= args[0].(int64); return nil }
 
-// functions are those that the tests call.
+// functions returns the functions of the tests.
 func functions() *Functions {
 	return &Functions{
 		Scalar: func(key string) (Func, error) {
@@ -76,7 +76,7 @@ func open(t *testing.T) *Store {
 	return s
 }
 
-// acquire returns a connection with databases ids attached, which are created when missing.
+// acquire returns a connection with attached databases, which it creates if they are missing.
 func acquire(t *testing.T, s *Store, ids ...int) *Conn {
 	t.Helper()
 	for _, id := range ids {
@@ -90,7 +90,7 @@ func acquire(t *testing.T, s *Store, ids ...int) *Conn {
 	return c
 }
 
-// run executes SQL that must not fail.
+// run executes SQL that must succeed.
 func run(t *testing.T, c *Conn, sql string, args ...types.Value) int64 {
 	t.Helper()
 	n, err := c.Exec(t.Context(), sql, args)
@@ -98,7 +98,7 @@ func run(t *testing.T, c *Conn, sql string, args ...types.Value) int64 {
 	return n
 }
 
-// value is the only column of the first row.
+// value returns the only column of the first row.
 func value(t *testing.T, c *Conn, sql string, args ...types.Value) types.Value {
 	t.Helper()
 	row, err := c.QueryRow(t.Context(), sql, args)
@@ -132,7 +132,7 @@ func TestFunctionErrorsComeOutIntact(t *testing.T) {
 		_, err := c.Exec(t.Context(), sql, nil)
 		require.IsType(t, &mserr.Error{}, err, sql)
 	}
-	// An error on a later row comes out of Next.
+	// Next returns the error of a later row.
 	run(t, c, "INSERT INTO d5.t(a) VALUES (2)")
 	rows, err := c.Query(t.Context(), "SELECT CASE WHEN a = 2 THEN fnv('fail') ELSE a END FROM d5.t", nil)
 	require.NoError(t, err)
@@ -226,7 +226,7 @@ func TestAttachLimit(t *testing.T) {
 			run(t, c, fmt.Sprintf("INSERT INTO d%d.t VALUES (%d)", id, id))
 		}
 	}
-	// Within a transaction those that it did not touch can go; the others must stay.
+	// Within a transaction only databases that it has not touched can be detached.
 	require.NoError(t, c.Begin(t.Context()))
 	for i, id := range ids {
 		err := c.Use(t.Context(), id)
@@ -247,7 +247,7 @@ func TestDropAndCreateAnew(t *testing.T) {
 	a, b := acquire(t, s, 5), acquire(t, s, 5)
 	run(t, a, "CREATE TABLE d5.t(x)")
 	require.EqualValues(t, 0, value(t, b, "SELECT count(*) FROM d5.t"))
-	s.Release(b) // keeps it attached in the pool
+	s.Release(b) // stays attached in the pool
 	require.NoError(t, s.Drop(5))
 	require.NoError(t, s.Create(5))
 	require.NoError(t, a.Use(t.Context(), 5))
@@ -256,7 +256,7 @@ func TestDropAndCreateAnew(t *testing.T) {
 	s.Release(a)
 }
 
-// Nobody but the owner may read a file, nor one that an earlier version made.
+// Only the owner may read a file, including files of an earlier version.
 func TestFilesAreTheOwners(t *testing.T) {
 	t.Parallel()
 	if runtime.GOOS == "windows" {
@@ -272,7 +272,7 @@ func TestFilesAreTheOwners(t *testing.T) {
 			require.NoError(t, err)
 			found[e.Name()] = info.Mode().Perm()
 		}
-		delete(found, "instance.lock-journal") // of a lock that is held, and no data
+		delete(found, "instance.lock-journal") // belongs to a held lock; not data
 		return found
 	}
 	st, err := Open(t.Context(), Config{Dir: dir})
@@ -286,7 +286,7 @@ func TestFilesAreTheOwners(t *testing.T) {
 	st.Release(c)
 	c, err = st.Acquire(t.Context())
 	require.NoError(t, err)
-	for id := 20; id < 20+MaxAttached; id++ { // there is always room for the copy
+	for id := 20; id < 20+MaxAttached; id++ { // the copy always fits
 		require.NoError(t, st.Create(id))
 		require.NoError(t, c.Use(t.Context(), id))
 	}
@@ -381,14 +381,14 @@ func TestCancel(t *testing.T) {
 	_, err := c.Exec(canceled(), endless+"SELECT count(*) FROM n", nil)
 	require.ErrorIs(t, err, cause)
 
-	// The first row is there at once, the second never comes.
+	// The first row comes at once, the second never.
 	rows, err := c.Query(canceled(), endless+"SELECT i FROM n WHERE i = 1 OR i < 0", nil)
 	require.NoError(t, err)
 	require.True(t, rows.Next())
 	require.False(t, rows.Next())
 	require.ErrorIs(t, rows.Err(), cause)
 
-	// A write inside a transaction ends without taking the transaction along.
+	// A canceled write inside a transaction leaves the transaction open.
 	require.NoError(t, c.Begin(t.Context()))
 	run(t, c, "INSERT INTO d5.t VALUES (1)")
 	_, err = c.Exec(canceled(), endless+"INSERT INTO d5.t SELECT fnv('slow', i) FROM n", nil)
@@ -425,7 +425,7 @@ func TestReadersSeeCommittedDataOnly(t *testing.T) {
 	require.EqualValues(t, 1, value(t, b, "SELECT count(*) FROM d5.t"))
 }
 
-// A copy of the files made at any moment is what a killed process leaves behind.
+// A killed process leaves the files in the state of a copy at any moment.
 func TestSurvivesKill(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(t.Context(), Config{Dir: dir})
@@ -452,7 +452,8 @@ func TestSurvivesKill(t *testing.T) {
 	require.NoError(t, s.Close())
 }
 
-// TestRowsFollowEachOther reads rows whose values are now the same as in the row before, now others, now of another kind.
+// TestRowsFollowEachOther reads rows whose values equal those of the previous row, differ, or are
+// of another kind.
 func TestRowsFollowEachOther(t *testing.T) {
 	s := open(t)
 	c := acquire(t, s, 5)
@@ -472,7 +473,7 @@ func TestRowsFollowEachOther(t *testing.T) {
 		fmt.Fprintf(&sql, "%s SELECT ?%d, ?%d, ?%d, ?%d", map[bool]string{true: " UNION ALL"}[i > 0], len(args)+1, len(args)+2, len(args)+3, len(args)+4)
 		args = append(args, row...)
 	}
-	for range 2 { // the second time by the statement that is kept
+	for range 2 { // the second time with the cached statement
 		rows, err := c.Query(t.Context(), sql.String(), args)
 		require.NoError(t, err)
 		var got [][]types.Value
@@ -484,12 +485,13 @@ func TestRowsFollowEachOther(t *testing.T) {
 	}
 }
 
-// TestStepErrors runs statements that fail at their arguments, at the first row and at a later one, and again without.
+// TestStepErrors runs statements that fail at their arguments, at the first row or at a later one,
+// and then without an error.
 func TestStepErrors(t *testing.T) {
 	s := open(t)
 	c := acquire(t, s, 5)
 	defer s.Release(c)
-	const sql = "SELECT abs(?1) UNION ALL SELECT abs(?2)" // there is no absolute value of the least integer
+	const sql = "SELECT abs(?1) UNION ALL SELECT abs(?2)" // the least integer has no absolute value
 	_, err := c.Query(t.Context(), sql, []types.Value{int64(1)})
 	require.ErrorContains(t, err, "missing argument with index 2")
 	_, err = c.Exec(t.Context(), sql, []types.Value{int64(1), struct{}{}})
@@ -517,12 +519,12 @@ func TestStatementCacheIsBounded(t *testing.T) {
 		value(t, c, fmt.Sprintf("SELECT %d", i))
 	}
 	require.Equal(t, maxStmts, c.stmts.order.Len())
-	// The same text twice at once.
+	// The same text twice at the same time.
 	rows, err := c.Query(t.Context(), "SELECT 1 UNION SELECT 2", nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 1, value(t, c, "SELECT 1 UNION SELECT 2"))
 	require.NoError(t, rows.Close())
-	// One that is in use is not closed, however many come after it.
+	// A statement in use is never closed by the cache.
 	rows, err = c.Query(t.Context(), "SELECT 1 UNION SELECT 2", nil)
 	require.NoError(t, err)
 	for i := range 2 * maxStmts {
@@ -551,7 +553,8 @@ func TestCollations(t *testing.T) {
 	}
 }
 
-// Connections work in a bubble of virtual time, where a wait that is no durable blocking would hang.
+// Connections work in a bubble of virtual time, where any wait that is not durably blocking would
+// hang.
 func TestInBubble(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, err := Open(t.Context(), Config{Functions: functions()})

@@ -9,7 +9,8 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// Unchecked runs fn with CHECK and foreign key constraints not enforced. Statements are prepared anew before and after.
+// Unchecked runs fn without the enforcement of CHECK and foreign key constraints. It prepares all
+// statements again before and after.
 func (c *Conn) Unchecked(ctx context.Context, fn func() error) error {
 	if err := c.enforce(ctx, false); err != nil {
 		return err
@@ -18,8 +19,8 @@ func (c *Conn) Unchecked(ctx context.Context, fn func() error) error {
 	return errors.Join(err, c.enforce(context.WithoutCancel(ctx), true))
 }
 
-// enforce turns CHECK and foreign key constraints on or off. PRAGMA foreign_keys does nothing inside a transaction, unlike
-// sqlite3_db_config.
+// enforce enables or disables CHECK and foreign key constraints. It uses sqlite3_db_config, because
+// PRAGMA foreign_keys has no effect inside a transaction.
 func (c *Conn) enforce(ctx context.Context, on bool) error {
 	ignore := "ON"
 	if on {

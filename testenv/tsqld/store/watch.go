@@ -9,31 +9,33 @@ import (
 	lib "modernc.org/sqlite/lib"
 )
 
-// watch interrupts a connection when a context ends. One is kept over all statements that run under the
-// same context, which is cheaper than one for each.
+// watch interrupts a connection when a context ends. One watch serves all statements that run under
+// the same context, which is cheaper than one for each.
 type watch struct {
 	conn     *Conn
 	ctx      context.Context
 	done     <-chan struct{}
 	stop     func() bool
 	canceled atomic.Bool
-	quit     chan struct{} // closed to end cancel
+	quit     chan struct{} // closed to stop cancel
 	finished chan struct{} // closed by cancel
 
 	mu             sync.Mutex
 	running        bool // a statement is being stepped
-	deferInterrupt bool // it writes in a transaction: SQLite would roll all of that back
+	deferInterrupt bool // the statement writes in a transaction: an interrupt would roll back all of it
 }
 
 const (
-	// retryInterrupt is how long to wait before interrupting again a statement that was just about to start.
+	// retryInterrupt is the time between two interrupts. The first one is lost if the statement was
+	// about to start.
 	retryInterrupt = time.Millisecond
-	// gentleTime is how long a statement that writes in a transaction is given to end by itself: most of them do, or
-	// call a function that ends them and nothing else.
+	// interruptDelay is how long a statement that writes in a transaction may continue before it is
+	// interrupted. Most of them end within that time, or call a function, which ends only the
+	// statement.
 	interruptDelay = 100 * time.Millisecond
 )
 
-// follow makes c watch ctx; it answers the cause if ctx is done already.
+// follow makes c watch ctx. It returns the cause if ctx is done.
 func (c *Conn) follow(ctx context.Context) error {
 	done := ctx.Done()
 	if done == nil {
@@ -53,7 +55,7 @@ func (c *Conn) follow(ctx context.Context) error {
 	return nil
 }
 
-// unwatch ends the watch; no interrupt comes from it afterwards, and its goroutine is gone.
+// unwatch ends the watch. Afterwards it interrupts nothing, and its goroutine has ended.
 func (c *Conn) unwatch() {
 	w := c.watch
 	if w == nil {
@@ -66,7 +68,8 @@ func (c *Conn) unwatch() {
 	}
 }
 
-// cancel interrupts the running statement until it has ended: SQLite forgets an interrupt that comes just before the start.
+// cancel interrupts the running statement until it has ended: SQLite ignores an interrupt that
+// comes just before the start.
 func (w *watch) cancel() {
 	defer close(w.finished)
 	w.canceled.Store(true)
@@ -80,8 +83,8 @@ func (w *watch) cancel() {
 	}
 }
 
-// interrupt does so if a statement is running, or waits for one that is to end gently unless force is set. It reports whether one was
-// running.
+// interrupt interrupts a running statement. Without force it spares a statement whose interrupt is
+// delayed. It reports whether a statement was running.
 func (w *watch) interrupt(force bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -95,8 +98,9 @@ func (w *watch) interrupt(force bool) bool {
 	return true
 }
 
-// enter marks the start of a step; gently says that it writes in a transaction that goes on after it. leave must be called at its end.
-// It answers the cause when the context has ended since follow looked at it: then the interrupt has come, and gone, before the step.
+// beginStep marks the start of a step, and endStep its end. deferInterrupt is set for a statement
+// that writes in a transaction that continues after it. beginStep returns the cause if the context
+// has ended since follow: the interrupt came before the step and was lost.
 func (c *Conn) beginStep(deferInterrupt bool) error {
 	c.cause = nil
 	c.watch.run(true, deferInterrupt)
@@ -106,10 +110,10 @@ func (c *Conn) beginStep(deferInterrupt bool) error {
 	return nil
 }
 
-// leave marks the end of a step.
+// endStep marks the end of a step.
 func (c *Conn) endStep() { c.watch.run(false, false) }
 
-// run says whether a statement is being stepped.
+// run records whether a statement is being stepped.
 func (w *watch) run(running, deferInterrupt bool) {
 	if w == nil {
 		return
