@@ -17,8 +17,8 @@ type BulkReader struct {
 	done  bool
 }
 
-// NewBulkReader reads the columns from a stream that comes in pieces; next returns io.EOF at its end.
-// The pieces are not kept.
+// NewBulkReader reads the columns from a stream of pieces. next returns the next piece, and io.EOF
+// at the end. The reader keeps no pieces.
 func NewBulkReader(next func() ([]byte, error), v Version) (*BulkReader, error) {
 	r := &BulkReader{d: &decoder{what: "bulk load", more: next}}
 	d := r.d
@@ -53,7 +53,7 @@ func NewBulkReader(next func() ([]byte, error), v Version) (*BulkReader, error) 
 // Columns returns the columns. The slice belongs to the reader.
 func (r *BulkReader) Columns() []types.Column { return r.cols }
 
-// Next returns the next row, in a slice of its own, and io.EOF after the last.
+// Next returns the next row in a new slice, and io.EOF after the last row.
 func (r *BulkReader) Next() ([]types.Value, error) {
 	d := r.d
 	if d.err != nil {
@@ -72,7 +72,8 @@ func (r *BulkReader) Next() ([]types.Value, error) {
 	case tokenNBCRow:
 		nulls = d.bytes((len(r.infos) + 7) / 8)
 	case tokenDone:
-		// SqlClient sends a row count of four bytes in every version of TDS. The end of the message ends the stream anyway.
+		// SqlClient sends a row count of four bytes in every version of TDS, so the DONE token is
+		// not decoded. It ends the stream.
 		r.done = true
 		return nil, io.EOF
 	default:
@@ -87,7 +88,7 @@ func (r *BulkReader) Next() ([]types.Value, error) {
 			continue
 		}
 		row[i] = readValue(d, ti, formColumn)
-		if d.err != nil { // asked here, so that rows in order cost no closure
+		if d.err != nil { // checked here, so that valid rows need no closure
 			d.locate(func(*LengthError) error { return mserr.BulkLength(i + 1) }, func(e *ValueError) error { return e })
 		}
 	}

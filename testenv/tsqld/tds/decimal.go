@@ -9,7 +9,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// smallPrecision is the largest precision whose values are scaled int64 (package types).
+// smallPrecision is the largest precision whose values are scaled int64 numbers (package types).
 const smallPrecision = 18
 
 // small10 holds the powers of ten up to 10^18.
@@ -65,7 +65,7 @@ func appendDecimal(b []byte, t types.Type, v types.Value, size int) ([]byte, err
 	return b, nil
 }
 
-// decodeDecimal reads sign and magnitude into the form of the precision.
+// decodeDecimal decodes sign and magnitude into the Go type of the precision.
 func decodeDecimal(ti typeInfo, raw []byte) (types.Value, error) {
 	if len(raw) < 2 || len(raw) > 17 {
 		return nil, sizeError(ti)

@@ -6,20 +6,21 @@ import (
 	"io"
 )
 
-// decoder reads the fields of a message. The first error sticks: afterwards every method returns
-// zeroes, so that a structure is read without a check per field, and err is looked at where a decision
-// depends on a value. A length is compared with what is there before anything is made from it.
+// decoder reads the fields of a message. The first error is kept: after it every method returns
+// zeroes. So a structure is read without a check for each field, and err is checked only where a
+// decision depends on a value. A length is compared with the available bytes before any allocation.
 type decoder struct {
-	buf  []byte // what has arrived
+	buf  []byte // received bytes
 	pos  int    // next byte in buf
 	err  error
-	what string // structure being read, for errors
+	what string // current structure, for errors
 
-	// more returns the next piece of a streamed message, io.EOF at its end; nil when buf is all there is.
+	// more returns the next piece of a streamed message, and io.EOF at its end; nil if buf is the
+	// whole message.
 	more func() ([]byte, error)
 }
 
-// newDecoder reads b, a whole message; what names it in errors.
+// newDecoder makes a decoder of b, a whole message; what is its name in errors.
 func newDecoder(what string, b []byte) *decoder { return &decoder{buf: b, what: what} }
 
 // fail records the first error.
@@ -29,14 +30,14 @@ func (d *decoder) fail(err error) {
 	}
 }
 
-// failf records a [*FormatError] about the structure being read.
+// failf records a [*FormatError] about the current structure.
 func (d *decoder) failf(format string, args ...any) {
 	if d.err == nil {
 		d.err = formatErrorf(d.what+": "+format, args...)
 	}
 }
 
-// locate replaces a problem with the value just read by one that says where the value stands.
+// locate adds the place of the last value to an error about that value.
 func (d *decoder) locate(length func(*LengthError) error, value func(*ValueError) error) {
 	if d.err == nil {
 		return
@@ -51,7 +52,7 @@ func (d *decoder) locate(length func(*LengthError) error, value func(*ValueError
 	}
 }
 
-// left returns how many bytes are at hand without waiting for more of a stream.
+// left returns how many bytes have been received and not read.
 func (d *decoder) left() int {
 	if d.err != nil {
 		return 0
@@ -59,7 +60,8 @@ func (d *decoder) left() int {
 	return len(d.buf) - d.pos
 }
 
-// has waits until n bytes are at hand and tells whether they are; the end of the message is no error here.
+// has waits until n bytes are available. It returns false at the end of the message, which is not
+// an error here.
 func (d *decoder) has(n int) bool {
 	if d.err != nil {
 		return false
@@ -95,7 +97,7 @@ func (d *decoder) take(n int) []byte {
 	return b
 }
 
-// bytes returns a copy of the next n bytes; never nil unless there was an error.
+// bytes returns a copy of the next n bytes. It returns nil only after an error.
 func (d *decoder) bytes(n int) []byte {
 	b := d.take(n)
 	if b == nil {
@@ -132,7 +134,7 @@ func (d *decoder) u64() uint64 {
 	return 0
 }
 
-// peek returns the next byte without taking it; false at the end.
+// peek returns the next byte without consuming it; false at the end.
 func (d *decoder) peek() (uint8, bool) {
 	if !d.has(1) {
 		return 0, false
@@ -140,16 +142,16 @@ func (d *decoder) peek() (uint8, bool) {
 	return d.buf[d.pos], true
 }
 
-// ucs2 returns a string of n UTF-16 units.
+// ucs2 reads a string of n UTF-16 units.
 func (d *decoder) ucs2(n int) string { return decodeUTF16(d.take(2 * n)) }
 
-// bVarchar returns a B_VARCHAR: one byte of length in characters.
+// bVarchar reads a B_VARCHAR, whose length in characters has one byte.
 func (d *decoder) bVarchar() string { return d.ucs2(int(d.u8())) }
 
-// usVarchar returns a US_VARCHAR: two bytes of length in characters.
+// usVarchar reads a US_VARCHAR, whose length in characters has two bytes.
 func (d *decoder) usVarchar() string { return d.ucs2(int(d.u16())) }
 
-// end fails when bytes are left over.
+// end fails if bytes are left.
 func (d *decoder) end() {
 	if d.err == nil && d.has(1) {
 		d.failf("%d bytes after its end", len(d.buf)-d.pos)

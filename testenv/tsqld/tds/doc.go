@@ -1,16 +1,16 @@
-// Package tds is the wire of the embedded server: the Tabular Data Stream protocol of SQL Server
-// (MS-TDS), versions 7.1 to 7.4 and the strict form of 8.0, from the server's side.
+// Package tds implements the wire format of the embedded server: SQL Server's Tabular Data Stream
+// protocol (MS-TDS), versions 7.1 to 7.4 and the strict form of 8.0, from the server's side.
 //
-// A message is a series of packets ([ReadPacket], [MessageWriter]). What a client sends is decoded
-// from the payload of one whole message: [ReadPrelogin], [ReadLogin], [ReadBatch], [ReadRPC],
-// [ReadTransaction]; only a bulk load is read as a stream ([BulkReader]). What the server answers is a
-// series of tokens, each appended to a byte slice by a function of its own ([AppendColMetadata],
-// [AppendRow], [AppendDone], …).
+// A message is a series of packets ([ReadPacket], [MessageWriter]). A message from the client is
+// decoded from the payload of all its packets: [ReadPrelogin], [ReadLogin], [ReadBatch], [ReadRPC],
+// [ReadTransaction]. Only a bulk load is read as a stream ([BulkReader]). An answer of the server
+// is a series of tokens; one function for each token appends it to a byte slice
+// ([AppendColMetadata], [AppendRow], [AppendDone], …).
 //
-// Values have the forms of package types. They are converted here, and nowhere else, to what the wire
-// wants: varchar to code page 1252, nvarchar to UTF-16LE, ticks to days and fractions.
+// Values have the Go types of package types. Only this package converts them to the form of the
+// wire: varchar to code page 1252, nvarchar to UTF-16LE, ticks to days and fractions.
 //
-// Every reader is total: whatever the bytes, it returns a value or an error that is a [*FormatError],
-// and never allocates more than the input justifies. The writers of the client's messages exist for
-// tests, for fault injection and for round trips.
+// Every reader accepts arbitrary bytes: it returns a value or a [*FormatError], and never allocates
+// more than the input justifies. The writers of the client's messages are for tests, fault
+// injection and round trips.
 package tds

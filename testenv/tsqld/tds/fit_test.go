@@ -20,12 +20,13 @@ func shortType(token byte, size uint16) []byte {
 	return b
 }
 
-// counted is a value after its length in two bytes.
+// counted is a value with its length in two bytes.
 func counted(value string) []byte {
 	return append(binary.LittleEndian.AppendUint16(nil, uint16(len(value))), value...)
 }
 
-// fits are values as clients send them, with what becomes of them: nil for a length that the type does not allow.
+// fits are values as clients send them, and the decoded values: nil for a length that the type does
+// not allow.
 var fits = []struct {
 	name  string
 	info  []byte

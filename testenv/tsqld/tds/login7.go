@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Secret is a password. It prints as asterisks, whatever the verb, so that a [Login] can be logged.
+// Secret is a password. It prints as asterisks with every verb, so a [Login] can be logged.
 type Secret string
 
 // Format writes asterisks.
@@ -25,7 +25,7 @@ const (
 	login7Size72 = 94
 )
 
-// Features that a client can ask for (MS-TDS 2.2.6.4, FeatureExt).
+// Features that a client can request (MS-TDS 2.2.6.4, FeatureExt).
 const (
 	FeatureSessionRecovery uint8 = 0x01
 	FeatureFedAuth         uint8 = 0x02
@@ -33,11 +33,11 @@ const (
 	featureEnd             uint8 = 0xFF
 )
 
-// Login is a LOGIN7 message. [Login.TooLong] tells whether one of its texts is longer than it may be.
+// Login is a LOGIN7 message. [Login.TooLong] reports a text that exceeds its maximum length.
 type Login struct {
-	Asked      Version // what the client asked for
-	Version    Version // what the server will speak
-	PacketSize int     // what the client asked for, in bytes; 0 leaves it to the server
+	Asked      Version // version that the client requests
+	Version    Version // version that the server uses
+	PacketSize int     // requested size in bytes; 0 leaves it to the server
 	ProgVer    uint32  // client library's version
 	PID        uint32  // client's process
 	Flags1     uint8
@@ -51,14 +51,14 @@ type Login struct {
 	User        string
 	Password    Secret
 	App         string
-	Server      string // as the client called it
+	Server      string // the client's name for the server
 	Library     string // client library's name
 	Language    string
-	Database    string // initial database; empty leaves it to the login
+	Database    string // initial database; "" for the login's default
 	ClientID    [6]byte
 	SSPI        []byte
 	AttachFile  string
-	NewPassword Secret // the client wants to change its password
+	NewPassword Secret // set if the client changes its password
 
 	Features []Feature // in the order of the message
 }
@@ -69,14 +69,14 @@ type Feature struct {
 	Data []byte
 }
 
-// Lengths that texts of LOGIN7 may have, in UTF-16 code units (MS-TDS 2.2.6.4: names and passwords "MUST specify at most 128
-// characters", the file 260).
+// Maximum lengths of LOGIN7's texts in UTF-16 code units (MS-TDS 2.2.6.4: names and passwords "MUST
+// specify at most 128 characters", the file 260).
 const (
 	longestText = 128
 	longestFile = 260
 )
 
-// TooLong names the text that is longer than MS-TDS allows; "" when none is.
+// TooLong returns the name of a text that is longer than MS-TDS allows; "" if there is none.
 func (l *Login) TooLong() string {
 	for _, t := range []struct{ name, text string }{
 		{"host", l.Host}, {"user", l.User}, {"password", string(l.Password)}, {"application", l.App}, {"server", l.Server},
@@ -92,13 +92,13 @@ func (l *Login) TooLong() string {
 	return ""
 }
 
-// Integrated tells whether the client wants to be authenticated by SSPI.
+// Integrated reports whether the client requests authentication by SSPI.
 func (l *Login) Integrated() bool { return l.Flags2&login7IntegratedSecurity != 0 }
 
-// ReadOnlyIntent tells whether the client said ApplicationIntent=ReadOnly.
+// ReadOnlyIntent reports whether the client has set ApplicationIntent=ReadOnly.
 func (l *Login) ReadOnlyIntent() bool { return l.TypeFlags&login7ReadOnlyIntent != 0 }
 
-// HasFeature tells whether the client asked for the feature.
+// HasFeature reports whether the client requests the feature.
 func (l *Login) HasFeature(id uint8) bool {
 	for _, f := range l.Features {
 		if f.ID == id {
@@ -108,8 +108,8 @@ func (l *Login) HasFeature(id uint8) bool {
 	return false
 }
 
-// ReadLogin reads the payload of a LOGIN7 message. A client that is too old is an [ErrVersion]. No
-// error contains anything that the client sent as text.
+// ReadLogin reads the payload of a LOGIN7 message. The error for a client that is too old is
+// [ErrVersion]. No error contains text from the client.
 func ReadLogin(b []byte) (*Login, error) {
 	if len(b) < login7Size71 {
 		return nil, formatErrorf("login: %d bytes", len(b))
@@ -134,7 +134,8 @@ func ReadLogin(b []byte) (*Login, error) {
 	l.Flags1, l.Flags2, l.TypeFlags, l.Flags3 = d.u8(), d.u8(), d.u8(), d.u8()
 	l.TimeZone, l.LCID = int32(d.u32()), d.u32()
 
-	// span returns the bytes that the next offset and length, in units of the given size, point to.
+	// span reads an offset and a length, in units of the given size, and returns the bytes at the
+	// offset.
 	span := func(what string, unit int) []byte {
 		from, n := int(d.u16()), int(d.u16())*unit
 		if n == 0 {
@@ -170,7 +171,7 @@ func ReadLogin(b []byte) (*Login, error) {
 	return l, nil
 }
 
-// readFeatures reads the FeatureExt that starts at an offset of the message.
+// readFeatures reads the FeatureExt at an offset of the message.
 func readFeatures(d *decoder, b []byte, from int64) []Feature {
 	if from < login7Size71 || from > int64(len(b)) {
 		d.failf("features at %d of %d", from, len(b))
@@ -196,14 +197,15 @@ func readFeatures(d *decoder, b []byte, from int64) []Feature {
 	return fs
 }
 
-// readPassword undoes the obfuscation of a password: halves of each byte swapped after XOR with 0xA5.
+// readPassword removes the obfuscation of a password: the halves of each byte are swapped after an
+// XOR with 0xA5.
 func readPassword(b []byte) Secret {
-	clear := make([]byte, len(b))
+	plain := make([]byte, len(b))
 	for i, c := range b {
 		c ^= 0xA5
-		clear[i] = c<<4 | c>>4
+		plain[i] = c<<4 | c>>4
 	}
-	return Secret(decodeUTF16(clear))
+	return Secret(decodeUTF16(plain))
 }
 
 // appendPassword is the inverse of readPassword.
@@ -216,8 +218,8 @@ func appendPassword(b []byte, s Secret) []byte {
 	return b
 }
 
-// AppendLogin appends the payload of a LOGIN7 message. Flags are sent as they are, but for those that
-// say that features or a new password are present. Texts must fit 64 KiB together.
+// AppendLogin appends the payload of a LOGIN7 message. It sends the flags unchanged, except those
+// for features and for a new password, which it sets itself. All texts together must fit 64 KiB.
 func AppendLogin(b []byte, l *Login) []byte {
 	size := login7Size72
 	if !l.Asked.since72() {

@@ -255,7 +255,7 @@ func TestBulkLoadsRoundTripInPieces(t *testing.T) {
 
 func TestTextColumnsOfBulkLoads(t *testing.T) {
 	t.Parallel()
-	// As clients send them: the table's name follows the type.
+	// In the form of real clients: the table's name follows the type.
 	b := []byte{tokenColMetadata, 1, 0, 0, 0, 0, 0, 9, 0, tokText, 0xFF, 0xFF, 0xFF, 0x7F, 9, 4, 0xD0, 0, 0x34, 1, 0, 't', 0, 1, 'c', 0}
 	b = append(b, tokenRow, 16)
 	b = append(b, make([]byte, 24)...)
@@ -286,7 +286,7 @@ func TestMalformedMessages(t *testing.T) {
 	require.NoError(t, err)
 	var bad *FormatError
 	for n := range good {
-		if n < len(good)-1 { // a parameter-less call is a whole message, too
+		if n < len(good)-1 { // a call without parameters is a whole message too
 			_, _, err := ReadRPC(good[:n], Version74)
 			if err != nil {
 				require.ErrorAs(t, err, &bad, "cut at %d", n)
@@ -368,7 +368,8 @@ func FuzzReadPacket(f *testing.F) {
 	f.Fuzz(func(_ *testing.T, b []byte) { _, _, _ = ReadMessage(bytes.NewReader(b), 1<<16) })
 }
 
-// TestDecodeUTF16 puts a character of each kind at each place among others, where several are looked at together.
+// TestDecodeUTF16 puts a character of each kind at each position among others, because the decoder
+// handles several characters at a time.
 func TestDecodeUTF16(t *testing.T) {
 	for n := range 11 {
 		for at := range n + 1 {

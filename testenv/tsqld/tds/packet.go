@@ -23,8 +23,8 @@ const (
 	PacketSSPI        PacketType = 0x11
 	PacketPrelogin    PacketType = 0x12
 
-	// TLSHandshake is no packet type, but what the first byte of a TLS record says. A stream that
-	// begins with it is TDS 8.0.
+	// TLSHandshake is the first byte of a TLS record, not a packet type. A stream that begins with
+	// it is TDS 8.0.
 	TLSHandshake PacketType = 0x16
 )
 
@@ -34,9 +34,9 @@ type Status uint8
 // Status bits.
 const (
 	StatusEOM              Status = 0x01 // last packet of the message
-	StatusIgnore           Status = 0x02 // with StatusEOM: the client takes the message back
+	StatusIgnore           Status = 0x02 // with StatusEOM: the client cancels the message
 	StatusReset            Status = 0x08 // first packet: reset the session first
-	StatusResetKeepingTran Status = 0x10 // as StatusReset, leaving the transaction alone
+	StatusResetKeepingTran Status = 0x10 // as StatusReset, but keeps the transaction
 )
 
 // Sizes of packets in bytes, header included.
@@ -56,14 +56,14 @@ type Header struct {
 	Status Status
 	Length int    // of the whole packet, header included
 	SPID   uint16 // session that sent it; only servers set it
-	ID     uint8  // counts packets modulo 256; not checked, as SQL Server does not
+	ID     uint8  // packet number modulo 256; not checked, as in SQL Server
 }
 
-// EOM tells whether the packet is the last of its message.
+// EOM reports whether the packet is the last of its message.
 func (h Header) EOM() bool { return h.Status&StatusEOM != 0 }
 
-// ClampPacketSize returns the packet size that the server grants to a client that asked for n; 0 asks
-// for the default (MS-TDS 2.2.6.4, PacketSize). encrypted is a session inside TLS.
+// ClampPacketSize returns the packet size that the server grants to a client that requests n; 0
+// requests the default (MS-TDS 2.2.6.4, PacketSize). encrypted is set for a session inside TLS.
 func ClampPacketSize(n int, encrypted bool) int {
 	if n <= 0 {
 		n = DefaultPacketSize
@@ -74,8 +74,9 @@ func ClampPacketSize(n int, encrypted bool) int {
 	return min(max(n, MinPacketSize), MaxPacketSize)
 }
 
-// ReadPacket reads one packet. The payload is a new slice. An error at the very first byte is returned
-// as it is (io.EOF when the peer closed between packets); later ones become io.ErrUnexpectedEOF.
+// ReadPacket reads one packet. The payload is a new slice. An error at the very first byte is
+// returned unchanged (io.EOF if the peer closed between packets); later ones become
+// io.ErrUnexpectedEOF.
 func ReadPacket(r io.Reader) (Header, []byte, error) {
 	var raw [HeaderSize]byte
 	if _, err := io.ReadFull(r, raw[:]); err != nil {
@@ -101,7 +102,7 @@ func ReadPacket(r io.Reader) (Header, []byte, error) {
 	return h, payload, nil
 }
 
-// appendHeader appends h as the wire has it.
+// appendHeader appends h in the form of the wire.
 func appendHeader(b []byte, h Header) []byte {
 	b = append(b, byte(h.Type), byte(h.Status))
 	b = binary.BigEndian.AppendUint16(b, uint16(h.Length))
@@ -109,9 +110,9 @@ func appendHeader(b []byte, h Header) []byte {
 	return append(b, h.ID, 0)
 }
 
-// ReadMessage reads packets up to the end of a message of at most limit bytes, and returns the first
-// packet's header, the status bits of all packets in it, and the joined payload. The packets must be
-// of one type.
+// ReadMessage reads the packets of a message of at most limit bytes. It returns the first packet's
+// header with the status bits of all packets, and the joined payload. All packets must have one
+// type.
 func ReadMessage(r io.Reader, limit int) (Header, []byte, error) {
 	first, payload, err := ReadPacket(r)
 	if err != nil {
@@ -137,17 +138,18 @@ func ReadMessage(r io.Reader, limit int) (Header, []byte, error) {
 	return first, payload, nil
 }
 
-// MessageWriter cuts messages into packets and writes each packet with one call of Write. It is not
-// safe for concurrent use. After an error of the writer every method returns that error.
+// MessageWriter splits messages into packets and writes each packet with one call of Write. It is
+// not safe for concurrent use. After an error of the writer, every method returns that error.
 type MessageWriter struct {
 	w    io.Writer
 	size int
 	spid uint16
 	typ  PacketType
 	id   uint8
-	buf  []byte // header's room, then payload
+	buf  []byte // space for the header, then payload
 	err  error
-	// OnPacket, when set, sees each packet before it is written. It must not keep the slice.
+	// OnPacket is called with each packet before it is written, if it is set. It must not keep the
+	// slice.
 	OnPacket func(packet []byte)
 }
 
@@ -156,21 +158,21 @@ func NewMessageWriter(w io.Writer, size int) *MessageWriter {
 	return &MessageWriter{w: w, size: size, typ: PacketReply, id: 1, buf: make([]byte, HeaderSize, size)}
 }
 
-// SetSPID sets the session id of the packets to come.
+// SetSPID sets the session id of the following packets.
 func (m *MessageWriter) SetSPID(spid uint16) { m.spid = spid }
 
-// SetWriter changes where packets go; between messages only.
+// SetWriter sets the destination of packets. It must be called between messages.
 func (m *MessageWriter) SetWriter(w io.Writer) { m.w = w }
 
-// SetPacketSize changes the size of packets; between messages only.
+// SetPacketSize sets the size of packets. It must be called between messages.
 func (m *MessageWriter) SetPacketSize(size int) { m.size = size }
 
-// Begin starts a message. What an unfinished one had not sent yet is dropped.
+// Begin starts a message. It discards the unsent part of an unfinished one.
 func (m *MessageWriter) Begin(t PacketType) {
 	m.typ, m.id, m.buf = t, 1, m.buf[:HeaderSize]
 }
 
-// Write adds to the message, and sends every packet that is full and not the last.
+// Write adds to the message, and sends every full packet except the last.
 func (m *MessageWriter) Write(p []byte) (int, error) {
 	n := len(p)
 	for m.err == nil && len(p) > 0 {
@@ -184,7 +186,7 @@ func (m *MessageWriter) Write(p []byte) (int, error) {
 	return n - len(p), m.err
 }
 
-// Flush sends what was written so far, without ending the message.
+// Flush sends the bytes written so far, without ending the message.
 func (m *MessageWriter) Flush() error {
 	if m.err == nil && len(m.buf) > HeaderSize {
 		m.send(0)
@@ -217,7 +219,7 @@ func (m *MessageWriter) send(s Status) {
 	m.buf = m.buf[:HeaderSize]
 }
 
-// AppendPacket appends a packet as the wire has it; h.Length is set from the payload.
+// AppendPacket appends a packet in the form of the wire; it sets h.Length from the payload.
 func AppendPacket(b []byte, h Header, payload []byte) []byte {
 	h.Length = HeaderSize + len(payload)
 	return append(appendHeader(b, h), payload...)

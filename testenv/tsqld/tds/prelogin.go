@@ -5,17 +5,17 @@ import "encoding/binary"
 // Encryption is the value of PRELOGIN's ENCRYPTION option (MS-TDS 2.2.6.5).
 type Encryption uint8
 
-// What a side says about encryption.
+// Values of the ENCRYPTION option.
 const (
-	EncryptOff          Encryption = 0 // available, wanted for the login only
-	EncryptOn           Encryption = 1 // available and wanted for everything
+	EncryptOff          Encryption = 0 // available, requested for the login only
+	EncryptOn           Encryption = 1 // available, requested for the whole connection
 	EncryptNotSupported Encryption = 2 // not available
-	EncryptRequired     Encryption = 3 // required for everything
+	EncryptRequired     Encryption = 3 // required for the whole connection
 	encryptClientCert   Encryption = 0x80
 )
 
-// Answer returns what a server that supports encryption says to a client. One that insists on it answers
-// [EncryptRequired] to a client that has none, and then ends the connection (MS-TDS 2.2.6.5).
+// Answer returns the answer of a server that supports encryption. A server that requires encryption
+// answers [EncryptRequired] to a client without it, and then ends the connection (MS-TDS 2.2.6.5).
 func (e Encryption) Answer(required bool) Encryption {
 	switch e &^ encryptClientCert {
 	case EncryptOn, EncryptRequired:
@@ -30,7 +30,7 @@ func (e Encryption) Answer(required bool) Encryption {
 	return EncryptOff
 }
 
-// Supported tells whether a client that says e can encrypt.
+// Supported reports whether a client that sends e can encrypt.
 func (e Encryption) Supported() bool { return e&^encryptClientCert != EncryptNotSupported }
 
 // Tokens of PRELOGIN options.
@@ -43,13 +43,13 @@ const (
 	preloginEnd        = 0xFF
 )
 
-// Prelogin is a PRELOGIN message, either side's.
+// Prelogin is a PRELOGIN message of either side.
 type Prelogin struct {
 	Version    [6]byte // major, minor, build (big-endian), sub-build (little-endian)
 	Encryption Encryption
-	Instance   string // server's instance that the client wants; not checked
-	ThreadID   uint32 // client's
-	MARS       bool   // client wants several requests at once, or the server grants it
+	Instance   string // instance that the client requests; not checked
+	ThreadID   uint32 // of the client
+	MARS       bool   // the client requests several requests at once, or the server grants them
 }
 
 // ReadPrelogin reads the payload of a PRELOGIN message. Unknown options are skipped.
@@ -96,8 +96,8 @@ func ReadPrelogin(b []byte) (*Prelogin, error) {
 	}
 }
 
-// AppendPrelogin appends the payload of a PRELOGIN message. A server's has no thread id; the option is
-// then empty, as SQL Server sends it.
+// AppendPrelogin appends the payload of a PRELOGIN message. A server has no thread id; its option
+// is empty then, as in SQL Server.
 func AppendPrelogin(b []byte, p *Prelogin) []byte {
 	thread := []byte{}
 	if p.ThreadID != 0 {

@@ -8,11 +8,11 @@ const (
 	headerTransaction       = 2
 )
 
-// Headers are the ALL_HEADERS of a request. Versions before 7.2 have none, and send zeroes.
+// Headers are the ALL_HEADERS of a request. Versions before 7.2 have none; their Headers are zero.
 type Headers struct {
-	Descriptor   uint64 // transaction in which the client believes to be; 0 for none
+	Descriptor   uint64 // the client's current transaction; 0 for none
 	HasTran      bool   // there was a transaction descriptor header
-	Notification bool   // the client asked for a query notification
+	Notification bool   // the client requests a query notification
 }
 
 // readHeaders reads ALL_HEADERS.
@@ -89,7 +89,7 @@ func AppendBatch(b []byte, r *Batch, v Version) []byte {
 	return appendUTF16(appendHeaders(b, r.Headers, v), r.Text)
 }
 
-// TranRequest is what a transaction manager request asks for (MS-TDS 2.2.6.9).
+// TranRequest is the kind of a transaction manager request (MS-TDS 2.2.6.9).
 type TranRequest uint16
 
 // Transaction manager requests.
@@ -129,16 +129,16 @@ func (r TranRequest) String() string {
 type Transaction struct {
 	Headers
 	Request   TranRequest
-	Isolation uint8  // TranBegin: 0 keeps the session's, then 1 to 5 from read uncommitted to snapshot
-	Name      string // of the transaction or savepoint; may be empty but for TranSave
+	Isolation uint8  // TranBegin: 0 keeps the session's level; 1 to 5 are read uncommitted to snapshot
+	Name      string // name of the transaction or savepoint; only TranSave requires it
 	// After a commit or rollback, begin another transaction with NewIsolation and NewName.
 	BeginAfter   bool
 	NewIsolation uint8
 	NewName      string
 }
 
-// ReadTransaction reads the payload of a transaction manager request. Requests about distributed
-// transactions come back with nothing but their kind.
+// ReadTransaction reads the payload of a transaction manager request. For requests about
+// distributed transactions it returns only the kind.
 func ReadTransaction(b []byte, v Version) (*Transaction, error) {
 	d := newDecoder("transaction manager request", b)
 	r := &Transaction{Headers: readHeaders(d, v), Request: TranRequest(d.u16())}
@@ -175,7 +175,7 @@ func readTranName(d *decoder) string {
 	return d.ucs2(n / 2)
 }
 
-// appendTranName is the inverse of readTranName; a name longer than 127 units is cut.
+// appendTranName is the inverse of readTranName. It truncates a name of more than 127 units.
 func appendTranName(b []byte, s string) []byte {
 	s = cutUTF16(s, 127)
 	return appendUTF16(append(b, byte(2*utf16Len(s))), s)

@@ -28,8 +28,8 @@ type RowEncoder struct {
 	v     Version
 }
 
-// NewRowEncoder prepares a result set for a client of version v. The columns are kept. The error, a
-// [*ValueError] inside, is about a type that has no form on the wire.
+// NewRowEncoder prepares a result set for a client of version v. It keeps the columns. The error
+// wraps a [*ValueError] about a type that cannot be sent.
 func NewRowEncoder(cols []types.Column, v Version) (*RowEncoder, error) {
 	if len(cols) == 0 || len(cols) > maxColumns {
 		return nil, fmt.Errorf("result set with %d columns", len(cols))
@@ -91,7 +91,8 @@ func (e *RowEncoder) AppendColMetadata(b []byte) []byte {
 	return b
 }
 
-// appendTableName appends the name of a table in parts, or as one text to a client that knows no parts.
+// appendTableName appends the name of a table in parts, or as one text for a client without
+// multi-part names.
 func appendTableName(b []byte, parts []string, inParts bool) []byte {
 	if !inParts {
 		return appendUSVarchar(b, strings.Join(parts, "."), maxMessage)
@@ -111,8 +112,8 @@ const (
 	infoDifferentName = 0x20
 )
 
-// AppendOrigins appends TABNAME and COLINFO for a result set in browse mode, which follow COLMETADATA, and nothing for
-// others.
+// AppendOrigins appends TABNAME and COLINFO, which follow COLMETADATA in browse mode. For other
+// result sets it appends nothing.
 func (e *RowEncoder) AppendOrigins(b []byte) []byte {
 	if e.cols[0].Origin == nil || !e.cols[0].Origin.Browse {
 		return b
@@ -153,8 +154,8 @@ func (e *RowEncoder) AppendOrigins(b []byte) []byte {
 	})
 }
 
-// AppendRow appends a ROW, or an NBCROW where that is shorter and the client knows it. On an error,
-// which wraps a [*ValueError] and names the column, b comes back as it was.
+// AppendRow appends a ROW, or an NBCROW if that is shorter and the client's version has it. On an
+// error, which wraps a [*ValueError] and names the column, it returns b unchanged.
 func (e *RowEncoder) AppendRow(b []byte, vals []types.Value) ([]byte, error) {
 	if len(vals) != len(e.infos) {
 		return b, fmt.Errorf("row of %d values for %d columns", len(vals), len(e.infos))
@@ -179,7 +180,7 @@ func (e *RowEncoder) AppendRow(b []byte, vals []types.Value) ([]byte, error) {
 	return b, nil
 }
 
-// nullBytes returns how many bytes the NULLs of a row take in a ROW.
+// nullBytes returns how many bytes the NULLs of a row have in a ROW.
 func (e *RowEncoder) nullBytes(vals []types.Value) int {
 	n := 0
 	for i, v := range vals {

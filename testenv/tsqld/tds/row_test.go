@@ -9,14 +9,14 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// TestFixedTypes holds the form of columns that are never NULL against MS-TDS 2.2.5.4.1: SqlClient takes the
-// form from the flag, and does not look at the token.
+// TestFixedTypes compares columns that are never NULL with MS-TDS 2.2.5.4.1: SqlClient derives the
+// form from the flag and ignores the token.
 func TestFixedTypes(t *testing.T) {
 	for _, c := range []struct {
 		id    types.ID
 		v     types.Value
 		token byte
-		row   []byte // of the value, without a length
+		row   []byte // the value without a length
 	}{
 		{types.TinyInt, int64(255), 0x30, []byte{255}},
 		{types.Bit, int64(1), 0x32, []byte{1}},
@@ -55,7 +55,8 @@ func TestFixedTypes(t *testing.T) {
 	}
 }
 
-// TestNoNullAmongManyNulls encodes a row that would be an NBCROW, whose bits have no place for this NULL.
+// TestNoNullAmongManyNulls encodes a row that would be an NBCROW; its bitmap cannot represent this
+// NULL.
 func TestNoNullAmongManyNulls(t *testing.T) {
 	cols := []types.Column{{Name: "a", Type: types.IntType}}
 	row := []types.Value{nil}
@@ -73,8 +74,8 @@ func TestNoNullAmongManyNulls(t *testing.T) {
 	require.Equal(t, []byte{tokenNBCRow, 0xFE, 0x03, 7, 0, 0, 0}, b)
 }
 
-// TestDecimalSizes shows the 17 bytes that SQL Server announces for every precision, and that a sql_variant
-// holds that many: SqlClient reads 17 bytes there whatever its length is.
+// TestDecimalSizes checks that every precision is announced with 17 bytes, as in SQL Server, and
+// that a sql_variant holds 17 bytes: SqlClient reads 17 bytes there whatever the length is.
 func TestDecimalSizes(t *testing.T) {
 	for p := uint8(1); p <= 38; p++ {
 		typ := types.Type{ID: types.Decimal, Precision: p}
@@ -100,8 +101,8 @@ func TestDecimalSizes(t *testing.T) {
 	}
 }
 
-// TestOrigins holds TABNAME and COLINFO against MS-TDS 2.2.7.3 and 2.2.7.23, and the name of the table of an ntext column
-// against 2.2.7.4.
+// TestOrigins compares TABNAME and COLINFO with MS-TDS 2.2.7.3 and 2.2.7.23, and the table name of
+// an ntext column with 2.2.7.4.
 func TestOrigins(t *testing.T) {
 	table := []string{"dbo", "t"}
 	e, err := NewRowEncoder([]types.Column{

@@ -9,28 +9,28 @@ import (
 
 // RPC is one remote procedure call of an RPC message (MS-TDS 2.2.6.6).
 type RPC struct {
-	Proc       string // a well-known procedure by its name, too
+	Proc       string // also the name of a procedure that was called by number
 	Options    uint16 // bit 0 recompile, bit 1 no metadata, bit 2 reuse metadata; hints
 	Params     []Param
-	NoExecNext bool // the separator that followed said not to execute what comes after
+	NoExecNext bool // the following separator forbids the execution of the next call
 }
 
-// Param is a parameter of a call. The fields are those of the interpreter's type, in its order, so
-// that one converts to the other.
+// Param is a parameter of a call. Its fields are those of exec.Param, in the same order, so that
+// one converts to the other.
 type Param struct {
-	Name     string // with its '@'; empty by position
+	Name     string // with its '@'; "" for a parameter by position
 	Type     types.Type
 	Value    types.Value
 	Output   bool
-	Default  bool // the parameter's default was asked for; Value is nil
+	Default  bool // the parameter's default is requested; Value is nil
 	TypeName string
-	// Columns and Rows are set for a table-valued parameter. A column whose values the client leaves to
-	// the server is marked Identity, and its values are nil.
+	// Columns and Rows are set for a table-valued parameter. A column whose values the client
+	// leaves to the server is marked Identity, and its values are nil.
 	Columns []types.Column
 	Rows    [][]types.Value
 }
 
-// wellKnown are the procedures that clients call by number.
+// wellKnown are the procedures that clients can call by number.
 var wellKnown = [...]string{
 	1: "sp_cursor", 2: "sp_cursoropen", 3: "sp_cursorprepare", 4: "sp_cursorexecute", 5: "sp_cursorprepexec",
 	6: "sp_cursorunprepare", 7: "sp_cursorfetch", 8: "sp_cursoroption", 9: "sp_cursorclose", 10: "sp_executesql",
@@ -51,13 +51,13 @@ const (
 	rpcNoExec72 = 0xFE
 )
 
-// maxParams is the largest number of parameters of a call; those of sp_executesql itself count.
+// maxParams is the largest number of parameters of a call, including those of sp_executesql itself.
 const maxParams = 2100
 
-// procByNumber announces a procedure's number instead of its name.
+// procByNumber replaces the length of the name if a number follows.
 const procByNumber = 0xFFFF
 
-// ReadRPC reads the payload of an RPC message: one call or several.
+// ReadRPC reads the payload of an RPC message, which has one or several calls.
 func ReadRPC(b []byte, v Version) (Headers, []RPC, error) {
 	d := newDecoder("rpc", b)
 	h := readHeaders(d, v)
@@ -99,7 +99,7 @@ func ReadRPC(b []byte, v Version) (Headers, []RPC, error) {
 	}
 }
 
-// readParam reads one parameter; number is its place, from 1.
+// readParam reads one parameter; number is its position, from 1.
 func readParam(d *decoder, number int) Param {
 	p := Param{Name: d.bVarchar()}
 	status := d.u8()
@@ -134,7 +134,7 @@ const (
 	tvpColumnOrder = 0x11
 
 	tvpNull        = 0xFFFF // number of columns of a NULL table
-	tvpDefault     = 0x0200 // column flag: values are left to the server
+	tvpDefault     = 0x0200 // column flag: the server provides the values
 	maxTVPColumns  = 1024
 	columnNullable = 0x0001
 )
@@ -187,7 +187,8 @@ func readTVP(d *decoder, p *Param, number int) {
 	}
 }
 
-// readTVPRows reads rows up to the end of the parameter; locate is told the place of each value that was read, from 1.
+// readTVPRows reads the rows up to the end of the parameter. It calls locate with the position of
+// each value, from 1.
 func readTVPRows(d *decoder, infos []typeInfo, omitted []bool, locate func(row, column int)) [][]types.Value {
 	var rows [][]types.Value
 	for d.err == nil {

@@ -15,13 +15,13 @@ const (
 	ticksPerMinute = 60 * ticksPerSecond
 	ticksPerDay    = 24 * 60 * ticksPerMinute
 
-	days1900 = 693595  // days from 0001-01-01 to 1900-01-01, where datetime counts from
+	days1900 = 693595  // days from 0001-01-01 to 1900-01-01, day 0 of datetime
 	minDays  = -53690  // 1753-01-01, the first datetime, from 1900
 	maxDays  = 3652058 // 9999-12-31, the last date of all types
 
-	thirdsPerDay = 24 * 60 * 60 * 300 // datetime's unit is 1/300 s
+	thirdsPerDay = 24 * 60 * 60 * 300 // the unit of datetime is 1/300 s
 
-	offsetBias = 840 // what is added to the offset's minutes in the stored form: 14 hours
+	offsetBias = 840 // 14 hours in minutes, added to the offset in the stored form
 )
 
 // pow10Int are the powers of ten up to the seven digits of a tick.
@@ -71,7 +71,7 @@ func appendTemporal(b []byte, ti typeInfo, v types.Value) ([]byte, error) {
 		b = binary.LittleEndian.AppendUint16(b, uint16(days))
 		return binary.LittleEndian.AppendUint16(b, uint16(rest/ticksPerMinute)), nil
 	}
-	// Rounded: the stored ticks are those of a multiple of 1/300 s, cut or rounded to 100 ns.
+	// Rounded, because the stored ticks are a multiple of 1/300 s, truncated or rounded to 100 ns.
 	thirds := (rest*3 + 50_000) / 100_000
 	if thirds == thirdsPerDay {
 		thirds, days = 0, days+1
@@ -83,7 +83,7 @@ func appendTemporal(b []byte, ti typeInfo, v types.Value) ([]byte, error) {
 	return binary.LittleEndian.AppendUint32(b, uint32(thirds)), nil
 }
 
-// checkTicks tells whether ticks lie between 0 and the end of day last.
+// checkTicks checks that ticks lie between 0 and the end of day last.
 func checkTicks(ti typeInfo, ticks, last int64) error {
 	if ticks < 0 || ticks/ticksPerDay > last {
 		return valueErrorf(ti, "it is out of range")
@@ -166,7 +166,7 @@ func decodeDateTime(ti typeInfo, raw []byte) (types.Value, error) {
 // thirdsToTicks converts 1/300 s to the nearest 100 ns.
 func thirdsToTicks(thirds int64) int64 { return (thirds*100_000 + 1) / 3 }
 
-// temporalText is the text that a client of a version before 7.3 sees instead of a date or time.
+// temporalText returns a date or time as text, for clients of a version before 7.3.
 func temporalText(t types.Type, v types.Value) (string, error) {
 	ti := typeInfo{typ: t}
 	var ticks int64

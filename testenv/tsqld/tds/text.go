@@ -11,7 +11,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// decodeUTF16 converts UTF-16LE to UTF-8; an unpaired surrogate becomes U+FFFD, an odd last byte is dropped.
+// decodeUTF16 converts UTF-16LE to UTF-8. An unpaired surrogate becomes U+FFFD; an odd last byte is
+// ignored.
 func decodeUTF16(b []byte) string {
 	if isASCII16(b) {
 		var s strings.Builder
@@ -38,7 +39,7 @@ func decodeUTF16(b []byte) string {
 	return string(s)
 }
 
-// isASCII16 reports whether UTF-16LE is ASCII only, four characters at a time.
+// isASCII16 reports whether UTF-16LE is ASCII only. It checks four characters at a time.
 func isASCII16(b []byte) bool {
 	for ; len(b) >= 8; b = b[8:] {
 		if binary.LittleEndian.Uint64(b)&0xFF80_FF80_FF80_FF80 != 0 {
@@ -92,20 +93,21 @@ func cutUTF16(s string, n int) string {
 	return s
 }
 
-// appendBVarchar appends a B_VARCHAR; a name longer than 255 units is cut (identifiers have 128 at most).
+// appendBVarchar appends a B_VARCHAR. It truncates a name of more than 255 units (identifiers have
+// at most 128).
 func appendBVarchar(b []byte, s string) []byte {
 	s = cutUTF16(s, 255)
 	return appendUTF16(append(b, byte(utf16Len(s))), s)
 }
 
-// appendUSVarchar appends a US_VARCHAR; a text longer than max units is cut.
-func appendUSVarchar(b []byte, s string, max int) []byte {
-	s = cutUTF16(s, max)
+// appendUSVarchar appends a US_VARCHAR; a text longer than limit units is cut.
+func appendUSVarchar(b []byte, s string, limit int) []byte {
+	s = cutUTF16(s, limit)
 	return appendUTF16(binary.LittleEndian.AppendUint16(b, uint16(utf16Len(s))), s)
 }
 
-// decode1252 converts code page 1252 to UTF-8. The five bytes that the code page leaves open map to
-// the control characters of the same number, as Windows does.
+// decode1252 converts code page 1252 to UTF-8. The five undefined bytes of the code page become the
+// control characters with the same number, as in Windows.
 func decode1252(b []byte) string {
 	ascii := true
 	for _, c := range b {
@@ -128,8 +130,8 @@ func decode1252(b []byte) string {
 	return string(s)
 }
 
-// append1252 appends s in code page 1252. What the code page lacks becomes '?', and '??' where UTF-16
-// would need two units, as in SQL Server.
+// append1252 appends s in code page 1252. A character outside the code page becomes '?', or '??' if
+// it has two UTF-16 units, as in SQL Server.
 func append1252(b []byte, s string) []byte {
 	for _, r := range s {
 		if r < utf8.RuneSelf {
@@ -156,8 +158,8 @@ func appendCollation(b []byte, c types.Collation) []byte {
 	return append(binary.LittleEndian.AppendUint32(b, c.Wire()), c.SortID())
 }
 
-// readCollation reads five bytes of collation. Five zeroes, which clients send for parameters, are the
-// server's default. utf8 tells whether varchar data is UTF-8 instead of code page 1252.
+// readCollation reads a collation of five bytes. Five zeroes, which clients send for parameters,
+// are the server's default. utf8 reports whether varchar data is UTF-8 instead of code page 1252.
 func readCollation(d *decoder) (c types.Collation, utf8 bool) {
 	info, sortID := d.u32(), d.u8()
 	c = types.CollationFromWire(info, sortID)

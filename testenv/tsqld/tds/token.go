@@ -39,7 +39,7 @@ const (
 	DoneFatal     DoneStatus = 0x0100 // the connection ends
 )
 
-// DoneKind tells the three tokens apart.
+// DoneKind is one of the three DONE tokens.
 type DoneKind uint8
 
 // The three tokens.
@@ -49,10 +49,10 @@ const (
 	DoneInProc DoneKind = tokenDoneInProc
 )
 
-// CommandAttention is DONE's CurCmd with [DoneAttention]; MS-TDS leaves its values open.
+// CommandAttention is DONE's CurCmd with [DoneAttention]. MS-TDS does not define its values.
 const CommandAttention = 0xFD
 
-// doneSize returns the bytes of a DONE, its token included.
+// doneSize returns the size of a DONE in bytes, its token included.
 func doneSize(v Version) int {
 	if v.since72() {
 		return 13
@@ -71,7 +71,7 @@ func AppendDone(b []byte, kind DoneKind, status DoneStatus, command uint16, rows
 	return binary.LittleEndian.AppendUint32(b, uint32(min(rows, 1<<31-1)))
 }
 
-// sized appends what body appends after a token and its length in two bytes.
+// sized appends a token and its length in two bytes around the output of body.
 func sized(b []byte, token byte, body func([]byte) []byte) []byte {
 	at := len(b)
 	b = body(append(b, token, 0, 0))
@@ -79,7 +79,8 @@ func sized(b []byte, token byte, body func([]byte) []byte) []byte {
 	return b
 }
 
-// maxMessage is how many characters of a message's text are sent; RAISERROR allows 2047 anyway.
+// maxMessage is the longest text of a message in characters; longer ones are truncated. RAISERROR
+// allows 2047.
 const maxMessage = 8000
 
 // AppendMessage appends an ERROR (class over 10) or INFO. server is the server's name.
@@ -101,11 +102,11 @@ func AppendMessage(b []byte, m *mserr.Error, server string, v Version) []byte {
 	})
 }
 
-// LoginAck is the server's half of a login.
+// LoginAck is the server's answer to a login.
 type LoginAck struct {
 	Version  Version
 	Program  string  // server's product name
-	Released [4]byte // its version: major, minor, build (big-endian)
+	Released [4]byte // version of the product: major, minor, build (big-endian)
 }
 
 // AppendLoginAck appends a LOGINACK.
@@ -118,8 +119,8 @@ func AppendLoginAck(b []byte, a LoginAck) []byte {
 	})
 }
 
-// AppendFeatureExtAck appends a FEATUREEXTACK for those of the features asked for that the server has:
-// only UTF8_SUPPORT. Every other feature is left out, which declines it.
+// AppendFeatureExtAck appends a FEATUREEXTACK for the requested features that the server has: only
+// UTF8_SUPPORT. The absence of a feature declines it.
 func AppendFeatureExtAck(b []byte, asked []Feature) []byte {
 	b = append(b, tokenFeatureExtAck)
 	for _, f := range asked {
@@ -164,7 +165,8 @@ func AppendPacketSizeChange(b []byte, size, old int) []byte {
 	return appendEnvText(b, envPacketSize, strconv.Itoa(size), strconv.Itoa(old))
 }
 
-// AppendCollationChange appends the ENVCHANGE that tells the server's collation at login.
+// AppendCollationChange appends the ENVCHANGE of the server's collation, which is part of the
+// login.
 func AppendCollationChange(b []byte, c types.Collation) []byte {
 	return sized(b, tokenEnvChange, func(b []byte) []byte {
 		return append(appendCollation(append(b, envCollation, 5), c), 0)
@@ -199,8 +201,8 @@ func AppendReturnStatus(b []byte, code int32) []byte {
 	return binary.LittleEndian.AppendUint32(append(b, tokenReturnStatus), uint32(code))
 }
 
-// AppendReturnValue appends the final value of an OUTPUT parameter; ordinal counts from 0. The error is
-// a [*ValueError], and b comes back as it was.
+// AppendReturnValue appends the final value of an OUTPUT parameter; ordinal counts from 0. The
+// error is a [*ValueError]; b is returned unchanged then.
 func AppendReturnValue(b []byte, ordinal int, name string, t types.Type, val types.Value, v Version) ([]byte, error) {
 	ti, err := wireType(t, formParam, v)
 	if err != nil {
@@ -209,7 +211,7 @@ func AppendReturnValue(b []byte, ordinal int, name string, t types.Type, val typ
 	at := len(b)
 	b = binary.LittleEndian.AppendUint16(append(b, tokenReturnValue), uint16(ordinal))
 	b = appendBVarchar(b, name)
-	b = append(b, 1) // an output parameter, not a function's result
+	b = append(b, 1) // an output parameter; not a function's result
 	b = appendUserType(b, t, v)
 	b = binary.LittleEndian.AppendUint16(b, columnNullable)
 	b, err = appendValue(appendTypeInfo(b, ti, v), ti, formParam, val)

@@ -57,38 +57,38 @@ const (
 const (
 	plpSize        = 0xFFFF // size in TYPE_INFO of a (max) type
 	maxShortSize   = 8000   // largest size of the types with two bytes of length
-	maxVariantSize = 8009   // what SQL Server announces for sql_variant
-	maxDecimalSize = 17     // what SQL Server announces for decimals of every precision, and their size in a sql_variant
+	maxVariantSize = 8009   // SQL Server's announced size of sql_variant
+	maxDecimalSize = 17     // SQL Server's announced size of decimals of every precision, and their size in a sql_variant
 	maxLOB         = 1<<31 - 1
 )
 
-// userTypeTimestamp is the UserType that tells rowversion from binary(8).
+// userTypeTimestamp is the UserType that distinguishes rowversion from binary(8).
 const userTypeTimestamp = 80
 
-// form is the place in which a TYPE_INFO and its values stand; text, ntext and image differ by it.
+// form is the place of a TYPE_INFO and its values. text, ntext and image differ by it.
 type form uint8
 
 const (
 	formParam  form = iota // RPC parameter, RETURNVALUE, column of a table-valued parameter
-	formColumn             // COLMETADATA and ROW; towards the server also those of a bulk load
+	formColumn             // COLMETADATA and ROW; also those that a client sends in a bulk load
 )
 
-// typeInfo is a TYPE_INFO and the [types.Type] that belongs to it.
+// typeInfo is a TYPE_INFO and its [types.Type].
 type typeInfo struct {
 	token byte
 	size  int // largest value in bytes; plpSize for (max) types and xml; the width of fixed ones; maxDecimalSize for decimals
 	typ   types.Type
 	utf8  bool // char and varchar data is UTF-8, by the collation
-	asSQL bool // the type is unknown to the client's version, and goes as nvarchar in the type's text form
+	asSQL bool // the client's version does not have the type, so it is sent as nvarchar
 }
 
-// plp tells whether values are partially length-prefixed.
+// plp reports whether values are partially length-prefixed.
 func (t typeInfo) plp() bool { return t.size == plpSize }
 
-// String names the type for errors.
+// String returns the name of the type, for errors.
 func (t typeInfo) String() string { return t.typ.String() }
 
-// timeSize returns the bytes of a time of a scale (MS-TDS 2.2.5.5.1.8).
+// timeSize returns the size of a time in bytes by its scale (MS-TDS 2.2.5.5.1.8).
 func timeSize(scale uint8) int {
 	switch {
 	case scale <= 2:
@@ -100,7 +100,8 @@ func timeSize(scale uint8) int {
 	}
 }
 
-// decimalSize returns the bytes of a decimal of a precision, sign included (MS-TDS 2.2.5.5.1.6).
+// decimalSize returns the size of a decimal in bytes by its precision, sign included (MS-TDS
+// 2.2.5.5.1.6).
 func decimalSize(precision uint8) int {
 	switch {
 	case precision <= 9:
@@ -114,8 +115,8 @@ func decimalSize(precision uint8) int {
 	}
 }
 
-// wireType returns how values of t go to a client of version v. A type that v does not know goes as the
-// type that SQL Server uses for it towards such clients (MS-TDS 2.2.5.4, "down-level").
+// wireType returns the form of t for a client of version v. A type that v does not have is sent as
+// SQL Server's substitute for it (MS-TDS 2.2.5.4, "down-level").
 func wireType(t types.Type, f form, v Version) (typeInfo, error) {
 	ti := typeInfo{typ: t}
 	switch t.ID {
@@ -165,9 +166,9 @@ func wireType(t types.Type, f form, v Version) (typeInfo, error) {
 	return ti, nil
 }
 
-// fixed returns how values go in a column that is never NULL: as one of the fixed-length types, whose values
-// have no length (MS-TDS 2.2.5.4.1). SqlClient takes that from the column's nullable flag and does not look
-// at the token. Other types are the same for both.
+// fixed returns the form of a column that is never NULL: a fixed-length type, whose values have no
+// length (MS-TDS 2.2.5.4.1). SqlClient derives the form from the column's nullable flag and ignores
+// the token. Other types have one form only.
 func (t typeInfo) fixed() typeInfo {
 	switch t.token {
 	case tokIntN:
@@ -202,7 +203,7 @@ func (t typeInfo) fixed() typeInfo {
 	return t
 }
 
-// isFixed tells whether values go without a length, so that there is no NULL.
+// isFixed reports whether values have no length, and therefore no NULL.
 func (t typeInfo) isFixed() bool {
 	switch t.token {
 	case tokInt1, tokBit, tokInt2, tokInt4, tokInt8, tokFloat4, tokFloat8, tokMoney4, tokMoney, tokDateTime4, tokDateTime:
@@ -212,13 +213,13 @@ func (t typeInfo) isFixed() bool {
 	}
 }
 
-// wireTemporal completes the types that came with TDS 7.3.
+// wireTemporal completes the types of TDS 7.3.
 func wireTemporal(ti typeInfo, v Version) (typeInfo, error) {
 	if ti.typ.Scale > 7 {
 		return ti, &ValueError{Type: ti.String(), Why: "scale out of range"}
 	}
 	n := timeSize(ti.typ.Scale)
-	text := 0 // length of the text form at scale 7, which is what SQL Server announces
+	text := 0 // length of the text form at scale 7, SQL Server's announced size
 	switch ti.typ.ID {
 	case types.Date:
 		ti.token, ti.size, text = tokDate, 3, 10
@@ -255,7 +256,7 @@ func wireString(ti typeInfo, f form, v Version) typeInfo {
 		ti.token, lob = tokBigVarBin, tokImage
 	}
 	ti.utf8 = ti.typ.Collation.IsUTF8()
-	// A length of 0 is that of an empty literal; the wire has no such type.
+	// An empty literal has length 0, which the wire does not allow.
 	ti.size = unit * max(ti.typ.Length, 1)
 	long := ti.typ.Length == types.Max || ti.size > maxShortSize || ti.typ.ID == types.XML
 	old := ti.typ.ID == types.Text || ti.typ.ID == types.NText || ti.typ.ID == types.Image
@@ -272,7 +273,7 @@ func wireString(ti typeInfo, f form, v Version) typeInfo {
 		case tokBigBinary:
 			ti.token = tokBigVarBin
 		}
-	case old || long: // a RETURNVALUE of TDS 7.1 has no more room
+	case old || long: // a RETURNVALUE of TDS 7.1 cannot be longer
 		ti.size = maxShortSize
 		if ti.token == tokXML {
 			ti.token = tokNVarChar
@@ -281,7 +282,7 @@ func wireString(ti typeInfo, f form, v Version) typeInfo {
 	return ti
 }
 
-// appendTypeInfo appends the TYPE_INFO. In a column, the name of a table follows text, ntext and image.
+// appendTypeInfo appends the TYPE_INFO. In a column, a table name follows text, ntext and image.
 func appendTypeInfo(b []byte, ti typeInfo, v Version) []byte {
 	b = append(b, ti.token)
 	switch ti.token {
@@ -314,8 +315,8 @@ func appendTypeInfo(b []byte, ti typeInfo, v Version) []byte {
 	return b
 }
 
-// readTypeInfo reads a TYPE_INFO that a client sends. In the columns of a bulk load (formColumn) text,
-// ntext and image are followed by the table's name as US_VARCHAR.
+// readTypeInfo reads a TYPE_INFO from a client. In the columns of a bulk load (formColumn) a table
+// name as US_VARCHAR follows text, ntext and image.
 func readTypeInfo(d *decoder, f form) typeInfo {
 	ti := typeInfo{token: d.u8()}
 	fixed := func(id types.ID, size int) { ti.typ.ID, ti.size = id, size }
@@ -410,7 +411,8 @@ func readTemporalInfo(d *decoder, ti *typeInfo) {
 	}
 }
 
-// readByteLenInfo reads the size of the types whose size alone decides between several of ours.
+// readByteLenInfo reads the size of the types with one byte of length. The size selects one of
+// several SQL types.
 func readByteLenInfo(d *decoder, ti *typeInfo) {
 	ti.size = int(d.u8())
 	ids := map[[2]int]types.ID{
@@ -451,7 +453,7 @@ func readShortLenInfo(d *decoder, ti *typeInfo) {
 	switch {
 	case ti.size == plpSize:
 		ti.typ.Length = types.Max
-		// There is no char(max) in T-SQL, but clients may say so of a parameter.
+		// T-SQL has no char(max), but clients may declare it for a parameter.
 		switch ti.typ.ID {
 		case types.Char:
 			ti.typ.ID = types.VarChar
@@ -463,6 +465,6 @@ func readShortLenInfo(d *decoder, ti *typeInfo) {
 	case ti.size > maxShortSize:
 		d.failf("type token %#02x with %d bytes", ti.token, ti.size)
 	default:
-		ti.typ.Length = max(ti.size/unit, 1) // empty values come with a size of 0
+		ti.typ.Length = max(ti.size/unit, 1) // empty values have size 0
 	}
 }

@@ -17,11 +17,11 @@ const (
 // lobNull is the length of a NULL text, ntext or image parameter.
 const lobNull = math.MaxUint32
 
-// textPointer is what stands before the data of a text, ntext or image column: the length of the
-// pointer, the pointer and a timestamp, none of which clients look into.
+// textPointer precedes the data of a text, ntext or image column: the length of the pointer, the
+// pointer and a timestamp. Clients ignore all of them.
 var textPointer = append([]byte{16}, make([]byte, 16+8)...)
 
-// appendNull appends a NULL of the type, which must have one.
+// appendNull appends a NULL. The type must allow NULL.
 func appendNull(b []byte, ti typeInfo, f form) []byte {
 	switch ti.token {
 	case tokText, tokNText, tokImage:
@@ -77,7 +77,7 @@ func appendValue(b []byte, ti typeInfo, f form, v types.Value) ([]byte, error) {
 	}
 }
 
-// appendSized appends the value after its length in width bytes.
+// appendSized appends the length in width bytes and the value.
 func appendSized(b []byte, ti typeInfo, v types.Value, width int) ([]byte, error) {
 	at := len(b)
 	b = append(b, 0, 0, 0, 0)[:at+width]
@@ -100,7 +100,7 @@ func appendSized(b []byte, ti typeInfo, v types.Value, width int) ([]byte, error
 	return b, nil
 }
 
-// appendPLP appends the value as one chunk with its length known.
+// appendPLP appends the value as one chunk of known length.
 func appendPLP(b []byte, ti typeInfo, v types.Value) ([]byte, error) {
 	at := len(b)
 	b = append(b, make([]byte, 12)...)
@@ -113,7 +113,7 @@ func appendPLP(b []byte, ti typeInfo, v types.Value) ([]byte, error) {
 		return b[:at], &ValueError{Type: ti.String(), Why: "it is longer than 2 GB"}
 	}
 	binary.LittleEndian.PutUint64(b[at:], uint64(n))
-	if n == 0 { // no chunk, only the end, which the room for the chunk's length already is
+	if n == 0 { // no chunk: the reserved zero length is the end mark
 		return b, nil
 	}
 	binary.LittleEndian.PutUint32(b[at+8:], uint32(n))
@@ -179,7 +179,7 @@ func appendData(b []byte, ti typeInfo, v types.Value) ([]byte, error) {
 	}
 }
 
-// formError tells of a value whose Go type is not the one that package types prescribes.
+// formError reports a value whose Go type is not that of package types.
 func formError(ti typeInfo, v types.Value) error {
 	return valueErrorf(ti, "a %T is not its form", v)
 }
@@ -232,8 +232,9 @@ func appendMoney(b []byte, ti typeInfo, v types.Value) ([]byte, error) {
 	return binary.LittleEndian.AppendUint32(b, uint32(n)), nil
 }
 
-// readValue reads a value with its length; char, nchar and binary come back padded. A value that its type does not
-// allow is a [*ValueError] at the decoder, a length that its type does not allow a [*LengthError].
+// readValue reads a value with its length, and pads char, nchar and binary. A value that its type
+// does not allow sets a [*ValueError] at the decoder; a length that its type does not allow sets a
+// [*LengthError].
 func readValue(d *decoder, ti typeInfo, f form) types.Value {
 	var raw []byte
 	switch ti.token {
@@ -296,7 +297,8 @@ func readValue(d *decoder, ti typeInfo, f form) types.Value {
 	return v
 }
 
-// readPLP joins the chunks of a value; true for NULL. The result is valid until the decoder's next call.
+// readPLP joins the chunks of a value; null is true for NULL. The result is valid until the
+// decoder's next call.
 func readPLP(d *decoder, ti typeInfo) (raw []byte, null bool) {
 	total := d.u64()
 	switch {
@@ -319,7 +321,7 @@ func readPLP(d *decoder, ti typeInfo) (raw []byte, null bool) {
 			break
 		}
 		chunk := d.take(int(n))
-		if len(raw) == 0 && d.more == nil { // which is valid for as long as the message
+		if len(raw) == 0 && d.more == nil { // a view, valid as long as the message
 			raw = chunk[:len(chunk):len(chunk)]
 			continue
 		}
@@ -367,7 +369,7 @@ func decodeData(ti typeInfo, raw []byte) (types.Value, error) {
 		}
 	case tokBigVarChar, tokBigChar, tokText, tokVarChar, tokChar:
 		if ti.utf8 {
-			return string([]rune(string(raw))), nil // replaces what is no UTF-8
+			return string([]rune(string(raw))), nil // replaces invalid UTF-8
 		}
 		return decode1252(raw), nil
 	case tokNVarChar, tokNChar, tokNText, tokXML:
@@ -391,8 +393,8 @@ func decodeData(ti typeInfo, raw []byte) (types.Value, error) {
 // maxDecimalBytes is the size of a decimal of 38 digits, sign included.
 const maxDecimalBytes = 17
 
-// allows reports whether a value with one byte of length may have n bytes. A client may send more bytes of a decimal
-// than its precision needs: SqlClient always sends 17.
+// allows reports whether a value with one byte of length may have n bytes. A client may send more
+// bytes of a decimal than its precision needs: SqlClient always sends 17.
 func (t typeInfo) allows(n int) bool {
 	switch t.token {
 	case tokDecimalN, tokNumericN, tokOldDecimal, tokOldNumeric:
@@ -403,8 +405,8 @@ func (t typeInfo) allows(n int) bool {
 	return n == t.size || t.token == tokGUID && n == 16
 }
 
-// pad gives a value of char, nchar or binary its length, as SQL Server does with what a client sends (SET ANSI_PADDING,
-// which is always ON).
+// pad extends a value of char, nchar or binary to its full length, as SQL Server does with values
+// from clients (SET ANSI_PADDING, which is always ON).
 func pad(ti typeInfo, raw []byte) []byte {
 	var with []byte
 	switch ti.token {
@@ -424,10 +426,10 @@ func pad(ti typeInfo, raw []byte) []byte {
 	return append(raw[:len(raw):len(raw)], bytes.Repeat(with, missing/len(with))...)
 }
 
-// sizeError tells of a value with a length that its type cannot have.
+// sizeError reports a value with a length that its type cannot have.
 func sizeError(ti typeInfo) error { return &LengthError{Token: ti.token} }
 
-// decodeInteger reads an integer or bit; tinyint is unsigned, and every bit but 0 is 1.
+// decodeInteger decodes an integer or bit. tinyint is unsigned, and every bit except 0 is 1.
 func decodeInteger(ti typeInfo, raw []byte) (types.Value, error) {
 	switch len(raw) {
 	case 1:

@@ -26,7 +26,7 @@ type sample struct {
 // day2020 is 2020-02-29 in days since 0001-01-01.
 const day2020 = 737483
 
-// samples has at least one row per type.
+// samples has at least one row for each type.
 func samples() []sample {
 	str := func(id types.ID, n int) types.Type { return types.Type{ID: id, Length: n} }
 	noon := int64(12*3600) * ticksPerSecond
@@ -67,7 +67,7 @@ func TestValuesRoundTrip(t *testing.T) {
 	for _, v := range []Version{Version72, Version73A, Version74} {
 		for _, s := range samples() {
 			if !v.since73() && s.t.ID >= types.Date && s.t.ID <= types.DateTimeOffset && s.t.ID != types.DateTime && s.t.ID != types.SmallDateTime {
-				continue // goes as text
+				continue // sent as text
 			}
 			for _, val := range []types.Value{s.v, nil} {
 				ti, err := wireType(s.t, formParam, v)

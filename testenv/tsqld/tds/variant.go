@@ -6,7 +6,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/types"
 )
 
-// variantInfo returns how a base type goes inside a sql_variant, and its properties (MS-TDS 2.2.5.5.4).
+// variantInfo returns the form of a base type inside a sql_variant, and its properties (MS-TDS
+// 2.2.5.5.4).
 func variantInfo(t types.Type) (typeInfo, []byte, error) {
 	ti, err := wireType(t, formParam, Version74)
 	if err != nil {
@@ -52,7 +53,7 @@ func appendVariant(b []byte, v types.Value) ([]byte, error) {
 	b = append(b, props...)
 	start := len(b)
 	if ti.token == tokDecimalN || ti.token == tokNumericN {
-		b, err = appendDecimal(b, t, val, maxDecimalSize) // SqlClient reads that many bytes, whatever the length says
+		b, err = appendDecimal(b, t, val, maxDecimalSize) // SqlClient always reads 17 bytes, whatever the length is
 	} else {
 		b, err = appendData(b, ti, val)
 	}

@@ -5,7 +5,7 @@ import "fmt"
 // Version is a protocol version as LOGIN7 and LOGINACK carry it (MS-TDS 2.2.6.4, 2.2.7.14).
 type Version uint32
 
-// The versions that clients ask for. TDS 8.0 is 7.4 inside TLS from the first byte.
+// The versions that clients request. TDS 8.0 is 7.4 inside TLS from the first byte.
 const (
 	Version70  Version = 0x70000000 // SQL Server 7.0; refused
 	Version71  Version = 0x71000000 // SQL Server 2000
@@ -17,8 +17,8 @@ const (
 	Version80  Version = 0x08000000 // strict encryption, SQL Server 2022
 )
 
-// negotiate returns the version that the server speaks with a client that asked for v: the highest
-// known one that is not newer, or [ErrVersion].
+// negotiate returns the version for a client that requests v: the highest known one that is not
+// newer, or [ErrVersion].
 func (v Version) negotiate() (Version, error) {
 	switch {
 	case v == Version80:
@@ -40,11 +40,11 @@ func (v Version) negotiate() (Version, error) {
 	}
 }
 
-// since72 tells whether requests have ALL_HEADERS, counts are 64 bits wide and (max) types exist.
+// since72 reports whether requests have ALL_HEADERS, counts have 64 bits, and (max) types exist.
 func (v Version) since72() bool { return v == Version80 || v >= Version72 }
 
-// since73 tells whether date, time, datetime2, datetimeoffset and table-valued parameters exist.
+// since73 reports whether date, time, datetime2, datetimeoffset and table-valued parameters exist.
 func (v Version) since73() bool { return v == Version80 || v >= Version73A }
 
-// since73B tells whether NBCROW exists.
+// since73B reports whether NBCROW exists.
 func (v Version) since73B() bool { return v == Version80 || v >= Version73B }

@@ -7,23 +7,23 @@ import (
 	"unicode/utf16"
 )
 
-// errShort ends the reading of a token that has not come whole.
+// errShort reports a token that has not been received completely.
 var errShort = errors.New("token not whole")
 
-// decoder walks through the payload of a message.
+// decoder reads the payload of a message.
 type decoder struct {
 	b     []byte
 	at    int
 	base  int  // bytes of the message before b
-	token byte // being read
+	token byte // token being read
 }
 
-// deviate panics with a deviation.
-func (d *decoder) deviate(format string, args ...any) {
+// fail panics with a deviation.
+func (d *decoder) fail(format string, args ...any) {
 	panic(&Deviation{Token: d.token, Offset: d.base + d.at, What: fmt.Sprintf(format, args...)})
 }
 
-// left is how many bytes are left.
+// left returns the number of bytes that are left.
 func (d *decoder) left() int { return len(d.b) - d.at }
 
 // take returns the next n bytes.
@@ -59,23 +59,24 @@ func fromUTF16(raw []byte) string {
 	return string(utf16.Decode(units))
 }
 
-// inner is the decoder of a part of n bytes, which must be read to its end.
+// inner returns the decoder of a part of n bytes. The caller must read it to its end.
 func (d *decoder) inner(n int) *decoder {
 	return &decoder{base: d.base + d.at, b: d.take(n), token: d.token}
 }
 
-// within reads a part of n bytes by f. A part that is too short for what it holds is a deviation.
+// within calls f with the decoder of a part of n bytes. If the part is too short for its content,
+// that is a deviation.
 func (d *decoder) within(n int, f func(*decoder)) {
 	e := d.inner(n)
 	defer func() {
 		if v := recover(); v != nil {
 			if v == errShort {
-				e.deviate("the length of %d bytes is too short for what it covers", n)
+				e.fail("the length of %d bytes is too short for what it covers", n)
 			}
 			panic(v)
 		}
 		if e.left() > 0 {
-			e.deviate("the length of %d bytes covers %d more than there is", n, e.left())
+			e.fail("the length of %d bytes covers %d more than there is", n, e.left())
 		}
 	}()
 	f(e)
@@ -86,28 +87,28 @@ func (d *decoder) prelogin() {
 	end := len(d.b)
 	for n := 0; ; n++ {
 		if d.at >= end {
-			d.deviate("a PRELOGIN without its terminator")
+			d.fail("a PRELOGIN without its terminator")
 		}
 		option := d.b[d.at]
 		if option == 0xFF {
 			if n == 0 {
-				d.deviate("a PRELOGIN without options")
+				d.fail("a PRELOGIN without options")
 			}
 			break
 		}
 		if d.left() < 5 {
-			d.deviate("a PRELOGIN that is cut off")
+			d.fail("a PRELOGIN that is cut off")
 		}
 		at, size := int(binary.BigEndian.Uint16(d.b[d.at+1:])), int(binary.BigEndian.Uint16(d.b[d.at+3:]))
 		switch {
 		case at+size > end:
-			d.deviate("option %d of a PRELOGIN lies outside of it", option)
+			d.fail("option %d of a PRELOGIN lies outside of it", option)
 		case n == 0 && (option != 0 || size != 6):
-			d.deviate("a PRELOGIN that begins with option %d of %d bytes, not with its version", option, size)
+			d.fail("a PRELOGIN that begins with option %d of %d bytes, not with its version", option, size)
 		case option == 1 && (size != 1 || d.b[at] > 3):
-			d.deviate("a PRELOGIN with encryption % x", d.b[at:at+size])
+			d.fail("a PRELOGIN with encryption % x", d.b[at:at+size])
 		case option == 4 && (size != 1 || d.b[at] > 1):
-			d.deviate("a PRELOGIN with MARS % x", d.b[at:at+size])
+			d.fail("a PRELOGIN with MARS % x", d.b[at:at+size])
 		}
 		d.at += 5
 	}

@@ -5,10 +5,10 @@ import (
 	"fmt"
 )
 
-// Deviation is something that a server must not send. A [Reader] panics with it.
+// Deviation is output that a server must not send. A [Reader] panics with it.
 type Deviation struct {
-	Token  byte   // the token that was being read; 0 outside of tokens
-	Offset int    // of that place in the payload of the message
+	Token  byte   // the current token; 0 outside of tokens
+	Offset int    // in the payload of the message
 	What   string // what is wrong
 }
 
@@ -35,59 +35,59 @@ const (
 
 const (
 	headerSize = 8
-	// eager is from how many bytes on a message is read before its end has come.
-	eager = 256 << 10
+	// eagerSize is the size in bytes from which a message is read before its end has arrived.
+	eagerSize = 256 << 10
 )
 
 // Reader reads one connection. It is not safe for concurrent use. After a panic it must not be used.
 type Reader struct {
-	// OnResult, when set, is given every result set when its DONE has come.
+	// OnResult is called with every result set after its DONE, if it is set.
 	OnResult func(*Result)
-	// OnReturn, when set, is given every return value.
+	// OnReturn is called with every return value, if it is set.
 	OnReturn func(Column, any)
 
-	version    uint32 // of LOGINACK; 0 before
+	version    uint32 // from LOGINACK; 0 before it
 	loggedIn   bool
-	prelogin   bool // the client waits for the answer to its PRELOGIN
+	prelogin   bool // the answer to PRELOGIN is due
 	packetSize int  // negotiated
 	spid       uint16
 	database   string
 	tran       uint64 // descriptor of the open transaction
-	attentions int    // that wait for their acknowledgment
-	cut        bool   // the answer may end early: an attention or a request taken back
-	reset      bool   // the client asked for a reset that is not acknowledged
+	attentions int    // not acknowledged yet
+	cut        bool   // the answer may end early: after an attention or a canceled request
+	reset      bool   // the acknowledgment of a reset is due
 
 	open bool // a message has begun
-	id   byte // of the next packet
+	id   byte // id of the next packet
 	d    decoder
-	at   int // from how many bytes on the message is read before its end
+	at   int // size in bytes from which the message is read before its end
 	m    message
 }
 
 // message is the state of an answer.
 type message struct {
-	tokens   int
-	final    bool // the DONE without DONE_MORE has come
-	cols     []Column
-	result   bool // a result set is open
-	rows     int64
-	before   byte // the token before
-	erred    bool // an ERROR has come since the last DONE
-	inProc   bool // a DONEINPROC waits for its DONEPROC
-	returned bool // a RETURNSTATUS waits for its DONEPROC
-	tables   int  // of TABNAME
-	login    bool // it has a LOGINACK
-	ack      bool // it acknowledges an attention
-	kept     *Result
+	tokens    int
+	final     bool // the DONE without DONE_MORE has arrived
+	cols      []Column
+	result    bool // a result set is open
+	rows      int64
+	before    byte // the previous token
+	errorSent bool // an ERROR has arrived since the last DONE
+	inProc    bool // the DONEPROC of a DONEINPROC is due
+	returned  bool // the DONEPROC of a RETURNSTATUS is due
+	tables    int  // number of tables in TABNAME
+	login     bool // the message has a LOGINACK
+	ack       bool // the message acknowledges an attention
+	kept      *Result
 }
 
-// NewReader returns a reader for a connection that has sent nothing yet.
-func NewReader() *Reader { return &Reader{packetSize: 4096, at: eager} }
+// NewReader returns a reader for a new connection.
+func NewReader() *Reader { return &Reader{packetSize: 4096, at: eagerSize} }
 
-// wide reports whether counts and lines have their sizes of TDS 7.2 and later.
+// wide reports whether counts and lines have the sizes of TDS 7.2 and later.
 func (r *Reader) wide() bool { return r.version >= 0x72000000 || r.version == 0x08000000 }
 
-// Client notes a packet of the client, header included.
+// Client reads a packet from the client, header included.
 func (r *Reader) Client(packet []byte) {
 	switch packet[0] {
 	case packetPrelogin:
@@ -106,34 +106,34 @@ func (r *Reader) Client(packet []byte) {
 	}
 }
 
-// Server reads a packet of the server, header included.
+// Server reads a packet from the server, header included.
 func (r *Reader) Server(packet []byte) {
 	r.d.token = 0
 	if len(packet) < headerSize || int(binary.BigEndian.Uint16(packet[2:])) != len(packet) {
-		r.d.deviate("packet of %d bytes whose header says otherwise", len(packet))
+		r.d.fail("packet of %d bytes whose header says otherwise", len(packet))
 	}
 	if packet[0] != packetReply {
-		r.d.deviate("packet of type %#02x", packet[0])
+		r.d.fail("packet of type %#02x", packet[0])
 	}
 	if packet[1]&^statusEOM != 0 {
-		r.d.deviate("packet with status %#02x", packet[1])
+		r.d.fail("packet with status %#02x", packet[1])
 	}
 	if len(packet) > r.packetSize {
-		r.d.deviate("packet of %d bytes, where %d were agreed on", len(packet), r.packetSize)
+		r.d.fail("packet of %d bytes, where %d were agreed on", len(packet), r.packetSize)
 	}
 	if packet[7] != 0 {
-		r.d.deviate("packet with window %d", packet[7])
+		r.d.fail("packet with window %d", packet[7])
 	}
 	if !r.open {
 		r.open, r.id, r.m = true, 1, message{}
 	}
 	if packet[6] != r.id {
-		r.d.deviate("packet %d of a message is numbered %d", r.id, packet[6])
+		r.d.fail("packet %d of a message is numbered %d", r.id, packet[6])
 	}
 	r.id++
 	if spid := binary.BigEndian.Uint16(packet[4:]); r.loggedIn {
 		if r.spid != 0 && spid != r.spid {
-			r.d.deviate("packet of session %d in that of %d", spid, r.spid)
+			r.d.fail("packet of session %d in that of %d", spid, r.spid)
 		}
 		r.spid = spid
 	}
@@ -153,18 +153,18 @@ func (r *Reader) Server(packet []byte) {
 	case r.version != 0 || end:
 		r.tokens(end)
 	}
-	r.at = max(eager, 2*len(r.d.b))
+	r.at = max(eagerSize, 2*len(r.d.b))
 	if end {
 		if r.d.left() > 0 && r.d.at > 0 {
-			r.d.deviate("%d bytes after the last token", r.d.left())
+			r.d.fail("%d bytes after the last token", r.d.left())
 		}
 		r.d = decoder{b: r.d.b[:0]}
-		r.open, r.at = false, eager
+		r.open, r.at = false, eagerSize
 	}
 }
 
-// unversioned reads an answer to a login, the version of which stands inside it: errors and DONE have one form before TDS
-// 7.2 and one since.
+// unversioned reads an answer to a login before its version is known: errors and DONE have one form
+// before TDS 7.2 and another one since.
 func (r *Reader) unversioned() {
 	before := *r
 	defer func() {
@@ -187,7 +187,7 @@ func (r *Reader) unversioned() {
 	}
 }
 
-// tokens reads the tokens that are there whole; at the end of the message, all.
+// tokens reads the complete tokens; at the end of the message, all tokens.
 func (r *Reader) tokens(end bool) {
 	d := &r.d
 	for d.left() > 0 {
@@ -198,7 +198,7 @@ func (r *Reader) tokens(end bool) {
 		}
 		r.m.tokens++
 	}
-	if !end { // what was read is no longer needed
+	if !end { // release the part that was read
 		d.base += d.at
 		d.b = d.b[:copy(d.b, d.b[d.at:])]
 		d.at = 0
@@ -208,16 +208,17 @@ func (r *Reader) tokens(end bool) {
 	m := &r.m
 	switch {
 	case !m.final:
-		d.deviate("the message ends without a final DONE")
+		d.fail("the message ends without a final DONE")
 	case m.login && !r.loggedIn:
-		d.deviate("a LOGINACK without a session")
+		d.fail("a LOGINACK without a session")
 	}
 	if !m.ack && r.attentions == 0 {
 		r.cut = false
 	}
 }
 
-// whole reads one token; false when its end has not come, which is no deviation before the end of the message.
+// whole reads one token. It returns false if the token is incomplete, which is a deviation only at
+// the end of the message.
 func (r *Reader) whole(end bool) (ok bool) {
 	saved := r.m
 	defer func() {
@@ -226,7 +227,7 @@ func (r *Reader) whole(end bool) (ok bool) {
 				panic(v)
 			}
 			if end {
-				r.d.deviate("the message ends inside the token")
+				r.d.fail("the message ends inside the token")
 			}
 			r.m, ok = saved, false
 		}

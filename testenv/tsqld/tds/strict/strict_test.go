@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// packets cuts a payload into packets as a server sends them.
+// packets splits a payload into packets of a server.
 func packets(payload []byte, size int) [][]byte {
 	var list [][]byte
 	for id := byte(1); ; id++ {
@@ -29,7 +29,7 @@ func packets(payload []byte, size int) [][]byte {
 // commandSelect is the command of a SELECT in the DONE token.
 const commandSelect = 0xC1
 
-// Parts of answers, as a server sends them to a client of TDS 7.4.
+// Parts of answers to a client of TDS 7.4.
 var (
 	loginAck = []byte{tokenLoginAck, 12, 0, 1, 0x74, 0, 0, 4, 1, 'S', 0, 16, 0, 3, 0xE8}
 	done     = []byte{tokenDone, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}
@@ -95,7 +95,7 @@ func TestAnswersThatAreRight(t *testing.T) {
 	}
 }
 
-// TestDeviations shows that the reader finds what it is there for.
+// TestDeviations checks that the reader finds deviations.
 func TestDeviations(t *testing.T) {
 	collation := []byte{9, 4, 0xD0, 0, 52}
 	for _, c := range []struct {

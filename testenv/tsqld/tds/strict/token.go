@@ -36,11 +36,11 @@ const (
 	doneFatal      = 0x0100
 )
 
-// Result is a result set that was read.
+// Result is a result set.
 type Result struct {
 	Columns []Column
 	Rows    [][]any // values as [Column.Decode] gives them
-	Command uint16  // of its DONE
+	Command uint16  // command of its DONE
 }
 
 // token reads one token.
@@ -50,16 +50,16 @@ func (r *Reader) token() {
 	t := d.u8()
 	d.token = t
 	if m.final {
-		d.deviate("a token after the final DONE")
+		d.fail("a token after the final DONE")
 	}
 	if m.returned && t != tokenReturnValue && t != tokenDoneProc && t != tokenError && t != tokenInfo && t != tokenEnvChange {
-		d.deviate("it follows a RETURNSTATUS, where DONEPROC is due")
+		d.fail("it follows a RETURNSTATUS, where DONEPROC is due")
 	}
 	if !r.loggedIn && !m.login {
 		switch t {
 		case tokenError, tokenInfo, tokenEnvChange, tokenLoginAck, tokenDone:
 		default:
-			d.deviate("it comes before the LOGINACK")
+			d.fail("it comes before the LOGINACK")
 		}
 	}
 	switch t {
@@ -67,22 +67,22 @@ func (r *Reader) token() {
 		r.colMetadata()
 	case tokenTabName:
 		if m.before != tokenColMetadata {
-			d.deviate("a TABNAME that does not follow COLMETADATA")
+			d.fail("a TABNAME that does not follow COLMETADATA")
 		}
 		d.within(int(d.u16()), r.tabName)
 	case tokenColInfo:
 		if m.before != tokenColMetadata && m.before != tokenTabName {
-			d.deviate("a COLINFO that does not follow COLMETADATA or TABNAME")
+			d.fail("a COLINFO that does not follow COLMETADATA or TABNAME")
 		}
 		d.within(int(d.u16()), r.colInfo)
 	case tokenOrder:
 		if !m.result || m.rows > 0 {
-			d.deviate("an ORDER outside of a result set, or after rows")
+			d.fail("an ORDER outside of a result set, or after rows")
 		}
 		d.within(int(d.u16()), func(e *decoder) {
 			for e.left() > 0 {
 				if n := int(e.u16()); n > len(m.cols) {
-					e.deviate("an ORDER by column %d of %d", n, len(m.cols))
+					e.fail("an ORDER by column %d of %d", n, len(m.cols))
 				}
 			}
 		})
@@ -94,7 +94,7 @@ func (r *Reader) token() {
 		d.within(int(d.u16()), r.envChange)
 	case tokenReturnStatus:
 		if m.result {
-			d.deviate("a RETURNSTATUS inside a result set")
+			d.fail("a RETURNSTATUS inside a result set")
 		}
 		d.u32()
 		m.returned = true
@@ -102,7 +102,7 @@ func (r *Reader) token() {
 		r.returnValue()
 	case tokenLoginAck:
 		if r.loggedIn || m.login {
-			d.deviate("a second LOGINACK")
+			d.fail("a second LOGINACK")
 		}
 		d.within(int(d.u16()), r.loginAck)
 		m.login = true
@@ -111,7 +111,7 @@ func (r *Reader) token() {
 	case tokenDone, tokenDoneProc, tokenDoneInProc:
 		r.done(t)
 	default:
-		d.deviate("a server sends no such token")
+		d.fail("a server sends no such token")
 	}
 	m.before = t
 }
@@ -123,48 +123,48 @@ func (r *Reader) tabName(e *decoder) {
 		r.tableName(e, r.version > 0x71000000)
 	}
 	if r.m.tables == 0 {
-		e.deviate("a TABNAME without tables")
+		e.fail("a TABNAME without tables")
 	}
 }
 
-// tableName reads the name of one table, which is not empty.
+// tableName reads the name of one table, which must not be empty.
 func (r *Reader) tableName(e *decoder, inParts bool) string {
 	if !inParts {
 		return e.usVarchar()
 	}
 	n, name := int(e.u8()), ""
 	if n > 4 {
-		e.deviate("the name of a table in %d parts", n)
+		e.fail("the name of a table in %d parts", n)
 	}
 	for i := range n {
 		name = e.usVarchar()
 		if i == n-1 && name == "" {
-			e.deviate("a table without a name")
+			e.fail("a table without a name")
 		}
 	}
 	return name
 }
 
-// colInfo reads where columns come from (MS-TDS 2.2.7.3).
+// colInfo reads the origins of columns (MS-TDS 2.2.7.3).
 func (r *Reader) colInfo(e *decoder) {
 	for i := range r.m.cols {
 		n, table, status := e.u8(), int(e.u8()), e.u8()
 		const expression, key, hidden, renamed = 4, 8, 16, 32
 		switch {
 		case n != byte(i+1):
-			e.deviate("column %d in the place of column %d", n, i+1)
+			e.fail("column %d in the place of column %d", n, i+1)
 		case status&^(expression|key|hidden|renamed) != 0:
-			e.deviate("column %d with status %#02x", n, status)
+			e.fail("column %d with status %#02x", n, status)
 		case status&expression != 0 && (table != 0 || status != expression):
-			e.deviate("column %d is an expression with table %d and status %#02x", n, table, status)
+			e.fail("column %d is an expression with table %d and status %#02x", n, table, status)
 		case status&expression == 0 && (table == 0 || table > r.m.tables):
-			e.deviate("column %d of table %d of %d", n, table, r.m.tables)
+			e.fail("column %d of table %d of %d", n, table, r.m.tables)
 		case status&hidden != 0 && status&key == 0:
-			e.deviate("column %d is hidden and no key", n)
+			e.fail("column %d is hidden and no key", n)
 		}
 		if status&renamed != 0 {
 			if name := e.bVarchar(); name == "" || name == r.m.cols[i].Name {
-				e.deviate("column %d has the different name %q, which is no other", n, name)
+				e.fail("column %d has the different name %q, which is no other", n, name)
 			}
 		}
 	}
@@ -175,7 +175,7 @@ func (r *Reader) problem(e *decoder, t byte) {
 	number, state, class := int32(e.u32()), e.u8(), e.u8()
 	e.usVarchar()
 	if e.bVarchar() == "" {
-		e.deviate("message %d without a server", number)
+		e.fail("message %d without a server", number)
 	}
 	e.bVarchar()
 	if r.wide() {
@@ -185,12 +185,12 @@ func (r *Reader) problem(e *decoder, t byte) {
 	}
 	switch {
 	case t == tokenError && class <= 10, t == tokenInfo && class > 9:
-		e.deviate("message %d of class %d, state %d", number, class, state)
+		e.fail("message %d of class %d, state %d", number, class, state)
 	case class > 25:
-		e.deviate("message %d of class %d", number, class)
+		e.fail("message %d of class %d", number, class)
 	}
 	if t == tokenError {
-		r.m.erred = true
+		r.m.errorSent = true
 	}
 }
 
@@ -203,25 +203,25 @@ func (r *Reader) envChange(e *decoder) {
 		switch kind {
 		case 1:
 			if r.database != "" && old != r.database {
-				e.deviate("the database changes from %q, where it was %q", old, r.database)
+				e.fail("the database changes from %q, where it was %q", old, r.database)
 			}
 			r.database = value
 		case 4:
 			n, err := strconv.Atoi(value)
 			if err != nil || n < 512 || n > 32767 {
-				e.deviate("packets of %q bytes", value)
+				e.fail("packets of %q bytes", value)
 			}
-			r.packetSize = max(r.packetSize, n) // this message may still have the old size
+			r.packetSize = max(r.packetSize, n) // this message may still use the old size
 		}
 		if value == "" {
-			e.deviate("a change of kind %d to nothing", kind)
+			e.fail("a change of kind %d to nothing", kind)
 		}
 	case 7:
 		if n := len(bytes()); n != 5 {
-			e.deviate("a collation of %d bytes", n)
+			e.fail("a collation of %d bytes", n)
 		}
 		if n := len(bytes()); n != 0 && n != 5 {
-			e.deviate("an old collation of %d bytes", n)
+			e.fail("an old collation of %d bytes", n)
 		}
 	case 8, 9, 10:
 		value, old := bytes(), bytes()
@@ -229,50 +229,50 @@ func (r *Reader) envChange(e *decoder) {
 			value, old = old, value
 		}
 		if len(value) != 8 || len(old) != 0 {
-			e.deviate("the change of a transaction with %d and %d bytes", len(value), len(old))
+			e.fail("the change of a transaction with %d and %d bytes", len(value), len(old))
 		}
 		switch id := binary.LittleEndian.Uint64(value); {
 		case id == 0:
-			e.deviate("a transaction without a descriptor")
+			e.fail("a transaction without a descriptor")
 		case kind == 8 && r.tran != 0:
-			e.deviate("transaction %#x begins inside %#x", id, r.tran)
+			e.fail("transaction %#x begins inside %#x", id, r.tran)
 		case kind == 8:
 			r.tran = id
 		case id != r.tran:
-			e.deviate("transaction %#x ends, where %#x is open", id, r.tran)
+			e.fail("transaction %#x ends, where %#x is open", id, r.tran)
 		default:
 			r.tran = 0
 		}
 	case 18:
 		if a, b := len(bytes()), len(bytes()); a != 0 || b != 0 {
-			e.deviate("the acknowledgment of a reset with %d and %d bytes", a, b)
+			e.fail("the acknowledgment of a reset with %d and %d bytes", a, b)
 		}
 		if !r.reset {
-			e.deviate("a reset is acknowledged that nobody asked for")
+			e.fail("a reset is acknowledged that nobody asked for")
 		}
 		r.reset = false
 	default:
-		e.deviate("an ENVCHANGE of kind %d", kind)
+		e.fail("an ENVCHANGE of kind %d", kind)
 	}
 }
 
 // loginAck reads a LOGINACK (MS-TDS 2.2.7.14).
 func (r *Reader) loginAck(e *decoder) {
 	if kind := e.u8(); kind != 1 {
-		e.deviate("interface %d", kind)
+		e.fail("interface %d", kind)
 	}
 	v := binary.BigEndian.Uint32(e.take(4))
 	switch v {
 	case 0x71000000, 0x71000001, 0x72090002, 0x730A0003, 0x730B0003, 0x74000004, 0x08000000:
 	default:
-		e.deviate("TDS version %#08x", v)
+		e.fail("TDS version %#08x", v)
 	}
 	if (v == 0x08000000 || v >= 0x72000000) != r.wide() {
-		e.deviate("TDS version %#08x with messages in the form of another", v)
+		e.fail("TDS version %#08x with messages in the form of another", v)
 	}
 	r.version = v
 	if e.bVarchar() == "" {
-		e.deviate("a program without a name")
+		e.fail("a program without a name")
 	}
 	e.take(4)
 }
@@ -281,7 +281,7 @@ func (r *Reader) loginAck(e *decoder) {
 func (r *Reader) features() {
 	d := &r.d
 	if !r.m.login || r.version < 0x74000000 && r.version != 0x08000000 {
-		d.deviate("a FEATUREEXTACK outside of a login of TDS 7.4")
+		d.fail("a FEATUREEXTACK outside of a login of TDS 7.4")
 	}
 	seen := map[byte]bool{}
 	for {
@@ -290,12 +290,12 @@ func (r *Reader) features() {
 			return
 		}
 		if seen[id] {
-			d.deviate("feature %d twice", id)
+			d.fail("feature %d twice", id)
 		}
 		seen[id] = true
 		data := d.take(int(d.u32()))
 		if id == 10 && (len(data) != 1 || data[0] > 1) {
-			d.deviate("UTF8_SUPPORT with % x", data)
+			d.fail("UTF8_SUPPORT with % x", data)
 		}
 	}
 }
@@ -319,29 +319,29 @@ func (r *Reader) done(t byte) {
 	}
 	switch {
 	case status&^allowed != 0:
-		d.deviate("status %#04x", status)
+		d.fail("status %#04x", status)
 	case status&doneCount == 0 && count != 0:
-		d.deviate("a count of %d that is not valid", count)
+		d.fail("a count of %d that is not valid", count)
 	case m.result && status&doneCount != 0 && count != uint64(m.rows):
-		d.deviate("a count of %d after %d rows", count, m.rows)
+		d.fail("a count of %d after %d rows", count, m.rows)
 	case m.result && command == 0 && !r.cut && status&(doneError|doneFatal) == 0:
-		d.deviate("the end of a result set without a command")
+		d.fail("the end of a result set without a command")
 	case t == tokenDone && m.inProc && !r.cut && status&doneFatal == 0:
-		d.deviate("a DONE after a DONEINPROC, which DONEPROC must follow")
+		d.fail("a DONE after a DONEINPROC, which DONEPROC must follow")
 	case t == tokenDoneInProc && status&doneMore == 0:
-		d.deviate("the answer ends with a DONEINPROC")
-	case status&doneError != 0 && !m.erred && !r.cut:
-		d.deviate("it tells of an error, and there is no ERROR before it")
-	case status&(doneError|doneFatal) == 0 && m.erred:
-		d.deviate("there is an ERROR before it, and it does not tell of one")
+		d.fail("the answer ends with a DONEINPROC")
+	case status&doneError != 0 && !m.errorSent && !r.cut:
+		d.fail("it tells of an error, and there is no ERROR before it")
+	case status&(doneError|doneFatal) == 0 && m.errorSent:
+		d.fail("there is an ERROR before it, and it does not tell of one")
 	case m.returned && t != tokenDoneProc:
-		d.deviate("it follows a RETURNSTATUS, where DONEPROC is due")
+		d.fail("it follows a RETURNSTATUS, where DONEPROC is due")
 	}
 	if status&doneAttention != 0 {
 		if r.attentions == 0 {
-			d.deviate("an attention is acknowledged that nobody sent")
+			d.fail("an attention is acknowledged that nobody sent")
 		}
-		r.attentions-- // several that came together have one acknowledgment
+		r.attentions-- // one acknowledgment covers several attentions
 		r.attentions = 0
 		m.ack, r.cut = true, false
 	}
@@ -353,7 +353,7 @@ func (r *Reader) done(t byte) {
 		r.loggedIn = true
 	}
 	m.result, m.cols, m.rows, m.kept, m.tables = false, nil, 0, nil, 0
-	m.erred, m.returned = false, false
+	m.errorSent, m.returned = false, false
 	m.inProc = t == tokenDoneInProc
 	m.final = status&doneMore == 0
 }

@@ -54,7 +54,7 @@ var fixedSizes = [256]int{typeInt1: 1, typeBit: 1, typeInt2: 2, typeInt4: 4, typ
 // Column is a column of a result set, or a return value.
 type Column struct {
 	Name     string
-	Type     byte // its token
+	Type     byte // token of its type
 	Size     int  // largest value in bytes
 	Nullable bool
 	UTF8     bool // its characters are UTF-8
@@ -72,8 +72,9 @@ const (
 	flagComputed = 0x0020
 	flagHidden   = 0x2000
 	flagKey      = 0x4000
-	flagUnknown  = 0x8000 // whether it is nullable is not known
-	// flagsAllowed leaves out what a server without CLR types, sparse column sets and encrypted columns has no use for.
+	flagUnknown  = 0x8000 // it is unknown whether the column is nullable
+	// flagsAllowed excludes the flags of CLR types, sparse column sets and encrypted columns, which
+	// the server does not have.
 	flagsAllowed = 0x0001 | 0x0002 | flagUpdate | flagIdentity | flagComputed | flagHidden | flagKey | flagUnknown
 )
 
@@ -81,11 +82,11 @@ const (
 func (r *Reader) colMetadata() {
 	d, m := &r.d, &r.m
 	if m.result {
-		d.deviate("a result set inside of another")
+		d.fail("a result set inside of another")
 	}
 	n := int(d.u16())
 	if n == 0 || n > 4096 {
-		d.deviate("%d columns", n)
+		d.fail("%d columns", n)
 	}
 	m.cols = make([]Column, n)
 	for i := range m.cols {
@@ -117,7 +118,7 @@ func (r *Reader) userType() uint32 {
 func (r *Reader) flags(c *Column) uint16 {
 	flags := r.d.u16()
 	if flags&^flagsAllowed != 0 || flags&flagUpdate == flagUpdate {
-		r.d.deviate("a column with flags %#04x", flags)
+		r.d.fail("a column with flags %#04x", flags)
 	}
 	c.Nullable = flags&(flagNullable|flagUnknown) != 0
 	return flags
@@ -128,9 +129,10 @@ func (r *Reader) typeInfo(c *Column, user uint32, flags uint16) {
 	d := &r.d
 	c.Type = d.u8()
 	if c.Size = fixedSizes[c.Type]; c.Size != 0 {
-		// SqlClient reads a value with its length where the flag says nullable, and as a return value always.
+		// SqlClient reads a value with its length if the flag is nullable, and always for a return
+		// value.
 		if c.Nullable || c.param {
-			d.deviate("type %#02x, which has no NULL, where the value may be NULL", c.Type)
+			d.fail("type %#02x, which has no NULL, where the value may be NULL", c.Type)
 		}
 		return
 	}
@@ -140,13 +142,13 @@ func (r *Reader) typeInfo(c *Column, user uint32, flags uint16) {
 	case typeDecimalN, typeNumericN:
 		c.Size, c.precision, c.scale = int(d.u8()), d.u8(), d.u8()
 		if c.Size != decimalSize || c.precision == 0 || c.precision > 38 || c.scale > c.precision {
-			d.deviate("decimal(%d, %d) of %d bytes, where 17 are due", c.precision, c.scale, c.Size)
+			d.fail("decimal(%d, %d) of %d bytes, where 17 are due", c.precision, c.scale, c.Size)
 		}
 	case typeDate:
 		c.Size = 3
 	case typeTime, typeDateTime2, typeDTOffset:
 		if c.scale = d.u8(); c.scale > 7 {
-			d.deviate("type %#02x with scale %d", c.Type, c.scale)
+			d.fail("type %#02x with scale %d", c.Type, c.scale)
 		}
 		c.Size = temporalSize(c.Type, c.scale)
 	case typeVarBinary, typeVarChar, typeBinary, typeChar, typeNVarChar, typeNChar:
@@ -154,34 +156,34 @@ func (r *Reader) typeInfo(c *Column, user uint32, flags uint16) {
 	case typeXML:
 		c.Size = unlimited
 		if d.u8() != 0 {
-			d.deviate("xml with a schema collection")
+			d.fail("xml with a schema collection")
 		}
 	case typeText, typeNText, typeImage:
 		if c.param {
-			d.deviate("a return value of type %#02x", c.Type)
+			d.fail("a return value of type %#02x", c.Type)
 		}
 		c.Size = int(d.u32())
 		if want := map[byte]int{typeText: longSize, typeImage: longSize, typeNText: longSize - 1}[c.Type]; c.Size != want {
-			d.deviate("type %#02x of %d bytes", c.Type, c.Size)
+			d.fail("type %#02x of %d bytes", c.Type, c.Size)
 		}
 		if c.Type != typeImage {
 			r.collation(c)
 		}
 	case typeVariant:
 		if c.Size = int(d.u32()); c.Size != variantSize {
-			d.deviate("sql_variant of %d bytes", c.Size)
+			d.fail("sql_variant of %d bytes", c.Size)
 		}
 	default:
-		d.deviate("type %#02x", c.Type)
+		d.fail("type %#02x", c.Type)
 	}
 	if r.version < 0x730A0003 && r.version != 0x08000000 && c.Type >= typeDate && c.Type <= typeDTOffset && c.Type != typeInt1 {
-		d.deviate("type %#02x for a client of TDS %#08x", c.Type, r.version)
+		d.fail("type %#02x for a client of TDS %#08x", c.Type, r.version)
 	}
 	if !r.wide() && (c.Type == typeXML || c.Size == unlimited) {
-		d.deviate("a (max) type for a client of TDS %#08x", r.version)
+		d.fail("a (max) type for a client of TDS %#08x", r.version)
 	}
 	if user == 80 && (c.Type != typeBinary || c.Size != 8) {
-		d.deviate("timestamp as type %#02x of %d bytes", c.Type, c.Size)
+		d.fail("timestamp as type %#02x of %d bytes", c.Type, c.Size)
 	}
 }
 
@@ -203,8 +205,9 @@ func temporalSize(t, scale byte) int {
 	return n
 }
 
-// byteLength reads the size of the types with one byte of length. A column of integers, bits, floats, money or datetimes
-// that is never NULL has a type without a length instead: SqlClient decides by the flag.
+// byteLength reads the size of the types with one byte of length. A column of integers, bits,
+// floats, money or datetimes that is never NULL must have a type without a length instead:
+// SqlClient decides by the flag.
 func (r *Reader) byteLength(c *Column) {
 	d := &r.d
 	c.Size = int(d.u8())
@@ -220,10 +223,10 @@ func (r *Reader) byteLength(c *Column) {
 		ok = c.Size == 4 || c.Size == 8
 	}
 	if !ok {
-		d.deviate("type %#02x of %d bytes", c.Type, c.Size)
+		d.fail("type %#02x of %d bytes", c.Type, c.Size)
 	}
 	if !c.Nullable && c.Type != typeGUID {
-		d.deviate("type %#02x, which has a length, for a column that is not nullable", c.Type)
+		d.fail("type %#02x, which has a length, for a column that is not nullable", c.Type)
 	}
 }
 
@@ -235,18 +238,18 @@ func (r *Reader) shortLength(c *Column) {
 	fixed := c.Type == typeBinary || c.Type == typeChar || c.Type == typeNChar
 	switch {
 	case c.Size == unlimited && fixed, c.Size != unlimited && (c.Size == 0 || c.Size > maxSize), c.Size != unlimited && wide && c.Size%2 != 0:
-		d.deviate("type %#02x of %d bytes", c.Type, c.Size)
+		d.fail("type %#02x of %d bytes", c.Type, c.Size)
 	}
 	if c.Type != typeVarBinary && c.Type != typeBinary {
 		r.collation(c)
 	}
 }
 
-// collation reads a collation: 20 bits of LCID, flags, version, and a sort id of the SQL collations.
+// collation reads a collation: 20 bits of LCID, flags, version, and the sort id of a SQL collation.
 func (r *Reader) collation(c *Column) {
 	info, sortID := r.d.u32(), r.d.u8()
 	if lcid := info & 0xFFFFF; lcid == 0 && sortID == 0 {
-		r.d.deviate("characters without a collation")
+		r.d.fail("characters without a collation")
 	}
 	c.UTF8 = info&(1<<26) != 0
 }
@@ -255,12 +258,12 @@ func (r *Reader) collation(c *Column) {
 func (r *Reader) returnValue() {
 	d := &r.d
 	if r.m.result {
-		d.deviate("a RETURNVALUE inside a result set")
+		d.fail("a RETURNVALUE inside a result set")
 	}
 	d.u16()
 	c := Column{Name: d.bVarchar(), param: true}
 	if status := d.u8(); status != 1 && status != 2 {
-		d.deviate("a return value with status %#02x", status)
+		d.fail("a return value with status %#02x", status)
 	}
 	user := r.userType()
 	flags := r.flags(&c)

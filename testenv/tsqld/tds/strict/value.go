@@ -17,16 +17,16 @@ import (
 func (r *Reader) row(compressed bool) {
 	d, m := &r.d, &r.m
 	if !m.result {
-		d.deviate("a row outside of a result set")
+		d.fail("a row outside of a result set")
 	}
 	var nulls []byte
 	if compressed {
 		if r.version < 0x730B0003 && r.version != 0x08000000 {
-			d.deviate("an NBCROW for a client of TDS %#08x", r.version)
+			d.fail("an NBCROW for a client of TDS %#08x", r.version)
 		}
 		nulls = d.take((len(m.cols) + 7) / 8)
 		if rest := len(m.cols) % 8; rest != 0 && nulls[len(nulls)-1]>>rest != 0 {
-			d.deviate("bits of NULL for columns that are not there")
+			d.fail("bits of NULL for columns that are not there")
 		}
 	}
 	var vals []any
@@ -37,11 +37,11 @@ func (r *Reader) row(compressed bool) {
 		if !null {
 			raw, null = r.value(c)
 			if null && compressed {
-				d.deviate("column %d (%q) is NULL without its bit in an NBCROW", i+1, c.Name)
+				d.fail("column %d (%q) is NULL without its bit in an NBCROW", i+1, c.Name)
 			}
 		}
 		if null && !c.Nullable {
-			d.deviate("column %d (%q) is NULL, and announced as not nullable", i+1, c.Name)
+			d.fail("column %d (%q) is NULL, and announced as not nullable", i+1, c.Name)
 		}
 		if m.kept != nil {
 			vals = append(vals, c.decode(raw, null))
@@ -53,7 +53,7 @@ func (r *Reader) row(compressed bool) {
 	}
 }
 
-// value reads one value, and checks it against its type. The bytes are valid until more is read.
+// value reads one value, and checks it against its type. The bytes are valid until the next read.
 func (r *Reader) value(c *Column) (raw []byte, null bool) {
 	d := &r.d
 	if n := fixedSizes[c.Type]; n != 0 {
@@ -68,12 +68,12 @@ func (r *Reader) value(c *Column) (raw []byte, null bool) {
 			return nil, true
 		}
 		if n != 16 {
-			d.deviate("a text pointer of %d bytes", n)
+			d.fail("a text pointer of %d bytes", n)
 		}
 		d.take(n + 8)
 		size := int(int32(d.u32()))
 		if size < 0 {
-			d.deviate("%d bytes of text", size)
+			d.fail("%d bytes of text", size)
 		}
 		raw = d.take(size)
 	case typeVariant:
@@ -94,7 +94,7 @@ func (r *Reader) value(c *Column) (raw []byte, null bool) {
 			return nil, true
 		}
 		if n > c.Size {
-			d.deviate("column %q: %d bytes, where %d are announced", c.Name, n, c.Size)
+			d.fail("column %q: %d bytes, where %d are announced", c.Name, n, c.Size)
 		}
 		raw = d.take(n)
 	default:
@@ -117,7 +117,7 @@ func (r *Reader) chunks(c *Column) (raw []byte, null bool) {
 	}
 	known := total != math.MaxUint64-1
 	if known && total > longSize {
-		d.deviate("column %q: %d bytes", c.Name, total)
+		d.fail("column %q: %d bytes", c.Name, total)
 	}
 	raw = []byte{}
 	for {
@@ -126,10 +126,10 @@ func (r *Reader) chunks(c *Column) (raw []byte, null bool) {
 			break
 		}
 		if known && uint64(len(raw)+n) > total {
-			d.deviate("column %q: chunks of more than %d bytes", c.Name, total)
+			d.fail("column %q: chunks of more than %d bytes", c.Name, total)
 		}
 		if n%2 != 0 && (c.Type == typeNVarChar || c.Type == typeXML) {
-			d.deviate("column %q: a chunk of %d bytes of UTF-16", c.Name, n)
+			d.fail("column %q: a chunk of %d bytes of UTF-16", c.Name, n)
 		}
 		if len(raw) == 0 {
 			raw = d.take(n)
@@ -139,7 +139,7 @@ func (r *Reader) chunks(c *Column) (raw []byte, null bool) {
 		raw = append(raw, d.take(n)...)
 	}
 	if known && uint64(len(raw)) != total {
-		d.deviate("column %q: chunks of %d bytes, where %d are announced", c.Name, len(raw), total)
+		d.fail("column %q: chunks of %d bytes, where %d are announced", c.Name, len(raw), total)
 	}
 	return raw, false
 }
@@ -156,7 +156,7 @@ func (d *decoder) check(c *Column, raw []byte) {
 	switch c.Type {
 	case typeIntN, typeFloatN, typeMoneyN, typeDateTimeN, typeBitN, typeGUID, typeDate, typeTime, typeDateTime2, typeDTOffset:
 		if len(raw) != c.Size {
-			d.deviate("column %q: %d bytes, where %d are announced", c.Name, len(raw), c.Size)
+			d.fail("column %q: %d bytes, where %d are announced", c.Name, len(raw), c.Size)
 		}
 	}
 	switch c.Type {
@@ -198,17 +198,18 @@ func (d *decoder) check(c *Column, raw []byte) {
 		bad = bad || !utf8.Valid(raw)
 	}
 	if bad {
-		d.deviate("column %q of type %#02x cannot have the value % x", c.Name, c.Type, raw[:min(len(raw), 40)])
+		d.fail("column %q of type %#02x cannot have the value % x", c.Name, c.Type, raw[:min(len(raw), 40)])
 	}
 }
 
-// checkDecimal checks a decimal: the sign, and 4, 8, 12 or 16 bytes that are below 10 to the precision.
+// checkDecimal checks the sign of a decimal, and that its 4, 8, 12 or 16 bytes are below 10 to the
+// precision.
 func (d *decoder) checkDecimal(c *Column, raw []byte) {
 	if n := len(raw); n != 5 && n != 9 && n != 13 && n != 17 {
-		d.deviate("column %q: a decimal of %d bytes", c.Name, n)
+		d.fail("column %q: a decimal of %d bytes", c.Name, n)
 	}
 	if raw[0] > 1 {
-		d.deviate("column %q: a decimal with sign %d", c.Name, raw[0])
+		d.fail("column %q: a decimal with sign %d", c.Name, raw[0])
 	}
 	if c.precision <= 18 && len(raw) <= 9 || zero(raw[min(9, len(raw)):]) && c.precision <= 18 {
 		var low [8]byte
@@ -219,10 +220,10 @@ func (d *decoder) checkDecimal(c *Column, raw []byte) {
 	} else if magnitude(raw).Cmp(new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(c.precision)), nil)) < 0 {
 		return
 	}
-	d.deviate("column %q: a decimal of more than %d digits: % x", c.Name, c.precision, raw)
+	d.fail("column %q: a decimal of more than %d digits: % x", c.Name, c.precision, raw)
 }
 
-// zero reports bytes that are all 0.
+// zero reports whether all bytes are 0.
 func zero(raw []byte) bool {
 	for _, b := range raw {
 		if b != 0 {
@@ -232,7 +233,7 @@ func zero(raw []byte) bool {
 	return true
 }
 
-// magnitude is a decimal without its sign.
+// magnitude returns a decimal without its sign.
 func magnitude(raw []byte) *big.Int {
 	b := slices.Clone(raw[1:])
 	slices.Reverse(b)
@@ -246,21 +247,21 @@ func (d *decoder) checkVariant(c *Column, raw []byte) {
 		return
 	}
 	if n := fixedSizes[base.Type]; n != 0 && len(data) != n {
-		d.deviate("column %q: %d bytes of type %#02x in a sql_variant", c.Name, len(data), base.Type)
+		d.fail("column %q: %d bytes of type %#02x in a sql_variant", c.Name, len(data), base.Type)
 	}
 	if (base.Type == typeDecimalN || base.Type == typeNumericN) && len(data) != decimalSize {
-		d.deviate("column %q: a decimal of %d bytes in a sql_variant, where 17 are due", c.Name, len(data))
+		d.fail("column %q: a decimal of %d bytes in a sql_variant, where 17 are due", c.Name, len(data))
 	}
 	if len(data) > base.Size {
-		d.deviate("column %q: %d bytes in a sql_variant of %d", c.Name, len(data), base.Size)
+		d.fail("column %q: %d bytes in a sql_variant of %d", c.Name, len(data), base.Size)
 	}
 	d.check(base, data)
 }
 
-// variant takes a sql_variant apart.
+// variant returns the base type and the data of a sql_variant.
 func variant(d *decoder, c *Column, raw []byte) (*Column, []byte) {
 	if len(raw) < 2 || len(raw) > variantSize+7 || 2+int(raw[1]) > len(raw) {
-		d.deviate("column %q: a sql_variant of %d bytes", c.Name, len(raw))
+		d.fail("column %q: a sql_variant of %d bytes", c.Name, len(raw))
 	}
 	base := &Column{Name: c.Name, Type: raw[0]}
 	props, data := raw[2:2+raw[1]], raw[2+raw[1]:]
@@ -290,11 +291,11 @@ func variant(d *decoder, c *Column, raw []byte) (*Column, []byte) {
 		}
 	default:
 		if base.Size = fixedSizes[base.Type]; base.Size == 0 {
-			d.deviate("column %q: type %#02x in a sql_variant", c.Name, base.Type)
+			d.fail("column %q: type %#02x in a sql_variant", c.Name, base.Type)
 		}
 	}
 	if len(props) != want || base.Size == 0 || base.Size > maxSize {
-		d.deviate("column %q: type %#02x in a sql_variant with properties % x", c.Name, base.Type, props)
+		d.fail("column %q: type %#02x in a sql_variant with properties % x", c.Name, base.Type, props)
 	}
 	return base, data
 }
@@ -311,7 +312,7 @@ func timeOf(raw []byte) int64 {
 	return n
 }
 
-// pow10 is 10 to the n.
+// pow10 returns 10^n.
 func pow10(n byte) int64 {
 	p := int64(1)
 	for range n {
@@ -328,8 +329,9 @@ func float(raw []byte) float64 {
 	return math.Float64frombits(binary.LittleEndian.Uint64(raw))
 }
 
-// decode is a value for people: nil, int64, float64, []byte, or a text: of decimals and money with their scale, of dates
-// and times as ISO 8601 has them with the scale of the type, of a sql_variant that of its contents.
+// decode returns a readable value: nil, int64, float64, []byte or a text. Decimals and money have
+// their scale; dates and times follow ISO 8601 with the scale of the type; a sql_variant is decoded
+// as its base type.
 func (c *Column) decode(raw []byte, null bool) any {
 	if null {
 		return nil
@@ -359,7 +361,7 @@ func (c *Column) decode(raw []byte, null bool) any {
 		if c.UTF8 {
 			return string(raw)
 		}
-		s, _ := charmap.Windows1252.NewDecoder().Bytes(raw) // every byte has a character
+		s, _ := charmap.Windows1252.NewDecoder().Bytes(raw) // every byte maps to a character
 		return string(s)
 	case typeVarBinary, typeBinary, typeImage:
 		return slices.Clone(raw)
@@ -370,7 +372,7 @@ func (c *Column) decode(raw []byte, null bool) any {
 	return c.instant(raw)
 }
 
-// integer reads an integer of one to eight bytes; one byte has no sign.
+// integer reads an integer of one to eight bytes; one byte is unsigned.
 func integer(raw []byte) int64 {
 	switch len(raw) {
 	case 1:
@@ -383,7 +385,7 @@ func integer(raw []byte) int64 {
 	return int64(binary.LittleEndian.Uint64(raw))
 }
 
-// withPoint writes a scaled integer.
+// withPoint formats a scaled integer.
 func withPoint(n *big.Int, scale int) string {
 	digits := new(big.Int).Abs(n).String()
 	if missing := scale + 1 - len(digits); missing > 0 {
@@ -398,7 +400,7 @@ func withPoint(n *big.Int, scale int) string {
 	return digits
 }
 
-// instant writes a date or time.
+// instant formats a date or time.
 func (c *Column) instant(raw []byte) string {
 	old, start := time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)
 	clock := func(raw []byte) time.Duration {

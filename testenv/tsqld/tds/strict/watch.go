@@ -5,18 +5,20 @@ import (
 	"testing"
 )
 
-// Watch returns what Config.Record of a server takes, and makes the test fail at the first deviation of each connection.
+// Watch returns a function for a server's Config.Record. The test fails at the first deviation of
+// each connection.
 func Watch(t testing.TB) func(id uint64, fromClient bool, packet []byte) {
 	return WatchResults(t, nil)
 }
 
-// WatchResults is [Watch] that shows the reader of each new connection to each, which may set its hooks.
+// WatchResults is [Watch] with a function that gets the reader of each new connection and may set
+// its hooks.
 func WatchResults(t testing.TB, each func(*Reader)) func(id uint64, fromClient bool, packet []byte) {
 	w := &watcher{t: t, each: each, readers: map[uint64]*Reader{}}
 	t.Cleanup(func() {
 		w.mu.Lock()
 		defer w.mu.Unlock()
-		w.ended = true // connections that outlive their test have nobody to tell
+		w.ended = true // a connection that outlives its test is ignored
 	})
 	return w.packet
 }
@@ -31,7 +33,7 @@ type watcher struct {
 	readers map[uint64]*Reader // nil after a deviation
 }
 
-// packet reads a packet.
+// packet passes a packet to the reader of its connection.
 func (w *watcher) packet(id uint64, fromClient bool, packet []byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
