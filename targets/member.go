@@ -76,32 +76,9 @@ const (
 	SQLShardMap MemberKind = "SqlShardMap"
 )
 
-// ParseMembershipType finds the value that s spells in any case; empty is Include.
-func ParseMembershipType(s string) (MembershipType, error) {
-	if s == "" {
-		return Include, nil
-	}
-	for _, m := range []MembershipType{Include, Exclude} {
-		if strings.EqualFold(s, string(m)) {
-			return m, nil
-		}
-	}
-	return "", fmt.Errorf("membership type %q: Include or Exclude is needed", s)
-}
-
 // MemberKinds returns every kind.
 func MemberKinds() []MemberKind {
 	return []MemberKind{SQLServer, SQLElasticPool, SQLDatabase, SQLShardMap}
-}
-
-// ParseMemberKind finds the value that s spells in any case.
-func ParseMemberKind(s string) (MemberKind, error) {
-	for _, k := range MemberKinds() {
-		if strings.EqualFold(s, string(k)) {
-			return k, nil
-		}
-	}
-	return "", fmt.Errorf("target type %q: one of %v is needed", s, MemberKinds())
 }
 
 // Member is one row of a target group.

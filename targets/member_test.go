@@ -18,19 +18,6 @@ func TestMemberValidate(t *testing.T) {
 	} {
 		require.ErrorContains(t, m.Validate(), want)
 	}
-	kind, err := ParseMemberKind("sqldatabase")
-	require.NoError(t, err)
-	require.Equal(t, SQLDatabase, kind)
-	_, err = ParseMemberKind("Database")
-	require.ErrorContains(t, err, "SqlShardMap")
-	membership, err := ParseMembershipType("EXCLUDE")
-	require.NoError(t, err)
-	require.Equal(t, Exclude, membership)
-	membership, err = ParseMembershipType("")
-	require.NoError(t, err)
-	require.Equal(t, Include, membership)
-	_, err = ParseMembershipType("both")
-	require.Error(t, err)
 }
 
 // Ids are stored: they must not change.

@@ -27,8 +27,8 @@ const (
 	endLimit = 15 * time.Second
 	// endLogin bounds its login. It is the shorter one, so that a login without an answer is what the message names.
 	endLogin = 10 * time.Second
-	// firstLook and lastLook are the shortest and the longest time between two looks at the session.
-	firstLook, lastLook = 50 * time.Millisecond, time.Second
+	// minPoll and maxPoll are the shortest and the longest time between two looks at the session.
+	minPoll, maxPoll = 50 * time.Millisecond, time.Second
 )
 
 // ending is what is known of the request that an attempt has canceled.
@@ -71,17 +71,17 @@ func (t *attempt) confirmEnd(ctx context.Context, s *session, acknowledged bool)
 	limited, cancel := context.WithTimeoutCause(ctx, endLimit, fmt.Errorf("no end within %s", endLimit))
 	defer cancel()
 	killed, err := t.endSession(limited, s.token)
-	session := "the session"
+	name := "the session"
 	if t.spid != 0 {
-		session = fmt.Sprintf("session %d", t.spid)
+		name = fmt.Sprintf("session %d", t.spid)
 	}
 	switch {
 	case err != nil:
-		return ending{false, cut + "whether " + session + " has ended is not known: " + err.Error()}
+		return ending{false, cut + "whether " + name + " has ended is not known: " + err.Error()}
 	case killed:
-		return ending{true, cut + session + " was ended with KILL"}
+		return ending{true, cut + name + " was ended with KILL"}
 	default:
-		return ending{true, cut + session + " has ended"}
+		return ending{true, cut + name + " has ended"}
 	}
 }
 
@@ -100,18 +100,18 @@ func (t *attempt) endSession(ctx context.Context, token string) (killed bool, er
 	defer cancel()
 	second, err := t.servers.open(login, t.Target.Server, t.Target.Database, t.Credential, "")
 	if err != nil {
-		return false, endOr(ctx, err)
+		return false, causeOr(ctx, err)
 	}
 	defer second.close()
 	defer cutAfter(ctx, second.wire, 0)()
 	var refused error
 	there := false // it was there to be seen: when it is not any more, it is gone
 	began := time.Now()
-	for wait := firstLook; ; wait = min(2*wait, lastLook) {
-		seen, err := second.look(ctx, token)
+	for wait := minPoll; ; wait = min(2*wait, maxPoll) {
+		seen, err := second.find(ctx, token)
 		switch {
 		case err != nil:
-			return killed, endOr(ctx, fmt.Errorf("look at it: %w", err))
+			return killed, causeOr(ctx, fmt.Errorf("look at it: %w", err))
 		case seen.id != 0:
 			t.spid, there = seen.id, true
 		case !seen.others && !there:
@@ -122,7 +122,7 @@ func (t *attempt) endSession(ctx context.Context, token string) (killed bool, er
 		}
 		if time.Since(began) >= killAfter && !killed && refused == nil {
 			if refused = second.kill(ctx, token); refused == nil {
-				killed, wait = true, firstLook
+				killed, wait = true, minPoll
 			}
 		}
 		timer := time.NewTimer(wait)
@@ -142,8 +142,8 @@ func (t *attempt) endSession(ctx context.Context, token string) (killed bool, er
 	}
 }
 
-// sighting is what a second connection sees of a session.
-type sighting struct {
+// sessionState is what a second connection sees of a session.
+type sessionState struct {
 	id     int  // its session id; 0: it is not there, or not to be seen
 	others bool // whether the login sees sessions of others
 }
@@ -152,7 +152,7 @@ type sighting struct {
 // (https://learn.microsoft.com/sql/relational-databases/system-dynamic-management-views/sys-dm-exec-sessions-transact-sql, "Permissions");
 // which permission it takes depends on product, version and service objective, so the rows themselves are asked first: sessions of other
 // logins, which the server's own are on SQL Server. (A script's EXECUTE AS may have made its session one of another login's.)
-func (s *session) look(ctx context.Context, token string) (seen sighting, err error) {
+func (s *session) find(ctx context.Context, token string) (seen sessionState, err error) {
 	var row [2]driver.Value
 	err = s.row(ctx, `SELECT
     (SELECT MAX(CONVERT(INT, s.session_id)) FROM sys.dm_exec_sessions AS s WHERE `+hasToken(token)+`),

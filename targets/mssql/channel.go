@@ -103,7 +103,7 @@ func (c *channel) fail(err error) error {
 // refuse ends the channel because of what the server is or says in a step of the negotiation. An error of the network stays what it is.
 func (c *channel) refuse(step string, err error) error {
 	c.stage = stageFailed
-	if ofNetwork(err) {
+	if isNetworkError(err) {
 		if c.encryption.mode == encryptStrict {
 			step += " (encrypt=strict takes SQL Server 2022 or later, or Azure)"
 		}
@@ -118,8 +118,8 @@ const (
 	stepHandshake = "TLS handshake"
 )
 
-// ofNetwork says whether the connection ended or was ended; else the other side has said something wrong.
-func ofNetwork(err error) bool {
+// isNetworkError says whether the connection ended or was ended; else the other side has said something wrong.
+func isNetworkError(err error) bool {
 	var op *net.OpError
 	if errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error") { // alerts of TLS
 		return false

@@ -7,8 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -106,13 +104,13 @@ type conn struct {
 // Close ends the session. The driver gives its buffers to the next connection first, although a goroutine of its own may still read into
 // them; so reading ends before.
 func (c *conn) Close() error {
-	c.wire.settle()
+	c.wire.stopReading()
 	return c.Conn.Close()
 }
 
 // wireOf is the wire under a session of a pool; nil: there is none.
-func wireOf(session *sql.Conn) (w *wire) {
-	_ = session.Raw(func(inner any) error {
+func wireOf(pooled *sql.Conn) (w *wire) {
+	_ = pooled.Raw(func(inner any) error {
 		if c, ok := inner.(*conn); ok {
 			w = c.wire
 		}
@@ -249,7 +247,7 @@ type wire struct {
 	account *tdsguard.Account // nil: nothing is accounted for
 
 	reading sync.Mutex // held by Read
-	settled bool       // belongs to reading: nothing is read any more
+	stopped bool       // belongs to reading: nothing is read any more
 
 	mu      sync.Mutex
 	broken  error // the first error of a read or write that was not after our own Close
@@ -271,7 +269,7 @@ func newWire(c net.Conn, cfg guardConfig) *wire {
 func (w *wire) Read(p []byte) (int, error) {
 	w.reading.Lock()
 	defer w.reading.Unlock()
-	if w.settled {
+	if w.stopped {
 		return 0, net.ErrClosed
 	}
 	read := w.Conn.Read
@@ -279,12 +277,12 @@ func (w *wire) Read(p []byte) (int, error) {
 		read = w.guard.Read
 	}
 	n, err := read(p)
-	w.note(err)
+	w.recordError(err)
 	return n, err
 }
 
 // settle ends reading: when it returns, nobody reads into a buffer of the driver, and nobody will.
-func (w *wire) settle() {
+func (w *wire) stopReading() {
 	if w == nil {
 		return
 	}
@@ -294,7 +292,7 @@ func (w *wire) settle() {
 	w.abort()
 	w.reading.Lock()
 	defer w.reading.Unlock()
-	w.settled = true
+	w.stopped = true
 }
 
 // setRows says what becomes of the rows of result sets from now on.
@@ -305,23 +303,23 @@ func (w *wire) setRows(rows tdsguard.Rows) {
 }
 
 // taken says that the reader of kept rows is done with one more.
-func (w *wire) taken() {
+func (w *wire) rowDone() {
 	if w != nil {
-		w.account.Taken()
+		w.account.RowDone()
 	}
 }
 
-// takenOut is how many errors the guard did not let through because there were too many.
-func (w *wire) takenOut() int {
+// droppedErrors is how many errors the guard did not let through because there were too many.
+func (w *wire) droppedErrors() int {
 	if w == nil || w.guard == nil {
 		return 0
 	}
-	return w.guard.TakenOut()
+	return w.guard.DroppedErrors()
 }
 
 // fail breaks the wire for a reason of the agent's.
 func (w *wire) fail(err error) {
-	w.note(err)
+	w.recordError(err)
 	w.abort()
 }
 
@@ -331,7 +329,7 @@ func (w *wire) cancel(grace time.Duration) bool {
 	attention := [...]byte{0x06, 0x01, 0, 8, 0, 0, 1, 0} // MS-TDS 2.2.1.7: a header, and nothing else
 	w.reading.Lock()
 	defer w.reading.Unlock()
-	if w.settled || w.guard == nil || w.Conn.SetDeadline(time.Now().Add(grace)) != nil {
+	if w.stopped || w.guard == nil || w.Conn.SetDeadline(time.Now().Add(grace)) != nil {
 		return false
 	}
 	if _, err := w.Conn.Write(attention[:]); err != nil {
@@ -367,7 +365,7 @@ func (w *wire) Write(p []byte) (int, error) {
 	w.mu.Lock()
 	w.written += int64(n)
 	w.mu.Unlock()
-	w.note(err)
+	w.recordError(err)
 	return n, err
 }
 
@@ -380,7 +378,7 @@ func (w *wire) Close() error {
 	return w.Conn.Close()
 }
 
-func (w *wire) note(err error) {
+func (w *wire) recordError(err error) {
 	if err == nil {
 		return
 	}
@@ -412,32 +410,4 @@ func (w *wire) state() (written int64, broken error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.written, w.broken
-}
-
-// Redact makes a connection string fit for logs and errors: server, database and user, nothing else. A
-// string that cannot be read becomes "***".
-func Redact(dsn string) string {
-	d, err := ParseDSN(dsn)
-	if err != nil {
-		return "***"
-	}
-	p := d.Params
-	var b strings.Builder
-	b.WriteString("server=" + p.Host)
-	if p.Instance != "" {
-		b.WriteString(`\` + p.Instance)
-	}
-	if p.Port != 0 {
-		b.WriteString("," + strconv.FormatUint(p.Port, 10))
-	}
-	if p.Database != "" {
-		b.WriteString(";database=" + p.Database)
-	}
-	if p.User != "" {
-		b.WriteString(";user id=" + p.User)
-	}
-	if p.Password != "" {
-		b.WriteString(";password=***")
-	}
-	return b.String()
 }

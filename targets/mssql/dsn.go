@@ -119,7 +119,7 @@ func parseEncryption(params map[string]string) (e Encryption, err error) {
 	if path := params[msdsn.ServerCertificate]; path != "" {
 		exact, err := readCertificates(path)
 		if err != nil {
-			return e, fmt.Errorf("serverCertificate cannot be read: %w", pathless(err))
+			return e, fmt.Errorf("serverCertificate cannot be read: %w", withoutPath(err))
 		}
 		pins, err := parsePins(CertificatePin(exact[0]))
 		if err != nil {
@@ -133,7 +133,7 @@ func parseEncryption(params map[string]string) (e Encryption, err error) {
 		}
 		list, err := readCertificates(path)
 		if err != nil {
-			return e, fmt.Errorf("certificate cannot be read: %w", pathless(err))
+			return e, fmt.Errorf("certificate cannot be read: %w", withoutPath(err))
 		}
 		e.authorities = x509.NewCertPool()
 		for _, c := range list {
@@ -166,8 +166,8 @@ func parseYesNo(word string) (bool, error) {
 	return v, nil
 }
 
-// pathless takes the path off an error of the file system: it is a part of the connection string.
-func pathless(err error) error {
+// withoutPath takes the path off an error of the file system: it is a part of the connection string.
+func withoutPath(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {
 		return path.Err

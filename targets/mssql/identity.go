@@ -37,7 +37,7 @@ func (i Instance) hasGUID(guid string) bool {
 }
 
 // is says whether i is what calls itself so. The name must be the same in any case: copies of a database have its GUID.
-func (i Instance) is(server, database, guid string) bool {
+func (i Instance) matches(server, database, guid string) bool {
 	return i.known() && targets.FoldName(i.Database) == targets.FoldName(database) && (targets.FoldName(i.Server) == targets.FoldName(server) || i.hasGUID(guid))
 }
 
@@ -141,24 +141,24 @@ func (i Instance) refusal(id identity, hasControl func() (has, seen bool, err er
 // nobody asked for it. It costs one round trip, in place of the question for the session id where that is asked for, and a second one where
 // the database or the login is suspect and the server calls itself otherwise than the control database's did.
 //
-// A pass is remembered for passTime, by the address that was dialed in the end: a change of DNS leads to another one. A refusal is not.
-func (s *Servers) admit(ctx context.Context, session *session, server, database, credential string) (spid int, err error) {
+// A pass is remembered for admissionTime, by the address that was dialed in the end: a change of DNS leads to another one. A refusal is not.
+func (s *Servers) admit(ctx context.Context, sess *session, server, database, credential string) (spid int, err error) {
 	if s.cfg.AllowControlDatabase {
 		return 0, nil
 	}
 	if credential == "" {
 		credential = targets.DefaultCredential
 	}
-	key := passKey{session.wire.address(), targets.FoldName(server), targets.FoldName(database), targets.FoldName(credential)}
-	remember := session.spid() != 0
-	if remember && s.passes.has(key) {
+	key := admissionKey{sess.wire.address(), targets.FoldName(server), targets.FoldName(database), targets.FoldName(credential)}
+	remember := sess.spid() != 0
+	if remember && s.admitted.has(key) {
 		return 0, nil
 	}
-	id, err := session.identify(ctx, s.cfg.Control)
+	id, err := sess.identify(ctx, s.cfg.Control)
 	if err != nil {
 		return 0, fmt.Errorf("ask %s/%s what it is: %w", server, database, err)
 	}
-	why, err := s.cfg.Control.refusal(id, func() (has, seen bool, err error) { return session.hasControl(ctx, s.cfg.Control) })
+	why, err := s.cfg.Control.refusal(id, func() (has, seen bool, err error) { return sess.hasControl(ctx, s.cfg.Control) })
 	if err != nil {
 		return 0, fmt.Errorf("ask %s/%s for the control database: %w", server, database, err)
 	}
@@ -167,51 +167,51 @@ func (s *Servers) admit(ctx context.Context, session *session, server, database,
 			"no script of a job may have rights, unless targets.allow_control_database is true in the agent's configuration", why)}
 	}
 	if remember {
-		s.passes.add(key)
+		s.admitted.add(key)
 	}
 	return id.spid, nil
 }
 
 // passes remembers for a while which sessions were admitted. Safe for concurrent use.
-type passes struct {
+type admissions struct {
 	mu    sync.Mutex
-	since map[passKey]time.Time
+	since map[admissionKey]time.Time
 }
 
-// passKey says which sessions are alike. All names are folded.
-type passKey struct{ address, server, database, credential string }
+// admissionKey says which sessions are alike. All names are folded.
+type admissionKey struct{ address, server, database, credential string }
 
 const (
-	// passTime is how long a pass is good for: what an administrator grants meanwhile, or where a cluster moves an address, is noticed then.
-	passTime = 30 * time.Second
-	// maxPasses bounds the memory of passes.
-	maxPasses = 20_000
+	// admissionTime is how long a pass is good for: what an administrator grants meanwhile, or where a cluster moves an address, is noticed then.
+	admissionTime = 30 * time.Second
+	// maxAdmissions bounds the memory of passes.
+	maxAdmissions = 20_000
 )
 
-func (p *passes) has(k passKey) bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	since, ok := p.since[k]
-	return ok && time.Since(since) < passTime
+func (a *admissions) has(k admissionKey) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	since, ok := a.since[k]
+	return ok && time.Since(since) < admissionTime
 }
 
-func (p *passes) add(k passKey) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if len(p.since) >= maxPasses {
-		maps.DeleteFunc(p.since, func(_ passKey, since time.Time) bool { return time.Since(since) >= passTime })
+func (a *admissions) add(k admissionKey) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.since) >= maxAdmissions {
+		maps.DeleteFunc(a.since, func(_ admissionKey, since time.Time) bool { return time.Since(since) >= admissionTime })
 	}
-	if len(p.since) >= maxPasses {
+	if len(a.since) >= maxAdmissions {
 		return
 	}
-	if p.since == nil {
-		p.since = make(map[passKey]time.Time)
+	if a.since == nil {
+		a.since = make(map[admissionKey]time.Time)
 	}
-	p.since[k] = time.Now()
+	a.since[k] = time.Now()
 }
 
-// Visitor is as whom a credential is let into a database.
-type Visitor struct {
+// Principal is as whom a credential is let into a database.
+type Principal struct {
 	// Login is the login's name, and User that of its user in the database.
 	Login, User string
 	// SysAdmin says that it is a member of the server role sysadmin.
@@ -220,16 +220,16 @@ type Visitor struct {
 
 // Visit logs in to a database with a credential, as nothing that an author wrote does, and says as whom it was let in. The error is the server's
 // when it was not: of ClassAuth, or 4060.
-func (s *Servers) Visit(ctx context.Context, server, database, credential string) (v Visitor, err error) {
-	session, err := s.open(ctx, server, database, credential, "")
+func (s *Servers) Principal(ctx context.Context, server, database, credential string) (v Principal, err error) {
+	sess, err := s.open(ctx, server, database, credential, "")
 	if err != nil {
 		return v, err
 	}
-	defer session.close()
-	defer cutAfter(ctx, session.wire, 0)()
+	defer sess.close()
+	defer cutAfter(ctx, sess.wire, 0)()
 	var row [3]driver.Value
-	if err := session.row(ctx, "SELECT ORIGINAL_LOGIN(), USER_NAME(), CAST(ISNULL(IS_SRVROLEMEMBER(N'sysadmin'), 0) AS INT);", row[:]); err != nil {
-		return v, endOr(ctx, fmt.Errorf("ask %s/%s for the login: %w", server, database, err))
+	if err := sess.row(ctx, "SELECT ORIGINAL_LOGIN(), USER_NAME(), CAST(ISNULL(IS_SRVROLEMEMBER(N'sysadmin'), 0) AS INT);", row[:]); err != nil {
+		return v, causeOr(ctx, fmt.Errorf("ask %s/%s for the login: %w", server, database, err))
 	}
 	v.Login, _ = row[0].(string)
 	v.User, _ = row[1].(string)

@@ -49,7 +49,7 @@ func (l *listing) add(t targets.Target) error {
 
 // listServer lists the online user databases of a server, or those of them in an elastic pool.
 func (r *Resolver) listServer(ctx context.Context, m targets.Member) ([]targets.Target, error) {
-	db, release, err := r.servers.lend(ctx, m.Server, "master", m.RefreshCredential)
+	db, release, err := r.servers.borrow(ctx, m.Server, "master", m.RefreshCredential)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s/master: %w", m.Server, err)
 	}
@@ -77,7 +77,7 @@ func (r *Resolver) listServer(ctx context.Context, m targets.Member) ([]targets.
 		if err := rows.Scan(&name, &pool, &guid); err != nil {
 			return nil, fmt.Errorf("list the databases: %w", err)
 		}
-		isControl := r.control.is(self, name, guid.String)
+		isControl := r.control.matches(self, name, guid.String)
 		inPool := m.Kind != targets.SQLElasticPool || targets.FoldName(pool.String) == targets.FoldName(m.ElasticPool)
 		if !isControl && inPool {
 			if err := list.add(targets.Target{Server: strings.TrimSpace(m.Server), Database: name, ElasticPool: pool.String}); err != nil {
@@ -94,16 +94,16 @@ func (r *Resolver) listServer(ctx context.Context, m targets.Member) ([]targets.
 // listShardMap lists the databases of a shard map, from the tables of its shard map manager: the
 // elastic database client library keeps them in the schema __ShardManagement.
 func (r *Resolver) listShardMap(ctx context.Context, m targets.Member) ([]targets.Target, error) {
-	db, release, err := r.servers.lend(ctx, m.Server, m.Database, m.RefreshCredential)
+	db, release, err := r.servers.borrow(ctx, m.Server, m.Database, m.RefreshCredential)
 	if err != nil {
 		return nil, fmt.Errorf("connect to %s/%s: %w", m.Server, m.Database, err)
 	}
 	defer release()
-	var maps int
-	if err := db.QueryRowContext(ctx, shardMap, sql.Named("name", m.ShardMap)).Scan(&maps); err != nil {
+	var count int
+	if err := db.QueryRowContext(ctx, shardMap, sql.Named("name", m.ShardMap)).Scan(&count); err != nil {
 		return nil, fmt.Errorf("look for the shard map: %w", err)
 	}
-	if maps == 0 {
+	if count == 0 {
 		return nil, fmt.Errorf("the shard map manager %s/%s has no shard map %q", m.Server, m.Database, m.ShardMap)
 	}
 	rows, err := db.QueryContext(ctx, shards, sql.Named("name", m.ShardMap))

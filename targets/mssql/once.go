@@ -89,7 +89,7 @@ func (t *attempt) beginOnce(ctx context.Context, s *session) (done bool, err err
 	state, err := s.answer(ctx, Expand(onceBegin, t.Once.variables(t.Target.Database)))
 	switch {
 	case err != nil:
-		return false, endOr(ctx, &onceError{firstServerError(err)})
+		return false, causeOr(ctx, &onceError{firstServerError(err)})
 	case state == onceBegun:
 		return false, nil
 	case state == onceDone:

@@ -117,7 +117,7 @@ func TestOnceWithScriptsThatHaveTransactions(t *testing.T) {
 }
 
 // The answer to the commit is lost: the attempt's outcome is unknown, and the next one recognises it.
-func TestOnceRecognisesACommitWhoseAnswerWasLost(t *testing.T) {
+func TestOnceRecognizesACommitWhoseAnswerWasLost(t *testing.T) {
 	t.Parallel()
 	var lose atomic.Bool
 	f := newFixture(t, tsqld.Config{Fault: func(p tsqld.Point) error {

@@ -85,12 +85,12 @@ func (t *attempt) writeOutput(ctx context.Context, set *resultSet, p *pump) (err
 	if err != nil {
 		return err
 	}
-	pool, err := t.servers.acquire(o.Server, o.Database, o.Credential, true)
+	shared, err := t.servers.acquire(o.Server, o.Database, o.Credential, true)
 	if err != nil {
 		return err
 	}
-	defer t.servers.release(pool)
-	conn, err := pool.db.Conn(ctx)
+	defer t.servers.release(shared)
+	conn, err := shared.db.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}

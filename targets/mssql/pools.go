@@ -105,7 +105,7 @@ func (s *Servers) Close() error {
 
 // lend takes a session of a pool; release gives it back. The session is cut soon after ctx ended,
 // whatever the server does, because the driver does not look at a context while it writes.
-func (s *Servers) lend(ctx context.Context, server, database, credential string) (conn *sql.Conn, release func(), err error) {
+func (s *Servers) borrow(ctx context.Context, server, database, credential string) (conn *sql.Conn, release func(), err error) {
 	p, err := s.acquire(server, database, credential, false)
 	if err != nil {
 		return nil, nil, err
@@ -145,7 +145,7 @@ func (c *namedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	defer cutAfter(ctx, own.wire, 0)()
 	if _, err := c.servers.admit(ctx, own, c.server, c.database, c.credential); err != nil {
 		own.close()
-		return nil, endOr(ctx, err)
+		return nil, causeOr(ctx, err)
 	}
 	return own.conn, nil
 }

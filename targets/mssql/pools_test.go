@@ -12,7 +12,7 @@ import (
 
 func TestPoolsAreShared(t *testing.T) {
 	t.Parallel()
-	s := testServers(t, Config{Dialer: hole{}}, LoginCredential("default", "sa", "pw", "*"))
+	s := testServers(t, Config{Dialer: silentServer{}}, LoginCredential("default", "sa", "pw", "*"))
 	a, err := s.acquire("H", "D", "", false)
 	require.NoError(t, err)
 	b, err := s.acquire("h", "d", "", false)
@@ -29,7 +29,7 @@ func TestPoolsAreShared(t *testing.T) {
 func TestUnusedPoolIsEvicted(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		s := testServers(t, Config{Dialer: hole{}}, LoginCredential("default", "sa", "pw", "*"))
+		s := testServers(t, Config{Dialer: silentServer{}}, LoginCredential("default", "sa", "pw", "*"))
 		first, err := s.acquire("h", "d", "", false)
 		require.NoError(t, err)
 		second, err := s.acquire("h", "d", "", false)
@@ -57,7 +57,7 @@ func TestUnusedPoolIsEvicted(t *testing.T) {
 // A pool reads a secret when it logs in, not when it is acquired.
 func TestPoolReadsNoSecret(t *testing.T) {
 	t.Parallel()
-	s := testServers(t, Config{Dialer: hole{}}, Credential{
+	s := testServers(t, Config{Dialer: silentServer{}}, Credential{
 		Name: "default", Servers: []string{"*"}, Kind: KindSQLLogin, User: "u", Secret: "env:JOBAGENT_TEST_UNSET",
 	})
 	p, err := s.acquire("h", "d", "", false)

@@ -50,29 +50,29 @@ func TestInstanceGUID(t *testing.T) {
 func TestInstanceIs(t *testing.T) {
 	t.Parallel()
 	control := Instance{Server: "before", Database: "control", GUID: "11111111-1111-1111-1111-111111111111"}
-	require.True(t, control.is("BEFORE", "Control", ""))
-	require.True(t, control.is("now", "control", control.GUID))
-	require.False(t, control.is("now", "control", "22222222-2222-2222-2222-222222222222"))
-	require.False(t, control.is("before", "tenant", control.GUID))
-	require.False(t, Instance{}.is("", "", ""))
+	require.True(t, control.matches("BEFORE", "Control", ""))
+	require.True(t, control.matches("now", "control", control.GUID))
+	require.False(t, control.matches("now", "control", "22222222-2222-2222-2222-222222222222"))
+	require.False(t, control.matches("before", "tenant", control.GUID))
+	require.False(t, Instance{}.matches("", "", ""))
 }
 
 // A pass is good for a while, for the same address, database and credential.
-func TestPasses(t *testing.T) {
+func TestAdmissionsExpire(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		var p passes
-		k := passKey{"10.0.0.1:1433", "s", "d", "c"}
+		var p admissions
+		k := admissionKey{"10.0.0.1:1433", "s", "d", "c"}
 		require.False(t, p.has(k))
 		p.add(k)
 		require.True(t, p.has(k))
-		require.False(t, p.has(passKey{"10.0.0.2:1433", "s", "d", "c"}))
-		time.Sleep(passTime)
+		require.False(t, p.has(admissionKey{"10.0.0.2:1433", "s", "d", "c"}))
+		time.Sleep(admissionTime)
 		require.False(t, p.has(k))
-		for i := range maxPasses + 1 {
-			p.add(passKey{server: string(rune('a' + i))})
+		for i := range maxAdmissions + 1 {
+			p.add(admissionKey{server: string(rune('a' + i))})
 		}
-		require.LessOrEqual(t, len(p.since), maxPasses)
-		require.True(t, p.has(passKey{server: "a"}))
+		require.LessOrEqual(t, len(p.since), maxAdmissions)
+		require.True(t, p.has(admissionKey{server: "a"}))
 	})
 }

@@ -112,7 +112,7 @@ func listAll(ctx context.Context, members []targets.Member, list ListFunc, chose
 			}
 			var err error
 			if lists[i], err = list(ctx, m); err != nil {
-				errs[i] = &targets.MemberError{Member: m, Err: endOr(ctx, err)}
+				errs[i] = &targets.MemberError{Member: m, Err: causeOr(ctx, err)}
 			}
 		})
 	}
@@ -146,7 +146,7 @@ func (r *Resolver) list(ctx context.Context, m targets.Member) ([]targets.Target
 	defer cancel()
 	list, err := r.listOf(ctx, m)
 	if err != nil {
-		return nil, endOr(ctx, err)
+		return nil, causeOr(ctx, err)
 	}
 	return list, nil
 }

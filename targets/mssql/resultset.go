@@ -62,7 +62,7 @@ func (s *resultSet) next() bool {
 	}
 	if s.begun {
 		clear(s.row)
-		s.wire.taken()
+		s.wire.rowDone()
 	}
 	s.begun = true
 	if err := s.rows.Next(s.row); err != nil {

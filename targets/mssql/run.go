@@ -67,8 +67,8 @@ type attempt struct {
 
 	hadResultSet bool
 	written      int64 // rows in the output table
-	// recognised means that an earlier attempt had run the script to its end, and this one did not send it.
-	recognised bool
+	// alreadyRan means that an earlier attempt had run the script to its end, and this one did not send it.
+	alreadyRan bool
 	// leftOpen is the remark about transactions that the script did not end; empty: none.
 	leftOpen string
 }
@@ -85,12 +85,12 @@ func (t *attempt) run(ctx context.Context) error {
 	}
 	s, err := t.servers.open(ctx, t.Target.Server, t.Target.Database, t.Credential, newToken())
 	if err != nil {
-		return endOr(ctx, err)
+		return causeOr(ctx, err)
 	}
 	defer s.close()
-	defer func() { t.messages.drop(s.wire.takenOut()) }()
+	defer func() { t.messages.drop(s.wire.droppedErrors()) }()
 	if t.spid, err = t.admit(ctx, s); err != nil {
-		return endOr(ctx, err)
+		return causeOr(ctx, err)
 	}
 	if t.spid == 0 {
 		t.spid = s.spid()
@@ -100,11 +100,11 @@ func (t *attempt) run(ctx context.Context) error {
 		t.spid, err = s.number(ctx, "SELECT @@SPID")
 		stop()
 		if err != nil {
-			return endOr(ctx, fmt.Errorf("ask %s for the session id: %w", t.Target.Server, err))
+			return causeOr(ctx, fmt.Errorf("ask %s for the session id: %w", t.Target.Server, err))
 		}
 	}
 	if t.Once != nil {
-		if t.recognised, err = t.beginOnce(ctx, s); err != nil || t.recognised {
+		if t.alreadyRan, err = t.beginOnce(ctx, s); err != nil || t.alreadyRan {
 			return err
 		}
 	}
@@ -141,8 +141,8 @@ func (t *attempt) noteOpenTransactions(ctx context.Context, s *session) {
 	}
 }
 
-// endOr is the cause of ctx when it has ended, for then err is only what followed from that; else err.
-func endOr(ctx context.Context, err error) error {
+// causeOr is the cause of ctx when it has ended, for then err is only what followed from that; else err.
+func causeOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -176,7 +176,7 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int) 
 		if ctx.Err() != nil && t.sent {
 			t.ending = t.confirmEnd(ctx, s, false)
 		}
-		return endOr(ctx, fmt.Errorf("send the script: %w: %w", errConnectionLost, err))
+		return causeOr(ctx, fmt.Errorf("send the script: %w: %w", errConnectionLost, err))
 	}
 	p := startPump(&queue, t.messages, line)
 	outputErr, err := t.takeOutput(ctx, answer, p, s.wire)
@@ -353,7 +353,7 @@ func (t *attempt) result(ctx context.Context, err error) targets.Result {
 // successText is what there is to say of a success beyond that it is one.
 func (t *attempt) successText() string {
 	switch {
-	case t.recognised:
+	case t.alreadyRan:
 		return "An earlier attempt had run the script and committed: it was not run again."
 	case t.Output == nil:
 		return ""

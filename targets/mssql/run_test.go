@@ -192,7 +192,7 @@ func TestRunIsCanceled(t *testing.T) {
 }
 
 // A server that hears nothing, not even an attention, does not keep an attempt.
-func TestServerIsDeaf(t *testing.T) {
+func TestServerDoesNotAnswer(t *testing.T) {
 	t.Parallel()
 	for _, cause := range []error{targets.ErrStopRequested, errors.New("agent stopping")} {
 		synctest.Test(t, func(t *testing.T) {

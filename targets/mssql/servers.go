@@ -18,7 +18,7 @@ type Servers struct {
 	cfg        Config
 	encryption Encryption         // of servers that match none of the exceptions
 	exceptions []serverEncryption // the first that matches counts
-	passes     passes
+	admitted   admissions
 
 	// budget is shared by all sessions that run scripts.
 	budget *tdsguard.Budget

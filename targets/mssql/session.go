@@ -41,12 +41,12 @@ func (s *Servers) open(ctx context.Context, server, database, credential, token 
 		return nil, err
 	}
 	connector.guard.limits, connector.guard.budget = s.cfg.Limits.guard(), s.budget
-	session, err := connect(ctx, connector, server, database)
+	sess, err := connect(ctx, connector, server, database)
 	if err != nil {
 		return nil, err
 	}
-	session.token = token
-	return session, nil
+	sess.token = token
+	return sess, nil
 }
 
 // connect logs in by a connector.

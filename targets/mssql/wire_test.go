@@ -57,7 +57,7 @@ func TestWireThatCannotBeRead(t *testing.T) {
 	require.Equal(t, []byte{0x16, 3, 3}, text)
 	w.setRows(tdsguard.NoRows)
 	require.Zero(t, w.spid())
-	require.Zero(t, w.takenOut())
+	require.Zero(t, w.droppedErrors())
 	require.False(t, w.cancel(time.Second))
 	require.NoError(t, w.Close())
 }

@@ -11,8 +11,8 @@ import (
 // the text itself. Measured: see the package's tests.
 const costFactor = 7
 
-// patience is how long an account waits for memory before the one that has held the most, or the longest, loses it.
-const patience = 15 * time.Second
+// evictAfter is how long an account waits for memory before the one that has held the most, or the longest, loses it.
+const evictAfter = 15 * time.Second
 
 // Budget bounds the memory that rows of targets take in all connections together. Rows above some kilobytes are accounted for from their
 // first byte in the driver until their reader is done with them. Safe for concurrent use.
@@ -24,7 +24,7 @@ type Budget struct {
 	most    int64 // for rows
 	used    int64
 	columns int64 // used for descriptions of result sets
-	elder   *Account
+	favored *Account
 	members map[*Account]struct{}
 	changed chan struct{} // closed when something was given back
 }
@@ -51,16 +51,16 @@ type Account struct {
 	// All below belongs to budget.mu.
 	current int64 // reserved for the row that is being read
 	since   time.Time
-	queue   []parcel // of rows that were read, the oldest first
-	rows    int64    // read so far
-	taken   int64    // done with
+	queue   []reservation // of rows that were read, the oldest first
+	rows    int64         // read so far
+	taken   int64         // done with
 	columns int64
 	err     error
 	cut     chan struct{}
 }
 
-// parcel is what a row has reserved.
-type parcel struct {
+// reservation is what a row has reserved.
+type reservation struct {
 	row   int64 // its number
 	bytes int64
 	since time.Time
@@ -95,11 +95,11 @@ func (a *Account) Close() {
 		a.err = errCut
 	}
 	close(a.cut)
-	b.given(a)
+	b.notify(a)
 }
 
 // Taken says that the reader is done with one more row.
-func (a *Account) Taken() {
+func (a *Account) RowDone() {
 	if a == nil {
 		return
 	}
@@ -110,7 +110,7 @@ func (a *Account) Taken() {
 	for len(a.queue) > 0 && a.queue[0].row <= a.taken {
 		b.used -= a.queue[0].bytes
 		a.queue = a.queue[1:]
-		b.given(a)
+		b.notify(a)
 	}
 }
 
@@ -124,7 +124,7 @@ func (a *Account) row() {
 	defer b.mu.Unlock()
 	a.rows++
 	if a.current > 0 {
-		a.queue = append(a.queue, parcel{a.rows, a.current, a.since})
+		a.queue = append(a.queue, reservation{a.rows, a.current, a.since})
 		a.current = 0
 	}
 }
@@ -139,9 +139,9 @@ func (a *Account) held() int64 {
 }
 
 // given wakes who waits. The lock is held.
-func (b *Budget) given(a *Account) {
-	if b.elder == a && a.held() == 0 {
-		b.elder = nil
+func (b *Budget) notify(a *Account) {
+	if b.favored == a && a.held() == 0 {
+		b.favored = nil
 	}
 	close(b.changed)
 	b.changed = make(chan struct{})
@@ -154,14 +154,14 @@ func (a *Account) reserve(n int64) error {
 	}
 	b, cost := a.budget, n*costFactor
 	return b.wait(a, func() bool {
-		others := b.used // but for the elder's
-		if b.elder != nil {
-			others -= b.elder.held()
+		others := b.used // but for the favored's
+		if b.favored != nil {
+			others -= b.favored.held()
 		}
 		switch {
-		case b.elder != a && others+cost <= b.most/2:
-		case b.elder == nil || b.elder == a:
-			b.elder = a
+		case b.favored != a && others+cost <= b.most/2:
+		case b.favored == nil || b.favored == a:
+			b.favored = a
 			if b.used+cost > b.most {
 				return false
 			}
@@ -182,7 +182,7 @@ func (a *Account) reserve(n int64) error {
 		case m.current > 0:
 			held = time.Since(m.since)
 		}
-		if held < patience {
+		if held < evictAfter {
 			return 0 // memory moves; there is only much to do
 		}
 		return int64(held)
@@ -206,14 +206,14 @@ func (a *Account) describe(total int64) error {
 		a.columns += more
 		b.columns += more
 		if more < 0 {
-			b.given(a)
+			b.notify(a)
 		}
 		return true
 	}, func(m *Account) int64 { return m.columns })
 }
 
 // wait asks until there is room. Whoever has waited for long has the account evicted that weighs most.
-func (b *Budget) wait(a *Account, ask func() bool, weigh func(*Account) int64) error {
+func (b *Budget) wait(a *Account, ask func() bool, weight func(*Account) int64) error {
 	var timer *time.Timer
 	for {
 		b.mu.Lock()
@@ -228,26 +228,26 @@ func (b *Budget) wait(a *Account, ask func() bool, weigh func(*Account) int64) e
 		changed := b.changed
 		b.mu.Unlock()
 		if timer == nil {
-			timer = time.NewTimer(patience)
+			timer = time.NewTimer(evictAfter)
 			defer timer.Stop()
 		}
 		select {
 		case <-changed:
 		case <-a.cut:
 		case <-timer.C:
-			b.evictOne(weigh)
-			timer.Reset(patience)
+			b.evictHeaviest(weight)
+			timer.Reset(evictAfter)
 		}
 	}
 }
 
-// evictOne takes from the account that weighs most what it holds, as soon as its connection is cut.
-func (b *Budget) evictOne(weigh func(*Account) int64) {
+// evictHeaviest takes from the account that weighs most what it holds, as soon as its connection is cut.
+func (b *Budget) evictHeaviest(weight func(*Account) int64) {
 	b.mu.Lock()
 	var worst *Account
 	most := int64(0)
 	for m := range b.members {
-		if w := weigh(m); w > most && m.err == nil {
+		if w := weight(m); w > most && m.err == nil {
 			worst, most = m, w
 		}
 	}

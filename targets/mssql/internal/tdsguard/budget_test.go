@@ -31,13 +31,13 @@ func TestBudgetHasNoCircles(t *testing.T) {
 					}
 					a.row()
 					time.Sleep(10 * time.Millisecond)
-					a.Taken()
+					a.RowDone()
 				}
 			})
 		}
 		all.Wait()
 		require.Zero(t, b.used)
-		require.Nil(t, b.elder)
+		require.Nil(t, b.favored)
 	})
 }
 
@@ -61,7 +61,7 @@ func TestBudgetEvictsWhoHoldsForLongest(t *testing.T) {
 		start := time.Now()
 		third := b.Account(func(err error) { t.Errorf("evicted: %v", err) })
 		require.NoError(t, third.reserve(row))
-		require.Equal(t, patience, time.Since(start))
+		require.Equal(t, evictAfter, time.Since(start))
 		var exceeded *Exceeded
 		require.ErrorAs(t, <-evicted, &exceeded)
 		require.Equal(t, "buffer_bytes", exceeded.Limit)

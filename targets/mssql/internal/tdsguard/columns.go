@@ -7,7 +7,6 @@ import (
 
 // Types (MS-TDS 2.2.5.4).
 const (
-	typeNull     = 0x1F
 	typeInt1     = 0x30
 	typeBit      = 0x32
 	typeInt2     = 0x34
@@ -122,7 +121,7 @@ func (g *Guard) columnStep() error {
 		if n == 0 || n > maxColumns {
 			return violation("COLMETADATA of %d columns", n)
 		}
-		replaced := g.fate == replace
+		replaced := g.disposition == replace
 		if !replaced && Rows(g.rows.Load()) == KeptRows && g.err == nil {
 			if c.known && !c.replaced && n != len(c.list) {
 				// The driver's rows would change their width under who reads them.
@@ -213,7 +212,7 @@ const (
 // described holds what a description costs the driver so far against the limits.
 func (g *Guard) described() error {
 	cost := g.columns.cost
-	if g.fate != keep || cost <= freeColumns {
+	if g.disposition != keep || cost <= freeColumns {
 		return nil
 	}
 	switch Rows(g.rows.Load()) {

@@ -27,7 +27,7 @@ func (g *Guard) envStep() error {
 			return nil
 		}
 		n := unit * int64(b[0])
-		if g.togo -= 1 + n; g.togo < 0 {
+		if g.remaining -= 1 + n; g.remaining < 0 {
 			return short()
 		}
 		if g.env == envBegin && g.state == atEnvFirst && n != 8 {
@@ -49,13 +49,13 @@ func (g *Guard) envStep() error {
 		if b == nil {
 			return nil
 		}
-		g.togo = int64(binary.LittleEndian.Uint16(b))
+		g.remaining = int64(binary.LittleEndian.Uint16(b))
 		g.state = atEnvType
 		g.envEnd()
 	case atEnvType:
 		g.env = g.buf[g.at]
 		g.at++
-		g.togo--
+		g.remaining--
 		switch {
 		case g.env == envPacketSize:
 			g.state = atEnvPacketSize
@@ -77,7 +77,7 @@ func (g *Guard) envStep() error {
 		if b == nil {
 			return nil
 		}
-		if g.togo -= 6; g.togo < 0 || b[0] != 5 {
+		if g.remaining -= 6; g.remaining < 0 || b[0] != 5 {
 			return violation("ENVCHANGE with a collation of %d bytes", b[0])
 		}
 		g.state = atEnvSecond
@@ -89,7 +89,7 @@ func (g *Guard) envStep() error {
 			return nil
 		}
 		n := 2 * int64(binary.LittleEndian.Uint16(b[5:]))
-		if g.togo -= 7 + n; g.togo < 0 {
+		if g.remaining -= 7 + n; g.remaining < 0 {
 			return short()
 		}
 		const longestName = 1024
@@ -98,7 +98,7 @@ func (g *Guard) envStep() error {
 		}
 		g.skip, g.state = n, atEnvRoutingEnd
 	case atEnvRoutingEnd: // the old value
-		if g.togo -= 2; g.togo < 0 {
+		if g.remaining -= 2; g.remaining < 0 {
 			return short()
 		}
 		g.skip, g.state = 2, atEnvType
@@ -120,7 +120,7 @@ func unitOf(env byte) int {
 
 // envEnd goes on to the next token when nothing of this one is left.
 func (g *Guard) envEnd() {
-	if g.togo == 0 {
+	if g.remaining == 0 {
 		g.state = atToken
 	}
 }
@@ -133,7 +133,7 @@ func (g *Guard) packetSize() error {
 			return nil
 		}
 		n := int(b[0])
-		if g.togo -= 1 + 2*int64(n); g.togo < 0 || n == 0 || n > 5 {
+		if g.remaining -= 1 + 2*int64(n); g.remaining < 0 || n == 0 || n > 5 {
 			return violation("ENVCHANGE with a packet size of %d digits", n)
 		}
 		g.count = n

@@ -82,13 +82,13 @@ type Guard struct {
 	limits  Limits
 	account *Account
 
-	phase   atomic.Uint32
-	sspi    atomic.Bool
-	rows    atomic.Int32
-	atRest  atomic.Bool // no answer is under way
-	strayed atomic.Bool // a request was sent while an answer was under way
-	spid    atomic.Uint32
-	left    atomic.Int64 // messages taken out
+	phase        atomic.Uint32
+	sspi         atomic.Bool
+	rows         atomic.Int32
+	atRest       atomic.Bool // no answer is under way
+	unreadAnswer atomic.Bool // a request was sent while an answer was under way
+	spid         atomic.Uint32
+	dropped      atomic.Int64 // messages taken out
 
 	// transparent: the stream is TLS, which the driver ends.
 	transparent bool
@@ -100,18 +100,18 @@ type Guard struct {
 	// tail is a packet of the guard's own that follows.
 	tail []byte
 	// run is where the part of the payload begins that flush has to deal with, and out where it goes.
-	run, out int
-	fate     fate
-	sent     int // of stub
+	run, out    int
+	disposition disposition
+	sent        int // of stub
 
 	scanner
 }
 
-// fate is what becomes of the current token.
-type fate uint8
+// disposition is what becomes of the current token.
+type disposition uint8
 
 const (
-	keep fate = iota
+	keep disposition = iota
 	drop
 	replace // by stub
 )
@@ -134,8 +134,8 @@ func (g *Guard) SetRows(rows Rows) { g.rows.Store(int32(rows)) }
 // SPID is the session id in the server's latest packet; 0: none.
 func (g *Guard) SPID() int { return int(g.spid.Load()) }
 
-// TakenOut is how many errors were taken out of the stream because there were too many.
-func (g *Guard) TakenOut() int { return int(g.left.Load()) }
+// DroppedErrors is how many errors were taken out of the stream because there were too many.
+func (g *Guard) DroppedErrors() int { return int(g.dropped.Load()) }
 
 // Wrote is told what the client writes, before it is written.
 func (g *Guard) Wrote(p []byte) {
@@ -155,7 +155,7 @@ func (g *Guard) Wrote(p []byte) {
 			g.phase.Store(phaseSession)
 		}
 		if !g.atRest.Load() {
-			g.strayed.Store(true)
+			g.unreadAnswer.Store(true)
 		}
 	}
 }
@@ -214,7 +214,7 @@ func (g *Guard) Drain() error {
 // packet reads one packet and checks it. What the driver is to see of it is in [ready, kept) then, with a header of its own; nothing is, when
 // all of it was dropped.
 func (g *Guard) packet() error {
-	if g.strayed.Load() {
+	if g.unreadAnswer.Load() {
 		return &Violation{What: "an answer was not read to its end"}
 	}
 	if err := g.buffer(headerSize); err != nil {
@@ -255,7 +255,7 @@ func (g *Guard) packet() error {
 			return err
 		}
 		if final && !g.atRest.Load() {
-			return violation("an answer that ends in the middle of %s", g.place())
+			return violation("an answer that ends in the middle of %s", g.position())
 		}
 	}
 	g.ready, g.kept = start, g.out
@@ -303,7 +303,7 @@ func (g *Guard) buffer(n int) error {
 // flush moves what is to be kept of the payload since the last call to its place.
 func (g *Guard) flush() {
 	part := g.buf[g.run:g.at]
-	switch g.fate {
+	switch g.disposition {
 	case keep:
 		if g.out != g.run {
 			copy(g.buf[g.out:], part)
@@ -317,14 +317,14 @@ func (g *Guard) flush() {
 	g.run = g.at
 }
 
-// become changes the fate of what comes from at on.
-func (g *Guard) become(f fate) {
+// become changes the disposition of what comes from at on.
+func (g *Guard) setDisposition(f disposition) {
 	if g.err != nil {
 		f = drop
 	}
-	if g.fate != f {
+	if g.disposition != f {
 		g.flush()
-		g.fate = f
+		g.disposition = f
 	}
 	g.sent = 0
 }
@@ -338,7 +338,7 @@ func (g *Guard) exceed(limit string, most int64, what string) {
 func (g *Guard) fail(err error) {
 	if g.err == nil {
 		g.err = err
-		g.become(drop)
+		g.setDisposition(drop)
 	}
 }
 

@@ -161,7 +161,7 @@ func TestTooManyErrors(t *testing.T) {
 	got, err := io.ReadAll(g)
 	require.NoError(t, err)
 	require.Equal(t, append(bytes.Repeat(one, keptErrors), hostile.Done(2, 0)...), payloads(t, got))
-	require.Equal(t, 7, g.TakenOut())
+	require.Equal(t, 7, g.DroppedErrors())
 }
 
 // A request that is sent while an answer is under way means that the driver has lost its place.

@@ -62,7 +62,7 @@ func (g *Guard) loginStep() error {
 			return nil
 		}
 		n := int64(binary.LittleEndian.Uint32(b))
-		if g.togo -= 5 + n; g.togo < 0 {
+		if g.remaining -= 5 + n; g.remaining < 0 {
 			return violation("FEATUREEXTACK with a feature of %d bytes", n)
 		}
 		g.skip, g.state = n, atFeature
@@ -76,10 +76,10 @@ func (g *Guard) loginStep() error {
 		if count > options || size < 4+option*count || size > maxLogin {
 			return violation("FEDAUTHINFO of %d bytes with %d options", size, count)
 		}
-		g.size, g.togo, g.count = size, 4+option*count, int(count)
+		g.size, g.remaining, g.count = size, 4+option*count, int(count)
 		g.state = atFedAuthOption
 		if count == 0 {
-			g.skip = size - g.togo
+			g.skip = size - g.remaining
 			g.loginMessageEnds()
 		}
 	case atFedAuthOption: // id, length, offset
@@ -88,11 +88,11 @@ func (g *Guard) loginStep() error {
 			return nil
 		}
 		length, offset := int64(binary.LittleEndian.Uint32(b[1:])), int64(binary.LittleEndian.Uint32(b[5:]))
-		if b[0] != 1 && b[0] != 2 || offset < g.togo || offset+length > g.size || length%2 != 0 {
+		if b[0] != 1 && b[0] != 2 || offset < g.remaining || offset+length > g.size || length%2 != 0 {
 			return violation("FEDAUTHINFO with option %d of %d bytes at %d, of %d bytes", b[0], length, offset, g.size)
 		}
 		if g.count--; g.count == 0 {
-			g.skip = g.size - g.togo
+			g.skip = g.size - g.remaining
 			g.loginMessageEnds()
 		}
 	case atSSPI:

@@ -27,7 +27,7 @@ func (g *Guard) beginRow() {
 	v := &g.value
 	v.column, v.nbc, v.row = 0, false, 0
 	v.free = freeRow
-	if g.fate != keep || Rows(g.rows.Load()) == AllRows {
+	if g.disposition != keep || Rows(g.rows.Load()) == AllRows {
 		v.free = 1 << 62
 	}
 }
@@ -67,11 +67,11 @@ func (g *Guard) rowStep() error {
 		if n < 0 {
 			return violation("%s with a value of %d bytes", tokenName(g.token), n)
 		}
-		return g.pass(int64(n), g.columns.list[v.column-1].even)
+		return g.skipValue(int64(n), g.columns.list[v.column-1].even)
 	case atVariant, atVariantProps:
 		return g.variant()
 	default:
-		return g.one(g.columns.list[v.column])
+		return g.valueLength(g.columns.list[v.column])
 	}
 }
 
@@ -126,7 +126,7 @@ func (g *Guard) row() error {
 			}
 		}
 		g.state = atValue
-		if err := g.one(c); err != nil {
+		if err := g.valueLength(c); err != nil {
 			return err
 		}
 		if g.state != atRow || g.skip > 0 {
@@ -140,7 +140,7 @@ func (g *Guard) row() error {
 // endRow ends a row.
 func (g *Guard) endRow() {
 	g.state = atToken
-	if g.fate != keep {
+	if g.disposition != keep {
 		return
 	}
 	switch Rows(g.rows.Load()) {
@@ -156,7 +156,7 @@ func (g *Guard) endRow() {
 }
 
 // one reads a value's length.
-func (g *Guard) one(c column) error {
+func (g *Guard) valueLength(c column) error {
 	v := &g.value
 	wrong := func(n int) error {
 		return violation("%s with a value of %d bytes in column %d, which has at most %d", tokenName(g.token), n, v.column+1, c.max)
@@ -164,7 +164,7 @@ func (g *Guard) one(c column) error {
 	switch c.kind {
 	case fixedValue:
 		g.next()
-		return g.pass(int64(c.max), false)
+		return g.skipValue(int64(c.max), false)
 	case byteValue, decimalValue:
 		b := g.take(1)
 		if b == nil {
@@ -175,7 +175,7 @@ func (g *Guard) one(c column) error {
 			return wrong(int(n))
 		}
 		g.next()
-		return g.pass(int64(n), false)
+		return g.skipValue(int64(n), false)
 	case shortValue:
 		b := g.take(2)
 		if b == nil {
@@ -190,7 +190,7 @@ func (g *Guard) one(c column) error {
 			return wrong(int(n))
 		}
 		g.next()
-		return g.pass(int64(n), c.even)
+		return g.skipValue(int64(n), c.even)
 	case chunkedValue:
 		b := g.take(8)
 		if b == nil {
@@ -224,7 +224,7 @@ func (g *Guard) one(c column) error {
 }
 
 // pass lets n bytes of a whole value come.
-func (g *Guard) pass(n int64, even bool) error {
+func (g *Guard) skipValue(n int64, even bool) error {
 	if even && n%2 != 0 {
 		return violation("%s with a text of %d bytes, half of a character", tokenName(g.token), n)
 	}
@@ -338,14 +338,14 @@ func (g *Guard) variant() error {
 		return wrong()
 	}
 	g.next()
-	return g.pass(int64(v.fields), false)
+	return g.skipValue(int64(v.fields), false)
 }
 
 // charge holds a value of which length bytes have come or are announced, more of them new, against the limits.
 func (g *Guard) charge(length, more int64) error {
 	v := &g.value
 	v.row += more
-	if v.row <= v.free || g.fate != keep {
+	if v.row <= v.free || g.disposition != keep {
 		return nil
 	}
 	switch Rows(g.rows.Load()) {

@@ -30,7 +30,6 @@ const (
 	tokenSessionState   = 0xE4
 	tokenSSPI           = 0xED
 	tokenTabName        = 0xA4
-	tokenTVPRow         = 0x01
 	featureTerminator   = 0xFF
 	featureColumnCrypto = 0x04
 )
@@ -105,18 +104,18 @@ type scanner struct {
 
 	errs, errBytes int  // errors since the last DONE
 	queued         int  // tokens of the answer to a login that the driver queues
-	muted          bool // the driver does not take any more of this answer but its end
+	suppressed     bool // the driver does not take any more of this answer but its end
 
-	togo    int64 // bytes of the token or of its list that are to come
-	env     byte
-	count   int // options of FEDAUTHINFO
-	size    int64
-	columns columns
-	value   value
+	remaining int64 // bytes of the token or of its list that are to come
+	env       byte
+	count     int // options of FEDAUTHINFO
+	size      int64
+	columns   columns
+	value     value
 }
 
 // place names what is being read, for errors.
-func (g *Guard) place() string {
+func (g *Guard) position() string {
 	if g.state == atToken {
 		return "its tokens, without a last DONE"
 	}
@@ -156,7 +155,7 @@ func (g *Guard) scan() error {
 			g.at += int(n)
 		}
 		if g.state == atLoginEnd && g.skip == 0 {
-			g.rest()
+			g.endAnswer()
 		}
 		if g.at == g.end {
 			break
@@ -176,7 +175,7 @@ func (g *Guard) scan() error {
 func (g *Guard) begin() {
 	g.atRest.Store(false)
 	g.columns.known = false
-	g.errs, g.errBytes, g.attention, g.queued, g.muted = 0, 0, false, 0, false
+	g.errs, g.errBytes, g.attention, g.queued, g.suppressed = 0, 0, false, 0, false
 }
 
 // step reads one field.
@@ -208,18 +207,18 @@ func (g *Guard) step() error {
 	}
 }
 
-// startToken reads a token's first byte and decides on its fate.
+// startToken reads a token's first byte and decides on its disposition.
 func (g *Guard) startToken() error {
 	t := g.buf[g.at]
-	fate, next := keep, atToken
+	disposition, next := keep, atToken
 	switch t {
 	case tokenDone, tokenDoneInProc, tokenDoneProc:
 		next = atDone
 	case tokenInfo, tokenError:
 		next = atMessage
 		if t == tokenError && (g.errs >= keptErrors || g.errBytes >= keptErrorBytes) {
-			fate = drop
-			g.left.Add(1)
+			disposition = drop
+			g.dropped.Add(1)
 		}
 		g.errs += int(t&1 ^ 1)
 		if g.messages++; g.limits.Messages > 0 && g.messages > g.limits.Messages {
@@ -235,7 +234,7 @@ func (g *Guard) startToken() error {
 		case tokenLoginAck:
 			next = atLoginAck
 		case tokenFeatureExtAck:
-			next, g.togo = atFeature, maxLogin
+			next, g.remaining = atFeature, maxLogin
 		case tokenFedAuthInfo:
 			next = atFedAuth
 		default:
@@ -257,7 +256,7 @@ func (g *Guard) startToken() error {
 		case tokenColMetadata:
 			next = atColumns
 			if Rows(g.rows.Load()) == NoRows {
-				fate = replace
+				disposition = replace
 			}
 			if g.sets++; g.limits.ResultSets > 0 && g.sets > g.limits.ResultSets {
 				g.exceed("result_sets", g.limits.ResultSets, "")
@@ -265,14 +264,14 @@ func (g *Guard) startToken() error {
 		case tokenReturnValue:
 			next = atReturnValue
 			if Rows(g.rows.Load()) != AllRows {
-				fate = drop // the agent sends its own questions and the scripts as batches, which return none
+				disposition = drop // the agent sends its own questions and the scripts as batches, which return none
 			}
 		default:
 			if !g.columns.known {
 				return violation("%s without COLMETADATA", tokenName(t))
 			}
 			if g.columns.replaced || Rows(g.rows.Load()) == NoRows {
-				fate = drop
+				disposition = drop
 			}
 			if next = atRow; t == tokenNBCRow {
 				next = atRowBits
@@ -292,10 +291,10 @@ func (g *Guard) startToken() error {
 			}
 		}
 	}
-	if g.muted {
-		fate = drop
+	if g.suppressed {
+		disposition = drop
 	}
-	g.become(fate)
+	g.setDisposition(disposition)
 	if next == atRow || next == atRowBits || next == atReturnValue {
 		g.beginRow()
 	}
@@ -324,21 +323,21 @@ func (g *Guard) done() error {
 		// The driver gives an answer up at its first error, unless a message queue takes all of it: its reading goroutine would wait for ever for
 		// somebody to take the rest, and the connection's next user for that goroutine.
 		if rows := Rows(g.rows.Load()); (status&wrong != 0 || g.errs > 0) && (rows == AllRows || rows == OwnRows || g.phase.Load() == phaseLogin) {
-			g.muted = true
+			g.suppressed = true
 		}
 		g.errs, g.errBytes = 0, 0
 	}
 	if status&more == 0 || g.token != tokenDoneInProc && status&fatal != 0 {
-		if g.muted && g.fate == drop && g.err == nil {
+		if g.suppressed && g.disposition == drop && g.err == nil {
 			g.tail = append(append(g.tail[:0], packetReply, 1, 0, headerSize+13, byte(g.spid.Load()>>8), byte(g.spid.Load()), 1, 0, g.token), b...)
 		}
-		g.rest()
+		g.endAnswer()
 	}
 	return nil
 }
 
 // rest ends an answer: the driver stops reading here, and takes the next packet as the beginning of another one.
-func (g *Guard) rest() {
+func (g *Guard) endAnswer() {
 	g.flush()
 	g.at, g.run = g.end, g.end
 	g.state = atToken
@@ -354,7 +353,7 @@ func (g *Guard) messageStep() error {
 		if b == nil {
 			return nil
 		}
-		g.togo = int64(binary.LittleEndian.Uint16(b)) - 6
+		g.remaining = int64(binary.LittleEndian.Uint16(b)) - 6
 		g.state = atMessageText
 	case atMessageText:
 		b := g.take(2)
@@ -362,7 +361,7 @@ func (g *Guard) messageStep() error {
 			return nil
 		}
 		n := 2 * int64(binary.LittleEndian.Uint16(b))
-		if g.togo -= 2 + n; g.togo < 0 {
+		if g.remaining -= 2 + n; g.remaining < 0 {
 			return short()
 		}
 		if g.token == tokenError {
@@ -378,13 +377,13 @@ func (g *Guard) messageStep() error {
 			return nil
 		}
 		n := 2 * int64(b[0])
-		if g.togo -= 1 + n; g.togo < 0 {
+		if g.remaining -= 1 + n; g.remaining < 0 {
 			return short()
 		}
 		g.skip = n
 		g.state++
 	default:
-		if g.togo != 4 { // the line
+		if g.remaining != 4 { // the line
 			return short()
 		}
 		g.skip, g.state = 4, atToken

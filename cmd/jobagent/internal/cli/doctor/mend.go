@@ -7,8 +7,8 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// mendVisitor is T-SQL that keeps a login out of a database.
-func mendVisitor(v mssql.Visitor, database string) string {
+// mendPrincipal is T-SQL that keeps a login out of a database.
+func mendPrincipal(v mssql.Principal, database string) string {
 	switch {
 	case v.SysAdmin:
 		return fmt.Sprintf("ALTER SERVER ROLE sysadmin DROP MEMBER %s; -- or use another login for targets", tsql.Name(v.Login))

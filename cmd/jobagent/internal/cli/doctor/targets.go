@@ -59,7 +59,7 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 		if _, err := reach.Credentials.For(name, server); err != nil {
 			continue // it is never sent there
 		}
-		v, err := servers.Visit(ctx, server, reach.Control.Database, name)
+		v, err := servers.Principal(ctx, server, reach.Control.Database, name)
 		switch {
 		case ctx.Err() != nil:
 			return nil, ctx.Err()
@@ -68,7 +68,7 @@ func examineCredentials(ctx context.Context, a *connect.App, store *controldb.St
 			found = append(found, controldb.Finding{Code: CodeCredential, Severity: controldb.SeverityOK,
 				Found: fmt.Sprintf("not seen: whether credential %q can enter the control database: %v", name, err)})
 		default:
-			f := controldb.Finding{Code: CodeCredential, Severity: controldb.SeverityError, SQL: mendVisitor(v, reach.Control.Database),
+			f := controldb.Finding{Code: CodeCredential, Severity: controldb.SeverityError, SQL: mendPrincipal(v, reach.Control.Database),
 				Found: fmt.Sprintf("credential %q (login %s) can enter the control database", name, v.Login),
 				Why:   "a script could end the agent's term and rewrite history, so that the agent refuses all targets of this server with it"}
 			if reach.AllowControlDatabase {
