@@ -229,8 +229,8 @@ func (s *singleValue) Step(args []types.Value) error {
 // Value implements [store.Accumulator].
 func (s *singleValue) Value() (types.Value, error) { return s.v, nil }
 
-// nthValue is the accumulator of the n-th value of a window frame that is not NULL, counted from the
-// end if n is negative.
+// nthValue is the accumulator of the n-th value of a window frame that is not NULL, counted from
+// the end if n is negative.
 type nthValue struct {
 	n       int
 	values  []types.Value // the values that are not NULL

@@ -215,8 +215,8 @@ func (b *binder) localTable(name string) *catalog.Table {
 	return b.scope.LocalTable(name)
 }
 
-// objectSource binds the name of a table, view or system view as a source. Errors: 208 for an unknown
-// name, 216 for a table-valued function without parentheses.
+// objectSource binds the name of a table, view or system view as a source. Errors: 208 for an
+// unknown name, 216 for a table-valued function without parentheses.
 func (b *binder) objectSource(name *syntax.ObjectName) (*source, error) {
 	if strings.HasPrefix(name.Last(), "#") {
 		t := b.localTable(name.Last())

@@ -464,8 +464,8 @@ func (b *binder) topCount(top *syntax.Top, l *level) (*node, error) {
 	return fold(call(keyPercent+"|", types.FloatType, n))
 }
 
-// rowCount binds the row count of TOP, OFFSET or FETCH. Errors: 1060 for a type other than an integer,
-// 127 for a negative constant of TOP.
+// rowCount binds the row count of TOP, OFFSET or FETCH. Errors: 1060 for a type other than an
+// integer, 127 for a negative constant of TOP.
 func (b *binder) rowCount(what string, e syntax.Expr, l *level) (*node, error) {
 	n, err := b.expr(e, outerOf(l))
 	if err != nil {

@@ -60,8 +60,8 @@ func (b *fixture) plan(text string) string {
 	return plan + st.SQL
 }
 
-// TestPruneBranches compares queries on a view with pruned branches and the same queries on a copy of
-// its rows.
+// TestPruneBranches compares queries on a view with pruned branches and the same queries on a copy
+// of its rows.
 func TestPruneBranches(t *testing.T) {
 	b := newFixture(t, history)
 	b.declare("@one", "int", "1")
@@ -123,7 +123,8 @@ func TestPruneBranches(t *testing.T) {
 	})
 }
 
-// TestPrunedBranchKeepsIndexOrder expects that the only branch left is read in the order of an index.
+// TestPrunedBranchKeepsIndexOrder expects that the only branch left is read in the order of an
+// index.
 func TestPrunedBranchKeepsIndexOrder(t *testing.T) {
 	b := newFixture(t, history)
 	plan := b.plan("SELECT TOP (5) run, name, started FROM history WHERE no IS NULL AND kind = 'Run' ORDER BY started DESC")
@@ -133,8 +134,8 @@ func TestPrunedBranchKeepsIndexOrder(t *testing.T) {
 	require.NotRegexp(t, `SCAN t`, plan, "conditions reach every branch")
 }
 
-// TestSmallTablesDriveJoins expects that SQLite reads small tables first and finds rows of other tables by
-// index.
+// TestSmallTablesDriveJoins expects that SQLite reads small tables first and finds rows of other
+// tables by index.
 func TestSmallTablesDriveJoins(t *testing.T) {
 	b := newFixture(t, history)
 	for _, text := range []string{

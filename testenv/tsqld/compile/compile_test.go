@@ -29,7 +29,8 @@ type fixture struct {
 	ids    map[*catalog.Table]int64
 }
 
-// newFixture opens a store and creates the tables of a script of CREATE TABLE and INSERT statements.
+// newFixture opens a store and creates the tables of a script of CREATE TABLE and INSERT
+// statements.
 func newFixture(t testing.TB, script string) *fixture {
 	ctx := context.Background()
 	st, err := store.Open(ctx, store.Config{Functions: Functions()})

@@ -102,8 +102,8 @@ func (p *Plan) render(b *binder, q *query) (err error) {
 	return err
 }
 
-// into resolves the target of SELECT ... INTO; it returns nil for a query without INTO. Error 196 for
-// an INTO in a later query of a set operation.
+// into resolves the target of SELECT ... INTO; it returns nil for a query without INTO. Error 196
+// for an INTO in a later query of a set operation.
 func (b *binder) into(q *syntax.Query, r *query) (*Into, error) {
 	if intoLater(q.Body) {
 		return nil, mserr.SelectIntoPlace()

@@ -198,7 +198,8 @@ func (b *binder) recursiveCTE(s *cteScope, anchors, steps []syntax.QueryBody) (*
 		}
 		rec.steps = append(rec.steps, q)
 	}
-	// "All columns returned by the recursive CTE are nullable" (documentation of WITH common_table_expression).
+	// "All columns returned by the recursive CTE are nullable" (documentation of WITH
+	// common_table_expression).
 	r := &query{recursive: rec}
 	for _, c := range anchor.cols {
 		r.cols = append(r.cols, outColumn{name: c.name, typ: c.typ, null: true, label: c.label})

@@ -172,8 +172,8 @@ CREATE TABLE dbo.log (id int);`)
 	}
 }
 
-// TestInsertSelectIdentityOrder expects that INSERT ... SELECT numbers the rows in the order of the query,
-// whatever order SQLite reads them in.
+// TestInsertSelectIdentityOrder expects that INSERT ... SELECT numbers the rows in the order of the
+// query, whatever order SQLite reads them in.
 func TestInsertSelectIdentityOrder(t *testing.T) {
 	const tables = `
 CREATE TABLE #v (id int PRIMARY KEY, grp int, name nvarchar(5));

@@ -11,7 +11,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/syntax"
 )
 
-// TestDocExample binds and renders the SELECT of doc.go and expects the tree and the SQL shown there.
+// TestDocExample binds and renders the SELECT of doc.go and expects the tree and the SQL shown
+// there.
 func TestDocExample(t *testing.T) {
 	const text = "SELECT name, price / 2 AS half FROM item WHERE price >= @min + 1 AND name <> N''"
 	f := newFixture(t, "CREATE TABLE dbo.item (id int NOT NULL PRIMARY KEY, name nvarchar(20) NOT NULL, price int NULL)")

@@ -6,8 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestLimitIsNotBareParameter expects that LIMIT is not a bare parameter, for which SQLite would prepare
-// the statement again at each run.
+// TestLimitIsNotBareParameter expects that LIMIT is not a bare parameter, for which SQLite would
+// prepare the statement again at each run.
 func TestLimitIsNotBareParameter(t *testing.T) {
 	b := newFixture(t, "CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY); INSERT INTO dbo.t VALUES (1), (2), (3)")
 	b.declare("@n", "int", "2")
@@ -16,8 +16,8 @@ func TestLimitIsNotBareParameter(t *testing.T) {
 	require.Contains(t, b.plan("SELECT TOP (2) id FROM dbo.t ORDER BY id"), "LIMIT 2")
 }
 
-// TestConstantJoinGuard expects that an outer join does not read a table if the constant part of its
-// condition is false.
+// TestConstantJoinGuard expects that an outer join does not read a table if the constant part of
+// its condition is false.
 func TestConstantJoinGuard(t *testing.T) {
 	b := newFixture(t, "CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY); INSERT INTO dbo.t VALUES (1), (2), (3)")
 	b.declare("@n", "int", "2")

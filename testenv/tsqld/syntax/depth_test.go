@@ -10,7 +10,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// nests are constructs that hold a value, at their '?', one level deeper.
+// nests are constructs with a placeholder '?' for a value that is one level deeper.
 var nests = []string{
 	"(?)", "- ?", "~?", "f(?)", "a.f(?)", "CASE WHEN 1=1 THEN ? END", "CASE WHEN 1=1 THEN 1 ELSE ? END", "CASE ? WHEN 1 THEN 1 END",
 	"CASE WHEN ? = 1 THEN 1 END", "CASE WHEN (? = 1) THEN 1 END", "CASE WHEN NOT ? = 1 THEN 1 END", "CASE WHEN 1 IN (?, 2) THEN 1 END",
@@ -23,7 +23,8 @@ var nests = []string{
 	"SUM(1) OVER (ORDER BY ?)", "x.value(?)", "(SELECT x.a FROM t CROSS APPLY (SELECT ? AS a) AS x)",
 }
 
-// chains are constructs whose first operand, at their '?', lies below as many operators as the chain is long.
+// chains are constructs with a placeholder '?' for the first operand, which is below all operators
+// of the chain.
 var chains = []struct{ head, link, tail string }{
 	{"?", "+1", ""}, {"?", "*1", ""}, {"?", "<<1", ""}, {"?", "&1", ""}, {"?", " COLLATE x", ""}, {"?", " AT TIME ZONE 'UTC'", ""},
 	{"(?)", ".value('a')", ""}, {"CASE WHEN ?=1", " OR 1=1", " THEN 1 END"}, {"CASE WHEN ?=1", " AND 1=1", " THEN 1 END"},
@@ -34,10 +35,10 @@ var chains = []struct{ head, link, tail string }{
 	{"(SELECT 1 FROM f(?)", " PIVOT (SUM(a) FOR b IN (c)) AS p", ")"},
 }
 
-// chainOf is a chain of n operators as a nest.
+// chainOf returns the i-th chain with n operators.
 func chainOf(i, n int) string { c := chains[i]; return c.head + strings.Repeat(c.link, n) + c.tail }
 
-// nest puts constructs into each other, the first one outermost.
+// nest nests constructs in each other; the first one is the outermost.
 func nest(constructs []string) string {
 	var head, tail []string
 	for _, c := range constructs {
@@ -52,10 +53,10 @@ func nest(constructs []string) string {
 	return b.String()
 }
 
-// nodesPerLevel bounds how many nodes a level of nesting can put on the way to what it holds.
+// nodesPerLevel is the maximum number of tree levels per level of nesting.
 const nodesPerLevel = 12
 
-// depthOf is the greatest number of nodes on a way down a batch.
+// depthOf returns the depth of a batch's tree.
 func depthOf(b *Batch) (deepest int) {
 	depth := 0
 	for _, s := range b.Stmts {
@@ -64,7 +65,7 @@ func depthOf(b *Batch) (deepest int) {
 	return deepest
 }
 
-// requireBounded checks that a text is refused, or has a tree that can be walked.
+// requireBounded checks that a text is refused or has a tree of limited depth.
 func requireBounded(t *testing.T, src string) {
 	t.Helper()
 	b, err := Parse(src, DefaultOptions)
@@ -75,9 +76,9 @@ func requireBounded(t *testing.T, src string) {
 	require.LessOrEqual(t, depthOf(b), maxTree+nodesPerLevel*maxDepth)
 }
 
-// TestNestsAndChainsAreBoundedTogether checks that chains in the first operands of chains do not make a tree whose depth is the
-// product of both: every construct alone, pairs of nests and
-// chains, and random towers of them.
+// TestNestsAndChainsAreBoundedTogether expects that chains in the first operands of chains do not
+// build a tree whose depth is the product of both. It tries every construct alone, pairs of nests
+// and chains, and random towers.
 func TestNestsAndChainsAreBoundedTogether(t *testing.T) {
 	t.Parallel()
 	repeat := func(n int, c ...string) []string {
@@ -117,7 +118,8 @@ func TestNestsAndChainsAreBoundedTogether(t *testing.T) {
 	}
 }
 
-// TestRightOperandsAreNotBelowTheChain checks that a long chain may hold what is itself long, as long as neither is below the other.
+// TestRightOperandsAreNotBelowTheChain expects that the operands of a long chain may be long
+// themselves if neither is below the other.
 func TestRightOperandsAreNotBelowTheChain(t *testing.T) {
 	t.Parallel()
 	long := "(1" + strings.Repeat("+1", 2000) + ")"
@@ -136,7 +138,8 @@ func TestRightOperandsAreNotBelowTheChain(t *testing.T) {
 	}
 }
 
-// FuzzDepth builds towers of constructs from bytes: two for each, the construct and the length of a chain.
+// FuzzDepth builds towers of constructs. Two bytes describe each one: the construct and the length
+// of a chain.
 func FuzzDepth(f *testing.F) {
 	f.Add([]byte{0, 0, 60, 255, 0, 0, 61, 255})
 	f.Add([]byte{31, 0, 45, 255, 31, 0, 53, 255, 5, 1})
@@ -151,7 +154,7 @@ func FuzzDepth(f *testing.F) {
 		}
 		b, err := Parse(nest(tower), DefaultOptions)
 		if err != nil {
-			return // some towers are no T-SQL
+			return // some towers are not valid T-SQL
 		}
 		if d := depthOf(b); d > maxTree+nodesPerLevel*maxDepth {
 			t.Fatalf("a tree of depth %d", d)

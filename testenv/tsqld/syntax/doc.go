@@ -1,19 +1,22 @@
 // Package syntax is the T-SQL front end: scanner, syntax tree, parser, printer and walker.
 //
-// [Parse] reads a whole batch before anything runs, as SQL Server does, and answers a syntax error as
-// a *mserr.Error with SQL Server's number and text, its line set. The tree says what was written and
-// no more: names are not resolved, types are names with arguments ([TypeRef]), numbers keep their
-// digits. After parsing nobody may change it, so that the tree of a procedure can be shared between
-// sessions without a lock.
+// [Parse] reads a whole batch before any of it runs, as SQL Server does. A syntax error is a
+// *mserr.Error with SQL Server's number and text and the line of the error. The tree records the
+// source only: names are not resolved, types are names with arguments ([TypeRef]), numbers keep
+// their digits. A tree must not be changed after parsing, so that sessions can share the tree of a
+// procedure without a lock.
 //
-// T-SQL has no boolean type, and the tree keeps that apart: an [Expr] has a value, a [Cond] is true,
-// false or unknown. What a newcomer gets wrong: keywords are mostly contextual here. Only the words of
-// [IsReserved] can't be names without quotes; DATE, VALUE, DELAY or JSON can.
+// T-SQL has no boolean type, and neither has the tree: an [Expr] has a value, a [Cond] is true,
+// false or unknown.
 //
-// A whole text is read under one set of [Options]: a SET QUOTED_IDENTIFIER inside of it holds for the
-// texts behind it, unlike in SQL Server, which turns in the middle of a batch.
+// One set of [Options] applies to a whole text. A SET QUOTED_IDENTIFIER in the text applies to the
+// texts that follow it. SQL Server, in contrast, switches in the middle of a batch.
 //
-// Three classes of answer to what the embedded server does not do: constructs that are parsed in full
-// and left to the interpreter to refuse when it reaches them; statements that become an
-// [UnsupportedStmt], refused when reached; and those in [Rejections], refused by Parse.
+// Syntax that the embedded server does not support is handled in three ways. Some constructs are
+// parsed in full, and the interpreter refuses to execute them. Some statements become an
+// [UnsupportedStmt], which the interpreter refuses as well. Other constructs are refused by Parse as
+// not supported.
+//
+// Common mistakes: treating every keyword as reserved. Most keywords are contextual; only reserved
+// ones (the variable reserved) cannot be names without quotes. DATE, VALUE, DELAY and JSON can.
 package syntax

@@ -12,10 +12,12 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// TestGrammar holds the parser against SQL Server's grammar: testdata/grammar.txt has a statement a line, with ScriptDom's verdict
-// (tsqlcheck parse) in front. A statement that is not T-SQL is refused; one that is T-SQL is read, or refused by the name of what is
-// not supported (40517) — never as a syntax error. Where the parser differs on purpose, the line says so: "bad/ok" for what
-// SQL Server refuses later than its parser, "ok/bad" for what ScriptDom reads and the server's own parser does not.
+// TestGrammar compares the parser with SQL Server's grammar. Each line of testdata/grammar.txt is a
+// statement after the result of ScriptDom (tsqlcheck parse). The parser must refuse a statement
+// that is not T-SQL. It must read one that is T-SQL, or refuse it as not supported (40517), but not
+// as a syntax error. Intended differences are marked in the line: "bad/ok" if SQL Server refuses
+// the statement after parsing, "ok/bad" if ScriptDom accepts a statement that SQL Server's own
+// parser refuses.
 func TestGrammar(t *testing.T) {
 	f, err := os.Open("testdata/grammar.txt")
 	require.NoError(t, err)

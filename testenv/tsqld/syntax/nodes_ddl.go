@@ -10,17 +10,18 @@ const (
 	NotNull
 )
 
-// Verb tells how a module is defined.
+// Verb is the verb with which a module is defined.
 type Verb uint8
 
-// Verbs.
+// The verbs.
 const (
 	Create Verb = iota
 	Alter
 	CreateOrAlter
 )
 
-// TableDef is what stands in the parentheses of CREATE TABLE, a table variable, a table type, and behind ALTER TABLE ... ADD.
+// TableDef is the definition in the parentheses of CREATE TABLE, of a table variable or table type,
+// or after ALTER TABLE ... ADD.
 type TableDef struct {
 	node
 	Columns     []*ColumnDef
@@ -41,8 +42,8 @@ type ColumnDef struct {
 	Default     *DefaultConstraint // nil if none; its Column is zero
 	RowGUIDCol  bool
 	Sparse      bool
-	Constraints []Constraint // keys, checks, foreign keys written on the column; key and FK columns are empty then
-	Index       *IndexDef    // inline INDEX; its Columns are empty then
+	Constraints []Constraint // keys, checks and foreign keys on the column; their own column lists are empty
+	Index       *IndexDef    // inline INDEX; its Columns are empty
 }
 
 // IdentitySpec is IDENTITY(seed, increment).
@@ -52,17 +53,19 @@ type IdentitySpec struct {
 	NotForReplication bool
 }
 
-// Constraint is a *[KeyConstraint], *[ForeignKeyConstraint], *[CheckConstraint] or *[DefaultConstraint].
+// Constraint is a *[KeyConstraint], *[ForeignKeyConstraint], *[CheckConstraint] or
+// *[DefaultConstraint].
 type Constraint interface {
 	Node
-	// ConstraintName is the name given by CONSTRAINT, zero when SQL Server makes one up.
+	// ConstraintName returns the name given by CONSTRAINT; it is zero if SQL Server generates the
+	// name.
 	ConstraintName() Ident
 }
 
 // constraint is embedded in every Constraint.
 type constraint struct {
 	node
-	Name Ident // zero when none was given
+	Name Ident // zero if the statement gives none
 }
 
 // ConstraintName implements [Constraint].
@@ -71,9 +74,9 @@ func (c *constraint) ConstraintName() Ident { return c.Name }
 // Clustering is CLUSTERED or NONCLUSTERED.
 type Clustering uint8
 
-// Clusterings.
+// The clusterings.
 const (
-	ClusteringDefault Clustering = iota // not written: clustered for a primary key, else not
+	ClusteringDefault Clustering = iota // not written: clustered for a primary key, otherwise nonclustered
 	Clustered
 	NonClustered
 )
@@ -99,10 +102,10 @@ type ForeignKeyConstraint struct {
 	NotForReplication bool
 }
 
-// RefAction is what a foreign key does when the referenced row changes.
+// RefAction is the action of a foreign key when the referenced row changes.
 type RefAction uint8
 
-// Actions of foreign keys.
+// The actions of foreign keys.
 const (
 	NoAction RefAction = iota // also when not written
 	Cascade
@@ -163,8 +166,8 @@ type AlterTableStmt struct {
 	Action AlterTableAction
 }
 
-// AlterTableAction is an *[AlterAdd], *[AlterDrop], *[AlterColumn], *[AlterCheck], *[AlterTrigger], *[AlterSet],
-// *[AlterRebuild] or *[AlterSwitch].
+// AlterTableAction is an *[AlterAdd], *[AlterDrop], *[AlterColumn], *[AlterCheck], *[AlterTrigger],
+// *[AlterSet], *[AlterRebuild] or *[AlterSwitch].
 type AlterTableAction interface {
 	Node
 	alterTableActionNode()
@@ -175,12 +178,12 @@ type CheckMode uint8
 
 // Check modes.
 const (
-	CheckDefault CheckMode = iota // not written: check for new constraints, don't for enabled ones
+	CheckDefault CheckMode = iota // not written: new constraints are checked, enabled ones are not
 	WithCheck
 	WithNoCheck
 )
 
-// AlterAdd is ADD columns, constraints and indexes.
+// AlterAdd is ADD of columns, constraints and indexes.
 type AlterAdd struct {
 	node
 	Mode CheckMode
@@ -199,7 +202,7 @@ type AlterDrop struct {
 // alterTableActionNode marks actions.
 func (*AlterDrop) alterTableActionNode() {}
 
-// AlterDropItem is one thing to drop.
+// AlterDropItem is one column or constraint to drop.
 type AlterDropItem struct {
 	node
 	Column   bool // COLUMN, else CONSTRAINT
@@ -211,8 +214,8 @@ type AlterDropItem struct {
 type AlterColumn struct {
 	node
 	Column *ColumnDef // Name, Type, Collation and Null are set; Type is nil for the ADD/DROP forms
-	Add    string     // ADD what: "ROWGUIDCOL", "PERSISTED", "SPARSE", "NOT FOR REPLICATION"; "" if not of this form
-	Drop   string     // DROP what, likewise
+	Add    string     // property after ADD: "ROWGUIDCOL", "PERSISTED", "SPARSE", "NOT FOR REPLICATION"; "" otherwise
+	Drop   string     // property after DROP, likewise
 }
 
 // alterTableActionNode marks actions.
@@ -296,7 +299,7 @@ type AlterIndexStmt struct {
 	Options   []*Option
 }
 
-// DropIndexStmt is DROP INDEX in both forms.
+// DropIndexStmt is DROP INDEX in the current or the old form.
 type DropIndexStmt struct {
 	stmt
 	IfExists bool
@@ -311,10 +314,10 @@ type DropIndexItem struct {
 	Options []*Option
 }
 
-// DropStmt is DROP of anything that is named alone.
+// DropStmt is DROP of objects that are identified by their names alone.
 type DropStmt struct {
 	stmt
-	Kind       string // capitals: "TABLE", "VIEW", "PROCEDURE", "FUNCTION", "TRIGGER", "TYPE", "SEQUENCE", "SYNONYM", "SCHEMA", "DATABASE", "USER", "LOGIN", "ROLE", "SERVER ROLE", "APPLICATION ROLE", "CREDENTIAL", "DATABASE SCOPED CREDENTIAL", "STATISTICS", "DEFAULT", "RULE", "MASTER KEY", "SYMMETRIC KEY", "ASYMMETRIC KEY", "CERTIFICATE", "ASSEMBLY", "PARTITION FUNCTION", "PARTITION SCHEME", "FULLTEXT INDEX", ...
+	Kind       string // in capitals: "TABLE", "VIEW", "SERVER ROLE", "MASTER KEY", ...
 	IfExists   bool
 	Names      []*ObjectName // empty for MASTER KEY
 	OnDatabase bool          // DROP TRIGGER ... ON DATABASE
@@ -333,7 +336,7 @@ type Param struct {
 	ReadOnly bool
 }
 
-// ModuleOptions are the options behind WITH of a procedure, function, view or trigger.
+// ModuleOptions are the options after WITH of a procedure, function, view or trigger.
 type ModuleOptions struct {
 	Encryption       bool
 	SchemaBinding    bool
@@ -344,7 +347,7 @@ type ModuleOptions struct {
 	CalledOnNull     bool   // CALLED ON NULL INPUT
 	Inline           string // INLINE = ON|OFF of a function; "" if not written
 	ExecuteAs        string // "CALLER", "SELF", "OWNER" or a user name (ExecuteAsUser); "" if not written
-	ExecuteAsIsQuote bool   // the name was written as a string, so that 'OWNER' is a user
+	ExecuteAsIsQuote bool   // the name was written as a string, so 'OWNER' is a user
 }
 
 // CreateProcedureStmt is CREATE, ALTER or CREATE OR ALTER PROCEDURE.
@@ -352,14 +355,14 @@ type CreateProcedureStmt struct {
 	stmt
 	Verb           Verb
 	Name           *ObjectName
-	Number         int // ;n behind the name; 0 if none
+	Number         int // ;n after the name; 0 if none
 	Params         []*Param
 	Options        ModuleOptions
 	ForReplication bool
 	Body           []Stmt // possibly one BlockStmt; empty for an empty body
 }
 
-// CreateFunctionStmt is CREATE, ALTER or CREATE OR ALTER FUNCTION in its three forms.
+// CreateFunctionStmt is CREATE, ALTER or CREATE OR ALTER FUNCTION in one of its three forms.
 type CreateFunctionStmt struct {
 	stmt
 	Verb     Verb
@@ -392,7 +395,7 @@ type CreateTriggerStmt struct {
 	Table             *ObjectName // nil for a DDL trigger
 	OnDatabase        bool
 	OnServer          bool
-	InsteadOf         bool     // else AFTER, which FOR means too
+	InsteadOf         bool     // otherwise AFTER, or FOR with the same meaning
 	Events            []string // capitals: "INSERT", "UPDATE", "DELETE", or DDL events
 	Options           ModuleOptions
 	NotForReplication bool
@@ -440,7 +443,7 @@ type CreateSchemaStmt struct {
 	stmt
 	Name          Ident  // zero for CREATE SCHEMA AUTHORIZATION x
 	Authorization Ident  // zero if none
-	Elements      []Stmt // CREATE TABLE, CREATE VIEW, GRANT, DENY, REVOKE inside
+	Elements      []Stmt // the CREATE TABLE, CREATE VIEW, GRANT, DENY and REVOKE inside
 }
 
 // AlterSchemaStmt is ALTER SCHEMA Name TRANSFER [Class::] Object.
@@ -457,7 +460,7 @@ type CreateDatabaseStmt struct {
 	Name        Ident
 	Containment string    // "NONE", "PARTIAL"; "" if not written
 	Collation   string    // "" if none
-	Files       bool      // ON (...) or LOG ON (...) was written; the files themselves are not kept
+	Files       bool      // ON (...) or LOG ON (...) was written; the tree does not keep the files
 	Options     []*Option // WITH ..., and Azure's (EDITION = ...)
 	CopyOf      *ObjectName
 	ForAttach   bool

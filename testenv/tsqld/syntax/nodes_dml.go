@@ -22,7 +22,7 @@ type InsertSource interface {
 // InsertValues is VALUES (...), (...).
 type InsertValues struct {
 	node
-	Rows [][]Expr // *Default may stand in them
+	Rows [][]Expr // may contain *Default
 }
 
 // insertSourceNode marks sources.
@@ -55,7 +55,7 @@ func (*InsertDefaults) insertSourceNode() {}
 // Output is an OUTPUT clause.
 type Output struct {
 	node
-	Items       []SelectItem // columns of inserted and deleted, $ACTION, and in MERGE, UPDATE and DELETE those of FROM
+	Items       []SelectItem // columns of inserted and deleted, $ACTION, and in MERGE, UPDATE and DELETE columns of FROM
 	Into        TableSource  // *TableName or *TableVar; nil for output to the client
 	IntoColumns []Ident      // nil if none were written
 }
@@ -80,7 +80,7 @@ type SetClause struct {
 	node
 	Var    string     // with @; "" if none
 	Column *ColumnRef // nil when only a variable is assigned
-	Op     Op         // OpNone for =; of the last assignment sign
+	Op     Op         // operator of the last assignment; OpNone for =
 	Value  Expr       // may be *Default; nil when Write is set
 	Write  []Expr     // the three arguments of .WRITE; nil if not used
 }
@@ -107,7 +107,7 @@ type MergeStmt struct {
 	Target     TableSource // *TableName or *TableVar, with its alias
 	Using      TableSource
 	On         Cond
-	Whens      []*MergeWhen // in source order: the first that fits wins
+	Whens      []*MergeWhen // in source order; the first one that applies wins
 	OutputInto *Output
 	Output     *Output
 	Hints      []*Option

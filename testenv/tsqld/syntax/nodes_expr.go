@@ -1,12 +1,12 @@
 package syntax
 
-// Expr is something with a value.
+// Expr is an expression with a value.
 type Expr interface {
 	Node
 	exprNode()
 }
 
-// Cond is something that is true, false or unknown: what may stand behind WHERE, ON, IF, WHEN.
+// Cond is a condition: it is true, false or unknown. WHERE, ON, IF and WHEN take conditions.
 type Cond interface {
 	Node
 	condNode()
@@ -24,7 +24,7 @@ type cond struct{ node }
 // condNode marks conditions.
 func (*cond) condNode() {}
 
-// Ident is one name, without its quotes. A zero Ident (Name "") means that none was written.
+// Ident is one name, without its quotes. The zero Ident (Name "") means that the source has none.
 type Ident struct {
 	Name   string
 	Quoted bool // written in brackets or quotation marks
@@ -34,23 +34,23 @@ type Ident struct {
 // Pos implements [Node].
 func (i Ident) Pos() Pos { return i.At }
 
-// ObjectName is a name of up to four parts: server.database.schema.object. Left-out parts in the middle
-// (db..t) are idents with an empty Name.
+// ObjectName is a name of up to four parts: server.database.schema.object. Omitted parts in the
+// middle (db..t) have an empty Name.
 type ObjectName struct {
 	node
 	Parts []Ident // 1 to 4
 }
 
-// Last is the object's own name, the only part that can't be empty.
+// Last returns the object's own name, the only part that cannot be empty.
 func (n *ObjectName) Last() string { return n.part(1) }
 
-// Schema is the part before the object's name, "" if none was written.
+// Schema returns the part before the object's name, or "".
 func (n *ObjectName) Schema() string { return n.part(2) }
 
-// Database is the third part from the right, "" if none was written.
+// Database returns the third part from the right, or "".
 func (n *ObjectName) Database() string { return n.part(3) }
 
-// Server is the linked server, "" if none was written.
+// Server returns the linked server, or "".
 func (n *ObjectName) Server() string { return n.part(4) }
 
 // part returns the i-th part from the right, from 1.
@@ -61,7 +61,7 @@ func (n *ObjectName) part(i int) string {
 	return n.Parts[len(n.Parts)-i].Name
 }
 
-// String is the name as written but for quotes: "dbo.t", "db..t".
+// String returns the name as written, without quotes: "dbo.t", "db..t".
 func (n *ObjectName) String() string {
 	s := ""
 	for i, p := range n.Parts {
@@ -73,17 +73,17 @@ func (n *ObjectName) String() string {
 	return s
 }
 
-// LiteralKind tells the constants apart.
+// LiteralKind is the kind of a constant.
 type LiteralKind uint8
 
-// Kinds of [Literal], with what its Text holds.
+// The kinds of [Literal], with the contents of its Text.
 const (
 	NullLit      LiteralKind = iota // NULL; Text is empty
 	IntLit                          // digits without point or exponent, of any length; no sign
 	DecimalLit                      // digits with a point: 1.50, .5, 5.
 	FloatLit                        // digits with an exponent: 1e3, 1.5E-2
-	MoneyLit                        // the amount behind the currency sign, possibly with a sign: "1.5", "-2"; "" means 0
-	StringLit                       // '...': the value, quotes doubled inside undone
+	MoneyLit                        // the amount after the currency sign, possibly with a sign: "1.5", "-2"; "" means 0
+	StringLit                       // '...': the value, with doubled quotes replaced
 	NStringLit                      // N'...': the same
 	BinaryLit                       // 0x...: the bytes, as a Go string
 	DateLit                         // {d '...'}: the text inside
@@ -97,17 +97,18 @@ type Literal struct {
 	expr
 	Kind LiteralKind
 	Text string // see LiteralKind
-	Bare bool   // a StringLit written as a bare word: EXEC p word, SET DATEFORMAT dmy
+	Bare bool   // a StringLit written without quotes: EXEC p word, SET DATEFORMAT dmy
 }
 
-// Default is the word DEFAULT where a value may stand: VALUES, UPDATE's SET, arguments of procedures and functions.
+// Default is the word DEFAULT in place of a value: in VALUES, UPDATE's SET, and arguments of
+// procedures and functions.
 type Default struct{ expr }
 
-// Keyword is a bare word in a place where the grammar wants one of a fixed set: the datepart of DATEADD,
-// ON and OFF as the value of an [Option].
+// Keyword is a word without quotes where the grammar requires one of a fixed set: the date part of
+// DATEADD, ON and OFF as the value of an [Option].
 type Keyword struct {
 	expr
-	Name string // as written, in a datepart; capitals elsewhere
+	Name string // as written for a date part, otherwise in capitals
 }
 
 // ColumnRef names a column: c, t.c, s.t.c, d.s.t.c. Empty parts in the middle as in [ObjectName].
@@ -116,17 +117,17 @@ type ColumnRef struct {
 	Parts []Ident // 1 to 4, the column last
 }
 
-// Column is the last part.
+// Column returns the last part.
 func (c *ColumnRef) Column() string { return c.Parts[len(c.Parts)-1].Name }
 
-// PseudoColumn is $IDENTITY, $ROWGUID, $ACTION, or $PARTITION-like words, with an optional qualifier.
+// PseudoColumn is $IDENTITY, $ROWGUID, $ACTION or a similar word, with an optional qualifier.
 type PseudoColumn struct {
 	expr
 	Qualifier []Ident // nil if none
 	Name      string  // capitals, with the dollar: "$ACTION"
 }
 
-// VarRef reads a variable or parameter.
+// VarRef is a variable or parameter.
 type VarRef struct {
 	expr
 	Name string // with @, as written
@@ -141,7 +142,7 @@ type GlobalRef struct {
 // Op is an operator, of an expression, a comparison or a compound assignment.
 type Op uint8
 
-// Operators. The zero Op is no operator; in an assignment it means plain "=".
+// The operators. The zero Op is no operator; in an assignment it means plain "=".
 const (
 	OpNone   Op = iota
 	OpAdd       // + (also concatenation)
@@ -179,19 +180,19 @@ type BinaryExpr struct {
 	X, Y Expr
 }
 
-// ParenExpr is an expression in parentheses; it is kept, because (c) is no column in places and the text of
-// defaults shows it.
+// ParenExpr is an expression in parentheses. The tree keeps them, because (c) is not a column
+// reference in some places and because the text of defaults shows them.
 type ParenExpr struct {
 	expr
 	X Expr
 }
 
-// CaseExpr is CASE in both forms.
+// CaseExpr is CASE in the simple or searched form.
 type CaseExpr struct {
 	expr
 	Operand Expr // nil in the searched form
 	Whens   []*When
-	Else    Expr // nil if left out, which means NULL
+	Else    Expr // nil if omitted, which means NULL
 }
 
 // When is a branch of CASE.
@@ -235,15 +236,15 @@ type IIfExpr struct {
 	Then, Else Expr
 }
 
-// FuncCall is a call of a built-in or user-defined function, aggregates and window functions included.
-// The first argument of DATEADD and its like is a *[Keyword]. COALESCE, NULLIF and CHOOSE are calls;
-// CURRENT_TIMESTAMP and its like are calls with NoParens.
+// FuncCall is a call of a built-in or user-defined function, including aggregates and window
+// functions. The first argument of DATEADD and similar functions is a *[Keyword]. COALESCE, NULLIF
+// and CHOOSE are calls; CURRENT_TIMESTAMP and similar functions are calls with NoParens.
 type FuncCall struct {
 	expr
-	Name        *ObjectName // one part for built-in functions; capitals for words that are keywords, else as written
+	Name        *ObjectName // one part for built-in functions; in capitals for keywords, otherwise as written
 	NoParens    bool        // CURRENT_TIMESTAMP, CURRENT_USER, SESSION_USER, SYSTEM_USER, USER, CURRENT_DATE
 	ODBC        bool        // written {fn f(...)}
-	Distinct    bool        // f(DISTINCT x); ALL is not recorded, being the default
+	Distinct    bool        // f(DISTINCT x); ALL is the default and not recorded
 	Star        bool        // COUNT(*); Args is empty then
 	Args        []Expr
 	WithinGroup []*OrderItem // WITHIN GROUP (ORDER BY ...); nil if none
@@ -254,15 +255,15 @@ type FuncCall struct {
 // NullTreatment is IGNORE NULLS or RESPECT NULLS of LAG, LEAD, FIRST_VALUE and LAST_VALUE.
 type NullTreatment uint8
 
-// Null treatments.
+// The null treatments.
 const (
 	NullsDefault NullTreatment = iota // not written
 	NullsIgnore
 	NullsRespect
 )
 
-// MethodCall is X.Method(Args) on something that can't be mistaken for a name: a variable or an expression in
-// parentheses (methods of xml and of CLR types). t.c.value(...) is a [FuncCall] with several name parts.
+// MethodCall is X.Method(Args) on a variable or an expression in parentheses (methods of xml and of
+// CLR types). t.c.value(...) is a [FuncCall] with several name parts.
 type MethodCall struct {
 	expr
 	X      Expr
@@ -270,7 +271,8 @@ type MethodCall struct {
 	Args   []Expr
 }
 
-// TrimExpr is TRIM in its long forms: TRIM([LEADING|TRAILING|BOTH] Chars FROM X). TRIM(x) is a [FuncCall].
+// TrimExpr is TRIM in its long forms: TRIM([LEADING|TRAILING|BOTH] Chars FROM X). TRIM(x) is a
+// [FuncCall].
 type TrimExpr struct {
 	expr
 	Side  string // "", "LEADING", "TRAILING" or "BOTH"
@@ -323,7 +325,7 @@ type NextValueExpr struct {
 type IdentityExpr struct {
 	expr
 	Type            *TypeRef
-	Seed, Increment string // decimal integers with sign; "1" when left out
+	Seed, Increment string // decimal integers with sign; "1" if omitted
 }
 
 // Over is the window of a function.
@@ -349,10 +351,10 @@ type FrameBound struct {
 	Offset Expr // Preceding and Following only
 }
 
-// BoundKind is where a frame begins or ends.
+// BoundKind is the position of a frame's begin or end.
 type BoundKind uint8
 
-// Bounds of frames.
+// The bounds of frames.
 const (
 	UnboundedPreceding BoundKind = iota
 	Preceding
@@ -364,7 +366,7 @@ const (
 // OrderItem is an item of ORDER BY.
 type OrderItem struct {
 	node
-	X    Expr // an *IntLit literal is a position where SQL Server takes it as one (not in OVER)
+	X    Expr // an IntLit literal is a position where SQL Server allows positions (not in OVER)
 	Desc bool
 }
 
@@ -375,7 +377,7 @@ type CompareCond struct {
 	X, Y Expr
 }
 
-// QuantifiedCond is X op ALL|ANY (query); SOME is ANY.
+// QuantifiedCond is X op ALL|ANY (query). SOME is ANY.
 type QuantifiedCond struct {
 	cond
 	Op    Op // OpEQ to OpGE
@@ -455,8 +457,9 @@ type UpdatedCond struct {
 	Column Ident
 }
 
-// TypeRef names a type; nothing is checked but the shape. Words of the standard are turned into SQL Server's
-// (character varying → varchar, double precision → float), capitals are kept as written otherwise.
+// TypeRef is the name of a type; only its shape is checked. Words of the SQL standard are
+// translated to SQL Server's (character varying to varchar, double precision to float); other names
+// are kept as written.
 type TypeRef struct {
 	node
 	Name *ObjectName // one part, or schema and name

@@ -21,7 +21,7 @@ type LoginStmt struct {
 	stmt
 	Verb           Verb // Create or Alter
 	Name           Ident
-	Password       Expr   // string or binary literal; nil if none. A secret: see SecureText
+	Password       Expr   // string or binary literal; nil if none
 	Hashed         bool   // PASSWORD = 0x... HASHED
 	MustChange     bool   // MUST_CHANGE
 	Unlock         bool   // UNLOCK
@@ -75,9 +75,9 @@ type CredentialStmt struct {
 // MasterKeyStmt is CREATE MASTER KEY, ALTER MASTER KEY, OPEN MASTER KEY and CLOSE MASTER KEY.
 type MasterKeyStmt struct {
 	stmt
-	Action   string // "CREATE", "ALTER", "OPEN", "CLOSE"
+	Action   string // CREATE, ALTER, OPEN or CLOSE
 	Password Expr   // nil if none
-	Detail   string // ALTER: "REGENERATE", "FORCE REGENERATE", "ADD ENCRYPTION BY PASSWORD", "ADD ENCRYPTION BY SERVICE MASTER KEY", "DROP ENCRYPTION BY ..."
+	Detail   string // ALTER: "REGENERATE", "FORCE REGENERATE", "ADD ENCRYPTION BY PASSWORD", ...
 }
 
 // PermissionStmt is GRANT, DENY or REVOKE.
@@ -85,9 +85,9 @@ type PermissionStmt struct {
 	stmt
 	Action          string        // "GRANT", "DENY", "REVOKE"
 	Permissions     []*Permission // "ALL" is one permission
-	Class           string        // behind ON, before ::, capitals: "OBJECT", "SCHEMA", "DATABASE", "TYPE", "ROLE", "USER", "LOGIN", ...; "" if not written
+	Class           string        // class between ON and ::, in capitals: "OBJECT", "SCHEMA", "ROLE", ...; "" if not written
 	On              *ObjectName   // nil: the database or server itself
-	Columns         []Ident       // columns behind the object; nil if none
+	Columns         []Ident       // columns after the object; nil if none
 	To              []Ident       // principals
 	WithGrantOption bool          // GRANT ... WITH GRANT OPTION
 	GrantOptionFor  bool          // REVOKE GRANT OPTION FOR
@@ -95,7 +95,7 @@ type PermissionStmt struct {
 	As              Ident // zero if none
 }
 
-// Permission is a permission's name with the columns that it is limited to.
+// Permission is the name of a permission with the columns to which it is limited.
 type Permission struct {
 	node
 	Name    string // capitals, words joined by one blank: "VIEW DEFINITION"

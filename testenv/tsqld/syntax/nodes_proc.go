@@ -12,8 +12,8 @@ type VarDecl struct {
 	Name   string // with @
 	Type   *TypeRef
 	Init   Expr      // nil if none
-	Table  *TableDef // table variable defined in place; Type is nil then
-	Cursor bool      // @c CURSOR; Type is nil then
+	Table  *TableDef // definition of a table variable; Type is then nil
+	Cursor bool      // @c CURSOR; Type is then nil
 }
 
 // CursorDef is a cursor's definition, in DECLARE or SET.
@@ -23,7 +23,7 @@ type CursorDef struct {
 	Scroll        bool
 	ForwardOnly   bool
 	Kind          string // "STATIC", "KEYSET", "DYNAMIC", "FAST_FORWARD"; "" if not written
-	Insensitive   bool   // of the standard's syntax
+	Insensitive   bool   // in the syntax of the SQL standard
 	Concurrency   string // "READ_ONLY", "SCROLL_LOCKS", "OPTIMISTIC"; "" if not written
 	TypeWarning   bool
 	Query         *Query
@@ -33,14 +33,14 @@ type CursorDef struct {
 	UpdateColumns []Ident   // FOR UPDATE OF; empty for all
 }
 
-// DeclareCursorStmt is DECLARE name CURSOR, in both syntaxes.
+// DeclareCursorStmt is DECLARE name CURSOR in the syntax of T-SQL or of the standard.
 type DeclareCursorStmt struct {
 	stmt
 	Name   Ident
 	Cursor *CursorDef
 }
 
-// CursorRef names a cursor.
+// CursorRef is the name of a cursor.
 type CursorRef struct {
 	node
 	Global bool
@@ -74,10 +74,10 @@ type FetchStmt struct {
 	Into      []string // variables, with @; empty sends the row to the client
 }
 
-// FetchDirection is which row FETCH takes.
+// FetchDirection is the position of the row that FETCH reads.
 type FetchDirection uint8
 
-// Directions of FETCH.
+// The directions of FETCH.
 const (
 	FetchNext FetchDirection = iota // also when not written
 	FetchPrior
@@ -94,7 +94,7 @@ type SetVarStmt struct {
 	Op     Op         // OpNone for =
 	Value  Expr       // nil when Cursor is set
 	Cursor *CursorDef // SET @c = CURSOR ...; nil otherwise
-	Method string     // SET @x.modify(...): the method; the arguments are in Args; "" otherwise
+	Method string     // SET @x.modify(...): the method, with its arguments in Args; "" otherwise
 	Args   []Expr
 }
 
@@ -112,12 +112,12 @@ type SetStatisticsStmt struct {
 	On      bool
 }
 
-// SetValueStmt is SET with a value: LOCK_TIMEOUT, ROWCOUNT, DATEFORMAT, DATEFIRST, LANGUAGE, DEADLOCK_PRIORITY,
-// TEXTSIZE, CONTEXT_INFO, QUERY_GOVERNOR_COST_LIMIT.
+// SetValueStmt is SET with a value: LOCK_TIMEOUT, ROWCOUNT, DATEFORMAT, DATEFIRST, LANGUAGE,
+// DEADLOCK_PRIORITY, TEXTSIZE, CONTEXT_INFO, QUERY_GOVERNOR_COST_LIMIT.
 type SetValueStmt struct {
 	stmt
 	Option string // capitals
-	Value  Expr   // a word (dmy, us_english, LOW) is a bare string literal
+	Value  Expr   // a word (dmy, us_english, LOW) is a string literal with Bare set
 }
 
 // SetIsolationStmt is SET TRANSACTION ISOLATION LEVEL.
@@ -160,10 +160,10 @@ type WhileStmt struct {
 	Body Stmt
 }
 
-// BreakStmt is BREAK; the parser has checked that a WHILE is around it.
+// BreakStmt is BREAK. The parser checks that it is inside a WHILE.
 type BreakStmt struct{ stmt }
 
-// ContinueStmt is CONTINUE; checked likewise.
+// ContinueStmt is CONTINUE. The parser checks that it is inside a WHILE.
 type ContinueStmt struct{ stmt }
 
 // BlockStmt is BEGIN ... END.
@@ -172,7 +172,7 @@ type BlockStmt struct {
 	Body []Stmt // never empty in a parsed tree
 }
 
-// GotoStmt is GOTO; the parser has checked that the label exists in the batch or module.
+// GotoStmt is GOTO. The parser checks that the batch or module has the label.
 type GotoStmt struct {
 	stmt
 	Label string
@@ -197,7 +197,7 @@ type TryStmt struct {
 	Catch []Stmt // may be empty
 }
 
-// ThrowStmt is THROW; all three are nil to rethrow.
+// ThrowStmt is THROW. All three fields are nil for a THROW that raises the caught error again.
 type ThrowStmt struct {
 	stmt
 	Number, Message, State Expr
@@ -227,7 +227,7 @@ type ExecStmt struct {
 	ReturnVar  string      // EXEC @rc = ...; with @; "" if none
 	Module     *ObjectName // procedure or scalar function
 	ModuleVar  string      // EXEC @name; with @
-	Number     int         // ;n behind the procedure's name; 0 if none
+	Number     int         // ;n after the procedure's name; 0 if none
 	Args       []*ExecArg  // in source order
 	Text       Expr        // EXEC (text); concatenations are BinaryExpr
 	TextArgs   []*ExecArg  // EXEC (text, args) AT server
@@ -236,14 +236,14 @@ type ExecStmt struct {
 	At         Ident       // linked server; zero if none
 	Recompile  bool
 	ResultSets *ResultSets // WITH RESULT SETS; nil if not written
-	Implicit   bool        // a batch that starts with a procedure's name, without EXEC
+	Implicit   bool        // a procedure's name without EXEC at the start of a batch
 }
 
-// ExecArg is an argument.
+// ExecArg is an argument of EXECUTE.
 type ExecArg struct {
 	node
 	Name   string // with @; "" when positional
-	Value  Expr   // *Default for DEFAULT; a bare word is a bare string literal
+	Value  Expr   // *Default for DEFAULT; a word is a string literal with Bare set
 	Output bool
 }
 
@@ -295,8 +295,8 @@ type UseStmt struct {
 	Database Ident
 }
 
-// UnsupportedStmt is a statement that was read and that the embedded server does not do; executing it is
-// mserr.NotSupported(What).
+// UnsupportedStmt is a statement that the parser reads but the embedded server does not support.
+// Executing it raises mserr.NotSupported(What).
 type UnsupportedStmt struct {
 	stmt
 	What string // "BACKUP DATABASE", "OPEN SYMMETRIC KEY"

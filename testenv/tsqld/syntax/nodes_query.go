@@ -1,9 +1,9 @@
 package syntax
 
-// Query is a query expression with what may stand around it.
+// Query is a query expression with its clauses.
 type Query struct {
 	node
-	With    []*CTE    // common table expressions; only on the query of a SELECT statement, view, inline function or cursor
+	With    []*CTE    // common table expressions; only for the query of a SELECT statement, view, inline function or cursor
 	Body    QueryBody // never nil
 	OrderBy []*OrderItem
 	Offset  Expr // OFFSET n ROWS; nil if none
@@ -35,10 +35,10 @@ type SetOp struct {
 // queryBodyNode marks bodies of queries.
 func (*SetOp) queryBodyNode() {}
 
-// SetOpKind tells the set operations apart.
+// SetOpKind is the kind of a set operation.
 type SetOpKind uint8
 
-// Set operations; Intersect binds tighter than the others.
+// The set operations. Intersect binds more tightly than the others.
 const (
 	Union SetOpKind = iota
 	UnionAll
@@ -46,7 +46,7 @@ const (
 	Intersect
 )
 
-// ParenQuery is a query in parentheses as an operand of a set operation or as a whole.
+// ParenQuery is a query in parentheses, either an operand of a set operation or a whole query.
 type ParenQuery struct {
 	node
 	X QueryBody
@@ -72,11 +72,11 @@ type Select struct {
 // queryBodyNode marks bodies of queries.
 func (*Select) queryBodyNode() {}
 
-// Top is TOP of SELECT and of the data changes.
+// Top is TOP of SELECT and of statements that change data.
 type Top struct {
 	node
 	Count    Expr
-	Paren    bool // TOP (n); without it Count is a number or a subquery
+	Paren    bool // TOP (n); otherwise Count is a number or a subquery
 	Percent  bool
 	WithTies bool
 }
@@ -96,7 +96,8 @@ type SelectStar struct {
 // selectItemNode marks select items.
 func (*SelectStar) selectItemNode() {}
 
-// SelectExpr is an expression with or without an alias; "a = expr" and "expr 'a'" are turned into this form.
+// SelectExpr is an expression with or without an alias. "a = expr" and "expr 'a'" are translated to
+// this form.
 type SelectExpr struct {
 	node
 	X     Expr
@@ -117,7 +118,7 @@ type SelectAssign struct {
 // selectItemNode marks select items.
 func (*SelectAssign) selectItemNode() {}
 
-// GroupBy is the GROUP BY clause. A plain list is one GroupPlain item per expression.
+// GroupBy is the GROUP BY clause. A plain list has one GroupPlain item per expression.
 type GroupBy struct {
 	node
 	Items []*GroupItem // SQL Server combines them as a cross product
@@ -129,13 +130,13 @@ type GroupItem struct {
 	node
 	Kind GroupKind
 	X    Expr         // GroupPlain only
-	Sub  []*GroupItem // members of ROLLUP, CUBE, GROUPING SETS and of a parenthesised list; empty for the grand total ()
+	Sub  []*GroupItem // members of ROLLUP, CUBE, GROUPING SETS and of a list in parentheses; empty for the grand total ()
 }
 
-// GroupKind tells the elements of GROUP BY apart.
+// GroupKind is the kind of an element of GROUP BY.
 type GroupKind uint8
 
-// Elements of GROUP BY.
+// The elements of GROUP BY.
 const (
 	GroupPlain  GroupKind = iota // one expression
 	GroupList                    // (a, b) inside ROLLUP, CUBE or GROUPING SETS; () is the grand total
@@ -151,8 +152,8 @@ type WindowDef struct {
 	Over *Over
 }
 
-// TableSource is what may stand in FROM: *[TableName], *[TableVar], *[TableFunc], *[OpenJSON], *[DerivedTable],
-// *[ValuesTable], *[Join], *[ParenTable], *[Pivot] or *[Unpivot].
+// TableSource is an item of FROM: *[TableName], *[TableVar], *[TableFunc], *[OpenJSON],
+// *[DerivedTable], *[ValuesTable], *[Join], *[ParenTable], *[Pivot] or *[Unpivot].
 type TableSource interface {
 	Node
 	tableSourceNode()
@@ -164,7 +165,8 @@ type table struct{ node }
 // tableSourceNode marks table sources.
 func (*table) tableSourceNode() {}
 
-// TableName is a table, view, synonym, CTE, or in a data change possibly the alias of a table in FROM.
+// TableName is a table, view, synonym or CTE, or in a data change possibly the alias of a table in
+// FROM.
 type TableName struct {
 	table
 	Name  *ObjectName
@@ -179,7 +181,7 @@ type TableVar struct {
 	Alias Ident
 }
 
-// TableHint is a word of WITH (...) behind a table: NOLOCK, INDEX(ix), FORCESEEK.
+// TableHint is a word of WITH (...) after a table: NOLOCK, INDEX(ix), FORCESEEK.
 type TableHint struct {
 	node
 	Name string // capitals
@@ -208,7 +210,7 @@ type JSONColumn struct {
 	node
 	Name Ident
 	Type *TypeRef
-	// Collation is what COLLATE says; "" without it.
+	// Collation is the name after COLLATE, or "".
 	Collation string
 	Path      *Literal // nil if none: $.name
 	AsJSON    bool
@@ -230,7 +232,8 @@ type ValuesTable struct {
 	Columns []Ident
 }
 
-// Join joins two table sources; APPLY is a join without ON whose right side sees the left one.
+// Join joins two table sources. APPLY is a join without ON whose right side can name the columns of
+// the left side.
 type Join struct {
 	table
 	Kind        JoinKind
@@ -239,10 +242,10 @@ type Join struct {
 	On          Cond // nil for CrossJoin, CrossApply and OuterApply
 }
 
-// JoinKind tells the joins apart.
+// JoinKind is the kind of a join.
 type JoinKind uint8
 
-// Joins.
+// The joins.
 const (
 	InnerJoin JoinKind = iota
 	LeftJoin
@@ -284,30 +287,30 @@ type ForClause struct {
 	node
 	Kind    ForKind
 	Mode    string    // "PATH", "AUTO", "RAW", "EXPLICIT"; "" for BROWSE
-	Element *Literal  // name in parentheses behind PATH or RAW of FOR XML; nil if none
-	Options []*Option // ROOT('x'), INCLUDE_NULL_VALUES, WITHOUT_ARRAY_WRAPPER, TYPE, ELEMENTS, ELEMENTS XSINIL, BINARY BASE64, XMLSCHEMA; the argument is Value
+	Element *Literal  // name in parentheses after PATH or RAW of FOR XML; nil if none
+	Options []*Option // ROOT('x'), INCLUDE_NULL_VALUES, TYPE, ELEMENTS XSINIL, ...; the argument is Value
 }
 
-// ForKind tells the FOR clauses apart.
+// ForKind is the kind of a FOR clause.
 type ForKind uint8
 
-// FOR clauses.
+// The FOR clauses.
 const (
 	ForJSON ForKind = iota
 	ForXML
 	ForBrowse
 )
 
-// Option is NAME, NAME = value, NAME value or NAME (list) in the many places that take options.
+// Option is NAME, NAME = value, NAME value or NAME (list). Many clauses consist of options.
 type Option struct {
 	node
-	Name   string    // capitals; several words joined by one blank ("HASH JOIN"); a variable with @; "" for a bare value in a list
-	Equals bool      // a = stands between name and value
-	Value  Expr      // nil if none; words such as ON, OFF, SIMPLE are *Keyword in capitals ("60 SECONDS" too)
-	Sub    []*Option // options in parentheses behind the name or value; nil if none
+	Name   string    // in capitals; several words are joined by blanks ("HASH JOIN"); variables include the @; "" for a value alone
+	Equals bool      // name and value are separated by =
+	Value  Expr      // nil if none; words such as ON and SIMPLE are *Keyword in capitals, "60 SECONDS" too
+	Sub    []*Option // options in parentheses after the name or value; nil if none
 }
 
-// SelectStmt is a query as a statement, SELECT with assignments included.
+// SelectStmt is a query as a statement, including SELECT with assignments.
 type SelectStmt struct {
 	stmt
 	Query *Query

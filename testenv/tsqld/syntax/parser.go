@@ -8,28 +8,29 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// maxDepth bounds how deep expressions, queries and statements may nest in each other. It is far above
-// what people write, and far below what a goroutine's stack holds.
+// maxDepth is the maximum nesting depth of expressions, queries and statements. People write far
+// less, and a goroutine's stack allows far more.
 const maxDepth = 500
 
-// maxTree bounds the depth of a statement's tree, nesting and chains together: the tree of a chain such as a + a + a or
-// x OR y OR z is as deep as the chain is long, and what stands in its first operand lies below all of it. Everything
-// that walks a tree is recursive and relies on this bound.
+// maxTree is the maximum depth of a statement's tree, for nesting and operator chains together. The
+// tree of a chain such as a + a + a or x OR y OR z is as deep as the chain is long, and its first
+// operand is at the bottom. All functions that walk a tree are recursive and rely on this limit.
 const maxTree = 5500
 
-// Options are the session settings that change how a text is read. The zero value is not the default:
-// see [DefaultOptions].
+// Options are the session settings that affect parsing. The zero value is not the default: see
+// [DefaultOptions].
 type Options struct {
-	QuotedIdentifier bool // "x" is a name, else a string
-	// Meter is the account of who reads; nil for none. The tree is taken from it, and reading ends when the request does. The
-	// error is then its cause, or 701.
+	QuotedIdentifier bool // "x" is a name, otherwise a string
+	// Meter is charged for the tree; it may be nil. Parsing stops when the meter's request is
+	// cancelled or out of memory; the error is then the cause of cancellation or error 701.
 	Meter *meter.Meter
 }
 
-// DefaultOptions are the settings of a session that has not changed any.
+// DefaultOptions are the settings of a new session.
 var DefaultOptions = Options{QuotedIdentifier: true}
 
-// Parse reads a batch. The error is a *mserr.Error with its line set, or that of the meter; nothing of the batch may run then.
+// Parse parses a batch. The error is a *mserr.Error with its line set, or an error of the meter;
+// after an error, no statement of the batch may run.
 func Parse(src string, opt Options) (*Batch, error) {
 	p, err := newParser(src, opt)
 	if err != nil {
@@ -45,7 +46,7 @@ func Parse(src string, opt Options) (*Batch, error) {
 	return b, opt.Meter.Take(b.Bytes)
 }
 
-// ParseExpr reads an expression that takes up the whole of src, such as the stored text of a default.
+// ParseExpr parses an expression that is the whole of src, such as the stored text of a default.
 func ParseExpr(src string, opt Options) (Expr, error) {
 	p, err := newParser(src, opt)
 	if err != nil {
@@ -59,7 +60,8 @@ func ParseExpr(src string, opt Options) (Expr, error) {
 	return x, nil
 }
 
-// ParseCond reads a condition that takes up the whole of src, such as the stored text of a check constraint.
+// ParseCond parses a condition that is the whole of src, such as the stored text of a check
+// constraint.
 func ParseCond(src string, opt Options) (Cond, error) {
 	p, err := newParser(src, opt)
 	if err != nil {
@@ -73,7 +75,7 @@ func ParseCond(src string, opt Options) (Cond, error) {
 	return x, nil
 }
 
-// ParseType reads a type's name with its arguments: the second argument of sp_executesql has them, too.
+// ParseType parses a type with its arguments that is the whole of src.
 func ParseType(src string, opt Options) (*TypeRef, error) {
 	p, err := newParser(src, opt)
 	if err != nil {
@@ -87,8 +89,8 @@ func ParseType(src string, opt Options) (*TypeRef, error) {
 	return x, nil
 }
 
-// ParseName reads a name of up to four parts that takes up the whole of src: what OBJECT_ID and the
-// system procedures are given.
+// ParseName parses a name of up to four parts that is the whole of src, such as the argument of
+// OBJECT_ID.
 func ParseName(src string) (*ObjectName, error) {
 	p, err := newParser(src, DefaultOptions)
 	if err != nil {
@@ -102,7 +104,8 @@ func ParseName(src string) (*ObjectName, error) {
 	return x, nil
 }
 
-// ParseParams reads a list of parameters as sp_executesql's second argument has it. An empty text is an empty list.
+// ParseParams parses a list of parameters, such as the second argument of sp_executesql. An empty
+// text is an empty list.
 func ParseParams(src string, opt Options) ([]*Param, error) {
 	p, err := newParser(src, opt)
 	if err != nil {
@@ -122,49 +125,51 @@ func ParseParams(src string, opt Options) ([]*Param, error) {
 	return ps, nil
 }
 
-// parser is the state of one parse. The first error sticks: it moves the parser to the end of the text, where nothing
-// matches any more, so that all functions come home by themselves; what they return is thrown away.
+// parser is the state of one parse. After the first error, the current token is the end of the
+// text, which no parser function accepts. All functions therefore return soon, and their results
+// are discarded.
 type parser struct {
 	opt          Options
 	src          string
 	scanner      scanner
-	tokens       []token // what was scanned, as far as anybody has looked ahead; the last one is tokEOF once all was
-	scanned      bool    // all was
-	pos          int     // of the current token
-	meterMark    int64   // of the meter before the parse
-	err          error   // a *mserr.Error, what the meter has answered, or nil
-	depth        int     // levels of nesting around the current token
-	deepest      int     // depth of the deepest node of the operand that is being read, or was read last: see chain
-	whileDepth   int     // WHILE statements around
+	tokens       []token // scanned so far; once all is scanned, the last one is tokEOF
+	scanned      bool    // the whole text is scanned
+	pos          int     // index of the current token
+	meterMark    int64   // state of the meter before the parse
+	err          error   // nil, a *mserr.Error or an error of the meter
+	depth        int     // nesting depth of the current token
+	deepest      int     // depth of the deepest node of the current or last operand: see addOperator
+	whileDepth   int     // number of enclosing WHILE statements
 	terminated   bool    // the previous statement ended with a semicolon, or there is none
 	labels       map[string]bool
 	gotos        []label
-	mergeAlias   bool // USING is no alias
-	mustEndBatch bool // the batch may hold nothing behind the statement just read: a view or function
-	firstToken   int  // index of the batch's first token that is no semicolon
+	mergeAlias   bool // USING is not an alias
+	mustEndBatch bool // the last statement must end the batch: a view or function
+	firstToken   int  // index of the batch's first token other than a semicolon
 
-	// What was found out about tokens far ahead, so that no place of the text is looked at again and again.
-	afterClosing []int32                  // for an opening parenthesis, the token behind its closing one: see matching
-	parenRun     struct{ start, end int } // of opening parentheses: see parentheses
-	globals      map[string][]int32       // functions of the system, by name: see declared
+	// Results of looking far ahead, cached so that no part of the text is scanned repeatedly.
+	afterClosing []int32                  // for an opening parenthesis, the token after its closing one: see matching
+	parenRun     struct{ start, end int } // a run of opening parentheses: see parentheses
+	globals      map[string][]int32       // indexes of the tokens of system functions, by name: see markDeclared
 }
 
-// label is a place where GOTO names a label.
+// label is the target of a GOTO statement.
 type label struct {
 	name string
 	line int32
 }
 
 const (
-	// chunkTokens is how many tokens are scanned at once.
+	// chunkTokens is the number of tokens that are scanned at once.
 	chunkTokens = 256
-	// treeBytes is what the nodes of a token take, in bytes. Measured: 20 to 130 in texts of one construct, 43 in procedures.
+	// treeBytes is the approximate memory of the nodes per token, in bytes. Measured: 20 to 130 in
+	// texts of one construct, 43 in procedures.
 	treeBytes = 130
-	// tokenWork is what a token costs to be scanned and parsed, in steps of [meter.Meter.Work].
+	// tokenWork is the cost of scanning and parsing a token, in steps of [meter.Meter.Work].
 	tokenWork = 60
 )
 
-// newParser begins to read src; its error is a *mserr.Error, or that of the meter.
+// newParser returns a parser of src. The error is a *mserr.Error or an error of the meter.
 func newParser(src string, opt Options) (*parser, error) {
 	p := &parser{opt: opt, src: src, scanner: newScanner(src, opt.QuotedIdentifier), terminated: true, labels: map[string]bool{}, meterMark: opt.Meter.Mark()}
 	p.tokens = make([]token, 0, min(len(src)/5+2, chunkTokens))
@@ -172,7 +177,7 @@ func newParser(src string, opt Options) (*parser, error) {
 	return p, p.err
 }
 
-// fill scans until the token at index i is there, or the text is over.
+// fill scans tokens up to index i or the end of the text.
 func (p *parser) fill(i int) {
 	for len(p.tokens) <= i && !p.scanned {
 		p.scanChunk()
@@ -186,12 +191,12 @@ func (p *parser) fillAll() {
 	}
 }
 
-// scanChunk scans some tokens. After an error the text is over.
+// scanChunk scans up to chunkTokens tokens. An error ends the text.
 func (p *parser) scanChunk() {
 	const size = int(unsafe.Sizeof(token{}))
 	err := p.opt.Meter.Work(chunkTokens * tokenWork)
 	if err == nil {
-		err = p.opt.Meter.Take(chunkTokens * (size + size/4 + treeBytes)) // a slice grows by a quarter
+		err = p.opt.Meter.Take(chunkTokens * (size + size/4 + treeBytes)) // append grows a slice by a quarter
 	}
 	if err != nil {
 		p.end(err)
@@ -206,7 +211,7 @@ func (p *parser) scanChunk() {
 			return
 		}
 		if len(t.text) > meter.Small {
-			if err := p.opt.Meter.Take(len(t.text)); err != nil { // it may be a copy
+			if err := p.opt.Meter.Take(len(t.text)); err != nil { // the text may be a copy
 				p.end(err)
 				return
 			}
@@ -218,7 +223,7 @@ func (p *parser) scanChunk() {
 	}
 }
 
-// end makes err the parse's error, whatever it was before, and ends the text.
+// end replaces the parse's error by err and ends the text.
 func (p *parser) end(err error) {
 	if m, ok := err.(*mserr.Error); ok && m.Line == 0 {
 		m.Line = p.scanner.line
@@ -228,10 +233,10 @@ func (p *parser) end(err error) {
 	p.pos = len(p.tokens) - 1
 }
 
-// current is the current token.
+// current returns the current token.
 func (p *parser) current() *token { return &p.tokens[p.pos] }
 
-// peek is the token n places on, the last one if there are not so many.
+// peek returns the token n places after the current one, or the last one of the text.
 func (p *parser) peek(n int) *token {
 	if p.pos+n >= len(p.tokens) {
 		p.fill(p.pos + n)
@@ -240,10 +245,10 @@ func (p *parser) peek(n int) *token {
 	return &p.tokens[p.pos+n]
 }
 
-// previous is the token before the current one.
+// previous returns the token before the current one.
 func (p *parser) previous() *token { return &p.tokens[max(p.pos-1, 0)] }
 
-// next moves on and returns the token that was current.
+// next advances by one token and returns the token that was current.
 func (p *parser) next() *token {
 	t := p.current()
 	if p.pos+1 >= len(p.tokens) {
@@ -255,7 +260,7 @@ func (p *parser) next() *token {
 	return t
 }
 
-// skip moves on by n tokens.
+// skip advances by n tokens.
 func (p *parser) skip(n int) {
 	for range n {
 		p.next()
@@ -282,7 +287,7 @@ func (p *parser) atAny(words ...string) bool {
 	return false
 }
 
-// accept takes the given words if all of them come next.
+// accept consumes the given words if all of them come next, and reports whether they did.
 func (p *parser) accept(words ...string) bool {
 	if !p.at(words...) {
 		return false
@@ -293,7 +298,8 @@ func (p *parser) accept(words ...string) bool {
 	return true
 }
 
-// acceptAny takes the current token if it is one of words, and returns it in capitals; "" otherwise.
+// acceptAny consumes the current token if it is one of words, and returns it in capitals; otherwise
+// "".
 func (p *parser) acceptAny(words ...string) string {
 	for _, w := range words {
 		if p.accept(w) {
@@ -303,7 +309,7 @@ func (p *parser) acceptAny(words ...string) string {
 	return ""
 }
 
-// expect takes the given words and fails where they do not come.
+// expect consumes the given words, and fails if they do not come next.
 func (p *parser) expect(words ...string) {
 	for _, w := range words {
 		if !p.accept(w) {
@@ -313,7 +319,7 @@ func (p *parser) expect(words ...string) {
 	}
 }
 
-// expectAny is gotAny that fails when none comes.
+// expectAny is acceptAny that fails if the current token is not one of words.
 func (p *parser) expectAny(words ...string) string {
 	w := p.acceptAny(words...)
 	if w == "" {
@@ -322,15 +328,15 @@ func (p *parser) expectAny(words ...string) string {
 	return w
 }
 
-// expectEOF fails unless everything was read.
+// expectEOF fails unless the whole text was read.
 func (p *parser) expectEOF() {
 	if p.current().kind != tokEOF {
 		p.fail()
 	}
 }
 
-// fail reports a syntax error at the current token: 156 for keywords, else 102; at the end of the text the last token
-// is named.
+// fail reports a syntax error at the current token: 156 for keywords, 102 for others. At the end of
+// the text, the error names the last token.
 func (p *parser) fail() { p.failAt(p.current()) }
 
 // failAt reports a syntax error at t.
@@ -347,7 +353,8 @@ func (p *parser) failAt(t *token) {
 	p.errorAt(t, mserr.Syntax(tokenText(t)))
 }
 
-// tokenText is what an error message says of a token; long strings are cut, as in SQL Server.
+// tokenText returns the text of a token for an error message. Long strings are truncated, as in SQL
+// Server.
 func tokenText(t *token) string {
 	s := t.text
 	if t.kind == tokBinary {
@@ -359,8 +366,8 @@ func tokenText(t *token) string {
 	return s
 }
 
-// errorAt makes e the parse's error unless there is one, and ends the parse. What is no token, further on in the text, is an
-// error that goes before it.
+// errorAt sets the parse's error unless there is one, and ends the parse. An error of the scanner
+// later in the text takes precedence.
 func (p *parser) errorAt(t *token, e *mserr.Error) {
 	if p.err != nil {
 		return
@@ -381,10 +388,10 @@ func (p *parser) errorAt(t *token, e *mserr.Error) {
 	p.end(e)
 }
 
-// reject answers a construct of [Rejections] at the current token.
+// reject refuses a construct at the current token as not supported.
 func (p *parser) reject(what string) { p.errorAt(p.current(), mserr.NotSupported("%s", what)) }
 
-// enter counts a level of nesting; every call that returns true is paired with leave.
+// enter begins a level of nesting. Each call that returns true is paired with leave.
 func (p *parser) enter() bool {
 	if p.depth >= maxDepth {
 		p.errorAt(p.current(), mserr.NestedTooDeeply())
@@ -398,23 +405,24 @@ func (p *parser) enter() bool {
 // leave ends a level of nesting.
 func (p *parser) leave() { p.depth-- }
 
-// beginChain begins the first operand of what may be a chain of operators. Its result goes to operandEnd.
+// beginChain begins the first operand of a possible chain of operators. Its result is for endChain.
 func (p *parser) beginChain() (before int) {
 	before, p.deepest = p.deepest, p.depth
 	return before
 }
 
-// addOperator takes note that an operator follows, whose node is put above all that was read since operand.
+// addOperator records that an operator follows, whose node is placed above all nodes read since
+// beginChain.
 func (p *parser) addOperator() {
 	if p.deepest++; p.deepest > maxTree {
 		p.errorAt(p.current(), mserr.NestedTooDeeply())
 	}
 }
 
-// endChain ends a chain that operand has begun.
+// endChain ends a chain that beginChain has begun.
 func (p *parser) endChain(before int) { p.deepest = max(p.deepest, before) }
 
-// newNode is the place of the current token as a node.
+// newNode returns a node at the position of the current token.
 func (p *parser) newNode() node { return node{p.current().at} }
 
 // atIdent reports whether t may be a name.
@@ -422,7 +430,7 @@ func atIdent(t *token) bool {
 	return t.kind == tokQuoted || t.kind == tokWord && !reserved[t.upper]
 }
 
-// ident reads a name. Names that are empty in their brackets are error 1038.
+// ident reads a name. Error 1038 for an empty name in brackets.
 func (p *parser) ident() Ident {
 	t := p.current()
 	if !atIdent(t) {
@@ -456,7 +464,7 @@ func (p *parser) optionalIdentList() []Ident {
 	return p.identList()
 }
 
-// principal reads the name of a user, role or login; PUBLIC is a keyword that may stand there.
+// principal reads the name of a user, role or login. PUBLIC is a keyword that is also a role.
 func (p *parser) principal() Ident {
 	if t := p.current(); t.is("PUBLIC") {
 		p.next()
@@ -465,7 +473,8 @@ func (p *parser) principal() Ident {
 	return p.ident()
 }
 
-// maxShownParts is how many parts of a name are read: too many of them, and as many as the error has to show.
+// maxShownParts is the maximum number of name parts that are read. The error for too many parts
+// quotes all of them.
 const maxShownParts = 64
 
 // parts reads a dotted name; parts in the middle may be empty.
@@ -562,7 +571,8 @@ func (p *parser) typeRef() *TypeRef {
 	return t
 }
 
-// integer reads a small number without sign; what does not fit becomes too large for anything.
+// integer reads a small unsigned number. A number that does not fit is replaced by one that exceeds
+// all limits.
 func (p *parser) integer() int {
 	t := p.current()
 	if t.kind != tokInt {
@@ -579,7 +589,7 @@ func (p *parser) integer() int {
 	return n
 }
 
-// signedInteger reads an integer of any length with an optional sign; its text is returned.
+// signedInteger reads an integer of any length with an optional sign and returns its text.
 func (p *parser) signedInteger() string {
 	sign := ""
 	if p.accept("-") {

@@ -1,6 +1,6 @@
 package syntax
 
-// backup reads BACKUP and RESTORE, which are recognised and not done.
+// backup reads BACKUP and RESTORE, which the server does not execute.
 func (p *parser) backup() Stmt {
 	verb := p.next().upper
 	what := verb + " "

@@ -55,7 +55,8 @@ func (p *parser) create() Stmt {
 	return p.security(Create)
 }
 
-// fullText reads CREATE FULLTEXT CATALOG and INDEX, which scripts guard by FULLTEXTSERVICEPROPERTY: only running them is refused.
+// fullText reads CREATE FULLTEXT CATALOG and INDEX. Scripts guard them with
+// FULLTEXTSERVICEPROPERTY, so only their execution is refused.
 func (p *parser) fullText() Stmt {
 	p.expect("FULLTEXT")
 	what := p.expectAny("CATALOG", "INDEX")
@@ -119,7 +120,8 @@ func (p *parser) fullText() Stmt {
 	return s
 }
 
-// rejectedKinds are objects whose CREATE and ALTER are refused by Parse, as they are named behind the verb.
+// rejectedKinds are the kinds of objects whose CREATE and ALTER are refused by Parse, by the words
+// that follow the verb.
 var rejectedKinds = [][]string{
 	{"AGGREGATE"}, {"APPLICATION", "ROLE"}, {"ASSEMBLY"}, {"ASYMMETRIC", "KEY"}, {"AVAILABILITY", "GROUP"}, {"BROKER", "PRIORITY"},
 	{"CERTIFICATE"}, {"COLUMN", "ENCRYPTION", "KEY"}, {"COLUMN", "MASTER", "KEY"}, {"CONTRACT"}, {"CRYPTOGRAPHIC", "PROVIDER"},
@@ -129,7 +131,7 @@ var rejectedKinds = [][]string{
 	{"SERVICE"}, {"SPATIAL", "INDEX"}, {"SYMMETRIC", "KEY"}, {"WORKLOAD"}, {"XML", "INDEX"}, {"XML", "SCHEMA"},
 }
 
-// rejectKind fails at an unknown kind of object behind verb, and refuses the known ones that are not supported.
+// rejectKind refuses a known kind of object that is not supported, and fails for an unknown one.
 func (p *parser) rejectKind(verb string) {
 	for _, words := range rejectedKinds {
 		if p.at(words...) {
@@ -180,7 +182,7 @@ func (p *parser) alter() Stmt {
 	return p.security(Alter)
 }
 
-// createType reads CREATE TYPE behind TYPE.
+// createType reads CREATE TYPE after TYPE.
 func (p *parser) createType() Stmt {
 	s := &CreateTypeStmt{Name: p.objectName()}
 	switch {
@@ -200,7 +202,7 @@ func (p *parser) createType() Stmt {
 	return s
 }
 
-// sequence reads CREATE SEQUENCE and ALTER SEQUENCE behind SEQUENCE.
+// sequence reads CREATE SEQUENCE and ALTER SEQUENCE after SEQUENCE.
 func (p *parser) sequence(verb Verb) Stmt {
 	s := &SequenceStmt{Verb: verb, Name: p.objectName()}
 	for p.err == nil {
@@ -242,7 +244,7 @@ func (p *parser) sequence(verb Verb) Stmt {
 	return s
 }
 
-// createSchema reads CREATE SCHEMA; it must come first in its batch.
+// createSchema reads CREATE SCHEMA, which must be first in its batch.
 func (p *parser) createSchema(start int) Stmt {
 	p.firstInBatch(start, "CREATE SCHEMA")
 	p.expect("SCHEMA")
@@ -276,7 +278,7 @@ func (p *parser) createSchema(start int) Stmt {
 	return s
 }
 
-// createDatabase reads CREATE DATABASE behind DATABASE.
+// createDatabase reads CREATE DATABASE after DATABASE.
 func (p *parser) createDatabase() Stmt {
 	s := &CreateDatabaseStmt{Name: p.ident()}
 	for p.err == nil {
@@ -305,7 +307,8 @@ func (p *parser) createDatabase() Stmt {
 	return s
 }
 
-// files passes ON ... and LOG ON ... of CREATE DATABASE: file specifications in parentheses, and filegroups.
+// files skips ON ... and LOG ON ... of CREATE DATABASE: file specifications in parentheses, and
+// filegroups.
 func (p *parser) files() {
 	p.accept("LOG")
 	p.expect("ON")
@@ -324,7 +327,7 @@ func (p *parser) files() {
 	}
 }
 
-// fileSpec passes one file specification.
+// fileSpec skips one file specification.
 func (p *parser) fileSpec() {
 	if !p.at("(") {
 		p.fail()
@@ -339,7 +342,7 @@ func (p *parser) fileSpec() {
 	p.fail()
 }
 
-// alterDatabase reads ALTER DATABASE behind DATABASE.
+// alterDatabase reads ALTER DATABASE after DATABASE.
 func (p *parser) alterDatabase() Stmt {
 	s := &AlterDatabaseStmt{}
 	if p.accept("SCOPED", "CONFIGURATION") {
@@ -425,7 +428,7 @@ func (p *parser) updateStatistics() Stmt {
 	return s
 }
 
-// droppable are the kinds of object that DROP knows with a plain list of names.
+// droppable are the kinds of objects that DROP accepts with a plain list of names.
 var droppable = [][]string{
 	{"TABLE"}, {"VIEW"}, {"PROCEDURE"}, {"PROC"}, {"FUNCTION"}, {"TRIGGER"}, {"TYPE"}, {"SEQUENCE"}, {"SYNONYM"}, {"SCHEMA"},
 	{"DATABASE", "SCOPED", "CREDENTIAL"}, {"DATABASE"}, {"USER"}, {"LOGIN"}, {"ROLE"}, {"SERVER", "ROLE"}, {"APPLICATION", "ROLE"},

@@ -2,7 +2,7 @@ package syntax
 
 import "github.com/jobagent/jobagent/testenv/tsqld/mserr"
 
-// target reads the table of a data change, without alias.
+// target reads the table of a data change, without an alias.
 func (p *parser) target() TableSource {
 	at := table{p.newNode()}
 	if p.current().kind == tokVar {
@@ -15,7 +15,7 @@ func (p *parser) target() TableSource {
 	return &TableName{table: at, Name: p.objectName(), Hints: p.withHints()}
 }
 
-// withHints reads WITH (hints); the form without WITH would be a column list here.
+// withHints reads WITH (hints). The form without WITH would be a column list here.
 func (p *parser) withHints() []*TableHint {
 	if !p.at("WITH", "(") {
 		return nil
@@ -84,7 +84,7 @@ func (p *parser) insert(with []*CTE) Stmt {
 	return s
 }
 
-// maxRows is how many rows VALUES of INSERT may have.
+// maxRows is the maximum number of rows in the VALUES of an INSERT.
 const maxRows = 1000
 
 // insertRows reads the rows of INSERT ... VALUES and checks their number and lengths.
@@ -102,7 +102,7 @@ func (p *parser) insertRows() [][]Expr {
 	return rows
 }
 
-// insertBulk reads INSERT BULK behind INSERT.
+// insertBulk reads INSERT BULK after INSERT.
 func (p *parser) insertBulk() Stmt {
 	p.expect("BULK")
 	s := &InsertBulkStmt{Table: p.objectName()}
@@ -127,7 +127,7 @@ func (p *parser) insertBulk() Stmt {
 	return s
 }
 
-// bulkOptions reads the options of INSERT BULK; ORDER has a list of columns with directions.
+// bulkOptions reads the options of INSERT BULK. ORDER takes a list of columns with directions.
 func (p *parser) bulkOptions() []*Option {
 	p.expect("(")
 	var list []*Option
@@ -157,7 +157,7 @@ func (p *parser) bulkOptions() []*Option {
 	return list
 }
 
-// setClauses reads the assignments behind SET.
+// setClauses reads the assignments after SET.
 func (p *parser) setClauses() []*SetClause {
 	p.expect("SET")
 	list := []*SetClause{p.setClause()}
@@ -243,7 +243,7 @@ func (p *parser) deleteStmt(with []*CTE) Stmt {
 	return s
 }
 
-// merge reads MERGE with the semicolon that it must end with.
+// merge reads MERGE, which must end with a semicolon.
 func (p *parser) merge(with []*CTE) Stmt {
 	p.expect("MERGE")
 	s := &MergeStmt{With: with, Top: p.changeTop()}

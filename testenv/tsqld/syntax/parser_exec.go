@@ -2,7 +2,7 @@ package syntax
 
 import "github.com/jobagent/jobagent/testenv/tsqld/mserr"
 
-// implicitExec reads a batch that starts with a procedure's name.
+// implicitExec reads EXECUTE without the keyword, at the beginning of a batch.
 func (p *parser) implicitExec() Stmt {
 	if p.pos != p.firstToken || p.depth > 1 {
 		p.fail()
@@ -15,7 +15,7 @@ func (p *parser) implicitExec() Stmt {
 	return s
 }
 
-// moduleNumber reads ;n behind a procedure's name.
+// moduleNumber reads ;n after the name of a procedure.
 func (p *parser) moduleNumber(s *ExecStmt) {
 	if p.at(";") && p.peek(1).kind == tokInt {
 		p.next()
@@ -32,7 +32,7 @@ func (p *parser) execute() Stmt {
 	return p.execTail()
 }
 
-// execTail reads what stands behind EXEC.
+// execTail reads the rest of a statement after EXEC.
 func (p *parser) execTail() *ExecStmt {
 	s := &ExecStmt{}
 	t := p.current()
@@ -85,7 +85,7 @@ func (p *parser) execText(s *ExecStmt) {
 	p.execWith(s)
 }
 
-// execArgs reads arguments; the list may be empty.
+// execArgs reads arguments. The list may be empty.
 func (p *parser) execArgs() []*ExecArg {
 	t := p.current()
 	_, constant := literalKinds[t.kind]
@@ -219,7 +219,7 @@ func (p *parser) resultSets() *ResultSets {
 	return r
 }
 
-// nullSpec reads NULL or NOT NULL if it comes.
+// nullSpec reads an optional NULL or NOT NULL.
 func (p *parser) nullSpec() NullSpec {
 	switch {
 	case p.accept("NOT", "NULL"):
@@ -230,7 +230,7 @@ func (p *parser) nullSpec() NullSpec {
 	return NullUnspecified
 }
 
-// executeAs reads EXECUTE AS behind EXECUTE.
+// executeAs reads EXECUTE AS after EXECUTE.
 func (p *parser) executeAs() Stmt {
 	p.expect("AS")
 	s := &ExecuteAsStmt{}

@@ -22,7 +22,7 @@ func (p *parser) exprList() []Expr {
 // cond reads a condition.
 func (p *parser) cond() Cond { return p.toCond(p.or()) }
 
-// toCond turns what or returns into a condition; a value is error 4145.
+// toCond converts the result of or to a condition. Error 4145 for a value.
 func (p *parser) toCond(n Node) Cond {
 	c, ok := n.(Cond)
 	if !ok && p.err == nil {
@@ -35,7 +35,7 @@ func (p *parser) toCond(n Node) Cond {
 	return c
 }
 
-// or reads a condition, or a value where the caller can take either (inside parentheses).
+// or reads a condition, or a value where the caller accepts both (inside parentheses).
 func (p *parser) or() Node {
 	if !p.enter() {
 		return nil
@@ -53,7 +53,7 @@ func (p *parser) or() Node {
 	return x
 }
 
-// and reads operands of OR.
+// and reads an operand of OR.
 func (p *parser) and() Node {
 	before := p.beginChain()
 	defer p.endChain(before)
@@ -67,7 +67,7 @@ func (p *parser) and() Node {
 	return x
 }
 
-// condAt is the head of a condition that starts where n does; n may be nil after an error.
+// condAt returns the base of a condition at the position of n; n may be nil after an error.
 func condAt(n Node) cond {
 	if n == nil {
 		return cond{}
@@ -75,7 +75,7 @@ func condAt(n Node) cond {
 	return cond{node{n.Pos()}}
 }
 
-// exprAt is the head of an expression that starts where n does.
+// exprAt returns the base of an expression at the position of n; n may be nil after an error.
 func exprAt(n Node) expr {
 	if n == nil {
 		return expr{}
@@ -83,7 +83,7 @@ func exprAt(n Node) expr {
 	return expr{node{n.Pos()}}
 }
 
-// not reads operands of AND.
+// not reads an operand of AND.
 func (p *parser) not() Node {
 	if p.at("NOT") {
 		if !p.enter() {
@@ -97,12 +97,13 @@ func (p *parser) not() Node {
 	return p.predicate()
 }
 
-// compareOps are the comparisons; blanks inside of them are handled by comparison.
+// compareOps are the comparison operators. The method comparison reads those that contain blanks.
 var compareOps = map[string]Op{
 	"=": OpEQ, "<>": OpNE, "!=": OpNE, "<": OpLT, "<=": OpLE, "!>": OpLE, ">": OpGT, ">=": OpGE, "!<": OpGE,
 }
 
-// comparison takes a comparison operator; OpNone if there is none. "> =" is ">=" to SQL Server, too.
+// comparison consumes a comparison operator; it returns OpNone if there is none. "> =" is ">=", as
+// in SQL Server.
 func (p *parser) comparison() Op {
 	t := p.current()
 	if t.kind != tokOp {
@@ -123,7 +124,7 @@ func (p *parser) comparison() Op {
 	return op
 }
 
-// predicate reads a comparison and its like, or a bare value.
+// predicate reads a comparison or another predicate, or a value.
 func (p *parser) predicate() Node {
 	c := cond{p.newNode()}
 	switch {
@@ -188,7 +189,7 @@ func (p *parser) predicate() Node {
 		p.expect("(")
 		in.List = p.exprList()
 		p.expect(")")
-		if len(in.List) == 1 { // IN ((SELECT ...)) is a query, too
+		if len(in.List) == 1 { // IN ((SELECT ...)) is a subquery
 			x := in.List[0]
 			for {
 				inner, ok := x.(*ParenExpr)
@@ -206,16 +207,18 @@ func (p *parser) predicate() Node {
 	return x
 }
 
-// additiveOps bind weaker than multiplicativeOps; SQL Server gives &, ^ and | the rank of + and -.
+// additiveOps bind less tightly than multiplicativeOps. SQL Server gives &, ^ and | the precedence
+// of + and -.
 var (
 	additiveOps       = map[string]Op{"+": OpAdd, "-": OpSub, "&": OpBitAnd, "|": OpBitOr, "^": OpBitXor}
 	multiplicativeOps = map[string]Op{"*": OpMul, "/": OpDiv, "%": OpMod}
 )
 
-// shifts are the operators that are functions in other words ("LEFT_SHIFT"). SQL Server's grammar gives them the rank of &.
+// shifts are the operators that are other spellings of functions ("LEFT_SHIFT"). SQL Server gives
+// them the precedence of &.
 var shifts = map[string]string{"<<": "LEFT_SHIFT", ">>": "RIGHT_SHIFT"}
 
-// infix takes an operator of ops.
+// infix consumes an operator of ops; it returns OpNone if there is none.
 func (p *parser) infix(ops map[string]Op) Op {
 	if t := p.current(); t.kind == tokOp {
 		if op, ok := ops[t.text]; ok {
@@ -229,7 +232,7 @@ func (p *parser) infix(ops map[string]Op) Op {
 	return OpNone
 }
 
-// additive reads a value. With either set, a condition in parentheses is read as well and returned.
+// additive reads a value. If either is set, it also accepts a condition in parentheses.
 func (p *parser) additive(either bool) Node {
 	before := p.beginChain()
 	defer p.endChain(before)
@@ -257,7 +260,7 @@ func (p *parser) additive(either bool) Node {
 	}
 }
 
-// multiplicative reads operands of + and its like.
+// multiplicative reads an operand of + and the other additive operators.
 func (p *parser) multiplicative(either bool) Node {
 	before := p.beginChain()
 	defer p.endChain(before)
@@ -277,10 +280,10 @@ func (p *parser) multiplicative(either bool) Node {
 	}
 }
 
-// unaryOps are the signs.
+// unaryOps are the prefix operators.
 var unaryOps = map[string]Op{"+": OpPlus, "-": OpMinus, "~": OpBitNot}
 
-// unary reads a value with signs before and methods, COLLATE or AT TIME ZONE behind it.
+// unary reads a value with prefix operators, and with methods, COLLATE or AT TIME ZONE after it.
 func (p *parser) unary(either bool) Node {
 	e := expr{p.newNode()}
 	if op := p.infix(unaryOps); op != OpNone {
@@ -316,13 +319,13 @@ func (p *parser) unary(either bool) Node {
 	}
 }
 
-// literalKinds are the tokens that are constants by themselves.
+// literalKinds maps the tokens that are constants.
 var literalKinds = map[tokenKind]LiteralKind{
 	tokInt: IntLit, tokDecimal: DecimalLit, tokFloat: FloatLit, tokMoney: MoneyLit,
 	tokString: StringLit, tokNString: NStringLit, tokBinary: BinaryLit,
 }
 
-// literal takes a constant without sign; nil if there is none.
+// literal consumes a constant without sign; it returns nil if there is none.
 func (p *parser) literal() *Literal {
 	t := p.current()
 	kind, ok := literalKinds[t.kind]
@@ -376,7 +379,7 @@ func (p *parser) primary(either bool) Node {
 	return &Literal{expr: e}
 }
 
-// method reads .name(args) behind x.
+// method reads .name(args) after x.
 func (p *parser) method(x Expr) Expr {
 	p.expect(".")
 	if !p.peek(1).is("(") {
@@ -391,7 +394,7 @@ func (p *parser) method(x Expr) Expr {
 	return m
 }
 
-// parenthesised reads what stands in parentheses: a value, a subquery, and with either a condition.
+// parenthesised reads a value or subquery in parentheses, or a condition if either is set.
 func (p *parser) parenthesised(either bool) Node {
 	at := p.newNode()
 	if p.peek(1).is("SELECT") || p.peek(1).is("WITH") {
@@ -421,7 +424,7 @@ func (p *parser) parenthesised(either bool) Node {
 	return &ParenExpr{expr: expr{at}, X: x}
 }
 
-// wordPrimary reads an operand that starts with a bare word.
+// wordPrimary reads an operand that starts with a word without quotes.
 func (p *parser) wordPrimary() Expr {
 	t := p.current()
 	e := expr{p.newNode()}
@@ -434,7 +437,7 @@ func (p *parser) wordPrimary() Expr {
 		return p.caseExpr()
 	case "CURRENT_TIMESTAMP", "CURRENT_USER", "SESSION_USER", "SYSTEM_USER", "USER", "CURRENT_DATE", "CURRENT_TIME":
 		p.next()
-		if call && p.peek(1).is(")") { // CURRENT_TIMESTAMP() is a call of ODBC's
+		if call && p.peek(1).is(")") { // CURRENT_TIMESTAMP() is an ODBC function call
 			p.next()
 			p.next()
 		}
@@ -461,7 +464,8 @@ func (p *parser) wordPrimary() Expr {
 	return p.named()
 }
 
-// keywordCall reads a call with a syntax of its own, whose first word is t; nil if t starts none.
+// keywordCall reads a call with special syntax, whose first word is t; it returns nil for other
+// words.
 func (p *parser) keywordCall(e expr, t *token) Expr {
 	switch t.upper {
 	case "CAST", "TRY_CAST":
@@ -519,12 +523,12 @@ func (p *parser) keywordCall(e expr, t *token) Expr {
 	return nil
 }
 
-// keywordName is a name made of a keyword, in capitals.
+// keywordName returns the name of a function that is a keyword, in capitals.
 func keywordName(t *token) *ObjectName {
 	return &ObjectName{node: node{t.at}, Parts: []Ident{{Name: t.upper, At: t.at}}}
 }
 
-// named reads a column or a call.
+// named reads a column or a function call.
 func (p *parser) named() Expr {
 	e := expr{p.newNode()}
 	parts := p.parts("column")
@@ -545,10 +549,10 @@ func (p *parser) named() Expr {
 	return &ColumnRef{expr: e, Parts: parts}
 }
 
-// datepartFunctions take a bare word as their first argument.
+// datepartFunctions are the functions whose first argument is a date part.
 var datepartFunctions = wordSet("DATEADD DATEDIFF DATEDIFF_BIG DATENAME DATEPART DATETRUNC DATE_BUCKET")
 
-// call reads the arguments of a function and what may stand behind them.
+// call reads the arguments of a function and the clauses after them.
 func (p *parser) call(e expr, name *ObjectName) Expr {
 	f := &FuncCall{expr: e, Name: name}
 	p.expect("(")
@@ -591,7 +595,8 @@ func (p *parser) call(e expr, name *ObjectName) Expr {
 	return f
 }
 
-// nulls reads IGNORE NULLS and RESPECT NULLS, which may stand inside the parentheses or behind them.
+// nulls reads IGNORE NULLS and RESPECT NULLS, which are allowed inside the parentheses and after
+// them.
 func (p *parser) nulls(f *FuncCall) {
 	switch {
 	case p.accept("IGNORE", "NULLS"):
@@ -601,7 +606,7 @@ func (p *parser) nulls(f *FuncCall) {
 	}
 }
 
-// lower turns ASCII capitals into small letters.
+// lower converts ASCII letters to lower case.
 func lower(s string) string {
 	b := []byte(s)
 	for i, c := range b {
@@ -728,7 +733,7 @@ func (p *parser) identityExpr() Expr {
 	return x
 }
 
-// over reads OVER; nil if there is none.
+// over reads OVER; it returns nil if there is none.
 func (p *parser) over() *Over {
 	if !p.at("OVER") {
 		return nil
@@ -771,7 +776,7 @@ func (p *parser) window(o *Over) {
 	p.expect(")")
 }
 
-// frameBound reads an end of a frame.
+// frameBound reads one end of a frame.
 func (p *parser) frameBound() FrameBound {
 	switch {
 	case p.accept("UNBOUNDED", "PRECEDING"):
@@ -788,7 +793,7 @@ func (p *parser) frameBound() FrameBound {
 	return b
 }
 
-// orderItems reads what stands behind ORDER BY.
+// orderItems reads the items after ORDER BY.
 func (p *parser) orderItems() []*OrderItem {
 	var items []*OrderItem
 	for {

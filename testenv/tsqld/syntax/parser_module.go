@@ -2,14 +2,16 @@ package syntax
 
 import "github.com/jobagent/jobagent/testenv/tsqld/mserr"
 
-// firstInBatch answers 111 where a statement must come first in its batch and does not; start is its first token.
+// firstInBatch reports error 111 if a statement that must be first in its batch is not. start is
+// the index of its first token.
 func (p *parser) firstInBatch(start int, name string) {
 	if start != p.firstToken || p.depth > 1 {
 		p.errorAt(&p.tokens[start], mserr.NotFirstInBatch(name))
 	}
 }
 
-// module reads a procedure, function, view or trigger behind CREATE, ALTER or CREATE OR ALTER; false if none of them comes.
+// module reads a procedure, function, view or trigger after CREATE, ALTER or CREATE OR ALTER; false
+// if the next word is none of these.
 func (p *parser) module(verb Verb, start int) (Stmt, bool) {
 	switch {
 	case p.atAny("PROCEDURE", "PROC"):
@@ -60,11 +62,12 @@ func (p *parser) param() *Param {
 	}
 }
 
-// paramDefault reads a parameter's default: a constant, NULL, or a bare word, which is a string. It is no expression: nothing but a
-// minus before a number may stand beside it (documentation of CREATE PROCEDURE: "a constant or NULL").
+// paramDefault reads the default of a parameter: a constant, NULL, or a word, which is a string.
+// Only a minus before a number is allowed in addition (documentation of CREATE PROCEDURE: "a
+// constant or NULL").
 func (p *parser) paramDefault() Expr {
 	at := expr{p.newNode()}
-	if p.accept("DEFAULT") { // SQL Server's grammar has it, its documentation does not: no value of its own
+	if p.accept("DEFAULT") { // SQL Server's grammar has DEFAULT, its documentation does not; it has no value
 		return &Literal{expr: at, Kind: NullLit}
 	}
 	t := p.current()
@@ -88,7 +91,7 @@ func (p *parser) paramDefault() Expr {
 	return nil
 }
 
-// params reads parameters up to a token that no parameter starts with.
+// params reads parameters up to a token that starts no parameter.
 func (p *parser) params() []*Param {
 	var list []*Param
 	for p.markDeclared(); p.current().kind == tokVar; p.markDeclared() {
@@ -101,7 +104,7 @@ func (p *parser) params() []*Param {
 	return list
 }
 
-// moduleOptions reads the options behind WITH.
+// moduleOptions reads the options after WITH.
 func (p *parser) moduleOptions(o *ModuleOptions) {
 	for {
 		switch {
@@ -150,7 +153,7 @@ func (p *parser) body() []Stmt {
 	return list
 }
 
-// procedure reads a procedure behind PROCEDURE.
+// procedure reads a procedure after PROCEDURE.
 func (p *parser) procedure(verb Verb) Stmt {
 	s := &CreateProcedureStmt{Verb: verb, Name: p.objectName()}
 	if p.at(";") && p.peek(1).kind == tokInt {
@@ -177,7 +180,7 @@ func (p *parser) procedure(verb Verb) Stmt {
 	return s
 }
 
-// function reads a function behind FUNCTION.
+// function reads a function after FUNCTION.
 func (p *parser) function(verb Verb) Stmt {
 	s := &CreateFunctionStmt{Verb: verb, Name: p.objectName()}
 	p.expect("(")
@@ -204,7 +207,7 @@ func (p *parser) function(verb Verb) Stmt {
 	}
 	if inline {
 		p.expect("RETURN")
-		if p.at("(") && (p.peek(1).is("SELECT") || p.peek(1).is("WITH")) { // ORDER BY and WITH may stand inside
+		if p.at("(") && (p.peek(1).is("SELECT") || p.peek(1).is("WITH")) { // ORDER BY and WITH are allowed inside the parentheses
 			at := p.newNode()
 			s.Query = p.parenQuery()
 			if q := s.Query; q != nil && q.With == nil && q.OrderBy == nil && q.For == nil {
@@ -225,7 +228,7 @@ func (p *parser) function(verb Verb) Stmt {
 	return s
 }
 
-// view reads a view behind VIEW.
+// view reads a view after VIEW.
 func (p *parser) view(verb Verb) Stmt {
 	s := &CreateViewStmt{Verb: verb, Name: p.objectName()}
 	s.Columns = p.optionalIdentList()
@@ -238,7 +241,7 @@ func (p *parser) view(verb Verb) Stmt {
 	return s
 }
 
-// createTrigger reads a trigger behind TRIGGER.
+// createTrigger reads a trigger after TRIGGER.
 func (p *parser) createTrigger(verb Verb) Stmt {
 	s := &CreateTriggerStmt{Verb: verb, Name: p.objectName()}
 	p.expect("ON")

@@ -1,6 +1,6 @@
 package syntax
 
-// odbc reads the escapes {fn f(x)}, {d '...'}, {t '...'}, {ts '...'} and {guid '...'} of ODBC.
+// odbc reads ODBC's escape sequences {fn f(x)}, {d '...'}, {t '...'}, {ts '...'} and {guid '...'}.
 func (p *parser) odbc() Expr {
 	e := expr{p.newNode()}
 	p.expect("{")
@@ -23,28 +23,28 @@ func (p *parser) odbc() Expr {
 	return x
 }
 
-// odbcNames are the scalar functions of ODBC ("ODBC Scalar Functions (Transact-SQL)", ODBC's appendix E) that have another name in
-// T-SQL and the same arguments.
+// odbcNames maps ODBC's scalar functions to T-SQL functions with another name and the same
+// arguments ("ODBC Scalar Functions (Transact-SQL)", ODBC's appendix E).
 var odbcNames = map[string]string{
 	"LCASE": "LOWER", "UCASE": "UPPER", "LENGTH": "LEN", "CHAR_LENGTH": "LEN", "CHARACTER_LENGTH": "LEN", "OCTET_LENGTH": "DATALENGTH",
 	"LOCATE": "CHARINDEX", "REPEAT": "REPLICATE", "INSERT": "STUFF", "ATAN2": "ATN2", "NOW": "GETDATE", "CURRENT_TIMESTAMP": "GETDATE",
 	"DAYOFMONTH": "DAY", "IFNULL": "ISNULL", "DATABASE": "DB_NAME", "USER": "USER_NAME",
 }
 
-// odbcParts are the functions of ODBC that take a part of a date: the function of T-SQL and the part.
+// odbcParts maps ODBC's functions of a date part to a T-SQL function and the date part.
 var odbcParts = map[string][2]string{
 	"DAYNAME": {"DATENAME", "weekday"}, "MONTHNAME": {"DATENAME", "month"}, "DAYOFWEEK": {"DATEPART", "weekday"}, "DAYOFYEAR": {"DATEPART", "dayofyear"},
 	"HOUR": {"DATEPART", "hour"}, "MINUTE": {"DATEPART", "minute"}, "SECOND": {"DATEPART", "second"}, "QUARTER": {"DATEPART", "quarter"},
 	"WEEK": {"DATEPART", "week"},
 }
 
-// odbcIntervals are the intervals of TIMESTAMPADD and TIMESTAMPDIFF as dateparts.
+// odbcIntervals maps the intervals of TIMESTAMPADD and TIMESTAMPDIFF to date parts.
 var odbcIntervals = map[string]string{
 	"SQL_TSI_SECOND": "second", "SQL_TSI_MINUTE": "minute", "SQL_TSI_HOUR": "hour", "SQL_TSI_DAY": "day", "SQL_TSI_WEEK": "week",
 	"SQL_TSI_MONTH": "month", "SQL_TSI_QUARTER": "quarter", "SQL_TSI_YEAR": "year",
 }
 
-// odbcTypes are the types of ODBC's CONVERT.
+// odbcTypes maps the types of ODBC's CONVERT to T-SQL types.
 var odbcTypes = map[string]string{
 	"SQL_BIGINT": "bigint", "SQL_BINARY": "binary", "SQL_BIT": "bit", "SQL_CHAR": "char", "SQL_DATE": "date", "SQL_TYPE_DATE": "date", "SQL_DECIMAL": "decimal",
 	"SQL_DOUBLE": "float", "SQL_FLOAT": "float", "SQL_GUID": "uniqueidentifier", "SQL_INTEGER": "int", "SQL_LONGVARBINARY": "image", "SQL_LONGVARCHAR": "text",
@@ -53,7 +53,7 @@ var odbcTypes = map[string]string{
 	"SQL_WLONGVARCHAR": "ntext", "SQL_WVARCHAR": "nvarchar",
 }
 
-// odbcCall reads the call of {fn ...} and says it in T-SQL.
+// odbcCall reads the call of {fn ...} and translates it to T-SQL.
 func (p *parser) odbcCall(e expr) Expr {
 	t := p.current()
 	name := t.upper
@@ -117,14 +117,14 @@ func (p *parser) odbcCall(e expr) Expr {
 	case odbcNames[name] != "":
 		args := p.odbcArgs()
 		if odbcNames[name] == "GETDATE" {
-			args = nil // CURRENT_TIMESTAMP(3) says a precision
+			args = nil // the argument of CURRENT_TIMESTAMP(3) is a precision
 		}
 		return odbcFunc(e, odbcNames[name], args...)
 	}
 	return p.odbcPlain(e)
 }
 
-// odbcPlain reads a call that T-SQL has under the same name.
+// odbcPlain reads a call that has the same name in T-SQL.
 func (p *parser) odbcPlain(e expr) Expr {
 	x := p.expr()
 	call, ok := x.(*FuncCall)
@@ -150,18 +150,18 @@ func (p *parser) odbcArgs() []Expr {
 	return args
 }
 
-// odbcFunc makes the call of a built-in function.
+// odbcFunc returns the call of a built-in function.
 func odbcFunc(e expr, name string, args ...Expr) Expr {
 	return &FuncCall{expr: e, Name: &ObjectName{node: e.node, Parts: []Ident{{Name: name, At: e.at}}}, Args: args}
 }
 
-// odbcConvert makes a CONVERT.
+// odbcConvert returns a CONVERT.
 func odbcConvert(e expr, x, style Expr, to string, length ...int) Expr {
 	t := &TypeRef{node: e.node, Name: &ObjectName{node: e.node, Parts: []Ident{{Name: to, At: e.at}}}, Args: length}
 	return &ConvertExpr{expr: e, Type: t, X: x, Style: style}
 }
 
-// outerJoinEscape reads {oj joins}, which is a source as it would be without the escape.
+// outerJoinEscape reads {oj joins}, which is equivalent to the joins in parentheses.
 func (p *parser) outerJoinEscape() TableSource {
 	at := table{p.newNode()}
 	p.expect("{", "OJ")
@@ -170,7 +170,7 @@ func (p *parser) outerJoinEscape() TableSource {
 	return x
 }
 
-// callEscape reads {[@r =] call p[(args)]}, which is EXECUTE.
+// callEscape reads {[@r =] call p[(args)]}, which is equivalent to EXECUTE.
 func (p *parser) callEscape() Stmt {
 	p.expect("{")
 	s := &ExecStmt{}
@@ -190,12 +190,12 @@ func (p *parser) callEscape() Stmt {
 	return s
 }
 
-// markDeclared makes the tokens from here on that name a variable beginning with two at-signs those of a variable: DECLARE @@x
-// makes it one, while an undeclared @@x is a function of the system.
+// markDeclared is called at the name in a declaration. If the name begins with @@, it turns that
+// name's tokens from here on into variables: an undeclared @@x is a system function.
 func (p *parser) markDeclared() {
 	t := p.current()
 	if t.kind != tokGlobal {
-		return // the name of a variable, or declared before
+		return // the name of an ordinary variable, or already declared
 	}
 	if p.globals == nil {
 		p.fillAll()

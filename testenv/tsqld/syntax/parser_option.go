@@ -1,7 +1,7 @@
 package syntax
 
-// options reads options in parentheses. With joined set, several words make one name (HASH JOIN); else the words behind
-// the first one are its value (RECOVERY SIMPLE).
+// options reads options in parentheses. If joined is set, several words form one name (HASH JOIN);
+// otherwise the words after the first one are its value (RECOVERY SIMPLE).
 func (p *parser) options(joined bool) []*Option {
 	p.expect("(")
 	list := p.optionList(joined)
@@ -18,8 +18,9 @@ func (p *parser) optionList(joined bool) []*Option {
 	return list
 }
 
-// atWords reports whether a word comes that options consist of. Some reserved words belong to them; those that start
-// statements only among query hints, whose parentheses keep the next statement away.
+// atWords reports whether the current token is a word that options consist of. Options contain some
+// reserved words. Words that start statements are allowed in query hints only, where parentheses
+// separate them from the next statement.
 func (p *parser) atWords(hints bool) bool {
 	t := p.current()
 	return t.kind == tokWord && (!reserved[t.upper] || optionWords[t.upper] || hints && hintWords[t.upper])
@@ -32,7 +33,7 @@ var (
 	hintWords = wordSet(`USE MERGE JOIN GROUP ORDER UNION TABLE`)
 )
 
-// words reads words and joins them by blanks, in capitals.
+// words reads words and returns them in capitals, joined by blanks.
 func (p *parser) words(hints bool) string {
 	s := ""
 	for p.atWords(hints) {
@@ -85,15 +86,15 @@ func (p *parser) option(joined bool) *Option {
 	return o
 }
 
-// valueFollows reports whether something comes that can be an option's value.
+// valueFollows reports whether the current token can be the value of an option.
 func (p *parser) valueFollows(joined bool) bool {
 	t := p.current()
 	_, constant := literalKinds[t.kind]
 	return constant || t.kind == tokVar || t.kind == tokQuoted || t.is("-") || p.atWords(joined)
 }
 
-// optionValue reads a constant with an optional sign, a variable, a quoted name, or words. A constant with words behind it
-// (60 SECONDS) becomes one keyword.
+// optionValue reads a constant with an optional sign, a variable, a quoted name, or words. A
+// constant followed by words (60 SECONDS) becomes one keyword.
 func (p *parser) optionValue(joined bool) Expr {
 	e := expr{p.newNode()}
 	t := p.current()

@@ -10,7 +10,8 @@ func (p *parser) parenQuery() *Query {
 	return q
 }
 
-// query reads a query with ORDER BY and FOR; WITH is read as well, though only some places allow it.
+// query reads a query with ORDER BY and FOR. It also reads WITH, although only some places allow
+// WITH.
 func (p *parser) query() *Query {
 	q := &Query{node: p.newNode()}
 	if !p.enter() {
@@ -45,7 +46,8 @@ func (p *parser) with() []*CTE {
 	}
 }
 
-// setOps reads an operand, by first, and UNION, EXCEPT and INTERSECT behind it; INTERSECT binds tighter.
+// setOps reads an operand with first, and the UNION, EXCEPT and INTERSECT operators after it.
+// INTERSECT binds more tightly.
 func (p *parser) setOps(first func() QueryBody) QueryBody {
 	before := p.beginChain()
 	defer p.endChain(before)
@@ -71,7 +73,7 @@ func (p *parser) setOps(first func() QueryBody) QueryBody {
 	}
 }
 
-// intersections reads an operand, by first, and INTERSECT behind it.
+// intersections reads an operand with first, and the INTERSECT operators after it.
 func (p *parser) intersections(first func() QueryBody) QueryBody {
 	before := p.beginChain()
 	defer p.endChain(before)
@@ -172,7 +174,7 @@ func (p *parser) forClause() *ForClause {
 	return f
 }
 
-// The options of FOR, those of two words with their blank.
+// The options of FOR. Options of two words contain a blank.
 var (
 	forJSONOptions = map[string]bool{"ROOT": true, "INCLUDE_NULL_VALUES": true, "WITHOUT_ARRAY_WRAPPER": true}
 	forXMLOptions  = map[string]bool{
@@ -181,7 +183,8 @@ var (
 	}
 )
 
-// changeTop reads TOP of a statement that changes rows, which needs its parentheses ("TOP (Transact-SQL)").
+// changeTop reads the TOP of a statement that changes rows, which requires parentheses ("TOP
+// (Transact-SQL)").
 func (p *parser) changeTop() *Top {
 	if p.at("TOP") && !p.peek(1).is("(") {
 		p.failAt(p.peek(1))
@@ -190,7 +193,7 @@ func (p *parser) changeTop() *Top {
 	return p.top()
 }
 
-// top reads TOP; nil if there is none.
+// top reads TOP; it returns nil if there is none.
 func (p *parser) top() *Top {
 	if !p.at("TOP") {
 		return nil
@@ -258,7 +261,7 @@ func (p *parser) selectBody() QueryBody {
 	return s
 }
 
-// atWindow reports whether the WINDOW clause comes; WINDOW is no reserved word.
+// atWindow reports whether a WINDOW clause comes next. WINDOW is not a reserved word.
 func (p *parser) atWindow() bool {
 	return p.at("WINDOW") && atIdent(p.peek(1)) && p.peek(2).is("AS") && p.peek(3).is("(")
 }
@@ -272,12 +275,12 @@ func (p *parser) selectItems() []SelectItem {
 	return items
 }
 
-// assignOps are the assignments that may follow a variable or column.
+// assignOps are the assignment operators of variables and columns.
 var assignOps = map[string]Op{
 	"=": OpNone, "+=": OpAdd, "-=": OpSub, "*=": OpMul, "/=": OpDiv, "%=": OpMod, "&=": OpBitAnd, "|=": OpBitOr, "^=": OpBitXor,
 }
 
-// atAssign reports whether t is an assignment.
+// atAssign reports whether t is an assignment operator.
 func atAssign(t *token) bool {
 	if t.kind != tokOp {
 		return false
@@ -286,7 +289,7 @@ func atAssign(t *token) bool {
 	return ok
 }
 
-// assign takes an assignment.
+// assign consumes an assignment operator.
 func (p *parser) assign() Op {
 	if !atAssign(p.current()) {
 		p.fail()
@@ -332,7 +335,7 @@ func (p *parser) selectItem() SelectItem {
 	return item
 }
 
-// alias reads a column's alias, which may be a string.
+// alias reads the alias of a column, which may be a string.
 func (p *parser) alias() Ident {
 	t := p.current()
 	if t.kind == tokString || t.kind == tokNString {
@@ -367,7 +370,8 @@ func (p *parser) groupBy() *GroupBy {
 	return g
 }
 
-// groupItem reads an element of GROUP BY; lists in parentheses are allowed inside of ROLLUP and its like.
+// groupItem reads an element of GROUP BY. inside allows lists in parentheses, as in ROLLUP and
+// CUBE.
 func (p *parser) groupItem(inside bool) *GroupItem {
 	g := &GroupItem{node: p.newNode()}
 	if !p.enter() {
@@ -401,14 +405,15 @@ func (p *parser) groupItem(inside bool) *GroupItem {
 	return g
 }
 
-// listFollows reports whether the parenthesis here holds a list or ends an element, so that it isn't the
-// beginning of an expression such as (a + b) * c.
+// listFollows reports whether the current parenthesis encloses a list or a whole element, rather
+// than starting an expression such as (a + b) * c.
 func (p *parser) listFollows() bool {
 	t := p.peek(p.matching(0))
 	return t.is(",") || t.is(")")
 }
 
-// matching is the distance to the token behind the parenthesis that matches the one n tokens on, or to the end of the text.
+// matching returns the distance to the token after the parenthesis that matches the one n tokens
+// ahead, or to the end of the text.
 func (p *parser) matching(n int) int {
 	if p.afterClosing == nil {
 		p.fillAll()
@@ -430,7 +435,8 @@ func (p *parser) matching(n int) int {
 	return len(p.tokens) - 1 - p.pos
 }
 
-// parentheses is the distance to the first token behind the current one that is no opening parenthesis.
+// parentheses returns the distance to the first token after the current one that is not an opening
+// parenthesis.
 func (p *parser) parentheses() int {
 	if p.pos >= p.parenRun.end || p.pos < p.parenRun.start {
 		n := 1
@@ -442,7 +448,7 @@ func (p *parser) parentheses() int {
 	return p.parenRun.end - p.pos
 }
 
-// tableSources reads what stands behind FROM.
+// tableSources reads the items after FROM.
 func (p *parser) tableSources() []TableSource {
 	list := []TableSource{p.tableSource()}
 	for p.accept(",") {
@@ -451,11 +457,11 @@ func (p *parser) tableSources() []TableSource {
 	return list
 }
 
-// tableSource reads joins.
+// tableSource reads a table source with its joins.
 func (p *parser) tableSource() TableSource { return p.joins(false) }
 
-// joins reads a table source and the joins behind it. With right set it is the right side of a join with ON, and ends at
-// that ON: "a JOIN b JOIN c ON x ON y" nests to the right.
+// joins reads a table source and the joins after it. If right is set, it reads the right side of a
+// join with ON and stops at that ON: "a JOIN b JOIN c ON x ON y" nests to the right.
 func (p *parser) joins(right bool) TableSource {
 	if !p.enter() {
 		return nil
@@ -490,7 +496,7 @@ func (p *parser) joins(right bool) TableSource {
 	return x
 }
 
-// joinKind reads the words up to JOIN.
+// joinKind reads the words of a join up to JOIN.
 func (p *parser) joinKind(j *Join) {
 	switch p.acceptAny("INNER", "LEFT", "RIGHT", "FULL") {
 	case "LEFT":
@@ -507,7 +513,7 @@ func (p *parser) joinKind(j *Join) {
 	p.expect("JOIN")
 }
 
-// tableAlias reads [AS] alias; zero if there is none.
+// tableAlias reads [AS] alias; the result is zero if there is none.
 func (p *parser) tableAlias() Ident {
 	if p.accept("AS") {
 		return p.ident()
@@ -519,13 +525,13 @@ func (p *parser) tableAlias() Ident {
 	return p.ident()
 }
 
-// rejectedTables are table sources that are refused by Parse, with what the refusal says.
+// rejectedTables are the table sources that Parse refuses, with their name in the error.
 var rejectedTables = map[string]string{
 	"OPENROWSET": "OPENROWSET", "OPENDATASOURCE": "OPENDATASOURCE", "OPENQUERY": "OPENQUERY", "OPENXML": "OPENXML",
 	"CONTAINSTABLE": "CONTAINSTABLE", "FREETEXTTABLE": "FREETEXTTABLE", "CHANGETABLE": "CHANGETABLE", "PREDICT": "PREDICT",
 }
 
-// tableOperand reads one table source with PIVOT and UNPIVOT behind it.
+// tableOperand reads one table source with its PIVOT and UNPIVOT operators.
 func (p *parser) tableOperand() TableSource {
 	if !p.enter() {
 		return nil
@@ -595,19 +601,20 @@ func (p *parser) tableAtom() TableSource {
 	return tn
 }
 
-// tableHintNames are the words of WITH (...) behind a table.
+// tableHintNames are the hints of WITH (...) after a table.
 var tableHintNames = wordSet(`NOLOCK READUNCOMMITTED READCOMMITTED READCOMMITTEDLOCK REPEATABLEREAD SERIALIZABLE HOLDLOCK
 	UPDLOCK XLOCK ROWLOCK PAGLOCK TABLOCK TABLOCKX NOWAIT READPAST NOEXPAND INDEX FORCESEEK FORCESCAN KEEPIDENTITY
 	KEEPDEFAULTS IGNORE_CONSTRAINTS IGNORE_TRIGGERS SNAPSHOT SPATIAL_WINDOW_MAX_CELLS FASTFIRSTROW`)
 
-// atOldHints reports whether a hint without WITH comes, which stands alone: t (NOLOCK).
+// atOldHints reports whether a hint without WITH comes next. Such a hint is the only one: t
+// (NOLOCK).
 func (p *parser) atOldHints() bool {
 	return p.at("(") && p.peek(1).kind == tokWord && tableHintNames[p.peek(1).upper] && p.peek(2).is(")")
 }
 
-// tableHints reads WITH (...) behind a table, and the old form without WITH.
+// tableHints reads WITH (...) after a table, and the old form without WITH.
 func (p *parser) tableHints() []*TableHint {
-	if p.at("HOLDLOCK") { // the one hint that needs no parentheses
+	if p.at("HOLDLOCK") { // the only hint without parentheses
 		h := &TableHint{node: p.newNode(), Name: p.next().upper}
 		return []*TableHint{h}
 	}
@@ -670,7 +677,8 @@ func (p *parser) parenTable() TableSource {
 	return x
 }
 
-// parenthesisedQuery reports whether "((SELECT ...) ..." is a query rather than joins in parentheses.
+// parenthesisedQuery reports whether "((SELECT ...) ..." is a query rather than joins in
+// parentheses.
 func (p *parser) parenthesisedQuery() bool {
 	n := p.parentheses()
 	if n == 1 || !p.peek(n).is("SELECT") {
@@ -728,7 +736,7 @@ func (p *parser) openJSON() TableSource {
 	return o
 }
 
-// pivot reads PIVOT behind x.
+// pivot reads PIVOT after x.
 func (p *parser) pivot(x TableSource) TableSource {
 	v := &Pivot{Source: x}
 	if x != nil {
@@ -750,7 +758,7 @@ func (p *parser) pivot(x TableSource) TableSource {
 	return v
 }
 
-// unpivot reads UNPIVOT behind x.
+// unpivot reads UNPIVOT after x.
 func (p *parser) unpivot(x TableSource) TableSource {
 	u := &Unpivot{Source: x}
 	if x != nil {
@@ -776,7 +784,7 @@ func (p *parser) unpivot(x TableSource) TableSource {
 	return u
 }
 
-// queryHints reads OPTION (...); nil if there is none.
+// queryHints reads OPTION (...); it returns nil if there is none.
 func (p *parser) queryHints() []*Option {
 	if !p.accept("OPTION") {
 		return nil

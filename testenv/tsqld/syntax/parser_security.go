@@ -1,6 +1,6 @@
 package syntax
 
-// security reads CREATE and ALTER of principals and keys behind the verb.
+// security reads CREATE and ALTER of principals and keys, after the verb.
 func (p *parser) security(verb Verb) Stmt {
 	switch {
 	case p.accept("LOGIN"):
@@ -37,7 +37,7 @@ func (p *parser) secret() Expr {
 	return nil
 }
 
-// login reads a login behind LOGIN.
+// login reads a login after LOGIN.
 func (p *parser) login(verb Verb) Stmt {
 	s := &LoginStmt{Verb: verb, Name: p.ident()}
 	switch {
@@ -78,7 +78,7 @@ func (p *parser) login(verb Verb) Stmt {
 					break
 				}
 			}
-		case p.at("OLD_PASSWORD"): // only behind a password
+		case p.at("OLD_PASSWORD"): // allowed after a password only
 			p.fail()
 		default:
 			s.Options = append(s.Options, p.nameOption())
@@ -89,7 +89,8 @@ func (p *parser) login(verb Verb) Stmt {
 	}
 }
 
-// principalSource reads what stands behind FROM of a login or user; more are sources beyond the common ones.
+// principalSource reads the source of a login or user after FROM. more are sources in addition to
+// the common ones.
 func (p *parser) principalSource(more ...string) (string, Ident) {
 	switch {
 	case p.accept("EXTERNAL", "PROVIDER"):
@@ -102,7 +103,7 @@ func (p *parser) principalSource(more ...string) (string, Ident) {
 	return p.expectAny(more...), Ident{}
 }
 
-// nameOption reads "NAME = value" where the value may be a name: it becomes a column reference then.
+// nameOption reads "NAME = value". A value that is a name becomes a column reference.
 func (p *parser) nameOption() *Option {
 	o := &Option{node: p.newNode(), Equals: true}
 	t := p.current()
@@ -127,7 +128,7 @@ func (p *parser) nameOption() *Option {
 	return o
 }
 
-// user reads a user behind USER.
+// user reads a user after USER.
 func (p *parser) user(verb Verb) Stmt {
 	s := &UserStmt{Verb: verb, Name: p.ident()}
 	switch {
@@ -166,7 +167,7 @@ func (p *parser) user(verb Verb) Stmt {
 	}
 }
 
-// role reads a role behind ROLE.
+// role reads a role after ROLE.
 func (p *parser) role(verb Verb, server bool) Stmt {
 	s := &RoleStmt{Verb: verb, Server: server, Name: p.ident()}
 	switch {
@@ -185,7 +186,7 @@ func (p *parser) role(verb Verb, server bool) Stmt {
 	return s
 }
 
-// credential reads a credential behind CREATE or ALTER.
+// credential reads a credential after CREATE or ALTER.
 func (p *parser) credential(verb Verb) Stmt {
 	s := &CredentialStmt{Verb: verb, Scoped: p.accept("DATABASE", "SCOPED")}
 	p.expect("CREDENTIAL")
@@ -201,7 +202,7 @@ func (p *parser) credential(verb Verb) Stmt {
 	return s
 }
 
-// masterKey reads MASTER KEY and what is done with it.
+// masterKey reads a statement on the master key, from MASTER KEY on.
 func (p *parser) masterKey(action string) Stmt {
 	p.expect("MASTER", "KEY")
 	s := &MasterKeyStmt{Action: action}
@@ -290,7 +291,7 @@ func (p *parser) permission() Stmt {
 	return s
 }
 
-// securable reads the class before ::; "" if there is none.
+// securable reads the class before ::; it returns "" if there is none.
 func (p *parser) securable() string {
 	n := 0
 	for p.peek(n).kind == tokWord {
@@ -307,7 +308,7 @@ func (p *parser) securable() string {
 	return class
 }
 
-// securableName reads the name of a securable; that of a role may be PUBLIC.
+// securableName reads the name of a securable. The name of a role may be PUBLIC.
 func (p *parser) securableName(class string) *ObjectName {
 	if class == "ROLE" {
 		n := p.newNode()
@@ -316,7 +317,7 @@ func (p *parser) securableName(class string) *ObjectName {
 	return p.objectName()
 }
 
-// alterAuthorization reads ALTER AUTHORIZATION behind AUTHORIZATION.
+// alterAuthorization reads ALTER AUTHORIZATION after AUTHORIZATION.
 func (p *parser) alterAuthorization() Stmt {
 	p.expect("ON")
 	s := &AlterAuthorizationStmt{Class: p.securable()}

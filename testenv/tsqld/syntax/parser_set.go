@@ -2,13 +2,13 @@ package syntax
 
 import "github.com/jobagent/jobagent/testenv/tsqld/mserr"
 
-// onOffOptions are the options of SET that are ON or OFF.
+// onOffOptions are the options of SET with the values ON and OFF.
 var onOffOptions = wordSet(`ANSI_DEFAULTS ANSI_NULLS ANSI_NULL_DFLT_OFF ANSI_NULL_DFLT_ON ANSI_PADDING ANSI_WARNINGS ARITHABORT
 	ARITHIGNORE CONCAT_NULL_YIELDS_NULL CURSOR_CLOSE_ON_COMMIT DISABLE_DEF_CNST_CHK FMTONLY FORCEPLAN IMPLICIT_TRANSACTIONS
 	NOCOUNT NOEXEC NO_BROWSETABLE NUMERIC_ROUNDABORT PARSEONLY QUOTED_IDENTIFIER REMOTE_PROC_TRANSACTIONS RESULT_SET_CACHING
 	SHOWPLAN_ALL SHOWPLAN_TEXT SHOWPLAN_XML XACT_ABORT`)
 
-// valueOptions are the options of SET that have a value.
+// valueOptions are the options of SET with other values.
 var valueOptions = wordSet(`CONTEXT_INFO DATEFIRST DATEFORMAT DEADLOCK_PRIORITY LANGUAGE LOCK_TIMEOUT QUERY_GOVERNOR_COST_LIMIT
 	ROWCOUNT TEXTSIZE`)
 
@@ -75,7 +75,7 @@ func (p *parser) set() Stmt {
 // onOff reads ON or OFF.
 func (p *parser) onOff() bool { return p.expectAny("ON", "OFF") == "ON" }
 
-// wordOrExpr reads a value; a bare word is a string.
+// wordOrExpr reads a value. A word without quotes is a string.
 func (p *parser) wordOrExpr() Expr {
 	if atIdent(p.current()) {
 		e := expr{p.newNode()}
@@ -113,7 +113,7 @@ func (p *parser) setVar() Stmt {
 
 // setIsolation reads SET TRANSACTION ISOLATION LEVEL.
 func (p *parser) setIsolation() Stmt {
-	p.expectAny("TRAN", "TRANSACTION") // TRAN is not documented here; Hangfire sends it
+	p.expectAny("TRAN", "TRANSACTION") // SET TRAN is not documented, but Hangfire sends it
 	p.expect("ISOLATION", "LEVEL")
 	s := &SetIsolationStmt{}
 	switch {

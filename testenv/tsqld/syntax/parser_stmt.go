@@ -17,7 +17,7 @@ func (p *parser) batch() []Stmt {
 	return list
 }
 
-// stmts reads statements until end reports that they are over, or the text is.
+// stmts reads statements until end returns true or the text ends.
 func (p *parser) stmts(end func() bool) []Stmt {
 	var list []Stmt
 	p.terminated = true
@@ -38,13 +38,14 @@ func (p *parser) stmts(end func() bool) []Stmt {
 	return list
 }
 
-// nestedStmt reads the one statement behind IF, ELSE and WHILE; it may start with WITH or THROW without a semicolon before.
+// nestedStmt reads the statement after IF, ELSE or WHILE. It may start with WITH or THROW without a
+// preceding semicolon.
 func (p *parser) nestedStmt() Stmt {
 	p.terminated = true
 	return p.stmt()
 }
 
-// stmt reads a statement and records where it lies.
+// stmt reads a statement and records its position.
 func (p *parser) stmt() Stmt {
 	if !p.enter() {
 		return nil
@@ -95,7 +96,8 @@ func (p *parser) statement() Stmt {
 	return p.implicitExec()
 }
 
-// dataStmt reads a statement that reads, changes or defines data; false if t starts no such statement.
+// dataStmt reads a statement that reads, changes or defines data; false if t starts no such
+// statement.
 func (p *parser) dataStmt(t *token) (Stmt, bool) {
 	switch t.upper {
 	case "SELECT":
@@ -264,8 +266,9 @@ func (p *parser) adminStmt(t *token) (Stmt, bool) {
 	return nil, false
 }
 
-// throwFollows reports whether THROW is the statement, n being the token behind it: THROW is no reserved word, and
-// without a semicolon before it the previous statement would have run on.
+// throwFollows reports whether the current word THROW is the statement; n is the token after it.
+// THROW is not a reserved word, and without a preceding semicolon it would continue the previous
+// statement.
 func (p *parser) throwFollows(n *token) bool {
 	if !p.terminated {
 		p.fail()
@@ -273,8 +276,8 @@ func (p *parser) throwFollows(n *token) bool {
 	return !n.is(":") && !n.is(".")
 }
 
-// withStmt reads a statement that starts with common table expressions. Error 319 where the previous statement has no
-// semicolon.
+// withStmt reads a statement that starts with common table expressions. Error 319 if the previous
+// statement has no semicolon.
 func (p *parser) withStmt() Stmt {
 	if !p.terminated {
 		p.errorAt(p.current(), mserr.SyntaxWith())
@@ -302,7 +305,7 @@ func (p *parser) withStmt() Stmt {
 	return nil
 }
 
-// atLabel reports whether a label comes: a name with its colon right behind it.
+// atLabel reports whether a label comes next: a name directly followed by a colon.
 func (p *parser) atLabel() bool {
 	t, n := p.current(), p.peek(1)
 	return atIdent(t) && n.is(":") && n.at.Offset == t.end
@@ -321,7 +324,7 @@ func (p *parser) label() Stmt {
 	return &LabelStmt{Label: id.Name}
 }
 
-// checkLabels answers GOTOs without a label.
+// checkLabels reports an error for a GOTO without a label.
 func (p *parser) checkLabels() {
 	for _, g := range p.gotos {
 		if !p.labels[lower(g.name)] && p.err == nil {
@@ -332,7 +335,7 @@ func (p *parser) checkLabels() {
 	}
 }
 
-// exprFollows reports whether a value comes, behind RETURN.
+// exprFollows reports whether a value comes after RETURN.
 func (p *parser) exprFollows() bool {
 	t := p.current()
 	switch t.kind {
@@ -381,7 +384,7 @@ func (p *parser) whileStmt() Stmt {
 	return s
 }
 
-// begin reads what starts with BEGIN.
+// begin reads a statement that starts with BEGIN.
 func (p *parser) begin() Stmt {
 	p.next()
 	switch {
@@ -401,7 +404,7 @@ func (p *parser) begin() Stmt {
 	}
 	s := &BlockStmt{Body: p.stmts(func() bool { return p.at("END") })}
 	if len(s.Body) == 0 && p.err == nil {
-		p.fail() // SQL Server allows no empty block
+		p.fail() // SQL Server does not allow an empty block
 	}
 	p.expect("END")
 	return s
@@ -422,7 +425,7 @@ func (p *parser) try() Stmt {
 	return s
 }
 
-// tranName reads the name of a transaction or savepoint; nil if there is none.
+// tranName reads the name of a transaction or savepoint; it returns nil if there is none.
 func (p *parser) tranName() Expr {
 	const maxTranName = 32 // "BEGIN TRANSACTION"
 	t := p.current()
@@ -432,7 +435,7 @@ func (p *parser) tranName() Expr {
 		p.next()
 		return &VarRef{expr: e, Name: t.text}
 	case atIdent(t) && !p.peek(1).is(":"):
-		if name := []rune(t.text); len(name) > maxTranName { // variables are cut instead
+		if name := []rune(t.text); len(name) > maxTranName { // names in variables are truncated instead
 			p.errorAt(t, mserr.IdentifierTooLong(string(name[:maxTranName]), maxTranName))
 		}
 		return &Literal{expr: e, Kind: StringLit, Text: p.ident().Name, Bare: true}
@@ -440,7 +443,7 @@ func (p *parser) tranName() Expr {
 	return nil
 }
 
-// beginTran reads BEGIN TRANSACTION behind BEGIN.
+// beginTran reads BEGIN TRANSACTION after BEGIN.
 func (p *parser) beginTran(distributed bool) Stmt {
 	p.expectAny("TRAN", "TRANSACTION")
 	s := &BeginTranStmt{Distributed: distributed, Name: p.tranName()}
@@ -499,7 +502,8 @@ func (p *parser) throw() Stmt {
 	return s
 }
 
-// constantOrVariable reads a constant of one of some kinds or a variable, where the grammar has no expression.
+// constantOrVariable reads a constant of one of the given kinds or a variable, where the grammar
+// does not allow expressions.
 func (p *parser) constantOrVariable(kinds ...tokenKind) Expr {
 	t := p.current()
 	e := expr{p.newNode()}
@@ -643,7 +647,7 @@ func (p *parser) cursorDef(c *CursorDef) {
 	c.Hints = p.queryHints()
 }
 
-// cursorRef reads a cursor's name.
+// cursorRef reads the name of a cursor.
 func (p *parser) cursorRef() *CursorRef {
 	c := &CursorRef{node: p.newNode()}
 	if p.current().kind == tokVar {
@@ -658,7 +662,7 @@ func (p *parser) cursorRef() *CursorRef {
 	return c
 }
 
-// cursor reads OPEN, CLOSE, DEALLOCATE and FETCH, and the keys that are opened and closed.
+// cursor reads OPEN, CLOSE, DEALLOCATE and FETCH, and also OPEN and CLOSE of keys.
 func (p *parser) cursor() Stmt {
 	verb := p.next().upper
 	if verb != "FETCH" {

@@ -1,6 +1,6 @@
 package syntax
 
-// tableDef reads a table's definition in parentheses.
+// tableDef reads a table definition in parentheses.
 func (p *parser) tableDef() *TableDef {
 	d := &TableDef{node: p.newNode()}
 	p.expect("(")
@@ -48,7 +48,7 @@ func (p *parser) columnDef() *ColumnDef {
 	return c
 }
 
-// columnOption reads one attribute of a column; false if there is none.
+// columnOption reads one attribute of a column, and reports whether there was one.
 func (p *parser) columnOption(c *ColumnDef) bool {
 	switch {
 	case p.accept("COLLATE"):
@@ -94,7 +94,7 @@ func (p *parser) columnOption(c *ColumnDef) bool {
 	return true
 }
 
-// constraint reads a constraint; column says that it is written on a column.
+// constraint reads a constraint. column is set for a constraint on a column.
 func (p *parser) constraint(column bool) Constraint {
 	c := constraint{node: p.newNode()}
 	if p.accept("CONSTRAINT") {
@@ -153,7 +153,7 @@ func (p *parser) constraint(column bool) Constraint {
 	}
 }
 
-// refAction reads what a foreign key does.
+// refAction reads the action of a foreign key.
 func (p *parser) refAction() RefAction {
 	switch {
 	case p.accept("NO", "ACTION"):
@@ -169,7 +169,7 @@ func (p *parser) refAction() RefAction {
 	return NoAction
 }
 
-// clustering reads CLUSTERED or NONCLUSTERED if it comes.
+// clustering reads an optional CLUSTERED or NONCLUSTERED.
 func (p *parser) clustering() Clustering {
 	if p.at("NONCLUSTERED", "HASH") {
 		p.reject("a hash index")
@@ -199,10 +199,12 @@ func (p *parser) indexColumns() []*IndexColumn {
 	return list
 }
 
-// oldIndexOptions are the options that may stand behind WITH without parentheses, as before SQL Server 2005.
+// oldIndexOptions are the options allowed after WITH without parentheses, as before SQL Server
+// 2005.
 var oldIndexOptions = wordSet("FILLFACTOR PAD_INDEX IGNORE_DUP_KEY DROP_EXISTING STATISTICS_NORECOMPUTE SORT_IN_TEMPDB")
 
-// indexOptions reads WITH (options), and the old WITH FILLFACTOR = n, PAD_INDEX; nil if there are none.
+// indexOptions reads WITH (options) and the old WITH FILLFACTOR = n, PAD_INDEX; it returns nil if
+// there are none.
 func (p *parser) indexOptions() []*Option {
 	if p.at("WITH", "(") {
 		p.next()
@@ -223,14 +225,14 @@ func (p *parser) indexOptions() []*Option {
 			o.Value = &Keyword{expr: expr{o.node}, Name: "ON"}
 		}
 		list = append(list, o)
-		if !p.at(",") || !oldIndexOptions[p.peek(1).upper] { // a comma may belong to the columns of a table
+		if !p.at(",") || !oldIndexOptions[p.peek(1).upper] { // the comma may separate the columns of a table
 			return list
 		}
 		p.next()
 	}
 }
 
-// filegroup reads ON name if it comes; ON scheme(column) is a partition scheme.
+// filegroup reads an optional ON name. ON scheme(column) is a partition scheme.
 func (p *parser) filegroup() Ident {
 	if !p.at("ON") || p.peek(1).is("DELETE") || p.peek(1).is("UPDATE") {
 		return Ident{}
@@ -243,7 +245,7 @@ func (p *parser) filegroup() Ident {
 	return id
 }
 
-// inlineIndex reads INDEX inside a table definition.
+// inlineIndex reads an INDEX inside a table definition.
 func (p *parser) inlineIndex(column bool) *IndexDef {
 	d := &IndexDef{node: p.newNode()}
 	p.expect("INDEX")
@@ -275,7 +277,7 @@ func (p *parser) indexTail(d *IndexDef) {
 	}
 }
 
-// createTable reads CREATE TABLE behind TABLE.
+// createTable reads CREATE TABLE after TABLE.
 func (p *parser) createTable() Stmt {
 	s := &CreateTableStmt{Name: p.objectName()}
 	if p.at("AS") {
@@ -288,7 +290,7 @@ func (p *parser) createTable() Stmt {
 		case p.at("AS"):
 			p.reject("a graph table (AS NODE, AS EDGE)")
 		case p.at("ON"):
-			if s.On = p.filegroup(); s.On.Name == "" { // ON DELETE, without a foreign key
+			if s.On = p.filegroup(); s.On.Name == "" { // ON DELETE without a foreign key
 				p.next()
 				p.fail()
 			}
@@ -306,7 +308,7 @@ func (p *parser) createTable() Stmt {
 	return s
 }
 
-// createIndex reads CREATE INDEX behind CREATE.
+// createIndex reads CREATE INDEX after CREATE.
 func (p *parser) createIndex() Stmt {
 	d := &IndexDef{node: p.newNode()}
 	s := &CreateIndexStmt{Def: d}
@@ -326,7 +328,7 @@ func (p *parser) createIndex() Stmt {
 	return s
 }
 
-// alterIndex reads ALTER INDEX behind INDEX.
+// alterIndex reads ALTER INDEX after INDEX.
 func (p *parser) alterIndex() Stmt {
 	s := &AlterIndexStmt{}
 	if !p.accept("ALL") {
@@ -346,7 +348,7 @@ func (p *parser) alterIndex() Stmt {
 	return s
 }
 
-// partition reads PARTITION = n or ALL; nil if there is none.
+// partition reads PARTITION = n or ALL; it returns nil if there is none.
 func (p *parser) partition() Expr {
 	if !p.accept("PARTITION") {
 		return nil
@@ -359,7 +361,7 @@ func (p *parser) partition() Expr {
 	return p.expr()
 }
 
-// dropIndexOptions reads (options) of DROP INDEX, MOVE TO filegroup among them.
+// dropIndexOptions reads the options of DROP INDEX in parentheses, including MOVE TO filegroup.
 func (p *parser) dropIndexOptions() []*Option {
 	p.expect("(")
 	var list []*Option
@@ -386,7 +388,7 @@ func (p *parser) dropIndexOptions() []*Option {
 	return list
 }
 
-// dropIndex reads DROP INDEX behind INDEX: "ix ON t" and the old "t.ix".
+// dropIndex reads DROP INDEX after INDEX: "ix ON t" and the old form "t.ix".
 func (p *parser) dropIndex() Stmt {
 	s := &DropIndexStmt{IfExists: p.accept("IF", "EXISTS")}
 	for {
@@ -416,7 +418,7 @@ func (p *parser) dropIndex() Stmt {
 	}
 }
 
-// alterTable reads ALTER TABLE behind TABLE.
+// alterTable reads ALTER TABLE after TABLE.
 func (p *parser) alterTable() Stmt {
 	s := &AlterTableStmt{Table: p.objectName()}
 	n := p.newNode()
@@ -485,7 +487,7 @@ func (p *parser) alterTable() Stmt {
 	return s
 }
 
-// allOrIdents reads ALL, as nil, or names.
+// allOrIdents reads ALL, for which it returns nil, or names.
 func (p *parser) allOrIdents() []Ident {
 	if p.accept("ALL") {
 		return nil
@@ -497,7 +499,8 @@ func (p *parser) allOrIdents() []Ident {
 	return ids
 }
 
-// alterDrop reads the things to drop behind DROP. The words COLUMN and CONSTRAINT hold for the names behind them, too.
+// alterDrop reads the columns and constraints after DROP. The words COLUMN and CONSTRAINT apply to
+// all names that follow.
 func (p *parser) alterDrop(n node) AlterTableAction {
 	a := &AlterDrop{node: n}
 	column, exists := false, false
@@ -523,7 +526,7 @@ func (p *parser) alterDrop(n node) AlterTableAction {
 	}
 }
 
-// alterColumn reads ALTER COLUMN behind COLUMN.
+// alterColumn reads ALTER COLUMN after COLUMN.
 func (p *parser) alterColumn(n node) AlterTableAction {
 	a := &AlterColumn{node: n, Column: &ColumnDef{node: p.newNode(), Name: p.ident()}}
 	if w := p.acceptAny("ADD", "DROP"); w != "" {

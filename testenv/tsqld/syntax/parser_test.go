@@ -65,7 +65,8 @@ func TestParse(t *testing.T) {
 	})
 }
 
-// requireExtents checks that statements lie in the source, in order, with a position for each node.
+// requireExtents checks that the statements are in order within the source and that each node has a
+// position.
 func requireExtents(t testing.TB, b *Batch) {
 	t.Helper()
 	end := 0
@@ -91,7 +92,7 @@ func TestErrors(t *testing.T) {
 	})
 }
 
-// TestDepth checks that hostile nesting is answered with 191 and not with an overflow of the stack.
+// TestDepth expects error 191 for excessive nesting, instead of a stack overflow.
 func TestDepth(t *testing.T) {
 	t.Parallel()
 	const n = 100_000
@@ -123,7 +124,7 @@ func TestDepth(t *testing.T) {
 	}
 }
 
-// TestLongChains checks that ordinary long texts are not taken for hostile ones.
+// TestLongChains expects that long texts without excessive nesting are accepted.
 func TestLongChains(t *testing.T) {
 	t.Parallel()
 	for name, src := range map[string]string{
@@ -152,7 +153,7 @@ func TestQuotedIdentifier(t *testing.T) {
 	require.Equal(t, "'a'", Print(x))
 }
 
-// TestFragments covers the entry points for parts of statements.
+// TestFragments covers the functions that parse parts of statements.
 func TestFragments(t *testing.T) {
 	t.Parallel()
 	n, err := ParseName("srv.db..[a]]b]")
@@ -187,7 +188,7 @@ func TestFragments(t *testing.T) {
 	require.ErrorIs(t, err, mserr.NonBoolean(""))
 }
 
-// TestPositions checks that lines, columns and offsets are those of the source.
+// TestPositions checks the lines, columns and offsets of nodes.
 func TestPositions(t *testing.T) {
 	t.Parallel()
 	src := "-- é\r\n/* x\n */ SELECT\n\tä FROM [t\n] ;PRINT 'a\nb'"
@@ -200,13 +201,13 @@ func TestPositions(t *testing.T) {
 	require.Equal(t, len(src), b.Stmts[1].End())
 }
 
-// TestQuoteName checks doubled brackets.
+// TestQuoteName checks that closing brackets are doubled.
 func TestQuoteName(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "[a]]b]", QuoteName("a]b"))
 }
 
-// TestStrings checks that any text survives printing and parsing, line continuations included.
+// TestStrings checks that texts survive printing and parsing, including line continuations.
 func TestStrings(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "it's", "a\\\nb", "a\\\\\n\nb", "a\\\r\nb", "\\", "\x00", "ä😀"} {
@@ -221,8 +222,8 @@ func TestStrings(t *testing.T) {
 	require.Equal(t, "'abc'", Print(x))
 }
 
-// TestNotSupported expects that the parser refuses syntax outside its scope as not supported, not as a
-// syntax error.
+// TestNotSupported expects that the parser refuses syntax outside its scope as not supported, not
+// as a syntax error.
 func TestNotSupported(t *testing.T) {
 	t.Parallel()
 	for _, src := range []string{
@@ -235,7 +236,7 @@ func TestNotSupported(t *testing.T) {
 	}
 }
 
-// FuzzParse looks for panics, for texts that printing changes, and for errors that are none of the catalogue.
+// FuzzParse expects no panic, no change of meaning by printing, and only errors of the catalog.
 func FuzzParse(f *testing.F) {
 	files, err := filepath.Glob("testdata/parse/*.txt")
 	require.NoError(f, err)

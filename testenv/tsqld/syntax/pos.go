@@ -1,19 +1,20 @@
 package syntax
 
-// Pos is a place in the source of a batch. The zero Pos belongs to nodes that were not read from a source.
+// Pos is a position in the source of a batch. Nodes that were not parsed have the zero Pos.
 type Pos struct {
 	Line   int32 // from 1
 	Column int32 // in bytes, from 1
 	Offset int32 // in bytes, from 0
 }
 
-// Node is anything in the tree.
+// Node is a node of the syntax tree.
 type Node interface {
-	// Pos is where the node's first token starts; for an infix operator that of its left operand.
+	// Pos returns the position of the node's first token; for an infix operator, that of its left
+	// operand.
 	Pos() Pos
 }
 
-// node is embedded in every node and holds its place.
+// node is embedded in every node and holds its position.
 type node struct{ at Pos }
 
 // Pos implements [Node].
@@ -28,13 +29,13 @@ type stmt struct {
 // Pos implements [Node].
 func (s *stmt) Pos() Pos { return s.at }
 
-// Start is the byte offset of the statement's first token in the batch's source.
+// Start returns the byte offset of the statement's first token in the batch's source.
 func (s *stmt) Start() int { return int(s.at.Offset) }
 
-// End is the byte offset behind the statement's last token, its semicolon not included.
+// End returns the byte offset after the statement's last token, without its semicolon.
 func (s *stmt) End() int { return int(s.end) }
 
-// setExtent records where the statement lies; only the parser calls it.
+// setExtent records the position of the statement. Only the parser calls it.
 func (s *stmt) setExtent(at Pos, end int32) { s.at, s.end = at, end }
 
 // stmtNode marks statements.
@@ -51,12 +52,12 @@ type Stmt interface {
 
 // Batch is the tree of one batch.
 type Batch struct {
-	Source string // what was parsed; positions are offsets into it
+	Source string // the parsed text; positions are offsets into it
 	Stmts  []Stmt // in source order; empty for a batch of comments and semicolons
-	Bytes  int    // about what the text and the tree take
+	Bytes  int    // approximate memory of the text and the tree
 }
 
-// Pos is the start of the first statement.
+// Pos returns the position of the first statement.
 func (b *Batch) Pos() Pos {
 	if len(b.Stmts) == 0 {
 		return Pos{Line: 1, Column: 1}

@@ -7,20 +7,21 @@ import (
 	"unicode/utf8"
 )
 
-// Print is the canonical text of a node: keywords in capitals, one blank between tokens, a statement a line, each but
-// labels ended by a semicolon, blocks indented by four blanks. Names keep their case, and brackets if they had any
-// quotes. Comments are lost. Parsing the text gives the same tree, positions aside. Print(nil) is "".
+// Print returns the canonical text of a node: keywords in capitals, one blank between tokens, one
+// statement per line, a semicolon after each statement except labels, blocks indented by four
+// blanks. Names keep their case, and have brackets if the source quoted them. Comments are lost.
+// Parsing the text returns the same tree except for positions. Print(nil) is "".
 func Print(n Node) string {
 	var w printer
 	w.node(n)
 	return w.b.String()
 }
 
-// QuoteName puts name into brackets.
+// QuoteName returns name in brackets.
 func QuoteName(name string) string { return "[" + strings.ReplaceAll(name, "]", "]]") + "]" }
 
-// quoteString puts s into quotes. A backslash before a line end would take both away, so that one that is meant gets
-// another one behind it.
+// quoteString returns s in quotes. A backslash before a line break would remove both, so such a
+// backslash is followed by a second backslash and line break, which are removed instead.
 func quoteString(s string) string {
 	s = strings.ReplaceAll(s, "'", "''")
 	s = strings.ReplaceAll(s, "\\\n", "\\\\\n\n")
@@ -28,20 +29,20 @@ func quoteString(s string) string {
 	return "'" + s + "'"
 }
 
-// printer collects text.
+// printer builds the text of nodes.
 type printer struct {
 	b      strings.Builder
 	indent int
 }
 
-// text writes text.
+// text writes parts.
 func (w *printer) text(parts ...string) {
 	for _, s := range parts {
 		w.b.WriteString(s)
 	}
 }
 
-// textIf writes text if the condition holds.
+// textIf writes parts if ok is true.
 func (w *printer) textIf(ok bool, parts ...string) {
 	if ok {
 		w.text(parts...)
@@ -56,7 +57,7 @@ func (w *printer) line() {
 	}
 }
 
-// writeList writes items with commas between.
+// writeList writes items separated by commas.
 func writeList[T any](w *printer, items []T, write func(T)) {
 	for i, x := range items {
 		if i > 0 {
@@ -66,13 +67,13 @@ func writeList[T any](w *printer, items []T, write func(T)) {
 	}
 }
 
-// nodes writes nodes with commas between.
+// nodes writes nodes separated by commas.
 func nodes[T Node](w *printer, items []T) { writeList(w, items, func(n T) { w.node(n) }) }
 
-// isRegular reports whether name is a name without quotes.
+// isRegular reports whether name is valid without quotes.
 func isRegular(name string) bool { return isWord(name) && !reserved[upper(name)] }
 
-// isWord reports whether the scanner reads s as one word.
+// isWord reports whether the scanner reads name as one word.
 func isWord(name string) bool {
 	if name == "" {
 		return false
@@ -85,7 +86,8 @@ func isWord(name string) bool {
 	return utf8.RuneCountInString(name) <= maxIdentifier
 }
 
-// identText is a name with brackets if it had quotes or needs them; "" for none.
+// identText returns a name, in brackets if it was quoted or requires quotes, or "" for the zero
+// Ident.
 func identText(id Ident) string {
 	if id.Name == "" {
 		return ""
@@ -99,7 +101,7 @@ func identText(id Ident) string {
 // ident writes a name.
 func (w *printer) ident(id Ident) { w.text(identText(id)) }
 
-// principal writes the name of a principal; PUBLIC stays a keyword.
+// principal writes the name of a principal. PUBLIC stays a keyword.
 func (w *printer) principal(id Ident) {
 	if !id.Quoted && upper(id.Name) == "PUBLIC" {
 		w.text(id.Name)
@@ -108,7 +110,7 @@ func (w *printer) principal(id Ident) {
 	w.ident(id)
 }
 
-// idents writes names in parentheses behind a blank, nothing if there are none.
+// idents writes a blank and names in parentheses, or nothing if there are no names.
 func (w *printer) idents(ids []Ident) {
 	if len(ids) > 0 {
 		w.text(" (")
@@ -125,14 +127,15 @@ func (w *printer) parts(ids []Ident) {
 	}
 }
 
-// name writes the name of an object, " " before it if it is there.
+// name writes the name of an object, or nothing for nil.
 func (w *printer) name(n *ObjectName) {
 	if n != nil {
 		w.parts(n.Parts)
 	}
 }
 
-// keywordName writes a name whose only part may be a keyword without quotes: functions and types.
+// keywordName writes the name of a function or type. A name of one part may be a keyword without
+// quotes.
 func (w *printer) keywordName(n *ObjectName) {
 	if len(n.Parts) == 1 && !n.Parts[0].Quoted {
 		w.text(n.Parts[0].Name)
@@ -199,7 +202,7 @@ func (w *printer) node(n Node) {
 	}
 }
 
-// part writes the smaller nodes that only occur inside of others.
+// part writes the smaller nodes that occur only inside other nodes.
 func (w *printer) part(n Node) {
 	switch n := n.(type) {
 	case *CTE:

@@ -103,7 +103,7 @@ func (w *printer) ddl(s Stmt) {
 	}
 }
 
-// named writes before and a name unless there is none.
+// named writes before and a name, or nothing if there is no name.
 func (w *printer) named(before string, id Ident) {
 	if id.Name != "" {
 		w.text(before)
@@ -187,7 +187,7 @@ func (w *printer) alterDatabase(s *AlterDatabaseStmt) {
 	w.textIf(s.Files != "", " ", s.Files, " ()")
 }
 
-// tableDef writes a table's definition in parentheses.
+// tableDef writes a table definition in parentheses.
 func (w *printer) tableDef(d *TableDef) {
 	w.text("(")
 	w.elements(d)
@@ -289,7 +289,7 @@ func (w *printer) clustering(before string, c Clustering, behind string) {
 	w.textIf(c == NonClustered, before, "NONCLUSTERED", behind)
 }
 
-// indexColumns writes columns in parentheses with a blank before them.
+// indexColumns writes a blank and columns in parentheses.
 func (w *printer) indexColumns(list []*IndexColumn) {
 	if len(list) > 0 {
 		w.text(" (")
@@ -327,7 +327,7 @@ func (w *printer) inlineIndex(d *IndexDef) {
 	w.indexTail(d)
 }
 
-// indexTail writes an index's columns and what follows.
+// indexTail writes the columns of an index and the clauses after them.
 func (w *printer) indexTail(d *IndexDef) {
 	w.indexColumns(d.Columns)
 	if len(d.Include) > 0 {
@@ -359,7 +359,7 @@ func (w *printer) allOr(ids []Ident) {
 	writeList(w, ids, w.ident)
 }
 
-// alterAction writes what ALTER TABLE does.
+// alterAction writes the action of ALTER TABLE.
 func (w *printer) alterAction(a AlterTableAction) {
 	switch a := a.(type) {
 	case *AlterAdd:
@@ -433,7 +433,7 @@ func (w *printer) sequence(s *SequenceStmt) {
 	w.textIf(s.NoCache, " NO CACHE")
 }
 
-// moduleOptions writes WITH options with a blank before it.
+// moduleOptions writes a blank and WITH options.
 func (w *printer) moduleOptions(o ModuleOptions) {
 	var opts []string
 	add := func(ok bool, text string) {
@@ -531,7 +531,7 @@ func (w *printer) createTrigger(s *CreateTriggerStmt) {
 	w.stmts(s.Body)
 }
 
-// triggerPlace writes ON and where a trigger is.
+// triggerPlace writes ON and the place of a trigger.
 func (w *printer) triggerPlace(on *ObjectName, database, server bool) {
 	w.text(" ON ")
 	w.textIf(database, "DATABASE")

@@ -35,7 +35,7 @@ func (w *printer) insert(s *InsertStmt) {
 	w.hints(s.Hints)
 }
 
-// insertSource writes where the rows come from.
+// insertSource writes the source of the rows.
 func (w *printer) insertSource(s InsertSource) {
 	switch s := s.(type) {
 	case *InsertValues:
@@ -105,7 +105,7 @@ func (w *printer) merge(s *MergeStmt) {
 	w.text("MERGE ")
 	w.top(s.Top)
 	w.text("INTO ")
-	if t, ok := s.Target.(*TableName); ok { // hints come before the alias here
+	if t, ok := s.Target.(*TableName); ok { // hints precede the alias here
 		w.table(&TableName{Name: t.Name, Hints: t.Hints})
 		w.as(t.Alias)
 	} else {
@@ -189,7 +189,7 @@ func (w *printer) bulkColumn(c *BulkColumn) {
 	w.null(c.Null)
 }
 
-// null writes NULL or NOT NULL with a blank before it.
+// null writes a blank and NULL or NOT NULL.
 func (w *printer) null(n NullSpec) {
 	w.textIf(n == NotNull, " NOT NULL")
 	w.textIf(n == NullAllowed, " NULL")

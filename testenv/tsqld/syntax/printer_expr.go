@@ -1,22 +1,22 @@
 package syntax
 
-// opText is how operators are written.
+// opText is the text of the operators.
 var opText = map[Op]string{
 	OpAdd: "+", OpSub: "-", OpMul: "*", OpDiv: "/", OpMod: "%", OpBitAnd: "&", OpBitOr: "|", OpBitXor: "^",
 	OpPlus: "+", OpMinus: "-", OpBitNot: "~",
 	OpEQ: "=", OpNE: "<>", OpLT: "<", OpLE: "<=", OpGT: ">", OpGE: ">=", OpAnd: "AND", OpOr: "OR",
 }
 
-// String is the operator as Print writes it; "" for OpNone.
+// String returns the operator as Print writes it, or "" for OpNone.
 func (o Op) String() string { return opText[o] }
 
-// assign writes an assignment sign with blanks around.
+// assign writes an assignment operator between blanks.
 func (w *printer) assign(op Op) { w.text(" ", opText[op], "= ") }
 
-// exprs writes values with commas between.
+// exprs writes values separated by commas.
 func (w *printer) exprs(xs []Expr) { writeList(w, xs, w.expr) }
 
-// expr writes a value; nothing for nil.
+// expr writes a value, or nothing for nil.
 func (w *printer) expr(x Expr) {
 	switch x := x.(type) {
 	case nil:
@@ -66,7 +66,7 @@ func (w *printer) expr(x Expr) {
 	}
 }
 
-// callLike writes what looks like a call.
+// callLike writes expressions with the syntax of a call.
 func (w *printer) callLike(x Expr) {
 	try := map[bool]string{true: "TRY_"}
 	switch x := x.(type) {
@@ -191,7 +191,7 @@ func (w *printer) call(f *FuncCall) {
 	w.textIf(f.Distinct, "DISTINCT ")
 	w.textIf(f.Star, "*")
 	writeList(w, f.Args, func(x Expr) {
-		if k, ok := x.(*Keyword); ok && !isWord(k.Name) { // a datepart in brackets
+		if k, ok := x.(*Keyword); ok && !isWord(k.Name) { // a date part in brackets
 			w.text(QuoteName(k.Name))
 			return
 		}
@@ -290,7 +290,7 @@ func (w *printer) frame(f *Frame) {
 	w.bound(*f.To)
 }
 
-// bound writes an end of a frame.
+// bound writes one end of a frame.
 func (w *printer) bound(b FrameBound) {
 	if b.Offset != nil {
 		w.expr(b.Offset)
@@ -302,7 +302,7 @@ func (w *printer) bound(b FrameBound) {
 	}[b.Kind])
 }
 
-// cond writes a condition; nothing for nil.
+// cond writes a condition, or nothing for nil.
 func (w *printer) cond(c Cond) {
 	switch c := c.(type) {
 	case nil:

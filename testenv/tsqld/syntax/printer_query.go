@@ -7,7 +7,7 @@ func (w *printer) parenQuery(q *Query) {
 	w.text(")")
 }
 
-// with writes WITH and a blank behind it; nothing without common table expressions.
+// with writes WITH and a blank, or nothing if there are no common table expressions.
 func (w *printer) with(list []*CTE) {
 	if len(list) > 0 {
 		w.text("WITH ")
@@ -93,7 +93,7 @@ func (w *printer) selectBody(s *Select) {
 	}
 }
 
-// from writes FROM with a blank before it.
+// from writes a blank and FROM.
 func (w *printer) from(list []TableSource) {
 	if len(list) > 0 {
 		w.text(" FROM ")
@@ -101,7 +101,7 @@ func (w *printer) from(list []TableSource) {
 	}
 }
 
-// where writes WHERE with a blank before it.
+// where writes a blank and WHERE.
 func (w *printer) where(c Cond, current *CursorRef) {
 	if c != nil {
 		w.text(" WHERE ")
@@ -120,7 +120,7 @@ func (w *printer) windowDef(d *WindowDef) {
 	w.window(d.Over)
 }
 
-// top writes TOP with a blank behind it; nothing for nil.
+// top writes TOP and a blank, or nothing for nil.
 func (w *printer) top(t *Top) {
 	if t == nil {
 		return
@@ -151,7 +151,7 @@ func (w *printer) selectItem(i SelectItem) {
 	}
 }
 
-// as writes AS alias with a blank before it; nothing without alias.
+// as writes a blank and AS alias, or nothing without an alias.
 func (w *printer) as(id Ident) {
 	if id.Name != "" {
 		w.text(" AS ")
@@ -349,7 +349,7 @@ func (w *printer) option(o *Option) {
 	}
 }
 
-// withOptions writes WITH (options) with a blank before it.
+// withOptions writes a blank and WITH (options).
 func (w *printer) withOptions(list []*Option) {
 	if len(list) > 0 {
 		w.text(" WITH (")
@@ -358,7 +358,7 @@ func (w *printer) withOptions(list []*Option) {
 	}
 }
 
-// hints writes OPTION (hints) with a blank before it.
+// hints writes a blank and OPTION (hints).
 func (w *printer) hints(list []*Option) {
 	if len(list) > 0 {
 		w.text(" OPTION (")

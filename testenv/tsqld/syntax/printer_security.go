@@ -95,7 +95,7 @@ func (w *printer) admin(s Stmt) {
 	}
 }
 
-// withItems writes WITH and items that are there.
+// withItems writes WITH and the items, if any.
 func (w *printer) withItems(items []func()) {
 	for i, write := range items {
 		w.text(map[bool]string{true: " WITH ", false: ", "}[i == 0])
@@ -127,7 +127,7 @@ func (w *printer) login(s *LoginStmt) {
 	w.withItems(w.addOptions(items, s.Options))
 }
 
-// addOptions puts options behind items.
+// addOptions appends options to items.
 func (w *printer) addOptions(items []func(), options []*Option) []func() {
 	for _, o := range options {
 		items = append(items, func() { w.option(o) })
@@ -183,7 +183,7 @@ func (w *printer) permission(p *Permission) {
 	w.idents(p.Columns)
 }
 
-// securable writes what a permission is on.
+// securable writes the securable of a permission.
 func (w *printer) securable(class string, name *ObjectName) {
 	w.textIf(class != "", class, "::")
 	if class == "ROLE" && len(name.Parts) == 1 {

@@ -69,7 +69,7 @@ func (w *printer) nested(s Stmt) {
 	w.indent--
 }
 
-// stmts writes statements, each on a line of its own, indented.
+// stmts writes statements, each on its own line, indented.
 func (w *printer) stmts(list []Stmt) {
 	w.indent++
 	for _, s := range list {
@@ -79,7 +79,7 @@ func (w *printer) stmts(list []Stmt) {
 	w.indent--
 }
 
-// simple writes a statement without other statements inside, without its semicolon.
+// simple writes a statement that contains no other statements, without its semicolon.
 func (w *printer) simple(s Stmt) {
 	switch s := s.(type) {
 	case *SelectStmt:
@@ -143,7 +143,7 @@ func (w *printer) simple(s Stmt) {
 	}
 }
 
-// optional writes before and x unless x is nil.
+// optional writes before and x, or nothing if x is nil.
 func (w *printer) optional(before string, x Expr) {
 	if x != nil {
 		w.text(before)
@@ -221,7 +221,7 @@ func (w *printer) control(s Stmt) {
 	}
 }
 
-// String is the level as SET writes it.
+// String returns the level as SET writes it.
 func (l Isolation) String() string {
 	return map[Isolation]string{
 		ReadUncommitted: "READ UNCOMMITTED", ReadCommitted: "READ COMMITTED", RepeatableRead: "REPEATABLE READ",
@@ -259,7 +259,7 @@ func (w *printer) varDecl(v *VarDecl) {
 	}
 }
 
-// cursorRef writes a cursor's name.
+// cursorRef writes the name of a cursor.
 func (w *printer) cursorRef(c *CursorRef) {
 	w.textIf(c.Global, "GLOBAL ")
 	if c.Name != "" && c.Name[0] == '@' {
@@ -269,7 +269,7 @@ func (w *printer) cursorRef(c *CursorRef) {
 	w.ident(Ident{Name: c.Name, Quoted: upper(c.Name) == "GLOBAL"})
 }
 
-// cursorDef writes CURSOR and what follows; INSENSITIVE stands before it.
+// cursorDef writes CURSOR and the clauses after it; INSENSITIVE precedes CURSOR.
 func (w *printer) cursorDef(c *CursorDef) {
 	w.text("CURSOR")
 	w.textIf(c.Scope != "", " ", c.Scope)

@@ -8,10 +8,11 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/mserr"
 )
 
-// maxIdentifier is the longest name in characters; SQL Server's sysname is nvarchar(128).
+// maxIdentifier is the maximum length of a name in characters: SQL Server's sysname is
+// nvarchar(128).
 const maxIdentifier = 128
 
-// scanner cuts a batch into tokens.
+// scanner splits a batch into tokens.
 type scanner struct {
 	src       string
 	quoted    bool // QUOTED_IDENTIFIER
@@ -20,7 +21,7 @@ type scanner struct {
 	lineStart int
 }
 
-// newScanner starts at the beginning of src.
+// newScanner returns a scanner at the beginning of src, after a byte order mark.
 func newScanner(src string, quotedIdentifier bool) scanner {
 	s := scanner{src: src, quoted: quotedIdentifier, line: 1}
 	if strings.HasPrefix(src, "\uFEFF") {
@@ -29,7 +30,8 @@ func newScanner(src string, quotedIdentifier bool) scanner {
 	return s
 }
 
-// scan reads the next token, tokEOF at the end, into t, which must be zero. Errors are 103, 105 and 113.
+// scan reads the next token into t, which must be zero. The token at the end is tokEOF. Errors:
+// 103, 105, 113.
 func (s *scanner) scan(t *token) *mserr.Error {
 	if err := s.skip(); err != nil {
 		return err
@@ -45,12 +47,12 @@ func (s *scanner) scan(t *token) *mserr.Error {
 	return nil
 }
 
-// pos is the current place.
+// pos returns the current position.
 func (s *scanner) pos() Pos {
 	return Pos{Line: s.line, Column: int32(s.off-s.lineStart) + 1, Offset: int32(s.off)}
 }
 
-// peek returns the byte n ahead, 0 behind the end.
+// peek returns the byte n places ahead, or 0 after the end.
 func (s *scanner) peek(n int) byte {
 	if s.off+n < len(s.src) {
 		return s.src[s.off+n]
@@ -58,7 +60,7 @@ func (s *scanner) peek(n int) byte {
 	return 0
 }
 
-// advance moves to offset off and counts the lines on the way.
+// advance moves to offset off and counts the lines up to it.
 func (s *scanner) advance(off int) {
 	for i := s.off; i < off; i++ {
 		if s.src[i] == '\n' {
@@ -69,7 +71,7 @@ func (s *scanner) advance(off int) {
 	s.off = off
 }
 
-// skip passes white space and comments; comments nest.
+// skip skips white space and comments. Comments nest.
 func (s *scanner) skip() *mserr.Error {
 	for s.off < len(s.src) {
 		c := s.src[s.off]
@@ -114,7 +116,7 @@ func (s *scanner) skip() *mserr.Error {
 	return nil
 }
 
-// next scans the token at the current place into t.
+// next scans the token at the current position into t.
 func (s *scanner) next(t *token) *mserr.Error {
 	c := s.src[s.off]
 	switch {
@@ -144,7 +146,7 @@ func (s *scanner) next(t *token) *mserr.Error {
 			t.kind = tokGlobal
 		}
 		err := s.word(t)
-		if t.kind == tokGlobal && !globals[t.upper] { // a variable may be called so, too
+		if t.kind == tokGlobal && !globals[t.upper] { // a variable may also begin with @@
 			t.kind, t.upper = tokVar, ""
 		}
 		return err
@@ -177,8 +179,9 @@ func (s *scanner) next(t *token) *mserr.Error {
 	return nil
 }
 
-// text scans a string or quoted name that ends with the byte closing, doubled inside. In strings a
-// backslash before a line end takes both away ("\ (Line Continuation)" in the documentation).
+// text scans a string or quoted name up to the byte closing, which is doubled inside the text. In
+// strings, a backslash before a line break removes both ("\ (Line Continuation)" in the
+// documentation).
 func (s *scanner) text(t *token, closing byte) *mserr.Error {
 	start := s.off + 1
 	i, plain := start, true
@@ -207,10 +210,11 @@ func (s *scanner) text(t *token, closing byte) *mserr.Error {
 	return mserr.UnclosedQuote(truncate(s.src[start:], maxErrorText))
 }
 
-// maxErrorText is how many bytes of a text error 105 repeats; a message of TDS holds 65535 characters (MS-TDS 2.2.7.10).
+// maxErrorText is the maximum length in bytes of the text that error 105 quotes. A TDS message has
+// at most 65535 characters (MS-TDS 2.2.7.10).
 const maxErrorText = 1000
 
-// truncate shortens s to n bytes, not inside of a character.
+// truncate shortens s to at most n bytes, without splitting a character.
 func truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -221,7 +225,8 @@ func truncate(s string, n int) string {
 	return s[:n]
 }
 
-// unescape makes one of doubled closing bytes, and takes line continuations away where continued is set.
+// unescape replaces doubled closing bytes by single ones and, if continued is set, removes line
+// continuations.
 func unescape(raw string, closing byte, continued bool) string {
 	var b strings.Builder
 	b.Grow(len(raw))
@@ -241,7 +246,7 @@ func unescape(raw string, closing byte, continued bool) string {
 	return b.String()
 }
 
-// checkIdentifier answers names that are too long.
+// checkIdentifier returns an error for names that are too long.
 func checkIdentifier(name string) *mserr.Error {
 	if len(name) > maxIdentifier && utf8.RuneCountInString(name) > maxIdentifier {
 		return mserr.IdentifierTooLong(string([]rune(name)[:maxIdentifier]), maxIdentifier)
@@ -275,7 +280,7 @@ func (s *scanner) word(t *token) *mserr.Error {
 	return checkIdentifier(t.text)
 }
 
-// number scans an integer, decimal or float. "1e" is a float, as SQL Server has it.
+// number scans an integer, decimal or float. "1e" is a float, as in SQL Server.
 func (s *scanner) number(t *token) {
 	t.kind = tokInt
 	i := s.off
@@ -302,7 +307,7 @@ func (s *scanner) number(t *token) {
 	s.off = i
 }
 
-// binary scans 0x...; an odd number of digits gets a leading zero, as SQL Server does it.
+// binary scans 0x.... An odd number of digits is padded with a leading zero, as in SQL Server.
 func (s *scanner) binary(t *token) {
 	t.kind = tokBinary
 	i := s.off + 2
@@ -335,7 +340,7 @@ func (s *scanner) binary(t *token) {
 	s.advance(i)
 }
 
-// money scans an amount behind a currency sign of n bytes; the sign alone is 0.
+// money scans an amount after a currency sign of n bytes. The sign alone means 0.
 func (s *scanner) money(t *token, n int) {
 	t.kind = tokMoney
 	i := s.off + n
@@ -354,7 +359,7 @@ func (s *scanner) money(t *token, n int) {
 	s.off = j
 }
 
-// operator scans punctuation; operators of two characters first.
+// operator scans punctuation. Operators of two characters take precedence.
 func (s *scanner) operator(t *token) {
 	t.kind = tokOp
 	n := 1
@@ -374,13 +379,13 @@ func isWordStart(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' || r == '#' || r >= utf8.RuneSelf && unicode.IsLetter(r)
 }
 
-// isWordPart reports whether r may stand inside a regular identifier.
+// isWordPart reports whether r is allowed inside a regular identifier.
 func isWordPart(r rune) bool {
 	return isWordStart(r) || r >= '0' && r <= '9' || r == '@' || r == '$' ||
 		r >= utf8.RuneSelf && (unicode.IsDigit(r) || unicode.IsMark(r))
 }
 
-// hexValue is the value of a hexadecimal digit.
+// hexValue returns the value of a hexadecimal digit.
 func hexValue(c byte) (byte, bool) {
 	switch {
 	case isDigit(c):
@@ -393,7 +398,8 @@ func hexValue(c byte) (byte, bool) {
 	return 0, false
 }
 
-// upper turns ASCII letters into capitals; keywords have no others, and the Turkish i must not interfere.
+// upper converts ASCII letters to upper case. Keywords contain only these, and the Turkish i must
+// not interfere.
 func upper(s string) string {
 	for i := range len(s) {
 		if c := s[i]; c >= 'a' && c <= 'z' {
@@ -409,7 +415,7 @@ func upper(s string) string {
 	return s
 }
 
-// wordSet makes a set of the words in list.
+// wordSet returns the set of words in list.
 func wordSet(list string) map[string]bool {
 	m := map[string]bool{}
 	for _, w := range strings.Fields(list) {
@@ -418,7 +424,7 @@ func wordSet(list string) map[string]bool {
 	return m
 }
 
-// hexDigits is the bytes of s in hexadecimal, capitals.
+// hexDigits returns the bytes of s in hexadecimal, in upper case.
 func hexDigits(s string) string {
 	const digits = "0123456789ABCDEF"
 	b := make([]byte, 0, 2*len(s))

@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// goLine separates batches for clients.
+// goLine matches GO, which separates batches in scripts.
 var goLine = regexp.MustCompile(`(?im)^\s*GO\s*;?\s*$`)
 
-// TestOwnSQL parses every statement that the product ships, and prints it to a text that means the same.
+// TestOwnSQL parses all SQL of the product, and expects that printing it keeps its meaning.
 func TestOwnSQL(t *testing.T) {
 	t.Parallel()
 	for _, root := range []string{"../../../sql", "../catalog"} {
@@ -36,7 +36,8 @@ func TestOwnSQL(t *testing.T) {
 	}
 }
 
-// requireFixpoint checks that printing b and parsing that prints to the same text.
+// requireFixpoint checks that printing b, parsing the text and printing again returns the same
+// text.
 func requireFixpoint(t testing.TB, b *Batch) {
 	t.Helper()
 	text := Print(b)
@@ -46,7 +47,7 @@ func requireFixpoint(t testing.TB, b *Batch) {
 	require.Equal(t, shape(b), shape(again), text)
 }
 
-// shape is the sequence of the types of all nodes.
+// shape returns the types of all nodes in the order of a walk.
 func shape(n Node) []string {
 	var list []string
 	Inspect(n, func(n Node) bool {

@@ -21,8 +21,8 @@ const (
 	tokOp                // operator or punctuation
 )
 
-// globals are the system functions whose names begin with @@ ("System functions", "Configuration functions" and "System
-// statistical functions" in the documentation of Transact-SQL).
+// globals are the system functions whose names begin with @@ ("System functions", "Configuration
+// functions" and "System statistical functions" in the documentation of Transact-SQL).
 var globals = wordSet("@@CONNECTIONS @@CPU_BUSY @@CURSOR_ROWS @@DATEFIRST @@DBTS @@DEF_SORTORDER_ID @@DEFAULT_LANGID @@ERROR @@FETCH_STATUS @@IDENTITY @@IDLE " +
 	"@@IO_BUSY @@LANGID @@LANGUAGE @@LOCK_TIMEOUT @@MAX_CONNECTIONS @@MAX_PRECISION @@MICROSOFTVERSION @@NESTLEVEL @@OPTIONS @@PACK_RECEIVED @@PACK_SENT " +
 	"@@PACKET_ERRORS @@PROCID @@REMSERVER @@ROWCOUNT @@SERVERNAME @@SERVICENAME @@SPID @@TEXTSIZE @@TIMETICKS @@TOTAL_ERRORS @@TOTAL_READ @@TOTAL_WRITE " +
@@ -32,7 +32,7 @@ var globals = wordSet("@@CONNECTIONS @@CPU_BUSY @@CURSOR_ROWS @@DATEFIRST @@DBTS
 type token struct {
 	kind  tokenKind
 	at    Pos
-	end   int32  // offset behind it
+	end   int32  // offset after the token
 	text  string // words and operators as written; strings, quoted names and binaries decoded
 	upper string // words in capitals; "" for other kinds
 }
@@ -48,9 +48,9 @@ func (t *token) is(w string) bool {
 	return false
 }
 
-// reserved holds the words that can't be names without quotes: the list "Reserved keywords
-// (Transact-SQL)" of the documentation, its first table, without those that the server accepts
-// as names all the same.
+// reserved are the words that cannot be names without quotes: the first table of "Reserved keywords
+// (Transact-SQL)" in the documentation, without the words that SQL Server accepts as names
+// nevertheless.
 var reserved = wordSet(`ADD ALL ALTER AND ANY AS ASC AUTHORIZATION BACKUP BEGIN BETWEEN BREAK BROWSE BULK BY
 	CASCADE CASE CHECK CHECKPOINT CLOSE CLUSTERED COALESCE COLLATE COLUMN COMMIT COMPUTE CONSTRAINT CONTAINS
 	CONTAINSTABLE CONTINUE CONVERT CREATE CROSS CURRENT CURRENT_DATE CURRENT_TIME CURRENT_TIMESTAMP CURRENT_USER

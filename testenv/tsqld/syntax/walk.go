@@ -5,11 +5,13 @@ import (
 	"sync"
 )
 
-// Inspect calls f for n and, as long as f returns true, for everything below it, in source order but for clauses that
-// the tree keeps elsewhere. Names ([Ident]) are not visited. A nil n is nothing.
+// Inspect calls f for n and, while f returns true, for the nodes below n. The order is that of the
+// source, except for clauses that the tree stores elsewhere. Names ([Ident]) are not visited. A nil
+// n is ignored.
 func Inspect(n Node, f func(Node) bool) { Walk(n, f, nil) }
 
-// Walk is Inspect that also calls post, unless it is nil, behind the children of each node for which pre returned true.
+// Walk calls pre as Inspect does. It also calls post, unless post is nil, after the children of
+// each node for which pre returned true.
 func Walk(n Node, pre func(Node) bool, post func(Node)) {
 	if n == nil {
 		return
@@ -27,10 +29,11 @@ func Walk(n Node, pre func(Node) bool, post func(Node)) {
 	}
 }
 
-// nodeType is the interface that all nodes have.
+// nodeType is the type of the interface Node.
 var nodeType = reflect.TypeFor[Node]()
 
-// walkable holds, by type of struct, which fields may lead to nodes: []int by reflect.Type.
+// walkable caches, by struct type (reflect.Type), the indexes ([]int) of the fields that may hold
+// nodes.
 var walkable sync.Map
 
 // walkFields visits the nodes in the fields of a struct.
@@ -52,8 +55,8 @@ func walkFields(v reflect.Value, pre func(Node) bool, post func(Node)) {
 	}
 }
 
-// mayHoldNodes reports whether a value of type t may hold nodes. Names do not count; depth guards against types that hold
-// themselves, which do.
+// mayHoldNodes reports whether a value of type t may hold nodes other than names. depth ends the
+// recursion of types that contain themselves; all of these hold nodes.
 func mayHoldNodes(t reflect.Type, depth int) bool {
 	if t == reflect.TypeFor[Ident]() || t == reflect.TypeFor[Pos]() {
 		return false
