@@ -12,31 +12,36 @@ import (
 	"syscall"
 )
 
-// Class is what kind of thing an error is. Every class is retried by the step's policy, as Azure does;
-// the class is for people and for the agent's own waits.
+// Class is the kind of an error. Every class is retried by the step's policy, as in Azure. The
+// class tells an operator who should act, and the agent how to wait.
 type Class string
 
 // The classes. The zero value is none.
 const (
-	// ClassTransient errors pass by themselves: a failover, a throttled or overloaded server.
+	// ClassTransient means that the error passes by itself: a failover, a throttled or overloaded
+	// server.
 	ClassTransient Class = "Transient"
-	// ClassDeadlock: the statement was the victim of a deadlock; it can be sent again at once.
+	// ClassDeadlock means that the statement was the victim of a deadlock. It can be sent again at
+	// once.
 	ClassDeadlock Class = "Deadlock"
-	// ClassTimeout: something took too long: a lock, a connection, a query.
+	// ClassTimeout means that a lock, a connection or a query took too long.
 	ClassTimeout Class = "Timeout"
-	// ClassLostConnection: the network or the server ended the connection.
+	// ClassLostConnection means that the network or the server ended the connection.
 	ClassLostConnection Class = "LostConnection"
-	// ClassAuth: a login, user or permission is wrong; somebody must change it.
+	// ClassAuth means that a login, user or permission is wrong. A retry does not help before it is
+	// changed.
 	ClassAuth Class = "Auth"
-	// ClassConfig: a name or setting of the agent's configuration is wrong; nothing was sent.
+	// ClassConfig means that a name or setting of the agent's configuration is wrong. Nothing was
+	// sent.
 	ClassConfig Class = "Config"
-	// ClassStopped: the attempt was ended on purpose, by somebody or by the agent.
+	// ClassStopped means that an operator or the agent ended the attempt on purpose.
 	ClassStopped Class = "Stopped"
-	// ClassPermanent is every other error: most likely the script's.
+	// ClassPermanent is every other error. Most of them are errors of the script.
 	ClassPermanent Class = "Permanent"
 )
 
-// Retryable says whether the same thing may succeed later without anybody changing anything.
+// Retryable reports whether a retry may succeed without a change to the script, the target or the
+// configuration.
 func (c Class) Retryable() bool {
 	switch c {
 	case ClassTransient, ClassDeadlock, ClassTimeout, ClassLostConnection:
@@ -105,7 +110,7 @@ func ClassifyNetwork(err error) Classification {
 	}
 }
 
-// String is for people: class, number and reason.
+// String returns class, number and reason in one line.
 func (c Classification) String() string {
 	var b strings.Builder
 	b.WriteString(string(c.Class))

@@ -9,25 +9,26 @@ import (
 
 // Target is one database that a step runs on.
 type Target struct {
-	// ID is a name-based UUID of server and database: the same database has the same id in every run.
+	// ID is a name-based UUID of server and database, the same in every run.
 	ID uuid.UUID
 	// Server is the server's name as the target group spells it: host, host\instance or host,port.
 	Server string
-	// Database is the database's name as the server spells it, or as a SqlDatabase member does.
+	// Database is the database's name, spelled as by the server or by a SqlDatabase member.
 	Database string
-	// ElasticPool is the elastic pool that the database was found in; empty when it is in none, or when
-	// nobody asked (a SqlDatabase member). It is what max_parallelism counts by.
+	// ElasticPool is the elastic pool that the database was found in. It is empty for a database in
+	// no pool, and for a SqlDatabase member, whose server is not asked. max_parallelism counts by
+	// it.
 	ElasticPool string
 }
 
-// String is for people: server and database.
+// String returns server and database for messages.
 func (t Target) String() string { return t.Server + "/" + t.Database }
 
-// targetNamespace is the name space of target ids: a random UUID, fixed for ever.
+// targetNamespace is the name space of target IDs: a random UUID that must never change.
 var targetNamespace = uuid.MustParse("8f1c8f0e-5a0b-4b5e-9a53-2d1f5d7a6c11")
 
-// NewTarget makes the target of a database, with its id. Server and database names that differ in case
-// only have the same id.
+// NewTarget returns the target of a database, with its ID. Names that differ only in case have the
+// same ID.
 func NewTarget(server, database, pool string) Target {
 	return Target{ID: TargetID(server, database), Server: server, Database: database, ElasticPool: pool}
 }
@@ -37,28 +38,28 @@ func TargetID(server, database string) uuid.UUID {
 	return uuid.NewSHA1(targetNamespace, []byte(DatabaseKey(server, database)))
 }
 
-// DatabaseKey is the same for names of the same database.
+// DatabaseKey returns a key that is equal for all names of one database.
 func DatabaseKey(server, database string) string {
 	return ServerKey(server) + "\x00" + FoldName(database)
 }
 
-// ServerKey is the same for names of a server that differ in case, or in saying what is meant anyway:
-// the protocol tcp and the port 1433.
+// ServerKey returns a key that is equal for names of one server that differ only in case, in the
+// protocol prefix tcp: or in the default port 1433.
 func ServerKey(server string) string {
 	return strings.TrimSuffix(strings.TrimPrefix(FoldName(server), "tcp:"), ",1433")
 }
 
-// FoldName makes names comparable: server and database names are compared without regard to case, as SQL
-// Server's default collations and DNS do.
+// FoldName returns a name in the form in which names are compared: without regard to case, as in
+// SQL Server's default collations and in DNS.
 func FoldName(name string) string { return strings.ToLower(strings.TrimSpace(name)) }
 
-// MembershipType says whether a member adds databases or takes them away.
+// MembershipType says whether a member adds or removes databases.
 type MembershipType string
 
 const (
-	// Include adds what the member stands for. It is the default.
+	// Include adds the databases of the member. It is the default.
 	Include MembershipType = "Include"
-	// Exclude takes away what the member stands for, whatever other members say and in whatever order.
+	// Exclude removes the databases of the member, in whatever order the members are listed.
 	Exclude MembershipType = "Exclude"
 )
 
@@ -70,7 +71,7 @@ const (
 	SQLServer MemberKind = "SqlServer"
 	// SQLElasticPool stands for all databases of an Azure SQL elastic pool.
 	SQLElasticPool MemberKind = "SqlElasticPool"
-	// SQLDatabase is one database, of any kind: master too, when it is named.
+	// SQLDatabase is one database of any kind, master included.
 	SQLDatabase MemberKind = "SqlDatabase"
 	// SQLShardMap stands for the databases of all shards of a shard map.
 	SQLShardMap MemberKind = "SqlShardMap"
@@ -87,21 +88,22 @@ type Member struct {
 	ID uuid.UUID
 	// Membership is Include or Exclude; empty means Include.
 	Membership MembershipType
-	// Kind decides which of the names below are needed.
+	// Kind decides which of the names below are required.
 	Kind MemberKind
-	// Server is needed by every kind.
+	// Server is required for every kind.
 	Server string
-	// Database is the database itself (SqlDatabase) or the shard map manager's (SqlShardMap).
+	// Database is the database itself (SqlDatabase) or the shard map manager's database
+	// (SqlShardMap).
 	Database string
-	// ElasticPool is needed by SqlElasticPool.
+	// ElasticPool is required for SqlElasticPool.
 	ElasticPool string
-	// ShardMap is needed by SqlShardMap.
+	// ShardMap is required for SqlShardMap.
 	ShardMap string
-	// RefreshCredential names the credential that lists databases; empty: the agent's default.
+	// RefreshCredential names the credential that lists databases; empty means DefaultCredential.
 	RefreshCredential string
 }
 
-// String is for people and error texts: kind and names.
+// String returns kind and names for messages.
 func (m Member) String() string {
 	var b strings.Builder
 	if m.Membership == Exclude {
@@ -116,8 +118,8 @@ func (m Member) String() string {
 	return b.String()
 }
 
-// Validate says what is missing or too much in m. The procedures check the same when members are
-// added; this is for members that came from elsewhere.
+// Validate reports a name that is missing in m or does not belong to its kind. The stored
+// procedures check the same when a member is added; Validate is for members from other sources.
 func (m Member) Validate() error {
 	if m.Membership != "" && m.Membership != Include && m.Membership != Exclude {
 		return &MemberError{Member: m, Err: fmt.Errorf("membership type %q: Include or Exclude is needed", m.Membership)}

@@ -20,7 +20,7 @@ func TestMemberValidate(t *testing.T) {
 	}
 }
 
-// Ids are stored: they must not change.
+// IDs are stored in control databases, so they must not change.
 func TestTargetIDIsStable(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "841d1503-0be9-53a7-b8c2-e48725b3b94f", TargetID("server1.database.windows.net", "MappingDB").String())

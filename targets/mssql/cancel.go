@@ -11,53 +11,62 @@ import (
 	"time"
 )
 
-// How a script is stopped. When the attempt's context ends, the driver sends an attention, and the server's acknowledgment
-// (DONE with DONE_ATTN) says that the request has ended; a question on the same connection proves that the session is free. Without
-// an answer the connection is discarded, and a second one looks whether the session is gone, which it is soon when the server
-// has noticed; what is still there after killAfter is ended with KILL.
+// Cancellation of a script. When the attempt's context ends, the driver sends an attention. The
+// server acknowledges it (DONE with DONE_ATTN) when the request has ended, and an answer to SELECT
+// @@SPID on the same connection proves that the session is free. Without an acknowledgment or an
+// answer the connection is discarded, and a second connection looks for the session. The session
+// disappears as soon as the server notices the lost connection. A session that is still there after
+// killAfter is ended with KILL.
 const (
-	// ackWait is how long a canceled session may take to come to its end before its connection is cut. SqlClient gives a server 5 s
-	// to answer an attention, too; a server that is merely slow has got the attention by then and is looked at on a second connection.
+	// ackWait is how long a canceled session may take to acknowledge before its connection is cut.
+	// SqlClient also gives a server 5 s to answer an attention. A server that is only slow has
+	// received the attention by then, and the second connection finds its session ended.
 	ackWait = 5 * time.Second
-	// answerWait is how long a session that acknowledged may take to answer a trivial question.
+	// answerWait is how long a session that acknowledged may take to answer SELECT @@SPID.
 	answerWait = 2 * time.Second
 	// killAfter is how long a session may outlive its connection before KILL.
 	killAfter = 3 * time.Second
-	// endLimit bounds all that is done on the second connection: a frozen server must not hold a worker.
+	// endLimit bounds all work on the second connection, so that a frozen server does not hold a
+	// worker.
 	endLimit = 15 * time.Second
-	// endLogin bounds its login. It is the shorter one, so that a login without an answer is what the message names.
+	// endLogin bounds the login of the second connection. It is shorter than endLimit, so that the
+	// message names a login without an answer as the reason.
 	endLogin = 10 * time.Second
 	// minPoll and maxPoll are the shortest and the longest time between two looks at the session.
 	minPoll, maxPoll = 50 * time.Millisecond, time.Second
 )
 
-// ending is what is known of the request that an attempt has canceled.
+// ending is what is known about the end of a canceled request.
 type ending struct {
-	// verified means that the server has ended it.
+	// verified means that the server has ended the request.
 	verified bool
-	// text says how, or why it is not known; after a semicolon, without a full stop.
+	// text says how the request ended, or why that is not known. It follows a semicolon and has no
+	// full stop.
 	text string
 }
 
-// newToken makes what tells a session of an attempt from all others: it is part of its program_name, as the job step is in SQL Server
-// Agent's. Session ids are used again, and login times are the server's to know; a token found costs no question while all is well.
+// newToken returns a token that identifies the session of an attempt. The token is part of
+// program_name, as the job step is in SQL Server Agent's sessions. Session IDs are reused and a
+// login time is known to the server only, while the token costs no round trip.
 func newToken() string {
 	var b [8]byte
-	_, _ = rand.Read(b[:]) // never fails (documented)
+	_, _ = rand.Read(b[:]) // documented never to fail
 	return hex.EncodeToString(b[:])
 }
 
-// programName is what the server shows of a session with a token: at most 128 characters (sys.dm_exec_sessions).
+// programName returns the program_name of a session with a token. It has at most 128 characters
+// (sys.dm_exec_sessions).
 func programName(app, token string) string {
 	const most = 128
 	name := []rune(app)
 	return string(name[:min(len(name), most-1-len(token))]) + " " + token
 }
 
-// confirmEnd finds out whether the server has ended the request of a canceled attempt, and sees to it that it does. acknowledged says that
-// the driver has read the server's acknowledgment. It closes the session when it does not answer.
+// confirmEnd makes sure that the server ends the request of a canceled attempt, and returns what is
+// known about that. acknowledged means that the driver has read the server's acknowledgment.
+// confirmEnd closes a session that does not answer.
 func (t *attempt) confirmEnd(ctx context.Context, s *session, acknowledged bool) ending {
-	ctx = context.WithoutCancel(ctx) // it has ended: that is why we are here
+	ctx = context.WithoutCancel(ctx) // ctx has ended already
 	if acknowledged {
 		id, err := s.answers(ctx)
 		if err == nil {
@@ -85,7 +94,7 @@ func (t *attempt) confirmEnd(ctx context.Context, s *session, acknowledged bool)
 	}
 }
 
-// answers asks a session that is said to be free for its id, for at most answerWait.
+// answers asks a session that has acknowledged for its ID, for at most answerWait.
 func (s *session) answers(ctx context.Context) (id int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWait)
 	defer cancel()
@@ -93,8 +102,8 @@ func (s *session) answers(ctx context.Context) (id int, err error) {
 	return s.number(ctx, "SELECT @@SPID")
 }
 
-// endSession looks, on a second connection, for the session with a token until it is gone, and kills it after killAfter. The error says why
-// it is not known to be gone.
+// endSession polls on a second connection until the session with a token is gone, and kills it
+// after killAfter. The error says why the session is not known to be gone.
 func (t *attempt) endSession(ctx context.Context, token string) (killed bool, err error) {
 	login, cancel := context.WithTimeoutCause(ctx, endLogin, errLoginTimeout)
 	defer cancel()
@@ -105,7 +114,7 @@ func (t *attempt) endSession(ctx context.Context, token string) (killed bool, er
 	defer second.close()
 	defer cutAfter(ctx, second.wire, 0)()
 	var refused error
-	there := false // it was there to be seen: when it is not any more, it is gone
+	there := false // the login can see the session, so that a session no longer found is gone
 	began := time.Now()
 	for wait := minPoll; ; wait = min(2*wait, maxPoll) {
 		seen, err := second.find(ctx, token)
@@ -144,14 +153,16 @@ func (t *attempt) endSession(ctx context.Context, token string) (killed bool, er
 
 // sessionState is what a second connection sees of a session.
 type sessionState struct {
-	id     int  // its session id; 0: it is not there, or not to be seen
-	others bool // whether the login sees sessions of others
+	id     int  // session ID; 0: not found
+	others bool // the login sees sessions of other logins
 }
 
-// look looks for the session with a token. Who lacks VIEW SERVER STATE sees only what is its own, and would take any other session for gone
-// (https://learn.microsoft.com/sql/relational-databases/system-dynamic-management-views/sys-dm-exec-sessions-transact-sql, "Permissions");
-// which permission it takes depends on product, version and service objective, so the rows themselves are asked first: sessions of other
-// logins, which the server's own are on SQL Server. (A script's EXECUTE AS may have made its session one of another login's.)
+// find looks for the session with a token. A login without VIEW SERVER STATE sees its own sessions
+// only, and would take any other session for gone
+// (https://learn.microsoft.com/sql/relational-databases/system-dynamic-management-views/sys-dm-exec-sessions-transact-sql,
+// "Permissions"). The required permission depends on product, version and service objective, so the
+// rows decide first: a visible session of another login, such as the server's own, proves the
+// permission. (EXECUTE AS in a script may have given its session to another login.)
 func (s *session) find(ctx context.Context, token string) (seen sessionState, err error) {
 	var row [2]driver.Value
 	err = s.row(ctx, `SELECT
@@ -172,9 +183,10 @@ func (s *session) find(ctx context.Context, token string) (seen sessionState, er
 	return seen, nil
 }
 
-// kill ends the session with a token, if it is still there. KILL takes no variable, and no condition: the id is looked up in the same batch, so
-// that one which was given to somebody else meanwhile is not hit. It needs ALTER ANY CONNECTION, on Azure SQL Database KILL DATABASE
-// CONNECTION (https://learn.microsoft.com/sql/t-sql/language-elements/kill-transact-sql, "Permissions").
+// kill ends the session with a token, if it is still there. KILL takes neither a variable nor a
+// condition. The ID is looked up in the same batch, so that a session which reuses the ID is not
+// killed. KILL requires ALTER ANY CONNECTION, on Azure SQL Database KILL DATABASE CONNECTION
+// (https://learn.microsoft.com/sql/t-sql/language-elements/kill-transact-sql, "Permissions").
 func (s *session) kill(ctx context.Context, token string) error {
 	err := s.exec(ctx, `DECLARE @kill NVARCHAR(20) = (
     SELECT N'KILL ' + CONVERT(NVARCHAR(11), MAX(s.session_id)) FROM sys.dm_exec_sessions AS s WHERE `+hasToken(token)+`
@@ -182,7 +194,7 @@ func (s *session) kill(ctx context.Context, token string) error {
 IF @kill IS NOT NULL
     EXECUTE (@kill);`)
 	if e, ok := asServerError(err); ok && e.Number == noSuchSession {
-		return nil // it ended in between
+		return nil // it ended in the meantime
 	}
 	return err
 }
@@ -190,12 +202,13 @@ IF @kill IS NOT NULL
 // noSuchSession is "Process ID %d is not an active process ID."
 const noSuchSession = 6106
 
-// hasToken is the condition on a row s of sys.dm_exec_sessions. A token is hexadecimal digits.
+// hasToken returns the condition for a row s of sys.dm_exec_sessions. A token consists of
+// hexadecimal digits.
 func hasToken(token string) string {
 	return "s.program_name LIKE N'% " + token + "' AND s.session_id <> @@SPID"
 }
 
-// endText says how a script that was stopped came to its end, as a sentence's second half.
+// endText returns how a stopped script ended, as the second half of a sentence.
 func (t *attempt) endText() string {
 	if !t.sent {
 		return "the script had not been sent."
@@ -203,7 +216,7 @@ func (t *attempt) endText() string {
 	return strings.TrimSuffix(t.ending.text, ".") + "."
 }
 
-// cutAfter cuts the wire when the session has not come to its end within grace after ctx ended. The returned function calls it off.
+// cutAfter cuts the wire unless the returned function is called within grace after ctx ended.
 func cutAfter(ctx context.Context, w *wire, grace time.Duration) func() {
 	if w == nil {
 		return func() {}

@@ -9,9 +9,12 @@ import (
 	"net"
 )
 
-// channel is a network connection to a server that carries the driver's TDS as its encryption says. The driver has its own encryption disabled: it writes a
-// PRELOGIN without encryption, and reads an answer without. The channel changes both, and does between them what they are about
-// (MS-TDS 2.2.6.5, https://learn.microsoft.com/openspecs/windows_protocols/ms-tds/60f56408-0188-4cd5-8b90-25c6f2423868; 3.2.5.2):
+// channel is a network connection that carries the driver's TDS encrypted as configured. The
+// driver's own encryption is disabled: the driver writes a PRELOGIN that offers no encryption, and
+// reads an answer that offers none. The channel changes both messages and does the TLS handshake
+// between them (MS-TDS 2.2.6.5,
+// https://learn.microsoft.com/openspecs/windows_protocols/ms-tds/60f56408-0188-4cd5-8b90-25c6f2423868;
+// 3.2.5.2):
 //
 //	driver                       channel                                        server
 //	  PRELOGIN (not supported) ─▶  strict: TLS handshake                      ◀─▶
@@ -19,40 +22,41 @@ import (
 //	                            ◀─ PRELOGIN's answer, checked                  ◀─
 //	                               true: TLS handshake in PRELOGIN packets    ◀─▶
 //	  answer (not supported)   ◀─
-//	  LOGIN7, all that follows ◀─▶ inside TLS, unless disable was written     ◀─▶
+//	  LOGIN7, all that follows ◀─▶ inside TLS, unless encrypt=disable         ◀─▶
 //
-// So what reads and writes between the driver and the channel sees plain text, and no byte of a login is sent before the server has proved who it is.
-// Everything up to PRELOGIN's answer happens in the goroutine that logs in; afterwards one goroutine may read while another writes. A deadline
-// ends each of these steps, as the connection's own does.
+// Code between the driver and the channel therefore sees plain text, and no byte of a login is sent
+// before the server's identity is verified. The goroutine that logs in does everything up to the
+// answer to PRELOGIN. Afterwards one goroutine may read while another writes. A deadline ends each
+// of these steps, as that of the connection does.
 type channel struct {
-	net.Conn   // to the server; its deadlines are the channel's
+	net.Conn   // to the server; its deadlines are those of the channel
 	encryption *Encryption
 	server     string // as it was dialed: host:port
 
 	stage    channelStage
-	inside   net.Conn // what carries TDS: the TLS connection when there is one, else Conn
-	prelogin []byte   // the driver's, as far as it has come
-	answer   []byte   // what is left of the answer for the driver
+	inside   net.Conn // carries TDS: the TLS connection if there is one, else Conn
+	prelogin []byte   // of the driver, as far as it has been written
+	answer   []byte   // the rest of an answer that the driver has not read yet
 
-	version tdsVersion // what strict changes in the login
+	version tdsVersion // changes of the login for strict
 }
 
-// channelStage is how far a channel has come.
+// channelStage is the stage of the negotiation.
 type channelStage int
 
 const (
-	stagePrelogin channelStage = iota // the driver's PRELOGIN is to come
-	stageAnswer                       // the server's answer is to come
-	stageOpen                         // both pass through
+	stagePrelogin channelStage = iota // waits for PRELOGIN of the driver
+	stageAnswer                       // waits for the answer of the server
+	stageOpen                         // passes everything through
 	stageFailed
 )
 
-// newChannel makes the channel over a connection that was dialed as server (host:port). Nothing is sent yet.
+// newChannel returns the channel over a connection to server (host:port). It sends nothing.
 func newChannel(conn net.Conn, e *Encryption, server string) *channel {
 	return &channel{Conn: conn, encryption: e, server: server, inside: conn}
 }
 
-// Write takes the driver's PRELOGIN, or sends p.
+// Write collects PRELOGIN of the driver; after the negotiation it sends p.
 func (c *channel) Write(p []byte) (int, error) {
 	if c.stage == stageOpen && !c.version.login {
 		return c.inside.Write(p)
@@ -67,7 +71,7 @@ func (c *channel) Write(p []byte) (int, error) {
 	}
 }
 
-// Read gives the driver the answer to PRELOGIN, and then what the server sends.
+// Read returns the answer to PRELOGIN, and after it the data of the server.
 func (c *channel) Read(p []byte) (int, error) {
 	if c.stage == stageOpen && len(c.answer) == 0 && !c.version.reply {
 		return c.inside.Read(p)
@@ -90,17 +94,18 @@ func (c *channel) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Close closes the connection without a word, as Microsoft's clients do: TDS needs no closing alert, and a server that has stopped reading would be
-// waited for.
+// Close closes the connection without a closing alert, as Microsoft's clients do. TDS messages
+// carry their length, and sending an alert would block on a server that has stopped reading.
 func (c *channel) Close() error { return c.Conn.Close() }
 
-// fail ends the channel: nothing is sent any more.
+// fail ends the channel because the driver is out of order.
 func (c *channel) fail(err error) error {
 	c.stage = stageFailed
 	return &EncryptionError{Server: c.server, Err: err, text: fmt.Sprintf("connect to %s: %v", c.server, err)}
 }
 
-// refuse ends the channel because of what the server is or says in a step of the negotiation. An error of the network stays what it is.
+// refuse ends the channel because of the server's answer in a step of the negotiation. A network
+// error is returned as it is.
 func (c *channel) refuse(step string, err error) error {
 	c.stage = stageFailed
 	if isNetworkError(err) {
@@ -118,17 +123,17 @@ const (
 	stepHandshake = "TLS handshake"
 )
 
-// isNetworkError says whether the connection ended or was ended; else the other side has said something wrong.
+// isNetworkError reports whether the connection ended, in contrast to an invalid answer.
 func isNetworkError(err error) bool {
 	var op *net.OpError
-	if errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error") { // alerts of TLS
+	if errors.As(err, &op) && (op.Op == "remote error" || op.Op == "local error") { // TLS alerts
 		return false
 	}
 	var network net.Error
 	return errors.As(err, &network) || errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, net.ErrClosed) || errors.Is(err, io.ErrClosedPipe)
 }
 
-// begin takes a part of the driver's PRELOGIN, and sends it when it is whole.
+// begin collects PRELOGIN of the driver, and sends it when it is complete.
 func (c *channel) begin(p []byte) (int, error) {
 	c.prelogin = append(c.prelogin, p...)
 	payload, whole, err := splitMessage(c.prelogin, packetPrelogin)
@@ -163,7 +168,7 @@ func (c *channel) begin(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// host is the name that was dialed.
+// host returns the name that was dialed.
 func (c *channel) host() string {
 	host, _, err := net.SplitHostPort(c.server)
 	if err != nil {
@@ -172,7 +177,8 @@ func (c *channel) host() string {
 	return host
 }
 
-// negotiate reads the server's answer to PRELOGIN, does the TLS handshake that it announces, and prepares the answer for the driver.
+// negotiate reads the server's answer to PRELOGIN, does the TLS handshake that the answer
+// announces, and prepares the answer for the driver.
 func (c *channel) negotiate() error {
 	payload, err := readMessage(c.inside, packetReply)
 	if err != nil {
@@ -198,7 +204,7 @@ func (c *channel) negotiate() error {
 		carrier := &handshakeCarrier{Conn: c.Conn, wrapped: true}
 		secured := tls.Client(carrier, c.encryption.tlsConfig(c.host()))
 		err := secured.Handshake()
-		if flushErr := carrier.flush(); err == nil { // our last words, or the alert that says why
+		if flushErr := carrier.flush(); err == nil { // the last flight, or the alert with the reason
 			err = flushErr
 		}
 		if err != nil {
@@ -212,12 +218,12 @@ func (c *channel) negotiate() error {
 	return nil
 }
 
-// handshakeCarrier is a connection that carries a TLS handshake in the payload of PRELOGIN packets, while wrapped.
+// handshakeCarrier carries a TLS handshake in the payload of PRELOGIN packets while wrapped is set.
 type handshakeCarrier struct {
 	net.Conn
 	wrapped bool
 	out     []byte // to be sent before the next read
-	rest    int    // bytes of the current packet that are to come
+	rest    int    // unread bytes of the current packet
 }
 
 // Read returns a part of one packet's payload.
@@ -233,7 +239,7 @@ func (h *handshakeCarrier) Read(p []byte) (int, error) {
 		if _, err := io.ReadFull(h.Conn, head[:]); err != nil {
 			return 0, err
 		}
-		// Older servers answer with the type of a reply.
+		// Older servers send the handshake in packets of the type reply.
 		size := int(binary.BigEndian.Uint16(head[2:]))
 		if head[0] != packetPrelogin && head[0] != packetReply || size < packetHead {
 			return 0, fmt.Errorf("a packet of type %#02x and %d bytes is no part of it", head[0], size)
@@ -245,7 +251,7 @@ func (h *handshakeCarrier) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Write keeps p for the next packet: a flight of the handshake is one message.
+// Write keeps p for the next flush: a flight of the handshake is one message.
 func (h *handshakeCarrier) Write(p []byte) (int, error) {
 	if !h.wrapped {
 		return h.Conn.Write(p)
@@ -254,7 +260,7 @@ func (h *handshakeCarrier) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush sends what was kept, as one message.
+// flush sends the kept bytes as one message.
 func (h *handshakeCarrier) flush() error {
 	if len(h.out) == 0 {
 		return nil

@@ -10,7 +10,7 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql/internal/tdsguard"
 )
 
-// The documents behind the table.
+// The sources of the table.
 const (
 	sourceAzure   = "Azure SQL Database: troubleshoot transient connection errors"
 	sourceGovern  = "Azure SQL Database: resource management and governance errors"
@@ -27,8 +27,8 @@ type numberRow struct {
 	source string
 }
 
-// numbers is the table of error numbers, in ascending order; the test holds it to that. What is not
-// in it is permanent.
+// numbers is the table of error numbers in ascending order. A number that is not in the table is
+// permanent.
 var numbers = []numberRow{
 	{-2, targets.ClassTimeout, "the client's time limit passed", sourceNetwork},
 	{20, targets.ClassLostConnection, "the instance does not support encryption, or is going down", sourceEF},
@@ -170,7 +170,7 @@ var numbers = []numberRow{
 	{49983, targets.ClassTransient, "an operation of the service did not complete", sourceEF},
 }
 
-// numberIndex is numbers by number.
+// numberIndex maps a number to its row.
 var numberIndex = func() map[int32]numberRow {
 	index := make(map[int32]numberRow, len(numbers))
 	for _, row := range numbers {
@@ -179,7 +179,7 @@ var numberIndex = func() map[int32]numberRow {
 	return index
 }()
 
-// ClassifyNumber looks an error number up. A number that is not in the table is permanent.
+// ClassifyNumber looks up an error number. A number that is not in the table is permanent.
 func ClassifyNumber(number int32) targets.Classification {
 	if row, ok := numberIndex[number]; ok {
 		return targets.Classification{Class: row.class, Number: number, Reason: row.reason, Source: row.source}
@@ -225,7 +225,8 @@ func Classify(err error) targets.Classification {
 	}
 }
 
-// classifyServer classifies an error that the server reported, with those reported beside it.
+// classifyServer classifies an error that the server reported, together with those reported beside
+// it.
 func classifyServer(err mssqldb.Error) targets.Classification {
 	c := ClassifyNumber(err.Number)
 	for _, one := range err.All {
@@ -236,8 +237,8 @@ func classifyServer(err mssqldb.Error) targets.Classification {
 	return c
 }
 
-// classifyDriver classifies an error of the network. The driver flattens some of them into text: a
-// handshake that a certificate failed, and a connection that ended during one.
+// classifyDriver classifies a network error. The driver flattens two kinds of error into text: a
+// certificate that failed verification, and a connection that ended during the TLS handshake.
 func classifyDriver(err error) targets.Classification {
 	text := err.Error()
 	if strings.Contains(text, "TLS Handshake failed") && strings.Contains(text, "x509:") {

@@ -15,24 +15,26 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql/internal/tdsguard"
 )
 
-// Connector makes sessions whose login ends with its context. go-mssqldb reads the login's answers
-// without looking at the context, and its own "connection timeout" would also end every statement that
-// is silent for that long; so the raw network connections of a login are cut when its context ends.
-// It implements driver.Connector. Safe for concurrent use.
+// Connector opens sessions whose login ends with its context. go-mssqldb reads the answers to a
+// login without looking at the context, and its own "connection timeout" would also end every
+// statement that is silent for that long. Connector therefore cuts the network connections of a
+// login when the context ends. It implements driver.Connector. Safe for concurrent use.
 type Connector struct {
 	inner *mssqldb.Connector
-	limit time.Duration // of one login; 0: only the context's
+	limit time.Duration // of one login; 0: that of the context only
 	guard guardConfig
 }
 
-// guardConfig says what a server may send. The zero value is that of the control database: whatever the protocol allows.
+// guardConfig bounds what a server may send. The zero value, for the control database, allows
+// whatever the protocol allows.
 type guardConfig struct {
 	limits tdsguard.Limits
 	rows   tdsguard.Rows
 	budget *tdsguard.Budget // nil: none
 }
 
-// NewConnector makes the connector of a connection string; see [ParseDSN], whose error it returns. A nil dialer means TCP.
+// NewConnector returns the connector of a connection string; see [ParseDSN], whose error it
+// returns. A nil dialer means TCP.
 func NewConnector(dsn string, dialer mssqldb.HostDialer) (*Connector, error) {
 	d, err := ParseDSN(dsn)
 	if err != nil {
@@ -41,8 +43,9 @@ func NewConnector(dsn string, dialer mssqldb.HostDialer) (*Connector, error) {
 	return d.Connector(dialer), nil
 }
 
-// wrapConnector takes over a connector of the driver, and dials through dialer; nil means TCP. Connections are encrypted as e says, under the driver, which must
-// have its own encryption disabled; a nil e leaves encryption to the driver.
+// wrapConnector takes over a connector of the driver and dials through dialer; nil means TCP. A
+// channel under the driver encrypts as e says, so that the driver's own encryption must be
+// disabled. A nil e leaves encryption to the driver.
 func wrapConnector(inner *mssqldb.Connector, e *Encryption, dialer mssqldb.HostDialer) *Connector {
 	if dialer == nil {
 		dialer = tcpDialer{}
@@ -54,10 +57,10 @@ func wrapConnector(inner *mssqldb.Connector, e *Encryption, dialer mssqldb.HostD
 // DefaultLoginTimeout is how long a connection and its login may take: 15 s, as in SqlClient.
 const DefaultLoginTimeout = 15 * time.Second
 
-// errLoginTimeout is the cause of a login that took too long; its text follows the server's name.
+// errLoginTimeout is the cause of a login that took too long. Its text follows the server's name.
 var errLoginTimeout = fmt.Errorf("no answer to the login in time: %w", context.DeadlineExceeded)
 
-// Driver gives the driver, for database/sql.
+// Driver returns the driver, for database/sql.
 func (c *Connector) Driver() driver.Driver { return c.inner.Driver() }
 
 // Connect logs in. When ctx ends first, the error is its cause.
@@ -78,9 +81,9 @@ func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
 		case refused != nil:
-			return nil, refused // the driver says that the stream broke, not why
+			return nil, refused // the driver's error has no reason
 		}
-		return nil, firstServerError(err) // 4060 comes with an 18456 behind it, which says less
+		return nil, firstServerError(err) // 4060 is followed by an 18456 that says less
 	}
 	inner, ok := made.(*mssqldb.Conn)
 	if !ok {
@@ -88,27 +91,27 @@ func (c *Connector) Connect(ctx context.Context) (driver.Conn, error) {
 		return nil, fmt.Errorf("the driver made a %T", made)
 	}
 	own := &conn{Conn: inner, wire: l.last()}
-	if !inTime { // the context ended while the login succeeded: the wires are cut already
+	if !inTime { // the context ended while the login succeeded, and the wires are cut
 		_ = own.Close()
 		return nil, context.Cause(ctx)
 	}
 	return own, nil
 }
 
-// conn is the driver's connection with the wire under it.
+// conn is the driver's connection together with its wire.
 type conn struct {
 	*mssqldb.Conn
-	wire *wire // nil when the dialer was not asked
+	wire *wire // nil if the dialer was not used
 }
 
-// Close ends the session. The driver gives its buffers to the next connection first, although a goroutine of its own may still read into
-// them; so reading ends before.
+// Close ends the session. The driver's Close returns its buffers to a pool while a goroutine of the
+// driver may still read into them, so that reading ends first.
 func (c *conn) Close() error {
 	c.wire.stopReading()
 	return c.Conn.Close()
 }
 
-// wireOf is the wire under a session of a pool; nil: there is none.
+// wireOf returns the wire under a pooled session, or nil.
 func wireOf(pooled *sql.Conn) (w *wire) {
 	_ = pooled.Raw(func(inner any) error {
 		if c, ok := inner.(*conn); ok {
@@ -122,12 +125,13 @@ func wireOf(pooled *sql.Conn) (w *wire) {
 // loginKey is the context key of the login that a dial belongs to.
 type loginKey struct{}
 
-// maxRedirects is how many connections one login may take. A server of Azure SQL Database redirects once.
+// maxRedirects is how many connections one login may make. A server of Azure SQL Database redirects
+// once.
 const maxRedirects = 8
 
 var errRedirects = fmt.Errorf("the server redirects in a circle: %d connections in one login", maxRedirects)
 
-// login collects the network connections of one login; a server that redirects makes several.
+// login collects the network connections of one login. A server that redirects causes several.
 type login struct {
 	guard guardConfig
 
@@ -145,14 +149,14 @@ func (l *login) add(w *wire) {
 	}
 }
 
-// full says whether there were as many connections as a login may take.
+// full reports whether the login has made as many connections as it may.
 func (l *login) full() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.wires) >= maxRedirects
 }
 
-// refused is the fault that the guard has found in what the server sent; nil: none.
+// refused returns the fault that the guard found in the server's data, or nil.
 func (l *login) refused() error {
 	if w := l.last(); w != nil {
 		if _, broken := w.state(); isRefusal(broken) {
@@ -162,7 +166,7 @@ func (l *login) refused() error {
 	return nil
 }
 
-// abandon gives back what the connections of a login that did not succeed hold.
+// abandon releases the memory that the connections of a failed login hold.
 func (l *login) abandon() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -180,7 +184,7 @@ func (l *login) abort() {
 	}
 }
 
-// last is the wire that the session ended up on; nil when the dialer was not asked.
+// last returns the wire that the session uses; nil if the dialer was not used.
 func (l *login) last() *wire {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -190,14 +194,14 @@ func (l *login) last() *wire {
 	return l.wires[len(l.wires)-1]
 }
 
-// loginDialer encrypts what it dials, and registers it with the login of its context.
+// loginDialer encrypts its connections, and registers them with the login of its context.
 type loginDialer struct {
 	mssqldb.HostDialer
-	encryption *Encryption // nil: the driver's own
+	encryption *Encryption // nil: encryption of the driver
 }
 
-// DialContext dials, and wraps the connection into a wire. The driver hands over the host as it was named, by the connection string or by a server that
-// redirects: it is what the certificate must be for.
+// DialContext dials and wraps the connection into a wire. The driver passes the host as named by
+// the connection string or by a redirecting server; the certificate must be for this name.
 func (d loginDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	l, _ := ctx.Value(loginKey{}).(*login)
 	if l == nil {
@@ -210,22 +214,22 @@ func (d loginDialer) DialContext(ctx context.Context, network, addr string) (net
 	if err != nil {
 		return nil, err
 	}
-	if d.encryption != nil && network == "tcp" { // an instance's port is asked for by UDP
+	if d.encryption != nil && network == "tcp" { // UDP is the question for the port of an instance
 		c = newChannel(c, d.encryption, addr)
 	}
 	w := newWire(c, l.guard)
 	if network == "udp" || d.encryption == nil {
-		w.guard = nil // the SQL Server Browser, which speaks another protocol, or TLS of the driver's, which cannot be read
+		w.guard = nil // the protocol of the SQL Server Browser, or the driver's own TLS
 	}
 	l.add(w)
 	return w, nil
 }
 
-// tcpDialer is the HostDialer for real servers: net.Dialer resolves names under the context and races
-// the addresses, which the driver's own look-up does not.
+// tcpDialer is the HostDialer for TCP. net.Dialer resolves names under the context and races the
+// addresses; the driver's own lookup does neither.
 type tcpDialer struct{}
 
-// tcpKeepAlive is how often an idle connection is probed, so that a vanished server is noticed while a
+// tcpKeepAlive is the interval of TCP keep-alive probes, which detect a vanished server while a
 // script runs silently. 30 s is the driver's default.
 const tcpKeepAlive = 30 * time.Second
 
@@ -235,27 +239,27 @@ func (tcpDialer) DialContext(ctx context.Context, network, addr string) (net.Con
 	return d.DialContext(ctx, network, addr)
 }
 
-// HostName is asked for by mssql.HostDialer and used by nobody: the network is this machine's.
+// HostName is required by mssqldb.HostDialer. The empty name means the network of this machine.
 func (tcpDialer) HostName() string { return "" }
 
-// wire is the connection under a session as the driver sees it: TDS in plain text, whatever there is of encryption being done by the
-// channel underneath. It remembers whether it broke, and lets through what the guard finds sound. The driver's message queue says nothing when
-// the connection ends between two packets; this does.
+// wire is the connection under a session as the driver sees it: TDS in plain text, because the
+// channel underneath encrypts. It passes on what the guard accepts, and records the first error.
+// The driver's message queue reports no error when the connection ends between two packets.
 type wire struct {
 	net.Conn
-	guard   *tdsguard.Guard   // nil: no TDS that could be read
-	account *tdsguard.Account // nil: nothing is accounted for
+	guard   *tdsguard.Guard   // nil: the stream is not readable TDS
+	account *tdsguard.Account // nil: memory is not accounted for
 
 	reading sync.Mutex // held by Read
-	stopped bool       // belongs to reading: nothing is read any more
+	stopped bool       // guarded by reading: Read returns net.ErrClosed
 
 	mu      sync.Mutex
-	broken  error // the first error of a read or write that was not after our own Close
+	broken  error // the first error of a read or write before Close
 	closed  bool
 	written int64 // bytes
 }
 
-// newWire guards a connection.
+// newWire returns the wire over a connection, with its guard.
 func newWire(c net.Conn, cfg guardConfig) *wire {
 	w := &wire{Conn: c}
 	if cfg.budget != nil {
@@ -265,7 +269,7 @@ func newWire(c net.Conn, cfg guardConfig) *wire {
 	return w
 }
 
-// Read notes the error.
+// Read reads through the guard and records the error.
 func (w *wire) Read(p []byte) (int, error) {
 	w.reading.Lock()
 	defer w.reading.Unlock()
@@ -281,7 +285,7 @@ func (w *wire) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// settle ends reading: when it returns, nobody reads into a buffer of the driver, and nobody will.
+// stopReading ends reading. After it returns, no goroutine reads into a buffer of the driver.
 func (w *wire) stopReading() {
 	if w == nil {
 		return
@@ -295,21 +299,21 @@ func (w *wire) stopReading() {
 	w.stopped = true
 }
 
-// setRows says what becomes of the rows of result sets from now on.
+// setRows sets the treatment of rows from now on.
 func (w *wire) setRows(rows tdsguard.Rows) {
 	if w != nil && w.guard != nil {
 		w.guard.SetRows(rows)
 	}
 }
 
-// taken says that the reader of kept rows is done with one more.
+// rowDone reports that the reader of kept rows has finished one more row.
 func (w *wire) rowDone() {
 	if w != nil {
 		w.account.RowDone()
 	}
 }
 
-// droppedErrors is how many errors the guard did not let through because there were too many.
+// droppedErrors returns how many errors the guard dropped because there were too many.
 func (w *wire) droppedErrors() int {
 	if w == nil || w.guard == nil {
 		return 0
@@ -317,16 +321,17 @@ func (w *wire) droppedErrors() int {
 	return w.guard.DroppedErrors()
 }
 
-// fail breaks the wire for a reason of the agent's.
+// fail breaks the wire for a reason of the agent.
 func (w *wire) fail(err error) {
 	w.recordError(err)
 	w.abort()
 }
 
-// cancel sends an attention after a limit was exceeded, drops what still comes, and says whether the server has acknowledged it
-// within grace. The driver has given the connection up.
+// cancel sends an attention after a limit was exceeded and drops the remaining data. It reports
+// whether the server acknowledged the attention within grace. The driver no longer uses the
+// connection.
 func (w *wire) cancel(grace time.Duration) bool {
-	attention := [...]byte{0x06, 0x01, 0, 8, 0, 0, 1, 0} // MS-TDS 2.2.1.7: a header, and nothing else
+	attention := [...]byte{0x06, 0x01, 0, 8, 0, 0, 1, 0} // MS-TDS 2.2.1.7: a header only
 	w.reading.Lock()
 	defer w.reading.Unlock()
 	if w.stopped || w.guard == nil || w.Conn.SetDeadline(time.Now().Add(grace)) != nil {
@@ -338,9 +343,10 @@ func (w *wire) cancel(grace time.Duration) bool {
 	return w.guard.Drain() == nil
 }
 
-// spid is the session id that the server has named; 0: none, or the driver encrypts. It stands in the header of each packet (MS-TDS 2.2.3.1.4,
-// https://learn.microsoft.com/openspecs/windows_protocols/ms-tds/fcfc00d0-6df1-42c8-8d34-93007b9a80f0); @@SPID would cost a round trip
-// for each target. A nil wire has none.
+// spid returns the session ID from the header of the server's packets (MS-TDS 2.2.3.1.4,
+// https://learn.microsoft.com/openspecs/windows_protocols/ms-tds/fcfc00d0-6df1-42c8-8d34-93007b9a80f0).
+// SELECT @@SPID would cost a round trip for each target. It is 0 before the first packet, when the
+// driver itself encrypts, and for a nil wire.
 func (w *wire) spid() int {
 	if w == nil || w.guard == nil {
 		return 0
@@ -348,7 +354,7 @@ func (w *wire) spid() int {
 	return w.guard.SPID()
 }
 
-// address is that of the server; a nil wire has none.
+// address returns the server's address; empty for a nil wire.
 func (w *wire) address() string {
 	if w == nil {
 		return ""
@@ -356,7 +362,7 @@ func (w *wire) address() string {
 	return w.RemoteAddr().String()
 }
 
-// Write counts, and notes the error.
+// Write counts the bytes and records the error.
 func (w *wire) Write(p []byte) (int, error) {
 	if w.guard != nil {
 		w.guard.Wrote(p)
@@ -369,7 +375,7 @@ func (w *wire) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Close is ours: what fails afterwards is no fault of the network.
+// Close closes the connection. Later errors are not recorded.
 func (w *wire) Close() error {
 	w.mu.Lock()
 	w.closed = true
@@ -389,20 +395,21 @@ func (w *wire) recordError(err error) {
 	}
 }
 
-// abort ends a read or write that is under way, and all later ones.
+// abort ends the current read and write, and all later ones.
 func (w *wire) abort() {
 	_ = w.Conn.SetDeadline(time.Unix(1, 0))
-	w.account.Close() // it may be waited for
+	w.account.Close() // ends a wait for memory
 }
 
-// isRefusal says whether the guard has ended the stream.
+// isRefusal reports whether err is the guard's.
 func isRefusal(err error) bool {
 	var violation *tdsguard.Violation
 	var exceeded *tdsguard.Exceeded
 	return errors.As(err, &violation) || errors.As(err, &exceeded)
 }
 
-// state returns the bytes written so far and why the wire broke, if it did. A nil wire has none.
+// state returns the bytes written so far and the error that broke the wire, or nil. A nil wire has
+// neither.
 func (w *wire) state() (written int64, broken error) {
 	if w == nil {
 		return 0, nil

@@ -10,7 +10,7 @@ import (
 	"github.com/jobagent/jobagent/targets/secretref"
 )
 
-// CredentialKind says how a credential proves itself.
+// CredentialKind is the kind of a credential.
 type CredentialKind string
 
 const (
@@ -20,8 +20,8 @@ const (
 	KindManagedIdentity CredentialKind = "ManagedIdentity"
 	// KindServicePrincipal is an application in Microsoft Entra ID with a client secret.
 	KindServicePrincipal CredentialKind = "ServicePrincipal"
-	// KindDefault takes what the machine offers: environment, workload identity, managed identity or
-	// a developer's sign-in, in the order of Azure's DefaultAzureCredential.
+	// KindDefault tries the environment, workload identity, managed identity and a developer's
+	// sign-in, in the order of Azure's DefaultAzureCredential.
 	KindDefault CredentialKind = "Default"
 )
 
@@ -30,36 +30,40 @@ func CredentialKinds() []CredentialKind {
 	return []CredentialKind{KindSQLLogin, KindManagedIdentity, KindServicePrincipal, KindDefault}
 }
 
-// Credential is an entry of the agent's configuration. The control database knows its name only (I9).
+// Credential is an entry of the agent's configuration. The control database holds only its name
+// (I9).
 type Credential struct {
-	// Name is what @credential_name and @refresh_credential_name say; compared without regard to case.
+	// Name is the value of @credential_name and @refresh_credential_name; case is ignored.
 	Name string
-	// Servers are the patterns of the servers that it may be sent to: names as in target groups, with
-	// * for any run of characters, dots too. Host, port and instance are matched apart, after normalisation: a pattern
-	// without a port and an instance covers all of a host, one with a port that port only, and one with an instance the
-	// port that the host's SQL Server Browser names for it. At least one is needed; a lone * allows every server.
+	// Servers are the patterns of the servers that the credential may be sent to: names as in
+	// target groups, in which * stands for any run of characters, dots included. Host, port and
+	// instance are matched separately, after normalization. A pattern without port and instance
+	// covers the whole host, a pattern with a port only that port, and a pattern with an instance
+	// the port that the host's SQL Server Browser names for the instance. At least one pattern is
+	// required; a lone * allows every server.
 	Servers []string
-	// Kind says which of the fields below are needed.
+	// Kind decides which of the fields below are required.
 	Kind CredentialKind
-	// User is the login (SqlLogin), the client id of a user-assigned identity (ManagedIdentity; empty:
-	// the system-assigned one), or client id@tenant id (ServicePrincipal). Default needs none.
+	// User is the login (SqlLogin), the client ID of a user-assigned identity (ManagedIdentity;
+	// empty means the system-assigned one), or client ID@tenant ID (ServicePrincipal). Default
+	// needs none.
 	User string
-	// Secret says where the password or client secret is: env:NAME or file:PATH. It is read at each
-	// login, so that a changed secret needs no restart, and is never itself the secret.
+	// Secret refers to the password or client secret: env:NAME or file:PATH. It is never the secret
+	// itself. The secret is read at each login, so that a changed secret needs no restart.
 	Secret string
 
-	// password holds a password that was given by value; nil: Secret is read. A function, so that no
-	// way of printing a Credential shows it.
+	// password returns a password that was given by value; nil means that Secret is read. It is a
+	// function so that printing a Credential does not show the password.
 	password func() string
 }
 
-// LoginCredential is a SqlLogin whose password is known already, as when targets are reached with the
-// login of the control database's own connection string.
+// LoginCredential returns a SqlLogin whose password is in memory, such as the login that an
+// embedded server has made for targets.
 func LoginCredential(name, user, password string, servers ...string) Credential {
 	return Credential{Name: name, Servers: servers, Kind: KindSQLLogin, User: user, password: func() string { return password }}
 }
 
-// Validate says everything that is wrong with c.
+// Validate reports all faults of c.
 func (c Credential) Validate() error {
 	var errs []error
 	if strings.TrimSpace(c.Name) == "" {
@@ -93,7 +97,7 @@ func (c Credential) Validate() error {
 	case c.Secret != "" && !needsSecret && c.Kind != "":
 		errs = append(errs, fmt.Errorf("a %s has no secret", c.Kind))
 	case c.Secret != "" && !secretref.IsReference(c.Secret):
-		// The text is not repeated: it may be the secret itself.
+		// The text may be the secret itself and is not repeated.
 		errs = append(errs, errors.New("the secret must be a reference, env:NAME or file:PATH, not the secret itself"))
 	}
 	if len(errs) == 0 {
@@ -114,10 +118,11 @@ func (c Credential) secret() (string, error) {
 	return secret, nil
 }
 
-// String never shows the secret's place, so that a credential may be printed.
+// String returns name and kind, and never the reference to the secret.
 func (c Credential) String() string { return fmt.Sprintf("credential %q (%s)", c.Name, c.Kind) }
 
-// globMatch compares with * for any run of characters; nothing else is special.
+// globMatch matches a name with a pattern in which * stands for any run of characters. No other
+// character is special.
 func globMatch(pattern, name string) bool {
 	parts := strings.Split(pattern, "*")
 	if len(parts) == 1 {
@@ -143,7 +148,7 @@ type CredentialSet struct {
 	byName map[string]Credential
 }
 
-// NewCredentialSet checks the credentials and takes them. All faults are reported at once.
+// NewCredentialSet validates the credentials. It reports all faults at once.
 func NewCredentialSet(credentials ...Credential) (*CredentialSet, error) {
 	set := &CredentialSet{byName: make(map[string]Credential, len(credentials))}
 	var errs []error
@@ -165,7 +170,7 @@ func NewCredentialSet(credentials ...Credential) (*CredentialSet, error) {
 	return set, nil
 }
 
-// Names returns the names in order.
+// Names returns the names in alphabetical order.
 func (s *CredentialSet) Names() []string {
 	if s == nil {
 		return nil
@@ -178,13 +183,13 @@ func (s *CredentialSet) Names() []string {
 	return names
 }
 
-// errNoDefault says what to do where a step or member names no credential.
+// errNoDefault is the error of a step or member that names no credential when there is no default.
 var errNoDefault = errors.New("neither the step or member nor the agent names a credential: give the agent --target-credential NAME, or " +
 	"--target-user LOGIN with --target-secret and --target-servers, or set targets.default_credential in its configuration file " +
 	"(the login of the control database is not used on targets)")
 
-// For finds the credential that a step or member names and checks that it may be sent to the server.
-// An empty name means DefaultCredential. The error is a *ConfigError, and nothing is ever sent then.
+// For returns the credential that a step or member names, if it may be sent to the server. An empty
+// name means DefaultCredential. The error is a *targets.ConfigError.
 func (s *CredentialSet) For(name, server string) (Credential, error) {
 	e, err := parseEndpoint(server)
 	if err != nil {
@@ -193,7 +198,7 @@ func (s *CredentialSet) For(name, server string) (Credential, error) {
 	return s.forEndpoint(name, server, e)
 }
 
-// forEndpoint is For with the server's name as text, and as it was read.
+// forEndpoint is For with the server's name both as text and parsed.
 func (s *CredentialSet) forEndpoint(name, server string, e endpoint) (Credential, error) {
 	if name == "" {
 		name = targets.DefaultCredential

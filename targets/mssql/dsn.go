@@ -15,24 +15,26 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// pinParameter is the parameter of a connection string that pins the server's certificate. It is ours; go-mssqldb passes it over.
+// pinParameter is the parameter of a connection string that pins the server's certificate.
+// go-mssqldb ignores it.
 const pinParameter = "certificate_sha256"
 
-// DSN is a connection string that was read: where to, as whom, and how encrypted.
+// DSN is a parsed connection string.
 type DSN struct {
-	// Params are the driver's settings, which encrypt in the same way.
+	// Params are the driver's settings, with the same encryption.
 	Params msdsn.Config
-	// Encryption is what encrypt, TrustServerCertificate, certificate, serverCertificate, hostNameInCertificate, tlsmin and
-	// certificate_sha256 ask for.
+	// Encryption is the result of encrypt, TrustServerCertificate, certificate, serverCertificate,
+	// hostNameInCertificate, tlsmin and certificate_sha256.
 	Encryption Encryption
 }
 
-// ParseDSN reads a connection string in any form that go-mssqldb reads (URL, ADO, ODBC), with other defaults: where encrypt is absent,
-// it is true and the certificate is verified; the login-only encryption of encrypt=false is refused. The error is a *ConfigError that
-// holds nothing of the string but names of its parameters: it may hold a password.
+// ParseDSN parses a connection string in any form that go-mssqldb reads (URL, ADO, ODBC), with
+// other defaults: encrypt is true and the certificate is verified. It refuses encrypt=false, which
+// encrypts the login only. The error is a *targets.ConfigError that names parameters but no values,
+// since the string may hold a password.
 func ParseDSN(text string) (DSN, error) {
 	p, err := msdsn.Parse(text)
-	// The driver's own error is about a part that was not read here, or has a better text here.
+	// An error of parseEncryption has a better text than the driver's.
 	encryption, ours := parseEncryption(p.Parameters)
 	if ours != nil {
 		return DSN{}, &targets.ConfigError{Subject: "connection string", Err: ours}
@@ -45,7 +47,8 @@ func ParseDSN(text string) (DSN, error) {
 	return DSN{Params: encryption.driver(p), Encryption: encryption}, nil
 }
 
-// bareHost takes the brackets off an IPv6 address. The driver leaves them where no port follows, and then dials a name with brackets.
+// bareHost removes the brackets of an IPv6 address. The driver leaves them in place when no port
+// follows, and then fails to dial.
 func bareHost(host string) string {
 	if inner, ok := strings.CutPrefix(host, "["); ok {
 		if inner, ok := strings.CutSuffix(inner, "]"); ok {
@@ -55,7 +58,7 @@ func bareHost(host string) string {
 	return host
 }
 
-// Connector makes the connector of the string. A nil dialer means TCP.
+// Connector returns a connector for d. A nil dialer means TCP.
 func (d DSN) Connector(dialer mssqldb.HostDialer) *Connector {
 	if d.needsDriverTLS() {
 		return wrapConnector(mssqldb.NewConnectorConfig(d.Encryption.driver(d.Params)), nil, dialer)
@@ -63,7 +66,7 @@ func (d DSN) Connector(dialer mssqldb.HostDialer) *Connector {
 	return wrapConnector(mssqldb.NewConnectorConfig(withoutTLS(d.Params)), &d.Encryption, dialer)
 }
 
-// driver are the driver's settings p, with which it encrypts as e says itself.
+// driver returns the driver's settings p with the encryption of e.
 func (e Encryption) driver(p msdsn.Config) msdsn.Config {
 	switch e.mode {
 	case encryptDisable:
@@ -74,25 +77,26 @@ func (e Encryption) driver(p msdsn.Config) msdsn.Config {
 		p.Encryption = msdsn.EncryptionRequired
 	}
 	p.TLSConfig, p.TrustServerCertificate = e.tlsConfig(p.Host), e.Unverified()
-	p.HostInCertificateProvided = e.hostName != "" // else a server that redirects changes the name
+	p.HostInCertificateProvided = e.hostName != "" // without it a redirect changes the name
 	return p
 }
 
-// needsDriverTLS says whether the driver itself must end TLS: integrated authentication with channel binding ("epa enabled") proves to the
-// server over which TLS connection the login comes, and the driver takes that from its own.
+// needsDriverTLS reports whether the driver itself must do TLS: integrated authentication with
+// channel binding ("epa enabled") binds the login to the driver's own TLS connection.
 func (d DSN) needsDriverTLS() bool {
 	_, named := d.Params.Parameters["authenticator"]
 	integrated := named || d.Params.User == "" || strings.Contains(d.Params.User, `\`)
 	return d.Params.EpaEnabled && integrated && d.Encryption.mode != encryptDisable
 }
 
-// withoutTLS are the driver's settings for a connection under which a channel does what encryption there is.
+// withoutTLS returns the driver's settings without encryption, for a connection over a channel.
 func withoutTLS(p msdsn.Config) msdsn.Config {
 	p.Encryption, p.TLSConfig, p.TrustServerCertificate, p.EpaEnabled = msdsn.EncryptionDisabled, nil, false, false
 	return p
 }
 
-// parseEncryption reads the parameters about encryption; their names are in lower case. The error repeats no value.
+// parseEncryption parses the encryption parameters, whose names are in lower case. The error
+// repeats no value.
 func parseEncryption(params map[string]string) (e Encryption, err error) {
 	if word, given := params[msdsn.Encrypt]; given {
 		if word == "" {
@@ -151,7 +155,7 @@ func parseEncryption(params map[string]string) (e Encryption, err error) {
 	return e, e.validate()
 }
 
-// parseYesNo reads a boolean as go-mssqldb does. The error does not repeat the word.
+// parseYesNo parses a boolean as go-mssqldb does. The error does not repeat the word.
 func parseYesNo(word string) (bool, error) {
 	switch strings.ToLower(word) {
 	case "yes":
@@ -166,7 +170,7 @@ func parseYesNo(word string) (bool, error) {
 	return v, nil
 }
 
-// withoutPath takes the path off an error of the file system: it is a part of the connection string.
+// withoutPath removes the path, a value of the connection string, from a file system error.
 func withoutPath(err error) error {
 	var path *fs.PathError
 	if errors.As(err, &path) {

@@ -18,14 +18,15 @@ import (
 	"github.com/microsoft/go-mssqldb/msdsn"
 )
 
-// Encryption is how a connection is encrypted, and how its server proves who it is. The zero value encrypts everything, and verifies the
-// server's certificate against the machine's authorities and the host's name. [ParseDSN] and [Config] make others.
+// Encryption is the encryption of a connection and the verification of its server. The zero value
+// encrypts everything, and verifies the server's certificate against the machine's authorities and
+// the host's name. See [ParseDSN] and [Config].
 type Encryption struct {
 	mode        encryptMode
-	trust       bool           // any certificate will do
-	pins        []pin          // one of them must match, and nothing else is asked
-	hostName    string         // that the certificate must have; empty: the host's that is dialed
-	authorities *x509.CertPool // nil: the machine's
+	trust       bool           // accept any certificate
+	pins        []pin          // one of them must match; replaces verification
+	hostName    string         // required in the certificate; empty: the dialed host
+	authorities *x509.CertPool // nil: those of the machine
 	minVersion  uint16         // of TLS; 0: 1.2
 }
 
@@ -41,11 +42,12 @@ const (
 	encryptDisable encryptMode = "disable"
 )
 
-// errLoginOnly refuses go-mssqldb's encrypt=false and its synonyms. It repeats nothing of what was written.
+// errLoginOnly refuses go-mssqldb's encrypt=false and its synonyms. It does not repeat the value.
 var errLoginOnly = errors.New("false (optional, no) encrypts the login only, and sends everything after it in clear: " +
 	"write true (or leave it out), strict, or disable for no encryption at all")
 
-// parseEncrypt reads a word for a mode, as go-mssqldb spells them. Empty means true. The error does not repeat the word.
+// parseEncrypt parses a mode in go-mssqldb's spellings. Empty means true. The error does not repeat
+// the word.
 func parseEncrypt(word string) (encryptMode, error) {
 	switch strings.ToLower(word) {
 	case "", "true", "mandatory", "yes", "1", "t":
@@ -60,25 +62,25 @@ func parseEncrypt(word string) (encryptMode, error) {
 	return "", errors.New("true, strict or disable is needed")
 }
 
-// Plain says whether nothing is encrypted, because disable was written out.
+// Plain reports whether nothing is encrypted (encrypt=disable).
 func (e Encryption) Plain() bool { return e.mode == encryptDisable }
 
-// Unverified says whether connections are encrypted, but with whoever answers: any certificate is accepted. strict accepts none that
-// is not verified.
+// Unverified reports whether connections are encrypted but any certificate is accepted. strict
+// always verifies.
 func (e Encryption) Unverified() bool { return e.mode == encryptTrue && e.trust && len(e.pins) == 0 }
 
-// Weakness is a setting of encryption that leaves a connection open to who is in its way.
+// Weakness is an encryption setting that exposes a connection to an attacker on the network.
 type Weakness struct {
-	// Servers says which servers it is for: a name or a pattern.
+	// Servers is the name or pattern of the servers that the setting is for.
 	Servers string
-	// Setting is what was written.
+	// Setting is the setting as written.
 	Setting string
-	// Text says what may happen, and what would be better, in a few words.
+	// Text names the danger and the remedy in a few words.
 	Text string
 }
 
-// Weaknesses lists what is weak about connections to a server: nothing, or one thing. That nothing is encrypted does not count where it does not
-// leave the machine.
+// Weaknesses returns the weakness of the encryption, if any. An unencrypted connection to the
+// machine itself is not a weakness.
 func (d DSN) Weaknesses() []Weakness {
 	if d.Encryption.Plain() && isLoopback(d.Params.Host) {
 		return nil
@@ -86,7 +88,7 @@ func (d DSN) Weaknesses() []Weakness {
 	return d.Encryption.weaknesses(dsnHost(d.Params))
 }
 
-// isLoopback says whether a host is this machine by its loopback address or its name.
+// isLoopback reports whether a host is localhost or a loopback address.
 func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
@@ -102,7 +104,7 @@ func (e Encryption) weaknesses(servers string) []Weakness {
 	return nil
 }
 
-// dsnHost is the server of a connection string as people write it.
+// dsnHost returns the server of a connection string for messages.
 func dsnHost(p msdsn.Config) string {
 	switch {
 	case p.Instance != "":
@@ -113,7 +115,7 @@ func dsnHost(p msdsn.Config) string {
 	return p.Host
 }
 
-// Pins are the SHA-256 of the certificates or public keys that are pinned, in hexadecimal digits.
+// Pins returns the pinned SHA-256 hashes in hexadecimal digits.
 func (e Encryption) Pins() []string {
 	var list []string
 	for _, p := range e.pins {
@@ -122,7 +124,7 @@ func (e Encryption) Pins() []string {
 	return list
 }
 
-// validate says what contradicts itself.
+// validate reports settings that contradict each other.
 func (e Encryption) validate() error {
 	switch {
 	case e.mode == encryptDisable && len(e.pins) > 0:
@@ -133,14 +135,15 @@ func (e Encryption) validate() error {
 	return nil
 }
 
-// pin is the SHA-256 of a certificate (of its DER form), or of the SubjectPublicKeyInfo in it, which stays when the certificate is
-// renewed with the same key.
+// pin is the SHA-256 of a certificate in DER form, or of its SubjectPublicKeyInfo, which stays the
+// same when the certificate is renewed with the same key.
 type pin [sha256.Size]byte
 
-// String is the pin in hexadecimal digits. It is no secret.
+// String returns the pin in hexadecimal digits. A pin is not a secret.
 func (p pin) String() string { return hex.EncodeToString(p[:]) }
 
-// parsePins reads pins: each 64 hexadecimal digits, with colons between them or without. The error repeats nothing.
+// parsePins parses pins: 64 hexadecimal digits each, with or without colons. The error repeats no
+// value.
 func parsePins(texts ...string) ([]pin, error) {
 	var pins []pin
 	for _, text := range texts {
@@ -153,22 +156,23 @@ func parsePins(texts ...string) ([]pin, error) {
 	return pins, nil
 }
 
-// CertificatePin is the SHA-256 of a certificate as certificate_sha256 takes it.
+// CertificatePin returns the SHA-256 of a certificate in the form of certificate_sha256.
 func CertificatePin(c *x509.Certificate) string { return pin(sha256.Sum256(c.Raw)).String() }
 
-// KeyPin is the SHA-256 of a certificate's SubjectPublicKeyInfo as certificate_sha256 takes it.
+// KeyPin returns the SHA-256 of a certificate's SubjectPublicKeyInfo in the form of
+// certificate_sha256.
 func KeyPin(c *x509.Certificate) string {
 	return pin(sha256.Sum256(c.RawSubjectPublicKeyInfo)).String()
 }
 
-// pinError is a server whose certificate none of the pins matches.
+// pinError means that the server's certificate matches none of the pins.
 type pinError struct{ seen *x509.Certificate }
 
 func (e *pinError) Error() string {
 	return fmt.Sprintf("its certificate has the SHA-256 %s, and the public key in it %s", CertificatePin(e.seen), KeyPin(e.seen))
 }
 
-// tlsConfig is what a connection to host is made with.
+// tlsConfig returns the TLS configuration for a connection to host.
 func (e Encryption) tlsConfig(host string) *tls.Config {
 	cfg := &tls.Config{
 		ServerName: host,
@@ -185,7 +189,7 @@ func (e Encryption) tlsConfig(host string) *tls.Config {
 	}
 	switch {
 	case len(e.pins) > 0:
-		cfg.InsecureSkipVerify = true // the pin says more
+		cfg.InsecureSkipVerify = true // the pin replaces verification
 		cfg.VerifyConnection = func(s tls.ConnectionState) error {
 			leaf := s.PeerCertificates[0]
 			if slices.Contains(e.pins, sha256.Sum256(leaf.Raw)) || slices.Contains(e.pins, sha256.Sum256(leaf.RawSubjectPublicKeyInfo)) {
@@ -199,22 +203,23 @@ func (e Encryption) tlsConfig(host string) *tls.Config {
 	return cfg
 }
 
-// EncryptionError says that a connection was not made because it would not have been encrypted as it must be, or because the server did
-// not prove who it is. No login was sent. Its text is one line that says what to do, and holds no secret.
+// EncryptionError means that a connection was refused because it would not be encrypted as
+// required, or because the server's identity could not be verified. No login was sent. The text is
+// one line with the remedy and holds no secret.
 type EncryptionError struct {
-	// Server is the host as it was dialed, with its port.
+	// Server is the dialed host and port.
 	Server string
-	// Err is why: an error of crypto/x509 or crypto/tls where there is one.
+	// Err is the reason: an error of crypto/x509 or crypto/tls where there is one.
 	Err  error
 	text string
 }
 
 func (e *EncryptionError) Error() string { return e.text }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *EncryptionError) Unwrap() error { return e.Err }
 
-// The reasons of an [EncryptionError] that are no error of crypto/x509 or crypto/tls.
+// The reasons of an [EncryptionError] that are not errors of crypto/x509 or crypto/tls.
 var (
 	errNoEncryption     = errors.New("the server does not encrypt")
 	errMustEncrypt      = errors.New("the server insists on encryption")
@@ -222,7 +227,7 @@ var (
 	errDriverOutOfOrder = errors.New("the driver did not begin with PRELOGIN")
 )
 
-// refusal makes the error of a connection to server (host:port) that was not made.
+// refusal returns the error of a refused connection to server (host:port).
 func (e Encryption) refusal(server string, err error) *EncryptionError {
 	host, _, splitErr := net.SplitHostPort(server)
 	if splitErr != nil {
@@ -261,7 +266,7 @@ func (e Encryption) refusal(server string, err error) *EncryptionError {
 			server, seen, host, certificateNames(name.Certificate))
 	case errors.As(err, &invalid):
 		text = fmt.Sprintf("the certificate of %s (SHA-256 %s) is not valid: %v: have it renewed on the server, "+orPin, server, seen, invalid)
-	case strings.Contains(err.Error(), "negative serial number"): // SQL Server's own certificates have had such numbers, and Go reads none
+	case strings.Contains(err.Error(), "negative serial number"): // as in some of SQL Server's own certificates, which Go cannot parse
 		text = fmt.Sprintf("the certificate of %s cannot be read, because its serial number is negative, as in certificates that SQL Server 2017 and 2019 make for themselves: give the "+
 			"server another, or start the agent with GODEBUG=x509negativeserial=1 in its environment", server)
 	case errors.As(err, &noTLS):
@@ -272,7 +277,7 @@ func (e Encryption) refusal(server string, err error) *EncryptionError {
 	return &EncryptionError{Server: server, Err: err, text: text}
 }
 
-// certificateNames are the names that a certificate is for, at most five.
+// certificateNames lists the names of a certificate, at most five.
 func certificateNames(c *x509.Certificate) string {
 	var names []string
 	for _, ip := range c.IPAddresses {
@@ -288,7 +293,8 @@ func certificateNames(c *x509.Certificate) string {
 	return strings.Join(names, ", ")
 }
 
-// readCertificates reads the certificates of a file: .pem (all of them) or .der (one), as go-mssqldb does.
+// readCertificates reads the certificates of a file as go-mssqldb does: all of a .pem, one of a
+// .der.
 func readCertificates(path string) ([]*x509.Certificate, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {

@@ -16,13 +16,13 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// endpoint is a server's name after normalisation: what is matched with a credential's patterns, and what is dialed.
+// endpoint is a normalized server name. It is matched with a credential's patterns, and dialed.
 type endpoint struct {
 	// host is a name in lower case without a trailing dot, or an IP address in its usual form, without brackets.
 	host string
-	// instance is in lower case; empty when a port is given, for the port decides then, and the instance is a remark.
+	// instance is in lower case. It is empty when a port is given, because the port decides then.
 	instance string
-	// port is 0 when the SQL Server Browser of the host is to be asked for the instance's.
+	// port is 0 when the host's SQL Server Browser must be asked for the port of the instance.
 	port uint16
 }
 
@@ -31,8 +31,9 @@ const (
 	browserPort = 1434 // UDP
 )
 
-// parseEndpoint reads a server's name in a form that SqlClient knows: host, host\instance or host,port, also after tcp: . The other
-// protocols of SqlClient (np:, lpc:, admin:) lead elsewhere than a credential's patterns say, and are refused.
+// parseEndpoint parses a server name in SqlClient's form: host, host\instance or host,port,
+// optionally after tcp:. It refuses SqlClient's other protocols (np:, lpc:, admin:), because they
+// reach other places than the patterns of a credential describe.
 func parseEndpoint(server string) (endpoint, error) {
 	host, instance, port, err := splitServer(server)
 	if err != nil {
@@ -52,7 +53,8 @@ func parseEndpoint(server string) (endpoint, error) {
 	return e, nil
 }
 
-// splitServer divides a server's name, or a pattern of such names, into normalised parts. The instance is empty when there is a port.
+// splitServer splits a server name, or a pattern of such names, into normalized parts. The instance
+// is empty when there is a port.
 func splitServer(server string) (host, instance, port string, err error) {
 	name := strings.TrimPrefix(targets.FoldName(server), "tcp:")
 	if strings.ContainsFunc(name, unicode.IsControl) || strings.ContainsAny(name, ";='\"{}") {
@@ -80,7 +82,7 @@ func splitServer(server string) (host, instance, port string, err error) {
 
 var errServerForm = errors.New(`invalid server name: want host, host\instance or host,port`)
 
-// normalHost makes a host comparable.
+// normalHost returns a host in the form in which hosts are compared.
 func normalHost(host string) string {
 	host = strings.TrimSpace(host)
 	switch host {
@@ -96,7 +98,7 @@ func normalHost(host string) string {
 	return strings.TrimSuffix(host, ".")
 }
 
-// String is the name in the form that the driver reads.
+// String returns the name in the driver's form.
 func (e endpoint) String() string {
 	switch {
 	case e.port != 0:
@@ -106,14 +108,14 @@ func (e endpoint) String() string {
 	}
 }
 
-// pattern stands for servers. Each part may hold * for any run of characters.
+// pattern describes servers. In each part, * stands for any run of characters.
 type pattern struct {
 	host string
-	// instance and port are empty for any.
+	// An empty instance or port matches any.
 	instance, port string
 }
 
-// parsePattern reads a pattern, which has the form of a server's name.
+// parsePattern parses a pattern, which has the form of a server name.
 func parsePattern(text string) (pattern, error) {
 	host, instance, port, err := splitServer(text)
 	if err == nil && strings.Trim(port, "0123456789*") != "" {
@@ -122,8 +124,9 @@ func parsePattern(text string) (pattern, error) {
 	return pattern{host, instance, port}, err
 }
 
-// covers says whether p covers e. While the port of an instance is not known, any port may come to be covered; e with the port that
-// came back must be asked about before it is dialed.
+// covers reports whether p covers e. While the port of an instance is not known, every pattern with
+// a port covers it; covers must be called again with the port that the SQL Server Browser named,
+// before it is dialed.
 func (p pattern) covers(e endpoint) bool {
 	if !p.coversHost(e.host) || p.instance != "" && !globMatch(p.instance, e.instance) {
 		return false
@@ -131,7 +134,8 @@ func (p pattern) covers(e endpoint) bool {
 	return p.port == "" || e.port == 0 || globMatch(p.port, strconv.Itoa(int(e.port)))
 }
 
-// coversHost says whether p covers a host. A pattern such as 10.0.* means addresses, and not the name 10.0.example.net.
+// coversHost reports whether p covers a host. A pattern such as 10.0.* means addresses, not the
+// name 10.0.example.net.
 func (p pattern) coversHost(host string) bool {
 	if strings.Contains(p.host, "*") && strings.ContainsAny(p.host, "0123456789.") && strings.Trim(p.host, "0123456789.*") == "" {
 		if _, err := netip.ParseAddr(host); err != nil {
@@ -141,7 +145,7 @@ func (p pattern) coversHost(host string) bool {
 	return globMatch(p.host, host)
 }
 
-// covers says whether c may be sent to e.
+// covers reports whether c may be sent to e.
 func (c Credential) covers(e endpoint) bool {
 	return slices.ContainsFunc(c.Servers, func(text string) bool {
 		p, err := parsePattern(text)
@@ -149,15 +153,16 @@ func (c Credential) covers(e endpoint) bool {
 	})
 }
 
-// boundDialer dials what a credential may be sent to, and nothing else: the port that the SQL Server Browser names for an instance, and
-// the server that the first one sends its client on to, are not what the target group says.
+// boundDialer dials only what its credential may be sent to. The port that the SQL Server Browser
+// names for an instance, and the server that a redirect names, are not in the target group and are
+// checked here.
 type boundDialer struct {
 	mssqldb.HostDialer
 	credential Credential
-	first      endpoint // what the name says
+	first      endpoint // the server as named by the target group
 }
 
-// DialContext dials addr if the credential covers it. It has looked up nothing when it refuses.
+// DialContext dials addr if the credential covers it. A refused name is not even resolved.
 func (d boundDialer) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, port, err := net.SplitHostPort(addr)
 	if err != nil {

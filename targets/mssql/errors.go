@@ -7,28 +7,29 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql/internal/tdsguard"
 )
 
-// ScriptError says what is wrong with a script before any of it is sent. SplitBatches returns it.
+// ScriptError is a fault of a script that was found before any of it was sent. SplitBatches returns
+// it.
 type ScriptError struct {
-	// Line is the number of the line at fault, from 1.
+	// Line is the line of the fault, counted from 1.
 	Line int
-	// Err is why.
+	// Err is the reason.
 	Err error
 }
 
 func (e *ScriptError) Error() string { return fmt.Sprintf("script line %d: %v", e.Line, e.Err) }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *ScriptError) Unwrap() error { return e.Err }
 
-// errConnectionLost marks errors of a connection that ended by itself.
+// errConnectionLost marks the error of a connection that the agent did not close.
 var errConnectionLost = errors.New("connection lost")
 
-// limitError says that a target has sent more than the agent takes, while a script ran.
+// limitError means that a target exceeded a limit while a script ran.
 type limitError struct{ exceeded *tdsguard.Exceeded }
 
 func (e *limitError) Error() string {
 	return e.exceeded.Error() + ". Let the script return less, or raise the limit in the agent's configuration."
 }
 
-// Unwrap gives the limit.
+// Unwrap returns the limit.
 func (e *limitError) Unwrap() error { return e.exceeded }

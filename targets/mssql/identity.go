@@ -14,34 +14,36 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// Instance is what a database says of itself: the same whatever name it was reached by.
+// Instance identifies a database independently of the server name by which it was reached.
 type Instance struct {
 	// Server is @@SERVERNAME.
 	Server string
 	// Database is DB_NAME().
 	Database string
-	// GUID is service_broker_guid in sys.databases. A database keeps it when its server changes (availability group, restore), and so do its
-	// copies. Empty or zeros: not known.
+	// GUID is service_broker_guid in sys.databases. A database keeps it when its server changes
+	// (availability group, restore), and so do copies of the database. Empty or all zeros means
+	// unknown.
 	GUID string
 }
 
 // noGUID is the service_broker_guid of master and model.
 const noGUID = "00000000-0000-0000-0000-000000000000"
 
-// known says whether i is a database at all.
+// known reports whether i identifies a database.
 func (i Instance) known() bool { return i.Database != "" }
 
-// hasGUID compares a service_broker_guid with i's.
+// hasGUID compares a service_broker_guid with that of i.
 func (i Instance) hasGUID(guid string) bool {
 	return i.GUID != "" && i.GUID != noGUID && targets.FoldName(guid) == targets.FoldName(i.GUID)
 }
 
-// is says whether i is what calls itself so. The name must be the same in any case: copies of a database have its GUID.
+// matches reports whether i has this name and GUID. The name must be the same in any case, because
+// copies of a database share its GUID.
 func (i Instance) matches(server, database, guid string) bool {
 	return i.known() && targets.FoldName(i.Database) == targets.FoldName(database) && (targets.FoldName(i.Server) == targets.FoldName(server) || i.hasGUID(guid))
 }
 
-// The questions to a session's server.
+// The queries to a session's server.
 var (
 	//go:embed identity.sql
 	identityText string
@@ -53,9 +55,9 @@ var (
 type identity struct {
 	spid             int
 	server, database string
-	// hasSchema: a control schema is installed in the database, and the login may use something of it.
+	// hasSchema means that a control schema is installed in the database and visible to the login.
 	hasSchema bool
-	// mayEnter: the login can enter a database of the control database's name.
+	// mayEnter means that the login can enter a database with the control database's name.
 	mayEnter bool
 }
 
@@ -81,12 +83,13 @@ func (s *session) identify(ctx context.Context, control Instance) (id identity, 
 	return id, nil
 }
 
-// expand puts what is asked for into a question.
+// expand inserts the name of i into a query.
 func (i Instance) expand(question string) string {
 	return Expand(question, Variables{"control_name": StringValue(i.Database)})
 }
 
-// hasControl asks a session's server whether it has the control database. seen is false when the login would not see it.
+// hasControl asks a session's server whether it has the control database. seen is false if the
+// login could not see it.
 func (s *session) hasControl(ctx context.Context, control Instance) (has, seen bool, err error) {
 	var row [2]driver.Value
 	if err := s.row(ctx, control.expand(identityControlText), row[:]); err != nil {
@@ -100,11 +103,13 @@ func (s *session) hasControl(ctx context.Context, control Instance) (has, seen b
 	return control.hasGUID(guid), guid != "" || all != 0, nil
 }
 
-// systemDatabases are those of which a server has one each.
+// systemDatabases are the databases that every server has.
 var systemDatabases = []string{"master", "tempdb", "model", "msdb"}
 
-// refusal says why a session must not run an author's text (I13); empty: it may. The server's own word counts, and not the name by which it
-// was reached. What cannot be told is refused. hasControl asks whether the server has i, and whether the login would see that.
+// refusal returns why a session must not run text of a job's author (I13); empty means that it may.
+// The server's own name decides, not the name by which it was reached. An uncertain case is
+// refused. hasControl reports whether the server has the database i, and whether the login could
+// see it.
 func (i Instance) refusal(id identity, hasControl func() (has, seen bool, err error)) (string, error) {
 	sameName, system := targets.FoldName(id.database) == targets.FoldName(i.Database), slices.Contains(systemDatabases, targets.FoldName(id.database))
 	switch {
@@ -137,11 +142,13 @@ func (i Instance) refusal(id identity, hasControl func() (has, seen bool, err er
 	return "", nil
 }
 
-// admit refuses a session on which text of a job's author would have rights on the control database. It returns the session's id, 0 if
-// nobody asked for it. It costs one round trip, in place of the question for the session id where that is asked for, and a second one where
-// the database or the login is suspect and the server calls itself otherwise than the control database's did.
+// admit refuses a session on which text of a job's author would have rights on the control
+// database. It returns the session's ID, or 0 if it did not ask. admit costs one round trip, which
+// replaces the one for the session ID. It costs a second one if the database or the login is
+// suspect and the server's name differs from that of the control database's server.
 //
-// A pass is remembered for admissionTime, by the address that was dialed in the end: a change of DNS leads to another one. A refusal is not.
+// An admission is remembered for admissionTime by the address that was finally dialed, so that a
+// DNS change leads to a new check. A refusal is not remembered.
 func (s *Servers) admit(ctx context.Context, sess *session, server, database, credential string) (spid int, err error) {
 	if s.cfg.AllowControlDatabase {
 		return 0, nil
@@ -172,19 +179,20 @@ func (s *Servers) admit(ctx context.Context, sess *session, server, database, cr
 	return id.spid, nil
 }
 
-// passes remembers for a while which sessions were admitted. Safe for concurrent use.
+// admissions remembers admitted sessions for admissionTime. Safe for concurrent use.
 type admissions struct {
 	mu    sync.Mutex
 	since map[admissionKey]time.Time
 }
 
-// admissionKey says which sessions are alike. All names are folded.
+// admissionKey identifies equivalent sessions. All names are folded.
 type admissionKey struct{ address, server, database, credential string }
 
 const (
-	// admissionTime is how long a pass is good for: what an administrator grants meanwhile, or where a cluster moves an address, is noticed then.
+	// admissionTime is how long an admission is valid. A login that is granted access, and an
+	// address that a cluster moves, are noticed after this time.
 	admissionTime = 30 * time.Second
-	// maxAdmissions bounds the memory of passes.
+	// maxAdmissions bounds the memory of admissions.
 	maxAdmissions = 20_000
 )
 
@@ -210,16 +218,17 @@ func (a *admissions) add(k admissionKey) {
 	a.since[k] = time.Now()
 }
 
-// Principal is as whom a credential is let into a database.
+// Principal is the identity of a credential in a database.
 type Principal struct {
-	// Login is the login's name, and User that of its user in the database.
+	// Login is the name of the login, and User the name of its user in the database.
 	Login, User string
-	// SysAdmin says that it is a member of the server role sysadmin.
+	// SysAdmin means that the login is a member of the server role sysadmin.
 	SysAdmin bool
 }
 
-// Visit logs in to a database with a credential, as nothing that an author wrote does, and says as whom it was let in. The error is the server's
-// when it was not: of ClassAuth, or 4060.
+// Principal logs in to a database with a credential and returns its identity there. It checks
+// nothing else and runs no text of an author. When the login is refused, the error is the server's:
+// of ClassAuth, or error 4060.
 func (s *Servers) Principal(ctx context.Context, server, database, credential string) (v Principal, err error) {
 	sess, err := s.open(ctx, server, database, credential, "")
 	if err != nil {

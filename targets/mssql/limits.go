@@ -8,29 +8,34 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql/internal/tdsguard"
 )
 
-// AnswerLimits bound what one target may send, so that no target costs an agent its memory. The zero value of each field means its
-// default. Lengths are those on the network: a character of nvarchar has 2 bytes.
+// AnswerLimits bound what one target may send, so that a target cannot exhaust the agent's memory.
+// The zero value of each field means its default. Lengths are those on the network: a character of
+// nvarchar has 2 bytes.
 type AnswerLimits struct {
-	// ValueBytes bounds a value that goes to an output table; default 8 MB. Values that go nowhere have no limit, and cost no memory.
+	// ValueBytes bounds a value that goes to an output table; default 8 MB. Other values have no
+	// limit, and cost no memory.
 	ValueBytes int64
 	// RowBytes bounds a row that goes to an output table; default 8 MB.
 	RowBytes int64
-	// OutputBytes bounds all rows together that one attempt writes to its output table; default 1 GB.
+	// OutputBytes bounds the sum of all rows that one attempt writes to its output table; default 1
+	// GB.
 	OutputBytes int64
-	// MessageBytes bounds the text of one message or error; default 32 KB. SQL Server's are 16 KB at most.
+	// MessageBytes bounds the text of one message or error; default 32 KB. SQL Server's messages
+	// have at most 16 KB.
 	MessageBytes int64
-	// Messages bounds how many messages, errors and row counts one attempt may get; default 100 million. How many are kept is another matter: see Limits.
+	// Messages bounds how many messages, errors and row counts one attempt may receive; default 100
+	// million. targets.Limits bounds how many are kept.
 	Messages int64
-	// ResultSets bounds how many result sets one attempt may get; default 10 million.
+	// ResultSets bounds how many result sets one attempt may receive; default 10 million.
 	ResultSets int64
-	// AnswerBytes bounds all that a target may send in one attempt; default 16 GB.
+	// AnswerBytes bounds all data that a target may send in one attempt; default 16 GB.
 	AnswerBytes int64
-	// BufferBytes bounds the memory that rows on their way to output tables take in all attempts together; default 112 MB. A value costs
-	// seven times its length while it is read.
+	// BufferBytes bounds the memory for rows on their way to output tables, over all attempts
+	// together; default 112 MB. A value costs seven times its length while the driver reads it.
 	BufferBytes int64
 }
 
-// withDefaults fills in what is not set.
+// withDefaults returns l with every unset field at its default.
 func (l AnswerLimits) withDefaults() AnswerLimits {
 	l.ValueBytes = cmp.Or(l.ValueBytes, 8<<20)
 	l.RowBytes = cmp.Or(l.RowBytes, max(l.ValueBytes, 8<<20))
@@ -43,10 +48,10 @@ func (l AnswerLimits) withDefaults() AnswerLimits {
 	return l
 }
 
-// Memory is how much memory rows of targets take at most, defaults filled in.
+// Memory returns the most memory that rows of targets may take, with defaults applied.
 func (l AnswerLimits) Memory() int64 { return l.withDefaults().BufferBytes }
 
-// validate names every field that is out of range, and its value.
+// validate reports every field that is out of range, with its value.
 func (l AnswerLimits) validate() error {
 	var errs []error
 	check := func(ok bool, field string, value int64, rule string) {
@@ -67,7 +72,7 @@ func (l AnswerLimits) validate() error {
 	return errors.Join(errs...)
 }
 
-// guard gives the limits of one connection.
+// guard returns the limits of one connection.
 func (l AnswerLimits) guard() tdsguard.Limits {
 	return tdsguard.Limits{
 		ValueBytes: l.ValueBytes, RowBytes: l.RowBytes, OutputBytes: l.OutputBytes, MessageBytes: l.MessageBytes,
