@@ -77,7 +77,7 @@ type historyFigures struct {
 func (f *historyFigures) note(name string, list []time.Duration) {
 	slices.Sort(list)
 	f.names = append(f.names, name)
-	f.values[name] = percentile(list, 0.5)
+	f.values[name] = percentile(list, 500)
 }
 
 // history is `jobagent bench history`.

@@ -47,21 +47,21 @@ func (r *report) add(name string, value float64, unit, bar string) {
 func (r *report) spread(name string, list []time.Duration, bar string) {
 	slices.Sort(list)
 	for _, f := range []struct {
-		suffix string
-		share  float64
-		bar    string
-	}{{"p50", 0.50, ""}, {"p99", 0.99, bar}, {"max", 1, ""}} {
-		r.add(name+"_"+f.suffix, milliseconds(percentile(list, f.share)), "ms", f.bar)
+		suffix   string
+		perMille int
+		bar      string
+	}{{"p50", 500, ""}, {"p99", 990, bar}, {"max", 1000, ""}} {
+		r.add(name+"_"+f.suffix, milliseconds(percentile(list, f.perMille)), "ms", f.bar)
 	}
 }
 
-// percentile is the smallest of sorted durations that at least this share of them does not exceed; 0 of none.
-func percentile(sorted []time.Duration, share float64) time.Duration {
+// percentile returns the smallest of sorted durations that at least perMille thousandths of them do not exceed; 0 without any.
+func percentile(sorted []time.Duration, perMille int) time.Duration {
 	if len(sorted) == 0 {
 		return 0
 	}
-	i := int(float64(len(sorted))*share+0.999999) - 1
-	return sorted[min(max(i, 0), len(sorted)-1)]
+	i := (len(sorted)*perMille+999)/1000 - 1 // rounded up, in integers: a float product may exceed the exact rank
+	return sorted[max(i, 0)]
 }
 
 // median is the middle one of numbers, which it sorts.

@@ -14,11 +14,11 @@ func TestPercentile(t *testing.T) {
 		list = append(list, time.Duration(i+1))
 	}
 	for _, tt := range []struct {
-		share float64
-		want  time.Duration
-	}{{0.5, 100}, {0.99, 198}, {1, 200}, {0, 1}} {
-		require.Equal(t, tt.want, percentile(list, tt.share), tt.share)
+		perMille int
+		want     time.Duration
+	}{{500, 100}, {990, 198}, {991, 199}, {1000, 200}, {0, 1}} {
+		require.Equal(t, tt.want, percentile(list, tt.perMille), tt.perMille)
 	}
-	require.Zero(t, percentile(nil, 0.5))
-	require.Equal(t, time.Duration(7), percentile([]time.Duration{7}, 0.99))
+	require.Zero(t, percentile(nil, 500))
+	require.Equal(t, time.Duration(7), percentile([]time.Duration{7}, 990))
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -30,8 +31,13 @@ type File struct {
 	Agent struct {
 		ID                   string   `json:"id"`                     // a GUID; keeps its name over restarts
 		MaxConcurrentTargets string   `json:"max_concurrent_targets"` // a number, or JA100, JA200, JA400, JA800
-		Lease                Duration `json:"lease"`
-		Grace                Duration `json:"grace"`
+		Prefetch             int      `json:"prefetch"`               // most tasks that are claimed beyond the free workers; default: as max_concurrent_targets
+		OutcomeBuffer        int      `json:"outcome_buffer"`         // undelivered outcomes at which claiming stops; default: ten times max_concurrent_targets
+		Lease                Duration `json:"lease"`                  // of a term without renewal; default 30s
+		Grace                Duration `json:"grace"`                  // for running scripts when the agent stops; default 30s
+		PollActive           Duration `json:"poll_active"`            // between two passes while tasks run; default 50ms
+		PollIdle             Duration `json:"poll_idle"`              // between two passes otherwise; default 300ms
+		MissedAfter          Duration `json:"missed_after"`           // delay after which a scheduled run counts as missed; default 60s
 	} `json:"agent"`
 	// Targets says how target servers are reached.
 	Targets struct {
@@ -160,9 +166,9 @@ func ParseConcurrency(s string) (int, error) {
 	if n, ok := tierTargets[strings.ToUpper(s)]; ok {
 		return n, nil
 	}
-	var n int
-	if _, err := fmt.Sscanf(s, "%d", &n); err != nil || fmt.Sprint(n) != s || n < 1 {
-		return 0, exit.Usagef("%q is no number of concurrent targets: a number above 0, or JA100, JA200, JA400, JA800 is needed", s)
+	n, err := strconv.Atoi(s)
+	if err != nil || n < 1 {
+		return 0, exit.Usagef("invalid number of concurrent targets %q: want a number above 0, or JA100, JA200, JA400 or JA800", s)
 	}
 	return n, nil
 }

@@ -134,18 +134,47 @@ func (a *App) OpenStore(ctx context.Context) (*controldb.Store, error) {
 	}), nil
 }
 
-// WithStore runs fn with an open control database whose schema is the one that this binary knows, or of a release that works with it. A login that may not read its version,
-// as one with the role jobs_reader only, goes on with what is public.
+// WithStore runs fn with an open control database. It first checks that this program works with the database's schema, since fn may
+// change the database.
 func (a *App) WithStore(ctx context.Context, fn func(*controldb.Store) error) error {
 	store, err := a.OpenStore(ctx)
 	if err != nil {
 		return err
 	}
 	defer store.Close()
-	if _, err := store.CheckAgent(ctx); err != nil && !errors.Is(err, controldb.ErrVersionHidden) {
+	if err := checkSchema(ctx, store); err != nil {
 		return err
 	}
 	return fn(store)
+}
+
+// ReadStore is WithStore for an fn that only reads. It checks the schema only when fn fails, to save a round trip: a reader that this
+// program does not work with fails by itself, and the check then tells why.
+func (a *App) ReadStore(ctx context.Context, fn func(*controldb.Store) error) error {
+	store, err := a.OpenStore(ctx)
+	if err != nil {
+		return err
+	}
+	defer store.Close()
+	err = fn(store)
+	var exitErr *exit.Error
+	if err == nil || errors.As(err, &exitErr) || controldb.KindOf(err) == controldb.KindNotFound {
+		return err
+	}
+	if schemaErr := checkSchema(ctx, store); errors.Is(schemaErr, controldb.ErrNotInstalled) || errors.Is(schemaErr, controldb.ErrSchemaVersion) {
+		return schemaErr
+	}
+	return err
+}
+
+// checkSchema fails unless this program works with the control database's schema. A login that may not read the schema's version, such
+// as a member of jobs_reader only, passes: the public views and procedures are all that it can use.
+func checkSchema(ctx context.Context, store *controldb.Store) error {
+	_, err := store.CheckAgent(ctx)
+	if errors.Is(err, controldb.ErrVersionHidden) {
+		return nil
+	}
+	return err
 }
 
 // Logger makes the log: structured, on stderr; lines for people on a terminal, JSON otherwise.

@@ -19,7 +19,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 	return command.NewGroup("agent", "Look at agents", &cobra.Command{
 		Use: "status", Short: "List the agents with their latest terms and what they hold", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := store.Agents(cmd.Context())
 				if err != nil {
 					return err

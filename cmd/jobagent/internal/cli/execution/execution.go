@@ -40,7 +40,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 				return exit.Usagef("--limit %d: must be 1 or more", f.Limit)
 			}
 			f.RootsOnly = true
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := store.Executions(cmd.Context(), f)
 				if err != nil {
 					return err
@@ -87,7 +87,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				rows, err := runs.Read(cmd.Context(), store, id)
 				if err != nil {
 					return err
@@ -155,7 +155,7 @@ func newWatchCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				return runs.Watch(cmd.Context(), a, store, id)
 			})
 		},
@@ -170,7 +170,7 @@ func newErrorsCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				rows, err := runs.Read(cmd.Context(), store, id)
 				if err != nil {
 					return err

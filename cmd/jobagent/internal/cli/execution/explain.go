@@ -73,7 +73,7 @@ func newExplainCommand(a *connect.App) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				e, err := store.ExplainExecution(cmd.Context(), id)
 				if err != nil {
 					return err

@@ -26,9 +26,6 @@ func newPurgeCommand(a *connect.App) *cobra.Command {
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			req := controldb.PurgeRequest{JobName: args[0]}
-			if id, err := uuid.Parse(args[0]); err == nil {
-				req = controldb.PurgeRequest{JobID: id}
-			}
 			if before != "" {
 				t, err := command.ParseTime(before)
 				if err != nil {
@@ -37,6 +34,15 @@ func newPurgeCommand(a *connect.App) *cobra.Command {
 				req.Oldest = t
 			}
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+				if id, err := uuid.Parse(args[0]); err == nil { // a job's ID, unless a job has this name
+					list, err := store.Jobs(cmd.Context(), args[0])
+					if err != nil {
+						return err
+					}
+					if len(list) == 0 {
+						req.JobName, req.JobID = "", id
+					}
+				}
 				if err := store.PurgeHistory(cmd.Context(), req); err != nil {
 					return err
 				}

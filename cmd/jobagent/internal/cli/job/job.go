@@ -1,8 +1,12 @@
 package job
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
@@ -74,7 +78,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List all jobs", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := store.Jobs(cmd.Context(), "")
 				if err != nil {
 					return err
@@ -99,7 +103,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show a job with its steps", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				job, err := lookup.Job(cmd.Context(), store, args[0])
 				if err != nil {
 					return err
@@ -159,16 +163,21 @@ func (f *jobFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.end, "end-time", "", "no run after this time")
 }
 
+// times reads the start and the end that the flags give; nil: not given.
+func (f *jobFlags) times(cmd *cobra.Command) (start, end *time.Time, err error) {
+	if start, err = command.GivenTime(cmd, "start-time", f.start); err != nil {
+		return nil, nil, err
+	}
+	end, err = command.GivenTime(cmd, "end-time", f.end)
+	return start, end, err
+}
+
 func newCreateCommand(a *connect.App) *cobra.Command {
 	var f jobFlags
 	cmd := &cobra.Command{
 		Use: "create NAME", Short: "Create a job without steps", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			start, err := command.GivenTime(cmd, "start-time", f.start)
-			if err != nil {
-				return err
-			}
-			end, err := command.GivenTime(cmd, "end-time", f.end)
+			start, end, err := f.times(cmd)
 			if err != nil {
 				return err
 			}
@@ -194,11 +203,7 @@ func newUpdateCommand(a *connect.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "update NAME", Short: "Change what is given of a job; the rest stays as it is", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			start, err := command.GivenTime(cmd, "start-time", f.start)
-			if err != nil {
-				return err
-			}
-			end, err := command.GivenTime(cmd, "end-time", f.end)
+			start, end, err := f.times(cmd)
 			if err != nil {
 				return err
 			}
@@ -269,32 +274,61 @@ func newStartCommand(a *connect.App) *cobra.Command {
 
 func newStopCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
-		Use: "stop NAME|EXECUTION_ID", Short: "Ask for the end of a run, or of all active runs of a job", Args: cobra.ExactArgs(1),
+		Use: "stop NAME|EXECUTION_ID", Short: "Ask a run, or all active runs of a job, to stop", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
-				var runs []uuid.UUID
-				if id, err := uuid.Parse(args[0]); err == nil {
-					runs = []uuid.UUID{id}
-				} else {
-					job, err := lookup.Job(cmd.Context(), store, args[0])
-					if err != nil {
-						return err
-					}
-					active, err := store.Executions(cmd.Context(), controldb.ExecutionFilter{JobName: job.Name, RootsOnly: true, ActiveOnly: true})
-					if err != nil {
-						return err
-					}
-					for _, e := range active {
-						runs = append(runs, e.ID)
-					}
+				active, err := runsToStop(cmd.Context(), store, args[0])
+				if err != nil {
+					return err
 				}
-				for _, id := range runs {
-					if err := store.StopJob(cmd.Context(), id); err != nil {
-						return err
-					}
+				stopped, stopErr := stopRuns(cmd.Context(), store, active)
+				if stopErr != nil && len(stopped) == 0 {
+					return stopErr
 				}
-				return a.Done(output.StoppedRuns{Stopped: runs}, "asked %d run(s) to stop", len(runs))
+				err = a.Done(output.StoppedRuns{Stopped: stopped}, "asked %d run(s) to stop", len(stopped))
+				return cmp.Or(stopErr, err)
 			})
 		},
 	}
+}
+
+// runsToStop returns the run with an execution ID, or the active runs of a job. A job's name may look like an execution ID.
+func runsToStop(ctx context.Context, store *controldb.Store, nameOrID string) ([]uuid.UUID, error) {
+	if id, err := uuid.Parse(nameOrID); err == nil {
+		list, err := store.Jobs(ctx, nameOrID)
+		if err != nil || len(list) == 0 {
+			return []uuid.UUID{id}, err
+		}
+	}
+	job, err := lookup.Job(ctx, store, nameOrID)
+	if err != nil {
+		return nil, err
+	}
+	active, err := store.Executions(ctx, controldb.ExecutionFilter{JobName: job.Name, RootsOnly: true, ActiveOnly: true})
+	if err != nil {
+		return nil, err
+	}
+	var ids []uuid.UUID
+	for _, e := range active {
+		ids = append(ids, e.ID)
+	}
+	return ids, nil
+}
+
+// stopper asks runs to stop; a [controldb.Store] is one.
+type stopper interface {
+	StopJob(ctx context.Context, id uuid.UUID) error
+}
+
+// stopRuns asks all runs to stop, also after an error, and returns those that were asked.
+func stopRuns(ctx context.Context, store stopper, ids []uuid.UUID) (stopped []uuid.UUID, err error) {
+	var errs []error
+	for _, id := range ids {
+		if err := store.StopJob(ctx, id); err != nil {
+			errs = append(errs, fmt.Errorf("run %s: %w", id, err))
+			continue
+		}
+		stopped = append(stopped, id)
+	}
+	return stopped, errors.Join(errs...)
 }

@@ -70,7 +70,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List the limits, with the targets that run and wait under each", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := store.Limits(cmd.Context())
 				if err != nil {
 					return err

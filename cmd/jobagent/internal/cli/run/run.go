@@ -108,7 +108,11 @@ func agentConfig(a *connect.App, cmd *cobra.Command, id, concurrency string, lea
 	if err != nil {
 		return agent.Config{}, err
 	}
-	cfg := agent.Config{Version: buildinfo.Version(), Lease: time.Duration(file.Agent.Lease), Grace: time.Duration(file.Agent.Grace)}
+	cfg := agent.Config{
+		Version: buildinfo.Version(), Prefetch: file.Agent.Prefetch, OutcomeBuffer: file.Agent.OutcomeBuffer,
+		Lease: time.Duration(file.Agent.Lease), Grace: time.Duration(file.Agent.Grace), PollActive: time.Duration(file.Agent.PollActive),
+		PollIdle: time.Duration(file.Agent.PollIdle), MissedAfter: time.Duration(file.Agent.MissedAfter),
+	}
 	if !cmd.Flags().Changed("agent-id") {
 		id = file.Agent.ID
 	}

@@ -71,7 +71,7 @@ func newCalendarListCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List all calendars", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := store.Calendars(cmd.Context(), "")
 				if err != nil {
 					return err

@@ -22,7 +22,7 @@ func newExplainCommand(a *connect.App) *cobra.Command {
 		Long: `Say when a schedule runs next, why it did not run last time, and in which zone. Without NAME all schedules of the job are explained; where
 no job has the name, all schedules that have it.`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := explained(cmd.Context(), store, args)
 				if err != nil {
 					return err

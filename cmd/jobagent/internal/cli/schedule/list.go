@@ -81,7 +81,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 			if f.Limit < 1 {
 				return exit.Usagef("--limit %d: must be 1 or more", f.Limit)
 			}
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := store.Schedules(cmd.Context(), f)
 				if err != nil {
 					return err
@@ -115,7 +115,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 		Use: "show JOB [NAME]", Short: "Show a schedule: its definition, state, counters, next instants and backfills", Args: cobra.RangeArgs(1, 2),
 		Long: "Show a schedule: its definition, state, counters, next instants and backfills. Without NAME it is the schedule of the job's own definition.",
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				name := optionalName(args)
 				s, err := lookup.Schedule(cmd.Context(), store, args[0], name)
 				if err != nil {

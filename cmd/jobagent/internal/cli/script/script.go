@@ -24,7 +24,7 @@ func NewCommand(a *connect.App) *cobra.Command {
 		Long: "Print the T-SQL that recreates a job with its target groups and schedules, for a repository or another control database. The script\ncalls the public procedures only, and runs on Azure Elastic Jobs as well.",
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				text, err := scriptJob(cmd.Context(), store, args[0])
 				if err != nil {
 					return err

@@ -28,7 +28,7 @@ func newListCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "list", Short: "List all target groups", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				groups, err := store.TargetGroups(cmd.Context(), "")
 				if err != nil {
 					return err
@@ -53,7 +53,7 @@ func newShowCommand(a *connect.App) *cobra.Command {
 	return &cobra.Command{
 		Use: "show NAME", Short: "Show the members of a target group", Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			return a.WithStore(cmd.Context(), func(store *controldb.Store) error {
+			return a.ReadStore(cmd.Context(), func(store *controldb.Store) error {
 				list, err := lookup.Members(cmd.Context(), store, args[0])
 				if err != nil {
 					return err

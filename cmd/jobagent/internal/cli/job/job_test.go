@@ -1,0 +1,58 @@
+package job
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
+	"go.uber.org/goleak"
+	"go.uber.org/zap"
+
+	"github.com/jobagent/jobagent/cmd/jobagent/internal/embedded"
+	"github.com/jobagent/jobagent/controldb"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// fakeStopper fails for some runs.
+type fakeStopper map[uuid.UUID]error
+
+// StopJob implements stopper.
+func (f fakeStopper) StopJob(_ context.Context, id uuid.UUID) error { return f[id] }
+
+// An error with one run does not keep the others from being asked, and the result names those that were.
+func TestStopRunsGoesOnAfterAnError(t *testing.T) {
+	t.Parallel()
+	a, b, c := uuid.New(), uuid.New(), uuid.New()
+	broken := errors.New("broken")
+	stopped, err := stopRuns(t.Context(), fakeStopper{b: broken}, []uuid.UUID{a, b, c})
+	require.Equal(t, []uuid.UUID{a, c}, stopped)
+	require.ErrorIs(t, err, broken)
+	require.ErrorContains(t, err, b.String())
+}
+
+// A job whose name looks like an execution ID can be stopped by its name.
+func TestRunsToStopOfAJobNamedLikeAnID(t *testing.T) {
+	t.Parallel()
+	server, err := embedded.Start(t.Context(), "", "127.0.0.1:0", embedded.RandomPassword(), "disable", zap.NewNop())
+	require.NoError(t, err)
+	defer func() { require.NoError(t, server.Close()) }()
+	name := uuid.NewString()
+	_, err = server.Store.AddJob(t.Context(), controldb.JobSpec{Name: name})
+	require.NoError(t, err)
+	_, err = server.Store.AddTargetGroup(t.Context(), "g")
+	require.NoError(t, err)
+	_, err = server.Store.AddJobStep(t.Context(), controldb.StepSpec{JobName: name, Command: "SELECT 1;", TargetGroup: "g"})
+	require.NoError(t, err)
+	run, err := server.Store.StartJob(t.Context(), name, uuid.Nil)
+	require.NoError(t, err)
+
+	ids, err := runsToStop(t.Context(), server.Store, name)
+	require.NoError(t, err)
+	require.Equal(t, []uuid.UUID{run}, ids)
+	ids, err = runsToStop(t.Context(), server.Store, run.String())
+	require.NoError(t, err)
+	require.Equal(t, []uuid.UUID{run}, ids)
+}
