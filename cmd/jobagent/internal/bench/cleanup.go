@@ -54,11 +54,8 @@ func (b *bench) cleanup(ctx context.Context, c cleanup) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	database := s.prefix + "target"
-	if err := s.createDatabase(ctx, database); err != nil {
-		return err
-	}
-	if err := s.group(ctx, "bench cleanup", database); err != nil {
+	databases, err := s.createTargets(ctx, "bench cleanup", 1)
+	if err != nil {
 		return err
 	}
 	for _, name := range []string{deleted, other} {
@@ -67,12 +64,12 @@ func (b *bench) cleanup(ctx context.Context, c cleanup) (err error) {
 		}
 	}
 	for range c.runs {
-		if _, err := s.noopTasks(ctx, control{tasks: c.targets, batch: 1000, connections: 1}, database); err != nil {
+		if _, err := s.noopTasks(ctx, control{tasks: c.targets, batch: 1000, connections: 1}, databases[0]); err != nil {
 			return err
 		}
 	}
 
-	quiet, err := s.passes(ctx, other, database, c, nil)
+	quiet, err := s.passes(ctx, other, databases[0], c, nil)
 	if err != nil {
 		return err
 	}
@@ -88,7 +85,7 @@ func (b *bench) cleanup(ctx context.Context, c cleanup) (err error) {
 		defer close(gone)
 		rows, took, cleanErr = s.deleteLeftovers(ctx)
 	})
-	busy, err := s.passes(ctx, other, database, c, gone)
+	busy, err := s.passes(ctx, other, databases[0], c, gone)
 	cleaner.Wait()
 	if err := errors.Join(err, cleanErr); err != nil {
 		return err

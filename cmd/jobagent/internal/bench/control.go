@@ -70,17 +70,14 @@ func (b *bench) control(ctx context.Context, c control) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	database := s.prefix + "target"
-	if err := s.createDatabase(ctx, database); err != nil {
-		return err
-	}
-	if err := s.group(ctx, "bench control", database); err != nil {
+	databases, err := s.createTargets(ctx, "bench control", 1)
+	if err != nil {
 		return err
 	}
 	if err := s.job(ctx, controldb.JobSpec{Name: "bench control"}, "bench control", "SELECT 1;"); err != nil {
 		return err
 	}
-	if _, err := s.noopTasks(ctx, control{tasks: min(c.tasks, 2*c.batch), batch: c.batch, connections: c.connections}, database); err != nil {
+	if _, err := s.noopTasks(ctx, control{tasks: min(c.tasks, 2*c.batch), batch: c.batch, connections: c.connections}, databases[0]); err != nil {
 		return err // which warmed up
 	}
 	if _, err := s.bareUpdates(ctx, control{updates: min(c.updates, 500), connections: c.connections}); err != nil {
@@ -92,18 +89,18 @@ func (b *bench) control(ctx context.Context, c control) (err error) {
 		if err != nil {
 			return err
 		}
-		elapsed, err := s.noopTasks(ctx, c, database)
+		elapsed, err := s.noopTasks(ctx, c, databases[0])
 		if err != nil {
 			return err
 		}
 		taskRates = append(taskRates, float64(c.tasks)/elapsed.Seconds())
 		updateRates = append(updateRates, float64(c.updates)/bare.Seconds())
 	}
-	few, err := b.queuedMemory(ctx, s, "bench memory few", database, c.queuedFew)
+	few, err := b.queuedMemory(ctx, s, "bench memory few", databases[0], c.queuedFew)
 	if err != nil {
 		return err
 	}
-	many, err := b.queuedMemory(ctx, s, "bench memory many", database, c.queuedMany)
+	many, err := b.queuedMemory(ctx, s, "bench memory many", databases[0], c.queuedMany)
 	if err != nil {
 		return err
 	}

@@ -61,14 +61,8 @@ func (b *bench) fanout(ctx context.Context, f fanout) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	databases := make([]string, f.targets)
-	for i := range databases {
-		databases[i] = fmt.Sprintf("%st%05d", s.prefix, i+1)
-		if err := s.createDatabase(ctx, databases[i]); err != nil {
-			return err
-		}
-	}
-	if err := s.group(ctx, fanoutJob, databases...); err != nil {
+	databases, err := s.createTargets(ctx, fanoutJob, f.targets)
+	if err != nil {
 		return err
 	}
 	if err := s.job(ctx, controldb.JobSpec{Name: fanoutJob}, fanoutJob, f.statement); err != nil {

@@ -87,11 +87,8 @@ func (b *bench) history(ctx context.Context, h history) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	database := s.prefix + "target"
-	if err := s.createDatabase(ctx, database); err != nil {
-		return err
-	}
-	if err := s.group(ctx, "bench history", database); err != nil {
+	databases, err := s.createTargets(ctx, "bench history", 1)
+	if err != nil {
 		return err
 	}
 	for i := range historyJobs {
@@ -105,11 +102,11 @@ func (b *bench) history(ctx context.Context, h history) (err error) {
 		}
 	}
 	warm := historyFigures{values: map[string]time.Duration{}}
-	if err := s.measureRuns(ctx, database, 3, &warm); err != nil {
+	if err := s.measureRuns(ctx, databases[0], 3, &warm); err != nil {
 		return err
 	}
 	short := historyFigures{values: map[string]time.Duration{}}
-	if err := s.measureRuns(ctx, database, 3*h.rounds, &short); err != nil {
+	if err := s.measureRuns(ctx, databases[0], 3*h.rounds, &short); err != nil {
 		return err
 	}
 	runs := h.executions / HistoryRowsOfRun
@@ -134,10 +131,10 @@ func (b *bench) history(ctx context.Context, h history) (err error) {
 	}
 	s.report.add("executions", float64(rows), "", "")
 	long := historyFigures{values: map[string]time.Duration{}}
-	if err := s.measureRuns(ctx, database, 3, &warm); err != nil {
+	if err := s.measureRuns(ctx, databases[0], 3, &warm); err != nil {
 		return err
 	}
-	if err := s.measureRuns(ctx, database, 3*h.rounds, &long); err != nil {
+	if err := s.measureRuns(ctx, databases[0], 3*h.rounds, &long); err != nil {
 		return err
 	}
 	if err := s.measureHistory(ctx, h.rounds, &long); err != nil {

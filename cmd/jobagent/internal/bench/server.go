@@ -239,3 +239,15 @@ type finishedRun struct {
 	lifecycle jobs.Lifecycle
 	elapsed   time.Duration
 }
+
+// createTargets creates n databases and a target group of them, and returns their names.
+func (s *installation) createTargets(ctx context.Context, group string, n int) ([]string, error) {
+	databases := make([]string, n)
+	for i := range databases {
+		databases[i] = fmt.Sprintf("%st%05d", s.prefix, i+1)
+		if err := s.createDatabase(ctx, databases[i]); err != nil {
+			return nil, err
+		}
+	}
+	return databases, s.group(ctx, group, databases...)
+}

@@ -66,14 +66,7 @@ func (b *bench) stop(ctx context.Context, p stopping) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	databases := make([]string, p.targets)
-	for i := range databases {
-		databases[i] = fmt.Sprintf("%st%05d", s.prefix, i+1)
-		if err := s.createDatabase(ctx, databases[i]); err != nil {
-			return err
-		}
-	}
-	if err := s.group(ctx, stopJob, databases...); err != nil {
+	if _, err := s.createTargets(ctx, stopJob, p.targets); err != nil {
 		return err
 	}
 	if err := s.job(ctx, controldb.JobSpec{Name: stopJob}, stopJob, "WAITFOR DELAY '01:00:00';"); err != nil {
