@@ -15,24 +15,25 @@ import (
 )
 
 const (
-	// envContainer asks for a container: 1, or the name of an image.
+	// envContainer requests a container: 1, or the name of an image.
 	envContainer = "JOBAGENT_TEST_CONTAINER"
 	// defaultImage is Microsoft's image of SQL Server 2022.
 	defaultImage = "mcr.microsoft.com/mssql/server:2022-latest"
-	// containerStart is how long a container may take until it answers; the first start upgrades its databases.
+	// containerStart is the time limit for a container to answer. At its first start, SQL Server
+	// upgrades its databases.
 	containerStart = 3 * time.Minute
 )
 
-// container is the one container of a test process; it outlives single tests and ends with the process (--rm and
-// a time limit of its own).
+// container is the only container of a test process. It outlives single tests.
 var container struct {
 	once sync.Once
 	dsn  string
 	err  error
 }
 
-// containerDSN starts a container when JOBAGENT_TEST_CONTAINER asks for one, once per process, and returns its connection
-// string; "" when nobody asked. That it cannot be started fails the test.
+// containerDSN starts the container if JOBAGENT_TEST_CONTAINER requests one, once per process, and
+// returns its connection string. It returns "" without a request. A container that cannot be
+// started fails the test.
 func containerDSN(t testing.TB) string {
 	t.Helper()
 	image := os.Getenv(envContainer)
@@ -49,7 +50,7 @@ func containerDSN(t testing.TB) string {
 	return container.dsn
 }
 
-// containerEngine finds docker or podman, whichever answers.
+// containerEngine returns docker or podman, the first that is running.
 func containerEngine(ctx context.Context) (string, error) {
 	for _, name := range []string{"docker", "podman"} {
 		if exec.CommandContext(ctx, name, "info").Run() == nil {
@@ -70,7 +71,7 @@ func startContainer(ctx context.Context, image string) (string, error) {
 	secret := "Aa1-" + rand.Text()
 	start := exec.CommandContext(ctx, engine, "run", "--rm", "--detach", "--publish", "127.0.0.1::1433",
 		"--env", "ACCEPT_EULA=Y", "--env", "MSSQL_SA_PASSWORD", "--stop-timeout", "5", image)
-	start.Env = append(os.Environ(), "MSSQL_SA_PASSWORD="+secret) // not on the command line, which others can read
+	start.Env = append(os.Environ(), "MSSQL_SA_PASSWORD="+secret) // other users of the machine can read the command line
 	out, err := start.Output()
 	if err != nil {
 		return "", fmt.Errorf("%s run: %w", engine, err)

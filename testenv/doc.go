@@ -1,6 +1,6 @@
-// Package testenv gives tests a SQL Server to run against: the embedded one always, and a real one as well when
-// JOBAGENT_TEST_DSN names it or JOBAGENT_TEST_CONTAINER asks for a container. A suite is written once, as a function of an
-// [Env], and [Each] runs it on every server there is.
+// Package testenv provides SQL Servers for tests: always the embedded server, and a real server if
+// JOBAGENT_TEST_DSN names one or JOBAGENT_TEST_CONTAINER requests a container. A suite is a
+// function of an [Env]; [Each] runs it on every available server.
 //
-// Only tests import this package; the binary links testenv/tsqld alone.
+// Only tests import this package. The binary links testenv/tsqld alone.
 package testenv

@@ -28,50 +28,53 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld/tds/strict"
 )
 
-// envDSN names a real SQL Server: a connection string whose login may create databases and logins.
+// envDSN names a real SQL Server: a connection string with a login that may create databases and
+// logins.
 const envDSN = "JOBAGENT_TEST_DSN"
 
-// envRCSI is READ_COMMITTED_SNAPSHOT of the databases that tests make on a real server: on, off, or as the server makes them.
+// envRCSI is the setting of READ_COMMITTED_SNAPSHOT for test databases on a real server: on, off,
+// or empty for the server's default.
 const envRCSI = "JOBAGENT_TEST_RCSI"
 
-// Capability is something that not every server has.
+// Capability is a property that some servers lack.
 type Capability string
 
 const (
-	// RowLocks means that statements lock rows, not databases: blocking, READPAST and deadlocks behave as on SQL Server.
+	// RowLocks is the locking of rows instead of databases: blocking, READPAST and deadlocks behave
+	// as on SQL Server.
 	RowLocks Capability = "RowLocks"
 )
 
-// Env is a SQL Server to test against.
+// Env is a SQL Server for tests.
 type Env struct {
-	// Name is "embedded" or "sqlserver"; it names the subtest.
+	// Name is "embedded" or "sqlserver", the name of the subtest.
 	Name string
-	// ServerName is what target groups call the server.
+	// ServerName is the name of the server in target groups.
 	ServerName string
-	// Server is the embedded server; nil for a real one.
+	// Server is the embedded server, or nil for a real one.
 	Server *tsqld.Server
 
 	text   string    // connection string, without a database
-	dsn    mssql.DSN // the same, read; its login may be another
+	dsn    mssql.DSN // the parsed text; its login may be another
 	dialer mssqldb.HostDialer
 	has    map[Capability]bool
 }
 
-// Options say how an embedded server is started. The zero value is the usual one.
+// Options are the options of an embedded server. The zero value is valid.
 type Options struct {
-	// Dir keeps the databases; "" keeps nothing.
+	// Dir is the directory of the databases. Without it, the databases are in memory.
 	Dir string
-	// Fault is asked at each of the server's points; see tsqld.Config.
+	// Fault is called at each fault point of the server; see tsqld.Config.
 	Fault func(tsqld.Point) error
-	// Dialer wraps the in-memory dialer, for faults of the network; nil: as it is.
+	// Dialer wraps the in-memory dialer, to inject faults of the network. It may be nil.
 	Dialer func(mssqldb.HostDialer) mssqldb.HostDialer
 }
 
-// password is sa's on embedded servers; they are reachable from their own process only.
+// password is the password of sa on embedded servers, which only their own process can reach.
 const password = "Only-4-tests"
 
-// Embedded starts an embedded server, reached over an in-memory pipe, and closes it when the test ends. A panic inside the
-// server fails the test.
+// Embedded starts an embedded server that is reached over an in-memory pipe, and closes it when the
+// test ends. A panic inside the server fails the test.
 func Embedded(t testing.TB, opts Options) *Env {
 	t.Helper()
 	var mu sync.Mutex
@@ -112,7 +115,7 @@ func Embedded(t testing.TB, opts Options) *Env {
 	return &Env{Name: "embedded", ServerName: "tsqld", Server: server, text: text, dsn: dsn, dialer: dialer}
 }
 
-// External connects to the server that JOBAGENT_TEST_DSN names; nil when it names none.
+// External returns the server of JOBAGENT_TEST_DSN or of JOBAGENT_TEST_CONTAINER, or nil.
 func External(t testing.TB) *Env {
 	t.Helper()
 	dsn := os.Getenv(envDSN)
@@ -127,7 +130,7 @@ func External(t testing.TB) *Env {
 	return e
 }
 
-// At is the real server of a connection string, with no capability.
+// At returns the real server of a connection string, without capabilities.
 func At(t testing.TB, dsn string) *Env {
 	t.Helper()
 	parsed, err := mssql.ParseDSN(dsn)
@@ -142,14 +145,15 @@ func At(t testing.TB, dsn string) *Env {
 	return &Env{Name: "sqlserver", ServerName: name, text: dsn, dsn: parsed}
 }
 
-// external is what the one server of JOBAGENT_TEST_DSN has said of itself.
+// external caches the version of the server of JOBAGENT_TEST_DSN.
 var external struct {
 	once    sync.Once
 	version string
 	err     error
 }
 
-// isEmbedded reports whether the server is `jobagent dev` in another process: scripts that are for a real server are tried with it.
+// isEmbedded reports whether the server is `jobagent dev` in another process. Such a server is used
+// to try the scripts for real servers.
 func (e *Env) isEmbedded(t testing.TB) bool {
 	t.Helper()
 	external.once.Do(func() {
@@ -160,7 +164,7 @@ func (e *Env) isEmbedded(t testing.TB) bool {
 	return strings.Contains(external.version, "tsqld")
 }
 
-// Each runs fn as a subtest on every server there is.
+// Each runs fn as a subtest on every available server.
 func Each(t *testing.T, fn func(t *testing.T, env *Env)) {
 	t.Helper()
 	t.Run("embedded", func(t *testing.T) { fn(t, Embedded(t, Options{})) })
@@ -169,7 +173,7 @@ func Each(t *testing.T, fn func(t *testing.T, env *Env)) {
 	}
 }
 
-// Address is host:port of a real server; "" for an embedded one.
+// Address returns host:port of a real server, or "" for an embedded one.
 func (e *Env) Address() string {
 	if e.Server != nil {
 		return ""
@@ -177,7 +181,7 @@ func (e *Env) Address() string {
 	return net.JoinHostPort(e.dsn.Params.Host, strconv.FormatUint(cmp.Or(e.dsn.Params.Port, 1433), 10))
 }
 
-// Dial connects to the server, whatever name it was called by.
+// Dial connects to the server.
 func (e *Env) Dial(ctx context.Context, network string) (net.Conn, error) {
 	if e.Server != nil {
 		return e.Server.Dialer().DialContext(ctx, network, "")
@@ -186,7 +190,8 @@ func (e *Env) Dial(ctx context.Context, network string) (net.Conn, error) {
 	return d.DialContext(ctx, network, e.Address())
 }
 
-// Requires skips the test where the server lacks a capability; COMPAT.md of the embedded server lists them.
+// Requires skips the test if the server lacks a capability. COMPAT.md lists what the embedded
+// server lacks.
 func (e *Env) Requires(t testing.TB, c Capability) {
 	t.Helper()
 	if !e.has[c] {
@@ -194,11 +199,11 @@ func (e *Env) Requires(t testing.TB, c Capability) {
 	}
 }
 
-// DSN is the connection string of a database, password included.
+// DSN returns the connection string of a database. It contains the password.
 func (e *Env) DSN(database string) string {
 	u, err := url.Parse(e.text)
 	if err != nil || u.Scheme != "sqlserver" {
-		return e.text + ";database=" + database // the last one counts
+		return e.text + ";database=" + database // of two databases, the last one applies
 	}
 	q := u.Query()
 	q.Set("database", database)
@@ -206,7 +211,7 @@ func (e *Env) DSN(database string) string {
 	return u.String()
 }
 
-// Connector makes connections to a database.
+// Connector returns a connector for a database.
 func (e *Env) Connector(t testing.TB, database string) *mssql.Connector {
 	t.Helper()
 	d := e.dsn
@@ -222,14 +227,14 @@ func (e *Env) DB(t testing.TB, database string) *sql.DB {
 	return db
 }
 
-// CreateDatabase makes a database of a new name that begins with prefix. On a real server it is dropped when the test has
-// passed, and kept and named in the log otherwise.
+// CreateDatabase creates a database whose name begins with prefix. On a real server, a test that
+// passes drops the database, and a test that fails keeps and logs it.
 func (e *Env) CreateDatabase(t testing.TB, prefix string) string {
 	t.Helper()
 	return e.CreateDatabaseWith(t, prefix, "")
 }
 
-// CreateDatabaseWith is CreateDatabase with a collation; empty: the server's.
+// CreateDatabaseWith is CreateDatabase with a collation. An empty collation is the server's.
 func (e *Env) CreateDatabaseWith(t testing.TB, prefix, collation string) string {
 	t.Helper()
 	name := prefix
@@ -257,8 +262,8 @@ func (e *Env) CreateDatabaseWith(t testing.TB, prefix, collation string) string 
 	return name
 }
 
-// setSnapshot sets READ_COMMITTED_SNAPSHOT of a database as the environment asks. It ends the sessions that are in the database, those of
-// pools among them, so that it changes nothing where nothing is to be changed.
+// setSnapshot sets READ_COMMITTED_SNAPSHOT of a database to the value of the environment. The
+// change ends all sessions in the database, so setSnapshot makes it only where the value differs.
 func (e *Env) setSnapshot(t testing.TB, database string) {
 	t.Helper()
 	state := strings.ToUpper(os.Getenv(envRCSI))
@@ -275,19 +280,19 @@ func (e *Env) setSnapshot(t testing.TB, database string) {
 	}
 }
 
-// Control makes a database, installs the control schema in it, and opens it. It is closed when the test ends.
+// Control creates a database, installs the control schema in it, and opens it until the test ends.
 func (e *Env) Control(t testing.TB) (*controldb.Store, string) {
 	t.Helper()
 	name := e.CreateDatabase(t, "control")
 	installer, err := controldb.New(controldb.Config{Connector: e.Connector(t, name), ServerName: e.ServerName})
 	require.NoError(t, err)
 	require.NoError(t, errors.Join(installer.Install(t.Context()), installer.Close()))
-	e.setSnapshot(t, name) // an installation may have turned it on
+	e.setSnapshot(t, name) // the installation may have turned it on
 	store := e.OpenControl(t, name)
 	return store, name
 }
 
-// OpenControl opens a control database.
+// OpenControl opens a control database until the test ends.
 func (e *Env) OpenControl(t testing.TB, database string) *controldb.Store {
 	t.Helper()
 	store, err := controldb.New(controldb.Config{Connector: e.Connector(t, database), ServerName: e.ServerName})
@@ -304,7 +309,7 @@ func (e *Env) OpenControlAs(t testing.TB, database, user, password string) *cont
 	return as.OpenControl(t, database)
 }
 
-// DBAs opens a database with another login. It is closed when the test ends.
+// DBAs opens a pool with another login until the test ends.
 func (e *Env) DBAs(t testing.TB, database, user, password string) *sql.DB {
 	t.Helper()
 	as := *e
@@ -312,8 +317,8 @@ func (e *Env) DBAs(t testing.TB, database, user, password string) *sql.DB {
 	return as.DB(t, database)
 }
 
-// Servers makes what reaches the server's databases as targets, with the server's own login as the default credential, and closes it
-// when the test ends.
+// Servers returns the connections to the server's databases as targets, until the test ends. The
+// default credential is the server's own login.
 func (e *Env) Servers(t testing.TB) *mssql.Servers {
 	t.Helper()
 	credentials, err := mssql.NewCredentialSet(mssql.LoginCredential(targets.DefaultCredential, e.dsn.Params.User, e.dsn.Params.Password, "*"))
@@ -336,7 +341,7 @@ func (e *Env) ServersWith(t testing.TB, credentials *mssql.CredentialSet) *mssql
 	return servers
 }
 
-// Tools are what an agent reaches the server's databases with. control is the control database's name.
+// Tools returns the runner and the resolver of an agent whose targets are the server's databases.
 func (e *Env) Tools(t testing.TB, store *controldb.Store) agent.Tools {
 	t.Helper()
 	servers := e.Servers(t)
@@ -345,39 +350,41 @@ func (e *Env) Tools(t testing.TB, store *controldb.Store) agent.Tools {
 	return agent.Tools{Runner: mssql.NewRunner(servers, targets.Limits{}), Resolver: mssql.NewResolver(servers, instance)}
 }
 
-// CheckInvariants fails the test for each violation of an invariant of the design in a control database.
+// CheckInvariants fails the test for each violated invariant of the design in a control database.
 func (e *Env) CheckInvariants(t testing.TB, database string, atRest bool) {
 	t.Helper()
 	found, err := invariant.Find(t.Context(), e.DB(t, database), atRest)
 	require.NoError(t, err)
-	complain(t, found)
+	report(t, found)
 }
 
-// CheckHistory is CheckInvariants for a control database in which no procedure was given a time, and of which everything that agents have
-// logged is known: all times are of the database's clock (I5), no secret of the server stands anywhere (I9), no due instant was forgotten (I10).
+// CheckHistory extends CheckInvariants to control databases in which no procedure was called with a
+// time of the test. All times must come from the database's clock (I5), no secret of the server may
+// appear in the database or in logs, which are everything that agents have logged (I9), and no
+// occurrence may be without an answer (I10).
 func (e *Env) CheckHistory(t testing.TB, database string, logs ...string) {
 	t.Helper()
 	db := e.DB(t, database)
 	found, err := invariant.FindClock(t.Context(), db)
 	require.NoError(t, err)
-	complain(t, found)
+	report(t, found)
 	found, err = invariant.FindSecrets(t.Context(), db, []string{e.dsn.Params.Password}, logs...)
 	require.NoError(t, err)
-	complain(t, found)
+	report(t, found)
 	found, err = invariant.FindUnhandled(t.Context(), db)
 	require.NoError(t, err)
-	complain(t, found)
+	report(t, found)
 }
 
-// complain fails the test for each violation.
-func complain(t testing.TB, found []invariant.Violation) {
+// report fails the test for each violation.
+func report(t testing.TB, found []invariant.Violation) {
 	t.Helper()
 	for _, v := range found {
 		t.Errorf("invariant violated: %s", v)
 	}
 }
 
-// redactedURL is a connection string for logs.
+// redactedURL returns a connection string for logs.
 func redactedURL(dsn string) string {
 	u, err := url.Parse(dsn)
 	if err != nil || !strings.HasPrefix(dsn, "sqlserver://") {

@@ -10,12 +10,13 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// envRecord names a folder for the texts that servers of tests are sent.
+// envRecord names the folder for the recorded T-SQL.
 const envRecord = "JOBAGENT_RECORD_SQL"
 
-// Recorder keeps each distinct T-SQL text that a server is sent in a file of the folder "sent" of the folder that JOBAGENT_RECORD_SQL names, and
-// then asks next, which may be nil. Without the variable it is next. The texts of the product among them are bound by .ci/bind: see
-// TestSQLTexts of testenv/archtest.
+// Recorder returns a fault function that records each distinct T-SQL text of the requests in the
+// folder "sent" of the folder JOBAGENT_RECORD_SQL, and then calls next, which may be nil. Without
+// the variable, Recorder returns next. TestSQLTexts of testenv/archtest selects the product's texts
+// for .ci/bind.
 func Recorder(next func(tsqld.Point) error) func(tsqld.Point) error {
 	folder := os.Getenv(envRecord)
 	if folder == "" {
@@ -35,8 +36,8 @@ func Recorder(next func(tsqld.Point) error) func(tsqld.Point) error {
 	}
 }
 
-// textOf is the text of a request: a batch's, or what a system procedure such as sp_executesql is given to execute or prepare; "" for calls of other
-// procedures, which carry none.
+// textOf returns the T-SQL of a request: a batch, or the statement that a system procedure such as
+// sp_executesql executes or prepares. It returns "" for calls of other procedures.
 func textOf(p tsqld.Point) string {
 	if p.Call == nil {
 		return p.Request
@@ -50,7 +51,7 @@ func textOf(p tsqld.Point) string {
 	return text
 }
 
-// record keeps a text, once.
+// record writes a text to its file, unless the file exists.
 func record(folder, text string) error {
 	if text == "" {
 		return nil

@@ -81,10 +81,10 @@ func (c clockTimes) rule() string {
 	return ";BYHOUR=" + joined(c.hours) + ";BYMINUTE=" + joined(c.minutes) + ";BYSECOND=" + joined(c.seconds)
 }
 
-// agentRules says when a schedule of SQL Server Agent is due. problem says why it cannot be said;
-// notes are what somebody should know. On each of its days a schedule is due at the start of its
-// window, and each interval later until its window ends; a window that ends before it starts goes
-// on to the next day, of which the date does not matter
+// agentRules returns the rules of a schedule of SQL Server Agent, or the problem that prevents a
+// translation. notes are remarks for the report. On each of its days a schedule is due at the start
+// of its window, and then at each interval until its window ends. A window that ends before it
+// starts continues on the next day, whether or not the schedule has occurrences on that day
 // (https://learn.microsoft.com/archive/blogs/sqlagent/more-scheduling-tips-and-tricksstarttime-and-endtime).
 func agentRules(s AgentSchedule) (rules []agentRule, notes []string, problem string) {
 	switch s.FreqType {

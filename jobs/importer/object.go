@@ -204,8 +204,8 @@ func compact(v any) string {
 // secretName matches names of elements whose values are never shown.
 var secretName = regexp.MustCompile(`(?i)pass|secret|token|sas|key|pfx|auth|credential|signature|cookie`)
 
-// withoutSecrets is a copy of a value in which texts under names of secrets are masked. Definitions
-// of schedules have none, unless somebody misplaced one.
+// withoutSecrets returns a copy of a value in which texts under names of secrets are masked.
+// Definitions of schedules contain a secret only by mistake.
 func withoutSecrets(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

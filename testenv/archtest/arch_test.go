@@ -20,15 +20,15 @@ const module = "github.com/jobagent/jobagent"
 // commandRoom is the folder of the packages of the command jobagent.
 const commandRoom = "cmd/jobagent/internal/"
 
-// allowed is the import table of the design, section 3: for each package (by the longest prefix that
-// matches) the packages outside the standard library that its non-test files may import. An entry
-// that ends in "/..." stands for a whole subtree.
+// allowed is the import table of the design, section 3. The row of a package is the longest prefix
+// of its path. A row lists the packages outside the standard library that non-test files may
+// import. An entry that ends in "/..." is a whole subtree.
 var allowed = map[string][]string{
 	"sql":                  {},
 	"jobs":                 {"jobs/..."},
 	"jobs/schedule":        {"jobs/schedule/internal/..."},
 	"jobs/schedule/firing": {"jobs/schedule"},
-	// The dialects; none imports another one.
+	// The dialects. No dialect imports another one.
 	"jobs/schedule/internal":         {"jobs/schedule/internal/civil", "jobs/schedule/internal/engine", "jobs/schedule/internal/suggest", "jobs/schedule/internal/syntax"},
 	"jobs/schedule/internal/civil":   {},
 	"jobs/schedule/internal/engine":  {"jobs/schedule/internal/civil"},
@@ -37,7 +37,7 @@ var allowed = map[string][]string{
 	"jobs/internal":                  {},
 	"jobs/importer":                  {"jobs/internal/...", "jobs/schedule", "jobs/tsql"},
 	"jobs/tsql":                      {},
-	// One package a kind of target below the root; none imports another kind.
+	// Below the root, each kind of target has a package. No kind imports another one.
 	"targets":                {"github.com/google/uuid"},
 	"targets/mssql":          {"jobs/...", "targets", "targets/secretref", "targets/mssql/...", "github.com/microsoft/go-mssqldb/...", "github.com/golang-sql/sqlexp", "github.com/google/uuid"},
 	"targets/mssql/azure":    {"targets", "targets/mssql", "github.com/microsoft/go-mssqldb/...", "github.com/Azure/azure-sdk-for-go/sdk/..."},
@@ -45,7 +45,8 @@ var allowed = map[string][]string{
 	"controldb":              {"sql", "jobs/...", "targets", "targets/mssql", "controldb/...", "github.com/jmoiron/sqlx/...", "github.com/microsoft/go-mssqldb/...", "github.com/google/uuid"},
 	"agent":                  {"jobs/...", "targets", "targets/mssql", "controldb", "agent/...", "go.uber.org/zap/...", "github.com/google/uuid"},
 
-	// The command. Data flows from cli through its groups of commands to connect, and from there down; no group imports another one.
+	// The command. Data flows from cli through the groups of commands to connect, and from there
+	// down. No group imports another one.
 	"cmd/jobagent":            {commandRoom + "cli"},
 	commandRoom + "buildinfo": {},
 	commandRoom + "clitest":   {},
@@ -118,14 +119,14 @@ func goList(t *testing.T, args ...string) []goPackage {
 	}
 }
 
-// goPackage is what goList reads of a package.
+// goPackage has the fields that goList decodes.
 type goPackage struct {
 	ImportPath string
 	Imports    []string
 	Deps       []string
 }
 
-// root is the module's root directory.
+// root returns the module's root directory.
 func root(t *testing.T) string {
 	t.Helper()
 	dir, err := os.Getwd()
@@ -133,13 +134,13 @@ func root(t *testing.T) string {
 	return filepath.Dir(filepath.Dir(dir))
 }
 
-// isStandard says whether path is of the standard library: its first element has no dot.
+// isStandard reports whether path is in the standard library: its first element has no dot.
 func isStandard(path string) bool {
 	first, _, _ := strings.Cut(path, "/")
 	return !strings.Contains(first, ".")
 }
 
-// matches says whether an import is covered by an entry of the table.
+// matches reports whether an entry of the table covers an import.
 func matches(entry, path string) bool {
 	if tree, ok := strings.CutSuffix(entry, "/..."); ok {
 		return path == tree || strings.HasPrefix(path, tree+"/")
@@ -147,7 +148,8 @@ func matches(entry, path string) bool {
 	return path == entry
 }
 
-// A group of commands, a package below cli, imports no other one: what groups share is in the packages below them.
+// A group of commands, a package below cli, imports no other group. Shared code is in the packages
+// below the groups.
 func TestCommandGroupsImportNoOther(t *testing.T) {
 	t.Parallel()
 	groups := module + "/" + commandRoom + "cli/"
@@ -246,7 +248,7 @@ func TestProductHasNoDML(t *testing.T) {
 	t.Parallel()
 	goFiles(t, func(path, text string) {
 		if strings.HasSuffix(path, "_test.go") || strings.HasPrefix(path, filepath.Join("targets", "mssql", "output")) {
-			return // the output table belongs to the user, and is written by targets
+			return // the output table belongs to the user; targets write it
 		}
 		if m := dml.FindString(text); m != "" {
 			t.Errorf("%s changes data by a string of SQL: %q", path, m)
@@ -254,7 +256,7 @@ func TestProductHasNoDML(t *testing.T) {
 	}, "agent", "controldb", "jobs", "targets")
 }
 
-// The top level holds what is prescribed, and nothing else.
+// The top level has the prescribed folders and files, and no others.
 func TestTopLevel(t *testing.T) {
 	t.Parallel()
 	prescribed := []string{"LICENSE", "README.md", "agent", "cmd", "controldb", "go.mod", "go.sum", "jobs", "sql", "targets", "testenv"}

@@ -1,3 +1,3 @@
-// Package archtest enforces the import table of the design, and a few house rules that a plain
-// `go test ./...` can check. It holds tests only.
+// Package archtest enforces the import table of the design and other rules of the repository. It
+// has tests only.
 package archtest

@@ -18,22 +18,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sqlText is a T-SQL text in a Go file of the product: its constant parts, and between them what is only known when it runs.
+// sqlText is a T-SQL text in a Go file of the product: a list of constant parts, with a value known
+// at run time between two of them.
 type sqlText struct {
 	file  string
 	line  int
 	parts []string
 }
 
-// String is where the text stands.
+// String returns the position of the text.
 func (s sqlText) String() string { return fmt.Sprintf("%s:%d", s.file, s.line) }
 
-// whole says whether the text stands in the source as it is sent.
+// whole reports whether the text is a constant.
 func (s sqlText) whole() bool {
 	return len(s.parts) == 1 && strings.HasSuffix(strings.TrimSpace(s.parts[0]), ";")
 }
 
-// pattern matches the texts that may be sent.
+// pattern returns an expression for the texts that the product can send.
 func (s sqlText) pattern() *regexp.Regexp {
 	quoted := make([]string, 0, len(s.parts))
 	for _, p := range s.parts {
@@ -46,10 +47,12 @@ func (s sqlText) pattern() *regexp.Regexp {
 	return regexp.MustCompile(text + "$")
 }
 
-// statementStart is how a text begins that is sent: a word of T-SQL in capitals, as all of ours are, and something behind it.
+// statementStart matches the beginning of T-SQL: a keyword in capitals, as in all our T-SQL, and a
+// second word.
 var statementStart = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|EXECUTE|DECLARE|CREATE|DROP|ALTER|IF|SET|WITH|BEGIN|COMMIT|ROLLBACK|KILL|USE|TRUNCATE)\s+[\[@#A-Za-z(]`)
 
-// sqlTexts are the T-SQL texts of the product's Go files and, under "EXECUTE", the procedures that it calls.
+// sqlTexts returns the T-SQL texts of the product's Go files and, under "EXECUTE", the procedures
+// that it calls.
 func sqlTexts(t *testing.T) []sqlText {
 	t.Helper()
 	var list []sqlText
@@ -72,7 +75,7 @@ func sqlTexts(t *testing.T) []sqlText {
 	return list
 }
 
-// textsOf are those of one package.
+// textsOf returns the T-SQL texts of one package.
 func textsOf(t *testing.T, fset *token.FileSet, files []*ast.File) []sqlText {
 	t.Helper()
 	constants := map[string]ast.Expr{}
@@ -92,7 +95,7 @@ func textsOf(t *testing.T, fset *token.FileSet, files []*ast.File) []sqlText {
 			}
 		}
 	}
-	// parts are the constant parts of an expression; what is not constant parts them.
+	// parts returns the constant parts of an expression.
 	var parts func(x ast.Expr, depth int) []string
 	parts = func(x ast.Expr, depth int) []string {
 		switch x := x.(type) {
@@ -150,14 +153,17 @@ func textsOf(t *testing.T, fset *token.FileSet, files []*ast.File) []sqlText {
 	return list
 }
 
-// printed are files whose texts are for people: what `jobagent job script`, `jobagent doctor` and `jobagent db grants` print. Tests of cmd/jobagent and controldb run them.
+// printed are the files whose T-SQL is printed, not sent: the output of `jobagent job script`,
+// `jobagent doctor` and `jobagent db grants`. Tests of cmd/jobagent and controldb run it.
 var printed = []string{commandRoom + "cli/script/script.go", commandRoom + "cli/script/schedule.go", commandRoom + "cli/doctor/mend.go", "controldb/doctor_fixes.go", "controldb/grants.go"}
 
-// envRecorded names the folder of texts that tests have sent, and takes those of the product: testenv.Recorder says how they come there.
+// envRecorded names a folder written by testenv.Recorder. TestSQLTexts writes the texts of the
+// product to it.
 const envRecorded = "JOBAGENT_RECORDED_SQL"
 
-// TestSQLTexts gathers every T-SQL text that the product sends, for .ci/bind: those that stand whole in the source, and of the others
-// those that tests have sent. Each of the latter has to have been sent by a test, else nobody has seen it.
+// TestSQLTexts collects every T-SQL text that the product sends, for .ci/bind: the constants of the
+// source, and the recorded requests of tests that match the other texts. A test must have sent each
+// of the other texts.
 func TestSQLTexts(t *testing.T) {
 	texts := sqlTexts(t)
 	require.Greater(t, len(texts), 100)
@@ -177,12 +183,12 @@ func TestSQLTexts(t *testing.T) {
 	product := filepath.Join(folder, "product")
 	require.NoError(t, os.RemoveAll(product))
 	require.NoError(t, os.MkdirAll(product, 0o755))
-	lists := map[string][]string{} // of .ci/bind: control has the texts for control databases, target those for other ones
+	lists := map[string][]string{} // the lists of .ci/bind: control has the texts for control databases, target those for other databases
 	write := func(s sqlText, n int, text string) {
 		name := fmt.Sprintf("%s.%d.%d.sql", strings.ReplaceAll(s.file, "/", "."), s.line, n)
 		require.NoError(t, os.WriteFile(filepath.Join(product, name), []byte(text+"\n"), 0o644))
 		kind := "control"
-		if strings.HasPrefix(s.file, "targets/") || strings.HasPrefix(s.file, commandRoom+"demo/") { // the demo reads what its jobs have written
+		if strings.HasPrefix(s.file, "targets/") || strings.HasPrefix(s.file, commandRoom+"demo/") { // the demo reads the output of its jobs
 			kind = "target"
 		}
 		lists[kind] = append(lists[kind], name)
@@ -190,7 +196,7 @@ func TestSQLTexts(t *testing.T) {
 	for _, s := range texts {
 		switch {
 		case slices.Contains(printed, s.file):
-		case strings.HasPrefix(s.file, "cmd/"): // what is put in are names of databases, and numbers
+		case strings.HasPrefix(s.file, "cmd/"): // the values at run time are names of databases, and numbers
 			write(s, 0, strings.NewReplacer("%d", "1", "%s", "x").Replace(strings.Join(s.parts, "x")))
 		case s.whole():
 			write(s, 0, s.parts[0])
@@ -212,7 +218,8 @@ func TestSQLTexts(t *testing.T) {
 	}
 }
 
-// TestSQLTextsAreFound: constants are put in, other values part the text, and prose is no T-SQL.
+// TestSQLTextsAreFound: constants are inserted, other values divide the text, and prose is not
+// T-SQL.
 func TestSQLTextsAreFound(t *testing.T) {
 	fset := token.NewFileSet()
 	file, err := parser.ParseFile(fset, filepath.Join(root(t), "x.go"), "package x\n"+

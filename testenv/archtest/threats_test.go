@@ -11,13 +11,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// testName matches a test or a fuzz target in prose, and testFunction one in a Go file.
+// testName matches the name of a test or a fuzz target in prose, and testFunction one in a Go file.
 var (
 	testName     = regexp.MustCompile("`((?:Test|Fuzz)[A-Z][A-Za-z0-9_]*)`")
 	testFunction = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)[A-Z][A-Za-z0-9_]*)\(`)
 )
 
-// Every test that the threat model gives as proof exists.
+// Every test that the threat model cites exists.
 func TestThreatsNameExistingTests(t *testing.T) {
 	existing := map[string]bool{}
 	require.NoError(t, filepath.WalkDir(root(t), func(path string, d fs.DirEntry, err error) error {

@@ -12,8 +12,8 @@ import (
 
 // conn is the product's end of a connection.
 //
-// The driver never reads and writes at the same time, except for an attention; mu guards what both touch, and is not held
-// while the connection underneath waits.
+// The driver never reads and writes at the same time, except for an attention. mu guards the fields
+// that reads and writes share. It is not held while the inner connection blocks.
 type conn struct {
 	net.Conn
 	network *Network
@@ -21,12 +21,12 @@ type conn struct {
 	once    sync.Once
 
 	mu       sync.Mutex
-	outgoing []byte // of a packet that is not whole yet
-	inside   bool   // a request has begun and its last packet has not passed
-	opaque   bool   // not TDS in the clear: only cut and held
-	kind     Kind   // how the request under way fails
+	outgoing []byte // an incomplete packet
+	inside   bool   // a request has begun, and its last packet has not been sent
+	opaque   bool   // not unencrypted TDS; supports only Cut and Silence
+	kind     Kind   // the fault of the current request
 	broken   bool
-	answer   []byte // what Read hands out before it reads on
+	answer   []byte // returned by Read before anything else
 	last     bool   // the connection breaks after answer
 	deadline deadline
 }
@@ -35,13 +35,14 @@ func newConn(n *Network, inner net.Conn) *conn {
 	return &conn{Conn: inner, network: n, closed: make(chan struct{}), deadline: deadline{changed: make(chan struct{})}}
 }
 
-// deadline is the time limit of waiting in this package; those of the connection underneath are its own.
+// deadline is the time limit of the waits in this package. The inner connection has deadlines of
+// its own.
 type deadline struct {
 	at      time.Time     // zero: none
 	changed chan struct{} // closed when at changes
 }
 
-// errReset is what both ends of a broken connection see.
+// errReset is the error at both ends of a broken connection.
 func errReset(op string) error { return &net.OpError{Op: op, Net: "fault", Err: syscall.ECONNRESET} }
 
 // reset breaks the connection.
@@ -52,7 +53,7 @@ func (c *conn) reset() {
 	_ = c.Close()
 }
 
-// Close closes the connection underneath, too.
+// Close also closes the inner connection.
 func (c *conn) Close() error {
 	err := net.ErrClosed
 	c.once.Do(func() {
@@ -63,7 +64,8 @@ func (c *conn) Close() error {
 	return err
 }
 
-// wait returns at once unless the network is silent; then when it is not any more, or the connection ends, or its time is up.
+// wait blocks while the network is silent. It ends when the network is healed, the connection is
+// closed, or the deadline passes.
 func (c *conn) wait(op string) error {
 	for {
 		held := c.network.silent()
@@ -90,7 +92,7 @@ func (c *conn) wait(op string) error {
 	}
 }
 
-// closedError says whether the connection was broken or closed.
+// closedError returns the error of a broken or closed connection.
 func (c *conn) closedError(op string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -169,7 +171,7 @@ func (c *conn) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// pass decides on one packet: whether it goes to the server, and whether the connection breaks instead. mu is held.
+// pass decides whether a packet is forwarded, or the connection breaks instead. c.mu must be held.
 func (c *conn) pass(packet []byte) (forward, breaks bool) {
 	if packet[0] == typeAttention {
 		return c.kind != Transient, false
@@ -194,7 +196,7 @@ func (c *conn) pass(packet []byte) (forward, breaks bool) {
 	}
 }
 
-// Read hands out what the server says, unless the request under way fails.
+// Read returns the answers of the server, unless the current request fails.
 func (c *conn) Read(p []byte) (int, error) {
 	c.mu.Lock()
 	if n := copy(p, c.answer); n > 0 {
@@ -250,7 +252,7 @@ func (c *conn) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// readerOnly hides every method but Read, so that io.Copy uses nothing else.
+// readerOnly hides all methods except Read, so io.Copy uses no other method.
 type readerOnly struct{ io.Reader }
 
 // readMessage reads packets up to and including the one that ends a message.

@@ -2,29 +2,33 @@ package fault
 
 import "fmt"
 
-// Kind says how a request fails.
+// Kind is a way in which a request fails.
 type Kind uint8
 
 // The kinds.
 const (
-	// None: the request is carried out.
+	// None: the request succeeds.
 	None Kind = iota
-	// BeforeSending: the connection breaks before a byte of the request has left; the server does nothing.
+	// BeforeSending: the connection breaks before the first byte of the request is sent. The server
+	// does nothing.
 	BeforeSending
-	// AfterSending: the server carries the request out and answers; then the connection breaks, and nothing of the answer arrives.
+	// AfterSending: the server executes the request and answers. Then the connection breaks, and no
+	// byte of the answer arrives.
 	AfterSending
-	// Transient: the server does nothing and answers with an error that goes away: 40613, database not available.
+	// Transient: the server does nothing and answers with the transient error 40613, database not
+	// available.
 	Transient
-	// Cut: the server carries the request out; half of the answer arrives, then the connection breaks.
+	// Cut: the server executes the request. Half of the answer arrives, then the connection breaks.
 	Cut
-	// Stall: the server carries the request out; nothing of the answer ever arrives, and the connection does not break.
+	// Stall: the server executes the request. No byte of the answer arrives, and the connection
+	// stays open.
 	Stall
 )
 
-// Kinds are all kinds of failure.
+// Kinds lists all kinds except None.
 var Kinds = []Kind{BeforeSending, AfterSending, Transient, Cut, Stall}
 
-// String names the kind.
+// String returns the name of the kind.
 func (k Kind) String() string {
 	switch k {
 	case None:
@@ -44,10 +48,12 @@ func (k Kind) String() string {
 	}
 }
 
-// Call is one request: a login, a batch, a procedure call or a transaction manager request. Attentions are none.
+// Call is one request: a login, a batch, a procedure call or a transaction manager request.
+// Attentions do not count.
 type Call struct {
-	// N counts the network's requests, from 1.
+	// N is the number of the request on its network, from 1.
 	N int
-	// Name is "login", the procedure's name, the batch's beginning, or "transaction" for the transaction manager.
+	// Name is "login", the name of the procedure, the beginning of the batch, or "transaction" for
+	// the transaction manager.
 	Name string
 }

@@ -9,30 +9,31 @@ import (
 	mssqldb "github.com/microsoft/go-mssqldb"
 )
 
-// Network is a mssql.HostDialer whose connections fail as told. It is safe for concurrent use.
+// Network is a mssqldb.HostDialer with faults. It is safe for concurrent use.
 type Network struct {
 	inner mssqldb.HostDialer
-	// plan decides on each request; nil: all are carried out.
+	// plan returns the fault of each request. It may be nil.
 	plan func(Call) Kind
 
 	mu    sync.Mutex
 	calls int
 	down  bool
 	conns map[*conn]struct{}
-	// held is open while the network is silent; nil while it is not. It is closed when messages move again.
+	// held is not nil while the network is silent. It is closed when the silence ends.
 	held chan struct{}
 }
 
-// NewNetwork wraps a dialer. plan is asked once for each request, before its first byte is sent, by one goroutine at a time;
-// nil carries all of them out.
+// NewNetwork wraps a dialer. plan is called once for each request, before the first byte is sent,
+// by one goroutine at a time. Without plan, all requests succeed.
 func NewNetwork(inner mssqldb.HostDialer, plan func(Call) Kind) *Network {
 	return &Network{inner: inner, plan: plan, conns: map[*conn]struct{}{}}
 }
 
-// HostName implements mssql.HostDialer.
+// HostName implements mssqldb.HostDialer.
 func (n *Network) HostName() string { return n.inner.HostName() }
 
-// DialContext opens a connection. It is refused while the network is down, and waits while it is silent.
+// DialContext opens a connection. It fails while the network is down, and blocks while the network
+// is silent.
 func (n *Network) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	n.mu.Lock()
 	held := n.held
@@ -65,14 +66,15 @@ func (n *Network) DialContext(ctx context.Context, network, addr string) (net.Co
 	return c, nil
 }
 
-// Calls is how many requests there have been.
+// Calls returns the number of requests.
 func (n *Network) Calls() int {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.calls
 }
 
-// Cut breaks every connection, and refuses new ones until Heal: the server is gone. It ends a Silence.
+// Cut breaks every connection and refuses new ones until Heal, as if the server had stopped. It
+// ends a silence.
 func (n *Network) Cut() {
 	n.mu.Lock()
 	n.down = true
@@ -90,7 +92,7 @@ func (n *Network) Cut() {
 	}
 }
 
-// Silence holds everything back, in both directions, until Heal: nothing arrives, and nothing breaks.
+// Silence delays all bytes in both directions until Heal. Connections stay open.
 func (n *Network) Silence() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -99,7 +101,7 @@ func (n *Network) Silence() {
 	}
 }
 
-// Heal ends Cut and Silence. What was held back arrives now, late, unless its connection has been given up meanwhile.
+// Heal ends Cut and Silence. Delayed bytes arrive now, unless their connection was closed.
 func (n *Network) Heal() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -110,7 +112,7 @@ func (n *Network) Heal() {
 	}
 }
 
-// decide counts a request and asks the plan.
+// decide counts a request and returns its fault.
 func (n *Network) decide(name string) Kind {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -121,14 +123,15 @@ func (n *Network) decide(name string) Kind {
 	return n.plan(Call{N: n.calls, Name: name})
 }
 
-// forget drops a connection that its user has closed.
+// forget removes a closed connection.
 func (n *Network) forget(c *conn) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	delete(n.conns, c)
 }
 
-// silent is the channel that is closed when messages move again; nil: they do.
+// silent returns the channel that is closed when the silence ends, or nil if the network is not
+// silent.
 func (n *Network) silent() chan struct{} {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -18,7 +18,8 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// open opens a pool of one connection over a faulty network, and a table to write to.
+// open opens a pool of one connection over a faulty network, and a pool without faults. The
+// database has a table to write to.
 func open(t *testing.T, plan func(fault.Call) fault.Kind) (faulty *sql.DB, sound *sql.DB, network *fault.Network) {
 	t.Helper()
 	env := testenv.Embedded(t, testenv.Options{})
@@ -36,7 +37,7 @@ func open(t *testing.T, plan func(fault.Call) fault.Kind) (faulty *sql.DB, sound
 	return faulty, sound, network
 }
 
-// count is the number of rows of dbo.t.
+// count returns the number of rows of dbo.t.
 func count(t *testing.T, db *sql.DB) (n int) {
 	t.Helper()
 	require.NoError(t, db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM dbo.t;").Scan(&n))
@@ -65,14 +66,14 @@ func TestEachKindDoesWhatItSays(t *testing.T) {
 					}
 					return fault.None
 				})
-				conn, err := db.Conn(t.Context()) // database/sql does not try again on a connection of one's own
+				conn, err := db.Conn(t.Context()) // on a sql.Conn, database/sql does not retry
 				require.NoError(t, err)
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				_, err = conn.ExecContext(ctx, "dbo.write_one", sql.Named("i", 1))
 				require.Error(t, err)
 				require.ErrorContains(t, err, tc.error)
-				_ = conn.Close() // it may be broken, which is the point
+				_ = conn.Close() // the connection may be broken
 				require.Equal(t, tc.written, count(t, sound))
 
 				_, err = db.ExecContext(t.Context(), "dbo.write_one", sql.Named("i", 2))

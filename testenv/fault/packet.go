@@ -23,17 +23,18 @@ const (
 	statusEnd  = 0x01 // the packet ends its message
 )
 
-// isPacketType tells TDS in the clear from anything else: the first byte of a TLS record is none of these.
+// isPacketType reports whether a message can be unencrypted TDS. The first byte of a TLS record is
+// none of these types.
 func isPacketType(b byte) bool {
 	return isRequest(b) || b == typeAttention || b == typePrelogin
 }
 
-// isRequest says whether messages of a type count as requests.
+// isRequest reports whether messages of a type count as requests.
 func isRequest(b byte) bool {
 	return b == typeBatch || b == typeRPC || b == typeTransaction || b == typeLogin
 }
 
-// firstPacket is the packet that b begins with, or nil while it is not whole.
+// firstPacket returns the first packet of b, or nil if the packet is incomplete.
 func firstPacket(b []byte) []byte {
 	if len(b) < headerSize {
 		return nil
@@ -45,10 +46,10 @@ func firstPacket(b []byte) []byte {
 	return b[:size]
 }
 
-// nameLength is how much of a batch's text names it.
+// nameLength is the number of characters of a batch that Call.Name has.
 const nameLength = 60
 
-// callName names the request that a packet begins.
+// callName returns the name of the request that begins with packet.
 func callName(packet []byte) string {
 	body := packet[headerSize:]
 	switch packet[0] {
@@ -79,7 +80,7 @@ func callName(packet []byte) string {
 	return text(body[2:min(len(body), 2+2*size)])
 }
 
-// text reads UTF-16, little endian.
+// text decodes UTF-16, little endian.
 func text(b []byte) string {
 	units := make([]uint16, 0, len(b)/2)
 	for ; len(b) >= 2; b = b[2:] {
@@ -88,11 +89,12 @@ func text(b []byte) string {
 	return string(utf16.Decode(units))
 }
 
-// transientError is the number of the error that [Transient] stands for: "Database '…' on server '…' is not currently
-// available. Please retry the connection later."
+// transientError is the number of the error of [Transient]: "Database '…' on server '…' is not
+// currently available. Please retry the connection later."
 const transientError = 40613
 
-// transientAnswer is an answer of one packet: an ERROR token (MS-TDS 2.2.7.10) and a DONE token (2.2.7.6).
+// transientAnswer returns an answer of one packet: an ERROR token (MS-TDS 2.2.7.10) and a DONE
+// token (2.2.7.6).
 func transientAnswer() []byte {
 	const message, server = "Database 'control' on server 'fault' is not currently available. Please retry the connection later.", "fault"
 	var token []byte
@@ -117,7 +119,7 @@ func transientAnswer() []byte {
 	return append(packet, body...)
 }
 
-// appendText writes UTF-16, little endian.
+// appendText appends UTF-16, little endian.
 func appendText(b []byte, s string) []byte {
 	for _, u := range utf16.Encode([]rune(s)) {
 		b = binary.LittleEndian.AppendUint16(b, u)

@@ -9,20 +9,21 @@ import (
 	"sync"
 )
 
-// Proxy is a faulty network between processes: it listens on a loopback port, and forwards every connection to a server through
-// a [Network].
+// Proxy is a faulty network between processes. It listens on a loopback port and forwards every
+// connection to a server through a [Network].
 type Proxy struct {
-	// Network is what connections go through; its faults are the proxy's.
+	// Network is the network of the proxy's connections.
 	Network *Network
 
 	listener net.Listener
 	mu       sync.Mutex
-	clients  map[net.Conn]struct{} // accepted, and not closed yet
+	clients  map[net.Conn]struct{} // accepted and not yet closed
 	closed   bool
-	wg       sync.WaitGroup // the accepting goroutine, and two per connection
+	wg       sync.WaitGroup // the accepting goroutine, and two for each connection
 }
 
-// NewProxy starts a proxy for the server at address (host:port). plan is as for [NewNetwork]. The caller closes it.
+// NewProxy starts a proxy for the server at address (host:port). plan is as in [NewNetwork]. The
+// caller must close the proxy.
 func NewProxy(address string, plan func(Call) Kind) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -33,10 +34,10 @@ func NewProxy(address string, plan func(Call) Kind) (*Proxy, error) {
 	return p, nil
 }
 
-// Address is where clients connect to: host:port.
+// Address returns the proxy's host:port.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
-// Close ends the proxy and every connection, and waits for them.
+// Close closes the proxy and its connections, and waits for its goroutines.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -60,7 +61,7 @@ func (p *Proxy) accept() {
 		p.mu.Lock()
 		if p.closed {
 			p.mu.Unlock()
-			_ = client.Close() // nobody has used it
+			_ = client.Close() // not used yet
 			return
 		}
 		p.clients[client] = struct{}{}
@@ -69,7 +70,7 @@ func (p *Proxy) accept() {
 	}
 }
 
-// forward copies both ways until one side ends.
+// forward copies in both directions until one side ends.
 func (p *Proxy) forward(client net.Conn) {
 	defer p.drop(client)
 	server, err := p.Network.DialContext(context.Background(), "tcp", "")
@@ -78,10 +79,10 @@ func (p *Proxy) forward(client net.Conn) {
 	}
 	var back sync.WaitGroup
 	back.Go(func() {
-		_, _ = io.Copy(client, readerOnly{server}) // whatever the reason, the connection ends
+		_, _ = io.Copy(client, readerOnly{server}) // an error of either side ends the connection
 		p.drop(client)
 	})
-	_, _ = io.Copy(writerOnly{server}, client) // likewise
+	_, _ = io.Copy(writerOnly{server}, client) // an error of either side ends the connection
 	_ = server.Close()                         // ends the other direction
 	back.Wait()
 }
@@ -92,20 +93,20 @@ func (p *Proxy) drop(client net.Conn) {
 	defer p.mu.Unlock()
 	if _, ok := p.clients[client]; ok {
 		delete(p.clients, client)
-		_ = client.Close() // it may be broken, which is the point
+		_ = client.Close() // the connection may be broken
 	}
 }
 
-// writerOnly hides every method but Write, so that io.Copy uses nothing else.
+// writerOnly hides all methods except Write, so io.Copy uses no other method.
 type writerOnly struct{ io.Writer }
 
-// tcp dials one server, whatever the address asked for.
+// tcp is a dialer that connects to one server, and ignores the requested address.
 type tcp struct{ address string }
 
-// HostName implements mssql.HostDialer.
+// HostName implements mssqldb.HostDialer.
 func (d tcp) HostName() string { return "" }
 
-// DialContext implements mssql.HostDialer.
+// DialContext implements mssqldb.HostDialer.
 func (d tcp) DialContext(ctx context.Context, _, _ string) (net.Conn, error) {
 	var dialer net.Dialer
 	return dialer.DialContext(ctx, "tcp", d.address)

@@ -12,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/testenv/fault"
 )
 
-// echo is a server that sends back what it gets.
+// echo starts a server that returns its input, and returns the server's address.
 func echo(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -26,7 +26,7 @@ func echo(t *testing.T) string {
 				return
 			}
 			go func() {
-				_, _ = io.Copy(c, c) // until the client goes
+				_, _ = io.Copy(c, c) // until the client closes the connection
 				_ = c.Close()
 			}()
 		}

@@ -1,5 +1,6 @@
-// Package hostile is a server that means harm, or that is broken: what one target can do to an agent. It speaks enough TDS for a client to log in and
-// to send a script; what it answers is up to its [Mode]. [Streams] are single answers of which a length, a count or a type is a lie.
+// Package hostile is a hostile or broken server: it does to an agent what a bad target can do. It
+// speaks enough TDS for a client to log in and to send a script. Its [Mode] determines its answers.
+// [Streams] are single answers with a wrong length, count or type.
 //
-// The package is for tests. It knows nothing of jobs, nor of what a client defends itself with.
+// The package is for tests. It has no knowledge of jobs, or of the defenses of clients.
 package hostile

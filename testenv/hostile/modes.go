@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Mode is one way to be hostile or broken.
+// Mode is one kind of hostile or broken server.
 type Mode struct {
-	// Name is for tests' tables.
+	// Name is the name of the subtest.
 	Name string
-	// Serve talks to one client until one of the two is gone.
+	// Serve serves one client until the connection ends.
 	Serve func(*Conn) error
 }
 
@@ -36,7 +36,7 @@ var Healthy = Mode{"healthy", func(c *Conn) error {
 	}
 }}
 
-// Of makes the mode that answers with a stream.
+// Of returns the mode that answers with a stream.
 func Of(s Stream) Mode {
 	return Mode{s.Name, func(c *Conn) error {
 		c.size = 32767
@@ -57,7 +57,7 @@ func Of(s Stream) Mode {
 	}}
 }
 
-// thenWait carries steps out, and holds still after the last.
+// thenWait executes the steps, and then sends nothing more.
 func thenWait(c *Conn, steps ...func() error) error {
 	for _, step := range steps {
 		if err := step(); err != nil {
@@ -67,7 +67,7 @@ func thenWait(c *Conn, steps ...func() error) error {
 	return c.Wait()
 }
 
-// forever answers a script with one part after the other, and hears nothing.
+// forever answers a script with an endless sequence of parts, and ignores requests.
 func forever(first []byte, part []byte) func(*Conn) error {
 	return func(c *Conn) error {
 		if err := c.Script(); err != nil {
@@ -88,12 +88,13 @@ func forever(first []byte, part []byte) func(*Conn) error {
 	}
 }
 
-// endless is forever for modes that are used once a connection.
+// endless returns the mode of forever.
 func endless(name string, first, part []byte) Mode {
 	return Mode{name, func(c *Conn) error { return forever(first, bytes.Clone(part))(c) }}
 }
 
-// answers lets a client in, says what it is, does not answer its script, and gives the same answer to all else that the agent itself asks.
+// answers returns a mode that accepts the login, answers the identity query truthfully, does not
+// answer the script, and gives the same answer to all other queries of the agent.
 func answers(name string, answer ...[]byte) Mode {
 	return Mode{name, func(c *Conn) error {
 		if err := c.Login(); err != nil {
@@ -117,7 +118,7 @@ func answers(name string, answer ...[]byte) Mode {
 	}}
 }
 
-// claims lets a client in, and gives an answer to the question what it is.
+// claims returns a mode that accepts the login and gives the answer to the identity query.
 func claims(name string, answer ...[]byte) Mode {
 	return Mode{name, func(c *Conn) error {
 		return thenWait(c, c.Login, func() error {
@@ -129,7 +130,7 @@ func claims(name string, answer ...[]byte) Mode {
 	}}
 }
 
-// Modes lists all modes but those of Streams.
+// Modes returns all modes except those of Streams.
 func Modes() []Mode {
 	chunk := join(uint32(60000), make([]byte, 60000))
 	text := func(n int) string { return string(bytes.Repeat([]byte{'x'}, n)) }
@@ -137,7 +138,7 @@ func Modes() []Mode {
 	return []Mode{
 		// before and during the login
 		{"silent", func(c *Conn) error { return c.Wait() }},
-		{"deaf", func(c *Conn) error { return thenWait(c, c.Script) }},
+		{"unresponsive", func(c *Conn) error { return thenWait(c, c.Script) }},
 		{"trickle", func(c *Conn) error {
 			if _, err := c.Next(); err != nil {
 				return err
@@ -287,7 +288,7 @@ func Modes() []Mode {
 				}
 			}
 		}},
-		{"held value", func(c *Conn) error { // as much as is taken, and then nothing
+		{"held value", func(c *Conn) error { // as much as the client accepts, and then nothing
 			return thenWait(c, c.Script, func() error {
 				return c.Begin(join(maxText, 0xD1, uint64(7<<20), uint32(7<<20), make([]byte, 6<<20)))
 			})
@@ -298,7 +299,7 @@ func Modes() []Mode {
 			}
 			return c.Begin(join(Ints(1), IntRow(1), IntRow(2)))
 		}},
-		{"deaf to attention", func(c *Conn) error { return thenWait(c, c.Script, func() error { return c.Begin(Ints(1)) }) }},
+		{"ignores attention", func(c *Conn) error { return thenWait(c, c.Script, func() error { return c.Begin(Ints(1)) }) }},
 		{"acknowledges, and goes on", func(c *Conn) error {
 			if err := c.Script(); err != nil {
 				return err
@@ -354,7 +355,7 @@ func Modes() []Mode {
 				return c.Answer(bytes.Repeat(Done(more, 0), 5000), Done(0, 0))
 			})
 		}},
-		{"an answer behind the answer", func(c *Conn) error { // in one packet, and stale bytes behind it
+		{"an answer behind the answer", func(c *Conn) error { // a second message in the same packet, and stale bytes after it
 			return thenWait(c, c.Script, func() error {
 				if err := c.Answer(Done(0, 0), join(0xEE, uint32(8), uint32(0xFFFFFFFF), uint32(0))); err != nil {
 					return err
@@ -369,7 +370,7 @@ func Modes() []Mode {
 				return c.Answer(join(0xAA, uint16(len(body)), body), Done(2|0x10, 1<<64-1))
 			})
 		}},
-		// the agent's own questions
+		// answers to the agent's own queries
 		answers("fewer columns than asked for", Ints(1), IntRow(1), Done(0x10, 1)),
 		answers("more columns than asked for", Ints(9), IntRow(1, 2, 3, 4, 5, 6, 7, 8, 9), Done(0x10, 1)),
 		answers("other types than asked for", maxText, join(0xD1, uint64(2), uint32(2), "x", uint32(0)), Done(0x10, 1)),
@@ -384,7 +385,7 @@ func Modes() []Mode {
 	}
 }
 
-// wide is the COLMETADATA of n columns of VARCHAR(8000).
+// wide returns the COLMETADATA of n columns of VARCHAR(8000).
 func wide(n int) []byte {
 	b := join(0x81, uint16(n))
 	one := join(uint32(0), uint16(1), 0xA7, uint16(8000), uint32(0x409), 0x34, 1, "c")

@@ -14,17 +14,17 @@ import (
 
 // Packet types of a client.
 const (
-	// PacketAttention is that of a request to cancel.
+	// PacketAttention is the type of a cancel request.
 	PacketAttention = 0x06
 
 	packetLogin    = 0x10
 	packetPrelogin = 0x12
 )
 
-// Server answers every connection by one mode. Make one with New. Safe for concurrent use.
+// Server serves every connection in one mode. Create it with New. It is safe for concurrent use.
 type Server struct {
-	// Pace is how long modes without an end wait between two parts of some 64 KB; 0: they send as fast as they can, which leaves
-	// virtual time no room. Set it before the first connection.
+	// Pace is the pause of endless modes after each part of about 64 KB. With 0 they send without
+	// pauses, which does not let virtual time advance. Set Pace before the first connection.
 	Pace time.Duration
 
 	mode Mode
@@ -35,10 +35,10 @@ type Server struct {
 	running sync.WaitGroup
 }
 
-// New makes a server. Close it.
+// New returns a server. The caller must close it.
 func New(mode Mode) *Server { return &Server{mode: mode, conns: map[net.Conn]struct{}{}} }
 
-// Close cuts all connections and waits for what serves them.
+// Close closes all connections and waits for their goroutines.
 func (s *Server) Close() {
 	s.mu.Lock()
 	s.closed = true
@@ -49,7 +49,7 @@ func (s *Server) Close() {
 	s.running.Wait()
 }
 
-// Serve takes connections until the listener is closed.
+// Serve accepts connections until the listener is closed.
 func (s *Server) Serve(l net.Listener) {
 	for {
 		c, err := l.Accept()
@@ -60,14 +60,15 @@ func (s *Server) Serve(l net.Listener) {
 	}
 }
 
-// DialContext connects in memory; the network and the address are of no interest. With HostName it makes the server a mssql.HostDialer.
+// DialContext connects in memory, and ignores its arguments. With HostName it makes the server a
+// mssqldb.HostDialer.
 func (s *Server) DialContext(context.Context, string, string) (net.Conn, error) {
 	client, server := net.Pipe()
 	s.start(server)
 	return client, nil
 }
 
-// HostName is of no interest.
+// HostName implements mssqldb.HostDialer.
 func (s *Server) HostName() string { return "" }
 
 // start serves a connection.
@@ -95,35 +96,35 @@ func (s *Server) start(raw net.Conn) {
 	})
 }
 
-// Request is what a client has sent.
+// Request is a message of a client.
 type Request struct {
-	// Type is that of its packets.
+	// Type is the packet type.
 	Type byte
-	// Text is the batch, for batches.
+	// Text is the text of a batch.
 	Text string
 }
 
-// Own says whether the request is a question of the agent's, and not a script.
+// Own reports whether the request is a query of the agent itself, not a script.
 func (r Request) Own() bool {
 	return strings.Contains(r.Text, "@@SPID") || strings.Contains(r.Text, "@@TRANCOUNT") || strings.Contains(r.Text, "sys.")
 }
 
-// Identity says whether the request is the question what the server is, which comes before the script.
+// Identity reports whether the request is the identity query, which precedes the script.
 func (r Request) Identity() bool { return strings.Contains(r.Text, "may_enter_control") }
 
-// Conn is a connection with a client. What the client sends is read all the time, unless the mode does not want it.
+// Conn is a connection with a client. A goroutine reads the client's requests all the time.
 type Conn struct {
 	net.Conn
 	size     int // of packets
 	spid     uint16
-	id       byte // of the next packet
+	id       byte // number of the next packet
 	pace     time.Duration
-	out      []byte // the packet that was sent last
+	out      []byte // the last packet sent
 	requests chan Request
-	gone     chan struct{} // closed when the client is gone
+	gone     chan struct{} // closed when the client has closed the connection
 }
 
-// read reads requests until the client is gone.
+// read reads requests until the client closes the connection.
 func (c *Conn) read() {
 	defer close(c.gone)
 	var payload []byte
@@ -155,7 +156,7 @@ func (c *Conn) read() {
 		payload = nil
 		select {
 		case c.requests <- r:
-		default: // the mode does not care
+		default: // the mode does not read requests
 		}
 	}
 }
@@ -170,7 +171,7 @@ func fromUCS2(b []byte) string {
 
 var errGone = errors.New("the client is gone")
 
-// Next waits for a request.
+// Next returns the next request.
 func (c *Conn) Next() (Request, error) {
 	select {
 	case r := <-c.requests:
@@ -185,7 +186,7 @@ func (c *Conn) Next() (Request, error) {
 	}
 }
 
-// Attention says whether the client has asked to cancel; other requests that wait are forgotten.
+// Attention reports whether the client has sent an attention. It drops other pending requests.
 func (c *Conn) Attention() bool {
 	for {
 		select {
@@ -199,13 +200,13 @@ func (c *Conn) Attention() bool {
 	}
 }
 
-// Wait holds still until the client is gone.
+// Wait sends nothing until the client closes the connection.
 func (c *Conn) Wait() error {
 	<-c.gone
 	return errGone
 }
 
-// Sleep holds still for a while.
+// Sleep sends nothing for a duration.
 func (c *Conn) Sleep(d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -217,7 +218,7 @@ func (c *Conn) Sleep(d time.Duration) error {
 	}
 }
 
-// rest waits between two parts of something that has no end.
+// rest pauses between two parts of an endless answer.
 func (c *Conn) rest() error {
 	if c.pace == 0 {
 		return nil
@@ -225,7 +226,7 @@ func (c *Conn) rest() error {
 	return c.Sleep(c.pace)
 }
 
-// Packet sends one packet of the reply.
+// Packet sends one packet of the answer.
 func (c *Conn) Packet(status byte, payload []byte) error {
 	c.id++
 	n := 8 + len(payload)
@@ -235,7 +236,7 @@ func (c *Conn) Packet(status byte, payload []byte) error {
 	return err
 }
 
-// Begin sends a part of an answer, in packets that are not the last.
+// Begin sends a part of an answer, in packets without the end-of-message bit.
 func (c *Conn) Begin(payload []byte) error {
 	for len(payload) > 0 {
 		n := min(len(payload), c.size-8)
@@ -247,7 +248,7 @@ func (c *Conn) Begin(payload []byte) error {
 	return nil
 }
 
-// Answer sends a whole answer, or the rest of one.
+// Answer sends a whole answer, or the end of one.
 func (c *Conn) Answer(payload ...[]byte) error {
 	all := join(anys(payload)...)
 	for len(all) > c.size-8 {
@@ -267,7 +268,7 @@ func anys(parts [][]byte) []any {
 	return all
 }
 
-// Login lets the client in.
+// Login accepts the client's login.
 func (c *Conn) Login() error {
 	for {
 		r, err := c.Next()
@@ -287,7 +288,8 @@ func (c *Conn) Login() error {
 	}
 }
 
-// Script lets the client in, answers its own questions, and returns when it has sent a script.
+// Script accepts the login, answers the client's own queries, and returns when the client has sent
+// a script.
 func (c *Conn) Script() error {
 	if err := c.Login(); err != nil {
 		return err
@@ -306,7 +308,7 @@ func (c *Conn) Script() error {
 	}
 }
 
-// Own answers a question of the agent's as a healthy server does that has nothing else to show: the session is gone.
+// Own answers a query of the agent as a healthy server without other sessions does.
 func (c *Conn) Own(r Request) error {
 	switch {
 	case r.Type == PacketAttention:

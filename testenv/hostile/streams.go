@@ -1,17 +1,18 @@
 package hostile
 
-// Stream is an answer to a script, of one packet, that no SQL Server sends.
+// Stream is an answer of one packet that no SQL Server sends.
 type Stream struct {
-	// Name is that of the token and of what is wrong with it.
+	// Name is the name of the token and of its defect.
 	Name string
-	// Login says that it is an answer to the login.
+	// Login marks an answer to the login. Other answers are to a script.
 	Login bool
 	// Answer are the tokens.
 	Answer []byte
 }
 
-// Streams lists an answer for each length, count and index that go-mssqldb v1.11.2 takes from the network and allocates, slices or loops by, and for
-// each token that it does not know.
+// Streams returns an answer for each length, count and index that go-mssqldb v1.11.2 reads from the
+// network and uses for an allocation, a slice or a loop, and for each token that the driver does
+// not know.
 func Streams() []Stream {
 	const many = 0xFFFFFFFF
 	end := Done(0, 0)
@@ -61,7 +62,7 @@ func Streams() []Stream {
 		{"ENVCHANGE with a transaction of one byte", false, join(env(8, 1, 1, 0), end)},
 		{"ENVCHANGE that routes by another protocol", true, join(loginAck, env(20, uint16(9), 1, uint16(1433), uint16(1), "h", uint16(0)), end)},
 		{"ENVCHANGE that routes to a name of 128 KB", true, join(env(20, uint16(9), 0, uint16(1433), uint16(0xFFFF)), make([]byte, 3000), end)},
-		// parseError72, parseInfo: the length is not looked at
+		// parseError72, parseInfo: they ignore the length
 		{"INFO whose length is too small", false, join(0xAB, uint16(8), uint32(1), 1, 1, uint16(20), make([]byte, 60), end)},
 		{"INFO whose length is too large", false, join(0xAB, uint16(400), uint32(1), 1, 1, uint16(0), 0, 0, uint32(1), end, make([]byte, 500))},
 		{"ERROR with a text of 128 KB", false, join(0xAA, uint16(16), uint32(1), 1, 16, uint16(0xFFFF), make([]byte, 3000), end)},
@@ -74,7 +75,7 @@ func Streams() []Stream {
 		{"COLMETADATA of no columns", false, join(0x81, uint16(0), end)},
 		{"COLMETADATA that says nothing", false, join(0x81, uint16(0xFFFF), end)},
 		{"COLMETADATA of an encrypted column", false, join(0x81, uint16(1), uint32(0), uint16(0x800), 0x38, 0, end)},
-		{"COLMETADATA of a type that nobody knows", false, join(column(0x00), end)},
+		{"COLMETADATA of an unknown type", false, join(column(0x00), end)},
 		{"COLMETADATA of a type of SQL Server 6", false, join(column(0x2F, 255), end)},
 		{"COLMETADATA of NULLTYPE", false, join(column(0x1F), end)},
 		{"COLMETADATA of a table", false, join(column(0xF3, make([]byte, 20)), end)},
@@ -95,7 +96,7 @@ func Streams() []Stream {
 		{"COLMETADATA of XML of an unknown kind", false, join(column(0xF1, 7), end)},
 		{"COLMETADATA of TEXT with a table's name of 128 KB", false, join(column(0x23, uint32(many), make([]byte, 5), 1, uint16(0xFFFF)), make([]byte, 3000), end)},
 		{"COLMETADATA of a sql_variant of 2 GB", false, join(column(0x62, uint32(0x7FFFFFFF)), end)},
-		// processSingleResponse, parseRow, parseNbcRow: rows go by the columns before them
+		// processSingleResponse, parseRow, parseNbcRow: rows use the preceding columns
 		{"ROW without COLMETADATA", false, join(IntRow(1), end)},
 		{"NBCROW without COLMETADATA", false, join(0xD2, 0, end)},
 		{"NBCROW that ends in its bitmap", false, nbc(400)[:3+10*400+1+20]},
@@ -133,18 +134,18 @@ func Streams() []Stream {
 		// parseReturnValue
 		{"RETURNVALUE of 2 GB", false, join(0xAC, uint16(0), 1, "@", 1, uint32(0), uint16(0), 0xA5, uint16(0xFFFF), uint64(1)<<60, end)},
 		{"RETURNVALUE of an encrypted value", false, join(0xAC, uint16(0), 0, 1, uint32(0), uint16(0x800), 0x38, uint32(0), end)},
-		{"RETURNVALUE of a type that nobody knows", false, join(0xAC, uint16(0), 0, 1, uint32(0), uint16(0), 0x2F, 4, end)},
-		// the end
+		{"RETURNVALUE of an unknown type", false, join(0xAC, uint16(0), 0, 1, uint32(0), uint16(0), 0x2F, 4, end)},
+		// the end of an answer
 		{"an answer without a last DONE", false, join(Ints(1), IntRow(1), Done(1, 0))},
 		{"an answer that ends in a token", false, join(Ints(1), 0xD1, 0)},
-		// what a login does not answer with
+		// tokens that do not belong to the answer to a login
 		{"COLMETADATA in the answer to the login", true, join(Ints(1), IntRow(1), end)},
 	}
 	for _, t := range []struct {
 		token byte
 		name  string
 	}{
-		{0x88, "ALTMETADATA"}, {0xD3, "ALTROW"}, {0xA3, "DATACLASSIFICATION"}, {0xE4, "SESSIONSTATE"}, {0x78, "OFFSET"}, {0x00, "a token that nobody knows"},
+		{0x88, "ALTMETADATA"}, {0xD3, "ALTROW"}, {0xA3, "DATACLASSIFICATION"}, {0xE4, "SESSIONSTATE"}, {0x78, "OFFSET"}, {0x00, "an unknown token"},
 	} {
 		streams = append(streams, Stream{t.name, false, join(t.token, make([]byte, 40), end)})
 	}

@@ -13,33 +13,33 @@ import (
 //go:embed checks/*.sql clock/*.sql
 var checks embed.FS
 
-// Querier is what the checks need of a database: a *sql.DB, a connection or a transaction on a control database.
+// Querier runs the checks: a *sql.DB, a connection or a transaction on a control database.
 type Querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
 // Violation is one finding.
 type Violation struct {
-	Check  string // the file's name without .sql: its invariant's number first
+	Check  string // name of the file without .sql, which begins with the number of the invariant
 	Detail string
 }
 
-// String is for test output.
+// String returns the violation for test output.
 func (v Violation) String() string { return v.Check + ": " + v.Detail }
 
-// Find runs every check against the control database that db is open on. atRest adds those that hold only when
-// no execution is active.
+// Find runs all checks on the control database of db. atRest adds those that hold only while no
+// execution is active.
 func Find(ctx context.Context, db Querier, atRest bool) ([]Violation, error) {
 	return find(ctx, db, "checks", func(name string) bool { return atRest || !strings.HasSuffix(name, "_at_rest") })
 }
 
-// FindClock looks for times that are not of one clock, or later than the database's (I5). It is for control databases in which that
-// clock has set all of them: tests of procedures give their own.
+// FindClock looks for times of another clock than the database's, or later than now (I5). All times
+// of the control database must come from that clock; tests of procedures give their own times.
 func FindClock(ctx context.Context, db Querier) ([]Violation, error) {
 	return find(ctx, db, "clock", func(string) bool { return true })
 }
 
-// find runs the checks of a folder whose names are wanted.
+// find runs the checks of a folder whose names wanted accepts.
 func find(ctx context.Context, db Querier, folder string, wanted func(name string) bool) ([]Violation, error) {
 	files, err := checks.ReadDir(folder)
 	if err != nil {

@@ -24,10 +24,10 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// secret is one that the history holds nowhere, until a test puts it there.
+// secret is not in the history until a test inserts it.
 const secret = "hunter2-hunter2"
 
-// damages are what each check must find: statements that break the invariant.
+// damages are the statements that violate each check.
 var damages = map[string][]string{
 	"I02_one_execution_per_due_instant": {`DROP INDEX UQ_job_executions_due_at ON jobs_internal.job_executions;
 UPDATE jobs_internal.job_executions SET due_at = (SELECT MIN(due_at) FROM jobs_internal.job_executions) WHERE schedule_id IS NOT NULL;`},
@@ -90,7 +90,7 @@ UPDATE jobs_internal.task_executions SET ended_at = NULL, outcome = NULL;`},
 	"I10_every_due_instant_is_handled": {`DELETE FROM jobs_internal.schedule_skips; UPDATE jobs_internal.job_executions SET schedule_id = NULL, due_at = NULL WHERE execution_id = (SELECT MIN(execution_id) + 2 FROM jobs_internal.job_executions WHERE schedule_id IS NOT NULL);`},
 }
 
-// all runs every check there is.
+// all runs all checks.
 func all(t *testing.T, db invariant.Querier, logs ...string) (found []invariant.Violation) {
 	t.Helper()
 	for _, find := range []func() ([]invariant.Violation, error){
@@ -108,7 +108,7 @@ func all(t *testing.T, db invariant.Querier, logs ...string) (found []invariant.
 	return found
 }
 
-// TestChecks makes a history of runs, finds nothing wrong with it, and then damages it in every way that a check is there to find.
+// TestChecks makes a history of runs without violations, and then damages it once for each check.
 func TestChecks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		env := testenv.Embedded(t, testenv.Options{})
@@ -141,7 +141,7 @@ func TestChecks(t *testing.T) {
 	})
 }
 
-// TestEveryCheckCanFail holds the files against the damages.
+// TestEveryCheckCanFail requires a damage for each file of a check.
 func TestEveryCheckCanFail(t *testing.T) {
 	for _, folder := range []string{"checks", "clock"} {
 		files, err := os.ReadDir(folder)
@@ -154,7 +154,8 @@ func TestEveryCheckCanFail(t *testing.T) {
 	}
 }
 
-// makeHistory lets an agent run a schedule for a while, with an outage in it, and a job that fails and is retried.
+// makeHistory runs an agent with a schedule and an outage, and with a job that fails and is
+// retried.
 func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store) {
 	t.Helper()
 	_, err := store.AddTargetGroup(t.Context(), "g")
@@ -185,6 +186,6 @@ func makeHistory(t *testing.T, env *testenv.Env, store *controldb.Store) {
 		<-time.After(5*time.Minute + 30*time.Second)
 		cancel()
 		require.NoError(t, <-ended)
-		<-time.After(10 * time.Minute) // nobody works: catch-up, and skips
+		<-time.After(10 * time.Minute) // no agent runs: catch-up, and skips
 	}
 }

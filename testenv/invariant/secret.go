@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// textTable is a table with its columns that may hold text.
+// textTable is a table with its columns of text.
 type textTable struct {
-	name    string // with its schema, quoted
+	name    string // quoted, with the schema
 	columns []string
 }
 
-// shortestSecret is the length below which a secret would be found everywhere.
+// shortestSecret is the minimum length of a secret. Shorter ones occur by chance.
 const shortestSecret = 6
 
-// FindSecrets looks for secrets in every column of text of the tables of the schema jobs_internal, and in the logs given, one text an
-// entry (I9). What it finds names a secret by its place in the list, from 1.
+// FindSecrets looks for secrets in every text column of the tables of the schema jobs_internal, and
+// in logs (I9). A violation names a secret by its position in the list, from 1.
 func FindSecrets(ctx context.Context, db Querier, secrets []string, logs ...string) ([]Violation, error) {
 	const check = "I09_no_secret_is_written_down"
 	for i, secret := range secrets {
@@ -56,7 +56,7 @@ func FindSecrets(ctx context.Context, db Querier, secrets []string, logs ...stri
 	return found, nil
 }
 
-// textTables lists them.
+// textTables returns the tables of the schema jobs_internal that have text columns.
 func textTables(ctx context.Context, db Querier) (tables []textTable, err error) {
 	rows, err := db.QueryContext(ctx, `SELECT CONCAT(QUOTENAME(s.name), N'.', QUOTENAME(o.name)), QUOTENAME(c.name)
 FROM sys.tables AS o
@@ -84,7 +84,7 @@ ORDER BY o.name, c.column_id;`)
 	return tables, rows.Err()
 }
 
-// count counts the rows with a secret, by column.
+// count counts the rows that contain a secret, by column.
 func (t textTable) count(ctx context.Context, db Querier, secret string) (counts []int, err error) {
 	var list []string
 	for _, c := range t.columns {

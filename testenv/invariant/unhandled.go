@@ -11,27 +11,28 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// jobSchedule is the schedule of jobs.sp_add_job of a job.
+// jobSchedule is a job's own schedule, the one of jobs.sp_add_job.
 type jobSchedule struct {
 	id      int64
 	job     string
 	rule    schedule.Elastic
-	from    time.Time // before it, the schedule was another one, or its history may have been deleted
+	from    time.Time // before this time the schedule was another one, or its history may be deleted
 	handled []handled
 }
 
-// handled are successive due instants that became a run, or were recorded as skipped.
+// handled is a series of successive occurrences that became a run or were recorded as skipped.
 type handled struct {
 	due   time.Time
 	count int
 }
 
-// mostUnhandled bounds how many violations of one schedule are listed.
+// mostUnhandled is the maximum number of reported violations of a schedule.
 const mostUnhandled = 20
 
-// FindUnhandled looks for due instants that became no run and were not recorded as skipped either, between the first and the last one of
-// a schedule that were (I10). It knows the schedules of jobs.sp_add_job, whose instants follow from their columns, since they were last changed
-// or switched on, and within the retention of history.
+// FindUnhandled looks for occurrences that became no run and are not recorded as skipped, between
+// the first and the last handled occurrence of a schedule (I10). It checks the schedules of
+// jobs.sp_add_job, whose occurrences follow from their columns, since their last change or
+// enabling, and within the retention of the history.
 func FindUnhandled(ctx context.Context, db Querier) ([]Violation, error) {
 	schedules, err := jobSchedules(ctx, db)
 	if err != nil {
@@ -47,10 +48,10 @@ func FindUnhandled(ctx context.Context, db Querier) ([]Violation, error) {
 	return found, nil
 }
 
-// unhandled walks from the first to the last instant that was handled.
+// unhandled returns the missing occurrences between the first and the last handled one.
 func (s jobSchedule) unhandled() (missing []time.Time) {
 	slices.SortFunc(s.handled, func(x, y handled) int { return x.due.Compare(y.due) })
-	covered := 0 // instants from due on that what was passed stands for
+	covered := 0 // number of occurrences from due on that the previous series covers
 	rest := s.handled
 	if len(rest) == 0 {
 		return nil
@@ -74,7 +75,7 @@ func (s jobSchedule) unhandled() (missing []time.Time) {
 	return missing
 }
 
-// jobSchedules reads them, with what was handled of each.
+// jobSchedules returns the schedules of all jobs with their handled occurrences.
 func jobSchedules(ctx context.Context, db Querier) (list []*jobSchedule, err error) {
 	// Finished runs are deleted after the retention, a day at a time; skips may outlive them.
 	rows, err := db.QueryContext(ctx, `DECLARE @days INT = COALESCE(

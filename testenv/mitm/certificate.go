@@ -14,13 +14,13 @@ import (
 	"time"
 )
 
-// Authority signs certificates, for tests whose clients trust it.
+// Authority signs certificates for clients that trust it.
 type Authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
 }
 
-// NewAuthority makes an authority.
+// NewAuthority returns a new authority.
 func NewAuthority() (*Authority, error) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -39,12 +39,13 @@ func NewAuthority() (*Authority, error) {
 	return &Authority{certificate, key}, nil
 }
 
-// PEM is the authority's certificate as files have it.
+// PEM returns the authority's certificate in PEM format.
 func (a *Authority) PEM() []byte {
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.certificate.Raw})
 }
 
-// Sign makes a server's certificate for names and addresses. change may alter it before it is signed; nil: nothing.
+// Sign returns a server certificate for names and addresses. change, which may be nil, can change
+// the template before it is signed.
 func (a *Authority) Sign(names []string, change func(*x509.Certificate)) (*tls.Certificate, error) {
 	template := newTemplate("test server")
 	template.KeyUsage, template.ExtKeyUsage = x509.KeyUsageDigitalSignature, []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}
@@ -73,9 +74,9 @@ func (a *Authority) Sign(names []string, change func(*x509.Certificate)) (*tls.C
 	return &tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key, Leaf: leaf}, nil
 }
 
-// newTemplate is a certificate that is valid for a while.
+// newTemplate returns the template of a certificate that is valid for a day.
 func newTemplate(name string) *x509.Certificate {
-	serial, _ := rand.Int(rand.Reader, big.NewInt(1<<62)) // never fails (documented)
+	serial, _ := rand.Int(rand.Reader, big.NewInt(1<<62)) // documented never to fail
 	return &x509.Certificate{
 		SerialNumber: serial, Subject: pkix.Name{CommonName: name},
 		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),

@@ -1,3 +1,5 @@
-// Package mitm is somebody who sits between a client and a server and can read and change what passes: tests look whether a client notices, and whether
-// its secrets stay its own. It is also a server's front with a certificate of any kind, for tests of what clients accept.
+// Package mitm is a machine in the middle: a proxy between a client and a server that can read and
+// change the traffic. Tests check that a client detects the proxy, and that the client's secrets
+// stay secret. The package also serves certificates of any kind, to test which ones a client
+// accepts.
 package mitm

@@ -15,29 +15,35 @@ import (
 	"unicode/utf16"
 )
 
-// Mode is what a [Proxy] does to connections.
+// Mode is what a [Proxy] does with connections.
 type Mode string
 
 // The modes.
 const (
 	// Pass changes nothing.
 	Pass Mode = "pass"
-	// End ends TLS with the proxy's own certificate, whether it begins with PRELOGIN or before, and speaks to the server in clear. What a client
-	// sends without encryption is passed on.
+	// End terminates TLS with the proxy's own certificate, whether TLS begins within PRELOGIN or
+	// before it, and uses an unencrypted connection to the server. It forwards unencrypted traffic
+	// of the client.
 	End Mode = "end TLS"
-	// LoginOnly is End, but says to the client that encryption is for the login only; what follows it is in clear.
+	// LoginOnly is End, but tells the client to encrypt the login only. The traffic after the login
+	// is unencrypted.
 	LoginOnly Mode = "login only"
-	// Deny tells each side that the other has no encryption.
+	// Deny tells each side that the other side does not support encryption.
 	Deny Mode = "deny encryption"
-	// Lie tells the server that the client has no encryption, and the client that the server wants it.
+	// Lie tells the server that the client does not support encryption, and the client that the
+	// server requests it.
 	Lie Mode = "lie"
-	// Insist tells the server that the client has no encryption, and the client, whatever it said, that there is no way without.
+	// Insist tells the server that the client does not support encryption, and tells every client
+	// that encryption is required.
 	Insist Mode = "insist"
-	// Silent takes the option out of the server's answer to PRELOGIN.
+	// Silent removes the encryption option from the server's answer to PRELOGIN.
 	Silent Mode = "silent"
-	// FlipRequest lets the handshake through, and changes a byte of the first thing that the client sends inside of TLS.
+	// FlipRequest forwards the handshake, and changes one byte of the first TLS record of data from
+	// the client.
 	FlipRequest Mode = "flip a request"
-	// FlipAnswer lets the handshake through, and changes a byte of the first thing that the server sends inside of TLS.
+	// FlipAnswer forwards the handshake, and changes one byte of the first TLS record of data from
+	// the server.
 	FlipAnswer Mode = "flip an answer"
 )
 
@@ -46,12 +52,13 @@ func Modes() []Mode {
 	return []Mode{Pass, End, LoginOnly, Deny, Lie, Insist, Silent, FlipRequest, FlipAnswer}
 }
 
-// Dialer makes connections to the server that is behind a proxy.
+// Dialer connects to the server behind a proxy.
 type Dialer interface {
 	DialContext(ctx context.Context, network, address string) (net.Conn, error)
 }
 
-// Proxy listens on a loopback port, and does its mode to every connection. Safe for concurrent use.
+// Proxy listens on a loopback port and applies its mode to every connection. It is safe for
+// concurrent use.
 type Proxy struct {
 	mode        Mode
 	server      Dialer
@@ -59,16 +66,17 @@ type Proxy struct {
 
 	listener net.Listener
 	mu       sync.Mutex
-	wire     bytes.Buffer // all that clients sent and were sent
-	plain    bytes.Buffer // all that the proxy has read inside of TLS
-	names    []string     // that clients asked for in their handshakes
+	wire     bytes.Buffer // all bytes from and to clients
+	plain    bytes.Buffer // all decrypted bytes
+	names    []string     // of the handshakes' SNI
 	dials    int
 	open     map[net.Conn]struct{}
 	closed   bool
-	wg       sync.WaitGroup // the accepting goroutine, and those of connections
+	wg       sync.WaitGroup // the accepting goroutine, and one for each connection
 }
 
-// New starts a proxy before a server. certificate is what [End] and [LoginOnly] show; the others need none. The caller closes it.
+// New starts a proxy for a server. Only [End] and [LoginOnly] need a certificate. The caller must
+// close the proxy.
 func New(mode Mode, server Dialer, certificate *tls.Certificate) (*Proxy, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -79,16 +87,16 @@ func New(mode Mode, server Dialer, certificate *tls.Certificate) (*Proxy, error)
 	return p, nil
 }
 
-// Address is where clients connect to: host:port.
+// Address returns the proxy's host:port.
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
-// Pin is the SHA-256 of the proxy's own certificate, in hexadecimal digits.
+// Pin returns the SHA-256 of the proxy's certificate in hexadecimal digits.
 func (p *Proxy) Pin() string {
 	sum := sha256.Sum256(p.certificate.Certificate[0])
 	return hex.EncodeToString(sum[:])
 }
 
-// Close ends the proxy and every connection, and waits for them.
+// Close closes the proxy and its connections, and waits for its goroutines.
 func (p *Proxy) Close() error {
 	p.mu.Lock()
 	p.closed = true
@@ -108,35 +116,38 @@ func ignoreClosed(err error) error {
 	return err
 }
 
-// Connections is how many clients came.
+// Connections returns the number of accepted connections.
 func (p *Proxy) Connections() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.dials
 }
 
-// Names are the server names that clients have asked for in their TLS handshakes (SNI), as far as the proxy has ended TLS.
+// Names returns the server names of the TLS handshakes (SNI) that the proxy terminated.
 func (p *Proxy) Names() []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return append([]string(nil), p.names...)
 }
 
-// OnWire says whether a secret has passed between client and proxy in clear: as text in UTF-8 or UTF-16, or obfuscated as in LOGIN7.
+// OnWire reports whether a secret has passed between client and proxy without encryption, in one of
+// the forms of [Shows].
 func (p *Proxy) OnWire(secret string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return Shows(p.wire.Bytes(), secret)
 }
 
-// Saw is OnWire, or what the proxy has read inside of a TLS connection that it has ended.
+// Saw reports whether a secret has passed the proxy without encryption, or inside a TLS connection
+// that the proxy terminated.
 func (p *Proxy) Saw(secret string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return Shows(p.wire.Bytes(), secret) || Shows(p.plain.Bytes(), secret)
 }
 
-// Shows says whether a secret stands in b: as text in UTF-8 or UTF-16, or obfuscated as LOGIN7 has it (MS-TDS 2.2.6.4: halves of each byte swapped, XOR 0xA5).
+// Shows reports whether b contains a secret as UTF-8, as UTF-16, or obfuscated as in LOGIN7 (MS-TDS
+// 2.2.6.4: the halves of each byte swapped, XOR 0xA5).
 func Shows(b []byte, secret string) bool {
 	var wide []byte
 	for _, u := range utf16.Encode([]rune(secret)) {
@@ -164,12 +175,13 @@ func (p *Proxy) accept() {
 		}
 		p.wg.Go(func() {
 			defer p.drop(conn)
-			_ = p.serve(conn) // whatever the reason, the client sees its connection end
+			_ = p.serve(conn) // after an error, the client's connection ends
 		})
 	}
 }
 
-// add remembers a connection for Close; false: the proxy is closed, and so is the connection.
+// add registers a connection for Close. It returns false, and closes the connection, if the proxy
+// is closed.
 func (p *Proxy) add(c net.Conn) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -185,10 +197,10 @@ func (p *Proxy) drop(c net.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.open, c)
-	_ = c.Close() // again, perhaps
+	_ = c.Close() // it may be closed already
 }
 
-// recorder writes into one of the proxy's buffers.
+// recorder is a writer into one of the proxy's buffers.
 type recorder struct {
 	p   *Proxy
 	buf *bytes.Buffer
@@ -200,25 +212,25 @@ func (r recorder) Write(b []byte) (int, error) {
 	return r.buf.Write(b)
 }
 
-// recorded is a client's connection, all of which is recorded.
+// recorded is a connection whose bytes are recorded.
 type recorded struct {
 	net.Conn
-	in  *bufio.Reader // of Conn
+	in  *bufio.Reader // reads Conn
 	rec recorder
 }
 
 func (c *recorded) Read(b []byte) (int, error) {
 	n, err := c.in.Read(b)
-	_, _ = c.rec.Write(b[:n]) // never fails
+	_, _ = c.rec.Write(b[:n]) // recorder.Write never fails
 	return n, err
 }
 
 func (c *recorded) Write(b []byte) (int, error) {
-	_, _ = c.rec.Write(b) // never fails
+	_, _ = c.rec.Write(b) // recorder.Write never fails
 	return c.Conn.Write(b)
 }
 
-// serve is one connection.
+// serve serves one connection.
 func (p *Proxy) serve(conn net.Conn) error {
 	client := &recorded{conn, bufio.NewReader(conn), recorder{p, &p.wire}}
 	first, err := client.in.Peek(1)
@@ -245,13 +257,13 @@ func (p *Proxy) serve(conn net.Conn) error {
 		return p.end(client, server, strict)
 	default:
 		if strict {
-			return relay(client, server, nil, nil) // there is nothing to change
+			return relay(client, server, nil, nil) // TLS precedes PRELOGIN
 		}
 		return p.cheat(client, server)
 	}
 }
 
-// cheat changes what is said about encryption.
+// cheat changes the encryption options of PRELOGIN.
 func (p *Proxy) cheat(client, server net.Conn) error {
 	var toServer, toClient byte = notSupported, notSupported
 	switch p.mode {
@@ -268,7 +280,7 @@ func (p *Proxy) cheat(client, server net.Conn) error {
 	return relay(client, server, nil, nil)
 }
 
-// end does TLS with the client, and none with the server.
+// end terminates TLS with the client, and connects to the server without TLS.
 func (p *Proxy) end(client *recorded, server net.Conn, strict bool) error {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12, SessionTicketsDisabled: true, NextProtos: []string{"tds/8.0"},
 		GetCertificate: func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
@@ -295,11 +307,11 @@ func (p *Proxy) end(client *recorded, server net.Conn, strict bool) error {
 	if wants == notSupported {
 		return relay(client, server, nil, nil)
 	}
-	cfg.MaxVersion = tls.VersionTLS12 // as TDS 7 has it
+	cfg.MaxVersion = tls.VersionTLS12 // TDS 7 has no TLS 1.3
 	carrier := &carrier{Conn: client, wrapped: true}
 	secured := tls.Server(carrier, cfg)
 	if err := secured.Handshake(); err != nil {
-		_ = carrier.flush() // the alert, if there is one
+		_ = carrier.flush() // sends the alert, if any
 		return err
 	}
 	if err := carrier.flush(); err != nil {
@@ -320,16 +332,17 @@ func (p *Proxy) end(client *recorded, server net.Conn, strict bool) error {
 	return relay(inside, server, nil, nil)
 }
 
-// reading records what is read from and written to a connection that the proxy has ended.
+// reading returns a terminated connection whose decrypted bytes are recorded.
 func (p *Proxy) reading(c net.Conn) net.Conn {
 	return &recorded{c, bufio.NewReader(c), recorder{p, &p.plain}}
 }
 
-// relay copies both ways until one side ends. The functions may change what passes; nil: nothing.
+// relay copies in both directions until one side ends. request and answer may change the bytes in
+// place; both may be nil.
 func relay(client, server net.Conn, request, answer func([]byte)) error {
 	var back sync.WaitGroup
 	back.Go(func() {
-		_ = copyChanged(client, server, answer) // whatever the reason, the connection ends
+		_ = copyChanged(client, server, answer) // an error of either side ends the connection
 		_ = client.Close()
 	})
 	err := copyChanged(server, client, request)
@@ -356,7 +369,7 @@ func copyChanged(to io.Writer, from io.Reader, change func([]byte)) error {
 	}
 }
 
-// flipper changes one bit of the first TLS record of application data.
+// flipper returns a function that changes one bit of the first TLS record of application data.
 func flipper() func([]byte) {
 	done := false
 	return func(b []byte) {

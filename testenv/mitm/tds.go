@@ -7,21 +7,20 @@ import (
 	"net"
 )
 
-// Parts of TDS packets (MS-TDS 2.2.3.1).
+// Constants of TDS packets (MS-TDS 2.2.3.1).
 const (
 	typePrelogin = 0x12
-	typeReply    = 0x04
 	headerSize   = 8
 	statusLast   = 0x01
 )
 
-// What a side says about encryption in PRELOGIN (MS-TDS 2.2.6.5).
+// Values of the encryption option of PRELOGIN (MS-TDS 2.2.6.5).
 const (
 	off          = 0
 	on           = 1
 	notSupported = 2
 	required     = 3
-	absent       = 0xff // the option is taken out
+	absent       = 0xff // not a value: removes the option
 )
 
 // readMessage reads packets up to and including the one that ends a message.
@@ -47,13 +46,14 @@ func readMessage(r io.Reader) ([]byte, error) {
 	}
 }
 
-// exchange passes PRELOGIN and its answer on, with what the proxy wants to be said about encryption. wants is what the client has said.
+// exchange forwards PRELOGIN and its answer with changed encryption options. It returns the option
+// that the client sent.
 func exchange(client, server net.Conn, toServer, toClient byte) (wants byte, err error) {
 	ask, err := readMessage(client)
 	if err != nil {
 		return 0, err
 	}
-	if wants, err = say(ask, toServer); err != nil {
+	if wants, err = setEncryption(ask, toServer); err != nil {
 		return 0, err
 	}
 	if _, err := server.Write(ask); err != nil {
@@ -64,7 +64,7 @@ func exchange(client, server net.Conn, toServer, toClient byte) (wants byte, err
 		return 0, err
 	}
 	if wants != notSupported || toClient == absent || toClient == required {
-		if _, err := say(answer, toClient); err != nil {
+		if _, err := setEncryption(answer, toClient); err != nil {
 			return 0, err
 		}
 	}
@@ -72,8 +72,9 @@ func exchange(client, server net.Conn, toServer, toClient byte) (wants byte, err
 	return wants, err
 }
 
-// say changes the ENCRYPTION option of a PRELOGIN message of one packet in place, and returns what stood there.
-func say(message []byte, encryption byte) (was byte, err error) {
+// setEncryption changes the ENCRYPTION option of a PRELOGIN message of one packet in place, and
+// returns the old value.
+func setEncryption(message []byte, encryption byte) (was byte, err error) {
 	payload := message[headerSize:]
 	const optionEncryption, end = 0x01, 0xff
 	for at := 0; at+5 <= len(payload) && payload[at] != end; at += 5 {
@@ -86,7 +87,7 @@ func say(message []byte, encryption byte) (was byte, err error) {
 		}
 		was = payload[from]
 		if encryption == absent {
-			payload[at] = 0x70 // an option that nobody knows
+			payload[at] = 0x70 // an unknown option
 		} else {
 			payload[from] = encryption
 		}
@@ -95,12 +96,12 @@ func say(message []byte, encryption byte) (was byte, err error) {
 	return 0, fmt.Errorf("a message of type %#02x without the option of encryption", message[0])
 }
 
-// carrier is a connection that carries a TLS handshake in PRELOGIN packets, while wrapped.
+// carrier is a connection that wraps a TLS handshake in PRELOGIN packets while wrapped is true.
 type carrier struct {
 	net.Conn
 	wrapped bool
 	out     []byte
-	rest    int // bytes of the current packet that are to come
+	rest    int // unread bytes of the current packet
 }
 
 func (c *carrier) Read(p []byte) (int, error) {
@@ -133,7 +134,7 @@ func (c *carrier) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush sends what was written as one packet.
+// flush sends the written bytes as one packet.
 func (c *carrier) flush() error {
 	if len(c.out) == 0 {
 		return nil

@@ -13,8 +13,9 @@ import (
 	jobsql "github.com/jobagent/jobagent/sql"
 )
 
-// TestEveryErrorHasAScript holds the scripts of testdata/procs against the sources of the control database: each error that a
-// procedure's header lists is expected of a call of that procedure somewhere, and each procedure and view is used somewhere.
+// TestEveryErrorHasAScript compares the scripts of testdata/procs with the sources of the control
+// database. Some script must expect each error that the header of a procedure lists, and must use
+// each procedure and view.
 func TestEveryErrorHasAScript(t *testing.T) {
 	var all []record
 	paths, err := filepath.Glob("testdata/procs/*.txt")
@@ -30,7 +31,7 @@ func TestEveryErrorHasAScript(t *testing.T) {
 	require.NoError(t, err)
 	var missing []string
 	for _, o := range objects {
-		used := map[int]bool{} // by error number; 0 is success
+		used := map[int]bool{} // by error number; 0 for success
 		for _, r := range all {
 			if !mentions(r.sql, o.Name) {
 				continue
@@ -48,7 +49,8 @@ func TestEveryErrorHasAScript(t *testing.T) {
 				missing = append(missing, o.Name+" is never read")
 			}
 		case jobsql.KindProcedure:
-			// Procedures that only others call are tested through these; record_deployment by the tests of installing.
+			// Tests of other procedures cover the procedures that only these call; tests of the
+			// installation cover record_deployment.
 			if strings.HasPrefix(o.Name, "jobs_internal.") && !strings.Contains(o.CalledBy, "agent/") {
 				continue
 			}
@@ -67,7 +69,7 @@ func TestEveryErrorHasAScript(t *testing.T) {
 	require.Empty(t, missing, strings.Join(missing, "\n"))
 }
 
-// mentions says whether SQL names an object, not only one whose name begins alike.
+// mentions reports whether SQL contains the whole name of an object.
 func mentions(sql, name string) bool {
 	for rest := sql; ; {
 		_, after, ok := strings.Cut(rest, name)

@@ -146,7 +146,8 @@ func TestCheck(t *testing.T) {
 	require.Error(t, check(twice, Message{Number: 2}))
 }
 
-// FuzzParse holds that parsing never panics, and that a rewrite of nothing changes nothing but line ends.
+// FuzzParse checks that Parse does not panic, and that a rewrite without rows changes only line
+// ends.
 func FuzzParse(f *testing.F) {
 	f.Add(sample)
 	f.Add("# verified: no\nquery I\nSELECT 1;\n----\n")

@@ -11,17 +11,17 @@ import (
 	"github.com/jobagent/jobagent/testenv/script"
 )
 
-// TestProcs runs every script of testdata/procs: what the procedures do.
+// TestProcs runs the scripts of testdata/procs, which test the procedures.
 func TestProcs(t *testing.T) { runAll(t, "testdata/procs/*.txt") }
 
-// TestSpec runs every script of testdata/spec: what the catalog of an installed database says of the public surface, against
-// tables that were written down from the specification.
+// TestSpec runs the scripts of testdata/spec, which compare the catalog of an installed database
+// with tables of the public interface from the specification.
 func TestSpec(t *testing.T) { runAll(t, "testdata/spec/*.txt") }
 
-// TestTSQL runs every script of testdata/tsql: statements whose behavior some other test has found wrong.
+// TestTSQL runs the scripts of testdata/tsql, which test statements that were wrong once.
 func TestTSQL(t *testing.T) { runAll(t, "testdata/tsql/*.txt") }
 
-// runAll runs scripts, each in a fresh control database.
+// runAll runs scripts, each in a new control database.
 func runAll(t *testing.T, pattern string) {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
@@ -32,7 +32,7 @@ func runAll(t *testing.T, pattern string) {
 			t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
 				env := env
 				if env.Server != nil {
-					env = testenv.Embedded(t, testenv.Options{}) // so that nothing is left of the script before
+					env = testenv.Embedded(t, testenv.Options{}) // each script has a server of its own
 				}
 				_, database := env.Control(t)
 				script.Run(t, path, env.Name, func(t testing.TB, _ string) script.Session { return script.Connect(t, env.DB(t, database)) })

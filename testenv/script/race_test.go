@@ -17,16 +17,17 @@ import (
 const anyTerm = `
 EXEC jobs_internal.start_term @agent_id = '00000000-0000-0000-0000-000000000001', @host_name = N'h', @version = N'1', @ttl_seconds = 3600;`
 
-// TestTwoSessionsAtOnce calls each procedure from two sessions at the same moment, over and over: one of them may win, or both, but
-// nothing is done twice, nothing by halves, and the one that loses gets the documented error.
+// TestTwoSessionsAtOnce calls each procedure from two sessions at the same time, repeatedly. One or
+// both may succeed, but no effect occurs twice or in part, and the session that fails gets the
+// documented error.
 func TestTwoSessionsAtOnce(t *testing.T) {
 	const rounds = 10
 	cases := []struct {
 		name  string
 		setup string // before each round; %d is the round
 		call  string // by both sessions
-		loser int32  // the error of the one that comes second; 0: there is none
-		check string // a query that returns what is wrong, if anything
+		loser int32  // the error of the second call, or 0 if both succeed
+		check string // a query that returns the violations
 	}{
 		{
 			name:  "sp_add_job",
@@ -210,7 +211,8 @@ UPDATE j SET j.description = CONCAT(j.description, (SELECT r.result FROM @result
 			check: `SELECT j.name FROM jobs_internal.jobs AS j WHERE j.name LIKE N'rv %' AND j.description NOT IN (N'RecordedStale', N'StaleRecorded');`,
 		},
 		{
-			// An instant, and an agent's pass in which an earlier run of the schedule may be accounted for, and one that waits begin.
+			// An occurrence, and an agent's pass that may end an earlier run of the schedule and
+			// start a buffered one.
 			name: "fire_schedules",
 			setup: `EXEC jobs.sp_add_job N'fs %[1]d';
 EXEC jobs.sp_add_jobstep N'fs %[1]d', @command = N'SELECT 1;', @target_group_name = N'g';

@@ -30,10 +30,12 @@ const (
 	errCreatePermission = 262 // CREATE ... permission denied in database ...
 )
 
-// matrixRoles are the columns of sql/testdata/role_matrix.txt; the last one is a user without any role.
+// matrixRoles are the columns of sql/testdata/role_matrix.txt. The last one is a user without a
+// role.
 var matrixRoles = []string{"jobs_reader", "jobs_operator", "jobs_author", "jobs_admin", "jobs_agent", ""}
 
-// login makes a login with a user in a database that is a member of one role, if it is not empty, and returns a connector with it.
+// login creates a login with a user in a database, as a member of role if role is not empty, and
+// returns a connector with it.
 func login(t *testing.T, env *testenv.Env, database, role string) *mssql.Connector {
 	t.Helper()
 	name, password := role+"_"+rand.Text()[:8], "Pw1-"+rand.Text()
@@ -62,7 +64,7 @@ func login(t *testing.T, env *testenv.Env, database, role string) *mssql.Connect
 	return dsn.Connector(dialer)
 }
 
-// number is the server's number of an error; 0: there is no error.
+// number returns the server's number of an error, or 0 for nil.
 func number(t *testing.T, err error) int32 {
 	t.Helper()
 	if err == nil {
@@ -73,14 +75,15 @@ func number(t *testing.T, err error) int32 {
 	return e.Number
 }
 
-// TestRoleMatrix compares what sql/testdata/role_matrix.txt says with what logins can do, each of which is a member of one role: by what the
-// server says of each right, and by trying it. Nothing is left out: the matrix has all objects of both schemas.
+// TestRoleMatrix compares sql/testdata/role_matrix.txt with the rights of logins that are members
+// of one role each. It asks the server for each right, and it tries each right. The matrix must
+// contain all objects of both schemas.
 func TestRoleMatrix(t *testing.T) {
 	text, err := os.ReadFile("../../sql/testdata/role_matrix.txt")
 	require.NoError(t, err)
 	type right struct {
 		verb, object string
-		may          []bool // by matrixRoles
+		may          []bool // one for each of matrixRoles
 	}
 	var matrix []right
 	objects := map[string]bool{}
@@ -101,7 +104,7 @@ func TestRoleMatrix(t *testing.T) {
 		_, database := env.Control(t)
 		owner := env.DB(t, database)
 		there := map[string]bool{}
-		columns := map[string]string{} // a column that can be set, of each table
+		columns := map[string]string{} // an updatable column of each table
 		rows, err := owner.QueryContext(t.Context(), `
 SELECT CONCAT(SCHEMA_NAME(o.schema_id), N'.', o.name), (SELECT MIN(c.name) FROM sys.columns AS c WHERE c.object_id = o.object_id AND o.type = 'U' AND c.is_identity = 0)
 FROM sys.objects AS o
@@ -125,13 +128,13 @@ WHERE o.type IN ('P', 'V', 'U') AND SCHEMA_NAME(o.schema_id) IN (N'jobs', N'jobs
 				db := sql.OpenDB(login(t, env, database, role))
 				defer db.Close()
 				for _, r := range matrix {
-					var has sql.NullInt64 // NULL: it does not even see the object
+					var has sql.NullInt64 // NULL if the login cannot see the object
 					require.NoError(t, db.QueryRowContext(t.Context(), "SELECT HAS_PERMS_BY_NAME(@p1, N'OBJECT', @p2);", r.object, r.verb).Scan(&has))
 					require.Equal(t, r.may[i], has.Int64 == 1, "%s %s", r.verb, r.object)
 					statement := ""
 					switch r.verb {
 					case "EXECUTE":
-						statement = "EXECUTE " + r.object + ";" // without its arguments it does nothing, once it may be called at all
+						statement = "EXECUTE " + r.object + ";" // fails without arguments, but only after the check of the permission
 					case "SELECT":
 						statement = "SELECT COUNT(*) FROM " + r.object + ";"
 					case "INSERT":
@@ -144,7 +147,7 @@ WHERE o.type IN ('P', 'V', 'U') AND SCHEMA_NAME(o.schema_id) IN (N'jobs', N'jobs
 						statement = "DELETE FROM " + r.object + ";"
 					}
 					if statement == "" || columns[r.object] == "" && (r.verb == "INSERT" || r.verb == "DELETE") {
-						continue // a view, most of which nobody can change
+						continue // most views cannot be changed
 					}
 					_, err := db.ExecContext(t.Context(), statement)
 					if r.may[i] {
@@ -168,7 +171,8 @@ WHERE o.type IN ('P', 'V', 'U') AND SCHEMA_NAME(o.schema_id) IN (N'jobs', N'jobs
 	})
 }
 
-// TestRolesDoTheirWork lets each role do what it is for, from the author's definition to the agent's run.
+// TestRolesDoTheirWork performs the tasks of each role, from an author's definition to an agent's
+// run.
 func TestRolesDoTheirWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		env := testenv.Embedded(t, testenv.Options{})
@@ -223,7 +227,7 @@ EXEC jobs.sp_add_jobstep N'j', @command = N'PRINT N''hello'';', @target_group_na
 	})
 }
 
-// TestOnlyAgentsTakeTheLockOfPasses: whoever may connect could otherwise stop all runs with an application lock.
+// TestOnlyAgentsTakeTheLockOfPasses: without this permission, every login could stop all runs with an application lock.
 func TestOnlyAgentsTakeTheLockOfPasses(t *testing.T) {
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		store, database := env.Control(t)

@@ -216,7 +216,8 @@ func (r *record) check(failed []Message, replace func(string) string) error {
 // anyValue is the expected value that matches every value but NULL.
 const anyValue = "<any>"
 
-// compareSets compares the result sets of a query with the expected ones; with -rewrite, a difference is noted to be written.
+// compareSets compares the result sets of a query with the expected ones. With -rewrite, it records
+// a difference for the rewrite.
 func (r *run) compareSets(t testing.TB, at string, index int, sets []resultSet) {
 	t.Helper()
 	rec := &r.script.records[index]
@@ -252,7 +253,8 @@ func (r *run) compareSets(t testing.TB, at string, index int, sets []resultSet) 
 	}
 }
 
-// compareTranscript compares the transcript of a batch with the expected one; with -rewrite, a difference is noted to be written.
+// compareTranscript compares the transcript of a batch with the expected one. With -rewrite, it
+// records a difference for the rewrite.
 func (r *run) compareTranscript(t testing.TB, at string, index int, got string) {
 	t.Helper()
 	rec := &r.script.records[index]
@@ -314,7 +316,7 @@ func (r *run) withVariables(sets []resultSet, sorted bool) [][]string {
 			row = slices.Clone(row)
 			for k, v := range row {
 				for name, value := range r.vars {
-					if v == value && len(v) >= 8 { // short values are equal by chance
+					if v == value && len(v) >= 8 { // shorter values are equal by chance
 						row[k] = "$" + name
 					}
 				}

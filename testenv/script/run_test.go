@@ -10,7 +10,8 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// TestRewriteWritesWhatTheServerReturns runs a script without expectations twice: to have them written, and to have them hold.
+// TestRewriteWritesWhatTheServerReturns runs a script without expectations twice: first to write
+// them, then to compare them.
 func TestRewriteWritesWhatTheServerReturns(t *testing.T) {
 	const before = `# verified: no
 

@@ -28,32 +28,34 @@ const (
 	Escalation = "lock_escalation"
 )
 
-// ErrNoEvents means that the server has no Extended Events: it is the embedded one.
+// ErrNoEvents means that the server has no Extended Events, as the embedded server.
 var ErrNoEvents = errors.New("the server has no session system_health: deadlocks and lock escalations are not watched")
 
-// The sessions of Extended Events that are read.
+// The Extended Events sessions that Events reads.
 const (
-	// Own is ours, which start.sql makes; it writes within SettleOwn.
+	// Own is the session that start.sql creates. It writes an event to its file within SettleOwn.
 	Own = "jobagent_tests"
-	// SystemHealth is SQL Server's; it writes within SettleSystemHealth.
+	// SystemHealth is the session of SQL Server itself. It writes an event to its file within
+	// SettleSystemHealth.
 	SystemHealth = "system_health"
 )
 
 // Event is a deadlock or a lock escalation.
 type Event struct {
-	// Session is Own or SystemHealth; a deadlock is in both.
+	// Session is Own or SystemHealth. Both sessions record a deadlock.
 	Session string
 	// Kind is Deadlock or Escalation.
 	Kind string
-	// At is when it happened, by the server's clock.
+	// At is the time of the event by the server's clock.
 	At time.Time
-	// Summary is one line: for an escalation the table's id, the number of locks and the statement; empty for a deadlock.
+	// Summary is one line: for an escalation the table's ID, the number of locks and the statement;
+	// empty for a deadlock.
 	Summary string
-	// XML is the event as the server wrote it: for a deadlock the graph.
+	// XML is the event in the server's format: for a deadlock the graph.
 	XML string
 }
 
-// Watched reports whether the server can be watched: ErrNoEvents when it cannot.
+// Watched returns ErrNoEvents if the server cannot be watched.
 func Watched(ctx context.Context, db *sql.DB) error {
 	var name string
 	err := db.QueryRowContext(ctx, "SELECT name FROM sys.server_event_sessions WHERE name = N'system_health';").Scan(&name)
@@ -66,13 +68,13 @@ func Watched(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// Now is the server's time, from which on events are of interest.
+// Now returns the server's time.
 func Now(ctx context.Context, db *sql.DB) (now time.Time, err error) {
 	err = db.QueryRowContext(ctx, "SELECT SYSUTCDATETIME();").Scan(&now)
 	return now, err
 }
 
-// Start begins to watch, in place of an earlier watch.
+// Start starts the watch, and replaces an earlier one.
 func Start(ctx context.Context, db *sql.DB) error {
 	if err := Watched(ctx, db); err != nil {
 		return err
@@ -81,7 +83,7 @@ func Start(ctx context.Context, db *sql.DB) error {
 	return err
 }
 
-// Ensure begins to watch unless somebody watches already.
+// Ensure starts the watch unless it is running.
 func Ensure(ctx context.Context, db *sql.DB) error {
 	if err := Watched(ctx, db); err != nil {
 		return err
@@ -94,14 +96,14 @@ func Ensure(ctx context.Context, db *sql.DB) error {
 	return Start(ctx, db)
 }
 
-// Stop ends the watch.
+// Stop stops the watch.
 func Stop(ctx context.Context, db *sql.DB) error {
 	_, err := db.ExecContext(ctx, stopSQL)
 	return err
 }
 
-// Events are the events since a time, oldest first. The server writes events to its files some time later:
-// whoever has just ended a load waits for SettleOwn or SettleSystemHealth before.
+// Events returns the events since a time, oldest first. The server writes events to its files with
+// a delay, so wait for SettleOwn or SettleSystemHealth after the load.
 func Events(ctx context.Context, db *sql.DB, since time.Time) ([]Event, error) {
 	if err := Watched(ctx, db); err != nil {
 		return nil, err
@@ -129,7 +131,7 @@ func Events(ctx context.Context, db *sql.DB, since time.Time) ([]Event, error) {
 	return list, rows.Err()
 }
 
-// parseEvent reads the XML of an event.
+// parseEvent parses the XML of an event.
 func parseEvent(kind, text string) (Event, error) {
 	var x struct {
 		Timestamp time.Time `xml:"timestamp,attr"`
@@ -155,7 +157,8 @@ type field struct {
 	Text  string `xml:"text"`
 }
 
-// value is the text of the first field of a name that has one, or its value; "?" when there is none. A field and an action can have the same name.
+// value returns the text of the first named field that has one, or its value, or "?" without such a
+// field. A field and an action can have the same name.
 func value(list []field, name string) string {
 	for _, f := range list {
 		if found := cmp.Or(f.Text, f.Value); f.Name == name && found != "" {
@@ -165,8 +168,8 @@ func value(list []field, name string) string {
 	return "?"
 }
 
-// SettleOwn and SettleSystemHealth are how long the server may take until an event stands in the file of a session
-// (sys.server_event_sessions.max_dispatch_latency, and some more).
+// SettleOwn and SettleSystemHealth are the times until the server has written an event to the file
+// of a session (sys.server_event_sessions.max_dispatch_latency, plus a margin).
 const (
 	SettleOwn          = 3 * time.Second
 	SettleSystemHealth = 125 * time.Second

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// An event has the time, and for an escalation what a reader wants to know, from fields and actions; names of enumerations are in <text>.
+// The summary of an escalation comes from fields and actions; names of enumerations are in <text>.
 func TestParseEvent(t *testing.T) {
 	e, err := parseEvent(Escalation, `<event name="lock_escalation" package="sqlserver" timestamp="2026-11-22T19:00:01.250Z">
 <data name="mode"><value>5</value><text>X</text></data>

@@ -26,14 +26,15 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// size is how much the tests do. The embedded server has no row locks, so that there the tests show no more than that they work.
+// size is the amount of work of the tests. The embedded server has no row locks, so there the tests
+// only prove that they run.
 type size struct {
 	schedules int
-	firing    time.Duration // how long the schedules fire
+	firing    time.Duration // duration of the schedules test
 	targets   int
-	runs      int // of the job that is deleted
+	runs      int // of the deleted job
 	limit     time.Duration
-	median    time.Duration // of passes
+	median    time.Duration // limit for passes
 }
 
 var (
@@ -41,7 +42,7 @@ var (
 	weak = size{schedules: 5, firing: 4 * time.Second, targets: 300, runs: 3, limit: 2 * time.Minute, median: time.Second}
 )
 
-// fixture is a server with what it has seen since the test began.
+// fixture is a server with the start time of the test.
 type fixture struct {
 	env   *testenv.Env
 	size  size
@@ -53,14 +54,15 @@ type fixture struct {
 	db      *sql.DB
 }
 
-// TestRowLocks is what is to be seen on a real server first, in this order: the T-SQL and its texts are SQL Server's, nothing deadlocks,
-// nothing escalates, nobody's open transaction stops others, and characters survive. The list is section 3 of the review of sql/.
+// TestRowLocks checks on a real server, in this order: its T-SQL and messages are SQL Server's,
+// there is no deadlock and no lock escalation, an open transaction does not block others, and
+// characters keep their values. The list is section 3 of the review of sql/.
 func TestRowLocks(t *testing.T) {
 	testenv.Each(t, func(t *testing.T, env *testenv.Env) {
 		for _, test := range []struct {
 			name     string
-			rcsi     string // on, off, or "" as the environment says
-			rowLocks bool   // means nothing without
+			rcsi     string // on, off, or "" for the value of the environment
+			rowLocks bool   // needs row locks
 			fn       func(t *testing.T, f *fixture)
 		}{
 			{"install and verify", "", false, installAndVerify},
@@ -81,7 +83,7 @@ func TestRowLocks(t *testing.T) {
 				}
 				f := newFixture(t, env)
 				test.fn(t, f)
-				f.nothingSeen(t)
+				f.noEvents(t)
 				if !t.Failed() {
 					f.env.CheckInvariants(t, f.control, false)
 				}
@@ -90,12 +92,12 @@ func TestRowLocks(t *testing.T) {
 	})
 }
 
-// newFixture makes a control database of its own, and begins to watch.
+// newFixture creates a control database and starts the watch.
 func newFixture(t *testing.T, env *testenv.Env) *fixture {
 	t.Helper()
 	f := &fixture{env: env, size: weak}
 	if env.Server != nil {
-		f.env = testenv.Embedded(t, testenv.Options{}) // so that names are free
+		f.env = testenv.Embedded(t, testenv.Options{}) // a new server, where no name is taken
 	} else {
 		master := env.DB(t, "master")
 		err := sqlserver.Ensure(t.Context(), master)
@@ -113,8 +115,8 @@ func newFixture(t *testing.T, env *testenv.Env) *fixture {
 	return f
 }
 
-// nothingSeen fails the test for each deadlock and lock escalation since it began.
-func (f *fixture) nothingSeen(t *testing.T) {
+// noEvents fails the test for each deadlock and lock escalation since its start.
+func (f *fixture) noEvents(t *testing.T) {
 	t.Helper()
 	if !f.real {
 		return
@@ -124,7 +126,7 @@ func (f *fixture) nothingSeen(t *testing.T) {
 	require.NoError(t, err)
 	for _, e := range list {
 		if e.Session != sqlserver.Own {
-			continue // the same later, from SQL Server's own session: the command watch counts those
+			continue // duplicates of SQL Server's own session; the command watch counts those
 		}
 		if e.Kind == sqlserver.Deadlock {
 			t.Errorf("deadlock at %s:\n%s", e.At.Format(time.RFC3339Nano), e.XML)
@@ -148,7 +150,8 @@ func get[T any](t *testing.T, db *sql.DB, query string, args ...any) (v T) {
 	return v
 }
 
-// eventually looks every 100 ms until ok, for at most limit; state says what is there instead.
+// eventually calls ok every 100 ms until it is true, for at most limit. state describes the state
+// after the limit.
 func eventually(t *testing.T, limit time.Duration, what string, ok func() bool, state func() string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
@@ -178,7 +181,7 @@ func (f *fixture) startAgent(t *testing.T) {
 	})
 }
 
-// group makes a target group of one database.
+// group creates a target group of one database.
 func (f *fixture) group(t *testing.T, name, database string) {
 	t.Helper()
 	_, err := f.store.AddTargetGroup(t.Context(), name)
@@ -189,7 +192,7 @@ func (f *fixture) group(t *testing.T, name, database string) {
 	require.NoError(t, err)
 }
 
-// job makes a job of one step.
+// job creates a job of one step.
 func (f *fixture) job(t *testing.T, name, command, group string) {
 	t.Helper()
 	_, err := f.store.AddJob(t.Context(), controldb.JobSpec{Name: name})
@@ -198,8 +201,8 @@ func (f *fixture) job(t *testing.T, name, command, group string) {
 	require.NoError(t, err)
 }
 
-// ends starts a run of a job and waits until it has succeeded.
-func (f *fixture) ends(t *testing.T, job string, limit time.Duration) {
+// succeeds starts a run of a job and waits until it has succeeded.
+func (f *fixture) succeeds(t *testing.T, job string, limit time.Duration) {
 	t.Helper()
 	id, err := f.store.StartJob(t.Context(), job, uuid.Nil)
 	require.NoError(t, err)
@@ -212,7 +215,8 @@ func (f *fixture) ends(t *testing.T, job string, limit time.Duration) {
 	require.Equal(t, "Succeeded", string(rows[0].Lifecycle), rows[0].LastMessage)
 }
 
-// installAndVerify: what `jobagent db verify` says after `jobagent db install`, and the options that modules were created with.
+// installAndVerify: `jobagent db verify` succeeds after `jobagent db install`, and the modules have
+// the right options.
 func installAndVerify(t *testing.T, f *fixture) {
 	require.NoError(t, f.store.Verify(t.Context()))
 	differs, err := f.store.Compare(t.Context())
@@ -223,7 +227,7 @@ func installAndVerify(t *testing.T, f *fixture) {
 	require.NoError(t, f.store.Migrate(t.Context()), "a second deployment has nothing to do")
 }
 
-// percentInNames: THROW takes % for a format character, so that messages double it.
+// percentInNames: THROW treats % as a format character, so messages double it.
 func percentInNames(t *testing.T, f *fixture) {
 	const name = `100%d of %s, 5%`
 	f.group(t, "g", "nothing")
@@ -237,7 +241,7 @@ func percentInNames(t *testing.T, f *fixture) {
 	require.Equal(t, 1, get[int](t, f.db, "SELECT COUNT(*) FROM jobs.jobsteps WHERE step_name = @p1;", name))
 }
 
-// manySchedules: three agents, and schedules that are all due every second.
+// manySchedules: three agents, and schedules that are due every second.
 func manySchedules(t *testing.T, f *fixture) {
 	f.group(t, "one", f.env.CreateDatabase(t, "target"))
 	for i := range f.size.schedules {
@@ -258,11 +262,11 @@ func manySchedules(t *testing.T, f *fixture) {
 	require.Zero(t, get[int](t, f.db, `SELECT COUNT(*) FROM jobs.job_executions WHERE step_id IS NULL AND lifecycle = N'Failed';`))
 }
 
-// ghost is an agent without workers: a term that claims tasks, and says that they have succeeded.
+// ghost is an agent without workers: a term that claims tasks and reports that they have succeeded.
 type ghost struct {
 	f    *fixture
 	term controldb.TermID
-	// passes are how long passes took.
+	// passes are the durations of the passes.
 	passes []time.Duration
 }
 
@@ -274,7 +278,7 @@ func (f *fixture) newGhost(t *testing.T) *ghost {
 	return &ghost{f: f, term: term.ID}
 }
 
-// work makes one pass, and completes what it has claimed. It answers the number of tasks.
+// work makes one pass and completes the tasks that it claims. It returns the number of tasks.
 func (g *ghost) work(ctx context.Context, list []targets.Target) (int, error) {
 	began := time.Now()
 	pass, err := g.f.store.Pass(ctx, controldb.PassRequest{Term: g.term, MaxTasks: 500, MaxConcurrentTargets: 500})
@@ -302,7 +306,7 @@ func (g *ghost) work(ctx context.Context, list []targets.Target) (int, error) {
 	return len(pass.Tasks), err
 }
 
-// list is n targets; nobody connects to them.
+// list returns n targets that are never connected to.
 func list(n int) []targets.Target {
 	out := make([]targets.Target, n)
 	for i := range out {
@@ -311,7 +315,7 @@ func list(n int) []targets.Target {
 	return out
 }
 
-// ghosts run a job's runs on many targets to their end, three terms at once.
+// ghosts completes runs of a job on many targets with three terms at the same time.
 func (f *fixture) ghosts(t *testing.T, job string, runs int) {
 	t.Helper()
 	for range runs {
@@ -338,7 +342,8 @@ func (f *fixture) ghosts(t *testing.T, job string, runs int) {
 	require.NoError(t, errors.Join(errs...))
 }
 
-// manyTargets: runs on as many targets as a fleet has, which three agents share; a stop request, and a retention that deletes it all.
+// manyTargets: runs on as many targets as a large fleet has, shared by three agents; a stop
+// request; a retention that deletes all of it.
 func manyTargets(t *testing.T, f *fixture) {
 	f.group(t, "all", "nothing")
 	f.job(t, "wide", "SELECT 1;", "all")
@@ -348,7 +353,7 @@ func manyTargets(t *testing.T, f *fixture) {
 	id, err := f.store.StartJob(t.Context(), "wide", uuid.New())
 	require.NoError(t, err)
 	g := f.newGhost(t)
-	for n := 0; n == 0; { // until its targets are there
+	for n := 0; n == 0; { // until its targets exist
 		_, err := g.work(t.Context(), list(f.size.targets))
 		require.NoError(t, err)
 		n = get[int](t, f.db, `SELECT COUNT(*) FROM jobs_internal.target_executions AS t INNER JOIN jobs_internal.job_executions AS e ON e.execution_id = t.execution_id WHERE e.is_active = 1;`)
@@ -360,12 +365,12 @@ func manyTargets(t *testing.T, f *fixture) {
 		return get[int](t, f.db, `SELECT COUNT(*) FROM jobs_internal.job_executions WHERE is_active = 1;`) == 0
 	}, func() string { return "it is active" })
 	exec(t, f.db, `EXEC jobs.sp_purge_jobhistory N'wide';`)
-	f.leftoversVanish(t)
+	f.deleteLeftovers(t)
 	require.NoError(t, f.store.EndTerm(t.Context(), g.term))
 }
 
-// leftoversVanish deletes what purges and deletions leave, as agents do.
-func (f *fixture) leftoversVanish(t *testing.T) {
+// deleteLeftovers deletes what purges and deletions of jobs leave, as agents do.
+func (f *fixture) deleteLeftovers(t *testing.T) {
 	t.Helper()
 	eventually(t, f.size.limit, "no target of a run is left", func() bool {
 		_, _, err := f.store.DeleteLeftovers(t.Context())
@@ -376,7 +381,8 @@ func (f *fixture) leftoversVanish(t *testing.T) {
 	})
 }
 
-// openTransaction: somebody pauses a schedule in a query window and goes to lunch. The schedule waits; everything else goes on.
+// openTransaction: a transaction in a query window has paused a schedule and stays open. Only this
+// schedule waits.
 func openTransaction(t *testing.T, f *fixture) {
 	f.group(t, "one", f.env.CreateDatabase(t, "target"))
 	f.job(t, "held", "SELECT 1;", "one")
@@ -404,18 +410,18 @@ func openTransaction(t *testing.T, f *fixture) {
 	before := ended("other")
 	eventually(t, 30*time.Second, "the other schedule goes on while the transaction is open", func() bool { return ended("other") >= before+5 }, state)
 	f.job(t, "new", "SELECT 1;", "one")
-	f.ends(t, "new", 30*time.Second)
+	f.succeeds(t, "new", 30*time.Second)
 	_, err = window.ExecContext(t.Context(), "ROLLBACK TRANSACTION;")
 	require.NoError(t, err)
 	before = ended("held")
 	eventually(t, time.Minute, "the held schedule goes on after the transaction", func() bool { return ended("held") > before }, state)
 }
 
-// deleteBigJob: the history of a job goes while other jobs are at work, and their passes do not feel it.
+// deleteBigJob: the deletion of a job's history does not slow down the passes of other jobs.
 func deleteBigJob(t *testing.T, f *fixture) {
 	f.group(t, "all", "nothing")
 	f.job(t, "big", "SELECT 1;", "all")
-	for range f.size.runs { // one after the other: a job has one active run
+	for range f.size.runs { // one after the other, because a job has one active run
 		f.ghosts(t, "big", 1)
 	}
 	f.job(t, "other", "SELECT 1;", "all")
@@ -426,7 +432,7 @@ func deleteBigJob(t *testing.T, f *fixture) {
 			deleted <- err
 			return
 		}
-		for { // as the agent's cleaner does, whom the pass tells
+		for { // as the agent's cleaner does at the request of a pass
 			_, remaining, err := f.store.DeleteLeftovers(t.Context())
 			if err != nil || !remaining {
 				deleted <- err
@@ -456,15 +462,16 @@ func deleteBigJob(t *testing.T, f *fixture) {
 	t.Logf("%d runs of another job during the deletion; %d passes: median %s, longest %s", during, len(g.passes), median, longest)
 	require.Less(t, median, f.size.median)
 	exec(t, f.db, `EXEC jobs.sp_delete_job N'other';`)
-	f.leftoversVanish(t)
+	f.deleteLeftovers(t)
 	require.NoError(t, f.store.EndTerm(t.Context(), g.term))
 }
 
-// codePages: an output table keeps characters that its own code page has and tempdb's has not.
+// codePages: an output table keeps characters of its own code page that the code page of tempdb
+// lacks.
 func codePages(t *testing.T, f *fixture) {
 	collation, text := "", "Grüße, 50 €"
 	target := f.env.CreateDatabase(t, "target")
-	if f.real { // the embedded server has no other code page than 1252 and UTF-8
+	if f.real { // the embedded server has only the code page 1252 and UTF-8
 		collation, text = " COLLATE Cyrillic_General_CI_AS", "Привет, мир"
 		tempdb := get[int](t, f.db, `SELECT CONVERT(INT, COLLATIONPROPERTY(CONVERT(NVARCHAR(128), DATABASEPROPERTYEX(N'tempdb', 'Collation')), 'CodePage'));`)
 		require.NotEqual(t, 1251, tempdb, "the server's own code page must be another than 1251 for this test")
@@ -481,7 +488,7 @@ func codePages(t *testing.T, f *fixture) {
 	})
 	require.NoError(t, err)
 	f.startAgent(t)
-	f.ends(t, "output", time.Minute)
+	f.succeeds(t, "output", time.Minute)
 	for _, column := range []string{"v", "c", "CONVERT(NVARCHAR(MAX), t)"} {
 		got := get[string](t, f.env.DB(t, target), "SELECT CONVERT(NVARCHAR(100), "+column+") FROM dbo.out_table;")
 		require.Equal(t, text, strings.TrimRight(got, " "), "column %s", column)

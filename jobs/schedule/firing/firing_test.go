@@ -273,7 +273,7 @@ func TestDecide(t *testing.T) {
 		change func(*Definition)
 		due    string
 		now    string
-		// worked and since are the moments between which nobody worked.
+		// worked and since are the limits of the time without an agent.
 		worked, since string
 
 		runs   []string
@@ -328,7 +328,7 @@ func TestDecide(t *testing.T) {
 			spec: minutely, due: "10:00", now: "10:15", runs: []string{"10:10", "10:15"},
 			skips: []string{"10:00 x 2"}, reason: "only the last", next: "10:20",
 		},
-		// A short outage: nobody was there, though it is less than the threshold ago.
+		// A short outage: no agent ran, although it is less than the threshold ago.
 		"InAnOutage": {
 			kind: schedule.KindCron6, spec: "*/10 * * * * *", due: "10:00", now: "10:00:45", worked: "09:59:59", since: "10:00:35",
 			runs: []string{"10:00:30", "10:00:40"}, skips: []string{"10:00 x 3"}, reason: "only the last", next: "10:00:50",

@@ -1,11 +1,12 @@
-// Command watch waits for a SQL Server, and collects the deadlocks and lock escalations of a run of tests on it.
+// Command watch waits for a SQL Server, and collects the deadlocks and lock escalations of a test
+// run on it.
 //
-//	go run ./testenv/sqlserver/watch wait          # until the server answers, for three minutes at most; prints its version
-//	go run ./testenv/sqlserver/watch start FILE    # starts the Extended Events session, and writes the server's time to FILE
-//	go run ./testenv/sqlserver/watch check FILE DIR   # waits until the events are written, prints those since, keeps graphs in DIR
+//	go run ./testenv/sqlserver/watch wait          # waits at most three minutes for the server; prints its version
+//	go run ./testenv/sqlserver/watch start FILE    # starts the Extended Events session; writes the server's time to FILE
+//	go run ./testenv/sqlserver/watch check FILE DIR   # waits until events are written; prints those since; writes graphs to DIR
 //
-// The server is that of JOBAGENT_TEST_DSN. check ends with status 1 when there is an event. A server without Extended Events (the embedded
-// one) is said in one line, and no error.
+// JOBAGENT_TEST_DSN names the server. check exits with status 1 if there is an event. Without
+// Extended Events (on the embedded server) the commands print one line and succeed.
 package main
 
 import (
@@ -24,7 +25,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/sqlserver"
 )
 
-// waitLimit is how long a server may take to start; the first start of a container upgrades its databases.
+// waitLimit is the time limit for a server to start. At its first start, a container upgrades its
+// databases.
 const waitLimit = 3 * time.Minute
 
 func main() {
@@ -78,7 +80,7 @@ func run(ctx context.Context, args []string) error {
 	return errors.New("usage: watch wait | start FILE | check FILE DIR")
 }
 
-// wait pings until the server answers, and prints what it is.
+// wait pings until the server answers, and prints its version.
 func wait(ctx context.Context, db *sql.DB) error {
 	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
@@ -100,7 +102,8 @@ func wait(ctx context.Context, db *sql.DB) error {
 	}
 }
 
-// check prints the events since a time and keeps them in a directory, a file each. Any is an error.
+// check prints the events since a time and writes each to a file of a directory. It fails if there
+// is an event.
 func check(ctx context.Context, db *sql.DB, since time.Time, dir string) error {
 	if err := sqlserver.Watched(ctx, db); err != nil {
 		return err
