@@ -22,7 +22,8 @@ var fixedRoles = []struct {
 }{
 	{RoleOwner, "db_owner"}, {RoleAccessAdmin, "db_accessadmin"}, {RoleSecurityAdmin, "db_securityadmin"},
 	{RoleDDLAdmin, "db_ddladmin"}, {RoleBackupOperator, "db_backupoperator"}, {RoleDataReader, "db_datareader"},
-	{RoleDataWriter, "db_datawriter"}, {RoleDenyDataReader, "db_denydatareader"}, {RoleDenyDataWriter, "db_denydatawriter"},
+	{RoleDataWriter, "db_datawriter"}, {RoleDenyDataReader, "db_denydatareader"},
+	{RoleDenyDataWriter, "db_denydatawriter"},
 }
 
 // epoch is the creation date of system databases and principals: 2003-04-08 09:13:36.390.
@@ -35,11 +36,17 @@ var SAID = []byte{1}
 func emptyDatabase(id int, name string, now int64) *Database {
 	d := &Database{
 		ID: id, Name: name, Created: now, OwnerID: SAID,
-		Options: Options{Collation: DefaultCollation, CompatibilityLevel: 160, ReadCommittedSnapshot: true, AllowSnapshotIsolation: true},
+		Options: Options{
+			Collation: DefaultCollation, CompatibilityLevel: 160, ReadCommittedSnapshot: true,
+			AllowSnapshotIsolation: true,
+		},
 		schemas: map[string]*Schema{}, objects: map[int32]Object{}, byName: map[objectKey]Object{},
 		constraints: map[int32]Constraint{}, conByName: map[objectKey]Constraint{}, aliases: map[objectKey]*AliasType{},
 		principals: map[int]*Principal{}, credentials: map[string]*Credential{}, logins: map[string]*Login{},
-		next: counters{Object: firstObject, Schema: firstSchema, Principal: firstPrincipal, UserType: firstUserType, Login: firstLogin},
+		next: counters{
+			Object: firstObject, Schema: firstSchema, Principal: firstPrincipal, UserType: firstUserType,
+			Login: firstLogin,
+		},
 	}
 	for _, s := range []*Schema{
 		{SchemaDBO, "dbo", PrincipalDBO}, {SchemaGuest, "guest", PrincipalGuest},
@@ -58,7 +65,9 @@ func emptyDatabase(id int, name string, now int64) *Database {
 		d.principals[p.ID] = p
 	}
 	for _, r := range fixedRoles {
-		d.principals[r.id] = &Principal{ID: r.id, Name: r.name, Type: "R", OwnerID: PrincipalDBO, Fixed: true, Created: epoch, Modified: epoch}
+		d.principals[r.id] = &Principal{
+			ID: r.id, Name: r.name, Type: "R", OwnerID: PrincipalDBO, Fixed: true, Created: epoch, Modified: epoch,
+		}
 		d.schemas[r.name] = &Schema{ID: r.id, Name: r.name, OwnerID: r.id}
 	}
 	return d

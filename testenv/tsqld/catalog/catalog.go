@@ -48,7 +48,9 @@ func (s *Snapshot) LoginBySID(sid []byte) *Login {
 
 // Logins returns all logins by id.
 func (s *Snapshot) Logins() []*Login {
-	return slices.SortedFunc(maps.Values(s.databases[DatabaseMaster].logins), func(a, b *Login) int { return cmp.Compare(a.ID, b.ID) })
+	return slices.SortedFunc(maps.Values(s.databases[DatabaseMaster].logins), func(a, b *Login) int {
+		return cmp.Compare(a.ID, b.ID)
+	})
 }
 
 // Catalog holds the current snapshot of an instance. It is safe for concurrent use.
@@ -168,7 +170,9 @@ func (c *Catalog) clone() *Snapshot {
 // (https://learn.microsoft.com/sql/relational-databases/databases/model-database). CREATE DATABASE
 // is not allowed in a transaction, so that CreateDatabase uses its own and takes no lock. If the
 // name is taken, the error is 1801.
-func (c *Catalog) CreateDatabase(ctx context.Context, name string, owner []byte, opts Options, now int64) (*Database, error) {
+func (c *Catalog) CreateDatabase(
+	ctx context.Context, name string, owner []byte, opts Options, now int64,
+) (*Database, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s := c.clone()

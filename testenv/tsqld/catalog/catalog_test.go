@@ -106,9 +106,15 @@ func parentTable() *Table {
 		Header:  Header{Name: "Parent", SchemaID: SchemaDBO},
 		Columns: []*Column{id, newColumn("name", types.NVarCharOf(20), true), qty},
 		Indexes: []*Index{
-			{Name: "PK_Parent", Unique: true, Clustered: true, Columns: []IndexColumn{{ColumnID: 1}}, Key: &Key{Name: "PK_Parent", Primary: true}},
+			{
+				Name: "PK_Parent", Unique: true, Clustered: true, Columns: []IndexColumn{{ColumnID: 1}},
+				Key: &Key{Name: "PK_Parent", Primary: true},
+			},
 			{Name: "UQ_name", Unique: true, Columns: []IndexColumn{{ColumnID: 2}}, Key: &Key{Name: "UQ_name"}},
-			{Name: "IX_qty", Columns: []IndexColumn{{ColumnID: 3, Desc: true}}, Included: []int{2}, Filter: "([qty]>(5))", FilterSQL: "c3 > 5"},
+			{
+				Name: "IX_qty", Columns: []IndexColumn{{ColumnID: 3, Desc: true}}, Included: []int{2},
+				Filter: "([qty]>(5))", FilterSQL: "c3 > 5",
+			},
 		},
 		Checks: []*Check{{Name: "CK_qty", Text: "([qty]>(0))", SQL: "c3 > 0"}},
 	}
@@ -121,9 +127,14 @@ func (f *fixture) tables() {
 		p := parentTable()
 		e.AddTable(p)
 		e.AddTable(&Table{
-			Header:      Header{Name: "Child", SchemaID: SchemaDBO},
-			Columns:     []*Column{newColumn("parent", types.IntType, true)},
-			ForeignKeys: []*ForeignKey{{Name: "FK_parent", Columns: []int{1}, Referenced: p.ObjectID, RefColumns: []int{1}, RefIndexID: 1, OnDelete: Cascade}},
+			Header:  Header{Name: "Child", SchemaID: SchemaDBO},
+			Columns: []*Column{newColumn("parent", types.IntType, true)},
+			ForeignKeys: []*ForeignKey{
+				{
+					Name: "FK_parent", Columns: []int{1}, Referenced: p.ObjectID, RefColumns: []int{1}, RefIndexID: 1,
+					OnDelete: Cascade,
+				},
+			},
 		})
 		return nil
 	}))
@@ -206,7 +217,9 @@ func TestAlterTable(t *testing.T) {
 	require.EqualValues(t, 1, f.value("SELECT count(*) FROM d5.sqlite_schema WHERE name = 'i"+p.SQLName[1:]+"_4'"))
 
 	// Rebuilt: another type, NOT NULL and a dropped column. The child's foreign key stays valid.
-	require.NoError(t, change(map[int]Fill{3: {SQL: "CAST(c3 AS TEXT) || ?1", Args: []types.Value{"!"}}}, func(t *Table) {
+	require.NoError(t, change(map[int]Fill{
+		3: {SQL: "CAST(c3 AS TEXT) || ?1", Args: []types.Value{"!"}},
+	}, func(t *Table) {
 		q := t.Column("qty")
 		q.Type, q.SQLName = types.NVarCharOf(10), "c3_2"
 		t.Checks, t.Indexes = nil, append(t.Indexes[:2:2], t.Indexes[3])
@@ -217,7 +230,8 @@ func TestAlterTable(t *testing.T) {
 	require.ErrorAs(t, f.exec("INSERT INTO d5."+f.db().Table("dbo", "Child").SQLName+" VALUES (8)"), &ce)
 	require.ErrorAs(t, f.exec("INSERT INTO "+name+" VALUES (9, 'b', '', NULL)"), &ce)
 	require.NoError(t, f.exec("DELETE FROM "+name+" WHERE c1 = 7"))
-	require.EqualValues(t, 1, f.value("SELECT count(*) FROM d5."+f.db().Table("dbo", "Child").SQLName), "the update cascades to the child")
+	require.EqualValues(t, 1, f.value("SELECT count(*) FROM d5."+f.db().Table("dbo", "Child").SQLName),
+		"the update cascades to the child")
 
 	// A constraint that existing rows violate is an error and changes nothing.
 	before := f.db()
@@ -235,7 +249,8 @@ func TestAlterTable(t *testing.T) {
 	// A foreign key that a row violates.
 	require.NoError(t, f.exec("INSERT INTO "+name+" VALUES (900, '900', '', 1)"))
 	require.ErrorAs(t, change(nil, func(t *Table) {
-		t.ForeignKeys = append(t.ForeignKeys, &ForeignKey{Name: "FK_self", Columns: []int{4}, RefColumns: []int{1}, RefIndexID: 1})
+		t.ForeignKeys = append(t.ForeignKeys,
+			&ForeignKey{Name: "FK_self", Columns: []int{4}, RefColumns: []int{1}, RefIndexID: 1})
 	}), &ce)
 	require.Equal(t, store.ForeignKey, ce.Kind)
 
@@ -257,24 +272,38 @@ func TestPersistence(t *testing.T) {
 		u := &Principal{Name: "ann", Type: "S", SID: []byte{9}, DefaultSchema: "app"}
 		e.PutPrincipal(u)
 		e.AddMember(RoleDataReader, u.ID)
-		p := &Procedure{Header: Header{Name: "p", SchemaID: s.ID, Kind: KindProcedure}, Module: Module{Text: "CREATE PROC app.p AS SELECT 1", AnsiNulls: true}, Params: []Param{{Name: "@a", Type: types.IntType, Default: "1", HasDefault: true}}}
+		p := &Procedure{
+			Header: Header{Name: "p", SchemaID: s.ID, Kind: KindProcedure},
+			Module: Module{Text: "CREATE PROC app.p AS SELECT 1", AnsiNulls: true},
+			Params: []Param{{Name: "@a", Type: types.IntType, Default: "1", HasDefault: true}},
+		}
 		if err := e.Put(p); err != nil {
 			return err
 		}
-		e.SetPermission(Permission{Securable: Securable{Class: ClassObject, Major: int(p.ObjectID)}, Grantee: u.ID, Grantor: PrincipalDBO, Name: "EXECUTE", State: 'G'})
+		e.SetPermission(Permission{
+			Securable: Securable{Class: ClassObject, Major: int(p.ObjectID)}, Grantee: u.ID, Grantor: PrincipalDBO,
+			Name: "EXECUTE", State: 'G',
+		})
 		e.PutAlias(&AliasType{SchemaID: s.ID, Name: "code", Type: types.NVarCharOf(10)})
 		e.PutCredential(&Credential{Name: "cred", Identity: "me"})
-		if err := e.Put(&Sequence{Header: Header{Name: "seq", SchemaID: s.ID, Kind: KindSequence}, Type: types.BigIntType, Start: big.NewInt(5), Increment: big.NewInt(1), Min: big.NewInt(1), Max: big.NewInt(100)}); err != nil {
+		if err := e.Put(&Sequence{
+			Header: Header{Name: "seq", SchemaID: s.ID, Kind: KindSequence}, Type: types.BigIntType,
+			Start: big.NewInt(5), Increment: big.NewInt(1), Min: big.NewInt(1), Max: big.NewInt(100),
+		}); err != nil {
 			return err
 		}
 		o := e.Database().Options
 		o.ElasticPool = "pool1"
 		e.SetOptions(o)
-		return e.Put(&TableType{Header: Header{Name: "ids", SchemaID: s.ID, Kind: KindTableType}, Table: &Table{Columns: []*Column{newColumn("id", types.IntType, false)}}})
+		return e.Put(&TableType{
+			Header: Header{Name: "ids", SchemaID: s.ID, Kind: KindTableType},
+			Table:  &Table{Columns: []*Column{newColumn("id", types.IntType, false)}},
+		})
 	}))
 	// Logins are rows of master.
 	m := f.cat.Snapshot().DatabaseByID(DatabaseMaster).Edit(testTime)
-	require.NoError(t, m.PutLogin(&Login{Name: "ann", SID: []byte{9}, PasswordHash: HashPassword("pw"), DefaultDatabase: "jobs"}))
+	require.NoError(t,
+		m.PutLogin(&Login{Name: "ann", SID: []byte{9}, PasswordHash: HashPassword("pw"), DefaultDatabase: "jobs"}))
 	require.NoError(t, f.conn.Use(t.Context(), DatabaseMaster))
 	d, err := m.Apply(t.Context(), f.conn)
 	require.NoError(t, err)
@@ -382,13 +411,21 @@ func TestSystemTables(t *testing.T) {
 	defer f.stop()
 	f.tables()
 	require.NoError(t, f.edit(func(e *Edit) error {
-		if err := e.Put(&Sequence{Header: Header{Name: "seq", SchemaID: SchemaDBO, Kind: KindSequence}, Type: types.DecimalOf(20, 0), Start: big.NewInt(5), Increment: big.NewInt(1), Min: big.NewInt(1), Max: big.NewInt(100)}); err != nil {
+		if err := e.Put(&Sequence{
+			Header: Header{Name: "seq", SchemaID: SchemaDBO, Kind: KindSequence}, Type: types.DecimalOf(20, 0),
+			Start: big.NewInt(5), Increment: big.NewInt(1), Min: big.NewInt(1), Max: big.NewInt(100),
+		}); err != nil {
 			return err
 		}
-		if err := e.Put(&Procedure{Header: Header{Name: "p", SchemaID: SchemaDBO, Kind: KindProcedure}, Module: Module{Text: "CREATE PROC p"}, Params: []Param{{Name: "@a", Type: types.IntType}}}); err != nil {
+		if err := e.Put(&Procedure{
+			Header: Header{Name: "p", SchemaID: SchemaDBO, Kind: KindProcedure}, Module: Module{Text: "CREATE PROC p"},
+			Params: []Param{{Name: "@a", Type: types.IntType}},
+		}); err != nil {
 			return err
 		}
-		return e.Put(&TableType{Header: Header{Name: "ids", SchemaID: SchemaDBO, Kind: KindTableType}, Table: parentTable()})
+		return e.Put(&TableType{
+			Header: Header{Name: "ids", SchemaID: SchemaDBO, Kind: KindTableType}, Table: parentTable(),
+		})
 	}))
 	env := &Env{
 		Snapshot: f.cat.Snapshot(), Database: f.db(), SeeAll: true, Conn: f.conn,
@@ -408,7 +445,8 @@ func TestSystemTables(t *testing.T) {
 		require.True(t, ok)
 		require.Equal(t, st.Schema+"."+st.Name, schema+"."+object)
 	}
-	require.EqualValues(t, 7, f.value(`SELECT count(*) FROM "sys.objects" WHERE c2 > 0 AND c6 IN ('U ', 'PK', 'UQ', 'C ', 'F ', 'D ')`))
+	require.EqualValues(t, 7,
+		f.value(`SELECT count(*) FROM "sys.objects" WHERE c2 > 0 AND c6 IN ('U ', 'PK', 'UQ', 'C ', 'F ', 'D ')`))
 	require.EqualValues(t, 4, f.value(`SELECT count(*) FROM "sys.columns" c JOIN "sys.tables" t ON t.c2 = c.c1`))
 	require.EqualValues(t, 2, f.value(`SELECT count(*) FROM "sys.tables"`))
 	require.EqualValues(t, 5, f.value(`SELECT count(*) FROM "sys.partitions"`)) // including sqlite_schema
@@ -417,7 +455,10 @@ func TestSystemTables(t *testing.T) {
 	e := f.db().Edit(testTime)
 	u := &Principal{Name: "u", Type: "S"}
 	e.PutPrincipal(u)
-	e.SetPermission(Permission{Securable: Securable{Class: ClassObject, Major: int(f.db().Table("dbo", "Child").ObjectID)}, Grantee: u.ID, Name: "SELECT", State: 'G'})
+	e.SetPermission(Permission{
+		Securable: Securable{Class: ClassObject, Major: int(f.db().Table("dbo", "Child").ObjectID)}, Grantee: u.ID,
+		Name: "SELECT", State: 'G',
+	})
 	env.SeeAll, env.Principal, env.Database = false, u.ID, e.Database()
 	require.NoError(t, FindSystemTable("sys", "tables").Materialize(t.Context(), env, "sys.tables"))
 	require.EqualValues(t, 1, f.value(`SELECT count(*) FROM "sys.tables"`))
@@ -431,10 +472,17 @@ func TestForeignKeyAt(t *testing.T) {
 	require.NoError(t, f.edit(func(e *Edit) error {
 		var keys []*ForeignKey
 		for _, name := range []string{"FK_1", "FK_2", "FK_3"} {
-			keys = append(keys, &ForeignKey{Name: name, Columns: []int{len(keys) + 1}, Referenced: parent.ObjectID, RefColumns: []int{1}, RefIndexID: 1, Disabled: name == "FK_2"})
+			keys = append(keys,
+				&ForeignKey{
+					Name: name, Columns: []int{len(keys) + 1}, Referenced: parent.ObjectID, RefColumns: []int{1},
+					RefIndexID: 1, Disabled: name == "FK_2",
+				})
 		}
 		e.AddTable(&Table{Header: Header{Name: "Three", SchemaID: SchemaDBO}, ForeignKeys: keys,
-			Columns: []*Column{newColumn("a", types.IntType, true), newColumn("b", types.IntType, true), newColumn("c", types.IntType, true)}})
+			Columns: []*Column{
+				newColumn("a", types.IntType, true), newColumn("b", types.IntType, true),
+				newColumn("c", types.IntType, true),
+			}})
 		return nil
 	}))
 	three := f.db().Table("dbo", "Three")
@@ -492,7 +540,9 @@ func TestCheckPasswordTakesAsLongWithoutAHash(t *testing.T) {
 	}
 	want := work(stored)
 	require.NotZero(t, want)
-	for name, hash := range map[string][]byte{"none": nil, "cut": stored[:10], "another version": append([]byte{1, 0}, stored[2:]...)} {
+	for name, hash := range map[string][]byte{
+		"none": nil, "cut": stored[:10], "another version": append([]byte{1, 0}, stored[2:]...),
+	} {
 		require.Equal(t, want, work(hash), name)
 	}
 	require.False(t, CheckPassword(dummyHash, ""))

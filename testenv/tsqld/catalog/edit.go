@@ -136,7 +136,9 @@ func (e *Edit) SetOwner(sid []byte) { e.db.OwnerID = sid; e.describe() }
 // describe marks the row of the database itself as changed.
 func (e *Edit) describe() {
 	d := e.db
-	e.dirty[defKey{defDatabase, int64(d.ID)}] = databaseRow{Name: d.Name, Created: d.Created, OwnerID: d.OwnerID, Options: d.Options}
+	e.dirty[defKey{defDatabase, int64(d.ID)}] = databaseRow{
+		Name: d.Name, Created: d.Created, OwnerID: d.OwnerID, Options: d.Options,
+	}
 }
 
 // AddSchema creates a schema.
@@ -190,7 +192,9 @@ func (e *Edit) Put(o Object) error {
 	}
 	e.put(o)
 	if s, ok := o.(*Sequence); ok {
-		e.step("INSERT INTO "+e.db.SQLName()+"."+SequenceTable+"(object_id, current, used) VALUES (?1, ?2, 0) ON CONFLICT DO NOTHING", int64(s.ObjectID), StoredSequence(s.Start))
+		e.step(
+			"INSERT INTO "+e.db.SQLName()+"."+SequenceTable+"(object_id, current, used) VALUES (?1, ?2, 0) ON CONFLICT DO NOTHING",
+			int64(s.ObjectID), StoredSequence(s.Start))
 	}
 	return nil
 }

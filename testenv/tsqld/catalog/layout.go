@@ -130,7 +130,10 @@ func CreateSQL(schema string, t *Table) []string {
 
 // withoutForeignKeys returns a shallow copy without foreign keys.
 func (t *Table) withoutForeignKeys() *Table {
-	return &Table{Header: t.Header, Columns: t.Columns, Indexes: t.Indexes, Checks: t.Checks, SQLName: t.SQLName, Temporary: t.Temporary}
+	return &Table{
+		Header: t.Header, Columns: t.Columns, Indexes: t.Indexes, Checks: t.Checks, SQLName: t.SQLName,
+		Temporary: t.Temporary,
+	}
 }
 
 // createTable returns the CREATE TABLE statement. lookup returns referenced tables.
@@ -339,7 +342,9 @@ func (e *Edit) ReplaceTable(changed *Table, fill map[int]Fill) error {
 	e.complete(changed)
 	e.put(changed)
 	if old.IdentityColumn() == nil && changed.IdentityColumn() != nil {
-		e.step("INSERT INTO "+e.db.SQLName()+"."+IdentityTable+"(object_id, last) VALUES (?1, NULL) ON CONFLICT DO NOTHING", int64(changed.ObjectID))
+		e.step(
+			"INSERT INTO "+e.db.SQLName()+"."+IdentityTable+"(object_id, last) VALUES (?1, NULL) ON CONFLICT DO NOTHING",
+			int64(changed.ObjectID))
 	}
 	before, after := tableBody(old, e.db.TableByID), tableBody(changed, e.db.TableByID)
 	switch {
@@ -391,7 +396,9 @@ func (e *Edit) addColumns(old, changed *Table, fill map[int]Fill) bool {
 	}
 	without := changed.withoutForeignKeys()
 	without.ForeignKeys = changed.ForeignKeys
-	without.Columns = slices.DeleteFunc(slices.Clone(changed.Columns), func(c *Column) bool { return slices.Contains(added, c) })
+	without.Columns = slices.DeleteFunc(slices.Clone(changed.Columns), func(c *Column) bool {
+		return slices.Contains(added, c)
+	})
 	for _, f := range changed.ForeignKeys {
 		for _, id := range f.Columns {
 			if without.ColumnByID(id) == nil {
@@ -399,7 +406,8 @@ func (e *Edit) addColumns(old, changed *Table, fill map[int]Fill) bool {
 			}
 		}
 	}
-	if !slices.Equal(changed.Columns[:len(without.Columns)], without.Columns) || tableBody(without, e.db.TableByID) != tableBody(old, e.db.TableByID) {
+	if !slices.Equal(changed.Columns[:len(without.Columns)], without.Columns) ||
+		tableBody(without, e.db.TableByID) != tableBody(old, e.db.TableByID) {
 		return false
 	}
 	for _, c := range added {
@@ -452,7 +460,8 @@ func (e *Edit) rebuild(old, changed *Table, fill map[int]Fill) {
 		e.step("PRAGMA ignore_check_constraints=ON")
 	}
 	hold := append([]string{"rowid AS r"}, holders...)
-	e.step(fmt.Sprintf("CREATE TABLE %s AS SELECT %s FROM %s.%s", copied, strings.Join(hold, ", "), db, old.SQLName), args...)
+	e.step(fmt.Sprintf("CREATE TABLE %s AS SELECT %s FROM %s.%s", copied, strings.Join(hold, ", "), db, old.SQLName),
+		args...)
 	e.step("DROP TABLE " + db + "." + old.SQLName)
 	e.step(createTable(db+"."+changed.SQLName, changed, e.db.TableByID))
 	for _, ix := range changed.Indexes {
@@ -464,7 +473,8 @@ func (e *Edit) rebuild(old, changed *Table, fill map[int]Fill) {
 		if changed.RowIDColumn() == nil {
 			targets, sources = append(targets, "rowid"), append(sources, "r")
 		}
-		e.step(fmt.Sprintf("INSERT INTO %s.%s(%s) SELECT %s FROM %s ORDER BY r", db, changed.SQLName, strings.Join(targets, ", "), strings.Join(sources, ", "), copied))
+		e.step(fmt.Sprintf("INSERT INTO %s.%s(%s) SELECT %s FROM %s ORDER BY r", db, changed.SQLName,
+			strings.Join(targets, ", "), strings.Join(sources, ", "), copied))
 	}
 	for _, ix := range changed.Indexes {
 		if !ix.Unique {
@@ -503,7 +513,9 @@ func (e *Edit) verifyTrusted(old, changed *Table) {
 		if f.NotTrusted || f.Disabled {
 			continue
 		}
-		if slices.ContainsFunc(old.ForeignKeys, func(o *ForeignKey) bool { return o.ObjectID == f.ObjectID && o.NotTrusted }) {
+		if slices.ContainsFunc(old.ForeignKeys, func(o *ForeignKey) bool {
+			return o.ObjectID == f.ObjectID && o.NotTrusted
+		}) {
 			e.verifyForeignKey(changed, f)
 		}
 	}
@@ -512,8 +524,10 @@ func (e *Edit) verifyTrusted(old, changed *Table) {
 // verify appends a statement that fails if existing rows violate a check.
 func (e *Edit) verify(t *Table, c *Check) {
 	e.steps = append(e.steps, step{
-		sql:      fmt.Sprintf("SELECT 1 FROM %s.%s WHERE NOT (%s) LIMIT 1", e.db.SQLName(), t.SQLName, c.SQL),
-		violated: &store.ConstraintError{Kind: store.Check, Table: t.SQLName, Constraint: fmt.Sprintf("k%d", c.ObjectID)},
+		sql: fmt.Sprintf("SELECT 1 FROM %s.%s WHERE NOT (%s) LIMIT 1", e.db.SQLName(), t.SQLName, c.SQL),
+		violated: &store.ConstraintError{
+			Kind: store.Check, Table: t.SQLName, Constraint: fmt.Sprintf("k%d", c.ObjectID),
+		},
 	})
 }
 
@@ -532,7 +546,9 @@ func (e *Edit) verifyForeignKey(t *Table, f *ForeignKey) {
 	e.steps = append(e.steps, step{
 		sql: fmt.Sprintf("SELECT 1 FROM %[1]s.%[2]s a WHERE %[3]s AND NOT EXISTS (SELECT 1 FROM %[1]s.%[4]s b WHERE %[5]s) LIMIT 1",
 			e.db.SQLName(), t.SQLName, strings.Join(present, " AND "), ref.SQLName, strings.Join(match, " AND ")),
-		violated: &store.ConstraintError{Kind: store.ForeignKey, Table: t.SQLName, Constraint: fmt.Sprintf("k%d", f.ObjectID)},
+		violated: &store.ConstraintError{
+			Kind: store.ForeignKey, Table: t.SQLName, Constraint: fmt.Sprintf("k%d", f.ObjectID),
+		},
 	})
 }
 

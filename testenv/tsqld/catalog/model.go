@@ -107,9 +107,11 @@ type Options struct {
 
 // Database is one version of one database. It is immutable; for changes see [Edit].
 type Database struct {
-	ID      int
-	Name    string
-	Version int64 // increases with every change and is never reused; (ID, Version) is a key for caches that depend on definitions
+	ID   int
+	Name string
+	// increases with every change and is never reused; (ID, Version) is a key for caches that
+	// depend on definitions
+	Version int64
 	Created int64 // datetime
 	OwnerID []byte
 	Options Options
@@ -262,7 +264,9 @@ func (d *Database) AliasType(schema, name string) *AliasType {
 
 // AliasTypes returns the alias types, ordered by user_type_id.
 func (d *Database) AliasTypes() []*AliasType {
-	return slices.SortedFunc(maps.Values(d.aliases), func(a, b *AliasType) int { return cmp.Compare(a.UserTypeID, b.UserTypeID) })
+	return slices.SortedFunc(maps.Values(d.aliases), func(a, b *AliasType) int {
+		return cmp.Compare(a.UserTypeID, b.UserTypeID)
+	})
 }
 
 // QualifiedName returns schema.name of an object of this database for messages.

@@ -27,9 +27,15 @@ var implied = map[string]struct{ schema, database []string }{
 // byFixedRole lists the permissions of the fixed roles on all objects and on the database itself
 // ("Database-level roles").
 var byFixedRole = map[int]struct{ everywhere, database []string }{
-	RoleDataReader:     {everywhere: []string{"SELECT"}},
-	RoleDataWriter:     {everywhere: []string{"INSERT", "UPDATE", "DELETE"}},
-	RoleDDLAdmin:       {everywhere: []string{"ALTER", "REFERENCES", "VIEW DEFINITION"}, database: []string{"CREATE TABLE", "CREATE VIEW", "CREATE PROCEDURE", "CREATE FUNCTION", "CREATE SCHEMA", "CREATE TYPE", "CREATE SYNONYM", "CREATE SEQUENCE", "ALTER ANY SCHEMA", "ALTER ANY DATABASE DDL TRIGGER"}},
+	RoleDataReader: {everywhere: []string{"SELECT"}},
+	RoleDataWriter: {everywhere: []string{"INSERT", "UPDATE", "DELETE"}},
+	RoleDDLAdmin: {
+		everywhere: []string{"ALTER", "REFERENCES", "VIEW DEFINITION"},
+		database: []string{
+			"CREATE TABLE", "CREATE VIEW", "CREATE PROCEDURE", "CREATE FUNCTION", "CREATE SCHEMA", "CREATE TYPE",
+			"CREATE SYNONYM", "CREATE SEQUENCE", "ALTER ANY SCHEMA", "ALTER ANY DATABASE DDL TRIGGER",
+		},
+	},
 	RoleSecurityAdmin:  {database: []string{"ALTER ANY ROLE", "CREATE ROLE", "VIEW DEFINITION", "ALTER ANY USER"}},
 	RoleAccessAdmin:    {database: []string{"ALTER ANY USER", "CREATE SCHEMA", "CONNECT"}},
 	RoleBackupOperator: {database: []string{"BACKUP DATABASE", "BACKUP LOG", "CHECKPOINT"}},
@@ -142,7 +148,8 @@ func covers(held, asked string, level Class, outer bool) bool {
 	if held == asked || held == "CONTROL" {
 		return true
 	}
-	if level == ClassDatabase && held == "ALTER" && (strings.HasPrefix(asked, "CREATE ") || strings.HasPrefix(asked, "ALTER ANY ")) {
+	if level == ClassDatabase && held == "ALTER" &&
+		(strings.HasPrefix(asked, "CREATE ") || strings.HasPrefix(asked, "ALTER ANY ")) {
 		return true
 	}
 	if !outer {
@@ -165,7 +172,8 @@ func fixedAccess(roles []int, permission string, class Class) Access {
 			return Denied
 		}
 		g := byFixedRole[r]
-		if slices.Contains(g.everywhere, permission) || class == ClassDatabase && slices.Contains(g.database, permission) {
+		if slices.Contains(g.everywhere, permission) ||
+			class == ClassDatabase && slices.Contains(g.database, permission) {
 			access = Granted
 		}
 	}

@@ -106,11 +106,14 @@ func (e *Edit) write(ctx context.Context, c *store.Conn) error {
 	for k := range e.dirty {
 		keys = append(keys, k)
 	}
-	slices.SortFunc(keys, func(a, b defKey) int { return cmp.Or(strings.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id)) })
+	slices.SortFunc(keys, func(a, b defKey) int {
+		return cmp.Or(strings.Compare(a.kind, b.kind), cmp.Compare(a.id, b.id))
+	})
 	for _, k := range keys {
 		v := e.dirty[k]
 		if v == nil {
-			if _, err := c.Exec(ctx, "DELETE FROM "+d.SQLName()+".sys_def WHERE kind = ?1 AND id = ?2", []types.Value{k.kind, k.id}); err != nil {
+			if _, err := c.Exec(ctx, "DELETE FROM "+d.SQLName()+".sys_def WHERE kind = ?1 AND id = ?2",
+				[]types.Value{k.kind, k.id}); err != nil {
 				return err
 			}
 			continue
@@ -119,7 +122,8 @@ func (e *Edit) write(ctx context.Context, c *store.Conn) error {
 		if err != nil {
 			return fmt.Errorf("catalog: store %s %d: %w", k.kind, k.id, err)
 		}
-		if _, err := c.Exec(ctx, "INSERT OR REPLACE INTO "+d.SQLName()+".sys_def(kind, id, body) VALUES (?1, ?2, ?3)", []types.Value{k.kind, k.id, string(body)}); err != nil {
+		if _, err := c.Exec(ctx, "INSERT OR REPLACE INTO "+d.SQLName()+".sys_def(kind, id, body) VALUES (?1, ?2, ?3)",
+			[]types.Value{k.kind, k.id, string(body)}); err != nil {
 			return err
 		}
 	}
@@ -127,7 +131,9 @@ func (e *Edit) write(ctx context.Context, c *store.Conn) error {
 	if err != nil {
 		return fmt.Errorf("catalog: store counters: %w", err)
 	}
-	_, err = c.Exec(ctx, "INSERT OR REPLACE INTO "+d.SQLName()+".sys_meta(key, value) VALUES ('version', ?1), ('counters', ?2)", []types.Value{d.Version, string(counters)})
+	_, err = c.Exec(ctx,
+		"INSERT OR REPLACE INTO "+d.SQLName()+".sys_meta(key, value) VALUES ('version', ?1), ('counters', ?2)",
+		[]types.Value{d.Version, string(counters)})
 	return err
 }
 
@@ -179,7 +185,8 @@ func (d *Database) loadMeta(ctx context.Context, c *store.Conn) (ok bool, err er
 		switch v := rows.Row()[1]; rows.Row()[0] {
 		case metaFormat:
 			if v != int64(formatVersion) {
-				return false, fmt.Errorf("catalog: database %d has format %v, this version reads %d", d.ID, v, formatVersion)
+				return false, fmt.Errorf("catalog: database %d has format %v, this version reads %d", d.ID, v,
+					formatVersion)
 			}
 		case metaVersion:
 			d.Version, ok = v.(int64)

@@ -133,8 +133,10 @@ func (d *Database) tableTypeByID(id int) *TableType {
 
 // propertyClasses are the values of class_desc.
 var propertyClasses = map[Class]string{
-	ClassDatabase: "DATABASE", ClassObject: "OBJECT_OR_COLUMN", ClassParameter: "PARAMETER", ClassSchema: "SCHEMA", ClassPrincipal: "DATABASE_PRINCIPAL",
-	ClassType: "TYPE", ClassIndex: "INDEX", ClassTypeColumn: "USER_DEFINED_TABLE_TYPE_COLUMN", ClassDataSpace: "DATASPACE",
+	ClassDatabase: "DATABASE", ClassObject: "OBJECT_OR_COLUMN", ClassParameter: "PARAMETER", ClassSchema: "SCHEMA",
+	ClassPrincipal: "DATABASE_PRINCIPAL",
+	ClassType:      "TYPE", ClassIndex: "INDEX", ClassTypeColumn: "USER_DEFINED_TABLE_TYPE_COLUMN",
+	ClassDataSpace: "DATASPACE",
 }
 
 // extendedProperties are the rows of sys.extended_properties.
@@ -152,7 +154,8 @@ func extendedProperties(env *Env) []row {
 			}
 		}
 		r := row{
-			"class": int64(p.Of.Class), "class_desc": propertyClasses[p.Of.Class], "major_id": int64(p.Of.Major), "minor_id": int64(p.Of.Minor), "name": p.Name,
+			"class": int64(p.Of.Class), "class_desc": propertyClasses[p.Of.Class], "major_id": int64(p.Of.Major),
+			"minor_id": int64(p.Of.Minor), "name": p.Name,
 		}
 		if p.Value != nil {
 			r["value"] = p.Value

@@ -198,7 +198,10 @@ func loadSystem() *system {
 		s.entries[Fold(full)] = &entry{schema: schema, name: name, declared: d}
 		s.names = append(s.names, Fold(full))
 	}
-	for _, sets := range [][]declaration{serverSets(), settingSets(), objectSets(), tableSets(), indexSets(), storageSets(), securitySets(), dependencySets(), usageSets(), spaceSets(), absentSets()} {
+	for _, sets := range [][]declaration{
+		serverSets(), settingSets(), objectSets(), tableSets(), indexSets(), storageSets(), securitySets(),
+		dependencySets(), usageSets(), spaceSets(), absentSets(),
+	} {
 		for _, d := range sets {
 			add(d.name, d)
 		}
@@ -339,7 +342,8 @@ func (d declaration) table(e *entry) *SystemTable {
 }
 
 // inherited expands the names of column lists that several views share.
-var inherited = strings.NewReplacer("{object}", objectColumns, "{column}", columnColumns, "{index}", indexColumns, "{type}", typeColumns)
+var inherited = strings.NewReplacer("{object}", objectColumns, "{column}", columnColumns, "{index}", indexColumns,
+	"{type}", typeColumns)
 
 // Empty reports whether the table never has rows.
 func (t *SystemTable) Empty() bool { return t.rows == nil }

@@ -10,9 +10,12 @@ import (
 // dependencySets returns the system tables about dependencies between objects.
 func dependencySets() []declaration {
 	return []declaration{
-		{name: "sys.sql_expression_dependencies", columns: "referencing_id int, referencing_minor_id int, referencing_class tinyint?, referencing_class_desc nvarchar(60)?, " +
-			"is_schema_bound_reference bit, referenced_class tinyint?, referenced_class_desc nvarchar(60)?, referenced_server_name sysname?, referenced_database_name sysname?, " +
-			"referenced_schema_name sysname?, referenced_entity_name sysname?, referenced_id int?, referenced_minor_id int, is_caller_dependent bit, is_ambiguous bit",
+		{name: "sys.sql_expression_dependencies", columns: "referencing_id int, referencing_minor_id int, " +
+			"referencing_class tinyint?, referencing_class_desc nvarchar(60)?, " +
+			"is_schema_bound_reference bit, referenced_class tinyint?, referenced_class_desc nvarchar(60)?, " +
+			"referenced_server_name sysname?, referenced_database_name sysname?, " +
+			"referenced_schema_name sysname?, referenced_entity_name sysname?, referenced_id int?, " +
+			"referenced_minor_id int, is_caller_dependent bit, is_ambiguous bit",
 			rows: dependencies},
 	}
 }
@@ -55,7 +58,8 @@ func referencesIn(root syntax.Node) []reference {
 	for _, r := range found {
 		schema, key := Fold(r.name.Schema()), Fold(r.name.String())
 		switch {
-		case seen[key], r.function && schema == "", strings.HasPrefix(r.name.Last(), "#"), schema == "sys", schema == "information_schema":
+		case seen[key], r.function && schema == "", strings.HasPrefix(r.name.Last(), "#"), schema == "sys",
+			schema == "information_schema":
 		case schema == "" && !r.called && local[key]:
 		default:
 			seen[key] = true
@@ -73,7 +77,9 @@ func dependencies(_ context.Context, env *Env) ([]row, error) {
 	add := func(id int32, minor int, bound bool, schema string, refs []reference) {
 		for _, r := range refs {
 			if ref := d.dependency(r, schema); ref != nil {
-				ref["referencing_id"], ref["referencing_minor_id"], ref["is_schema_bound_reference"] = int64(id), int64(minor), bit(bound)
+				ref["referencing_id"] = int64(id)
+				ref["referencing_minor_id"] = int64(minor)
+				ref["is_schema_bound_reference"] = bit(bound)
 				ref["referencing_class"], ref["referencing_class_desc"] = int64(1), "OBJECT_OR_COLUMN"
 				out = append(out, ref)
 			}
@@ -151,8 +157,9 @@ func dependencies(_ context.Context, env *Env) ([]row, error) {
 func (d *Database) dependency(r reference, schema string) row {
 	n := r.name
 	out := row{
-		"referenced_class": int64(1), "referenced_class_desc": "OBJECT_OR_COLUMN", "referenced_database_name": orNull(n.Database()),
-		"referenced_schema_name": orNull(n.Schema()), "referenced_entity_name": n.Last(), "is_ambiguous": int64(0),
+		"referenced_class": int64(1), "referenced_class_desc": "OBJECT_OR_COLUMN",
+		"referenced_database_name": orNull(n.Database()),
+		"referenced_schema_name":   orNull(n.Schema()), "referenced_entity_name": n.Last(), "is_ambiguous": int64(0),
 	}
 	if len(n.Parts) == 4 {
 		out["referenced_server_name"] = n.Parts[0].Name
@@ -169,7 +176,9 @@ func (d *Database) dependency(r reference, schema string) row {
 	} else if o = d.Object(schema, n.Last()); o == nil {
 		o = d.Object("dbo", n.Last())
 	}
-	if o == nil && (SystemSchema(d, n.Schema(), n.Last()) != "" || r.called && (hasFolded(n.Last(), "sp_") || hasFolded(n.Last(), "xp_"))) {
+	if o == nil &&
+		(SystemSchema(d, n.Schema(),
+			n.Last()) != "" || r.called && (hasFolded(n.Last(), "sp_") || hasFolded(n.Last(), "xp_"))) {
 		return nil // system objects are not listed
 	}
 	if r.called && n.Schema() == "" {
@@ -201,8 +210,10 @@ func (d *Database) typeDependencies(id int32, params []Param) []row {
 		}
 		seen[user] = true
 		out = append(out, row{
-			"referencing_id": int64(id), "referencing_class": int64(1), "referencing_class_desc": "OBJECT_OR_COLUMN", "referenced_class": int64(6),
-			"referenced_class_desc": "TYPE", "referenced_schema_name": d.SchemaByID(schema).Name, "referenced_entity_name": name, "referenced_id": int64(user),
+			"referencing_id": int64(id), "referencing_class": int64(1), "referencing_class_desc": "OBJECT_OR_COLUMN",
+			"referenced_class":      int64(6),
+			"referenced_class_desc": "TYPE", "referenced_schema_name": d.SchemaByID(schema).Name,
+			"referenced_entity_name": name, "referenced_id": int64(user),
 		})
 	}
 	return out

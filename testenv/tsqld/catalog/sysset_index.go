@@ -7,9 +7,12 @@ import (
 )
 
 // indexColumns are the columns of sys.indexes.
-const indexColumns = "object_id int, name sysname?, index_id int, type tinyint, type_desc nvarchar(60)?, is_unique bit?, data_space_id int?, ignore_dup_key bit?, " +
-	"is_primary_key bit?, is_unique_constraint bit?, fill_factor tinyint, is_padded bit?, is_disabled bit?, is_hypothetical bit?, is_ignored_in_optimization bit?, " +
-	"allow_row_locks bit?, allow_page_locks bit?, has_filter bit?, filter_definition nvarchar(max)?, compression_delay int?, suppress_dup_key_messages bit?, " +
+const indexColumns = "object_id int, name sysname?, index_id int, type tinyint, type_desc nvarchar(60)?, " +
+	"is_unique bit?, data_space_id int?, ignore_dup_key bit?, " +
+	"is_primary_key bit?, is_unique_constraint bit?, fill_factor tinyint, is_padded bit?, is_disabled bit?, " +
+	"is_hypothetical bit?, is_ignored_in_optimization bit?, " +
+	"allow_row_locks bit?, allow_page_locks bit?, has_filter bit?, filter_definition nvarchar(max)?, " +
+	"compression_delay int?, suppress_dup_key_messages bit?, " +
 	"auto_created bit?, optimize_for_sequential_key bit?"
 
 // indexSets returns the system tables about indexes and keys.
@@ -24,24 +27,32 @@ func indexSets() []declaration {
 			}
 			return out, nil
 		}},
-		{name: "sys.index_columns", columns: "object_id int, index_id int, index_column_id int, column_id int, key_ordinal tinyint, partition_ordinal tinyint, is_descending_key bit?, " +
-			"is_included_column bit?, column_store_order_ordinal tinyint?, data_clustering_ordinal tinyint?", rows: func(_ context.Context, env *Env) ([]row, error) {
-			var out []row
-			for _, t := range env.indexed() {
-				for _, ix := range t.Indexes {
-					for i, k := range ix.Columns {
-						out = append(out, row{"object_id": int64(t.ObjectID), "index_id": int64(ix.ID), "index_column_id": int64(i + 1), "column_id": int64(k.ColumnID),
-							"key_ordinal": int64(i + 1), "is_descending_key": bit(k.Desc), "is_included_column": int64(0)})
-					}
-					for i, id := range ix.Included {
-						out = append(out, row{"object_id": int64(t.ObjectID), "index_id": int64(ix.ID), "index_column_id": int64(len(ix.Columns) + i + 1), "column_id": int64(id),
-							"is_descending_key": int64(0), "is_included_column": int64(1)})
+		{name: "sys.index_columns", columns: "object_id int, index_id int, index_column_id int, column_id int, " +
+			"key_ordinal tinyint, partition_ordinal tinyint, is_descending_key bit?, " +
+			"is_included_column bit?, column_store_order_ordinal tinyint?, data_clustering_ordinal tinyint?",
+			rows: func(_ context.Context, env *Env) ([]row, error) {
+				var out []row
+				for _, t := range env.indexed() {
+					for _, ix := range t.Indexes {
+						for i, k := range ix.Columns {
+							out = append(out, row{
+								"object_id": int64(t.ObjectID), "index_id": int64(ix.ID), "index_column_id": int64(i + 1),
+								"column_id":   int64(k.ColumnID),
+								"key_ordinal": int64(i + 1), "is_descending_key": bit(k.Desc),
+								"is_included_column": int64(0)})
+						}
+						for i, id := range ix.Included {
+							out = append(out, row{
+								"object_id": int64(t.ObjectID), "index_id": int64(ix.ID),
+								"index_column_id": int64(len(ix.Columns) + i + 1), "column_id": int64(id),
+								"is_descending_key": int64(0), "is_included_column": int64(1)})
+						}
 					}
 				}
-			}
-			return out, nil
-		}},
-		{name: "sys.key_constraints", columns: objectColumns + ", unique_index_id int?, is_system_named bit, is_enforced bit", rows: func(_ context.Context, env *Env) ([]row, error) {
+				return out, nil
+			}},
+		{name: "sys.key_constraints", columns: objectColumns + ", unique_index_id int?, is_system_named bit, " +
+			"is_enforced bit", rows: func(_ context.Context, env *Env) ([]row, error) {
 			var out []row
 			for _, t := range env.indexed() {
 				for _, ix := range t.Indexes {
@@ -52,22 +63,35 @@ func indexSets() []declaration {
 					if ix.Key.Primary {
 						kind = KindPrimaryKey
 					}
-					r := childRow(t, Constraint{ObjectID: ix.Key.ObjectID, Name: ix.Key.Name, Kind: kind}, ix.Key.Created)
-					r["unique_index_id"], r["is_system_named"], r["is_enforced"] = int64(ix.ID), bit(ix.Key.System), int64(1)
+					r := childRow(t, Constraint{ObjectID: ix.Key.ObjectID, Name: ix.Key.Name, Kind: kind},
+						ix.Key.Created)
+					r["unique_index_id"] = int64(ix.ID)
+					r["is_system_named"] = bit(ix.Key.System)
+					r["is_enforced"] = int64(1)
 					out = append(out, r)
 				}
 			}
 			return out, nil
 		}},
-		{name: "sys.partitions", columns: "partition_id bigint, object_id int, index_id int, partition_number int, hobt_id bigint, rows bigint, filestream_filegroup_id smallint, " +
-			"data_compression tinyint, data_compression_desc nvarchar(60)?, xml_compression bit?, xml_compression_desc varchar(3)?", live: true, rows: partitions},
-		{name: "sys.stats", columns: "object_id int, name sysname?, stats_id int, auto_created bit?, user_created bit?, no_recompute bit?, has_filter bit?, filter_definition nvarchar(max)?, " +
-			"is_temporary bit?, is_incremental bit?, has_persisted_sample bit?, stats_generation_method int, stats_generation_method_desc varchar(80), auto_drop bit?", rows: func(_ context.Context, env *Env) ([]row, error) {
+		{name: "sys.partitions", columns: "partition_id bigint, object_id int, index_id int, partition_number int, " +
+			"hobt_id bigint, rows bigint, filestream_filegroup_id smallint, " +
+			"data_compression tinyint, data_compression_desc nvarchar(60)?, xml_compression bit?, " +
+			"xml_compression_desc varchar(3)?", live: true, rows: partitions},
+		{name: "sys.stats", columns: "object_id int, name sysname?, stats_id int, auto_created bit?, " +
+			"user_created bit?, no_recompute bit?, has_filter bit?, filter_definition nvarchar(max)?, " +
+			"is_temporary bit?, is_incremental bit?, has_persisted_sample bit?, stats_generation_method int, " +
+			"stats_generation_method_desc varchar(80), auto_drop bit?", rows: func(_ context.Context,
+			env *Env) ([]row, error) {
 			var out []row
 			for _, t := range env.indexed() {
 				for _, ix := range t.Indexes {
-					out = append(out, row{"object_id": int64(t.ObjectID), "name": ix.Name, "stats_id": int64(ix.ID), "auto_created": int64(0), "user_created": int64(0),
-						"no_recompute": bit(ix.NoRecompute), "has_filter": bit(ix.Filter != ""), "filter_definition": orNull(ix.Filter), "is_temporary": int64(0), "is_incremental": int64(0), "has_persisted_sample": int64(0), "stats_generation_method_desc": "Sort based statistics", "auto_drop": int64(0)})
+					out = append(out, row{
+						"object_id": int64(t.ObjectID), "name": ix.Name, "stats_id": int64(ix.ID),
+						"auto_created": int64(0), "user_created": int64(0),
+						"no_recompute": bit(ix.NoRecompute), "has_filter": bit(ix.Filter != ""),
+						"filter_definition": orNull(ix.Filter), "is_temporary": int64(0), "is_incremental": int64(0),
+						"has_persisted_sample": int64(0), "stats_generation_method_desc": "Sort based statistics",
+						"auto_drop": int64(0)})
 				}
 			}
 			return out, nil
@@ -114,13 +138,18 @@ func indexRow(t *Table, ix *Index) row {
 		kind, desc = 1, "CLUSTERED"
 	}
 	r := row{
-		"object_id": int64(t.ObjectID), "name": orNull(ix.Name), "index_id": int64(ix.ID), "type": int64(kind), "type_desc": desc, "is_unique": bit(ix.Unique),
-		"data_space_id": int64(1), "ignore_dup_key": bit(ix.IgnoreDups), "is_primary_key": bit(ix.Key != nil && ix.Key.Primary),
-		"is_unique_constraint": bit(ix.Key != nil && !ix.Key.Primary), "fill_factor": int64(ix.FillFactor), "has_filter": bit(ix.Filter != ""), "filter_definition": orNull(ix.Filter),
+		"object_id": int64(t.ObjectID), "name": orNull(ix.Name), "index_id": int64(ix.ID), "type": int64(kind),
+		"type_desc": desc, "is_unique": bit(ix.Unique),
+		"data_space_id": int64(1), "ignore_dup_key": bit(ix.IgnoreDups),
+		"is_primary_key":       bit(ix.Key != nil && ix.Key.Primary),
+		"is_unique_constraint": bit(ix.Key != nil && !ix.Key.Primary), "fill_factor": int64(ix.FillFactor),
+		"has_filter": bit(ix.Filter != ""), "filter_definition": orNull(ix.Filter),
 	}
 	maps.Copy(r, row{
-		"is_padded": bit(ix.Padded), "is_disabled": bit(ix.Disabled), "is_hypothetical": int64(0), "is_ignored_in_optimization": int64(0), "allow_row_locks": bit(!ix.NoRowLocks),
-		"allow_page_locks": bit(!ix.NoPageLocks), "suppress_dup_key_messages": int64(0), "auto_created": int64(0), "optimize_for_sequential_key": bit(ix.Sequential),
+		"is_padded": bit(ix.Padded), "is_disabled": bit(ix.Disabled), "is_hypothetical": int64(0),
+		"is_ignored_in_optimization": int64(0), "allow_row_locks": bit(!ix.NoRowLocks),
+		"allow_page_locks": bit(!ix.NoPageLocks), "suppress_dup_key_messages": int64(0), "auto_created": int64(0),
+		"optimize_for_sequential_key": bit(ix.Sequential),
 	})
 	return r
 }
@@ -138,8 +167,11 @@ func partitions(ctx context.Context, env *Env) ([]row, error) {
 		}
 		for _, ix := range t.withHeap() {
 			id := int64(t.ObjectID)<<16 | int64(ix.ID)
-			out = append(out, row{"partition_id": id, "object_id": int64(t.ObjectID), "index_id": int64(ix.ID), "partition_number": int64(1), "hobt_id": id,
-				"rows": n[0], "data_compression_desc": "NONE", "xml_compression": int64(0), "xml_compression_desc": "OFF"})
+			out = append(out, row{
+				"partition_id": id, "object_id": int64(t.ObjectID), "index_id": int64(ix.ID),
+				"partition_number": int64(1), "hobt_id": id,
+				"rows": n[0], "data_compression_desc": "NONE", "xml_compression": int64(0),
+				"xml_compression_desc": "OFF"})
 		}
 	}
 	// SQL Server shows its own tables in every database, so that a sum over partitions is never
@@ -149,8 +181,11 @@ func partitions(ctx context.Context, env *Env) ([]row, error) {
 		return nil, err
 	}
 	const id = schemaTable << 16
-	return append(out, row{"partition_id": int64(id), "object_id": int64(schemaTable), "index_id": int64(1), "partition_number": int64(1), "hobt_id": int64(id),
-		"rows": n[0], "data_compression_desc": "NONE", "xml_compression": int64(0), "xml_compression_desc": "OFF"}), nil
+	return append(out, row{
+		"partition_id": int64(id), "object_id": int64(schemaTable), "index_id": int64(1), "partition_number": int64(1),
+		"hobt_id": int64(id),
+		"rows":    n[0], "data_compression_desc": "NONE", "xml_compression": int64(0),
+		"xml_compression_desc": "OFF"}), nil
 }
 
 // schemaTable is the object ID of sqlite_schema in sys.partitions: the object ID of SQL Server's

@@ -11,23 +11,30 @@ import (
 
 // kindNames maps a kind to sys.objects.type_desc.
 var kindNames = map[Kind]string{
-	KindTable: "USER_TABLE", KindView: "VIEW", KindProcedure: "SQL_STORED_PROCEDURE", KindScalarFunction: "SQL_SCALAR_FUNCTION",
-	KindInlineFunction: "SQL_INLINE_TABLE_VALUED_FUNCTION", KindTableFunction: "SQL_TABLE_VALUED_FUNCTION", KindTableType: "TYPE_TABLE",
-	KindSequence: "SEQUENCE_OBJECT", KindSynonym: "SYNONYM", KindTrigger: "SQL_TRIGGER", KindPrimaryKey: "PRIMARY_KEY_CONSTRAINT",
-	KindUnique: "UNIQUE_CONSTRAINT", KindForeignKey: "FOREIGN_KEY_CONSTRAINT", KindCheck: "CHECK_CONSTRAINT",
-	KindDefault: "DEFAULT_CONSTRAINT", KindSystemTable: "SYSTEM_TABLE", KindExtendedProcedure: "EXTENDED_STORED_PROCEDURE",
+	KindTable: "USER_TABLE", KindView: "VIEW", KindProcedure: "SQL_STORED_PROCEDURE",
+	KindScalarFunction: "SQL_SCALAR_FUNCTION",
+	KindInlineFunction: "SQL_INLINE_TABLE_VALUED_FUNCTION", KindTableFunction: "SQL_TABLE_VALUED_FUNCTION",
+	KindTableType: "TYPE_TABLE",
+	KindSequence:  "SEQUENCE_OBJECT", KindSynonym: "SYNONYM", KindTrigger: "SQL_TRIGGER",
+	KindPrimaryKey: "PRIMARY_KEY_CONSTRAINT",
+	KindUnique:     "UNIQUE_CONSTRAINT", KindForeignKey: "FOREIGN_KEY_CONSTRAINT", KindCheck: "CHECK_CONSTRAINT",
+	KindDefault: "DEFAULT_CONSTRAINT", KindSystemTable: "SYSTEM_TABLE",
+	KindExtendedProcedure: "EXTENDED_STORED_PROCEDURE",
 }
 
 // Description returns the long name of a kind: sys.objects.type_desc.
 func (k Kind) Description() string { return kindNames[k] }
 
 // objectColumns are the first columns of sys.objects and of the views that extend it.
-const objectColumns = "name sysname, object_id int, principal_id int?, schema_id int, parent_object_id int, type char(2)?, type_desc nvarchar(60)?, " +
+const objectColumns = "name sysname, object_id int, principal_id int?, schema_id int, parent_object_id int, " +
+	"type char(2)?, type_desc nvarchar(60)?, " +
 	"create_date datetime, modify_date datetime, is_ms_shipped bit, is_published bit, is_schema_published bit"
 
 // moduleColumns are the columns of sys.sql_modules.
-const moduleColumns = "object_id int, definition nvarchar(max)?, uses_ansi_nulls bit?, uses_quoted_identifier bit?, is_schema_bound bit?, " +
-	"uses_database_collation bit?, is_recompiled bit?, null_on_null_input bit?, execute_as_principal_id int?, uses_native_compilation bit?, " +
+const moduleColumns = "object_id int, definition nvarchar(max)?, uses_ansi_nulls bit?, uses_quoted_identifier bit?, " +
+	"is_schema_bound bit?, " +
+	"uses_database_collation bit?, is_recompiled bit?, null_on_null_input bit?, execute_as_principal_id int?, " +
+	"uses_native_compilation bit?, " +
 	"inline_type bit?, is_inlineable bit?"
 
 // objectSets returns the system tables about objects other than tables.
@@ -36,48 +43,68 @@ func objectSets() []declaration {
 		{name: "sys.objects", columns: objectColumns, rows: objects},
 		{name: "sys.system_objects", columns: objectColumns, rows: systemObjects},
 		{name: "sys.system_sql_modules", columns: moduleColumns, rows: systemModules},
-		{name: "sys.schemas", columns: "name sysname, schema_id int, principal_id int?", rows: func(_ context.Context, env *Env) ([]row, error) {
+		{name: "sys.schemas", columns: "name sysname, schema_id int, principal_id int?", rows: func(_ context.Context,
+			env *Env) ([]row, error) {
 			var out []row
 			for _, s := range env.Database.Schemas() {
 				out = append(out, row{"name": s.Name, "schema_id": int64(s.ID), "principal_id": int64(s.OwnerID)})
 			}
 			return out, nil
 		}},
-		{name: "sys.views", columns: objectColumns + ", is_replicated bit?, has_replication_filter bit?, has_opaque_metadata bit, has_unchecked_assembly_data bit, " +
-			"with_check_option bit, is_date_correlation_view bit, is_tracked_by_cdc bit?, has_snapshot bit?, ledger_view_type tinyint?, ledger_view_type_desc nvarchar(60)?, is_dropped_ledger_view bit?", rows: rowsOf(func(_ *Env, v *View) []row {
-			return []row{{"with_check_option": bit(v.CheckOption), "ledger_view_type": int64(0), "ledger_view_type_desc": "NON_LEDGER_VIEW", "is_dropped_ledger_view": int64(0)}}
-		})},
-		{name: "sys.procedures", columns: objectColumns + ", is_auto_executed bit, is_execution_replicated bit?, is_repl_serializable_only bit?, skips_repl_constraints bit?",
+		{name: "sys.views", columns: objectColumns + ", is_replicated bit?, has_replication_filter bit?, " +
+			"has_opaque_metadata bit, has_unchecked_assembly_data bit, " +
+			"with_check_option bit, is_date_correlation_view bit, is_tracked_by_cdc bit?, has_snapshot bit?, " +
+			"ledger_view_type tinyint?, ledger_view_type_desc nvarchar(60)?, is_dropped_ledger_view bit?",
+			rows: rowsOf(func(_ *Env, v *View) []row {
+				return []row{
+					{
+						"with_check_option": bit(v.CheckOption), "ledger_view_type": int64(0),
+						"ledger_view_type_desc": "NON_LEDGER_VIEW", "is_dropped_ledger_view": int64(0),
+					},
+				}
+			})},
+		{name: "sys.procedures", columns: objectColumns + ", is_auto_executed bit, is_execution_replicated bit?, " +
+			"is_repl_serializable_only bit?, skips_repl_constraints bit?",
 			rows: rowsOf(func(_ *Env, p *Procedure) []row { return []row{{}} })},
-		{name: "sys.synonyms", columns: objectColumns + ", base_object_name nvarchar(1035)?", rows: rowsOf(func(_ *Env, s *Synonym) []row {
-			return []row{{"base_object_name": s.Base}}
-		})},
-		{name: "sys.sequences", columns: objectColumns + ", start_value sql_variant, increment sql_variant, minimum_value sql_variant, maximum_value sql_variant, " +
-			"is_cycling bit?, is_cached bit?, cache_size int?, system_type_id tinyint, user_type_id int, precision tinyint, scale tinyint?, current_value sql_variant, " +
+		{name: "sys.synonyms", columns: objectColumns + ", base_object_name nvarchar(1035)?",
+			rows: rowsOf(func(_ *Env, s *Synonym) []row {
+				return []row{{"base_object_name": s.Base}}
+			})},
+		{name: "sys.sequences", columns: objectColumns + ", start_value sql_variant, increment sql_variant, " +
+			"minimum_value sql_variant, maximum_value sql_variant, " +
+			"is_cycling bit?, is_cached bit?, cache_size int?, system_type_id tinyint, user_type_id int, " +
+			"precision tinyint, scale tinyint?, current_value sql_variant, " +
 			"is_exhausted bit, last_used_value sql_variant?", live: true, rows: sequences},
 		{name: "sys.sql_modules", columns: moduleColumns, rows: modules},
-		{name: "sys.parameters", columns: "object_id int, name sysname?, parameter_id int, system_type_id tinyint, user_type_id int, max_length smallint, " +
-			"precision tinyint, scale tinyint, is_output bit, is_cursor_ref bit, has_default_value bit, is_xml_document bit, default_value sql_variant?, " +
-			"xml_collection_id int, is_readonly bit, is_nullable bit?, encryption_type int?, encryption_type_desc nvarchar(64)?, encryption_algorithm_name sysname?, " +
+		{name: "sys.parameters", columns: "object_id int, name sysname?, parameter_id int, system_type_id tinyint, " +
+			"user_type_id int, max_length smallint, " +
+			"precision tinyint, scale tinyint, is_output bit, is_cursor_ref bit, has_default_value bit, " +
+			"is_xml_document bit, default_value sql_variant?, " +
+			"xml_collection_id int, is_readonly bit, is_nullable bit?, encryption_type int?, " +
+			"encryption_type_desc nvarchar(64)?, encryption_algorithm_name sysname?, " +
 			"column_encryption_key_id int?, column_encryption_key_database_name sysname?", rows: parameters},
 		{name: "sys.types", columns: typeColumns, rows: allTypes},
-		{name: "sys.table_types", columns: typeColumns + ", type_table_object_id int, is_memory_optimized bit", rows: func(_ context.Context, env *Env) ([]row, error) {
-			var out []row
-			for _, tt := range pick[*TableType](env.Database) {
-				r := tableTypeRow(tt)
-				r["type_table_object_id"] = int64(tt.ObjectID)
-				out = append(out, r)
-			}
-			return out, nil
-		}},
-		{name: "sys.extended_properties", columns: "class tinyint, class_desc nvarchar(60)?, major_id int, minor_id int, name sysname, value sql_variant?",
+		{name: "sys.table_types", columns: typeColumns + ", type_table_object_id int, is_memory_optimized bit",
+			rows: func(_ context.Context, env *Env) ([]row, error) {
+				var out []row
+				for _, tt := range pick[*TableType](env.Database) {
+					r := tableTypeRow(tt)
+					r["type_table_object_id"] = int64(tt.ObjectID)
+					out = append(out, r)
+				}
+				return out, nil
+			}},
+		{name: "sys.extended_properties", columns: "class tinyint, class_desc nvarchar(60)?, major_id int, " +
+			"minor_id int, name sysname, value sql_variant?",
 			rows: func(_ context.Context, env *Env) ([]row, error) { return extendedProperties(env), nil }},
 	}
 }
 
 // typeColumns are the columns of sys.types.
-const typeColumns = "name sysname, system_type_id tinyint, user_type_id int, schema_id int, principal_id int?, max_length smallint, precision tinyint, " +
-	"scale tinyint, collation_name sysname?, is_nullable bit?, is_user_defined bit, is_assembly_type bit, default_object_id int, rule_object_id int, is_table_type bit"
+const typeColumns = "name sysname, system_type_id tinyint, user_type_id int, schema_id int, principal_id int?, " +
+	"max_length smallint, precision tinyint, " +
+	"scale tinyint, collation_name sysname?, is_nullable bit?, is_user_defined bit, is_assembly_type bit, " +
+	"default_object_id int, rule_object_id int, is_table_type bit"
 
 // visible reports whether the session may see an object ("Metadata visibility configuration"): it
 // owns the object or has a permission on it.
@@ -86,7 +113,9 @@ func (env *Env) visible(o Object) bool {
 		return true
 	}
 	on := Securable{Class: ClassObject, Major: int(o.Head().ObjectID)}
-	for _, p := range []string{"VIEW DEFINITION", "SELECT", "EXECUTE", "INSERT", "UPDATE", "DELETE", "REFERENCES", "ALTER"} {
+	for _, p := range []string{
+		"VIEW DEFINITION", "SELECT", "EXECUTE", "INSERT", "UPDATE", "DELETE", "REFERENCES", "ALTER",
+	} {
 		if env.Database.Check(env.Principal, p, on) == Granted {
 			return true
 		}
@@ -96,7 +125,9 @@ func (env *Env) visible(o Object) bool {
 
 // definition reports whether the session may read the text of a module.
 func (env *Env) definition(o Object) bool {
-	return env.SeeAll || env.Database.Check(env.Principal, "VIEW DEFINITION", Securable{Class: ClassObject, Major: int(o.Head().ObjectID)}) == Granted
+	return env.SeeAll ||
+		env.Database.Check(env.Principal, "VIEW DEFINITION",
+			Securable{Class: ClassObject, Major: int(o.Head().ObjectID)}) == Granted
 }
 
 // objects returns the objects that the session may see.
@@ -107,8 +138,11 @@ func (env *Env) objects() []Object {
 // objectRow returns the columns of sys.objects for an object.
 func objectRow(h *Header) row {
 	return row{
-		"name": h.Name, "object_id": int64(h.ObjectID), "principal_id": orNull(h.OwnerID), "schema_id": int64(h.SchemaID),
-		"type": string(h.Kind), "type_desc": h.Kind.Description(), "create_date": h.Created, "modify_date": h.Modified, "is_ms_shipped": bit(h.System),
+		"name": h.Name, "object_id": int64(h.ObjectID), "principal_id": orNull(h.OwnerID),
+		"schema_id": int64(h.SchemaID),
+		"type":      string(h.Kind), "type_desc": h.Kind.Description(), "create_date": h.Created,
+		"modify_date":   h.Modified,
+		"is_ms_shipped": bit(h.System),
 	}
 }
 
@@ -165,7 +199,10 @@ func systemObjects(context.Context, *Env) ([]row, error) {
 	var out []row
 	for _, full := range registry().names {
 		e := registry().entries[full]
-		h := Header{Name: e.name, ObjectID: e.id, Kind: KindView, System: true, Created: epoch, Modified: epoch, SchemaID: SchemaSys}
+		h := Header{
+			Name: e.name, ObjectID: e.id, Kind: KindView, System: true, Created: epoch, Modified: epoch,
+			SchemaID: SchemaSys,
+		}
 		if !e.inCatalog() {
 			continue
 		}
@@ -186,9 +223,11 @@ func systemModules(context.Context, *Env) ([]row, error) {
 			continue
 		}
 		out = append(out, row{
-			"object_id": int64(e.id), "definition": e.read().view.Text, "uses_ansi_nulls": int64(1), "uses_quoted_identifier": int64(1), "is_schema_bound": int64(0),
-			"uses_database_collation": int64(0), "is_recompiled": int64(0), "null_on_null_input": int64(0), "uses_native_compilation": int64(0),
-			"inline_type": int64(0), "is_inlineable": int64(0),
+			"object_id": int64(e.id), "definition": e.read().view.Text, "uses_ansi_nulls": int64(1),
+			"uses_quoted_identifier": int64(1), "is_schema_bound": int64(0),
+			"uses_database_collation": int64(0), "is_recompiled": int64(0), "null_on_null_input": int64(0),
+			"uses_native_compilation": int64(0),
+			"inline_type":             int64(0), "is_inlineable": int64(0),
 		})
 	}
 	return out, nil
@@ -233,7 +272,9 @@ func sequences(ctx context.Context, env *Env) ([]row, error) {
 		if err := env.Conn.Use(ctx, env.Database.ID); err != nil {
 			return nil, err
 		}
-		cur, err := env.Conn.QueryRow(ctx, "SELECT current, used FROM "+env.Database.SQLName()+"."+SequenceTable+" WHERE object_id = ?1", []types.Value{int64(s.ObjectID)})
+		cur, err := env.Conn.QueryRow(ctx,
+			"SELECT current, used FROM "+env.Database.SQLName()+"."+SequenceTable+" WHERE object_id = ?1",
+			[]types.Value{int64(s.ObjectID)})
 		if err != nil {
 			return nil, err
 		}
@@ -241,7 +282,10 @@ func sequences(ctx context.Context, env *Env) ([]row, error) {
 			cur = []types.Value{StoredSequence(s.Start), int64(0)}
 		}
 		r := objectRow(&s.Header)
-		for col, n := range map[string]*big.Int{"start_value": s.Start, "increment": s.Increment, "minimum_value": s.Min, "maximum_value": s.Max, "current_value": LoadedSequence(cur[0])} {
+		for col, n := range map[string]*big.Int{
+			"start_value": s.Start, "increment": s.Increment, "minimum_value": s.Min, "maximum_value": s.Max,
+			"current_value": LoadedSequence(cur[0]),
+		} {
 			v, err := s.Value(n)
 			if err != nil {
 				return nil, err
@@ -258,8 +302,9 @@ func sequences(ctx context.Context, env *Env) ([]row, error) {
 			user = int(s.Type.UserTypeID())
 		}
 		maps.Copy(r, row{
-			"is_cycling": bit(s.Cycle), "is_cached": bit(s.Cache != 0), "cache_size": orNull(s.Cache), "system_type_id": int64(s.Type.SystemTypeID()),
-			"user_type_id": int64(user), "precision": int64(s.Type.SysPrecision()), "scale": int64(s.Type.SysScale()),
+			"is_cycling": bit(s.Cycle), "is_cached": bit(s.Cache != 0), "cache_size": orNull(s.Cache),
+			"system_type_id": int64(s.Type.SystemTypeID()),
+			"user_type_id":   int64(user), "precision": int64(s.Type.SysPrecision()), "scale": int64(s.Type.SysScale()),
 		})
 		out = append(out, r)
 	}
@@ -296,7 +341,11 @@ func modules(_ context.Context, env *Env) ([]row, error) {
 	for _, o := range env.objects() {
 		if t, ok := o.(*Table); ok {
 			for _, tr := range t.Triggers {
-				out = append(out, row{"object_id": int64(tr.ObjectID), "definition": tr.Text, "uses_ansi_nulls": int64(1), "uses_quoted_identifier": bit(!tr.QuotedOff)})
+				out = append(out,
+					row{
+						"object_id": int64(tr.ObjectID), "definition": tr.Text, "uses_ansi_nulls": int64(1),
+						"uses_quoted_identifier": bit(!tr.QuotedOff),
+					})
 			}
 		}
 		m := moduleOf(o)
@@ -304,8 +353,11 @@ func modules(_ context.Context, env *Env) ([]row, error) {
 			continue
 		}
 		r := row{
-			"object_id": int64(o.Head().ObjectID), "uses_ansi_nulls": bit(m.AnsiNulls), "uses_quoted_identifier": bit(m.QuotedIdentifier),
-			"is_schema_bound": bit(m.SchemaBound), "uses_database_collation": int64(0), "is_recompiled": int64(0), "null_on_null_input": int64(0),
+			"object_id": int64(o.Head().ObjectID), "uses_ansi_nulls": bit(m.AnsiNulls),
+			"uses_quoted_identifier": bit(m.QuotedIdentifier),
+			"is_schema_bound":        bit(m.SchemaBound), "uses_database_collation": int64(0),
+			"is_recompiled":           int64(0),
+			"null_on_null_input":      int64(0),
 			"uses_native_compilation": int64(0), "inline_type": int64(0), "is_inlineable": int64(0),
 		}
 		if !m.Encrypted && env.definition(o) {
@@ -338,8 +390,10 @@ func parameters(_ context.Context, env *Env) ([]row, error) {
 			user = int(p.Type.UserTypeID())
 		}
 		r := row{
-			"object_id": int64(id), "name": p.Name, "parameter_id": int64(n), "system_type_id": int64(p.Type.SystemTypeID()), "user_type_id": int64(user),
-			"max_length": int64(p.Type.MaxLength()), "precision": int64(p.Type.SysPrecision()), "scale": int64(p.Type.SysScale()),
+			"object_id": int64(id), "name": p.Name, "parameter_id": int64(n),
+			"system_type_id": int64(p.Type.SystemTypeID()), "user_type_id": int64(user),
+			"max_length": int64(p.Type.MaxLength()), "precision": int64(p.Type.SysPrecision()),
+			"scale":     int64(p.Type.SysScale()),
 			"is_output": bit(p.Output), "is_readonly": bit(p.ReadOnly), "is_nullable": int64(1),
 		}
 		if p.TableTypeID != 0 {
@@ -374,19 +428,25 @@ func allTypes(_ context.Context, env *Env) ([]row, error) {
 	for _, t := range types.ByID() {
 		name := types.Type{ID: t.ID, Numeric: t.Numeric}.Name()
 		out = append(out, row{
-			"name": name, "system_type_id": int64(t.SystemTypeID()), "user_type_id": int64(t.UserTypeID()), "schema_id": int64(SchemaSys),
-			"max_length": int64(t.MaxLength()), "precision": int64(t.SysPrecision()), "scale": int64(t.SysScale()), "collation_name": collationOf(env.Database, t), "is_nullable": int64(1),
+			"name": name, "system_type_id": int64(t.SystemTypeID()), "user_type_id": int64(t.UserTypeID()),
+			"schema_id":  int64(SchemaSys),
+			"max_length": int64(t.MaxLength()), "precision": int64(t.SysPrecision()), "scale": int64(t.SysScale()),
+			"collation_name": collationOf(env.Database, t), "is_nullable": int64(1),
 		})
 	}
 	out = append(out, row{
-		"name": "sysname", "system_type_id": int64(types.SysName.SystemTypeID()), "user_type_id": int64(256), "schema_id": int64(SchemaSys),
+		"name": "sysname", "system_type_id": int64(types.SysName.SystemTypeID()), "user_type_id": int64(256),
+		"schema_id":  int64(SchemaSys),
 		"max_length": int64(256), "collation_name": env.Database.Options.Collation, "is_nullable": int64(0),
 	})
 	for _, a := range env.Database.AliasTypes() {
 		out = append(out, row{
-			"name": a.Name, "system_type_id": int64(a.Type.SystemTypeID()), "user_type_id": int64(a.UserTypeID), "schema_id": int64(a.SchemaID), "principal_id": orNull(a.OwnerID),
-			"max_length": int64(a.Type.MaxLength()), "precision": int64(a.Type.SysPrecision()), "scale": int64(a.Type.SysScale()),
-			"collation_name": collationOf(env.Database, a.Type), "is_nullable": bit(a.Nullable), "is_user_defined": int64(1),
+			"name": a.Name, "system_type_id": int64(a.Type.SystemTypeID()), "user_type_id": int64(a.UserTypeID),
+			"schema_id": int64(a.SchemaID), "principal_id": orNull(a.OwnerID),
+			"max_length": int64(a.Type.MaxLength()), "precision": int64(a.Type.SysPrecision()),
+			"scale":          int64(a.Type.SysScale()),
+			"collation_name": collationOf(env.Database, a.Type), "is_nullable": bit(a.Nullable),
+			"is_user_defined": int64(1),
 		})
 	}
 	for _, tt := range pick[*TableType](env.Database) {
@@ -406,7 +466,9 @@ func collationOf(d *Database, t types.Type) types.Value {
 // tableTypeRow returns the row of sys.types for a table type.
 func tableTypeRow(tt *TableType) row {
 	return row{
-		"name": tt.Name, "system_type_id": int64(tableSystemType), "user_type_id": int64(tt.UserTypeID), "schema_id": int64(tt.SchemaID),
-		"principal_id": orNull(tt.OwnerID), "max_length": int64(-1), "is_nullable": int64(0), "is_user_defined": int64(1), "is_table_type": int64(1),
+		"name": tt.Name, "system_type_id": int64(tableSystemType), "user_type_id": int64(tt.UserTypeID),
+		"schema_id":    int64(tt.SchemaID),
+		"principal_id": orNull(tt.OwnerID), "max_length": int64(-1), "is_nullable": int64(0),
+		"is_user_defined": int64(1), "is_table_type": int64(1),
 	}
 }

@@ -8,69 +8,89 @@ import (
 // securitySets returns the system tables about principals and permissions.
 func securitySets() []declaration {
 	return []declaration{
-		{name: "sys.database_principals", columns: "name sysname, principal_id int, type char(1), type_desc nvarchar(60)?, default_schema_name sysname?, create_date datetime, " +
-			"modify_date datetime, owning_principal_id int?, sid varbinary(85)?, is_fixed_role bit, authentication_type int, authentication_type_desc nvarchar(60)?, " +
-			"default_language_name sysname?, default_language_lcid int?, allow_encrypted_value_modifications bit", rows: func(_ context.Context, env *Env) ([]row, error) {
-			var out []row
-			for _, p := range env.Database.Principals() {
-				r := row{
-					"name": p.Name, "principal_id": int64(p.ID), "type": p.Type, "type_desc": principalTypes[p.Type], "default_schema_name": orNull(p.DefaultSchema),
-					"create_date": p.Created, "modify_date": p.Modified, "owning_principal_id": orNull(p.OwnerID), "is_fixed_role": bit(p.Fixed), "authentication_type_desc": "NONE",
+		{name: "sys.database_principals", columns: "name sysname, principal_id int, type char(1), " +
+			"type_desc nvarchar(60)?, default_schema_name sysname?, create_date datetime, " +
+			"modify_date datetime, owning_principal_id int?, sid varbinary(85)?, is_fixed_role bit, " +
+			"authentication_type int, authentication_type_desc nvarchar(60)?, " +
+			"default_language_name sysname?, default_language_lcid int?, allow_encrypted_value_modifications bit",
+			rows: func(_ context.Context, env *Env) ([]row, error) {
+				var out []row
+				for _, p := range env.Database.Principals() {
+					r := row{
+						"name": p.Name, "principal_id": int64(p.ID), "type": p.Type, "type_desc": principalTypes[p.Type],
+						"default_schema_name": orNull(p.DefaultSchema),
+						"create_date":         p.Created, "modify_date": p.Modified,
+						"owning_principal_id": orNull(p.OwnerID),
+						"is_fixed_role":       bit(p.Fixed), "authentication_type_desc": "NONE",
+					}
+					if p.SID != nil {
+						r["sid"] = p.SID
+					}
+					switch {
+					case p.Type == "E" || p.Type == "X":
+						r["authentication_type"], r["authentication_type_desc"] = int64(4), "EXTERNAL"
+					case p.PasswordHash != nil:
+						r["authentication_type"], r["authentication_type_desc"] = int64(2), "DATABASE"
+					case p.Type == "S" && p.SID != nil:
+						r["authentication_type"], r["authentication_type_desc"] = int64(1), "INSTANCE"
+					}
+					out = append(out, r)
 				}
-				if p.SID != nil {
-					r["sid"] = p.SID
+				return out, nil
+			}},
+		{name: "sys.database_role_members", columns: "role_principal_id int, member_principal_id int",
+			rows: func(_ context.Context, env *Env) ([]row, error) {
+				out := []row{}
+				for _, m := range env.Database.Memberships() {
+					out = append(out, row{"role_principal_id": int64(m.Role), "member_principal_id": int64(m.Member)})
 				}
-				switch {
-				case p.Type == "E" || p.Type == "X":
-					r["authentication_type"], r["authentication_type_desc"] = int64(4), "EXTERNAL"
-				case p.PasswordHash != nil:
-					r["authentication_type"], r["authentication_type_desc"] = int64(2), "DATABASE"
-				case p.Type == "S" && p.SID != nil:
-					r["authentication_type"], r["authentication_type_desc"] = int64(1), "INSTANCE"
+				return out, nil
+			}},
+		{name: "sys.database_permissions", columns: "class tinyint, class_desc nvarchar(60)?, major_id int, " +
+			"minor_id int, grantee_principal_id int, grantor_principal_id int, " +
+			"type char(4), permission_name nvarchar(128)?, state char(1), state_desc nvarchar(60)?",
+			rows: func(_ context.Context, env *Env) ([]row, error) {
+				var out []row
+				for _, p := range env.Database.Permissions() {
+					out = append(out, row{
+						"class": int64(p.Class), "class_desc": classNames[p.Class], "major_id": int64(p.Major),
+						"minor_id": int64(p.Minor), "grantee_principal_id": int64(p.Grantee),
+						"grantor_principal_id": int64(p.Grantor), "type": PermissionCode(p.Name), "permission_name": p.Name,
+						"state": string(rune(p.State)), "state_desc": stateNames[p.State],
+					})
 				}
-				out = append(out, r)
-			}
-			return out, nil
-		}},
-		{name: "sys.database_role_members", columns: "role_principal_id int, member_principal_id int", rows: func(_ context.Context, env *Env) ([]row, error) {
-			out := []row{}
-			for _, m := range env.Database.Memberships() {
-				out = append(out, row{"role_principal_id": int64(m.Role), "member_principal_id": int64(m.Member)})
-			}
-			return out, nil
-		}},
-		{name: "sys.database_permissions", columns: "class tinyint, class_desc nvarchar(60)?, major_id int, minor_id int, grantee_principal_id int, grantor_principal_id int, " +
-			"type char(4), permission_name nvarchar(128)?, state char(1), state_desc nvarchar(60)?", rows: func(_ context.Context, env *Env) ([]row, error) {
-			var out []row
-			for _, p := range env.Database.Permissions() {
-				out = append(out, row{
-					"class": int64(p.Class), "class_desc": classNames[p.Class], "major_id": int64(p.Major), "minor_id": int64(p.Minor), "grantee_principal_id": int64(p.Grantee),
-					"grantor_principal_id": int64(p.Grantor), "type": PermissionCode(p.Name), "permission_name": p.Name, "state": string(rune(p.State)), "state_desc": stateNames[p.State],
-				})
-			}
-			return out, nil
-		}},
-		{name: "sys.database_scoped_credentials", columns: "name sysname, principal_id int, credential_id int, credential_identity nvarchar(4000)?, create_date datetime, modify_date datetime, " +
+				return out, nil
+			}},
+		{name: "sys.database_scoped_credentials", columns: "name sysname, principal_id int, credential_id int, " +
+			"credential_identity nvarchar(4000)?, create_date datetime, modify_date datetime, " +
 			"target_type nvarchar(100)?, target_id int?", rows: func(_ context.Context, env *Env) ([]row, error) {
 			var out []row
 			for _, c := range env.Database.Credentials() {
-				out = append(out, row{"name": c.Name, "principal_id": int64(PrincipalDBO), "credential_id": int64(c.ID), "credential_identity": c.Identity, "create_date": c.Created, "modify_date": c.Modified})
+				out = append(out,
+					row{
+						"name": c.Name, "principal_id": int64(PrincipalDBO), "credential_id": int64(c.ID),
+						"credential_identity": c.Identity, "create_date": c.Created, "modify_date": c.Modified,
+					})
 			}
 			return out, nil
 		}},
-		{name: "sys.server_principals", columns: principalColumns, rows: func(_ context.Context, env *Env) ([]row, error) {
+		{name: "sys.server_principals", columns: principalColumns, rows: func(_ context.Context,
+			env *Env) ([]row, error) {
 			var out []row
 			for _, l := range env.logins() {
 				out = append(out, loginRow(l))
 			}
 			for i, name := range append([]string{"public"}, ServerRoles...) {
-				r := row{"name": name, "principal_id": int64(i + 2), "sid": []byte{byte(i + 2)}, "type": "R", "type_desc": "SERVER_ROLE", "create_date": int64(epoch),
+				r := row{
+					"name": name, "principal_id": int64(i + 2), "sid": []byte{byte(i + 2)}, "type": "R",
+					"type_desc": "SERVER_ROLE", "create_date": int64(epoch),
 					"modify_date": int64(epoch), "is_fixed_role": bit(i > 0), "owning_principal_id": int64(1)}
 				out = append(out, r)
 			}
 			return out, nil
 		}},
-		{name: "sys.sql_logins", columns: principalColumns + ", is_policy_checked bit, is_expiration_checked bit, password_hash varbinary(256)?", rows: func(_ context.Context, env *Env) ([]row, error) {
+		{name: "sys.sql_logins", columns: principalColumns + ", is_policy_checked bit, is_expiration_checked bit, " +
+			"password_hash varbinary(256)?", rows: func(_ context.Context, env *Env) ([]row, error) {
 			var out []row
 			for _, l := range env.logins() {
 				r := loginRow(l) // password_hash stays NULL
@@ -79,35 +99,44 @@ func securitySets() []declaration {
 			}
 			return out, nil
 		}},
-		{name: "sys.server_role_members", columns: "role_principal_id int, member_principal_id int", rows: func(_ context.Context, env *Env) ([]row, error) {
-			var out []row
-			for _, l := range env.logins() {
-				for i, name := range ServerRoles {
-					for _, have := range l.Roles {
-						if strings.EqualFold(have, name) {
-							out = append(out, row{"role_principal_id": int64(i + 3), "member_principal_id": int64(l.ID)})
+		{name: "sys.server_role_members", columns: "role_principal_id int, member_principal_id int",
+			rows: func(_ context.Context, env *Env) ([]row, error) {
+				var out []row
+				for _, l := range env.logins() {
+					for i, name := range ServerRoles {
+						for _, have := range l.Roles {
+							if strings.EqualFold(have, name) {
+								out = append(out,
+									row{"role_principal_id": int64(i + 3), "member_principal_id": int64(l.ID)})
+							}
 						}
 					}
 				}
-			}
-			return out, nil
-		}},
+				return out, nil
+			}},
 	}
 }
 
 // principalColumns are the columns of sys.server_principals.
-const principalColumns = "name sysname, principal_id int, sid varbinary(85)?, type char(1), type_desc nvarchar(60)?, is_disabled bit?, create_date datetime, modify_date datetime, " +
-	"default_database_name sysname?, default_language_name sysname?, credential_id int?, owning_principal_id int?, is_fixed_role bit"
+const principalColumns = "name sysname, principal_id int, sid varbinary(85)?, type char(1), " +
+	"type_desc nvarchar(60)?, is_disabled bit?, create_date datetime, modify_date datetime, " +
+	"default_database_name sysname?, default_language_name sysname?, credential_id int?, owning_principal_id int?, " +
+	"is_fixed_role bit"
 
 // ServerRoles are the fixed server roles except public, by principal ID from 3.
-var ServerRoles = []string{"sysadmin", "securityadmin", "serveradmin", "setupadmin", "processadmin", "diskadmin", "dbcreator", "bulkadmin"}
+var ServerRoles = []string{
+	"sysadmin", "securityadmin", "serveradmin", "setupadmin", "processadmin", "diskadmin", "dbcreator", "bulkadmin",
+}
 
 // principalTypes maps type to type_desc of sys.database_principals.
-var principalTypes = map[string]string{"S": "SQL_USER", "R": "DATABASE_ROLE", "E": "EXTERNAL_USER", "X": "EXTERNAL_GROUP"}
+var principalTypes = map[string]string{
+	"S": "SQL_USER", "R": "DATABASE_ROLE", "E": "EXTERNAL_USER", "X": "EXTERNAL_GROUP",
+}
 
 // classNames maps a class to class_desc of sys.database_permissions.
 var classNames = map[Class]string{
-	ClassDatabase: "DATABASE", ClassObject: "OBJECT_OR_COLUMN", ClassSchema: "SCHEMA", ClassPrincipal: "DATABASE_PRINCIPAL", ClassType: "TYPE",
+	ClassDatabase: "DATABASE", ClassObject: "OBJECT_OR_COLUMN", ClassSchema: "SCHEMA",
+	ClassPrincipal: "DATABASE_PRINCIPAL", ClassType: "TYPE",
 	ClassCredential: "DATABASE_SCOPED_CREDENTIAL",
 }
 
@@ -116,11 +145,16 @@ var stateNames = map[byte]string{'G': "GRANT", 'W': "GRANT_WITH_GRANT_OPTION", '
 
 // permissionCodes maps permissions to the four-letter codes of sys.database_permissions.type.
 var permissionCodes = map[string]string{
-	"ALTER": "AL", "ALTER ANY ROLE": "ALRL", "ALTER ANY SCHEMA": "ALSM", "ALTER ANY USER": "ALUS", "BACKUP DATABASE": "BADB", "BACKUP LOG": "BALO", "CHECKPOINT": "CP",
-	"CONNECT": "CO", "CONTROL": "CL", "CREATE FUNCTION": "CRFN", "CREATE PROCEDURE": "CRPR", "CREATE ROLE": "CRRL", "CREATE SCHEMA": "CRSM", "CREATE SEQUENCE": "CRSO",
-	"CREATE SYNONYM": "CRSN", "CREATE TABLE": "CRTB", "CREATE TYPE": "CRTY", "CREATE VIEW": "CRVW", "DELETE": "DL", "EXECUTE": "EX", "IMPERSONATE": "IM", "INSERT": "IN",
-	"KILL DATABASE CONNECTION": "KIDC", "REFERENCES": "RF", "SELECT": "SL", "SHOWPLAN": "SPLN", "TAKE OWNERSHIP": "TO", "UNMASK": "UMSK", "UPDATE": "UP",
-	"VIEW ANY DEFINITION": "VWAD", "VIEW CHANGE TRACKING": "VWCT", "VIEW DATABASE STATE": "VWDS", "VIEW DEFINITION": "VW",
+	"ALTER": "AL", "ALTER ANY ROLE": "ALRL", "ALTER ANY SCHEMA": "ALSM", "ALTER ANY USER": "ALUS",
+	"BACKUP DATABASE": "BADB", "BACKUP LOG": "BALO", "CHECKPOINT": "CP",
+	"CONNECT": "CO", "CONTROL": "CL", "CREATE FUNCTION": "CRFN", "CREATE PROCEDURE": "CRPR", "CREATE ROLE": "CRRL",
+	"CREATE SCHEMA": "CRSM", "CREATE SEQUENCE": "CRSO",
+	"CREATE SYNONYM": "CRSN", "CREATE TABLE": "CRTB", "CREATE TYPE": "CRTY", "CREATE VIEW": "CRVW", "DELETE": "DL",
+	"EXECUTE": "EX", "IMPERSONATE": "IM", "INSERT": "IN",
+	"KILL DATABASE CONNECTION": "KIDC", "REFERENCES": "RF", "SELECT": "SL", "SHOWPLAN": "SPLN", "TAKE OWNERSHIP": "TO",
+	"UNMASK": "UMSK", "UPDATE": "UP",
+	"VIEW ANY DEFINITION": "VWAD", "VIEW CHANGE TRACKING": "VWCT", "VIEW DATABASE STATE": "VWDS",
+	"VIEW DEFINITION": "VW",
 }
 
 // PermissionCode returns the code of a permission, or "" for an unknown one, which GRANT rejects.
@@ -140,7 +174,8 @@ func (env *Env) logins() []*Login {
 // loginRow returns the row of sys.server_principals for a login.
 func loginRow(l *Login) row {
 	return row{
-		"name": l.Name, "principal_id": int64(l.ID), "sid": l.SID, "type": "S", "type_desc": "SQL_LOGIN", "is_disabled": bit(l.Disabled), "create_date": l.Created,
+		"name": l.Name, "principal_id": int64(l.ID), "sid": l.SID, "type": "S", "type_desc": "SQL_LOGIN",
+		"is_disabled": bit(l.Disabled), "create_date": l.Created,
 		"modify_date": l.Modified, "default_database_name": l.DefaultDatabase, "default_language_name": "us_english",
 	}
 }

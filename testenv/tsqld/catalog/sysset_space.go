@@ -13,8 +13,14 @@ import (
 // sys.dm_db_index_physical_stats. SQL Server does not have them.
 func spaceSets() []declaration {
 	return []declaration{
-		{name: "sys.spt_space_used", columns: "object_id int, data_pages bigint, index_pages bigint", live: true, rows: spaceUsed},
-		{name: "sys.spt_index_pages", columns: "object_id int, index_id int, pages bigint, depth int", live: true, rows: indexPages},
+		{
+			name: "sys.spt_space_used", columns: "object_id int, data_pages bigint, index_pages bigint", live: true,
+			rows: spaceUsed,
+		},
+		{
+			name: "sys.spt_index_pages", columns: "object_id int, index_id int, pages bigint, depth int", live: true,
+			rows: indexPages,
+		},
 	}
 }
 
@@ -23,7 +29,8 @@ func spaceSets() []declaration {
 func spaceUsed(ctx context.Context, env *Env) ([]row, error) {
 	used := map[int32]*[2]int64{}
 	rows, err := env.Conn.Query(ctx, fmt.Sprintf(
-		"SELECT s.tbl_name, s.type = 'index', SUM(b.pgsize) FROM dbstat(?1, 1) AS b JOIN %s.sqlite_schema AS s ON s.name = b.name GROUP BY 1, 2",
+		"SELECT s.tbl_name, s.type = 'index', SUM(b.pgsize) FROM dbstat(?1, "+
+			"1) AS b JOIN %s.sqlite_schema AS s ON s.name = b.name GROUP BY 1, 2",
 		env.Database.SQLName()), []types.Value{env.Database.SQLName()})
 	if err != nil {
 		return nil, err
@@ -60,7 +67,8 @@ func spaceUsed(ctx context.Context, env *Env) ([]row, error) {
 func indexPages(ctx context.Context, env *Env) ([]row, error) {
 	type use struct{ pages, depth int64 }
 	used := map[string]use{}
-	rows, err := env.Conn.Query(ctx, "SELECT name, SUM(pgsize), MAX(IIF(pagetype = 'overflow', 0, LENGTH(path) - LENGTH(REPLACE(path, '/', '')))) FROM dbstat(?1) GROUP BY 1",
+	rows, err := env.Conn.Query(ctx, "SELECT name, SUM(pgsize), MAX(IIF(pagetype = 'overflow', 0, "+
+		"LENGTH(path) - LENGTH(REPLACE(path, '/', '')))) FROM dbstat(?1) GROUP BY 1",
 		[]types.Value{env.Database.SQLName()})
 	if err != nil {
 		return nil, err
@@ -84,7 +92,8 @@ func indexPages(ctx context.Context, env *Env) ([]row, error) {
 				name = fmt.Sprintf("t%d", t.ObjectID)
 			}
 			if u, ok := used[name]; ok {
-				out = append(out, row{"object_id": int64(t.ObjectID), "index_id": int64(ix.ID), "pages": u.pages, "depth": u.depth})
+				out = append(out,
+					row{"object_id": int64(t.ObjectID), "index_id": int64(ix.ID), "pages": u.pages, "depth": u.depth})
 			}
 		}
 	}

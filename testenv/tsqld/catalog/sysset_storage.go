@@ -13,83 +13,132 @@ import (
 
 // fileColumns are the columns of sys.database_files. sys.master_files has the database as an
 // additional first column.
-const fileColumns = "file_id int, file_guid uniqueidentifier?, type tinyint, type_desc nvarchar(60)?, data_space_id int, name sysname, physical_name nvarchar(260), state tinyint?, " +
-	"state_desc nvarchar(60)?, size int, max_size int, growth int, is_media_read_only bit, is_read_only bit, is_sparse bit, is_percent_growth bit, is_name_reserved bit, " +
-	"is_persistent_log_buffer bit, create_lsn numeric(25,0)?, drop_lsn numeric(25,0)?, read_only_lsn numeric(25,0)?, read_write_lsn numeric(25,0)?, " +
-	"differential_base_lsn numeric(25,0)?, differential_base_guid uniqueidentifier?, differential_base_time datetime?, redo_start_lsn numeric(25,0)?, " +
-	"redo_start_fork_guid uniqueidentifier?, redo_target_lsn numeric(25,0)?, redo_target_fork_guid uniqueidentifier?, backup_lsn numeric(25,0)?"
+const fileColumns = "file_id int, file_guid uniqueidentifier?, type tinyint, type_desc nvarchar(60)?, " +
+	"data_space_id int, name sysname, physical_name nvarchar(260), state tinyint?, " +
+	"state_desc nvarchar(60)?, size int, max_size int, growth int, is_media_read_only bit, is_read_only bit, " +
+	"is_sparse bit, is_percent_growth bit, is_name_reserved bit, " +
+	"is_persistent_log_buffer bit, create_lsn numeric(25,0)?, drop_lsn numeric(25,0)?, " +
+	"read_only_lsn numeric(25,0)?, read_write_lsn numeric(25,0)?, " +
+	"differential_base_lsn numeric(25,0)?, differential_base_guid uniqueidentifier?, " +
+	"differential_base_time datetime?, redo_start_lsn numeric(25,0)?, " +
+	"redo_start_fork_guid uniqueidentifier?, redo_target_lsn numeric(25,0)?, " +
+	"redo_target_fork_guid uniqueidentifier?, backup_lsn numeric(25,0)?"
 
 // storageSets returns the system tables about files, filegroups and settings of databases.
 func storageSets() []declaration {
-	const space = "name sysname, data_space_id int, type char(2), type_desc nvarchar(60)?, is_default bit?, is_system bit?"
-	primary := row{"name": "PRIMARY", "data_space_id": int64(1), "type": "FG", "type_desc": "ROWS_FILEGROUP", "is_default": int64(1), "is_system": int64(0)}
+	const space = "name sysname, data_space_id int, type char(2), type_desc nvarchar(60)?, is_default bit?, " +
+		"is_system bit?"
+	primary := row{
+		"name": "PRIMARY", "data_space_id": int64(1), "type": "FG", "type_desc": "ROWS_FILEGROUP",
+		"is_default": int64(1), "is_system": int64(0),
+	}
 	return []declaration{
 		{name: "sys.data_spaces", columns: space, rows: singleRow(func(*Env) row { return primary })},
-		{name: "sys.filegroups", columns: space + ", filegroup_guid uniqueidentifier?, log_filegroup_id int?, is_read_only bit?, is_autogrow_all_files bit?", rows: singleRow(func(*Env) row {
+		{name: "sys.filegroups", columns: space + ", filegroup_guid uniqueidentifier?, log_filegroup_id int?, " +
+			"is_read_only bit?, is_autogrow_all_files bit?", rows: singleRow(func(*Env) row {
 			r := maps.Clone(primary)
 			r["is_read_only"], r["is_autogrow_all_files"] = int64(0), int64(0)
 			return r
 		})},
-		{name: "sys.database_files", columns: fileColumns, live: true, rows: func(_ context.Context, env *Env) ([]row, error) { return env.files(env.Database), nil }},
-		{name: "sys.master_files", columns: "database_id int, " + fileColumns + ", credential_id int?", live: true, rows: func(_ context.Context, env *Env) ([]row, error) {
-			var out []row
-			for _, d := range env.Snapshot.Databases() {
-				for _, r := range env.files(d) {
-					r["database_id"] = int64(d.ID)
-					out = append(out, r)
-				}
-			}
-			return out, nil
+		{name: "sys.database_files", columns: fileColumns, live: true, rows: func(_ context.Context,
+			env *Env) ([]row, error) {
+			return env.files(env.Database), nil
 		}},
-		{name: "sys.database_mirroring", columns: "database_id int, mirroring_guid uniqueidentifier?, mirroring_state tinyint?, mirroring_state_desc nvarchar(60)?, mirroring_role tinyint?, " +
-			"mirroring_role_desc nvarchar(60)?, mirroring_role_sequence int?, mirroring_safety_level tinyint?, mirroring_safety_level_desc nvarchar(60)?, " +
-			"mirroring_safety_sequence int?, mirroring_partner_name nvarchar(128)?, mirroring_partner_instance nvarchar(128)?, mirroring_witness_name nvarchar(128)?, " +
-			"mirroring_witness_state tinyint?, mirroring_witness_state_desc nvarchar(60)?, mirroring_failover_lsn numeric(25,0)?, mirroring_connection_timeout int?, " +
-			"mirroring_redo_queue int?, mirroring_redo_queue_type nvarchar(60)?, mirroring_end_of_log_lsn numeric(25,0)?, mirroring_replication_lsn numeric(25,0)?",
-			rows: eachDatabase(func(*Database) row { return row{} })},
-		{name: "sys.database_recovery_status", columns: "database_id int, database_guid uniqueidentifier?, family_guid uniqueidentifier?, last_log_backup_lsn numeric(25,0)?, " +
-			"recovery_fork_guid uniqueidentifier?, first_recovery_fork_guid uniqueidentifier?, fork_point_lsn numeric(25,0)?", rows: eachDatabase(func(d *Database) row {
-			// Databases are never restored here, so that each is its own family and recovery fork.
-			id := d.guid("database")
-			return row{"database_guid": id, "family_guid": id, "recovery_fork_guid": id, "first_recovery_fork_guid": nil}
-		})},
-		{name: "sys.database_filestream_options", columns: "database_id int, non_transacted_access tinyint, non_transacted_access_desc nvarchar(60), directory_name nvarchar(255)?",
-			rows: eachDatabase(func(*Database) row { return row{"non_transacted_access_desc": "OFF"} })},
-		{name: "sys.database_query_store_options", columns: "desired_state smallint, desired_state_desc nvarchar(60)?, actual_state smallint, actual_state_desc nvarchar(60)?, " +
-			"readonly_reason int?, current_storage_size_mb bigint?, flush_interval_seconds bigint?, interval_length_minutes bigint?, max_storage_size_mb bigint?, " +
-			"stale_query_threshold_days bigint?, max_plans_per_query bigint?, query_capture_mode smallint, query_capture_mode_desc nvarchar(60)?, " +
-			"capture_policy_execution_count int?, capture_policy_total_compile_cpu_time_ms bigint?, capture_policy_total_execution_cpu_time_ms bigint?, " +
-			"capture_policy_stale_threshold_hours int?, size_based_cleanup_mode smallint, size_based_cleanup_mode_desc nvarchar(60)?, wait_stats_capture_mode smallint, " +
-			"wait_stats_capture_mode_desc nvarchar(60)?, actual_state_additional_info nvarchar(4000)?", rows: singleRow(func(*Env) row {
-			return row{
-				"desired_state_desc": "OFF", "actual_state_desc": "OFF", "readonly_reason": int64(0), "current_storage_size_mb": int64(0), "flush_interval_seconds": int64(900),
-				"interval_length_minutes": int64(60), "max_storage_size_mb": int64(1000), "stale_query_threshold_days": int64(30), "max_plans_per_query": int64(200),
-				"query_capture_mode": int64(2), "query_capture_mode_desc": "AUTO", "size_based_cleanup_mode": int64(1), "size_based_cleanup_mode_desc": "AUTO",
-				"wait_stats_capture_mode": int64(1), "wait_stats_capture_mode_desc": "ON", "actual_state_additional_info": "",
-			}
-		})},
-		{name: "sys.database_scoped_configurations", columns: "configuration_id int, name nvarchar(60), value sql_variant?, value_for_secondary sql_variant?, is_value_default bit?", rows: scopedConfigurations},
-		{name: "sys.xml_schema_collections", columns: "xml_collection_id int, schema_id int, principal_id int?, name sysname, create_date datetime, modify_date datetime", rows: singleRow(func(*Env) row {
-			return row{"xml_collection_id": int64(1), "schema_id": int64(SchemaSys), "name": "sys", "create_date": int64(epoch), "modify_date": int64(epoch)}
-		})},
-		{name: "sys.stats_columns", columns: "object_id int, stats_id int, stats_column_id int, column_id int", rows: func(_ context.Context, env *Env) ([]row, error) {
-			var out []row
-			for _, t := range env.indexed() {
-				for _, ix := range t.Indexes {
-					for i, k := range ix.Columns {
-						out = append(out, row{"object_id": int64(t.ObjectID), "stats_id": int64(ix.ID), "stats_column_id": int64(i + 1), "column_id": int64(k.ColumnID)})
+		{name: "sys.master_files", columns: "database_id int, " + fileColumns + ", credential_id int?",
+			live: true, rows: func(_ context.Context, env *Env) ([]row, error) {
+				var out []row
+				for _, d := range env.Snapshot.Databases() {
+					for _, r := range env.files(d) {
+						r["database_id"] = int64(d.ID)
+						out = append(out, r)
 					}
 				}
+				return out, nil
+			}},
+		{name: "sys.database_mirroring", columns: "database_id int, mirroring_guid uniqueidentifier?, " +
+			"mirroring_state tinyint?, mirroring_state_desc nvarchar(60)?, mirroring_role tinyint?, " +
+			"mirroring_role_desc nvarchar(60)?, mirroring_role_sequence int?, mirroring_safety_level tinyint?, " +
+			"mirroring_safety_level_desc nvarchar(60)?, " +
+			"mirroring_safety_sequence int?, mirroring_partner_name nvarchar(128)?, " +
+			"mirroring_partner_instance nvarchar(128)?, mirroring_witness_name nvarchar(128)?, " +
+			"mirroring_witness_state tinyint?, mirroring_witness_state_desc nvarchar(60)?, " +
+			"mirroring_failover_lsn numeric(25,0)?, mirroring_connection_timeout int?, " +
+			"mirroring_redo_queue int?, mirroring_redo_queue_type nvarchar(60)?, " +
+			"mirroring_end_of_log_lsn numeric(25,0)?, mirroring_replication_lsn numeric(25,0)?",
+			rows: eachDatabase(func(*Database) row { return row{} })},
+		{name: "sys.database_recovery_status", columns: "database_id int, database_guid uniqueidentifier?, " +
+			"family_guid uniqueidentifier?, last_log_backup_lsn numeric(25,0)?, " +
+			"recovery_fork_guid uniqueidentifier?, first_recovery_fork_guid uniqueidentifier?, " +
+			"fork_point_lsn numeric(25,0)?", rows: eachDatabase(func(d *Database) row {
+			// Databases are never restored here, so that each is its own family and recovery fork.
+			id := d.guid("database")
+			return row{
+				"database_guid": id, "family_guid": id, "recovery_fork_guid": id, "first_recovery_fork_guid": nil,
 			}
-			return out, nil
-		}},
-		{name: "sys.trigger_events", columns: "object_id int, type int, type_desc nvarchar(60)?, is_first bit?, is_last bit?, event_group_type int?, event_group_type_desc nvarchar(60)?, " +
+		})},
+		{name: "sys.database_filestream_options", columns: "database_id int, non_transacted_access tinyint, " +
+			"non_transacted_access_desc nvarchar(60), directory_name nvarchar(255)?",
+			rows: eachDatabase(func(*Database) row { return row{"non_transacted_access_desc": "OFF"} })},
+		{name: "sys.database_query_store_options", columns: "desired_state smallint, " +
+			"desired_state_desc nvarchar(60)?, actual_state smallint, actual_state_desc nvarchar(60)?, " +
+			"readonly_reason int?, current_storage_size_mb bigint?, flush_interval_seconds bigint?, " +
+			"interval_length_minutes bigint?, max_storage_size_mb bigint?, " +
+			"stale_query_threshold_days bigint?, max_plans_per_query bigint?, query_capture_mode smallint, " +
+			"query_capture_mode_desc nvarchar(60)?, " +
+			"capture_policy_execution_count int?, capture_policy_total_compile_cpu_time_ms bigint?, " +
+			"capture_policy_total_execution_cpu_time_ms bigint?, " +
+			"capture_policy_stale_threshold_hours int?, size_based_cleanup_mode smallint, " +
+			"size_based_cleanup_mode_desc nvarchar(60)?, wait_stats_capture_mode smallint, " +
+			"wait_stats_capture_mode_desc nvarchar(60)?, actual_state_additional_info nvarchar(4000)?",
+			rows: singleRow(func(*Env) row {
+				return row{
+					"desired_state_desc": "OFF", "actual_state_desc": "OFF", "readonly_reason": int64(0),
+					"current_storage_size_mb": int64(0), "flush_interval_seconds": int64(900),
+					"interval_length_minutes": int64(60), "max_storage_size_mb": int64(1000),
+					"stale_query_threshold_days": int64(30), "max_plans_per_query": int64(200),
+					"query_capture_mode": int64(2), "query_capture_mode_desc": "AUTO", "size_based_cleanup_mode": int64(1),
+					"size_based_cleanup_mode_desc": "AUTO",
+					"wait_stats_capture_mode":      int64(1), "wait_stats_capture_mode_desc": "ON",
+					"actual_state_additional_info": "",
+				}
+			})},
+		{name: "sys.database_scoped_configurations", columns: "configuration_id int, name nvarchar(60), " +
+			"value sql_variant?, value_for_secondary sql_variant?, is_value_default bit?", rows: scopedConfigurations},
+		{name: "sys.xml_schema_collections", columns: "xml_collection_id int, schema_id int, principal_id int?, " +
+			"name sysname, create_date datetime, modify_date datetime", rows: singleRow(func(*Env) row {
+			return row{
+				"xml_collection_id": int64(1), "schema_id": int64(SchemaSys), "name": "sys",
+				"create_date": int64(epoch), "modify_date": int64(epoch),
+			}
+		})},
+		{name: "sys.stats_columns", columns: "object_id int, stats_id int, stats_column_id int, column_id int",
+			rows: func(_ context.Context, env *Env) ([]row, error) {
+				var out []row
+				for _, t := range env.indexed() {
+					for _, ix := range t.Indexes {
+						for i, k := range ix.Columns {
+							out = append(out,
+								row{
+									"object_id": int64(t.ObjectID), "stats_id": int64(ix.ID),
+									"stats_column_id": int64(i + 1), "column_id": int64(k.ColumnID),
+								})
+						}
+					}
+				}
+				return out, nil
+			}},
+		{name: "sys.trigger_events", columns: "object_id int, type int, type_desc nvarchar(60)?, is_first bit?, " +
+			"is_last bit?, event_group_type int?, event_group_type_desc nvarchar(60)?, " +
 			"is_trigger_event bit?", rows: func(_ context.Context, env *Env) ([]row, error) {
 			var out []row
 			for _, t := range env.tables() {
 				for _, tr := range t.Triggers {
 					for _, e := range tr.Events {
-						out = append(out, row{"object_id": int64(tr.ObjectID), "type": triggerEvents[e], "type_desc": e, "is_first": int64(0), "is_last": int64(0), "is_trigger_event": int64(1)})
+						out = append(out,
+							row{
+								"object_id": int64(tr.ObjectID), "type": triggerEvents[e], "type_desc": e,
+								"is_first": int64(0), "is_last": int64(0), "is_trigger_event": int64(1),
+							})
 					}
 				}
 			}
@@ -163,7 +212,8 @@ func (env *Env) files(d *Database) []row {
 	var out []row
 	for i, f := range d.Files(env.Path(d.ID)) {
 		r := row{
-			"file_id": int64(i + 1), "type_desc": "ROWS", "data_space_id": int64(1), "name": f.Name, "physical_name": f.Path, "state": int64(0), "state_desc": "ONLINE",
+			"file_id": int64(i + 1), "type_desc": "ROWS", "data_space_id": int64(1), "name": f.Name,
+			"physical_name": f.Path, "state": int64(0), "state_desc": "ONLINE",
 			"size": f.Pages, "max_size": int64(-1), "growth": int64(1), "is_read_only": bit(d.Options.ReadOnly),
 		}
 		if f.Log {
@@ -184,15 +234,24 @@ func scopedConfigurations(context.Context, *Env) ([]row, error) {
 		name  string
 		value any
 	}{
-		{1, "MAXDOP", int64(0)}, {2, "LEGACY_CARDINALITY_ESTIMATION", false}, {3, "PARAMETER_SNIFFING", true}, {4, "QUERY_OPTIMIZER_HOTFIXES", false},
-		{6, "IDENTITY_CACHE", true}, {7, "INTERLEAVED_EXECUTION_TVF", true}, {8, "BATCH_MODE_MEMORY_GRANT_FEEDBACK", true}, {9, "BATCH_MODE_ADAPTIVE_JOINS", true},
-		{10, "TSQL_SCALAR_UDF_INLINING", true}, {11, "ELEVATE_ONLINE", "OFF"}, {12, "ELEVATE_RESUMABLE", "OFF"}, {13, "OPTIMIZE_FOR_AD_HOC_WORKLOADS", false},
-		{14, "XTP_PROCEDURE_EXECUTION_STATISTICS", false}, {15, "XTP_QUERY_EXECUTION_STATISTICS", false}, {16, "ROW_MODE_MEMORY_GRANT_FEEDBACK", true},
-		{17, "ISOLATE_SECURITY_POLICY_CARDINALITY", false}, {18, "BATCH_MODE_ON_ROWSTORE", true}, {19, "DEFERRED_COMPILATION_TV", true}, {20, "ACCELERATED_PLAN_FORCING", true},
-		{21, "GLOBAL_TEMPORARY_TABLE_AUTO_DROP", true}, {22, "LIGHTWEIGHT_QUERY_PROFILING", true}, {23, "VERBOSE_TRUNCATION_WARNINGS", true}, {24, "LAST_QUERY_PLAN_STATS", false},
-		{25, "PAUSED_RESUMABLE_INDEX_ABORT_DURATION_MINUTES", int64(1440)}, {26, "DW_COMPATIBILITY_LEVEL", int64(0)}, {27, "EXEC_QUERY_STATS_FOR_SCALAR_FUNCTIONS", true},
-		{28, "PARAMETER_SENSITIVE_PLAN_OPTIMIZATION", true}, {29, "ASYNC_STATS_UPDATE_WAIT_AT_LOW_PRIORITY", false}, {31, "CE_FEEDBACK", true},
-		{33, "MEMORY_GRANT_FEEDBACK_PERSISTENCE", true}, {34, "MEMORY_GRANT_FEEDBACK_PERCENTILE_GRANT", true}, {35, "OPTIMIZED_PLAN_FORCING", true}, {37, "DOP_FEEDBACK", false},
+		{1, "MAXDOP", int64(0)}, {2, "LEGACY_CARDINALITY_ESTIMATION", false}, {3, "PARAMETER_SNIFFING", true},
+		{4, "QUERY_OPTIMIZER_HOTFIXES", false},
+		{6, "IDENTITY_CACHE", true}, {7, "INTERLEAVED_EXECUTION_TVF", true},
+		{8, "BATCH_MODE_MEMORY_GRANT_FEEDBACK", true}, {9, "BATCH_MODE_ADAPTIVE_JOINS", true},
+		{10, "TSQL_SCALAR_UDF_INLINING", true}, {11, "ELEVATE_ONLINE", "OFF"}, {12, "ELEVATE_RESUMABLE", "OFF"},
+		{13, "OPTIMIZE_FOR_AD_HOC_WORKLOADS", false},
+		{14, "XTP_PROCEDURE_EXECUTION_STATISTICS", false}, {15, "XTP_QUERY_EXECUTION_STATISTICS", false},
+		{16, "ROW_MODE_MEMORY_GRANT_FEEDBACK", true},
+		{17, "ISOLATE_SECURITY_POLICY_CARDINALITY", false}, {18, "BATCH_MODE_ON_ROWSTORE", true},
+		{19, "DEFERRED_COMPILATION_TV", true}, {20, "ACCELERATED_PLAN_FORCING", true},
+		{21, "GLOBAL_TEMPORARY_TABLE_AUTO_DROP", true}, {22, "LIGHTWEIGHT_QUERY_PROFILING", true},
+		{23, "VERBOSE_TRUNCATION_WARNINGS", true}, {24, "LAST_QUERY_PLAN_STATS", false},
+		{25, "PAUSED_RESUMABLE_INDEX_ABORT_DURATION_MINUTES", int64(1440)}, {26, "DW_COMPATIBILITY_LEVEL", int64(0)},
+		{27, "EXEC_QUERY_STATS_FOR_SCALAR_FUNCTIONS", true},
+		{28, "PARAMETER_SENSITIVE_PLAN_OPTIMIZATION", true}, {29, "ASYNC_STATS_UPDATE_WAIT_AT_LOW_PRIORITY", false},
+		{31, "CE_FEEDBACK", true},
+		{33, "MEMORY_GRANT_FEEDBACK_PERSISTENCE", true}, {34, "MEMORY_GRANT_FEEDBACK_PERCENTILE_GRANT", true},
+		{35, "OPTIMIZED_PLAN_FORCING", true}, {37, "DOP_FEEDBACK", false},
 		{38, "LEDGER_DIGEST_STORAGE_ENDPOINT", "OFF"}, {39, "FORCE_SHOWPLAN_RUNTIME_PARAMETER_COLLECTION", false},
 	} {
 		var v types.Value

@@ -8,13 +8,20 @@ import (
 )
 
 // columnColumns are the columns of sys.all_columns and sys.columns.
-const columnColumns = "object_id int, name sysname?, column_id int, system_type_id tinyint, user_type_id int, max_length smallint, precision tinyint, scale tinyint, " +
-	"collation_name sysname?, is_nullable bit?, is_ansi_padded bit, is_rowguidcol bit, is_identity bit, is_computed bit, is_filestream bit, " +
-	"is_replicated bit?, is_non_sql_subscribed bit?, is_merge_published bit?, is_dts_replicated bit?, is_xml_document bit, xml_collection_id int, " +
-	"default_object_id int, rule_object_id int, is_sparse bit?, is_column_set bit?, generated_always_type tinyint?, generated_always_type_desc nvarchar(60)?, " +
-	"encryption_type int?, encryption_type_desc nvarchar(64)?, encryption_algorithm_name sysname?, column_encryption_key_id int?, " +
-	"column_encryption_key_database_name sysname?, is_hidden bit, is_masked bit, graph_type int?, graph_type_desc nvarchar(60)?, " +
-	"is_data_deletion_filter_column bit?, ledger_view_column_type int?, ledger_view_column_type_desc nvarchar(60)?, is_dropped_ledger_column bit?"
+const columnColumns = "object_id int, name sysname?, column_id int, system_type_id tinyint, user_type_id int, " +
+	"max_length smallint, precision tinyint, scale tinyint, " +
+	"collation_name sysname?, is_nullable bit?, is_ansi_padded bit, is_rowguidcol bit, is_identity bit, " +
+	"is_computed bit, is_filestream bit, " +
+	"is_replicated bit?, is_non_sql_subscribed bit?, is_merge_published bit?, is_dts_replicated bit?, " +
+	"is_xml_document bit, xml_collection_id int, " +
+	"default_object_id int, rule_object_id int, is_sparse bit?, is_column_set bit?, generated_always_type tinyint?, " +
+	"generated_always_type_desc nvarchar(60)?, " +
+	"encryption_type int?, encryption_type_desc nvarchar(64)?, encryption_algorithm_name sysname?, " +
+	"column_encryption_key_id int?, " +
+	"column_encryption_key_database_name sysname?, is_hidden bit, is_masked bit, graph_type int?, " +
+	"graph_type_desc nvarchar(60)?, " +
+	"is_data_deletion_filter_column bit?, ledger_view_column_type int?, ledger_view_column_type_desc nvarchar(60)?, " +
+	"is_dropped_ledger_column bit?"
 
 // lockEscalations are the values of sys.tables.lock_escalation_desc, by lock_escalation.
 var lockEscalations = [...]string{"TABLE", "DISABLE", "AUTO"}
@@ -22,29 +29,46 @@ var lockEscalations = [...]string{"TABLE", "DISABLE", "AUTO"}
 // tableSets returns the system tables about tables and their columns.
 func tableSets() []declaration {
 	return []declaration{
-		{name: "sys.tables", columns: objectColumns + ", lob_data_space_id int, filestream_data_space_id int?, max_column_id_used int, lock_on_bulk_load bit, " +
-			"uses_ansi_nulls bit?, is_replicated bit?, has_replication_filter bit?, is_merge_published bit?, is_sync_tran_subscribed bit?, has_unchecked_assembly_data bit, " +
-			"text_in_row_limit int?, large_value_types_out_of_row bit?, is_tracked_by_cdc bit?, lock_escalation tinyint?, lock_escalation_desc nvarchar(60)?, " +
-			"is_filetable bit?, is_memory_optimized bit?, durability tinyint?, durability_desc nvarchar(60)?, temporal_type tinyint?, temporal_type_desc nvarchar(60)?, " +
-			"history_table_id int?, is_remote_data_archive_enabled bit?, is_external bit, history_retention_period int?, history_retention_period_unit int?, " +
-			"history_retention_period_unit_desc nvarchar(10)?, is_node bit?, is_edge bit?, data_retention_period int?, data_retention_period_unit int?, " +
-			"data_retention_period_unit_desc nvarchar(10)?, ledger_type tinyint?, ledger_type_desc nvarchar(60)?, ledger_view_id int?, is_dropped_ledger_table bit?",
+		{name: "sys.tables", columns: objectColumns + ", lob_data_space_id int, filestream_data_space_id int?, " +
+			"max_column_id_used int, lock_on_bulk_load bit, " +
+			"uses_ansi_nulls bit?, is_replicated bit?, has_replication_filter bit?, is_merge_published bit?, " +
+			"is_sync_tran_subscribed bit?, has_unchecked_assembly_data bit, " +
+			"text_in_row_limit int?, large_value_types_out_of_row bit?, is_tracked_by_cdc bit?, " +
+			"lock_escalation tinyint?, lock_escalation_desc nvarchar(60)?, " +
+			"is_filetable bit?, is_memory_optimized bit?, durability tinyint?, durability_desc nvarchar(60)?, " +
+			"temporal_type tinyint?, temporal_type_desc nvarchar(60)?, " +
+			"history_table_id int?, is_remote_data_archive_enabled bit?, is_external bit, " +
+			"history_retention_period int?, history_retention_period_unit int?, " +
+			"history_retention_period_unit_desc nvarchar(10)?, is_node bit?, is_edge bit?, " +
+			"data_retention_period int?, data_retention_period_unit int?, " +
+			"data_retention_period_unit_desc nvarchar(10)?, ledger_type tinyint?, ledger_type_desc nvarchar(60)?, " +
+			"ledger_view_id int?, is_dropped_ledger_table bit?",
 			rows: rowsOf(func(_ *Env, t *Table) []row {
 				return []row{{
-					"max_column_id_used": int64(t.NextColumnID), "uses_ansi_nulls": int64(1), "is_replicated": int64(0), "text_in_row_limit": int64(0),
-					"large_value_types_out_of_row": int64(0), "is_tracked_by_cdc": int64(0), "lock_escalation": int64(t.LockEscalation), "lock_escalation_desc": lockEscalations[t.LockEscalation],
-					"is_filetable": int64(0), "is_memory_optimized": int64(0), "durability": int64(0), "durability_desc": "SCHEMA_AND_DATA",
-					"temporal_type": int64(0), "temporal_type_desc": "NON_TEMPORAL_TABLE", "is_node": int64(0), "is_edge": int64(0),
-					"is_remote_data_archive_enabled": int64(0), "has_replication_filter": int64(0), "is_merge_published": int64(0), "is_sync_tran_subscribed": int64(0),
-					"data_retention_period": int64(-1), "data_retention_period_unit": int64(-1), "data_retention_period_unit_desc": "INFINITE",
-					"ledger_type": int64(0), "ledger_type_desc": "NON_LEDGER_TABLE", "is_dropped_ledger_table": int64(0),
+					"max_column_id_used": int64(t.NextColumnID), "uses_ansi_nulls": int64(1), "is_replicated": int64(0),
+					"text_in_row_limit":            int64(0),
+					"large_value_types_out_of_row": int64(0), "is_tracked_by_cdc": int64(0),
+					"lock_escalation":      int64(t.LockEscalation),
+					"lock_escalation_desc": lockEscalations[t.LockEscalation],
+					"is_filetable":         int64(0), "is_memory_optimized": int64(0), "durability": int64(0),
+					"durability_desc": "SCHEMA_AND_DATA",
+					"temporal_type":   int64(0), "temporal_type_desc": "NON_TEMPORAL_TABLE", "is_node": int64(0),
+					"is_edge":                        int64(0),
+					"is_remote_data_archive_enabled": int64(0), "has_replication_filter": int64(0),
+					"is_merge_published": int64(0), "is_sync_tran_subscribed": int64(0),
+					"data_retention_period": int64(-1), "data_retention_period_unit": int64(-1),
+					"data_retention_period_unit_desc": "INFINITE",
+					"ledger_type":                     int64(0), "ledger_type_desc": "NON_LEDGER_TABLE",
+					"is_dropped_ledger_table": int64(0),
 				}}
 			})},
 		{name: "sys.columns", columns: columnColumns, rows: columnRows},
 		{name: "sys.system_columns", columns: columnColumns, rows: systemColumns},
-		{name: "sys.identity_columns", columns: columnColumns + ", seed_value sql_variant?, increment_value sql_variant?, last_value sql_variant?, is_not_for_replication bit?",
+		{name: "sys.identity_columns", columns: columnColumns + ", seed_value sql_variant?, " +
+			"increment_value sql_variant?, last_value sql_variant?, is_not_for_replication bit?",
 			live: true, rows: identityColumns},
-		{name: "sys.computed_columns", columns: columnColumns + ", definition nvarchar(max)?, uses_database_collation bit, is_persisted bit", rows: func(_ context.Context, env *Env) ([]row, error) {
+		{name: "sys.computed_columns", columns: columnColumns + ", definition nvarchar(max)?, " +
+			"uses_database_collation bit, is_persisted bit", rows: func(_ context.Context, env *Env) ([]row, error) {
 			var out []row
 			for _, t := range env.tables() {
 				for _, c := range t.Columns {
@@ -58,27 +82,33 @@ func tableSets() []declaration {
 			}
 			return out, nil
 		}},
-		{name: "sys.default_constraints", columns: objectColumns + ", parent_column_id int, definition nvarchar(max)?, is_system_named bit", rows: func(_ context.Context, env *Env) ([]row, error) {
+		{name: "sys.default_constraints", columns: objectColumns + ", parent_column_id int, " +
+			"definition nvarchar(max)?, is_system_named bit", rows: func(_ context.Context, env *Env) ([]row, error) {
 			var out []row
 			for _, t := range env.indexed() {
 				for _, c := range t.Columns {
 					if d := c.Default; d != nil {
 						r := childRow(t, Constraint{ObjectID: d.ObjectID, Name: d.Name, Kind: KindDefault}, d.Created)
-						r["parent_column_id"], r["definition"], r["is_system_named"] = int64(c.ID), d.Text, bit(d.System)
+						r["parent_column_id"] = int64(c.ID)
+						r["definition"] = d.Text
+						r["is_system_named"] = bit(d.System)
 						out = append(out, r)
 					}
 				}
 			}
 			return out, nil
 		}},
-		{name: "sys.check_constraints", columns: objectColumns + ", is_disabled bit, is_not_for_replication bit, is_not_trusted bit, parent_column_id int, " +
-			"definition nvarchar(max)?, uses_database_collation bit?, is_system_named bit", rows: func(_ context.Context, env *Env) ([]row, error) {
+		{name: "sys.check_constraints", columns: objectColumns + ", is_disabled bit, is_not_for_replication bit, " +
+			"is_not_trusted bit, parent_column_id int, " +
+			"definition nvarchar(max)?, uses_database_collation bit?, is_system_named bit", rows: func(
+			_ context.Context, env *Env) ([]row, error) {
 			var out []row
 			for _, t := range env.indexed() {
 				for _, c := range t.Checks {
 					r := childRow(t, Constraint{ObjectID: c.ObjectID, Name: c.Name, Kind: KindCheck}, c.Created)
 					maps.Copy(r, row{
-						"is_disabled": bit(c.Disabled), "is_not_trusted": bit(c.NotTrusted), "parent_column_id": int64(c.ColumnID), "definition": c.Text,
+						"is_disabled": bit(c.Disabled), "is_not_trusted": bit(c.NotTrusted),
+						"parent_column_id": int64(c.ColumnID), "definition": c.Text,
 						"uses_database_collation": int64(1), "is_system_named": bit(c.System),
 					})
 					out = append(out, r)
@@ -86,47 +116,60 @@ func tableSets() []declaration {
 			}
 			return out, nil
 		}},
-		{name: "sys.foreign_keys", columns: objectColumns + ", referenced_object_id int?, key_index_id int?, is_disabled bit, is_not_for_replication bit, is_not_trusted bit, " +
-			"delete_referential_action tinyint?, delete_referential_action_desc nvarchar(60)?, update_referential_action tinyint?, " +
-			"update_referential_action_desc nvarchar(60)?, is_system_named bit", rows: func(_ context.Context, env *Env) ([]row, error) {
+		{name: "sys.foreign_keys", columns: objectColumns + ", referenced_object_id int?, key_index_id int?, " +
+			"is_disabled bit, is_not_for_replication bit, is_not_trusted bit, " +
+			"delete_referential_action tinyint?, delete_referential_action_desc nvarchar(60)?, " +
+			"update_referential_action tinyint?, " +
+			"update_referential_action_desc nvarchar(60)?, is_system_named bit", rows: func(_ context.Context,
+			env *Env) ([]row, error) {
 			var out []row
 			for _, t := range env.tables() {
 				for _, f := range t.ForeignKeys {
 					r := childRow(t, Constraint{ObjectID: f.ObjectID, Name: f.Name, Kind: KindForeignKey}, f.Created)
 					maps.Copy(r, row{
-						"referenced_object_id": int64(f.Referenced), "key_index_id": int64(f.RefIndexID), "is_disabled": bit(f.Disabled), "is_not_trusted": bit(f.NotTrusted || f.Disabled),
-						"delete_referential_action": int64(f.OnDelete), "delete_referential_action_desc": f.OnDelete.Description(),
-						"update_referential_action": int64(f.OnUpdate), "update_referential_action_desc": f.OnUpdate.Description(), "is_system_named": bit(f.System),
+						"referenced_object_id": int64(f.Referenced), "key_index_id": int64(f.RefIndexID),
+						"is_disabled": bit(f.Disabled), "is_not_trusted": bit(f.NotTrusted || f.Disabled),
+						"delete_referential_action":      int64(f.OnDelete),
+						"delete_referential_action_desc": f.OnDelete.Description(),
+						"update_referential_action":      int64(f.OnUpdate),
+						"update_referential_action_desc": f.OnUpdate.Description(), "is_system_named": bit(f.System),
 					})
 					out = append(out, r)
 				}
 			}
 			return out, nil
 		}},
-		{name: "sys.foreign_key_columns", columns: "constraint_object_id int, constraint_column_id int, parent_object_id int, parent_column_id int, referenced_object_id int, referenced_column_id int",
+		{name: "sys.foreign_key_columns", columns: "constraint_object_id int, constraint_column_id int, " +
+			"parent_object_id int, parent_column_id int, referenced_object_id int, referenced_column_id int",
 			rows: func(_ context.Context, env *Env) ([]row, error) {
 				var out []row
 				for _, t := range env.tables() {
 					for _, f := range t.ForeignKeys {
 						for i, id := range f.Columns {
 							out = append(out, row{
-								"constraint_object_id": int64(f.ObjectID), "constraint_column_id": int64(i + 1), "parent_object_id": int64(t.ObjectID), "parent_column_id": int64(id),
-								"referenced_object_id": int64(f.Referenced), "referenced_column_id": int64(f.RefColumns[i]),
+								"constraint_object_id": int64(f.ObjectID), "constraint_column_id": int64(i + 1),
+								"parent_object_id": int64(t.ObjectID), "parent_column_id": int64(id),
+								"referenced_object_id": int64(f.Referenced),
+								"referenced_column_id": int64(f.RefColumns[i]),
 							})
 						}
 					}
 				}
 				return out, nil
 			}},
-		{name: "sys.triggers", columns: "name sysname, object_id int, parent_class tinyint, parent_class_desc nvarchar(60)?, parent_id int, type char(2), type_desc nvarchar(60)?, " +
-			"create_date datetime, modify_date datetime, is_ms_shipped bit, is_disabled bit, is_not_for_replication bit, is_instead_of_trigger bit",
+		{name: "sys.triggers", columns: "name sysname, object_id int, parent_class tinyint, " +
+			"parent_class_desc nvarchar(60)?, parent_id int, type char(2), type_desc nvarchar(60)?, " +
+			"create_date datetime, modify_date datetime, is_ms_shipped bit, is_disabled bit, " +
+			"is_not_for_replication bit, is_instead_of_trigger bit",
 			rows: func(_ context.Context, env *Env) ([]row, error) {
 				var out []row
 				for _, t := range env.tables() {
 					for _, tr := range t.Triggers {
 						out = append(out, row{
-							"name": tr.Name, "object_id": int64(tr.ObjectID), "parent_class": int64(1), "parent_class_desc": "OBJECT_OR_COLUMN", "parent_id": int64(t.ObjectID),
-							"type": string(KindTrigger), "type_desc": KindTrigger.Description(), "create_date": tr.Created, "modify_date": tr.Modified,
+							"name": tr.Name, "object_id": int64(tr.ObjectID), "parent_class": int64(1),
+							"parent_class_desc": "OBJECT_OR_COLUMN", "parent_id": int64(t.ObjectID),
+							"type": string(KindTrigger), "type_desc": KindTrigger.Description(),
+							"create_date": tr.Created, "modify_date": tr.Modified,
 							"is_disabled": bit(tr.Disabled), "is_instead_of_trigger": bit(tr.InsteadOf),
 						})
 					}
@@ -167,9 +210,12 @@ func typeRow(t types.Type, user int) row {
 func columnRow(d *Database, object int32, c *Column) row {
 	r := typeRow(c.Type, c.UserTypeID)
 	maps.Copy(r, row{
-		"object_id": int64(object), "name": c.Name, "column_id": int64(c.ID), "is_nullable": bit(c.Nullable), "is_ansi_padded": bit(c.Type.IsString() || c.Type.IsBinary()),
-		"is_rowguidcol": bit(c.RowGUID), "is_identity": bit(c.Auto != nil), "is_computed": bit(c.Formula != nil), "is_sparse": bit(c.Sparse),
-		"is_column_set": int64(0), "is_data_deletion_filter_column": int64(0), "is_dropped_ledger_column": int64(0), "generated_always_type": int64(0), "generated_always_type_desc": "NOT_APPLICABLE",
+		"object_id": int64(object), "name": c.Name, "column_id": int64(c.ID), "is_nullable": bit(c.Nullable),
+		"is_ansi_padded": bit(c.Type.IsString() || c.Type.IsBinary()),
+		"is_rowguidcol":  bit(c.RowGUID), "is_identity": bit(c.Auto != nil), "is_computed": bit(c.Formula != nil),
+		"is_sparse":     bit(c.Sparse),
+		"is_column_set": int64(0), "is_data_deletion_filter_column": int64(0), "is_dropped_ledger_column": int64(0),
+		"generated_always_type": int64(0), "generated_always_type_desc": "NOT_APPLICABLE",
 	})
 	if c.Default != nil {
 		r["default_object_id"] = int64(c.Default.ObjectID)
@@ -187,7 +233,8 @@ func columnRow(d *Database, object int32, c *Column) row {
 func shapeRows(d *Database, object int32, cols []types.Column) []row {
 	out := make([]row, len(cols))
 	for i, c := range cols {
-		out[i] = columnRow(d, object, &Column{Column: types.Column{Name: c.Name, Type: c.Type, Nullable: c.Nullable}, ID: i + 1})
+		out[i] = columnRow(d, object,
+			&Column{Column: types.Column{Name: c.Name, Type: c.Type, Nullable: c.Nullable}, ID: i + 1})
 	}
 	return out
 }
@@ -249,7 +296,9 @@ func identityColumns(ctx context.Context, env *Env) ([]row, error) {
 		last := []types.Value{env.lastIdentity(t)}
 		if !t.Temporary {
 			var err error
-			if last, err = env.Conn.QueryRow(ctx, "SELECT last FROM "+env.Database.SQLName()+"."+IdentityTable+" WHERE object_id = ?1", []types.Value{int64(t.ObjectID)}); err != nil {
+			if last, err = env.Conn.QueryRow(ctx,
+				"SELECT last FROM "+env.Database.SQLName()+"."+IdentityTable+" WHERE object_id = ?1",
+				[]types.Value{int64(t.ObjectID)}); err != nil {
 				return nil, err
 			}
 		}

@@ -115,7 +115,8 @@ func (u *usage) source(n *syntax.TableName) usedSource {
 		s.alias = Fold(n.Name.Last())
 	}
 	schema := n.Name.Schema()
-	if n.Name.Server() != "" || n.Name.Database() != "" && Fold(n.Name.Database()) != Fold(u.db.Name) || schema == "" && u.ctes[Fold(n.Name.Last())] {
+	if n.Name.Server() != "" || n.Name.Database() != "" && Fold(n.Name.Database()) != Fold(u.db.Name) ||
+		schema == "" && u.ctes[Fold(n.Name.Last())] {
 		return s
 	}
 	var o Object

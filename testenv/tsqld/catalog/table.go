@@ -33,16 +33,18 @@ type Table struct {
 
 // Column is a column of a table.
 type Column struct {
-	types.Column        // for clients; Identity and Computed agree with the fields below
-	ID           int    // column_id, from 1
-	SQLName      string // SQLite column: c<ID>, or c<ID>_<n> after a change of its storage class; "" for a computed column that is not stored in SQLite
-	Collation    string // collation_name of character types, "" for others
-	UserTypeID   int    // of an alias type (256 for sysname); 0 for a system type
-	Auto         *Identity
-	Default      *Default
-	Formula      *Formula
-	RowGUID      bool
-	Sparse       bool
+	types.Column     // for clients; Identity and Computed agree with the fields below
+	ID           int // column_id, from 1
+	// SQLite column: c<ID>, or c<ID>_<n> after a change of its storage class; "" for a computed
+	// column that is not stored in SQLite
+	SQLName    string
+	Collation  string // collation_name of character types, "" for others
+	UserTypeID int    // of an alias type (256 for sysname); 0 for a system type
+	Auto       *Identity
+	Default    *Default
+	Formula    *Formula
+	RowGUID    bool
+	Sparse     bool
 }
 
 // Identity is IDENTITY(Seed, Increment). Identity columns of type decimal hold integers, and int64

@@ -24,7 +24,8 @@ const (
 // TempName returns the name of a temporary table in tempdb: padded with underscores and followed by
 // a number (documentation of CREATE TABLE, "Temporary tables").
 func TempName(name string, number int32) string {
-	return name + strings.Repeat("_", max(tempNameLength-tempNumberLength-len([]rune(name)), 0)) + fmt.Sprintf("%0*X", tempNumberLength, number)
+	return name + strings.Repeat("_",
+		max(tempNameLength-tempNumberLength-len([]rune(name)), 0)) + fmt.Sprintf("%0*X", tempNumberLength, number)
 }
 
 // Object IDs of the constraints of temporary tables, whose definitions do not have them.

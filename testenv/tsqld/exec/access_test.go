@@ -80,7 +80,10 @@ func rollbackOthers(t *testing.T, state, other, with string, after time.Duration
 	out := run(s, "ALTER DATABASE k SET "+state+" WITH "+with)
 	took := time.Since(began)
 	shown := run(s, "SELECT CONCAT(user_access_desc, ' ', state_desc) FROM sys.databases WHERE name = 'k'")
-	changed := map[string]string{"SINGLE_USER": "SINGLE_USER ONLINE", "RESTRICTED_USER": "RESTRICTED_USER ONLINE", "OFFLINE": "MULTI_USER OFFLINE"}[state]
+	changed := map[string]string{
+		"SINGLE_USER": "SINGLE_USER ONLINE", "RESTRICTED_USER": "RESTRICTED_USER ONLINE",
+		"OFFLINE": "MULTI_USER OFFLINE",
+	}[state]
 	if other != "" && with == "NO_WAIT" {
 		require.Contains(t, out, "Msg 5070")
 		require.Zero(t, took)

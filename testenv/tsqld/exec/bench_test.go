@@ -43,7 +43,9 @@ func BenchmarkBatch(b *testing.B) {
 		require.NotRegexp(b, `Msg \d+, Level 1[1-9]`, r.b.String())
 	}
 	for _, bm := range []struct{ name, text string }{
-		{"Empty", "DECLARE @a int"}, {"SelectConst", "SELECT 1 AS a"}, {"Proc", "EXEC small 4"}, {"GetRow", "EXEC getrow 5"}, {"AddRow", "EXEC addrow"}, {"Loop1000", "DECLARE @i int = 0; WHILE @i < 1000 SET @i += 1"}, {"Claim300", "EXEC claim 300"},
+		{"Empty", "DECLARE @a int"}, {"SelectConst", "SELECT 1 AS a"}, {"Proc", "EXEC small 4"},
+		{"GetRow", "EXEC getrow 5"}, {"AddRow", "EXEC addrow"},
+		{"Loop1000", "DECLARE @i int = 0; WHILE @i < 1000 SET @i += 1"}, {"Claim300", "EXEC claim 300"},
 	} {
 		b.Run(bm.name, func(b *testing.B) {
 			b.ReportAllocs()

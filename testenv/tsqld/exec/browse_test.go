@@ -43,7 +43,8 @@ func (o *origins) Columns(cols []types.Column) error {
 func TestBrowse(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	must(t, s, "CREATE TABLE t (id int IDENTITY PRIMARY KEY, a int, b AS a + 1); INSERT t (a) VALUES (5)")
-	must(t, s, "CREATE TABLE u (k int NOT NULL, l int NOT NULL, txt ntext, a int, UNIQUE (l, k)); INSERT u VALUES (1, 1, N'x', 1)")
+	must(t, s,
+		"CREATE TABLE u (k int NOT NULL, l int NOT NULL, txt ntext, a int, UNIQUE (l, k)); INSERT u VALUES (1, 1, N'x', 1)")
 	must(t, s, "CREATE TABLE plain (a int)")
 	must(t, s, "CREATE VIEW v AS SELECT id AS number, a + 1 AS next FROM t")
 	for _, c := range []struct {
@@ -52,9 +53,18 @@ func TestBrowse(t *testing.T) {
 	}{
 		{"SELECT a, id FROM dbo.t", "a<dbo.t.a>|id<dbo.t.id key>", "a|id", "5 | 1"},
 		{"SELECT x.a AS alias FROM t x", "alias<t.a>|id<t.id key hidden>", "alias", "5 | 1"},
-		{"SELECT a + 1 AS e, b FROM t ORDER BY 1", "e<> computed|b<t.b> computed|id<t.id key hidden>", "e computed|b computed", "6 | 6 | 1"},
-		{"SELECT txt, k FROM work..u", "txt<work..u.txt>|k<work..u.k key>|l<work..u.l key hidden>", "txt<work..u.txt>|k", "x | 1 | 1"},
-		{"SELECT t.a, u.a FROM t LEFT JOIN u ON u.k = t.id", "a<t.a>|a<u.a>|id<t.id key hidden>|k<u.k key hidden>|l<u.l key hidden>", "a|a", "5 | 1 | 1 | 1 | 1"},
+		{
+			"SELECT a + 1 AS e, b FROM t ORDER BY 1", "e<> computed|b<t.b> computed|id<t.id key hidden>",
+			"e computed|b computed", "6 | 6 | 1",
+		},
+		{
+			"SELECT txt, k FROM work..u", "txt<work..u.txt>|k<work..u.k key>|l<work..u.l key hidden>",
+			"txt<work..u.txt>|k", "x | 1 | 1",
+		},
+		{
+			"SELECT t.a, u.a FROM t LEFT JOIN u ON u.k = t.id",
+			"a<t.a>|a<u.a>|id<t.id key hidden>|k<u.k key hidden>|l<u.l key hidden>", "a|a", "5 | 1 | 1 | 1 | 1",
+		},
 		{"SELECT * FROM v", "number<work.dbo.t.id key>|next<> computed", "number|next computed", "1 | 6"},
 		{"SELECT q.n FROM (SELECT txt AS n FROM u) q", "n<u.txt>", "n<u.txt>", "x"},
 		{"SELECT a FROM plain", "a<plain.a>", "a", ""},
@@ -67,7 +77,8 @@ func TestBrowse(t *testing.T) {
 		var plain, browse origins
 		require.NoError(t, s.Batch(context.Background(), c.query, &plain))
 		require.Equal(t, c.plain, strings.Join(plain.list, "|"), c.query)
-		require.NoError(t, s.Batch(context.Background(), "SET NO_BROWSETABLE ON; "+c.query+"; SET NO_BROWSETABLE OFF", &browse))
+		require.NoError(t,
+			s.Batch(context.Background(), "SET NO_BROWSETABLE ON; "+c.query+"; SET NO_BROWSETABLE OFF", &browse))
 		require.Equal(t, c.browse, strings.Join(browse.list, "|"), c.query)
 		_, rows, _ := strings.Cut(browse.b.String(), "\n")
 		rows, _, _ = strings.Cut(rows, "(")

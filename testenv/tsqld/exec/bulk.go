@@ -93,7 +93,8 @@ func (r *run) bulk(load BulkLoad) error {
 		}
 	}
 	if target == nil {
-		return mserr.New(4002, 16, "The incoming tabular data stream (TDS) protocol stream is incorrect. The stream ended unexpectedly.")
+		return mserr.New(4002, 16,
+			"The incoming tabular data stream (TDS) protocol stream is incorrect. The stream ended unexpectedly.")
 	}
 	n, err := r.load(target, load)
 	if err != nil {
@@ -105,7 +106,9 @@ func (r *run) bulk(load BulkLoad) error {
 // load inserts the rows of a bulk load atomically.
 func (r *run) load(target *bulkTarget, load BulkLoad) (n int64, err error) {
 	st := target.statement
-	rows := compile.Rows{Names: make([]string, len(load.Columns)), Columns: load.Columns, Bulk: true, Defaults: !target.keepNulls}
+	rows := compile.Rows{
+		Names: make([]string, len(load.Columns)), Columns: load.Columns, Bulk: true, Defaults: !target.keepNulls,
+	}
 	for i, c := range load.Columns {
 		rows.Names[i] = c.Name
 		if i < len(st.Columns) {

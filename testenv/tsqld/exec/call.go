@@ -85,7 +85,9 @@ type sentTable struct {
 // bindSent creates the table of a table-valued parameter from the rows of a client.
 func (r *run) bindSent(name string, tt *catalog.TableType, t *catalog.Table, sent *sentTable) error {
 	if len(sent.columns) > 0 && len(sent.columns) != len(tt.Table.Columns) {
-		return mserr.New(500, 16, "Trying to pass a table-valued parameter with %d column(s) where the corresponding user-defined table type requires %d column(s).", len(sent.columns), len(tt.Table.Columns))
+		return mserr.New(500, 16,
+			"Trying to pass a table-valued parameter with %d column(s) where the corresponding user-defined table type requires %d column(s).",
+			len(sent.columns), len(tt.Table.Columns))
 	}
 	if err := r.s.createVariable(r.ctx, t); err != nil {
 		return err
@@ -174,7 +176,9 @@ func (r *run) executeSQL(args []callArg) (int32, error) {
 
 // textAndParams extracts the statement and the declaration of its parameters from the arguments of
 // a system procedure. rest has the other arguments.
-func (r *run) textAndParams(proc string, args []callArg, textAt, paramsAt int) (text, params string, rest []callArg, err error) {
+func (r *run) textAndParams(
+	proc string, args []callArg, textAt, paramsAt int,
+) (text, params string, rest []callArg, err error) {
 	sawText := false
 	for i := range args {
 		a := args[i]

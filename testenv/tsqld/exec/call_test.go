@@ -42,7 +42,8 @@ func TestCall(t *testing.T) {
 	inst := newInstance(t)
 	s := workSession(t, inst)
 	must(t, s, "CREATE TYPE dbo.pairs AS TABLE (id int NOT NULL PRIMARY KEY, name varchar(3))")
-	must(t, s, "CREATE PROC dbo.p @a int, @b nvarchar(10) = N'def' OUTPUT, @t dbo.pairs READONLY AS SELECT @a a, @b b; SELECT * FROM @t ORDER BY id; SET @b = N'out'; RETURN 3")
+	must(t, s,
+		"CREATE PROC dbo.p @a int, @b nvarchar(10) = N'def' OUTPUT, @t dbo.pairs READONLY AS SELECT @a a, @b b; SELECT * FROM @t ORDER BY id; SET @b = N'out'; RETURN 3")
 	call := func(c Call) string {
 		var r recorder
 		require.NoError(t, s.Call(context.Background(), c, &r))
@@ -53,37 +54,55 @@ func TestCall(t *testing.T) {
 		got := call(Call{Proc: "dbo.p", Params: []Param{
 			{Name: "@a", Type: types.BigIntType, Value: int64(7)},
 			{Name: "@b", Type: str, Value: "in", Output: true},
-			{Name: "@t", TypeName: "dbo.pairs", Columns: []types.Column{{Type: types.IntType}, {Type: types.NVarCharOf(5)}}, Rows: [][]types.Value{{int64(2), "b"}, {int64(1), nil}}},
+			{
+				Name: "@t", TypeName: "dbo.pairs",
+				Columns: []types.Column{{Type: types.IntType}, {Type: types.NVarCharOf(5)}},
+				Rows:    [][]types.Value{{int64(2), "b"}, {int64(1), nil}},
+			},
 		}})
-		require.Equal(t, "[a int, b nvarchar(10)]\n7 | in\n(1)\n[id int not null, name varchar(3)]\n1 | NULL\n2 | b\n(2)\nreturn 3\n@b nvarchar(10) = out\n", got)
+		require.Equal(t,
+			"[a int, b nvarchar(10)]\n7 | in\n(1)\n[id int not null, name varchar(3)]\n1 | NULL\n2 | b\n(2)\nreturn 3\n@b nvarchar(10) = out\n",
+			got)
 	})
 	t.Run("TooLong", func(t *testing.T) {
 		got := call(Call{Proc: "p", Params: []Param{
 			{Name: "@a", Type: types.IntType, Value: int64(7)},
-			{Name: "@t", TypeName: "dbo.pairs", Columns: []types.Column{{Type: types.IntType}, {Type: types.NVarCharOf(5)}}, Rows: [][]types.Value{{int64(2), "long"}}},
+			{
+				Name: "@t", TypeName: "dbo.pairs",
+				Columns: []types.Column{{Type: types.IntType}, {Type: types.NVarCharOf(5)}},
+				Rows:    [][]types.Value{{int64(2), "long"}},
+			},
 		}})
 		require.Contains(t, got, "Msg 8152")
 	})
 	t.Run("Missing", func(t *testing.T) {
-		require.Contains(t, call(Call{Proc: "p"}), "Msg 201, Level 16, State 4, p Line 0: Procedure or function 'p' expects parameter '@a'")
+		require.Contains(t, call(Call{Proc: "p"}),
+			"Msg 201, Level 16, State 4, p Line 0: Procedure or function 'p' expects parameter '@a'")
 	})
 	t.Run("NoSuch", func(t *testing.T) { require.Contains(t, call(Call{Proc: "nope"}), "Msg 2812") })
 	t.Run("ExecuteSQL", func(t *testing.T) {
 		got := call(Call{Proc: "sp_executesql", Params: []Param{
-			{Type: types.NVarCharMax, Value: "SELECT @x x; SET @y = @x + 1"}, {Type: types.NVarCharMax, Value: "@x int, @y int OUTPUT"},
+			{Type: types.NVarCharMax, Value: "SELECT @x x; SET @y = @x + 1"},
+			{Type: types.NVarCharMax, Value: "@x int, @y int OUTPUT"},
 			{Name: "@x", Type: types.IntType, Value: int64(4)}, {Name: "@y", Type: types.IntType, Output: true},
 		}})
 		require.Equal(t, "[x int]\n4\n(1)\nreturn 0\n@y int = 5\n", got)
 	})
 	t.Run("Prepared", func(t *testing.T) {
 		got := call(Call{Proc: "sp_prepexec", Params: []Param{
-			{Type: types.IntType, Output: true}, {Type: types.NVarCharMax, Value: "@x int"}, {Type: types.NVarCharMax, Value: "SELECT @x x"}, {Type: types.IntType, Value: int64(4)},
+			{Type: types.IntType, Output: true}, {Type: types.NVarCharMax, Value: "@x int"},
+			{Type: types.NVarCharMax, Value: "SELECT @x x"}, {Type: types.IntType, Value: int64(4)},
 		}})
 		require.Equal(t, "[x int]\n4\n(1)\nreturn 0\n int = 1\n", got)
-		got = call(Call{Proc: "sp_execute", Params: []Param{{Type: types.IntType, Value: int64(1)}, {Type: types.IntType, Value: int64(9)}}})
+		got = call(Call{
+			Proc:   "sp_execute",
+			Params: []Param{{Type: types.IntType, Value: int64(1)}, {Type: types.IntType, Value: int64(9)}},
+		})
 		require.Equal(t, "[x int]\n9\n(1)\nreturn 0\n", got)
-		require.Equal(t, "return 0\n", call(Call{Proc: "sp_unprepare", Params: []Param{{Type: types.IntType, Value: int64(1)}}}))
-		require.Contains(t, call(Call{Proc: "sp_execute", Params: []Param{{Type: types.IntType, Value: int64(1)}}}), "Msg 8179")
+		require.Equal(t, "return 0\n",
+			call(Call{Proc: "sp_unprepare", Params: []Param{{Type: types.IntType, Value: int64(1)}}}))
+		require.Contains(t, call(Call{Proc: "sp_execute", Params: []Param{{Type: types.IntType, Value: int64(1)}}}),
+			"Msg 8179")
 	})
 }
 
@@ -119,7 +138,8 @@ func TestAttention(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(context.Background())
 		time.AfterFunc(time.Minute, func() { cancel(errAttention) })
 		start := time.Now()
-		require.ErrorIs(t, s.Batch(ctx, "WAITFOR DELAY '01:00:00'; INSERT INTO t VALUES (2)", &recorder{}), errAttention)
+		require.ErrorIs(t, s.Batch(ctx, "WAITFOR DELAY '01:00:00'; INSERT INTO t VALUES (2)", &recorder{}),
+			errAttention)
 		require.Equal(t, time.Minute, time.Since(start))
 		require.Equal(t, "[n int, c int]\n1 | 1\n(1)\n", must(t, s, "SELECT @@TRANCOUNT n, (SELECT COUNT(*) FROM t) c"))
 		ctx, cancel = context.WithCancelCause(context.Background())
@@ -133,7 +153,9 @@ func TestAttentionInQuery(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	ctx, cancel := context.WithCancelCause(context.Background())
 	sink := &cancelingSink{cancel: func() { cancel(errAttention) }}
-	err := s.Batch(ctx, "WITH n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 30000) SELECT i FROM n OPTION (MAXRECURSION 0)", sink)
+	err := s.Batch(ctx,
+		"WITH n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 30000) SELECT i FROM n OPTION (MAXRECURSION 0)",
+		sink)
 	require.ErrorIs(t, err, errAttention)
 	require.Less(t, sink.rows, 30000)
 	must(t, s, "SELECT 1 AS a")
@@ -154,7 +176,8 @@ func (c *cancelingSink) Row([]types.Value) error {
 
 func TestClientGone(t *testing.T) {
 	s := workSession(t, newInstance(t))
-	err := s.Batch(context.Background(), "BEGIN TRY SELECT 1 END TRY BEGIN CATCH PRINT 'no' END CATCH", &disconnectedSink{})
+	err := s.Batch(context.Background(), "BEGIN TRY SELECT 1 END TRY BEGIN CATCH PRINT 'no' END CATCH",
+		&disconnectedSink{})
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 }
 
@@ -166,13 +189,15 @@ func (*disconnectedSink) Columns([]types.Column) error { return io.ErrClosedPipe
 func TestDeadlock(t *testing.T) {
 	inst := newInstance(t)
 	a, b := workSession(t, inst), workSession(t, inst)
-	must(t, a, "CREATE DATABASE d1; CREATE DATABASE d2; EXEC ('USE d1; CREATE TABLE t (a int)'); EXEC ('USE d2; CREATE TABLE t (a int)')")
+	must(t, a,
+		"CREATE DATABASE d1; CREATE DATABASE d2; EXEC ('USE d1; CREATE TABLE t (a int)'); EXEC ('USE d2; CREATE TABLE t (a int)')")
 	must(t, a, "BEGIN TRAN; INSERT INTO d1.dbo.t VALUES (1)")
 	must(t, b, "SET DEADLOCK_PRIORITY LOW; BEGIN TRAN; INSERT INTO d2.dbo.t VALUES (1)")
 	done := make(chan string)
 	go func() {
 		var r recorder
-		if err := a.Batch(context.Background(), "INSERT INTO d2.dbo.t VALUES (2); COMMIT; SELECT COUNT(*) n FROM d2.dbo.t", &r); err != nil {
+		if err := a.Batch(context.Background(),
+			"INSERT INTO d2.dbo.t VALUES (2); COMMIT; SELECT COUNT(*) n FROM d2.dbo.t", &r); err != nil {
 			r.b.Line(err.Error())
 		}
 		done <- r.b.String()
@@ -184,7 +209,8 @@ func TestDeadlock(t *testing.T) {
 		case <-time.After(time.Millisecond):
 		}
 	}
-	require.Contains(t, sends(t, b, "INSERT INTO d1.dbo.t VALUES (2); SELECT 'not reached'"), "Msg 1205, Level 13, State 51")
+	require.Contains(t, sends(t, b, "INSERT INTO d1.dbo.t VALUES (2); SELECT 'not reached'"),
+		"Msg 1205, Level 13, State 51")
 	require.Contains(t, <-done, "1\n(1)\n")
 	require.Equal(t, "[n int]\n0\n(1)\n", must(t, b, "SELECT @@TRANCOUNT n"))
 }
@@ -206,7 +232,8 @@ func TestKill(t *testing.T) {
 			break
 		}
 	}
-	must(t, s, "DECLARE @id int = (SELECT MAX(session_id) FROM sys.dm_exec_sessions); DECLARE @k varchar(20) = CONCAT('KILL ', @id); EXEC (@k)")
+	must(t, s,
+		"DECLARE @id int = (SELECT MAX(session_id) FROM sys.dm_exec_sessions); DECLARE @k varchar(20) = CONCAT('KILL ', @id); EXEC (@k)")
 	require.ErrorIs(t, <-done, ErrKilled)
 }
 
@@ -214,7 +241,8 @@ func TestReset(t *testing.T) {
 	s := workSession(t, newInstance(t))
 	must(t, s, "SET NOCOUNT ON; USE master; BEGIN TRAN; CREATE TABLE #t (a int); EXEC sp_set_session_context N'k', 1")
 	require.NoError(t, s.Reset(context.Background(), &recorder{}, false))
-	require.Equal(t, "[d nvarchar(128), n int, k sql_variant, o int]\nwork | 0 | NULL | NULL\n(1)\n", must(t, s, "SELECT DB_NAME() d, @@TRANCOUNT n, SESSION_CONTEXT(N'k') k, OBJECT_ID('tempdb..#t') o"))
+	require.Equal(t, "[d nvarchar(128), n int, k sql_variant, o int]\nwork | 0 | NULL | NULL\n(1)\n",
+		must(t, s, "SELECT DB_NAME() d, @@TRANCOUNT n, SESSION_CONTEXT(N'k') k, OBJECT_ID('tempdb..#t') o"))
 }
 
 // TestResetKeepsTheIsolationLevel: a reset keeps the isolation level. (KB 3025845: only SQL Server
@@ -224,7 +252,8 @@ func TestResetKeepsTheIsolationLevel(t *testing.T) {
 	must(t, s, "SET TRANSACTION ISOLATION LEVEL SERIALIZABLE; SET ANSI_WARNINGS OFF")
 	require.NoError(t, s.Reset(context.Background(), &recorder{}, false))
 	require.Equal(t, "[level smallint not null, warnings bit not null]\n4 | 1\n(1)\n",
-		must(t, s, "SELECT transaction_isolation_level AS level, ansi_warnings AS warnings FROM sys.dm_exec_sessions WHERE session_id = @@SPID"))
+		must(t, s,
+			"SELECT transaction_isolation_level AS level, ansi_warnings AS warnings FROM sys.dm_exec_sessions WHERE session_id = @@SPID"))
 }
 
 func TestLogin(t *testing.T) {
@@ -242,7 +271,8 @@ func TestPersistence(t *testing.T) {
 	inst, err := New(Config{Dir: dir, SAPassword: "secret"})
 	require.NoError(t, err)
 	s := openSession(t, inst, Login{User: "sa", Password: "secret"})
-	must(t, s, "CREATE DATABASE kept; EXEC ('USE kept; CREATE TABLE t (id int IDENTITY PRIMARY KEY, c AS id * 2, CONSTRAINT CK CHECK (id < 100)); INSERT INTO t DEFAULT VALUES')")
+	must(t, s,
+		"CREATE DATABASE kept; EXEC ('USE kept; CREATE TABLE t (id int IDENTITY PRIMARY KEY, c AS id * 2, CONSTRAINT CK CHECK (id < 100)); INSERT INTO t DEFAULT VALUES')")
 	must(t, s, "USE kept")
 	must(t, s, "CREATE PROC p AS SELECT id, c FROM t")
 	require.NoError(t, s.Close())
@@ -267,7 +297,8 @@ func TestHelp(t *testing.T) {
 		require.NoError(t, s.Batch(context.Background(), text, &r))
 		return regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d\.\d+`).ReplaceAllString(r.b.String(), "DATE")
 	}
-	require.Empty(t, ask(`CREATE TABLE t (id int IDENTITY(5, 2) CONSTRAINT pk_t PRIMARY KEY, c char(3), d decimal(9, 2) NOT NULL, g uniqueidentifier ROWGUIDCOL, twice AS id * 2)`))
+	require.Empty(t,
+		ask(`CREATE TABLE t (id int IDENTITY(5, 2) CONSTRAINT pk_t PRIMARY KEY, c char(3), d decimal(9, 2) NOT NULL, g uniqueidentifier ROWGUIDCOL, twice AS id * 2)`))
 	require.Empty(t, ask(`CREATE PROCEDURE p @a int, @b nvarchar(20), @c decimal(5, 1) AS RETURN`))
 	require.Equal(t, `[Name nvarchar(128) not null, Owner nvarchar(128), Type nvarchar(31) not null, Created_datetime datetime not null]
 t | dbo | user table | DATE
@@ -315,7 +346,9 @@ func TestPropertiesAreKept(t *testing.T) {
 		return r.b.String()
 	}
 	require.NotContains(t, answer("CREATE DATABASE kept; EXEC kept.sys.sp_addextendedproperty N'Caption', 17"), "Msg")
-	require.Contains(t, answer("SELECT name, value, SQL_VARIANT_PROPERTY(value, 'BaseType') FROM kept.sys.extended_properties"), "Caption | 17 | int\n")
+	require.Contains(t,
+		answer("SELECT name, value, SQL_VARIANT_PROPERTY(value, 'BaseType') FROM kept.sys.extended_properties"),
+		"Caption | 17 | int\n")
 }
 
 // isWaiting reports whether a session waits for a lock.

@@ -108,7 +108,8 @@ func (r *run) changeNoRows(dml *compile.DML) error {
 
 // isMultiStatement reports whether a plan needs more than one SQLite statement for its changes.
 func isMultiStatement(dml *compile.DML) bool {
-	return len(dml.Prepare)+len(dml.Apply) > 1 || dml.Identity != nil || dml.IdentityGiven || dml.Output != nil && !dml.OutputRows
+	return len(dml.Prepare)+len(dml.Apply) > 1 || dml.Identity != nil || dml.IdentityGiven ||
+		dml.Output != nil && !dml.OutputRows
 }
 
 // checkTarget returns an error if the targets of a plan do not allow the statement.
@@ -145,7 +146,8 @@ func (r *run) checkTargetWrite(dml *compile.DML) error {
 			return err
 		}
 		if tv := r.f.tableVar(t.table.Name); tv != nil && tv.table == t.table && tv.readOnly {
-			return mserr.New(10700, 16, "The table-valued parameter \"%s\" is READONLY and cannot be modified.", tv.name)
+			return mserr.New(10700, 16, "The table-valued parameter \"%s\" is READONLY and cannot be modified.",
+				tv.name)
 		}
 		if t.id == 0 {
 			continue
@@ -292,7 +294,8 @@ func (r *run) changeRows(dml *compile.DML, rt *compile.Run) (n int64, err error)
 			end := r.s.conn.Count(rt.Identity, dml.Identity.Increment)
 			defer func() {
 				if given := end(); err != nil && given > 0 {
-					err = errors.Join(err, r.useIdentity(dml, rt, given)) // a failed statement uses up its identity values, too
+					// a failed statement uses up its identity values, too
+					err = errors.Join(err, r.useIdentity(dml, rt, given))
 				}
 			}()
 		}

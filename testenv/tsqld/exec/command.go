@@ -21,8 +21,10 @@ const (
 
 // dropCommands maps the kind of object of a DROP to its command.
 var dropCommands = map[string]Command{
-	"TABLE": 0xC7, "DATABASE": 0xCC, "VIEW": 0xD0, "PROCEDURE": 0xDF, "TRIGGER": 0xE1, "FUNCTION": 0xB3, "SCHEMA": 0xB0, "DEFAULT": 0xEE,
-	"RULE": 0xED, "STATISTICS": 0x100, "TYPE": 0x110, "USER": 0x13D, "ROLE": 0x141, "APPLICATION ROLE": 0x144, "LOGIN": 0x147,
+	"TABLE": 0xC7, "DATABASE": 0xCC, "VIEW": 0xD0, "PROCEDURE": 0xDF, "TRIGGER": 0xE1, "FUNCTION": 0xB3, "SCHEMA": 0xB0,
+	"DEFAULT": 0xEE,
+	"RULE":    0xED, "STATISTICS": 0x100, "TYPE": 0x110, "USER": 0x13D, "ROLE": 0x141, "APPLICATION ROLE": 0x144,
+	"LOGIN":   0x147,
 	"SYNONYM": 0x149, "CREDENTIAL": 0x19A, "MASTER KEY": 0x19C,
 }
 

@@ -35,7 +35,10 @@ func TestCommands(t *testing.T) {
 		{"INSERT t (id) VALUES (1), (2)", "0xc3 2 rows"},
 		{"UPDATE t SET a = 1", "0xc5 2 rows"},
 		{"UPDATE t SET a = 1 OUTPUT deleted.id WHERE id = 1", "0xc5 1 rows"},
-		{"MERGE t USING (VALUES (2), (3)) v(id) ON t.id = v.id WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id) VALUES (v.id);", "0x117 2 rows"},
+		{
+			"MERGE t USING (VALUES (2), (3)) v(id) ON t.id = v.id WHEN MATCHED THEN DELETE WHEN NOT MATCHED THEN INSERT (id) VALUES (v.id);",
+			"0x117 2 rows",
+		},
 		{"SELECT id FROM t", "0xc1 2 rows"},
 		{"SELECT id INTO u FROM t", "0xc2 2 rows"},
 		{"INSERT u EXEC ('SELECT 7')", "0xc3 1 rows"},

@@ -36,7 +36,8 @@ func TestCompat(t *testing.T) {
 		rows++
 		shown := strings.TrimSpace(m[4])
 		require.False(t, m[2] == "full" && shown == "", "%q is full and names no test", m[1])
-		require.False(t, m[2] == "partial" && strings.TrimSpace(m[3]) == "", "%q is partial and does not name the missing part", m[1])
+		require.False(t, m[2] == "partial" && strings.TrimSpace(m[3]) == "",
+			"%q is partial and does not name the missing part", m[1])
 		for name := range strings.SplitSeq(shown, ",") {
 			switch name = strings.TrimSpace(name); {
 			case name == "":

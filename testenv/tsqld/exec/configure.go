@@ -17,9 +17,12 @@ const advancedOption = 518
 // processors, locks, full-text search, backups. Their values can be changed. All other options only
 // accept their current value.
 var noEffectOptions = map[int64]bool{
-	101: true, 106: true, 107: true, 109: true, 503: true, 505: true, advancedOption: true, 1505: true, 1517: true, 1519: true, 1520: true, 1531: true, 1532: true, 1535: true,
-	1536: true, 1537: true, 1538: true, 1539: true, 1540: true, 1541: true, 1543: true, 1544: true, 1546: true, 1549: true, 1550: true, 1551: true, 1555: true, 1556: true,
-	1557: true, 1563: true, 1564: true, 1565: true, 1566: true, 1567: true, 1568: true, 1569: true, 1570: true, 1579: true, 1581: true, 1582: true, 1583: true, 1584: true,
+	101: true, 106: true, 107: true, 109: true, 503: true, 505: true, advancedOption: true, 1505: true, 1517: true,
+	1519: true, 1520: true, 1531: true, 1532: true, 1535: true,
+	1536: true, 1537: true, 1538: true, 1539: true, 1540: true, 1541: true, 1543: true, 1544: true, 1546: true,
+	1549: true, 1550: true, 1551: true, 1555: true, 1556: true,
+	1557: true, 1563: true, 1564: true, 1565: true, 1566: true, 1567: true, 1568: true, 1569: true, 1570: true,
+	1579: true, 1581: true, 1582: true, 1583: true, 1584: true,
 	1585: true, 1589: true, 1591: true, 1592: true, 1598: true, 1602: true, 16387: true,
 }
 
@@ -72,7 +75,9 @@ func (r *run) configure(a arguments) (int32, error) {
 	}
 	in.settings[c.ID] = catalog.Setting{Configured: value, Running: now.Running}
 	in.mu.Unlock()
-	m := mserr.New(15457, 10, "Configuration option '%s' changed from %d to %d. Run the RECONFIGURE statement to install.", c.Name, now.Configured, value)
+	m := mserr.New(15457, 10,
+		"Configuration option '%s' changed from %d to %d. Run the RECONFIGURE statement to install.", c.Name,
+		now.Configured, value)
 	m.Line, m.Proc = 1, "sp_configure"
 	return 0, r.info(m)
 }
@@ -99,8 +104,10 @@ func (r *run) showOptions(options []catalog.Configuration) (int32, error) {
 		rows = append(rows, []types.Value{c.Name, c.Minimum, c.Maximum, now.Configured, now.Running})
 	}
 	return r.sendAll([]types.Column{
-		{Name: "name", Type: types.NVarCharOf(35)}, {Name: "minimum", Type: types.IntType, Nullable: true}, {Name: "maximum", Type: types.IntType, Nullable: true},
-		{Name: "config_value", Type: types.IntType, Nullable: true}, {Name: "run_value", Type: types.IntType, Nullable: true},
+		{Name: "name", Type: types.NVarCharOf(35)}, {Name: "minimum", Type: types.IntType, Nullable: true},
+		{Name: "maximum", Type: types.IntType, Nullable: true},
+		{Name: "config_value", Type: types.IntType, Nullable: true},
+		{Name: "run_value", Type: types.IntType, Nullable: true},
 	}, rows)
 }
 

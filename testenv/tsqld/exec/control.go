@@ -106,7 +106,9 @@ func (r *run) returnStmt(st *syntax.ReturnStmt) error {
 		}
 		if v == nil {
 			// Documentation of RETURN: a procedure that would return NULL warns and returns 0.
-			m := mserr.New(282, 10, "The '%s' procedure attempted to return a status of NULL, which is not allowed. A status of 0 will be returned instead.", r.f.name)
+			m := mserr.New(282, 10,
+				"The '%s' procedure attempted to return a status of NULL, which is not allowed. A status of 0 will be returned instead.",
+				r.f.name)
 			r.f.status = 0
 			return r.info(m)
 		}

@@ -92,7 +92,8 @@ func (s *Session) identityKey(database int, t *catalog.Table) counterKey {
 
 // identityLoad returns the query for a stored identity value.
 func identityLoad(database int) string {
-	return fmt.Sprintf("SELECT last, 1 FROM %s.%s WHERE object_id = ?1", catalog.SQLName(database), catalog.IdentityTable)
+	return fmt.Sprintf("SELECT last, 1 FROM %s.%s WHERE object_id = ?1", catalog.SQLName(database),
+		catalog.IdentityTable)
 }
 
 // reserve sets the first identity value of a statement. prepared is the row count of its Prepare
@@ -203,8 +204,9 @@ func (r *run) storeIdentity(database int, t *catalog.Table, last int64) error {
 	if database == 0 {
 		return nil
 	}
-	_, err := r.s.conn.Exec(r.ctx, fmt.Sprintf("INSERT INTO %s.%s(object_id, last) VALUES (?1, ?2) ON CONFLICT(object_id) DO UPDATE SET last = excluded.last",
-		catalog.SQLName(database), catalog.IdentityTable), []types.Value{int64(t.ObjectID), last})
+	sql := fmt.Sprintf("INSERT INTO %s.%s(object_id, last) VALUES (?1, ?2) "+
+		"ON CONFLICT(object_id) DO UPDATE SET last = excluded.last", catalog.SQLName(database), catalog.IdentityTable)
+	_, err := r.s.conn.Exec(r.ctx, sql, []types.Value{int64(t.ObjectID), last})
 	return err
 }
 
@@ -267,7 +269,8 @@ func (r *run) nextSequence(database int, object int32) (types.Value, error) {
 	if !ok {
 		return nil, mserr.NotSequence(strconv.Itoa(int(object)))
 	}
-	if !s.may(d, "UPDATE", catalog.Securable{Class: catalog.ClassObject, Major: int(object)}) && (r.f.owner < 0 || d.Owner(q) != r.f.owner) {
+	if !s.may(d, "UPDATE", catalog.Securable{Class: catalog.ClassObject, Major: int(object)}) &&
+		(r.f.owner < 0 || d.Owner(q) != r.f.owner) {
 		return nil, permissionDenied(d, q, "UPDATE")
 	}
 	var v *big.Int
@@ -291,7 +294,8 @@ func (r *run) nextSequence(database int, object int32) (types.Value, error) {
 // drawSequence returns the next value of a sequence and stores it.
 func (r *run) drawSequence(d *catalog.Database, q *catalog.Sequence) (*big.Int, error) {
 	key := counterKey{database: d.ID, object: q.ObjectID}
-	c, err := r.s.counterOf(r.ctx, key, fmt.Sprintf("SELECT current, used FROM %s.%s WHERE object_id = ?1", d.SQLName(), catalog.SequenceTable))
+	c, err := r.s.counterOf(r.ctx, key,
+		fmt.Sprintf("SELECT current, used FROM %s.%s WHERE object_id = ?1", d.SQLName(), catalog.SequenceTable))
 	if err != nil {
 		return nil, err
 	}
@@ -309,7 +313,8 @@ func (r *run) drawSequence(d *catalog.Database, q *catalog.Sequence) (*big.Int, 
 		}
 	}
 	r.s.inst.setCounter(key, sequenceCounter(v, true))
-	_, err = r.s.conn.Exec(r.ctx, fmt.Sprintf("UPDATE %s.%s SET current = ?2, used = 1 WHERE object_id = ?1", d.SQLName(), catalog.SequenceTable),
+	_, err = r.s.conn.Exec(r.ctx, fmt.Sprintf("UPDATE %s.%s SET current = ?2, used = 1 WHERE object_id = ?1",
+		d.SQLName(), catalog.SequenceTable),
 		[]types.Value{int64(q.ObjectID), catalog.StoredSequence(v)})
 	return v, err
 }
@@ -372,7 +377,8 @@ func (r *run) reserveVersions(v *rowVersions, database int) error {
 		return nil
 	}
 	table := catalog.SQLName(database) + "." + catalog.MetaTable
-	row, err := r.s.conn.QueryRow(r.ctx, "SELECT value FROM "+table+" WHERE key = ?1", []types.Value{catalog.MetaRowVersion})
+	row, err := r.s.conn.QueryRow(r.ctx, "SELECT value FROM "+table+" WHERE key = ?1",
+		[]types.Value{catalog.MetaRowVersion})
 	if err != nil {
 		return err
 	}
@@ -382,6 +388,7 @@ func (r *run) reserveVersions(v *rowVersions, database int) error {
 		}
 	}
 	v.limit = v.last + versionBlock
-	_, err = r.s.conn.Exec(r.ctx, "INSERT OR REPLACE INTO "+table+"(key, value) VALUES (?1, ?2)", []types.Value{catalog.MetaRowVersion, int64(v.limit)})
+	_, err = r.s.conn.Exec(r.ctx, "INSERT OR REPLACE INTO "+table+"(key, value) VALUES (?1, ?2)",
+		[]types.Value{catalog.MetaRowVersion, int64(v.limit)})
 	return err
 }

@@ -161,7 +161,10 @@ func (r *run) openCursor(st *syntax.OpenStmt) error {
 	if c.home != r.f && c.unit != r.f.unit {
 		// A global cursor of another batch: its query is compiled for this frame, with the
 		// variables of the declaring frame if that is still active.
-		r.f = &frame{parent: outer, kind: outer.kind, unit: c.unit, level: outer.level, schema: outer.schema, owner: outer.owner, nest: outer.nest, line: outer.line}
+		r.f = &frame{
+			parent: outer, kind: outer.kind, unit: c.unit, level: outer.level, schema: outer.schema, owner: outer.owner,
+			nest: outer.nest, line: outer.line,
+		}
 		if c.home != nil {
 			r.f.vars, r.f.tables = c.home.vars, c.home.tables
 		}

@@ -212,14 +212,16 @@ func (r *run) dbcc(st *syntax.DBCCStmt) error {
 		return r.checkIdent(st)
 	case "USEROPTIONS":
 		return r.userOptions()
-	case "FREEPROCCACHE", "DROPCLEANBUFFERS", "FREESYSTEMCACHE", "FREESESSIONCACHE", "UPDATEUSAGE", "CHECKDB", "CHECKTABLE", "CHECKALLOC", "CHECKCATALOG", "CHECKCONSTRAINTS", "SHRINKDATABASE", "SHRINKFILE":
+	case "FREEPROCCACHE", "DROPCLEANBUFFERS", "FREESYSTEMCACHE", "FREESESSIONCACHE", "UPDATEUSAGE", "CHECKDB",
+		"CHECKTABLE", "CHECKALLOC", "CHECKCATALOG", "CHECKCONSTRAINTS", "SHRINKDATABASE", "SHRINKFILE":
 		if st.Command == "CHECKCONSTRAINTS" {
 			return mserr.NotSupported("DBCC CHECKCONSTRAINTS")
 		}
 		if findOption(st.Options, "NO_INFOMSGS") != nil {
 			return nil
 		}
-		return r.info(mserr.New(2528, 0, "DBCC execution completed. If DBCC printed error messages, contact your system administrator."))
+		return r.info(mserr.New(2528, 0,
+			"DBCC execution completed. If DBCC printed error messages, contact your system administrator."))
 	}
 	return mserr.NotSupported("DBCC %s", st.Command)
 }
@@ -238,7 +240,8 @@ func (r *run) checkIdent(st *syntax.DBCCStmt) error {
 			return err
 		}
 		if t, _ = o.(*catalog.Table); t == nil {
-			return mserr.New(2501, 16, "Cannot find a table or object with the name \"%s\". Check the system catalog.", name)
+			return mserr.New(2501, 16, "Cannot find a table or object with the name \"%s\". Check the system catalog.",
+				name)
 		}
 		if !r.mayAlter(d, t) {
 			return mserr.New(2557, 14, "User does not have permission to run DBCC CHECKIDENT for object '%s'.", t.Name)

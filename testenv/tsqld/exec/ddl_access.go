@@ -15,16 +15,23 @@ func alterFailed(reason *mserr.Error) error {
 	return &failure{before: reason, err: mserr.New(5069, 16, "ALTER DATABASE statement failed.")}
 }
 
-// needsDatabaseAlone are the options that need exclusive access to the database (documentation of
+// lockFailed returns the error of an ALTER DATABASE that does not get exclusive access to a database.
+func lockFailed(d *catalog.Database) error {
+	return alterFailed(mserr.New(5061, 16,
+		"ALTER DATABASE failed because a lock could not be placed on database '%s'. Try again later.", d.Name))
+}
+
+// exclusiveOptions are the options that need exclusive access to the database (documentation of
 // ALTER DATABASE SET options).
 var exclusiveOptions = map[string]bool{
-	"SINGLE_USER": true, "RESTRICTED_USER": true, "OFFLINE": true, "READ_ONLY": true, "READ_WRITE": true, "READ_COMMITTED_SNAPSHOT": true,
+	"SINGLE_USER": true, "RESTRICTED_USER": true, "OFFLINE": true, "READ_ONLY": true, "READ_WRITE": true,
+	"READ_COMMITTED_SNAPSHOT": true,
 }
 
 // isOn reports whether an option is set to a value other than OFF.
 func isOn(o *syntax.Option) bool { return o.Value == nil || !strings.EqualFold(wordOf(o.Value), "OFF") }
 
-// needsAlone reports whether options change the access to a database. Options that have their new
+// needsExclusive reports whether options change the access to a database. Options that have their new
 // value already do not count.
 func needsExclusive(d *catalog.Database, opts []*syntax.Option) bool {
 	return slices.ContainsFunc(opts, func(o *syntax.Option) bool {
@@ -72,14 +79,15 @@ func (r *run) waitForOthers(d *catalog.Database, st *syntax.AlterDatabaseStmt) e
 			return nil
 		}
 		if st.Termination == "NO_WAIT" {
-			return alterFailed(mserr.New(5070, 16, "Database state cannot be changed while other users are using the database '%s'", d.Name).WithState(2))
+			return alterFailed(mserr.New(5070, 16,
+				"Database state cannot be changed while other users are using the database '%s'", d.Name).WithState(2))
 		}
 		select {
 		case <-leave:
 		case <-deadline:
 			return r.endSessions(users)
 		case <-expired:
-			return alterFailed(mserr.New(5061, 16, "ALTER DATABASE failed because a lock could not be placed on database '%s'. Try again later.", d.Name))
+			return lockFailed(d)
 		case <-r.ctx.Done():
 			return r.canceled()
 		}
@@ -91,7 +99,7 @@ func (r *run) exclusively(d *catalog.Database, st *syntax.AlterDatabaseStmt, cha
 	s := r.s
 	release, ok := s.reserve(r.ctx, d.ID)
 	if !ok {
-		return alterFailed(mserr.New(5061, 16, "ALTER DATABASE failed because a lock could not be placed on database '%s'. Try again later.", d.Name))
+		return lockFailed(d)
 	}
 	defer release()
 	if err := r.waitForOthers(d, st); err != nil {

@@ -245,7 +245,8 @@ func (b *builder) identity(c *catalog.Column, spec *syntax.IdentitySpec) error {
 	seed, err1 := strconv.ParseInt(spec.Seed, 10, 64)
 	step, err2 := strconv.ParseInt(spec.Increment, 10, 64)
 	if err1 != nil || err2 != nil || step == 0 {
-		return mserr.New(2756, 16, "Invalid value %s for %s. The value must be a nonzero integer.", spec.Increment, "IDENTITY")
+		return mserr.New(2756, 16, "Invalid value %s for %s. The value must be a nonzero integer.", spec.Increment,
+			"IDENTITY")
 	}
 	c.Auto = &catalog.Identity{Seed: seed, Increment: step}
 	c.Identity = true
@@ -258,10 +259,18 @@ func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint)
 		return preceded(mserr.DefaultExists(), mserr.ConstraintNotCreated())
 	}
 	if c.Auto != nil {
-		return preceded(mserr.New(1754, 16, "Defaults cannot be created on columns with an IDENTITY attribute. Table '%s', column '%s'.", b.label, c.Name), mserr.ConstraintNotCreated())
+		return preceded(
+			mserr.New(1754, 16,
+				"Defaults cannot be created on columns with an IDENTITY attribute. Table '%s', column '%s'.", b.label,
+				c.Name),
+			mserr.ConstraintNotCreated())
 	}
 	if c.Type.ID == types.RowVersion {
-		return preceded(mserr.New(1755, 16, "Defaults cannot be created on columns of data type timestamp. Table '%s', column '%s'.", b.label, c.Name), mserr.ConstraintNotCreated())
+		return preceded(
+			mserr.New(1755, 16,
+				"Defaults cannot be created on columns of data type timestamp. Table '%s', column '%s'.", b.label,
+				c.Name),
+			mserr.ConstraintNotCreated())
 	}
 	if plainNewSequential(def.Value) {
 		if c.Type.ID != types.UniqueIdentifier {
@@ -277,7 +286,9 @@ func (b *builder) defaultValue(c *catalog.Column, def *syntax.DefaultConstraint)
 	if err != nil {
 		return err
 	}
-	c.Default = &catalog.Default{ObjectID: id, Name: name, System: system, Text: b.definitionText(def.Value), Created: b.r.datetime()}
+	c.Default = &catalog.Default{
+		ObjectID: id, Name: name, System: system, Text: b.definitionText(def.Value), Created: b.r.datetime(),
+	}
 	return nil
 }
 
@@ -318,7 +329,8 @@ func (b *builder) formula(c *catalog.Column, def *syntax.ColumnDef) error {
 	c.Type, c.Nullable = t, nullable || mayOverflow(def.Computed, t)
 	if def.Null == syntax.NotNull {
 		if !def.Persisted {
-			return mserr.New(8183, 16, "Only UNIQUE or PRIMARY KEY constraints can be created on computed columns, while CHECK, FOREIGN KEY, and NOT NULL constraints require that computed columns be persisted.")
+			return mserr.New(8183, 16,
+				"Only UNIQUE or PRIMARY KEY constraints can be created on computed columns, while CHECK, FOREIGN KEY, and NOT NULL constraints require that computed columns be persisted.")
 		}
 		c.Nullable = false
 	}
@@ -329,7 +341,9 @@ func (b *builder) formula(c *catalog.Column, def *syntax.ColumnDef) error {
 		}
 	}
 	if def.Persisted && sql == "" {
-		return mserr.New(4936, 16, "Computed column '%s' in table '%s' cannot be persisted because the column is non-deterministic.", c.Name, b.label)
+		return mserr.New(4936, 16,
+			"Computed column '%s' in table '%s' cannot be persisted because the column is non-deterministic.", c.Name,
+			b.label)
 	}
 	c.Formula.Text = b.definitionText(def.Computed)
 	c.Formula.Persisted, c.Formula.SQL = def.Persisted, sql

@@ -24,7 +24,10 @@ func (b *builder) constraint(k syntax.Constraint, column string) error {
 	case *syntax.DefaultConstraint:
 		c := b.t.Column(k.Column.Name)
 		if c == nil {
-			return preceded(mserr.New(1752, 16, "Column '%s' in table '%s' is invalid for creating a default constraint.", k.Column.Name, b.label), mserr.ConstraintNotCreated())
+			return preceded(
+				mserr.New(1752, 16, "Column '%s' in table '%s' is invalid for creating a default constraint.",
+					k.Column.Name, b.label),
+				mserr.ConstraintNotCreated())
 		}
 		return b.defaultValue(c, k)
 	}
@@ -50,7 +53,9 @@ func (b *builder) indexColumns(list []*syntax.IndexColumn, column, kind string) 
 			return nil, mserr.InvalidKeyColumn(c.Name, b.label)
 		}
 		if c.Formula != nil && c.Formula.SQL == "" {
-			return nil, mserr.New(2729, 16, "Column '%s' in table '%s' cannot be used in an index or statistics or as a partition key because it is non-deterministic.", c.Name, b.label)
+			return nil, mserr.New(2729, 16,
+				"Column '%s' in table '%s' cannot be used in an index or statistics or as a partition key because it is non-deterministic.",
+				c.Name, b.label)
 		}
 		out = append(out, catalog.IndexColumn{ColumnID: c.ID, Desc: ic.Desc})
 	}
@@ -84,7 +89,8 @@ func (b *builder) key(k *syntax.KeyConstraint, column string) error {
 		}
 	}
 	ix := &catalog.Index{Unique: true, Columns: cols}
-	ix.Clustered = k.Clustering == syntax.Clustered || k.Clustering == syntax.ClusteringDefault && k.Primary && b.clustered() == nil && !b.uniqueClustered
+	ix.Clustered = k.Clustering == syntax.Clustered ||
+		k.Clustering == syntax.ClusteringDefault && k.Primary && b.clustered() == nil && !b.uniqueClustered
 	if ix.Clustered {
 		if other := b.clustered(); other != nil {
 			if b.t.ObjectID != 0 {
@@ -121,7 +127,7 @@ func (b *builder) clustered() *catalog.Index {
 	return nil
 }
 
-// fails adds message 1750 to the error of a constraint.
+// constraintFailed adds message 1750 to the error of a constraint.
 func constraintFailed(err error) error {
 	return preceded(asMessage(err), mserr.ConstraintNotCreated())
 }
@@ -138,7 +144,9 @@ func (b *builder) check(k *syntax.CheckConstraint, column string) error {
 	if err != nil {
 		return err
 	}
-	check := &catalog.Check{ObjectID: id, Name: name, System: system, Text: b.definitionText(k.Cond), SQL: sql, Created: b.r.datetime()}
+	check := &catalog.Check{
+		ObjectID: id, Name: name, System: system, Text: b.definitionText(k.Cond), SQL: sql, Created: b.r.datetime(),
+	}
 	cols := columnsOf(b.t, k.Cond)
 	if c := b.t.Column(column); c != nil {
 		check.ColumnID = c.ID
@@ -171,7 +179,9 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 	if b.e == nil {
 		if strings.HasPrefix(b.t.Name, "#") {
 			// SQL Server ignores foreign keys of temporary tables and sends this message.
-			return b.r.info(mserr.New(1766, 0, "Skipping FOREIGN KEY constraint '%s' definition for temporary table. FOREIGN KEY constraints are not enforced on local or global temporary tables.", k.Name.Name))
+			return b.r.info(mserr.New(1766, 0,
+				"Skipping FOREIGN KEY constraint '%s' definition for temporary table. FOREIGN KEY constraints are not enforced on local or global temporary tables.",
+				k.Name.Name))
 		}
 		return mserr.SyntaxKeyword("FOREIGN")
 	}
@@ -181,7 +191,10 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 	if err != nil {
 		return err
 	}
-	fk := &catalog.ForeignKey{ObjectID: id, Name: name, System: system, OnDelete: catalog.Action(k.OnDelete), OnUpdate: catalog.Action(k.OnUpdate), Created: b.r.datetime()}
+	fk := &catalog.ForeignKey{
+		ObjectID: id, Name: name, System: system, OnDelete: catalog.Action(k.OnDelete),
+		OnUpdate: catalog.Action(k.OnUpdate), Created: b.r.datetime(),
+	}
 	own := k.Columns
 	if len(own) == 0 && column != "" {
 		own = []syntax.Ident{{Name: column}}
@@ -212,7 +225,8 @@ func (b *builder) foreignKey(k *syntax.ForeignKeyConstraint, column string) erro
 func (b *builder) referenced(k *syntax.ForeignKeyConstraint, name string) (*catalog.Table, error) {
 	n := k.RefTable
 	if n.Database() != "" && !equalNames(n.Database(), b.d.Name) {
-		return nil, mserr.New(1763, 16, "Cross-database foreign key references are not supported. Foreign key '%s'.", n.String())
+		return nil, mserr.New(1763, 16, "Cross-database foreign key references are not supported. Foreign key '%s'.",
+			n.String())
 	}
 	if equalNames(n.Last(), b.t.Name) && (n.Schema() == "" || equalNames(n.Schema(), b.sc)) {
 		return b.t, nil
@@ -240,7 +254,9 @@ func (b *builder) referencedColumns(k *syntax.ForeignKeyConstraint, fk *catalog.
 	if len(k.RefColumns) == 0 {
 		pk := ref.PrimaryKey()
 		if pk == nil {
-			return mserr.New(1773, 16, "Foreign key '%s' has implicit reference to object '%s' which does not have a primary key defined on it.", fk.Name, k.RefTable.String())
+			return mserr.New(1773, 16,
+				"Foreign key '%s' has implicit reference to object '%s' which does not have a primary key defined on it.",
+				fk.Name, k.RefTable.String())
 		}
 		for _, ic := range pk.Columns {
 			fk.RefColumns = append(fk.RefColumns, ic.ColumnID)
@@ -257,7 +273,9 @@ func (b *builder) referencedColumns(k *syntax.ForeignKeyConstraint, fk *catalog.
 		fk.RefColumns = append(fk.RefColumns, c.ID)
 	}
 	if len(fk.RefColumns) != len(fk.Columns) {
-		return mserr.New(8139, 16, "Number of referencing columns in foreign key differs from number of referenced columns, table '%s'.", b.label)
+		return mserr.New(8139, 16,
+			"Number of referencing columns in foreign key differs from number of referenced columns, table '%s'.",
+			b.label)
 	}
 	for _, ix := range ref.Indexes {
 		if ix.Unique && ix.Filter == "" && sameColumns(ix, fk.RefColumns) {
@@ -270,11 +288,14 @@ func (b *builder) referencedColumns(k *syntax.ForeignKeyConstraint, fk *catalog.
 	}
 	for i := range fk.Columns {
 		mine, theirs := b.t.ColumnByID(fk.Columns[i]), ref.ColumnByID(fk.RefColumns[i])
-		if mine.Type.ID != theirs.Type.ID || mine.Type.Scale != theirs.Type.Scale || mine.Type.Precision != theirs.Type.Precision {
+		if mine.Type.ID != theirs.Type.ID || mine.Type.Scale != theirs.Type.Scale ||
+			mine.Type.Precision != theirs.Type.Precision {
 			return mserr.ForeignKeyType(ref.Name+"."+theirs.Name, b.t.Name+"."+mine.Name, fk.Name)
 		}
 		if mine.Type.IsCharacter() && mine.Type.Length != theirs.Type.Length {
-			return mserr.New(1753, 16, "Column '%s.%s' is not the same length or scale as referencing column '%s.%s' in foreign key '%s'. Columns participating in a foreign key relationship must be defined with the same length and scale.", ref.Name, theirs.Name, b.t.Name, mine.Name, fk.Name)
+			return mserr.New(1753, 16,
+				"Column '%s.%s' is not the same length or scale as referencing column '%s.%s' in foreign key '%s'. Columns participating in a foreign key relationship must be defined with the same length and scale.",
+				ref.Name, theirs.Name, b.t.Name, mine.Name, fk.Name)
 		}
 	}
 	return nil
@@ -282,7 +303,9 @@ func (b *builder) referencedColumns(k *syntax.ForeignKeyConstraint, fk *catalog.
 
 // hasKey reports whether a table has a unique index over columns. A new index has no ID yet.
 func (b *builder) hasKey(ref *catalog.Table, columns []int) bool {
-	return slices.ContainsFunc(ref.Indexes, func(ix *catalog.Index) bool { return ix.Unique && ix.Filter == "" && sameColumns(ix, columns) })
+	return slices.ContainsFunc(ref.Indexes, func(ix *catalog.Index) bool {
+		return ix.Unique && ix.Filter == "" && sameColumns(ix, columns)
+	})
 }
 
 // sameColumns reports whether an index has exactly these columns, in any order.
@@ -320,7 +343,9 @@ func (b *builder) newIndex(def *syntax.IndexDef, column string) (*catalog.Index,
 	if err != nil {
 		return nil, err
 	}
-	ix := &catalog.Index{Name: def.Name.Name, Unique: def.Unique, Clustered: def.Clustering == syntax.Clustered, Columns: cols}
+	ix := &catalog.Index{
+		Name: def.Name.Name, Unique: def.Unique, Clustered: def.Clustering == syntax.Clustered, Columns: cols,
+	}
 	if ix.Clustered {
 		if other := b.clustered(); other != nil {
 			return nil, mserr.ClusteredExists("table", b.label, other.Name)
@@ -329,7 +354,8 @@ func (b *builder) newIndex(def *syntax.IndexDef, column string) (*catalog.Index,
 			return nil, mserr.New(10601, 16, "Cannot specify included columns for a clustered index.")
 		}
 		if def.Where != nil {
-			return nil, mserr.New(10610, 16, "Filtered index '%s' cannot be created on table '%s' because the index is clustered.", ix.Name, b.label)
+			return nil, mserr.New(10610, 16,
+				"Filtered index '%s' cannot be created on table '%s' because the index is clustered.", ix.Name, b.label)
 		}
 	}
 	for _, id := range def.Include {
@@ -337,7 +363,9 @@ func (b *builder) newIndex(def *syntax.IndexDef, column string) (*catalog.Index,
 		if c == nil {
 			return nil, mserr.NoSuchIndexColumn(id.Name)
 		}
-		if slices.Contains(ix.Included, c.ID) || slices.ContainsFunc(cols, func(ic catalog.IndexColumn) bool { return ic.ColumnID == c.ID }) {
+		if slices.Contains(ix.Included, c.ID) || slices.ContainsFunc(cols, func(ic catalog.IndexColumn) bool {
+			return ic.ColumnID == c.ID
+		}) {
 			return nil, mserr.DuplicateIndexColumn("index", c.Name)
 		}
 		ix.Included = append(ix.Included, c.ID)
@@ -364,14 +392,16 @@ func indexOptions(ix *catalog.Index, opts []*syntax.Option) error {
 			case on && ix.FilterSQL != "":
 				return mserr.NotSupported("IGNORE_DUP_KEY = ON of a filtered index")
 			case on && !ix.Unique:
-				return mserr.New(1916, 16, "CREATE INDEX options %s and %s are mutually exclusive.", "nonunique", "ignore_dup_key")
+				return mserr.New(1916, 16, "CREATE INDEX options %s and %s are mutually exclusive.", "nonunique",
+					"ignore_dup_key")
 			}
 			ix.IgnoreDups = on
 		case "FILLFACTOR":
 			if l, ok := o.Value.(*syntax.Literal); ok {
 				n, err := strconv.Atoi(l.Text)
 				if err != nil || n < 1 || n > 100 {
-					return mserr.New(129, 15, "Fillfactor %s is not a valid percentage; fillfactor must be between 1 and 100.", l.Text)
+					return mserr.New(129, 15,
+						"Fillfactor %s is not a valid percentage; fillfactor must be between 1 and 100.", l.Text)
 				}
 				ix.FillFactor = n
 			}
@@ -386,7 +416,8 @@ func indexOptions(ix *catalog.Index, opts []*syntax.Option) error {
 		case "OPTIMIZE_FOR_SEQUENTIAL_KEY":
 			ix.Sequential = on
 		case "STATISTICS_INCREMENTAL", "SORT_IN_TEMPDB",
-			"DROP_EXISTING", "ONLINE", "MAXDOP", "DATA_COMPRESSION", "XML_COMPRESSION", "RESUMABLE", "MAX_DURATION", "COMPRESSION_DELAY", "WAIT_AT_LOW_PRIORITY":
+			"DROP_EXISTING", "ONLINE", "MAXDOP", "DATA_COMPRESSION", "XML_COMPRESSION", "RESUMABLE", "MAX_DURATION",
+			"COMPRESSION_DELAY", "WAIT_AT_LOW_PRIORITY":
 		default:
 			return mserr.UnknownOption(o.Name, "CREATE INDEX")
 		}

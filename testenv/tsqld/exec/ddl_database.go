@@ -14,7 +14,8 @@ import (
 // filesIgnored is the message about ignored files of CREATE DATABASE. CREATE DATABASE with files is
 // not an error, because scripts of SMO, DacFx and Microsoft's samples always name files.
 func filesIgnored() *mserr.Error {
-	return mserr.New(0, 0, "tsqld: The files that CREATE DATABASE names are not made. The embedded server keeps each database in a file of its own in its data directory.")
+	return mserr.New(0, 0,
+		"tsqld: The files in CREATE DATABASE are ignored. The embedded server stores each database in a file in its data directory.")
 }
 
 // createDatabase executes CREATE DATABASE. It ignores editions, and files with a message.
@@ -32,7 +33,10 @@ func (r *run) createDatabase(st *syntax.CreateDatabaseStmt) error {
 	case !s.serverRole("dbcreator"):
 		return mserr.DatabasePermission("CREATE DATABASE", s.Database())
 	}
-	opts := catalog.Options{Collation: catalog.DefaultCollation, CompatibilityLevel: 160, ReadCommittedSnapshot: true, AllowSnapshotIsolation: true}
+	opts := catalog.Options{
+		Collation: catalog.DefaultCollation, CompatibilityLevel: 160, ReadCommittedSnapshot: true,
+		AllowSnapshotIsolation: true,
+	}
 	if st.Collation != "" {
 		c, ok := types.CollationByName(st.Collation)
 		if !ok {
@@ -133,7 +137,9 @@ func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 	}
 	d := s.database(st.Name.Name)
 	if d == nil || !s.ownsDatabase(d) {
-		return mserr.New(5011, 14, "User does not have permission to alter database '%s', the database does not exist, or the database is not in a state that allows access checks.", st.Name.Name)
+		return mserr.New(5011, 14,
+			"User does not have permission to alter database '%s', the database does not exist, or the database is not in a state that allows access checks.",
+			st.Name.Name)
 	}
 	if s.tran.level > 0 {
 		return mserr.DatabaseNotInTransaction("ALTER DATABASE")
@@ -161,11 +167,15 @@ func (r *run) alterDatabase(st *syntax.AlterDatabaseStmt) error {
 // stored as text.
 func (r *run) alterOptions(d *catalog.Database, st *syntax.AlterDatabaseStmt) error {
 	s := r.s
-	if d.ID <= catalog.DatabaseMSDB && slices.ContainsFunc(st.Set, func(o *syntax.Option) bool { return exclusiveOptions[o.Name] }) {
+	if d.ID <= catalog.DatabaseMSDB && slices.ContainsFunc(st.Set, func(o *syntax.Option) bool {
+		return exclusiveOptions[o.Name]
+	}) {
 		return mserr.OptionNotSettable(st.Set[0].Name, d.Name)
 	}
 	if d.Options.SingleUser && s.inst.hasOther(d.ID, s) {
-		return alterFailed(mserr.New(5064, 16, "Changes to the state or options of database '%s' cannot be made at this time. The database is in single-user mode, and a user is currently connected to it.", d.Name))
+		return alterFailed(mserr.New(5064, 16,
+			"Changes to the state or options of database '%s' cannot be made at this time. The database is in single-user mode, and a user is currently connected to it.",
+			d.Name))
 	}
 	do := func(now *catalog.Database, e *catalog.Edit) error {
 		opts := now.Options
@@ -235,7 +245,8 @@ func setDatabaseOption(opts *catalog.Options, other map[string]string, o *syntax
 	case "COMPATIBILITY_LEVEL":
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 100 || n > 170 {
-			return mserr.New(15048, 16, "Valid values of the database compatibility level are 100, 110, 120, 130, 140, 150, 160 or 170.")
+			return mserr.New(15048, 16,
+				"Valid values of the database compatibility level are 100, 110, 120, 130, 140, 150, 160 or 170.")
 		}
 		opts.CompatibilityLevel = n
 	case "SERVICE_OBJECTIVE":

@@ -107,7 +107,10 @@ func (r *run) dropObject(st *syntax.DropStmt, n *syntax.ObjectName, kinds []cata
 		}
 		if t, ok := o.(*catalog.Table); ok {
 			for _, other := range d.Tables() {
-				if other.ObjectID != t.ObjectID && slices.ContainsFunc(other.ForeignKeys, func(f *catalog.ForeignKey) bool { return f.Referenced == id }) {
+				if other.ObjectID != t.ObjectID &&
+					slices.ContainsFunc(other.ForeignKeys, func(f *catalog.ForeignKey) bool {
+						return f.Referenced == id
+					}) {
 					return mserr.ReferencedByForeignKey(n.String())
 				}
 			}
@@ -192,7 +195,9 @@ func (r *run) dropType(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	if st.IfExists {
 		return nil
 	}
-	return mserr.New(218, 16, "Could not find the type '%s'. Either it does not exist or you do not have the necessary permission.", n.String())
+	return mserr.New(218, 16,
+		"Could not find the type '%s'. Either it does not exist or you do not have the necessary permission.",
+		n.String())
 }
 
 // typeUser returns the name of an object that uses a user-defined type, or "".
@@ -232,7 +237,9 @@ func (r *run) dropTrigger(st *syntax.DropStmt, n *syntax.ObjectName) error {
 		}
 		return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
 			c := d.TableByID(k.Table).Clone()
-			c.Triggers = slices.DeleteFunc(c.Triggers, func(tr *catalog.Trigger) bool { return tr.ObjectID == k.ObjectID })
+			c.Triggers = slices.DeleteFunc(c.Triggers, func(tr *catalog.Trigger) bool {
+				return tr.ObjectID == k.ObjectID
+			})
 			return e.ReplaceTable(c, nil)
 		})
 	}
@@ -255,7 +262,8 @@ func (r *run) dropSchema(st *syntax.DropStmt, n *syntax.ObjectName) error {
 	if sc.ID <= catalog.SchemaSys {
 		return mserr.New(15150, 16, "Cannot drop the schema '%s'.", sc.Name)
 	}
-	if !r.s.may(d, "CONTROL", catalog.Securable{Class: catalog.ClassSchema, Major: sc.ID}) && !r.s.mayDatabase("ALTER ANY SCHEMA") {
+	if !r.s.may(d, "CONTROL", catalog.Securable{Class: catalog.ClassSchema, Major: sc.ID}) &&
+		!r.s.mayDatabase("ALTER ANY SCHEMA") {
 		return mserr.CannotFind("drop", "schema", n.Last())
 	}
 	return r.alter(d, func(_ *catalog.Database, e *catalog.Edit) error { return e.DropSchema(sc) })

@@ -51,7 +51,9 @@ func (r *run) changeTable(n *syntax.ObjectName, verb string, notFound error, fn 
 		if old == nil {
 			return notFound
 		}
-		b := &builder{r: r, d: d, e: e, t: old.Clone(), sc: d.SchemaByID(old.SchemaID).Name, label: d.QualifiedName(old)}
+		b := &builder{
+			r: r, d: d, e: e, t: old.Clone(), sc: d.SchemaByID(old.SchemaID).Name, label: d.QualifiedName(old),
+		}
 		if err := fn(b); err != nil {
 			return err
 		}
@@ -134,7 +136,9 @@ func (r *run) alterIndex(st *syntax.AlterIndexStmt) error {
 // ALTER TABLE ... REBUILD can set IGNORE_DUP_KEY of a constraint.
 func alteredOptions(ix *catalog.Index, opts []*syntax.Option) error {
 	if ix.Key != nil && slices.ContainsFunc(opts, func(o *syntax.Option) bool { return o.Name == "IGNORE_DUP_KEY" }) {
-		return mserr.New(1979, 16, "Cannot use index option ignore_dup_key to alter index '%s' as it enforces a primary or unique constraint.", ix.Name)
+		return mserr.New(1979, 16,
+			"Cannot use index option ignore_dup_key to alter index '%s' as it enforces a primary or unique constraint.",
+			ix.Name)
 	}
 	return indexOptions(ix, opts)
 }
@@ -190,7 +194,9 @@ func (r *run) dropIndex(st *syntax.DropIndexStmt) error {
 					return mserr.ConstraintIndex(full, kind)
 				}
 				if f, _ := b.referencing(ix); f != nil {
-					return mserr.New(3723, 16, "An explicit DROP INDEX is not allowed on index '%s'. It is being used for %s constraint enforcement.", full, "FOREIGN KEY")
+					return mserr.New(3723, 16,
+						"An explicit DROP INDEX is not allowed on index '%s'. It is being used for %s constraint enforcement.",
+						full, "FOREIGN KEY")
 				}
 				b.t.Indexes = append(b.t.Indexes[:i], b.t.Indexes[i+1:]...)
 				return nil

@@ -87,7 +87,9 @@ func (r *run) module(st syntax.Stmt, verb syntax.Verb, o *syntax.ModuleOptions) 
 	default:
 		d := s.databaseByID(s.dbID)
 		p := d.Principal(o.ExecuteAs)
-		if p == nil || p.ID != s.principal(d) && !s.may(d, "IMPERSONATE", catalog.Securable{Class: catalog.ClassPrincipal, Major: p.ID}) {
+		if p == nil ||
+			p.ID != s.principal(d) && !s.may(d, "IMPERSONATE",
+				catalog.Securable{Class: catalog.ClassPrincipal, Major: p.ID}) {
 			return nil, mserr.ImpersonateUser(o.ExecuteAs)
 		}
 		m.ExecuteAs = p.Name
@@ -116,7 +118,11 @@ func (r *run) params(list []*syntax.Param) ([]catalog.Param, error) {
 				return nil, atNode(mserr.ReadOnlyRequired(p.Name), p)
 			}
 		} else if p.ReadOnly {
-			return nil, atNode(mserr.New(346, 15, "The parameter \"%s\" can not be declared READONLY since it is not a table-valued parameter.", p.Name), p)
+			return nil, atNode(
+				mserr.New(346, 15,
+					"The parameter \"%s\" can not be declared READONLY since it is not a table-valued parameter.",
+					p.Name),
+				p)
 		}
 		if p.Default != nil {
 			c.HasDefault, c.Default = true, syntax.Print(p.Default)
@@ -133,7 +139,10 @@ func (r *run) params(list []*syntax.Param) ([]catalog.Param, error) {
 
 // putModule creates or replaces a module. It checks the permissions and the existing object. build
 // gets the header of the module and returns the module.
-func (r *run) putModule(n *syntax.ObjectName, verb syntax.Verb, permission string, fits func(catalog.Object) bool, build func(h catalog.Header) (catalog.Object, error)) error {
+func (r *run) putModule(
+	n *syntax.ObjectName, verb syntax.Verb, permission string, fits func(catalog.Object) bool,
+	build func(h catalog.Header) (catalog.Object, error),
+) error {
 	d, schema, err := r.moduleTarget(n, permission)
 	if err != nil {
 		return err
@@ -194,7 +203,9 @@ func (r *run) createProcedure(st *syntax.CreateProcedureStmt) error {
 	fits := func(o catalog.Object) bool { return o.Head().Kind == catalog.KindProcedure }
 	return r.putModule(st.Name, st.Verb, "CREATE PROCEDURE", fits, func(h catalog.Header) (catalog.Object, error) {
 		h.Kind = catalog.KindProcedure
-		p := &catalog.Procedure{Header: h, Params: params, Recompile: st.Options.Recompile, DefaultSchema: r.s.defaultSchema()}
+		p := &catalog.Procedure{
+			Header: h, Params: params, Recompile: st.Options.Recompile, DefaultSchema: r.s.defaultSchema(),
+		}
 		copyModule(&p.Module, m)
 		return p, nil
 	})
@@ -202,8 +213,13 @@ func (r *run) createProcedure(st *syntax.CreateProcedureStmt) error {
 
 // copyModule copies a module without its cached unit.
 func copyModule(to, from *catalog.Module) {
-	to.Text, to.AnsiNulls, to.QuotedIdentifier, to.SchemaBound, to.Encrypted = from.Text, from.AnsiNulls, from.QuotedIdentifier, from.SchemaBound, from.Encrypted
-	to.ExecuteAs, to.ExecuteAsID = from.ExecuteAs, from.ExecuteAsID
+	to.Text = from.Text
+	to.AnsiNulls = from.AnsiNulls
+	to.QuotedIdentifier = from.QuotedIdentifier
+	to.SchemaBound = from.SchemaBound
+	to.Encrypted = from.Encrypted
+	to.ExecuteAs = from.ExecuteAs
+	to.ExecuteAsID = from.ExecuteAsID
 }
 
 // withModuleName adds the name of a module to an error in its text.
@@ -232,7 +248,8 @@ func (r *run) createView(st *syntax.CreateViewStmt) error {
 		return compileFailure(withModuleName(err, st.Name))
 	}
 	if len(cols) > mserr.MostColumns {
-		return compileFailure(withModuleName(mserr.TooManyViewColumns(cols[mserr.MostColumns].Name, st.Name.Last()), st.Name))
+		return compileFailure(withModuleName(mserr.TooManyViewColumns(cols[mserr.MostColumns].Name, st.Name.Last()),
+			st.Name))
 	}
 	fits := func(o catalog.Object) bool { return o.Head().Kind == catalog.KindView }
 	return r.putModule(st.Name, st.Verb, "CREATE VIEW", fits, func(h catalog.Header) (catalog.Object, error) {
@@ -258,13 +275,16 @@ func (r *run) createFunction(st *syntax.CreateFunctionStmt) error {
 			return withModuleName(atNode(mserr.OutputNotDeclared(), p), st.Name)
 		}
 	}
-	fn := &catalog.Function{Params: params, ReturnsNullOnNull: st.Options.ReturnsNull, DefaultSchema: r.s.defaultSchema()}
+	fn := &catalog.Function{
+		Params: params, ReturnsNullOnNull: st.Options.ReturnsNull, DefaultSchema: r.s.defaultSchema(),
+	}
 	copyModule(&fn.Module, m)
 	switch {
 	case st.Returns != nil:
 		fn.Kind = catalog.KindScalarFunction
 		t, alias, _, err := r.compiler().Type(st.Returns)
-		if err == nil && (t.ID == types.Text || t.ID == types.NText || t.ID == types.Image || t.ID == types.RowVersion) {
+		if err == nil &&
+			(t.ID == types.Text || t.ID == types.NText || t.ID == types.Image || t.ID == types.RowVersion) {
 			err = mserr.New(2733, 16, "The %s data type is invalid for return values.", t.Name())
 		}
 		if err != nil {
@@ -314,7 +334,8 @@ func (r *run) checkFunction(st *syntax.CreateFunctionStmt, fn *catalog.Function)
 				return bad == nil
 			}
 			switch s := s.(type) {
-			case *syntax.BlockStmt, *syntax.IfStmt, *syntax.WhileStmt, *syntax.ReturnStmt, *syntax.BreakStmt, *syntax.ContinueStmt, *syntax.LabelStmt, *syntax.GotoStmt:
+			case *syntax.BlockStmt, *syntax.IfStmt, *syntax.WhileStmt, *syntax.ReturnStmt, *syntax.BreakStmt,
+				*syntax.ContinueStmt, *syntax.LabelStmt, *syntax.GotoStmt:
 				return true
 			case *syntax.TryStmt:
 				bad = atNode(mserr.SideEffect("BEGIN TRY"), s)
@@ -379,16 +400,17 @@ func (r *run) createTrigger(st *syntax.CreateTriggerStmt) error {
 		return err
 	}
 	t, ok := o.(*catalog.Table)
-	if !ok {
-		return mserr.New(8197, 16, "The object '%s' does not exist or is invalid for this operation.", st.Table.String())
-	}
-	if !r.mayAlter(d, t) {
-		return mserr.New(8197, 16, "The object '%s' does not exist or is invalid for this operation.", st.Table.String())
+	if !ok || !r.mayAlter(d, t) {
+		return mserr.New(8197, 16, "The object '%s' does not exist or is invalid for this operation.",
+			st.Table.String())
 	}
 	text := r.moduleText(st, st.Verb)
 	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
 		c := d.TableByID(t.ObjectID).Clone()
-		tr := &catalog.Trigger{Name: st.Name.Last(), Text: text, InsteadOf: st.InsteadOf, Events: st.Events, QuotedOff: !r.s.opts.quotedIdentifier}
+		tr := &catalog.Trigger{
+			Name: st.Name.Last(), Text: text, InsteadOf: st.InsteadOf, Events: st.Events,
+			QuotedOff: !r.s.opts.quotedIdentifier,
+		}
 		replaced := false
 		for i, old := range c.Triggers {
 			if equalNames(old.Name, tr.Name) && st.Verb != syntax.Create {
@@ -419,7 +441,8 @@ func switchTriggers(t *catalog.Table, names []syntax.Ident, enable bool) error {
 			}
 		}
 		if !found {
-			return mserr.New(15151, 16, "Cannot find the trigger '%s', because it does not exist or you do not have permission.", n.Name)
+			return mserr.New(15151, 16,
+				"Cannot find the trigger '%s', because it does not exist or you do not have permission.", n.Name)
 		}
 	}
 	if len(names) == 0 {

@@ -24,7 +24,8 @@ func (r *run) createType(st *syntax.CreateTypeStmt) error {
 	}
 	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
 		if d.AliasType(schema, name) != nil || d.TableType(schema, name) != nil || types.Known(name) {
-			return mserr.New(219, 16, "The type '%s' already exists, or you do not have permission to create it.", st.Name.String())
+			return mserr.New(219, 16, "The type '%s' already exists, or you do not have permission to create it.",
+				st.Name.String())
 		}
 		id := d.Schema(schema).ID
 		if st.Table == nil {
@@ -42,7 +43,9 @@ func (r *run) createType(st *syntax.CreateTypeStmt) error {
 		if err != nil {
 			return err
 		}
-		return e.Put(&catalog.TableType{Header: catalog.Header{SchemaID: id, Name: name, Kind: catalog.KindTableType}, Table: t})
+		return e.Put(&catalog.TableType{
+			Header: catalog.Header{SchemaID: id, Name: name, Kind: catalog.KindTableType}, Table: t,
+		})
 	})
 }
 
@@ -69,7 +72,9 @@ func (r *run) createSynonym(st *syntax.CreateSynonymStmt) error {
 				base += syntax.QuoteName(p.Name)
 			}
 		}
-		return e.Put(&catalog.Synonym{Header: catalog.Header{SchemaID: d.Schema(schema).ID, Name: name, Kind: catalog.KindSynonym}, Base: base})
+		return e.Put(&catalog.Synonym{
+			Header: catalog.Header{SchemaID: d.Schema(schema).ID, Name: name, Kind: catalog.KindSynonym}, Base: base,
+		})
 	})
 }
 
@@ -197,7 +202,9 @@ func (r *run) sequence(st *syntax.SequenceStmt) error {
 		}
 	}
 	if q.Type.ID == types.Bit || !q.Type.IsInteger() && (q.Type.ID != types.Decimal || q.Type.Scale != 0) {
-		return mserr.New(11702, 16, "The sequence object '%s' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, or any user-defined data type that is based on one of the above integer data types.", name)
+		return mserr.New(11702, 16,
+			"The sequence object '%s' must be of data type int, bigint, smallint, tinyint, or decimal or numeric with a scale of 0, or any user-defined data type that is based on one of the above integer data types.",
+			name)
 	}
 	q.Min, q.Max = sequenceRange(q.Type)
 	if err := sequenceBounds(q, st); err != nil {
@@ -213,7 +220,9 @@ func (r *run) sequence(st *syntax.SequenceStmt) error {
 		}
 	}
 	if q.Start.Cmp(q.Min) < 0 || q.Start.Cmp(q.Max) > 0 {
-		return mserr.New(11703, 16, "The start value for sequence object '%s' must be between the minimum and maximum value of the sequence object.", name)
+		return mserr.New(11703, 16,
+			"The start value for sequence object '%s' must be between the minimum and maximum value of the sequence object.",
+			name)
 	}
 	return r.alter(d, func(d *catalog.Database, e *catalog.Edit) error {
 		if d.Taken(schema, name) {
@@ -275,10 +284,13 @@ func sequenceBounds(q *catalog.Sequence, st *syntax.SequenceStmt) error {
 		return mserr.New(11700, 16, "The increment for sequence object '%s' cannot be zero.", q.Name)
 	}
 	if q.Min.Cmp(q.Max) >= 0 {
-		return mserr.New(11705, 16, "The minimum value for sequence object '%s' must be less than its maximum value.", q.Name)
+		return mserr.New(11705, 16, "The minimum value for sequence object '%s' must be less than its maximum value.",
+			q.Name)
 	}
 	if new(big.Int).Sub(q.Max, q.Min).CmpAbs(q.Increment) < 0 {
-		return mserr.New(11701, 16, "The absolute value of the increment for sequence object '%s' must be less than or equal to the difference between the minimum and maximum value of the sequence object.", q.Name)
+		return mserr.New(11701, 16,
+			"The absolute value of the increment for sequence object '%s' must be less than or equal to the difference between the minimum and maximum value of the sequence object.",
+			q.Name)
 	}
 	if st.Cycle {
 		q.Cycle = true
@@ -325,8 +337,9 @@ func (r *run) alterSequence(st *syntax.SequenceStmt) error {
 				}
 			}
 			r.s.inst.setCounter(counterKey{database: d.ID, object: c.ObjectID}, sequenceCounter(c.Start, false))
-			if _, err := r.s.conn.Exec(r.ctx, "UPDATE "+d.SQLName()+"."+catalog.SequenceTable+" SET current = ?2, used = 0 WHERE object_id = ?1",
-				[]types.Value{int64(c.ObjectID), catalog.StoredSequence(c.Start)}); err != nil {
+			sql := "UPDATE " + d.SQLName() + "." + catalog.SequenceTable + " SET current = ?2, used = 0 WHERE object_id = ?1"
+			args := []types.Value{int64(c.ObjectID), catalog.StoredSequence(c.Start)}
+			if _, err := r.s.conn.Exec(r.ctx, sql, args); err != nil {
 				return err
 			}
 		}

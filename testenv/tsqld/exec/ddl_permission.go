@@ -20,11 +20,17 @@ var allOn = map[catalog.Kind][]string{
 }
 
 // allOnDatabase are the permissions of GRANT ALL on a database.
-var allOnDatabase = []string{"BACKUP DATABASE", "BACKUP LOG", "CREATE DATABASE", "CREATE DEFAULT", "CREATE FUNCTION", "CREATE PROCEDURE", "CREATE RULE", "CREATE TABLE", "CREATE VIEW"}
+var allOnDatabase = []string{
+	"BACKUP DATABASE", "BACKUP LOG", "CREATE DATABASE", "CREATE DEFAULT", "CREATE FUNCTION", "CREATE PROCEDURE",
+	"CREATE RULE", "CREATE TABLE", "CREATE VIEW",
+}
 
 // The supported permissions on each class of securable.
 var (
-	objectPermissions    = []string{"SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES", "EXECUTE", "ALTER", "CONTROL", "TAKE OWNERSHIP", "VIEW DEFINITION", "VIEW CHANGE TRACKING", "UNMASK"}
+	objectPermissions = []string{
+		"SELECT", "INSERT", "UPDATE", "DELETE", "REFERENCES", "EXECUTE", "ALTER", "CONTROL", "TAKE OWNERSHIP",
+		"VIEW DEFINITION", "VIEW CHANGE TRACKING", "UNMASK",
+	}
 	schemaPermissions    = append([]string{"CREATE SEQUENCE"}, objectPermissions...)
 	typePermissions      = []string{"CONTROL", "EXECUTE", "REFERENCES", "TAKE OWNERSHIP", "VIEW DEFINITION"}
 	principalPermissions = []string{"IMPERSONATE", "ALTER", "CONTROL", "VIEW DEFINITION", "TAKE OWNERSHIP"}
@@ -36,7 +42,9 @@ func (r *run) permission(st *syntax.PermissionStmt) error {
 	if st.As.Name != "" {
 		return mserr.NotSupported("%s ... AS", st.Action)
 	}
-	if st.On == nil && slices.ContainsFunc(st.Permissions, func(p *syntax.Permission) bool { return slices.Contains(serverPermissions, p.Name) }) {
+	if st.On == nil && slices.ContainsFunc(st.Permissions, func(p *syntax.Permission) bool {
+		return slices.Contains(serverPermissions, p.Name)
+	}) {
 		return r.serverPermission(st)
 	}
 	d := s.databaseByID(s.dbID)
@@ -53,8 +61,10 @@ func (r *run) permission(st *syntax.PermissionStmt) error {
 			if p == nil {
 				return mserr.CannotFind("find", "user", to.Name)
 			}
-			if p.ID == catalog.PrincipalDBO || p.Fixed || p.ID == catalog.PrincipalSys || p.ID == catalog.PrincipalInformationSchema {
-				return mserr.New(4617, 16, "Cannot grant, deny, or revoke permissions to sa, dbo, entity owner, information_schema, sys, or yourself.").WithState(1)
+			if p.ID == catalog.PrincipalDBO || p.Fixed || p.ID == catalog.PrincipalSys ||
+				p.ID == catalog.PrincipalInformationSchema {
+				return mserr.New(4617, 16,
+					"Cannot grant, deny, or revoke permissions to sa, dbo, entity owner, information_schema, sys, or yourself.").WithState(1)
 			}
 			for _, perm := range st.Permissions {
 				if err := r.setPermission(e, st, perm, p.ID, on, kind); err != nil {
@@ -67,7 +77,9 @@ func (r *run) permission(st *syntax.PermissionStmt) error {
 }
 
 // serverPermissions are the supported permissions on the server that can be granted to logins.
-var serverPermissions = []string{"VIEW SERVER STATE", "VIEW SERVER PERFORMANCE STATE", "VIEW ANY DATABASE", "ALTER ANY CONNECTION"}
+var serverPermissions = []string{
+	"VIEW SERVER STATE", "VIEW SERVER PERFORMANCE STATE", "VIEW ANY DATABASE", "ALTER ANY CONNECTION",
+}
 
 // serverPermission executes GRANT and REVOKE of permissions on the server.
 // https://learn.microsoft.com/sql/t-sql/statements/grant-server-permissions-transact-sql
@@ -82,7 +94,8 @@ func (r *run) serverPermission(st *syntax.PermissionStmt) error {
 	}
 	switch {
 	case s.dbID != catalog.DatabaseMaster:
-		return mserr.New(4621, 16, "Permissions at the server scope can only be granted when the current database is master.")
+		return mserr.New(4621, 16,
+			"Permissions at the server scope can only be granted when the current database is master.")
 	case st.Action == "DENY":
 		return mserr.NotSupported("DENY of permissions on the server")
 	}
@@ -196,7 +209,10 @@ func (r *run) mayGrant(d *catalog.Database, on catalog.Securable) bool {
 }
 
 // setPermission grants, denies or revokes one permission for one principal.
-func (r *run) setPermission(e *catalog.Edit, st *syntax.PermissionStmt, perm *syntax.Permission, grantee int, on catalog.Securable, kind catalog.Kind) error {
+func (r *run) setPermission(
+	e *catalog.Edit, st *syntax.PermissionStmt, perm *syntax.Permission, grantee int, on catalog.Securable,
+	kind catalog.Kind,
+) error {
 	names := []string{perm.Name}
 	if perm.Name == "ALL" || perm.Name == "ALL PRIVILEGES" {
 		if names = allOn[kind]; on.Class == catalog.ClassDatabase {

@@ -126,7 +126,8 @@ func (r *run) login(st *syntax.LoginStmt) error {
 		}
 		switch {
 		case l.MustChange && (l.NoPolicy || !l.Expiration):
-			return mserr.New(15128, 16, "The CHECK_POLICY and CHECK_EXPIRATION options cannot be turned OFF when MUST_CHANGE is ON.")
+			return mserr.New(15128, 16,
+				"The CHECK_POLICY and CHECK_EXPIRATION options cannot be turned OFF when MUST_CHANGE is ON.")
 		case l.NoPolicy && l.Expiration:
 			return mserr.New(15122, 16, "The CHECK_EXPIRATION option cannot be used when CHECK_POLICY is OFF.")
 		}
@@ -172,7 +173,9 @@ func (r *run) dropLogin(st *syntax.DropStmt, name string) error {
 	}
 	for _, d := range s.inst.catalog.Snapshot().Databases() {
 		if bytes.Equal(d.OwnerID, l.SID) {
-			return mserr.New(15174, 16, "Login '%s' owns one or more database(s). Change the owner of the database(s) before dropping the login.", name)
+			return mserr.New(15174, 16,
+				"Login '%s' owns one or more database(s). Change the owner of the database(s) before dropping the login.",
+				name)
 		}
 	}
 	return r.alter(s.master(), func(_ *catalog.Database, e *catalog.Edit) error {
@@ -240,7 +243,9 @@ func (r *run) user(st *syntax.UserStmt) error {
 		}
 		e.PutPrincipal(p)
 		if st.Verb == syntax.Create {
-			e.SetPermission(catalog.Permission{Grantee: p.ID, Grantor: catalog.PrincipalDBO, Name: "CONNECT", State: 'G'})
+			e.SetPermission(catalog.Permission{
+				Grantee: p.ID, Grantor: catalog.PrincipalDBO, Name: "CONNECT", State: 'G',
+			})
 		}
 		return nil
 	})
@@ -322,7 +327,9 @@ func (r *run) role(st *syntax.RoleStmt) error {
 		})
 	}
 	role := d.Principal(st.Name.Name)
-	if role == nil || !role.IsRole() || !s.mayDatabase("ALTER ANY ROLE") && !s.may(d, "ALTER", catalog.Securable{Class: catalog.ClassPrincipal, Major: role.ID}) {
+	if role == nil || !role.IsRole() ||
+		!s.mayDatabase("ALTER ANY ROLE") && !s.may(d, "ALTER",
+			catalog.Securable{Class: catalog.ClassPrincipal, Major: role.ID}) {
 		return mserr.CannotFind("alter", "role", st.Name.Name)
 	}
 	switch {

@@ -86,7 +86,10 @@ func (r *run) createTempTable(st *syntax.CreateTableStmt, name string) error {
 func (r *run) localDefinition(name string, def *syntax.TableDef) (*catalog.Table, error) {
 	d := r.s.databaseByID(r.s.dbID)
 	t := &catalog.Table{
-		Header:    catalog.Header{Name: name, SchemaID: catalog.SchemaDBO, Kind: catalog.KindTable, Created: r.datetime(), Modified: r.datetime()},
+		Header: catalog.Header{
+			Name: name, SchemaID: catalog.SchemaDBO, Kind: catalog.KindTable, Created: r.datetime(),
+			Modified: r.datetime(),
+		},
 		Temporary: true,
 	}
 	t.SQLName = localName(name, r.f.level)
@@ -137,7 +140,9 @@ func (r *run) alterTable(st *syntax.AlterTableStmt) error {
 }
 
 // alterAction applies an action to b.t. It returns the values of new and changed columns.
-func (r *run) alterAction(b *builder, old *catalog.Table, action syntax.AlterTableAction) (map[int]catalog.Fill, error) {
+func (r *run) alterAction(
+	b *builder, old *catalog.Table, action syntax.AlterTableAction,
+) (map[int]catalog.Fill, error) {
 	switch action.(type) {
 	case *syntax.AlterAdd, *syntax.AlterDrop, *syntax.AlterColumn:
 		if err := r.s.checkIndexOptions("ALTER TABLE", old); err != nil {
@@ -255,7 +260,9 @@ func (r *run) fillNew(b *builder, old *catalog.Table, c *catalog.Column, applyDe
 				return catalog.Fill{}, err
 			}
 		}
-		return catalog.Fill{SQL: "?1 + (row_number() OVER () - 1) * ?2", Args: []types.Value{c.Auto.Seed, c.Auto.Increment}}, nil
+		return catalog.Fill{
+			SQL: "?1 + (row_number() OVER () - 1) * ?2", Args: []types.Value{c.Auto.Seed, c.Auto.Increment},
+		}, nil
 	case c.Type.ID == types.RowVersion:
 		return catalog.Fill{SQL: "fnv('rv|" + strings.TrimPrefix(b.d.SQLName(), "d") + "')"}, nil
 	case c.Default != nil && (!c.Nullable || applyDefault):
@@ -414,11 +421,12 @@ func (b *builder) dependents(c *catalog.Column, statement string, retyped bool) 
 	return nil
 }
 
-// computedFrom returns errors 5074 and 4922 if a computed column depends on a column.
+// computedDependents returns errors 5074 and 4922 if a computed column depends on a column.
 func (b *builder) computedDependents(c *catalog.Column, statement string) error {
 	for _, o := range b.t.Columns {
 		if o.Formula != nil && o != c && b.mentions(o.Formula.Text, c) {
-			return preceded(mserr.DependentObject("column", o.Name, "column", c.Name), mserr.ColumnInUse(statement, c.Name))
+			return preceded(mserr.DependentObject("column", o.Name, "column", c.Name),
+				mserr.ColumnInUse(statement, c.Name))
 		}
 	}
 	return nil
@@ -542,7 +550,8 @@ func (r *run) alterColumn(b *builder, a *syntax.AlterColumn) (map[int]catalog.Fi
 	}
 	same := fresh.Type == was.Type
 	widens := fresh.Type.ID == was.Type.ID && isVarying(fresh.Type) &&
-		fresh.Type.Collation == was.Type.Collation && (fresh.Type.IsMax() || !was.Type.IsMax() && fresh.Type.Length >= was.Type.Length)
+		fresh.Type.Collation == was.Type.Collation &&
+		(fresh.Type.IsMax() || !was.Type.IsMax() && fresh.Type.Length >= was.Type.Length)
 	if !same && !widens || a.Column.Null == syntax.NullAllowed && !was.Nullable {
 		if err := b.dependents(c, statement, !same && !widens); err != nil {
 			return nil, err
@@ -584,7 +593,9 @@ func (r *run) alterColumn(b *builder, a *syntax.AlterColumn) (map[int]catalog.Fi
 	if was.Type.Storage() != c.Type.Storage() {
 		c.SQLName = "" // the catalog chooses a new name
 	}
-	return map[int]catalog.Fill{c.ID: {SQL: compile.StoreSQL(was.Type, c.Type, fullLabel(b.d, old), c.Name, was.SQLName)}}, nil
+	return map[int]catalog.Fill{
+		c.ID: {SQL: compile.StoreSQL(was.Type, c.Type, fullLabel(b.d, old), c.Name, was.SQLName)},
+	}, nil
 }
 
 // isVarying reports whether columns of a type can become longer without a change of the stored
@@ -638,7 +649,8 @@ func (r *run) switchConstraints(b *builder, a *syntax.AlterCheck) error {
 	}
 	for _, n := range a.Names {
 		if !found[catalog.Fold(n.Name)] {
-			return preceded(mserr.New(4917, 16, "Constraint '%s' does not exist.", n.Name), mserr.New(4916, 16, "Could not enable or disable the constraint. See previous errors."))
+			return preceded(mserr.New(4917, 16, "Constraint '%s' does not exist.", n.Name),
+				mserr.New(4916, 16, "Could not enable or disable the constraint. See previous errors."))
 		}
 	}
 	return nil
@@ -679,7 +691,9 @@ func (r *run) truncate(st *syntax.TruncateStmt) error {
 			return nil
 		}
 		r.s.inst.setCounter(r.s.identityKey(d.ID, t), counter{})
-		_, err := r.s.conn.Exec(r.ctx, "UPDATE "+d.SQLName()+"."+catalog.IdentityTable+" SET last = NULL WHERE object_id = ?1", []types.Value{int64(t.ObjectID)})
+		_, err := r.s.conn.Exec(r.ctx,
+			"UPDATE "+d.SQLName()+"."+catalog.IdentityTable+" SET last = NULL WHERE object_id = ?1",
+			[]types.Value{int64(t.ObjectID)})
 		return err
 	})
 }

@@ -237,7 +237,7 @@ func (d *definition) unary(x *syntax.UnaryExpr, outer int) {
 	})
 }
 
-// isNumber reports whether SQL Server encloses a constant in parentheses.
+// isNumberLiteral reports whether SQL Server encloses a constant in parentheses.
 func isNumberLiteral(l *syntax.Literal) bool {
 	return l.Kind >= syntax.IntLit && l.Kind <= syntax.MoneyLit
 }
@@ -317,7 +317,8 @@ func (d *definition) convert(ref *syntax.TypeRef, x, style syntax.Expr, try bool
 
 // noParens are the functions with which SQL Server replaces keywords of the SQL standard.
 var noParens = map[string]string{
-	"CURRENT_TIMESTAMP": "getdate()", "CURRENT_USER": "user_name()", "SESSION_USER": "user_name()", "USER": "user_name()", "SYSTEM_USER": "suser_sname()",
+	"CURRENT_TIMESTAMP": "getdate()", "CURRENT_USER": "user_name()", "SESSION_USER": "user_name()",
+	"USER": "user_name()", "SYSTEM_USER": "suser_sname()",
 }
 
 // call writes a function call. Built-in functions are in lower case, names of other functions in

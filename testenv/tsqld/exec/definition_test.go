@@ -93,10 +93,20 @@ func TestDefinitionOfConditions(t *testing.T) {
 		{"a IN (1, 2)", "([a]=(2) OR [a]=(1))", false},
 		{"a > 0 AND a IN (1, 2)", "([a]>(0) AND ([a]=(2) OR [a]=(1)))", false},
 		{"a IS NULL OR Name IN ('AND', 'OR')", "([a] IS NULL OR ([Name]='OR' OR [Name]='AND'))", false},
-		{"UPPER(Name) IN ('W', 'M', 'U') OR Name IS NULL", "(upper([Name])='U' OR upper([Name])='M' OR upper([Name])='W' OR [Name] IS NULL)", false},
+		{
+			"UPPER(Name) IN ('W', 'M', 'U') OR Name IS NULL",
+			"(upper([Name])='U' OR upper([Name])='M' OR upper([Name])='W' OR [Name] IS NULL)", false,
+		},
 		{"a NOT IN (33, 34)", "(NOT ([a]=(34) OR [a]=(33)))", false},
-		{"Day BETWEEN '1930-01-01' AND DATEADD(YEAR, -18, GETDATE())", "([Day]>='1930-01-01' AND [Day]<=dateadd(year,(-18),getdate()))", false},
-		{"Name NOT LIKE '%[^0-9]%' AND (SUBSTRING(Name, 5, 2) BETWEEN '01' AND '12')", "(NOT [Name] like '%[^0-9]%' AND (substring([Name],(5),(2))>='01' AND substring([Name],(5),(2))<='12'))", false},
+		{
+			"Day BETWEEN '1930-01-01' AND DATEADD(YEAR, -18, GETDATE())",
+			"([Day]>='1930-01-01' AND [Day]<=dateadd(year,(-18),getdate()))", false,
+		},
+		{
+			"Name NOT LIKE '%[^0-9]%' AND (SUBSTRING(Name, 5, 2) BETWEEN '01' AND '12')",
+			"(NOT [Name] like '%[^0-9]%' AND (substring([Name],(5),(2))>='01' AND substring([Name],(5),(2))<='12'))",
+			false,
+		},
 		{"NOT (a = 1 AND b = 1) OR b = 0", "(NOT ([a]=(1) AND [b]=(1)) OR [b]=(0))", false},
 		{"(a = 1 OR b = 2) AND a < 5", "(([a]=(1) OR [b]=(2)) AND [a]<(5))", false},
 		{"a = 1 OR (a = 2 OR a = 3)", "([a]=(1) OR ([a]=(2) OR [a]=(3)))", false},
@@ -110,6 +120,7 @@ func TestDefinitionOfConditions(t *testing.T) {
 	} {
 		e, err := syntax.ParseExpr("CASE WHEN "+c.source+" THEN 1 END", syntax.DefaultOptions)
 		require.NoError(t, err, c.source)
-		require.Equal(t, c.want, definitionOf(e.(*syntax.CaseExpr).Whens[0].Cond, definitionTable(), nil, c.filter), c.source)
+		require.Equal(t, c.want, definitionOf(e.(*syntax.CaseExpr).Whens[0].Cond, definitionTable(), nil, c.filter),
+			c.source)
 	}
 }

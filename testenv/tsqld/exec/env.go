@@ -77,7 +77,8 @@ func (e env) ServerProperty(name string) (types.Value, types.Type, bool) {
 		return text("1000")
 	case "productlevel":
 		return text("RTM")
-	case "productupdatelevel", "instancename", "productupdatereference", "productbuildtype", "filestreamsharename", "numlicenses":
+	case "productupdatelevel", "instancename", "productupdatereference", "productbuildtype", "filestreamsharename",
+		"numlicenses":
 		return nil, sysname, true
 	case "buildclrversion": // there is no CLR
 		return text("v0.0.0")
@@ -89,7 +90,8 @@ func (e env) ServerProperty(name string) (types.Value, types.Type, bool) {
 		return text(filepath.Dir(e.r.s.inst.store.Path(catalog.DatabaseMaster)) + string(filepath.Separator))
 	case "pathseparator":
 		return text(string(filepath.Separator))
-	case "suspendeddatabasecount", "isserversuspendedforsnapshotbackup", "isexternalauthenticationonly", "isexternalgovernanceenabled", "isnongolden":
+	case "suspendeddatabasecount", "isserversuspendedforsnapshotbackup", "isexternalauthenticationonly",
+		"isexternalgovernanceenabled", "isnongolden":
 		return number(0)
 	case "edition":
 		return text(edition)
@@ -117,8 +119,10 @@ func (e env) ServerProperty(name string) (types.Value, types.Type, bool) {
 		return text("nocase_iso")
 	case "processid":
 		return number(int64(os.Getpid()))
-	case "isclustered", "ishadrenabled", "isfulltextinstalled", "isintegratedsecurityonly", "issingleuser", "isadvancedanalyticsinstalled",
-		"isxtpsupported", "ispolybaseinstalled", "isbigdatacluster", "islocaldb", "istempdbmetadatamemoryoptimized", "filestreamconfiguredlevel", "filestreameffectivelevel":
+	case "isclustered", "ishadrenabled", "isfulltextinstalled", "isintegratedsecurityonly", "issingleuser",
+		"isadvancedanalyticsinstalled",
+		"isxtpsupported", "ispolybaseinstalled", "isbigdatacluster", "islocaldb", "istempdbmetadatamemoryoptimized",
+		"filestreamconfiguredlevel", "filestreameffectivelevel":
 		return number(0)
 	case "hadrmanagerstatus":
 		return nil, types.IntType, true
@@ -156,7 +160,9 @@ func (e env) Caught() *builtin.Caught {
 	if c == nil {
 		return nil
 	}
-	return &builtin.Caught{Number: c.Number, Severity: c.Class, State: c.State, Line: c.Line, Procedure: c.Proc, Message: c.Message}
+	return &builtin.Caught{
+		Number: c.Number, Severity: c.Class, State: c.State, Line: c.Line, Procedure: c.Proc, Message: c.Message,
+	}
 }
 
 // Identity implements [builtin.State].

@@ -106,7 +106,8 @@ func (e env) DatabaseProperty(database, property string) (types.Value, types.Typ
 		return flag(d.Options.Other["PARAMETERIZATION"] == "FORCED")
 	case "islocalcursorsdefault":
 		return flag(d.Options.Other["CURSOR_DEFAULT"] == "LOCAL")
-	case "isinstandby", "isfulltextenabled", "ismergepublished", "ispublished", "issubscribed", "issyncwithbackup", "isverifiedclone", "isxtpsupported":
+	case "isinstandby", "isfulltextenabled", "ismergepublished", "ispublished", "issubscribed", "issyncwithbackup",
+		"isverifiedclone", "isxtpsupported":
 		return flag(false)
 	}
 	if option, ok := optionProperties[strings.ToLower(property)]; ok {
@@ -117,11 +118,20 @@ func (e env) DatabaseProperty(database, property string) (types.Value, types.Typ
 
 // optionProperties maps properties of DATABASEPROPERTYEX to ON/OFF options.
 var optionProperties = map[string]string{
-	"isautocreatestatistics": "AUTO_CREATE_STATISTICS", "isautocreatestatisticsincremental": "AUTO_CREATE_STATISTICS_INCREMENTAL",
-	"isautoupdatestatistics": "AUTO_UPDATE_STATISTICS", "isautoclose": "AUTO_CLOSE", "isautoshrink": "AUTO_SHRINK", "isansinulldefault": "ANSI_NULL_DEFAULT",
-	"isansipaddingenabled": "ANSI_PADDING", "isansiwarningsenabled": "ANSI_WARNINGS", "isarithmeticabortenabled": "ARITHABORT",
-	"isclosecursorsoncommitenabled": "CURSOR_CLOSE_ON_COMMIT", "isnullconcat": "CONCAT_NULL_YIELDS_NULL", "isnumericroundabortenabled": "NUMERIC_ROUNDABORT",
-	"isquotedidentifiersenabled": "QUOTED_IDENTIFIER", "ismemoryoptimizedelevatetosnapshotenabled": "MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT",
+	"isautocreatestatistics":                    "AUTO_CREATE_STATISTICS",
+	"isautocreatestatisticsincremental":         "AUTO_CREATE_STATISTICS_INCREMENTAL",
+	"isautoupdatestatistics":                    "AUTO_UPDATE_STATISTICS",
+	"isautoclose":                               "AUTO_CLOSE",
+	"isautoshrink":                              "AUTO_SHRINK",
+	"isansinulldefault":                         "ANSI_NULL_DEFAULT",
+	"isansipaddingenabled":                      "ANSI_PADDING",
+	"isansiwarningsenabled":                     "ANSI_WARNINGS",
+	"isarithmeticabortenabled":                  "ARITHABORT",
+	"isclosecursorsoncommitenabled":             "CURSOR_CLOSE_ON_COMMIT",
+	"isnullconcat":                              "CONCAT_NULL_YIELDS_NULL",
+	"isnumericroundabortenabled":                "NUMERIC_ROUNDABORT",
+	"isquotedidentifiersenabled":                "QUOTED_IDENTIFIER",
+	"ismemoryoptimizedelevatetosnapshotenabled": "MEMORY_OPTIMIZED_ELEVATE_TO_SNAPSHOT",
 }
 
 // describe returns the properties of an object for built-in functions.
@@ -150,10 +160,14 @@ func describeConstraint(d *catalog.Database, c catalog.Constraint) builtin.Objec
 func (e env) ObjectByName(database, schema, name string) (builtin.Object, bool) {
 	if strings.HasPrefix(name, "#") {
 		if t := e.r.s.temps[catalog.Fold(name)]; t != nil && (database == "" || equalNames(database, "tempdb")) {
-			return builtin.Object{ID: t.ObjectID, Name: t.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "U"}, database != ""
+			return builtin.Object{
+				ID: t.ObjectID, Name: t.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "U",
+			}, database != ""
 		}
 		if p := e.r.s.tempProcs[catalog.Fold(name)]; p != nil && (database == "" || equalNames(database, "tempdb")) {
-			return builtin.Object{ID: p.ObjectID, Name: p.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "P"}, database != ""
+			return builtin.Object{
+				ID: p.ObjectID, Name: p.Name, Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "P",
+			}, database != ""
 		}
 		return builtin.Object{}, false
 	}
@@ -205,7 +219,9 @@ func (e env) visible(d *catalog.Database, o catalog.Object) bool {
 		return true
 	}
 	on := catalog.Securable{Class: catalog.ClassObject, Major: int(o.Head().ObjectID)}
-	for _, p := range []string{"VIEW DEFINITION", "SELECT", "EXECUTE", "INSERT", "UPDATE", "DELETE", "REFERENCES", "ALTER", "CONTROL"} {
+	for _, p := range []string{
+		"VIEW DEFINITION", "SELECT", "EXECUTE", "INSERT", "UPDATE", "DELETE", "REFERENCES", "ALTER", "CONTROL",
+	} {
 		if s.may(d, p, on) {
 			return true
 		}
@@ -221,7 +237,10 @@ func (e env) ObjectByID(database int, id int32) (builtin.Object, bool) {
 		}
 		for _, t := range e.r.s.temps {
 			if t.ObjectID == id {
-				return builtin.Object{ID: id, Name: catalog.TempName(t.Name, tempNumber(t)), Schema: "dbo", SchemaID: catalog.SchemaDBO, Kind: "U"}, true
+				return builtin.Object{
+					ID: id, Name: catalog.TempName(t.Name, tempNumber(t)), Schema: "dbo", SchemaID: catalog.SchemaDBO,
+					Kind: "U",
+				}, true
 			}
 		}
 		return builtin.Object{}, false
@@ -333,7 +352,9 @@ func (e env) Columns(database int, id int32) []builtin.Column {
 func tableColumns(t *catalog.Table) []builtin.Column {
 	out := make([]builtin.Column, len(t.Columns))
 	for i, c := range t.Columns {
-		out[i] = builtin.Column{ID: int32(c.ID), Name: c.Name, Type: c.Type, Nullable: c.Nullable, Identity: c.Auto != nil, Computed: c.Formula != nil, Default: c.Default != nil,
+		out[i] = builtin.Column{
+			ID: int32(c.ID), Name: c.Name, Type: c.Type, Nullable: c.Nullable, Identity: c.Auto != nil,
+			Computed: c.Formula != nil, Default: c.Default != nil,
 			RowGUID: c.RowGUID, Sparse: c.Sparse, Deterministic: c.Formula != nil && c.Formula.SQL != ""}
 	}
 	return out
@@ -343,7 +364,10 @@ func tableColumns(t *catalog.Table) []builtin.Column {
 func shapeColumns(cols []types.Column) []builtin.Column {
 	out := make([]builtin.Column, len(cols))
 	for i, c := range cols {
-		out[i] = builtin.Column{ID: int32(i + 1), Name: c.Name, Type: c.Type, Nullable: c.Nullable, Identity: c.Identity, Computed: c.Computed}
+		out[i] = builtin.Column{
+			ID: int32(i + 1), Name: c.Name, Type: c.Type, Nullable: c.Nullable, Identity: c.Identity,
+			Computed: c.Computed,
+		}
 	}
 	return out
 }
@@ -352,7 +376,9 @@ func shapeColumns(cols []types.Column) []builtin.Column {
 func paramColumns(params []catalog.Param) []builtin.Column {
 	out := make([]builtin.Column, len(params))
 	for i, p := range params {
-		out[i] = builtin.Column{ID: int32(i + 1), Name: p.Name, Type: p.Type, Nullable: true, Default: p.HasDefault, Output: p.Output}
+		out[i] = builtin.Column{
+			ID: int32(i + 1), Name: p.Name, Type: p.Type, Nullable: true, Default: p.HasDefault, Output: p.Output,
+		}
 	}
 	return out
 }
@@ -436,7 +462,8 @@ func (e env) Files() []builtin.File {
 	}
 	var out []builtin.File
 	for i, f := range d.Files(e.r.s.inst.store.Path(d.ID)) {
-		out = append(out, builtin.File{ID: i + 1, Name: f.Name, Log: f.Log, ReadOnly: d.Options.ReadOnly, Pages: f.Pages})
+		out = append(out,
+			builtin.File{ID: i + 1, Name: f.Name, Log: f.Log, ReadOnly: d.Options.ReadOnly, Pages: f.Pages})
 	}
 	return out
 }
@@ -469,7 +496,8 @@ func (e env) ObjectFlag(id int32, property string) (int, bool) {
 	}
 	if m := moduleOf(o); m != nil {
 		switch property {
-		case "isindexed", "isindexable", "hasinserttrigger", "hasupdatetrigger", "hasdeletetrigger", "hasaftertrigger", "hasinsteadoftrigger":
+		case "isindexed", "isindexable", "hasinserttrigger", "hasupdatetrigger", "hasdeletetrigger", "hasaftertrigger",
+			"hasinsteadoftrigger":
 			return 0, o.Head().Kind == catalog.KindView
 		case "execisstartup", "execiswithnativecompilation":
 			return 0, o.Head().Kind == catalog.KindProcedure
@@ -531,8 +559,10 @@ func (e env) ObjectFlag(id int32, property string) (int, bool) {
 		return flag(t.RowVersionColumn() != nil)
 	case "tablehasrowguidcol":
 		return flag(slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool { return c.RowGUID }))
-	case "tablehasinserttrigger", "tablehasupdatetrigger", "tablehasdeletetrigger", "hasinserttrigger", "hasupdatetrigger", "hasdeletetrigger":
-		return flag(len(triggersOn(t, strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(property, "table"), "has"), "trigger"))) > 0)
+	case "tablehasinserttrigger", "tablehasupdatetrigger", "tablehasdeletetrigger", "hasinserttrigger",
+		"hasupdatetrigger", "hasdeletetrigger":
+		return flag(len(triggersOn(t,
+			strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(property, "table"), "has"), "trigger"))) > 0)
 	case "tableinserttriggercount", "tableupdatetriggercount", "tabledeletetriggercount":
 		return len(triggersOn(t, strings.TrimSuffix(strings.TrimPrefix(property, "table"), "triggercount"))), true
 	case "tableinserttrigger", "tableupdatetrigger", "tabledeletetrigger":
@@ -550,9 +580,12 @@ func (e env) ObjectFlag(id int32, property string) (int, bool) {
 		return flag(slices.ContainsFunc(t.Columns, func(c *catalog.Column) bool {
 			return c.Type.ID == types.Text || c.Type.ID == types.NText || c.Type.ID == types.Image
 		}))
-	case "tablehascolumnset", "tabletemporaltype", "tableisfake", "tableismemoryoptimized", "tablehasactivefulltextindex", "tablefulltextcatalogid", "tablefulltextkeycolumn",
-		"tablefulltextpopulatestatus", "tablefulltextpendingchanges", "tablefulltextdocsprocessed", "tablefulltextfailcount", "tablefulltextitemcount",
-		"tablefulltextbackgroundupdateindexon", "tablefulltextchangetrackingon", "tablefulltextmergestatus", "tablehasvardecimalstorageformat", "tableislockedonbulkload",
+	case "tablehascolumnset", "tabletemporaltype", "tableisfake", "tableismemoryoptimized",
+		"tablehasactivefulltextindex", "tablefulltextcatalogid", "tablefulltextkeycolumn",
+		"tablefulltextpopulatestatus", "tablefulltextpendingchanges", "tablefulltextdocsprocessed",
+		"tablefulltextfailcount", "tablefulltextitemcount",
+		"tablefulltextbackgroundupdateindexon", "tablefulltextchangetrackingon", "tablefulltextmergestatus",
+		"tablehasvardecimalstorageformat", "tableislockedonbulkload",
 		"tableispinned", "tabletextinrowlimit", "issystemverified":
 		return 0, true
 	}
@@ -585,17 +618,21 @@ func constraintFlag(d *catalog.Database, c catalog.Constraint, property string) 
 		}
 		switch property {
 		case "execisinserttrigger", "execisupdatetrigger", "execisdeletetrigger":
-			return flag(slices.Contains(tr.Events, strings.ToUpper(strings.TrimSuffix(strings.TrimPrefix(property, "execis"), "trigger"))))
+			return flag(slices.Contains(tr.Events,
+				strings.ToUpper(strings.TrimSuffix(strings.TrimPrefix(property, "execis"), "trigger"))))
 		case "execisaftertrigger":
 			return flag(!tr.InsteadOf)
 		case "execisinsteadoftrigger":
 			return flag(tr.InsteadOf)
 		case "execistriggerdisabled":
 			return flag(tr.Disabled)
-		case "execisansinullson", "execisquotedidenton", "isansinullson", "isquotedidenton": // createTrigger requires both to be ON
+		// createTrigger requires both to be ON
+		case "execisansinullson", "execisquotedidenton", "isansinullson", "isquotedidenton":
 			return 1, true
-		case "execistriggernotforrepl", "isencrypted", "isschemabound", "execiswithnativecompilation", "execisfirstinserttrigger", "execisfirstupdatetrigger", "execisfirstdeletetrigger",
-			"execislastinserttrigger", "execislastupdatetrigger", "execislastdeletetrigger", "isdeterministic", "issystemverified":
+		case "execistriggernotforrepl", "isencrypted", "isschemabound", "execiswithnativecompilation",
+			"execisfirstinserttrigger", "execisfirstupdatetrigger", "execisfirstdeletetrigger",
+			"execislastinserttrigger", "execislastupdatetrigger", "execislastdeletetrigger", "isdeterministic",
+			"issystemverified":
 			return 0, true
 		}
 		return 0, false

@@ -99,7 +99,10 @@ func (e env) IsRoleMember(role, principal string) (is, known bool) {
 }
 
 // serverRoles are the fixed server roles.
-var serverRoles = []string{"sysadmin", "securityadmin", "serveradmin", "setupadmin", "processadmin", "diskadmin", "dbcreator", "bulkadmin", "public"}
+var serverRoles = []string{
+	"sysadmin", "securityadmin", "serveradmin", "setupadmin", "processadmin", "diskadmin", "dbcreator", "bulkadmin",
+	"public",
+}
 
 // IsServerRoleMember implements [builtin.Security].
 func (e env) IsServerRoleMember(role, login string) (is, known bool) {
@@ -179,7 +182,8 @@ func (e env) HasPermission(securable, class, permission, column string) (has, kn
 				return false, false
 			}
 		}
-		return s.may(d, permission, catalog.Securable{Class: catalog.ClassDatabase}), catalog.PermissionCode(permission) != ""
+		return s.may(d, permission,
+			catalog.Securable{Class: catalog.ClassDatabase}), catalog.PermissionCode(permission) != ""
 	case "LOGIN":
 		if s.inst.catalog.Snapshot().Login(name.Last()) == nil {
 			return false, false
@@ -208,19 +212,22 @@ func (e env) HasPermission(securable, class, permission, column string) (has, kn
 		if sc == nil {
 			return false, false
 		}
-		return s.may(d, permission, catalog.Securable{Class: catalog.ClassSchema, Major: sc.ID}), catalog.PermissionCode(permission) != ""
+		return s.may(d, permission,
+			catalog.Securable{Class: catalog.ClassSchema, Major: sc.ID}), catalog.PermissionCode(permission) != ""
 	case "TYPE":
 		id, _, ok := e.TypeByName(name.Schema(), name.Last())
 		if !ok {
 			return false, false
 		}
-		return s.may(d, permission, catalog.Securable{Class: catalog.ClassType, Major: int(id)}), catalog.PermissionCode(permission) != ""
+		return s.may(d, permission,
+			catalog.Securable{Class: catalog.ClassType, Major: int(id)}), catalog.PermissionCode(permission) != ""
 	case "USER", "ROLE":
 		p := d.Principal(name.Last())
 		if p == nil {
 			return false, false
 		}
-		return s.may(d, permission, catalog.Securable{Class: catalog.ClassPrincipal, Major: p.ID}), catalog.PermissionCode(permission) != ""
+		return s.may(d, permission,
+			catalog.Securable{Class: catalog.ClassPrincipal, Major: p.ID}), catalog.PermissionCode(permission) != ""
 	}
 	return false, false
 }

@@ -253,7 +253,8 @@ func (r *run) call(name *syntax.ObjectName, args []callArg) (result, error) {
 func hasSystemPrefix(n *syntax.ObjectName) bool {
 	last := catalog.Fold(n.Last())
 	schema := n.Schema()
-	return (schema == "" || equalNames(schema, "sys") || equalNames(schema, "dbo")) && (strings.HasPrefix(last, "sp_") || strings.HasPrefix(last, "xp_")) && systemNames[last]
+	return (schema == "" || equalNames(schema, "sys") || equalNames(schema, "dbo")) &&
+		(strings.HasPrefix(last, "sp_") || strings.HasPrefix(last, "xp_")) && systemNames[last]
 }
 
 // callProcedure executes a stored procedure.
@@ -278,7 +279,9 @@ func (r *run) callProcedure(d *catalog.Database, p *catalog.Procedure, args []ca
 	if sc := d.SchemaByID(p.SchemaID); sc != nil {
 		schema = sc.Name
 	}
-	f := &frame{kind: procFrame, unit: u, name: p.Name, procID: p.ObjectID, schema: schema, owner: owner, nest: r.nesting() + 1}
+	f := &frame{
+		kind: procFrame, unit: u, name: p.Name, procID: p.ObjectID, schema: schema, owner: owner, nest: r.nesting() + 1,
+	}
 	before := s.tran.level
 	err = r.inFrame(f, func() error {
 		s.dbID = d.ID

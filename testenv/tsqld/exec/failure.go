@@ -77,7 +77,8 @@ func (r *run) message(err error) *mserr.Error {
 			return mserr.New(7119, 16, "Attempting to grow LOB beyond maximum allowed size of 1000000000 bytes.")
 		case errors.Is(err, store.ErrCorrupt):
 			r.s.inst.report(err)
-			return mserr.New(824, 24, "tsqld: a database file of the embedded server is damaged. The log of the embedded server says more.")
+			return mserr.New(824, 24,
+				"tsqld: a database file of the embedded server is damaged. The log of the embedded server says more.")
 		}
 		if e := limitMessage(se); e != nil {
 			return e

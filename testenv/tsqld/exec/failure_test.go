@@ -28,10 +28,14 @@ func TestInternalErrorsHaveNoDetails(t *testing.T) {
 	inst.store.Release(conn)
 	require.ErrorContains(t, unknown, "no such column")
 
-	for _, cause := range []error{unknown, errors.New("open /data/d7.sqlite: permission denied"), fmt.Errorf("read: %w", store.ErrCorrupt)} {
+	for _, cause := range []error{
+		unknown, errors.New("open /data/d7.sqlite: permission denied"), fmt.Errorf("read: %w", store.ErrCorrupt),
+	} {
 		told = nil
 		var out recorder
-		require.NoError(t, s.serve(context.Background(), &out, "TEST", func(r *run) error { return r.reportManagerError(cause) }))
+		require.NoError(t, s.serve(context.Background(), &out, "TEST", func(r *run) error {
+			return r.reportManagerError(cause)
+		}))
 		require.Equal(t, "Msg 8630, Level 17, State 1, Line 1: "+mserr.Internal().Message+"\n(error)\n", out.b.String())
 		require.Equal(t, []error{cause}, told)
 	}

@@ -43,7 +43,9 @@ func (s *Session) localFunction(key string) (store.Func, error) {
 		}, err
 	case strings.HasPrefix(key, compile.LocalTableFunction):
 		d, object, err := localKey(key, compile.LocalTableFunction)
-		return func(_ *meter.Meter, args []types.Value) (types.Value, error) { return r.tableFunction(d, object, args) }, err
+		return func(_ *meter.Meter, args []types.Value) (types.Value, error) {
+			return r.tableFunction(d, object, args)
+		}, err
 	}
 	return nil, nil
 }
@@ -75,7 +77,9 @@ func functionUnit(f *catalog.Function) (*unit, error) {
 		if !ok {
 			return nil, mserr.NotSupported("the stored text of function %s", f.Name)
 		}
-		u := &unit{body: fn.Body, params: fn.Params, returns: f.Returns, table: fn.TableVar != "", tableVar: fn.TableVar}
+		u := &unit{
+			body: fn.Body, params: fn.Params, returns: f.Returns, table: fn.TableVar != "", tableVar: fn.TableVar,
+		}
 		return u, u.check(nil)
 	})
 	if err != nil {
@@ -102,7 +106,9 @@ func (s *Session) function(database int, object int32) (*catalog.Database, *cata
 }
 
 // enterFunction executes the body of a function in a new activation. result reads the return value.
-func (r *run) enterFunction(d *catalog.Database, fn *catalog.Function, args []types.Value, result func(f *frame) error) error {
+func (r *run) enterFunction(
+	d *catalog.Database, fn *catalog.Function, args []types.Value, result func(f *frame) error,
+) error {
 	s := r.s
 	if r.nesting() >= maxNesting {
 		return mserr.NestingLevel(maxNesting)
@@ -115,7 +121,10 @@ func (r *run) enterFunction(d *catalog.Database, fn *catalog.Function, args []ty
 	if sc := d.SchemaByID(fn.SchemaID); sc != nil {
 		schema = sc.Name
 	}
-	f := &frame{kind: functionFrame, unit: u, name: fn.Name, procID: fn.ObjectID, schema: schema, owner: d.Owner(fn), nest: r.nesting() + 1}
+	f := &frame{
+		kind: functionFrame, unit: u, name: fn.Name, procID: fn.ObjectID, schema: schema, owner: d.Owner(fn),
+		nest: r.nesting() + 1,
+	}
 	savedRows, savedError, savedNow, savedIn, savedTries := s.rowCount, s.lastError, r.now, r.inFunction, r.tries
 	s.functionDepth++
 	// An error inside the function must end the function even if a TRY block surrounds the calling
@@ -323,7 +332,8 @@ func (r *run) callFunctionByExec(d *catalog.Database, fn *catalog.Function, args
 // allowedInFunction returns an error for statements that are not allowed in functions.
 func allowedInFunction(st syntax.Stmt) error {
 	switch st := st.(type) {
-	case *syntax.SelectStmt, *syntax.DeclareStmt, *syntax.SetVarStmt, *syntax.DeclareCursorStmt, *syntax.OpenStmt, *syntax.FetchStmt, *syntax.CloseStmt, *syntax.DeallocateStmt:
+	case *syntax.SelectStmt, *syntax.DeclareStmt, *syntax.SetVarStmt, *syntax.DeclareCursorStmt, *syntax.OpenStmt,
+		*syntax.FetchStmt, *syntax.CloseStmt, *syntax.DeallocateStmt:
 		return nil
 	case *syntax.InsertStmt:
 		return localTarget(st.Target, "INSERT")

@@ -34,7 +34,8 @@ func (r *run) insertExec(st *syntax.InsertStmt, src *syntax.InsertExec) error {
 			return err
 		}
 		for _, set := range c.sets {
-			n, err := r.insertRows(st.Target, compile.Rows{Names: identNames(st.Columns), Columns: set.cols}, rowIterator(set.rows))
+			n, err := r.insertRows(st.Target, compile.Rows{Names: identNames(st.Columns), Columns: set.cols},
+				rowIterator(set.rows))
 			if err != nil {
 				return err
 			}
@@ -81,7 +82,9 @@ func rowIterator(rows [][]types.Value) func() ([]types.Value, error) {
 }
 
 // insertRows inserts rows of another source atomically.
-func (r *run) insertRows(target syntax.TableSource, rows compile.Rows, next func() ([]types.Value, error)) (int64, error) {
+func (r *run) insertRows(
+	target syntax.TableSource, rows compile.Rows, next func() ([]types.Value, error),
+) (int64, error) {
 	dml, err := r.compiler().InsertRows(target, rows)
 	if err != nil {
 		return 0, compileFailure(err)

@@ -38,9 +38,12 @@ func (r *run) kill(st *syntax.KillStmt) error {
 	case other == nil:
 		return mserr.NoProcess(id)
 	case st.StatusOnly && other.isKilled():
-		return r.info(mserr.New(6109, 10, "SPID %d: transaction rollback in progress. Estimated rollback completion: 0%%. Estimated time remaining: 0 seconds.", id))
+		return r.info(mserr.New(6109, 10,
+			"SPID %d: transaction rollback in progress. Estimated rollback completion: 0%%. Estimated time remaining: 0 seconds.",
+			id))
 	case st.StatusOnly:
-		return mserr.New(6120, 16, "Status report cannot be obtained. Rollback operation for Process ID %d is not in progress.", id)
+		return mserr.New(6120, 16,
+			"Status report cannot be obtained. Rollback operation for Process ID %d is not in progress.", id)
 	}
 	other.Kill()
 	timer := time.NewTimer(killWait)
@@ -135,7 +138,9 @@ func (i *Instance) checkAdmissionLocked(s *Session, id int) error {
 	case d.Options.Offline:
 		return mserr.DatabaseOffline(d.Name)
 	case d.Options.RestrictedUser && !s.ownsDatabase(d) && !s.serverRole("dbcreator"):
-		return mserr.New(923, 14, "Database '%s' is in restricted mode. Only the database owner and members of the dbcreator and sysadmin roles can access it.", d.Name)
+		return mserr.New(923, 14,
+			"Database '%s' is in restricted mode. Only the database owner and members of the dbcreator and sysadmin roles can access it.",
+			d.Name)
 	case d.Options.SingleUser && i.hasOtherLocked(id, s):
 		return mserr.New(924, 14, "Database '%s' is already open and can only have one user at a time.", d.Name)
 	}

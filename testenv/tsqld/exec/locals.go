@@ -294,7 +294,9 @@ func (r *run) declareStmt(st *syntax.DeclareStmt) error {
 			}
 		default:
 			if table := r.f.tableTypeOf(r, d); table != nil {
-				t, err := r.shape(d, func() (*catalog.Table, error) { return copyShape(table.Table, d.Name, r.f.level), nil })
+				t, err := r.shape(d, func() (*catalog.Table, error) {
+					return copyShape(table.Table, d.Name, r.f.level), nil
+				})
 				if err != nil {
 					return err
 				}
@@ -416,7 +418,8 @@ func (s *Session) fill(ctx context.Context, t *catalog.Table, rows [][]types.Val
 	for i := range marks {
 		marks[i] = fmt.Sprintf("?%d", i+1)
 	}
-	sql := fmt.Sprintf("INSERT INTO temp.%s(%s) VALUES (%s)", store.Quote(t.SQLName), strings.Join(cols, ", "), strings.Join(marks, ", "))
+	sql := fmt.Sprintf("INSERT INTO temp.%s(%s) VALUES (%s)", store.Quote(t.SQLName), strings.Join(cols, ", "),
+		strings.Join(marks, ", "))
 	for _, row := range rows {
 		if _, err := s.conn.Exec(ctx, sql, row); err != nil {
 			return err
@@ -427,7 +430,9 @@ func (s *Session) fill(ctx context.Context, t *catalog.Table, rows [][]types.Val
 
 // convertedRows reads the rows of a temporary table in the shape of a changed table: columns in
 // fill are computed, new columns are NULL, dropped columns are left out.
-func (s *Session) convertedRows(ctx context.Context, old, changed *catalog.Table, fill map[int]catalog.Fill) ([][]types.Value, error) {
+func (s *Session) convertedRows(
+	ctx context.Context, old, changed *catalog.Table, fill map[int]catalog.Fill,
+) ([][]types.Value, error) {
 	var exprs []string
 	var args []types.Value
 	for _, c := range changed.Columns {

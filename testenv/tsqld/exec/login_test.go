@@ -18,8 +18,10 @@ func TestUnknownLoginsCostAsMuchAsKnownOnes(t *testing.T) {
 	t.Parallel()
 	inst := newInstance(t)
 	s := openSession(t, inst, Login{User: "sa", Password: "secret"})
-	must(t, s, "CREATE LOGIN ann WITH PASSWORD = 'Right-1'; CREATE LOGIN stopped WITH PASSWORD = 'Right-1'; ALTER LOGIN stopped DISABLE")
-	must(t, s, "CREATE DATABASE c CONTAINMENT = PARTIAL; EXEC ('USE c; CREATE USER guest1 WITH PASSWORD = ''Right-1''; CREATE USER bare WITHOUT LOGIN; CREATE ROLE r')")
+	must(t, s,
+		"CREATE LOGIN ann WITH PASSWORD = 'Right-1'; CREATE LOGIN stopped WITH PASSWORD = 'Right-1'; ALTER LOGIN stopped DISABLE")
+	must(t, s,
+		"CREATE DATABASE c CONTAINMENT = PARTIAL; EXEC ('USE c; CREATE USER guest1 WITH PASSWORD = ''Right-1''; CREATE USER bare WITHOUT LOGIN; CREATE ROLE r')")
 	require.NoError(t, s.Close())
 	calls := 0
 	inst.check = func(hash []byte, password string) bool {

@@ -27,20 +27,30 @@ func TestDatabasesAreCopiesOfModel(t *testing.T) {
 	}
 	inst, s := start()
 	must(t, s, "CREATE DATABASE before; CREATE LOGIN lina WITH PASSWORD = 'Pa55word!';")
-	must(t, s, "USE model; CREATE USER lina FOR LOGIN lina; ALTER ROLE db_owner ADD MEMBER lina; CREATE ROLE r; GRANT VIEW DEFINITION TO r;")
-	must(t, s, "CREATE TABLE dbo.stock (id INT IDENTITY(5, 1) PRIMARY KEY, n NVARCHAR(10) NOT NULL CHECK (n <> N'')); INSERT dbo.stock VALUES (N'a'), (N'b');")
+	must(t, s,
+		"USE model; CREATE USER lina FOR LOGIN lina; ALTER ROLE db_owner ADD MEMBER lina; CREATE ROLE r; GRANT VIEW DEFINITION TO r;")
+	must(t, s,
+		"CREATE TABLE dbo.stock (id INT IDENTITY(5, 1) PRIMARY KEY, n NVARCHAR(10) NOT NULL CHECK (n <> N'')); INSERT dbo.stock VALUES (N'a'), (N'b');")
 	must(t, s, "CREATE VIEW dbo.v AS SELECT n FROM dbo.stock;")
 	must(t, s, "USE master; CREATE DATABASE after COLLATE Latin1_General_100_CS_AS;")
-	require.Contains(t, must(t, s, "SELECT CONCAT(N'users ', COUNT(*)) AS x FROM before.sys.database_principals WHERE name = N'lina'"), "users 0")
+	require.Contains(t,
+		must(t, s, "SELECT CONCAT(N'users ', COUNT(*)) AS x FROM before.sys.database_principals WHERE name = N'lina'"),
+		"users 0")
 
 	check := func(s *Session) {
 		t.Helper()
 		must(t, s, "USE after; INSERT dbo.stock VALUES (N'c');")
-		require.Contains(t, must(t, s, "SELECT DB_NAME() + N' ' + STRING_AGG(CONCAT(id, n), N',') WITHIN GROUP (ORDER BY id) AS x FROM dbo.stock"), "after 5a,6b,7c")
+		require.Contains(t,
+			must(t, s,
+				"SELECT DB_NAME() + N' ' + STRING_AGG(CONCAT(id, n), N',') WITHIN GROUP (ORDER BY id) AS x FROM dbo.stock"),
+			"after 5a,6b,7c")
 		require.Contains(t, sends(t, s, "INSERT dbo.stock VALUES (N'');"), "Msg 547")
 		must(t, s, "DELETE dbo.stock WHERE id > 6; DBCC CHECKIDENT ('dbo.stock', RESEED, 6);")
 		must(t, s, "EXECUTE AS USER = N'lina'; CREATE TABLE dbo.own (a INT); DROP TABLE dbo.own; REVERT; USE master;")
-		require.Contains(t, must(t, s, "SELECT CONCAT(SUSER_SNAME(owner_sid), N' ', collation_name) AS x FROM sys.databases WHERE name = N'after'"), "sa Latin1_General_100_CS_AS")
+		require.Contains(t,
+			must(t, s,
+				"SELECT CONCAT(SUSER_SNAME(owner_sid), N' ', collation_name) AS x FROM sys.databases WHERE name = N'after'"),
+			"sa Latin1_General_100_CS_AS")
 	}
 	check(s)
 	lina, err := inst.NewSession(t.Context(), Login{User: "lina", Password: "Pa55word!", Database: "after"})
@@ -63,7 +73,8 @@ func TestDatabasesAreCopiesOfModel(t *testing.T) {
 	require.NoFileExists(t, left)
 	check(s)
 	require.Contains(t, must(t, s, "SELECT CONCAT(N'rows ', COUNT(*)) AS x FROM tempdb.dbo.stock"), "rows 2")
-	must(t, s, "CREATE TABLE #x (a INT); DROP TABLE #x; DROP DATABASE after; CREATE DATABASE after COLLATE Latin1_General_100_CS_AS;")
+	must(t, s,
+		"CREATE TABLE #x (a INT); DROP TABLE #x; DROP DATABASE after; CREATE DATABASE after COLLATE Latin1_General_100_CS_AS;")
 	check(s)
 	stop(inst, s)
 }

@@ -14,7 +14,8 @@ func TestNullableResultColumns(t *testing.T) {
 	must(t, s, "CREATE TABLE a (id int NOT NULL PRIMARY KEY, b bit NOT NULL); INSERT a VALUES (1, 1)")
 	must(t, s, "CREATE TABLE e (id int NOT NULL, f float NOT NULL)")
 	must(t, s, "CREATE VIEW v AS SELECT a.id AS x, e.id AS y FROM a LEFT JOIN e ON e.id = a.id")
-	must(t, s, "CREATE FUNCTION i (@p int) RETURNS TABLE AS RETURN SELECT a.id AS x, e.f AS y FROM a LEFT JOIN e ON e.id = @p")
+	must(t, s,
+		"CREATE FUNCTION i (@p int) RETURNS TABLE AS RETURN SELECT a.id AS x, e.f AS y FROM a LEFT JOIN e ON e.id = @p")
 	for _, query := range []string{
 		"SELECT e.id FROM a LEFT JOIN e ON e.id = a.id",
 		"SELECT a.id FROM e FULL JOIN a ON e.id = a.id UNION ALL SELECT e.id FROM e FULL JOIN a ON e.id = a.id",

@@ -52,7 +52,8 @@ type identityInsert struct {
 // defaultOptions returns the options after the login of a current driver.
 func defaultOptions() options {
 	return options{
-		ansiNulls: true, ansiPadding: true, ansiWarnings: true, ansiNullDefaultOn: true, arithAbort: true, concatNullYieldsNull: true, quotedIdentifier: true,
+		ansiNulls: true, ansiPadding: true, ansiWarnings: true, ansiNullDefaultOn: true, arithAbort: true,
+		concatNullYieldsNull: true, quotedIdentifier: true,
 		textSize: 2147483647, dateFirst: 7, lockTimeout: -1, isolation: syntax.ReadCommitted,
 	}
 }
@@ -109,7 +110,10 @@ var toggles = map[string]toggle{
 // setFlag executes SET name ON|OFF.
 func (o *options) setFlag(name string, on bool) error {
 	if name == "ANSI_DEFAULTS" {
-		for _, n := range []string{"ANSI_NULLS", "ANSI_NULL_DFLT_ON", "ANSI_PADDING", "ANSI_WARNINGS", "CURSOR_CLOSE_ON_COMMIT", "IMPLICIT_TRANSACTIONS", "QUOTED_IDENTIFIER"} {
+		for _, n := range []string{
+			"ANSI_NULLS", "ANSI_NULL_DFLT_ON", "ANSI_PADDING", "ANSI_WARNINGS", "CURSOR_CLOSE_ON_COMMIT",
+			"IMPLICIT_TRANSACTIONS", "QUOTED_IDENTIFIER",
+		} {
 			if err := o.setFlag(n, on); err != nil {
 				return err
 			}
@@ -191,12 +195,15 @@ func (o *options) mask() int {
 	return m
 }
 
-// shown returns the options for the views of sessions.
+// sessionOptions returns the options for the views of sessions.
 func (o *options) sessionOptions() catalog.SessionOptions {
 	return catalog.SessionOptions{
-		Isolation: int(o.isolation), LockTimeout: int64(o.lockTimeout), DeadlockPriority: o.deadlockPriority, TextSize: int64(o.textSize), DateFirst: o.dateFirst,
-		Language: types.LanguageOf(o.locale).Name, DateFormat: o.locale.Order.String(), ContextInfo: o.contextInfo, QuotedIdentifier: o.quotedIdentifier, ArithAbort: o.arithAbort,
-		AnsiNullDefault: o.ansiNullDefaultOn, AnsiWarnings: o.ansiWarnings, AnsiPadding: o.ansiPadding, AnsiNulls: o.ansiNulls, ConcatNull: o.concatNullYieldsNull,
+		Isolation: int(o.isolation), LockTimeout: int64(o.lockTimeout), DeadlockPriority: o.deadlockPriority,
+		TextSize: int64(o.textSize), DateFirst: o.dateFirst,
+		Language: types.LanguageOf(o.locale).Name, DateFormat: o.locale.Order.String(), ContextInfo: o.contextInfo,
+		QuotedIdentifier: o.quotedIdentifier, ArithAbort: o.arithAbort,
+		AnsiNullDefault: o.ansiNullDefaultOn, AnsiWarnings: o.ansiWarnings, AnsiPadding: o.ansiPadding,
+		AnsiNulls: o.ansiNulls, ConcatNull: o.concatNullYieldsNull,
 		CursorClose: o.cursorCloseOnCommit, Implicit: o.implicitTransactions,
 	}
 }

@@ -165,7 +165,8 @@ func (s *Session) identityOf(name string, login bool) (identity, error) {
 	if p == nil || p.IsRole() {
 		return identity{}, mserr.ImpersonateUser(name)
 	}
-	if p.ID != s.principal(d) && !s.may(d, "IMPERSONATE", catalog.Securable{Class: catalog.ClassPrincipal, Major: p.ID}) {
+	if p.ID != s.principal(d) &&
+		!s.may(d, "IMPERSONATE", catalog.Securable{Class: catalog.ClassPrincipal, Major: p.ID}) {
 		return identity{}, mserr.ImpersonateUser(name)
 	}
 	return s.userIdentity(d, p), nil

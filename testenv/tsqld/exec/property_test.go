@@ -103,7 +103,8 @@ func (g *generator) fixture(t *testing.T, s *Session) {
 	var b strings.Builder
 	for _, name := range randomTables {
 		fmt.Fprintf(&b, "DROP TABLE IF EXISTS dbo.%s; CREATE TABLE dbo.%s (%s);\n", name, name, columnTypes)
-		fmt.Fprintf(&b, "DROP TABLE IF EXISTS #%s; CREATE TABLE #%s (%s);\n", name, name, strings.ReplaceAll(columnTypes, "nvarchar(10)", "nvarchar(10) COLLATE DATABASE_DEFAULT"))
+		fmt.Fprintf(&b, "DROP TABLE IF EXISTS #%s; CREATE TABLE #%s (%s);\n", name, name,
+			strings.ReplaceAll(columnTypes, "nvarchar(10)", "nvarchar(10) COLLATE DATABASE_DEFAULT"))
 		rows := 3 + g.IntN(7)
 		if name == "e" {
 			rows = 0
@@ -125,7 +126,8 @@ func (g *generator) fixture(t *testing.T, s *Session) {
 		}
 		fmt.Fprintf(&b, "INSERT INTO #%s SELECT * FROM dbo.%s;\n", name, name)
 		if (name == "a" || name == "b") && g.chance(80) {
-			fmt.Fprintf(&b, "ALTER TABLE dbo.%s ADD CONSTRAINT pk_%s PRIMARY KEY %s (id);\n", name, name, g.pick("CLUSTERED", "NONCLUSTERED"))
+			fmt.Fprintf(&b, "ALTER TABLE dbo.%s ADD CONSTRAINT pk_%s PRIMARY KEY %s (id);\n", name, name,
+				g.pick("CLUSTERED", "NONCLUSTERED"))
 		}
 		for i := range g.IntN(4) {
 			c, d := g.IntN(len(randomColumns)), g.IntN(len(randomColumns))
@@ -136,7 +138,8 @@ func (g *generator) fixture(t *testing.T, s *Session) {
 			if c == 0 || d == 0 {
 				where = strings.ReplaceAll(where, " INCLUDE (id)", "")
 			}
-			fmt.Fprintf(&b, "CREATE INDEX i%d ON dbo.%s (%s%s, %s)%s;\n", i, name, randomColumns[c].name, g.pick("", " DESC"), randomColumns[d].name, where)
+			fmt.Fprintf(&b, "CREATE INDEX i%d ON dbo.%s (%s%s, %s)%s;\n", i, name, randomColumns[c].name,
+				g.pick("", " DESC"), randomColumns[d].name, where)
 		}
 	}
 	must(t, s, b.String())
@@ -144,14 +147,16 @@ func (g *generator) fixture(t *testing.T, s *Session) {
 
 // sources are equivalent ways to read a table.
 var sources = map[string]func(table string) string{
-	"tables":               func(t string) string { return "dbo." + t },
-	"temporary tables":     func(t string) string { return "#" + t },
-	"derived tables":       func(t string) string { return "(SELECT * FROM dbo." + t + ")" },
-	"views":                func(t string) string { return "dbo.v_" + t },
-	"views in two parts":   func(t string) string { return "dbo.u_" + t },
-	"inline functions":     func(t string) string { return "dbo.f_" + t + "()" },
-	"functions":            func(t string) string { return "dbo.m_" + t + "()" },
-	"distinct rows":        func(t string) string { return "(SELECT TOP (100) PERCENT * FROM dbo." + t + " ORDER BY n)" },
+	"tables":             func(t string) string { return "dbo." + t },
+	"temporary tables":   func(t string) string { return "#" + t },
+	"derived tables":     func(t string) string { return "(SELECT * FROM dbo." + t + ")" },
+	"views":              func(t string) string { return "dbo.v_" + t },
+	"views in two parts": func(t string) string { return "dbo.u_" + t },
+	"inline functions":   func(t string) string { return "dbo.f_" + t + "()" },
+	"functions":          func(t string) string { return "dbo.m_" + t + "()" },
+	"distinct rows": func(t string) string {
+		return "(SELECT TOP (100) PERCENT * FROM dbo." + t + " ORDER BY n)"
+	},
 	"rows behind a window": func(t string) string { return "dbo.w_" + t },
 	"applied tables": func(t string) string {
 		return "(SELECT q.* FROM (VALUES (1)) AS one (x) CROSS APPLY (SELECT * FROM dbo." + t + ") AS q)"
@@ -160,9 +165,11 @@ var sources = map[string]func(table string) string{
 
 // wrappers are equivalent ways to execute a query.
 var wrappers = map[string]func(q generated) string{
-	"as it is":              func(q generated) string { return q.with + q.body },
-	"as a derived table":    func(q generated) string { return q.with + "SELECT * FROM (" + q.body + ") AS z" },
-	"as a table expression": func(q generated) string { return withList(q.with) + "z AS (" + q.body + ") SELECT * FROM z" },
+	"as it is":           func(q generated) string { return q.with + q.body },
+	"as a derived table": func(q generated) string { return q.with + "SELECT * FROM (" + q.body + ") AS z" },
+	"as a table expression": func(q generated) string {
+		return withList(q.with) + "z AS (" + q.body + ") SELECT * FROM z"
+	},
 	"by APPLY": func(q generated) string {
 		return q.with + "SELECT z.* FROM (VALUES (1)) AS one (x) CROSS APPLY (" + q.body + ") AS z"
 	},
@@ -267,7 +274,8 @@ func TestRandomQueries(t *testing.T) {
 				return
 			}
 			if m := got.multiset(q.cols); !slices.Equal(rows, m) || !slices.Equal(want.types, got.types) {
-				t.Errorf("seed %d, query %d %s:\n%v\n%s\n\nplain:\n%v\n%s\n%s\n%s", *propertySeed, i, how, got.types, strings.Join(m, "\n"), want.types, strings.Join(rows, "\n"), batch, plain)
+				t.Errorf("seed %d, query %d %s:\n%v\n%s\n\nplain:\n%v\n%s\n%s\n%s", *propertySeed, i, how, got.types,
+					strings.Join(m, "\n"), want.types, strings.Join(rows, "\n"), batch, plain)
 			}
 		}
 		require.NoError(t, s.conn.Without(store.AllRewrites))

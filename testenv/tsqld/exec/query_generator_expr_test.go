@@ -59,7 +59,8 @@ func (g *generator) source(depth int, outer, left []column) (string, []column) {
 		for range 1 + g.IntN(3) {
 			rows = append(rows, "("+g.cast(k[0], g.value(k[0]))+", "+g.cast(k[1], g.value(k[1]))+")")
 		}
-		return "(VALUES " + strings.Join(rows, ", ") + ") AS " + alias + " (c0, c1)", renamed([]column{{"c0", k[0], false}, {"c1", k[1], false}}, alias)
+		return "(VALUES " + strings.Join(rows, ", ") + ") AS " + alias + " (c0, c1)", renamed(
+			[]column{{"c0", k[0], false}, {"c1", k[1], false}}, alias)
 	}
 	return "{" + g.pick("a", "a", "a", "b", "b", "b", "h", "h", "e") + "} AS " + alias, qualified(alias)
 }
@@ -77,13 +78,16 @@ func renamed(cols []column, alias string) []column {
 func (g *generator) applied(depth int, outer, left []column) (string, []column) {
 	alias := g.alias()
 	if c, ok := g.columnOf(intKind, left); ok && g.chance(20) {
-		return fmt.Sprintf("GENERATE_SERIES(1, ABS(%s) %% 4) AS %s", c.name, alias), []column{{alias + ".value", intKind, false}}
+		return fmt.Sprintf("GENERATE_SERIES(1, ABS(%s) %% 4) AS %s", c.name,
+			alias), []column{{alias + ".value", intKind, false}}
 	}
 	if c, ok := g.columnOf(textKind, left); ok && g.chance(20) {
-		return fmt.Sprintf("STRING_SPLIT(%s, N'a') AS %s", c.use(), alias), []column{{alias + ".value", textKind, false}}
+		return fmt.Sprintf("STRING_SPLIT(%s, N'a') AS %s", c.use(),
+			alias), []column{{alias + ".value", textKind, false}}
 	}
 	if c, ok := g.columnOf(intKind, left); ok && g.chance(20) {
-		return fmt.Sprintf("OPENJSON(CONCAT(N'[', ISNULL(%s, 0), N',1,null]')) WITH (v int '$') AS %s", c.name, alias), []column{{alias + ".v", intKind, false}}
+		return fmt.Sprintf("OPENJSON(CONCAT(N'[', ISNULL(%s, 0), N',1,null]')) WITH (v int '$') AS %s", c.name,
+			alias), []column{{alias + ".v", intKind, false}}
 	}
 	q := g.query(max(1, depth-1), append(append([]column(nil), outer...), left...), 0)
 	return "(" + q.body + ") AS " + alias, renamed(q.cols, alias)
@@ -194,7 +198,8 @@ func (g *generator) call(k kind, sub func(kind) string) string {
 		if g.chance(50) {
 			return "CAST(" + sub(intKind) + " % 1000 AS decimal(14, 2))"
 		}
-		return "CAST((" + sub(k) + " % 1000" + g.pick(" + ", " - ", " * ") + sub(k) + " % 1000) % 1000 AS decimal(14, 2))"
+		return "CAST((" + sub(k) + " % 1000" + g.pick(" + ", " - ",
+			" * ") + sub(k) + " % 1000) % 1000 AS decimal(14, 2))"
 	case textKind:
 		switch g.IntN(6) {
 		case 0:

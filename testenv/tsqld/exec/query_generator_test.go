@@ -24,7 +24,8 @@ const (
 
 // castType is the type of NULLs and of results whose type would become wider.
 var castType = map[kind]string{
-	intKind: "int", decimalKind: "decimal(14, 2)", textKind: "nvarchar(20)", binaryTextKind: "varchar(20)", dateKind: "date", bitKind: "bit", floatKind: "float",
+	intKind: "int", decimalKind: "decimal(14, 2)", textKind: "nvarchar(20)", binaryTextKind: "varchar(20)",
+	dateKind: "date", bitKind: "bit", floatKind: "float",
 }
 
 // binaryCollation is the collation of binaryTextKind.
@@ -62,8 +63,10 @@ var randomTables = []string{"a", "b", "h", "e"}
 
 // randomColumns are the columns of the tables; id is a key in a and b.
 var randomColumns = []column{
-	{name: "id", kind: intKind}, {name: "k", kind: intKind}, {name: "n", kind: intKind}, {name: "d", kind: decimalKind}, {name: "s", kind: textKind},
-	{name: "t", kind: binaryTextKind}, {name: "f", kind: textKind}, {name: "w", kind: dateKind}, {name: "o", kind: bitKind}, {name: "r", kind: floatKind},
+	{name: "id", kind: intKind}, {name: "k", kind: intKind}, {name: "n", kind: intKind}, {name: "d", kind: decimalKind},
+	{name: "s", kind: textKind},
+	{name: "t", kind: binaryTextKind}, {name: "f", kind: textKind}, {name: "w", kind: dateKind},
+	{name: "o", kind: bitKind}, {name: "r", kind: floatKind},
 }
 
 // columnTypes are the definitions of the tables' columns.
@@ -244,9 +247,11 @@ func (g *generator) selectOf(depth int, outer []column, kinds []kind) generated 
 		out.body = "SELECT " + list + from + where
 	case g.chance(40):
 		c := scope[g.IntN(len(scope))]
-		out.body = "SELECT TOP " + g.pick("(2) WITH TIES", "(1) WITH TIES", "(50) PERCENT WITH TIES") + " " + list + from + where + " ORDER BY " + c.name + g.pick("", " DESC")
+		out.body = "SELECT TOP " + g.pick("(2) WITH TIES", "(1) WITH TIES",
+			"(50) PERCENT WITH TIES") + " " + list + from + where + " ORDER BY " + c.name + g.pick("", " DESC")
 	case g.chance(50):
-		out.body = "SELECT TOP " + g.pick("(1)", "(2)", "(5)", "(40) PERCENT") + " " + list + from + where + " ORDER BY " + g.total(scope)
+		out.body = "SELECT TOP " + g.pick("(1)", "(2)", "(5)",
+			"(40) PERCENT") + " " + list + from + where + " ORDER BY " + g.total(scope)
 	default:
 		out.body = "SELECT " + list + from + where + " ORDER BY " + g.total(scope) + g.offset()
 	}
@@ -255,7 +260,8 @@ func (g *generator) selectOf(depth int, outer []column, kinds []kind) generated 
 
 // offset returns a clause that skips rows.
 func (g *generator) offset() string {
-	return " OFFSET " + g.pick("0", "1", "2") + " ROWS" + g.pick("", " FETCH NEXT 2 ROWS ONLY", " FETCH NEXT 1 ROW ONLY")
+	return " OFFSET " + g.pick("0", "1", "2") + " ROWS" + g.pick("", " FETCH NEXT 2 ROWS ONLY",
+		" FETCH NEXT 1 ROW ONLY")
 }
 
 // constant returns a SELECT without FROM, or from VALUES.
@@ -379,7 +385,8 @@ func (g *generator) aggregate(k kind, scope []column) string {
 		}
 		return g.pick("MIN", "MAX") + "(" + g.argument(k, scope) + ")"
 	case decimalKind, floatKind:
-		return "CAST(" + g.pick("SUM", "MIN", "MAX") + "(" + distinct + g.argument(k, scope) + ") AS " + castType[k] + ")"
+		return "CAST(" + g.pick("SUM", "MIN",
+			"MAX") + "(" + distinct + g.argument(k, scope) + ") AS " + castType[k] + ")"
 	case bitKind:
 		return "CAST(MAX(CAST(" + g.argument(k, scope) + " AS int)) AS bit)"
 	case textKind, binaryTextKind:
@@ -410,7 +417,8 @@ func (g *generator) window(k kind, scope []column) (string, bool) {
 	case k == intKind && g.chance(40):
 		return g.pick("RANK()", "DENSE_RANK()") + " " + over + by + ")", false
 	case g.chance(30):
-		frame := g.pick(" ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING", " ROWS UNBOUNDED PRECEDING", " ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING")
+		frame := g.pick(" ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING", " ROWS UNBOUNDED PRECEDING",
+			" ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING")
 		f := g.pick("FIRST_VALUE", "LAST_VALUE")
 		return f + "(" + g.argument(k, scope) + ") " + over + "ORDER BY " + g.total(scope) + frame + ")", false
 	case g.chance(30):
@@ -422,5 +430,6 @@ func (g *generator) window(k kind, scope []column) (string, bool) {
 	case k == dateKind:
 		return g.pick("MIN", "MAX") + "(" + g.argument(k, scope) + ") " + over + g.pick("", by) + ")", false
 	}
-	return "CAST(" + g.pick("SUM", "MIN", "MAX") + "(" + g.argument(k, scope) + ") " + over + g.pick("", by) + ") AS " + castType[k] + ")", false
+	return "CAST(" + g.pick("SUM", "MIN",
+		"MAX") + "(" + g.argument(k, scope) + ") " + over + g.pick("", by) + ") AS " + castType[k] + ")", false
 }

@@ -110,7 +110,8 @@ func (r *run) renameKind(d *catalog.Database, name string) string {
 // renameDependents returns error 15336, as SQL Server does, if the text of a check, computed column
 // or filtered index contains the column to be renamed.
 func (b *builder) renameDependents(c *catalog.Column) error {
-	enforced := mserr.New(15336, 16, "Object '%s' cannot be renamed because the object participates in enforced dependencies.", b.label+"."+c.Name)
+	enforced := mserr.New(15336, 16,
+		"Object '%s' cannot be renamed because the object participates in enforced dependencies.", b.label+"."+c.Name)
 	for _, k := range b.t.Checks {
 		if b.mentions(k.Text, c) {
 			return enforced
@@ -136,14 +137,17 @@ func (r *run) renamePart(d *catalog.Database, name, kind string, change func(b *
 		return mserr.AmbiguousItem(kind)
 	}
 	owner := &syntax.ObjectName{Parts: n.Parts[:len(n.Parts)-1]}
-	return r.changeTable(owner, "ALTER TABLE", mserr.AmbiguousItem(kind), func(b *builder) error { return change(b, n.Last()) })
+	return r.changeTable(owner, "ALTER TABLE", mserr.AmbiguousItem(kind), func(b *builder) error {
+		return change(b, n.Last())
+	})
 }
 
 // renameObject renames an object or constraint.
 func (r *run) renameObject(d *catalog.Database, name, fresh string) error {
 	n := splitName(name)
 	if n.Database() != "" && !equalNames(n.Database(), d.Name) {
-		return mserr.New(15250, 11, "The database name component of the object qualifier must be the name of the current database.")
+		return mserr.New(15250, 11,
+			"The database name component of the object qualifier must be the name of the current database.")
 	}
 	for _, schema := range r.schemas(d, n.Schema()) {
 		if o := d.Object(schema, n.Last()); o != nil {

@@ -35,7 +35,8 @@ func schemaBinder(d *catalog.Database, target catalog.Object) (catalog.Object, e
 			return nil, err
 		}
 		for _, n := range references(st) {
-			if found := d.Object(n.Schema(), n.Last()); found != nil && found.Head().ObjectID == target.Head().ObjectID {
+			if found := d.Object(n.Schema(), n.Last()); found != nil &&
+				found.Head().ObjectID == target.Head().ObjectID {
 				return o, nil
 			}
 		}

@@ -20,7 +20,8 @@ type scriptSession struct {
 // newScriptSession opens a session of the database work.
 func newScriptSession(t testing.TB, inst *Instance) script.Session {
 	t.Helper()
-	s, err := inst.NewSession(t.Context(), Login{User: "sa", Password: "secret", Database: "work", App: "test", Host: "here"})
+	s, err := inst.NewSession(t.Context(),
+		Login{User: "sa", Password: "secret", Database: "work", App: "test", Host: "here"})
 	require.NoError(t, err)
 	c := &scriptSession{session: s, closed: make(chan error, 1)}
 	// The connection of a killed session closes the session if it runs no request.
@@ -51,7 +52,9 @@ func TestScripts(t *testing.T) {
 	for _, file := range files {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
 			inst := newInstance(t)
-			script.Run(t, file, "embedded", func(t testing.TB, _ string) script.Session { return newScriptSession(t, inst) })
+			script.Run(t, file, "embedded", func(t testing.TB, _ string) script.Session {
+				return newScriptSession(t, inst)
+			})
 		})
 	}
 }

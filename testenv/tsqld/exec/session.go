@@ -92,7 +92,10 @@ type state struct {
 
 // state returns the current state of the session.
 func (s *Session) state() state {
-	return state{database: s.dbID, tranCount: s.tran.level, tranID: s.tran.id, tranName: s.tran.name, tranStart: s.tran.started, options: s.opts}
+	return state{
+		database: s.dbID, tranCount: s.tran.level, tranID: s.tran.id, tranName: s.tran.name, tranStart: s.tran.started,
+		options: s.opts,
+	}
 }
 
 // publishState makes the current state of the session visible to other sessions.

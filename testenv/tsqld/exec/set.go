@@ -181,7 +181,8 @@ func (r *run) setDeadlockPriority(st *syntax.SetValueStmt) error {
 		priority, ok = int(n), n >= -10 && n <= 10
 	}
 	if !ok {
-		return mserr.New(2789, 16, "Must specify a priority between -10 and 10, or LOW, NORMAL or HIGH for SET DEADLOCK_PRIORITY.")
+		return mserr.New(2789, 16,
+			"Must specify a priority between -10 and 10, or LOW, NORMAL or HIGH for SET DEADLOCK_PRIORITY.")
 	}
 	r.s.opts.deadlockPriority = priority
 	r.s.inst.locks.SetPriority(r.s.locks, priority)

@@ -77,7 +77,8 @@ var failing = []struct {
 func TestSeverity(t *testing.T) {
 	inst := newInstance(t)
 	setup := workSession(t, inst)
-	must(t, setup, "CREATE TABLE t (a int NOT NULL PRIMARY KEY CHECK (a > 0)); CREATE TABLE s (a varchar(2)); CREATE TABLE log (a int); INSERT INTO t VALUES (1)")
+	must(t, setup,
+		"CREATE TABLE t (a int NOT NULL PRIMARY KEY CHECK (a > 0)); CREATE TABLE s (a varchar(2)); CREATE TABLE log (a int); INSERT INTO t VALUES (1)")
 	must(t, setup, "CREATE PROC needs @a int AS RETURN")
 	must(t, setup, "CREATE PROC deep AS EXEC deep")
 	for i, f := range failing {
@@ -91,7 +92,8 @@ func TestSeverity(t *testing.T) {
 			t.Run(f.name+"Abort"+abort, func(t *testing.T) {
 				s := openSession(t, inst, Login{User: "sa", Password: "secret", Database: "work"})
 				defer func() { require.NoError(t, s.Close()) }()
-				got := sends(t, s, "SET XACT_ABORT "+abort+"; BEGIN TRAN; INSERT INTO log VALUES (1)\nEXEC "+proc+"\nSELECT 'in batch' AS a")
+				got := sends(t, s,
+					"SET XACT_ABORT "+abort+"; BEGIN TRAN; INSERT INTO log VALUES (1)\nEXEC "+proc+"\nSELECT 'in batch' AS a")
 				require.Contains(t, got, fmt.Sprintf("Msg %d,", f.number))
 				require.Equal(t, reach < endScope, strings.Contains(got, "in procedure\n"), got)
 				require.Equal(t, reach < endBatch, strings.Contains(got, "in batch\n"), got)
@@ -104,7 +106,8 @@ func TestSeverity(t *testing.T) {
 			t.Run(f.name+"Caught"+abort, func(t *testing.T) {
 				s := openSession(t, inst, Login{User: "sa", Password: "secret", Database: "work"})
 				defer func() { require.NoError(t, s.Close()) }()
-				got := sends(t, s, "SET XACT_ABORT "+abort+"\nBEGIN TRY\nBEGIN TRAN\nEXEC "+proc+"\nSELECT 'in try'\nEND TRY\nBEGIN CATCH\nSELECT ERROR_NUMBER() n, XACT_STATE() x\nROLLBACK\nEND CATCH")
+				got := sends(t, s,
+					"SET XACT_ABORT "+abort+"\nBEGIN TRY\nBEGIN TRAN\nEXEC "+proc+"\nSELECT 'in try'\nEND TRY\nBEGIN CATCH\nSELECT ERROR_NUMBER() n, XACT_STATE() x\nROLLBACK\nEND CATCH")
 				state := "1"
 				if abort == "ON" || f.off == endTransaction {
 					state = "-1"

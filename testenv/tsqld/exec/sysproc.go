@@ -64,32 +64,54 @@ func init() {
 		{name: "sp_prepexec", raw: (*run).prepareAndExecute},
 		{name: "sp_unprepare", raw: (*run).unprepare},
 		{name: "sp_getapplock", run: (*run).getAppLock, params: []systemParam{
-			{"@Resource", types.NVarCharOf(255), false}, {"@LockMode", types.VarCharOf(32), false}, {"@LockOwner", types.VarCharOf(32), true},
+			{"@Resource", types.NVarCharOf(255), false}, {"@LockMode", types.VarCharOf(32), false},
+			{"@LockOwner", types.VarCharOf(32), true},
 			{"@LockTimeout", types.IntType, true}, {"@DbPrincipal", sysname, true},
 		}},
 		{name: "sp_releaseapplock", run: (*run).releaseAppLock, params: []systemParam{
-			{"@Resource", types.NVarCharOf(255), false}, {"@LockOwner", types.VarCharOf(32), true}, {"@DbPrincipal", sysname, true},
+			{"@Resource", types.NVarCharOf(255), false}, {"@LockOwner", types.VarCharOf(32), true},
+			{"@DbPrincipal", sysname, true},
 		}},
 		{name: "sp_set_session_context", run: (*run).setSessionContext, params: []systemParam{
 			{"@key", sysname, false}, {"@value", types.VariantType, false}, {"@read_only", types.BitType, true},
 		}},
 		{name: "sp_rename", run: (*run).rename, params: []systemParam{
-			{"@objname", types.NVarCharOf(1035), false}, {"@newname", sysname, false}, {"@objtype", types.VarCharOf(13), true},
+			{"@objname", types.NVarCharOf(1035), false}, {"@newname", sysname, false},
+			{"@objtype", types.VarCharOf(13), true},
 		}},
 		{name: "sp_helptext", run: (*run).helpText, params: []systemParam{
 			{"@objname", types.NVarCharOf(776), false}, {"@columnname", sysname, true},
 		}},
 		{name: "sp_describe_first_result_set", run: (*run).describeFirst, params: []systemParam{
-			{"@tsql", types.NVarCharMax, false}, {"@params", types.NVarCharMax, true}, {"@browse_information_mode", types.TinyIntType, true},
+			{"@tsql", types.NVarCharMax, false}, {"@params", types.NVarCharMax, true},
+			{"@browse_information_mode", types.TinyIntType, true},
 		}},
-		{name: "sp_configure", run: (*run).configure, params: []systemParam{{"@configname", types.VarCharOf(35), true}, {"@configvalue", types.IntType, true}}},
+		{
+			name: "sp_configure", run: (*run).configure,
+			params: []systemParam{{"@configname", types.VarCharOf(35), true}, {"@configvalue", types.IntType, true}},
+		},
 		{name: "xp_regread", raw: (*run).readRegistry},
 		{name: "xp_instance_regread", raw: (*run).readRegistry},
-		{name: "sp_addrolemember", run: (*run).addRoleMember, params: []systemParam{{"@rolename", sysname, false}, {"@membername", sysname, false}}},
-		{name: "sp_droprolemember", run: (*run).dropRoleMember, params: []systemParam{{"@rolename", sysname, false}, {"@membername", sysname, false}}},
-		{name: "sp_refreshview", run: (*run).refreshModule, params: []systemParam{{"@viewname", types.NVarCharOf(776), false}}},
-		{name: "sp_refreshsqlmodule", run: (*run).refreshModule, params: []systemParam{{"@name", types.NVarCharOf(776), false}, {"@namespace", sysname, true}}},
-		{name: "sp_recompile", run: (*run).recompile, params: []systemParam{{"@objname", types.NVarCharOf(776), false}}},
+		{
+			name: "sp_addrolemember", run: (*run).addRoleMember,
+			params: []systemParam{{"@rolename", sysname, false}, {"@membername", sysname, false}},
+		},
+		{
+			name: "sp_droprolemember", run: (*run).dropRoleMember,
+			params: []systemParam{{"@rolename", sysname, false}, {"@membername", sysname, false}},
+		},
+		{
+			name: "sp_refreshview", run: (*run).refreshModule,
+			params: []systemParam{{"@viewname", types.NVarCharOf(776), false}},
+		},
+		{
+			name: "sp_refreshsqlmodule", run: (*run).refreshModule,
+			params: []systemParam{{"@name", types.NVarCharOf(776), false}, {"@namespace", sysname, true}},
+		},
+		{
+			name: "sp_recompile", run: (*run).recompile,
+			params: []systemParam{{"@objname", types.NVarCharOf(776), false}},
+		},
 		{name: "sp_updatestats", run: func(*run, arguments) (int32, error) { return 0, nil }},
 	} {
 		systemProcedures[p.name] = p
@@ -268,7 +290,7 @@ func (r *run) appLock(a arguments) (owner *lock.Owner, res lock.Resource, err er
 	return nil, res, mserr.InvalidProcArgument("sys.xp_userlock")
 }
 
-// misused sends an error of a procedure for application locks. The procedure returns -999 then.
+// appLockError sends an error of a procedure for application locks. The procedure returns -999 then.
 func (r *run) appLockError(proc string, err error) (int32, error) {
 	var e *mserr.Error
 	if !errors.As(err, &e) {
@@ -429,7 +451,8 @@ func (r *run) readRegistry(args []callArg) (int32, error) {
 	if last, _ := args[len(args)-1].val.(string); len(args) > 3 && strings.EqualFold(last, "no_output") {
 		return 0, nil
 	}
-	return 0, r.info(mserr.New(22001, 1, "RegQueryValueEx() returned error 2, 'The system cannot find the file specified.'"))
+	return 0, r.info(mserr.New(22001, 1,
+		"RegQueryValueEx() returned error 2, 'The system cannot find the file specified.'"))
 }
 
 // recompile executes sp_recompile. It has no effect, because plans detect changes of definitions.

@@ -13,7 +13,8 @@ import (
 func clientProcedures() []*systemProcedure {
 	object := []systemParam{{"@object", types.NVarCharOf(4000), true}}
 	params := []systemParam{
-		{"@procedure_name", sysname, false}, {"@group_number", types.IntType, true}, {"@procedure_schema", sysname, true}, {"@parameter_name", sysname, true},
+		{"@procedure_name", sysname, false}, {"@group_number", types.IntType, true},
+		{"@procedure_schema", sysname, true}, {"@parameter_name", sysname, true},
 	}
 	return []*systemProcedure{
 		{name: "sp_tablecollations", run: (*run).tableCollations, params: object},
@@ -55,7 +56,8 @@ func (r *run) tableCollations(a arguments) (int32, error) {
 		for i, c := range t.Columns {
 			row := []types.Value{int64(i + 1), c.Name, nil, nil}
 			if c.Type.IsCharacter() {
-				row[2] = append(binary.LittleEndian.AppendUint32(nil, c.Type.Collation.Wire()), c.Type.Collation.SortID())
+				row[2] = append(binary.LittleEndian.AppendUint32(nil, c.Type.Collation.Wire()),
+					c.Type.Collation.SortID())
 				row[3] = c.Type.Collation.String()
 			}
 			rows = append(rows, row)
@@ -63,7 +65,8 @@ func (r *run) tableCollations(a arguments) (int32, error) {
 	}
 	return r.sendAll([]types.Column{
 		{Name: "colid", Type: types.IntType}, {Name: "name", Type: sysname, Nullable: true},
-		{Name: "tds_collation", Type: types.Type{ID: types.Binary, Length: 5}, Nullable: true}, {Name: "collation", Type: sysname, Nullable: true},
+		{Name: "tds_collation", Type: types.Type{ID: types.Binary, Length: 5}, Nullable: true},
+		{Name: "collation", Type: sysname, Nullable: true},
 	}, rows)
 }
 
@@ -76,10 +79,13 @@ const (
 
 // clientTypes maps types to their numbers in .NET (SqlDbType) and OLE DB (DBTYPE).
 var clientTypes = map[types.ID]struct{ managed, oledb int64 }{
-	types.Bit: {2, 11}, types.TinyInt: {20, 17}, types.SmallInt: {16, 2}, types.Int: {8, 3}, types.BigInt: {0, 20}, types.Decimal: {5, 131},
-	types.Money: {9, 6}, types.SmallMoney: {17, 6}, types.Real: {13, 4}, types.Float: {6, 5},
-	types.Date: {31, 133}, types.Time: {32, 145}, types.DateTime: {4, 135}, types.SmallDateTime: {15, 135}, types.DateTime2: {33, 135}, types.DateTimeOffset: {34, 146},
-	types.Char: {3, 129}, types.VarChar: {22, 129}, types.Text: {18, 129}, types.NChar: {10, 130}, types.NVarChar: {12, 130}, types.NText: {11, 130},
+	types.Bit: {2, 11}, types.TinyInt: {20, 17}, types.SmallInt: {16, 2}, types.Int: {8, 3}, types.BigInt: {0, 20},
+	types.Decimal: {5, 131},
+	types.Money:   {9, 6}, types.SmallMoney: {17, 6}, types.Real: {13, 4}, types.Float: {6, 5},
+	types.Date: {31, 133}, types.Time: {32, 145}, types.DateTime: {4, 135}, types.SmallDateTime: {15, 135},
+	types.DateTime2: {33, 135}, types.DateTimeOffset: {34, 146},
+	types.Char: {3, 129}, types.VarChar: {22, 129}, types.Text: {18, 129}, types.NChar: {10, 130},
+	types.NVarChar: {12, 130}, types.NText: {11, 130},
 	types.Binary: {1, 128}, types.VarBinary: {21, 128}, types.Image: {7, 128}, types.RowVersion: {19, 128},
 	types.UniqueIdentifier: {14, 72}, types.XML: {25, 141}, types.Variant: {23, 12},
 }
@@ -108,10 +114,13 @@ func (r *run) procedureParams100Managed(a arguments) (int32, error) {
 		}
 		return []types.Value{managed, typeCatalog, typeSchema, typeName, nil, nil, nil, fractionalDigits(p.Type)}
 	}, []types.Column{
-		{Name: "MANAGED_DATA_TYPE", Type: types.SmallIntType}, {Name: "TYPE_CATALOG_NAME", Type: sysname, Nullable: true},
+		{Name: "MANAGED_DATA_TYPE", Type: types.SmallIntType},
+		{Name: "TYPE_CATALOG_NAME", Type: sysname, Nullable: true},
 		{Name: "TYPE_SCHEMA_NAME", Type: sysname, Nullable: true}, {Name: "TYPE_NAME", Type: sysname, Nullable: true},
-		{Name: "XML_CATALOGNAME", Type: sysname, Nullable: true}, {Name: "XML_SCHEMANAME", Type: sysname, Nullable: true},
-		{Name: "XML_SCHEMACOLLECTIONNAME", Type: sysname, Nullable: true}, {Name: "SS_DATETIME_PRECISION", Type: types.IntType, Nullable: true},
+		{Name: "XML_CATALOGNAME", Type: sysname, Nullable: true},
+		{Name: "XML_SCHEMANAME", Type: sysname, Nullable: true},
+		{Name: "XML_SCHEMACOLLECTIONNAME", Type: sysname, Nullable: true},
+		{Name: "SS_DATETIME_PRECISION", Type: types.IntType, Nullable: true},
 	})
 }
 
@@ -122,15 +131,19 @@ func (r *run) procedureParamsManaged(a arguments) (int32, error) {
 		_, _, typeName := r.paramType(p)
 		return []types.Value{typeName, nil, nil, nil, nil, nil, nil}
 	}, []types.Column{
-		{Name: "TYPE_NAME", Type: sysname, Nullable: true}, {Name: "UDT_CATALOG", Type: sysname, Nullable: true}, {Name: "UDT_SCHEMA", Type: sysname, Nullable: true},
+		{Name: "TYPE_NAME", Type: sysname, Nullable: true}, {Name: "UDT_CATALOG", Type: sysname, Nullable: true},
+		{Name: "UDT_SCHEMA", Type: sysname, Nullable: true},
 		{Name: "UDT_NAME", Type: sysname, Nullable: true}, {Name: "XML_CATALOGNAME", Type: sysname, Nullable: true},
-		{Name: "XML_SCHEMANAME", Type: sysname, Nullable: true}, {Name: "XML_SCHEMACOLLECTIONNAME", Type: sysname, Nullable: true},
+		{Name: "XML_SCHEMANAME", Type: sysname, Nullable: true},
+		{Name: "XML_SCHEMACOLLECTIONNAME", Type: sysname, Nullable: true},
 	})
 }
 
 // procedureParams sends a row for the return value and for each parameter of the procedures and
 // scalar functions with a name. A row has the common columns followed by the columns of more.
-func (r *run) procedureParams(a arguments, more func(procedureParam) []types.Value, moreCols []types.Column) (int32, error) {
+func (r *run) procedureParams(
+	a arguments, more func(procedureParam) []types.Value, moreCols []types.Column,
+) (int32, error) {
 	var rows [][]types.Value
 	for _, p := range r.findParams(a.text("procedure_name"), a.text("procedure_schema")) {
 		if name := a.text("parameter_name"); name != "" && !equalNames(name, p.Name) {
@@ -143,17 +156,23 @@ func (r *run) procedureParams(a arguments, more func(procedureParam) []types.Val
 			oledb = oledbTable
 		}
 		row := []types.Value{
-			p.database, p.schema, p.proc, p.Name, int64(p.position), p.kind, bitOf(p.HasDefault), bitOf(p.kind != paramReturn), oledb,
+			p.database, p.schema, p.proc, p.Name, int64(p.position), p.kind, bitOf(p.HasDefault),
+			bitOf(p.kind != paramReturn), oledb,
 			length, octets, precision, scale,
 		}
 		rows = append(rows, append(row, more(p)...))
 	}
 	return r.sendAll(append([]types.Column{
-		{Name: "PROCEDURE_CATALOG", Type: sysname, Nullable: true}, {Name: "PROCEDURE_SCHEMA", Type: sysname, Nullable: true}, {Name: "PROCEDURE_NAME", Type: sysname},
-		{Name: "PARAMETER_NAME", Type: sysname, Nullable: true}, {Name: "ORDINAL_POSITION", Type: types.SmallIntType}, {Name: "PARAMETER_TYPE", Type: types.SmallIntType},
-		{Name: "PARAMETER_HASDEFAULT", Type: types.BitType}, {Name: "IS_NULLABLE", Type: types.BitType}, {Name: "DATA_TYPE", Type: types.SmallIntType},
-		{Name: "CHARACTER_MAXIMUM_LENGTH", Type: types.IntType, Nullable: true}, {Name: "CHARACTER_OCTET_LENGTH", Type: types.IntType, Nullable: true},
-		{Name: "NUMERIC_PRECISION", Type: types.SmallIntType, Nullable: true}, {Name: "NUMERIC_SCALE", Type: types.SmallIntType, Nullable: true},
+		{Name: "PROCEDURE_CATALOG", Type: sysname, Nullable: true},
+		{Name: "PROCEDURE_SCHEMA", Type: sysname, Nullable: true}, {Name: "PROCEDURE_NAME", Type: sysname},
+		{Name: "PARAMETER_NAME", Type: sysname, Nullable: true}, {Name: "ORDINAL_POSITION", Type: types.SmallIntType},
+		{Name: "PARAMETER_TYPE", Type: types.SmallIntType},
+		{Name: "PARAMETER_HASDEFAULT", Type: types.BitType}, {Name: "IS_NULLABLE", Type: types.BitType},
+		{Name: "DATA_TYPE", Type: types.SmallIntType},
+		{Name: "CHARACTER_MAXIMUM_LENGTH", Type: types.IntType, Nullable: true},
+		{Name: "CHARACTER_OCTET_LENGTH", Type: types.IntType, Nullable: true},
+		{Name: "NUMERIC_PRECISION", Type: types.SmallIntType, Nullable: true},
+		{Name: "NUMERIC_SCALE", Type: types.SmallIntType, Nullable: true},
 	}, moreCols...), rows)
 }
 
@@ -172,7 +191,8 @@ func (r *run) findParams(name, schema string) []procedureParam {
 	for o := range d.Objects() {
 		h := o.Head()
 		sc := d.SchemaByID(h.SchemaID)
-		if !equalNames(h.Name, name) || sc == nil || schema != "" && !equalNames(sc.Name, schema) || !(env{r}).visible(d, o) {
+		if !equalNames(h.Name, name) || sc == nil || schema != "" && !equalNames(sc.Name, schema) ||
+			!(env{r}).visible(d, o) {
 			continue
 		}
 		returns := types.IntType
@@ -188,7 +208,10 @@ func (r *run) findParams(name, schema string) []procedureParam {
 		default:
 			continue
 		}
-		p := procedureParam{database: d.Name, schema: sc.Name, proc: h.Name, kind: paramReturn, Param: catalog.Param{Name: "@RETURN_VALUE", Type: returns}}
+		p := procedureParam{
+			database: d.Name, schema: sc.Name, proc: h.Name, kind: paramReturn,
+			Param: catalog.Param{Name: "@RETURN_VALUE", Type: returns},
+		}
 		out = append(out, p)
 		for i, param := range params {
 			p.position, p.kind, p.Param = i+1, paramInput, param

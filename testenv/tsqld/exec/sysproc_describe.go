@@ -72,21 +72,38 @@ func (r *run) describeQuery(whole *unit, q *syntax.SelectStmt, text, params stri
 
 // describeColumns are the columns of sp_describe_first_result_set.
 var describeColumns = []types.Column{
-	{Name: "is_hidden", Type: types.BitType}, {Name: "column_ordinal", Type: types.IntType}, {Name: "name", Type: sysname, Nullable: true}, {Name: "is_nullable", Type: types.BitType},
-	{Name: "system_type_id", Type: types.IntType}, {Name: "system_type_name", Type: types.NVarCharOf(256), Nullable: true}, {Name: "max_length", Type: types.SmallIntType},
-	{Name: "precision", Type: types.TinyIntType}, {Name: "scale", Type: types.TinyIntType}, {Name: "collation_name", Type: sysname, Nullable: true},
-	{Name: "user_type_id", Type: types.IntType, Nullable: true}, {Name: "user_type_database", Type: sysname, Nullable: true}, {Name: "user_type_schema", Type: sysname, Nullable: true},
-	{Name: "user_type_name", Type: sysname, Nullable: true}, {Name: "assembly_qualified_type_name", Type: types.NVarCharOf(4000), Nullable: true},
-	{Name: "xml_collection_id", Type: types.IntType, Nullable: true}, {Name: "xml_collection_database", Type: sysname, Nullable: true},
-	{Name: "xml_collection_schema", Type: sysname, Nullable: true}, {Name: "xml_collection_name", Type: sysname, Nullable: true}, {Name: "is_xml_document", Type: types.BitType},
-	{Name: "is_case_sensitive", Type: types.BitType}, {Name: "is_fixed_length_clr_type", Type: types.BitType}, {Name: "source_server", Type: sysname, Nullable: true},
-	{Name: "source_database", Type: sysname, Nullable: true}, {Name: "source_schema", Type: sysname, Nullable: true}, {Name: "source_table", Type: sysname, Nullable: true},
-	{Name: "source_column", Type: sysname, Nullable: true}, {Name: "is_identity_column", Type: types.BitType, Nullable: true},
-	{Name: "is_part_of_unique_key", Type: types.BitType, Nullable: true}, {Name: "is_updateable", Type: types.BitType, Nullable: true},
-	{Name: "is_computed_column", Type: types.BitType, Nullable: true}, {Name: "is_sparse_column_set", Type: types.BitType, Nullable: true},
-	{Name: "ordinal_in_order_by_list", Type: types.SmallIntType, Nullable: true}, {Name: "order_by_is_descending", Type: types.SmallIntType, Nullable: true},
-	{Name: "order_by_list_length", Type: types.SmallIntType, Nullable: true}, {Name: "tds_type_id", Type: types.IntType}, {Name: "tds_length", Type: types.IntType},
-	{Name: "tds_collation_id", Type: types.IntType, Nullable: true}, {Name: "tds_collation_sort_id", Type: types.TinyIntType, Nullable: true},
+	{Name: "is_hidden", Type: types.BitType}, {Name: "column_ordinal", Type: types.IntType},
+	{Name: "name", Type: sysname, Nullable: true}, {Name: "is_nullable", Type: types.BitType},
+	{Name: "system_type_id", Type: types.IntType},
+	{Name: "system_type_name", Type: types.NVarCharOf(256), Nullable: true},
+	{Name: "max_length", Type: types.SmallIntType},
+	{Name: "precision", Type: types.TinyIntType}, {Name: "scale", Type: types.TinyIntType},
+	{Name: "collation_name", Type: sysname, Nullable: true},
+	{Name: "user_type_id", Type: types.IntType, Nullable: true},
+	{Name: "user_type_database", Type: sysname, Nullable: true},
+	{Name: "user_type_schema", Type: sysname, Nullable: true},
+	{Name: "user_type_name", Type: sysname, Nullable: true},
+	{Name: "assembly_qualified_type_name", Type: types.NVarCharOf(4000), Nullable: true},
+	{Name: "xml_collection_id", Type: types.IntType, Nullable: true},
+	{Name: "xml_collection_database", Type: sysname, Nullable: true},
+	{Name: "xml_collection_schema", Type: sysname, Nullable: true},
+	{Name: "xml_collection_name", Type: sysname, Nullable: true}, {Name: "is_xml_document", Type: types.BitType},
+	{Name: "is_case_sensitive", Type: types.BitType}, {Name: "is_fixed_length_clr_type", Type: types.BitType},
+	{Name: "source_server", Type: sysname, Nullable: true},
+	{Name: "source_database", Type: sysname, Nullable: true}, {Name: "source_schema", Type: sysname, Nullable: true},
+	{Name: "source_table", Type: sysname, Nullable: true},
+	{Name: "source_column", Type: sysname, Nullable: true},
+	{Name: "is_identity_column", Type: types.BitType, Nullable: true},
+	{Name: "is_part_of_unique_key", Type: types.BitType, Nullable: true},
+	{Name: "is_updateable", Type: types.BitType, Nullable: true},
+	{Name: "is_computed_column", Type: types.BitType, Nullable: true},
+	{Name: "is_sparse_column_set", Type: types.BitType, Nullable: true},
+	{Name: "ordinal_in_order_by_list", Type: types.SmallIntType, Nullable: true},
+	{Name: "order_by_is_descending", Type: types.SmallIntType, Nullable: true},
+	{Name: "order_by_list_length", Type: types.SmallIntType, Nullable: true},
+	{Name: "tds_type_id", Type: types.IntType}, {Name: "tds_length", Type: types.IntType},
+	{Name: "tds_collation_id", Type: types.IntType, Nullable: true},
+	{Name: "tds_collation_sort_id", Type: types.TinyIntType, Nullable: true},
 }
 
 // describedColumn returns a row of sp_describe_first_result_set.
@@ -101,9 +118,12 @@ func describedColumn(ordinal int, c types.Column) []types.Value {
 	}
 	id, length := tdsType(c)
 	return []types.Value{
-		int64(0), int64(ordinal), name, bitOf(c.Nullable), int64(t.SystemTypeID()), t.String(), int64(t.MaxLength()), int64(t.SysPrecision()), int64(t.SysScale()), collation,
-		nil, nil, nil, nil, nil, nil, nil, nil, nil, int64(0), bitOf(t.IsCharacter() && !t.Collation.IgnoresCase()), int64(0), nil, nil, nil, nil, nil,
-		bitOf(c.Identity), nil, bitOf(!c.Computed && !c.Identity), bitOf(c.Computed), int64(0), nil, nil, nil, id, length, wire, sort,
+		int64(0), int64(ordinal), name, bitOf(c.Nullable), int64(t.SystemTypeID()), t.String(), int64(t.MaxLength()),
+		int64(t.SysPrecision()), int64(t.SysScale()), collation,
+		nil, nil, nil, nil, nil, nil, nil, nil, nil, int64(0), bitOf(t.IsCharacter() && !t.Collation.IgnoresCase()),
+		int64(0), nil, nil, nil, nil, nil,
+		bitOf(c.Identity), nil, bitOf(!c.Computed && !c.Identity), bitOf(c.Computed), int64(0), nil, nil, nil, id,
+		length, wire, sort,
 	}
 }
 

@@ -16,7 +16,8 @@ const maxProperty = 7500
 func propertyProcedures() []*systemProcedure {
 	level := types.VarCharOf(128)
 	levels := []systemParam{
-		{"@level0type", level, true}, {"@level0name", sysname, true}, {"@level1type", level, true}, {"@level1name", sysname, true},
+		{"@level0type", level, true}, {"@level0name", sysname, true}, {"@level1type", level, true},
+		{"@level1name", sysname, true},
 		{"@level2type", level, true}, {"@level2name", sysname, true},
 	}
 	named := []systemParam{{"@name", sysname, false}}
@@ -62,7 +63,9 @@ func (r *run) dropProperty(a arguments) (int32, error) {
 }
 
 // property finds the owner of a property and calls change.
-func (r *run) property(proc string, a arguments, change func(e *catalog.Edit, p catalog.Property, label string) error) (int32, error) {
+func (r *run) property(
+	proc string, a arguments, change func(e *catalog.Edit, p catalog.Property, label string) error,
+) (int32, error) {
 	p := catalog.Property{Name: a.text("name")}
 	p.Value, _ = a["value"].([]byte)
 	l, ok := levelsOf(a)
@@ -84,7 +87,8 @@ func (r *run) property(proc string, a arguments, change func(e *catalog.Edit, p 
 		if !ok || on.Class == catalog.ClassObject && !(env{r}).visible(d, d.ObjectByID(int32(on.Major))) {
 			return mserr.NoPropertyOwner(l.label())
 		}
-		if !r.s.may(d, "ALTER", on) && !(on.Class == catalog.ClassObject && r.mayAlter(d, d.ObjectByID(int32(on.Major)))) {
+		if !r.s.may(d, "ALTER", on) &&
+			!(on.Class == catalog.ClassObject && r.mayAlter(d, d.ObjectByID(int32(on.Major)))) {
 			return mserr.NoPropertyOwner(l.label())
 		}
 		p.Of = of
@@ -163,7 +167,9 @@ func propertyOwner(d *catalog.Database, l levels) (of catalog.PropertyOwner, on 
 	case l.types[0] == "TYPE":
 		return typeOwner(d, "dbo", l.names[0])
 	case l.types[0] == "FILEGROUP" && equalNames(l.names[0], "PRIMARY"):
-		return catalog.PropertyOwner{Class: catalog.ClassDataSpace, Major: catalog.DataSpacePrimary}, catalog.Securable{Class: catalog.ClassDatabase}, true
+		return catalog.PropertyOwner{
+			Class: catalog.ClassDataSpace, Major: catalog.DataSpacePrimary,
+		}, catalog.Securable{Class: catalog.ClassDatabase}, true
 	}
 	return of, on, false
 }
@@ -180,12 +186,15 @@ func typeOwner(d *catalog.Database, schema, name string) (of catalog.PropertyOwn
 	if id == 0 || s == nil {
 		return of, on, false
 	}
-	return catalog.PropertyOwner{Class: catalog.ClassType, Major: id}, catalog.Securable{Class: catalog.ClassSchema, Major: s.ID}, true
+	return catalog.PropertyOwner{Class: catalog.ClassType, Major: id}, catalog.Securable{
+		Class: catalog.ClassSchema, Major: s.ID,
+	}, true
 }
 
 // levelKinds maps a type of level 1 to kinds of objects.
 var levelKinds = map[string][]catalog.Kind{
-	"TABLE": {catalog.KindTable}, "VIEW": {catalog.KindView}, "PROCEDURE": {catalog.KindProcedure}, "SYNONYM": {catalog.KindSynonym}, "SEQUENCE": {catalog.KindSequence},
+	"TABLE": {catalog.KindTable}, "VIEW": {catalog.KindView}, "PROCEDURE": {catalog.KindProcedure},
+	"SYNONYM": {catalog.KindSynonym}, "SEQUENCE": {catalog.KindSequence},
 	"FUNCTION": {catalog.KindScalarFunction, catalog.KindInlineFunction, catalog.KindTableFunction},
 }
 

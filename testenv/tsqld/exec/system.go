@@ -25,10 +25,12 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 		return err
 	}
 	e := &catalog.Env{
-		Snapshot: s.inst.catalog.Snapshot(), Database: d, Principal: s.principal(d), SeeAll: s.sysadmin() || s.principal(d) == catalog.PrincipalDBO,
+		Snapshot: s.inst.catalog.Snapshot(), Database: d, Principal: s.principal(d),
+		SeeAll:      s.sysadmin() || s.principal(d) == catalog.PrincipalDBO,
 		SeeSessions: s.mayServer("VIEW SERVER PERFORMANCE STATE"),
 		Conn:        s.conn, Login: s.inst.catalog.Snapshot().Login(s.login.name),
-		Server: s.inst.cfg.ServerName, Started: types.RoundDateTime(types.TicksOf(s.inst.started)), Path: s.inst.store.Path,
+		Server: s.inst.cfg.ServerName, Started: types.RoundDateTime(types.TicksOf(s.inst.started)),
+		Path:  s.inst.store.Path,
 		Shape: func(v *catalog.SystemView) ([]types.Column, error) { return r.compiler().SystemColumns(d, v) },
 	}
 	if d.ID == catalog.DatabaseTemp {
@@ -47,8 +49,9 @@ func (r *run) materialize(ref *compile.SystemRef) error {
 	s.inst.mu.Unlock()
 	for _, l := range s.inst.locks.Locks() {
 		e.Locks = append(e.Locks, catalog.LockInfo{
-			DatabaseID: l.Resource.Database, App: l.Resource.App, Application: l.Resource.Name, Principal: l.Resource.Principal,
-			Mode: l.Mode.Abbreviation(), Waiting: l.Waiting, SessionID: l.SPID, Owner: l.Owner,
+			DatabaseID: l.Resource.Database, App: l.Resource.App, Application: l.Resource.Name,
+			Principal: l.Resource.Principal,
+			Mode:      l.Mode.Abbreviation(), Waiting: l.Waiting, SessionID: l.SPID, Owner: l.Owner,
 		})
 	}
 	return t.Materialize(r.ctx, e, ref.Temp)
@@ -82,15 +85,20 @@ func (s *Session) describe() catalog.SessionRow {
 		return types.RoundDateTime(ticks)
 	}
 	out := catalog.SessionRow{
-		ID: s.id, LoginTime: types.RoundDateTime(types.TicksOf(s.connected)), Host: s.client.Host, Program: s.client.App,
-		Login: s.original.name, OriginalLogin: s.original.name, SID: s.original.sid, Status: "sleeping", DatabaseID: q.database,
-		Library: s.client.Library, PID: s.client.PID, Version: int64(s.client.Version),
-		OpenTransactions: q.tranCount, TransactionID: int64(q.tranID), Options: q.options.sessionOptions(), PacketSize: s.client.PacketSize,
+		ID: s.id, LoginTime: types.RoundDateTime(types.TicksOf(s.connected)), Host: s.client.Host,
+		Program: s.client.App,
+		Login:   s.original.name, OriginalLogin: s.original.name, SID: s.original.sid, Status: "sleeping",
+		DatabaseID: q.database,
+		Library:    s.client.Library, PID: s.client.PID, Version: int64(s.client.Version),
+		OpenTransactions: q.tranCount, TransactionID: int64(q.tranID), Options: q.options.sessionOptions(),
+		PacketSize:       s.client.PacketSize,
 		Encrypted:        s.client.Encrypted,
-		LastRequestStart: datetime(q.started, types.TicksOf(q.started)), LastRequestEnd: datetime(q.ended, types.TicksOf(q.ended)),
+		LastRequestStart: datetime(q.started, types.TicksOf(q.started)),
+		LastRequestEnd:   datetime(q.ended, types.TicksOf(q.ended)),
 	}
 	if q.tranCount > 0 {
-		out.TransactionName, out.TransactionStart = cmp.Or(q.tranName, "user_transaction"), datetime(q.tranStart, types.TicksOf(q.tranStart))
+		out.TransactionName, out.TransactionStart = cmp.Or(q.tranName, "user_transaction"), datetime(q.tranStart,
+			types.TicksOf(q.tranStart))
 	}
 	if q.active {
 		out.Status, out.Command, out.LastRequestEnd, out.Text = "running", q.command, 0, q.text
@@ -100,7 +108,8 @@ func (s *Session) describe() catalog.SessionRow {
 			out.WaitType, out.WaitTime = "LCK_M_"+w.Mode.Abbreviation(), time.Since(w.Since).Milliseconds()
 			out.WaitResource = fmt.Sprintf("DATABASE: %d", w.Resource.Database)
 			if w.Resource.App {
-				out.WaitResource = fmt.Sprintf("APPLICATION: %d:%d:[%s]", w.Resource.Database, w.Resource.Principal, w.Resource.Name)
+				out.WaitResource = fmt.Sprintf("APPLICATION: %d:%d:[%s]", w.Resource.Database, w.Resource.Principal,
+					w.Resource.Name)
 			}
 		}
 	}

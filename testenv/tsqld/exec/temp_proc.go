@@ -39,7 +39,9 @@ func (r *run) createTempProcedure(st *syntax.CreateProcedureStmt, m *catalog.Mod
 	if old != nil {
 		h.ObjectID = old.ObjectID
 	}
-	p := &catalog.Procedure{Header: h, Params: params, Recompile: st.Options.Recompile, DefaultSchema: s.defaultSchema()}
+	p := &catalog.Procedure{
+		Header: h, Params: params, Recompile: st.Options.Recompile, DefaultSchema: s.defaultSchema(),
+	}
 	copyModule(&p.Module, m)
 	if s.tempProcs == nil {
 		s.tempProcs = map[string]*tempProcedure{}

@@ -313,7 +313,9 @@ func (r *run) atomicPast(ids, past []int, several bool, fn func() error) error {
 		return r.checkTransaction(err)
 	}
 	s.tran.drafts, s.temps = drafts, temps
-	return errors.Join(err, s.preserveTableVars(func() error { return s.conn.RollbackTo(save) }), s.conn.ReleaseSavepoint(save))
+	return errors.Join(err, s.preserveTableVars(func() error {
+		return s.conn.RollbackTo(save)
+	}), s.conn.ReleaseSavepoint(save))
 }
 
 // checkTransaction dooms the transaction if SQLite has rolled it back by itself, as it does when

@@ -163,7 +163,9 @@ func (r *run) raiserror(st *syntax.RaiserrorStmt) error {
 
 // raisedText returns number and text of RAISERROR's message, and the severity in the definition of
 // the message.
-func (r *run) raisedText(st *syntax.RaiserrorStmt, class int64, state uint8) (number int32, text string, own uint8, err error) {
+func (r *run) raisedText(
+	st *syntax.RaiserrorStmt, class int64, state uint8,
+) (number int32, text string, own uint8, err error) {
 	v, t, err := r.eval(st.Message)
 	if err != nil {
 		return 0, "", 0, err

@@ -269,7 +269,8 @@ func (u *unit) find(r *run, key planKey) any {
 // fits reports whether a cached plan, which may come from another session, is valid for r now.
 func (p *cachedPlan) fits(r *run) bool {
 	s := r.s
-	if p.database != s.dbID || p.schema != r.f.schema || p.depth != s.functionDepth || p.locale != s.opts.locale || p.truncates == s.opts.ansiWarnings || !sameIdentityInsert(p.identity, s.opts.identityInsert) {
+	if p.database != s.dbID || p.schema != r.f.schema || p.depth != s.functionDepth || p.locale != s.opts.locale ||
+		p.truncates == s.opts.ansiWarnings || !sameIdentityInsert(p.identity, s.opts.identityInsert) {
 		return false
 	}
 	for _, d := range p.snaps {
@@ -292,7 +293,10 @@ func sameIdentityInsert(a, b *identityInsert) bool {
 
 // keep caches a plan.
 func (u *unit) keep(r *run, key planKey, plan any, needs *compile.Needs) {
-	p := &cachedPlan{plan: plan, database: r.s.dbID, schema: r.f.schema, identity: r.s.opts.identityInsert, depth: r.s.functionDepth, locale: r.s.opts.locale, truncates: !r.s.opts.ansiWarnings}
+	p := &cachedPlan{
+		plan: plan, database: r.s.dbID, schema: r.f.schema, identity: r.s.opts.identityInsert, depth: r.s.functionDepth,
+		locale: r.s.opts.locale, truncates: !r.s.opts.ansiWarnings,
+	}
 	if needs != nil {
 		if needs.Volatile {
 			return

@@ -13,28 +13,84 @@ func TestUpdateJoined(t *testing.T) {
 	const rows = "SELECT t.id, t.a, t.b FROM dbo.t AS t ORDER BY t.id"
 	for _, c := range []struct{ name, sql, want string }{
 		{"Alone", "UPDATE x SET x.a = x.b, x.b = x.a FROM dbo.t AS x WHERE x.id > 1", "1 | 10 | one\n2 | NULL | 20\n"},
-		{"OwnQuery", "UPDATE x SET x.a = (SELECT SUM(o.a) FROM dbo.t AS o WHERE o.id <> x.id) FROM dbo.t AS x", "1 | 50 | one\n2 | 40 | two\n3 | 30 | three\n"},
-		{"OwnQueryWithoutFrom", "UPDATE dbo.t SET a = (SELECT SUM(o.a) FROM dbo.t AS o WHERE o.id <> t.id)", "1 | 50 | one\n2 | 40 | two\n3 | 30 | three\n"},
-		{"Inner", "UPDATE x SET x.a = x.a + v.n, x.b = v.s FROM @v AS v INNER JOIN dbo.t AS x ON x.id = v.id WHERE v.n > 1", "1 | 10 | one\n2 | 22 | zwei\n3 | 33 | drei\n"},
-		{"TargetFirst", "UPDATE x SET x.a = v.n FROM dbo.t AS x INNER JOIN @v AS v ON v.id = x.id AND x.a >= 20", "1 | 10 | one\n2 | 2 | two\n3 | 3 | three\n"},
-		{"Three", "UPDATE x SET x.b = w.s FROM @v AS v INNER JOIN dbo.t AS x ON x.id = v.id INNER JOIN @v AS w ON w.id = x.id AND w.n = v.n WHERE x.b LIKE N't%'", "1 | 10 | one\n2 | 20 | zwei\n3 | 30 | drei\n"},
-		{"Comma", "UPDATE dbo.t SET a = v.n FROM @v AS v, dbo.t AS x WHERE v.id = x.id AND x.id = 1", "1 | 1 | one\n2 | 20 | two\n3 | 30 | three\n"},
-		{"SelfJoin", "UPDATE x SET x.a = y.a FROM dbo.t AS x INNER JOIN dbo.t AS y ON y.id = x.id + 1", "1 | 20 | one\n2 | 30 | two\n3 | 30 | three\n"},
-		{"Left", "UPDATE x SET x.b = v.s FROM dbo.t AS x LEFT JOIN @v AS v ON v.id = x.id AND v.n = 2", "1 | 10 | NULL\n2 | 20 | zwei\n3 | 30 | NULL\n"},
-		{"LeftBehind", "UPDATE x SET x.b = w.s FROM @v AS v INNER JOIN dbo.t AS x ON x.id = v.id LEFT JOIN @v AS w ON w.id = x.id AND w.n = 3", "1 | 10 | NULL\n2 | 20 | NULL\n3 | 30 | drei\n"},
-		{"Apply", "UPDATE x SET x.b = j.value FROM dbo.t AS x CROSS APPLY STRING_SPLIT(x.b, N'e') AS j WHERE x.id = 2", "1 | 10 | one\n2 | 20 | two\n3 | 30 | three\n"},
-		{"Json", "UPDATE x SET x.a = j.n FROM dbo.t AS x INNER JOIN OPENJSON(N'[{\"id\":3,\"n\":7}]') WITH (id int, n int) AS j ON j.id = x.id", "1 | 10 | one\n2 | 20 | two\n3 | 7 | three\n"},
-		{"Derived", "UPDATE x SET x.a = d.total FROM dbo.t AS x INNER JOIN (SELECT v.id % 2 AS odd, SUM(v.n) AS total FROM @v AS v GROUP BY v.id % 2) AS d ON d.odd = x.id % 2", "1 | 4 | one\n2 | 2 | two\n3 | 4 | three\n"},
-		{"Top", "UPDATE TOP (1) x SET x.a = v.n FROM dbo.t AS x INNER JOIN @v AS v ON v.id = x.id WHERE x.id = 2", "1 | 10 | one\n2 | 2 | two\n3 | 30 | three\n"},
-		{"Output", "UPDATE x SET x.a = v.n OUTPUT deleted.a, inserted.a, v.s FROM dbo.t AS x INNER JOIN @v AS v ON v.id = x.id WHERE x.id = 3", "1 | 10 | one\n2 | 20 | two\n3 | 3 | three\n"},
-		{"TableVariable", "UPDATE v SET v.n = x.a FROM @v AS v INNER JOIN dbo.t AS x ON x.id = v.id; UPDATE x SET x.a = v.n + 1 FROM @v AS v INNER JOIN dbo.t AS x ON x.id = v.id", "1 | 11 | one\n2 | 21 | two\n3 | 31 | three\n"},
+		{
+			"OwnQuery", "UPDATE x SET x.a = (SELECT SUM(o.a) FROM dbo.t AS o WHERE o.id <> x.id) FROM dbo.t AS x",
+			"1 | 50 | one\n2 | 40 | two\n3 | 30 | three\n",
+		},
+		{
+			"OwnQueryWithoutFrom", "UPDATE dbo.t SET a = (SELECT SUM(o.a) FROM dbo.t AS o WHERE o.id <> t.id)",
+			"1 | 50 | one\n2 | 40 | two\n3 | 30 | three\n",
+		},
+		{
+			"Inner",
+			"UPDATE x SET x.a = x.a + v.n, x.b = v.s FROM @v AS v INNER JOIN dbo.t AS x ON x.id = v.id WHERE v.n > 1",
+			"1 | 10 | one\n2 | 22 | zwei\n3 | 33 | drei\n",
+		},
+		{
+			"TargetFirst", "UPDATE x SET x.a = v.n FROM dbo.t AS x INNER JOIN @v AS v ON v.id = x.id AND x.a >= 20",
+			"1 | 10 | one\n2 | 2 | two\n3 | 3 | three\n",
+		},
+		{
+			"Three",
+			"UPDATE x SET x.b = w.s FROM @v AS v INNER JOIN dbo.t AS x ON x.id = v.id INNER JOIN @v AS w ON w.id = x.id AND w.n = v.n WHERE x.b LIKE N't%'",
+			"1 | 10 | one\n2 | 20 | zwei\n3 | 30 | drei\n",
+		},
+		{
+			"Comma", "UPDATE dbo.t SET a = v.n FROM @v AS v, dbo.t AS x WHERE v.id = x.id AND x.id = 1",
+			"1 | 1 | one\n2 | 20 | two\n3 | 30 | three\n",
+		},
+		{
+			"SelfJoin", "UPDATE x SET x.a = y.a FROM dbo.t AS x INNER JOIN dbo.t AS y ON y.id = x.id + 1",
+			"1 | 20 | one\n2 | 30 | two\n3 | 30 | three\n",
+		},
+		{
+			"Left", "UPDATE x SET x.b = v.s FROM dbo.t AS x LEFT JOIN @v AS v ON v.id = x.id AND v.n = 2",
+			"1 | 10 | NULL\n2 | 20 | zwei\n3 | 30 | NULL\n",
+		},
+		{
+			"LeftBehind",
+			"UPDATE x SET x.b = w.s FROM @v AS v INNER JOIN dbo.t AS x ON x.id = v.id LEFT JOIN @v AS w ON w.id = x.id AND w.n = 3",
+			"1 | 10 | NULL\n2 | 20 | NULL\n3 | 30 | drei\n",
+		},
+		{
+			"Apply",
+			"UPDATE x SET x.b = j.value FROM dbo.t AS x CROSS APPLY STRING_SPLIT(x.b, N'e') AS j WHERE x.id = 2",
+			"1 | 10 | one\n2 | 20 | two\n3 | 30 | three\n",
+		},
+		{
+			"Json",
+			"UPDATE x SET x.a = j.n FROM dbo.t AS x INNER JOIN OPENJSON(N'[{\"id\":3,\"n\":7}]') WITH (id int, n int) AS j ON j.id = x.id",
+			"1 | 10 | one\n2 | 20 | two\n3 | 7 | three\n",
+		},
+		{
+			"Derived",
+			"UPDATE x SET x.a = d.total FROM dbo.t AS x INNER JOIN (SELECT v.id % 2 AS odd, SUM(v.n) AS total FROM @v AS v GROUP BY v.id % 2) AS d ON d.odd = x.id % 2",
+			"1 | 4 | one\n2 | 2 | two\n3 | 4 | three\n",
+		},
+		{
+			"Top", "UPDATE TOP (1) x SET x.a = v.n FROM dbo.t AS x INNER JOIN @v AS v ON v.id = x.id WHERE x.id = 2",
+			"1 | 10 | one\n2 | 2 | two\n3 | 30 | three\n",
+		},
+		{
+			"Output",
+			"UPDATE x SET x.a = v.n OUTPUT deleted.a, inserted.a, v.s FROM dbo.t AS x INNER JOIN @v AS v ON v.id = x.id WHERE x.id = 3",
+			"1 | 10 | one\n2 | 20 | two\n3 | 3 | three\n",
+		},
+		{
+			"TableVariable",
+			"UPDATE v SET v.n = x.a FROM @v AS v INNER JOIN dbo.t AS x ON x.id = v.id; UPDATE x SET x.a = v.n + 1 FROM @v AS v INNER JOIN dbo.t AS x ON x.id = v.id",
+			"1 | 11 | one\n2 | 21 | two\n3 | 31 | three\n",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			must(t, s, "DROP TABLE IF EXISTS dbo.t; CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY, a int NULL, b nvarchar(10) NULL); INSERT INTO dbo.t VALUES (1, 10, N'one'), (2, 20, N'two'), (3, 30, N'three')")
+			must(t, s,
+				"DROP TABLE IF EXISTS dbo.t; CREATE TABLE dbo.t (id int NOT NULL PRIMARY KEY, a int NULL, b nvarchar(10) NULL); INSERT INTO dbo.t VALUES (1, 10, N'one'), (2, 20, N'two'), (3, 30, N'three')")
 			if c.name == "Alone" {
-				must(t, s, "ALTER TABLE dbo.t ALTER COLUMN a nvarchar(10) NULL; UPDATE dbo.t SET b = NULL WHERE id = 2; DELETE FROM dbo.t WHERE id = 3")
+				must(t, s,
+					"ALTER TABLE dbo.t ALTER COLUMN a nvarchar(10) NULL; UPDATE dbo.t SET b = NULL WHERE id = 2; DELETE FROM dbo.t WHERE id = 3")
 			}
-			must(t, s, "DECLARE @v TABLE (id int NOT NULL PRIMARY KEY, n int NOT NULL, s nvarchar(10) NULL); INSERT INTO @v VALUES (1, 1, N'eins'), (2, 2, N'zwei'), (3, 3, N'drei'); "+c.sql)
+			must(t, s,
+				"DECLARE @v TABLE (id int NOT NULL PRIMARY KEY, n int NOT NULL, s nvarchar(10) NULL); INSERT INTO @v VALUES (1, 1, N'eins'), (2, 2, N'zwei'), (3, 3, N'drei'); "+c.sql)
 			got := must(t, s, rows)
 			require.Contains(t, got, "\n"+c.want+"(")
 		})
@@ -66,5 +122,6 @@ func TestTableVariableIsEmpty(t *testing.T) {
 	} {
 		require.Contains(t, withoutNullability(must(t, s, sql)), first, sql)
 	}
-	must(t, s, "DECLARE @v TABLE (id int NOT NULL IDENTITY(1, 1), n int NOT NULL); INSERT INTO @v VALUES (5); BEGIN TRAN; INSERT INTO dbo.kept VALUES (1); EXEC dbo.fills 3; ROLLBACK; IF (SELECT COUNT(*) FROM @v) <> 1 THROW 50000, N'lost', 1;")
+	must(t, s,
+		"DECLARE @v TABLE (id int NOT NULL IDENTITY(1, 1), n int NOT NULL); INSERT INTO @v VALUES (5); BEGIN TRAN; INSERT INTO dbo.kept VALUES (1); EXEC dbo.fills 3; ROLLBACK; IF (SELECT COUNT(*) FROM @v) <> 1 THROW 50000, N'lost', 1;")
 }

@@ -171,7 +171,8 @@ func (r *run) duplicateKey(d *catalog.Database, t *catalog.Table, ix *catalog.In
 		return unknownKey
 	}
 	list := strings.Join(cols, ", ")
-	row, err := r.s.conn.QueryRow(r.ctx, "SELECT "+list+" FROM "+sqlTable(d, t)+" GROUP BY "+list+" HAVING count(*) > 1 LIMIT 1", nil)
+	row, err := r.s.conn.QueryRow(r.ctx,
+		"SELECT "+list+" FROM "+sqlTable(d, t)+" GROUP BY "+list+" HAVING count(*) > 1 LIMIT 1", nil)
 	if err != nil || row == nil {
 		return unknownKey
 	}
@@ -183,7 +184,9 @@ const shadow = "shadow"
 
 // insertedKey returns the duplicate key value of a failed INSERT. SQLite does not report the value,
 // so that the INSERT is repeated into a temporary table.
-func (r *run) insertedKey(dml *compile.DML, rt *compile.Run, d *catalog.Database, t *catalog.Table, ix *catalog.Index) string {
+func (r *run) insertedKey(
+	dml *compile.DML, rt *compile.Run, d *catalog.Database, t *catalog.Table, ix *catalog.Index,
+) string {
 	cols, ts := keyColumns(t, ix)
 	if cols == nil || t != dml.Target {
 		return unknownKey
@@ -228,9 +231,12 @@ func (r *run) insertedKey(dml *compile.DML, rt *compile.Run, d *catalog.Database
 		}
 	}
 	pick := "a." + strings.Join(cols, ", a.")
-	row, err := c.QueryRow(r.ctx, "SELECT "+pick+" FROM temp."+shadow+" a JOIN "+table+" b ON "+strings.Join(same, " AND ")+" LIMIT 1", nil)
+	row, err := c.QueryRow(r.ctx,
+		"SELECT "+pick+" FROM temp."+shadow+" a JOIN "+table+" b ON "+strings.Join(same, " AND ")+" LIMIT 1", nil)
 	if err == nil && row == nil {
-		row, err = c.QueryRow(r.ctx, "SELECT "+pick+" FROM temp."+shadow+" a JOIN temp."+shadow+" b ON a.rowid > b.rowid AND "+strings.Join(same, " AND ")+" LIMIT 1", nil)
+		row, err = c.QueryRow(r.ctx,
+			"SELECT "+pick+" FROM temp."+shadow+" a JOIN temp."+shadow+" b ON a.rowid > b.rowid AND "+strings.Join(same, " AND ")+" LIMIT 1",
+			nil)
 	}
 	text := unknownKey
 	if err == nil && row != nil {
@@ -244,11 +250,14 @@ func (r *run) insertedKey(dml *compile.DML, rt *compile.Run, d *catalog.Database
 
 // foreignKeyMessage returns message 547 for a foreign key. SQLite does not report which key was
 // violated, so that the failed statement is repeated with a deferred check.
-func (r *run) foreignKeyMessage(dml *compile.DML, rt *compile.Run, d *catalog.Database, t *catalog.Table, ce error) error {
+func (r *run) foreignKeyMessage(
+	dml *compile.DML, rt *compile.Run, d *catalog.Database, t *catalog.Table, ce error,
+) error {
 	tables := []string{t.SQLName}
 	for _, o := range d.Tables() {
 		for _, f := range o.ForeignKeys {
-			if o != t && (f.Referenced == t.ObjectID || f.OnDelete != catalog.NoAction || f.OnUpdate != catalog.NoAction) {
+			if o != t &&
+				(f.Referenced == t.ObjectID || f.OnDelete != catalog.NoAction || f.OnUpdate != catalog.NoAction) {
 				tables = append(tables, o.SQLName)
 				break
 			}

@@ -18,11 +18,14 @@ import (
 func TestLongWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told []Wait
-		inst, err := New(Config{Dir: t.TempDir(), SAPassword: "secret", OnWait: func(w Wait) { told = append(told, w) }})
+		inst, err := New(Config{Dir: t.TempDir(), SAPassword: "secret", OnWait: func(w Wait) {
+			told = append(told, w)
+		}})
 		require.NoError(t, err)
 		defer func() { require.NoError(t, inst.Close()) }()
 		open := func(app string) *Session {
-			s, err := inst.NewSession(t.Context(), Login{User: "sa", Password: "secret", Database: "master", App: app, Host: "h-" + app})
+			s, err := inst.NewSession(t.Context(),
+				Login{User: "sa", Password: "secret", Database: "master", App: app, Host: "h-" + app})
 			require.NoError(t, err)
 			return s
 		}
@@ -43,9 +46,11 @@ func TestLongWait(t *testing.T) {
 		require.Len(t, told, 1)
 		w := told[0]
 		require.Equal(t, lock.LongWait, w.Waited)
-		require.Equal(t, []string{"waiter", "h-waiter", "waits", "holder", "h-holder"}, []string{w.Program, w.Host, w.Database, w.BlockerProgram, w.BlockerHost})
+		require.Equal(t, []string{"waiter", "h-waiter", "waits", "holder", "h-holder"},
+			[]string{w.Program, w.Host, w.Database, w.BlockerProgram, w.BlockerHost})
 		require.WithinDuration(t, idle, w.BlockerIdleSince, 0)
-		shown := run(watcher, "SELECT status, wait_type, wait_time, IIF(blocking_session_id = "+strconv.Itoa(holder.SPID())+", 1, 0) b FROM sys.dm_exec_requests WHERE session_id = "+strconv.Itoa(waiter.SPID()))
+		shown := run(watcher,
+			"SELECT status, wait_type, wait_time, IIF(blocking_session_id = "+strconv.Itoa(holder.SPID())+", 1, 0) b FROM sys.dm_exec_requests WHERE session_id = "+strconv.Itoa(waiter.SPID()))
 		require.Contains(t, shown, "suspended | LCK_M_X | 6000 | 1")
 		require.False(t, strings.Contains(shown, "Msg"))
 		run(holder, "COMMIT")

@@ -81,7 +81,8 @@ func TestCompatibility(t *testing.T) {
 			require.Equal(t, j, join(b, a))
 			for c := range Exclusive + 1 {
 				if Compatible(j, c) {
-					require.True(t, Compatible(a, c) && Compatible(b, c), "join(%v,%v)=%v is weaker against %v", a, b, j, c)
+					require.True(t, Compatible(a, c) && Compatible(b, c), "join(%v,%v)=%v is weaker against %v", a, b,
+						j, c)
 				}
 			}
 		}
