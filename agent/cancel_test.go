@@ -10,7 +10,10 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 	"go.uber.org/zap/zaptest"
+	"go.uber.org/zap/zaptest/observer"
 
 	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
@@ -45,7 +48,10 @@ func (f *fixture) sessionsRunning(t *testing.T) (n int) {
 func TestStopRequestEndsAHundredScriptsWithinTwoSeconds(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 100)
-		f.startAgent(t, agent.Config{})
+		core, logs := observer.New(zapcore.InfoLevel)
+		hosting, err := agent.New(agent.Config{}, f.Store, f.Tools(t, f.Store), nil, zap.New(core))
+		require.NoError(t, err)
+		testenv.RunAgent(t, hosting)
 		f.AddJob(t, "endless", []string{"WAITFOR DELAY '01:00:00';"})
 		id := f.Start(t, "endless")
 		f.inProgress(t, id, 100)
@@ -61,6 +67,13 @@ func TestStopRequestEndsAHundredScriptsWithinTwoSeconds(t *testing.T) {
 				require.Equal(t, 1, e.Attempts)
 			}
 		}
+		canceled := 0
+		for _, entry := range logs.FilterMessage("canceling tasks").All() {
+			fields := entry.ContextMap()
+			require.Equal(t, "stop requested by sa", fields["cause"])
+			canceled += int(fields["count"].(int64))
+		}
+		require.Equal(t, 100, canceled, "each task is logged once, with the login that stopped the run")
 	})
 }
 

@@ -128,9 +128,7 @@ func (c *controller) pass(ctx context.Context, undisturbed func() bool) (time.Du
 	}
 	full := len(res.Tasks) > 0 && len(res.Tasks) == free
 	c.comm.accept(res.Tasks, asked, free)
-	for _, stop := range res.Cancels {
-		c.cancel(stop)
-	}
+	c.cancel(res.Cancels)
 	c.watch.note(ctx, res)
 	inMemory := c.comm.registry.digest() // before undisturbed: a delivery that begins now must not be compared
 	if undisturbed() {
@@ -158,11 +156,17 @@ func (c *controller) pass(ctx context.Context, undisturbed func() bool) (time.Du
 	return idle, nil
 }
 
-// cancel cancels a task whose run was stopped. Only the first of the repeated signals for a task is
-// logged.
-func (c *controller) cancel(stop controldb.CancelSignal) {
-	if c.comm.registry.cancel(stop.Task, targets.ErrStopRequested) {
-		c.log.Info("canceling task", zap.Int64(keyTaskID, int64(stop.Task)), zap.String(keyCause, stop.Reason))
+// cancel cancels the tasks of stopped runs. A signal is repeated until its task ends, so cancel logs only
+// the first one, counted by reason.
+func (c *controller) cancel(signals []controldb.CancelSignal) {
+	canceled := map[string]int{}
+	for _, s := range signals {
+		if c.comm.registry.cancel(s.Task, targets.ErrStopRequested) {
+			canceled[s.Reason]++
+		}
+	}
+	for reason, n := range canceled {
+		c.log.Info("canceling tasks", zap.String(keyCause, reason), zap.Int(keyCount, n))
 	}
 }
 
