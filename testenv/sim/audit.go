@@ -12,30 +12,32 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Audit is what an audit has counted; for people.
+// Audit contains the counts of an audit, for the test's log.
 type Audit struct {
 	Runs, Targets, LedgerRows int // runs, targets of their steps, rows in all ledgers
-	Due, Started, Skipped     int // due instants, and what became of them
+	Due, Started, Skipped     int // due instants, and how many of them were started and skipped
 	Unknown, Terms            int // attempts whose outcome is unknown; terms
 }
 
-// String is for logs.
+// String formats the counts for the test's log.
 func (a Audit) String() string {
 	return fmt.Sprintf("%d runs on %d targets, %d ledger rows; %d due instants: %d started, %d skipped; %d attempts unknown, %d terms",
 		a.Runs, a.Targets, a.LedgerRows, a.Due, a.Started, a.Skipped, a.Unknown, a.Terms)
 }
 
-// workKey is a step of a run on a database.
+// workKey identifies a step of a run on a database.
 type workKey struct {
 	run      uuid.UUID
 	step     int
 	database string
 }
 
-// AuditLedgers compares the ledgers with the control database: a target that succeeded was written to, and no script has run more often
-// than attempts were counted, nor more than once where the step has at_most_once.
+// AuditLedgers compares the ledgers with the control database. A target that succeeded has a ledger
+// row. No script has run more often than its attempts were counted, nor more than once if its step
+// has at_most_once.
 //
-// control is open on the control database, and targets, by name, on the databases that have a ledger (see [CreateLedger]).
+// control is open on the control database. targets contains, by name, the databases that have a
+// ledger (see [CreateLedger]).
 func AuditLedgers(t testing.TB, a *Audit, control *sql.DB, targets map[string]*sql.DB) {
 	t.Helper()
 	ledger := map[workKey]int{}
@@ -70,7 +72,7 @@ INNER JOIN jobs_internal.job_steps AS d ON d.job_id = e.job_id AND d.version = e
 		)
 		require.NoError(t, rows.Scan(&run, &key.step, &key.database, &lifecycle, &attempts, &once))
 		if targets[key.database] == nil {
-			continue // a system job
+			continue // the target of a system job
 		}
 		key.run = uuid.UUID(run)
 		written := ledger[key]
@@ -98,9 +100,10 @@ SELECT
     (SELECT COUNT(*) FROM jobs_internal.terms);`).Scan(&a.Runs, &a.Unknown, &a.Terms))
 }
 
-// AuditSchedule holds a job's due instants, every interval from the first one that is known until end, against what became of
-// each: one execution (I2), or one record that it was skipped (I10). The interval must be of fixed length. The first instant is that
-// of the activation, and may have a fraction of a second; the others are counted from its whole second.
+// AuditSchedule checks each due instant of a job: every interval from the first known instant until
+// end. Each instant must have one execution (I2) or one record that it was skipped (I10). The
+// interval must have a fixed length. The first instant is the time of the activation and may have a
+// fraction of a second; the others are counted from its whole second.
 func AuditSchedule(t testing.TB, a *Audit, control *sql.DB, job string, interval time.Duration, end time.Time) {
 	t.Helper()
 	rows, err := control.QueryContext(t.Context(), `

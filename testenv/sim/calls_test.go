@@ -14,10 +14,10 @@ import (
 	"github.com/jobagent/jobagent/testenv/fault"
 )
 
-// driftMessage is what an agent logs when it finds drift.
+// driftMessage is the log message of an agent that detects drift.
 const driftMessage = "drift: memory and control database do not hold the same tasks"
 
-// failFirst lets the first n calls of a procedure fail.
+// failFirst makes the first n calls of a procedure fail.
 func failFirst(procedure string, n int, kind fault.Kind) func(fault.Call) fault.Kind {
 	var mu sync.Mutex
 	return func(c fault.Call) fault.Kind {
@@ -31,7 +31,7 @@ func failFirst(procedure string, n int, kind fault.Kind) func(fault.Call) fault.
 	}
 }
 
-// returned counts the tasks that went back uncounted.
+// returned counts the tasks that were returned uncounted.
 func (w *World) returned(t testing.TB) (n int) {
 	t.Helper()
 	require.NoError(t, w.DB(t, w.Control).QueryRowContext(t.Context(),
@@ -39,13 +39,13 @@ func (w *World) returned(t testing.TB) (n int) {
 	return n
 }
 
-// longAfter lets the first n targets have a short script, the others a long one.
+// longAfter returns a script that is short on the first n targets and long on the others.
 func longAfter(n string) string {
 	return "IF CAST(SUBSTRING(DB_NAME(), 3, 10) AS INT) > " + n + " WAITFOR DELAY '01:00:00';"
 }
 
-// However many targets wait while nothing moves, an agent asks its control database no more often than an idle one, and a run that somebody
-// stops ends within the second.
+// An agent whose targets wait makes no more calls than an idle agent, however many targets wait. A
+// stopped run ends within a second.
 func TestWaitingTargetsCostNoCalls(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -85,8 +85,8 @@ func TestWaitingTargetsCostNoCalls(t *testing.T) {
 	}
 }
 
-// While long scripts end one after the other, passes follow each other hardly more often than every 50 ms, and each takes the place of
-// a script that has ended at once.
+// While long scripts end one after the other, the agent makes a pass about every 50 ms at most, and
+// each script that ends is replaced at once.
 func TestStaggeredScriptsCostFewCalls(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWorld(t, 100)
@@ -106,8 +106,8 @@ func TestStaggeredScriptsCostFewCalls(t *testing.T) {
 	})
 }
 
-// Outcomes of which the answer was lost, several times in a row, are no drift: memory does not know whether the database has them, and nothing
-// that runs must be given up for that.
+// Lost answers to deliveries, several times in a row, are not drift. The agent cannot tell whether
+// the control database has the outcomes, and must not abandon running tasks.
 func TestLostAnswersToOutcomesAreNoDrift(t *testing.T) {
 	for _, kind := range []fault.Kind{fault.AfterSending, fault.Cut} {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -127,8 +127,8 @@ func TestLostAnswersToOutcomesAreNoDrift(t *testing.T) {
 	}
 }
 
-// While outcomes wait for an answer that never comes, passes go on: a run that somebody stops ends.
-func TestSilentDeliveryHoldsUpNoStopRequest(t *testing.T) {
+// Passes continue while a delivery has no answer: a stopped run ends.
+func TestSilentDeliveryDoesNotDelayStopRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWorld(t, 2)
 		w.AddJob(t, "short", []string{"SELECT 1;"})
@@ -153,8 +153,9 @@ func TestSilentDeliveryHoldsUpNoStopRequest(t *testing.T) {
 	})
 }
 
-// A command that cannot be read, while all else of the control database answers, makes no tasks go to and fro as fast as it can.
-func TestCommandThatCannotBeReadIsNoBusyLoop(t *testing.T) {
+// If a command cannot be read while all other calls succeed, its tasks are not returned and claimed
+// in a busy loop.
+func TestUnreadableCommandCausesNoBusyLoop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWorld(t, 12)
 		w.AddJob(t, "j", []string{WriteLedger}, Retries(0, 1))

@@ -23,15 +23,15 @@ var (
 	daysLong = flag.Float64("sim.days", 0.25, "days to simulate")
 )
 
-// daysConfig keeps the number of polls of quiet agents small: they are not what is simulated.
+// daysConfig makes idle agents poll rarely, because the polls are not under test.
 var daysConfig = agent.Config{
 	MaxConcurrentTargets: 6, Lease: 90 * time.Second, PollIdle: 20 * time.Second, PollActive: 10 * time.Second, Grace: 30 * time.Second,
 }
 
-// atMostOnce is the job whose steps have at_most_once.
+// atMostOnce is the name of the job whose steps have at_most_once.
 const atMostOnce = "at most once"
 
-// scheduled are the jobs of the simulation.
+// scheduled lists the jobs of the simulation.
 var scheduled = []struct {
 	name     string
 	kind     string
@@ -54,35 +54,35 @@ type simulation struct {
 	*World
 	t *testing.T
 
-	mu  sync.Mutex // guards rng: plans are asked by agents' goroutines
+	mu  sync.Mutex // guards rng, since agents call plan from several goroutines
 	rng *rand.Rand
 
 	agents []*Agent
 	counts map[string]int // of events
 }
 
-// chance is true with probability p.
+// chance returns true with probability p.
 func (s *simulation) chance(p float64) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.rng.Float64() < p
 }
 
-// pick is a number below n.
+// pick returns a number in [0, n).
 func (s *simulation) pick(n int) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.rng.IntN(n)
 }
 
-// between is a duration in [low, high).
+// between returns a duration in [low, high).
 func (s *simulation) between(low, high time.Duration) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return low + time.Duration(s.rng.Int64N(int64(high-low)))
 }
 
-// plan lets one call in two hundred fail, in any way.
+// plan makes one call in two hundred fail, in a random way.
 func (s *simulation) plan(fault.Call) fault.Kind {
 	if !s.chance(0.005) {
 		return fault.None
@@ -90,10 +90,10 @@ func (s *simulation) plan(fault.Call) fault.Kind {
 	return fault.Kinds[s.pick(len(fault.Kinds))]
 }
 
-// startAgent puts a new agent in place i.
+// startAgent starts a new agent at index i.
 func (s *simulation) startAgent(i int) { s.agents[i] = s.StartAgent(s.t, daysConfig, s.plan) }
 
-// event does one random thing to the system, and undoes it where that applies. It may take minutes.
+// event injects one random fault or command, and ends the fault. It may take minutes.
 func (s *simulation) event() {
 	i := s.pick(len(s.agents))
 	a := s.agents[i]
@@ -112,7 +112,7 @@ func (s *simulation) event() {
 		s.startAgent(i)
 	case 1:
 		name = "stop"
-		_ = a.Stop() // in order; it may have ended by itself
+		_ = a.Stop() // the agent may have ended already
 		<-time.After(s.between(0, time.Minute))
 		s.startAgent(i)
 	case 2:
@@ -155,8 +155,9 @@ func (s *simulation) event() {
 	}
 }
 
-// TestDays lets three agents run schedules for days of virtual time, while they are killed, stopped, cut off, and the
-// control database goes away. Then everything heals, all runs must end, and the audit must find nothing lost and nothing done twice.
+// TestDays runs schedules with three agents for days of virtual time. Meanwhile agents are killed,
+// stopped and cut off, and the control database becomes unreachable. At the end all faults are
+// healed, all runs must end, and the audit must find no lost and no repeated work.
 func TestDays(t *testing.T) {
 	seed := *daysSeed
 	if seed == 0 {
@@ -179,7 +180,7 @@ func TestDays(t *testing.T) {
 			_, err := s.Store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: atMostOnce, StepID: &id, AtMostOnce: &yes})
 			require.NoError(t, err)
 		}
-		// Limits that are used up now and again; the checks see whether they ever hold too little.
+		// Limits that are reached now and then. The invariant checks find limits that are exceeded.
 		for _, l := range []controldb.Limit{
 			{Scope: controldb.LimitServer, Name: "*", Max: 7}, {Scope: controldb.LimitJob, Name: "slow", Max: 2},
 			{Scope: controldb.LimitCredential, Name: "(default)", Max: 8},
@@ -194,19 +195,19 @@ func TestDays(t *testing.T) {
 		for end := time.Now().Add(length); time.Now().Before(end); n++ {
 			<-time.After(s.between(time.Second, 25*time.Minute))
 			s.event()
-			if n%8 == 0 { // the checks read all of history
+			if n%8 == 0 { // the checks read the whole history
 				s.CheckInvariants(t, s.Control, false)
 			}
 			if t.Failed() {
 				t.Fatalf("after %s", fmt.Sprint(s.counts))
 			}
 		}
-		for i, a := range s.agents { // the last part without failures
+		for i, a := range s.agents { // the last hour has no faults
 			_ = a.Stop()
 			s.agents[i] = s.StartAgent(t, daysConfig, nil)
 		}
 		<-time.After(time.Hour)
-		s.Check(t, false) // disabling ends what is known of the schedules' instants
+		s.Check(t, false) // before disabling, which deletes the stored instants of the schedules
 		disabled := time.Now()
 		for _, j := range scheduled {
 			enabled := false

@@ -1,6 +1,8 @@
-// Package sim runs the whole system in virtual time: control database and targets on one embedded server, any number of
-// agents, each with a network of its own that may fail. Everything happens in one testing/synctest bubble, so that days take
-// seconds; after each scenario the invariants of the design must hold, and so must the ledger that the steps themselves write.
+// Package sim runs the whole system in virtual time. Control database and targets are on one
+// embedded server. Any number of agents run, each with its own network that may fail. Everything
+// runs in one testing/synctest bubble, so that days take seconds. After each scenario the
+// invariants of the design must hold, and the ledgers that the steps write must agree with the
+// control database.
 //
 // The scenarios are this package's tests:
 //

@@ -14,16 +14,16 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 )
 
-// heldTask is a task of the first target, which runs.
+// heldTask selects a running task, that of the first target.
 const heldTask = `SELECT MIN(k.task_id) FROM jobs_internal.task_executions AS k WHERE k.kind = N'Run' AND k.ended_at IS NULL`
 
-// TestDrift injects each kind of drift behind a working agent's back. The agent must notice, say what differs, and begin afresh
-// under a new term; the run must end.
+// TestDrift causes each kind of drift by changing rows under a working agent. The agent must detect
+// it, log the difference, and restart under a new term. The run must end.
 func TestDrift(t *testing.T) {
 	for _, tc := range []struct {
 		name   string
 		inject string
-		list   string // which list of the log names the task
+		list   string // the log field that lists the task
 	}{
 		{"task only in memory", `
 DECLARE @task BIGINT = (` + heldTask + `);
@@ -88,7 +88,7 @@ UPDATE jobs_internal.task_executions SET attempt = 2 WHERE task_id = @task;`, "o
 	}
 }
 
-// running are the targets of a run that are in progress.
+// running returns the target executions of a run that are in progress.
 func running(t testing.TB, w *World, id uuid.UUID) (list []controldb.Execution) {
 	t.Helper()
 	rows, err := w.Store.Executions(context.WithoutCancel(t.Context()), controldb.ExecutionFilter{ID: id, Lifecycles: []jobs.Lifecycle{jobs.InProgress}})

@@ -12,8 +12,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/fault"
 )
 
-// An agent is killed between the moment at which a schedule is due and the answer to the call that makes its run, in each of the ways
-// in which that call can fail. Another agent comes later: the instant has one run all the same, and those missed meanwhile are made up or recorded.
+// An agent is killed after a schedule has become due and before the call that creates the run is
+// answered. The call fails in each possible way. Another agent starts later: the instant has one
+// run, and the instants that were missed meanwhile run or are recorded as skipped.
 func TestKilledBetweenDueAndFired(t *testing.T) {
 	for _, kind := range fault.Kinds {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -36,7 +37,7 @@ func TestKilledBetweenDueAndFired(t *testing.T) {
 						close(failed)
 						return kind
 					}
-					return fault.BeforeSending // until it is dead
+					return fault.BeforeSending // until the agent is killed
 				})
 				<-failed
 				a.Kill()

@@ -12,7 +12,7 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 )
 
-// everySecond writes to the ledger for a minute.
+// everySecond writes to the ledger every second for a minute.
 const everySecond = `
 DECLARE @i INT = 0;
 WHILE @i < 60
@@ -22,14 +22,14 @@ BEGIN
     SET @i += 1;
 END;`
 
-// An agent that hears nothing of the control database for longer than its lease cancels its work before anybody else may begin it;
-// another agent has it within two leases; and when the network is back, what the first one has to say is refused, and it rejoins under a
-// new term.
+// An agent that gets no answer from the control database for longer than its lease cancels its work
+// before another agent may start it. Another agent has the work within two leases. When the network
+// is back, the reports of the first agent are refused, and it rejoins under a new term.
 func TestSilentAgentLosesItsWorkAndRejoins(t *testing.T) {
 	const lease = 12 * time.Second
 	for _, tc := range []struct {
 		name       string
-		alsoTarget bool // its targets cannot be reached either, so that it cannot even cancel
+		alsoTarget bool // the agent cannot reach its targets either, so it cannot cancel its scripts
 	}{{"control database only", false}, {"targets too", true}} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -71,7 +71,8 @@ func TestSilentAgentLosesItsWorkAndRejoins(t *testing.T) {
 							var changes int
 							require.NoError(t, w.DB(t, e.Database).QueryRowContext(t.Context(),
 								"SELECT COUNT(*) FROM dbo.ledger AS a INNER JOIN dbo.ledger AS b ON b.id = a.id + 1 WHERE a.spid <> b.spid;").Scan(&changes))
-							// The second attempt's session may have the number of the first one's, which is gone.
+							// The second attempt's session may have the session ID of the first
+							// one, which has ended.
 							require.LessOrEqual(t, changes, 1, "the first attempt had ended when the second began")
 						}
 					}
@@ -84,7 +85,7 @@ func TestSilentAgentLosesItsWorkAndRejoins(t *testing.T) {
 	}
 }
 
-// The work of an agent that is killed is with another one within two leases.
+// Another agent has the work of a killed agent within two leases.
 func TestKilledAgentsWorkIsHandedOverWithinTwoLeases(t *testing.T) {
 	const lease = 12 * time.Second
 	synctest.Test(t, func(t *testing.T) {

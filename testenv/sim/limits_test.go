@@ -19,14 +19,16 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// hand is an agent without an agent: it claims what its workers can take and completes each task after a while. Several of them,
-// one after the other in one goroutine, let virtual time say exactly what ran at once.
-type hand struct {
+// fakeAgent replaces an agent: it claims tasks for its workers and completes each task after a while.
+// Several of them run one after the other in one goroutine, so that virtual time determines exactly
+// which tasks run concurrently.
+type fakeAgent struct {
 	w       *World
 	term    controldb.TermID
 	workers int
 	busy    []held
-	// resolve gives the targets of a job; lasts how long an attempt takes, and its outcome.
+	// resolve returns the targets of a job. lasts returns the duration of an attempt and its
+	// outcome.
 	resolve func(job string) []targets.Target
 	lasts   func(controldb.Task) (time.Duration, targets.Outcome)
 }
@@ -37,15 +39,15 @@ type held struct {
 	outcome targets.Outcome
 }
 
-func newHand(t *testing.T, w *World, workers int, resolve func(string) []targets.Target, lasts func(controldb.Task) (time.Duration, targets.Outcome)) *hand {
+func newFakeAgent(t *testing.T, w *World, workers int, resolve func(string) []targets.Target, lasts func(controldb.Task) (time.Duration, targets.Outcome)) *fakeAgent {
 	t.Helper()
-	term, err := w.Store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "hand", Version: "test", MaxConcurrentTargets: workers}, 1000*time.Hour)
+	term, err := w.Store.StartTerm(t.Context(), controldb.Agent{ID: uuid.New(), Host: "fake", Version: "test", MaxConcurrentTargets: workers}, 1000*time.Hour)
 	require.NoError(t, err)
-	return &hand{w: w, term: term.ID, workers: workers, resolve: resolve, lasts: lasts}
+	return &fakeAgent{w: w, term: term.ID, workers: workers, resolve: resolve, lasts: lasts}
 }
 
-// complete hands over what has ended, and says how many tasks that were.
-func (h *hand) complete(t *testing.T) int {
+// complete delivers the outcomes of tasks that have ended, and returns their number.
+func (h *fakeAgent) complete(t *testing.T) int {
 	t.Helper()
 	now := time.Now()
 	var outcomes []controldb.Outcome
@@ -64,8 +66,9 @@ func (h *hand) complete(t *testing.T) int {
 	return len(outcomes)
 }
 
-// pass claims for the free workers. It answers resolutions at once, and returns all that it claimed.
-func (h *hand) pass(t *testing.T) (claimed []controldb.Task, wake time.Time) {
+// pass claims tasks for the idle workers. It answers resolutions at once, and returns all claimed
+// tasks.
+func (h *fakeAgent) pass(t *testing.T) (claimed []controldb.Task, wake time.Time) {
 	t.Helper()
 	res, err := h.w.Store.Pass(t.Context(), controldb.PassRequest{Term: h.term, MaxTasks: h.workers - len(h.busy), MaxConcurrentTargets: h.workers})
 	require.NoError(t, err)
@@ -80,8 +83,8 @@ func (h *hand) pass(t *testing.T) (claimed []controldb.Task, wake time.Time) {
 	return res.Tasks, res.NextWake
 }
 
-// next is when the first task ends; zero: none runs.
-func (h *hand) next() (at time.Time) {
+// next returns when the first task ends; zero means that no task runs.
+func (h *fakeAgent) next() (at time.Time) {
 	for _, b := range h.busy {
 		if at.IsZero() || b.ends.Before(at) {
 			at = b.ends
@@ -94,7 +97,8 @@ func target(server, pool string, i int) targets.Target {
 	return targets.Target{ID: uuid.New(), Server: server, Database: fmt.Sprintf("d%d", i), ElasticPool: pool}
 }
 
-// limitsOf are the keys of the limits that a target is under in TestLimitsHoldAndAreUsedUp, by rules written here once more.
+// limitsOf returns the keys of the limits that apply to a target in TestLimitsHoldAndAreUsedUp. It
+// is a second implementation of the rules.
 func limitsOf(job, server, pool, credential string) map[string]int {
 	m := map[string]int{"job " + job: 14, "server " + server: 5}
 	if job == "wide" {
@@ -125,8 +129,9 @@ func limitsOf(job, server, pool, credential string) map[string]int {
 	return m
 }
 
-// Limits of all scopes at once, on four jobs over ten servers with pools and retries, and two agents: at no instant is there more than
-// a limit allows; and after each pass of an agent that still has free workers, there is no target that all its limits would let go.
+// Limits of all scopes apply at once to four jobs over ten servers with pools and retries, and two
+// agents. No limit is exceeded at any instant. After each pass of an agent that has idle workers
+// left, no target remains that all its limits would allow.
 func TestLimitsHoldAndAreUsedUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWorld(t, 0)
@@ -157,7 +162,7 @@ func TestLimitsHoldAndAreUsedUp(t *testing.T) {
 			for i := range n {
 				lists[job] = append(lists[job], target(fmt.Sprintf("s%d", rnd.IntN(10)), []string{"", "", "p", "q"}[rnd.IntN(4)], i))
 			}
-			// Those of one server stand together, as a resolution gives them.
+			// The targets of one server are adjacent, as in a resolution.
 			slices.SortFunc(lists[job], func(a, b targets.Target) int { return cmp.Compare(a.Server, b.Server) })
 		}
 		resolve := func(job string) []targets.Target { return lists[job] }
@@ -168,21 +173,21 @@ func TestLimitsHoldAndAreUsedUp(t *testing.T) {
 			}
 			return time.Second + time.Duration(rnd.IntN(20_000))*time.Millisecond, outcome
 		}
-		hands := []*hand{newHand(t, w, 24, resolve, lasts), newHand(t, w, 40, resolve, lasts)}
+		agents := []*fakeAgent{newFakeAgent(t, w, 24, resolve, lasts), newFakeAgent(t, w, 40, resolve, lasts)}
 		var runs []uuid.UUID
 		for job := range credentials {
 			runs = append(runs, w.Start(t, job))
 		}
 
 		db := w.DB(t, w.Control)
-		idle := 0 // passes that could not claim all that they had workers for
+		idle := 0 // passes that claimed fewer tasks than there were idle workers
 		for active := true; active; {
 			var wake time.Time
-			rnd.Shuffle(len(hands), func(i, j int) { hands[i], hands[j] = hands[j], hands[i] })
-			for _, h := range hands {
+			rnd.Shuffle(len(agents), func(i, j int) { agents[i], agents[j] = agents[j], agents[i] })
+			for _, h := range agents {
 				h.complete(t)
 			}
-			for _, h := range hands {
+			for _, h := range agents {
 				resolved := false
 				for {
 					claimed, next := h.pass(t)
@@ -227,7 +232,7 @@ WHERE t.is_active = 1 AND (t.next_attempt_at IS NULL OR t.next_attempt_at <= SYS
 					require.True(t, full, "all of %v have room: %v", limits, running)
 				}
 			}
-			for _, h := range hands {
+			for _, h := range agents {
 				if at := h.next(); !at.IsZero() && (wake.IsZero() || at.Before(wake)) {
 					wake = at
 				}
@@ -240,7 +245,8 @@ WHERE t.is_active = 1 AND (t.next_attempt_at IS NULL OR t.next_attempt_at <= SYS
 		require.Greater(t, idle, 100)
 		w.CheckInvariants(t, w.Control, true)
 
-		// Once more from the history of all attempts: what was claimed, and not ended, at each claim.
+		// The same check from the history of all attempts: the tasks that were claimed and had not
+		// ended at each claim.
 		type attempt struct {
 			claimed, ended time.Time
 			limits         map[string]int
@@ -265,7 +271,7 @@ ORDER BY k.claimed_at;`)
 		reached := map[string]bool{}
 		for i, a := range history {
 			if i+1 < len(history) && history[i+1].claimed.Equal(a.claimed) {
-				continue // the last one of its instant sees them all
+				continue // the last attempt of this instant counts all of them
 			}
 			running := map[string]int{}
 			for _, b := range history[:i+1] {
@@ -284,8 +290,8 @@ ORDER BY k.claimed_at;`)
 	})
 }
 
-// A job of one target is claimed by the first pass that claims anything, however many targets of another job wait: without limits, and
-// on a server whose few places the large job has.
+// The first pass that claims any task claims a job of one target, however many targets of another
+// job wait. This holds without limits, and on a server whose limit the large job has reached.
 func TestFanOutDoesNotStarveASmallJob(t *testing.T) {
 	for _, tc := range []struct {
 		name    string
@@ -319,10 +325,10 @@ func TestFanOutDoesNotStarveASmallJob(t *testing.T) {
 				lasts := func(controldb.Task) (time.Duration, targets.Outcome) {
 					return time.Second + time.Duration(rnd.IntN(5000))*time.Millisecond, targets.Succeeded
 				}
-				hands := []*hand{newHand(t, w, 32, resolve, lasts), newHand(t, w, 32, resolve, lasts)}
+				agents := []*fakeAgent{newFakeAgent(t, w, 32, resolve, lasts), newFakeAgent(t, w, 32, resolve, lasts)}
 				round := func() (claimed []controldb.Task) {
 					var next time.Time
-					for _, h := range hands {
+					for _, h := range agents {
 						h.complete(t)
 						list, _ := h.pass(t)
 						claimed = append(claimed, list...)
@@ -343,7 +349,7 @@ func TestFanOutDoesNotStarveASmallJob(t *testing.T) {
 				if tc.limit.Max > 0 {
 					most = tc.limit.Max
 				}
-				for _, h := range hands {
+				for _, h := range agents {
 					running += len(h.busy)
 				}
 				require.Equal(t, most, running, "the large job has all there is")
@@ -369,8 +375,9 @@ func TestFanOutDoesNotStarveASmallJob(t *testing.T) {
 	}
 }
 
-// Targets that a limit keeps back make no agent ask more often than it does when idle, neither the one that runs the others nor one that
-// has nothing to do; and a place that becomes free is taken within a second.
+// Targets that a limit holds back do not make agents call more often than when idle: neither the
+// agent that runs the other targets, nor an agent without tasks. When the limit allows another
+// target, it starts within a second.
 func TestFullLimitCostsNoPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWorld(t, 4)

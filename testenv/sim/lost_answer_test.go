@@ -13,7 +13,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/fault"
 )
 
-// The claims of a pass whose answer was lost are handed out again by the next one: no attempt is wasted, and no term.
+// If the answer to a pass is lost, the next pass returns its claims again. No attempt and no term
+// is lost.
 func TestLostAnswersOfPassesWasteNothing(t *testing.T) {
 	for _, kind := range []fault.Kind{fault.AfterSending, fault.Cut, fault.Stall} {
 		t.Run(kind.String(), func(t *testing.T) {

@@ -7,10 +7,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-// TestMain makes rapid's checks short unless the command line says how many there should be.
+// TestMain limits the number of rapid's checks, unless the command line sets it.
 func TestMain(m *testing.M) {
 	if err := flag.Set("rapid.checks", "25"); err != nil {
 		panic(err)
 	}
-	goleak.VerifyTestMain(m) // it parses the command line, which wins
+	goleak.VerifyTestMain(m) // VerifyTestMain parses the command line, which overrides the limit
 }

@@ -13,17 +13,17 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 )
 
-// modelRerun is what a rerun of the model knows beyond a run.
+// modelRerun contains what a rerun of the model has beyond a run.
 type modelRerun struct {
 	origin  *modelRun
 	only    []string
-	partial bool // something that went wrong is left out
+	partial bool // some target that failed is left out
 }
 
-// allStates are the final states of targets that a rerun may ask for.
+// allStates are the final states of targets that a rerun may select.
 var allStates = []string{"Failed", "TimedOut", "Canceled", "Skipped", "Unknown"}
 
-// state is the final state of a target, or of a step that has no list.
+// state returns the final state of a target, or of a step that was not resolved.
 func (w *work) state() string {
 	if w.unknown {
 		return "Unknown"
@@ -31,12 +31,12 @@ func (w *work) state() string {
 	return string(w.lifecycle)
 }
 
-// wrong says whether the end of w keeps later steps from being run.
+// wrong reports whether the end of w prevents later steps.
 func (w *work) wrong() bool {
 	return slices.Contains([]jobs.Lifecycle{jobs.Failed, jobs.TimedOut, jobs.Canceled}, w.lifecycle)
 }
 
-// rerun runs again what went wrong in some run, if that has ended and there is anything.
+// rerun starts a rerun of the failed targets of a random run that has ended, if there are any.
 func (m *model) rerun(t *rapid.T) {
 	if len(m.runs) == 0 {
 		t.Skip("nothing to run again")
@@ -70,7 +70,7 @@ func (m *model) rerun(t *rapid.T) {
 			some = some || wanted(w.state()) && (w.database != "" || w.lifecycle != jobs.Skipped)
 		}
 	}
-	if origin.lifecycle == jobs.Canceled && !canceled { // between two steps
+	if origin.lifecycle == jobs.Canceled && !canceled { // stopped between two steps
 		partial = partial || !wanted("Canceled")
 		some = some || !partial
 	}
@@ -83,15 +83,16 @@ func (m *model) rerun(t *rapid.T) {
 	m.runs = append(m.runs, &modelRun{id: id, job: origin.job, lifecycle: jobs.Created, rerun: &modelRerun{origin, only, partial}})
 }
 
-// waitForRerun lets the step of a rerun wait for its targets.
+// waitForRerun queues the step of a rerun, which waits for its targets.
 func (m *model) waitForRerun(step *work) {
 	step.next = time.Time{}
 	m.reruns = append(m.reruns, step)
 }
 
-// startRerunSteps gives a step of each job its targets, or decides that it needs none.
+// startRerunSteps creates the targets of one queued step of each job, or decides that the step
+// needs none.
 func (m *model) startRerunSteps() {
-	var busy []int // jobs that had their turn
+	var busy []int // jobs whose step was handled in this call
 	var left []*work
 	for _, s := range m.reruns {
 		switch {
@@ -106,7 +107,7 @@ func (m *model) startRerunSteps() {
 	m.reruns = left
 }
 
-// startRerunStep is what becomes of one step.
+// startRerunStep creates the targets of one step.
 func (m *model) startRerunStep(s *work) {
 	r := s.run.rerun
 	var before *work // the same step of the origin

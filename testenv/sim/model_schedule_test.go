@@ -20,25 +20,26 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// scheduleBase is the first instant of the model's schedules; they are due every minute. It lies in the past, so that all of them may be
-// asked for by backfills.
+// scheduleBase is the first instant of the model's schedules, which are due every minute. It is in
+// the past, so that backfills may include every instant.
 var scheduleBase = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // scheduleRun is a run of the model.
 type scheduleRun struct {
-	active, stopping, ended bool // ended: not accounted for yet
+	active, stopping, ended bool // ended: a pass has not accounted for the end yet
 	lifecycle               string
 }
 
-// scheduleModel is what the database should hold of one schedule: a plain program that looks at one instant after the other.
+// scheduleModel is the expected state of one schedule: a plain program that handles one instant
+// after the other.
 type scheduleModel struct {
 	id                                  controldb.ScheduleID
 	name, overlap                       string
 	revision                            int
-	enabled, paused, pauses, judged     bool
-	next                                int // the next instant that is due, in minutes after scheduleBase
+	enabled, paused, pauses, validated  bool
+	next                                int // the next due instant, in minutes after scheduleBase
 	runs                                map[int]*scheduleRun
-	waiting                             map[int]bool // by instant; true: a backfill asked for it
+	waiting                             map[int]bool // by instant; true: of a backfill
 	skipped                             map[int]string
 	executions, skips, overlaps, caught int64
 	faults, counted                     int64
@@ -55,7 +56,7 @@ func (s *scheduleModel) active() bool {
 	return false
 }
 
-// skip records an instant, once, and not if it has a run.
+// skip records an instant as skipped, unless it has a run or a record already.
 func (s *scheduleModel) skip(at int, cause string) {
 	if s.skipped[at] != "" || s.runs[at] != nil {
 		return
@@ -70,7 +71,7 @@ func (s *scheduleModel) skip(at int, cause string) {
 	}
 }
 
-// start makes a run. A count counts those that the schedule starts itself (D-P3).
+// start creates a run. The count limit includes only runs that the schedule itself starts (D-P3).
 func (s *scheduleModel) start(at int, backfill bool) {
 	s.runs[at] = &scheduleRun{active: true}
 	s.executions++
@@ -79,7 +80,7 @@ func (s *scheduleModel) start(at int, backfill bool) {
 	}
 }
 
-// fire is what becomes of instants, in order: what each of them is said to be.
+// fire handles instants in order, and returns the result of each.
 func (s *scheduleModel) fire(instants []int, overlap string, backfill bool) (results []string) {
 	var fresh []int
 	for _, at := range instants {
@@ -105,7 +106,7 @@ func (s *scheduleModel) fire(instants []int, overlap string, backfill bool) (res
 		_, waits := s.waiting[at]
 		busy := s.active() || len(s.waiting) > 0
 		switch last := len(fresh) > 0 && at == fresh[len(fresh)-1]; {
-		case s.runs[at] != nil || waits: // it has its turn already
+		case s.runs[at] != nil || waits: // the instant has a run or waits already
 		case overlap == "AllowAll" || overlap == "Elastic":
 			result = controldb.FiredStarted
 		case overlap == "CancelOther" || overlap == "TerminateOther":
@@ -142,13 +143,13 @@ func (s *scheduleModel) fire(instants []int, overlap string, backfill bool) (res
 		results = append(results, result)
 	}
 	if room <= 0 && !backfill {
-		s.completed, s.judged = true, false // nothing is due any more
+		s.completed, s.validated = true, false // no due instant is left
 	}
 	return results
 }
 
-// give up what waits but for backfills.
-func (s *scheduleModel) giveUp(cause string) {
+// dropWaiting skips the waiting instants, except those of backfills.
+func (s *scheduleModel) dropWaiting(cause string) {
 	for at, backfill := range s.waiting {
 		if !backfill {
 			delete(s.waiting, at)
@@ -157,14 +158,15 @@ func (s *scheduleModel) giveUp(cause string) {
 	}
 }
 
-// anew is a change of the schedule.
-func (s *scheduleModel) anew(cause string) {
+// redefine applies a change of the schedule.
+func (s *scheduleModel) redefine(cause string) {
 	s.revision++
-	s.judged, s.completed = false, false
-	s.giveUp(cause)
+	s.validated, s.completed = false, false
+	s.dropWaiting(cause)
 }
 
-// account is what a pass does: runs that ended, then runs that waited for them.
+// account applies a pass: it accounts for runs that have ended, then starts the runs that waited
+// for them.
 func (s *scheduleModel) account() {
 	for _, r := range s.runs {
 		if r.ended {
@@ -172,8 +174,8 @@ func (s *scheduleModel) account() {
 			if r.lifecycle == "Failed" || r.lifecycle == "TimedOut" {
 				s.faults++
 				if s.pauses && !s.paused {
-					s.paused, s.judged = true, false
-					s.giveUp("Paused")
+					s.paused, s.validated = true, false
+					s.dropWaiting("Paused")
 				}
 			}
 		}
@@ -186,7 +188,7 @@ func (s *scheduleModel) account() {
 	}
 }
 
-// text is the model as the database is read.
+// text formats the model in the same way as the rows of the database.
 func (s *scheduleModel) text() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "enabled %t paused %t executions %d skips %d/%d/%d faults %d;", s.enabled, s.paused, s.executions, s.skips, s.overlaps, s.caught, s.faults)
@@ -206,7 +208,7 @@ func (s *scheduleModel) text() string {
 	return b.String()
 }
 
-// schedulesModel drives a few schedules of one job.
+// schedulesModel drives several schedules of one job.
 type schedulesModel struct {
 	store *controldb.Store
 	db    *sql.DB
@@ -223,8 +225,8 @@ func (m *schedulesModel) any(t *rapid.T) *scheduleModel {
 	return m.list[rapid.IntRange(0, len(m.list)-1).Draw(t, "schedule")]
 }
 
-// judge gives the verdict on all that wait for one.
-func (m *schedulesModel) judge(t *rapid.T) {
+// validate records verdicts on all schedules that wait for one.
+func (m *schedulesModel) validate(t *rapid.T) {
 	due, err := m.store.DueSchedules(t.Context(), 1000)
 	require.NoError(t, err)
 	var verdicts []controldb.Validation
@@ -232,8 +234,10 @@ func (m *schedulesModel) judge(t *rapid.T) {
 		for _, s := range m.list {
 			if s.id == d.ID {
 				require.Equal(t, s.revision, d.Revision)
-				verdicts = append(verdicts, controldb.Validation{Schedule: d.ID, Revision: d.Revision, SeenDueAt: d.DueAt, Zone: "UTC", Engine: "1", NextDueAt: instantOf(s.next)})
-				s.judged = s.enabled && !s.paused
+				verdicts = append(verdicts, controldb.Validation{
+					Schedule: d.ID, Revision: d.Revision, SeenDueAt: d.DueAt, Zone: "UTC", Engine: "1", NextDueAt: instantOf(s.next),
+				})
+				s.validated = s.enabled && !s.paused
 			}
 		}
 	}
@@ -241,7 +245,8 @@ func (m *schedulesModel) judge(t *rapid.T) {
 	require.NoError(t, err)
 }
 
-// fire makes some of the next instants of a schedule runs, after some that are missed.
+// fire starts runs for some of the next instants of a schedule, and skips some missed instants
+// before them.
 func (m *schedulesModel) fire(t *rapid.T) {
 	s := m.any(t)
 	missed, n := rapid.IntRange(0, 2).Draw(t, "missed"), rapid.IntRange(0, 4).Draw(t, "instants")
@@ -263,7 +268,7 @@ func (m *schedulesModel) fire(t *rapid.T) {
 	twice := rapid.Bool().Draw(t, "twice")
 	fired, err := m.store.FireSchedules(t.Context(), m.term, []controldb.Firing{firing})
 	require.NoError(t, err)
-	if !s.judged {
+	if !s.validated {
 		require.Len(t, fired, 1)
 		require.Equal(t, controldb.FiredStale, fired[0].Result)
 		return
@@ -291,7 +296,7 @@ func (m *schedulesModel) fire(t *rapid.T) {
 	}
 }
 
-// backfill asks for some instants of the past again.
+// backfill backfills some instants of the past.
 func (m *schedulesModel) backfill(t *rapid.T) {
 	s := m.any(t)
 	if s.next == 0 {
@@ -315,7 +320,7 @@ func (m *schedulesModel) backfill(t *rapid.T) {
 	require.Equal(t, s.fire(instants, overlap, true), got, "backfill of %s by %s: %v", s.name, overlap, instants)
 }
 
-// end ends an active run, as a pass would.
+// end ends an active run as a pass would.
 func (m *schedulesModel) end(t *rapid.T) {
 	s := m.any(t)
 	var open []int
@@ -336,7 +341,7 @@ WHERE schedule_id = @p2 AND due_at = @p3;`, r.lifecycle, int64(s.id), instantOf(
 	require.NoError(t, err)
 }
 
-// pass takes account of runs that ended, and starts what waited for them.
+// pass accounts for runs that have ended, and starts the runs that waited for them.
 func (m *schedulesModel) pass(t *rapid.T) {
 	_, err := m.db.ExecContext(t.Context(), `EXEC jobs_internal.end_scheduled_runs; EXEC jobs_internal.start_buffered_runs;`)
 	require.NoError(t, err)
@@ -355,14 +360,14 @@ func (m *schedulesModel) change(t *rapid.T) {
 		require.NoError(t, m.store.EnableSchedule(ctx, m.job, s.name, on))
 		if on != s.enabled || on && s.completed {
 			s.enabled = on
-			s.anew("Disabled")
+			s.redefine("Disabled")
 		}
 	case 1:
 		paused := rapid.Bool().Draw(t, "paused")
 		require.NoError(t, m.store.PauseSchedule(ctx, m.job, s.name, paused, ""))
 		if paused != s.paused {
 			s.paused = paused
-			s.anew("Paused")
+			s.redefine("Paused")
 		}
 	case 2:
 		s.overlap = rapid.SampledFrom(overlapPolicies).Draw(t, "overlap")
@@ -375,8 +380,8 @@ func (m *schedulesModel) change(t *rapid.T) {
 		other := "Asia/Tokyo"
 		require.NoError(t, m.store.UpdateSchedule(ctx, controldb.ScheduleUpdate{JobName: m.job, Name: s.name, TimeZone: &other}))
 		require.NoError(t, m.store.UpdateSchedule(ctx, controldb.ScheduleUpdate{JobName: m.job, Name: s.name, TimeZone: &zone}))
-		s.anew("Changed")
-		s.anew("Changed")
+		s.redefine("Changed")
+		s.redefine("Changed")
 	}
 }
 
@@ -408,7 +413,7 @@ UNION ALL SELECT k.schedule_id, 3, k.due_at, k.skipped, k.cause FROM jobs_intern
 		require.NoError(t, rows.Scan(&id, &kind, &at, &flag, &cause))
 		s := got[id]
 		if s == nil {
-			continue // of another job
+			continue // a run of another job
 		}
 		switch kind {
 		case 1:
@@ -427,7 +432,8 @@ UNION ALL SELECT k.schedule_id, 3, k.due_at, k.skipped, k.cause FROM jobs_intern
 	}
 }
 
-// TestScheduleModel does random things to schedules with every overlap policy, and compares the database with the model after each.
+// TestScheduleModel makes random calls on schedules with every overlap policy, and compares the
+// control database with the model after each call.
 func TestScheduleModel(t *testing.T) {
 	const password = "Only-4-tests"
 	server, err := tsqld.New(tsqld.Config{SAPassword: password})
@@ -473,14 +479,14 @@ func TestScheduleModel(t *testing.T) {
 			m.list = append(m.list, s)
 		}
 		rt.Repeat(map[string]func(*rapid.T){
-			"judge": m.judge, "judge again": m.judge, "fire": m.fire, "fire again": m.fire, "fire once more": m.fire, "backfill": m.backfill,
+			"validate": m.validate, "validate again": m.validate, "fire": m.fire, "fire again": m.fire, "fire once more": m.fire, "backfill": m.backfill,
 			"end": m.end, "end again": m.end, "end once more": m.end, "pass": m.pass, "pass again": m.pass, "change": m.change,
 			"": m.check,
 		})
 		found, err := invariant.Find(rt.Context(), db, false)
 		require.NoError(rt, err)
 		found = slices.DeleteFunc(found, func(v invariant.Violation) bool {
-			return v.Check == "I06_parents_follow_children" // runs end here without steps
+			return v.Check == "I06_parents_follow_children" // the runs of this test have no steps
 		})
 		require.Empty(rt, found)
 	})

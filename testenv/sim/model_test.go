@@ -36,24 +36,24 @@ const (
 // modelPolicy is the retry policy of all steps, without the time limit, which a pass applies.
 var modelPolicy = oracle.RetryPolicy{Retries: modelRetries, Initial: modelWait, Maximum: modelWait, Multiplier: 1}
 
-// work is a step execution or a target execution of the model: what can be claimed.
+// work is a step execution or a target execution of the model; both can be claimed.
 type work struct {
 	run       *modelRun
 	step      int
 	database  string // empty for a step
 	lifecycle jobs.Lifecycle
 	attempts  int
-	next      time.Time // when the next attempt may begin; zero: none is wanted
+	next      time.Time // when the next attempt may start; zero: no attempt waits
 	deadline  time.Time // of a target; zero before its first attempt
 	targets   []*work   // of a step, once it is resolved
-	resolved  bool      // a step has its list
-	unknown   bool      // nobody can say what became of the last attempt that was sent
+	resolved  bool      // a step: its targets are known
+	unknown   bool      // the outcome of the last attempt that was sent is unknown
 }
 
 // active reports whether w is not final.
 func (w *work) active() bool { return !w.lifecycle.Terminal() }
 
-// become changes the lifecycle of w. A change that package oracle forbids ends the check.
+// become changes the lifecycle of w. A transition that package oracle forbids fails the check.
 func (w *work) become(l jobs.Lifecycle) {
 	if !oracle.CanBecome(w.lifecycle, l) {
 		panic(fmt.Sprintf("the model lets %s become %s", w.lifecycle, l))
@@ -87,19 +87,20 @@ type modelTask struct {
 	open bool
 }
 
-// model is what the control database should hold: a plain program without sets, locks and transactions.
+// model is the expected state of the control database: a plain program without sets, locks and
+// transactions.
 type model struct {
 	store  *controldb.Store
 	clock  *modelClock
 	agents []uuid.UUID
-	steps  []int // of each job
+	steps  []int // number of steps of each job
 	runs   []*modelRun
 	terms  []*modelTerm
 	tasks  []*modelTask
-	reruns []*work // steps of reruns that wait for their targets, in the order in which they were made
+	reruns []*work // steps of reruns that wait for their targets, in order of creation
 }
 
-// lasts says whether a term has neither ended nor expired.
+// lasts reports whether a term has neither ended nor expired.
 func (m *model) lasts(t *modelTerm) bool { return !t.ended && t.expires.After(m.clock.Now()) }
 
 // handOver ends the tasks of ended terms.
@@ -111,7 +112,7 @@ func (m *model) handOver() {
 	}
 }
 
-// settle is what an accepted outcome does.
+// settle applies an accepted outcome.
 func (m *model) settle(k *modelTask, o targets.Outcome) {
 	k.open = false
 	w := k.work
@@ -142,9 +143,9 @@ func (m *model) settle(k *modelTask, o targets.Outcome) {
 		w.next = m.clock.Now().Add(wait)
 	}
 	switch {
-	case w.database == "": // a step, whose targets were asked for
+	case w.database == "": // a step whose resolution has ended
 		w.unknown = w.lifecycle == jobs.Failed && o == targets.Unknown
-	case o != targets.NotSent: // what was unknown before stays unknown when nothing was sent
+	case o != targets.NotSent: // an attempt that sent nothing leaves an unknown outcome unknown
 		w.unknown = o == targets.Unknown
 	}
 }
@@ -170,7 +171,7 @@ func (m *model) claimable(steps bool) (list []*work) {
 	return list
 }
 
-// advance is the first part of a pass.
+// advance applies the first part of a pass.
 func (m *model) advance() {
 	now := m.clock.Now()
 	m.startRerunSteps()
@@ -228,7 +229,7 @@ func (m *model) advance() {
 	}
 }
 
-// aggregate is the lifecycle of a parent by its children's (I6).
+// aggregate returns the lifecycle of a parent from those of its children (I6).
 func aggregate(children []*work) jobs.Lifecycle {
 	list := make([]jobs.Lifecycle, 0, len(children))
 	for _, c := range children {
@@ -245,7 +246,7 @@ func (m *model) start(t *rapid.T) {
 	m.runs = append(m.runs, &modelRun{id: id, job: job, lifecycle: jobs.Created})
 }
 
-// stop asks for the end of a run.
+// stop stops a run.
 func (m *model) stop(t *rapid.T) {
 	if len(m.runs) == 0 {
 		t.Skip("nothing to stop")
@@ -257,7 +258,7 @@ func (m *model) stop(t *rapid.T) {
 	}
 }
 
-// term starts a term of an agent, which ends the one before.
+// term starts a term of an agent, which ends the agent's former term.
 func (m *model) term(t *rapid.T) {
 	i := rapid.IntRange(0, len(m.agents)-1).Draw(t, "agent")
 	term, err := m.store.StartTerm(t.Context(), controldb.Agent{ID: m.agents[i], Host: "h", Version: "1", MaxConcurrentTargets: modelMax}, modelLease)
@@ -271,7 +272,7 @@ func (m *model) term(t *rapid.T) {
 	m.terms = append(m.terms, &modelTerm{id: term.ID, agent: i, expires: m.clock.Now().Add(modelLease)})
 }
 
-// anyTerm draws one of the latest terms; it may have ended.
+// anyTerm draws one of the latest terms, which may have ended.
 func (m *model) anyTerm(t *rapid.T) *modelTerm {
 	if len(m.terms) == 0 {
 		t.Skip("no term")
@@ -279,7 +280,8 @@ func (m *model) anyTerm(t *rapid.T) *modelTerm {
 	return rapid.SampledFrom(m.terms[max(0, len(m.terms)-4):]).Draw(t, "term")
 }
 
-// refusedUnlessItLasts checks that a call was refused exactly if the term does not last, and says whether it was accepted.
+// refusedUnlessItLasts checks that a call was refused if and only if the term has ended, and
+// returns whether the call was accepted.
 func (m *model) refusedUnlessItLasts(t *rapid.T, term *modelTerm, err error) bool {
 	if m.lasts(term) {
 		require.NoError(t, err)
@@ -297,7 +299,7 @@ func (m *model) renew(t *rapid.T) {
 	}
 }
 
-// end gives a term back.
+// end ends a term.
 func (m *model) end(t *rapid.T) {
 	term := m.anyTerm(t)
 	if m.refusedUnlessItLasts(t, term, m.store.EndTerm(t.Context(), term.id)) {
@@ -306,12 +308,12 @@ func (m *model) end(t *rapid.T) {
 	}
 }
 
-// pass makes a pass; one in four loses its answer, and is repeated.
+// pass makes a pass. In one of four cases the answer is lost, and the pass is repeated.
 func (m *model) pass(t *rapid.T) {
 	m.passOf(t, m.anyTerm(t))
 }
 
-// passOf makes a pass of a term.
+// passOf makes a pass for a term.
 func (m *model) passOf(t *rapid.T, term *modelTerm) {
 	room := rapid.IntRange(0, 4).Draw(t, "max_tasks")
 	var last controldb.TaskID
@@ -364,7 +366,7 @@ func (m *model) passOf(t *rapid.T, term *modelTerm) {
 		}
 		m.tasks = append(m.tasks, &modelTask{Task: task, term: term, work: w, open: true})
 	}
-	if !lost { // the lost pass may have taken targets for want of steps that wait since
+	if !lost { // the lost pass may have claimed targets because the steps that wait now did not wait then
 		require.Equal(t, min(max(0, room), len(steps)), resolutions, "resolutions go first")
 	}
 	var digest controldb.Digest
@@ -384,7 +386,7 @@ func (m *model) passOf(t *rapid.T, term *modelTerm) {
 	require.ElementsMatch(t, toCancel, canceled)
 }
 
-// complete hands an outcome over, under a term that need not be the task's.
+// complete delivers an outcome, possibly under a term that does not hold the task.
 func (m *model) complete(t *rapid.T) {
 	if len(m.tasks) == 0 {
 		t.Skip("no task")
@@ -392,7 +394,7 @@ func (m *model) complete(t *rapid.T) {
 	m.completeTask(t, rapid.SampledFrom(m.tasks[max(0, len(m.tasks)-10):]).Draw(t, "task"))
 }
 
-// work makes passes of a term that lasts and ends every task that is held, so that runs come to their ends.
+// work makes passes of a valid term and completes every task that it holds, so that runs end.
 func (m *model) work(t *rapid.T) {
 	lasting := slices.IndexFunc(m.terms, m.lasts)
 	if lasting < 0 {
@@ -409,7 +411,7 @@ func (m *model) work(t *rapid.T) {
 	}
 }
 
-// completeTask hands an outcome of a task over.
+// completeTask delivers an outcome of a task.
 func (m *model) completeTask(t *rapid.T, k *modelTask) {
 	term := k.term
 	if rapid.IntRange(0, 5).Draw(t, "other term") == 0 {
@@ -432,7 +434,7 @@ func (m *model) completeTask(t *rapid.T, k *modelTask) {
 		return
 	}
 	if k.Kind == controldb.TaskResolve && outcome == targets.Succeeded {
-		accepted = false // a resolution succeeds with its targets only
+		accepted = false // a resolution succeeds only with a list of targets
 	}
 	require.Equal(t, !accepted, len(refusals) == 1)
 	if accepted {
@@ -440,7 +442,7 @@ func (m *model) completeTask(t *rapid.T, k *modelTask) {
 	}
 }
 
-// resolve hands a target list over, or says that there is none to be had.
+// resolve delivers a list of targets, or a failure to resolve them.
 func (m *model) resolve(t *rapid.T, k *modelTask, term *modelTerm, attempt int, accepted bool) {
 	r := controldb.Resolution{Attempt: attempt}
 	n := rapid.IntRange(-1, 3).Draw(t, "targets")
@@ -478,7 +480,7 @@ func (m *model) resolve(t *rapid.T, k *modelTask, term *modelTerm, attempt int, 
 	}
 }
 
-// busy says whether another run of the job has the same step active on the same database.
+// busy reports whether another run of the job has the same step active on the same database.
 func (m *model) busy(w *work) bool {
 	for _, r := range m.runs {
 		if r == w.run || r.job != w.run.job || len(r.steps) < w.step {
@@ -522,27 +524,28 @@ func (m *model) check(t *rapid.T) {
 	require.Equal(t, want, got)
 }
 
-// modelClock is the clock of the model and its server: time passes only as told.
+// modelClock is the clock of the model and its server. It advances only when the test moves it.
 type modelClock struct {
 	mu  sync.Mutex
 	now time.Time
 }
 
-// Now is the clock's time.
+// Now returns the time.
 func (c *modelClock) Now() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.now
 }
 
-// pass moves the clock on.
+// pass moves the clock forward.
 func (c *modelClock) pass(d time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.now = c.now.Add(d)
 }
 
-// TestModel makes random sequences of calls, and holds the control database against the model after each. More of them:
+// TestModel makes random sequences of calls, and compares the control database with the model after
+// each call. To run more of them:
 //
 //	go test ./testenv/sim -run TestModel -rapid.checks=1000 -rapid.steps=100
 func TestModel(t *testing.T) {
@@ -588,7 +591,7 @@ func TestModel(t *testing.T) {
 	})
 }
 
-// define makes the jobs.
+// define creates the jobs.
 func (m *model) define(t *rapid.T) {
 	_, err := m.store.AddTargetGroup(t.Context(), "g")
 	require.NoError(t, err)

@@ -12,9 +12,10 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 )
 
-// An agent hears nothing any more while its session runs a script that is to run at most once. Another agent gets the work when the term
-// has expired, while that session is still open: its attempt waits for the session's end, and each target has one effect, whether the
-// first attempt came to its commit or not.
+// An agent is cut off while its session runs an at-most-once script. Another agent gets the task
+// when the term has expired, while that session is still open. The second attempt waits for the end
+// of the session. Each target shows the effect exactly once, whether or not the first attempt has
+// committed.
 func TestAtMostOnceUnderAnAgentThatIsCutOff(t *testing.T) {
 	const lease = 12 * time.Second
 	for name, silentAfter := range map[string]time.Duration{
@@ -33,7 +34,8 @@ func TestAtMostOnceUnderAnAgentThatIsCutOff(t *testing.T) {
 				id := w.Start(t, "j")
 				require.Eventually(t, func() bool { return len(running(t, w, id)) == 2 }, 10*time.Second, 100*time.Millisecond)
 				if silentAfter > 30*time.Second {
-					// Its outcome does not reach the control database, since that is silent before the script ends.
+					// The outcome does not reach the control database, which stops answering before
+					// the script ends.
 					<-time.After(25 * time.Second)
 					first.Control.Silence()
 					<-time.After(silentAfter - 25*time.Second)

@@ -12,8 +12,9 @@ import (
 	"github.com/jobagent/jobagent/jobs"
 )
 
-// While a long script runs and nothing else happens, an agent asks its control database no more often than an idle one: at most five times a
-// second. A new run and a stop request are seen within the second all the same, and the scripts end on the server.
+// While a long script runs and nothing else happens, an agent makes at most five calls per second,
+// like an idle agent. A new run starts within a second, and a stop request ends the scripts on the
+// server.
 func TestLongScriptsCostNoPasses(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 100
@@ -46,7 +47,7 @@ func TestLongScriptsCostNoPasses(t *testing.T) {
 	})
 }
 
-// requests counts what runs on the server, but for the one that asks.
+// requests counts the scripts that run on the server.
 func (w *World) requests(t testing.TB) (n int) {
 	t.Helper()
 	require.NoError(t, w.DB(t, "master").QueryRowContext(t.Context(), `SELECT COUNT(*) FROM sys.dm_exec_requests AS r
@@ -55,7 +56,7 @@ WHERE s.program_name LIKE N'jobagent %' AND r.session_id <> @@SPID;`).Scan(&n))
 	return n
 }
 
-// awaitRequests waits until so many scripts run on the server.
+// awaitRequests waits until n scripts run on the server.
 func (w *World) awaitRequests(t testing.TB, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); w.requests(t) < n; <-time.After(100 * time.Millisecond) {
@@ -63,7 +64,8 @@ func (w *World) awaitRequests(t testing.TB, n int) {
 	}
 }
 
-// stopWithin stops a run and requires that it is Canceled, and that nothing of it runs on the server, within limit of virtual time.
+// stopWithin stops a run. Within limit of virtual time the run must be Canceled, and no script may
+// run on the server.
 func (w *World) stopWithin(t testing.TB, id uuid.UUID, limit time.Duration) {
 	t.Helper()
 	require.NoError(t, w.Store.StopJob(t.Context(), id))

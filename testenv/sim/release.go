@@ -11,15 +11,16 @@ import (
 	sqlfs "github.com/jobagent/jobagent/sql"
 )
 
-// laterCalls are the procedures that agents call, and which answer with result sets.
+// laterCalls lists the procedures that agents call and that return result sets.
 var laterCalls = []string{
 	"jobs_internal.start_term", "jobs_internal.controller_pass", "jobs_internal.complete_tasks", "jobs_internal.complete_resolution",
 	"jobs_internal.get_command", "jobs_internal.due_schedules", "jobs_internal.fire_schedules",
 }
 
-// DeployLaterRelease replaces procedures as the deployment of a later release would: each procedure that agents call has one more
-// parameter and one more result set, some result sets have one more column, and agents of the protocols oldest to newest are
-// understood. [controldb.Store.Migrate] would not undo it; ReturnToThisRelease does.
+// DeployLaterRelease replaces procedures like the deployment of a later release. Each procedure
+// that agents call gets one more parameter and one more result set, and some result sets get one
+// more column. The release supports agents of the protocols oldest to newest.
+// [controldb.Store.Migrate] refuses to undo it; ReturnToThisRelease does.
 func DeployLaterRelease(ctx context.Context, db *sql.DB, oldest, newest int) error {
 	return deploy(ctx, db, func(o sqlfs.Object) string {
 		switch {
@@ -37,12 +38,13 @@ func DeployLaterRelease(ctx context.Context, db *sql.DB, oldest, newest int) err
 	})
 }
 
-// ReturnToThisRelease deploys this program's procedures again.
+// ReturnToThisRelease deploys this program's procedures.
 func ReturnToThisRelease(ctx context.Context, db *sql.DB) error {
 	return deploy(ctx, db, func(o sqlfs.Object) string { return o.Text })
 }
 
-// deploy runs the changed texts in one transaction, as a deployment does, and records other hashes for them.
+// deploy executes the changed texts in one transaction, like a deployment, and records their hashes
+// as changed.
 func deploy(ctx context.Context, db *sql.DB, text func(sqlfs.Object) string) error {
 	objects, err := sqlfs.Objects()
 	if err != nil {

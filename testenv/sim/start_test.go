@@ -14,7 +14,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/fault"
 )
 
-// An agent that is started while its control database is away waits for it, and works when it is back.
+// An agent that starts while its control database is unreachable waits for it, and works when it is
+// back.
 func TestAgentWaitsForItsControlDatabase(t *testing.T) {
 	for _, kind := range fault.Kinds {
 		t.Run(kind.String(), func(t *testing.T) {
@@ -40,8 +41,9 @@ func TestAgentWaitsForItsControlDatabase(t *testing.T) {
 	}
 }
 
-// One that is told to stop while it waits ends in order; one whose control database has no schema ends at once, and says so.
-func TestAgentDoesNotWaitInVain(t *testing.T) {
+// An agent that is stopped while it waits ends without an error. An agent whose control database
+// has no schema ends at once with an error.
+func TestAgentDoesNotWaitWithoutReason(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWorld(t, 1)
 		a := w.StartAgent(t, agent.Config{}, func(fault.Call) fault.Kind { return fault.BeforeSending })

@@ -22,7 +22,7 @@ var (
 	sweepCall = flag.Int("sim.call", 0, "sweep this call only")
 )
 
-// sweepScripts are two steps; the first fails once on db2.
+// sweepScripts are the scripts of two steps. The first one fails once on db2.
 var sweepScripts = []string{
 	WriteLedger + `
 IF DB_NAME() = N'db2' AND (SELECT COUNT(*) FROM dbo.ledger WHERE run = $(job_execution_id) AND step = 1) = 1
@@ -30,14 +30,16 @@ IF DB_NAME() = N'db2' AND (SELECT COUNT(*) FROM dbo.ledger WHERE run = $(job_exe
 	WriteLedger,
 }
 
-// sweepLimit is how long a run may take that meets one failure: a call that never ends, a term that expires, the hand-over, and the retries.
+// sweepLimit is how long a run with one fault may take: a call that is never answered, the expiry
+// of a term, the hand-over, and the retries.
 const sweepLimit = 3 * time.Minute
 
-// sweepConfig is an agent's with a short lease.
+// sweepConfig has a short lease.
 var sweepConfig = agent.Config{MaxConcurrentTargets: 4, Lease: 10 * time.Second, Grace: 5 * time.Second}
 
-// life is one agent's: it starts, carries out one run, and stops. It returns the number of control-database calls.
-func life(t *testing.T, w *World, what string, plan func(fault.Call) fault.Kind) int {
+// runOnce starts an agent, runs the job once, and stops the agent. It returns the number of
+// control-database calls.
+func runOnce(t *testing.T, w *World, what string, plan func(fault.Call) fault.Kind) int {
 	t.Helper()
 	a := w.StartAgent(t, sweepConfig, plan)
 	id := w.Start(t, "sweep")
@@ -57,7 +59,8 @@ func life(t *testing.T, w *World, what string, plan func(fault.Call) fault.Kind)
 			if database == "db2" && step == 1 {
 				want = 2
 			}
-			// An attempt whose outcome is unknown (I8) is repeated, so there may be more; never fewer.
+			// An attempt whose outcome is unknown (I8) is repeated, so there may be more rows, but
+			// never fewer.
 			require.GreaterOrEqual(t, w.Ledger(t, database, id, step), want, "%s: step %d on %s", what, step, database)
 		}
 	}
@@ -65,26 +68,27 @@ func life(t *testing.T, w *World, what string, plan func(fault.Call) fault.Kind)
 	return calls
 }
 
-// TestSweep lets every call of an agent's life fail once, in each way. The run must end, with nothing lost.
+// TestSweep makes every control-database call of an agent fail once, in each way. Each run must
+// succeed, and no work may be lost.
 func TestSweep(t *testing.T) {
 	for _, kind := range fault.Kinds {
 		t.Run(kind.String(), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := NewWorld(t, 3)
 				w.AddJob(t, "sweep", sweepScripts, Retries(5, 1))
-				calls := life(t, w, "without a failure", nil)
+				calls := runOnce(t, w, "without a failure", nil)
 				t.Logf("%d control-database calls", calls)
 				step := max(1, calls/12)
 				if *sweepFull {
 					step = 1
 				}
-				first, last := 1, calls+calls/4 // a failure makes a life longer, and calls are not the same in each
+				first, last := 1, calls+calls/4 // a fault adds calls, and the number of calls varies
 				if *sweepCall > 0 {
 					first, last = *sweepCall, *sweepCall
 				}
 				for n := first; n <= last && !t.Failed(); n += step {
 					name := "(not reached)"
-					life(t, w, fmt.Sprintf("call %d, %s", n, kind), func(c fault.Call) fault.Kind {
+					runOnce(t, w, fmt.Sprintf("call %d, %s", n, kind), func(c fault.Call) fault.Kind {
 						if c.N != n {
 							return fault.None
 						}
@@ -98,8 +102,8 @@ func TestSweep(t *testing.T) {
 	}
 }
 
-// TestStorm lets every seventh call fail, in any way. Retries may run out, but every run must end, and no script may have run more
-// often than attempts were counted.
+// TestStorm makes every seventh call fail, in a random way. Retries may be used up, but every run
+// must end, and no script may run more often than its attempts were counted.
 func TestStorm(t *testing.T) {
 	seed := *daysSeed
 	if seed == 0 {

@@ -157,7 +157,7 @@ func (w *World) StartAgent(t testing.TB, cfg agent.Config, plan func(fault.Call)
 	require.NoError(t, err)
 	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
 	a.cancel = cancel
-	a.close = func() { _ = errors.Join(servers.Close(), store.Close()) } // errors of broken connections are expected
+	a.close = func() { _ = errors.Join(servers.Close(), store.Close()) } // broken connections cause errors
 	go func() {                                                          // Stop waits for it
 		defer close(a.ended)
 		a.err = hosting.Run(ctx)

@@ -9,8 +9,9 @@ import (
 	"time"
 )
 
-// yearZones are the zones of the year's schedules: gaps and overlaps of an hour, half an hour, at midnight and a minute after
-// it, and offsets of half and three quarters of an hour. The year of the simulation is 2000.
+// yearZones are the time zones of the schedules. Their clock changes cover gaps and overlaps of an
+// hour and of half an hour, also at midnight and a minute later. Their offsets include half and
+// three quarters of an hour. The simulated year is 2000.
 var yearZones = []string{
 	"UTC", "Europe/Berlin", "America/New_York", "Australia/Lord_Howe", "America/Sao_Paulo", "Asia/Kathmandu", "Pacific/Chatham",
 	"America/St_Johns", "Africa/Cairo", "Asia/Tehran",
@@ -20,7 +21,7 @@ var yearZones = []string{
 type yearSchedule struct {
 	id   int64
 	job  string
-	kind string // empty: the schedule of jobs.sp_update_job, with the interval
+	kind string // empty: the schedule of jobs.sp_update_job, with interval
 	spec string
 	zone string
 
@@ -30,28 +31,30 @@ type yearSchedule struct {
 	intervalCount    int
 
 	oracle enumeration
-	// moving is the interval of SAP's repeatInterval, whose instants depend on when runs start; 0 for all others.
+	// moving is the interval of SAP's repeatInterval, whose instants depend on the starts of runs;
+	// 0 for all other kinds.
 	moving time.Duration
-	// count is how many runs it makes; 0: no limit.
+	// count is the largest number of runs; 0: no limit.
 	count int
 }
 
-// drawing makes a schedule at random.
+// drawing draws random schedules.
 type drawing struct {
 	*rand.Rand
 	zone *time.Location
-	// made is when the schedules are made.
+	// made is when the schedules are created.
 	made time.Time
-	// end is about when the simulation ends.
+	// end is approximately when the simulation ends.
 	end time.Time
-	// dense: many are due several times a day, for a simulation of few days.
+	// dense makes many schedules due several times a day, for a simulation of few days.
 	dense bool
 }
 
-// of is one of several.
+// of returns a random element of list.
 func of[T any](d drawing, list ...T) T { return list[d.IntN(len(list))] }
 
-// clock is a time of day on the walk's grid. Most are full hours: what costs time is the number of different instants.
+// clock draws a time of day on the grid of yearStep. Most are full hours, because the run time
+// grows with the number of different instants.
 func (d drawing) clock() (hour, minute int) {
 	if d.IntN(20) == 0 {
 		return d.IntN(24), of(d, 15, 45)
@@ -59,18 +62,19 @@ func (d drawing) clock() (hour, minute int) {
 	return d.IntN(24), of(d, 0, 0, 0, 30)
 }
 
-// start is a full hour some days before or after the schedules are made.
+// start draws a full hour some days before or after the schedules are created.
 func (d drawing) start() time.Time {
 	return d.made.Truncate(time.Hour).Add(time.Duration(d.IntN(20*24)-10*24) * time.Hour)
 }
 
-// days are conditions on a date, with their texts in the kinds that have them; empty: the kind does not have it.
+// dayRule is a condition on a date, with its text in each kind of schedule; an empty text means
+// that the kind cannot express it.
 type dayRule struct {
 	cron, quartz, sap, rrule, azure string
 	on                              func(wallClock) bool
 }
 
-// drawDays draws a condition on a date; most are daily or weekly.
+// drawDays draws a condition on a date. Most are daily or weekly.
 func (d drawing) drawDays() dayRule {
 	weekday := time.Weekday(d.IntN(7))
 	short := strings.ToLower(weekday.String()[:3])
@@ -117,7 +121,7 @@ func (d drawing) drawDays() dayRule {
 	}
 }
 
-// object writes a specification with what stands beside the kind's own elements.
+// object returns a specification: the kind's own elements and the common elements beside.
 func object(own string, beside map[string]any) string {
 	for _, key := range slices.Sorted(func(yield func(string) bool) {
 		for k := range beside {
@@ -135,7 +139,7 @@ func object(own string, beside map[string]any) string {
 	return "{" + own + "}"
 }
 
-// drawOnClock draws a schedule of one of the five kinds that follow the clock of a zone.
+// drawOnClock draws a schedule of one of the five kinds that follow the wall clock of a zone.
 func (d drawing) drawOnClock(s *yearSchedule, beside map[string]any) {
 	days := d.drawDays()
 	for s.kind == "cron5" && days.cron == "" || s.kind == "cron6" && days.cron == "" {
@@ -154,7 +158,7 @@ func (d drawing) drawOnClock(s *yearSchedule, beside map[string]any) {
 		hours = fmt.Sprintf("%d,%d", hour, second)
 		list = []string{fmt.Sprint(hour), fmt.Sprint(second)}
 		inHour = func(w wallClock) bool { return w.minute/60 == hour || w.minute/60 == second }
-	case 2: // a step, which is literal
+	case 2: // a step, whose instants are literal
 		if s.kind != "rrule" && s.kind != "azure-scheduler" {
 			step := of(d, 8, 12)
 			if d.dense {
@@ -200,7 +204,7 @@ func (d drawing) drawOnClock(s *yearSchedule, beside map[string]any) {
 	}
 }
 
-// drawElapsed draws a schedule that no zone touches, or that is due once.
+// drawElapsed draws a schedule that does not depend on a zone, or that is due once.
 func (d drawing) drawElapsed(s *yearSchedule, beside map[string]any) {
 	start := d.start()
 	hours := 10 + d.IntN(90)
@@ -216,13 +220,13 @@ func (d drawing) drawElapsed(s *yearSchedule, beside map[string]any) {
 	case 1:
 		s.kind, s.spec = "sap", fmt.Sprintf(`"repeatInterval": "%d hours", "anchor": "start"`, hours)
 		if start.Before(d.made) {
-			start = d.made // made after its planned start: from there
+			start = d.made // created after its planned start: counts from its creation
 		}
 		s.oracle.list = every(start, interval)
 		beside["startTime"] = start.Format(time.RFC3339)
 	case 2:
 		s.kind, s.spec, s.moving = "sap", fmt.Sprintf(`"repeatInterval": "%d hours"`, hours), interval
-		s.overlap = of(d, "Skip", "AllowAll", "TerminateOther") // with a buffer, a run is made later than its interval begins
+		s.overlap = of(d, "Skip", "AllowAll", "TerminateOther") // with a buffer, a run would be created later than its interval begins
 	case 3:
 		s.kind = "elastic"
 		s.spec = fmt.Sprintf(`"schedule_interval_type": "Hours", "schedule_interval_count": %d, "schedule_start_time": %q`, hours, start.Format(time.RFC3339))
@@ -240,7 +244,7 @@ func (d drawing) drawElapsed(s *yearSchedule, beside map[string]any) {
 		s.kind, s.spec = "rrule", fmt.Sprintf(`"rrule": "FREQ=HOURLY;INTERVAL=%d"`, hours)
 		s.oracle.list = every(start, interval)
 		beside["startTime"] = start.Format(time.RFC3339)
-	case 7: // the job's own
+	case 7: // the job's own schedule
 		s.kind, s.interval, s.intervalCount = "", "Hours", hours
 		s.oracle.list = every(d.made, interval)
 	}
@@ -300,7 +304,7 @@ func (d drawing) draw(i int) yearSchedule {
 		}
 	case d.IntN(15) == 0 && counted:
 		s.count = 1 + d.IntN(50)
-		s.overlap = of(d, "Skip", "AllowAll") // what waits for another run may come after the count is reached
+		s.overlap = of(d, "Skip", "AllowAll") // a waiting instant could start after the count is reached
 		if s.kind == "rrule" {
 			s.spec = strings.TrimSuffix(s.spec, `"`) + fmt.Sprintf(`;COUNT=%d"`, s.count)
 		} else {
@@ -311,7 +315,8 @@ func (d drawing) draw(i int) yearSchedule {
 	return s
 }
 
-// drawBlackouts leaves out some dates, or defers them and a day of the week.
+// drawBlackouts draws blackouts: some dates are skipped, or some dates and a day of the week are
+// deferred.
 func (d drawing) drawBlackouts(s *yearSchedule, beside map[string]any) {
 	weekday := time.Weekday(d.IntN(7))
 	dates := map[string]bool{"2000-01-06": true, "2000-03-26": true, "2000-07-14": true, "2000-12-24": true, "2000-12-25": true}

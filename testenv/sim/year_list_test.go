@@ -5,17 +5,18 @@ import (
 	"time"
 )
 
-// The second computation of due instants, which shares no code with jobs/schedule: a walk over real time in steps of a
-// quarter of an hour that asks at each step whether the wall clock of the zone matches. Dates, weekdays and offsets are those
-// of package time.
+// This file is the second computation of due instants. It shares no code with jobs/schedule. It
+// walks over real time in steps of a quarter of an hour, and checks at each step whether the wall
+// clock of the zone matches. Dates, weekdays and offsets come from package time.
 
-// yearStep is the walk's. Every wall clock that the drawn schedules name is a multiple of it, give or take seconds, and so
-// is every offset of the zones and its changes, but for changes between two steps, which do no harm.
+// yearStep is the step of the walk. Every wall clock of the drawn schedules is a multiple of it,
+// apart from seconds. So is every offset of the zones and its changes, except for changes between
+// two steps, which do not matter here.
 const yearStep = 15 * time.Minute
 
-// wallClock is what a clock on the wall shows.
+// wallClock is the date and time that a wall clock shows.
 type wallClock struct {
-	civil   int64 // seconds of a time in UTC with these numbers
+	civil   int64 // Unix seconds of the same date and time in UTC
 	year    int
 	month   time.Month
 	day     int
@@ -24,7 +25,7 @@ type wallClock struct {
 	minute  int // of the day
 }
 
-// clockOf reads a wall clock from a time in UTC that has its numbers.
+// clockOf returns the wall clock with the date and time of w, which is in UTC.
 func clockOf(w time.Time) wallClock {
 	return wallClock{
 		civil: w.Unix(), year: w.Year(), month: w.Month(), day: w.Day(), weekday: w.Weekday(), minute: w.Hour()*60 + w.Minute(),
@@ -36,10 +37,10 @@ func clockOf(w time.Time) wallClock {
 type walked struct {
 	at    time.Time
 	clock wallClock
-	// again: clocks were moved back, and showed the same before.
+	// again: the clocks were set back, and this wall clock has occurred before.
 	again bool
-	// missing are the wall clocks that were left out just before, because clocks were moved forward, with the instants that
-	// they are moved to.
+	// missing are the wall clocks that were skipped just before, because the clocks were set
+	// forward, with the instants to which they move.
 	missing []missingClock
 }
 
@@ -72,25 +73,27 @@ func walk(zone *time.Location, from, to time.Time) []walked {
 	return list
 }
 
-// enumeration finds by listing when a schedule is due.
+// enumeration lists the due instants of a schedule.
 type enumeration struct {
-	// match is asked about wall clocks; nil: the list is all there is.
+	// match reports whether a wall clock is due; nil: list is complete.
 	match func(wallClock) bool
-	// literal: every instant that shows a matching clock counts; else what falls into a gap is moved out of it, and of two
-	// equal clocks the first counts (D-Z3, D-Z4, D-Z6).
+	// literal: every instant with a matching wall clock is due. Otherwise a wall clock in a gap
+	// moves out of it, and the first of two equal wall clocks is due (D-Z3, D-Z4, D-Z6).
 	literal bool
 	// second is added to each instant of match.
 	second time.Duration
-	// list are instants that do not depend on a clock.
+	// list returns the instants that do not depend on a wall clock.
 	list func(from, to time.Time) []time.Time
-	// first and last bound the instants; zero: not bounded.
+	// first and last bound the instants; zero: no bound.
 	first, last time.Time
-	// black says which wall clocks are blacked out; deferred: what falls into such a window is due at its end (D-P5).
+	// black reports whether a wall clock is blacked out. deferred: an instant in a blackout is due
+	// at its end (D-P5).
 	black    func(wallClock) bool
 	deferred bool
 }
 
-// due lists the instants in [from, to) of a schedule whose zone's steps are given, which begin before from and end after to.
+// due lists the instants in [from, to). steps are the steps of the schedule's zone; they must start
+// before from and end after to.
 func (o enumeration) due(steps []walked, from, to time.Time) []time.Time {
 	set := map[time.Time]bool{}
 	add := func(at time.Time) {
@@ -100,7 +103,7 @@ func (o enumeration) due(steps []walked, from, to time.Time) []time.Time {
 		if o.black != nil {
 			i, found := slices.BinarySearchFunc(steps, at, func(w walked, at time.Time) int { return w.at.Compare(at) })
 			if !found {
-				i-- // the step that holds it
+				i-- // the step that contains the instant
 			}
 			if o.black(steps[i].clock) {
 				if !o.deferred {
@@ -148,7 +151,7 @@ func (o enumeration) due(steps []walked, from, to time.Time) []time.Time {
 	return due
 }
 
-// every is elapsed time: base, and each interval after it.
+// every returns the instants base, base + interval and so on, in elapsed time.
 func every(base time.Time, interval time.Duration) func(from, to time.Time) []time.Time {
 	return func(from, to time.Time) []time.Time {
 		var list []time.Time
@@ -161,7 +164,7 @@ func every(base time.Time, interval time.Duration) func(from, to time.Time) []ti
 	}
 }
 
-// everyMonths steps by months in UTC; a day that a month lacks becomes its last.
+// everyMonths counts months in UTC. A day that a month lacks becomes the last day of the month.
 func everyMonths(base time.Time, months int) func(from, to time.Time) []time.Time {
 	return func(from, to time.Time) []time.Time {
 		var list []time.Time
@@ -178,7 +181,7 @@ func everyMonths(base time.Time, months int) func(from, to time.Time) []time.Tim
 	}
 }
 
-// once is one instant.
+// once returns a single instant.
 func once(at time.Time) func(from, to time.Time) []time.Time {
 	return func(time.Time, time.Time) []time.Time { return []time.Time{at} }
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/jobagent/jobagent/jobs/schedule"
 )
 
-// TestYearOracleAgreesWithTheEngine compares the two computations without any agent, over the whole year.
+// TestYearOracleAgreesWithTheEngine compares the two computations over the whole year, without an
+// agent.
 func TestYearOracleAgreesWithTheEngine(t *testing.T) {
 	t.Parallel()
 	made := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -18,7 +18,7 @@ import (
 
 var yearPart = flag.Float64("sim.year", 0, "part of a year to simulate, with 1000 schedules; 0: two days and a half with fewer")
 
-// yearConfig keeps the number of polls small, as in TestDays: an agent looks when the next instant is due, and seldom between.
+// yearConfig makes agents poll rarely, as in TestDays: they act when the next instant is due.
 var yearConfig = agent.Config{
 	MaxConcurrentTargets: 200, Lease: time.Hour, PollIdle: 20 * time.Minute, PollActive: 5 * time.Minute, Grace: time.Minute,
 }
@@ -37,17 +37,17 @@ type year struct {
 	answers map[int64][]answer
 	known   map[answerKey]bool
 	walks   map[string][]walked // by the name of a zone
-	// pause and outage are the longest time between two events, and without agents.
+	// pause and outage are the longest times between two events and without agents.
 	pause, outage time.Duration
 }
 
-// answer says what became of one due instant, or of several successive ones that were skipped.
+// answer is how one due instant, or several successive skipped ones, were handled.
 type answer struct {
 	due time.Time
-	// at is when its run was made, or when it was recorded as skipped.
+	// at is when the run was created, or when the instant was recorded as skipped.
 	at    time.Time
 	count int
-	// cause is why it was skipped; empty: it was run.
+	// cause is why the instant was skipped; empty: it has a run.
 	cause string
 }
 
@@ -57,9 +57,10 @@ type answerKey struct {
 	run      bool
 }
 
-// TestYear lets two agents, in the short form three, work on schedules of all kinds in ten zones while they are killed and stopped at random, sometimes all at
-// once for hours. At the end each due instant that a second computation lists has either one run or one record that it
-// was skipped, and nothing else has.
+// TestYear runs schedules of all kinds in ten zones with two agents, or with three in the short
+// form. Agents are killed and stopped at random, sometimes all of them for hours. At the end each
+// due instant of the second computation has exactly one run or one record that it was skipped, and
+// no other instant has one.
 func TestYear(t *testing.T) {
 	seed := *daysSeed
 	if seed == 0 {
@@ -74,10 +75,10 @@ func TestYear(t *testing.T) {
 		}
 		number, length := 1000, time.Duration(*yearPart*366*24*float64(time.Hour)).Truncate(time.Hour)
 		if *yearPart == 0 {
-			// Clocks are changed in Berlin on 26 March and in Tehran on the 21st; here the first of them.
+			// The short form includes the clock change in Berlin on 26 March.
 			y.agents = make([]*Agent, 3)
 			number, length, y.pause, y.outage = 80, 60*time.Hour, 5*time.Hour, 12*time.Hour
-			<-time.After(time.Date(2000, 3, 25, 11, 0, 0, 0, time.UTC).Sub(time.Now()))
+			<-time.After(time.Until(time.Date(2000, 3, 25, 11, 0, 0, 0, time.UTC)))
 		}
 		y.made = time.Now().UTC()
 		y.World = NewWorld(t, 1)
@@ -90,7 +91,7 @@ func TestYear(t *testing.T) {
 		for collected := time.Now(); time.Now().Before(end); {
 			<-time.After(y.between(10*time.Minute, y.pause))
 			y.event()
-			if time.Since(collected) > 20*24*time.Hour { // before the history is deleted
+			if time.Since(collected) > 20*24*time.Hour { // before the retention job deletes the history
 				y.collect()
 				collected = time.Now()
 				t.Logf("%s: %d answers", collected.UTC().Format(time.DateOnly), len(y.known))
@@ -115,12 +116,12 @@ func TestYear(t *testing.T) {
 	}
 }
 
-// between is a duration in [low, high).
+// between returns a duration in [low, high).
 func (y *year) between(low, high time.Duration) time.Duration {
 	return low + time.Duration(y.rng.Int64N(int64(high-low))).Truncate(time.Second)
 }
 
-// addSchedules makes the jobs, each with one schedule.
+// addSchedules creates the jobs, each with one schedule.
 func (y *year) addSchedules(number int, length time.Duration) {
 	t := y.t
 	for i := range number {
@@ -149,7 +150,7 @@ WHERE j.name = @p1 AND s.name = @p2;`, s.job, name).Scan(&s.id))
 	require.Equal(t, y.made, time.Now().UTC(), "no time passes while they are made")
 }
 
-// event does something to the agents, and undoes it.
+// event injects one random fault, and ends it.
 func (y *year) event() {
 	i := y.rng.IntN(len(y.agents))
 	var name string
@@ -166,16 +167,16 @@ func (y *year) event() {
 		y.restart(i)
 	case n < 9:
 		name = "kill all, shortly"
-		y.all(y.between(time.Second, 40*time.Minute))
+		y.restartAll(y.between(time.Second, 40*time.Minute))
 	default:
 		name = "kill all, for long"
-		y.all(y.between(time.Hour, y.outage))
+		y.restartAll(y.between(time.Hour, y.outage))
 	}
 	y.events[name]++
 }
 
-// all kills all agents, and starts others later.
-func (y *year) all(later time.Duration) {
+// restartAll kills all agents, and starts others later.
+func (y *year) restartAll(later time.Duration) {
 	for _, a := range y.agents {
 		a.Kill()
 	}
@@ -185,18 +186,18 @@ func (y *year) all(later time.Duration) {
 	}
 }
 
-// restart puts a new agent in place i.
+// restart starts a new agent at index i.
 func (y *year) restart(i int) {
 	_ = y.agents[i].Stop()
 	y.agents[i] = y.StartAgent(y.t, yearConfig, nil)
 }
 
-// settle lets the agents work without failures, until everything that is due was handled, disables all schedules between two due
-// instants, and says when.
+// settle lets the agents work without faults until every due instant was handled. Then it disables
+// all schedules between two due instants, and returns the time of that.
 func (y *year) settle() time.Time {
 	t := y.t
 	<-time.After(6 * time.Hour)
-	<-time.After(time.Until(time.Now().Truncate(yearStep).Add(yearStep + 12*time.Minute))) // jitter is less
+	<-time.After(time.Until(time.Now().Truncate(yearStep).Add(yearStep + 12*time.Minute))) // longer than the jitter
 	stopped := time.Now().UTC()
 	for _, s := range y.schedules {
 		if s.kind == "" {
@@ -205,7 +206,7 @@ func (y *year) settle() time.Time {
 			continue
 		}
 		_, err := y.control.ExecContext(t.Context(), "EXECUTE jobs.sp_enable_schedule @job_name = @p1, @schedule_name = N'its own', @enabled = 0;", s.job)
-		if err != nil && !y.gone(s) {
+		if err != nil && !y.removed(s) {
 			require.NoError(t, err)
 		}
 	}
@@ -213,14 +214,14 @@ func (y *year) settle() time.Time {
 	return stopped
 }
 
-// gone says whether a schedule was removed, as those are that were completed long ago.
-func (y *year) gone(s yearSchedule) bool {
+// removed reports whether a schedule was deleted, as happens some time after its completion.
+func (y *year) removed(s yearSchedule) bool {
 	var n int
 	require.NoError(y.t, y.control.QueryRowContext(y.t.Context(), "SELECT COUNT(*) FROM jobs_internal.schedules WHERE schedule_id = @p1;", s.id).Scan(&n))
 	return n == 0
 }
 
-// collect takes down what became of due instants, before the history is deleted.
+// collect saves how due instants were handled, before the history is deleted.
 func (y *year) collect() {
 	t := y.t
 	rows, err := y.control.QueryContext(t.Context(), `SELECT e.schedule_id, e.due_at, e.create_time, 1, N''
@@ -244,7 +245,8 @@ FROM jobs_internal.schedule_skips AS k;`)
 	require.NoError(t, rows.Close())
 }
 
-// audit compares the answers for a schedule with the second computation. It returns how many instants were due, and how many were run.
+// audit compares the answers of a schedule with the second computation. It returns how many
+// instants were due, and how many have a run.
 func (y *year) audit(s yearSchedule, stopped time.Time) (due, run int) {
 	answers := y.answers[s.id]
 	slices.SortFunc(answers, func(x, y answer) int { return x.due.Compare(y.due) })
@@ -261,7 +263,7 @@ func (y *year) audit(s yearSchedule, stopped time.Time) (due, run int) {
 		require.NoError(y.t, err)
 		want = s.oracle.due(y.steps(zone, stopped), y.made, stopped)
 	}
-	if s.count > 0 && run == s.count { // it ends with its last run
+	if s.count > 0 && run == s.count { // the schedule is completed by its last run
 		last := slices.IndexFunc(want, func(at time.Time) bool { return !at.Before(lastRun(answers)) })
 		want = want[:last+1]
 	}
@@ -287,7 +289,7 @@ func (y *year) audit(s yearSchedule, stopped time.Time) (due, run int) {
 	return len(want), run
 }
 
-// String names a schedule for people.
+// String formats a schedule for failure messages.
 func (s yearSchedule) String() string {
 	return fmt.Sprintf("schedule %d of %q (%s %s, catch up %q, overlap %q, %s)", s.id, s.job, s.kind, s.spec, s.catchUp, s.overlap, s.zone)
 }
@@ -301,8 +303,8 @@ func lastRun(answers []answer) (last time.Time) {
 	return last
 }
 
-// moved lists the instants of SAP's repeatInterval: each is one interval after the run before really started, or, where that was given
-// up, after it was due.
+// moved lists the instants of SAP's repeatInterval. Each is one interval after the start of the
+// previous run, or, if that instant was skipped, one interval after the instant.
 func (y *year) moved(s yearSchedule, answers []answer, stopped time.Time) []time.Time {
 	var want []time.Time
 	for at := y.made; at.Before(stopped); {
@@ -310,7 +312,7 @@ func (y *year) moved(s yearSchedule, answers []answer, stopped time.Time) []time
 		i, found := slices.BinarySearchFunc(answers, at, func(a answer, at time.Time) int { return a.due.Compare(at) })
 		switch {
 		case !found:
-			return want // the comparison says that it is missing
+			return want // the comparison reports the missing instant
 		case answers[i].cause == "CatchUp":
 			for range answers[i].count - 1 {
 				at = at.Add(s.moving)
@@ -324,7 +326,7 @@ func (y *year) moved(s yearSchedule, answers []answer, stopped time.Time) []time
 	return want
 }
 
-// steps walks through a zone, once.
+// steps walks through a zone, once per zone.
 func (y *year) steps(zone *time.Location, until time.Time) []walked {
 	if y.walks[zone.String()] == nil {
 		y.walks[zone.String()] = walk(zone, y.made.AddDate(0, 0, -5), until.AddDate(0, 0, 5))
