@@ -79,19 +79,19 @@ INNER JOIN jobs_internal.job_steps AS d ON d.job_id = e.job_id AND d.version = e
 		delete(ledger, key)
 		a.Targets++
 		if lifecycle == "Succeeded" && written == 0 {
-			t.Errorf("lost: run %s, step %d on %s is Succeeded, and its ledger is empty", key.run, key.step, key.database)
+			t.Errorf("lost work: run %s, step %d on %s is Succeeded, but its ledger is empty", key.run, key.step, key.database)
 		}
 		if once && written > 1 {
-			t.Errorf("twice: run %s, step %d on %s is to run at most once, and has %d rows in its ledger", key.run, key.step, key.database, written)
+			t.Errorf("repeated work: run %s, step %d on %s has at_most_once, but %d rows in its ledger", key.run, key.step, key.database, written)
 		}
 		if written > attempts {
-			t.Errorf("twice: run %s, step %d on %s has %d attempts and %d rows in its ledger", key.run, key.step, key.database, attempts, written)
+			t.Errorf("repeated work: run %s, step %d on %s has %d attempts, but %d rows in its ledger", key.run, key.step, key.database, attempts, written)
 		}
 	}
 	require.NoError(t, rows.Err())
 	require.NoError(t, rows.Close())
 	for key := range ledger {
-		t.Errorf("unknown to the control database: run %s, step %d on %s", key.run, key.step, key.database)
+		t.Errorf("ledger row without an execution: run %s, step %d on %s", key.run, key.step, key.database)
 	}
 	require.NoError(t, control.QueryRowContext(t.Context(), `
 SELECT
@@ -137,7 +137,7 @@ WHERE j.name = @p1;`, job)
 	require.NoError(t, rows.Err())
 	require.NoError(t, rows.Close())
 	if len(answered) == 0 {
-		t.Errorf("job %q has never come due", job)
+		t.Errorf("job %q was never due", job)
 		return
 	}
 	instants := make([]time.Time, 0, len(answered))
@@ -148,11 +148,11 @@ WHERE j.name = @p1;`, job)
 	for at := instants[0]; !at.After(end); at = at.Add(interval) {
 		a.Due++
 		if n := answered[at]; n != 1 {
-			t.Errorf("job %q: the instant %s was answered %d times", job, at.Format(time.RFC3339), n)
+			t.Errorf("job %q: the instant %s was handled %d times", job, at.Format(time.RFC3339), n)
 		}
 		delete(answered, at)
 	}
 	for at := range answered {
-		t.Errorf("job %q: %s is no due instant, and was answered", job, at.Format(time.RFC3339))
+		t.Errorf("job %q: %s was handled, but is not a due instant", job, at.Format(time.RFC3339))
 	}
 }

@@ -55,7 +55,7 @@ func TestWaitingTargetsCostNoCalls(t *testing.T) {
 	}{
 		{"all workers are busy with long scripts", longAfter("0"), 0, 8},
 		{"long scripts follow short ones", longAfter("24"), 0, 8},
-		{"a limit keeps all but one back", longAfter("0"), 1, 1},
+		{"a limit allows only one target", longAfter("0"), 1, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -71,7 +71,7 @@ func TestWaitingTargetsCostNoCalls(t *testing.T) {
 
 				const quiet = 2 * time.Minute
 				before, returned := a.Control.Calls(), w.returned(t)
-				require.LessOrEqual(t, returned, 8, "what was claimed ahead goes back once")
+				require.LessOrEqual(t, returned, 8, "prefetched tasks are returned once")
 				<-time.After(quiet)
 				require.LessOrEqual(t, a.Control.Calls()-before, int(5*quiet/time.Second))
 				require.Equal(t, returned, w.returned(t))
@@ -168,7 +168,7 @@ func TestUnreadableCommandCausesNoBusyLoop(t *testing.T) {
 		})
 		id := w.Start(t, "j")
 		<-time.After(time.Until(broken))
-		require.Less(t, a.Control.Calls(), 40*20, "some calls every 50 ms, and one a worker every 0.9 s")
+		require.Less(t, a.Control.Calls(), 40*20, "some calls every 50 ms, and one per worker every 0.9 s")
 		root, ended := w.Ended(t, id, 5*time.Second)
 		require.True(t, ended)
 		require.Equal(t, jobs.Succeeded, root.Lifecycle, root.LastMessage)

@@ -131,7 +131,7 @@ func (s *simulation) event() {
 		<-time.After(s.between(time.Second, 30*time.Second))
 		heal()
 	case 5:
-		name = "control database away"
+		name = "control database unreachable"
 		for _, a := range s.agents {
 			a.Control.Cut()
 		}
@@ -151,7 +151,7 @@ func (s *simulation) event() {
 	}
 	s.counts[name]++
 	for _, a := range s.agents {
-		require.False(s.t, a.Ended(), "an agent has given up")
+		require.False(s.t, a.Ended(), "an agent has ended")
 	}
 }
 
@@ -219,7 +219,7 @@ func TestDays(t *testing.T) {
 			if len(runs) == 0 {
 				break
 			}
-			require.True(t, time.Now().Before(limit), "stuck: %d runs, the first one is %s", len(runs), runs[0].Lifecycle)
+			require.True(t, time.Now().Before(limit), "%d runs are still active; the first is %s", len(runs), runs[0].Lifecycle)
 		}
 		s.Check(t, true)
 		var audit Audit

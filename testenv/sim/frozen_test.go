@@ -30,7 +30,7 @@ func TestSilentAgentLosesItsWorkAndRejoins(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
 		alsoTarget bool // the agent cannot reach its targets either, so it cannot cancel its scripts
-	}{{"control database only", false}, {"targets too", true}} {
+	}{{"control database only", false}, {"control database and targets", true}} {
 		t.Run(tc.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := NewWorld(t, 2)

@@ -229,7 +229,7 @@ WHERE t.is_active = 1 AND (t.next_attempt_at IS NULL OR t.next_attempt_at <= SYS
 						require.LessOrEqual(t, running[key], limit, key)
 						full = full || running[key] == limit
 					}
-					require.True(t, full, "all of %v have room: %v", limits, running)
+					require.True(t, full, "all of %v allow another target: %v", limits, running)
 				}
 			}
 			for _, h := range agents {
@@ -285,7 +285,7 @@ ORDER BY k.claimed_at;`)
 			}
 		}
 		for _, key := range []string{"server s0", "pool q s1", "credential c", "credential d", "credential default"} {
-			require.True(t, reached[key], "%s was never used up", key)
+			require.True(t, reached[key], "limit %s was never reached", key)
 		}
 	})
 }
@@ -352,7 +352,7 @@ func TestFanOutDoesNotStarveASmallJob(t *testing.T) {
 				for _, h := range agents {
 					running += len(h.busy)
 				}
-				require.Equal(t, most, running, "the large job has all there is")
+				require.Equal(t, most, running, "the large job uses the whole limit")
 
 				for range 3 {
 					id := w.Start(t, "small")
@@ -365,7 +365,7 @@ func TestFanOutDoesNotStarveASmallJob(t *testing.T) {
 							}
 						}
 						if before < 2 && len(kinds) == before {
-							require.Empty(t, claimed, "the large job went first")
+							require.Empty(t, claimed, "the large job started first")
 						}
 					}
 					require.Equal(t, []controldb.TaskKind{controldb.TaskResolve, controldb.TaskRun}, kinds)

@@ -39,7 +39,7 @@ func (w *work) wrong() bool {
 // rerun starts a rerun of the failed targets of a random run that has ended, if there are any.
 func (m *model) rerun(t *rapid.T) {
 	if len(m.runs) == 0 {
-		t.Skip("nothing to run again")
+		t.Skip("no run to rerun")
 	}
 	list := m.runs
 	wrong := slices.DeleteFunc(slices.Clone(m.runs), func(r *modelRun) bool { return !r.lifecycle.Terminal() || r.lifecycle == jobs.Succeeded })
@@ -75,7 +75,7 @@ func (m *model) rerun(t *rapid.T) {
 		some = some || !partial
 	}
 	if !some {
-		require.Equal(t, controldb.KindConflict, controldb.KindOf(err), "nothing is to be run again")
+		require.Equal(t, controldb.KindConflict, controldb.KindOf(err), "no target to rerun")
 		return
 	}
 	require.NoError(t, err)

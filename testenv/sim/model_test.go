@@ -56,7 +56,7 @@ func (w *work) active() bool { return !w.lifecycle.Terminal() }
 // become changes the lifecycle of w. A transition that package oracle forbids fails the check.
 func (w *work) become(l jobs.Lifecycle) {
 	if !oracle.CanBecome(w.lifecycle, l) {
-		panic(fmt.Sprintf("the model lets %s become %s", w.lifecycle, l))
+		panic(fmt.Sprintf("invalid transition in the model: %s to %s", w.lifecycle, l))
 	}
 	w.lifecycle = l
 }
@@ -249,7 +249,7 @@ func (m *model) start(t *rapid.T) {
 // stop stops a run.
 func (m *model) stop(t *rapid.T) {
 	if len(m.runs) == 0 {
-		t.Skip("nothing to stop")
+		t.Skip("no run to stop")
 	}
 	r := rapid.SampledFrom(m.runs).Draw(t, "run")
 	require.NoError(t, m.store.StopJob(t.Context(), r.id))

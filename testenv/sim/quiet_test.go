@@ -32,7 +32,7 @@ func TestLongScriptsCostNoPasses(t *testing.T) {
 		calls := a.Control.Calls() - before
 		require.Equal(t, n, w.requests(t))
 		require.LessOrEqual(t, calls, int(5*quiet/time.Second))
-		require.GreaterOrEqual(t, calls, int(2*quiet/time.Second), "it does look for stop requests")
+		require.GreaterOrEqual(t, calls, int(2*quiet/time.Second), "the agent polls for stop requests")
 
 		started := time.Now()
 		short, ended := w.Ended(t, w.Start(t, "short"), time.Minute)
@@ -60,7 +60,7 @@ WHERE s.program_name LIKE N'jobagent %' AND r.session_id <> @@SPID;`).Scan(&n))
 func (w *World) awaitRequests(t testing.TB, n int) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); w.requests(t) < n; <-time.After(100 * time.Millisecond) {
-		require.True(t, time.Now().Before(deadline), "%d of %d scripts run", w.requests(t), n)
+		require.True(t, time.Now().Before(deadline), "%d of %d scripts are running", w.requests(t), n)
 	}
 }
 

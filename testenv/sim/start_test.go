@@ -34,7 +34,7 @@ func TestAgentWaitsForItsControlDatabase(t *testing.T) {
 				require.Equal(t, jobs.Succeeded, root.Lifecycle, root.LastMessage)
 				require.False(t, a.Ended())
 				require.NotEmpty(t, a.Logs.FilterMessage("the control database cannot be used yet").All())
-				require.Less(t, a.Control.Calls(), 2000, "it has not tried all the time")
+				require.Less(t, a.Control.Calls(), 2000, "the agent has waited between its attempts")
 				require.NoError(t, a.Stop())
 			})
 		})

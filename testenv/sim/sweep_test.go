@@ -18,8 +18,8 @@ import (
 )
 
 var (
-	sweepFull = flag.Bool("sim.full", false, "sweep every call, not every few")
-	sweepCall = flag.Int("sim.call", 0, "sweep this call only")
+	sweepFull = flag.Bool("sim.full", false, "sweep every call instead of a sample")
+	sweepCall = flag.Int("sim.call", 0, "sweep only the call with this number")
 )
 
 // sweepScripts are the scripts of two steps. The first one fails once on db2.
@@ -76,7 +76,7 @@ func TestSweep(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				w := NewWorld(t, 3)
 				w.AddJob(t, "sweep", sweepScripts, Retries(5, 1))
-				calls := runOnce(t, w, "without a failure", nil)
+				calls := runOnce(t, w, "without a fault", nil)
 				t.Logf("%d control-database calls", calls)
 				step := max(1, calls/12)
 				if *sweepFull {

@@ -16,7 +16,7 @@ import (
 	"github.com/jobagent/jobagent/controldb"
 )
 
-var yearPart = flag.Float64("sim.year", 0, "part of a year to simulate, with 1000 schedules; 0: two days and a half with fewer")
+var yearPart = flag.Float64("sim.year", 0, "part of a year to simulate, with 1000 schedules; 0: two and a half days with 80 schedules")
 
 // yearConfig makes agents poll rarely, as in TestDays: they act when the next instant is due.
 var yearConfig = agent.Config{
@@ -107,7 +107,7 @@ func TestYear(t *testing.T) {
 		y.CheckInvariants(t, y.Control, false)
 		t.Logf("%d schedules, %d due instants until %s: %d run, %d recorded as skipped; events %v", number, instants, stopped.Format(time.DateTime), runs, instants-runs, y.events)
 		if instants < 2*number || instants == runs {
-			t.Errorf("only %d instants, of which %d run: that proves nothing", instants, runs)
+			t.Errorf("too few instants for a meaningful test: %d, of which %d have a run", instants, runs)
 		}
 	})
 	t.Logf("took %s", time.Since(began).Round(time.Second))
@@ -147,7 +147,7 @@ INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
 WHERE j.name = @p1 AND s.name = @p2;`, s.job, name).Scan(&s.id))
 		y.schedules = append(y.schedules, s)
 	}
-	require.Equal(t, y.made, time.Now().UTC(), "no time passes while they are made")
+	require.Equal(t, y.made, time.Now().UTC(), "virtual time must not pass while schedules are created")
 }
 
 // event injects one random fault, and ends it.
@@ -210,7 +210,7 @@ func (y *year) settle() time.Time {
 			require.NoError(t, err)
 		}
 	}
-	require.Equal(t, stopped, time.Now().UTC(), "no time passes while they are disabled")
+	require.Equal(t, stopped, time.Now().UTC(), "virtual time must not pass while schedules are disabled")
 	return stopped
 }
 
@@ -271,7 +271,7 @@ func (y *year) audit(s yearSchedule, stopped time.Time) (due, run int) {
 	for _, a := range answers {
 		i, found := slices.BinarySearchFunc(want, a.due, time.Time.Compare)
 		if !found || i+a.count > len(want) {
-			y.t.Errorf("%s: %s is no due instant, or not %d of them are left: %+v", s, a.due, a.count, a)
+			y.t.Errorf("%s: %s is not a due instant, or fewer than %d of them are left: %+v", s, a.due, a.count, a)
 			continue
 		}
 		for _, at := range want[i : i+a.count] {
@@ -280,11 +280,11 @@ func (y *year) audit(s yearSchedule, stopped time.Time) (due, run int) {
 	}
 	for _, at := range want {
 		if n := answered[at]; n != 1 {
-			y.t.Errorf("%s: the instant %s was answered %d times", s, at.Format(time.RFC3339), n)
+			y.t.Errorf("%s: the instant %s was handled %d times", s, at.Format(time.RFC3339), n)
 		}
 	}
 	if s.count > 0 && run > s.count {
-		y.t.Errorf("%s: %d runs, and its count is %d", s, run, s.count)
+		y.t.Errorf("%s: %d runs, but its count is %d", s, run, s.count)
 	}
 	return len(want), run
 }
