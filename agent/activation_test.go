@@ -11,7 +11,8 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// A schedule that is enabled between two seconds is due then, and the next time one interval later: not also on the next full second.
+// A schedule that is enabled between two full seconds is due at once, and then one interval later,
+// but not at the next full second.
 func TestScheduleEnabledBetweenTwoSeconds(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)

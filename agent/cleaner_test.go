@@ -11,8 +11,8 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// TestLeftoversAreDeleted: what a purge left behind goes without anybody asking for it, while other jobs go on, but for the origin of
-// a rerun that is active; that goes when the rerun has ended.
+// The cleaner deletes the rows that a purge has left, while other jobs run. It keeps the origin of
+// an active rerun until the rerun has ended.
 func TestLeftoversAreDeleted(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 3)
@@ -27,7 +27,7 @@ func TestLeftoversAreDeleted(t *testing.T) {
 		f.ended(t, origin, 10*time.Minute)
 		rerun, err := f.Store.RerunExecution(t.Context(), controldb.RerunRequest{Origin: origin})
 		require.NoError(t, err)
-		// As a purge does that is killed after its first statement.
+		// The state that a purge leaves if it is killed after its first statement.
 		_, err = db.ExecContext(t.Context(), "UPDATE jobs_internal.job_executions SET purged_at = SYSUTCDATETIME() WHERE job_execution_id = @p1;", origin.String())
 		require.NoError(t, err)
 		<-time.After(3 * time.Minute)

@@ -20,7 +20,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/hostile"
 )
 
-// hostileNetwork leads to hostile servers by their names, and to the healthy one by any other.
+// hostileNetwork connects to hostile servers by their names, and to the healthy server by any other
+// name.
 type hostileNetwork struct {
 	mssqldb.HostDialer
 	servers map[string]*hostile.Server
@@ -33,15 +34,16 @@ func (n hostileNetwork) DialContext(ctx context.Context, network, addr string) (
 	return n.HostDialer.DialContext(ctx, network, addr)
 }
 
-// liveBytes is what the heap holds.
+// liveBytes returns the size of the objects on the heap.
 func liveBytes() uint64 {
 	s := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(s)
 	return s[0].Value.Uint64()
 }
 
-// One agent meets every hostile target at once, and forty healthy ones: each attempt ends within its limit and 22 s, the healthy ones are done long before, and
-// the agent keeps its term.
+// One agent runs a job on every hostile target and forty healthy ones at once. Each attempt ends
+// within its time limit plus 22 s, the healthy targets end long before, and the agent keeps its
+// term.
 func TestHostileFleet(t *testing.T) {
 	const healthy, limit = 40, 15
 	synctest.Test(t, func(t *testing.T) {

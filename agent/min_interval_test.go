@@ -11,8 +11,9 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// TestScheduleThatIsTooFastIsFaulted: the setting holds for what is validated from then on.
-func TestScheduleThatIsTooFastIsFaulted(t *testing.T) {
+// The setting schedule_min_interval_seconds applies to schedules that are validated after its
+// change.
+func TestTooFrequentScheduleIsFaulted(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.startAgent(t, agent.Config{})

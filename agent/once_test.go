@@ -16,8 +16,8 @@ import (
 	"github.com/jobagent/jobagent/testenv/tsqld"
 )
 
-// TestAnswerLostAfterCommit cuts the connection after what the script did was durable, and before the answer: what follows is the
-// step's choice.
+// The connection is cut after the script's effect is durable and before the answer arrives. The
+// step's options decide what follows.
 func TestAnswerLostAfterCommit(t *testing.T) {
 	fail, retry, yes := "Fail", "Retry", true
 	for name, c := range map[string]struct {
@@ -63,9 +63,9 @@ func TestAnswerLostAfterCommit(t *testing.T) {
 	}
 }
 
-// TestRerunKnowsWhatHasCommitted: no attempts are left when the answer is lost, so that the run fails; a rerun of what is unknown finds
-// out that the script has run.
-func TestRerunKnowsWhatHasCommitted(t *testing.T) {
+// No attempt is left when the answer is lost, so the run fails. A rerun of the unknown outcome
+// recognizes that the script has run.
+func TestRerunRecognizesCommittedScripts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lost atomic.Int32
 		env := testenv.Embedded(t, testenv.Options{Fault: func(p tsqld.Point) error {
@@ -97,9 +97,9 @@ func TestRerunKnowsWhatHasCommitted(t *testing.T) {
 	})
 }
 
-// TestAtMostOnceWhateverBreaks cuts the connection at the n-th point of the sessions of scripts, for every n that there is:
-// each batch has exactly one effect on each target, and the run succeeds.
-func TestAtMostOnceWhateverBreaks(t *testing.T) {
+// TestAtMostOnceUnderEveryFault cuts the connection at the n-th fault point of the script sessions,
+// for every n. Each batch has exactly one effect on each target, and the run succeeds.
+func TestAtMostOnceUnderEveryFault(t *testing.T) {
 	if testing.Short() {
 		t.Skip("one run for each point")
 	}
@@ -109,7 +109,7 @@ func TestAtMostOnceWhateverBreaks(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var armed atomic.Bool
 			env := testenv.Embedded(t, testenv.Options{Fault: func(p tsqld.Point) error {
-				// The sessions of scripts have a program_name of their own: a name, a blank and 16 digits.
+				// The program_name of a script session is a name, a blank and 16 digits.
 				if _, token, ok := strings.Cut(p.App, " "); armed.Load() && ok && len(token) == 16 && int(seen.Add(1)) == n {
 					return tsqld.ErrClose
 				}

@@ -11,9 +11,9 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// A target's time limit counts from its claim. While long scripts keep all workers busy nothing is claimed ahead of them, so that no
-// target runs into its limit before its script has begun.
-func TestLongScriptsAreNotClaimedAhead(t *testing.T) {
+// A target's time limit counts from its claim. While long scripts keep all workers busy, no task is
+// prefetched, so that no target reaches its limit before its script has started.
+func TestLongScriptsAreNotPrefetched(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 5)
 		f.AddJob(t, "long", []string{"WAITFOR DELAY '00:05:00';"}, timeout(320))
@@ -24,8 +24,9 @@ func TestLongScriptsAreNotClaimedAhead(t *testing.T) {
 	})
 }
 
-// What was claimed ahead while scripts were short goes back, uncounted, when long ones follow.
-func TestClaimedAheadOfLongScriptsGoesBack(t *testing.T) {
+// Tasks that were prefetched while scripts were short are returned uncounted when long scripts
+// follow.
+func TestPrefetchedTasksAreReturned(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		const n = 20
 		f := newFixture(t, env, n)

@@ -12,9 +12,9 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// TestScheduleOfTargetsThatCannotBeReachedIsDisabled: the agent says which attempts did not reach their target; a script that
-// fails has.
-func TestScheduleOfTargetsThatCannotBeReachedIsDisabled(t *testing.T) {
+// The agent reports which attempts did not reach their target. A script that fails has reached its
+// target.
+func TestScheduleOfUnreachableTargetsIsDisabled(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		env.CreateDatabase(t, "here")
@@ -50,7 +50,7 @@ func TestScheduleOfTargetsThatCannotBeReachedIsDisabled(t *testing.T) {
 			require.Equal(t, "Failed", list[0].LastLifecycle, job)
 			runs := int64(4)
 			if !want {
-				runs = 2 // the first to notice it, the second to find that it lasts
+				runs = 2 // the first run detects it, the second confirms that it lasts
 				require.Contains(t, list[0].Reason, "no target of the job has been reachable", job)
 			}
 			require.Equal(t, []int64{runs, runs, runs}, []int64{list[0].Executions, list[0].Failures, list[0].Faults}, job)
@@ -58,8 +58,8 @@ func TestScheduleOfTargetsThatCannotBeReachedIsDisabled(t *testing.T) {
 	})
 }
 
-// TestUnknownStaysUnknown: an attempt that does not reach its target says nothing of the one before it, of which nobody knows whether the
-// script ran; one that does, does.
+// The outcome of the first attempt is unknown. A second attempt that does not reach its target
+// leaves it unknown; one that reaches its target does not.
 func TestUnknownStaysUnknown(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 2)

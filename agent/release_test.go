@@ -16,8 +16,9 @@ import (
 	"github.com/jobagent/jobagent/testenv/sim"
 )
 
-// TestReleases upgrades the control database under a running agent: to a release that still understands it, with which it works, starts
-// and starts again, and to the one after that, which ends its term and refuses another.
+// TestReleases upgrades the control database under a running agent, first to a release that
+// supports the agent: the agent continues to work, and can restart. The release after that does not
+// support the agent: it ends the agent's term and refuses a new one.
 func TestReleases(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFixture(t, testenv.Embedded(t, testenv.Options{}), 2)

@@ -11,8 +11,8 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// TestScheduleOfAJobGoesOnByItsGridAfterAPause: the end of a pause is no reason to run at once.
-func TestScheduleOfAJobGoesOnByItsGridAfterAPause(t *testing.T) {
+// The end of a pause is not a due instant: the schedule of a job keeps its grid.
+func TestScheduleOfAJobKeepsItsGridAfterAPause(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.startAgent(t, agent.Config{})

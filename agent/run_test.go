@@ -131,7 +131,7 @@ func TestGroupWithoutDatabasesSucceeds(t *testing.T) {
 	})
 }
 
-func TestTargetThatDoesNotExistFailsWithItsReason(t *testing.T) {
+func TestMissingTargetFailsWithItsReason(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		_, err := env.DB(t, "master").ExecContext(t.Context(), "DROP DATABASE db1;")
@@ -144,7 +144,7 @@ func TestTargetThatDoesNotExistFailsWithItsReason(t *testing.T) {
 	})
 }
 
-func TestAgentThatStopsHandsUnsentWorkBackAndAnotherGoesOn(t *testing.T) {
+func TestStoppingAgentReturnsUnsentTasks(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 8)
 		stop := f.startAgent(t, agent.Config{MaxConcurrentTargets: 2, Grace: time.Minute})
@@ -158,7 +158,7 @@ func TestAgentThatStopsHandsUnsentWorkBackAndAnotherGoesOn(t *testing.T) {
 			}
 			return false
 		})
-		stop() // within the grace, so that what ran has ended, and the rest went back uncounted
+		stop() // within the grace period: running tasks end, and the others are returned uncounted
 		f.startAgent(t, agent.Config{})
 		rows := f.ended(t, id, time.Hour)
 		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
@@ -191,7 +191,7 @@ func TestScheduleFiresOnItsGridAndOnceDisablesItself(t *testing.T) {
 		enabled, kind, count := true, "Minutes", 15
 		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "every quarter", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
 		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "one time", Enabled: &enabled}))
-		<-time.After(4*time.Hour + time.Minute) // in the bubble: at once
+		<-time.After(4*time.Hour + time.Minute) // virtual time
 
 		runs, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "every quarter", RootsOnly: true})
 		require.NoError(t, err)

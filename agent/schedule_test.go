@@ -16,10 +16,11 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// quiet polls seldom, so that hours of virtual time cost little. Due instants are handled on time all the same.
-var quiet = agent.Config{PollIdle: 5 * time.Second, PollActive: time.Second}
+// slowPolling makes hours of virtual time cheap. Due instants are handled on time nevertheless.
+var slowPolling = agent.Config{PollIdle: 5 * time.Second, PollActive: time.Second}
 
-// The bubble's clock begins on 1 January 2000 at midnight; instants are written as clock times of that day.
+// The clock of a synctest bubble starts on 1 January 2000 at midnight. The tests write instants as
+// times of that day.
 
 // schedule adds a schedule named "s" to a job. Options change it.
 func (f *fixture) schedule(t *testing.T, job, kind, spec string, options ...func(*controldb.ScheduleSpec)) controldb.ScheduleID {
@@ -41,8 +42,8 @@ func catchUp(policy string) func(*controldb.ScheduleSpec) {
 	return func(s *controldb.ScheduleSpec) { s.CatchUp = &policy }
 }
 
-// shown reads the schedule "s" of a job.
-func (f *fixture) shown(t *testing.T, job string) controldb.Schedule {
+// readSchedule reads the schedule "s" of a job.
+func (f *fixture) readSchedule(t *testing.T, job string) controldb.Schedule {
 	t.Helper()
 	name := "s"
 	list, err := f.Store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: job, Name: &name})
@@ -51,12 +52,12 @@ func (f *fixture) shown(t *testing.T, job string) controldb.Schedule {
 	return list[0]
 }
 
-// clockOf writes an instant.
+// clockOf formats the time of day of an instant.
 func clockOf(at time.Time) string { return at.UTC().Format("15:04:05") }
 
-// made lists the due instants of a job's runs, and in brackets when each was made, if that was not in the same minute, and its end if it was
-// not Succeeded.
-func (f *fixture) made(t *testing.T, job string) []string {
+// runs lists the due instants of a job's runs. In brackets follow the time of a run's creation, if
+// it is not in the same minute, and its lifecycle, if it is not Succeeded.
+func (f *fixture) runs(t *testing.T, job string) []string {
 	t.Helper()
 	rows, err := f.DB(t, f.Control).QueryContext(t.Context(), `SELECT e.due_at, e.create_time, e.lifecycle
 FROM jobs_internal.job_executions AS e
@@ -87,17 +88,17 @@ ORDER BY e.due_at;`, job)
 	return list
 }
 
-// dues is made without the brackets.
+// dues lists the due instants of a job's runs, without brackets.
 func (f *fixture) dues(t *testing.T, job string) []string {
 	t.Helper()
-	list := f.made(t, job)
+	list := f.runs(t, job)
 	for i, text := range list {
 		list[i], _, _ = strings.Cut(text, " ")
 	}
 	return list
 }
 
-// skips lists what was recorded as skipped: first instant, number if more than one, cause.
+// skips lists the skipped instants: the first instant, the number if more than one, and the cause.
 func (f *fixture) skips(t *testing.T, job string) []string {
 	t.Helper()
 	rows, err := f.Store.ScheduleSkips(t.Context(), controldb.SkipFilter{JobName: job})
@@ -115,8 +116,8 @@ func (f *fixture) skips(t *testing.T, job string) []string {
 	return list
 }
 
-// at waits until a clock time.
-func at(t *testing.T, text string) {
+// waitUntil waits until a time of day.
+func waitUntil(t *testing.T, text string) {
 	t.Helper()
 	clock, err := time.Parse("2006-01-02 15:04:05", "2000-01-01 "+text)
 	require.NoError(t, err)
@@ -130,25 +131,25 @@ func TestScheduleIsValidatedWithinASecond(t *testing.T) {
 		f.startAgent(t, agent.Config{})
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		zone := "Europe/Berlin"
-		at(t, "00:00:10")
+		waitUntil(t, "00:00:10")
 		f.schedule(t, "j", "cron5", "30 4 * * *", func(s *controldb.ScheduleSpec) { s.TimeZone = &zone })
-		before := f.shown(t, "j")
+		before := f.readSchedule(t, "j")
 		require.Zero(t, before.ValidatedTime)
 		require.Equal(t, "Waits for an agent to validate it.", before.Reason)
 		<-time.After(time.Second)
-		s := f.shown(t, "j")
+		s := f.readSchedule(t, "j")
 		require.Equal(t, "Enabled", s.State)
 		require.Equal(t, "03:30:00", clockOf(s.NextDue))
 		require.Len(t, s.Upcoming, 10)
 		require.Equal(t, zone, s.TimeZone)
 		require.Empty(t, s.Reason)
 
-		// A change is validated, too.
+		// A change is validated as well.
 		wrong := "30 4 * * * *"
 		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Spec: &wrong}))
-		require.Zero(t, f.shown(t, "j").NextDue)
+		require.Zero(t, f.readSchedule(t, "j").NextDue)
 		<-time.After(time.Second)
-		s = f.shown(t, "j")
+		s = f.readSchedule(t, "j")
 		require.Equal(t, "Faulted", s.State)
 		require.Zero(t, s.NextDue)
 		require.Contains(t, string(s.ValidationErrors), "cron")
@@ -160,14 +161,14 @@ func TestFaultedScheduleNeverRuns(t *testing.T) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "sap", `{"cron": "* * * 10:12 */30 0", "jitter": "soon", "timeZone": "Berlin"}`)
-		f.startAgent(t, quiet)
-		at(t, "03:00:00")
-		s := f.shown(t, "j")
+		f.startAgent(t, slowPolling)
+		waitUntil(t, "03:00:00")
+		s := f.readSchedule(t, "j")
 		require.Equal(t, "Faulted", s.State)
 		for _, path := range []string{"cron", "jitter", "timeZone"} {
 			require.Contains(t, string(s.ValidationErrors), `"`+path+`"`, "all faults at once")
 		}
-		require.Empty(t, f.made(t, "j"))
+		require.Empty(t, f.runs(t, "j"))
 		require.Empty(t, f.skips(t, "j"))
 	})
 }
@@ -179,26 +180,26 @@ func TestScheduleOfUnknownKindIsLeftToOtherAgents(t *testing.T) {
 		f.AddJob(t, "known", []string{"SELECT 1;"})
 		id := f.schedule(t, "j", "cron5", "*/10 * * * *")
 		f.schedule(t, "known", "cron5", "*/10 * * * *")
-		// As a newer version's procedures would store it.
+		// The procedures of a newer version could store such a kind.
 		_, err := f.DB(t, f.Control).ExecContext(t.Context(), "UPDATE jobs_internal.schedules SET kind = N'moon' WHERE schedule_id = @p1;", int64(id))
 		require.NoError(t, err)
-		f.startAgent(t, quiet)
-		at(t, "00:25:00")
-		s := f.shown(t, "j")
+		f.startAgent(t, slowPolling)
+		waitUntil(t, "00:25:00")
+		s := f.readSchedule(t, "j")
 		require.Equal(t, "Enabled", s.State)
 		require.Equal(t, "Waits for an agent to validate it.", s.Reason)
-		require.Empty(t, f.made(t, "j"))
+		require.Empty(t, f.runs(t, "j"))
 		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00"}, f.dues(t, "known"), "the others go on")
 
-		// A newer agent has given a verdict, and this one finds it due.
+		// A newer agent has validated the schedule, and this agent finds it due.
 		_, err = f.DB(t, f.Control).ExecContext(t.Context(), `UPDATE jobs_internal.schedules
 SET awaits_verdict = 0, next_due_at = DATEADD(MINUTE, 5, SYSUTCDATETIME()), next_fire_at = DATEADD(MINUTE, 5, SYSUTCDATETIME()) WHERE schedule_id = @p1;`, int64(id))
 		require.NoError(t, err)
-		at(t, "00:45:00")
-		require.Empty(t, f.made(t, "j"))
+		waitUntil(t, "00:45:00")
+		require.Empty(t, f.runs(t, "j"))
 		require.Empty(t, f.skips(t, "j"), "not lost: it stays due")
-		require.Equal(t, "00:30:00", clockOf(f.shown(t, "j").NextDue))
-		require.Len(t, f.made(t, "known"), 5)
+		require.Equal(t, "00:30:00", clockOf(f.readSchedule(t, "j").NextDue))
+		require.Len(t, f.runs(t, "known"), 5)
 	})
 }
 
@@ -213,16 +214,16 @@ func TestCatchUpAfterAnOutageOfAllAgents(t *testing.T) {
 		f.AddJob(t, "own", []string{"SELECT 1;"})
 		enabled, kind, count := true, "Minutes", 5
 		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "own", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
-		stop := f.startAgent(t, quiet)
-		at(t, "00:07:00")
+		stop := f.startAgent(t, slowPolling)
+		waitUntil(t, "00:07:00")
 		stop()
-		at(t, "00:36:30") // 29 minutes and a half
-		stop = f.startAgent(t, quiet)
-		at(t, "00:42:00")
+		waitUntil(t, "00:36:30") // 29.5 minutes
+		stop = f.startAgent(t, slowPolling)
+		waitUntil(t, "00:42:00")
 		stop()
-		at(t, "00:56:30") // 14 minutes and a half
-		f.startAgent(t, quiet)
-		at(t, "01:01:00")
+		waitUntil(t, "00:56:30") // 14.5 minutes
+		f.startAgent(t, slowPolling)
+		waitUntil(t, "01:01:00")
 
 		early, late := []string{"00:00:00", "00:05:00"}, []string{"00:40:00"}
 		missed := []string{"00:10:00", "00:15:00", "00:20:00", "00:25:00", "00:30:00", "00:35:00"}
@@ -234,14 +235,14 @@ func TestCatchUpAfterAnOutageOfAllAgents(t *testing.T) {
 			"all":        {slices.Concat(early, missed, late, again, end), []string{}},
 			"window:12m": {slices.Concat(early, missed[3:], late, again, end), []string{"00:10:00 x 3 CatchUp"}},
 			"sap-20min":  {slices.Concat(early, missed[5:], late, again, end), []string{"00:10:00 x 5 CatchUp"}},
-			// Decision 11: the first one runs, and stands for the others.
+			// Decision 11: the first missed instant runs and stands for the others.
 			"own": {slices.Concat(early, missed[:1], late, again[:1], end), []string{"00:15:00 x 5 CatchUp", "00:50:00 x 2 CatchUp"}},
 		} {
 			require.Equal(t, want.dues, f.dues(t, policy), policy)
 			require.Equal(t, want.skips, f.skips(t, policy), policy)
 		}
-		require.Contains(t, f.made(t, "last"), "00:35:00 (00:36)", "it keeps its due instant")
-		require.EqualValues(t, 7, f.shown(t, "last").SkippedByCatchUp)
+		require.Contains(t, f.runs(t, "last"), "00:35:00 (00:36)", "it keeps its due instant")
+		require.EqualValues(t, 7, f.readSchedule(t, "last").SkippedByCatchUp)
 		f.CheckInvariants(t, f.Control, false)
 	})
 }
@@ -254,8 +255,8 @@ func TestOverlapPolicies(t *testing.T) {
 			f.AddJob(t, policy, []string{"WAITFOR DELAY '00:24:55';"})
 			f.schedule(t, policy, "cron5", "*/10 * * * *", overlap(policy))
 		}
-		f.startAgent(t, quiet)
-		at(t, "01:05:00")
+		f.startAgent(t, slowPolling)
+		waitUntil(t, "01:05:00")
 		for policy, want := range map[string]struct{ made, skips []string }{
 			"Skip": {
 				[]string{"00:00:00", "00:30:00", "01:00:00 (WaitingForChildJobExecutions)"},
@@ -287,7 +288,8 @@ func TestOverlapPolicies(t *testing.T) {
 					"00:50:00 (WaitingForChildJobExecutions)", "01:00:00 (WaitingForChildJobExecutions)",
 				}, []string{},
 			},
-			// Azure's own rule: the run is made, and its targets are Skipped while an older run of the job is busy on them.
+			// Azure's rule: the run is created, and its targets are Skipped while an older run of
+			// the job is active on them.
 			"Elastic": {
 				[]string{
 					"00:00:00", "00:10:00 (SucceededWithSkipped)", "00:20:00 (SucceededWithSkipped)", "00:30:00", "00:40:00 (SucceededWithSkipped)", "00:50:00 (SucceededWithSkipped)",
@@ -295,14 +297,14 @@ func TestOverlapPolicies(t *testing.T) {
 				}, []string{},
 			},
 		} {
-			require.Equal(t, want.made, f.made(t, policy), policy)
+			require.Equal(t, want.made, f.runs(t, policy), policy)
 			require.Equal(t, want.skips, f.skips(t, policy), policy)
 		}
-		require.EqualValues(t, 4, f.shown(t, "Skip").SkippedByOverlap)
-		require.EqualValues(t, 4, f.shown(t, "BufferAll").Buffered)
+		require.EqualValues(t, 4, f.readSchedule(t, "Skip").SkippedByOverlap)
+		require.EqualValues(t, 4, f.readSchedule(t, "BufferAll").Buffered)
 		f.CheckInvariants(t, f.Control, false)
 
-		// What waits is not lost when the schedule is disabled.
+		// Waiting instants are recorded as skipped when the schedule is disabled.
 		require.NoError(t, f.Store.EnableSchedule(t.Context(), "BufferAll", "s", false))
 		require.Equal(t, []string{"00:30:00 Disabled", "00:40:00 Disabled", "00:50:00 Disabled", "01:00:00 Disabled"}, f.skips(t, "BufferAll"))
 	})
@@ -313,19 +315,19 @@ func TestScheduleIsPausedByAFailure(t *testing.T) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"IF DATEPART(MINUTE, SYSUTCDATETIME()) = 20 THROW 50001, N'no luck', 1;"}, retries(0, 1))
 		f.schedule(t, "j", "cron5", "*/10 * * * *", func(s *controldb.ScheduleSpec) { yes := true; s.PauseOnFailure = &yes })
-		f.startAgent(t, quiet)
-		at(t, "01:00:30")
-		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00 (Failed)"}, f.made(t, "j"))
-		s := f.shown(t, "j")
+		f.startAgent(t, slowPolling)
+		waitUntil(t, "01:00:30")
+		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00 (Failed)"}, f.runs(t, "j"))
+		s := f.readSchedule(t, "j")
 		require.Equal(t, "Disabled", s.State)
 		require.True(t, s.Paused)
 		require.Equal(t, "jobagent", s.PausedBy)
 		require.EqualValues(t, 1, s.Faults)
 
-		// What was due while it was paused is dropped (D-P7).
+		// Instants that were due during the pause are dropped (D-P7).
 		require.NoError(t, f.Store.PauseSchedule(t.Context(), "j", "s", false, "luck is back"))
-		at(t, "01:11:00")
-		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00 (Failed)", "01:10:00"}, f.made(t, "j"))
+		waitUntil(t, "01:11:00")
+		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00 (Failed)", "01:10:00"}, f.runs(t, "j"))
 		require.Empty(t, f.skips(t, "j"))
 	})
 }
@@ -334,9 +336,9 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"WAITFOR DELAY '00:01:00';"})
-		at(t, "12:30:00")
+		waitUntil(t, "12:30:00")
 		f.schedule(t, "j", "cron5", "0 * * * *", overlap("Skip"))
-		f.startAgent(t, quiet)
+		f.startAgent(t, slowPolling)
 		day := func(clock string) time.Time {
 			at, err := time.Parse("2006-01-02 15:04:05", "2000-01-01 "+clock)
 			require.NoError(t, err)
@@ -345,8 +347,8 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 		<-time.After(time.Second)
 		_, err := f.Store.BackfillSchedule(t.Context(), controldb.BackfillRequest{JobName: "j", Name: "s", From: day("09:00:00"), To: day("12:00:00")})
 		require.NoError(t, err)
-		at(t, "13:05:00")
-		got := f.made(t, "j")
+		waitUntil(t, "13:05:00")
+		got := f.runs(t, "j")
 		require.Len(t, got, 5)
 		for i, due := range []string{"09:00:00", "10:00:00", "11:00:00", "12:00:00"} {
 			require.True(t, strings.HasPrefix(got[i], fmt.Sprintf("%s (12:3%d", due, i)), "one after the other, though the schedule's policy is Skip: %s", got[i])
@@ -357,7 +359,7 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 		require.Len(t, list, 1)
 		require.Equal(t, "Completed", list[0].State)
 
-		// Many instants, all at once; those that have a run already get no second one.
+		// Many instants start at once. An instant that has a run already does not get a second one.
 		quick := "SELECT 1;"
 		_, err = f.Store.UpdateJobStep(t.Context(), controldb.StepUpdate{JobName: "j", StepID: ptr(1), Command: &quick})
 		require.NoError(t, err)
@@ -365,21 +367,21 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 			JobName: "j", Name: "s", From: day("10:00:00").AddDate(0, 0, -10), To: day("13:00:00"), Overlap: "AllowAll",
 		})
 		require.NoError(t, err)
-		at(t, "13:20:00")
-		require.Len(t, f.made(t, "j"), 10*24+4)
+		waitUntil(t, "13:20:00")
+		require.Len(t, f.runs(t, "j"), 10*24+4)
 		require.Empty(t, f.skips(t, "j"))
 		f.CheckInvariants(t, f.Control, false)
 	})
 }
 
-// A backfill that was asked for by mistake must not fill the database with instants that wait, and must be possible to end.
-func TestBackfillHandsOutAsManyInstantsAsAreUnderWay(t *testing.T) {
+// A large backfill that was requested by mistake must not fill the database with waiting instants.
+func TestBackfillBuffersAtMostAHundredRuns(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"WAITFOR DELAY '00:00:10';"})
 		f.schedule(t, "j", "cron5", "* * * * *", func(s *controldb.ScheduleSpec) { s.Enabled = ptr(false) })
-		f.startAgent(t, quiet)
-		at(t, "04:00:00")
+		f.startAgent(t, slowPolling)
+		waitUntil(t, "04:00:00")
 		from := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 		_, err := f.Store.BackfillSchedule(t.Context(), controldb.BackfillRequest{JobName: "j", Name: "s", From: from, To: from.Add(229 * time.Minute)})
 		require.NoError(t, err)
@@ -389,16 +391,16 @@ func TestBackfillHandsOutAsManyInstantsAsAreUnderWay(t *testing.T) {
 			require.Len(t, list, 1)
 			return list[0]
 		}
-		at(t, "04:01:00")
+		waitUntil(t, "04:01:00")
 		b := backfill()
 		require.Equal(t, "Open", b.State)
 		require.LessOrEqual(t, b.Started+b.Buffered, int64(100))
-		at(t, "04:50:00")
+		waitUntil(t, "04:50:00")
 		b = backfill()
 		require.Equal(t, "Completed", b.State)
 		require.EqualValues(t, 230, b.Started)
 		require.Zero(t, b.Buffered)
-		require.Len(t, f.made(t, "j"), 230)
+		require.Len(t, f.runs(t, "j"), 230)
 		require.Empty(t, f.skips(t, "j"))
 		f.CheckInvariants(t, f.Control, false)
 	})
@@ -409,9 +411,9 @@ func TestJitterSpreadsRunsAndKeepsTheirInstants(t *testing.T) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "cron5", `{"cron": "*/10 * * * *", "jitter": "5m"}`)
-		f.startAgent(t, quiet)
-		at(t, "05:59:00")
-		got, late := f.made(t, "j"), map[string]bool{}
+		f.startAgent(t, slowPolling)
+		waitUntil(t, "05:59:00")
+		got, late := f.runs(t, "j"), map[string]bool{}
 		require.Len(t, got, 36)
 		for i, text := range got {
 			require.True(t, strings.HasPrefix(text, fmt.Sprintf("%02d:%d0:00", i/6, i%6)), text)
@@ -432,22 +434,22 @@ func TestChangingAScheduleWhileItIsDue(t *testing.T) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "cron5", "*/10 * * * *")
-		stop := f.startAgent(t, quiet)
-		at(t, "00:05:00")
+		stop := f.startAgent(t, slowPolling)
+		waitUntil(t, "00:05:00")
 		stop()
-		at(t, "00:15:00") // 00:10 is due, and nobody has seen it
+		waitUntil(t, "00:15:00") // 00:10 is due, and no agent has handled it
 		spec := "*/7 * * * *"
 		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Spec: &spec}))
-		at(t, "00:16:00")
-		f.startAgent(t, quiet)
-		at(t, "00:30:00")
+		waitUntil(t, "00:16:00")
+		f.startAgent(t, slowPolling)
+		waitUntil(t, "00:30:00")
 		require.Equal(t, []string{"00:00:00", "00:21:00", "00:28:00"}, f.dues(t, "j"), "what was due before the change is dropped (D-P7)")
 		require.Empty(t, f.skips(t, "j"))
 
-		// At the very moment at which it is due.
-		at(t, "00:35:00")
+		// A change at the exact time of a due instant.
+		waitUntil(t, "00:35:00")
 		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Kind: ptr("cron6"), Spec: ptr("0 */5 * * * *")}))
-		at(t, "00:41:00")
+		waitUntil(t, "00:41:00")
 		require.Equal(t, []string{"00:00:00", "00:21:00", "00:28:00", "00:35:00", "00:40:00"}, f.dues(t, "j"), "once")
 		f.CheckInvariants(t, f.Control, false)
 	})
@@ -455,47 +457,47 @@ func TestChangingAScheduleWhileItIsDue(t *testing.T) {
 
 func ptr[T any](v T) *T { return &v }
 
-func TestRelativeTextCountsFromWhenItWasGiven(t *testing.T) {
+func TestRelativeTextCountsFromItsDefinition(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "sap", `{"time": "20 minutes from now"}`)
-		f.startAgent(t, quiet)
-		at(t, "00:10:00")
+		f.startAgent(t, slowPolling)
+		waitUntil(t, "00:10:00")
 		require.NoError(t, f.Store.EnableSchedule(t.Context(), "j", "s", false))
-		at(t, "00:12:00")
+		waitUntil(t, "00:12:00")
 		require.NoError(t, f.Store.EnableSchedule(t.Context(), "j", "s", true))
-		at(t, "01:00:00")
+		waitUntil(t, "01:00:00")
 		require.Equal(t, []string{"00:20:00"}, f.dues(t, "j"), "D-S14")
-		require.Equal(t, "Completed", f.shown(t, "j").State)
+		require.Equal(t, "Completed", f.readSchedule(t, "j").State)
 		require.NoError(t, f.Store.UpdateSchedule(t.Context(), controldb.ScheduleUpdate{JobName: "j", Name: "s", Spec: ptr(`{"time": "in 30 minutes"}`)}))
-		at(t, "02:00:00")
+		waitUntil(t, "02:00:00")
 		require.Equal(t, []string{"00:20:00", "01:30:00"}, f.dues(t, "j"), "a new text counts from the change")
 	})
 }
 
-func TestCountCountsRunsThatWereStarted(t *testing.T) {
+func TestCountIncludesOnlyStartedRuns(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "sap", `{"cron": "* * * * * */10 0", "count": 5}`, overlap("Skip"))
 		f.AddJob(t, "slow", []string{"WAITFOR DELAY '00:15:00';"})
 		f.schedule(t, "slow", "sap", `{"cron": "* * * * * */10 0", "count": 3}`, overlap("Skip"))
-		stop := f.startAgent(t, quiet)
-		at(t, "00:05:00")
+		stop := f.startAgent(t, slowPolling)
+		waitUntil(t, "00:05:00")
 		stop()
-		at(t, "00:35:00")
-		f.startAgent(t, quiet)
-		at(t, "01:01:00")
+		waitUntil(t, "00:35:00")
+		f.startAgent(t, slowPolling)
+		waitUntil(t, "01:01:00")
 		require.Equal(t, []string{"00:00:00", "00:30:00", "00:40:00", "00:50:00", "01:00:00"}, f.dues(t, "j"), "what was given up does not count (D-P3)")
 		require.Equal(t, []string{"00:10:00 x 2 CatchUp"}, f.skips(t, "j"))
-		s := f.shown(t, "j")
+		s := f.readSchedule(t, "j")
 		require.Equal(t, "Completed", s.State, "with its last run")
 		require.Zero(t, s.NextDue)
-		at(t, "02:00:00")
+		waitUntil(t, "02:00:00")
 		require.Len(t, f.dues(t, "slow"), 3)
 		require.NotEmpty(t, f.skips(t, "slow"))
-		require.Equal(t, "Completed", f.shown(t, "slow").State)
+		require.Equal(t, "Completed", f.readSchedule(t, "slow").State)
 		f.CheckInvariants(t, f.Control, false)
 	})
 }
@@ -505,19 +507,19 @@ func TestRepeatIntervalCountsFromTheStartOfTheRunBefore(t *testing.T) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "sap", `{"repeatInterval": "10 minutes"}`)
-		stop := f.startAgent(t, quiet)
-		at(t, "00:15:00")
+		stop := f.startAgent(t, slowPolling)
+		waitUntil(t, "00:15:00")
 		stop()
-		at(t, "00:34:17")
-		f.startAgent(t, quiet)
-		at(t, "01:00:00")
-		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00 (00:34)", "00:44:17", "00:54:17"}, f.made(t, "j"))
+		waitUntil(t, "00:34:17")
+		f.startAgent(t, slowPolling)
+		waitUntil(t, "01:00:00")
+		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00 (00:34)", "00:44:17", "00:54:17"}, f.runs(t, "j"))
 		require.Empty(t, f.skips(t, "j"))
-		// Switched on after its planned start it runs at once (b.3).
+		// A schedule that is enabled after its planned start runs at once (b.3).
 		require.NoError(t, f.Store.PauseSchedule(t.Context(), "j", "s", true, ""))
-		at(t, "01:30:30")
+		waitUntil(t, "01:30:30")
 		require.NoError(t, f.Store.PauseSchedule(t.Context(), "j", "s", false, ""))
-		at(t, "01:41:00")
+		waitUntil(t, "01:41:00")
 		again := f.dues(t, "j")[5:]
 		require.Len(t, again, 2)
 		require.Equal(t, "01:30:30", again[0])
@@ -536,12 +538,12 @@ func TestOneTimeScheduleCompletesItself(t *testing.T) {
 			f.AddJob(t, job, []string{"SELECT 1;"})
 			f.schedule(t, job, spec.kind, spec.text)
 		}
-		f.startAgent(t, quiet)
-		at(t, "00:11:00")
+		f.startAgent(t, slowPolling)
+		waitUntil(t, "00:11:00")
 		for i := range 3 {
 			job := fmt.Sprint("j", i)
 			require.Equal(t, []string{"00:10:00"}, f.dues(t, job))
-			s := f.shown(t, job)
+			s := f.readSchedule(t, job)
 			require.Equal(t, "Completed", s.State, s.Spec)
 			require.Equal(t, "No due instant is left.", s.Reason)
 		}
@@ -551,49 +553,49 @@ func TestOneTimeScheduleCompletesItself(t *testing.T) {
 func TestCalendarsOfTheDatabase(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.startAgent(t, quiet)
+		f.startAgent(t, slowPolling)
 		require.NoError(t, f.Store.AddCalendar(t.Context(), "lunch", `{"weekly": [{"day": "saturday", "from": "02:00", "to": "03:00"}]}`))
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.schedule(t, "j", "cron5", `{"cron": "*/30 0-4 * * *", "blackouts": {"calendars": ["lunch"]}}`)
-		at(t, "01:35:00")
-		require.Equal(t, "03:00:00", clockOf(f.shown(t, "j").NextDue))
-		// A longer lunch: the stored instant is computed again.
+		waitUntil(t, "01:35:00")
+		require.Equal(t, "03:00:00", clockOf(f.readSchedule(t, "j").NextDue))
+		// After a change of the calendar, the stored instant is computed again.
 		require.NoError(t, f.Store.UpdateCalendar(t.Context(), "lunch", `{"weekly": [{"day": "saturday", "from": "02:00", "to": "04:00"}]}`))
-		at(t, "01:36:00")
-		require.Equal(t, "04:00:00", clockOf(f.shown(t, "j").NextDue))
-		at(t, "05:00:00")
+		waitUntil(t, "01:36:00")
+		require.Equal(t, "04:00:00", clockOf(f.readSchedule(t, "j").NextDue))
+		waitUntil(t, "05:00:00")
 		require.Equal(t, []string{"00:00:00", "00:30:00", "01:00:00", "01:30:00", "04:00:00", "04:30:00"}, f.dues(t, "j"))
 		require.NoError(t, f.Store.UpdateCalendar(t.Context(), "lunch", `{"weekly": 7}`))
-		at(t, "05:01:00")
-		s := f.shown(t, "j")
+		waitUntil(t, "05:01:00")
+		s := f.readSchedule(t, "j")
 		require.Equal(t, "Faulted", s.State)
 		require.Contains(t, string(s.ValidationErrors), "calendar lunch")
 	})
 }
 
-func TestOtherRulesOfZonesMoveStoredInstants(t *testing.T) {
+func TestChangedZoneRulesMoveStoredInstants(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		for _, zone := range []string{"Asia/Tokyo", "UTC"} {
 			f.AddJob(t, zone, []string{"SELECT 1;"})
 			f.schedule(t, zone, "cron5", "0 12 * * *", func(s *controldb.ScheduleSpec) { s.TimeZone = &zone })
 		}
-		stop := f.startAgent(t, quiet)
-		at(t, "00:01:00")
-		require.Equal(t, "03:00:00", clockOf(f.shown(t, "Asia/Tokyo").NextDue))
+		stop := f.startAgent(t, slowPolling)
+		waitUntil(t, "00:01:00")
+		require.Equal(t, "03:00:00", clockOf(f.readSchedule(t, "Asia/Tokyo").NextDue))
 		stop()
-		// As an agent with older zone data would have left them.
+		// The state that an agent with older time-zone data would leave.
 		_, err := f.DB(t, f.Control).ExecContext(t.Context(), `UPDATE jobs_internal.schedules
 SET engine = N'old', next_due_at = DATEADD(HOUR, 1, next_due_at), next_fire_at = DATEADD(HOUR, 1, next_fire_at) WHERE name = N's';`)
 		require.NoError(t, err)
-		f.startAgent(t, quiet)
-		at(t, "00:02:00")
-		require.Equal(t, "03:00:00", clockOf(f.shown(t, "Asia/Tokyo").NextDue), "D-Z1")
-		require.Equal(t, "12:00:00", clockOf(f.shown(t, "UTC").NextDue), "another program may compute otherwise, too")
+		f.startAgent(t, slowPolling)
+		waitUntil(t, "00:02:00")
+		require.Equal(t, "03:00:00", clockOf(f.readSchedule(t, "Asia/Tokyo").NextDue), "D-Z1")
+		require.Equal(t, "12:00:00", clockOf(f.readSchedule(t, "UTC").NextDue), "another program may compute otherwise, too")
 	})
 }
 
-func TestOtherEngineReadsEverythingAgain(t *testing.T) {
+func TestChangedEngineValidatesSchedulesAgain(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		for job, text := range map[string][2]string{
@@ -606,28 +608,29 @@ func TestOtherEngineReadsEverythingAgain(t *testing.T) {
 			require.NoError(t, f.DB(t, f.Control).QueryRowContext(t.Context(), "SELECT s.next_fire_at FROM jobs_internal.schedules AS s WHERE s.spec LIKE N'%jitter%';").Scan(&at))
 			return at
 		}
-		stop := f.startAgent(t, quiet)
-		at(t, "00:08:00")
+		stop := f.startAgent(t, slowPolling)
+		waitUntil(t, "00:08:00")
 		before := fire()
-		require.Equal(t, "00:14:00", clockOf(f.shown(t, "kept").NextDue))
+		require.Equal(t, "00:14:00", clockOf(f.readSchedule(t, "kept").NextDue))
 		stop()
-		// The second one is a text that an earlier program has let pass.
+		// The second statement stores a text that an earlier program accepted.
 		_, err := f.DB(t, f.Control).ExecContext(t.Context(), `UPDATE jobs_internal.schedules SET engine = N'old' WHERE name = N's';
 UPDATE jobs_internal.schedules SET spec = N'0 24 * * *' WHERE spec = N'0 12 * * *';`)
 		require.NoError(t, err)
-		f.startAgent(t, quiet)
-		at(t, "00:09:00")
-		require.Equal(t, "Faulted", f.shown(t, "refused").State, "though it is in UTC, whose rules never change")
-		require.Equal(t, "00:14:00", clockOf(f.shown(t, "kept").NextDue), "what is right stays")
+		f.startAgent(t, slowPolling)
+		waitUntil(t, "00:09:00")
+		require.Equal(t, "Faulted", f.readSchedule(t, "refused").State, "though it is in UTC, whose rules never change")
+		require.Equal(t, "00:14:00", clockOf(f.readSchedule(t, "kept").NextDue), "what is right stays")
 		require.Equal(t, before, fire())
 	})
 }
 
-func TestManyOfAnUnknownKindHideNothing(t *testing.T) {
+func TestManySchedulesOfUnknownKindsHideNoOthers(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
-		// 500 due ones and 500 that wait for a verdict, as a newer version's procedures would store them: as many as a list holds.
+		// 500 due schedules and 500 that wait for a verdict: as many as a list holds. The
+		// procedures of a newer version could store their kinds.
 		_, err := f.DB(t, f.Control).ExecContext(t.Context(), `WITH d AS (SELECT v.n FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS v (n))
 INSERT INTO jobs_internal.schedules (job_id, name, kind, spec, overlap, enabled, state, awaits_verdict, next_due_at, next_fire_at)
 SELECT j.job_id, CONCAT(N'm', 100 * a.n + 10 * b.n + c.n), CASE WHEN c.n < 5 THEN N'moon' ELSE N'tide' END, N'full', N'AllowAll', 1, N'Enabled',
@@ -640,36 +643,36 @@ WHERE j.name = N'j';`)
 		require.NoError(t, err)
 		f.AddJob(t, "known", []string{"SELECT 1;"})
 		f.schedule(t, "known", "cron5", "*/10 * * * *")
-		f.startAgent(t, quiet)
-		at(t, "00:00:02")
+		f.startAgent(t, slowPolling)
+		waitUntil(t, "00:00:02")
 		require.Equal(t, []string{"00:00:00"}, f.dues(t, "known"), "within a second, and the time of a pass")
-		at(t, "00:20:30")
+		waitUntil(t, "00:20:30")
 		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00"}, f.dues(t, "known"))
-		require.Empty(t, f.made(t, "j"))
+		require.Empty(t, f.runs(t, "j"))
 	})
 }
 
 func TestTwoAgentsRaceForEachInstant(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.startAgent(t, quiet)
-		f.startAgent(t, quiet)
-		f.startAgent(t, quiet)
+		f.startAgent(t, slowPolling)
+		f.startAgent(t, slowPolling)
+		f.startAgent(t, slowPolling)
 		for i := range 20 {
 			job := fmt.Sprint("j", i)
 			f.AddJob(t, job, []string{"SELECT 1;"})
 			f.schedule(t, job, "cron6", "*/30 * * * * *")
 		}
-		at(t, "00:10:20")
+		waitUntil(t, "00:10:20")
 		for i := range 20 {
-			require.Len(t, f.made(t, fmt.Sprint("j", i)), 21)
+			require.Len(t, f.runs(t, fmt.Sprint("j", i)), 21)
 			require.Empty(t, f.skips(t, fmt.Sprint("j", i)))
 		}
 		f.CheckInvariants(t, f.Control, false)
 	})
 }
 
-func TestMoreIsMissedThanFitsIntoOneCall(t *testing.T) {
+func TestMoreMissedInstantsThanOneCallHandles(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "named", []string{"SELECT 1;"})
@@ -677,24 +680,24 @@ func TestMoreIsMissedThanFitsIntoOneCall(t *testing.T) {
 		f.AddJob(t, "own", []string{"SELECT 1;"})
 		enabled, kind, count := true, "Minutes", 1
 		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "own", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
-		f.AddJob(t, "all", nil) // without steps: its instants are recorded, which is cheap
+		f.AddJob(t, "all", nil) // a job without steps: its instants are only recorded, which is cheap
 		for i := range 13 {
 			f.schedule(t, "all", "cron5", "0 * * * *", catchUp("all"), func(s *controldb.ScheduleSpec) { s.Name = fmt.Sprint("s", i) })
 		}
-		stop := f.startAgent(t, quiet)
+		stop := f.startAgent(t, slowPolling)
 		<-time.After(30 * time.Second)
 		stop()
 		<-time.After(8*24*time.Hour + 30*time.Second)
-		f.startAgent(t, quiet)
+		f.startAgent(t, slowPolling)
 		<-time.After(90 * time.Second)
-		const instants = 8*24*60 + 3 // from the first minute to the present one
+		const instants = 8*24*60 + 3 // from the first minute to the current one
 		answered := func(job string) (n int) {
 			rows, err := f.Store.ScheduleSkips(t.Context(), controldb.SkipFilter{JobName: job})
 			require.NoError(t, err)
 			for _, k := range rows {
 				n += k.Count
 			}
-			return n + len(f.made(t, job))
+			return n + len(f.runs(t, job))
 		}
 		require.Equal(t, instants, answered("named"))
 		require.Equal(t, instants, answered("own"))
@@ -721,13 +724,13 @@ CROSS JOIN d AS c
 CROSS JOIN d AS e
 WHERE a.n < @p1 AND j.name = N'j';`, number/1000)
 		require.NoError(t, err)
-		f.startAgent(t, quiet)
-		at(t, "00:59:00")
+		f.startAgent(t, slowPolling)
+		waitUntil(t, "00:59:00")
 		var waiting int
 		require.NoError(t, f.DB(t, f.Control).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobs_internal.schedules WHERE awaits_verdict = 1;").Scan(&waiting))
 		require.Zero(t, waiting)
-		at(t, "01:30:00")
-		got := f.made(t, "j")
+		waitUntil(t, "01:30:00")
+		got := f.runs(t, "j")
 		require.Len(t, got, number)
 		for _, text := range got {
 			require.Equal(t, "01:00:00", text)

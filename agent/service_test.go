@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// journal records the order of events; safe for concurrent use.
+// journal records the order of events. It is safe for concurrent use.
 type journal struct {
 	mu     sync.Mutex
 	events []string
@@ -34,9 +34,9 @@ func (j *journal) all() []string {
 type scripted struct {
 	label   string
 	journal *journal
-	fail    error         // returned after `after`
-	panics  any           // or this panic
-	after   time.Duration // 0: runs until told to stop
+	fail    error         // run returns it after the time `after`
+	panics  any           // run panics with it instead
+	after   time.Duration // 0: runs until stopped
 	unready bool          // never calls ready
 }
 

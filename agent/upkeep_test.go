@@ -21,7 +21,7 @@ import (
 // retention is the system job that purges history.
 const retention = "jobagent$history_retention"
 
-// noTargets is a dialer to target servers that must not be used.
+// noTargets is a dialer that fails the test when it is used.
 type noTargets struct{ t *testing.T }
 
 func (d noTargets) DialContext(_ context.Context, network, address string) (net.Conn, error) {
@@ -32,8 +32,8 @@ func (d noTargets) DialContext(_ context.Context, network, address string) (net.
 // HostName implements mssql.HostDialer.
 func (d noTargets) HostName() string { return "" }
 
-// bareAgent starts an agent with a login that has the role jobs_agent, without any credential for targets, and returns a function that
-// stops it.
+// bareAgent runs an agent whose login has the role jobs_agent, and that has no credential for
+// targets. The returned function stops it.
 func (f *fixture) bareAgent(t *testing.T, cfg agent.Config) (stop func()) {
 	t.Helper()
 	const login, password = "bare", "Pw1-of-the-bare-agent"
@@ -56,8 +56,8 @@ func (f *fixture) bareAgent(t *testing.T, cfg agent.Config) (stop func()) {
 	return testenv.RunAgent(t, hosting)
 }
 
-// TestUpkeepNeedsNoCredential: history is purged, in several batches, by an agent that can do nothing but be an agent. The job is
-// visible like any other, and what its steps do cannot be changed.
+// An agent without any right beyond its role purges history in several batches. The job is visible
+// like any other, and its steps cannot be changed.
 func TestUpkeepNeedsNoCredential(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 0)
@@ -97,10 +97,10 @@ UPDATE s SET s.next_due_at = SYSUTCDATETIME(), s.next_fire_at = SYSUTCDATETIME()
 	})
 }
 
-// TestUpkeepHears: an upkeep that goes on for long ends with a stop request, with the step's time limit, and goes to another agent when
-// its own stops or has lost its term.
-func TestUpkeepHears(t *testing.T) {
-	// slowly lets each batch take ten seconds and purge something, for ever.
+// A stop request and the step's time limit end a long upkeep. Another agent continues it if its
+// agent stops or has lost the term.
+func TestUpkeepIsInterrupted(t *testing.T) {
+	// slowly makes each batch take ten seconds and report a deleted run, without end.
 	const slowly = `CREATE OR ALTER PROCEDURE jobs_internal.purge_history
     @batch_size INT, @term_id BIGINT, @deleted INT OUTPUT
 AS
