@@ -20,11 +20,12 @@ func TestScheduleEnabledBetweenTwoSeconds(t *testing.T) {
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.AddJob(t, "later", []string{"SELECT 1;"})
 		<-time.After(925 * time.Millisecond)
-		enabled, kind, count := true, "Minutes", 1
 		start := time.Now().Add(time.Minute)
 		require.NotZero(t, start.Nanosecond())
-		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
-		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "later", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count, Start: &start}))
+		f.every(t, "j", 1)
+		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{
+			Name: "later", Enabled: ptr(true), IntervalType: ptr("Minutes"), IntervalCount: ptr(1), Start: &start,
+		}))
 		<-time.After(10*time.Minute + 30*time.Second)
 		runs, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "j", RootsOnly: true})
 		require.NoError(t, err)

@@ -41,10 +41,8 @@ func TestSkippedPassesAreLogged(t *testing.T) {
 		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)
 		require.Empty(t, about("no agent can advance executions"))
 
-		_, err := env.DB(t, "master").ExecContext(t.Context(), "CREATE LOGIN eve WITH PASSWORD = 'Pw1-of-eve';")
-		require.NoError(t, err)
-		_, err = env.DB(t, f.Control).ExecContext(t.Context(), "CREATE USER eve FOR LOGIN eve; ALTER ROLE jobs_agent ADD MEMBER eve;")
-		require.NoError(t, err)
+		f.exec(t, "master", "CREATE LOGIN eve WITH PASSWORD = 'Pw1-of-eve';")
+		f.exec(t, f.Control, "CREATE USER eve FOR LOGIN eve; ALTER ROLE jobs_agent ADD MEMBER eve;")
 		conn, err := env.DBAs(t, f.Control, "eve", "Pw1-of-eve").Conn(t.Context())
 		require.NoError(t, err)
 		_, err = conn.ExecContext(t.Context(), "EXECUTE sp_getapplock @Resource = N'jobagent.advance', @LockMode = N'Exclusive', @LockOwner = N'Session', @DbPrincipal = N'jobs_agent';")

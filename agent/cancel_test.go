@@ -41,7 +41,7 @@ func (f *fixture) inProgress(t *testing.T, id uuid.UUID, n int) {
 // sessionsRunning counts the other requests that run on the server.
 func (f *fixture) sessionsRunning(t *testing.T) (n int) {
 	t.Helper()
-	require.NoError(t, f.DB(t, "master").QueryRowContext(t.Context(), "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE session_id <> @@SPID;").Scan(&n))
+	f.query(t, "master", "SELECT COUNT(*) FROM sys.dm_exec_requests WHERE session_id <> @@SPID;", &n)
 	return n
 }
 
@@ -95,10 +95,8 @@ func TestStopRequestForAnUnresponsiveScript(t *testing.T) {
 					}
 					return nil
 				}}), 1)
-				_, err := f.DB(t, "master").ExecContext(t.Context(), "CREATE LOGIN robot WITH PASSWORD = 'Only-4-tests';")
-				require.NoError(t, err)
-				_, err = f.DB(t, "db1").ExecContext(t.Context(), "CREATE USER robot;")
-				require.NoError(t, err)
+				f.exec(t, "master", "CREATE LOGIN robot WITH PASSWORD = 'Only-4-tests';")
+				f.exec(t, "db1", "CREATE USER robot;")
 				tools := f.Tools(t, f.Store)
 				if tc.login == "robot" {
 					set, err := mssql.NewCredentialSet(mssql.LoginCredential(targets.DefaultCredential, "robot", "Only-4-tests", "*"))
@@ -121,10 +119,9 @@ func TestStopRequestForAnUnresponsiveScript(t *testing.T) {
 				require.Equal(t, jobs.Canceled, rows[0].Lifecycle)
 				require.Contains(t, rows[len(rows)-1].LastMessage, tc.message)
 				var outcome string
-				require.NoError(t, f.DB(t, f.Control).QueryRowContext(t.Context(),
-					"SELECT outcome FROM jobs_internal.task_executions WHERE target_execution_id IS NOT NULL;").Scan(&outcome))
+				f.query(t, f.Control, "SELECT outcome FROM jobs_internal.task_executions WHERE target_execution_id IS NOT NULL;", &outcome)
 				require.Equal(t, tc.outcome, outcome)
-				require.Equal(t, jobs.Succeeded, f.ended(t, f.Start(t, "next"), time.Minute)[0].Lifecycle, "its only worker is free")
+				require.Equal(t, jobs.Succeeded, f.ended(t, f.Start(t, "next"), time.Minute)[0].Lifecycle, "the only worker is free again")
 				stop()
 			})
 		})

@@ -17,6 +17,6 @@ func TestCommandCacheAfterPanic(t *testing.T) {
 		require.Panics(t, func() { _, _ = cache.get(t.Context(), 1) })
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
-		require.Panics(t, func() { _, _ = cache.get(ctx, 1) }, "the second call reads for itself")
+		require.Panics(t, func() { _, _ = cache.get(ctx, 1) }, "the second call must not wait for the first one")
 	})
 }

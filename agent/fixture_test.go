@@ -45,8 +45,37 @@ func timeout(seconds int) func(*controldb.StepSpec) {
 	return func(s *controldb.StepSpec) { s.Timeout = &seconds }
 }
 
+// endTerm ends the latest term.
+const endTerm = `
+DECLARE @term_id BIGINT = (SELECT MAX(t.term_id) FROM jobs_internal.terms AS t);
+EXECUTE jobs_internal.end_term @term_id = @term_id;`
+
+// every enables the schedule of a job, with an interval in minutes.
+func (f *fixture) every(t *testing.T, job string, minutes int) {
+	t.Helper()
+	enabled, kind := true, "Minutes"
+	require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{
+		Name: job, Enabled: &enabled, IntervalType: &kind, IntervalCount: &minutes,
+	}))
+}
+
+// exec executes a batch in a database.
+func (f *fixture) exec(t *testing.T, database, query string, args ...any) {
+	t.Helper()
+	_, err := f.DB(t, database).ExecContext(t.Context(), query, args...)
+	require.NoError(t, err, query)
+}
+
+// query reads the only row of a result.
+func (f *fixture) query(t *testing.T, database, query string, dest ...any) {
+	t.Helper()
+	require.NoError(t, f.DB(t, database).QueryRowContext(t.Context(), query).Scan(dest...), query)
+}
+
 // until reads a run every 50 ms until ok accepts it, for at most limit.
-func (f *fixture) until(t *testing.T, id uuid.UUID, limit time.Duration, ok func([]controldb.Execution) bool) []controldb.Execution {
+func (f *fixture) until(
+	t *testing.T, id uuid.UUID, limit time.Duration, ok func([]controldb.Execution) bool,
+) []controldb.Execution {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
@@ -87,3 +116,6 @@ func lifecycles(rows []controldb.Execution, step int) map[string]jobs.Lifecycle 
 	}
 	return m
 }
+
+// ptr returns a pointer to v.
+func ptr[T any](v T) *T { return &v }

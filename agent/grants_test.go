@@ -59,12 +59,14 @@ func TestLeastPrivilege(t *testing.T) {
 		})
 		require.NoError(t, err)
 		// The first step creates the output table, the second one appends to it.
-		f.AddJob(t, "j", []string{"SELECT DB_NAME() AS name, USER_NAME() AS who;", "SELECT DB_NAME() AS name, USER_NAME() AS who;"}, retries(0, 1), func(s *controldb.StepSpec) {
-			s.Output = &controldb.OutputSpec{Type: ptr("SqlDatabase"), Server: &env.ServerName, Database: ptr("results"), Table: ptr("found")}
+		const who = "SELECT DB_NAME() AS name, USER_NAME() AS who;"
+		f.AddJob(t, "j", []string{who, who}, retries(0, 1), func(s *controldb.StepSpec) {
+			s.Output = &controldb.OutputSpec{
+				Type: ptr("SqlDatabase"), Server: &env.ServerName, Database: ptr("results"), Table: ptr("found"),
+			}
 		})
 		f.AddJob(t, "once", []string{"DECLARE @n INT = (SELECT COUNT(*) FROM jobagent.executed_scripts);"}, retries(0, 1))
-		_, err = env.DB(t, f.Control).ExecContext(t.Context(), "EXEC jobs.sp_set_jobstep_options N'once', 1, @at_most_once = 1;")
-		require.NoError(t, err)
+		f.exec(t, f.Control, "EXEC jobs.sp_set_jobstep_options N'once', 1, @at_most_once = 1;")
 		f.AddJob(t, "endless", []string{"WAITFOR DELAY '10:00:00';"}, retries(0, 1))
 		for _, job := range []string{"j", "once"} {
 			rows := f.ended(t, f.Start(t, job), time.Minute)
@@ -91,8 +93,13 @@ func TestLeastPrivilege(t *testing.T) {
 		require.NoError(t, err)
 		_ = victim.Close()
 
-		_, err = env.DB(t, f.Control).ExecContext(t.Context(), "UPDATE e SET e.end_time = DATEADD(DAY, -46, e.end_time), e.start_time = DATEADD(DAY, -46, e.start_time), e.create_time = DATEADD(DAY, -46, e.create_time) FROM jobs_internal.job_executions AS e;")
-		require.NoError(t, err)
+		f.exec(t, f.Control, `
+UPDATE e
+SET
+    e.end_time = DATEADD(DAY, -46, e.end_time),
+    e.start_time = DATEADD(DAY, -46, e.start_time),
+    e.create_time = DATEADD(DAY, -46, e.create_time)
+FROM jobs_internal.job_executions AS e;`)
 		rows := f.Run(t, f.Start(t, retention))
 		rows = f.until(t, rows[0].ID, time.Minute, func(rows []controldb.Execution) bool { return !rows[0].Active })
 		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle)

@@ -56,6 +56,6 @@ func TestTwoAgentsShareALimit(t *testing.T) {
 
 		rows = f.ended(t, small, time.Minute)
 		require.Equal(t, jobs.Succeeded, rows[0].Lifecycle, rows[0].LastMessage)
-		require.Less(t, rows[0].EndTime.Sub(rows[0].CreateTime), 23*time.Second, "it starts when the first three have ended")
+		require.Less(t, rows[0].EndTime.Sub(rows[0].CreateTime), 23*time.Second, "it starts after the first three scripts")
 	})
 }

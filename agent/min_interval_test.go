@@ -24,8 +24,7 @@ func TestTooFrequentScheduleIsFaulted(t *testing.T) {
 			<-time.After(2 * time.Second)
 		}
 		add("before", "*/4 * * * *")
-		_, err := env.DB(t, f.Control).ExecContext(t.Context(), "INSERT INTO jobs_internal.settings (name, value) VALUES (N'schedule_min_interval_seconds', N'300');")
-		require.NoError(t, err)
+		f.exec(t, f.Control, "INSERT INTO jobs_internal.settings (name, value) VALUES (N'schedule_min_interval_seconds', N'300');")
 		add("slow", "*/5 * * * *")
 		add("fast", "*/4 * * * *")
 		list, err := f.Store.Schedules(t.Context(), controldb.ScheduleFilter{JobName: "j", NamedOnly: true})

@@ -27,15 +27,25 @@ func TestAnswerLostAfterCommit(t *testing.T) {
 		effects   int
 		message   string
 	}{
-		"Retried":    {controldb.StepOptions{OnUnknownOutcome: &retry}, jobs.Succeeded, 2, 2, "succeeded"},
-		"Failed":     {controldb.StepOptions{OnUnknownOutcome: &fail}, jobs.Failed, 1, 1, "is unknown, and the step is not retried then (on_unknown_outcome is Fail)"},
-		"AtMostOnce": {controldb.StepOptions{AtMostOnce: &yes}, jobs.Succeeded, 2, 1, "An earlier attempt had run the script and committed: it was not run again."},
+		"Retried": {
+			options: controldb.StepOptions{OnUnknownOutcome: &retry}, lifecycle: jobs.Succeeded, attempts: 2, effects: 2,
+			message: "succeeded",
+		},
+		"Failed": {
+			options: controldb.StepOptions{OnUnknownOutcome: &fail}, lifecycle: jobs.Failed, attempts: 1, effects: 1,
+			message: "is unknown, and the step is not retried then (on_unknown_outcome is Fail)",
+		},
+		"AtMostOnce": {
+			options: controldb.StepOptions{AtMostOnce: &yes}, lifecycle: jobs.Succeeded, attempts: 2, effects: 1,
+			message: "An earlier attempt had run the script and committed: it was not run again.",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var lost atomic.Int32
 				env := testenv.Embedded(t, testenv.Options{Fault: func(p tsqld.Point) error {
-					commits := strings.Contains(p.Request, "INSERT INTO dbo.effects") && c.options.AtMostOnce == nil || strings.Contains(p.Request, "SET @state = N'Committed'")
+					commits := strings.Contains(p.Request, "SET @state = N'Committed'") ||
+						c.options.AtMostOnce == nil && strings.Contains(p.Request, "INSERT INTO dbo.effects")
 					if p.Kind == tsqld.AfterCommitBeforeReply && commits && lost.Add(1) == 1 {
 						return tsqld.ErrClose
 					}
@@ -101,7 +111,7 @@ func TestRerunRecognizesCommittedScripts(t *testing.T) {
 // for every n. Each batch has exactly one effect on each target, and the run succeeds.
 func TestAtMostOnceUnderEveryFault(t *testing.T) {
 	if testing.Short() {
-		t.Skip("one run for each point")
+		t.Skip("one run per fault point")
 	}
 	recognised := 0
 	for n := 1; ; n++ {
@@ -117,10 +127,12 @@ func TestAtMostOnceUnderEveryFault(t *testing.T) {
 			}})
 			f := newFixture(t, env, 2)
 			for _, name := range []string{"db1", "db2"} {
-				_, err := env.DB(t, name).ExecContext(t.Context(), "CREATE TABLE dbo.effects (part INT);")
-				require.NoError(t, err)
+				f.exec(t, name, "CREATE TABLE dbo.effects (part INT);")
 			}
-			f.AddJob(t, "j", []string{"INSERT INTO dbo.effects (part) VALUES (1);\nSELECT part FROM dbo.effects;\nGO\nINSERT INTO dbo.effects (part) VALUES (2);"}, retries(1, 1))
+			f.AddJob(t, "j", []string{`INSERT INTO dbo.effects (part) VALUES (1);
+SELECT part FROM dbo.effects;
+GO
+INSERT INTO dbo.effects (part) VALUES (2);`}, retries(1, 1))
 			yes := true
 			_, err := f.Store.SetJobStepOptions(t.Context(), controldb.StepOptions{JobName: "j", AtMostOnce: &yes})
 			require.NoError(t, err)
@@ -135,7 +147,7 @@ func TestAtMostOnceUnderEveryFault(t *testing.T) {
 			}
 			for _, name := range []string{"db1", "db2"} {
 				var count, sum int
-				require.NoError(t, env.DB(t, name).QueryRowContext(t.Context(), "SELECT COUNT(*), SUM(part) FROM dbo.effects;").Scan(&count, &sum))
+				f.query(t, name, "SELECT COUNT(*), SUM(part) FROM dbo.effects;", &count, &sum)
 				require.Equal(t, []int{2, 3}, []int{count, sum}, "point %d, %s", n, name)
 			}
 		})
@@ -143,7 +155,7 @@ func TestAtMostOnceUnderEveryFault(t *testing.T) {
 			return
 		}
 		if int(seen.Load()) < n {
-			require.Equal(t, 4, recognised, "on each target two points are after the commit: the row of its answer, and the end of that")
+			require.Equal(t, 4, recognised, "each target has two fault points after the commit: the row of the answer, and its end")
 			t.Logf("%d points", n-1)
 			return
 		}

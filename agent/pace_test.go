@@ -22,9 +22,9 @@ func TestPace(t *testing.T) {
 			case ms < 2:
 				require.Zero(t, p.ahead(at(ms)), ms)
 			case ms < 100:
-				require.Equal(t, ms+1, p.ahead(at(ms)), "a beginning promises no more than it has brought")
+				require.Equal(t, ms+1, p.ahead(at(ms)), "a short count predicts no more than it has counted")
 			default:
-				require.InDelta(t, 100, p.ahead(at(ms)), 2, "one a millisecond, at %d ms", ms)
+				require.InDelta(t, 100, p.ahead(at(ms)), 2, "one per millisecond, at %d ms", ms)
 			}
 		}
 	})
@@ -34,10 +34,10 @@ func TestPace(t *testing.T) {
 		for ms := 0; ms < 10_000; ms += 200 {
 			p.add(at(ms))
 			p.add(at(ms))
-			require.LessOrEqual(t, p.ahead(at(ms)), 2, "ten a second, in pairs, at %d ms", ms)
+			require.LessOrEqual(t, p.ahead(at(ms)), 2, "ten per second, in pairs, at %d ms", ms)
 		}
 	})
-	t.Run("an end", func(t *testing.T) {
+	t.Run("after the last task", func(t *testing.T) {
 		t.Parallel()
 		var p pace
 		for range 500 {
@@ -45,9 +45,9 @@ func TestPace(t *testing.T) {
 		}
 		require.Equal(t, 500, p.ahead(at(0)))
 		require.Equal(t, 142, p.ahead(at(350)))
-		require.Zero(t, p.ahead(at(500)), "all that is long ago")
+		require.Zero(t, p.ahead(at(500)), "the count is too old")
 		p.add(at(700))
 		p.add(at(700))
-		require.Zero(t, p.ahead(at(700)), "two that end together promise nothing")
+		require.Zero(t, p.ahead(at(700)), "two tasks predict nothing")
 	})
 }

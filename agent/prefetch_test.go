@@ -38,8 +38,7 @@ func TestPrefetchedTasksAreReturned(t *testing.T) {
 			require.Equal(t, 1, e.Attempts, e.Database)
 		}
 		var returned int
-		require.NoError(t, env.DB(t, f.Control).QueryRowContext(t.Context(),
-			"SELECT COUNT(*) FROM jobs_internal.task_executions AS k WHERE k.outcome = N'Returned';").Scan(&returned))
+		f.query(t, f.Control, "SELECT COUNT(*) FROM jobs_internal.task_executions AS k WHERE k.outcome = N'Returned';", &returned)
 		require.Positive(t, returned)
 	})
 }

@@ -18,8 +18,7 @@ func TestScheduleOfUnreachableTargetsIsDisabled(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		env.CreateDatabase(t, "here")
-		_, err := env.DB(t, "master").ExecContext(t.Context(), "DROP DATABASE db1;")
-		require.NoError(t, err)
+		f.exec(t, "master", "DROP DATABASE db1;")
 		group := func(name string, m targets.Member) {
 			_, err := f.Store.AddTargetGroup(t.Context(), name)
 			require.NoError(t, err)
@@ -29,8 +28,7 @@ func TestScheduleOfUnreachableTargetsIsDisabled(t *testing.T) {
 		}
 		group("here", targets.Member{Kind: targets.SQLDatabase, Server: env.ServerName, Database: "here"})
 		group("refused", targets.Member{Kind: targets.SQLServer, Server: env.ServerName, RefreshCredential: "unknown to the agent"})
-		_, err = env.DB(t, f.Control).ExecContext(t.Context(), "INSERT INTO jobs_internal.settings (name, value) VALUES (N'unreachable_days', N'0');")
-		require.NoError(t, err)
+		f.exec(t, f.Control, "INSERT INTO jobs_internal.settings (name, value) VALUES (N'unreachable_days', N'0');")
 		on := func(name string) func(*controldb.StepSpec) {
 			return func(s *controldb.StepSpec) { s.TargetGroup = name }
 		}
@@ -38,9 +36,8 @@ func TestScheduleOfUnreachableTargetsIsDisabled(t *testing.T) {
 		f.AddJob(t, "wrong", []string{"SELECT 1 / 0;"}, retries(0, 1), on("here"))
 		f.AddJob(t, "unresolved", []string{"SELECT 1;"}, retries(0, 1), on("refused"))
 		f.startAgent(t, agent.Config{})
-		enabled, kind, count := true, "Minutes", 1
 		for _, job := range []string{"gone", "wrong", "unresolved"} {
-			require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: job, Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
+			f.every(t, job, 1)
 		}
 		<-time.After(3*time.Minute + 30*time.Second)
 		for job, want := range map[string]bool{"gone": false, "wrong": true, "unresolved": false} {
@@ -63,15 +60,19 @@ func TestScheduleOfUnreachableTargetsIsDisabled(t *testing.T) {
 func TestUnknownStaysUnknown(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 2)
-		f.AddJob(t, "j", []string{"IF OBJECT_ID(N'dbo.marker') IS NULL BEGIN CREATE TABLE dbo.marker (i INT); WAITFOR DELAY '00:10:00'; END; THROW 50000, N'no', 1;"}, retries(1, 120))
+		f.AddJob(t, "j", []string{`
+IF OBJECT_ID(N'dbo.marker') IS NULL
+BEGIN
+    CREATE TABLE dbo.marker (i INT);
+    WAITFOR DELAY '00:10:00';
+END;
+THROW 50000, N'no', 1;`}, retries(1, 120))
 		f.startAgent(t, agent.Config{})
 		id := f.Start(t, "j")
 		<-time.After(5 * time.Second)
-		_, err := env.DB(t, f.Control).ExecContext(t.Context(), "DECLARE @term_id BIGINT = (SELECT MAX(t.term_id) FROM jobs_internal.terms AS t); EXECUTE jobs_internal.end_term @term_id = @term_id;")
-		require.NoError(t, err)
+		f.exec(t, f.Control, endTerm)
 		<-time.After(time.Minute)
-		_, err = env.DB(t, "master").ExecContext(t.Context(), "DROP DATABASE db1;")
-		require.NoError(t, err)
+		f.exec(t, "master", "DROP DATABASE db1;")
 		rows := f.ended(t, id, 5*time.Minute)
 		require.NoError(t, f.Store.MarkUnknown(t.Context(), id, rows))
 		unknown := map[string]bool{}

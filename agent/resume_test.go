@@ -18,8 +18,7 @@ func TestScheduleOfAJobKeepsItsGridAfterAPause(t *testing.T) {
 		f.startAgent(t, agent.Config{})
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		began := time.Now().UTC().Truncate(time.Second)
-		enabled, kind, count := true, "Minutes", 15
-		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "j", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
+		f.every(t, "j", 15)
 		<-time.After(7 * time.Minute)
 		require.NoError(t, f.Store.PauseSchedule(t.Context(), "j", "", true, "for a while"))
 		<-time.After(30 * time.Minute)

@@ -32,7 +32,7 @@ func TestTwoStepsRunOneAfterTheOtherOnAllTargets(t *testing.T) {
 			require.Equal(t, jobs.Succeeded, l)
 		}
 		var n int
-		require.NoError(t, env.DB(t, "db3").QueryRowContext(t.Context(), "SELECT i FROM dbo.a;").Scan(&n))
+		f.query(t, "db3", "SELECT i FROM dbo.a;", &n)
 		require.Equal(t, 2, n)
 	})
 }
@@ -51,7 +51,7 @@ IF (SELECT COUNT(*) FROM dbo.tries) < 4 THROW 50001, N'not yet', 1;`}, retries(5
 			require.Equal(t, 4, e.Attempts)
 		}
 		var seconds int
-		require.NoError(t, env.DB(t, "db1").QueryRowContext(t.Context(), "SELECT DATEDIFF(SECOND, MIN(at), MAX(at)) FROM dbo.tries;").Scan(&seconds))
+		f.query(t, "db1", "SELECT DATEDIFF(SECOND, MIN(at), MAX(at)) FROM dbo.tries;", &seconds)
 		require.GreaterOrEqual(t, seconds, 60+120+120, "waits double up to the default maximum of 120 s")
 		require.Less(t, seconds, 60+120+120+10)
 	})
@@ -134,8 +134,7 @@ func TestGroupWithoutDatabasesSucceeds(t *testing.T) {
 func TestMissingTargetFailsWithItsReason(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		_, err := env.DB(t, "master").ExecContext(t.Context(), "DROP DATABASE db1;")
-		require.NoError(t, err)
+		f.exec(t, "master", "DROP DATABASE db1;")
 		f.startAgent(t, agent.Config{})
 		f.AddJob(t, "gone", []string{"SELECT 1;"}, retries(0, 1))
 		rows := f.ended(t, f.Start(t, "gone"), time.Minute)
@@ -188,9 +187,8 @@ func TestScheduleFiresOnItsGridAndOnceDisablesItself(t *testing.T) {
 		f.startAgent(t, agent.Config{})
 		f.AddJob(t, "every quarter", []string{"SELECT 1;"})
 		f.AddJob(t, "one time", []string{"SELECT 1;"})
-		enabled, kind, count := true, "Minutes", 15
-		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "every quarter", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
-		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "one time", Enabled: &enabled}))
+		f.every(t, "every quarter", 15)
+		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "one time", Enabled: ptr(true)}))
 		<-time.After(4*time.Hour + time.Minute) // virtual time
 
 		runs, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "every quarter", RootsOnly: true})

@@ -121,7 +121,7 @@ func waitUntil(t *testing.T, text string) {
 	t.Helper()
 	clock, err := time.Parse("2006-01-02 15:04:05", "2000-01-01 "+text)
 	require.NoError(t, err)
-	require.False(t, time.Now().After(clock), "it is %s already", time.Now())
+	require.False(t, time.Now().After(clock), "the time is %s already", time.Now())
 	<-time.After(time.Until(clock))
 }
 
@@ -166,7 +166,7 @@ func TestFaultedScheduleNeverRuns(t *testing.T) {
 		s := f.readSchedule(t, "j")
 		require.Equal(t, "Faulted", s.State)
 		for _, path := range []string{"cron", "jitter", "timeZone"} {
-			require.Contains(t, string(s.ValidationErrors), `"`+path+`"`, "all faults at once")
+			require.Contains(t, string(s.ValidationErrors), `"`+path+`"`, "all errors are reported together")
 		}
 		require.Empty(t, f.runs(t, "j"))
 		require.Empty(t, f.skips(t, "j"))
@@ -181,23 +181,21 @@ func TestScheduleOfUnknownKindIsLeftToOtherAgents(t *testing.T) {
 		id := f.schedule(t, "j", "cron5", "*/10 * * * *")
 		f.schedule(t, "known", "cron5", "*/10 * * * *")
 		// The procedures of a newer version could store such a kind.
-		_, err := f.DB(t, f.Control).ExecContext(t.Context(), "UPDATE jobs_internal.schedules SET kind = N'moon' WHERE schedule_id = @p1;", int64(id))
-		require.NoError(t, err)
+		f.exec(t, f.Control, "UPDATE jobs_internal.schedules SET kind = N'moon' WHERE schedule_id = @p1;", int64(id))
 		f.startAgent(t, slowPolling)
 		waitUntil(t, "00:25:00")
 		s := f.readSchedule(t, "j")
 		require.Equal(t, "Enabled", s.State)
 		require.Equal(t, "Waits for an agent to validate it.", s.Reason)
 		require.Empty(t, f.runs(t, "j"))
-		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00"}, f.dues(t, "known"), "the others go on")
+		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00"}, f.dues(t, "known"), "other schedules fire")
 
 		// A newer agent has validated the schedule, and this agent finds it due.
-		_, err = f.DB(t, f.Control).ExecContext(t.Context(), `UPDATE jobs_internal.schedules
+		f.exec(t, f.Control, `UPDATE jobs_internal.schedules
 SET awaits_verdict = 0, next_due_at = DATEADD(MINUTE, 5, SYSUTCDATETIME()), next_fire_at = DATEADD(MINUTE, 5, SYSUTCDATETIME()) WHERE schedule_id = @p1;`, int64(id))
-		require.NoError(t, err)
 		waitUntil(t, "00:45:00")
 		require.Empty(t, f.runs(t, "j"))
-		require.Empty(t, f.skips(t, "j"), "not lost: it stays due")
+		require.Empty(t, f.skips(t, "j"), "the instant stays due")
 		require.Equal(t, "00:30:00", clockOf(f.readSchedule(t, "j").NextDue))
 		require.Len(t, f.runs(t, "known"), 5)
 	})
@@ -212,8 +210,7 @@ func TestCatchUpAfterAnOutageOfAllAgents(t *testing.T) {
 			f.schedule(t, policy, "cron5", "*/5 * * * *", catchUp(policy), overlap("AllowAll"))
 		}
 		f.AddJob(t, "own", []string{"SELECT 1;"})
-		enabled, kind, count := true, "Minutes", 5
-		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "own", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
+		f.every(t, "own", 5)
 		stop := f.startAgent(t, slowPolling)
 		waitUntil(t, "00:07:00")
 		stop()
@@ -241,7 +238,7 @@ func TestCatchUpAfterAnOutageOfAllAgents(t *testing.T) {
 			require.Equal(t, want.dues, f.dues(t, policy), policy)
 			require.Equal(t, want.skips, f.skips(t, policy), policy)
 		}
-		require.Contains(t, f.runs(t, "last"), "00:35:00 (00:36)", "it keeps its due instant")
+		require.Contains(t, f.runs(t, "last"), "00:35:00 (00:36)", "the run keeps its due instant")
 		require.EqualValues(t, 7, f.readSchedule(t, "last").SkippedByCatchUp)
 		f.CheckInvariants(t, f.Control, false)
 	})
@@ -351,9 +348,9 @@ func TestBackfillRunsARangeWithItsOwnPolicy(t *testing.T) {
 		got := f.runs(t, "j")
 		require.Len(t, got, 5)
 		for i, due := range []string{"09:00:00", "10:00:00", "11:00:00", "12:00:00"} {
-			require.True(t, strings.HasPrefix(got[i], fmt.Sprintf("%s (12:3%d", due, i)), "one after the other, though the schedule's policy is Skip: %s", got[i])
+			require.True(t, strings.HasPrefix(got[i], fmt.Sprintf("%s (12:3%d", due, i)), "the runs follow each other although the schedule's policy is Skip: %s", got[i])
 		}
-		require.Equal(t, "13:00:00", got[4], "the schedule itself goes on")
+		require.Equal(t, "13:00:00", got[4], "the schedule itself fires")
 		list, err := f.Store.Backfills(t.Context(), "j", nil, 0)
 		require.NoError(t, err)
 		require.Len(t, list, 1)
@@ -424,8 +421,8 @@ func TestJitterSpreadsRunsAndKeepsTheirInstants(t *testing.T) {
 				require.Less(t, made[4], byte('6'))
 			}
 		}
-		require.Greater(t, len(late), 20, "each has a delay of its own")
-		require.Empty(t, f.skips(t, "j"), "a delay of minutes is not being missed")
+		require.Greater(t, len(late), 20, "the delays differ")
+		require.Empty(t, f.skips(t, "j"), "an instant that jitter delays is not missed")
 	})
 }
 
@@ -443,7 +440,7 @@ func TestChangingAScheduleWhileItIsDue(t *testing.T) {
 		waitUntil(t, "00:16:00")
 		f.startAgent(t, slowPolling)
 		waitUntil(t, "00:30:00")
-		require.Equal(t, []string{"00:00:00", "00:21:00", "00:28:00"}, f.dues(t, "j"), "what was due before the change is dropped (D-P7)")
+		require.Equal(t, []string{"00:00:00", "00:21:00", "00:28:00"}, f.dues(t, "j"), "instants before the change are dropped (D-P7)")
 		require.Empty(t, f.skips(t, "j"))
 
 		// A change at the exact time of a due instant.
@@ -454,8 +451,6 @@ func TestChangingAScheduleWhileItIsDue(t *testing.T) {
 		f.CheckInvariants(t, f.Control, false)
 	})
 }
-
-func ptr[T any](v T) *T { return &v }
 
 func TestRelativeTextCountsFromItsDefinition(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
@@ -489,10 +484,10 @@ func TestCountIncludesOnlyStartedRuns(t *testing.T) {
 		waitUntil(t, "00:35:00")
 		f.startAgent(t, slowPolling)
 		waitUntil(t, "01:01:00")
-		require.Equal(t, []string{"00:00:00", "00:30:00", "00:40:00", "00:50:00", "01:00:00"}, f.dues(t, "j"), "what was given up does not count (D-P3)")
+		require.Equal(t, []string{"00:00:00", "00:30:00", "00:40:00", "00:50:00", "01:00:00"}, f.dues(t, "j"), "skipped instants do not count (D-P3)")
 		require.Equal(t, []string{"00:10:00 x 2 CatchUp"}, f.skips(t, "j"))
 		s := f.readSchedule(t, "j")
-		require.Equal(t, "Completed", s.State, "with its last run")
+		require.Equal(t, "Completed", s.State, "completed by its last run")
 		require.Zero(t, s.NextDue)
 		waitUntil(t, "02:00:00")
 		require.Len(t, f.dues(t, "slow"), 3)
@@ -585,13 +580,12 @@ func TestChangedZoneRulesMoveStoredInstants(t *testing.T) {
 		require.Equal(t, "03:00:00", clockOf(f.readSchedule(t, "Asia/Tokyo").NextDue))
 		stop()
 		// The state that an agent with older time-zone data would leave.
-		_, err := f.DB(t, f.Control).ExecContext(t.Context(), `UPDATE jobs_internal.schedules
+		f.exec(t, f.Control, `UPDATE jobs_internal.schedules
 SET engine = N'old', next_due_at = DATEADD(HOUR, 1, next_due_at), next_fire_at = DATEADD(HOUR, 1, next_fire_at) WHERE name = N's';`)
-		require.NoError(t, err)
 		f.startAgent(t, slowPolling)
 		waitUntil(t, "00:02:00")
 		require.Equal(t, "03:00:00", clockOf(f.readSchedule(t, "Asia/Tokyo").NextDue), "D-Z1")
-		require.Equal(t, "12:00:00", clockOf(f.readSchedule(t, "UTC").NextDue), "another program may compute otherwise, too")
+		require.Equal(t, "12:00:00", clockOf(f.readSchedule(t, "UTC").NextDue), "another version may compute another instant in UTC as well")
 	})
 }
 
@@ -605,7 +599,7 @@ func TestChangedEngineValidatesSchedulesAgain(t *testing.T) {
 			f.schedule(t, job, text[0], text[1])
 		}
 		fire := func() (at time.Time) {
-			require.NoError(t, f.DB(t, f.Control).QueryRowContext(t.Context(), "SELECT s.next_fire_at FROM jobs_internal.schedules AS s WHERE s.spec LIKE N'%jitter%';").Scan(&at))
+			f.query(t, f.Control, "SELECT s.next_fire_at FROM jobs_internal.schedules AS s WHERE s.spec LIKE N'%jitter%';", &at)
 			return at
 		}
 		stop := f.startAgent(t, slowPolling)
@@ -614,13 +608,12 @@ func TestChangedEngineValidatesSchedulesAgain(t *testing.T) {
 		require.Equal(t, "00:14:00", clockOf(f.readSchedule(t, "kept").NextDue))
 		stop()
 		// The second statement stores a text that an earlier program accepted.
-		_, err := f.DB(t, f.Control).ExecContext(t.Context(), `UPDATE jobs_internal.schedules SET engine = N'old' WHERE name = N's';
+		f.exec(t, f.Control, `UPDATE jobs_internal.schedules SET engine = N'old' WHERE name = N's';
 UPDATE jobs_internal.schedules SET spec = N'0 24 * * *' WHERE spec = N'0 12 * * *';`)
-		require.NoError(t, err)
 		f.startAgent(t, slowPolling)
 		waitUntil(t, "00:09:00")
-		require.Equal(t, "Faulted", f.readSchedule(t, "refused").State, "though it is in UTC, whose rules never change")
-		require.Equal(t, "00:14:00", clockOf(f.readSchedule(t, "kept").NextDue), "what is right stays")
+		require.Equal(t, "Faulted", f.readSchedule(t, "refused").State, "although the rules of UTC never change")
+		require.Equal(t, "00:14:00", clockOf(f.readSchedule(t, "kept").NextDue), "a correct instant is kept")
 		require.Equal(t, before, fire())
 	})
 }
@@ -631,7 +624,7 @@ func TestManySchedulesOfUnknownKindsHideNoOthers(t *testing.T) {
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		// 500 due schedules and 500 that wait for a verdict: as many as a list holds. The
 		// procedures of a newer version could store their kinds.
-		_, err := f.DB(t, f.Control).ExecContext(t.Context(), `WITH d AS (SELECT v.n FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS v (n))
+		f.exec(t, f.Control, `WITH d AS (SELECT v.n FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS v (n))
 INSERT INTO jobs_internal.schedules (job_id, name, kind, spec, overlap, enabled, state, awaits_verdict, next_due_at, next_fire_at)
 SELECT j.job_id, CONCAT(N'm', 100 * a.n + 10 * b.n + c.n), CASE WHEN c.n < 5 THEN N'moon' ELSE N'tide' END, N'full', N'AllowAll', 1, N'Enabled',
     c.n % 2, CASE WHEN c.n % 2 = 0 THEN '1999-12-31' END, CASE WHEN c.n % 2 = 0 THEN '1999-12-31' END
@@ -640,12 +633,11 @@ CROSS JOIN d AS a
 CROSS JOIN d AS b
 CROSS JOIN d AS c
 WHERE j.name = N'j';`)
-		require.NoError(t, err)
 		f.AddJob(t, "known", []string{"SELECT 1;"})
 		f.schedule(t, "known", "cron5", "*/10 * * * *")
 		f.startAgent(t, slowPolling)
 		waitUntil(t, "00:00:02")
-		require.Equal(t, []string{"00:00:00"}, f.dues(t, "known"), "within a second, and the time of a pass")
+		require.Equal(t, []string{"00:00:00"}, f.dues(t, "known"), "within a second and the time of a pass")
 		waitUntil(t, "00:20:30")
 		require.Equal(t, []string{"00:00:00", "00:10:00", "00:20:00"}, f.dues(t, "known"))
 		require.Empty(t, f.runs(t, "j"))
@@ -678,8 +670,7 @@ func TestMoreMissedInstantsThanOneCallHandles(t *testing.T) {
 		f.AddJob(t, "named", []string{"SELECT 1;"})
 		f.schedule(t, "named", "cron5", "* * * * *")
 		f.AddJob(t, "own", []string{"SELECT 1;"})
-		enabled, kind, count := true, "Minutes", 1
-		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "own", Enabled: &enabled, IntervalType: &kind, IntervalCount: &count}))
+		f.every(t, "own", 1)
 		f.AddJob(t, "all", nil) // a job without steps: its instants are only recorded, which is cheap
 		for i := range 13 {
 			f.schedule(t, "all", "cron5", "0 * * * *", catchUp("all"), func(s *controldb.ScheduleSpec) { s.Name = fmt.Sprint("s", i) })
@@ -701,7 +692,7 @@ func TestMoreMissedInstantsThanOneCallHandles(t *testing.T) {
 		}
 		require.Equal(t, instants, answered("named"))
 		require.Equal(t, instants, answered("own"))
-		require.Subset(t, f.skips(t, "named"), []string{"00:01:00 x 10000 CatchUp", "22:41:00 x 1519 CatchUp"}, "as many as one call looks at, and the rest")
+		require.Subset(t, f.skips(t, "named"), []string{"00:01:00 x 10000 CatchUp", "22:41:00 x 1519 CatchUp"}, "as many as one call examines, and the rest")
 		require.Equal(t, 13*(8*24+1), answered("all"))
 		f.CheckInvariants(t, f.Control, false)
 	})
@@ -714,7 +705,7 @@ func TestManySchedulesDueAtTheSameSecond(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
-		_, err := f.DB(t, f.Control).ExecContext(t.Context(), `WITH d AS (SELECT v.n FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS v (n))
+		f.exec(t, f.Control, `WITH d AS (SELECT v.n FROM (VALUES (0), (1), (2), (3), (4), (5), (6), (7), (8), (9)) AS v (n))
 INSERT INTO jobs_internal.schedules (job_id, name, kind, spec, overlap, enabled, state, awaits_verdict, created_at, activated_at, updated_at)
 SELECT j.job_id, CONCAT(N's', 1000 * a.n + 100 * b.n + 10 * c.n + e.n), N'cron5', N'0 1 * * *', N'AllowAll', 1, N'Enabled', 1, SYSUTCDATETIME(), SYSUTCDATETIME(), SYSUTCDATETIME()
 FROM jobs_internal.jobs AS j
@@ -723,11 +714,10 @@ CROSS JOIN d AS b
 CROSS JOIN d AS c
 CROSS JOIN d AS e
 WHERE a.n < @p1 AND j.name = N'j';`, number/1000)
-		require.NoError(t, err)
 		f.startAgent(t, slowPolling)
 		waitUntil(t, "00:59:00")
 		var waiting int
-		require.NoError(t, f.DB(t, f.Control).QueryRowContext(t.Context(), "SELECT COUNT(*) FROM jobs_internal.schedules WHERE awaits_verdict = 1;").Scan(&waiting))
+		f.query(t, f.Control, "SELECT COUNT(*) FROM jobs_internal.schedules WHERE awaits_verdict = 1;", &waiting)
 		require.Zero(t, waiting)
 		waitUntil(t, "01:30:00")
 		got := f.runs(t, "j")

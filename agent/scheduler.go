@@ -263,7 +263,7 @@ func (s *scheduler) skipKind(sched controldb.DueSchedule, err error) {
 		return
 	}
 	s.unknownKinds = append(s.unknownKinds, sched.Kind)
-	s.log.Warn("schedules of an unsupported kind wait for another agent, such as this one", zap.String(keyJobName, sched.JobName),
+	s.log.Warn("schedules of an unsupported kind wait for another agent; this is the first one", zap.String(keyJobName, sched.JobName),
 		zap.String(keySchedule, sched.Name), zap.Error(err))
 }
 

@@ -116,7 +116,7 @@ func (h *taskHost) carryOut(e *entry) (r report) {
 			h.log.Error("task panicked", append(taskFields(e.task), zap.Any(keyError, p), zap.ByteString(keyStack, debug.Stack()))...)
 			r = report{task: e.task.ID, outcome: controldb.Outcome{
 				Task: e.task.ID, Attempt: e.task.Attempt, Outcome: targets.Unknown,
-				Message: "The agent met an internal error during the attempt; whether the script ran is unknown. See the agent's log.",
+				Message: "The agent had an internal error during the attempt; whether the script ran is unknown. See the agent's log.",
 			}}
 		}
 	}()

@@ -62,14 +62,13 @@ func TestUpkeepNeedsNoCredential(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 0)
 		f.AddJob(t, "old", []string{"SELECT 1;"})
-		_, err := env.DB(t, f.Control).ExecContext(t.Context(), `
+		f.exec(t, f.Control, `
 INSERT INTO jobs_internal.job_executions (job_execution_id, job_id, job_version, lifecycle, is_active, create_time, end_time, stop_requested_at)
 SELECT NEWID(), j.job_id, 1, N'Canceled', 0, d.at, d.at, d.at
 FROM jobs_internal.jobs AS j
 CROSS JOIN GENERATE_SERIES(1, 250) AS n
 CROSS APPLY (SELECT DATEADD(DAY, CASE WHEN n.value <= 230 THEN -46 ELSE -44 END, SYSUTCDATETIME()) AS at) AS d
 WHERE j.name = N'old';`)
-		require.NoError(t, err)
 		stop := f.bareAgent(t, agent.Config{})
 		<-time.After(time.Second)
 		rows := f.ended(t, f.Start(t, retention), time.Minute)
@@ -84,13 +83,16 @@ WHERE j.name = N'old';`)
 		_, err = f.Store.UpdateJobStep(t.Context(), controldb.StepUpdate{JobName: retention, Command: ptr("DROP TABLE x;")})
 		require.ErrorContains(t, err, "its steps are the agents' own")
 
-		_, err = env.DB(t, f.Control).ExecContext(t.Context(), `
-UPDATE s SET s.next_due_at = SYSUTCDATETIME(), s.next_fire_at = SYSUTCDATETIME() FROM jobs_internal.schedules AS s INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id WHERE j.is_system = 1;`)
-		require.NoError(t, err)
+		f.exec(t, f.Control, `
+UPDATE s
+SET s.next_due_at = SYSUTCDATETIME(), s.next_fire_at = SYSUTCDATETIME()
+FROM jobs_internal.schedules AS s
+INNER JOIN jobs_internal.jobs AS j ON j.job_id = s.job_id
+WHERE j.is_system = 1;`)
 		<-time.After(10 * time.Second)
 		runs, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: retention})
 		require.NoError(t, err)
-		require.Len(t, runs, 6, "its schedule starts it")
+		require.Len(t, runs, 6, "the schedule has started it")
 		require.Equal(t, jobs.Succeeded, runs[0].Lifecycle)
 		stop()
 		f.CheckInvariants(t, f.Control, true)
@@ -122,8 +124,7 @@ AS
 			return rows
 		},
 		"time limit": func(t *testing.T, f *fixture, _ func()) []controldb.Execution {
-			_, err := f.DB(t, f.Control).ExecContext(t.Context(), `UPDATE s SET s.step_timeout_seconds = 25 FROM jobs_internal.job_steps AS s WHERE s.target_group_name = N'(control database)';`)
-			require.NoError(t, err)
+			f.exec(t, f.Control, `UPDATE s SET s.step_timeout_seconds = 25 FROM jobs_internal.job_steps AS s WHERE s.target_group_name = N'(control database)';`)
 			rows := f.ended(t, f.Start(t, retention), 30*time.Second)
 			require.Contains(t, rows[2].LastMessage, "The step's time limit passed. Executions purged before: 2.")
 			return rows
@@ -133,7 +134,7 @@ AS
 			<-time.After(15 * time.Second)
 			stop()
 			rows := f.Run(t, id)
-			require.Equal(t, []any{jobs.Created, 0}, []any{rows[2].Lifecycle, rows[2].Attempts}, "handed back")
+			require.Equal(t, []any{jobs.Created, 0}, []any{rows[2].Lifecycle, rows[2].Attempts}, "returned")
 			_, err := f.DB(t, f.Control).ExecContext(t.Context(), quickly)
 			require.NoError(t, err)
 			f.startAgent(t, agent.Config{})
@@ -145,7 +146,7 @@ AS
 			db := f.DB(t, f.Control)
 			_, err := db.ExecContext(t.Context(), quickly)
 			require.NoError(t, err)
-			_, err = db.ExecContext(t.Context(), `DECLARE @term_id BIGINT = (SELECT MAX(t.term_id) FROM jobs_internal.terms AS t); EXECUTE jobs_internal.end_term @term_id = @term_id;`)
+			_, err = db.ExecContext(t.Context(), endTerm)
 			require.NoError(t, err)
 			rows := f.ended(t, id, 5*time.Minute)
 			require.Equal(t, 2, rows[2].Attempts, "the attempt of the lost term counts")
