@@ -16,7 +16,7 @@ import (
 func TestScheduleEnabledBetweenTwoSeconds(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.startAgent(t, agent.Config{})
+		f.startAgent(t, agent.Config{PollIdle: 2 * time.Second})
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		f.AddJob(t, "later", []string{"SELECT 1;"})
 		<-time.After(925 * time.Millisecond)

@@ -72,14 +72,15 @@ func (f *fixture) query(t *testing.T, database, query string, dest ...any) {
 	require.NoError(t, f.DB(t, database).QueryRowContext(t.Context(), query).Scan(dest...), query)
 }
 
-// until reads a run every 50 ms until ok accepts it, for at most limit.
+// until polls a run until ok accepts it, for at most limit. It polls at most a thousand times, because in
+// virtual time the polls are most of the cost of a long test.
 func (f *fixture) until(
 	t *testing.T, id uuid.UUID, limit time.Duration, ok func([]controldb.Execution) bool,
 ) []controldb.Execution {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
-	tick := time.NewTicker(50 * time.Millisecond)
+	tick := time.NewTicker(max(50*time.Millisecond, limit/1000))
 	defer tick.Stop()
 	for {
 		rows := f.Run(t, id)
