@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/jobagent/jobagent/agent"
 	"github.com/jobagent/jobagent/controldb"
 	"github.com/jobagent/jobagent/testenv"
 )
@@ -15,7 +14,7 @@ import (
 func TestScheduleOfAJobKeepsItsGridAfterAPause(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.startAgent(t, agent.Config{})
+		f.startAgent(t, slowPolling)
 		f.AddJob(t, "j", []string{"SELECT 1;"})
 		began := time.Now().UTC().Truncate(time.Second)
 		f.every(t, "j", 15)

@@ -184,7 +184,7 @@ func TestOverlappingRunSkipsBusyTargets(t *testing.T) {
 func TestScheduleFiresOnItsGridAndOnceDisablesItself(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.startAgent(t, agent.Config{})
+		f.startAgent(t, slowPolling)
 		f.AddJob(t, "every quarter", []string{"SELECT 1;"})
 		f.AddJob(t, "one time", []string{"SELECT 1;"})
 		f.every(t, "every quarter", 15)

@@ -26,13 +26,13 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// controlDatabase is what the samples call the job database.
+// controlDatabase is the name of the job database in the samples.
 const controlDatabase = "ElasticJobs"
 
-// controlServer is the name of the server that has it.
+// controlServer is the name of the server with the control database.
 const controlServer = "jobserver"
 
-// serverDatabases are the user databases of the servers that the samples name.
+// serverDatabases lists the user databases of each server that the samples name.
 var serverDatabases = map[string][]string{
 	controlServer: nil,
 	"server1":     {"db1", "db2", "MappingDB", "MappingDB2", "Results"},
@@ -41,14 +41,14 @@ var serverDatabases = map[string][]string{
 	"newyork":     {"us1", "us2"},
 }
 
-// jobCredentials and refreshCredentials are the names that the samples give to the credentials that run scripts and write output,
-// and to those that list databases.
+// jobCredentials are the samples' names of credentials that run scripts and write output;
+// refreshCredentials are the names of those that list databases.
 var (
 	jobCredentials     = []string{"job_credential", "myjobcred", "mydbcred", "outputcred"}
 	refreshCredentials = []string{"refresh_credential", "mymastercred"}
 )
 
-// The logins behind the credentials, which have the rights that the documentation asks for and no others.
+// The logins of the credentials have exactly the rights that the documentation requires.
 const (
 	jobLogin, jobPassword         = "jobuser", "Job-Pa55word"
 	refreshLogin, refreshPassword = "refreshuser", "Refresh-Pa55word"
@@ -61,12 +61,12 @@ type fleet struct {
 	store   *controldb.Store
 }
 
-// DialContext reaches the server that an address names. A host that is not of the fleet does not exist.
+// DialContext connects to the server with the name in addr. Only servers of the fleet exist.
 func (f *fleet) DialContext(ctx context.Context, network, addr string) (net.Conn, error) {
 	host, _, _ := strings.Cut(addr, ":")
 	name, _, _ := strings.Cut(strings.ToLower(host), ".")
 	env, ok := f.servers[name]
-	if host == f.control.ServerName || addr == f.control.Address() { // as the agent's system jobs call it
+	if host == f.control.ServerName || addr == f.control.Address() { // the name in the agent's system jobs
 		env, ok = f.control, true
 	}
 	if !ok {
@@ -75,10 +75,11 @@ func (f *fleet) DialContext(ctx context.Context, network, addr string) (net.Conn
 	return env.Dial(ctx, network)
 }
 
-// HostName says that names are not to be resolved here.
+// HostName returns "": the driver must not resolve names.
 func (f *fleet) HostName() string { return "" }
 
-// newFleet makes what the samples expect on all servers, with logins for the samples' credentials. start starts the server of a name.
+// newFleet creates the databases that the samples expect on all servers, and the logins of their
+// credentials. start returns the server for a name.
 func newFleet(t *testing.T, start func(name string) *testenv.Env) *fleet {
 	t.Helper()
 	f := &fleet{servers: map[string]*testenv.Env{}}
@@ -90,7 +91,8 @@ func newFleet(t *testing.T, start func(name string) *testenv.Env) *fleet {
 			_, err := db.ExecContext(t.Context(), fmt.Sprintf(format, args...))
 			require.NoError(t, err)
 		}
-		exec(master, "CREATE LOGIN %s WITH PASSWORD = '%s'; CREATE LOGIN %s WITH PASSWORD = '%s';", jobLogin, jobPassword, refreshLogin, refreshPassword)
+		exec(master, "CREATE LOGIN %s WITH PASSWORD = '%s';", jobLogin, jobPassword)
+		exec(master, "CREATE LOGIN %s WITH PASSWORD = '%s';", refreshLogin, refreshPassword)
 		exec(master, "CREATE USER %[1]s FOR LOGIN %[1]s; CREATE USER %[2]s FOR LOGIN %[2]s;", jobLogin, refreshLogin)
 		for _, database := range databases {
 			f.addDatabase(t, env, database)
@@ -103,15 +105,16 @@ func newFleet(t *testing.T, start func(name string) *testenv.Env) *fleet {
 	return f
 }
 
-// addDatabase makes a database that the job credentials own.
+// addDatabase creates a database that the job credentials own.
 func (f *fleet) addDatabase(t testing.TB, env *testenv.Env, database string) {
 	t.Helper()
 	createDatabase(t, env, database)
-	_, err := env.DB(t, database).ExecContext(t.Context(), fmt.Sprintf("CREATE USER %[1]s FOR LOGIN %[1]s; ALTER ROLE db_owner ADD MEMBER %[1]s;", jobLogin))
+	_, err := env.DB(t, database).ExecContext(t.Context(), fmt.Sprintf(
+		"CREATE USER %[1]s FOR LOGIN %[1]s; ALTER ROLE db_owner ADD MEMBER %[1]s;", jobLogin))
 	require.NoError(t, err)
 }
 
-// createDatabase makes a database of just this name, which a scenario stands on.
+// createDatabase creates a database of exactly this name, on which a scenario relies.
 func createDatabase(t testing.TB, env *testenv.Env, name string) {
 	t.Helper()
 	_, err := env.DB(t, "master").ExecContext(t.Context(), "CREATE DATABASE ["+name+"];")
@@ -121,7 +124,7 @@ func createDatabase(t testing.TB, env *testenv.Env, name string) {
 // startAgent runs an agent until the test ends.
 func (f *fleet) startAgent(t *testing.T) {
 	t.Helper()
-	// The default credential stands for the managed identity.
+	// The default credential takes the place of the managed identity.
 	params, err := msdsn.Parse(f.control.DSN("master"))
 	require.NoError(t, err)
 	list := []mssql.Credential{mssql.LoginCredential(targets.DefaultCredential, params.User, params.Password, "*")}
@@ -137,8 +140,10 @@ func (f *fleet) startAgent(t *testing.T) {
 	if f.control.Server == nil {
 		encrypt = "true"
 	}
-	// Azure lets jobs run on the job database, and write to it.
-	servers, err := mssql.NewServers(mssql.Config{Credentials: credentials, Encrypt: encrypt, TrustServerCertificate: true, Dialer: f, AllowControlDatabase: true})
+	// On Azure, jobs may run on the job database and write to it.
+	servers, err := mssql.NewServers(mssql.Config{
+		Credentials: credentials, Encrypt: encrypt, TrustServerCertificate: true, Dialer: f, AllowControlDatabase: true,
+	})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, servers.Close()) })
 	instance, err := f.store.Instance(t.Context())
@@ -176,12 +181,14 @@ func (f *fleet) play(t *testing.T, path string) {
 		return script.Connect(t, f.servers[server].DB(t, database))
 	})
 	f.control.CheckInvariants(t, controlDatabase, false)
-	if text, err := os.ReadFile(path); err == nil && !strings.Contains(string(text), "UPDATE jobs_internal") { // it makes history older
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	if !strings.Contains(string(text), "UPDATE jobs_internal") { // such a script backdates history
 		f.control.CheckHistory(t, controlDatabase)
 	}
 }
 
-// TestEveryScenarioHasAScript holds the scripts against the numbers of the specification.
+// TestEveryScenarioHasAScript checks that the scripts cover the numbers of the specification.
 func TestEveryScenarioHasAScript(t *testing.T) {
 	for i := range 31 {
 		paths, err := filepath.Glob(fmt.Sprintf("testdata/*S%02d_*.txt", i+1))

@@ -15,20 +15,22 @@ import (
 	"github.com/jobagent/jobagent/testenv"
 )
 
-// envFleet names real servers for the scenarios: "jobserver=DSN server1=DSN server2=DSN london=DSN newyork=DSN". They are for tests only: the
-// databases and logins that scenarios use are dropped there and made anew.
+// envFleet lists real servers for the scenarios: "jobserver=DSN server1=DSN server2=DSN london=DSN
+// newyork=DSN". Use test servers only: the databases and logins of the scenarios are dropped there and created
+// again.
 const envFleet = "JOBAGENT_TEST_FLEET"
 
-// patience is how long a scenario may wait in real time; those that wait for hours run in virtual time only.
-const patience = 4 * time.Minute
+// maxRealWait is how long a scenario may wait in real time. Longer ones run in virtual time only.
+const maxRealWait = 4 * time.Minute
 
-// virtualYear stands in dates that hold in a synctest bubble only, whose clock starts with the year 2000.
+// virtualYear begins dates that are valid only in a synctest bubble, whose clock starts in 2000.
 const virtualYear = "2000-01-"
 
-// madeByScenarios are databases that scripts make themselves.
+// madeByScenarios lists the databases that scripts create themselves.
 var madeByScenarios = []string{"db3", "SSISDB"}
 
-// TestScenariosOnServers runs the scenarios on real servers, in real time; with -rewrite-verified, scripts that pass are marked.
+// TestScenariosOnServers runs the scenarios on real servers in real time. With -rewrite-verified, it marks the
+// scripts that pass.
 func TestScenariosOnServers(t *testing.T) {
 	dsns := map[string]string{}
 	for field := range strings.FieldsSeq(os.Getenv(envFleet)) {
@@ -36,10 +38,10 @@ func TestScenariosOnServers(t *testing.T) {
 		dsns[name] = dsn
 	}
 	if len(dsns) == 0 {
-		t.Skip(envFleet + " names no servers")
+		t.Skip(envFleet + " is not set")
 	}
 	for name := range serverDatabases {
-		require.NotEmpty(t, dsns[name], "%s names no server %s", envFleet, name)
+		require.NotEmpty(t, dsns[name], "%s lacks the server %s", envFleet, name)
 	}
 	paths, err := filepath.Glob("testdata/S*.txt")
 	require.NoError(t, err)
@@ -47,25 +49,25 @@ func TestScenariosOnServers(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)
-			if wait := waits(t, string(text)); wait > patience {
-				t.Skipf("it waits %s; in virtual time only", wait)
+			if wait := waits(t, string(text)); wait > maxRealWait {
+				t.Skipf("waits %s: runs in virtual time only", wait)
 			}
 			if strings.Contains(string(text), virtualYear) {
-				t.Skip("its dates are those of virtual time")
+				t.Skip("contains dates of virtual time")
 			}
 			newFleet(t, func(name string) *testenv.Env {
 				env := testenv.At(t, dsns[name])
-				forget(t, env, slices.Concat(serverDatabases[name], madeByScenarios, []string{controlDatabase}))
+				dropDatabases(t, env, slices.Concat(serverDatabases[name], madeByScenarios, []string{controlDatabase}))
 				return env
 			}).play(t, path)
 		})
 	}
 }
 
-// delay is a WAITFOR of a script's own; those in commands of steps are in doubled quotes.
+// delay matches a WAITFOR of the script itself. In the commands of steps, the quotes are doubled.
 var delay = regexp.MustCompile(`WAITFOR DELAY '(\d+):(\d+):(\d+)'[^']`)
 
-// waits is how long a script waits.
+// waits returns how long a script waits.
 func waits(t *testing.T, text string) (sum time.Duration) {
 	t.Helper()
 	for _, m := range delay.FindAllStringSubmatch(text, -1) {
@@ -76,8 +78,8 @@ func waits(t *testing.T, text string) (sum time.Duration) {
 	return sum
 }
 
-// forget drops what an earlier scenario has left on a server.
-func forget(t *testing.T, env *testenv.Env, databases []string) {
+// dropDatabases drops the databases and logins of an earlier scenario on a server.
+func dropDatabases(t *testing.T, env *testenv.Env, databases []string) {
 	t.Helper()
 	master := env.DB(t, "master")
 	exec := func(format string, args ...any) {
@@ -92,7 +94,7 @@ func forget(t *testing.T, env *testenv.Env, databases []string) {
 	}
 }
 
-// The waiting times of scripts are added up; those of steps' commands, which agents run, are not.
+// waits adds up the delays of the script, not those in the commands of steps.
 func TestWaits(t *testing.T) {
 	require.Equal(t, 61*time.Second, waits(t, "WAITFOR DELAY '00:00:01';\nEXEC x @command = N'WAITFOR DELAY ''10:00:00'';';\nWAITFOR DELAY '00:01:00';"))
 }
