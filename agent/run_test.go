@@ -184,11 +184,11 @@ func TestOverlappingRunSkipsBusyTargets(t *testing.T) {
 func TestScheduleFiresOnItsGridAndOnceDisablesItself(t *testing.T) {
 	bubble(t, func(t *testing.T, env *testenv.Env) {
 		f := newFixture(t, env, 1)
-		f.startAgent(t, slowPolling)
 		f.AddJob(t, "every quarter", []string{"SELECT 1;"})
 		f.AddJob(t, "one time", []string{"SELECT 1;"})
 		f.every(t, "every quarter", 15)
 		require.NoError(t, f.Store.UpdateJob(t.Context(), controldb.JobUpdate{Name: "one time", Enabled: ptr(true)}))
+		f.startAgent(t, slowPolling)
 		<-time.After(4*time.Hour + time.Minute) // virtual time
 
 		runs, err := f.Store.Executions(t.Context(), controldb.ExecutionFilter{JobName: "every quarter", RootsOnly: true})
