@@ -121,7 +121,9 @@ func mergeApply(src *source, left fromNode, isOuter bool) (fromNode, bool) {
 // subquery. ok is false for other subqueries.
 func (b *binder) applyTop(src *source, left fromNode, isOuter bool) (fromNode, bool) {
 	q := src.query
-	if isOuter || left == nil || q.core == nil || q.limit == nil || q.percent || q.ties || q.document != documentNone || q.limit.traits&rowBound != 0 {
+	if isOuter || left == nil || q.core == nil || q.limit == nil || q.percent || q.ties ||
+		q.document != documentNone ||
+		q.limit.traits&rowBound != 0 {
 		return nil, false
 	}
 	c := q.core
@@ -228,5 +230,10 @@ func (s *source) lateral() {
 
 // asRows returns a query with one row: the encoded rows of q.
 func (q *query) asRows() *query {
-	return &query{inner: q, document: documentRows, documentKey: keyRows, cols: []outColumn{{typ: types.NVarCharMax, null: true}}}
+	return &query{
+		inner:       q,
+		document:    documentRows,
+		documentKey: keyRows,
+		cols:        []outColumn{{typ: types.NVarCharMax, null: true}},
+	}
 }

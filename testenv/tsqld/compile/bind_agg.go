@@ -313,7 +313,9 @@ func (b *binder) windowOrder(items []*syntax.OrderItem, l *level) ([]orderTerm, 
 	out := make([]orderTerm, len(items))
 	for i, item := range items {
 		if lit, ok := item.X.(*syntax.Literal); ok && lit.Kind == syntax.IntLit {
-			return nil, mserr.New(5308, 16, "Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer indices as ORDER BY clause expressions.")
+			return nil, mserr.New(5308, 16,
+				"Windowed functions, aggregates and NEXT VALUE FOR functions do not support integer indices as ORDER BY clause expressions.",
+			)
 		}
 		n, err := b.expr(item.X, l)
 		if err != nil {
@@ -368,7 +370,9 @@ func bound(f syntax.FrameBound, rows bool) (string, error) {
 		return "CURRENT ROW", nil
 	}
 	if !rows {
-		return "", mserr.New(4194, 16, "RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters.")
+		return "", mserr.New(4194, 16,
+			"RANGE is only supported with UNBOUNDED and CURRENT ROW window frame delimiters.",
+		)
 	}
 	lit, ok := f.Offset.(*syntax.Literal)
 	if !ok || lit.Kind != syntax.IntLit {

@@ -15,7 +15,12 @@ var compareOps = map[syntax.Op]string{
 
 // operatorNames are the names of the comparison operators in error messages.
 var operatorNames = map[string]string{
-	"=": "equal to", "<>": "not equal to", "<": "less than", "<=": "less than or equal to", ">": "greater than", ">=": "greater than or equal to",
+	"=":  "equal to",
+	"<>": "not equal to",
+	"<":  "less than",
+	"<=": "less than or equal to",
+	">":  "greater than",
+	">=": "greater than or equal to",
 }
 
 // cond binds a condition.
@@ -154,7 +159,15 @@ func distinctFrom(x, y *node, negate bool) (*node, error) {
 			return nil, err
 		}
 		both := and(isNull(x), isNull(y))
-		is := caseOf(types.BitType, []*node{both, same}, []*node{constant(int64(1), types.BitType), constant(int64(1), types.BitType), constant(int64(0), types.BitType)})
+		is := caseOf(
+			types.BitType,
+			[]*node{both, same},
+			[]*node{
+				constant(int64(1), types.BitType),
+				constant(int64(1), types.BitType),
+				constant(int64(0), types.BitType),
+			},
+		)
 		r := build(opCompare, types.BitType, is, constant(boolValue(negate), types.BitType))
 		r.name = "="
 		return r, nil
@@ -352,5 +365,13 @@ func (b *binder) scalarSubquery(q *syntax.Query, l *level) (*node, error) {
 		return nil, mserr.SubqueryColumns()
 	}
 	c := sub.cols[0]
-	return &node{op: opScalar, typ: c.typ, null: true, label: c.label, sub: sub, one: sub.isSingleRow(), traits: hasSubquery | canFail}, nil
+	return &node{
+		op:     opScalar,
+		typ:    c.typ,
+		null:   true,
+		label:  c.label,
+		sub:    sub,
+		one:    sub.isSingleRow(),
+		traits: hasSubquery | canFail,
+	}, nil
 }

@@ -305,7 +305,8 @@ func arith(op types.Op, x, y *node) (*node, error) {
 	}
 	if op == types.Add && t.IsString() {
 		tx, ty := types.OperandTypes(op, x.typ, y.typ, t)
-		if t.Length == types.Max || tx.Length != types.Max && ty.Length != types.Max && tx.Length+ty.Length <= t.Length {
+		if t.Length == types.Max ||
+			tx.Length != types.Max && ty.Length != types.Max && tx.Length+ty.Length <= t.Length {
 			if x, err = convertOperand(x, tx); err != nil {
 				return nil, err
 			}

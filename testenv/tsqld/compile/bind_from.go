@@ -145,7 +145,14 @@ func nameColumns(q *query, alias string, names []syntax.Ident) (*query, error) {
 }
 
 // lockHints are the table hints that request locks.
-var lockHints = map[string]bool{"UPDLOCK": true, "XLOCK": true, "TABLOCKX": true, "HOLDLOCK": true, "SERIALIZABLE": true, "REPEATABLEREAD": true}
+var lockHints = map[string]bool{
+	"UPDLOCK":        true,
+	"XLOCK":          true,
+	"TABLOCKX":       true,
+	"HOLDLOCK":       true,
+	"SERIALIZABLE":   true,
+	"REPEATABLEREAD": true,
+}
 
 // tableName binds a name in FROM: a common table expression, table, view or system view. Error 208.
 func (b *binder) tableName(ts *syntax.TableName) (*source, error) {
@@ -275,7 +282,15 @@ func (b *binder) tableOf(db *catalog.Database, t *catalog.Table) *source {
 func (b *binder) tableColumns(src *source, db *catalog.Database, t *catalog.Table) {
 	src.cols = make([]sourceColumn, len(t.Columns))
 	for i, c := range t.Columns {
-		src.cols[i] = sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: labelImplicit, sql: c.SQLName, base: c, owner: src}
+		src.cols[i] = sourceColumn{
+			name:  c.Name,
+			typ:   c.Type,
+			null:  c.Nullable,
+			label: labelImplicit,
+			sql:   c.SQLName,
+			base:  c,
+			owner: src,
+		}
 		if c.SQLName == "" {
 			src.cols[i].expand = func() (*node, error) { return b.formula(db, t, c, src) }
 		}
@@ -284,7 +299,9 @@ func (b *binder) tableColumns(src *source, db *catalog.Database, t *catalog.Tabl
 
 // formula binds the expression of a computed column over the source of its table.
 func (b *binder) formula(db *catalog.Database, t *catalog.Table, c *catalog.Column, src *source) (n *node, err error) {
-	e, err := c.Formula.Memo.Get(func() (any, error) { return syntax.ParseExpr(c.Formula.Text, syntax.DefaultOptions) })
+	e, err := c.Formula.Memo.Get(
+		func() (any, error) { return syntax.ParseExpr(c.Formula.Text, syntax.DefaultOptions) },
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -327,7 +344,13 @@ func (b *binder) systemView(db *catalog.Database, v *catalog.SystemView) (*sourc
 	if err != nil {
 		return nil, err
 	}
-	return b.expandView(parsed.(*syntax.CreateViewStmt), v.Name, v.Schema, db.Name, place{db: db, schemas: []string{"sys"}, owner: 0, system: true})
+	return b.expandView(
+		parsed.(*syntax.CreateViewStmt),
+		v.Name,
+		v.Schema,
+		db.Name,
+		place{db: db, schemas: []string{"sys"}, owner: 0, system: true},
+	)
 }
 
 // SystemColumns returns the columns of a system view that is defined in T-SQL, as
@@ -370,7 +393,10 @@ func (b *binder) systemTable(db *catalog.Database, t *catalog.SystemTable) *sour
 		if ct.IsUnicode() { // names have the collation of the database
 			ct.Collation = databaseCollation(db)
 		}
-		src.cols = append(src.cols, sourceColumn{name: c.Name, typ: ct, null: c.Nullable, label: labelImplicit, sql: columnName(i)})
+		src.cols = append(
+			src.cols,
+			sourceColumn{name: c.Name, typ: ct, null: c.Nullable, label: labelImplicit, sql: columnName(i)},
+		)
 	}
 	return src
 }
@@ -533,7 +559,11 @@ func unionAll(parts []*query) *query {
 // joinWords maps joins to SQLite's keywords. A cross join is written as JOIN, because SQLite's
 // CROSS JOIN fixes the order of the tables.
 var joinWords = map[syntax.JoinKind]string{
-	syntax.InnerJoin: "JOIN", syntax.CrossJoin: "JOIN", syntax.LeftJoin: "LEFT JOIN", syntax.RightJoin: "RIGHT JOIN", syntax.FullJoin: "FULL JOIN",
+	syntax.InnerJoin: "JOIN",
+	syntax.CrossJoin: "JOIN",
+	syntax.LeftJoin:  "LEFT JOIN",
+	syntax.RightJoin: "RIGHT JOIN",
+	syntax.FullJoin:  "FULL JOIN",
 }
 
 // bindJoin binds a join.
@@ -566,7 +596,8 @@ func (b *binder) bindJoin(ts *syntax.Join, l, outer *level) (fromNode, error) {
 		return &join{kind: j.kind, left: orOneRow(left), right: orOneRow(right), on: j.on}, nil
 	}
 	for i, src := range l.sources[start:] {
-		nullable := j.kind == "FULL JOIN" || j.kind == "LEFT JOIN" && i >= middle-start || j.kind == "RIGHT JOIN" && i < middle-start
+		nullable := j.kind == "FULL JOIN" || j.kind == "LEFT JOIN" && i >= middle-start ||
+			j.kind == "RIGHT JOIN" && i < middle-start
 		if nullable {
 			src.allowNull()
 		}
@@ -579,7 +610,13 @@ func orOneRow(f fromNode) fromNode {
 	if f != nil {
 		return f
 	}
-	return &source{alias: "one", query: &query{core: &core{items: []*node{constant(int64(1), types.IntType)}}, cols: []outColumn{{typ: types.IntType}}}}
+	return &source{
+		alias: "one",
+		query: &query{
+			core: &core{items: []*node{constant(int64(1), types.IntType)}},
+			cols: []outColumn{{typ: types.IntType}},
+		},
+	}
 }
 
 // allowNull marks a source as the side of an outer join that may have no row.

@@ -42,7 +42,8 @@ func systemFunction(n *syntax.ObjectName) bool {
 		return false
 	}
 	if strings.EqualFold(n.Database(), "msdb") || strings.EqualFold(n.Last(), "fn_syspolicy_is_automation_enabled") {
-		return strings.EqualFold(n.Database(), "msdb") && strings.EqualFold(n.Last(), "fn_syspolicy_is_automation_enabled")
+		return strings.EqualFold(n.Database(), "msdb") &&
+			strings.EqualFold(n.Last(), "fn_syspolicy_is_automation_enabled")
 	}
 	return strings.EqualFold(n.Schema(), "sys") || strings.EqualFold(n.Database(), "master")
 }
@@ -210,7 +211,12 @@ func (b *binder) datesAsText(f *builtin.Func, args []*node) ([]*node, error) {
 			continue
 		}
 		var err error
-		if out[i], err = convert(b.localized(a), types.VarCharOf(a.typ.DisplayLength()), types.NoStyle, false); err != nil {
+		if out[i], err = convert(
+			b.localized(a),
+			types.VarCharOf(a.typ.DisplayLength()),
+			types.NoStyle,
+			false,
+		); err != nil {
 			return nil, err
 		}
 	}

@@ -232,7 +232,10 @@ func (b *binder) star(item *syntax.SelectStar, r *query, l *level) error {
 		}
 	}
 	if !found {
-		return mserr.New(107, 15, "The column prefix '%s' does not match with a table name or alias name used in the query.", dotted(item.Qualifier))
+		return mserr.New(107, 15,
+			"The column prefix '%s' does not match with a table name or alias name used in the query.",
+			dotted(item.Qualifier),
+		)
 	}
 	return nil
 }
@@ -425,7 +428,9 @@ func (b *binder) limits(top *syntax.Top, q *syntax.Query, r *query, l *level, us
 			return mserr.OffsetWithTop()
 		}
 		if top.WithTies && len(q.OrderBy) == 0 {
-			return mserr.New(1062, 15, "The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.")
+			return mserr.New(1062, 15,
+				"The TOP N WITH TIES clause is not allowed without a corresponding ORDER BY clause.",
+			)
 		}
 		n, err := b.topCount(top, l)
 		if err != nil {
@@ -491,6 +496,11 @@ func outerOf(l *level) *level {
 	return l.parent
 }
 
+// setOpWords maps set operations to SQLite's keywords.
+var setOpWords = map[syntax.SetOpKind]string{
+	syntax.Union: "UNION", syntax.UnionAll: "UNION ALL", syntax.Except: "EXCEPT", syntax.Intersect: "INTERSECT",
+}
+
 // setQuery binds UNION, EXCEPT and INTERSECT. Errors: 205, 104, 108.
 func (b *binder) setQuery(s *syntax.SetOp, q *syntax.Query, parent *level, use queryUse) (*query, error) {
 	x, err := b.query(&syntax.Query{Body: s.X}, parent, queryUse{set: true})
@@ -501,8 +511,7 @@ func (b *binder) setQuery(s *syntax.SetOp, q *syntax.Query, parent *level, use q
 	if err != nil {
 		return nil, err
 	}
-	op := map[syntax.SetOpKind]string{syntax.Union: "UNION", syntax.UnionAll: "UNION ALL", syntax.Except: "EXCEPT", syntax.Intersect: "INTERSECT"}[s.Kind]
-	r, err := setOf(op, x, y)
+	r, err := setOf(setOpWords[s.Kind], x, y)
 	if err != nil {
 		return nil, err
 	}
@@ -541,7 +550,10 @@ func setOf(op string, x, y *query) (*query, error) {
 			}
 		}
 		ts[i] = t
-		r.cols = append(r.cols, outColumn{name: x.cols[i].name, typ: t, null: x.cols[i].null || y.cols[i].null, label: l})
+		r.cols = append(
+			r.cols,
+			outColumn{name: x.cols[i].name, typ: t, null: x.cols[i].null || y.cols[i].null, label: l},
+		)
 	}
 	var err error
 	if x, err = x.converted(ts); err != nil {
@@ -585,7 +597,10 @@ func exceptOrIntersect(x, y *query, except bool) (*query, error) {
 // hasKeyedColumns reports whether a query has columns of sql_variant or datetimeoffset, whose equal
 // values may differ in SQLite's representation.
 func (q *query) hasKeyedColumns() bool {
-	return slices.ContainsFunc(q.cols, func(c outColumn) bool { return c.typ.ID == types.Variant || c.typ.ID == types.DateTimeOffset })
+	return slices.ContainsFunc(
+		q.cols,
+		func(c outColumn) bool { return c.typ.ID == types.Variant || c.typ.ID == types.DateTimeOffset },
+	)
 }
 
 // distinctByKey returns a query with one row of each group of equal rows. The order and limits of q
@@ -610,7 +625,8 @@ func (q *query) distinctByKey() *query {
 // isColumn reports whether a node is the column with a qualified name.
 func (n *node) isColumn(e *syntax.ColumnRef) bool {
 	last := len(e.Parts) - 1
-	return last > 0 && n.op == opCol && n.col >= 0 && n.src.matches(e.Parts[:last]) && strings.EqualFold(n.src.cols[n.col].name, e.Column())
+	return last > 0 && n.op == opCol && n.col >= 0 && n.src.matches(e.Parts[:last]) &&
+		strings.EqualFold(n.src.cols[n.col].name, e.Column())
 }
 
 // first returns the leftmost SELECT of a set operation.
@@ -642,7 +658,8 @@ func (b *binder) setOrder(items []*syntax.OrderItem, r, first *query) error {
 			at = int(pos) - 1
 		case *syntax.ColumnRef:
 			for k, c := range r.cols {
-				if len(e.Parts) == 1 && strings.EqualFold(c.name, e.Column()) || first.core != nil && first.core.items[k].isColumn(e) {
+				if len(e.Parts) == 1 && strings.EqualFold(c.name, e.Column()) ||
+					first.core != nil && first.core.items[k].isColumn(e) {
 					at = k
 					break
 				}

@@ -230,7 +230,10 @@ func (b *binder) typeOf(ref *syntax.TypeRef, defaults func(string, ...int) (type
 }
 
 // anyType resolves a type that may also be a table type.
-func (b *binder) anyType(ref *syntax.TypeRef, defaults func(string, ...int) (types.Type, error)) (types.Type, *catalog.AliasType, *catalog.TableType, error) {
+func (b *binder) anyType(
+	ref *syntax.TypeRef,
+	defaults func(string, ...int) (types.Type, error),
+) (types.Type, *catalog.AliasType, *catalog.TableType, error) {
 	name := ref.Name.Last()
 	schema := ref.Name.Schema()
 	if (schema == "" || strings.EqualFold(schema, "sys")) && types.Known(name) {

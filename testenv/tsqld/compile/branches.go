@@ -125,7 +125,8 @@ func (q *query) pruneBranches(src *source, conds []*node) (left *query, some boo
 		}
 		return q, true
 	}
-	if q.set == nil || q.set.op != "UNION ALL" || q.limit != nil || q.offset != nil || q.percent || q.ties || len(q.order) > 0 {
+	if q.set == nil || q.set.op != "UNION ALL" || q.limit != nil || q.offset != nil || q.percent || q.ties ||
+		len(q.order) > 0 {
 		return q, true
 	}
 	x, someX := q.set.x.pruneBranches(src, conds)

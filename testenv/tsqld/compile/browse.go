@@ -31,7 +31,14 @@ func (b *binder) clientName(name *syntax.ObjectName, src *source) []string {
 
 // outColumnOf returns the result column of a node, with a name.
 func outColumnOf(n *node, name string) outColumn {
-	c := outColumn{name: name, typ: n.typ, null: n.null, label: n.label, auto: baseColumn(n), expr: n.op != opCol || n.col < 0}
+	c := outColumn{
+		name:  name,
+		typ:   n.typ,
+		null:  n.null,
+		label: n.label,
+		auto:  baseColumn(n),
+		expr:  n.op != opCol || n.col < 0,
+	}
 	switch {
 	case c.auto != nil:
 		c.origin = c.auto
@@ -68,13 +75,15 @@ func browseKey(t *catalog.Table) *catalog.Index {
 // isKey reports whether a column is part of its table's browse key.
 func isKey(t *catalog.Table, c *catalog.Column) bool {
 	key := browseKey(t)
-	return key != nil && slices.ContainsFunc(key.Columns, func(k catalog.IndexColumn) bool { return k.ColumnID == c.ID })
+	return key != nil &&
+		slices.ContainsFunc(key.Columns, func(k catalog.IndexColumn) bool { return k.ColumnID == c.ID })
 }
 
 // addBrowseKeys adds the key columns that a query in browse mode does not select. A query with
 // DISTINCT, groups or a document has no key columns.
 func addBrowseKeys(s *syntax.Select, q *syntax.Query, r *query, l *level, use queryUse) error {
-	if !use.browse || s.Distinct || s.GroupBy != nil || l.agg.found || q.For != nil || intoName(q.Body) != nil || use.assigned != nil && len(*use.assigned) > 0 {
+	if !use.browse || s.Distinct || s.GroupBy != nil || l.agg.found || q.For != nil || intoName(q.Body) != nil ||
+		use.assigned != nil && len(*use.assigned) > 0 {
 		return nil
 	}
 	for _, src := range l.sources {
@@ -83,7 +92,8 @@ func addBrowseKeys(s *syntax.Select, q *syntax.Query, r *query, l *level, use qu
 		}
 		for i := range src.cols {
 			c := &src.cols[i]
-			if c.base == nil || !isKey(src.base, c.base) || slices.ContainsFunc(r.cols, func(o outColumn) bool { return o.auto == c }) {
+			if c.base == nil || !isKey(src.base, c.base) ||
+				slices.ContainsFunc(r.cols, func(o outColumn) bool { return o.auto == c }) {
 				continue
 			}
 			n, err := src.resolve(i)

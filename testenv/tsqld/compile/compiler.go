@@ -45,7 +45,10 @@ func (b *binder) hints(hints []*syntax.Option) error {
 		}
 		n, err := strconv.Atoi(lit.Text)
 		if err != nil || n < 0 || n > 32767 {
-			return mserr.New(310, 15, "The value %s specified for the MAXRECURSION option exceeds the allowed maximum of 32767.", lit.Text)
+			return mserr.New(310, 15,
+				"The value %s specified for the MAXRECURSION option exceeds the allowed maximum of 32767.",
+				lit.Text,
+			)
 		}
 		b.maxRecursion = n
 	}
@@ -177,7 +180,10 @@ func (p *Plan) assign(q *query, assigned []assignment) *query {
 		c.items = q.core.items
 		r.cols = q.cols
 		for i, a := range assigned {
-			p.Assign = append(p.Assign, Assign{Variable: a.variable, Type: a.n.typ, node: &node{op: opField, typ: a.n.typ, col: i}})
+			p.Assign = append(
+				p.Assign,
+				Assign{Variable: a.variable, Type: a.n.typ, node: &node{op: opField, typ: a.n.typ, col: i}},
+			)
 		}
 		return &r
 	}
@@ -283,7 +289,9 @@ func (b *binder) scalar(n *node) (*Scalar, error) {
 // Type resolves a type as written. The result is a system type, an alias type (also in the second
 // result) or a table type (the third result; the first is then zero). Missing lengths have the
 // defaults of a declaration.
-func (c *Compiler) Type(ref *syntax.TypeRef) (t types.Type, alias *catalog.AliasType, table *catalog.TableType, err error) {
+func (c *Compiler) Type(
+	ref *syntax.TypeRef,
+) (t types.Type, alias *catalog.AliasType, table *catalog.TableType, err error) {
 	err = c.bind(nil, func(b *binder) error {
 		t, alias, table, err = b.anyType(ref, types.Named)
 		return err
@@ -294,11 +302,22 @@ func (c *Compiler) Type(ref *syntax.TypeRef) (t types.Type, alias *catalog.Alias
 // View binds the query of a view or inline function and returns its columns, for CREATE VIEW and
 // CREATE FUNCTION. names is the view's column list, nil if the statement has none; params are the
 // parameters of the function.
-func (c *Compiler) View(name string, q *syntax.Query, names []syntax.Ident, params []catalog.Param) (cols []types.Column, err error) {
+func (c *Compiler) View(
+	name string,
+	q *syntax.Query,
+	names []syntax.Ident,
+	params []catalog.Param,
+) (cols []types.Column, err error) {
 	err = c.bind(nil, func(b *binder) error {
 		b.place.params = map[string]*node{}
 		for _, p := range params {
-			b.place.params[catalog.Fold(p.Name)] = &node{op: opVar, typ: p.Type, null: true, name: p.Name, traits: hasVar}
+			b.place.params[catalog.Fold(p.Name)] = &node{
+				op:     opVar,
+				typ:    p.Type,
+				null:   true,
+				name:   p.Name,
+				traits: hasVar,
+			}
 		}
 		r, err := b.query(q, nil, queryUse{})
 		if err != nil {

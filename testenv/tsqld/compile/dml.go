@@ -142,7 +142,11 @@ func (b *binder) columnValue(t target, c *catalog.Column, n *node) (*node, error
 			n, err = convert(n, c.Type, types.NoStyle, false)
 			break
 		}
-		n, err = call(makeKey(keyStore, typeKey(n.typ), typeKey(c.Type), keyText(t.displayName()), keyText(c.Name)), c.Type, n)
+		n, err = call(
+			makeKey(keyStore, typeKey(n.typ), typeKey(c.Type), keyText(t.displayName()), keyText(c.Name)),
+			c.Type,
+			n,
+		)
 	default:
 		n, err = convert(n, c.Type, types.NoStyle, false)
 	}
@@ -151,7 +155,8 @@ func (b *binder) columnValue(t target, c *catalog.Column, n *node) (*node, error
 
 // mayTruncate reports whether storing a value of one type in another may lose characters or bytes.
 func mayTruncate(from, to types.Type) bool {
-	return from.IsCharacter() && to.IsString() && to.Length != types.Max || (from.IsBinary() || from.ID == types.Image) && to.IsBinary() && to.Length != types.Max
+	return from.IsCharacter() && to.IsString() && to.Length != types.Max ||
+		(from.IsBinary() || from.ID == types.Image) && to.IsBinary() && to.Length != types.Max
 }
 
 // defaultValue returns the default of a column, or NULL if the column has none. Identity and
@@ -160,7 +165,9 @@ func (b *binder) defaultValue(t target, statement string, c *catalog.Column) (n 
 	if c.Default == nil {
 		return b.storeValue(t, statement, c, nullOf(types.NullType))
 	}
-	e, err := c.Default.Memo.Get(func() (any, error) { return syntax.ParseExpr(c.Default.Text, syntax.DefaultOptions) })
+	e, err := c.Default.Memo.Get(
+		func() (any, error) { return syntax.ParseExpr(c.Default.Text, syntax.DefaultOptions) },
+	)
 	if err != nil {
 		return nil, err
 	}
@@ -182,7 +189,12 @@ func (b *binder) defaultValue(t target, statement string, c *catalog.Column) (n 
 
 // newRowVersion returns the new value of a rowversion column.
 func newRowVersion(t target) *node {
-	return &node{op: opLocal, typ: types.Type{ID: types.RowVersion}, key: LocalRowVersion + strconv.Itoa(t.home()), traits: hasLocal | hasPerRow}
+	return &node{
+		op:     opLocal,
+		typ:    types.Type{ID: types.RowVersion},
+		key:    LocalRowVersion + strconv.Itoa(t.home()),
+		traits: hasLocal | hasPerRow,
+	}
 }
 
 // isStored reports whether SQLite stores a column that statements fill, which excludes computed
@@ -210,7 +222,10 @@ func (s *spool) capture(n *node) *node {
 		}
 	}
 	s.exprs = append(s.exprs, n)
-	s.src.cols = append(s.src.cols, sourceColumn{typ: n.typ, null: n.null, label: n.label, sql: "s" + strconv.Itoa(len(s.exprs))})
+	s.src.cols = append(
+		s.src.cols,
+		sourceColumn{typ: n.typ, null: n.null, label: n.label, sql: "s" + strconv.Itoa(len(s.exprs))},
+	)
 	return columnNode(s.src, len(s.exprs)-1)
 }
 
@@ -372,7 +387,12 @@ func (b *binder) outputQuery(clause *syntax.Output, l *level) (*query, error) {
 
 // number returns the node of the spool's row number.
 func (s *spool) number() *node {
-	return &node{op: opCol, typ: types.BigIntType, src: &source{alias: s.src.alias, cols: []sourceColumn{{sql: rowNumber, typ: types.BigIntType}}}, traits: hasColumn}
+	return &node{
+		op:     opCol,
+		typ:    types.BigIntType,
+		src:    &source{alias: s.src.alias, cols: []sourceColumn{{sql: rowNumber, typ: types.BigIntType}}},
+		traits: hasColumn,
+	}
 }
 
 // outputs are bound OUTPUT clauses.
@@ -508,7 +528,11 @@ func (c *Compiler) Formula(table *catalog.Table, e syntax.Expr) (t types.Type, n
 		for i := range src.cols {
 			if base := src.cols[i].base; base.Formula != nil || base.Computed {
 				src.cols[i].expand = func() (*node, error) {
-					return nil, mserr.New(1759, 16, "Computed column '%s' in table '%s' is not allowed to be used in another computed-column definition.", base.Name, table.Name)
+					return nil, mserr.New(1759, 16,
+						"Computed column '%s' in table '%s' is not allowed to be used in another computed-column definition.",
+						base.Name,
+						table.Name,
+					)
 				}
 			}
 		}

@@ -41,7 +41,8 @@ func withDrivingTables(c *core) *core {
 		}
 		for i, x := range n.args {
 			y := n.args[1-i]
-			if x.src.isSmall() && !y.src.isSmall() && y.isIndexed() && !slices.Contains(exact, y.src) && (y.isRowID() || !slices.Contains(keyed, y.src)) {
+			if x.src.isSmall() && !y.src.isSmall() && y.isIndexed() && !slices.Contains(exact, y.src) &&
+				(y.isRowID() || !slices.Contains(keyed, y.src)) {
 				r := *n
 				r.args = slices.Clone(n.args)
 				r.args[i] = build(opNoIndex, x.typ, x)

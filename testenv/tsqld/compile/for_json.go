@@ -65,7 +65,9 @@ func (b *binder) document(q *query, f *syntax.ForClause) (*query, error) {
 	}
 	switch {
 	case spec.HasRoot && spec.NoWrapper:
-		return nil, mserr.New(13620, 16, "ROOT option and WITHOUT_ARRAY_WRAPPER option cannot be used together in FOR JSON. Remove one of these options.")
+		return nil, mserr.New(13620, 16,
+			"ROOT option and WITHOUT_ARRAY_WRAPPER option cannot be used together in FOR JSON. Remove one of these options.",
+		)
 	case f.Mode == "AUTO":
 		if q.core == nil || q.core.from == nil {
 			return nil, mserr.JSONNeedsTable()
@@ -91,8 +93,13 @@ func (b *binder) document(q *query, f *syntax.ForClause) (*query, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &query{inner: q, document: documentJSON, documentKey: makeKey(keyForJSON, string(text)), isWrapped: !spec.NoWrapper,
-		cols: []outColumn{{name: nameOfJSON, typ: types.NVarCharMax, null: true}}}, nil
+	return &query{
+		inner:       q,
+		document:    documentJSON,
+		documentKey: makeKey(keyForJSON, string(text)),
+		isWrapped:   !spec.NoWrapper,
+		cols:        []outColumn{{name: nameOfJSON, typ: types.NVarCharMax, null: true}},
+	}, nil
 }
 
 // jsonNode is a member of the objects to write; members are in the order of the columns.

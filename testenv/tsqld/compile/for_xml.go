@@ -52,7 +52,9 @@ func documentXMLOf(q *query, f *syntax.ForClause, columns []documentColumn) (*qu
 	for i, c := range q.cols {
 		columns[i].Raw = c.typ.ID == types.XML
 		if c.name == "" && f.Mode == "RAW" {
-			return nil, mserr.New(6809, 16, "Unnamed tables cannot be used as XML identifiers as well as unnamed columns cannot be used for attribute names. Name unnamed columns/tables using AS in the SELECT statement.")
+			return nil, mserr.New(6809, 16,
+				"Unnamed tables cannot be used as XML identifiers as well as unnamed columns cannot be used for attribute names. Name unnamed columns/tables using AS in the SELECT statement.",
+			)
 		}
 	}
 	text, err := json.Marshal(spec)
@@ -87,7 +89,22 @@ func newXMLDocument(key string) (func() store.Accumulator, error) {
 var xmlEscaper = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\r", "&#x0D;")
 
 // xmlAttribute escapes the text of an attribute as SQL Server does.
-var xmlAttribute = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;", "\"", "&quot;", "\r", "&#x0D;", "\n", "&#x0A;", "\t", "&#x09;")
+var xmlAttribute = strings.NewReplacer(
+	"&",
+	"&amp;",
+	"<",
+	"&lt;",
+	">",
+	"&gt;",
+	"\"",
+	"&quot;",
+	"\r",
+	"&#x0D;",
+	"\n",
+	"&#x0A;",
+	"\t",
+	"&#x09;",
+)
 
 // value returns the text of a column's value.
 func (d *xmlDocument) value(v types.Value, i int) (string, error) {

@@ -248,7 +248,10 @@ func groupingSets(r *query) (*query, error) {
 	src := all.source("q", "")
 	out := &query{core: &core{from: src}, limit: r.limit, offset: r.offset, percent: r.percent, ties: r.ties}
 	for i := range r.cols {
-		out.add(columnNode(src, i), outColumn{name: cols[i].name, typ: src.cols[i].typ, null: true, label: cols[i].label})
+		out.add(
+			columnNode(src, i),
+			outColumn{name: cols[i].name, typ: src.cols[i].typ, null: true, label: cols[i].label},
+		)
 	}
 	for _, o := range order {
 		out.order = append(out.order, orderTerm{columnNode(src, o.n.col), o.desc})

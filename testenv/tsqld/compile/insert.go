@@ -174,7 +174,10 @@ func (ins *insertion) tail(r *renderer, d *DML) {
 
 // ignoresDups reports whether an index of the target ignores duplicates.
 func (ins *insertion) ignoresDups() bool {
-	return slices.ContainsFunc(ins.t.table.Indexes, func(ix *catalog.Index) bool { return ix.IgnoreDups && !ix.Disabled })
+	return slices.ContainsFunc(
+		ins.t.table.Indexes,
+		func(ix *catalog.Index) bool { return ix.IgnoreDups && !ix.Disabled },
+	)
 }
 
 // errIgnoredOutput refuses an OUTPUT clause that would return rows that the statement skips.
@@ -184,7 +187,12 @@ var errIgnoredOutput = mserr.NotSupported("this OUTPUT clause of an INSERT into 
 // rows.
 func (ins *insertion) runIdentity(i int) (*node, error) {
 	step := ins.identity.Auto.Increment * int64(i)
-	n := &node{op: opRun, typ: types.BigIntType, traits: hasRun, run: func(r *Run) types.Value { return r.Identity + step }}
+	n := &node{
+		op:     opRun,
+		typ:    types.BigIntType,
+		traits: hasRun,
+		run:    func(r *Run) types.Value { return r.Identity + step },
+	}
 	return fromIdentity(n, ins.identity)
 }
 
@@ -251,7 +259,12 @@ func (c *Compiler) Insert(s *syntax.InsertStmt) (d *DML, err error) {
 		case *syntax.InsertQuery:
 			var q *query
 			var assigned []assignment
-			if q, err = b.query(src.Query, nil, queryUse{ordered: true, assigned: &assigned}); err == nil && len(assigned) > 0 {
+			if q, err = b.query(
+				src.Query,
+				nil,
+				queryUse{ordered: true, assigned: &assigned},
+			); err == nil &&
+				len(assigned) > 0 {
 				err = mserr.InsertAssigns()
 			} else if err == nil {
 				d.Nothing = q.needsPastRows()
@@ -272,7 +285,12 @@ func (c *Compiler) Insert(s *syntax.InsertStmt) (d *DML, err error) {
 // SelectInto compiles the INSERT of a SELECT … INTO, after the table has been created from the
 // columns of
 // [Compiler.Select]'s plan. database is the database of the table, 0 for a temporary one.
-func (c *Compiler) SelectInto(q *syntax.Query, hints []*syntax.Option, database int, table *catalog.Table) (d *DML, err error) {
+func (c *Compiler) SelectInto(
+	q *syntax.Query,
+	hints []*syntax.Option,
+	database int,
+	table *catalog.Table,
+) (d *DML, err error) {
 	err = c.bind(hints, func(b *binder) error {
 		r, err := b.query(q, nil, queryUse{top: true})
 		if err != nil {
@@ -414,7 +432,10 @@ func (b *binder) spoolValues(d *DML, ins *insertion, s *syntax.InsertStmt, given
 			continue
 		}
 		sp.exprs = append(sp.exprs, rows[0][i])
-		sp.src.cols = append(sp.src.cols, sourceColumn{typ: c.Type, null: c.Nullable, label: labelImplicit, sql: "s" + strconv.Itoa(len(sp.exprs))})
+		sp.src.cols = append(
+			sp.src.cols,
+			sourceColumn{typ: c.Type, null: c.Nullable, label: labelImplicit, sql: "s" + strconv.Itoa(len(sp.exprs))},
+		)
 		held[c] = columnNode(sp.src, len(sp.exprs)-1)
 	}
 	out, err := b.insertOutput(ins, s.OutputInto, s.Output, sp, held)
@@ -455,14 +476,26 @@ func (ins *insertion) spoolIdentity(sp *spool) (*node, error) {
 }
 
 // insertOutput binds the OUTPUT clauses of an INSERT.
-func (b *binder) insertOutput(ins *insertion, into, client *syntax.Output, sp *spool, held map[*catalog.Column]*node) (*outputs, error) {
+func (b *binder) insertOutput(
+	ins *insertion,
+	into, client *syntax.Output,
+	sp *spool,
+	held map[*catalog.Column]*node,
+) (*outputs, error) {
 	inserted := b.pseudo("inserted", ins.t, func(c *catalog.Column) (*node, error) { return held[c], nil })
 	return b.output(into, client, &level{sources: []*source{inserted}}, sp)
 }
 
 // insertFromSpool adds the statement that inserts the rows of a filled spool, and the statements of
 // OUTPUT.
-func (b *binder) insertFromSpool(d *DML, ins *insertion, sp *spool, held map[*catalog.Column]*node, out *outputs, returned *query) error {
+func (b *binder) insertFromSpool(
+	d *DML,
+	ins *insertion,
+	sp *spool,
+	held map[*catalog.Column]*node,
+	out *outputs,
+	returned *query,
+) error {
 	q := &query{core: &core{from: sp.src}, order: []orderTerm{{n: sp.number()}}}
 	for _, c := range ins.columns {
 		q.core.items = append(q.core.items, held[c])
@@ -521,7 +554,9 @@ func (b *binder) wrapped(q *query) *query {
 
 // insertFrom compiles the INSERT of a query's rows.
 func (b *binder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, into, client *syntax.Output) error {
-	if q.core == nil || q.core.distinct || q.core.grouped || q.limit != nil || q.offset != nil || q.document != documentNone || top != nil {
+	if q.core == nil || q.core.distinct || q.core.grouped || q.limit != nil || q.offset != nil ||
+		q.document != documentNone ||
+		top != nil {
 		q = b.wrapped(q)
 		if top != nil {
 			if top.Percent {
@@ -553,7 +588,10 @@ func (b *binder) insertFrom(d *DML, ins *insertion, q *query, top *syntax.Top, i
 		q = b.wrapped(q)
 	}
 	if ins.generates() {
-		if identity, err = fromIdentity(&node{op: opSQL, typ: types.BigIntType, name: store.CounterFunc + "()", traits: hasColumn | hasPerRow}, ins.identity); err != nil {
+		if identity, err = fromIdentity(
+			&node{op: opSQL, typ: types.BigIntType, name: store.CounterFunc + "()", traits: hasColumn | hasPerRow},
+			ins.identity,
+		); err != nil {
 			return err
 		}
 	}
@@ -640,7 +678,10 @@ func (c *Compiler) InsertRows(ts syntax.TableSource, rows Rows) (d *DML, err err
 		}
 		explicit := b.scope.IdentityInsert(t.table)
 		if id := t.table.IdentityColumn(); rows.Bulk && id != nil {
-			explicit = slices.ContainsFunc(names, func(name string) bool { return catalog.Fold(name) == catalog.Fold(id.Name) })
+			explicit = slices.ContainsFunc(
+				names,
+				func(name string) bool { return catalog.Fold(name) == catalog.Fold(id.Name) },
+			)
 		}
 		ins, err := b.insertColumnsOf(t, idents, len(columns), explicit)
 		if err != nil {
@@ -652,7 +693,13 @@ func (c *Compiler) InsertRows(ts syntax.TableSource, rows Rows) (d *DML, err err
 		}
 		given := make([]*node, len(columns))
 		for i, col := range columns {
-			given[i] = &node{op: opRun, typ: col.Type, null: true, traits: hasRun, run: func(r *Run) types.Value { return r.Row[i] }}
+			given[i] = &node{
+				op:     opRun,
+				typ:    col.Type,
+				null:   true,
+				traits: hasRun,
+				run:    func(r *Run) types.Value { return r.Row[i] },
+			}
 		}
 		var identity *node
 		if ins.generates() {

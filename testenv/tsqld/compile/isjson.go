@@ -3,7 +3,12 @@ package compile
 import "strings"
 
 // jsonKeys are the prefixes of the keys of functions that return JSON.
-var jsonKeys = []string{keyBuiltin + "|JSON_QUERY|", keyBuiltin + "|JSON_MODIFY|", keyJSONObject + "|", keyJSONArray + "|"}
+var jsonKeys = []string{
+	keyBuiltin + "|JSON_QUERY|",
+	keyBuiltin + "|JSON_MODIFY|",
+	keyJSONObject + "|",
+	keyJSONArray + "|",
+}
 
 // isJSON reports whether a node yields JSON text, which FOR JSON, JSON_MODIFY, JSON_OBJECT and
 // JSON_ARRAY insert into their documents unquoted ("JSON_MODIFY (Transact-SQL)"). These are the

@@ -31,7 +31,7 @@ const (
 	keyBuiltin      = "f"    // name|result|argument types...
 	keyEnv          = "env"  // as keyBuiltin, for a function of the session
 	keyCompare      = "cmp"  // operator|type
-	keyLike         = "like" // collation|1 to ignore trailing blanks of the text; arguments: text, pattern, optional escape
+	keyLike         = "like" // collation|1 to ignore trailing blanks; arguments: text, pattern, optional escape
 	keyRecursion    = "rec"  // limit; argument: level
 	keyLimit        = "lim"  // TOP, OFFSET or FETCH; argument: bigint
 	keyField        = "col"  // index of a field; argument: row made by encodeFields
@@ -342,7 +342,9 @@ func checkFunc(word string, r *keyReader) store.Func {
 // StoreSQL returns SQL that converts value, itself SQL of type from, as an assignment to a column
 // of type to does. table and column are for error 2628.
 func StoreSQL(from, to types.Type, table, column, value string) string {
-	return "fn(" + store.Literal(makeKey(keyStore, typeKey(from), typeKey(to), keyText(table), keyText(column))) + ", " + value + ")"
+	return "fn(" + store.Literal(
+		makeKey(keyStore, typeKey(from), typeKey(to), keyText(table), keyText(column)),
+	) + ", " + value + ")"
 }
 
 // storeFunc returns the function that converts a value for a column. It reports error 2628 instead

@@ -362,7 +362,11 @@ func (m *mergeBuilder) compile(d *DML, s *syntax.MergeStmt) error {
 			inserted[c] = identity
 			continue
 		}
-		inserted[c] = m.branchValue(c.Type, func(br *branch) *node { return m.captureGuarded(br, br.row[c]) }, nullOf(c.Type))
+		inserted[c] = m.branchValue(
+			c.Type,
+			func(br *branch) *node { return m.captureGuarded(br, br.row[c]) },
+			nullOf(c.Type),
+		)
 	}
 	out, err := m.output(s, fresh, inserted)
 	if err != nil {
@@ -429,20 +433,36 @@ func (m *mergeBuilder) output(s *syntax.MergeStmt, fresh, inserted map[*catalog.
 	}
 	t := types.NVarCharOf(10)
 	word := func(s string) *node { return constant(s, t) }
-	action := &source{name: "$action", cols: []sourceColumn{{name: "$ACTION", typ: t, hidden: true, expand: func() (*node, error) {
-		return pick(t, isInsert, word("INSERT"), pick(t, isDelete, word("DELETE"), word("UPDATE"))), nil
-	}}}}
+	action := &source{
+		name: "$action",
+		cols: []sourceColumn{{name: "$ACTION", typ: t, hidden: true, expand: func() (*node, error) {
+			return pick(t, isInsert, word("INSERT"), pick(t, isDelete, word("DELETE"), word("UPDATE"))), nil
+		}}},
+	}
 	return m.b.output(s.OutputInto, s.Output, m.outputLevel(after, before, action), m.sp)
 }
 
 // apply adds the statements that change the target. Error 8672 if one of its rows would be changed
 // twice.
 func (m *mergeBuilder) apply(d *DML, values []setting, fresh, inserted map[*catalog.Column]*node, out *outputs) error {
-	isUpdate, isDelete, isInsert := m.actionIs(syntax.MergeUpdate), m.actionIs(syntax.MergeDelete), m.actionIs(syntax.MergeInsert)
+	isUpdate, isDelete, isInsert := m.actionIs(
+		syntax.MergeUpdate,
+	), m.actionIs(
+		syntax.MergeDelete,
+	), m.actionIs(
+		syntax.MergeInsert,
+	)
 	if isUpdate != nil || isDelete != nil {
 		e := mserr.MergeTwice()
-		d.Apply = append(d.Apply, Statement{SQL: "SELECT fn(" + store.Literal(makeKey(keyRaise, strconv.Itoa(int(e.Number)), strconv.Itoa(int(e.Class)), keyText(e.Message))) +
-			") FROM " + m.sp.src.table + " WHERE s1 IS NOT NULL GROUP BY s1 HAVING count(*) > 1"})
+		d.Apply = append(
+			d.Apply,
+			Statement{
+				SQL: "SELECT fn(" + store.Literal(
+					makeKey(keyRaise, strconv.Itoa(int(e.Number)), strconv.Itoa(int(e.Class)), keyText(e.Message)),
+				) +
+					") FROM " + m.sp.src.table + " WHERE s1 IS NOT NULL GROUP BY s1 HAVING count(*) > 1",
+			},
+		)
 	}
 	if isDelete != nil {
 		if err := m.applyDelete(d, m.sp, m.rid, isDelete); err != nil {

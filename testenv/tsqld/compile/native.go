@@ -78,16 +78,22 @@ func integerRange(t types.Type) (low, high int64, ok bool) {
 	return 0, 0, false
 }
 
+// nativeArithOps maps the operator numbers in keys to SQLite's operators.
+var nativeArithOps = map[string]string{
+	strconv.Itoa(int(types.Add)): " + ", strconv.Itoa(int(types.Sub)): " - ", strconv.Itoa(int(types.Mul)): " * ",
+}
+
 // nativeArith writes sums, differences and products of integers. SQLite computes in 64 bits, enough
 // for the result of operands smaller than bigint. A row number as bigint operand is too small to
 // overflow.
 func (r *renderer) nativeArith(n *node, op string) bool {
-	word := map[string]string{strconv.Itoa(int(types.Add)): " + ", strconv.Itoa(int(types.Sub)): " - ", strconv.Itoa(int(types.Mul)): " * "}[op]
+	word := nativeArithOps[op]
 	x, y := n.args[0], n.args[1]
 	if word == "" {
 		return false
 	}
-	if n.typ.ID == types.BigInt && word != " * " && (isRowNumber(x) && isSmallInt(y) || isSmallInt(x) && isRowNumber(y)) {
+	if n.typ.ID == types.BigInt && word != " * " &&
+		(isRowNumber(x) && isSmallInt(y) || isSmallInt(x) && isRowNumber(y)) {
 		r.operator(word, x, y)
 		return true
 	}

@@ -24,7 +24,7 @@ const (
 	opConcat                     // args[0] || args[1], where the result needs no truncation
 	opReal                       // an integer as a float
 	opCompare                    // args[0] name args[1], both of the same type
-	opDistinct                   // args[0] IS [NOT] DISTINCT FROM args[1]; name is SQLite's IS (not distinct) or IS NOT (distinct)
+	opDistinct                   // IS [NOT] DISTINCT FROM of args; name is SQLite's IS (not distinct) or IS NOT (distinct)
 	opAnd                        // args joined by AND
 	opOr                         // args joined by OR
 	opNot                        // NOT args[0]
@@ -327,7 +327,8 @@ func (n *node) own() traits {
 	case opEnv:
 		return hasEnv
 	case opLocal:
-		if strings.HasPrefix(n.key, LocalSequence) || strings.HasPrefix(n.key, LocalRowVersion) || n.key == LocalIdentity {
+		if strings.HasPrefix(n.key, LocalSequence) || strings.HasPrefix(n.key, LocalRowVersion) ||
+			n.key == LocalIdentity {
 			return hasLocal | hasPerRow | canFail
 		}
 		return hasLocal | canFail

@@ -18,7 +18,13 @@ const notRepeatable = hasSubquery | hasAgg | hasWindow | hasPerRow | hasLocal | 
 // table which the second one reads, and that every value may be computed twice. For all other
 // statements, including those with errors, the caller uses the spool. pseudo are the sources
 // inserted and deleted.
-func (m *modification) outputInto(d *DML, clause *syntax.Output, values []setting, where *node, pseudo ...*source) bool {
+func (m *modification) outputInto(
+	d *DML,
+	clause *syntax.Output,
+	values []setting,
+	where *node,
+	pseudo ...*source,
+) bool {
 	repeatable := []*node{where}
 	for _, v := range values {
 		repeatable = append(repeatable, v.n)
@@ -75,9 +81,10 @@ func (m *modification) matchesOnce(where *node) bool {
 // others.
 func (s *source) isUniqueFor(others []*source, conds []*node) bool {
 	return s.base != nil && slices.ContainsFunc(s.base.Indexes, func(ix *catalog.Index) bool {
-		return ix.Unique && !ix.Disabled && ix.Filter == "" && !slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool {
-			return !slices.ContainsFunc(conds, func(n *node) bool { return n.determines(s, k.ColumnID, others) })
-		})
+		return ix.Unique && !ix.Disabled && ix.Filter == "" &&
+			!slices.ContainsFunc(ix.Columns, func(k catalog.IndexColumn) bool {
+				return !slices.ContainsFunc(conds, func(n *node) bool { return n.determines(s, k.ColumnID, others) })
+			})
 	})
 }
 
@@ -89,7 +96,8 @@ func (n *node) determines(s *source, column int, others []*source) bool {
 	}
 	for i, x := range n.args {
 		y := n.args[1-i]
-		if x.op != opCol || x.src != s || x.col < 0 || s.cols[x.col].base == nil || s.cols[x.col].base.ID != column || y.traits&notRepeatable != 0 {
+		if x.op != opCol || x.src != s || x.col < 0 || s.cols[x.col].base == nil || s.cols[x.col].base.ID != column ||
+			y.traits&notRepeatable != 0 {
 			continue
 		}
 		if x.typ.Storage() != "INTEGER" && x.typ.ID != types.UniqueIdentifier {

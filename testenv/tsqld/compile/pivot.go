@@ -91,7 +91,10 @@ func (b *binder) unpivot(ts *syntax.Unpivot, l, outer *level) (fromNode, error) 
 			return nil, err
 		}
 		if len(values) > 0 && n.typ != values[0].typ {
-			return nil, mserr.New(8167, 16, "The type of column \"%s\" conflicts with the type of other columns specified in the UNPIVOT list.", c.Column())
+			return nil, mserr.New(8167, 16,
+				"The type of column \"%s\" conflicts with the type of other columns specified in the UNPIVOT list.",
+				c.Column(),
+			)
 		}
 		values = append(values, n)
 	}

@@ -120,7 +120,9 @@ func (q *query) isSingleRow() bool {
 // isPlain reports whether a query is a SELECT that does not limit, sort or group rows.
 func (q *query) isPlain() bool {
 	c := q.core
-	if c == nil || c.distinct || c.grouped || c.having != nil || q.limit != nil || q.offset != nil || len(q.order) > 0 || q.document != documentNone {
+	if c == nil || c.distinct || c.grouped || c.having != nil || q.limit != nil || q.offset != nil ||
+		len(q.order) > 0 ||
+		q.document != documentNone {
 		return false
 	}
 	for _, n := range c.items {
@@ -135,7 +137,18 @@ func (q *query) isPlain() bool {
 func (q *query) source(alias, name string) *source {
 	src := &source{alias: alias, name: name, query: q}
 	for i, c := range q.cols {
-		src.cols = append(src.cols, sourceColumn{name: c.name, typ: c.typ, null: c.null, label: c.label, sql: columnName(i), origin: c.origin, expr: c.expr})
+		src.cols = append(
+			src.cols,
+			sourceColumn{
+				name:   c.name,
+				typ:    c.typ,
+				null:   c.null,
+				label:  c.label,
+				sql:    columnName(i),
+				origin: c.origin,
+				expr:   c.expr,
+			},
+		)
 	}
 	return src
 }

@@ -178,7 +178,10 @@ func (r *renderer) ranked(q *query) {
 		inner.cols = append([]outColumn(nil), q.cols...)
 		for _, o := range q.order {
 			c.items = append(c.items, o.n)
-			order = append(order, orderTerm{&node{op: opField, typ: o.n.typ, col: len(c.items) - 1, traits: hasColumn}, o.desc})
+			order = append(
+				order,
+				orderTerm{&node{op: opField, typ: o.n.typ, col: len(c.items) - 1, traits: hasColumn}, o.desc},
+			)
 		}
 		inner.core = &c
 		if most := q.mostRows(); most != nil {
@@ -250,10 +253,19 @@ func (q *query) mostRows() *node {
 	if n != nil && n.op == opCall && strings.HasPrefix(n.key, keyLimit+"|") {
 		n = n.args[0]
 	}
-	if n == nil || !n.typ.IsInteger() || q.offset != nil || q.percent || q.ties || n.op != opCol || n.col == packedColumn || n.src.table == "" || n.src.query != nil || n.src.rowset != nil {
+	if n == nil || !n.typ.IsInteger() || q.offset != nil || q.percent || q.ties || n.op != opCol ||
+		n.col == packedColumn ||
+		n.src.table == "" ||
+		n.src.query != nil ||
+		n.src.rowset != nil {
 		return nil
 	}
-	return &node{op: opSQL, typ: n.typ, traits: hasSubquery, name: "SELECT coalesce(max(" + n.src.cols[n.col].sql + "), 0) FROM " + n.src.table}
+	return &node{
+		op:     opSQL,
+		typ:    n.typ,
+		traits: hasSubquery,
+		name:   "SELECT coalesce(max(" + n.src.cols[n.col].sql + "), 0) FROM " + n.src.table,
+	}
 }
 
 // set writes a set operation. An operand that SQLite would parse differently becomes a derived
@@ -313,7 +325,8 @@ func chainLength(q *query) int {
 // A SELECT with a RIGHT or FULL JOIN is wrapped with a LIMIT: if SQLite flattens a UNION ALL that
 // contains one, conditions of the other operands hold where they are unknown.
 func (r *renderer) operand(q *query, all bool, op string, isLeft bool) {
-	simple := q.document == documentNone && !q.percent && !q.ties && q.limit == nil && q.offset == nil && len(q.order) == 0
+	simple := q.document == documentNone && !q.percent && !q.ties && q.limit == nil && q.offset == nil &&
+		len(q.order) == 0
 	if simple && q.set != nil && isLeft && all && q.set.op == "UNION ALL" && chainLength(q)%maxUnionChain != 0 {
 		r.query(q)
 		return

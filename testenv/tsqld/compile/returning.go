@@ -21,7 +21,10 @@ func (b *binder) returning(t target, clause *syntax.Output, seen map[string]func
 	at := map[*catalog.Column]int{}
 	for _, c := range t.table.Columns {
 		at[c] = len(row.cols)
-		row.cols = append(row.cols, sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: labelImplicit, sql: c.SQLName})
+		row.cols = append(
+			row.cols,
+			sourceColumn{name: c.Name, typ: c.Type, null: c.Nullable, label: labelImplicit, sql: c.SQLName},
+		)
 	}
 	l := &level{agg: &aggregation{refuse: mserr.AggregateInOutput()}, noSubquery: true}
 	for name, has := range seen {

@@ -67,7 +67,11 @@ func (s *source) fields() {
 			continue
 		}
 		c.expand = func() (*node, error) {
-			n, err := call(makeKey(keyField, strconv.Itoa(i)), c.typ, &node{op: opCol, typ: types.NVarCharMax, null: true, src: s, col: packedColumn, traits: hasColumn})
+			n, err := call(
+				makeKey(keyField, strconv.Itoa(i)),
+				c.typ,
+				&node{op: opCol, typ: types.NVarCharMax, null: true, src: s, col: packedColumn, traits: hasColumn},
+			)
 			if err != nil {
 				return nil, err
 			}
@@ -299,7 +303,10 @@ func rowsFunc(r *keyReader) store.RowsFunc {
 	case "OPENJSONWITH":
 		var columns []builtin.JSONColumn
 		for len(r.part) > 0 {
-			columns = append(columns, builtin.JSONColumn{Name: r.text(), Type: r.typ(), Path: r.text(), AsJSON: r.next() == "1"})
+			columns = append(
+				columns,
+				builtin.JSONColumn{Name: r.text(), Type: r.typ(), Path: r.text(), AsJSON: r.next() == "1"},
+			)
 		}
 		return func(m *meter.Meter, args []types.Value) (store.RowSource, error) {
 			s, path, ok := jsonArguments(args)
@@ -384,7 +391,11 @@ func series(args []types.Value, t types.Type) (store.RowSource, error) {
 	}
 	sign := types.Compare(args[2], zero, t)
 	if sign == 0 {
-		return nil, mserr.New(4199, 16, "Argument value %d is invalid for argument %d of generate_series function.", 0, 3)
+		return nil, mserr.New(4199, 16,
+			"Argument value %d is invalid for argument %d of generate_series function.",
+			0,
+			3,
+		)
 	}
 	sum, err := types.ArithType(types.Add, t, t)
 	if err != nil {
@@ -574,7 +585,11 @@ func (b *binder) seriesSource(e *syntax.FuncCall, outer *level) (*source, error)
 		if err != nil {
 			return nil, err
 		}
-		args[2] = caseOf(types.IntType, []*node{back}, []*node{constant(int64(-1), types.IntType), constant(int64(1), types.IntType)})
+		args[2] = caseOf(
+			types.IntType,
+			[]*node{back},
+			[]*node{constant(int64(-1), types.IntType), constant(int64(1), types.IntType)},
+		)
 	}
 	t, _, err := unify("generate_series", args)
 	if err != nil {
@@ -631,7 +646,8 @@ func (b *binder) userTable(e *syntax.FuncCall, outer *level) (*source, error) {
 // sys.fn_listextendedproperty), dynamic management functions only with it.
 func (b *binder) systemTableFunction(e *syntax.FuncCall, outer *level) (*source, error) {
 	schema, name := catalog.Fold(e.Name.Schema()), catalog.Fold(e.Name.Last())
-	if schema != "sys" && schema != "" || !(strings.HasPrefix(name, "fn_") || schema == "sys" && strings.HasPrefix(name, "dm_")) {
+	if schema != "sys" && schema != "" ||
+		!(strings.HasPrefix(name, "fn_") || schema == "sys" && strings.HasPrefix(name, "dm_")) {
 		return nil, nil
 	}
 	f, err := systemRows(e.Name.Last())

@@ -17,8 +17,10 @@ func sameNode(a, b *node) bool {
 	if a == b {
 		return true
 	}
-	if a.op != b.op || a.typ != b.typ || a.key != b.key || a.src != b.src || a.col != b.col || len(a.args) != len(b.args) || a.sub != b.sub ||
-		a.run != nil || b.run != nil || a.op == opPerRow || a.traits&perPlace != 0 {
+	if a.op != b.op || a.typ != b.typ || a.key != b.key || a.src != b.src || a.col != b.col ||
+		len(a.args) != len(b.args) || a.sub != b.sub ||
+		a.run != nil || b.run != nil || a.op == opPerRow ||
+		a.traits&perPlace != 0 {
 		return false
 	}
 	switch {
@@ -48,8 +50,10 @@ func sameAggregate(a, b *aggregate) bool {
 	if a == b {
 		return true
 	}
-	if a == nil || b == nil || a.native != b.native || a.key != b.key || a.distinct != b.distinct || a.star != b.star || a.wrap != b.wrap || a.outer != b.outer ||
-		!sameNodes(a.args, b.args) || !sameOrder(a.order, b.order) || (a.window == nil) != (b.window == nil) {
+	if a == nil || b == nil || a.native != b.native || a.key != b.key ||
+		a.distinct != b.distinct || a.star != b.star || a.wrap != b.wrap || a.outer != b.outer ||
+		!sameNodes(a.args, b.args) || !sameOrder(a.order, b.order) ||
+		(a.window == nil) != (b.window == nil) {
 		return false
 	}
 	v, w := a.window, b.window

@@ -29,7 +29,12 @@ func (b *binder) nextValue(e *syntax.NextValueExpr) (*node, error) {
 	b.needPermission(db, s, "UPDATE")
 	b.needDatabase(db.ID)
 	b.needs.Sequences = true
-	return &node{op: opLocal, typ: s.Type, key: LocalSequence + strconv.Itoa(db.ID) + "|" + strconv.Itoa(int(s.ObjectID)), traits: hasLocal | hasPerRow | canFail | hasSequence}, nil
+	return &node{
+		op:     opLocal,
+		typ:    s.Type,
+		key:    LocalSequence + strconv.Itoa(db.ID) + "|" + strconv.Itoa(int(s.ObjectID)),
+		traits: hasLocal | hasPerRow | canFail | hasSequence,
+	}, nil
 }
 
 // shareSequenceValues makes all references to one sequence among the expressions of a row return

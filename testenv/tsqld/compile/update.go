@@ -27,7 +27,12 @@ type modification struct {
 
 // modify binds the target and FROM of UPDATE or DELETE. columns are the names of the columns to
 // set; in a view or CTE over several tables, they determine the table to change.
-func (b *binder) modify(ts syntax.TableSource, from []syntax.TableSource, permission string, columns []string) (*modification, error) {
+func (b *binder) modify(
+	ts syntax.TableSource,
+	from []syntax.TableSource,
+	permission string,
+	columns []string,
+) (*modification, error) {
 	m := &modification{b: b, l: &level{agg: &aggregation{refuse: mserr.AggregateInSet()}}, repeated: len(from) > 0}
 	var err error
 	if m.from, err = b.from(from, m.l); err != nil {
@@ -202,7 +207,10 @@ func (b *binder) rowID(src *source, columns []string, permission string) (base *
 	q := *src.query
 	q.cols = append(append([]outColumn(nil), q.cols...), outColumn{typ: types.BigIntType, null: true})
 	src.query = &q
-	src.cols = append(src.cols, sourceColumn{typ: types.BigIntType, sql: columnName(len(c.items) - 1), hidden: true, null: true})
+	src.cols = append(
+		src.cols,
+		sourceColumn{typ: types.BigIntType, sql: columnName(len(c.items) - 1), hidden: true, null: true},
+	)
 	return base, columnNode(src, len(src.cols)-1), nil
 }
 
@@ -256,7 +264,15 @@ func (m *modification) old(c *catalog.Column) (*node, error) {
 		}
 		q := &query{core: &core{from: t, where: same}}
 		q.add(n, outColumn{typ: n.typ, null: true})
-		return &node{op: opScalar, typ: n.typ, null: true, label: labelImplicit, sub: q, one: true, traits: hasSubquery}, nil
+		return &node{
+			op:     opScalar,
+			typ:    n.typ,
+			null:   true,
+			label:  labelImplicit,
+			sub:    q,
+			one:    true,
+			traits: hasSubquery,
+		}, nil
 	}
 	return nil, mserr.InvalidColumn(c.Name)
 }
@@ -273,7 +289,10 @@ type setting struct {
 
 // sets binds SET: the values of columns, and assignments to variables. Errors: 207, 264, 271, 272,
 // 8102.
-func (m *modification) sets(clauses []*syntax.SetClause, l *level) (values []setting, assigned []assignment, err error) {
+func (m *modification) sets(
+	clauses []*syntax.SetClause,
+	l *level,
+) (values []setting, assigned []assignment, err error) {
 	for _, s := range clauses {
 		if s.Write != nil {
 			return nil, nil, mserr.NotSupported("column.WRITE")
@@ -352,7 +371,8 @@ func shareSettingValues(values []setting, assigned []assignment) {
 
 // setColumn resolves the column of a SET clause.
 func (m *modification) setColumn(ref *syntax.ColumnRef, before []setting) (*catalog.Column, error) {
-	if len(ref.Parts) > 1 && !m.src.matches(ref.Parts[:len(ref.Parts)-1]) && !strings.EqualFold(ref.Parts[len(ref.Parts)-2].Name, m.table.Name) {
+	if len(ref.Parts) > 1 && !m.src.matches(ref.Parts[:len(ref.Parts)-1]) &&
+		!strings.EqualFold(ref.Parts[len(ref.Parts)-2].Name, m.table.Name) {
 		return nil, mserr.Unbound(dotted(ref.Parts))
 	}
 	c := m.baseOf(ref.Column())
@@ -444,8 +464,10 @@ func (c *Compiler) Update(s *syntax.UpdateStmt) (d *DML, err error) {
 			returned = b.returning(m.target, s.Output, map[string]func(*catalog.Column) bool{
 				"inserted": always, "deleted": func(c *catalog.Column) bool { return !isSet(c) }})
 		}
-		spooled := s.Output != nil && returned == nil || s.OutputInto != nil || len(assigned) > 0 || len(m.rekeyed(values)) > 0
-		if s.OutputInto != nil && s.Output == nil && s.Top == nil && len(assigned) == 0 && len(m.rekeyed(values)) == 0 {
+		spooled := s.Output != nil && returned == nil || s.OutputInto != nil || len(assigned) > 0 ||
+			len(m.rekeyed(values)) > 0
+		if s.OutputInto != nil && s.Output == nil && s.Top == nil && len(assigned) == 0 &&
+			len(m.rekeyed(values)) == 0 {
 			spooled = !m.updateInto(d, s.OutputInto, values, where)
 		}
 		switch {
@@ -600,7 +622,13 @@ func (m *modification) updateInto(d *DML, clause *syntax.Output, values []settin
 }
 
 // updateSpooled compiles an UPDATE with OUTPUT or assignments through a spool.
-func (m *modification) updateSpooled(d *DML, s *syntax.UpdateStmt, values []setting, assigned []assignment, where *node) error {
+func (m *modification) updateSpooled(
+	d *DML,
+	s *syntax.UpdateStmt,
+	values []setting,
+	assigned []assignment,
+	where *node,
+) error {
 	sp := m.b.newSpool()
 	rid := sp.capture(m.rid)
 	fresh := map[*catalog.Column]*node{}
@@ -665,7 +693,14 @@ func (m *modification) outputLevel(pseudo ...*source) *level {
 
 // applyUpdate adds the statement that updates the target from the spool. only, if not nil,
 // restricts it to some rows of the spool.
-func (m *modification) applyUpdate(d *DML, sp *spool, rid *node, values []setting, fresh map[*catalog.Column]*node, only *node) error {
+func (m *modification) applyUpdate(
+	d *DML,
+	sp *spool,
+	rid *node,
+	values []setting,
+	fresh map[*catalog.Column]*node,
+	only *node,
+) error {
 	if len(values) == 0 {
 		return nil
 	}

@@ -155,7 +155,7 @@ type InsertBulkStmt struct {
 	stmt
 	Table   *ObjectName
 	Columns []*BulkColumn
-	Options []*Option // CHECK_CONSTRAINTS, FIRE_TRIGGERS, KEEP_NULLS, TABLOCK, ROWS_PER_BATCH = n, KILOBYTES_PER_BATCH = n, ORDER (...)
+	Options []*Option // CHECK_CONSTRAINTS, KEEP_NULLS, TABLOCK, ROWS_PER_BATCH = n, ORDER (...), ...
 }
 
 // BulkColumn is a column of INSERT BULK.

@@ -32,7 +32,7 @@ type LoginStmt struct {
 	Disable        bool
 	AddCredential  Ident // ALTER LOGIN ... ADD CREDENTIAL
 	DropCredential Ident
-	Options        []*Option // SID, DEFAULT_DATABASE, DEFAULT_LANGUAGE, CHECK_POLICY, CHECK_EXPIRATION, NAME, CREDENTIAL, OBJECT_ID
+	Options        []*Option // SID, DEFAULT_DATABASE, CHECK_POLICY, CREDENTIAL, ...
 }
 
 // UserStmt is CREATE or ALTER USER.
@@ -85,7 +85,7 @@ type PermissionStmt struct {
 	stmt
 	Action          string        // "GRANT", "DENY", "REVOKE"
 	Permissions     []*Permission // "ALL" is one permission
-	Class           string        // class between ON and ::, in capitals: "OBJECT", "SCHEMA", "ROLE", ...; "" if not written
+	Class           string        // between ON and ::, in capitals: "OBJECT", "SCHEMA", "ROLE", ...; "" if not written
 	On              *ObjectName   // nil: the database or server itself
 	Columns         []Ident       // columns after the object; nil if none
 	To              []Ident       // principals

@@ -3,7 +3,7 @@ package syntax
 // Query is a query expression with its clauses.
 type Query struct {
 	node
-	With    []*CTE    // common table expressions; only for the query of a SELECT statement, view, inline function or cursor
+	With    []*CTE    // only for the query of a SELECT statement, view, inline function or cursor
 	Body    QueryBody // never nil
 	OrderBy []*OrderItem
 	Offset  Expr // OFFSET n ROWS; nil if none
@@ -304,7 +304,7 @@ const (
 // Option is NAME, NAME = value, NAME value or NAME (list). Many clauses consist of options.
 type Option struct {
 	node
-	Name   string    // in capitals; several words are joined by blanks ("HASH JOIN"); variables include the @; "" for a value alone
+	Name   string    // in capitals, words joined by blanks ("HASH JOIN"); with @ for variables; "" for a value alone
 	Equals bool      // name and value are separated by =
 	Value  Expr      // nil if none; words such as ON and SIMPLE are *Keyword in capitals, "60 SECONDS" too
 	Sub    []*Option // options in parentheses after the name or value; nil if none

@@ -171,7 +171,14 @@ const (
 
 // newParser returns a parser of src. The error is a *mserr.Error or an error of the meter.
 func newParser(src string, opt Options) (*parser, error) {
-	p := &parser{opt: opt, src: src, scanner: newScanner(src, opt.QuotedIdentifier), terminated: true, labels: map[string]bool{}, meterMark: opt.Meter.Mark()}
+	p := &parser{
+		opt:        opt,
+		src:        src,
+		scanner:    newScanner(src, opt.QuotedIdentifier),
+		terminated: true,
+		labels:     map[string]bool{},
+		meterMark:  opt.Meter.Mark(),
+	}
 	p.tokens = make([]token, 0, min(len(src)/5+2, chunkTokens))
 	p.fill(0)
 	return p, p.err

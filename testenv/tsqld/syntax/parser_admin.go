@@ -71,7 +71,10 @@ func (p *parser) dbcc() Stmt {
 					s.Args = append(s.Args, &ColumnRef{expr: e, Parts: p.parts("object")})
 				} else {
 					p.next()
-					s.Args = append(s.Args, &ColumnRef{expr: e, Parts: []Ident{{Name: t.text, Quoted: t.kind == tokQuoted, At: t.at}}})
+					s.Args = append(
+						s.Args,
+						&ColumnRef{expr: e, Parts: []Ident{{Name: t.text, Quoted: t.kind == tokQuoted, At: t.at}}},
+					)
 				}
 			default:
 				s.Args = append(s.Args, p.expr())

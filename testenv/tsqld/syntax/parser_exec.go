@@ -89,7 +89,8 @@ func (p *parser) execText(s *ExecStmt) {
 func (p *parser) execArgs() []*ExecArg {
 	t := p.current()
 	_, constant := literalKinds[t.kind]
-	if !constant && t.kind != tokVar && t.kind != tokGlobal && !t.is("-") && !t.is("+") && !t.is("DEFAULT") && !t.is("NULL") && !(atIdent(t) && !p.peek(1).is(":")) && !t.is("{") {
+	if !constant && t.kind != tokVar && t.kind != tokGlobal && !t.is("-") && !t.is("+") && !t.is("DEFAULT") &&
+		!t.is("NULL") && !t.is("{") && !(atIdent(t) && !p.peek(1).is(":")) {
 		return nil
 	}
 	var args []*ExecArg

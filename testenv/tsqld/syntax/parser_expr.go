@@ -672,7 +672,11 @@ func (p *parser) trim() Expr {
 		if side != "" {
 			p.fail()
 		}
-		return &FuncCall{expr: e, Name: &ObjectName{node: e.node, Parts: []Ident{{Name: t.text, At: t.at}}}, Args: []Expr{x}}
+		return &FuncCall{
+			expr: e,
+			Name: &ObjectName{node: e.node, Parts: []Ident{{Name: t.text, At: t.at}}},
+			Args: []Expr{x},
+		}
 	}
 	tr := &TrimExpr{expr: e, Side: side, Chars: x, X: p.expr()}
 	p.expect(")")

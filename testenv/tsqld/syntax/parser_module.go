@@ -207,8 +207,8 @@ func (p *parser) function(verb Verb) Stmt {
 	}
 	if inline {
 		p.expect("RETURN")
-		if p.at("(") && (p.peek(1).is("SELECT") || p.peek(1).is("WITH")) { // ORDER BY and WITH are allowed inside the parentheses
-			at := p.newNode()
+		if p.at("(") && (p.peek(1).is("SELECT") || p.peek(1).is("WITH")) {
+			at := p.newNode() // ORDER BY and WITH are allowed inside the parentheses
 			s.Query = p.parenQuery()
 			if q := s.Query; q != nil && q.With == nil && q.OrderBy == nil && q.For == nil {
 				q.Body = &ParenQuery{node: at, X: q.Body}

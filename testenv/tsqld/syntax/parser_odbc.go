@@ -26,31 +26,77 @@ func (p *parser) odbc() Expr {
 // odbcNames maps ODBC's scalar functions to T-SQL functions with another name and the same
 // arguments ("ODBC Scalar Functions (Transact-SQL)", ODBC's appendix E).
 var odbcNames = map[string]string{
-	"LCASE": "LOWER", "UCASE": "UPPER", "LENGTH": "LEN", "CHAR_LENGTH": "LEN", "CHARACTER_LENGTH": "LEN", "OCTET_LENGTH": "DATALENGTH",
-	"LOCATE": "CHARINDEX", "REPEAT": "REPLICATE", "INSERT": "STUFF", "ATAN2": "ATN2", "NOW": "GETDATE", "CURRENT_TIMESTAMP": "GETDATE",
-	"DAYOFMONTH": "DAY", "IFNULL": "ISNULL", "DATABASE": "DB_NAME", "USER": "USER_NAME",
+	"LCASE":             "LOWER",
+	"UCASE":             "UPPER",
+	"LENGTH":            "LEN",
+	"CHAR_LENGTH":       "LEN",
+	"CHARACTER_LENGTH":  "LEN",
+	"OCTET_LENGTH":      "DATALENGTH",
+	"LOCATE":            "CHARINDEX",
+	"REPEAT":            "REPLICATE",
+	"INSERT":            "STUFF",
+	"ATAN2":             "ATN2",
+	"NOW":               "GETDATE",
+	"CURRENT_TIMESTAMP": "GETDATE",
+	"DAYOFMONTH":        "DAY",
+	"IFNULL":            "ISNULL",
+	"DATABASE":          "DB_NAME",
+	"USER":              "USER_NAME",
 }
 
 // odbcParts maps ODBC's functions of a date part to a T-SQL function and the date part.
 var odbcParts = map[string][2]string{
-	"DAYNAME": {"DATENAME", "weekday"}, "MONTHNAME": {"DATENAME", "month"}, "DAYOFWEEK": {"DATEPART", "weekday"}, "DAYOFYEAR": {"DATEPART", "dayofyear"},
-	"HOUR": {"DATEPART", "hour"}, "MINUTE": {"DATEPART", "minute"}, "SECOND": {"DATEPART", "second"}, "QUARTER": {"DATEPART", "quarter"},
-	"WEEK": {"DATEPART", "week"},
+	"DAYNAME":   {"DATENAME", "weekday"},
+	"MONTHNAME": {"DATENAME", "month"},
+	"DAYOFWEEK": {"DATEPART", "weekday"},
+	"DAYOFYEAR": {"DATEPART", "dayofyear"},
+	"HOUR":      {"DATEPART", "hour"},
+	"MINUTE":    {"DATEPART", "minute"},
+	"SECOND":    {"DATEPART", "second"},
+	"QUARTER":   {"DATEPART", "quarter"},
+	"WEEK":      {"DATEPART", "week"},
 }
 
 // odbcIntervals maps the intervals of TIMESTAMPADD and TIMESTAMPDIFF to date parts.
 var odbcIntervals = map[string]string{
-	"SQL_TSI_SECOND": "second", "SQL_TSI_MINUTE": "minute", "SQL_TSI_HOUR": "hour", "SQL_TSI_DAY": "day", "SQL_TSI_WEEK": "week",
-	"SQL_TSI_MONTH": "month", "SQL_TSI_QUARTER": "quarter", "SQL_TSI_YEAR": "year",
+	"SQL_TSI_SECOND":  "second",
+	"SQL_TSI_MINUTE":  "minute",
+	"SQL_TSI_HOUR":    "hour",
+	"SQL_TSI_DAY":     "day",
+	"SQL_TSI_WEEK":    "week",
+	"SQL_TSI_MONTH":   "month",
+	"SQL_TSI_QUARTER": "quarter",
+	"SQL_TSI_YEAR":    "year",
 }
 
 // odbcTypes maps the types of ODBC's CONVERT to T-SQL types.
 var odbcTypes = map[string]string{
-	"SQL_BIGINT": "bigint", "SQL_BINARY": "binary", "SQL_BIT": "bit", "SQL_CHAR": "char", "SQL_DATE": "date", "SQL_TYPE_DATE": "date", "SQL_DECIMAL": "decimal",
-	"SQL_DOUBLE": "float", "SQL_FLOAT": "float", "SQL_GUID": "uniqueidentifier", "SQL_INTEGER": "int", "SQL_LONGVARBINARY": "image", "SQL_LONGVARCHAR": "text",
-	"SQL_NUMERIC": "numeric", "SQL_REAL": "real", "SQL_SMALLINT": "smallint", "SQL_TIME": "time", "SQL_TYPE_TIME": "time", "SQL_TIMESTAMP": "datetime",
-	"SQL_TYPE_TIMESTAMP": "datetime", "SQL_TINYINT": "tinyint", "SQL_VARBINARY": "varbinary", "SQL_VARCHAR": "varchar", "SQL_WCHAR": "nchar",
-	"SQL_WLONGVARCHAR": "ntext", "SQL_WVARCHAR": "nvarchar",
+	"SQL_BIGINT":         "bigint",
+	"SQL_BINARY":         "binary",
+	"SQL_BIT":            "bit",
+	"SQL_CHAR":           "char",
+	"SQL_DATE":           "date",
+	"SQL_TYPE_DATE":      "date",
+	"SQL_DECIMAL":        "decimal",
+	"SQL_DOUBLE":         "float",
+	"SQL_FLOAT":          "float",
+	"SQL_GUID":           "uniqueidentifier",
+	"SQL_INTEGER":        "int",
+	"SQL_LONGVARBINARY":  "image",
+	"SQL_LONGVARCHAR":    "text",
+	"SQL_NUMERIC":        "numeric",
+	"SQL_REAL":           "real",
+	"SQL_SMALLINT":       "smallint",
+	"SQL_TIME":           "time",
+	"SQL_TYPE_TIME":      "time",
+	"SQL_TIMESTAMP":      "datetime",
+	"SQL_TYPE_TIMESTAMP": "datetime",
+	"SQL_TINYINT":        "tinyint",
+	"SQL_VARBINARY":      "varbinary",
+	"SQL_VARCHAR":        "varchar",
+	"SQL_WCHAR":          "nchar",
+	"SQL_WLONGVARCHAR":   "ntext",
+	"SQL_WVARCHAR":       "nvarchar",
 }
 
 // odbcCall reads the call of {fn ...} and translates it to T-SQL.
@@ -105,13 +151,24 @@ func (p *parser) odbcCall(e expr) Expr {
 		return odbcFunc(e, "ROUND", append(p.odbcArgs(), &Literal{expr: e, Kind: IntLit, Text: "1"})...)
 	case name == "MOD":
 		if args := p.odbcArgs(); len(args) == 2 {
-			return &ParenExpr{expr: e, X: &BinaryExpr{expr: e, Op: OpMod, X: &ParenExpr{expr: e, X: args[0]}, Y: &ParenExpr{expr: e, X: args[1]}}}
+			return &ParenExpr{
+				expr: e,
+				X: &BinaryExpr{
+					expr: e,
+					Op:   OpMod,
+					X:    &ParenExpr{expr: e, X: args[0]},
+					Y:    &ParenExpr{expr: e, X: args[1]},
+				},
+			}
 		}
 		p.fail()
 		return nil
 	case name == "BIT_LENGTH":
 		eight := &Literal{expr: e, Kind: IntLit, Text: "8"}
-		return &ParenExpr{expr: e, X: &BinaryExpr{expr: e, Op: OpMul, X: odbcFunc(e, "DATALENGTH", p.odbcArgs()...), Y: eight}}
+		return &ParenExpr{
+			expr: e,
+			X:    &BinaryExpr{expr: e, Op: OpMul, X: odbcFunc(e, "DATALENGTH", p.odbcArgs()...), Y: eight},
+		}
 	case dated:
 		return odbcFunc(e, part[0], append([]Expr{&Keyword{expr: e, Name: part[1]}}, p.odbcArgs()...)...)
 	case odbcNames[name] != "":

@@ -178,8 +178,14 @@ func (p *parser) forClause() *ForClause {
 var (
 	forJSONOptions = map[string]bool{"ROOT": true, "INCLUDE_NULL_VALUES": true, "WITHOUT_ARRAY_WRAPPER": true}
 	forXMLOptions  = map[string]bool{
-		"ROOT": true, "TYPE": true, "ELEMENTS": true, "ELEMENTS XSINIL": true, "ELEMENTS ABSENT": true, "BINARY BASE64": true,
-		"XMLSCHEMA": true, "XMLDATA": true,
+		"ROOT":            true,
+		"TYPE":            true,
+		"ELEMENTS":        true,
+		"ELEMENTS XSINIL": true,
+		"ELEMENTS ABSENT": true,
+		"BINARY BASE64":   true,
+		"XMLSCHEMA":       true,
+		"XMLDATA":         true,
 	}
 )
 
@@ -277,7 +283,15 @@ func (p *parser) selectItems() []SelectItem {
 
 // assignOps are the assignment operators of variables and columns.
 var assignOps = map[string]Op{
-	"=": OpNone, "+=": OpAdd, "-=": OpSub, "*=": OpMul, "/=": OpDiv, "%=": OpMod, "&=": OpBitAnd, "|=": OpBitOr, "^=": OpBitXor,
+	"=":  OpNone,
+	"+=": OpAdd,
+	"-=": OpSub,
+	"*=": OpMul,
+	"/=": OpDiv,
+	"%=": OpMod,
+	"&=": OpBitAnd,
+	"|=": OpBitOr,
+	"^=": OpBitXor,
 }
 
 // atAssign reports whether t is an assignment operator.
@@ -329,7 +343,8 @@ func (p *parser) selectItem() SelectItem {
 	item := &SelectExpr{node: n, X: p.expr()}
 	if p.accept("AS") {
 		item.Alias = p.alias()
-	} else if a := p.current(); !p.atWindow() && !p.atLabel() && (atIdent(a) || a.kind == tokString || a.kind == tokNString) {
+	} else if a := p.current(); !p.atWindow() && !p.atLabel() &&
+		(atIdent(a) || a.kind == tokString || a.kind == tokNString) {
 		item.Alias = p.alias()
 	}
 	return item
@@ -527,8 +542,14 @@ func (p *parser) tableAlias() Ident {
 
 // rejectedTables are the table sources that Parse refuses, with their name in the error.
 var rejectedTables = map[string]string{
-	"OPENROWSET": "OPENROWSET", "OPENDATASOURCE": "OPENDATASOURCE", "OPENQUERY": "OPENQUERY", "OPENXML": "OPENXML",
-	"CONTAINSTABLE": "CONTAINSTABLE", "FREETEXTTABLE": "FREETEXTTABLE", "CHANGETABLE": "CHANGETABLE", "PREDICT": "PREDICT",
+	"OPENROWSET":     "OPENROWSET",
+	"OPENDATASOURCE": "OPENDATASOURCE",
+	"OPENQUERY":      "OPENQUERY",
+	"OPENXML":        "OPENXML",
+	"CONTAINSTABLE":  "CONTAINSTABLE",
+	"FREETEXTTABLE":  "FREETEXTTABLE",
+	"CHANGETABLE":    "CHANGETABLE",
+	"PREDICT":        "PREDICT",
 }
 
 // tableOperand reads one table source with its PIVOT and UNPIVOT operators.

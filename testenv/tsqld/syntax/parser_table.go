@@ -201,7 +201,8 @@ func (p *parser) indexColumns() []*IndexColumn {
 
 // oldIndexOptions are the options allowed after WITH without parentheses, as before SQL Server
 // 2005.
-var oldIndexOptions = wordSet("FILLFACTOR PAD_INDEX IGNORE_DUP_KEY DROP_EXISTING STATISTICS_NORECOMPUTE SORT_IN_TEMPDB")
+var oldIndexOptions = wordSet(`FILLFACTOR PAD_INDEX IGNORE_DUP_KEY DROP_EXISTING STATISTICS_NORECOMPUTE
+	SORT_IN_TEMPDB`)
 
 // indexOptions reads WITH (options) and the old WITH FILLFACTOR = n, PAD_INDEX; it returns nil if
 // there are none.

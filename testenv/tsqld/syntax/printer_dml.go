@@ -126,7 +126,9 @@ func (w *printer) merge(s *MergeStmt) {
 // mergeWhen writes a branch of MERGE.
 func (w *printer) mergeWhen(m *MergeWhen) {
 	w.text(map[MergeMatch]string{
-		Matched: "WHEN MATCHED", NotMatchedByTarget: "WHEN NOT MATCHED BY TARGET", NotMatchedBySource: "WHEN NOT MATCHED BY SOURCE",
+		Matched:            "WHEN MATCHED",
+		NotMatchedByTarget: "WHEN NOT MATCHED BY TARGET",
+		NotMatchedBySource: "WHEN NOT MATCHED BY SOURCE",
 	}[m.Match])
 	if m.And != nil {
 		w.text(" AND ")

@@ -1,5 +1,14 @@
 package syntax
 
+// The words of set operations, grouping elements and joins with a condition.
+var (
+	setOpText = map[SetOpKind]string{
+		Union: "UNION", UnionAll: "UNION ALL", Except: "EXCEPT", Intersect: "INTERSECT",
+	}
+	groupText = map[GroupKind]string{GroupRollup: "ROLLUP ", GroupCube: "CUBE ", GroupSets: "GROUPING SETS "}
+	joinText  = map[JoinKind]string{InnerJoin: "INNER", LeftJoin: "LEFT", RightJoin: "RIGHT", FullJoin: "FULL"}
+)
+
 // parenQuery writes a query in parentheses.
 func (w *printer) parenQuery(q *Query) {
 	w.text("(")
@@ -60,7 +69,7 @@ func (w *printer) body(b QueryBody) {
 		w.text(")")
 	case *SetOp:
 		w.body(b.X)
-		w.text(map[SetOpKind]string{Union: " UNION ", UnionAll: " UNION ALL ", Except: " EXCEPT ", Intersect: " INTERSECT "}[b.Kind])
+		w.text(" ", setOpText[b.Kind], " ")
 		w.body(b.Y)
 	case *Select:
 		w.selectBody(b)
@@ -172,7 +181,7 @@ func (w *printer) groupItem(g *GroupItem) {
 		w.expr(g.X)
 		return
 	}
-	w.text(map[GroupKind]string{GroupList: "(", GroupRollup: "ROLLUP (", GroupCube: "CUBE (", GroupSets: "GROUPING SETS ("}[g.Kind])
+	w.text(groupText[g.Kind], "(")
 	nodes(w, g.Sub)
 	w.text(")")
 }
@@ -247,7 +256,7 @@ func (w *printer) join(j *Join) {
 	case OuterApply:
 		w.text(" OUTER APPLY ")
 	default:
-		w.text(map[JoinKind]string{InnerJoin: " INNER", LeftJoin: " LEFT", RightJoin: " RIGHT", FullJoin: " FULL"}[j.Kind])
+		w.text(" ", joinText[j.Kind])
 		w.textIf(j.Hint != "", " ", j.Hint)
 		w.text(" JOIN ")
 	}

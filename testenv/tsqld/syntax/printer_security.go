@@ -17,7 +17,12 @@ func (w *printer) security(s Stmt) {
 		for _, x := range []struct {
 			before string
 			id     Ident
-		}{{" AUTHORIZATION ", s.Authorization}, {" ADD MEMBER ", s.AddMember}, {" DROP MEMBER ", s.DropMember}, {" WITH NAME = ", s.NewName}} {
+		}{
+			{" AUTHORIZATION ", s.Authorization},
+			{" ADD MEMBER ", s.AddMember},
+			{" DROP MEMBER ", s.DropMember},
+			{" WITH NAME = ", s.NewName},
+		} {
 			if x.id.Name != "" {
 				w.text(x.before)
 				w.principal(x.id)

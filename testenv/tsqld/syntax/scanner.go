@@ -376,7 +376,8 @@ func isDigit(c byte) bool { return c >= '0' && c <= '9' }
 
 // isWordStart reports whether a regular identifier may begin with r.
 func isWordStart(r rune) bool {
-	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' || r == '#' || r >= utf8.RuneSelf && unicode.IsLetter(r)
+	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_' || r == '#' ||
+		r >= utf8.RuneSelf && unicode.IsLetter(r)
 }
 
 // isWordPart reports whether r is allowed inside a regular identifier.
