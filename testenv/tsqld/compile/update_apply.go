@@ -1,0 +1,123 @@
+package compile
+
+import (
+	"slices"
+
+	"github.com/jobagent/jobagent/testenv/tsqld/catalog"
+)
+
+// applyUpdate adds the statement that updates the target from the spool. only, if not nil,
+// restricts it to some rows of the spool.
+func (m *modification) applyUpdate(
+	d *DML,
+	sp *spool,
+	rid *node,
+	values []setting,
+	fresh map[*catalog.Column]*node,
+	only *node,
+) error {
+	if len(values) == 0 {
+		return nil
+	}
+	write := func(values []setting, value func(*renderer, *catalog.Column), row func(*renderer)) error {
+		r := &renderer{}
+		r.WriteString("UPDATE " + m.sql() + " AS u SET ")
+		for i, v := range values {
+			if i > 0 {
+				r.WriteString(", ")
+			}
+			r.WriteString(v.c.SQLName + " = ")
+			value(r, v.c)
+		}
+		r.WriteString(" FROM " + sp.src.table + " AS " + sp.src.alias + " WHERE u.rowid = ")
+		row(r)
+		if only != nil {
+			r.WriteString(" AND ")
+			r.node(only)
+		}
+		st, err := r.statement()
+		d.Apply = append(d.Apply, st)
+		return err
+	}
+	row := func(r *renderer) { r.node(rid) }
+	if shifted := m.rekeyed(values); len(shifted) > 0 {
+		away := func(r *renderer, c *catalog.Column) { r.WriteString(temporaryKey(c, sp.src.alias+"."+rowNumber)) }
+		if err := write(shifted, away, row); err != nil {
+			return err
+		}
+		for _, v := range shifted {
+			if v.c == m.table.RowIDColumn() {
+				row = func(r *renderer) { away(r, v.c) }
+			}
+		}
+	}
+	return write(values, func(r *renderer, c *catalog.Column) { r.node(fresh[c]) }, row)
+}
+
+// rekeyed returns the settings of key columns that may exchange values between rows, as in SET id =
+// id + 1. SQL Server checks unique keys after all rows are changed, SQLite after each row;
+// therefore such columns first get temporary values that no row has. A column whose constraints may
+// refuse the temporary values is left out; for such a column SQLite may report a duplicate key that
+// SQL Server would not report.
+func (m *modification) rekeyed(values []setting) []setting {
+	var out []setting
+	for _, v := range values {
+		if v.n.traits&hasColumn != 0 && m.isKey(v.c) && !m.isConstrained(v.c) {
+			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// isKey reports whether a column is part of a unique index.
+func (m *modification) isKey(c *catalog.Column) bool {
+	for _, ix := range m.table.Indexes {
+		for _, k := range ix.Columns {
+			if ix.Unique && !ix.Disabled && k.ColumnID == c.ID {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// isConstrained reports whether a column is part of a foreign key, or the table has CHECK
+// constraints.
+func (m *modification) isConstrained(c *catalog.Column) bool {
+	if len(m.table.Checks) > 0 {
+		return true
+	}
+	for _, f := range m.table.ForeignKeys {
+		if slices.Contains(f.Columns, c.ID) {
+			return true
+		}
+	}
+	if m.db == nil {
+		return false
+	}
+	for _, t := range m.db.Tables() {
+		for _, f := range t.ForeignKeys {
+			if f.Referenced == m.table.ObjectID && slices.Contains(f.RefColumns, c.ID) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// temporaryKey returns SQL for a value in the column's storage class, unique for each row number
+// and far from the values in real tables.
+func temporaryKey(c *catalog.Column, number string) string {
+	switch c.Type.Storage() {
+	case "REAL":
+		return "(-1e300 * (1 + " + number + "))"
+	case "TEXT":
+		if c.Type.IsDecimalText() {
+			return "('-9999999999999999999999999999' || (1000000000 + " + number + "))"
+		}
+		return "(char(1) || " + number + ")"
+	case "BLOB":
+		return "CAST(char(1) || " + number + " AS BLOB)"
+	}
+	return "(-9000000000000000000 + " + number + ")"
+}

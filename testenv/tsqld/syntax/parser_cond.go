@@ -1,0 +1,191 @@
+package syntax
+
+import "github.com/jobagent/jobagent/testenv/tsqld/mserr"
+
+// cond reads a condition.
+func (p *parser) cond() Cond { return p.toCond(p.or()) }
+
+// toCond converts the result of or to a condition. Error 4145 for a value.
+func (p *parser) toCond(n Node) Cond {
+	c, ok := n.(Cond)
+	if !ok && p.err == nil {
+		t := p.current()
+		if t.kind == tokEOF {
+			t = p.previous()
+		}
+		p.errorAt(t, mserr.NonBoolean(tokenText(t)))
+	}
+	return c
+}
+
+// or reads a condition, or a value where the caller accepts both (inside parentheses).
+func (p *parser) or() Node {
+	if !p.enter() {
+		return nil
+	}
+	defer p.leave()
+	before := p.beginChain()
+	defer p.endChain(before)
+	x := p.and()
+	for p.at("OR") {
+		p.addOperator()
+		left := p.toCond(x)
+		p.next()
+		x = &LogicCond{cond: condAt(left), Op: OpOr, X: left, Y: p.toCond(p.and())}
+	}
+	return x
+}
+
+// and reads an operand of OR.
+func (p *parser) and() Node {
+	before := p.beginChain()
+	defer p.endChain(before)
+	x := p.not()
+	for p.at("AND") {
+		p.addOperator()
+		left := p.toCond(x)
+		p.next()
+		x = &LogicCond{cond: condAt(left), Op: OpAnd, X: left, Y: p.toCond(p.not())}
+	}
+	return x
+}
+
+// condAt returns the base of a condition at the position of n; n may be nil after an error.
+func condAt(n Node) cond {
+	if n == nil {
+		return cond{}
+	}
+	return cond{node{n.Pos()}}
+}
+
+// exprAt returns the base of an expression at the position of n; n may be nil after an error.
+func exprAt(n Node) expr {
+	if n == nil {
+		return expr{}
+	}
+	return expr{node{n.Pos()}}
+}
+
+// not reads an operand of AND.
+func (p *parser) not() Node {
+	if p.at("NOT") {
+		if !p.enter() {
+			return nil
+		}
+		defer p.leave()
+		c := cond{p.newNode()}
+		p.next()
+		return &NotCond{cond: c, X: p.toCond(p.not())}
+	}
+	return p.predicate()
+}
+
+// compareOps are the comparison operators. The method comparison reads those that contain blanks.
+var compareOps = map[string]Op{
+	"=": OpEQ, "<>": OpNE, "!=": OpNE, "<": OpLT, "<=": OpLE, "!>": OpLE, ">": OpGT, ">=": OpGE, "!<": OpGE,
+}
+
+// comparison consumes a comparison operator; it returns OpNone if there is none. "> =" is ">=", as
+// in SQL Server.
+func (p *parser) comparison() Op {
+	t := p.current()
+	if t.kind != tokOp {
+		return OpNone
+	}
+	for _, pair := range [...]struct {
+		a, b string
+		op   Op
+	}{{"<", "=", OpLE}, {">", "=", OpGE}, {"<", ">", OpNE}, {"!", "=", OpNE}, {"!", "<", OpGE}, {"!", ">", OpLE}} {
+		if p.accept(pair.a, pair.b) {
+			return pair.op
+		}
+	}
+	op := compareOps[t.text]
+	if op != OpNone {
+		p.next()
+	}
+	return op
+}
+
+// predicate reads a comparison or another predicate, or a value.
+func (p *parser) predicate() Node {
+	c := cond{p.newNode()}
+	switch {
+	case p.at("EXISTS"):
+		p.next()
+		return &ExistsCond{cond: c, Query: p.parenQuery()}
+	case p.accept("UPDATE", "("):
+		id := p.ident()
+		p.expect(")")
+		return &UpdatedCond{cond: c, Column: id}
+	case p.at("CONTAINS"), p.at("FREETEXT"):
+		p.reject("the full-text predicate " + p.current().upper)
+		return nil
+	}
+	n := p.additive(true)
+	x, ok := n.(Expr)
+	if !ok {
+		return n
+	}
+	if op := p.comparison(); op != OpNone {
+		all := p.at("ALL")
+		if all || p.atAny("ANY", "SOME") {
+			p.next()
+			return &QuantifiedCond{cond: c, Op: op, X: x, All: all, Query: p.parenQuery()}
+		}
+		return &CompareCond{cond: c, Op: op, X: x, Y: p.expr()}
+	}
+	if p.accept("IS") {
+		not := p.accept("NOT")
+		if p.accept("DISTINCT", "FROM") {
+			return &DistinctCond{cond: c, Not: not, X: x, Y: p.expr()}
+		}
+		p.expect("NULL")
+		return &IsNullCond{cond: c, Not: not, X: x}
+	}
+	not := false
+	if p.at("NOT") && (p.peek(1).is("LIKE") || p.peek(1).is("BETWEEN") || p.peek(1).is("IN")) {
+		p.next()
+		not = true
+	}
+	switch {
+	case p.accept("LIKE"):
+		l := &LikeCond{cond: c, Not: not, X: x, Pattern: p.expr()}
+		if p.accept("ESCAPE") {
+			l.Escape = p.expr()
+		} else if p.accept("{", "ESCAPE") {
+			l.Escape = p.expr()
+			p.expect("}")
+		}
+		return l
+	case p.accept("BETWEEN"):
+		b := &BetweenCond{cond: c, Not: not, X: x, Low: p.expr()}
+		p.expect("AND")
+		b.High = p.expr()
+		return b
+	case p.accept("IN"):
+		in := &InCond{cond: c, Not: not, X: x}
+		if p.at("(", "SELECT") || p.at("(", "WITH") {
+			in.Query = p.parenQuery()
+			return in
+		}
+		p.expect("(")
+		in.List = p.exprList()
+		p.expect(")")
+		if len(in.List) == 1 { // IN ((SELECT ...)) is a subquery
+			x := in.List[0]
+			for {
+				inner, ok := x.(*ParenExpr)
+				if !ok {
+					break
+				}
+				x = inner.X
+			}
+			if sub, ok := x.(*SubqueryExpr); ok {
+				in.Query, in.List = sub.Query, nil
+			}
+		}
+		return in
+	}
+	return x
+}

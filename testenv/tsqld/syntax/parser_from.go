@@ -1,0 +1,346 @@
+package syntax
+
+import "github.com/jobagent/jobagent/testenv/tsqld/mserr"
+
+// tableSources reads the items after FROM.
+func (p *parser) tableSources() []TableSource {
+	list := []TableSource{p.tableSource()}
+	for p.accept(",") {
+		list = append(list, p.tableSource())
+	}
+	return list
+}
+
+// tableSource reads a table source with its joins.
+func (p *parser) tableSource() TableSource { return p.joins(false) }
+
+// joins reads a table source and the joins after it. If right is set, it reads the right side of a
+// join with ON and stops at that ON: "a JOIN b JOIN c ON x ON y" nests to the right.
+func (p *parser) joins(right bool) TableSource {
+	if !p.enter() {
+		return nil
+	}
+	defer p.leave()
+	before := p.beginChain()
+	defer p.endChain(before)
+	x := p.tableOperand()
+	for !right || !p.at("ON") {
+		j := &Join{Left: x}
+		if x != nil {
+			j.at = x.Pos()
+		}
+		switch {
+		case p.accept("CROSS", "JOIN"):
+			j.Kind, j.Right = CrossJoin, p.tableOperand()
+		case p.accept("CROSS", "APPLY"):
+			j.Kind, j.Right = CrossApply, p.tableOperand()
+		case p.accept("OUTER", "APPLY"):
+			j.Kind, j.Right = OuterApply, p.tableOperand()
+		case p.atAny("JOIN", "INNER", "LEFT", "RIGHT", "FULL"):
+			p.joinKind(j)
+			j.Right = p.joins(true)
+			p.expect("ON")
+			j.On = p.cond()
+		default:
+			return x
+		}
+		p.addOperator()
+		x = j
+	}
+	return x
+}
+
+// joinKind reads the words of a join up to JOIN.
+func (p *parser) joinKind(j *Join) {
+	switch p.acceptAny("INNER", "LEFT", "RIGHT", "FULL") {
+	case "LEFT":
+		j.Kind = LeftJoin
+	case "RIGHT":
+		j.Kind = RightJoin
+	case "FULL":
+		j.Kind = FullJoin
+	}
+	if j.Kind != InnerJoin {
+		p.accept("OUTER")
+	}
+	j.Hint = p.acceptAny("LOOP", "HASH", "MERGE", "REMOTE")
+	p.expect("JOIN")
+}
+
+// tableAlias reads [AS] alias; the result is zero if there is none.
+func (p *parser) tableAlias() Ident {
+	if p.accept("AS") {
+		return p.ident()
+	}
+	t := p.current()
+	if !atIdent(t) || p.atWindow() || p.atLabel() || p.mergeAlias && t.is("USING") {
+		return Ident{}
+	}
+	return p.ident()
+}
+
+// rejectedTables are the table sources that Parse refuses, with their name in the error.
+var rejectedTables = map[string]string{
+	"OPENROWSET":     "OPENROWSET",
+	"OPENDATASOURCE": "OPENDATASOURCE",
+	"OPENQUERY":      "OPENQUERY",
+	"OPENXML":        "OPENXML",
+	"CONTAINSTABLE":  "CONTAINSTABLE",
+	"FREETEXTTABLE":  "FREETEXTTABLE",
+	"CHANGETABLE":    "CHANGETABLE",
+	"PREDICT":        "PREDICT",
+}
+
+// tableOperand reads one table source with its PIVOT and UNPIVOT operators.
+func (p *parser) tableOperand() TableSource {
+	if !p.enter() {
+		return nil
+	}
+	defer p.leave()
+	before := p.beginChain()
+	defer p.endChain(before)
+	x := p.tableAtom()
+	for p.atAny("PIVOT", "UNPIVOT") {
+		p.addOperator()
+		if p.at("PIVOT") {
+			x = p.pivot(x)
+		} else {
+			x = p.unpivot(x)
+		}
+	}
+	if p.at("TABLESAMPLE") {
+		p.reject("TABLESAMPLE")
+	}
+	return x
+}
+
+// tableAtom reads a table, function, subquery or joins in parentheses.
+func (p *parser) tableAtom() TableSource {
+	t := p.current()
+	at := table{p.newNode()}
+	switch {
+	case t.kind == tokVar:
+		p.next()
+		if p.at(".") {
+			p.reject("the xml method nodes")
+			return nil
+		}
+		return &TableVar{table: at, Name: t.text, Alias: p.tableAlias()}
+	case p.at("("):
+		return p.parenTable()
+	case p.at("OPENJSON", "("):
+		return p.openJSON()
+	case p.at("{", "OJ"):
+		return p.outerJoinEscape()
+	case rejectedTables[t.upper] != "" && p.peek(1).is("("):
+		p.reject(rejectedTables[t.upper])
+		return nil
+	}
+	p.accept("::")
+	name := p.objectName()
+	if p.at("(") && !p.atOldHints() {
+		f := &TableFunc{table: at}
+		f.Call, _ = p.call(expr(at), name).(*FuncCall)
+		if p.at("WITH", "(") {
+			p.reject("a WITH clause behind a function other than OPENJSON")
+		}
+		f.Alias = p.tableAlias()
+		f.Columns = p.optionalIdentList()
+		return f
+	}
+	tn := &TableName{table: at, Name: name}
+	if p.at("FOR", "SYSTEM_TIME") {
+		p.reject("FOR SYSTEM_TIME")
+	}
+	tn.Hints = p.tableHints()
+	tn.Alias = p.tableAlias()
+	if p.at("TABLESAMPLE") {
+		p.reject("TABLESAMPLE")
+	}
+	tn.Hints = append(tn.Hints, p.tableHints()...)
+	return tn
+}
+
+// tableHintNames are the hints of WITH (...) after a table.
+var tableHintNames = wordSet(`
+	NOLOCK READUNCOMMITTED READCOMMITTED READCOMMITTEDLOCK REPEATABLEREAD SERIALIZABLE HOLDLOCK
+	UPDLOCK XLOCK ROWLOCK PAGLOCK TABLOCK TABLOCKX NOWAIT READPAST NOEXPAND INDEX FORCESEEK FORCESCAN KEEPIDENTITY
+	KEEPDEFAULTS IGNORE_CONSTRAINTS IGNORE_TRIGGERS SNAPSHOT SPATIAL_WINDOW_MAX_CELLS FASTFIRSTROW`)
+
+// atOldHints reports whether a hint without WITH comes next. Such a hint is the only one: t
+// (NOLOCK).
+func (p *parser) atOldHints() bool {
+	return p.at("(") && p.peek(1).kind == tokWord && tableHintNames[p.peek(1).upper] && p.peek(2).is(")")
+}
+
+// tableHints reads WITH (...) after a table, and the old form without WITH.
+func (p *parser) tableHints() []*TableHint {
+	if p.at("HOLDLOCK") { // the only hint without parentheses
+		h := &TableHint{node: p.newNode(), Name: p.next().upper}
+		return []*TableHint{h}
+	}
+	if !p.at("WITH", "(") && !p.atOldHints() {
+		return nil
+	}
+	p.accept("WITH")
+	p.expect("(")
+	var hints []*TableHint
+	for p.err == nil && !p.at(")") {
+		t := p.current()
+		if t.kind != tokWord || !tableHintNames[t.upper] {
+			if t.kind == tokWord && !reserved[t.upper] {
+				p.errorAt(t, mserr.NotRecognized(t.text, "table hints option"))
+			}
+			p.fail()
+			return nil
+		}
+		h := &TableHint{node: p.newNode(), Name: t.upper}
+		p.next()
+		if p.accept("=") {
+			h.Args = []Expr{p.expr()}
+		} else if p.accept("(") {
+			h.Args = p.exprList()
+			p.expect(")")
+		}
+		hints = append(hints, h)
+		p.accept(",")
+	}
+	p.expect(")")
+	return hints
+}
+
+// parenTable reads a derived table, VALUES, or joins in parentheses.
+func (p *parser) parenTable() TableSource {
+	at := table{p.newNode()}
+	next := p.peek(1)
+	switch {
+	case next.is("VALUES"):
+		p.next()
+		v := &ValuesTable{table: at, Rows: p.values()}
+		p.expect(")")
+		v.Alias = p.tableAlias()
+		v.Columns = p.optionalIdentList()
+		return v
+	case next.is("INSERT"), next.is("UPDATE"), next.is("DELETE"), next.is("MERGE"):
+		p.reject("a data change with OUTPUT in FROM")
+		return nil
+	case next.is("SELECT"), next.is("WITH"), p.parenthesisedQuery():
+		d := &DerivedTable{table: at, Query: p.parenQuery(), Alias: p.tableAlias()}
+		if d.Alias.Name == "" {
+			p.fail()
+		}
+		d.Columns = p.optionalIdentList()
+		return d
+	}
+	p.next()
+	x := &ParenTable{table: at, X: p.tableSource()}
+	p.expect(")")
+	return x
+}
+
+// parenthesisedQuery reports whether "((SELECT ...) ..." is a query rather than joins in
+// parentheses.
+func (p *parser) parenthesisedQuery() bool {
+	n := p.parentheses()
+	if n == 1 || !p.peek(n).is("SELECT") {
+		return false
+	}
+	behind := p.peek(p.matching(1))
+	return behind.is(")") || behind.is("UNION") || behind.is("EXCEPT") || behind.is("INTERSECT")
+}
+
+// values reads VALUES (...), (...).
+func (p *parser) values() [][]Expr {
+	p.expect("VALUES")
+	var rows [][]Expr
+	for {
+		p.expect("(")
+		row := []Expr{p.exprOrDefault()}
+		for p.accept(",") {
+			row = append(row, p.exprOrDefault())
+		}
+		p.expect(")")
+		rows = append(rows, row)
+		if !p.accept(",") {
+			return rows
+		}
+	}
+}
+
+// openJSON reads OPENJSON.
+func (p *parser) openJSON() TableSource {
+	o := &OpenJSON{table: table{p.newNode()}}
+	p.expect("OPENJSON", "(")
+	o.X = p.expr()
+	if p.accept(",") {
+		o.Path = p.expr()
+	}
+	p.expect(")")
+	if p.accept("WITH", "(") {
+		for {
+			c := &JSONColumn{node: p.newNode(), Name: p.ident(), Type: p.typeRef()}
+			if p.accept("COLLATE") {
+				c.Collation = p.ident().Name
+			}
+			if k := p.current().kind; k == tokString || k == tokNString {
+				c.Path = p.literal()
+			}
+			c.AsJSON = p.accept("AS", "JSON")
+			o.Columns = append(o.Columns, c)
+			if !p.accept(",") {
+				break
+			}
+		}
+		p.expect(")")
+	}
+	o.Alias = p.tableAlias()
+	return o
+}
+
+// pivot reads PIVOT after x.
+func (p *parser) pivot(x TableSource) TableSource {
+	v := &Pivot{Source: x}
+	if x != nil {
+		v.at = x.Pos()
+	}
+	p.expect("PIVOT", "(")
+	e := expr{p.newNode()}
+	v.Aggregate, _ = p.call(e, p.objectName()).(*FuncCall)
+	p.expect("FOR")
+	e = expr{p.newNode()}
+	v.Column = &ColumnRef{expr: e, Parts: p.parts("column")}
+	p.expect("IN")
+	v.Values = p.identList()
+	p.expect(")")
+	v.Alias = p.tableAlias()
+	if v.Alias.Name == "" {
+		p.fail()
+	}
+	return v
+}
+
+// unpivot reads UNPIVOT after x.
+func (p *parser) unpivot(x TableSource) TableSource {
+	u := &Unpivot{Source: x}
+	if x != nil {
+		u.at = x.Pos()
+	}
+	p.expect("UNPIVOT", "(")
+	u.Value = p.ident()
+	p.expect("FOR")
+	u.Column = p.ident()
+	p.expect("IN", "(")
+	for {
+		e := expr{p.newNode()}
+		u.Columns = append(u.Columns, &ColumnRef{expr: e, Parts: p.parts("column")})
+		if !p.accept(",") {
+			break
+		}
+	}
+	p.expect(")", ")")
+	u.Alias = p.tableAlias()
+	if u.Alias.Name == "" {
+		p.fail()
+	}
+	return u
+}
