@@ -12,27 +12,27 @@ import (
 )
 
 const (
-	// listLimit is how long one member may take. A resolution has no time limit of its own, and a server that does not answer must not
-	// hold a worker.
+	// listLimit bounds the listing of one member. A resolution has no time limit of its own, and a
+	// server that does not answer must not hold a worker.
 	listLimit = 2 * time.Minute
-	// maxListed is "Databases per instance of SQL Server" of its capacity specifications.
+	// maxListed is "Databases per instance of SQL Server" in SQL Server's capacity specifications.
 	maxListed = 32_767
-	// maxListedBytes bounds the names in a list.
+	// maxListedBytes bounds the total length of the names in a list.
 	maxListedBytes = 4 << 20
-	// maxName is how many characters a name may have (sysname).
+	// maxName is the number of characters of a sysname.
 	maxName = 128
 )
 
-// errListTimeout is the cause of a list that took too long.
+// errListTimeout is the cause of a listing that took longer than listLimit.
 var errListTimeout = fmt.Errorf("no list within %s: %w", listLimit, context.DeadlineExceeded)
 
-// listing gathers a list from a server that may not mean well.
+// listing collects the databases that a server lists. The server may be hostile.
 type listing struct {
 	found []targets.Target
 	bytes int
 }
 
-// add adds a database; the error says why it, or the list, is not plausible.
+// add adds a database. The error says why the database, or the list, is not plausible.
 func (l *listing) add(t targets.Target) error {
 	for _, name := range []string{t.Server, t.Database, t.ElasticPool} {
 		if n := utf8.RuneCountInString(name); n > maxName {
@@ -47,7 +47,7 @@ func (l *listing) add(t targets.Target) error {
 	return nil
 }
 
-// listServer lists the online user databases of a server, or those of them in an elastic pool.
+// listServer lists the online user databases of a server, or of an elastic pool on it.
 func (r *Resolver) listServer(ctx context.Context, m targets.Member) ([]targets.Target, error) {
 	db, release, err := r.servers.borrow(ctx, m.Server, "master", m.RefreshCredential)
 	if err != nil {
@@ -91,8 +91,8 @@ func (r *Resolver) listServer(ctx context.Context, m targets.Member) ([]targets.
 	return list.found, nil
 }
 
-// listShardMap lists the databases of a shard map, from the tables of its shard map manager: the
-// elastic database client library keeps them in the schema __ShardManagement.
+// listShardMap lists the databases of a shard map. It reads the tables of the shard map manager,
+// which the elastic database client library keeps in the schema __ShardManagement.
 func (r *Resolver) listShardMap(ctx context.Context, m targets.Member) ([]targets.Target, error) {
 	db, release, err := r.servers.borrow(ctx, m.Server, m.Database, m.RefreshCredential)
 	if err != nil {

@@ -10,20 +10,20 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// errorReserve is how many errors are kept when there is no room for messages any more.
+// errorReserve is how many errors are kept beyond the limits.
 const errorReserve = 20
 
-// firstFailing is the lowest severity that fails an attempt. Below it a message is information: PRINT
-// has 0, warnings have 1 to 10 (SQL Server, "Database Engine error severities").
+// firstFailing is the lowest severity that fails an attempt. Messages below it are information:
+// PRINT has 0, warnings have 1 to 10 (SQL Server, "Database Engine error severities").
 const firstFailing = 11
 
-// The information messages that tell a client of a change which the script made on purpose.
+// Information messages about a change that the script made on purpose. They are not kept.
 const (
 	changedDatabase = 5701 // "Changed database context to …"
 	changedLanguage = 5703 // "Changed language setting to …"
 )
 
-// collector gathers the messages of one attempt. Safe for concurrent use.
+// collector collects the messages of one attempt. Safe for concurrent use.
 type collector struct {
 	limits targets.Limits
 
@@ -34,11 +34,12 @@ type collector struct {
 	spare   int // errors kept beyond the limits
 
 	rows       int64
-	firstError *mssqldb.Error // of severity 11 or more; its line is relative to the script
+	firstError *mssqldb.Error // of severity 11 or more; its line is that of the script
 	lastError  *mssqldb.Error
 }
 
-// server takes an error or information message of a batch whose first line is number line of the script.
+// server adds an error or information message of a batch whose first line has the number line in
+// the script.
 func (c *collector) server(e mssqldb.Error, line int) {
 	if e.Class < firstFailing && (e.Number == changedDatabase || e.Number == changedLanguage) {
 		return
@@ -63,7 +64,7 @@ func (c *collector) server(e mssqldb.Error, line int) {
 	c.keep(m)
 }
 
-// affected takes a row count.
+// affected adds a row count.
 func (c *collector) affected(n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -71,14 +72,14 @@ func (c *collector) affected(n int64) {
 	c.keep(targets.Message{Kind: targets.KindRows, Rows: n})
 }
 
-// remark takes a sentence of the agent.
+// remark adds a sentence of the agent.
 func (c *collector) remark(text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.keep(targets.Message{Kind: targets.KindAgent, Text: text})
 }
 
-// keep adds a message if there is room. The lock is held.
+// keep adds a message if the limits allow; c.mu must be held.
 func (c *collector) keep(m targets.Message) {
 	m.Text = clip(strings.ToValidUTF8(m.Text, "\uFFFD"), c.limits.TextBytes)
 	if len(c.kept) >= c.limits.Messages || c.bytes+len(m.Text) > c.limits.MessageBytes {
@@ -92,14 +93,14 @@ func (c *collector) keep(m targets.Message) {
 	c.kept = append(c.kept, m)
 }
 
-// drop counts messages that did not even come here.
+// drop counts n messages that the guard did not pass on.
 func (c *collector) drop(n int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.dropped += n
 }
 
-// failure is the first error of severity 11 or more; nil when there was none.
+// failure returns the first error of severity 11 or more, or nil.
 func (c *collector) failure() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,8 +110,8 @@ func (c *collector) failure() error {
 	return *c.firstError
 }
 
-// asServerError finds the server's error in err. Only errors with a number count: the driver makes
-// some of its own without.
+// asServerError finds the server's error in err. Some errors of the driver have the same type; they
+// have no number and do not count.
 func asServerError(err error) (mssqldb.Error, bool) {
 	var e mssqldb.Error
 	ok := errors.As(err, &e) && e.Number != 0

@@ -10,17 +10,18 @@ import (
 	"github.com/google/uuid"
 )
 
-// Once identifies a script that runs at most once over all its attempts: it runs in one transaction with a row of the target's
-// table jobagent.executed_scripts. DESIGN.md, "At most once", says what that asks of scripts.
+// Once identifies a script that runs at most once over all its attempts. The script runs in one
+// transaction with a row of the target's table jobagent.executed_scripts. DESIGN.md, "At most
+// once", lists what that requires of scripts.
 type Once struct {
-	// ExecutionID is the row's key: the same in all attempts, and in reruns.
+	// ExecutionID is the key of the row. It is the same in all attempts, and in reruns.
 	ExecutionID uuid.UUID
-	// JobExecutionID and StepID are for those who read the table.
+	// JobExecutionID and StepID are information for readers of the table.
 	JobExecutionID uuid.UUID
 	StepID         int
 }
 
-// The batches around the script. Their variables are those of Once.variables.
+// The batches around the script. Once.variables has their variables.
 var (
 	//go:embed once_begin.sql
 	onceBegin string
@@ -28,21 +29,22 @@ var (
 	onceCommit string
 )
 
-// ledgerDays is how long the table keeps a row: longer than any step's time limit (2147483 s are 25 days), after which there are no
-// attempts any more, and as long as history is kept by default, which reruns need.
+// ledgerDays is how long the table keeps a row. It is longer than any step's time limit (2147483 s
+// are 25 days), after which there are no more attempts, and as long as history is kept by default,
+// which reruns need.
 const ledgerDays = 45
 
-// The states that the batches answer with.
+// The states that the batches return.
 const (
 	onceBegun     = "Begun"     // the transaction is open
 	onceDone      = "Done"      // an earlier attempt has committed
-	oncePartly    = "Partly"    // an earlier attempt ended the transaction itself, and left something behind
-	onceCommitted = "Committed" // the script's work and the row are durable
-	onceLeftOpen  = "LeftOpen"  // the script has begun a transaction that it did not end; nothing was committed
-	onceGone      = "Gone"      // the script has ended the transaction; that is recorded
+	oncePartly    = "Partly"    // an earlier attempt ended the transaction itself and may have committed a part
+	onceCommitted = "Committed" // the script's work and the row are committed
+	onceLeftOpen  = "LeftOpen"  // the script left a transaction of its own open; nothing was committed
+	onceGone      = "Gone"      // the script ended the transaction; the row records that
 )
 
-// The errors of a script that is to run at most once and cannot.
+// The errors of a script that cannot run at most once.
 var (
 	errOncePartly = errors.New("an earlier attempt ended the transaction that at_most_once had begun, and what it did is committed in part; it is not run again. " +
 		"Look at the target, then repair it or delete the row of jobagent.executed_scripts")
@@ -51,18 +53,18 @@ var (
 		"what it did since is committed, and it is not run again. Take that out of the script, or set at_most_once to 0")
 )
 
-// onceError says that the ledger's table could not be read or written.
+// onceError means that jobagent.executed_scripts could not be read or written.
 type onceError struct{ err error }
 
 func (e *onceError) Error() string {
 	return "the table jobagent.executed_scripts, which at_most_once needs: " + e.err.Error()
 }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *onceError) Unwrap() error { return e.err }
 
-// firstServerError is the first of the errors that the server answered with: the driver's own choice is the last, and where CREATE SCHEMA
-// is denied, say, that tells only that there was another before it.
+// firstServerError returns the first error that the server reported. The driver returns the last
+// one, which often says only that there was an error before it, as when CREATE SCHEMA is denied.
 func firstServerError(err error) error {
 	if e, ok := asServerError(err); ok && len(e.All) > 1 {
 		return e.All[0]
@@ -70,7 +72,7 @@ func firstServerError(err error) error {
 	return err
 }
 
-// variables are those of the batches.
+// variables returns the variables of the batches.
 func (o *Once) variables(database string) Variables {
 	return Variables{
 		"database":            StringValue(database),
@@ -81,8 +83,8 @@ func (o *Once) variables(database string) Variables {
 	}
 }
 
-// beginOnce begins the transaction, or finds that the script has run. While the session of an earlier attempt still has its
-// transaction open, it waits for the end of that.
+// beginOnce begins the transaction, or reports that the script has run. If the session of an
+// earlier attempt still has its transaction open, beginOnce waits for the end of that transaction.
 func (t *attempt) beginOnce(ctx context.Context, s *session) (done bool, err error) {
 	stop := cutAfter(ctx, s.wire, ackWait)
 	defer stop()
@@ -101,8 +103,8 @@ func (t *attempt) beginOnce(ctx context.Context, s *session) (done bool, err err
 	}
 }
 
-// commitOnce ends the transaction. What the script did is complete, so that the end of ctx comes too late for it: only the wait for
-// the answer is bounded then.
+// commitOnce ends the transaction. The script is complete, so that the end of ctx does not cancel
+// the commit and only bounds the wait for its answer.
 func (t *attempt) commitOnce(ctx context.Context, s *session) error {
 	stop := cutAfter(ctx, s.wire, ackWait)
 	defer stop()
@@ -124,20 +126,20 @@ func (t *attempt) commitOnce(ctx context.Context, s *session) error {
 	}
 }
 
-// isServerError says whether the server answered with an error.
+// isServerError reports whether the server reported an error.
 func isServerError(err error) bool {
 	_, ok := asServerError(err)
 	return ok
 }
 
-// answer sends a batch whose answer is one text, and reads the answer to its end.
+// answer sends a batch that returns one text, and reads the answer to its end.
 func (s *session) answer(ctx context.Context, text string) (string, error) {
 	a, err := s.ask(ctx, text)
 	switch {
 	case err != nil:
 		return "", err
 	case a.columns != 1:
-		return "", nil // as after SET NOEXEC ON
+		return "", nil // after SET NOEXEC ON, for example
 	case len(a.rows) != 1:
 		return "", fmt.Errorf("a question of the agent was answered with %d rows, where one is needed", len(a.rows))
 	}

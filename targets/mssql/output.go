@@ -15,25 +15,25 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// Output is the table that takes the first result set of a step's script.
+// Output is the table for the first result set of a step's script.
 type Output struct {
-	// Server and Database are where the table is.
+	// Server and Database are the place of the table.
 	Server, Database string
-	// Credential names the credential to write with; empty: DefaultCredential.
+	// Credential names the credential to write with; empty means DefaultCredential.
 	Credential string
-	// Schema is the table's; empty: dbo.
+	// Schema is the table's schema; empty means dbo.
 	Schema string
-	// Table is its name, without quotes and schema.
+	// Table is the table's name, without quotes and schema.
 	Table string
-	// ExecutionID identifies the rows: the id of the execution of this step on this target, the same in
-	// all its attempts, so that a later attempt replaces what an earlier one wrote.
+	// ExecutionID identifies the rows. It is the ID of the execution of this step on this target,
+	// the same in all its attempts, so that a later attempt replaces the rows of an earlier one.
 	ExecutionID uuid.UUID
 }
 
-// name is for people.
+// name returns the table's full name for messages.
 func (o *Output) name() string { return o.Server + "/" + o.Database + " " + o.table() }
 
-// table is the quoted name.
+// table returns the quoted name of the table.
 func (o *Output) table() string { return tsql.Name(o.schema(), o.Table) }
 
 func (o *Output) schema() string {
@@ -43,36 +43,37 @@ func (o *Output) schema() string {
 	return o.Schema
 }
 
-// executionColumn is the first column of an output table, by Azure's documentation of output tables.
+// executionColumn is the first column of an output table, as documented for Azure's output tables.
 const executionColumn = "internal_execution_id"
 
-// index is the name of the index that the documentation asks for, IX_<Table>_Internal_Execution_ID,
-// cut where a name would be longer than SQL Server's 128 characters.
+// index returns the name of the documented index, IX_<Table>_Internal_Execution_ID, with the
+// table's name cut to fit into SQL Server's 128 characters.
 func (o *Output) index() string {
 	const suffix = "_Internal_Execution_ID"
 	table := []rune(o.Table)
 	return "IX_" + string(table[:min(len(table), 128-len("IX_")-len(suffix))]) + suffix
 }
 
-// staging is the session's own table that takes the rows while they come: nobody waits for a lock on
-// the output table while a script runs, and the rows are replaced in one short transaction.
+// staging is a temporary table of the session that takes the rows while they arrive. No session
+// waits for a lock on the output table while a script runs, and one short transaction replaces the
+// rows.
 const staging = "#jobagent_output"
 
-// OutputError says why a result set could not be written. Run's Result holds it.
+// OutputError means that a result set could not be written to the output table.
 type OutputError struct {
-	// Table is the output table, for people.
+	// Table is the full name of the output table.
 	Table string
-	// Err is why.
+	// Err is the reason.
 	Err error
 }
 
 func (e *OutputError) Error() string { return "output table " + e.Table + ": " + e.Err.Error() }
 
-// Unwrap gives the reason.
+// Unwrap returns the reason.
 func (e *OutputError) Unwrap() error { return e.Err }
 
-// writeOutput reads a result set to its end and writes it to the output table. On an error nothing was
-// written, and the set may stand anywhere.
+// writeOutput reads a result set to its end and writes it to the output table. After an error
+// nothing is written, and the set may have unread rows.
 func (t *attempt) writeOutput(ctx context.Context, set *resultSet, p *pump) (err error) {
 	o := t.Output
 	defer func() {
@@ -94,7 +95,7 @@ func (t *attempt) writeOutput(ctx context.Context, set *resultSet, p *pump) (err
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
-	defer cutAfter(ctx, wireOf(conn), ackWait)() // a server that does not read what is written to it
+	defer cutAfter(ctx, wireOf(conn), ackWait)() // the server may not read what is written to it
 	w := &outputWriter{output: o, conn: conn, columns: columns}
 	defer func() { w.close(err == nil) }()
 
@@ -104,7 +105,7 @@ func (t *attempt) writeOutput(ctx context.Context, set *resultSet, p *pump) (err
 	if err := w.load(ctx, set); err != nil {
 		return err
 	}
-	// The result set may have ended because of an error; then it is not complete.
+	// An error may have ended the result set early.
 	p.sync()
 	if t.messages.failure() != nil || ctx.Err() != nil {
 		return errors.New("the result set was not complete")
@@ -116,17 +117,19 @@ func (t *attempt) writeOutput(ctx context.Context, set *resultSet, p *pump) (err
 // outputColumn is a column of the result set.
 type outputColumn struct {
 	name  string
-	typ   string // of the output table when it is made, and of the values put into it
-	stage string // of the staging table
-	// convert makes the value that the bulk load takes of the one that the driver reads; never called
-	// with nil. nil: the value is taken as it is.
+	typ   string // type in the output table
+	stage string // type in the staging table
+	// convert converts a value of the driver for the bulk copy. It is not called for NULL; a nil
+	// convert keeps the value.
 	convert func(any) (any, error)
-	// coded types have a code page. They are not cast back: CAST would go through the code page of the staging table's column,
-	// which is tempdb's, and lose what only the output table's column can hold. The INSERT converts to that column's code page.
+	// coded types have a code page. They are not cast back, because CAST would use the code page of
+	// the staging table's column, which is tempdb's, and lose characters that only the output
+	// table's column can hold. INSERT converts to the code page of the output table's column.
 	coded bool
 }
 
-// outputColumns maps the result set's columns. The errors name the column's position and what to do.
+// outputColumns maps the columns of the result set. An error names the column's position and the
+// remedy.
 func outputColumns(types []resultColumn) ([]outputColumn, error) {
 	seen := map[string]int{targets.FoldName(executionColumn): 0}
 	columns := make([]outputColumn, len(types))
@@ -152,8 +155,9 @@ func outputColumns(types []resultColumn) ([]outputColumn, error) {
 	return columns, nil
 }
 
-// outputType maps a column's type. Types that a bulk load writes byte by byte (the driver knows no
-// collations) and those that it cannot write are staged as nvarchar or varbinary, and cast back.
+// outputType maps a column's type. Some types are staged as nvarchar or varbinary and cast back:
+// those that the bulk copy would write byte by byte, because the driver does not know collations,
+// and those that it cannot write.
 func outputType(ct resultColumn) (outputColumn, error) {
 	name := strings.ToLower(ct.typ)
 	sized := func(typ string, limit int64) string {
@@ -195,7 +199,7 @@ func outputType(ct resultColumn) (outputColumn, error) {
 	}
 }
 
-// bytesToText makes text of the digits that the driver reads a decimal as.
+// bytesToText converts the digits of a decimal, which the driver reads as bytes, to text.
 func bytesToText(v any) (any, error) {
 	if b, ok := v.([]byte); ok {
 		return string(b), nil
@@ -203,15 +207,16 @@ func bytesToText(v any) (any, error) {
 	return v, nil
 }
 
-// outputWriter writes one result set over one session.
+// outputWriter writes one result set with one session.
 type outputWriter struct {
 	output  *Output
 	conn    *sql.Conn
 	columns []outputColumn
-	target  []string // the table's own spelling of the columns' names
+	target  []string // column names as the table spells them
 }
 
-// close gives the session back. After a fault it is not used again: what it was doing is not known.
+// close returns the session to its pool. After an error the session is closed instead, because its
+// state is not known.
 func (w *outputWriter) close(good bool) {
 	if !good {
 		_ = w.conn.Raw(func(any) error { return driver.ErrBadConn })
@@ -219,7 +224,8 @@ func (w *outputWriter) close(good bool) {
 	_ = w.conn.Close()
 }
 
-// prepare sees to it that the output table is there and fits, and makes the staging table.
+// prepare creates the output table unless it exists, checks its columns, and creates the staging
+// table.
 func (w *outputWriter) prepare(ctx context.Context, messages *collector) error {
 	found, err := w.tableColumns(ctx)
 	if err != nil {
@@ -246,7 +252,7 @@ func (w *outputWriter) prepare(ctx context.Context, messages *collector) error {
 	for i, c := range w.columns {
 		stage = append(stage, fmt.Sprintf("c%d %s NULL", i, c.stage))
 	}
-	// A session of the pool may still have the table of an earlier use, until its reset.
+	// A pooled session may still have the table of an earlier use, until its reset.
 	_, err = w.conn.ExecContext(ctx, "DROP TABLE IF EXISTS "+staging+"; CREATE TABLE "+staging+" ("+strings.Join(stage, ", ")+");")
 	if err != nil {
 		return fmt.Errorf("make a table for the rows: %w", err)
@@ -254,8 +260,8 @@ func (w *outputWriter) prepare(ctx context.Context, messages *collector) error {
 	return nil
 }
 
-// createTries is how often the making of the table is tried: targets that make it at once may be each
-// other's deadlock victims.
+// createTries is how often the creation of the table is tried. Targets that create it at the same
+// time may be victims of a deadlock with each other.
 const createTries = 3
 
 // tableColumn is a column of the output table.
@@ -263,7 +269,7 @@ type tableColumn struct {
 	name, typ string
 }
 
-// tableColumns reads the output table's columns; none: there is no such table.
+// tableColumns returns the columns of the output table; none if it does not exist.
 func (w *outputWriter) tableColumns(ctx context.Context) ([]tableColumn, error) {
 	rows, err := w.conn.QueryContext(ctx, `SELECT c.name, TYPE_NAME(c.system_type_id)
 FROM sys.columns AS c
@@ -287,14 +293,14 @@ ORDER BY c.column_id;`, sql.Named("table", w.output.table()))
 	return found, nil
 }
 
-// The errors of a CREATE TABLE that came second.
+// The errors of a CREATE that another session has overtaken.
 const (
 	errObjectExists = 2714 // "There is already an object named … in the database."
 	errIndexExists  = 1913 // "The operation failed because an index or statistics with name … already exists"
 )
 
-// create makes the table and its index in one transaction, so that nobody sees one without the other.
-// When another target was faster, that is as good.
+// create creates the table and its index in one transaction, so that no session sees one without
+// the other. A table that another target created meanwhile is not an error.
 func (w *outputWriter) create(ctx context.Context) error {
 	definition := []string{tsql.Name(executionColumn) + " uniqueidentifier NOT NULL"}
 	for _, c := range w.columns {
@@ -322,7 +328,8 @@ func (w *outputWriter) create(ctx context.Context) error {
 	return nil
 }
 
-// match finds the result set's columns in the table, and says everything that does not fit.
+// match finds the result set's columns in the table. The error names every column that does not
+// fit.
 func (w *outputWriter) match(found []tableColumn) error {
 	if len(found) == 0 {
 		return errors.New("the table was made and is not there; is its schema another's?")
@@ -356,7 +363,8 @@ func (w *outputWriter) match(found []tableColumn) error {
 	return nil
 }
 
-// checkIndex remarks that the documented index is missing: rows are then replaced slowly, and correctly.
+// checkIndex adds a remark if the documented index is missing. Rows are replaced correctly without
+// it, but slowly.
 func (w *outputWriter) checkIndex(ctx context.Context, messages *collector) error {
 	var n int
 	err := w.conn.QueryRowContext(ctx, `SELECT COUNT(*)
@@ -375,7 +383,7 @@ WHERE i.object_id = OBJECT_ID(@table) AND c.name = @column;`,
 	return nil
 }
 
-// load copies the result set into the staging table as a stream.
+// load streams the result set into the staging table.
 func (w *outputWriter) load(ctx context.Context, set *resultSet) error {
 	names := make([]string, len(w.columns))
 	values := make([]any, len(w.columns))
@@ -404,13 +412,13 @@ func (w *outputWriter) load(ctx context.Context, set *resultSet) error {
 	if set.err != nil {
 		return fmt.Errorf("read the result set: %w", set.err)
 	}
-	if _, err := stmt.ExecContext(ctx); err != nil { // no values: the end of the rows
+	if _, err := stmt.ExecContext(ctx); err != nil { // no values mark the end of the rows
 		return fmt.Errorf("copy the rows: %w", err)
 	}
 	return nil
 }
 
-// replace puts the rows into the output table in the place of what an earlier attempt wrote.
+// replace replaces the rows of earlier attempts in the output table by those of the staging table.
 func (w *outputWriter) replace(ctx context.Context) (int64, error) {
 	names, values := []string{tsql.Name(executionColumn)}, []string{"@id"}
 	for i, c := range w.columns {
@@ -426,7 +434,7 @@ func (w *outputWriter) replace(ctx context.Context) (int64, error) {
 	if err != nil {
 		return 0, fmt.Errorf("replace the rows: %w", err)
 	}
-	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	defer func() { _ = tx.Rollback() }() // no effect after a commit
 	if _, err := tx.ExecContext(ctx, "DELETE FROM "+w.output.table()+" WHERE "+tsql.Name(executionColumn)+" = @id;", id); err != nil {
 		return 0, fmt.Errorf("delete the rows of an earlier attempt: %w", err)
 	}

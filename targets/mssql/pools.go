@@ -15,7 +15,7 @@ import (
 // poolKey identifies a pool. All names are folded.
 type poolKey struct {
 	server, database, credential string
-	// checked sessions are held against the control database at login (admit).
+	// checked sessions pass admit at login.
 	checked bool
 }
 
@@ -103,8 +103,8 @@ func (s *Servers) Close() error {
 	return errors.Join(errs...)
 }
 
-// lend takes a session of a pool; release gives it back. The session is cut soon after ctx ended,
-// whatever the server does, because the driver does not look at a context while it writes.
+// borrow takes a session of a pool; release gives it back. The session is cut soon after ctx ended,
+// whatever the server does, because the driver ignores the context while it writes.
 func (s *Servers) borrow(ctx context.Context, server, database, credential string) (conn *sql.Conn, release func(), err error) {
 	p, err := s.acquire(server, database, credential, false)
 	if err != nil {
@@ -122,7 +122,7 @@ func (s *Servers) borrow(ctx context.Context, server, database, credential strin
 	}, nil
 }
 
-// namedConnector looks its credential up at each login, so that a changed secret is used at once.
+// namedConnector looks up its credential at each login, so that a changed secret is used at once.
 type namedConnector struct {
 	servers                      *Servers
 	server, database, credential string
@@ -150,5 +150,5 @@ func (c *namedConnector) Connect(ctx context.Context) (driver.Conn, error) {
 	return own.conn, nil
 }
 
-// Driver is for database/sql, which hands it to its callers only.
+// Driver is required by driver.Connector.
 func (c *namedConnector) Driver() driver.Driver { return &mssqldb.Driver{} }

@@ -6,21 +6,22 @@ import (
 	"slices"
 )
 
-// Types of TDS packets, and the parts of a packet's head (MS-TDS 2.2.3.1).
+// Types of TDS packets and parts of a packet's header (MS-TDS 2.2.3.1).
 const (
 	packetReply    = 0x04
 	packetLogin    = 0x10
 	packetPrelogin = 0x12
 
 	packetHead    = 8
-	packetLast    = 0x01 // status: the message ends with this packet
-	packetDefault = 4096 // size of packets before the login has said another
+	packetLast    = 0x01 // status: last packet of a message
+	packetDefault = 4096 // size of packets before the login changes it
 )
 
-// Options of PRELOGIN, and the values of its ENCRYPTION (MS-TDS 2.2.6.5). The last is go-mssqldb's for TDS 8.0, where the server passes the option over.
+// Options of PRELOGIN, and the values of its option ENCRYPTION (MS-TDS 2.2.6.5). encryptStrictly is
+// go-mssqldb's value for TDS 8.0, where the server ignores the option.
 const (
 	optionEncryption = 0x01
-	optionNonce      = 0x07 // the last that is known
+	optionNonce      = 0x07 // the last known option
 	optionEnd        = 0xff
 
 	encryptOn           = 1
@@ -29,10 +30,11 @@ const (
 	encryptStrictly     = 4
 )
 
-// maxPrelogin bounds what is read of a message before the login; what servers send is below 100 bytes.
+// maxPrelogin bounds a message before the login. Servers send fewer than 100 bytes.
 const maxPrelogin = packetDefault
 
-// splitMessage takes the payload out of packets of one type. It is not whole until the last packet is.
+// splitMessage returns the payload of a message's packets. whole is false until the last packet is
+// complete.
 func splitMessage(b []byte, kind byte) (payload []byte, whole bool, err error) {
 	for len(b) >= packetHead {
 		size := int(binary.BigEndian.Uint16(b[2:]))
@@ -54,7 +56,7 @@ func splitMessage(b []byte, kind byte) (payload []byte, whole bool, err error) {
 	return nil, false, nil
 }
 
-// readMessage reads one message, to its last byte and no further, and returns its payload.
+// readMessage reads exactly one message and returns its payload.
 func readMessage(r io.Reader, kind byte) ([]byte, error) {
 	var packets []byte
 	for {
@@ -77,7 +79,7 @@ func readMessage(r io.Reader, kind byte) ([]byte, error) {
 	}
 }
 
-// appendMessage appends a message as packets of the default size.
+// appendMessage appends a message in packets of the default size.
 func appendMessage(b []byte, kind byte, payload []byte) []byte {
 	for id := byte(1); ; id++ {
 		part := payload[:min(len(payload), packetDefault-packetHead)]
@@ -102,11 +104,12 @@ type preloginOption struct {
 	data  []byte
 }
 
-// preloginOptions is a PRELOGIN message, either side's.
+// preloginOptions is a PRELOGIN message of the client or the server.
 type preloginOptions []preloginOption
 
-// readPrelogin reads the payload of a PRELOGIN message. Options of later versions are left out. One that stands there twice, or whose data is not inside of the
-// message, makes it malformed: nothing that two readers could understand differently is let through.
+// readPrelogin parses the payload of a PRELOGIN message. It ignores options of later versions. A
+// repeated option, or one whose data is outside of the message, makes the message malformed: a
+// message that two readers could understand differently is refused.
 func readPrelogin(b []byte) (preloginOptions, error) {
 	var list preloginOptions
 	for at := 0; at < len(b); at += 5 {
@@ -140,14 +143,15 @@ func (l preloginOptions) get(token byte) (data []byte, ok bool) {
 	return l[i].data, true
 }
 
-// set changes the data of an option, if it is there.
+// set changes the data of an option that is present.
 func (l preloginOptions) set(token byte, data ...byte) {
 	if i := slices.IndexFunc(l, func(o preloginOption) bool { return o.token == token }); i >= 0 {
 		l[i].data = data
 	}
 }
 
-// packet is the message as it is sent. An option without data points at the first one's: the driver refuses an offset behind the message's end.
+// packet returns the message as packets. An option without data has the offset of the first data,
+// because the driver refuses an offset at the message's end.
 func (l preloginOptions) packet(kind byte) []byte {
 	var head, body []byte
 	at := 5*len(l) + 1

@@ -13,21 +13,21 @@ import (
 	"github.com/jobagent/jobagent/targets"
 )
 
-// ListFunc lists the databases behind a member that stands for many: a server, a pool or a shard map.
-// It is asked for included and for excluded members.
+// ListFunc lists the databases of a member that stands for many: a server, a pool or a shard map.
+// It is called for included and for excluded members.
 type ListFunc func(ctx context.Context, m targets.Member) ([]targets.Target, error)
 
-// listsAtOnce is how many members are listed at the same moment. Each takes a connection to a server.
+// listsAtOnce is how many members are listed concurrently. Each takes a connection to a server.
 const listsAtOnce = 8
 
-// Resolve turns the members of a target group into the databases that they stand for: what is included,
-// less what is excluded, each database once, sorted by server and database. The result depends on the
-// members' order in nothing but the spelling of a server's name that is spelled in several ways (the
-// first in order of sorting is taken). No databases is a valid answer.
+// Resolve turns the members of a target group into databases: the included ones without the
+// excluded ones, each once, sorted by server and database. The order of the members has one effect
+// only: of several spellings of a server's name, the first in sorting order is used. The result may
+// be empty.
 //
-// A member that cannot be listed fails the whole: a script must not run on part of a group because a
-// server was down, and not at all on a database that somebody wanted to be excluded. The errors are
-// *MemberError, joined.
+// A member that cannot be listed fails the whole resolution. Otherwise a step would run on a part
+// of a group because a server was down, or on a database that should be excluded. The errors are
+// *targets.MemberError, joined.
 func Resolve(ctx context.Context, members []targets.Member, list ListFunc) ([]targets.Target, error) {
 	var errs []error
 	for _, m := range members {
@@ -53,7 +53,8 @@ func Resolve(ctx context.Context, members []targets.Member, list ListFunc) ([]ta
 		found[key] = t
 	}
 	excluded, err := listAll(ctx, members, list, func(m targets.Member) bool {
-		// An excluded server needs no list, and a pool on a server without targets takes nothing away.
+		// An excluded server needs no list. A pool on a server without included databases excludes
+		// nothing.
 		return m.Membership == targets.Exclude && m.Kind != targets.SQLServer && (m.Kind != targets.SQLElasticPool || hosts[targets.ServerKey(m.Server)])
 	})
 	if err != nil {
@@ -79,7 +80,8 @@ func Resolve(ctx context.Context, members []targets.Member, list ListFunc) ([]ta
 	return result, nil
 }
 
-// merge makes one target of two that are the same database. The pool of the one that knows it is kept.
+// merge merges two targets of the same database. It keeps the pool, which only one of them may
+// know.
 func merge(a, b targets.Target) targets.Target {
 	first := a
 	if cmp.Or(cmp.Compare(b.Server, a.Server), cmp.Compare(b.Database, a.Database), cmp.Compare(b.ElasticPool, a.ElasticPool)) < 0 {
@@ -89,7 +91,7 @@ func merge(a, b targets.Target) targets.Target {
 	return first
 }
 
-// listAll lists the chosen members, several at a time, and returns the databases in the members' order.
+// listAll lists the chosen members concurrently, and returns the databases in the members' order.
 func listAll(ctx context.Context, members []targets.Member, list ListFunc, chosen func(targets.Member) bool) ([]targets.Target, error) {
 	lists := make([][]targets.Target, len(members))
 	errs := make([]error, len(members))
@@ -123,14 +125,14 @@ func listAll(ctx context.Context, members []targets.Member, list ListFunc, chose
 	return slices.Concat(lists...), nil
 }
 
-// Resolver resolves target groups by asking the servers.
+// Resolver resolves target groups by queries to the servers.
 type Resolver struct {
 	servers *Servers
 	control Instance
 }
 
-// NewResolver makes a resolver. control is the control database, which no server or pool member stands
-// for (decision 3); its zero value: there is none.
+// NewResolver returns a resolver. control is the control database, which listings of servers and
+// pools leave out; its zero value means that there is none.
 func NewResolver(servers *Servers, control Instance) *Resolver {
 	return &Resolver{servers: servers, control: control}
 }
@@ -140,7 +142,7 @@ func (r *Resolver) Resolve(ctx context.Context, members []targets.Member) ([]tar
 	return Resolve(ctx, members, r.list)
 }
 
-// list is the ListFunc.
+// list is the resolver's ListFunc.
 func (r *Resolver) list(ctx context.Context, m targets.Member) ([]targets.Target, error) {
 	ctx, cancel := context.WithTimeoutCause(ctx, listLimit, errListTimeout)
 	defer cancel()
@@ -166,8 +168,8 @@ func (r *Resolver) listOf(ctx context.Context, m targets.Member) ([]targets.Targ
 // engineAzureDatabase is SERVERPROPERTY('EngineEdition') of Azure SQL Database.
 const engineAzureDatabase = 5
 
-// The queries that list databases, run in master. A snapshot (source_database_id) is no database of
-// its own. sys.database_service_objectives exists on Azure SQL Database only.
+// The queries that list databases, run in master. A snapshot (source_database_id is set) is not a
+// database of its own. sys.database_service_objectives exists on Azure SQL Database only.
 const (
 	// @@SERVERNAME is NULL between sp_dropserver and sp_addserver.
 	aboutServer = `SELECT CAST(SERVERPROPERTY('EngineEdition') AS int), COALESCE(@@SERVERNAME, CAST(SERVERPROPERTY('ServerName') AS nvarchar(256)), N'');`

@@ -7,11 +7,11 @@ import (
 	"io"
 )
 
-// resultColumn is what the server says of a column of a result set.
+// resultColumn describes a column of a result set.
 type resultColumn struct {
-	name      string // empty: the column has none
-	typ       string // the driver's name of the type, in capitals
-	length    int64  // characters or bytes; huge for (max) types; 0 for types without
+	name      string // may be empty
+	typ       string // type name of the driver, in capitals
+	length    int64  // characters or bytes; very large for (max) types; 0 for types without a length
 	precision int64
 	scale     int64
 }
@@ -21,13 +21,13 @@ type resultSet struct {
 	rows    driver.Rows
 	columns []resultColumn
 	row     []driver.Value // the current row; valid until the next call of next
-	wire    *wire          // is told when a row is done with
+	wire    *wire          // to report finished rows
 	begun   bool           // there is a current row
 	ended   bool
-	err     error // why it ended before its last row
+	err     error // reason if it ended before its last row
 }
 
-// typedRows are the driver's rows with all that it says of their columns.
+// typedRows are the driver's rows with the types of their columns.
 type typedRows interface {
 	driver.Rows
 	driver.RowsColumnTypeDatabaseTypeName
@@ -35,7 +35,8 @@ type typedRows interface {
 	driver.RowsColumnTypePrecisionScale
 }
 
-// newResultSet reads on to the next result set; nil: there is none any more, or the answer broke off.
+// newResultSet returns the current result set of an answer; nil if there is none, or if the answer
+// broke off.
 func newResultSet(answer driver.Rows, w *wire) (*resultSet, error) {
 	names := answer.Columns()
 	if len(names) == 0 {
@@ -55,7 +56,7 @@ func newResultSet(answer driver.Rows, w *wire) (*resultSet, error) {
 	return set, nil
 }
 
-// next reads the next row; false: there is none, and err says whether there should be.
+// next reads the next row. After false, err is set if the result set broke off.
 func (s *resultSet) next() bool {
 	if s.ended {
 		return false

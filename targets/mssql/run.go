@@ -25,7 +25,7 @@ type Runner struct {
 	limits  targets.Limits
 }
 
-// NewRunner makes a runner. It does not take over servers: who opened them closes them.
+// NewRunner returns a runner. The caller closes servers.
 func NewRunner(servers *Servers, limits targets.Limits) *Runner {
 	return &Runner{servers: servers, limits: limits.WithDefaults()}
 }
@@ -33,18 +33,20 @@ func NewRunner(servers *Servers, limits targets.Limits) *Runner {
 // Attempt is one try of a step's script, its Command, on one target.
 type Attempt struct {
 	targets.Attempt
-	// Variables are replaced in the script; nil: none.
+	// Variables are replaced in the script; nil means none.
 	Variables Variables
-	// Output is where the first result set goes; nil: nowhere, it is read and dropped.
+	// Output is the table for the first result set; nil means that the result set is dropped.
 	Output *Output
-	// Once makes the script run at most once over all its attempts; nil: each attempt runs it.
+	// Once makes the script run at most once over all its attempts; nil means that each attempt
+	// runs it.
 	Once *Once
 }
 
-// Run makes the attempt and says how it ended. It always returns, soon after ctx ended at the latest (see cancel.go),
-// and leaves no session and no goroutine behind. The cause of ctx decides how an interrupted attempt
-// ends: ErrStopRequested makes it Canceled if the server is known to have ended the script, ErrTimeout or
-// context.DeadlineExceeded TimedOut, anything else Unknown, or NotSent when the script had not been sent.
+// Run makes the attempt. It returns soon after ctx ended (see cancel.go), and leaves no session and
+// no goroutine behind. The cause of ctx decides the outcome of an interrupted attempt:
+// ErrStopRequested makes it Canceled if the server is known to have ended the script, ErrTimeout or
+// context.DeadlineExceeded make it TimedOut, and any other cause makes it Unknown, or NotSent if
+// the script was not sent.
 func (r *Runner) Run(ctx context.Context, a Attempt) targets.Result {
 	start := time.Now()
 	t := &attempt{Attempt: a, servers: r.servers, messages: &collector{limits: r.limits}}
@@ -54,7 +56,7 @@ func (r *Runner) Run(ctx context.Context, a Attempt) targets.Result {
 	return res
 }
 
-// attempt is an Attempt under way.
+// attempt is a running Attempt.
 type attempt struct {
 	Attempt
 	servers  *Servers
@@ -62,22 +64,24 @@ type attempt struct {
 
 	spid int
 	sent bool
-	// ending is what is known of a script that was canceled; zero while none was.
+	// ending is set when a script was canceled.
 	ending ending
 
 	hadResultSet bool
 	written      int64 // rows in the output table
-	// alreadyRan means that an earlier attempt had run the script to its end, and this one did not send it.
+	// alreadyRan means that an earlier attempt had committed the script, so that this attempt did
+	// not send it.
 	alreadyRan bool
-	// leftOpen is the remark about transactions that the script did not end; empty: none.
+	// leftOpen is a remark about transactions that the script left open; empty means none.
 	leftOpen string
 }
 
-// opensTransaction finds scripts that may leave a transaction open; others are not asked, to save a round trip.
+// opensTransaction matches scripts that may leave a transaction open. Only after these the server
+// is asked, which costs a round trip.
 var opensTransaction = regexp.MustCompile(`(?i)\bBEGIN\s+(DISTRIBUTED\s+)?TRAN|\bIMPLICIT_TRANSACTIONS\b`)
 
-// run does it. The error is nil only when all batches ran without an error of severity 11 or more and
-// the output was written.
+// run runs the script. It returns nil if all batches ran without an error of severity 11 or more
+// and the output was written.
 func (t *attempt) run(ctx context.Context) error {
 	batches, err := SplitBatches(t.Command)
 	if err != nil {
@@ -95,7 +99,7 @@ func (t *attempt) run(ctx context.Context) error {
 	if t.spid == 0 {
 		t.spid = s.spid()
 	}
-	if t.spid == 0 { // the packets are encrypted: one question more
+	if t.spid == 0 { // the driver encrypts, and packets cannot be read
 		stop := cutAfter(ctx, s.wire, ackWait)
 		t.spid, err = s.number(ctx, "SELECT @@SPID")
 		stop()
@@ -125,14 +129,15 @@ func (t *attempt) run(ctx context.Context) error {
 	return nil
 }
 
-// admit is that of the servers, which ends with ctx.
+// admit is Servers.admit, cut when ctx ends.
 func (t *attempt) admit(ctx context.Context, s *session) (spid int, err error) {
 	defer cutAfter(ctx, s.wire, ackWait)()
 	return t.servers.admit(ctx, s, t.Target.Server, t.Target.Database, t.Credential)
 }
 
-// noteOpenTransactions remarks on transactions that the script did not end: the server rolls them back when the session ends, which
-// looks like success otherwise. That the server does not answer changes nothing about the script.
+// noteOpenTransactions adds a remark about transactions that the script left open. The server rolls
+// them back when the session ends, which would look like success. If the server does not answer,
+// the outcome of the script stays as it is.
 func (t *attempt) noteOpenTransactions(ctx context.Context, s *session) {
 	defer cutAfter(ctx, s.wire, ackWait)()
 	if n, err := s.openTransactions(ctx); err == nil && n > 0 {
@@ -141,7 +146,8 @@ func (t *attempt) noteOpenTransactions(ctx context.Context, s *session) {
 	}
 }
 
-// causeOr is the cause of ctx when it has ended, for then err is only what followed from that; else err.
+// causeOr returns the cause of ctx if ctx has ended, because err is only a consequence then; else
+// err.
 func causeOr(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
@@ -149,9 +155,9 @@ func causeOr(ctx context.Context, err error) error {
 	return err
 }
 
-// batch sends one batch and reads everything that the server answers. When the answer did not come to
-// its end, the error is the context's cause if that has ended, else what happened to the connection.
-// When it did, it is the first error of severity 11 or more, else what happened to the output.
+// batch sends one batch and reads the whole answer. If the answer is not complete, the error is the
+// cause of ctx if ctx has ended, else the reason why the connection broke. If it is complete, the
+// error is the first one of severity 11 or more, else the error of the output.
 func (t *attempt) batch(ctx context.Context, s *session, text string, line int) error {
 	before, _ := s.wire.state()
 	stop := cutAfter(ctx, s.wire, ackWait)
@@ -161,13 +167,13 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int) 
 		t.ending = ending{true, "it had come between two batches, and the rest was not sent"}
 		return context.Cause(ctx)
 	}
-	rows := tdsguard.NoRows // nobody reads them
+	rows := tdsguard.NoRows // the rows are not read
 	if t.Output != nil && !t.hadResultSet {
 		rows = tdsguard.KeptRows
 	}
 	s.wire.setRows(rows)
 	var queue sqlexp.ReturnMessage
-	// With a blank in front, the driver never takes a batch of one word for a procedure's name.
+	// The leading blank keeps the driver from taking a batch of one word for a procedure's name.
 	answer, err := s.query(ctx, " "+text, &queue)
 	if after, _ := s.wire.state(); after > before {
 		t.sent = true
@@ -181,7 +187,7 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int) 
 	p := startPump(&queue, t.messages, line)
 	outputErr, err := t.takeOutput(ctx, answer, p, s.wire)
 	for err == nil {
-		err = answer.Next(nil) // all result sets in one go, their rows unseen
+		err = answer.Next(nil) // skips all result sets; the guard drops their rows
 	}
 	s.finish(answer)
 	p.stop()
@@ -200,44 +206,45 @@ func (t *attempt) batch(ctx context.Context, s *session, text string, line int) 
 		}
 		return &limitError{exceeded}
 	case t.messages.failure() != nil:
-		return t.messages.failure() // the attempt has failed, whatever else the script did
+		return t.messages.failure() // the attempt has failed, whatever followed
 	default:
 		return fmt.Errorf("%w while the script ran: %w", errConnectionLost, cmp.Or(broken, p.err, err))
 	}
 }
 
-// takeOutput writes the first result set of the script to the output table, if there is one, and
-// leaves the rest of the answer to be read. The second error says why nothing can be read any more.
+// takeOutput writes the first result set of the script, if any, to the output table, and leaves the
+// rest of the answer unread. readErr means that the answer cannot be read any further.
 func (t *attempt) takeOutput(ctx context.Context, answer driver.Rows, p *pump, w *wire) (outputErr, readErr error) {
 	if t.Output == nil || t.hadResultSet {
 		return nil, nil
 	}
 	set, err := newResultSet(answer, w)
 	if set == nil {
-		return err, ctx.Err() // an answer that breaks off looks to the driver as one without result sets
+		return err, ctx.Err() // the driver reports an answer that broke off as one without result sets
 	}
 	t.hadResultSet = true
 	outputErr = t.writeOutput(ctx, set, p)
 	w.setRows(tdsguard.NoRows)
 	for set.next() {
-		continue // what was not written, if anything
+		continue // skips rows that were not written
 	}
 	return outputErr, set.err
 }
 
-// pump takes the messages of one batch out of the driver's queue while the rows are read: the driver
-// stops reading the network when its queue of 15 is full.
+// pump takes the messages of one batch out of the driver's queue while the rows are read. The
+// driver stops reading the network when its queue of 15 messages is full.
 type pump struct {
 	queue *sqlexp.ReturnMessage
 	done  chan struct{}
-	err   error // not a server's; readable after stop
-	sets  int   // result sets; likewise
+	err   error // an error that is not the server's; valid after stop
+	sets  int   // result sets; valid after stop
 }
 
-// pumpMark is put into the queue by ourselves: all messages before it have been taken when it comes out.
+// pumpMark is a mark in the queue. When the pump receives it, all messages before it have been
+// taken.
 type pumpMark struct{ reached chan struct{} }
 
-// pumpEnd is the last mark.
+// pumpEnd is a mark that ends the pump.
 type pumpEnd struct{}
 
 func startPump(queue *sqlexp.ReturnMessage, to *collector, line int) *pump {
@@ -271,20 +278,20 @@ func startPump(queue *sqlexp.ReturnMessage, to *collector, line int) *pump {
 	return p
 }
 
-// sync waits until the messages that the driver has queued so far are with the collector.
+// sync waits until the collector has all messages that the driver has queued so far.
 func (p *pump) sync() {
 	mark := pumpMark{reached: make(chan struct{})}
 	_ = sqlexp.ReturnMessageEnqueue(context.Background(), p.queue, mark)
 	<-mark.reached
 }
 
-// stop ends the pump after what is queued.
+// stop ends the pump after the queued messages.
 func (p *pump) stop() {
 	_ = sqlexp.ReturnMessageEnqueue(context.Background(), p.queue, pumpEnd{})
 	<-p.done
 }
 
-// result puts together what became of the attempt. err is run's.
+// result returns the result of the attempt; err is the error of run.
 func (t *attempt) result(ctx context.Context, err error) targets.Result {
 	c := t.messages
 	c.mu.Lock()
@@ -310,7 +317,8 @@ func (t *attempt) result(ctx context.Context, err error) targets.Result {
 		res.Outcome = targets.TimedOut
 		res.Summary = "The step's time limit passed; " + t.endText()
 	case errors.As(err, &limit):
-		// Failed means that the server has ended the script; an error that it had reported before decides as well (I8).
+		// Failed requires that the server has ended the script, or that it had reported an error
+		// before (I8).
 		if res.Outcome = targets.Failed; !t.ending.verified && c.firstError == nil {
 			res.Outcome = targets.Unknown
 		}
@@ -350,7 +358,7 @@ func (t *attempt) result(ctx context.Context, err error) targets.Result {
 	return res
 }
 
-// successText is what there is to say of a success beyond that it is one.
+// successText returns the summary of a successful attempt; it may be empty.
 func (t *attempt) successText() string {
 	switch {
 	case t.alreadyRan:
@@ -366,14 +374,14 @@ func (t *attempt) successText() string {
 	}
 }
 
-// describe takes an error apart.
+// describe returns the parts of an error.
 func describe(err error) targets.ErrorDetail {
 	d := targets.ErrorDetail{Class: Classify(err).Class}
 	var output *OutputError
 	var once *onceError
 	if errors.As(err, &output) || errors.As(err, &once) {
 		if e, ok := asServerError(err); ok {
-			d.Number, d.Severity, d.State = e.Number, e.Class, e.State // its line is in a statement of ours
+			d.Number, d.Severity, d.State = e.Number, e.Class, e.State // the line is in a statement of the agent
 		}
 		d.Text = err.Error()
 		return d

@@ -12,23 +12,23 @@ import (
 
 // Batch is a part of a script between two GO lines.
 type Batch struct {
-	// Text is what is sent; never blank.
+	// Text is the text to send; never blank.
 	Text string
-	// Line is the number, from 1, that the batch's first line has in the script.
+	// Line is the number of the batch's first line in the script, counted from 1.
 	Line int
-	// Count is how often it runs: 1, or what followed GO.
+	// Count is how often the batch runs: the number after GO, or 1.
 	Count int
 }
 
-// regionKind says what a piece of T-SQL is to the scanner.
+// regionKind is the lexical kind of a piece of T-SQL.
 type regionKind uint8
 
 const (
-	regionCode         regionKind = iota // everything that is not one of the others
-	regionString                         // '…', with '' for a quote; N'…' is code N and a string
+	regionCode         regionKind = iota // everything else
+	regionString                         // '…', with '' for a quote; the N of N'…' is code
 	regionQuotedName                     // "…", with "" for a quote
 	regionBracketName                    // […], with ]] for a bracket
-	regionLineComment                    // -- up to, not including, the line feed
+	regionLineComment                    // -- up to the line feed, which is not included
 	regionBlockComment                   // /* … */, which nests in T-SQL
 )
 
@@ -38,10 +38,9 @@ type region struct {
 	start, end int
 }
 
-// nextRegion finds the region that starts at pos, which must be the start of one (0, or the end of
-// another). What is not closed goes on to the end of the text, as it does for the server. The regions
-// of a text are together the text. It looks at each byte once or twice: every delimiter is ASCII, so
-// UTF-8 needs no decoding.
+// nextRegion returns the region that begins at pos: 0, or the end of another region. An unclosed
+// region extends to the end of the text, as on the server. The regions of a text cover it without a
+// gap. Each byte is read at most twice. Every delimiter is ASCII, so that UTF-8 needs no decoding.
 func nextRegion(text string, pos int) region {
 	switch c := text[pos]; {
 	case c == '\'':
@@ -72,7 +71,8 @@ func nextRegion(text string, pos int) region {
 	return region{regionCode, pos, end}
 }
 
-// endOfQuoted finds the end of what the delimiter at pos opens; a doubled closing delimiter is part of it.
+// endOfQuoted returns the end of the quoted region that begins at pos. A doubled closing delimiter
+// is part of it.
 func endOfQuoted(text string, pos int, closing byte) int {
 	for i := pos + 1; ; {
 		n := strings.IndexByte(text[i:], closing)
@@ -87,7 +87,7 @@ func endOfQuoted(text string, pos int, closing byte) int {
 	}
 }
 
-// endOfBlockComment finds the end of the comment that starts at pos, with the comments inside it.
+// endOfBlockComment returns the end of the comment that begins at pos, nested comments included.
 func endOfBlockComment(text string, pos int) int {
 	depth := 0
 	for i := pos; i+1 < len(text); {
@@ -108,14 +108,14 @@ func endOfBlockComment(text string, pos int) int {
 	return len(text)
 }
 
-// SplitBatches cuts a script at its GO lines, as sqlcmd and Management Studio do: GO stands alone on
-// its line, in any case, with an optional count and an optional comment; in strings, quoted names and
-// comments it means nothing. Blank batches are left out. The error is a *ScriptError: something else
-// follows GO on its line.
+// SplitBatches splits a script at its GO lines, as sqlcmd and Management Studio do. GO stands alone
+// on its line, in any case, with an optional count and an optional comment. In strings, quoted
+// names and comments it has no meaning. Blank batches are left out. The error is a *ScriptError for
+// other text after GO.
 func SplitBatches(script string) ([]Batch, error) {
-	script = strings.TrimPrefix(script, "\uFEFF") // a file's byte order mark
+	script = strings.TrimPrefix(script, "\uFEFF") // byte order mark of a file
 	var batches []Batch
-	start, line, counted := 0, 1, 0 // of the current batch; lines are counted up to the offset counted
+	start, line, counted := 0, 1, 0 // start and first line of the current batch; lines before counted are counted
 	add := func(end, count int) {
 		text := script[start:end]
 		if strings.TrimSpace(text) == "" {
@@ -129,7 +129,8 @@ func SplitBatches(script string) ([]Batch, error) {
 		if r.kind != regionCode {
 			continue
 		}
-		// A GO line starts in code: at the start of the script, or after a line feed of this region.
+		// A GO line begins in code: at the start of the script, or after a line feed of this
+		// region.
 		for at := r.start; at < r.end; {
 			if lineStart := at == 0 || script[at-1] == '\n'; lineStart || onlyBlankBefore(script, at) {
 				if end, count, found, err := goLine(script, at); err != nil {
@@ -156,10 +157,10 @@ func SplitBatches(script string) ([]Batch, error) {
 	return batches, nil
 }
 
-// lineBegin is the offset of the first byte of the line that holds the offset at.
+// lineBegin returns the offset of the first byte of the line at the offset at.
 func lineBegin(text string, at int) int { return strings.LastIndexByte(text[:at], '\n') + 1 }
 
-// onlyBlankBefore says whether nothing but blanks stands between the line's start and at.
+// onlyBlankBefore reports whether only blanks precede the offset at on its line.
 func onlyBlankBefore(text string, at int) bool {
 	for i := at - 1; i >= 0 && text[i] != '\n'; i-- {
 		if !isBlank(text[i]) {
@@ -169,17 +170,18 @@ func onlyBlankBefore(text string, at int) bool {
 	return true
 }
 
-// isBlank is a blank inside a line. The carriage return counts, since Windows ends lines with it.
+// isBlank reports whether c is a blank inside a line. The carriage return counts, because Windows
+// ends lines with it.
 func isBlank(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\v' || c == '\f' }
 
-// isNameByte says whether c may go on a name that GO started; all of non-ASCII may.
+// isNameByte reports whether c continues a name. All non-ASCII bytes do.
 func isNameByte(c byte) bool {
 	return c == '_' || c == '@' || c == '#' || c == '$' || c >= 0x80 ||
 		c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// goLine looks for a GO line at the offset at, with blanks before GO allowed. end is the offset after
-// its line feed.
+// goLine looks for a GO line at the offset at; blanks may precede GO. end is the offset after the
+// line feed.
 func goLine(text string, at int) (end, count int, found bool, err error) {
 	i := at
 	for i < len(text) && isBlank(text[i]) {
@@ -214,7 +216,7 @@ func goLine(text string, at int) (end, count int, found bool, err error) {
 	return end, count, true, nil
 }
 
-// clip shortens s to at most n bytes for an error text, at a character's border.
+// clip shortens s to at most n bytes plus "…", at the border of a character.
 func clip(s string, n int) string {
 	if len(s) <= n {
 		return s
@@ -225,29 +227,30 @@ func clip(s string, n int) string {
 	return s[:n] + "…"
 }
 
-// Value is what a script variable stands for. The zero value is an empty string.
+// Value is the value of a script variable. The zero value is an empty string.
 type Value struct {
-	text   string // bare, unescaped
-	quote  bool   // as a literal: in quotes
-	prefix string // as a literal: N before the quote
+	text   string // unescaped
+	quote  bool   // the literal is quoted
+	prefix string // of the literal: N or empty
 }
 
-// StringValue becomes N'…'.
+// StringValue returns a value whose literal is N'…'.
 func StringValue(s string) Value { return Value{text: s, quote: true, prefix: "N"} }
 
-// IntValue becomes an integer literal.
+// IntValue returns a value whose literal is an integer.
 func IntValue(n int) Value { return Value{text: strconv.Itoa(n)} }
 
-// GUIDValue becomes '…' in upper case, as SQL Server writes a uniqueidentifier.
+// GUIDValue returns a value whose literal is '…' in upper case, as SQL Server writes a
+// uniqueidentifier.
 func GUIDValue(id uuid.UUID) Value { return Value{text: strings.ToUpper(id.String()), quote: true} }
 
-// TimeValue becomes '2026-01-31T22:00:00.0000000' in UTC: a form that datetime2 reads the same way
-// under every SET DATEFORMAT and SET LANGUAGE.
+// TimeValue returns a value whose literal is '2026-01-31T22:00:00.0000000', in UTC. datetime2 reads
+// this form alike under every SET DATEFORMAT and SET LANGUAGE.
 func TimeValue(t time.Time) Value {
 	return Value{text: t.UTC().Format("2006-01-02T15:04:05.0000000"), quote: true}
 }
 
-// literal is the value as a complete T-SQL expression.
+// literal returns the value as a complete T-SQL expression.
 func (v Value) literal() string {
 	if !v.quote {
 		if v.text == "" {
@@ -258,22 +261,22 @@ func (v Value) literal() string {
 	return v.prefix + "'" + strings.ReplaceAll(v.text, "'", "''") + "'"
 }
 
-// Variables are the script variables by lower-case name.
+// Variables maps lower-case names to values of script variables.
 type Variables map[string]Value
 
-// RunVariables are the values behind the documented variables.
+// RunVariables holds the values of the documented script variables.
 type RunVariables struct {
 	JobName                string
 	JobID                  uuid.UUID
 	JobVersion             int
 	StepID                 int
 	StepName               string
-	JobExecutionID         uuid.UUID // of the root
+	JobExecutionID         uuid.UUID // of the job execution
 	JobExecutionCreateTime time.Time
 	TargetGroupName        string
 }
 
-// Variables gives them the names that Azure documents.
+// Variables returns the variables under the names that Azure documents.
 func (r RunVariables) Variables() Variables {
 	return Variables{
 		"job_name":                  StringValue(r.JobName),
@@ -287,10 +290,10 @@ func (r RunVariables) Variables() Variables {
 	}
 }
 
-// Expand replaces $(name) by the variable's value (decision 13): in code by a complete literal; in a
-// string, a bracketed or a double-quoted name by the bare text with the closing delimiter doubled, so
-// that no value can leave its place. Comments and unknown names stay as they are. Names are compared
-// without regard to case. The text must be one batch: it is scanned from its start as code.
+// Expand replaces $(name) by the value of the variable: in code by a complete literal; in a string
+// or a quoted name by the bare text with the closing delimiter doubled, so that no value can end
+// the string or name. Comments and unknown names stay unchanged. Names are compared without regard
+// to case. The text must be one batch, because it is scanned from its start as code.
 func Expand(text string, vars Variables) string {
 	if len(vars) == 0 || !strings.Contains(text, "$(") {
 		return text
@@ -317,7 +320,7 @@ func Expand(text string, vars Variables) string {
 	return b.String()
 }
 
-// expandInto writes piece to b with its variables replaced by what render makes of them.
+// expandInto writes piece to b, with each variable replaced by the result of render.
 func expandInto(b *strings.Builder, piece string, vars Variables, render func(Value) string) {
 	for {
 		at := strings.Index(piece, "$(")

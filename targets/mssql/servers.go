@@ -12,11 +12,10 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql/internal/tdsguard"
 )
 
-// Servers opens sessions on servers by name, with named credentials. Safe for concurrent use; Close
-// it when nothing uses it any more.
+// Servers opens sessions on servers with named credentials. Safe for concurrent use.
 type Servers struct {
 	cfg        Config
-	encryption Encryption         // of servers that match none of the exceptions
+	encryption Encryption         // of servers that match no exception
 	exceptions []serverEncryption // the first that matches counts
 	admitted   admissions
 
@@ -28,14 +27,14 @@ type Servers struct {
 	pools  map[poolKey]*pool
 }
 
-// serverEncryption is a ServerEncryption that was read.
+// serverEncryption is a parsed ServerEncryption.
 type serverEncryption struct {
 	match      pattern
-	text       string // of the pattern
+	text       string // the pattern as written
 	encryption Encryption
 }
 
-// NewServers checks the configuration; it connects to nothing.
+// NewServers validates the configuration. It makes no connection. The caller must call Close.
 func NewServers(cfg Config) (*Servers, error) {
 	cfg.AppName = cmp.Or(cfg.AppName, "jobagent")
 	cfg.LoginTimeout = cmp.Or(cfg.LoginTimeout, DefaultLoginTimeout)
@@ -69,7 +68,7 @@ func NewServers(cfg Config) (*Servers, error) {
 	return s, nil
 }
 
-// newEncryption reads settings of a configuration. The error is a *ConfigError.
+// newEncryption parses encryption settings. The error is a *targets.ConfigError.
 func newEncryption(subject, encrypt string, trust bool, pins []string) (e Encryption, err error) {
 	e.trust = trust
 	if e.mode, err = parseEncrypt(encrypt); err != nil {
@@ -84,8 +83,8 @@ func newEncryption(subject, encrypt string, trust bool, pins []string) (e Encryp
 	return e, nil
 }
 
-// encryptionOf is how connections to an endpoint are encrypted. A pattern with a port is for that port: it does not match an instance whose port is
-// not known.
+// encryptionOf returns the encryption of connections to an endpoint. A pattern with a port does not
+// match an instance whose port is not known.
 func (s *Servers) encryptionOf(e endpoint) Encryption {
 	for _, one := range s.exceptions {
 		if one.match.covers(e) && (one.match.port == "" || e.port != 0) {
@@ -95,8 +94,9 @@ func (s *Servers) encryptionOf(e endpoint) Encryption {
 	return s.encryption
 }
 
-// Weaknesses lists the settings of encryption that leave a connection open to who is in its way, each with the servers that it is for: "*" for all
-// that have none of their own. That nothing is encrypted does not count where it does not leave the machine.
+// Weaknesses lists the encryption settings that expose connections to an attacker on the network,
+// each with its servers; "*" stands for all servers without a setting of their own. Unencrypted
+// connections to the machine itself are not listed.
 func (s *Servers) Weaknesses() []Weakness {
 	var list []Weakness
 	for _, one := range s.exceptions {
@@ -107,14 +107,14 @@ func (s *Servers) Weaknesses() []Weakness {
 	return append(list, s.encryption.weaknesses("*")...)
 }
 
-// Connector makes the connector for a database, without connecting. The server's name may have any
-// form that SqlClient knows: host, host\instance, host,port, and these after tcp: . An empty
-// credential means DefaultCredential. The error is a *ConfigError, and nothing was sent.
+// Connector returns the connector for a database, without connecting. The server's name may have
+// any form of SqlClient: host, host\instance or host,port, optionally after tcp:. An empty
+// credential means DefaultCredential. The error is a *targets.ConfigError.
 func (s *Servers) Connector(server, database, credential string) (*Connector, error) {
 	return s.connector(server, database, credential, s.cfg.AppName)
 }
 
-// lookUp reads a server's name and finds the credential for it. No secret is read. The error is a
+// lookUp parses a server's name and finds the credential for it. It reads no secret. The error is a
 // *targets.ConfigError.
 func (s *Servers) lookUp(server, credential string) (endpoint, Credential, error) {
 	e, err := parseEndpoint(server)
@@ -125,7 +125,7 @@ func (s *Servers) lookUp(server, credential string) (endpoint, Credential, error
 	return e, c, err
 }
 
-// connector is Connector for sessions whose program_name is app.
+// connector is Connector for sessions with the program_name app.
 func (s *Servers) connector(server, database, credential, app string) (*Connector, error) {
 	e, c, err := s.lookUp(server, credential)
 	if err != nil {
@@ -152,12 +152,12 @@ func (s *Servers) connector(server, database, credential, app string) (*Connecto
 		connector = wrapConnector(inner, &encryption, dialer)
 	}
 	connector.limit = s.cfg.LoginTimeout
-	// The sessions of pools answer many questions, each of which is small.
+	// A session of a pool answers many queries, each of which is small.
 	connector.guard = guardConfig{limits: tdsguard.Limits{MessageBytes: s.cfg.Limits.MessageBytes}, rows: tdsguard.OwnRows}
 	return connector, nil
 }
 
-// entra makes the driver's connector for a credential of Microsoft Entra ID.
+// entra returns the driver's connector for a credential of Microsoft Entra ID.
 func (s *Servers) entra(params msdsn.Config, c Credential) (*mssqldb.Connector, error) {
 	subject := fmt.Sprintf("credential %q", c.Name)
 	if s.cfg.Entra == nil {
@@ -177,7 +177,8 @@ func (s *Servers) entra(params msdsn.Config, c Credential) (*mssqldb.Connector, 
 	return inner, nil
 }
 
-// params makes the driver's settings for a database, without a login. server is an endpoint's text.
+// params returns the driver's settings for a database, without a login. server is the text of an
+// endpoint.
 func (s *Servers) params(server, database string) (msdsn.Config, error) {
 	subject := fmt.Sprintf("server name %q", server)
 	params, err := msdsn.Parse("server=" + server)
@@ -186,8 +187,8 @@ func (s *Servers) params(server, database string) (msdsn.Config, error) {
 	}
 	params.Host = bareHost(params.Host)
 	params.Database = database
-	params.DialTimeout = -1 // the connector's own limit covers dialing
-	params.ConnTimeout = 0  // it would end every statement that is silent for so long
+	params.DialTimeout = -1 // the limit of the connector covers dialing
+	params.ConnTimeout = 0  // a limit would end every statement that is silent for so long
 	params.DisableRetry = true
 	return params, nil
 }

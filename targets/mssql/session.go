@@ -16,21 +16,20 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql/internal/tdsguard"
 )
 
-// session is a session of its own on one database, never used before and never again. It is the
-// driver's own connection, without database/sql in between: a script needs the driver's message queue,
-// and its end must not depend on locks that others hold while they wait for the network.
+// session is a session on one database, used once. It is the driver's own connection without
+// database/sql: a script needs the driver's message queue, and database/sql holds locks while the
+// driver waits for the network.
 type session struct {
 	conn *conn
 	wire *wire
-	// token is in the session's program_name, and in no other's; empty: none.
+	// token is in the program_name of this session only; empty means none.
 	token  string
 	closed bool
 }
 
-// open logs in to a database. Scripts get a fresh session each: go-mssqldb resets a pooled one when it
-// is taken again (RESETCONNECTION in the next packet's header), but SQL Server does not undo
-// everything at a reset, the isolation level among others, and a script may do anything. A token that is not empty becomes
-// part of the session's program_name.
+// open logs in to a database. Each script gets a fresh session, because a reset (RESETCONNECTION in
+// a packet's header) does not undo everything that a script may have changed, such as the isolation
+// level. A token that is not empty becomes part of the session's program_name.
 func (s *Servers) open(ctx context.Context, server, database, credential, token string) (*session, error) {
 	app := s.cfg.AppName
 	if token != "" {
@@ -49,7 +48,7 @@ func (s *Servers) open(ctx context.Context, server, database, credential, token 
 	return sess, nil
 }
 
-// connect logs in by a connector.
+// connect logs in with a connector.
 func connect(ctx context.Context, connector *Connector, server, database string) (*session, error) {
 	made, err := connector.Connect(ctx)
 	if err != nil {
@@ -63,15 +62,16 @@ func connect(ctx context.Context, connector *Connector, server, database string)
 	return &session{conn: own, wire: own.wire}, nil
 }
 
-// spid is the session's id as the server writes it into what it sends; 0 when the driver encrypts and it cannot be read.
+// spid returns the session's ID from the packets' headers; 0 if the driver encrypts and they cannot
+// be read.
 func (s *session) spid() int { return s.wire.spid() }
 
-// openTransactions asks for @@TRANCOUNT.
+// openTransactions returns @@TRANCOUNT.
 func (s *session) openTransactions(ctx context.Context) (int, error) {
 	return s.number(ctx, "SELECT @@TRANCOUNT")
 }
 
-// number asks a question whose answer is one integer.
+// number sends a query that returns one integer.
 func (s *session) number(ctx context.Context, question string) (int, error) {
 	var row [1]driver.Value
 	if err := s.row(ctx, question, row[:]); err != nil {
@@ -84,7 +84,8 @@ func (s *session) number(ctx context.Context, question string) (int, error) {
 	return int(n), nil
 }
 
-// row asks a question whose answer is one row. A target that answers with something else is no reason to index what is not there.
+// row sends a query that returns one row. A target may answer with something else, which is an
+// error.
 func (s *session) row(ctx context.Context, question string, into []driver.Value) error {
 	a, err := s.ask(ctx, question)
 	switch {
@@ -103,17 +104,18 @@ func (s *session) row(ctx context.Context, question string, into []driver.Value)
 	return nil
 }
 
-// smallAnswer is what a server said to a question of the agent.
+// smallAnswer is the answer to a query of the agent.
 type smallAnswer struct {
 	sets    int              // result sets
 	columns int              // of the first one
-	rows    [][]driver.Value // of the first one; two at most
+	rows    [][]driver.Value // of the first one; at most two are kept
 }
 
-// ask sends a batch and reads the answer to its end. The error is the server's first of severity 11 or more, or why there is no whole answer.
+// ask sends a batch and reads the answer to its end. The error is the server's first one of
+// severity 11 or more, or the reason why the answer is not complete.
 //
-// It takes the driver's message queue, as scripts do: without it the driver leaves its reading goroutine behind when an error comes before the
-// columns.
+// It uses the driver's message queue, as scripts do. Without the queue the driver leaves its
+// reading goroutine behind when an error precedes the columns.
 func (s *session) ask(ctx context.Context, text string) (a smallAnswer, err error) {
 	s.wire.setRows(tdsguard.OwnRows)
 	var queue sqlexp.ReturnMessage
@@ -152,8 +154,9 @@ func (s *session) ask(ctx context.Context, text string) (a smallAnswer, err erro
 	}
 }
 
-// finish closes an answer. When the driver cannot even ask for its end, it leaves a goroutine behind that waits for somebody to take what it has
-// read; the connection is cut then, and all is taken.
+// finish closes an answer. If the driver cannot cancel the request, it leaves a goroutine behind
+// that waits for a reader. finish then cuts the connection, and closes again until the goroutine
+// has ended.
 func (s *session) finish(answer driver.Rows) {
 	for tries := 0; answer.Close() != nil && s.wire != nil && tries < 1000; tries++ {
 		s.wire.abort()
@@ -161,15 +164,16 @@ func (s *session) finish(answer driver.Rows) {
 	}
 }
 
-// exec sends a batch that answers with nothing but errors.
+// exec sends a batch that returns no rows.
 func (s *session) exec(ctx context.Context, text string) error {
 	_, err := s.ask(ctx, text)
 	return err
 }
 
-// query sends a batch. The messages go to the queue, and the rows are a *mssql.Rowsq; the caller has said what becomes of the rows.
+// query sends a batch. Messages go to the queue, and the rows are a *mssqldb.Rowsq. The caller has
+// called setRows.
 func (s *session) query(ctx context.Context, text string, queue *sqlexp.ReturnMessage) (driver.Rows, error) {
-	// This is how database/sql hands the queue to the driver.
+	// database/sql passes the queue to the driver in the same way.
 	if err := s.conn.CheckNamedValue(&driver.NamedValue{Ordinal: 1, Value: queue}); !errors.Is(err, driver.ErrRemoveArgument) {
 		return nil, fmt.Errorf("the driver takes no message queue: %w", err)
 	}
@@ -184,8 +188,8 @@ func (s *session) query(ctx context.Context, text string, queue *sqlexp.ReturnMe
 	return query.QueryContext(ctx, nil)
 }
 
-// close ends the session; the server rolls back what the script left open. Again: nothing. The driver gives the connection's buffers
-// to the next one, and would give them twice.
+// close ends the session; the server rolls back open transactions. A second call has no effect,
+// because the driver would return the connection's buffers to its pool twice.
 func (s *session) close() {
 	if !s.closed {
 		s.closed = true
@@ -193,8 +197,9 @@ func (s *session) close() {
 	}
 }
 
-// discard ends a session that does not answer; nothing is waited for. The driver may still read from it in a goroutine of its own, which
-// ends with the wire, so that its buffers must not be given to another connection: the driver's Close is not called.
+// discard ends a session that does not answer, without waiting. It does not call the driver's
+// Close, which would return buffers to a pool while a goroutine of the driver may still read into
+// them.
 func (s *session) discard() {
 	if s.wire == nil {
 		s.close()

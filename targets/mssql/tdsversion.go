@@ -6,27 +6,29 @@ import (
 	"io"
 )
 
-// tdsVersion is what TDS 8.0 changes in a login but encryption: its number. The driver below which a channel does strict encryption asks for 7.4, which is what 8.0
-// is inside of TLS; the server must see 8.0 (MS-TDS 2.2.6.4, TDSVersion). Its answer, again, must say 7.4: go-mssqldb takes 8.0, whose number is the smallest of all, for a
-// version before 7.2, and then sends dates and bulk loads in the forms of SQL Server 2000.
+// tdsVersion changes the version number in a login over TDS 8.0. The driver under which a channel
+// encrypts asks for 7.4, which equals 8.0 inside of TLS, while the server must see 8.0 (MS-TDS
+// 2.2.6.4, TDSVersion). The driver must see 7.4 in the server's answer. go-mssqldb compares
+// versions as numbers and takes 8.0 (0x08000000) for a version before 7.2, and would then send
+// dates and bulk loads in the forms of SQL Server 2000.
 type tdsVersion struct {
-	login, reply bool // whether the login, or its answer, is still to come
+	login, reply bool // the login or its answer has not passed yet
 }
 
-// The numbers as LOGIN7 (little-endian) and LOGINACK (big-endian) have them.
+// The numbers in LOGIN7 (little-endian) and LOGINACK (big-endian).
 var (
 	loginVersion8 = []byte{0x00, 0x00, 0x00, 0x08}
 	ackVersion8   = []byte{0x08, 0x00, 0x00, 0x00}
 	ackVersion74  = []byte{0x74, 0x00, 0x00, 0x04}
 )
 
-// maxLoginAnswer bounds what is looked at for LOGINACK.
+// maxLoginAnswer bounds the data that are searched for LOGINACK.
 const maxLoginAnswer = 64 << 10
 
-// request returns the packet to be sent in place of p.
+// request returns p with the version 8.0 if p is LOGIN7.
 func (v *tdsVersion) request(p []byte) []byte {
 	v.login = false
-	const at = packetHead + 4 // behind LOGIN7's length
+	const at = packetHead + 4 // after the length in LOGIN7
 	if len(p) < at+len(loginVersion8) || p[0] != packetLogin {
 		return p
 	}
@@ -35,7 +37,8 @@ func (v *tdsVersion) request(p []byte) []byte {
 	return p
 }
 
-// message reads a whole message of the server's, and changes the version in its LOGINACK. A login with several answers has that in the last.
+// message reads one message of the server and changes the version in its LOGINACK. If a login has
+// several answers, LOGINACK is in the last one.
 func (v *tdsVersion) message(r io.Reader) ([]byte, error) {
 	var packets, payload []byte
 	for {
@@ -64,7 +67,7 @@ func (v *tdsVersion) message(r io.Reader) ([]byte, error) {
 	if ack >= 0 && ack+interfaceSize+len(ackVersion8) <= len(payload) && bytes.Equal(payload[ack+interfaceSize:][:len(ackVersion8)], ackVersion8) {
 		copy(payload[ack+interfaceSize:], ackVersion74)
 	}
-	for at := 0; at < len(packets); { // put the payload back into its packets
+	for at := 0; at < len(packets); { // return the payload to its packets
 		size := int(binary.BigEndian.Uint16(packets[at+2:]))
 		payload = payload[copy(packets[at+packetHead:at+size], payload):]
 		at += size
@@ -72,7 +75,7 @@ func (v *tdsVersion) message(r io.Reader) ([]byte, error) {
 	return packets, nil
 }
 
-// Tokens that a server may send in answer to a login (MS-TDS 2.2.7).
+// Tokens in an answer to a login (MS-TDS 2.2.7).
 const (
 	tokenReturnStatus = 0x79
 	tokenError        = 0xaa
@@ -84,7 +87,8 @@ const (
 	tokenDone         = 0xfd
 )
 
-// findLoginAck returns where the data of LOGINACK begin, -1: it is not there. last says that no further message has to be looked at.
+// findLoginAck returns the offset of the data of LOGINACK; -1 if it is not there. last means that
+// no further message needs to be searched.
 func findLoginAck(b []byte) (at int, last bool) {
 	for i := 0; i < len(b); {
 		token := b[i]

@@ -1,11 +1,12 @@
-// Package azure logs in to targets with credentials of Microsoft Entra ID: managed identities, service
-// principals, and what the machine offers by default. It stands apart from package mssql because it
-// links Azure's identity libraries.
+// Package azure logs in to targets with credentials of Microsoft Entra ID: managed identities,
+// service principals, and the default credential of the machine. It is separate from package mssql
+// because it links Azure's identity libraries.
 //
-// A server that takes such a login names the resource for which it wants a token, and the authority that issues it (FEDAUTHINFO, MS-TDS
-// 2.2.7.12). A hostile server could name another resource, Azure's management say, and would receive a token with which it could act there.
-// So tokens are asked for the databases of Azure's clouds only, of the authorities of the same cloud. go-mssqldb's package azuread
-// asks for whatever the server names.
+// A server that accepts such a login names the resource to get a token for, and the authority that
+// issues the token (FEDAUTHINFO, MS-TDS 2.2.7.12). A hostile server could name another resource,
+// such as Azure's management API, and receive a token with which it could act there. Package azure
+// therefore requests tokens only for the databases of Azure's clouds, and only from the authorities
+// of the same cloud. go-mssqldb's package azuread requests any token that the server names.
 package azure
 
 import (
@@ -27,26 +28,28 @@ import (
 	"github.com/jobagent/jobagent/targets/mssql"
 )
 
-// workflows are the driver's numbers of how a kind gets its token (MS-TDS 2.2.6.4, bFedAuthWorkflow). It has one for managed
-// identities; what a program gets by itself goes under that of passwords, as in go-mssqldb and SqlClient.
+// workflows maps a kind to the driver's number for its way of getting a token (MS-TDS 2.2.6.4,
+// bFedAuthWorkflow). The protocol has a number for managed identities. Tokens that the client gets
+// by itself use the number for passwords, as in go-mssqldb and SqlClient.
 var workflows = map[mssql.CredentialKind]byte{
 	mssql.KindManagedIdentity:  mssqldb.FedAuthADALWorkflowMSI,
 	mssql.KindServicePrincipal: mssqldb.FedAuthADALWorkflowPassword,
 	mssql.KindDefault:          mssqldb.FedAuthADALWorkflowPassword,
 }
 
-// Logins logs in with credentials of Microsoft Entra ID. It keeps what gets the tokens of a credential,
-// which holds each token until shortly before it expires, so that a login does not cost a request
-// for a token. The zero value is ready. Safe for concurrent use.
+// Logins logs in with credentials of Microsoft Entra ID. It keeps one azcore.TokenCredential for
+// each credential. A TokenCredential caches its token until shortly before the token expires, so
+// that most logins need no request for a token. The zero value is ready to use. Safe for concurrent
+// use.
 type Logins struct {
-	// transport sends requests for tokens; nil means HTTP. It is for tests.
+	// transport sends requests for tokens; nil means HTTP. Tests set it.
 	transport policy.Transporter
 
 	mu    sync.Mutex
 	known map[loginKey]azcore.TokenCredential
 }
 
-// loginKey identifies a credential. A changed secret makes another one.
+// loginKey identifies a TokenCredential. A changed secret leads to another key.
 type loginKey struct {
 	kind   mssql.CredentialKind
 	user   string
@@ -55,12 +58,13 @@ type loginKey struct {
 	tenant string // of a service principal
 }
 
-// maxKnown bounds how many credentials are kept. A configuration has fewer, but a service principal
-// without a tenant gets one from each server, and a hostile server may name any.
+// maxKnown bounds the number of TokenCredentials. A configuration needs fewer, but a service
+// principal without a tenant uses the tenant that a server names, and a hostile server may name
+// many.
 const maxKnown = 256
 
-// Connector makes the driver's connector for a login; it is a mssql.Config.Entra. The error holds no
-// secret.
+// Connector returns the driver's connector for a login; it is a mssql.Config.Entra. The error holds
+// no secret.
 func (l *Logins) Connector(login mssql.EntraLogin) (*mssqldb.Connector, error) {
 	workflow, known := workflows[login.Kind]
 	if !known {
@@ -75,14 +79,14 @@ func (l *Logins) Connector(login mssql.EntraLogin) (*mssqldb.Connector, error) {
 		})
 }
 
-// splitUser divides the user of a service principal, client@tenant, into both. The tenant may be absent.
+// splitUser splits the user of a service principal, client@tenant. The tenant may be missing.
 func splitUser(user string) (client, tenant string) {
 	client, tenant, _ = strings.Cut(user, "@")
 	return client, tenant
 }
 
-// token gets a token for the resource that a server has named. An error names the resource or the
-// authority that the server named; the libraries' own errors hold no secret.
+// token returns a token for the resource that a server has named. An error names the resource or
+// the authority; the errors of the libraries hold no secret.
 func (l *Logins) token(ctx context.Context, login mssql.EntraLogin, resource, authority string) (string, error) {
 	of, tenant, err := cloudOf(resource, authority)
 	if err != nil {
@@ -100,13 +104,13 @@ func (l *Logins) token(ctx context.Context, login mssql.EntraLogin, resource, au
 	return t.Token, nil
 }
 
-// scopeSuffix makes a scope of a resource: all rights that were granted there.
+// scopeSuffix turns a resource into the scope of all rights granted on it.
 const scopeSuffix = "/.default"
 
-// sqlCloud is one of Azure's clouds as its databases name it.
+// sqlCloud is one of Azure's clouds with the names of its databases and authorities.
 type sqlCloud struct {
-	resource    string   // of all databases
-	authorities []string // hosts that issue tokens
+	resource    string   // the one of all databases
+	authorities []string // hosts of the authorities
 	cloud       cloud.Configuration
 }
 
@@ -118,8 +122,8 @@ var sqlClouds = []sqlCloud{
 	{"https://database.chinacloudapi.cn", []string{"login.chinacloudapi.cn", "login.partner.microsoftonline.cn"}, cloud.AzureChina},
 }
 
-// cloudOf finds the cloud to which a resource and an authority belong, and the tenant that the authority names. Both come from a server,
-// which may be hostile.
+// cloudOf returns the cloud of a resource and an authority, and the tenant in the authority's URL.
+// Both come from a server that may be hostile.
 func cloudOf(resource, authority string) (of cloud.Configuration, tenant string, err error) {
 	u, err := url.Parse(authority)
 	if err != nil || u.Scheme != "https" || u.User != nil || u.Port() != "" {
@@ -136,8 +140,8 @@ func cloudOf(resource, authority string) (of cloud.Configuration, tenant string,
 	return sqlClouds[i].cloud, strings.Trim(u.Path, "/"), nil
 }
 
-// credential returns what gets the tokens of a login. The tenant of a service principal comes before
-// the one that the server named; other kinds have no use for a tenant.
+// credential returns the TokenCredential of a login. The tenant of a service principal is its own,
+// or else the one that the server named. Other kinds do not use a tenant.
 func (l *Logins) credential(login mssql.EntraLogin, of cloud.Configuration, tenant string) (azcore.TokenCredential, error) {
 	client, own := splitUser(login.User)
 	if own != "" {
@@ -163,7 +167,7 @@ func (l *Logins) credential(login mssql.EntraLogin, of cloud.Configuration, tena
 	return c, nil
 }
 
-// newCredential makes what gets the tokens of a login.
+// newCredential creates the TokenCredential of a login.
 func newCredential(login mssql.EntraLogin, client, tenant string, options azcore.ClientOptions) (azcore.TokenCredential, error) {
 	switch login.Kind {
 	case mssql.KindManagedIdentity:
