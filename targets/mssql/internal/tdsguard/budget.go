@@ -7,67 +7,74 @@ import (
 	"time"
 )
 
-// costFactor is what a byte of a large value costs while the driver reads it: a buffer that is doubled and copied, the text's code points, and
-// the text itself. Measured: see the package's tests.
+// costFactor is the memory cost of a byte of a large value while the driver reads it: a buffer that
+// is doubled and copied, the text's code points, and the text itself. The package's tests measure
+// it.
 const costFactor = 7
 
-// evictAfter is how long an account waits for memory before the one that has held the most, or the longest, loses it.
+// evictAfter is how long an account waits for memory before the account with the heaviest load is
+// evicted.
 const evictAfter = 15 * time.Second
 
-// Budget bounds the memory that rows of targets take in all connections together. Rows above some kilobytes are accounted for from their
-// first byte in the driver until their reader is done with them. Safe for concurrent use.
+// Budget bounds the memory for rows of targets in all connections together. A row above freeRow is
+// accounted for from its first byte in the driver until its reader has finished it. Safe for
+// concurrent use.
 //
-// Half of it is for one account at a time, which has waited for memory while it held some: it can always finish its row, so that
-// accounts never wait for each other in a circle.
+// Half of the budget is reserved for one favored account at a time: one that had to wait for memory
+// while it held some. That account can always finish its row, so that accounts never wait for each
+// other in a circle.
 type Budget struct {
 	mu      sync.Mutex
-	most    int64 // for rows
+	most    int64 // size, for rows
 	used    int64
-	columns int64 // used for descriptions of result sets
+	columns int64 // bytes for descriptions of result sets
 	favored *Account
 	members map[*Account]struct{}
-	changed chan struct{} // closed when something was given back
+	changed chan struct{} // closed when memory was released
 }
 
-// maxDescriptions bounds the descriptions of result sets of all accounts together. One has some kilobytes.
+// maxDescriptions bounds the descriptions of result sets of all accounts together. One description
+// takes a few kilobytes.
 const maxDescriptions = 24 << 20
 
-// NewBudget makes a budget of so many bytes.
+// NewBudget returns a budget of size bytes.
 func NewBudget(size int64) *Budget {
 	return &Budget{most: size, members: map[*Account]struct{}{}, changed: make(chan struct{})}
 }
 
-// MinBudget is the smallest budget for rows of rowBytes: one row that is read, and another.
+// MinBudget returns the smallest budget for rows of rowBytes: one row that is being read, and
+// another.
 func MinBudget(rowBytes int64) int64 { return 2 * costFactor * rowBytes }
 
-// errCut is what a wait for memory ends with when the connection was cut.
+// errCut ends a wait for memory when the connection was cut.
 var errCut = errors.New("the connection was cut")
 
-// Account is what one connection holds of a budget. A nil Account has no bounds. Safe for concurrent use.
+// Account is the memory that one connection holds of a budget. A nil Account has no bounds. Safe
+// for concurrent use.
 type Account struct {
 	budget *Budget
 	evict  func(error)
 
-	// All below belongs to budget.mu.
-	current int64 // reserved for the row that is being read
+	// budget.mu guards the fields below.
+	current int64 // reserved for the row being read
 	since   time.Time
-	queue   []reservation // of rows that were read, the oldest first
-	rows    int64         // read so far
-	taken   int64         // done with
+	queue   []reservation // rows that were read, oldest first
+	rows    int64         // rows read
+	taken   int64         // rows finished by their reader
 	columns int64
 	err     error
 	cut     chan struct{}
 }
 
-// reservation is what a row has reserved.
+// reservation is the memory of one row.
 type reservation struct {
-	row   int64 // its number
+	row   int64 // number of the row
 	bytes int64
 	since time.Time
 }
 
-// Account opens an account. evict is called, in a goroutine of somebody else, when it must give back what it holds because others have waited for
-// long: the connection has to be cut.
+// Account opens an account. evict is called, in another goroutine, when the account must release
+// its memory because other accounts have waited for evictAfter. It must cut the connection.
 func (b *Budget) Account(evict func(error)) *Account {
 	a := &Account{budget: b, evict: evict, cut: make(chan struct{})}
 	b.mu.Lock()
@@ -76,7 +83,7 @@ func (b *Budget) Account(evict func(error)) *Account {
 	return a
 }
 
-// Close gives back what is held, and ends a wait.
+// Close releases all memory and ends a wait.
 func (a *Account) Close() {
 	if a == nil {
 		return
@@ -98,7 +105,7 @@ func (a *Account) Close() {
 	b.notify(a)
 }
 
-// Taken says that the reader is done with one more row.
+// RowDone reports that the reader has finished one more row.
 func (a *Account) RowDone() {
 	if a == nil {
 		return
@@ -114,7 +121,7 @@ func (a *Account) RowDone() {
 	}
 }
 
-// row says that the row that was being read is whole.
+// row reports that the current row is complete.
 func (a *Account) row() {
 	if a == nil {
 		return
@@ -129,7 +136,7 @@ func (a *Account) row() {
 	}
 }
 
-// held is what rows have reserved. The lock is held.
+// held returns the memory of the account's rows; budget.mu must be held.
 func (a *Account) held() int64 {
 	n := a.current
 	for _, p := range a.queue {
@@ -138,7 +145,7 @@ func (a *Account) held() int64 {
 	return n
 }
 
-// given wakes who waits. The lock is held.
+// notify wakes the waiting accounts after a has released memory; b.mu must be held.
 func (b *Budget) notify(a *Account) {
 	if b.favored == a && a.held() == 0 {
 		b.favored = nil
@@ -147,14 +154,14 @@ func (b *Budget) notify(a *Account) {
 	b.changed = make(chan struct{})
 }
 
-// reserve takes memory for n bytes of the current row, and waits for it.
+// reserve reserves memory for n bytes of the current row, and waits for it.
 func (a *Account) reserve(n int64) error {
 	if a == nil {
 		return nil
 	}
 	b, cost := a.budget, n*costFactor
 	return b.wait(a, func() bool {
-		others := b.used // but for the favored's
+		others := b.used // used by accounts other than the favored one
 		if b.favored != nil {
 			others -= b.favored.held()
 		}
@@ -174,7 +181,7 @@ func (a *Account) reserve(n int64) error {
 		b.used += cost
 		a.current += cost
 		return true
-	}, func(m *Account) int64 { // the one that has held for the longest
+	}, func(m *Account) int64 { // weight: how long the memory has been held
 		var held time.Duration
 		switch {
 		case len(m.queue) > 0:
@@ -183,13 +190,13 @@ func (a *Account) reserve(n int64) error {
 			held = time.Since(m.since)
 		}
 		if held < evictAfter {
-			return 0 // memory moves; there is only much to do
+			return 0 // memory is released; the load is only high
 		}
 		return int64(held)
 	})
 }
 
-// describe makes the description of the current result set cost total bytes, and waits for them.
+// describe reserves total bytes for the description of the current result set, and waits for them.
 func (a *Account) describe(total int64) error {
 	if a == nil {
 		return nil
@@ -212,7 +219,8 @@ func (a *Account) describe(total int64) error {
 	}, func(m *Account) int64 { return m.columns })
 }
 
-// wait asks until there is room. Whoever has waited for long has the account evicted that weighs most.
+// wait calls ask until it returns true. After each evictAfter, the account with the greatest weight
+// is evicted.
 func (b *Budget) wait(a *Account, ask func() bool, weight func(*Account) int64) error {
 	var timer *time.Timer
 	for {
@@ -241,7 +249,8 @@ func (b *Budget) wait(a *Account, ask func() bool, weight func(*Account) int64) 
 	}
 }
 
-// evictHeaviest takes from the account that weighs most what it holds, as soon as its connection is cut.
+// evictHeaviest evicts the account with the greatest weight. Its memory is released when its
+// connection has been cut.
 func (b *Budget) evictHeaviest(weight func(*Account) int64) {
 	b.mu.Lock()
 	var worst *Account

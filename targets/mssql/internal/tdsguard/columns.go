@@ -47,12 +47,12 @@ const (
 	typeNText   = 0x63
 )
 
-// fixedSizes are the lengths of the types without a length in their description.
+// fixedSizes maps types without a length in their description to their lengths.
 var fixedSizes = map[byte]uint16{
 	typeInt1: 1, typeBit: 1, typeInt2: 2, typeInt4: 4, typeDateTim4: 4, typeFlt4: 4, typeMoney4: 4, typeMoney: 8, typeDateTime: 8, typeFlt8: 8, typeInt8: 8,
 }
 
-// kind says how a value stands on the wire.
+// kind is the format of a value on the network.
 type kind uint8
 
 const (
@@ -65,29 +65,31 @@ const (
 	variantValue             // a length of four bytes
 )
 
-// column is what has to be known of a column to find the ends of its values.
+// column is the part of a column's description that is needed to find the ends of its values.
 type column struct {
 	kind kind
 	even bool // UTF-16
 	max  uint16
 }
 
-// columns describe the current result set, or a RETURNVALUE.
+// columns is the description of the current result set or RETURNVALUE.
 type columns struct {
 	known    bool
-	replaced bool // the driver has seen stub
+	replaced bool // the driver has read stub instead
 	list     []column
-	left     int // columns that are to be described
+	left     int // columns not yet described
 
 	typ              byte
-	shortTexts, long int // names in the description of a type
+	shortTexts, long int // unread names in the description of a type
 	cost             int64
 }
 
-// What a column takes in the driver: its description, and a buffer for a value.
+// columnCost is the memory cost of a column in the driver: its description, and a buffer for a
+// value.
 const columnCost = 256
 
-// extraBytes is how many bytes follow a type's byte in a description, before names; the types that are not there have none.
+// extraBytes returns how many bytes follow the type in a description, before names; 0 for all other
+// types.
 func extraBytes(t byte) int {
 	switch t {
 	case typeGUID, typeIntN, typeBitN, typeFltN, typeMoneyN, typeDateTimeN, typeTimeN, typeDateTime2N, typeDateTimeOffset, typeXML:
@@ -124,7 +126,7 @@ func (g *Guard) columnStep() error {
 		replaced := g.disposition == replace
 		if !replaced && Rows(g.rows.Load()) == KeptRows && g.err == nil {
 			if c.known && !c.replaced && n != len(c.list) {
-				// The driver's rows would change their width under who reads them.
+				// The rows would have another number of columns than their reader expects.
 				return violation("COLMETADATA of %d columns in the middle of a result set of %d", n, len(c.list))
 			}
 		}
@@ -156,7 +158,7 @@ func (g *Guard) columnStep() error {
 		}
 		return g.describe(b)
 	case atColumnNames:
-		const longest = 4096 // of an assembly's qualified name
+		const longest = 4096 // qualified name of an assembly
 		switch {
 		case c.shortTexts > 0:
 			b := g.take(1)
@@ -195,7 +197,7 @@ func (g *Guard) columnStep() error {
 		if b == nil {
 			return nil
 		}
-		// A result set is over when it comes; its columns are not needed any more.
+		// RETURNVALUE follows the end of a result set, whose columns are not needed any more.
 		*c = columns{list: c.list[:0], left: 1}
 		g.skip = 2 * int64(b[2])
 		g.state = atReturnValueType
@@ -203,13 +205,14 @@ func (g *Guard) columnStep() error {
 	return nil
 }
 
-// Descriptions of result sets up to these costs are not accounted for, and are all that an answer to a question of the agent may have.
+// Descriptions of result sets up to freeColumns are not accounted for. Those in answers to the
+// agent's queries may have up to ownColumns.
 const (
 	freeColumns = 64 << 10
 	ownColumns  = 256 << 10
 )
 
-// described holds what a description costs the driver so far against the limits.
+// described checks the cost of the description so far.
 func (g *Guard) described() error {
 	cost := g.columns.cost
 	if g.disposition != keep || cost <= freeColumns {
@@ -229,7 +232,7 @@ func (g *Guard) described() error {
 	return nil
 }
 
-// named goes on behind the names in a description.
+// named advances after the names in a description.
 func (g *Guard) named() {
 	switch c := &g.columns; {
 	case c.shortTexts+c.long > 0:
@@ -241,7 +244,8 @@ func (g *Guard) named() {
 	}
 }
 
-// describe notes a column of type typ, whose description has these extra bytes; nil: they are to be read.
+// describe adds a column of the type c.typ. extra holds the extra bytes of its description; nil
+// means that they must be read first.
 func (g *Guard) describe(extra []byte) error {
 	c := &g.columns
 	if extra == nil && extraBytes(c.typ) > 0 {
@@ -317,7 +321,7 @@ func (g *Guard) describe(extra []byte) error {
 	return nil
 }
 
-// sizeFits says whether a type that has a few lengths may have this one.
+// sizeFits reports whether a type with several possible lengths may have the length n.
 func sizeFits(t, n byte) bool {
 	switch t {
 	case typeGUID:
@@ -331,7 +335,7 @@ func sizeFits(t, n byte) bool {
 	}
 }
 
-// timeSize is the length of values of TIME, DATETIME2 and DATETIMEOFFSET.
+// timeSize returns the length of values of TIME, DATETIME2 and DATETIMEOFFSET.
 func timeSize(t, scale byte) uint16 {
 	n := uint16(5)
 	switch {

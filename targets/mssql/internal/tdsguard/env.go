@@ -12,15 +12,16 @@ const (
 	envRouting    = 20
 )
 
-// envTwoTexts are the types that the driver reads as two B_VARCHARs.
+// envTwoTexts holds the types that the driver reads as two B_VARCHARs.
 var envTwoTexts = [...]bool{1: true, 2: true, 3: true, 5: true, 6: true, 11: true, 12: true, 13: true, 15: true, 16: true, 17: true, 18: true, 19: true}
 
-// envStep reads ENVCHANGE. The driver reads records up to the token's length, and goes astray after a type that it does not know.
+// envStep reads ENVCHANGE. The driver reads records up to the token's length, and loses its
+// position after an unknown type.
 func (g *Guard) envStep() error {
 	short := func() error {
 		return violation("ENVCHANGE of type %d, whose fields are not what its length says", g.env)
 	}
-	// field takes a length of one byte in units, and skips the rest of the field.
+	// field reads a length of one byte, in units, and skips the rest of the field.
 	field := func(unit int64, next state) error {
 		b := g.take(1)
 		if b == nil {
@@ -107,7 +108,7 @@ func (g *Guard) envStep() error {
 	return nil
 }
 
-// unitOf is the size of a unit of the type's two fields; 0: the type is not known.
+// unitOf returns the size in bytes of a unit of the type's two fields; 0 if the type is unknown.
 func unitOf(env byte) int {
 	switch {
 	case env == envBegin, env == envCommit, env == envRollback:
@@ -118,14 +119,14 @@ func unitOf(env byte) int {
 	return 0
 }
 
-// envEnd goes on to the next token when nothing of this one is left.
+// envEnd advances to the next token at the end of this one.
 func (g *Guard) envEnd() {
 	if g.remaining == 0 {
 		g.state = atToken
 	}
 }
 
-// packetSize reads the new size of packets, in digits. The driver cuts its buffers by it.
+// packetSize reads the digits of the new packet size. The driver slices its buffers by it.
 func (g *Guard) packetSize() error {
 	if g.count == 0 {
 		b := g.take(1)

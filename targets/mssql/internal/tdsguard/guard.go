@@ -7,17 +7,18 @@ import (
 	"sync/atomic"
 )
 
-// Rows says what becomes of the rows of result sets.
+// Rows is the treatment of the rows of result sets.
 type Rows int32
 
 const (
-	// AllRows go to the driver, within the protocol's own bounds.
+	// AllRows passes rows to the driver within the protocol's bounds.
 	AllRows Rows = iota
-	// OwnRows are answers to the agent's own questions: they go to the driver, and are small.
+	// OwnRows passes small rows to the driver: the answers to the agent's own queries.
 	OwnRows
-	// KeptRows go to the driver within the limits, and are accounted for (see [Budget]).
+	// KeptRows passes rows to the driver within the limits, and accounts for their memory (see
+	// [Budget]).
 	KeptRows
-	// NoRows go to the driver; it sees result sets of one column and no rows.
+	// NoRows drops the rows. The driver sees result sets of one column without rows.
 	NoRows
 )
 
@@ -27,34 +28,37 @@ const (
 	ownRowBytes   = 64 << 10
 )
 
-// The protocol's own bounds.
+// The bounds of the protocol.
 const (
 	headerSize = 8
-	// maxPacket is the largest packet that a client can ask for (MS-TDS 2.2.6.4, PacketSize), and what the driver's buffer holds.
+	// maxPacket is the largest packet that a client can request (MS-TDS 2.2.6.4, PacketSize). The
+	// driver's buffer has this size.
 	maxPacket = 32767
-	// minPacket is the smallest.
+	// minPacket is the smallest packet size that a client can request.
 	minPacket = 512
 	// maxValue is the length of the longest value of a (max) type, 2^31-1 bytes.
 	maxValue = 1<<31 - 1
-	// maxColumns is "Columns per SELECT statement" of SQL Server's capacity specifications.
+	// maxColumns is "Columns per SELECT statement" in SQL Server's capacity specifications.
 	maxColumns = 4096
-	// maxShort is the longest value of a type that is not a (max) type.
+	// maxShort is the length of the longest value of a type other than the (max) types.
 	maxShort = 8000
-	// maxVariant is the longest sql_variant, with its type.
+	// maxVariant is the length of the longest sql_variant, its type included.
 	maxVariant = 8016
-	// maxPrelogin bounds the answer to PRELOGIN, which has some 40 bytes.
+	// maxPrelogin bounds the answer to PRELOGIN, which has about 40 bytes.
 	maxPrelogin = 4096
 	// maxLogin bounds FEDAUTHINFO and FEATUREEXTACK.
 	maxLogin = 64 << 10
 )
 
-// Errors between two DONEs that the driver keeps; what is beyond is taken out of the stream and counted. It takes all of them into memory.
+// The driver keeps all errors between two DONEs in memory. Errors beyond these bounds are dropped
+// and counted.
 const (
 	keptErrors     = 1000
 	keptErrorBytes = 256 << 10
 )
 
-// queuedInLogin is how many tokens the driver queues of one answer to a login without waiting for who takes them; a server sends three at most.
+// queuedInLogin is how many tokens of an answer to a login the driver queues without a reader.
+// Servers send at most three.
 const queuedInLogin = 4
 
 // Packet types of the client (MS-TDS 2.2.3.1.1).
@@ -65,18 +69,18 @@ const (
 	packetPrelogin  = 0x12
 )
 
-// phase is how far a connection is. It only grows.
+// phase is the phase of a connection. It only increases.
 type phase = uint32
 
 const (
 	phaseNone     phase = iota // nothing was sent
-	phasePrelogin              // the answer to PRELOGIN is read as such
+	phasePrelogin              // PRELOGIN was sent, and the answer is read as such
 	phaseLogin                 // LOGIN7 was sent
 	phaseSession               // the first request was sent
 )
 
-// Guard checks one connection's stream. Read belongs to one goroutine at a time, and so does Wrote; the other methods are safe for
-// concurrent use.
+// Guard checks the stream of one connection. Only one goroutine at a time may call Read and Drain,
+// and one Wrote. The other methods are safe for concurrent use.
 type Guard struct {
 	r       io.Reader
 	limits  Limits
@@ -85,29 +89,30 @@ type Guard struct {
 	phase        atomic.Uint32
 	sspi         atomic.Bool
 	rows         atomic.Int32
-	atRest       atomic.Bool // no answer is under way
-	unreadAnswer atomic.Bool // a request was sent while an answer was under way
+	atRest       atomic.Bool // no answer is expected or being read
+	unreadAnswer atomic.Bool // a request was sent before the answer was read
 	spid         atomic.Uint32
-	dropped      atomic.Int64 // messages taken out
+	dropped      atomic.Int64 // errors dropped
 
-	// transparent: the stream is TLS, which the driver ends.
+	// transparent means that the stream is TLS of the driver.
 	transparent bool
 	err         error
 
 	buf []byte
-	// [ready, kept) is for the driver. [at, end) is the rest of the payload that is being read. [raw, have) was read ahead.
+	// buf[ready:kept] is for the driver, buf[at:end] the unread rest of the current payload, and
+	// buf[raw:have] was read ahead.
 	ready, kept, at, end, raw, have int
-	// tail is a packet of the guard's own that follows.
+	// tail is a packet of the guard itself that follows.
 	tail []byte
-	// run is where the part of the payload begins that flush has to deal with, and out where it goes.
+	// run is the start of the payload for the next flush, and out its destination.
 	run, out    int
 	disposition disposition
-	sent        int // of stub
+	sent        int // bytes of stub
 
 	scanner
 }
 
-// disposition is what becomes of the current token.
+// disposition says what happens to the current token.
 type disposition uint8
 
 const (
@@ -116,10 +121,11 @@ const (
 	replace // by stub
 )
 
-// stub describes a result set of one column of INT without a name: what the driver sees of result sets that nobody reads.
+// stub describes a result set of one unnamed INT column. It replaces the columns of result sets
+// without a reader.
 var stub = [...]byte{tokenColMetadata, 1, 0, 0, 0, 0, 0, 0, 0, typeInt4, 0}
 
-// New guards what r sends. A nil account is one without bounds.
+// New returns the guard of the stream r. A nil account has no bounds.
 func New(r io.Reader, limits Limits, rows Rows, account *Account) *Guard {
 	g := &Guard{r: r, limits: limits, account: account}
 	g.rows.Store(int32(rows))
@@ -127,17 +133,17 @@ func New(r io.Reader, limits Limits, rows Rows, account *Account) *Guard {
 	return g
 }
 
-// SetRows says what becomes of the rows from the next one on. Between two answers any change is possible; while one is read, only
-// from another to NoRows.
+// SetRows sets the treatment of rows from the next row on. Between two answers any change is
+// possible; while an answer is read, only a change to NoRows.
 func (g *Guard) SetRows(rows Rows) { g.rows.Store(int32(rows)) }
 
-// SPID is the session id in the server's latest packet; 0: none.
+// SPID returns the session ID in the server's latest packet; 0 before the first.
 func (g *Guard) SPID() int { return int(g.spid.Load()) }
 
-// DroppedErrors is how many errors were taken out of the stream because there were too many.
+// DroppedErrors returns how many errors were dropped because there were too many.
 func (g *Guard) DroppedErrors() int { return int(g.dropped.Load()) }
 
-// Wrote is told what the client writes, before it is written.
+// Wrote must be called with the client's data before they are written.
 func (g *Guard) Wrote(p []byte) {
 	if len(p) < headerSize {
 		return
@@ -165,7 +171,7 @@ const (
 	packetSSPI    = 0x11
 )
 
-// Read gives the driver what is left of the stream. After an error all further calls return it.
+// Read reads the checked stream. After an error all further calls return the error.
 func (g *Guard) Read(p []byte) (int, error) {
 	if len(p) == 0 {
 		return 0, nil
@@ -200,8 +206,8 @@ func (g *Guard) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// Drain reads on after an Exceeded, drops everything, and returns nil when the server has acknowledged an attention, which the
-// caller has sent. It belongs to the goroutine that Read does.
+// Drain drops the data after an Exceeded, and returns nil when the server has acknowledged the
+// attention that the caller has sent.
 func (g *Guard) Drain() error {
 	for !g.attention {
 		if err := g.packet(); err != nil {
@@ -211,8 +217,8 @@ func (g *Guard) Drain() error {
 	return nil
 }
 
-// packet reads one packet and checks it. What the driver is to see of it is in [ready, kept) then, with a header of its own; nothing is, when
-// all of it was dropped.
+// packet reads and checks one packet. Afterwards buf[ready:kept] holds the packet for the driver,
+// with a new header; it is empty if everything was dropped.
 func (g *Guard) packet() error {
 	if g.unreadAnswer.Load() {
 		return &Violation{What: "an answer was not read to its end"}
@@ -241,7 +247,7 @@ func (g *Guard) packet() error {
 	if id := binary.BigEndian.Uint16(g.buf[g.raw+4:]); id != 0 {
 		g.spid.Store(uint32(id))
 	}
-	final := g.buf[g.raw+1] != 0 // as the driver has it
+	final := g.buf[g.raw+1] != 0 // the driver's condition
 	start := g.raw
 	g.at, g.end, g.raw = start+headerSize, start+length, start+length
 	g.run, g.out = g.at, g.at
@@ -260,22 +266,22 @@ func (g *Guard) packet() error {
 	}
 	g.ready, g.kept = start, g.out
 	if g.out == start+headerSize {
-		g.kept = start // nothing of it is left
+		g.kept = start // everything was dropped
 	} else if kept := g.out - start; kept != length {
 		binary.BigEndian.PutUint16(g.buf[start+2:], uint16(kept))
 	}
 	if len(g.tail) > 0 {
-		g.buf[start+1] = 0 // it is not the last any more
+		g.buf[start+1] = 0 // tail is the last packet
 	}
 	return nil
 }
 
-// buffer sees to it that n bytes are there from raw on. The driver has had all that is before it.
+// buffer makes sure that buf has n bytes from raw on. The driver has read everything before raw.
 func (g *Guard) buffer(n int) error {
 	if g.have-g.raw >= n {
 		return nil
 	}
-	const usual = 4096 // the driver's packet size by default
+	const usual = 4096 // the driver's default packet size
 	if g.raw > 0 || len(g.buf) < n {
 		to := g.buf
 		if len(g.buf) < n {
@@ -300,7 +306,7 @@ func (g *Guard) buffer(n int) error {
 	return nil
 }
 
-// flush moves what is to be kept of the payload since the last call to its place.
+// flush moves the kept part of the payload since the last call to its destination.
 func (g *Guard) flush() {
 	part := g.buf[g.run:g.at]
 	switch g.disposition {
@@ -317,7 +323,7 @@ func (g *Guard) flush() {
 	g.run = g.at
 }
 
-// become changes the disposition of what comes from at on.
+// setDisposition changes the disposition of the data from at on.
 func (g *Guard) setDisposition(f disposition) {
 	if g.err != nil {
 		f = drop
@@ -329,12 +335,12 @@ func (g *Guard) setDisposition(f disposition) {
 	g.sent = 0
 }
 
-// exceed notes that a limit is exceeded. What follows is dropped.
+// exceed records that a limit was exceeded. The following data are dropped.
 func (g *Guard) exceed(limit string, most int64, what string) {
 	g.fail(&Exceeded{Limit: limit, Max: most, What: what})
 }
 
-// fail ends the stream for the driver; the scanner goes on and drops everything.
+// fail ends the stream for the driver. The scanner goes on and drops everything.
 func (g *Guard) fail(err error) {
 	if g.err == nil {
 		g.err = err

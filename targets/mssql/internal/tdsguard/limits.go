@@ -5,39 +5,42 @@ import (
 	"strings"
 )
 
-// Limits bound what a server may send. The zero value of a field means no limit but the protocol's own.
+// Limits bound what a server may send. In the zero value only the protocol's bounds hold.
 type Limits struct {
-	// ValueBytes bounds one value that is kept, as it is on the wire; 2 bytes a character of nvarchar.
+	// ValueBytes bounds a kept value by its length on the network; a character of nvarchar has 2
+	// bytes.
 	ValueBytes int64
-	// RowBytes bounds one row that is kept.
+	// RowBytes bounds a kept row.
 	RowBytes int64
-	// OutputBytes bounds all rows together that are kept of one connection.
+	// OutputBytes bounds the sum of all kept rows of a connection.
 	OutputBytes int64
 	// MessageBytes bounds the text of one message or error.
 	MessageBytes int64
-	// Messages bounds how many messages, errors and row counts there are on one connection.
+	// Messages bounds the number of messages, errors and row counts of a connection.
 	Messages int64
-	// ResultSets bounds how many result sets there are on one connection.
+	// ResultSets bounds the number of result sets of a connection.
 	ResultSets int64
-	// AnswerBytes bounds all that the server sends on one connection.
+	// AnswerBytes bounds all data of a connection.
 	AnswerBytes int64
 }
 
-// Violation says that a server sent what no SQL Server sends. The stream cannot be followed any further.
+// Violation means that the server's data violate the protocol. The stream cannot be followed any
+// further.
 type Violation struct {
-	// What names the token and its fault.
+	// What names the token and the fault.
 	What string
 }
 
 func (v *Violation) Error() string { return "the server does not keep to the protocol: " + v.What }
 
-// Exceeded says that a server sent more than a limit allows. The stream can still be followed: see [Guard.Drain].
+// Exceeded means that the server exceeded a limit. The stream can still be followed: see
+// [Guard.Drain].
 type Exceeded struct {
-	// Limit is the field's name in the configuration, such as value_bytes.
+	// Limit is the name of the field in the configuration, such as value_bytes.
 	Limit string
-	// Max is the limit.
+	// Max is the value of the limit.
 	Max int64
-	// What was too large; empty: what the limit's name says.
+	// What describes the excess; empty if the name of the limit does.
 	What string
 }
 
@@ -48,7 +51,7 @@ func (e *Exceeded) Error() string {
 	return fmt.Sprintf("limits.%s (%s) is exceeded", e.Limit, e.size())
 }
 
-// size writes the limit as the configuration does.
+// size returns the limit in the configuration's form.
 func (e *Exceeded) size() string {
 	if !strings.HasSuffix(e.Limit, "_bytes") {
 		return fmt.Sprint(e.Max)

@@ -2,8 +2,9 @@ package tdsguard
 
 import "encoding/binary"
 
-// prelogin checks the answer to PRELOGIN, one packet of options and their values (MS-TDS 2.2.6.5). The driver reads packets until one is
-// the last, and takes the first byte of ENCRYPTION.
+// prelogin checks the answer to PRELOGIN: one packet of options and their values (MS-TDS 2.2.6.5).
+// The driver reads packets until the last one, and takes the first byte of ENCRYPTION without a
+// check.
 func (g *Guard) prelogin(final bool) error {
 	b := g.buf[g.at:g.end]
 	if !final || len(b) > maxPrelogin {
@@ -31,7 +32,7 @@ func (g *Guard) prelogin(final bool) error {
 	}
 }
 
-// loginStep reads the tokens that come in the answer to a login only.
+// loginStep reads the tokens that occur only in the answer to a login.
 func (g *Guard) loginStep() error {
 	switch g.state {
 	case atLoginAck: // size, interface, version of TDS, characters of the program's name
@@ -41,7 +42,7 @@ func (g *Guard) loginStep() error {
 		}
 		size, n := int64(binary.LittleEndian.Uint16(b)), 2*int64(b[7])
 		const others = 1 + 4 + 1 + 4
-		if size != others+n || n > 2*127 { // the driver multiplies bytes
+		if size != others+n || n > 2*127 { // the driver multiplies in a byte
 			return violation("LOGINACK of %d bytes with a program's name of %d", size, n)
 		}
 		g.skip, g.state = n+4, atToken
@@ -106,5 +107,6 @@ func (g *Guard) loginStep() error {
 	return nil
 }
 
-// loginMessageEnds comes with the tokens behind which the driver stops reading, to send something.
+// loginMessageEnds ends the current message. After these tokens the driver stops reading and sends
+// a request.
 func (g *Guard) loginMessageEnds() { g.state = atLoginEnd }

@@ -5,24 +5,24 @@ import (
 	"fmt"
 )
 
-// value is the value that is being read, and its row.
+// value is the state of the current value and its row.
 type value struct {
 	column    int
-	bits      int64 // bytes of the bitmap of an NBCROW that are to come
+	bits      int64 // unread bytes of the bitmap of an NBCROW
 	nbc       bool
 	nulls     [maxColumns / 8]byte
-	announced int64 // of a chunked value; -1: it was not said
-	length    int64 // of a chunked value so far
-	row       int64 // bytes of the row so far
-	free      int64 // bytes of the row up to which nothing has to be looked at
-	kept      int64 // bytes of all rows so far
-	fields    int   // of a sql_variant: bytes of its value
+	announced int64 // length of a chunked value; -1: unknown
+	length    int64 // read bytes of a chunked value
+	row       int64 // bytes of the row
+	free      int64 // bytes up to which the row is neither checked nor accounted for
+	kept      int64 // bytes of all rows
+	fields    int   // bytes of a sql_variant without length, type and size of its properties
 }
 
-// freeRow is how large a row may be without being accounted for. The driver holds seven rows at most.
+// freeRow is the size up to which a row is not accounted for. The driver holds at most seven rows.
 const freeRow = 16 << 10
 
-// beginRow starts a row, or the value of a RETURNVALUE.
+// beginRow begins a row, or the value of a RETURNVALUE.
 func (g *Guard) beginRow() {
 	v := &g.value
 	v.column, v.nbc, v.row = 0, false, 0
@@ -32,7 +32,7 @@ func (g *Guard) beginRow() {
 	}
 }
 
-// rowStep reads on in a row.
+// rowStep reads one field of a row.
 func (g *Guard) rowStep() error {
 	v := &g.value
 	switch g.state {
@@ -75,7 +75,7 @@ func (g *Guard) rowStep() error {
 	}
 }
 
-// next goes on behind a value.
+// next advances to the next value.
 func (g *Guard) next() {
 	g.value.column++
 	g.state = atRow
@@ -96,7 +96,7 @@ func (g *Guard) row() error {
 			return nil
 		}
 		c := list[v.column]
-		// Most values are whole and of these kinds.
+		// This is the fast path for complete values of the most frequent kinds.
 		switch left := g.end - g.at; c.kind {
 		case fixedValue:
 			if n := int(c.max); n <= left && v.row+int64(n) <= v.free {
@@ -137,7 +137,7 @@ func (g *Guard) row() error {
 	return nil
 }
 
-// endRow ends a row.
+// endRow ends a row, and checks the sum of all rows.
 func (g *Guard) endRow() {
 	g.state = atToken
 	if g.disposition != keep {
@@ -155,7 +155,7 @@ func (g *Guard) endRow() {
 	g.account.row()
 }
 
-// one reads a value's length.
+// valueLength reads the length of a value.
 func (g *Guard) valueLength(c column) error {
 	v := &g.value
 	wrong := func(n int) error {
@@ -223,7 +223,7 @@ func (g *Guard) valueLength(c column) error {
 	}
 }
 
-// pass lets n bytes of a whole value come.
+// skipValue skips the n bytes of a value.
 func (g *Guard) skipValue(n int64, even bool) error {
 	if even && n%2 != 0 {
 		return violation("%s with a text of %d bytes, half of a character", tokenName(g.token), n)
@@ -262,7 +262,7 @@ func (g *Guard) chunk() error {
 	return nil
 }
 
-// most is how long a chunked value may become.
+// most returns the longest permitted length of a chunked value.
 func (v *value) most() int64 {
 	if v.announced >= 0 {
 		return v.announced
@@ -270,7 +270,7 @@ func (v *value) most() int64 {
 	return maxValue
 }
 
-// text reads the length of a text pointer, and skips it and the timestamp.
+// text reads the length of a text pointer, and skips the pointer and the timestamp.
 func (g *Guard) text() error {
 	b := g.take(1)
 	switch {
@@ -284,8 +284,8 @@ func (g *Guard) text() error {
 	return nil
 }
 
-// variant reads the head of a sql_variant: length, type and length of the properties, then these. The driver does not hold the value's
-// length against its type.
+// variant reads the header of a sql_variant: length, type, length of the properties, properties.
+// The driver does not compare the value's length with its type.
 func (g *Guard) variant() error {
 	v := &g.value
 	if g.state == atVariant {
@@ -323,7 +323,7 @@ func (g *Guard) variant() error {
 	case t == typeDateN:
 		ok = props == 0 && n == 3
 	case t == typeTimeN, t == typeDateTime2N, t == typeDateTimeOffset:
-		// The length goes with the scale, which comes next.
+		// The length depends on the scale, which follows.
 		ok = props == 1 && n >= int(timeSize(t, 0)) && n <= int(timeSize(t, 7))
 	case t == typeDecimalN, t == typeNumericN:
 		ok = props == 2 && n >= 5 && n <= 17 && n%4 == 1
@@ -341,7 +341,8 @@ func (g *Guard) variant() error {
 	return g.skipValue(int64(v.fields), false)
 }
 
-// charge holds a value of which length bytes have come or are announced, more of them new, against the limits.
+// charge checks a value against the limits. length bytes of it have been read or announced; more of
+// these are new.
 func (g *Guard) charge(length, more int64) error {
 	v := &g.value
 	v.row += more
@@ -357,7 +358,7 @@ func (g *Guard) charge(length, more int64) error {
 		}
 		return nil
 	}
-	// A row that was begun before nobody read rows any more is the driver's, too.
+	// A row that began before SetRows(NoRows) still goes to the driver.
 	switch maxLength, maxRow := g.limits.ValueBytes, g.limits.RowBytes; {
 	case maxLength > 0 && length > maxLength:
 		g.exceed("value_bytes", maxLength, fmt.Sprintf("a value of %s in column %d", atLeast(length, g.state == atChunk), g.columnNumber()))
@@ -371,15 +372,15 @@ func (g *Guard) charge(length, more int64) error {
 	return nil
 }
 
-// columnNumber is the position of the column whose value is being read, from 1.
+// columnNumber returns the position of the current value's column, from 1.
 func (g *Guard) columnNumber() int {
 	if g.state == atValue || g.state == atChunk {
 		return g.value.column + 1
 	}
-	return g.value.column // the value's length was the last that had to be read of it
+	return g.value.column // next has advanced already
 }
 
-// atLeast writes the length of a value, of which more may come.
+// atLeast formats the length of a value; open means that more bytes may follow.
 func atLeast(n int64, open bool) string {
 	if open {
 		return fmt.Sprintf("at least %d bytes", n)

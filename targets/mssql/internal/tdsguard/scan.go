@@ -34,7 +34,7 @@ const (
 	featureColumnCrypto = 0x04
 )
 
-// tokenNames are for people.
+// tokenNames are for error messages.
 var tokenNames = map[byte]string{
 	tokenAltMetadata: "ALTMETADATA", tokenAltRow: "ALTROW", tokenColInfo: "COLINFO", tokenColMetadata: "COLMETADATA",
 	tokenDataClass: "DATACLASSIFICATION", tokenDone: "DONE", tokenDoneInProc: "DONEINPROC", tokenDoneProc: "DONEPROC",
@@ -44,7 +44,7 @@ var tokenNames = map[byte]string{
 	tokenSSPI: "SSPI", tokenTabName: "TABNAME",
 }
 
-// state is what the scanner reads next.
+// state is the field that the scanner reads next.
 type state uint8
 
 const (
@@ -90,23 +90,23 @@ const (
 	atReturnValueType
 )
 
-// scanner is what a Guard remembers between two packets.
+// scanner is the state of a Guard between two packets.
 type scanner struct {
 	state     state
-	token     byte // being read
+	token     byte // current token
 	attention bool // the last DONE acknowledged an attention
 
-	acc  [32]byte // a field that comes in two packets
+	acc  [32]byte // a field split between two packets
 	got  int
-	skip int64 // bytes that nothing depends on
+	skip int64 // bytes to skip
 
-	answer, messages, sets int64 // so far, of the limits
+	answer, messages, sets int64 // counts that the limits bound
 
 	errs, errBytes int  // errors since the last DONE
-	queued         int  // tokens of the answer to a login that the driver queues
-	suppressed     bool // the driver does not take any more of this answer but its end
+	queued         int  // queued tokens in the answer to a login
+	suppressed     bool // only the end of this answer goes to the driver
 
-	remaining int64 // bytes of the token or of its list that are to come
+	remaining int64 // unread bytes of the token or of its list
 	env       byte
 	count     int // options of FEDAUTHINFO
 	size      int64
@@ -114,7 +114,7 @@ type scanner struct {
 	value     value
 }
 
-// place names what is being read, for errors.
+// position names the current token for error messages.
 func (g *Guard) position() string {
 	if g.state == atToken {
 		return "its tokens, without a last DONE"
@@ -129,7 +129,8 @@ func tokenName(t byte) string {
 	return "a token"
 }
 
-// take returns the next n bytes, at most len(acc); nil when they have not all come: then it is called again with the same n.
+// take returns the next n bytes, at most len(acc), or nil if the packet ends before. In that case
+// it must be called again with the same n.
 func (g *Guard) take(n int) []byte {
 	if g.got == 0 && g.end-g.at >= n {
 		b := g.buf[g.at : g.at+n]
@@ -146,7 +147,7 @@ func (g *Guard) take(n int) []byte {
 	return g.acc[:n]
 }
 
-// scan follows the payload from at to end.
+// scan reads the payload from at to end.
 func (g *Guard) scan() error {
 	for {
 		if g.skip > 0 {
@@ -171,7 +172,7 @@ func (g *Guard) scan() error {
 	return nil
 }
 
-// begin starts an answer.
+// begin begins an answer.
 func (g *Guard) begin() {
 	g.atRest.Store(false)
 	g.columns.known = false
@@ -207,7 +208,7 @@ func (g *Guard) step() error {
 	}
 }
 
-// startToken reads a token's first byte and decides on its disposition.
+// startToken reads the first byte of a token and decides on its disposition.
 func (g *Guard) startToken() error {
 	t := g.buf[g.at]
 	disposition, next := keep, atToken
@@ -264,7 +265,7 @@ func (g *Guard) startToken() error {
 		case tokenReturnValue:
 			next = atReturnValue
 			if Rows(g.rows.Load()) != AllRows {
-				disposition = drop // the agent sends its own questions and the scripts as batches, which return none
+				disposition = drop // the agent sends batches only, which return no values
 			}
 		default:
 			if !g.columns.known {
@@ -285,7 +286,7 @@ func (g *Guard) startToken() error {
 	if g.phase.Load() == phaseLogin {
 		switch t {
 		case tokenLoginAck, tokenFeatureExtAck, tokenDone, tokenDoneInProc, tokenDoneProc, tokenReturnStatus, tokenOrder:
-			// The driver queues these, and nobody may be there any more to take them.
+			// The driver queues these tokens, and after a failed login nothing reads the queue.
 			if g.queued++; g.queued > queuedInLogin {
 				return violation("more than %d tokens in the answer to a login", queuedInLogin)
 			}
@@ -318,10 +319,11 @@ func (g *Guard) done() error {
 		return violation("%s that acknowledges an attention and is not the last", tokenName(g.token))
 	}
 	g.state = atToken
-	g.columns.known = false // a result set has ended; the next one describes itself
+	g.columns.known = false // the result set has ended, and the next one has columns of its own
 	if g.token != tokenDoneInProc {
-		// The driver gives an answer up at its first error, unless a message queue takes all of it: its reading goroutine would wait for ever for
-		// somebody to take the rest, and the connection's next user for that goroutine.
+		// The driver stops reading an answer at its first error unless a message queue takes
+		// everything. Its reading goroutine would wait for a reader for ever, and so would the
+		// connection's next user.
 		if rows := Rows(g.rows.Load()); (status&wrong != 0 || g.errs > 0) && (rows == AllRows || rows == OwnRows || g.phase.Load() == phaseLogin) {
 			g.suppressed = true
 		}
@@ -336,7 +338,8 @@ func (g *Guard) done() error {
 	return nil
 }
 
-// rest ends an answer: the driver stops reading here, and takes the next packet as the beginning of another one.
+// endAnswer ends an answer. The driver stops reading here and takes the next packet for the
+// beginning of another answer.
 func (g *Guard) endAnswer() {
 	g.flush()
 	g.at, g.run = g.end, g.end
@@ -344,7 +347,8 @@ func (g *Guard) endAnswer() {
 	g.atRest.Store(true)
 }
 
-// messageStep reads INFO and ERROR. The driver does not look at the length, so the fields have to be what it says.
+// messageStep reads INFO and ERROR. The driver ignores the token's length, so that the fields must
+// have this length.
 func (g *Guard) messageStep() error {
 	short := func() error { return violation("%s whose fields are not what its length says", tokenName(g.token)) }
 	switch g.state {
