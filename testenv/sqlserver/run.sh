@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
-# Everything that a real SQL Server can show, in order: the suite, the tests that need row locks, a short crash run, the marks
-# `# verified:` in scripts, and then what the server has seen of deadlocks and lock escalations. Each step is one command that can be run alone.
+# Runs everything that needs a real SQL Server, in order: the suite, the tests that need row locks, a short crash run, the marks
+# `# verified:` in scripts, and the check for deadlocks and lock escalations on the server. Each step can run alone.
 # Usage: JOBAGENT_TEST_DSN='sqlserver://sa:…@HOST:PORT?TrustServerCertificate=true' bash testenv/sqlserver/run.sh [STEP…]
 #   STEP: wait, watch, suite, rowlocks, scenarios, crash, verify, check; without any, all of them
-#   JOBAGENT_TEST_RCSI=on|off   READ_COMMITTED_SNAPSHOT of the databases that tests make (default: as the server makes them)
-#   JOBAGENT_TEST_FLEET=…       the servers of the scenarios (container.sh prints it); without, scenarios run on embedded servers only
-#   OUT=DIR                     what is kept: logs, deadlock graphs, the patch with the marks (default: a new temporary directory)
-#   CRASH=DURATION              of the crash run (default 2m)
-# A step that fails does not stop the others; the status is 1 when one has failed. The login needs sysadmin (databases, logins, sessions of
-# Extended Events). A server without Extended Events (`jobagent dev`) is said in one line.
+#   JOBAGENT_TEST_RCSI=on|off   READ_COMMITTED_SNAPSHOT of test databases (default: the server's)
+#   JOBAGENT_TEST_FLEET=…       the servers of the scenarios (container.sh prints it); without it, scenarios run on embedded servers only
+#   OUT=DIR                     directory for logs, deadlock graphs, the patch with the marks (default: a new temporary directory)
+#   CRASH=DURATION              duration of the crash run (default 2m)
+# After a failed step the others still run, and the exit status is 1. The login needs sysadmin, to create databases, logins and Extended
+# Events sessions. For a server without Extended Events (`jobagent dev`), the script prints one line.
 set -uo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -27,7 +27,7 @@ out=${OUT:-$(mktemp -d)}
 mkdir -p "$out"
 failed=()
 
-# step NAME COMMAND…: runs a command, keeps what it prints in $out/NAME.log, and shows the failures and the last lines.
+# step NAME COMMAND…: runs a command, writes its output to $out/NAME.log, and prints the failures and the last lines.
 step() {
 	local name=$1 began=$SECONDS status=0
 	shift
@@ -45,7 +45,7 @@ step() {
 }
 
 verify() {
-	# -count=1: a cached result would write no mark.
+	# -count=1, because a cached result writes no mark.
 	go test -count=1 -timeout 90m ./testenv/script ./testenv/scenario -args -rewrite-verified || return
 	git diff --no-color -- testenv >"$out/verified.patch"
 	echo "$(grep -c '^+# verified: SQL Server' "$out/verified.patch") scripts marked; the patch is $out/verified.patch"
